@@ -1,0 +1,112 @@
+# gpureg: built with PGXS. The only file that knows whether nvcc exists.
+#
+#   make                      with CUDA where nvcc is found, without it elsewhere
+#   make CUDA=no              without; CUDA=yes insists
+#   make NVCC_ARCH=sm_90      for one GPU architecture; default: every major one that nvcc supports
+#   make WERROR=yes           warnings are errors
+#   make install, make installcheck, make check-unit, make check-layers, make check-gpu-stamp
+
+EXTENSION = gpureg
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" gpureg.control)
+DATA_built = sql/gpureg--$(EXTVERSION).sql
+DATA = $(wildcard sql/gpureg--*--*.sql)
+
+MODULE_big = gpureg
+OBJS = src/gpureg.o src/bridge.o src/args.o src/ingest.o src/model.o src/ols_stats.o src/fn_ols.o src/fn_info.o
+
+PG_CONFIG ?= pg_config
+NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA ?= $(if $(NVCC),yes,no)
+NVCC_ARCH ?= all-major
+CHOICE := CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH))
+
+# The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and a
+# server with LLVM would want bitcode of each.
+COMPUTE_OBJS = $(addprefix src/compute/,error.o gram_cpu.o ols.o backend_cpu.o inference.o)
+ifeq ($(CUDA),yes)
+KERNEL_OBJS = kernels/backend_cuda.o kernels/gram.o
+CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
+CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib /usr/lib/x86_64-linux-gnu))
+CUDA_LIBS = -L$(CUDA_LIBDIR) -lcudart_static -lrt -lpthread -ldl
+else
+COMPUTE_OBJS += src/compute/backend_none.o
+endif
+
+PG_CPPFLAGS = -Isrc
+WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare $(if $(filter yes,$(WERROR)),-Werror)
+PG_CFLAGS = $(WARNINGS) -Wno-declaration-after-statement
+SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lm
+
+# pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
+# setup loads what the others use
+REGRESS = setup ols_arrays ols_agg ols_stats ols_fit model nist reference invariance errors settings
+REGRESS_OPTS = --inputdir=test --outputdir=.
+TAP_TESTS = 1
+PROVE_TESTS = $(wildcard test/t/*.pl)
+
+UNIT_TESTS = build/unit/inference_test build/unit/gram_test build/unit/ols_test
+ifeq ($(CUDA),yes)
+UNIT_TESTS += build/unit/gram_gpu_test
+endif
+
+EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build regression.diffs regression.out results test/tmp_check tmp_check
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+ifeq ($(shell test $(MAJORVERSION) -ge 16 && echo yes),yes)
+REGRESS_OPTS += --expecteddir=.
+endif
+
+CSTD = -std=gnu11
+COMPUTE_FLAGS = -Isrc -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror)
+NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
+
+# A stamp holds the choice of CUDA, so that make CUDA=no after make links again.
+.PHONY: FORCE
+build/choice: FORCE
+	@mkdir -p build/unit
+	@echo '$(CHOICE)' | cmp -s - $@ || echo '$(CHOICE)' > $@
+
+COMPUTE_HEADERS = $(wildcard src/compute/*.h)
+
+src/compute/%.o: src/compute/%.c $(COMPUTE_HEADERS)
+	$(CC) $(CSTD) $(COMPUTE_FLAGS) -c $< -o $@
+
+src/compute/%.o: src/compute/%.cpp $(COMPUTE_HEADERS)
+	$(CXX) -std=c++17 $(COMPUTE_FLAGS) -c $< -o $@
+
+kernels/%.o: kernels/%.cu $(wildcard kernels/*.cuh) $(COMPUTE_HEADERS) build/choice
+	$(NVCC) $(NVCC_FLAGS) -c $< -o $@
+
+$(OBJS): $(wildcard src/*.h) $(COMPUTE_HEADERS)
+$(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
+
+sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
+	cp $< $@
+
+# Unit tests: plain programs over the compute layer, and the kernels where there is nvcc.
+build/unit/%: test/unit/%.c test/unit/unit.h $(COMPUTE_OBJS) build/unit/gram_reference.o build/choice
+	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< build/unit/gram_reference.o $(COMPUTE_OBJS) -lstdc++ -lquadmath -lm -o $@
+
+build/unit/%: test/unit/%.cu test/unit/unit.h $(COMPUTE_OBJS) $(KERNEL_OBJS) build/unit/gram_reference.o build/choice
+	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< build/unit/gram_reference.o $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lquadmath -lm -o $@
+
+build/unit/gram_reference.o: test/unit/gram_reference.c $(wildcard test/unit/*.h) build/choice
+	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit -c $< -o $@
+
+.PHONY: units check-unit check-layers check-gpu-stamp
+units: $(UNIT_TESTS)
+
+check-unit: units
+	prove -e '' $(UNIT_TESTS)
+
+# The include rules: kernels/ and src/compute/ never see PostgreSQL, src/ never sees CUDA.
+check-layers:
+	@! grep -nE '^ *# *include *[<"](postgres|fmgr|funcapi|miscadmin|c\.h|access/|catalog/|executor/|utils/|lib/|libpq/|nodes/|storage/|args\.h|bridge\.h|ingest\.h|model\.h)' src/compute/* kernels/*
+	@! grep -nE '^ *# *include *[<"](cuda|curand|cub/|thrust/|.*\.cuh)' src/*.[ch] src/compute/*
+	@! grep -nE 'HAVE_CUDA' -r src kernels
+	@echo "layers: includes point one way"
+
+check-gpu-stamp:
+	@script/gpu-stamp check

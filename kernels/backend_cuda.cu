@@ -1,0 +1,535 @@
+/*
+ * backend_cuda.cu: the backend table over CUDA: who opens a device, who owns what, and how blocks of rows flow.
+ *
+ * A Gram job has NSLOTS row blocks. gram_submit sends the copy to one stream and the kernel, which waits for the copy's
+ * event, to another, so that the copy of one block overlaps the kernel of the one before. A block is free again when
+ * its kernel has ended; the kernels, all on one stream, add to the same partials one after another.
+ *
+ * The entries may be called from different threads one at a time: each makes its device the thread's current one.
+ */
+#include "gram.cuh"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NSLOTS 3
+#define DEVICES_MAX 64			/* devices whose sessions are counted */
+#define PARTIALS_NBYTES ((size_t) 256 << 20)	/* more splits than this holds would gain nothing */
+#define OUTPUT_NBYTES 65536		/* the least size of a block's memory, as it carries the result back too */
+
+struct GrSession
+{
+	GrDeviceInfo info;
+	bool		counted;		/* in sessions_open */
+	bool		lost;			/* a failure that only a new process gets over */
+};
+
+typedef struct Slot
+{
+	double	   *host;			/* pinned */
+	double	   *device;
+	cudaEvent_t copy_begin;
+	cudaEvent_t copy_end;
+	cudaEvent_t kernel_begin;
+	cudaEvent_t kernel_end;
+	bool		busy;			/* submitted, and its times not yet taken */
+} Slot;
+
+struct GrGram
+{
+	GrSession  *session;
+	GramPlan	plan;
+	int64_t		q;
+	int64_t		capacity;		/* rows a block */
+	size_t		block_nbytes;	/* memory of a block */
+	Slot		slots[NSLOTS];
+	int			next;			/* the slot to hand out */
+	bool		handed_out;		/* ... and whether it is in the caller's hands */
+	double2    *partials;
+	cudaStream_t copy_stream;
+	cudaStream_t kernel_stream;
+	GrGramTimes times;
+};
+
+/* Sessions open on each device in this process. If the first of them brought the context, the last takes it away. */
+static int	sessions_open[DEVICES_MAX];
+static bool contexts_owned[DEVICES_MAX];
+
+/* The driver starts threads, which inherit this thread's mask: the server's signals must not arrive there. */
+class SignalsBlocked
+{
+public:
+	SignalsBlocked()
+	{
+		sigset_t	all;
+
+		sigfillset(&all);
+		blocked = pthread_sigmask(SIG_SETMASK, &all, &saved) == 0;
+	}
+	~SignalsBlocked()
+	{
+		if (blocked)
+			pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	}
+	SignalsBlocked(const SignalsBlocked &) = delete;
+	SignalsBlocked &operator=(const SignalsBlocked &) = delete;
+
+private:
+	sigset_t	saved;
+	bool		blocked;
+};
+
+/* Records a failure, and that the session is lost if it is of that kind; always returns false. */
+static bool
+session_fail(GrSession *session, GrError *err, cudaError_t code, size_t nbytes, const char *what)
+{
+	if (gr_cuda_is_sticky(code))
+		session->lost = true;
+	return gr_cuda_fail(err, code, nbytes, what);
+}
+
+#define SESSION_CUDA(session, err, call, what) \
+	do { \
+		cudaError_t code_ = (call); \
+		if (code_ != cudaSuccess) \
+			return session_fail((session), (err), code_, 0, (what)); \
+	} while (0)
+
+/* Whether this process has a context on the device already. True if that can't be told: the context then stays. */
+static bool
+has_context(int device)
+{
+	typedef int (*GetState) (int device, unsigned *flags, int *active);
+	void	   *function = NULL;
+	unsigned	flags = 0;
+	int			active = 1;
+	cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+	cudaError_t code;
+
+#if CUDART_VERSION >= 12050
+	code = cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &function, 7000, cudaEnableDefault, &found);
+#else
+	code = cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &function, cudaEnableDefault, &found);
+#endif
+	if (code != cudaSuccess)
+		(void) cudaGetLastError();
+	if (code != cudaSuccess || found != cudaDriverEntryPointSuccess || function == NULL)
+		return true;
+	if (((GetState) function) (device, &flags, &active) != 0)
+		return true;
+	return active != 0;
+}
+
+static bool
+count_devices(int *ndevices, GrError *err)
+{
+	cudaError_t code = cudaGetDeviceCount(ndevices);
+
+	if (code == cudaSuccess && *ndevices > 0)
+		return true;
+	*ndevices = 0;
+	return gr_cuda_fail(err, code == cudaSuccess ? cudaErrorNoDevice : code, 0, "looking for CUDA devices");
+}
+
+/* Fills info. Opens a context, as only that tells the free memory; gives it back if keep is false and it was new. */
+static bool
+device_info(int device, bool keep, GrDeviceInfo *info, GrError *err)
+{
+	bool		had_context = has_context(device);
+	int			driver = 0;
+	cudaError_t code;
+	cudaDeviceProp properties;
+
+	memset(info, 0, sizeof(*info));
+	info->id = device;
+	GR_CUDA(err, cudaDriverGetVersion(&driver), "reading the driver's version");
+	snprintf(info->driver, sizeof(info->driver), "%d.%d", driver / 1000, driver % 1000 / 10);
+	GR_CUDA(err, cudaGetDeviceProperties(&properties, device), "reading the device's properties");
+	snprintf(info->name, sizeof(info->name), "%s", properties.name);
+	info->major = properties.major;
+	info->minor = properties.minor;
+	GR_CUDA(err, cudaSetDevice(device), "opening the device");
+	code = cudaMemGetInfo(&info->memory_free, &info->memory_total);
+	if (!keep && !had_context)
+		(void) cudaDeviceReset();
+	GR_CUDA(err, code, "opening the device");
+	return true;
+}
+
+static bool
+cuda_list(GrDeviceInfo *devices, int max, int *ndevices, GrError *err)
+{
+	SignalsBlocked blocked;
+	int			n;
+
+	*ndevices = 0;
+	if (!count_devices(&n, err))
+	{
+		/* no device is an answer; the detail says why */
+		err->status = GR_OK;
+		return true;
+	}
+	for (int device = 0; device < n && device < max; device++)
+	{
+		GrError		ignored = {};
+
+		/* a device that is full or taken is listed too, without its memory */
+		(void) device_info(device, false, &devices[device], &ignored);
+		*ndevices = device + 1;
+	}
+	return true;
+}
+
+/* The device asked for, or the one with most free memory. */
+static bool
+choose_device(int wanted, int *device, GrError *err)
+{
+	int			n;
+	size_t		most_free = 0;
+
+	if (!count_devices(&n, err))
+		return false;
+	if (wanted < -1 || wanted >= n)
+		return gr_fail(err, GR_NO_DEVICE, wanted, "there is no CUDA device %d: there %s %d, numbered from 0", wanted,
+					   n == 1 ? "is" : "are", n);
+	*device = wanted == -1 ? 0 : wanted;
+	if (wanted >= 0 || n == 1)
+		return true;
+	*device = -1;
+	for (int i = 0; i < n; i++)
+	{
+		GrDeviceInfo info;
+		GrError		ignored = {};
+
+		/* one that is broken or taken is passed over */
+		if (device_info(i, false, &info, &ignored) && (*device < 0 || info.memory_free > most_free))
+		{
+			*device = i;
+			most_free = info.memory_free;
+		}
+		else if (ignored.status != GR_OK && *device < 0 && i == n - 1)
+			return gr_fail(err, ignored.status, i, "%s", ignored.detail);
+	}
+	return true;
+}
+
+static bool
+cuda_open(GrSession **session, const GrOpenOptions *options, GrError *err)
+{
+	SignalsBlocked blocked;
+	GrSession  *s = (GrSession *) calloc(1, sizeof(GrSession));
+	GramPlan	plan;
+	int			device = 0;
+	cudaError_t code;
+
+	*session = s;
+	if (s == NULL)
+		return gr_fail(err, GR_NO_MEMORY, 0, "a device session");
+	s->info.id = -1;
+	if (!choose_device(options != NULL ? options->device_id : -1, &device, err))
+		return false;
+	s->info.id = device;
+	if (device < DEVICES_MAX)
+	{
+		if (__atomic_fetch_add(&sessions_open[device], 1, __ATOMIC_SEQ_CST) == 0)
+			contexts_owned[device] = !has_context(device);
+		s->counted = true;
+	}
+	if (!device_info(device, true, &s->info, err))
+	{
+		s->info.id = device;
+		s->lost = err->status == GR_DEVICE_LOST;
+		return false;
+	}
+	/* finds out now whether the kernels were built for this device */
+	code = gr_gram_plan(&plan, 1, PARTIALS_NBYTES);
+	if (code != cudaSuccess)
+		return session_fail(s, err, code, 0, "loading the kernels");
+	return true;
+}
+
+static void
+cuda_close(GrSession *session)
+{
+	if (session == NULL)
+		return;
+	if (session->counted)
+	{
+		SignalsBlocked blocked;
+		int			device = session->info.id;
+		int			left = __atomic_sub_fetch(&sessions_open[device], 1, __ATOMIC_SEQ_CST);
+
+		if (left == 0 && contexts_owned[device] && !session->lost && cudaSetDevice(device) == cudaSuccess)
+			(void) cudaDeviceReset();
+		(void) cudaGetLastError();
+	}
+	free(session);
+}
+
+static const GrDeviceInfo *
+cuda_describe(const GrSession *session)
+{
+	return &session->info;
+}
+
+/* Pinned memory is the host's: its lack is not the device's. */
+static bool
+slot_open(GrGram *gram, Slot *slot, size_t needed_nbytes, GrError *err)
+{
+	cudaEvent_t *timed[] = {&slot->copy_begin, &slot->copy_end, &slot->kernel_begin};
+	cudaError_t code = cudaMallocHost((void **) &slot->host, gram->block_nbytes);
+
+	if (code == cudaErrorMemoryAllocation)
+	{
+		(void) cudaGetLastError();
+		return gr_fail(err, GR_NO_MEMORY, 0, "%zu bytes of pinned memory", gram->block_nbytes);
+	}
+	SESSION_CUDA(gram->session, err, code, "allocating pinned memory");
+	code = cudaMalloc((void **) &slot->device, gram->block_nbytes);
+	if (code != cudaSuccess)
+		return session_fail(gram->session, err, code, needed_nbytes, "allocating a row block");
+	for (cudaEvent_t *event : timed)
+		SESSION_CUDA(gram->session, err, cudaEventCreate(event), "creating an event");
+	/* the one that the host waits for: asleep, as the cores are busy reading rows */
+	SESSION_CUDA(gram->session, err, cudaEventCreateWithFlags(&slot->kernel_end, cudaEventBlockingSync),
+				 "creating an event");
+	return true;
+}
+
+/* Plans the job within the memory there is. needed: what it takes in all. */
+static bool
+plan_within_limit(GrGram *gram, int nfeatures, size_t memory_limit, size_t *needed, GrError *err)
+{
+	size_t		blocks_nbytes = NSLOTS * gram->block_nbytes;
+	size_t		budget_nbytes = 0;
+	size_t		nbytes_free;
+	size_t		nbytes_total;
+
+	SESSION_CUDA(gram->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+	if (memory_limit > 0 && memory_limit < nbytes_free)
+		nbytes_free = memory_limit;
+	if (nbytes_free > blocks_nbytes)
+		budget_nbytes = (nbytes_free - blocks_nbytes) / 2;
+	if (budget_nbytes > PARTIALS_NBYTES)
+		budget_nbytes = PARTIALS_NBYTES;
+	SESSION_CUDA(gram->session, err, gr_gram_plan(&gram->plan, nfeatures, budget_nbytes), "planning the sums");
+	*needed = blocks_nbytes + gram->plan.partials_nbytes;
+	if (memory_limit > 0 && *needed > memory_limit)
+	{
+		if (err->status == GR_OK)
+		{
+			err->bytes_needed = *needed;
+			err->bytes_free = memory_limit;
+		}
+		return gr_fail(err, GR_DEVICE_MEMORY, 0, "the job needs %zu bytes of device memory, more than its limit of %zu",
+					   *needed, memory_limit);
+	}
+	return true;
+}
+
+/* Fills a job whose memory the caller owns already. The session must outlive it. */
+static bool
+gram_open(GrGram *gram, const GrGramOptions *options, GrError *err)
+{
+	GrSession  *session = gram->session;
+	size_t		row_nbytes = sizeof(double) * (size_t) (options->nfeatures + 1);
+	size_t		needed_nbytes = 0;
+	cudaError_t code;
+
+	gram->q = options->nfeatures + 2;
+	gram->capacity = (int64_t) (options->block_nbytes / row_nbytes);
+	if (gram->capacity < 1)
+		gram->capacity = 1;
+	gram->block_nbytes = (size_t) gram->capacity * row_nbytes;
+	if (gram->block_nbytes < OUTPUT_NBYTES)
+		gram->block_nbytes = OUTPUT_NBYTES;
+	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
+	if (!plan_within_limit(gram, options->nfeatures, options->memory_limit, &needed_nbytes, err))
+		return false;
+	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&gram->copy_stream, cudaStreamNonBlocking),
+				 "creating a stream");
+	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&gram->kernel_stream, cudaStreamNonBlocking),
+				 "creating a stream");
+	code = cudaMalloc((void **) &gram->partials, gram->plan.partials_nbytes);
+	if (code != cudaSuccess)
+		return session_fail(session, err, code, needed_nbytes, "allocating the sums");
+	SESSION_CUDA(session, err,
+				 cudaMemsetAsync(gram->partials, 0, gram->plan.partials_nbytes, gram->kernel_stream),
+				 "clearing the sums");
+	for (Slot &slot : gram->slots)
+		if (!slot_open(gram, &slot, needed_nbytes, err))
+			return false;
+	return true;
+}
+
+static bool
+cuda_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, GrError *err)
+{
+	SignalsBlocked blocked;
+
+	*gram = NULL;
+	if (options->nfeatures < 1 || options->nfeatures > GR_MAX_FEATURES)
+		return gr_fail(err, GR_INVALID, 0, "%d features", options->nfeatures);
+	*gram = (GrGram *) calloc(1, sizeof(GrGram));
+	if (*gram == NULL)
+		return gr_fail(err, GR_NO_MEMORY, 0, "a Gram job");
+	(*gram)->session = session;
+	return gram_open(*gram, options, err);
+}
+
+/* Waits until the slot's kernel has ended, and takes its times. */
+static bool
+slot_wait(GrGram *gram, Slot *slot, GrError *err)
+{
+	float		copy_ms;
+	float		kernel_ms;
+
+	if (!slot->busy)
+		return true;
+	SESSION_CUDA(gram->session, err, cudaEventSynchronize(slot->kernel_end), "summing rows on the device");
+	slot->busy = false;
+	SESSION_CUDA(gram->session, err, cudaEventElapsedTime(&copy_ms, slot->copy_begin, slot->copy_end),
+				 "reading an event");
+	SESSION_CUDA(gram->session, err, cudaEventElapsedTime(&kernel_ms, slot->kernel_begin, slot->kernel_end),
+				 "reading an event");
+	gram->times.copy_s += copy_ms * 1e-3;
+	gram->times.kernel_s += kernel_ms * 1e-3;
+	return true;
+}
+
+static bool
+cuda_gram_block(GrGram *gram, double **rows, int64_t *capacity, GrError *err)
+{
+	Slot	   *slot = &gram->slots[gram->next];
+
+	SESSION_CUDA(gram->session, err, cudaSetDevice(gram->session->info.id), "selecting the device");
+	if (!slot_wait(gram, slot, err))
+		return false;
+	*rows = slot->host;
+	*capacity = gram->capacity;
+	gram->handed_out = true;
+	return true;
+}
+
+static bool
+cuda_gram_submit(GrGram *gram, int64_t nrows, GrError *err)
+{
+	GrSession  *session = gram->session;
+	Slot	   *slot = &gram->slots[gram->next];
+	size_t		nbytes;
+
+	if (!gram->handed_out || nrows < 0 || nrows > gram->capacity)
+		return gr_fail(err, GR_INVALID, 0, "%lld rows in a block of %lld", (long long) nrows,
+					   (long long) (gram->handed_out ? gram->capacity : 0));
+	if (nrows == 0)
+		return true;			/* the block stays in the caller's hands */
+	nbytes = (size_t) nrows * (size_t) (gram->q - 1) * sizeof(double);
+	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
+	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_begin, gram->copy_stream), "recording an event");
+	SESSION_CUDA(session, err,
+				 cudaMemcpyAsync(slot->device, slot->host, nbytes, cudaMemcpyHostToDevice, gram->copy_stream),
+				 "copying rows to the device");
+	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_end, gram->copy_stream), "recording an event");
+	SESSION_CUDA(session, err, cudaStreamWaitEvent(gram->kernel_stream, slot->copy_end, 0), "ordering two streams");
+	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_begin, gram->kernel_stream), "recording an event");
+	SESSION_CUDA(session, err,
+				 gr_gram_launch(&gram->plan, gram->partials, slot->device, nrows, gram->kernel_stream),
+				 "launching the sums");
+	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_end, gram->kernel_stream), "recording an event");
+	gram->times.bytes_to_device += (int64_t) nbytes;
+	slot->busy = true;
+	gram->handed_out = false;
+	gram->next = (gram->next + 1) % NSLOTS;
+	return true;
+}
+
+/* One segment of the result: reduced into the first slot's memory, brought back through its pinned block. */
+static bool
+finish_segment(GrGram *gram, int64_t first, int64_t nentries, double *hi, double *lo, GrError *err)
+{
+	GrSession  *session = gram->session;
+	Slot	   *slot = &gram->slots[0];
+	size_t		nbytes = (size_t) nentries * sizeof(double);
+	float		kernel_ms;
+
+	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_begin, gram->kernel_stream), "recording an event");
+	SESSION_CUDA(session, err,
+				 gr_gram_reduce_launch(&gram->plan, gram->partials, first, nentries, slot->device,
+									   slot->device + nentries, gram->kernel_stream),
+				 "launching the final sums");
+	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_end, gram->kernel_stream), "recording an event");
+	SESSION_CUDA(session, err,
+				 cudaMemcpyAsync(slot->host, slot->device, 2 * nbytes, cudaMemcpyDeviceToHost, gram->kernel_stream),
+				 "copying the sums from the device");
+	SESSION_CUDA(session, err, cudaStreamSynchronize(gram->kernel_stream), "summing rows on the device");
+	SESSION_CUDA(session, err, cudaEventElapsedTime(&kernel_ms, slot->kernel_begin, slot->kernel_end),
+				 "reading an event");
+	gram->times.kernel_s += kernel_ms * 1e-3;
+	memcpy(hi + first, slot->host, nbytes);
+	memcpy(lo + first, slot->host + nentries, nbytes);
+	return true;
+}
+
+static bool
+cuda_gram_finish(GrGram *gram, double *hi, double *lo, GrGramTimes *times, GrError *err)
+{
+	const int64_t nentries = gr_triangle(gram->q);
+	const int64_t segment = (int64_t) (gram->block_nbytes / (2 * sizeof(double)));
+
+	SESSION_CUDA(gram->session, err, cudaSetDevice(gram->session->info.id), "selecting the device");
+	for (Slot &slot : gram->slots)
+		if (!slot_wait(gram, &slot, err))
+			return false;
+	gram->handed_out = false;	/* its block carries the result */
+	for (int64_t first = 0; first < nentries; first += segment)
+		if (!finish_segment(gram, first, nentries - first < segment ? nentries - first : segment, hi, lo, err))
+			return false;
+	if (times != NULL)
+		*times = gram->times;
+	return true;
+}
+
+/* Nothing here can fail in a way that matters: a lost device takes its memory along. */
+static void
+cuda_gram_end(GrGram *gram)
+{
+	if (gram == NULL)
+		return;
+	(void) cudaSetDevice(gram->session->info.id);
+	if (gram->copy_stream != NULL)
+		(void) cudaStreamSynchronize(gram->copy_stream);
+	if (gram->kernel_stream != NULL)
+		(void) cudaStreamSynchronize(gram->kernel_stream);
+	for (Slot &slot : gram->slots)
+	{
+		cudaEvent_t events[] = {slot.copy_begin, slot.copy_end, slot.kernel_begin, slot.kernel_end};
+
+		for (cudaEvent_t event : events)
+			if (event != NULL)
+				(void) cudaEventDestroy(event);
+		(void) cudaFree(slot.device);
+		(void) cudaFreeHost(slot.host);
+	}
+	(void) cudaFree(gram->partials);
+	if (gram->copy_stream != NULL)
+		(void) cudaStreamDestroy(gram->copy_stream);
+	if (gram->kernel_stream != NULL)
+		(void) cudaStreamDestroy(gram->kernel_stream);
+	(void) cudaGetLastError();
+	free(gram);
+}
+
+extern "C" const GrBackend gr_backend_cuda = {
+	"gpu",
+	cuda_list,
+	cuda_open,
+	cuda_close,
+	cuda_describe,
+	cuda_gram_begin,
+	cuda_gram_block,
+	cuda_gram_submit,
+	cuda_gram_finish,
+	cuda_gram_end,
+};

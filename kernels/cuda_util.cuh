@@ -1,0 +1,112 @@
+/*
+ * cuda_util.cuh: what the CUDA files share: the run time's failures as GrError values.
+ */
+#ifndef GPUREG_CUDA_UTIL_CUH
+#define GPUREG_CUDA_UTIL_CUH
+
+#ifdef POSTGRES_H
+#error "kernels/ must not see PostgreSQL headers"
+#endif
+
+#include "compute/compute.h"
+
+#include <cuda_runtime.h>
+
+/* The errors after which CUDA's manual says that the process must end: every later call would return them again. */
+static inline bool
+gr_cuda_is_sticky(cudaError_t code)
+{
+	switch (code)
+	{
+		case cudaErrorECCUncorrectable:
+		case cudaErrorNvlinkUncorrectable:
+		case cudaErrorContained:
+		case cudaErrorIllegalAddress:
+		case cudaErrorLaunchTimeout:
+		case cudaErrorContextIsDestroyed:
+		case cudaErrorAssert:
+		case cudaErrorHardwareStackError:
+		case cudaErrorIllegalInstruction:
+		case cudaErrorMisalignedAddress:
+		case cudaErrorInvalidAddressSpace:
+		case cudaErrorInvalidPc:
+		case cudaErrorLaunchFailure:
+		case cudaErrorTensorMemoryLeak:
+		case cudaErrorMpsClientTerminated:
+		case cudaErrorExternalDevice:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static inline GrStatus
+gr_cuda_status(cudaError_t code)
+{
+	if (gr_cuda_is_sticky(code))
+		return GR_DEVICE_LOST;
+	switch (code)
+	{
+		case cudaErrorMemoryAllocation:
+			return GR_DEVICE_MEMORY;
+		case cudaErrorNoDevice:
+		case cudaErrorInvalidDevice:
+		case cudaErrorInsufficientDriver:
+		case cudaErrorCallRequiresNewerDriver:
+		case cudaErrorInitializationError:
+		case cudaErrorStubLibrary:
+		case cudaErrorDevicesUnavailable:
+		case cudaErrorDeviceNotLicensed:
+		case cudaErrorStartupFailure:
+		case cudaErrorNoKernelImageForDevice:
+		case cudaErrorInvalidDeviceFunction:
+		case cudaErrorJitCompilerNotFound:
+		case cudaErrorUnsupportedPtxVersion:
+		case cudaErrorSystemNotReady:
+		case cudaErrorSystemDriverMismatch:
+		case cudaErrorCompatNotSupportedOnDevice:
+		case cudaErrorMpsConnectionFailed:
+		case cudaErrorMpsServerNotReady:
+		case cudaErrorMpsMaxClientsReached:
+		case cudaErrorMpsMaxConnectionsReached:
+			return GR_NO_DEVICE;
+		default:
+			return GR_DEVICE_FAILED;
+	}
+}
+
+/*
+ * Records a failed call in the driver's own words, and takes it off the run time's record so that it isn't reported
+ * again; always returns false. what: the call, for a person; nbytes: what was asked for, if it was memory.
+ */
+static inline bool
+gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
+{
+	GrStatus	status = gr_cuda_status(code);
+	bool		first = err->status == GR_OK;
+
+	(void) cudaGetLastError();
+	gr_fail(err, status, 0, "%s: %s", what, cudaGetErrorString(code));
+	if (first && status == GR_DEVICE_MEMORY)
+	{
+		size_t		nbytes_total = 0;
+
+		err->bytes_needed = nbytes;
+		if (cudaMemGetInfo(&err->bytes_free, &nbytes_total) != cudaSuccess)
+		{
+			err->bytes_free = 0;
+			(void) cudaGetLastError();
+		}
+	}
+	return false;
+}
+
+/* Returns false from the function around it when the call fails. */
+#define GR_CUDA(err, call, what) \
+	do { \
+		cudaError_t gr_code_ = (call); \
+		if (gr_code_ != cudaSuccess) \
+			return gr_cuda_fail((err), gr_code_, 0, (what)); \
+	} while (0)
+
+#endif							/* GPUREG_CUDA_UTIL_CUH */

@@ -1,0 +1,513 @@
+/*
+ * gram.cu: g[i][j] = sum over rows of z_i z_j, j <= i, z = (1, x_1 .. x_p, y), in double-double.
+ *
+ * Who owns what. The triangle is cut into micro tiles of M x M entries, one a thread, its sums in registers. In
+ * triangle order (q <= TILED_ABOVE) thread blocks take micro tiles as they lie in the packed triangle of micro tiles,
+ * so hardly a product above the diagonal is formed, and stage whole rows; with few micro tiles, several threads
+ * (slices) share one, each with its own rows and sums. Beyond, a thread block owns a square of 16 x 16 micro tiles of
+ * 4 x 4 and stages only the two panels of columns that the square needs. blockIdx.x is the share of the triangle,
+ * blockIdx.y the split: each split sums its own contiguous rows of the launch.
+ *
+ * The arithmetic. A product p = RN(a b) goes to hi by Knuth's TwoSum, s = hi + p, t = s - hi, and what s lost,
+ * (hi - (s - t)) + (p - t) + (a b - p), goes to lo. TwoSum's differences are exact, so the last two terms are one
+ * fma(a, b, -t), which rounds within u^2 max(|hi|, |p|), u = 2^-53, as lo itself does: 8 operations a product (Ogita,
+ * Rump and Oishi's Dot2, 2005, has 10 with a fused multiply-add). hi and lo start from zero every FLUSH_NROWS rows of a
+ * thread and are then added to the split's partial sum in device memory by gr_dd_add, so that lo's rounding never meets
+ * the sum of all rows. A partial belongs to one thread of each launch: no atomics, a fixed order. reduce adds the
+ * splits and slices of an entry, a warp an entry, in a fixed order too.
+ *
+ * Needs -fmad=false, as dd.h does.
+ */
+#include "gram.cuh"
+
+#include "compute/dd.h"
+
+#define FLUSH_NROWS 64			/* rows a thread sums before its sums join the partials */
+#define TILED_ABOVE 512			/* q from which whole rows no longer fit shared memory well */
+#define MICRO2_UPTO 66			/* q up to which 2 x 2 micro tiles waste less than 4 x 4 */
+#define SQUARE 64				/* edge of a thread block's square */
+#define SQUARE_NROWS 16			/* rows of the two panels staged at a time */
+#define STAGED_NBYTES 24576		/* shared memory for whole rows: two to four thread blocks a multiprocessor */
+#define NTHREADS_MAX 256
+#define REDUCE_NTHREADS 128
+#define LAUNCH_S 0.03			/* the longest launch, by count at the device's peak */
+
+/* The row of packed lower-triangle index k. The square root is only a guess. */
+static __host__ __device__ inline int64_t
+triangle_row(int64_t k)
+{
+	int64_t		i = (int64_t) ((sqrt(8.0 * (double) k + 1.0) - 1.0) * 0.5);
+
+	while ((i + 1) * (i + 2) / 2 <= k)
+		i++;
+	while (i * (i + 1) / 2 > k)
+		i--;
+	return i;
+}
+
+/* Columns of z that a thread block stages, side by side in a staged row: count[0] from first[0] on, then count[1]. */
+typedef struct Panels
+{
+	int			first[2];
+	int			count[2];
+} Panels;
+
+static __device__ inline Panels
+block_panels(const GramShape &shape, int micro)
+{
+	Panels		panels;
+
+	if (shape.tiled)
+	{
+		int			a = (int) triangle_row(blockIdx.x);
+		int			b = (int) (blockIdx.x - (int64_t) a * (a + 1) / 2);
+
+		panels.first[0] = a * SQUARE;
+		panels.first[1] = b * SQUARE;
+		panels.count[0] = SQUARE;
+		panels.count[1] = SQUARE;
+	}
+	else
+	{
+		int			last = min(shape.nmicros, ((int) blockIdx.x + 1) * shape.micros_per_block) - 1;
+
+		panels.first[0] = 0;
+		panels.first[1] = 0;
+		panels.count[0] = micro * ((int) triangle_row(last) + 1);
+		panels.count[1] = 0;
+	}
+	return panels;
+}
+
+/* Where thread's micro tile reads its two factors in a staged row, and which rows are its own. */
+typedef struct Owner
+{
+	int			offset_i;
+	int			offset_j;
+	int			slice;			/* nslices if the thread owns nothing */
+} Owner;
+
+static __device__ inline Owner
+thread_owner(const GramShape &shape, int micro)
+{
+	int			thread = threadIdx.x;
+	Owner		owner;
+
+	if (shape.tiled)
+	{
+		owner.offset_i = thread / (SQUARE / 4) * 4;
+		owner.offset_j = SQUARE + thread % (SQUARE / 4) * 4;
+		owner.slice = 0;
+	}
+	else
+	{
+		int			m = (int) blockIdx.x * shape.micros_per_block + thread % shape.micros_per_block;
+		int			i = (int) triangle_row(m);
+
+		owner.offset_i = micro * i;
+		owner.offset_j = micro * (m - i * (i + 1) / 2);
+		owner.slice = m < shape.nmicros ? min(thread / shape.micros_per_block, shape.nslices) : shape.nslices;
+	}
+	return owner;
+}
+
+/* The parts of staged rows that no input row fills: ones in column 0 of z, zeros beyond its end. */
+static __device__ inline void
+stage_padding(double *staged, const GramShape &shape, const Panels &panels)
+{
+	for (int e = threadIdx.x; e < shape.stage_nrows * shape.staged_ld; e += blockDim.x)
+	{
+		int			at = e % shape.staged_ld;
+		int			column = at < panels.count[0] ? panels.first[0] + at : panels.first[1] + at - panels.count[0];
+
+		staged[e] = column == 0 ? 1.0 : 0.0;
+	}
+}
+
+/*
+ * Copies one panel of nrows rows to shared memory, neighbouring threads on neighbouring columns, four loads in flight a
+ * thread. z's column c is the rows' column c - 1.
+ */
+static __device__ inline void
+stage_panel(double *staged, const double *__restrict__ rows, int nrows, const GramShape &shape, int first, int count,
+			int at)
+{
+	int			skip = first == 0 ? 1 : 0;	/* the ones are there already */
+	int			width = min(count, shape.q - first) - skip;
+	int			total = nrows * width;
+
+	if (width <= 0)
+		return;
+	staged += at + skip;
+	rows += first + skip - 1;
+
+	int			step_row = (int) blockDim.x / width;
+	int			step_column = (int) blockDim.x % width;
+	int			row = (int) threadIdx.x / width;
+	int			column = (int) threadIdx.x % width;
+
+	for (int e = threadIdx.x; e < total;)
+	{
+		double		value[4];
+		int			target[4];
+
+#pragma unroll
+		for (int u = 0; u < 4; u++)
+		{
+			target[u] = -1;
+			if (e < total)
+			{
+				target[u] = row * shape.staged_ld + column;
+				value[u] = rows[(int64_t) row * shape.ncols + column];
+			}
+			e += blockDim.x;
+			row += step_row;
+			column += step_column;
+			if (column >= width)
+			{
+				column -= width;
+				row++;
+			}
+		}
+#pragma unroll
+		for (int u = 0; u < 4; u++)
+			if (target[u] >= 0)
+				staged[target[u]] = value[u];
+	}
+}
+
+/* hi + lo += the products of one row, as the head of this file says. zi and zj are 16-byte aligned. */
+template <int M>
+static __device__ inline void
+micro_add(double (&hi)[M][M], double (&lo)[M][M], const double *zi, const double *zj)
+{
+	double		a[M];
+	double		b[M];
+
+#pragma unroll
+	for (int k = 0; k < M; k += 2)
+	{
+		double2		pair_i = *(const double2 *) (zi + k);
+		double2		pair_j = *(const double2 *) (zj + k);
+
+		a[k] = pair_i.x;
+		a[k + 1] = pair_i.y;
+		b[k] = pair_j.x;
+		b[k + 1] = pair_j.y;
+	}
+#pragma unroll
+	for (int i = 0; i < M; i++)
+#pragma unroll
+		for (int j = 0; j < M; j++)
+		{
+			double		p = a[i] * b[j];
+			double		s = hi[i][j] + p;
+			double		t = s - hi[i][j];
+
+			lo[i][j] += (hi[i][j] - (s - t)) + gr_fma(a[i], b[j], -t);
+			hi[i][j] = s;
+		}
+}
+
+/*
+ * Moves a thread's sums into its partials, one entry every blockDim.x. TwoSum, since after cancellation hi may be
+ * smaller than lo.
+ */
+template <int M>
+static __device__ inline void
+micro_flush(double (&hi)[M][M], double (&lo)[M][M], double2 *partial)
+{
+#pragma unroll
+	for (int i = 0; i < M; i++)
+#pragma unroll
+		for (int j = 0; j < M; j++)
+		{
+			double2    *at = partial + (i * M + j) * (int) blockDim.x;
+			double2		old = *at;
+			GrDD		sum = {old.x, old.y};
+
+			sum = gr_dd_add(sum, gr_two_sum(hi[i][j], lo[i][j]));
+			*at = make_double2(sum.hi, sum.lo);
+			hi[i][j] = 0.0;
+			lo[i][j] = 0.0;
+		}
+}
+
+/* At least 16 warps a multiprocessor either way: 64 registers a thread for M = 2, 128 for M = 4. */
+template <int M>
+static __global__ void
+__launch_bounds__(NTHREADS_MAX, M == 2 ? 4 : 2)
+gram_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, GramShape shape, double2 *partials)
+{
+	extern __shared__ double2 staged_pairs[];
+	double	   *staged = (double *) staged_pairs;
+	const Panels panels = block_panels(shape, M);
+	const Owner owner = thread_owner(shape, M);
+	int64_t		row = (int64_t) blockIdx.y * nrows_per_split;
+	const int64_t end = min(row + nrows_per_split, nrows);
+	int			nstages = 0;
+	double		hi[M][M] = {};
+	double		lo[M][M] = {};
+
+	partials += ((int64_t) blockIdx.y * gridDim.x + blockIdx.x) * (M * M) * blockDim.x + threadIdx.x;
+	stage_padding(staged, shape, panels);
+	for (; row < end; row += shape.stage_nrows)
+	{
+		const int	stage_nrows = (int) min((int64_t) shape.stage_nrows, end - row);
+		const double *source = rows + row * shape.ncols;
+
+		__syncthreads();		/* the padding is written, the previous stage read */
+		stage_panel(staged, source, stage_nrows, shape, panels.first[0], panels.count[0], 0);
+		if (panels.count[1] > 0)
+			stage_panel(staged, source, stage_nrows, shape, panels.first[1], panels.count[1], panels.count[0]);
+		__syncthreads();
+		if (owner.slice >= shape.nslices)
+			continue;			/* to the next barrier */
+		for (int r = owner.slice; r < stage_nrows; r += shape.nslices)
+			micro_add<M>(hi, lo, staged + r * shape.staged_ld + owner.offset_i,
+						 staged + r * shape.staged_ld + owner.offset_j);
+		if (++nstages == shape.stages_per_flush || row + shape.stage_nrows >= end)
+		{
+			micro_flush<M>(hi, lo, partials);
+			nstages = 0;
+		}
+	}
+}
+
+/* Where the partials of entry (i, j) lie: the share of the triangle, the first thread that owns it, the slot there. */
+template <int M>
+static __device__ inline void
+find_entry(const GramShape &shape, int i, int j, int64_t *block, int *thread, int *slot)
+{
+	*slot = i % M * M + j % M;
+	if (shape.tiled)
+	{
+		int64_t		a = i / SQUARE;
+
+		*block = a * (a + 1) / 2 + j / SQUARE;
+		*thread = i % SQUARE / M * (SQUARE / M) + j % SQUARE / M;
+	}
+	else
+	{
+		int			m = (i / M) * (i / M + 1) / 2 + j / M;
+
+		*block = m / shape.micros_per_block;
+		*thread = m % shape.micros_per_block;
+	}
+}
+
+/* A warp an entry: lane l adds parts l, l + 32, ..., then the lanes' sums join pairwise. */
+template <int M>
+static __global__ void
+gram_reduce_kernel(const double2 *__restrict__ partials, GramShape shape, int nthreads, int nblocks, int nsplits,
+				   int64_t first, int64_t nentries, double *__restrict__ hi, double *__restrict__ lo)
+{
+	const int64_t at = ((int64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32;
+	const int	lane = threadIdx.x % 32;
+	GrDD		sum = gr_dd(0.0);
+	int64_t		block;
+	int			thread;
+	int			slot;
+
+	if (at >= nentries)
+		return;					/* the whole warp */
+
+	const int64_t i = triangle_row(first + at);
+
+	find_entry<M>(shape, (int) i, (int) (first + at - i * (i + 1) / 2), &block, &thread, &slot);
+	for (int part = lane; part < nsplits * shape.nslices; part += 32)
+	{
+		int64_t		split = part / shape.nslices;
+		int			slice = part % shape.nslices;
+		double2		value = partials[((split * nblocks + block) * (M * M) + slot) * nthreads +
+									 slice * shape.micros_per_block + thread];
+		GrDD		other = {value.x, value.y};
+
+		sum = gr_dd_add(sum, other);
+	}
+	for (int offset = 16; offset > 0; offset /= 2)
+	{
+		GrDD		other;
+
+		other.hi = __shfl_down_sync(0xffffffffu, sum.hi, offset);
+		other.lo = __shfl_down_sync(0xffffffffu, sum.lo, offset);
+		sum = gr_dd_add(sum, other);
+	}
+	if (lane == 0)
+	{
+		hi[at] = sum.hi;
+		lo[at] = sum.lo;
+	}
+}
+
+/* Triangle order: how the micro tiles are dealt out to thread blocks, and how many rows are staged. */
+static void
+plan_triangle(GramPlan *plan)
+{
+	GramShape  *shape = &plan->shape;
+	int			micro = shape->q <= MICRO2_UPTO ? 2 : 4;
+	int			nedges = (shape->q + micro - 1) / micro;
+	int			nthreads_max = micro == 2 ? NTHREADS_MAX : NTHREADS_MAX / 2;
+
+	plan->micro = micro;
+	shape->nmicros = nedges * (nedges + 1) / 2;
+	plan->nblocks = (shape->nmicros + nthreads_max - 1) / nthreads_max;
+	shape->micros_per_block = (shape->nmicros + plan->nblocks - 1) / plan->nblocks;
+	shape->nslices = nthreads_max / shape->micros_per_block;
+	plan->nthreads = (shape->micros_per_block * shape->nslices + 31) / 32 * 32;
+	shape->staged_ld = nedges * micro;
+	shape->stage_nrows = STAGED_NBYTES / (int) sizeof(double) / shape->staged_ld;
+	if (shape->stage_nrows < 8)
+		shape->stage_nrows = 8;
+	if (shape->stage_nrows > shape->nslices)
+		shape->stage_nrows -= shape->stage_nrows % shape->nslices;
+	/* fewer rows than this cost more in partials than in products */
+	plan->min_rows_per_split = micro == 2 ? 16 * shape->nslices : 32;
+}
+
+static void
+plan_squares(GramPlan *plan)
+{
+	GramShape  *shape = &plan->shape;
+	int			nedges = (shape->q + SQUARE - 1) / SQUARE;
+
+	plan->micro = 4;
+	shape->tiled = 1;
+	plan->nblocks = nedges * (nedges + 1) / 2;
+	shape->micros_per_block = NTHREADS_MAX;
+	shape->nslices = 1;
+	plan->nthreads = NTHREADS_MAX;
+	shape->staged_ld = 2 * SQUARE;
+	shape->stage_nrows = SQUARE_NROWS;
+	plan->min_rows_per_split = 2 * FLUSH_NROWS;
+}
+
+/* Splits to fill the device once, as far as the budget goes; and the most rows that LAUNCH_S allows. */
+static cudaError_t
+plan_device(GramPlan *plan, size_t budget_nbytes)
+{
+	const void *kernel = plan->micro == 2 ? (const void *) gram_kernel<2> : (const void *) gram_kernel<4>;
+	size_t		split_nbytes = (size_t) plan->nblocks * plan->nthreads * plan->micro * plan->micro * sizeof(double2);
+	double		products_per_row = (double) plan->nblocks * plan->nthreads * plan->micro * plan->micro;
+	int			device;
+	int			clock_khz;
+	int			fp64_ratio;
+	int			resident;
+	double		products_per_s;
+	cudaError_t code;
+
+	if ((code = cudaGetDevice(&device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&plan->nsms, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device)) != cudaSuccess ||
+		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, plan->nthreads,
+															  plan->staged_nbytes)) != cudaSuccess)
+		return code;
+	if (resident < 1)
+		resident = 1;
+	if (fp64_ratio < 1)
+		fp64_ratio = 1;
+	/* squares are many: a second round evens out the last one */
+	plan->nsplits = (plan->shape.tiled ? 2 : 1) * resident * plan->nsms / plan->nblocks;
+	if (plan->nsplits > 0 && (size_t) plan->nsplits > budget_nbytes / split_nbytes)
+		plan->nsplits = (int) (budget_nbytes / split_nbytes);
+	if (plan->nsplits < 1)
+		plan->nsplits = 1;
+	plan->partials_nbytes = split_nbytes * (size_t) plan->nsplits;
+
+	/* 128 lanes is the most any multiprocessor has in single precision; 8 operations a product */
+	products_per_s = plan->nsms * (clock_khz > 0 ? clock_khz : 1e6) * 1e3 * (128.0 / fp64_ratio) / 8.0;
+	plan->max_rows_per_launch = (int64_t) (LAUNCH_S * products_per_s / (products_per_row / plan->shape.nslices)) + 1;
+	return cudaSuccess;
+}
+
+cudaError_t
+gr_gram_plan(GramPlan *plan, int nfeatures, size_t budget_nbytes)
+{
+	GramShape  *shape = &plan->shape;
+	int			rows_per_thread;
+
+	*plan = GramPlan();
+	shape->ncols = nfeatures + 1;
+	shape->q = nfeatures + 2;
+	if (shape->q <= TILED_ABOVE)
+		plan_triangle(plan);
+	else
+		plan_squares(plan);
+	rows_per_thread = (shape->stage_nrows + shape->nslices - 1) / shape->nslices;
+	shape->stages_per_flush = rows_per_thread < FLUSH_NROWS ? FLUSH_NROWS / rows_per_thread : 1;
+	plan->staged_nbytes = sizeof(double) * shape->stage_nrows * shape->staged_ld;
+	return plan_device(plan, budget_nbytes);
+}
+
+/*
+ * How many splits a launch of nrows uses: no more than have enough rows each, and of the upper half of those the number
+ * that leaves the fewest multiprocessors idle in the last round.
+ */
+static int
+launch_splits(const GramPlan *plan, int64_t nrows)
+{
+	int64_t		most = nrows / plan->min_rows_per_split;
+	int64_t		best = 1;
+	double		best_use = 0.0;
+
+	if (most > plan->nsplits)
+		most = plan->nsplits;
+	for (int64_t n = most; n > most / 2; n--)
+	{
+		int64_t		nblocks = n * plan->nblocks;
+		int64_t		nrounds = (nblocks + plan->nsms - 1) / plan->nsms;
+		double		use = (double) nblocks / (double) (nrounds * plan->nsms);
+
+		if (use > best_use)
+		{
+			best = n;
+			best_use = use;
+		}
+	}
+	return (int) best;
+}
+
+cudaError_t
+gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, cudaStream_t stream)
+{
+	while (nrows > 0)
+	{
+		int64_t		n = nrows < plan->max_rows_per_launch ? nrows : plan->max_rows_per_launch;
+		int			nsplits = launch_splits(plan, n);
+		int64_t		nrows_per_split = (n + nsplits - 1) / nsplits;
+		dim3		grid((unsigned) plan->nblocks, (unsigned) nsplits);
+		cudaError_t code;
+
+		if (plan->micro == 2)
+			gram_kernel<2><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
+				(rows, n, nrows_per_split, plan->shape, partials);
+		else
+			gram_kernel<4><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
+				(rows, n, nrows_per_split, plan->shape, partials);
+		code = cudaGetLastError();
+		if (code != cudaSuccess)
+			return code;
+		rows += n * plan->shape.ncols;
+		nrows -= n;
+	}
+	return cudaSuccess;
+}
+
+cudaError_t
+gr_gram_reduce_launch(const GramPlan *plan, const double2 *partials, int64_t first, int64_t nentries, double *hi,
+					  double *lo, cudaStream_t stream)
+{
+	const int	per_block = REDUCE_NTHREADS / 32;
+	unsigned	nblocks = (unsigned) ((nentries + per_block - 1) / per_block);
+
+	if (nentries <= 0)
+		return cudaSuccess;
+	if (plan->micro == 2)
+		gram_reduce_kernel<2><<<nblocks, REDUCE_NTHREADS, 0, stream>>>
+			(partials, plan->shape, plan->nthreads, plan->nblocks, plan->nsplits, first, nentries, hi, lo);
+	else
+		gram_reduce_kernel<4><<<nblocks, REDUCE_NTHREADS, 0, stream>>>
+			(partials, plan->shape, plan->nthreads, plan->nblocks, plan->nsplits, first, nentries, hi, lo);
+	return cudaGetLastError();
+}

@@ -1,0 +1,75 @@
+-- What script/demo shows. Run from the repository's root, in an empty database.
+\set ECHO none
+SET client_min_messages = warning;
+CREATE EXTENSION gpureg;
+CREATE TABLE diamonds (carat float8, cut text, color text, clarity text, depth float8, "table" float8, price float8,
+                       x float8, y float8, z float8);
+\copy diamonds FROM PROGRAM 'gzip -dc test/data/diamonds.csv.gz' WITH (FORMAT csv, HEADER)
+ANALYZE diamonds;
+\pset border 1
+\pset footer off
+\pset null '-'
+
+
+-- So little work would stay on the CPU. Where there is a GPU it is shown, and opened beforehand: that takes longer than the fit.
+SELECT count(*) > 0 AS has_gpu FROM gpu_devices() \gset
+\if :has_gpu
+SET gpureg.device = gpu;
+CREATE TEMP TABLE opened AS SELECT gpu_ols_fit('SELECT price, carat FROM diamonds');
+\endif
+
+\echo
+\echo '== The price of a diamond from its weight and measures: the model'
+\echo
+\set ECHO queries
+CREATE TABLE models AS
+    SELECT gpu_ols_fit('SELECT price, carat, depth, "table", x, y, z FROM diamonds') AS prices;
+\set ECHO none
+-- read at once: it speaks of the session's last computation
+CREATE TEMP TABLE last_run AS SELECT * FROM gpu_last_run();
+
+\echo
+\set ECHO queries
+SELECT term, round(estimate::numeric, 3) AS estimate, round(std_error::numeric, 3) AS std_error,
+       round(statistic::numeric, 2) AS t,
+       CASE WHEN p_value < 2e-16 THEN '< 2e-16' ELSE round(p_value::numeric, 4)::text END AS p_value,
+       round(conf_low::numeric, 2) AS conf_low, round(conf_high::numeric, 2) AS conf_high
+FROM models, gpu_tidy(prices);
+\set ECHO none
+
+\echo '== How well it fits'
+\echo
+\set ECHO queries
+SELECT n, rank, round(r_squared::numeric, 6) AS r_squared, round(sigma::numeric, 2) AS sigma,
+       round(f_statistic::numeric) AS f, round(aic::numeric, 1) AS aic, round(bic::numeric, 1) AS bic
+FROM models, gpu_glance(prices);
+\set ECHO none
+
+\echo '== What it predicts, beside what was paid'
+\echo
+\set ECHO queries
+SELECT DISTINCT ON (carat) carat, cut, color, clarity, price AS paid,
+       round(gpu_predict(prices, carat, depth, "table", x, y, z)::numeric) AS predicted
+FROM diamonds, models
+WHERE carat IN (0.3, 0.5, 0.7, 1, 1.5, 2) AND cut = 'Ideal' AND color = 'G' AND clarity = 'VS2'
+ORDER BY carat, price, x;
+\set ECHO none
+
+\echo '== One model for each cut: the price of a carat'
+\echo
+\set ECHO queries
+SELECT cut, (m).n, round((m).coef[1]::numeric, 1) AS intercept, round((m).coef[2]::numeric, 1) AS per_carat
+FROM (SELECT cut, gpu_ols_agg(price, carat) AS m FROM diamonds GROUP BY cut) AS fits
+ORDER BY per_carat;
+\set ECHO none
+
+\echo '== Where the first model was computed, and how fast'
+\echo
+\pset tuples_only on
+\pset format unaligned
+SELECT format('On %s: %s rows and %s features in %s ms.%s',
+              CASE device WHEN 'cpu' THEN 'the CPU' ELSE device END, to_char(rows, 'FM999,999,999'), features,
+              round((total_seconds * 1000)::numeric, 1),
+              CASE WHEN device = 'cpu' THEN format(' Why there: %s.', reason) END)
+FROM last_run;
+\echo

@@ -1,0 +1,167 @@
+/*
+ * compute.h: the contract between the PostgreSQL side, the statistics and the backends.
+ *
+ * Nothing below this line knows PostgreSQL. Failure is a value: every function that can fail takes a GrError, returns
+ * false and keeps the first failure. Nothing prints, throws, exits or jumps. Long work polls GrHost for cancel.
+ *
+ * Rows of the design matrix are row-major float8: nrows x ncols, where ncols = nfeatures + 1, the features first and
+ * the response last. The column of ones is never stored; backends supply it.
+ */
+#ifndef GPUREG_COMPUTE_H
+#define GPUREG_COMPUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The most features a model can have: its Gram matrix must fit a 1 GB value (11,583 terms), with room for the rest. */
+#define GR_MAX_FEATURES 10000
+
+typedef enum GrStatus
+{
+	GR_OK = 0,
+	GR_INVALID,					/* an argument is out of its domain; where: which */
+	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column, 0-based */
+	GR_OUT_OF_RANGE,			/* a sum of products left float8's range; where: the column, 0-based */
+	GR_CANCELED,				/* GrHost asked to stop */
+	GR_NO_MEMORY,				/* host memory */
+	GR_NO_DEVICE,				/* no driver or no usable device */
+	GR_DEVICE_MEMORY,			/* bytes_needed, bytes_free are set */
+	GR_DEVICE_FAILED,			/* a device call failed */
+	GR_DEVICE_LOST				/* likewise, and the process can't use the device again */
+} GrStatus;
+
+typedef struct GrError
+{
+	GrStatus	status;
+	int64_t		where;			/* meaning depends on status */
+	size_t		bytes_needed;
+	size_t		bytes_free;
+	char		detail[256];	/* what failed, for a person: the driver's own words where it spoke */
+} GrError;
+
+/* Records a failure unless one is recorded already; always returns false. */
+extern bool gr_fail(GrError *err, GrStatus status, int64_t where, const char *fmt,...)
+#if defined(__GNUC__)
+			__attribute__((format(printf, 4, 5)))
+#endif
+;
+
+/* What the caller offers to long-running work. */
+typedef struct GrHost
+{
+	bool		(*canceled) (void *arg);	/* true: stop as soon as possible. Never jumps, but may end the process. */
+	void	   *arg;
+} GrHost;
+
+static inline bool
+gr_canceled(const GrHost *host)
+{
+	return host != NULL && host->canceled != NULL && host->canceled(host->arg);
+}
+
+/*
+ * Gram matrices
+ *
+ * G = sum over rows of z z', z = (1, x_1 .. x_p, y), q = p + 2 entries. The packed lower triangle holds G[i][j], j <= i,
+ * at i (i + 1) / 2 + j, as two arrays of float8 whose sums hi[k] + lo[k] are the entries in double-double.
+ */
+static inline int64_t
+gr_triangle(int64_t q)
+{
+	return q * (q + 1) / 2;
+}
+
+typedef struct GrDeviceInfo
+{
+	int			id;
+	char		name[256];
+	int			major;			/* compute capability */
+	int			minor;
+	size_t		memory_total;	/* bytes */
+	size_t		memory_free;	/* bytes */
+	char		driver[32];		/* the newest CUDA version the driver supports, as in "13.0" */
+} GrDeviceInfo;
+
+typedef struct GrOpenOptions
+{
+	int			device_id;		/* -1: the one with most free memory */
+} GrOpenOptions;
+
+typedef struct GrGramOptions
+{
+	int			nfeatures;		/* 1 .. GR_MAX_FEATURES */
+	size_t		block_nbytes;	/* size of the row blocks wanted; rounded to at least one row */
+	size_t		memory_limit;	/* device memory this job may take, bytes; 0: no limit but the device's */
+} GrGramOptions;
+
+typedef struct GrGramTimes
+{
+	int64_t		bytes_to_device;
+	double		copy_s;
+	double		kernel_s;
+} GrGramTimes;
+
+typedef struct GrSession GrSession; /* one backend opened: a device context, or nothing on the CPU */
+typedef struct GrGram GrGram;	/* one Gram matrix being summed */
+
+/*
+ * A backend is one const table. A session is opened once and lives as long as its owner; a Gram job belongs to the
+ * statement. close and gram_end accept NULL and half-opened objects and cannot fail. *session and *gram are set before
+ * anything is acquired, so an owner that is registered first always sees what there is to release.
+ */
+typedef struct GrBackend
+{
+	const char *name;			/* "cpu" or "gpu" */
+
+	/* Fills up to max entries, sets *ndevices. No device is not an error: *ndevices = 0 and err->detail says why. */
+	bool		(*list) (GrDeviceInfo *devices, int max, int *ndevices, GrError *err);
+
+	bool		(*open) (GrSession **session, const GrOpenOptions *options, GrError *err);
+	void		(*close) (GrSession *session);
+	/* the device that was opened; "cpu" has no memory figures */
+	const GrDeviceInfo *(*describe) (const GrSession *session);
+
+	bool		(*gram_begin) (GrSession *session, const GrGramOptions *options, GrGram **gram, GrError *err);
+
+	/* A block to fill: *rows has room for *capacity rows of nfeatures + 1. Waits until one is free. */
+	bool		(*gram_block) (GrGram *gram, double **rows, int64_t *capacity, GrError *err);
+	/* Adds the first nrows rows of the block last handed out; they must be finite. May return before the work is done. */
+	bool		(*gram_submit) (GrGram *gram, int64_t nrows, GrError *err);
+	/* Waits, and writes the packed triangle of q = nfeatures + 2. Entries that overflowed are not finite. */
+	bool		(*gram_finish) (GrGram *gram, double *hi, double *lo, GrGramTimes *times, GrError *err);
+	void		(*gram_end) (GrGram *gram);
+} GrBackend;
+
+extern const GrBackend gr_backend_cpu;
+extern const GrBackend gr_backend_cuda; /* without nvcc: a table whose open() says there is no device */
+
+/*
+ * The CPU's Gram primitive by itself, for the aggregates: adds nrows rows to a packed triangle. The result depends on the
+ * rows and on how they are split over calls, not on the processor; hi and lo stay normalised. Overflow leaves entries
+ * that are not finite. scratch has gr_gram_scratch_nbytes(nfeatures) bytes.
+ */
+extern void gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch);
+extern size_t gr_gram_scratch_nbytes(int nfeatures);
+
+/* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
+extern void gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch,
+							  int max_lanes);
+
+/* hi + lo += hi2 + lo2, n entries. */
+extern void gr_gram_merge(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n);
+
+/* True if all are finite; else *column (0-based, < ncols) is that of the first value that isn't, row by row. */
+extern bool gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column);
+
+/* False if a column's sum of squares isn't finite; *column is then its place in a row, 0-based. */
+extern bool gr_gram_finite(const double *hi, int nfeatures, int *column);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_COMPUTE_H */

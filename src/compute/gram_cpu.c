@@ -1,0 +1,186 @@
+/*
+ * gram_cpu.c: the Gram matrix on the CPU.
+ *
+ * The kernel is compiled for AVX-512, for AVX2 and for anything else; all give the same bits, since they do the same
+ * IEEE operations in the same order for each entry.
+ */
+#include "compute/compute.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/dd.h"
+
+/* rows of one kernel call; see gram_kernel.h on why it is bounded */
+#define CHUNK_NROWS 64
+#define MAX_LANES 8
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define PACK pack_avx512
+#define KERNEL gram_avx512
+#define TARGET __attribute__((target("avx512f")))
+#define W 8
+#define V __m512d
+#define V_ZERO() _mm512_setzero_pd()
+#define V_SET1(s) _mm512_set1_pd(s)
+#define V_LOAD(p) _mm512_loadu_pd(p)
+#define V_STORE(p, v) _mm512_storeu_pd(p, v)
+#define V_ADD(a, b) _mm512_add_pd(a, b)
+#define V_SUB(a, b) _mm512_sub_pd(a, b)
+#define V_MUL(a, b) _mm512_mul_pd(a, b)
+#define V_FMS(a, b, c) _mm512_fmsub_pd(a, b, c)
+#define V_LOAD_N(p, n) _mm512_maskz_loadu_pd((__mmask8) ((1 << (n)) - 1), p)
+#define V_STORE_N(p, v, n) _mm512_mask_storeu_pd(p, (__mmask8) ((1 << (n)) - 1), v)
+#include "compute/gram_kernel.h"
+
+static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
+
+#define MASK_N(n) _mm256_loadu_si256((const __m256i *) (lane_masks + 4 - (n)))
+#define PACK pack_avx2
+#define KERNEL gram_avx2
+#define TARGET __attribute__((target("avx2,fma")))
+#define W 4
+#define V __m256d
+#define V_ZERO() _mm256_setzero_pd()
+#define V_SET1(s) _mm256_set1_pd(s)
+#define V_LOAD(p) _mm256_loadu_pd(p)
+#define V_STORE(p, v) _mm256_storeu_pd(p, v)
+#define V_ADD(a, b) _mm256_add_pd(a, b)
+#define V_SUB(a, b) _mm256_sub_pd(a, b)
+#define V_MUL(a, b) _mm256_mul_pd(a, b)
+#define V_FMS(a, b, c) _mm256_fmsub_pd(a, b, c)
+#define V_LOAD_N(p, n) _mm256_maskload_pd(p, MASK_N(n))
+#define V_STORE_N(p, v, n) _mm256_maskstore_pd(p, MASK_N(n), v)
+#include "compute/gram_kernel.h"
+#undef MASK_N
+#endif
+
+#define PACK pack_scalar
+#define KERNEL gram_scalar
+#define TARGET
+#define W 1
+#define V double
+#define V_ZERO() 0.0
+#define V_SET1(s) (s)
+#define V_LOAD(p) (*(p))
+#define V_STORE(p, v) (*(p) = (v))
+#define V_ADD(a, b) ((a) + (b))
+#define V_SUB(a, b) ((a) - (b))
+#define V_MUL(a, b) ((a) * (b))
+#define V_FMS(a, b, c) gr_fma(a, b, -(c))
+#define V_LOAD_N(p, n) (*(p))
+#define V_STORE_N(p, v, n) (*(p) = (v))
+#include "compute/gram_kernel.h"
+
+typedef struct GramVersion
+{
+	void		(*pack) (double *restrict panels, const double *restrict rows, int nrows, int ncols);
+	void		(*kernel) (double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int q,
+						   double opaque_one);
+} GramVersion;
+
+static const GramVersion scalar_version = {pack_scalar, gram_scalar};
+#if defined(__x86_64__) && defined(__GNUC__)
+static const GramVersion avx2_version = {pack_avx2, gram_avx2};
+static const GramVersion avx512_version = {pack_avx512, gram_avx512};
+#endif
+
+/* The version for this processor with at most max_lanes. */
+static const GramVersion *
+choose_version(int max_lanes)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f"))
+		return &avx512_version;
+	if (max_lanes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return &avx2_version;
+#else
+	(void) max_lanes;
+#endif
+	return &scalar_version;
+}
+
+size_t
+gr_gram_scratch_nbytes(int nfeatures)
+{
+	return ((size_t) nfeatures + 2 + MAX_LANES) * CHUNK_NROWS * sizeof(double);
+}
+
+void
+gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch, int max_lanes)
+{
+	static const volatile double opaque_one = 1.0;
+	const GramVersion *version = choose_version(max_lanes);
+	int			ncols = nfeatures + 1;
+
+	for (int64_t first = 0; first < nrows; first += CHUNK_NROWS)
+	{
+		int			n = nrows - first < CHUNK_NROWS ? (int) (nrows - first) : CHUNK_NROWS;
+
+		version->pack(scratch, rows + first * ncols, n, ncols);
+		version->kernel(hi, lo, scratch, n, ncols + 1, opaque_one);
+	}
+}
+
+void
+gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch)
+{
+	/* AVX-512 pays when strips are long; short triangles waste its lanes */
+	gr_gram_add_lanes(hi, lo, rows, nrows, nfeatures, scratch, nfeatures < 14 ? 4 : 8);
+}
+
+void
+gr_gram_merge(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n)
+{
+	for (int64_t k = 0; k < n; k++)
+	{
+		GrDD		a = {hi[k], lo[k]};
+		GrDD		b = {hi2[k], lo2[k]};
+
+		a = gr_dd_add(a, b);
+		hi[k] = a.hi;
+		lo[k] = a.lo;
+	}
+}
+
+bool
+gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column)
+{
+	int64_t		n = nrows * ncols;
+	double		acc[4] = {0, 0, 0, 0};
+	int64_t		k = 0;
+
+	/* v * 0 is 0 for finite v and NaN otherwise */
+	for (; k + 4 <= n; k += 4)
+		for (int l = 0; l < 4; l++)
+			acc[l] += rows[k + l] * 0.0;
+	for (; k < n; k++)
+		acc[0] += rows[k] * 0.0;
+	if (acc[0] + acc[1] + acc[2] + acc[3] == 0.0)
+		return true;
+	for (k = 0; k < n; k++)
+	{
+		if (!isfinite(rows[k]))
+		{
+			*column = (int) (k % ncols);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool
+gr_gram_finite(const double *hi, int nfeatures, int *column)
+{
+	for (int64_t j = 1; j <= nfeatures + 1; j++)
+	{
+		if (!isfinite(hi[j * (j + 1) / 2 + j]))
+		{
+			*column = (int) (j - 1);
+			return false;
+		}
+	}
+	return true;
+}

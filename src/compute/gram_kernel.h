@@ -1,0 +1,140 @@
+/*
+ * gram_kernel.h: the CPU's Gram kernel, a template. gram_cpu.c includes it once for each instruction set, with these
+ * defined first:
+ *
+ *	 PACK KERNEL  the functions' names            TARGET    their target attribute, or nothing
+ *	 W            lanes of a vector               V         the vector type
+ *	 V_ZERO() V_SET1(s) V_LOAD(p) V_STORE(p, v) V_ADD V_SUB V_MUL
+ *	 V_FMS(a, b, c)        a * b - c, rounded once
+ *	 V_LOAD_N(p, n) V_STORE_N(p, v, n)            the first n lanes alone
+ *
+ * hi, lo += sum over r < nrows of z z'. z comes packed in panels of W columns: column c of row r at
+ * panel[c / W][r][c % W], so that every inner loop reads its operands in order, from the first-level cache, whatever q is.
+ *
+ * Each strip (one i, W values of j) keeps its sum in registers for the whole chunk of rows. A product p = RN(a b) goes to
+ * the rounded sum h by Knuth's TwoSum, s = h + p, t = s - h, and what s lost goes to c, as in Dot2 of Ogita, Rump and Oishi
+ * (2005): (h - (s - t)) + (p - t) + (a b - p). TwoSum's differences are exact, so that the last two are one
+ * a b - t, rounded once: 8 operations a product in place of 10. c's own rounding is of the order of nrows^(1/2) 2^-106 of
+ * the sum, which is why a chunk is short. The chunk's sum is then added to the state in full double-double.
+ *
+ * Two of the subtractions are written as fused operations on a 1 that the compiler cannot see: a processor with separate
+ * pipes for additions (Zen) then works on both kinds at once, and on others nothing changes.
+ */
+#define V_DIFF(a, b) V_FMS(a, one, b)
+
+#define STEP(h, c, a, b) do { \
+	V s_ = V_ADD(h, V_MUL(a, b)); \
+	V t_ = V_DIFF(s_, h); \
+	V u_ = V_SUB(h, V_DIFF(s_, t_)); \
+	c = V_ADD(c, V_ADD(u_, V_FMS(a, b, t_))); \
+	h = s_; \
+} while (0)
+
+/* (x, y) += (h, c) in double-double; gr_dd_add() by lanes, the summands' halves renormalised first */
+#define MERGE(x, y, h, c) do { \
+	V a_ = V_ADD(h, c); \
+	V b_ = V_SUB(c, V_SUB(a_, h)); \
+	V s_ = V_ADD(x, a_); \
+	V q_ = V_SUB(s_, x); \
+	V e_ = V_ADD(V_SUB(x, V_SUB(s_, q_)), V_SUB(a_, q_)); \
+	V t_ = V_ADD(y, b_); \
+	V r_ = V_SUB(t_, y); \
+	V f_ = V_ADD(V_SUB(y, V_SUB(t_, r_)), V_SUB(b_, r_)); \
+	e_ = V_ADD(e_, t_); \
+	a_ = V_ADD(s_, e_); \
+	e_ = V_ADD(V_SUB(e_, V_SUB(a_, s_)), f_); \
+	x = V_ADD(a_, e_); \
+	y = V_SUB(e_, V_SUB(x, a_)); \
+} while (0)
+
+/* Copies rows into panels, the column of ones first, zeros after the last. */
+static TARGET void
+PACK(double *restrict panels, const double *restrict rows, int nrows, int ncols)
+{
+	for (int r = 0; r < nrows; r++)
+	{
+		const double *from = rows + (size_t) r * ncols;
+		double	   *to = panels + (size_t) r * W;
+		int			head = ncols < W - 1 ? ncols : W - 1;
+		int			k = W - 1;
+
+		V_STORE(to, V_ZERO());
+		to[0] = 1.0;
+		for (int l = 0; l < head; l++)
+			to[1 + l] = from[l];
+		for (; k + W <= ncols; k += W)
+		{
+			to += (size_t) nrows * W;
+			V_STORE(to, V_LOAD(from + k));
+		}
+		if (k < ncols)
+			V_STORE(to + (size_t) nrows * W, V_LOAD_N(from + k, ncols - k));
+	}
+}
+
+static TARGET void
+KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int q, double opaque_one)
+{
+	const V		one = V_SET1(opaque_one);
+	const size_t panel_size = (size_t) nrows * W;
+
+	for (int64_t i = 0; i < q; i++)
+	{
+		const double *zi = panels + (size_t) (i / W) * panel_size + i % W;
+		double	   *row_hi = hi + i * (i + 1) / 2;
+		double	   *row_lo = lo + i * (i + 1) / 2;
+
+		for (int64_t j = 0; j <= i; j += W)
+		{
+			const double *zj = panels + (size_t) (j / W) * panel_size;
+			int			nlanes = i - j + 1 < W ? (int) (i - j + 1) : W;
+			V			h = V_ZERO();
+			V			c = V_ZERO();
+			V			x;
+			V			y;
+
+			for (int r = 0; r < nrows; r++)
+			{
+				V			a = V_SET1(zi[(size_t) r * W]);
+				V			b = V_LOAD(zj + (size_t) r * W);
+
+				STEP(h, c, a, b);
+			}
+			if (nlanes == W)
+			{
+				x = V_LOAD(row_hi + j);
+				y = V_LOAD(row_lo + j);
+				MERGE(x, y, h, c);
+				V_STORE(row_hi + j, x);
+				V_STORE(row_lo + j, y);
+			}
+			else
+			{
+				x = V_LOAD_N(row_hi + j, nlanes);
+				y = V_LOAD_N(row_lo + j, nlanes);
+				MERGE(x, y, h, c);
+				V_STORE_N(row_hi + j, x, nlanes);
+				V_STORE_N(row_lo + j, y, nlanes);
+			}
+		}
+	}
+}
+
+#undef STEP
+#undef MERGE
+#undef V_DIFF
+#undef PACK
+#undef KERNEL
+#undef TARGET
+#undef W
+#undef V
+#undef V_ZERO
+#undef V_SET1
+#undef V_LOAD
+#undef V_STORE
+#undef V_ADD
+#undef V_SUB
+#undef V_MUL
+#undef V_FMS
+#undef V_LOAD_N
+#undef V_STORE_N

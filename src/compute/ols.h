@@ -1,0 +1,50 @@
+/*
+ * ols.h: ordinary least squares from a Gram matrix in double-double.
+ *
+ * Scaled LDL' factorisation of the cross products of [terms y], in the terms' own order. A term whose squared residual on
+ * the terms before it is not above GR_ALIAS_TOLERANCE of its own sum of squares is aliased: it has no coefficient, as
+ * in R's lm(), where later terms lose to earlier ones too. The tolerance is on squares: a term counts as collinear when
+ * its distance from the span of the others is below 1e-12 of its length, some thousand roundings of float8. (R's default
+ * of 1e-7 drops a term of NIST's filip, which lies at 5.2e-8 and has eight digits to give.)
+ *
+ * Errors of the result are of the order of 2^-104 times the square of the scaled condition number of the terms, so
+ * all 16 digits of a float8 are right up to a condition number of about 1e8. Sums that cancel to less than their own
+ * rounding error (a perfect fit's residual sum of squares, an exactly zero effect) are reported as 0.
+ */
+#ifndef GPUREG_OLS_H
+#define GPUREG_OLS_H
+
+#include "compute/compute.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GR_ALIAS_TOLERANCE 1e-24
+
+typedef struct GrOlsFit
+{
+	int			nterms;			/* nfeatures, and one if there is an intercept, which is the first */
+	int			rank;			/* terms that are not aliased */
+	int64_t		df_residual;	/* rows - rank */
+	double	   *coef;			/* nterms; NaN for an aliased term */
+	double	   *vcov;			/* nterms x nterms, symmetric; NaN for aliased terms, and all NaN if df_residual is 0 */
+	double		rss;			/* residual sum of squares */
+	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
+} GrOlsFit;
+
+/* Bytes of workspace for gr_ols_solve(). */
+extern size_t gr_ols_workspace_nbytes(int nfeatures);
+
+/*
+ * Solves. hi, lo: the packed triangle of (1, x, y) over nrows >= 1 rows, left as it is. fit->coef and fit->vcov point to
+ * the caller's arrays, vcov may be NULL when it isn't wanted. Fails with GR_OUT_OF_RANGE (where: the column) if sums of
+ * squares over- or underflowed or the matrix isn't one of cross products, and with GR_CANCELED.
+ */
+extern bool gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, bool intercept,
+						 void *workspace, GrOlsFit *fit, const GrHost *host, GrError *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_OLS_H */

@@ -1,0 +1,400 @@
+/*
+ * model.c: the type gpu_model: build, tidy, glance, predict.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "args.h"
+#include "bridge.h"
+#include "compute/inference.h"
+#include "model.h"
+
+PG_FUNCTION_INFO_V1(gr_tidy);
+PG_FUNCTION_INFO_V1(gr_glance);
+PG_FUNCTION_INFO_V1(gr_predict);
+
+/* The fields of gpu_model, in the order of its definition. */
+enum
+{
+	F_METHOD, F_TERMS, F_COEF, F_VCOV, F_N, F_N_SKIPPED, F_RANK, F_DF_RESIDUAL, F_DEVIANCE, F_NULL_DEVIANCE,
+	F_ITERATIONS, F_CONVERGED, F_SEPARATED, F_DEVICE, MODEL_NFIELDS
+};
+
+/*
+ * Building
+ */
+
+/* A float8[] of one (ncols 0) or two dimensions in which NaN becomes NULL. */
+static ArrayType *
+float_array_nan_null(const double *values, int nrows, int ncols)
+{
+	int			ndim = ncols > 0 ? 2 : 1;
+	int			dims[2] = {nrows, ncols};
+	int			lbs[2] = {1, 1};
+	int64		n = ncols > 0 ? (int64) nrows * ncols : nrows;
+	Datum	   *items = palloc(n * sizeof(Datum));
+	bool	   *nulls = palloc(n * sizeof(bool));
+	ArrayType  *array;
+
+	for (int64 k = 0; k < n; k++)
+	{
+		nulls[k] = isnan(values[k]);
+		items[k] = Float8GetDatum(nulls[k] ? 0.0 : values[k]);
+	}
+	array = construct_md_array(items, nulls, ndim, dims, lbs, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	pfree(items);
+	pfree(nulls);
+	return array;
+}
+
+static ArrayType *
+terms_array(const GrModel *model)
+{
+	Datum	   *items = palloc(model->nterms * sizeof(Datum));
+
+	for (int k = 0; k < model->nterms; k++)
+	{
+		int			feature = k - (model->intercept ? 1 : 0);
+
+		if (model->terms != NULL)
+			items[k] = CStringGetTextDatum(model->terms[k]);
+		else if (feature < 0)
+			items[k] = CStringGetTextDatum("(intercept)");
+		else
+		{
+			char		name[16];
+
+			snprintf(name, sizeof(name), "x%d", feature + 1);
+			items[k] = CStringGetTextDatum(name);
+		}
+	}
+	return construct_array(items, model->nterms, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+Datum
+gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
+{
+	TupleDesc	tupdesc;
+	Datum		values[MODEL_NFIELDS];
+	bool		nulls[MODEL_NFIELDS] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
+		elog(ERROR, "result type is not gpu_model");
+	if ((int64) model->nterms * model->nterms > MaxArraySize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
+
+	values[F_METHOD] = CStringGetTextDatum(model->method);
+	values[F_TERMS] = PointerGetDatum(terms_array(model));
+	values[F_COEF] = PointerGetDatum(float_array_nan_null(model->coef, model->nterms, 0));
+	values[F_VCOV] = PointerGetDatum(float_array_nan_null(model->vcov, model->nterms, model->nterms));
+	values[F_N] = Int64GetDatum(model->nrows);
+	values[F_N_SKIPPED] = Int64GetDatum(model->nskipped);
+	values[F_RANK] = Int32GetDatum(model->rank);
+	values[F_DF_RESIDUAL] = Int64GetDatum(model->df_residual);
+	values[F_DEVIANCE] = Float8GetDatum(model->deviance);
+	values[F_NULL_DEVIANCE] = Float8GetDatum(model->null_deviance);
+	values[F_ITERATIONS] = Int32GetDatum(model->iterations);
+	values[F_CONVERGED] = BoolGetDatum(model->converged);
+	values[F_SEPARATED] = PointerGetDatum(construct_empty_array(TEXTOID));
+	values[F_DEVICE] = CStringGetTextDatum(model->device);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
+}
+
+void
+gr_model_solve(GrModel *model, const double *hi, const double *lo, int nfeatures, int64 nrows, bool intercept,
+			   const char *const *names, bool want_vcov)
+{
+	GrOlsFit	fit = {0};
+	GrError		err = {0};
+	int			nterms = nfeatures + (intercept ? 1 : 0);
+	void	   *workspace = palloc_extended(gr_ols_workspace_nbytes(nfeatures), MCXT_ALLOC_HUGE);
+
+	fit.coef = palloc(nterms * sizeof(double));
+	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
+	if (!gr_ols_solve(hi, lo, nfeatures, nrows, intercept, workspace, &fit, &gr_host, &err))
+		gr_raise_columns(&err, nfeatures, names);
+	pfree(workspace);
+
+	model->method = "ols";
+	model->nterms = nterms;
+	model->intercept = intercept;
+	model->terms = NULL;
+	if (names != NULL)
+	{
+		model->terms = palloc(nterms * sizeof(char *));
+		for (int k = 0; k < nterms; k++)
+			model->terms[k] = !intercept ? names[k] : k == 0 ? "(intercept)" : names[k - 1];
+	}
+	model->coef = fit.coef;
+	model->vcov = fit.vcov;
+	model->nrows = nrows;
+	model->rank = fit.rank;
+	model->df_residual = fit.df_residual;
+	model->deviance = fit.rss;
+	model->null_deviance = fit.tss;
+	model->iterations = 1;
+	model->converged = true;
+}
+
+/*
+ * Reading
+ */
+
+static void
+bad_model(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("malformed gpu_model"),
+			 errdetail("%s", detail),
+			 errhint("Use a value that a gpureg function returned.")));
+}
+
+/* n float8 from an array of the given shape, NULLs as NaN. */
+static double *
+read_floats(Datum datum, int nrows, int ncols)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+	int			ndim = ncols > 0 ? 2 : 1;
+	int64		n = ncols > 0 ? (int64) nrows * ncols : nrows;
+	double	   *values;
+	const double *at = (const double *) ARR_DATA_PTR(array);
+	const bits8 *nulls = ARR_NULLBITMAP(array);
+
+	if (ARR_ELEMTYPE(array) != FLOAT8OID || ARR_NDIM(array) != ndim || ARR_DIMS(array)[0] != nrows ||
+		(ndim == 2 && ARR_DIMS(array)[1] != ncols))
+		bad_model("Its terms, coef and vcov differ in size.");
+	values = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
+	for (int64 k = 0; k < n; k++)
+		values[k] = nulls != NULL && (nulls[k / 8] & (1 << (k % 8))) == 0 ? NAN : *at++;
+	return values;
+}
+
+static const char **
+read_terms(Datum datum, int *nterms)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+	const char **terms;
+	Datum	   *items;
+	bool	   *nulls;
+
+	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) != 1)
+		bad_model("Its terms are not a list of names.");
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, nterms);
+	terms = palloc(*nterms * sizeof(char *));
+	for (int k = 0; k < *nterms; k++)
+	{
+		if (nulls[k])
+			bad_model("A term has no name.");
+		terms[k] = TextDatumGetCString(items[k]);
+	}
+	return terms;
+}
+
+/* Reads argument 0. want_vcov false leaves vcov NULL. */
+static void
+read_model(FunctionCallInfo fcinfo, GrModel *model, bool want_vcov)
+{
+	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(0);
+	TupleDesc	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header), HeapTupleHeaderGetTypMod(header));
+	HeapTupleData tuple;
+	Datum		values[MODEL_NFIELDS];
+	bool		nulls[MODEL_NFIELDS];
+	char	   *method;
+
+	if (tupdesc->natts != MODEL_NFIELDS)
+		elog(ERROR, "argument is not a gpu_model");
+	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+	ItemPointerSetInvalid(&tuple.t_self);
+	tuple.t_tableOid = InvalidOid;
+	tuple.t_data = header;
+	heap_deform_tuple(&tuple, tupdesc, values, nulls);
+	ReleaseTupleDesc(tupdesc);
+	for (int k = 0; k < MODEL_NFIELDS; k++)
+		if (nulls[k] && k != F_SEPARATED && k != F_DEVICE)
+			bad_model("One of its fields is NULL.");
+
+	method = TextDatumGetCString(values[F_METHOD]);
+	if (strcmp(method, "ols") != 0)
+		bad_model("Its method is unknown to this version of gpureg.");
+	model->method = "ols";
+	model->terms = read_terms(values[F_TERMS], &model->nterms);
+	model->intercept = strcmp(model->terms[0], "(intercept)") == 0;
+	model->coef = read_floats(values[F_COEF], model->nterms, 0);
+	model->vcov = want_vcov ? read_floats(values[F_VCOV], model->nterms, model->nterms) : NULL;
+	model->nrows = DatumGetInt64(values[F_N]);
+	model->nskipped = DatumGetInt64(values[F_N_SKIPPED]);
+	model->rank = DatumGetInt32(values[F_RANK]);
+	model->df_residual = DatumGetInt64(values[F_DF_RESIDUAL]);
+	model->deviance = DatumGetFloat8(values[F_DEVIANCE]);
+	model->null_deviance = DatumGetFloat8(values[F_NULL_DEVIANCE]);
+	model->iterations = DatumGetInt32(values[F_ITERATIONS]);
+	model->converged = DatumGetBool(values[F_CONVERGED]);
+}
+
+/* A float8 that is NULL when it is NaN. */
+static void
+set_float(Datum *value, bool *null, double x)
+{
+	*value = Float8GetDatum(x);
+	*null = isnan(x);
+}
+
+/* gpu_tidy(model gpu_model, conf_level float8, exponentiate boolean): a row a term */
+Datum
+gr_tidy(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	double		conf_level = PG_GETARG_FLOAT8(1);
+	bool		exponentiate = PG_GETARG_BOOL(2);
+	GrModel		model;
+	double		quantile;
+
+	if (!(conf_level > 0 && conf_level < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("conf_level must be between 0 and 1, got %g", conf_level),
+				 errhint("0.95 gives 95%% confidence limits.")));
+	read_model(fcinfo, &model, true);
+	InitMaterializedSRF(fcinfo, 0);
+	quantile = model.df_residual > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, (double) model.df_residual) : NAN;
+
+	for (int k = 0; k < model.nterms; k++)
+	{
+		double		estimate = model.coef[k];
+		double		std_error = sqrt(model.vcov[(Size) k * model.nterms + k]);
+		double		statistic = estimate / std_error;
+		double		low = estimate - quantile * std_error;
+		double		high = estimate + quantile * std_error;
+		Datum		values[7];
+		bool		nulls[7] = {false};
+
+		values[0] = CStringGetTextDatum(model.terms[k]);
+		set_float(&values[1], &nulls[1], exponentiate ? exp(estimate) : estimate);
+		set_float(&values[2], &nulls[2], std_error);
+		set_float(&values[3], &nulls[3], statistic);
+		set_float(&values[4], &nulls[4], gr_t_two_sided(statistic, (double) model.df_residual));
+		set_float(&values[5], &nulls[5], exponentiate ? exp(low) : low);
+		set_float(&values[6], &nulls[6], exponentiate ? exp(high) : high);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return (Datum) 0;
+}
+
+/*
+ * What a linear fit says of itself; NaN where it says nothing. log_lik is that of the normal model at the maximum-likelihood
+ * variance, and AIC and BIC count that variance as a parameter, as R does.
+ */
+typedef struct LinearSummary
+{
+	double		r_squared;
+	double		adj_r_squared;
+	double		sigma;
+	double		f_statistic;
+	double		f_p_value;
+	double		log_lik;
+	double		aic;
+	double		bic;
+} LinearSummary;
+
+static void
+summarise_linear(const GrModel *model, LinearSummary *s)
+{
+	double		rss = model->deviance;
+	double		tss = model->null_deviance;
+	double		n = (double) model->nrows;
+	double		df = (double) model->df_residual;
+	double		df_model = model->rank - (model->intercept ? 1 : 0);
+	double		nparameters = model->rank + 1.0;
+
+	/* 0 / 0 gives the NaN that is wanted: y constant, df_residual 0, no slope */
+	s->r_squared = tss > 0 ? 1 - rss / tss : NAN;
+	s->sigma = df > 0 ? sqrt(rss / df) : NAN;
+	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
+	s->f_statistic = df > 0 && df_model > 0 && tss > 0 ? (tss - rss) / df_model / (rss / df) : NAN;
+	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
+	s->log_lik = -0.5 * n * (log(2 * M_PI) + log(rss / n) + 1);
+	s->aic = -2 * s->log_lik + 2 * nparameters;
+	s->bic = -2 * s->log_lik + log(n) * nparameters;
+}
+
+/* gpu_glance(model gpu_model): one row */
+Datum
+gr_glance(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	GrModel		model;
+	LinearSummary s;
+	Datum		values[16];
+	bool		nulls[16] = {false};
+
+	read_model(fcinfo, &model, false);
+	summarise_linear(&model, &s);
+	InitMaterializedSRF(fcinfo, 0);
+	values[0] = Int64GetDatum(model.nrows);
+	values[1] = Int64GetDatum(model.nskipped);
+	values[2] = Int32GetDatum(model.rank);
+	values[3] = Int64GetDatum(model.df_residual);
+	set_float(&values[4], &nulls[4], s.r_squared);
+	set_float(&values[5], &nulls[5], s.adj_r_squared);
+	set_float(&values[6], &nulls[6], s.sigma);
+	set_float(&values[7], &nulls[7], s.f_statistic);
+	set_float(&values[8], &nulls[8], s.f_p_value);
+	set_float(&values[9], &nulls[9], model.deviance);
+	set_float(&values[10], &nulls[10], model.null_deviance);
+	set_float(&values[11], &nulls[11], s.log_lik);
+	set_float(&values[12], &nulls[12], s.aic);
+	set_float(&values[13], &nulls[13], s.bic);
+	values[14] = Int32GetDatum(model.iterations);
+	values[15] = BoolGetDatum(model.converged);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	return (Datum) 0;
+}
+
+/* gpu_predict(model gpu_model, VARIADIC x float8[]): the mean response; aliased terms count as 0, as in R */
+Datum
+gr_predict(PG_FUNCTION_ARGS)
+{
+	ArrayType  *x = PG_GETARG_ARRAYTYPE_P(1);
+	const double *at;
+	GrModel		model;
+	int			nx;
+	int			nfeatures;
+	double		mean = 0;
+
+	gr_check_vector(x, "x");
+	read_model(fcinfo, &model, false);
+	nx = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
+	nfeatures = model.nterms - (model.intercept ? 1 : 0);
+	if (nx != nfeatures)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model has %d features, but %d values were given", nfeatures, nx)));
+	if (array_contains_nulls(x))
+		PG_RETURN_NULL();
+	at = (const double *) ARR_DATA_PTR(x);
+	if (model.intercept && !isnan(model.coef[0]))
+		mean = model.coef[0];
+	for (int k = 0; k < nfeatures; k++)
+	{
+		double		b = model.coef[k + (model.intercept ? 1 : 0)];
+
+		if (!isnan(b))
+			mean += b * at[k];
+	}
+	PG_RETURN_FLOAT8(mean);
+}

@@ -1,0 +1,529 @@
+/*
+ * ols_stats.c: the SQL type gpu_ols_stats and the aggregates' transition functions.
+ *
+ * The transition type is this type itself, a flat varlena that is updated in place, and not an expanded object: those
+ * need a memory context each, and HashAggregate walks all of its child contexts whenever it meets a new group, which is
+ * quadratic in the number of groups. A value is only ever changed in place when the caller is an aggregate
+ * and the value is its own transition value.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "common/int.h"
+#include "common/shortest_dec.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "lib/stringinfo.h"
+#include "libpq/pqformat.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#include "args.h"
+#include "bridge.h"
+#include "ols_stats.h"
+
+/* Rows a state can hold back: few at first, so that a small group stays small. */
+#define FIRST_CAPACITY 4
+#define FULL_CAPACITY 32
+
+/* The kernel's scratch memory comes from the stack up to this many bytes. */
+#define STACK_SCRATCH_NBYTES 32768
+
+PG_FUNCTION_INFO_V1(gr_ols_stats_in);
+PG_FUNCTION_INFO_V1(gr_ols_stats_out);
+PG_FUNCTION_INFO_V1(gr_ols_stats_recv);
+PG_FUNCTION_INFO_V1(gr_ols_stats_send);
+PG_FUNCTION_INFO_V1(gr_ols_stats_accum);
+PG_FUNCTION_INFO_V1(gr_ols_stats_combine);
+PG_FUNCTION_INFO_V1(gr_ols_stats_final);
+
+static Size
+stats_size(int nfeatures, int capacity)
+{
+	Size		ncells = nfeatures < 0 ? 0 : 2 * (Size) gr_triangle(nfeatures + 2) + (Size) capacity * (nfeatures + 1);
+
+	return offsetof(GrOlsStats, data) + ncells * sizeof(double);
+}
+
+static GrOlsStats *
+stats_create(int nfeatures, int capacity)
+{
+	Size		size = stats_size(nfeatures, capacity);
+	GrOlsStats *stats = palloc0(size);
+
+	SET_VARSIZE(stats, size);
+	stats->version = GR_OLS_STATS_VERSION;
+	stats->nfeatures = nfeatures;
+	stats->capacity = capacity;
+	return stats;
+}
+
+/* A copy with another capacity, which must hold the rows that are pending. */
+static GrOlsStats *
+stats_resize(GrOlsStats *from, int capacity)
+{
+	GrOlsStats *stats;
+
+	Assert(from->npending <= capacity);
+	stats = stats_create(from->nfeatures, capacity);
+	stats->nrows = from->nrows;
+	stats->nskipped = from->nskipped;
+	stats->npending = from->npending;
+	memcpy(stats->data, from->data, stats_size(from->nfeatures, from->npending) - offsetof(GrOlsStats, data));
+	return stats;
+}
+
+/* Adds the pending rows to the matrix. */
+static void
+stats_flush(GrOlsStats *stats)
+{
+	union
+	{
+		char		bytes[STACK_SCRATCH_NBYTES];
+		double		align;
+	}			local;
+	int			p = stats->nfeatures;
+	Size		scratch_nbytes;
+	double	   *scratch;
+	int			column;
+
+	if (stats->npending == 0)
+		return;
+	scratch_nbytes = gr_gram_scratch_nbytes(p);
+	scratch = scratch_nbytes <= sizeof(local) ? (double *) &local : palloc(scratch_nbytes);
+	gr_gram_add(gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_pending(stats), stats->npending, p, scratch);
+	if (scratch != (double *) &local)
+		pfree(scratch);
+
+	if (!gr_gram_finite(gr_stats_hi(stats), p, &column))
+	{
+		GrError		err = {0};
+		int			nonfinite;
+
+		if (!gr_all_finite(gr_stats_pending(stats), stats->npending, p + 1, &nonfinite))
+			gr_fail(&err, GR_NOT_FINITE, nonfinite, "%s", "");
+		else
+			gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
+		gr_raise_columns(&err, p, NULL);
+	}
+	stats->npending = 0;
+}
+
+static GrOlsStats *
+stats_from_datum(Datum datum)
+{
+	GrOlsStats *stats = (GrOlsStats *) PG_DETOAST_DATUM(datum);
+
+	if (stats->version != GR_OLS_STATS_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("unsupported gpu_ols_stats version %d", stats->version),
+				 errdetail("This version of gpureg reads version %d.", GR_OLS_STATS_VERSION)));
+	return stats;
+}
+
+GrOlsStats *
+gr_stats_settled(Datum datum)
+{
+	GrOlsStats *stats = stats_from_datum(datum);
+
+	if (stats->capacity == 0)
+		return stats;
+	stats = stats_resize(stats, stats->npending);
+	stats_flush(stats);
+	stats->capacity = 0;
+	SET_VARSIZE(stats, stats_size(stats->nfeatures, 0));
+	return stats;
+}
+
+/*
+ * Argument argno as a state that may be changed: the aggregate's own, or else a copy; NULL for NULL.
+ */
+static GrOlsStats *
+state_argument(FunctionCallInfo fcinfo, int argno)
+{
+	Pointer		p;
+
+	if (PG_ARGISNULL(argno))
+		return NULL;
+	p = PG_GETARG_POINTER(argno);
+	if (AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0)
+		return (GrOlsStats *) p;
+	return (GrOlsStats *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argno));
+}
+
+/* A state handed to SQL outside an aggregate has no pending rows. */
+static Datum
+state_result(FunctionCallInfo fcinfo, GrOlsStats *state)
+{
+	if (AggCheckCallContext(fcinfo, NULL))
+		PG_RETURN_POINTER(state);
+	PG_RETURN_POINTER(gr_stats_settled(PointerGetDatum(state)));
+}
+
+/*
+ * Room for one more row of p features. Returns a new state, in the current context, where the present one is too small:
+ * the aggregate takes it over by a copy into its own context, so this happens at most twice for a state.
+ */
+static GrOlsStats *
+make_room(GrOlsStats *state, int p)
+{
+	if (state == NULL || state->nfeatures < 0)
+	{
+		GrOlsStats *fresh;
+
+		gr_check_nfeatures(p);
+		fresh = stats_create(p, FIRST_CAPACITY);
+		if (state != NULL)
+			fresh->nskipped = state->nskipped;
+		return fresh;
+	}
+	if (state->nfeatures != p)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("all rows must have the same number of features"),
+				 errdetail("A row has %d, earlier ones have %d.", p, state->nfeatures)));
+	if (state->npending == state->capacity)
+	{
+		if (state->capacity < FULL_CAPACITY)
+			return stats_resize(state, state->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : FULL_CAPACITY);
+		stats_flush(state);
+	}
+	return state;
+}
+
+/* *count += more; ERROR on overflow, which only made-up states can bring about. */
+static void
+add_count(int64 *count, int64 more)
+{
+	if (pg_add_s64_overflow(*count, more, count))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("bigint out of range")));
+}
+
+/* gr_ols_stats_accum(state gpu_ols_stats, y float8, VARIADIC x float8[]) */
+Datum
+gr_ols_stats_accum(PG_FUNCTION_ARGS)
+{
+	GrOlsStats *state = state_argument(fcinfo, 0);
+	ArrayType  *x = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
+	double	   *row;
+	int			p;
+
+	if (x != NULL)
+		gr_check_vector(x, "x");
+	if (x == NULL || PG_ARGISNULL(1) || array_contains_nulls(x))
+	{
+		if (state == NULL)
+			state = stats_create(-1, 0);
+		add_count(&state->nskipped, 1);
+		return state_result(fcinfo, state);
+	}
+	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
+	state = make_room(state, p);
+	row = gr_stats_pending(state) + (Size) state->npending * (p + 1);
+	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
+	row[p] = PG_GETARG_FLOAT8(1);
+	state->npending++;
+	add_count(&state->nrows, 1);
+	return state_result(fcinfo, state);
+}
+
+/* gr_ols_stats_combine(state gpu_ols_stats, other gpu_ols_stats): either may be NULL */
+Datum
+gr_ols_stats_combine(PG_FUNCTION_ARGS)
+{
+	GrOlsStats *state = state_argument(fcinfo, 0);
+	GrOlsStats *other;
+	int64		triangle;
+	int			column;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (state == NULL)
+			PG_RETURN_NULL();
+		return state_result(fcinfo, state);
+	}
+	other = gr_stats_settled(PG_GETARG_DATUM(1));
+	if (state == NULL || state->nfeatures < 0)
+	{
+		GrOlsStats *fresh = stats_resize(other, 0);
+
+		if (state != NULL)
+			add_count(&fresh->nskipped, state->nskipped);
+		return state_result(fcinfo, fresh);
+	}
+	add_count(&state->nskipped, other->nskipped);
+	if (other->nfeatures < 0)
+		return state_result(fcinfo, state);
+	if (state->nfeatures != other->nfeatures)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot combine states with different numbers of features"),
+				 errdetail("One has %d, the other has %d.", state->nfeatures, other->nfeatures)));
+	stats_flush(state);
+	triangle = gr_stats_triangle(state);
+	gr_gram_merge(gr_stats_hi(state), gr_stats_lo(state), gr_stats_hi(other), gr_stats_lo(other), triangle);
+	add_count(&state->nrows, other->nrows);
+	if (!gr_gram_finite(gr_stats_hi(state), state->nfeatures, &column))
+	{
+		GrError		err = {0};
+
+		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
+		gr_raise_columns(&err, state->nfeatures, NULL);
+	}
+	return state_result(fcinfo, state);
+}
+
+/* gr_ols_stats_final(state gpu_ols_stats): the state as a value; NULL if it has no complete row */
+Datum
+gr_ols_stats_final(PG_FUNCTION_ARGS)
+{
+	GrOlsStats *stats;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	stats = gr_stats_settled(PG_GETARG_DATUM(0));
+	if (stats->nrows == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(stats);
+}
+
+/*
+ * Refuses what no rows can have summed to. Entries are checked one by one and against their diagonal (Cauchy and Schwarz);
+ * a matrix that passes and still isn't one of cross products is met by the solver as collinear terms.
+ */
+static void
+check_stats(GrOlsStats *stats)
+{
+	double	   *hi = gr_stats_hi(stats);
+	double	   *lo = gr_stats_lo(stats);
+	bool		ok = stats->nrows >= 0 && stats->nskipped >= 0 && (stats->nfeatures >= 0 || stats->nrows == 0);
+
+	for (int64 i = 0; ok && stats->nfeatures >= 0 && i < stats->nfeatures + 2; i++)
+	{
+		double		dii = hi[i * (i + 1) / 2 + i];
+
+		for (int64 j = 0; ok && j <= i; j++)
+		{
+			int64		k = i * (i + 1) / 2 + j;
+			double		djj = hi[j * (j + 1) / 2 + j];
+
+			ok = isfinite(hi[k]) && isfinite(lo[k]) && hi[k] + lo[k] == hi[k] &&
+				fabs(hi[k]) <= sqrt(dii) * sqrt(djj) * (1 + 1e-14) + DBL_MIN;
+		}
+	}
+	if (ok && stats->nfeatures >= 0)
+		ok = hi[0] == (double) stats->nrows || hi[0] + lo[0] == (double) stats->nrows;
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid value for type %s", "gpu_ols_stats"),
+				 errdetail("Its sums cannot come from any rows.")));
+}
+
+/*
+ * Text: {"version":1,"features":p,"rows":n,"skipped":k,"gram":[hi,lo,hi,lo,...]}, valid JSON, each number with the digits
+ * that give back the same float8 whatever extra_float_digits says.
+ */
+Datum
+gr_ols_stats_out(PG_FUNCTION_ARGS)
+{
+	GrOlsStats *stats = gr_stats_settled(PG_GETARG_DATUM(0));
+	int64		triangle = gr_stats_triangle(stats);
+	double	   *hi = gr_stats_hi(stats);
+	double	   *lo = gr_stats_lo(stats);
+	StringInfoData buf;
+	char		number[DOUBLE_SHORTEST_DECIMAL_LEN];
+
+	initStringInfo(&buf);
+	appendStringInfo(&buf, "{\"version\":%d,\"features\":%d,\"rows\":" INT64_FORMAT ",\"skipped\":" INT64_FORMAT ",\"gram\":[",
+					 stats->version, stats->nfeatures, stats->nrows, stats->nskipped);
+	for (int64 k = 0; k < triangle; k++)
+	{
+		if (k > 0)
+			appendStringInfoChar(&buf, ',');
+		double_to_shortest_decimal_buf(hi[k], number);
+		appendStringInfoString(&buf, number);
+		appendStringInfoChar(&buf, ',');
+		double_to_shortest_decimal_buf(lo[k], number);
+		appendStringInfoString(&buf, number);
+		if ((k & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	appendStringInfoString(&buf, "]}");
+	PG_RETURN_CSTRING(buf.data);
+}
+
+static void
+bad_text(const char *string)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("invalid input syntax for type %s: \"%.64s\"", "gpu_ols_stats", string),
+			 errhint("The text form of gpu_ols_stats is what its output gives; it isn't meant to be written by hand.")));
+}
+
+static const char *
+skip_space(const char *at)
+{
+	while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')
+		at++;
+	return at;
+}
+
+/* Skips one token of the fixed frame, and the space around it. */
+static const char *
+expect(const char *string, const char *at, const char *token)
+{
+	at = skip_space(at);
+	if (strncmp(at, token, strlen(token)) != 0)
+		bad_text(string);
+	return skip_space(at + strlen(token));
+}
+
+static const char *
+expect_integer(const char *string, const char *at, int64 min, int64 max, int64 *value)
+{
+	char	   *end;
+
+	errno = 0;
+	*value = strtoll(at, &end, 10);
+	if (end == at || errno != 0 || *value < min || *value > max)
+		bad_text(string);
+	return end;
+}
+
+static const char *
+expect_number(const char *string, const char *at, double *value)
+{
+	char	   *end;
+
+	/* strtod() would take "inf", "nan" and hexadecimal too */
+	if (strchr("-0123456789", *at) == NULL || *at == '\0')
+		bad_text(string);
+	*value = strtod(at, &end);
+	if (end == at || memchr(at, 'x', end - at) != NULL || memchr(at, 'X', end - at) != NULL || !isfinite(*value))
+		bad_text(string);
+	return skip_space(end);
+}
+
+static GrOlsStats *
+parse_stats(const char *string)
+{
+	const char *at = string;
+	int64		version;
+	int64		nfeatures;
+	int64		nrows;
+	int64		nskipped;
+	int64		triangle;
+	GrOlsStats *stats;
+
+	at = expect(string, at, "{");
+	at = expect(string, at, "\"version\"");
+	at = expect_integer(string, expect(string, at, ":"), 0, PG_INT32_MAX, &version);
+	if (version != GR_OLS_STATS_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("unsupported gpu_ols_stats version %d", (int) version),
+				 errdetail("This version of gpureg reads version %d.", GR_OLS_STATS_VERSION)));
+	at = expect(string, expect(string, at, ","), "\"features\"");
+	at = expect_integer(string, expect(string, at, ":"), -1, GR_MAX_FEATURES, &nfeatures);
+	at = expect(string, expect(string, at, ","), "\"rows\"");
+	at = expect_integer(string, expect(string, at, ":"), 0, PG_INT64_MAX, &nrows);
+	at = expect(string, expect(string, at, ","), "\"skipped\"");
+	at = expect_integer(string, expect(string, at, ":"), 0, PG_INT64_MAX, &nskipped);
+	at = expect(string, expect(string, at, ","), "\"gram\"");
+	at = expect(string, expect(string, at, ":"), "[");
+
+	/* a number takes two bytes at least: don't allocate for more than the text can hold */
+	triangle = nfeatures < 0 ? 0 : gr_triangle(nfeatures + 2);
+	if (triangle > 0 && (Size) triangle * 4 > strlen(at) + 1)
+		bad_text(string);
+	stats = stats_create((int) nfeatures, 0);
+	stats->nrows = nrows;
+	stats->nskipped = nskipped;
+	for (int64 k = 0; k < triangle; k++)
+	{
+		if (k > 0)
+			at = expect(string, at, ",");
+		at = expect_number(string, at, &gr_stats_hi(stats)[k]);
+		at = expect(string, at, ",");
+		at = expect_number(string, at, &gr_stats_lo(stats)[k]);
+	}
+	at = expect(string, expect(string, at, "]"), "}");
+	if (*at != '\0')
+		bad_text(string);
+	return stats;
+}
+
+Datum
+gr_ols_stats_in(PG_FUNCTION_ARGS)
+{
+	GrOlsStats *stats = parse_stats(PG_GETARG_CSTRING(0));
+
+	check_stats(stats);
+	PG_RETURN_POINTER(stats);
+}
+
+Datum
+gr_ols_stats_send(PG_FUNCTION_ARGS)
+{
+	GrOlsStats *stats = gr_stats_settled(PG_GETARG_DATUM(0));
+	int64		triangle = gr_stats_triangle(stats);
+	StringInfoData buf;
+
+	pq_begintypsend(&buf);
+	pq_sendint16(&buf, stats->version);
+	pq_sendint32(&buf, stats->nfeatures);
+	pq_sendint64(&buf, stats->nrows);
+	pq_sendint64(&buf, stats->nskipped);
+	for (int64 k = 0; k < triangle; k++)
+	{
+		pq_sendfloat8(&buf, gr_stats_hi(stats)[k]);
+		pq_sendfloat8(&buf, gr_stats_lo(stats)[k]);
+	}
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+Datum
+gr_ols_stats_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	int			version = pq_getmsgint(buf, 2);
+	int			nfeatures;
+	int64		triangle;
+	int64		nrows;
+	int64		nskipped;
+	GrOlsStats *stats;
+
+	if (version != GR_OLS_STATS_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("unsupported gpu_ols_stats version %d", version),
+				 errdetail("This version of gpureg reads version %d.", GR_OLS_STATS_VERSION)));
+	nfeatures = (int) pq_getmsgint(buf, 4);
+	nrows = pq_getmsgint64(buf);
+	nskipped = pq_getmsgint64(buf);
+	triangle = nfeatures < 0 ? 0 : gr_triangle((int64) nfeatures + 2);
+	if (nfeatures < -1 || nfeatures > GR_MAX_FEATURES || buf->len - buf->cursor != triangle * 16)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid length in external \"%s\" value", "gpu_ols_stats")));
+	stats = stats_create(nfeatures, 0);
+	stats->nrows = nrows;
+	stats->nskipped = nskipped;
+	for (int64 k = 0; k < triangle; k++)
+	{
+		gr_stats_hi(stats)[k] = pq_getmsgfloat8(buf);
+		gr_stats_lo(stats)[k] = pq_getmsgfloat8(buf);
+	}
+	check_stats(stats);
+	PG_RETURN_POINTER(stats);
+}

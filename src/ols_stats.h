@@ -1,0 +1,60 @@
+/*
+ * ols_stats.h: the SQL type gpu_ols_stats, the mergeable state of a linear regression.
+ */
+#ifndef GPUREG_OLS_STATS_H
+#define GPUREG_OLS_STATS_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "compute/compute.h"
+
+#define GR_OLS_STATS_VERSION 1
+
+/*
+ * The Gram matrix of (1, x, y) in double-double, and the rows that are not in it yet. A value on disk, on the wire or given to
+ * a user has none of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a batch of
+ * rows, since the kernel wants many at a time, and is updated in place.
+ */
+typedef struct GrOlsStats
+{
+	int32		vl_len_;		/* varlena header */
+	int16		version;		/* GR_OLS_STATS_VERSION */
+	int16		unused;			/* 0 */
+	int32		nfeatures;		/* -1 until a complete row was seen */
+	int16		npending;		/* rows in pending, <= capacity */
+	int16		capacity;
+	int64		nrows;			/* complete rows, the pending ones included */
+	int64		nskipped;		/* rows left out for a NULL */
+	double		data[FLEXIBLE_ARRAY_MEMBER];	/* hi[triangle], lo[triangle], pending[capacity][nfeatures + 1] */
+} GrOlsStats;
+
+static inline int64
+gr_stats_triangle(const GrOlsStats *stats)
+{
+	return stats->nfeatures < 0 ? 0 : gr_triangle(stats->nfeatures + 2);
+}
+
+static inline double *
+gr_stats_hi(GrOlsStats *stats)
+{
+	return stats->data;
+}
+
+static inline double *
+gr_stats_lo(GrOlsStats *stats)
+{
+	return stats->data + gr_stats_triangle(stats);
+}
+
+static inline double *
+gr_stats_pending(GrOlsStats *stats)
+{
+	return stats->data + 2 * gr_stats_triangle(stats);
+}
+
+/* The argument as a value without pending rows: itself where it has none, else a copy in the current context. */
+extern GrOlsStats *gr_stats_settled(Datum datum);
+
+#endif							/* GPUREG_OLS_STATS_H */

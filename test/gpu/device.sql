@@ -1,0 +1,88 @@
+-- What only a machine with a GPU can show; after test/sql, in the same database. script/verify-gpu compares with device.out.
+\set VERBOSITY default
+SET gpureg.device = gpu;
+-- it is used, and says so
+SELECT count(*) > 0 AS devices FROM gpu_devices();
+SELECT (gpu_ols_fit('SELECT price, carat, depth, "table", x, y, z FROM diamonds')).device LIKE 'gpu _: %' AS on_gpu;
+SELECT device LIKE 'gpu _: %' AS on_gpu, reason, rows, features, bytes_to_device = rows * (features + 1) * 8 AS bytes,
+       copy_seconds > 0 AS copied, kernel_seconds > 0 AS computed FROM gpu_last_run();
+SELECT cardinality(gpu_ols(array_agg(ARRAY[carat, depth]), array_agg(price))) FROM diamonds;
+SELECT function, device LIKE 'gpu _: %' AS on_gpu FROM gpu_last_run();
+-- the same digits as on the CPU
+CREATE FUNCTION both_devices(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+    on_gpu gpu_model;
+    on_cpu gpu_model;
+BEGIN
+    PERFORM set_config('gpureg.device', 'gpu', true);
+    on_gpu := gpu_ols_fit(query);
+    PERFORM set_config('gpureg.device', 'cpu', true);
+    on_cpu := gpu_ols_fit(query);
+    PERFORM set_config('gpureg.device', 'gpu', true);
+    ASSERT on_gpu.device <> on_cpu.device;
+    RETURN greatest(relative_difference(on_gpu.coef, on_cpu.coef), abs(on_gpu.deviance - on_cpu.deviance) / greatest(on_cpu.deviance, 1e-300));
+END
+$$;
+SELECT both_devices('SELECT price, carat, depth, "table", x, y, z FROM diamonds') < 1e-15 AS diamonds;
+SELECT both_devices('TABLE diabetes') < 1e-15 AS diabetes;
+SELECT dataset, both_devices(format('SELECT y, x FROM nist_rows WHERE dataset = %L', dataset)) < CASE dataset WHEN 'filip' THEN 1e-12 ELSE 1e-15 END AS same
+FROM (SELECT DISTINCT dataset FROM nist_rows) d ORDER BY dataset;
+SELECT both_devices('SELECT sin(i), cos(i), i, 1e6 + sin(2 * i) FROM generate_series(1, 500000) i') < 1e-15 AS half_a_million;
+SELECT both_devices(format('SELECT sin(i * 0.1), ARRAY(SELECT sin(i * j + j) FROM generate_series(1, %s) j) FROM generate_series(1, 3000) i', p)) < 1e-13 AS many_features
+FROM unnest(ARRAY[60, 150, 300, 600]) p;
+-- a device that isn't there
+SET gpureg.gpu_id = 99;
+SELECT gpu_ols('{1,2,3}', '{3,5,7}');
+\echo :LAST_ERROR_SQLSTATE
+SET gpureg.device = auto;
+SET gpureg.min_gpu_work = 0;
+SELECT gpu_ols('{1,2,3}', '{3,5,7}');
+SELECT device, reason LIKE 'no GPU: there is no CUDA device 99%' AS reason FROM gpu_last_run();
+RESET gpureg.gpu_id;
+-- auto uses it for enough work, and has the reason
+SELECT gpu_ols('{1,2,3}', '{3,5,7}');
+SELECT device LIKE 'gpu _: %' AS on_gpu, reason FROM gpu_last_run();
+-- too little memory: auto takes the CPU and says so, gpu is an error that names the bytes
+SET gpureg.gpu_memory_limit = '1MB';
+SELECT gpu_ols('{1,2,3}', '{3,5,7}');
+SELECT device, reason ~ '^GPU memory: \d+ bytes needed, 1048576 free$' AS reason FROM gpu_last_run();
+SET gpureg.device = gpu;
+DO $$
+BEGIN
+    PERFORM gpu_ols('{1,2,3}', '{3,5,7}');
+EXCEPTION WHEN out_of_memory THEN
+    RAISE NOTICE '% %', SQLSTATE, SQLERRM;
+END
+$$;
+RESET gpureg.gpu_memory_limit;
+-- a fit inside a fit, also one that asks for another device meanwhile
+SELECT (gpu_ols_fit('SELECT (gpu_ols_fit(''VALUES (3, 1), (5, 2), (7, 3)'')).n + i, i FROM generate_series(1, 3) i')).coef;
+SELECT (gpu_ols_fit('SELECT i + length(set_config(''gpureg.gpu_id'', (i % 2 - 1)::text, false)) * 0 + (gpu_ols(''{1,2,3}'', ''{3,5,7}''))[2], i FROM generate_series(1, 5) i')).coef;
+RESET gpureg.gpu_id;
+-- errors in the middle leave no device memory behind
+SELECT gpu_ols('{1,2,3}', '{3,5,7}');
+CREATE TEMP TABLE before AS SELECT max(memory_free) AS free FROM gpu_devices();
+DO $$
+BEGIN
+    FOR i IN 1..50 LOOP
+        BEGIN
+            PERFORM gpu_ols_fit('SELECT i, 1 / (i - 100000) FROM generate_series(1, 200000) i');
+        EXCEPTION WHEN division_by_zero THEN
+            NULL;
+        END;
+        BEGIN
+            PERFORM gpu_ols_fit('SELECT i, CASE i WHEN 100000 THEN ''NaN''::float8 ELSE i END FROM generate_series(1, 200000) i');
+        EXCEPTION WHEN invalid_parameter_value THEN
+            NULL;
+        END;
+    END LOOP;
+END
+$$;
+SELECT max(memory_free) >= max(free) - 16 * 1024 * 1024 AS nothing_left_behind FROM gpu_devices(), before;
+-- cancel in the middle, and on with it
+SET statement_timeout = '1s';
+SELECT gpu_ols_fit('SELECT i, i % 7 FROM generate_series(1, 2000000000) i');
+\echo :LAST_ERROR_SQLSTATE
+RESET statement_timeout;
+SELECT gpu_ols('{1,2,3}', '{3,5,7}');
+SELECT max(memory_free) >= max(free) - 16 * 1024 * 1024 AS nothing_left_behind FROM gpu_devices(), before;

@@ -1,0 +1,69 @@
+-- gpu_ols_stats: the state as a value.
+-- its text is JSON and holds the cross products of (1, x, y)
+SELECT gpu_ols_stats_agg(y, x) FROM (VALUES (1, 3), (2, 5), (3, 8)) AS t(x, y);
+SELECT gpu_ols_stats_agg(y, x)::text::json ->> 'rows' AS rows FROM (VALUES (1, 3), (2, 5), (3, 8), (NULL, 2)) AS t(x, y);
+-- NULL without a complete row
+SELECT gpu_ols_stats_agg(y, x) IS NULL AS no_rows FROM (VALUES (1, 2)) AS t(x, y) WHERE false;
+SELECT gpu_ols_stats_agg(y, x) IS NULL AS only_skipped FROM (VALUES (1, NULL::float8)) AS t(x, y);
+-- a state a day, any range fitted
+CREATE TABLE sales AS SELECT date '2024-01-01' + i % 30 AS day, (i % 97)::float8 AS x1, sqrt(i) AS x2, 3 + 2 * (i % 97) - sqrt(i) + sin(i) AS y
+FROM generate_series(1, 3000) i;
+INSERT INTO sales VALUES ('2024-01-05', NULL, 1, 1), ('2024-01-06', 1, NULL, 1);
+CREATE TABLE daily AS SELECT day, gpu_ols_stats_agg(y, x1, x2) AS s FROM sales GROUP BY day;
+SELECT relative_difference((m).coef, (d).coef) < 1e-15 AS coef, (m).n = (d).n AS n, (m).n_skipped, (d).n_skipped
+FROM (SELECT gpu_ols_solve(gpu_ols_rollup(s)) AS m FROM daily WHERE day BETWEEN '2024-01-03' AND '2024-01-20') a,
+     (SELECT gpu_ols_agg(y, x1, x2) AS d FROM sales WHERE day BETWEEN '2024-01-03' AND '2024-01-20') b;
+SELECT gpu_ols_rollup(s) IS NULL AS nothing FROM daily WHERE false;
+-- NULL states are passed over
+SELECT gpu_ols_rollup(s)::text = (SELECT gpu_ols_rollup(s)::text FROM daily WHERE day = '2024-01-03') AS same
+FROM (SELECT s FROM daily WHERE day = '2024-01-03' UNION ALL SELECT NULL) t;
+-- a stored state is not changed by what is done with it
+CREATE TABLE daily_before AS SELECT day, s::text FROM daily;
+SELECT count(*) FROM (SELECT gpu_ols_rollup(s) OVER (ORDER BY day) AS r FROM daily) t WHERE r IS NOT NULL;
+SELECT bool_and(d.s::text = b.s) AS unchanged FROM daily d JOIN daily_before b USING (day);
+-- without an intercept
+SELECT relative_difference((gpu_ols_solve(gpu_ols_stats_agg(y, x), false)).coef, ARRAY[23 / 14::float8]) < 1e-15 AS right
+FROM (VALUES (1, 2), (2, 3), (3, 5)) AS t(x, y);
+SELECT gpu_ols_solve(NULL) IS NULL AS null_state, gpu_ols_solve('{"version":1,"features":1,"rows":0,"skipped":2,"gram":[0,0,0,0,0,0,0,0,0,0,0,0]}') IS NULL AS no_rows;
+-- text round trip, whatever extra_float_digits is
+SELECT bool_and(s::text::gpu_ols_stats::text = s::text) AS exact FROM daily;
+SET extra_float_digits = -15;
+SELECT bool_and(d.s::text = b.s) AS exact FROM daily d JOIN daily_before b USING (day);
+RESET extra_float_digits;
+-- the functions below the aggregates, called by themselves: the combine function takes a NULL on either side
+SELECT gpu_ols_stats_combine(NULL, NULL) IS NULL AS both,
+       gpu_ols_stats_combine(s, NULL)::text = s::text AS left_only, gpu_ols_stats_combine(NULL, s)::text = s::text AS right_only
+FROM daily WHERE day = '2024-01-03';
+SELECT gpu_ols_stats_accum(gpu_ols_stats_accum(NULL, 3, 1), 5, 2);
+SELECT gpu_ols_stats_accum(gpu_ols_stats_accum(NULL, NULL, 1), 5, 2);
+SELECT gpu_ols_stats_combine(gpu_ols_stats_accum(NULL, 3, 1), gpu_ols_stats_accum(NULL, NULL, 2));
+SELECT bool_and(gpu_ols_stats_accum(s, 1, 2, 3)::text <> s::text) AS added FROM daily;
+SELECT bool_and(d.s::text = b.s) AS unchanged FROM daily d JOIN daily_before b USING (day);
+-- garbage
+SELECT ''::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT 'garbage'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":2,"features":1,"rows":0,"skipped":0,"gram":[]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":1,"features":20000,"rows":0,"skipped":0,"gram":[]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]} x'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+-- numbers that no rows can give: a wrong count, a NaN, halves that overlap, a covariance that is too large, a negative square
+SELECT '{"version":1,"features":1,"rows":4,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,nan,0,16,0,37,0,98,0]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,1,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,60,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,-14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+-- states of different models don't merge
+SELECT gpu_ols_stats_combine(gpu_ols_stats_accum(NULL, 3, 1), gpu_ols_stats_accum(NULL, 3, 1, 2));
+\echo :LAST_ERROR_SQLSTATE
+DROP TABLE sales, daily, daily_before;

@@ -1,0 +1,34 @@
+-- Settings, gpu_devices() and gpu_last_run(). What depends on a machine without a GPU is in the TAP tests.
+-- the run that was last, and where it was; a session begins without one
+\c -
+SELECT count(*) FROM gpu_last_run();
+-- the settings, which the library brings when it is first used
+SELECT name, vartype, context, boot_val, min_val, unit FROM pg_settings WHERE name LIKE 'gpureg.%' ORDER BY name;
+SET gpureg.device = 'tpu';
+\echo :LAST_ERROR_SQLSTATE
+SET gpureg.gpu_id = -2;
+\echo :LAST_ERROR_SQLSTATE
+SET gpureg.no_such_setting = 1;
+\echo :LAST_ERROR_SQLSTATE
+-- a run
+SELECT gpu_ols('{1,2,3}', '{3,5,7}');
+SELECT function, rows, features, device = 'cpu' OR device LIKE 'gpu%' AS device, reason <> '' AS reason, workers,
+       least(read_seconds, copy_seconds, kernel_seconds, solve_seconds, bytes_to_device) >= 0 AS not_negative,
+       total_seconds >= solve_seconds AND total_seconds < 100 AS total FROM gpu_last_run();
+SELECT (gpu_ols_fit('SELECT i, i * i, i * i * i FROM generate_series(1, 10) i')).device = (SELECT device FROM gpu_last_run()) AS same_device;
+SELECT function, rows, features FROM gpu_last_run();
+-- the CPU when it is asked for
+SET gpureg.device = cpu;
+SELECT gpu_ols('{1,2,3}', '{3,5,7}');
+SELECT device, reason, bytes_to_device, copy_seconds FROM gpu_last_run();
+-- or when the work is too little
+SET gpureg.device = auto;
+SELECT gpu_ols('{1,2,3}', '{3,5,7}');
+SELECT device, reason FROM gpu_last_run();
+RESET gpureg.device;
+-- blocks of another size
+SET gpureg.ring_size = '1MB';
+SELECT relative_difference((gpu_ols_fit('SELECT price, carat, depth FROM diamonds')).coef, (gpu_ols_agg(price, carat, depth)).coef) < 1e-15 AS same FROM diamonds;
+RESET gpureg.ring_size;
+-- the devices, if there are any
+SELECT count(*) >= 0 AS listed, coalesce(bool_and(memory_total > 0 AND memory_free <= memory_total AND compute_capability ~ '^\d+\.\d$'), true) AS sane FROM gpu_devices();

@@ -1,0 +1,70 @@
+-- The extension, the reference data, and what the tests share.
+CREATE EXTENSION gpureg;
+
+-- How many digits of got are right: the log relative error, or the log absolute error where the true value is 0. At most 16.
+CREATE FUNCTION digits(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN got IS NULL OR got = 'NaN' THEN 0
+        WHEN want IN ('Infinity', '-Infinity') THEN CASE WHEN got::text = want::text THEN 16 ELSE 0 END
+        WHEN got IN ('Infinity', '-Infinity') THEN 0
+        WHEN got::text::numeric = want THEN 16
+        WHEN want = 0 THEN least(16, -log(abs(got::text::numeric)))
+        ELSE least(16, -log(abs(got::text::numeric - want) / abs(want)))
+    END
+$$;
+
+-- The largest relative difference of two coefficient arrays; NULLs must match.
+CREATE FUNCTION relative_difference(a float8[], b float8[]) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
+    SELECT max(CASE
+        WHEN u IS NOT DISTINCT FROM v THEN 0
+        WHEN u IS NULL OR v IS NULL THEN 'Infinity'
+        ELSE abs(u - v) / greatest(abs(u), abs(v))
+    END)
+    FROM unnest(a, b) AS t(u, v)
+$$;
+
+-- NIST's sets, as rows of (y, x); the polynomial ones get their powers by repeated multiplication.
+CREATE TABLE nist_rows (dataset text, y float8, x float8[]);
+CREATE TEMP TABLE longley (y float8, x1 float8, x2 float8, x3 float8, x4 float8, x5 float8, x6 float8);
+\copy longley FROM 'test/data/nist/longley.csv' WITH (FORMAT csv, HEADER)
+INSERT INTO nist_rows SELECT 'longley', y, ARRAY[x1, x2, x3, x4, x5, x6] FROM longley;
+CREATE TEMP TABLE yx (y float8, x float8, dataset text);
+\copy yx (y, x) FROM 'test/data/nist/norris.csv' WITH (FORMAT csv, HEADER)
+UPDATE yx SET dataset = 'norris' WHERE dataset IS NULL;
+\copy yx (y, x) FROM 'test/data/nist/noint1.csv' WITH (FORMAT csv, HEADER)
+UPDATE yx SET dataset = 'noint1' WHERE dataset IS NULL;
+\copy yx (y, x) FROM 'test/data/nist/noint2.csv' WITH (FORMAT csv, HEADER)
+UPDATE yx SET dataset = 'noint2' WHERE dataset IS NULL;
+INSERT INTO nist_rows SELECT dataset, y, ARRAY[x] FROM yx;
+TRUNCATE yx;
+\copy yx (y, x) FROM 'test/data/nist/pontius.csv' WITH (FORMAT csv, HEADER)
+INSERT INTO nist_rows SELECT 'pontius', y, ARRAY[x, x*x] FROM yx;
+TRUNCATE yx;
+\copy yx (y, x) FROM 'test/data/nist/filip.csv' WITH (FORMAT csv, HEADER)
+INSERT INTO nist_rows SELECT 'filip', y, ARRAY[x, x*x, x*x*x, x*x*x*x, x*x*x*x*x, x*x*x*x*x*x, x*x*x*x*x*x*x, x*x*x*x*x*x*x*x, x*x*x*x*x*x*x*x*x, x*x*x*x*x*x*x*x*x*x] FROM yx;
+TRUNCATE yx;
+\copy yx (y, x) FROM 'test/data/nist/wampler1.csv' WITH (FORMAT csv, HEADER)
+UPDATE yx SET dataset = 'wampler1' WHERE dataset IS NULL;
+\copy yx (y, x) FROM 'test/data/nist/wampler2.csv' WITH (FORMAT csv, HEADER)
+UPDATE yx SET dataset = 'wampler2' WHERE dataset IS NULL;
+\copy yx (y, x) FROM 'test/data/nist/wampler3.csv' WITH (FORMAT csv, HEADER)
+UPDATE yx SET dataset = 'wampler3' WHERE dataset IS NULL;
+\copy yx (y, x) FROM 'test/data/nist/wampler4.csv' WITH (FORMAT csv, HEADER)
+UPDATE yx SET dataset = 'wampler4' WHERE dataset IS NULL;
+\copy yx (y, x) FROM 'test/data/nist/wampler5.csv' WITH (FORMAT csv, HEADER)
+UPDATE yx SET dataset = 'wampler5' WHERE dataset IS NULL;
+INSERT INTO nist_rows SELECT dataset, y, ARRAY[x, x*x, x*x*x, x*x*x*x, x*x*x*x*x] FROM yx;
+CREATE TABLE nist_certified (dataset text, stat text, estimate numeric, sd numeric);
+\copy nist_certified FROM 'test/data/nist/certified.csv' WITH (FORMAT csv, HEADER)
+SELECT dataset, count(*), max(cardinality(x)) AS features FROM nist_rows GROUP BY dataset ORDER BY dataset;
+
+-- Small real sets with fits to 25 digits.
+CREATE TABLE mtcars (mpg float8, cyl float8, disp float8, hp float8, drat float8, wt float8, qsec float8, vs float8, am float8, gear float8, carb float8);
+\copy mtcars FROM 'test/data/reference/mtcars.csv' WITH (FORMAT csv, HEADER)
+CREATE TABLE diabetes (y float8, age float8, sex float8, bmi float8, bp float8, s1 float8, s2 float8, s3 float8, s4 float8, s5 float8, s6 float8);
+\copy diabetes FROM 'test/data/reference/diabetes.csv' WITH (FORMAT csv, HEADER)
+CREATE TABLE reference_fits (fit text, kind text, file text, response text, term text, estimate numeric, std_error numeric);
+\copy reference_fits FROM 'test/data/reference/fits.csv' WITH (FORMAT csv, HEADER)
+CREATE TABLE diamonds (carat float8, cut text, color text, clarity text, depth float8, "table" float8, price int, x float8, y float8, z float8);
+\copy diamonds FROM PROGRAM 'gzip -dc test/data/diamonds.csv.gz' WITH (FORMAT csv, HEADER)
+SELECT count(*) FROM diamonds;

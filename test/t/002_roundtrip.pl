@@ -1,0 +1,189 @@
+# gpu_ols_stats keeps every bit on its way out and in, and takes no garbage that could hurt the server.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_node('main');
+my $pid = postmaster_pid($node);
+my $dir = PostgreSQL::Test::Utils::tempdir;
+
+# States with awkward numbers: thirds, huge and tiny scales, collinear and constant columns, skipped rows, large (toasted).
+$node->safe_psql('postgres', q{
+	CREATE TABLE states (id int, s gpu_ols_stats);
+	INSERT INTO states SELECT 1, gpu_ols_stats_agg(i / 3.0, i / 7.0, sqrt(i)) FROM generate_series(1, 100) i;
+	INSERT INTO states SELECT 2, gpu_ols_stats_agg(i * 1e100, 1e-100 / i) FROM generate_series(1, 50) i;
+	INSERT INTO states SELECT 3, gpu_ols_stats_agg(0, i, 2 * i, 1) FROM generate_series(1, 5) i;
+	INSERT INTO states SELECT 4, gpu_ols_stats_agg(nullif(i, 3), i) FROM generate_series(1, 5) i;
+	INSERT INTO states SELECT 5, gpu_ols_stats_agg(sin(i), VARIADIC ARRAY(SELECT cos(i * j) FROM generate_series(1, 60) j))
+		FROM generate_series(1, 200) i;
+	INSERT INTO states VALUES (6, NULL);
+	CREATE TABLE models AS SELECT id, gpu_ols_solve(s) AS model, gpu_ols_solve(s, false) AS no_intercept FROM states;
+	CREATE TABLE good AS SELECT s FROM states WHERE id = 1;});
+
+my $all = 'SELECT id, s::text FROM states ORDER BY id';
+my $text = $node->safe_psql('postgres', $all);
+is(scalar(split /\n/, $text), 6, 'six states');
+
+# Text
+is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::gpu_ols_stats::text = s::text'), '5',
+	'text and back is the same text');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::json IS NOT NULL'), '5', 'the text is JSON');
+for my $digits (-15, 0, 3)
+{
+	is($node->safe_psql('postgres', "SET extra_float_digits = $digits; $all"), $text, "extra_float_digits = $digits: same text");
+}
+
+# COPY
+for my $format ('binary', 'text', 'csv')
+{
+	$node->safe_psql('postgres', qq{
+		COPY states TO '$dir/states.$format' (FORMAT $format);
+		CREATE TABLE states_$format (LIKE states);
+		COPY states_$format FROM '$dir/states.$format' (FORMAT $format);});
+	is($node->safe_psql('postgres', "SELECT id, s::text FROM states_$format ORDER BY id"), $text, "COPY $format");
+}
+
+# Dump and restore, as archive and as inserts
+my $models = 'SELECT id, model::text, no_intercept::text FROM models ORDER BY id';
+my $models_text = $node->safe_psql('postgres', $models);
+for my $kind ('custom', 'inserts')
+{
+	my $file = "$dir/$kind.dump";
+	my @format = $kind eq 'custom' ? ('-Fc') : ('--inserts');
+	my @restore = $kind eq 'custom' ? ('pg_restore', '-e', '-d', $kind, $file) : ('psql', '-Xq', '-d', $kind, '-f', $file);
+
+	$node->safe_psql('postgres', "CREATE DATABASE $kind");
+	$node->command_ok([ 'pg_dump', @format, '-f', $file, '-d', 'postgres' ], "pg_dump $kind");
+	$node->command_ok(\@restore, "restore $kind");
+	is($node->safe_psql($kind, $all), $text, "$kind: the states are the same");
+	is($node->safe_psql($kind, $models), $models_text, "$kind: the models are the same");
+	is($node->safe_psql($kind, 'SELECT count(*) FROM models WHERE model::text = (SELECT gpu_ols_solve(s)::text FROM states s
+		WHERE s.id = models.id)'), '5', "$kind: the restored states solve to the restored models");
+}
+
+# Garbage. Whatever is accepted must be usable by everything that takes a state.
+$node->safe_psql('postgres', q{
+	CREATE TABLE accepted (s gpu_ols_stats);
+	CREATE PROCEDURE use_accepted() LANGUAGE plpgsql AS $$
+	DECLARE
+		r record;
+	BEGIN
+		FOR r IN SELECT s FROM accepted WHERE s IS NOT NULL LOOP
+			BEGIN PERFORM t.* FROM gpu_tidy(gpu_ols_solve(r.s)) t; EXCEPTION WHEN OTHERS THEN NULL; END;
+			BEGIN PERFORM g.* FROM gpu_glance(gpu_ols_solve(r.s, false)) g; EXCEPTION WHEN OTHERS THEN NULL; END;
+			BEGIN PERFORM gpu_ols_rollup(s)::text FROM (SELECT r.s UNION ALL SELECT s FROM good) u;
+				EXCEPTION WHEN OTHERS THEN NULL; END;
+			BEGIN PERFORM gpu_ols_solve(gpu_ols_rollup(s)) FROM (SELECT s FROM good UNION ALL SELECT r.s) u;
+				EXCEPTION WHEN OTHERS THEN NULL; END;
+			IF r.s::text::gpu_ols_stats::text <> r.s::text THEN
+				RAISE EXCEPTION 'an accepted state does not survive its own text';
+			END IF;
+		END LOOP;
+	END $$});
+
+# A COPY file of one state: 19 bytes of header, field count (2), field length (4), then version (2), features (4), ...
+$node->safe_psql('postgres', "COPY good TO '$dir/good.bin' (FORMAT binary)");
+my $good = slurp_file("$dir/good.bin");
+my $value_at = 19 + 2 + 4;
+
+sub copy_in
+{
+	my ($name, $bytes) = @_;
+
+	open my $file, '>:raw', "$dir/$name.bin" or die $!;
+	print $file $bytes;
+	close $file;
+	return "COPY accepted FROM '$dir/$name.bin' (FORMAT binary);\n";
+}
+
+sub with_value
+{
+	my ($value) = @_;
+	return substr($good, 0, $value_at - 4) . pack('N', length $value) . $value . pack('n', 65535);
+}
+
+my $value = substr($good, $value_at, unpack('N', substr($good, $value_at - 4, 4)));
+my $after_features = substr($value, 6);
+my @refused = (
+	[ 'version 2', pack('n', 2) . substr($value, 2), '0A000' ],
+	[ 'no features', pack('nN', 1, 0) . $after_features, '22P03' ],
+	[ 'too many features', pack('nN', 1, 2**31 - 1) . $after_features, '22P03' ],
+	[ 'features -2', pack('nN', 1, 2**32 - 2) . $after_features, '22P03' ],
+	[ 'a byte too many', $value . "\0", '22P03' ],
+	[ 'a byte too few', substr($value, 0, -1), '22P03' ],
+	[ 'an entry too few', substr($value, 0, -16), '22P03' ],
+	[ 'negative rows', substr($value, 0, 6) . "\xff" . substr($value, 7), '22P02' ],
+	[ 'an infinite sum', substr($value, 0, -16) . "\x7f\xf0" . "\0" x 14, '22P02' ],
+	[ 'a NaN sum', substr($value, 0, -16) . "\x7f\xf8" . "\0" x 14, '22P02' ],
+	[ 'only a version', substr($value, 0, 2), '08P01' ],
+	[ 'nothing', '', '08P01' ]);
+for my $case (@refused)
+{
+	error_is($node, copy_in('refused', with_value($case->[1])), $case->[2], "binary: $case->[0]");
+}
+is($node->safe_psql('postgres', 'SELECT count(*) FROM accepted'), '0', 'none of those was taken');
+
+# The same mutations in every run.
+srand(20240229);
+my $script = copy_in('intact', $good);
+for my $k (1 .. 400)
+{
+	my $bytes = $good;
+	my $at = $k % 4 == 0 ? int(rand(length $bytes)) : $value_at + int(rand(length $value));
+
+	if ($k % 10 == 0) { $bytes = substr($bytes, 0, $at); }
+	elsif ($k % 10 == 5) { $bytes = with_value(pack('C*', map { int(rand(256)) } 1 .. int(rand(400)))); }
+	else { substr($bytes, $at, 1) ^= chr(1 << int(rand(8))); }
+	$script .= copy_in("mutation$k", $bytes);
+}
+my ($out, $err) = try_sql($node, $script);
+my $taken = $node->safe_psql('postgres', 'SELECT count(*) FROM accepted');
+note("binary: $taken of 401 were accepted");
+cmp_ok($taken, '>', 1, 'binary: harmless mutations are accepted');
+cmp_ok($err =~ tr/\n//, '>', 100, 'binary: others are refused');
+is(scalar(grep { !/^(?:22|08|0A|54|XX001)/ } $err =~ /ERROR:  (\w{5})/g), 0, 'binary: no internal error') or diag($err);
+($out, $err) = try_sql($node, 'CALL use_accepted()');
+is($err, '', 'binary: accepted states can be used');
+survived($node, $pid, 'binary garbage');
+
+my $good_text = $node->safe_psql('postgres', 'SELECT s::text FROM good');
+my @alphabet = (split(//, '0123456789-+.eE,:[]{}" xXnNaAiIfF'), "\t");
+$script = "TRUNCATE accepted;\n";
+for my $k (1 .. 400)
+{
+	my $string = $good_text;
+	my $at = $k % 2 ? int(rand(length $string)) : int(rand(120));
+
+	if ($k % 4 == 0) { substr($string, $at, 1 + int(rand(3))) = ''; }
+	elsif ($k % 4 == 1) { substr($string, $at, 0) = $alphabet[ rand @alphabet ] x (1 + int(rand(20))); }
+	elsif ($k % 40 == 2) { $string = substr($string, 0, $at); }
+	else { substr($string, $at, 1) = $alphabet[ rand @alphabet ]; }
+	$script .= "INSERT INTO accepted VALUES (\$garbage\$$string\$garbage\$);\n";
+}
+($out, $err) = try_sql($node, "$script SELECT count(*) FROM accepted");
+note("text: $out of 400 were accepted");
+cmp_ok($out, '>', 1, 'text: harmless mutations are accepted');
+is(scalar(grep { !/^(?:22P02|22003|0A000)$/ } $err =~ /ERROR:  (\w{5})/g), 0, 'text: no internal error') or diag($err);
+($out, $err) = try_sql($node, 'CALL use_accepted()');
+is($err, '', 'text: accepted states can be used');
+
+# Counts that pass bigint when added are an error, not a negative number of rows.
+my $full = '{"version":1,"features":1,"rows":4611686018427387904,"skipped":%s,"gram":[4611686018427387904,0,0,0,1,0,0,0,0,0,1,0]}';
+for my $case ([ 'rows', '0' ], [ 'skipped', '9223372036854775807' ])
+{
+	my $state = sprintf $full, $case->[1];
+	$state =~ s/4611686018427387904/7/g if $case->[0] eq 'skipped';
+	error_is($node, "SELECT gpu_ols_rollup('$state'::gpu_ols_stats)::text FROM generate_series(1, 2)", '22003',
+		"too many $case->[0] for bigint");
+}
+survived($node, $pid, 'text garbage');
+
+$node->stop;
+done_testing();

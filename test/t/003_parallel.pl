@@ -1,0 +1,146 @@
+# The same coefficients however PostgreSQL splits the work.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_node('main', 'max_worker_processes = 12', 'max_parallel_workers = 8');
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE t (g int, y float8, x1 float8, x2 float8);
+	INSERT INTO t SELECT i % 10, 3 + sin(i) * 5 + i % 7 + cos(i * 1.7), sin(i), CASE WHEN i % 1000 > 0 THEN 1000 + i % 7 END
+		FROM generate_series(1, 300000) i;
+	CREATE TABLE p (LIKE t) PARTITION BY LIST (g);
+	CREATE TABLE p1 PARTITION OF p FOR VALUES IN (0, 1, 2);
+	CREATE TABLE p2 PARTITION OF p FOR VALUES IN (3, 4, 5, 6);
+	CREATE TABLE p3 PARTITION OF p DEFAULT;
+	INSERT INTO p SELECT * FROM t;
+	CREATE TABLE states AS SELECT g, x2, gpu_ols_stats_agg(y, x1, x2) AS s FROM t GROUP BY g, x2 HAVING x2 IS NOT NULL;
+	INSERT INTO states SELECT s.* FROM states s, generate_series(1, 19);
+	ANALYZE;});
+
+# Parallel plans for tables of any size.
+my $cheap = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;';
+my $explain = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)';
+
+sub fits_of
+{
+	my ($table) = @_;
+	return ("SELECT coef, n, n_skipped FROM (SELECT (gpu_ols_agg(y, x1, x2)).* FROM $table) m",
+		"SELECT g, coef, n, n_skipped FROM (SELECT g, (m).* FROM (SELECT g, gpu_ols_agg(y, x1, x2) AS m FROM $table GROUP BY g) a) b
+			ORDER BY g");
+}
+
+# Counts are compared exactly, coefficients to a few units in the last place.
+sub same_fits
+{
+	my ($got, $want, $name) = @_;
+	my ($got_counts, $want_counts) = map { join ' ', map { s/\{.*\}//r } split /\n/ } $got, $want;
+
+	is($got_counts, $want_counts, "$name: counts");
+	cmp_ok(relative_difference($got, $want), '<=', 1e-15, "$name: coefficients");
+}
+
+my ($total, $grouped) = fits_of('t');
+my $serial = 'SET max_parallel_workers_per_gather = 0;';
+my $want_total = $node->safe_psql('postgres', "$serial $total");
+my $want_grouped = $node->safe_psql('postgres', "$serial $grouped");
+like($want_total, qr/\|299700\|300$/, 'rows and skipped rows');
+
+for my $workers (0, 1, 2, 4)
+{
+	my $set = "$cheap SET max_parallel_workers_per_gather = $workers;";
+	my $plan = $node->safe_psql('postgres', "$set $explain $total");
+
+	if ($workers > 0)
+	{
+		like($plan, qr/Finalize Aggregate.*Workers Launched: [1-9].*Partial Aggregate/s, "$workers workers: partial aggregates");
+	}
+	else
+	{
+		unlike($plan, qr/Partial|Workers/, 'no workers: plain aggregate');
+	}
+	same_fits($node->safe_psql('postgres', "$set $total"), $want_total, "$workers workers, no groups");
+	for my $off ('hashagg', 'sort')
+	{
+		my $how = $off eq 'sort' ? 'hash' : 'sort';
+		my $with = "$set SET enable_$off = off; SET enable_incremental_sort = off;";
+		my $node_name = $how eq 'hash' ? 'HashAggregate' : 'GroupAggregate';
+
+		$plan = $node->safe_psql('postgres', "$with $explain $grouped");
+		like($plan, $workers > 0 ? qr/Workers Launched: [1-9].*Partial $node_name/s : qr/$node_name/, "$workers workers, $how: plan");
+		same_fits($node->safe_psql('postgres', "$with $grouped"), $want_grouped, "$workers workers, grouped by $how");
+	}
+}
+
+# Stored states merge in workers too.
+my $rollup = 'SELECT coef, n, n_skipped FROM (SELECT (gpu_ols_solve(gpu_ols_rollup(s))).* FROM states) m';
+my $two = "$cheap SET max_parallel_workers_per_gather = 2;";
+like($node->safe_psql('postgres', "$two $explain $rollup"), qr/Workers Launched: [1-9].*Partial Aggregate/s, 'rollup: plan');
+same_fits($node->safe_psql('postgres', "$two $rollup"), $node->safe_psql('postgres', "$serial $rollup"), 'rollup');
+cmp_ok(relative_difference($node->safe_psql('postgres', "$two SELECT coef FROM ($rollup) r"),
+	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15, 'rollup of copies: the same coefficients');
+
+# Partitions, each aggregated by itself
+($total, $grouped) = fits_of('p');
+for my $workers (0, 2)
+{
+	my $set = "$cheap SET max_parallel_workers_per_gather = $workers; SET enable_partitionwise_aggregate = on;";
+	my $plan = $node->safe_psql('postgres', "$set $explain $total");
+
+	like($plan, qr/Append.*Partial Aggregate.*Partial Aggregate.*Partial Aggregate/s, "$workers workers: partial aggregates below Append")
+	  or diag($plan);
+	same_fits($node->safe_psql('postgres', "$set $total"), $want_total, "$workers workers, partitions");
+	$plan = $node->safe_psql('postgres', "$set $explain $grouped");
+	like($plan, qr/Append.*Aggregate.*Aggregate.*Aggregate/s, "$workers workers: grouped below Append") or diag($plan);
+	same_fits($node->safe_psql('postgres', "$set $grouped"), $want_grouped, "$workers workers, grouped partitions");
+}
+
+# A worker for every query that allows one; PostgreSQL 16 renamed the setting.
+($total, $grouped) = fits_of('t');
+my $force = q{SELECT count(set_config(name, 'on', false)) FROM pg_settings
+	WHERE name IN ('force_parallel_mode', 'debug_parallel_query');};
+my $model = "(SELECT gpu_ols_solve(gpu_ols_stats_agg(y, x1, x2)) FROM t)";
+my @forced = (
+	$total, $grouped, $rollup,
+	"SELECT estimate, std_error FROM gpu_tidy($model)",
+	"SELECT r_squared, sigma, aic FROM gpu_glance($model)",
+	'WITH m AS MATERIALIZED (SELECT gpu_ols_agg(y, x1, x2) AS m FROM t) SELECT sum(gpu_predict(m, 0.5, v)) FROM m, generate_series(1, 9) v',
+	'SELECT gpu_ols(array_agg(ARRAY[x1, x2] ORDER BY g, y), array_agg(y ORDER BY g, y)) FROM (SELECT * FROM t LIMIT 1000) r',
+	q{SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).coef},
+	'SELECT sum(rows) FROM gpu_last_run()');
+for my $k (0 .. $#forced)
+{
+	# the last one speaks of the one before it
+	my $sql = $k == $#forced ? "SET client_min_messages = warning; SELECT gpu_ols('{1,2}', '{1,2}') IS NULL; $forced[$k]" : $forced[$k];
+	my $got = $node->safe_psql('postgres', "$serial $force $sql");
+
+	is((split /\n/, $got)[0], '1', "forced $k: the setting was found");
+	cmp_ok(relative_difference($got =~ s/\A1\n//r, $node->safe_psql('postgres', "$serial $sql")), '<=', 1e-15, "forced $k");
+}
+
+# gpu_ols_fit runs its query in workers, when they pay
+is($node->safe_psql('postgres', "$cheap SET max_parallel_workers_per_gather = 4; SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).n"),
+	'299700', 'gpu_ols_fit over a parallel scan: every row once');
+cmp_ok(relative_difference($node->safe_psql('postgres', "$two SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).coef"),
+	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15, 'gpu_ols_fit over a parallel scan: coefficients');
+
+# A model too large for what malloc() keeps: it must outlive the query that it was fitted to. The aggregate sums the same
+# rows in other batches, so a few of its numbers may differ in the last place.
+$node->safe_psql('postgres', q{
+	CREATE TABLE wide AS SELECT sin(i * i) AS y, ARRAY(SELECT cos(i * sqrt(j)) FROM generate_series(2, 401) j) AS x
+		FROM generate_series(1, 500) i;});
+for my $field ('coef', 'vcov')
+{
+	cmp_ok(relative_difference($node->safe_psql('postgres', "SELECT (gpu_ols_fit('SELECT y, x FROM wide')).$field"),
+		$node->safe_psql('postgres', "SELECT (gpu_ols_agg(y, VARIADIC x)).$field FROM wide")), '<=', 1e-12, "400 features: $field");
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,84 @@
+# Rows stream: memory doesn't grow with them, and aggregates stay within work_mem where PostgreSQL does.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'memory is read from /proc' unless -r '/proc/self/status';
+
+# A device's context takes memory of its own, which is not what is measured here.
+my $node = start_node('main', 'gpureg.device = cpu', "work_mem = '4MB'", 'max_parallel_workers_per_gather = 0', 'jit = off');
+create_process_kb($node);
+
+# The most memory that a new session has had when it has run the statement, in kB.
+sub peak_kb
+{
+	my ($sql) = @_;
+	my ($peak) = $node->safe_psql('postgres', "$sql; SELECT process_kb('VmHWM')") =~ /(\d+)\z/;
+
+	return $peak;
+}
+
+# gpu_ols_fit
+my $rows = 'SELECT i % 7 AS y, i % 11 AS a, i % 13 AS b, i * 0.5 AS c, sin(i) AS d FROM (SELECT generate_series(1, %d) AS i) s';
+my ($few, $many) = map { peak_kb("SELECT (gpu_ols_fit('" . sprintf($rows, $_) . "')).n") } 100_000, 3_000_000;
+note("gpu_ols_fit: $few kB after 100,000 rows, $many kB after 3,000,000");
+cmp_ok($many - $few, '<', 20_000, 'gpu_ols_fit: memory does not grow with the rows');
+
+# so do the aggregates, and rows of arrays that are large enough to be toasted in a table
+($few, $many) = map { peak_kb('SELECT gpu_ols_agg(y, a, b, c, d) FROM (' . sprintf($rows, $_) . ') q') } 100_000, 1_000_000;
+note("gpu_ols_agg: $few kB after 100,000 rows, $many kB after 1,000,000");
+cmp_ok($many - $few, '<', 20_000, 'gpu_ols_agg: memory does not grow with the rows');
+$node->safe_psql('postgres', q{
+	CREATE TABLE wide AS SELECT i AS y, ARRAY(SELECT sin(i * j) FROM generate_series(1, 400) j) AS x FROM generate_series(1, 100) i;
+	CREATE TABLE wide_states AS SELECT gpu_ols_stats_agg(y, VARIADIC x[1:100]) AS s FROM wide;});
+for my $sql (q{SELECT (gpu_ols_fit('SELECT y, x FROM wide, generate_series(1, %d)')).n},
+	'SELECT gpu_ols_agg(y, VARIADIC x) FROM wide, generate_series(1, %d)',
+	'SELECT gpu_ols_solve(gpu_ols_rollup(s)) FROM wide_states, generate_series(1, 100 * %d)')
+{
+	($few, $many) = map { peak_kb(sprintf $sql, $_) } 5, 60;
+	cmp_ok($many - $few, '<', 20_000, "memory does not grow: $sql") or diag("$few kB, $many kB");
+}
+
+# 100,000 groups of 5 rows: each state takes about 1 kB, which is 100 MB when all are held at once
+my $source = '(SELECT i %% %1$d AS g, sin(i) AS y, cos(i * 1.7) AS a, i / %1$d AS b FROM (SELECT generate_series(0, 5 * %1$d - 1) AS i) s) q';
+my $by_hash = 'SET enable_sort = off;';
+my $by_sort = 'SET enable_hashagg = off;';
+my $in_groups = 'SELECT count(*), sum((m).n) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM ' . sprintf($source, 100_000) . ' GROUP BY g) f';
+my $base = peak_kb('SELECT (gpu_ols_agg(i, i)).n FROM generate_series(1, 10) i');
+for my $case ([ 'hash', $by_hash, qr/HashAggregate/ ], [ 'sort', $by_sort, qr/GroupAggregate/ ])
+{
+	my ($name, $set, $plan) = @$case;
+
+	like($node->safe_psql('postgres', "$set EXPLAIN (COSTS OFF) $in_groups"), $plan, "by $name: plan");
+	is($node->safe_psql('postgres', "$set $in_groups"), '100000|500000', "by $name: every group and row");
+	my $peak = peak_kb("$set $in_groups");
+	note("100,000 groups by $name, work_mem 4 MB: $peak kB, against $base kB");
+	cmp_ok($peak - $base, '<', 40_000, "by $name: memory is bounded by work_mem");
+	$node->safe_psql('postgres', "$set CREATE TABLE by_$name AS SELECT g, gpu_ols_agg(y, a, b) AS m FROM "
+		. sprintf($source, 100_000) . ' GROUP BY g');
+}
+like($node->safe_psql('postgres', "$by_hash EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $in_groups"), qr/Batches: (?!1 )\d+ .*Disk Usage/,
+	'by hash: PostgreSQL spills');
+is($node->safe_psql('postgres', q{
+	SELECT count(*) FROM by_hash h JOIN by_sort s USING (g), unnest((h.m).coef, (s.m).coef) AS c(u, v)
+	WHERE abs(u - v) <= 1e-15 * greatest(abs(u), abs(v))}), '300000', 'both ways give the same coefficients');
+
+# Not asserted, since machines differ: time should grow with the groups, not with their square.
+my @took;
+for my $groups (25_000, 100_000)
+{
+	my $sql = 'SELECT sum((m).n) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM ' . sprintf($source, $groups) . ' GROUP BY g) f';
+
+	push @took, (seconds(sub { $node->safe_psql('postgres', "SET work_mem = '1GB'; $by_hash $sql") }))[0];
+}
+diag(sprintf 'hash aggregate in memory: %.2f s for 25,000 groups, %.2f s for 100,000', @took);
+
+$node->stop;
+done_testing();

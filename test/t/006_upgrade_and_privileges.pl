@@ -1,0 +1,121 @@
+# Who may do what, and where the extension may live.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(auth_extra => [ '--create-role', 'alice,bob' ]);
+$node->start;
+my $pid = postmaster_pid($node);
+
+$node->safe_psql('postgres', 'CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN');
+$node->safe_psql('postgres', 'CREATE DATABASE mine');
+error_is($node, 'CREATE EXTENSION gpureg', '42501', 'CREATE EXTENSION without CREATE on the database', db => 'mine', user => 'bob');
+$node->safe_psql('postgres', 'GRANT CREATE ON DATABASE mine TO alice');
+
+# Trusted: alice is no superuser. In a schema of hers, which is not on the search path.
+my ($out, $err) = try_sql($node, 'CREATE SCHEMA stats; CREATE EXTENSION gpureg SCHEMA stats', db => 'mine', user => 'alice');
+is($err, '', 'a trusted extension: CREATE on the database is enough');
+is($node->safe_psql('mine', q{SELECT r.rolname || ' ' || r.rolsuper FROM pg_extension e JOIN pg_roles r ON r.oid = extowner
+	WHERE extname = 'gpureg'}), 'alice false', 'it is hers');
+
+# Everything, schema-qualified, with nothing on the search path; %s is the schema.
+my $everything = q{
+	SET search_path = pg_catalog;
+	SELECT %1$s.gpu_ols('{1,2,4}', '{3,5,9}');
+	SELECT (%1$s.gpu_ols_fit('SELECT 2 * i + 1 + i %% 2 AS y, i AS x FROM generate_series(1, 9) i')).terms;
+	SELECT round((%1$s.gpu_ols_agg(2 * i, i)).coef[2]) FROM generate_series(1, 9) i;
+	WITH parts AS (SELECT i %% 2, %1$s.gpu_ols_stats_agg(2 * i, i) AS s FROM generate_series(1, 9) i GROUP BY 1)
+		SELECT (%1$s.gpu_ols_solve(%1$s.gpu_ols_rollup(s::text::%1$s.gpu_ols_stats))).n FROM parts;
+	WITH m AS (SELECT %1$s.gpu_ols_agg(2 * i, i) AS m FROM generate_series(1, 9) i)
+		SELECT t.term, round(%1$s.gpu_predict(m, 3)), g.n FROM m, %1$s.gpu_tidy(m) t, %1$s.gpu_glance(m) g;
+	SELECT count(*) >= 0 FROM %1$s.gpu_devices();
+	SELECT function, rows FROM %1$s.gpu_last_run();
+};
+my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\nt\ngpu_ols_fit|9";
+($out, $err) = try_sql($node, sprintf($everything, 'stats'), db => 'mine', user => 'alice');
+is("$err$out", $answers, 'its owner uses everything, without a search path');
+$node->safe_psql('mine', 'GRANT USAGE ON SCHEMA stats TO bob');
+($out, $err) = try_sql($node, sprintf($everything, 'stats'), db => 'mine', user => 'bob');
+is("$err$out", $answers, 'so does another user');
+
+# gpureg.gpu_memory_limit is the administrator's; the other settings are everyone's.
+my $load = "SELECT stats.gpu_ols('{1,2}', '{1,2}') IS NULL";
+$err = error_is($node, "$load; SET gpureg.gpu_memory_limit = '1GB'", '42501', 'gpu_memory_limit of a user', db => 'mine', user => 'bob');
+($out, $err) = try_sql($node, "SET gpureg.gpu_memory_limit = '1GB'; $load; SHOW gpureg.gpu_memory_limit", db => 'mine', user => 'bob');
+is($out, "f\n0", 'gpu_memory_limit of a user, set before the library is loaded: without effect');
+like($err, qr/WARNING:  42501: permission denied/, 'and a warning says so');
+is($node->safe_psql('mine', "$load; SET gpureg.gpu_memory_limit = '1GB'; SHOW gpureg.gpu_memory_limit"), "f\n1GB",
+	'gpu_memory_limit of a superuser');
+($out, $err) = try_sql($node, "$load; SET gpureg.device = cpu; SET gpureg.gpu_id = 0; SET gpureg.ring_size = '8MB';
+	SET gpureg.min_gpu_work = 1; SHOW gpureg.ring_size", db => 'mine', user => 'bob');
+is("$err$out", "f\n8MB", 'the other settings of a user');
+
+# gpu_ols_fit runs its query as its caller.
+$node->safe_psql('mine', q{
+	CREATE TABLE secret AS SELECT i AS x, i * i AS y, CASE WHEN i <= 4 THEN 'bob' ELSE 'alice' END AS owner FROM generate_series(1, 10) i;
+	GRANT SELECT (x) ON secret TO bob;
+	CREATE TABLE guarded AS TABLE secret;
+	ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY own ON guarded USING (owner = current_user);
+	GRANT SELECT ON guarded TO alice, bob;
+	GRANT USAGE, CREATE ON SCHEMA public TO alice;});
+my $fit = q{SELECT (stats.gpu_ols_fit('SELECT y, x FROM %s')).n};
+error_is($node, sprintf($fit, 'secret'), '42501', 'a table without privileges', db => 'mine', user => 'alice');
+error_is($node, sprintf($fit, 'secret'), '42501', 'a column without privileges', db => 'mine', user => 'bob');
+is($node->safe_psql('mine', sprintf($fit, 'guarded')), '10', 'row-level security: the owner fits every row');
+is((try_sql($node, sprintf($fit, 'guarded'), db => 'mine', user => 'bob'))[0], '4', 'row-level security: bob fits his');
+is((try_sql($node, sprintf($fit, 'guarded'), db => 'mine', user => 'alice'))[0], '6', 'row-level security: alice fits hers');
+is($node->safe_psql('mine', sprintf("$fit; SET ROLE bob; $fit", 'guarded', 'guarded')), "10\n4", 'and after SET ROLE');
+
+# Every object is described and has the parallel label that it needs.
+my $members = q{FROM pg_depend d JOIN %s o ON o.oid = d.objid WHERE d.deptype = 'e' AND d.classid = '%s'::regclass
+	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gpureg')};
+cmp_ok($node->safe_psql('mine', 'SELECT count(*) ' . sprintf($members, ('pg_proc') x 2)), '>', 15, 'functions were found');
+is($node->safe_psql('mine', 'SELECT o.oid::regprocedure ' . sprintf($members, ('pg_proc') x 2)
+	. q{ AND coalesce(obj_description(o.oid, 'pg_proc'), '') = '' ORDER BY 1}), '', 'every function has a comment');
+is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS NOT NULL FROM pg_type
+	WHERE typnamespace = 'stats'::regnamespace AND typname NOT LIKE '\_%' ORDER BY 1}), "gpu_model|t\ngpu_ols_stats|t",
+	'every type has a comment');
+# restricted: what reads or records the session's device and last run; unsafe: what runs a query of the user's
+is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
+	. q{ AND o.proparallel <> 's' ORDER BY 1}), "gpu_devices|r\ngpu_last_run|r\ngpu_ols|r\ngpu_ols_fit|u", 'parallel labels');
+# an immutable function must not run a query or depend on a setting
+is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
+	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_devices|v\ngpu_last_run|v\ngpu_ols|s\ngpu_ols_fit|v", 'volatility');
+
+# Relocatable, with values and a view in use.
+$node->safe_psql('mine', q{
+	CREATE TABLE kept AS SELECT stats.gpu_ols_stats_agg(2 * i, i) AS s, stats.gpu_ols_agg(2 * i, i) AS m FROM generate_series(1, 9) i;
+	CREATE VIEW coefficients AS SELECT t.* FROM kept, stats.gpu_tidy(stats.gpu_ols_solve(s)) t;});
+my $before = $node->safe_psql('mine', 'SELECT s::text, m::text FROM kept; SELECT * FROM coefficients');
+# the objects of a trusted extension belong to the bootstrap superuser, so PostgreSQL leaves moving them to superusers
+($out, $err) = try_sql($node, 'CREATE SCHEMA "Other Place" AUTHORIZATION alice; ALTER EXTENSION gpureg SET SCHEMA "Other Place"', db => 'mine');
+is($err, '', 'ALTER EXTENSION SET SCHEMA');
+is($node->safe_psql('mine', 'SELECT s::text, m::text FROM kept; SELECT * FROM coefficients'), $before, 'values and views follow');
+($out, $err) = try_sql($node, sprintf($everything, '"Other Place"'), db => 'mine', user => 'alice');
+is("$err$out", $answers, 'everything works in its new place');
+
+# Gone without a trace
+error_is($node, 'DROP EXTENSION gpureg', '2BP01', 'DROP EXTENSION with a table that uses it', db => 'mine', user => 'alice');
+$node->safe_psql('mine', 'DROP TABLE kept CASCADE; DROP EXTENSION gpureg');
+is($node->safe_psql('mine', q{
+	SELECT proname FROM pg_proc WHERE probin LIKE '%gpureg%' OR proname LIKE 'gpu\_%' UNION ALL
+	SELECT typname FROM pg_type WHERE typname LIKE '%gpu\_%' UNION ALL
+	SELECT relname FROM pg_class WHERE relname LIKE '%gpu\_%' UNION ALL
+	SELECT description FROM pg_description WHERE objoid >= 16384 AND description ~* 'regression'}), '', 'DROP EXTENSION leaves nothing');
+($out, $err) = try_sql($node, 'CREATE EXTENSION gpureg SCHEMA "Other Place"', db => 'mine', user => 'alice');
+is($err, '', 'and it can be created again');
+is($node->safe_psql('mine', q{SELECT default_version = installed_version FROM pg_available_extensions WHERE name = 'gpureg'}), 't',
+	'in its default version');
+
+survived($node, $pid, 'privileges');
+$node->stop;
+done_testing();

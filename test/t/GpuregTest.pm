@@ -1,0 +1,154 @@
+# What the TAP tests share.
+package GpuregTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+our @EXPORT = qw(start_node try_sql sqlstate error_is start_session wait_active finish_session seconds
+  relative_difference postmaster_pid survived create_process_kb);
+
+# A running server with the extension in database postgres.
+sub start_node
+{
+	my ($name, @conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init;
+	$node->append_conf('postgresql.conf', "$_\n") for @conf;
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION gpureg');
+	return $node;
+}
+
+# Runs a script to its end whatever fails in it; returns its output and its messages, which carry SQLSTATEs.
+sub try_sql
+{
+	my ($node, $sql, %opt) = @_;
+	my @as = defined $opt{user} ? (extra_params => [ '-U', $opt{user} ]) : ();
+	my ($rc, $out, $err) =
+	  $node->psql($opt{db} // 'postgres', "\\set VERBOSITY verbose\n$sql", on_error_stop => 0, @as);
+
+	return ($out, $err);
+}
+
+# The first error's code, or 'none'.
+sub sqlstate
+{
+	my ($messages) = @_;
+
+	return $messages =~ /(?:ERROR|FATAL|PANIC):\s+([0-9A-Z]{5}):/ ? $1 : 'none';
+}
+
+# The script fails with this code, and the session answers afterwards.
+sub error_is
+{
+	my ($node, $sql, $state, $name, %opt) = @_;
+	my ($out, $err) = try_sql($node, "$sql;\nSELECT 'still here'", %opt);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(sqlstate($err), $state, "$name: SQLSTATE") or diag($err);
+	like($out, qr/still here$/, "$name: the session goes on");
+	return $err;
+}
+
+# A psql of its own, which runs while the test does other things; each statement is sent by itself.
+# (background_psql() isn't the same in all minor versions.)
+sub start_session
+{
+	my ($node, $name, @statements) = @_;
+	my $session = { out => '', err => '' };
+	my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres') . " application_name=$name",
+		map { ('-c', $_) } @statements);
+
+	$session->{run} = IPC::Run::start(\@command, '<', \undef, '>', \$session->{out}, '2>', \$session->{err});
+	return $session;
+}
+
+# Waits until the session's statement that looks like $pattern runs; returns its backend's process id.
+sub wait_active
+{
+	my ($node, $name, $pattern) = @_;
+	my $where = "application_name = '$name' AND state = 'active' AND query ~ '$pattern' AND backend_type = 'client backend'";
+
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE $where")
+	  or die "$name never ran $pattern";
+	sleep 0.5;
+	return $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $where");
+}
+
+sub finish_session
+{
+	my ($session) = @_;
+
+	$session->{run}->finish;
+	return ($session->{out}, $session->{err});
+}
+
+# How long it takes to run $what, and what that returns.
+sub seconds
+{
+	my ($what) = @_;
+	my $started = time;
+	my @result = $what->();
+
+	return (time - $started, @result);
+}
+
+# The largest relative difference of two lists of numbers given as text; NULLs must match.
+sub relative_difference
+{
+	my ($left, $right) = @_;
+	my @left = $left =~ /(NULL|[-+.\deE]+)/g;
+	my @right = $right =~ /(NULL|[-+.\deE]+)/g;
+	my $worst = 0;
+
+	return 'inf' if @left != @right || !@left;
+	for my $k (0 .. $#left)
+	{
+		my ($u, $v) = ($left[$k], $right[$k]);
+		next if $u eq $v;
+		return 'inf' if $u eq 'NULL' || $v eq 'NULL';
+		my $scale = abs($u) > abs($v) ? abs($u) : abs($v);
+		my $difference = $scale == 0 ? 0 : abs($u - $v) / $scale;
+		$worst = $difference if $difference > $worst;
+	}
+	return $worst;
+}
+
+sub postmaster_pid
+{
+	my ($node) = @_;
+
+	return (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
+}
+
+# No process of the server died, and the server is the one it was.
+sub survived
+{
+	my ($node, $pid, $name) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($node->safe_psql('postgres', 'SELECT 1'), '1', "$name: the server answers");
+	is(postmaster_pid($node), $pid, "$name: the postmaster is the same");
+	unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|TRAP:/, "$name: nothing crashed");
+}
+
+# process_kb('VmHWM') in SQL: a line of the backend's own /proc/self/status, in kB.
+sub create_process_kb
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', q{
+		CREATE FUNCTION process_kb(field text) RETURNS int LANGUAGE sql VOLATILE AS $$
+			SELECT substring(pg_read_file('/proc/self/status') FROM field || ':\s+(\d+) kB')::int
+		$$});
+}
+
+1;

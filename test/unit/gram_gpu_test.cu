@@ -1,0 +1,519 @@
+/*
+ * gram_gpu_test.cu: the CUDA backend's Gram matrix against a reference in quadruple precision.
+ *
+ * gram_gpu_test [--quick] [--bench] [--seed=N]. Without a device it skips. --quick takes few shapes, for race checkers;
+ * --bench times the kernels instead of testing them.
+ */
+#include "../../kernels/gram.cuh"
+#include "gram_reference.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TOLERANCE 0x1p-98
+#define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
+
+static const GrBackend *const gpu = &gr_backend_cuda;
+static uint64_t random_state;
+
+typedef enum Pattern
+{
+	UNIFORM,					/* in (-1, 1) */
+	OFFSET,						/* mean 1e6, spread 1 */
+	SCALES,						/* column scales from 1e-6 to 1e6 */
+	CANCELING,					/* signs alternate over rows, so that most sums are far below their terms */
+	NPATTERNS
+} Pattern;
+
+static const char *const pattern_names[NPATTERNS] = {"uniform", "offset", "scales", "canceling"};
+
+/* xorshift64*, in (-1, 1) with all 53 bits in use */
+static double
+random_double(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return (double) (int64_t) (random_state * UINT64_C(2685821657736338717)) * 0x1p-63;
+}
+
+static double *
+random_rows(int64_t nrows, int ncols, Pattern pattern)
+{
+	double	   *rows = (double *) malloc(sizeof(double) * (size_t) (nrows * ncols + 1));
+
+	for (int64_t r = 0; r < nrows; r++)
+		for (int c = 0; c < ncols; c++)
+		{
+			double		x = random_double();
+
+			if (pattern == OFFSET)
+				x += 1e6;
+			else if (pattern == SCALES)
+				x *= pow(10.0, (c * 5) % 13 - 6);
+			else if (pattern == CANCELING && r % 2 == 1)
+				x = c % 2 == 0 ? -rows[(r - 1) * ncols + c] : rows[(r - 1) * ncols + c] * (1.0 + 0x1p-50);
+			rows[r * ncols + c] = x;
+		}
+	return rows;
+}
+
+typedef struct Result
+{
+	double	   *hi;
+	double	   *lo;
+	GrGramTimes times;
+	GrError		err;
+	bool		ok;
+} Result;
+
+static void
+result_free(Result *result)
+{
+	free(result->hi);
+	free(result->lo);
+}
+
+/* Submits rows in blocks of block_nbytes; ragged: of changing sizes, some empty. The result starts out as NaN. */
+static Result
+run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, size_t block_nbytes, bool ragged)
+{
+	GrGramOptions options = {nfeatures, block_nbytes, 0};
+	int64_t		nentries = gr_triangle(nfeatures + 2);
+	int			ncols = nfeatures + 1;
+	int			nblocks = 0;
+	GrGram	   *gram = NULL;
+	Result		result = {};
+
+	result.hi = (double *) malloc(sizeof(double) * (size_t) nentries);
+	result.lo = (double *) malloc(sizeof(double) * (size_t) nentries);
+	memset(result.hi, 0xff, sizeof(double) * (size_t) nentries);
+	memset(result.lo, 0xff, sizeof(double) * (size_t) nentries);
+	result.ok = gpu->gram_begin(session, &options, &gram, &result.err);
+	for (int64_t done = 0; result.ok && done < nrows;)
+	{
+		double	   *block;
+		int64_t		capacity = 0;
+		int64_t		n;
+
+		result.ok = gpu->gram_block(gram, &block, &capacity, &result.err);
+		if (!result.ok)
+			break;
+		n = ragged ? (nblocks * 7 + 3) % (capacity + 1) : capacity;
+		if (ragged && nblocks++ % 5 == 4)
+			n = capacity;
+		if (n > nrows - done)
+			n = nrows - done;
+		memset(block, 0xff, sizeof(double) * (size_t) (capacity * ncols));
+		memcpy(block, rows + done * ncols, sizeof(double) * (size_t) (n * ncols));
+		result.ok = gpu->gram_submit(gram, n, &result.err);
+		done += n;
+	}
+	result.ok = result.ok && gpu->gram_finish(gram, result.hi, result.lo, &result.times, &result.err);
+	gpu->gram_end(gram);
+	if (!result.ok)
+		printf("# %s\n", result.err.detail);
+	return result;
+}
+
+static bool
+same_bits(const Result *a, const Result *b, int nfeatures)
+{
+	size_t		nbytes = sizeof(double) * (size_t) gr_triangle(nfeatures + 2);
+
+	return a->ok && b->ok && memcmp(a->hi, b->hi, nbytes) == 0 && memcmp(a->lo, b->lo, nbytes) == 0;
+}
+
+static void
+check_shape(GrSession *session, int nfeatures, int64_t nrows, Pattern pattern)
+{
+	const size_t block_sizes[] = {1, 4096, 65536, 1 << 20};
+	double	   *rows = random_rows(nrows, nfeatures + 1, pattern);
+	size_t		row_nbytes = sizeof(double) * (size_t) (nfeatures + 1);
+	double		worst = 0.0;
+	bool		repeatable = true;
+	bool		counted = true;
+
+	for (int s = 0; s < COUNT(block_sizes); s++)
+		for (int ragged = 0; ragged < 2; ragged++)
+		{
+			/* a launch a row proves nothing more for many rows */
+			if (nrows * (int64_t) row_nbytes / (int64_t) block_sizes[s] > 600 && nrows > 64)
+				continue;
+
+			Result		first = run_gram(session, rows, nrows, nfeatures, block_sizes[s], ragged != 0);
+			Result		second = run_gram(session, rows, nrows, nfeatures, block_sizes[s], ragged != 0);
+
+			repeatable = repeatable && same_bits(&first, &second, nfeatures);
+			counted = counted && first.times.bytes_to_device == (int64_t) row_nbytes * nrows;
+			/* NaN, an entry never written, counts as infinite */
+			worst = fmax(worst, first.ok ? gram_reference_error(rows, nrows, nfeatures, first.hi, first.lo) : INFINITY);
+			result_free(&first);
+			result_free(&second);
+		}
+	if (!check(worst <= TOLERANCE && repeatable && counted, "%d features, %lld rows, %s", nfeatures,
+			   (long long) nrows, pattern_names[pattern]))
+		printf("# error 2^%.1f, repeatable %d, bytes counted %d\n", log2(worst), repeatable, counted);
+	free(rows);
+}
+
+static void
+check_shapes(GrSession *session, bool quick)
+{
+	const int	features[] = {1, 2, 3, 7, 8, 13, 14, 15, 16, 17, 30, 31, 32, 33, 62, 63, 64, 65, 100, 200};
+	const int64_t rows[] = {0, 1, 2, 31, 32, 33, 1000, 5003};
+	const int	quick_features[] = {1, 8, 33, 65, 200};
+	const int64_t quick_rows[] = {1, 33, 500};
+	const int	nfeatures = quick ? COUNT(quick_features) : COUNT(features);
+	const int	nrows = quick ? COUNT(quick_rows) : COUNT(rows);
+
+	for (int f = 0; f < nfeatures; f++)
+		for (int r = 0; r < nrows; r++)
+		{
+			int			p = quick ? quick_features[f] : features[f];
+			int64_t		n = quick ? quick_rows[r] : rows[r];
+
+			/* all patterns where the reference is cheap, else one after another */
+			if (!quick && p <= 33 && n > 2)
+				for (int pattern = 0; pattern < NPATTERNS; pattern++)
+					check_shape(session, p, n, (Pattern) pattern);
+			else
+				check_shape(session, p, n, (Pattern) ((f + r) % NPATTERNS));
+		}
+	/* either side of where the layout changes, and squares */
+	check_shape(session, 510, quick ? 9 : 150, OFFSET);
+	check_shape(session, 511, quick ? 9 : 150, SCALES);
+	check_shape(session, 640, quick ? 17 : 333, CANCELING);
+	if (!quick)
+		check_shape(session, 2001, 40, UNIFORM);
+}
+
+static void
+check_overflow(GrSession *session)
+{
+	const int	p = 9;
+	double	   *rows = random_rows(100, p + 1, UNIFORM);
+	Result		result;
+	int64_t		k = 0;
+	bool		as_expected = true;
+
+	rows[57 * (p + 1) + 4] = 1e200; /* z_5: its square leaves the range, its products with the others don't */
+	result = run_gram(session, rows, 100, p, 4096, false);
+	for (int i = 0; i < p + 2; i++)
+		for (int j = 0; j <= i; j++, k++)
+		{
+			bool		is_finite = isfinite(result.hi[k]) && isfinite(result.lo[k]);
+
+			as_expected = as_expected && is_finite == !(i == 5 && j == 5);
+		}
+	check(result.ok && as_expected, "an overflow leaves just its entry not finite");
+	result_free(&result);
+	free(rows);
+}
+
+static void
+check_failures(GrSession *session)
+{
+	GrGramOptions options = {200, 1 << 20, 1000};
+	GrOpenOptions no_such = {12345};
+	GrSession  *other = NULL;
+	GrGram	   *gram = NULL;
+	GrError		err = {};
+	double	   *block;
+	int64_t		capacity;
+	bool		ok;
+
+	ok = gpu->gram_begin(session, &options, &gram, &err);
+	check(!ok && err.status == GR_DEVICE_MEMORY && err.bytes_free == 1000 && err.bytes_needed > 1000,
+		  "a memory limit is kept");
+	gpu->gram_end(gram);
+
+	err = GrError();
+	options.block_nbytes = (size_t) 1 << 60;
+	options.memory_limit = 0;
+	ok = gpu->gram_begin(session, &options, &gram, &err);
+	check(!ok && (err.status == GR_DEVICE_MEMORY || err.status == GR_NO_MEMORY || err.status == GR_DEVICE_FAILED),
+		  "more memory than there is");
+	gpu->gram_end(gram);
+
+	err = GrError();
+	options.nfeatures = 0;
+	ok = gpu->gram_begin(session, &options, &gram, &err);
+	check(!ok && err.status == GR_INVALID && gram == NULL, "no features");
+
+	err = GrError();
+	options.nfeatures = 3;
+	options.block_nbytes = 4096;
+	ok = gpu->gram_begin(session, &options, &gram, &err) && gpu->gram_block(gram, &block, &capacity, &err);
+	check(ok && capacity == 128, "a block holds what was asked for");
+	check(ok && !gpu->gram_submit(gram, capacity + 1, &err) && err.status == GR_INVALID, "too many rows");
+	err = GrError();
+	memset(block, 0, 4096);
+	ok = gpu->gram_submit(gram, capacity, &err);
+	check(ok && !gpu->gram_submit(gram, 1, &err) && err.status == GR_INVALID, "a block is submitted once");
+	gpu->gram_end(gram);		/* without finish, with work under way */
+	gpu->gram_end(NULL);
+
+	err = GrError();
+	ok = gpu->open(&other, &no_such, &err);
+	check(!ok && err.status == GR_NO_DEVICE, "a device that doesn't exist: %s", err.detail);
+	gpu->close(other);
+	gpu->close(NULL);
+}
+
+/* A second session comes and goes; the first must not notice. */
+static void
+check_sessions(GrSession *session)
+{
+	GrOpenOptions options = {gpu->describe(session)->id};
+	GrSession  *other = NULL;
+	GrDeviceInfo devices[16];
+	GrError		err = {};
+	int			ndevices = 0;
+	bool		ok = gpu->open(&other, &options, &err);
+
+	check(ok && gpu->describe(other)->id == options.device_id, "a second session");
+	gpu->close(other);
+	ok = gpu->list(devices, COUNT(devices), &ndevices, &err);
+	check(ok && ndevices >= 1 && devices[0].memory_total >= devices[0].memory_free && devices[0].memory_free > 0 &&
+		  strchr(devices[0].driver, '.') != NULL, "devices are listed");
+	for (int i = 0; i < ndevices; i++)
+		printf("# %d: %s, %d.%d, %zu of %zu bytes free, driver %s\n", devices[i].id, devices[i].name, devices[i].major,
+			   devices[i].minor, devices[i].memory_free, devices[i].memory_total, devices[i].driver);
+	check_shape(session, 5, 77, UNIFORM);
+}
+
+/* Timing */
+
+typedef struct BenchShape
+{
+	int64_t		nrows;
+	int			nfeatures;
+} BenchShape;
+
+#define NREPEATS 5
+#define PINNED_NBYTES ((size_t) 256 << 20)
+
+static cudaError_t bench_code = cudaSuccess;
+
+static bool
+cuda_ok(cudaError_t code)
+{
+	if (code != cudaSuccess && bench_code == cudaSuccess)
+	{
+		bench_code = code;
+		printf("# %s\n", cudaGetErrorString(code));
+	}
+	return bench_code == cudaSuccess;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The median time of a piece of device work, warmed up once, in ms. */
+template <typename Work>
+static double
+median_ms(Work work)
+{
+	cudaEvent_t begin;
+	cudaEvent_t end;
+	double		times_ms[NREPEATS];
+
+	if (!cuda_ok(cudaEventCreate(&begin)) || !cuda_ok(cudaEventCreate(&end)))
+		return NAN;
+	for (int i = -1; i < NREPEATS; i++)
+	{
+		float		elapsed_ms = 0.0f;
+
+		cuda_ok(cudaEventRecord(begin, 0));
+		work();
+		cuda_ok(cudaEventRecord(end, 0));
+		cuda_ok(cudaEventSynchronize(end));
+		cuda_ok(cudaEventElapsedTime(&elapsed_ms, begin, end));
+		if (i >= 0)
+			times_ms[i] = elapsed_ms;
+	}
+	cuda_ok(cudaEventDestroy(begin));
+	cuda_ok(cudaEventDestroy(end));
+	qsort(times_ms, NREPEATS, sizeof(double), compare_doubles);
+	return bench_code == cudaSuccess ? times_ms[NREPEATS / 2] : NAN;
+}
+
+/* All rows on the device, launched in blocks of about block_nbytes (0: at once). */
+static double
+kernel_ms(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, size_t block_nbytes)
+{
+	int64_t		row_nbytes = (int64_t) sizeof(double) * plan->shape.ncols;
+	int64_t		block_nrows = block_nbytes == 0 ? nrows : (int64_t) block_nbytes / row_nbytes;
+
+	return median_ms([=]()
+	{
+		for (int64_t done = 0; done < nrows; done += block_nrows)
+			cuda_ok(gr_gram_launch(plan, partials, rows + done * plan->shape.ncols,
+								   nrows - done < block_nrows ? nrows - done : block_nrows, 0));
+	});
+}
+
+/* nbytes from pinned memory to the device, in pieces of the pinned buffer's size. */
+static double
+copy_ms(double *device, const double *pinned, size_t nbytes)
+{
+	return median_ms([=]()
+	{
+		for (size_t done = 0; done < nbytes; done += PINNED_NBYTES)
+			cuda_ok(cudaMemcpyAsync((char *) device + done, pinned,
+									nbytes - done < PINNED_NBYTES ? nbytes - done : PINNED_NBYTES,
+									cudaMemcpyHostToDevice, 0));
+	});
+}
+
+/* The whole backend, wall time, with blocks that are filled once: what is left when reading rows costs nothing. */
+static double
+backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t block_nbytes)
+{
+	GrGramOptions options = {shape.nfeatures, block_nbytes, 0};
+	int64_t		nentries = gr_triangle(shape.nfeatures + 2);
+	double	   *sums = (double *) malloc(2 * sizeof(double) * (size_t) nentries);
+	GrGram	   *gram = NULL;
+	GrError		err = {};
+	struct timespec begin;
+	struct timespec end;
+	bool		ok = gpu->gram_begin(session, &options, &gram, &err);
+	int			nblocks = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (int64_t done = 0; ok && done < shape.nrows; nblocks++)
+	{
+		double	   *block;
+		int64_t		n;
+
+		ok = gpu->gram_block(gram, &block, &n, &err);
+		if (ok && nblocks < 4)
+			memcpy(block, pinned, sizeof(double) * (size_t) (n * (shape.nfeatures + 1)));
+		if (n > shape.nrows - done)
+			n = shape.nrows - done;
+		ok = ok && gpu->gram_submit(gram, n, &err);
+		done += n;
+	}
+	ok = ok && gpu->gram_finish(gram, sums, sums + nentries, NULL, &err);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	gpu->gram_end(gram);
+	free(sums);
+	if (!ok)
+		printf("# %s\n", err.detail);
+	return ok ? (double) (end.tv_sec - begin.tv_sec) * 1e3 + (double) (end.tv_nsec - begin.tv_nsec) * 1e-6 : NAN;
+}
+
+static void
+bench_shape(GrSession *session, BenchShape shape, double *device, const double *pinned)
+{
+	size_t		nbytes = sizeof(double) * (size_t) (shape.nrows * (shape.nfeatures + 1));
+	double		products = (double) gr_triangle(shape.nfeatures + 2) * (double) shape.nrows;
+	GramPlan	plan;
+	double2    *partials = NULL;
+	double		whole_ms;
+
+	if (!cuda_ok(gr_gram_plan(&plan, shape.nfeatures, (size_t) 256 << 20)) ||
+		!cuda_ok(cudaMalloc((void **) &partials, plan.partials_nbytes)) ||
+		!cuda_ok(cudaMemset(partials, 0, plan.partials_nbytes)))
+		return;
+	whole_ms = kernel_ms(&plan, partials, device, shape.nrows, 0);
+	printf("# %8lld x %3d %6.2f | %8.2f %5.2f %8.2f %8.2f | %8.2f | %8.2f %8.2f\n", (long long) shape.nrows,
+		   shape.nfeatures, (double) nbytes * 1e-9, whole_ms, products / whole_ms * 1e-9,
+		   kernel_ms(&plan, partials, device, shape.nrows, (size_t) 4 << 20),
+		   kernel_ms(&plan, partials, device, shape.nrows, (size_t) 1 << 20), copy_ms(device, pinned, nbytes),
+		   backend_ms(session, pinned, shape, (size_t) 4 << 20), backend_ms(session, pinned, shape, (size_t) 1 << 20));
+	cuda_ok(cudaFree(partials));
+}
+
+/* Prints a table, times in ms; the rows are random numbers repeated every 256 MB. */
+static bool
+run_bench(GrSession *session)
+{
+	const BenchShape shapes[] = {
+		{20000000, 8}, {20000000, 16}, {10000000, 32}, {5000000, 64}, {2000000, 128}, {1000000, 200},
+		{500000, 400}, {100000, 1000}
+	};
+	size_t		nbytes_max = 0;
+	double	   *pinned = NULL;
+	double	   *device = NULL;
+	double		device_copy_ms;
+
+	for (int s = 0; s < COUNT(shapes); s++)
+	{
+		size_t		nbytes = sizeof(double) * (size_t) (shapes[s].nrows * (shapes[s].nfeatures + 1));
+
+		nbytes_max = nbytes > nbytes_max ? nbytes : nbytes_max;
+	}
+	if (!cuda_ok(cudaMallocHost((void **) &pinned, PINNED_NBYTES)) ||
+		!cuda_ok(cudaMalloc((void **) &device, nbytes_max)))
+		return false;
+	for (size_t i = 0; i < PINNED_NBYTES / sizeof(double); i++)
+		pinned[i] = random_double();
+	copy_ms(device, pinned, nbytes_max);
+	device_copy_ms = median_ms([=]()
+	{
+		cuda_ok(cudaMemcpyAsync(device, (char *) device + nbytes_max / 2, nbytes_max / 2, cudaMemcpyDeviceToDevice, 0));
+	});
+	printf("# device-to-device copy: %.0f GB/s, read and written\n", (double) nbytes_max / device_copy_ms * 1e-6);
+	printf("# times in ms; kernel: launched at once, in 4 MB blocks, in 1 MB blocks; Tp/s: 1e12 products a second\n");
+	printf("#     rows x   p     GB |   kernel  Tp/s     4 MB     1 MB | H2D copy | backend, 4 MB and 1 MB blocks\n");
+	for (int s = 0; s < COUNT(shapes); s++)
+		bench_shape(session, shapes[s], device, pinned);
+	cuda_ok(cudaFree(device));
+	cuda_ok(cudaFreeHost(pinned));
+	return bench_code == cudaSuccess;
+}
+
+int
+main(int argc, char **argv)
+{
+	GrOpenOptions options = {-1};
+	GrSession  *session = NULL;
+	GrError		err = {};
+	bool		quick = false;
+	bool		bench = false;
+
+	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
+	for (int i = 1; i < argc; i++)
+	{
+		quick = quick || strcmp(argv[i], "--quick") == 0;
+		bench = bench || strcmp(argv[i], "--bench") == 0;
+		if (strncmp(argv[i], "--seed=", 7) == 0)
+			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
+	}
+	if (!gpu->open(&session, &options, &err))
+	{
+		gpu->close(session);
+		if (err.status == GR_NO_DEVICE)
+		{
+			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);
+			return 0;
+		}
+		check(false, "open: %s", err.detail);
+		return unit_done();
+	}
+	if (bench)
+	{
+		bool		ok = run_bench(session);
+
+		gpu->close(session);
+		return ok ? 0 : 1;
+	}
+	printf("# seed state %llu\n", (unsigned long long) random_state);
+	check_shapes(session, quick);
+	check_overflow(session);
+	check_failures(session);
+	check_sessions(session);
+	gpu->close(session);
+	return unit_done();
+}

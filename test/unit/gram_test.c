@@ -1,0 +1,177 @@
+/*
+ * gram_test.c: the CPU's Gram kernels against quadruple precision, and double-double arithmetic against it.
+ */
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/compute.h"
+#include "compute/dd.h"
+#include "gram_reference.h"
+#include "unit.h"
+
+/* 2^-98: some hundred roundings of 2^-105 */
+#define TOLERANCE 3.2e-30
+
+static double
+uniform(void)
+{
+	return 2.0 * ((double) random() + 0.5) / 2147483648.0 - 1.0;
+}
+
+/* kind 0: uniform in (-1, 1); 1: a mean of 1e6; 2: magnitudes from 1e-6 to 1e6 */
+static double *
+random_rows(int64_t nrows, int ncols, int kind)
+{
+	double	   *rows = malloc((size_t) (nrows > 0 ? nrows : 1) * ncols * sizeof(double));
+
+	for (int64_t k = 0; k < nrows * ncols; k++)
+		rows[k] = kind == 0 ? uniform() : kind == 1 ? 1e6 + uniform() : uniform() * pow(10, 6 * uniform());
+	return rows;
+}
+
+/* Sums rows in blocks of block_nrows on vectors of at most lanes doubles. */
+static void
+sum_rows(const double *rows, int64_t nrows, int nfeatures, int64_t block_nrows, int lanes, double *hi, double *lo)
+{
+	size_t		nbytes = (size_t) gr_triangle(nfeatures + 2) * sizeof(double);
+	double	   *scratch = malloc(gr_gram_scratch_nbytes(nfeatures));
+
+	memset(hi, 0, nbytes);
+	memset(lo, 0, nbytes);
+	for (int64_t at = 0; at < nrows; at += block_nrows)
+	{
+		int64_t		n = nrows - at < block_nrows ? nrows - at : block_nrows;
+
+		gr_gram_add_lanes(hi, lo, rows + at * (nfeatures + 1), n, nfeatures, scratch, lanes);
+	}
+	free(scratch);
+}
+
+static void
+test_shapes(void)
+{
+	static const int features[] = {1, 2, 3, 5, 6, 7, 8, 13, 14, 15, 29, 64, 101};
+	static const int64_t counts[] = {0, 1, 2, 31, 32, 63, 64, 65, 200, 5003};
+
+	for (size_t f = 0; f < sizeof(features) / sizeof(features[0]); f++)
+	{
+		int			p = features[f];
+		int64_t		triangle = gr_triangle(p + 2);
+		double	   *hi = malloc(6 * triangle * sizeof(double));
+		double		worst = 0;
+		bool		same = true;
+
+		for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++)
+		{
+			double	   *rows = random_rows(counts[c], p + 1, (f + c) % 3);
+			double		error;
+
+			for (int v = 0; v < 3; v++)
+				sum_rows(rows, counts[c], p, 97, v == 0 ? 8 : v == 1 ? 4 : 1, hi + 2 * v * triangle, hi + (2 * v + 1) * triangle);
+			same = same && memcmp(hi, hi + 2 * triangle, 2 * triangle * sizeof(double)) == 0 &&
+				memcmp(hi, hi + 4 * triangle, 2 * triangle * sizeof(double)) == 0;
+			error = gram_reference_error(rows, counts[c], p, hi, hi + triangle);
+			worst = error > worst ? error : worst;
+			free(rows);
+		}
+		check(worst < TOLERANCE, "%d features: error %.2g of the sum of magnitudes", p, worst);
+		check(same, "%d features: the same bits on vectors of 8, 4 and 1", p);
+		free(hi);
+	}
+}
+
+static void
+test_merge(void)
+{
+	int			p = 9;
+	int64_t		n = 4000;
+	int64_t		triangle = gr_triangle(p + 2);
+	double	   *rows = random_rows(n, p + 1, 2);
+	double	   *a = malloc(4 * triangle * sizeof(double));
+	double	   *b = a + 2 * triangle;
+	double		error;
+
+	sum_rows(rows, 1234, p, 32, 4, a, a + triangle);
+	sum_rows(rows + 1234 * (p + 1), n - 1234, p, 64, 4, b, b + triangle);
+	gr_gram_merge(a, a + triangle, b, b + triangle, triangle);
+	error = gram_reference_error(rows, n, p, a, a + triangle);
+	check(error < TOLERANCE, "two halves merge: error %.2g", error);
+	free(rows);
+	free(a);
+}
+
+static void
+test_finite(void)
+{
+	double		rows[15];
+	int			column = -1;
+
+	for (int bad = 0; bad < 15; bad++)
+	{
+		for (int k = 0; k < 15; k++)
+			rows[k] = k * 1e300;
+		check(gr_all_finite(rows, 5, 3, &column), "finite rows pass");
+		rows[bad] = bad % 3 == 0 ? NAN : bad % 3 == 1 ? INFINITY : -INFINITY;
+		check(!gr_all_finite(rows, 5, 3, &column) && column == bad % 3, "value %d: the column is named", bad);
+	}
+}
+
+static void
+test_overflow(void)
+{
+	double		rows[6] = {1, 1e200, 1, 2, 1, 1};
+	double		hi[10] = {0};
+	double		lo[10] = {0};
+	double		scratch[2000];
+	int			column = -1;
+
+	gr_gram_add(hi, lo, rows, 2, 2, scratch);
+	check(!gr_gram_finite(hi, 2, &column) && column == 1, "squares that overflow name their column");
+}
+
+/* |a op b - exact| / |exact| over random double-doubles, in units of 2^-106 */
+static void
+test_dd(void)
+{
+	double		worst[4] = {0};
+
+	for (int k = 0; k < 200000; k++)
+	{
+		double		x = ldexp(uniform(), (int) (random() % 40));
+		double		y = ldexp(uniform(), (int) (random() % 40));
+		GrDD		a = gr_fast_two_sum(x, ldexp(x * uniform(), -54));
+		GrDD		b = gr_fast_two_sum(y, ldexp(y * uniform(), -54));
+		__float128	qa = (__float128) a.hi + a.lo;
+		__float128	qb = (__float128) b.hi + b.lo;
+		GrDD		got[4] = {gr_dd_add(a, b), gr_dd_mul(a, b), gr_dd_div(a, b), gr_dd_mul_d(a, y)};
+		__float128	want[4] = {qa + qb, qa * qb, qa / qb, qa * y};
+
+		for (int op = 0; op < 4; op++)
+		{
+			__float128	error = (((__float128) got[op].hi + got[op].lo) - want[op]) / want[op];
+			double		e = fabs((double) error);
+
+			worst[op] = e > worst[op] ? e : worst[op];
+			if (got[op].hi + got[op].lo != got[op].hi)
+				worst[op] = INFINITY;
+		}
+	}
+	/* bounds of Joldes, Muller and Popescu (2017), u = 2^-53, and quadruple precision's own rounding */
+	check(worst[0] < 3.1 * 0x1p-106 + 0x1p-112, "sum: %.3g", worst[0]);
+	check(worst[1] < 4.1 * 0x1p-106 + 0x1p-112, "product: %.3g", worst[1]);
+	check(worst[2] < 15.1 * 0x1p-106 + 0x1p-112, "quotient: %.3g", worst[2]);
+	check(worst[3] < 2.1 * 0x1p-106 + 0x1p-112, "product with a double: %.3g", worst[3]);
+}
+
+int
+main(void)
+{
+	srandom(20240101);
+	test_dd();
+	test_shapes();
+	test_merge();
+	test_finite();
+	test_overflow();
+	return unit_done();
+}
