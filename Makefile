@@ -18,7 +18,7 @@ PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA ?= $(if $(NVCC),yes,no)
 NVCC_ARCH ?= all-major
-CHOICE := CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH))
+CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=$(WERROR) $(VERSION)
 
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and a
 # server with LLVM would want bitcode of each.
@@ -62,7 +62,7 @@ CSTD = -std=gnu11
 COMPUTE_FLAGS = -Isrc -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror)
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
 
-# A stamp holds the choice of CUDA, so that make CUDA=no after make links again.
+# A stamp holds what the objects depend on besides the sources, so that make CUDA=no after make, or another server, builds again.
 .PHONY: FORCE
 build/choice: FORCE
 	@mkdir -p build/unit
@@ -70,16 +70,16 @@ build/choice: FORCE
 
 COMPUTE_HEADERS = $(wildcard src/compute/*.h)
 
-src/compute/%.o: src/compute/%.c $(COMPUTE_HEADERS)
+src/compute/%.o: src/compute/%.c $(COMPUTE_HEADERS) build/choice
 	$(CC) $(CSTD) $(COMPUTE_FLAGS) -c $< -o $@
 
-src/compute/%.o: src/compute/%.cpp $(COMPUTE_HEADERS)
+src/compute/%.o: src/compute/%.cpp $(COMPUTE_HEADERS) build/choice
 	$(CXX) -std=c++17 $(COMPUTE_FLAGS) -c $< -o $@
 
 kernels/%.o: kernels/%.cu $(wildcard kernels/*.cuh) $(COMPUTE_HEADERS) build/choice
 	$(NVCC) $(NVCC_FLAGS) -c $< -o $@
 
-$(OBJS): $(wildcard src/*.h) $(COMPUTE_HEADERS)
+$(OBJS): $(wildcard src/*.h) $(COMPUTE_HEADERS) build/choice
 $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
 
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control

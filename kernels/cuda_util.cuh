@@ -20,7 +20,6 @@ gr_cuda_is_sticky(cudaError_t code)
 	{
 		case cudaErrorECCUncorrectable:
 		case cudaErrorNvlinkUncorrectable:
-		case cudaErrorContained:
 		case cudaErrorIllegalAddress:
 		case cudaErrorLaunchTimeout:
 		case cudaErrorContextIsDestroyed:
@@ -31,9 +30,12 @@ gr_cuda_is_sticky(cudaError_t code)
 		case cudaErrorInvalidAddressSpace:
 		case cudaErrorInvalidPc:
 		case cudaErrorLaunchFailure:
-		case cudaErrorTensorMemoryLeak:
 		case cudaErrorMpsClientTerminated:
 		case cudaErrorExternalDevice:
+#if CUDART_VERSION >= 13000
+		case cudaErrorContained:
+		case cudaErrorTensorMemoryLeak:
+#endif
 			return true;
 		default:
 			return false;

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by script/bootstrap, script/demo and script/test; to be sourced by bash.
 #
 # Finds PostgreSQL, builds the extension, and makes a private installation with a throw-away server in a temporary
@@ -117,10 +118,10 @@ cleanup() {
 # SIGQUIT is the server's immediate shutdown: it ends its children, which takes a moment, and removes its file. The process
 # itself may stay as a zombie in a container whose first process reaps nothing, so the file is what to wait for.
 stop_postmaster() {
-    local pid tries
+    local pid
     pid=$(head -n 1 "$1" 2>/dev/null) || return 0
     [ "$pid" -gt 1 ] 2>/dev/null && kill -QUIT "$pid" 2>/dev/null || return 0
-    for tries in $(seq 100); do
+    for _ in $(seq 100); do
         [ -e "$1" ] || return 0
         sleep 0.05
     done

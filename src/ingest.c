@@ -190,7 +190,8 @@ take_array(IngestReceiver *receiver, int k, Datum value, double *into)
 		return true;
 	}
 	get_typlenbyvalalign(column->element, &typlen, &typbyval, &typalign);
-	deconstruct_array(array, column->element, typlen, typbyval, typalign, &items, NULL, &n);
+	/* the array may be one of a domain over the element's type */
+	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &items, NULL, &n);
 	for (int i = 0; i < n; i++)
 		into[i] = number_from_datum(items[i], column->element);
 	return true;

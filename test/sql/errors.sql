@@ -70,6 +70,9 @@ SELECT gpu_ols_fit('SELECT 1, array_fill(0::float8, ARRAY[10001])');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols(array_fill(0::float8, ARRAY[1, 10001]), '{1}');
 \echo :LAST_ERROR_SQLSTATE
+-- more than a value can hold is PostgreSQL's own error; gpu_ols_agg and gpu_ols_fit stream
+SELECT gpu_ols(array_fill(0::float8, ARRAY[134217728]), '{1}');
+\echo :LAST_ERROR_SQLSTATE
 -- queries
 SELECT gpu_ols_fit('SELECT 1');
 \echo :LAST_ERROR_SQLSTATE

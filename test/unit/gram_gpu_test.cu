@@ -1,8 +1,8 @@
 /*
  * gram_gpu_test.cu: the CUDA backend's Gram matrix against a reference in quadruple precision.
  *
- * gram_gpu_test [--quick] [--bench] [--seed=N]. Without a device it skips. --quick takes few shapes, for race checkers;
- * --bench times the kernels instead of testing them.
+ * gram_gpu_test [--quick] [--bench[=P]] [--seed=N]. Without a device it skips. --quick takes few shapes, for race checkers;
+ * --bench times the kernels instead of testing them, with P features alone where given.
  */
 #include "../../kernels/gram.cuh"
 #include "gram_reference.h"
@@ -437,7 +437,7 @@ bench_shape(GrSession *session, BenchShape shape, double *device, const double *
 
 /* Prints a table, times in ms; the rows are random numbers repeated every 256 MB. */
 static bool
-run_bench(GrSession *session)
+run_bench(GrSession *session, int only_nfeatures)
 {
 	const BenchShape shapes[] = {
 		{20000000, 8}, {20000000, 16}, {10000000, 32}, {5000000, 64}, {2000000, 128}, {1000000, 200},
@@ -468,7 +468,8 @@ run_bench(GrSession *session)
 	printf("# times in ms; kernel: launched at once, in 4 MB blocks, in 1 MB blocks; Tp/s: 1e12 products a second\n");
 	printf("#     rows x   p     GB |   kernel  Tp/s     4 MB     1 MB | H2D copy | backend, 4 MB and 1 MB blocks\n");
 	for (int s = 0; s < COUNT(shapes); s++)
-		bench_shape(session, shapes[s], device, pinned);
+		if (only_nfeatures == 0 || shapes[s].nfeatures == only_nfeatures)
+			bench_shape(session, shapes[s], device, pinned);
 	cuda_ok(cudaFree(device));
 	cuda_ok(cudaFreeHost(pinned));
 	return bench_code == cudaSuccess;
@@ -482,12 +483,15 @@ main(int argc, char **argv)
 	GrError		err = {};
 	bool		quick = false;
 	bool		bench = false;
+	int			only_nfeatures = 0;
 
 	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
 	for (int i = 1; i < argc; i++)
 	{
 		quick = quick || strcmp(argv[i], "--quick") == 0;
-		bench = bench || strcmp(argv[i], "--bench") == 0;
+		bench = bench || strncmp(argv[i], "--bench", 7) == 0;
+		if (strncmp(argv[i], "--bench=", 8) == 0)
+			only_nfeatures = atoi(argv[i] + 8);
 		if (strncmp(argv[i], "--seed=", 7) == 0)
 			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
 	}
@@ -504,7 +508,7 @@ main(int argc, char **argv)
 	}
 	if (bench)
 	{
-		bool		ok = run_bench(session);
+		bool		ok = run_bench(session, only_nfeatures);
 
 		gpu->close(session);
 		return ok ? 0 : 1;
