@@ -22,7 +22,7 @@ CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=
 
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and a
 # server with LLVM would want bitcode of each.
-COMPUTE_OBJS = $(addprefix src/compute/,error.o gram_cpu.o ols.o backend_cpu.o inference.o)
+COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o ols.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = kernels/backend_cuda.o kernels/gram.o
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))

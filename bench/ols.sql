@@ -1,5 +1,5 @@
 -- Linear regression beside the sums of the same columns and beside regr_slope, in one session. A JSON line a result: the median
--- of five runs, in seconds, taken in turn after a warm-up. Variables: rows, workers.
+-- of five runs, in seconds, taken in turn after a warm-up. Variables: rows, workers. Leaves the table gpureg_bench.
 \set QUIET on
 \pset tuples_only on
 \pset format unaligned
@@ -51,4 +51,3 @@ WITH m AS (
 SELECT json_build_object('bench', m.name, 'rows', rows, 'workers', workers, 'seconds', round(m.median::numeric, 4),
                          'times_the_sums', round((m.median / s.median)::numeric, 2), 'device', current_setting('gpureg.device'))
 FROM m, m s, setup WHERE s.name LIKE 'sums%';
-DROP TABLE gpureg_bench;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/dd.h"
+#include "compute/dd_dot.h"
 
 /* A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double. */
 #define NOISE 3.2e-30
@@ -20,23 +20,41 @@ typedef struct Factor
 {
 	int			m;
 	double	   *scale;			/* m + 1: the powers of two */
-	bool	   *aliased;		/* m */
-	GrDD	   *l;				/* packed triangle of m + 1 rows: L below the diagonal, D on it */
-	GrDD	   *u;				/* m + 1: the row being factored, L D */
-	GrDD	   *inverse;		/* m: a row of inv(L)' */
 	double	   *sumsq;			/* m + 1: the scaled sums of squares */
+	bool	   *aliased;		/* m */
+	GrDDVector	l;				/* packed triangle of m + 1 rows: L below the diagonal, D on it */
+	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2 */
+	GrDDVector	u;				/* m + 1: the row being factored, L D */
 } Factor;
 
-static GrDD *
-entry(GrDD *l, int64_t i, int64_t j)
+static inline GrDD
+get(GrDDVector v, int64_t k)
 {
-	return l + i * (i + 1) / 2 + j;
+	GrDD		r = {v.hi[k], v.lo[k]};
+
+	return r;
 }
 
-static size_t
-aligned(size_t nbytes)
+static inline void
+set(GrDDVector v, int64_t k, GrDD value)
 {
-	return (nbytes + 15) & ~(size_t) 15;
+	v.hi[k] = value.hi;
+	v.lo[k] = value.lo;
+}
+
+static inline GrDDConstVector
+from(GrDDVector v, int64_t k)
+{
+	GrDDConstVector r = {v.hi + k, v.lo + k};
+
+	return r;
+}
+
+/* where entry (i, j) of a packed triangle is */
+static inline int64_t
+at(int64_t i, int64_t j)
+{
+	return i * (i + 1) / 2 + j;
 }
 
 size_t
@@ -44,27 +62,30 @@ gr_ols_workspace_nbytes(int nfeatures)
 {
 	size_t		m1 = (size_t) nfeatures + 2;
 
-	return aligned(m1 * sizeof(double)) * 2 + aligned(m1 * sizeof(bool)) + m1 * sizeof(GrDD) * 2 +
-		(size_t) gr_triangle(m1) * sizeof(GrDD) + (size_t) gr_triangle(m1) * sizeof(GrDD);
+	return (4 * (size_t) gr_triangle((int64_t) m1) + 4 * m1) * sizeof(double) + m1 * sizeof(bool);
+}
+
+static GrDDVector
+carve_vector(double **next, size_t n)
+{
+	GrDDVector	v = {*next, *next + n};
+
+	*next += 2 * n;
+	return v;
 }
 
 static void
 carve_workspace(Factor *f, void *workspace)
 {
-	char	   *at = workspace;
+	double	   *next = workspace;
 	size_t		m1 = (size_t) f->m + 1;
 
-	f->l = (GrDD *) at;
-	at += (size_t) gr_triangle(m1) * sizeof(GrDD);
-	f->inverse = (GrDD *) at;
-	at += (size_t) gr_triangle(m1) * sizeof(GrDD);
-	f->u = (GrDD *) at;
-	at += m1 * sizeof(GrDD);
-	f->scale = (double *) at;
-	at += aligned(m1 * sizeof(double));
-	f->sumsq = (double *) at;
-	at += aligned(m1 * sizeof(double));
-	f->aliased = (bool *) at;
+	f->l = carve_vector(&next, (size_t) gr_triangle((int64_t) m1));
+	f->inverse = carve_vector(&next, (size_t) gr_triangle((int64_t) m1));
+	f->u = carve_vector(&next, m1);
+	f->scale = next;
+	f->sumsq = next + m1;
+	f->aliased = (bool *) (next + 2 * m1);
 }
 
 /*
@@ -95,65 +116,54 @@ load_scaled(Factor *f, const double *hi, const double *lo, bool intercept, GrErr
 
 			if (!isfinite(a.hi) || !isfinite(a.lo))
 				return gr_fail(err, GR_OUT_OF_RANGE, row - 1, "a sum of products is %g", a.hi);
-			*entry(f->l, i, j) = gr_dd_scale(gr_dd_scale(a, f->scale[i]), f->scale[j]);
+			set(f->l, at(i, j), gr_dd_scale(gr_dd_scale(a, f->scale[i]), f->scale[j]));
 		}
-		f->sumsq[i] = entry(f->l, i, i)->hi;
+		f->sumsq[i] = f->l.hi[at(i, i)];
 	}
 	return true;
 }
 
 /* start - sum over k < n of a[k] b[k]; exactly 0 where no more than rounding error is left */
 static GrDD
-minus_dot(GrDD start, const GrDD *a, const GrDD *b, int64_t n)
+minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n)
 {
-	GrDD		sum = start;
-	double		magnitude = fabs(start.hi);
+	double		magnitude;
+	GrDD		sum = gr_dd_minus_dot(start, a, b, n, &magnitude);
 
-	for (int64_t k = 0; k < n; k++)
-	{
-		GrDD		p = gr_dd_mul(a[k], b[k]);
-
-		magnitude += fabs(p.hi);
-		sum = gr_dd_sub(sum, p);
-	}
 	return fabs(sum.hi) <= NOISE * magnitude ? gr_dd(0.0) : sum;
 }
 
-/* A = L D L', row by row; *aliased terms get a zero column in L. */
+/* A = L D L', row by row; aliased terms get a zero column in L. */
 static bool
 factorise(Factor *f, const GrHost *host, GrError *err)
 {
 	for (int64_t i = 0; i <= f->m; i++)
 	{
-		GrDD	   *row = entry(f->l, i, 0);
 		GrDD		d;
 
 		if (gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "factorisation");
 		for (int64_t j = 0; j < i; j++)
-			f->u[j] = f->aliased[j] ? gr_dd(0.0) : minus_dot(row[j], f->u, entry(f->l, j, 0), j);
+			set(f->u, j, f->aliased[j] ? gr_dd(0.0) :
+				minus_dot(get(f->l, at(i, j)), from(f->u, 0), from(f->l, at(j, 0)), j));
 		for (int64_t j = 0; j < i; j++)
-			row[j] = f->aliased[j] ? gr_dd(0.0) : gr_dd_div(f->u[j], *entry(f->l, j, j));
-		d = minus_dot(row[i], f->u, row, i);
+			set(f->l, at(i, j), f->aliased[j] ? gr_dd(0.0) : gr_dd_div(get(f->u, j), get(f->l, at(j, j))));
+		d = minus_dot(get(f->l, at(i, i)), from(f->u, 0), from(f->l, at(i, 0)), i);
+		set(f->l, at(i, i), d);
 		if (i < f->m)
 			f->aliased[i] = !(d.hi > GR_ALIAS_TOLERANCE * f->sumsq[i]);
-		row[i] = d;
 	}
 	return true;
 }
 
-/* row a of inv(L)', to the right of the diagonal: inverse[k] = inv(L)[k][a], k = a .. m-1 */
+/* Row a of inv(L)': its entry k is inv(L)[k][a], k = a .. m-1. mine: where its entry 0 would be. */
 static void
-invert_column(const Factor *f, GrDD *inverse, int64_t a)
+invert_column(const Factor *f, int64_t a, int64_t mine)
 {
-	inverse[a] = gr_dd(1.0);
+	set(f->inverse, mine + a, gr_dd(f->aliased[a] ? 0.0 : 1.0));
 	for (int64_t k = a + 1; k < f->m; k++)
-	{
-		if (f->aliased[k])
-			inverse[k] = gr_dd(0.0);
-		else
-			inverse[k] = minus_dot(gr_dd(0.0), entry(f->l, k, a), inverse + a, k - a);
-	}
+		set(f->inverse, mine + k, f->aliased[k] ? gr_dd(0.0) :
+			minus_dot(gr_dd(0.0), from(f->l, at(k, a)), from(f->inverse, mine + a), k - a));
 }
 
 /*
@@ -162,21 +172,19 @@ invert_column(const Factor *f, GrDD *inverse, int64_t a)
 static void
 back_substitute(Factor *f)
 {
-	const GrDD *z = entry(f->l, f->m, 0);
-
 	for (int64_t k = f->m - 1; k >= 0; k--)
 	{
-		GrDD		sum = z[k];
+		GrDD		sum = get(f->l, at(f->m, k));
 		double		magnitude = fabs(sum.hi);
 
 		for (int64_t i = k + 1; i < f->m; i++)
 		{
-			GrDD		p = gr_dd_mul(*entry(f->l, i, k), f->u[i]);
+			GrDD		p = gr_dd_mul(get(f->l, at(i, k)), get(f->u, i));
 
 			magnitude += fabs(p.hi);
 			sum = gr_dd_sub(sum, p);
 		}
-		f->u[k] = f->aliased[k] || fabs(sum.hi) <= NOISE * magnitude ? gr_dd(0.0) : sum;
+		set(f->u, k, f->aliased[k] || fabs(sum.hi) <= NOISE * magnitude ? gr_dd(0.0) : sum);
 	}
 }
 
@@ -190,46 +198,45 @@ rss_noise(const Factor *f)
 	double		norm = sqrt(f->sumsq[f->m]);
 
 	for (int k = 0; k < f->m; k++)
-		norm += fabs(f->u[k].hi) * sqrt(f->sumsq[k]);
+		norm += fabs(f->u.hi[k]) * sqrt(f->sumsq[k]);
 	return NOISE * norm * norm;
+}
+
+/* where entry 0 of row a of inv(L)' would be, if it didn't begin at its diagonal */
+static inline int64_t
+inverse_row(const Factor *f, int64_t a)
+{
+	return a * f->m - a * (a - 1) / 2 - a;
 }
 
 /* vcov = sigma^2 inv(L)' D^-1 inv(L), unscaled; f->u is overwritten */
 static bool
 fill_vcov(Factor *f, GrOlsFit *fit, GrDD rss, const GrHost *host, GrError *err)
 {
-	int			m = f->m;
+	int64_t		m = f->m;
 	double		y_scale = f->scale[m];
 	GrDD		sigma2 = gr_dd_div(rss, gr_dd((double) (fit->df_residual > 0 ? fit->df_residual : 1)));
-	GrDD	   *rows = f->inverse;	/* row a, from the diagonal on, at a m - a (a - 1) / 2 */
 
 	for (int64_t a = 0; a < m; a++)
 	{
-		GrDD	   *mine = rows + a * m - a * (a - 1) / 2 - a;
-
 		if (gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-		if (f->aliased[a])
-			memset(mine + a, 0, (m - a) * sizeof(GrDD));
-		else
-			invert_column(f, mine, a);
+		invert_column(f, a, inverse_row(f, a));
 	}
 	for (int64_t a = 0; a < m; a++)
 	{
-		const GrDD *mine = rows + a * m - a * (a - 1) / 2 - a;
-
 		if (gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 		for (int64_t k = a; k < m; k++)
-			f->u[k] = f->aliased[k] ? gr_dd(0.0) : gr_dd_mul(gr_dd_div(mine[k], *entry(f->l, k, k)), sigma2);
+			set(f->u, k, f->aliased[k] ? gr_dd(0.0) :
+				gr_dd_mul(gr_dd_div(get(f->inverse, inverse_row(f, a) + k), get(f->l, at(k, k))), sigma2));
 		for (int64_t b = 0; b <= a; b++)
 		{
-			const GrDD *other = rows + b * m - b * (b - 1) / 2 - b;
-			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), f->u + a, other + a, m - a));
-			double		v;
+			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, a), from(f->inverse, inverse_row(f, b) + a), m - a));
 
-			/* scale one factor at a time: each product is within range if the result is */
-			v = gr_dd_to_double(sum) * f->scale[a] / y_scale * f->scale[b] / y_scale + 0.0;	/* not -0 */
+			/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
+			double		v = gr_dd_to_double(sum) * f->scale[a] / y_scale * f->scale[b] / y_scale + 0.0;
+
 			if (fit->df_residual <= 0 || f->aliased[a] || f->aliased[b])
 				v = NAN;
 			fit->vcov[a * m + b] = v;
@@ -252,18 +259,16 @@ gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, b
 	carve_workspace(&f, workspace);
 	if (!load_scaled(&f, hi, lo, intercept, err))
 		return false;
-	tss = *entry(f.l, f.m, f.m);
+	tss = get(f.l, at(f.m, f.m));
 	if (!factorise(&f, host, err))
 		return false;
 	y_scale = f.scale[f.m];
-	rss = *entry(f.l, f.m, f.m);
+	rss = get(f.l, at(f.m, f.m));
 	if (intercept)
 	{
-		GrDD		l = *entry(f.l, f.m, 0);
-
-		/* u = l d; the intercept is never aliased */
-		f.u[0] = gr_dd_mul(l, *entry(f.l, 0, 0));
-		tss = minus_dot(tss, &f.u[0], &l, 1);
+		/* about the mean: the first step of the factorisation, u = l d; the intercept is never aliased */
+		set(f.u, 0, gr_dd_mul(get(f.l, at(f.m, 0)), get(f.l, at(0, 0))));
+		tss = minus_dot(tss, from(f.u, 0), from(f.l, at(f.m, 0)), 1);
 	}
 
 	fit->nterms = f.m;
@@ -276,7 +281,7 @@ gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, b
 	if (fit->df_residual <= 0 || rss.hi <= rss_noise(&f))
 		rss = gr_dd(0.0);
 	for (int k = 0; k < f.m; k++)
-		fit->coef[k] = f.aliased[k] ? NAN : gr_dd_to_double(f.u[k]) * f.scale[k] / y_scale;
+		fit->coef[k] = f.aliased[k] ? NAN : gr_dd_to_double(get(f.u, k)) * f.scale[k] / y_scale;
 	fit->rss = gr_dd_to_double(rss) / y_scale / y_scale;
 	fit->tss = gr_dd_to_double(tss) / y_scale / y_scale;
 	return fit->vcov == NULL || fill_vcov(&f, fit, rss, host, err);

@@ -16,11 +16,11 @@ my $prompt = 2.5;
 my $node = start_node('main');
 my $pid = postmaster_pid($node);
 
-# A state of 1,000 features from 1,100 random rows: solving it takes many seconds.
+# A state of 2,500 features from 2,600 random rows: solving it takes several seconds.
 $node->safe_psql('postgres', q{
 	SELECT setseed(0.5);
-	CREATE TABLE wide AS SELECT i, random() AS y, ARRAY(SELECT random() + 0 * i FROM generate_series(1, 1000)) AS x
-		FROM generate_series(1, 1100) i;
+	CREATE TABLE wide AS SELECT i, random() AS y, ARRAY(SELECT random() + 0 * i FROM generate_series(1, 2500)) AS x
+		FROM generate_series(1, 2600) i;
 	CREATE TABLE state AS SELECT gpu_ols_stats_agg(y, VARIADIC x) AS s FROM wide;
 	CREATE TABLE rows AS SELECT i FROM generate_series(1, 10000) i;
 	ANALYZE;});

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "compute/compute.h"
-#include "compute/dd.h"
+#include "compute/dd_dot.h"
 #include "gram_reference.h"
 #include "unit.h"
 
@@ -130,6 +130,51 @@ test_overflow(void)
 	check(!gr_gram_finite(hi, 2, &column) && column == 1, "squares that overflow name their column");
 }
 
+/* gr_dd_minus_dot() against quadruple precision, by lengths, and the same bits on all vectors */
+static void
+test_dot(void)
+{
+	double		ahi[1000],
+				alo[1000],
+				bhi[1000],
+				blo[1000];
+	GrDDConstVector a = {ahi, alo};
+	GrDDConstVector b = {bhi, blo};
+	double		worst = 0;
+	double		worst_magnitude = 0;
+	bool		same = true;
+
+	for (int n = 0; n <= 1000; n += n < 40 ? 1 : 137)
+	{
+		GrDD		start = {uniform(), 0};
+		__float128	want = start.hi;
+		__float128	sum = fabs(start.hi);
+		double		magnitude[3];
+		GrDD		got[3];
+		double		error;
+
+		for (int k = 0; k < n; k++)
+		{
+			ahi[k] = uniform() * pow(10, 3 * uniform());
+			bhi[k] = uniform() * pow(10, 3 * uniform());
+			alo[k] = ahi[k] * ldexp(uniform(), -54);
+			blo[k] = bhi[k] * ldexp(uniform(), -54);
+			want -= ((__float128) ahi[k] + alo[k]) * ((__float128) bhi[k] + blo[k]);
+			sum += fabs(ahi[k] * bhi[k]);
+		}
+		for (int v = 0; v < 3; v++)
+			got[v] = gr_dd_minus_dot_lanes(start, a, b, n, &magnitude[v], v == 0 ? 8 : v == 1 ? 4 : 1);
+		same = same && memcmp(&got[0], &got[1], sizeof(GrDD)) == 0 && memcmp(&got[0], &got[2], sizeof(GrDD)) == 0;
+		error = fabs((double) ((got[0].hi + (__float128) got[0].lo - want) / sum));
+		worst = error > worst ? error : worst;
+		error = relative_error(magnitude[0], (double) sum);
+		worst_magnitude = error > worst_magnitude ? error : worst_magnitude;
+	}
+	check(worst < TOLERANCE, "dot product: error %.2g of the sum of magnitudes", worst);
+	check(worst_magnitude < 1e-13, "dot product: the sum of magnitudes, error %.2g", worst_magnitude);
+	check(same, "dot product: the same bits on vectors of 8, 4 and 1");
+}
+
 /* |a op b - exact| / |exact| over random double-doubles, in units of 2^-106 */
 static void
 test_dd(void)
@@ -169,6 +214,7 @@ main(void)
 {
 	srandom(20240101);
 	test_dd();
+	test_dot();
 	test_shapes();
 	test_merge();
 	test_finite();

@@ -1,25 +1,27 @@
 /*
- * gram_cpu.c: the Gram matrix on the CPU.
+ * kernels_cpu.c: the Gram matrix and the dot product in double-double on the CPU.
  *
- * The kernel is compiled for AVX-512, for AVX2 and for anything else; all give the same bits, since they do the same
+ * The kernels are compiled for AVX-512, for AVX2 and for anything else; all give the same bits, since they do the same
  * IEEE operations in the same order for each entry.
  */
-#include "compute/compute.h"
+#include "compute/dd_dot.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "compute/dd.h"
 
-/* rows of one kernel call; see gram_kernel.h on why it is bounded */
+/* rows of one kernel call; see kernels_cpu.h on why it is bounded */
 #define CHUNK_NROWS 64
 #define MAX_LANES 8
+#define DOT_LANES 8
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
 #define PACK pack_avx512
 #define KERNEL gram_avx512
+#define DOT dot_avx512
 #define TARGET __attribute__((target("avx512f")))
 #define W 8
 #define V __m512d
@@ -30,16 +32,19 @@
 #define V_ADD(a, b) _mm512_add_pd(a, b)
 #define V_SUB(a, b) _mm512_sub_pd(a, b)
 #define V_MUL(a, b) _mm512_mul_pd(a, b)
+#define V_ABS(a) _mm512_abs_pd(a)
+#define V_FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #define V_FMS(a, b, c) _mm512_fmsub_pd(a, b, c)
 #define V_LOAD_N(p, n) _mm512_maskz_loadu_pd((__mmask8) ((1 << (n)) - 1), p)
 #define V_STORE_N(p, v, n) _mm512_mask_storeu_pd(p, (__mmask8) ((1 << (n)) - 1), v)
-#include "compute/gram_kernel.h"
+#include "compute/kernels_cpu.h"
 
 static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 
 #define MASK_N(n) _mm256_loadu_si256((const __m256i *) (lane_masks + 4 - (n)))
 #define PACK pack_avx2
 #define KERNEL gram_avx2
+#define DOT dot_avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define W 4
 #define V __m256d
@@ -50,15 +55,18 @@ static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 #define V_ADD(a, b) _mm256_add_pd(a, b)
 #define V_SUB(a, b) _mm256_sub_pd(a, b)
 #define V_MUL(a, b) _mm256_mul_pd(a, b)
+#define V_ABS(a) _mm256_andnot_pd(_mm256_set1_pd(-0.0), a)
+#define V_FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define V_FMS(a, b, c) _mm256_fmsub_pd(a, b, c)
 #define V_LOAD_N(p, n) _mm256_maskload_pd(p, MASK_N(n))
 #define V_STORE_N(p, v, n) _mm256_maskstore_pd(p, MASK_N(n), v)
-#include "compute/gram_kernel.h"
+#include "compute/kernels_cpu.h"
 #undef MASK_N
 #endif
 
 #define PACK pack_scalar
 #define KERNEL gram_scalar
+#define DOT dot_scalar
 #define TARGET
 #define W 1
 #define V double
@@ -69,26 +77,30 @@ static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 #define V_ADD(a, b) ((a) + (b))
 #define V_SUB(a, b) ((a) - (b))
 #define V_MUL(a, b) ((a) * (b))
+#define V_ABS(a) fabs(a)
+#define V_FMA(a, b, c) gr_fma(a, b, c)
 #define V_FMS(a, b, c) gr_fma(a, b, -(c))
 #define V_LOAD_N(p, n) (*(p))
 #define V_STORE_N(p, v, n) (*(p) = (v))
-#include "compute/gram_kernel.h"
+#include "compute/kernels_cpu.h"
 
-typedef struct GramVersion
+typedef struct Version
 {
 	void		(*pack) (double *restrict panels, const double *restrict rows, int nrows, int ncols);
 	void		(*kernel) (double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int q,
 						   double opaque_one);
-} GramVersion;
+	void		(*dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n,
+						double *shi, double *slo, double *magnitudes);
+} Version;
 
-static const GramVersion scalar_version = {pack_scalar, gram_scalar};
+static const Version scalar_version = {pack_scalar, gram_scalar, dot_scalar};
 #if defined(__x86_64__) && defined(__GNUC__)
-static const GramVersion avx2_version = {pack_avx2, gram_avx2};
-static const GramVersion avx512_version = {pack_avx512, gram_avx512};
+static const Version avx2_version = {pack_avx2, gram_avx2, dot_avx2};
+static const Version avx512_version = {pack_avx512, gram_avx512, dot_avx512};
 #endif
 
 /* The version for this processor with at most max_lanes. */
-static const GramVersion *
+static const Version *
 choose_version(int max_lanes)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -112,7 +124,7 @@ void
 gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch, int max_lanes)
 {
 	static const volatile double opaque_one = 1.0;
-	const GramVersion *version = choose_version(max_lanes);
+	const Version *version = choose_version(max_lanes);
 	int			ncols = nfeatures + 1;
 
 	for (int64_t first = 0; first < nrows; first += CHUNK_NROWS)
@@ -129,6 +141,49 @@ gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeat
 {
 	/* AVX-512 pays when strips are long; short triangles waste its lanes */
 	gr_gram_add_lanes(hi, lo, rows, nrows, nfeatures, scratch, nfeatures < 14 ? 4 : 8);
+}
+
+GrDD
+gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude, int max_lanes)
+{
+	int64_t		whole = n - n % DOT_LANES;
+	GrDD		sum = start;
+
+	*magnitude = fabs(start.hi);
+	if (whole > 0)
+	{
+		double		shi[DOT_LANES];
+		double		slo[DOT_LANES];
+		double		magnitudes[DOT_LANES];
+		GrDD		lanes[DOT_LANES];
+
+		choose_version(max_lanes)->dot(a.hi, a.lo, b.hi, b.lo, whole, shi, slo, magnitudes);
+		for (int l = 0; l < DOT_LANES; l++)
+		{
+			lanes[l] = gr_two_sum(shi[l], slo[l]);
+			*magnitude += magnitudes[l];
+		}
+		for (int half = DOT_LANES / 2; half > 0; half /= 2)
+			for (int l = 0; l < half; l++)
+				lanes[l] = gr_dd_add(lanes[l], lanes[l + half]);
+		sum = gr_dd_sub(sum, lanes[0]);
+	}
+	for (int64_t k = whole; k < n; k++)
+	{
+		GrDD		ak = {a.hi[k], a.lo[k]};
+		GrDD		bk = {b.hi[k], b.lo[k]};
+		GrDD		p = gr_dd_mul(ak, bk);
+
+		*magnitude += fabs(p.hi);
+		sum = gr_dd_sub(sum, p);
+	}
+	return sum;
+}
+
+GrDD
+gr_dd_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude)
+{
+	return gr_dd_minus_dot_lanes(start, a, b, n, magnitude, MAX_LANES);
 }
 
 void

@@ -1,12 +1,14 @@
 /*
- * gram_kernel.h: the CPU's Gram kernel, a template. gram_cpu.c includes it once for each instruction set, with these
+ * kernels_cpu.h: the CPU's kernels, a template. kernels_cpu.c includes it once for each instruction set, with these
  * defined first:
  *
- *	 PACK KERNEL  the functions' names            TARGET    their target attribute, or nothing
- *	 W            lanes of a vector               V         the vector type
- *	 V_ZERO() V_SET1(s) V_LOAD(p) V_STORE(p, v) V_ADD V_SUB V_MUL
- *	 V_FMS(a, b, c)        a * b - c, rounded once
+ *	 PACK KERNEL DOT       the functions' names   TARGET    their target attribute, or nothing
+ *	 W                     lanes of a vector      V         the vector type
+ *	 V_ZERO() V_SET1(s) V_LOAD(p) V_STORE(p, v) V_ADD V_SUB V_MUL V_ABS(a)
+ *	 V_FMA(a, b, c) V_FMS(a, b, c)                a * b + c, a * b - c, rounded once
  *	 V_LOAD_N(p, n) V_STORE_N(p, v, n)            the first n lanes alone
+ *
+ * Gram matrix
  *
  * hi, lo += sum over r < nrows of z z'. z comes packed in panels of W columns: column c of row r at
  * panel[c / W][r][c % W], so that every inner loop reads its operands in order, from the first-level cache, whatever q is.
@@ -120,11 +122,52 @@ KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, 
 	}
 }
 
+/*
+ * Dot product in double-double: sum over k < n of (ahi + alo)[k] (bhi + blo)[k], n a multiple of DOT_LANES, as DOT_LANES
+ * sums shi + slo of every DOT_LANES-th term, not normalised; magnitudes gets the sums of |product|. The number of sums, and so every
+ * bit, is the same whatever W is.
+ *
+ * As above, shi takes the products' high halves by TwoSum, and slo what that loses and the products' low halves; what is left
+ * out of a product is below 2 u^2 of it, u = 2^-53, and slo's own rounding is of the order of n^(1/2) u^2 of the magnitudes.
+ */
+#define DOT_STEP(x, y, m, k) do { \
+	V ah_ = V_LOAD(ahi + (k)); \
+	V bh_ = V_LOAD(bhi + (k)); \
+	V p_ = V_MUL(ah_, bh_); \
+	V l_ = V_FMA(ah_, V_LOAD(blo + (k)), V_FMA(V_LOAD(alo + (k)), bh_, V_FMS(ah_, bh_, p_))); \
+	V s_ = V_ADD(x, p_); \
+	V t_ = V_SUB(s_, x); \
+	V u_ = V_SUB(x, V_SUB(s_, t_)); \
+	y = V_ADD(y, V_ADD(V_ADD(u_, V_SUB(p_, t_)), l_)); \
+	x = s_; \
+	m = V_ADD(m, V_ABS(p_)); \
+} while (0)
+
+static TARGET void
+DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n, double *shi, double *slo,
+	double *magnitudes)
+{
+	for (int l = 0; l < DOT_LANES; l += W)
+	{
+		V			x = V_ZERO();
+		V			y = V_ZERO();
+		V			m = V_ZERO();
+
+		for (int64_t k = l; k < n; k += DOT_LANES)
+			DOT_STEP(x, y, m, k);
+		V_STORE(shi + l, x);
+		V_STORE(slo + l, y);
+		V_STORE(magnitudes + l, m);
+	}
+}
+
 #undef STEP
 #undef MERGE
+#undef DOT_STEP
 #undef V_DIFF
 #undef PACK
 #undef KERNEL
+#undef DOT
 #undef TARGET
 #undef W
 #undef V
@@ -135,6 +178,8 @@ KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, 
 #undef V_ADD
 #undef V_SUB
 #undef V_MUL
+#undef V_ABS
+#undef V_FMA
 #undef V_FMS
 #undef V_LOAD_N
 #undef V_STORE_N
