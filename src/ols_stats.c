@@ -292,6 +292,9 @@ gr_ols_stats_final(PG_FUNCTION_ARGS)
 	stats = gr_stats_settled(PG_GETARG_DATUM(0));
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
+	/* in a window frame that grows, the aggregate goes on changing its state: what was returned must not follow */
+	if ((Pointer) stats == PG_GETARG_POINTER(0))
+		stats = stats_resize(stats, 0);
 	PG_RETURN_POINTER(stats);
 }
 

@@ -21,6 +21,10 @@ FROM (SELECT s FROM daily WHERE day = '2024-01-03' UNION ALL SELECT NULL) t;
 CREATE TABLE daily_before AS SELECT day, s::text FROM daily;
 SELECT count(*) FROM (SELECT gpu_ols_rollup(s) OVER (ORDER BY day) AS r FROM daily) t WHERE r IS NOT NULL;
 SELECT bool_and(d.s::text = b.s) AS unchanged FROM daily d JOIN daily_before b USING (day);
+-- a growing frame gives each row the state up to it
+SELECT bool_and(r = (SELECT gpu_ols_rollup(s)::text FROM (SELECT s FROM daily WHERE day <= w.day ORDER BY day) d)) AS right, count(DISTINCT r)
+FROM (SELECT day, (gpu_ols_rollup(s) OVER (ORDER BY day))::text AS r FROM daily) w;
+SELECT count(DISTINCT r::text) FROM (SELECT unnest(array_agg(r)) AS r FROM (SELECT gpu_ols_rollup(s) OVER (ORDER BY day) AS r FROM daily) w) t;
 -- without an intercept
 SELECT relative_difference((gpu_ols_solve(gpu_ols_stats_agg(y, x), false)).coef, ARRAY[23 / 14::float8]) < 1e-15 AS right
 FROM (VALUES (1, 2), (2, 3), (3, 5)) AS t(x, y);
