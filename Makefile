@@ -91,10 +91,10 @@ sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
 
 # Unit tests: plain programs over the compute layer, and the kernels where there is nvcc.
 build/unit/%: test/unit/%.c test/unit/unit.h $(COMPUTE_OBJS) build/unit/gram_reference.o build/choice
-	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< build/unit/gram_reference.o $(COMPUTE_OBJS) -lstdc++ -lquadmath -lm -o $@
+	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< build/unit/gram_reference.o $(COMPUTE_OBJS) -lstdc++ -lm -o $@
 
 build/unit/%: test/unit/%.cu test/unit/unit.h $(COMPUTE_OBJS) $(KERNEL_OBJS) build/unit/gram_reference.o build/choice
-	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< build/unit/gram_reference.o $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lquadmath -lm -o $@
+	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< build/unit/gram_reference.o $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lm -o $@
 
 build/unit/gram_reference.o: test/unit/gram_reference.c $(wildcard test/unit/*.h) build/choice
 	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit -c $< -o $@

@@ -75,13 +75,13 @@ CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true) RETURNS 
     AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
 
 CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
-    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) RETURNS gpu_ols_stats
-    AS 'MODULE_PATHNAME', 'gr_ols_stats_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_ols_stats_final(gpu_ols_stats) RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_stats_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION gpu_ols_model_final(gpu_ols_stats) RETURNS gpu_model
-    AS 'MODULE_PATHNAME', 'gr_ols_model_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'gr_ols_model_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
 CREATE AGGREGATE gpu_ols_agg(y float8, VARIADIC x float8[]) (
     SFUNC = gpu_ols_stats_accum,

@@ -26,8 +26,8 @@ entry_error(const Share *share, int i, int j)
 {
 	int64_t		at = (int64_t) i * (i + 1) / 2 + j;
 	int			ncols = share->nfeatures + 1;
-	__float128	sum = 0;
-	__float128	difference;
+	Quad	sum = 0;
+	Quad	difference;
 	double		size = 0.0;
 
 	for (int64_t r = 0; r < share->nrows; r++)
@@ -36,12 +36,12 @@ entry_error(const Share *share, int i, int j)
 		double		a = i == 0 ? 1.0 : row[i - 1];
 		double		b = j == 0 ? 1.0 : row[j - 1];
 
-		sum += (__float128) a * b;
+		sum += (Quad) a * b;
 		size += fabs(a * b);
 	}
 	if (!isfinite(share->hi[at]) || !isfinite(share->lo[at]))
 		return INFINITY;
-	difference = (__float128) share->hi[at] + share->lo[at] - sum;
+	difference = (Quad) share->hi[at] + share->lo[at] - sum;
 	if (difference == 0)
 		return 0.0;
 	return size > 0.0 ? fabs((double) difference) / size : INFINITY;

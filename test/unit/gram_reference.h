@@ -5,7 +5,15 @@
 #ifndef GPUREG_GRAM_REFERENCE_H
 #define GPUREG_GRAM_REFERENCE_H
 
+#include <float.h>
 #include <stdint.h>
+
+/* 113 bits: long double where it has them (64-bit Arm), else gcc's own type */
+#if LDBL_MANT_DIG == 113
+typedef long double Quad;
+#elif !defined(__CUDACC__)
+typedef __float128 Quad;
+#endif
 
 #ifdef __cplusplus
 extern "C" {

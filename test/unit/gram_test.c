@@ -147,8 +147,8 @@ test_dot(void)
 	for (int n = 0; n <= 1000; n += n < 40 ? 1 : 137)
 	{
 		GrDD		start = {uniform(), 0};
-		__float128	want = start.hi;
-		__float128	sum = fabs(start.hi);
+		Quad	want = start.hi;
+		Quad	sum = fabs(start.hi);
 		double		magnitude[3];
 		GrDD		got[3];
 		double		error;
@@ -159,13 +159,13 @@ test_dot(void)
 			bhi[k] = uniform() * pow(10, 3 * uniform());
 			alo[k] = ahi[k] * ldexp(uniform(), -54);
 			blo[k] = bhi[k] * ldexp(uniform(), -54);
-			want -= ((__float128) ahi[k] + alo[k]) * ((__float128) bhi[k] + blo[k]);
+			want -= ((Quad) ahi[k] + alo[k]) * ((Quad) bhi[k] + blo[k]);
 			sum += fabs(ahi[k] * bhi[k]);
 		}
 		for (int v = 0; v < 3; v++)
 			got[v] = gr_dd_minus_dot_lanes(start, a, b, n, &magnitude[v], v == 0 ? 8 : v == 1 ? 4 : 1);
 		same = same && memcmp(&got[0], &got[1], sizeof(GrDD)) == 0 && memcmp(&got[0], &got[2], sizeof(GrDD)) == 0;
-		error = fabs((double) ((got[0].hi + (__float128) got[0].lo - want) / sum));
+		error = fabs((double) ((got[0].hi + (Quad) got[0].lo - want) / sum));
 		worst = error > worst ? error : worst;
 		error = relative_error(magnitude[0], (double) sum);
 		worst_magnitude = error > worst_magnitude ? error : worst_magnitude;
@@ -187,14 +187,14 @@ test_dd(void)
 		double		y = ldexp(uniform(), (int) (random() % 40));
 		GrDD		a = gr_fast_two_sum(x, ldexp(x * uniform(), -54));
 		GrDD		b = gr_fast_two_sum(y, ldexp(y * uniform(), -54));
-		__float128	qa = (__float128) a.hi + a.lo;
-		__float128	qb = (__float128) b.hi + b.lo;
+		Quad	qa = (Quad) a.hi + a.lo;
+		Quad	qb = (Quad) b.hi + b.lo;
 		GrDD		got[4] = {gr_dd_add(a, b), gr_dd_mul(a, b), gr_dd_div(a, b), gr_dd_mul_d(a, y)};
-		__float128	want[4] = {qa + qb, qa * qb, qa / qb, qa * y};
+		Quad	want[4] = {qa + qb, qa * qb, qa / qb, qa * y};
 
 		for (int op = 0; op < 4; op++)
 		{
-			__float128	error = (((__float128) got[op].hi + got[op].lo) - want[op]) / want[op];
+			Quad	error = (((Quad) got[op].hi + got[op].lo) - want[op]) / want[op];
 			double		e = fabs((double) error);
 
 			worst[op] = e > worst[op] ? e : worst[op];
