@@ -29,7 +29,8 @@ extern const GrHost gr_host;
  * Raises err as an ERROR. names: the ncols columns of a row (features, then the response), or NULL for x1 .. xp, y. Where err
  * says that the work was cancelled, this is the place that jumps.
  */
-extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names) pg_attribute_noreturn();
+extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
+			__attribute__((noreturn));
 
 /* The name of a column: names[column], or x1 .. xp, y. */
 extern const char *gr_column_name(int column, int nfeatures, const char *const *names);
