@@ -11,6 +11,7 @@
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 #include "tcop/dest.h"
@@ -261,6 +262,17 @@ receiver_nothing(DestReceiver *self)
 	(void) self;
 }
 
+/* Is there a FOR UPDATE or SHARE, at any depth? */
+static bool
+locks_rows(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, locks_rows, context);
+	return ((Query *) node)->rowMarks != NIL || query_tree_walker((Query *) node, locks_rows, context, 0);
+}
+
 /* ERROR unless the plan is one SELECT that doesn't write; else its row type. */
 static TupleDesc
 check_plan(SPIPlanPtr plan)
@@ -281,7 +293,7 @@ check_plan(SPIPlanPtr plan)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("query must be a SELECT"),
 				 errdetail("Only statements that return rows and change nothing can be fitted.")));
-	if (query->hasModifyingCTE || query->rowMarks != NIL)
+	if (query->hasModifyingCTE || locks_rows((Node *) query, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("query must not write or lock rows"),

@@ -96,6 +96,10 @@ SELECT gpu_ols_fit('WITH d AS (DELETE FROM bad RETURNING y, x) SELECT * FROM d')
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x FROM bad FOR UPDATE');
 \echo :LAST_ERROR_SQLSTATE
+SELECT gpu_ols_fit('SELECT y, x FROM bad WHERE x IN (SELECT z FROM (SELECT z FROM bad FOR SHARE) s)');
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_ols_fit('WITH b AS (SELECT y, x FROM bad FOR UPDATE) SELECT * FROM b');
+\echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x INTO stolen FROM bad');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('EXPLAIN SELECT y, x FROM bad');
