@@ -114,24 +114,23 @@ stats_flush(GrOlsStats *stats)
 	stats->npending = 0;
 }
 
-static GrOlsStats *
-stats_from_datum(Datum datum)
+/* Wherever a state comes from outside an aggregate: text, the wire, a table. */
+static void
+check_version(int version)
 {
-	GrOlsStats *stats = (GrOlsStats *) PG_DETOAST_DATUM(datum);
-
-	if (stats->version != GR_OLS_STATS_VERSION)
+	if (version != GR_OLS_STATS_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("unsupported gpu_ols_stats version %d", stats->version),
+				 errmsg("unsupported gpu_ols_stats version %d", version),
 				 errdetail("This version of gpureg reads version %d.", GR_OLS_STATS_VERSION)));
-	return stats;
 }
 
 GrOlsStats *
 gr_stats_settled(Datum datum)
 {
-	GrOlsStats *stats = stats_from_datum(datum);
+	GrOlsStats *stats = (GrOlsStats *) PG_DETOAST_DATUM(datum);
 
+	check_version(stats->version);
 	if (stats->capacity == 0)
 		return stats;
 	stats = stats_resize(stats, stats->npending);
@@ -148,13 +147,16 @@ static GrOlsStats *
 state_argument(FunctionCallInfo fcinfo, int argno)
 {
 	Pointer		p;
+	GrOlsStats *copy;
 
 	if (PG_ARGISNULL(argno))
 		return NULL;
 	p = PG_GETARG_POINTER(argno);
 	if (AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0)
 		return (GrOlsStats *) p;
-	return (GrOlsStats *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argno));
+	copy = (GrOlsStats *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argno));
+	check_version(copy->version);
+	return copy;
 }
 
 /* A state handed to SQL outside an aggregate has no pending rows. */
@@ -166,9 +168,16 @@ state_result(FunctionCallInfo fcinfo, GrOlsStats *state)
 	PG_RETURN_POINTER(gr_stats_settled(PointerGetDatum(state)));
 }
 
+static int
+first_capacity(int p)
+{
+	return p < FULL_CAPACITY ? FIRST_CAPACITY : FULL_CAPACITY;
+}
+
 /*
  * Room for one more row of p features. Returns a new state, in the current context, where the present one is too small:
- * the aggregate takes it over by a copy into its own context, so this happens at most twice for a state.
+ * the aggregate takes it over by a copy into its own context, so this happens once or twice for a state, and once where the
+ * matrix is larger than the rows.
  */
 static GrOlsStats *
 make_room(GrOlsStats *state, int p)
@@ -178,7 +187,7 @@ make_room(GrOlsStats *state, int p)
 		GrOlsStats *fresh;
 
 		gr_check_nfeatures(p);
-		fresh = stats_create(p, FIRST_CAPACITY);
+		fresh = stats_create(p, first_capacity(p));
 		if (state != NULL)
 			fresh->nskipped = state->nskipped;
 		return fresh;
@@ -191,7 +200,7 @@ make_room(GrOlsStats *state, int p)
 	if (state->npending == state->capacity)
 	{
 		if (state->capacity < FULL_CAPACITY)
-			return stats_resize(state, state->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : FULL_CAPACITY);
+			return stats_resize(state, state->capacity == 0 ? first_capacity(p) : FULL_CAPACITY);
 		stats_flush(state);
 	}
 	return state;
@@ -431,11 +440,7 @@ parse_stats(const char *string)
 	at = expect(string, at, "{");
 	at = expect(string, at, "\"version\"");
 	at = expect_integer(string, expect(string, at, ":"), 0, PG_INT32_MAX, &version);
-	if (version != GR_OLS_STATS_VERSION)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("unsupported gpu_ols_stats version %d", (int) version),
-				 errdetail("This version of gpureg reads version %d.", GR_OLS_STATS_VERSION)));
+	check_version((int) version);
 	at = expect(string, expect(string, at, ","), "\"features\"");
 	at = expect_integer(string, expect(string, at, ":"), -1, GR_MAX_FEATURES, &nfeatures);
 	at = expect(string, expect(string, at, ","), "\"rows\"");
@@ -506,11 +511,7 @@ gr_ols_stats_recv(PG_FUNCTION_ARGS)
 	int64		nskipped;
 	GrOlsStats *stats;
 
-	if (version != GR_OLS_STATS_VERSION)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("unsupported gpu_ols_stats version %d", version),
-				 errdetail("This version of gpureg reads version %d.", GR_OLS_STATS_VERSION)));
+	check_version(version);
 	nfeatures = (int) pq_getmsgint(buf, 4);
 	nrows = pq_getmsgint64(buf);
 	nskipped = pq_getmsgint64(buf);
