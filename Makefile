@@ -12,7 +12,7 @@ DATA_built = sql/gpureg--$(EXTVERSION).sql
 DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
-OBJS = src/gpureg.o src/bridge.o src/args.o src/ingest.o src/model.o src/ols_stats.o src/fn_ols.o src/fn_info.o
+OBJS = src/gpureg.o src/bridge.o src/args.o src/ingest.o src/model.o src/state_text.o src/ols_stats.o src/logreg_step.o src/logreg_rows.o src/fn_ols.o src/fn_logreg.o src/fn_info.o
 
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -22,9 +22,9 @@ CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=
 
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and a
 # server with LLVM would want bitcode of each.
-COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o ols.o backend_cpu.o inference.o)
+COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o glm.o ols.o logreg.o separation.o descent.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
-KERNEL_OBJS = kernels/backend_cuda.o kernels/gram.o
+KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o rows_cuda.o rows_ascent.o gram.o glm_step.o ascent.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib /usr/lib/x86_64-linux-gnu))
 CUDA_LIBS = -L$(CUDA_LIBDIR) -lcudart_static -lrt -lpthread -ldl
@@ -39,7 +39,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup ols_arrays ols_agg ols_stats ols_fit model nist reference invariance errors settings
+REGRESS = setup ols_arrays ols_agg ols_stats ols_fit model logreg logreg_fit logreg_step separation nist reference invariance errors logreg_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)
@@ -48,9 +48,9 @@ endif
 PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
-UNIT_TESTS = build/unit/inference_test build/unit/gram_test build/unit/ols_test
+UNIT_TESTS = $(addprefix build/unit/,inference_test gram_test ols_test glm_test logreg_test separation_test)
 ifeq ($(CUDA),yes)
-UNIT_TESTS += build/unit/gram_gpu_test
+UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test glm_gpu_test ascent_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build regression.diffs regression.out results test/tmp_check tmp_check
@@ -89,14 +89,16 @@ $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
 	cp $< $@
 
+REFERENCE_OBJS = build/unit/gram_reference.o build/unit/glm_reference.o
+
 # Unit tests: plain programs over the compute layer, and the kernels where there is nvcc.
-build/unit/%: test/unit/%.c test/unit/unit.h $(COMPUTE_OBJS) build/unit/gram_reference.o build/choice
-	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< build/unit/gram_reference.o $(COMPUTE_OBJS) -lstdc++ -lm -o $@
+build/unit/%: test/unit/%.c $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(REFERENCE_OBJS) build/choice
+	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) -lstdc++ -lm -o $@
 
-build/unit/%: test/unit/%.cu test/unit/unit.h $(COMPUTE_OBJS) $(KERNEL_OBJS) build/unit/gram_reference.o build/choice
-	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< build/unit/gram_reference.o $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lm -o $@
+build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(KERNEL_OBJS) $(REFERENCE_OBJS) build/choice
+	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lm -o $@
 
-build/unit/gram_reference.o: test/unit/gram_reference.c $(wildcard test/unit/*.h) build/choice
+build/unit/%_reference.o: test/unit/%_reference.c $(wildcard test/unit/*.h) build/choice
 	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit -c $< -o $@
 
 .PHONY: units check-unit check-layers check-gpu-stamp

@@ -1,30 +1,20 @@
 /*
  * backend_cuda.cu: the backend table over CUDA: who opens a device, who owns what, and how blocks of rows flow.
  *
- * A Gram job has NSLOTS row blocks. gram_submit sends the copy to one stream and the kernel, which waits for the copy's
+ * A Gram job has GR_NSLOTS row blocks. gram_submit sends the copy to one stream and the kernel, which waits for the copy's
  * event, to another, so that the copy of one block overlaps the kernel of the one before. A block is free again when
  * its kernel has ended; the kernels, all on one stream, add to the same partials one after another.
  *
  * The entries may be called from different threads one at a time: each makes its device the thread's current one.
  */
-#include "gram.cuh"
+#include "backend_cuda.cuh"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NSLOTS 3
 #define DEVICES_MAX 64			/* devices whose sessions are counted */
-#define PARTIALS_NBYTES ((size_t) 256 << 20)	/* more splits than this holds would gain nothing */
 #define OUTPUT_NBYTES 65536		/* the least size of a block's memory, as it carries the result back too */
-
-struct GrSession
-{
-	GrDeviceInfo info;
-	bool		counted;		/* in sessions_open */
-	bool		lost;			/* a failure that only a new process gets over */
-};
 
 typedef struct Slot
 {
@@ -44,7 +34,7 @@ struct GrGram
 	int64_t		q;
 	int64_t		capacity;		/* rows a block */
 	size_t		block_nbytes;	/* memory of a block */
-	Slot		slots[NSLOTS];
+	Slot		slots[GR_NSLOTS];
 	int			next;			/* the slot to hand out */
 	bool		handed_out;		/* ... and whether it is in the caller's hands */
 	double2    *partials;
@@ -56,46 +46,6 @@ struct GrGram
 /* Sessions open on each device in this process. If the first of them brought the context, the last takes it away. */
 static int	sessions_open[DEVICES_MAX];
 static bool contexts_owned[DEVICES_MAX];
-
-/* The driver starts threads, which inherit this thread's mask: the server's signals must not arrive there. */
-class SignalsBlocked
-{
-public:
-	SignalsBlocked()
-	{
-		sigset_t	all;
-
-		sigfillset(&all);
-		blocked = pthread_sigmask(SIG_SETMASK, &all, &saved) == 0;
-	}
-	~SignalsBlocked()
-	{
-		if (blocked)
-			pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	}
-	SignalsBlocked(const SignalsBlocked &) = delete;
-	SignalsBlocked &operator=(const SignalsBlocked &) = delete;
-
-private:
-	sigset_t	saved;
-	bool		blocked;
-};
-
-/* Records a failure, and that the session is lost if it is of that kind; always returns false. */
-static bool
-session_fail(GrSession *session, GrError *err, cudaError_t code, size_t nbytes, const char *what)
-{
-	if (gr_cuda_is_sticky(code))
-		session->lost = true;
-	return gr_cuda_fail(err, code, nbytes, what);
-}
-
-#define SESSION_CUDA(session, err, call, what) \
-	do { \
-		cudaError_t code_ = (call); \
-		if (code_ != cudaSuccess) \
-			return session_fail((session), (err), code_, 0, (what)); \
-	} while (0)
 
 /* Whether this process has a context on the device already. True if that can't be told: the context then stays. */
 static bool
@@ -244,7 +194,7 @@ cuda_open(GrSession **session, const GrOpenOptions *options, GrError *err)
 		return false;
 	}
 	/* finds out now whether the kernels were built for this device */
-	code = gr_gram_plan(&plan, 1, PARTIALS_NBYTES);
+	code = gr_gram_plan(&plan, 1, GR_PARTIALS_NBYTES);
 	if (code != cudaSuccess)
 		return session_fail(s, err, code, 0, "loading the kernels");
 	return true;
@@ -302,7 +252,7 @@ slot_open(GrGram *gram, Slot *slot, size_t needed_nbytes, GrError *err)
 static bool
 plan_within_limit(GrGram *gram, int nfeatures, size_t memory_limit, size_t *needed, GrError *err)
 {
-	size_t		blocks_nbytes = NSLOTS * gram->block_nbytes;
+	size_t		blocks_nbytes = GR_NSLOTS * gram->block_nbytes;
 	size_t		budget_nbytes = 0;
 	size_t		nbytes_free;
 	size_t		nbytes_total;
@@ -312,8 +262,8 @@ plan_within_limit(GrGram *gram, int nfeatures, size_t memory_limit, size_t *need
 		nbytes_free = memory_limit;
 	if (nbytes_free > blocks_nbytes)
 		budget_nbytes = (nbytes_free - blocks_nbytes) / 2;
-	if (budget_nbytes > PARTIALS_NBYTES)
-		budget_nbytes = PARTIALS_NBYTES;
+	if (budget_nbytes > GR_PARTIALS_NBYTES)
+		budget_nbytes = GR_PARTIALS_NBYTES;
 	SESSION_CUDA(gram->session, err, gr_gram_plan(&gram->plan, nfeatures, budget_nbytes), "planning the sums");
 	*needed = blocks_nbytes + gram->plan.partials_nbytes;
 	if (memory_limit > 0 && *needed > memory_limit)
@@ -441,7 +391,7 @@ cuda_gram_submit(GrGram *gram, int64_t nrows, GrError *err)
 	gram->times.bytes_to_device += (int64_t) nbytes;
 	slot->busy = true;
 	gram->handed_out = false;
-	gram->next = (gram->next + 1) % NSLOTS;
+	gram->next = (gram->next + 1) % GR_NSLOTS;
 	return true;
 }
 
@@ -532,4 +482,12 @@ extern "C" const GrBackend gr_backend_cuda = {
 	cuda_gram_submit,
 	cuda_gram_finish,
 	cuda_gram_end,
+	gr_cuda_rows_begin,
+	gr_cuda_rows_block,
+	gr_cuda_rows_submit,
+	gr_cuda_rows_pass,
+	gr_cuda_rows_can_ascend,
+	gr_cuda_rows_ascend,
+	gr_cuda_rows_times,
+	gr_cuda_rows_end,
 };

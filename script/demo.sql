@@ -63,6 +63,25 @@ FROM (SELECT cut, gpu_ols_agg(price, carat) AS m FROM diamonds GROUP BY cut) AS 
 ORDER BY per_carat;
 \set ECHO none
 
+\echo '== What makes a cut ideal: a logistic regression, as odds ratios'
+\echo
+\set ECHO queries
+CREATE TABLE cuts AS
+    SELECT gpu_logreg_fit($$SELECT cut = 'Ideal', carat, depth, "table" FROM diamonds$$) AS ideal;
+SELECT term, round(estimate::numeric, 4) AS odds_ratio, round(conf_low::numeric, 4) AS conf_low,
+       round(conf_high::numeric, 4) AS conf_high,
+       CASE WHEN p_value < 2e-16 THEN '< 2e-16' ELSE round(p_value::numeric, 4)::text END AS p_value
+FROM cuts, gpu_tidy(ideal, exponentiate => true) WHERE term <> '(intercept)';
+\set ECHO none
+
+\echo '== ... and as probabilities, beside the share of ideal cuts'
+\echo
+\set ECHO queries
+SELECT round("table") AS "table", count(*) AS n, round(avg((cut = 'Ideal')::int), 3) AS share,
+       round(avg(gpu_predict(ideal, carat, depth, "table"))::numeric, 3) AS predicted
+FROM diamonds, cuts WHERE "table" BETWEEN 53 AND 61 GROUP BY 1 ORDER BY 1;
+\set ECHO none
+
 \echo '== Where the first model was computed, and how fast'
 \echo
 \pset tuples_only on

@@ -117,6 +117,126 @@ CREATE FUNCTION gpu_ols_solve(stats gpu_ols_stats, intercept boolean DEFAULT tru
     AS 'MODULE_PATHNAME', 'gr_ols_solve_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
 --
+-- One Newton step of a logistic regression, as a value
+--
+
+CREATE TYPE gpu_logreg_step;
+
+CREATE FUNCTION gpu_logreg_step_in(cstring) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_step_out(gpu_logreg_step) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_step_recv(internal) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_step_send(gpu_logreg_step) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE gpu_logreg_step (
+    INPUT = gpu_logreg_step_in,
+    OUTPUT = gpu_logreg_step_out,
+    RECEIVE = gpu_logreg_step_recv,
+    SEND = gpu_logreg_step_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = extended
+);
+
+CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[]) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[]) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+CREATE FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+CREATE FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_logreg_step_final(gpu_logreg_step) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_logreg_step_agg(beta float8[], y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_logreg_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_step_agg(beta float8[], y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_logreg_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_rollup(step gpu_logreg_step) (
+    SFUNC = gpu_logreg_step_combine,
+    STYPE = gpu_logreg_step,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- What gpu_logreg_fit runs over its query, once a pass.
+CREATE AGGREGATE gpu_logreg_pass(request gpu_logreg_step, names text[], widths int[], VARIADIC "any") (
+    SFUNC = gpu_logreg_pass_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE FUNCTION gpu_logreg_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+--
+-- Logistic regression
+--
+
+CREATE FUNCTION gpu_logreg(x float8[], y float8[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_logreg_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
+CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_logreg_arrays_bool' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
+
+CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
+                               tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton', learning_rate float8 DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+CREATE FUNCTION gpu_logreg_agg_accum(internal, y float8, VARIADIC x float8[]) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+CREATE FUNCTION gpu_logreg_agg_accum(internal, y boolean, VARIADIC x float8[]) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+-- It computes where gpureg.device says, as gpu_logreg does.
+CREATE FUNCTION gpu_logreg_agg_final(internal) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_agg_final' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
+
+CREATE AGGREGATE gpu_logreg_agg(y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_logreg_agg_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_logreg_agg_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = RESTRICTED
+);
+
+CREATE AGGREGATE gpu_logreg_agg(y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_logreg_agg_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_logreg_agg_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = RESTRICTED
+);
+
+--
 -- The machine
 --
 
@@ -153,5 +273,28 @@ COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regressio
 COMMENT ON AGGREGATE gpu_ols_stats_agg(float8, VARIADIC float8[]) IS 'linear regression: the mergeable state';
 COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats) IS 'merges states of linear regressions';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';
+COMMENT ON TYPE gpu_logreg_step IS 'mergeable state of one Newton step of a logistic regression';
+COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION gpu_logreg_step_out(gpu_logreg_step) IS 'I/O';
+COMMENT ON FUNCTION gpu_logreg_step_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION gpu_logreg_step_send(gpu_logreg_step) IS 'I/O';
+COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], float8, float8[]) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], boolean, float8[]) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, gpu_logreg_step, text[], int[], "any") IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_logreg_step_final(gpu_logreg_step) IS 'aggregate final function';
+COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, float8, float8[]) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, boolean, float8[]) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_agg_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], float8, VARIADIC float8[]) IS 'logistic regression: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], boolean, VARIADIC float8[]) IS 'logistic regression: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step) IS 'merges states of Newton steps';
+COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any") IS 'a pass of gpu_logreg_fit over its query';
+COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8) IS 'logistic regression: the model one Newton step further';
+COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8) IS 'logistic regression over arrays: the coefficients';
+COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8) IS 'logistic regression over arrays: the coefficients';
+COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8) IS 'logistic regression over a query: the model';
+COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
+COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';

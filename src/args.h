@@ -9,13 +9,50 @@
 
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "utils/array.h"
 
 /* ERROR unless 1 <= p <= GR_MAX_FEATURES. */
 extern void gr_check_nfeatures(int64 p);
 
+/* *count += more; ERROR on overflow, which only made-up states can bring about. */
+extern void gr_add_count(int64 *count, int64 more);
+
 /* ERROR unless the array has one dimension (or none, when it is empty). */
 extern void gr_check_vector(ArrayType *array, const char *name);
+
+/* A value of a row that comes by its SQL type: a number, a boolean, or an array of them; domains are looked through. */
+typedef struct GrColumn
+{
+	const char *name;			/* for messages; NULL: x and its number */
+	Oid			type;
+	Oid			element;		/* of an array's elements, or InvalidOid */
+	int			width;			/* numbers it gives; -1: an array none of which was seen yet */
+} GrColumn;
+
+/* Is it one of the types of numbers, or boolean? */
+extern bool gr_is_number_type(Oid type);
+
+/* False if the type can't be used: no number, no boolean and no array of them; or an array where that isn't allowed. */
+extern bool gr_describe_column(GrColumn *column, Oid type, bool allow_array);
+
+/* How many numbers an array value of the column has. */
+extern int	gr_array_width(Datum value);
+
+/*
+ * A value that isn't NULL as column->width numbers at *into; false if it is an array with a NULL among its elements. ERROR
+ * if an array's length isn't column->width. May allocate in the current context.
+ */
+extern bool gr_convert_other(const GrColumn *column, Datum value, double *into);
+
+static inline bool
+gr_convert_value(const GrColumn *column, Datum value, double *into)
+{
+	if (column->type != FLOAT8OID)
+		return gr_convert_other(column, value, into);
+	*into = DatumGetFloat8(value);
+	return true;
+}
 
 /* A float8[] whose NULLs are read as they come. */
 typedef struct GrFloatArray
@@ -37,5 +74,8 @@ extern void gr_open_float_array(ArrayType *array, const char *name, GrFloatArray
  */
 extern bool gr_next_array_row(const GrFloatArray *x, const GrFloatArray *y, int64 row, const double **x_at,
 							  const double **y_at, double *into);
+
+/* ERROR unless y has one dimension and as many elements as x has rows. */
+extern void gr_check_shapes(const GrFloatArray *x, const GrFloatArray *y);
 
 #endif							/* GPUREG_ARGS_H */

@@ -10,6 +10,7 @@
 #include "access/parallel.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
+#include "storage/buffile.h"
 #include "utils/memutils.h"
 
 #include "args.h"
@@ -126,6 +127,20 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("column \"%s\" has a value that is NaN or infinite", gr_column_name(column, nfeatures, names)),
 					 errhint("Leave such rows out, or make the value NULL: rows with a NULL are skipped.")));
+			break;
+		case GR_NOT_BINARY:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("response must be 0 or 1, got %g", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names)),
+					 errhint("Use a boolean, or compare: (y > 0).")));
+			break;
+		case GR_ONE_CLASS:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("the response has one class: it is %g in every row", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names)),
+					 errhint("A logistic regression needs rows of both classes, 0 and 1.")));
 			break;
 		case GR_OUT_OF_RANGE:
 			ereport(ERROR,
@@ -256,15 +271,26 @@ release_job(void *arg)
 
 	if (job->gram != NULL)
 		job->backend->gram_end(job->gram);
+	if (job->rows != NULL)
+		job->backend->rows_end(job->rows);
 	job->gram = NULL;
+	job->rows = NULL;
 	if (job->holds_session)
 		device_session.njobs--;
 	job->holds_session = false;
 }
 
-/* A failure in the middle of the work: remembers a lost device, and raises. */
-static void
-fail_job(GrJob *job, const GrError *err)
+void
+gr_job_release(GrJob *job)
+{
+	release_job(job);
+	if (job->file != NULL)
+		BufFileClose(job->file);
+	job->file = NULL;
+}
+
+void
+gr_job_fail(GrJob *job, const GrError *err)
 {
 	if (err->status == GR_DEVICE_LOST)
 	{
@@ -275,39 +301,126 @@ fail_job(GrJob *job, const GrError *err)
 	gr_raise_columns(err, job->nfeatures, job->names);
 }
 
+/* Takes a lack of room as an overflow, where that is foreseen; raises everything else. */
+static void
+fail_or_overflow(GrJob *job, const GrError *err)
+{
+	bool		on_cpu = job->backend == &gr_backend_cpu;
+
+	if (job->may_overflow && on_cpu && err->status == GR_NO_MEMORY)
+		 /* the reason for the CPU stands */ ;
+	else if (job->may_overflow && !on_cpu && err->status == GR_DEVICE_MEMORY && gr_device == GR_DEVICE_AUTO)
+		snprintf(job->reason, sizeof(job->reason), "GPU memory: %zu bytes needed, %zu free", err->bytes_needed, err->bytes_free);
+	else
+		gr_job_fail(job, err);
+	job->overflowed = true;
+	job->block = NULL;
+	job->block_nrows = 0;
+	job->block_capacity = 0;
+	release_job(job);
+	strlcpy(job->device, "cpu", sizeof(job->device));
+}
+
 static void
 next_block(GrJob *job)
 {
 	GrError		err = {0};
+	bool		ok;
 
 	job->block_nrows = 0;
-	if (!job->backend->gram_block(job->gram, &job->block, &job->block_capacity, &err))
-		fail_job(job, &err);
+	if (job->file != NULL)
+		return;
+	if (job->kind == GR_JOB_GRAM)
+		ok = job->backend->gram_block(job->gram, &job->block, &job->block_capacity, &err);
+	else
+		ok = job->backend->rows_block(job->rows, &job->block, &job->block_capacity, &err);
+	if (!ok)
+		fail_or_overflow(job, &err);
+}
+
+/* The backend's own part of a job; on the CPU nothing else of the machine is asked for. */
+static bool
+begin_on_backend(GrJob *job, const GrJobOptions *options, GrSession *session, GrError *err)
+{
+	bool		on_cpu = job->backend == &gr_backend_cpu;
+	Size		device_limit = (Size) gr_gpu_memory_limit * 1024 * 1024;
+	Size		block_nbytes = (Size) gr_ring_size * 1024 / 8;
+
+	if (options->kind == GR_JOB_GRAM)
+	{
+		GrGramOptions gram = {
+			.nfeatures = options->nfeatures,.block_nbytes = block_nbytes,.memory_limit = device_limit
+		};
+
+		return job->backend->gram_begin(session, &gram, &job->gram, err);
+	}
+	else
+	{
+		GrRowsOptions rows = {
+			.nfeatures = options->nfeatures,.block_nbytes = block_nbytes,
+			.memory_limit = on_cpu ? options->cpu_limit : device_limit
+		};
+
+		return job->backend->rows_begin(session, &rows, &job->rows, err);
+	}
+}
+
+/* Rows as they are in blocks, one after the other, in a temporary file */
+static void
+begin_spool(GrJob *job)
+{
+	Size		row_nbytes = (job->nfeatures + 1) * sizeof(double);
+
+	job->block_capacity = Max(1, 262144 / row_nbytes);
+	job->spooled = palloc(job->block_capacity * row_nbytes);
+	job->block = job->spooled;
+	job->file = BufFileCreateTemp(false);
+}
+
+/* A Newton fit makes some eight passes, which cost about a Gram matrix each */
+static double
+job_work(const GrJobOptions *options)
+{
+	return options->nrows_estimate * gr_triangle(options->nfeatures + 2) * (options->kind == GR_JOB_ROWS ? 8 : 1);
 }
 
 GrJob *
-gr_job_begin(int nfeatures, double nrows_estimate, const char *const *names)
+gr_job_begin(const GrJobOptions *options)
 {
 	GrJob	   *job = palloc0(sizeof(GrJob));
-	GrGramOptions options = {
-		.nfeatures = nfeatures,
-		.block_nbytes = (size_t) gr_ring_size * 1024 / 8,
-		.memory_limit = (size_t) gr_gpu_memory_limit * 1024 * 1024
-	};
 	GrSession  *session;
 	GrError		err = {0};
 	bool		begun;
 
-	gr_check_nfeatures(nfeatures);
-	job->nfeatures = nfeatures;
-	job->names = names;
+	gr_check_nfeatures(options->nfeatures);
+	job->kind = options->kind;
+	job->nfeatures = options->nfeatures;
+	job->names = options->names;
+	job->may_overflow = options->may_overflow;
 	job->callback.func = release_job;
 	job->callback.arg = job;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->callback);
 
-	if (!choose_backend(job, nrows_estimate * gr_triangle(nfeatures + 2), &session, &err))
-		gr_raise_columns(&err, nfeatures, names);
-	begun = job->backend->gram_begin(session, &options, &job->gram, &err);
+	if (options->cpu_reason != NULL)
+	{
+		session = NULL;
+		job->backend = &gr_backend_cpu;
+		strlcpy(job->device, "cpu", sizeof(job->device));
+		strlcpy(job->reason, options->cpu_reason, sizeof(job->reason));
+	}
+	else if (!choose_backend(job, job_work(options), &session, &err))
+		gr_raise_columns(&err, options->nfeatures, options->names);
+	if (options->spool && job->backend == &gr_backend_cpu)
+	{
+		begin_spool(job);
+		return job;
+	}
+	if (options->device_only && job->backend == &gr_backend_cpu)
+	{
+		job->overflowed = true;
+		return job;
+	}
+	begun = begin_on_backend(job, options, session, &err);
 	if (!begun && err.status == GR_DEVICE_MEMORY && gr_device == GR_DEVICE_AUTO)
 	{
 		/* nothing was computed yet: the CPU may take it */
@@ -316,10 +429,15 @@ gr_job_begin(int nfeatures, double nrows_estimate, const char *const *names)
 		job->backend = &gr_backend_cpu;
 		strlcpy(job->device, "cpu", sizeof(job->device));
 		memset(&err, 0, sizeof(err));
-		begun = job->backend->gram_begin(NULL, &options, &job->gram, &err);
+		if (options->device_only)
+		{
+			job->overflowed = true;
+			return job;
+		}
+		begun = begin_on_backend(job, options, NULL, &err);
 	}
 	if (!begun)
-		fail_job(job, &err);
+		gr_job_fail(job, &err);
 	next_block(job);
 	return job;
 }
@@ -330,16 +448,23 @@ submit_block(GrJob *job)
 {
 	GrError		err = {0};
 	int			column;
+	int			ncols = job->nfeatures + 1;
 
 	if (job->block_nrows == 0)
 		return;
-	if (!gr_all_finite(job->block, job->block_nrows, job->nfeatures + 1, &column))
+	if (!gr_all_finite(job->block, job->block_nrows, ncols, &column))
 		gr_fail(&err, GR_NOT_FINITE, column, "%s", "");
-	else
+	else if (job->kind == GR_JOB_ROWS && !gr_all_binary(job->block, job->block_nrows, ncols, &err.value))
+		gr_fail(&err, GR_NOT_BINARY, job->nfeatures, "%s", "");
+	else if (job->file != NULL)
+		BufFileWrite(job->file, job->block, job->block_nrows * ncols * sizeof(double));
+	else if (job->kind == GR_JOB_GRAM)
 		job->backend->gram_submit(job->gram, job->block_nrows, &err);
-	if (err.status != GR_OK)
-		fail_job(job, &err);
+	else
+		job->backend->rows_submit(job->rows, job->block_nrows, &err);
 	job->block_nrows = 0;
+	if (err.status != GR_OK)
+		fail_or_overflow(job, &err);
 }
 
 void
@@ -347,7 +472,8 @@ gr_job_flush(GrJob *job)
 {
 	CHECK_FOR_INTERRUPTS();
 	submit_block(job);
-	next_block(job);
+	if (!job->overflowed)
+		next_block(job);
 }
 
 void
@@ -356,13 +482,118 @@ gr_job_finish(GrJob *job, double *hi, double *lo)
 	GrError		err = {0};
 	int			column;
 
+	Assert(job->kind == GR_JOB_GRAM);
 	submit_block(job);
 	if (!job->backend->gram_finish(job->gram, hi, lo, &job->times, &err))
-		fail_job(job, &err);
+		gr_job_fail(job, &err);
 	release_job(job);
 	if (!gr_gram_finite(hi, job->nfeatures, &column))
 	{
 		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
-		fail_job(job, &err);
+		gr_job_fail(job, &err);
 	}
+}
+
+bool
+gr_job_keep(GrJob *job)
+{
+	Assert(job->kind == GR_JOB_ROWS);
+	if (!job->overflowed)
+		submit_block(job);
+	return !job->overflowed;
+}
+
+static void
+read_exactly(BufFile *file, void *into, Size nbytes)
+{
+	/* PostgreSQL 16 has BufFileReadExact() for it, and leaves less to BufFileRead() */
+#if PG_VERSION_NUM >= 160000
+	BufFileReadExact(file, into, nbytes);
+#else
+	if (BufFileRead(file, into, nbytes) != nbytes)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read from temporary file: %m")));
+#endif
+}
+
+/* A pass over the spool */
+static void
+pass_over_file(GrJob *job, const GrPass *pass, double *sums)
+{
+	Size		row_nbytes = (job->nfeatures + 1) * sizeof(double);
+	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures), MCXT_ALLOC_HUGE);
+	double		started = gr_now();
+
+	if (BufFileSeek(job->file, 0, 0, SEEK_SET) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not rewind temporary file: %m")));
+	for (int64 left = job->nrows; left > 0;)
+	{
+		int64		n = Min(left, job->block_capacity);
+
+		CHECK_FOR_INTERRUPTS();
+		read_exactly(job->file, job->spooled, n * row_nbytes);
+		gr_pass_add(pass, sums, job->spooled, n, scratch);
+		left -= n;
+	}
+	pfree(scratch);
+	job->times.kernel_s += gr_now() - started;
+}
+
+void
+gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
+{
+	GrError		err = {0};
+
+	Assert(job->kind == GR_JOB_ROWS && !job->overflowed);
+	if (job->file != NULL)
+	{
+		pass_over_file(job, pass, sums);
+		return;
+	}
+	if (!job->backend->rows_pass(job->rows, pass, sums, &gr_host, &err))
+		gr_job_fail(job, &err);
+	job->backend->rows_times(job->rows, &job->times);
+}
+
+bool
+gr_job_can_ascend(const GrJob *job, bool single)
+{
+	return job->file == NULL && job->backend->rows_can_ascend(job->rows, single);
+}
+
+void
+gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iterations, bool *converged)
+{
+	GrError		err = {0};
+	int64_t		done = 0;
+
+	if (!job->backend->rows_ascend(job->rows, ascent, beta, &done, converged, &gr_host, &err))
+		gr_job_fail(job, &err);
+	*iterations = done;
+	job->backend->rows_times(job->rows, &job->times);
+}
+
+void
+gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved)
+{
+	GrRun	   *run = &gr_last_run;
+
+	run->function = function;
+	strlcpy(run->device, job->device, sizeof(run->device));
+	strlcpy(run->reason, job->reason, sizeof(run->reason));
+	run->nrows = job->nrows;
+	run->nfeatures = job->nfeatures;
+	run->bytes_to_device = job->times.bytes_to_device;
+	run->copy_s = job->times.copy_s;
+	run->kernel_s = job->times.kernel_s;
+	/* a Gram matrix on the CPU is summed between reads; on a device, beside them */
+	run->read_s = read_done - started;
+	if (job->kind == GR_JOB_GRAM && job->times.bytes_to_device == 0)
+		run->read_s -= job->times.kernel_s;
+	run->solve_s = solved - read_done;
+	run->total_s = solved - started;
+	run->nworkers = 0;
 }

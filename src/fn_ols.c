@@ -24,27 +24,6 @@ PG_FUNCTION_INFO_V1(gr_ols_model_final);
 PG_FUNCTION_INFO_V1(gr_ols_solve_stats);
 PG_FUNCTION_INFO_V1(gr_ols_fit);
 
-/* Notes what a run did, for gpu_last_run(). */
-static void
-record_run(const char *function, const GrJob *job, double started, double read_done, double solved)
-{
-	GrRun	   *run = &gr_last_run;
-
-	run->function = function;
-	strlcpy(run->device, job->device, sizeof(run->device));
-	strlcpy(run->reason, job->reason, sizeof(run->reason));
-	run->nrows = job->nrows;
-	run->nfeatures = job->nfeatures;
-	run->bytes_to_device = job->times.bytes_to_device;
-	run->copy_s = job->times.copy_s;
-	run->kernel_s = job->times.kernel_s;
-	/* on the CPU the kernel runs between reads; on a device, beside them */
-	run->read_s = read_done - started - (job->times.bytes_to_device == 0 ? job->times.kernel_s : 0);
-	run->solve_s = solved - read_done;
-	run->total_s = solved - started;
-	run->nworkers = 0;
-}
-
 /* Waits for the job's sums, and solves. */
 static void
 finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
@@ -57,23 +36,8 @@ finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const c
 	read_done = gr_now();
 	gr_model_solve(model, hi, hi + triangle, job->nfeatures, job->nrows, intercept, job->names, want_vcov);
 	pfree(hi);
-	record_run(function, job, started, read_done, gr_now());
+	gr_record_run(function, job, started, read_done, gr_now());
 	model->device = job->device;
-}
-
-static void
-check_shapes(const GrFloatArray *x, const GrFloatArray *y)
-{
-	if (y->ndim > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("y must be a one-dimensional array"),
-				 errdetail("It has %d dimensions.", y->ndim)));
-	if (x->nrows != y->nrows)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("x and y must have the same number of rows"),
-				 errdetail("x has %d, y has %d.", x->nrows, y->nrows)));
 }
 
 /* gpu_ols(x float8[], y float8[], intercept boolean): the coefficients; NULL where there is no complete row */
@@ -86,19 +50,18 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	bool		intercept = PG_GETARG_BOOL(2);
 	const double *x_at;
 	const double *y_at;
+	GrJobOptions job_options = {.kind = GR_JOB_GRAM};
 	GrJob	   *job;
 	GrModel		model = {0};
-	Datum	   *items;
-	bool	   *nulls;
-	int			dims[1];
-	int			lbs[1] = {1};
 
 	gr_open_float_array(PG_GETARG_ARRAYTYPE_P(0), "x", &x);
 	gr_open_float_array(PG_GETARG_ARRAYTYPE_P(1), "y", &y);
-	check_shapes(&x, &y);
+	gr_check_shapes(&x, &y);
 	if (x.nrows == 0)
 		PG_RETURN_NULL();
-	job = gr_job_begin(x.ncols, x.nrows, NULL);
+	job_options.nfeatures = x.ncols;
+	job_options.nrows_estimate = x.nrows;
+	job = gr_job_begin(&job_options);
 	x_at = x.values;
 	y_at = y.values;
 	for (int64 row = 0; row < x.nrows; row++)
@@ -107,17 +70,7 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	if (job->nrows == 0)
 		PG_RETURN_NULL();
 	finish_model(job, intercept, &model, false, "gpu_ols", started);
-
-	items = palloc(model.nterms * sizeof(Datum));
-	nulls = palloc(model.nterms * sizeof(bool));
-	for (int k = 0; k < model.nterms; k++)
-	{
-		nulls[k] = isnan(model.coef[k]);
-		items[k] = Float8GetDatum(model.coef[k]);
-	}
-	dims[0] = model.nterms;
-	PG_RETURN_ARRAYTYPE_P(construct_md_array(items, nulls, 1, dims, lbs, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
-											 TYPALIGN_DOUBLE));
+	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
 static Datum
@@ -162,19 +115,16 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 {
 	double		started = gr_now();
 	MemoryContext context = CurrentMemoryContext;
+	GrJobOptions options = {.kind = GR_JOB_GRAM};
 	GrIngest	ingest;
 	GrModel		model = {0};
 
 	SPI_connect();
 	MemoryContextSwitchTo(context);
-	gr_ingest_query(text_to_cstring(PG_GETARG_TEXT_PP(0)), &ingest);
+	gr_ingest_prepare(text_to_cstring(PG_GETARG_TEXT_PP(0)), &ingest);
+	gr_ingest_read(&ingest, &options);
 	if (ingest.nrows == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_NO_DATA_FOUND),
-				 errmsg("query returned no complete row"),
-				 ingest.nskipped > 0 ?
-				 errdetail(INT64_FORMAT " rows were left out for a NULL.", ingest.nskipped) : 0,
-				 errhint("A row takes part when none of its columns is NULL.")));
+		gr_raise_no_rows(ingest.nskipped);
 	finish_model(ingest.job, PG_GETARG_BOOL(1), &model, true, "gpu_ols_fit", started);
 	SPI_finish();
 	model.nskipped = ingest.nskipped;

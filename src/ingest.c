@@ -14,6 +14,8 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
+#include "optimizer/optimizer.h"
+#include "parser/parser.h"
 #include "tcop/dest.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -25,64 +27,20 @@
 #include "args.h"
 #include "ingest.h"
 
-/* One column of the query. */
-typedef struct IngestColumn
-{
-	Oid			type;			/* of the values: domains are looked through */
-	Oid			element;		/* of an array's elements, or InvalidOid */
-	int			width;			/* features it gives; -1 until the first array was seen */
-} IngestColumn;
-
 typedef struct IngestReceiver
 {
 	DestReceiver pub;
 	GrIngest   *result;
-	TupleDesc	tupdesc;
-	int			ncolumns;
-	IngestColumn *columns;
-	double		nrows_estimate;
+	GrJobOptions job;
 	MemoryContext result_context;	/* owns the job and the names */
 	MemoryContext row_context;	/* reset after each row */
 } IngestReceiver;
 
-static bool
-is_number_type(Oid type)
-{
-	return type == FLOAT8OID || type == FLOAT4OID || type == INT2OID || type == INT4OID || type == INT8OID ||
-		type == NUMERICOID || type == BOOLOID;
-}
-
-static double
-number_from_datum(Datum value, Oid type)
-{
-	switch (type)
-	{
-		case FLOAT8OID:
-			return DatumGetFloat8(value);
-		case FLOAT4OID:
-			return DatumGetFloat4(value);
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-			return DatumGetInt32(value);
-		case INT8OID:
-			return (double) DatumGetInt64(value);
-		case BOOLOID:
-			return DatumGetBool(value) ? 1.0 : 0.0;
-		case NUMERICOID:
-			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
-		default:
-			elog(ERROR, "unexpected type %u", type);
-	}
-	return 0;
-}
-
 static void
-describe_columns(IngestReceiver *receiver, TupleDesc tupdesc)
+describe_columns(GrIngest *ingest, TupleDesc tupdesc)
 {
-	receiver->tupdesc = tupdesc;
-	receiver->ncolumns = tupdesc->natts;
-	receiver->columns = palloc0(tupdesc->natts * sizeof(IngestColumn));
+	ingest->ncolumns = tupdesc->natts;
+	ingest->columns = palloc0(tupdesc->natts * sizeof(GrColumn));
 	if (tupdesc->natts < 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -92,18 +50,10 @@ describe_columns(IngestReceiver *receiver, TupleDesc tupdesc)
 	for (int k = 0; k < tupdesc->natts; k++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(tupdesc, k);
-		IngestColumn *column = &receiver->columns[k];
+		GrColumn   *column = &ingest->columns[k];
 
-		column->type = getBaseType(attribute->atttypid);
-		column->element = get_element_type(column->type);
-		column->width = 1;
-		if (OidIsValid(column->element))
-		{
-			column->element = getBaseType(column->element);
-			column->width = -1;
-		}
-		if (!is_number_type(OidIsValid(column->element) ? column->element : column->type) ||
-			(k == 0 && OidIsValid(column->element)))
+		column->name = pstrdup(NameStr(attribute->attname));
+		if (!gr_describe_column(column, attribute->atttypid, k > 0))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("column \"%s\" of the query has type %s", NameStr(attribute->attname),
@@ -122,17 +72,17 @@ name_terms(IngestReceiver *receiver)
 	int			n = 0;
 
 	result->names = palloc((result->nfeatures + 1) * sizeof(char *));
-	for (int k = 1; k < receiver->ncolumns; k++)
+	for (int k = 1; k < result->ncolumns; k++)
 	{
-		const char *name = NameStr(TupleDescAttr(receiver->tupdesc, k)->attname);
+		const GrColumn *column = &result->columns[k];
 
-		if (!OidIsValid(receiver->columns[k].element))
-			result->names[n++] = pstrdup(name);
+		if (!OidIsValid(column->element))
+			result->names[n++] = column->name;
 		else
-			for (int i = 0; i < receiver->columns[k].width; i++)
-				result->names[n++] = psprintf("%s[%d]", name, i + 1);
+			for (int i = 0; i < column->width; i++)
+				result->names[n++] = psprintf("%s[%d]", column->name, i + 1);
 	}
-	result->names[n] = pstrdup(NameStr(TupleDescAttr(receiver->tupdesc, 0)->attname));
+	result->names[n] = result->columns[0].name;
 	Assert(n == result->nfeatures);
 }
 
@@ -144,80 +94,39 @@ begin_job(IngestReceiver *receiver, TupleTableSlot *slot)
 	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
 	int64		nfeatures = 0;
 
-	for (int k = 1; k < receiver->ncolumns; k++)
+	for (int k = 1; k < result->ncolumns; k++)
 	{
-		IngestColumn *column = &receiver->columns[k];
+		GrColumn   *column = &result->columns[k];
 
 		if (OidIsValid(column->element))
-		{
-			ArrayType  *array = DatumGetArrayTypeP(slot->tts_values[k]);
-
-			column->width = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-		}
+			column->width = gr_array_width(slot->tts_values[k]);
 		nfeatures += column->width;
 	}
 	MemoryContextSwitchTo(receiver->result_context);
 	gr_check_nfeatures(nfeatures);
 	result->nfeatures = (int) nfeatures;
 	name_terms(receiver);
-	result->job = gr_job_begin(result->nfeatures, receiver->nrows_estimate, result->names);
+	receiver->job.nfeatures = result->nfeatures;
+	receiver->job.names = result->names;
+	result->job = gr_job_begin(&receiver->job);
 	MemoryContextSwitchTo(old);
-}
-
-/* An array's elements into *into; false if one is NULL. */
-static bool
-take_array(IngestReceiver *receiver, int k, Datum value, double *into)
-{
-	IngestColumn *column = &receiver->columns[k];
-	ArrayType  *array = DatumGetArrayTypeP(value);
-	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	const char *name = NameStr(TupleDescAttr(receiver->tupdesc, k)->attname);
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
-	Datum	   *items;
-
-	gr_check_vector(array, name);
-	if (n != column->width)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("all arrays in column \"%s\" must have the same length", name),
-				 errdetail("A row has %d elements, earlier ones have %d.", n, column->width)));
-	if (array_contains_nulls(array))
-		return false;
-	if (column->element == FLOAT8OID)
-	{
-		memcpy(into, ARR_DATA_PTR(array), n * sizeof(double));
-		return true;
-	}
-	get_typlenbyvalalign(column->element, &typlen, &typbyval, &typalign);
-	/* the array may be one of a domain over the element's type */
-	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &items, NULL, &n);
-	for (int i = 0; i < n; i++)
-		into[i] = number_from_datum(items[i], column->element);
-	return true;
 }
 
 /* Converts a row into *into, features first; false if there is a NULL in an array. */
 static bool
-convert_row(IngestReceiver *receiver, TupleTableSlot *slot, double *into)
+convert_row(const GrIngest *ingest, TupleTableSlot *slot, double *into)
 {
 	double	   *at = into;
 
-	for (int k = 1; k < receiver->ncolumns; k++)
+	for (int k = 1; k < ingest->ncolumns; k++)
 	{
-		const IngestColumn *column = &receiver->columns[k];
+		const GrColumn *column = &ingest->columns[k];
 
-		if (column->type == FLOAT8OID)
-			*at = DatumGetFloat8(slot->tts_values[k]);
-		else if (!OidIsValid(column->element))
-			*at = number_from_datum(slot->tts_values[k], column->type);
-		else if (!take_array(receiver, k, slot->tts_values[k], at))
+		if (!gr_convert_value(column, slot->tts_values[k], at))
 			return false;
 		at += column->width;
 	}
-	*at = number_from_datum(slot->tts_values[0], receiver->columns[0].type);
-	return true;
+	return gr_convert_value(&ingest->columns[0], slot->tts_values[0], at);
 }
 
 static bool
@@ -228,7 +137,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	MemoryContext old;
 
 	slot_getallattrs(slot);
-	for (int k = 0; k < receiver->ncolumns; k++)
+	for (int k = 0; k < result->ncolumns; k++)
 	{
 		if (slot->tts_isnull[k])
 		{
@@ -238,14 +147,16 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	}
 	if (result->job == NULL)
 		begin_job(receiver, slot);
+	if (result->job->overflowed)
+		return false;
 	old = MemoryContextSwitchTo(receiver->row_context);
-	if (convert_row(receiver, slot, gr_job_row(result->job)))
+	if (convert_row(result, slot, gr_job_row(result->job)))
 		gr_job_take_row(result->job);
 	else
 		result->nskipped++;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(receiver->row_context);
-	return true;
+	return !result->job->overflowed;
 }
 
 static void
@@ -316,8 +227,76 @@ estimate_rows(SPIPlanPtr plan)
 	return nrows;
 }
 
+/* An aggregate whose result may depend on the order of its input: anything but numbers, the orders of whose sums don't matter here */
+static bool
+heeds_order(const Aggref *aggregate)
+{
+	return !gr_is_number_type(aggregate->aggtype);
+}
+
+/*
+ * Could the query give other rows when it is run again under the same snapshot, in other order perhaps? Scans of a large table begin
+ * where another one is, and workers come in any order: so does it at any depth sample, call volatile functions, or choose rows or
+ * number them by their order? (An ORDER BY may leave ties.)
+ */
+static bool
+depends_on_chance(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->tablesample != NULL;
+	if (IsA(node, Aggref) && heeds_order((Aggref *) node))
+		return true;
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		if (query->limitCount != NULL || query->limitOffset != NULL || query->hasDistinctOn || query->hasWindowFuncs)
+			return true;
+		return query_tree_walker(query, depends_on_chance, context, QTW_EXAMINE_RTES_BEFORE);
+	}
+	return expression_tree_walker(node, depends_on_chance, context);
+}
+
+static bool
+is_repeatable(SPIPlanPtr plan)
+{
+	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
+	Node	   *query = linitial(source->query_list);
+
+	return !contain_volatile_functions(query) && !depends_on_chance(query, NULL);
+}
+
+static bool
+all_real(const GrIngest *ingest)
+{
+	for (int k = 1; k < ingest->ncolumns; k++)
+		if (ingest->columns[k].type != FLOAT4OID && ingest->columns[k].element != FLOAT4OID)
+			return false;
+	return true;
+}
+
 void
-gr_ingest_query(const char *query, GrIngest *result)
+gr_ingest_prepare(const char *query, GrIngest *ingest)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	memset(ingest, 0, sizeof(*ingest));
+	ingest->plan = SPI_prepare_cursor(query, 0, NULL, CURSOR_OPT_PARALLEL_OK);
+	/* SPI leaves its own context current, which ends with SPI_finish() */
+	MemoryContextSwitchTo(context);
+	if (ingest->plan == NULL)
+		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
+	describe_columns(ingest, check_plan(ingest->plan));
+	ingest->nrows_estimate = estimate_rows(ingest->plan);
+	ingest->nbytes_estimate = ingest->nrows_estimate * ingest->ncolumns * sizeof(double);
+	ingest->repeatable = is_repeatable(ingest->plan);
+	ingest->real_features = all_real(ingest);
+}
+
+void
+gr_ingest_read(GrIngest *ingest, const GrJobOptions *options)
 {
 	IngestReceiver receiver = {
 		.pub = {
@@ -327,26 +306,42 @@ gr_ingest_query(const char *query, GrIngest *result)
 			.rDestroy = receiver_nothing,
 			.mydest = DestNone
 		},
-		.result = result,
-		.result_context = CurrentMemoryContext
+		.result = ingest,
+		.result_context = CurrentMemoryContext,
+		.job = *options
 	};
-	SPIExecuteOptions options = {.read_only = true,.dest = &receiver.pub};
-	SPIPlanPtr	plan = SPI_prepare_cursor(query, 0, NULL, CURSOR_OPT_PARALLEL_OK);
+	SPIExecuteOptions execute = {.read_only = true,.dest = &receiver.pub};
 	int			rc;
 
-	memset(result, 0, sizeof(*result));
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
-	describe_columns(&receiver, check_plan(plan));
-	if (gr_device == GR_DEVICE_AUTO)
-		receiver.nrows_estimate = estimate_rows(plan);
+	receiver.job.nrows_estimate = ingest->nrows_estimate;
 	receiver.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
-
-	rc = SPI_execute_plan_extended(plan, &options);
+	ingest->job = NULL;
+	ingest->nskipped = 0;
+	rc = SPI_execute_plan_extended(ingest->plan, &execute);
 	if (rc < 0)
 		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(rc));
-	/* SPI leaves its own context current, which ends with SPI_finish() */
 	MemoryContextSwitchTo(receiver.result_context);
-	result->nrows = result->job == NULL ? 0 : result->job->nrows;
+	ingest->overflowed = ingest->job != NULL && options->kind == GR_JOB_ROWS && !gr_job_keep(ingest->job);
+	ingest->nrows = ingest->job == NULL ? 0 : ingest->job->nrows;
 	MemoryContextDelete(receiver.row_context);
+}
+
+char *
+gr_bare_statement(const char *query)
+{
+	RawStmt    *statement = linitial_node(RawStmt, raw_parser(query, RAW_PARSE_DEFAULT));
+	int			from = Max(statement->stmt_location, 0);
+
+	/* a length of 0: to the end */
+	return pnstrdup(query + from, statement->stmt_len > 0 ? statement->stmt_len : strlen(query + from));
+}
+
+void
+gr_raise_no_rows(int64 nskipped)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NO_DATA_FOUND),
+			 errmsg("query returned no complete row"),
+			 nskipped > 0 ? errdetail(INT64_FORMAT " rows were left out for a NULL.", nskipped) : 0,
+			 errhint("A row takes part when none of its columns is NULL.")));
 }

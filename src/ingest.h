@@ -6,23 +6,49 @@
 
 #include "postgres.h"
 
+#include "executor/spi.h"
+
+#include "args.h"
 #include "bridge.h"
 
-/* What reading a query gave. */
+/* A query, and what reading it gave. */
 typedef struct GrIngest
 {
+	/* from gr_ingest_prepare() */
+	SPIPlanPtr	plan;
+	int			ncolumns;
+	GrColumn   *columns;		/* the response first */
+	double		nrows_estimate; /* the planner's */
+	double		nbytes_estimate;	/* as rows of float8 */
+	bool		repeatable;		/* it gives the same rows when it is run again under the same snapshot */
+	bool		real_features;	/* every feature is of type real */
+
+	/* from gr_ingest_read() */
 	GrJob	   *job;			/* NULL if no complete row was seen */
 	int			nfeatures;
 	const char **names;			/* nfeatures + 1: the terms, then the response */
 	int64		nrows;
 	int64		nskipped;
+	bool		overflowed;		/* the rows don't fit: reading stopped, and the job is released */
 } GrIngest;
 
+/* Looks a query over, and plans it. The caller is connected to SPI. ERRORs for whatever the query may not be. */
+extern void gr_ingest_prepare(const char *query, GrIngest *ingest);
+
 /*
- * Runs a query whose first column is the response and the others features, and hands its rows to a job. Memory doesn't grow
- * with their number. The caller is connected to SPI and keeps the result's memory, which is the context current at the
- * call. ERRORs for whatever the query may not be.
+ * Runs the query, whose first column is the response and the others features, and hands its rows to a job. Memory doesn't grow
+ * with their number, but for what the job keeps. The result's memory is of the context current at the call. options: but for
+ * the number of features and their names, which the first complete row tells.
  */
-extern void gr_ingest_query(const char *query, GrIngest *result);
+extern void gr_ingest_read(GrIngest *ingest, const GrJobOptions *options);
+
+/*
+ * The statement in a query's text, without what may stand around it: semicolons, white space. The query must have passed
+ * gr_ingest_prepare().
+ */
+extern char *gr_bare_statement(const char *query);
+
+/* The query had no row without a NULL. */
+extern void gr_raise_no_rows(int64 nskipped) __attribute__((noreturn));
 
 #endif							/* GPUREG_INGEST_H */

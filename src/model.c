@@ -18,6 +18,7 @@
 #include "args.h"
 #include "bridge.h"
 #include "compute/inference.h"
+#include "compute/logreg.h"
 #include "model.h"
 
 PG_FUNCTION_INFO_V1(gr_tidy);
@@ -58,28 +59,33 @@ float_array_nan_null(const double *values, int nrows, int ncols)
 	return array;
 }
 
+const char *
+gr_model_term(const GrModel *model, int k)
+{
+	int			feature = k - (model->intercept ? 1 : 0);
+
+	if (model->terms != NULL)
+		return model->terms[k];
+	return feature < 0 ? "(intercept)" : psprintf("x%d", feature + 1);
+}
+
+/* The names of the terms, or of those that are separated. */
 static ArrayType *
-terms_array(const GrModel *model)
+terms_array(const GrModel *model, bool separated)
 {
 	Datum	   *items = palloc(model->nterms * sizeof(Datum));
+	int			n = 0;
 
 	for (int k = 0; k < model->nterms; k++)
-	{
-		int			feature = k - (model->intercept ? 1 : 0);
+		if (!separated || (model->separated != NULL && model->separated[k] != 0))
+			items[n++] = CStringGetTextDatum(gr_model_term(model, k));
+	return construct_array(items, n, TEXTOID, -1, false, TYPALIGN_INT);
+}
 
-		if (model->terms != NULL)
-			items[k] = CStringGetTextDatum(model->terms[k]);
-		else if (feature < 0)
-			items[k] = CStringGetTextDatum("(intercept)");
-		else
-		{
-			char		name[16];
-
-			snprintf(name, sizeof(name), "x%d", feature + 1);
-			items[k] = CStringGetTextDatum(name);
-		}
-	}
-	return construct_array(items, model->nterms, TEXTOID, -1, false, TYPALIGN_INT);
+ArrayType *
+gr_model_coefficients(const GrModel *model)
+{
+	return float_array_nan_null(model->coef, model->nterms, 0);
 }
 
 Datum
@@ -91,15 +97,17 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
 		elog(ERROR, "result type is not gpu_model");
-	if ((int64) model->nterms * model->nterms > MaxArraySize)
+	if (model->vcov != NULL && (int64) model->nterms * model->nterms > MaxArraySize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
 
 	values[F_METHOD] = CStringGetTextDatum(model->method);
-	values[F_TERMS] = PointerGetDatum(terms_array(model));
-	values[F_COEF] = PointerGetDatum(float_array_nan_null(model->coef, model->nterms, 0));
-	values[F_VCOV] = PointerGetDatum(float_array_nan_null(model->vcov, model->nterms, model->nterms));
+	values[F_TERMS] = PointerGetDatum(terms_array(model, false));
+	values[F_COEF] = PointerGetDatum(gr_model_coefficients(model));
+	nulls[F_VCOV] = model->vcov == NULL;
+	if (model->vcov != NULL)
+		values[F_VCOV] = PointerGetDatum(float_array_nan_null(model->vcov, model->nterms, model->nterms));
 	values[F_N] = Int64GetDatum(model->nrows);
 	values[F_N_SKIPPED] = Int64GetDatum(model->nskipped);
 	values[F_RANK] = Int32GetDatum(model->rank);
@@ -108,9 +116,20 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	values[F_NULL_DEVIANCE] = Float8GetDatum(model->null_deviance);
 	values[F_ITERATIONS] = Int32GetDatum(model->iterations);
 	values[F_CONVERGED] = BoolGetDatum(model->converged);
-	values[F_SEPARATED] = PointerGetDatum(construct_empty_array(TEXTOID));
+	values[F_SEPARATED] = PointerGetDatum(terms_array(model, true));
 	values[F_DEVICE] = CStringGetTextDatum(model->device);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
+}
+
+void
+gr_model_name_terms(GrModel *model, const char *const *names)
+{
+	model->terms = NULL;
+	if (names == NULL)
+		return;
+	model->terms = palloc(model->nterms * sizeof(char *));
+	for (int k = 0; k < model->nterms; k++)
+		model->terms[k] = !model->intercept ? names[k] : k == 0 ? "(intercept)" : names[k - 1];
 }
 
 void
@@ -131,13 +150,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, int nfeatures
 	model->method = "ols";
 	model->nterms = nterms;
 	model->intercept = intercept;
-	model->terms = NULL;
-	if (names != NULL)
-	{
-		model->terms = palloc(nterms * sizeof(char *));
-		for (int k = 0; k < nterms; k++)
-			model->terms[k] = !intercept ? names[k] : k == 0 ? "(intercept)" : names[k - 1];
-	}
+	gr_model_name_terms(model, names);
 	model->coef = fit.coef;
 	model->vcov = fit.vcov;
 	model->nrows = nrows;
@@ -183,6 +196,35 @@ read_floats(Datum datum, int nrows, int ncols)
 	return values;
 }
 
+static bool
+is_logistic(const GrModel *model)
+{
+	return model->method[0] == 'l';
+}
+
+/* Marks the terms that are named as separated, with the sign of their coefficients. */
+static void
+read_separated(Datum datum, GrModel *model)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+	Datum	   *items;
+	bool	   *nulls;
+	int			n;
+
+	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) > 1)
+		bad_model("Its separated terms are not a list of names.");
+	model->separated = palloc0(model->nterms * sizeof(int));
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, &n);
+	for (int i = 0; i < n; i++)
+	{
+		const char *name = nulls[i] ? "" : TextDatumGetCString(items[i]);
+
+		for (int k = 0; k < model->nterms; k++)
+			if (strcmp(model->terms[k], name) == 0)
+				model->separated[k] = model->coef[k] < 0 ? -1 : 1;
+	}
+}
+
 static const char **
 read_terms(Datum datum, int *nterms)
 {
@@ -224,17 +266,20 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, bool want_vcov)
 	heap_deform_tuple(&tuple, tupdesc, values, nulls);
 	ReleaseTupleDesc(tupdesc);
 	for (int k = 0; k < MODEL_NFIELDS; k++)
-		if (nulls[k] && k != F_SEPARATED && k != F_DEVICE)
+		if (nulls[k] && k != F_VCOV && k != F_SEPARATED && k != F_DEVICE)
 			bad_model("One of its fields is NULL.");
 
 	method = TextDatumGetCString(values[F_METHOD]);
-	if (strcmp(method, "ols") != 0)
+	if (strcmp(method, "ols") != 0 && strcmp(method, "logistic") != 0)
 		bad_model("Its method is unknown to this version of gpureg.");
-	model->method = "ols";
+	model->method = method;
 	model->terms = read_terms(values[F_TERMS], &model->nterms);
 	model->intercept = strcmp(model->terms[0], "(intercept)") == 0;
 	model->coef = read_floats(values[F_COEF], model->nterms, 0);
-	model->vcov = want_vcov ? read_floats(values[F_VCOV], model->nterms, model->nterms) : NULL;
+	model->vcov = want_vcov && !nulls[F_VCOV] ? read_floats(values[F_VCOV], model->nterms, model->nterms) : NULL;
+	model->separated = NULL;
+	if (!nulls[F_SEPARATED])
+		read_separated(values[F_SEPARATED], model);
 	model->nrows = DatumGetInt64(values[F_N]);
 	model->nskipped = DatumGetInt64(values[F_N_SKIPPED]);
 	model->rank = DatumGetInt32(values[F_RANK]);
@@ -262,6 +307,7 @@ gr_tidy(PG_FUNCTION_ARGS)
 	bool		exponentiate = PG_GETARG_BOOL(2);
 	GrModel		model;
 	double		quantile;
+	double		df;
 
 	if (!(conf_level > 0 && conf_level < 1))
 		ereport(ERROR,
@@ -270,23 +316,27 @@ gr_tidy(PG_FUNCTION_ARGS)
 				 errhint("0.95 gives 95%% confidence limits.")));
 	read_model(fcinfo, &model, true);
 	InitMaterializedSRF(fcinfo, 0);
-	quantile = model.df_residual > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, (double) model.df_residual) : NAN;
+	/* the normal distribution is t's with infinitely many degrees of freedom */
+	df = is_logistic(&model) ? INFINITY : (double) model.df_residual;
+	quantile = df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN;
 
 	for (int k = 0; k < model.nterms; k++)
 	{
 		double		estimate = model.coef[k];
-		double		std_error = sqrt(model.vcov[(Size) k * model.nterms + k]);
+		double		std_error = model.vcov == NULL ? NAN : sqrt(model.vcov[(Size) k * model.nterms + k]);
 		double		statistic = estimate / std_error;
 		double		low = estimate - quantile * std_error;
 		double		high = estimate + quantile * std_error;
 		Datum		values[7];
 		bool		nulls[7] = {false};
 
+		if (model.separated != NULL && model.separated[k] != 0)
+			estimate = model.separated[k] * INFINITY;
 		values[0] = CStringGetTextDatum(model.terms[k]);
 		set_float(&values[1], &nulls[1], exponentiate ? exp(estimate) : estimate);
 		set_float(&values[2], &nulls[2], std_error);
 		set_float(&values[3], &nulls[3], statistic);
-		set_float(&values[4], &nulls[4], gr_t_two_sided(statistic, (double) model.df_residual));
+		set_float(&values[4], &nulls[4], gr_t_two_sided(statistic, df));
 		set_float(&values[5], &nulls[5], exponentiate ? exp(low) : low);
 		set_float(&values[6], &nulls[6], exponentiate ? exp(high) : high);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -296,10 +346,10 @@ gr_tidy(PG_FUNCTION_ARGS)
 }
 
 /*
- * What a linear fit says of itself; NaN where it says nothing. log_lik is that of the normal model at the maximum-likelihood
- * variance, and AIC and BIC count that variance as a parameter, as R does.
+ * What a fit says of itself; NaN where it says nothing. A linear fit's log_lik is that of the normal model at the
+ * maximum-likelihood variance, and its AIC and BIC count that variance as a parameter, as R does.
  */
-typedef struct LinearSummary
+typedef struct ModelSummary
 {
 	double		r_squared;
 	double		adj_r_squared;
@@ -309,10 +359,10 @@ typedef struct LinearSummary
 	double		log_lik;
 	double		aic;
 	double		bic;
-} LinearSummary;
+} ModelSummary;
 
 static void
-summarise_linear(const GrModel *model, LinearSummary *s)
+summarise_linear(const GrModel *model, ModelSummary *s)
 {
 	double		rss = model->deviance;
 	double		tss = model->null_deviance;
@@ -332,18 +382,31 @@ summarise_linear(const GrModel *model, LinearSummary *s)
 	s->bic = -2 * s->log_lik + log(n) * nparameters;
 }
 
+/* A logistic fit has a likelihood alone, and its parameters are the terms. */
+static void
+summarise_logistic(const GrModel *model, ModelSummary *s)
+{
+	s->r_squared = s->adj_r_squared = s->sigma = s->f_statistic = s->f_p_value = NAN;
+	s->log_lik = -0.5 * model->deviance + 0.0;	/* not -0 */
+	s->aic = model->deviance + 2.0 * model->rank;
+	s->bic = model->deviance + log((double) model->nrows) * model->rank;
+}
+
 /* gpu_glance(model gpu_model): one row */
 Datum
 gr_glance(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	GrModel		model;
-	LinearSummary s;
+	ModelSummary s;
 	Datum		values[16];
 	bool		nulls[16] = {false};
 
 	read_model(fcinfo, &model, false);
-	summarise_linear(&model, &s);
+	if (is_logistic(&model))
+		summarise_logistic(&model, &s);
+	else
+		summarise_linear(&model, &s);
 	InitMaterializedSRF(fcinfo, 0);
 	values[0] = Int64GetDatum(model.nrows);
 	values[1] = Int64GetDatum(model.nskipped);
@@ -365,7 +428,10 @@ gr_glance(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* gpu_predict(model gpu_model, VARIADIC x float8[]): the mean response; aliased terms count as 0, as in R */
+/*
+ * gpu_predict(model gpu_model, VARIADIC x float8[]): the mean response, for a logistic model the probability; aliased terms count
+ * as 0, as in R
+ */
 Datum
 gr_predict(PG_FUNCTION_ARGS)
 {
@@ -396,5 +462,5 @@ gr_predict(PG_FUNCTION_ARGS)
 		if (!isnan(b))
 			mean += b * at[k];
 	}
-	PG_RETURN_FLOAT8(mean);
+	PG_RETURN_FLOAT8(is_logistic(&model) ? gr_logistic(mean) : mean);
 }

@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "utils/array.h"
 
 #include "compute/compute.h"
 #include "compute/ols.h"
@@ -14,12 +15,13 @@
 /* A gpu_model in C. NaN stands for NULL in coef and vcov. */
 typedef struct GrModel
 {
-	const char *method;			/* "ols" */
+	const char *method;			/* "ols" or "logistic" */
 	int			nterms;
 	bool		intercept;		/* the first term is the intercept */
 	const char **terms;			/* nterms; NULL in a model being built: (intercept), x1, x2, ... */
 	double	   *coef;			/* nterms */
-	double	   *vcov;			/* nterms x nterms */
+	double	   *vcov;			/* nterms x nterms; NULL where it wasn't computed */
+	int		   *separated;		/* nterms; 1 or -1: no finite estimate, it runs off to that infinity; NULL: all 0 */
 	int64		nrows;
 	int64		nskipped;
 	int			rank;
@@ -33,6 +35,15 @@ typedef struct GrModel
 
 /* The model as a datum of the composite type that the calling SQL function returns. */
 extern Datum gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model);
+
+/* The coefficients as a float8[]. */
+extern ArrayType *gr_model_coefficients(const GrModel *model);
+
+/* Names the terms: NULL becomes x1, x2, ... names: nfeatures of them, or NULL. */
+extern void gr_model_name_terms(GrModel *model, const char *const *names);
+
+/* The name of a term. */
+extern const char *gr_model_term(const GrModel *model, int k);
 
 /*
  * Solves for a model. hi, lo: the packed triangle of (1, x, y). names: nfeatures + 1 of them, or NULL. The arrays are

@@ -12,7 +12,6 @@
 #include <math.h>
 
 #include "common/int.h"
-#include "common/shortest_dec.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "lib/stringinfo.h"
@@ -26,6 +25,7 @@
 #include "args.h"
 #include "bridge.h"
 #include "ols_stats.h"
+#include "state_text.h"
 
 /* Rows a state can hold back: few at first, so that a small group stays small. */
 #define FIRST_CAPACITY 4
@@ -206,16 +206,6 @@ make_room(GrOlsStats *state, int p)
 	return state;
 }
 
-/* *count += more; ERROR on overflow, which only made-up states can bring about. */
-static void
-add_count(int64 *count, int64 more)
-{
-	if (pg_add_s64_overflow(*count, more, count))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("bigint out of range")));
-}
-
 /* gr_ols_stats_accum(state gpu_ols_stats, y float8, VARIADIC x float8[]) */
 Datum
 gr_ols_stats_accum(PG_FUNCTION_ARGS)
@@ -231,7 +221,7 @@ gr_ols_stats_accum(PG_FUNCTION_ARGS)
 	{
 		if (state == NULL)
 			state = stats_create(-1, 0);
-		add_count(&state->nskipped, 1);
+		gr_add_count(&state->nskipped, 1);
 		return state_result(fcinfo, state);
 	}
 	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
@@ -240,7 +230,7 @@ gr_ols_stats_accum(PG_FUNCTION_ARGS)
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
 	row[p] = PG_GETARG_FLOAT8(1);
 	state->npending++;
-	add_count(&state->nrows, 1);
+	gr_add_count(&state->nrows, 1);
 	return state_result(fcinfo, state);
 }
 
@@ -265,10 +255,10 @@ gr_ols_stats_combine(PG_FUNCTION_ARGS)
 		GrOlsStats *fresh = stats_resize(other, 0);
 
 		if (state != NULL)
-			add_count(&fresh->nskipped, state->nskipped);
+			gr_add_count(&fresh->nskipped, state->nskipped);
 		return state_result(fcinfo, fresh);
 	}
-	add_count(&state->nskipped, other->nskipped);
+	gr_add_count(&state->nskipped, other->nskipped);
 	if (other->nfeatures < 0)
 		return state_result(fcinfo, state);
 	if (state->nfeatures != other->nfeatures)
@@ -279,7 +269,7 @@ gr_ols_stats_combine(PG_FUNCTION_ARGS)
 	stats_flush(state);
 	triangle = gr_stats_triangle(state);
 	gr_gram_merge(gr_stats_hi(state), gr_stats_lo(state), gr_stats_hi(other), gr_stats_lo(other), triangle);
-	add_count(&state->nrows, other->nrows);
+	gr_add_count(&state->nrows, other->nrows);
 	if (!gr_gram_finite(gr_stats_hi(state), state->nfeatures, &column))
 	{
 		GrError		err = {0};
@@ -352,7 +342,6 @@ gr_ols_stats_out(PG_FUNCTION_ARGS)
 	double	   *hi = gr_stats_hi(stats);
 	double	   *lo = gr_stats_lo(stats);
 	StringInfoData buf;
-	char		number[DOUBLE_SHORTEST_DECIMAL_LEN];
 
 	initStringInfo(&buf);
 	appendStringInfo(&buf, "{\"version\":%d,\"features\":%d,\"rows\":" INT64_FORMAT ",\"skipped\":" INT64_FORMAT ",\"gram\":[",
@@ -361,11 +350,9 @@ gr_ols_stats_out(PG_FUNCTION_ARGS)
 	{
 		if (k > 0)
 			appendStringInfoChar(&buf, ',');
-		double_to_shortest_decimal_buf(hi[k], number);
-		appendStringInfoString(&buf, number);
+		gr_append_number(&buf, hi[k]);
 		appendStringInfoChar(&buf, ',');
-		double_to_shortest_decimal_buf(lo[k], number);
-		appendStringInfoString(&buf, number);
+		gr_append_number(&buf, lo[k]);
 		if ((k & 0xfff) == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -373,101 +360,52 @@ gr_ols_stats_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(buf.data);
 }
 
-static void
-bad_text(const char *string)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-			 errmsg("invalid input syntax for type %s: \"%.64s\"", "gpu_ols_stats", string),
-			 errhint("The text form of gpu_ols_stats is what its output gives; it isn't meant to be written by hand.")));
-}
-
-static const char *
-skip_space(const char *at)
-{
-	while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')
-		at++;
-	return at;
-}
-
-/* Skips one token of the fixed frame, and the space around it. */
-static const char *
-expect(const char *string, const char *at, const char *token)
-{
-	at = skip_space(at);
-	if (strncmp(at, token, strlen(token)) != 0)
-		bad_text(string);
-	return skip_space(at + strlen(token));
-}
-
-static const char *
-expect_integer(const char *string, const char *at, int64 min, int64 max, int64 *value)
-{
-	char	   *end;
-
-	errno = 0;
-	*value = strtoll(at, &end, 10);
-	if (end == at || errno != 0 || *value < min || *value > max)
-		bad_text(string);
-	return end;
-}
-
-static const char *
-expect_number(const char *string, const char *at, double *value)
-{
-	char	   *end;
-
-	/* strtod() would take "inf", "nan" and hexadecimal too */
-	if (strchr("-0123456789", *at) == NULL || *at == '\0')
-		bad_text(string);
-	*value = strtod(at, &end);
-	if (end == at || memchr(at, 'x', end - at) != NULL || memchr(at, 'X', end - at) != NULL || !isfinite(*value))
-		bad_text(string);
-	return skip_space(end);
-}
-
 static GrOlsStats *
 parse_stats(const char *string)
 {
-	const char *at = string;
-	int64		version;
-	int64		nfeatures;
+	GrTextReader reader = {.type = "gpu_ols_stats",.string = string,.at = string};
+	int			nfeatures;
 	int64		nrows;
 	int64		nskipped;
 	int64		triangle;
 	GrOlsStats *stats;
 
-	at = expect(string, at, "{");
-	at = expect(string, at, "\"version\"");
-	at = expect_integer(string, expect(string, at, ":"), 0, PG_INT32_MAX, &version);
-	check_version((int) version);
-	at = expect(string, expect(string, at, ","), "\"features\"");
-	at = expect_integer(string, expect(string, at, ":"), -1, GR_MAX_FEATURES, &nfeatures);
-	at = expect(string, expect(string, at, ","), "\"rows\"");
-	at = expect_integer(string, expect(string, at, ":"), 0, PG_INT64_MAX, &nrows);
-	at = expect(string, expect(string, at, ","), "\"skipped\"");
-	at = expect_integer(string, expect(string, at, ":"), 0, PG_INT64_MAX, &nskipped);
-	at = expect(string, expect(string, at, ","), "\"gram\"");
-	at = expect(string, expect(string, at, ":"), "[");
+	gr_text_expect(&reader, "{");
+	gr_text_key(&reader, "version");
+	check_version((int) gr_text_integer(&reader, 0, PG_INT32_MAX));
+	gr_text_expect(&reader, ",");
+	gr_text_key(&reader, "features");
+	nfeatures = (int) gr_text_integer(&reader, -1, GR_MAX_FEATURES);
+	gr_text_expect(&reader, ",");
+	gr_text_key(&reader, "rows");
+	nrows = gr_text_integer(&reader, 0, PG_INT64_MAX);
+	gr_text_expect(&reader, ",");
+	gr_text_key(&reader, "skipped");
+	nskipped = gr_text_integer(&reader, 0, PG_INT64_MAX);
+	gr_text_expect(&reader, ",");
+	gr_text_key(&reader, "gram");
+	gr_text_expect(&reader, "[");
 
 	/* a number takes two bytes at least: don't allocate for more than the text can hold */
 	triangle = nfeatures < 0 ? 0 : gr_triangle(nfeatures + 2);
-	if (triangle > 0 && (Size) triangle * 4 > strlen(at) + 1)
-		bad_text(string);
-	stats = stats_create((int) nfeatures, 0);
+	if (triangle > 0 && (Size) triangle * 4 > strlen(reader.at) + 1)
+		gr_text_bad(&reader);
+	stats = stats_create(nfeatures, 0);
 	stats->nrows = nrows;
 	stats->nskipped = nskipped;
 	for (int64 k = 0; k < triangle; k++)
 	{
 		if (k > 0)
-			at = expect(string, at, ",");
-		at = expect_number(string, at, &gr_stats_hi(stats)[k]);
-		at = expect(string, at, ",");
-		at = expect_number(string, at, &gr_stats_lo(stats)[k]);
+			gr_text_expect(&reader, ",");
+		gr_stats_hi(stats)[k] = gr_text_number(&reader, NAN);
+		gr_text_expect(&reader, ",");
+		gr_stats_lo(stats)[k] = gr_text_number(&reader, NAN);
+		if ((k & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
 	}
-	at = expect(string, expect(string, at, "]"), "}");
-	if (*at != '\0')
-		bad_text(string);
+	gr_text_expect(&reader, "]");
+	gr_text_expect(&reader, "}");
+	gr_text_end(&reader);
 	return stats;
 }
 

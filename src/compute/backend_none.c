@@ -77,6 +77,76 @@ none_gram_end(GrGram *gram)
 	(void) gram;
 }
 
+static bool
+none_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, GrError *err)
+{
+	(void) session;
+	(void) options;
+	*rows = NULL;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static bool
+none_rows_block(GrRows *rows, double **block, int64_t *capacity, GrError *err)
+{
+	(void) rows;
+	*block = NULL;
+	*capacity = 0;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static bool
+none_rows_submit(GrRows *rows, int64_t nrows, GrError *err)
+{
+	(void) rows;
+	(void) nrows;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static bool
+none_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	(void) rows;
+	(void) pass;
+	(void) sums;
+	(void) host;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static bool
+none_rows_can_ascend(const GrRows *rows, bool single)
+{
+	(void) rows;
+	(void) single;
+	return false;
+}
+
+static bool
+none_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged, const GrHost *host,
+				 GrError *err)
+{
+	(void) rows;
+	(void) ascent;
+	(void) beta;
+	(void) host;
+	*iterations = 0;
+	*converged = false;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static void
+none_rows_times(const GrRows *rows, GrRowsTimes *times)
+{
+	(void) rows;
+	*times = (GrRowsTimes) {0};
+}
+
+static void
+none_rows_end(GrRows *rows)
+{
+	(void) rows;
+}
+
 const GrBackend gr_backend_cuda = {
 	.name = "gpu",
 	.list = none_list,
@@ -87,5 +157,13 @@ const GrBackend gr_backend_cuda = {
 	.gram_block = none_gram_block,
 	.gram_submit = none_gram_submit,
 	.gram_finish = none_gram_finish,
-	.gram_end = none_gram_end
+	.gram_end = none_gram_end,
+	.rows_begin = none_rows_begin,
+	.rows_block = none_rows_block,
+	.rows_submit = none_rows_submit,
+	.rows_pass = none_rows_pass,
+	.rows_can_ascend = none_rows_can_ascend,
+	.rows_ascend = none_rows_ascend,
+	.rows_times = none_rows_times,
+	.rows_end = none_rows_end
 };

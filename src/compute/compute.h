@@ -25,6 +25,8 @@ typedef enum GrStatus
 {
 	GR_OK = 0,
 	GR_INVALID,					/* an argument is out of its domain; where: which */
+	GR_ONE_CLASS,				/* every response is the same; value: it */
+	GR_NOT_BINARY,				/* a response is neither 0 nor 1; value: it */
 	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column, 0-based */
 	GR_OUT_OF_RANGE,			/* a sum of products left float8's range; where: the column, 0-based */
 	GR_CANCELED,				/* GrHost asked to stop */
@@ -39,6 +41,7 @@ typedef struct GrError
 {
 	GrStatus	status;
 	int64_t		where;			/* meaning depends on status */
+	double		value;			/* likewise */
 	size_t		bytes_needed;
 	size_t		bytes_free;
 	char		detail[256];	/* what failed, for a person: the driver's own words where it spoke */
@@ -106,8 +109,34 @@ typedef struct GrGramTimes
 	double		kernel_s;
 } GrGramTimes;
 
+/*
+ * Rows that stay on the backend for as many passes as a fit wants; see glm.h.
+ */
+typedef struct GrRowsOptions
+{
+	int			nfeatures;		/* 1 .. GR_MAX_FEATURES */
+	size_t		block_nbytes;	/* size of the row blocks wanted; rounded to at least one row */
+	size_t		memory_limit;	/* memory the rows and the passes may take, bytes; 0: no limit but the machine's */
+} GrRowsOptions;
+
+typedef GrGramTimes GrRowsTimes;
+
+/* Gradient ascent on logistic regression's log-likelihood: beta += rate (X'(y - mu) - l2 (0, b)), the classic batch update. */
+typedef struct GrAscent
+{
+	bool		intercept;		/* else beta[0] stays as it is */
+	bool		single;			/* compute in float4 */
+	double		rate;
+	double		l2;				/* lambda; the intercept is not penalised */
+	const double *scale;		/* nfeatures + 1: done when |gradient_j| <= scale_j for all j ... */
+	int64_t		check_every;	/* ... looked at after each this many iterations */
+	int64_t		max_iter;
+} GrAscent;
+
+typedef struct GrPass GrPass;
 typedef struct GrSession GrSession; /* one backend opened: a device context, or nothing on the CPU */
 typedef struct GrGram GrGram;	/* one Gram matrix being summed */
+typedef struct GrRows GrRows;	/* rows kept */
 
 /*
  * A backend is one const table. A session is opened once and lives as long as its owner; a Gram job belongs to the
@@ -135,6 +164,25 @@ typedef struct GrBackend
 	/* Waits, and writes the packed triangle of q = nfeatures + 2. Entries that overflowed are not finite. */
 	bool		(*gram_finish) (GrGram *gram, double *hi, double *lo, GrGramTimes *times, GrError *err);
 	void		(*gram_end) (GrGram *gram);
+
+	/*
+	 * Rows that stay. Blocks are handed out and taken back as in a Gram job. rows_submit fails with GR_NO_MEMORY or GR_DEVICE_MEMORY
+	 * when there is no room for more (within memory_limit, the passes' own needs included); the rows are then lost.
+	 */
+	bool		(*rows_begin) (GrSession *session, const GrRowsOptions *options, GrRows **rows, GrError *err);
+	bool		(*rows_block) (GrRows *rows, double **block, int64_t *capacity, GrError *err);
+	bool		(*rows_submit) (GrRows *rows, int64_t nrows, GrError *err);
+	/* One pass over all of them; adds to sums, which gr_pass_clear() has prepared. Polls host between launches or blocks. */
+	bool		(*rows_pass) (GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
+	/*
+	 * Gradient ascent without leaving the backend: updates beta (nfeatures + 1, of (1, x)), and sets *iterations (those
+	 * done) and *converged. rows_can_ascend says whether the backend has it for these rows; if not, the caller makes passes.
+	 */
+	bool		(*rows_can_ascend) (const GrRows *rows, bool single);
+	bool		(*rows_ascend) (GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
+								const GrHost *host, GrError *err);
+	void		(*rows_times) (const GrRows *rows, GrRowsTimes *times);
+	void		(*rows_end) (GrRows *rows);
 } GrBackend;
 
 extern const GrBackend gr_backend_cpu;

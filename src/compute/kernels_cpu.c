@@ -1,8 +1,9 @@
 /*
- * kernels_cpu.c: the Gram matrix and the dot product in double-double on the CPU.
+ * kernels_cpu.c: the CPU's kernels: the Gram matrix and the dot product in double-double, and what the passes of glm.h do to
+ * rows.
  *
- * The kernels are compiled for AVX-512, for AVX2 and for anything else; all give the same bits, since they do the same
- * IEEE operations in the same order for each entry.
+ * They are compiled for AVX-512, for AVX2 and for anything else. Those in double-double give the same bits on all, since they do the
+ * same IEEE operations in the same order for each entry.
  */
 #include "compute/dd_dot.h"
 
@@ -10,6 +11,8 @@
 #include <string.h>
 
 #include "compute/dd.h"
+#include "compute/glm_row.h"
+#include "compute/step_cpu.h"
 
 /* rows of one kernel call; see kernels_cpu.h on why it is bounded */
 #define CHUNK_NROWS 64
@@ -19,9 +22,38 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
+/* Four rows' four values, less their shift, into four columns. */
+static inline __attribute__((target("avx2"))) void
+transpose_4x4(double *to, size_t pitch, const double *from, size_t ncols, const double *shift)
+{
+	__m256d		s = _mm256_loadu_pd(shift);
+	__m256d		r0 = _mm256_sub_pd(_mm256_loadu_pd(from), s);
+	__m256d		r1 = _mm256_sub_pd(_mm256_loadu_pd(from + ncols), s);
+	__m256d		r2 = _mm256_sub_pd(_mm256_loadu_pd(from + 2 * ncols), s);
+	__m256d		r3 = _mm256_sub_pd(_mm256_loadu_pd(from + 3 * ncols), s);
+	__m256d		lo01 = _mm256_unpacklo_pd(r0, r1);
+	__m256d		hi01 = _mm256_unpackhi_pd(r0, r1);
+	__m256d		lo23 = _mm256_unpacklo_pd(r2, r3);
+	__m256d		hi23 = _mm256_unpackhi_pd(r2, r3);
+
+	_mm256_storeu_pd(to, _mm256_permute2f128_pd(lo01, lo23, 0x20));
+	_mm256_storeu_pd(to + pitch, _mm256_permute2f128_pd(hi01, hi23, 0x20));
+	_mm256_storeu_pd(to + 2 * pitch, _mm256_permute2f128_pd(lo01, lo23, 0x31));
+	_mm256_storeu_pd(to + 3 * pitch, _mm256_permute2f128_pd(hi01, hi23, 0x31));
+}
+
+static inline __attribute__((target("avx2"))) double
+sum_4(__m256d v)
+{
+	__m128d		pair = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+
+	return _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)));
+}
+
 #define PACK pack_avx512
 #define KERNEL gram_avx512
 #define DOT dot_avx512
+#define NAME(f) f##_avx512
 #define TARGET __attribute__((target("avx512f")))
 #define W 8
 #define V __m512d
@@ -37,6 +69,15 @@
 #define V_FMS(a, b, c) _mm512_fmsub_pd(a, b, c)
 #define V_LOAD_N(p, n) _mm512_maskz_loadu_pd((__mmask8) ((1 << (n)) - 1), p)
 #define V_STORE_N(p, v, n) _mm512_mask_storeu_pd(p, (__mmask8) ((1 << (n)) - 1), v)
+#define V_MLA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define V_HOLD(v) __asm__("" : "+v" (v))
+#define V_DIV(a, b) _mm512_div_pd(a, b)
+#define V_SUM(a) _mm512_reduce_add_pd(a)
+#define V_MIN(a, b) _mm512_min_pd(a, b)
+#define V_MAX(a, b) _mm512_max_pd(a, b)
+#define V_IF_NEGATIVE(m, a, b) _mm512_mask_blend_pd(_mm512_cmp_pd_mask(m, _mm512_setzero_pd(), _CMP_LT_OQ), b, a)
+#define V_FILL_N(v, n, fill) _mm512_mask_blend_pd((__mmask8) ((1 << (n)) - 1), fill, v)
+#define V_SHIFT_TO_EXPONENT(v) _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(v), 52))
 #include "compute/kernels_cpu.h"
 
 static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
@@ -45,6 +86,7 @@ static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 #define PACK pack_avx2
 #define KERNEL gram_avx2
 #define DOT dot_avx2
+#define NAME(f) f##_avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define W 4
 #define V __m256d
@@ -60,13 +102,34 @@ static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 #define V_FMS(a, b, c) _mm256_fmsub_pd(a, b, c)
 #define V_LOAD_N(p, n) _mm256_maskload_pd(p, MASK_N(n))
 #define V_STORE_N(p, v, n) _mm256_maskstore_pd(p, MASK_N(n), v)
+#define V_MLA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define V_HOLD(v) __asm__("" : "+x" (v))
+#define V_DIV(a, b) _mm256_div_pd(a, b)
+#define V_SUM(a) sum_4(a)
+#define V_MIN(a, b) _mm256_min_pd(a, b)
+#define V_MAX(a, b) _mm256_max_pd(a, b)
+#define V_IF_NEGATIVE(m, a, b) _mm256_blendv_pd(b, a, m)
+#define V_FILL_N(v, n, fill) _mm256_blendv_pd(fill, v, _mm256_castsi256_pd(MASK_N(n)))
+#define V_SHIFT_TO_EXPONENT(v) _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(v), 52))
 #include "compute/kernels_cpu.h"
 #undef MASK_N
 #endif
 
+static inline double
+shift_to_exponent(double v)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	bits <<= 52;
+	memcpy(&v, &bits, sizeof(bits));
+	return v;
+}
+
 #define PACK pack_scalar
 #define KERNEL gram_scalar
 #define DOT dot_scalar
+#define NAME(f) f##_scalar
 #define TARGET
 #define W 1
 #define V double
@@ -82,6 +145,19 @@ static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 #define V_FMS(a, b, c) gr_fma(a, b, -(c))
 #define V_LOAD_N(p, n) (*(p))
 #define V_STORE_N(p, v, n) (*(p) = (v))
+#ifdef __FP_FAST_FMA
+#define V_MLA(a, b, c) gr_fma(a, b, c)
+#else
+#define V_MLA(a, b, c) ((a) * (b) + (c))
+#endif
+#define V_HOLD(v) ((void) 0)
+#define V_DIV(a, b) ((a) / (b))
+#define V_SUM(a) (a)
+#define V_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define V_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define V_IF_NEGATIVE(m, a, b) ((m) < 0.0 ? (a) : (b))
+#define V_FILL_N(v, n, fill) (v)
+#define V_SHIFT_TO_EXPONENT(v) shift_to_exponent(v)
 #include "compute/kernels_cpu.h"
 
 typedef struct Version
@@ -91,12 +167,13 @@ typedef struct Version
 						   double opaque_one);
 	void		(*dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n,
 						double *shi, double *slo, double *magnitudes);
+	const GrStepVersion *step;
 } Version;
 
-static const Version scalar_version = {pack_scalar, gram_scalar, dot_scalar};
+static const Version scalar_version = {pack_scalar, gram_scalar, dot_scalar, &step_scalar};
 #if defined(__x86_64__) && defined(__GNUC__)
-static const Version avx2_version = {pack_avx2, gram_avx2, dot_avx2};
-static const Version avx512_version = {pack_avx512, gram_avx512, dot_avx512};
+static const Version avx2_version = {pack_avx2, gram_avx2, dot_avx2, &step_avx2};
+static const Version avx512_version = {pack_avx512, gram_avx512, dot_avx512, &step_avx512};
 #endif
 
 /* The version for this processor with at most max_lanes. */
@@ -112,6 +189,12 @@ choose_version(int max_lanes)
 	(void) max_lanes;
 #endif
 	return &scalar_version;
+}
+
+const GrStepVersion *
+gr_step_version(int max_lanes)
+{
+	return choose_version(max_lanes)->step;
 }
 
 size_t

@@ -3,10 +3,21 @@
  * defined first:
  *
  *	 PACK KERNEL DOT       the functions' names   TARGET    their target attribute, or nothing
+ *	 NAME(f)               the name of function f of step_cpu.h
  *	 W                     lanes of a vector      V         the vector type
  *	 V_ZERO() V_SET1(s) V_LOAD(p) V_STORE(p, v) V_ADD V_SUB V_MUL V_ABS(a)
  *	 V_FMA(a, b, c) V_FMS(a, b, c)                a * b + c, a * b - c, rounded once
  *	 V_LOAD_N(p, n) V_STORE_N(p, v, n)            the first n lanes alone
+ *
+ * and, for step_cpu.h:
+ *
+ *	 V_MLA(a, b, c)                               a * b + c, rounded once or twice, whichever is faster
+ *	 V_HOLD(v)                                    keeps v in a register: it is not loaded again at every use
+ *	 V_DIV V_SUM(a)                               a quotient; the sum of all lanes
+ *	 V_MIN(a, b) V_MAX(a, b)                      b where either is not a number
+ *	 V_IF_NEGATIVE(m, a, b)                       a where m < 0, b where m > 0, either where m = 0
+ *	 V_FILL_N(v, n, fill)                         the first n lanes of v, the others of fill
+ *	 V_SHIFT_TO_EXPONENT(v)                       the bits of v, 52 to the left
  *
  * Gram matrix
  *
@@ -161,6 +172,8 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 	}
 }
 
+#include "compute/step_cpu.h"
+
 #undef STEP
 #undef MERGE
 #undef DOT_STEP
@@ -168,6 +181,7 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 #undef PACK
 #undef KERNEL
 #undef DOT
+#undef NAME
 #undef TARGET
 #undef W
 #undef V
@@ -181,5 +195,14 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 #undef V_ABS
 #undef V_FMA
 #undef V_FMS
+#undef V_MLA
+#undef V_HOLD
+#undef V_DIV
+#undef V_SUM
+#undef V_MIN
+#undef V_MAX
+#undef V_IF_NEGATIVE
+#undef V_FILL_N
+#undef V_SHIFT_TO_EXPONENT
 #undef V_LOAD_N
 #undef V_STORE_N

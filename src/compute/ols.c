@@ -88,32 +88,62 @@ carve_workspace(Factor *f, void *workspace)
 	f->aliased = (bool *) (next + 2 * m1);
 }
 
+/* 2^-k with d 2^-2k in [1, 4), for d > 0 */
+static double
+scale_for(double d)
+{
+	int			exponent;
+
+	(void) frexp(d, &exponent);
+	return ldexp(1.0, -((exponent - 1) >> 1));
+}
+
 /*
- * Copies the part of the Gram matrix that takes part, scaled. Its rows are (1, x, y): without an intercept the first
- * is left out.
+ * The scales of the m terms and of the response. The last row's diagonal is the response's sum of squares for a Gram matrix; where the
+ * last row is a right-hand side alone, its scale brings the largest entry to the order of 1.
  */
 static bool
-load_scaled(Factor *f, const double *hi, const double *lo, bool intercept, GrError *err)
+choose_scales(Factor *f, const double *hi, int skip, bool right_hand_side, GrError *err)
 {
-	int			skip = intercept ? 0 : 1;
+	int64_t		last = f->m + skip;
+	double		largest = 0;
 
 	for (int i = 0; i <= f->m; i++)
 	{
 		int64_t		row = i + skip;
-		double		d = hi[row * (row + 1) / 2 + row];
-		int			exponent;
+		double		d = hi[at(row, row)];
 
+		if (right_hand_side && i == f->m)
+			break;
 		/* below DBL_MIN * 2^110 the exact products' low halves were lost */
 		if (!isfinite(d) || d < 0 || (d > 0 && d < 2.9e-275))
 			return gr_fail(err, GR_OUT_OF_RANGE, row - 1, "sum of squares is %g", d);
-		(void) frexp(d, &exponent);
-		/* 2^-k with d 2^-2k in [1, 4) */
-		f->scale[i] = d == 0 ? 1.0 : ldexp(1.0, -((exponent - 1) >> 1));
+		f->scale[i] = d == 0 ? 1.0 : scale_for(d);
+		if (right_hand_side)
+			largest = fmax(largest, fabs(hi[at(last, row)] * f->scale[i]));
+	}
+	if (right_hand_side)
+		f->scale[f->m] = largest > 0 && isfinite(largest) ? ldexp(1.0, -ilogb(largest)) : 1.0;
+	return true;
+}
+
+/* Copies the part of the Gram matrix that takes part, scaled: all but the first skip rows and columns. */
+static bool
+load_scaled(Factor *f, const double *hi, const double *lo, int skip, bool right_hand_side, GrError *err)
+{
+	if (!choose_scales(f, hi, skip, right_hand_side, err))
+		return false;
+	for (int i = 0; i <= f->m; i++)
+	{
+		int64_t		row = i + skip;
+
 		for (int j = 0; j <= i; j++)
 		{
-			int64_t		k = row * (row + 1) / 2 + j + skip;
+			int64_t		k = at(row, j + skip);
 			GrDD		a = {hi[k], lo[k]};
 
+			if (right_hand_side && i == f->m && j == f->m)
+				a = gr_dd(0.0);
 			if (!isfinite(a.hi) || !isfinite(a.lo))
 				return gr_fail(err, GR_OUT_OF_RANGE, row - 1, "a sum of products is %g", a.hi);
 			set(f->l, at(i, j), gr_dd_scale(gr_dd_scale(a, f->scale[i]), f->scale[j]));
@@ -133,9 +163,9 @@ minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n)
 	return fabs(sum.hi) <= NOISE * magnitude ? gr_dd(0.0) : sum;
 }
 
-/* A = L D L', row by row; aliased terms get a zero column in L. */
+/* A = L D L', row by row; aliased terms, those that were so before included, get a zero column in L. */
 static bool
-factorise(Factor *f, const GrHost *host, GrError *err)
+factorise(Factor *f, double tolerance, const GrHost *host, GrError *err)
 {
 	for (int64_t i = 0; i <= f->m; i++)
 	{
@@ -151,7 +181,7 @@ factorise(Factor *f, const GrHost *host, GrError *err)
 		d = minus_dot(get(f->l, at(i, i)), from(f->u, 0), from(f->l, at(i, 0)), i);
 		set(f->l, at(i, i), d);
 		if (i < f->m)
-			f->aliased[i] = !(d.hi > GR_ALIAS_TOLERANCE * f->sumsq[i]);
+			f->aliased[i] |= !(d.hi > tolerance * f->sumsq[i]);
 	}
 	return true;
 }
@@ -209,13 +239,11 @@ inverse_row(const Factor *f, int64_t a)
 	return a * f->m - a * (a - 1) / 2 - a;
 }
 
-/* vcov = sigma^2 inv(L)' D^-1 inv(L), unscaled; f->u is overwritten */
+/* inverse = sigma^2 inv(L)' D^-1 inv(L), unscaled, NaN for aliased terms; f->u is overwritten */
 static bool
-fill_vcov(Factor *f, GrOlsFit *fit, GrDD rss, const GrHost *host, GrError *err)
+fill_inverse(Factor *f, double *inverse, GrDD sigma2, double y_scale, const GrHost *host, GrError *err)
 {
 	int64_t		m = f->m;
-	double		y_scale = f->scale[m];
-	GrDD		sigma2 = gr_dd_div(rss, gr_dd((double) (fit->df_residual > 0 ? fit->df_residual : 1)));
 
 	for (int64_t a = 0; a < m; a++)
 	{
@@ -237,10 +265,10 @@ fill_vcov(Factor *f, GrOlsFit *fit, GrDD rss, const GrHost *host, GrError *err)
 			/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
 			double		v = gr_dd_to_double(sum) * f->scale[a] / y_scale * f->scale[b] / y_scale + 0.0;
 
-			if (fit->df_residual <= 0 || f->aliased[a] || f->aliased[b])
+			if (f->aliased[a] || f->aliased[b])
 				v = NAN;
-			fit->vcov[a * m + b] = v;
-			fit->vcov[b * m + a] = v;
+			inverse[a * m + b] = v;
+			inverse[b * m + a] = v;
 		}
 	}
 	return true;
@@ -257,10 +285,11 @@ gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, b
 
 	f.m = nfeatures + (intercept ? 1 : 0);
 	carve_workspace(&f, workspace);
-	if (!load_scaled(&f, hi, lo, intercept, err))
+	memset(f.aliased, 0, (size_t) f.m * sizeof(bool));
+	if (!load_scaled(&f, hi, lo, intercept ? 0 : 1, false, err))
 		return false;
 	tss = get(f.l, at(f.m, f.m));
-	if (!factorise(&f, host, err))
+	if (!factorise(&f, GR_ALIAS_TOLERANCE, host, err))
 		return false;
 	y_scale = f.scale[f.m];
 	rss = get(f.l, at(f.m, f.m));
@@ -284,5 +313,44 @@ gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, b
 		fit->coef[k] = f.aliased[k] ? NAN : gr_dd_to_double(get(f.u, k)) * f.scale[k] / y_scale;
 	fit->rss = gr_dd_to_double(rss) / y_scale / y_scale;
 	fit->tss = gr_dd_to_double(tss) / y_scale / y_scale;
-	return fit->vcov == NULL || fill_vcov(&f, fit, rss, host, err);
+	if (fit->vcov == NULL)
+		return true;
+	if (!fill_inverse(&f, fit->vcov, gr_dd_div(rss, gr_dd((double) (fit->df_residual > 0 ? fit->df_residual : 1))), y_scale,
+					  host, err))
+		return false;
+	for (int64_t k = 0; fit->df_residual <= 0 && k < (int64_t) f.m * f.m; k++)
+		fit->vcov[k] = NAN;
+	return true;
+}
+
+bool
+gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace, GrNormalFit *fit,
+				const GrHost *host, GrError *err)
+{
+	Factor		f;
+	GrDD		decrement = {0, 0};
+	double		y_scale;
+
+	f.m = fit->nterms;
+	carve_workspace(&f, workspace);
+	memcpy(f.aliased, fit->aliased, (size_t) f.m * sizeof(bool));
+	if (!load_scaled(&f, hi, lo, skip, true, err) || !factorise(&f, tolerance, host, err))
+		return false;
+	y_scale = f.scale[f.m];
+	memcpy(fit->aliased, f.aliased, (size_t) f.m * sizeof(bool));
+	fit->rank = 0;
+	for (int k = 0; k < f.m; k++)
+	{
+		GrDD		l = get(f.l, at(f.m, k));
+
+		if (f.aliased[k])
+			continue;
+		fit->rank++;
+		decrement = gr_dd_add(decrement, gr_dd_mul(gr_dd_mul(l, l), get(f.l, at(k, k))));
+	}
+	fit->decrement = gr_dd_to_double(decrement) / y_scale / y_scale;
+	back_substitute(&f);
+	for (int k = 0; k < f.m; k++)
+		fit->coef[k] = f.aliased[k] ? NAN : gr_dd_to_double(get(f.u, k)) * f.scale[k] / y_scale;
+	return fit->inverse == NULL || fill_inverse(&f, fit->inverse, gr_dd(1.0), 1.0, host, err);
 }

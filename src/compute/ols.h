@@ -44,6 +44,24 @@ extern size_t gr_ols_workspace_nbytes(int nfeatures);
 extern bool gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, bool intercept,
 						 void *workspace, GrOlsFit *fit, const GrHost *host, GrError *err);
 
+typedef struct GrNormalFit
+{
+	int			nterms;
+	int			rank;			/* terms that are not aliased */
+	bool	   *aliased;		/* nterms; in: those to leave out; out: and those found to be collinear */
+	double	   *coef;			/* nterms: b; NaN for an aliased term */
+	double	   *inverse;		/* nterms x nterms: of A, symmetric, NaN for aliased terms; NULL when it isn't wanted */
+	double		decrement;		/* c' A^-1 c */
+} GrNormalFit;
+
+/*
+ * Solves A b = c for a positive semidefinite A. hi, lo: a packed triangle in double-double of skip + nterms + 1 rows: skip that are
+ * passed over, those of A, and c' as the last one, whose diagonal entry is not looked at. A term is aliased if its pivot is not
+ * above tolerance times its diagonal entry. workspace: gr_ols_workspace_nbytes(nterms) bytes. Fails as gr_ols_solve() does.
+ */
+extern bool gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace,
+							GrNormalFit *fit, const GrHost *host, GrError *err);
+
 #ifdef __cplusplus
 }
 #endif

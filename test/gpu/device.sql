@@ -86,3 +86,94 @@ SELECT gpu_ols_fit('SELECT i, i % 7 FROM generate_series(1, 2000000000) i');
 RESET statement_timeout;
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');
 SELECT max(memory_free) >= max(free) - 16 * 1024 * 1024 AS nothing_left_behind FROM gpu_devices(), before;
+-- logistic regression: the same digits as on the CPU, by each form
+SET gpureg.device = gpu;
+CREATE FUNCTION both_devices_logistic(query text, l2 float8 DEFAULT 0) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+    on_gpu gpu_model;
+    on_cpu gpu_model;
+BEGIN
+    PERFORM set_config('gpureg.device', 'gpu', true);
+    on_gpu := gpu_logreg_fit(query, l2 => l2);
+    PERFORM set_config('gpureg.device', 'cpu', true);
+    on_cpu := gpu_logreg_fit(query, l2 => l2);
+    PERFORM set_config('gpureg.device', 'gpu', true);
+    ASSERT on_gpu.device <> on_cpu.device AND on_gpu.converged AND on_cpu.converged;
+    RETURN greatest(relative_difference(on_gpu.coef, on_cpu.coef), abs(on_gpu.deviance - on_cpu.deviance) / on_cpu.deviance,
+        (SELECT max(abs(g.std_error / c.std_error - 1)) FROM gpu_tidy(on_gpu) g JOIN gpu_tidy(on_cpu) c USING (term)));
+END
+$$;
+SELECT both_devices_logistic('SELECT cut = ''Ideal'', carat, depth, "table", x, y, z FROM diamonds') < 1e-12 AS diamonds;
+SELECT both_devices_logistic('SELECT y, x0, x1, x4, x5, x8 FROM breast_cancer') < 1e-12 AS breast_cancer_5;
+SELECT p, both_devices_logistic(format('SELECT sin(i) + sin(i * i) > 0, ARRAY(SELECT sin(i * j + j) FROM generate_series(1, %s) j) FROM generate_series(1, 20000) i', p)) < 1e-11 AS same
+FROM unnest(ARRAY[1, 7, 8, 9, 16, 31, 32, 33, 70]) p;
+SELECT both_devices_logistic('SELECT y, x0, x1, x4, x5, x8 FROM breast_cancer', 0.1) < 1e-12 AS penalised;
+SELECT both_devices_logistic('SELECT i % 3 = 0 OR sin(i) > 0.5, cos(i), i, 1e6 + sin(2 * i) FROM generate_series(1, 500000) i') < 1e-11 AS half_a_million;
+SELECT (gpu_logreg_fit('SELECT am, wt, hp FROM mtcars')).n;
+SELECT function, bytes_to_device = rows * (features + 1) * 8 AS bytes, copy_seconds > 0 AS copied, kernel_seconds > 0 AS computed
+FROM gpu_last_run();
+SELECT (gpu_logreg_agg(am, wt, hp)).device LIKE 'gpu _: %' AS aggregate FROM mtcars;
+SELECT relative_difference(gpu_logreg(array_agg(ARRAY[wt, hp]), array_agg(am)), (gpu_logreg_agg(am, wt, hp)).coef) < 1e-14 AS arrays FROM mtcars;
+-- separation
+SELECT cardinality((gpu_logreg_fit('TABLE breast_cancer')).separated) AS separated;
+SELECT (m).separated, (m).converged FROM (SELECT gpu_logreg_fit('SELECT i % 10 = 0 OR sin(i * 1.7) + 2 * cos(i * 7.1) > 0, sin(i * 1.7), i % 10 = 0 AS z FROM generate_series(1, 500) i') AS m) t;
+-- the other solvers
+SELECT relative_difference((gpu_logreg_fit('SELECT am, wt - 3, hp FROM mtcars', solver => 'lbfgs', max_iter => 500)).coef,
+    (gpu_logreg_fit('SELECT am, wt - 3, hp FROM mtcars')).coef) < 1e-8 AS lbfgs;
+SET client_min_messages = error;
+CREATE FUNCTION ascent_on(device text, query text) RETURNS float8[] LANGUAGE plpgsql AS $$
+DECLARE
+    m gpu_model;
+BEGIN
+    PERFORM set_config('gpureg.device', device, true);
+    m := gpu_logreg_fit(query, solver => 'gd', max_iter => 1000, learning_rate => 0.01);
+    PERFORM set_config('gpureg.device', 'gpu', true);
+    RETURN m.coef;
+END
+$$;
+SELECT relative_difference(ascent_on('gpu', 'SELECT am, wt - 3, qsec - 18 FROM mtcars'), ascent_on('cpu', 'SELECT am, wt - 3, qsec - 18 FROM mtcars')) < 1e-12 AS gd_float8;
+SELECT relative_difference(ascent_on('gpu', 'SELECT am, (wt - 3)::real, (qsec - 18)::real FROM mtcars'),
+    ascent_on('cpu', 'SELECT am, (wt - 3)::real, (qsec - 18)::real FROM mtcars')) < 1e-4 AS gd_float4;
+RESET client_min_messages;
+-- rows that don't fit: auto goes on on the CPU and says so, gpu is an error that names the bytes
+SET gpureg.gpu_memory_limit = '100MB';
+SET gpureg.ring_size = '1MB';
+SET gpureg.device = auto;
+SELECT (gpu_logreg_fit('SELECT i % 3 = 0, sin(i), cos(i), i, i % 7, i % 11, i % 13 FROM generate_series(1, 2000000) i')).device;
+SELECT reason ~ '^GPU memory: \d+ bytes needed, \d+ free' AS reason FROM gpu_last_run();
+SET gpureg.device = gpu;
+DO $$
+BEGIN
+    PERFORM gpu_logreg_fit('SELECT i % 3 = 0, sin(i), cos(i), i, i % 7, i % 11, i % 13 FROM generate_series(1, 2000000) i');
+EXCEPTION WHEN out_of_memory THEN
+    RAISE NOTICE '% %', SQLSTATE, SQLERRM;
+END
+$$;
+RESET gpureg.gpu_memory_limit;
+RESET gpureg.ring_size;
+-- cancel between passes, errors between rows: nothing is left behind
+SET statement_timeout = '1s';
+SELECT gpu_logreg_fit('SELECT sin(i) > 0, cos(i), i % 7 FROM generate_series(1, 1000000000) i');
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_logreg_fit('SELECT sin(i) > 0, cos(i), i % 7 FROM generate_series(1, 100000) i', solver => 'gd', max_iter => 2000000000, tol => 1e-300);
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_logreg_fit('SELECT sin(i) > 0, cos(i), i % 7 FROM generate_series(1, 100) i', solver => 'gd', max_iter => 2000000000, tol => 1e-300);
+\echo :LAST_ERROR_SQLSTATE
+RESET statement_timeout;
+DO $$
+BEGIN
+    FOR i IN 1..50 LOOP
+        BEGIN
+            PERFORM gpu_logreg_fit('SELECT i % 2, 1 / (i - 100000) FROM generate_series(1, 200000) i');
+        EXCEPTION WHEN division_by_zero THEN
+            NULL;
+        END;
+        BEGIN
+            PERFORM gpu_logreg_fit('SELECT CASE i WHEN 100000 THEN 2 ELSE i % 2 END, i FROM generate_series(1, 200000) i');
+        EXCEPTION WHEN invalid_parameter_value THEN
+            NULL;
+        END;
+    END LOOP;
+END
+$$;
+SELECT max(memory_free) >= max(free) - 16 * 1024 * 1024 AS nothing_left_behind FROM gpu_devices(), before;

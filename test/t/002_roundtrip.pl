@@ -1,4 +1,4 @@
-# gpu_ols_stats keeps every bit on its way out and in, and takes no garbage that could hurt the server.
+# gpu_ols_stats and gpu_logreg_step keep every bit on their way out and in, and take no garbage that could hurt the server.
 use strict;
 use warnings;
 
@@ -25,28 +25,58 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 200) i;
 	INSERT INTO states VALUES (6, NULL);
 	CREATE TABLE models AS SELECT id, gpu_ols_solve(s) AS model, gpu_ols_solve(s, false) AS no_intercept FROM states;
-	CREATE TABLE good AS SELECT s FROM states WHERE id = 1;});
+	CREATE TABLE good AS SELECT s FROM states WHERE id = 1;
+	CREATE TABLE steps (id int, s gpu_logreg_step);
+	INSERT INTO steps SELECT 1, gpu_logreg_step_agg('{}', i % 3 = 0, i / 7.0, sqrt(i)) FROM generate_series(1, 100) i;
+	INSERT INTO steps SELECT 2, gpu_logreg_step_agg('{1e-3,-1e90}', i % 2, 1e-100 * i) FROM generate_series(1, 50) i;
+	INSERT INTO steps SELECT 3, gpu_logreg_step_agg('{-0.1,0.3,NULL,0}', i / 2 % 2, i, 2 * i, 1) FROM generate_series(1, 9) i;
+	INSERT INTO steps SELECT 4, gpu_logreg_step_agg('{1e-300}', nullif(i % 3, 2), i) FROM generate_series(1, 7) i;
+	INSERT INTO steps SELECT 5, gpu_logreg_step_agg('{}', sin(i * i) > 0, VARIADIC ARRAY(SELECT cos(i * j) FROM generate_series(1, 60) j))
+		FROM generate_series(1, 200) i;
+	INSERT INTO steps VALUES (6, NULL);
+	SET client_min_messages = error;
+	CREATE TABLE logreg_models AS SELECT id, gpu_logreg_solve(s) AS model, gpu_logreg_solve(s, 1) AS penalised FROM steps
+		UNION ALL SELECT 7, gpu_logreg_agg(i / 3 % 2, i, i / 2, 3) , gpu_logreg_agg(i > 4, i) FROM generate_series(1, 9) i;
+	CREATE TABLE good_step AS SELECT s FROM steps WHERE id = 1;});
 
 my $all = 'SELECT id, s::text FROM states ORDER BY id';
 my $text = $node->safe_psql('postgres', $all);
 is(scalar(split /\n/, $text), 6, 'six states');
+my $all_steps = 'SELECT id, s::text FROM steps ORDER BY id';
+my $steps_text = $node->safe_psql('postgres', $all_steps);
+is(scalar(split /\n/, $steps_text), 6, 'six steps');
 
 # Text
 is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::gpu_ols_stats::text = s::text'), '5',
 	'text and back is the same text');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::json IS NOT NULL'), '5', 'the text is JSON');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM steps WHERE s::text::gpu_logreg_step::text = s::text AND s::text::json IS NOT NULL'), '5',
+	'a step, too');
 for my $digits (-15, 0, 3)
 {
+	is($node->safe_psql('postgres', "SET extra_float_digits = $digits; $all_steps"), $steps_text, "extra_float_digits = $digits: same steps");
 	is($node->safe_psql('postgres', "SET extra_float_digits = $digits; $all"), $text, "extra_float_digits = $digits: same text");
 }
 
-# COPY
+# COPY; models have infinite numbers nowhere, but NULLs
+my $logreg_models = 'SELECT id, model::text, penalised::text FROM logreg_models ORDER BY id';
+my $logreg_models_text = $node->safe_psql('postgres', $logreg_models);
+like($logreg_models_text, qr/^7\|\(logistic,"\{\(intercept\),x1,x2,x3\}",.*,NULL\}.*\|\(logistic,.*,f,"\{\(intercept\),x1\}",cpu\)$/m,
+	'models with aliased and with separated terms');
 for my $format ('binary', 'text', 'csv')
 {
 	$node->safe_psql('postgres', qq{
 		COPY states TO '$dir/states.$format' (FORMAT $format);
 		CREATE TABLE states_$format (LIKE states);
-		COPY states_$format FROM '$dir/states.$format' (FORMAT $format);});
+		COPY states_$format FROM '$dir/states.$format' (FORMAT $format);
+		COPY steps TO '$dir/steps.$format' (FORMAT $format);
+		CREATE TABLE steps_$format (LIKE steps);
+		COPY steps_$format FROM '$dir/steps.$format' (FORMAT $format);
+		COPY logreg_models TO '$dir/models.$format' (FORMAT $format);
+		CREATE TABLE models_$format (LIKE logreg_models);
+		COPY models_$format FROM '$dir/models.$format' (FORMAT $format);});
+	is($node->safe_psql('postgres', $all_steps =~ s/steps/steps_$format/r), $steps_text, "COPY $format of steps");
+	is($node->safe_psql('postgres', $logreg_models =~ s/logreg_models/models_$format/r), $logreg_models_text, "COPY $format of models");
 	is($node->safe_psql('postgres', "SELECT id, s::text FROM states_$format ORDER BY id"), $text, "COPY $format");
 }
 
@@ -66,6 +96,10 @@ for my $kind ('custom', 'inserts')
 	is($node->safe_psql($kind, $models), $models_text, "$kind: the models are the same");
 	is($node->safe_psql($kind, 'SELECT count(*) FROM models WHERE model::text = (SELECT gpu_ols_solve(s)::text FROM states s
 		WHERE s.id = models.id)'), '5', "$kind: the restored states solve to the restored models");
+	is($node->safe_psql($kind, $all_steps), $steps_text, "$kind: the steps are the same");
+	is($node->safe_psql($kind, $logreg_models), $logreg_models_text, "$kind: the logistic models are the same");
+	is($node->safe_psql($kind, 'SELECT count(*) FROM logreg_models m JOIN steps s USING (id) WHERE m.model::text = gpu_logreg_solve(s)::text'),
+		'5', "$kind: the restored steps solve to the restored models");
 }
 
 # Garbage. Whatever is accepted must be usable by everything that takes a state.
@@ -132,6 +166,21 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM accepted'), '0', 'none of 
 
 # The same mutations in every run.
 srand(20240229);
+my @alphabet = (split(//, '0123456789-+.eE,:[]{}" xXnNaAiIfF'), "\t");
+
+# A good text with a few characters too many, too few, or others
+sub mutated_text
+{
+	my ($string, $k) = @_;
+	my $at = $k % 2 ? int(rand(length $string)) : int(rand(120));
+
+	if ($k % 4 == 0) { substr($string, $at, 1 + int(rand(3))) = ''; }
+	elsif ($k % 4 == 1) { substr($string, $at, 0) = $alphabet[ rand @alphabet ] x (1 + int(rand(20))); }
+	elsif ($k % 40 == 2) { $string = substr($string, 0, $at); }
+	else { substr($string, $at, 1) = $alphabet[ rand @alphabet ]; }
+	return $string;
+}
+
 my $script = copy_in('intact', $good);
 for my $k (1 .. 400)
 {
@@ -154,17 +203,11 @@ is($err, '', 'binary: accepted states can be used');
 survived($node, $pid, 'binary garbage');
 
 my $good_text = $node->safe_psql('postgres', 'SELECT s::text FROM good');
-my @alphabet = (split(//, '0123456789-+.eE,:[]{}" xXnNaAiIfF'), "\t");
 $script = "TRUNCATE accepted;\n";
 for my $k (1 .. 400)
 {
-	my $string = $good_text;
-	my $at = $k % 2 ? int(rand(length $string)) : int(rand(120));
+	my $string = mutated_text($good_text, $k);
 
-	if ($k % 4 == 0) { substr($string, $at, 1 + int(rand(3))) = ''; }
-	elsif ($k % 4 == 1) { substr($string, $at, 0) = $alphabet[ rand @alphabet ] x (1 + int(rand(20))); }
-	elsif ($k % 40 == 2) { $string = substr($string, 0, $at); }
-	else { substr($string, $at, 1) = $alphabet[ rand @alphabet ]; }
 	$script .= "INSERT INTO accepted VALUES (\$garbage\$$string\$garbage\$);\n";
 }
 ($out, $err) = try_sql($node, "$script SELECT count(*) FROM accepted");
@@ -184,6 +227,93 @@ for my $case ([ 'rows', '0' ], [ 'skipped', '9223372036854775807' ])
 		"too many $case->[0] for bigint");
 }
 survived($node, $pid, 'text garbage');
+
+# The same for steps: version (2), features (4), skipped (8), intercept (1), beta, fixed, the head's eight sums, the triangle
+$node->safe_psql('postgres', q{
+	CREATE TABLE accepted_steps (s gpu_logreg_step);
+	CREATE PROCEDURE use_accepted_steps() LANGUAGE plpgsql AS $$
+	DECLARE
+		r record;
+	BEGIN
+		FOR r IN SELECT s FROM accepted_steps WHERE s IS NOT NULL LOOP
+			BEGIN PERFORM t.* FROM gpu_tidy(gpu_logreg_solve(r.s)) t; EXCEPTION WHEN OTHERS THEN NULL; END;
+			BEGIN PERFORM g.* FROM gpu_glance(gpu_logreg_solve(r.s, 2)) g; EXCEPTION WHEN OTHERS THEN NULL; END;
+			BEGIN PERFORM gpu_logreg_rollup(s)::text FROM (SELECT r.s UNION ALL SELECT s FROM good_step) u;
+				EXCEPTION WHEN OTHERS THEN NULL; END;
+			BEGIN PERFORM gpu_logreg_solve(gpu_logreg_rollup(s)) FROM (SELECT s FROM good_step UNION ALL SELECT r.s) u;
+				EXCEPTION WHEN OTHERS THEN NULL; END;
+			IF r.s::text::gpu_logreg_step::text <> r.s::text THEN
+				RAISE EXCEPTION 'an accepted step does not survive its own text';
+			END IF;
+		END LOOP;
+	END $$});
+$node->safe_psql('postgres', "COPY good_step TO '$dir/good.bin' (FORMAT binary)");
+$good = slurp_file("$dir/good.bin");
+$value = substr($good, $value_at, unpack('N', substr($good, $value_at - 4, 4)));
+my ($t, $head_at) = (3, 15 + 2 * 3 * 8);
+my $gram_at = $head_at + 8 * 8;
+is(length $value, $gram_at + 2 * 15 * 8, 'the length of a step of two features');
+my $infinity = "\x7f\xf0" . "\0" x 6;
+my $nan = "\x7f\xf8" . "\0" x 6;
+my $minus_one = pack('d>', -1);
+my $with = sub { my ($at, $bytes) = @_; my $v = $value; substr($v, $at, length $bytes) = $bytes; return $v; };
+for my $case (
+	[ 'version 2', $with->(0, pack('n', 2)), '0A000' ],
+	[ 'no features', $with->(2, pack('N', 0)), '22P03' ],
+	[ 'too many features', $with->(2, pack('N', 2**31 - 1)), '22P03' ],
+	[ 'features -2', $with->(2, pack('N', 2**32 - 2)), '22P03' ],
+	[ 'negative skipped rows', $with->(6, "\xff"), '22P02' ],
+	[ 'intercept 2', $with->(14, "\2"), '22P03' ],
+	[ 'a beta of NaN', $with->(15, $nan), '22P02' ],
+	[ 'a mark that is neither 0 nor 1', $with->(15 + 8 * $t, pack('d>', 0.5)), '22P02' ],
+	[ 'negative rows', $with->($head_at, $minus_one), '22P02' ],
+	[ 'half a row', $with->($head_at, pack('d>', 99.5)), '22P02' ],
+	[ 'more ones than rows', $with->($head_at + 7 * 8, pack('d>', 101)), '22P02' ],
+	[ 'NaN ones', $with->($head_at + 7 * 8, $nan), '22P02' ],
+	[ 'a negative deviance', $with->($head_at + 8, $minus_one), '22P02' ],
+	[ 'a NaN deviance', $with->($head_at + 8, $nan), '22P02' ],
+	[ 'an infinite sum', $with->($gram_at + 8, $infinity), '22P02' ],
+	[ 'a NaN sum', $with->(length($value) - 8, $nan), '22P02' ],
+	[ 'a negative sum of squares', $with->($gram_at + 2 * 8, $minus_one), '22P02' ],
+	[ 'a byte too many', $value . "\0", '22P03' ],
+	[ 'a byte too few', substr($value, 0, -1), '22P03' ],
+	[ 'an entry too few', substr($value, 0, -16), '22P03' ],
+	[ 'only a version', substr($value, 0, 2), '08P01' ],
+	[ 'nothing', '', '08P01' ])
+{
+	error_is($node, copy_in('refused', with_value($case->[1])) =~ s/accepted/accepted_steps/r, $case->[2], "binary step: $case->[0]");
+}
+is($node->safe_psql('postgres', 'SELECT count(*) FROM accepted_steps'), '0', 'none of those was taken');
+
+$script = copy_in('intact', $good);
+$good_text = $node->safe_psql('postgres', 'SELECT s::text FROM good_step');
+for my $k (1 .. 200)
+{
+	my $bytes = $good;
+
+	substr($bytes, $value_at + int(rand(length $value)), 1) ^= chr(1 << int(rand(8)));
+	$script .= copy_in("mutation$k", $bytes);
+	$script .= "INSERT INTO accepted VALUES (\$garbage\$" . mutated_text($good_text, $k) . "\$garbage\$);\n";
+}
+($out, $err) = try_sql($node, ($script =~ s/accepted/accepted_steps/gr) . 'SELECT count(*) FROM accepted_steps');
+note("steps: $out of 401 were accepted");
+cmp_ok($out, '>', 1, 'steps: harmless mutations are accepted');
+cmp_ok($err =~ tr/\n//, '>', 50, 'steps: others are refused');
+is(scalar(grep { !/^(?:22|08|0A|54|XX001)/ } $err =~ /ERROR:  (\w{5})/g), 0, 'steps: no internal error') or diag($err);
+($out, $err) = try_sql($node, 'CALL use_accepted_steps()');
+is($err, '', 'steps: accepted ones can be used');
+my $step = '{"version":1,"features":1,"skipped":9223372036854775807,"intercept":1,"beta":[0,0],"head":[0,0,0,null,0,0,null,0],"gram":['
+  . join(',', (0) x 20) . ']}';
+error_is($node, "SELECT gpu_logreg_rollup('$step'::gpu_logreg_step)::text FROM generate_series(1, 2)", '22003',
+	'too many skipped for bigint in a step');
+# A step that could not be read back isn't made; an infinite deviance can be.
+my $at = "SELECT gpu_logreg_step_agg('%s', i %% 2, %s) FROM generate_series(1, 5) i";
+error_is($node, sprintf($at, '{}', '1e200 * i'), '22003', 'a step over 1e200');
+error_is($node, sprintf($at, '{0,1e308}', '10 * i'), '22003', 'a step at a beta that is out of range');
+($out, $err) = try_sql($node, 'SELECT s::text::gpu_logreg_step::text = s::text FROM (' . sprintf($at, '{0,1e307}', '10 * sign(i - 3)')
+	. ') AS r(s)');
+is("$err$out", 't', 'a step with an infinite deviance');
+survived($node, $pid, 'garbage in steps');
 
 $node->stop;
 done_testing();

@@ -70,6 +70,45 @@ is($node->safe_psql('postgres', q{
 	SELECT count(*) FROM by_hash h JOIN by_sort s USING (g), unnest((h.m).coef, (s.m).coef) AS c(u, v)
 	WHERE abs(u - v) <= 1e-15 * greatest(abs(u), abs(v))}), '300000', 'both ways give the same coefficients');
 
+# gpu_logreg_fit keeps no more rows than gpureg.ring_size: the others are in a file, or read again
+my $binary = 'SELECT i %% 7 < 3 AS y, i %% 11 AS a, i %% 13 AS b, sin(i) AS d FROM (SELECT generate_series(1, %d) AS i) s';
+for my $how ('', ' WHERE random() >= 0')
+{
+	($few, $many) = map { peak_kb("SET gpureg.ring_size = '8MB'; SELECT (gpu_logreg_fit('" . sprintf($binary, $_) . "$how')).n") } 100_000, 1_000_000;
+	cmp_ok($many - $few, '<', 20_000, "gpu_logreg_fit$how: memory does not grow with the rows") or diag("$few kB, $many kB");
+}
+$node->safe_psql('postgres', q{
+	CREATE TABLE tall AS SELECT i % 7 < 3 AS y, i % 11 AS a, sin(i) AS b FROM generate_series(1, 600000) i;
+	ANALYZE tall;});
+my $workers = "SET max_parallel_workers_per_gather = 2; SET gpureg.ring_size = '1MB'; SET parallel_setup_cost = 0;";
+($few, $many) = map { peak_kb("$workers SELECT (gpu_logreg_fit('SELECT y, a, b FROM tall', max_iter => $_)).n") } 1, 25;
+cmp_ok($many - $few, '<', 5_000, 'gpu_logreg_fit, read again: memory does not grow with the passes') or diag("$few kB, $many kB");
+like($node->safe_psql('postgres', "$workers SELECT (gpu_logreg_fit('SELECT y, a, b FROM tall')).n; SELECT reason FROM gpu_last_run()"),
+	qr/^600000\n.*the query was run \d+ times$/, 'gpu_logreg_fit: and that was so');
+
+# the aggregates of logistic regression: one state, and 10,000 groups of 20 rows that are all kept
+($few, $many) = map { peak_kb("SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', y, a, b, d)) FROM (" . sprintf($binary, $_) . ') q') } 100_000, 1_000_000;
+cmp_ok($many - $few, '<', 20_000, 'gpu_logreg_step_agg: memory does not grow with the rows') or diag("$few kB, $many kB");
+my $of_groups = '(SELECT i %% %1$d AS g, (i / %1$d) %% 3 = 0 OR (i / %1$d) %% 7 = 5 AS y, (i / %1$d) %% 5 + i %% 3 AS a, sin(i) AS b
+	FROM (SELECT generate_series(0, 20 * %1$d - 1) AS i) s) q';
+for my $case ([ 'hash', $by_hash, qr/HashAggregate/ ], [ 'sort', $by_sort, qr/GroupAggregate/ ])
+{
+	my ($name, $set, $plan) = @$case;
+	my $in = "SELECT count(*), sum((m).n), count(*) FILTER (WHERE (m).converged) FROM
+		(SELECT gpu_logreg_agg(y, a, b) AS m FROM " . sprintf($of_groups, 10_000) . ' GROUP BY g) f';
+
+	$set .= ' SET client_min_messages = error;';
+	like($node->safe_psql('postgres', "$set EXPLAIN (COSTS OFF) $in"), $plan, "gpu_logreg_agg by $name: plan");
+	like($node->safe_psql('postgres', "$set $in"), qr/^10000\|200000\|(?:9\d{3}|10000)$/, "gpu_logreg_agg by $name: every group and row");
+	my $peak = peak_kb("$set $in");
+	note("10,000 groups of gpu_logreg_agg by $name, work_mem 4 MB: $peak kB, against $base kB");
+	cmp_ok($peak - $base, '<', 40_000, "gpu_logreg_agg by $name: memory is bounded by work_mem");
+}
+my $limit = 'SELECT gpu_logreg_agg(y, VARIADIC array_fill(a::float8, ARRAY[1000])) FROM (' . sprintf($binary, 50_000) . ') q';
+my $err = error_is($node, $limit, '54000', 'gpu_logreg_agg over more than it keeps');
+like($err, qr/gpu_logreg_agg keeps at most 256 MB of rows\nDETAIL:  That is \d+ rows here\.\nHINT:  .*gpu_logreg_fit/,
+	'gpu_logreg_agg over more than it keeps: the message');
+
 # Not asserted, since machines differ: time should grow with the groups, not with their square.
 my @took;
 for my $groups (25_000, 100_000)

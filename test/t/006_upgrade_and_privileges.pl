@@ -38,8 +38,26 @@ my $everything = q{
 		SELECT t.term, round(%1$s.gpu_predict(m, 3)), g.n FROM m, %1$s.gpu_tidy(m) t, %1$s.gpu_glance(m) g;
 	SELECT count(*) >= 0 FROM %1$s.gpu_devices();
 	SELECT function, rows FROM %1$s.gpu_last_run();
+	SET gpureg.device = cpu;
+	SELECT round((%1$s.gpu_logreg('{0,0,0,1,1,1}', '{0,0,1,0,1,1}'::float8[]))[2]::numeric, 3);
+	SELECT round((%1$s.gpu_logreg('{0,0,0,1,1,1}', '{f,f,t,f,t,t}'::boolean[]))[2]::numeric, 3);
+	SELECT (%1$s.gpu_logreg_fit('SELECT i %% 3 = 0 AS y, i AS x FROM generate_series(1, 9) i')).terms;
+	SELECT round((%1$s.gpu_logreg_agg(i / 3 %% 2, i %% 2)).coef[2]::numeric, 3) FROM generate_series(1, 9) i;
+	SELECT round((%1$s.gpu_logreg_agg(i / 3 %% 2 = 1, i %% 2)).coef[2]::numeric, 3) FROM generate_series(1, 9) i;
+	WITH parts AS (SELECT i %% 2, %1$s.gpu_logreg_step_agg('{}', i / 3 %% 2, i) AS s FROM generate_series(1, 9) i GROUP BY 1)
+		SELECT (%1$s.gpu_logreg_solve(%1$s.gpu_logreg_rollup(s::text::%1$s.gpu_logreg_step))).n FROM parts;
+	WITH s AS (SELECT %1$s.gpu_logreg_step_agg('{}', i / 3 %% 2 = 1, i) AS s FROM generate_series(1, 9) i)
+		SELECT (%1$s.gpu_logreg_solve(s, 1, 0.5)).converged FROM s;
+	SET gpureg.ring_size = '1MB';
+	SET parallel_setup_cost = 0;
+	SET parallel_tuple_cost = 0;
+	SET min_parallel_table_scan_size = 0;
+	SELECT (%1$s.gpu_logreg_fit('SELECT attnum > 3, attlen FROM pg_attribute, generate_series(1, 60)')).n =
+		(SELECT 60 * count(*) FROM pg_attribute);
+	SELECT function, reason ~ 'the query was run [0-9]+ times$' FROM %1$s.gpu_last_run();
 };
-my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\nt\ngpu_ols_fit|9";
+my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\nt\ngpu_ols_fit|9\n"
+  . "1.386\n1.386\n{(intercept),x}\n1.504\n1.504\n9\nt\nt\ngpu_logreg_fit|t";
 ($out, $err) = try_sql($node, sprintf($everything, 'stats'), db => 'mine', user => 'alice');
 is("$err$out", $answers, 'its owner uses everything, without a search path');
 $node->safe_psql('mine', 'GRANT USAGE ON SCHEMA stats TO bob');
@@ -75,6 +93,29 @@ is((try_sql($node, sprintf($fit, 'guarded'), db => 'mine', user => 'bob'))[0], '
 is((try_sql($node, sprintf($fit, 'guarded'), db => 'mine', user => 'alice'))[0], '6', 'row-level security: alice fits hers');
 is($node->safe_psql('mine', sprintf("$fit; SET ROLE bob; $fit", 'guarded', 'guarded')), "10\n4", 'and after SET ROLE');
 
+# So does gpu_logreg_fit, each time it runs it.
+$node->safe_psql('mine', q{
+	CREATE TABLE crowd AS SELECT i AS x, i % 3 = 0 AS y, CASE WHEN i % 5 < 2 THEN 'bob' ELSE 'alice' END AS owner
+		FROM generate_series(1, 250000) i;
+	ALTER TABLE crowd ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY own ON crowd USING (owner = current_user);
+	GRANT SELECT ON crowd TO alice;
+	GRANT SELECT (x, owner), SELECT (y) ON crowd TO bob;
+	ANALYZE crowd;});
+my $rerun = q{SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+	SET min_parallel_table_scan_size = 0; SELECT (stats.gpu_logreg_fit('SELECT y, x %% 2 FROM %s')).n};
+my $ran = q{SELECT reason ~ 'the query was run [0-9]+ times$' FROM stats.gpu_last_run()};
+error_is($node, sprintf($rerun, 'secret'), '42501', 'gpu_logreg_fit: a table without privileges', db => 'mine', user => 'alice');
+error_is($node, q{SELECT stats.gpu_logreg_fit('SELECT y > 9, x FROM secret')}, '42501', 'gpu_logreg_fit: a column without privileges',
+	db => 'mine', user => 'bob');
+for my $case ([ 'alice', 150_000 ], [ 'bob', 100_000 ])
+{
+	($out, $err) = try_sql($node, sprintf("$rerun; $ran", 'crowd'), db => 'mine', user => $case->[0]);
+	is("$err$out", "$case->[1]\nt", "gpu_logreg_fit: row-level security of $case->[0]");
+}
+is($node->safe_psql('mine', sprintf("$rerun; SET ROLE bob; $rerun; $ran", 'crowd', 'crowd')), "250000\n100000\nt",
+	'gpu_logreg_fit: and after SET ROLE');
+
 # Every object is described and has the parallel label that it needs.
 my $members = q{FROM pg_depend d JOIN %s o ON o.oid = d.objid WHERE d.deptype = 'e' AND d.classid = '%s'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gpureg')};
@@ -82,24 +123,28 @@ cmp_ok($node->safe_psql('mine', 'SELECT count(*) ' . sprintf($members, ('pg_proc
 is($node->safe_psql('mine', 'SELECT o.oid::regprocedure ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND coalesce(obj_description(o.oid, 'pg_proc'), '') = '' ORDER BY 1}), '', 'every function has a comment');
 is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS NOT NULL FROM pg_type
-	WHERE typnamespace = 'stats'::regnamespace AND typname NOT LIKE '\_%' ORDER BY 1}), "gpu_model|t\ngpu_ols_stats|t",
+	WHERE typnamespace = 'stats'::regnamespace AND typname NOT LIKE '\_%' ORDER BY 1}), "gpu_logreg_step|t\ngpu_model|t\ngpu_ols_stats|t",
 	'every type has a comment');
 # restricted: what reads or records the session's device and last run; unsafe: what runs a query of the user's
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
-	. q{ AND o.proparallel <> 's' ORDER BY 1}), "gpu_devices|r\ngpu_last_run|r\ngpu_ols|r\ngpu_ols_fit|u", 'parallel labels');
+	. q{ AND o.proparallel <> 's' ORDER BY 1}), "gpu_devices|r\ngpu_last_run|r\ngpu_logreg|r\ngpu_logreg|r\ngpu_logreg_agg|r\ngpu_logreg_agg|r\n"
+	. "gpu_logreg_agg_final|r\ngpu_logreg_fit|u\ngpu_ols|r\ngpu_ols_fit|u", 'parallel labels');
 # an immutable function must not run a query or depend on a setting
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
-	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_devices|v\ngpu_last_run|v\ngpu_ols|s\ngpu_ols_fit|v", 'volatility');
+	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_devices|v\ngpu_last_run|v\ngpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\ngpu_logreg_fit|v\n"
+	. "gpu_ols|s\ngpu_ols_fit|v", 'volatility');
 
 # Relocatable, with values and a view in use.
 $node->safe_psql('mine', q{
-	CREATE TABLE kept AS SELECT stats.gpu_ols_stats_agg(2 * i, i) AS s, stats.gpu_ols_agg(2 * i, i) AS m FROM generate_series(1, 9) i;
-	CREATE VIEW coefficients AS SELECT t.* FROM kept, stats.gpu_tidy(stats.gpu_ols_solve(s)) t;});
-my $before = $node->safe_psql('mine', 'SELECT s::text, m::text FROM kept; SELECT * FROM coefficients');
+	CREATE TABLE kept AS SELECT stats.gpu_ols_stats_agg(2 * i, i) AS s, stats.gpu_ols_agg(2 * i, i) AS m,
+		stats.gpu_logreg_step_agg('{}', i / 3 % 2, i) AS step FROM generate_series(1, 9) i;
+	CREATE VIEW coefficients AS SELECT t.*, stats.gpu_logreg_solve(step) AS next FROM kept, stats.gpu_tidy(stats.gpu_ols_solve(s)) t;});
+my $contents = 'SELECT s::text, m::text, step::text FROM kept; SELECT * FROM coefficients';
+my $before = $node->safe_psql('mine', $contents);
 # the objects of a trusted extension belong to the bootstrap superuser, so PostgreSQL leaves moving them to superusers
 ($out, $err) = try_sql($node, 'CREATE SCHEMA "Other Place" AUTHORIZATION alice; ALTER EXTENSION gpureg SET SCHEMA "Other Place"', db => 'mine');
 is($err, '', 'ALTER EXTENSION SET SCHEMA');
-is($node->safe_psql('mine', 'SELECT s::text, m::text FROM kept; SELECT * FROM coefficients'), $before, 'values and views follow');
+is($node->safe_psql('mine', $contents), $before, 'values and views follow');
 ($out, $err) = try_sql($node, sprintf($everything, '"Other Place"'), db => 'mine', user => 'alice');
 is("$err$out", $answers, 'everything works in its new place');
 

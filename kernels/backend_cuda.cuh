@@ -1,0 +1,139 @@
+/*
+ * backend_cuda.cuh: what the backend's files share: the session, the rows that stay, and how failures are recorded.
+ */
+#ifndef GPUREG_BACKEND_CUDA_CUH
+#define GPUREG_BACKEND_CUDA_CUH
+
+#include "glm_step.cuh"
+#include "gram.cuh"
+
+#include <signal.h>
+
+#define GR_PARTIALS_NBYTES ((size_t) 256 << 20) /* more splits than this holds would gain nothing */
+#define GR_NSLOTS 3				/* row blocks in flight */
+
+struct GrSession
+{
+	GrDeviceInfo info;
+	bool		counted;		/* among the sessions open on its device */
+	bool		lost;			/* a failure that only a new process gets over */
+};
+
+/* A block of rows on its way to the device. */
+typedef struct RowsSlot
+{
+	double	   *host;			/* pinned */
+	cudaEvent_t copy_begin;
+	cudaEvent_t copy_end;
+	bool		busy;			/* submitted, and its time not yet taken */
+} RowsSlot;
+
+/* Rows on the device, row-major; capacity is a multiple of GLM_TILE, and all chunks but the last are full. */
+typedef struct RowsChunk
+{
+	double	   *rows;
+	int64_t		capacity;
+	int64_t		nrows;
+} RowsChunk;
+
+/* Where the parts of the passes' memory begin, in float8; what lies before scratch is zeroed when a pass starts. */
+typedef struct RowsWork
+{
+	size_t		records;		/* a warp's head, or all its sums (fused) */
+	size_t		columns;		/* sums of columns, a split each */
+	size_t		matrix;			/* partial sums of the matrix */
+	size_t		scratch;		/* a few rows' weights, or weighted rows */
+	size_t		end;
+} RowsWork;
+
+#define GR_CHUNKS_MAX 1024
+
+struct GrRows
+{
+	GrSession  *session;
+	int			nfeatures;
+	int64_t		nrows;
+	RowsChunk	chunks[GR_CHUNKS_MAX];
+	int			nchunks;
+	size_t		chunk_nbytes;	/* size of the next one */
+	size_t		memory_limit;	/* 0: none */
+	size_t		nbytes;			/* device memory taken */
+
+	int64_t		capacity;		/* rows a block */
+	RowsSlot	slots[GR_NSLOTS];
+	int			next;			/* the slot to hand out */
+	bool		handed_out;		/* ... and whether it is in the caller's hands */
+
+	GlmPlan		plan;
+	GramPlan	gram;			/* of EXACT's and FACE's rows */
+	size_t		gram_budget;	/* bytes, as planned */
+	size_t		scratch_nbytes;
+	double	   *work;
+	double	   *terms;			/* beta, then shift */
+	double	   *faces;			/* the faces, then their face_absolute */
+	size_t		faces_nbytes;
+	double	   *result;			/* sums on their way back: on the device, */
+	double	   *transfer;		/* ... and pinned */
+	double		pending_s;		/* estimated work since the host was last asked */
+	cudaStream_t copy_stream;
+	cudaStream_t kernel_stream;
+	cudaEvent_t pass_begin;
+	cudaEvent_t pass_end;
+	GrRowsTimes times;
+};
+
+/* The driver starts threads, which inherit this thread's mask: the server's signals must not arrive there. */
+class SignalsBlocked
+{
+public:
+	SignalsBlocked()
+	{
+		sigset_t	all;
+
+		sigfillset(&all);
+		blocked = pthread_sigmask(SIG_SETMASK, &all, &saved) == 0;
+	}
+	~SignalsBlocked()
+	{
+		if (blocked)
+			pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	}
+	SignalsBlocked(const SignalsBlocked &) = delete;
+	SignalsBlocked &operator=(const SignalsBlocked &) = delete;
+
+private:
+	sigset_t	saved;
+	bool		blocked;
+};
+
+/* Records a failure, and that the session is lost if it is of that kind; always returns false. */
+static inline bool
+session_fail(GrSession *session, GrError *err, cudaError_t code, size_t nbytes, const char *what)
+{
+	if (gr_cuda_is_sticky(code))
+		session->lost = true;
+	return gr_cuda_fail(err, code, nbytes, what);
+}
+
+#define SESSION_CUDA(session, err, call, what) \
+	do { \
+		cudaError_t code_ = (call); \
+		if (code_ != cudaSuccess) \
+			return session_fail((session), (err), code_, 0, (what)); \
+	} while (0)
+
+/* The table's entries for rows that stay; compute.h has their contracts. */
+extern bool gr_cuda_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, GrError *err);
+extern bool gr_cuda_rows_block(GrRows *rows, double **block, int64_t *capacity, GrError *err);
+extern bool gr_cuda_rows_submit(GrRows *rows, int64_t nrows, GrError *err);
+extern bool gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
+extern bool gr_cuda_rows_can_ascend(const GrRows *rows, bool single);
+extern bool gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations,
+								bool *converged, const GrHost *host, GrError *err);
+extern void gr_cuda_rows_times(const GrRows *rows, GrRowsTimes *times);
+extern void gr_cuda_rows_end(GrRows *rows);
+
+/* Waits until all rows submitted are on the device, and takes the copies' times. */
+extern bool gr_cuda_rows_wait(GrRows *rows, GrError *err);
+
+#endif							/* GPUREG_BACKEND_CUDA_CUH */

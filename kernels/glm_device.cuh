@@ -1,0 +1,334 @@
+/*
+ * glm_device.cuh: what the kernels of glm_step.cu share: products of tiles, copies, sums over lanes, and what one row weighs.
+ *
+ * Needs -fmad=false, as dd.h does.
+ */
+#ifndef GPUREG_GLM_DEVICE_CUH
+#define GPUREG_GLM_DEVICE_CUH
+
+#include "glm_step.cuh"
+
+#include "compute/dd.h"
+#include "compute/glm_row.h"
+
+#define FULL 0xffffffffu
+
+static __host__ __device__ inline int64_t
+packed(int64_t i, int64_t j)
+{
+	return i * (i + 1) / 2 + j;
+}
+
+/* c += a b, a 16 x 16, b 16 x 8: a[2 q + h] is row g + 8 h and column t + 4 q, b[q] row t + 4 q and column g. */
+static __device__ inline void
+multiply_tile(double (&c)[4], const double (&a)[8], const double (&b)[4])
+{
+#if __CUDA_ARCH__ >= 900
+	asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
+		"{%12, %13, %14, %15}, {%0, %1, %2, %3};"
+		: "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+		: "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
+		  "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+#elif __CUDA_ARCH__ >= 800
+#pragma unroll
+	for (int q = 0; q < 4; q++)
+#pragma unroll
+		for (int h = 0; h < 2; h++)
+			asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+				: "+d"(c[2 * h]), "+d"(c[2 * h + 1])
+				: "d"(a[2 * q + h]), "d"(b[q]));
+#else
+	const int	lane = threadIdx.x % 32;
+
+#pragma unroll
+	for (int q = 0; q < 4; q++)
+		for (int k = 0; k < 4; k++)
+		{
+			double		left = __shfl_sync(FULL, b[q], lane % 4 * 8 + k);
+			double		right = __shfl_sync(FULL, b[q], lane % 4 * 8 + 4 + k);
+
+#pragma unroll
+			for (int h = 0; h < 2; h++)
+			{
+				double		factor = __shfl_sync(FULL, a[2 * q + h], lane / 4 * 4 + k);
+
+				c[2 * h] = fma(factor, left, c[2 * h]);
+				c[2 * h + 1] = fma(factor, right, c[2 * h + 1]);
+			}
+		}
+#endif
+}
+
+/* A pointer to shared memory as copies want it. */
+static __device__ inline unsigned
+shared_address(const void *pointer)
+{
+	return (unsigned) __cvta_generic_to_shared(pointer);
+}
+
+/* Copies from global to shared memory that the thread doesn't wait for, where the device has them. */
+template <int NBYTES>
+static __device__ inline void
+copy_async(unsigned shared, const double *global, bool wanted)
+{
+#if __CUDA_ARCH__ >= 800
+	/* the condition is in here so that the addresses need no registers of their own */
+	if (NBYTES == 16)
+		asm volatile("{\n\t.reg .pred wanted;\n\tsetp.ne.s32 wanted, %2, 0;\n\t"
+					 "@wanted cp.async.cg.shared.global [%0], [%1], 16;\n\t}"
+					 :: "r"(shared), "l"(global), "r"((int) wanted) : "memory");
+	else
+		asm volatile("{\n\t.reg .pred wanted;\n\tsetp.ne.s32 wanted, %2, 0;\n\t"
+					 "@wanted cp.async.ca.shared.global [%0], [%1], 8;\n\t}"
+					 :: "r"(shared), "l"(global), "r"((int) wanted) : "memory");
+#else
+	if (wanted && NBYTES == 16)
+		*(double2 *) __cvta_shared_to_generic(shared) = *(const double2 *) global;
+	else if (wanted)
+		*(double *) __cvta_shared_to_generic(shared) = *global;
+#endif
+}
+
+static __device__ inline void
+copy_commit(void)
+{
+#if __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* Waits until no more than NLEFT of the groups committed are under way. */
+template <int NLEFT>
+static __device__ inline void
+copy_wait(void)
+{
+#if __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.wait_group %0;" :: "n"(NLEFT) : "memory");
+#endif
+}
+
+/*
+ * A dot product as in Dot2 of Ogita, Rump and Oishi (2005): s takes the products by TwoSum, c what s loses, the products'
+ * errors and what x - shift loses.
+ */
+typedef struct Dot
+{
+	double		s;
+	double		c;
+} Dot;
+
+/* A sum of |coefficient x| */
+typedef struct Magnitude
+{
+	double		sum;
+} Magnitude;
+
+/* Sums of several kinds under the same names */
+
+/* sum += coefficient (x - shift) */
+static __device__ inline void
+add_product(double &sum, double coefficient, double x, double shift)
+{
+	sum = fma(coefficient, x - shift, sum);
+}
+
+static __device__ inline void
+add_product(Dot &sum, double coefficient, double x, double shift)
+{
+	GrDD		z = gr_two_sum(x, -shift);
+	GrDD		p = gr_two_prod(coefficient, z.hi);
+	GrDD		s = gr_two_sum(sum.s, p.hi);
+
+	sum.s = s.hi;
+	sum.c += s.lo + fma(coefficient, z.lo, p.lo);
+}
+
+static __device__ inline void
+add_product(Magnitude &sum, double coefficient, double x, double shift)
+{
+	(void) shift;
+	sum.sum += fabs(coefficient * x);
+}
+
+static __device__ inline double
+join(double a, double b)
+{
+	return a + b;
+}
+
+static __device__ inline GrDD
+join(GrDD a, GrDD b)
+{
+	return gr_dd_add(a, b);
+}
+
+static __device__ inline Dot
+join(Dot a, Dot b)
+{
+	GrDD		s = gr_two_sum(a.s, b.s);
+	Dot			r = {s.hi, a.c + b.c + s.lo};
+
+	return r;
+}
+
+static __device__ inline Magnitude
+join(Magnitude a, Magnitude b)
+{
+	Magnitude	r = {a.sum + b.sum};
+
+	return r;
+}
+
+static __device__ inline double
+from_lane_xor(double value, int mask)
+{
+	return __shfl_xor_sync(FULL, value, mask);
+}
+
+static __device__ inline GrDD
+from_lane_xor(GrDD value, int mask)
+{
+	GrDD		r = {__shfl_xor_sync(FULL, value.hi, mask), __shfl_xor_sync(FULL, value.lo, mask)};
+
+	return r;
+}
+
+static __device__ inline Dot
+from_lane_xor(Dot value, int mask)
+{
+	Dot			r = {__shfl_xor_sync(FULL, value.s, mask), __shfl_xor_sync(FULL, value.c, mask)};
+
+	return r;
+}
+
+static __device__ inline Magnitude
+from_lane_xor(Magnitude value, int mask)
+{
+	Magnitude	r = {__shfl_xor_sync(FULL, value.sum, mask)};
+
+	return r;
+}
+
+/* v[k] of the eight lanes that differ in lane / 4 are summed; lane (g, t) gets the sum of v[g]. */
+template <typename Sum>
+static __device__ inline Sum
+fold_eight(const Sum (&v)[8], int lane)
+{
+	Sum			four[4];
+	Sum			two[2];
+
+#pragma unroll
+	for (int k = 0; k < 4; k++)
+		four[k] = join((lane & 16) ? v[k + 4] : v[k], from_lane_xor((lane & 16) ? v[k] : v[k + 4], 16));
+#pragma unroll
+	for (int k = 0; k < 2; k++)
+		two[k] = join((lane & 8) ? four[k + 2] : four[k], from_lane_xor((lane & 8) ? four[k] : four[k + 2], 8));
+	return join((lane & 4) ? two[1] : two[0], from_lane_xor((lane & 4) ? two[0] : two[1], 4));
+}
+
+template <typename Sum>
+static __device__ inline Sum
+warp_sum(Sum value)
+{
+	for (int mask = 16; mask > 0; mask /= 2)
+		value = join(value, from_lane_xor(value, mask));
+	return value;
+}
+
+static __device__ inline double
+warp_min(double value)
+{
+	for (int mask = 16; mask > 0; mask /= 2)
+		value = fmin(value, from_lane_xor(value, mask));
+	return value;
+}
+
+/* hi + lo += value */
+static __device__ inline void
+add_compensated(double &hi, double &lo, double value)
+{
+	GrDD		sum = gr_two_sum(hi, value);
+
+	hi = sum.hi;
+	lo += sum.lo;
+}
+
+/* record[at], record[at_lo] += value */
+static __device__ inline void
+record_add(double *record, int64_t at, int64_t at_lo, GrDD value)
+{
+	GrDD		old = {record[at], record[at_lo]};
+	GrDD		sum = gr_dd_add(old, value);
+
+	record[at] = sum.hi;
+	record[at_lo] = sum.lo;
+}
+
+/* 1 / x, 1 <= x <= 2, to within a unit in the last place: no special cases, so no branches */
+static __device__ inline double
+reciprocal(double x)
+{
+	double		r;
+	double		e;
+
+	asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));	/* some 20 bits; then 60; then rounded */
+	e = fma(-x, r, 1.0);
+	r = fma(r, fma(e, e, e), r);
+	return fma(r, fma(-x, r, 1.0), r);
+}
+
+static __constant__ double exp_coefficients[10] = {
+	0x1.ad7f02a6aa9a0p-26, 0x1.28adce726e390p-22, 0x1.71df262c47695p-19, 0x1.a01999adcc22fp-16, 0x1.a01a0129b4608p-13,
+	0x1.6c16c1844b015p-10, 0x1.1111111127e83p-7, 0x1.55555555507f1p-5, 0x1.55555555554f9p-3, 0x1.000000000000ap-1
+};
+
+/*
+ * exp(-a), 0 <= a <= GR_ETA_MAX, within a unit in the last place, by the CPU's polynomial; step_cpu.h says how. CUDA's own has
+ * branches for arguments that don't occur.
+ */
+static __device__ inline double
+exp_minus(double a)
+{
+	double		shifted = fma(a, -0x1.71547652b82fep0, 0x1.8p52 + 1023);
+	double		k = shifted - (0x1.8p52 + 1023);
+	double		f = fma(k, -0x1.62e42fee00000p-1, -a);
+	double		q = exp_coefficients[0];
+
+	f = fma(k, -0x1.a39ef35793c76p-33, f);
+#pragma unroll
+	for (int i = 1; i < 10; i++)
+		q = fma(q, f, exp_coefficients[i]);
+	q = 1.0 + fma(f * f, q, f);
+	return q * __hiloint2double(__double2loint(shifted) << 20, 0);
+}
+
+/* What float8 makes of one row; glm_row.h says why it is these formulas. */
+typedef struct Weight
+{
+	double		w;
+	double		r;
+	double		t;				/* exp(-|eta|) */
+	double		miss;			/* |eta| where y is on the unlikely side: -log of the probability of y is log1p(t) + miss */
+	double		margin;			/* (2 y - 1) eta */
+} Weight;
+
+static __device__ inline Weight
+weigh_row(double eta, double y)
+{
+	double		a = fabs(eta);
+	double		t = exp_minus(a < GR_ETA_MAX ? a : GR_ETA_MAX);
+	double		d = reciprocal(1.0 + t);
+	double		td = t * d;
+	bool		one = y > 0.5;
+	double		residual = (eta >= 0.0) == one ? td : d;
+	Weight		row;
+
+	row.w = td * d;
+	row.r = one ? residual : -residual;
+	row.t = t;
+	row.margin = one ? eta : -eta;
+	row.miss = row.margin >= 0.0 ? 0.0 : -row.margin;	/* and not a number where eta isn't one */
+	return row;
+}
+
+#endif							/* GPUREG_GLM_DEVICE_CUH */

@@ -1,0 +1,337 @@
+/*
+ * glm_fused.cuh: FAST's kernel for few features, which reads each row once.
+ *
+ * A warp takes tiles of 32 rows, copied into its own ring of shared memory while it works on the tiles before. Lane
+ * (g = lane / 4, t = lane % 4) holds columns g + 8 j of eight rows, whose numbers depend on t: that is at once A's and B's
+ * layout of mma.sync for float8. Partial etas over the lanes of one t are summed while they are transposed, so that every
+ * lane ends up with the eta of one of the 32 rows and computes its exponential; weights and residuals go back through
+ * shared memory. The Hessian of the features is kept as tiles of 16 x 8, of which those on and below the diagonal exist,
+ * the intercept's row and the gradient by columns. A gradient's eight products of a tile are summed plainly, for their own
+ * rounding is that of r, and join hi + lo by TwoSum. The deviance is the logarithm of a product of (1 + exp(-|eta|)), kept
+ * less one, of which all digits are good also where it is small.
+ *
+ * Needs -fmad=false, as dd.h does.
+ */
+#ifndef GPUREG_GLM_FUSED_CUH
+#define GPUREG_GLM_FUSED_CUH
+
+#include "glm_device.cuh"
+
+#define FUSED_NSTAGES 3			/* tiles of a warp in shared memory */
+#define FLUSH_NTILES 8			/* tiles whose products of (1 + t) stay below 2^8 */
+
+template <int NG>
+struct FusedSums
+{
+	double		hessian[(NG + 1) / 2][NG][4];
+	double		first[NG];
+	double		gradient_hi[NG];
+	double		gradient_lo[NG];
+	double		residual_hi;	/* the gradient's term of the intercept */
+	double		residual_lo;
+	double		weight;
+	double		product;		/* product of (1 + t), less one, since the last flush */
+	double		miss;
+	double		deviance_hi;	/* half of it */
+	double		deviance_lo;
+	double		min_margin;
+};
+
+/* Where a lane reads: its first row and column, the way to its other rows, its column of the last group. */
+typedef struct FusedLane
+{
+	int			first;
+	int			last;
+	int			response;		/* of the row whose exponential is the lane's */
+	int			row;			/* that row's number */
+	double		exists;			/* 1, or 0 where the last group's column is beyond the features */
+} FusedLane;
+
+static __device__ inline FusedLane
+fused_lane(const GlmFusedShape &shape, int lane, int ngroups)
+{
+	const int	ncols = shape.nfeatures + 1;
+	const int	g = lane / 4;
+	const int	column = g + 8 * (ngroups - 1);
+	FusedLane	at;
+
+	at.first = lane % 4 * shape.row_step[3] * ncols + g;
+	at.last = at.first - g + min(column, shape.nfeatures - 1);
+	at.row = lane % 4 * shape.row_step[3] + (g & 1) * shape.row_step[0] + (g >> 1 & 1) * shape.row_step[1] +
+		(g >> 2) * shape.row_step[2];
+	at.response = at.row * ncols + shape.nfeatures;
+	at.exists = column < shape.nfeatures ? 1.0 : 0.0;
+	return at;
+}
+
+/* A lane's share of a tile: 16 bytes from stage and tile on, and every 512 bytes further on. */
+template <int NG>
+static __device__ inline void
+fused_copy(unsigned stage, const double *tile, int npairs, int lane)
+{
+	const int	nwhole = 4 * NG - 3;	/* rounds for all lanes, as there are more than 8 (NG - 1) features */
+
+#pragma unroll
+	for (int u = 0; u <= 4 * NG; u++)
+		copy_async<16>(stage + 512 * u, tile + 64 * u, u < nwhole || lane + 32 * u < npairs);
+}
+
+/* z and the lane's part of each eta. A column beyond the features reads another and comes out as 0. */
+template <int NG>
+static __device__ inline void
+fused_read(double (&z)[8][NG], double (&eta)[8], const double *stage, const GlmFusedShape &shape, const FusedLane &at,
+		   const double (&beta)[NG], const double (&shift)[NG])
+{
+	const int	ncols = shape.nfeatures + 1;
+
+#pragma unroll
+	for (int k = 0; k < 8; k++)
+	{
+		int			row = (k & 1) * shape.row_step[0] + (k >> 1 & 1) * shape.row_step[1] + (k >> 2) * shape.row_step[2];
+		int			skip = row * ncols;
+
+#pragma unroll
+		for (int j = 0; j < NG - 1; j++)
+			z[k][j] = stage[skip + at.first + 8 * j] - shift[j];
+		z[k][NG - 1] = fma(stage[skip + at.last], at.exists, -shift[NG - 1]);
+		eta[k] = z[k][0] * beta[0];
+#pragma unroll
+		for (int j = 1; j < NG; j++)
+			eta[k] = fma(z[k][j], beta[j], eta[k]);
+	}
+}
+
+/* Sums over rows by themselves: a lane's own row. */
+template <int NG>
+static __device__ inline void
+fused_row_sums(FusedSums<NG> &sums, const Weight &row)
+{
+	sums.weight += row.w;
+	add_compensated(sums.residual_hi, sums.residual_lo, row.r);
+	sums.product = fma(sums.product, row.t, sums.product + row.t);
+	sums.miss += row.miss;
+	if (row.margin < sums.min_margin)
+		sums.min_margin = row.margin;
+}
+
+/* Takes the logarithm of the product so far. */
+template <int NG>
+static __device__ inline void
+fused_flush(FusedSums<NG> &sums)
+{
+	add_compensated(sums.deviance_hi, sums.deviance_lo, log1p(sums.product) + sums.miss);
+	sums.product = 0.0;
+	sums.miss = 0.0;
+}
+
+/* Sums over columns: the lane's eight rows, weights[k] those of row k of this t. */
+template <int NG>
+static __device__ inline void
+fused_column_sums(FusedSums<NG> &sums, const double (&z)[8][NG], const double2 *weights)
+{
+	double		gradient[NG] = {};
+
+#pragma unroll
+	for (int half = 0; half < 8; half += 4)
+	{
+		double		weighted[2 * ((NG + 1) / 2)][4] = {};
+
+#pragma unroll
+		for (int q = 0; q < 4; q++)
+		{
+			double2		row = weights[4 * (half + q)];
+
+#pragma unroll
+			for (int j = 0; j < NG; j++)
+			{
+				weighted[j][q] = row.x * z[half + q][j];
+				sums.first[j] += weighted[j][q];
+				gradient[j] = fma(row.y, z[half + q][j], gradient[j]);
+			}
+		}
+#pragma unroll
+		for (int i = 0; i < (NG + 1) / 2; i++)
+#pragma unroll
+			for (int j = 0; j < NG; j++)
+				if (j <= 2 * i + 1)
+				{
+					double		a[8];
+					double		b[4];
+
+#pragma unroll
+					for (int q = 0; q < 4; q++)
+					{
+						a[2 * q] = weighted[2 * i][q];
+						a[2 * q + 1] = weighted[2 * i + 1][q];
+						b[q] = z[half + q][j];
+					}
+					multiply_tile(sums.hessian[i][j], a, b);
+				}
+	}
+#pragma unroll
+	for (int j = 0; j < NG; j++)
+		add_compensated(sums.gradient_hi[j], sums.gradient_lo[j], gradient[j]);
+}
+
+/* Adds a warp's sums, of nrows rows, to its record, whose layout is FAST's. */
+template <int NG>
+static __device__ inline void
+fused_record(double *records, const FusedSums<NG> &sums, int nfeatures, int warp, double nrows, int lane)
+{
+	const int	g = lane / 4;
+	const int	t = lane % 4;
+	double	   *record = records + warp * (GR_SUM_HEAD + 2 * (nfeatures + 1) + packed(nfeatures + 1, 0));
+	double	   *gradient = record + GR_SUM_HEAD;
+	double	   *hessian = gradient + 2 * (nfeatures + 1);
+	GrDD		deviance = warp_sum(gr_two_sum(sums.deviance_hi, sums.deviance_lo));
+	GrDD		residual = warp_sum(gr_two_sum(sums.residual_hi, sums.residual_lo));
+	double		weight = warp_sum(sums.weight);
+	double		min_margin = warp_min(sums.min_margin);
+
+	if (lane == 0 && nrows > 0.0)
+	{
+		if (record[GR_SUM_NROWS] == 0.0 || min_margin < record[GR_SUM_MIN_MARGIN])
+			record[GR_SUM_MIN_MARGIN] = min_margin;
+		record[GR_SUM_NROWS] += nrows;
+		record_add(record, GR_SUM_DEVIANCE_HI, GR_SUM_DEVIANCE_LO, gr_dd_scale(deviance, 2.0));
+		record_add(gradient, 0, nfeatures + 1, residual);
+		hessian[0] += weight;
+	}
+#pragma unroll
+	for (int j = 0; j < NG; j++)
+	{
+		GrDD		column = gr_two_sum(sums.gradient_hi[j], sums.gradient_lo[j]);
+		double		first = sums.first[j];
+
+		for (int mask = 2; mask > 0; mask /= 2)
+		{
+			column = join(column, from_lane_xor(column, mask));
+			first += from_lane_xor(first, mask);
+		}
+		if (t == 0 && g + 8 * j < nfeatures)
+		{
+			record_add(gradient, g + 8 * j + 1, nfeatures + 1 + g + 8 * j + 1, column);
+			hessian[packed(g + 8 * j + 1, 0)] += first;
+		}
+#pragma unroll
+		for (int i = 0; i < (NG + 1) / 2; i++)
+#pragma unroll
+			for (int e = 0; e < 4; e++)
+			{
+				int			row = 16 * i + 8 * (e / 2) + g;
+				int			col = 8 * j + 2 * t + e % 2;
+
+				if (j <= 2 * i + 1 && col <= row && row < nfeatures)
+					hessian[packed(row + 1, col + 1)] += sums.hessian[i][j][e];
+			}
+	}
+}
+
+/* The tile that a warp copies next, and the chunk that it lies in. */
+typedef struct FusedNext
+{
+	int64_t		tile;
+	int			chunk;
+} FusedNext;
+
+/* Starts the copy of the next tile, if there is one, and goes on to the one after. stage: where the lane's share begins. */
+template <int NG>
+static __device__ inline void
+fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nwarps, int tile_ndoubles, double *stage,
+				int lane)
+{
+	if (next.tile < ntiles)
+	{
+		while (next.tile >= chunks.end[next.chunk])
+			next.chunk++;
+
+		const int64_t before = next.chunk > 0 ? chunks.end[next.chunk - 1] : 0;
+
+		fused_copy<NG>(shared_address(stage), chunks.rows[next.chunk] + 2 * lane + (next.tile - before) * tile_ndoubles,
+					   tile_ndoubles / 2, lane);
+		next.tile += nwarps;
+	}
+	copy_commit();
+}
+
+/* What the lane's own row of a tile weighs; nothing if it is beyond the last. */
+static __device__ inline Weight
+fused_weigh(double eta, double y, bool exists)
+{
+	Weight		row = weigh_row(eta, y);
+
+	if (!exists)
+	{
+		row.w = row.r = row.t = row.miss = 0.0;
+		row.margin = INFINITY;
+	}
+	return row;
+}
+
+/* Threads a block that the registers suffice for */
+#define FUSED_NTHREADS(NG) ((NG) >= 3 ? 256 : 512)
+
+template <int NG>
+static __global__ void
+__launch_bounds__(FUSED_NTHREADS(NG), 1)
+fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, const double *__restrict__ betas,
+			 const double *__restrict__ shifts, double *records)
+{
+	extern __shared__ double2 shared_pairs[];
+	const int	lane = threadIdx.x % 32;
+	const int	nwarps = gridDim.x * (blockDim.x / 32);
+	const int	warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
+	double	   *stages = (double *) shared_pairs + threadIdx.x / 32 * shape.warp_ndoubles;
+	double2    *weights = (double2 *) (stages + FUSED_NSTAGES * shape.tile_ndoubles);
+	const FusedLane at = fused_lane(shape, lane, NG);
+	const int64_t ntiles = chunks.end[chunks.n - 1];
+	const double intercept = betas[0];
+	FusedSums<NG> sums = {};
+	FusedNext	next = {warp, 0};
+	double		beta[NG];
+	double		shift[NG];
+	int			stage = 0;
+	int			count = 0;		/* tiles done */
+
+#pragma unroll
+	for (int j = 0; j < NG; j++)
+	{
+		beta[j] = lane / 4 + 8 * j < shape.nfeatures ? betas[lane / 4 + 8 * j + 1] : 0.0;
+		shift[j] = lane / 4 + 8 * j < shape.nfeatures ? shifts[lane / 4 + 8 * j] : 0.0;
+	}
+	sums.min_margin = INFINITY;
+#pragma unroll
+	for (int s = 0; s < FUSED_NSTAGES - 1; s++)
+		fused_copy_next<NG>(next, chunks, ntiles, nwarps, shape.tile_ndoubles, stages + s * shape.tile_ndoubles + 2 * lane,
+							lane);
+	for (int64_t tile = warp; tile < ntiles; tile += nwarps)
+	{
+		double		z[8][NG];
+		double		eta[8];
+		const double *staged = stages + stage * shape.tile_ndoubles;
+		const int	free_stage = stage == 0 ? FUSED_NSTAGES - 1 : stage - 1;
+
+		copy_wait<FUSED_NSTAGES - 2>();
+		__syncwarp();			/* the tile is there for all lanes, and all have read the one before */
+		fused_copy_next<NG>(next, chunks, ntiles, nwarps, shape.tile_ndoubles,
+							stages + free_stage * shape.tile_ndoubles + 2 * lane, lane);
+		fused_read<NG>(z, eta, staged, shape, at, beta, shift);
+
+		const Weight row = fused_weigh(fold_eight(eta, lane) + intercept, staged[at.response],
+									   tile * GLM_TILE + at.row < chunks.nrows);
+
+		weights[lane] = make_double2(row.w, row.r);
+		__syncwarp();
+		fused_row_sums(sums, row);
+		fused_column_sums(sums, z, weights + lane % 4);
+		if (++count % FLUSH_NTILES == 0)
+			fused_flush(sums);
+		stage = stage == FUSED_NSTAGES - 1 ? 0 : stage + 1;
+	}
+	fused_flush(sums);
+	fused_record(records, sums, shape.nfeatures, warp,
+				 (double) (count * (int64_t) GLM_TILE -
+						   ((ntiles - 1) % nwarps == warp ? ntiles * GLM_TILE - chunks.nrows : 0)), lane);
+}
+
+#endif							/* GPUREG_GLM_FUSED_CUH */

@@ -1,0 +1,775 @@
+/*
+ * glm_step.cu: for each row eta = z' beta, z = (1, x - shift), w = mu (1 - mu), r = y - mu, mu = 1 / (1 + exp(-eta)); sums of
+ * r z, of w z z', and of the deviance.
+ *
+ * Who owns what. glm_fused.cuh has FAST's kernel for few features. weigh and transform: a warp takes tiles of 32 rows, eight
+ * rows at a time, lanes over columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one
+ * row. columns: lanes over terms, eight slices of rows in a thread block. matrix: a thread block has a square of 64 x 64 of the
+ * Hessian, four warps a quarter each, rows staged in shared memory.
+ *
+ * Every record belongs to one warp or thread block of each launch: no atomics, a fixed order. Needs -fmad=false, as dd.h does.
+ */
+#include "glm_fused.cuh"
+
+#define ROW_NTHREADS 256
+#define COLUMN_NSLICES 8		/* rows side by side */
+#define SQUARE 64
+#define SQUARE_NROWS 16			/* rows staged at a time */
+#define SQUARE_NSTAGES 3
+#define SQUARE_LD 68			/* 4 modulo 16: a fragment's lanes meet different banks */
+#define SQUARE_NTHREADS 128
+#define REDUCE_NSLICES 32
+#define REDUCE_NSUMS 8
+
+/* Row by row: weigh and transform */
+
+/* The lane's row of a tile, as fold_eight() leaves it. */
+static __device__ inline int
+tile_row(int lane)
+{
+	return lane % 4 * 8 + lane / 4;
+}
+
+/* coefficients' (1, x - shift) of the lane's row of a tile of nrows rows; shift may be NULL. */
+template <typename Sum>
+static __device__ inline Sum
+tile_dot(const double *__restrict__ rows, int nrows, int nfeatures, const double *__restrict__ coefficients,
+		 const double *__restrict__ shift, int lane)
+{
+	Sum			mine = {};
+	Sum			start = {};
+
+	for (int round = 0; round < 4 && 8 * round < nrows; round++)
+	{
+		Sum			v[8] = {};
+
+		for (int column = lane; column < nfeatures; column += 32)
+		{
+			double		coefficient = coefficients[column + 1];
+			double		center = shift != NULL ? shift[column] : 0.0;
+			double		x[8];
+
+#pragma unroll
+			for (int k = 0; k < 8; k++)
+				x[k] = rows[(int64_t) min(8 * round + k, nrows - 1) * (nfeatures + 1) + column];
+#pragma unroll
+			for (int k = 0; k < 8; k++)
+				add_product(v[k], coefficient, x[k], center);
+		}
+
+		Sum			sum = fold_eight(v, lane);
+
+		sum = join(sum, from_lane_xor(sum, 2));
+		sum = join(sum, from_lane_xor(sum, 1));
+		if (lane % 4 == round)
+			mine = sum;
+	}
+	add_product(start, coefficients[0], 1.0, 0.0);
+	return join(start, mine);
+}
+
+/* A lane's part of the head. */
+typedef struct Head
+{
+	double		nrows;
+	GrDD		half_deviance;
+	double		min_margin;
+	double		nright;
+	double		nwrong;
+	double		min_right;
+	double		nones;
+} Head;
+
+static __device__ inline Head
+head_empty(void)
+{
+	Head		head = {};
+
+	head.min_margin = INFINITY;
+	head.min_right = INFINITY;
+	return head;
+}
+
+/* A least value counts once there is a row that it is of. */
+static __device__ inline void
+head_record(double *record, const Head &head, int lane)
+{
+	GrDD		deviance = warp_sum(head.half_deviance);
+	double		nrows = warp_sum(head.nrows);
+	double		min_margin = warp_min(head.min_margin);
+	double		nright = warp_sum(head.nright);
+	double		nwrong = warp_sum(head.nwrong);
+	double		min_right = warp_min(head.min_right);
+	double		nones = warp_sum(head.nones);
+
+	if (lane != 0)
+		return;
+	if (nrows > 0.0 && (record[GR_SUM_NROWS] == 0.0 || min_margin < record[GR_SUM_MIN_MARGIN]))
+		record[GR_SUM_MIN_MARGIN] = min_margin;
+	if (nright > 0.0 && (record[GR_SUM_NRIGHT] == 0.0 || min_right < record[GR_SUM_MIN_RIGHT]))
+		record[GR_SUM_MIN_RIGHT] = min_right;
+	record[GR_SUM_NROWS] += nrows;
+	record_add(record, GR_SUM_DEVIANCE_HI, GR_SUM_DEVIANCE_LO, gr_dd_scale(deviance, 2.0));
+	record[GR_SUM_NRIGHT] += nright;
+	record[GR_SUM_NWRONG] += nwrong;
+	record[GR_SUM_NONES] += nones;
+}
+
+static __global__ void
+__launch_bounds__(ROW_NTHREADS)
+weigh_kernel(const double *__restrict__ rows, int64_t nrows, int nfeatures, GlmTerms terms, double2 *__restrict__ weights,
+			 double *heads)
+{
+	const int	lane = threadIdx.x % 32;
+	const int	nwarps = gridDim.x * (ROW_NTHREADS / 32);
+	const int	warp = (int) (blockIdx.x * ROW_NTHREADS + threadIdx.x) / 32;
+	Head		head = head_empty();
+
+	for (int64_t first = (int64_t) warp * GLM_TILE; first < nrows; first += (int64_t) nwarps * GLM_TILE)
+	{
+		const double *tile = rows + first * (nfeatures + 1);
+		const int	count = (int) min((int64_t) GLM_TILE, nrows - first);
+		const int	at = tile_row(lane);
+		double		eta = tile_dot<double>(tile, count, nfeatures, terms.beta, terms.shift, lane);
+
+		if (at < count)
+		{
+			double		y = tile[(int64_t) at * (nfeatures + 1) + nfeatures];
+			Weight		row = weigh_row(eta, y);
+
+			weights[first + at] = make_double2(row.w, row.r);
+			head.nrows += 1.0;
+			head.half_deviance = gr_dd_add(head.half_deviance, gr_two_sum(row.miss, log1p(row.t)));
+			head.min_margin = fmin(head.min_margin, row.margin);
+			head.nones += y;
+		}
+	}
+	head_record(heads + (int64_t) warp * GR_SUM_HEAD, head, lane);
+}
+
+/* Which side of face f the lane's row is on, as a margin; 0 if it is on the face. */
+static __device__ inline double
+face_side(const double *tile, int nrows, int nfeatures, const GlmTerms &terms, int f, double y, int lane)
+{
+	const double *face = terms.faces + (int64_t) f * (nfeatures + 1);
+	Dot			dot = tile_dot<Dot>(tile, nrows, nfeatures, face, NULL, lane);
+	double		value = dot.s + dot.c;
+	double		magnitude = tile_dot<Magnitude>(tile, nrows, nfeatures, face, NULL, lane).sum;
+
+	if (fabs(value) <= terms.face_absolute[f] + terms.face_relative * magnitude)
+		return 0.0;
+	return y > 0.5 ? value : -value;
+}
+
+/* Writes the rows of a tile: (u, u z, v) of the lane that holds each. */
+static __device__ inline void
+write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows, int nfeatures,
+		   const double *__restrict__ shift, double u, double v, int lane)
+{
+	const int	at = tile_row(lane);
+
+	for (int first = 0; first < nrows; first += 8)
+	{
+		double		weight[8];
+
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			weight[k] = __shfl_sync(FULL, u, k * 4 + first / 8);
+		for (int column = lane; column < nfeatures; column += 32)
+		{
+			const double *from = tile + (int64_t) first * (nfeatures + 1) + column;
+			double	   *to = out + (int64_t) first * (nfeatures + 2) + 1 + column;
+			double		center = shift[column];
+			double		x[8];
+
+#pragma unroll
+			for (int k = 0; k < 8; k++)
+				x[k] = from[min(k, nrows - 1 - first) * (nfeatures + 1)];
+#pragma unroll
+			for (int k = 0; k < 8; k++)
+				if (first + k < nrows)
+					to[k * (nfeatures + 2)] = weight[k] * (x[k] - center);
+		}
+	}
+	if (at < nrows)
+	{
+		out[(int64_t) at * (nfeatures + 2)] = u;
+		out[(int64_t) at * (nfeatures + 2) + nfeatures + 1] = v;
+	}
+}
+
+template <bool FACE>
+static __global__ void
+__launch_bounds__(ROW_NTHREADS)
+transform_kernel(const double *__restrict__ rows, int64_t nrows, int nfeatures, GlmTerms terms, double *__restrict__ out,
+				 double *heads)
+{
+	const int	lane = threadIdx.x % 32;
+	const int	nwarps = gridDim.x * (ROW_NTHREADS / 32);
+	const int	warp = (int) (blockIdx.x * ROW_NTHREADS + threadIdx.x) / 32;
+	const int	at = tile_row(lane);
+	Head		head = head_empty();
+
+	for (int64_t first = (int64_t) warp * GLM_TILE; first < nrows; first += (int64_t) nwarps * GLM_TILE)
+	{
+		const double *tile = rows + first * (nfeatures + 1);
+		const int	count = (int) min((int64_t) GLM_TILE, nrows - first);
+		const double y = tile[(int64_t) min(at, count - 1) * (nfeatures + 1) + nfeatures];
+		bool		in = at < count;
+		double		u = 0.0;
+		double		v = 0.0;
+
+		for (int f = 0; f < terms.nfaces - (FACE ? 1 : 0); f++)
+			in = face_side(tile, count, nfeatures, terms, f, y, lane) == 0.0 && in;
+		if (FACE)
+		{
+			double		side = face_side(tile, count, nfeatures, terms, terms.nfaces - 1, y, lane);
+
+			if (in && side == 0.0)
+			{
+				u = 1.0;
+				v = y;
+			}
+			head.nright += in && side > 0.0 ? 1.0 : 0.0;
+			head.nwrong += in && !(side >= 0.0) ? 1.0 : 0.0;
+			if (in && side > 0.0)
+				head.min_right = fmin(head.min_right, side);
+		}
+		else
+		{
+			Dot			dot = tile_dot<Dot>(tile, count, nfeatures, terms.beta, terms.shift, lane);
+			double		eta = dot.s + dot.c;
+
+			if (in)
+			{
+				GrLogisticRow row = gr_logistic_row(eta, y);
+
+				u = row.u;
+				v = row.v;
+				head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
+				head.min_margin = fmin(head.min_margin, y > 0.5 ? eta : -eta);
+				head.nones += y;
+			}
+		}
+		head.nrows += in ? 1.0 : 0.0;
+		write_rows(out + first * (nfeatures + 2), tile, count, nfeatures, terms.shift, u, v, lane);
+	}
+	head_record(heads + (int64_t) warp * GR_SUM_HEAD, head, lane);
+}
+
+/* Of one term */
+typedef struct ColumnSums
+{
+	double		gradient_hi;
+	double		gradient_lo;
+	double		first;
+	double		diagonal;
+} ColumnSums;
+
+/* Sums of columns: gradient, first row, diagonal. threadIdx.x is a term of 32, threadIdx.y a slice of the rows. */
+static __global__ void
+__launch_bounds__(32 * COLUMN_NSLICES)
+columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, int nfeatures,
+			   const double *__restrict__ shifts, const double2 *__restrict__ weights, double *columns)
+{
+	__shared__ ColumnSums slices[COLUMN_NSLICES][32];
+	const int	nterms = nfeatures + 1;
+	const int	term = blockIdx.x * 32 + threadIdx.x;
+	const int	column = max(0, min(term, nfeatures) - 1);
+	const double shift = shifts[column];
+	const int64_t begin = (int64_t) blockIdx.y * nrows_per_split;
+	const int64_t end = min(begin + nrows_per_split, nrows);
+	ColumnSums	sum = {};
+
+	for (int64_t row = begin + 8 * threadIdx.y; row < end; row += 8 * COLUMN_NSLICES)
+	{
+		double		z[8];
+		double		gradient = 0.0;
+
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			z[k] = rows[min(row + k, end - 1) * nterms + column];
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+		{
+			double2		weight = row + k < end ? weights[row + k] : make_double2(0.0, 0.0);
+
+			z[k] = term == 0 ? 1.0 : z[k] - shift;
+			gradient = fma(weight.y, z[k], gradient);
+			weight.x *= z[k];
+			sum.first += weight.x;
+			sum.diagonal = fma(weight.x, z[k], sum.diagonal);
+		}
+		add_compensated(sum.gradient_hi, sum.gradient_lo, gradient);
+	}
+	slices[threadIdx.y][threadIdx.x] = sum;
+	__syncthreads();
+	if (threadIdx.y == 0 && term < nterms)
+	{
+		double	   *record = columns + (int64_t) blockIdx.y * 4 * nterms;
+
+		for (int s = 0; s < COLUMN_NSLICES; s++)
+		{
+			ColumnSums	slice = slices[s][threadIdx.x];
+
+			record_add(record, term, nterms + term, gr_two_sum(slice.gradient_hi, slice.gradient_lo));
+			record[2 * nterms + term] += slice.first;
+			record[3 * nterms + term] += slice.diagonal;
+		}
+	}
+}
+
+/* The Hessian of the features, a square a thread block. */
+
+typedef struct SquareStage
+{
+	double		panels[2][SQUARE_NROWS * SQUARE_LD];	/* of the square's rows, of its columns */
+	double		weights[SQUARE_NROWS];
+} SquareStage;
+
+/* Rows row .. row + SQUARE_NROWS - 1; those from end on have no weight, columns beyond the features are another's. */
+static __device__ inline void
+square_stage(SquareStage *stage, const double *__restrict__ rows, const double2 *__restrict__ weights, int64_t row,
+			 int64_t end, int nfeatures, const int (&square)[2])
+{
+	const int	at = threadIdx.x % SQUARE;
+
+#pragma unroll
+	for (int side = 0; side < 2; side++)
+	{
+		const int	column = min(square[side] * SQUARE + at, nfeatures - 1);
+
+#pragma unroll
+		for (int r = threadIdx.x / SQUARE; r < SQUARE_NROWS; r += SQUARE_NTHREADS / SQUARE)
+			copy_async<8>(shared_address(stage->panels[side] + r * SQUARE_LD + at),
+						  rows + min(row + r, end - 1) * (nfeatures + 1) + column, true);
+	}
+	if (threadIdx.x < SQUARE_NROWS)
+		stage->weights[threadIdx.x] = row + threadIdx.x < end ? weights[row + threadIdx.x].x : 0.0;
+	copy_commit();
+}
+
+/* A warp's quarter of the square: rows 32 (warp / 2) on, columns 32 (warp % 2) on. */
+static __device__ inline void
+square_multiply(double (&sums)[2][4][4], const SquareStage *stage, const double (&shift_i)[4], const double (&shift_j)[4])
+{
+	const int	lane = threadIdx.x % 32;
+	const double *left = stage->panels[0] + lane % 4 * SQUARE_LD + threadIdx.x / 64 * 32 + lane / 4;
+	const double *right = stage->panels[1] + lane % 4 * SQUARE_LD + threadIdx.x / 32 % 2 * 32 + lane / 4;
+	double		a[2][8];
+	double		weight[4];
+
+#pragma unroll
+	for (int q = 0; q < 4; q++)
+		weight[q] = stage->weights[lane % 4 + 4 * q];
+#pragma unroll
+	for (int i = 0; i < 2; i++)
+#pragma unroll
+		for (int e = 0; e < 8; e++)
+			a[i][e] = weight[e / 2] * (left[e / 2 * 4 * SQUARE_LD + 16 * i + 8 * (e % 2)] - shift_i[2 * i + e % 2]);
+#pragma unroll
+	for (int j = 0; j < 4; j++)
+	{
+		double		b[4];
+
+#pragma unroll
+		for (int q = 0; q < 4; q++)
+			b[q] = right[4 * q * SQUARE_LD + 8 * j] - shift_j[j];
+#pragma unroll
+		for (int i = 0; i < 2; i++)
+			multiply_tile(sums[i][j], a[i], b);
+	}
+}
+
+static __global__ void
+__launch_bounds__(SQUARE_NTHREADS, 3)
+matrix_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, int nfeatures,
+			  const double *__restrict__ shifts, const double2 *__restrict__ weights, double *matrix)
+{
+	extern __shared__ double2 shared_pairs[];
+	SquareStage *stages = (SquareStage *) shared_pairs;
+	const int	lane = threadIdx.x % 32;
+	const int	warp = threadIdx.x / 32;
+	const int64_t begin = (int64_t) blockIdx.y * nrows_per_split;
+	const int64_t end = min(begin + nrows_per_split, nrows);
+	const int	nsteps = (int) ((end - begin + SQUARE_NROWS - 1) / SQUARE_NROWS);
+	int			square[2];
+	double		sums[2][4][4] = {};
+	double		shift[2][4];
+
+	square[0] = (int) ((sqrtf(8.0f * blockIdx.x + 1.0f) - 1.0f) * 0.5f);
+	while (packed(square[0] + 1, 0) <= blockIdx.x)
+		square[0]++;
+	while (packed(square[0], 0) > blockIdx.x)
+		square[0]--;
+	square[1] = (int) (blockIdx.x - packed(square[0], 0));
+#pragma unroll
+	for (int k = 0; k < 4; k++)
+	{
+		shift[0][k] = shifts[min(square[0] * SQUARE + warp / 2 * 32 + 8 * k + lane / 4, nfeatures - 1)];
+		shift[1][k] = shifts[min(square[1] * SQUARE + warp % 2 * 32 + 8 * k + lane / 4, nfeatures - 1)];
+	}
+	if (nsteps <= 0)
+		return;					/* the whole block */
+	for (int step = 0; step < SQUARE_NSTAGES - 1; step++)
+		square_stage(&stages[step], rows, weights, begin + (int64_t) step * SQUARE_NROWS, end, nfeatures, square);
+	for (int step = 0; step < nsteps; step++)
+	{
+		const int	next = step + SQUARE_NSTAGES - 1;
+
+		copy_wait<SQUARE_NSTAGES - 2>();
+		__syncthreads();		/* the stage is there for all threads, and all have read the one before */
+		square_stage(&stages[next % SQUARE_NSTAGES], rows, weights, begin + (int64_t) next * SQUARE_NROWS, end, nfeatures,
+					 square);
+		if (square[0] != square[1] || warp != 1)	/* which would be above the diagonal */
+			square_multiply(sums, &stages[step % SQUARE_NSTAGES], shift[0], shift[1]);
+	}
+	copy_wait<0>();
+	matrix += ((int64_t) blockIdx.y * gridDim.x + blockIdx.x) * (SQUARE * SQUARE) + threadIdx.x;
+#pragma unroll
+	for (int k = 0; k < 32; k++)
+		matrix[k * SQUARE_NTHREADS] += sums[k / 16][k / 4 % 4][k % 4];
+}
+
+/* Entry (i, j) of the features, i >= j, in a thread's place of matrix_kernel. */
+static __device__ inline int64_t
+square_entry(int i, int j)
+{
+	int64_t		square = packed(i / SQUARE, j / SQUARE);
+	int			warp = i % SQUARE / 32 * 2 + j % SQUARE / 32;
+	int			lane = i % 8 * 4 + j % 8 / 2;
+	int			slot = i / 16 % 2 * 16 + j / 8 % 4 * 4 + i / 8 % 2 * 2 + j % 2;
+
+	return square * (SQUARE * SQUARE) + slot * SQUARE_NTHREADS + warp * 32 + lane;
+}
+
+/* Entry k of the packed Hessian a thread; splits one after another. */
+static __global__ void
+__launch_bounds__(ROW_NTHREADS)
+matrix_reduce_kernel(const double *__restrict__ matrix, int64_t split_ndoubles, int nsplits,
+					 const double *__restrict__ first_column, int64_t first, int64_t nentries, double *__restrict__ hessian)
+{
+	const int64_t at = (int64_t) blockIdx.x * ROW_NTHREADS + threadIdx.x;
+	const int64_t k = first + at;
+	int64_t		i = (int64_t) ((sqrt(8.0 * (double) k + 1.0) - 1.0) * 0.5);
+	double		sum = 0.0;
+	double		lost = 0.0;
+
+	if (at >= nentries)
+		return;
+	while (packed(i + 1, 0) <= k)
+		i++;
+	while (packed(i, 0) > k)
+		i--;
+
+	const int	j = (int) (k - packed(i, 0));
+
+	if (j == 0)
+		sum = first_column[i];
+	else
+	{
+		const double *source = matrix + square_entry((int) i - 1, j - 1);
+
+#pragma unroll 8
+		for (int split = 0; split < nsplits; split++)
+			add_compensated(sum, lost, source[split * split_ndoubles]);
+	}
+	hessian[at] = sum + lost;
+}
+
+/*
+ * sums[k] = sum over records of record[k]: nhead (GR_SUM_HEAD or 0) of the head, then nterms pairs whose second halves lie
+ * nterms further on, then plain ones. A slice adds every REDUCE_NSLICES-th record, and slices join one after another.
+ */
+static __global__ void
+__launch_bounds__(REDUCE_NSUMS * REDUCE_NSLICES)
+reduce_kernel(const double *__restrict__ records, int nrecords, int64_t record_ndoubles, int nhead, int nterms,
+			  double *__restrict__ sums)
+{
+	__shared__ GrDD slices[REDUCE_NSLICES][REDUCE_NSUMS];
+	const int64_t k = (int64_t) blockIdx.x * REDUCE_NSUMS + threadIdx.x;
+	const bool	head = k < nhead;
+	const bool	least = head && (k == GR_SUM_MIN_MARGIN || k == GR_SUM_MIN_RIGHT);
+	const int	counted = k == GR_SUM_MIN_MARGIN ? GR_SUM_NROWS : GR_SUM_NRIGHT;
+	const bool	second = head ? k == GR_SUM_DEVIANCE_LO : k >= nhead + nterms && k < nhead + 2 * nterms;
+	const bool	active = k < record_ndoubles && !second;
+	int64_t		lo = -1;
+	GrDD		sum = gr_dd(least ? INFINITY : 0.0);
+
+	if (head ? k == GR_SUM_DEVIANCE_HI : k < nhead + nterms)
+		lo = head ? (int64_t) GR_SUM_DEVIANCE_LO : k + nterms;
+#pragma unroll 4
+	for (int r = threadIdx.y; r < (active ? nrecords : 0); r += REDUCE_NSLICES)
+	{
+		const double *record = records + r * record_ndoubles;
+		GrDD		value = {record[k], lo >= 0 ? record[lo] : 0.0};
+
+		if (!least)
+			sum = gr_dd_add(sum, value);
+		else if (record[counted] > 0.0)
+			sum.hi = fmin(sum.hi, value.hi);
+	}
+	slices[threadIdx.y][threadIdx.x] = sum;
+	__syncthreads();
+	if (threadIdx.y > 0 || !active)
+		return;
+	for (int s = 1; s < REDUCE_NSLICES; s++)
+		if (least)
+			sum.hi = fmin(sum.hi, slices[s][threadIdx.x].hi);
+		else
+			sum = gr_dd_add(sum, slices[s][threadIdx.x]);
+	sums[k] = sum.hi;
+	if (lo >= 0)
+		sums[lo] = sum.lo;
+}
+
+/* Planning and launching */
+
+static const void *
+fused_function(int nfeatures)
+{
+	switch ((nfeatures + 7) / 8)
+	{
+		case 1:
+			return (const void *) fused_kernel<1>;
+		case 2:
+			return (const void *) fused_kernel<2>;
+		case 3:
+			return (const void *) fused_kernel<3>;
+		default:
+			return (const void *) fused_kernel<4>;
+	}
+}
+
+/* Steps between rows such that four neighbouring columns of the rows of t = 0 .. 3 meet different banks, where they can. */
+static cudaError_t
+plan_fused(GlmPlan *plan, int shared_nbytes)
+{
+	static const int steps[3][4] = {{1, 2, 16, 4}, {1, 8, 16, 2}, {4, 8, 16, 1}};
+	const int	ncols = plan->nfeatures + 1;
+	const int  *step = steps[ncols % 2 == 1 ? 0 : ncols % 4 == 2 ? 1 : 2];
+	int			nwarps = FUSED_NTHREADS((plan->nfeatures + 7) / 8) / 32;
+
+	plan->fused.nfeatures = plan->nfeatures;
+	for (int k = 0; k < 4; k++)
+		plan->fused.row_step[k] = step[k];
+	plan->fused.tile_ndoubles = GLM_TILE * ncols;
+	plan->fused.warp_ndoubles = FUSED_NSTAGES * plan->fused.tile_ndoubles + 2 * GLM_TILE;
+	if (nwarps > shared_nbytes / (plan->fused.warp_ndoubles * (int) sizeof(double)))
+		nwarps = shared_nbytes / (plan->fused.warp_ndoubles * (int) sizeof(double));
+	plan->fused_nwarps = nwarps;
+	plan->fused_nbytes = sizeof(double) * (size_t) (nwarps * plan->fused.warp_ndoubles);
+	plan->fused_ndoubles = (size_t) (plan->nsms * nwarps) * gr_pass_nsums(GR_PASS_FAST, plan->nfeatures);
+	return cudaFuncSetAttribute(fused_function(plan->nfeatures), cudaFuncAttributeMaxDynamicSharedMemorySize,
+								(int) plan->fused_nbytes);
+}
+
+static int64_t
+count_squares(const GlmPlan *plan)
+{
+	return gr_triangle((plan->nfeatures + SQUARE - 1) / SQUARE);
+}
+
+/* As many copies of the Hessian as fill the device about evenly, as far as the budget goes. */
+static cudaError_t
+plan_matrix(GlmPlan *plan, size_t budget_nbytes)
+{
+	const int	shared_nbytes = SQUARE_NSTAGES * (int) sizeof(SquareStage);
+	const int64_t nsquares = count_squares(plan);
+	const size_t split_nbytes = sizeof(double) * (size_t) nsquares * SQUARE * SQUARE;
+	int64_t		most = 16 * plan->nsms / nsquares;
+	double		best_use = 0.0;
+	int			resident;
+	cudaError_t code;
+
+	if ((code = cudaFuncSetAttribute(matrix_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_nbytes)) !=
+		cudaSuccess ||
+		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, matrix_kernel, SQUARE_NTHREADS,
+															  (size_t) shared_nbytes)) != cudaSuccess)
+		return code;
+	if (most > (int64_t) (budget_nbytes / split_nbytes))
+		most = (int64_t) (budget_nbytes / split_nbytes);
+	if (most > resident * plan->nsms)
+		most = resident * plan->nsms;
+	plan->matrix_nsplits = 1;
+	for (int64_t n = 1; n <= most; n++)
+	{
+		int64_t		nslots = (int64_t) resident * plan->nsms;
+		int64_t		nrounds = (n * nsquares + nslots - 1) / nslots;
+		double		use = (double) (n * nsquares) / (double) (nrounds * nslots);
+
+		/* a few more copies want a real gain */
+		if (use > best_use + 0.01)
+		{
+			plan->matrix_nsplits = (int) n;
+			best_use = use;
+		}
+	}
+	plan->matrix_ndoubles = (size_t) plan->matrix_nsplits * (size_t) nsquares * SQUARE * SQUARE;
+	return cudaSuccess;
+}
+
+cudaError_t
+gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes)
+{
+	const double nterms = nfeatures + 1;
+	int			ncolumn_blocks = (nfeatures + 1 + 31) / 32;
+	int			device;
+	int			clock_khz;
+	int			fp64_ratio;
+	int			shared_nbytes;
+	double		operations_per_s;
+	cudaError_t code;
+
+	*plan = GlmPlan();
+	plan->nfeatures = nfeatures;
+	if ((code = cudaGetDevice(&device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&plan->nsms, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&shared_nbytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess)
+		return code;
+	/* 128 lanes is the most any multiprocessor has in single precision */
+	operations_per_s = plan->nsms * (clock_khz > 0 ? clock_khz : 1e6) * 1e3 * (128.0 / (fp64_ratio > 0 ? fp64_ratio : 1));
+	plan->row_nblocks = 8 * plan->nsms;
+	plan->heads_ndoubles = (size_t) plan->row_nblocks * (ROW_NTHREADS / 32) * GR_SUM_HEAD;
+	plan->column_nsplits = 8 * plan->nsms / ncolumn_blocks > 1 ? 8 * plan->nsms / ncolumn_blocks : 1;
+	plan->columns_ndoubles = (size_t) plan->column_nsplits * 4 * ((size_t) nfeatures + 1);
+	plan->fused_row_s = (0.5 * nterms * nterms + 12.0 * nterms + 100.0) / operations_per_s;
+	plan->weigh_row_s = (8.0 * nterms + 200.0) / operations_per_s;
+	plan->transform_row_s = (25.0 * nterms + 400.0) / operations_per_s;
+	if (nfeatures <= GLM_FUSED_FEATURES)
+		return plan_fused(plan, shared_nbytes);
+
+	plan->matrix_row_s = (double) count_squares(plan) * SQUARE * SQUARE / operations_per_s;
+	return plan_matrix(plan, budget_nbytes);
+}
+
+cudaError_t
+gr_glm_fused_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms, double *records,
+					cudaStream_t stream)
+{
+	GlmChunks	argument = *chunks;
+	GlmFusedShape shape = plan->fused;
+	const double *beta = terms->beta;
+	const double *shift = terms->shift;
+	void	   *arguments[] = {&argument, &shape, &beta, &shift, &records};
+
+	if (chunks->n == 0)
+		return cudaSuccess;
+	return cudaLaunchKernel(fused_function(plan->nfeatures), dim3((unsigned) plan->nsms),
+							dim3((unsigned) plan->fused_nwarps * 32), arguments, plan->fused_nbytes, stream);
+}
+
+/* Thread blocks for nrows rows, a warp GLM_TILE of them */
+static unsigned
+count_row_blocks(const GlmPlan *plan, int64_t nrows)
+{
+	int64_t		most = (nrows + GLM_TILE * (ROW_NTHREADS / 32) - 1) / (GLM_TILE * (ROW_NTHREADS / 32));
+
+	return (unsigned) (most < plan->row_nblocks ? most : plan->row_nblocks);
+}
+
+cudaError_t
+gr_glm_weigh_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms, double2 *weights,
+					double *heads, cudaStream_t stream)
+{
+	if (nrows == 0)
+		return cudaSuccess;
+	weigh_kernel<<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
+		(rows, nrows, plan->nfeatures, *terms, weights, heads);
+	return cudaGetLastError();
+}
+
+cudaError_t
+gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows, int64_t nrows, const GlmTerms *terms,
+						double *out, double *heads, cudaStream_t stream)
+{
+	if (nrows == 0)
+		return cudaSuccess;
+	if (kind == GR_PASS_FACE)
+		transform_kernel<true><<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
+			(rows, nrows, plan->nfeatures, *terms, out, heads);
+	else
+		transform_kernel<false><<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
+			(rows, nrows, plan->nfeatures, *terms, out, heads);
+	return cudaGetLastError();
+}
+
+/* Rows of a split, of at most nsplits, none of which takes fewer than least rows unless it is the last. */
+static int64_t
+count_split_rows(int64_t nrows, int nsplits, int64_t least)
+{
+	int64_t		n = (nrows + nsplits - 1) / nsplits;
+
+	n = n < least ? least : n;
+	return (n + 15) / 16 * 16;
+}
+
+cudaError_t
+gr_glm_columns_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms,
+					  const double2 *weights, double *columns, cudaStream_t stream)
+{
+	int64_t		nrows_per_split = count_split_rows(nrows, plan->column_nsplits, 8 * COLUMN_NSLICES);
+	dim3		grid((unsigned) (plan->nfeatures + 1 + 31) / 32,
+					 (unsigned) ((nrows + nrows_per_split - 1) / nrows_per_split));
+
+	if (nrows == 0)
+		return cudaSuccess;
+	columns_kernel<<<grid, dim3(32, COLUMN_NSLICES), 0, stream>>>
+		(rows, nrows, nrows_per_split, plan->nfeatures, terms->shift, weights, columns);
+	return cudaGetLastError();
+}
+
+cudaError_t
+gr_glm_matrix_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms, const double2 *weights,
+					 double *matrix, cudaStream_t stream)
+{
+	int64_t		nrows_per_split = count_split_rows(nrows, plan->matrix_nsplits, 8 * SQUARE_NROWS);
+	dim3		grid((unsigned) count_squares(plan), (unsigned) ((nrows + nrows_per_split - 1) / nrows_per_split));
+
+	if (nrows == 0)
+		return cudaSuccess;
+	matrix_kernel<<<grid, SQUARE_NTHREADS, SQUARE_NSTAGES * sizeof(SquareStage), stream>>>
+		(rows, nrows, nrows_per_split, plan->nfeatures, terms->shift, weights, matrix);
+	return cudaGetLastError();
+}
+
+cudaError_t
+gr_glm_reduce_launch(const GlmPlan *plan, GlmRecords kind, const double *records, double *sums, cudaStream_t stream)
+{
+	int			nterms = kind == GLM_HEADS ? 0 : plan->nfeatures + 1;
+	int			nhead = kind == GLM_COLUMNS ? 0 : GR_SUM_HEAD;
+	int			nrecords;
+	int64_t		ndoubles;
+	unsigned	nblocks;
+
+	if (kind == GLM_FUSED)
+	{
+		ndoubles = (int64_t) gr_pass_nsums(GR_PASS_FAST, plan->nfeatures);
+		nrecords = plan->nsms * plan->fused_nwarps;
+	}
+	else
+	{
+		ndoubles = kind == GLM_HEADS ? (int64_t) GR_SUM_HEAD : 4 * (int64_t) nterms;
+		nrecords = kind == GLM_HEADS ? plan->row_nblocks * (ROW_NTHREADS / 32) : plan->column_nsplits;
+	}
+	nblocks = (unsigned) ((ndoubles + REDUCE_NSUMS - 1) / REDUCE_NSUMS);
+	reduce_kernel<<<nblocks, dim3(REDUCE_NSUMS, REDUCE_NSLICES), 0, stream>>>
+		(records, nrecords, ndoubles, nhead, nterms, sums);
+	return cudaGetLastError();
+}
+
+cudaError_t
+gr_glm_matrix_reduce_launch(const GlmPlan *plan, const double *matrix, const double *first_column, int64_t first,
+							int64_t nentries, double *hessian, cudaStream_t stream)
+{
+	unsigned	nblocks = (unsigned) ((nentries + ROW_NTHREADS - 1) / ROW_NTHREADS);
+
+	if (nentries <= 0)
+		return cudaSuccess;
+	matrix_reduce_kernel<<<nblocks, ROW_NTHREADS, 0, stream>>>
+		(matrix, count_squares(plan) * SQUARE * SQUARE, plan->matrix_nsplits, first_column, first, nentries,
+		 hessian);
+	return cudaGetLastError();
+}

@@ -1,0 +1,84 @@
+/*
+ * rows_ascent.cu: gradient ascent over rows that are on the device; see ascent.cuh.
+ */
+#include "ascent.cuh"
+#include "backend_cuda.cuh"
+
+/* Iterations a launch: some 10 to 60 ms */
+#define LAUNCH_ITERATIONS 20000
+
+bool
+gr_cuda_rows_can_ascend(const GrRows *rows, bool single)
+{
+	return rows->nchunks <= 1 && gr_ascent_fits(rows->nfeatures, rows->nrows, single);
+}
+
+/* Launches until the iterations are done, polling in between. device: the state, then the scale. */
+static bool
+run_launches(GrRows *rows, const GrAscent *ascent, GrAscentState *state, char *device, const GrHost *host, GrError *err)
+{
+	GrSession  *session = rows->session;
+	size_t		nbytes = gr_ascent_state_nbytes(rows->nfeatures);
+	const double *scale = (const double *) (device + sizeof(GrAscentState));
+	float		elapsed_ms;
+
+	for (int64_t done = 0; done < ascent->max_iter && state->converged == 0; done += LAUNCH_ITERATIONS)
+	{
+		int64_t		n = ascent->max_iter - done < LAUNCH_ITERATIONS ? ascent->max_iter - done : LAUNCH_ITERATIONS;
+
+		if (gr_canceled(host))
+			return gr_fail(err, GR_CANCELED, 0, "gradient ascent");
+		SESSION_CUDA(session, err, cudaEventRecord(rows->pass_begin, rows->kernel_stream), "recording an event");
+		SESSION_CUDA(session, err,
+					 gr_ascent_launch(ascent, scale, rows->chunks[0].rows, rows->nrows, rows->nfeatures, device, n,
+									  rows->kernel_stream),
+					 "launching gradient ascent");
+		SESSION_CUDA(session, err, cudaEventRecord(rows->pass_end, rows->kernel_stream), "recording an event");
+		SESSION_CUDA(session, err, cudaMemcpyAsync(state, device, nbytes, cudaMemcpyDeviceToHost, rows->kernel_stream),
+					 "copying the coefficients from the device");
+		SESSION_CUDA(session, err, cudaStreamSynchronize(rows->kernel_stream), "gradient ascent on the device");
+		SESSION_CUDA(session, err, cudaEventElapsedTime(&elapsed_ms, rows->pass_begin, rows->pass_end),
+					 "reading an event");
+		rows->times.kernel_s += elapsed_ms * 1e-3;
+	}
+	return true;
+}
+
+bool
+gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
+					const GrHost *host, GrError *err)
+{
+	SignalsBlocked blocked;
+	GrSession  *session = rows->session;
+	size_t		scale_nbytes = sizeof(double) * ((size_t) rows->nfeatures + 1);
+	GrAscentState state;
+	char	   *device = NULL;
+	cudaError_t code;
+	bool		ok;
+
+	*iterations = 0;
+	*converged = false;
+	if (!gr_cuda_rows_can_ascend(rows, ascent->single) || rows->nrows == 0)
+		return gr_fail(err, GR_INVALID, 0, "gradient ascent over rows that don't fit one thread block");
+	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
+	if (!gr_cuda_rows_wait(rows, err))
+		return false;
+	code = cudaMalloc((void **) &device, sizeof(GrAscentState) + scale_nbytes);
+	if (code != cudaSuccess)
+		return session_fail(session, err, code, sizeof(GrAscentState) + scale_nbytes, "allocating the coefficients");
+	gr_ascent_state_set(&state, beta, rows->nfeatures, ascent->single);
+	code = cudaMemcpy(device, &state, gr_ascent_state_nbytes(rows->nfeatures), cudaMemcpyHostToDevice);
+	if (code == cudaSuccess)
+		code = cudaMemcpy(device + sizeof(GrAscentState), ascent->scale, scale_nbytes, cudaMemcpyHostToDevice);
+	if (code == cudaSuccess)
+		ok = run_launches(rows, ascent, &state, device, host, err);
+	else
+		ok = session_fail(session, err, code, 0, "copying the coefficients to the device");
+	(void) cudaFree(device);
+	if (!ok)
+		return false;
+	gr_ascent_state_get(&state, beta, rows->nfeatures, ascent->intercept);
+	*iterations = state.iterations;
+	*converged = state.converged != 0;
+	return true;
+}

@@ -1,0 +1,720 @@
+/*
+ * rows_cuda.cu: rows that stay on the device, and the passes of logistic regression over them.
+ *
+ * Blocks of rows are pinned memory, copied to the end of the last chunk on a stream of their own; a block is free again
+ * when its copy has ended. Chunks are of growing size, so that few rows take little memory and many rows few chunks. What
+ * the passes need besides is one allocation that rows_begin makes, so that rows that fit can be worked on too.
+ *
+ * A pass sends its launches to the other stream, and waits for them and asks the host whether to go on every POLL_S or so.
+ */
+#include "backend_cuda.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_NBYTES_FIRST ((size_t) 64 << 20)
+#define CHUNK_NBYTES_MAX ((size_t) 1 << 30)
+#define SLACK_NBYTES ((size_t) 64 << 20)	/* of the device's memory, left for its own needs */
+#define SCRATCH_NBYTES ((size_t) 128 << 20)	/* more rows in a step would hardly make it faster */
+#define RESULT_NDOUBLES 65536	/* sums brought back at a time */
+#define GRAM_LAUNCH_S 0.03		/* what gram.cu reckons its longest launch to take */
+#define POLL_S 0.04				/* work between two looks at the host, at the device's peak */
+#define LEAST_BYTES_PER_S 4e11	/* what the slower devices read */
+
+/* A pass under way. */
+typedef struct RowsPass
+{
+	GrRows	   *rows;
+	const GrPass *pass;
+	GlmTerms	terms;
+	RowsWork	work;
+	double	   *sums;			/* on the host, gr_pass_nsums() of them */
+	const GrHost *host;
+} RowsPass;
+
+static size_t
+row_nbytes(const GrRows *rows)
+{
+	return sizeof(double) * ((size_t) rows->nfeatures + 1);
+}
+
+/* Device memory that may still be taken. */
+static bool
+available(GrRows *rows, size_t *nbytes, GrError *err)
+{
+	size_t		nbytes_free;
+	size_t		nbytes_total;
+
+	SESSION_CUDA(rows->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+	*nbytes = nbytes_free > SLACK_NBYTES ? nbytes_free - SLACK_NBYTES : 0;
+	if (rows->memory_limit > 0)
+	{
+		size_t		left = rows->memory_limit > rows->nbytes ? rows->memory_limit - rows->nbytes : 0;
+
+		*nbytes = left < *nbytes ? left : *nbytes;
+	}
+	return true;
+}
+
+/* No room for nbytes more where nbytes_free are left. */
+static bool
+fail_memory(GrRows *rows, size_t nbytes, size_t nbytes_free, GrError *err)
+{
+	if (err->status == GR_OK)
+	{
+		err->bytes_needed = rows->nbytes + nbytes;
+		err->bytes_free = rows->nbytes + nbytes_free;
+	}
+	return gr_fail(err, GR_DEVICE_MEMORY, 0, "rows and sums need %zu bytes of device memory or more, of which there are %zu",
+				   rows->nbytes + nbytes, rows->nbytes + nbytes_free);
+}
+
+static bool
+allocate(GrRows *rows, double **memory, size_t nbytes, const char *what, GrError *err)
+{
+	cudaError_t code = cudaMalloc((void **) memory, nbytes);
+
+	if (code != cudaSuccess)
+	{
+		*memory = NULL;
+		return session_fail(rows->session, err, code, rows->nbytes + nbytes, what);
+	}
+	rows->nbytes += nbytes;
+	return true;
+}
+
+/* How a kind of pass divides the passes' memory. */
+static RowsWork
+plan_work(const GrRows *rows, GrPassKind kind)
+{
+	const GlmPlan *plan = &rows->plan;
+	bool		fused = kind == GR_PASS_FAST && plan->fused_nwarps > 0;
+	bool		steps = kind == GR_PASS_GRADIENT || (kind == GR_PASS_FAST && !fused);
+	RowsWork	work = {};
+
+	work.columns = work.records + (fused ? plan->fused_ndoubles : plan->heads_ndoubles);
+	work.matrix = work.columns + (steps ? plan->columns_ndoubles : 0);
+	work.scratch = work.matrix;
+	if (kind == GR_PASS_FAST && !fused)
+		work.scratch += plan->matrix_ndoubles;
+	else if (!steps && !fused)
+		work.scratch += rows->gram.partials_nbytes / sizeof(double);
+	work.scratch = (work.scratch + 31) / 32 * 32;
+	work.end = work.scratch + (fused ? 0 : rows->scratch_nbytes / sizeof(double));
+	return work;
+}
+
+/* Plans the sums, and what they and the scratch memory take in all. */
+static bool
+plan_passes(GrRows *rows, size_t *nbytes, GrError *err)
+{
+	const GrPassKind kinds[] = {GR_PASS_EXACT, GR_PASS_FAST, GR_PASS_GRADIENT};
+	size_t		tile_nbytes = GLM_TILE * (row_nbytes(rows) + sizeof(double));
+	size_t		nbytes_free;
+	size_t		budget_nbytes;
+
+	if (!available(rows, &nbytes_free, err))
+		return false;
+	budget_nbytes = nbytes_free / 4 < GR_PARTIALS_NBYTES ? nbytes_free / 4 : GR_PARTIALS_NBYTES;
+	rows->scratch_nbytes = nbytes_free / 8 < SCRATCH_NBYTES ? nbytes_free / 8 : SCRATCH_NBYTES;
+	rows->scratch_nbytes = rows->scratch_nbytes / 256 * 256;
+	if (rows->scratch_nbytes < tile_nbytes)
+		rows->scratch_nbytes = tile_nbytes;
+	SESSION_CUDA(rows->session, err, gr_gram_plan(&rows->gram, rows->nfeatures + 1, budget_nbytes), "planning the sums");
+	SESSION_CUDA(rows->session, err, gr_glm_plan(&rows->plan, rows->nfeatures, budget_nbytes), "planning the passes");
+	*nbytes = 0;
+	for (GrPassKind kind : kinds)
+	{
+		size_t		kind_nbytes = sizeof(double) * plan_work(rows, kind).end;
+
+		*nbytes = kind_nbytes > *nbytes ? kind_nbytes : *nbytes;
+	}
+	return true;
+}
+
+/* Pinned memory is the host's: its lack is not the device's. */
+static bool
+allocate_pinned(GrRows *rows, double **memory, size_t nbytes, GrError *err)
+{
+	cudaError_t code = cudaMallocHost((void **) memory, nbytes);
+
+	if (code == cudaErrorMemoryAllocation)
+	{
+		(void) cudaGetLastError();
+		*memory = NULL;
+		return gr_fail(err, GR_NO_MEMORY, 0, "%zu bytes of pinned memory", nbytes);
+	}
+	SESSION_CUDA(rows->session, err, code, "allocating pinned memory");
+	return true;
+}
+
+static bool
+slot_open(GrRows *rows, RowsSlot *slot, GrError *err)
+{
+	if (!allocate_pinned(rows, &slot->host, (size_t) rows->capacity * row_nbytes(rows), err))
+		return false;
+	SESSION_CUDA(rows->session, err, cudaEventCreate(&slot->copy_begin), "creating an event");
+	/* the one that the host waits for: asleep, as the cores are busy reading rows */
+	SESSION_CUDA(rows->session, err, cudaEventCreateWithFlags(&slot->copy_end, cudaEventBlockingSync), "creating an event");
+	return true;
+}
+
+/* Fills rows whose memory the caller owns already. The session must outlive them. */
+static bool
+rows_open(GrRows *rows, const GrRowsOptions *options, GrError *err)
+{
+	GrSession  *session = rows->session;
+	size_t		terms_nbytes = 2 * row_nbytes(rows);
+	size_t		transfer_nbytes = RESULT_NDOUBLES * sizeof(double);
+	size_t		result_nbytes = transfer_nbytes + 4 * row_nbytes(rows);
+	size_t		work_nbytes;
+	size_t		nbytes_free;
+
+	rows->chunk_nbytes = CHUNK_NBYTES_FIRST;
+	rows->memory_limit = options->memory_limit;
+	rows->capacity = (int64_t) (options->block_nbytes / row_nbytes(rows));
+	if (rows->capacity < 1)
+		rows->capacity = 1;
+	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
+	if (!plan_passes(rows, &work_nbytes, err) || !available(rows, &nbytes_free, err))
+		return false;
+	if (work_nbytes + terms_nbytes + result_nbytes > nbytes_free)
+		return fail_memory(rows, work_nbytes + terms_nbytes + result_nbytes, nbytes_free, err);
+	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&rows->copy_stream, cudaStreamNonBlocking), "creating a stream");
+	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&rows->kernel_stream, cudaStreamNonBlocking), "creating a stream");
+	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_begin), "creating an event");
+	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_end), "creating an event");
+	if (!allocate(rows, &rows->work, work_nbytes, "allocating the sums", err) ||
+		!allocate(rows, &rows->terms, terms_nbytes, "allocating the coefficients", err) ||
+		!allocate(rows, &rows->result, result_nbytes, "allocating the result", err) ||
+		!allocate_pinned(rows, &rows->transfer, transfer_nbytes, err))
+		return false;
+	for (RowsSlot &slot : rows->slots)
+		if (!slot_open(rows, &slot, err))
+			return false;
+	return true;
+}
+
+bool
+gr_cuda_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, GrError *err)
+{
+	SignalsBlocked blocked;
+
+	*rows = NULL;
+	if (options->nfeatures < 1 || options->nfeatures > GR_MAX_FEATURES)
+		return gr_fail(err, GR_INVALID, 0, "%d features", options->nfeatures);
+	*rows = (GrRows *) calloc(1, sizeof(GrRows));
+	if (*rows == NULL)
+		return gr_fail(err, GR_NO_MEMORY, 0, "rows that stay on the device");
+	(*rows)->session = session;
+	(*rows)->nfeatures = options->nfeatures;
+	return rows_open(*rows, options, err);
+}
+
+/* Waits until the slot's copy has ended, and takes its time. */
+static bool
+slot_wait(GrRows *rows, RowsSlot *slot, GrError *err)
+{
+	float		copy_ms;
+
+	if (!slot->busy)
+		return true;
+	SESSION_CUDA(rows->session, err, cudaEventSynchronize(slot->copy_end), "copying rows to the device");
+	slot->busy = false;
+	SESSION_CUDA(rows->session, err, cudaEventElapsedTime(&copy_ms, slot->copy_begin, slot->copy_end), "reading an event");
+	rows->times.copy_s += copy_ms * 1e-3;
+	return true;
+}
+
+bool
+gr_cuda_rows_wait(GrRows *rows, GrError *err)
+{
+	for (RowsSlot &slot : rows->slots)
+		if (!slot_wait(rows, &slot, err))
+			return false;
+	return true;
+}
+
+bool
+gr_cuda_rows_block(GrRows *rows, double **block, int64_t *capacity, GrError *err)
+{
+	RowsSlot   *slot = &rows->slots[rows->next];
+
+	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
+	if (!slot_wait(rows, slot, err))
+		return false;
+	*block = slot->host;
+	*capacity = rows->capacity;
+	rows->handed_out = true;
+	return true;
+}
+
+/* Another chunk, for nrows rows or more if there is room for any. */
+static bool
+add_chunk(GrRows *rows, int64_t nrows, GrError *err)
+{
+	SignalsBlocked blocked;
+	RowsChunk  *chunk = &rows->chunks[rows->nchunks];
+	size_t		tile_nbytes = GLM_TILE * row_nbytes(rows);
+	size_t		wanted = (size_t) nrows * row_nbytes(rows);
+	size_t		nbytes_free;
+	int64_t		ntiles;
+	cudaError_t code;
+
+	if (!available(rows, &nbytes_free, err))
+		return false;
+	if (rows->nchunks == GR_CHUNKS_MAX)
+		return fail_memory(rows, wanted, 0, err);
+	ntiles = (int64_t) ((rows->chunk_nbytes < nbytes_free ? rows->chunk_nbytes : nbytes_free) / tile_nbytes);
+	if (ntiles == 0 && tile_nbytes <= nbytes_free)
+		ntiles = 1;				/* a row's share of a chunk is less than a tile */
+	if (ntiles == 0)
+		return fail_memory(rows, wanted < tile_nbytes ? tile_nbytes : wanted, nbytes_free, err);
+	/* memory in pieces may hold less than it has free */
+	while ((code = cudaMalloc((void **) &chunk->rows, (size_t) ntiles * tile_nbytes)) == cudaErrorMemoryAllocation &&
+		   ntiles > 1)
+	{
+		(void) cudaGetLastError();
+		ntiles /= 2;
+	}
+	if (code != cudaSuccess)
+	{
+		chunk->rows = NULL;
+		return session_fail(rows->session, err, code, rows->nbytes + wanted, "allocating rows");
+	}
+	chunk->capacity = ntiles * GLM_TILE;
+	chunk->nrows = 0;
+	rows->nchunks++;
+	rows->nbytes += (size_t) ntiles * tile_nbytes;
+	if (rows->chunk_nbytes < CHUNK_NBYTES_MAX)
+		rows->chunk_nbytes *= 2;
+	return true;
+}
+
+bool
+gr_cuda_rows_submit(GrRows *rows, int64_t nrows, GrError *err)
+{
+	GrSession  *session = rows->session;
+	RowsSlot   *slot = &rows->slots[rows->next];
+
+	if (!rows->handed_out || nrows < 0 || nrows > rows->capacity)
+		return gr_fail(err, GR_INVALID, 0, "%lld rows in a block of %lld", (long long) nrows,
+					   (long long) (rows->handed_out ? rows->capacity : 0));
+	if (nrows == 0)
+		return true;			/* the block stays in the caller's hands */
+	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
+	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_begin, rows->copy_stream), "recording an event");
+	for (int64_t done = 0; done < nrows;)
+	{
+		RowsChunk  *chunk = &rows->chunks[rows->nchunks > 0 ? rows->nchunks - 1 : 0];
+		int64_t		n;
+
+		if (rows->nchunks == 0 || chunk->nrows == chunk->capacity)
+		{
+			if (!add_chunk(rows, nrows - done, err))
+				return false;
+			chunk = &rows->chunks[rows->nchunks - 1];
+		}
+		n = chunk->capacity - chunk->nrows < nrows - done ? chunk->capacity - chunk->nrows : nrows - done;
+		SESSION_CUDA(session, err,
+					 cudaMemcpyAsync(chunk->rows + chunk->nrows * (rows->nfeatures + 1),
+									 slot->host + done * (rows->nfeatures + 1), (size_t) n * row_nbytes(rows),
+									 cudaMemcpyHostToDevice, rows->copy_stream),
+					 "copying rows to the device");
+		chunk->nrows += n;
+		rows->nrows += n;
+		done += n;
+	}
+	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_end, rows->copy_stream), "recording an event");
+	rows->times.bytes_to_device += (int64_t) ((size_t) nrows * row_nbytes(rows));
+	slot->busy = true;
+	rows->handed_out = false;
+	rows->next = (rows->next + 1) % GR_NSLOTS;
+	return true;
+}
+
+/* After work estimated at work_s was sent: waits for it and asks the host, once enough has come together. */
+static bool
+poll_host(RowsPass *run, double work_s, GrError *err)
+{
+	GrRows	   *rows = run->rows;
+
+	rows->pending_s += work_s;
+	if (rows->pending_s < POLL_S)
+		return true;
+	rows->pending_s = 0.0;
+	SESSION_CUDA(rows->session, err, cudaStreamSynchronize(rows->kernel_stream), "summing rows on the device");
+	if (gr_canceled(run->host))
+		return gr_fail(err, GR_CANCELED, 0, "summing rows on the device");
+	return true;
+}
+
+/* n float8 from the device to the sums. */
+static bool
+fetch(RowsPass *run, size_t first, const double *source, int64_t n, GrError *err)
+{
+	GrRows	   *rows = run->rows;
+
+	for (int64_t done = 0; done < n; done += RESULT_NDOUBLES)
+	{
+		size_t		nbytes = sizeof(double) * (size_t) (n - done < RESULT_NDOUBLES ? n - done : RESULT_NDOUBLES);
+
+		SESSION_CUDA(rows->session, err,
+					 cudaMemcpyAsync(rows->transfer, source + done, nbytes, cudaMemcpyDeviceToHost, rows->kernel_stream),
+					 "copying the sums from the device");
+		SESSION_CUDA(rows->session, err, cudaStreamSynchronize(rows->kernel_stream), "summing rows on the device");
+		memcpy(run->sums + first + (size_t) done, rows->transfer, nbytes);
+	}
+	return true;
+}
+
+/* FAST with few features: whole chunks, as many as POLL_S allows, in one launch. */
+static bool
+sum_fused(RowsPass *run, GrError *err)
+{
+	GrRows	   *rows = run->rows;
+	double		row_s = (double) row_nbytes(rows) / LEAST_BYTES_PER_S;
+	double	   *records = rows->work + run->work.records;
+	int			c = 0;
+
+	if (row_s < rows->plan.fused_row_s)
+		row_s = rows->plan.fused_row_s;
+	while (c < rows->nchunks)
+	{
+		GlmChunks	chunks;
+		int64_t		ntiles = 0;
+
+		chunks.n = 0;
+		chunks.nrows = 0;
+		do
+		{
+			chunks.rows[chunks.n] = rows->chunks[c].rows;
+			chunks.nrows += rows->chunks[c].nrows;
+			ntiles += (rows->chunks[c].nrows + GLM_TILE - 1) / GLM_TILE;
+			chunks.end[chunks.n++] = ntiles;
+			c++;
+		} while (c < rows->nchunks && chunks.n < GLM_CHUNKS_MAX &&
+				 (double) (chunks.nrows + rows->chunks[c].nrows) * row_s < POLL_S);
+		SESSION_CUDA(rows->session, err,
+					 gr_glm_fused_launch(&rows->plan, &chunks, &run->terms, records, rows->kernel_stream),
+					 "launching a pass");
+		if (!poll_host(run, (double) chunks.nrows * row_s, err))
+			return false;
+	}
+	SESSION_CUDA(rows->session, err,
+				 gr_glm_reduce_launch(&rows->plan, GLM_FUSED, records, rows->result, rows->kernel_stream),
+				 "launching the final sums");
+	return fetch(run, 0, rows->result, (int64_t) gr_pass_nsums(GR_PASS_FAST, rows->nfeatures), err);
+}
+
+/* One launch of each kernel over nrows rows, for FAST and GRADIENT. */
+static cudaError_t
+launch_steps(RowsPass *run, const double *block, int64_t nrows)
+{
+	GrRows	   *rows = run->rows;
+	double2    *weights = (double2 *) (rows->work + run->work.scratch);
+	cudaError_t code;
+
+	code = gr_glm_weigh_launch(&rows->plan, block, nrows, &run->terms, weights, rows->work + run->work.records,
+							   rows->kernel_stream);
+	if (code == cudaSuccess)
+		code = gr_glm_columns_launch(&rows->plan, block, nrows, &run->terms, weights, rows->work + run->work.columns,
+									 rows->kernel_stream);
+	if (code == cudaSuccess && run->pass->kind == GR_PASS_FAST)
+		code = gr_glm_matrix_launch(&rows->plan, block, nrows, &run->terms, weights, rows->work + run->work.matrix,
+									rows->kernel_stream);
+	return code;
+}
+
+/* The same for EXACT and FACE. */
+static cudaError_t
+launch_exact(RowsPass *run, const double *block, int64_t nrows)
+{
+	GrRows	   *rows = run->rows;
+	double	   *scratch = rows->work + run->work.scratch;
+	cudaError_t code;
+
+	code = gr_glm_transform_launch(&rows->plan, run->pass->kind, block, nrows, &run->terms, scratch,
+								   rows->work + run->work.records, rows->kernel_stream);
+	if (code == cudaSuccess)
+		code = gr_gram_launch(&rows->gram, (double2 *) (rows->work + run->work.matrix), scratch, nrows, rows->kernel_stream);
+	return code;
+}
+
+/* Goes over all rows in steps that the scratch memory and POLL_S allow. row_s: a row's estimated time. */
+static bool
+sum_in_steps(RowsPass *run, cudaError_t (*launch) (RowsPass *run, const double *block, int64_t nrows),
+			 size_t scratch_row_nbytes, double row_s, GrError *err)
+{
+	GrRows	   *rows = run->rows;
+	int64_t		most = (int64_t) (rows->scratch_nbytes / scratch_row_nbytes);
+
+	if ((double) most * row_s > POLL_S)
+		most = (int64_t) (POLL_S / row_s);
+	most = most < GLM_TILE ? GLM_TILE : most / GLM_TILE * GLM_TILE;
+	for (int c = 0; c < rows->nchunks; c++)
+	{
+		const RowsChunk *chunk = &rows->chunks[c];
+
+		for (int64_t done = 0; done < chunk->nrows; done += most)
+		{
+			int64_t		n = chunk->nrows - done < most ? chunk->nrows - done : most;
+
+			SESSION_CUDA(rows->session, err, launch(run, chunk->rows + done * (rows->nfeatures + 1), n),
+						 "launching a pass");
+			if (!poll_host(run, (double) n * row_s, err))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* GRADIENT, and FAST with many features. */
+static bool
+sum_steps(RowsPass *run, GrError *err)
+{
+	GrRows	   *rows = run->rows;
+	const GlmPlan *plan = &rows->plan;
+	const bool	fast = run->pass->kind == GR_PASS_FAST;
+	const int64_t nterms = rows->nfeatures + 1;
+	const size_t hessian = GR_SUM_HEAD + 2 * (size_t) nterms;
+	const int64_t nentries = gr_triangle(nterms);
+	double	   *gradient = rows->result + RESULT_NDOUBLES;	/* and the first row behind it */
+	double		row_s = plan->weigh_row_s + (double) row_nbytes(rows) / LEAST_BYTES_PER_S + plan->matrix_row_s * fast;
+
+	if (!sum_in_steps(run, launch_steps, sizeof(double2), row_s, err))
+		return false;
+	SESSION_CUDA(rows->session, err,
+				 gr_glm_reduce_launch(plan, GLM_HEADS, rows->work + run->work.records, rows->result, rows->kernel_stream),
+				 "launching the final sums");
+	SESSION_CUDA(rows->session, err,
+				 gr_glm_reduce_launch(plan, GLM_COLUMNS, rows->work + run->work.columns, gradient, rows->kernel_stream),
+				 "launching the final sums");
+	if (!fetch(run, 0, rows->result, GR_SUM_HEAD, err) ||
+		!fetch(run, GR_SUM_HEAD, gradient, (fast ? 2 : 4) * nterms, err))
+		return false;
+	if (fast)
+		run->sums[GR_SUM_NONES] = 0.0;
+	for (int64_t first = 0; fast && first < nentries; first += RESULT_NDOUBLES)
+	{
+		int64_t		n = nentries - first < RESULT_NDOUBLES ? nentries - first : RESULT_NDOUBLES;
+
+		SESSION_CUDA(rows->session, err,
+					 gr_glm_matrix_reduce_launch(plan, rows->work + run->work.matrix, gradient + 2 * nterms, first, n,
+												 rows->result, rows->kernel_stream),
+					 "launching the final sums");
+		if (!fetch(run, hessian + (size_t) first, rows->result, n, err))
+			return false;
+	}
+	return true;
+}
+
+/* EXACT and FACE: the Gram matrix of rows brought into a form, in which rows without a part are zeros. */
+static bool
+sum_exact(RowsPass *run, GrError *err)
+{
+	GrRows	   *rows = run->rows;
+	const int64_t nentries = gr_triangle((int64_t) rows->nfeatures + 3);
+	const int64_t segment = RESULT_NDOUBLES / 2;
+	double	   *hi = run->sums + GR_SUM_HEAD;
+	double		npredictors = run->pass->nfaces + (run->pass->kind == GR_PASS_EXACT ? 1 : 0);
+	double		row_s = GRAM_LAUNCH_S / (double) rows->gram.max_rows_per_launch + npredictors * rows->plan.transform_row_s;
+
+	if (!sum_in_steps(run, launch_exact, row_nbytes(rows) + sizeof(double), row_s, err))
+		return false;
+	SESSION_CUDA(rows->session, err,
+				 gr_glm_reduce_launch(&rows->plan, GLM_HEADS, rows->work + run->work.records, rows->result,
+									  rows->kernel_stream),
+				 "launching the final sums");
+	if (!fetch(run, 0, rows->result, GR_SUM_HEAD, err))
+		return false;
+	for (int64_t first = 0; first < nentries; first += segment)
+	{
+		int64_t		n = nentries - first < segment ? nentries - first : segment;
+
+		SESSION_CUDA(rows->session, err,
+					 gr_gram_reduce_launch(&rows->gram, (const double2 *) (rows->work + run->work.matrix), first, n,
+										   rows->result, rows->result + segment, rows->kernel_stream),
+					 "launching the final sums");
+		if (!fetch(run, GR_SUM_HEAD + (size_t) first, rows->result, n, err) ||
+			!fetch(run, GR_SUM_HEAD + (size_t) (nentries + first), rows->result + segment, n, err))
+			return false;
+	}
+	/* the column of ones counted the zero rows too; a face's rows have a one of their own */
+	hi[0] = run->pass->kind == GR_PASS_FACE ? hi[2] : run->sums[GR_SUM_NROWS];
+	hi[nentries] = 0.0;
+	return true;
+}
+
+/* The faces and their tolerances; memory for them comes with the first pass that has some. */
+static bool
+send_faces(RowsPass *run, GrError *err)
+{
+	GrRows	   *rows = run->rows;
+	const GrPass *pass = run->pass;
+	size_t		ndoubles = (size_t) pass->nfaces * ((size_t) rows->nfeatures + 1);
+	size_t		nbytes = sizeof(double) * (ndoubles + (size_t) pass->nfaces);
+
+	if (nbytes > rows->faces_nbytes)
+	{
+		SignalsBlocked blocked;
+		size_t		nbytes_free;
+		size_t		nbytes_total;
+
+		(void) cudaFree(rows->faces);
+		rows->faces = NULL;
+		rows->nbytes -= rows->faces_nbytes;
+		rows->faces_nbytes = 0;
+		/* few and small as they are, out of what rows leave free */
+		SESSION_CUDA(rows->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+		if (nbytes > nbytes_free)
+			return fail_memory(rows, nbytes, nbytes_free, err);
+		if (!allocate(rows, &rows->faces, nbytes, "allocating the faces", err))
+			return false;
+		rows->faces_nbytes = nbytes;
+	}
+	SESSION_CUDA(rows->session, err,
+				 cudaMemcpyAsync(rows->faces, pass->faces, sizeof(double) * ndoubles, cudaMemcpyHostToDevice,
+								 rows->kernel_stream),
+				 "copying faces to the device");
+	SESSION_CUDA(rows->session, err,
+				 cudaMemcpyAsync(rows->faces + ndoubles, pass->face_absolute, sizeof(double) * (size_t) pass->nfaces,
+								 cudaMemcpyHostToDevice, rows->kernel_stream),
+				 "copying faces to the device");
+	run->terms.nfaces = pass->nfaces;
+	run->terms.faces = rows->faces;
+	run->terms.face_absolute = rows->faces + ndoubles;
+	run->terms.face_relative = pass->face_relative;
+	return true;
+}
+
+/* Brings a pass's arguments to the device, clears the sums there, and pads the last tile with rows that are finite. */
+static bool
+start_pass(RowsPass *run, GrError *err)
+{
+	GrRows	   *rows = run->rows;
+	const GrPass *pass = run->pass;
+	const RowsChunk *last = &rows->chunks[rows->nchunks - 1];
+	size_t		nterms = (size_t) rows->nfeatures + 1;
+	int64_t		npadding = (GLM_TILE - last->nrows % GLM_TILE) % GLM_TILE;
+
+	SESSION_CUDA(rows->session, err, cudaEventRecord(rows->pass_begin, rows->kernel_stream), "recording an event");
+	memset(rows->transfer, 0, sizeof(double) * nterms);
+	if (pass->kind != GR_PASS_FACE)
+		memcpy(rows->transfer, pass->beta, sizeof(double) * nterms);
+	memcpy(rows->transfer + nterms, pass->shift, sizeof(double) * (nterms - 1));
+	SESSION_CUDA(rows->session, err,
+				 cudaMemcpyAsync(rows->terms, rows->transfer, sizeof(double) * (2 * nterms - 1), cudaMemcpyHostToDevice,
+								 rows->kernel_stream),
+				 "copying coefficients to the device");
+	run->terms.beta = rows->terms;
+	run->terms.shift = rows->terms + nterms;
+	if (pass->nfaces > 0 && (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE) && !send_faces(run, err))
+		return false;
+	SESSION_CUDA(rows->session, err,
+				 cudaMemsetAsync(rows->work, 0, sizeof(double) * run->work.scratch, rows->kernel_stream),
+				 "clearing the sums");
+	if (npadding > 0)
+		SESSION_CUDA(rows->session, err,
+					 cudaMemsetAsync(last->rows + last->nrows * (int64_t) nterms, 0, (size_t) npadding * row_nbytes(rows),
+									 rows->kernel_stream),
+					 "padding the rows");
+	return true;
+}
+
+static bool
+run_pass(RowsPass *run, GrError *err)
+{
+	GrRows	   *rows = run->rows;
+	bool		fused = run->pass->kind == GR_PASS_FAST && rows->plan.fused_nwarps > 0;
+	float		kernel_ms;
+
+	if (!start_pass(run, err))
+		return false;
+	if (fused ? !sum_fused(run, err)
+		: run->pass->kind == GR_PASS_FAST || run->pass->kind == GR_PASS_GRADIENT ? !sum_steps(run, err)
+		: !sum_exact(run, err))
+		return false;
+	SESSION_CUDA(rows->session, err, cudaEventRecord(rows->pass_end, rows->kernel_stream), "recording an event");
+	SESSION_CUDA(rows->session, err, cudaEventSynchronize(rows->pass_end), "summing rows on the device");
+	SESSION_CUDA(rows->session, err, cudaEventElapsedTime(&kernel_ms, rows->pass_begin, rows->pass_end),
+				 "reading an event");
+	rows->times.kernel_s += kernel_ms * 1e-3;
+	return true;
+}
+
+bool
+gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	RowsPass	run = {};
+	bool		ok;
+
+	if (pass->nfeatures != rows->nfeatures)
+		return gr_fail(err, GR_INVALID, 0, "a pass of %d features over rows of %d", pass->nfeatures, rows->nfeatures);
+	if (pass->kind == GR_PASS_FACE && pass->nfaces < 1)
+		return gr_fail(err, GR_INVALID, 0, "a pass along no face");
+	if (gr_canceled(host))
+		return gr_fail(err, GR_CANCELED, 0, "summing rows on the device");
+	if (rows->nrows == 0)
+		return true;
+	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
+	if (!gr_cuda_rows_wait(rows, err))
+		return false;
+	run.rows = rows;
+	run.pass = pass;
+	run.host = host;
+	run.work = plan_work(rows, pass->kind);
+	run.sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, rows->nfeatures));
+	if (run.sums == NULL)
+		return gr_fail(err, GR_NO_MEMORY, 0, "the sums of a pass");
+	rows->pending_s = 0.0;
+	ok = run_pass(&run, err);
+	if (ok)
+		gr_pass_merge(pass->kind, rows->nfeatures, sums, run.sums);
+	free(run.sums);
+	return ok;
+}
+
+void
+gr_cuda_rows_times(const GrRows *rows, GrRowsTimes *times)
+{
+	*times = rows->times;
+}
+
+/* Nothing here can fail in a way that matters: a lost device takes its memory along. */
+void
+gr_cuda_rows_end(GrRows *rows)
+{
+	if (rows == NULL)
+		return;
+	(void) cudaSetDevice(rows->session->info.id);
+	if (rows->copy_stream != NULL)
+		(void) cudaStreamSynchronize(rows->copy_stream);
+	if (rows->kernel_stream != NULL)
+		(void) cudaStreamSynchronize(rows->kernel_stream);
+	for (RowsSlot &slot : rows->slots)
+	{
+		if (slot.copy_begin != NULL)
+			(void) cudaEventDestroy(slot.copy_begin);
+		if (slot.copy_end != NULL)
+			(void) cudaEventDestroy(slot.copy_end);
+		(void) cudaFreeHost(slot.host);
+	}
+	for (int c = 0; c < rows->nchunks; c++)
+		(void) cudaFree(rows->chunks[c].rows);
+	(void) cudaFree(rows->work);
+	(void) cudaFree(rows->terms);
+	(void) cudaFree(rows->faces);
+	(void) cudaFree(rows->result);
+	(void) cudaFreeHost(rows->transfer);
+	if (rows->pass_begin != NULL)
+		(void) cudaEventDestroy(rows->pass_begin);
+	if (rows->pass_end != NULL)
+		(void) cudaEventDestroy(rows->pass_end);
+	if (rows->copy_stream != NULL)
+		(void) cudaStreamDestroy(rows->copy_stream);
+	if (rows->kernel_stream != NULL)
+		(void) cudaStreamDestroy(rows->kernel_stream);
+	(void) cudaGetLastError();
+	free(rows);
+}

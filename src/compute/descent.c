@@ -1,0 +1,362 @@
+/*
+ * descent.c: the solvers of logistic regression that need no Hessian: gradient ascent, and L-BFGS.
+ *
+ * Gradient ascent is the classic batch update in the features' own units, beta += rate X'(y - mu). L-BFGS (Nocedal 1980; the two-loop
+ * recursion of Liu and Nocedal 1989) works on the terms scaled to unit curvature at beta = 0, and about their means where those are
+ * far off, with a backtracking line search. Both have converged when each component of the gradient is below tol of its standard deviation
+ * at beta = 0.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/logreg_state.h"
+
+#define CHECK_EVERY 10			/* iterations of gradient ascent */
+#define NPAIRS 10				/* L-BFGS's memory */
+
+/* L-BFGS's vectors, all full, in the scaled terms; functions are minimised */
+typedef struct Lbfgs
+{
+	int			npairs;			/* <= NPAIRS; the latest is the last */
+	bool		started;
+	double		f;				/* penalised deviance / 2 at the last accepted point */
+	double		slope;			/* along the direction, there */
+	double	   *gradient;		/* there */
+	double	   *direction;
+	double	   *trial;			/* gradient at the trial point */
+	double	   *s[NPAIRS];
+	double	   *y[NPAIRS];
+	double		sy[NPAIRS];
+} Lbfgs;
+
+size_t
+gr_descent_nbytes(const GrLogregOptions *options)
+{
+	return sizeof(Lbfgs) + (3 + 2 * NPAIRS) * ((size_t) options->nfeatures + 1) * sizeof(double);
+}
+
+static Lbfgs *
+lbfgs_of(const GrLogregState *state)
+{
+	return (Lbfgs *) state->memory;
+}
+
+static void
+lbfgs_begin(GrLogregState *state)
+{
+	Lbfgs	   *l = lbfgs_of(state);
+	double	   *next = (double *) (l + 1);
+
+	memset(l, 0, sizeof(*l));
+	l->gradient = next;
+	l->direction = next += state->nfull;
+	l->trial = next += state->nfull;
+	for (int k = 0; k < NPAIRS; k++)
+	{
+		l->s[k] = next += state->nfull;
+		l->y[k] = next += state->nfull;
+	}
+}
+
+/* Sums of w, w x and w x^2 at beta = 0, from either kind of first pass */
+static void
+moments(GrLogregFit *fit, int j, double *first, double *diagonal)
+{
+	const GrLogregState *state = fit->state;
+
+	if (state->dense)
+	{
+		*first = gr_logreg_hi(fit)[gr_at(j + 1, 1)];
+		*diagonal = state->scale[j] * state->scale[j];
+	}
+	else
+	{
+		*first = fit->sums[GR_SUM_HEAD + 2 * state->nfull + j];
+		*diagonal = fit->sums[GR_SUM_HEAD + 3 * state->nfull + j];
+	}
+}
+
+/* Scales, and for L-BFGS shifts; see choose_shift() in logreg.c. */
+static void
+choose_scales(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	bool		shift = state->options.solver == GR_SOLVER_LBFGS && state->options.intercept;
+	double		weight;
+	double		first;
+	double		diagonal;
+
+	moments(fit, 0, &weight, &diagonal);
+	state->scale[0] = sqrt(weight);
+	for (int j = 1; j < state->nfull; j++)
+	{
+		moments(fit, j, &first, &diagonal);
+		if (shift && first * first > 16 * weight * (diagonal - first * first / weight))
+		{
+			double		c = (float) (first / weight);
+
+			state->shift[j - 1] = c;
+			diagonal = diagonal - 2 * c * first + c * c * weight;
+		}
+		/* a constant column is the intercept's: rounding error isn't a scale */
+		state->scale[j] = diagonal > 1e-14 * first * first / weight ? sqrt(diagonal) : 0;
+	}
+}
+
+/* A bound on the largest eigenvalue of the Hessian, anywhere: it is largest at 0, and there at most its trace, and any norm */
+static double
+curvature_bound(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	double		trace = 0;
+	double		norm = 0;
+
+	for (int i = state->first; i < state->nfull; i++)
+	{
+		double		sum = 0;
+
+		trace += state->scale[i] * state->scale[i];
+		for (int j = state->first; state->dense && j < state->nfull; j++)
+			sum += fabs(gr_logreg_hi(fit)[i >= j ? gr_at(i + 1, j + 1) : gr_at(j + 1, i + 1)]);
+		norm = fmax(norm, sum);
+	}
+	return (state->dense ? fmin(trace, norm) : trace) + state->options.l2;
+}
+
+bool
+gr_descent_begin(GrLogregFit *fit, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	const GrLogregOptions *options = &state->options;
+
+	(void) err;
+	choose_scales(fit);
+	if (options->solver == GR_SOLVER_LBFGS)
+		lbfgs_begin(state);
+	fit->ascent.intercept = options->intercept;
+	fit->ascent.rate = isnan(options->learning_rate) ? 1 / curvature_bound(fit) : options->learning_rate;
+	fit->ascent.l2 = options->l2;
+	fit->ascent.check_every = CHECK_EVERY;
+	fit->ascent.max_iter = options->max_iter;
+	fit->ascent.scale = state->delta;
+	for (int j = 0; j < state->nfull; j++)
+		state->delta[j] = j < state->first ? INFINITY : options->tol * state->scale[j];
+	memset(fit->beta, 0, (size_t) state->nfull * sizeof(double));
+	if (options->solver == GR_SOLVER_GD && options->can_ascend)
+		state->phase = GR_PHASE_ASCEND;
+	else
+		gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+	return true;
+}
+
+static bool
+last_pass(GrLogregFit *fit)
+{
+	gr_logreg_ask(fit, GR_PHASE_LAST, fit->state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
+	return true;
+}
+
+bool
+gr_descent_ascended(GrLogregFit *fit)
+{
+	memcpy(fit->state->theta, fit->beta, (size_t) fit->state->nfull * sizeof(double));
+	fit->iterations = (int) fit->ascended;
+	fit->converged = fit->ascent_converged;
+	return last_pass(fit);
+}
+
+/* The gradient of the penalised log-likelihood */
+static double
+gradient_at(const GrLogregFit *fit, int j)
+{
+	const GrLogregState *state = fit->state;
+
+	if (j < state->first)
+		return 0;
+	return fit->sums[GR_SUM_HEAD + j] + fit->sums[GR_SUM_HEAD + state->nfull + j] -
+		(j > 0 ? state->options.l2 * state->theta[j] : 0);
+}
+
+static bool
+ascend(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	bool		small = true;
+
+	for (int j = state->first; j < state->nfull; j++)
+	{
+		double		gradient = gradient_at(fit, j);
+
+		small &= fabs(gradient) <= state->delta[j];
+		state->theta[j] += fit->ascent.rate * gradient;
+	}
+	fit->iterations++;
+	fit->converged = small && fit->iterations % CHECK_EVERY == 0;
+	if (fit->converged || fit->iterations >= state->options.max_iter)
+		return last_pass(fit);
+	gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+	return true;
+}
+
+/*
+ * L-BFGS
+ */
+
+static double
+dot(const double *a, const double *b, int n)
+{
+	double		sum = 0;
+
+	for (int k = 0; k < n; k++)
+		sum += a[k] * b[k];
+	return sum;
+}
+
+/* direction = -(approximate inverse Hessian) gradient */
+static void
+two_loops(Lbfgs *l, int n)
+{
+	double		alpha[NPAIRS];
+	double	   *d = l->direction;
+
+	for (int j = 0; j < n; j++)
+		d[j] = -l->gradient[j];
+	for (int k = l->npairs - 1; k >= 0; k--)
+	{
+		alpha[k] = dot(l->s[k], d, n) / l->sy[k];
+		for (int j = 0; j < n; j++)
+			d[j] -= alpha[k] * l->y[k][j];
+	}
+	if (l->npairs > 0)
+	{
+		int			k = l->npairs - 1;
+		double		gamma = l->sy[k] / dot(l->y[k], l->y[k], n);
+
+		for (int j = 0; j < n; j++)
+			d[j] *= gamma;
+	}
+	for (int k = 0; k < l->npairs; k++)
+	{
+		double		b = dot(l->y[k], d, n) / l->sy[k];
+
+		for (int j = 0; j < n; j++)
+			d[j] += (alpha[k] - b) * l->s[k][j];
+	}
+	l->slope = dot(d, l->gradient, n);
+	if (!(l->slope < 0))
+	{
+		l->npairs = 0;
+		for (int j = 0; j < n; j++)
+			d[j] = -l->gradient[j];
+		l->slope = -dot(l->gradient, l->gradient, n);
+	}
+}
+
+/* Keeps how far the last step went and what it did to the gradient, in place of the oldest pair. */
+static void
+remember_pair(Lbfgs *l, const GrLogregState *state)
+{
+	int			n = state->nfull;
+	int			k = l->npairs < NPAIRS ? l->npairs : 0;
+	double	   *s = l->s[k];
+	double	   *y = l->y[k];
+	double		sy;
+
+	if (l->npairs == NPAIRS)
+	{
+		for (int i = 1; i < NPAIRS; i++)
+		{
+			l->s[i - 1] = l->s[i];
+			l->y[i - 1] = l->y[i];
+			l->sy[i - 1] = l->sy[i];
+		}
+		l->s[NPAIRS - 1] = s;
+		l->y[NPAIRS - 1] = y;
+		l->npairs--;
+	}
+	for (int j = 0; j < n; j++)
+	{
+		s[j] = state->step * l->direction[j];
+		y[j] = l->trial[j] - l->gradient[j];
+	}
+	sy = dot(s, y, n);
+	if (sy > 1e-14 * dot(y, y, n))
+		l->sy[l->npairs++] = sy;
+}
+
+static void
+lbfgs_try(GrLogregFit *fit, Lbfgs *l)
+{
+	GrLogregState *state = fit->state;
+
+	for (int j = state->first; j < state->nfull; j++)
+		if (state->scale[j] > 0)
+			state->theta[j] = state->theta_old[j] + state->step * l->direction[j] / state->scale[j];
+	gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+}
+
+/* The trial point is good enough: lower by the usual share of what the slope promises, or, where f can't tell any more, flatter. */
+static bool
+acceptable(const Lbfgs *l, const GrLogregState *state, double f)
+{
+	if (f <= l->f + 1e-4 * state->step * l->slope)
+		return true;
+	return f <= l->f + 1e-13 * fabs(l->f) && fabs(dot(l->direction, l->trial, state->nfull)) <= 0.9 * fabs(l->slope);
+}
+
+static bool
+lbfgs_advance(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	Lbfgs	   *l = lbfgs_of(state);
+	double		penalty = 0;
+	double		largest = 0;
+	double		f;
+
+	for (int j = 0; j < state->nfull; j++)
+	{
+		double		gradient = state->scale[j] > 0 ? -gradient_at(fit, j) / state->scale[j] : 0;
+
+		l->trial[j] = gradient;
+		largest = fmax(largest, fabs(gradient));
+		penalty += j > 0 ? state->theta[j] * state->theta[j] : 0;
+	}
+	f = 0.5 * (fit->sums[GR_SUM_DEVIANCE_HI] + state->options.l2 * penalty);
+	if (l->started && !acceptable(l, state, f))
+	{
+		double		shorter = -0.5 * l->slope * state->step * state->step / (f - l->f - l->slope * state->step);
+
+		state->step = shorter > 0.1 * state->step && shorter < 0.5 * state->step ? shorter : 0.3 * state->step;
+		if (state->step > 1e-12)
+		{
+			lbfgs_try(fit, l);
+			return true;
+		}
+		/* nothing lower to be found: rounding error rules */
+		memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
+		return last_pass(fit);
+	}
+	if (l->started)
+	{
+		remember_pair(l, state);
+		fit->iterations++;
+	}
+	l->started = true;
+	l->f = f;
+	memcpy(l->gradient, l->trial, (size_t) state->nfull * sizeof(double));
+	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
+	fit->converged = largest <= state->options.tol;
+	if (fit->converged || fit->iterations >= state->options.max_iter)
+		return last_pass(fit);
+	two_loops(l, state->nfull);
+	state->step = 1;
+	lbfgs_try(fit, l);
+	return true;
+}
+
+bool
+gr_descent_advance(GrLogregFit *fit, GrError *err)
+{
+	(void) err;
+	return fit->state->options.solver == GR_SOLVER_GD ? ascend(fit) : lbfgs_advance(fit);
+}

@@ -1,0 +1,117 @@
+/*
+ * glm.h: one pass over the rows of a logistic regression.
+ *
+ * All that logistic regression does to rows is a pass: for each row its linear predictor eta, the mean mu = 1 / (1 + exp(-eta)),
+ * the weight w = mu (1 - mu) and the residual r = y - mu, and sums over these. What a pass takes is a GrPass, what it gives
+ * is a flat array of float8, so that partial sums of threads, workers, partitions or devices merge by gr_pass_merge().
+ *
+ * Rows are those of compute.h: nfeatures features, then the response, which is 0 or 1. The terms of a pass are
+ * z = (1, x_1 - shift_1, ..., x_p - shift_p), nfeatures + 1 of them, and eta = z' beta. A model without an intercept has
+ * beta[0] = 0 and leaves the sums of term 0 unused.
+ */
+#ifndef GPUREG_GLM_H
+#define GPUREG_GLM_H
+
+#include "compute/compute.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum GrPassKind
+{
+	/*
+	 * eta in double-double, and the Gram matrix in double-double of (1, u, u z_1 .. u z_p, v), u = sqrt(w), v = r / u: X'WX and
+	 * X'r to the last digit, good where they cancel. u and v come from gr_logistic_row().
+	 */
+	GR_PASS_EXACT,
+	/* eta and the Hessian X'WX in float8, the gradient X'r compensated: for the iterations before the last */
+	GR_PASS_FAST,
+	/* as FAST, but of the Hessian only its first row and its diagonal: for solvers that don't form it */
+	GR_PASS_GRADIENT,
+	/*
+	 * No beta. Along the direction faces[nfaces - 1], on which side of it each row is: the margin of a row is
+	 * (2 y - 1) (1, x)' direction, in double-double. Sums the Gram matrix of (1, 1, z, y) over the rows on the face.
+	 */
+	GR_PASS_FACE
+} GrPassKind;
+
+/*
+ * Rows on a face. With nfaces > 0 only rows that lie on all the faces before the candidate's take part: EXACT leaves out those
+ * off any of the nfaces, FACE those off any of the first nfaces - 1. A row is on face f if
+ * |(1, x)' f| <= face_absolute[k] + face_relative * (|f_0| + sum of |f_j x_j|). FAST and GRADIENT know no faces.
+ */
+struct GrPass
+{
+	GrPassKind	kind;
+	int			nfeatures;
+	const double *beta;			/* nfeatures + 1, of z */
+	const double *shift;		/* nfeatures; all 0 where the terms are the features themselves */
+	int			nfaces;
+	const double *faces;		/* nfaces x (nfeatures + 1), directions in (1, x), not shifted */
+	const double *face_absolute;	/* nfaces */
+	double		face_relative;
+};
+
+/* The sums of a pass: this head, then what gr_pass_offset() describes. All start as gr_pass_clear() leaves them. */
+enum
+{
+	GR_SUM_NROWS,				/* rows that took part */
+	GR_SUM_DEVIANCE_HI,			/* -2 log-likelihood; not FACE */
+	GR_SUM_DEVIANCE_LO,
+	GR_SUM_MIN_MARGIN,			/* least (2 y - 1) eta; not FACE */
+	GR_SUM_NRIGHT,				/* FACE: rows off the face with a positive margin */
+	GR_SUM_NWRONG,				/* FACE: ... with a negative one */
+	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of those */
+	GR_SUM_NONES,				/* rows with y = 1 among those that took part; EXACT and GRADIENT */
+	GR_SUM_HEAD					/* length of the head */
+};
+
+/*
+ * Where the parts behind the head begin. t = nfeatures + 1 terms.
+ *	 EXACT, FACE: hi[gr_triangle(t + 2)], lo[same]: the Gram matrix, packed as in compute.h; its row 0 is of the ones,
+ *	              1 .. t of the terms, t + 1 of v (or y)
+ *	 FAST:        gradient_hi[t], gradient_lo[t], hessian[gr_triangle(t)] packed
+ *	 GRADIENT:    gradient_hi[t], gradient_lo[t], first[t] = sum w z_j, diagonal[t] = sum w z_j^2
+ */
+static inline size_t
+gr_pass_nsums(GrPassKind kind, int nfeatures)
+{
+	size_t		t = (size_t) nfeatures + 1;
+
+	switch (kind)
+	{
+		case GR_PASS_FAST:
+			return GR_SUM_HEAD + 2 * t + (size_t) gr_triangle((int64_t) t);
+		case GR_PASS_GRADIENT:
+			return GR_SUM_HEAD + 4 * t;
+		default:
+			return GR_SUM_HEAD + 2 * (size_t) gr_triangle((int64_t) t + 2);
+	}
+}
+
+extern void gr_pass_clear(GrPassKind kind, int nfeatures, double *sums);
+
+/* sums += other, of the same pass */
+extern void gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other);
+
+/*
+ * The pass on the CPU: adds nrows rows to sums. Rows must be finite and their response 0 or 1. The result depends on the rows and on
+ * how they are split over calls, and for EXACT and FACE not on the processor (beyond libm's exp and log1p). A predictor that leaves
+ * float8's range on the wrong side, or is not a number, leaves the deviance not finite. scratch: gr_pass_scratch_nbytes() bytes,
+ * aligned as float8.
+ */
+extern void gr_pass_add(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch);
+extern size_t gr_pass_scratch_nbytes(GrPassKind kind, int nfeatures);
+
+/* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
+extern void gr_pass_add_lanes(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
+							  int max_lanes);
+
+/* True if every response is 0 or 1; else *value is the first that isn't. */
+extern bool gr_all_binary(const double *rows, int64_t nrows, int ncols, double *value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_GLM_H */

@@ -1,0 +1,130 @@
+/*
+ * logreg.h: logistic regression, by maximum likelihood, with an optional ridge penalty.
+ *
+ * The fit asks and the caller answers: gr_logreg_next() says which pass over the rows (glm.h) it wants, the caller makes the
+ * pass wherever the rows are, and gr_logreg_advance() takes the sums. So the same code serves rows in memory, on a device, in a
+ * file, or in a query that is run once a pass.
+ *
+ * The default solver is Newton's (iteratively reweighted least squares) from beta = 0, with step halving. Its first pass and its
+ * last ones sum in double-double (EXACT), those between in float8 (FAST). A step's length is measured by the Newton decrement,
+ * the square root of g' H^-1 g: in standard errors of the estimate, whatever the scale of the columns. The fit
+ * ends when that is below 1e-13, so that estimates are right to all digits, and the standard errors, from the Hessian of that same pass, too.
+ *
+ * It minimises deviance / 2 + l2 / 2 sum of b_j^2, the intercept not penalised.
+ *
+ * Separation (Albert and Anderson 1984): there is no maximum if a direction d has (2 y - 1) (1, x)' d >= 0 for all rows and
+ * > 0 for some. When estimates run off, the direction in which they do is rounded to one that is exactly 0 on
+ * the rows where it is nearly so, and checked against every row in double-double: only a direction that passes is reported. The fit
+ * then goes on over the rows on which it is 0 (the limiting conditional model, Geyer 2009), until what is left has a maximum.
+ */
+#ifndef GPUREG_LOGREG_H
+#define GPUREG_LOGREG_H
+
+#include "compute/compute.h"
+#include "compute/glm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Up to so many terms the Hessian is formed whatever the solver; above, only Newton's does, and the others give no covariances. */
+#define GR_LOGREG_DENSE_TERMS 2000
+
+typedef enum GrLogregSolver
+{
+	GR_SOLVER_NEWTON,
+	GR_SOLVER_GD,				/* gradient ascent: beta += rate * gradient, the batch update */
+	GR_SOLVER_LBFGS				/* limited-memory BFGS, Nocedal 1980 */
+} GrLogregSolver;
+
+typedef struct GrLogregOptions
+{
+	int			nfeatures;
+	bool		intercept;
+	double		l2;				/* >= 0 */
+	int			max_iter;		/* >= 1: updates of beta */
+	double		tol;			/* > 0: longest last step, in standard errors */
+	GrLogregSolver solver;
+	double		learning_rate;	/* GD; NaN: 1 / (a bound on the Hessian's largest eigenvalue) */
+	bool		can_ascend;		/* the caller can answer GR_LOGREG_ASCEND */
+} GrLogregOptions;
+
+typedef enum GrLogregWant
+{
+	GR_LOGREG_PASS,				/* make fit->pass, adding to fit->sums, which are cleared */
+	GR_LOGREG_ASCEND,			/* do fit->ascent on fit->beta; set fit->ascended and fit->ascent_converged */
+	GR_LOGREG_DONE
+} GrLogregWant;
+
+typedef struct GrLogregState GrLogregState;
+
+/* A fit. Arrays are of terms: the intercept if there is one, then the features. */
+typedef struct GrLogregFit
+{
+	/* what is wanted */
+	GrPass		pass;
+	double	   *sums;
+	GrAscent	ascent;
+	double	   *beta;			/* nfeatures + 1, of (1, x) */
+	int64_t		ascended;
+	bool		ascent_converged;
+
+	/* what came out, when done */
+	int			nterms;
+	int			rank;
+	int64_t		nrows;
+	int64_t		df_residual;	/* nrows - rank */
+	double	   *coef;			/* nterms; NaN for an aliased term; a finite point far out for a separated one */
+	double	   *vcov;			/* nterms x nterms; NaN for aliased and separated terms; NULL if it wasn't formed */
+	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0 */
+	int			nseparated;
+	double		deviance;		/* in the limit, where there is separation */
+	double		null_deviance;
+	int			iterations;
+	bool		converged;
+
+	GrLogregState *state;
+} GrLogregFit;
+
+/* Bytes of memory for a fit, aligned as malloc() does; huge for thousands of features with Newton's solver. */
+extern size_t gr_logreg_nbytes(const GrLogregOptions *options);
+
+/* Sets up a fit in memory of that many bytes, which the caller frees after use. */
+extern GrLogregFit *gr_logreg_begin(void *memory, const GrLogregOptions *options);
+
+extern GrLogregWant gr_logreg_next(GrLogregFit *fit);
+
+/*
+ * Takes what was asked for. Fails with GR_ONE_CLASS, GR_OUT_OF_RANGE (where: the column of a row), GR_INVALID (no rows) and
+ * GR_CANCELED.
+ */
+extern bool gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err);
+
+/*
+ * The last Newton step by itself, from the sums of an EXACT pass at beta without faces or shift: coef becomes the next beta (nterms
+ * as above), vcov the inverse of the Hessian at beta; deviance, null_deviance, rank and nrows are those of the pass, and *decrement
+ * the length of the step in standard errors. workspace: gr_logreg_step_nbytes() bytes.
+ */
+typedef struct GrLogregStep
+{
+	int			nterms;
+	int			rank;
+	int64_t		nrows;
+	double	   *coef;
+	double	   *vcov;
+	double		deviance;
+	double		null_deviance;
+	double		decrement;
+} GrLogregStep;
+
+extern size_t gr_logreg_step_nbytes(int nfeatures);
+extern bool gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
+						   GrLogregStep *step, const GrHost *host, GrError *err);
+
+/* mu = 1 / (1 + exp(-eta)), good in both tails */
+extern double gr_logistic(double eta);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_LOGREG_H */

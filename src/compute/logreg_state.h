@@ -1,0 +1,116 @@
+/*
+ * logreg_state.h: what the parts of logistic regression share: logreg.c (Newton), separation.c, descent.c.
+ *
+ * Terms come in two numberings. "Full" arrays have nfeatures + 1 entries, the intercept first, whether the model has one or not; arrays
+ * of terms begin at full index first, which is 0 or 1. theta and what is named after it are of z = (1, x - shift).
+ */
+#ifndef GPUREG_LOGREG_STATE_H
+#define GPUREG_LOGREG_STATE_H
+
+#include "compute/logreg.h"
+#include "compute/ols.h"
+
+#define GR_FACES_MAX 8			/* nested separations followed; each takes a term away */
+
+typedef enum GrLogregPhase
+{
+	GR_PHASE_START,				/* the pass at beta = 0 */
+	GR_PHASE_ITERATE,
+	GR_PHASE_CLASSIFY,			/* which rows are nearly on the candidate face? */
+	GR_PHASE_VERIFY,			/* is the rounded candidate a direction of separation? */
+	GR_PHASE_DESCENT,			/* a pass of GD or L-BFGS */
+	GR_PHASE_ASCEND,
+	GR_PHASE_LAST,				/* of GD or L-BFGS: deviance and covariances at the final beta */
+	GR_PHASE_PLACE,				/* how far out is beta to be set along a direction of separation? */
+	GR_PHASE_DONE
+} GrLogregPhase;
+
+struct GrLogregState
+{
+	GrLogregOptions options;
+	GrLogregPhase phase;
+	int			nfull;			/* nfeatures + 1 */
+	int			first;			/* 0 with an intercept, else 1 */
+	bool		dense;			/* Hessians are formed */
+
+	/* full arrays */
+	double	   *theta;			/* where the pass is made */
+	double	   *theta_old;		/* the last accepted */
+	double	   *delta;			/* the Newton step at theta */
+	double	   *shift;			/* nfeatures */
+	double	   *no_shift;		/* nfeatures zeros, for passes along faces */
+	double	   *scale;			/* square roots of the Hessian's diagonal at 0 */
+	double	   *removed;		/* the part of beta along directions of separation, of (1, x) */
+	double	   *faces;			/* GR_FACES_MAX x nfull, of (1, x) */
+
+	/* arrays of terms */
+	bool	   *aliased;		/* left out: collinear, or on the face */
+	bool	   *frozen;			/* likewise, in one step */
+	double	   *solution;
+
+	double	   *triangle;		/* hi and lo of terms and a right-hand side */
+	void	   *workspace;		/* of gr_normal_solve() */
+	double	   *memory;			/* L-BFGS: see descent.c */
+
+	double		deviance_old;	/* penalised, at theta_old */
+	double		decrement;		/* squared, of the step from the last accepted theta */
+	double		decrement_before;	/* ... and from the one before */
+	double		decrement_exact;	/* the last one that an EXACT pass gave; 0: none did */
+	GrPassKind	kind;			/* of the pass at the last accepted theta */
+	double		step;			/* share of the step taken: 1, 1/2, ... */
+	bool		check;			/* the step must not raise the deviance */
+	int			max_iter;		/* beyond which there is no further step */
+	int			next_attempt;	/* no look for a direction of separation before this iteration */
+	int			next_certificate;	/* nor for complete separation */
+	int			attempt;		/* of the tolerances of CLASSIFY */
+	bool		final_attempt;	/* made when there is no iteration left */
+	int			nfaces;
+	int			placing;		/* the face that PLACE is at */
+	double		face_absolute[GR_FACES_MAX];
+	double		min_right[GR_FACES_MAX];
+};
+
+/* Asks for a pass at theta. */
+extern void gr_logreg_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind);
+
+/* Asks for a pass one Newton step beyond theta; ends the fit where there is no iteration left. */
+extern bool gr_logreg_go_on(GrLogregFit *fit, const GrHost *host, GrError *err);
+
+/* Ends the fit at theta. The sums are of an EXACT pass at theta, or, where have_sums is false, there are none. */
+extern bool gr_logreg_finish(GrLogregFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err);
+
+/* The sum of theta_j (x_j - shift_j) as coefficients of (1, x), and back. beta and theta may be the same array. */
+extern void gr_logreg_unshift(const GrLogregFit *fit, const double *theta, double *beta);
+extern void gr_logreg_shift(const GrLogregFit *fit, const double *beta, double *theta);
+
+/* separation.c: asks for a pass along a candidate, of (1, x), to be looked at by gr_logreg_classified(). */
+extern void gr_logreg_suspect(GrLogregFit *fit, const double *candidate, bool all_right);
+extern bool gr_logreg_classified(GrLogregFit *fit, const GrHost *host, GrError *err);
+extern bool gr_logreg_verified(GrLogregFit *fit, const GrHost *host, GrError *err);
+
+/* descent.c: the solvers that need no Hessian. */
+extern size_t gr_descent_nbytes(const GrLogregOptions *options);
+extern bool gr_descent_begin(GrLogregFit *fit, GrError *err);
+extern bool gr_descent_advance(GrLogregFit *fit, GrError *err);
+extern bool gr_descent_ascended(GrLogregFit *fit);
+
+static inline double *
+gr_logreg_hi(GrLogregFit *fit)
+{
+	return fit->sums + GR_SUM_HEAD;
+}
+
+static inline double *
+gr_logreg_lo(GrLogregFit *fit)
+{
+	return fit->sums + GR_SUM_HEAD + gr_triangle(fit->state->nfull + 2);
+}
+
+/* where entry (i, j) of a packed triangle is */
+static inline int64_t
+gr_at(int64_t i, int64_t j)
+{
+	return i * (i + 1) / 2 + j;
+}
+
+#endif							/* GPUREG_LOGREG_STATE_H */

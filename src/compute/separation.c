@@ -1,0 +1,282 @@
+/*
+ * separation.c: the search for a direction of separation; see logreg.h.
+ *
+ * A candidate is where a fit runs off to: Newton's step, or beta itself once every row is on its right side. Along Newton's
+ * steps the margins of the rows that are being separated grow by about 1 a step, and those of the rows on the face by ever less. CLASSIFY
+ * tells the two apart by a tolerance. The directions that are 0 on all rows of the face are the null space of
+ * those rows; the candidate is rounded to the one of them that agrees with it in the null space's own coordinates, and VERIFY
+ * checks that one against every row. A wrong guess costs two passes and claims nothing.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/logreg_state.h"
+
+/* Margins up to which a row counts as on the candidate's face: tried in turn. */
+static const double tolerances[] = {0.1, 1e-3, 1e-6};
+
+#define NTOLERANCES ((int) (sizeof(tolerances) / sizeof(tolerances[0])))
+
+/* A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths. */
+#define NEGLIGIBLE 1e-9
+
+static double *
+candidate_of(GrLogregFit *fit)
+{
+	return fit->state->faces + (size_t) fit->state->nfaces * fit->state->nfull;
+}
+
+void
+gr_logreg_suspect(GrLogregFit *fit, const double *candidate, bool all_right)
+{
+	GrLogregState *state = fit->state;
+
+	memcpy(candidate_of(fit), candidate, (size_t) state->nfull * sizeof(double));
+	state->attempt = all_right ? NTOLERANCES : 0;
+	state->face_absolute[state->nfaces] = all_right ? 0 : tolerances[0];
+	if (all_right)
+		state->next_certificate = fit->iterations + 3;
+	else
+		state->next_attempt = fit->iterations + 2;
+	gr_logreg_ask(fit, all_right ? GR_PHASE_VERIFY : GR_PHASE_CLASSIFY, GR_PASS_FACE);
+}
+
+/* Rows on the candidate's face, from a FACE pass: the sum of their ones */
+static double
+rows_on_face(GrLogregFit *fit)
+{
+	return gr_logreg_hi(fit)[0];
+}
+
+/* The candidate was none: back to where the fit was. */
+static bool
+resume(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	if (fit->state->options.solver == GR_SOLVER_NEWTON)
+		return gr_logreg_go_on(fit, host, err);
+	gr_logreg_ask(fit, GR_PHASE_LAST, GR_PASS_EXACT);
+	return true;
+}
+
+/* Marks in frozen the terms that are collinear over the rows on the face. */
+static bool
+find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
+
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	return gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace, &solved,
+						   host, err);
+}
+
+/*
+ * The regression of term k, collinear over the face, on those that are not, into solution: term k minus that is a null vector. The
+ * triangle's last row is given up for it.
+ */
+static bool
+null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
+	int			skip = 1 + state->first;
+	int			last = fit->nterms + skip;
+	double	   *hi = gr_logreg_hi(fit);
+	double	   *lo = gr_logreg_lo(fit);
+
+	for (int j = 0; j < fit->nterms; j++)
+	{
+		int64_t		from = j <= k ? gr_at(k + skip, j + skip) : gr_at(j + skip, k + skip);
+
+		hi[gr_at(last, j + skip)] = hi[from];
+		lo[gr_at(last, j + skip)] = lo[from];
+	}
+	if (!gr_normal_solve(hi, lo, skip, 0, state->workspace, &solved, host, err))
+		return false;
+	for (int i = 0; i < fit->nterms; i++)
+	{
+		double		a = state->solution[i];
+
+		if (isnan(a) || fabs(a) * state->scale[i + state->first] <= NEGLIGIBLE * state->scale[k + state->first])
+			state->solution[i] = 0;
+	}
+	return true;
+}
+
+/*
+ * part = the vector of the face's null space that agrees with v (both full, of (1, x)) in the newly collinear terms. involved: marks
+ * every term that the null space moves.
+ */
+static bool
+null_part(GrLogregFit *fit, const double *v, double *part, int *involved, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	int			first = state->first;
+
+	memset(part, 0, (size_t) state->nfull * sizeof(double));
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		if (!state->frozen[k] || state->aliased[k])
+			continue;
+		if (!null_vector(fit, k, host, err))
+			return false;
+		part[k + first] += v[k + first];
+		if (involved != NULL && involved[k] == 0)
+			involved[k] = 1;
+		for (int i = 0; i < fit->nterms; i++)
+		{
+			part[i + first] -= v[k + first] * state->solution[i];
+			if (involved != NULL && state->solution[i] != 0 && involved[i] == 0)
+				involved[i] = 1;
+		}
+	}
+	return true;
+}
+
+/* Rounds the candidate to the null space of the rows near its face; *found if something is left. */
+static bool
+round_candidate(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double	   *candidate = candidate_of(fit);
+	double		largest = 0;
+
+	*found = true;
+	if (rows_on_face(fit) == 0)
+		return true;
+	if (!find_null_space(fit, host, err) || !null_part(fit, candidate, fit->beta, NULL, host, err))
+		return false;
+	memcpy(candidate, fit->beta, (size_t) state->nfull * sizeof(double));
+	for (int j = 0; j < state->nfull; j++)
+		largest = fmax(largest, fabs(candidate[j]));
+	*found = largest > 0 && isfinite(largest);
+	return true;
+}
+
+bool
+gr_logreg_classified(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (fit->sums[GR_SUM_NWRONG] == 0 && fit->sums[GR_SUM_NRIGHT] > 0)
+	{
+		bool		found;
+
+		if (!round_candidate(fit, &found, host, err))
+			return false;
+		if (found)
+		{
+			state->face_absolute[state->nfaces] = 0;
+			gr_logreg_ask(fit, GR_PHASE_VERIFY, GR_PASS_FACE);
+			return true;
+		}
+	}
+	/* no row moves by more than the tolerance: the fit isn't running off */
+	if (fit->sums[GR_SUM_NRIGHT] + fit->sums[GR_SUM_NWRONG] == 0 || ++state->attempt >= NTOLERANCES)
+		return resume(fit, host, err);
+	/* the candidate anew: rounding has changed it */
+	gr_logreg_unshift(fit, state->delta, candidate_of(fit));
+	state->face_absolute[state->nfaces] = tolerances[state->attempt];
+	gr_logreg_ask(fit, GR_PHASE_CLASSIFY, GR_PASS_FACE);
+	return true;
+}
+
+/*
+ * The infinity that a separated term runs to: that of the outermost direction that moves it, since that one is followed fastest;
+ * else that of the part of beta taken away.
+ */
+static int
+sign_of(const GrLogregFit *fit, int k)
+{
+	const GrLogregState *state = fit->state;
+	int			j = k + state->first;
+
+	for (int f = 0; f <= state->nfaces; f++)
+	{
+		double		d = state->faces[(size_t) f * state->nfull + j];
+
+		if (d != 0)
+			return d < 0 ? -1 : 1;
+	}
+	return state->removed[j] < 0 ? -1 : 1;
+}
+
+/* Takes part (full, of (1, x)) out of the estimate; part's array is given up. */
+static void
+remove_part(GrLogregFit *fit, double *part)
+{
+	GrLogregState *state = fit->state;
+
+	gr_logreg_unshift(fit, state->theta, state->theta);
+	for (int j = 0; j < state->nfull; j++)
+	{
+		state->removed[j] += part[j];
+		state->theta[j] -= part[j];
+	}
+	gr_logreg_shift(fit, state->theta, state->theta);
+}
+
+/* No row is left on the face: no term has a finite estimate. */
+static bool
+separated_completely(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	gr_logreg_unshift(fit, state->theta, state->delta);
+	remove_part(fit, state->delta);
+	for (int k = 0; k < fit->nterms; k++)
+		if (!state->aliased[k] && fit->separated[k] == 0)
+			fit->separated[k] = sign_of(fit, k);
+	state->nfaces++;
+	return gr_logreg_finish(fit, false, false, host, err);
+}
+
+/*
+ * The rows off the face are predicted without error in the limit. The terms that the face's null space moves have no finite
+ * estimate, and the fit goes on for the others, over the rows on the face, from where it is.
+ */
+static bool
+restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	gr_logreg_unshift(fit, state->theta, fit->beta);
+	if (!find_null_space(fit, host, err) || !null_part(fit, fit->beta, state->delta, fit->separated, host, err))
+		return false;
+	remove_part(fit, state->delta);
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		if (fit->separated[k] != 0)
+			fit->separated[k] = sign_of(fit, k);
+		state->aliased[k] |= state->frozen[k];
+	}
+	state->nfaces++;
+	state->decrement = INFINITY;
+	state->decrement_exact = 0;
+	state->check = false;
+	state->max_iter = fit->iterations + state->options.max_iter;
+	state->next_attempt = fit->iterations + 4;
+	state->next_certificate = fit->iterations;
+	state->final_attempt = false;
+	gr_logreg_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
+	return true;
+}
+
+bool
+gr_logreg_verified(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (fit->sums[GR_SUM_NWRONG] > 0 || fit->sums[GR_SUM_NRIGHT] == 0)
+	{
+		if (state->attempt >= NTOLERANCES)
+			return resume(fit, host, err);
+		/* another tolerance may cut better */
+		fit->sums[GR_SUM_NWRONG] = 1;
+		return gr_logreg_classified(fit, host, err);
+	}
+	state->min_right[state->nfaces] = fit->sums[GR_SUM_MIN_RIGHT];
+	if (rows_on_face(fit) == 0)
+		return separated_completely(fit, host, err);
+	return restrict_to_face(fit, host, err);
+}

@@ -1,0 +1,459 @@
+/*
+ * step_cpu.h: the passes of logistic regression on the CPU, on vectors across rows. Read plainly it declares the table of one
+ * instruction set's functions; kernels_cpu.h includes it as a template, with W and the V_ macros described there.
+ *
+ * A chunk of rows is transposed, so that lane l of every vector is row r + l and all rows of a vector go through the same
+ * operations. Vectors that stick out beyond the last row hold zeros, weigh nothing and leave no residual.
+ */
+#ifndef GPUREG_STEP_CPU_H
+#define GPUREG_STEP_CPU_H
+
+#include <stddef.h>
+
+typedef struct GrChunk
+{
+	int			nterms;			/* nfeatures + 1 */
+	int			nrows;
+	size_t		pitch;			/* from one column to the next; a multiple of 8, and at least nrows rounded up to that */
+	double	   *columns;		/* nterms + 1 columns: the ones, the features, the response */
+	double	   *weight;			/* a column: the linear predictor, then w */
+	double	   *residual;		/* a column */
+	double	   *weighted;		/* three columns, for the Hessian */
+	double	   *lanes;			/* nterms times the lanes of: gradient, its correction, sum w z, sum w z^2 */
+} GrChunk;
+
+/* What logistic() sums beside the columns. */
+typedef struct GrChunkTotals
+{
+	double		loss;			/* sum of max(-margin, 0) */
+	double		growth;			/* product of 1 + exp(-|eta|), less 1 */
+	double		min_margin;
+	double		nones;
+} GrChunkTotals;
+
+typedef struct GrStepVersion
+{
+	int			lanes;
+	/* rows of ncols values, less their shift, into columns */
+	void		(*transpose) (double *columns, size_t pitch, const double *rows, int nrows, int ncols, const double *shift);
+	/* in float8 */
+	void		(*predict) (const GrChunk *chunk, const double *beta);
+	void		(*logistic) (const GrChunk *chunk, GrChunkTotals *totals);
+	void		(*gradient) (const GrChunk *chunk, double opaque_one);
+	void		(*curvature) (const GrChunk *chunk, double opaque_one);
+	void		(*hessian) (const GrChunk *chunk, double *packed);
+	/* in double-double, the same bits whatever the instruction set; columns begin with the first feature */
+	void		(*predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
+								  const double *shift);
+	void		(*magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta);
+	void		(*weigh) (double *out, const double *rows, const int *which, int nrows, int nfeatures, const double *shift,
+						  const double *u, const double *v);
+} GrStepVersion;
+
+/* The functions for this processor with at most max_lanes (1, 4 or 8). */
+extern const GrStepVersion *gr_step_version(int max_lanes);
+
+#endif							/* GPUREG_STEP_CPU_H */
+
+#ifdef W
+
+static TARGET void
+NAME(transpose) (double *restrict columns, size_t pitch, const double *restrict rows, int nrows, int ncols,
+				 const double *restrict shift)
+{
+	int			r = 0;
+
+#if W >= 4
+	for (; r + 4 <= nrows; r += 4)
+	{
+		const double *from = rows + (size_t) r * ncols;
+		double	   *to = columns + r;
+		int			k = 0;
+
+		for (; k + 4 <= ncols; k += 4)
+			transpose_4x4(to + k * pitch, pitch, from + k, ncols, shift + k);
+		for (; k < ncols; k++)
+			for (int l = 0; l < 4; l++)
+				to[k * pitch + l] = from[(size_t) l * ncols + k] - shift[k];
+	}
+#endif
+	for (; r < nrows; r++)
+		for (int k = 0; k < ncols; k++)
+			columns[k * pitch + r] = rows[(size_t) r * ncols + k] - shift[k];
+	for (; r % W != 0; r++)
+		for (int k = 0; k < ncols; k++)
+			columns[k * pitch + r] = 0.0;
+}
+
+/* weight = eta, four vectors of rows at a time, as each waits for its last sum */
+static TARGET void
+NAME(predict) (const GrChunk *chunk, const double *beta)
+{
+	int			r = 0;
+
+	for (; r + 4 * W <= chunk->nrows; r += 4 * W)
+	{
+		V			e0 = V_SET1(beta[0]);
+		V			e1 = e0;
+		V			e2 = e0;
+		V			e3 = e0;
+		const double *z = chunk->columns + r;
+
+		for (int j = 1; j < chunk->nterms; j++)
+		{
+			V			b = V_SET1(beta[j]);
+
+			z += chunk->pitch;
+			e0 = V_MLA(b, V_LOAD(z), e0);
+			e1 = V_MLA(b, V_LOAD(z + W), e1);
+			e2 = V_MLA(b, V_LOAD(z + 2 * W), e2);
+			e3 = V_MLA(b, V_LOAD(z + 3 * W), e3);
+		}
+		V_STORE(chunk->weight + r, e0);
+		V_STORE(chunk->weight + r + W, e1);
+		V_STORE(chunk->weight + r + 2 * W, e2);
+		V_STORE(chunk->weight + r + 3 * W, e3);
+	}
+	for (; r < chunk->nrows; r += W)
+	{
+		V			e = V_SET1(beta[0]);
+		const double *z = chunk->columns + r;
+
+		for (int j = 1; j < chunk->nterms; j++)
+		{
+			z += chunk->pitch;
+			e = V_MLA(V_SET1(beta[j]), V_LOAD(z), e);
+		}
+		V_STORE(chunk->weight + r, e);
+	}
+}
+
+/*
+ * exp(-a), 0 <= a <= 460, within one unit in the last place. -a = k log 2 + f, |f| <= log(2) / 2; adding 1.5 2^52 rounds to an
+ * integer, and 1023 more leaves k's biased exponent in the lowest bits. k times the high part of log 2 (33 bits, as in fdlibm's
+ * e_exp.c) is exact. The polynomial is the minimax one for (exp(f) - 1 - f) / f^2, relative error of exp below 1e-17.
+ */
+static inline TARGET V
+NAME(exp_minus) (V a)
+{
+	const V		magic = V_SET1(0x1.8p52 + 1023);
+	V			shifted = V_MLA(a, V_SET1(-0x1.71547652b82fep0), magic);
+	V			k = V_SUB(shifted, magic);
+	V			f = V_MLA(k, V_SET1(-0x1.62e42fee00000p-1), V_SUB(V_ZERO(), a));
+	V			q = V_SET1(0x1.ad7f02a6aa9a0p-26);
+
+	f = V_MLA(k, V_SET1(-0x1.a39ef35793c76p-33), f);
+	q = V_MLA(q, f, V_SET1(0x1.28adce726e390p-22));
+	q = V_MLA(q, f, V_SET1(0x1.71df262c47695p-19));
+	q = V_MLA(q, f, V_SET1(0x1.a01999adcc22fp-16));
+	q = V_MLA(q, f, V_SET1(0x1.a01a0129b4608p-13));
+	q = V_MLA(q, f, V_SET1(0x1.6c16c1844b015p-10));
+	q = V_MLA(q, f, V_SET1(0x1.1111111127e83p-7));
+	q = V_MLA(q, f, V_SET1(0x1.55555555507f1p-5));
+	q = V_MLA(q, f, V_SET1(0x1.55555555554f9p-3));
+	q = V_MLA(q, f, V_SET1(0x1.000000000000ap-1));
+	q = V_ADD(V_SET1(1.0), V_MLA(V_MUL(f, f), q, f));
+	return V_MUL(q, V_SHIFT_TO_EXPONENT(shifted));
+}
+
+/*
+ * eta to w and r, as gr_logistic_row() does it. The deviance's logarithms are one: log1p of the product of all 1 + t, less 1, which
+ * is kept as such so that small t count in full; with t <= 1 and a few hundred rows it stays below 2^300. Where eta is not
+ * a number the loss becomes that: V_MAX returns its second operand then.
+ */
+static TARGET void
+NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+	const V		one = V_SET1(1.0);
+	V			loss = V_ZERO();
+	V			growth = V_ZERO();
+	V			nones = V_ZERO();
+	V			least = V_SET1(INFINITY);
+	double		lanes[3][W];
+
+	for (int r = 0; r < chunk->nrows; r += W)
+	{
+		V			eta = V_LOAD(chunk->weight + r);
+		V			y = V_LOAD(response + r);
+		V			sign = V_SUB(V_ADD(y, y), one);
+		V			margin = V_MUL(sign, eta);
+		V			t = NAME(exp_minus) (V_MIN(V_ABS(eta), V_SET1(GR_ETA_MAX)));
+		V			sum;
+		V			d;
+		V			tail;
+
+		if (chunk->nrows - r < W)
+		{
+			t = V_FILL_N(t, chunk->nrows - r, V_ZERO());
+			margin = V_FILL_N(margin, chunk->nrows - r, V_SET1(INFINITY));
+		}
+		sum = V_ADD(one, t);
+		d = V_DIV(one, sum);
+		tail = V_MUL(t, d);
+		V_STORE(chunk->weight + r, V_MUL(tail, d));
+		V_STORE(chunk->residual + r, V_MUL(sign, V_IF_NEGATIVE(margin, d, tail)));
+		loss = V_ADD(loss, V_MAX(V_ZERO(), V_SUB(V_ZERO(), margin)));
+		growth = V_MLA(growth, sum, t);
+		least = V_MIN(least, margin);
+		nones = V_ADD(nones, y);
+	}
+	V_STORE(lanes[0], growth);
+	V_STORE(lanes[1], least);
+	V_STORE(lanes[2], nones);
+	*totals = (GrChunkTotals) {V_SUM(loss), 0.0, INFINITY, 0.0};
+	for (int l = 0; l < W; l++)
+	{
+		totals->growth = totals->growth * (1.0 + lanes[0][l]) + lanes[0][l];
+		totals->min_margin = lanes[1][l] < totals->min_margin ? lanes[1][l] : totals->min_margin;
+		totals->nones += lanes[2][l];
+	}
+}
+
+/* lanes += r z, in as many sums as there are lanes, each with its correction */
+static TARGET void
+NAME(gradient) (const GrChunk *chunk, double opaque_one)
+{
+	const V		one = V_SET1(opaque_one);
+
+	for (int j = 0; j < chunk->nterms; j++)
+	{
+		const double *z = chunk->columns + j * chunk->pitch;
+		double	   *lanes = chunk->lanes + (size_t) j * 4 * W;
+		V			h = V_LOAD(lanes);
+		V			c = V_LOAD(lanes + W);
+
+		for (int r = 0; r < chunk->nrows; r += W)
+		{
+			V			a = V_LOAD(chunk->residual + r);
+			V			b = V_LOAD(z + r);
+
+			STEP(h, c, a, b);
+		}
+		V_STORE(lanes, h);
+		V_STORE(lanes + W, c);
+	}
+}
+
+/* The same, and lanes += w z, w z^2. */
+static TARGET void
+NAME(curvature) (const GrChunk *chunk, double opaque_one)
+{
+	const V		one = V_SET1(opaque_one);
+
+	for (int j = 0; j < chunk->nterms; j++)
+	{
+		const double *z = chunk->columns + j * chunk->pitch;
+		double	   *lanes = chunk->lanes + (size_t) j * 4 * W;
+		V			h = V_LOAD(lanes);
+		V			c = V_LOAD(lanes + W);
+		V			first = V_LOAD(lanes + 2 * W);
+		V			diagonal = V_LOAD(lanes + 3 * W);
+
+		for (int r = 0; r < chunk->nrows; r += W)
+		{
+			V			a = V_LOAD(chunk->residual + r);
+			V			b = V_LOAD(z + r);
+			V			wz = V_MUL(V_LOAD(chunk->weight + r), b);
+
+			STEP(h, c, a, b);
+			first = V_ADD(first, wz);
+			diagonal = V_MLA(wz, b, diagonal);
+		}
+		V_STORE(lanes, h);
+		V_STORE(lanes + W, c);
+		V_STORE(lanes + 2 * W, first);
+		V_STORE(lanes + 3 * W, diagonal);
+	}
+}
+
+#define TILE_ROW(k) do { \
+	V a_ = V_LOAD(a##k + r); \
+	V_HOLD(a_); \
+	s##k##0 = V_MLA(a_, b_0, s##k##0); \
+	s##k##1 = V_MLA(a_, b_1, s##k##1); \
+	s##k##2 = V_MLA(a_, b_2, s##k##2); \
+} while (0)
+
+#define TILE_SUM(k) do { \
+	sums[k][0] = V_SUM(s##k##0); \
+	sums[k][1] = V_SUM(s##k##1); \
+	sums[k][2] = V_SUM(s##k##2); \
+} while (0)
+
+/*
+ * Entries (i, j) .. (i + 2, j + 2) of the Hessian, as far as they are of the triangle. Nine sums in registers: 6 loads feed 9
+ * products, and AVX2's 16 registers are enough. Columns beyond the last are the last once more, and not written.
+ */
+static TARGET void
+NAME(tile) (const GrChunk *chunk, double *packed, int i, int j)
+{
+	int			last = chunk->nterms - 1;
+	const double *a0 = chunk->weighted;
+	const double *a1 = a0 + chunk->pitch;
+	const double *a2 = a1 + chunk->pitch;
+	const double *b0 = chunk->columns + j * chunk->pitch;
+	const double *b1 = chunk->columns + (j + 1 < last ? j + 1 : last) * chunk->pitch;
+	const double *b2 = chunk->columns + (j + 2 < last ? j + 2 : last) * chunk->pitch;
+	V			s00 = V_ZERO(), s01 = s00, s02 = s00;
+	V			s10 = s00, s11 = s00, s12 = s00;
+	V			s20 = s00, s21 = s00, s22 = s00;
+	double		sums[3][3];
+
+	for (int r = 0; r < chunk->nrows; r += W)
+	{
+		V			b_0 = V_LOAD(b0 + r);
+		V			b_1 = V_LOAD(b1 + r);
+		V			b_2 = V_LOAD(b2 + r);
+
+		V_HOLD(b_0);
+		V_HOLD(b_1);
+		V_HOLD(b_2);
+		TILE_ROW(0);
+		TILE_ROW(1);
+		TILE_ROW(2);
+	}
+	TILE_SUM(0);
+	TILE_SUM(1);
+	TILE_SUM(2);
+	for (int k = 0; k < 3 && i + k <= last; k++)
+	{
+		double	   *row = packed + (int64_t) (i + k) * (i + k + 1) / 2;
+
+		for (int l = 0; l < 3 && j + l <= i + k; l++)
+			row[j + l] += sums[k][l];
+	}
+}
+
+/* Columns of one turn, a multiple of three: with the rows of a wide chunk they stay in the second-level cache. */
+#define PANEL 384
+
+static TARGET void
+NAME(hessian) (const GrChunk *chunk, double *packed)
+{
+	int			t = chunk->nterms;
+
+	for (int first = 0; first < t; first += PANEL)
+	{
+		for (int i = first; i < t; i += 3)
+		{
+			int			end = i + 1 < first + PANEL ? i + 1 : first + PANEL;
+
+			for (int k = 0; k < 3; k++)
+			{
+				const double *z = chunk->columns + (i + k < t ? i + k : t - 1) * chunk->pitch;
+				double	   *to = chunk->weighted + k * chunk->pitch;
+
+				for (int r = 0; r < chunk->nrows; r += W)
+					V_STORE(to + r, V_MUL(V_LOAD(chunk->weight + r), V_LOAD(z + r)));
+			}
+			for (int j = first; j < end; j += 3)
+				NAME(tile) (chunk, packed, i, j);
+		}
+	}
+}
+
+/*
+ * eta = beta_0 + sum of beta_j (x_j - shift_j), rounded once from double-double. As in Dot2 of Ogita, Rump and Oishi (2005), s takes
+ * the products by TwoSum and c what s loses, the products' errors, and what x - shift loses. Its error, besides that last
+ * rounding, is of the order of nfeatures 2^-106 of the sum of magnitudes.
+ */
+static TARGET void
+NAME(predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
+					 const double *shift)
+{
+	for (int r = 0; r < nrows; r += W)
+	{
+		V			s = V_SET1(beta[0]);
+		V			c = V_ZERO();
+
+		for (int j = 0; j < nfeatures; j++)
+		{
+			V			b = V_SET1(beta[j + 1]);
+			V			z = V_LOAD(columns + j * pitch + r);
+			V			p;
+			V			e;
+			V			h;
+			V			q;
+
+			if (shift[j] == 0.0)
+			{
+				p = V_MUL(z, b);
+				e = V_FMS(z, b, p);
+			}
+			else
+			{
+				V			m = V_SET1(-shift[j]);
+				V			x = z;
+
+				z = V_ADD(x, m);
+				q = V_SUB(z, x);
+				e = V_ADD(V_SUB(x, V_SUB(z, q)), V_SUB(m, q));
+				p = V_MUL(z, b);
+				e = V_FMA(e, b, V_FMS(z, b, p));
+			}
+			h = V_ADD(s, p);
+			q = V_SUB(h, s);
+			c = V_ADD(c, V_ADD(e, V_ADD(V_SUB(s, V_SUB(h, q)), V_SUB(p, q))));
+			s = h;
+		}
+		V_STORE(eta + r, V_ADD(s, c));
+	}
+}
+
+/* size = |beta_0| + sum of |beta_j x_j| */
+static TARGET void
+NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta)
+{
+	for (int r = 0; r < nrows; r += W)
+	{
+		V			m = V_SET1(fabs(beta[0]));
+
+		for (int j = 0; j < nfeatures; j++)
+			m = V_ADD(m, V_ABS(V_MUL(V_LOAD(columns + j * pitch + r), V_SET1(beta[j + 1]))));
+		V_STORE(size + r, m);
+	}
+}
+
+/*
+ * Row k of out is u[k] (1, x - shift), v[k] for row which[k]; out has room for W values more, as whole vectors are stored and what
+ * sticks out is written over.
+ */
+static TARGET void
+NAME(weigh) (double *restrict out, const double *restrict rows, const int *which, int nrows, int nfeatures,
+			 const double *restrict shift, const double *u, const double *v)
+{
+	for (int k = 0; k < nrows; k++)
+	{
+		const double *x = rows + (size_t) which[k] * (nfeatures + 1);
+		double	   *to = out + (size_t) k * (nfeatures + 2);
+		V			scale = V_SET1(u[k]);
+		int			j = 0;
+
+		to[0] = u[k];
+		for (; j + W <= nfeatures; j += W)
+			V_STORE(to + 1 + j, V_MUL(scale, V_SUB(V_LOAD(x + j), V_LOAD(shift + j))));
+		if (j < nfeatures)
+			V_STORE(to + 1 + j, V_MUL(scale, V_SUB(V_LOAD_N(x + j, nfeatures - j), V_LOAD_N(shift + j, nfeatures - j))));
+		to[1 + nfeatures] = v[k];
+	}
+}
+
+static const GrStepVersion NAME(step) = {
+	.lanes = W,
+	.transpose = NAME(transpose),
+	.predict = NAME(predict),
+	.logistic = NAME(logistic),
+	.gradient = NAME(gradient),
+	.curvature = NAME(curvature),
+	.hessian = NAME(hessian),
+	.predict_exact = NAME(predict_exact),
+	.magnitude = NAME(magnitude),
+	.weigh = NAME(weigh),
+};
+
+#undef TILE_ROW
+#undef TILE_SUM
+#undef PANEL
+
+#endif							/* W */

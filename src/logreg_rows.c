@@ -1,0 +1,268 @@
+/*
+ * logreg_rows.c: passes over the rows of a logistic regression.
+ */
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/plannodes.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/plancache.h"
+#include "utils/syscache.h"
+
+#include "args.h"
+#include "logreg_rows.h"
+#include "logreg_step.h"
+
+/* PostgreSQL's limit on arguments, 100, less request, names and widths; beyond, numbers are packed into arrays of this many. */
+#define ARGUMENTS_MAX 90
+#define PACKED 500
+
+/* Rows times terms between two polls */
+#define POLL_WORK 1000000
+
+/* The type gpu_logreg_step, in the schema of one of the extension's functions */
+static Oid
+step_type(Oid namespace)
+{
+	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("gpu_logreg_step"),
+									   ObjectIdGetDatum(namespace));
+
+	if (!OidIsValid(type))
+		elog(ERROR, "type gpu_logreg_step not found");
+	return type;
+}
+
+/*
+ * The arguments that stand for the query's columns: these as they are, or, where there are too many, arrays of float8 made of the
+ * numbers among them. sql gets them, widths (room for a column each) what each but the first gives; returns how many.
+ */
+static int
+make_arguments(const GrIngest *ingest, StringInfo sql, int32 *widths)
+{
+	bool		pack = ingest->ncolumns > ARGUMENTS_MAX;
+	int			npacked = 0;
+	int			n = 0;
+
+	for (int k = 0; k < ingest->ncolumns; k++)
+	{
+		const GrColumn *column = &ingest->columns[k];
+		bool		packs = pack && k > 0 && !OidIsValid(column->element);
+
+		if (npacked > 0 && (!packs || npacked == PACKED))
+		{
+			appendStringInfoChar(sql, ']');
+			widths[n++] = npacked;
+			npacked = 0;
+		}
+		if (!packs)
+		{
+			appendStringInfo(sql, ", c%d", k);
+			if (k > 0)
+				widths[n++] = column->width;
+			continue;
+		}
+		appendStringInfoString(sql, npacked++ == 0 ? ", ARRAY[" : ", ");
+		appendStringInfo(sql, column->type == BOOLOID ? "c%d::pg_catalog.bool::pg_catalog.int4::pg_catalog.float8" :
+						 "c%d::pg_catalog.float8", k);
+	}
+	if (npacked > 0)
+	{
+		appendStringInfoChar(sql, ']');
+		widths[n++] = npacked;
+	}
+	return n;
+}
+
+/* Plans the passes over the query; true if they would run in parallel. */
+static bool
+plan_passes(GrRowSource *source, const char *query, const GrIngest *ingest, Oid function)
+{
+	Oid			namespace = get_func_namespace(function);
+	Oid			types[3] = {step_type(namespace), TEXTARRAYOID, INT4ARRAYOID};
+	MemoryContext context = CurrentMemoryContext;
+	CachedPlan *cached;
+	int32	   *widths = palloc(ingest->ncolumns * sizeof(int32));
+	StringInfoData sql;
+	bool		parallel = false;
+
+	if (source->plan != NULL)
+		return source->parallel;
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "SELECT %s.gpu_logreg_pass($1, $2, $3", quote_identifier(get_namespace_name(namespace)));
+	(void) make_arguments(ingest, &sql, widths);
+	/* a line of its own: the statement may end with a comment */
+	appendStringInfo(&sql, ") FROM (%s\n) AS q(", gr_bare_statement(query));
+	for (int k = 0; k < ingest->ncolumns; k++)
+		appendStringInfo(&sql, "%sc%d", k > 0 ? ", " : "", k);
+	appendStringInfoChar(&sql, ')');
+	source->plan = SPI_prepare_cursor(sql.data, 3, types, CURSOR_OPT_PARALLEL_OK);
+	MemoryContextSwitchTo(context);
+	if (source->plan == NULL)
+		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
+	pfree(sql.data);
+
+	cached = SPI_plan_get_cached_plan(source->plan);
+	if (cached != NULL)
+	{
+		parallel = cached->stmt_list != NIL && linitial_node(PlannedStmt, cached->stmt_list)->parallelModeNeeded;
+		ReleaseCachedPlan(cached, NULL);
+	}
+	source->parallel = parallel;
+	return parallel;
+}
+
+static Datum
+names_array(const GrIngest *ingest)
+{
+	Datum	   *names = palloc((ingest->nfeatures + 1) * sizeof(Datum));
+
+	for (int k = 0; k <= ingest->nfeatures; k++)
+		names[k] = CStringGetTextDatum(ingest->names[k]);
+	return PointerGetDatum(construct_array(names, ingest->nfeatures + 1, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+static Datum
+widths_array(const GrIngest *ingest)
+{
+	int32	   *widths = palloc(ingest->ncolumns * sizeof(int32));
+	Datum	   *items = palloc(ingest->ncolumns * sizeof(Datum));
+	StringInfoData sql;
+	int			n;
+
+	initStringInfo(&sql);
+	n = make_arguments(ingest, &sql, widths);
+	for (int k = 0; k < n; k++)
+		items[k] = Int32GetDatum(widths[k]);
+	return PointerGetDatum(construct_array(items, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+void
+gr_source_read(GrRowSource *source, const char *query, GrIngest *ingest, Oid function)
+{
+	Size		limit = (Size) gr_ring_size * 1024;
+	bool		large = ingest->nbytes_estimate > limit;
+	GrJobOptions options = {.kind = GR_JOB_ROWS,.may_overflow = ingest->repeatable};
+	char		reason[300];
+
+	memset(source, 0, sizeof(*source));
+	/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
+	options.cpu_limit = large ? 1 : limit;
+	options.spool = !ingest->repeatable || (large && !plan_passes(source, query, ingest, function));
+	gr_ingest_read(ingest, &options);
+	source->kind = GR_SOURCE_JOB;
+	source->job = ingest->job;
+	source->nfeatures = ingest->nfeatures;
+	source->nskipped = ingest->nskipped;
+	if (!ingest->overflowed)
+		return;
+	if (plan_passes(source, query, ingest, function))
+	{
+		source->kind = GR_SOURCE_QUERY;
+		source->names = names_array(ingest);
+		source->widths = widths_array(ingest);
+		source->nrows = -1;
+		return;
+	}
+	options.may_overflow = false;
+	options.spool = true;
+	options.cpu_reason = strcpy(reason, ingest->job->reason);
+	gr_ingest_read(ingest, &options);
+	source->job = ingest->job;
+	source->nskipped = ingest->nskipped;
+}
+
+/* Every pass must meet the same rows: the sums of different ones don't go together. */
+static void
+check_same_rows(GrRowSource *source, const GrPass *pass, const double *sums)
+{
+	int64		nrows = (int64) sums[GR_SUM_NROWS];
+
+	if (pass->nfaces > 0)
+		return;
+	if (source->nrows < 0)
+		source->nrows = nrows;
+	if (nrows != source->nrows)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("query returned other rows when it was run again"),
+				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", source->nrows, nrows),
+				 errhint("Store its result in a table, or raise gpureg.ring_size so that its rows are kept.")));
+}
+
+static void
+pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
+{
+	Datum		values[3] = {PointerGetDatum(gr_step_request(pass)), source->names, source->widths};
+	MemoryContext context = CurrentMemoryContext;
+	GrStep	   *step;
+	Datum		result;
+	bool		isnull;
+	int			nest_level;
+	int			rc;
+
+	/* compiling the query anew for each pass takes longer than it gains */
+	nest_level = NewGUCNestLevel();
+	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	rc = SPI_execute_plan(source->plan, values, NULL, true, 0);
+	AtEOXact_GUC(true, nest_level);
+	if (rc != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(rc));
+	result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	if (isnull)
+		gr_raise_no_rows(0);
+	step = gr_step_settled(result);
+	if (step->nfeatures != pass->nfeatures || step->kind != pass->kind)
+		elog(ERROR, "gpu_logreg_pass returned another pass");
+	gr_pass_merge(pass->kind, pass->nfeatures, sums, gr_step_sums(step));
+	source->nskipped = step->nskipped;
+	source->nworkers = Max(source->nworkers, step->nparts - 1);
+	SPI_freetuptable(SPI_tuptable);
+	MemoryContextSwitchTo(context);
+	pfree(DatumGetPointer(values[0]));
+	check_same_rows(source, pass, sums);
+}
+
+static void
+pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
+{
+	int			ncols = source->nfeatures + 1;
+	int64		piece = POLL_WORK / ncols + 1;
+	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures), MCXT_ALLOC_HUGE);
+
+	for (const GrRowChunk *chunk = source->chunks; chunk != NULL; chunk = chunk->next)
+	{
+		for (int64 from = 0; from < chunk->nrows; from += piece)
+		{
+			CHECK_FOR_INTERRUPTS();
+			gr_pass_add(pass, sums, chunk->rows + from * ncols, Min(piece, chunk->nrows - from), scratch);
+		}
+	}
+	pfree(scratch);
+}
+
+void
+gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
+{
+	double		started = gr_now();
+
+	switch (source->kind)
+	{
+		case GR_SOURCE_JOB:
+			gr_job_pass(source->job, pass, sums);
+			break;
+		case GR_SOURCE_CHUNKS:
+			pass_over_chunks(source, pass, sums);
+			break;
+		case GR_SOURCE_QUERY:
+			pass_over_query(source, pass, sums);
+			break;
+	}
+	source->npasses++;
+	source->pass_s += gr_now() - started;
+}

@@ -1,0 +1,64 @@
+/*
+ * logreg_rows.h: the rows of a logistic regression, wherever they are, as something over which passes are made.
+ */
+#ifndef GPUREG_LOGREG_ROWS_H
+#define GPUREG_LOGREG_ROWS_H
+
+#include "postgres.h"
+
+#include "executor/spi.h"
+
+#include "bridge.h"
+#include "compute/glm.h"
+#include "ingest.h"
+
+/* Rows in memory that an aggregate owns. */
+typedef struct GrRowChunk
+{
+	struct GrRowChunk *next;
+	int64		nrows;
+	int64		capacity;
+	double		rows[FLEXIBLE_ARRAY_MEMBER];	/* capacity x (nfeatures + 1) */
+} GrRowChunk;
+
+typedef enum GrRowSourceKind
+{
+	GR_SOURCE_JOB,				/* kept on a backend, or spooled */
+	GR_SOURCE_CHUNKS,			/* in memory */
+	GR_SOURCE_QUERY				/* read again for each pass, by gpu_logreg_pass, in parallel where the planner likes */
+} GrRowSourceKind;
+
+typedef struct GrRowSource
+{
+	GrRowSourceKind kind;
+	int			nfeatures;
+	GrJob	   *job;
+	const GrRowChunk *chunks;
+
+	/* of a query */
+	SPIPlanPtr	plan;
+	bool		parallel;		/* ... in parallel workers, as it is planned */
+	Datum		names;			/* text[]: the features', then the response's */
+	Datum		widths;			/* int[]: the numbers that each argument but the first gives */
+	int64		nrows;			/* that every pass must meet; -1 before the first */
+	int64		nskipped;
+	int			nworkers;		/* most in any pass */
+	int			npasses;
+	double		pass_s;			/* time in passes */
+} GrRowSource;
+
+/*
+ * Reads a query's rows, to where passes can be made over them:
+ * - onto the device, where that is the choice and they fit;
+ * - into memory, up to gpureg.ring_size;
+ * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with parallel workers;
+ * - else into a temporary file, as well as those of a query that could give other rows when it is run again.
+ * ingest: prepared; its results are filled in. function: an SQL function of the extension's, in whose schema the aggregate
+ * gpu_logreg_pass is looked for. The caller is connected to SPI. Without a complete row source->job is NULL.
+ */
+extern void gr_source_read(GrRowSource *source, const char *query, GrIngest *ingest, Oid function);
+
+/* Makes a pass: adds to sums. */
+extern void gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums);
+
+#endif							/* GPUREG_LOGREG_ROWS_H */

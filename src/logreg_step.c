@@ -1,0 +1,805 @@
+/*
+ * logreg_step.c: the SQL type gpu_logreg_step and its aggregates' transition functions.
+ *
+ * Two aggregates share them. gpu_logreg_step_agg(beta, y, x...) is for users: one Newton step, by a client's own loop or a
+ * distributed engine's. gpu_logreg_pass(request, names, widths, columns...) is what gpu_logreg_fit() runs over its query, in parallel workers, once a
+ * pass; it takes the columns as they are. As with gpu_ols_stats, the state is flat and updated in place by an aggregate.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#include "args.h"
+#include "bridge.h"
+#include "logreg_step.h"
+#include "state_text.h"
+
+/* Rows a state holds back: as many as the kernels like at a time, of at most so many bytes. */
+#define PENDING_NROWS 256
+#define PENDING_NBYTES 65536
+
+PG_FUNCTION_INFO_V1(gr_logreg_step_in);
+PG_FUNCTION_INFO_V1(gr_logreg_step_out);
+PG_FUNCTION_INFO_V1(gr_logreg_step_recv);
+PG_FUNCTION_INFO_V1(gr_logreg_step_send);
+PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
+PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
+PG_FUNCTION_INFO_V1(gr_logreg_pass_accum);
+PG_FUNCTION_INFO_V1(gr_logreg_step_combine);
+PG_FUNCTION_INFO_V1(gr_logreg_step_final);
+
+static Size
+step_size(GrPassKind kind, int nfeatures, int nfaces, int capacity)
+{
+	Size		t = nfeatures + 1;
+	Size		ncells = nfeatures < 0 ? 0 :
+		3 * t + nfaces * (t + 1) + gr_pass_nsums(kind, nfeatures) + capacity * t;
+
+	return offsetof(GrStep, data) + ncells * sizeof(double);
+}
+
+static GrStep *
+step_create(GrPassKind kind, int nfeatures, int nfaces, int capacity)
+{
+	Size		size = step_size(kind, nfeatures, nfaces, capacity);
+	GrStep	   *step;
+
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a Newton step over %d features is too large for a value", nfeatures),
+				 errhint("Use gpu_logreg_fit with solver => 'lbfgs', which needs no matrix of them.")));
+	step = palloc0(size);
+	SET_VARSIZE(step, size);
+	step->version = GR_STEP_VERSION;
+	step->kind = kind;
+	step->intercept = 1;
+	step->nfeatures = nfeatures;
+	step->nfaces = nfaces;
+	step->capacity = capacity;
+	step->nparts = 1;
+	if (nfeatures >= 0)
+		gr_pass_clear(kind, nfeatures, gr_step_sums(step));
+	return step;
+}
+
+static int
+pending_capacity(int nfeatures)
+{
+	Size		row_nbytes = (nfeatures + 1) * sizeof(double);
+
+	return Max(8, Min(PENDING_NROWS, PENDING_NBYTES / row_nbytes));
+}
+
+/* A copy with another capacity, which must hold the rows that are pending. */
+static GrStep *
+step_resize(GrStep *from, int capacity)
+{
+	GrStep	   *step = step_create((GrPassKind) from->kind, from->nfeatures, from->nfaces, capacity);
+
+	Assert(from->npending <= capacity);
+	step->intercept = from->intercept;
+	step->npending = from->npending;
+	step->nskipped = from->nskipped;
+	step->nparts = from->nparts;
+	step->internal = from->internal;
+	step->face_relative = from->face_relative;
+	memcpy(step->data, from->data,
+		   step_size((GrPassKind) from->kind, from->nfeatures, from->nfaces, from->npending) - offsetof(GrStep, data));
+	return step;
+}
+
+GrStep *
+gr_step_request(const GrPass *pass)
+{
+	GrStep	   *step = step_create(pass->kind, pass->nfeatures, pass->nfaces, 0);
+	Size		t = pass->nfeatures + 1;
+
+	step->internal = 1;
+	step->face_relative = pass->face_relative;
+	if (pass->beta != NULL)
+		memcpy(gr_step_beta(step), pass->beta, t * sizeof(double));
+	memcpy(gr_step_shift(step), pass->shift, (t - 1) * sizeof(double));
+	memcpy(gr_step_face_absolute(step), pass->face_absolute, pass->nfaces * sizeof(double));
+	memcpy(gr_step_faces(step), pass->faces, pass->nfaces * t * sizeof(double));
+	return step;
+}
+
+/* ERROR if a sum left float8's range: such a state is of no use, and its text couldn't be read back. */
+static void
+check_range(GrStep *step)
+{
+	GrError		err = {0};
+	int			column;
+
+	if (step->internal || gr_gram_finite(gr_step_sums(step) + GR_SUM_HEAD, step->nfeatures + 1, &column))
+		return;
+	/* the first column is the weight's root, which beta alone can spoil */
+	if (column == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("beta times x is out of range for float8")));
+	gr_fail(&err, GR_OUT_OF_RANGE, column - 1, "%s", "");
+	gr_raise_columns(&err, step->nfeatures, NULL);
+}
+
+/* Adds the pending rows to the sums. */
+static void
+step_flush(GrStep *step)
+{
+	GrPass		pass = {
+		.kind = (GrPassKind) step->kind,
+		.nfeatures = step->nfeatures,
+		.beta = gr_step_beta(step),
+		.shift = gr_step_shift(step),
+		.nfaces = step->nfaces,
+		.faces = gr_step_faces(step),
+		.face_absolute = gr_step_face_absolute(step),
+		.face_relative = step->face_relative
+	};
+	double	   *scratch;
+
+	if (step->npending == 0)
+		return;
+	scratch = palloc_extended(gr_pass_scratch_nbytes(pass.kind, pass.nfeatures), MCXT_ALLOC_HUGE);
+	gr_pass_add(&pass, gr_step_sums(step), gr_step_pending(step), step->npending, scratch);
+	pfree(scratch);
+	step->npending = 0;
+	check_range(step);
+}
+
+static void
+check_version(int version)
+{
+	if (version != GR_STEP_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("unsupported gpu_logreg_step version %d", version),
+				 errdetail("This version of gpureg reads version %d.", GR_STEP_VERSION)));
+}
+
+GrStep *
+gr_step_settled(Datum datum)
+{
+	GrStep	   *step = (GrStep *) PG_DETOAST_DATUM(datum);
+
+	check_version(step->version);
+	if (step->capacity == 0)
+		return step;
+	step = step_resize(step, step->npending);
+	step_flush(step);
+	step->capacity = 0;
+	SET_VARSIZE(step, step_size((GrPassKind) step->kind, step->nfeatures, step->nfaces, 0));
+	return step;
+}
+
+/* Argument 0 as a state that may be changed: the aggregate's own, or else a copy; NULL for NULL. */
+static GrStep *
+state_argument(FunctionCallInfo fcinfo)
+{
+	Pointer		p;
+	GrStep	   *copy;
+
+	if (PG_ARGISNULL(0))
+		return NULL;
+	p = PG_GETARG_POINTER(0);
+	if (AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0)
+		return (GrStep *) p;
+	copy = (GrStep *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
+	check_version(copy->version);
+	return copy;
+}
+
+static Datum
+state_result(FunctionCallInfo fcinfo, GrStep *state)
+{
+	if (AggCheckCallContext(fcinfo, NULL))
+		PG_RETURN_POINTER(state);
+	PG_RETURN_POINTER(gr_step_settled(PointerGetDatum(state)));
+}
+
+/*
+ * Looks a new row over, and lets it count. NaN and infinity are looked for here and not in whole batches, since a batch may be
+ * finished in another function, which knows no names.
+ */
+static inline bool
+take_row(GrStep *state, const double *row)
+{
+	int			p = state->nfeatures;
+	double		sum = 0;
+
+	/* v * 0 is 0 for finite v and NaN otherwise */
+	for (int c = 0; c <= p; c++)
+		sum += row[c] * 0.0;
+	if (sum != 0 || (row[p] != 0 && row[p] != 1))
+		return false;
+	state->npending++;
+	return true;
+}
+
+/* names: as in gr_raise_columns() */
+static void
+refuse_row(const GrStep *state, const double *row, const char *const *names)
+{
+	int			p = state->nfeatures;
+	GrError		err = {.value = row[p]};
+	int			column;
+
+	if (gr_all_finite(row, 1, p + 1, &column))
+		gr_fail(&err, GR_NOT_BINARY, p, "%s", "");
+	else
+		gr_fail(&err, GR_NOT_FINITE, column, "%s", "");
+	gr_raise_columns(&err, p, names);
+}
+
+static void
+check_same_width(const GrStep *state, int p)
+{
+	if (state->nfeatures != p)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("all rows must have the same number of features"),
+				 errdetail("A row has %d, earlier ones have %d.", p, state->nfeatures)));
+}
+
+/* A state for p features, at the beta that the first complete row brings. */
+static GrStep *
+first_state(ArrayType *beta, int p)
+{
+	int			n = ArrayGetNItems(ARR_NDIM(beta), ARR_DIMS(beta));
+	const double *at = (const double *) ARR_DATA_PTR(beta);
+	const bits8 *nulls = ARR_NULLBITMAP(beta);
+	GrStep	   *state;
+	int			first;
+
+	gr_check_vector(beta, "beta");
+	gr_check_nfeatures(p);
+	if (n != 0 && n != p && n != p + 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("beta has the wrong number of elements"),
+				 errdetail("It has %d, and x has %d.", n, p),
+				 errhint("Give the intercept and a coefficient a feature, the coefficients alone for a model without "
+						 "intercept, or '{}' to begin.")));
+	state = step_create(GR_PASS_EXACT, p, 0, pending_capacity(p));
+	first = n == p ? 1 : 0;
+	state->intercept = first == 0;
+	for (int k = 0; k < n; k++)
+	{
+		if (nulls != NULL && (nulls[k / 8] & (1 << (k % 8))) == 0)
+			gr_step_fixed(state)[k + first] = 1;
+		else if (!isfinite(*at))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("beta has a value that is NaN or infinite")));
+		else
+			gr_step_beta(state)[k + first] = *at++;
+	}
+	return state;
+}
+
+static void
+check_same_beta(GrStep *state, ArrayType *beta)
+{
+	int			n = ArrayGetNItems(ARR_NDIM(beta), ARR_DIMS(beta));
+	const double *at = (const double *) ARR_DATA_PTR(beta);
+	const bits8 *nulls = ARR_NULLBITMAP(beta);
+	int			first = state->intercept ? 0 : 1;
+	bool		same = n == 0 || n == state->nfeatures + 1 - first;
+
+	for (int k = 0; same && k < n; k++)
+	{
+		if (nulls != NULL && (nulls[k / 8] & (1 << (k % 8))) == 0)
+			same = gr_step_fixed(state)[k + first] == 1;
+		else
+			same = *at++ == gr_step_beta(state)[k + first];
+	}
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("beta must be the same for all rows")));
+}
+
+/* beta, y and x of one row; y_null stands for a NULL of either kind of y */
+static Datum
+accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
+{
+	GrStep	   *state = state_argument(fcinfo);
+	ArrayType  *x = PG_ARGISNULL(3) ? NULL : PG_GETARG_ARRAYTYPE_P(3);
+	ArrayType  *beta;
+	double	   *row;
+	int			p;
+
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("beta must not be NULL"),
+				 errhint("Begin with '{}'.")));
+	beta = PG_GETARG_ARRAYTYPE_P(1);
+	if (x != NULL)
+		gr_check_vector(x, "x");
+	if (x == NULL || y_null || array_contains_nulls(x))
+	{
+		if (state == NULL)
+			state = step_create(GR_PASS_EXACT, -1, 0, 0);
+		gr_add_count(&state->nskipped, 1);
+		return state_result(fcinfo, state);
+	}
+	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
+	if (state == NULL || state->nfeatures < 0)
+	{
+		GrStep	   *fresh = first_state(beta, p);
+
+		if (state != NULL)
+			fresh->nskipped = state->nskipped;
+		state = fresh;
+	}
+	else
+	{
+		check_same_width(state, p);
+		check_same_beta(state, beta);
+		if (state->npending == state->capacity)
+		{
+			if (state->capacity == 0)
+				state = step_resize(state, pending_capacity(p));
+			else
+				step_flush(state);
+		}
+	}
+	row = gr_step_pending(state) + (Size) state->npending * (p + 1);
+	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
+	row[p] = y;
+	if (!take_row(state, row))
+		refuse_row(state, row, NULL);
+	return state_result(fcinfo, state);
+}
+
+/* gr_logreg_step_accum(state gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[]) */
+Datum
+gr_logreg_step_accum(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(2);
+
+	return accumulate(fcinfo, null ? 0 : PG_GETARG_FLOAT8(2), null);
+}
+
+/* gr_logreg_step_accum_bool(state gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[]) */
+Datum
+gr_logreg_step_accum_bool(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(2);
+
+	return accumulate(fcinfo, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
+}
+
+/*
+ * gpu_logreg_pass
+ */
+
+/* What the transition function keeps from call to call: the columns' types, which are the call's own. */
+typedef struct PassColumns
+{
+	int			ncolumns;
+	int			nfeatures;
+	GrColumn	columns[FLEXIBLE_ARRAY_MEMBER];
+} PassColumns;
+
+#define FIRST_COLUMN 4			/* of the arguments: the response, then the features */
+
+/* The names of the columns for messages: x1 .. and y where the third argument has none. */
+static const char **
+read_names(FunctionCallInfo fcinfo, int n)
+{
+	ArrayType  *array = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
+	const char **names;
+	Datum	   *items;
+	int			nitems;
+
+	if (array == NULL || ARR_NDIM(array) != 1 || array_contains_nulls(array) || ARR_DIMS(array)[0] != n)
+		return NULL;
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &nitems);
+	names = palloc(n * sizeof(char *));
+	for (int k = 0; k < n; k++)
+		names[k] = TextDatumGetCString(items[k]);
+	return names;
+}
+
+/* An array's name for messages: its first term's, without the subscript */
+static void
+name_columns(FunctionCallInfo fcinfo, PassColumns *columns)
+{
+	const char **names = read_names(fcinfo, columns->nfeatures + 1);
+	int			n = 0;
+
+	for (int k = 1; k < columns->ncolumns; k++)
+	{
+		GrColumn   *column = &columns->columns[k];
+		const char *name = names == NULL || n >= columns->nfeatures ? "x" : names[n];
+		const char *bracket = strrchr(name, '[');
+
+		column->name = MemoryContextStrdup(fcinfo->flinfo->fn_mcxt, bracket == NULL ? name : pnstrdup(name, bracket - name));
+		n += column->width;
+	}
+}
+
+/* The numbers that each column but the first gives, by the fourth argument */
+static const int32 *
+read_widths(FunctionCallInfo fcinfo, int n)
+{
+	ArrayType  *array = PG_ARGISNULL(3) ? NULL : PG_GETARG_ARRAYTYPE_P(3);
+
+	bool		ok = array != NULL && ARR_NDIM(array) == 1 && !array_contains_nulls(array) && ARR_DIMS(array)[0] == n;
+
+	for (int k = 0; ok && k < n; k++)
+		ok = ((const int32 *) ARR_DATA_PTR(array))[k] >= 0 && ((const int32 *) ARR_DATA_PTR(array))[k] <= GR_MAX_FEATURES;
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("gpu_logreg_pass needs a width for each column"),
+				 errhint("It is for the use of gpu_logreg_fit.")));
+	return (const int32 *) ARR_DATA_PTR(array);
+}
+
+static PassColumns *
+pass_columns(FunctionCallInfo fcinfo)
+{
+	PassColumns *columns = fcinfo->flinfo->fn_extra;
+	int			n = PG_NARGS() - FIRST_COLUMN;
+	const int32 *widths;
+	int			nfeatures = 0;
+
+	if (columns != NULL)
+		return columns;
+	widths = read_widths(fcinfo, n - 1);
+	columns = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, offsetof(PassColumns, columns) + n * sizeof(GrColumn));
+	for (int k = 0; k < n; k++)
+	{
+		GrColumn   *column = &columns->columns[k];
+
+		if (!gr_describe_column(column, get_fn_expr_argtype(fcinfo->flinfo, FIRST_COLUMN + k), k > 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("columns must be numbers, booleans or arrays of them")));
+		if (OidIsValid(column->element))
+			column->width = widths[k - 1];
+		nfeatures += k > 0 ? column->width : 0;
+	}
+	columns->ncolumns = n;
+	columns->nfeatures = nfeatures;
+	name_columns(fcinfo, columns);
+	fcinfo->flinfo->fn_extra = columns;
+	return columns;
+}
+
+/* Converts the columns into *row, features first; false if a NULL is in an array. */
+static bool
+convert_columns(FunctionCallInfo fcinfo, const PassColumns *columns, double *row)
+{
+	double	   *at = row;
+
+	for (int k = 1; k < columns->ncolumns; k++)
+	{
+		if (!gr_convert_value(&columns->columns[k], PG_GETARG_DATUM(FIRST_COLUMN + k), at))
+			return false;
+		at += columns->columns[k].width;
+	}
+	return gr_convert_value(&columns->columns[0], PG_GETARG_DATUM(FIRST_COLUMN), at);
+}
+
+/* gr_logreg_pass_accum(state gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") */
+Datum
+gr_logreg_pass_accum(PG_FUNCTION_ARGS)
+{
+	GrStep	   *state = state_argument(fcinfo);
+	PassColumns *columns = pass_columns(fcinfo);
+	bool		complete = true;
+	double	   *row;
+
+	if (state == NULL)
+	{
+		GrStep	   *request = PG_ARGISNULL(1) ? NULL : gr_step_settled(PG_GETARG_DATUM(1));
+
+		if (request == NULL || request->nfeatures < 1 || request->nfeatures != columns->nfeatures)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("gpu_logreg_pass needs a request for as many features as there are"),
+					 errhint("It is for the use of gpu_logreg_fit.")));
+		state = step_resize(request, pending_capacity(request->nfeatures));
+		gr_pass_clear((GrPassKind) state->kind, state->nfeatures, gr_step_sums(state));
+		state->nskipped = 0;
+	}
+	else if (state->npending == state->capacity)
+	{
+		if (state->capacity == 0)
+			state = step_resize(state, pending_capacity(state->nfeatures));
+		else
+			step_flush(state);
+	}
+	for (int k = 0; complete && k < columns->ncolumns; k++)
+		complete = !PG_ARGISNULL(FIRST_COLUMN + k);
+	row = gr_step_pending(state) + (Size) state->npending * (state->nfeatures + 1);
+	if (complete && convert_columns(fcinfo, columns, row))
+	{
+		if (!take_row(state, row))
+			refuse_row(state, row, read_names(fcinfo, state->nfeatures + 1));
+	}
+	else
+		gr_add_count(&state->nskipped, 1);
+	return state_result(fcinfo, state);
+}
+
+/*
+ * Merging
+ */
+
+static void
+check_same_pass(GrStep *a, GrStep *b)
+{
+	Size		head_nbytes = (char *) gr_step_sums(a) - (char *) a->data;
+
+	if (a->nfeatures != b->nfeatures)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot combine states with different numbers of features"),
+				 errdetail("One has %d, the other has %d.", a->nfeatures, b->nfeatures)));
+	if (a->kind != b->kind || a->nfaces != b->nfaces || a->intercept != b->intercept || a->internal != b->internal ||
+		memcmp(a->data, b->data, head_nbytes) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot combine Newton steps that were taken at different beta")));
+}
+
+/* gr_logreg_step_combine(state gpu_logreg_step, other gpu_logreg_step): either may be NULL */
+Datum
+gr_logreg_step_combine(PG_FUNCTION_ARGS)
+{
+	GrStep	   *state = state_argument(fcinfo);
+	GrStep	   *other;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (state == NULL)
+			PG_RETURN_NULL();
+		return state_result(fcinfo, state);
+	}
+	other = gr_step_settled(PG_GETARG_DATUM(1));
+	if (state == NULL || state->nfeatures < 0)
+	{
+		GrStep	   *fresh = step_resize(other, 0);
+
+		if (state != NULL)
+			gr_add_count(&fresh->nskipped, state->nskipped);
+		return state_result(fcinfo, fresh);
+	}
+	gr_add_count(&state->nskipped, other->nskipped);
+	if (other->nfeatures < 0)
+		return state_result(fcinfo, state);
+	check_same_pass(state, other);
+	step_flush(state);
+	gr_pass_merge((GrPassKind) state->kind, state->nfeatures, gr_step_sums(state), gr_step_sums(other));
+	state->nparts += other->nparts;
+	check_range(state);
+	return state_result(fcinfo, state);
+}
+
+/* gr_logreg_step_final(state gpu_logreg_step): NULL if there was no complete row */
+Datum
+gr_logreg_step_final(PG_FUNCTION_ARGS)
+{
+	GrStep	   *state;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = gr_step_settled(PG_GETARG_DATUM(0));
+	if (state->nfeatures < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(state);
+}
+
+/*
+ * Input and output
+ */
+
+static void
+check_public(const GrStep *step)
+{
+	if (step->internal)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot display a gpu_logreg_step that gpu_logreg_fit uses within a statement")));
+}
+
+/* ERROR unless the numbers could have come from rows. */
+static void
+check_step(GrStep *step)
+{
+	double	   *sums = gr_step_sums(step);
+	double	   *hi = sums + GR_SUM_HEAD;
+	bool		ok = step->nskipped >= 0;
+
+	if (step->nfeatures >= 0)
+	{
+		double		n = sums[GR_SUM_NROWS];
+		int			t = step->nfeatures + 1;
+
+		ok &= n >= 0 && n == floor(n) && sums[GR_SUM_NONES] >= 0 && sums[GR_SUM_NONES] <= n &&
+			sums[GR_SUM_NONES] == floor(sums[GR_SUM_NONES]) && sums[GR_SUM_DEVIANCE_HI] >= 0 &&
+			!isnan(sums[GR_SUM_MIN_MARGIN]) && hi[0] == n;
+		for (int k = 0; k < t; k++)
+			ok &= isfinite(gr_step_beta(step)[k]) && (gr_step_fixed(step)[k] == 0 || gr_step_fixed(step)[k] == 1);
+		for (int64 k = 0; ok && k < 2 * gr_triangle(t + 2); k++)
+			ok = isfinite(hi[k]);
+		for (int64 k = 1; ok && k <= t + 1; k++)
+			ok = hi[k * (k + 1) / 2 + k] >= 0;
+	}
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid value for type %s", "gpu_logreg_step"),
+				 errdetail("Its sums cannot come from any rows.")));
+}
+
+static void
+append_numbers(StringInfo buf, const char *key, const double *values, const double *fixed, int64 n)
+{
+	appendStringInfo(buf, ",\"%s\":[", key);
+	for (int64 k = 0; k < n; k++)
+	{
+		if (k > 0)
+			appendStringInfoChar(buf, ',');
+		if (fixed != NULL && fixed[k] == 1)
+			appendStringInfoString(buf, "null");
+		else
+			gr_append_number(buf, values[k]);
+		if ((k & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	appendStringInfoChar(buf, ']');
+}
+
+/*
+ * Text: {"version":1,"features":p,"skipped":k,"intercept":1,"beta":[...],"head":[...],"gram":[...]}; beta has p + 1 numbers, null for
+ * a term that stays out; head and gram are the sums as glm.h has them, null standing for infinity. Features are -1, and the
+ * lists empty, before the first complete row.
+ */
+Datum
+gr_logreg_step_out(PG_FUNCTION_ARGS)
+{
+	GrStep	   *step = gr_step_settled(PG_GETARG_DATUM(0));
+	int64		t = step->nfeatures + 1;
+	StringInfoData buf;
+
+	check_public(step);
+	initStringInfo(&buf);
+	appendStringInfo(&buf, "{\"version\":%d,\"features\":%d,\"skipped\":" INT64_FORMAT ",\"intercept\":%d", step->version,
+					 step->nfeatures, step->nskipped, step->intercept);
+	append_numbers(&buf, "beta", gr_step_beta(step), gr_step_fixed(step), t);
+	append_numbers(&buf, "head", gr_step_sums(step), NULL, t > 0 ? GR_SUM_HEAD : 0);
+	append_numbers(&buf, "gram", gr_step_sums(step) + GR_SUM_HEAD, NULL, t > 0 ? 2 * gr_triangle(t + 2) : 0);
+	appendStringInfoChar(&buf, '}');
+	PG_RETURN_CSTRING(buf.data);
+}
+
+/* n numbers; null reads as null_value (NaN: there may be none), and is noted in fixed, where that is wanted */
+static void
+read_numbers(GrTextReader *reader, const char *key, double *values, double *fixed, double null_value, int64 n)
+{
+	gr_text_expect(reader, ",");
+	gr_text_key(reader, key);
+	gr_text_expect(reader, "[");
+	for (int64 k = 0; k < n; k++)
+	{
+		if (k > 0)
+			gr_text_expect(reader, ",");
+		if (fixed != NULL && *reader->at == 'n')
+			fixed[k] = 1;
+		values[k] = gr_text_number(reader, null_value);
+		if ((k & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	gr_text_expect(reader, "]");
+}
+
+Datum
+gr_logreg_step_in(PG_FUNCTION_ARGS)
+{
+	char	   *string = PG_GETARG_CSTRING(0);
+	GrTextReader reader = {.type = "gpu_logreg_step",.string = string,.at = string};
+	int			nfeatures;
+	int64		t;
+	int64		nskipped;
+	GrStep	   *step;
+
+	gr_text_expect(&reader, "{");
+	gr_text_key(&reader, "version");
+	check_version((int) gr_text_integer(&reader, 0, PG_INT32_MAX));
+	gr_text_expect(&reader, ",");
+	gr_text_key(&reader, "features");
+	nfeatures = (int) gr_text_integer(&reader, -1, GR_MAX_FEATURES);
+	gr_text_expect(&reader, ",");
+	gr_text_key(&reader, "skipped");
+	nskipped = gr_text_integer(&reader, 0, PG_INT64_MAX);
+	if (nfeatures == 0)
+		gr_text_bad(&reader);
+	t = nfeatures + 1;
+	/* a number takes two bytes at least: don't allocate for more than the text can hold */
+	if (t > 0 && (Size) (2 * gr_triangle(t + 2)) * 2 > strlen(reader.at) + 1)
+		gr_text_bad(&reader);
+	step = step_create(GR_PASS_EXACT, nfeatures, 0, 0);
+	step->nskipped = nskipped;
+	gr_text_expect(&reader, ",");
+	gr_text_key(&reader, "intercept");
+	step->intercept = (int8) gr_text_integer(&reader, 0, 1);
+	read_numbers(&reader, "beta", gr_step_beta(step), gr_step_fixed(step), 0, t);
+	read_numbers(&reader, "head", gr_step_sums(step), NULL, INFINITY, t > 0 ? GR_SUM_HEAD : 0);
+	read_numbers(&reader, "gram", gr_step_sums(step) + GR_SUM_HEAD, NULL, NAN, t > 0 ? 2 * gr_triangle(t + 2) : 0);
+	gr_text_expect(&reader, "}");
+	gr_text_end(&reader);
+	check_step(step);
+	PG_RETURN_POINTER(step);
+}
+
+Datum
+gr_logreg_step_send(PG_FUNCTION_ARGS)
+{
+	GrStep	   *step = gr_step_settled(PG_GETARG_DATUM(0));
+	int64		t = step->nfeatures + 1;
+	int64		nsums = t > 0 ? gr_pass_nsums(GR_PASS_EXACT, step->nfeatures) : 0;
+	StringInfoData buf;
+
+	check_public(step);
+	pq_begintypsend(&buf);
+	pq_sendint16(&buf, step->version);
+	pq_sendint32(&buf, step->nfeatures);
+	pq_sendint64(&buf, step->nskipped);
+	pq_sendbyte(&buf, step->intercept);
+	for (int64 k = 0; k < 2 * t; k++)
+		pq_sendfloat8(&buf, step->data[k]);
+	for (int64 k = 0; k < nsums; k++)
+		pq_sendfloat8(&buf, gr_step_sums(step)[k]);
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+Datum
+gr_logreg_step_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	int			version = (int16) pq_getmsgint(buf, 2);
+	int			nfeatures;
+	int64		t;
+	int64		nsums;
+	int64		nskipped;
+	int			intercept;
+	GrStep	   *step;
+
+	check_version(version);
+	nfeatures = (int) pq_getmsgint(buf, 4);
+	nskipped = pq_getmsgint64(buf);
+	intercept = pq_getmsgbyte(buf);
+	t = (int64) nfeatures + 1;
+	nsums = nfeatures < 1 || nfeatures > GR_MAX_FEATURES ? 0 : gr_pass_nsums(GR_PASS_EXACT, nfeatures);
+	if ((nfeatures != -1 && nsums == 0) || intercept > 1 || buf->len - buf->cursor != (2 * t + nsums) * 8)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid length in external \"%s\" value", "gpu_logreg_step")));
+	step = step_create(GR_PASS_EXACT, nfeatures, 0, 0);
+	step->nskipped = nskipped;
+	step->intercept = intercept;
+	for (int64 k = 0; k < 2 * t; k++)
+		step->data[k] = pq_getmsgfloat8(buf);
+	for (int64 k = 0; k < nsums; k++)
+		gr_step_sums(step)[k] = pq_getmsgfloat8(buf);
+	check_step(step);
+	PG_RETURN_POINTER(step);
+}

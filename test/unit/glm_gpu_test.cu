@@ -1,0 +1,686 @@
+/*
+ * glm_gpu_test.cu: the CUDA backend's passes of logistic regression against the CPU's.
+ *
+ * glm_gpu_test [--quick] [--bench[=fast]] [--seed=N]. Without a device it skips. --quick takes few shapes, for race
+ * checkers; --bench times the passes instead of testing them, --bench=fast only those of that kind with few features.
+ */
+#include "../../kernels/cuda_util.cuh"
+#include "compute/glm.h"
+#include "compute/glm_row.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
+#define NFACES 2
+#define EXACT_TOLERANCE 3e-15
+#define FAST_TOLERANCE 1e-13
+
+static const GrBackend *const gpu = &gr_backend_cuda;
+static uint64_t random_state;
+
+/* xorshift64*, in (-1, 1) with all 53 bits in use */
+static double
+random_double(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return (double) (int64_t) (random_state * UINT64_C(2685821657736338717)) * 0x1p-63;
+}
+
+/* Rows with all that a pass wants to know of them. */
+typedef struct Data
+{
+	int64_t		nrows;
+	int			nfeatures;
+	double	   *rows;
+	double	   *beta;
+	double	   *shift;
+	double	   *faces;			/* NFACES of them */
+	double		face_absolute[NFACES];
+} Data;
+
+/* Features of different scales and means; every third is often a small integer, so that rows lie on faces. */
+static Data
+random_data(int64_t nrows, int nfeatures)
+{
+	const int	t = nfeatures + 1;
+	Data		data = {};
+
+	data.nrows = nrows;
+	data.nfeatures = nfeatures;
+	data.rows = (double *) malloc(sizeof(double) * (size_t) (nrows * t + 1));
+	data.beta = (double *) malloc(sizeof(double) * t);
+	data.shift = (double *) malloc(sizeof(double) * t);
+	data.faces = (double *) calloc((size_t) (NFACES * t), sizeof(double));
+	for (int j = 0; j < t; j++)
+	{
+		data.shift[j] = j % 4 == 1 ? 0.0 : 3.0 * random_double();
+		data.beta[j] = 3.0 * random_double() / sqrt((double) t) * (j % 5 == 4 ? 1e-3 : 1.0);
+	}
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		double		eta = data.beta[0];
+
+		for (int j = 0; j < nfeatures; j++)
+		{
+			bool		whole = j % 3 == 0 && random_double() < 0.3;
+			double		x = whole ? floor(3.0 * random_double()) : random_double();
+
+			if (j % 5 == 3)
+				x = 1e3 * x + 5.0;
+			data.rows[r * t + j] = x;
+			eta += (x - data.shift[j]) * data.beta[j + 1];
+		}
+		data.rows[r * t + nfeatures] = 0.5 * random_double() + 0.5 < 1.0 / (1.0 + exp(-0.7 * eta)) ? 1.0 : 0.0;
+	}
+	/* x_1 = 1; then, where there is another integer, x_1 - x_4 = 0 */
+	data.faces[0] = -1.0;
+	data.faces[1] = 1.0;
+	data.faces[t + 1] = nfeatures > 3 ? 5.0 / 3.0 : -5.0 / 3.0;
+	data.faces[t + (nfeatures > 3 ? 4 : 0)] = nfeatures > 3 ? -1e-3 * 5.0 / 3.0 : 5.0 / 3.0;
+	data.face_absolute[0] = 1e-300;
+	data.face_absolute[1] = nfeatures > 3 ? 0.25 : 0.0;
+	return data;
+}
+
+static void
+data_free(Data *data)
+{
+	free(data->rows);
+	free(data->beta);
+	free(data->shift);
+	free(data->faces);
+}
+
+static GrPass
+make_pass(const Data *data, GrPassKind kind, int nfaces)
+{
+	GrPass		pass = {kind, data->nfeatures, data->beta, data->shift, nfaces, data->faces, data->face_absolute, 0x1p-46};
+
+	return pass;
+}
+
+/* Submits rows first .. end - 1 in blocks; ragged: of changing sizes, some empty. */
+static bool
+submit_rows(GrRows *rows, const Data *data, int64_t first, int64_t end, bool ragged, GrError *err)
+{
+	const int	t = data->nfeatures + 1;
+	int			nblocks = 0;
+	bool		ok = true;
+
+	for (int64_t done = first; ok && done < end;)
+	{
+		double	   *block;
+		int64_t		capacity = 0;
+		int64_t		n;
+
+		ok = gpu->rows_block(rows, &block, &capacity, err);
+		if (!ok)
+			break;
+		n = ragged ? (nblocks * 37 + 3) % (capacity + 1) : capacity;
+		if (ragged && nblocks++ % 5 == 4)
+			n = capacity;
+		if (n > end - done)
+			n = end - done;
+		memset(block, 0xff, sizeof(double) * (size_t) (capacity * t));
+		memcpy(block, data->rows + done * t, sizeof(double) * (size_t) (n * t));
+		ok = gpu->rows_submit(rows, n, err);
+		done += n;
+	}
+	return ok;
+}
+
+static double *
+run_pass(GrRows *rows, const GrPass *pass, const GrHost *host, GrError *err)
+{
+	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, pass->nfeatures));
+
+	gr_pass_clear(pass->kind, pass->nfeatures, sums);
+	if (!gpu->rows_pass(rows, pass, sums, host, err))
+	{
+		free(sums);
+		return NULL;
+	}
+	return sums;
+}
+
+static double *
+reference_pass(const Data *data, const GrPass *pass, int64_t nrows)
+{
+	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, pass->nfeatures));
+	double	   *scratch = (double *) malloc(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures));
+
+	gr_pass_clear(pass->kind, pass->nfeatures, sums);
+	gr_pass_add(pass, sums, data->rows, nrows, scratch);
+	free(scratch);
+	return sums;
+}
+
+/* |got - want| / scale; 0 if they are the same, infinite if it can't be told */
+static double
+scaled_error(double got, double want, double scale)
+{
+	double		error = fabs(got - want) / scale;
+
+	if (got == want)
+		return 0.0;
+	return error == error ? error : INFINITY;
+}
+
+/* Of the packed entries of n rows and columns, relative to the diagonal's geometric means: the largest. */
+static double
+matrix_error(const double *got, const double *want, int64_t n)
+{
+	double		worst = 0.0;
+
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j <= i; j++)
+		{
+			int64_t		k = gr_triangle(i) + j;
+
+			worst = fmax(worst, scaled_error(got[k], want[k],
+											 sqrt(want[gr_triangle(i) + i]) * sqrt(want[gr_triangle(j) + j])));
+		}
+	return worst;
+}
+
+/* The gradient's, relative to the sum of the magnitudes of its terms */
+static double
+gradient_error(const Data *data, int64_t nrows, const double *got, const double *want)
+{
+	const int	t = data->nfeatures + 1;
+	double	   *scale = (double *) calloc((size_t) t, sizeof(double));
+	double		worst = 0.0;
+
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		const double *x = data->rows + r * t;
+		double		eta = data->beta[0];
+		double		residual;
+
+		for (int j = 1; j < t; j++)
+			eta += (x[j - 1] - data->shift[j - 1]) * data->beta[j];
+		eta = fmax(-GR_ETA_MAX, fmin(GR_ETA_MAX, eta));
+		residual = 1.0 / (1.0 + exp(x[t - 1] > 0.5 ? eta : -eta));
+		scale[0] += residual;
+		for (int j = 1; j < t; j++)
+			scale[j] += fabs(residual * (x[j - 1] - data->shift[j - 1]));
+	}
+	for (int j = 0; j < t; j++)
+		worst = fmax(worst, scaled_error(got[j] + got[t + j], want[j] + want[t + j], scale[j]));
+	free(scale);
+	return worst;
+}
+
+/* The head's, infinite where a count differs. */
+static double
+head_error(const GrPass *pass, const double *got, const double *want)
+{
+	const int	counts[] = {GR_SUM_NROWS, GR_SUM_NRIGHT, GR_SUM_NWRONG, GR_SUM_NONES};
+	double		error;
+
+	for (int k = 0; k < COUNT(counts); k++)
+		if (got[counts[k]] != want[counts[k]])
+			return INFINITY;
+	error = scaled_error(got[GR_SUM_DEVIANCE_HI] + got[GR_SUM_DEVIANCE_LO], want[GR_SUM_DEVIANCE_HI] + want[GR_SUM_DEVIANCE_LO],
+						 fabs(want[GR_SUM_DEVIANCE_HI]));
+	if (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE)
+		error = fmax(error, scaled_error(got[GR_SUM_MIN_MARGIN], want[GR_SUM_MIN_MARGIN], fabs(want[GR_SUM_MIN_MARGIN])));
+	else					/* whose float8 predictors differ by some units of their largest terms */
+		error = fmax(error, 1e-2 * scaled_error(got[GR_SUM_MIN_MARGIN], want[GR_SUM_MIN_MARGIN],
+												fabs(want[GR_SUM_MIN_MARGIN])));
+	return fmax(error, scaled_error(got[GR_SUM_MIN_RIGHT], want[GR_SUM_MIN_RIGHT], want[GR_SUM_MIN_RIGHT]));
+}
+
+/* The largest error of a pass over the first nrows rows, of what its kind sums. */
+static double
+pass_error(const Data *data, const GrPass *pass, int64_t nrows, const double *got)
+{
+	const int	t = pass->nfeatures + 1;
+	double	   *want = reference_pass(data, pass, nrows);
+	const double *a = got + GR_SUM_HEAD;
+	const double *b = want + GR_SUM_HEAD;
+	double		error = head_error(pass, got, want);
+
+	if (pass->kind == GR_PASS_FAST)
+		error = fmax(error, fmax(gradient_error(data, nrows, a, b), matrix_error(a + 2 * t, b + 2 * t, t)));
+	else if (pass->kind == GR_PASS_GRADIENT)
+	{
+		error = fmax(error, gradient_error(data, nrows, a, b));
+		for (int j = 0; j < t; j++)
+		{
+			error = fmax(error, scaled_error(a[2 * t + j], b[2 * t + j], sqrt(b[3 * t]) * sqrt(b[3 * t + j])));
+			error = fmax(error, scaled_error(a[3 * t + j], b[3 * t + j], b[3 * t + j]));
+		}
+	}
+	else
+		error = fmax(error, matrix_error(a, b, t + 2));
+	free(want);
+	return error;
+}
+
+/* One pass twice over the rows there are: right, and the same bits. */
+static void
+check_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, int nfaces)
+{
+	static const char *const names[] = {"exact", "fast", "gradient", "face"};
+	const GrPass pass = make_pass(data, kind, nfaces);
+	const size_t nbytes = sizeof(double) * gr_pass_nsums(kind, data->nfeatures);
+	const double tolerance = kind == GR_PASS_EXACT || kind == GR_PASS_FACE ? EXACT_TOLERANCE : FAST_TOLERANCE;
+	GrError		err = {};
+	double	   *first = run_pass(rows, &pass, NULL, &err);
+	double	   *second = run_pass(rows, &pass, NULL, &err);
+	bool		repeatable = first != NULL && second != NULL && memcmp(first, second, nbytes) == 0;
+	double		error = first != NULL ? pass_error(data, &pass, nrows, first) : INFINITY;
+
+	if (!check(error <= tolerance && repeatable, "%s, %d features, %lld rows, %d faces", names[kind], data->nfeatures,
+			   (long long) nrows, nfaces))
+		printf("# error %.3g, repeatable %d, %s\n", error, repeatable, err.detail);
+	free(first);
+	free(second);
+}
+
+/* All kinds, over some of the rows and then over all. */
+static void
+check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
+{
+	GrRowsOptions options = {nfeatures, nrows > 10000 ? (size_t) 1 << 20 : 4096, 0};
+	Data		data = random_data(nrows, nfeatures);
+	GrRows	   *rows = NULL;
+	GrRowsTimes times = {};
+	GrError		err = {};
+	bool		ok = gpu->rows_begin(session, &options, &rows, &err) &&
+		submit_rows(rows, &data, 0, nrows / 3, true, &err);
+
+	if (ok && nrows > 2)
+		check_pass(rows, &data, nrows / 3, GR_PASS_FAST, 0);
+	ok = ok && submit_rows(rows, &data, nrows / 3, nrows, nrows % 2 == 0, &err);
+	if (ok)
+	{
+		check_pass(rows, &data, nrows, GR_PASS_GRADIENT, 0);
+		if (matrices)
+		{
+			check_pass(rows, &data, nrows, GR_PASS_FAST, 0);
+			check_pass(rows, &data, nrows, GR_PASS_EXACT, 0);
+			check_pass(rows, &data, nrows, GR_PASS_EXACT, 1);
+			check_pass(rows, &data, nrows, GR_PASS_EXACT, 2);
+			check_pass(rows, &data, nrows, GR_PASS_FACE, 1);
+			check_pass(rows, &data, nrows, GR_PASS_FACE, 2);
+		}
+		gpu->rows_times(rows, &times);
+	}
+	check(ok && times.bytes_to_device == (int64_t) sizeof(double) * nrows * (nfeatures + 1), "%d features, %lld rows: sent",
+		  nfeatures, (long long) nrows);
+	if (!ok)
+		printf("# %s\n", err.detail);
+	gpu->rows_end(rows);
+	data_free(&data);
+}
+
+static void
+check_shapes(GrSession *session, bool quick)
+{
+	const int	features[] = {1, 3, 7, 8, 9, 15, 16, 17, 23, 24, 31, 32, 33, 64, 100, 257};
+	const int64_t rows[] = {1, 31, 32, 33, 1000, 100003};
+	const int	quick_features[] = {1, 8, 18, 31, 33};
+	const int64_t quick_rows[] = {1, 33, 300};
+
+	for (int f = 0; f < (quick ? COUNT(quick_features) : COUNT(features)); f++)
+		for (int r = 0; r < (quick ? COUNT(quick_rows) : COUNT(rows)); r++)
+		{
+			int			p = quick ? quick_features[f] : features[f];
+			int64_t		n = quick ? quick_rows[r] : rows[r];
+
+			check_shape(session, p, p > 100 && n > 20011 ? 20011 : n, true);
+		}
+	check_shape(session, 600, quick ? 20 : 150, true);
+	if (quick)
+		return;
+	check_shape(session, 32, 400003, true); /* more than a chunk */
+	check_shape(session, 1000, 12345, false);
+	check_shape(session, GR_MAX_FEATURES, 77, false);
+}
+
+/* Separated and nearly separated rows: weights and deviances far below 1. */
+static void
+check_extremes(GrSession *session)
+{
+	const double scales[] = {0.0, 30.0, 300.0, 1e4};
+
+	for (int s = 0; s < COUNT(scales); s++)
+		for (int p = 9; p <= 40; p += 31)
+		{
+			GrRowsOptions options = {p, 65536, 0};
+			Data		data = random_data(5000, p);
+			GrRows	   *rows = NULL;
+			GrError		err = {};
+
+			for (int j = 0; j <= p; j++)
+				data.beta[j] = j == 2 ? scales[s] : 0.0;
+			for (int64_t r = 0; r < data.nrows; r++)
+			{
+				double	   *x = data.rows + r * (p + 1);
+
+				x[1] += x[1] > 0.0 ? 1.0 : -1.0;
+				x[p] = x[1] - data.shift[1] > 0.0 ? 1.0 : 0.0;
+			}
+			if (check(gpu->rows_begin(session, &options, &rows, &err) && submit_rows(rows, &data, 0, data.nrows, false, &err),
+					  "separated rows, scale %g", scales[s]))
+			{
+				check_pass(rows, &data, data.nrows, GR_PASS_FAST, 0);
+				check_pass(rows, &data, data.nrows, GR_PASS_GRADIENT, 0);
+				check_pass(rows, &data, data.nrows, GR_PASS_EXACT, 0);
+			}
+			gpu->rows_end(rows);
+			data_free(&data);
+		}
+}
+
+static bool
+canceled_at_once(void *arg)
+{
+	++*(int *) arg;
+	return true;
+}
+
+static void
+check_cancel(GrSession *session)
+{
+	GrRowsOptions options = {5, 4096, 0};
+	Data		data = random_data(1000, 5);
+	GrPass		pass = make_pass(&data, GR_PASS_FAST, 0);
+	int			nasked = 0;
+	GrHost		host = {canceled_at_once, &nasked};
+	GrRows	   *rows = NULL;
+	GrError		err = {};
+	bool		ok = gpu->rows_begin(session, &options, &rows, &err) && submit_rows(rows, &data, 0, 1000, true, &err);
+	double	   *sums = run_pass(rows, &pass, &host, &err);
+
+	check(ok && sums == NULL && err.status == GR_CANCELED && nasked > 0, "a pass that is canceled");
+	free(sums);
+	check_pass(rows, &data, 1000, GR_PASS_FAST, 0);
+	gpu->rows_end(rows);
+	data_free(&data);
+}
+
+static void
+check_memory(GrSession *session)
+{
+	GrRowsOptions options = {200, 1 << 20, 1000};
+	Data		data = random_data(1000, 200);
+	GrRows	   *rows = NULL;
+	GrError		err = {};
+	bool		ok;
+	int			nsubmits = 0;
+
+	ok = gpu->rows_begin(session, &options, &rows, &err);
+	check(!ok && err.status == GR_DEVICE_MEMORY && err.bytes_free <= 1000 && err.bytes_needed > 1000,
+		  "a memory limit too small to begin with");
+	gpu->rows_end(rows);
+
+	err = GrError();
+	options.memory_limit = (size_t) 200 << 20;
+	ok = gpu->rows_begin(session, &options, &rows, &err);
+	while (ok && nsubmits < 1000 && submit_rows(rows, &data, 0, 600, false, &err))
+		nsubmits++;
+	check(ok && err.status == GR_DEVICE_MEMORY && err.bytes_free <= options.memory_limit &&
+		  err.bytes_needed > err.bytes_free && nsubmits > 20 && nsubmits < 220, "a memory limit, after %d MB", nsubmits);
+	gpu->rows_end(rows);
+
+	err = GrError();
+	options.block_nbytes = (size_t) 1 << 60;
+	options.memory_limit = 0;
+	ok = gpu->rows_begin(session, &options, &rows, &err);
+	check(!ok && (err.status == GR_DEVICE_MEMORY || err.status == GR_NO_MEMORY || err.status == GR_DEVICE_FAILED),
+		  "blocks larger than memory");
+	gpu->rows_end(rows);
+	data_free(&data);
+}
+
+static void
+check_contract(GrSession *session)
+{
+	GrRowsOptions options = {3, 4096, 0};
+	Data		data = random_data(10, 3);
+	Data		other = random_data(10, 4);
+	GrPass		pass = make_pass(&data, GR_PASS_GRADIENT, 0);
+	GrPass		other_pass = make_pass(&other, GR_PASS_GRADIENT, 0);
+	GrRows	   *rows = NULL;
+	GrError		err = {};
+	double	   *block;
+	double	   *sums;
+	int64_t		capacity = 0;
+	bool		ok;
+
+	gpu->rows_end(NULL);
+	options.nfeatures = 0;
+	ok = gpu->rows_begin(session, &options, &rows, &err);
+	check(!ok && err.status == GR_INVALID && rows == NULL, "no features");
+	err = GrError();
+	options.nfeatures = 3;
+	ok = gpu->rows_begin(session, &options, &rows, &err);
+	sums = run_pass(rows, &pass, NULL, &err);
+	check(ok && sums != NULL && sums[GR_SUM_NROWS] == 0.0 && isinf(sums[GR_SUM_MIN_MARGIN]), "a pass over no rows");
+	free(sums);
+	check(!gpu->rows_submit(rows, 1, &err) && err.status == GR_INVALID, "a submit without a block");
+	err = GrError();
+	ok = gpu->rows_block(rows, &block, &capacity, &err);
+	check(ok && capacity == 128, "a block holds what was asked for");
+	check(!gpu->rows_submit(rows, capacity + 1, &err) && err.status == GR_INVALID, "too many rows");
+	err = GrError();
+	memset(block, 0, 4096);
+	ok = gpu->rows_submit(rows, capacity, &err);
+	check(ok && !gpu->rows_submit(rows, 1, &err) && err.status == GR_INVALID, "a block is submitted once");
+	err = GrError();
+	sums = run_pass(rows, &other_pass, NULL, &err);
+	check(sums == NULL && err.status == GR_INVALID, "a pass of another number of features");
+	gpu->rows_end(rows);
+	data_free(&data);
+	data_free(&other);
+}
+
+/* Timing */
+
+#define NREPEATS 9
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double
+median(double *values, int n)
+{
+	qsort(values, (size_t) n, sizeof(double), compare_doubles);
+	return values[n / 2];
+}
+
+static double
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
+}
+
+/* Bytes read and written a second by copies from one half of nbytes to the other. */
+static double
+copy_bandwidth(size_t nbytes)
+{
+	char	   *memory;
+	double		times_ms[NREPEATS];
+	cudaEvent_t begin;
+	cudaEvent_t end;
+
+	if (cudaMalloc((void **) &memory, nbytes) != cudaSuccess || cudaEventCreate(&begin) != cudaSuccess ||
+		cudaEventCreate(&end) != cudaSuccess)
+		return NAN;
+	cudaMemset(memory, 1, nbytes);
+	for (int i = -1; i < NREPEATS; i++)
+	{
+		float		elapsed_ms = NAN;
+
+		cudaEventRecord(begin, 0);
+		cudaMemcpyAsync(memory, memory + nbytes / 2, nbytes / 2, cudaMemcpyDeviceToDevice, 0);
+		cudaEventRecord(end, 0);
+		cudaEventSynchronize(end);
+		cudaEventElapsedTime(&elapsed_ms, begin, end);
+		if (i >= 0)
+			times_ms[i] = elapsed_ms;
+	}
+	cudaFree(memory);
+	cudaEventDestroy(begin);
+	cudaEventDestroy(end);
+	return (double) nbytes / median(times_ms, NREPEATS) * 1e3;
+}
+
+static void
+bench_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, double floor_ms)
+{
+	static const char *const names[] = {"EXACT", "FAST", "GRADIENT", "FACE"};
+	const GrPass pass = make_pass(data, kind, kind == GR_PASS_FACE ? 1 : 0);
+	const int	nrepeats = kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT ? NREPEATS : 3;
+	double		kernel_ms[NREPEATS];
+	double		wall_ms[NREPEATS];
+
+	for (int i = -1; i < nrepeats; i++)
+	{
+		GrRowsTimes before;
+		GrRowsTimes after;
+		GrError		err = {};
+		double		begin_ms = now_ms();
+		double	   *sums;
+
+		gpu->rows_times(rows, &before);
+		sums = run_pass(rows, &pass, NULL, &err);
+		gpu->rows_times(rows, &after);
+		if (sums == NULL)
+		{
+			printf("# %s\n", err.detail);
+			return;
+		}
+		free(sums);
+		if (i < 0)
+			continue;
+		wall_ms[i] = now_ms() - begin_ms;
+		kernel_ms[i] = (after.kernel_s - before.kernel_s) * 1e3;
+	}
+	printf("# %9lld x %4d %-8s %9.3f %9.3f %9.3f %7.2f\n", (long long) nrows, data->nfeatures, names[kind],
+		   median(kernel_ms, nrepeats), median(wall_ms, nrepeats), floor_ms, median(kernel_ms, nrepeats) / floor_ms);
+}
+
+/* Rows repeat themselves every few blocks. */
+static void
+bench_shape(GrSession *session, int64_t nrows, int nfeatures, const GrPassKind *kinds, int nkinds, double bandwidth)
+{
+	GrRowsOptions options = {nfeatures, (size_t) 4 << 20, 0};
+	const size_t row_nbytes = sizeof(double) * ((size_t) nfeatures + 1);
+	Data		data = random_data((int64_t) (options.block_nbytes / row_nbytes), nfeatures);
+	GrRows	   *rows = NULL;
+	GrError		err = {};
+	bool		ok = gpu->rows_begin(session, &options, &rows, &err);
+	int			nblocks = 0;
+	double		begin_ms = now_ms();
+
+	for (int64_t done = 0; ok && done < nrows;)
+	{
+		double	   *block;
+		int64_t		n;
+
+		ok = gpu->rows_block(rows, &block, &n, &err);
+		if (!ok)
+			break;
+		if (nblocks++ < 8)
+			memcpy(block, data.rows, (size_t) n * row_nbytes);
+		if (n > nrows - done)
+			n = nrows - done;
+		ok = gpu->rows_submit(rows, n, &err);
+		done += n;
+	}
+	printf("# %9lld x %4d sent in %.0f ms\n", (long long) nrows, nfeatures, now_ms() - begin_ms);
+	for (int k = 0; ok && k < nkinds; k++)
+		bench_pass(rows, &data, nrows, kinds[k], (double) nrows * (double) row_nbytes / bandwidth * 1e3);
+	if (!ok)
+		printf("# %s\n", err.detail);
+	gpu->rows_end(rows);
+	data_free(&data);
+}
+
+/* Prints a table. floor: reading the rows once at the copy's bandwidth. */
+static void
+run_bench(GrSession *session, bool fast_only)
+{
+	const GrPassKind all[] = {GR_PASS_FAST, GR_PASS_EXACT, GR_PASS_GRADIENT, GR_PASS_FACE};
+	const GrPassKind wide[] = {GR_PASS_GRADIENT, GR_PASS_FAST};
+	const int	n = fast_only ? 1 : 2;
+	double		bandwidth = copy_bandwidth((size_t) 8 << 30);
+
+	printf("# device-to-device copy: %.0f GB/s, read and written\n", bandwidth * 1e-9);
+	printf("#      rows x    p pass       device      wall     floor   ratio   (ms)\n");
+	bench_shape(session, 20000000, 32, all, fast_only ? 1 : 4, bandwidth);
+	bench_shape(session, 20000000, 24, all, n, bandwidth);
+	bench_shape(session, 20000000, 16, all, n, bandwidth);
+	bench_shape(session, 50000000, 8, all, n, bandwidth);
+	bench_shape(session, 1000, 32, all, 1, bandwidth);
+	if (fast_only)
+		return;
+	bench_shape(session, 5000000, 64, wide, 2, bandwidth);
+	bench_shape(session, 2000000, 200, wide, 2, bandwidth);
+	bench_shape(session, 1000000, 1000, wide, 2, bandwidth);
+}
+
+int
+main(int argc, char **argv)
+{
+	GrOpenOptions options = {-1};
+	GrSession  *session = NULL;
+	GrError		err = {};
+	bool		quick = false;
+	bool		bench = false;
+	bool		fast_only = false;
+
+	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
+	for (int i = 1; i < argc; i++)
+	{
+		quick = quick || strcmp(argv[i], "--quick") == 0;
+		bench = bench || strncmp(argv[i], "--bench", 7) == 0;
+		fast_only = fast_only || strcmp(argv[i], "--bench=fast") == 0;
+		if (strncmp(argv[i], "--seed=", 7) == 0)
+			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
+	}
+	if (!gpu->open(&session, &options, &err))
+	{
+		gpu->close(session);
+		if (err.status == GR_NO_DEVICE)
+		{
+			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);
+			return 0;
+		}
+		check(false, "open: %s", err.detail);
+		return unit_done();
+	}
+	if (bench)
+	{
+		run_bench(session, fast_only);
+		gpu->close(session);
+		return 0;
+	}
+	printf("# seed state %llu\n", (unsigned long long) random_state);
+	check_shapes(session, quick);
+	check_extremes(session);
+	check_cancel(session);
+	check_memory(session);
+	check_contract(session);
+	gpu->close(session);
+	return unit_done();
+}

@@ -1,0 +1,556 @@
+/*
+ * glm_test.c: the passes of logistic regression on the CPU, against quadruple precision.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/glm.h"
+#include "glm_reference.h"
+#include "gram_reference.h"
+#include "unit.h"
+
+#define NROWS_MAX 1000
+
+static const int all_lanes[] = {1, 4, 8};
+static const int64_t row_counts[] = {0, 1, 7, 8, 9, 255, 256, 257, NROWS_MAX};
+static const GrPassKind sum_kinds[] = {GR_PASS_EXACT, GR_PASS_FAST, GR_PASS_GRADIENT};
+static const char *const kind_names[] = {"exact", "fast", "gradient", "face"};
+
+#define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
+
+/* in (-1, 1), with all 53 bits: sums of fewer would be exact by themselves */
+static double
+uniform(void)
+{
+	double		low = ((double) random() + 0.5) / 2147483648.0;
+
+	return 2.0 * ((double) random() + low) / 2147483648.0 - 1.0;
+}
+
+/* A pass and rows, to be filled in further. */
+typedef struct Problem
+{
+	GrPass		pass;
+	double	   *beta;
+	double	   *shift;
+	double	   *rows;
+	int64_t		nrows;
+} Problem;
+
+static Problem
+problem_new(int nfeatures, int64_t nrows)
+{
+	Problem		problem = {.pass = {.nfeatures = nfeatures}, .nrows = nrows};
+
+	problem.beta = calloc(nfeatures + 1, sizeof(double));
+	problem.shift = calloc(nfeatures, sizeof(double));
+	problem.rows = calloc((nrows > 0 ? nrows : 1) * (nfeatures + 1), sizeof(double));
+	problem.pass.beta = problem.beta;
+	problem.pass.shift = problem.shift;
+	return problem;
+}
+
+static void
+problem_free(Problem *problem)
+{
+	free(problem->beta);
+	free(problem->shift);
+	free(problem->rows);
+}
+
+/*
+ * Random rows. kind 0: x in (-1, 1), |eta| a few; 1: x in (1e9 - 1, 1e9 + 1), shifts near 1e9; 2: terms of eta near 1000 that all
+ * but cancel, magnitudes of x from 1e-3 to 1e3, and x - shift not exact.
+ */
+static Problem
+random_problem(int nfeatures, int64_t nrows, int kind)
+{
+	Problem		problem = problem_new(nfeatures, nrows);
+
+	problem.beta[0] = uniform();
+	for (int j = 0; j < nfeatures; j++)
+	{
+		bool		paired = kind == 2 && (nfeatures % 2 == 0 || j < nfeatures - 1);
+		double		scale = kind == 2 ? pow(10, 3 * uniform()) : 1.0;
+		double		center = kind == 1 ? 1e9 : 0.0;
+		double		noise = kind == 2 ? 1e-3 : 1.0;
+
+		problem.shift[j] = kind == 1 ? 1e9 + 0.1 * uniform() : kind == 2 ? -0.7 * scale : 0.0;
+		problem.beta[j + 1] = (paired ? j % 2 == 1 ? -1000.0 : 1000.0 : uniform() * 2.0 / sqrt(nfeatures)) / scale;
+		for (int64_t r = 0; r < nrows; r++)
+		{
+			double		common = kind == 2 ? (double) (r % 97) / 97 : 0.0;
+
+			problem.rows[r * (nfeatures + 1) + j] = center + scale * (common + noise * uniform());
+		}
+	}
+	for (int64_t r = 0; r < nrows; r++)
+		problem.rows[r * (nfeatures + 1) + nfeatures] = (double) (random() & 1);
+	return problem;
+}
+
+/* Sums the rows in blocks; the scratch memory starts as NaNs. The caller frees what is returned. */
+static double *
+sum_rows(const GrPass *pass, const double *rows, int64_t nrows, int64_t block_nrows, int lanes)
+{
+	double	   *sums = malloc(gr_pass_nsums(pass->kind, pass->nfeatures) * sizeof(double));
+	size_t		nbytes = gr_pass_scratch_nbytes(pass->kind, pass->nfeatures);
+	void	   *scratch = malloc(nbytes);
+
+	memset(scratch, 0xff, nbytes);
+	gr_pass_clear(pass->kind, pass->nfeatures, sums);
+	for (int64_t at = 0; at < nrows; at += block_nrows)
+	{
+		int64_t		n = nrows - at < block_nrows ? nrows - at : block_nrows;
+
+		gr_pass_add_lanes(pass, sums, rows + at * (pass->nfeatures + 1), n, scratch, lanes);
+	}
+	if (nrows == 0)
+		gr_pass_add_lanes(pass, sums, rows, 0, scratch, lanes);
+	free(scratch);
+	return sums;
+}
+
+static GlmErrors
+worse(GlmErrors a, GlmErrors b)
+{
+	GlmErrors	worst = {fmax(a.head, b.head), fmax(a.deviance, b.deviance), fmax(a.gradient, b.gradient),
+	fmax(a.hessian, b.hessian)};
+
+	return worst;
+}
+
+static void
+check_errors(GrPassKind kind, GlmErrors errors, const char *name, int number)
+{
+	double		tight = 1e-15;
+
+	check(errors.head < tight, "%s, %s %d: counts and least margin, error %.2g", kind_names[kind], name, number, errors.head);
+	check(errors.deviance < tight, "%s, %s %d: deviance, error %.2g", kind_names[kind], name, number, errors.deviance);
+	check(errors.gradient < tight, "%s, %s %d: gradient, error %.2g", kind_names[kind], name, number, errors.gradient);
+	check(errors.hessian < (kind == GR_PASS_EXACT ? tight : 1e-14), "%s, %s %d: second derivatives, error %.2g",
+		  kind_names[kind], name, number, errors.hessian);
+}
+
+static void
+test_shapes(void)
+{
+	static const int features[] = {1, 2, 7, 8, 9, 15, 16, 33, 100};
+
+	for (size_t f = 0; f < LENGTH(features); f++)
+	{
+		Problem		problem = random_problem(features[f], NROWS_MAX, f % 3);
+		GlmReference *reference = glm_reference_new(&problem.pass, problem.rows, NROWS_MAX);
+		bool		same = true;
+
+		for (size_t k = 0; k < LENGTH(sum_kinds); k++)
+		{
+			GlmErrors	errors = {0};
+
+			problem.pass.kind = sum_kinds[k];
+			for (size_t c = 0; c < LENGTH(row_counts); c++)
+			{
+				double	   *sums[3];
+
+				for (int v = 0; v < 3; v++)
+				{
+					sums[v] = sum_rows(&problem.pass, problem.rows, row_counts[c], NROWS_MAX, all_lanes[v]);
+					if (v == 0 || problem.pass.kind != GR_PASS_EXACT)
+						errors = worse(errors, glm_reference_errors(reference, row_counts[c], problem.pass.kind, sums[v]));
+					else
+						same = same && memcmp(sums[0], sums[v], gr_pass_nsums(GR_PASS_EXACT, features[f]) * sizeof(double)) == 0;
+				}
+				for (int v = 0; v < 3; v++)
+					free(sums[v]);
+			}
+			check_errors(problem.pass.kind, errors, "features", features[f]);
+		}
+		check(same, "exact, features %d: the same bits on vectors of 8, 4 and 1", features[f]);
+		glm_reference_free(reference);
+		problem_free(&problem);
+	}
+}
+
+/* Rows split over calls, and over sums that are merged. */
+static void
+test_merge(void)
+{
+	for (int p = 3; p <= 20; p += 17)
+	{
+		Problem		problem = random_problem(p, NROWS_MAX, 0);
+		GlmReference *reference = glm_reference_new(&problem.pass, problem.rows, NROWS_MAX);
+
+		for (size_t k = 0; k < LENGTH(sum_kinds); k++)
+		{
+			GrPassKind	kind = sum_kinds[k];
+			double	   *a;
+			double	   *b;
+			double	   *none;
+
+			problem.pass.kind = kind;
+			a = sum_rows(&problem.pass, problem.rows, 613, 50, 4);
+			b = sum_rows(&problem.pass, problem.rows + 613 * (p + 1), NROWS_MAX - 613, 101, 4);
+			none = sum_rows(&problem.pass, problem.rows, 0, 1, 4);
+			gr_pass_merge(kind, p, a, b);
+			gr_pass_merge(kind, p, a, none);
+			check_errors(kind, glm_reference_errors(reference, NROWS_MAX, kind, a), "merged parts, features", p);
+			free(a);
+			free(b);
+			free(none);
+		}
+		glm_reference_free(reference);
+		problem_free(&problem);
+	}
+}
+
+/*
+ * Rows with |eta| up to 1e4 and exactly 0, each by itself: how good exp is, and that there is no cancellation anywhere. x is eta, so
+ * that only what follows it rounds, and the references' allowance for eta's rounding does not apply.
+ */
+static void
+test_single_rows(void)
+{
+	int64_t		n = 1500;
+	Problem		problem = problem_new(1, n);
+	GlmReference *reference;
+	GlmErrors	errors[4] = {{0}};
+
+	problem.beta[1] = 1.0;
+	for (int64_t r = 0; r < n; r++)
+	{
+		static const double special[] = {0.0, 1e-100, 459.99999999999994, 460.0, 460.00000000000006, 746.0, 1e4};
+		double		a = r < 28 ? special[r / 4] : r < 100 ? pow(10, 50 * uniform() - 50) : 25.0 * (r % 20) * fabs(uniform());
+
+		problem.rows[2 * r] = r & 1 ? a : -a;
+		problem.rows[2 * r + 1] = (double) (r / 2 % 2);
+	}
+	for (int64_t r = 0; r < n; r++)
+	{
+		reference = glm_reference_new(&problem.pass, problem.rows + 2 * r, 1);
+		for (int k = 0; k < 9; k++)
+		{
+			GrPassKind	kind = sum_kinds[k % 3];
+			double		eta = fabs(problem.rows[2 * r]);
+			GlmErrors	e;
+			double	   *sums;
+
+			problem.pass.kind = kind;
+			sums = sum_rows(&problem.pass, problem.rows + 2 * r, 1, 1, all_lanes[k / 3]);
+			e = glm_reference_errors(reference, 1, kind, sums);
+			e.deviance *= 1 + eta / 4;
+			e.gradient *= 1 + eta / 4;
+			e.hessian *= 1 + eta / 4;
+			errors[kind] = worse(errors[kind], e);
+			free(sums);
+		}
+		glm_reference_free(reference);
+	}
+	for (size_t k = 0; k < LENGTH(sum_kinds); k++)
+		check_errors(sum_kinds[k], errors[sum_kinds[k]], "rows one by one", n);
+	problem_free(&problem);
+}
+
+/* Many rows, all of them far out on either side, or all far out on the right side: the sums of small tails count in full. */
+static void
+test_large_predictors(void)
+{
+	for (int separated = 0; separated < 2; separated++)
+	{
+		Problem		problem = random_problem(5, NROWS_MAX, 0);
+		GlmReference *reference;
+
+		for (int j = 0; j <= 5; j++)
+			problem.beta[j] = 2000.0 * uniform();
+		for (int64_t r = 0; separated && r < NROWS_MAX; r++)
+		{
+			double	   *row = problem.rows + r * 6;
+			double		eta = problem.beta[0];
+
+			for (int j = 0; j < 5; j++)
+				eta += problem.beta[j + 1] * row[j];
+			row[5] = eta > 0.0 ? 1.0 : 0.0;
+		}
+		reference = glm_reference_new(&problem.pass, problem.rows, NROWS_MAX);
+		for (int k = 0; k < 9; k++)
+		{
+			double	   *sums;
+
+			problem.pass.kind = sum_kinds[k % 3];
+			sums = sum_rows(&problem.pass, problem.rows, NROWS_MAX, NROWS_MAX, all_lanes[k / 3]);
+			check_errors(problem.pass.kind, glm_reference_errors(reference, NROWS_MAX, problem.pass.kind, sums),
+						 separated ? "separated, lanes" : "large predictors, lanes", all_lanes[k / 3]);
+			free(sums);
+		}
+		glm_reference_free(reference);
+		problem_free(&problem);
+	}
+}
+
+/* beta = 0, which EXACT does apart. Residuals are 1/2 and the gradient's products exact, so that it has no error but its sums'. */
+static void
+test_at_zero(void)
+{
+	for (int kind = 0; kind < 2; kind++)
+	{
+		Problem		problem = random_problem(9, NROWS_MAX, kind);
+		GlmReference *reference;
+
+		memset(problem.beta, 0, 10 * sizeof(double));
+		reference = glm_reference_new(&problem.pass, problem.rows, NROWS_MAX);
+		for (int k = 0; k < 9; k++)
+		{
+			int			lanes = all_lanes[k / 3];
+			double	   *sums;
+			GlmErrors	errors;
+
+			problem.pass.kind = sum_kinds[k % 3];
+			sums = sum_rows(&problem.pass, problem.rows, NROWS_MAX, 300, lanes);
+			errors = glm_reference_errors(reference, NROWS_MAX, problem.pass.kind, sums);
+			check_errors(problem.pass.kind, errors, kind == 0 ? "at zero, lanes" : "at zero, shifted, lanes", lanes);
+			check(errors.gradient < 1e-18, "%s, at zero, lanes %d: the gradient's sums are compensated",
+				  kind_names[problem.pass.kind], lanes);
+			free(sums);
+		}
+		glm_reference_free(reference);
+		problem_free(&problem);
+	}
+}
+
+/*
+ * Rows of (a, b, c), for the face 0.1 + 3 a - b = 0, which c has no part in. Of each six rows, 0 is on it exactly; 1 is off it on the
+ * right side, but by less than float8 sees; 2 is right by 1 or more; 3 is wrong by 1 or more; 4 and 5 are on it, but off the
+ * second face, c = 0.
+ */
+static Problem
+face_problem(void)
+{
+	static const double directions[] = {0.1, 3.0, -1.0, 0.0, 0.0, 0.0, 0.0, 1.0};
+	static const double absolute[] = {0.0, 0.0};
+	Problem		problem = random_problem(3, 600, 0);
+
+	problem.pass.nfaces = 1;
+	problem.pass.faces = directions;
+	problem.pass.face_absolute = absolute;
+	for (int64_t r = 0; r < 600; r++)
+	{
+		double	   *row = problem.rows + r * 4;
+		double		side = row[3] > 0.5 ? 1.0 : -1.0;
+
+		row[0] = ldexp((double) (random() % 64), -8);
+		row[1] = 0.1 + 3.0 * row[0];
+		row[2] = r % 6 >= 4 ? uniform() : 0.0;
+		if (r % 6 == 0 || r % 6 >= 4)
+		{
+			/* so small and with so few bits that b is exact: the last of 0.1 is 2^-55 */
+			row[0] = ldexp(row[0], -44);
+			row[1] = 0.1 + 3.0 * row[0];
+		}
+		else if (r % 6 == 1)
+			row[1] = nextafter(row[1], side > 0.0 ? -INFINITY : INFINITY);
+		else
+			row[1] -= side * (r % 6 == 2 ? 1.0 : -1.0) * (1.0 + (double) r / 64.0);
+	}
+	return problem;
+}
+
+/* The sums of FACE over rows that the test itself has chosen: (1, z, y) of them, and what the head counts. */
+static void
+check_face(const Problem *problem, const bool *member, double nrows, double nright, double nwrong, const char *name)
+{
+	int			p = problem->pass.nfeatures;
+	int64_t		n = 0;
+	double	   *want = malloc(problem->nrows * (p + 2) * sizeof(double));
+	double	   *sums[3];
+	const double *hi;
+
+	for (int64_t r = 0; r < problem->nrows; r++)
+	{
+		const double *row = problem->rows + r * (p + 1);
+
+		if (!member[r])
+			continue;
+		want[n * (p + 2)] = 1.0;
+		for (int j = 0; j < p; j++)
+			want[n * (p + 2) + 1 + j] = row[j] - problem->shift[j];
+		want[n * (p + 2) + 1 + p] = row[p];
+		n++;
+	}
+	for (int v = 0; v < 3; v++)
+		sums[v] = sum_rows(&problem->pass, problem->rows, problem->nrows, 250, all_lanes[v]);
+	hi = sums[0] + GR_SUM_HEAD;
+	check(gram_reference_error(want, n, p + 1, hi, hi + gr_triangle(p + 3)) < 3.2e-30, "%s: the sums are those of the rows on it",
+		  name);
+	check(sums[0][GR_SUM_NROWS] == nrows && sums[0][GR_SUM_NRIGHT] == nright && sums[0][GR_SUM_NWRONG] == nwrong &&
+		  hi[0] == (double) n && nrows == nright + nwrong + (double) n && sums[0][GR_SUM_NONES] == 0.0 &&
+		  sums[0][GR_SUM_DEVIANCE_HI] == 0.0 && sums[0][GR_SUM_MIN_MARGIN] == INFINITY, "%s: rows on it, right, wrong: %g, %g, %g",
+		  name, hi[0], sums[0][GR_SUM_NRIGHT], sums[0][GR_SUM_NWRONG]);
+	check(memcmp(sums[0], sums[1], gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double)) == 0 &&
+		  memcmp(sums[0], sums[2], gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double)) == 0,
+		  "%s: the same bits on vectors of 8, 4 and 1", name);
+	for (int v = 0; v < 3; v++)
+		free(sums[v]);
+	free(want);
+}
+
+static void
+test_face(void)
+{
+	Problem		problem = face_problem();
+	bool		member[600];
+	double	   *sums;
+
+	problem.pass.kind = GR_PASS_FACE;
+	problem.shift[1] = 0.5;
+	for (int r = 0; r < 600; r++)
+		member[r] = r % 6 == 0 || r % 6 >= 4;
+	check_face(&problem, member, 600, 200, 100, "a face");
+	sums = sum_rows(&problem.pass, problem.rows, 600, 600, 8);
+	check(sums[GR_SUM_MIN_RIGHT] > 0.0 && sums[GR_SUM_MIN_RIGHT] < 1e-15, "a face: the least positive margin is a rounding, %.3g",
+		  sums[GR_SUM_MIN_RIGHT]);
+	free(sums);
+
+	problem.pass.face_relative = 1e-15;
+	for (int r = 0; r < 600; r++)
+		member[r] = member[r] || r % 6 == 1;
+	check_face(&problem, member, 600, 100, 100, "a face with a relative tolerance");
+	sums = sum_rows(&problem.pass, problem.rows, 600, 600, 8);
+	check(relative_error(sums[GR_SUM_MIN_RIGHT], 1.0 + 2.0 / 64.0) < 1e-15, "a face with a relative tolerance: the least margin");
+	free(sums);
+
+	problem.pass.face_relative = 0.0;
+	problem.pass.nfaces = 2;
+	for (int r = 0; r < 600; r++)
+		member[r] = r % 6 == 0;
+	{
+		double		nright = 0;
+
+		for (int r = 0; r < 600; r++)
+			if (r % 6 >= 4 && (problem.rows[r * 4 + 2] > 0.0) == (problem.rows[r * 4 + 3] > 0.5))
+				nright++;
+		check_face(&problem, member, 300, nright, 200 - nright, "a face in a face");
+	}
+	problem_free(&problem);
+}
+
+/* EXACT on a face, and on a face in a face, is EXACT of the rows on it. */
+static void
+test_exact_on_faces(void)
+{
+	for (int nfaces = 1; nfaces <= 2; nfaces++)
+	{
+		Problem		problem = face_problem();
+		double		chosen[600 * 4];
+		int64_t		n = 0;
+		GlmReference *reference;
+
+		for (int r = 0; r < 600; r++)
+			if (r % 6 == 0 || (nfaces == 1 && r % 6 >= 4))
+				memcpy(chosen + 4 * n++, problem.rows + 4 * r, 4 * sizeof(double));
+		problem.pass.nfaces = nfaces;
+		for (int zero = 0; zero < 2; zero++)
+		{
+			double	   *sums;
+			double	   *other;
+
+			for (int j = 0; j < 4 && zero; j++)
+				problem.beta[j] = 0.0;
+			reference = glm_reference_new(&problem.pass, chosen, n);
+			sums = sum_rows(&problem.pass, problem.rows, 600, 200, 8);
+			other = sum_rows(&problem.pass, problem.rows, 600, 200, 1);
+			check_errors(GR_PASS_EXACT, glm_reference_errors(reference, n, GR_PASS_EXACT, sums),
+						 zero ? "at zero, faces" : "faces", nfaces);
+			check(memcmp(sums, other, gr_pass_nsums(GR_PASS_EXACT, 3) * sizeof(double)) == 0,
+				  "exact, faces %d: the same bits on vectors of 8 and 1", nfaces);
+			free(sums);
+			free(other);
+			glm_reference_free(reference);
+		}
+		problem_free(&problem);
+	}
+}
+
+/* gr_pass_add() itself, wide models, and that they fit their scratch memory */
+static void
+test_wide(void)
+{
+	for (size_t k = 0; k < LENGTH(sum_kinds); k++)
+	{
+		GrPassKind	kind = sum_kinds[k];
+		int			p = kind == GR_PASS_GRADIENT ? 3000 : 400;
+		int64_t		n = 140;
+		Problem		problem = random_problem(p, n, 0);
+		GlmReference *reference = glm_reference_new(&problem.pass, problem.rows, n);
+		double	   *sums = malloc(gr_pass_nsums(kind, p) * sizeof(double));
+		double	   *scratch = malloc(gr_pass_scratch_nbytes(kind, p));
+
+		problem.pass.kind = kind;
+		gr_pass_clear(kind, p, sums);
+		gr_pass_add(&problem.pass, sums, problem.rows, n, scratch);
+		check_errors(kind, glm_reference_errors(reference, n, kind, sums), "features", p);
+		free(sums);
+		free(scratch);
+		glm_reference_free(reference);
+		problem_free(&problem);
+	}
+}
+
+/* A predictor that leaves float8's range shows in the deviance. */
+static void
+test_overflow(void)
+{
+	for (int k = 0; k < 9; k++)
+	{
+		Problem		problem = random_problem(2, 20, 0);
+		double	   *sums;
+		int			lanes = all_lanes[k / 3];
+
+		problem.beta[1] = 1e300;
+		problem.beta[2] = -1e300;
+		problem.rows[3 * 13] = 1e300;
+		problem.rows[3 * 13 + 1] = k % 2 ? 1e300 : -1e300;
+		problem.rows[3 * 13 + 2] = 0.0;
+		problem.pass.kind = sum_kinds[k % 3];
+		sums = sum_rows(&problem.pass, problem.rows, 20, 20, lanes);
+		check(!isfinite(sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO]), "%s, lanes %d: a predictor that overflows shows",
+			  kind_names[problem.pass.kind], lanes);
+		free(sums);
+		problem_free(&problem);
+	}
+}
+
+static void
+test_binary(void)
+{
+	static const double bad[] = {-1.0, 2.0, 0.5, 5e-324, NAN, INFINITY, 1.0000000000000002};
+	double		rows[12] = {7, 8, 1, 7, 8, 0, 7, 8, -0.0, 7, 8, 1};
+	double		value = 3.0;
+
+	check(gr_all_binary(rows, 4, 3, &value) && value == 3.0, "zeros and ones are binary");
+	check(gr_all_binary(rows, 0, 3, &value), "no rows are binary");
+	for (size_t k = 0; k < LENGTH(bad); k++)
+	{
+		int			at = 3 * (k % 4) + 2;
+		double		before = rows[at];
+
+		rows[at] = bad[k];
+		check(!gr_all_binary(rows, 4, 3, &value) && memcmp(&value, &bad[k], sizeof(double)) == 0, "%g is not", bad[k]);
+		rows[at] = before;
+	}
+}
+
+int
+main(void)
+{
+	srandom(20240607);
+	test_shapes();
+	test_merge();
+	test_single_rows();
+	test_large_predictors();
+	test_at_zero();
+	test_face();
+	test_exact_on_faces();
+	test_wide();
+	test_overflow();
+	test_binary();
+	return unit_done();
+}

@@ -1,0 +1,577 @@
+/*
+ * separation_test.c: separation in logistic regression, against data made for it and against an exact answer in whole numbers.
+ */
+#include "logreg_driver.h"
+
+#define EXACT_TERMS 4
+#define EXACT_ROWS 20
+
+/*
+ * By hand
+ */
+
+/* The fit has exactly these signs of separation, and says nothing else about such terms. */
+static bool
+separated_as(const Run *run, const int *signs)
+{
+	bool		as = run->ok && !run->fit->converged;
+	int			n = 0;
+
+	for (int k = 0; k < run->fit->nterms; k++)
+	{
+		double		variance = run->fit->vcov[k * run->fit->nterms + k];
+
+		as &= run->fit->separated[k] == signs[k] && isnan(variance) == (signs[k] != 0) && isfinite(run->fit->coef[k]);
+		n += signs[k] != 0;
+	}
+	return as && run->fit->nseparated == n;
+}
+
+/* Does the response have its class with probability 1, or nearly, in the rows for which off isn't 0? */
+static bool
+predicts(const Data *data, const Run *run, const int *off)
+{
+	bool		right = true;
+
+	for (int64_t r = 0; r < data->nrows; r++)
+	{
+		double		mu = (double) mean_at(data, row_of(data, r), run->fit->coef, run->fit->nterms > data->p);
+
+		right &= (off != NULL && off[r] == 0) || fabs(mu - row_of(data, r)[data->p]) < 1e-15;
+	}
+	return right;
+}
+
+static void
+test_complete(void)
+{
+	for (int offset = 0; offset <= 1000000; offset += 1000000)
+	{
+		for (int direction = -1; direction <= 1; direction += 2)
+		{
+			int			signs[2] = {-direction, direction};
+			Data		data = data_new(1, 10);
+			GrLogregOptions options = defaults(&data);
+			Run			run;
+
+			for (int r = 0; r < 10; r++)
+			{
+				row_of(&data, r)[0] = r + offset + 1;
+				row_of(&data, r)[1] = (r >= 4) == (direction > 0);
+			}
+			run = run_fit(&data, &options);
+			check(separated_as(&run, signs) && run.fit->deviance == 0 && run.fit->rank == 2 && predicts(&data, &run, NULL) &&
+				  run.npasses <= 4, "complete separation, offset %d, slope to %d infinity, in %d passes", offset, direction, run.npasses);
+			run_free(&run);
+			options.l2 = 1;
+			run = run_fit(&data, &options);
+			check(regular(&run) && run.nfaces == 0, "a penalty makes it finite");
+			run_free(&run);
+			data_free(&data);
+		}
+	}
+}
+
+/* The rows for which keep isn't 0, without feature skip */
+static Data
+part_of(const Data *data, const int *keep, int skip)
+{
+	Data		part = data_new(data->p - 1, data->nrows);
+
+	part.nrows = 0;
+	for (int64_t r = 0; r < data->nrows; r++)
+	{
+		double	   *to = row_of(&part, part.nrows);
+
+		if (keep[r] == 0)
+			continue;
+		for (int j = 0; j <= data->p; j++)
+			if (j != skip)
+				*to++ = row_of(data, r)[j];
+		part.nrows++;
+	}
+	return part;
+}
+
+/* A category in which every response is the same: its dummy has no estimate, the others are those of the other rows. */
+static void
+test_dummy(void)
+{
+	for (int y = 0; y <= 1; y++)
+	{
+		Data		data = random_data(3, 120, true);
+		int			signs[4] = {0, 0, y == 1 ? 1 : -1, 0};
+		int			face[120];
+		int			off[120];
+		Data		rest;
+		GrLogregOptions options = defaults(&data);
+		GrLogregOptions rest_options;
+		double		worst = 0;
+		static const int of_rest[] = {0, 1, -1, 2};
+		Run			run;
+		Run			rest_run;
+
+		for (int r = 0; r < 120; r++)
+		{
+			off[r] = r % 11 == 3;
+			face[r] = !off[r];
+			row_of(&data, r)[1] = off[r];
+			if (off[r])
+				row_of(&data, r)[3] = y;
+		}
+		rest = part_of(&data, face, 1);
+		rest_options = defaults(&rest);
+		run = run_fit(&data, &options);
+		rest_run = run_fit(&rest, &rest_options);
+		for (int k = 0; k < 4; k++)
+			if (of_rest[k] >= 0)
+				worst = fmax(worst, fmax(relative_error(run.fit->coef[k], rest_run.fit->coef[of_rest[k]]),
+										 relative_error(std_error(run.fit, k), std_error(rest_run.fit, of_rest[k]))));
+		worst = fmax(worst, relative_error(run.fit->deviance, rest_run.fit->deviance));
+		check(separated_as(&run, signs) && regular(&rest_run) && predicts(&data, &run, off), "a dummy with %d alone, in %d passes", y,
+			  run.npasses);
+		check(worst < 1e-13 && run.fit->nrows == 120, "the others are as in the rows without it: %.2g", worst);
+		run_free(&run);
+		run_free(&rest_run);
+		data_free(&data);
+		data_free(&rest);
+	}
+}
+
+/* On the face of one separation lies another: x decides where it isn't 0, there z does where it isn't 0, the rest is undecided. */
+static void
+test_nested(void)
+{
+	static const double rows[14][3] = {
+		{-3, 1, 0}, {-1, 5, 0}, {-2, -4, 0}, {1, -3, 1}, {2, 2, 1}, {4, -7, 1},
+		{0, 2, 1}, {0, 1, 1}, {0, -1, 0}, {0, -4, 0},
+		{0, 0, 1}, {0, 0, 0}, {0, 0, 1}, {0, 0, 1}
+	};
+	static const int signs[] = {0, 1, 1};
+	static const int off[14] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
+	static const double two_dummies[16][4] = {
+		{1, 0, 0.5, 1}, {1, 0, -1, 1}, {1, 0, 2, 1}, {0, 1, 0, 0}, {0, 1, 3, 0}, {0, 1, -2, 0},
+		{0, 0, 1, 1}, {0, 0, 2, 0}, {0, 0, -1, 0}, {0, 0, 3, 1}, {0, 0, 0, 1}, {0, 0, -2, 0}, {0, 0, 0.5, 0}, {0, 0, 4, 1}, {0, 0, -1.5, 1},
+		{0, 0, 1.5, 1}
+	};
+	static const int dummy_signs[] = {0, 1, -1, 0};
+	Data		data = data_of(2, 14, rows[0]);
+	Data		dummies = data_of(3, 16, two_dummies[0]);
+	GrLogregOptions options = defaults(&data);
+	GrLogregOptions dummy_options = defaults(&dummies);
+	Run			run = run_fit(&data, &options);
+	double		deviance = -2 * (3 * log(0.75) + log(0.25));
+
+	check(separated_as(&run, signs) && predicts(&data, &run, off), "separation within separation, in %d passes", run.npasses);
+	check(relative_error(run.fit->coef[0], log(3)) < 1e-13 && relative_error(run.fit->vcov[0], 4 / 3.0) < 1e-13 &&
+		  relative_error(run.fit->deviance, deviance) < 1e-13, "the intercept is that of the rows that remain");
+	run_free(&run);
+	run = run_fit(&dummies, &dummy_options);
+	check(separated_as(&run, dummy_signs), "two dummies, to either infinity, in %d passes", run.npasses);
+	run_free(&run);
+	data_free(&data);
+	data_free(&dummies);
+}
+
+/* Steep, but not infinite: overlaps of two rows among many, down to a millionth of a unit; ties count as overlaps. */
+static void
+test_nearly(void)
+{
+	static const double overlaps[] = {1, 0.1, 1e-3, 1e-6};
+
+	for (size_t k = 0; k < LENGTH(overlaps); k++)
+	{
+		Data		data = data_new(1, 40);
+		GrLogregOptions options = defaults(&data);
+		Run			run;
+
+		options.max_iter = 100;
+		for (int r = 0; r < 40; r++)
+		{
+			row_of(&data, r)[0] = r < 20 ? r - 20 : r - 19;
+			row_of(&data, r)[1] = r >= 20;
+		}
+		row_of(&data, 19)[0] = overlaps[k] / 2;
+		row_of(&data, 20)[0] = -overlaps[k] / 2;
+		run = run_fit(&data, &options);
+		check(regular(&run) && score_error(&data, run.fit->coef, true, 0) < 1e-11, "an overlap of %g: slope %.3g after %d iterations",
+			  overlaps[k], run.fit->coef[1], run.fit->iterations);
+		run_free(&run);
+		row_of(&data, 19)[0] = -overlaps[k] / 2;
+		row_of(&data, 20)[0] = overlaps[k] / 2;
+		run = run_fit(&data, &options);
+		check(run.fit->nseparated == 2 && run.fit->separated[1] == 1, "a gap of %g", overlaps[k]);
+		run_free(&run);
+		data_free(&data);
+	}
+}
+
+/* Many rows, of which one alone is against it; and separation that needs more than a few rows to see */
+static void
+test_many_rows(void)
+{
+	Data		data = data_new(2, 5000);
+	GrLogregOptions options = defaults(&data);
+	static const int signs[] = {-1, 1, 1};
+	Run			run;
+
+	for (int r = 0; r < 5000; r++)
+	{
+		double	   *row = row_of(&data, r);
+
+		row[0] = uniform();
+		row[1] = uniform();
+		row[2] = row[0] + row[1] > 0.25;
+	}
+	run = run_fit(&data, &options);
+	check(separated_as(&run, signs) && run.fit->deviance == 0 && predicts(&data, &run, NULL), "5,000 rows, separated, in %d passes",
+		  run.npasses);
+	run_free(&run);
+	row_of(&data, 1234)[2] = 1 - row_of(&data, 1234)[2];
+	run = run_fit(&data, &options);
+	check(regular(&run) && score_error(&data, run.fit->coef, true, 0) < 1e-11, "one of them against it: no separation, in %d passes",
+		  run.npasses);
+	run_free(&run);
+	data_free(&data);
+}
+
+/* The solvers without a Hessian tell complete separation. */
+static void
+test_other_solvers(void)
+{
+	static const int signs[] = {-1, 1};
+	static const GrLogregSolver solvers[] = {GR_SOLVER_GD, GR_SOLVER_LBFGS};
+	Data		data = data_new(1, 10);
+
+	for (int r = 0; r < 10; r++)
+	{
+		row_of(&data, r)[0] = r;
+		row_of(&data, r)[1] = r > 4;
+	}
+	for (size_t k = 0; k < LENGTH(solvers); k++)
+	{
+		GrLogregOptions options = defaults(&data);
+		Run			run;
+
+		options.solver = solvers[k];
+		options.max_iter = k == 0 ? 2000 : 25;
+		run = run_fit(&data, &options);
+		check(separated_as(&run, signs), "complete separation under %s", k == 0 ? "gradient ascent" : "L-BFGS");
+		run_free(&run);
+	}
+	data_free(&data);
+}
+
+/*
+ * Against whole numbers
+ *
+ * If the rows have full rank, the directions d with (2 y - 1) (1, x)' d >= 0 for all rows form a pointed cone, which is more than {0}
+ * if and only if there is separation. It is spanned by its extreme rays, and each of these is orthogonal to nterms - 1 independent
+ * rows. The terms that some ray moves have no finite estimate; the rows that no ray moves are those that remain.
+ */
+typedef struct Exact
+{
+	int			nterms;
+	int			nrows;
+	int64_t		z[EXACT_ROWS][EXACT_TERMS];
+	int			side[EXACT_ROWS];	/* 2 y - 1 */
+	bool		full_rank;
+	bool		separated;
+	bool		up[EXACT_TERMS];	/* a ray has a positive component here */
+	bool		down[EXACT_TERMS];	/* ... a negative one */
+	int			face[EXACT_ROWS];	/* 1 for rows that no ray moves */
+} Exact;
+
+/* Determinant of rows x columns, n <= 3; columns holds n numbers of columns */
+static int64_t
+determinant(const Exact *e, const int *rows, const int *columns, int n)
+{
+	int64_t		sum = 0;
+
+	if (n == 0)
+		return 1;
+	for (int c = 0; c < n; c++)
+	{
+		int			others[EXACT_TERMS];
+		int64_t		part;
+
+		for (int k = 0, m = 0; k < n; k++)
+			if (k != c)
+				others[m++] = columns[k];
+		part = e->z[rows[0]][columns[c]] * determinant(e, rows + 1, others, n - 1);
+		sum += c % 2 == 0 ? part : -part;
+	}
+	return sum;
+}
+
+/* Looks at the direction that is orthogonal to nterms - 1 rows. */
+static void
+try_rows(Exact *e, const int *rows)
+{
+	int64_t		d[EXACT_TERMS];
+	int64_t		margin[EXACT_ROWS];
+	bool		right = true;
+	bool		wrong = true;
+	bool		any = false;
+
+	for (int k = 0; k < e->nterms; k++)
+	{
+		int			columns[EXACT_TERMS];
+
+		for (int c = 0, m = 0; c < e->nterms; c++)
+			if (c != k)
+				columns[m++] = c;
+		d[k] = determinant(e, rows, columns, e->nterms - 1) * (k % 2 == 0 ? 1 : -1);
+	}
+	for (int r = 0; r < e->nrows; r++)
+	{
+		margin[r] = 0;
+		for (int k = 0; k < e->nterms; k++)
+			margin[r] += e->side[r] * e->z[r][k] * d[k];
+		right &= margin[r] >= 0;
+		wrong &= margin[r] <= 0;
+		any |= margin[r] != 0;
+	}
+	e->full_rank |= any;
+	if (!any || (!right && !wrong))
+		return;
+	e->separated = true;
+	for (int k = 0; k < e->nterms; k++)
+	{
+		e->up[k] |= right ? d[k] > 0 : d[k] < 0;
+		e->down[k] |= right ? d[k] < 0 : d[k] > 0;
+	}
+	for (int r = 0; r < e->nrows; r++)
+		if (margin[r] != 0)
+			e->face[r] = 0;
+}
+
+/* All choices of rows[chosen .. nterms - 2] from the rows from .. on */
+static void
+try_all(Exact *e, int *rows, int chosen, int from)
+{
+	if (chosen == e->nterms - 1)
+	{
+		try_rows(e, rows);
+		return;
+	}
+	for (int r = from; r < e->nrows; r++)
+	{
+		rows[chosen] = r;
+		try_all(e, rows, chosen + 1, r + 1);
+	}
+}
+
+static void
+exact_answer(const Data *data, bool intercept, Exact *e)
+{
+	int			rows[EXACT_TERMS] = {0};
+
+	memset(e, 0, sizeof(*e));
+	e->nterms = data->p + (intercept ? 1 : 0);
+	e->nrows = (int) data->nrows;
+	for (int r = 0; r < e->nrows; r++)
+	{
+		e->face[r] = 1;
+		e->side[r] = row_of(data, r)[data->p] == 1 ? 1 : -1;
+		for (int k = 0; k < e->nterms; k++)
+			e->z[r][k] = (int64_t) term(row_of(data, r), k, intercept);
+	}
+	try_all(e, rows, 0, 0);
+}
+
+/* Small whole numbers, some about 1,000; a response that follows a direction, more or less */
+static Data
+whole_data(int p)
+{
+	static const int ranges[] = {1, 1, 2, 3, 5, 10, 50};
+	Data		data = data_new(p, whole(6, EXACT_ROWS));
+	int			range = ranges[whole(0, LENGTH(ranges) - 1)];
+	int			offset = whole(0, 9) == 0 ? 1000 : 0;
+	int			lowest = whole(0, 1) == 0 ? 0 : -range;
+	int			noise = whole(0, 12);
+	int			direction[EXACT_TERMS];
+
+	for (int k = 0; k <= p; k++)
+		direction[k] = whole(-2, 2);
+	for (int64_t r = 0; r < data.nrows; r++)
+	{
+		double	   *row = row_of(&data, r);
+		int			eta = direction[p];
+
+		for (int j = 0; j < p; j++)
+		{
+			row[j] = whole(lowest, range);
+			eta += direction[j] * (int) row[j];
+			row[j] += offset;
+		}
+		row[p] = eta == 0 || whole(0, 29) < noise ? whole(0, 1) : eta > 0;
+	}
+	return data;
+}
+
+/* The same in other units, which are powers of two, and so many times: none of this moves the answer. */
+static Data
+rescaled(const Data *data, int ncopies)
+{
+	Data		result = data_new(data->p, data->nrows * ncopies);
+	double		unit[EXACT_TERMS];
+
+	for (int j = 0; j < data->p; j++)
+		unit[j] = whole(0, 3) > 0 ? 1 : ldexp(1, whole(-20, 20));
+	unit[data->p] = 1;
+	for (int64_t r = 0; r < result.nrows; r++)
+		for (int j = 0; j <= data->p; j++)
+			row_of(&result, r)[j] = unit[j] * row_of(data, r % data->nrows)[j];
+	return result;
+}
+
+/* What disagrees, by kind */
+typedef enum Disagreement
+{
+	WRONG_VERDICT,				/* separated, or not */
+	WRONG_TERMS,				/* which, and where to */
+	NOT_CONVERGED,
+	WRONG_REST					/* what remains isn't the fit over the rows that remain */
+} Disagreement;
+
+static const char *const disagreements[] = {"the verdict", "terms and signs", "convergence", "what remains"};
+
+/* * marks the rows that aren't on the face. */
+static void
+show(const Data *data, bool intercept, const Exact *e, const Run *run, Disagreement what)
+{
+	printf("# %s: intercept %d, exactly %sseparated", disagreements[what], intercept, e->separated ? "" : "not ");
+	for (int k = 0; k < e->nterms; k++)
+		printf(" %s", e->up[k] && e->down[k] ? "any" : e->up[k] ? "+" : e->down[k] ? "-" : "0");
+	printf("; found");
+	for (int k = 0; k < e->nterms; k++)
+		printf(" %d (%.17g)", run->fit->separated[k], run->fit->coef[k]);
+	printf(", converged %d, iterations %d, deviance %.17g\n#", run->fit->converged, run->fit->iterations, run->fit->deviance);
+	for (int r = 0; r < e->nrows; r++)
+	{
+		printf(" {");
+		for (int j = 0; j <= data->p; j++)
+			printf("%s%.17g", j > 0 ? ", " : "", row_of(data, r)[j]);
+		printf("}%s", e->face[r] ? "" : "*");
+	}
+	printf(", %d times\n", (int) (data->nrows / e->nrows));
+}
+
+/* The terms that have an estimate have that of the rows that remain, and the rest of the fit agrees. */
+static bool
+rest_agrees(const Data *data, const GrLogregOptions *options, const Exact *e, const Run *run)
+{
+	Data		rest = data_new(data->p, data->nrows);
+	bool		agrees = true;
+	Run			fit;
+
+	rest.nrows = 0;
+	for (int64_t r = 0; r < data->nrows; r++)
+		if (e->face[r % e->nrows])
+			memcpy(row_of(&rest, rest.nrows++), row_of(data, r), (data->p + 1) * sizeof(double));
+	fit = run_fit(&rest, options);
+	/*
+	 * A model without an intercept may be left with one class; the fit over it alone is refused. Standard errors are those one step
+	 * before the estimates, and so have a few digits less.
+	 */
+	if (rest.nrows == 0)
+		agrees = run->fit->deviance == 0;
+	else if (fit.ok)
+	{
+		agrees = fit.fit->nseparated == 0 && relative_error(run->fit->deviance, fit.fit->deviance) < 1e-12;
+		for (int k = 0; k < e->nterms; k++)
+		{
+			double		size = fmax(fabs(fit.fit->coef[k]), std_error(fit.fit, k));
+
+			if (run->fit->separated[k] == 0)
+				agrees &= fabs(run->fit->coef[k] - fit.fit->coef[k]) < 1e-12 * size &&
+					relative_error(std_error(run->fit, k), std_error(fit.fit, k)) < 1e-11;
+		}
+	}
+	run_free(&fit);
+	data_free(&rest);
+	return agrees;
+}
+
+/* One set of rows: true if everything agrees */
+static bool
+compare(const Data *data, const GrLogregOptions *options, const Exact *e, const Run *run, Disagreement *what)
+{
+	*what = WRONG_VERDICT;
+	if ((run->fit->nseparated > 0) != e->separated || run->fit->rank != e->nterms)
+		return false;
+	*what = WRONG_TERMS;
+	for (int k = 0; k < e->nterms; k++)
+	{
+		int			sign = run->fit->separated[k];
+
+		if ((sign != 0) != (e->up[k] || e->down[k]) || (sign > 0 && !e->up[k]) || (sign < 0 && !e->down[k]))
+			return false;
+	}
+	*what = NOT_CONVERGED;
+	if (run->fit->converged == e->separated || (!e->separated && !(score_error(data, run->fit->coef, options->intercept, 0) < 1e-12)))
+		return false;
+	*what = WRONG_REST;
+	return !e->separated || rest_agrees(data, options, e, run);
+}
+
+static void
+test_exactly(int nsets)
+{
+	int			nseparated = 0;
+	int			npartly = 0;
+	int			ncompared = 0;
+	int			counts[LENGTH(disagreements)] = {0};
+
+	for (int set = 0; set < nsets; set++)
+	{
+		bool		intercept = set % 5 != 0;
+		Data		numbers = whole_data(whole(1, 3));
+		Data		data = rescaled(&numbers, whole(0, 9) == 0 ? 50 : 1);
+		GrLogregOptions options = defaults(&data);
+		Disagreement what;
+		Exact		exact;
+		Run			run;
+
+		options.intercept = intercept;
+		exact_answer(&numbers, intercept, &exact);
+		run = run_fit(&data, &options);
+		if (exact.full_rank && run.ok)
+		{
+			int			nface = 0;
+
+			for (int r = 0; r < exact.nrows; r++)
+				nface += exact.face[r];
+			ncompared++;
+			nseparated += exact.separated ? 1 : 0;
+			npartly += exact.separated && nface > 0 ? 1 : 0;
+			if (!compare(&data, &options, &exact, &run, &what))
+			{
+				counts[what]++;
+				show(&data, intercept, &exact, &run, what);
+			}
+		}
+		run_free(&run);
+		data_free(&data);
+		data_free(&numbers);
+	}
+	check(ncompared > nsets / 2 && nseparated > nsets / 8 && npartly > nsets / 20, "%d sets of small numbers, %d separated, %d of them in part",
+		  ncompared, nseparated, npartly);
+	for (size_t k = 0; k < LENGTH(disagreements); k++)
+		check(counts[k] == 0, "%s: %d sets disagree", disagreements[k], counts[k]);
+}
+
+int
+main(void)
+{
+	srandom(5);
+	test_complete();
+	test_dummy();
+	test_nested();
+	test_nearly();
+	test_many_rows();
+	test_other_solvers();
+	test_exactly(12000);
+	return unit_done();
+}
