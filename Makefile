@@ -12,7 +12,8 @@ DATA_built = sql/gpureg--$(EXTVERSION).sql
 DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
-OBJS = src/gpureg.o src/bridge.o src/args.o src/ingest.o src/model.o src/state_text.o src/ols_stats.o src/logreg_step.o src/logreg_rows.o src/fn_ols.o src/fn_logreg.o src/fn_info.o
+OBJS = $(addprefix src/,gpureg.o bridge.o args.o ingest.o model.o state_text.o ols_stats.o logreg_step.o logreg_step_io.o \
+	logreg_rows.o fn_ols.o fn_logreg.o fn_info.o)
 
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))

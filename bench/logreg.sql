@@ -20,3 +20,16 @@ SELECT * FROM pg_temp.report(
     ARRAY['sums of 9 columns', 'gpu_logreg_fit, 8 features, gpureg.ring_size = 1GB'],
     ARRAY['SELECT sum(x1), sum(x2), sum(x3), sum(x4), sum(x5), sum(x6), sum(x7), sum(x8), sum(y) FROM gpureg_bench',
           'SELECT gpu_logreg_fit(''SELECT y, x1, x2, x3, x4, x5, x6, x7, x8 FROM gpureg_bench'')']);
+
+-- on the GPU, where there is one
+SELECT count(*) > 0 AS has_gpu FROM gpu_devices() \gset
+\if :has_gpu
+SET gpureg.device = gpu;
+SELECT * FROM pg_temp.report(
+    ARRAY['sums of 9 columns', 'gpu_logreg_fit, 8 features'],
+    ARRAY['SELECT sum(x1), sum(x2), sum(x3), sum(x4), sum(x5), sum(x6), sum(x7), sum(x8), sum(y) FROM gpureg_bench',
+          'SELECT gpu_logreg_fit(''SELECT y, x1, x2, x3, x4, x5, x6, x7, x8 FROM gpureg_bench'')']);
+SELECT json_build_object('last run', device, 'copy_seconds', round(copy_seconds::numeric, 4), 'kernel_seconds', round(kernel_seconds::numeric, 4),
+                         'read_seconds', round(read_seconds::numeric, 4), 'total_seconds', round(total_seconds::numeric, 4))
+FROM gpu_last_run();
+\endif

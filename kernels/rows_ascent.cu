@@ -13,7 +13,10 @@ gr_cuda_rows_can_ascend(const GrRows *rows, bool single)
 	return rows->nchunks <= 1 && gr_ascent_fits(rows->nfeatures, rows->nrows, single);
 }
 
-/* Launches until the iterations are done, polling in between. device: the state, then the scale. */
+/*
+ * Launches until the iterations are done, polling in between: signals must get through, or there would be nothing to poll for.
+ * device: the state, then the scale.
+ */
 static bool
 run_launches(GrRows *rows, const GrAscent *ascent, GrAscentState *state, char *device, const GrHost *host, GrError *err)
 {
@@ -44,36 +47,44 @@ run_launches(GrRows *rows, const GrAscent *ascent, GrAscentState *state, char *d
 	return true;
 }
 
-bool
-gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
-					const GrHost *host, GrError *err)
+/* Brings the state and the scale to the device; *device is the caller's to free. */
+static bool
+send_state(GrRows *rows, const GrAscent *ascent, const GrAscentState *state, char **device, GrError *err)
 {
 	SignalsBlocked blocked;
 	GrSession  *session = rows->session;
 	size_t		scale_nbytes = sizeof(double) * ((size_t) rows->nfeatures + 1);
+	cudaError_t code;
+
+	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
+	if (!gr_cuda_rows_wait(rows, err))
+		return false;
+	code = cudaMalloc((void **) device, sizeof(GrAscentState) + scale_nbytes);
+	if (code != cudaSuccess)
+		return session_fail(session, err, code, sizeof(GrAscentState) + scale_nbytes, "allocating the coefficients");
+	SESSION_CUDA(session, err,
+				 cudaMemcpy(*device, state, gr_ascent_state_nbytes(rows->nfeatures), cudaMemcpyHostToDevice),
+				 "copying the coefficients to the device");
+	SESSION_CUDA(session, err,
+				 cudaMemcpy(*device + sizeof(GrAscentState), ascent->scale, scale_nbytes, cudaMemcpyHostToDevice),
+				 "copying the coefficients to the device");
+	return true;
+}
+
+bool
+gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
+					const GrHost *host, GrError *err)
+{
 	GrAscentState state;
 	char	   *device = NULL;
-	cudaError_t code;
 	bool		ok;
 
 	*iterations = 0;
 	*converged = false;
-	if (!gr_cuda_rows_can_ascend(rows, ascent->single) || rows->nrows == 0)
+	if (rows->nrows == 0 || !gr_cuda_rows_can_ascend(rows, ascent->single))
 		return gr_fail(err, GR_INVALID, 0, "gradient ascent over rows that don't fit one thread block");
-	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
-	if (!gr_cuda_rows_wait(rows, err))
-		return false;
-	code = cudaMalloc((void **) &device, sizeof(GrAscentState) + scale_nbytes);
-	if (code != cudaSuccess)
-		return session_fail(session, err, code, sizeof(GrAscentState) + scale_nbytes, "allocating the coefficients");
 	gr_ascent_state_set(&state, beta, rows->nfeatures, ascent->single);
-	code = cudaMemcpy(device, &state, gr_ascent_state_nbytes(rows->nfeatures), cudaMemcpyHostToDevice);
-	if (code == cudaSuccess)
-		code = cudaMemcpy(device + sizeof(GrAscentState), ascent->scale, scale_nbytes, cudaMemcpyHostToDevice);
-	if (code == cudaSuccess)
-		ok = run_launches(rows, ascent, &state, device, host, err);
-	else
-		ok = session_fail(session, err, code, 0, "copying the coefficients to the device");
+	ok = send_state(rows, ascent, &state, &device, err) && run_launches(rows, ascent, &state, device, host, err);
 	(void) cudaFree(device);
 	if (!ok)
 		return false;

@@ -11,7 +11,6 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -23,16 +22,11 @@
 #include "args.h"
 #include "bridge.h"
 #include "logreg_step.h"
-#include "state_text.h"
 
 /* Rows a state holds back: as many as the kernels like at a time, of at most so many bytes. */
 #define PENDING_NROWS 256
 #define PENDING_NBYTES 65536
 
-PG_FUNCTION_INFO_V1(gr_logreg_step_in);
-PG_FUNCTION_INFO_V1(gr_logreg_step_out);
-PG_FUNCTION_INFO_V1(gr_logreg_step_recv);
-PG_FUNCTION_INFO_V1(gr_logreg_step_send);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_pass_accum);
@@ -49,8 +43,8 @@ step_size(GrPassKind kind, int nfeatures, int nfaces, int capacity)
 	return offsetof(GrStep, data) + ncells * sizeof(double);
 }
 
-static GrStep *
-step_create(GrPassKind kind, int nfeatures, int nfaces, int capacity)
+GrStep *
+gr_step_create(GrPassKind kind, int nfeatures, int nfaces, int capacity)
 {
 	Size		size = step_size(kind, nfeatures, nfaces, capacity);
 	GrStep	   *step;
@@ -86,7 +80,7 @@ pending_capacity(int nfeatures)
 static GrStep *
 step_resize(GrStep *from, int capacity)
 {
-	GrStep	   *step = step_create((GrPassKind) from->kind, from->nfeatures, from->nfaces, capacity);
+	GrStep	   *step = gr_step_create((GrPassKind) from->kind, from->nfeatures, from->nfaces, capacity);
 
 	Assert(from->npending <= capacity);
 	step->intercept = from->intercept;
@@ -103,7 +97,7 @@ step_resize(GrStep *from, int capacity)
 GrStep *
 gr_step_request(const GrPass *pass)
 {
-	GrStep	   *step = step_create(pass->kind, pass->nfeatures, pass->nfaces, 0);
+	GrStep	   *step = gr_step_create(pass->kind, pass->nfeatures, pass->nfaces, 0);
 	Size		t = pass->nfeatures + 1;
 
 	step->internal = 1;
@@ -159,8 +153,8 @@ step_flush(GrStep *step)
 	check_range(step);
 }
 
-static void
-check_version(int version)
+void
+gr_step_check_version(int version)
 {
 	if (version != GR_STEP_VERSION)
 		ereport(ERROR,
@@ -174,7 +168,7 @@ gr_step_settled(Datum datum)
 {
 	GrStep	   *step = (GrStep *) PG_DETOAST_DATUM(datum);
 
-	check_version(step->version);
+	gr_step_check_version(step->version);
 	if (step->capacity == 0)
 		return step;
 	step = step_resize(step, step->npending);
@@ -197,7 +191,7 @@ state_argument(FunctionCallInfo fcinfo)
 	if (AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0)
 		return (GrStep *) p;
 	copy = (GrStep *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
-	check_version(copy->version);
+	gr_step_check_version(copy->version);
 	return copy;
 }
 
@@ -272,7 +266,7 @@ first_state(ArrayType *beta, int p)
 				 errdetail("It has %d, and x has %d.", n, p),
 				 errhint("Give the intercept and a coefficient a feature, the coefficients alone for a model without "
 						 "intercept, or '{}' to begin.")));
-	state = step_create(GR_PASS_EXACT, p, 0, pending_capacity(p));
+	state = gr_step_create(GR_PASS_EXACT, p, 0, pending_capacity(p));
 	first = n == p ? 1 : 0;
 	state->intercept = first == 0;
 	for (int k = 0; k < n; k++)
@@ -332,7 +326,7 @@ accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 	if (x == NULL || y_null || array_contains_nulls(x))
 	{
 		if (state == NULL)
-			state = step_create(GR_PASS_EXACT, -1, 0, 0);
+			state = gr_step_create(GR_PASS_EXACT, -1, 0, 0);
 		gr_add_count(&state->nskipped, 1);
 		return state_result(fcinfo, state);
 	}
@@ -605,201 +599,4 @@ gr_logreg_step_final(PG_FUNCTION_ARGS)
 	if (state->nfeatures < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_POINTER(state);
-}
-
-/*
- * Input and output
- */
-
-static void
-check_public(const GrStep *step)
-{
-	if (step->internal)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot display a gpu_logreg_step that gpu_logreg_fit uses within a statement")));
-}
-
-/* ERROR unless the numbers could have come from rows. */
-static void
-check_step(GrStep *step)
-{
-	double	   *sums = gr_step_sums(step);
-	double	   *hi = sums + GR_SUM_HEAD;
-	bool		ok = step->nskipped >= 0;
-
-	if (step->nfeatures >= 0)
-	{
-		double		n = sums[GR_SUM_NROWS];
-		int			t = step->nfeatures + 1;
-
-		ok &= n >= 0 && n == floor(n) && sums[GR_SUM_NONES] >= 0 && sums[GR_SUM_NONES] <= n &&
-			sums[GR_SUM_NONES] == floor(sums[GR_SUM_NONES]) && sums[GR_SUM_DEVIANCE_HI] >= 0 &&
-			!isnan(sums[GR_SUM_MIN_MARGIN]) && hi[0] == n;
-		for (int k = 0; k < t; k++)
-			ok &= isfinite(gr_step_beta(step)[k]) && (gr_step_fixed(step)[k] == 0 || gr_step_fixed(step)[k] == 1);
-		for (int64 k = 0; ok && k < 2 * gr_triangle(t + 2); k++)
-			ok = isfinite(hi[k]);
-		for (int64 k = 1; ok && k <= t + 1; k++)
-			ok = hi[k * (k + 1) / 2 + k] >= 0;
-	}
-	if (!ok)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-				 errmsg("invalid value for type %s", "gpu_logreg_step"),
-				 errdetail("Its sums cannot come from any rows.")));
-}
-
-static void
-append_numbers(StringInfo buf, const char *key, const double *values, const double *fixed, int64 n)
-{
-	appendStringInfo(buf, ",\"%s\":[", key);
-	for (int64 k = 0; k < n; k++)
-	{
-		if (k > 0)
-			appendStringInfoChar(buf, ',');
-		if (fixed != NULL && fixed[k] == 1)
-			appendStringInfoString(buf, "null");
-		else
-			gr_append_number(buf, values[k]);
-		if ((k & 0xfff) == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
-	appendStringInfoChar(buf, ']');
-}
-
-/*
- * Text: {"version":1,"features":p,"skipped":k,"intercept":1,"beta":[...],"head":[...],"gram":[...]}; beta has p + 1 numbers, null for
- * a term that stays out; head and gram are the sums as glm.h has them, null standing for infinity. Features are -1, and the
- * lists empty, before the first complete row.
- */
-Datum
-gr_logreg_step_out(PG_FUNCTION_ARGS)
-{
-	GrStep	   *step = gr_step_settled(PG_GETARG_DATUM(0));
-	int64		t = step->nfeatures + 1;
-	StringInfoData buf;
-
-	check_public(step);
-	initStringInfo(&buf);
-	appendStringInfo(&buf, "{\"version\":%d,\"features\":%d,\"skipped\":" INT64_FORMAT ",\"intercept\":%d", step->version,
-					 step->nfeatures, step->nskipped, step->intercept);
-	append_numbers(&buf, "beta", gr_step_beta(step), gr_step_fixed(step), t);
-	append_numbers(&buf, "head", gr_step_sums(step), NULL, t > 0 ? GR_SUM_HEAD : 0);
-	append_numbers(&buf, "gram", gr_step_sums(step) + GR_SUM_HEAD, NULL, t > 0 ? 2 * gr_triangle(t + 2) : 0);
-	appendStringInfoChar(&buf, '}');
-	PG_RETURN_CSTRING(buf.data);
-}
-
-/* n numbers; null reads as null_value (NaN: there may be none), and is noted in fixed, where that is wanted */
-static void
-read_numbers(GrTextReader *reader, const char *key, double *values, double *fixed, double null_value, int64 n)
-{
-	gr_text_expect(reader, ",");
-	gr_text_key(reader, key);
-	gr_text_expect(reader, "[");
-	for (int64 k = 0; k < n; k++)
-	{
-		if (k > 0)
-			gr_text_expect(reader, ",");
-		if (fixed != NULL && *reader->at == 'n')
-			fixed[k] = 1;
-		values[k] = gr_text_number(reader, null_value);
-		if ((k & 0xfff) == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
-	gr_text_expect(reader, "]");
-}
-
-Datum
-gr_logreg_step_in(PG_FUNCTION_ARGS)
-{
-	char	   *string = PG_GETARG_CSTRING(0);
-	GrTextReader reader = {.type = "gpu_logreg_step",.string = string,.at = string};
-	int			nfeatures;
-	int64		t;
-	int64		nskipped;
-	GrStep	   *step;
-
-	gr_text_expect(&reader, "{");
-	gr_text_key(&reader, "version");
-	check_version((int) gr_text_integer(&reader, 0, PG_INT32_MAX));
-	gr_text_expect(&reader, ",");
-	gr_text_key(&reader, "features");
-	nfeatures = (int) gr_text_integer(&reader, -1, GR_MAX_FEATURES);
-	gr_text_expect(&reader, ",");
-	gr_text_key(&reader, "skipped");
-	nskipped = gr_text_integer(&reader, 0, PG_INT64_MAX);
-	if (nfeatures == 0)
-		gr_text_bad(&reader);
-	t = nfeatures + 1;
-	/* a number takes two bytes at least: don't allocate for more than the text can hold */
-	if (t > 0 && (Size) (2 * gr_triangle(t + 2)) * 2 > strlen(reader.at) + 1)
-		gr_text_bad(&reader);
-	step = step_create(GR_PASS_EXACT, nfeatures, 0, 0);
-	step->nskipped = nskipped;
-	gr_text_expect(&reader, ",");
-	gr_text_key(&reader, "intercept");
-	step->intercept = (int8) gr_text_integer(&reader, 0, 1);
-	read_numbers(&reader, "beta", gr_step_beta(step), gr_step_fixed(step), 0, t);
-	read_numbers(&reader, "head", gr_step_sums(step), NULL, INFINITY, t > 0 ? GR_SUM_HEAD : 0);
-	read_numbers(&reader, "gram", gr_step_sums(step) + GR_SUM_HEAD, NULL, NAN, t > 0 ? 2 * gr_triangle(t + 2) : 0);
-	gr_text_expect(&reader, "}");
-	gr_text_end(&reader);
-	check_step(step);
-	PG_RETURN_POINTER(step);
-}
-
-Datum
-gr_logreg_step_send(PG_FUNCTION_ARGS)
-{
-	GrStep	   *step = gr_step_settled(PG_GETARG_DATUM(0));
-	int64		t = step->nfeatures + 1;
-	int64		nsums = t > 0 ? gr_pass_nsums(GR_PASS_EXACT, step->nfeatures) : 0;
-	StringInfoData buf;
-
-	check_public(step);
-	pq_begintypsend(&buf);
-	pq_sendint16(&buf, step->version);
-	pq_sendint32(&buf, step->nfeatures);
-	pq_sendint64(&buf, step->nskipped);
-	pq_sendbyte(&buf, step->intercept);
-	for (int64 k = 0; k < 2 * t; k++)
-		pq_sendfloat8(&buf, step->data[k]);
-	for (int64 k = 0; k < nsums; k++)
-		pq_sendfloat8(&buf, gr_step_sums(step)[k]);
-	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
-}
-
-Datum
-gr_logreg_step_recv(PG_FUNCTION_ARGS)
-{
-	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
-	int			version = (int16) pq_getmsgint(buf, 2);
-	int			nfeatures;
-	int64		t;
-	int64		nsums;
-	int64		nskipped;
-	int			intercept;
-	GrStep	   *step;
-
-	check_version(version);
-	nfeatures = (int) pq_getmsgint(buf, 4);
-	nskipped = pq_getmsgint64(buf);
-	intercept = pq_getmsgbyte(buf);
-	t = (int64) nfeatures + 1;
-	nsums = nfeatures < 1 || nfeatures > GR_MAX_FEATURES ? 0 : gr_pass_nsums(GR_PASS_EXACT, nfeatures);
-	if ((nfeatures != -1 && nsums == 0) || intercept > 1 || buf->len - buf->cursor != (2 * t + nsums) * 8)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("invalid length in external \"%s\" value", "gpu_logreg_step")));
-	step = step_create(GR_PASS_EXACT, nfeatures, 0, 0);
-	step->nskipped = nskipped;
-	step->intercept = intercept;
-	for (int64 k = 0; k < 2 * t; k++)
-		step->data[k] = pq_getmsgfloat8(buf);
-	for (int64 k = 0; k < nsums; k++)
-		gr_step_sums(step)[k] = pq_getmsgfloat8(buf);
-	check_step(step);
-	PG_RETURN_POINTER(step);
 }

@@ -77,6 +77,12 @@ gr_step_pending(GrStep *step)
 	return gr_step_sums(step) + (step->nfeatures < 0 ? 0 : gr_pass_nsums((GrPassKind) step->kind, step->nfeatures));
 }
 
+/* A value without rows, with room for capacity pending ones; at beta = 0, without shift or faces set. */
+extern GrStep *gr_step_create(GrPassKind kind, int nfeatures, int nfaces, int capacity);
+
+/* ERROR unless it is this version's; wherever a state comes from outside an aggregate: text, the wire, a table. */
+extern void gr_step_check_version(int version);
+
 /* A value that asks for a pass: the state that an aggregate over rows begins with. */
 extern GrStep *gr_step_request(const GrPass *pass);
 

@@ -224,8 +224,7 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 		double		y = rows[(size_t) work->kept[k] * ncols + ncols - 1];
 		double		margin = y > 0.5 ? eta : -eta;
 		GrLogisticRow row = gr_logistic_row(eta, y);
-		/* a predictor that is not a number must show, whatever side it is taken to be on */
-		GrDD		sum = gr_two_sum(half.hi, isnan(eta) ? eta : row.half_deviance);
+		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
 
 		half.hi = sum.hi;
 		half.lo += sum.lo;
