@@ -429,9 +429,11 @@ gr_job_begin(const GrJobOptions *options)
 		job->backend = &gr_backend_cpu;
 		strlcpy(job->device, "cpu", sizeof(job->device));
 		memset(&err, 0, sizeof(err));
-		if (options->device_only)
+		if (options->device_only || options->spool)
 		{
-			job->overflowed = true;
+			job->overflowed = options->device_only;
+			if (options->spool)
+				begin_spool(job);
 			return job;
 		}
 		begun = begin_on_backend(job, options, NULL, &err);
