@@ -371,7 +371,8 @@ begin_spool(GrJob *job)
 {
 	Size		row_nbytes = (job->nfeatures + 1) * sizeof(double);
 
-	job->block_capacity = Max(1, 262144 / row_nbytes);
+	/* wide rows too come some hundred at a time, as the passes like them */
+	job->block_capacity = Max(262144 / row_nbytes, 256);
 	job->spooled = palloc(job->block_capacity * row_nbytes);
 	job->block = job->spooled;
 	job->file = BufFileCreateTemp(false);

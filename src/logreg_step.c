@@ -23,9 +23,9 @@
 #include "bridge.h"
 #include "logreg_step.h"
 
-/* Rows a state holds back: as many as the kernels like at a time, of at most so many bytes. */
-#define PENDING_NROWS 256
-#define PENDING_NBYTES 65536
+/* Rows a state holds back: few at first, so that a small group stays small, then as many as the kernels like at a time. */
+#define FIRST_CAPACITY 8
+#define FULL_CAPACITY 256
 
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
@@ -66,14 +66,6 @@ gr_step_create(GrPassKind kind, int nfeatures, int nfaces, int capacity)
 	if (nfeatures >= 0)
 		gr_pass_clear(kind, nfeatures, gr_step_sums(step));
 	return step;
-}
-
-static int
-pending_capacity(int nfeatures)
-{
-	Size		row_nbytes = (nfeatures + 1) * sizeof(double);
-
-	return Max(8, Min(PENDING_NROWS, PENDING_NBYTES / row_nbytes));
 }
 
 /* A copy with another capacity, which must hold the rows that are pending. */
@@ -266,7 +258,7 @@ first_state(ArrayType *beta, int p)
 				 errdetail("It has %d, and x has %d.", n, p),
 				 errhint("Give the intercept and a coefficient a feature, the coefficients alone for a model without "
 						 "intercept, or '{}' to begin.")));
-	state = gr_step_create(GR_PASS_EXACT, p, 0, pending_capacity(p));
+	state = gr_step_create(GR_PASS_EXACT, p, 0, FIRST_CAPACITY);
 	first = n == p ? 1 : 0;
 	state->intercept = first == 0;
 	for (int k = 0; k < n; k++)
@@ -303,6 +295,21 @@ check_same_beta(GrStep *state, ArrayType *beta)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("beta must be the same for all rows")));
+}
+
+/*
+ * Room for one more row. A new state, in the current context, where the present one is too small: the aggregate takes it over by
+ * a copy into its own context, once in a state's life.
+ */
+static GrStep *
+make_room(GrStep *state)
+{
+	if (state->npending < state->capacity)
+		return state;
+	if (state->capacity < FULL_CAPACITY)
+		return step_resize(state, FULL_CAPACITY);
+	step_flush(state);
+	return state;
 }
 
 /* beta, y and x of one row; y_null stands for a NULL of either kind of y */
@@ -343,13 +350,7 @@ accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 	{
 		check_same_width(state, p);
 		check_same_beta(state, beta);
-		if (state->npending == state->capacity)
-		{
-			if (state->capacity == 0)
-				state = step_resize(state, pending_capacity(p));
-			else
-				step_flush(state);
-		}
+		state = make_room(state);
 	}
 	row = gr_step_pending(state) + (Size) state->npending * (p + 1);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
@@ -509,17 +510,12 @@ gr_logreg_pass_accum(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("gpu_logreg_pass needs a request for as many features as there are"),
 					 errhint("It is for the use of gpu_logreg_fit.")));
-		state = step_resize(request, pending_capacity(request->nfeatures));
+		state = step_resize(request, FULL_CAPACITY);
 		gr_pass_clear((GrPassKind) state->kind, state->nfeatures, gr_step_sums(state));
 		state->nskipped = 0;
 	}
-	else if (state->npending == state->capacity)
-	{
-		if (state->capacity == 0)
-			state = step_resize(state, pending_capacity(state->nfeatures));
-		else
-			step_flush(state);
-	}
+	else
+		state = make_room(state);
 	for (int k = 0; complete && k < columns->ncolumns; k++)
 		complete = !PG_ARGISNULL(FIRST_COLUMN + k);
 	row = gr_step_pending(state) + (Size) state->npending * (state->nfeatures + 1);

@@ -2,8 +2,7 @@
  * descent.c: the solvers of logistic regression that need no Hessian: gradient ascent, and L-BFGS.
  *
  * Gradient ascent is the classic batch update in the features' own units, beta += rate X'(y - mu). L-BFGS (Nocedal 1980; the two-loop
- * recursion of Liu and Nocedal 1989) works on the terms scaled to unit curvature at beta = 0, and about their means where those are
- * far off, with a backtracking line search. Both have converged when each component of the gradient is below tol of its standard deviation
+ * recursion of Liu and Nocedal 1989) works on the terms scaled to unit curvature at beta = 0, and about their means, with a backtracking line search. Both have converged when each component of the gradient is below tol of its standard deviation
  * at beta = 0.
  */
 #include <math.h>
@@ -12,7 +11,7 @@
 #include "compute/logreg_state.h"
 
 #define CHECK_EVERY 10			/* iterations of gradient ascent */
-#define NPAIRS 10				/* L-BFGS's memory */
+#define NPAIRS 60				/* L-BFGS's memory; a pass over the rows costs far more than two loops over it */
 
 /* L-BFGS's vectors, all full, in the scaled terms; functions are minimised */
 typedef struct Lbfgs
@@ -76,7 +75,7 @@ moments(GrLogregFit *fit, int j, double *first, double *diagonal)
 	}
 }
 
-/* Scales, and for L-BFGS shifts; see choose_shift() in logreg.c. */
+/* Scales, and for L-BFGS shifts: columns that share a mean are otherwise collinear with the ones, which it feels. */
 static void
 choose_scales(GrLogregFit *fit)
 {
@@ -91,7 +90,7 @@ choose_scales(GrLogregFit *fit)
 	for (int j = 1; j < state->nfull; j++)
 	{
 		moments(fit, j, &first, &diagonal);
-		if (shift && first * first > 16 * weight * (diagonal - first * first / weight))
+		if (shift && fabs(first / weight) < 1e30)
 		{
 			double		c = (float) (first / weight);
 
@@ -129,7 +128,15 @@ gr_descent_begin(GrLogregFit *fit, GrError *err)
 	GrLogregState *state = fit->state;
 	const GrLogregOptions *options = &state->options;
 
-	(void) err;
+	for (int j = 1; j < state->nfull && !state->dense; j++)
+	{
+		double		first;
+		double		diagonal;
+
+		moments(fit, j, &first, &diagonal);
+		if (!isfinite(diagonal))
+			return gr_fail(err, GR_OUT_OF_RANGE, j - 1, "sum of squares is %g", diagonal);
+	}
 	choose_scales(fit);
 	if (options->solver == GR_SOLVER_LBFGS)
 		lbfgs_begin(state);

@@ -180,6 +180,8 @@ SELECT gpu_logreg_fit('SELECT y, x, z * 1e200 AS huge FROM bad_logit', solver =>
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x, z * 1e200 AS huge FROM bad_logit', solver => 'lbfgs');
 \echo :LAST_ERROR_SQLSTATE
+SELECT gpu_logreg_fit('SELECT i % 2, array_fill(CASE i WHEN 3 THEN 1e200 ELSE i END, ARRAY[2100]) AS v FROM generate_series(1, 20) i', solver => 'lbfgs');
+\echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg(array_agg(x * 1e-150), array_agg(y)) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x * 1e-150 AS tiny FROM bad_logit');

@@ -190,3 +190,12 @@ SET client_min_messages = warning;
 DROP VIEW broader, public.am_view, quoted_view;
 DROP TABLE logit_kinds, broad, holes, runs, z;
 DROP DOMAIN euros CASCADE;
+-- thousands of features: L-BFGS, without covariances. The columns share a mean, which must not slow it down; the penalised score is 0 in the end.
+CREATE TEMP TABLE thousands AS SELECT i, (i * 7 + i / 3) % 5 < 2 AS y, ARRAY(SELECT 5 + sin(i * i * j + j * j) FROM generate_series(1, 2010) j) AS x FROM generate_series(1, 300) i;
+CREATE TEMP TABLE thousands_fit AS SELECT gpu_logreg_fit('SELECT y, x FROM thousands', l2 => 50, solver => 'lbfgs', max_iter => 300) AS m;
+SELECT (m).converged, (m).iterations < 100 AS quick, (m).vcov IS NULL AS no_covariances, (m).rank, cardinality((m).coef) FROM thousands_fit;
+CREATE TEMP TABLE thousands_left AS SELECT x, y::int - gpu_predict(m, VARIADIC x) AS r FROM thousands, thousands_fit;
+SELECT abs(sum(r)) < 1e-7 AS intercept FROM thousands_left;
+SELECT max(abs(g - 50 * b)) < 1e-7 AS slopes FROM (SELECT j, sum(r * v) AS g FROM thousands_left, unnest(x) WITH ORDINALITY AS u(v, j) GROUP BY j) s
+JOIN unnest((SELECT (m).coef FROM thousands_fit)) WITH ORDINALITY AS c(b, k) ON k = j + 1;
+SELECT count(*), count(estimate), count(std_error), count(p_value) FROM thousands_fit, gpu_tidy(m);
