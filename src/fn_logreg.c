@@ -88,7 +88,10 @@ run_fit(GrRowSource *source, const GrLogregOptions *options, const char *const *
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (want == GR_LOGREG_ASCEND)
+		{
+			fit->ascent.single = source->single;
 			gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
+		}
 		else
 			gr_source_pass(source, &fit->pass, fit->sums);
 		if (gr_logreg_advance(fit, &gr_host, err))
@@ -510,7 +513,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	read_done = gr_now();
 	options.nfeatures = ingest.nfeatures;
 	if (source.kind == GR_SOURCE_JOB)
-		options.can_ascend = gr_job_can_ascend(ingest.job, ingest.real_features);
+		options.can_ascend = gr_job_can_ascend(source.job, source.single);
 	if (!run_fit(&source, &options, ingest.names, &fit, &err))
 		gr_raise_columns(&err, ingest.nfeatures, ingest.names);
 	spooled = source.job->file != NULL;

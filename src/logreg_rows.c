@@ -151,6 +151,7 @@ gr_source_read(GrRowSource *source, const char *query, GrIngest *ingest, Oid fun
 	char		reason[300];
 
 	memset(source, 0, sizeof(*source));
+	source->single = ingest->real_features;
 	/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
 	options.cpu_limit = large ? 1 : limit;
 	options.spool = !ingest->repeatable || (large && !plan_passes(source, query, ingest, function));

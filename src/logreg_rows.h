@@ -32,6 +32,7 @@ typedef struct GrRowSource
 {
 	GrRowSourceKind kind;
 	int			nfeatures;
+	bool		single;			/* the features are of type real: gradient ascent on a device may iterate in float4 */
 	GrJob	   *job;
 	const GrRowChunk *chunks;
 

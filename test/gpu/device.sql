@@ -121,12 +121,12 @@ SELECT (m).separated, (m).converged FROM (SELECT gpu_logreg_fit('SELECT i % 10 =
 SELECT relative_difference((gpu_logreg_fit('SELECT am, wt - 3, hp FROM mtcars', solver => 'lbfgs', max_iter => 500)).coef,
     (gpu_logreg_fit('SELECT am, wt - 3, hp FROM mtcars')).coef) < 1e-8 AS lbfgs;
 SET client_min_messages = error;
-CREATE FUNCTION ascent_on(device text, query text) RETURNS float8[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION ascent_on(device text, query text, rate float8 DEFAULT 0.01) RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE
     m gpu_model;
 BEGIN
     PERFORM set_config('gpureg.device', device, true);
-    m := gpu_logreg_fit(query, solver => 'gd', max_iter => 1000, learning_rate => 0.01);
+    m := gpu_logreg_fit(query, solver => 'gd', max_iter => 1000, learning_rate => rate);
     PERFORM set_config('gpureg.device', 'gpu', true);
     RETURN m.coef;
 END
@@ -134,6 +134,9 @@ $$;
 SELECT relative_difference(ascent_on('gpu', 'SELECT am, wt - 3, qsec - 18 FROM mtcars'), ascent_on('cpu', 'SELECT am, wt - 3, qsec - 18 FROM mtcars')) < 1e-12 AS gd_float8;
 SELECT relative_difference(ascent_on('gpu', 'SELECT am, (wt - 3)::real, (qsec - 18)::real FROM mtcars'),
     ascent_on('cpu', 'SELECT am, (wt - 3)::real, (qsec - 18)::real FROM mtcars')) < 1e-4 AS gd_float4;
+-- more rows than float8 has registers for, but not float4; and more than either
+SELECT relative_difference(ascent_on('gpu', q, 1e-4), ascent_on('cpu', q, 1e-4)) < 1e-4 AS gd_many
+FROM (SELECT format('SELECT sin(i) + cos(i) / 2 + sin(i * i) > -0.3, sin(i)::real, cos(i)::real FROM generate_series(1, %s) i', n) AS q FROM unnest(ARRAY[6000, 20000]) n) t;
 RESET client_min_messages;
 -- rows that don't fit: auto goes on on the CPU and says so, gpu is an error that names the bytes
 SET gpureg.gpu_memory_limit = '100MB';
