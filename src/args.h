@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "fmgr.h"
 #include "utils/array.h"
 
 /* ERROR unless 1 <= p <= GR_MAX_FEATURES. */
@@ -17,6 +18,15 @@ extern void gr_check_nfeatures(int64 p);
 
 /* *count += more; ERROR on overflow, which only made-up states can bring about. */
 extern void gr_add_count(int64 *count, int64 more);
+
+/* ERROR unless a row's number of features is that of the rows before it. */
+extern void gr_check_same_width(int expected, int p);
+
+/*
+ * Argument argno as a state that may be changed in place: the aggregate's own, with *own set, or else a copy; NULL for NULL. A
+ * copy comes from outside the aggregate, so its version is the caller's to check.
+ */
+extern void *gr_aggregate_state(FunctionCallInfo fcinfo, int argno, bool *own);
 
 /* ERROR unless the array has one dimension (or none, when it is empty). */
 extern void gr_check_vector(ArrayType *array, const char *name);

@@ -175,6 +175,21 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 	elog(ERROR, "unexpected status %d", (int) err->status);
 }
 
+void
+gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const *names, bool binary)
+{
+	GrError		err = {0};
+	int			column;
+
+	if (!gr_all_finite(rows, nrows, nfeatures + 1, &column))
+		gr_fail(&err, GR_NOT_FINITE, column, "%s", "");
+	else if (binary && !gr_all_binary(rows, nrows, nfeatures + 1, &err.value))
+		gr_fail(&err, GR_NOT_BINARY, nfeatures, "%s", "");
+	else
+		return;
+	gr_raise_columns(&err, nfeatures, names);
+}
+
 static void
 close_device_session(void *arg)
 {
@@ -450,17 +465,12 @@ static void
 submit_block(GrJob *job)
 {
 	GrError		err = {0};
-	int			column;
-	int			ncols = job->nfeatures + 1;
 
 	if (job->block_nrows == 0)
 		return;
-	if (!gr_all_finite(job->block, job->block_nrows, ncols, &column))
-		gr_fail(&err, GR_NOT_FINITE, column, "%s", "");
-	else if (job->kind == GR_JOB_ROWS && !gr_all_binary(job->block, job->block_nrows, ncols, &err.value))
-		gr_fail(&err, GR_NOT_BINARY, job->nfeatures, "%s", "");
-	else if (job->file != NULL)
-		BufFileWrite(job->file, job->block, job->block_nrows * ncols * sizeof(double));
+	gr_check_rows(job->block, job->block_nrows, job->nfeatures, job->names, job->kind == GR_JOB_ROWS);
+	if (job->file != NULL)
+		BufFileWrite(job->file, job->block, job->block_nrows * (job->nfeatures + 1) * sizeof(double));
 	else if (job->kind == GR_JOB_GRAM)
 		job->backend->gram_submit(job->gram, job->block_nrows, &err);
 	else

@@ -33,6 +33,9 @@ extern const GrHost gr_host;
 extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 			__attribute__((noreturn));
 
+/* ERROR if a value of these rows is NaN or infinite or, where binary is set, a response neither 0 nor 1; names: likewise. */
+extern void gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const *names, bool binary);
+
 /* The name of a column: names[column], or x1 .. xp, y. */
 extern const char *gr_column_name(int column, int nfeatures, const char *const *names);
 

@@ -297,9 +297,7 @@ agg_accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 {
 	KeptRows   *state = agg_state(fcinfo);
 	ArrayType  *x = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
-	GrError		err = {0};
 	double	   *row;
-	int			column;
 	int			p;
 
 	if (x != NULL)
@@ -315,20 +313,11 @@ agg_accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 		gr_check_nfeatures(p);
 		state->nfeatures = p;
 	}
-	if (p != state->nfeatures)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("all rows must have the same number of features"),
-				 errdetail("A row has %d, earlier ones have %d.", p, state->nfeatures)));
+	gr_check_same_width(state->nfeatures, p);
 	row = agg_row(state);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
 	row[p] = y;
-	if (!gr_all_finite(row, 1, p + 1, &column))
-		gr_fail(&err, GR_NOT_FINITE, column, "%s", "");
-	else if (!gr_all_binary(row, 1, p + 1, &err.value))
-		gr_fail(&err, GR_NOT_BINARY, p, "%s", "");
-	if (err.status != GR_OK)
-		gr_raise_columns(&err, p, NULL);
+	gr_check_rows(row, 1, p, NULL, true);
 	state->last->nrows++;
 	state->nrows++;
 	PG_RETURN_POINTER(state);

@@ -15,9 +15,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "args.h"
 #include "bridge.h"
@@ -170,21 +167,15 @@ gr_step_settled(Datum datum)
 	return step;
 }
 
-/* Argument 0 as a state that may be changed: the aggregate's own, or else a copy; NULL for NULL. */
 static GrStep *
 state_argument(FunctionCallInfo fcinfo)
 {
-	Pointer		p;
-	GrStep	   *copy;
+	bool		own;
+	GrStep	   *state = gr_aggregate_state(fcinfo, 0, &own);
 
-	if (PG_ARGISNULL(0))
-		return NULL;
-	p = PG_GETARG_POINTER(0);
-	if (AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0)
-		return (GrStep *) p;
-	copy = (GrStep *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
-	gr_step_check_version(copy->version);
-	return copy;
+	if (state != NULL && !own)
+		gr_step_check_version(state->version);
+	return state;
 }
 
 static Datum
@@ -196,7 +187,7 @@ state_result(FunctionCallInfo fcinfo, GrStep *state)
 }
 
 /*
- * Looks a new row over, and lets it count. NaN and infinity are looked for here and not in whole batches, since a batch may be
+ * Looks a new row over, and lets it count; false if gr_check_rows() has an error for it. NaN and infinity are looked for here and not in whole batches, since a batch may be
  * finished in another function, which knows no names.
  */
 static inline bool
@@ -212,31 +203,6 @@ take_row(GrStep *state, const double *row)
 		return false;
 	state->npending++;
 	return true;
-}
-
-/* names: as in gr_raise_columns() */
-static void
-refuse_row(const GrStep *state, const double *row, const char *const *names)
-{
-	int			p = state->nfeatures;
-	GrError		err = {.value = row[p]};
-	int			column;
-
-	if (gr_all_finite(row, 1, p + 1, &column))
-		gr_fail(&err, GR_NOT_BINARY, p, "%s", "");
-	else
-		gr_fail(&err, GR_NOT_FINITE, column, "%s", "");
-	gr_raise_columns(&err, p, names);
-}
-
-static void
-check_same_width(const GrStep *state, int p)
-{
-	if (state->nfeatures != p)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("all rows must have the same number of features"),
-				 errdetail("A row has %d, earlier ones have %d.", p, state->nfeatures)));
 }
 
 /* A state for p features, at the beta that the first complete row brings. */
@@ -348,7 +314,7 @@ accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 	}
 	else
 	{
-		check_same_width(state, p);
+		gr_check_same_width(state->nfeatures, p);
 		check_same_beta(state, beta);
 		state = make_room(state);
 	}
@@ -356,7 +322,7 @@ accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
 	row[p] = y;
 	if (!take_row(state, row))
-		refuse_row(state, row, NULL);
+		gr_check_rows(row, 1, p, NULL, true);
 	return state_result(fcinfo, state);
 }
 
@@ -522,7 +488,7 @@ gr_logreg_pass_accum(PG_FUNCTION_ARGS)
 	if (complete && convert_columns(fcinfo, columns, row))
 	{
 		if (!take_row(state, row))
-			refuse_row(state, row, read_names(fcinfo, state->nfeatures + 1));
+			gr_check_rows(row, 1, state->nfeatures, read_names(fcinfo, state->nfeatures + 1), true);
 	}
 	else
 		gr_add_count(&state->nskipped, 1);

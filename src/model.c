@@ -210,6 +210,7 @@ read_separated(Datum datum, GrModel *model)
 	Datum	   *items;
 	bool	   *nulls;
 	int			n;
+	int			next = 0;
 
 	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) > 1)
 		bad_model("Its separated terms are not a list of names.");
@@ -219,9 +220,17 @@ read_separated(Datum datum, GrModel *model)
 	{
 		const char *name = nulls[i] ? "" : TextDatumGetCString(items[i]);
 
-		for (int k = 0; k < model->nterms; k++)
-			if (strcmp(model->terms[k], name) == 0)
-				model->separated[k] = model->coef[k] < 0 ? -1 : 1;
+		/* they come in the terms' order: the next one is found at once */
+		for (int tried = 0; tried < model->nterms; tried++)
+		{
+			int			k = (next + tried) % model->nterms;
+
+			if (strcmp(model->terms[k], name) != 0)
+				continue;
+			model->separated[k] = model->coef[k] < 0 ? -1 : 1;
+			next = k + 1;
+			break;
+		}
 	}
 }
 
@@ -246,7 +255,7 @@ read_terms(Datum datum, int *nterms)
 	return terms;
 }
 
-/* Reads argument 0. want_vcov false leaves vcov NULL. */
+/* Reads argument 0. want_vcov false leaves vcov and separated NULL: gpu_predict reads a model a row. */
 static void
 read_model(FunctionCallInfo fcinfo, GrModel *model, bool want_vcov)
 {
@@ -278,7 +287,7 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, bool want_vcov)
 	model->coef = read_floats(values[F_COEF], model->nterms, 0);
 	model->vcov = want_vcov && !nulls[F_VCOV] ? read_floats(values[F_VCOV], model->nterms, model->nterms) : NULL;
 	model->separated = NULL;
-	if (!nulls[F_SEPARATED])
+	if (want_vcov && !nulls[F_SEPARATED])
 		read_separated(values[F_SEPARATED], model);
 	model->nrows = DatumGetInt64(values[F_N]);
 	model->nskipped = DatumGetInt64(values[F_N_SKIPPED]);

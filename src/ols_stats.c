@@ -18,9 +18,6 @@
 #include "libpq/pqformat.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "args.h"
 #include "bridge.h"
@@ -140,23 +137,15 @@ gr_stats_settled(Datum datum)
 	return stats;
 }
 
-/*
- * Argument argno as a state that may be changed: the aggregate's own, or else a copy; NULL for NULL.
- */
 static GrOlsStats *
 state_argument(FunctionCallInfo fcinfo, int argno)
 {
-	Pointer		p;
-	GrOlsStats *copy;
+	bool		own;
+	GrOlsStats *state = gr_aggregate_state(fcinfo, argno, &own);
 
-	if (PG_ARGISNULL(argno))
-		return NULL;
-	p = PG_GETARG_POINTER(argno);
-	if (AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0)
-		return (GrOlsStats *) p;
-	copy = (GrOlsStats *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argno));
-	check_version(copy->version);
-	return copy;
+	if (state != NULL && !own)
+		check_version(state->version);
+	return state;
 }
 
 /* A state handed to SQL outside an aggregate has no pending rows. */
@@ -192,11 +181,7 @@ make_room(GrOlsStats *state, int p)
 			fresh->nskipped = state->nskipped;
 		return fresh;
 	}
-	if (state->nfeatures != p)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("all rows must have the same number of features"),
-				 errdetail("A row has %d, earlier ones have %d.", p, state->nfeatures)));
+	gr_check_same_width(state->nfeatures, p);
 	if (state->npending == state->capacity)
 	{
 		if (state->capacity < FULL_CAPACITY)
