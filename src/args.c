@@ -7,9 +7,6 @@
 #include "common/int.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "args.h"
 #include "compute/compute.h"
@@ -45,19 +42,6 @@ gr_check_same_width(int expected, int p)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("all rows must have the same number of features"),
 				 errdetail("A row has %d, earlier ones have %d.", p, expected)));
-}
-
-void *
-gr_aggregate_state(FunctionCallInfo fcinfo, int argno, bool *own)
-{
-	Pointer		p;
-
-	*own = false;
-	if (PG_ARGISNULL(argno))
-		return NULL;
-	p = PG_GETARG_POINTER(argno);
-	*own = AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0;
-	return *own ? p : (void *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argno));
 }
 
 void

@@ -12,6 +12,9 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "utils/array.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 /* ERROR unless 1 <= p <= GR_MAX_FEATURES. */
 extern void gr_check_nfeatures(int64 p);
@@ -26,7 +29,18 @@ extern void gr_check_same_width(int expected, int p);
  * Argument argno as a state that may be changed in place: the aggregate's own, with *own set, or else a copy; NULL for NULL. A
  * copy comes from outside the aggregate, so its version is the caller's to check.
  */
-extern void *gr_aggregate_state(FunctionCallInfo fcinfo, int argno, bool *own);
+static inline void *
+gr_aggregate_state(FunctionCallInfo fcinfo, int argno, bool *own)
+{
+	Pointer		p;
+
+	*own = false;
+	if (PG_ARGISNULL(argno))
+		return NULL;
+	p = PG_GETARG_POINTER(argno);
+	*own = AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0;
+	return *own ? p : (void *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argno));
+}
 
 /* ERROR unless the array has one dimension (or none, when it is empty). */
 extern void gr_check_vector(ArrayType *array, const char *name);
