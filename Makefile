@@ -12,8 +12,8 @@ DATA_built = sql/gpureg--$(EXTVERSION).sql
 DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
-OBJS = $(addprefix src/,gpureg.o bridge.o args.o ingest.o model.o state_text.o ols_stats.o logreg_step.o logreg_step_io.o \
-	logreg_rows.o fn_ols.o fn_logreg.o fn_info.o)
+OBJS = $(addprefix src/,gpureg.o bridge.o device.o args.o ingest.o model.o state_text.o ols_stats.o logreg_step.o logreg_step_io.o \
+	logreg_rows.o project.o project_rows.o fn_ols.o fn_logreg.o fn_project.o fn_hash.o fn_info.o)
 
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -23,9 +23,10 @@ CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=
 
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and a
 # server with LLVM would want bitcode of each.
-COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o glm.o ols.o logreg.o separation.o descent.o backend_cpu.o inference.o)
+COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o glm.o ols.o logreg.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
-KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o rows_cuda.o rows_ascent.o gram.o glm_step.o ascent.o)
+KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o rows_cuda.o rows_ascent.o gram.o glm_step.o ascent.o project.o project_draw.o \
+	project_fused.o project_kept.o project_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib /usr/lib/x86_64-linux-gnu))
 CUDA_LIBS = -L$(CUDA_LIBDIR) -lcudart_static -lrt -lpthread -ldl
@@ -40,7 +41,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup ols_arrays ols_agg ols_stats ols_fit model logreg logreg_fit logreg_step separation nist reference invariance errors logreg_errors settings
+REGRESS = setup ols_arrays ols_agg ols_stats ols_fit model logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)
@@ -49,9 +50,9 @@ endif
 PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
-UNIT_TESTS = $(addprefix build/unit/,inference_test gram_test ols_test glm_test logreg_test separation_test)
+UNIT_TESTS = $(addprefix build/unit/,inference_test gram_test ols_test glm_test logreg_test separation_test projection_test)
 ifeq ($(CUDA),yes)
-UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test glm_gpu_test ascent_gpu_test)
+UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test glm_gpu_test ascent_gpu_test project_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build regression.diffs regression.out results test/tmp_check tmp_check
@@ -90,7 +91,7 @@ $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
 	cp $< $@
 
-REFERENCE_OBJS = build/unit/gram_reference.o build/unit/glm_reference.o
+REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projection_reference.o)
 
 # Unit tests: plain programs over the compute layer, and the kernels where there is nvcc.
 build/unit/%: test/unit/%.c $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(REFERENCE_OBJS) build/choice
@@ -110,7 +111,7 @@ check-unit: units
 
 # The include rules: kernels/ and src/compute/ never see PostgreSQL, src/ never sees CUDA.
 check-layers:
-	@! grep -nE '^ *# *include *[<"](postgres|fmgr|funcapi|miscadmin|c\.h|access/|catalog/|executor/|utils/|lib/|libpq/|nodes/|storage/|args\.h|bridge\.h|ingest\.h|model\.h)' src/compute/* kernels/*
+	@! grep -nE '^ *# *include *[<"](postgres|fmgr|funcapi|miscadmin|c\.h|access/|catalog/|executor/|utils/|lib/|libpq/|nodes/|storage/|args\.h|bridge\.h|device\.h|ingest\.h|model\.h|project\.h)' src/compute/* kernels/*
 	@! grep -nE '^ *# *include *[<"](cuda|curand|cub/|thrust/|.*\.cuh)' src/*.[ch] src/compute/*
 	@! grep -nE 'HAVE_CUDA' -r src kernels
 	@echo "layers: includes point one way"

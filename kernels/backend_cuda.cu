@@ -205,6 +205,7 @@ cuda_close(GrSession *session)
 {
 	if (session == NULL)
 		return;
+	gr_cuda_project_forget(session);
 	if (session->counted)
 	{
 		SignalsBlocked blocked;
@@ -490,4 +491,10 @@ extern "C" const GrBackend gr_backend_cuda = {
 	gr_cuda_rows_ascend,
 	gr_cuda_rows_times,
 	gr_cuda_rows_end,
+	gr_cuda_project_begin,
+	gr_cuda_project_block,
+	gr_cuda_project_submit,
+	gr_cuda_project_take,
+	gr_cuda_project_times,
+	gr_cuda_project_end,
 };

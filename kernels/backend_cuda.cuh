@@ -17,6 +17,7 @@ struct GrSession
 	GrDeviceInfo info;
 	bool		counted;		/* among the sessions open on its device */
 	bool		lost;			/* a failure that only a new process gets over */
+	struct ProjectStore *projects;	/* what random projection keeps; see project_cuda.cuh */
 };
 
 /* A block of rows on its way to the device. */
@@ -132,6 +133,18 @@ extern bool gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *be
 								bool *converged, const GrHost *host, GrError *err);
 extern void gr_cuda_rows_times(const GrRows *rows, GrRowsTimes *times);
 extern void gr_cuda_rows_end(GrRows *rows);
+
+/* Likewise, for random projection. */
+extern bool gr_cuda_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project,
+								  GrError *err);
+extern bool gr_cuda_project_block(GrProject *project, float **vectors, int64_t *capacity, GrError *err);
+extern bool gr_cuda_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrError *err);
+extern bool gr_cuda_project_take(GrProject *project, const float **projected, int64_t *nvectors, GrError *err);
+extern void gr_cuda_project_times(const GrProject *project, GrGramTimes *times);
+extern void gr_cuda_project_end(GrProject *project);
+
+/* Frees what random projection keeps in the session. */
+extern void gr_cuda_project_forget(GrSession *session);
 
 /* Waits until all rows submitted are on the device, and takes the copies' times. */
 extern bool gr_cuda_rows_wait(GrRows *rows, GrError *err);

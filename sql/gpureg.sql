@@ -237,6 +237,40 @@ CREATE AGGREGATE gpu_logreg_agg(y boolean, VARIADIC x float8[]) (
 );
 
 --
+-- Random projection and feature hashing
+--
+
+CREATE FUNCTION gpu_project(x real[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL) RETURNS real[]
+    AS 'MODULE_PATHNAME', 'gr_project' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+CREATE FUNCTION gpu_project_sparse(idx bigint[], val real[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL,
+                                   dim bigint DEFAULT NULL) RETURNS real[]
+    AS 'MODULE_PATHNAME', 'gr_project_sparse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+-- The parser takes a polymorphic result's type from where the argument stands in the call, before it fills in defaults and sorts named
+-- arguments. So ids are bigint where none is given; one form has id third, for k, id => NULL::uuid and whatever else; those that have it
+-- last take seed and density by position alone; and forms with an integer seed keep an integer in third place a seed.
+CREATE FUNCTION gpu_project_rows(query text, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
+    RETURNS TABLE (id bigint, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_project_rows(query text, k int, seed int, density float8 DEFAULT NULL)
+    RETURNS TABLE (id bigint, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows_int' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_project_rows(query text, k int, bigint, float8, id anyelement)
+    RETURNS TABLE (id anyelement, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_project_rows(query text, k int, int, float8, id anyelement)
+    RETURNS TABLE (id anyelement, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows_int' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_project_rows(query text, k int, id anyelement, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
+    RETURNS TABLE (id anyelement, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows_id' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_feature_hash(features text[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL) RETURNS real[]
+    AS 'MODULE_PATHNAME', 'gr_feature_hash_text' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION gpu_feature_hash(features jsonb, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL) RETURNS real[]
+    AS 'MODULE_PATHNAME', 'gr_feature_hash_jsonb' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION gpu_jl_min_dim(n bigint, eps float8 DEFAULT 0.1) RETURNS int
+    AS 'MODULE_PATHNAME', 'gr_jl_min_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+--
 -- The machine
 --
 
@@ -296,5 +330,15 @@ COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8) IS 'logisti
 COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8) IS 'logistic regression over a query: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
+COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8) IS 'random projection of a vector, or of several, to k dimensions';
+COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint) IS 'random projection of a sparse vector to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8) IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8) IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, anyelement, bigint, float8) IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8, anyelement) IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8, anyelement) IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_feature_hash(text[], int, bigint, float8) IS 'tokens hashed into a vector of k elements';
+COMMENT ON FUNCTION gpu_feature_hash(jsonb, int, bigint, float8) IS 'features and their values hashed into a vector of k elements';
+COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';

@@ -1,13 +1,10 @@
 /*
  * bridge.c: between PostgreSQL and the compute layer.
  *
- * The one place where the compute layer's errors become reports, and the one owner of the device session. The session is
- * opened at first use and kept until the process ends; a failure to open it is remembered as well, so that a machine without a
- * device is asked once. Parallel workers never open one.
+ * The one place where the compute layer's errors become reports, and the owner of what rows on their way to a backend need.
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "storage/buffile.h"
@@ -17,20 +14,6 @@
 #include "bridge.h"
 
 GrRun		gr_last_run;
-
-typedef struct DeviceSession
-{
-	GrSession  *session;
-	bool		opened;
-	bool		failed;
-	int			gpu_id;			/* the setting that was tried */
-	int			njobs;			/* that use the session */
-	GrError		error;			/* why it failed */
-	MemoryContext context;		/* owns the session */
-	MemoryContextCallback callback;
-} DeviceSession;
-
-static DeviceSession device_session;
 
 /* What cancel_pending() met; gr_raise_columns() throws it on. */
 static ErrorData *pending_error;
@@ -176,6 +159,13 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 }
 
 void
+gr_raise(const GrError *err)
+{
+	gr_note_device_error(err);
+	gr_raise_columns(err, 0, NULL);
+}
+
+void
 gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const *names, bool binary)
 {
 	GrError		err = {0};
@@ -191,92 +181,14 @@ gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const 
 }
 
 static void
-close_device_session(void *arg)
+release_backend(GrJob *job, const GrBackend *backend)
 {
-	DeviceSession *ds = arg;
-
-	gr_backend_cuda.close(ds->session);
-	ds->session = NULL;
-	ds->opened = false;
-	ds->context = NULL;
-}
-
-/* Opens the device unless that is done or has failed before; false with ds->error set. */
-static bool
-device_ready(DeviceSession *ds)
-{
-	GrOpenOptions options = {.device_id = gr_gpu_id};
-
-	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
-		return ds->opened;
-	/* a query that is being fitted may itself fit, after a set_config(): its job keeps the session */
-	if (ds->opened && ds->njobs > 0)
-		return true;
-	if (ds->failed && ds->error.status == GR_DEVICE_LOST)
-		return false;
-	if (ds->context != NULL)
-		MemoryContextDelete(ds->context);	/* runs close_device_session() */
-
-	memset(ds, 0, sizeof(*ds));
-	ds->gpu_id = gr_gpu_id;
-	ds->context = AllocSetContextCreate(TopMemoryContext, "gpureg device session", ALLOCSET_SMALL_SIZES);
-	ds->callback.func = close_device_session;
-	ds->callback.arg = ds;
-	MemoryContextRegisterResetCallback(ds->context, &ds->callback);
-	ds->opened = gr_backend_cuda.open(&ds->session, &options, &ds->error);
-	ds->failed = !ds->opened;
-	return ds->opened;
-}
-
-int
-gr_list_devices(GrDeviceInfo *devices, int max, GrError *err)
-{
-	int			ndevices = 0;
-
-	if (IsParallelWorker())
-		return 0;
-	if (!gr_backend_cuda.list(devices, max, &ndevices, err))
-		return 0;
-	return ndevices;
-}
-
-/* Takes the CPU or the device as the settings say; false if the device is wanted and cannot be had. */
-static bool
-choose_backend(GrJob *job, double work, GrSession **session, GrError *err)
-{
-	DeviceSession *ds = &device_session;
-
-	*session = NULL;
-	job->backend = &gr_backend_cpu;
-	strlcpy(job->device, "cpu", sizeof(job->device));
-	if (gr_device == GR_DEVICE_CPU)
-		strlcpy(job->reason, "gpureg.device is cpu", sizeof(job->reason));
-	else if (IsParallelWorker())
-		strlcpy(job->reason, "parallel workers use the CPU", sizeof(job->reason));
-	else if (gr_device == GR_DEVICE_AUTO && work < gr_min_gpu_work)
-		snprintf(job->reason, sizeof(job->reason), "%.3g products are fewer than gpureg.min_gpu_work", work);
-	else if (device_ready(ds))
-	{
-		const GrDeviceInfo *info = gr_backend_cuda.describe(ds->session);
-
-		job->backend = &gr_backend_cuda;
-		job->holds_session = true;
-		ds->njobs++;
-		*session = ds->session;
-		snprintf(job->device, sizeof(job->device), "gpu %d: %s", info->id, info->name);
-		if (gr_device == GR_DEVICE_GPU)
-			strlcpy(job->reason, "gpureg.device is gpu", sizeof(job->reason));
-		else
-			snprintf(job->reason, sizeof(job->reason), "%.3g products", work);
-	}
-	else if (gr_device == GR_DEVICE_GPU || ds->error.status == GR_DEVICE_LOST)
-	{
-		*err = ds->error;
-		return false;
-	}
-	else
-		snprintf(job->reason, sizeof(job->reason), "no GPU: %s", ds->error.detail);
-	return true;
+	if (job->gram != NULL)
+		backend->gram_end(job->gram);
+	if (job->rows != NULL)
+		backend->rows_end(job->rows);
+	job->gram = NULL;
+	job->rows = NULL;
 }
 
 static void
@@ -284,15 +196,8 @@ release_job(void *arg)
 {
 	GrJob	   *job = arg;
 
-	if (job->gram != NULL)
-		job->backend->gram_end(job->gram);
-	if (job->rows != NULL)
-		job->backend->rows_end(job->rows);
-	job->gram = NULL;
-	job->rows = NULL;
-	if (job->holds_session)
-		device_session.njobs--;
-	job->holds_session = false;
+	release_backend(job, job->place.backend);
+	gr_leave_place(&job->place);
 }
 
 void
@@ -307,12 +212,7 @@ gr_job_release(GrJob *job)
 void
 gr_job_fail(GrJob *job, const GrError *err)
 {
-	if (err->status == GR_DEVICE_LOST)
-	{
-		device_session.opened = false;
-		device_session.failed = true;
-		device_session.error = *err;
-	}
+	gr_note_device_error(err);
 	gr_raise_columns(err, job->nfeatures, job->names);
 }
 
@@ -320,12 +220,12 @@ gr_job_fail(GrJob *job, const GrError *err)
 static void
 fail_or_overflow(GrJob *job, const GrError *err)
 {
-	bool		on_cpu = job->backend == &gr_backend_cpu;
+	bool		on_cpu = job->place.backend == &gr_backend_cpu;
 
 	if (job->may_overflow && on_cpu && err->status == GR_NO_MEMORY)
 		 /* the reason for the CPU stands */ ;
 	else if (job->may_overflow && !on_cpu && err->status == GR_DEVICE_MEMORY && gr_device == GR_DEVICE_AUTO)
-		snprintf(job->reason, sizeof(job->reason), "GPU memory: %zu bytes needed, %zu free", err->bytes_needed, err->bytes_free);
+		snprintf(job->place.reason, sizeof(job->place.reason), "GPU memory: %zu bytes needed, %zu free", err->bytes_needed, err->bytes_free);
 	else
 		gr_job_fail(job, err);
 	job->overflowed = true;
@@ -333,7 +233,7 @@ fail_or_overflow(GrJob *job, const GrError *err)
 	job->block_nrows = 0;
 	job->block_capacity = 0;
 	release_job(job);
-	strlcpy(job->device, "cpu", sizeof(job->device));
+	strlcpy(job->place.device, "cpu", sizeof(job->place.device));
 }
 
 static void
@@ -346,18 +246,18 @@ next_block(GrJob *job)
 	if (job->file != NULL)
 		return;
 	if (job->kind == GR_JOB_GRAM)
-		ok = job->backend->gram_block(job->gram, &job->block, &job->block_capacity, &err);
+		ok = job->place.backend->gram_block(job->gram, &job->block, &job->block_capacity, &err);
 	else
-		ok = job->backend->rows_block(job->rows, &job->block, &job->block_capacity, &err);
+		ok = job->place.backend->rows_block(job->rows, &job->block, &job->block_capacity, &err);
 	if (!ok)
 		fail_or_overflow(job, &err);
 }
 
 /* The backend's own part of a job; on the CPU nothing else of the machine is asked for. */
 static bool
-begin_on_backend(GrJob *job, const GrJobOptions *options, GrSession *session, GrError *err)
+begin_on_backend(GrJob *job, const GrJobOptions *options, GrError *err)
 {
-	bool		on_cpu = job->backend == &gr_backend_cpu;
+	bool		on_cpu = job->place.backend == &gr_backend_cpu;
 	Size		device_limit = (Size) gr_gpu_memory_limit * 1024 * 1024;
 	Size		block_nbytes = (Size) gr_ring_size * 1024 / 8;
 
@@ -367,7 +267,7 @@ begin_on_backend(GrJob *job, const GrJobOptions *options, GrSession *session, Gr
 			.nfeatures = options->nfeatures,.block_nbytes = block_nbytes,.memory_limit = device_limit
 		};
 
-		return job->backend->gram_begin(session, &gram, &job->gram, err);
+		return job->place.backend->gram_begin(job->place.session, &gram, &job->gram, err);
 	}
 	else
 	{
@@ -376,7 +276,7 @@ begin_on_backend(GrJob *job, const GrJobOptions *options, GrSession *session, Gr
 			.memory_limit = on_cpu ? options->cpu_limit : device_limit
 		};
 
-		return job->backend->rows_begin(session, &rows, &job->rows, err);
+		return job->place.backend->rows_begin(job->place.session, &rows, &job->rows, err);
 	}
 }
 
@@ -393,6 +293,21 @@ begin_spool(GrJob *job)
 	job->file = BufFileCreateTemp(false);
 }
 
+/* A job that needs no backend: rows that go to a file, or that the caller keeps. False if it needs one. */
+static bool
+begin_elsewhere(GrJob *job, const GrJobOptions *options)
+{
+	if (job->place.backend != &gr_backend_cpu)
+		return false;
+	if (options->spool)
+		begin_spool(job);
+	else if (options->device_only)
+		job->overflowed = true;
+	else
+		return false;
+	return true;
+}
+
 /* A Newton fit makes some eight passes, which cost about a Gram matrix each */
 static double
 job_work(const GrJobOptions *options)
@@ -404,7 +319,6 @@ GrJob *
 gr_job_begin(const GrJobOptions *options)
 {
 	GrJob	   *job = palloc0(sizeof(GrJob));
-	GrSession  *session;
 	GrError		err = {0};
 	bool		begun;
 
@@ -418,41 +332,20 @@ gr_job_begin(const GrJobOptions *options)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->callback);
 
 	if (options->cpu_reason != NULL)
-	{
-		session = NULL;
-		job->backend = &gr_backend_cpu;
-		strlcpy(job->device, "cpu", sizeof(job->device));
-		strlcpy(job->reason, options->cpu_reason, sizeof(job->reason));
-	}
-	else if (!choose_backend(job, job_work(options), &session, &err))
+		gr_place_on_cpu(&job->place, options->cpu_reason);
+	else if (!gr_choose_place(&job->place, job_work(options), &err))
 		gr_raise_columns(&err, options->nfeatures, options->names);
-	if (options->spool && job->backend == &gr_backend_cpu)
-	{
-		begin_spool(job);
+	if (begin_elsewhere(job, options))
 		return job;
-	}
-	if (options->device_only && job->backend == &gr_backend_cpu)
+	begun = begin_on_backend(job, options, &err);
+	/* nothing was computed yet: the CPU may take it */
+	if (!begun && gr_retreat_to_cpu(&job->place, &err))
 	{
-		job->overflowed = true;
-		return job;
-	}
-	begun = begin_on_backend(job, options, session, &err);
-	if (!begun && err.status == GR_DEVICE_MEMORY && gr_device == GR_DEVICE_AUTO)
-	{
-		/* nothing was computed yet: the CPU may take it */
-		release_job(job);
-		snprintf(job->reason, sizeof(job->reason), "GPU memory: %zu bytes needed, %zu free", err.bytes_needed, err.bytes_free);
-		job->backend = &gr_backend_cpu;
-		strlcpy(job->device, "cpu", sizeof(job->device));
+		release_backend(job, &gr_backend_cuda);
 		memset(&err, 0, sizeof(err));
-		if (options->device_only || options->spool)
-		{
-			job->overflowed = options->device_only;
-			if (options->spool)
-				begin_spool(job);
+		if (begin_elsewhere(job, options))
 			return job;
-		}
-		begun = begin_on_backend(job, options, NULL, &err);
+		begun = begin_on_backend(job, options, &err);
 	}
 	if (!begun)
 		gr_job_fail(job, &err);
@@ -472,9 +365,9 @@ submit_block(GrJob *job)
 	if (job->file != NULL)
 		BufFileWrite(job->file, job->block, job->block_nrows * (job->nfeatures + 1) * sizeof(double));
 	else if (job->kind == GR_JOB_GRAM)
-		job->backend->gram_submit(job->gram, job->block_nrows, &err);
+		job->place.backend->gram_submit(job->gram, job->block_nrows, &err);
 	else
-		job->backend->rows_submit(job->rows, job->block_nrows, &err);
+		job->place.backend->rows_submit(job->rows, job->block_nrows, &err);
 	job->block_nrows = 0;
 	if (err.status != GR_OK)
 		fail_or_overflow(job, &err);
@@ -497,7 +390,7 @@ gr_job_finish(GrJob *job, double *hi, double *lo)
 
 	Assert(job->kind == GR_JOB_GRAM);
 	submit_block(job);
-	if (!job->backend->gram_finish(job->gram, hi, lo, &job->times, &err))
+	if (!job->place.backend->gram_finish(job->gram, hi, lo, &job->times, &err))
 		gr_job_fail(job, &err);
 	release_job(job);
 	if (!gr_gram_finite(hi, job->nfeatures, &column))
@@ -566,15 +459,15 @@ gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 		pass_over_file(job, pass, sums);
 		return;
 	}
-	if (!job->backend->rows_pass(job->rows, pass, sums, &gr_host, &err))
+	if (!job->place.backend->rows_pass(job->rows, pass, sums, &gr_host, &err))
 		gr_job_fail(job, &err);
-	job->backend->rows_times(job->rows, &job->times);
+	job->place.backend->rows_times(job->rows, &job->times);
 }
 
 bool
 gr_job_can_ascend(const GrJob *job, bool single)
 {
-	return job->file == NULL && job->backend->rows_can_ascend(job->rows, single);
+	return job->file == NULL && job->place.backend->rows_can_ascend(job->rows, single);
 }
 
 void
@@ -583,10 +476,10 @@ gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iteration
 	GrError		err = {0};
 	int64_t		done = 0;
 
-	if (!job->backend->rows_ascend(job->rows, ascent, beta, &done, converged, &gr_host, &err))
+	if (!job->place.backend->rows_ascend(job->rows, ascent, beta, &done, converged, &gr_host, &err))
 		gr_job_fail(job, &err);
 	*iterations = done;
-	job->backend->rows_times(job->rows, &job->times);
+	job->place.backend->rows_times(job->rows, &job->times);
 }
 
 void
@@ -595,8 +488,8 @@ gr_record_run(const char *function, const GrJob *job, double started, double rea
 	GrRun	   *run = &gr_last_run;
 
 	run->function = function;
-	strlcpy(run->device, job->device, sizeof(run->device));
-	strlcpy(run->reason, job->reason, sizeof(run->reason));
+	strlcpy(run->device, job->place.device, sizeof(run->device));
+	strlcpy(run->reason, job->place.reason, sizeof(run->reason));
 	run->nrows = job->nrows;
 	run->nfeatures = job->nfeatures;
 	run->bytes_to_device = job->times.bytes_to_device;

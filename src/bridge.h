@@ -1,5 +1,5 @@
 /*
- * bridge.h: between PostgreSQL and the compute layer: errors, cancel, the choice of backend, and who owns what.
+ * bridge.h: between PostgreSQL and the compute layer: errors, cancel, and who owns what.
  */
 #ifndef GPUREG_BRIDGE_H
 #define GPUREG_BRIDGE_H
@@ -8,20 +8,7 @@
 
 #include "compute/compute.h"
 #include "compute/glm.h"
-
-/* Settings; see gpureg.c. */
-typedef enum GrDeviceChoice
-{
-	GR_DEVICE_AUTO,
-	GR_DEVICE_CPU,
-	GR_DEVICE_GPU
-} GrDeviceChoice;
-
-extern int	gr_device;			/* GrDeviceChoice */
-extern int	gr_gpu_id;
-extern int	gr_gpu_memory_limit;	/* MB; 0: none */
-extern int	gr_ring_size;		/* kB */
-extern double gr_min_gpu_work;	/* products of the Gram matrix */
+#include "device.h"
 
 /* Polls for cancel, for the compute layer's loops. */
 extern const GrHost gr_host;
@@ -31,6 +18,10 @@ extern const GrHost gr_host;
  * says that the work was cancelled, this is the place that jumps.
  */
 extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
+			__attribute__((noreturn));
+
+/* Likewise, of work without columns; a lost device is remembered. */
+extern void gr_raise(const GrError *err)
 			__attribute__((noreturn));
 
 /* ERROR if a value of these rows is NaN or infinite or, where binary is set, a response neither 0 nor 1; names: likewise. */
@@ -64,24 +55,21 @@ typedef struct GrJobOptions
 	bool		device_only;
 	/* ROWS on the CPU go to a temporary file of PostgreSQL's; overrides cpu_limit */
 	bool		spool;
-	/* ROWS: the CPU, because of this: what job->reason is to say; NULL: as the settings say */
+	/* ROWS: the CPU, because of this: what job->place.reason is to say; NULL: as the settings say */
 	const char *cpu_reason;
 } GrJobOptions;
 
 typedef struct GrJob
 {
 	GrJobKind	kind;
-	const GrBackend *backend;
+	GrPlace		place;
 	GrGram	   *gram;
 	GrRows	   *rows;
 	struct BufFile *file;		/* the spool, or NULL */
-	bool		holds_session;	/* it keeps the device session open */
 	bool		may_overflow;
 	bool		overflowed;		/* the rows are lost: no more may be taken */
 	int			nfeatures;
 	const char *const *names;
-	char		device[300];	/* "cpu", or "gpu 0: NVIDIA H200" */
-	char		reason[300];	/* why that one */
 	double	   *block;			/* being filled */
 	int64		block_nrows;	/* rows in it */
 	int64		block_capacity;
@@ -154,8 +142,5 @@ extern void gr_record_run(const char *function, const GrJob *job, double started
 
 /* Seconds on a clock that only goes forward. */
 extern double gr_now(void);
-
-/* The devices there are; err->detail says why there are none. */
-extern int	gr_list_devices(GrDeviceInfo *devices, int max, GrError *err);
 
 #endif							/* GPUREG_BRIDGE_H */

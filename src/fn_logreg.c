@@ -399,7 +399,7 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 	gr_record_run("gpu_logreg_agg", source.job, started, read_done, gr_now());
 	make_model(&model, fit, &options, NULL);
 	model.nskipped = state->nskipped;
-	model.device = source.job->device;
+	model.device = source.job->place.device;
 	return gr_model_datum(fcinfo, &model);
 }
 
@@ -515,7 +515,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	SPI_finish();
 	make_model(&model, fit, &options, ingest.names);
 	model.nskipped = source.nskipped;
-	model.device = source.job->device;
+	model.device = source.job->place.device;
 	return gr_model_datum(fcinfo, &model);
 }
 

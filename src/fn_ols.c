@@ -37,7 +37,7 @@ finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const c
 	gr_model_solve(model, hi, hi + triangle, job->nfeatures, job->nrows, intercept, job->names, want_vcov);
 	pfree(hi);
 	gr_record_run(function, job, started, read_done, gr_now());
-	model->device = job->device;
+	model->device = job->place.device;
 }
 
 /* gpu_ols(x float8[], y float8[], intercept boolean): the coefficients; NULL where there is no complete row */

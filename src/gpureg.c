@@ -19,6 +19,7 @@ int			gr_device = GR_DEVICE_AUTO;
 int			gr_gpu_id = -1;
 int			gr_gpu_memory_limit = 0;
 int			gr_ring_size = 32768;
+int			gr_projection_cache_size = 262144;
 double		gr_min_gpu_work = 1e9;
 
 static const struct config_enum_entry device_options[] = {
@@ -49,9 +50,14 @@ _PG_init(void)
 							"Sets the memory for rows on their way to the backend.",
 							NULL,
 							&gr_ring_size, 32768, 1024, 1024 * 1024, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.projection_cache_size",
+							"Sets the memory for random projection matrices that a session keeps.",
+							"As much may be kept on a GPU. 0 draws the matrix again for every vector.",
+							&gr_projection_cache_size, 262144, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomRealVariable("gpureg.min_gpu_work",
 							 "Sets the work from which gpureg.device = auto uses a GPU.",
-							 "In products: rows times (features + 2)(features + 3) / 2 for linear regression.",
+							 "In products: rows times (features + 2)(features + 3) / 2 for linear regression, vectors times "
+							 "the matrix's nonzero entries for random projection.",
 							 &gr_min_gpu_work, 1e9, 0, HUGE_VAL, PGC_USERSET, 0, NULL, NULL, NULL);
 #if PG_VERSION_NUM >= 150000
 	MarkGUCPrefixReserved("gpureg");

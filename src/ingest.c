@@ -159,16 +159,16 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	return !result->job->overflowed;
 }
 
-static void
-receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
+void
+gr_receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo)
 {
 	(void) self;
 	(void) operation;
 	(void) typeinfo;
 }
 
-static void
-receiver_nothing(DestReceiver *self)
+void
+gr_receiver_nothing(DestReceiver *self)
 {
 	(void) self;
 }
@@ -184,9 +184,8 @@ locks_rows(Node *node, void *context)
 	return ((Query *) node)->rowMarks != NIL || query_tree_walker((Query *) node, locks_rows, context, 0);
 }
 
-/* ERROR unless the plan is one SELECT that doesn't write; else its row type. */
-static TupleDesc
-check_plan(SPIPlanPtr plan)
+TupleDesc
+gr_check_query(SPIPlanPtr plan)
 {
 	List	   *sources = SPI_plan_get_plan_sources(plan);
 	CachedPlanSource *source;
@@ -203,7 +202,7 @@ check_plan(SPIPlanPtr plan)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("query must be a SELECT"),
-				 errdetail("Only statements that return rows and change nothing can be fitted.")));
+				 errdetail("Only statements that return rows and change nothing can be used.")));
 	if (query->hasModifyingCTE || locks_rows((Node *) query, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -212,9 +211,8 @@ check_plan(SPIPlanPtr plan)
 	return source->resultDesc;
 }
 
-/* The planner's word on how many rows will come. */
-static double
-estimate_rows(SPIPlanPtr plan)
+double
+gr_estimate_rows(SPIPlanPtr plan)
 {
 	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
 	double		nrows = 0;
@@ -277,19 +275,26 @@ all_real(const GrIngest *ingest)
 	return true;
 }
 
+SPIPlanPtr
+gr_prepare_query(const char *query)
+{
+	MemoryContext context = CurrentMemoryContext;
+	SPIPlanPtr	plan = SPI_prepare_cursor(query, 0, NULL, CURSOR_OPT_PARALLEL_OK);
+
+	/* SPI leaves its own context current, which ends with SPI_finish() */
+	MemoryContextSwitchTo(context);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
+	return plan;
+}
+
 void
 gr_ingest_prepare(const char *query, GrIngest *ingest)
 {
-	MemoryContext context = CurrentMemoryContext;
-
 	memset(ingest, 0, sizeof(*ingest));
-	ingest->plan = SPI_prepare_cursor(query, 0, NULL, CURSOR_OPT_PARALLEL_OK);
-	/* SPI leaves its own context current, which ends with SPI_finish() */
-	MemoryContextSwitchTo(context);
-	if (ingest->plan == NULL)
-		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
-	describe_columns(ingest, check_plan(ingest->plan));
-	ingest->nrows_estimate = estimate_rows(ingest->plan);
+	ingest->plan = gr_prepare_query(query);
+	describe_columns(ingest, gr_check_query(ingest->plan));
+	ingest->nrows_estimate = gr_estimate_rows(ingest->plan);
 	ingest->nbytes_estimate = ingest->nrows_estimate * ingest->ncolumns * sizeof(double);
 	ingest->repeatable = is_repeatable(ingest->plan);
 	ingest->real_features = all_real(ingest);
@@ -301,9 +306,9 @@ gr_ingest_read(GrIngest *ingest, const GrJobOptions *options)
 	IngestReceiver receiver = {
 		.pub = {
 			.receiveSlot = receive_row,
-			.rStartup = receiver_startup,
-			.rShutdown = receiver_nothing,
-			.rDestroy = receiver_nothing,
+			.rStartup = gr_receiver_startup,
+			.rShutdown = gr_receiver_nothing,
+			.rDestroy = gr_receiver_nothing,
 			.mydest = DestNone
 		},
 		.result = ingest,

@@ -11,6 +11,19 @@
 #include "args.h"
 #include "bridge.h"
 
+/* Plans a query. The caller is connected to SPI. */
+extern SPIPlanPtr gr_prepare_query(const char *query);
+
+/* ERROR unless the plan is one SELECT that neither writes nor locks rows; else its row type. */
+extern TupleDesc gr_check_query(SPIPlanPtr plan);
+
+/* The planner's word on how many rows will come. */
+extern double gr_estimate_rows(SPIPlanPtr plan);
+
+/* What a DestReceiver that cares for nothing but rows has for its other functions. */
+extern void gr_receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo);
+extern void gr_receiver_nothing(DestReceiver *self);
+
 /* A query, and what reading it gave. */
 typedef struct GrIngest
 {

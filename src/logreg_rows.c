@@ -172,7 +172,7 @@ gr_source_read(GrRowSource *source, const char *query, GrIngest *ingest, Oid fun
 	}
 	options.may_overflow = false;
 	options.spool = true;
-	options.cpu_reason = strcpy(reason, ingest->job->reason);
+	options.cpu_reason = strcpy(reason, ingest->job->place.reason);
 	gr_ingest_read(ingest, &options);
 	source->job = ingest->job;
 	source->nskipped = ingest->nskipped;

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "compute/glm.h"
+#include "compute/projection.h"
 
 /* Chunks of kept rows double in size from the one to the other, bytes. */
 #define FIRST_CHUNK_NBYTES ((size_t) 256 << 10)
@@ -15,6 +16,9 @@
 
 /* Rows times terms of a pass between two polls: some milliseconds. */
 #define POLL_WORK 1000000
+
+/* Vectors of a batch to be projected, or their projections: they stay in the second-level cache. */
+#define PROJECT_NBYTES ((size_t) 512 << 10)
 
 struct GrGram
 {
@@ -317,6 +321,127 @@ cpu_rows_times(const GrRows *rows, GrRowsTimes *times)
 	times->kernel_s = rows->kernel_s;
 }
 
+/*
+ * A batch is computed when it is submitted.
+ */
+struct GrProject
+{
+	GrProjectOptions options;
+	GrDraw		draw;
+	int64_t		capacity;		/* vectors of a batch */
+	float	   *vectors;
+	float	   *projected[GR_PROJECT_NSLOTS];
+	int64_t		nvectors[GR_PROJECT_NSLOTS];
+	int			nsubmitted;		/* and not taken */
+	int			next;			/* slot to submit to */
+	double		kernel_s;
+};
+
+static void
+cpu_project_end(GrProject *project)
+{
+	if (project == NULL)
+		return;
+	free(project->vectors);
+	for (int s = 0; s < GR_PROJECT_NSLOTS; s++)
+		free(project->projected[s]);
+	free(project);
+}
+
+static bool
+fail_project_memory(size_t nbytes, GrError *err)
+{
+	if (err->status == GR_OK)
+		err->bytes_needed = nbytes;
+	return gr_fail(err, GR_NO_MEMORY, 0, "random projection");
+}
+
+static bool
+cpu_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project, GrError *err)
+{
+	const GrDraw *draw = options->draw;
+	size_t		block_nbytes = options->block_nbytes < PROJECT_NBYTES ? options->block_nbytes : PROJECT_NBYTES;
+	size_t		vector_nbytes = (size_t) options->dim * sizeof(float);
+	size_t		projected_nbytes = (size_t) draw->k * sizeof(float);
+	size_t		larger_nbytes = vector_nbytes > projected_nbytes ? vector_nbytes : projected_nbytes;
+	GrProject  *p;
+
+	(void) session;
+	(void) host;
+	*project = NULL;
+	if (options->dim < 1 || options->dim > GR_MAX_DIM)
+		return gr_fail(err, GR_INVALID, 0, "vectors must have 1 to %d elements", (int) GR_MAX_DIM);
+	p = calloc(1, sizeof(GrProject));
+	*project = p;
+	if (p == NULL)
+		return fail_project_memory(sizeof(GrProject), err);
+	p->options = *options;
+	p->draw = *draw;
+	p->capacity = block_nbytes / larger_nbytes > 1 ? (int64_t) (block_nbytes / larger_nbytes) : 1;
+	if (options->nvectors > 0 && options->nvectors < p->capacity)
+		p->capacity = options->nvectors;
+	p->vectors = malloc((size_t) p->capacity * vector_nbytes);
+	for (int s = 0; s < GR_PROJECT_NSLOTS; s++)
+		p->projected[s] = malloc((size_t) p->capacity * projected_nbytes);
+	if (p->vectors == NULL || p->projected[0] == NULL || p->projected[1] == NULL)
+		return fail_project_memory((size_t) p->capacity * (vector_nbytes + GR_PROJECT_NSLOTS * projected_nbytes), err);
+	return true;
+}
+
+static bool
+cpu_project_block(GrProject *project, float **vectors, int64_t *capacity, GrError *err)
+{
+	if (project->nsubmitted == GR_PROJECT_NSLOTS)
+		return gr_fail(err, GR_INVALID, 0, "no batch is free");
+	*vectors = project->vectors;
+	*capacity = project->capacity;
+	return true;
+}
+
+static bool
+cpu_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrError *err)
+{
+	const GrProjectOptions *options = &project->options;
+	double		started = now_s();
+	int			slot = project->next;
+	GrProjection *projection;
+
+	if (project->nsubmitted == GR_PROJECT_NSLOTS || nvectors < 0 || nvectors > project->capacity)
+		return gr_fail(err, GR_INVALID, 0, "no batch of %lld vectors was handed out", (long long) nvectors);
+	/* asked for each time, for others may have used the cache between batches */
+	projection = gr_projection_open(options->cache, project->draw.k, project->draw.seed, project->draw.density,
+									options->cache_nbytes, err);
+	if (projection == NULL ||
+		!gr_projection_apply(projection, project->vectors, nvectors, options->dim, project->projected[slot], host, err))
+		return false;
+	project->nvectors[slot] = nvectors;
+	project->nsubmitted++;
+	project->next = (slot + 1) % GR_PROJECT_NSLOTS;
+	project->kernel_s += now_s() - started;
+	return true;
+}
+
+static bool
+cpu_project_take(GrProject *project, const float **projected, int64_t *nvectors, GrError *err)
+{
+	int			slot = (project->next + GR_PROJECT_NSLOTS - project->nsubmitted) % GR_PROJECT_NSLOTS;
+
+	if (project->nsubmitted == 0)
+		return gr_fail(err, GR_INVALID, 0, "no batch was submitted");
+	*projected = project->projected[slot];
+	*nvectors = project->nvectors[slot];
+	project->nsubmitted--;
+	return true;
+}
+
+static void
+cpu_project_times(const GrProject *project, GrGramTimes *times)
+{
+	times->bytes_to_device = 0;
+	times->copy_s = 0;
+	times->kernel_s = project->kernel_s;
+}
+
 const GrBackend gr_backend_cpu = {
 	.name = "cpu",
 	.list = cpu_list,
@@ -335,5 +460,11 @@ const GrBackend gr_backend_cpu = {
 	.rows_can_ascend = cpu_rows_can_ascend,
 	.rows_ascend = cpu_rows_ascend,
 	.rows_times = cpu_rows_times,
-	.rows_end = cpu_rows_end
+	.rows_end = cpu_rows_end,
+	.project_begin = cpu_project_begin,
+	.project_block = cpu_project_block,
+	.project_submit = cpu_project_submit,
+	.project_take = cpu_project_take,
+	.project_times = cpu_project_times,
+	.project_end = cpu_project_end
 };

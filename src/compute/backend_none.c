@@ -147,6 +147,56 @@ none_rows_end(GrRows *rows)
 	(void) rows;
 }
 
+static bool
+none_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project, GrError *err)
+{
+	(void) session;
+	(void) options;
+	(void) host;
+	*project = NULL;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static bool
+none_project_block(GrProject *project, float **vectors, int64_t *capacity, GrError *err)
+{
+	(void) project;
+	*vectors = NULL;
+	*capacity = 0;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static bool
+none_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrError *err)
+{
+	(void) project;
+	(void) nvectors;
+	(void) host;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static bool
+none_project_take(GrProject *project, const float **projected, int64_t *nvectors, GrError *err)
+{
+	(void) project;
+	*projected = NULL;
+	*nvectors = 0;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static void
+none_project_times(const GrProject *project, GrGramTimes *times)
+{
+	(void) project;
+	*times = (GrGramTimes) {0};
+}
+
+static void
+none_project_end(GrProject *project)
+{
+	(void) project;
+}
+
 const GrBackend gr_backend_cuda = {
 	.name = "gpu",
 	.list = none_list,
@@ -165,5 +215,11 @@ const GrBackend gr_backend_cuda = {
 	.rows_can_ascend = none_rows_can_ascend,
 	.rows_ascend = none_rows_ascend,
 	.rows_times = none_rows_times,
-	.rows_end = none_rows_end
+	.rows_end = none_rows_end,
+	.project_begin = none_project_begin,
+	.project_block = none_project_block,
+	.project_submit = none_project_submit,
+	.project_take = none_project_take,
+	.project_times = none_project_times,
+	.project_end = none_project_end
 };

@@ -133,10 +133,28 @@ typedef struct GrAscent
 	int64_t		max_iter;
 } GrAscent;
 
+/*
+ * Random projection of vectors of one length, batch by batch; see projection.h for the numbers, which are the same on every backend.
+ */
+#define GR_MAX_DIM INT32_MAX	/* columns of S, for dense vectors */
+#define GR_PROJECT_NSLOTS 2		/* batches under way at a time */
+
+typedef struct GrProjectOptions
+{
+	const struct GrDraw *draw;	/* S; copied */
+	int64_t		dim;			/* length of a vector, 1 .. GR_MAX_DIM */
+	int64_t		nvectors;		/* that will come, if known; 0 if not */
+	size_t		block_nbytes;	/* size of the batches wanted; rounded to at least one vector */
+	size_t		memory_limit;	/* device memory this job may take, S included, bytes; 0: no limit but the device's */
+	size_t		cache_nbytes;	/* what S may take to be kept for later jobs */
+	struct GrProjectionCache *cache;	/* where the CPU keeps S; a device keeps it in its session */
+} GrProjectOptions;
+
 typedef struct GrPass GrPass;
 typedef struct GrSession GrSession; /* one backend opened: a device context, or nothing on the CPU */
 typedef struct GrGram GrGram;	/* one Gram matrix being summed */
 typedef struct GrRows GrRows;	/* rows kept */
+typedef struct GrProject GrProject; /* vectors being projected */
 
 /*
  * A backend is one const table. A session is opened once and lives as long as its owner; a Gram job belongs to the
@@ -183,6 +201,22 @@ typedef struct GrBackend
 								const GrHost *host, GrError *err);
 	void		(*rows_times) (const GrRows *rows, GrRowsTimes *times);
 	void		(*rows_end) (GrRows *rows);
+
+	/*
+	 * Random projection. project_begin draws S unless it is kept from an earlier job, polling host. project_block hands out room for
+	 * *capacity vectors of dim float4; project_submit takes the first nvectors of them, which must be finite, and may return before the
+	 * work is done. project_take waits for the oldest batch submitted and not yet taken, and points to its nvectors x k results, which
+	 * stay until the next project_block. No more than GR_PROJECT_NSLOTS batches may be submitted and not taken, nor any block be
+	 * asked for while that many are.
+	 */
+	bool		(*project_begin) (GrSession *session, const GrProjectOptions *options, const GrHost *host,
+								  GrProject **project, GrError *err);
+	bool		(*project_block) (GrProject *project, float **vectors, int64_t *capacity, GrError *err);
+	bool		(*project_submit) (GrProject *project, int64_t nvectors, const GrHost *host, GrError *err);
+	bool		(*project_take) (GrProject *project, const float **projected, int64_t *nvectors, GrError *err);
+	/* bytes, and the seconds of copies and of kernels: those of the batches taken, and of drawing S */
+	void		(*project_times) (const GrProject *project, GrGramTimes *times);
+	void		(*project_end) (GrProject *project);
 } GrBackend;
 
 extern const GrBackend gr_backend_cpu;

@@ -53,7 +53,7 @@ struct GrPass
 	double		face_relative;
 };
 
-/* The sums of a pass: this head, then what gr_pass_offset() describes. All start as gr_pass_clear() leaves them. */
+/* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */
 enum
 {
 	GR_SUM_NROWS,				/* rows that took part */

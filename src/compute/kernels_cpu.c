@@ -1,9 +1,9 @@
 /*
- * kernels_cpu.c: the CPU's kernels: the Gram matrix and the dot product in double-double, and what the passes of glm.h do to
- * rows.
+ * kernels_cpu.c: the CPU's kernels: the Gram matrix and the dot product in double-double, what the passes of glm.h do to
+ * rows, and random projection of a batch.
  *
- * They are compiled for AVX-512, for AVX2 and for anything else. Those in double-double give the same bits on all, since they do the
- * same IEEE operations in the same order for each entry.
+ * They are compiled for AVX-512, for AVX2 and for anything else. Those in double-double and the projection give the same bits on all,
+ * since they do the same IEEE operations in the same order for each entry.
  */
 #include "compute/dd_dot.h"
 
@@ -12,6 +12,7 @@
 
 #include "compute/dd.h"
 #include "compute/glm_row.h"
+#include "compute/project_cpu.h"
 #include "compute/step_cpu.h"
 
 /* rows of one kernel call; see kernels_cpu.h on why it is bounded */
@@ -70,6 +71,7 @@ sum_4(__m256d v)
 #define V_LOAD_N(p, n) _mm512_maskz_loadu_pd((__mmask8) ((1 << (n)) - 1), p)
 #define V_STORE_N(p, v, n) _mm512_mask_storeu_pd(p, (__mmask8) ((1 << (n)) - 1), v)
 #define V_MLA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define V_LOAD_FLOAT4(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
 #define V_HOLD(v) __asm__("" : "+v" (v))
 #define V_DIV(a, b) _mm512_div_pd(a, b)
 #define V_SUM(a) _mm512_reduce_add_pd(a)
@@ -103,6 +105,7 @@ static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 #define V_LOAD_N(p, n) _mm256_maskload_pd(p, MASK_N(n))
 #define V_STORE_N(p, v, n) _mm256_maskstore_pd(p, MASK_N(n), v)
 #define V_MLA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define V_LOAD_FLOAT4(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
 #define V_HOLD(v) __asm__("" : "+x" (v))
 #define V_DIV(a, b) _mm256_div_pd(a, b)
 #define V_SUM(a) sum_4(a)
@@ -150,6 +153,7 @@ shift_to_exponent(double v)
 #else
 #define V_MLA(a, b, c) ((a) * (b) + (c))
 #endif
+#define V_LOAD_FLOAT4(p) ((double) *(p))
 #define V_HOLD(v) ((void) 0)
 #define V_DIV(a, b) ((a) / (b))
 #define V_SUM(a) (a)
@@ -168,12 +172,13 @@ typedef struct Version
 	void		(*dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n,
 						double *shi, double *slo, double *magnitudes);
 	const GrStepVersion *step;
+	GrGather	gather;
 } Version;
 
-static const Version scalar_version = {pack_scalar, gram_scalar, dot_scalar, &step_scalar};
+static const Version scalar_version = {pack_scalar, gram_scalar, dot_scalar, &step_scalar, gather_scalar};
 #if defined(__x86_64__) && defined(__GNUC__)
-static const Version avx2_version = {pack_avx2, gram_avx2, dot_avx2, &step_avx2};
-static const Version avx512_version = {pack_avx512, gram_avx512, dot_avx512, &step_avx512};
+static const Version avx2_version = {pack_avx2, gram_avx2, dot_avx2, &step_avx2, gather_avx2};
+static const Version avx512_version = {pack_avx512, gram_avx512, dot_avx512, &step_avx512, gather_avx512};
 #endif
 
 /* The version for this processor with at most max_lanes. */
@@ -195,6 +200,12 @@ const GrStepVersion *
 gr_step_version(int max_lanes)
 {
 	return choose_version(max_lanes)->step;
+}
+
+GrGather
+gr_gather_version(int max_lanes)
+{
+	return choose_version(max_lanes)->gather;
 }
 
 size_t

@@ -3,11 +3,15 @@
  * defined first:
  *
  *	 PACK KERNEL DOT       the functions' names   TARGET    their target attribute, or nothing
- *	 NAME(f)               the name of function f of step_cpu.h
+ *	 NAME(f)               the name of function f of step_cpu.h or project_cpu.h
  *	 W                     lanes of a vector      V         the vector type
  *	 V_ZERO() V_SET1(s) V_LOAD(p) V_STORE(p, v) V_ADD V_SUB V_MUL V_ABS(a)
  *	 V_FMA(a, b, c) V_FMS(a, b, c)                a * b + c, a * b - c, rounded once
  *	 V_LOAD_N(p, n) V_STORE_N(p, v, n)            the first n lanes alone
+ *
+ * for project_cpu.h:
+ *
+ *	 V_LOAD_FLOAT4(p)                             W float4, as doubles
  *
  * and, for step_cpu.h:
  *
@@ -173,6 +177,7 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 }
 
 #include "compute/step_cpu.h"
+#include "compute/project_cpu.h"
 
 #undef STEP
 #undef MERGE
@@ -196,6 +201,7 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 #undef V_FMA
 #undef V_FMS
 #undef V_MLA
+#undef V_LOAD_FLOAT4
 #undef V_HOLD
 #undef V_DIV
 #undef V_SUM

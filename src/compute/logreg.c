@@ -454,6 +454,20 @@ choose_shift(GrLogregFit *fit)
 		state->delta[0] = gr_fma(state->delta[j], state->shift[j - 1], state->delta[0]);
 }
 
+/* There are rows, and of both classes. */
+static bool
+check_classes(double nrows, double nones, GrError *err)
+{
+	if (nrows == 0)
+		return gr_fail(err, GR_INVALID, 0, "there are no rows");
+	if (nones == 0 || nones == nrows)
+	{
+		err->value = nones == 0 ? 0 : 1;
+		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
+	}
+	return true;
+}
+
 /* The sums' head, and whether there is anything to fit. */
 static bool
 check_rows(GrLogregFit *fit, GrError *err)
@@ -462,13 +476,8 @@ check_rows(GrLogregFit *fit, GrError *err)
 	double		nones = fit->sums[GR_SUM_NONES];
 	int			column;
 
-	if (nrows == 0)
-		return gr_fail(err, GR_INVALID, 0, "there are no rows");
-	if (nones == 0 || nones == nrows)
-	{
-		err->value = nones == 0 ? 0 : 1;
-		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
-	}
+	if (!check_classes(nrows, nones, err))
+		return false;
 	/* columns of the matrix behind the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_logreg_hi(fit), fit->state->nfull, &column))
 		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
@@ -714,13 +723,8 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	double		nrows = sums[GR_SUM_NROWS];
 	double		nones = sums[GR_SUM_NONES];
 
-	if (nrows == 0)
-		return gr_fail(err, GR_INVALID, 0, "there are no rows");
-	if (nones == 0 || nones == nrows)
-	{
-		err->value = nones == 0 ? 0 : 1;
-		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
-	}
+	if (!check_classes(nrows, nones, err))
+		return false;
 	solved.nterms = nfeatures + 1 - first;
 	for (int k = 0; k < solved.nterms; k++)
 	{

@@ -180,3 +180,70 @@ BEGIN
 END
 $$;
 SELECT max(memory_free) >= max(free) - 16 * 1024 * 1024 AS nothing_left_behind FROM gpu_devices(), before;
+-- projection: the same bits as on the CPU, of a vector, of several, of a query; and where it ran
+CREATE TABLE wide AS SELECT i AS id, (SELECT array_agg(sin(i * 31 + j)::real ORDER BY j) FROM generate_series(1, 1000) j) AS v FROM generate_series(1, 500) i;
+CREATE TABLE projected AS SELECT * FROM gpu_project_rows('SELECT id, v FROM wide', 64, 5);
+SELECT function, device LIKE 'gpu%' AS gpu, reason, rows, features, bytes_to_device FROM gpu_last_run();
+CREATE TABLE few AS SELECT id, gpu_project(v, 64, 5) AS projection FROM wide WHERE id <= 50;
+SELECT function, device LIKE 'gpu%' AS gpu, rows, features, bytes_to_device FROM gpu_last_run();
+SELECT gpu_project(array_agg(v ORDER BY id), 64, 5) AS y INTO at_once FROM wide;
+SELECT function, device LIKE 'gpu%' AS gpu, rows, features, bytes_to_device FROM gpu_last_run();
+SET gpureg.device = cpu;
+SELECT count(*), count(*) FILTER (WHERE p.projection <> gpu_project(v, 64, 5)) AS wrong_rows, count(*) FILTER (WHERE f.projection <> p.projection) AS wrong_vectors
+FROM projected p JOIN wide USING (id) LEFT JOIN few f USING (id);
+SELECT y = gpu_project((SELECT array_agg(v ORDER BY id) FROM wide), 64, 5) AS at_once FROM at_once;
+-- many shapes, one after the other
+CREATE FUNCTION project_on(device text, x real[], k int, seed bigint, density float8) RETURNS real[] LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('gpureg.device', device, true);
+    RETURN gpu_project(x, k, seed, density);
+END
+$$;
+SELECT count(*), count(*) FILTER (WHERE project_on('gpu', x, k, 7, p) IS DISTINCT FROM project_on('cpu', x, k, 7, p)) AS wrong
+FROM unnest(ARRAY[1, 2, 33, 999, 65535, 65537, 200000]) dim, unnest(ARRAY[1, 7, 256, 5000]) k, unnest(ARRAY[NULL, 1, 0.9, 0.01, 1e-5]) p,
+    LATERAL (SELECT array_agg((sin(j) * 10 ^ (j % 20 - 10))::real ORDER BY j) AS x FROM generate_series(1, dim) j) v WHERE dim * k <= 5000000;
+SELECT count(*), count(*) FILTER (WHERE project_on('gpu', x, k, 7, NULL) IS DISTINCT FROM project_on('cpu', x, k, 7, NULL)) AS wrong
+FROM unnest(ARRAY[1, 2, 31, 32, 33, 100]) n, unnest(ARRAY[3, 1000, 70000]) dim, unnest(ARRAY[1, 300, 3000]) k,
+    LATERAL (SELECT array_agg(v ORDER BY i) AS x FROM generate_series(1, n) i,
+        LATERAL (SELECT array_agg(sin(i * 1000 + j)::real ORDER BY j) AS v FROM generate_series(1, dim) j) v) m WHERE n * dim <= 2400000;
+-- auto: the CPU for little, the GPU for much, and the CPU again where the GPU has no room
+RESET gpureg.min_gpu_work;
+SET gpureg.device = auto;
+ANALYZE wide;
+SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM wide', 64);
+SELECT device LIKE 'gpu%' AS gpu, reason ~ 'products are fewer than' AS reason FROM gpu_last_run();
+SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM wide', 4000, density => 1);
+SELECT device LIKE 'gpu%' AS gpu, reason ~ '^\S+ products$' AS reason FROM gpu_last_run();
+SET gpureg.gpu_memory_limit = '20MB';
+SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM wide', 4000, 1, density => 1);
+SELECT device LIKE 'gpu%' AS gpu, reason ~ '^GPU memory: \d+ bytes needed, \d+ free' AS reason FROM gpu_last_run();
+SET gpureg.device = gpu;
+DO $$
+BEGIN
+    PERFORM gpu_project_rows('SELECT id, v FROM wide', 4000, 2, density => 1);
+EXCEPTION WHEN out_of_memory THEN
+    RAISE NOTICE '% %', SQLSTATE, SQLERRM;
+END
+$$;
+RESET gpureg.gpu_memory_limit;
+-- cancel and errors; then everything still works, and nothing is left behind but what is kept: S, and blocks of 64 MB
+SET statement_timeout = '1s';
+SELECT count(*) FROM gpu_project_rows('SELECT i, ARRAY[i, i + 1, i + 2] FROM generate_series(1, 1000000000) i', 2);
+\echo :LAST_ERROR_SQLSTATE
+RESET statement_timeout;
+DO $$
+BEGIN
+    FOR i IN 1..100 LOOP
+        BEGIN
+            PERFORM gpu_project_rows('SELECT id, v[1:10 + 0 / (id - 400)] FROM wide', 10, i);
+        EXCEPTION WHEN division_by_zero THEN
+            NULL;
+        END;
+    END LOOP;
+END
+$$;
+SELECT count(*) FILTER (WHERE p.projection <> f.projection) AS wrong FROM gpu_project_rows('SELECT id, v FROM wide', 64, 5) f JOIN projected p USING (id);
+SET gpureg.projection_cache_size = 0;
+SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM wide', 64, 5);
+SELECT max(memory_free) >= max(free) - 150 * 1024 * 1024 AS little_left_behind FROM gpu_devices(), before;
+RESET gpureg.projection_cache_size;

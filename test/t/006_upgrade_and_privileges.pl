@@ -55,9 +55,25 @@ my $everything = q{
 	SELECT (%1$s.gpu_logreg_fit('SELECT attnum > 3, attlen FROM pg_attribute, generate_series(1, 60)')).n =
 		(SELECT 60 * count(*) FROM pg_attribute);
 	SELECT function, reason ~ 'the query was run [0-9]+ times$' FROM %1$s.gpu_last_run();
+	SELECT cardinality(%1$s.gpu_project('{1,2,3}', 5)), array_dims(%1$s.gpu_project('{{1,2,3},{4,5,6}}', 5, 1, 0.5));
+	SELECT cardinality(%1$s.gpu_project_sparse('{7,70}', '{1,2}', 6)), cardinality(%1$s.gpu_project_sparse('{7,70}', '{1,2}', 6, dim => 100));
+	SELECT %1$s.gpu_feature_hash('{a,b,a}'::text[], 4) = %1$s.gpu_feature_hash('{"a": 2, "b": 1}'::jsonb, 4),
+		%1$s.gpu_feature_hash('{a,b,a}'::text[], 4, 1, 0.5) = %1$s.gpu_feature_hash('{"a": 2, "b": 1}'::jsonb, 4, 1, 0.5);
+	SELECT %1$s.gpu_jl_min_dim(1000000), %1$s.gpu_jl_min_dim(1000000, 0.5);
+	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT 8, ''{1,2}''::real[]', 3);
+	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT 8, ''{1,2}''::real[]', 3, 1);
+	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT ''a''::text, ''{1,2}''::real[]', 3, 1, 0.5, NULL::text);
+	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT ''a''::text, ''{1,2}''::real[]', 3, 1::bigint, 0.5, NULL::text);
+	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT ''a''::text, %1$s.gpu_project(''{1,2}'', 4)', 3, id => NULL::text);
+	SELECT function, rows FROM %1$s.gpu_last_run();
+	CREATE TEMPORARY TABLE generated (v real[], p real[] GENERATED ALWAYS AS (%1$s.gpu_project(v, 5)) STORED);
+	CREATE INDEX ON generated (%1$s.gpu_project(v, 2));
+	INSERT INTO generated VALUES ('{1,2}'), ('{3,4}');
+	SELECT count(*) FROM generated WHERE p = %1$s.gpu_project(v, 5);
 };
 my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\nt\ngpu_ols_fit|9\n"
-  . "1.386\n1.386\n{(intercept),x}\n1.504\n1.504\n9\nt\nt\ngpu_logreg_fit|t";
+  . "1.386\n1.386\n{(intercept),x}\n1.504\n1.504\n9\nt\nt\ngpu_logreg_fit|t\n"
+  . "5|[1:2][1:5]\n6|6\nt|t\n11841|663\n8|3\n8|3\na|3\na|3\na|3\ngpu_project_rows|1\n2";
 ($out, $err) = try_sql($node, sprintf($everything, 'stats'), db => 'mine', user => 'alice');
 is("$err$out", $answers, 'its owner uses everything, without a search path');
 $node->safe_psql('mine', 'GRANT USAGE ON SCHEMA stats TO bob');
@@ -73,8 +89,9 @@ like($err, qr/WARNING:  42501: permission denied/, 'and a warning says so');
 is($node->safe_psql('mine', "$load; SET gpureg.gpu_memory_limit = '1GB'; SHOW gpureg.gpu_memory_limit"), "f\n1GB",
 	'gpu_memory_limit of a superuser');
 ($out, $err) = try_sql($node, "$load; SET gpureg.device = cpu; SET gpureg.gpu_id = 0; SET gpureg.ring_size = '8MB';
-	SET gpureg.min_gpu_work = 1; SHOW gpureg.ring_size", db => 'mine', user => 'bob');
-is("$err$out", "f\n8MB", 'the other settings of a user');
+	SET gpureg.min_gpu_work = 1; SET gpureg.projection_cache_size = '2MB'; SHOW gpureg.ring_size; SHOW gpureg.projection_cache_size",
+	db => 'mine', user => 'bob');
+is("$err$out", "f\n8MB\n2MB", 'the other settings of a user');
 
 # gpu_ols_fit runs its query as its caller.
 $node->safe_psql('mine', q{
@@ -116,6 +133,18 @@ for my $case ([ 'alice', 150_000 ], [ 'bob', 100_000 ])
 is($node->safe_psql('mine', sprintf("$rerun; SET ROLE bob; $rerun; $ran", 'crowd', 'crowd')), "250000\n100000\nt",
 	'gpu_logreg_fit: and after SET ROLE');
 
+# gpu_project_rows, too
+my $project = q{SELECT count(*) FROM stats.gpu_project_rows('SELECT x, ARRAY[y, x]::real[] FROM %s', 4)};
+error_is($node, sprintf($project, 'secret'), '42501', 'gpu_project_rows: a table without privileges', db => 'mine', user => 'alice');
+error_is($node, sprintf($project, 'secret'), '42501', 'gpu_project_rows: a column without privileges', db => 'mine', user => 'bob');
+is($node->safe_psql('mine', sprintf($project, 'guarded')), '10', 'gpu_project_rows: row-level security: the owner projects every row');
+is((try_sql($node, sprintf($project, 'guarded'), db => 'mine', user => 'bob'))[0], '4', 'gpu_project_rows: row-level security: bob projects his');
+is((try_sql($node, sprintf($project, 'guarded'), db => 'mine', user => 'alice'))[0], '6',
+	'gpu_project_rows: row-level security: alice projects hers');
+is($node->safe_psql('mine', sprintf("$project; SET ROLE bob; $project", 'guarded', 'guarded')), "10\n4", 'gpu_project_rows: and after SET ROLE');
+error_is($node, q{SELECT * FROM stats.gpu_project_rows('DELETE FROM guarded RETURNING x, ARRAY[y]::real[]', 4)}, '0A000',
+	'gpu_project_rows: no writing', db => 'mine');
+
 # Every object is described and has the parallel label that it needs.
 my $members = q{FROM pg_depend d JOIN %s o ON o.oid = d.objid WHERE d.deptype = 'e' AND d.classid = '%s'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gpureg')};
@@ -128,11 +157,11 @@ is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS
 # restricted: what reads or records the session's device and last run; unsafe: what runs a query of the user's
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}), "gpu_devices|r\ngpu_last_run|r\ngpu_logreg|r\ngpu_logreg|r\ngpu_logreg_agg|r\ngpu_logreg_agg|r\n"
-	. "gpu_logreg_agg_final|r\ngpu_logreg_fit|u\ngpu_ols|r\ngpu_ols_fit|u", 'parallel labels');
+	. "gpu_logreg_agg_final|r\ngpu_logreg_fit|u\ngpu_ols|r\ngpu_ols_fit|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
 # an immutable function must not run a query or depend on a setting
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_devices|v\ngpu_last_run|v\ngpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\ngpu_logreg_fit|v\n"
-	. "gpu_ols|s\ngpu_ols_fit|v", 'volatility');
+	. "gpu_ols|s\ngpu_ols_fit|v" . "\ngpu_project_rows|v" x 5, 'volatility');
 
 # Relocatable, with values and a view in use.
 $node->safe_psql('mine', q{
@@ -155,7 +184,7 @@ is($node->safe_psql('mine', q{
 	SELECT proname FROM pg_proc WHERE probin LIKE '%gpureg%' OR proname LIKE 'gpu\_%' UNION ALL
 	SELECT typname FROM pg_type WHERE typname LIKE '%gpu\_%' UNION ALL
 	SELECT relname FROM pg_class WHERE relname LIKE '%gpu\_%' UNION ALL
-	SELECT description FROM pg_description WHERE objoid >= 16384 AND description ~* 'regression'}), '', 'DROP EXTENSION leaves nothing');
+	SELECT description FROM pg_description WHERE objoid >= 16384 AND description ~* 'regression|projection|hash'}), '', 'DROP EXTENSION leaves nothing');
 ($out, $err) = try_sql($node, 'CREATE EXTENSION gpureg SCHEMA "Other Place"', db => 'mine', user => 'alice');
 is($err, '', 'and it can be created again');
 is($node->safe_psql('mine', q{SELECT default_version = installed_version FROM pg_available_extensions WHERE name = 'gpureg'}), 't',

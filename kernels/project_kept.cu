@@ -1,0 +1,469 @@
+/*
+ * project_kept.cu: S on the device: drawn in memory that is checked first, and kept in the session for later jobs.
+ *
+ * A session lists every S that it has. Those marked as kept take cache_nbytes at most in all, as the last job said; the
+ * least recently used ones are given up for others. One that is in use then goes with its last user.
+ */
+#include "project_cuda.cuh"
+
+#include <stdlib.h>
+
+#define SLACK_NBYTES ((size_t) 64 << 20)	/* of the device's memory, left for its own needs */
+#define FILLED_PER_LAUNCH ((int64_t) 1 << 31)	/* entries; p = 1 */
+
+/* Memory that goes when the function that asked for it returns, unless it is taken. */
+class Scratch
+{
+public:
+	Scratch() : memory(NULL) {}
+	~Scratch()
+	{
+		(void) cudaFree(memory);
+	}
+	Scratch(const Scratch &) = delete;
+	Scratch &operator=(const Scratch &) = delete;
+	void *take()
+	{
+		void	   *taken = memory;
+
+		memory = NULL;
+		return taken;
+	}
+
+	void	   *memory;
+};
+
+/* S being drawn */
+typedef struct Drawing
+{
+	const ProjectRequest *request;
+	ProjectKept *s;
+	ProjectDrawing drawing;
+	Scratch		counts;
+	Scratch		scan;
+	Scratch		keys[2];
+	Scratch		values[2];
+	Scratch		sort;
+} Drawing;
+
+static bool
+allocate(GrSession *session, void **memory, size_t nbytes, const char *what, GrError *err)
+{
+	SignalsBlocked blocked;
+	cudaError_t code = cudaMalloc(memory, nbytes);
+
+	if (code == cudaSuccess)
+		return true;
+	*memory = NULL;
+	return session_fail(session, err, code, nbytes, what);
+}
+
+/* Takes S off the list and frees it. */
+static void
+drop(ProjectStore *store, ProjectKept *s)
+{
+	for (ProjectKept **link = &store->first; *link != NULL; link = &(*link)->next)
+		if (*link == s)
+		{
+			*link = s->next;
+			break;
+		}
+	(void) cudaFree(s->row_start);
+	(void) cudaFree(s->entries);
+	(void) cudaFree(s->segment_start);
+	(void) cudaFree(s->program_start);
+	(void) cudaFree(s->program);
+	(void) cudaGetLastError();
+	free(s);
+}
+
+/* The least recently used S that is kept; if unused, of those that no job has. */
+static ProjectKept *
+oldest_kept(const ProjectStore *store, bool unused)
+{
+	ProjectKept *oldest = NULL;
+
+	for (ProjectKept *s = store->first; s != NULL; s = s->next)
+		if (s->kept && !(unused && s->nusers > 0) && (oldest == NULL || s->last_use < oldest->last_use))
+			oldest = s;
+	return oldest;
+}
+
+/* Keeps S, in use, if it fits the cache, and gives up others for it. */
+static void
+keep(ProjectStore *store, ProjectKept *s, size_t cache_nbytes)
+{
+	size_t		nbytes = 0;
+
+	s->kept = s->nbytes <= cache_nbytes;
+	for (ProjectKept *other = store->first; other != NULL; other = other->next)
+		if (other->kept)
+			nbytes += other->nbytes;
+	while (nbytes > cache_nbytes)
+	{
+		ProjectKept *oldest = oldest_kept(store, false);
+
+		nbytes -= oldest->nbytes;
+		oldest->kept = false;
+		if (oldest->nusers == 0)
+			drop(store, oldest);
+	}
+}
+
+static bool
+fail_memory(size_t nbytes_needed, size_t nbytes_free, GrError *err)
+{
+	if (err->status == GR_OK)
+	{
+		err->bytes_needed = nbytes_needed;
+		err->bytes_free = nbytes_free;
+	}
+	return gr_fail(err, GR_DEVICE_MEMORY, 0, "the projection needs %zu bytes of device memory, of which there are %zu",
+				   nbytes_needed, nbytes_free);
+}
+
+bool
+gr_project_make_room(GrSession *session, size_t nbytes, size_t job_nbytes, size_t memory_limit, GrError *err)
+{
+	if (memory_limit > 0 && job_nbytes > memory_limit)
+		return fail_memory(job_nbytes, memory_limit, err);
+	for (;;)
+	{
+		ProjectKept *unused = oldest_kept(session->projects, true);
+		size_t		nbytes_free;
+		size_t		nbytes_total;
+
+		SESSION_CUDA(session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+		nbytes_free = nbytes_free > SLACK_NBYTES ? nbytes_free - SLACK_NBYTES : 0;
+		if (nbytes <= nbytes_free)
+			return true;
+		if (unused == NULL)
+			return fail_memory(nbytes, nbytes_free, err);
+		drop(session->projects, unused);
+	}
+}
+
+/* The number of nonzeros that S has with near certainty, to find out early that there is no room. */
+static int64_t
+least_nonzeros(const GrDraw *draw, int64_t dim)
+{
+	double		mean = (double) draw->k * (double) dim * draw->density;
+
+	if (draw->density == 1.0)
+		return draw->k * dim;
+	return (int64_t) fmax(0.0, mean - 8.0 * sqrt(mean));
+}
+
+static size_t
+starts_nbytes(int32_t k)
+{
+	return sizeof(int64_t) * ((size_t) k + 1);
+}
+
+static size_t
+segments_nbytes(int32_t k, int64_t dim)
+{
+	return sizeof(int64_t) * (size_t) k * (size_t) (gr_project_nsegments(dim) - 1);
+}
+
+static size_t
+entries_nbytes(int64_t nnonzeros)
+{
+	return sizeof(uint32_t) * ((size_t) nnonzeros + PROJECT_PADDING);
+}
+
+/* Sets what S takes, and checks that there is room: for drawing it, and then for it and what else the job takes. */
+static bool
+check_room(Drawing *d, int64_t nnonzeros, size_t sort_nbytes, GrError *err)
+{
+	const ProjectRequest *request = d->request;
+	const ProjectDrawing *drawing = &d->drawing;
+	const size_t others = request->other_nbytes - request->taken_nbytes;
+	size_t		s_nbytes = starts_nbytes(drawing->draw.k) + segments_nbytes(drawing->draw.k, drawing->dim) +
+		entries_nbytes(nnonzeros);
+	size_t		draw_nbytes = 0;
+	size_t		most;
+
+	if (drawing->draw.density < 1.0)
+		draw_nbytes = sizeof(int64_t) * (size_t) (drawing->nblocks + 1) + drawing->scan_nbytes + sort_nbytes +
+			entries_nbytes(nnonzeros) + 2 * (size_t) drawing->key_nbytes * (size_t) nnonzeros;
+	d->s->nbytes = s_nbytes;
+	most = s_nbytes + (draw_nbytes > others ? draw_nbytes : others);
+	return gr_project_make_room(request->session, most, most + request->taken_nbytes, request->memory_limit, err);
+}
+
+/* Waits for what was sent and asks the host. */
+static bool
+poll_host(const ProjectRequest *request, GrError *err)
+{
+	SESSION_CUDA(request->session, err, cudaStreamSynchronize(request->stream), "drawing the projection's matrix");
+	if (gr_canceled(request->host))
+		return gr_fail(err, GR_CANCELED, 0, "drawing the projection's matrix");
+	return true;
+}
+
+/* Counts the nonzeros and finds where each thread block's begin. */
+static bool
+count_nonzeros(Drawing *d, int64_t *nnonzeros, GrError *err)
+{
+	const ProjectRequest *request = d->request;
+	const ProjectDrawing *drawing = &d->drawing;
+	GrSession  *session = request->session;
+	int64_t    *counts;
+
+	if (!allocate(session, &d->counts.memory, sizeof(int64_t) * (size_t) (drawing->nblocks + 1), "allocating counts", err) ||
+		!allocate(session, &d->scan.memory, drawing->scan_nbytes, "allocating counts", err))
+		return false;
+	counts = (int64_t *) d->counts.memory;
+	for (int64_t first = 0; first < drawing->nblocks; first += drawing->nblocks_per_launch)
+	{
+		int64_t		left = drawing->nblocks - first;
+		int64_t		n = left < drawing->nblocks_per_launch ? left : drawing->nblocks_per_launch;
+
+		SESSION_CUDA(session, err, gr_project_count_launch(drawing, first, n, counts, request->stream),
+					 "counting the matrix's nonzeros");
+		if (left > drawing->nblocks_per_launch && !poll_host(request, err))
+			return false;
+	}
+	SESSION_CUDA(session, err, gr_project_scan_launch(drawing, counts, d->scan.memory, request->stream),
+				 "counting the matrix's nonzeros");
+	SESSION_CUDA(session, err,
+				 cudaMemcpyAsync(nnonzeros, counts + drawing->nblocks, sizeof(int64_t), cudaMemcpyDeviceToHost, request->stream),
+				 "counting the matrix's nonzeros");
+	return poll_host(request, err);
+}
+
+static bool
+draw_pairs(Drawing *d, int64_t nnonzeros, size_t sort_nbytes, GrError *err)
+{
+	const ProjectRequest *request = d->request;
+	const ProjectDrawing *drawing = &d->drawing;
+	GrSession  *session = request->session;
+
+	/* a byte at least, as nothing can't be allocated */
+	for (int i = 0; i < 2; i++)
+		if (!allocate(session, &d->values[i].memory, entries_nbytes(nnonzeros), "allocating the matrix", err) ||
+			!allocate(session, &d->keys[i].memory, (size_t) drawing->key_nbytes * (size_t) nnonzeros + 1, "allocating the matrix",
+					  err))
+			return false;
+	if (!allocate(session, &d->sort.memory, sort_nbytes + 1, "allocating the matrix", err))
+		return false;
+	for (int64_t first = 0; first < drawing->nblocks; first += drawing->nblocks_per_launch)
+	{
+		int64_t		left = drawing->nblocks - first;
+		int64_t		n = left < drawing->nblocks_per_launch ? left : drawing->nblocks_per_launch;
+
+		SESSION_CUDA(session, err,
+					 gr_project_draw_launch(drawing, first, n, (const int64_t *) d->counts.memory, d->keys[0].memory,
+											(uint32_t *) d->values[0].memory, request->stream),
+					 "drawing the matrix's nonzeros");
+		if (left > drawing->nblocks_per_launch && !poll_host(request, err))
+			return false;
+	}
+	return true;
+}
+
+/* p < 1 */
+static bool
+draw_sparse(Drawing *d, GrError *err)
+{
+	const ProjectRequest *request = d->request;
+	GrSession  *session = request->session;
+	ProjectKept *s = d->s;
+	void	   *keys[2] = {};
+	uint32_t   *values[2] = {};
+	int64_t		nnonzeros = 0;
+	size_t		sort_nbytes = 0;
+	int			sorted;
+
+	if (!count_nonzeros(d, &nnonzeros, err))
+		return false;
+	SESSION_CUDA(session, err,
+				 gr_project_sort_launch(&d->drawing, nnonzeros, NULL, &sort_nbytes, keys, values, &sorted, request->stream),
+				 "planning the matrix");
+	if (!check_room(d, nnonzeros, sort_nbytes, err) || !draw_pairs(d, nnonzeros, sort_nbytes, err))
+		return false;
+	for (int i = 0; i < 2; i++)
+	{
+		keys[i] = d->keys[i].memory;
+		values[i] = (uint32_t *) d->values[i].memory;
+	}
+	SESSION_CUDA(session, err,
+				 gr_project_sort_launch(&d->drawing, nnonzeros, d->sort.memory, &sort_nbytes, keys, values, &sorted,
+										request->stream),
+				 "sorting the matrix");
+	SESSION_CUDA(session, err, gr_project_rows_launch(&d->drawing, nnonzeros, keys[sorted], s->row_start, request->stream),
+				 "finding the matrix's rows");
+	s->entries = (uint32_t *) d->values[sorted].take();
+	s->matrix.nnonzeros = nnonzeros;
+	return true;
+}
+
+/* p = 1 */
+static bool
+draw_dense(Drawing *d, GrError *err)
+{
+	const ProjectRequest *request = d->request;
+	const int64_t dim = request->dim;
+	const int64_t most = FILLED_PER_LAUNCH / request->draw->k > 256 ? FILLED_PER_LAUNCH / request->draw->k : 256;
+	ProjectKept *s = d->s;
+
+	s->matrix.nnonzeros = request->draw->k * dim;
+	if (!allocate(request->session, (void **) &s->entries, entries_nbytes(s->matrix.nnonzeros), "allocating the matrix", err))
+		return false;
+	for (int64_t first = 0; first < dim; first += most)
+	{
+		SESSION_CUDA(request->session, err,
+					 gr_project_fill_launch(&d->drawing, first, dim - first < most ? dim - first : most, s->entries, s->row_start,
+											request->stream),
+					 "drawing the matrix");
+		if (dim - first > most && !poll_host(request, err))
+			return false;
+	}
+	return true;
+}
+
+static bool
+draw_matrix(const ProjectRequest *request, ProjectKept *s, GrError *err)
+{
+	GrSession  *session = request->session;
+	Drawing		d = {};
+
+	d.request = request;
+	d.s = s;
+	SESSION_CUDA(session, err, gr_project_drawing(&d.drawing, request->draw, request->dim), "planning the matrix");
+	if (gr_canceled(request->host))
+		return gr_fail(err, GR_CANCELED, 0, "drawing the projection's matrix");
+	if (!check_room(&d, least_nonzeros(request->draw, request->dim), 0, err) ||
+		!allocate(session, (void **) &s->row_start, starts_nbytes(request->draw->k), "allocating the matrix", err))
+		return false;
+	if (gr_project_nsegments(request->dim) > 1 &&
+		!allocate(session, (void **) &s->segment_start, segments_nbytes(request->draw->k, request->dim),
+				  "allocating the matrix", err))
+		return false;
+	s->matrix.k = request->draw->k;
+	s->matrix.dim = request->dim;
+	s->matrix.scale = request->draw->scale;
+	if (request->draw->density == 1.0 ? !draw_dense(&d, err) : !draw_sparse(&d, err))
+		return false;
+	SESSION_CUDA(session, err,
+				 cudaMemsetAsync(s->entries + s->matrix.nnonzeros, 0, sizeof(uint32_t) * PROJECT_PADDING, request->stream),
+				 "drawing the matrix");
+	s->matrix.row_start = s->row_start;
+	s->matrix.entries = s->entries;
+	s->matrix.segment_start = s->segment_start;
+	SESSION_CUDA(session, err, gr_project_segments_launch(&s->matrix, s->segment_start, request->stream), "finding segments");
+	/* what was drawn is there, and the host has been asked, before the scratch memory goes */
+	return poll_host(request, err);
+}
+
+/* The entries once more, for the fused kernel. */
+static bool
+make_program(const ProjectRequest *request, ProjectKept *s, GrError *err)
+{
+	GrSession  *session = request->session;
+	Scratch		scratch;
+	size_t		start_nbytes;
+	size_t		program_nbytes;
+	size_t		scratch_nbytes;
+	size_t		nbytes;
+
+	SESSION_CUDA(session, err,
+				 gr_project_program_sizes(s->matrix.k, s->dim, s->matrix.nnonzeros, &start_nbytes, &program_nbytes,
+										  &scratch_nbytes),
+				 "planning the matrix");
+	nbytes = start_nbytes + program_nbytes;
+	if (!gr_project_make_room(session, nbytes + scratch_nbytes + request->other_nbytes - request->taken_nbytes,
+							  s->nbytes + nbytes + scratch_nbytes + request->other_nbytes, request->memory_limit, err) ||
+		!allocate(session, (void **) &s->program_start, start_nbytes, "allocating the matrix", err) ||
+		!allocate(session, (void **) &s->program, program_nbytes, "allocating the matrix", err) ||
+		!allocate(session, &scratch.memory, scratch_nbytes + 1, "allocating the matrix", err))
+		return false;
+	SESSION_CUDA(session, err,
+				 gr_project_program_launch(&s->matrix, s->program_start, s->program, scratch.memory, scratch_nbytes,
+										   request->stream),
+				 "arranging the matrix");
+	if (!poll_host(request, err))
+		return false;
+	s->nbytes += nbytes;
+	s->matrix.program_start = s->program_start;
+	s->matrix.program = s->program;
+	return true;
+}
+
+static ProjectKept *
+find(const ProjectStore *store, const GrDraw *draw, int64_t dim)
+{
+	for (ProjectKept *s = store->first; s != NULL; s = s->next)
+		if (s->ready && s->dim == dim && s->draw.k == draw->k && s->draw.seed == draw->seed && s->draw.density == draw->density)
+			return s;
+	return NULL;
+}
+
+bool
+gr_project_acquire(const ProjectRequest *request, ProjectKept **s, bool *drawn, GrError *err)
+{
+	ProjectStore *store = request->session->projects;
+
+	*drawn = false;
+	*s = find(store, request->draw, request->dim);
+	if (*s == NULL)
+	{
+		*s = (ProjectKept *) calloc(1, sizeof(ProjectKept));
+		if (*s == NULL)
+			return gr_fail(err, GR_NO_MEMORY, 0, "the projection's matrix");
+		(*s)->draw = *request->draw;
+		(*s)->dim = request->dim;
+		(*s)->next = store->first;
+		store->first = *s;
+	}
+	(*s)->nusers++;
+	(*s)->last_use = ++store->clock;
+	if (!(*s)->ready)
+	{
+		*drawn = true;
+		if (!draw_matrix(request, *s, err))
+			return false;
+		(*s)->ready = true;
+	}
+	else if (request->memory_limit > 0 && (*s)->nbytes + request->other_nbytes > request->memory_limit)
+		return fail_memory((*s)->nbytes + request->other_nbytes, request->memory_limit, err);
+	if (request->program && (*s)->matrix.program == NULL)
+	{
+		/* a program that was begun and not ended: from the start */
+		(void) cudaFree((*s)->program_start);
+		(void) cudaFree((*s)->program);
+		(*s)->program_start = NULL;
+		(*s)->program = NULL;
+		if (!make_program(request, *s, err))
+			return false;
+	}
+	keep(store, *s, request->cache_nbytes);
+	return true;
+}
+
+void
+gr_project_release(GrSession *session, ProjectKept *s)
+{
+	if (s == NULL)
+		return;
+	s->nusers--;
+	if (s->nusers == 0 && !s->kept)
+		drop(session->projects, s);
+}
+
+void
+gr_cuda_project_forget(GrSession *session)
+{
+	ProjectStore *store = session->projects;
+
+	if (store == NULL)
+		return;
+	(void) cudaSetDevice(session->info.id);
+	while (store->first != NULL)
+		drop(store, store->first);
+	gr_project_buffers_free(store->buffers);
+	free(store);
+	session->projects = NULL;
+	(void) cudaGetLastError();
+}

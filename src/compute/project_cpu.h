@@ -1,0 +1,87 @@
+/*
+ * project_cpu.h: random projection on the CPU, on vectors across a batch. Read plainly it declares the function's type;
+ * kernels_cpu.h includes it as a template, with W and the V_ macros described there.
+ */
+#ifndef GPUREG_PROJECT_CPU_H
+#define GPUREG_PROJECT_CPU_H
+
+#include <stdint.h>
+
+#define GR_PROJECT_BATCH 8		/* vectors */
+
+/*
+ * total[i][b] += sum over the entries of row i, in order, of +-x[column][b], for rows i < k and b < GR_PROJECT_BATCH: row i has the entries
+ * starts[i] .. ends[i] - 1, which are 2 column + (the sign is -). The sums start from 0. All lanes do the same operations, so the
+ * bits don't depend on W.
+ */
+typedef void (*GrGather) (double *total, const float *x, const uint32_t *entries, const uint32_t *starts, const uint32_t *ends, int k);
+
+/* On vectors of at most max_lanes doubles. */
+extern GrGather gr_gather_version(int max_lanes);
+
+#endif							/* GPUREG_PROJECT_CPU_H */
+
+#ifdef W
+
+#define NVECTORS (GR_PROJECT_BATCH / W)
+#define GATHER_NROWS 4			/* at a time, for their sums don't wait for each other */
+
+/* One entry of one row; the products with 1 and -1 are exact */
+#define GATHER_ENTRY(sums, entry) do { \
+	V sign_ = V_SET1(signs[(entry) & 1]); \
+	const float *x_ = x + (size_t) ((entry) >> 1) * GR_PROJECT_BATCH; \
+	for (int v_ = 0; v_ < NVECTORS; v_++) \
+		sums[v_] = V_MLA(sign_, V_LOAD_FLOAT4(x_ + v_ * W), sums[v_]); \
+} while (0)
+
+static TARGET void
+NAME(gather)(double *total, const float *x, const uint32_t *entries, const uint32_t *starts, const uint32_t *ends, int k)
+{
+	static const double signs[2] = {1.0, -1.0};
+
+	for (int i = 0; i < k; i += GATHER_NROWS)
+	{
+		int			nrows = k - i < GATHER_NROWS ? k - i : GATHER_NROWS;
+		uint32_t	common = UINT32_MAX;
+		V			sums[GATHER_NROWS][NVECTORS];
+
+		for (int r = 0; r < GATHER_NROWS; r++)
+			for (int v = 0; v < NVECTORS; v++)
+				sums[r][v] = V_ZERO();
+		for (int r = 0; r < nrows; r++)
+			if (ends[i + r] - starts[i + r] < common)
+				common = ends[i + r] - starts[i + r];
+		if (nrows == GATHER_NROWS)
+		{
+			const uint32_t *e = entries + starts[i];
+			const uint32_t *f = entries + starts[i + 1];
+			const uint32_t *g = entries + starts[i + 2];
+			const uint32_t *h = entries + starts[i + 3];
+
+			for (uint32_t n = 0; n < common; n++)
+			{
+				GATHER_ENTRY(sums[0], e[n]);
+				GATHER_ENTRY(sums[1], f[n]);
+				GATHER_ENTRY(sums[2], g[n]);
+				GATHER_ENTRY(sums[3], h[n]);
+			}
+		}
+		else
+			common = 0;
+		for (int r = 0; r < nrows; r++)
+		{
+			double	   *to = total + (size_t) (i + r) * GR_PROJECT_BATCH;
+
+			for (uint32_t n = starts[i + r] + common; n < ends[i + r]; n++)
+				GATHER_ENTRY(sums[r], entries[n]);
+			for (int v = 0; v < NVECTORS; v++)
+				V_STORE(to + v * W, V_ADD(V_LOAD(to + v * W), sums[r][v]));
+		}
+	}
+}
+
+#undef GATHER_ENTRY
+#undef GATHER_NROWS
+#undef NVECTORS
+
+#endif							/* W */

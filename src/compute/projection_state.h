@@ -1,0 +1,79 @@
+/*
+ * projection_state.h: what projection.c and columns.c know of each other: the cache and what it keeps.
+ */
+#ifndef GPUREG_PROJECTION_STATE_H
+#define GPUREG_PROJECTION_STATE_H
+
+#include "compute/projection.h"
+
+/* Drawing and adding this many entries takes some milliseconds: time to poll. */
+#define GR_POLL_ENTRIES 1000000
+
+/* The columns of S in a chunk, or the first of them, by rows: entries are 2 column + (the sign is -), ascending in a row. */
+typedef struct GrMatrixChunk
+{
+	int32_t		ncols;			/* 0: not kept */
+	uint32_t   *starts;			/* k + 1 */
+	uint32_t   *entries;
+	size_t		nbytes;
+} GrMatrixChunk;
+
+/*
+ * Single columns, in a hash table of slots of one size: the column's number (-1: none), how many entries, and these, 2 row + (the sign
+ * is -), in 16 bits where k allows. A column with more entries than a slot has room for isn't kept.
+ */
+typedef struct GrColumnTable
+{
+	char	   *slots;
+	int64_t		nslots;
+	int			capacity;		/* entries of a slot */
+	bool		wide;			/* entries of 32 bits */
+	size_t		slot_nbytes;
+	int64_t		nused;
+} GrColumnTable;
+
+struct GrProjection
+{
+	GrDraw		draw;
+	GrProjectionCache *cache;
+	GrProjection *next;			/* the one used before this one */
+	GrMatrixChunk *chunks;		/* those at the beginning, up to the last one that was wanted and not too large */
+	int64_t		nchunks;
+	GrColumnTable columns;
+	size_t		nbytes;			/* of all this */
+};
+
+struct GrProjectionCache
+{
+	GrProjection *first;		/* the one used last */
+	size_t		nbytes;
+	size_t		limit_nbytes;
+	int64_t		ndrawn;
+	double	   *scratch;
+	size_t		scratch_nbytes;
+};
+
+/* Makes room for nbytes more of a projection, at the cost of the others; false if the limit doesn't allow it. */
+extern bool gr_projection_make_room(GrProjection *projection, size_t nbytes);
+
+/* Takes away nbytes that were counted, or counts them. */
+static inline void
+gr_projection_count(GrProjection *projection, size_t more, size_t less)
+{
+	projection->nbytes += more - less;
+	projection->cache->nbytes += more - less;
+}
+
+/* Scratch memory of n float8, the cache's own until the next call; NULL with GR_NO_MEMORY. */
+extern double *gr_projection_scratch(GrProjection *projection, size_t n, GrError *err);
+/* Gives back what is large. */
+extern void gr_projection_scratch_done(GrProjection *projection);
+
+/* How many entries a column has, on average. */
+static inline double
+gr_draw_mean(const GrDraw *draw)
+{
+	return draw->k * draw->density;
+}
+
+#endif							/* GPUREG_PROJECTION_STATE_H */

@@ -1,0 +1,150 @@
+/*
+ * device.c: where to compute, and the one owner of the device session. The session is opened at first use and kept until the process
+ * ends; a failure to open it is remembered as well, so that a machine without a device is asked once. Parallel workers never
+ * open one.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "utils/memutils.h"
+
+#include "device.h"
+
+typedef struct DeviceSession
+{
+	GrSession  *session;
+	bool		opened;
+	bool		failed;
+	int			gpu_id;			/* the setting that was tried */
+	int			njobs;			/* that use the session */
+	GrError		error;			/* why it failed */
+	MemoryContext context;		/* owns the session */
+	MemoryContextCallback callback;
+} DeviceSession;
+
+static DeviceSession device_session;
+
+static void
+close_device_session(void *arg)
+{
+	DeviceSession *ds = arg;
+
+	gr_backend_cuda.close(ds->session);
+	ds->session = NULL;
+	ds->opened = false;
+	ds->context = NULL;
+}
+
+/* Opens the device unless that is done or has failed before; false with ds->error set. */
+static bool
+device_ready(DeviceSession *ds)
+{
+	GrOpenOptions options = {.device_id = gr_gpu_id};
+
+	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
+		return ds->opened;
+	/* a query that is being fitted may itself fit, after a set_config(): its job keeps the session */
+	if (ds->opened && ds->njobs > 0)
+		return true;
+	if (ds->failed && ds->error.status == GR_DEVICE_LOST)
+		return false;
+	if (ds->context != NULL)
+		MemoryContextDelete(ds->context);	/* runs close_device_session() */
+
+	memset(ds, 0, sizeof(*ds));
+	ds->gpu_id = gr_gpu_id;
+	ds->context = AllocSetContextCreate(TopMemoryContext, "gpureg device session", ALLOCSET_SMALL_SIZES);
+	ds->callback.func = close_device_session;
+	ds->callback.arg = ds;
+	MemoryContextRegisterResetCallback(ds->context, &ds->callback);
+	ds->opened = gr_backend_cuda.open(&ds->session, &options, &ds->error);
+	ds->failed = !ds->opened;
+	return ds->opened;
+}
+
+int
+gr_list_devices(GrDeviceInfo *devices, int max, GrError *err)
+{
+	int			ndevices = 0;
+
+	if (IsParallelWorker())
+		return 0;
+	if (!gr_backend_cuda.list(devices, max, &ndevices, err))
+		return 0;
+	return ndevices;
+}
+
+void
+gr_place_on_cpu(GrPlace *place, const char *reason)
+{
+	gr_leave_place(place);
+	place->backend = &gr_backend_cpu;
+	strlcpy(place->device, "cpu", sizeof(place->device));
+	if (reason != place->reason)
+		strlcpy(place->reason, reason, sizeof(place->reason));
+}
+
+bool
+gr_choose_place(GrPlace *place, double work, GrError *err)
+{
+	DeviceSession *ds = &device_session;
+
+	gr_place_on_cpu(place, "");
+	if (gr_device == GR_DEVICE_CPU)
+		strlcpy(place->reason, "gpureg.device is cpu", sizeof(place->reason));
+	else if (IsParallelWorker())
+		strlcpy(place->reason, "parallel workers use the CPU", sizeof(place->reason));
+	else if (gr_device == GR_DEVICE_AUTO && work < gr_min_gpu_work)
+		snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than gpureg.min_gpu_work", work);
+	else if (device_ready(ds))
+	{
+		const GrDeviceInfo *info = gr_backend_cuda.describe(ds->session);
+
+		place->backend = &gr_backend_cuda;
+		place->session = ds->session;
+		place->holds_session = true;
+		ds->njobs++;
+		snprintf(place->device, sizeof(place->device), "gpu %d: %s", info->id, info->name);
+		if (gr_device == GR_DEVICE_GPU)
+			strlcpy(place->reason, "gpureg.device is gpu", sizeof(place->reason));
+		else
+			snprintf(place->reason, sizeof(place->reason), "%.3g products", work);
+	}
+	else if (gr_device == GR_DEVICE_GPU || ds->error.status == GR_DEVICE_LOST)
+	{
+		*err = ds->error;
+		return false;
+	}
+	else
+		snprintf(place->reason, sizeof(place->reason), "no GPU: %s", ds->error.detail);
+	return true;
+}
+
+bool
+gr_retreat_to_cpu(GrPlace *place, const GrError *err)
+{
+	if (place->backend == &gr_backend_cpu || err->status != GR_DEVICE_MEMORY || gr_device != GR_DEVICE_AUTO)
+		return false;
+	snprintf(place->reason, sizeof(place->reason), "GPU memory: %zu bytes needed, %zu free", err->bytes_needed, err->bytes_free);
+	gr_place_on_cpu(place, place->reason);
+	return true;
+}
+
+void
+gr_leave_place(GrPlace *place)
+{
+	if (place->holds_session)
+		device_session.njobs--;
+	place->holds_session = false;
+	place->session = NULL;
+}
+
+void
+gr_note_device_error(const GrError *err)
+{
+	if (err->status != GR_DEVICE_LOST)
+		return;
+	device_session.opened = false;
+	device_session.failed = true;
+	device_session.error = *err;
+}

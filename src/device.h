@@ -1,0 +1,54 @@
+/*
+ * device.h: where to compute: the settings' choice of the CPU or a device, and the session of the latter.
+ */
+#ifndef GPUREG_DEVICE_H
+#define GPUREG_DEVICE_H
+
+#include "postgres.h"
+
+#include "compute/compute.h"
+
+/* Settings; see gpureg.c. */
+typedef enum GrDeviceChoice
+{
+	GR_DEVICE_AUTO,
+	GR_DEVICE_CPU,
+	GR_DEVICE_GPU
+} GrDeviceChoice;
+
+extern int	gr_device;			/* GrDeviceChoice */
+extern int	gr_gpu_id;
+extern int	gr_gpu_memory_limit;	/* MB; 0: none */
+extern int	gr_ring_size;		/* kB */
+extern int	gr_projection_cache_size;	/* kB */
+extern double gr_min_gpu_work;	/* products */
+
+/* Where a job is computed. */
+typedef struct GrPlace
+{
+	const GrBackend *backend;
+	GrSession  *session;		/* of a device */
+	bool		holds_session;	/* ... which it keeps open */
+	char		device[300];	/* "cpu", or "gpu 0: NVIDIA H200" */
+	char		reason[300];	/* why there */
+} GrPlace;
+
+/* Takes the CPU or the device as the settings and the work, in products, say; false if the device is wanted and cannot be had. */
+extern bool gr_choose_place(GrPlace *place, double work, GrError *err);
+
+/* The CPU, whatever the settings say. */
+extern void gr_place_on_cpu(GrPlace *place, const char *reason);
+
+/* The CPU instead of a device that has too little memory, if that is what err says and the settings allow. */
+extern bool gr_retreat_to_cpu(GrPlace *place, const GrError *err);
+
+/* The job is done with the device's session. May be called again. */
+extern void gr_leave_place(GrPlace *place);
+
+/* Remembers a device that is lost. */
+extern void gr_note_device_error(const GrError *err);
+
+/* The devices there are; err->detail says why there are none. */
+extern int	gr_list_devices(GrDeviceInfo *devices, int max, GrError *err);
+
+#endif							/* GPUREG_DEVICE_H */

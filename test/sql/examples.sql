@@ -1,0 +1,44 @@
+-- README's examples of projection and hashing, on data that anyone can make.
+-- Shrink embeddings: the table keeps the small ones by itself
+CREATE TABLE documents (
+    id bigint PRIMARY KEY,
+    embedding real[] NOT NULL,
+    small real[] GENERATED ALWAYS AS (gpu_project(embedding, 192)) STORED
+);
+INSERT INTO documents (id, embedding)
+SELECT i, (SELECT array_agg((sin(i / 40 * 7919 + j * j) + 0.3 * sin(i * 104729 + j * j * 31))::real ORDER BY j) FROM generate_series(1, 768) j)
+FROM generate_series(1, 400) i;
+CREATE FUNCTION squared_distance(a real[], b real[]) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    'SELECT sum((u - v)::float8 ^ 2) FROM unnest(a, b) AS t(u, v)';
+-- the ten nearest by the small vectors, and how many of them are among the ten nearest by the large ones
+WITH query AS (SELECT * FROM documents WHERE id = 123),
+small AS (SELECT d.id FROM documents d, query q ORDER BY squared_distance(d.small, q.small) LIMIT 10),
+large AS (SELECT d.id FROM documents d, query q ORDER BY squared_distance(d.embedding, q.embedding) LIMIT 10)
+SELECT count(large.id) AS of_the_ten_nearest, bool_and(small.id / 40 = 123 / 40) AS same_group FROM small LEFT JOIN large USING (id);
+-- all at once, from a query, on a GPU if there is one
+SELECT count(*), bool_and(p.projection = d.small) AS same FROM gpu_project_rows('SELECT id, embedding FROM documents', 192) p JOIN documents d USING (id);
+-- Near duplicates: the signs of a projection are bits that agree as far as the vectors point the same way
+CREATE TABLE articles (id int, words text[]);
+INSERT INTO articles SELECT i, (SELECT array_agg('word' || (i * i * 7919 + j * j * 104729::bigint + i * j * 31) % 5003 ORDER BY j) FROM generate_series(1, 200) j) FROM generate_series(1, 300) i;
+INSERT INTO articles SELECT 1000 + id, words[1:90] || ARRAY['edited', 'here'] || words[93:200] FROM articles WHERE id % 50 = 0;
+CREATE FUNCTION shingles(words text[]) RETURNS text[] LANGUAGE sql IMMUTABLE AS
+    $$SELECT array_agg(words[i] || ' ' || words[i + 1]) FROM generate_series(1, cardinality(words) - 1) i$$;
+CREATE FUNCTION sketch(words text[]) RETURNS text LANGUAGE sql IMMUTABLE AS
+    $$SELECT string_agg(CASE WHEN v > 0 THEN '1' ELSE '0' END, '' ORDER BY i) FROM unnest(gpu_feature_hash(shingles(words), 128, density => 0.5)) WITH ORDINALITY u(v, i)$$;
+CREATE TABLE sketches AS SELECT id, sketch(words) AS bits, substr(sketch(words), band * 16 + 1, 16) AS band_bits, band FROM articles, generate_series(0, 7) band;
+CREATE INDEX ON sketches (band, band_bits);
+SELECT DISTINCT a.id, b.id AS duplicate FROM sketches a JOIN sketches b USING (band, band_bits)
+WHERE a.id < b.id AND bit_count((a.bits::bit(128) # b.bits::bit(128))) < 24 ORDER BY a.id;
+-- Sketches of very wide rows: what someone bought, among a million million things
+CREATE TABLE baskets AS SELECT u, array_agg(item ORDER BY item) AS items, array_agg(1::real) AS counts
+FROM (SELECT u, (u / 10 * 7919 + n * n * 104729::bigint + CASE WHEN n % 4 = 0 THEN u * 31 ELSE 0 END) * 15485863 % 1000000000000 AS item FROM generate_series(0, 49) u, generate_series(1, 60) n) t GROUP BY u;
+CREATE TABLE tastes AS SELECT u, gpu_project_sparse(items, counts, 256) AS taste FROM baskets;
+SELECT max(abs(in_common - from_sketch)) < 20 AS close, round(corr(in_common, from_sketch)::numeric, 2) AS correlation
+FROM tastes a JOIN tastes b ON a.u < b.u, LATERAL (
+    SELECT (SELECT count(*) FROM unnest((SELECT items FROM baskets WHERE u = a.u)) i JOIN unnest((SELECT items FROM baskets WHERE u = b.u)) j ON i = j) AS in_common,
+           (SELECT sum(x::float8 * y) FROM unnest(a.taste, b.taste) t(x, y)) AS from_sketch) s;
+-- Raw features as a vector of fixed width: categories and numbers of a table's rows, straight into a regression
+SELECT round(r_squared::numeric, 3) AS r_squared, n FROM gpu_glance(gpu_ols_fit($$
+    SELECT ln(price), ln(carat), gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity), 64) FROM diamonds$$));
+DROP TABLE documents, articles, sketches, baskets, tastes;
+DROP FUNCTION squared_distance, shingles, sketch;
