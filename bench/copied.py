@@ -1,4 +1,4 @@
-"""Rows of float8 columns, the response last, from psql's COPY (FORMAT binary) on standard input."""
+"""Rows of float8 columns, the response last, or of arrays, from psql's COPY (FORMAT binary) on standard input."""
 import sys
 
 import numpy as np
@@ -20,3 +20,18 @@ def as_arrays(data):
     for i in range(ncols - 1):
         x[:, i] = rows[f"c{i}"]["value"]
     return x, rows[f"c{ncols - 1}"]["value"].astype(float)
+
+
+def array_columns(data, types):
+    """A matrix (rows x elements) a column; types: numpy's, of the elements, such as "f4". Arrays of a column have one length, and no NULLs."""
+    fields, at = [("n", ">i2")], HEADER + 2
+    for c, element in enumerate(types):
+        size = np.dtype(element).itemsize
+        n = int.from_bytes(data[at + 16:at + 20], "big")  # after the field's length, dimensions, flags and the elements' type
+        fields += [(f"header{c}", ">i4", 6), (f"c{c}", [("length", ">i4"), ("value", ">" + element)], n)]
+        at += 24 + n * (4 + size)
+    row = np.dtype(fields)
+    rows = np.frombuffer(data, dtype=row, count=(len(data) - HEADER - 2) // row.itemsize, offset=HEADER)
+    assert len(data) == HEADER + len(rows) * row.itemsize + 2
+    assert all((rows[f"header{c}"] == rows[f"header{c}"][0]).all() for c in range(len(types)))
+    return [rows[f"c{c}"]["value"].astype(element) for c, element in enumerate(types)]

@@ -2,9 +2,9 @@
 \set ECHO none
 SET client_min_messages = warning;
 CREATE EXTENSION gpureg;
-CREATE TABLE diamonds (carat float8, cut text, color text, clarity text, depth float8, "table" float8, price float8,
+CREATE TABLE diamonds (id int GENERATED ALWAYS AS IDENTITY, carat float8, cut text, color text, clarity text, depth float8, "table" float8, price float8,
                        x float8, y float8, z float8);
-\copy diamonds FROM PROGRAM 'gzip -dc test/data/diamonds.csv.gz' WITH (FORMAT csv, HEADER)
+\copy diamonds (carat, cut, color, clarity, depth, "table", price, x, y, z) FROM PROGRAM 'gzip -dc test/data/diamonds.csv.gz' WITH (FORMAT csv, HEADER)
 ANALYZE diamonds;
 \pset border 1
 \pset footer off
@@ -80,6 +80,26 @@ FROM cuts, gpu_tidy(ideal, exponentiate => true) WHERE term <> '(intercept)';
 SELECT round("table") AS "table", count(*) AS n, round(avg((cut = 'Ideal')::int), 3) AS share,
        round(avg(gpu_predict(ideal, carat, depth, "table"))::numeric, 3) AS predicted
 FROM diamonds, cuts WHERE "table" BETWEEN 53 AND 61 GROUP BY 1 ORDER BY 1;
+\set ECHO none
+
+\echo '== Cut, color and clarity too, hashed into 64 columns: how much of ln(price) that explains'
+\echo
+\set ECHO queries
+SELECT n, round(r_squared::numeric, 4) AS r_squared FROM gpu_glance(gpu_ols_fit($$
+    SELECT ln(price), ln(carat), gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity), 64)
+    FROM diamonds$$));
+\set ECHO none
+
+\echo '== ... and those projected to 24 dimensions: which stones are alike in all of it'
+\echo
+\set ECHO queries
+CREATE TABLE stones AS
+    SELECT id, projection FROM gpu_project_rows($$
+        SELECT id, ARRAY[ln(carat) * 5, depth / 5, "table" / 5]
+               || gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity), 64)::float8[]
+        FROM diamonds WHERE id <= 10000$$, 24);
+SELECT carat, cut, color, clarity, depth, "table", price FROM diamonds JOIN stones s USING (id)
+ORDER BY (SELECT sum((u - v) ^ 2) FROM stones q, unnest(q.projection, s.projection) t(u, v) WHERE q.id = 4242), id LIMIT 5;
 \set ECHO none
 
 \echo '== Where the first model was computed, and how fast'
