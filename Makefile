@@ -12,7 +12,7 @@ DATA_built = sql/gpureg--$(EXTVERSION).sql
 DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
-OBJS = $(addprefix src/,gpureg.o bridge.o device.o args.o ingest.o model.o state_text.o ols_stats.o logreg_step.o logreg_step_io.o \
+OBJS = $(addprefix src/,gpureg.o bridge.o device.o args.o ingest.o model.o state_text.o ols_stats.o pass_columns.o logreg_step.o logreg_step_io.o \
 	logreg_rows.o project.o project_rows.o fn_ols.o fn_logreg.o fn_project.o fn_hash.o fn_info.o)
 
 PG_CONFIG ?= pg_config
@@ -111,7 +111,7 @@ check-unit: units
 
 # The include rules: kernels/ and src/compute/ never see PostgreSQL, src/ never sees CUDA.
 check-layers:
-	@! grep -nE '^ *# *include *[<"](postgres|fmgr|funcapi|miscadmin|c\.h|access/|catalog/|executor/|utils/|lib/|libpq/|nodes/|storage/|args\.h|bridge\.h|device\.h|ingest\.h|model\.h|project\.h)' src/compute/* kernels/*
+	@! grep -nE '^ *# *include *[<"](postgres|fmgr|funcapi|miscadmin|c\.h|access/|catalog/|executor/|utils/|lib/|libpq/|nodes/|storage/|args\.h|bridge\.h|device\.h|ingest\.h|model\.h|project\.h|pass_columns\.h)' src/compute/* kernels/*
 	@! grep -nE '^ *# *include *[<"](cuda|curand|cub/|thrust/|.*\.cuh)' src/*.[ch] src/compute/*
 	@! grep -nE 'HAVE_CUDA' -r src kernels
 	@echo "layers: includes point one way"

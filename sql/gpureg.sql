@@ -113,6 +113,17 @@ CREATE AGGREGATE gpu_ols_rollup(stats gpu_ols_stats) (
     PARALLEL = SAFE
 );
 
+-- What gpu_ols_fit runs over its query where that is done in parallel workers.
+CREATE FUNCTION gpu_ols_pass_accum(gpu_ols_stats, names text[], VARIADIC "any") RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE AGGREGATE gpu_ols_pass(names text[], VARIADIC "any") (
+    SFUNC = gpu_ols_pass_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    PARALLEL = SAFE
+);
+
 CREATE FUNCTION gpu_ols_solve(stats gpu_ols_stats, intercept boolean DEFAULT true) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_solve_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
@@ -306,6 +317,8 @@ COMMENT ON FUNCTION gpu_ols_fit(text, boolean) IS 'linear regression over a quer
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_stats_agg(float8, VARIADIC float8[]) IS 'linear regression: the mergeable state';
 COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats) IS 'merges states of linear regressions';
+COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, text[], "any") IS 'aggregate transition function';
+COMMENT ON AGGREGATE gpu_ols_pass(text[], VARIADIC "any") IS 'the sums of gpu_ols_fit over its query';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';
 COMMENT ON TYPE gpu_logreg_step IS 'mergeable state of one Newton step of a logistic regression';
 COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';

@@ -121,6 +121,22 @@ gr_describe_column(GrColumn *column, Oid type, bool allow_array)
 	return gr_is_number_type(column->type);
 }
 
+void
+gr_name_terms(const GrColumn *columns, int ncolumns, const char *const *given, const char **names)
+{
+	int			n = 0;
+
+	for (int k = 1; k < ncolumns; k++)
+	{
+		if (!OidIsValid(columns[k].element))
+			names[n++] = given[k];
+		else
+			for (int i = 0; i < columns[k].width; i++)
+				names[n++] = psprintf("%s[%d]", given[k], i + 1);
+	}
+	names[n] = given[0];
+}
+
 int
 gr_array_width(Datum value)
 {

@@ -60,6 +60,12 @@ extern bool gr_is_number_type(Oid type);
 /* False if the type can't be used: no number, no boolean and no array of them; or an array where that isn't allowed. */
 extern bool gr_describe_column(GrColumn *column, Oid type, bool allow_array);
 
+/*
+ * The names of the numbers that columns give, features first and the response, which is the first column, last: a column's own, and
+ * name[i] for the elements of an array. given: the columns' names; names: room for as many as there are.
+ */
+extern void gr_name_terms(const GrColumn *columns, int ncolumns, const char *const *given, const char **names);
+
 /* How many numbers an array value of the column has. */
 extern int	gr_array_width(Datum value);
 

@@ -503,3 +503,21 @@ gr_record_run(const char *function, const GrJob *job, double started, double rea
 	run->total_s = solved - started;
 	run->nworkers = 0;
 }
+
+void
+gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers, double started,
+			   double read_done, double solved)
+{
+	GrRun	   *run = &gr_last_run;
+
+	memset(run, 0, sizeof(*run));
+	run->function = function;
+	strlcpy(run->device, place->device, sizeof(run->device));
+	strlcpy(run->reason, place->reason, sizeof(run->reason));
+	run->nrows = nrows;
+	run->nfeatures = nfeatures;
+	run->read_s = read_done - started;
+	run->solve_s = solved - read_done;
+	run->total_s = solved - started;
+	run->nworkers = nworkers;
+}

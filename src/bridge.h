@@ -140,6 +140,10 @@ extern GrRun gr_last_run;
 /* Notes what a job did: when it started, when the rows were read and summed up, when the model was there. */
 extern void gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved);
 
+/* The same of a query that an aggregate summed up on the CPU, in so many workers. */
+extern void gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers, double started,
+						   double read_done, double solved);
+
 /* Seconds on a clock that only goes forward. */
 extern double gr_now(void);
 

@@ -8,9 +8,11 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "args.h"
@@ -109,23 +111,137 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 	return solve_stats(fcinfo, stats, PG_GETARG_BOOL(1));
 }
 
+/* The most columns that gpu_ols_pass takes: PostgreSQL's limit on arguments, 100, less some. */
+#define PASS_COLUMNS_MAX 90
+
+/*
+ * How many features the query has, where at most one column is an array: that array's width is what the others leave of nfeatures, and is
+ * noted; with nfeatures = -1 there is none to note, and an array makes the answer -1. False if more than one is an array.
+ */
+static bool
+count_features(GrIngest *ingest, int nfeatures, int *counted)
+{
+	GrColumn   *array = NULL;
+	int			others = 0;
+
+	for (int k = 1; k < ingest->ncolumns; k++)
+	{
+		if (!OidIsValid(ingest->columns[k].element))
+			others++;
+		else if (array != NULL)
+			return false;
+		else
+			array = &ingest->columns[k];
+	}
+	if (array != NULL && nfeatures >= 0)
+		array->width = nfeatures - others;
+	*counted = array == NULL ? others : nfeatures;
+	return true;
+}
+
+/*
+ * Whether the query is for gpu_ols_pass, in parallel workers on the CPU: the plan, or NULL. *place is then the CPU, and the reason.
+ */
+static SPIPlanPtr
+plan_pass(const char *query, GrIngest *ingest, Oid function, GrPlace *place)
+{
+	Oid			types[1] = {TEXTARRAYOID};
+	GrError		err = {0};
+	StringInfoData arguments;
+	SPIPlanPtr	plan;
+	bool		parallel;
+	int			nfeatures;
+
+	if (ingest->ncolumns > PASS_COLUMNS_MAX || !count_features(ingest, -1, &nfeatures))
+		return NULL;
+	/* an array may have any width: the CPU only where nothing else can be had */
+	if (!gr_choose_place(place, nfeatures < 0 ? HUGE_VAL : ingest->nrows_estimate * gr_triangle(nfeatures + 2), &err))
+		return NULL;
+	gr_leave_place(place);
+	if (place->backend != &gr_backend_cpu)
+		return NULL;
+	initStringInfo(&arguments);
+	appendStringInfoString(&arguments, "$1");
+	for (int k = 0; k < ingest->ncolumns; k++)
+		appendStringInfo(&arguments, ", c%d", k);
+	plan = gr_plan_aggregate(query, ingest->ncolumns, get_func_namespace(function), "gpu_ols_pass", arguments.data, 1, types, &parallel);
+	return parallel ? plan : NULL;
+}
+
+/* The columns' names, for messages in workers */
+static Datum
+column_names(const GrIngest *ingest)
+{
+	Datum	   *names = palloc(ingest->ncolumns * sizeof(Datum));
+
+	for (int k = 0; k < ingest->ncolumns; k++)
+		names[k] = CStringGetTextDatum(ingest->columns[k].name);
+	return PointerGetDatum(construct_array(names, ingest->ncolumns, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+/* Runs the plan; the sums are a copy in the caller's memory. */
+static GrOlsStats *
+run_pass(SPIPlanPtr plan, GrIngest *ingest)
+{
+	Datum		values[1] = {column_names(ingest)};
+	MemoryContext context = CurrentMemoryContext;
+	GrOlsStats *stats;
+	bool		isnull;
+	Datum		result = gr_execute_aggregate(plan, values, &isnull);
+
+	if (isnull)
+		gr_raise_no_rows(0);
+	MemoryContextSwitchTo(context);
+	stats = (GrOlsStats *) PG_DETOAST_DATUM_COPY(result);
+	SPI_freetuptable(SPI_tuptable);
+	ingest->nrows = stats->nrows;
+	ingest->nskipped = stats->nskipped;
+	if (stats->nrows == 0)
+		gr_raise_no_rows(stats->nskipped);
+	ingest->nfeatures = stats->nfeatures;
+	(void) count_features(ingest, stats->nfeatures, &ingest->nfeatures);
+	gr_name_ingested(ingest);
+	return gr_stats_settled_named(PointerGetDatum(stats), ingest->names);
+}
+
+/* Sums the query's rows up in parallel workers, and solves. */
+static void
+fit_in_workers(SPIPlanPtr plan, GrIngest *ingest, const GrPlace *place, bool intercept, GrModel *model, double started)
+{
+	GrOlsStats *stats = run_pass(plan, ingest);
+	double		read_done = gr_now();
+
+	gr_model_solve(model, gr_stats_hi(stats), gr_stats_lo(stats), stats->nfeatures, stats->nrows, intercept, ingest->names, true);
+	model->device = "cpu";
+	gr_record_pass("gpu_ols_fit", place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done, gr_now());
+}
+
 /* gpu_ols_fit(query text, intercept boolean) */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)
 {
 	double		started = gr_now();
 	MemoryContext context = CurrentMemoryContext;
+	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	GrJobOptions options = {.kind = GR_JOB_GRAM};
+	GrPlace		place = {0};
+	SPIPlanPtr	plan;
 	GrIngest	ingest;
 	GrModel		model = {0};
 
 	SPI_connect();
 	MemoryContextSwitchTo(context);
-	gr_ingest_prepare(text_to_cstring(PG_GETARG_TEXT_PP(0)), &ingest);
-	gr_ingest_read(&ingest, &options);
-	if (ingest.nrows == 0)
-		gr_raise_no_rows(ingest.nskipped);
-	finish_model(ingest.job, PG_GETARG_BOOL(1), &model, true, "gpu_ols_fit", started);
+	gr_ingest_prepare(query, &ingest);
+	plan = plan_pass(query, &ingest, fcinfo->flinfo->fn_oid, &place);
+	if (plan != NULL)
+		fit_in_workers(plan, &ingest, &place, PG_GETARG_BOOL(1), &model, started);
+	else
+	{
+		gr_ingest_read(&ingest, &options);
+		if (ingest.nrows == 0)
+			gr_raise_no_rows(ingest.nskipped);
+		finish_model(ingest.job, PG_GETARG_BOOL(1), &model, true, "gpu_ols_fit", started);
+	}
 	SPI_finish();
 	model.nskipped = ingest.nskipped;
 	return gr_model_datum(fcinfo, &model);

@@ -11,6 +11,7 @@
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
+#include "lib/stringinfo.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
@@ -19,6 +20,7 @@
 #include "tcop/dest.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/plancache.h"
@@ -64,26 +66,16 @@ describe_columns(GrIngest *ingest, TupleDesc tupdesc)
 	}
 }
 
-/* The terms' names: a column's own, and name[i] for the elements of an array. */
-static void
-name_terms(IngestReceiver *receiver)
+void
+gr_name_ingested(GrIngest *ingest)
 {
-	GrIngest   *result = receiver->result;
-	int			n = 0;
+	const char **given = palloc(ingest->ncolumns * sizeof(char *));
 
-	result->names = palloc((result->nfeatures + 1) * sizeof(char *));
-	for (int k = 1; k < result->ncolumns; k++)
-	{
-		const GrColumn *column = &result->columns[k];
-
-		if (!OidIsValid(column->element))
-			result->names[n++] = column->name;
-		else
-			for (int i = 0; i < column->width; i++)
-				result->names[n++] = psprintf("%s[%d]", column->name, i + 1);
-	}
-	result->names[n] = result->columns[0].name;
-	Assert(n == result->nfeatures);
+	for (int k = 0; k < ingest->ncolumns; k++)
+		given[k] = ingest->columns[k].name;
+	ingest->names = palloc((ingest->nfeatures + 1) * sizeof(char *));
+	gr_name_terms(ingest->columns, ingest->ncolumns, given, ingest->names);
+	pfree(given);
 }
 
 /* At the first complete row: now the arrays' lengths are known. */
@@ -105,7 +97,7 @@ begin_job(IngestReceiver *receiver, TupleTableSlot *slot)
 	MemoryContextSwitchTo(receiver->result_context);
 	gr_check_nfeatures(nfeatures);
 	result->nfeatures = (int) nfeatures;
-	name_terms(receiver);
+	gr_name_ingested(result);
 	receiver->job.nfeatures = result->nfeatures;
 	receiver->job.names = result->names;
 	result->job = gr_job_begin(&receiver->job);
@@ -339,6 +331,53 @@ gr_bare_statement(const char *query)
 
 	/* a length of 0: to the end */
 	return pnstrdup(query + from, statement->stmt_len > 0 ? statement->stmt_len : strlen(query + from));
+}
+
+SPIPlanPtr
+gr_plan_aggregate(const char *query, int ncolumns, Oid namespace, const char *aggregate, const char *arguments, int nparams,
+				  Oid *types, bool *parallel)
+{
+	MemoryContext context = CurrentMemoryContext;
+	StringInfoData sql;
+	SPIPlanPtr	plan;
+	CachedPlan *cached;
+
+	initStringInfo(&sql);
+	/* a line of its own: the statement may end with a comment */
+	appendStringInfo(&sql, "SELECT %s.%s(%s) FROM (%s\n) AS q(", quote_identifier(get_namespace_name(namespace)), aggregate,
+					 arguments, gr_bare_statement(query));
+	for (int k = 0; k < ncolumns; k++)
+		appendStringInfo(&sql, "%sc%d", k > 0 ? ", " : "", k);
+	appendStringInfoChar(&sql, ')');
+	plan = SPI_prepare_cursor(sql.data, nparams, types, CURSOR_OPT_PARALLEL_OK);
+	MemoryContextSwitchTo(context);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
+	pfree(sql.data);
+
+	*parallel = false;
+	cached = SPI_plan_get_cached_plan(plan);
+	if (cached != NULL)
+	{
+		*parallel = cached->stmt_list != NIL && linitial_node(PlannedStmt, cached->stmt_list)->parallelModeNeeded;
+		ReleaseCachedPlan(cached, NULL);
+	}
+	return plan;
+}
+
+Datum
+gr_execute_aggregate(SPIPlanPtr plan, Datum *values, bool *isnull)
+{
+	int			nest_level = NewGUCNestLevel();
+	int			rc;
+
+	/* compiling the calls of a transition function takes longer than it gains, in each worker and for each pass */
+	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	rc = SPI_execute_plan(plan, values, NULL, true, 0);
+	AtEOXact_GUC(true, nest_level);
+	if (rc != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(rc));
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, isnull);
 }
 
 void

@@ -48,6 +48,9 @@ typedef struct GrIngest
 /* Looks a query over, and plans it. The caller is connected to SPI. ERRORs for whatever the query may not be. */
 extern void gr_ingest_prepare(const char *query, GrIngest *ingest);
 
+/* Sets ingest->names, where nfeatures and the arrays' widths are known. */
+extern void gr_name_ingested(GrIngest *ingest);
+
 /*
  * Runs the query, whose first column is the response and the others features, and hands its rows to a job. Memory doesn't grow
  * with their number, but for what the job keeps. The result's memory is of the context current at the call. options: but for
@@ -60,6 +63,16 @@ extern void gr_ingest_read(GrIngest *ingest, const GrJobOptions *options);
  * gr_ingest_prepare().
  */
 extern char *gr_bare_statement(const char *query);
+
+/*
+ * Plans SELECT namespace.aggregate(arguments) FROM (query) AS q(c0, c1, ..), with parameters of these types; *parallel says whether it would
+ * run in parallel workers. The query must have passed gr_check_query(); the caller is connected to SPI.
+ */
+extern SPIPlanPtr gr_plan_aggregate(const char *query, int ncolumns, Oid namespace, const char *aggregate, const char *arguments,
+									int nparams, Oid *types, bool *parallel);
+
+/* Runs such a plan; the result is in SPI_tuptable, which the caller frees. Leaves SPI's context current, as SPI does. */
+extern Datum gr_execute_aggregate(SPIPlanPtr plan, Datum *values, bool *isnull);
 
 /* The query had no row without a NULL. */
 extern void gr_raise_no_rows(int64 nskipped) __attribute__((noreturn));

@@ -7,12 +7,10 @@
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "nodes/plannodes.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/plancache.h"
 #include "utils/syscache.h"
 
 #include "args.h"
@@ -85,36 +83,17 @@ plan_passes(GrRowSource *source, const char *query, const GrIngest *ingest, Oid 
 {
 	Oid			namespace = get_func_namespace(function);
 	Oid			types[3] = {step_type(namespace), TEXTARRAYOID, INT4ARRAYOID};
-	MemoryContext context = CurrentMemoryContext;
-	CachedPlan *cached;
 	int32	   *widths = palloc(ingest->ncolumns * sizeof(int32));
-	StringInfoData sql;
-	bool		parallel = false;
+	StringInfoData arguments;
 
 	if (source->plan != NULL)
 		return source->parallel;
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "SELECT %s.gpu_logreg_pass($1, $2, $3", quote_identifier(get_namespace_name(namespace)));
-	(void) make_arguments(ingest, &sql, widths);
-	/* a line of its own: the statement may end with a comment */
-	appendStringInfo(&sql, ") FROM (%s\n) AS q(", gr_bare_statement(query));
-	for (int k = 0; k < ingest->ncolumns; k++)
-		appendStringInfo(&sql, "%sc%d", k > 0 ? ", " : "", k);
-	appendStringInfoChar(&sql, ')');
-	source->plan = SPI_prepare_cursor(sql.data, 3, types, CURSOR_OPT_PARALLEL_OK);
-	MemoryContextSwitchTo(context);
-	if (source->plan == NULL)
-		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
-	pfree(sql.data);
-
-	cached = SPI_plan_get_cached_plan(source->plan);
-	if (cached != NULL)
-	{
-		parallel = cached->stmt_list != NIL && linitial_node(PlannedStmt, cached->stmt_list)->parallelModeNeeded;
-		ReleaseCachedPlan(cached, NULL);
-	}
-	source->parallel = parallel;
-	return parallel;
+	initStringInfo(&arguments);
+	appendStringInfoString(&arguments, "$1, $2, $3");
+	(void) make_arguments(ingest, &arguments, widths);
+	source->plan = gr_plan_aggregate(query, ingest->ncolumns, namespace, "gpu_logreg_pass", arguments.data, 3, types,
+									 &source->parallel);
+	return source->parallel;
 }
 
 static Datum
@@ -204,17 +183,8 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 	GrStep	   *step;
 	Datum		result;
 	bool		isnull;
-	int			nest_level;
-	int			rc;
 
-	/* compiling the query anew for each pass takes longer than it gains */
-	nest_level = NewGUCNestLevel();
-	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	rc = SPI_execute_plan(source->plan, values, NULL, true, 0);
-	AtEOXact_GUC(true, nest_level);
-	if (rc != SPI_OK_SELECT || SPI_processed != 1)
-		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(rc));
-	result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	result = gr_execute_aggregate(source->plan, values, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
 	step = gr_step_settled(result);

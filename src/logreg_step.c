@@ -19,6 +19,7 @@
 #include "args.h"
 #include "bridge.h"
 #include "logreg_step.h"
+#include "pass_columns.h"
 
 /* Rows a state holds back: few at first, so that a small group stays small, then as many as the kernels like at a time. */
 #define FIRST_CAPACITY 8
@@ -348,37 +349,18 @@ gr_logreg_step_accum_bool(PG_FUNCTION_ARGS)
  * gpu_logreg_pass
  */
 
-/* What the transition function keeps from call to call: the columns' types, which are the call's own. */
-typedef struct PassColumns
-{
-	int			ncolumns;
-	int			nfeatures;
-	GrColumn	columns[FLEXIBLE_ARRAY_MEMBER];
-} PassColumns;
-
 #define FIRST_COLUMN 4			/* of the arguments: the response, then the features */
 
 /* The names of the columns for messages: x1 .. and y where the third argument has none. */
 static const char **
 read_names(FunctionCallInfo fcinfo, int n)
 {
-	ArrayType  *array = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
-	const char **names;
-	Datum	   *items;
-	int			nitems;
-
-	if (array == NULL || ARR_NDIM(array) != 1 || array_contains_nulls(array) || ARR_DIMS(array)[0] != n)
-		return NULL;
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &nitems);
-	names = palloc(n * sizeof(char *));
-	for (int k = 0; k < n; k++)
-		names[k] = TextDatumGetCString(items[k]);
-	return names;
+	return gr_text_argument(fcinfo, 2, n);
 }
 
 /* An array's name for messages: its first term's, without the subscript */
 static void
-name_columns(FunctionCallInfo fcinfo, PassColumns *columns)
+name_columns(FunctionCallInfo fcinfo, GrPassColumns *columns)
 {
 	const char **names = read_names(fcinfo, columns->nfeatures + 1);
 	int			n = 0;
@@ -412,50 +394,29 @@ read_widths(FunctionCallInfo fcinfo, int n)
 	return (const int32 *) ARR_DATA_PTR(array);
 }
 
-static PassColumns *
+/* Described at the first call, and kept for the others */
+static GrPassColumns *
 pass_columns(FunctionCallInfo fcinfo)
 {
-	PassColumns *columns = fcinfo->flinfo->fn_extra;
-	int			n = PG_NARGS() - FIRST_COLUMN;
+	GrPassColumns *columns = fcinfo->flinfo->fn_extra;
 	const int32 *widths;
-	int			nfeatures = 0;
 
 	if (columns != NULL)
 		return columns;
-	widths = read_widths(fcinfo, n - 1);
-	columns = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, offsetof(PassColumns, columns) + n * sizeof(GrColumn));
-	for (int k = 0; k < n; k++)
+	widths = read_widths(fcinfo, PG_NARGS() - FIRST_COLUMN - 1);
+	columns = gr_describe_arguments(fcinfo, FIRST_COLUMN);
+	columns->nfeatures = 0;
+	for (int k = 1; k < columns->ncolumns; k++)
 	{
 		GrColumn   *column = &columns->columns[k];
 
-		if (!gr_describe_column(column, get_fn_expr_argtype(fcinfo->flinfo, FIRST_COLUMN + k), k > 0))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("columns must be numbers, booleans or arrays of them")));
 		if (OidIsValid(column->element))
 			column->width = widths[k - 1];
-		nfeatures += k > 0 ? column->width : 0;
+		columns->nfeatures += column->width;
 	}
-	columns->ncolumns = n;
-	columns->nfeatures = nfeatures;
 	name_columns(fcinfo, columns);
 	fcinfo->flinfo->fn_extra = columns;
 	return columns;
-}
-
-/* Converts the columns into *row, features first; false if a NULL is in an array. */
-static bool
-convert_columns(FunctionCallInfo fcinfo, const PassColumns *columns, double *row)
-{
-	double	   *at = row;
-
-	for (int k = 1; k < columns->ncolumns; k++)
-	{
-		if (!gr_convert_value(&columns->columns[k], PG_GETARG_DATUM(FIRST_COLUMN + k), at))
-			return false;
-		at += columns->columns[k].width;
-	}
-	return gr_convert_value(&columns->columns[0], PG_GETARG_DATUM(FIRST_COLUMN), at);
 }
 
 /* gr_logreg_pass_accum(state gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") */
@@ -463,8 +424,7 @@ Datum
 gr_logreg_pass_accum(PG_FUNCTION_ARGS)
 {
 	GrStep	   *state = state_argument(fcinfo);
-	PassColumns *columns = pass_columns(fcinfo);
-	bool		complete = true;
+	GrPassColumns *columns = pass_columns(fcinfo);
 	double	   *row;
 
 	if (state == NULL)
@@ -482,10 +442,8 @@ gr_logreg_pass_accum(PG_FUNCTION_ARGS)
 	}
 	else
 		state = make_room(state);
-	for (int k = 0; complete && k < columns->ncolumns; k++)
-		complete = !PG_ARGISNULL(FIRST_COLUMN + k);
 	row = gr_step_pending(state) + (Size) state->npending * (state->nfeatures + 1);
-	if (complete && convert_columns(fcinfo, columns, row))
+	if (gr_arguments_complete(fcinfo, columns) && gr_convert_arguments(fcinfo, columns, row))
 	{
 		if (!take_row(state, row))
 			gr_check_rows(row, 1, state->nfeatures, read_names(fcinfo, state->nfeatures + 1), true);

@@ -11,6 +11,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "access/parallel.h"
 #include "common/int.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -22,6 +23,7 @@
 #include "args.h"
 #include "bridge.h"
 #include "ols_stats.h"
+#include "pass_columns.h"
 #include "state_text.h"
 
 /* Rows a state can hold back: few at first, so that a small group stays small. */
@@ -36,6 +38,7 @@ PG_FUNCTION_INFO_V1(gr_ols_stats_out);
 PG_FUNCTION_INFO_V1(gr_ols_stats_recv);
 PG_FUNCTION_INFO_V1(gr_ols_stats_send);
 PG_FUNCTION_INFO_V1(gr_ols_stats_accum);
+PG_FUNCTION_INFO_V1(gr_ols_pass_accum);
 PG_FUNCTION_INFO_V1(gr_ols_stats_combine);
 PG_FUNCTION_INFO_V1(gr_ols_stats_final);
 
@@ -70,14 +73,15 @@ stats_resize(GrOlsStats *from, int capacity)
 	stats = stats_create(from->nfeatures, capacity);
 	stats->nrows = from->nrows;
 	stats->nskipped = from->nskipped;
+	stats->nworkers = from->nworkers;
 	stats->npending = from->npending;
 	memcpy(stats->data, from->data, stats_size(from->nfeatures, from->npending) - offsetof(GrOlsStats, data));
 	return stats;
 }
 
-/* Adds the pending rows to the matrix. */
+/* Adds the pending rows to the matrix. names: of the columns, for messages, or NULL */
 static void
-stats_flush(GrOlsStats *stats)
+stats_flush(GrOlsStats *stats, const char *const *names)
 {
 	union
 	{
@@ -106,7 +110,7 @@ stats_flush(GrOlsStats *stats)
 			gr_fail(&err, GR_NOT_FINITE, nonfinite, "%s", "");
 		else
 			gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
-		gr_raise_columns(&err, p, NULL);
+		gr_raise_columns(&err, p, names);
 	}
 	stats->npending = 0;
 }
@@ -123,7 +127,7 @@ check_version(int version)
 }
 
 GrOlsStats *
-gr_stats_settled(Datum datum)
+gr_stats_settled_named(Datum datum, const char *const *names)
 {
 	GrOlsStats *stats = (GrOlsStats *) PG_DETOAST_DATUM(datum);
 
@@ -131,7 +135,7 @@ gr_stats_settled(Datum datum)
 	if (stats->capacity == 0)
 		return stats;
 	stats = stats_resize(stats, stats->npending);
-	stats_flush(stats);
+	stats_flush(stats, names);
 	stats->capacity = 0;
 	SET_VARSIZE(stats, stats_size(stats->nfeatures, 0));
 	return stats;
@@ -186,7 +190,7 @@ make_room(GrOlsStats *state, int p)
 	{
 		if (state->capacity < FULL_CAPACITY)
 			return stats_resize(state, state->capacity == 0 ? first_capacity(p) : FULL_CAPACITY);
-		stats_flush(state);
+		stats_flush(state, NULL);
 	}
 	return state;
 }
@@ -251,10 +255,11 @@ gr_ols_stats_combine(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine states with different numbers of features"),
 				 errdetail("One has %d, the other has %d.", state->nfeatures, other->nfeatures)));
-	stats_flush(state);
+	stats_flush(state, NULL);
 	triangle = gr_stats_triangle(state);
 	gr_gram_merge(gr_stats_hi(state), gr_stats_lo(state), gr_stats_hi(other), gr_stats_lo(other), triangle);
 	gr_add_count(&state->nrows, other->nrows);
+	state->nworkers = (int16) Min(state->nworkers + other->nworkers, PG_INT16_MAX);
 	if (!gr_gram_finite(gr_stats_hi(state), state->nfeatures, &column))
 	{
 		GrError		err = {0};
@@ -262,6 +267,99 @@ gr_ols_stats_combine(PG_FUNCTION_ARGS)
 		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
 		gr_raise_columns(&err, state->nfeatures, NULL);
 	}
+	return state_result(fcinfo, state);
+}
+
+/*
+ * gpu_ols_pass
+ */
+
+#define FIRST_COLUMN 2			/* of the arguments: the response, then the features */
+
+/* The terms' names and the response's, from those of the columns; x1 .. and y where there are none */
+static const char **
+name_terms(FunctionCallInfo fcinfo, const GrPassColumns *columns)
+{
+	const char **given = gr_text_argument(fcinfo, 1, columns->ncolumns);
+	const char **names;
+
+	if (given == NULL)
+		return NULL;
+	names = palloc((columns->nfeatures + 1) * sizeof(char *));
+	gr_name_terms(columns->columns, columns->ncolumns, given, names);
+	return names;
+}
+
+/* Described at the first call; the arrays' widths are those of the first complete row. */
+static GrPassColumns *
+pass_columns(FunctionCallInfo fcinfo)
+{
+	GrPassColumns *columns = fcinfo->flinfo->fn_extra;
+
+	if (columns == NULL)
+	{
+		columns = gr_describe_arguments(fcinfo, FIRST_COLUMN);
+		fcinfo->flinfo->fn_extra = columns;
+	}
+	if (columns->nfeatures < 0 && gr_arguments_complete(fcinfo, columns))
+	{
+		const char **given = gr_text_argument(fcinfo, 1, columns->ncolumns);
+		int64		nfeatures = 0;
+
+		for (int k = 1; k < columns->ncolumns; k++)
+		{
+			GrColumn   *column = &columns->columns[k];
+
+			if (OidIsValid(column->element))
+				column->width = gr_array_width(PG_GETARG_DATUM(FIRST_COLUMN + k));
+			column->name = MemoryContextStrdup(fcinfo->flinfo->fn_mcxt, given == NULL ? "x" : given[k]);
+			nfeatures += column->width;
+		}
+		gr_check_nfeatures(nfeatures);
+		columns->nfeatures = (int) nfeatures;
+	}
+	return columns;
+}
+
+/* Values whose squares may leave float8's range, or that have none; the sums of others of so many rows can't. */
+static inline bool
+is_extreme(const double *row, int n)
+{
+	bool		extreme = false;
+
+	for (int k = 0; k < n; k++)
+		extreme |= !(fabs(row[k]) < 1e140);
+	return extreme;
+}
+
+/* gr_ols_pass_accum(state gpu_ols_stats, names text[], VARIADIC "any") */
+Datum
+gr_ols_pass_accum(PG_FUNCTION_ARGS)
+{
+	GrOlsStats *state = state_argument(fcinfo, 0);
+	GrPassColumns *columns = pass_columns(fcinfo);
+	double	   *row;
+
+	if (!gr_arguments_complete(fcinfo, columns))
+	{
+		if (state == NULL)
+			state = stats_create(-1, 0);
+		gr_add_count(&state->nskipped, 1);
+		return state_result(fcinfo, state);
+	}
+	state = make_room(state, columns->nfeatures);
+	row = gr_stats_pending(state) + (Size) state->npending * (state->nfeatures + 1);
+	if (!gr_convert_arguments(fcinfo, columns, row))
+	{
+		gr_add_count(&state->nskipped, 1);
+		return state_result(fcinfo, state);
+	}
+	state->npending++;
+	state->nworkers = IsParallelWorker();
+	gr_add_count(&state->nrows, 1);
+	/* here and now, where the names are at hand */
+	if (unlikely(is_extreme(row, state->nfeatures + 1)))
+		stats_flush(state, name_terms(fcinfo, columns));
 	return state_result(fcinfo, state);
 }
 

@@ -21,7 +21,7 @@ typedef struct GrOlsStats
 {
 	int32		vl_len_;		/* varlena header */
 	int16		version;		/* GR_OLS_STATS_VERSION */
-	int16		unused;			/* 0 */
+	int16		nworkers;		/* of gpu_ols_pass: parallel workers that had rows; else 0 */
 	int32		nfeatures;		/* -1 until a complete row was seen */
 	int16		npending;		/* rows in pending, <= capacity */
 	int16		capacity;
@@ -54,7 +54,16 @@ gr_stats_pending(GrOlsStats *stats)
 	return stats->data + 2 * gr_stats_triangle(stats);
 }
 
-/* The argument as a value without pending rows: itself where it has none, else a copy in the current context. */
-extern GrOlsStats *gr_stats_settled(Datum datum);
+/*
+ * The argument as a value without pending rows: itself where it has none, else a copy in the current context. names: of the columns, for
+ * messages, as in gr_raise_columns().
+ */
+extern GrOlsStats *gr_stats_settled_named(Datum datum, const char *const *names);
+
+static inline GrOlsStats *
+gr_stats_settled(Datum datum)
+{
+	return gr_stats_settled_named(datum, NULL);
+}
 
 #endif							/* GPUREG_OLS_STATS_H */

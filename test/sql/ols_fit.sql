@@ -52,3 +52,53 @@ SELECT (m).rank, array_length((m).vcov, 1) AS terms, relative_difference((m).coe
 FROM (SELECT gpu_ols_fit('SELECT y, x FROM wide') AS m) a, LATERAL (SELECT gpu_ols_agg(y, VARIADIC x) AS m2 FROM wide) b;
 DROP TABLE kinds, parted, models, wide;
 DROP DOMAIN dollars CASCADE;
+-- in parallel workers, where the planner has some: the same model, and the workers are counted
+SET gpureg.device = cpu;
+CREATE TABLE many AS SELECT i AS id, sin(i) + i % 5 AS y, i % 7 AS a, (cos(i))::real AS b, i % 2 = 0 AS c, (i % 11)::numeric AS d,
+    CASE WHEN i % 100 <> 7 THEN ARRAY[sin(i * i), cos(i * i), i % 3] END AS v FROM generate_series(1, 20000) i;
+ANALYZE many;
+CREATE TABLE fits (workers int, what text, model gpu_model);
+CREATE FUNCTION fit_with(workers int) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    counted int;
+BEGIN
+    PERFORM set_config('max_parallel_workers_per_gather', workers::text, true);
+    INSERT INTO fits SELECT workers, 'columns', gpu_ols_fit('SELECT y, a, b, c, d FROM many');
+    SELECT r.workers INTO counted FROM gpu_last_run() r;
+    INSERT INTO fits SELECT workers, 'array', gpu_ols_fit('SELECT y, a, v, b FROM many -- rows with a NULL among them', false);
+    INSERT INTO fits SELECT workers, 'join', gpu_ols_fit('SELECT m.y, n.a, m.b FROM many m JOIN many n ON n.id = m.id + 1;');
+    INSERT INTO fits SELECT workers, 'two arrays', gpu_ols_fit('SELECT y, v, v[1:2] AS w FROM many');
+    RETURN counted = workers;
+END
+$$;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers = 8;
+-- the workers must do it all: so few rows would be the leader's before they are there
+SET parallel_leader_participation = off;
+SELECT fit_with(0) AS none, fit_with(2) AS two;
+SET parallel_leader_participation = on;
+SELECT fit_with(1) IS NOT NULL AS one;
+SELECT what, (s.model).terms, (s.model).n, (s.model).n_skipped, (s.model).rank, bool_and(relative_difference((s.model).coef, (p.model).coef) < 1e-14 AND
+    (s.model).terms = (p.model).terms AND (s.model).n = (p.model).n AND (s.model).n_skipped = (p.model).n_skipped AND (s.model).rank = (p.model).rank) AS same
+FROM fits s JOIN fits p USING (what) WHERE s.workers = 0 GROUP BY 1, 2, 3, 4, 5 ORDER BY what;
+-- messages name the columns there, too
+\set SHOW_CONTEXT never
+SET max_parallel_workers_per_gather = 2;
+SELECT gpu_ols_fit('SELECT y, a, CASE id WHEN 15000 THEN ''NaN'' ELSE b END AS odd FROM many');
+SELECT gpu_ols_fit('SELECT y, a, CASE id WHEN 15000 THEN 1e200 ELSE b::float8 END AS huge FROM many');
+SELECT gpu_ols_fit('SELECT CASE id WHEN 15000 THEN ''Infinity'' ELSE y END AS response, v FROM many');
+SELECT gpu_ols_fit('SELECT y, CASE id WHEN 15000 THEN ''{1,NaN,3}''::float8[] ELSE v END AS v FROM many');
+SELECT gpu_ols_fit('SELECT y, NULL::int AS nothing FROM many');
+SELECT gpu_ols_fit('SELECT y, a FROM many WHERE id < 0');
+SELECT gpu_ols_fit('SELECT y, 1 / (id - 15000) FROM many');
+\set SHOW_CONTEXT errors
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET max_parallel_workers;
+RESET max_parallel_workers_per_gather;
+RESET gpureg.device;
+DROP FUNCTION fit_with;
+DROP TABLE many, fits;

@@ -263,7 +263,7 @@ for my $arguments ('9, 3, 0.5', '9, 3::bigint, 0.5', '9, 3, 0.5, NULL::int', '9,
 }
 
 # Where a function that returns rows can stand
-my $rows = q{gpu_project_rows('SELECT i, v FROM small ORDER BY i -- all', 9, 3, 0.5)};
+my $rows = q{gpu_project_rows('SELECT i, v FROM public.small ORDER BY i -- all', 9, 3, 0.5)};
 query(qq{
 	CREATE TABLE kept AS SELECT * FROM $rows;
 	CREATE TABLE filled (i bigint, projection real[]);
