@@ -68,7 +68,8 @@ BEGIN
     INSERT INTO fits SELECT workers, 'array', gpu_ols_fit('SELECT y, a, v, b FROM many -- rows with a NULL among them', false);
     INSERT INTO fits SELECT workers, 'join', gpu_ols_fit('SELECT m.y, n.a, m.b FROM many m JOIN many n ON n.id = m.id + 1;');
     INSERT INTO fits SELECT workers, 'two arrays', gpu_ols_fit('SELECT y, v, v[1:2] AS w FROM many');
-    RETURN counted = workers;
+    -- the last worker may come when there is nothing left
+    RETURN counted BETWEEN least(workers, 1) AND workers;
 END
 $$;
 SET parallel_setup_cost = 0;
