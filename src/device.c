@@ -139,6 +139,12 @@ gr_leave_place(GrPlace *place)
 	place->session = NULL;
 }
 
+bool
+gr_device_is_missing(void)
+{
+	return device_session.failed && device_session.gpu_id == gr_gpu_id;
+}
+
 void
 gr_note_device_error(const GrError *err)
 {

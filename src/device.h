@@ -45,6 +45,9 @@ extern bool gr_retreat_to_cpu(GrPlace *place, const GrError *err);
 /* The job is done with the device's session. May be called again. */
 extern void gr_leave_place(GrPlace *place);
 
+/* Is it known, without asking now, that there is no device? */
+extern bool gr_device_is_missing(void);
+
 /* Remembers a device that is lost. */
 extern void gr_note_device_error(const GrError *err);
 

@@ -154,7 +154,9 @@ plan_pass(const char *query, GrIngest *ingest, Oid function, GrPlace *place)
 
 	if (ingest->ncolumns > PASS_COLUMNS_MAX || !count_features(ingest, -1, &nfeatures))
 		return NULL;
-	/* an array may have any width: the CPU only where nothing else can be had */
+	/* an array may have any width, and a device isn't opened just to ask: the CPU only where nothing else can be had */
+	if (nfeatures < 0 && gr_device == GR_DEVICE_AUTO && !gr_device_is_missing())
+		return NULL;
 	if (!gr_choose_place(place, nfeatures < 0 ? HUGE_VAL : ingest->nrows_estimate * gr_triangle(nfeatures + 2), &err))
 		return NULL;
 	gr_leave_place(place);
