@@ -37,8 +37,11 @@ SELECT max(abs(in_common - from_sketch)) < 20 AS close, round(corr(in_common, fr
 FROM tastes a JOIN tastes b ON a.u < b.u, LATERAL (
     SELECT (SELECT count(*) FROM unnest((SELECT items FROM baskets WHERE u = a.u)) i JOIN unnest((SELECT items FROM baskets WHERE u = b.u)) j ON i = j) AS in_common,
            (SELECT sum(x::float8 * y) FROM unnest(a.taste, b.taste) t(x, y)) AS from_sketch) s;
--- Raw features as a vector of fixed width: categories and numbers of a table's rows, straight into a regression
+-- Raw features as a vector of fixed width: tokens of a text
+CREATE TABLE letters AS SELECT 'A rose is a rose is a rose.' AS body;
+SELECT gpu_feature_hash(regexp_split_to_array(lower(body), '\W+'), 8) FROM letters;
+-- ... categories and numbers of a table's rows, straight into a regression
 SELECT round(r_squared::numeric, 3) AS r_squared, n FROM gpu_glance(gpu_ols_fit($$
     SELECT ln(price), ln(carat), gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity), 64) FROM diamonds$$));
-DROP TABLE documents, articles, sketches, baskets, tastes;
+DROP TABLE documents, articles, sketches, baskets, tastes, letters;
 DROP FUNCTION squared_distance, shingles, sketch;
