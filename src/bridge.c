@@ -181,12 +181,12 @@ gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const 
 }
 
 static void
-release_backend(GrJob *job, const GrBackend *backend)
+release_backend(GrJob *job)
 {
 	if (job->gram != NULL)
-		backend->gram_end(job->gram);
+		job->place.backend->gram_end(job->gram);
 	if (job->rows != NULL)
-		backend->rows_end(job->rows);
+		job->place.backend->rows_end(job->rows);
 	job->gram = NULL;
 	job->rows = NULL;
 }
@@ -196,7 +196,7 @@ release_job(void *arg)
 {
 	GrJob	   *job = arg;
 
-	release_backend(job, job->place.backend);
+	release_backend(job);
 	gr_leave_place(&job->place);
 }
 
@@ -338,14 +338,17 @@ gr_job_begin(const GrJobOptions *options)
 	if (begin_elsewhere(job, options))
 		return job;
 	begun = begin_on_backend(job, options, &err);
-	/* nothing was computed yet: the CPU may take it */
-	if (!begun && gr_retreat_to_cpu(&job->place, &err))
+	if (!begun)
 	{
-		release_backend(job, &gr_backend_cuda);
-		memset(&err, 0, sizeof(err));
-		if (begin_elsewhere(job, options))
-			return job;
-		begun = begin_on_backend(job, options, &err);
+		release_backend(job);
+		/* nothing was computed yet: the CPU may take it */
+		if (gr_retreat_to_cpu(&job->place, &err))
+		{
+			memset(&err, 0, sizeof(err));
+			if (begin_elsewhere(job, options))
+				return job;
+			begun = begin_on_backend(job, options, &err);
+		}
 	}
 	if (!begun)
 		gr_job_fail(job, &err);
@@ -482,31 +485,8 @@ gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iteration
 	job->place.backend->rows_times(job->rows, &job->times);
 }
 
-void
-gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved)
-{
-	GrRun	   *run = &gr_last_run;
-
-	run->function = function;
-	strlcpy(run->device, job->place.device, sizeof(run->device));
-	strlcpy(run->reason, job->place.reason, sizeof(run->reason));
-	run->nrows = job->nrows;
-	run->nfeatures = job->nfeatures;
-	run->bytes_to_device = job->times.bytes_to_device;
-	run->copy_s = job->times.copy_s;
-	run->kernel_s = job->times.kernel_s;
-	/* a Gram matrix on the CPU is summed between reads; on a device, beside them */
-	run->read_s = read_done - started;
-	if (job->kind == GR_JOB_GRAM && job->times.bytes_to_device == 0)
-		run->read_s -= job->times.kernel_s;
-	run->solve_s = solved - read_done;
-	run->total_s = solved - started;
-	run->nworkers = 0;
-}
-
-void
-gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers, double started,
-			   double read_done, double solved)
+GrRun *
+gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeatures)
 {
 	GrRun	   *run = &gr_last_run;
 
@@ -516,6 +496,31 @@ gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfea
 	strlcpy(run->reason, place->reason, sizeof(run->reason));
 	run->nrows = nrows;
 	run->nfeatures = nfeatures;
+	return run;
+}
+
+void
+gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved)
+{
+	GrRun	   *run = gr_new_run(function, &job->place, job->nrows, job->nfeatures);
+
+	run->bytes_to_device = job->times.bytes_to_device;
+	run->copy_s = job->times.copy_s;
+	run->kernel_s = job->times.kernel_s;
+	/* a Gram matrix on the CPU is summed between reads; on a device, beside them */
+	run->read_s = read_done - started;
+	if (job->kind == GR_JOB_GRAM && job->times.bytes_to_device == 0)
+		run->read_s -= job->times.kernel_s;
+	run->solve_s = solved - read_done;
+	run->total_s = solved - started;
+}
+
+void
+gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers, double started,
+			   double read_done, double solved)
+{
+	GrRun	   *run = gr_new_run(function, place, nrows, nfeatures);
+
 	run->read_s = read_done - started;
 	run->solve_s = solved - read_done;
 	run->total_s = solved - started;

@@ -137,6 +137,9 @@ typedef struct GrRun
 
 extern GrRun gr_last_run;
 
+/* What gpu_last_run() shows from now on: this, and what the caller fills in of it; all else is 0. */
+extern GrRun *gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeatures);
+
 /* Notes what a job did: when it started, when the rows were read and summed up, when the model was there. */
 extern void gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved);
 

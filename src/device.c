@@ -85,17 +85,26 @@ gr_place_on_cpu(GrPlace *place, const char *reason)
 }
 
 bool
+gr_takes_cpu(double work)
+{
+	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || (gr_device == GR_DEVICE_AUTO && work < gr_min_gpu_work);
+}
+
+bool
 gr_choose_place(GrPlace *place, double work, GrError *err)
 {
 	DeviceSession *ds = &device_session;
 
 	gr_place_on_cpu(place, "");
-	if (gr_device == GR_DEVICE_CPU)
-		strlcpy(place->reason, "gpureg.device is cpu", sizeof(place->reason));
-	else if (IsParallelWorker())
-		strlcpy(place->reason, "parallel workers use the CPU", sizeof(place->reason));
-	else if (gr_device == GR_DEVICE_AUTO && work < gr_min_gpu_work)
-		snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than gpureg.min_gpu_work", work);
+	if (gr_takes_cpu(work))
+	{
+		if (gr_device == GR_DEVICE_CPU)
+			strlcpy(place->reason, "gpureg.device is cpu", sizeof(place->reason));
+		else if (IsParallelWorker())
+			strlcpy(place->reason, "parallel workers use the CPU", sizeof(place->reason));
+		else
+			snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than gpureg.min_gpu_work", work);
+	}
 	else if (device_ready(ds))
 	{
 		const GrDeviceInfo *info = gr_backend_cuda.describe(ds->session);

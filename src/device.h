@@ -33,6 +33,9 @@ typedef struct GrPlace
 	char		reason[300];	/* why there */
 } GrPlace;
 
+/* Is the CPU the place for so much work, in products, whether or not there is a device? */
+extern bool gr_takes_cpu(double work);
+
 /* Takes the CPU or the device as the settings and the work, in products, say; false if the device is wanted and cannot be had. */
 extern bool gr_choose_place(GrPlace *place, double work, GrError *err);
 

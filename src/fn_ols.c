@@ -10,6 +10,7 @@
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -152,7 +153,8 @@ plan_pass(const char *query, GrIngest *ingest, Oid function, GrPlace *place)
 	bool		parallel;
 	int			nfeatures;
 
-	if (ingest->ncolumns > PASS_COLUMNS_MAX || !count_features(ingest, -1, &nfeatures))
+	/* without workers, planning it would be for nothing */
+	if (max_parallel_workers_per_gather == 0 || ingest->ncolumns > PASS_COLUMNS_MAX || !count_features(ingest, -1, &nfeatures))
 		return NULL;
 	/* an array may have any width, and a device isn't opened just to ask: the CPU only where nothing else can be had */
 	if (nfeatures < 0 && gr_device == GR_DEVICE_AUTO && !gr_device_is_missing())

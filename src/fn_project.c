@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "access/parallel.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 
@@ -55,6 +54,26 @@ project_batches(const GrVectors *x, int32 k, int64 seed, double density, double 
 	gr_record_projection("gpu_project", projector, started);
 }
 
+/* On the CPU, from where the vectors are. Of a vector by itself, which many rows may have one each, no run is recorded. */
+static void
+project_here(const GrVectors *x, int32 k, int64 seed, double density, double work, float *y)
+{
+	double		started = x->ndim == 2 ? gr_now() : 0;
+	GrError		err = {0};
+	GrPlace		place = {0};
+	GrRun	   *run;
+
+	if (!gr_projection_apply(gr_session_projection(k, seed, density), x->values, x->nvectors, x->dim, y, &gr_host, &err))
+		gr_raise(&err);
+	gr_check_projected(y, x->nvectors * k);
+	if (x->ndim == 1)
+		return;
+	if (!gr_choose_place(&place, work, &err))
+		gr_raise(&err);
+	run = gr_new_run("gpu_project", &place, x->nvectors, (int) x->dim);
+	run->kernel_s = run->total_s = gr_now() - started;
+}
+
 /* gpu_project(x real[], k int, seed bigint, density float8): one vector, or a row each of several */
 Datum
 gr_project(PG_FUNCTION_ARGS)
@@ -66,7 +85,6 @@ gr_project(PG_FUNCTION_ARGS)
 	double		work;
 	ArrayType  *result;
 	float	   *y;
-	GrError		err = {0};
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
@@ -77,13 +95,8 @@ gr_project(PG_FUNCTION_ARGS)
 	density = gr_density_arg(fcinfo, 3, gr_dense_density(x.dim));
 	result = gr_new_projection_array(x.ndim, x.nvectors, k, &y);
 	work = (double) x.nvectors * x.dim * (k * density);
-	/* a call for each of many rows: the CPU without a further look at anything */
-	if (x.ndim == 1 && (gr_device == GR_DEVICE_CPU || (gr_device == GR_DEVICE_AUTO && work < gr_min_gpu_work) || IsParallelWorker()))
-	{
-		if (!gr_projection_apply(gr_session_projection(k, seed, density), x.values, 1, x.dim, y, &gr_host, &err))
-			gr_raise(&err);
-		gr_check_projected(y, k);
-	}
+	if (gr_takes_cpu(work))
+		project_here(&x, k, seed, density, work, y);
 	else
 		project_batches(&x, k, seed, density, work, y);
 	PG_RETURN_ARRAYTYPE_P(result);

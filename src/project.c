@@ -11,22 +11,31 @@
 
 #include "project.h"
 
-/* ERROR for a value that isn't finite; where: its place, from 0 */
-static void
-check_finite(const float *values, int64 n)
+/* The place of the first value that isn't finite, from 0; -1 if all are. */
+static int64
+find_not_finite(const float *values, int64 n)
 {
-	for (int64 k = 0; k < n; k++)
-		if (unlikely(!isfinite(values[k])))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("x has a value that is NaN or infinite"),
-					 errdetail("It is element " INT64_FORMAT ".", k + 1)));
+	float		zeros[4] = {0, 0, 0, 0};
+	int64		k = 0;
+
+	/* v * 0 is 0 for finite v and NaN otherwise */
+	for (; k + 4 <= n; k += 4)
+		for (int l = 0; l < 4; l++)
+			zeros[l] += values[k + l] * 0.0f;
+	for (; k < n; k++)
+		zeros[0] += values[k] * 0.0f;
+	if (likely(zeros[0] + zeros[1] + zeros[2] + zeros[3] == 0.0f))
+		return -1;
+	for (k = 0; isfinite(values[k]); k++)
+		;
+	return k;
 }
 
 void
 gr_open_vectors(ArrayType *array, GrVectors *vectors)
 {
 	int			ndim = ARR_NDIM(array);
+	int64		at;
 
 	Assert(ARR_ELEMTYPE(array) == FLOAT4OID);
 	if (ndim == 0)
@@ -47,7 +56,12 @@ gr_open_vectors(ArrayType *array, GrVectors *vectors)
 	vectors->ndim = ndim;
 	vectors->nvectors = ndim == 2 ? ARR_DIMS(array)[0] : 1;
 	vectors->dim = ARR_DIMS(array)[ndim - 1];
-	check_finite(vectors->values, vectors->nvectors * vectors->dim);
+	at = find_not_finite(vectors->values, vectors->nvectors * vectors->dim);
+	if (at >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("x has a value that is NaN or infinite"),
+				 errdetail("It is element " INT64_FORMAT ".", at + 1)));
 }
 
 void
@@ -142,12 +156,11 @@ gr_new_projection_array(int ndim, int64 nvectors, int32 k, float **values)
 void
 gr_check_projected(const float *values, int64 n)
 {
-	for (int64 k = 0; k < n; k++)
-		if (unlikely(!isfinite(values[k])))
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("a sum is out of range for type real"),
-					 errhint("Rescale the values.")));
+	if (find_not_finite(values, n) >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a sum is out of range for type real"),
+				 errhint("Rescale the values.")));
 }
 
 /*
@@ -259,13 +272,19 @@ gr_project_columns(GrProjection *projection, int64 *idx, double *val, int64 n, f
  */
 
 static void
+end_project(GrProjector *projector)
+{
+	if (projector->project != NULL)
+		projector->place.backend->project_end(projector->project);
+	projector->project = NULL;
+}
+
+static void
 release_projector(void *arg)
 {
 	GrProjector *projector = arg;
 
-	if (projector->project != NULL)
-		projector->place.backend->project_end(projector->project);
-	projector->project = NULL;
+	end_project(projector);
 	gr_leave_place(&projector->place);
 }
 
@@ -297,14 +316,15 @@ gr_projector_begin(const GrDraw *draw, int64 dim, int64 nvectors, double work)
 	if (!gr_choose_place(&projector->place, work, &err))
 		gr_raise(&err);
 	begun = begin_project(projector, nvectors, &err);
-	if (!begun && err.status == GR_DEVICE_MEMORY && gr_device == GR_DEVICE_AUTO)
+	if (!begun)
 	{
+		end_project(projector);
 		/* nothing was computed yet: the CPU may take it */
-		projector->place.backend->project_end(projector->project);
-		projector->project = NULL;
-		gr_retreat_to_cpu(&projector->place, &err);
-		memset(&err, 0, sizeof(err));
-		begun = begin_project(projector, nvectors, &err);
+		if (gr_retreat_to_cpu(&projector->place, &err))
+		{
+			memset(&err, 0, sizeof(err));
+			begun = begin_project(projector, nvectors, &err);
+		}
 	}
 	if (!begun)
 		gr_raise(&err);
@@ -363,19 +383,12 @@ gr_projector_end(GrProjector *projector)
 void
 gr_record_projection(const char *function, const GrProjector *projector, double started)
 {
-	GrRun	   *run = &gr_last_run;
+	GrRun	   *run = gr_new_run(function, &projector->place, projector->nvectors, (int) projector->dim);
 
-	run->function = function;
-	strlcpy(run->device, projector->place.device, sizeof(run->device));
-	strlcpy(run->reason, projector->place.reason, sizeof(run->reason));
-	run->nrows = projector->nvectors;
-	run->nfeatures = (int) projector->dim;
 	run->bytes_to_device = projector->times.bytes_to_device;
 	run->copy_s = projector->times.copy_s;
 	run->kernel_s = projector->times.kernel_s;
 	run->total_s = gr_now() - started;
 	/* vectors are projected between reads on the CPU; on a device, beside them */
 	run->read_s = run->total_s - (projector->times.bytes_to_device == 0 ? run->kernel_s : 0);
-	run->solve_s = 0;
-	run->nworkers = 0;
 }
