@@ -12,7 +12,7 @@ DATA_built = sql/gpureg--$(EXTVERSION).sql
 DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
-OBJS = $(addprefix src/,gpureg.o bridge.o device.o args.o ingest.o model.o state_text.o ols_stats.o pass_columns.o logreg_step.o logreg_step_io.o \
+OBJS = $(addprefix src/,gpureg.o bridge.o device.o job.o args.o ingest.o ingest_pass.o ring.o ring_reader.o model.o state_text.o ols_stats.o pass_columns.o logreg_step.o logreg_step_io.o \
 	logreg_rows.o project.o project_rows.o fn_ols.o fn_logreg.o fn_project.o fn_hash.o fn_info.o)
 
 PG_CONFIG ?= pg_config
@@ -25,7 +25,7 @@ CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=
 # server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o glm.o ols.o logreg.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
-KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o rows_cuda.o rows_ascent.o gram.o glm_step.o ascent.o project.o project_draw.o \
+KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o rows_cuda.o rows_ascent.o gram.o glm_step.o ascent.o project.o project_draw.o \
 	project_fused.o project_kept.o project_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib /usr/lib/x86_64-linux-gnu))
@@ -111,7 +111,7 @@ check-unit: units
 
 # The include rules: kernels/ and src/compute/ never see PostgreSQL, src/ never sees CUDA.
 check-layers:
-	@! grep -nE '^ *# *include *[<"](postgres|fmgr|funcapi|miscadmin|c\.h|access/|catalog/|executor/|utils/|lib/|libpq/|nodes/|storage/|args\.h|bridge\.h|device\.h|ingest\.h|model\.h|project\.h|pass_columns\.h)' src/compute/* kernels/*
+	@! grep -nE '^ *# *include *[<"](postgres|fmgr|funcapi|miscadmin|c\.h|access/|catalog/|executor/|utils/|lib/|libpq/|nodes/|storage/|args\.h|bridge\.h|device\.h|job\.h|ring|ingest\.h|model\.h|project\.h|pass_columns\.h)' src/compute/* kernels/*
 	@! grep -nE '^ *# *include *[<"](cuda|curand|cub/|thrust/|.*\.cuh)' src/*.[ch] src/compute/*
 	@! grep -nE 'HAVE_CUDA' -r src kernels
 	@echo "layers: includes point one way"

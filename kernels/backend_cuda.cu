@@ -1,30 +1,28 @@
 /*
  * backend_cuda.cu: the backend table over CUDA: who opens a device, who owns what, and how blocks of rows flow.
  *
- * A Gram job has GR_NSLOTS row blocks. gram_submit sends the copy to one stream and the kernel, which waits for the copy's
- * event, to another, so that the copy of one block overlaps the kernel of the one before. A block is free again when
- * its kernel has ended; the kernels, all on one stream, add to the same partials one after another.
+ * A Gram job has GR_NSLOTS row blocks on the device. gram_send copies rows to the one that is being filled, on one stream; when it is
+ * full the kernel, which waits for the copies' event, goes to another, so that the copy to one block overlaps the kernel over the one
+ * before. A block is free again when its kernel has ended; the kernels, all on one stream, add to the same partials one after another.
  *
  * The entries may be called from different threads one at a time: each makes its device the thread's current one.
  */
-#include "backend_cuda.cuh"
+#include "sends.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEVICES_MAX 64			/* devices whose sessions are counted */
-#define OUTPUT_NBYTES 65536		/* the least size of a block's memory, as it carries the result back too */
+#define OUTPUT_NBYTES 65536		/* the least size of a block's memory, as it holds the result too */
 
 typedef struct Slot
 {
-	double	   *host;			/* pinned */
 	double	   *device;
-	cudaEvent_t copy_begin;
 	cudaEvent_t copy_end;
 	cudaEvent_t kernel_begin;
 	cudaEvent_t kernel_end;
-	bool		busy;			/* submitted, and its times not yet taken */
+	bool		busy;			/* summed up, and the time not yet taken */
 } Slot;
 
 struct GrGram
@@ -34,13 +32,15 @@ struct GrGram
 	int64_t		q;
 	int64_t		capacity;		/* rows a block */
 	size_t		block_nbytes;	/* memory of a block */
+	Sends		sends;
 	Slot		slots[GR_NSLOTS];
-	int			next;			/* the slot to hand out */
-	bool		handed_out;		/* ... and whether it is in the caller's hands */
+	int			filling;		/* the slot that takes rows */
+	int64_t		nfilled;		/* rows in it */
 	double2    *partials;
-	cudaStream_t copy_stream;
+	double	   *transfer;		/* pinned: the result on its way back */
+	size_t		transfer_nbytes;
 	cudaStream_t kernel_stream;
-	GrGramTimes times;
+	double		kernel_s;
 };
 
 /* Sessions open on each device in this process. If the first of them brought the context, the last takes it away. */
@@ -225,24 +225,52 @@ cuda_describe(const GrSession *session)
 	return &session->info;
 }
 
-/* Pinned memory is the host's: its lack is not the device's. */
 static bool
-slot_open(GrGram *gram, Slot *slot, size_t needed_nbytes, GrError *err)
+cuda_present(void)
 {
-	cudaEvent_t *timed[] = {&slot->copy_begin, &slot->copy_end, &slot->kernel_begin};
-	cudaError_t code = cudaMallocHost((void **) &slot->host, gram->block_nbytes);
+	int			version = 0;
 
+	/* of the driver; 0 where there is none */
+	if (cudaDriverGetVersion(&version) != cudaSuccess)
+		(void) cudaGetLastError();
+	return version > 0;
+}
+
+/* Registered pages are the host's: a lack of them is not the device's. */
+static bool
+cuda_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
+{
+	SignalsBlocked blocked;
+	cudaError_t code;
+
+	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
+	code = cudaHostRegister(memory, nbytes, cudaHostRegisterDefault);
 	if (code == cudaErrorMemoryAllocation)
 	{
 		(void) cudaGetLastError();
-		return gr_fail(err, GR_NO_MEMORY, 0, "%zu bytes of pinned memory", gram->block_nbytes);
+		return gr_fail(err, GR_NO_MEMORY, 0, "%zu bytes of pinned memory", nbytes);
 	}
-	SESSION_CUDA(gram->session, err, code, "allocating pinned memory");
-	code = cudaMalloc((void **) &slot->device, gram->block_nbytes);
+	SESSION_CUDA(session, err, code, "pinning memory");
+	return true;
+}
+
+static void
+cuda_unpin(GrSession *session, void *memory)
+{
+	(void) cudaSetDevice(session->info.id);
+	(void) cudaHostUnregister(memory);
+	(void) cudaGetLastError();
+}
+
+static bool
+slot_open(GrGram *gram, Slot *slot, size_t needed_nbytes, GrError *err)
+{
+	cudaError_t code = cudaMalloc((void **) &slot->device, gram->block_nbytes);
+
 	if (code != cudaSuccess)
 		return session_fail(gram->session, err, code, needed_nbytes, "allocating a row block");
-	for (cudaEvent_t *event : timed)
-		SESSION_CUDA(gram->session, err, cudaEventCreate(event), "creating an event");
+	SESSION_CUDA(gram->session, err, cudaEventCreateWithFlags(&slot->copy_end, cudaEventDisableTiming), "creating an event");
+	SESSION_CUDA(gram->session, err, cudaEventCreate(&slot->kernel_begin), "creating an event");
 	/* the one that the host waits for: asleep, as the cores are busy reading rows */
 	SESSION_CUDA(gram->session, err, cudaEventCreateWithFlags(&slot->kernel_end, cudaEventBlockingSync),
 				 "creating an event");
@@ -251,9 +279,10 @@ slot_open(GrGram *gram, Slot *slot, size_t needed_nbytes, GrError *err)
 
 /* Plans the job within the memory there is. needed: what it takes in all. */
 static bool
-plan_within_limit(GrGram *gram, int nfeatures, size_t memory_limit, size_t *needed, GrError *err)
+plan_within_limit(GrGram *gram, const GrGramOptions *options, size_t *needed, GrError *err)
 {
-	size_t		blocks_nbytes = GR_NSLOTS * gram->block_nbytes;
+	size_t		memory_limit = options->memory_limit;
+	size_t		blocks_nbytes = GR_NSLOTS * gram->block_nbytes + gr_sends_nbytes(options->single);
 	size_t		budget_nbytes = 0;
 	size_t		nbytes_free;
 	size_t		nbytes_total;
@@ -265,7 +294,7 @@ plan_within_limit(GrGram *gram, int nfeatures, size_t memory_limit, size_t *need
 		budget_nbytes = (nbytes_free - blocks_nbytes) / 2;
 	if (budget_nbytes > GR_PARTIALS_NBYTES)
 		budget_nbytes = GR_PARTIALS_NBYTES;
-	SESSION_CUDA(gram->session, err, gr_gram_plan(&gram->plan, nfeatures, budget_nbytes), "planning the sums");
+	SESSION_CUDA(gram->session, err, gr_gram_plan(&gram->plan, options->nfeatures, budget_nbytes), "planning the sums");
 	*needed = blocks_nbytes + gram->plan.partials_nbytes;
 	if (memory_limit > 0 && *needed > memory_limit)
 	{
@@ -297,10 +326,9 @@ gram_open(GrGram *gram, const GrGramOptions *options, GrError *err)
 	if (gram->block_nbytes < OUTPUT_NBYTES)
 		gram->block_nbytes = OUTPUT_NBYTES;
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
-	if (!plan_within_limit(gram, options->nfeatures, options->memory_limit, &needed_nbytes, err))
+	if (!plan_within_limit(gram, options, &needed_nbytes, err) ||
+		!gr_sends_open(&gram->sends, session, options->nfeatures, options->single, err))
 		return false;
-	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&gram->copy_stream, cudaStreamNonBlocking),
-				 "creating a stream");
 	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&gram->kernel_stream, cudaStreamNonBlocking),
 				 "creating a stream");
 	code = cudaMalloc((void **) &gram->partials, gram->plan.partials_nbytes);
@@ -312,6 +340,16 @@ gram_open(GrGram *gram, const GrGramOptions *options, GrError *err)
 	for (Slot &slot : gram->slots)
 		if (!slot_open(gram, &slot, needed_nbytes, err))
 			return false;
+	gram->transfer_nbytes = 2 * sizeof(double) * (size_t) gr_triangle(gram->q);
+	if (gram->transfer_nbytes > gram->block_nbytes)
+		gram->transfer_nbytes = gram->block_nbytes / (2 * sizeof(double)) * (2 * sizeof(double));
+	code = cudaMallocHost((void **) &gram->transfer, gram->transfer_nbytes);
+	if (code == cudaErrorMemoryAllocation)
+	{
+		(void) cudaGetLastError();
+		return gr_fail(err, GR_NO_MEMORY, 0, "%zu bytes of pinned memory", gram->transfer_nbytes);
+	}
+	SESSION_CUDA(session, err, code, "allocating pinned memory");
 	return true;
 }
 
@@ -330,73 +368,75 @@ cuda_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram,
 	return gram_open(*gram, options, err);
 }
 
-/* Waits until the slot's kernel has ended, and takes its times. */
+/* Waits until the slot's kernel has ended, and takes its time. */
 static bool
 slot_wait(GrGram *gram, Slot *slot, GrError *err)
 {
-	float		copy_ms;
 	float		kernel_ms;
 
 	if (!slot->busy)
 		return true;
 	SESSION_CUDA(gram->session, err, cudaEventSynchronize(slot->kernel_end), "summing rows on the device");
 	slot->busy = false;
-	SESSION_CUDA(gram->session, err, cudaEventElapsedTime(&copy_ms, slot->copy_begin, slot->copy_end),
-				 "reading an event");
 	SESSION_CUDA(gram->session, err, cudaEventElapsedTime(&kernel_ms, slot->kernel_begin, slot->kernel_end),
 				 "reading an event");
-	gram->times.copy_s += copy_ms * 1e-3;
-	gram->times.kernel_s += kernel_ms * 1e-3;
+	gram->kernel_s += kernel_ms * 1e-3;
 	return true;
 }
 
+/* Sums the rows in the slot up, and goes on to the next one. */
 static bool
-cuda_gram_block(GrGram *gram, double **rows, int64_t *capacity, GrError *err)
-{
-	Slot	   *slot = &gram->slots[gram->next];
-
-	SESSION_CUDA(gram->session, err, cudaSetDevice(gram->session->info.id), "selecting the device");
-	if (!slot_wait(gram, slot, err))
-		return false;
-	*rows = slot->host;
-	*capacity = gram->capacity;
-	gram->handed_out = true;
-	return true;
-}
-
-static bool
-cuda_gram_submit(GrGram *gram, int64_t nrows, GrError *err)
+sum_slot(GrGram *gram, GrError *err)
 {
 	GrSession  *session = gram->session;
-	Slot	   *slot = &gram->slots[gram->next];
-	size_t		nbytes;
+	Slot	   *slot = &gram->slots[gram->filling];
 
-	if (!gram->handed_out || nrows < 0 || nrows > gram->capacity)
-		return gr_fail(err, GR_INVALID, 0, "%lld rows in a block of %lld", (long long) nrows,
-					   (long long) (gram->handed_out ? gram->capacity : 0));
-	if (nrows == 0)
-		return true;			/* the block stays in the caller's hands */
-	nbytes = (size_t) nrows * (size_t) (gram->q - 1) * sizeof(double);
-	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
-	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_begin, gram->copy_stream), "recording an event");
-	SESSION_CUDA(session, err,
-				 cudaMemcpyAsync(slot->device, slot->host, nbytes, cudaMemcpyHostToDevice, gram->copy_stream),
-				 "copying rows to the device");
-	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_end, gram->copy_stream), "recording an event");
+	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_end, gram->sends.stream), "recording an event");
 	SESSION_CUDA(session, err, cudaStreamWaitEvent(gram->kernel_stream, slot->copy_end, 0), "ordering two streams");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_begin, gram->kernel_stream), "recording an event");
 	SESSION_CUDA(session, err,
-				 gr_gram_launch(&gram->plan, gram->partials, slot->device, nrows, gram->kernel_stream),
+				 gr_gram_launch(&gram->plan, gram->partials, slot->device, gram->nfilled, gram->kernel_stream),
 				 "launching the sums");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_end, gram->kernel_stream), "recording an event");
-	gram->times.bytes_to_device += (int64_t) nbytes;
 	slot->busy = true;
-	gram->handed_out = false;
-	gram->next = (gram->next + 1) % GR_NSLOTS;
+	gram->filling = (gram->filling + 1) % GR_NSLOTS;
+	gram->nfilled = 0;
 	return true;
 }
 
-/* One segment of the result: reduced into the first slot's memory, brought back through its pinned block. */
+static bool
+cuda_gram_send(GrGram *gram, const void *rows, int64_t nrows, GrError *err)
+{
+	const size_t sent_nbytes = gr_row_nbytes((int) gram->q - 2, gram->sends.single);
+
+	SESSION_CUDA(gram->session, err, cudaSetDevice(gram->session->info.id), "selecting the device");
+	if (!gr_sends_begin(&gram->sends, err))
+		return false;
+	for (int64_t done = 0; done < nrows;)
+	{
+		Slot	   *slot = &gram->slots[gram->filling];
+		int64_t		n = gram->capacity - gram->nfilled < nrows - done ? gram->capacity - gram->nfilled : nrows - done;
+
+		if (!slot_wait(gram, slot, err) ||
+			!gr_sends_copy(&gram->sends, slot->device + gram->nfilled * (gram->q - 1),
+						   (const char *) rows + (size_t) done * sent_nbytes, n, err))
+			return false;
+		gram->nfilled += n;
+		done += n;
+		if (gram->nfilled == gram->capacity && !sum_slot(gram, err))
+			return false;
+	}
+	return gr_sends_end(&gram->sends, err);
+}
+
+static bool
+cuda_gram_sent(GrGram *gram, bool wait, int64_t *ncalls, GrError *err)
+{
+	SESSION_CUDA(gram->session, err, cudaSetDevice(gram->session->info.id), "selecting the device");
+	return gr_sends_done(&gram->sends, wait, ncalls, err);
+}
+
+/* One segment of the result: reduced into the first slot's memory, brought back through pinned memory. */
 static bool
 finish_segment(GrGram *gram, int64_t first, int64_t nentries, double *hi, double *lo, GrError *err)
 {
@@ -412,14 +452,14 @@ finish_segment(GrGram *gram, int64_t first, int64_t nentries, double *hi, double
 				 "launching the final sums");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_end, gram->kernel_stream), "recording an event");
 	SESSION_CUDA(session, err,
-				 cudaMemcpyAsync(slot->host, slot->device, 2 * nbytes, cudaMemcpyDeviceToHost, gram->kernel_stream),
+				 cudaMemcpyAsync(gram->transfer, slot->device, 2 * nbytes, cudaMemcpyDeviceToHost, gram->kernel_stream),
 				 "copying the sums from the device");
 	SESSION_CUDA(session, err, cudaStreamSynchronize(gram->kernel_stream), "summing rows on the device");
 	SESSION_CUDA(session, err, cudaEventElapsedTime(&kernel_ms, slot->kernel_begin, slot->kernel_end),
 				 "reading an event");
-	gram->times.kernel_s += kernel_ms * 1e-3;
-	memcpy(hi + first, slot->host, nbytes);
-	memcpy(lo + first, slot->host + nentries, nbytes);
+	gram->kernel_s += kernel_ms * 1e-3;
+	memcpy(hi + first, gram->transfer, nbytes);
+	memcpy(lo + first, gram->transfer + nentries, nbytes);
 	return true;
 }
 
@@ -427,18 +467,25 @@ static bool
 cuda_gram_finish(GrGram *gram, double *hi, double *lo, GrGramTimes *times, GrError *err)
 {
 	const int64_t nentries = gr_triangle(gram->q);
-	const int64_t segment = (int64_t) (gram->block_nbytes / (2 * sizeof(double)));
+	const int64_t segment = (int64_t) (gram->transfer_nbytes / (2 * sizeof(double)));
 
 	SESSION_CUDA(gram->session, err, cudaSetDevice(gram->session->info.id), "selecting the device");
+	if (gram->nfilled > 0 && !sum_slot(gram, err))
+		return false;
+	if (!gr_sends_wait(&gram->sends, err))
+		return false;
 	for (Slot &slot : gram->slots)
 		if (!slot_wait(gram, &slot, err))
 			return false;
-	gram->handed_out = false;	/* its block carries the result */
 	for (int64_t first = 0; first < nentries; first += segment)
 		if (!finish_segment(gram, first, nentries - first < segment ? nentries - first : segment, hi, lo, err))
 			return false;
 	if (times != NULL)
-		*times = gram->times;
+	{
+		times->bytes_to_device = gram->sends.nbytes;
+		times->copy_s = gram->sends.copy_s;
+		times->kernel_s = gram->kernel_s;
+	}
 	return true;
 }
 
@@ -449,23 +496,20 @@ cuda_gram_end(GrGram *gram)
 	if (gram == NULL)
 		return;
 	(void) cudaSetDevice(gram->session->info.id);
-	if (gram->copy_stream != NULL)
-		(void) cudaStreamSynchronize(gram->copy_stream);
+	gr_sends_close(&gram->sends);
 	if (gram->kernel_stream != NULL)
 		(void) cudaStreamSynchronize(gram->kernel_stream);
 	for (Slot &slot : gram->slots)
 	{
-		cudaEvent_t events[] = {slot.copy_begin, slot.copy_end, slot.kernel_begin, slot.kernel_end};
+		cudaEvent_t events[] = {slot.copy_end, slot.kernel_begin, slot.kernel_end};
 
 		for (cudaEvent_t event : events)
 			if (event != NULL)
 				(void) cudaEventDestroy(event);
 		(void) cudaFree(slot.device);
-		(void) cudaFreeHost(slot.host);
 	}
 	(void) cudaFree(gram->partials);
-	if (gram->copy_stream != NULL)
-		(void) cudaStreamDestroy(gram->copy_stream);
+	(void) cudaFreeHost(gram->transfer);
 	if (gram->kernel_stream != NULL)
 		(void) cudaStreamDestroy(gram->kernel_stream);
 	(void) cudaGetLastError();
@@ -478,14 +522,17 @@ extern "C" const GrBackend gr_backend_cuda = {
 	cuda_open,
 	cuda_close,
 	cuda_describe,
+	cuda_present,
+	cuda_pin,
+	cuda_unpin,
 	cuda_gram_begin,
-	cuda_gram_block,
-	cuda_gram_submit,
+	cuda_gram_send,
+	cuda_gram_sent,
 	cuda_gram_finish,
 	cuda_gram_end,
 	gr_cuda_rows_begin,
-	gr_cuda_rows_block,
-	gr_cuda_rows_submit,
+	gr_cuda_rows_send,
+	gr_cuda_rows_sent,
 	gr_cuda_rows_pass,
 	gr_cuda_rows_can_ascend,
 	gr_cuda_rows_ascend,

@@ -11,6 +11,8 @@
 
 #define GR_PARTIALS_NBYTES ((size_t) 256 << 20) /* more splits than this holds would gain nothing */
 #define GR_NSLOTS 3				/* row blocks in flight */
+#define GR_SENDS 32				/* calls under way whose rows are not all read */
+#define GR_SINGLE_NBYTES ((size_t) 1 << 20) /* single rows made float8 at a time */
 
 struct GrSession
 {
@@ -20,14 +22,21 @@ struct GrSession
 	struct ProjectStore *projects;	/* what random projection keeps; see project_cuda.cuh */
 };
 
-/* A block of rows on its way to the device. */
-typedef struct RowsSlot
+/* Rows on their way to the device; see sends.cuh. */
+typedef struct Sends
 {
-	double	   *host;			/* pinned */
-	cudaEvent_t copy_begin;
-	cudaEvent_t copy_end;
-	bool		busy;			/* submitted, and its time not yet taken */
-} RowsSlot;
+	GrSession  *session;
+	int			nfeatures;
+	bool		single;
+	cudaStream_t stream;
+	cudaEvent_t begin[GR_SENDS];
+	cudaEvent_t end[GR_SENDS];
+	int64_t		nbegun;			/* sends so far */
+	int64_t		ndone;			/* those read, and their times taken */
+	float	   *narrow;			/* single rows on the device */
+	int64_t		nbytes;			/* copied */
+	double		copy_s;
+} Sends;
 
 /* Rows on the device, row-major; capacity is a multiple of GLM_TILE, and all chunks but the last are full. */
 typedef struct RowsChunk
@@ -60,10 +69,7 @@ struct GrRows
 	size_t		memory_limit;	/* 0: none */
 	size_t		nbytes;			/* device memory taken */
 
-	int64_t		capacity;		/* rows a block */
-	RowsSlot	slots[GR_NSLOTS];
-	int			next;			/* the slot to hand out */
-	bool		handed_out;		/* ... and whether it is in the caller's hands */
+	Sends		sends;
 
 	GlmPlan		plan;
 	GramPlan	gram;			/* of EXACT's and FACE's rows */
@@ -76,11 +82,10 @@ struct GrRows
 	double	   *result;			/* sums on their way back: on the device, */
 	double	   *transfer;		/* ... and pinned */
 	double		pending_s;		/* estimated work since the host was last asked */
-	cudaStream_t copy_stream;
 	cudaStream_t kernel_stream;
 	cudaEvent_t pass_begin;
 	cudaEvent_t pass_end;
-	GrRowsTimes times;
+	double		kernel_s;
 };
 
 /* The driver starts threads, which inherit this thread's mask: the server's signals must not arrive there. */
@@ -125,8 +130,8 @@ session_fail(GrSession *session, GrError *err, cudaError_t code, size_t nbytes, 
 
 /* The table's entries for rows that stay; compute.h has their contracts. */
 extern bool gr_cuda_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, GrError *err);
-extern bool gr_cuda_rows_block(GrRows *rows, double **block, int64_t *capacity, GrError *err);
-extern bool gr_cuda_rows_submit(GrRows *rows, int64_t nrows, GrError *err);
+extern bool gr_cuda_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err);
+extern bool gr_cuda_rows_sent(GrRows *rows, bool wait, int64_t *ncalls, GrError *err);
 extern bool gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
 extern bool gr_cuda_rows_can_ascend(const GrRows *rows, bool single);
 extern bool gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations,
@@ -146,7 +151,7 @@ extern void gr_cuda_project_end(GrProject *project);
 /* Frees what random projection keeps in the session. */
 extern void gr_cuda_project_forget(GrSession *session);
 
-/* Waits until all rows submitted are on the device, and takes the copies' times. */
+/* Waits until all rows sent are on the device. */
 extern bool gr_cuda_rows_wait(GrRows *rows, GrError *err);
 
 #endif							/* GPUREG_BACKEND_CUDA_CUH */

@@ -42,7 +42,7 @@ run_launches(GrRows *rows, const GrAscent *ascent, GrAscentState *state, char *d
 		SESSION_CUDA(session, err, cudaStreamSynchronize(rows->kernel_stream), "gradient ascent on the device");
 		SESSION_CUDA(session, err, cudaEventElapsedTime(&elapsed_ms, rows->pass_begin, rows->pass_end),
 					 "reading an event");
-		rows->times.kernel_s += elapsed_ms * 1e-3;
+		rows->kernel_s += elapsed_ms * 1e-3;
 	}
 	return true;
 }

@@ -1,13 +1,12 @@
 /*
  * rows_cuda.cu: rows that stay on the device, and the passes of logistic regression over them.
  *
- * Blocks of rows are pinned memory, copied to the end of the last chunk on a stream of their own; a block is free again
- * when its copy has ended. Chunks are of growing size, so that few rows take little memory and many rows few chunks. What
+ * Rows that are sent are copied to the end of the last chunk, on a stream of their own. Chunks are of growing size, so that few rows take little memory and many rows few chunks. What
  * the passes need besides is one allocation that rows_begin makes, so that rows that fit can be worked on too.
  *
  * A pass sends its launches to the other stream, and waits for them and asks the host whether to go on every POLL_S or so.
  */
-#include "backend_cuda.cuh"
+#include "sends.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,17 +147,6 @@ allocate_pinned(GrRows *rows, double **memory, size_t nbytes, GrError *err)
 	return true;
 }
 
-static bool
-slot_open(GrRows *rows, RowsSlot *slot, GrError *err)
-{
-	if (!allocate_pinned(rows, &slot->host, (size_t) rows->capacity * row_nbytes(rows), err))
-		return false;
-	SESSION_CUDA(rows->session, err, cudaEventCreate(&slot->copy_begin), "creating an event");
-	/* the one that the host waits for: asleep, as the cores are busy reading rows */
-	SESSION_CUDA(rows->session, err, cudaEventCreateWithFlags(&slot->copy_end, cudaEventBlockingSync), "creating an event");
-	return true;
-}
-
 /* Fills rows whose memory the caller owns already. The session must outlive them. */
 static bool
 rows_open(GrRows *rows, const GrRowsOptions *options, GrError *err)
@@ -168,31 +156,27 @@ rows_open(GrRows *rows, const GrRowsOptions *options, GrError *err)
 	size_t		transfer_nbytes = RESULT_NDOUBLES * sizeof(double);
 	size_t		result_nbytes = transfer_nbytes + 4 * row_nbytes(rows);
 	size_t		work_nbytes;
+	size_t		needed_nbytes;
 	size_t		nbytes_free;
 
 	rows->chunk_nbytes = CHUNK_NBYTES_FIRST;
 	rows->memory_limit = options->memory_limit;
-	rows->capacity = (int64_t) (options->block_nbytes / row_nbytes(rows));
-	if (rows->capacity < 1)
-		rows->capacity = 1;
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
 	if (!plan_passes(rows, &work_nbytes, err) || !available(rows, &nbytes_free, err))
 		return false;
-	if (work_nbytes + terms_nbytes + result_nbytes > nbytes_free)
-		return fail_memory(rows, work_nbytes + terms_nbytes + result_nbytes, nbytes_free, err);
-	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&rows->copy_stream, cudaStreamNonBlocking), "creating a stream");
+	needed_nbytes = work_nbytes + terms_nbytes + result_nbytes + gr_sends_nbytes(options->single);
+	if (needed_nbytes > nbytes_free)
+		return fail_memory(rows, needed_nbytes, nbytes_free, err);
+	if (!gr_sends_open(&rows->sends, session, rows->nfeatures, options->single, err))
+		return false;
+	rows->nbytes += gr_sends_nbytes(options->single);
 	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&rows->kernel_stream, cudaStreamNonBlocking), "creating a stream");
 	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_begin), "creating an event");
 	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_end), "creating an event");
-	if (!allocate(rows, &rows->work, work_nbytes, "allocating the sums", err) ||
-		!allocate(rows, &rows->terms, terms_nbytes, "allocating the coefficients", err) ||
-		!allocate(rows, &rows->result, result_nbytes, "allocating the result", err) ||
-		!allocate_pinned(rows, &rows->transfer, transfer_nbytes, err))
-		return false;
-	for (RowsSlot &slot : rows->slots)
-		if (!slot_open(rows, &slot, err))
-			return false;
-	return true;
+	return allocate(rows, &rows->work, work_nbytes, "allocating the sums", err) &&
+		allocate(rows, &rows->terms, terms_nbytes, "allocating the coefficients", err) &&
+		allocate(rows, &rows->result, result_nbytes, "allocating the result", err) &&
+		allocate_pinned(rows, &rows->transfer, transfer_nbytes, err);
 }
 
 bool
@@ -211,42 +195,10 @@ gr_cuda_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **ro
 	return rows_open(*rows, options, err);
 }
 
-/* Waits until the slot's copy has ended, and takes its time. */
-static bool
-slot_wait(GrRows *rows, RowsSlot *slot, GrError *err)
-{
-	float		copy_ms;
-
-	if (!slot->busy)
-		return true;
-	SESSION_CUDA(rows->session, err, cudaEventSynchronize(slot->copy_end), "copying rows to the device");
-	slot->busy = false;
-	SESSION_CUDA(rows->session, err, cudaEventElapsedTime(&copy_ms, slot->copy_begin, slot->copy_end), "reading an event");
-	rows->times.copy_s += copy_ms * 1e-3;
-	return true;
-}
-
 bool
 gr_cuda_rows_wait(GrRows *rows, GrError *err)
 {
-	for (RowsSlot &slot : rows->slots)
-		if (!slot_wait(rows, &slot, err))
-			return false;
-	return true;
-}
-
-bool
-gr_cuda_rows_block(GrRows *rows, double **block, int64_t *capacity, GrError *err)
-{
-	RowsSlot   *slot = &rows->slots[rows->next];
-
-	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
-	if (!slot_wait(rows, slot, err))
-		return false;
-	*block = slot->host;
-	*capacity = rows->capacity;
-	rows->handed_out = true;
-	return true;
+	return gr_sends_wait(&rows->sends, err);
 }
 
 /* Another chunk, for nrows rows or more if there is room for any. */
@@ -292,18 +244,13 @@ add_chunk(GrRows *rows, int64_t nrows, GrError *err)
 }
 
 bool
-gr_cuda_rows_submit(GrRows *rows, int64_t nrows, GrError *err)
+gr_cuda_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
 {
-	GrSession  *session = rows->session;
-	RowsSlot   *slot = &rows->slots[rows->next];
+	const size_t sent_nbytes = gr_row_nbytes(rows->nfeatures, rows->sends.single);
 
-	if (!rows->handed_out || nrows < 0 || nrows > rows->capacity)
-		return gr_fail(err, GR_INVALID, 0, "%lld rows in a block of %lld", (long long) nrows,
-					   (long long) (rows->handed_out ? rows->capacity : 0));
-	if (nrows == 0)
-		return true;			/* the block stays in the caller's hands */
-	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
-	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_begin, rows->copy_stream), "recording an event");
+	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
+	if (!gr_sends_begin(&rows->sends, err))
+		return false;
 	for (int64_t done = 0; done < nrows;)
 	{
 		RowsChunk  *chunk = &rows->chunks[rows->nchunks > 0 ? rows->nchunks - 1 : 0];
@@ -316,21 +263,21 @@ gr_cuda_rows_submit(GrRows *rows, int64_t nrows, GrError *err)
 			chunk = &rows->chunks[rows->nchunks - 1];
 		}
 		n = chunk->capacity - chunk->nrows < nrows - done ? chunk->capacity - chunk->nrows : nrows - done;
-		SESSION_CUDA(session, err,
-					 cudaMemcpyAsync(chunk->rows + chunk->nrows * (rows->nfeatures + 1),
-									 slot->host + done * (rows->nfeatures + 1), (size_t) n * row_nbytes(rows),
-									 cudaMemcpyHostToDevice, rows->copy_stream),
-					 "copying rows to the device");
+		if (!gr_sends_copy(&rows->sends, chunk->rows + chunk->nrows * (rows->nfeatures + 1),
+						   (const char *) block + (size_t) done * sent_nbytes, n, err))
+			return false;
 		chunk->nrows += n;
 		rows->nrows += n;
 		done += n;
 	}
-	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_end, rows->copy_stream), "recording an event");
-	rows->times.bytes_to_device += (int64_t) ((size_t) nrows * row_nbytes(rows));
-	slot->busy = true;
-	rows->handed_out = false;
-	rows->next = (rows->next + 1) % GR_NSLOTS;
-	return true;
+	return gr_sends_end(&rows->sends, err);
+}
+
+bool
+gr_cuda_rows_sent(GrRows *rows, bool wait, int64_t *ncalls, GrError *err)
+{
+	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
+	return gr_sends_done(&rows->sends, wait, ncalls, err);
 }
 
 /* After work estimated at work_s was sent: waits for it and asks the host, once enough has come together. */
@@ -639,7 +586,7 @@ run_pass(RowsPass *run, GrError *err)
 	SESSION_CUDA(rows->session, err, cudaEventSynchronize(rows->pass_end), "summing rows on the device");
 	SESSION_CUDA(rows->session, err, cudaEventElapsedTime(&kernel_ms, rows->pass_begin, rows->pass_end),
 				 "reading an event");
-	rows->times.kernel_s += kernel_ms * 1e-3;
+	rows->kernel_s += kernel_ms * 1e-3;
 	return true;
 }
 
@@ -678,7 +625,9 @@ gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *
 void
 gr_cuda_rows_times(const GrRows *rows, GrRowsTimes *times)
 {
-	*times = rows->times;
+	times->bytes_to_device = rows->sends.nbytes;
+	times->copy_s = rows->sends.copy_s;
+	times->kernel_s = rows->kernel_s;
 }
 
 /* Nothing here can fail in a way that matters: a lost device takes its memory along. */
@@ -688,18 +637,9 @@ gr_cuda_rows_end(GrRows *rows)
 	if (rows == NULL)
 		return;
 	(void) cudaSetDevice(rows->session->info.id);
-	if (rows->copy_stream != NULL)
-		(void) cudaStreamSynchronize(rows->copy_stream);
+	gr_sends_close(&rows->sends);
 	if (rows->kernel_stream != NULL)
 		(void) cudaStreamSynchronize(rows->kernel_stream);
-	for (RowsSlot &slot : rows->slots)
-	{
-		if (slot.copy_begin != NULL)
-			(void) cudaEventDestroy(slot.copy_begin);
-		if (slot.copy_end != NULL)
-			(void) cudaEventDestroy(slot.copy_end);
-		(void) cudaFreeHost(slot.host);
-	}
 	for (int c = 0; c < rows->nchunks; c++)
 		(void) cudaFree(rows->chunks[c].rows);
 	(void) cudaFree(rows->work);
@@ -711,8 +651,6 @@ gr_cuda_rows_end(GrRows *rows)
 		(void) cudaEventDestroy(rows->pass_begin);
 	if (rows->pass_end != NULL)
 		(void) cudaEventDestroy(rows->pass_end);
-	if (rows->copy_stream != NULL)
-		(void) cudaStreamDestroy(rows->copy_stream);
 	if (rows->kernel_stream != NULL)
 		(void) cudaStreamDestroy(rows->kernel_stream);
 	(void) cudaGetLastError();

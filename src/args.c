@@ -145,16 +145,12 @@ gr_array_width(Datum value)
 	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 }
 
-/* An array's elements into *into; false if one is NULL. */
-static bool
-take_array(const GrColumn *column, Datum value, double *into)
+/* An array of the column's width; NULL if one of its elements is. */
+static ArrayType *
+open_array(const GrColumn *column, Datum value)
 {
 	ArrayType  *array = DatumGetArrayTypeP(value);
 	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
-	Datum	   *items;
 
 	gr_check_vector(array, column->name);
 	if (n != column->width)
@@ -162,11 +158,33 @@ take_array(const GrColumn *column, Datum value, double *into)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("all arrays in column \"%s\" must have the same length", column->name),
 				 errdetail("A row has %d elements, earlier ones have %d.", n, column->width)));
-	if (array_contains_nulls(array))
+	return array_contains_nulls(array) ? NULL : array;
+}
+
+/* An array's elements into *into; false if one is NULL. */
+static bool
+take_array(const GrColumn *column, Datum value, double *into)
+{
+	ArrayType  *array = open_array(column, value);
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	Datum	   *items;
+	int			n;
+
+	if (array == NULL)
 		return false;
 	if (column->element == FLOAT8OID)
 	{
-		memcpy(into, ARR_DATA_PTR(array), n * sizeof(double));
+		memcpy(into, ARR_DATA_PTR(array), column->width * sizeof(double));
+		return true;
+	}
+	if (column->element == FLOAT4OID)
+	{
+		const float *values = (const float *) ARR_DATA_PTR(array);
+
+		for (int i = 0; i < column->width; i++)
+			into[i] = values[i];
 		return true;
 	}
 	get_typlenbyvalalign(column->element, &typlen, &typbyval, &typalign);
@@ -183,6 +201,32 @@ gr_convert_other(const GrColumn *column, Datum value, double *into)
 	if (OidIsValid(column->element))
 		return take_array(column, value, into);
 	*into = number_from_datum(value, column->type);
+	return true;
+}
+
+bool
+gr_column_is_single(const GrColumn *column)
+{
+	return column->element == FLOAT4OID || column->type == FLOAT4OID || column->type == INT2OID || column->type == BOOLOID;
+}
+
+bool
+gr_convert_single(const GrColumn *column, Datum value, float *into)
+{
+	ArrayType  *array;
+
+	Assert(gr_column_is_single(column));
+	if (column->type == FLOAT4OID)
+		*into = DatumGetFloat4(value);
+	else if (!OidIsValid(column->element))
+		*into = (float) number_from_datum(value, column->type);
+	else
+	{
+		array = open_array(column, value);
+		if (array == NULL)
+			return false;
+		memcpy(into, ARR_DATA_PTR(array), column->width * sizeof(float));
+	}
 	return true;
 }
 

@@ -84,6 +84,12 @@ gr_convert_value(const GrColumn *column, Datum value, double *into)
 	return true;
 }
 
+/* Do all its values fit float4 as they are? */
+extern bool gr_column_is_single(const GrColumn *column);
+
+/* The same of such a column, as float4; it must be one of the features. */
+extern bool gr_convert_single(const GrColumn *column, Datum value, float *into);
+
 /* A float8[] whose NULLs are read as they come. */
 typedef struct GrFloatArray
 {

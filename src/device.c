@@ -17,12 +17,15 @@ typedef struct DeviceSession
 	bool		failed;
 	int			gpu_id;			/* the setting that was tried */
 	int			njobs;			/* that use the session */
+	bool		lent;			/* another thread uses it */
 	GrError		error;			/* why it failed */
 	MemoryContext context;		/* owns the session */
 	MemoryContextCallback callback;
 } DeviceSession;
 
 static DeviceSession device_session;
+
+#define LENT "the query around this one uses the session's device"
 
 static void
 close_device_session(void *arg)
@@ -35,19 +38,17 @@ close_device_session(void *arg)
 	ds->context = NULL;
 }
 
-/* Opens the device unless that is done or has failed before; false with ds->error set. */
-static bool
-device_ready(DeviceSession *ds)
+/* Makes ready what owns the session, unless it is open or has failed to open before. */
+static void
+prepare_session(DeviceSession *ds)
 {
-	GrOpenOptions options = {.device_id = gr_gpu_id};
-
 	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
-		return ds->opened;
+		return;
 	/* a query that is being fitted may itself fit, after a set_config(): its job keeps the session */
 	if (ds->opened && ds->njobs > 0)
-		return true;
+		return;
 	if (ds->failed && ds->error.status == GR_DEVICE_LOST)
-		return false;
+		return;
 	if (ds->context != NULL)
 		MemoryContextDelete(ds->context);	/* runs close_device_session() */
 
@@ -57,9 +58,6 @@ device_ready(DeviceSession *ds)
 	ds->callback.func = close_device_session;
 	ds->callback.arg = ds;
 	MemoryContextRegisterResetCallback(ds->context, &ds->callback);
-	ds->opened = gr_backend_cuda.open(&ds->session, &options, &ds->error);
-	ds->failed = !ds->opened;
-	return ds->opened;
 }
 
 int
@@ -69,6 +67,11 @@ gr_list_devices(GrDeviceInfo *devices, int max, GrError *err)
 
 	if (IsParallelWorker())
 		return 0;
+	if (device_session.lent)
+	{
+		gr_fail(err, GR_NO_DEVICE, 0, "%s", LENT);
+		return 0;
+	}
 	if (!gr_backend_cuda.list(devices, max, &ndevices, err))
 		return 0;
 	return ndevices;
@@ -87,54 +90,89 @@ gr_place_on_cpu(GrPlace *place, const char *reason)
 bool
 gr_takes_cpu(double work)
 {
-	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || (gr_device == GR_DEVICE_AUTO && work < gr_min_gpu_work);
+	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.lent || (gr_device == GR_DEVICE_AUTO && work < gr_min_gpu_work);
+}
+
+bool
+gr_prepare_place(GrPlace *place, double work)
+{
+	gr_place_on_cpu(place, "");
+	place->work = work;
+	if (!gr_takes_cpu(work))
+	{
+		prepare_session(&device_session);
+		return true;
+	}
+	if (gr_device == GR_DEVICE_CPU)
+		strlcpy(place->reason, "gpureg.device is cpu", sizeof(place->reason));
+	else if (IsParallelWorker())
+		strlcpy(place->reason, "parallel workers use the CPU", sizeof(place->reason));
+	else if (device_session.lent)
+		strlcpy(place->reason, LENT, sizeof(place->reason));
+	else
+		snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than gpureg.min_gpu_work", work);
+	return false;
+}
+
+bool
+gr_open_place(GrPlace *place, GrError *err)
+{
+	DeviceSession *ds = &device_session;
+	GrOpenOptions options = {.device_id = gr_gpu_id};
+	const GrDeviceInfo *info;
+
+	if (!ds->opened && !ds->failed)
+	{
+		ds->opened = gr_backend_cuda.open(&ds->session, &options, &ds->error);
+		ds->failed = !ds->opened;
+	}
+	if (!ds->opened)
+	{
+		*err = ds->error;
+		/* in auto mode a device that cannot be used, for whatever reason, is none */
+		if (gr_device == GR_DEVICE_AUTO && err->status != GR_DEVICE_LOST)
+			err->status = GR_NO_DEVICE;
+		return false;
+	}
+	info = gr_backend_cuda.describe(ds->session);
+	place->backend = &gr_backend_cuda;
+	place->session = ds->session;
+	place->holds_session = true;
+	ds->njobs++;
+	snprintf(place->device, sizeof(place->device), "gpu %d: %s", info->id, info->name);
+	if (gr_device == GR_DEVICE_GPU)
+		strlcpy(place->reason, "gpureg.device is gpu", sizeof(place->reason));
+	else
+		snprintf(place->reason, sizeof(place->reason), "%.3g products", place->work);
+	return true;
 }
 
 bool
 gr_choose_place(GrPlace *place, double work, GrError *err)
 {
-	DeviceSession *ds = &device_session;
-
-	gr_place_on_cpu(place, "");
-	if (gr_takes_cpu(work))
-	{
-		if (gr_device == GR_DEVICE_CPU)
-			strlcpy(place->reason, "gpureg.device is cpu", sizeof(place->reason));
-		else if (IsParallelWorker())
-			strlcpy(place->reason, "parallel workers use the CPU", sizeof(place->reason));
-		else
-			snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than gpureg.min_gpu_work", work);
-	}
-	else if (device_ready(ds))
-	{
-		const GrDeviceInfo *info = gr_backend_cuda.describe(ds->session);
-
-		place->backend = &gr_backend_cuda;
-		place->session = ds->session;
-		place->holds_session = true;
-		ds->njobs++;
-		snprintf(place->device, sizeof(place->device), "gpu %d: %s", info->id, info->name);
-		if (gr_device == GR_DEVICE_GPU)
-			strlcpy(place->reason, "gpureg.device is gpu", sizeof(place->reason));
-		else
-			snprintf(place->reason, sizeof(place->reason), "%.3g products", work);
-	}
-	else if (gr_device == GR_DEVICE_GPU || ds->error.status == GR_DEVICE_LOST)
-	{
-		*err = ds->error;
+	if (!gr_prepare_place(place, work) || gr_open_place(place, err))
+		return true;
+	if (!gr_retreat_to_cpu(place, err))
 		return false;
-	}
-	else
-		snprintf(place->reason, sizeof(place->reason), "no GPU: %s", ds->error.detail);
+	memset(err, 0, sizeof(*err));
 	return true;
+}
+
+bool
+gr_may_retreat(const GrError *err)
+{
+	return gr_device == GR_DEVICE_AUTO && (err->status == GR_DEVICE_MEMORY || err->status == GR_NO_DEVICE);
 }
 
 bool
 gr_retreat_to_cpu(GrPlace *place, const GrError *err)
 {
-	if (place->backend == &gr_backend_cpu || err->status != GR_DEVICE_MEMORY || gr_device != GR_DEVICE_AUTO)
+	if (!gr_may_retreat(err))
 		return false;
-	snprintf(place->reason, sizeof(place->reason), "GPU memory: %zu bytes needed, %zu free", err->bytes_needed, err->bytes_free);
+	if (err->status == GR_NO_DEVICE)
+		snprintf(place->reason, sizeof(place->reason), "no GPU: %s", err->detail);
+	else
+		snprintf(place->reason, sizeof(place->reason), "GPU memory: %zu bytes needed, %zu free", err->bytes_needed, err->bytes_free);
 	gr_place_on_cpu(place, place->reason);
 	return true;
 }
@@ -151,7 +189,17 @@ gr_leave_place(GrPlace *place)
 bool
 gr_device_is_missing(void)
 {
-	return device_session.failed && device_session.gpu_id == gr_gpu_id;
+	DeviceSession *ds = &device_session;
+
+	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
+		return ds->failed;
+	return !gr_backend_cuda.present();
+}
+
+void
+gr_lend_session(bool lent)
+{
+	device_session.lent = lent;
 }
 
 void

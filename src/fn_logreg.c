@@ -495,8 +495,8 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	MemoryContextSwitchTo(context);
-	gr_ingest_prepare(query, &ingest);
-	gr_source_read(&source, query, &ingest, fcinfo->flinfo->fn_oid);
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
+	gr_source_read(&source, &ingest);
 	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
 		gr_raise_no_rows(ingest.nskipped);
 	read_done = gr_now();

@@ -21,6 +21,7 @@
 #include "ingest.h"
 #include "model.h"
 #include "ols_stats.h"
+#include "ring_reader.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_arrays);
 PG_FUNCTION_INFO_V1(gr_ols_model_final);
@@ -116,78 +117,70 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 #define PASS_COLUMNS_MAX 90
 
 /*
- * How many features the query has, where at most one column is an array: that array's width is what the others leave of nfeatures, and is
- * noted; with nfeatures = -1 there is none to note, and an array makes the answer -1. False if more than one is an array.
+ * Notes the width of the one array whose width isn't known: what the others leave of nfeatures.
  */
-static bool
-count_features(GrIngest *ingest, int nfeatures, int *counted)
+static void
+note_width(GrIngest *ingest, int nfeatures)
 {
 	GrColumn   *array = NULL;
-	int			others = 0;
 
 	for (int k = 1; k < ingest->ncolumns; k++)
 	{
-		if (!OidIsValid(ingest->columns[k].element))
-			others++;
-		else if (array != NULL)
-			return false;
-		else
+		if (ingest->columns[k].width < 0)
 			array = &ingest->columns[k];
+		else
+			nfeatures -= ingest->columns[k].width;
 	}
-	if (array != NULL && nfeatures >= 0)
-		array->width = nfeatures - others;
-	*counted = array == NULL ? others : nfeatures;
-	return true;
+	if (array != NULL)
+		array->width = nfeatures;
+}
+
+/* Could the widths of all arrays be told from the number of features? */
+static bool
+tells_widths(const GrIngest *ingest)
+{
+	int			nunknown = 0;
+
+	for (int k = 1; k < ingest->ncolumns; k++)
+		nunknown += ingest->columns[k].width < 0;
+	return nunknown <= 1;
 }
 
 /*
  * Whether the query is for gpu_ols_pass, in parallel workers on the CPU: the plan, or NULL. *place is then the CPU, and the reason.
  */
 static SPIPlanPtr
-plan_pass(const char *query, GrIngest *ingest, Oid function, GrPlace *place)
+plan_pass(const GrIngest *ingest, GrPlace *place)
 {
 	Oid			types[1] = {TEXTARRAYOID};
 	GrError		err = {0};
+	double		work = gr_ingest_work(ingest, GR_JOB_GRAM);
 	StringInfoData arguments;
 	SPIPlanPtr	plan;
 	bool		parallel;
-	int			nfeatures;
 
 	/* without workers, planning it would be for nothing */
-	if (max_parallel_workers_per_gather == 0 || ingest->ncolumns > PASS_COLUMNS_MAX || !count_features(ingest, -1, &nfeatures))
+	if (gr_debug_ring || max_parallel_workers_per_gather == 0 || ingest->ncolumns > PASS_COLUMNS_MAX || !tells_widths(ingest))
 		return NULL;
-	/* an array may have any width, and a device isn't opened just to ask: the CPU only where nothing else can be had */
-	if (nfeatures < 0 && gr_device == GR_DEVICE_AUTO && !gr_device_is_missing())
+	if (gr_prepare_place(place, work) &&
+		(!gr_device_is_missing() || !gr_choose_place(place, work, &err) || place->backend != &gr_backend_cpu))
+	{
+		gr_leave_place(place);
 		return NULL;
-	if (!gr_choose_place(place, nfeatures < 0 ? HUGE_VAL : ingest->nrows_estimate * gr_triangle(nfeatures + 2), &err))
-		return NULL;
-	gr_leave_place(place);
-	if (place->backend != &gr_backend_cpu)
-		return NULL;
+	}
 	initStringInfo(&arguments);
 	appendStringInfoString(&arguments, "$1");
 	for (int k = 0; k < ingest->ncolumns; k++)
 		appendStringInfo(&arguments, ", c%d", k);
-	plan = gr_plan_aggregate(query, ingest->ncolumns, get_func_namespace(function), "gpu_ols_pass", arguments.data, 1, types, &parallel);
+	plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_ols_pass", arguments.data, 1, types, &parallel);
 	return parallel ? plan : NULL;
-}
-
-/* The columns' names, for messages in workers */
-static Datum
-column_names(const GrIngest *ingest)
-{
-	Datum	   *names = palloc(ingest->ncolumns * sizeof(Datum));
-
-	for (int k = 0; k < ingest->ncolumns; k++)
-		names[k] = CStringGetTextDatum(ingest->columns[k].name);
-	return PointerGetDatum(construct_array(names, ingest->ncolumns, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
 /* Runs the plan; the sums are a copy in the caller's memory. */
 static GrOlsStats *
 run_pass(SPIPlanPtr plan, GrIngest *ingest)
 {
-	Datum		values[1] = {column_names(ingest)};
+	Datum		values[1] = {gr_column_names(ingest)};
 	MemoryContext context = CurrentMemoryContext;
 	GrOlsStats *stats;
 	bool		isnull;
@@ -203,7 +196,7 @@ run_pass(SPIPlanPtr plan, GrIngest *ingest)
 	if (stats->nrows == 0)
 		gr_raise_no_rows(stats->nskipped);
 	ingest->nfeatures = stats->nfeatures;
-	(void) count_features(ingest, stats->nfeatures, &ingest->nfeatures);
+	note_width(ingest, stats->nfeatures);
 	gr_name_ingested(ingest);
 	return gr_stats_settled_named(PointerGetDatum(stats), ingest->names);
 }
@@ -235,8 +228,8 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	MemoryContextSwitchTo(context);
-	gr_ingest_prepare(query, &ingest);
-	plan = plan_pass(query, &ingest, fcinfo->flinfo->fn_oid, &place);
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
+	plan = plan_pass(&ingest, &place);
 	if (plan != NULL)
 		fit_in_workers(plan, &ingest, &place, PG_GETARG_BOOL(1), &model, started);
 	else

@@ -12,6 +12,7 @@
 #include "utils/guc.h"
 
 #include "bridge.h"
+#include "ring_reader.h"
 
 PG_MODULE_MAGIC;
 
@@ -59,6 +60,10 @@ _PG_init(void)
 							 "In products: rows times (features + 2)(features + 3) / 2 for linear regression, vectors times "
 							 "the matrix's nonzero entries for random projection.",
 							 &gr_min_gpu_work, 1e9, 0, HUGE_VAL, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.debug_ring",
+							 "Reads rows through the ring that feeds a GPU, into the CPU.",
+							 "This is for tests on machines without a GPU.",
+							 &gr_debug_ring, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 #if PG_VERSION_NUM >= 150000
 	MarkGUCPrefixReserved("gpureg");
 #else

@@ -15,6 +15,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parser.h"
 #include "tcop/dest.h"
@@ -28,6 +29,14 @@
 
 #include "args.h"
 #include "ingest.h"
+#include "ring_reader.h"
+
+/* PostgreSQL's limit on arguments, 100, less some; beyond, numbers are packed into arrays of this many. */
+#define ARGUMENTS_MAX 90
+#define PACKED 500
+
+/* Numbers that an array is taken to have where nothing else is known */
+#define GUESSED_WIDTH 100
 
 typedef struct IngestReceiver
 {
@@ -280,20 +289,145 @@ gr_prepare_query(const char *query)
 	return plan;
 }
 
-void
-gr_ingest_prepare(const char *query, GrIngest *ingest)
+static bool
+all_single(const GrIngest *ingest)
 {
-	memset(ingest, 0, sizeof(*ingest));
-	ingest->plan = gr_prepare_query(query);
-	describe_columns(ingest, gr_check_query(ingest->plan));
-	ingest->nrows_estimate = gr_estimate_rows(ingest->plan);
-	ingest->nbytes_estimate = ingest->nrows_estimate * ingest->ncolumns * sizeof(double);
-	ingest->repeatable = is_repeatable(ingest->plan);
-	ingest->real_features = all_real(ingest);
+	for (int k = 1; k < ingest->ncolumns; k++)
+		if (!gr_column_is_single(&ingest->columns[k]))
+			return false;
+	return true;
+}
+
+/* Does the query's first row come at little cost? */
+static bool
+starts_at_once(SPIPlanPtr plan)
+{
+	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
+	bool		cheap = false;
+
+	if (cached == NULL)
+		return false;
+	if (cached->stmt_list != NIL && linitial_node(PlannedStmt, cached->stmt_list)->planTree != NULL)
+	{
+		const Plan *top = linitial_node(PlannedStmt, cached->stmt_list)->planTree;
+
+		/* workers take their time to start, but for one row there will be none */
+		cheap = top->startup_cost <= parallel_setup_cost + top->total_cost / 50;
+	}
+	ReleaseCachedPlan(cached, NULL);
+	return cheap;
+}
+
+/* The widths of arrays in the query's first row, where they aren't NULL */
+static void
+peek_at_widths(GrIngest *ingest)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	if (SPI_execute_plan(ingest->plan, NULL, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(SPI_result));
+	for (int k = 1; k < ingest->ncolumns && SPI_processed > 0; k++)
+	{
+		GrColumn   *column = &ingest->columns[k];
+		bool		isnull;
+		Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, k + 1, &isnull);
+
+		if (OidIsValid(column->element) && !isnull)
+			column->width = gr_array_width(value);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	MemoryContextSwitchTo(context);
+}
+
+static void
+estimate_features(GrIngest *ingest)
+{
+	double		estimate = 0;
+	bool		arrays = false;
+
+	for (int k = 1; k < ingest->ncolumns; k++)
+		arrays |= OidIsValid(ingest->columns[k].element);
+	if (arrays && ingest->repeatable && starts_at_once(ingest->plan))
+		peek_at_widths(ingest);
+	ingest->widths_known = true;
+	for (int k = 1; k < ingest->ncolumns; k++)
+	{
+		ingest->widths_known &= ingest->columns[k].width >= 0;
+		estimate += ingest->columns[k].width >= 0 ? ingest->columns[k].width : GUESSED_WIDTH;
+	}
+	ingest->nfeatures_estimate = (int) Min(estimate, GR_MAX_FEATURES);
+}
+
+double
+gr_ingest_work(const GrIngest *ingest, GrJobKind kind)
+{
+	return gr_job_work(kind, ingest->nrows_estimate, ingest->nfeatures_estimate);
 }
 
 void
-gr_ingest_read(GrIngest *ingest, const GrJobOptions *options)
+gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest)
+{
+	memset(ingest, 0, sizeof(*ingest));
+	ingest->query = query;
+	ingest->namespace = get_func_namespace(function);
+	ingest->plan = gr_prepare_query(query);
+	describe_columns(ingest, gr_check_query(ingest->plan));
+	ingest->nrows_estimate = gr_estimate_rows(ingest->plan);
+	ingest->repeatable = is_repeatable(ingest->plan);
+	ingest->real_features = all_real(ingest);
+	ingest->single = all_single(ingest);
+	estimate_features(ingest);
+}
+
+Datum
+gr_column_names(const GrIngest *ingest)
+{
+	Datum	   *names = palloc(ingest->ncolumns * sizeof(Datum));
+
+	for (int k = 0; k < ingest->ncolumns; k++)
+		names[k] = CStringGetTextDatum(ingest->columns[k].name);
+	return PointerGetDatum(construct_array(names, ingest->ncolumns, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+int
+gr_write_arguments(const GrIngest *ingest, StringInfo sql, int32 *packed)
+{
+	bool		pack = ingest->ncolumns > ARGUMENTS_MAX;
+	int			npacked = 0;
+	int			n = 0;
+
+	for (int k = 0; k < ingest->ncolumns; k++)
+	{
+		const GrColumn *column = &ingest->columns[k];
+		bool		packs = pack && k > 0 && !OidIsValid(column->element);
+
+		if (npacked > 0 && (!packs || npacked == PACKED))
+		{
+			appendStringInfoChar(sql, ']');
+			packed[n++] = npacked;
+			npacked = 0;
+		}
+		if (!packs)
+		{
+			appendStringInfo(sql, ", c%d", k);
+			packed[n++] = 0;
+			continue;
+		}
+		appendStringInfoString(sql, npacked++ == 0 ? ", ARRAY[" : ", ");
+		appendStringInfo(sql, column->type == BOOLOID ? "c%d::pg_catalog.bool::pg_catalog.int4::pg_catalog.float8" :
+						 "c%d::pg_catalog.float8", k);
+	}
+	if (npacked > 0)
+	{
+		appendStringInfoChar(sql, ']');
+		packed[n++] = npacked;
+	}
+	return n;
+}
+
+/* Reads through this process alone. */
+static void
+read_here(GrIngest *ingest, const GrJobOptions *options)
 {
 	IngestReceiver receiver = {
 		.pub = {
@@ -318,9 +452,22 @@ gr_ingest_read(GrIngest *ingest, const GrJobOptions *options)
 	if (rc < 0)
 		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(rc));
 	MemoryContextSwitchTo(receiver.result_context);
-	ingest->overflowed = ingest->job != NULL && options->kind == GR_JOB_ROWS && !gr_job_keep(ingest->job);
 	ingest->nrows = ingest->job == NULL ? 0 : ingest->job->nrows;
 	MemoryContextDelete(receiver.row_context);
+}
+
+void
+gr_ingest_read(GrIngest *ingest, const GrJobOptions *options)
+{
+	GrJobOptions again = *options;
+	char		reason[300];
+	GrRingOutcome outcome = gr_ring_read(ingest, options, reason);
+
+	if (outcome == GR_RING_RETREATED)
+		again.cpu_reason = reason;
+	if (outcome != GR_RING_READ)
+		read_here(ingest, &again);
+	ingest->overflowed = ingest->job != NULL && options->kind == GR_JOB_ROWS && !gr_job_keep(ingest->job);
 }
 
 char *

@@ -7,9 +7,11 @@
 #include "postgres.h"
 
 #include "executor/spi.h"
+#include "lib/stringinfo.h"
 
 #include "args.h"
 #include "bridge.h"
+#include "job.h"
 
 /* Plans a query. The caller is connected to SPI. */
 extern SPIPlanPtr gr_prepare_query(const char *query);
@@ -28,13 +30,17 @@ extern void gr_receiver_nothing(DestReceiver *self);
 typedef struct GrIngest
 {
 	/* from gr_ingest_prepare() */
+	const char *query;
+	Oid			namespace;		/* where the extension's functions are */
 	SPIPlanPtr	plan;
 	int			ncolumns;
-	GrColumn   *columns;		/* the response first */
+	GrColumn   *columns;		/* the response first; an array's width is the first row's, or -1 */
 	double		nrows_estimate; /* the planner's */
-	double		nbytes_estimate;	/* as rows of float8 */
+	int			nfeatures_estimate; /* right, unless the width of an array isn't known */
+	bool		widths_known;	/* all of them are */
 	bool		repeatable;		/* it gives the same rows when it is run again under the same snapshot */
 	bool		real_features;	/* every feature is of type real */
+	bool		single;			/* every feature's values fit float4 as they are */
 
 	/* from gr_ingest_read() */
 	GrJob	   *job;			/* NULL if no complete row was seen */
@@ -45,16 +51,33 @@ typedef struct GrIngest
 	bool		overflowed;		/* the rows don't fit: reading stopped, and the job is released */
 } GrIngest;
 
-/* Looks a query over, and plans it. The caller is connected to SPI. ERRORs for whatever the query may not be. */
-extern void gr_ingest_prepare(const char *query, GrIngest *ingest);
+/*
+ * Looks a query over, and plans it; where it has arrays, and its first row comes at little cost, that too. function: an SQL function of the
+ * extension's, in whose schema aggregates are looked for. The caller is connected to SPI. ERRORs for whatever the query may not be.
+ */
+extern void gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest);
+
+/* Products that a job over these rows takes; see gr_job_work(). */
+extern double gr_ingest_work(const GrIngest *ingest, GrJobKind kind);
+
+/* The names of the query's columns as a text[] */
+extern Datum gr_column_names(const GrIngest *ingest);
+
+/*
+ * Writes the arguments of an aggregate over the query's columns, ", c0, c1 ..": these as they are, or, where there are too many, arrays of float8
+ * made of the numbers among them. packed, with room for a column each: of how many columns an argument is such an array, or 0. Returns how
+ * many arguments there are.
+ */
+extern int	gr_write_arguments(const GrIngest *ingest, StringInfo sql, int32 *packed);
 
 /* Sets ingest->names, where nfeatures and the arrays' widths are known. */
 extern void gr_name_ingested(GrIngest *ingest);
 
 /*
- * Runs the query, whose first column is the response and the others features, and hands its rows to a job. Memory doesn't grow
- * with their number, but for what the job keeps. The result's memory is of the context current at the call. options: but for
- * the number of features and their names, which the first complete row tells.
+ * Runs the query, whose first column is the response and the others features, and hands its rows to a job: through a ring and parallel
+ * workers where there is a device, else through this process alone. Memory doesn't grow with their number, but for what the job keeps. The
+ * result's memory is of the context current at the call. options: but for the number of features and their names, which the first complete
+ * row tells.
  */
 extern void gr_ingest_read(GrIngest *ingest, const GrJobOptions *options);
 

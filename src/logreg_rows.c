@@ -17,10 +17,6 @@
 #include "logreg_rows.h"
 #include "logreg_step.h"
 
-/* PostgreSQL's limit on arguments, 100, less request, names and widths; beyond, numbers are packed into arrays of this many. */
-#define ARGUMENTS_MAX 90
-#define PACKED 500
-
 /* Rows times terms between two polls */
 #define POLL_WORK 1000000
 
@@ -36,62 +32,20 @@ step_type(Oid namespace)
 	return type;
 }
 
-/*
- * The arguments that stand for the query's columns: these as they are, or, where there are too many, arrays of float8 made of the
- * numbers among them. sql gets them, widths (room for a column each) what each but the first gives; returns how many.
- */
-static int
-make_arguments(const GrIngest *ingest, StringInfo sql, int32 *widths)
-{
-	bool		pack = ingest->ncolumns > ARGUMENTS_MAX;
-	int			npacked = 0;
-	int			n = 0;
-
-	for (int k = 0; k < ingest->ncolumns; k++)
-	{
-		const GrColumn *column = &ingest->columns[k];
-		bool		packs = pack && k > 0 && !OidIsValid(column->element);
-
-		if (npacked > 0 && (!packs || npacked == PACKED))
-		{
-			appendStringInfoChar(sql, ']');
-			widths[n++] = npacked;
-			npacked = 0;
-		}
-		if (!packs)
-		{
-			appendStringInfo(sql, ", c%d", k);
-			if (k > 0)
-				widths[n++] = column->width;
-			continue;
-		}
-		appendStringInfoString(sql, npacked++ == 0 ? ", ARRAY[" : ", ");
-		appendStringInfo(sql, column->type == BOOLOID ? "c%d::pg_catalog.bool::pg_catalog.int4::pg_catalog.float8" :
-						 "c%d::pg_catalog.float8", k);
-	}
-	if (npacked > 0)
-	{
-		appendStringInfoChar(sql, ']');
-		widths[n++] = npacked;
-	}
-	return n;
-}
-
 /* Plans the passes over the query; true if they would run in parallel. */
 static bool
-plan_passes(GrRowSource *source, const char *query, const GrIngest *ingest, Oid function)
+plan_passes(GrRowSource *source, const GrIngest *ingest)
 {
-	Oid			namespace = get_func_namespace(function);
-	Oid			types[3] = {step_type(namespace), TEXTARRAYOID, INT4ARRAYOID};
-	int32	   *widths = palloc(ingest->ncolumns * sizeof(int32));
+	Oid			types[3] = {step_type(ingest->namespace), TEXTARRAYOID, INT4ARRAYOID};
+	int32	   *packed = palloc(ingest->ncolumns * sizeof(int32));
 	StringInfoData arguments;
 
 	if (source->plan != NULL)
 		return source->parallel;
 	initStringInfo(&arguments);
 	appendStringInfoString(&arguments, "$1, $2, $3");
-	(void) make_arguments(ingest, &arguments, widths);
-	source->plan = gr_plan_aggregate(query, ingest->ncolumns, namespace, "gpu_logreg_pass", arguments.data, 3, types,
+	(void) gr_write_arguments(ingest, &arguments, packed);
+	source->plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_logreg_pass", arguments.data, 3, types,
 									 &source->parallel);
 	return source->parallel;
 }
@@ -106,26 +60,28 @@ names_array(const GrIngest *ingest)
 	return PointerGetDatum(construct_array(names, ingest->nfeatures + 1, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
+/* How many numbers each argument but the first gives */
 static Datum
 widths_array(const GrIngest *ingest)
 {
-	int32	   *widths = palloc(ingest->ncolumns * sizeof(int32));
+	int32	   *packed = palloc(ingest->ncolumns * sizeof(int32));
 	Datum	   *items = palloc(ingest->ncolumns * sizeof(Datum));
 	StringInfoData sql;
+	int			column = 1;
 	int			n;
 
 	initStringInfo(&sql);
-	n = make_arguments(ingest, &sql, widths);
-	for (int k = 0; k < n; k++)
-		items[k] = Int32GetDatum(widths[k]);
-	return PointerGetDatum(construct_array(items, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	n = gr_write_arguments(ingest, &sql, packed);
+	for (int k = 1; k < n; column += Max(packed[k], 1), k++)
+		items[k - 1] = Int32GetDatum(packed[k] > 0 ? packed[k] : ingest->columns[column].width);
+	return PointerGetDatum(construct_array(items, n - 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
 void
-gr_source_read(GrRowSource *source, const char *query, GrIngest *ingest, Oid function)
+gr_source_read(GrRowSource *source, GrIngest *ingest)
 {
 	Size		limit = (Size) gr_ring_size * 1024;
-	bool		large = ingest->nbytes_estimate > limit;
+	bool		large = ingest->nrows_estimate * gr_row_nbytes(ingest->nfeatures_estimate, false) > limit;
 	GrJobOptions options = {.kind = GR_JOB_ROWS,.may_overflow = ingest->repeatable};
 	char		reason[300];
 
@@ -133,7 +89,7 @@ gr_source_read(GrRowSource *source, const char *query, GrIngest *ingest, Oid fun
 	source->single = ingest->real_features;
 	/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
 	options.cpu_limit = large ? 1 : limit;
-	options.spool = !ingest->repeatable || (large && !plan_passes(source, query, ingest, function));
+	options.spool = !ingest->repeatable || (large && !plan_passes(source, ingest));
 	gr_ingest_read(ingest, &options);
 	source->kind = GR_SOURCE_JOB;
 	source->job = ingest->job;
@@ -141,7 +97,7 @@ gr_source_read(GrRowSource *source, const char *query, GrIngest *ingest, Oid fun
 	source->nskipped = ingest->nskipped;
 	if (!ingest->overflowed)
 		return;
-	if (plan_passes(source, query, ingest, function))
+	if (plan_passes(source, ingest))
 	{
 		source->kind = GR_SOURCE_QUERY;
 		source->names = names_array(ingest);

@@ -54,10 +54,9 @@ typedef struct GrRowSource
  * - into memory, up to gpureg.ring_size;
  * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with parallel workers;
  * - else into a temporary file, as well as those of a query that could give other rows when it is run again.
- * ingest: prepared; its results are filled in. function: an SQL function of the extension's, in whose schema the aggregate
- * gpu_logreg_pass is looked for. The caller is connected to SPI. Without a complete row source->job is NULL.
+ * ingest: prepared; its results are filled in. The caller is connected to SPI. Without a complete row source->job is NULL.
  */
-extern void gr_source_read(GrRowSource *source, const char *query, GrIngest *ingest, Oid function);
+extern void gr_source_read(GrRowSource *source, GrIngest *ingest);
 
 /* Makes a pass: adds to sums. */
 extern void gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums);

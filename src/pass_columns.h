@@ -53,4 +53,23 @@ gr_convert_arguments(FunctionCallInfo fcinfo, const GrPassColumns *columns, doub
 	return gr_convert_value(&columns->columns[0], PG_GETARG_DATUM(columns->first_argno), at);
 }
 
+/* The same as a single row; see compute.h. */
+static inline bool
+gr_convert_arguments_single(FunctionCallInfo fcinfo, const GrPassColumns *columns, float *row)
+{
+	float	   *at = row;
+	double		response;
+
+	for (int k = 1; k < columns->ncolumns; k++)
+	{
+		if (!gr_convert_single(&columns->columns[k], PG_GETARG_DATUM(columns->first_argno + k), at))
+			return false;
+		at += columns->columns[k].width;
+	}
+	if (!gr_convert_value(&columns->columns[0], PG_GETARG_DATUM(columns->first_argno), &response))
+		return false;
+	memcpy(at, &response, sizeof(response));
+	return true;
+}
+
 #endif							/* GPUREG_PASS_COLUMNS_H */

@@ -14,6 +14,9 @@
 #define FIRST_CHUNK_NBYTES ((size_t) 256 << 10)
 #define LAST_CHUNK_NBYTES ((size_t) 16 << 20)
 
+/* Single rows made float8 at a time: they stay in the second-level cache. */
+#define WIDE_NBYTES ((size_t) 128 << 10)
+
 /* Rows times terms of a pass between two polls: some milliseconds. */
 #define POLL_WORK 1000000
 
@@ -23,11 +26,13 @@
 struct GrGram
 {
 	int			nfeatures;
-	int64_t		capacity;
-	double	   *rows;
+	bool		single;
+	int64_t		capacity;		/* rows summed up at a time */
+	double	   *wide;			/* so many single rows as float8 */
 	double	   *hi;
 	double	   *lo;
 	double	   *scratch;
+	int64_t		ncalls;
 	double		kernel_s;
 };
 
@@ -79,11 +84,35 @@ cpu_gram_end(GrGram *gram)
 {
 	if (gram == NULL)
 		return;
-	free(gram->rows);
+	free(gram->wide);
 	free(gram->hi);
 	free(gram->lo);
 	free(gram->scratch);
 	free(gram);
+}
+
+/* The CPU reads rows wherever they are. */
+static bool
+cpu_present(void)
+{
+	return true;
+}
+
+static bool
+cpu_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
+{
+	(void) session;
+	(void) memory;
+	(void) nbytes;
+	(void) err;
+	return true;
+}
+
+static void
+cpu_unpin(GrSession *session, void *memory)
+{
+	(void) session;
+	(void) memory;
 }
 
 static bool
@@ -91,7 +120,6 @@ cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, 
 {
 	size_t		row_nbytes = ((size_t) options->nfeatures + 1) * sizeof(double);
 	size_t		triangle = (size_t) gr_triangle(options->nfeatures + 2);
-	size_t		block_nbytes;
 	GrGram	   *g;
 
 	(void) session;
@@ -102,15 +130,14 @@ cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, 
 		err->bytes_needed = sizeof(GrGram);
 		return gr_fail(err, GR_NO_MEMORY, 0, "Gram job");
 	}
-	/* a block that stays in the second-level cache between being filled and being read */
-	block_nbytes = options->block_nbytes < 262144 ? options->block_nbytes : 262144;
 	g->nfeatures = options->nfeatures;
-	g->capacity = block_nbytes / row_nbytes > 0 ? (int64_t) (block_nbytes / row_nbytes) : 1;
-	g->rows = malloc((size_t) g->capacity * row_nbytes);
+	g->single = options->single;
+	g->capacity = (int64_t) (WIDE_NBYTES / row_nbytes) + 1;
+	g->wide = g->single ? malloc((size_t) g->capacity * row_nbytes) : NULL;
 	g->hi = calloc(triangle, sizeof(double));
 	g->lo = calloc(triangle, sizeof(double));
 	g->scratch = malloc(gr_gram_scratch_nbytes(options->nfeatures));
-	if (g->rows == NULL || g->hi == NULL || g->lo == NULL || g->scratch == NULL)
+	if ((g->single && g->wide == NULL) || g->hi == NULL || g->lo == NULL || g->scratch == NULL)
 	{
 		err->bytes_needed = 2 * triangle * sizeof(double);
 		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
@@ -119,22 +146,32 @@ cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, 
 }
 
 static bool
-cpu_gram_block(GrGram *gram, double **rows, int64_t *capacity, GrError *err)
+cpu_gram_send(GrGram *gram, const void *rows, int64_t nrows, GrError *err)
 {
+	double		started = now_s();
+	size_t		row_nbytes = gr_row_nbytes(gram->nfeatures, gram->single);
+
 	(void) err;
-	*rows = gram->rows;
-	*capacity = gram->capacity;
+	if (!gram->single)
+		gr_gram_add(gram->hi, gram->lo, rows, nrows, gram->nfeatures, gram->scratch);
+	for (int64_t done = 0; gram->single && done < nrows; done += gram->capacity)
+	{
+		int64_t		n = nrows - done < gram->capacity ? nrows - done : gram->capacity;
+
+		gr_widen_rows((const char *) rows + (size_t) done * row_nbytes, n, gram->nfeatures, gram->wide);
+		gr_gram_add(gram->hi, gram->lo, gram->wide, n, gram->nfeatures, gram->scratch);
+	}
+	gram->ncalls++;
+	gram->kernel_s += now_s() - started;
 	return true;
 }
 
 static bool
-cpu_gram_submit(GrGram *gram, int64_t nrows, GrError *err)
+cpu_gram_sent(GrGram *gram, bool wait, int64_t *ncalls, GrError *err)
 {
-	double		started = now_s();
-
+	(void) wait;
 	(void) err;
-	gr_gram_add(gram->hi, gram->lo, gram->rows, nrows, gram->nfeatures, gram->scratch);
-	gram->kernel_s += now_s() - started;
+	*ncalls = gram->ncalls;
 	return true;
 }
 
@@ -167,8 +204,10 @@ typedef struct Chunk
 struct GrRows
 {
 	int			nfeatures;
+	bool		single;
 	size_t		memory_limit;
 	size_t		nbytes;
+	int64_t		ncalls;
 	Chunk	   *first;
 	Chunk	   *last;
 	double		kernel_s;
@@ -202,6 +241,7 @@ cpu_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, 
 		return gr_fail(err, GR_NO_MEMORY, 0, "rows");
 	}
 	r->nfeatures = options->nfeatures;
+	r->single = options->single;
 	r->memory_limit = options->memory_limit;
 	return true;
 }
@@ -240,22 +280,39 @@ grow(GrRows *rows, GrError *err)
 	return true;
 }
 
-/* The caller fills the rows in their place. */
 static bool
-cpu_rows_block(GrRows *rows, double **block, int64_t *capacity, GrError *err)
+cpu_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
 {
-	if ((rows->last == NULL || rows->last->nrows == rows->last->capacity) && !grow(rows, err))
-		return false;
-	*block = rows->last->rows + rows->last->nrows * (rows->nfeatures + 1);
-	*capacity = rows->last->capacity - rows->last->nrows;
+	size_t		row_nbytes = gr_row_nbytes(rows->nfeatures, rows->single);
+
+	for (int64_t done = 0; done < nrows;)
+	{
+		const char *from = (const char *) block + (size_t) done * row_nbytes;
+		double	   *into;
+		int64_t		n;
+
+		if ((rows->last == NULL || rows->last->nrows == rows->last->capacity) && !grow(rows, err))
+			return false;
+		into = rows->last->rows + rows->last->nrows * (rows->nfeatures + 1);
+		n = rows->last->capacity - rows->last->nrows;
+		n = nrows - done < n ? nrows - done : n;
+		if (rows->single)
+			gr_widen_rows(from, n, rows->nfeatures, into);
+		else
+			memcpy(into, from, (size_t) n * row_nbytes);
+		rows->last->nrows += n;
+		done += n;
+	}
+	rows->ncalls++;
 	return true;
 }
 
 static bool
-cpu_rows_submit(GrRows *rows, int64_t nrows, GrError *err)
+cpu_rows_sent(GrRows *rows, bool wait, int64_t *ncalls, GrError *err)
 {
+	(void) wait;
 	(void) err;
-	rows->last->nrows += nrows;
+	*ncalls = rows->ncalls;
 	return true;
 }
 
@@ -448,14 +505,17 @@ const GrBackend gr_backend_cpu = {
 	.open = cpu_open,
 	.close = cpu_close,
 	.describe = cpu_describe,
+	.present = cpu_present,
+	.pin = cpu_pin,
+	.unpin = cpu_unpin,
 	.gram_begin = cpu_gram_begin,
-	.gram_block = cpu_gram_block,
-	.gram_submit = cpu_gram_submit,
+	.gram_send = cpu_gram_send,
+	.gram_sent = cpu_gram_sent,
 	.gram_finish = cpu_gram_finish,
 	.gram_end = cpu_gram_end,
 	.rows_begin = cpu_rows_begin,
-	.rows_block = cpu_rows_block,
-	.rows_submit = cpu_rows_submit,
+	.rows_send = cpu_rows_send,
+	.rows_sent = cpu_rows_sent,
 	.rows_pass = cpu_rows_pass,
 	.rows_can_ascend = cpu_rows_can_ascend,
 	.rows_ascend = cpu_rows_ascend,

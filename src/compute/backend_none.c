@@ -36,6 +36,28 @@ none_describe(const GrSession *session)
 }
 
 static bool
+none_present(void)
+{
+	return false;
+}
+
+static bool
+none_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
+{
+	(void) session;
+	(void) memory;
+	(void) nbytes;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static void
+none_unpin(GrSession *session, void *memory)
+{
+	(void) session;
+	(void) memory;
+}
+
+static bool
 none_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, GrError *err)
 {
 	(void) session;
@@ -45,19 +67,20 @@ none_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram,
 }
 
 static bool
-none_gram_block(GrGram *gram, double **rows, int64_t *capacity, GrError *err)
+none_gram_send(GrGram *gram, const void *rows, int64_t nrows, GrError *err)
 {
 	(void) gram;
-	*rows = NULL;
-	*capacity = 0;
+	(void) rows;
+	(void) nrows;
 	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
 }
 
 static bool
-none_gram_submit(GrGram *gram, int64_t nrows, GrError *err)
+none_gram_sent(GrGram *gram, bool wait, int64_t *ncalls, GrError *err)
 {
 	(void) gram;
-	(void) nrows;
+	(void) wait;
+	*ncalls = 0;
 	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
 }
 
@@ -87,19 +110,20 @@ none_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows,
 }
 
 static bool
-none_rows_block(GrRows *rows, double **block, int64_t *capacity, GrError *err)
+none_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
 {
 	(void) rows;
-	*block = NULL;
-	*capacity = 0;
+	(void) block;
+	(void) nrows;
 	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
 }
 
 static bool
-none_rows_submit(GrRows *rows, int64_t nrows, GrError *err)
+none_rows_sent(GrRows *rows, bool wait, int64_t *ncalls, GrError *err)
 {
 	(void) rows;
-	(void) nrows;
+	(void) wait;
+	*ncalls = 0;
 	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
 }
 
@@ -203,14 +227,17 @@ const GrBackend gr_backend_cuda = {
 	.open = none_open,
 	.close = none_close,
 	.describe = none_describe,
+	.present = none_present,
+	.pin = none_pin,
+	.unpin = none_unpin,
 	.gram_begin = none_gram_begin,
-	.gram_block = none_gram_block,
-	.gram_submit = none_gram_submit,
+	.gram_send = none_gram_send,
+	.gram_sent = none_gram_sent,
 	.gram_finish = none_gram_finish,
 	.gram_end = none_gram_end,
 	.rows_begin = none_rows_begin,
-	.rows_block = none_rows_block,
-	.rows_submit = none_rows_submit,
+	.rows_send = none_rows_send,
+	.rows_sent = none_rows_sent,
 	.rows_pass = none_rows_pass,
 	.rows_can_ascend = none_rows_can_ascend,
 	.rows_ascend = none_rows_ascend,

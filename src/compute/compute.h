@@ -95,10 +95,21 @@ typedef struct GrOpenOptions
 	int			device_id;		/* -1: the one with most free memory */
 } GrOpenOptions;
 
+/*
+ * Rows that are sent to a backend: row-major, of nfeatures features and the response. They are float8; or single: the features
+ * float4, and the response a float8 behind them whose bytes lie at any multiple of 4, so that a row has 4 (nfeatures + 2) bytes.
+ */
+static inline size_t
+gr_row_nbytes(int nfeatures, bool single)
+{
+	return single ? ((size_t) nfeatures + 2) * sizeof(float) : ((size_t) nfeatures + 1) * sizeof(double);
+}
+
 typedef struct GrGramOptions
 {
 	int			nfeatures;		/* 1 .. GR_MAX_FEATURES */
-	size_t		block_nbytes;	/* size of the row blocks wanted; rounded to at least one row */
+	bool		single;			/* rows come as single */
+	size_t		block_nbytes;	/* rows summed up at a time on a device; rounded to at least one row */
 	size_t		memory_limit;	/* device memory this job may take, bytes; 0: no limit but the device's */
 } GrGramOptions;
 
@@ -115,7 +126,7 @@ typedef struct GrGramTimes
 typedef struct GrRowsOptions
 {
 	int			nfeatures;		/* 1 .. GR_MAX_FEATURES */
-	size_t		block_nbytes;	/* size of the row blocks wanted; rounded to at least one row */
+	bool		single;			/* rows come as single; they stay as float8 */
 	size_t		memory_limit;	/* memory the rows and the passes may take, bytes; 0: no limit but the machine's */
 } GrRowsOptions;
 
@@ -173,23 +184,30 @@ typedef struct GrBackend
 	/* the device that was opened; "cpu" has no memory figures */
 	const GrDeviceInfo *(*describe) (const GrSession *session);
 
+	/* Could there be a device at all? Cheap: opens nothing. */
+	bool		(*present) (void);
+
+	/* Memory that rows will be sent from; without it sending is slower. It must be whole pages and stay until unpin. */
+	bool		(*pin) (GrSession *session, void *memory, size_t nbytes, GrError *err);
+	void		(*unpin) (GrSession *session, void *memory);
+
 	bool		(*gram_begin) (GrSession *session, const GrGramOptions *options, GrGram **gram, GrError *err);
 
-	/* A block to fill: *rows has room for *capacity rows of nfeatures + 1. Waits until one is free. */
-	bool		(*gram_block) (GrGram *gram, double **rows, int64_t *capacity, GrError *err);
-	/* Adds the first nrows rows of the block last handed out; they must be finite. May return before the work is done. */
-	bool		(*gram_submit) (GrGram *gram, int64_t nrows, GrError *err);
+	/* Adds rows, which must be finite. May return before they are read: they stay as they are until gram_sent() counts them. */
+	bool		(*gram_send) (GrGram *gram, const void *rows, int64_t nrows, GrError *err);
+	/* How many calls' rows have been read so far, which happens in order. wait: first waits for the oldest that isn't. */
+	bool		(*gram_sent) (GrGram *gram, bool wait, int64_t *ncalls, GrError *err);
 	/* Waits, and writes the packed triangle of q = nfeatures + 2. Entries that overflowed are not finite. */
 	bool		(*gram_finish) (GrGram *gram, double *hi, double *lo, GrGramTimes *times, GrError *err);
 	void		(*gram_end) (GrGram *gram);
 
 	/*
-	 * Rows that stay. Blocks are handed out and taken back as in a Gram job. rows_submit fails with GR_NO_MEMORY or GR_DEVICE_MEMORY
-	 * when there is no room for more (within memory_limit, the passes' own needs included); the rows are then lost.
+	 * Rows that stay; they are sent as in a Gram job. rows_send fails with GR_NO_MEMORY or GR_DEVICE_MEMORY when there is no room
+	 * for more (within memory_limit, the passes' own needs included); the rows are then lost.
 	 */
 	bool		(*rows_begin) (GrSession *session, const GrRowsOptions *options, GrRows **rows, GrError *err);
-	bool		(*rows_block) (GrRows *rows, double **block, int64_t *capacity, GrError *err);
-	bool		(*rows_submit) (GrRows *rows, int64_t nrows, GrError *err);
+	bool		(*rows_send) (GrRows *rows, const void *block, int64_t nrows, GrError *err);
+	bool		(*rows_sent) (GrRows *rows, bool wait, int64_t *ncalls, GrError *err);
 	/* One pass over all of them; adds to sums, which gr_pass_clear() has prepared. Polls host between launches or blocks. */
 	bool		(*rows_pass) (GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
 	/*
@@ -239,6 +257,9 @@ extern void gr_gram_merge(double *hi, double *lo, const double *hi2, const doubl
 
 /* True if all are finite; else *column (0-based, < ncols) is that of the first value that isn't, row by row. */
 extern bool gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column);
+
+/* Single rows as float8; wide has room for nrows (nfeatures + 1). */
+extern void gr_widen_rows(const void *rows, int64_t nrows, int nfeatures, double *wide);
 
 /* False if a column's sum of squares isn't finite; *column is then its place in a row, 0-based. */
 extern bool gr_gram_finite(const double *hi, int nfeatures, int *column);

@@ -101,6 +101,51 @@ gr_all_binary(const double *rows, int64_t nrows, int ncols, double *value)
 	return true;
 }
 
+/* Likewise of single rows, which are looked at as float8 where one of them may be bad. */
+static bool
+single_rows_valid(const char *rows, int64_t nrows, int nfeatures, bool binary, GrError *err)
+{
+	size_t		row_nbytes = gr_row_nbytes(nfeatures, true);
+
+	for (int64_t r = 0; r < nrows; r++, rows += row_nbytes)
+	{
+		const float *features = (const float *) rows;
+		float		acc = 0;
+		double		response;
+
+		memcpy(&response, features + nfeatures, sizeof(double));
+		/* v * 0 is 0 for finite v and NaN otherwise */
+		for (int j = 0; j < nfeatures; j++)
+			acc += features[j] * 0.0f;
+		if (acc != 0.0f)
+			for (int j = 0; j < nfeatures; j++)
+				if (!isfinite(features[j]))
+					return gr_fail(err, GR_NOT_FINITE, j, "%s", "");
+		if (!isfinite(response))
+			return gr_fail(err, GR_NOT_FINITE, nfeatures, "%s", "");
+		if (binary && response != 0.0 && response != 1.0)
+		{
+			err->value = response;
+			return gr_fail(err, GR_NOT_BINARY, nfeatures, "%s", "");
+		}
+	}
+	return true;
+}
+
+bool
+gr_rows_valid(const void *rows, int64_t nrows, int nfeatures, bool single, bool binary, GrError *err)
+{
+	int			column;
+
+	if (single)
+		return single_rows_valid(rows, nrows, nfeatures, binary, err);
+	if (!gr_all_finite(rows, nrows, nfeatures + 1, &column))
+		return gr_fail(err, GR_NOT_FINITE, column, "%s", "");
+	if (binary && !gr_all_binary(rows, nrows, nfeatures + 1, &err->value))
+		return gr_fail(err, GR_NOT_BINARY, nfeatures, "%s", "");
+	return true;
+}
+
 /*
  * EXACT and FACE
  */

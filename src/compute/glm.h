@@ -111,6 +111,12 @@ extern void gr_pass_add_lanes(const GrPass *pass, double *sums, const double *ro
 /* True if every response is 0 or 1; else *value is the first that isn't. */
 extern bool gr_all_binary(const double *rows, int64_t nrows, int ncols, double *value);
 
+/*
+ * Can these rows be computed with? Fails with GR_NOT_FINITE (where: the column), and where binary is set with GR_NOT_BINARY (value: the
+ * response). single: see compute.h
+ */
+extern bool gr_rows_valid(const void *rows, int64_t nrows, int nfeatures, bool single, bool binary, GrError *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -320,6 +320,23 @@ gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column)
 	return true;
 }
 
+void
+gr_widen_rows(const void *rows, int64_t nrows, int nfeatures, double *wide)
+{
+	const char *from = rows;
+
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		const float *features = (const float *) from;
+
+		for (int j = 0; j < nfeatures; j++)
+			wide[j] = features[j];
+		memcpy(wide + nfeatures, features + nfeatures, sizeof(double));
+		from += gr_row_nbytes(nfeatures, true);
+		wide += nfeatures + 1;
+	}
+}
+
 bool
 gr_gram_finite(const double *hi, int nfeatures, int *column)
 {

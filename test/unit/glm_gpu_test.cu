@@ -7,6 +7,7 @@
 #include "../../kernels/cuda_util.cuh"
 #include "compute/glm.h"
 #include "compute/glm_row.h"
+#include "send_rows.h"
 #include "unit.h"
 
 #include <math.h>
@@ -105,34 +106,13 @@ make_pass(const Data *data, GrPassKind kind, int nfaces)
 	return pass;
 }
 
-/* Submits rows first .. end - 1 in blocks; ragged: of changing sizes, some empty. */
+/* Sends rows first .. end - 1 in pieces of piece rows; ragged: of changing sizes, some empty. */
 static bool
-submit_rows(GrRows *rows, const Data *data, int64_t first, int64_t end, bool ragged, GrError *err)
+submit_rows(GrSession *session, GrRows *rows, const Data *data, int64_t first, int64_t end, int64_t piece, bool ragged, GrError *err)
 {
-	const int	t = data->nfeatures + 1;
-	int			nblocks = 0;
-	bool		ok = true;
-
-	for (int64_t done = first; ok && done < end;)
-	{
-		double	   *block;
-		int64_t		capacity = 0;
-		int64_t		n;
-
-		ok = gpu->rows_block(rows, &block, &capacity, err);
-		if (!ok)
-			break;
-		n = ragged ? (nblocks * 37 + 3) % (capacity + 1) : capacity;
-		if (ragged && nblocks++ % 5 == 4)
-			n = capacity;
-		if (n > end - done)
-			n = end - done;
-		memset(block, 0xff, sizeof(double) * (size_t) (capacity * t));
-		memcpy(block, data->rows + done * t, sizeof(double) * (size_t) (n * t));
-		ok = gpu->rows_submit(rows, n, err);
-		done += n;
-	}
-	return ok;
+	return send_rows(gpu, session, data->rows + first * (data->nfeatures + 1), end - first, data->nfeatures, false, piece, ragged, ragged,
+					 [=](const void *block, int64_t n) { return gpu->rows_send(rows, block, n, err); },
+					 [=](bool wait, int64_t *ncalls) { return gpu->rows_sent(rows, wait, ncalls, err); }, err);
 }
 
 static double *
@@ -289,17 +269,18 @@ check_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, int n
 static void
 check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
 {
-	GrRowsOptions options = {nfeatures, nrows > 10000 ? (size_t) 1 << 20 : 4096, 0};
+	GrRowsOptions options = {nfeatures, false, 0};
+	const int64_t piece = (nrows > 10000 ? 1 << 20 : 4096) / (int64_t) gr_row_nbytes(nfeatures, false) + 1;
 	Data		data = random_data(nrows, nfeatures);
 	GrRows	   *rows = NULL;
 	GrRowsTimes times = {};
 	GrError		err = {};
 	bool		ok = gpu->rows_begin(session, &options, &rows, &err) &&
-		submit_rows(rows, &data, 0, nrows / 3, true, &err);
+		submit_rows(session, rows, &data, 0, nrows / 3, piece, true, &err);
 
 	if (ok && nrows > 2)
 		check_pass(rows, &data, nrows / 3, GR_PASS_FAST, 0);
-	ok = ok && submit_rows(rows, &data, nrows / 3, nrows, nrows % 2 == 0, &err);
+	ok = ok && submit_rows(session, rows, &data, nrows / 3, nrows, piece, nrows % 2 == 0, &err);
 	if (ok)
 	{
 		check_pass(rows, &data, nrows, GR_PASS_GRADIENT, 0);
@@ -355,7 +336,7 @@ check_extremes(GrSession *session)
 	for (int s = 0; s < COUNT(scales); s++)
 		for (int p = 9; p <= 40; p += 31)
 		{
-			GrRowsOptions options = {p, 65536, 0};
+			GrRowsOptions options = {p, false, 0};
 			Data		data = random_data(5000, p);
 			GrRows	   *rows = NULL;
 			GrError		err = {};
@@ -369,7 +350,7 @@ check_extremes(GrSession *session)
 				x[1] += x[1] > 0.0 ? 1.0 : -1.0;
 				x[p] = x[1] - data.shift[1] > 0.0 ? 1.0 : 0.0;
 			}
-			if (check(gpu->rows_begin(session, &options, &rows, &err) && submit_rows(rows, &data, 0, data.nrows, false, &err),
+			if (check(gpu->rows_begin(session, &options, &rows, &err) && submit_rows(session, rows, &data, 0, data.nrows, 200, false, &err),
 					  "separated rows, scale %g", scales[s]))
 			{
 				check_pass(rows, &data, data.nrows, GR_PASS_FAST, 0);
@@ -379,6 +360,39 @@ check_extremes(GrSession *session)
 			gpu->rows_end(rows);
 			data_free(&data);
 		}
+}
+
+/* float4 features sent as such give the sums that they give as float8. */
+static void
+check_single(GrSession *session)
+{
+	const int	p = 7;
+	const int64_t nrows = 50000;
+	Data		data = random_data(nrows, p);
+	GrPass		pass = make_pass(&data, GR_PASS_EXACT, 0);
+	double	   *sums[2] = {};
+
+	for (int64_t r = 0; r < nrows; r++)
+		for (int j = 0; j < p; j++)
+			data.rows[r * (p + 1) + j] = (float) data.rows[r * (p + 1) + j];
+	for (int single = 0; single < 2; single++)
+	{
+		GrRowsOptions options = {p, single != 0, 0};
+		GrRows	   *rows = NULL;
+		GrError		err = {};
+
+		if (gpu->rows_begin(session, &options, &rows, &err) &&
+			send_rows(gpu, session, data.rows, nrows, p, single != 0, 40000, true, true,
+					  [&](const void *block, int64_t n) { return gpu->rows_send(rows, block, n, &err); },
+					  [&](bool wait, int64_t *ncalls) { return gpu->rows_sent(rows, wait, ncalls, &err); }, &err))
+			sums[single] = run_pass(rows, &pass, NULL, &err);
+		gpu->rows_end(rows);
+	}
+	check(sums[0] != NULL && sums[1] != NULL &&
+		  memcmp(sums[0], sums[1], sizeof(double) * gr_pass_nsums(GR_PASS_EXACT, p)) == 0, "single features");
+	free(sums[0]);
+	free(sums[1]);
+	data_free(&data);
 }
 
 static bool
@@ -391,14 +405,14 @@ canceled_at_once(void *arg)
 static void
 check_cancel(GrSession *session)
 {
-	GrRowsOptions options = {5, 4096, 0};
+	GrRowsOptions options = {5, false, 0};
 	Data		data = random_data(1000, 5);
 	GrPass		pass = make_pass(&data, GR_PASS_FAST, 0);
 	int			nasked = 0;
 	GrHost		host = {canceled_at_once, &nasked};
 	GrRows	   *rows = NULL;
 	GrError		err = {};
-	bool		ok = gpu->rows_begin(session, &options, &rows, &err) && submit_rows(rows, &data, 0, 1000, true, &err);
+	bool		ok = gpu->rows_begin(session, &options, &rows, &err) && submit_rows(session, rows, &data, 0, 1000, 85, true, &err);
 	double	   *sums = run_pass(rows, &pass, &host, &err);
 
 	check(ok && sums == NULL && err.status == GR_CANCELED && nasked > 0, "a pass that is canceled");
@@ -411,7 +425,7 @@ check_cancel(GrSession *session)
 static void
 check_memory(GrSession *session)
 {
-	GrRowsOptions options = {200, 1 << 20, 1000};
+	GrRowsOptions options = {200, false, 1000};
 	Data		data = random_data(1000, 200);
 	GrRows	   *rows = NULL;
 	GrError		err = {};
@@ -426,18 +440,10 @@ check_memory(GrSession *session)
 	err = GrError();
 	options.memory_limit = (size_t) 200 << 20;
 	ok = gpu->rows_begin(session, &options, &rows, &err);
-	while (ok && nsubmits < 1000 && submit_rows(rows, &data, 0, 600, false, &err))
+	while (ok && nsubmits < 1000 && submit_rows(session, rows, &data, 0, 600, 600, false, &err))
 		nsubmits++;
 	check(ok && err.status == GR_DEVICE_MEMORY && err.bytes_free <= options.memory_limit &&
 		  err.bytes_needed > err.bytes_free && nsubmits > 20 && nsubmits < 220, "a memory limit, after %d MB", nsubmits);
-	gpu->rows_end(rows);
-
-	err = GrError();
-	options.block_nbytes = (size_t) 1 << 60;
-	options.memory_limit = 0;
-	ok = gpu->rows_begin(session, &options, &rows, &err);
-	check(!ok && (err.status == GR_DEVICE_MEMORY || err.status == GR_NO_MEMORY || err.status == GR_DEVICE_FAILED),
-		  "blocks larger than memory");
 	gpu->rows_end(rows);
 	data_free(&data);
 }
@@ -445,16 +451,15 @@ check_memory(GrSession *session)
 static void
 check_contract(GrSession *session)
 {
-	GrRowsOptions options = {3, 4096, 0};
+	GrRowsOptions options = {3, false, 0};
 	Data		data = random_data(10, 3);
 	Data		other = random_data(10, 4);
 	GrPass		pass = make_pass(&data, GR_PASS_GRADIENT, 0);
 	GrPass		other_pass = make_pass(&other, GR_PASS_GRADIENT, 0);
 	GrRows	   *rows = NULL;
 	GrError		err = {};
-	double	   *block;
 	double	   *sums;
-	int64_t		capacity = 0;
+	int64_t		ncalls = 0;
 	bool		ok;
 
 	gpu->rows_end(NULL);
@@ -467,16 +472,9 @@ check_contract(GrSession *session)
 	sums = run_pass(rows, &pass, NULL, &err);
 	check(ok && sums != NULL && sums[GR_SUM_NROWS] == 0.0 && isinf(sums[GR_SUM_MIN_MARGIN]), "a pass over no rows");
 	free(sums);
-	check(!gpu->rows_submit(rows, 1, &err) && err.status == GR_INVALID, "a submit without a block");
-	err = GrError();
-	ok = gpu->rows_block(rows, &block, &capacity, &err);
-	check(ok && capacity == 128, "a block holds what was asked for");
-	check(!gpu->rows_submit(rows, capacity + 1, &err) && err.status == GR_INVALID, "too many rows");
-	err = GrError();
-	memset(block, 0, 4096);
-	ok = gpu->rows_submit(rows, capacity, &err);
-	check(ok && !gpu->rows_submit(rows, 1, &err) && err.status == GR_INVALID, "a block is submitted once");
-	err = GrError();
+	ok = gpu->rows_send(rows, data.rows, 10, &err);
+	check(ok && gpu->rows_sent(rows, true, &ncalls, &err) && ncalls == 1, "a call is counted when its rows are read");
+	check(ok && gpu->rows_sent(rows, true, &ncalls, &err) && ncalls == 1, "there is none to wait for");
 	sums = run_pass(rows, &other_pass, NULL, &err);
 	check(sums == NULL && err.status == GR_INVALID, "a pass of another number of features");
 	gpu->rows_end(rows);
@@ -583,30 +581,16 @@ bench_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, doubl
 static void
 bench_shape(GrSession *session, int64_t nrows, int nfeatures, const GrPassKind *kinds, int nkinds, double bandwidth)
 {
-	GrRowsOptions options = {nfeatures, (size_t) 4 << 20, 0};
-	const size_t row_nbytes = sizeof(double) * ((size_t) nfeatures + 1);
-	Data		data = random_data((int64_t) (options.block_nbytes / row_nbytes), nfeatures);
+	GrRowsOptions options = {nfeatures, false, 0};
+	const size_t row_nbytes = gr_row_nbytes(nfeatures, false);
+	Data		data = random_data((int64_t) (((size_t) 4 << 20) / row_nbytes), nfeatures);
 	GrRows	   *rows = NULL;
 	GrError		err = {};
 	bool		ok = gpu->rows_begin(session, &options, &rows, &err);
-	int			nblocks = 0;
 	double		begin_ms = now_ms();
 
-	for (int64_t done = 0; ok && done < nrows;)
-	{
-		double	   *block;
-		int64_t		n;
-
-		ok = gpu->rows_block(rows, &block, &n, &err);
-		if (!ok)
-			break;
-		if (nblocks++ < 8)
-			memcpy(block, data.rows, (size_t) n * row_nbytes);
-		if (n > nrows - done)
-			n = nrows - done;
-		ok = gpu->rows_submit(rows, n, &err);
-		done += n;
-	}
+	for (int64_t done = 0; ok && done < nrows; done += data.nrows)
+		ok = gpu->rows_send(rows, data.rows, nrows - done < data.nrows ? nrows - done : data.nrows, &err);
 	printf("# %9lld x %4d sent in %.0f ms\n", (long long) nrows, nfeatures, now_ms() - begin_ms);
 	for (int k = 0; ok && k < nkinds; k++)
 		bench_pass(rows, &data, nrows, kinds[k], (double) nrows * (double) row_nbytes / bandwidth * 1e3);
@@ -678,6 +662,7 @@ main(int argc, char **argv)
 	printf("# seed state %llu\n", (unsigned long long) random_state);
 	check_shapes(session, quick);
 	check_extremes(session);
+	check_single(session);
 	check_cancel(session);
 	check_memory(session);
 	check_contract(session);

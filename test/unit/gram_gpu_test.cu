@@ -6,6 +6,7 @@
  */
 #include "../../kernels/gram.cuh"
 #include "gram_reference.h"
+#include "send_rows.h"
 #include "unit.h"
 
 #include <math.h>
@@ -77,14 +78,21 @@ result_free(Result *result)
 	free(result->lo);
 }
 
-/* Submits rows in blocks of block_nbytes; ragged: of changing sizes, some empty. The result starts out as NaN. */
-static Result
-run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, size_t block_nbytes, bool ragged)
+/* How rows are sent. */
+typedef struct Sending
 {
-	GrGramOptions options = {nfeatures, block_nbytes, 0};
+	bool		single;
+	bool		ragged;			/* in pieces of changing sizes, some empty */
+	bool		pinned;
+} Sending;
+
+/* Sends rows in pieces of piece_nbytes, which are also the job's blocks. The result starts out as NaN. */
+static Result
+run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, size_t piece_nbytes, Sending how)
+{
+	GrGramOptions options = {nfeatures, how.single, piece_nbytes, 0};
 	int64_t		nentries = gr_triangle(nfeatures + 2);
-	int			ncols = nfeatures + 1;
-	int			nblocks = 0;
+	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(nfeatures, how.single)) + 1;
 	GrGram	   *gram = NULL;
 	Result		result = {};
 
@@ -92,27 +100,11 @@ run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, s
 	result.lo = (double *) malloc(sizeof(double) * (size_t) nentries);
 	memset(result.hi, 0xff, sizeof(double) * (size_t) nentries);
 	memset(result.lo, 0xff, sizeof(double) * (size_t) nentries);
-	result.ok = gpu->gram_begin(session, &options, &gram, &result.err);
-	for (int64_t done = 0; result.ok && done < nrows;)
-	{
-		double	   *block;
-		int64_t		capacity = 0;
-		int64_t		n;
-
-		result.ok = gpu->gram_block(gram, &block, &capacity, &result.err);
-		if (!result.ok)
-			break;
-		n = ragged ? (nblocks * 7 + 3) % (capacity + 1) : capacity;
-		if (ragged && nblocks++ % 5 == 4)
-			n = capacity;
-		if (n > nrows - done)
-			n = nrows - done;
-		memset(block, 0xff, sizeof(double) * (size_t) (capacity * ncols));
-		memcpy(block, rows + done * ncols, sizeof(double) * (size_t) (n * ncols));
-		result.ok = gpu->gram_submit(gram, n, &result.err);
-		done += n;
-	}
-	result.ok = result.ok && gpu->gram_finish(gram, result.hi, result.lo, &result.times, &result.err);
+	result.ok = gpu->gram_begin(session, &options, &gram, &result.err) &&
+		send_rows(gpu, session, rows, nrows, nfeatures, how.single, piece, how.ragged, how.pinned,
+				  [&](const void *block, int64_t n) { return gpu->gram_send(gram, block, n, &result.err); },
+				  [&](bool wait, int64_t *ncalls) { return gpu->gram_sent(gram, wait, ncalls, &result.err); }, &result.err) &&
+		gpu->gram_finish(gram, result.hi, result.lo, &result.times, &result.err);
 	gpu->gram_end(gram);
 	if (!result.ok)
 		printf("# %s\n", result.err.detail);
@@ -144,8 +136,9 @@ check_shape(GrSession *session, int nfeatures, int64_t nrows, Pattern pattern)
 			if (nrows * (int64_t) row_nbytes / (int64_t) block_sizes[s] > 600 && nrows > 64)
 				continue;
 
-			Result		first = run_gram(session, rows, nrows, nfeatures, block_sizes[s], ragged != 0);
-			Result		second = run_gram(session, rows, nrows, nfeatures, block_sizes[s], ragged != 0);
+			Sending		how = {false, ragged != 0, s % 2 == 0};
+			Result		first = run_gram(session, rows, nrows, nfeatures, block_sizes[s], how);
+			Result		second = run_gram(session, rows, nrows, nfeatures, block_sizes[s], how);
 
 			repeatable = repeatable && same_bits(&first, &second, nfeatures);
 			counted = counted && first.times.bytes_to_device == (int64_t) row_nbytes * nrows;
@@ -191,6 +184,37 @@ check_shapes(GrSession *session, bool quick)
 		check_shape(session, 2001, 40, UNIFORM);
 }
 
+/* float4 features sent as such give the bits that they give as float8. */
+static void
+check_single(GrSession *session)
+{
+	const int	features[] = {1, 2, 8, 31, 200};
+
+	for (int p : features)
+	{
+		const int64_t nrows = 3001;
+		double	   *rows = random_rows(nrows, p + 1, UNIFORM);
+		Sending		how[] = {{false, true, false}, {true, true, false}, {true, true, true}};
+		Result		results[COUNT(how)];
+
+		for (int64_t r = 0; r < nrows; r++)
+			for (int j = 0; j < p; j++)
+				rows[r * (p + 1) + j] = (float) rows[r * (p + 1) + j];
+		for (int k = 0; k < COUNT(how); k++)
+		{
+			/* as many rows a block and a piece, whatever they are sent as */
+			size_t		piece_nbytes = 100 * gr_row_nbytes(p, false);
+
+			results[k] = run_gram(session, rows, nrows, p, piece_nbytes, how[k]);
+		}
+		check(same_bits(&results[0], &results[1], p) && same_bits(&results[0], &results[2], p), "%d single features", p);
+		check(results[1].times.bytes_to_device == nrows * (int64_t) gr_row_nbytes(p, true), "... in half the bytes");
+		for (Result &result : results)
+			result_free(&result);
+		free(rows);
+	}
+}
+
 static void
 check_overflow(GrSession *session)
 {
@@ -201,7 +225,7 @@ check_overflow(GrSession *session)
 	bool		as_expected = true;
 
 	rows[57 * (p + 1) + 4] = 1e200; /* z_5: its square leaves the range, its products with the others don't */
-	result = run_gram(session, rows, 100, p, 4096, false);
+	result = run_gram(session, rows, 100, p, 4096, Sending());
 	for (int i = 0; i < p + 2; i++)
 		for (int j = 0; j <= i; j++, k++)
 		{
@@ -217,13 +241,13 @@ check_overflow(GrSession *session)
 static void
 check_failures(GrSession *session)
 {
-	GrGramOptions options = {200, 1 << 20, 1000};
+	GrGramOptions options = {200, false, 1 << 20, 1000};
 	GrOpenOptions no_such = {12345};
 	GrSession  *other = NULL;
 	GrGram	   *gram = NULL;
 	GrError		err = {};
-	double	   *block;
-	int64_t		capacity;
+	double		block[400];
+	int64_t		ncalls = 0;
 	bool		ok;
 
 	ok = gpu->gram_begin(session, &options, &gram, &err);
@@ -247,13 +271,11 @@ check_failures(GrSession *session)
 	err = GrError();
 	options.nfeatures = 3;
 	options.block_nbytes = 4096;
-	ok = gpu->gram_begin(session, &options, &gram, &err) && gpu->gram_block(gram, &block, &capacity, &err);
-	check(ok && capacity == 128, "a block holds what was asked for");
-	check(ok && !gpu->gram_submit(gram, capacity + 1, &err) && err.status == GR_INVALID, "too many rows");
-	err = GrError();
-	memset(block, 0, 4096);
-	ok = gpu->gram_submit(gram, capacity, &err);
-	check(ok && !gpu->gram_submit(gram, 1, &err) && err.status == GR_INVALID, "a block is submitted once");
+	memset(block, 0, sizeof(block));
+	ok = gpu->gram_begin(session, &options, &gram, &err) && gpu->gram_send(gram, block, 100, &err);
+	check(ok && gpu->gram_sent(gram, true, &ncalls, &err) && ncalls == 1, "a call is counted when its rows are read");
+	check(ok && gpu->gram_sent(gram, true, &ncalls, &err) && ncalls == 1, "there is none to wait for");
+	ok = ok && gpu->gram_send(gram, block, 100, &err);
 	gpu->gram_end(gram);		/* without finish, with work under way */
 	gpu->gram_end(NULL);
 
@@ -296,6 +318,7 @@ typedef struct BenchShape
 
 #define NREPEATS 5
 #define PINNED_NBYTES ((size_t) 256 << 20)
+#define SENT_NBYTES ((size_t) 512 << 10)	/* a piece of what the whole backend is sent */
 
 static cudaError_t bench_code = cudaSuccess;
 
@@ -376,34 +399,23 @@ copy_ms(double *device, const double *pinned, size_t nbytes)
 	});
 }
 
-/* The whole backend, wall time, with blocks that are filled once: what is left when reading rows costs nothing. */
+/* The whole backend, wall time, from pinned rows that are sent over and over: what is left when reading rows costs nothing. */
 static double
 backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t block_nbytes)
 {
-	GrGramOptions options = {shape.nfeatures, block_nbytes, 0};
+	GrGramOptions options = {shape.nfeatures, false, block_nbytes, 0};
 	int64_t		nentries = gr_triangle(shape.nfeatures + 2);
+	int64_t		piece = (int64_t) (SENT_NBYTES / gr_row_nbytes(shape.nfeatures, false));
 	double	   *sums = (double *) malloc(2 * sizeof(double) * (size_t) nentries);
 	GrGram	   *gram = NULL;
 	GrError		err = {};
 	struct timespec begin;
 	struct timespec end;
 	bool		ok = gpu->gram_begin(session, &options, &gram, &err);
-	int			nblocks = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (int64_t done = 0; ok && done < shape.nrows; nblocks++)
-	{
-		double	   *block;
-		int64_t		n;
-
-		ok = gpu->gram_block(gram, &block, &n, &err);
-		if (ok && nblocks < 4)
-			memcpy(block, pinned, sizeof(double) * (size_t) (n * (shape.nfeatures + 1)));
-		if (n > shape.nrows - done)
-			n = shape.nrows - done;
-		ok = ok && gpu->gram_submit(gram, n, &err);
-		done += n;
-	}
+	for (int64_t done = 0; ok && done < shape.nrows; done += piece)
+		ok = gpu->gram_send(gram, pinned, shape.nrows - done < piece ? shape.nrows - done : piece, &err);
 	ok = ok && gpu->gram_finish(gram, sums, sums + nentries, NULL, &err);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	gpu->gram_end(gram);
@@ -515,6 +527,7 @@ main(int argc, char **argv)
 	}
 	printf("# seed state %llu\n", (unsigned long long) random_state);
 	check_shapes(session, quick);
+	check_single(session);
 	check_overflow(session);
 	check_failures(session);
 	check_sessions(session);

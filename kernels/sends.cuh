@@ -1,0 +1,38 @@
+/*
+ * sends.cuh: rows on their way from the host's memory to the device, in order, on a stream of their own.
+ *
+ * What one call of gram_send() or rows_send() brings is a send: copies to one or more places on the device. Between sends_begin()
+ * and sends_end() sends_copy() may be called as often as it takes. Memory is read asynchronously where it is pinned.
+ */
+#ifndef GPUREG_SENDS_CUH
+#define GPUREG_SENDS_CUH
+
+#include "backend_cuda.cuh"
+
+/* Opens the stream, and what single rows want: memory on the device of single_nbytes. Half-opened is for gr_sends_close(). */
+extern bool gr_sends_open(Sends *sends, GrSession *session, int nfeatures, bool single, GrError *err);
+
+/* Begins a send; waits for the oldest one where too many are under way. */
+extern bool gr_sends_begin(Sends *sends, GrError *err);
+
+/* nrows rows as float8 to device memory, behind what is on the stream. rows: where they begin in the host's memory */
+extern bool gr_sends_copy(Sends *sends, double *device, const void *rows, int64_t nrows, GrError *err);
+
+extern bool gr_sends_end(Sends *sends, GrError *err);
+
+/* How many sends have been read, in order. wait: first waits for the oldest that isn't. Takes their times. */
+extern bool gr_sends_done(Sends *sends, bool wait, int64_t *ncalls, GrError *err);
+
+/* Waits for all. */
+extern bool gr_sends_wait(Sends *sends, GrError *err);
+
+/* Device memory that single rows want, bytes. */
+static inline size_t
+gr_sends_nbytes(bool single)
+{
+	return single ? GR_SINGLE_NBYTES : 0;
+}
+
+extern void gr_sends_close(Sends *sends);
+
+#endif							/* GPUREG_SENDS_CUH */

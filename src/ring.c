@@ -1,0 +1,240 @@
+/*
+ * ring.c: the ring's memory, and its producers' side.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/latch.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "bridge.h"
+#include "ring.h"
+
+#define RING_MAGIC UINT64CONST(0x6770755f72696e67)
+#define PAGE ((Size) 4096)
+#define NAP_MS 1				/* between two looks for a free block */
+
+/* of shape_state */
+#define SHAPE_UNKNOWN 0
+#define SHAPE_ASKED 1
+#define SHAPE_KNOWN 2
+
+/*
+ * A segment, or NULL where there is no room for it, which PostgreSQL reports as an error: hence the subtransaction. The mapping belongs to the
+ * caller then, not to a transaction.
+ */
+static dsm_segment *
+create_segment(Size nbytes)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	dsm_segment *volatile segment = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		segment = dsm_create(nbytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+		if (segment != NULL)
+			dsm_pin_mapping(segment);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		segment = NULL;
+		/* a full /dev/shm or the like; a cancel is no lack of room */
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
+			ReThrowError(error);
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	return segment;
+}
+
+GrRing *
+gr_ring_create(Size nbytes, int nproducers, bool single, bool binary, dsm_segment **segment, GrRingTicket *ticket)
+{
+	int			nblocks = Max(GR_RING_BLOCKS_MIN, 2 * nproducers);
+	Size		block_nbytes = TYPEALIGN_DOWN(PAGE, Max(nbytes / nblocks, GR_RING_BLOCK_NBYTES_MIN));
+	Size		data_offset = TYPEALIGN(PAGE, offsetof(GrRing, blocks) + nblocks * (sizeof(GrRingBlock) + sizeof(pg_atomic_uint32)));
+	GrRing	   *ring;
+
+	*segment = create_segment(data_offset + nblocks * block_nbytes);
+	if (*segment == NULL)
+		return NULL;
+	ring = dsm_segment_address(*segment);
+	memset(ring, 0, data_offset);
+	ring->nblocks = nblocks;
+	ring->block_nbytes = block_nbytes;
+	ring->data_offset = data_offset;
+	ring->single = single;
+	ring->binary = binary;
+	pg_atomic_init_u32(&ring->shape_state, SHAPE_UNKNOWN);
+	pg_atomic_init_u32(&ring->verdict, GR_RING_TAKES);
+	pg_atomic_init_u32(&ring->nworkers, 0);
+	pg_atomic_init_u32(&ring->searching, 0);
+	pg_atomic_init_u64(&ring->nfull, 0);
+	for (int b = 0; b < nblocks; b++)
+	{
+		pg_atomic_init_u32(&ring->blocks[b].state, GR_BLOCK_FREE);
+		pg_atomic_init_u32(&gr_ring_queue(ring)[b], 0);
+	}
+	ticket->handle = dsm_segment_handle(*segment);
+	if (sem_init(&ring->wake, 1, 0) != 0 || !pg_strong_random(ring->key, sizeof(ring->key)))
+	{
+		gr_ring_destroy(*segment);
+		*segment = NULL;
+		return NULL;
+	}
+	memcpy(ticket->key, ring->key, sizeof(ring->key));
+	ring->magic = RING_MAGIC;
+	return ring;
+}
+
+void
+gr_ring_destroy(dsm_segment *segment)
+{
+	/* the semaphore owns nothing outside the segment */
+	if (segment != NULL)
+		dsm_detach(segment);
+}
+
+static void
+detach_segment(void *arg)
+{
+	dsm_detach(arg);
+}
+
+/* Attaches a segment for as long as owner lives; NULL if there is none. */
+static dsm_segment *
+attach_segment(dsm_handle handle, MemoryContext owner)
+{
+	MemoryContextCallback *callback = MemoryContextAlloc(owner, sizeof(MemoryContextCallback));
+	dsm_segment *segment = dsm_attach(handle);
+
+	if (segment == NULL)
+		return NULL;
+	dsm_pin_mapping(segment);
+	callback->func = detach_segment;
+	callback->arg = segment;
+	MemoryContextRegisterResetCallback(owner, callback);
+	return segment;
+}
+
+GrRing *
+gr_ring_attach(const bytea *ticket, MemoryContext owner)
+{
+	GrRingTicket wanted;
+	dsm_segment *segment = NULL;
+	GrRing	   *ring = NULL;
+
+	if (VARSIZE_ANY_EXHDR(ticket) == sizeof(wanted))
+	{
+		memcpy(&wanted, VARDATA_ANY(ticket), sizeof(wanted));
+		segment = dsm_find_mapping(wanted.handle);
+		if (segment == NULL)
+			segment = attach_segment(wanted.handle, owner);
+	}
+	if (segment != NULL && dsm_segment_map_length(segment) >= sizeof(GrRing))
+		ring = dsm_segment_address(segment);
+	if (ring == NULL || ring->magic != RING_MAGIC || memcmp(ring->key, wanted.key, sizeof(ring->key)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there is no such ring"),
+				 errhint("This function is for gpureg's own queries.")));
+	return ring;
+}
+
+bool
+gr_ring_ask_shape(GrRing *ring)
+{
+	uint32		expected = SHAPE_UNKNOWN;
+
+	if (pg_atomic_compare_exchange_u32(&ring->shape_state, &expected, SHAPE_ASKED))
+		return true;
+	/* who asked first finds it out without waiting for anybody; if that ends in an error, this process is told to end as well */
+	while (pg_atomic_read_u32(&ring->shape_state) != SHAPE_KNOWN)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(10);
+	}
+	pg_read_barrier();
+	return false;
+}
+
+void
+gr_ring_set_shape(GrRing *ring)
+{
+	pg_write_barrier();
+	pg_atomic_write_u32(&ring->shape_state, SHAPE_KNOWN);
+}
+
+/* A block that is free now, or -1 */
+static int
+find_free(GrRing *ring)
+{
+	uint32		from = pg_atomic_read_u32(&ring->searching);
+
+	for (int k = 0; k < ring->nblocks; k++)
+	{
+		int			b = (from + k) % ring->nblocks;
+		uint32		expected = GR_BLOCK_FREE;
+
+		if (pg_atomic_read_u32(&ring->blocks[b].state) == GR_BLOCK_FREE &&
+			pg_atomic_compare_exchange_u32(&ring->blocks[b].state, &expected, GR_BLOCK_FILLING))
+		{
+			pg_atomic_write_u32(&ring->searching, b + 1);
+			return b;
+		}
+	}
+	return -1;
+}
+
+int
+gr_ring_claim(GrRing *ring)
+{
+	for (;;)
+	{
+		int			block;
+
+		CHECK_FOR_INTERRUPTS();
+		switch (pg_atomic_read_u32(&ring->verdict))
+		{
+			case GR_RING_DISCARDS:
+				return -1;
+			case GR_RING_FAILED:
+				pg_read_barrier();
+				gr_raise(&ring->error);
+		}
+		block = find_free(ring);
+		if (block >= 0)
+			return block;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, NAP_MS, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+}
+
+void
+gr_ring_publish(GrRing *ring, int block)
+{
+	uint64		sequence;
+
+	pg_atomic_write_u32(&ring->blocks[block].state, GR_BLOCK_FULL);
+	sequence = pg_atomic_fetch_add_u64(&ring->nfull, 1);
+	pg_write_barrier();
+	pg_atomic_write_u32(&gr_ring_queue(ring)[sequence % ring->nblocks], block + 1);
+	(void) sem_post(&ring->wake);
+}

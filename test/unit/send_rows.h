@@ -1,0 +1,83 @@
+/*
+ * send_rows.h: for the tests on a device: sends rows to a job in pieces, from memory that is overwritten as soon as the job says that it has
+ * been read.
+ */
+#ifndef GPUREG_SEND_ROWS_H
+#define GPUREG_SEND_ROWS_H
+
+#include "compute/compute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SEND_BUFFERS 2
+#define SEND_PAGE ((size_t) 4096)
+
+/* Rows of float8 as they are, or as single ones; the features must then be float4's values. */
+static inline void
+pack_rows(const double *rows, int64_t nrows, int nfeatures, bool single, char *into)
+{
+	if (!single)
+	{
+		memcpy(into, rows, (size_t) nrows * gr_row_nbytes(nfeatures, false));
+		return;
+	}
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		const double *row = rows + r * (nfeatures + 1);
+		float	   *narrow = (float *) (into + (size_t) r * gr_row_nbytes(nfeatures, true));
+
+		for (int j = 0; j < nfeatures; j++)
+			narrow[j] = (float) row[j];
+		memcpy(narrow + nfeatures, row + nfeatures, sizeof(double));
+	}
+}
+
+/*
+ * send(rows, n) and sent(wait, &ncalls) are the job's. piece: rows at a time; ragged: of changing numbers up to that, some none. pinned: from
+ * pinned memory.
+ */
+template <class Send, class Sent>
+static bool
+send_rows(const GrBackend *backend, GrSession *session, const double *rows, int64_t nrows, int nfeatures, bool single, int64_t piece,
+		  bool ragged, bool pinned, Send send, Sent sent, GrError *err)
+{
+	const size_t nbytes = ((size_t) piece * gr_row_nbytes(nfeatures, single) + SEND_PAGE - 1) / SEND_PAGE * SEND_PAGE;
+	char	   *memory = (char *) aligned_alloc(SEND_PAGE, SEND_BUFFERS * nbytes);
+	int64_t		user[SEND_BUFFERS] = {};	/* the call that read it last, 1-based */
+	int64_t		ncalls = 0;
+	int64_t		nread = 0;
+	bool		ok = !pinned || backend->pin(session, memory, SEND_BUFFERS * nbytes, err);
+	bool		is_pinned = pinned && ok;
+
+	for (int64_t done = 0; ok && done < nrows;)
+	{
+		const int	b = (int) (ncalls % SEND_BUFFERS);
+		char	   *buffer = memory + (size_t) b * nbytes;
+		int64_t		n = ragged ? (ncalls * 37 + 3) % (piece + 1) : piece;
+
+		if (ragged && ncalls % 5 == 4)
+			n = piece;
+		if (n > nrows - done)
+			n = nrows - done;
+		while (ok && nread < user[b])
+			ok = sent(true, &nread);
+		if (!ok)
+			break;
+		memset(buffer, 0xff, nbytes);
+		pack_rows(rows + done * (nfeatures + 1), n, nfeatures, single, buffer);
+		ok = send(buffer, n);
+		user[b] = ++ncalls;
+		done += n;
+	}
+	while (ok && nread < ncalls)
+		ok = sent(true, &nread);
+	if (ok)
+		memset(memory, 0xff, SEND_BUFFERS * nbytes);
+	if (is_pinned)
+		backend->unpin(session, memory);
+	free(memory);
+	return ok;
+}
+
+#endif							/* GPUREG_SEND_ROWS_H */
