@@ -133,8 +133,8 @@ CREATE FUNCTION pg_temp.auto_lines(nrows bigint, nfeatures int) RETURNS SETOF js
         'features', nfeatures, 'device', 'auto', 'workers', a.workers, 'ran_on', a.ran_on, 'reason', a.reason,
         'seconds', pg_temp.short(a.seconds), 'yardstick', b.device, 'yardstick_seconds', pg_temp.short(b.seconds),
         'ratio', pg_temp.short(a.seconds / b.seconds), 'ratio_at_most', CASE WHEN b.choices > 1 THEN 1.3 END))
-    FROM results a, LATERAL (SELECT *, count(*) OVER () AS choices FROM results b WHERE b.bench = a.bench AND b.workers = a.workers AND b.device IN ('cpu', 'gpu')
-                             AND b.not_run IS NULL ORDER BY b.seconds LIMIT 1) b
+    FROM results a, LATERAL (SELECT *, count(*) OVER () AS choices FROM results b
+                             WHERE b.bench = a.bench AND b.device IN ('cpu', 'gpu') AND b.not_run IS NULL ORDER BY b.seconds LIMIT 1) b
     WHERE a.device = 'auto' AND a.not_run IS NULL ORDER BY a.nr
 $$;
 
