@@ -116,7 +116,10 @@ def measure(function, device, workers, table):
     query = f"SELECT y, x1, x2, x3, x4, x5, x6, x7, x8 FROM {table}"
     session = Session()
     try:
-        session.run(f"SET max_parallel_workers_per_gather = {workers}; SET gpureg.device = {device}; SET jit = off")
+        session.run(f"SET gpureg.device = {device}; SET jit = off")
+        if workers >= 0:
+            session.run(f"SET max_parallel_workers_per_gather = {workers}; SELECT set_config('max_parallel_workers', "
+                        f"greatest(current_setting('max_parallel_workers')::int, {workers})::text, false)")
         pid = int(session.run("SELECT pg_backend_pid()")[0])
         failed = [line for line in session.run(f"SELECT {function}('{query} LIMIT 1000') IS NULL") if "ERROR" in line]
         if failed:
@@ -135,7 +138,7 @@ def measure(function, device, workers, table):
 
 
 def main():
-    workers, big, big_rows, tenth, tenth_rows = sys.argv[1:]
+    workers, big, big_rows, tenth, tenth_rows = int(sys.argv[1]), *sys.argv[2:]
     for function, device in FITS:
         small = None
         for table, rows in ((tenth, int(tenth_rows)), (big, int(big_rows))):
@@ -144,7 +147,7 @@ def main():
                 result |= {"tenth_anonymous_mb": small["anonymous_mb"], "more_mb": round(result["anonymous_mb"] - small["anonymous_mb"], 1),
                            "more_mb_at_most": MORE_MB_AT_MOST}
             print(json.dumps({"section": "memory", "bench": f"memory of {function}", "device": device, "rows": rows, "features": 8,
-                              "workers": int(workers), **result}), flush=True)
+                              "workers": workers, **result}), flush=True)
             small = result if "anonymous_mb" in result else None
 
 
