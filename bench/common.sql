@@ -1,4 +1,5 @@
--- What the benchmarks share: a quiet session, and the median of five runs taken in turn after a warm-up. Variables: rows, workers.
+-- What the benchmarks share: a quiet session, and the median of five runs taken in turn after a warm-up. Variables: rows, workers (for
+-- parallel plans; -1: as the server is set).
 \set QUIET on
 \pset tuples_only on
 \pset format unaligned
@@ -8,6 +9,7 @@ SET jit = off;
 SELECT :workers >= 0 AS workers_given \gset
 \if :workers_given
 SET max_parallel_workers_per_gather = :workers;
+SELECT set_config('max_parallel_workers', greatest(current_setting('max_parallel_workers')::int, :workers)::text, false) \g /dev/null
 \endif
 CREATE TEMP TABLE setup AS SELECT :rows AS rows, current_setting('max_parallel_workers_per_gather')::int AS workers;
 
@@ -35,10 +37,115 @@ BEGIN
 END
 $$;
 
--- A JSON line a query; the first one is what the others are measured by.
-CREATE FUNCTION pg_temp.report(names text[], queries text[]) RETURNS SETOF json LANGUAGE sql AS $$
-    WITH m AS (SELECT * FROM pg_temp.medians(names, queries))
-    SELECT json_build_object('bench', m.name, 'rows', rows, 'workers', workers, 'seconds', round(m.median::numeric, 4),
-                             'times_the_sums', round((m.median / s.median)::numeric, 2), 'device', current_setting('gpureg.device'))
-    FROM m, m s, setup WHERE s.name = names[1]
+-- Cases to be timed: a query, the settings it runs under, and the case (of the same rows) that is its yardstick, of which it should take at
+-- most so many times where there is a target. A peer names the case of ours instead that does the same.
+CREATE TEMP TABLE cases (nr int GENERATED ALWAYS AS IDENTITY, bench text, query text, settings jsonb DEFAULT '{}', yardstick text,
+                         at_most float8, ours text);
+CREATE TEMP TABLE results (nr int, bench text, device text, workers int, ran_on text, ran_with int, reason text, yardstick text,
+                           at_most float8, ours text, seconds float8, fastest float8, slowest float8, runs int, not_run text);
+
+-- The workers that a plan asks for.
+CREATE FUNCTION pg_temp.planned_workers(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+    plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+    RETURN (SELECT coalesce(max(w::text::int), 0) FROM jsonb_path_query(plan, '$.**."Workers Planned"') w);
+END
+$$;
+
+-- A query's settings, so that cases of different ones can be taken in turn.
+CREATE FUNCTION pg_temp.apply(settings jsonb) RETURNS void LANGUAGE sql AS
+    $$SELECT set_config(key, value, false) FROM jsonb_each_text(settings)$$;
+
+-- Warms a case up and looks at how it runs. A case that fails here is left out of what is timed, and says why.
+CREATE FUNCTION pg_temp.try_case(c cases) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    ours boolean := c.query ~ 'gpu_(ols|logreg)_fit';
+    asked int := current_setting('max_parallel_workers_per_gather');
+    why text;
+    more text;
+BEGIN
+    PERFORM pg_temp.seconds(c.query);
+    INSERT INTO results (nr, bench, device, workers, ran_on, ran_with, reason, yardstick, at_most, ours)
+    SELECT c.nr, c.bench, c.settings ->> 'gpureg.device', asked, r.device,
+           CASE WHEN ours THEN r.workers ELSE pg_temp.planned_workers(c.query) END, r.reason, c.yardstick, c.at_most,
+           c.ours
+    FROM (VALUES (1)) one LEFT JOIN gpu_last_run() r ON ours;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS why = MESSAGE_TEXT, more = PG_EXCEPTION_DETAIL;
+    INSERT INTO results (nr, bench, device, workers, not_run)
+    VALUES (c.nr, c.bench, c.settings ->> 'gpureg.device', asked, concat_ws(': ', why, nullif(more, '')));
+END
+$$;
+
+-- Times the cases in turn, into results. GPU or CPU as gpu_last_run() has it after the warm-up.
+CREATE FUNCTION pg_temp.run_cases(nruns int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    before jsonb;
+    times float8[] := '{}';
+    numbers int[] := '{}';
+    c cases;
+BEGIN
+    PERFORM FROM gpu_last_run();  -- the settings are there once the library is loaded
+    SELECT coalesce(jsonb_object_agg(key, current_setting(key)), '{}') INTO before FROM cases, jsonb_object_keys(settings) key;
+    DELETE FROM results;
+    FOR run IN 0..nruns LOOP
+        FOR c IN SELECT * FROM cases ORDER BY nr LOOP
+            PERFORM pg_temp.apply(before || c.settings);
+            IF run = 0 THEN
+                PERFORM pg_temp.try_case(c);
+            ELSIF EXISTS (SELECT FROM results r WHERE r.nr = c.nr AND r.not_run IS NULL) THEN
+                times := times || pg_temp.seconds(c.query);
+                numbers := numbers || c.nr;
+            END IF;
+        END LOOP;
+    END LOOP;
+    PERFORM pg_temp.apply(before);
+    UPDATE results r SET seconds = t.median, fastest = t.fastest, slowest = t.slowest, runs = nruns
+    FROM (SELECT nr, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS median, min(seconds) AS fastest, max(seconds) AS slowest
+          FROM unnest(numbers, times) u (nr, seconds) GROUP BY nr) t WHERE r.nr = t.nr;
+    DELETE FROM cases;
+END
+$$;
+
+-- Seconds and ratios to four digits: what they are good for.
+CREATE FUNCTION pg_temp.short(x float8) RETURNS numeric LANGUAGE sql IMMUTABLE AS
+    $$SELECT round(x::numeric, CASE WHEN x = 0 THEN 0 ELSE greatest(3 - floor(log(abs(x)::numeric))::int, 0) END)$$;
+
+-- A JSON line a case.
+CREATE FUNCTION pg_temp.lines(section text, nrows bigint, nfeatures int) RETURNS SETOF json LANGUAGE sql AS $$
+    SELECT json_strip_nulls(json_build_object(
+        'section', section, 'bench', r.bench, 'rows', nrows, 'features', nfeatures, 'device', r.device, 'workers', r.workers,
+        'ran_on', r.ran_on, 'ran_with_workers', r.ran_with, 'reason', r.reason, 'seconds', pg_temp.short(r.seconds),
+        'fastest', pg_temp.short(r.fastest), 'slowest', pg_temp.short(r.slowest), 'runs', r.runs, 'yardstick', r.yardstick,
+        'yardstick_seconds', pg_temp.short(y.seconds), 'ratio', pg_temp.short(r.seconds / y.seconds), 'ratio_at_most', r.at_most,
+        'target_seconds', pg_temp.short(r.at_most * y.seconds), 'ours', r.ours, 'ours_seconds', pg_temp.short(o.seconds),
+        'times_ours', pg_temp.short(r.seconds / o.seconds), 'not_run', r.not_run))
+    FROM results r LEFT JOIN results y ON y.bench = r.yardstick LEFT JOIN results o ON o.bench = r.ours
+    ORDER BY r.nr
+$$;
+
+-- A JSON line for each case that ran with gpureg.device = auto: what its choice cost, against the better of cpu and gpu.
+CREATE FUNCTION pg_temp.auto_lines(nrows bigint, nfeatures int) RETURNS SETOF json LANGUAGE sql AS $$
+    SELECT json_strip_nulls(json_build_object(
+        'section', 'auto', 'bench', a.bench || ': auto over the better of cpu and gpu', 'rows', nrows,
+        'features', nfeatures, 'device', 'auto', 'workers', a.workers, 'ran_on', a.ran_on, 'reason', a.reason,
+        'seconds', pg_temp.short(a.seconds), 'yardstick', b.device, 'yardstick_seconds', pg_temp.short(b.seconds),
+        'ratio', pg_temp.short(a.seconds / b.seconds), 'ratio_at_most', CASE WHEN b.choices > 1 THEN 1.3 END))
+    FROM results a, LATERAL (SELECT *, count(*) OVER () AS choices FROM results b
+                             WHERE b.bench = a.bench AND b.device IN ('cpu', 'gpu') AND b.not_run IS NULL ORDER BY b.seconds LIMIT 1) b
+    WHERE a.device = 'auto' AND a.not_run IS NULL ORDER BY a.nr
+$$;
+
+-- Reads a table (and what of it lies outside) into shared buffers, where pg_prewarm is to be had: a scan alone leaves there only tables of up to a
+-- quarter of them.
+CREATE FUNCTION pg_temp.warm(tables text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_prewarm') THEN
+        CREATE EXTENSION IF NOT EXISTS pg_prewarm;
+        PERFORM pg_prewarm(r) FROM pg_class c, unnest(ARRAY[c.oid, c.reltoastrelid]) r
+        WHERE c.oid = ANY (tables::regclass[]) AND r <> 0;
+    END IF;
+END
 $$;

@@ -1,4 +1,5 @@
-"""Rows of float8 columns, the response last, or of arrays, from psql's COPY (FORMAT binary) on standard input."""
+"""Rows of float8 columns, the response last, or of arrays, from psql's COPY (FORMAT binary), on standard input or from a psql of its own."""
+import subprocess
 import sys
 
 import numpy as np
@@ -9,6 +10,11 @@ HEADER = 19  # signature, flags, length of the extension
 def read_rows():
     """Returns the bytes as soon as they are here, for the clock."""
     return sys.stdin.buffer.read()
+
+
+def copy_out(table):
+    """The table's bytes, through psql as the environment sets it."""
+    return subprocess.run(["psql", "-X", "-q", "-c", f"COPY {table} TO STDOUT (FORMAT binary)"], check=True, stdout=subprocess.PIPE).stdout
 
 
 def as_arrays(data):

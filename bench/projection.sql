@@ -7,7 +7,7 @@
 -- As pg_temp.report: over so many rows, by rows a second.
 CREATE FUNCTION pg_temp.report_rows(nrows bigint, names text[], queries text[]) RETURNS SETOF json LANGUAGE sql AS $$
     WITH m AS (SELECT * FROM pg_temp.medians(names, queries))
-    SELECT json_build_object('bench', m.name, 'rows', nrows, 'workers', workers, 'seconds', round(m.median::numeric, 4),
+    SELECT json_build_object('section', 'projection', 'bench', m.name, 'rows', nrows, 'workers', workers, 'seconds', round(m.median::numeric, 4),
                              'times_the_reading', round((m.median / r.median)::numeric, 2),
                              'rows_per_second', round(nrows / m.median), 'device', current_setting('gpureg.device'))
     FROM m, m r, setup WHERE r.name = names[1]
@@ -116,7 +116,7 @@ CREATE UNLOGGED TABLE gpureg_bench_cold (name text, seconds float8);
 \connect -
 \ir common.sql
 :first_1m
-SELECT json_build_object('bench', name, 'rows', :sparse_rows, 'workers', workers, 'seconds', round(median::numeric, 4),
+SELECT json_build_object('section', 'projection', 'bench', name, 'rows', :sparse_rows, 'workers', workers, 'seconds', round(median::numeric, 4),
                          'rows_per_second', round(:sparse_rows / median), 'device', current_setting('gpureg.device'))
 FROM (SELECT name, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS median FROM gpureg_bench_cold GROUP BY name) m, setup
 ORDER BY median;
