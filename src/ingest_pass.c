@@ -32,6 +32,7 @@ typedef struct Producer
 	GrRing	   *ring;
 	GrPassColumns *columns;
 	const int32 *packed;
+	int			home;			/* its own blocks; see gr_ring_join() */
 	int			block;			/* being filled; -1: none */
 	int64		nrows;			/* in it */
 	int64		capacity;
@@ -151,6 +152,7 @@ agree_on_shape(FunctionCallInfo fcinfo, Producer *p)
 	columns->nfeatures = ring->nfeatures;
 	p->row_nbytes = gr_row_nbytes(ring->nfeatures, ring->single);
 	p->capacity = gr_ring_capacity(ring);
+	p->home = gr_ring_join(ring);
 	if (IsParallelWorker())
 		pg_atomic_fetch_add_u32(&ring->nworkers, 1);
 }
@@ -163,7 +165,7 @@ next_block(FunctionCallInfo fcinfo, Producer *p)
 		return false;
 	if (p->row_nbytes == 0)
 		agree_on_shape(fcinfo, p);
-	p->block = gr_ring_claim(p->ring);
+	p->block = gr_ring_claim(p->ring, p->home);
 	p->discards = p->block < 0;
 	p->nrows = 0;
 	if (!p->discards)

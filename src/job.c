@@ -13,6 +13,10 @@
 #include "args.h"
 #include "job.h"
 
+#define DEVICE_BLOCK_NBYTES ((Size) 4 << 20)	/* rows that a kernel takes at a time; with fewer its partial sums cost as much */
+#define CPU_BLOCK_NBYTES ((Size) 256 << 10)
+#define BLOCK_NBYTES ((Size) 1 << 20)	/* rows that this process reads, on their way to a device */
+
 void
 gr_job_end_backend(GrJob *job)
 {
@@ -143,7 +147,7 @@ gr_job_begin_backend(GrJob *job, GrError *err)
 	if (job->kind == GR_JOB_GRAM)
 	{
 		GrGramOptions gram = {
-			.nfeatures = job->nfeatures,.single = job->single,.block_nbytes = (Size) gr_ring_size * 1024 / 8,.memory_limit = device_limit
+			.nfeatures = job->nfeatures,.single = job->single,.block_nbytes = DEVICE_BLOCK_NBYTES,.memory_limit = device_limit
 		};
 
 		return job->place.backend->gram_begin(job->place.session, &gram, &job->gram, err);
@@ -167,12 +171,10 @@ allocate_blocks(GrJob *job)
 {
 	bool		on_cpu = job->place.backend == &gr_backend_cpu;
 	Size		row_nbytes = gr_row_nbytes(job->nfeatures, false);
-	Size		wanted = (Size) gr_ring_size * 1024 / 8;
+	Size		wanted = Min(on_cpu ? CPU_BLOCK_NBYTES : BLOCK_NBYTES, (Size) gr_ring_size * 1024 / GR_JOB_NBLOCKS);
 	GrError		ignored = {0};
 	Size		nbytes;
 
-	if (on_cpu)
-		wanted = Min(wanted, 262144);
 	job->block_capacity = Max(wanted / row_nbytes, job->file != NULL ? 256 : 1);
 	job->nblocks = on_cpu ? 1 : GR_JOB_NBLOCKS;
 	/* whole pages, so that they can be pinned */

@@ -68,7 +68,7 @@ GrRing *
 gr_ring_create(Size nbytes, int nproducers, bool single, bool binary, dsm_segment **segment, GrRingTicket *ticket)
 {
 	int			nblocks = Max(GR_RING_BLOCKS_MIN, 2 * nproducers);
-	Size		block_nbytes = TYPEALIGN_DOWN(PAGE, Max(nbytes / nblocks, GR_RING_BLOCK_NBYTES_MIN));
+	Size		block_nbytes = TYPEALIGN_DOWN(PAGE, Min(Max(nbytes / nblocks, GR_RING_BLOCK_NBYTES_MIN), GR_RING_BLOCK_NBYTES_MAX));
 	Size		data_offset = TYPEALIGN(PAGE, offsetof(GrRing, blocks) + nblocks * (sizeof(GrRingBlock) + sizeof(pg_atomic_uint32)));
 	GrRing	   *ring;
 
@@ -85,7 +85,8 @@ gr_ring_create(Size nbytes, int nproducers, bool single, bool binary, dsm_segmen
 	pg_atomic_init_u32(&ring->shape_state, SHAPE_UNKNOWN);
 	pg_atomic_init_u32(&ring->verdict, GR_RING_TAKES);
 	pg_atomic_init_u32(&ring->nworkers, 0);
-	pg_atomic_init_u32(&ring->searching, 0);
+	pg_atomic_init_u32(&ring->nproducers, 0);
+	ring->nhome = nblocks / nproducers;
 	pg_atomic_init_u64(&ring->nfull, 0);
 	for (int b = 0; b < nblocks; b++)
 	{
@@ -182,29 +183,30 @@ gr_ring_set_shape(GrRing *ring)
 	pg_atomic_write_u32(&ring->shape_state, SHAPE_KNOWN);
 }
 
+int
+gr_ring_join(GrRing *ring)
+{
+	return (int) (pg_atomic_fetch_add_u32(&ring->nproducers, 1) * ring->nhome % ring->nblocks);
+}
+
 /* A block that is free now, or -1 */
 static int
-find_free(GrRing *ring)
+find_free(GrRing *ring, int home)
 {
-	uint32		from = pg_atomic_read_u32(&ring->searching);
-
 	for (int k = 0; k < ring->nblocks; k++)
 	{
-		int			b = (from + k) % ring->nblocks;
+		int			b = (home + k) % ring->nblocks;
 		uint32		expected = GR_BLOCK_FREE;
 
 		if (pg_atomic_read_u32(&ring->blocks[b].state) == GR_BLOCK_FREE &&
 			pg_atomic_compare_exchange_u32(&ring->blocks[b].state, &expected, GR_BLOCK_FILLING))
-		{
-			pg_atomic_write_u32(&ring->searching, b + 1);
 			return b;
-		}
 	}
 	return -1;
 }
 
 int
-gr_ring_claim(GrRing *ring)
+gr_ring_claim(GrRing *ring, int home)
 {
 	for (;;)
 	{
@@ -219,7 +221,7 @@ gr_ring_claim(GrRing *ring)
 				pg_read_barrier();
 				gr_raise(&ring->error);
 		}
-		block = find_free(ring);
+		block = find_free(ring, home);
 		if (block >= 0)
 			return block;
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, NAP_MS, PG_WAIT_EXTENSION);

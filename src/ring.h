@@ -24,6 +24,7 @@
 #define GR_RING_COLUMNS_MAX 100 /* arguments of a function */
 #define GR_RING_BLOCKS_MIN 64
 #define GR_RING_BLOCK_NBYTES_MIN (128 * 1024)	/* a row of GR_MAX_FEATURES features and more */
+#define GR_RING_BLOCK_NBYTES_MAX (512 * 1024)	/* no faster beyond, and later on the device */
 
 /* What a producer needs to find the ring: nobody can make one up. */
 typedef struct GrRingTicket
@@ -72,13 +73,17 @@ typedef struct GrRing
 	pg_atomic_uint32 verdict;
 	GrError		error;			/* of GR_RING_FAILED */
 	pg_atomic_uint32 nworkers;	/* parallel workers that had rows */
-	pg_atomic_uint32 searching; /* where to look for a free block */
+	pg_atomic_uint32 nproducers;
+	int			nhome;			/* blocks that a producer looks for first */
 	pg_atomic_uint64 nfull;		/* blocks that became full so far */
 	sem_t		wake;			/* posted for each, and when the consumer is to look around */
 	GrRingBlock blocks[FLEXIBLE_ARRAY_MEMBER];	/* then the queue: nblocks numbers of full blocks, from 1 on; 0: none yet */
 } GrRing;
 
-/* Makes a ring of about nbytes for so many producers; NULL if there is no shared memory for it. *segment: for gr_ring_destroy() */
+/*
+ * Makes a ring of at most nbytes, or the least size there is, for so many producers; NULL if there is no shared memory for it. *segment: for
+ * gr_ring_destroy()
+ */
 extern GrRing *gr_ring_create(Size nbytes, int nproducers, bool single, bool binary, dsm_segment **segment, GrRingTicket *ticket);
 
 /* No thread may use it any more; NULL is accepted. */
@@ -94,8 +99,11 @@ extern GrRing *gr_ring_attach(const bytea *ticket, MemoryContext owner);
 extern bool gr_ring_ask_shape(GrRing *ring);
 extern void gr_ring_set_shape(GrRing *ring);
 
+/* One more producer: where its own blocks begin, which it takes when they are free, as they are in its caches and its page tables. */
+extern int	gr_ring_join(GrRing *ring);
+
 /* A block to fill, or -1 if the ring no longer takes rows. Waits, interruptibly; ERROR if the ring has failed. */
-extern int	gr_ring_claim(GrRing *ring);
+extern int	gr_ring_claim(GrRing *ring, int home);
 
 /* The block is full. */
 extern void gr_ring_publish(GrRing *ring, int block);

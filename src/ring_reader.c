@@ -313,7 +313,7 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device)
 static bool
 make_ring(RingReader *r, bool single, GrRingTicket *ticket)
 {
-	r->ring = gr_ring_create((Size) gr_ring_size * 1024, max_parallel_workers_per_gather + 1, single, r->job->kind == GR_JOB_ROWS,
+	r->ring = gr_ring_create((Size) gr_ring_size * 1024 / 4, max_parallel_workers_per_gather + 1, single, r->job->kind == GR_JOB_ROWS,
 							 &r->segment, ticket);
 	if (r->ring == NULL)
 		return false;

@@ -45,10 +45,11 @@ send_rows(const GrBackend *backend, GrSession *session, const double *rows, int6
 	const size_t nbytes = ((size_t) piece * gr_row_nbytes(nfeatures, single) + SEND_PAGE - 1) / SEND_PAGE * SEND_PAGE;
 	char	   *memory = (char *) aligned_alloc(SEND_PAGE, SEND_BUFFERS * nbytes);
 	int64_t		user[SEND_BUFFERS] = {};	/* the call that read it last, 1-based */
-	int64_t		ncalls = 0;
 	int64_t		nread = 0;
-	bool		ok = !pinned || backend->pin(session, memory, SEND_BUFFERS * nbytes, err);
+	/* all earlier calls have been waited for */
+	bool		ok = sent(false, &nread) && (!pinned || backend->pin(session, memory, SEND_BUFFERS * nbytes, err));
 	bool		is_pinned = pinned && ok;
+	int64_t		ncalls = nread;
 
 	for (int64_t done = 0; ok && done < nrows;)
 	{
