@@ -143,7 +143,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, int nfeatures
 
 	fit.coef = palloc(nterms * sizeof(double));
 	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
-	if (!gr_ols_solve(hi, lo, nfeatures, nrows, intercept, workspace, &fit, &gr_host, &err))
+	if (!gr_ols_solve(hi, lo, nfeatures, nrows, intercept, workspace, NULL, &fit, &gr_host, &err))
 		gr_raise_columns(&err, nfeatures, names);
 	pfree(workspace);
 
