@@ -80,6 +80,21 @@ settle(const Sum &sum, double noise)
 	return fabs(v.hi) <= noise * sum.magnitude ? gr_dd(0.0) : v;
 }
 
+/*
+ * a / b as gr_dd_div() has it, given inverse = 1 / b.hi: the quotient's high half is the same, rounded correctly (Markstein 1990). Only
+ * one division, and of the pivot alone, is left among what a pivot waits for.
+ */
+static __device__ __forceinline__ GrDD
+divide(GrDD a, GrDD b, double inverse)
+{
+	double		q = a.hi * inverse;
+	GrDD		r;
+
+	q = __fma_rn(__fma_rn(-q, b.hi, a.hi), inverse, q);
+	r = gr_dd_mul_d(b, q);
+	return gr_fast_two_sum(q, ((a.hi - r.hi) + (a.lo - r.lo)) * inverse);
+}
+
 static __host__ __device__ __forceinline__ int64_t
 triangle(int64_t n)
 {
@@ -214,6 +229,7 @@ substitute(Sum r[OWNED], const Stage columns, const bool *aliased, double noise)
 typedef struct Panel
 {
 	double2		pivot[2];
+	double		inverse[2];		/* 1 / pivot, rounded */
 	bool		left_out[2];
 	double2		u[2][TILE];
 	double2		l[2][TILE];
@@ -223,12 +239,13 @@ typedef struct Panel
 
 /* The pivot's value and whether its term is aliased, from the thread that owns it. */
 static __device__ __forceinline__ void
-set_pivot(const Cholesky &c, Panel &panel, int64_t term, int k, GrDD d)
+set_pivot(const Cholesky &c, Panel &panel, int64_t term, int k, GrDD d, double inverse)
 {
 	/* what is left of the padding, and the last row, which is no term, take no part in what follows */
 	bool		out = panel.aliased[k] || !(d.hi > panel.least_pivot[k]);
 
 	panel.pivot[k & 1] = from_dd(d);
+	panel.inverse[k & 1] = inverse;
 	panel.left_out[k & 1] = out;
 	c.d[term] = from_dd(d);
 	c.aliased[term] = out;
@@ -269,16 +286,19 @@ factor_tile(const Cholesky &c, int at, Panel &panel)
 
 			if (lane == owner && i >= k)
 			{
+				/* the division needn't wait for the rest */
+				double		inverse = i == k ? 1.0 / (r[t].hi + r[t].lo) : 0.0;
+
 				v = settle(r[t], c.noise);
 				if (i == k)
-					set_pivot(c, panel, first + k, k, v);
+					set_pivot(c, panel, first + k, k, v, inverse);
 			}
 			__syncthreads();
 			if (lane == owner && i > k)
 			{
 				v = panel.left_out[side] ? gr_dd(0.0) : v;
 				panel.u[side][i] = from_dd(v);
-				v = panel.left_out[side] ? v : gr_dd_div(v, to_dd(panel.pivot[side]));
+				v = panel.left_out[side] ? v : divide(v, to_dd(panel.pivot[side]), panel.inverse[side]);
 				panel.l[side][i] = from_dd(v);
 				tile[i * TILE + k] = from_dd(v);
 			}

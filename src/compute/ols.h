@@ -22,8 +22,8 @@ extern "C" {
 
 #define GR_ALIAS_TOLERANCE 1e-24
 
-/* From so many terms on the device solves faster than the CPU, copies included (bench/notes.md). */
-#define GR_SOLVER_MIN_TERMS 128
+/* From so many terms on an open device is quicker, even the first time, with or without covariances; see bench/notes.md. */
+#define GR_SOLVER_MIN_TERMS 96
 
 typedef struct GrOlsFit
 {

@@ -267,15 +267,31 @@ bench_fits(GrSession *session, const Gram *gram)
 }
 
 static bool
-run_bench(GrSession *session, const char *folders)
+run_bench(GrSession *session, const char *folders, int only_terms)
 {
-	const int	sizes[] = {16, 32, 48, 64, 96, 128, 200, 300, 500, 1000, 1001, 2000, 5000, 10001};
-	const Peers peers = open_peers(folders);
+	const int	sizes[] = {16, 32, 48, 64, 96, 128, 200, 300, 500, 1000, 2000, 5000, 10001};
+	Peers		peers;
 
+	/* before anything else: with the loading of the kernels */
+	for (int s = 0; s < 2; s++)
+	{
+		const GrSolver solver = {gpu, session, 0, 1};
+		Gram		gram = bench_gram(128);
+		double		begin_ms = now_ms();
+		Fit			fit = fit_ols(&gram, true, &solver, NULL);
+
+		printf("# 128 terms, call %d of the process: %.3f ms\n", s + 1, now_ms() - begin_ms);
+		fit_free(&fit);
+		gram_free(&gram);
+	}
+	peers = open_peers(folders);
 	for (int s = 0; s < COUNT(sizes); s++)
 	{
-		Gram		gram = bench_gram(sizes[s]);
+		Gram		gram;
 
+		if (only_terms > 0 && sizes[s] != only_terms)
+			continue;
+		gram = bench_gram(sizes[s]);
 		printf("{\"bench\": \"solve\", \"terms\": %d", sizes[s]);
 		bench_phases(&gram);
 		bench_fits(session, &gram);
