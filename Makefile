@@ -26,7 +26,7 @@ CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o glm.o ols.o logreg.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o rows_cuda.o rows_ascent.o gram.o glm_step.o ascent.o project.o project_draw.o \
-	project_fused.o project_kept.o project_cuda.o)
+	project_fused.o project_kept.o project_cuda.o cholesky.o solve_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib /usr/lib/x86_64-linux-gnu))
 CUDA_LIBS = -L$(CUDA_LIBDIR) -lcudart_static -lrt -lpthread -ldl
@@ -52,7 +52,7 @@ PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,inference_test gram_test ols_test glm_test logreg_test separation_test projection_test)
 ifeq ($(CUDA),yes)
-UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test glm_gpu_test ascent_gpu_test project_gpu_test)
+UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test glm_gpu_test ascent_gpu_test project_gpu_test cholesky_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build regression.diffs regression.out results test/tmp_check tmp_check
@@ -91,7 +91,7 @@ $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
 	cp $< $@
 
-REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projection_reference.o)
+REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projection_reference.o cholesky_reference.o)
 
 # Unit tests: plain programs over the compute layer, and the kernels where there is nvcc.
 build/unit/%: test/unit/%.c $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(REFERENCE_OBJS) build/choice

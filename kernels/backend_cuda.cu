@@ -544,4 +544,7 @@ extern "C" const GrBackend gr_backend_cuda = {
 	gr_cuda_project_take,
 	gr_cuda_project_times,
 	gr_cuda_project_end,
+	gr_cuda_factor_begin,
+	gr_cuda_factor_inverse,
+	gr_cuda_factor_end,
 };

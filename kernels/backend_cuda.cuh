@@ -148,6 +148,12 @@ extern bool gr_cuda_project_take(GrProject *project, const float **projected, in
 extern void gr_cuda_project_times(const GrProject *project, GrGramTimes *times);
 extern void gr_cuda_project_end(GrProject *project);
 
+/* Likewise, for the solve. */
+extern bool gr_cuda_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host, GrError *err);
+extern bool gr_cuda_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
+								   const GrHost *host, GrError *err);
+extern void gr_cuda_factor_end(GrFactor *factor);
+
 /* Frees what random projection keeps in the session. */
 extern void gr_cuda_project_forget(GrSession *session);
 

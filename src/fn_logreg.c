@@ -79,11 +79,15 @@ check_tol(double tol)
  * failures are raised.
  */
 static bool
-run_fit(GrRowSource *source, const GrLogregOptions *options, const char *const *names, GrLogregFit **result, GrError *err)
+run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result, GrError *err)
 {
-	GrLogregFit *fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(options), MCXT_ALLOC_HUGE), options);
+	GrLogregOptions options = *given;
+	GrLogregFit *fit;
 	GrLogregWant want;
 
+	if (source->kind == GR_SOURCE_JOB)
+		options.linear_solver = gr_job_solver(source->job);
+	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&options), MCXT_ALLOC_HUGE), &options);
 	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -98,7 +102,8 @@ run_fit(GrRowSource *source, const GrLogregOptions *options, const char *const *
 			continue;
 		if (err->status == GR_ONE_CLASS)
 			return false;
-		gr_raise_columns(err, options->nfeatures, names);
+		gr_note_device_error(err);
+		gr_raise_columns(err, options.nfeatures, names);
 	}
 	*result = fit;
 	return true;

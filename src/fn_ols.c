@@ -28,7 +28,7 @@ PG_FUNCTION_INFO_V1(gr_ols_model_final);
 PG_FUNCTION_INFO_V1(gr_ols_solve_stats);
 PG_FUNCTION_INFO_V1(gr_ols_fit);
 
-/* Waits for the job's sums, and solves. */
+/* Waits for the job's sums, solves, and releases the job. */
 static void
 finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
 {
@@ -38,7 +38,8 @@ finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const c
 
 	gr_job_finish(job, hi, hi + triangle);
 	read_done = gr_now();
-	gr_model_solve(model, hi, hi + triangle, job->nfeatures, job->nrows, intercept, job->names, want_vcov);
+	gr_model_solve(model, hi, hi + triangle, job->nfeatures, job->nrows, intercept, job->names, want_vcov, gr_job_solver(job));
+	gr_job_release(job);
 	pfree(hi);
 	gr_record_run(function, job, started, read_done, gr_now());
 	model->device = job->place.device;
@@ -82,7 +83,7 @@ solve_stats(FunctionCallInfo fcinfo, GrOlsStats *stats, bool intercept)
 {
 	GrModel		model = {0};
 
-	gr_model_solve(&model, gr_stats_hi(stats), gr_stats_lo(stats), stats->nfeatures, stats->nrows, intercept, NULL, true);
+	gr_model_solve(&model, gr_stats_hi(stats), gr_stats_lo(stats), stats->nfeatures, stats->nrows, intercept, NULL, true, NULL);
 	model.nskipped = stats->nskipped;
 	model.device = "cpu";
 	return gr_model_datum(fcinfo, &model);
@@ -208,7 +209,7 @@ fit_in_workers(SPIPlanPtr plan, GrIngest *ingest, const GrPlace *place, bool int
 	GrOlsStats *stats = run_pass(plan, ingest);
 	double		read_done = gr_now();
 
-	gr_model_solve(model, gr_stats_hi(stats), gr_stats_lo(stats), stats->nfeatures, stats->nrows, intercept, ingest->names, true);
+	gr_model_solve(model, gr_stats_hi(stats), gr_stats_lo(stats), stats->nfeatures, stats->nrows, intercept, ingest->names, true, NULL);
 	model->device = "cpu";
 	gr_record_pass("gpu_ols_fit", place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done, gr_now());
 }

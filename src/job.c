@@ -304,12 +304,23 @@ gr_job_finish(GrJob *job, double *hi, double *lo)
 	submit_block(job);
 	if (!job->place.backend->gram_finish(job->gram, hi, lo, &job->times, &err))
 		gr_job_fail(job, &err);
-	release_job(job);
+	gr_job_end_backend(job);
 	if (!gr_gram_finite(hi, job->nfeatures, &column))
 	{
 		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
 		gr_job_fail(job, &err);
 	}
+}
+
+const GrSolver *
+gr_job_solver(GrJob *job)
+{
+	if (job->place.backend == &gr_backend_cpu)
+		return NULL;
+	job->solver = (GrSolver) {
+		.backend = job->place.backend,.session = job->place.session,.memory_limit = (Size) gr_gpu_memory_limit * 1024 * 1024
+	};
+	return &job->solver;
 }
 
 bool

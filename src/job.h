@@ -70,6 +70,7 @@ typedef struct GrJob
 
 	int64		nrows;			/* rows taken */
 	GrGramTimes times;
+	GrSolver	solver;
 	MemoryContextCallback callback;
 } GrJob;
 
@@ -106,7 +107,7 @@ extern bool gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 /* how many calls' rows have been read; see compute.h */
 extern bool gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err);
 
-/* GRAM: writes the packed triangle of nfeatures + 2 and releases the job. */
+/* GRAM: writes the packed triangle of nfeatures + 2, and ends the backend's part of the job. */
 extern void gr_job_finish(GrJob *job, double *hi, double *lo);
 
 /* ROWS: all are there. False if they didn't fit; the job is then released. */
@@ -118,6 +119,9 @@ extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
 /* ROWS: gradient ascent on the backend, if it has that for these rows. */
 extern bool gr_job_can_ascend(const GrJob *job, bool single);
 extern void gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iterations, bool *converged);
+
+/* Where normal equations for many terms are to be solved while the job has its place: on its device; NULL: on the CPU */
+extern const GrSolver *gr_job_solver(GrJob *job);
 
 /* Ends the backend's part of the job, which keeps its place. */
 extern void gr_job_end_backend(GrJob *job);

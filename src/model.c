@@ -134,7 +134,7 @@ gr_model_name_terms(GrModel *model, const char *const *names)
 
 void
 gr_model_solve(GrModel *model, const double *hi, const double *lo, int nfeatures, int64 nrows, bool intercept,
-			   const char *const *names, bool want_vcov)
+			   const char *const *names, bool want_vcov, const GrSolver *solver)
 {
 	GrOlsFit	fit = {0};
 	GrError		err = {0};
@@ -143,8 +143,11 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, int nfeatures
 
 	fit.coef = palloc(nterms * sizeof(double));
 	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
-	if (!gr_ols_solve(hi, lo, nfeatures, nrows, intercept, workspace, &fit, &gr_host, &err))
+	if (!gr_ols_solve(hi, lo, nfeatures, nrows, intercept, workspace, solver, &fit, &gr_host, &err))
+	{
+		gr_note_device_error(&err);
 		gr_raise_columns(&err, nfeatures, names);
+	}
 	pfree(workspace);
 
 	model->method = "ols";

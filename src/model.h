@@ -50,6 +50,6 @@ extern const char *gr_model_term(const GrModel *model, int k);
  * allocated in the current context; want_vcov false leaves vcov NULL.
  */
 extern void gr_model_solve(GrModel *model, const double *hi, const double *lo, int nfeatures, int64 nrows, bool intercept,
-						   const char *const *names, bool want_vcov);
+						   const char *const *names, bool want_vcov, const GrSolver *solver);
 
 #endif							/* GPUREG_MODEL_H */

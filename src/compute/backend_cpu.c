@@ -526,5 +526,8 @@ const GrBackend gr_backend_cpu = {
 	.project_submit = cpu_project_submit,
 	.project_take = cpu_project_take,
 	.project_times = cpu_project_times,
-	.project_end = cpu_project_end
+	.project_end = cpu_project_end,
+	.factor_begin = NULL,		/* ols.c has its own */
+	.factor_inverse = NULL,
+	.factor_end = NULL
 };

@@ -248,5 +248,8 @@ const GrBackend gr_backend_cuda = {
 	.project_submit = none_project_submit,
 	.project_take = none_project_take,
 	.project_times = none_project_times,
-	.project_end = none_project_end
+	.project_end = none_project_end,
+	.factor_begin = NULL,		/* ols.c has its own */
+	.factor_inverse = NULL,
+	.factor_end = NULL
 };

@@ -166,6 +166,33 @@ typedef struct GrSession GrSession; /* one backend opened: a device context, or 
 typedef struct GrGram GrGram;	/* one Gram matrix being summed */
 typedef struct GrRows GrRows;	/* rows kept */
 typedef struct GrProject GrProject; /* vectors being projected */
+typedef struct GrFactor GrFactor;	/* a factorised matrix */
+
+/*
+ * A factorisation S A S = L D L' in double-double of a matrix of m = nterms terms and a last row, the response's; see ols.h, whose rules
+ * it follows: which terms are aliased, and which sums are exactly 0.
+ */
+typedef struct GrFactorJob
+{
+	const double *hi;			/* A: packed triangle of skip + m + 1 rows, of which the first skip rows and columns are passed over */
+	const double *lo;
+	int			skip;
+	int			nterms;			/* m: 1 .. GR_MAX_FEATURES + 1 */
+	bool		right_hand_side;	/* the last row's diagonal entry counts as 0, whatever it is */
+	const double *scale;		/* m + 1 powers of two: the diagonal of S */
+	const double *least_pivot;	/* m: a term is aliased unless its pivot is above this */
+	double		noise;			/* a sum not above this share of its terms' magnitudes is 0 */
+	bool		want_inverse;	/* factor_inverse will be called */
+	size_t		memory_limit;	/* device memory this job may take, bytes; 0: no limit but the device's */
+
+	bool	   *aliased;		/* m; in: those to leave out; out: and those found to be collinear */
+	double	   *d_hi;			/* m + 1, out: D */
+	double	   *d_lo;
+	double	   *row_hi;			/* m, out: the last row of L, z' */
+	double	   *row_lo;
+	double	   *coef_hi;		/* m, out: b in L' b = z, scaled as A is; 0 for aliased terms */
+	double	   *coef_lo;
+} GrFactorJob;
 
 /*
  * A backend is one const table. A session is opened once and lives as long as its owner; a Gram job belongs to the
@@ -235,7 +262,27 @@ typedef struct GrBackend
 	/* bytes, and the seconds of copies and of kernels: those of the batches taken, and of drawing S */
 	void		(*project_times) (const GrProject *project, GrGramTimes *times);
 	void		(*project_end) (GrProject *project);
+
+	/*
+	 * The solve for many terms; NULL where the backend leaves it to ols.c. factor_begin factorises and fills what is out in job; fails with
+	 * GR_OUT_OF_RANGE (where: the row of A less one) at the first entry that isn't finite. factor_inverse writes the symmetric m x m matrix
+	 * T inv(L)' W inv(L) T, W being diagonal in double-double (0 for aliased terms) and T = S / divisor, a power of two; NaN in the rows
+	 * and columns of aliased terms; it may be called once. Both poll host. factor_end accepts NULL and half-begun factors and cannot fail.
+	 */
+	bool		(*factor_begin) (GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host, GrError *err);
+	bool		(*factor_inverse) (GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
+								   const GrHost *host, GrError *err);
+	void		(*factor_end) (GrFactor *factor);
 } GrBackend;
+
+/* Where ols.c may have its matrices factorised; a NULL pointer in its place: by itself. */
+typedef struct GrSolver
+{
+	const GrBackend *backend;
+	GrSession  *session;		/* open */
+	size_t		memory_limit;	/* device memory a solve may take, bytes; 0: no limit but the device's */
+	int			min_terms;		/* fewer are solved on the CPU; 0: from where on the device is faster */
+} GrSolver;
 
 extern const GrBackend gr_backend_cpu;
 extern const GrBackend gr_backend_cuda; /* without nvcc: a table whose open() says there is no device */

@@ -227,7 +227,8 @@ solve_step(GrLogregFit *fit, double tolerance, bool *aliased, double *decrement,
 		load_fast(fit, hi, lo);
 	add_penalty(hi, lo, fast ? -state->first : 1, fast ? fit->nterms : state->nfull + 1, state->options.l2, state->theta,
 				state->nfull);
-	if (!gr_normal_solve(hi, lo, fast ? 0 : 1 + state->first, tolerance, state->workspace, &solved, host, err))
+	if (!gr_normal_solve(hi, lo, fast ? 0 : 1 + state->first, tolerance, state->workspace, state->options.linear_solver,
+						 &solved, host, err))
 		return false;
 	memset(state->delta, 0, (size_t) state->nfull * sizeof(double));
 	for (int k = 0; k < fit->nterms; k++)
@@ -564,7 +565,7 @@ fill_vcov(GrLogregFit *fit, bool have_sums, const GrHost *host, GrError *err)
 	{
 		unshift_triangle(gr_logreg_hi(fit), gr_logreg_lo(fit), state->shift, state->nfull);
 		have_sums = gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, FROZEN_TOLERANCE, state->workspace,
-									&solved, host, &failure);
+									state->options.linear_solver, &solved, host, &failure);
 		if (!have_sums && failure.status != GR_OUT_OF_RANGE)
 		{
 			*err = failure;
@@ -737,7 +738,7 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 		if (!isnan(beta[j]))
 			add_to(hi, lo, gr_at(nfeatures + 2, j + 1), gr_dd_neg(gr_two_prod(l2, beta[j])));
 	}
-	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : FROZEN_TOLERANCE, workspace, &solved, host, err))
+	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : FROZEN_TOLERANCE, workspace, NULL, &solved, host, err))
 	{
 		if (err->status == GR_OUT_OF_RANGE)
 			err->where--;

@@ -47,6 +47,7 @@ typedef struct GrLogregOptions
 	GrLogregSolver solver;
 	double		learning_rate;	/* GD; NaN: 1 / (a bound on the Hessian's largest eigenvalue) */
 	bool		can_ascend;		/* the caller can answer GR_LOGREG_ASCEND */
+	const GrSolver *linear_solver;	/* where Newton's steps for many terms are solved; NULL: here; see ols.h */
 } GrLogregOptions;
 
 typedef enum GrLogregWant

@@ -12,19 +12,32 @@
 /* A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double. */
 #define NOISE 3.2e-30
 
+/* What is given: the packed triangle, of which the first skip rows and columns take no part. */
+typedef struct Matrix
+{
+	const double *hi;
+	const double *lo;
+	int			skip;
+	bool		right_hand_side;	/* the last row is one, and has no diagonal entry */
+} Matrix;
+
 /*
  * What the factorisation works on: m terms and, as row m, the response, each scaled by a power of two so that its
- * sum of squares is in [1, 4).
+ * sum of squares is in [1, 4). Factorised on a device, L but for its last row, and the inverse, stay there.
  */
 typedef struct Factor
 {
 	int			m;
+	const GrSolver *solver;
+	GrFactor   *device;			/* NULL: factorised here */
 	double	   *scale;			/* m + 1: the powers of two */
 	double	   *sumsq;			/* m + 1: the scaled sums of squares */
+	double	   *least_pivot;	/* m: a term is aliased unless its pivot is above */
 	bool	   *aliased;		/* m */
-	GrDDVector	l;				/* packed triangle of m + 1 rows: L below the diagonal, D on it */
+	GrDDVector	l;				/* packed triangle of m + 1 rows: L below the diagonal */
+	GrDDVector	d;				/* m + 1: D */
 	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2 */
-	GrDDVector	u;				/* m + 1: the row being factored, L D */
+	GrDDVector	u;				/* m + 1: the row being factored, L D; then the solution, scaled */
 } Factor;
 
 static inline GrDD
@@ -62,7 +75,7 @@ gr_ols_workspace_nbytes(int nfeatures)
 {
 	size_t		m1 = (size_t) nfeatures + 2;
 
-	return (4 * (size_t) gr_triangle((int64_t) m1) + 4 * m1) * sizeof(double) + m1 * sizeof(bool);
+	return (4 * (size_t) gr_triangle((int64_t) m1) + 7 * m1) * sizeof(double) + m1 * sizeof(bool);
 }
 
 static GrDDVector
@@ -83,9 +96,11 @@ carve_workspace(Factor *f, void *workspace)
 	f->l = carve_vector(&next, (size_t) gr_triangle((int64_t) m1));
 	f->inverse = carve_vector(&next, (size_t) gr_triangle((int64_t) m1));
 	f->u = carve_vector(&next, m1);
+	f->d = carve_vector(&next, m1);
 	f->scale = next;
 	f->sumsq = next + m1;
-	f->aliased = (bool *) (next + 2 * m1);
+	f->least_pivot = next + 2 * m1;
+	f->aliased = (bool *) (next + 3 * m1);
 }
 
 /* 2^-k with d 2^-2k in [1, 4), for d > 0 */
@@ -98,58 +113,65 @@ scale_for(double d)
 	return ldexp(1.0, -((exponent - 1) >> 1));
 }
 
+/* Entry (i, j) as it is factorised. */
+static GrDD
+scaled(const Factor *f, const Matrix *a, int64_t i, int64_t j)
+{
+	int64_t		k = at(i + a->skip, j + a->skip);
+	GrDD		entry = {a->hi[k], a->lo[k]};
+
+	if (a->right_hand_side && j == f->m)
+		return gr_dd(0.0);
+	return gr_dd_scale(gr_dd_scale(entry, f->scale[i]), f->scale[j]);
+}
+
 /*
- * The scales of the m terms and of the response. The last row's diagonal is the response's sum of squares for a Gram matrix; where the
- * last row is a right-hand side alone, its scale brings the largest entry to the order of 1.
+ * The scales of the m terms and of the response, and what goes by them. The last row's diagonal is the response's sum of squares for a
+ * Gram matrix; where the last row is a right-hand side alone, its scale brings the largest entry to the order of 1.
  */
 static bool
-choose_scales(Factor *f, const double *hi, int skip, bool right_hand_side, GrError *err)
+choose_scales(Factor *f, const Matrix *a, double tolerance, GrError *err)
 {
-	int64_t		last = f->m + skip;
+	int64_t		last = f->m + a->skip;
 	double		largest = 0;
 
 	for (int i = 0; i <= f->m; i++)
 	{
-		int64_t		row = i + skip;
-		double		d = hi[at(row, row)];
+		int64_t		row = i + a->skip;
+		double		d = a->hi[at(row, row)];
 
-		if (right_hand_side && i == f->m)
+		if (a->right_hand_side && i == f->m)
 			break;
 		/* below DBL_MIN * 2^110 the exact products' low halves were lost */
 		if (!isfinite(d) || d < 0 || (d > 0 && d < 2.9e-275))
 			return gr_fail(err, GR_OUT_OF_RANGE, row - 1, "sum of squares is %g", d);
 		f->scale[i] = d == 0 ? 1.0 : scale_for(d);
-		if (right_hand_side)
-			largest = fmax(largest, fabs(hi[at(last, row)] * f->scale[i]));
+		if (a->right_hand_side)
+			largest = fmax(largest, fabs(a->hi[at(last, row)] * f->scale[i]));
 	}
-	if (right_hand_side)
+	if (a->right_hand_side)
 		f->scale[f->m] = largest > 0 && isfinite(largest) ? ldexp(1.0, -ilogb(largest)) : 1.0;
+	for (int i = 0; i <= f->m; i++)
+	{
+		f->sumsq[i] = scaled(f, a, i, i).hi;
+		f->least_pivot[i] = tolerance * f->sumsq[i];
+	}
 	return true;
 }
 
 /* Copies the part of the Gram matrix that takes part, scaled: all but the first skip rows and columns. */
 static bool
-load_scaled(Factor *f, const double *hi, const double *lo, int skip, bool right_hand_side, GrError *err)
+load_scaled(Factor *f, const Matrix *a, GrError *err)
 {
-	if (!choose_scales(f, hi, skip, right_hand_side, err))
-		return false;
 	for (int i = 0; i <= f->m; i++)
-	{
-		int64_t		row = i + skip;
-
 		for (int j = 0; j <= i; j++)
 		{
-			int64_t		k = at(row, j + skip);
-			GrDD		a = {hi[k], lo[k]};
+			int64_t		k = at(i + a->skip, j + a->skip);
 
-			if (right_hand_side && i == f->m && j == f->m)
-				a = gr_dd(0.0);
-			if (!isfinite(a.hi) || !isfinite(a.lo))
-				return gr_fail(err, GR_OUT_OF_RANGE, row - 1, "a sum of products is %g", a.hi);
-			set(f->l, at(i, j), gr_dd_scale(gr_dd_scale(a, f->scale[i]), f->scale[j]));
+			if (!(a->right_hand_side && j == f->m) && (!isfinite(a->hi[k]) || !isfinite(a->lo[k])))
+				return gr_fail(err, GR_OUT_OF_RANGE, i + a->skip - 1, "a sum of products is %g", a->hi[k]);
+			set(f->l, at(i, j), scaled(f, a, i, j));
 		}
-		f->sumsq[i] = f->l.hi[at(i, i)];
-	}
 	return true;
 }
 
@@ -165,7 +187,7 @@ minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n)
 
 /* A = L D L', row by row; aliased terms, those that were so before included, get a zero column in L. */
 static bool
-factorise(Factor *f, double tolerance, const GrHost *host, GrError *err)
+factorise(Factor *f, const GrHost *host, GrError *err)
 {
 	for (int64_t i = 0; i <= f->m; i++)
 	{
@@ -177,11 +199,11 @@ factorise(Factor *f, double tolerance, const GrHost *host, GrError *err)
 			set(f->u, j, f->aliased[j] ? gr_dd(0.0) :
 				minus_dot(get(f->l, at(i, j)), from(f->u, 0), from(f->l, at(j, 0)), j));
 		for (int64_t j = 0; j < i; j++)
-			set(f->l, at(i, j), f->aliased[j] ? gr_dd(0.0) : gr_dd_div(get(f->u, j), get(f->l, at(j, j))));
+			set(f->l, at(i, j), f->aliased[j] ? gr_dd(0.0) : gr_dd_div(get(f->u, j), get(f->d, j)));
 		d = minus_dot(get(f->l, at(i, i)), from(f->u, 0), from(f->l, at(i, 0)), i);
-		set(f->l, at(i, i), d);
+		set(f->d, i, d);
 		if (i < f->m)
-			f->aliased[i] |= !(d.hi > tolerance * f->sumsq[i]);
+			f->aliased[i] |= !(d.hi > f->least_pivot[i]);
 	}
 	return true;
 }
@@ -239,12 +261,23 @@ inverse_row(const Factor *f, int64_t a)
 	return a * f->m - a * (a - 1) / 2 - a;
 }
 
+/* fill_inverse() where L is on a device */
+static bool
+fill_inverse_on_device(Factor *f, double *inverse, GrDD sigma2, double y_scale, const GrHost *host, GrError *err)
+{
+	for (int k = 0; k < f->m; k++)
+		set(f->u, k, f->aliased[k] ? gr_dd(0.0) : gr_dd_div(sigma2, get(f->d, k)));
+	return f->solver->backend->factor_inverse(f->device, f->u.hi, f->u.lo, y_scale, inverse, host, err);
+}
+
 /* inverse = sigma^2 inv(L)' D^-1 inv(L), unscaled, NaN for aliased terms; f->u is overwritten */
 static bool
 fill_inverse(Factor *f, double *inverse, GrDD sigma2, double y_scale, const GrHost *host, GrError *err)
 {
 	int64_t		m = f->m;
 
+	if (f->device != NULL)
+		return fill_inverse_on_device(f, inverse, sigma2, y_scale, host, err);
 	for (int64_t a = 0; a < m; a++)
 	{
 		if (gr_canceled(host))
@@ -257,7 +290,7 @@ fill_inverse(Factor *f, double *inverse, GrDD sigma2, double y_scale, const GrHo
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 		for (int64_t k = a; k < m; k++)
 			set(f->u, k, f->aliased[k] ? gr_dd(0.0) :
-				gr_dd_mul(gr_dd_div(get(f->inverse, inverse_row(f, a) + k), get(f->l, at(k, k))), sigma2));
+				gr_dd_mul(gr_dd_div(get(f->inverse, inverse_row(f, a) + k), get(f->d, k)), sigma2));
 		for (int64_t b = 0; b <= a; b++)
 		{
 			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, a), from(f->inverse, inverse_row(f, b) + a), m - a));
@@ -274,83 +307,153 @@ fill_inverse(Factor *f, double *inverse, GrDD sigma2, double y_scale, const GrHo
 	return true;
 }
 
-bool
-gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, bool intercept,
-			 void *workspace, GrOlsFit *fit, const GrHost *host, GrError *err)
+static bool
+device_wanted(const Factor *f)
 {
-	Factor		f;
-	GrDD		rss;
-	GrDD		tss;
-	double		y_scale;
+	const GrSolver *solver = f->solver;
 
-	f.m = nfeatures + (intercept ? 1 : 0);
-	carve_workspace(&f, workspace);
-	memset(f.aliased, 0, (size_t) f.m * sizeof(bool));
-	if (!load_scaled(&f, hi, lo, intercept ? 0 : 1, false, err))
+	return solver != NULL && solver->backend->factor_begin != NULL &&
+		f->m >= (solver->min_terms > 0 ? solver->min_terms : GR_SOLVER_MIN_TERMS);
+}
+
+/* Factorises and solves on the device. Where its memory doesn't suffice, that is no failure, and f->device stays NULL. */
+static bool
+solve_on_device(Factor *f, const Matrix *a, bool want_inverse, const GrHost *host, GrError *err)
+{
+	GrDDVector	row = {f->l.hi + at(f->m, 0), f->l.lo + at(f->m, 0)};
+	GrError		failure = {0};
+	GrFactorJob job = {
+		.hi = a->hi,.lo = a->lo,.skip = a->skip,.nterms = f->m,.right_hand_side = a->right_hand_side,
+		.scale = f->scale,.least_pivot = f->least_pivot,.noise = NOISE,
+		.want_inverse = want_inverse,.memory_limit = f->solver->memory_limit,.aliased = f->aliased,
+		.d_hi = f->d.hi,.d_lo = f->d.lo,.row_hi = row.hi,.row_lo = row.lo,.coef_hi = f->u.hi,.coef_lo = f->u.lo
+	};
+
+	if (f->solver->backend->factor_begin(f->solver->session, &job, &f->device, host, &failure))
+		return true;
+	f->solver->backend->factor_end(f->device);
+	f->device = NULL;
+	if (failure.status == GR_DEVICE_MEMORY)
+		return true;
+	if (err->status == GR_OK)
+		*err = failure;
+	return false;
+}
+
+/* A = L D L' and the solution, wherever that is quicker. */
+static bool
+solve(Factor *f, const Matrix *a, double tolerance, bool want_inverse, const GrHost *host, GrError *err)
+{
+	if (!choose_scales(f, a, tolerance, err))
 		return false;
-	tss = get(f.l, at(f.m, f.m));
-	if (!factorise(&f, GR_ALIAS_TOLERANCE, host, err))
+	if (device_wanted(f) && !solve_on_device(f, a, want_inverse, host, err))
 		return false;
-	y_scale = f.scale[f.m];
-	rss = get(f.l, at(f.m, f.m));
+	if (f->device != NULL)
+		return true;
+	if (!load_scaled(f, a, err) || !factorise(f, host, err))
+		return false;
+	back_substitute(f);
+	return true;
+}
+
+static void
+release(Factor *f)
+{
+	if (f->device != NULL)
+		f->solver->backend->factor_end(f->device);
+}
+
+/* The solution, unscaled, and the number of terms that are not aliased. */
+static int
+fill_coef(const Factor *f, double *coef)
+{
+	int			rank = 0;
+
+	for (int k = 0; k < f->m; k++)
+	{
+		rank += f->aliased[k] ? 0 : 1;
+		coef[k] = f->aliased[k] ? NAN : gr_dd_to_double(get(f->u, k)) * f->scale[k] / f->scale[f->m];
+	}
+	return rank;
+}
+
+/* What an OLS fit is made of, from a solution. */
+static bool
+fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fit, const GrHost *host, GrError *err)
+{
+	double		y_scale = f->scale[f->m];
+	GrDD		rss = get(f->d, f->m);
+	GrDD		tss = scaled(f, a, f->m, f->m);
+
 	if (intercept)
 	{
 		/* about the mean: the first step of the factorisation, u = l d; the intercept is never aliased */
-		set(f.u, 0, gr_dd_mul(get(f.l, at(f.m, 0)), get(f.l, at(0, 0))));
-		tss = minus_dot(tss, from(f.u, 0), from(f.l, at(f.m, 0)), 1);
+		GrDD		u = gr_dd_mul(get(f->l, at(f->m, 0)), get(f->d, 0));
+		GrDDConstVector first = {&u.hi, &u.lo};
+
+		tss = minus_dot(tss, first, from(f->l, at(f->m, 0)), 1);
 	}
-
-	fit->nterms = f.m;
-	fit->rank = 0;
-	for (int k = 0; k < f.m; k++)
-		fit->rank += f.aliased[k] ? 0 : 1;
+	fit->nterms = f->m;
+	fit->on_device = f->device != NULL;
+	fit->rank = fill_coef(f, fit->coef);
 	fit->df_residual = nrows - fit->rank;
-
-	back_substitute(&f);
-	if (fit->df_residual <= 0 || rss.hi <= rss_noise(&f))
+	if (fit->df_residual <= 0 || rss.hi <= rss_noise(f))
 		rss = gr_dd(0.0);
-	for (int k = 0; k < f.m; k++)
-		fit->coef[k] = f.aliased[k] ? NAN : gr_dd_to_double(get(f.u, k)) * f.scale[k] / y_scale;
 	fit->rss = gr_dd_to_double(rss) / y_scale / y_scale;
 	fit->tss = gr_dd_to_double(tss) / y_scale / y_scale;
 	if (fit->vcov == NULL)
 		return true;
-	if (!fill_inverse(&f, fit->vcov, gr_dd_div(rss, gr_dd((double) (fit->df_residual > 0 ? fit->df_residual : 1))), y_scale,
+	if (!fill_inverse(f, fit->vcov, gr_dd_div(rss, gr_dd((double) (fit->df_residual > 0 ? fit->df_residual : 1))), y_scale,
 					  host, err))
 		return false;
-	for (int64_t k = 0; fit->df_residual <= 0 && k < (int64_t) f.m * f.m; k++)
+	for (int64_t k = 0; fit->df_residual <= 0 && k < (int64_t) f->m * f->m; k++)
 		fit->vcov[k] = NAN;
 	return true;
 }
 
 bool
-gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace, GrNormalFit *fit,
-				const GrHost *host, GrError *err)
+gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, bool intercept, void *workspace,
+			 const GrSolver *solver, GrOlsFit *fit, const GrHost *host, GrError *err)
 {
-	Factor		f;
-	GrDD		decrement = {0, 0};
-	double		y_scale;
+	const Matrix a = {.hi = hi,.lo = lo,.skip = intercept ? 0 : 1};
+	Factor		f = {.m = nfeatures + (intercept ? 1 : 0),.solver = solver};
+	bool		ok;
 
-	f.m = fit->nterms;
+	carve_workspace(&f, workspace);
+	memset(f.aliased, 0, (size_t) f.m * sizeof(bool));
+	ok = solve(&f, &a, GR_ALIAS_TOLERANCE, fit->vcov != NULL, host, err) &&
+		fill_ols(&f, &a, nrows, intercept, fit, host, err);
+	release(&f);
+	return ok;
+}
+
+bool
+gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace, const GrSolver *solver,
+				GrNormalFit *fit, const GrHost *host, GrError *err)
+{
+	const Matrix a = {.hi = hi,.lo = lo,.skip = skip,.right_hand_side = true};
+	Factor		f = {.m = fit->nterms,.solver = solver};
+	GrDD		decrement = {0, 0};
+	bool		ok;
+
 	carve_workspace(&f, workspace);
 	memcpy(f.aliased, fit->aliased, (size_t) f.m * sizeof(bool));
-	if (!load_scaled(&f, hi, lo, skip, true, err) || !factorise(&f, tolerance, host, err))
-		return false;
-	y_scale = f.scale[f.m];
-	memcpy(fit->aliased, f.aliased, (size_t) f.m * sizeof(bool));
-	fit->rank = 0;
-	for (int k = 0; k < f.m; k++)
+	ok = solve(&f, &a, tolerance, fit->inverse != NULL, host, err);
+	if (ok)
 	{
-		GrDD		l = get(f.l, at(f.m, k));
+		memcpy(fit->aliased, f.aliased, (size_t) f.m * sizeof(bool));
+		for (int k = 0; k < f.m; k++)
+		{
+			GrDD		l = get(f.l, at(f.m, k));
 
-		if (f.aliased[k])
-			continue;
-		fit->rank++;
-		decrement = gr_dd_add(decrement, gr_dd_mul(gr_dd_mul(l, l), get(f.l, at(k, k))));
+			if (!f.aliased[k])
+				decrement = gr_dd_add(decrement, gr_dd_mul(gr_dd_mul(l, l), get(f.d, k)));
+		}
+		fit->decrement = gr_dd_to_double(decrement) / f.scale[f.m] / f.scale[f.m];
+		fit->on_device = f.device != NULL;
+		fit->rank = fill_coef(&f, fit->coef);
+		ok = fit->inverse == NULL || fill_inverse(&f, fit->inverse, gr_dd(1.0), 1.0, host, err);
 	}
-	fit->decrement = gr_dd_to_double(decrement) / y_scale / y_scale;
-	back_substitute(&f);
-	for (int k = 0; k < f.m; k++)
-		fit->coef[k] = f.aliased[k] ? NAN : gr_dd_to_double(get(f.u, k)) * f.scale[k] / y_scale;
-	return fit->inverse == NULL || fill_inverse(&f, fit->inverse, gr_dd(1.0), 1.0, host, err);
+	release(&f);
+	return ok;
 }

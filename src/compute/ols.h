@@ -22,6 +22,9 @@ extern "C" {
 
 #define GR_ALIAS_TOLERANCE 1e-24
 
+/* From so many terms on an open device is quicker, even the first time, with or without covariances; see bench/notes.md. */
+#define GR_SOLVER_MIN_TERMS 96
+
 typedef struct GrOlsFit
 {
 	int			nterms;			/* nfeatures, and one if there is an intercept, which is the first */
@@ -31,6 +34,7 @@ typedef struct GrOlsFit
 	double	   *vcov;			/* nterms x nterms, symmetric; NaN for aliased terms, and all NaN if df_residual is 0 */
 	double		rss;			/* residual sum of squares */
 	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
+	bool		on_device;		/* solved there */
 } GrOlsFit;
 
 /* Bytes of workspace for gr_ols_solve(). */
@@ -40,9 +44,12 @@ extern size_t gr_ols_workspace_nbytes(int nfeatures);
  * Solves. hi, lo: the packed triangle of (1, x, y) over nrows >= 1 rows, left as it is. fit->coef and fit->vcov point to
  * the caller's arrays, vcov may be NULL when it isn't wanted. Fails with GR_OUT_OF_RANGE (where: the column) if sums of
  * squares over- or underflowed or the matrix isn't one of cross products, and with GR_CANCELED.
+ *
+ * solver: where many terms are solved instead, to within rounding in double-double the same; NULL: here. If the device's memory
+ * doesn't suffice, the solve is done here; its other failures are the solve's.
  */
 extern bool gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, bool intercept,
-						 void *workspace, GrOlsFit *fit, const GrHost *host, GrError *err);
+						 void *workspace, const GrSolver *solver, GrOlsFit *fit, const GrHost *host, GrError *err);
 
 typedef struct GrNormalFit
 {
@@ -52,15 +59,17 @@ typedef struct GrNormalFit
 	double	   *coef;			/* nterms: b; NaN for an aliased term */
 	double	   *inverse;		/* nterms x nterms: of A, symmetric, NaN for aliased terms; NULL when it isn't wanted */
 	double		decrement;		/* c' A^-1 c */
+	bool		on_device;		/* solved there */
 } GrNormalFit;
 
 /*
  * Solves A b = c for a positive semidefinite A. hi, lo: a packed triangle in double-double of skip + nterms + 1 rows: skip that are
  * passed over, those of A, and c' as the last one, whose diagonal entry is not looked at. A term is aliased if its pivot is not
- * above tolerance times its diagonal entry. workspace: gr_ols_workspace_nbytes(nterms) bytes. Fails as gr_ols_solve() does.
+ * above tolerance times its diagonal entry. workspace: gr_ols_workspace_nbytes(nterms) bytes. solver and failures: as with
+ * gr_ols_solve().
  */
 extern bool gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace,
-							GrNormalFit *fit, const GrHost *host, GrError *err);
+							const GrSolver *solver, GrNormalFit *fit, const GrHost *host, GrError *err);
 
 #ifdef __cplusplus
 }

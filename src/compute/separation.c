@@ -66,8 +66,8 @@ find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
 
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
-	return gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace, &solved,
-						   host, err);
+	return gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,
+						   state->options.linear_solver, &solved, host, err);
 }
 
 /*
@@ -91,7 +91,7 @@ null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
 		hi[gr_at(last, j + skip)] = hi[from];
 		lo[gr_at(last, j + skip)] = lo[from];
 	}
-	if (!gr_normal_solve(hi, lo, skip, 0, state->workspace, &solved, host, err))
+	if (!gr_normal_solve(hi, lo, skip, 0, state->workspace, state->options.linear_solver, &solved, host, err))
 		return false;
 	for (int i = 0; i < fit->nterms; i++)
 	{

@@ -46,7 +46,8 @@ solve(Problem *problem, bool intercept, const GrHost *host)
 	problem->fit.coef = problem->coef;
 	problem->fit.vcov = problem->vcov;
 	memset(&problem->err, 0, sizeof(problem->err));
-	ok = gr_ols_solve(problem->hi, problem->lo, problem->p, problem->nrows, intercept, workspace, &problem->fit, host, &problem->err);
+	ok = gr_ols_solve(problem->hi, problem->lo, problem->p, problem->nrows, intercept, workspace, NULL, &problem->fit, host,
+					  &problem->err);
 	free(workspace);
 	return ok;
 }

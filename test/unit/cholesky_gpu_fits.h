@@ -1,0 +1,535 @@
+/*
+ * cholesky_gpu_fits.h: part of cholesky_gpu_test.cu: whole fits on the device against the CPU's, and failures.
+ */
+
+/* The triangle of (1, x, y), p features. */
+typedef struct Gram
+{
+	int			p;
+	int64_t		nrows;
+	double	   *hi;
+	double	   *lo;
+} Gram;
+
+typedef struct Fit
+{
+	int			m;
+	bool		ok;
+	GrOlsFit	ols;
+	GrNormalFit normal;
+	bool	   *aliased;
+	double	   *coef;
+	double	   *vcov;
+	GrError		err;
+} Fit;
+
+/* nrows x (p + 1) rows, which are freed. */
+static Gram
+gram_of(double *rows, int64_t nrows, int p)
+{
+	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(p + 1));
+	Gram		gram = {p, nrows, doubles(at(p + 2, 0)), doubles(at(p + 2, 0))};
+
+	gr_gram_add(gram.hi, gram.lo, rows, nrows, p, scratch);
+	free(scratch);
+	free(rows);
+	return gram;
+}
+
+static void
+gram_free(Gram *gram)
+{
+	free(gram->hi);
+	free(gram->lo);
+}
+
+static Fit
+fit_new(int m)
+{
+	Fit			fit = {};
+
+	fit.m = m;
+	fit.aliased = (bool *) calloc((size_t) m, sizeof(bool));
+	fit.coef = doubles(m);
+	fit.vcov = doubles((int64_t) m * m);
+	return fit;
+}
+
+static void
+fit_free(Fit *fit)
+{
+	free(fit->aliased);
+	free(fit->coef);
+	free(fit->vcov);
+}
+
+static Fit
+fit_ols(const Gram *gram, bool intercept, const GrSolver *solver, const GrHost *host)
+{
+	Fit			fit = fit_new(gram->p + (intercept ? 1 : 0));
+	void	   *workspace = malloc(gr_ols_workspace_nbytes(gram->p));
+
+	fit.ols.coef = fit.coef;
+	fit.ols.vcov = fit.vcov;
+	fit.ok = gr_ols_solve(gram->hi, gram->lo, gram->p, gram->nrows, intercept, workspace, solver, &fit.ols, host, &fit.err);
+	free(workspace);
+	return fit;
+}
+
+/* every fifth term left out, its inverse wanted or not */
+static Fit
+fit_normal(const Gram *gram, int skip, bool leave_out, bool inverse, const GrSolver *solver)
+{
+	Fit			fit = fit_new(gram->p + 1 - skip);
+	void	   *workspace = malloc(gr_ols_workspace_nbytes(fit.m));
+
+	for (int k = 0; k < fit.m; k++)
+		fit.aliased[k] = leave_out && k % 5 == 1;
+	fit.normal.nterms = fit.m;
+	fit.normal.aliased = fit.aliased;
+	fit.normal.coef = fit.coef;
+	fit.normal.inverse = inverse ? fit.vcov : NULL;
+	fit.ok = gr_normal_solve(gram->hi, gram->lo, skip, 1e-28, workspace, solver, &fit.normal, NULL, &fit.err);
+	free(workspace);
+	return fit;
+}
+
+/* The largest relative difference; infinite if not the same are NaN, or exactly 0. */
+static double
+difference(const double *a, const double *b, int64_t n)
+{
+	double		worst = 0;
+
+	for (int64_t k = 0; k < n; k++)
+	{
+		if (isnan(a[k]) && isnan(b[k]))
+			continue;
+		if ((a[k] == 0) != (b[k] == 0))
+			return INFINITY;
+		worst = fmax(worst, relative_error(a[k], b[k]));
+	}
+	return worst;
+}
+
+/*
+ * Sets to 0 what is less than 1e-24 of the largest: coefficients that should be 0, of which rounding left more in many terms than a
+ * solve can tell from a value. Returns how many were exactly 0 before.
+ */
+static int
+forget_noise(double *a, int n)
+{
+	double		largest = 0;
+	int			nzeros = 0;
+
+	for (int k = 0; k < n; k++)
+		largest = fmax(largest, fabs(a[k]));
+	for (int k = 0; k < n; k++)
+	{
+		nzeros += a[k] == 0;
+		a[k] = fabs(a[k]) < 1e-24 * largest ? 0 : a[k];
+	}
+	return nzeros;
+}
+
+/* Whether a fit on the device is what the CPU's is; tolerance: of relative differences of coefficients. */
+static bool
+same_fit(const Fit *device, const Fit *cpu, double tolerance, const char *what)
+{
+	double		coef = difference(device->coef, cpu->coef, cpu->m);
+	double		vcov = difference(device->vcov, cpu->vcov, (int64_t) cpu->m * cpu->m);
+	double		sums[2][3] = {{device->ols.rss, device->ols.tss, device->normal.decrement}, {cpu->ols.rss, cpu->ols.tss, cpu->normal.decrement}};
+	double		sum = difference(sums[0], sums[1], 3);
+	bool		same = device->ok && cpu->ok && device->ols.rank == cpu->ols.rank && device->ols.df_residual == cpu->ols.df_residual &&
+		device->normal.rank == cpu->normal.rank && memcmp(device->aliased, cpu->aliased, (size_t) cpu->m * sizeof(bool)) == 0 &&
+		(device->ols.on_device || device->normal.on_device) && !cpu->ols.on_device && !cpu->normal.on_device;
+
+	if (!check(same && coef <= tolerance && vcov <= tolerance && sum <= tolerance, "%s", what))
+		printf("# %s; same ranks %d (%d, %d); differences of coefficients %.2g, covariances %.2g, sums %.2g\n", device->err.detail, same,
+			   device->ols.rank, cpu->ols.rank, coef, vcov, sum);
+	return same;
+}
+
+static void
+compare_ols(GrSession *session, const Gram *gram, bool intercept, int rank, bool many_zeros, const char *what)
+{
+	const GrSolver solver = {gpu, session, 0, 1};
+	char		name[120];
+	Fit			device = fit_ols(gram, intercept, &solver, NULL);
+	Fit			cpu = fit_ols(gram, intercept, NULL, NULL);
+
+	snprintf(name, sizeof(name), "%d terms, rank %d, %s: the CPU's fit", device.m, device.ols.rank, what);
+	if (many_zeros)
+	{
+		int			ndevice = forget_noise(device.coef, device.m);
+		int			ncpu = forget_noise(cpu.coef, cpu.m);
+
+		printf("# coefficients that are exactly 0: %d on the device, %d on the CPU, %d should be\n", ndevice, ncpu, (device.m + 1) / 5);
+	}
+	same_fit(&device, &cpu, 1e-14, name);
+	if (rank > 0 && device.ols.rank != rank)
+		check(false, "rank %d expected", rank);
+	fit_free(&device);
+	fit_free(&cpu);
+}
+
+/* Random rows with a random response, and whole numbers whose response is a combination of some of them. */
+static void
+check_fits(GrSession *session, int m)
+{
+	const bool	intercept = m > 1;
+	const int	p = intercept ? m - 1 : 1;
+	const int64_t nrows = m + m / 3 + 5;
+	double	   *random_rows = doubles(nrows * (p + 1));
+	double	   *whole_rows = doubles(nrows * (p + 1));
+	Gram		gram;
+
+	for (int64_t k = 0; k < nrows * (p + 1); k++)
+		random_rows[k] = random_double() + (k % (p + 1) == p ? 3 : 0);
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		double	   *row = whole_rows + r * (p + 1);
+
+		row[p] = 7 * intercept;
+		for (int j = 0; j < p; j++)
+		{
+			row[j] = floor(10 * random_double());
+			row[p] += (j % 5 - 2) * row[j];
+		}
+	}
+	gram = gram_of(random_rows, nrows, p);
+	compare_ols(session, &gram, intercept, m, false, "random");
+	gram_free(&gram);
+	gram = gram_of(whole_rows, nrows, p);
+	compare_ols(session, &gram, intercept, m, true, "a perfect fit");
+	gram_free(&gram);
+}
+
+typedef enum Collinear
+{
+	BORDERS,					/* copies of earlier columns beside the borders of tiles */
+	THIRDS,						/* every third the sum of two before it */
+	TILE_OF_THEM,				/* terms 32 to 63 */
+	ALL_BUT_FIRST,				/* from the 40th on */
+	ZEROS,						/* columns of zeros beside the borders */
+	FEW_ROWS,					/* fewer than terms */
+	NCOLLINEAR
+} Collinear;
+
+static const char *const collinear_names[NCOLLINEAR] = {"copies at borders", "every third collinear", "a tile collinear", "all but 40 collinear",
+	"zeros at borders", "few rows"};
+
+/* Makes feature j of a row, which is term j + 1, depend on earlier ones; true if it does. */
+static bool
+depend(Collinear kind, double *row, int j)
+{
+	const int	term = j + 1;
+	const int	beside = (term + 1) % 32;
+
+	if (j < 4)
+		return false;
+	switch (kind)
+	{
+		case BORDERS:
+			row[j] = beside < 3 ? row[j - 3] - 2 * row[1] : row[j];
+			return beside < 3;
+		case THIRDS:
+			row[j] = j % 3 == 0 ? row[j / 2] + row[j - 1] : row[j];
+			return j % 3 == 0;
+		case TILE_OF_THEM:
+			row[j] = term / 32 == 1 ? row[j % 4] + row[j % 3] - 5 : row[j];
+			return term / 32 == 1;
+		case ALL_BUT_FIRST:
+			row[j] = term >= 40 ? row[j % 37] - 3 * row[j % 11] : row[j];
+			return term >= 40;
+		case ZEROS:
+			row[j] = beside < 3 ? 0 : row[j];
+			return beside < 3;
+		default:
+			return false;
+	}
+}
+
+static void
+check_collinear(GrSession *session, bool quick)
+{
+	const int	sizes[] = {66, 33, 64, 100, 129, 200, 257};
+
+	for (int s = 0; s < (quick ? 1 : COUNT(sizes)); s++)
+		for (int kind = 0; kind < NCOLLINEAR; kind++)
+		{
+			const int	p = sizes[s] - 1;
+			const int64_t nrows = kind == FEW_ROWS ? sizes[s] / 2 : 2 * sizes[s];
+			double	   *rows = doubles(nrows * (p + 1));
+			int			rank = 1;
+			Gram		gram;
+
+			for (int j = 0; j <= p; j++)
+			{
+				bool		dependent = false;
+
+				for (int64_t r = 0; r < nrows; r++)
+				{
+					rows[r * (p + 1) + j] = floor(10 * random_double());
+					dependent = j < p && depend((Collinear) kind, rows + r * (p + 1), j);
+				}
+				rank += j == p || dependent ? 0 : 1;
+			}
+			gram = gram_of(rows, nrows, p);
+			compare_ols(session, &gram, true, kind == FEW_ROWS ? (int) nrows : rank, false, collinear_names[kind]);
+			gram_free(&gram);
+		}
+}
+
+static void
+check_normal(GrSession *session, bool quick)
+{
+	const int	sizes[] = {35, 2, 63, 130, 300};
+	const GrSolver solver = {gpu, session, 0, 1};
+
+	for (int s = 0; s < (quick ? 1 : COUNT(sizes)); s++)
+		for (int variant = 0; variant < 6; variant++)
+		{
+			const int	p = sizes[s];
+			const int	skip = variant % 3;
+			const bool	leave_out = variant % 2 == 1;
+			const bool	inverse = variant < 4;
+			const int64_t nrows = p + p / 2 + 5;
+			double	   *rows = doubles(nrows * (p + 1));
+			char		name[120];
+			Gram		gram;
+			Fit			device;
+			Fit			cpu;
+
+			for (int64_t k = 0; k < nrows * (p + 1); k++)
+				rows[k] = ldexp(random_double(), (int) (k % (p + 1)) % 9 * 30 - 120);
+			gram = gram_of(rows, nrows, p);
+			gram.hi[at(p + 1, p + 1)] = NAN;	/* not to be looked at */
+			device = fit_normal(&gram, skip, leave_out, inverse, &solver);
+			cpu = fit_normal(&gram, skip, leave_out, inverse, NULL);
+			snprintf(name, sizeof(name), "%d terms, normal equations after %d rows%s%s", device.m, skip, leave_out ? ", some left out" : "",
+					 inverse ? "" : ", no inverse");
+			same_fit(&device, &cpu, 1e-14, name);
+			fit_free(&device);
+			fit_free(&cpu);
+			gram_free(&gram);
+		}
+}
+
+/* A logistic regression, its passes on the CPU, its steps solved there or on the device. */
+static Fit
+fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
+{
+	const GrRowsOptions rows_options = {p, 1 << 16, 0};
+	GrLogregOptions options = {};
+	GrLogregFit *logreg;
+	GrSession  *session = NULL;
+	GrRows	   *kept = NULL;
+	void	   *memory;
+	Fit			fit = fit_new(p + 1);
+
+	options.nfeatures = p;
+	options.intercept = true;
+	options.max_iter = 25;
+	options.tol = 1e-10;
+	options.learning_rate = NAN;
+	options.linear_solver = solver;
+	memory = malloc(gr_logreg_nbytes(&options));
+	logreg = gr_logreg_begin(memory, &options);
+	fit.ok = gr_backend_cpu.open(&session, NULL, &fit.err) && gr_backend_cpu.rows_begin(session, &rows_options, &kept, &fit.err);
+	for (int64_t done = 0; fit.ok && done < nrows;)
+	{
+		double	   *block;
+		int64_t		n;
+
+		fit.ok = gr_backend_cpu.rows_block(kept, &block, &n, &fit.err);
+		n = nrows - done < n ? nrows - done : n;
+		memcpy(block, rows + done * (p + 1), sizeof(double) * (size_t) (n * (p + 1)));
+		fit.ok = fit.ok && gr_backend_cpu.rows_submit(kept, n, &fit.err);
+		done += n;
+	}
+	while (fit.ok && gr_logreg_next(logreg) == GR_LOGREG_PASS)
+		fit.ok = gr_backend_cpu.rows_pass(kept, &logreg->pass, logreg->sums, NULL, &fit.err) && gr_logreg_advance(logreg, NULL, &fit.err);
+	gr_backend_cpu.rows_end(kept);
+	gr_backend_cpu.close(session);
+	fit.ok = fit.ok && logreg->converged;
+	memcpy(fit.coef, logreg->coef, sizeof(double) * (size_t) fit.m);
+	memcpy(fit.vcov, logreg->vcov, sizeof(double) * (size_t) fit.m * (size_t) fit.m);
+	fit.ols.rank = logreg->rank;
+	free(memory);
+	return fit;
+}
+
+static void
+check_logistic(GrSession *session)
+{
+	const GrSolver solver = {gpu, session, 0, 1};
+	const int	p = 40;
+	const int64_t nrows = 1000;
+	double	   *rows = doubles(nrows * (p + 1));
+	Fit			device;
+	Fit			cpu;
+
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		double	   *row = rows + r * (p + 1);
+
+		for (int j = 0; j < p; j++)
+			row[j] = j == 33 ? row[3] - row[32] : random_double();
+		row[p] = row[1] + row[35] + 2 * random_double() > 0.3 ? 1 : 0;
+	}
+	device = fit_logistic(rows, nrows, p, &solver);
+	cpu = fit_logistic(rows, nrows, p, NULL);
+	device.ols.on_device = true;
+	check(device.ols.rank == p, "a logistic regression has found its collinear term");
+	same_fit(&device, &cpu, 1e-12, "a logistic regression, solved on the device");
+	fit_free(&device);
+	fit_free(&cpu);
+	free(rows);
+}
+
+/* The CPU's words for an entry that isn't finite. */
+static void
+check_not_finite(GrSession *session, Gram *gram)
+{
+	const GrSolver solver = {gpu, session, 0, 1};
+	const double values[] = {NAN, INFINITY, -INFINITY};
+
+	for (int v = 0; v < COUNT(values); v++)
+	{
+		int64_t		k = at(40 + v, 5 + 7 * v);
+		double		kept = gram->hi[k];
+		double		later = gram->hi[k + 100];
+		Fit			device;
+		Fit			cpu;
+
+		gram->hi[k] = values[v];
+		gram->hi[k + 100] = NAN;
+		device = fit_ols(gram, true, &solver, NULL);
+		cpu = fit_ols(gram, true, NULL, NULL);
+		check(!device.ok && !cpu.ok && device.err.status == GR_OUT_OF_RANGE && device.err.where == cpu.err.where &&
+			  strcmp(device.err.detail, cpu.err.detail) == 0, "an entry of %g: %s", values[v], device.err.detail);
+		gram->hi[k] = kept;
+		gram->hi[k + 100] = later;
+		fit_free(&device);
+		fit_free(&cpu);
+	}
+}
+
+typedef struct Patience
+{
+	int			left;
+	int			polls;
+} Patience;
+
+static bool
+impatient(void *arg)
+{
+	Patience   *patience = (Patience *) arg;
+
+	patience->polls++;
+	return patience->left-- <= 0;
+}
+
+static void
+check_cancel(GrSession *session, const Gram *gram)
+{
+	const GrSolver solver = {gpu, session, 0, 1};
+	Patience	patience = {1 << 30, 0};
+	const GrHost host = {impatient, &patience};
+	Fit			fit = fit_ols(gram, true, &solver, &host);
+	int			npolls = patience.polls;
+	bool		heard = fit.ok && npolls > 4 * (gram->p / CHOLESKY_TILE);
+
+	fit_free(&fit);
+	for (int left = 0; left < npolls; left++)
+	{
+		patience = {left, 0};
+		fit = fit_ols(gram, true, &solver, &host);
+		heard = heard && !fit.ok && fit.err.status == GR_CANCELED && patience.polls == left + 1;
+		fit_free(&fit);
+	}
+	check(heard, "cancel is heard at each of %d polls", npolls);
+}
+
+/* Takes what device memory there is, to the last pieces. */
+static int
+take_memory(void **pieces, int max)
+{
+	size_t		nbytes_free = 0;
+	size_t		nbytes_total = 0;
+	int			n = 0;
+
+	(void) cudaMemGetInfo(&nbytes_free, &nbytes_total);
+	for (size_t nbytes = nbytes_free; nbytes >= (1 << 16) && n < max;)
+		if (cudaMalloc(&pieces[n], nbytes) == cudaSuccess)
+			n++;
+		else
+			nbytes /= 2;
+	(void) cudaGetLastError();
+	return n;
+}
+
+static void
+check_memory(GrSession *session, const Gram *gram, bool quick)
+{
+	static void *pieces[4096];
+	GrSolver	solver = {gpu, session, 1000, 1};
+	Problem		p = problem_new(100);
+	GrFactorJob job = problem_job(&p);
+	GrFactor   *factor = NULL;
+	bool		ok;
+	Fit			limited;
+	Fit			cpu = fit_ols(gram, true, NULL, NULL);
+
+	job.memory_limit = 1000;
+	ok = gpu->factor_begin(session, &job, &factor, NULL, &p.err);
+	check(!ok && p.err.status == GR_DEVICE_MEMORY && p.err.bytes_free == 1000 && p.err.bytes_needed > 100000, "a memory limit is kept");
+	gpu->factor_end(factor);
+	job.nterms = 0;
+	p.err = GrError();
+	ok = gpu->factor_begin(session, &job, &factor, NULL, &p.err);
+	check(!ok && p.err.status == GR_INVALID && factor == NULL, "no terms");
+	gpu->factor_end(NULL);
+	problem_free(&p);
+
+	limited = fit_ols(gram, true, &solver, NULL);
+	check(limited.ok && !limited.ols.on_device && limited.err.status == GR_OK &&
+		  memcmp(limited.coef, cpu.coef, sizeof(double) * (size_t) cpu.m) == 0, "too low a limit: solved on the CPU");
+	fit_free(&limited);
+	solver.memory_limit = 0;
+	if (!quick)
+	{
+		int			n = take_memory(pieces, COUNT(pieces));
+
+		limited = fit_ols(gram, true, &solver, NULL);
+		check(limited.ok && !limited.ols.on_device && memcmp(limited.coef, cpu.coef, sizeof(double) * (size_t) cpu.m) == 0,
+			  "a full device (%d pieces): solved on the CPU", n);
+		fit_free(&limited);
+		while (n > 0)
+			(void) cudaFree(pieces[--n]);
+	}
+	limited = fit_ols(gram, true, &solver, NULL);
+	check(limited.ok && limited.ols.on_device, "and then on the device again");
+	fit_free(&limited);
+	solver.min_terms = cpu.m + 1;
+	limited = fit_ols(gram, true, &solver, NULL);
+	check(limited.ok && !limited.ols.on_device, "too few terms: solved on the CPU");
+	fit_free(&limited);
+	fit_free(&cpu);
+}
+
+static void
+check_failures(GrSession *session, bool quick)
+{
+	const int	p = quick ? 60 : 200;
+	double	   *rows = doubles(2 * p * (p + 1));
+	Gram		gram;
+
+	for (int64_t k = 0; k < 2 * p * (p + 1); k++)
+		rows[k] = random_double();
+	gram = gram_of(rows, 2 * p, p);
+	check_not_finite(session, &gram);
+	check_cancel(session, &gram);
+	check_memory(session, &gram, quick);
+	gram_free(&gram);
+}
