@@ -25,6 +25,7 @@ typedef struct DeviceSession
 
 static DeviceSession device_session;
 
+#define OPEN_DISCOUNT 40
 #define LENT "the query around this one uses the session's device"
 
 static void
@@ -87,10 +88,20 @@ gr_place_on_cpu(GrPlace *place, const char *reason)
 		strlcpy(place->reason, reason, sizeof(place->reason));
 }
 
+/*
+ * Work from which auto takes the device. Opening it takes what the CPU computes some 1e9 products in; where that is done, a statement's own cost
+ * there is a fortieth of it.
+ */
+static double
+least_work(void)
+{
+	return device_session.opened && device_session.gpu_id == gr_gpu_id ? gr_min_gpu_work / OPEN_DISCOUNT : gr_min_gpu_work;
+}
+
 bool
 gr_takes_cpu(double work)
 {
-	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.lent || (gr_device == GR_DEVICE_AUTO && work < gr_min_gpu_work);
+	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.lent || (gr_device == GR_DEVICE_AUTO && work < least_work());
 }
 
 bool
@@ -110,7 +121,8 @@ gr_prepare_place(GrPlace *place, double work)
 	else if (device_session.lent)
 		strlcpy(place->reason, LENT, sizeof(place->reason));
 	else
-		snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than gpureg.min_gpu_work", work);
+		snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than %s", work,
+				 least_work() < gr_min_gpu_work ? "an open GPU's share of gpureg.min_gpu_work" : "gpureg.min_gpu_work");
 	return false;
 }
 

@@ -151,18 +151,19 @@ tells_widths(const GrIngest *ingest)
  * Whether the query is for gpu_ols_pass, in parallel workers on the CPU: the plan, or NULL. *place is then the CPU, and the reason.
  */
 static SPIPlanPtr
-plan_pass(const GrIngest *ingest, GrPlace *place)
+plan_pass(GrIngest *ingest, GrPlace *place)
 {
 	Oid			types[1] = {TEXTARRAYOID};
 	GrError		err = {0};
-	double		work = gr_ingest_work(ingest, GR_JOB_GRAM);
+	double		work;
 	StringInfoData arguments;
 	SPIPlanPtr	plan;
-	bool		parallel;
+	int			nworkers;
 
 	/* without workers, planning it would be for nothing */
 	if (gr_debug_ring || max_parallel_workers_per_gather == 0 || ingest->ncolumns > PASS_COLUMNS_MAX || !tells_widths(ingest))
 		return NULL;
+	work = gr_ingest_work(ingest, GR_JOB_GRAM);
 	if (gr_prepare_place(place, work) &&
 		(!gr_device_is_missing() || !gr_choose_place(place, work, &err) || place->backend != &gr_backend_cpu))
 	{
@@ -173,8 +174,8 @@ plan_pass(const GrIngest *ingest, GrPlace *place)
 	appendStringInfoString(&arguments, "$1");
 	for (int k = 0; k < ingest->ncolumns; k++)
 		appendStringInfo(&arguments, ", c%d", k);
-	plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_ols_pass", arguments.data, 1, types, &parallel);
-	return parallel ? plan : NULL;
+	plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_ols_pass", arguments.data, 1, types, &nworkers);
+	return nworkers > 0 ? plan : NULL;
 }
 
 /* Runs the plan; the sums are a copy in the caller's memory. */

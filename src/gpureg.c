@@ -57,8 +57,8 @@ _PG_init(void)
 							&gr_projection_cache_size, 262144, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomRealVariable("gpureg.min_gpu_work",
 							 "Sets the work from which gpureg.device = auto uses a GPU.",
-							 "In products: rows times (features + 2)(features + 3) / 2 for linear regression, vectors times "
-							 "the matrix's nonzero entries for random projection.",
+							 "In products of one process: rows times (features + 2)(features + 3) / 2 for linear regression, vectors times "
+							 "the matrix's nonzero entries for random projection. A fortieth is enough once the session has the GPU open.",
 							 &gr_min_gpu_work, 1e9, 0, HUGE_VAL, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpureg.debug_ring",
 							 "Reads rows through the ring that feeds a GPU, into the CPU.",

@@ -35,6 +35,9 @@
 #define ARGUMENTS_MAX 90
 #define PACKED 500
 
+/* Products in the time that reading a row once more for each of a fit's passes takes */
+#define REREAD_WORK 2000.0
+
 /* Numbers that an array is taken to have where nothing else is known */
 #define GUESSED_WIDTH 100
 
@@ -358,10 +361,37 @@ estimate_features(GrIngest *ingest)
 	ingest->nfeatures_estimate = (int) Min(estimate, GR_MAX_FEATURES);
 }
 
-double
-gr_ingest_work(const GrIngest *ingest, GrJobKind kind)
+bool
+gr_plan_ring(GrIngest *ingest)
 {
-	return gr_job_work(kind, ingest->nrows_estimate, ingest->nfeatures_estimate);
+	Oid			types[3] = {BYTEAOID, TEXTARRAYOID, INT4ARRAYOID};
+	StringInfoData arguments;
+
+	if (max_parallel_workers_per_gather == 0)
+		return false;
+	if (ingest->ring_plan != NULL)
+		return ingest->nworkers > 0;
+	initStringInfo(&arguments);
+	appendStringInfoString(&arguments, "$1, $2, $3");
+	ingest->packed = palloc(ingest->ncolumns * sizeof(int32));
+	ingest->narguments = gr_write_arguments(ingest, &arguments, ingest->packed);
+	ingest->ring_plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_ingest_pass", arguments.data, 3, types,
+										  &ingest->nworkers);
+	return ingest->nworkers > 0;
+}
+
+double
+gr_ingest_work(GrIngest *ingest, GrJobKind kind)
+{
+	double		work = gr_job_work(kind, ingest->nrows_estimate, ingest->nfeatures_estimate);
+	bool		kept = kind == GR_JOB_ROWS && ingest->nrows_estimate * gr_row_nbytes(ingest->nfeatures_estimate, false) <= (double) gr_ring_size * 1024;
+
+	if (kind == GR_JOB_ROWS && !kept)
+		work += ingest->nrows_estimate * REREAD_WORK;
+	/* rows that are kept are one process's */
+	if (!kept && !gr_takes_cpu(work) && gr_device != GR_DEVICE_GPU && gr_plan_ring(ingest))
+		work /= 1 + ingest->nworkers;
+	return work;
 }
 
 void
@@ -463,6 +493,7 @@ gr_ingest_read(GrIngest *ingest, const GrJobOptions *options)
 	char		reason[300];
 	GrRingOutcome outcome = gr_ring_read(ingest, options, reason);
 
+	again.work = gr_ingest_work(ingest, options->kind);
 	if (outcome == GR_RING_RETREATED)
 		again.cpu_reason = reason;
 	if (outcome != GR_RING_READ)
@@ -480,9 +511,23 @@ gr_bare_statement(const char *query)
 	return pnstrdup(query + from, statement->stmt_len > 0 ? statement->stmt_len : strlen(query + from));
 }
 
+/* Of the topmost Gather; one at least, where a plan has it elsewhere than straight below its top */
+static int
+planned_workers(const Plan *plan)
+{
+	for (; plan != NULL; plan = plan->lefttree)
+	{
+		if (IsA(plan, Gather))
+			return ((const Gather *) plan)->num_workers;
+		if (IsA(plan, GatherMerge))
+			return ((const GatherMerge *) plan)->num_workers;
+	}
+	return 1;
+}
+
 SPIPlanPtr
 gr_plan_aggregate(const char *query, int ncolumns, Oid namespace, const char *aggregate, const char *arguments, int nparams,
-				  Oid *types, bool *parallel)
+				  Oid *types, int *nworkers)
 {
 	MemoryContext context = CurrentMemoryContext;
 	StringInfoData sql;
@@ -502,11 +547,12 @@ gr_plan_aggregate(const char *query, int ncolumns, Oid namespace, const char *ag
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
 	pfree(sql.data);
 
-	*parallel = false;
+	*nworkers = 0;
 	cached = SPI_plan_get_cached_plan(plan);
 	if (cached != NULL)
 	{
-		*parallel = cached->stmt_list != NIL && linitial_node(PlannedStmt, cached->stmt_list)->parallelModeNeeded;
+		if (cached->stmt_list != NIL && linitial_node(PlannedStmt, cached->stmt_list)->parallelModeNeeded)
+			*nworkers = planned_workers(linitial_node(PlannedStmt, cached->stmt_list)->planTree);
 		ReleaseCachedPlan(cached, NULL);
 	}
 	return plan;

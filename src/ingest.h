@@ -38,6 +38,10 @@ typedef struct GrIngest
 	double		nrows_estimate; /* the planner's */
 	int			nfeatures_estimate; /* right, unless the width of an array isn't known */
 	bool		widths_known;	/* all of them are */
+	SPIPlanPtr	ring_plan;		/* gr_plan_ring()'s, when it was called */
+	int32	   *packed;			/* its arguments; see gr_write_arguments() */
+	int			narguments;
+	int			nworkers;		/* that are planned for it */
 	bool		repeatable;		/* it gives the same rows when it is run again under the same snapshot */
 	bool		real_features;	/* every feature is of type real */
 	bool		single;			/* every feature's values fit float4 as they are */
@@ -57,8 +61,14 @@ typedef struct GrIngest
  */
 extern void gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest);
 
-/* Products that a job over these rows takes; see gr_job_work(). */
-extern double gr_ingest_work(const GrIngest *ingest, GrJobKind kind);
+/*
+ * What a job over these rows takes on the CPU, as products of one process's; see gr_job_work(). What parallel workers would share is divided by
+ * their number; rows that would be read again for each pass count for that too.
+ */
+extern double gr_ingest_work(GrIngest *ingest, GrJobKind kind);
+
+/* Plans the aggregate that brings the rows into a ring; false if it wouldn't run in parallel. See ring_reader.h. */
+extern bool gr_plan_ring(GrIngest *ingest);
 
 /* The names of the query's columns as a text[] */
 extern Datum gr_column_names(const GrIngest *ingest);
@@ -88,11 +98,11 @@ extern void gr_ingest_read(GrIngest *ingest, const GrJobOptions *options);
 extern char *gr_bare_statement(const char *query);
 
 /*
- * Plans SELECT namespace.aggregate(arguments) FROM (query) AS q(c0, c1, ..), with parameters of these types; *parallel says whether it would
- * run in parallel workers. The query must have passed gr_check_query(); the caller is connected to SPI.
+ * Plans SELECT namespace.aggregate(arguments) FROM (query) AS q(c0, c1, ..), with parameters of these types; *nworkers says how many parallel
+ * workers it would run in. The query must have passed gr_check_query(); the caller is connected to SPI.
  */
 extern SPIPlanPtr gr_plan_aggregate(const char *query, int ncolumns, Oid namespace, const char *aggregate, const char *arguments,
-									int nparams, Oid *types, bool *parallel);
+									int nparams, Oid *types, int *nworkers);
 
 /* Runs such a plan; the result is in SPI_tuptable, which the caller frees. Leaves SPI's context current, as SPI does. */
 extern Datum gr_execute_aggregate(SPIPlanPtr plan, Datum *values, bool *isnull);

@@ -235,6 +235,7 @@ gr_job_new(const GrJobOptions *options)
 GrJob *
 gr_job_begin(const GrJobOptions *options)
 {
+	double		work = options->work > 0 ? options->work : gr_job_work(options->kind, options->nrows_estimate, options->nfeatures);
 	GrJob	   *job;
 	GrError		err = {0};
 	bool		begun;
@@ -243,7 +244,7 @@ gr_job_begin(const GrJobOptions *options)
 	job = gr_job_new(options);
 	if (options->cpu_reason != NULL)
 		gr_place_on_cpu(&job->place, options->cpu_reason);
-	else if (!gr_choose_place(&job->place, gr_job_work(options->kind, options->nrows_estimate, options->nfeatures), &err))
+	else if (!gr_choose_place(&job->place, work, &err))
 		gr_raise_columns(&err, options->nfeatures, options->names);
 	if (begin_elsewhere(job, options))
 		return job;

@@ -25,6 +25,7 @@ typedef struct GrJobOptions
 	GrJobKind	kind;
 	int			nfeatures;
 	double		nrows_estimate; /* for the choice in auto mode */
+	double		work;			/* likewise, in products; 0: what so many rows take */
 	const char *const *names;	/* as in gr_raise_columns() */
 	/* ROWS: what they may take on the CPU, bytes; 0: as much as there is */
 	Size		cpu_limit;

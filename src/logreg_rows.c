@@ -39,6 +39,7 @@ plan_passes(GrRowSource *source, const GrIngest *ingest)
 	Oid			types[3] = {step_type(ingest->namespace), TEXTARRAYOID, INT4ARRAYOID};
 	int32	   *packed = palloc(ingest->ncolumns * sizeof(int32));
 	StringInfoData arguments;
+	int			nworkers;
 
 	if (source->plan != NULL)
 		return source->parallel;
@@ -46,7 +47,8 @@ plan_passes(GrRowSource *source, const GrIngest *ingest)
 	appendStringInfoString(&arguments, "$1, $2, $3");
 	(void) gr_write_arguments(ingest, &arguments, packed);
 	source->plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_logreg_pass", arguments.data, 3, types,
-									 &source->parallel);
+									 &nworkers);
+	source->parallel = nworkers > 0;
 	return source->parallel;
 }
 

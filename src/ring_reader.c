@@ -252,14 +252,14 @@ send_rest(RingReader *r, const GrIngest *ingest)
 
 /* What the rows turned out to be: the arrays' widths, and the names of all. False if there was no complete row. */
 static bool
-describe_rows(RingReader *r, GrIngest *ingest, const int32 *packed, int narguments)
+describe_rows(RingReader *r, GrIngest *ingest)
 {
 	int			column = 0;
 
 	if (r->ring->nfeatures == 0)
 		return false;
-	for (int k = 0; k < narguments; column += Max(packed[k], 1), k++)
-		if (packed[k] == 0)
+	for (int k = 0; k < ingest->narguments; column += Max(ingest->packed[k], 1), k++)
+		if (ingest->packed[k] == 0)
 			ingest->columns[column].width = k == 0 ? 1 : r->ring->widths[k];
 	ingest->nfeatures = r->ring->nfeatures;
 	gr_name_ingested(ingest);
@@ -345,7 +345,7 @@ int_array(const int32 *values, int n)
 
 /* Is there a device to read for? *place: as far as it can be told without opening it */
 static bool
-wants_ring(const GrIngest *ingest, const GrJobOptions *options, GrPlace *place, bool *opens_device)
+wants_ring(GrIngest *ingest, const GrJobOptions *options, GrPlace *place, bool *opens_device)
 {
 	*opens_device = false;
 	if (max_parallel_workers_per_gather == 0 || options->device_only)
@@ -363,9 +363,9 @@ wants_ring(const GrIngest *ingest, const GrJobOptions *options, GrPlace *place, 
 
 /* The rows are in the ring, or on their way: to the job with them. */
 static GrRingOutcome
-finish_reading(RingReader *r, GrIngest *ingest, const int32 *packed, int narguments, char *reason)
+finish_reading(RingReader *r, GrIngest *ingest, char *reason)
 {
-	if (r->error.status == GR_OK && describe_rows(r, ingest, packed, narguments))
+	if (r->error.status == GR_OK && describe_rows(r, ingest))
 		(void) send_rest(r, ingest);
 	if (r->error.status != GR_OK)
 	{
@@ -395,39 +395,25 @@ finish_reading(RingReader *r, GrIngest *ingest, const int32 *packed, int nargume
 GrRingOutcome
 gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason)
 {
-	Oid			types[3] = {BYTEAOID, TEXTARRAYOID, INT4ARRAYOID};
-	int32	   *packed = palloc(ingest->ncolumns * sizeof(int32));
 	GrPlace		place = {0};
-	StringInfoData arguments;
 	GrRingTicket ticket = {0};
 	Datum		values[3];
-	int			narguments;
 	bool		opens_device;
-	bool		parallel;
-	SPIPlanPtr	plan;
 	RingReader *r;
 
-	if (!wants_ring(ingest, options, &place, &opens_device))
-		return GR_RING_UNUSED;
-	initStringInfo(&arguments);
-	appendStringInfoString(&arguments, "$1, $2, $3");
-	narguments = gr_write_arguments(ingest, &arguments, packed);
-	if (narguments > GR_RING_COLUMNS_MAX - 4)
-		return GR_RING_UNUSED;
-	plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_ingest_pass", arguments.data, 3, types, &parallel);
-	if (!parallel)
+	if (!wants_ring(ingest, options, &place, &opens_device) || !gr_plan_ring(ingest) || ingest->narguments > GR_RING_COLUMNS_MAX - 4)
 		return GR_RING_UNUSED;
 	r = new_reader(options, &place, opens_device);
 	if (!make_ring(r, ingest->single, &ticket))
 		return GR_RING_UNUSED;
 	values[0] = ticket_datum(&ticket);
 	values[1] = gr_column_names(ingest);
-	values[2] = int_array(packed, narguments);
+	values[2] = int_array(ingest->packed, ingest->narguments);
 	if (!start_thread(r))
 	{
 		end_reader(r);
 		return GR_RING_UNUSED;
 	}
-	run_query(r, plan, values, ingest);
-	return finish_reading(r, ingest, packed, narguments, reason);
+	run_query(r, ingest->ring_plan, values, ingest);
+	return finish_reading(r, ingest, reason);
 }
