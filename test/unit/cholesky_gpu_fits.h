@@ -319,7 +319,7 @@ check_normal(GrSession *session, bool quick)
 static Fit
 fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 {
-	const GrRowsOptions rows_options = {p, 1 << 16, 0};
+	const GrRowsOptions rows_options = {p, false, 0};
 	GrLogregOptions options = {};
 	GrLogregFit *logreg;
 	GrSession  *session = NULL;
@@ -336,17 +336,7 @@ fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 	memory = malloc(gr_logreg_nbytes(&options));
 	logreg = gr_logreg_begin(memory, &options);
 	fit.ok = gr_backend_cpu.open(&session, NULL, &fit.err) && gr_backend_cpu.rows_begin(session, &rows_options, &kept, &fit.err);
-	for (int64_t done = 0; fit.ok && done < nrows;)
-	{
-		double	   *block;
-		int64_t		n;
-
-		fit.ok = gr_backend_cpu.rows_block(kept, &block, &n, &fit.err);
-		n = nrows - done < n ? nrows - done : n;
-		memcpy(block, rows + done * (p + 1), sizeof(double) * (size_t) (n * (p + 1)));
-		fit.ok = fit.ok && gr_backend_cpu.rows_submit(kept, n, &fit.err);
-		done += n;
-	}
+	fit.ok = fit.ok && gr_backend_cpu.rows_send(kept, rows, nrows, &fit.err);
 	while (fit.ok && gr_logreg_next(logreg) == GR_LOGREG_PASS)
 		fit.ok = gr_backend_cpu.rows_pass(kept, &logreg->pass, logreg->sums, NULL, &fit.err) && gr_logreg_advance(logreg, NULL, &fit.err);
 	gr_backend_cpu.rows_end(kept);
