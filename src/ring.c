@@ -15,7 +15,9 @@
 
 #define RING_MAGIC UINT64CONST(0x6770755f72696e67)
 #define PAGE ((Size) 4096)
-#define NAP_MS 1				/* between two looks for a free block */
+#define NAP_US 50				/* between two looks for a free block, at first, */
+#define NAPS 100
+#define LONG_NAP_MS 1			/* ... and after so many: the device is slower than the scan, or not open yet */
 
 /* of shape_state */
 #define SHAPE_UNKNOWN 0
@@ -208,7 +210,7 @@ find_free(GrRing *ring, int home)
 int
 gr_ring_claim(GrRing *ring, int home)
 {
-	for (;;)
+	for (int nnaps = 0;; nnaps++)
 	{
 		int			block;
 
@@ -224,7 +226,12 @@ gr_ring_claim(GrRing *ring, int home)
 		block = find_free(ring, home);
 		if (block >= 0)
 			return block;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, NAP_MS, PG_WAIT_EXTENSION);
+		if (nnaps < NAPS)
+		{
+			pg_usleep(NAP_US);
+			continue;
+		}
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LONG_NAP_MS, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 }

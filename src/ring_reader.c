@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -24,6 +25,8 @@
 #include "compute/glm.h"
 #include "ring.h"
 #include "ring_reader.h"
+
+#define DOZE_NS 100000
 
 typedef struct RingReader
 {
@@ -108,6 +111,22 @@ open_device(RingReader *r)
 	return r->error.status == GR_OK;
 }
 
+/* Sleeps until a block becomes full, or for some time in which copies come to their end. */
+static void
+doze(RingReader *r)
+{
+	struct timespec until;
+
+	(void) clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += DOZE_NS;
+	if (until.tv_nsec >= 1000000000)
+	{
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	(void) sem_timedwait(&r->ring->wake, &until);
+}
+
 /* Sends blocks as they become full, until there will be no more. */
 static bool
 send_blocks(RingReader *r)
@@ -126,16 +145,18 @@ send_blocks(RingReader *r)
 			if (!send_block(r, block))
 				return false;
 		}
-		else if (r->nread < r->nsent)
-		{
-			if (!free_blocks(r, true))
-				return false;
-		}
 		else if (ends == READER_DRAINS)
 			return true;
-		else
+		else if (r->nread == r->nsent)
 			while (sem_wait(&r->ring->wake) != 0 && errno == EINTR)
 				;
+		else
+		{
+			/* waiting for the copies would be waiting twice: the next full block comes as soon */
+			doze(r);
+			if (!free_blocks(r, false))
+				return false;
+		}
 	}
 }
 
@@ -313,7 +334,7 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device)
 static bool
 make_ring(RingReader *r, bool single, GrRingTicket *ticket)
 {
-	r->ring = gr_ring_create((Size) gr_ring_size * 1024 / 4, max_parallel_workers_per_gather + 1, single, r->job->kind == GR_JOB_ROWS,
+	r->ring = gr_ring_create((Size) gr_ring_size * 1024 / 2, max_parallel_workers_per_gather + 1, single, r->job->kind == GR_JOB_ROWS,
 							 &r->segment, ticket);
 	if (r->ring == NULL)
 		return false;
