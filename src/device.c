@@ -9,6 +9,7 @@
 #include "utils/memutils.h"
 
 #include "device.h"
+#include "ring_reader.h"
 
 typedef struct DeviceSession
 {
@@ -33,6 +34,7 @@ close_device_session(void *arg)
 {
 	DeviceSession *ds = arg;
 
+	gr_ring_forget();
 	gr_backend_cuda.close(ds->session);
 	ds->session = NULL;
 	ds->opened = false;

@@ -346,11 +346,10 @@ static void
 estimate_features(GrIngest *ingest)
 {
 	double		estimate = 0;
-	bool		arrays = false;
 
 	for (int k = 1; k < ingest->ncolumns; k++)
-		arrays |= OidIsValid(ingest->columns[k].element);
-	if (arrays && ingest->repeatable && starts_at_once(ingest->plan))
+		ingest->has_arrays |= OidIsValid(ingest->columns[k].element);
+	if (ingest->has_arrays && ingest->repeatable && starts_at_once(ingest->plan))
 		peek_at_widths(ingest);
 	ingest->widths_known = true;
 	for (int k = 1; k < ingest->ncolumns; k++)

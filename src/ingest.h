@@ -37,6 +37,7 @@ typedef struct GrIngest
 	GrColumn   *columns;		/* the response first; an array's width is the first row's, or -1 */
 	double		nrows_estimate; /* the planner's */
 	int			nfeatures_estimate; /* right, unless the width of an array isn't known */
+	bool		has_arrays;
 	bool		widths_known;	/* all of them are */
 	SPIPlanPtr	ring_plan;		/* gr_plan_ring()'s, when it was called */
 	int32	   *packed;			/* its arguments; see gr_write_arguments() */

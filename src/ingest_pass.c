@@ -39,6 +39,7 @@ typedef struct Producer
 	Size		row_nbytes;
 	char	   *at;				/* where the next row begins */
 	bool		discards;		/* nobody wants rows any more */
+	bool		all_float8;		/* every column is a float8 */
 } Producer;
 
 /* The terms' names and the response's; NULL if they weren't given. In the current memory context */
@@ -117,6 +118,9 @@ new_producer(FunctionCallInfo fcinfo)
 	p->packed = packed_argument(fcinfo, p->columns->ncolumns);
 	p->ring = gr_ring_attach(PG_GETARG_BYTEA_PP(ARG_RING), fcinfo->flinfo->fn_mcxt);
 	p->block = -1;
+	p->all_float8 = !p->ring->single;
+	for (int k = 0; k < p->columns->ncolumns; k++)
+		p->all_float8 &= p->columns->columns[k].type == FLOAT8OID;
 	fcinfo->flinfo->fn_extra = p;
 	return p;
 }
@@ -186,13 +190,25 @@ finish_block(FunctionCallInfo fcinfo, Producer *p)
 	p->block = -1;
 }
 
+/* The arguments, float8 all of them and none NULL, as a row */
+static inline void
+copy_row(FunctionCallInfo fcinfo, const Producer *p)
+{
+	const NullableDatum *y = &fcinfo->args[FIRST_COLUMN];
+	double	   *row = (double *) p->at;
+	int			nfeatures = p->columns->ncolumns - 1;
+
+	for (int k = 0; k < nfeatures; k++)
+		row[k] = DatumGetFloat8(y[1 + k].value);
+	row[nfeatures] = DatumGetFloat8(y->value);
+}
+
 /* gr_ingest_pass_accum(state bigint, ring bytea, names text[], packed int[], VARIADIC "any"): the state is the number of rows left out */
 Datum
 gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 {
 	Producer   *p = fcinfo->flinfo->fn_extra;
 	int64		nskipped = PG_GETARG_INT64(0);
-	bool		complete;
 
 	if (unlikely(p == NULL))
 		p = new_producer(fcinfo);
@@ -200,9 +216,10 @@ gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 		PG_RETURN_INT64(nskipped + 1);
 	if (unlikely(p->block < 0) && !next_block(fcinfo, p))
 		PG_RETURN_INT64(nskipped);
-	complete = p->ring->single ? gr_convert_arguments_single(fcinfo, p->columns, (float *) p->at) :
-		gr_convert_arguments(fcinfo, p->columns, (double *) p->at);
-	if (!complete)
+	if (likely(p->all_float8))
+		copy_row(fcinfo, p);
+	else if (!(p->ring->single ? gr_convert_arguments_single(fcinfo, p->columns, (float *) p->at) :
+			   gr_convert_arguments(fcinfo, p->columns, (double *) p->at)))
 		PG_RETURN_INT64(nskipped + 1);
 	p->at += p->row_nbytes;
 	p->ring->blocks[p->block].nrows = ++p->nrows;

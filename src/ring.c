@@ -19,11 +19,6 @@
 #define NAPS 100
 #define LONG_NAP_MS 1			/* ... and after so many: the device is slower than the scan, or not open yet */
 
-/* of shape_state */
-#define SHAPE_UNKNOWN 0
-#define SHAPE_ASKED 1
-#define SHAPE_KNOWN 2
-
 /*
  * A segment, or NULL where there is no room for it, which PostgreSQL reports as an error: hence the subtransaction. The mapping belongs to the
  * caller then, not to a transaction.
@@ -66,11 +61,23 @@ create_segment(Size nbytes)
 	return segment;
 }
 
-GrRing *
-gr_ring_create(Size nbytes, int nproducers, bool single, bool binary, dsm_segment **segment, GrRingTicket *ticket)
+static int
+blocks_for(int nproducers)
 {
-	int			nblocks = Max(GR_RING_BLOCKS_MIN, 2 * nproducers);
-	Size		block_nbytes = TYPEALIGN_DOWN(PAGE, Min(Max(nbytes / nblocks, GR_RING_BLOCK_NBYTES_MIN), GR_RING_BLOCK_NBYTES_MAX));
+	return Max(GR_RING_BLOCKS_MIN, 2 * nproducers);
+}
+
+static Size
+block_nbytes_for(Size nbytes, int nblocks)
+{
+	return TYPEALIGN_DOWN(PAGE, Min(Max(nbytes / nblocks, GR_RING_BLOCK_NBYTES_MIN), GR_RING_BLOCK_NBYTES_MAX));
+}
+
+GrRing *
+gr_ring_create(Size nbytes, int nproducers, dsm_segment **segment)
+{
+	int			nblocks = blocks_for(nproducers);
+	Size		block_nbytes = block_nbytes_for(nbytes, nblocks);
 	Size		data_offset = TYPEALIGN(PAGE, offsetof(GrRing, blocks) + nblocks * (sizeof(GrRingBlock) + sizeof(pg_atomic_uint32)));
 	GrRing	   *ring;
 
@@ -82,29 +89,42 @@ gr_ring_create(Size nbytes, int nproducers, bool single, bool binary, dsm_segmen
 	ring->nblocks = nblocks;
 	ring->block_nbytes = block_nbytes;
 	ring->data_offset = data_offset;
+	ring->nhome = nblocks / nproducers;
+	return ring;
+}
+
+bool
+gr_ring_serves(const GrRing *ring, Size nbytes, int nproducers)
+{
+	return ring->nblocks == blocks_for(nproducers) && ring->block_nbytes == block_nbytes_for(nbytes, ring->nblocks) &&
+		ring->nhome == ring->nblocks / nproducers;
+}
+
+bool
+gr_ring_start(GrRing *ring, dsm_segment *segment, bool single, bool binary, GrRingTicket *ticket)
+{
 	ring->single = single;
 	ring->binary = binary;
-	pg_atomic_init_u32(&ring->shape_state, SHAPE_UNKNOWN);
+	ring->nfeatures = 0;
+	memset(&ring->error, 0, sizeof(ring->error));
+	pg_atomic_init_u32(&ring->shape_state, GR_SHAPE_UNKNOWN);
 	pg_atomic_init_u32(&ring->verdict, GR_RING_TAKES);
 	pg_atomic_init_u32(&ring->nworkers, 0);
 	pg_atomic_init_u32(&ring->nproducers, 0);
-	ring->nhome = nblocks / nproducers;
 	pg_atomic_init_u64(&ring->nfull, 0);
-	for (int b = 0; b < nblocks; b++)
+	for (int b = 0; b < ring->nblocks; b++)
 	{
+		ring->blocks[b].nrows = 0;
 		pg_atomic_init_u32(&ring->blocks[b].state, GR_BLOCK_FREE);
 		pg_atomic_init_u32(&gr_ring_queue(ring)[b], 0);
 	}
-	ticket->handle = dsm_segment_handle(*segment);
+	/* each query has a key of its own, so that nobody comes late */
 	if (sem_init(&ring->wake, 1, 0) != 0 || !pg_strong_random(ring->key, sizeof(ring->key)))
-	{
-		gr_ring_destroy(*segment);
-		*segment = NULL;
-		return NULL;
-	}
+		return false;
+	ticket->handle = dsm_segment_handle(segment);
 	memcpy(ticket->key, ring->key, sizeof(ring->key));
 	ring->magic = RING_MAGIC;
-	return ring;
+	return true;
 }
 
 void
@@ -164,12 +184,12 @@ gr_ring_attach(const bytea *ticket, MemoryContext owner)
 bool
 gr_ring_ask_shape(GrRing *ring)
 {
-	uint32		expected = SHAPE_UNKNOWN;
+	uint32		expected = GR_SHAPE_UNKNOWN;
 
-	if (pg_atomic_compare_exchange_u32(&ring->shape_state, &expected, SHAPE_ASKED))
+	if (pg_atomic_compare_exchange_u32(&ring->shape_state, &expected, GR_SHAPE_ASKED))
 		return true;
 	/* who asked first finds it out without waiting for anybody; if that ends in an error, this process is told to end as well */
-	while (pg_atomic_read_u32(&ring->shape_state) != SHAPE_KNOWN)
+	while (pg_atomic_read_u32(&ring->shape_state) != GR_SHAPE_KNOWN)
 	{
 		CHECK_FOR_INTERRUPTS();
 		pg_usleep(10);
@@ -182,7 +202,7 @@ void
 gr_ring_set_shape(GrRing *ring)
 {
 	pg_write_barrier();
-	pg_atomic_write_u32(&ring->shape_state, SHAPE_KNOWN);
+	pg_atomic_write_u32(&ring->shape_state, GR_SHAPE_KNOWN);
 }
 
 int

@@ -84,7 +84,13 @@ typedef struct GrRing
  * Makes a ring of at most nbytes, or the least size there is, for so many producers; NULL if there is no shared memory for it. *segment: for
  * gr_ring_destroy()
  */
-extern GrRing *gr_ring_create(Size nbytes, int nproducers, bool single, bool binary, dsm_segment **segment, GrRingTicket *ticket);
+extern GrRing *gr_ring_create(Size nbytes, int nproducers, dsm_segment **segment);
+
+/* Is it what gr_ring_create() would make? */
+extern bool gr_ring_serves(const GrRing *ring, Size nbytes, int nproducers);
+
+/* Makes it ready for a query, whose producers find it by the ticket; false if that can't be done. */
+extern bool gr_ring_start(GrRing *ring, dsm_segment *segment, bool single, bool binary, GrRingTicket *ticket);
 
 /* No thread may use it any more; NULL is accepted. */
 extern void gr_ring_destroy(dsm_segment *segment);
@@ -98,6 +104,19 @@ extern GrRing *gr_ring_attach(const bytea *ticket, MemoryContext owner);
  */
 extern bool gr_ring_ask_shape(GrRing *ring);
 extern void gr_ring_set_shape(GrRing *ring);
+
+#define GR_SHAPE_UNKNOWN 0
+#define GR_SHAPE_ASKED 1
+#define GR_SHAPE_KNOWN 2
+
+static inline bool
+gr_ring_shape_known(GrRing *ring)
+{
+	bool		known = pg_atomic_read_u32(&ring->shape_state) == GR_SHAPE_KNOWN;
+
+	pg_read_barrier();
+	return known;
+}
 
 /* One more producer: where its own blocks begin, which it takes when they are free, as they are in its caches and its page tables. */
 extern int	gr_ring_join(GrRing *ring);

@@ -39,7 +39,8 @@ typedef struct RingReader
 	bool		started;		/* ... and not joined */
 	pg_atomic_uint32 ends;		/* see ReaderEnd */
 
-	bool		pinned;
+	const GrBackend *pinned_by; /* NULL: the ring's memory isn't pinned */
+	GrSession  *pinned_for;
 	bool		begun;			/* the backend's part of the job */
 	int64		nsent;			/* full blocks sent, which are numbered as they became full */
 	int64		nread;			/* of them, blocks free again */
@@ -57,6 +58,17 @@ typedef enum ReaderEnd
 } ReaderEnd;
 
 bool		gr_debug_ring = false;
+
+/*
+ * A ring that waits for the session's next statement on its device: to make, pin and unpin one takes as long as to read a million rows. An error
+ * leaves none.
+ */
+static struct
+{
+	GrRing	   *ring;
+	dsm_segment *segment;
+	GrSession  *session;		/* by which its memory is pinned */
+}			kept;
 
 /*
  * The thread
@@ -104,8 +116,14 @@ open_device(RingReader *r)
 
 	if (r->opens_device && !gr_open_place(place, &r->error))
 		return false;
+	if (r->pinned_by != NULL)
+		return true;
 	/* memory that can't be pinned is slower, no more */
-	r->pinned = place->backend->pin(place->session, r->ring, r->ring->data_offset + r->ring->nblocks * r->ring->block_nbytes, &ignored);
+	if (place->backend->pin(place->session, r->ring, r->ring->data_offset + r->ring->nblocks * r->ring->block_nbytes, &ignored))
+	{
+		r->pinned_by = place->backend;
+		r->pinned_for = place->session;
+	}
 	if (ignored.status == GR_DEVICE_LOST)
 		r->error = ignored;
 	return r->error.status == GR_OK;
@@ -131,6 +149,9 @@ doze(RingReader *r)
 static bool
 send_blocks(RingReader *r)
 {
+	/* what can be done while the workers start */
+	if (gr_ring_shape_known(r->ring) && !begin_job(r))
+		return false;
 	for (;;)
 	{
 		uint32		ends = pg_atomic_read_u32(&r->ends);
@@ -204,12 +225,39 @@ join_thread(RingReader *r, ReaderEnd end)
 static void
 drop_ring(RingReader *r)
 {
-	if (r->pinned)
-		r->job->place.backend->unpin(r->job->place.session, r->ring);
-	r->pinned = false;
+	if (r->pinned_by != NULL)
+		r->pinned_by->unpin(r->pinned_for, r->ring);
+	r->pinned_by = NULL;
 	gr_ring_destroy(r->segment);
 	r->segment = NULL;
 	r->ring = NULL;
+}
+
+/* Keeps the ring for the session's next statement, where its memory is pinned. */
+static void
+keep_ring(RingReader *r)
+{
+	if (r->pinned_by == NULL || !r->opens_device)
+	{
+		drop_ring(r);
+		return;
+	}
+	kept.ring = r->ring;
+	kept.segment = r->segment;
+	kept.session = r->pinned_for;
+	r->ring = NULL;
+	r->segment = NULL;
+	r->pinned_by = NULL;
+}
+
+void
+gr_ring_forget(void)
+{
+	if (kept.ring == NULL)
+		return;
+	gr_backend_cuda.unpin(kept.session, kept.ring);
+	gr_ring_destroy(kept.segment);
+	memset(&kept, 0, sizeof(kept));
 }
 
 /* Whatever happened: no thread, no ring, nothing on the device. */
@@ -219,7 +267,7 @@ end_reader(void *arg)
 	RingReader *r = arg;
 
 	join_thread(r, READER_STOPS);
-	if (r->ring == NULL)
+	if (r->ring == NULL && r->segment == NULL)
 		return;
 	/* the session is needed to unpin, and the job holds it: what reads the ring's memory first */
 	gr_job_end_backend(r->job);
@@ -277,7 +325,7 @@ describe_rows(RingReader *r, GrIngest *ingest)
 {
 	int			column = 0;
 
-	if (r->ring->nfeatures == 0)
+	if (!gr_ring_shape_known(r->ring))
 		return false;
 	for (int k = 0; k < ingest->narguments; column += Max(ingest->packed[k], 1), k++)
 		if (ingest->packed[k] == 0)
@@ -332,13 +380,33 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device)
 
 /* Makes the ring; false if there is no shared memory for it. */
 static bool
-make_ring(RingReader *r, bool single, GrRingTicket *ticket)
+make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
 {
-	r->ring = gr_ring_create((Size) gr_ring_size * 1024 / 2, max_parallel_workers_per_gather + 1, single, r->job->kind == GR_JOB_ROWS,
-							 &r->segment, ticket);
-	if (r->ring == NULL)
+	int			nproducers = max_parallel_workers_per_gather + 1;
+	Size		nbytes = (Size) gr_ring_size * 1024 / 2;
+
+	if (kept.ring != NULL && (!r->opens_device || !gr_ring_serves(kept.ring, nbytes, nproducers)))
+		gr_ring_forget();
+	if (kept.ring != NULL)
+	{
+		r->ring = kept.ring;
+		r->segment = kept.segment;
+		r->pinned_by = &gr_backend_cuda;
+		r->pinned_for = kept.session;
+		memset(&kept, 0, sizeof(kept));
+	}
+	else
+		r->ring = gr_ring_create(nbytes, nproducers, &r->segment);
+	if (r->ring == NULL || !gr_ring_start(r->ring, r->segment, ingest->single, r->job->kind == GR_JOB_ROWS, ticket))
 		return false;
-	r->job->single = single;
+	if (!ingest->has_arrays)
+	{
+		r->ring->nfeatures = ingest->ncolumns - 1;
+		for (int k = 1; k < ingest->narguments; k++)
+			r->ring->widths[k] = Max(ingest->packed[k], 1);
+		gr_ring_set_shape(r->ring);
+	}
+	r->job->single = ingest->single;
 	r->sent = palloc(r->ring->nblocks * sizeof(int));
 	return true;
 }
@@ -403,13 +471,13 @@ finish_reading(RingReader *r, GrIngest *ingest, char *reason)
 	r->job->nrows = r->nrows;
 	r->job->nworkers = (int) pg_atomic_read_u32(&r->ring->nworkers);
 	ingest->nrows = r->nrows;
-	if (r->begun)
+	if (r->nrows > 0)
 	{
 		ingest->job = r->job;
-		drop_ring(r);
+		keep_ring(r);
 	}
 	else
-		end_reader(r);			/* no complete row */
+		end_reader(r);
 	return GR_RING_READ;
 }
 
@@ -425,8 +493,11 @@ gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason)
 	if (!wants_ring(ingest, options, &place, &opens_device) || !gr_plan_ring(ingest) || ingest->narguments > GR_RING_COLUMNS_MAX - 4)
 		return GR_RING_UNUSED;
 	r = new_reader(options, &place, opens_device);
-	if (!make_ring(r, ingest->single, &ticket))
+	if (!make_ring(r, ingest, &ticket))
+	{
+		end_reader(r);
 		return GR_RING_UNUSED;
+	}
 	values[0] = ticket_datum(&ticket);
 	values[1] = gr_column_names(ingest);
 	values[2] = int_array(ingest->packed, ingest->narguments);

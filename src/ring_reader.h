@@ -22,6 +22,9 @@ typedef enum GrRingOutcome
  */
 extern GrRingOutcome gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason);
 
+/* Before a session is closed: lets go of the ring that is kept for it. */
+extern void gr_ring_forget(void);
+
 /* Setting; see gpureg.c. */
 extern bool gr_debug_ring;
 
