@@ -15,6 +15,7 @@ import time
 
 PERIOD = 0.005
 MORE_MB_AT_MOST = 64  # than over the tenth; of 100 million rows, the other nine tenths are 6,500 MB
+RSS_MB_AT_MOST = 1024  # of any process, besides shared buffers
 FITS = [(function, device) for function in ("gpu_ols_fit", "gpu_logreg_fit") for device in ("gpu", "cpu")]
 
 
@@ -129,12 +130,14 @@ def measure(function, device, workers, table):
         if output != ["f"]:
             return {"not_run": " ".join(output)}
         ran_on = session.run("SELECT device FROM gpu_last_run()")[0]
+        buffers_mb = float(session.run("SELECT pg_size_bytes(current_setting('shared_buffers')) / 1048576.0")[0])
     finally:
         session.close()
     mb = {name: round(kb / 1024, 1) for name, kb in peaks.items() if name.startswith(("leader", "worker"))}
     return {"ran_on": ran_on, "seconds": round(seconds, 3), "anonymous_mb": round((peaks["anonymous"] - before) / 1024, 1),
             "anonymous_mb_before": round(before / 1024, 1), "shmem_growth_mb": round((peaks["shmem"] - shmem_before) / 1024, 1),
-            "processes": peaks["processes"], **{f"{name}_mb": value for name, value in mb.items()}}
+            "processes": peaks["processes"], "peak_rss_mb": max(value for name, value in mb.items() if name.endswith("VmHWM")),
+            "peak_rss_mb_at_most": round(RSS_MB_AT_MOST + buffers_mb, 1), **{f"{name}_mb": value for name, value in mb.items()}}
 
 
 def main():

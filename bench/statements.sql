@@ -9,8 +9,6 @@ SELECT format('gpu_%s_fit', f), format('SELECT gpu_%s_fit(''SELECT y, x1, x2, x3
 FROM (VALUES ('ols', 'auto', 1.0), ('ols', 'gpu', NULL), ('ols', 'cpu', NULL), ('logreg', 'auto', NULL), ('logreg', 'gpu', 1.5),
              ('logreg', 'cpu', 8.0)) v (f, device, at_most);
 INSERT INTO cases (bench, query, settings, yardstick) VALUES
-    ('gpu_logreg_fit, gpureg.ring_size = 1GB', 'SELECT gpu_logreg_fit(''SELECT y, x1, x2, x3, x4, x5, x6, x7, x8 FROM gpureg_bench'')',
-     '{"gpureg.device": "cpu", "gpureg.ring_size": "1GB"}', 'sums of 9 columns'),
     ('gpu_ols_agg', 'SELECT gpu_ols_agg(y, x1, x2, x3, x4, x5, x6, x7, x8) FROM gpureg_bench', '{}', 'sums of 9 columns'),
     ('gpu_logreg_step_agg, one step',
      'SELECT gpu_logreg_step_agg(''{0,1,-2,1,-1,0.5,-1,0.3,0}'', y, x1, x2, x3, x4, x5, x6, x7, x8) FROM gpureg_bench', '{}',
