@@ -393,6 +393,7 @@ int
 gr_write_arguments(const GrIngest *ingest, StringInfo sql, int32 *packed)
 {
 	bool		pack = ingest->ncolumns > ARGUMENTS_MAX;
+	const char *type = ingest->single ? "pg_catalog.float4" : "pg_catalog.float8";
 	int			npacked = 0;
 	int			n = 0;
 
@@ -414,8 +415,7 @@ gr_write_arguments(const GrIngest *ingest, StringInfo sql, int32 *packed)
 			continue;
 		}
 		appendStringInfoString(sql, npacked++ == 0 ? ", ARRAY[" : ", ");
-		appendStringInfo(sql, column->type == BOOLOID ? "c%d::pg_catalog.bool::pg_catalog.int4::pg_catalog.float8" :
-						 "c%d::pg_catalog.float8", k);
+		appendStringInfo(sql, column->type == BOOLOID ? "c%d::pg_catalog.bool::pg_catalog.int4::%s" : "c%d::%s", k, type);
 	}
 	if (npacked > 0)
 	{
