@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
@@ -349,6 +350,9 @@ wants_ring(const GrIngest *ingest, const GrJobOptions *options, GrPlace *place, 
 {
 	*opens_device = false;
 	if (max_parallel_workers_per_gather == 0 || options->device_only)
+		return false;
+	/* a function that a parallel query calls: making a ring takes a subtransaction, and the workers are busy */
+	if (IsInParallelMode())
 		return false;
 	if (gr_debug_ring && options->cpu_reason == NULL)
 	{
