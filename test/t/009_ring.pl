@@ -34,7 +34,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION nfiles() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT count(*) FROM pg_ls_dir('/proc/self/fd') $$;
 	-- those of a ring's size: PostgreSQL has some of its own
 	CREATE FUNCTION nsegments() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-		SELECT count(*) FROM regexp_matches(pg_read_file('/proc/self/maps'), '([0-9a-f]+)-([0-9a-f]+) [^\n]*pg_dynshmem/mmap', 'g') AS m
+		SELECT count(*) FROM regexp_matches(pg_read_file('/proc/self/maps'), '([0-9a-f]+)-([0-9a-f]+) [^\n]*(?:pg_dynshmem/mmap|/dev/shm/PostgreSQL|/SYSV)', 'g') AS m
 		WHERE ('x' || lpad(m[2], 16, '0'))::bit(64)::bigint - ('x' || lpad(m[1], 16, '0'))::bit(64)::bigint > 4000000 $$;
 	CREATE TABLE rows AS SELECT i, sin(i) + i % 5 AS y, i % 7 AS a, cos(i * 0.7) AS b, (i * 7 + i / 3) % 5 < 2 AS won FROM generate_series(1, 100000) i;
 	CREATE TABLE wide AS SELECT i, sin(i) AS y, ARRAY(SELECT cos(i * sqrt(j)) FROM generate_series(2, 2001) j) AS x FROM generate_series(1, 400) i;
@@ -308,6 +308,46 @@ unlike(slurp_file($standby->logfile), qr/leak|PANIC|TRAP:|was terminated by sign
 $standby->stop;
 
 survived($node, $pid, 'the ring');
+
+#
+# A server that shuts down, at once or in haste
+#
+
+for my $mode ('fast', 'immediate')
+{
+	my %sessions = map { ($_ => start_session($node, $_, $long{$_})) } 'filling', 'waiting';
+
+	wait_active($node, $_, 'gpu_ols_fit') for sort keys %sessions;
+	$node->stop($mode);
+	finish_session($_) for values %sessions;
+	# (at once: a warning, or not even that)
+	like($sessions{$_}{err}, $mode eq 'fast' ? qr/FATAL:  57P01/ : qr/closed the connection/, "$_, $mode shutdown: the session ends") for sort keys %sessions;
+	is(join(' ', segments()), '', 'fast shutdown: no segment is left') if $mode eq 'fast';
+	$node->start;
+	is((try_sql($node, $and_then))[0], $as_before, "$mode shutdown: the server starts again");
+	nothing_left("$mode shutdown");
+}
+my $log = slurp_file($node->logfile);
+unlike($log, qr/was terminated by signal|PANIC|TRAP:/, 'nothing crashed');
+unlike($log, qr/leak/, 'no leak was noticed');
+
+#
+# Shared memory of other kinds, some of it the server's from its start
+#
+
+$node->append_conf('postgresql.conf', "min_dynamic_shared_memory = '48MB'\n");
+for my $type ('posix', 'sysv')
+{
+	$node->append_conf('postgresql.conf', "dynamic_shared_memory_type = $type\n");
+	$node->restart;
+	my $two = q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n, (gpu_ols_fit('SELECT y, a::smallint, b::real FROM rows')).n; SELECT reason FROM gpu_last_run()};
+	is($node->safe_psql('postgres', "$two; SET gpureg.ring_size = '64MB'; $two; SET gpureg.ring_size = '1MB'; $two"),
+		"100000|100000\ngpureg.debug_ring is on\n100000|100000\ngpureg.debug_ring is on\n100000|100000\ngpureg.debug_ring is on", "$type: through the ring");
+	my @three = map { start_session($node, "$type$_", ($two) x 3) } 1 .. 3;
+	finish_session($_) for @three;
+	is(join('', map { $_->{err} } @three), '', "$type: three sessions");
+	is((try_sql($node, "SET statement_timeout = '500ms'; $long{waiting}; RESET statement_timeout; $and_then"))[0], $as_before, "$type: after a timeout");
+}
 unlike(slurp_file($node->logfile), qr/leak/, 'no leak was noticed');
 $node->stop;
 done_testing();
