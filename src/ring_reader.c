@@ -16,6 +16,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -314,8 +315,10 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device)
 static bool
 make_ring(RingReader *r, bool single, GrRingTicket *ticket)
 {
-	r->ring = gr_ring_create((Size) gr_ring_size * 1024, max_parallel_workers_per_gather + 1, single, r->job->kind == GR_JOB_ROWS,
-							 &r->segment, ticket);
+	/* a query may ask for more workers than the server gives */
+	int			nproducers = Min(max_parallel_workers_per_gather, max_parallel_workers) + 1;
+
+	r->ring = gr_ring_create((Size) gr_ring_size * 1024, nproducers, single, r->job->kind == GR_JOB_ROWS, &r->segment, ticket);
 	if (r->ring == NULL)
 		return false;
 	r->job->single = single;

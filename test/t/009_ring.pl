@@ -279,7 +279,7 @@ SKIP:
 {
 	my $limited = system_log('prlimit', '--pid', $pid, '--fsize=20000000:') == 0;
 
-	skip 'prlimit is not there or cannot do it', 5 unless $limited;
+	skip 'prlimit is not there or cannot do it', 6 unless $limited;
 	my $without = q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n; SELECT reason FROM gpu_last_run();};
 	my ($result, $err) = try_sql($node, "$without $without SELECT nthreads(), nsegments(); SET gpureg.ring_size = '1MB'; $without");
 
@@ -287,6 +287,8 @@ SKIP:
 	is($err, '', 'no room for a ring: nothing is said');
 	($result, $err) = try_sql($node, "BEGIN; SAVEPOINT s; $without ROLLBACK TO s; $without COMMIT; SELECT (gpu_logreg_fit('SELECT won, a, b FROM rows')).n");
 	is($result, "100000\ngpureg.device is cpu\n100000\ngpureg.device is cpu\n100000", 'no room for a ring: in a subtransaction, and for logistic regression');
+	($result) = try_sql($node, "SET gpureg.ring_size = '1MB'; SET max_parallel_workers_per_gather = 1024; $without");
+	is($result, "100000\ngpureg.debug_ring is on", 'a small ring, however many workers a query may ask for');
 	nothing_left('no room for a ring');
 	system_log('prlimit', '--pid', $pid, '--fsize=unlimited:');
 	is((try_sql($node, "$and_then; SELECT reason FROM gpu_last_run()"))[0], "$as_before\ngpureg.debug_ring is on", 'and with it again when there is room');
