@@ -37,11 +37,11 @@ endif
 PG_CPPFLAGS = -Isrc
 WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare $(if $(filter yes,$(WERROR)),-Werror)
 PG_CFLAGS = $(WARNINGS) -Wno-declaration-after-statement
-SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lm
+SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup ols_arrays ols_agg ols_stats ols_fit model logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
+REGRESS = setup ols_arrays ols_agg ols_stats ols_fit ring model logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)
@@ -50,7 +50,7 @@ endif
 PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
-UNIT_TESTS = $(addprefix build/unit/,inference_test gram_test ols_test glm_test logreg_test separation_test projection_test)
+UNIT_TESTS = $(addprefix build/unit/,inference_test gram_test sends_test ols_test glm_test logreg_test separation_test projection_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test glm_gpu_test ascent_gpu_test project_gpu_test cholesky_gpu_test)
 endif

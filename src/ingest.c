@@ -422,6 +422,7 @@ int
 gr_write_arguments(const GrIngest *ingest, StringInfo sql, int32 *packed)
 {
 	bool		pack = ingest->ncolumns > ARGUMENTS_MAX;
+	const char *type = ingest->single ? "pg_catalog.float4" : "pg_catalog.float8";
 	int			npacked = 0;
 	int			n = 0;
 
@@ -443,8 +444,7 @@ gr_write_arguments(const GrIngest *ingest, StringInfo sql, int32 *packed)
 			continue;
 		}
 		appendStringInfoString(sql, npacked++ == 0 ? ", ARRAY[" : ", ");
-		appendStringInfo(sql, column->type == BOOLOID ? "c%d::pg_catalog.bool::pg_catalog.int4::pg_catalog.float8" :
-						 "c%d::pg_catalog.float8", k);
+		appendStringInfo(sql, column->type == BOOLOID ? "c%d::pg_catalog.bool::pg_catalog.int4::%s" : "c%d::%s", k, type);
 	}
 	if (npacked > 0)
 	{
@@ -524,11 +524,28 @@ planned_workers(const Plan *plan)
 	return 1;
 }
 
+/*
+ * Settings for an aggregate of ours, which is planned once more when it runs; returns the nesting level that ends them.
+ *
+ * Compiling the calls of a transition function takes longer than it gains, in each worker and for each pass. Partitions must not be aggregated
+ * one by one: each would leave a block of the ring half full, which holds up the others when there are more partitions than blocks.
+ */
+static int
+aggregate_settings(void)
+{
+	int			nest_level = NewGUCNestLevel();
+
+	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("enable_partitionwise_aggregate", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return nest_level;
+}
+
 SPIPlanPtr
 gr_plan_aggregate(const char *query, int ncolumns, Oid namespace, const char *aggregate, const char *arguments, int nparams,
 				  Oid *types, int *nworkers)
 {
 	MemoryContext context = CurrentMemoryContext;
+	int			nest_level = aggregate_settings();
 	StringInfoData sql;
 	SPIPlanPtr	plan;
 	CachedPlan *cached;
@@ -554,17 +571,16 @@ gr_plan_aggregate(const char *query, int ncolumns, Oid namespace, const char *ag
 			*nworkers = planned_workers(linitial_node(PlannedStmt, cached->stmt_list)->planTree);
 		ReleaseCachedPlan(cached, NULL);
 	}
+	AtEOXact_GUC(true, nest_level);
 	return plan;
 }
 
 Datum
 gr_execute_aggregate(SPIPlanPtr plan, Datum *values, bool *isnull)
 {
-	int			nest_level = NewGUCNestLevel();
+	int			nest_level = aggregate_settings();
 	int			rc;
 
-	/* compiling the calls of a transition function takes longer than it gains, in each worker and for each pass */
-	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	rc = SPI_execute_plan(plan, values, NULL, true, 0);
 	AtEOXact_GUC(true, nest_level);
 	if (rc != SPI_OK_SELECT || SPI_processed != 1)

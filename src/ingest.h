@@ -75,9 +75,9 @@ extern bool gr_plan_ring(GrIngest *ingest);
 extern Datum gr_column_names(const GrIngest *ingest);
 
 /*
- * Writes the arguments of an aggregate over the query's columns, ", c0, c1 ..": these as they are, or, where there are too many, arrays of float8
- * made of the numbers among them. packed, with room for a column each: of how many columns an argument is such an array, or 0. Returns how
- * many arguments there are.
+ * Writes the arguments of an aggregate over the query's columns, ", c0, c1 ..": these as they are, or, where there are too many, arrays
+ * made of the numbers among them, of float8 or, if ingest->single, of float4. packed, with room for a column each: of how many columns an
+ * argument is such an array, or 0. Returns how many arguments there are.
  */
 extern int	gr_write_arguments(const GrIngest *ingest, StringInfo sql, int32 *packed);
 

@@ -112,11 +112,9 @@ new_producer(FunctionCallInfo fcinfo)
 {
 	Producer   *p = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Producer));
 
-	if (PG_ARGISNULL(ARG_RING))
-		elog(ERROR, "gpu_ingest_pass has no ring");
+	p->ring = gr_ring_attach(PG_ARGISNULL(ARG_RING) ? NULL : PG_GETARG_BYTEA_PP(ARG_RING), fcinfo->flinfo->fn_mcxt);
 	p->columns = gr_describe_arguments(fcinfo, FIRST_COLUMN);
 	p->packed = packed_argument(fcinfo, p->columns->ncolumns);
-	p->ring = gr_ring_attach(PG_GETARG_BYTEA_PP(ARG_RING), fcinfo->flinfo->fn_mcxt);
 	p->block = -1;
 	p->all_float8 = !p->ring->single;
 	for (int k = 0; k < p->columns->ncolumns; k++)

@@ -164,7 +164,7 @@ gr_ring_attach(const bytea *ticket, MemoryContext owner)
 	dsm_segment *segment = NULL;
 	GrRing	   *ring = NULL;
 
-	if (VARSIZE_ANY_EXHDR(ticket) == sizeof(wanted))
+	if (ticket != NULL && VARSIZE_ANY_EXHDR(ticket) == sizeof(wanted))
 	{
 		memcpy(&wanted, VARDATA_ANY(ticket), sizeof(wanted));
 		segment = dsm_find_mapping(wanted.handle);

@@ -95,7 +95,7 @@ extern bool gr_ring_start(GrRing *ring, dsm_segment *segment, bool single, bool 
 /* No thread may use it any more; NULL is accepted. */
 extern void gr_ring_destroy(dsm_segment *segment);
 
-/* The ring of a ticket that came as a bytea, for as long as owner lives; ERROR if there is none. */
+/* The ring of a ticket that came as a bytea, or NULL, for as long as owner lives; ERROR if there is none. */
 extern GrRing *gr_ring_attach(const bytea *ticket, MemoryContext owner);
 
 /*

@@ -13,9 +13,11 @@
 #include <signal.h>
 #include <time.h>
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -382,7 +384,8 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device)
 static bool
 make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
 {
-	int			nproducers = max_parallel_workers_per_gather + 1;
+	/* a query may ask for more workers than the server gives */
+	int			nproducers = Min(max_parallel_workers_per_gather, max_parallel_workers) + 1;
 	Size		nbytes = (Size) gr_ring_size * 1024 / 2;
 
 	if (kept.ring != NULL && (!r->opens_device || !gr_ring_serves(kept.ring, nbytes, nproducers)))
@@ -438,6 +441,9 @@ wants_ring(GrIngest *ingest, const GrJobOptions *options, GrPlace *place, bool *
 {
 	*opens_device = false;
 	if (max_parallel_workers_per_gather == 0 || options->device_only)
+		return false;
+	/* a function that a parallel query calls: making a ring takes a subtransaction, and the workers are busy */
+	if (IsInParallelMode())
 		return false;
 	if (gr_debug_ring && options->cpu_reason == NULL)
 	{
