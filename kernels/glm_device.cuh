@@ -20,7 +20,7 @@ packed(int64_t i, int64_t j)
 }
 
 /*
- * c += a b, a 16 x 4 NQ, b 4 NQ x 8, NQ = 2 or 4: a[2 q + h] is row g + 8 h and column t + 4 q, b[q] row t + 4 q and column g,
+ * c += a b, a 16 x 4 NQ, b 4 NQ x 8, NQ = 1, 2 or 4: a[2 q + h] is row g + 8 h and column t + 4 q, b[q] row t + 4 q and column g,
  * c[2 h + e] row g + 8 h and column 2 t + e.
  */
 template <int NQ>
@@ -34,6 +34,10 @@ multiply_tile(double (&c)[4], const double (&a)[2 * NQ], const double (&b)[NQ])
 			: "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
 			: "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
 			  "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+	else if constexpr (NQ == 1)
+		asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+			: "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+			: "d"(a[0]), "d"(a[1]), "d"(b[0]));
 	else
 		asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
 			"{%0, %1, %2, %3};"
@@ -96,26 +100,6 @@ copy_async(unsigned shared, const double *global, bool wanted)
 		*(double2 *) __cvta_shared_to_generic(shared) = *(const double2 *) global;
 	else if (wanted)
 		*(double *) __cvta_shared_to_generic(shared) = *global;
-#endif
-}
-
-/* The same, and zeros where the source isn't wanted. */
-template <int NBYTES>
-static __device__ inline void
-copy_async_or_zero(unsigned shared, const double *global, bool wanted)
-{
-#if __CUDA_ARCH__ >= 800
-	if (NBYTES == 16)
-		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-					 :: "r"(shared), "l"(global), "r"(wanted ? 16 : 0) : "memory");
-	else
-		asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
-					 :: "r"(shared), "l"(global), "r"(wanted ? 8 : 0) : "memory");
-#else
-	if (NBYTES == 16)
-		*(double2 *) __cvta_shared_to_generic(shared) = wanted ? *(const double2 *) global : make_double2(0.0, 0.0);
-	else
-		*(double *) __cvta_shared_to_generic(shared) = wanted ? *global : 0.0;
 #endif
 }
 

@@ -4,8 +4,7 @@
  *
  * Who owns what. glm_fused.cuh has FAST's kernel for few features. weigh and transform: a warp takes tiles of 32 rows, eight
  * rows at a time, lanes over columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one
- * row. columns: lanes over terms, eight slices of rows in a thread block. matrix: a thread block has a square of 64 x 64 of the
- * Hessian, four warps a quarter each, rows staged in shared memory.
+ * row. columns: lanes over terms, eight slices of rows in a thread block. The Hessian of many features is weighted_gram.cu's.
  *
  * Every record belongs to one warp or thread block of each launch: no atomics, a fixed order. Needs -fmad=false, as dd.h does.
  */
@@ -13,11 +12,6 @@
 
 #define ROW_NTHREADS 256
 #define COLUMN_NSLICES 8		/* rows side by side */
-#define SQUARE 64
-#define SQUARE_NROWS 16			/* rows staged at a time */
-#define SQUARE_NSTAGES 3
-#define SQUARE_LD 68			/* 4 modulo 16: a fragment's lanes meet different banks */
-#define SQUARE_NTHREADS 128
 #define REDUCE_NSLICES 32
 #define REDUCE_NSUMS 8
 
@@ -319,164 +313,6 @@ columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per
 	}
 }
 
-/* The Hessian of the features, a square a thread block. */
-
-typedef struct SquareStage
-{
-	double		panels[2][SQUARE_NROWS * SQUARE_LD];	/* of the square's rows, of its columns */
-	double		weights[SQUARE_NROWS];
-} SquareStage;
-
-/* Rows row .. row + SQUARE_NROWS - 1; those from end on have no weight, columns beyond the features are another's. */
-static __device__ inline void
-square_stage(SquareStage *stage, const double *__restrict__ rows, const double2 *__restrict__ weights, int64_t row,
-			 int64_t end, int nfeatures, const int (&square)[2])
-{
-	const int	at = threadIdx.x % SQUARE;
-
-#pragma unroll
-	for (int side = 0; side < 2; side++)
-	{
-		const int	column = min(square[side] * SQUARE + at, nfeatures - 1);
-
-#pragma unroll
-		for (int r = threadIdx.x / SQUARE; r < SQUARE_NROWS; r += SQUARE_NTHREADS / SQUARE)
-			copy_async<8>(shared_address(stage->panels[side] + r * SQUARE_LD + at),
-						  rows + min(row + r, end - 1) * (nfeatures + 1) + column, true);
-	}
-	if (threadIdx.x < SQUARE_NROWS)
-		stage->weights[threadIdx.x] = row + threadIdx.x < end ? weights[row + threadIdx.x].x : 0.0;
-	copy_commit();
-}
-
-/* A warp's quarter of the square: rows 32 (warp / 2) on, columns 32 (warp % 2) on. */
-static __device__ inline void
-square_multiply(double (&sums)[2][4][4], const SquareStage *stage, const double (&shift_i)[4], const double (&shift_j)[4])
-{
-	const int	lane = threadIdx.x % 32;
-	const double *left = stage->panels[0] + lane % 4 * SQUARE_LD + threadIdx.x / 64 * 32 + lane / 4;
-	const double *right = stage->panels[1] + lane % 4 * SQUARE_LD + threadIdx.x / 32 % 2 * 32 + lane / 4;
-	double		a[2][8];
-	double		weight[4];
-
-#pragma unroll
-	for (int q = 0; q < 4; q++)
-		weight[q] = stage->weights[lane % 4 + 4 * q];
-#pragma unroll
-	for (int i = 0; i < 2; i++)
-#pragma unroll
-		for (int e = 0; e < 8; e++)
-			a[i][e] = weight[e / 2] * (left[e / 2 * 4 * SQUARE_LD + 16 * i + 8 * (e % 2)] - shift_i[2 * i + e % 2]);
-#pragma unroll
-	for (int j = 0; j < 4; j++)
-	{
-		double		b[4];
-
-#pragma unroll
-		for (int q = 0; q < 4; q++)
-			b[q] = right[4 * q * SQUARE_LD + 8 * j] - shift_j[j];
-#pragma unroll
-		for (int i = 0; i < 2; i++)
-			multiply_tile(sums[i][j], a[i], b);
-	}
-}
-
-static __global__ void
-__launch_bounds__(SQUARE_NTHREADS, 3)
-matrix_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, int nfeatures,
-			  const double *__restrict__ shifts, const double2 *__restrict__ weights, double *matrix)
-{
-	extern __shared__ double2 shared_pairs[];
-	SquareStage *stages = (SquareStage *) shared_pairs;
-	const int	lane = threadIdx.x % 32;
-	const int	warp = threadIdx.x / 32;
-	const int64_t begin = (int64_t) blockIdx.y * nrows_per_split;
-	const int64_t end = min(begin + nrows_per_split, nrows);
-	const int	nsteps = (int) ((end - begin + SQUARE_NROWS - 1) / SQUARE_NROWS);
-	int			square[2];
-	double		sums[2][4][4] = {};
-	double		shift[2][4];
-
-	square[0] = (int) ((sqrtf(8.0f * blockIdx.x + 1.0f) - 1.0f) * 0.5f);
-	while (packed(square[0] + 1, 0) <= blockIdx.x)
-		square[0]++;
-	while (packed(square[0], 0) > blockIdx.x)
-		square[0]--;
-	square[1] = (int) (blockIdx.x - packed(square[0], 0));
-#pragma unroll
-	for (int k = 0; k < 4; k++)
-	{
-		shift[0][k] = shifts[min(square[0] * SQUARE + warp / 2 * 32 + 8 * k + lane / 4, nfeatures - 1)];
-		shift[1][k] = shifts[min(square[1] * SQUARE + warp % 2 * 32 + 8 * k + lane / 4, nfeatures - 1)];
-	}
-	if (nsteps <= 0)
-		return;					/* the whole block */
-	for (int step = 0; step < SQUARE_NSTAGES - 1; step++)
-		square_stage(&stages[step], rows, weights, begin + (int64_t) step * SQUARE_NROWS, end, nfeatures, square);
-	for (int step = 0; step < nsteps; step++)
-	{
-		const int	next = step + SQUARE_NSTAGES - 1;
-
-		copy_wait<SQUARE_NSTAGES - 2>();
-		__syncthreads();		/* the stage is there for all threads, and all have read the one before */
-		square_stage(&stages[next % SQUARE_NSTAGES], rows, weights, begin + (int64_t) next * SQUARE_NROWS, end, nfeatures,
-					 square);
-		if (square[0] != square[1] || warp != 1)	/* which would be above the diagonal */
-			square_multiply(sums, &stages[step % SQUARE_NSTAGES], shift[0], shift[1]);
-	}
-	copy_wait<0>();
-	matrix += ((int64_t) blockIdx.y * gridDim.x + blockIdx.x) * (SQUARE * SQUARE) + threadIdx.x;
-#pragma unroll
-	for (int k = 0; k < 32; k++)
-		matrix[k * SQUARE_NTHREADS] += sums[k / 16][k / 4 % 4][k % 4];
-}
-
-/* Entry (i, j) of the features, i >= j, in a thread's place of matrix_kernel. */
-static __device__ inline int64_t
-square_entry(int i, int j)
-{
-	int64_t		square = packed(i / SQUARE, j / SQUARE);
-	int			warp = i % SQUARE / 32 * 2 + j % SQUARE / 32;
-	int			lane = i % 8 * 4 + j % 8 / 2;
-	int			slot = i / 16 % 2 * 16 + j / 8 % 4 * 4 + i / 8 % 2 * 2 + j % 2;
-
-	return square * (SQUARE * SQUARE) + slot * SQUARE_NTHREADS + warp * 32 + lane;
-}
-
-/* Entry k of the packed Hessian a thread; splits one after another. */
-static __global__ void
-__launch_bounds__(ROW_NTHREADS)
-matrix_reduce_kernel(const double *__restrict__ matrix, int64_t split_ndoubles, int nsplits,
-					 const double *__restrict__ first_column, int64_t first, int64_t nentries, double *__restrict__ hessian)
-{
-	const int64_t at = (int64_t) blockIdx.x * ROW_NTHREADS + threadIdx.x;
-	const int64_t k = first + at;
-	int64_t		i = (int64_t) ((sqrt(8.0 * (double) k + 1.0) - 1.0) * 0.5);
-	double		sum = 0.0;
-	double		lost = 0.0;
-
-	if (at >= nentries)
-		return;
-	while (packed(i + 1, 0) <= k)
-		i++;
-	while (packed(i, 0) > k)
-		i--;
-
-	const int	j = (int) (k - packed(i, 0));
-
-	if (j == 0)
-		sum = first_column[i];
-	else
-	{
-		const double *source = matrix + square_entry((int) i - 1, j - 1);
-
-#pragma unroll 8
-		for (int split = 0; split < nsplits; split++)
-			add_compensated(sum, lost, source[split * split_ndoubles]);
-	}
-	hessian[at] = sum + lost;
-}
-
 /*
  * sums[k] = sum over records of record[k]: nhead (GR_SUM_HEAD or 0) of the head, then nterms pairs whose second halves lie
  * nterms further on, then plain ones. A slice adds every REDUCE_NSLICES-th record, and slices join one after another.
@@ -564,51 +400,6 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 								(int) plan->fused_nbytes);
 }
 
-static int64_t
-count_squares(const GlmPlan *plan)
-{
-	return gr_triangle((plan->nfeatures + SQUARE - 1) / SQUARE);
-}
-
-/* As many copies of the Hessian as fill the device about evenly, as far as the budget goes. */
-static cudaError_t
-plan_matrix(GlmPlan *plan, size_t budget_nbytes)
-{
-	const int	shared_nbytes = SQUARE_NSTAGES * (int) sizeof(SquareStage);
-	const int64_t nsquares = count_squares(plan);
-	const size_t split_nbytes = sizeof(double) * (size_t) nsquares * SQUARE * SQUARE;
-	int64_t		most = 16 * plan->nsms / nsquares;
-	double		best_use = 0.0;
-	int			resident;
-	cudaError_t code;
-
-	if ((code = cudaFuncSetAttribute(matrix_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_nbytes)) !=
-		cudaSuccess ||
-		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, matrix_kernel, SQUARE_NTHREADS,
-															  (size_t) shared_nbytes)) != cudaSuccess)
-		return code;
-	if (most > (int64_t) (budget_nbytes / split_nbytes))
-		most = (int64_t) (budget_nbytes / split_nbytes);
-	if (most > resident * plan->nsms)
-		most = resident * plan->nsms;
-	plan->matrix_nsplits = 1;
-	for (int64_t n = 1; n <= most; n++)
-	{
-		int64_t		nslots = (int64_t) resident * plan->nsms;
-		int64_t		nrounds = (n * nsquares + nslots - 1) / nslots;
-		double		use = (double) (n * nsquares) / (double) (nrounds * nslots);
-
-		/* a few more copies want a real gain */
-		if (use > best_use + 0.01)
-		{
-			plan->matrix_nsplits = (int) n;
-			best_use = use;
-		}
-	}
-	plan->matrix_ndoubles = (size_t) plan->matrix_nsplits * (size_t) nsquares * SQUARE * SQUARE;
-	return cudaSuccess;
-}
-
 cudaError_t
 gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes)
 {
@@ -640,9 +431,10 @@ gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes)
 	plan->transform_row_s = (25.0 * nterms + 400.0) / operations_per_s;
 	if (nfeatures <= GLM_FUSED_FEATURES)
 		return plan_fused(plan, shared_nbytes);
-
-	plan->matrix_row_s = (double) count_squares(plan) * SQUARE * SQUARE / operations_per_s;
-	return plan_matrix(plan, budget_nbytes);
+	code = gr_weighted_gram_plan(&plan->gram, nfeatures, budget_nbytes);
+	plan->matrix_ndoubles = plan->gram.partials_ndoubles;
+	plan->matrix_row_s = plan->gram.row_s;
+	return code;
 }
 
 cudaError_t
@@ -725,14 +517,9 @@ cudaError_t
 gr_glm_matrix_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms, const double2 *weights,
 					 double *matrix, cudaStream_t stream)
 {
-	int64_t		nrows_per_split = count_split_rows(nrows, plan->matrix_nsplits, 8 * SQUARE_NROWS);
-	dim3		grid((unsigned) count_squares(plan), (unsigned) ((nrows + nrows_per_split - 1) / nrows_per_split));
+	WeightedGramRows from = {rows, nrows, plan->nfeatures + 1, terms->shift, &weights->x, 2};
 
-	if (nrows == 0)
-		return cudaSuccess;
-	matrix_kernel<<<grid, SQUARE_NTHREADS, SQUARE_NSTAGES * sizeof(SquareStage), stream>>>
-		(rows, nrows, nrows_per_split, plan->nfeatures, terms->shift, weights, matrix);
-	return cudaGetLastError();
+	return gr_weighted_gram_launch(&plan->gram, &from, matrix, stream);
 }
 
 cudaError_t
@@ -764,12 +551,5 @@ cudaError_t
 gr_glm_matrix_reduce_launch(const GlmPlan *plan, const double *matrix, const double *first_column, int64_t first,
 							int64_t nentries, double *hessian, cudaStream_t stream)
 {
-	unsigned	nblocks = (unsigned) ((nentries + ROW_NTHREADS - 1) / ROW_NTHREADS);
-
-	if (nentries <= 0)
-		return cudaSuccess;
-	matrix_reduce_kernel<<<nblocks, ROW_NTHREADS, 0, stream>>>
-		(matrix, count_squares(plan) * SQUARE * SQUARE, plan->matrix_nsplits, first_column, first, nentries,
-		 hessian);
-	return cudaGetLastError();
+	return gr_weighted_gram_reduce_launch(&plan->gram, matrix, first_column, first, nentries, hessian, stream);
 }

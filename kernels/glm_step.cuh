@@ -13,7 +13,7 @@
 #ifndef GPUREG_GLM_STEP_CUH
 #define GPUREG_GLM_STEP_CUH
 
-#include "cuda_util.cuh"
+#include "weighted_gram.cuh"
 
 #include "compute/glm.h"
 
@@ -59,7 +59,7 @@ typedef struct GlmPlan
 	size_t		fused_nbytes;	/* shared memory of a thread block */
 	int			row_nblocks;	/* thread blocks of weigh and transform, at most */
 	int			column_nsplits; /* copies of the columns' sums */
-	int			matrix_nsplits; /* copies of the Hessian's tiles; 0 where the fused kernel serves */
+	WeightedGramPlan gram;		/* the Hessian's, where the fused kernel doesn't serve */
 	/* float8 that each kind of sums takes, all copies together */
 	size_t		fused_ndoubles;
 	size_t		heads_ndoubles;

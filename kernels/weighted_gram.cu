@@ -131,8 +131,13 @@ reduce_kernel(const __grid_constant__ GramSums sums, const double *__restrict__ 
 
 /* Planning and launching */
 
+/* The kernels of one number of groups, for rows that are plain or not, wide or not. */
+#define GRAM_FUNCTIONS(kernel, n) \
+	{(const void *) kernel<n, false, false>, (const void *) kernel<n, false, true>, \
+	 (const void *) kernel<n, true, false>, (const void *) kernel<n, true, true>}
+
 static const void *
-gram_function(const WeightedGramPlan *plan, bool plain)
+gram_function(const WeightedGramPlan *plan, bool plain, bool wide)
 {
 	const void *registers[4][2] = {
 		{(const void *) register_kernel<1, false>, (const void *) register_kernel<1, true>},
@@ -140,19 +145,13 @@ gram_function(const WeightedGramPlan *plan, bool plain)
 		{(const void *) register_kernel<3, false>, (const void *) register_kernel<3, true>},
 		{(const void *) register_kernel<4, false>, (const void *) register_kernel<4, true>}
 	};
-	const void *rings[2][2] = {
-		{(const void *) ring_kernel<3, false>, (const void *) ring_kernel<3, true>},
-		{(const void *) ring_kernel<4, false>, (const void *) ring_kernel<4, true>}
-	};
-	const void *tiles[4][2] = {
-		{(const void *) tile_kernel<5, false>, (const void *) tile_kernel<5, true>},
-		{(const void *) tile_kernel<6, false>, (const void *) tile_kernel<6, true>},
-		{(const void *) tile_kernel<7, false>, (const void *) tile_kernel<7, true>},
-		{(const void *) tile_kernel<8, false>, (const void *) tile_kernel<8, true>}
+	const void *rings[2][4] = {GRAM_FUNCTIONS(ring_kernel, 3), GRAM_FUNCTIONS(ring_kernel, 4)};
+	const void *tiles[4][4] = {
+		GRAM_FUNCTIONS(tile_kernel, 5), GRAM_FUNCTIONS(tile_kernel, 6), GRAM_FUNCTIONS(tile_kernel, 7), GRAM_FUNCTIONS(tile_kernel, 8)
 	};
 
 	return plan->kind == WEIGHTED_GRAM_REGISTERS ? registers[plan->ngroups - 1][plain]
-		: plan->kind == WEIGHTED_GRAM_RING ? rings[plan->ngroups - 3][plain] : tiles[plan->ngroups - 5][plain];
+		: plan->kind == WEIGHTED_GRAM_RING ? rings[plan->ngroups - 3][2 * plain + wide] : tiles[plan->ngroups - 5][2 * plain + wide];
 }
 
 static size_t
@@ -284,7 +283,7 @@ plan_triangle(WeightedGramPlan *plan, int shared_nbytes)
 		plan->record_ndoubles[1] = 128 * count_squares(plan->ngroups);
 		for (int plain = 0; plain < 2; plain++)
 		{
-			if ((code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, gram_function(plan, plain != 0),
+			if ((code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, gram_function(plan, plain != 0, false),
 																	  32 * plan->nwarps, 0)) != cudaSuccess)
 				return code;
 			least = resident < least ? resident : least;
@@ -324,9 +323,9 @@ gr_weighted_gram_plan(WeightedGramPlan *plan, int p, size_t budget_nbytes)
 		plan_tiles(plan, shared_nbytes, budget_nbytes);
 	else if ((code = plan_triangle(plan, shared_nbytes)) != cudaSuccess)
 		return code;
-	for (int plain = 0; plain < 2; plain++)
-		if ((code = cudaFuncSetAttribute(gram_function(plan, plain != 0), cudaFuncAttributeMaxDynamicSharedMemorySize,
-										 (int) plan->shared_nbytes)) != cudaSuccess)
+	for (int k = 0; k < 4; k++)
+		if ((code = cudaFuncSetAttribute(gram_function(plan, k / 2 != 0, k % 2 != 0),
+										 cudaFuncAttributeMaxDynamicSharedMemorySize, (int) plan->shared_nbytes)) != cudaSuccess)
 			return code;
 	plan->partials_ndoubles = (size_t) (gr_triangle(plan->ntiles) - plan->ntiles) * (size_t) plan->nsplits[0] *
 		(size_t) plan->record_ndoubles[0] + (size_t) plan->ntiles * (size_t) plan->nsplits[1] * (size_t) plan->record_ndoubles[1];
@@ -344,6 +343,7 @@ cudaError_t
 gr_weighted_gram_launch(const WeightedGramPlan *plan, const WeightedGramRows *rows, double *partials, cudaStream_t stream)
 {
 	const bool	plain = rows->weights == NULL && rows->shift == NULL;
+	const bool	wide = rows->ld % 2 == 0 && (uintptr_t) rows->rows % 16 == 0;
 	GramJob		job = {};
 	void	   *arguments[] = {&job, &partials};
 	int64_t		nblocks;
@@ -354,7 +354,6 @@ gr_weighted_gram_launch(const WeightedGramPlan *plan, const WeightedGramRows *ro
 	job.p = plan->p;
 	job.ntiles = plan->ntiles;
 	job.nstages = plan->nstages;
-	job.wide = rows->ld % 2 == 0 && (uintptr_t) rows->rows % 16 == 0;
 	for (int d = 0; d < 2; d++)
 	{
 		/* splits of a few pieces at least, for joining the sums costs as much */
@@ -366,7 +365,7 @@ gr_weighted_gram_launch(const WeightedGramPlan *plan, const WeightedGramRows *ro
 		job.record_ndoubles[d] = plan->record_ndoubles[d];
 	}
 	nblocks = (gr_triangle(plan->ntiles) - plan->ntiles) * job.nsplits[0] + (int64_t) plan->ntiles * job.nsplits[1];
-	return cudaLaunchKernel(gram_function(plan, plain), dim3((unsigned) nblocks), dim3((unsigned) plan->nwarps * 32), arguments,
+	return cudaLaunchKernel(gram_function(plan, plain, wide), dim3((unsigned) nblocks), dim3((unsigned) plan->nwarps * 32), arguments,
 							plan->shared_nbytes, stream);
 }
 

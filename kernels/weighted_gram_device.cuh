@@ -12,7 +12,11 @@
  * tile_kernel: a thread block of eight warps has a tile of the triangle and every n-th piece of the rows, copied ahead into a
  * ring. Off the diagonal a warp has a half of the tile's rows by a quarter of its columns; the columns that make the tile's
  * columns are numbered g + 8 j there. On the diagonal four warps share the blocks of 16 x 16 by the table below and two such
- * teams take a half of the rows each, since one alone would leave the tensor cores waiting.
+ * teams take a half of the rows each, since one alone would leave the tensor cores waiting. Each reads what it multiplies
+ * next, 4 rows, while it multiplies: all warps read at once after a barrier, and would all wait.
+ *
+ * Copies are of 16 bytes. A row that begins in the middle of 16 bytes lies one float8 further on in shared memory; which
+ * rows do depends on t alone. WIDE: none does, so that pairs can be read at once.
  *
  * What lies beyond the columns is never wanted, so it may be anything; rows beyond the last are zeros of weight 0.
  */
@@ -42,7 +46,6 @@ typedef struct GramJob
 	int			nsplits[2];		/* of this launch */
 	int			nslots[2];		/* of the plan */
 	int64_t		record_ndoubles[2];
-	bool		wide;			/* pairs of columns lie on 16-byte boundaries */
 } GramJob;
 
 /*
@@ -93,16 +96,29 @@ gram_most(int nb)
 	return most;
 }
 
-/*
- * Adds 8 rows, staged ld apart, to a warp's blocks of a triangle. weights: of these rows; shift: of these columns, both in
- * shared memory, neither read where PLAIN.
- */
-template <int NB, uint64_t MASK, bool PLAIN, int NBLOCKS>
-static __device__ inline void
-multiply_blocks(double (&sums)[NBLOCKS][2][4], const double *staged, int ld, const double *weights, const double *shift,
-				int lane)
+/* Whether rows of this t begin in the middle of 16 bytes: 1, or 0. */
+static __device__ inline int
+row_parity(const WeightedGramRows &from, int64_t t)
 {
-	const double *from = staged + lane % 4 * ld + lane / 4 * 2;
+	return (int) ((uintptr_t) from.rows / sizeof(double) + t * from.ld) & 1;
+}
+
+template <bool WIDE>
+static __device__ inline double2
+read_pair(const double *from)
+{
+	return WIDE ? *(const double2 *) from : make_double2(from[0], from[1]);
+}
+
+/*
+ * Adds 8 rows, staged ld apart, to a warp's blocks of a triangle. from: the lane's first pair; weights: of these rows; shift: of
+ * these columns, all in shared memory, the last two not read where PLAIN.
+ */
+template <int NB, bool PLAIN, bool WIDE>
+static __device__ inline void
+multiply_blocks(double (&sums)[NB * (NB + 1) / 2][2][4], const double *from, int ld, const double *weights,
+				const double *shift, int lane)
+{
 	double2		x[NB][2];
 	double		w[2] = {1.0, 1.0};
 
@@ -110,7 +126,7 @@ multiply_blocks(double (&sums)[NBLOCKS][2][4], const double *staged, int ld, con
 	for (int c = 0; c < NB; c++)
 #pragma unroll
 		for (int q = 0; q < 2; q++)
-			x[c][q] = *(const double2 *) (from + 4 * q * ld + 16 * c);
+			x[c][q] = read_pair<WIDE>(from + 4 * q * ld + 16 * c);
 	if (!PLAIN)
 	{
 		w[0] = weights[lane % 4];
@@ -136,15 +152,13 @@ multiply_blocks(double (&sums)[NBLOCKS][2][4], const double *staged, int ld, con
 				a[e] *= w[e / 2];
 #pragma unroll
 		for (int j = 0; j <= i; j++)
-			if (MASK >> (i * (i + 1) / 2 + j) & 1)
-			{
-				const int	at = __popcll(MASK & (((uint64_t) 1 << (i * (i + 1) / 2 + j)) - 1));
-				const double even[2] = {x[j][0].x, x[j][1].x};
-				const double odd[2] = {x[j][0].y, x[j][1].y};
+		{
+			const double even[2] = {x[j][0].x, x[j][1].x};
+			const double odd[2] = {x[j][0].y, x[j][1].y};
 
-				multiply_tile<2>(sums[at][0], a, even);
-				multiply_tile<2>(sums[at][1], a, odd);
-			}
+			multiply_tile<2>(sums[i * (i + 1) / 2 + j][0], a, even);
+			multiply_tile<2>(sums[i * (i + 1) / 2 + j][1], a, odd);
+		}
 	}
 }
 
@@ -299,52 +313,80 @@ typedef struct RingWarp
 	double		weights[RING_NSTAGES][RING_NROWS];
 } RingWarp;
 
+/*
+ * One of eight threads that copy a line: it has 16 bytes from its source on and every 128 bytes further on. Of the last 16
+ * bytes of an odd number of columns there may be no more than 8.
+ */
+typedef struct LineCopy
+{
+	const double *source;
+	int			nwhole;
+	bool		half;
+} LineCopy;
+
+/* row: where n columns begin, parity before them 16 bytes do */
+static __device__ inline LineCopy
+line_copy(const double *row, int n, int parity, int lane)
+{
+	LineCopy	copy;
+
+	copy.source = row - parity + 2 * lane;
+	copy.nwhole = (n - 1 + parity - 2 * lane + 15) / 16;
+	copy.half = 2 * lane + 16 * copy.nwhole - parity < n;
+	return copy;
+}
+
+/* Starts the copies FROM .. TO - 1 of a thread; LAST: and what is left. A row that doesn't exist is zeros. */
+template <int FROM, int TO, bool LAST>
+static __device__ inline void
+line_start(const LineCopy &copy, double *to, bool exists)
+{
+	const unsigned address = shared_address(to);
+
+	if (exists)
+	{
+#pragma unroll
+		for (int m = FROM; m < TO; m++)
+			copy_async<16>(address + 128 * m, copy.source + 16 * m, m < copy.nwhole);
+		if (LAST && copy.half)
+			copy_async<8>(address + 128 * copy.nwhole, copy.source + 16 * copy.nwhole, true);
+	}
+	else
+#pragma unroll
+		for (int m = FROM; m < TO; m++)
+			if (m < copy.nwhole || (m == copy.nwhole && copy.half))
+				*(double2 *) (to + 16 * m) = make_double2(0.0, 0.0);
+}
+
+/* A row's weight; 0 beyond the last. */
+static __device__ inline void
+copy_weight(double *weight, const WeightedGramRows &from, int64_t row)
+{
+	if (row < from.nrows)
+		copy_async<8>(shared_address(weight), from.weights == NULL ? &gram_one : from.weights + row * from.weight_step, true);
+	else
+		*weight = 0.0;
+}
+
 /* Starts the copy of 8 rows from first on: a lane has rows lane / 8 and lane / 8 + 4. */
 template <int NB, bool PLAIN>
 static __device__ inline void
 ring_copy(const GramJob &job, double *staged, double *weights, int64_t first, int lane)
 {
 	const WeightedGramRows &from = job.from;
+	const double *row = from.rows + (first + lane / 8) * from.ld;
+	double	   *to = staged + lane / 8 * staged_ld(NB) + lane % 8 * 2;
+	LineCopy	copy = line_copy(row, job.p, row_parity(from, lane / 8), lane % 8);
 
-#pragma unroll
-	for (int half = 0; half < 2; half++)
-	{
-		const int	row = lane / 8 + 4 * half;
-		const bool	exists = first + row < from.nrows;
-		const double *source = from.rows + (exists ? (first + row) * from.ld : 0);
-		const unsigned to = shared_address(staged + row * staged_ld(NB));
-
-		if (job.wide)
-#pragma unroll
-			for (int m = 0; m < NB; m++)
-			{
-				const int	column = lane % 8 * 2 + 16 * m;
-
-				if (column < job.p)
-					copy_async_or_zero<16>(to + 8 * column, source + column, exists);
-			}
-		else
-#pragma unroll
-			for (int m = 0; m < 2 * NB; m++)
-			{
-				const int	column = lane % 8 + 8 * m;
-
-				if (column < job.p)
-					copy_async_or_zero<8>(to + 8 * column, source + column, exists);
-			}
-	}
+	line_start<0, NB + 1, true>(copy, to, first + lane / 8 < from.nrows);
+	copy.source += 4 * from.ld;
+	line_start<0, NB + 1, true>(copy, to + 4 * staged_ld(NB), first + lane / 8 + 4 < from.nrows);
 	if (!PLAIN && lane < RING_NROWS)
-	{
-		const bool	exists = first + lane < from.nrows;
-
-		copy_async_or_zero<8>(shared_address(weights + lane),
-							  from.weights == NULL || !exists ? &gram_one
-							  : from.weights + (first + lane) * from.weight_step, exists);
-	}
+		copy_weight(weights + lane, from, first + lane);
 	copy_commit();
 }
 
-template <int NB, bool PLAIN>
+template <int NB, bool PLAIN, bool WIDE>
 static __global__ void
 __launch_bounds__(256, 1)
 ring_kernel(const __grid_constant__ GramJob job, double *partials)
@@ -355,6 +397,7 @@ ring_kernel(const __grid_constant__ GramJob job, double *partials)
 	const int	lane = threadIdx.x % 32;
 	const int	warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
 	const int64_t stride = (int64_t) gridDim.x * (blockDim.x / 32) * RING_NROWS;
+	const int	at = lane % 4 * staged_ld(NB) + lane / 4 * 2 + (WIDE ? 0 : row_parity(job.from, lane % 4));
 	double		sums[NB * (NB + 1) / 2][2][4] = {};
 	int64_t		next = (int64_t) warp * RING_NROWS;
 	int			stage = 0;
@@ -378,8 +421,7 @@ ring_kernel(const __grid_constant__ GramJob job, double *partials)
 			ring_copy<NB, PLAIN>(job, ring->rows[free_stage], ring->weights[free_stage], next, lane);
 		else
 			copy_commit();
-		multiply_blocks<NB, gram_mask(NB, 0), PLAIN>(sums, ring->rows[stage], staged_ld(NB), ring->weights[stage], shift,
-													 lane);
+		multiply_blocks<NB, PLAIN, WIDE>(sums, ring->rows[stage] + at, staged_ld(NB), ring->weights[stage], shift, lane);
 		stage = stage == RING_NSTAGES - 1 ? 0 : stage + 1;
 	}
 	copy_wait<0>();
@@ -394,39 +436,6 @@ struct TileStage
 	double		lines[TILE_NLINES * staged_ld(NB)];
 	double		weights[TILE_NLINES];
 };
-
-/*
- * Starts the copy of a stage whose first row is given: eight threads have a line. Off the diagonal, lines 16 on are the same rows
- * of other columns. column: where the thread's line begins; ncolumns: what there is of it.
- */
-template <int NB, bool PLAIN>
-static __device__ inline void
-tile_copy(const GramJob &job, TileStage<NB> *stage, int64_t first, bool diagonal, int column, int ncolumns)
-{
-	const WeightedGramRows &from = job.from;
-	const int	line = threadIdx.x / 8;
-	const int	lane = threadIdx.x % 8;
-	const int64_t row = first + (diagonal ? line : line % TILE_TEAM_NROWS);
-	const bool	exists = row < from.nrows;
-	const double *source = from.rows + (exists ? row * from.ld : 0) + column;
-	const unsigned to = shared_address(stage->lines + line * staged_ld(NB));
-
-	if (job.wide)
-#pragma unroll
-		for (int m = 0; m < NB; m++)
-		{
-			if (lane * 2 + 16 * m < ncolumns)
-				copy_async_or_zero<16>(to + 16 * lane + 128 * m, source + 2 * lane + 16 * m, exists);
-		}
-	else
-#pragma unroll
-		for (int m = 0; m < 2 * NB; m++)
-			if (lane + 8 * m < ncolumns)
-				copy_async_or_zero<8>(to + 8 * lane + 64 * m, source + lane + 8 * m, exists);
-	if (!PLAIN && lane == 0)
-		copy_async_or_zero<8>(shared_address(stage->weights + line),
-							  from.weights == NULL || !exists ? &gram_one : from.weights + row * from.weight_step, exists);
-}
 
 /* At most n of the groups committed are left under way; n is the same for all threads. */
 static __device__ inline void
@@ -447,83 +456,157 @@ copy_wait_for(int n)
 	}
 }
 
-/* A warp's blocks of a tile on the diagonal, the rows of its team. */
-template <int NB, bool PLAIN, int NBLOCKS>
-static __device__ inline void
-tile_multiply_diagonal(double (&sums)[NBLOCKS][2][4], const TileStage<NB> *stage, const double *shift)
-{
-	const int	lane = threadIdx.x % 32;
-	const int	team = threadIdx.x / 128;
-
-#pragma unroll 1
-	for (int row = team * TILE_TEAM_NROWS; row < (team + 1) * TILE_TEAM_NROWS; row += 8)
-	{
-		const double *lines = stage->lines + row * staged_ld(NB);
-		const double *weights = stage->weights + row;
-
-		switch (threadIdx.x / 32 % 4)
-		{
-			case 0:
-				multiply_blocks<NB, gram_mask(NB, 0), PLAIN>(sums, lines, staged_ld(NB), weights, shift, lane);
-				break;
-			case 1:
-				multiply_blocks<NB, gram_mask(NB, 1), PLAIN>(sums, lines, staged_ld(NB), weights, shift, lane);
-				break;
-			case 2:
-				multiply_blocks<NB, gram_mask(NB, 2), PLAIN>(sums, lines, staged_ld(NB), weights, shift, lane);
-				break;
-			default:
-				multiply_blocks<NB, gram_mask(NB, 3), PLAIN>(sums, lines, staged_ld(NB), weights, shift, lane);
-				break;
-		}
-	}
-}
-
 /* A warp's part of a tile off the diagonal: rows of its half in groups of 16, columns of its quarter in groups of 8. */
-template <int NB, bool PLAIN>
-static __device__ inline void
-tile_multiply(double (&sums)[NB / 2][NB / 2][4], const TileStage<NB> *stage, const double *shift)
+template <int NB, bool PLAIN, bool WIDE>
+struct TilePart
 {
-	constexpr int LD = staged_ld(NB);
+	double		sums[NB / 2][NB / 2][4];
+	double		shift_a[NB / 2][2];
+	double		shift_b[NB / 2];
+	int			a;				/* where the lane's columns begin in a stage */
+	int			b;
+};
+
+/* Four rows of it */
+template <int NB>
+struct TileRows
+{
+	double2		a[NB / 2];
+	double		b[NB / 2];
+	double		weight;
+};
+
+template <int NB, bool PLAIN, bool WIDE>
+static __device__ inline void
+tile_begin(TilePart<NB, PLAIN, WIDE> &part, const WeightedGramRows &from, const double *shift)
+{
 	const int	lane = threadIdx.x % 32;
 	const int	left = threadIdx.x / 128 * (8 * NB) + lane / 4 * 2;
 	const int	right = threadIdx.x / 32 % 4 * (4 * NB) + lane / 4;
+	const int	parity = WIDE ? 0 : row_parity(from, lane % 4);
 
+	part = {};
+	part.a = lane % 4 * staged_ld(NB) + parity + left;
+	part.b = (lane % 4 + TILE_TEAM_NROWS) * staged_ld(NB) + parity + right;
 #pragma unroll
-	for (int row = 0; row < TILE_TEAM_NROWS; row += 8)
+	for (int k = 0; k < (PLAIN ? 0 : NB / 2); k++)
 	{
-		const double *lines = stage->lines + (row + lane % 4) * LD;
-		double		a[NB / 2][4];
-		double		b[NB / 2][2];
+		part.shift_a[k][0] = shift[left + 16 * k];
+		part.shift_a[k][1] = shift[left + 16 * k + 1];
+		part.shift_b[k] = shift[16 * NB + right + 8 * k];
+	}
+}
+
+template <int NB, bool PLAIN, bool WIDE>
+static __device__ inline void
+tile_read(TileRows<NB> &rows, const TilePart<NB, PLAIN, WIDE> &part, const TileStage<NB> *stage, int row)
+{
+	const double *lines = stage->lines + row * staged_ld(NB);
 
 #pragma unroll
-		for (int q = 0; q < 2; q++)
-		{
-			const double w = PLAIN ? 1.0 : stage->weights[row + 4 * q + lane % 4];
+	for (int k = 0; k < NB / 2; k++)
+	{
+		rows.a[k] = read_pair<WIDE>(lines + part.a + 16 * k);
+		rows.b[k] = lines[part.b + 8 * k];
+	}
+	if (!PLAIN)
+		rows.weight = stage->weights[row + threadIdx.x % 4];
+}
+
+template <int NB, bool PLAIN, bool WIDE>
+static __device__ inline void
+tile_multiply(TilePart<NB, PLAIN, WIDE> &part, const TileRows<NB> &rows)
+{
+	double		b[NB / 2][1];
 
 #pragma unroll
-			for (int k = 0; k < NB / 2; k++)
+	for (int j = 0; j < NB / 2; j++)
+		b[j][0] = PLAIN ? rows.b[j] : rows.weight * (rows.b[j] - part.shift_b[j]);
+#pragma unroll
+	for (int i = 0; i < NB / 2; i++)
+	{
+		const double a[2] = {PLAIN ? rows.a[i].x : rows.a[i].x - part.shift_a[i][0],
+			PLAIN ? rows.a[i].y : rows.a[i].y - part.shift_a[i][1]};
+
+#pragma unroll
+		for (int j = 0; j < NB / 2; j++)
+			multiply_tile<1>(part.sums[i][j], a, b[j]);
+	}
+}
+
+/* A warp's part of a tile on the diagonal: its blocks, of the rows of its team. */
+template <int NB, int ROLE, bool PLAIN, bool WIDE>
+struct DiagonalPart
+{
+	double		sums[gram_most(NB)][2][4];
+	const double *shift;		/* of the lane's columns, in shared memory: registers are full */
+	int			x;				/* where they begin in a stage */
+};
+
+template <int NB>
+struct DiagonalRows
+{
+	double2		x[NB];
+	double		weight;
+};
+
+template <int NB, int ROLE, bool PLAIN, bool WIDE>
+static __device__ inline void
+tile_begin(DiagonalPart<NB, ROLE, PLAIN, WIDE> &part, const WeightedGramRows &from, const double *shift)
+{
+	const int	lane = threadIdx.x % 32;
+
+	part = {};
+	part.x = (threadIdx.x / 128 * TILE_TEAM_NROWS + lane % 4) * staged_ld(NB) + lane / 4 * 2 +
+		(WIDE ? 0 : row_parity(from, lane % 4));
+	part.shift = shift + lane / 4 * 2;
+}
+
+template <int NB, int ROLE, bool PLAIN, bool WIDE>
+static __device__ inline void
+tile_read(DiagonalRows<NB> &rows, const DiagonalPart<NB, ROLE, PLAIN, WIDE> &part, const TileStage<NB> *stage, int row)
+{
+#pragma unroll
+	for (int c = 0; c < NB; c++)
+		rows.x[c] = read_pair<WIDE>(stage->lines + row * staged_ld(NB) + part.x + 16 * c);
+	if (!PLAIN)
+		rows.weight = stage->weights[threadIdx.x / 128 * TILE_TEAM_NROWS + row + threadIdx.x % 4];
+}
+
+template <int NB, int ROLE, bool PLAIN, bool WIDE>
+static __device__ inline void
+tile_multiply(DiagonalPart<NB, ROLE, PLAIN, WIDE> &part, const DiagonalRows<NB> &rows)
+{
+	constexpr uint64_t MASK = gram_mask(NB, ROLE);
+	double		z[NB][2];
+
+#pragma unroll
+	for (int c = 0; c < NB; c++)
+	{
+		const double2 shift = PLAIN ? make_double2(0.0, 0.0) : *(const double2 *) (part.shift + 16 * c);
+
+		z[c][0] = PLAIN ? rows.x[c].x : rows.x[c].x - shift.x;
+		z[c][1] = PLAIN ? rows.x[c].y : rows.x[c].y - shift.y;
+	}
+#pragma unroll
+	for (int i = 0; i < NB; i++)
+	{
+		const double a[2] = {PLAIN ? z[i][0] : rows.weight * z[i][0], PLAIN ? z[i][1] : rows.weight * z[i][1]};
+
+#pragma unroll
+		for (int j = 0; j <= i; j++)
+			if (MASK >> (i * (i + 1) / 2 + j) & 1)
 			{
-				double2		x = *(const double2 *) (lines + 4 * q * LD + left + 16 * k);
-				double		y = lines[(4 * q + TILE_TEAM_NROWS) * LD + right + 8 * k];
+				const int	at = __popcll(MASK & (((uint64_t) 1 << (i * (i + 1) / 2 + j)) - 1));
 
-				if (!PLAIN)
+#pragma unroll
+				for (int odd = 0; odd < 2; odd++)
 				{
-					double2		center = *(const double2 *) (shift + left + 16 * k);
+					const double b[1] = {z[j][odd]};
 
-					x = make_double2(w * (x.x - center.x), w * (x.y - center.y));
-					y -= shift[16 * NB + right + 8 * k];
+					multiply_tile<1>(part.sums[at][odd], a, b);
 				}
-				a[k][2 * q] = x.x;
-				a[k][2 * q + 1] = x.y;
-				b[k][q] = y;
 			}
-		}
-#pragma unroll
-		for (int i = 0; i < NB / 2; i++)
-#pragma unroll
-			for (int j = 0; j < NB / 2; j++)
-				multiply_tile<2>(sums[i][j], a[i], b[j]);
 	}
 }
 
@@ -568,39 +651,113 @@ tile_at(const GramJob &job, double *partials)
 	return at;
 }
 
-/* Goes over a thread block's pieces of the rows: every nsplits-th of nrows rows. multiply: what to do with a stage. */
-template <int NB, bool PLAIN, typename Multiply>
+/* All threads of the block, at whatever place in their code. */
 static __device__ inline void
-tile_pieces(const GramJob &job, const TileAt &at, TileStage<NB> *stages, Multiply multiply)
+block_barrier(void)
 {
-	const int	nrows = at.diagonal ? TILE_NLINES : TILE_TEAM_NROWS;
-	const int64_t stride = (int64_t) nrows * job.nsplits[at.diagonal];
-	const int	column = (at.diagonal || threadIdx.x < TILE_NTHREADS / 2 ? at.i : at.j) * (16 * NB);
-	const int	ncolumns = min(job.p - column, 16 * NB);
-	int64_t		next = (int64_t) nrows * at.split;
-	int			stage = 0;
-
-	for (int s = 0; s < job.nstages - 1; s++, next += stride)
-	{
-		if (next < job.from.nrows)
-			tile_copy<NB, PLAIN>(job, stages + s, next, at.diagonal, column, ncolumns);
-		copy_commit();
-	}
-	for (int64_t first = (int64_t) nrows * at.split; first < job.from.nrows; first += stride, next += stride)
-	{
-		copy_wait_for(job.nstages - 2);
-		__syncthreads();		/* the stage is there for all threads, and all have read the one before */
-		if (next < job.from.nrows)
-			tile_copy<NB, PLAIN>(job, stages + (stage == 0 ? job.nstages - 1 : stage - 1), next, at.diagonal, column, ncolumns);
-		copy_commit();
-		multiply(stages + stage);
-		stage = stage == job.nstages - 1 ? 0 : stage + 1;
-	}
-	copy_wait<0>();
-	__syncthreads();
+	asm volatile("bar.sync 0;" ::: "memory");
 }
 
-template <int NB, bool PLAIN>
+/* Starts a quarter of a thread's copies into a stage. */
+template <int NB, bool PLAIN, int QUARTER>
+static __device__ inline void
+tile_copy(const WeightedGramRows &from, const LineCopy &copy, int64_t row, TileStage<NB> *stage)
+{
+	constexpr bool LAST = QUARTER == 3;
+	const int	line = threadIdx.x / 8;
+
+	line_start<QUARTER * NB / 4, LAST ? NB + 1 : (QUARTER + 1) * NB / 4, LAST>
+		(copy, stage->lines + line * staged_ld(NB) + threadIdx.x % 8 * 2, row < from.nrows);
+	if (!PLAIN && QUARTER == 0 && threadIdx.x % 8 == 0)
+		copy_weight(stage->weights + line, from, row);
+}
+
+/* Four rows of a stage are multiplied, those from next_row on of next_stage read, and a quarter of the copies is started. */
+template <int NB, bool PLAIN, int QUARTER, typename Part, typename Rows>
+static __device__ inline void
+tile_step(const GramJob &job, const LineCopy &copy, int64_t row, TileStage<NB> *free_stage, const TileStage<NB> *next_stage,
+		  Part &part, Rows (&rows)[2])
+{
+	tile_copy<NB, PLAIN, QUARTER>(job.from, copy, row, free_stage);
+	if (QUARTER == 3)
+	{
+		copy_commit();
+		copy_wait_for(job.nstages - 2);
+		block_barrier();		/* the next stage is there for all threads, and all have read this one */
+	}
+	tile_read(rows[(QUARTER + 1) % 2], part, next_stage, (QUARTER + 1) % 4 * 4);
+	tile_multiply(part, rows[QUARTER % 2]);
+}
+
+/*
+ * Goes over a thread block's pieces of the rows, every nsplits-th, with a warp's part of the tile. Eight threads have a line
+ * of each stage; off the diagonal, lines 16 on are the rows of lines 0 on, other columns.
+ */
+template <int NB, bool PLAIN, typename Part, typename Rows>
+static __device__ inline void
+tile_pieces(const GramJob &job, const TileAt &at, TileStage<NB> *stages, Part &part, Rows (&rows)[2])
+{
+	const int	nrows = at.diagonal ? TILE_NLINES : TILE_TEAM_NROWS;
+	const int	line = threadIdx.x / 8;
+	const int	column = (at.diagonal || line < TILE_TEAM_NROWS ? at.i : at.j) * (16 * NB);
+	const int64_t stride = (int64_t) nrows * job.nsplits[at.diagonal];
+	int64_t		row = (int64_t) nrows * at.split + line % nrows;
+	LineCopy	copy = line_copy(job.from.rows + row * job.from.ld + column, min(job.p - column, 16 * NB),
+								 row_parity(job.from, line), threadIdx.x % 8);
+	int			stage = 0;
+
+	for (int s = 0; s < job.nstages - 1; s++, row += stride, copy.source += stride * job.from.ld)
+	{
+		tile_copy<NB, PLAIN, 0>(job.from, copy, row, stages + s);
+		tile_copy<NB, PLAIN, 1>(job.from, copy, row, stages + s);
+		tile_copy<NB, PLAIN, 2>(job.from, copy, row, stages + s);
+		tile_copy<NB, PLAIN, 3>(job.from, copy, row, stages + s);
+		copy_commit();
+	}
+	copy_wait_for(job.nstages - 2);
+	block_barrier();
+	tile_read(rows[0], part, stages, 0);
+	for (int64_t first = (int64_t) nrows * at.split; first < job.from.nrows; first += stride)
+	{
+		TileStage<NB> *here = stages + stage;
+		TileStage<NB> *free_stage = stages + (stage == 0 ? job.nstages - 1 : stage - 1);
+
+		stage = stage == job.nstages - 1 ? 0 : stage + 1;
+		tile_step<NB, PLAIN, 0>(job, copy, row, free_stage, here, part, rows);
+		tile_step<NB, PLAIN, 1>(job, copy, row, free_stage, here, part, rows);
+		tile_step<NB, PLAIN, 2>(job, copy, row, free_stage, here, part, rows);
+		tile_step<NB, PLAIN, 3>(job, copy, row, free_stage, stages + stage, part, rows);
+		row += stride;
+		copy.source += stride * job.from.ld;
+	}
+	copy_wait<0>();
+	block_barrier();
+}
+
+/* A warp's blocks of a tile on the diagonal; the second team's sums join the first's. */
+template <int NB, int ROLE, bool PLAIN, bool WIDE>
+static __device__ inline void
+tile_diagonal(const GramJob &job, const TileAt &at, TileStage<NB> *stages, const double *shift)
+{
+	constexpr int N = 8 * gram_most(NB);
+	DiagonalPart<NB, ROLE, PLAIN, WIDE> part;
+	DiagonalRows<NB> rows[2];
+	double	   *other = (double *) stages + threadIdx.x % 128;
+
+	tile_begin(part, job.from, shift);
+	tile_pieces<NB, PLAIN>(job, at, stages, part, rows);
+	if (threadIdx.x >= 128)
+#pragma unroll
+		for (int k = 0; k < N; k++)
+			other[k * 128] = part.sums[k / 8][k / 4 % 2][k % 4];
+	block_barrier();
+	if (threadIdx.x < 128)
+#pragma unroll
+		for (int k = 0; k < N; k++)
+			at.record[k * 128 + threadIdx.x] += part.sums[k / 8][k / 4 % 2][k % 4] + other[k * 128];
+}
+
+template <int NB, bool PLAIN, bool WIDE>
 static __global__ void
 __launch_bounds__(TILE_NTHREADS, 1)
 tile_kernel(const __grid_constant__ GramJob job, double *partials)
@@ -616,33 +773,29 @@ tile_kernel(const __grid_constant__ GramJob job, double *partials)
 
 		shift[c] = job.from.shift == NULL || column >= job.p ? 0.0 : job.from.shift[column];
 	}
+	__syncthreads();
 	if (at.diagonal)
+		switch (threadIdx.x / 32 % 4)
+		{
+			case 0:
+				return tile_diagonal<NB, 0, PLAIN, WIDE>(job, at, stages, shift);
+			case 1:
+				return tile_diagonal<NB, 1, PLAIN, WIDE>(job, at, stages, shift);
+			case 2:
+				return tile_diagonal<NB, 2, PLAIN, WIDE>(job, at, stages, shift);
+			default:
+				return tile_diagonal<NB, 3, PLAIN, WIDE>(job, at, stages, shift);
+		}
+	if constexpr (NB % 2 == 0)
 	{
-		constexpr int N = 8 * gram_most(NB);
-		double		sums[gram_most(NB)][2][4] = {};
-		double	   *other = (double *) stages + threadIdx.x % 128;
+		TilePart<NB, PLAIN, WIDE> part;
+		TileRows<NB> rows[2];
 
-		tile_pieces<NB, PLAIN>(job, at, stages,
-							   [&](const TileStage<NB> *stage) {tile_multiply_diagonal<NB, PLAIN>(sums, stage, shift);});
-		if (threadIdx.x >= 128)
-#pragma unroll
-			for (int k = 0; k < N; k++)
-				other[k * 128] = sums[k / 8][k / 4 % 2][k % 4];
-		__syncthreads();
-		if (threadIdx.x < 128)
-#pragma unroll
-			for (int k = 0; k < N; k++)
-				at.record[k * 128 + threadIdx.x] += sums[k / 8][k / 4 % 2][k % 4] + other[k * 128];
-	}
-	else if constexpr (NB % 2 == 0)
-	{
-		double		sums[NB / 2][NB / 2][4] = {};
-
-		tile_pieces<NB, PLAIN>(job, at, stages,
-							   [&](const TileStage<NB> *stage) {tile_multiply<NB, PLAIN>(sums, stage, shift);});
+		tile_begin(part, job.from, shift);
+		tile_pieces<NB, PLAIN>(job, at, stages, part, rows);
 #pragma unroll
 		for (int k = 0; k < NB * NB; k++)
-			at.record[k * TILE_NTHREADS + threadIdx.x] += sums[k / 4 / (NB / 2)][k / 4 % (NB / 2)][k % 4];
+			at.record[k * TILE_NTHREADS + threadIdx.x] += part.sums[k / 4 / (NB / 2)][k / 4 % (NB / 2)][k % 4];
 	}
 }
 
