@@ -121,6 +121,25 @@ copy_wait(void)
 #endif
 }
 
+/* At most n of the groups committed are left under way; n is the same for all threads. */
+static __device__ inline void
+copy_wait_for(int n)
+{
+	switch (n)
+	{
+		case 0:
+			return copy_wait<0>();
+		case 1:
+			return copy_wait<1>();
+		case 2:
+			return copy_wait<2>();
+		case 3:
+			return copy_wait<3>();
+		default:
+			return copy_wait<4>();
+	}
+}
+
 /*
  * A dot product as in Dot2 of Ogita, Rump and Oishi (2005): s takes the products by TwoSum, c what s loses, the products'
  * errors and what x - shift loses.

@@ -2,13 +2,13 @@
  * glm_step.cu: for each row eta = z' beta, z = (1, x - shift), w = mu (1 - mu), r = y - mu, mu = 1 / (1 + exp(-eta)); sums of
  * r z, of w z z', and of the deviance.
  *
- * Who owns what. glm_fused.cuh has FAST's kernel for few features. weigh and transform: a warp takes tiles of 32 rows, eight
+ * Who owns what. glm_fused.cuh has FAST's kernel for few features, glm_wide.cuh that for more. weigh and transform: a warp takes tiles of 32 rows, eight
  * rows at a time, lanes over columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one
  * row. columns: lanes over terms, eight slices of rows in a thread block. The Hessian of many features is weighted_gram.cu's.
  *
  * Every record belongs to one warp or thread block of each launch: no atomics, a fixed order. Needs -fmad=false, as dd.h does.
  */
-#include "glm_fused.cuh"
+#include "glm_wide.cuh"
 
 #define ROW_NTHREADS 256
 #define COLUMN_NSLICES 8		/* rows side by side */
@@ -362,19 +362,27 @@ reduce_kernel(const double *__restrict__ records, int nrecords, int64_t record_n
 /* Planning and launching */
 
 static const void *
-fused_function(int nfeatures)
+fused_function(int nfeatures, bool hessian)
 {
-	switch ((nfeatures + 7) / 8)
-	{
-		case 1:
-			return (const void *) fused_kernel<1>;
-		case 2:
-			return (const void *) fused_kernel<2>;
-		case 3:
-			return (const void *) fused_kernel<3>;
-		default:
-			return (const void *) fused_kernel<4>;
-	}
+	static const void *const functions[4][2] = {
+		{(const void *) fused_kernel<1, false>, (const void *) fused_kernel<1, true>},
+		{(const void *) fused_kernel<2, false>, (const void *) fused_kernel<2, true>},
+		{(const void *) fused_kernel<3, false>, (const void *) fused_kernel<3, true>},
+		{(const void *) fused_kernel<4, false>, (const void *) fused_kernel<4, true>}
+	};
+
+	return functions[(nfeatures + 7) / 8 - 1][hessian];
+}
+
+static const void *
+wide_function(int ncolumns)
+{
+	static const void *const functions[WIDE_COLUMNS] = {
+		(const void *) wide_kernel<1>, (const void *) wide_kernel<2>, (const void *) wide_kernel<3>,
+		(const void *) wide_kernel<4>, (const void *) wide_kernel<5>, (const void *) wide_kernel<6>
+	};
+
+	return functions[ncolumns - 1];
 }
 
 /* Steps between rows such that four neighbouring columns of the rows of t = 0 .. 3 meet different banks, where they can. */
@@ -395,9 +403,47 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 		nwarps = shared_nbytes / (plan->fused.warp_ndoubles * (int) sizeof(double));
 	plan->fused_nwarps = nwarps;
 	plan->fused_nbytes = sizeof(double) * (size_t) (nwarps * plan->fused.warp_ndoubles);
-	plan->fused_ndoubles = (size_t) (plan->nsms * nwarps) * gr_pass_nsums(GR_PASS_FAST, plan->nfeatures);
-	return cudaFuncSetAttribute(fused_function(plan->nfeatures), cudaFuncAttributeMaxDynamicSharedMemorySize,
-								(int) plan->fused_nbytes);
+	for (int hessian = 0; hessian < 2; hessian++)
+	{
+		size_t		ndoubles = (size_t) (plan->nsms * nwarps) * (size_t) fused_record_ndoubles(ncols, hessian != 0);
+		cudaError_t code = cudaFuncSetAttribute(fused_function(plan->nfeatures, hessian != 0),
+												cudaFuncAttributeMaxDynamicSharedMemorySize, (int) plan->fused_nbytes);
+
+		if (code != cudaSuccess)
+			return code;
+		plan->fused_ndoubles = ndoubles > plan->fused_ndoubles ? ndoubles : plan->fused_ndoubles;
+	}
+	return cudaSuccess;
+}
+
+/* Thread blocks of few warps, so that several go side by side where rows are short; rows for two stages must fit. */
+static cudaError_t
+plan_wide(GlmPlan *plan, int shared_nbytes)
+{
+	int			nwarps = (plan->nfeatures + 127) / 128 < WIDE_NTHREADS / 32 ? (plan->nfeatures + 127) / 128 : WIDE_NTHREADS / 32;
+	int			ncolumns = (plan->nfeatures + 32 * nwarps - 1) / (32 * nwarps);
+	size_t		stage_nbytes = sizeof(double) * (size_t) (ncolumns * WIDE_NROWS * 32 * nwarps);
+	size_t		most = ((size_t) shared_nbytes - (size_t) nwarps * sizeof(WideWarp)) / stage_nbytes;
+	int			resident;
+	cudaError_t code;
+
+	if (ncolumns > WIDE_COLUMNS || most < 2)
+		return cudaSuccess;
+	plan->wide.nfeatures = plan->nfeatures;
+	plan->wide.nstages = most < 3 ? (int) most : 3;
+	plan->wide_nthreads = 32 * nwarps;
+	plan->wide_nbytes = (size_t) nwarps * sizeof(WideWarp) + (size_t) plan->wide.nstages * stage_nbytes;
+	if ((code = cudaFuncSetAttribute(wide_function(ncolumns), cudaFuncAttributeMaxDynamicSharedMemorySize,
+									 (int) plan->wide_nbytes)) != cudaSuccess ||
+		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wide_function(ncolumns), plan->wide_nthreads,
+															  plan->wide_nbytes)) != cudaSuccess)
+		return code;
+	if (resident < 1)
+		return cudaSuccess;
+	plan->wide_ncolumns = ncolumns;
+	plan->wide_nblocks = plan->nsms * resident;
+	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(plan->nfeatures + 1, false);
+	return cudaSuccess;
 }
 
 cudaError_t
@@ -431,14 +477,37 @@ gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes)
 	plan->transform_row_s = (25.0 * nterms + 400.0) / operations_per_s;
 	if (nfeatures <= GLM_FUSED_FEATURES)
 		return plan_fused(plan, shared_nbytes);
+	if ((code = plan_wide(plan, shared_nbytes)) != cudaSuccess)
+		return code;
 	code = gr_weighted_gram_plan(&plan->gram, nfeatures, budget_nbytes);
 	plan->matrix_ndoubles = plan->gram.partials_ndoubles;
 	plan->matrix_row_s = plan->gram.row_s;
 	return code;
 }
 
+bool
+gr_glm_is_fused(const GlmPlan *plan, GrPassKind kind)
+{
+	return (kind == GR_PASS_FAST && plan->fused_nwarps > 0) ||
+		(kind == GR_PASS_GRADIENT && (plan->fused_nwarps > 0 || plan->wide_ncolumns > 0));
+}
+
+static cudaError_t
+wide_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms, double2 *weights, double *records,
+			cudaStream_t stream)
+{
+	GlmChunks	argument = *chunks;
+	GlmWideShape shape = plan->wide;
+	const double *beta = terms->beta;
+	const double *shift = terms->shift;
+	void	   *arguments[] = {&argument, &shape, &beta, &shift, &weights, &records};
+
+	return cudaLaunchKernel(wide_function(plan->wide_ncolumns), dim3((unsigned) plan->wide_nblocks),
+							dim3((unsigned) plan->wide_nthreads), arguments, plan->wide_nbytes, stream);
+}
+
 cudaError_t
-gr_glm_fused_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms, double *records,
+gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunks, const GlmTerms *terms, double *records,
 					cudaStream_t stream)
 {
 	GlmChunks	argument = *chunks;
@@ -449,8 +518,25 @@ gr_glm_fused_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms
 
 	if (chunks->n == 0)
 		return cudaSuccess;
-	return cudaLaunchKernel(fused_function(plan->nfeatures), dim3((unsigned) plan->nsms),
+	if (plan->fused_nwarps == 0)
+		return wide_launch(plan, chunks, terms, NULL, records, stream);
+	return cudaLaunchKernel(fused_function(plan->nfeatures, kind == GR_PASS_FAST), dim3((unsigned) plan->nsms),
 							dim3((unsigned) plan->fused_nwarps * 32), arguments, plan->fused_nbytes, stream);
+}
+
+cudaError_t
+gr_glm_step_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms, double2 *weights,
+				   double *records, cudaStream_t stream)
+{
+	GlmChunks	chunks = {};
+
+	if (nrows == 0)
+		return cudaSuccess;
+	chunks.n = 1;
+	chunks.nrows = nrows;
+	chunks.rows[0] = rows;
+	chunks.end[0] = (nrows + GLM_TILE - 1) / GLM_TILE;
+	return wide_launch(plan, &chunks, terms, weights, records, stream);
 }
 
 /* Thread blocks for nrows rows, a warp GLM_TILE of them */
@@ -531,10 +617,10 @@ gr_glm_reduce_launch(const GlmPlan *plan, GlmRecords kind, const double *records
 	int64_t		ndoubles;
 	unsigned	nblocks;
 
-	if (kind == GLM_FUSED)
+	if (kind == GLM_FUSED || kind == GLM_FUSED_GRADIENT)
 	{
-		ndoubles = (int64_t) gr_pass_nsums(GR_PASS_FAST, plan->nfeatures);
-		nrecords = plan->nsms * plan->fused_nwarps;
+		ndoubles = fused_record_ndoubles(plan->nfeatures + 1, kind == GLM_FUSED);
+		nrecords = plan->fused_nwarps > 0 ? plan->nsms * plan->fused_nwarps : plan->wide_nblocks;
 	}
 	else
 	{

@@ -437,25 +437,6 @@ struct TileStage
 	double		weights[TILE_NLINES];
 };
 
-/* At most n of the groups committed are left under way; n is the same for all threads. */
-static __device__ inline void
-copy_wait_for(int n)
-{
-	switch (n)
-	{
-		case 0:
-			return copy_wait<0>();
-		case 1:
-			return copy_wait<1>();
-		case 2:
-			return copy_wait<2>();
-		case 3:
-			return copy_wait<3>();
-		default:
-			return copy_wait<4>();
-	}
-}
-
 /* A warp's part of a tile off the diagonal: rows of its half in groups of 16, columns of its quarter in groups of 8. */
 template <int NB, bool PLAIN, bool WIDE>
 struct TilePart
