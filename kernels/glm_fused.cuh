@@ -235,7 +235,8 @@ fused_record(double *records, const FusedSums<NG> &sums, int nfeatures, int warp
 		{
 			column = join(column, from_lane_xor(column, mask));
 			first += from_lane_xor(first, mask);
-			diagonal += from_lane_xor(diagonal, mask);
+			if (!HESSIAN)
+				diagonal += from_lane_xor(diagonal, mask);
 		}
 		if (t == 0 && g + 8 * j < nfeatures)
 		{
@@ -348,15 +349,14 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 							stages + free_stage * shape.tile_ndoubles + 2 * lane, lane);
 		fused_read<NG>(z, eta, staged, shape, at, beta, shift);
 
-		const double y = staged[at.response];
-		const bool	exists = tile * GLM_TILE + at.row < chunks.nrows;
-		const Weight row = fused_weigh(fold_eight(eta, lane) + intercept, y, exists);
+		const Weight row = fused_weigh(fold_eight(eta, lane) + intercept, staged[at.response],
+									   tile * GLM_TILE + at.row < chunks.nrows);
 
 		weights[lane] = make_double2(row.w, row.r);
 		__syncwarp();
 		fused_row_sums(sums, row);
 		if (!HESSIAN)
-			sums.nones += exists ? y : 0.0;
+			sums.nones += tile * GLM_TILE + at.row < chunks.nrows ? staged[at.response] : 0.0;
 		fused_column_sums<NG, HESSIAN>(sums, z, weights + lane % 4);
 		if (++count % FLUSH_NTILES == 0)
 			fused_flush(sums);

@@ -2,9 +2,10 @@
  * glm_step.cu: for each row eta = z' beta, z = (1, x - shift), w = mu (1 - mu), r = y - mu, mu = 1 / (1 + exp(-eta)); sums of
  * r z, of w z z', and of the deviance.
  *
- * Who owns what. glm_fused.cuh has FAST's kernel for few features, glm_wide.cuh that for more. weigh and transform: a warp takes tiles of 32 rows, eight
- * rows at a time, lanes over columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one
- * row. columns: lanes over terms, eight slices of rows in a thread block. The Hessian of many features is weighted_gram.cu's.
+ * Who owns what. glm_fused.cuh has FAST's and GRADIENT's kernel for few features, glm_wide.cuh GRADIENT's for more, and the
+ * Hessian of many features is weighted_gram.cu's. weigh and transform: a warp takes tiles of 32 rows, eight rows at a time, lanes over
+ * columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one row. columns: lanes over
+ * terms, eight slices of rows in a thread block.
  *
  * Every record belongs to one warp or thread block of each launch: no atomics, a fixed order. Needs -fmad=false, as dd.h does.
  */
@@ -374,15 +375,17 @@ fused_function(int nfeatures, bool hessian)
 	return functions[(nfeatures + 7) / 8 - 1][hessian];
 }
 
+/* nrows: that it takes at a time, 8 or 4 */
 static const void *
-wide_function(int ncolumns)
+wide_function(int ncolumns, int nrows)
 {
 	static const void *const functions[WIDE_COLUMNS] = {
-		(const void *) wide_kernel<1>, (const void *) wide_kernel<2>, (const void *) wide_kernel<3>,
-		(const void *) wide_kernel<4>, (const void *) wide_kernel<5>, (const void *) wide_kernel<6>
+		NULL, (const void *) wide_kernel<2, 8>, (const void *) wide_kernel<3, 8>, (const void *) wide_kernel<4, 8>,
+		(const void *) wide_kernel<5, 4>, (const void *) wide_kernel<6, 4>, (const void *) wide_kernel<7, 4>,
+		(const void *) wide_kernel<8, 4>
 	};
 
-	return functions[ncolumns - 1];
+	return ncolumns == 4 && nrows == 4 ? (const void *) wide_kernel<4, 4> : functions[ncolumns - 1];
 }
 
 /* Steps between rows such that four neighbouring columns of the rows of t = 0 .. 3 meet different banks, where they can. */
@@ -416,31 +419,30 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 	return cudaSuccess;
 }
 
-/* Thread blocks of few warps, so that several go side by side where rows are short; rows for two stages must fit. */
+/* Thread blocks of few warps, so that several go side by side where rows are short. */
 static cudaError_t
 plan_wide(GlmPlan *plan, int shared_nbytes)
 {
 	int			nwarps = (plan->nfeatures + 127) / 128 < WIDE_NTHREADS / 32 ? (plan->nfeatures + 127) / 128 : WIDE_NTHREADS / 32;
 	int			ncolumns = (plan->nfeatures + 32 * nwarps - 1) / (32 * nwarps);
-	size_t		stage_nbytes = sizeof(double) * (size_t) (ncolumns * WIDE_NROWS * 32 * nwarps);
-	size_t		most = ((size_t) shared_nbytes - (size_t) nwarps * sizeof(WideWarp)) / stage_nbytes;
+	int			nrows = plan->nfeatures <= WIDE_FEATURES_8 ? 8 : 4;
 	int			resident;
 	cudaError_t code;
 
-	if (ncolumns > WIDE_COLUMNS || most < 2)
-		return cudaSuccess;
-	plan->wide.nfeatures = plan->nfeatures;
-	plan->wide.nstages = most < 3 ? (int) most : 3;
 	plan->wide_nthreads = 32 * nwarps;
-	plan->wide_nbytes = (size_t) nwarps * sizeof(WideWarp) + (size_t) plan->wide.nstages * stage_nbytes;
-	if ((code = cudaFuncSetAttribute(wide_function(ncolumns), cudaFuncAttributeMaxDynamicSharedMemorySize,
+	plan->wide_nbytes = (size_t) nwarps * sizeof(WideWarp) +
+		sizeof(double) * (size_t) (WIDE_NSTAGES * ncolumns * nrows * plan->wide_nthreads);
+	if (ncolumns > WIDE_COLUMNS || plan->wide_nbytes > (size_t) shared_nbytes)
+		return cudaSuccess;
+	if ((code = cudaFuncSetAttribute(wide_function(ncolumns, nrows), cudaFuncAttributeMaxDynamicSharedMemorySize,
 									 (int) plan->wide_nbytes)) != cudaSuccess ||
-		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wide_function(ncolumns), plan->wide_nthreads,
+		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wide_function(ncolumns, nrows), plan->wide_nthreads,
 															  plan->wide_nbytes)) != cudaSuccess)
 		return code;
 	if (resident < 1)
 		return cudaSuccess;
 	plan->wide_ncolumns = ncolumns;
+	plan->wide_nrows = nrows;
 	plan->wide_nblocks = plan->nsms * resident;
 	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(plan->nfeatures + 1, false);
 	return cudaSuccess;
@@ -497,12 +499,12 @@ wide_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms,
 			cudaStream_t stream)
 {
 	GlmChunks	argument = *chunks;
-	GlmWideShape shape = plan->wide;
+	int			nfeatures = plan->nfeatures;
 	const double *beta = terms->beta;
 	const double *shift = terms->shift;
-	void	   *arguments[] = {&argument, &shape, &beta, &shift, &weights, &records};
+	void	   *arguments[] = {&argument, &nfeatures, &beta, &shift, &weights, &records};
 
-	return cudaLaunchKernel(wide_function(plan->wide_ncolumns), dim3((unsigned) plan->wide_nblocks),
+	return cudaLaunchKernel(wide_function(plan->wide_ncolumns, plan->wide_nrows), dim3((unsigned) plan->wide_nblocks),
 							dim3((unsigned) plan->wide_nthreads), arguments, plan->wide_nbytes, stream);
 }
 

@@ -43,13 +43,6 @@ typedef struct GlmTerms
 	double		face_relative;
 } GlmTerms;
 
-/* How the kernel for more features lays out shared memory; see glm_wide.cuh. */
-typedef struct GlmWideShape
-{
-	int			nfeatures;
-	int			nstages;		/* eight rows each */
-} GlmWideShape;
-
 /* How the fused kernel finds its rows in shared memory; see glm_step.cu. */
 typedef struct GlmFusedShape
 {
@@ -66,8 +59,8 @@ typedef struct GlmPlan
 	GlmFusedShape fused;
 	int			fused_nwarps;	/* a thread block; 0: too many features */
 	size_t		fused_nbytes;	/* shared memory of a thread block */
-	GlmWideShape wide;
 	int			wide_ncolumns;	/* features of a thread; 0: there are too few, or too many */
+	int			wide_nrows;		/* rows of a thread block at a time */
 	int			wide_nthreads;	/* a thread block */
 	int			wide_nblocks;
 	size_t		wide_nbytes;

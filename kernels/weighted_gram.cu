@@ -8,7 +8,7 @@
  * a little more than half the work, hence splits of their own, and the number of splits of either kind is what a greedy schedule
  * finishes first with.
  */
-#include "weighted_gram_device.cuh"
+#include "weighted_gram_tile.cuh"
 
 #define REDUCE_NTHREADS 256
 
