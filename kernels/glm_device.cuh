@@ -19,19 +19,33 @@ packed(int64_t i, int64_t j)
 	return i * (i + 1) / 2 + j;
 }
 
-/* c += a b, a 16 x 16, b 16 x 8: a[2 q + h] is row g + 8 h and column t + 4 q, b[q] row t + 4 q and column g. */
+/*
+ * c += a b, a 16 x 4 NQ, b 4 NQ x 8, NQ = 1, 2 or 4: a[2 q + h] is row g + 8 h and column t + 4 q, b[q] row t + 4 q and column g,
+ * c[2 h + e] row g + 8 h and column 2 t + e.
+ */
+template <int NQ>
 static __device__ inline void
-multiply_tile(double (&c)[4], const double (&a)[8], const double (&b)[4])
+multiply_tile(double (&c)[4], const double (&a)[2 * NQ], const double (&b)[NQ])
 {
 #if __CUDA_ARCH__ >= 900
-	asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
-		"{%12, %13, %14, %15}, {%0, %1, %2, %3};"
-		: "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-		: "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
-		  "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+	if constexpr (NQ == 4)
+		asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
+			"{%12, %13, %14, %15}, {%0, %1, %2, %3};"
+			: "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+			: "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
+			  "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+	else if constexpr (NQ == 1)
+		asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+			: "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+			: "d"(a[0]), "d"(a[1]), "d"(b[0]));
+	else
+		asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+			"{%0, %1, %2, %3};"
+			: "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+			: "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #elif __CUDA_ARCH__ >= 800
 #pragma unroll
-	for (int q = 0; q < 4; q++)
+	for (int q = 0; q < NQ; q++)
 #pragma unroll
 		for (int h = 0; h < 2; h++)
 			asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -41,7 +55,7 @@ multiply_tile(double (&c)[4], const double (&a)[8], const double (&b)[4])
 	const int	lane = threadIdx.x % 32;
 
 #pragma unroll
-	for (int q = 0; q < 4; q++)
+	for (int q = 0; q < NQ; q++)
 		for (int k = 0; k < 4; k++)
 		{
 			double		left = __shfl_sync(FULL, b[q], lane % 4 * 8 + k);
@@ -105,6 +119,25 @@ copy_wait(void)
 #if __CUDA_ARCH__ >= 800
 	asm volatile("cp.async.wait_group %0;" :: "n"(NLEFT) : "memory");
 #endif
+}
+
+/* At most n of the groups committed are left under way; n is the same for all threads. */
+static __device__ inline void
+copy_wait_for(int n)
+{
+	switch (n)
+	{
+		case 0:
+			return copy_wait<0>();
+		case 1:
+			return copy_wait<1>();
+		case 2:
+			return copy_wait<2>();
+		case 3:
+			return copy_wait<3>();
+		default:
+			return copy_wait<4>();
+	}
 }
 
 /*

@@ -1,5 +1,5 @@
 /*
- * glm_fused.cuh: FAST's kernel for few features, which reads each row once.
+ * glm_fused.cuh: FAST's and GRADIENT's kernel for few features, which reads each row once.
  *
  * A warp takes tiles of 32 rows, copied into its own ring of shared memory while it works on the tiles before. Lane
  * (g = lane / 4, t = lane % 4) holds columns g + 8 j of eight rows, whose numbers depend on t: that is at once A's and B's
@@ -8,7 +8,7 @@
  * shared memory. The Hessian of the features is kept as tiles of 16 x 8, of which those on and below the diagonal exist,
  * the intercept's row and the gradient by columns. A gradient's eight products of a tile are summed plainly, for their own
  * rounding is that of r, and join hi + lo by TwoSum. The deviance is the logarithm of a product of (1 + exp(-|eta|)), kept
- * less one, of which all digits are good also where it is small.
+ * less one, of which all digits are good also where it is small. HESSIAN: as FAST wants it; else as GRADIENT does.
  *
  * Needs -fmad=false, as dd.h does.
  */
@@ -24,6 +24,7 @@ template <int NG>
 struct FusedSums
 {
 	double		hessian[(NG + 1) / 2][NG][4];
+	double		diagonal[NG];	/* where there is no Hessian */
 	double		first[NG];
 	double		gradient_hi[NG];
 	double		gradient_lo[NG];
@@ -35,6 +36,7 @@ struct FusedSums
 	double		deviance_hi;	/* half of it */
 	double		deviance_lo;
 	double		min_margin;
+	double		nones;			/* where there is no Hessian */
 };
 
 /* Where a lane reads: its first row and column, the way to its other rows, its column of the last group. */
@@ -125,7 +127,7 @@ fused_flush(FusedSums<NG> &sums)
 }
 
 /* Sums over columns: the lane's eight rows, weights[k] those of row k of this t. */
-template <int NG>
+template <int NG, bool HESSIAN>
 static __device__ inline void
 fused_column_sums(FusedSums<NG> &sums, const double (&z)[8][NG], const double2 *weights)
 {
@@ -147,10 +149,12 @@ fused_column_sums(FusedSums<NG> &sums, const double (&z)[8][NG], const double2 *
 				weighted[j][q] = row.x * z[half + q][j];
 				sums.first[j] += weighted[j][q];
 				gradient[j] = fma(row.y, z[half + q][j], gradient[j]);
+				if (!HESSIAN)
+					sums.diagonal[j] = fma(weighted[j][q], z[half + q][j], sums.diagonal[j]);
 			}
 		}
 #pragma unroll
-		for (int i = 0; i < (NG + 1) / 2; i++)
+		for (int i = 0; i < (HESSIAN ? (NG + 1) / 2 : 0); i++)
 #pragma unroll
 			for (int j = 0; j < NG; j++)
 				if (j <= 2 * i + 1)
@@ -173,48 +177,76 @@ fused_column_sums(FusedSums<NG> &sums, const double (&z)[8][NG], const double2 *
 		add_compensated(sums.gradient_hi[j], sums.gradient_lo[j], gradient[j]);
 }
 
-/* Adds a warp's sums, of nrows rows, to its record, whose layout is FAST's. */
-template <int NG>
+/*
+ * Adds a warp's sums over rows, nrows of them, to a record: the head, and of the intercept the gradient and what follows it, the
+ * Hessian's first entry or those of the first row and of the diagonal.
+ */
+template <int NG, bool HESSIAN>
+static __device__ inline void
+fused_row_record(double *record, const FusedSums<NG> &sums, int nterms, double nrows, int lane)
+{
+	double	   *gradient = record + GR_SUM_HEAD;
+	GrDD		deviance = warp_sum(gr_two_sum(sums.deviance_hi, sums.deviance_lo));
+	GrDD		residual = warp_sum(gr_two_sum(sums.residual_hi, sums.residual_lo));
+	double		weight = warp_sum(sums.weight);
+	double		nones = HESSIAN ? 0.0 : warp_sum(sums.nones);
+	double		min_margin = warp_min(sums.min_margin);
+
+	if (lane > 0 || nrows == 0.0)
+		return;
+	if (record[GR_SUM_NROWS] == 0.0 || min_margin < record[GR_SUM_MIN_MARGIN])
+		record[GR_SUM_MIN_MARGIN] = min_margin;
+	record[GR_SUM_NROWS] += nrows;
+	record[GR_SUM_NONES] += nones;
+	record_add(record, GR_SUM_DEVIANCE_HI, GR_SUM_DEVIANCE_LO, gr_dd_scale(deviance, 2.0));
+	record_add(gradient, 0, nterms, residual);
+	gradient[2 * nterms] += weight;
+	if (!HESSIAN)
+		gradient[3 * nterms] += weight;
+}
+
+/* float8 of a record, which lies as the pass's sums do */
+static __host__ __device__ inline int64_t
+fused_record_ndoubles(int nterms, bool hessian)
+{
+	return GR_SUM_HEAD + (hessian ? 2 * nterms + packed(nterms, 0) : 4 * nterms);
+}
+
+/* Adds a warp's sums, of nrows rows, to its record. */
+template <int NG, bool HESSIAN>
 static __device__ inline void
 fused_record(double *records, const FusedSums<NG> &sums, int nfeatures, int warp, double nrows, int lane)
 {
 	const int	g = lane / 4;
 	const int	t = lane % 4;
-	double	   *record = records + warp * (GR_SUM_HEAD + 2 * (nfeatures + 1) + packed(nfeatures + 1, 0));
+	double	   *record = records + warp * fused_record_ndoubles(nfeatures + 1, HESSIAN);
 	double	   *gradient = record + GR_SUM_HEAD;
 	double	   *hessian = gradient + 2 * (nfeatures + 1);
-	GrDD		deviance = warp_sum(gr_two_sum(sums.deviance_hi, sums.deviance_lo));
-	GrDD		residual = warp_sum(gr_two_sum(sums.residual_hi, sums.residual_lo));
-	double		weight = warp_sum(sums.weight);
-	double		min_margin = warp_min(sums.min_margin);
 
-	if (lane == 0 && nrows > 0.0)
-	{
-		if (record[GR_SUM_NROWS] == 0.0 || min_margin < record[GR_SUM_MIN_MARGIN])
-			record[GR_SUM_MIN_MARGIN] = min_margin;
-		record[GR_SUM_NROWS] += nrows;
-		record_add(record, GR_SUM_DEVIANCE_HI, GR_SUM_DEVIANCE_LO, gr_dd_scale(deviance, 2.0));
-		record_add(gradient, 0, nfeatures + 1, residual);
-		hessian[0] += weight;
-	}
+	fused_row_record<NG, HESSIAN>(record, sums, nfeatures + 1, nrows, lane);
 #pragma unroll
 	for (int j = 0; j < NG; j++)
 	{
 		GrDD		column = gr_two_sum(sums.gradient_hi[j], sums.gradient_lo[j]);
 		double		first = sums.first[j];
+		double		diagonal = HESSIAN ? 0.0 : sums.diagonal[j];
 
 		for (int mask = 2; mask > 0; mask /= 2)
 		{
 			column = join(column, from_lane_xor(column, mask));
 			first += from_lane_xor(first, mask);
+			if (!HESSIAN)
+				diagonal += from_lane_xor(diagonal, mask);
 		}
 		if (t == 0 && g + 8 * j < nfeatures)
 		{
 			record_add(gradient, g + 8 * j + 1, nfeatures + 1 + g + 8 * j + 1, column);
-			hessian[packed(g + 8 * j + 1, 0)] += first;
+			hessian[HESSIAN ? packed(g + 8 * j + 1, 0) : g + 8 * j + 1] += first;
+			if (!HESSIAN)
+				hessian[nfeatures + 1 + g + 8 * j + 1] += diagonal;
 		}
 #pragma unroll
-		for (int i = 0; i < (NG + 1) / 2; i++)
+		for (int i = 0; i < (HESSIAN ? (NG + 1) / 2 : 0); i++)
 #pragma unroll
 			for (int e = 0; e < 4; e++)
 			{
@@ -271,7 +303,7 @@ fused_weigh(double eta, double y, bool exists)
 /* Threads a block that the registers suffice for */
 #define FUSED_NTHREADS(NG) ((NG) >= 3 ? 256 : 512)
 
-template <int NG>
+template <int NG, bool HESSIAN>
 static __global__ void
 __launch_bounds__(FUSED_NTHREADS(NG), 1)
 fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, const double *__restrict__ betas,
@@ -323,15 +355,17 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 		weights[lane] = make_double2(row.w, row.r);
 		__syncwarp();
 		fused_row_sums(sums, row);
-		fused_column_sums(sums, z, weights + lane % 4);
+		if (!HESSIAN)
+			sums.nones += tile * GLM_TILE + at.row < chunks.nrows ? staged[at.response] : 0.0;
+		fused_column_sums<NG, HESSIAN>(sums, z, weights + lane % 4);
 		if (++count % FLUSH_NTILES == 0)
 			fused_flush(sums);
 		stage = stage == FUSED_NSTAGES - 1 ? 0 : stage + 1;
 	}
 	fused_flush(sums);
-	fused_record(records, sums, shape.nfeatures, warp,
-				 (double) (count * (int64_t) GLM_TILE -
-						   ((ntiles - 1) % nwarps == warp ? ntiles * GLM_TILE - chunks.nrows : 0)), lane);
+	fused_record<NG, HESSIAN>(records, sums, shape.nfeatures, warp,
+							  (double) (count * (int64_t) GLM_TILE -
+										((ntiles - 1) % nwarps == warp ? ntiles * GLM_TILE - chunks.nrows : 0)), lane);
 }
 
 #endif							/* GPUREG_GLM_FUSED_CUH */

@@ -2,22 +2,17 @@
  * glm_step.cu: for each row eta = z' beta, z = (1, x - shift), w = mu (1 - mu), r = y - mu, mu = 1 / (1 + exp(-eta)); sums of
  * r z, of w z z', and of the deviance.
  *
- * Who owns what. glm_fused.cuh has FAST's kernel for few features. weigh and transform: a warp takes tiles of 32 rows, eight
- * rows at a time, lanes over columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one
- * row. columns: lanes over terms, eight slices of rows in a thread block. matrix: a thread block has a square of 64 x 64 of the
- * Hessian, four warps a quarter each, rows staged in shared memory.
+ * Who owns what. glm_fused.cuh has FAST's and GRADIENT's kernel for few features, glm_wide.cuh GRADIENT's for more, and the
+ * Hessian of many features is weighted_gram.cu's. weigh and transform: a warp takes tiles of 32 rows, eight rows at a time, lanes over
+ * columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one row. columns: lanes over
+ * terms, eight slices of rows in a thread block.
  *
  * Every record belongs to one warp or thread block of each launch: no atomics, a fixed order. Needs -fmad=false, as dd.h does.
  */
-#include "glm_fused.cuh"
+#include "glm_wide.cuh"
 
 #define ROW_NTHREADS 256
 #define COLUMN_NSLICES 8		/* rows side by side */
-#define SQUARE 64
-#define SQUARE_NROWS 16			/* rows staged at a time */
-#define SQUARE_NSTAGES 3
-#define SQUARE_LD 68			/* 4 modulo 16: a fragment's lanes meet different banks */
-#define SQUARE_NTHREADS 128
 #define REDUCE_NSLICES 32
 #define REDUCE_NSUMS 8
 
@@ -319,164 +314,6 @@ columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per
 	}
 }
 
-/* The Hessian of the features, a square a thread block. */
-
-typedef struct SquareStage
-{
-	double		panels[2][SQUARE_NROWS * SQUARE_LD];	/* of the square's rows, of its columns */
-	double		weights[SQUARE_NROWS];
-} SquareStage;
-
-/* Rows row .. row + SQUARE_NROWS - 1; those from end on have no weight, columns beyond the features are another's. */
-static __device__ inline void
-square_stage(SquareStage *stage, const double *__restrict__ rows, const double2 *__restrict__ weights, int64_t row,
-			 int64_t end, int nfeatures, const int (&square)[2])
-{
-	const int	at = threadIdx.x % SQUARE;
-
-#pragma unroll
-	for (int side = 0; side < 2; side++)
-	{
-		const int	column = min(square[side] * SQUARE + at, nfeatures - 1);
-
-#pragma unroll
-		for (int r = threadIdx.x / SQUARE; r < SQUARE_NROWS; r += SQUARE_NTHREADS / SQUARE)
-			copy_async<8>(shared_address(stage->panels[side] + r * SQUARE_LD + at),
-						  rows + min(row + r, end - 1) * (nfeatures + 1) + column, true);
-	}
-	if (threadIdx.x < SQUARE_NROWS)
-		stage->weights[threadIdx.x] = row + threadIdx.x < end ? weights[row + threadIdx.x].x : 0.0;
-	copy_commit();
-}
-
-/* A warp's quarter of the square: rows 32 (warp / 2) on, columns 32 (warp % 2) on. */
-static __device__ inline void
-square_multiply(double (&sums)[2][4][4], const SquareStage *stage, const double (&shift_i)[4], const double (&shift_j)[4])
-{
-	const int	lane = threadIdx.x % 32;
-	const double *left = stage->panels[0] + lane % 4 * SQUARE_LD + threadIdx.x / 64 * 32 + lane / 4;
-	const double *right = stage->panels[1] + lane % 4 * SQUARE_LD + threadIdx.x / 32 % 2 * 32 + lane / 4;
-	double		a[2][8];
-	double		weight[4];
-
-#pragma unroll
-	for (int q = 0; q < 4; q++)
-		weight[q] = stage->weights[lane % 4 + 4 * q];
-#pragma unroll
-	for (int i = 0; i < 2; i++)
-#pragma unroll
-		for (int e = 0; e < 8; e++)
-			a[i][e] = weight[e / 2] * (left[e / 2 * 4 * SQUARE_LD + 16 * i + 8 * (e % 2)] - shift_i[2 * i + e % 2]);
-#pragma unroll
-	for (int j = 0; j < 4; j++)
-	{
-		double		b[4];
-
-#pragma unroll
-		for (int q = 0; q < 4; q++)
-			b[q] = right[4 * q * SQUARE_LD + 8 * j] - shift_j[j];
-#pragma unroll
-		for (int i = 0; i < 2; i++)
-			multiply_tile(sums[i][j], a[i], b);
-	}
-}
-
-static __global__ void
-__launch_bounds__(SQUARE_NTHREADS, 3)
-matrix_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, int nfeatures,
-			  const double *__restrict__ shifts, const double2 *__restrict__ weights, double *matrix)
-{
-	extern __shared__ double2 shared_pairs[];
-	SquareStage *stages = (SquareStage *) shared_pairs;
-	const int	lane = threadIdx.x % 32;
-	const int	warp = threadIdx.x / 32;
-	const int64_t begin = (int64_t) blockIdx.y * nrows_per_split;
-	const int64_t end = min(begin + nrows_per_split, nrows);
-	const int	nsteps = (int) ((end - begin + SQUARE_NROWS - 1) / SQUARE_NROWS);
-	int			square[2];
-	double		sums[2][4][4] = {};
-	double		shift[2][4];
-
-	square[0] = (int) ((sqrtf(8.0f * blockIdx.x + 1.0f) - 1.0f) * 0.5f);
-	while (packed(square[0] + 1, 0) <= blockIdx.x)
-		square[0]++;
-	while (packed(square[0], 0) > blockIdx.x)
-		square[0]--;
-	square[1] = (int) (blockIdx.x - packed(square[0], 0));
-#pragma unroll
-	for (int k = 0; k < 4; k++)
-	{
-		shift[0][k] = shifts[min(square[0] * SQUARE + warp / 2 * 32 + 8 * k + lane / 4, nfeatures - 1)];
-		shift[1][k] = shifts[min(square[1] * SQUARE + warp % 2 * 32 + 8 * k + lane / 4, nfeatures - 1)];
-	}
-	if (nsteps <= 0)
-		return;					/* the whole block */
-	for (int step = 0; step < SQUARE_NSTAGES - 1; step++)
-		square_stage(&stages[step], rows, weights, begin + (int64_t) step * SQUARE_NROWS, end, nfeatures, square);
-	for (int step = 0; step < nsteps; step++)
-	{
-		const int	next = step + SQUARE_NSTAGES - 1;
-
-		copy_wait<SQUARE_NSTAGES - 2>();
-		__syncthreads();		/* the stage is there for all threads, and all have read the one before */
-		square_stage(&stages[next % SQUARE_NSTAGES], rows, weights, begin + (int64_t) next * SQUARE_NROWS, end, nfeatures,
-					 square);
-		if (square[0] != square[1] || warp != 1)	/* which would be above the diagonal */
-			square_multiply(sums, &stages[step % SQUARE_NSTAGES], shift[0], shift[1]);
-	}
-	copy_wait<0>();
-	matrix += ((int64_t) blockIdx.y * gridDim.x + blockIdx.x) * (SQUARE * SQUARE) + threadIdx.x;
-#pragma unroll
-	for (int k = 0; k < 32; k++)
-		matrix[k * SQUARE_NTHREADS] += sums[k / 16][k / 4 % 4][k % 4];
-}
-
-/* Entry (i, j) of the features, i >= j, in a thread's place of matrix_kernel. */
-static __device__ inline int64_t
-square_entry(int i, int j)
-{
-	int64_t		square = packed(i / SQUARE, j / SQUARE);
-	int			warp = i % SQUARE / 32 * 2 + j % SQUARE / 32;
-	int			lane = i % 8 * 4 + j % 8 / 2;
-	int			slot = i / 16 % 2 * 16 + j / 8 % 4 * 4 + i / 8 % 2 * 2 + j % 2;
-
-	return square * (SQUARE * SQUARE) + slot * SQUARE_NTHREADS + warp * 32 + lane;
-}
-
-/* Entry k of the packed Hessian a thread; splits one after another. */
-static __global__ void
-__launch_bounds__(ROW_NTHREADS)
-matrix_reduce_kernel(const double *__restrict__ matrix, int64_t split_ndoubles, int nsplits,
-					 const double *__restrict__ first_column, int64_t first, int64_t nentries, double *__restrict__ hessian)
-{
-	const int64_t at = (int64_t) blockIdx.x * ROW_NTHREADS + threadIdx.x;
-	const int64_t k = first + at;
-	int64_t		i = (int64_t) ((sqrt(8.0 * (double) k + 1.0) - 1.0) * 0.5);
-	double		sum = 0.0;
-	double		lost = 0.0;
-
-	if (at >= nentries)
-		return;
-	while (packed(i + 1, 0) <= k)
-		i++;
-	while (packed(i, 0) > k)
-		i--;
-
-	const int	j = (int) (k - packed(i, 0));
-
-	if (j == 0)
-		sum = first_column[i];
-	else
-	{
-		const double *source = matrix + square_entry((int) i - 1, j - 1);
-
-#pragma unroll 8
-		for (int split = 0; split < nsplits; split++)
-			add_compensated(sum, lost, source[split * split_ndoubles]);
-	}
-	hessian[at] = sum + lost;
-}
-
 /*
  * sums[k] = sum over records of record[k]: nhead (GR_SUM_HEAD or 0) of the head, then nterms pairs whose second halves lie
  * nterms further on, then plain ones. A slice adds every REDUCE_NSLICES-th record, and slices join one after another.
@@ -526,19 +363,29 @@ reduce_kernel(const double *__restrict__ records, int nrecords, int64_t record_n
 /* Planning and launching */
 
 static const void *
-fused_function(int nfeatures)
+fused_function(int nfeatures, bool hessian)
 {
-	switch ((nfeatures + 7) / 8)
-	{
-		case 1:
-			return (const void *) fused_kernel<1>;
-		case 2:
-			return (const void *) fused_kernel<2>;
-		case 3:
-			return (const void *) fused_kernel<3>;
-		default:
-			return (const void *) fused_kernel<4>;
-	}
+	static const void *const functions[4][2] = {
+		{(const void *) fused_kernel<1, false>, (const void *) fused_kernel<1, true>},
+		{(const void *) fused_kernel<2, false>, (const void *) fused_kernel<2, true>},
+		{(const void *) fused_kernel<3, false>, (const void *) fused_kernel<3, true>},
+		{(const void *) fused_kernel<4, false>, (const void *) fused_kernel<4, true>}
+	};
+
+	return functions[(nfeatures + 7) / 8 - 1][hessian];
+}
+
+/* nrows: that it takes at a time, 8 or 4 */
+static const void *
+wide_function(int ncolumns, int nrows)
+{
+	static const void *const functions[WIDE_COLUMNS] = {
+		NULL, (const void *) wide_kernel<2, 8>, (const void *) wide_kernel<3, 8>, (const void *) wide_kernel<4, 8>,
+		(const void *) wide_kernel<5, 4>, (const void *) wide_kernel<6, 4>, (const void *) wide_kernel<7, 4>,
+		(const void *) wide_kernel<8, 4>
+	};
+
+	return ncolumns == 4 && nrows == 4 ? (const void *) wide_kernel<4, 4> : functions[ncolumns - 1];
 }
 
 /* Steps between rows such that four neighbouring columns of the rows of t = 0 .. 3 meet different banks, where they can. */
@@ -559,53 +406,45 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 		nwarps = shared_nbytes / (plan->fused.warp_ndoubles * (int) sizeof(double));
 	plan->fused_nwarps = nwarps;
 	plan->fused_nbytes = sizeof(double) * (size_t) (nwarps * plan->fused.warp_ndoubles);
-	plan->fused_ndoubles = (size_t) (plan->nsms * nwarps) * gr_pass_nsums(GR_PASS_FAST, plan->nfeatures);
-	return cudaFuncSetAttribute(fused_function(plan->nfeatures), cudaFuncAttributeMaxDynamicSharedMemorySize,
-								(int) plan->fused_nbytes);
+	for (int hessian = 0; hessian < 2; hessian++)
+	{
+		size_t		ndoubles = (size_t) (plan->nsms * nwarps) * (size_t) fused_record_ndoubles(ncols, hessian != 0);
+		cudaError_t code = cudaFuncSetAttribute(fused_function(plan->nfeatures, hessian != 0),
+												cudaFuncAttributeMaxDynamicSharedMemorySize, (int) plan->fused_nbytes);
+
+		if (code != cudaSuccess)
+			return code;
+		plan->fused_ndoubles = ndoubles > plan->fused_ndoubles ? ndoubles : plan->fused_ndoubles;
+	}
+	return cudaSuccess;
 }
 
-static int64_t
-count_squares(const GlmPlan *plan)
-{
-	return gr_triangle((plan->nfeatures + SQUARE - 1) / SQUARE);
-}
-
-/* As many copies of the Hessian as fill the device about evenly, as far as the budget goes. */
+/* Thread blocks of few warps, so that several go side by side where rows are short. */
 static cudaError_t
-plan_matrix(GlmPlan *plan, size_t budget_nbytes)
+plan_wide(GlmPlan *plan, int shared_nbytes)
 {
-	const int	shared_nbytes = SQUARE_NSTAGES * (int) sizeof(SquareStage);
-	const int64_t nsquares = count_squares(plan);
-	const size_t split_nbytes = sizeof(double) * (size_t) nsquares * SQUARE * SQUARE;
-	int64_t		most = 16 * plan->nsms / nsquares;
-	double		best_use = 0.0;
+	int			nwarps = (plan->nfeatures + 127) / 128 < WIDE_NTHREADS / 32 ? (plan->nfeatures + 127) / 128 : WIDE_NTHREADS / 32;
+	int			ncolumns = (plan->nfeatures + 32 * nwarps - 1) / (32 * nwarps);
+	int			nrows = plan->nfeatures <= WIDE_FEATURES_8 ? 8 : 4;
 	int			resident;
 	cudaError_t code;
 
-	if ((code = cudaFuncSetAttribute(matrix_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_nbytes)) !=
-		cudaSuccess ||
-		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, matrix_kernel, SQUARE_NTHREADS,
-															  (size_t) shared_nbytes)) != cudaSuccess)
+	plan->wide_nthreads = 32 * nwarps;
+	plan->wide_nbytes = (size_t) nwarps * sizeof(WideWarp) +
+		sizeof(double) * (size_t) (WIDE_NSTAGES * ncolumns * nrows * plan->wide_nthreads);
+	if (ncolumns > WIDE_COLUMNS || plan->wide_nbytes > (size_t) shared_nbytes)
+		return cudaSuccess;
+	if ((code = cudaFuncSetAttribute(wide_function(ncolumns, nrows), cudaFuncAttributeMaxDynamicSharedMemorySize,
+									 (int) plan->wide_nbytes)) != cudaSuccess ||
+		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wide_function(ncolumns, nrows), plan->wide_nthreads,
+															  plan->wide_nbytes)) != cudaSuccess)
 		return code;
-	if (most > (int64_t) (budget_nbytes / split_nbytes))
-		most = (int64_t) (budget_nbytes / split_nbytes);
-	if (most > resident * plan->nsms)
-		most = resident * plan->nsms;
-	plan->matrix_nsplits = 1;
-	for (int64_t n = 1; n <= most; n++)
-	{
-		int64_t		nslots = (int64_t) resident * plan->nsms;
-		int64_t		nrounds = (n * nsquares + nslots - 1) / nslots;
-		double		use = (double) (n * nsquares) / (double) (nrounds * nslots);
-
-		/* a few more copies want a real gain */
-		if (use > best_use + 0.01)
-		{
-			plan->matrix_nsplits = (int) n;
-			best_use = use;
-		}
-	}
-	plan->matrix_ndoubles = (size_t) plan->matrix_nsplits * (size_t) nsquares * SQUARE * SQUARE;
+	if (resident < 1)
+		return cudaSuccess;
+	plan->wide_ncolumns = ncolumns;
+	plan->wide_nrows = nrows;
+	plan->wide_nblocks = plan->nsms * resident;
+	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(plan->nfeatures + 1, false);
 	return cudaSuccess;
 }
 
@@ -640,13 +479,37 @@ gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes)
 	plan->transform_row_s = (25.0 * nterms + 400.0) / operations_per_s;
 	if (nfeatures <= GLM_FUSED_FEATURES)
 		return plan_fused(plan, shared_nbytes);
+	if ((code = plan_wide(plan, shared_nbytes)) != cudaSuccess)
+		return code;
+	code = gr_weighted_gram_plan(&plan->gram, nfeatures, budget_nbytes);
+	plan->matrix_ndoubles = plan->gram.partials_ndoubles;
+	plan->matrix_row_s = plan->gram.row_s;
+	return code;
+}
 
-	plan->matrix_row_s = (double) count_squares(plan) * SQUARE * SQUARE / operations_per_s;
-	return plan_matrix(plan, budget_nbytes);
+bool
+gr_glm_is_fused(const GlmPlan *plan, GrPassKind kind)
+{
+	return (kind == GR_PASS_FAST && plan->fused_nwarps > 0) ||
+		(kind == GR_PASS_GRADIENT && (plan->fused_nwarps > 0 || plan->wide_ncolumns > 0));
+}
+
+static cudaError_t
+wide_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms, double2 *weights, double *records,
+			cudaStream_t stream)
+{
+	GlmChunks	argument = *chunks;
+	int			nfeatures = plan->nfeatures;
+	const double *beta = terms->beta;
+	const double *shift = terms->shift;
+	void	   *arguments[] = {&argument, &nfeatures, &beta, &shift, &weights, &records};
+
+	return cudaLaunchKernel(wide_function(plan->wide_ncolumns, plan->wide_nrows), dim3((unsigned) plan->wide_nblocks),
+							dim3((unsigned) plan->wide_nthreads), arguments, plan->wide_nbytes, stream);
 }
 
 cudaError_t
-gr_glm_fused_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms, double *records,
+gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunks, const GlmTerms *terms, double *records,
 					cudaStream_t stream)
 {
 	GlmChunks	argument = *chunks;
@@ -657,8 +520,25 @@ gr_glm_fused_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms
 
 	if (chunks->n == 0)
 		return cudaSuccess;
-	return cudaLaunchKernel(fused_function(plan->nfeatures), dim3((unsigned) plan->nsms),
+	if (plan->fused_nwarps == 0)
+		return wide_launch(plan, chunks, terms, NULL, records, stream);
+	return cudaLaunchKernel(fused_function(plan->nfeatures, kind == GR_PASS_FAST), dim3((unsigned) plan->nsms),
 							dim3((unsigned) plan->fused_nwarps * 32), arguments, plan->fused_nbytes, stream);
+}
+
+cudaError_t
+gr_glm_step_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms, double2 *weights,
+				   double *records, cudaStream_t stream)
+{
+	GlmChunks	chunks = {};
+
+	if (nrows == 0)
+		return cudaSuccess;
+	chunks.n = 1;
+	chunks.nrows = nrows;
+	chunks.rows[0] = rows;
+	chunks.end[0] = (nrows + GLM_TILE - 1) / GLM_TILE;
+	return wide_launch(plan, &chunks, terms, weights, records, stream);
 }
 
 /* Thread blocks for nrows rows, a warp GLM_TILE of them */
@@ -725,14 +605,9 @@ cudaError_t
 gr_glm_matrix_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms, const double2 *weights,
 					 double *matrix, cudaStream_t stream)
 {
-	int64_t		nrows_per_split = count_split_rows(nrows, plan->matrix_nsplits, 8 * SQUARE_NROWS);
-	dim3		grid((unsigned) count_squares(plan), (unsigned) ((nrows + nrows_per_split - 1) / nrows_per_split));
+	WeightedGramRows from = {rows, nrows, plan->nfeatures + 1, terms->shift, &weights->x, 2};
 
-	if (nrows == 0)
-		return cudaSuccess;
-	matrix_kernel<<<grid, SQUARE_NTHREADS, SQUARE_NSTAGES * sizeof(SquareStage), stream>>>
-		(rows, nrows, nrows_per_split, plan->nfeatures, terms->shift, weights, matrix);
-	return cudaGetLastError();
+	return gr_weighted_gram_launch(&plan->gram, &from, matrix, stream);
 }
 
 cudaError_t
@@ -744,10 +619,10 @@ gr_glm_reduce_launch(const GlmPlan *plan, GlmRecords kind, const double *records
 	int64_t		ndoubles;
 	unsigned	nblocks;
 
-	if (kind == GLM_FUSED)
+	if (kind == GLM_FUSED || kind == GLM_FUSED_GRADIENT)
 	{
-		ndoubles = (int64_t) gr_pass_nsums(GR_PASS_FAST, plan->nfeatures);
-		nrecords = plan->nsms * plan->fused_nwarps;
+		ndoubles = fused_record_ndoubles(plan->nfeatures + 1, kind == GLM_FUSED);
+		nrecords = plan->fused_nwarps > 0 ? plan->nsms * plan->fused_nwarps : plan->wide_nblocks;
 	}
 	else
 	{
@@ -764,12 +639,5 @@ cudaError_t
 gr_glm_matrix_reduce_launch(const GlmPlan *plan, const double *matrix, const double *first_column, int64_t first,
 							int64_t nentries, double *hessian, cudaStream_t stream)
 {
-	unsigned	nblocks = (unsigned) ((nentries + ROW_NTHREADS - 1) / ROW_NTHREADS);
-
-	if (nentries <= 0)
-		return cudaSuccess;
-	matrix_reduce_kernel<<<nblocks, ROW_NTHREADS, 0, stream>>>
-		(matrix, count_squares(plan) * SQUARE * SQUARE, plan->matrix_nsplits, first_column, first, nentries,
-		 hessian);
-	return cudaGetLastError();
+	return gr_weighted_gram_reduce_launch(&plan->gram, matrix, first_column, first, nentries, hessian, stream);
 }

@@ -6,14 +6,16 @@
  * (zero bytes are zero sums), and gr_glm_reduce_launch() adds them up in a fixed order. Launches of one pass go to one
  * stream. The order of summation depends on the plan and on how the rows are cut into launches only.
  *
- * FAST has one kernel that reads each row once up to GLM_FUSED_FEATURES features. All else goes block by block of rows:
- * their weights and residuals first (weigh) and then sums of columns and the Hessian; or, for EXACT and FACE, weighted
- * rows (transform) for the Gram primitive.
+ * FAST has one kernel that reads each row once up to GLM_FUSED_FEATURES features, and GRADIENT up to as many as shared memory
+ * takes; these take chunks of rows (fused). All else goes block by block of rows. FAST: the sums of GRADIENT and the rows'
+ * weights and residuals (step), then the Hessian (matrix). For more features there are two kernels instead of step:
+ * weights and residuals (weigh), then sums of columns (columns). EXACT and FACE: weighted rows (transform) for the Gram
+ * primitive.
  */
 #ifndef GPUREG_GLM_STEP_CUH
 #define GPUREG_GLM_STEP_CUH
 
-#include "cuda_util.cuh"
+#include "weighted_gram.cuh"
 
 #include "compute/glm.h"
 
@@ -57,9 +59,14 @@ typedef struct GlmPlan
 	GlmFusedShape fused;
 	int			fused_nwarps;	/* a thread block; 0: too many features */
 	size_t		fused_nbytes;	/* shared memory of a thread block */
+	int			wide_ncolumns;	/* features of a thread; 0: there are too few, or too many */
+	int			wide_nrows;		/* rows of a thread block at a time */
+	int			wide_nthreads;	/* a thread block */
+	int			wide_nblocks;
+	size_t		wide_nbytes;
 	int			row_nblocks;	/* thread blocks of weigh and transform, at most */
 	int			column_nsplits; /* copies of the columns' sums */
-	int			matrix_nsplits; /* copies of the Hessian's tiles; 0 where the fused kernel serves */
+	WeightedGramPlan gram;		/* the Hessian's, where the fused kernel doesn't serve */
 	/* float8 that each kind of sums takes, all copies together */
 	size_t		fused_ndoubles;
 	size_t		heads_ndoubles;
@@ -75,9 +82,16 @@ typedef struct GlmPlan
 /* Plans for the current device; copies of the Hessian take at most budget_nbytes unless a single one needs more. */
 extern cudaError_t gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes);
 
-/* FAST: adds all the chunks' rows to records, fused_ndoubles of them. */
-extern cudaError_t gr_glm_fused_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms,
+/* Whether a pass of this kind is one kernel over chunks. */
+extern bool gr_glm_is_fused(const GlmPlan *plan, GrPassKind kind);
+
+/* FAST or GRADIENT, where fused: adds all the chunks' rows to records, fused_ndoubles of them. */
+extern cudaError_t gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunks, const GlmTerms *terms,
 									   double *records, cudaStream_t stream);
+
+/* Where GRADIENT is fused and FAST isn't: GRADIENT's sums, and weights[r] = (w, y - mu) of nrows rows. */
+extern cudaError_t gr_glm_step_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms,
+									  double2 *weights, double *records, cudaStream_t stream);
 
 /* weights[r] = (w, y - mu) of nrows rows; adds to heads. */
 extern cudaError_t gr_glm_weigh_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms,
@@ -97,7 +111,8 @@ extern cudaError_t gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind,
 
 typedef enum GlmRecords
 {
-	GLM_FUSED,					/* to head, gradient and Hessian: all of FAST's sums */
+	GLM_FUSED,					/* all of FAST's sums */
+	GLM_FUSED_GRADIENT,			/* all of GRADIENT's sums */
 	GLM_HEADS,					/* to the head alone */
 	GLM_COLUMNS					/* to what follows GRADIENT's head */
 } GlmRecords;

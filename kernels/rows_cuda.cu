@@ -87,12 +87,13 @@ static RowsWork
 plan_work(const GrRows *rows, GrPassKind kind)
 {
 	const GlmPlan *plan = &rows->plan;
-	bool		fused = kind == GR_PASS_FAST && plan->fused_nwarps > 0;
-	bool		steps = kind == GR_PASS_GRADIENT || (kind == GR_PASS_FAST && !fused);
+	bool		fused = gr_glm_is_fused(plan, kind);
+	bool		steps = (kind == GR_PASS_GRADIENT || kind == GR_PASS_FAST) && !fused;
+	bool		once = fused || (steps && plan->wide_ncolumns > 0);	/* one kernel for all but the Hessian */
 	RowsWork	work = {};
 
-	work.columns = work.records + (fused ? plan->fused_ndoubles : plan->heads_ndoubles);
-	work.matrix = work.columns + (steps ? plan->columns_ndoubles : 0);
+	work.columns = work.records + (once ? plan->fused_ndoubles : plan->heads_ndoubles);
+	work.matrix = work.columns + (steps && !once ? plan->columns_ndoubles : 0);
 	work.scratch = work.matrix;
 	if (kind == GR_PASS_FAST && !fused)
 		work.scratch += plan->matrix_ndoubles;
@@ -315,17 +316,18 @@ fetch(RowsPass *run, size_t first, const double *source, int64_t n, GrError *err
 	return true;
 }
 
-/* FAST with few features: whole chunks, as many as POLL_S allows, in one launch. */
+/* FAST with few features, GRADIENT with not too many: whole chunks, as many as POLL_S allows, in one launch. */
 static bool
 sum_fused(RowsPass *run, GrError *err)
 {
 	GrRows	   *rows = run->rows;
 	double		row_s = (double) row_nbytes(rows) / LEAST_BYTES_PER_S;
+	double		least_s = run->pass->kind == GR_PASS_FAST ? rows->plan.fused_row_s : rows->plan.weigh_row_s;
 	double	   *records = rows->work + run->work.records;
 	int			c = 0;
 
-	if (row_s < rows->plan.fused_row_s)
-		row_s = rows->plan.fused_row_s;
+	if (row_s < least_s)
+		row_s = least_s;
 	while (c < rows->nchunks)
 	{
 		GlmChunks	chunks;
@@ -343,15 +345,16 @@ sum_fused(RowsPass *run, GrError *err)
 		} while (c < rows->nchunks && chunks.n < GLM_CHUNKS_MAX &&
 				 (double) (chunks.nrows + rows->chunks[c].nrows) * row_s < POLL_S);
 		SESSION_CUDA(rows->session, err,
-					 gr_glm_fused_launch(&rows->plan, &chunks, &run->terms, records, rows->kernel_stream),
+					 gr_glm_fused_launch(&rows->plan, run->pass->kind, &chunks, &run->terms, records, rows->kernel_stream),
 					 "launching a pass");
 		if (!poll_host(run, (double) chunks.nrows * row_s, err))
 			return false;
 	}
 	SESSION_CUDA(rows->session, err,
-				 gr_glm_reduce_launch(&rows->plan, GLM_FUSED, records, rows->result, rows->kernel_stream),
+				 gr_glm_reduce_launch(&rows->plan, run->pass->kind == GR_PASS_FAST ? GLM_FUSED : GLM_FUSED_GRADIENT, records,
+									  rows->result, rows->kernel_stream),
 				 "launching the final sums");
-	return fetch(run, 0, rows->result, (int64_t) gr_pass_nsums(GR_PASS_FAST, rows->nfeatures), err);
+	return fetch(run, 0, rows->result, (int64_t) gr_pass_nsums(run->pass->kind, rows->nfeatures), err);
 }
 
 /* One launch of each kernel over nrows rows, for FAST and GRADIENT. */
@@ -362,9 +365,13 @@ launch_steps(RowsPass *run, const double *block, int64_t nrows)
 	double2    *weights = (double2 *) (rows->work + run->work.scratch);
 	cudaError_t code;
 
-	code = gr_glm_weigh_launch(&rows->plan, block, nrows, &run->terms, weights, rows->work + run->work.records,
-							   rows->kernel_stream);
-	if (code == cudaSuccess)
+	if (rows->plan.wide_ncolumns > 0)
+		code = gr_glm_step_launch(&rows->plan, block, nrows, &run->terms, weights, rows->work + run->work.records,
+								  rows->kernel_stream);
+	else
+		code = gr_glm_weigh_launch(&rows->plan, block, nrows, &run->terms, weights, rows->work + run->work.records,
+								   rows->kernel_stream);
+	if (code == cudaSuccess && rows->plan.wide_ncolumns == 0)
 		code = gr_glm_columns_launch(&rows->plan, block, nrows, &run->terms, weights, rows->work + run->work.columns,
 									 rows->kernel_stream);
 	if (code == cudaSuccess && run->pass->kind == GR_PASS_FAST)
@@ -416,7 +423,24 @@ sum_in_steps(RowsPass *run, cudaError_t (*launch) (RowsPass *run, const double *
 	return true;
 }
 
-/* GRADIENT, and FAST with many features. */
+/* The sums of GRADIENT on the device, which FAST's begin with: the head to sums, what follows right behind. */
+static cudaError_t
+reduce_steps(RowsPass *run, double *sums)
+{
+	GrRows	   *rows = run->rows;
+	const double *records = rows->work + run->work.records;
+	cudaError_t code;
+
+	if (rows->plan.wide_ncolumns > 0)
+		return gr_glm_reduce_launch(&rows->plan, GLM_FUSED_GRADIENT, records, sums, rows->kernel_stream);
+	code = gr_glm_reduce_launch(&rows->plan, GLM_HEADS, records, sums, rows->kernel_stream);
+	if (code != cudaSuccess)
+		return code;
+	return gr_glm_reduce_launch(&rows->plan, GLM_COLUMNS, rows->work + run->work.columns, sums + GR_SUM_HEAD,
+								rows->kernel_stream);
+}
+
+/* FAST with many features, and GRADIENT with more than one kernel takes. */
 static bool
 sum_steps(RowsPass *run, GrError *err)
 {
@@ -426,19 +450,13 @@ sum_steps(RowsPass *run, GrError *err)
 	const int64_t nterms = rows->nfeatures + 1;
 	const size_t hessian = GR_SUM_HEAD + 2 * (size_t) nterms;
 	const int64_t nentries = gr_triangle(nterms);
-	double	   *gradient = rows->result + RESULT_NDOUBLES;	/* and the first row behind it */
+	double	   *gradient = rows->result + RESULT_NDOUBLES;	/* the head before it, the first row behind it */
 	double		row_s = plan->weigh_row_s + (double) row_nbytes(rows) / LEAST_BYTES_PER_S + plan->matrix_row_s * fast;
 
 	if (!sum_in_steps(run, launch_steps, sizeof(double2), row_s, err))
 		return false;
-	SESSION_CUDA(rows->session, err,
-				 gr_glm_reduce_launch(plan, GLM_HEADS, rows->work + run->work.records, rows->result, rows->kernel_stream),
-				 "launching the final sums");
-	SESSION_CUDA(rows->session, err,
-				 gr_glm_reduce_launch(plan, GLM_COLUMNS, rows->work + run->work.columns, gradient, rows->kernel_stream),
-				 "launching the final sums");
-	if (!fetch(run, 0, rows->result, GR_SUM_HEAD, err) ||
-		!fetch(run, GR_SUM_HEAD, gradient, (fast ? 2 : 4) * nterms, err))
+	SESSION_CUDA(rows->session, err, reduce_steps(run, gradient - GR_SUM_HEAD), "launching the final sums");
+	if (!fetch(run, 0, gradient - GR_SUM_HEAD, GR_SUM_HEAD + (fast ? 2 : 4) * nterms, err))
 		return false;
 	if (fast)
 		run->sums[GR_SUM_NONES] = 0.0;
@@ -573,7 +591,7 @@ static bool
 run_pass(RowsPass *run, GrError *err)
 {
 	GrRows	   *rows = run->rows;
-	bool		fused = run->pass->kind == GR_PASS_FAST && rows->plan.fused_nwarps > 0;
+	bool		fused = gr_glm_is_fused(&rows->plan, run->pass->kind);
 	float		kernel_ms;
 
 	if (!start_pass(run, err))

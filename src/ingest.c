@@ -33,6 +33,7 @@
 
 /* PostgreSQL's limit on arguments, 100, less some; beyond, numbers are packed into arrays of this many. */
 #define ARGUMENTS_MAX 90
+#define RING_ARGUMENTS_MAX 96	/* of gpu_ingest_pass, besides its own three and the state */
 #define PACKED 500
 
 /* Products in the time that reading a row once more for each of a fit's passes takes */
@@ -374,6 +375,8 @@ gr_plan_ring(GrIngest *ingest)
 	appendStringInfoString(&arguments, "$1, $2, $3");
 	ingest->packed = palloc(ingest->ncolumns * sizeof(int32));
 	ingest->narguments = gr_write_arguments(ingest, &arguments, ingest->packed);
+	if (ingest->narguments > RING_ARGUMENTS_MAX)
+		return false;
 	ingest->ring_plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_ingest_pass", arguments.data, 3, types,
 										  &ingest->nworkers);
 	return ingest->nworkers > 0;

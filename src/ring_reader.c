@@ -496,7 +496,7 @@ gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason)
 	bool		opens_device;
 	RingReader *r;
 
-	if (!wants_ring(ingest, options, &place, &opens_device) || !gr_plan_ring(ingest) || ingest->narguments > GR_RING_COLUMNS_MAX - 4)
+	if (!wants_ring(ingest, options, &place, &opens_device) || !gr_plan_ring(ingest))
 		return GR_RING_UNUSED;
 	r = new_reader(options, &place, opens_device);
 	if (!make_ring(r, ingest, &ticket))

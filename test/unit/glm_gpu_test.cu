@@ -324,6 +324,9 @@ check_shapes(GrSession *session, bool quick)
 		return;
 	check_shape(session, 32, 400003, true); /* more than a chunk */
 	check_shape(session, 1000, 12345, false);
+	check_shape(session, 1025, 999, false); /* either side of where the layout changes */
+	check_shape(session, 2048, 300, false);
+	check_shape(session, 2049, 300, false);
 	check_shape(session, GR_MAX_FEATURES, 77, false);
 }
 
