@@ -13,8 +13,10 @@
 #include "nodes/plannodes.h"
 #include "nodes/primnodes.h"
 #include "optimizer/cost.h"
+#include "optimizer/paths.h"
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 
@@ -29,6 +31,9 @@
 
 /* Elements that vectors are taken to have where nothing else is known: a lot, for S that doesn't fit the cache is what costs */
 #define GUESSED_DIM GR_CHUNK_NCOLS
+
+/* Fewer are not worth a look at how large their vectors are. */
+#define LEAST_ROWS 100
 
 double
 gr_rows_density(const GrRowsRequest *request, int64 dim)
@@ -149,14 +154,33 @@ is_computed_in_workers(const Plan *plan)
 	return false;
 }
 
-/* The plan that has the vectors in this form, from workers; NULL if the planner doesn't use any for it */
-static SPIPlanPtr
-plan_pass(const GrRowsRequest *request, GrRowsForm form)
+/*
+ * Are the first row's vector and as many like it as there are rows as large as a table that the planner takes workers for? It doesn't see them: they
+ * are stored out of line, and the table is small without them.
+ */
+static bool
+are_vectors_large(const GrRowsPlan *rows)
 {
-	SPIPlanPtr	plan = gr_prepare_query(wrap(request->query, request->id_type, write_call(request, form)));
-	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
-	bool		in_workers = false;
+	double		nbytes = rows->nrows_estimate * rows->dim * sizeof(float);
 
+	return rows->dim > 0 && min_parallel_table_scan_size > 0 && nbytes >= (double) min_parallel_table_scan_size * BLCKSZ;
+}
+
+/* The plan that has the vectors in this form, from workers; NULL if the planner doesn't use any for it. any_table: a small one, too */
+static SPIPlanPtr
+plan_pass(const GrRowsRequest *request, GrRowsForm form, bool any_table)
+{
+	int			nest_level = NewGUCNestLevel();
+	bool		in_workers = false;
+	SPIPlanPtr	plan;
+	CachedPlan *cached;
+
+	if (any_table)
+		(void) set_config_option("min_parallel_table_scan_size", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	plan = gr_prepare_query(wrap(request->query, request->id_type, write_call(request, form)));
+	/* it is planned here, and kept */
+	cached = SPI_plan_get_cached_plan(plan);
+	AtEOXact_GUC(true, nest_level);
 	if (cached != NULL)
 	{
 		if (cached->stmt_list != NIL && linitial_node(PlannedStmt, cached->stmt_list)->planTree != NULL)
@@ -201,15 +225,13 @@ static GrRowsForm
 choose_form(const GrRowsRequest *request, const GrRowsPlan *rows)
 {
 	bool		no_device = gr_takes_cpu(HUGE_VAL) || (gr_device == GR_DEVICE_AUTO && gr_device_is_missing());
-	int64		dim;
 
 	if (gr_debug_ring || (gr_device == GR_DEVICE_GPU && !no_device))
 		return GR_ROWS_FLAT;
-	dim = peek_at_dim(rows->plan);
 	/* batches leave the choice of the place to when the first one begins */
-	if (!no_device && (dim < 0 || !gr_takes_cpu(gr_rows_work(request, rows->nrows_estimate, dim))))
+	if (!no_device && (rows->dim < 0 || !gr_takes_cpu(gr_rows_work(request, rows->nrows_estimate, rows->dim))))
 		return GR_ROWS_FLAT;
-	return fits_cache(request, dim < 0 ? GUESSED_DIM : dim) ? GR_ROWS_PROJECTED : GR_ROWS_FLAT;
+	return fits_cache(request, rows->dim < 0 ? GUESSED_DIM : rows->dim) ? GR_ROWS_PROJECTED : GR_ROWS_FLAT;
 }
 
 void
@@ -217,20 +239,31 @@ gr_plan_rows(const GrRowsRequest *request, GrRowsPlan *rows)
 {
 	SPIPlanPtr	plan = gr_prepare_query(request->query);
 	TupleDesc	tupdesc = gr_check_query(plan);
-	GrRowsForm	form = GR_ROWS_PROJECTED;
-	SPIPlanPtr	pass = NULL;
+	bool		any_table = false;
+	GrRowsForm	form;
+	SPIPlanPtr	pass;
 
 	check_columns(tupdesc, request->id_type);
 	rows->plan = plan_with_casts(request->query, plan, tupdesc, request->id_type);
 	rows->form = GR_ROWS_AS_THEY_ARE;
 	rows->nrows_estimate = gr_estimate_rows(rows->plan);
+	rows->dim = -1;
 	/* without workers, planning it would be for nothing */
-	if (max_parallel_workers_per_gather > 0)
-		pass = plan_pass(request, GR_ROWS_PROJECTED);
-	if (pass != NULL)
-		form = choose_form(request, rows);
-	if (pass != NULL && form != GR_ROWS_PROJECTED)
-		pass = plan_pass(request, form);
+	if (max_parallel_workers_per_gather == 0)
+		return;
+	pass = plan_pass(request, GR_ROWS_PROJECTED, any_table);
+	if (pass != NULL || rows->nrows_estimate >= LEAST_ROWS)
+		rows->dim = peek_at_dim(rows->plan);
+	if (pass == NULL && are_vectors_large(rows))
+	{
+		any_table = true;
+		pass = plan_pass(request, GR_ROWS_PROJECTED, any_table);
+	}
+	if (pass == NULL)
+		return;
+	form = choose_form(request, rows);
+	if (form != GR_ROWS_PROJECTED)
+		pass = plan_pass(request, form, any_table);
 	if (pass == NULL)
 		return;
 	rows->plan = pass;

@@ -44,6 +44,7 @@ typedef struct GrRowsPlan
 	SPIPlanPtr	plan;			/* ids of the type wanted, and vectors in this form */
 	GrRowsForm	form;
 	double		nrows_estimate; /* the planner's */
+	int64		dim;			/* of the first row's vector; -1: that isn't known, or there was no need to */
 } GrRowsPlan;
 
 /* The density for vectors of so many elements */

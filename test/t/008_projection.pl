@@ -265,6 +265,20 @@ for my $name (sort keys %queries)
 		like($last, qr/^$used$/, "rows in workers: $name, $setting: what they did");
 	}
 }
+# vectors are large where the table, without them, is small
+query(q{
+	CREATE TABLE outside (i int, v real[]);
+	ALTER TABLE outside ALTER v SET STORAGE EXTERNAL;
+	INSERT INTO outside SELECT i, array_fill(i::real, ARRAY[1100]) FROM generate_series(1, 2000) i;
+	ANALYZE outside});
+for my $case ([ 'SELECT i, v FROM outside', 't|rows' ], [ 'SELECT i, v[1:30] FROM outside', 'f|batches' ], [ 'SELECT i, v FROM outside WHERE i <= 50', 'f|batches' ])
+{
+	my ($sql, $used) = @$case;
+
+	is(query("SET parallel_leader_participation = off; SELECT count(*) > 0, bool_and(array_send(projection) =
+		array_send(gpu_project(a.v, 20, 3))) FROM gpu_project_rows('$sql', 20, 3) r JOIN ($sql) a ON r.id = a.i; $how; SHOW min_parallel_table_scan_size"),
+		"t|t\n$used\n8MB", "rows in workers: $sql");
+}
 # an order is kept, whatever it costs; and rows are those of the query
 for my $order ('ORDER BY i % 100, i DESC', 'ORDER BY v[1] DESC, i', 'ORDER BY i LIMIT 3000', 'ORDER BY i OFFSET 5000')
 {
