@@ -18,6 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/plancache.h"
 
 #include "args.h"
@@ -198,14 +199,21 @@ static int64
 peek_at_dim(SPIPlanPtr plan)
 {
 	int64		dim = -1;
+	MemoryContext context;
+	MemoryContext old;
 	bool		isnull;
 	Datum		vector;
 
 	if (!gr_is_repeatable(plan) || !gr_peek_at_row(plan))
 		return -1;
+	/* a vector may be large */
+	context = AllocSetContextCreate(CurrentMemoryContext, "gpureg first row", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
 	vector = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull);
 	if (!isnull)
 		dim = gr_array_width(vector);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 	SPI_freetuptable(SPI_tuptable);
 	return dim > 0 ? dim : -1;
 }

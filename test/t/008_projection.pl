@@ -251,7 +251,7 @@ my %queries = (
 for my $name (sort keys %queries)
 {
 	my ($id, $sql) = @{ $queries{$name} };
-	my $lines = "SELECT id::text, " . bits('projection') . " FROM gpu_project_rows('" . ($sql =~ s/'/''/gr) . "', 24, 3::bigint, NULL, $id) ORDER BY 1, 2";
+	my $lines = 'SELECT id::text, ' . bits('projection') . " FROM gpu_project_rows(\$\$$sql\$\$, 24, 3::bigint, NULL, $id) ORDER BY 1, 2";
 	my $want;
 
 	for my $setting ('one process', grep { $_ ne 'one process' } sort keys %settings)
@@ -271,7 +271,9 @@ query(q{
 	ALTER TABLE outside ALTER v SET STORAGE EXTERNAL;
 	INSERT INTO outside SELECT i, array_fill(i::real, ARRAY[1100]) FROM generate_series(1, 2000) i;
 	ANALYZE outside});
-for my $case ([ 'SELECT i, v FROM outside', 't|rows' ], [ 'SELECT i, v[1:30] FROM outside', 'f|batches' ], [ 'SELECT i, v FROM outside WHERE i <= 50', 'f|batches' ])
+for my $case (
+	[ 'SELECT i, v FROM outside', 't|rows' ], [ 'SELECT i, v[1:30] FROM outside', 'f|batches' ],
+	[ 'SELECT i, v FROM outside WHERE i <= 50', 'f|batches' ])
 {
 	my ($sql, $used) = @$case;
 
