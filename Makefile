@@ -13,7 +13,7 @@ DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
 OBJS = $(addprefix src/,gpureg.o bridge.o device.o job.o args.o ingest.o ingest_pass.o ring.o ring_reader.o model.o state_text.o ols_stats.o pass_columns.o logreg_step.o logreg_step_io.o \
-	logreg_rows.o project.o project_rows.o fn_ols.o fn_logreg.o fn_project.o fn_hash.o fn_info.o)
+	logreg_rows.o project.o project_pass.o project_plan.o project_rows.o fn_ols.o fn_logreg.o fn_project.o fn_hash.o fn_info.o)
 
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))

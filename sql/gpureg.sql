@@ -285,6 +285,12 @@ CREATE FUNCTION gpu_project_rows(query text, k int, int, float8, id anyelement)
 CREATE FUNCTION gpu_project_rows(query text, k int, id anyelement, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
     RETURNS TABLE (id anyelement, projection real[])
     AS 'MODULE_PATHNAME', 'gr_project_rows_id' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+-- What gpu_project_rows puts around its query's vectors where that runs in parallel workers: what becomes of a vector, and in which worker.
+CREATE FUNCTION gpu_project_pass(vector real[], k int, seed bigint, density float8) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_project_pass' LANGUAGE C VOLATILE PARALLEL SAFE COST 1000;
+-- The cost is that of detoasting: less, and the planner would rather have its rows from one process.
+CREATE FUNCTION gpu_vector_pass(vector real[]) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_vector_pass' LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 250;
 CREATE FUNCTION gpu_feature_hash(features text[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL) RETURNS real[]
     AS 'MODULE_PATHNAME', 'gr_feature_hash_text' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE FUNCTION gpu_feature_hash(features jsonb, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL) RETURNS real[]
@@ -363,6 +369,8 @@ COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8) IS 'random projecti
 COMMENT ON FUNCTION gpu_project_rows(text, int, anyelement, bigint, float8) IS 'random projection of a query''s vectors to k dimensions';
 COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8, anyelement) IS 'random projection of a query''s vectors to k dimensions';
 COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8, anyelement) IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_pass(real[], int, bigint, float8) IS 'a vector''s projection for gpu_project_rows';
+COMMENT ON FUNCTION gpu_vector_pass(real[]) IS 'a vector for gpu_project_rows';
 COMMENT ON FUNCTION gpu_feature_hash(text[], int, bigint, float8) IS 'tokens hashed into a vector of k elements';
 COMMENT ON FUNCTION gpu_feature_hash(jsonb, int, bigint, float8) IS 'features and their values hashed into a vector of k elements';
 COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';

@@ -262,8 +262,8 @@ depends_on_chance(Node *node, void *context)
 	return expression_tree_walker(node, depends_on_chance, context);
 }
 
-static bool
-is_repeatable(SPIPlanPtr plan)
+bool
+gr_is_repeatable(SPIPlanPtr plan)
 {
 	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
 	Node	   *query = linitial(source->query_list);
@@ -322,15 +322,29 @@ starts_at_once(SPIPlanPtr plan)
 	return cheap;
 }
 
+bool
+gr_peek_at_row(SPIPlanPtr plan)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	if (!starts_at_once(plan))
+		return false;
+	if (SPI_execute_plan(plan, NULL, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(SPI_result));
+	MemoryContextSwitchTo(context);
+	if (SPI_processed > 0)
+		return true;
+	SPI_freetuptable(SPI_tuptable);
+	return false;
+}
+
 /* The widths of arrays in the query's first row, where they aren't NULL */
 static void
 peek_at_widths(GrIngest *ingest)
 {
-	MemoryContext context = CurrentMemoryContext;
-
-	if (SPI_execute_plan(ingest->plan, NULL, NULL, true, 1) != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(SPI_result));
-	for (int k = 1; k < ingest->ncolumns && SPI_processed > 0; k++)
+	if (!gr_peek_at_row(ingest->plan))
+		return;
+	for (int k = 1; k < ingest->ncolumns; k++)
 	{
 		GrColumn   *column = &ingest->columns[k];
 		bool		isnull;
@@ -340,7 +354,6 @@ peek_at_widths(GrIngest *ingest)
 			column->width = gr_array_width(value);
 	}
 	SPI_freetuptable(SPI_tuptable);
-	MemoryContextSwitchTo(context);
 }
 
 static void
@@ -350,7 +363,7 @@ estimate_features(GrIngest *ingest)
 
 	for (int k = 1; k < ingest->ncolumns; k++)
 		ingest->has_arrays |= OidIsValid(ingest->columns[k].element);
-	if (ingest->has_arrays && ingest->repeatable && starts_at_once(ingest->plan))
+	if (ingest->has_arrays && ingest->repeatable)
 		peek_at_widths(ingest);
 	ingest->widths_known = true;
 	for (int k = 1; k < ingest->ncolumns; k++)
@@ -405,7 +418,7 @@ gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest)
 	ingest->plan = gr_prepare_query(query);
 	describe_columns(ingest, gr_check_query(ingest->plan));
 	ingest->nrows_estimate = gr_estimate_rows(ingest->plan);
-	ingest->repeatable = is_repeatable(ingest->plan);
+	ingest->repeatable = gr_is_repeatable(ingest->plan);
 	ingest->real_features = all_real(ingest);
 	ingest->single = all_single(ingest);
 	estimate_features(ingest);
@@ -527,18 +540,24 @@ planned_workers(const Plan *plan)
 	return 1;
 }
 
-/*
- * Settings for an aggregate of ours, which is planned once more when it runs; returns the nesting level that ends them.
- *
- * Compiling the calls of a transition function takes longer than it gains, in each worker and for each pass. Partitions must not be aggregated
- * one by one: each would leave a block of the ring half full, which holds up the others when there are more partitions than blocks.
- */
-static int
-aggregate_settings(void)
+int
+gr_turn_jit_off(void)
 {
 	int			nest_level = NewGUCNestLevel();
 
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return nest_level;
+}
+
+/*
+ * Settings for an aggregate of ours, which is planned once more when it runs; returns the nesting level that ends them. Partitions must not be
+ * aggregated one by one: each would leave a block of the ring half full, which holds up the others when there are more partitions than blocks.
+ */
+static int
+aggregate_settings(void)
+{
+	int			nest_level = gr_turn_jit_off();
+
 	(void) set_config_option("enable_partitionwise_aggregate", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	return nest_level;
 }

@@ -22,6 +22,21 @@ extern TupleDesc gr_check_query(SPIPlanPtr plan);
 /* The planner's word on how many rows will come. */
 extern double gr_estimate_rows(SPIPlanPtr plan);
 
+/* Does the query give the same rows when it is run again under the same snapshot? */
+extern bool gr_is_repeatable(SPIPlanPtr plan);
+
+/*
+ * Runs the query for its first row, if that comes at little cost; true if there is one, which is then in SPI_tuptable, to be freed by the
+ * caller. For a query that may be run twice.
+ */
+extern bool gr_peek_at_row(SPIPlanPtr plan);
+
+/*
+ * Turns jit off for plans of the extension's own: compiling the calls of one function takes longer than it gains, in each worker and for each
+ * pass. AtEOXact_GUC(true, level) with the level returned brings the setting back, as the end of a failed subtransaction does.
+ */
+extern int	gr_turn_jit_off(void);
+
 /* What a DestReceiver that cares for nothing but rows has for its other functions. */
 extern void gr_receiver_startup(DestReceiver *self, int operation, TupleDesc typeinfo);
 extern void gr_receiver_nothing(DestReceiver *self);

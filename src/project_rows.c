@@ -1,29 +1,30 @@
 /*
- * project_rows.c: gpu_project_rows(): a query's vectors, projected batch by batch as they are read.
+ * project_rows.c: gpu_project_rows(): a query's vectors, projected batch by batch as they are read, or by the workers that read them.
  *
  * Rows come through a DestReceiver. Vectors go into the backend's batches, ids wait in a memory context for theirs to come back; then both
  * go to the tuplestore, in the order of the query. What is in memory is GR_PROJECT_NSLOTS batches and their ids, however many rows there are.
+ * Where parallel workers project, rows go to the tuplestore as they come.
  */
 #include "postgres.h"
 
-#include "access/tupdesc.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "parser/parse_coerce.h"
+#include "nodes/bitmapset.h"
 #include "tcop/dest.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "args.h"
 #include "ingest.h"
 #include "project.h"
+#include "project_rows.h"
 
 PG_FUNCTION_INFO_V1(gr_project_rows);
 PG_FUNCTION_INFO_V1(gr_project_rows_int);
@@ -53,17 +54,17 @@ typedef struct ProjectReceiver
 	int16		id_length;
 	bool		id_by_value;
 
-	int32		k;
-	int64		seed;
-	bool		density_is_null;
-	double		density;
-	double		nrows_estimate;
+	const GrRowsRequest *request;
+	GrRowsPlan	rows;
+	int64		dim;			/* 0 until the first vector */
+	int64		nprojected;		/* vectors that came projected */
+	Bitmapset  *workers;		/* that had rows */
 
 	GrProjector *projector;		/* from the first vector on */
 	float	   *block;			/* being filled */
 	int64		capacity;		/* vectors of a block */
 	int64		max_rows;		/* of a batch */
-	ArrayType  *result;			/* filled anew for each row */
+	ArrayType  *result;			/* filled anew for each row; from the first vector on */
 	float	   *result_values;
 	Batch		batches[GR_PROJECT_NSLOTS];
 	int			filling;		/* the batch that takes rows; those before it, going around, wait */
@@ -76,7 +77,7 @@ put_row(ProjectReceiver *receiver, Datum id, bool id_is_null, const float *proje
 	bool		nulls[2] = {id_is_null, projected == NULL};
 
 	if (projected != NULL)
-		memcpy(receiver->result_values, projected, receiver->k * sizeof(float));
+		memcpy(receiver->result_values, projected, receiver->request->k * sizeof(float));
 	tuplestore_putvalues(receiver->rsinfo->setResult, receiver->rsinfo->setDesc, values, nulls);
 }
 
@@ -88,7 +89,7 @@ put_batch(ProjectReceiver *receiver, Batch *batch, const float *projected)
 	{
 		put_row(receiver, batch->ids[r], batch->id_is_null[r], batch->has_vector[r] ? projected : NULL);
 		if (batch->has_vector[r])
-			projected += receiver->k;
+			projected += receiver->request->k;
 	}
 	batch->nrows = 0;
 	batch->nvectors = 0;
@@ -127,21 +128,18 @@ submit_batch(ProjectReceiver *receiver)
 	receiver->block = gr_projector_block(receiver->projector, &receiver->capacity);
 }
 
-/* At the first vector: now the dimension is known. */
 static void
-begin_projecting(ProjectReceiver *receiver, int64 dim)
+begin_batches(ProjectReceiver *receiver, int64 dim)
 {
+	const GrRowsRequest *request = receiver->request;
 	GrError		err = {0};
 	GrDraw		draw;
-	double		density = receiver->density_is_null ? gr_dense_density(dim) : receiver->density;
-	MemoryContext old = MemoryContextSwitchTo(receiver->context);
 
-	if (!gr_draw_init(&draw, receiver->k, (uint64) receiver->seed, density, &err))
+	if (!gr_draw_init(&draw, request->k, (uint64) request->seed, gr_rows_density(request, dim), &err))
 		gr_raise(&err);
-	receiver->projector = gr_projector_begin(&draw, dim, 0, receiver->nrows_estimate * dim * (receiver->k * density));
+	receiver->projector = gr_projector_begin(&draw, dim, 0, gr_rows_work(request, receiver->rows.nrows_estimate, dim));
 	receiver->block = gr_projector_block(receiver->projector, &receiver->capacity);
 	receiver->max_rows = Max(receiver->capacity, LEAST_ROWS);
-	receiver->result = gr_new_projection_array(1, 1, receiver->k, &receiver->result_values);
 	for (int b = 0; b < GR_PROJECT_NSLOTS; b++)
 	{
 		Batch	   *batch = &receiver->batches[b];
@@ -151,29 +149,55 @@ begin_projecting(ProjectReceiver *receiver, int64 dim)
 		batch->id_is_null = palloc_extended(receiver->max_rows * sizeof(bool), MCXT_ALLOC_HUGE);
 		batch->has_vector = palloc_extended(receiver->max_rows * sizeof(bool), MCXT_ALLOC_HUGE);
 	}
+}
+
+/* At each vector; at the first one, the dimension becomes known, and what depends on it is made. */
+static void
+check_dim(ProjectReceiver *receiver, int64 dim)
+{
+	MemoryContext old;
+
+	if (likely(dim == receiver->dim))
+		return;
+	if (receiver->dim > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("all vectors must have the same length"),
+				 errdetail("A row has " INT64_FORMAT " elements, earlier ones have " INT64_FORMAT ".", dim, receiver->dim)));
+	receiver->dim = dim;
+	old = MemoryContextSwitchTo(receiver->context);
+	receiver->result = gr_new_projection_array(1, 1, receiver->request->k, &receiver->result_values);
+	if (receiver->rows.form != GR_ROWS_PROJECTED)
+		begin_batches(receiver, dim);
 	MemoryContextSwitchTo(old);
+}
+
+/* A row's vector or its projection, from a worker or from this process */
+static const float *
+open_pass_row(ProjectReceiver *receiver, Datum value, int64 *dim)
+{
+	const GrPassRow *row = (const GrPassRow *) PG_DETOAST_DATUM(value);
+
+	if (row->worker >= 0 && !bms_is_member(row->worker, receiver->workers))
+	{
+		MemoryContext old = MemoryContextSwitchTo(receiver->context);
+
+		receiver->workers = bms_add_member(receiver->workers, row->worker);
+		MemoryContextSwitchTo(old);
+	}
+	*dim = row->dim;
+	return row->values;
 }
 
 /* The vector into the block */
 static void
 take_vector(ProjectReceiver *receiver, Datum value)
 {
-	GrVectors	x;
+	int64		dim;
+	const float *x = receiver->rows.form == GR_ROWS_FLAT ? open_pass_row(receiver, value, &dim) : gr_open_row_vector(value, &dim);
 
-	gr_open_vectors(DatumGetArrayTypeP(value), &x);
-	if (x.ndim > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("a row's vector must be a one-dimensional array"),
-				 errdetail("It has %d dimensions.", x.ndim)));
-	if (receiver->projector == NULL)
-		begin_projecting(receiver, x.dim);
-	if (x.dim != receiver->projector->dim)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("all vectors must have the same length"),
-				 errdetail("A row has " INT64_FORMAT " elements, earlier ones have " INT64_FORMAT ".", x.dim, receiver->projector->dim)));
-	memcpy(receiver->block + receiver->batches[receiver->filling].nvectors * x.dim, x.values, x.dim * sizeof(float));
+	check_dim(receiver, dim);
+	memcpy(receiver->block + receiver->batches[receiver->filling].nvectors * dim, x, dim * sizeof(float));
 }
 
 /* The row's id joins the batch. */
@@ -213,6 +237,28 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
+/* For rows whose vectors workers projected */
+static bool
+receive_projected(TupleTableSlot *slot, DestReceiver *self)
+{
+	ProjectReceiver *receiver = (ProjectReceiver *) self;
+	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
+	const float *projected = NULL;
+	int64		dim;
+
+	slot_getallattrs(slot);
+	if (!slot->tts_isnull[1])
+	{
+		projected = open_pass_row(receiver, slot->tts_values[1], &dim);
+		check_dim(receiver, dim);
+		receiver->nprojected++;
+	}
+	put_row(receiver, slot->tts_values[0], slot->tts_isnull[0], projected);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(receiver->row_context);
+	return true;
+}
+
 /* Everything that is still under way */
 static void
 drain(ProjectReceiver *receiver)
@@ -226,66 +272,54 @@ drain(ProjectReceiver *receiver)
 	gr_projector_end(receiver->projector);
 }
 
-/* Can values of the one type be cast to the other, and not just through their text? */
-static bool
-has_cast(Oid to, Oid from, CoercionContext context)
-{
-	Oid			function;
-
-	switch (find_coercion_pathway(to, from, context, &function))
-	{
-		case COERCION_PATH_RELABELTYPE:
-		case COERCION_PATH_FUNC:
-		case COERCION_PATH_ARRAYCOERCE:
-			return true;
-		default:
-			return false;
-	}
-}
-
-/* ERROR unless the query has two columns, an id of the type that the function's result has and a vector, or of types that become that. */
+/* Runs the plan, and has every row in the tuplestore. */
 static void
-check_columns(TupleDesc tupdesc, Oid id_type)
+run_plan(ProjectReceiver *receiver)
 {
-	Form_pg_attribute id;
-	Form_pg_attribute vector;
+	SPIExecuteOptions execute = {.read_only = true,.dest = &receiver->pub};
+	bool		in_workers = receiver->rows.form != GR_ROWS_AS_THEY_ARE;
+	int			nest_level = in_workers ? gr_turn_jit_off() : 0;
+	int			rc;
 
-	if (tupdesc->natts != 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("query must return two columns"),
-				 errdetail("It returns %d.", tupdesc->natts),
-				 errhint("The first column is the id, the second the vector.")));
-	id = TupleDescAttr(tupdesc, 0);
-	if (id->atttypid != id_type && !has_cast(id_type, id->atttypid, COERCION_IMPLICIT))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s, not %s", NameStr(id->attname), format_type_be(id->atttypid),
-						format_type_be(id_type)),
-				 errhint("Say which type ids have: id => NULL::%s.", format_type_be(id->atttypid))));
-	vector = TupleDescAttr(tupdesc, 1);
-	if (!has_cast(FLOAT4ARRAYOID, vector->atttypid, COERCION_EXPLICIT))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s", NameStr(vector->attname), format_type_be(vector->atttypid)),
-				 errdetail("A vector must be a real[] or have a cast to it.")));
+	if (receiver->rows.form == GR_ROWS_PROJECTED)
+		receiver->pub.receiveSlot = receive_projected;
+	rc = SPI_execute_plan_extended(receiver->rows.plan, &execute);
+	if (in_workers)
+		AtEOXact_GUC(true, nest_level);
+	if (rc < 0)
+		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(rc));
+	MemoryContextSwitchTo(receiver->context);
+	drain(receiver);
 }
 
-/* The plan, or that of the same query with its columns cast to what is wanted, where they are something else */
-static SPIPlanPtr
-plan_with_casts(const char *query, SPIPlanPtr plan, TupleDesc tupdesc, Oid id_type)
+/* For gpu_last_run(): nothing, if no row had a vector */
+static void
+record_run(const ProjectReceiver *receiver, double started)
 {
-	if (TupleDescAttr(tupdesc, 0)->atttypid == id_type && TupleDescAttr(tupdesc, 1)->atttypid == FLOAT4ARRAYOID)
-		return plan;
-	return gr_prepare_query(psprintf("SELECT q.id::%s, q.vector::pg_catalog.float4[] FROM (%s\n) q(id, vector)",
-									 format_type_extended(id_type, -1, FORMAT_TYPE_FORCE_QUALIFY), gr_bare_statement(query)));
+	int			nworkers = bms_num_members(receiver->workers);
+	double		now = gr_now();
+	GrPlace		place = {0};
+	GrError		err = {0};
+
+	if (receiver->projector != NULL)
+	{
+		gr_record_projection("gpu_project_rows", receiver->projector, started);
+		gr_last_run.nworkers = nworkers;
+	}
+	else if (receiver->nprojected > 0)
+	{
+		/* the plan was made for the CPU; this says why */
+		if (!gr_choose_place(&place, gr_rows_work(receiver->request, receiver->rows.nrows_estimate, receiver->dim), &err))
+			gr_raise(&err);
+		gr_record_pass("gpu_project_rows", &place, receiver->nprojected, (int) receiver->dim, nworkers, started, now, now);
+	}
 }
 
 static Datum
 project_rows(FunctionCallInfo fcinfo, bool seed_is_null, int64 seed, int density_argno)
 {
 	double		started = gr_now();
-	MemoryContext context = CurrentMemoryContext;
+	GrRowsRequest request = {.seed = seed};
 	ProjectReceiver receiver = {
 		.pub = {
 			.receiveSlot = receive_row,
@@ -295,45 +329,31 @@ project_rows(FunctionCallInfo fcinfo, bool seed_is_null, int64 seed, int density
 			.mydest = DestNone
 		},
 		.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo,
-		.context = context,
-		.seed = seed
+		.context = CurrentMemoryContext,
+		.request = &request
 	};
-	SPIExecuteOptions execute = {.read_only = true,.dest = &receiver.pub};
-	Oid			id_type;
-	TupleDesc	tupdesc;
-	SPIPlanPtr	plan;
-	char	   *query;
-	int			rc;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || seed_is_null)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be null", PG_ARGISNULL(0) ? "query" : PG_ARGISNULL(1) ? "k" : "seed")));
-	id_type = TupleDescAttr(receiver.rsinfo->setDesc, 0)->atttypid;
-	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	receiver.k = PG_GETARG_INT32(1);
-	gr_check_k(receiver.k);
-	receiver.density_is_null = PG_ARGISNULL(density_argno);
-	receiver.density = gr_density_arg(fcinfo, density_argno, 1.0);
-	receiver.row_context = AllocSetContextCreate(context, "gpureg row", ALLOCSET_DEFAULT_SIZES);
-	get_typlenbyval(id_type, &receiver.id_length, &receiver.id_by_value);
+	request.id_type = TupleDescAttr(receiver.rsinfo->setDesc, 0)->atttypid;
+	request.namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
+	request.query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	request.k = PG_GETARG_INT32(1);
+	gr_check_k(request.k);
+	request.density_is_null = PG_ARGISNULL(density_argno);
+	request.density = gr_density_arg(fcinfo, density_argno, 1.0);
+	receiver.row_context = AllocSetContextCreate(receiver.context, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	get_typlenbyval(request.id_type, &receiver.id_length, &receiver.id_by_value);
 
 	SPI_connect();
-	MemoryContextSwitchTo(context);
-	plan = gr_prepare_query(query);
-	tupdesc = gr_check_query(plan);
-	check_columns(tupdesc, id_type);
-	plan = plan_with_casts(query, plan, tupdesc, id_type);
-	receiver.nrows_estimate = gr_estimate_rows(plan);
-	rc = SPI_execute_plan_extended(plan, &execute);
-	if (rc < 0)
-		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(rc));
-	MemoryContextSwitchTo(context);
-	drain(&receiver);
+	MemoryContextSwitchTo(receiver.context);
+	gr_plan_rows(&request, &receiver.rows);
+	run_plan(&receiver);
 	SPI_finish();
-	if (receiver.projector != NULL)
-		gr_record_projection("gpu_project_rows", receiver.projector, started);
+	record_run(&receiver, started);
 	return (Datum) 0;
 }
 

@@ -49,7 +49,26 @@ SELECT count(*), count(*) FILTER (WHERE r.projection IS DISTINCT FROM gpu_projec
 FROM gpu_project_rows('SELECT * FROM gpu_project_rows(''SELECT id, v FROM embeddings WHERE id <= 500'', 20, 1)', 3, 2) r JOIN embeddings e USING (id);
 CREATE TABLE projected AS SELECT * FROM gpu_project_rows('SELECT id, v FROM embeddings', 5);
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'projected'::regclass AND attnum > 0 ORDER BY attnum;
+-- in any number of parallel workers, which project, or hand over vectors to be projected in batches
+CREATE FUNCTION in_workers(n int, batches boolean, query text) RETURNS TABLE (workers int, count bigint, wrong bigint, said boolean) LANGUAGE plpgsql
+SET min_parallel_table_scan_size = 0 SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 AS $$
+BEGIN
+    PERFORM set_config('max_parallel_workers_per_gather', n::text, true), set_config('gpureg.debug_ring', batches::text, true);
+    SELECT count(*), count(*) FILTER (WHERE r.projection IS DISTINCT FROM gpu_project(e.v, 24, 3)) INTO count, wrong
+    FROM gpu_project_rows(query, 24, 3) r JOIN embeddings e USING (id);
+    workers := n;
+    -- how many get to start, and have rows, is the server's to say
+    said := (SELECT l.workers BETWEEN 0 AND n FROM gpu_last_run() l WHERE function = 'gpu_project_rows' AND rows = in_workers.count AND features = 50);
+    RETURN NEXT;
+END $$;
+SET gpureg.device = cpu;
+SELECT batches, w.* FROM unnest(ARRAY[false, true]) batches, unnest(ARRAY[0, 1, 2, 4]) n, in_workers(n, batches, 'SELECT id, v FROM embeddings') w;
+SELECT batches, w.* FROM unnest(ARRAY[false, true]) batches, in_workers(2, batches, 'SELECT id::numeric::bigint, v::float8[] FROM embeddings WHERE id % 3 > 0') w;
+SELECT batches, w.* FROM unnest(ARRAY[false, true]) batches,
+    in_workers(2, batches, 'SELECT id, v FROM embeddings WHERE id % 2 > 0 UNION ALL SELECT a.id, b.v FROM embeddings a JOIN embeddings b USING (id) WHERE id % 2 = 0') w;
+RESET gpureg.device;
 -- it runs anew in each iteration of a join
 SELECT n, count(*), md5(string_agg(projection::text, '' ORDER BY id)) = md5((SELECT string_agg(gpu_project(v, n)::text, '' ORDER BY id) FROM embeddings WHERE id <= 20)) AS same
 FROM generate_series(1, 3) n, LATERAL gpu_project_rows('SELECT id, v FROM embeddings WHERE id <= 20', n) GROUP BY n ORDER BY n;
+DROP FUNCTION in_workers;
 DROP TABLE embeddings, projected;

@@ -220,6 +220,110 @@ for my $workers (0, 2, 4)
 		"gpu_project_rows, $workers workers: the same bits");
 }
 
+# What workers do for it: they project, where there is room for S, or hand over vectors that are then projected in batches. In batches, the time
+# that projecting takes is known.
+my $how = q{SELECT workers > 0, CASE WHEN kernel_seconds > 0 THEN 'batches' ELSE 'rows' END FROM gpu_last_run()};
+my $many_workers = "$cheap SET max_parallel_workers_per_gather";
+my %settings = (
+	'one process' => [ 'SET max_parallel_workers_per_gather = 0', 'f\|batches' ],
+	'2 workers' => [ "$many_workers = 2; SET parallel_leader_participation = off", 't\|rows' ],
+	'4 workers' => [ "$many_workers = 4; SET parallel_leader_participation = off", 't\|rows' ],
+	'2 workers, the leader' => [ "$many_workers = 2", '[tf]\|rows' ],
+	'2 workers, vectors' => [ "$many_workers = 2; SET parallel_leader_participation = off; SET gpureg.debug_ring = on", 't\|batches' ],
+	'2 workers, no cache' => [ "$many_workers = 2; SET parallel_leader_participation = off; SET gpureg.projection_cache_size = 0", 't\|batches' ],
+	'2 workers, auto' => [ "$many_workers = 2; SET parallel_leader_participation = off; SET gpureg.device = auto; SET gpureg.min_gpu_work = 1e15",
+		't\|rows' ]);
+query(q{
+	CREATE TABLE holes AS SELECT i, CASE WHEN i % 7 > 1 THEN v END AS v, CASE WHEN i % 5 > 0 THEN 'id ' || i END AS t, md5(i::text)::uuid AS u
+		FROM rows;
+	ANALYZE holes;});
+my %queries = (
+	'a table' => [ 'NULL::bigint', 'SELECT i, v FROM rows' ],
+	'text' => [ 'NULL::text', 'SELECT t, v FROM holes WHERE i % 7 <> 0' ],
+	'NULLs' => [ 'NULL::bigint', 'SELECT i, CASE WHEN i % 11 > 0 THEN v END FROM rows' ],
+	'uuid' => [ 'NULL::uuid', 'SELECT u, v FROM holes WHERE i % 7 > 1' ],
+	'rows' => [ 'NULL::holes', 'SELECT h, v FROM holes h WHERE i % 7 > 1' ],
+	'records' => [ 'NULL::record', q{SELECT ROW(i, 'a'), v FROM rows} ],
+	'casts' => [ 'NULL::numeric', 'SELECT i::smallint, v::float8[]::numeric[] FROM rows' ],
+	'a join' => [ 'NULL::int', 'SELECT a.i, b.v FROM rows a JOIN rows b USING (i) WHERE a.i % 3 > 0' ],
+	'a union' => [ 'NULL::int', 'SELECT i, v FROM rows WHERE i % 3 > 0 UNION ALL SELECT -i, v FROM holes WHERE i % 7 > 1' ],
+	'another projection' => [ 'NULL::int', 'SELECT i, gpu_project(v, 20, 5) FROM rows' ]);
+for my $name (sort keys %queries)
+{
+	my ($id, $sql) = @{ $queries{$name} };
+	my $lines = 'SELECT id::text, ' . bits('projection') . " FROM gpu_project_rows(\$\$$sql\$\$, 24, 3::bigint, NULL, $id) ORDER BY 1, 2";
+	my $want;
+
+	for my $setting ('one process', grep { $_ ne 'one process' } sort keys %settings)
+	{
+		my ($set, $used) = @{ $settings{$setting} };
+		my @got = split /\n/, query("$set; $lines; $how");
+		my $last = pop @got;
+
+		$want //= join "\n", @got;
+		same_lines(join("\n", @got), $want, "rows in workers: $name, $setting");
+		like($last, qr/^$used$/, "rows in workers: $name, $setting: what they did");
+	}
+}
+# vectors are large where the table, without them, is small
+query(q{
+	CREATE TABLE outside (i int, v real[]);
+	ALTER TABLE outside ALTER v SET STORAGE EXTERNAL;
+	INSERT INTO outside SELECT i, array_fill(i::real, ARRAY[1100]) FROM generate_series(1, 2000) i;
+	ANALYZE outside});
+for my $case (
+	[ 'SELECT i, v FROM outside', 't|rows' ], [ 'SELECT i, v[1:30] FROM outside', 'f|batches' ],
+	[ 'SELECT i, v FROM outside WHERE i <= 50', 'f|batches' ])
+{
+	my ($sql, $used) = @$case;
+
+	is(query("SET parallel_leader_participation = off; SELECT count(*) > 0, bool_and(array_send(projection) =
+		array_send(gpu_project(a.v, 20, 3))) FROM gpu_project_rows('$sql', 20, 3) r JOIN ($sql) a ON r.id = a.i; $how; SHOW min_parallel_table_scan_size"),
+		"t|t\n$used\n8MB", "rows in workers: $sql");
+}
+# an order is kept, whatever it costs; and rows are those of the query
+for my $order ('ORDER BY i % 100, i DESC', 'ORDER BY v[1] DESC, i', 'ORDER BY i LIMIT 3000', 'ORDER BY i OFFSET 5000')
+{
+	for my $setting (sort keys %settings)
+	{
+		same_lines(query("$settings{$setting}[0]; SELECT id, projection FROM gpu_project_rows('SELECT i, v FROM rows $order', 5, 3)"),
+			query("SELECT i, gpu_project(v, 5, 3) FROM rows $order"), "rows in workers: $order, $setting");
+	}
+}
+query(q{CREATE INDEX rows_i ON rows (i); ANALYZE rows});
+like(query("$many_workers = 2; SET enable_seqscan = off; SET enable_bitmapscan = off;
+	EXPLAIN (COSTS OFF) SELECT i FROM (SELECT i, v FROM rows ORDER BY i) q"), qr/Index.* Scan/, 'rows in workers: an index in order');
+same_lines(query("$many_workers = 2; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
+	SELECT id, projection FROM gpu_project_rows('SELECT i, v FROM rows ORDER BY i', 5, 3)"),
+	query('SELECT i, gpu_project(v, 5, 3) FROM rows ORDER BY i'), 'rows in workers: an index in order, its rows');
+query('DROP INDEX rows_i');
+
+# what is wrong with a vector is wrong in a worker
+for my $setting (sort keys %settings)
+{
+	my $set = $settings{$setting}[0];
+
+	for my $case (
+		[ 'NaN', q{v || CASE i WHEN 5000 THEN 'NaN' ELSE '1' END::real}, '22023', 'x has a value that is NaN or infinite' ],
+		[ 'another length', 'CASE i WHEN 5000 THEN v[1:29] ELSE v END', '22023', 'all vectors must have the same length',
+			'A row has \d+ elements, earlier ones have \d+\.' ],
+		[ 'two dimensions', 'CASE i WHEN 5000 THEN ARRAY[v, v] ELSE v END', '2202E', q{a row's vector must be a one-dimensional array},
+			'It has 2 dimensions\.' ],
+		[ 'three dimensions', 'CASE i WHEN 5000 THEN ARRAY[ARRAY[v, v]] ELSE v END', '2202E', 'x must have one or two dimensions' ],
+		[ 'no element', q{CASE i WHEN 5000 THEN '{}' ELSE v END}, '22023', 'x must have at least one element' ],
+		[ 'a NULL in a vector', 'CASE i WHEN 5000 THEN v[1:29] || NULL::real ELSE v END', '22004', 'x must not contain nulls' ],
+		[ 'a result too large', 'CASE i WHEN 5000 THEN array_fill(3e38::real, ARRAY[30]) ELSE v END', '22003', 'a sum is out of range for type real' ],
+		[ 'division by zero', 'v || (1 / (i - 5000))::real', '22012', 'division by zero' ])
+	{
+		my ($name, $vector, $state, $message, $detail) = @$case;
+		my $err = error_is($node, "$set; SELECT count(*) FROM gpu_project_rows(\$\$SELECT i, $vector FROM rows\$\$, 16, 1, 1)", $state,
+			"$name, $setting");
+
+		like($err, qr/\Q$message\E/, "$name, $setting: message");
+		like($err, qr/$detail/, "$name, $setting: detail") if defined $detail;
+	}
+}
+
 #
 # gpu_project_rows
 #
@@ -320,7 +424,7 @@ for my $name (sort keys %nested)
 
 SKIP:
 {
-	skip 'memory is read from /proc', 7 unless $have_proc;
+	skip 'memory is read from /proc', 9 unless $have_proc;
 
 	# The most memory that a new session has had when it has run the statement, in kB.
 	my $peak_kb = sub { (query("$_[0]; SELECT process_kb('VmHWM')") =~ /(\d+)\z/)[0] };
@@ -329,8 +433,11 @@ SKIP:
 	like(query("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) " . sprintf($many, 400)), qr/rows=400000.*temp read=\d+ written=[1-9]\d{3,}/s,
 		'400,000 rows go to a temporary file');
 	is(query(sprintf $many, 400), '400000|400000', '400,000 rows');
+	my $in_workers = "$cheap SET max_parallel_workers_per_gather = 2; ";
 	for my $case (
 		[ 'rows', $many, 40, 400 ],
+		[ 'rows projected in workers', $in_workers . $many, 40, 400 ],
+		[ 'rows from workers', "$in_workers SET gpureg.debug_ring = on; $many", 40, 400 ],
 		# ids of 500 bytes wait with their vectors
 		[ 'long ids', q{SELECT count(*) FROM gpu_project_rows($$SELECT repeat('x', 500) || g || i, v
 			FROM vectors, generate_series(1, %d) g$$, 4, id => NULL::text)}, 5, 100 ],
@@ -381,6 +488,9 @@ my %long = (
 	'gpu_project_rows, reading' => [ '', sprintf("SELECT count(*) FROM gpu_project_rows('$endless', 30)"),
 		q{SELECT projection FROM gpu_project_rows('SELECT 1, ARRAY[4, 1, 4]::real[]', 30)} ],
 	'gpu_project_rows, reading without a vector' => [ '', sprintf("SELECT count(*) FROM gpu_project_rows('$endless WHERE i %% 1000003 < 0', 30)"),
+		q{SELECT projection FROM gpu_project_rows('SELECT 1, ARRAY[4, 1, 4]::real[]', 30)} ],
+	'gpu_project_rows, vectors from workers' => [ "$cheap SET max_parallel_workers_per_gather = 2; SET gpureg.debug_ring = on",
+		q{SELECT count(*) FROM gpu_project_rows('SELECT a.i, a.v FROM rows a, rows b', 30)},
 		q{SELECT projection FROM gpu_project_rows('SELECT 1, ARRAY[4, 1, 4]::real[]', 30)} ],
 	'gpu_project_rows, reading in workers' => [ "$cheap SET max_parallel_workers_per_gather = 2",
 		q{SELECT count(*) FROM gpu_project_rows('SELECT a.i, a.v FROM rows a, rows b', 30)},
