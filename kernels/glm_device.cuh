@@ -19,6 +19,34 @@ packed(int64_t i, int64_t j)
 	return i * (i + 1) / 2 + j;
 }
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 800
+typedef struct TileSums
+{
+	double		c[4];
+} TileSums;
+
+/* multiply_tile() of four without tensor cores; a call, for inlined it takes the compiler many minutes */
+static __device__ __noinline__ TileSums
+multiply_four(TileSums sums, double top, double bottom, double b)
+{
+	const int	lane = threadIdx.x % 32;
+
+	for (int k = 0; k < 4; k++)
+	{
+		double		left = __shfl_sync(FULL, b, lane % 4 * 8 + k);
+		double		right = __shfl_sync(FULL, b, lane % 4 * 8 + 4 + k);
+		double		above = __shfl_sync(FULL, top, lane / 4 * 4 + k);
+		double		below = __shfl_sync(FULL, bottom, lane / 4 * 4 + k);
+
+		sums.c[0] = fma(above, left, sums.c[0]);
+		sums.c[1] = fma(above, right, sums.c[1]);
+		sums.c[2] = fma(below, left, sums.c[2]);
+		sums.c[3] = fma(below, right, sums.c[3]);
+	}
+	return sums;
+}
+#endif
+
 /*
  * c += a b, a 16 x 4 NQ, b 4 NQ x 8, NQ = 1, 2 or 4: a[2 q + h] is row g + 8 h and column t + 4 q, b[q] row t + 4 q and column g,
  * c[2 h + e] row g + 8 h and column 2 t + e.
@@ -52,24 +80,12 @@ multiply_tile(double (&c)[4], const double (&a)[2 * NQ], const double (&b)[NQ])
 				: "+d"(c[2 * h]), "+d"(c[2 * h + 1])
 				: "d"(a[2 * q + h]), "d"(b[q]));
 #else
-	const int	lane = threadIdx.x % 32;
+	TileSums	sums = {{c[0], c[1], c[2], c[3]}};
 
-#pragma unroll
 	for (int q = 0; q < NQ; q++)
-		for (int k = 0; k < 4; k++)
-		{
-			double		left = __shfl_sync(FULL, b[q], lane % 4 * 8 + k);
-			double		right = __shfl_sync(FULL, b[q], lane % 4 * 8 + 4 + k);
-
-#pragma unroll
-			for (int h = 0; h < 2; h++)
-			{
-				double		factor = __shfl_sync(FULL, a[2 * q + h], lane / 4 * 4 + k);
-
-				c[2 * h] = fma(factor, left, c[2 * h]);
-				c[2 * h + 1] = fma(factor, right, c[2 * h + 1]);
-			}
-		}
+		sums = multiply_four(sums, a[2 * q], a[2 * q + 1], b[q]);
+	for (int e = 0; e < 4; e++)
+		c[e] = sums.c[e];
 #endif
 }
 
