@@ -104,10 +104,11 @@ extern GrLogregWant gr_logreg_next(GrLogregFit *fit);
 extern bool gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err);
 
 /*
- * A start for a fit over many rows, from a fit over few of them, the sample: share of them all. Sets the options of that fit; false if
- * no start would be used.
+ * A start for a fit over many rows, from a fit over few of them, the sample. Whether the fit would use one; and the options of the sample's
+ * fit, where the sample is that share of the rows.
  */
-extern bool gr_logreg_sample(const GrLogregOptions *options, double share, GrLogregOptions *sample);
+extern bool gr_logreg_uses_start(const GrLogregOptions *options);
+extern GrLogregOptions gr_logreg_sample(const GrLogregOptions *options, double share);
 
 /* Whether a direction of separation has been found: then a sample need not be gone on with. */
 extern bool gr_logreg_is_separated(const GrLogregFit *fit);

@@ -24,17 +24,22 @@
 #define SAMPLE_TOL 1e-4
 
 bool
-gr_logreg_sample(const GrLogregOptions *options, double share, GrLogregOptions *sample)
+gr_logreg_uses_start(const GrLogregOptions *options)
 {
-	if (options->solver != GR_SOLVER_NEWTON || options->max_iter < MAX_ITER_MIN)
-		return false;
-	*sample = *options;
-	sample->l2 = options->l2 * share;
-	sample->max_iter = SAMPLE_MAX_ITER;
-	sample->tol = SAMPLE_TOL;
-	sample->start = NULL;
-	sample->linear_solver = NULL;
-	return true;
+	return options->solver == GR_SOLVER_NEWTON && options->max_iter >= MAX_ITER_MIN;
+}
+
+GrLogregOptions
+gr_logreg_sample(const GrLogregOptions *options, double share)
+{
+	GrLogregOptions sample = *options;
+
+	sample.l2 = options->l2 * share;
+	sample.max_iter = SAMPLE_MAX_ITER;
+	sample.tol = SAMPLE_TOL;
+	sample.start = NULL;
+	sample.linear_solver = NULL;
+	return sample;
 }
 
 bool
@@ -65,7 +70,7 @@ gr_logreg_try_start(GrLogregFit *fit)
 	GrLogregState *state = fit->state;
 	const double *start = state->options.start;
 
-	if (start == NULL || state->options.max_iter < MAX_ITER_MIN)
+	if (start == NULL || !gr_logreg_uses_start(&state->options))
 		return false;
 	for (int k = 0; k < fit->nterms; k++)
 	{

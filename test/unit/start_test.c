@@ -47,14 +47,10 @@ run_from(const Data *data, const GrLogregOptions *options, const double *start)
 static bool
 sample_start(const Data *sample, const GrLogregOptions *options, double share, double *start)
 {
-	GrLogregOptions few;
-	Run			run;
-	bool		given;
+	GrLogregOptions few = gr_logreg_sample(options, share);
+	Run			run = run_fit(sample, &few);
+	bool		given = run.ok && gr_logreg_take_start(run.fit, start);
 
-	if (!gr_logreg_sample(options, share, &few))
-		return false;
-	run = run_fit(sample, &few);
-	given = run.ok && gr_logreg_take_start(run.fit, start);
 	run_free(&run);
 	return given;
 }
@@ -283,11 +279,11 @@ test_none(void)
 	Data		data = close_data(2, 3000, 0);
 	Data		weak = random_data(2, 3000, false);
 	GrLogregOptions options = defaults(&data);
-	GrLogregOptions few;
+	GrLogregOptions few = gr_logreg_sample(&options, 0.1);
 	double		start[3] = {1, 1, 1};
 	Run			from_zero;
 	Run			run;
-	void	   *memory;
+	void	   *memory = malloc(gr_logreg_nbytes(&few));
 
 	check(sample_start(&data, &options, 0.1, start), "a sample that gives a start");
 	for (int r = 0; r < 3000; r++)
@@ -296,17 +292,16 @@ test_none(void)
 	for (int r = 0; r < 3000; r++)
 		row_of(&weak, r)[2] = 1;
 	check(!sample_start(&weak, &options, 0.1, start), "one class");
-	check(gr_logreg_sample(&options, 0.1, &few), "options of a sample");
-	memory = malloc(gr_logreg_nbytes(&few));
 	check(!gr_logreg_take_start(gr_logreg_begin(memory, &few), start), "a fit that has hardly begun");
 	free(memory);
+	check(gr_logreg_uses_start(&options), "Newton's solver uses a start");
 	options.solver = GR_SOLVER_LBFGS;
-	check(!gr_logreg_sample(&options, 0.1, &few), "none for L-BFGS");
+	check(!gr_logreg_uses_start(&options), "none for L-BFGS");
 	options.solver = GR_SOLVER_GD;
-	check(!gr_logreg_sample(&options, 0.1, &few), "none for gradient ascent");
+	check(!gr_logreg_uses_start(&options), "none for gradient ascent");
 	options.solver = GR_SOLVER_NEWTON;
 	options.max_iter = 4;
-	check(!gr_logreg_sample(&options, 0.1, &few), "none for four iterations");
+	check(!gr_logreg_uses_start(&options), "none for four iterations");
 	from_zero = run_fit(&data, &options);
 	run = run_from(&data, &options, start);
 	check(run.npasses == from_zero.npasses && apart(run.fit, from_zero.fit) == 0, "and one that is given isn't tried");
