@@ -74,6 +74,50 @@ check_tol(double tol)
  * The fit
  */
 
+/* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
+static GrLogregFit *
+fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *options, GrRowSource *sample)
+{
+	GrLogregOptions few;
+	GrLogregFit *fit;
+	GrError		err = {0};
+	double		share;
+
+	if (!gr_logreg_uses_start(options) ||
+		!gr_source_sample(source, ingest, options->nfeatures + (options->intercept ? 1 : 0), sample, &share))
+		return NULL;
+	few = gr_logreg_sample(options, share);
+	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&few), MCXT_ALLOC_HUGE), &few);
+	while (gr_logreg_next(fit) != GR_LOGREG_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		gr_source_pass(sample, &fit->pass, fit->sums);
+		if (!gr_logreg_advance(fit, &gr_host, &err) || gr_logreg_is_separated(fit))
+			return NULL;
+	}
+	return fit;
+}
+
+/* Where the fit is to start, in options->start, if its first rows can say. */
+static void
+find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options)
+{
+	double	   *start = palloc((options->nfeatures + 1) * sizeof(double));
+	MemoryContext sample_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg sample", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(sample_context);
+	GrRowSource sample = {0};
+	GrLogregFit *fit = fit_sample(source, ingest, options, &sample);
+
+	if (fit != NULL && gr_logreg_take_start(fit, start))
+	{
+		options->start = start;
+		source->nsampled = sample.job->nrows;
+	}
+	MemoryContextSwitchTo(old);
+	/* a job of the sample's own goes with it */
+	MemoryContextDelete(sample_context);
+}
+
 /*
  * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all other
  * failures are raised.
@@ -463,14 +507,17 @@ static void
 record_query_run(const GrRowSource *source)
 {
 	GrRun	   *run = &gr_last_run;
+	char		sample[80] = "";
 
+	if (source->nsampled > 0)
+		snprintf(sample, sizeof(sample), "after a fit to its first " INT64_FORMAT " rows ", source->nsampled);
 	run->nrows = source->nrows;
 	run->nworkers = source->nworkers;
 	/* a pass reads and computes at once */
 	run->read_s = source->pass_s;
 	run->solve_s = run->total_s - source->pass_s;
 	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
-			 "; more rows than gpureg.ring_size holds: the query was run %d times", source->npasses);
+			 "; more rows than gpureg.ring_size holds: %sthe query was run %d times", sample, source->npasses);
 }
 
 /*
@@ -508,6 +555,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	options.nfeatures = ingest.nfeatures;
 	if (source.kind == GR_SOURCE_JOB)
 		options.can_ascend = gr_job_can_ascend(source.job, source.single);
+	find_start(&source, &ingest, &options);
 	if (!run_fit(&source, &options, ingest.names, &fit, &err))
 		gr_raise_columns(&err, ingest.nfeatures, ingest.names);
 	spooled = source.job->file != NULL;

@@ -47,6 +47,7 @@ typedef struct IngestReceiver
 	DestReceiver pub;
 	GrIngest   *result;
 	GrJobOptions job;
+	int64		nrows_max;		/* no more are read */
 	MemoryContext result_context;	/* owns the job and the names */
 	MemoryContext row_context;	/* reset after each row */
 } IngestReceiver;
@@ -139,6 +140,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	IngestReceiver *receiver = (IngestReceiver *) self;
 	GrIngest   *result = receiver->result;
+	bool		go_on = --receiver->nrows_max > 0;
 	MemoryContext old;
 
 	slot_getallattrs(slot);
@@ -147,7 +149,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		if (slot->tts_isnull[k])
 		{
 			result->nskipped++;
-			return true;
+			return go_on;
 		}
 	}
 	if (result->job == NULL)
@@ -161,7 +163,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 		result->nskipped++;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(receiver->row_context);
-	return !result->job->overflowed;
+	return go_on && !result->job->overflowed;
 }
 
 void
@@ -280,17 +282,23 @@ all_real(const GrIngest *ingest)
 	return true;
 }
 
-SPIPlanPtr
-gr_prepare_query(const char *query)
+static SPIPlanPtr
+prepare(const char *query, int cursor_options)
 {
 	MemoryContext context = CurrentMemoryContext;
-	SPIPlanPtr	plan = SPI_prepare_cursor(query, 0, NULL, CURSOR_OPT_PARALLEL_OK);
+	SPIPlanPtr	plan = SPI_prepare_cursor(query, 0, NULL, cursor_options);
 
 	/* SPI leaves its own context current, which ends with SPI_finish() */
 	MemoryContextSwitchTo(context);
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare_cursor failed: %s", SPI_result_code_string(SPI_result));
 	return plan;
+}
+
+SPIPlanPtr
+gr_prepare_query(const char *query)
+{
+	return prepare(query, CURSOR_OPT_PARALLEL_OK);
 }
 
 static bool
@@ -470,9 +478,9 @@ gr_write_arguments(const GrIngest *ingest, StringInfo sql, int32 *packed)
 	return n;
 }
 
-/* Reads through this process alone. */
+/* Reads through this process alone, at most nrows_max rows. */
 static void
-read_here(GrIngest *ingest, const GrJobOptions *options)
+read_here(GrIngest *ingest, const GrJobOptions *options, int64 nrows_max)
 {
 	IngestReceiver receiver = {
 		.pub = {
@@ -484,7 +492,8 @@ read_here(GrIngest *ingest, const GrJobOptions *options)
 		},
 		.result = ingest,
 		.result_context = CurrentMemoryContext,
-		.job = *options
+		.job = *options,
+		.nrows_max = nrows_max
 	};
 	SPIExecuteOptions execute = {.read_only = true,.dest = &receiver.pub};
 	int			rc;
@@ -512,8 +521,31 @@ gr_ingest_read(GrIngest *ingest, const GrJobOptions *options)
 	if (outcome == GR_RING_RETREATED)
 		again.cpu_reason = reason;
 	if (outcome != GR_RING_READ)
-		read_here(ingest, &again);
+		read_here(ingest, &again, PG_INT64_MAX);
 	ingest->overflowed = ingest->job != NULL && options->kind == GR_JOB_ROWS && !gr_job_keep(ingest->job);
+}
+
+GrJob *
+gr_ingest_sample(const GrIngest *ingest, int64 nrows)
+{
+	GrJobOptions options = {.kind = GR_JOB_ROWS,.cpu_reason = "sample"};
+	GrIngest	sample = *ingest;
+
+	/* workers take longer to start than so few rows to read */
+	sample.plan = prepare(ingest->query, 0);
+	if (starts_at_once(sample.plan))
+	{
+		Size		nbytes = ingest->ncolumns * sizeof(GrColumn);
+
+		sample.columns = memcpy(palloc(nbytes), ingest->columns, nbytes);
+		read_here(&sample, &options, nrows);
+		if (sample.job != NULL)
+			(void) gr_job_keep(sample.job);
+	}
+	else
+		sample.job = NULL;
+	SPI_freeplan(sample.plan);
+	return sample.job;
 }
 
 char *

@@ -108,6 +108,13 @@ extern void gr_name_ingested(GrIngest *ingest);
 extern void gr_ingest_read(GrIngest *ingest, const GrJobOptions *options);
 
 /*
+ * The first rows of a query, at most nrows of them, for a look at them: those without a NULL are kept in a job in memory on the CPU, of the
+ * current context. Read by this process alone, from a plan of its own; NULL if that one's first row comes at some cost (a sort or an
+ * aggregate must see all rows), or if no complete row was seen. ingest: where gr_ingest_read() has been, it stays as it is.
+ */
+extern GrJob *gr_ingest_sample(const GrIngest *ingest, int64 nrows);
+
+/*
  * The statement in a query's text, without what may stand around it: semicolons, white space. The query must have passed
  * gr_ingest_prepare().
  */

@@ -374,6 +374,17 @@ pass_over_file(GrJob *job, const GrPass *pass, double *sums)
 	job->times.kernel_s += gr_now() - started;
 }
 
+GrJob *
+gr_job_head(const GrJob *job, int64 nrows)
+{
+	GrJob	   *head = memcpy(palloc(sizeof(GrJob)), job, sizeof(GrJob));
+
+	/* the copy has no callback, which would release what is the job's; passes leave nothing in it but times */
+	Assert(job->file != NULL);
+	head->nrows = Min(nrows, job->nrows);
+	return head;
+}
+
 void
 gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 {

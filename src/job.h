@@ -117,6 +117,9 @@ extern bool gr_job_keep(GrJob *job);
 /* ROWS: a pass over them; adds to sums. */
 extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
 
+/* ROWS in a file: the first nrows of them, for passes; of the current context, and of use as long as the job is. */
+extern GrJob *gr_job_head(const GrJob *job, int64 nrows);
+
 /* ROWS: gradient ascent on the backend, if it has that for these rows. */
 extern bool gr_job_can_ascend(const GrJob *job, bool single);
 extern void gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iterations, bool *converged);

@@ -17,6 +17,16 @@
 #include "logreg_rows.h"
 #include "logreg_step.h"
 
+/*
+ * A sample takes no more memory than this, no more than gpureg.ring_size, and not more than one of so many rows: it is read by one
+ * process, the passes by several.
+ */
+#define SAMPLE_NBYTES_MAX ((Size) 8 << 20)
+#define SAMPLE_PART 16
+
+/* With fewer rows to a term than this a sample's estimate is too far off. */
+#define SAMPLE_ROWS_A_TERM 30
+
 /* Rows times terms between two polls */
 #define POLL_WORK 1000000
 
@@ -113,6 +123,28 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 	gr_ingest_read(ingest, &options);
 	source->job = ingest->job;
 	source->nskipped = ingest->nskipped;
+}
+
+bool
+gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share)
+{
+	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->file != NULL;
+	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(source->nfeatures, false);
+	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
+	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(source->nfeatures, false), limit), nrows / SAMPLE_PART);
+	double		started = gr_now();
+
+	if ((source->kind != GR_SOURCE_QUERY && !in_file) || wanted < SAMPLE_ROWS_A_TERM * nterms)
+		return false;
+	memset(sample, 0, sizeof(*sample));
+	sample->kind = GR_SOURCE_JOB;
+	sample->nfeatures = source->nfeatures;
+	sample->job = in_file ? gr_job_head(source->job, (int64) wanted) : gr_ingest_sample(ingest, (int64) wanted);
+	source->pass_s += gr_now() - started;
+	if (sample->job == NULL)
+		return false;
+	*share = sample->job->nrows / nrows;
+	return sample->job->nfeatures == source->nfeatures && sample->job->nrows >= SAMPLE_ROWS_A_TERM * nterms;
 }
 
 /* Every pass must meet the same rows: the sums of different ones don't go together. */

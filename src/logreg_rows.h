@@ -45,7 +45,8 @@ typedef struct GrRowSource
 	int64		nskipped;
 	int			nworkers;		/* most in any pass */
 	int			npasses;
-	double		pass_s;			/* time in passes */
+	int64		nsampled;		/* first rows to which a fit said where to start; 0: none did */
+	double		pass_s;			/* time in passes, and in reading a sample */
 } GrRowSource;
 
 /*
@@ -57,6 +58,13 @@ typedef struct GrRowSource
  * ingest: prepared; its results are filled in. The caller is connected to SPI. Without a complete row source->job is NULL.
  */
 extern void gr_source_read(GrRowSource *source, GrIngest *ingest);
+
+/*
+ * A few of a source's rows as a source of their own, where passes over them all cost so much more that it may be worth it: false if they
+ * don't, or if the few would be too few for so many terms. *share: how much of all they are, as far as is known. The current memory
+ * context owns them.
+ */
+extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share);
 
 /* Makes a pass: adds to sums. */
 extern void gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums);

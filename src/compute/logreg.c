@@ -289,18 +289,33 @@ try_step(GrLogregFit *fit, GrPassKind kind)
 }
 
 /*
+ * Need no pass follow a step of this length? It is added to the estimates, but the covariances are those before it. A step changes a
+ * row's weight by its (1, x)' delta at most, relatively: length / sqrt(nrows) in a row like the others. So with many rows the step may
+ * be longer, up to a thirtieth of what would show in such rows, and as long as the Hessian's change along the step, 2 length bend,
+ * is rounding error too, some times as much in other directions included.
+ */
+static bool
+is_last(const GrLogregFit *fit, double length, double bend)
+{
+	double		longest = length * bend <= 3e-15 ? EXACT_TOL * sqrt(fit->sums[GR_SUM_NROWS]) / 30 : 0;
+
+	return length <= fmax(longest, EXACT_TOL);
+}
+
+/*
  * Whether the next pass may be the last. Newton's error is squared by each step, so two decrements in a row tell the next one. On a
  * face every pass is exact.
  */
 static GrPassKind
-next_kind(const GrLogregState *state)
+next_kind(const GrLogregFit *fit)
 {
+	const GrLogregState *state = fit->state;
 	double		length = sqrt(state->decrement);
-	double		predicted = length * state->decrement / state->decrement_before;
 
 	if (state->nfaces > 0 || length <= 1e-6 || length <= state->options.tol)
 		return GR_PASS_EXACT;
-	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT : length <= 1e-2 && predicted <= 0.1 * EXACT_TOL)
+	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
+		length <= 1e-2 && is_last(fit, state->decrement * state->bend, state->bend))
 		return GR_PASS_EXACT;
 	return GR_PASS_FAST;
 }
@@ -323,7 +338,7 @@ gr_logreg_go_on(GrLogregFit *fit, const GrHost *host, GrError *err)
 	fit->iterations++;
 	state->step = 1;
 	state->check = state->decrement > CHECKED_DECREMENT;
-	try_step(fit, next_kind(state));
+	try_step(fit, next_kind(fit));
 	return true;
 }
 
@@ -338,6 +353,9 @@ has_converged(const GrLogregFit *fit, double decrement_exact_before)
 		return true;
 	if (length > state->options.tol)
 		return false;
+	/* where rounding error keeps the last step from being shorter, the one before tells more */
+	if (is_last(fit, length, fmin(state->bend, state->bend_before)))
+		return true;
 	/* one more step gives the last digits, unless that isn't wanted, there is none left, or the last one gained nothing */
 	return state->options.tol > 1e-10 || fit->iterations >= state->max_iter ||
 		state->decrement > 0.0625 * decrement_exact_before;
@@ -369,6 +387,11 @@ iterated(GrLogregFit *fit, const GrHost *host, GrError *err)
 	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
 	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0;
 
+	if (state->starting && !gr_logreg_keeps_start(fit, deviance))
+	{
+		try_step(fit, next_kind(fit));
+		return true;
+	}
 	if (state->check && !(deviance <= state->deviance_old) && state->step > HALVINGS_MIN_STEP)
 	{
 		state->step /= 2;
@@ -387,6 +410,10 @@ iterated(GrLogregFit *fit, const GrHost *host, GrError *err)
 		memset(err, 0, sizeof(*err));
 		return gr_logreg_finish(fit, false, false, host, err);
 	}
+	if (fit->iterations == 1)
+		state->left_by_first = state->decrement;
+	state->bend_before = state->bend;
+	state->bend = isfinite(state->decrement_before) ? sqrt(state->decrement) / state->decrement_before : INFINITY;
 	if (state->kind == GR_PASS_EXACT)
 		state->decrement_exact = state->decrement;
 	if (all_right && state->options.l2 == 0 && fit->iterations >= state->next_certificate && state->nfaces < GR_FACES_MAX)
@@ -512,11 +539,12 @@ started(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return gr_descent_begin(fit, err);
 	choose_shift(fit);
 	state->kind = GR_PASS_EXACT;
-	state->decrement_before = INFINITY;
+	state->bend = INFINITY;
 	fit->iterations = 1;
 	state->step = 1;
 	state->check = state->decrement > CHECKED_DECREMENT;
-	try_step(fit, next_kind(state));
+	if (!gr_logreg_try_start(fit))
+		try_step(fit, next_kind(fit));
 	return true;
 }
 

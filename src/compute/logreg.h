@@ -8,7 +8,8 @@
  * The default solver is Newton's (iteratively reweighted least squares) from beta = 0, with step halving. Its first pass and its
  * last ones sum in double-double (EXACT), those between in float8 (FAST). A step's length is measured by the Newton decrement,
  * the square root of g' H^-1 g: in standard errors of the estimate, whatever the scale of the columns. The fit
- * ends when that is below 1e-13, so that estimates are right to all digits, and the standard errors, from the Hessian of that same pass, too.
+ * ends when that is below 1e-13, so that estimates are right to all digits, and the standard errors, from the Hessian of that same pass, too;
+ * or, where there are so many rows that a longer step leaves the Hessian as it is, then.
  *
  * It minimises deviance / 2 + l2 / 2 sum of b_j^2, the intercept not penalised.
  *
@@ -48,6 +49,7 @@ typedef struct GrLogregOptions
 	double		learning_rate;	/* GD; NaN: 1 / (a bound on the Hessian's largest eigenvalue) */
 	bool		can_ascend;		/* the caller can answer GR_LOGREG_ASCEND */
 	const GrSolver *linear_solver;	/* where Newton's steps for many terms are solved; NULL: here; see ols.h */
+	const double *start;		/* Newton: where to try to begin; see gr_logreg_take_start(); NULL: nowhere but at 0 */
 } GrLogregOptions;
 
 typedef enum GrLogregWant
@@ -81,7 +83,7 @@ typedef struct GrLogregFit
 	int			nseparated;
 	double		deviance;		/* in the limit, where there is separation */
 	double		null_deviance;
-	int			iterations;
+	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
 	bool		converged;
 
 	GrLogregState *state;
@@ -100,6 +102,22 @@ extern GrLogregWant gr_logreg_next(GrLogregFit *fit);
  * GR_CANCELED.
  */
 extern bool gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err);
+
+/*
+ * A start for a fit over many rows, from a fit over few of them, the sample. Whether the fit would use one; and the options of the sample's
+ * fit, where the sample is that share of the rows.
+ */
+extern bool gr_logreg_uses_start(const GrLogregOptions *options);
+extern GrLogregOptions gr_logreg_sample(const GrLogregOptions *options, double share);
+
+/* Whether a direction of separation has been found: then a sample need not be gone on with. */
+extern bool gr_logreg_is_separated(const GrLogregFit *fit);
+
+/*
+ * Writes the start, nfeatures + 1 coefficients of (1, x), NaN for aliased terms; false if the sample's fit, which may have been broken off,
+ * gives none that is worth a pass.
+ */
+extern bool gr_logreg_take_start(const GrLogregFit *sample, double *start);
 
 /*
  * The last Newton step by itself, from the sums of an EXACT pass at beta without faces or shift: coef becomes the next beta (nterms

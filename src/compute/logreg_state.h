@@ -1,5 +1,5 @@
 /*
- * logreg_state.h: what the parts of logistic regression share: logreg.c (Newton), separation.c, descent.c.
+ * logreg_state.h: what the parts of logistic regression share: logreg.c (Newton), start.c, separation.c, descent.c.
  *
  * Terms come in two numberings. "Full" arrays have nfeatures + 1 entries, the intercept first, whether the model has one or not; arrays
  * of terms begin at full index first, which is 0 or 1. theta and what is named after it are of z = (1, x - shift).
@@ -55,10 +55,15 @@ struct GrLogregState
 	double		deviance_old;	/* penalised, at theta_old */
 	double		decrement;		/* squared, of the step from the last accepted theta */
 	double		decrement_before;	/* ... and from the one before */
+	double		left_by_first;	/* the squared decrement after the first step */
+	double		bend;			/* the length of that step over the square of the one before's: half of how much the Hessian changes, relatively, by
+								 * a step of length 1; INFINITY: not known */
+	double		bend_before;	/* ... of that one's */
 	double		decrement_exact;	/* the last one that an EXACT pass gave; 0: none did */
 	GrPassKind	kind;			/* of the pass at the last accepted theta */
 	double		step;			/* share of the step taken: 1, 1/2, ... */
 	bool		check;			/* the step must not raise the deviance */
+	bool		starting;		/* the pass is at options.start, not a step from theta_old */
 	int			max_iter;		/* beyond which there is no further step */
 	int			next_attempt;	/* no look for a direction of separation before this iteration */
 	int			next_certificate;	/* nor for complete separation */
@@ -82,6 +87,13 @@ extern bool gr_logreg_finish(GrLogregFit *fit, bool converged, bool have_sums, c
 /* The sum of theta_j (x_j - shift_j) as coefficients of (1, x), and back. beta and theta may be the same array. */
 extern void gr_logreg_unshift(const GrLogregFit *fit, const double *theta, double *beta);
 extern void gr_logreg_shift(const GrLogregFit *fit, const double *beta, double *theta);
+
+/*
+ * start.c. At the first step from 0: asks for a pass at options.start instead, if there is a start for these terms. After that pass: whether
+ * the fit goes on from there; else delta and decrement are still those at 0.
+ */
+extern bool gr_logreg_try_start(GrLogregFit *fit);
+extern bool gr_logreg_keeps_start(GrLogregFit *fit, double deviance);
 
 /* separation.c: asks for a pass along a candidate, of (1, x), to be looked at by gr_logreg_classified(). */
 extern void gr_logreg_suspect(GrLogregFit *fit, const double *candidate, bool all_right);

@@ -252,6 +252,7 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
 	}
 	state->nfaces++;
 	state->decrement = INFINITY;
+	state->bend = INFINITY;
 	state->decrement_exact = 0;
 	state->check = false;
 	state->max_iter = fit->iterations + state->options.max_iter;

@@ -98,6 +98,56 @@ SELECT gpu_logreg_fit(NULL) IS NULL AS query, gpu_logreg_fit('TABLE am_wt', NULL
 -- a query may itself fit
 SELECT (gpu_logreg_fit('SELECT am, gpu_predict((SELECT gpu_logreg_fit(''TABLE am_wt'')), wt) AS p FROM mtcars')).converged;
 
+-- Where a pass is a run of the query, or a reading of a file, a fit to the first rows says where to start. Whatever these are like, results are
+-- those of rows in memory: y goes with the x; the same sorted by y, the first rows of one class; separated in the first rows alone; a column
+-- constant in them, or the response the other way round; few ones; collinear columns; holes; an array; nothing to find; separation of the whole
+CREATE FUNCTION any_of(i int, j int) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT hashint8(i * 8::bigint + j) / 2147483648.0 $$;
+CREATE TABLE started AS SELECT i, a, b, c, a - b + c / 2 > u AS y, a - b - 6 > u AS rare, i <= 5000 AS early, i > 39990 AS late
+FROM (SELECT i, any_of(i, 1) * 3 AS a, any_of(i, 2) * 3 AS b, any_of(i, 3) * 3 AS c, ln((1 + any_of(i, 4)) / (1 - any_of(i, 4))) AS u FROM generate_series(1, 40000) i OFFSET 0) t;
+CREATE TABLE started_sorted AS SELECT * FROM started ORDER BY y, i;
+ANALYZE started; ANALYZE started_sorted;
+CREATE TEMP TABLE start_queries (name text, samples boolean, query text, intercept boolean, l2 float8);
+INSERT INTO start_queries VALUES ('plain', true, 'SELECT y, a, b, c FROM started', true, 0), ('no intercept', true, 'SELECT y, a, b, c FROM started', false, 0), ('penalised', true, 'SELECT y, a, b, c FROM started', true, 200),
+    ('sorted', false, 'SELECT y, a, b, c FROM started_sorted', true, 0), ('first separated', false, 'SELECT CASE WHEN early THEN a > 0 ELSE y END, a, b, c FROM started', true, 0), ('first constant', true, 'SELECT y, a, CASE WHEN early THEN 1 ELSE b END, c FROM started', true, 0),
+    ('first otherwise', true, 'SELECT y <> early, a, b, c FROM started', true, 0), ('rare', true, 'SELECT rare, a, b, c FROM started', true, 0), ('collinear', true, 'SELECT y, a, b, a + b AS ab, c FROM started', true, 0),
+    ('far off', true, 'SELECT y, a + 100 AS a, b, c * 1e-6 FROM started', true, 0), ('array', true, 'SELECT y, ARRAY[a, b, c] FROM started', true, 0), ('holes', true, 'SELECT CASE WHEN i % 5 > 0 THEN y END, a, b, nullif(c, 0) FROM started', true, 0),
+    ('nothing', false, 'SELECT i * 7 % 5 < 2, a, b, c FROM started', true, 0), ('ordered', false, 'SELECT y, a, b, c FROM started ORDER BY c', true, 0), ('grouped', false, 'SELECT y, sum(a), sum(b), sum(c) FROM started GROUP BY y, i', true, 0),
+    ('partly separated', false, 'SELECT y OR a > 2.5, (a > 2.5)::int AS high, b, c FROM started', true, 0), ('wholly separated', false, 'SELECT a > 0, a, b, c FROM started', true, 0), ('last separated', true, 'SELECT y OR late, a, b, c, late FROM started', true, 0);
+SET client_min_messages = error;
+CREATE TEMP TABLE start_fits AS SELECT name, samples, m AS memory, m AS passes, m AS file, '' AS reason FROM start_queries, gpu_logreg_fit(query, intercept, l2) m;
+SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET enable_hashagg = off;
+DO $$
+DECLARE
+    q record;
+    m gpu_model;
+BEGIN
+    FOR q IN SELECT * FROM start_queries LOOP
+        SET max_parallel_workers_per_gather = 0;
+        m := gpu_logreg_fit(q.query, q.intercept, q.l2);
+        UPDATE start_fits SET file = m WHERE name = q.name;
+        SET max_parallel_workers_per_gather = 2;
+        m := gpu_logreg_fit(q.query, q.intercept, q.l2);
+        UPDATE start_fits SET passes = m, reason = r.reason FROM gpu_last_run() r WHERE name = q.name;
+    END LOOP;
+END
+$$;
+RESET ALL;
+CREATE FUNCTION same_fit(a gpu_model, b gpu_model) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT ((a).n, (a).n_skipped, (a).rank, (a).df_residual, (a).converged) = ((b).n, (b).n_skipped, (b).rank, (b).df_residual, (b).converged) AND (a).separated IS NOT DISTINCT FROM (b).separated
+       AND relative_difference(std_errors(a), std_errors(b)) < 1e-13 AND (SELECT abs(g.log_lik / h.log_lik - 1) < 1e-13 FROM gpu_glance(a) g, gpu_glance(b) h)
+       AND relative_difference((SELECT array_agg(estimate) FROM gpu_tidy(a)), (SELECT array_agg(estimate) FROM gpu_tidy(b))) < 1e-13
+$$;
+SELECT name, (memory).n, (memory).n_skipped, (memory).rank, (memory).separated, same_fit(memory, passes) AS passes, same_fit(memory, file) AS file,
+       (reason ~ 'after a fit to its first \d+ rows the query was run \d+ times$') = samples AND reason ~ 'the query was run \d+ times$' AS said
+FROM start_fits WHERE name <> 'wholly separated' ORDER BY name;
+SELECT (memory).separated = (passes).separated AND (memory).separated = (file).separated AS separated, (passes).deviance = 0 AND (file).deviance = 0 AS no_deviance FROM start_fits WHERE name = 'wholly separated';
+-- what it spares, and what a start that leads nowhere costs
+SELECT name, (passes).iterations < (memory).iterations AS fewer FROM start_fits WHERE name IN ('plain', 'no intercept', 'penalised', 'rare', 'array', 'holes') ORDER BY name;
+SELECT name, substring(reason from '(\d+) times$')::int - (memory).iterations AS runs_more FROM start_fits WHERE name IN ('sorted', 'first separated', 'first constant', 'first otherwise', 'nothing') ORDER BY name;
+DROP FUNCTION same_fit, any_of;
+DROP TABLE started, started_sorted;
+
 -- more columns than a function has arguments: 120 of them, numbers, booleans and arrays, kept, spooled, and packed into arrays for the passes
 DO $$ BEGIN EXECUTE (
     SELECT 'CREATE TABLE broad AS SELECT (i * 7 + i / 3) % 5 < 2 AS y, ' || string_agg(CASE WHEN j % 10 = 3 THEN format('i * %s %% 7 < 3 AS c%s', j, j) WHEN j % 50 = 17 THEN format('ARRAY[i * %s %% 11, i * %s %% 13] AS c%s', j, j, j)

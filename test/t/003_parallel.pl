@@ -162,7 +162,9 @@ for my $case (
 {
 	my ($query, $options, $tolerance) = @$case;
 	my $name = substr($query, 0, 60) . ", $options";
-	my $sql = "SELECT coef, n, n_skipped, rank, cardinality(separated), iterations, deviance FROM gpu_logreg_fit(\$q\$$query\$q\$, $options); $last_run";
+	# Newton's method may start at a sample's estimate when rows are read again
+	my $count = $options =~ /solver/ ? 'iterations' : 'converged::int';
+	my $sql = "SELECT coef, n, n_skipped, rank, cardinality(separated), $count, deviance FROM gpu_logreg_fit(\$q\$$query\$q\$, $options); $last_run";
 	my ($want, $want_run) = split /\n/, $node->safe_psql('postgres', "$kept $serial $sql");
 	my ($got, $run) = split /\n/, $node->safe_psql('postgres', "$cheap $small SET max_parallel_workers_per_gather = 2; $sql");
 

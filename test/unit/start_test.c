@@ -1,0 +1,351 @@
+/*
+ * start_test.c: logistic regression that starts from an estimate of a sample's, or of anybody's: the answers are those from 0, whatever
+ * the start, and a bad one costs a pass.
+ */
+#include "logreg_driver.h"
+
+/* Rows of a response that goes closely with the features: steps from 0 are many. */
+static Data
+close_data(int p, int64_t nrows, double intercept)
+{
+	Data		data = data_new(p, nrows);
+
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		double	   *row = row_of(&data, r);
+		double		eta = intercept;
+
+		for (int j = 0; j < p; j++)
+		{
+			row[j] = uniform() + uniform();
+			eta += row[j] * (j % 2 == 0 ? 4 : -4) / sqrt(p);
+		}
+		row[p] = uniform() < 2 * gr_logistic(eta) - 1 ? 1 : 0;
+	}
+	return data;
+}
+
+/* The first rows, which stay the other's */
+static Data
+first_rows(const Data *data, int64_t nrows)
+{
+	Data		first = {data->p, nrows, data->rows};
+
+	return first;
+}
+
+static Run
+run_from(const Data *data, const GrLogregOptions *options, const double *start)
+{
+	GrLogregOptions with = *options;
+
+	with.start = start;
+	return run_fit(data, &with);
+}
+
+/* A fit to a sample, and whether it gives a start */
+static bool
+sample_start(const Data *sample, const GrLogregOptions *options, double share, double *start)
+{
+	GrLogregOptions few = gr_logreg_sample(options, share);
+	Run			run = run_fit(sample, &few);
+	bool		given = run.ok && gr_logreg_take_start(run.fit, start);
+
+	run_free(&run);
+	return given;
+}
+
+/* The largest difference of two fits, which may have terms without an estimate, in what is reported */
+static double
+apart(const GrLogregFit *a, const GrLogregFit *b)
+{
+	double		worst = fmax(relative_error(a->deviance, b->deviance), relative_error(a->null_deviance, b->null_deviance));
+
+	if (a->rank != b->rank || a->nrows != b->nrows || a->df_residual != b->df_residual || a->nseparated != b->nseparated ||
+		a->converged != b->converged)
+		return INFINITY;
+	for (int k = 0; k < a->nterms; k++)
+	{
+		double		va = a->vcov[k * a->nterms + k];
+		double		vb = b->vcov[k * a->nterms + k];
+
+		if (a->separated[k] != b->separated[k] || isnan(a->coef[k]) != isnan(b->coef[k]) || isnan(va) != isnan(vb))
+			return INFINITY;
+		if (!isnan(va))
+			worst = fmax(worst, fmax(relative_error(a->coef[k], b->coef[k]), relative_error(va, vb)));
+	}
+	return worst;
+}
+
+/* A sample saves passes and changes nothing, with and without an intercept and a penalty, wherever the features are. */
+static void
+test_sample(void)
+{
+	static const struct
+	{
+		int			p;
+		bool		intercept;
+		double		l2;
+		double		offset;
+		double		level;		/* of the predictor: the share of ones */
+		int			saved;		/* passes, at least */
+	}			cases[] = {
+		{3, true, 0, 0, 0, 1}, {3, false, 0, 0, 0, 1}, {3, true, 40, 0, 0, 1}, {8, true, 0, 100, 0, 1}, {8, false, 7, 0, 0, 1}, {4, true, 0, 0, -6, 3}
+	};
+
+	for (size_t c = 0; c < LENGTH(cases); c++)
+	{
+		Data		plain = close_data(cases[c].p, 60000, cases[c].level);
+		Data		data = data_moved(&plain, 1, cases[c].offset);
+		Data		sample = first_rows(&data, 6000);
+		GrLogregOptions options = defaults(&data);
+		double		start[9];
+		double		worst;
+		bool		given;
+		Run			from_zero;
+		Run			run;
+
+		options.intercept = cases[c].intercept;
+		options.l2 = cases[c].l2;
+		given = sample_start(&sample, &options, 0.1, start);
+		from_zero = run_fit(&data, &options);
+		run = run_from(&data, &options, start);
+		worst = apart(run.fit, from_zero.fit);
+		check(given && regular(&run) && run.npasses <= from_zero.npasses - cases[c].saved && run.fit->iterations < from_zero.fit->iterations,
+			  "a sample of a tenth, case %zu: %d passes, not %d", c, run.npasses, from_zero.npasses);
+		check(worst < 3e-14, "a sample of a tenth, case %zu: results differ by %.2g", c, worst);
+		run_free(&run);
+		run_free(&from_zero);
+		data_free(&data);
+		data_free(&plain);
+	}
+}
+
+/* The maximum itself, somewhere near, far off, on the other side, not a number, and where float8 ends */
+static void
+test_places(void)
+{
+	static const struct
+	{
+		const char *name;
+		double		factor;
+		double		added;
+		int			more;		/* passes than from 0, at most */
+	}			places[] = {
+		{"the maximum", 1, 0, -3}, {"near it", 1.01, 0, -1}, {"0", 0, 0, 1}, {"too far out", 20, 0, 1}, {"on the other side", -1, 0, 1},
+		{"somewhere else", 1, 5, 1}, {"at 1e6", 1e6, 0, 1}, {"at 1e300", 1e300, 0, 1}, {"infinite", INFINITY, 0, 0}, {"not a number", NAN, 0, 0}
+	};
+	Data		data = close_data(3, 3000, 0.5);
+
+	for (double l2 = 0; l2 < 9; l2 += 8)
+	{
+		GrLogregOptions options = defaults(&data);
+		Run			from_zero;
+
+		options.l2 = l2;
+		from_zero = run_fit(&data, &options);
+		for (size_t k = 0; k < LENGTH(places); k++)
+		{
+			double		start[4];
+			double		worst;
+			Run			run;
+
+			for (int j = 0; j < 4; j++)
+				start[j] = from_zero.fit->coef[j] * places[k].factor + places[k].added;
+			run = run_from(&data, &options, start);
+			worst = apart(run.fit, from_zero.fit);
+			check(regular(&run) && worst < 1e-14, "start: %s, l2 = %g: results differ by %.2g", places[k].name, l2, worst);
+			check(run.npasses <= from_zero.npasses + places[k].more, "start: %s, l2 = %g: %d passes, not %d", places[k].name, l2, run.npasses,
+				  from_zero.npasses);
+			run_free(&run);
+		}
+		run_free(&from_zero);
+	}
+	data_free(&data);
+}
+
+/* Rows whose first part is another world */
+static void
+test_unlike(void)
+{
+	Data		data = close_data(4, 8000, 0);
+	Data		sample = first_rows(&data, 2000);
+	GrLogregOptions options = defaults(&data);
+	double		start[5];
+	bool		given;
+	Run			from_zero;
+	Run			run;
+
+	for (int r = 0; r < 2000; r++)
+		row_of(&data, r)[4] = 1 - row_of(&data, r)[4];
+	given = sample_start(&sample, &options, 0.25, start);
+	from_zero = run_fit(&data, &options);
+	run = run_from(&data, &options, start);
+	check(given && regular(&run) && run.npasses == from_zero.npasses + 1 && apart(run.fit, from_zero.fit) == 0,
+		  "a sample unlike the others costs one pass: %d, not %d", run.npasses, from_zero.npasses);
+	check(run.fit->iterations == from_zero.fit->iterations, "which isn't an iteration");
+	run_free(&run);
+	run_free(&from_zero);
+	data_free(&data);
+}
+
+/* Column 1 is twice column 0: the sample says the same, or doesn't know, or says so of one that is free. */
+static void
+test_aliased(void)
+{
+	Data		data = close_data(3, 20000, 0.2);
+	Data		sample = first_rows(&data, 2000);
+	GrLogregOptions options = defaults(&data);
+	double		start[4];
+	bool		given;
+	Run			from_zero;
+	Run			run;
+
+	for (int r = 0; r < 20000; r++)
+		row_of(&data, r)[1] = 2 * row_of(&data, r)[0];
+	given = sample_start(&sample, &options, 0.1, start);
+	from_zero = run_fit(&data, &options);
+	run = run_from(&data, &options, start);
+	check(given && isnan(start[2]) && run.ok && run.fit->rank == 3 && run.npasses < from_zero.npasses && apart(run.fit, from_zero.fit) < 3e-14,
+		  "an aliased term: %d passes, not %d", run.npasses, from_zero.npasses);
+	run_free(&run);
+	start[2] = 0;
+	run = run_from(&data, &options, start);
+	check(run.npasses == from_zero.npasses && apart(run.fit, from_zero.fit) == 0, "aliased, but not in the start: not tried");
+	run_free(&run);
+	start[2] = start[3] = NAN;
+	run = run_from(&data, &options, start);
+	check(run.npasses == from_zero.npasses && apart(run.fit, from_zero.fit) == 0, "aliased in the start alone: not tried");
+	run_free(&run);
+	run_free(&from_zero);
+	data_free(&data);
+}
+
+/*
+ * All rows with feature 0 > 0.7 have the response 1: whatever the start, that is found. kind 1: complete, by feature 1; the directions that
+ * separate are many then, and any may be found.
+ */
+static void
+test_separated(void)
+{
+	static const double factors[] = {1, 3, -1};
+
+	for (int kind = 0; kind <= 1; kind++)
+	{
+		Data		data = close_data(3, 4000, 0);
+		GrLogregOptions options = defaults(&data);
+		Run			penalised;
+		Run			from_zero;
+		double		start[4];
+
+		for (int r = 0; r < 4000; r++)
+		{
+			double	   *row = row_of(&data, r);
+
+			row[0] = row[0] > 0.7 ? 1 : 0;
+			if (kind == 0 && row[0] == 1)
+				row[3] = 1;
+			if (kind == 1)
+				row[3] = row[1] > 0.3 ? 1 : 0;
+		}
+		check(!sample_start(&data, &options, 1, start), "a separated sample gives no start");
+		options.l2 = 1;
+		penalised = run_fit(&data, &options);
+		options.l2 = 0;
+		from_zero = run_fit(&data, &options);
+		for (size_t k = 0; k < LENGTH(factors); k++)
+		{
+			double		worst;
+			Run			run;
+
+			for (int j = 0; j < 4; j++)
+				start[j] = factors[k] * penalised.fit->coef[j];
+			run = run_from(&data, &options, start);
+			worst = kind == 0 ? apart(run.fit, from_zero.fit) : run.fit->deviance;
+			check(run.ok && from_zero.fit->nseparated == (kind == 0 ? 1 : 4) && run.fit->nseparated == from_zero.fit->nseparated &&
+				  !run.fit->converged && worst < 1e-14, "separated rows, start %zu: %.2g", k, worst);
+			run_free(&run);
+		}
+		run_free(&penalised);
+		run_free(&from_zero);
+		data_free(&data);
+	}
+}
+
+/* No start from a sample of one class, of too simple a fit, of a fit broken off; nor for few iterations and the other solvers */
+static void
+test_none(void)
+{
+	Data		data = close_data(2, 3000, 0);
+	Data		weak = random_data(2, 3000, false);
+	GrLogregOptions options = defaults(&data);
+	GrLogregOptions few = gr_logreg_sample(&options, 0.1);
+	double		start[3] = {1, 1, 1};
+	Run			from_zero;
+	Run			run;
+	void	   *memory = malloc(gr_logreg_nbytes(&few));
+
+	check(sample_start(&data, &options, 0.1, start), "a sample that gives a start");
+	for (int r = 0; r < 3000; r++)
+		row_of(&weak, r)[2] = uniform() < 0 ? 1 : 0;
+	check(!sample_start(&weak, &options, 0.1, start), "a response that goes with nothing: one step from 0 is near enough");
+	for (int r = 0; r < 3000; r++)
+		row_of(&weak, r)[2] = 1;
+	check(!sample_start(&weak, &options, 0.1, start), "one class");
+	check(!gr_logreg_take_start(gr_logreg_begin(memory, &few), start), "a fit that has hardly begun");
+	free(memory);
+	check(gr_logreg_uses_start(&options), "Newton's solver uses a start");
+	options.solver = GR_SOLVER_LBFGS;
+	check(!gr_logreg_uses_start(&options), "none for L-BFGS");
+	options.solver = GR_SOLVER_GD;
+	check(!gr_logreg_uses_start(&options), "none for gradient ascent");
+	options.solver = GR_SOLVER_NEWTON;
+	options.max_iter = 4;
+	check(!gr_logreg_uses_start(&options), "none for four iterations");
+	from_zero = run_fit(&data, &options);
+	run = run_from(&data, &options, start);
+	check(run.npasses == from_zero.npasses && apart(run.fit, from_zero.fit) == 0, "and one that is given isn't tried");
+	run_free(&run);
+	run_free(&from_zero);
+	data_free(&data);
+	data_free(&weak);
+}
+
+/* Many rows end without a pass to confirm it, at covariances right to all digits: also where one row has most of the weight */
+static void
+test_last_pass(void)
+{
+	for (int heavy = 0; heavy <= 1; heavy++)
+	{
+		Data		data = random_data(3, 200000, false);
+		GrLogregOptions options = defaults(&data);
+		double		score;
+		double		vcov;
+		Run			run;
+
+		if (heavy)
+			for (int r = 0; r < 5; r++)
+				row_of(&data, r)[1] = 300;
+		run = run_fit(&data, &options);
+		score = score_error(&data, run.fit->coef, true, 0);
+		vcov = vcov_error(&data, run.fit, true, 0);
+		check(regular(&run) && score < 1e-15 && vcov < 3e-15, "200,000 rows%s, %d passes: score %.2g, covariances %.2g",
+			  heavy ? ", five heavy" : "", run.npasses, score, vcov);
+		run_free(&run);
+		data_free(&data);
+	}
+}
+
+int
+main(void)
+{
+	srandom(12);
+	test_sample();
+	test_places();
+	test_unlike();
+	test_aliased();
+	test_separated();
+	test_none();
+	test_last_pass();
+	return unit_done();
+}
