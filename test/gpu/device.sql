@@ -247,3 +247,86 @@ SET gpureg.projection_cache_size = 0;
 SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM wide', 64, 5);
 SELECT max(memory_free) >= max(free) - 150 * 1024 * 1024 AS little_left_behind FROM gpu_devices(), before;
 RESET gpureg.projection_cache_size;
+\set SHOW_CONTEXT never
+-- through the ring, which parallel workers fill: the same models, float4 as float4; and the ring is kept, for what comes next
+CREATE TABLE many AS SELECT i % 3 = 0 AS b, sin(i) + cos(3 * i) AS y, sin(2 * i) AS x1, cos(i) AS x2, (i % 11)::numeric AS x3, sin(i)::real AS f1, (i % 7)::int2 AS f2,
+    ARRAY[cos(5 * i), sin(7 * i), i % 13] AS a, ARRAY[cos(5 * i), sin(7 * i)]::real[] AS f FROM generate_series(1, 300000) i;
+ANALYZE many;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET max_parallel_workers_per_gather = 2;
+CREATE FUNCTION ring_fit(device text, fit text, query text) RETURNS gpu_model LANGUAGE plpgsql AS $$
+DECLARE
+    model gpu_model;
+BEGIN
+    PERFORM set_config('gpureg.device', device, true);
+    EXECUTE format('SELECT (m).* FROM (SELECT gpu_%s_fit(%L) AS m OFFSET 0) q', fit, query) INTO model;
+    RETURN model;
+END
+$$;
+SELECT fit, columns, (g).n = (c).n AND (g).terms = (c).terms AND (g).device LIKE 'gpu%' AND (c).device = 'cpu' AS same,
+    (SELECT max(abs(x / y - 1)) FROM unnest((g).coef, (c).coef) u (x, y)) < 1e-10 AS coefficients,
+    abs((g).deviance / (c).deviance - 1) < 1e-12 AS deviance
+FROM unnest('{"ols y","logreg b"}'::text[]) f, unnest('{"x1, x2, x3","f1, f2","a","f","f1, f[1], f2","x1, a","x3, f","x1, NULLIF(f2, 3)"}'::text[]) columns,
+    split_part(f, ' ', 1) fit, format('SELECT %s, %s FROM many', split_part(f, ' ', 2), columns) query,
+    LATERAL (SELECT ring_fit('gpu', fit, query) AS g, ring_fit('cpu', fit, query) AS c OFFSET 0) m;
+SET gpureg.device = gpu;
+SELECT (gpu_ols_fit('SELECT y, f1, f FROM many')).n;
+SELECT bytes_to_device = 300000 * 4 * 5 AS as_float4 FROM gpu_last_run();
+SET gpureg.ring_size = '1MB';
+SELECT (gpu_ols_fit('SELECT y, x1, x2, x3 FROM many')).n;
+SET gpureg.ring_size = '64MB';
+SELECT (gpu_ols_fit('SELECT y, x1, x2, x3 FROM many')).n;
+RESET gpureg.ring_size;
+-- nothing to fit
+DO $$
+BEGIN
+    PERFORM gpu_ols_fit('SELECT y, x1 FROM many WHERE x1 > 2');
+EXCEPTION WHEN no_data_found THEN
+    RAISE NOTICE '% %', SQLSTATE, SQLERRM;
+END
+$$;
+-- errors in workers, and the device's own, end the statement and nothing else
+DO $$
+DECLARE
+    query text;
+BEGIN
+    FOREACH query IN ARRAY '{"SELECT y, x1, 1 / (f2 - 3) FROM many","SELECT y, x1, CASE WHEN x3 = 7 THEN ''NaN'' ELSE x2 END AS bad FROM many","SELECT f2, x1 FROM many"}'::text[] LOOP
+        BEGIN
+            PERFORM gpu_logreg_fit(replace(query, 'SELECT y', 'SELECT b'));
+        EXCEPTION WHEN OTHERS THEN
+            RAISE NOTICE '% %', SQLSTATE, SQLERRM;
+        END;
+    END LOOP;
+END
+$$;
+SET gpureg.gpu_memory_limit = '1MB';
+DO $$
+BEGIN
+    PERFORM gpu_ols_fit('SELECT y, x1, x2, x3 FROM many');
+EXCEPTION WHEN out_of_memory THEN
+    RAISE NOTICE '% %', SQLSTATE, SQLERRM;
+END
+$$;
+SET gpureg.device = auto;
+SET gpureg.min_gpu_work = 0;
+SELECT (gpu_ols_fit('SELECT y, x1, x2, x3 FROM many')).n;
+SELECT device, reason ~ '^GPU memory: \d+ bytes needed, 1048576 free$' AS reason FROM gpu_last_run();
+RESET gpureg.gpu_memory_limit;
+SELECT (gpu_ols_fit('SELECT y, x1, x2, x3 FROM many')).n;
+SELECT device LIKE 'gpu%' AS gpu FROM gpu_last_run();
+RESET gpureg.min_gpu_work;
+SET gpureg.device = gpu;
+SET statement_timeout = '300ms';
+SELECT (gpu_ols_fit('SELECT y, x1 + length(pg_sleep(0.001)::text) FROM many')).n;
+\echo :LAST_ERROR_SQLSTATE
+RESET statement_timeout;
+SELECT (gpu_ols_fit('SELECT y, x1, x2, x3 FROM many')).n;
+-- many terms are solved on the device: the same as on the CPU
+CREATE TABLE terms AS SELECT sin(i * i) AS y, (SELECT array_agg(sin(i * j + j * j) ORDER BY j) FROM generate_series(1, 300) j) AS x FROM generate_series(1, 1000) i;
+SELECT (SELECT max(abs(a - b)) / max(abs(b)) FROM unnest((g).coef, (c).coef) u (a, b)) < 1e-13 AS coefficients,
+    (SELECT max(abs(a - b)) / max(abs(b)) FROM unnest((g).vcov, (c).vcov) u (a, b)) < 1e-13 AS covariances, (g).rank
+FROM (SELECT ring_fit('gpu', 'ols', 'SELECT y, x FROM terms') AS g, ring_fit('cpu', 'ols', 'SELECT y, x FROM terms') AS c OFFSET 0) m;
+SELECT (SELECT max(abs(a - b)) / max(abs(b)) FROM unnest((g).coef, (c).coef) u (a, b)) < 1e-11 AS coefficients, (g).converged, (g).iterations = (c).iterations AS iterations
+FROM (SELECT ring_fit('gpu', 'logreg', 'SELECT y > 0.3, x[1:120] FROM terms') AS g, ring_fit('cpu', 'logreg', 'SELECT y > 0.3, x[1:120] FROM terms') AS c OFFSET 0) m;
