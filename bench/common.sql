@@ -79,6 +79,12 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
+-- Where a fit that was timed ran, and why: auto takes another choice once the session has the GPU open.
+CREATE FUNCTION pg_temp.note_run(c cases) RETURNS void LANGUAGE sql AS $$
+    UPDATE results SET ran_on = r.device, reason = r.reason, ran_with = r.workers
+    FROM gpu_last_run() r WHERE nr = c.nr AND c.query ~ 'gpu_(ols|logreg)_fit'
+$$;
+
 -- Times the cases in turn, into results. GPU or CPU as gpu_last_run() has it after the warm-up. What takes less than a second runs once more
 -- before each time it is timed: a GPU that lay idle for seconds, while the CPU had its turn, needs a while to come back to its clock.
 CREATE FUNCTION pg_temp.run_cases(nruns int) RETURNS void LANGUAGE plpgsql AS $$
@@ -108,6 +114,7 @@ BEGIN
                 END IF;
                 times := times || pg_temp.seconds(c.query);
                 numbers := numbers || c.nr;
+                PERFORM pg_temp.note_run(c);
             END IF;
         END LOOP;
     END LOOP;

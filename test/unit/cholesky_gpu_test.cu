@@ -386,6 +386,7 @@ check_sizes(GrSession *session, bool quick)
 int
 main(int argc, char **argv)
 {
+	const char *folder = getenv("GPUREG_CUBLAS_DIR");
 	GrOpenOptions options = {-1};
 	GrSession  *session = NULL;
 	GrError		err = {};
@@ -398,7 +399,7 @@ main(int argc, char **argv)
 	{
 		quick = quick || strcmp(argv[i], "--quick") == 0;
 		if (strncmp(argv[i], "--bench", 7) == 0)
-			bench = argv[i][7] == '=' ? argv[i] + 8 : "";
+			bench = argv[i][7] == '=' ? argv[i] + 8 : folder != NULL ? folder : "";
 		if (strncmp(argv[i], "--terms=", 8) == 0)
 			only_terms = atoi(argv[i] + 8);
 		if (strncmp(argv[i], "--seed=", 7) == 0)

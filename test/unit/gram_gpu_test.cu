@@ -318,7 +318,6 @@ typedef struct BenchShape
 
 #define NREPEATS 5
 #define PINNED_NBYTES ((size_t) 256 << 20)
-#define SENT_NBYTES ((size_t) 512 << 10)	/* a piece of what the whole backend is sent */
 
 static cudaError_t bench_code = cudaSuccess;
 
@@ -399,13 +398,13 @@ copy_ms(double *device, const double *pinned, size_t nbytes)
 	});
 }
 
-/* The whole backend, wall time, from pinned rows that are sent over and over: what is left when reading rows costs nothing. */
+/* The whole backend, wall time, from pinned rows that are sent in pieces over and over: what is left when reading rows costs nothing. */
 static double
-backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t block_nbytes)
+backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t piece_nbytes)
 {
-	GrGramOptions options = {shape.nfeatures, false, block_nbytes, 0};
+	GrGramOptions options = {shape.nfeatures, false, (size_t) 4 << 20, 0};
 	int64_t		nentries = gr_triangle(shape.nfeatures + 2);
-	int64_t		piece = (int64_t) (SENT_NBYTES / gr_row_nbytes(shape.nfeatures, false));
+	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(shape.nfeatures, false));
 	double	   *sums = (double *) malloc(2 * sizeof(double) * (size_t) nentries);
 	GrGram	   *gram = NULL;
 	GrError		err = {};
@@ -439,11 +438,14 @@ bench_shape(GrSession *session, BenchShape shape, double *device, const double *
 		!cuda_ok(cudaMemset(partials, 0, plan.partials_nbytes)))
 		return;
 	whole_ms = kernel_ms(&plan, partials, device, shape.nrows, 0);
-	printf("# %8lld x %3d %6.2f | %8.2f %5.2f %8.2f %8.2f | %8.2f | %8.2f %8.2f\n", (long long) shape.nrows,
-		   shape.nfeatures, (double) nbytes * 1e-9, whole_ms, products / whole_ms * 1e-9,
-		   kernel_ms(&plan, partials, device, shape.nrows, (size_t) 4 << 20),
-		   kernel_ms(&plan, partials, device, shape.nrows, (size_t) 1 << 20), copy_ms(device, pinned, nbytes),
-		   backend_ms(session, pinned, shape, (size_t) 4 << 20), backend_ms(session, pinned, shape, (size_t) 1 << 20));
+	printf("{\"bench\" : \"gram, double-double, host to sums\", \"rows\" : %lld, \"p\" : %d, \"ms\" : %.2f, \"floor_ms\" : %.2f, ",
+		   (long long) shape.nrows, shape.nfeatures, backend_ms(session, pinned, shape, (size_t) 4 << 20), copy_ms(device, pinned, nbytes));
+	if (shape.nfeatures <= 200)
+		printf("\"ratio_at_most\" : 1.5, ");
+	printf("\"in_256_kb_pieces_ms\" : %.2f, \"kernel_at_once_ms\" : %.2f, \"kernel_in_4_mb_blocks_ms\" : %.2f, \"products_per_ns\" : %.0f}\n",
+		   backend_ms(session, pinned, shape, (size_t) 256 << 10), whole_ms,
+		   kernel_ms(&plan, partials, device, shape.nrows, (size_t) 4 << 20), products / whole_ms * 1e-6);
+	fflush(stdout);
 	cuda_ok(cudaFree(partials));
 }
 
@@ -477,8 +479,6 @@ run_bench(GrSession *session, int only_nfeatures)
 		cuda_ok(cudaMemcpyAsync(device, (char *) device + nbytes_max / 2, nbytes_max / 2, cudaMemcpyDeviceToDevice, 0));
 	});
 	printf("# device-to-device copy: %.0f GB/s, read and written\n", (double) nbytes_max / device_copy_ms * 1e-6);
-	printf("# times in ms; kernel: launched at once, in 4 MB blocks, in 1 MB blocks; Tp/s: 1e12 products a second\n");
-	printf("#     rows x   p     GB |   kernel  Tp/s     4 MB     1 MB | H2D copy | backend, 4 MB and 1 MB blocks\n");
 	for (int s = 0; s < COUNT(shapes); s++)
 		if (only_nfeatures == 0 || shapes[s].nfeatures == only_nfeatures)
 			bench_shape(session, shapes[s], device, pinned);

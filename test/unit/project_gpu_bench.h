@@ -55,7 +55,10 @@ static void
 print_result(const char *what, int64_t dim, int64_t k, double density, int64_t nvectors, double ms, double floor_ms)
 {
 	printf("{\"bench\" : \"project: %s\", \"columns\" : %lld, \"k\" : %lld, \"density\" : %g, \"vectors\" : %lld, \"ms\" : %.4f, "
-		   "\"floor_ms\" : %.4f}\n", what, (long long) dim, (long long) k, density, (long long) nvectors, ms, floor_ms);
+		   "\"floor_ms\" : %.4f", what, (long long) dim, (long long) k, density, (long long) nvectors, ms, floor_ms);
+	if (dim == 10000000 && nvectors == 32 && (strcmp(what, "apply") == 0 || strcmp(what, "draw") == 0))
+		printf(", \"ms_at_most\" : %g", strcmp(what, "apply") == 0 ? 0.45 : 1.0);
+	printf("}\n");
 	if (bench_table_nbytes + 256 < sizeof(bench_table))
 		bench_table_nbytes += (size_t) snprintf(bench_table + bench_table_nbytes, 256,
 												"# %-40s %9lld x %5lld p %-9.3g %7lld | %9.3f %9.3f\n", what, (long long) dim,
