@@ -248,7 +248,9 @@ gr_ring_claim(GrRing *ring, int home)
 			return block;
 		if (nnaps < NAPS)
 		{
+			pgstat_report_wait_start(PG_WAIT_EXTENSION);
 			pg_usleep(NAP_US);
+			pgstat_report_wait_end();
 			continue;
 		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LONG_NAP_MS, PG_WAIT_EXTENSION);

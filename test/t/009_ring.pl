@@ -274,10 +274,10 @@ cmp_ok((split /\n/, $out)[2], '<', 150_000, 'memory does not grow with the rows'
 # No ring
 #
 
-# Files of more than 20 MB cannot be written by the sessions to come: there is room for a worker's segments, not for a ring of 32 MB.
+# Files of more than 12 MB cannot be written by the sessions to come: there is room for a worker's segments, not for a ring of 16 MB.
 SKIP:
 {
-	my $limited = system_log('prlimit', '--pid', $pid, '--fsize=20000000:') == 0;
+	my $limited = system_log('prlimit', '--pid', $pid, '--fsize=12000000:') == 0;
 
 	skip 'prlimit is not there or cannot do it', 6 unless $limited;
 	my $without = q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n; SELECT reason FROM gpu_last_run();};
