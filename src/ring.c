@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "args.h"
 #include "bridge.h"
 #include "ring.h"
 
