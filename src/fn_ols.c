@@ -118,33 +118,26 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 #define PASS_COLUMNS_MAX 90
 
 /*
- * Notes the width of the one array whose width isn't known: what the others leave of nfeatures.
+ * Notes the width of the one array column: what the others leave of nfeatures. The first row's array, which was looked at before, may have been
+ * left out, and be of another length.
  */
 static void
 note_width(GrIngest *ingest, int nfeatures)
 {
-	GrColumn   *array = NULL;
-
 	for (int k = 1; k < ingest->ncolumns; k++)
-	{
-		if (ingest->columns[k].width < 0)
-			array = &ingest->columns[k];
-		else
-			nfeatures -= ingest->columns[k].width;
-	}
-	if (array != NULL)
-		array->width = nfeatures;
+		if (OidIsValid(ingest->columns[k].element))
+			ingest->columns[k].width = nfeatures - (ingest->ncolumns - 2);
 }
 
-/* Could the widths of all arrays be told from the number of features? */
+/* Can the arrays' widths be told from the number of features? */
 static bool
 tells_widths(const GrIngest *ingest)
 {
-	int			nunknown = 0;
+	int			narrays = 0;
 
 	for (int k = 1; k < ingest->ncolumns; k++)
-		nunknown += ingest->columns[k].width < 0;
-	return nunknown <= 1;
+		narrays += OidIsValid(ingest->columns[k].element);
+	return narrays <= 1;
 }
 
 /*

@@ -103,3 +103,14 @@ RESET max_parallel_workers_per_gather;
 RESET gpureg.device;
 DROP FUNCTION fit_with;
 DROP TABLE many, fits;
+-- a first row that is left out, with an array of another length
+CREATE TABLE first_row AS SELECT CASE WHEN i > 0 THEN sin(i) END AS y, CASE WHEN i > 0 THEN ARRAY[cos(i), i % 7] ELSE array_fill(1.0::float8, ARRAY[3000]) END AS x FROM generate_series(0, 5000) i;
+ANALYZE first_row;
+SET gpureg.device = cpu;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET max_parallel_workers_per_gather = 2;
+SELECT (m).terms, (m).n, (m).n_skipped FROM (SELECT gpu_ols_fit('SELECT y, x FROM first_row') AS m OFFSET 0) q;
+SELECT (m).terms, (m).n, (m).n_skipped FROM (SELECT gpu_ols_fit('SELECT y, x, x[1:1] AS z FROM first_row') AS m OFFSET 0) q;
+DROP TABLE first_row;
