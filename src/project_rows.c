@@ -311,6 +311,9 @@ record_run(const ProjectReceiver *receiver, double started)
 		/* the plan was made for the CPU; this says why */
 		if (!gr_choose_place(&place, gr_rows_work(receiver->request, receiver->rows.nrows_estimate, receiver->dim), &err))
 			gr_raise(&err);
+		/* with the vectors' length, which the plan may have had to guess, it could be a device: it wasn't, and isn't held */
+		if (place.backend != &gr_backend_cpu)
+			gr_place_on_cpu(&place, "planned for the CPU, before the vectors' length was known");
 		gr_record_pass("gpu_project_rows", &place, receiver->nprojected, (int) receiver->dim, nworkers, started, now, now);
 	}
 }
