@@ -12,7 +12,7 @@ DATA_built = sql/gpureg--$(EXTVERSION).sql
 DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
-OBJS = $(addprefix src/,gpureg.o bridge.o device.o job.o args.o ingest.o ingest_pass.o ring.o ring_reader.o model.o state_text.o ols_stats.o pass_columns.o logreg_step.o logreg_step_io.o \
+OBJS = $(addprefix src/,gpureg.o bridge.o device.o job.o args.o query.o wrapper.o ingest.o ingest_pass.o ring.o ring_reader.o model.o state_text.o ols_stats.o pass_columns.o logreg_step.o logreg_step_io.o \
 	logreg_rows.o project.o project_pass.o project_plan.o project_rows.o fn_ols.o fn_logreg.o fn_project.o fn_hash.o fn_info.o)
 
 PG_CONFIG ?= pg_config
@@ -111,7 +111,7 @@ check-unit: units
 
 # The include rules: kernels/ and src/compute/ never see PostgreSQL, src/ never sees CUDA.
 check-layers:
-	@! grep -nE '^ *# *include *[<"](postgres|fmgr|funcapi|miscadmin|c\.h|access/|catalog/|executor/|utils/|lib/|libpq/|nodes/|storage/|args\.h|bridge\.h|device\.h|job\.h|ring|ingest\.h|model\.h|project\.h|pass_columns\.h)' src/compute/* kernels/*
+	@! grep -nE '^ *# *include *[<"](postgres|fmgr|funcapi|miscadmin|c\.h|access/|catalog/|executor/|utils/|lib/|libpq/|nodes/|storage/|args\.h|bridge\.h|device\.h|job\.h|ring|ingest\.h|query\.h|wrapper\.h|model\.h|project\.h|pass_columns\.h)' src/compute/* kernels/*
 	@! grep -nE '^ *# *include *[<"](cuda|curand|cub/|thrust/|.*\.cuh)' src/*.[ch] src/compute/*
 	@! grep -nE 'HAVE_CUDA' -r src kernels
 	@echo "layers: includes point one way"

@@ -114,9 +114,9 @@ CREATE AGGREGATE gpu_ols_rollup(stats gpu_ols_stats) (
 );
 
 -- What the query forms run over their query to bring its rows to a device; see ring.h. The result: rows left out for a NULL.
-CREATE FUNCTION gpu_ingest_pass_accum(bigint, ring bytea, names text[], packed int[], VARIADIC "any") RETURNS bigint
+CREATE FUNCTION gpu_ingest_pass_accum(bigint, ring bytea, names text[], VARIADIC "any") RETURNS bigint
     AS 'MODULE_PATHNAME', 'gr_ingest_pass_accum' LANGUAGE C VOLATILE PARALLEL SAFE COST 10;
-CREATE AGGREGATE gpu_ingest_pass(ring bytea, names text[], packed int[], VARIADIC "any") (
+CREATE AGGREGATE gpu_ingest_pass(ring bytea, names text[], VARIADIC "any") (
     SFUNC = gpu_ingest_pass_accum,
     STYPE = bigint,
     INITCOND = '0',
@@ -334,8 +334,8 @@ COMMENT ON FUNCTION gpu_ols_fit(text, boolean) IS 'linear regression over a quer
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_stats_agg(float8, VARIADIC float8[]) IS 'linear regression: the mergeable state';
 COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats) IS 'merges states of linear regressions';
-COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], int[], "any") IS 'aggregate transition function';
-COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], int[], VARIADIC "any") IS 'the rows of a query on their way to a device';
+COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], "any") IS 'aggregate transition function';
+COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], VARIADIC "any") IS 'the rows of a query on their way to a device';
 COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, text[], "any") IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_ols_pass(text[], VARIADIC "any") IS 'the sums of gpu_ols_fit over its query';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';

@@ -11,10 +11,19 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
+
+/* In the loops over what a caller gave, however little each turn takes: k counts them. */
+static inline void
+gr_poll(int64 k)
+{
+	if ((k & 0xffff) == 0xffff)
+		CHECK_FOR_INTERRUPTS();
+}
 
 /* ERROR unless 1 <= p <= GR_MAX_FEATURES. */
 extern void gr_check_nfeatures(int64 p);

@@ -1,7 +1,7 @@
 /*
- * device.c: where to compute, and the one owner of the device session. The session is opened at first use and kept until the process
- * ends; a failure to open it is remembered as well, so that a machine without a device is asked once. Parallel workers never
- * open one.
+ * device.c: where to compute, and the one owner of the device session. The session is opened at first use and kept
+ * until the process ends; a failure to open it is remembered as well, so that a machine without a device is asked once.
+ * Parallel workers never open one.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@ typedef struct DeviceSession
 	bool		failed;
 	int			gpu_id;			/* the setting that was tried */
 	int			njobs;			/* that use the session */
-	bool		lent;			/* another thread uses it */
+	int			nlent;			/* times that another thread uses it */
 	GrError		error;			/* why it failed */
 	MemoryContext context;		/* owns the session */
 	MemoryContextCallback callback;
@@ -70,7 +70,7 @@ gr_list_devices(GrDeviceInfo *devices, int max, GrError *err)
 
 	if (IsParallelWorker())
 		return 0;
-	if (device_session.lent)
+	if (device_session.nlent > 0)
 	{
 		gr_fail(err, GR_NO_DEVICE, 0, "%s", LENT);
 		return 0;
@@ -91,8 +91,8 @@ gr_place_on_cpu(GrPlace *place, const char *reason)
 }
 
 /*
- * Work from which auto takes the device. Opening it takes what the CPU computes some 1e9 products in; where that is done, a statement's own cost
- * there is a fortieth of it.
+ * Work from which auto takes the device. Opening it takes what the CPU computes some 1e9 products in; where that is
+ * done, a statement's own cost there is a fortieth of it.
  */
 static double
 least_work(void)
@@ -103,7 +103,7 @@ least_work(void)
 bool
 gr_takes_cpu(double work)
 {
-	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.lent || (gr_device == GR_DEVICE_AUTO && work < least_work());
+	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.nlent > 0 || (gr_device == GR_DEVICE_AUTO && work < least_work());
 }
 
 bool
@@ -120,7 +120,7 @@ gr_prepare_place(GrPlace *place, double work)
 		strlcpy(place->reason, "gpureg.device is cpu", sizeof(place->reason));
 	else if (IsParallelWorker())
 		strlcpy(place->reason, "parallel workers use the CPU", sizeof(place->reason));
-	else if (device_session.lent)
+	else if (device_session.nlent > 0)
 		strlcpy(place->reason, LENT, sizeof(place->reason));
 	else
 		snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than %s", work,
@@ -213,7 +213,7 @@ gr_device_is_missing(void)
 void
 gr_lend_session(bool lent)
 {
-	device_session.lent = lent;
+	device_session.nlent += lent ? 1 : -1;
 }
 
 void

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -228,8 +227,11 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	x_at = x.values;
 	y_at = y->values;
 	for (int64 row = 0; row < x.nrows; row++)
+	{
 		if (gr_next_array_row(&x, y, row, &x_at, &y_at, gr_job_row(source.job)))
 			gr_job_take_row(source.job);
+		gr_poll(row);
+	}
 	if (source.job->nrows == 0)
 		PG_RETURN_NULL();
 	(void) gr_job_keep(source.job);
@@ -267,8 +269,11 @@ gr_logreg_arrays_bool(PG_FUNCTION_ARGS)
 	deconstruct_array(array, BOOLOID, 1, true, TYPALIGN_CHAR, &items, &nulls, &n);
 	values = palloc_extended(Max(n, 1) * sizeof(double), MCXT_ALLOC_HUGE);
 	for (int k = 0; k < n; k++)
+	{
 		if (!nulls[k])
 			values[nvalues++] = DatumGetBool(items[k]) ? 1 : 0;
+		gr_poll(k);
+	}
 	y.values = values;
 	y.nulls = ARR_NULLBITMAP(array);
 	y.nitems = n;
@@ -300,7 +305,9 @@ agg_state(FunctionCallInfo fcinfo)
 	KeptRows   *state;
 
 	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "gpu_logreg_agg's transition function called outside an aggregate");
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("function gpu_logreg_agg_accum called in non-aggregate context")));
 	if (!PG_ARGISNULL(0))
 		return (KeptRows *) PG_GETARG_POINTER(0);
 	state = MemoryContextAllocZero(context, sizeof(KeptRows));
@@ -409,6 +416,7 @@ agg_source(const KeptRows *state, GrRowSource *source)
 			memcpy(gr_job_row(source->job), chunk->rows + row * (state->nfeatures + 1),
 				   (state->nfeatures + 1) * sizeof(double));
 			gr_job_take_row(source->job);
+			gr_poll(row);
 		}
 	}
 	source->kind = gr_job_keep(source->job) ? GR_SOURCE_JOB : GR_SOURCE_CHUNKS;
@@ -529,7 +537,6 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 {
 	double		started = gr_now();
 	double		read_done;
-	MemoryContext context = CurrentMemoryContext;
 	GrLogregOptions options;
 	GrRowSource source;
 	GrIngest	ingest;
@@ -545,8 +552,6 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	options = fit_options(fcinfo);
 	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
-	SPI_connect();
-	MemoryContextSwitchTo(context);
 	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
 	gr_source_read(&source, &ingest);
 	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
@@ -565,7 +570,6 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
 	if (source.kind == GR_SOURCE_QUERY)
 		record_query_run(&source);
-	SPI_finish();
 	make_model(&model, fit, &options, ingest.names);
 	model.nskipped = source.nskipped;
 	model.device = source.job->place.device;

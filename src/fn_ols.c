@@ -6,9 +6,7 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "utils/array.h"
@@ -22,6 +20,7 @@
 #include "model.h"
 #include "ols_stats.h"
 #include "ring_reader.h"
+#include "wrapper.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_arrays);
 PG_FUNCTION_INFO_V1(gr_ols_model_final);
@@ -70,8 +69,11 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	x_at = x.values;
 	y_at = y.values;
 	for (int64 row = 0; row < x.nrows; row++)
+	{
 		if (gr_next_array_row(&x, &y, row, &x_at, &y_at, gr_job_row(job)))
 			gr_job_take_row(job);
+		gr_poll(row);
+	}
 	if (job->nrows == 0)
 		PG_RETURN_NULL();
 	finish_model(job, intercept, &model, false, "gpu_ols", started);
@@ -118,8 +120,8 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 #define PASS_COLUMNS_MAX 90
 
 /*
- * Notes the width of the one array column: what the others leave of nfeatures. The first row's array, which was looked at before, may have been
- * left out, and be of another length.
+ * Notes the width of the one array column: what the others leave of nfeatures. The first row's array, which was looked
+ * at before, may have been left out, and be of another length.
  */
 static void
 note_width(GrIngest *ingest, int nfeatures)
@@ -141,16 +143,16 @@ tells_widths(const GrIngest *ingest)
 }
 
 /*
- * Whether the query is for gpu_ols_pass, in parallel workers on the CPU: the plan, or NULL. *place is then the CPU, and the reason.
+ * Whether the query is for gpu_ols_pass, in parallel workers on the CPU: the plan, or NULL. *place is then the CPU, and
+ * the reason.
  */
-static SPIPlanPtr
+static GrPlan *
 plan_pass(GrIngest *ingest, GrPlace *place)
 {
 	Oid			types[1] = {TEXTARRAYOID};
 	GrError		err = {0};
 	double		work;
-	StringInfoData arguments;
-	SPIPlanPtr	plan;
+	GrPlan	   *plan;
 	int			nworkers;
 
 	/* without workers, planning it would be for nothing */
@@ -163,29 +165,24 @@ plan_pass(GrIngest *ingest, GrPlace *place)
 		gr_leave_place(place);
 		return NULL;
 	}
-	initStringInfo(&arguments);
-	appendStringInfoString(&arguments, "$1");
-	for (int k = 0; k < ingest->ncolumns; k++)
-		appendStringInfo(&arguments, ", c%d", k);
-	plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_ols_pass", arguments.data, 1, types, &nworkers);
+	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 1, types, gr_own_type(ingest->function, "gpu_ols_stats"),
+							 &nworkers);
 	return nworkers > 0 ? plan : NULL;
 }
 
-/* Runs the plan; the sums are a copy in the caller's memory. */
+/* Runs the plan: the sums. */
 static GrOlsStats *
-run_pass(SPIPlanPtr plan, GrIngest *ingest)
+run_pass(const GrPlan *plan, GrIngest *ingest)
 {
+	Oid			types[1] = {TEXTARRAYOID};
 	Datum		values[1] = {gr_column_names(ingest)};
-	MemoryContext context = CurrentMemoryContext;
 	GrOlsStats *stats;
 	bool		isnull;
-	Datum		result = gr_execute_aggregate(plan, values, &isnull);
+	Datum		result = gr_run_for_value(plan, gr_make_params(1, values, types), &isnull);
 
 	if (isnull)
 		gr_raise_no_rows(0);
-	MemoryContextSwitchTo(context);
-	stats = (GrOlsStats *) PG_DETOAST_DATUM_COPY(result);
-	SPI_freetuptable(SPI_tuptable);
+	stats = (GrOlsStats *) PG_DETOAST_DATUM(result);
 	ingest->nrows = stats->nrows;
 	ingest->nskipped = stats->nskipped;
 	if (stats->nrows == 0)
@@ -198,7 +195,8 @@ run_pass(SPIPlanPtr plan, GrIngest *ingest)
 
 /* Sums the query's rows up in parallel workers, and solves. */
 static void
-fit_in_workers(SPIPlanPtr plan, GrIngest *ingest, const GrPlace *place, bool intercept, GrModel *model, double started)
+fit_in_workers(const GrPlan *plan, GrIngest *ingest, const GrPlace *place, bool intercept, GrModel *model,
+			   double started)
 {
 	GrOlsStats *stats = run_pass(plan, ingest);
 	double		read_done = gr_now();
@@ -213,16 +211,13 @@ Datum
 gr_ols_fit(PG_FUNCTION_ARGS)
 {
 	double		started = gr_now();
-	MemoryContext context = CurrentMemoryContext;
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	GrJobOptions options = {.kind = GR_JOB_GRAM};
 	GrPlace		place = {0};
-	SPIPlanPtr	plan;
+	GrPlan	   *plan;
 	GrIngest	ingest;
 	GrModel		model = {0};
 
-	SPI_connect();
-	MemoryContextSwitchTo(context);
 	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
 	plan = plan_pass(&ingest, &place);
 	if (plan != NULL)
@@ -234,7 +229,6 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 			gr_raise_no_rows(ingest.nskipped);
 		finish_model(ingest.job, PG_GETARG_BOOL(1), &model, true, "gpu_ols_fit", started);
 	}
-	SPI_finish();
 	model.nskipped = ingest.nskipped;
 	return gr_model_datum(fcinfo, &model);
 }

@@ -1,8 +1,8 @@
 /*
  * ingest_pass.c: the aggregate that brings a query's rows into a ring.
  *
- * gpu_ingest_pass(ring, names, packed, y, x1, ..) runs over the user's query, in the planner's parallel workers and in the session's own process.
- * Its state is the number of rows left out for a NULL; all else is in the ring. See ring.h.
+ * gpu_ingest_pass(ring, names, y, x1, ..) runs over the user's query, in the planner's parallel workers and in the
+ * session's own process. Its state is the number of rows left out for a NULL; all else is in the ring. See ring.h.
  */
 #include "postgres.h"
 
@@ -24,54 +24,62 @@ PG_FUNCTION_INFO_V1(gr_ingest_pass_accum);
 /* Arguments */
 #define ARG_RING 1
 #define ARG_NAMES 2				/* text[]: those of the query's columns */
-#define ARG_PACKED 3			/* int[]: of each column that follows, how many of the query's it has as an array; 0: it is one of them */
-#define FIRST_COLUMN 4
+#define FIRST_COLUMN 3
 
 typedef struct Producer
 {
 	GrRing	   *ring;
+	GrRingTicket ticket;
+	uint32		epoch;			/* when the ring was found; see gr_ring_attach() */
 	GrPassColumns *columns;
-	const int32 *packed;
 	int			home;			/* its own blocks; see gr_ring_join() */
 	int			block;			/* being filled; -1: none */
 	int64		nrows;			/* in it */
 	int64		capacity;
-	Size		row_nbytes;
+	Size		row_nbytes;		/* 0 until the first complete row */
 	char	   *at;				/* where the next row begins */
 	bool		discards;		/* nobody wants rows any more */
 	bool		all_float8;		/* every column is a float8 */
 } Producer;
+
+/* How many of the query's columns argument k stands for */
+static int
+columns_of(const Producer *p, int k)
+{
+	return Max(p->ring->columns[k].npacked, 1);
+}
+
+/* The names of the query's columns; NULL if they weren't given */
+static const char **
+given_names(FunctionCallInfo fcinfo, const Producer *p)
+{
+	int			ngiven = 0;
+
+	for (int k = 0; k < p->columns->ncolumns; k++)
+		ngiven += columns_of(p, k);
+	return gr_text_argument(fcinfo, ARG_NAMES, ngiven);
+}
 
 /* The terms' names and the response's; NULL if they weren't given. In the current memory context */
 static const char **
 name_terms(FunctionCallInfo fcinfo, const Producer *p)
 {
 	const GrPassColumns *columns = p->columns;
-	int			ngiven = 0;
-	int			nterms = 0;
-	const char **given;
+	const char **given = given_names(fcinfo, p);
 	const char **names;
+	int			ngiven = 1;
+	int			nterms = 0;
 
-	for (int k = 0; k < columns->ncolumns; k++)
-		ngiven += Max(p->packed[k], 1);
-	given = gr_text_argument(fcinfo, ARG_NAMES, ngiven);
 	if (given == NULL)
 		return NULL;
 	names = palloc((columns->nfeatures + 1) * sizeof(char *));
-	ngiven = 1;
-	for (int k = 1; k < columns->ncolumns; k++)
+	for (int k = 1; k < columns->ncolumns; ngiven += columns_of(p, k), k++)
 	{
 		const GrColumn *column = &columns->columns[k];
+		bool		is_array = OidIsValid(column->element) && p->ring->columns[k].npacked == 0;
 
 		for (int i = 0; i < column->width; i++)
-		{
-			if (p->packed[k] > 0 || !OidIsValid(column->element))
-				names[nterms++] = given[ngiven++];
-			else
-				names[nterms++] = psprintf("%s[%d]", given[ngiven], i + 1);
-		}
-		if (p->packed[k] == 0 && OidIsValid(column->element))
-			ngiven++;
+			names[nterms++] = is_array ? psprintf("%s[%d]", given[ngiven], i + 1) : given[ngiven + i];
 	}
 	names[nterms] = given[0];
 	return names;
@@ -81,30 +89,48 @@ name_terms(FunctionCallInfo fcinfo, const Producer *p)
 static const char *
 column_name(FunctionCallInfo fcinfo, const Producer *p, int k)
 {
-	const char **given;
+	const char **given = given_names(fcinfo, p);
 	int			at = 0;
-	int			ngiven = 0;
 
-	for (int i = 0; i < p->columns->ncolumns; i++)
-	{
-		at += i < k ? Max(p->packed[i], 1) : 0;
-		ngiven += Max(p->packed[i], 1);
-	}
-	given = gr_text_argument(fcinfo, ARG_NAMES, ngiven);
+	for (int i = 0; i < k; i++)
+		at += columns_of(p, i);
 	return MemoryContextStrdup(fcinfo->flinfo->fn_mcxt, given == NULL ? "x" : given[at]);
 }
 
-static const int32 *
-packed_argument(FunctionCallInfo fcinfo, int ncolumns)
+/* ERROR unless the arguments are the columns that the ring was made for. */
+static void
+check_columns(const Producer *p)
 {
-	ArrayType  *array = PG_ARGISNULL(ARG_PACKED) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_PACKED);
-	int32	   *packed;
+	const GrRing *ring = p->ring;
+	bool		ok = p->columns->ncolumns == ring->ncolumns;
 
-	if (array == NULL || ARR_NDIM(array) != 1 || array_contains_nulls(array) || ARR_DIMS(array)[0] != ncolumns)
-		elog(ERROR, "gpu_ingest_pass has %d columns described by another number", ncolumns);
-	packed = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, ncolumns * sizeof(int32));
-	memcpy(packed, ARR_DATA_PTR(array), ncolumns * sizeof(int32));
-	return packed;
+	for (int k = 0; ok && k < ring->ncolumns; k++)
+	{
+		const GrColumn *column = &p->columns->columns[k];
+
+		ok = column->type == ring->columns[k].type && column->element == ring->columns[k].element;
+	}
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the ring is for other columns"),
+				 errhint("This function is for gpureg's own queries.")));
+}
+
+/* The ring that the argument is a ticket to; ERROR if it is none. */
+static void
+find_ring(FunctionCallInfo fcinfo, Producer *p)
+{
+	const bytea *ticket = PG_ARGISNULL(ARG_RING) ? NULL : PG_GETARG_BYTEA_PP(ARG_RING);
+
+	if (ticket == NULL || VARSIZE_ANY_EXHDR(ticket) != sizeof(GrRingTicket))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there is no such ring"),
+				 errhint("This function is for gpureg's own queries.")));
+	memcpy(&p->ticket, VARDATA_ANY(ticket), sizeof(GrRingTicket));
+	p->ring = gr_ring_attach(&p->ticket, fcinfo->flinfo->fn_mcxt);
+	p->epoch = gr_ring_epoch;
 }
 
 static Producer *
@@ -112,15 +138,25 @@ new_producer(FunctionCallInfo fcinfo)
 {
 	Producer   *p = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Producer));
 
-	p->ring = gr_ring_attach(PG_ARGISNULL(ARG_RING) ? NULL : PG_GETARG_BYTEA_PP(ARG_RING), fcinfo->flinfo->fn_mcxt);
+	find_ring(fcinfo, p);
 	p->columns = gr_describe_arguments(fcinfo, FIRST_COLUMN);
-	p->packed = packed_argument(fcinfo, p->columns->ncolumns);
+	check_columns(p);
 	p->block = -1;
 	p->all_float8 = !p->ring->single;
 	for (int k = 0; k < p->columns->ncolumns; k++)
 		p->all_float8 &= p->columns->columns[k].type == FLOAT8OID;
+	p->home = gr_ring_join(p->ring);
 	fcinfo->flinfo->fn_extra = p;
 	return p;
+}
+
+/* Other rings of this process came or went: is the producer's still there? ERROR if it isn't. */
+static void
+find_again(FunctionCallInfo fcinfo, Producer *p)
+{
+	if (gr_ring_attach(&p->ticket, fcinfo->flinfo->fn_mcxt) != p->ring)
+		elog(ERROR, "a ring has moved");
+	p->epoch = gr_ring_epoch;
 }
 
 /* At the first complete row: how many numbers the arrays have, from the ring or, for the ring, from this row. */
@@ -129,22 +165,18 @@ agree_on_shape(FunctionCallInfo fcinfo, Producer *p)
 {
 	GrRing	   *ring = p->ring;
 	GrPassColumns *columns = p->columns;
+	int32		widths[GR_RING_COLUMNS_MAX] = {1};
+	int64		nfeatures = 0;
 
-	if (gr_ring_ask_shape(ring))
+	for (int k = 1; k < columns->ncolumns; k++)
 	{
-		int64		nfeatures = 0;
+		int			width = ring->columns[k].width;
 
-		for (int k = 1; k < columns->ncolumns; k++)
-		{
-			GrColumn   *column = &columns->columns[k];
-
-			ring->widths[k] = OidIsValid(column->element) ? gr_array_width(PG_GETARG_DATUM(FIRST_COLUMN + k)) : 1;
-			nfeatures += ring->widths[k];
-		}
-		gr_check_nfeatures(nfeatures);
-		ring->nfeatures = (int) nfeatures;
-		gr_ring_set_shape(ring);
+		widths[k] = width >= 0 ? width : gr_array_width(PG_GETARG_DATUM(FIRST_COLUMN + k));
+		nfeatures += widths[k];
 	}
+	gr_check_nfeatures(nfeatures);
+	gr_ring_agree(ring, widths, (int) nfeatures);
 	for (int k = 1; k < columns->ncolumns; k++)
 	{
 		columns->columns[k].width = ring->widths[k];
@@ -154,7 +186,6 @@ agree_on_shape(FunctionCallInfo fcinfo, Producer *p)
 	columns->nfeatures = ring->nfeatures;
 	p->row_nbytes = gr_row_nbytes(ring->nfeatures, ring->single);
 	p->capacity = gr_ring_capacity(ring);
-	p->home = gr_ring_join(ring);
 	if (IsParallelWorker())
 		pg_atomic_fetch_add_u32(&ring->nworkers, 1);
 }
@@ -181,11 +212,13 @@ finish_block(FunctionCallInfo fcinfo, Producer *p)
 {
 	GrRing	   *ring = p->ring;
 	GrError		err = {0};
+	int			block = p->block;
 
-	if (!gr_rows_valid(gr_ring_rows(ring, p->block), p->nrows, ring->nfeatures, ring->single, ring->binary, &err))
-		gr_raise_columns(&err, ring->nfeatures, name_terms(fcinfo, p));
-	gr_ring_publish(ring, p->block);
+	/* whatever comes of it, nothing more is written there */
 	p->block = -1;
+	if (!gr_rows_valid(gr_ring_rows(ring, block), p->nrows, ring->nfeatures, ring->single, ring->binary, &err))
+		gr_raise_columns(&err, ring->nfeatures, name_terms(fcinfo, p));
+	gr_ring_publish(ring, block);
 }
 
 /* The arguments, float8 all of them and none NULL, as a row */
@@ -201,7 +234,10 @@ copy_row(FunctionCallInfo fcinfo, const Producer *p)
 	row[nfeatures] = DatumGetFloat8(y->value);
 }
 
-/* gr_ingest_pass_accum(state bigint, ring bytea, names text[], packed int[], VARIADIC "any"): the state is the number of rows left out */
+/*
+ * gr_ingest_pass_accum(state bigint, ring bytea, names text[], VARIADIC "any"): the state is the number of rows left
+ * out
+ */
 Datum
 gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 {
@@ -210,15 +246,23 @@ gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 
 	if (unlikely(p == NULL))
 		p = new_producer(fcinfo);
+	if (unlikely(p->epoch != gr_ring_epoch))
+		find_again(fcinfo, p);
 	if (!gr_arguments_complete(fcinfo, p->columns))
-		PG_RETURN_INT64(nskipped + 1);
+	{
+		gr_add_count(&nskipped, 1);
+		PG_RETURN_INT64(nskipped);
+	}
 	if (unlikely(p->block < 0) && !next_block(fcinfo, p))
 		PG_RETURN_INT64(nskipped);
 	if (likely(p->all_float8))
 		copy_row(fcinfo, p);
 	else if (!(p->ring->single ? gr_convert_arguments_single(fcinfo, p->columns, (float *) p->at) :
 			   gr_convert_arguments(fcinfo, p->columns, (double *) p->at)))
-		PG_RETURN_INT64(nskipped + 1);
+	{
+		gr_add_count(&nskipped, 1);
+		PG_RETURN_INT64(nskipped);
+	}
 	p->at += p->row_nbytes;
 	p->ring->blocks[p->block].nrows = ++p->nrows;
 	if (unlikely(p->nrows == p->capacity))

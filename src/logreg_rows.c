@@ -3,23 +3,19 @@
  */
 #include "postgres.h"
 
-#include "access/tupdesc.h"
 #include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "args.h"
 #include "logreg_rows.h"
 #include "logreg_step.h"
+#include "wrapper.h"
 
 /*
- * A sample takes no more memory than this, no more than gpureg.ring_size, and not more than one of so many rows: it is read by one
- * process, the passes by several.
+ * A sample takes no more memory than this, no more than gpureg.ring_size, and not more than one of so many rows: it is
+ * read by one process, the passes by several.
  */
 #define SAMPLE_NBYTES_MAX ((Size) 8 << 20)
 #define SAMPLE_PART 16
@@ -30,34 +26,17 @@
 /* Rows times terms between two polls */
 #define POLL_WORK 1000000
 
-/* The type gpu_logreg_step, in the schema of one of the extension's functions */
-static Oid
-step_type(Oid namespace)
-{
-	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("gpu_logreg_step"),
-									   ObjectIdGetDatum(namespace));
-
-	if (!OidIsValid(type))
-		elog(ERROR, "type gpu_logreg_step not found");
-	return type;
-}
-
 /* Plans the passes over the query; true if they would run in parallel. */
 static bool
 plan_passes(GrRowSource *source, const GrIngest *ingest)
 {
-	Oid			types[3] = {step_type(ingest->namespace), TEXTARRAYOID, INT4ARRAYOID};
-	int32	   *packed = palloc(ingest->ncolumns * sizeof(int32));
-	StringInfoData arguments;
+	Oid			types[3] = {InvalidOid, TEXTARRAYOID, INT4ARRAYOID};
 	int			nworkers;
 
 	if (source->plan != NULL)
 		return source->parallel;
-	initStringInfo(&arguments);
-	appendStringInfoString(&arguments, "$1, $2, $3");
-	(void) gr_write_arguments(ingest, &arguments, packed);
-	source->plan = gr_plan_aggregate(ingest->query, ingest->ncolumns, ingest->namespace, "gpu_logreg_pass", arguments.data, 3, types,
-									 &nworkers);
+	source->step_type = types[0] = gr_own_type(ingest->function, "gpu_logreg_step");
+	source->plan = gr_plan_aggregate(ingest, "gpu_logreg_pass", 3, types, source->step_type, &nworkers);
 	source->parallel = nworkers > 0;
 	return source->parallel;
 }
@@ -76,17 +55,16 @@ names_array(const GrIngest *ingest)
 static Datum
 widths_array(const GrIngest *ingest)
 {
-	int32	   *packed = palloc(ingest->ncolumns * sizeof(int32));
-	Datum	   *items = palloc(ingest->ncolumns * sizeof(Datum));
-	StringInfoData sql;
-	int			column = 1;
-	int			n;
+	int			n = ingest->narguments - 1;
+	Datum	   *items = palloc(n * sizeof(Datum));
 
-	initStringInfo(&sql);
-	n = gr_write_arguments(ingest, &sql, packed);
-	for (int k = 1; k < n; column += Max(packed[k], 1), k++)
-		items[k - 1] = Int32GetDatum(packed[k] > 0 ? packed[k] : ingest->columns[column].width);
-	return PointerGetDatum(construct_array(items, n - 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	for (int k = 0; k < n; k++)
+	{
+		const GrArgument *argument = &ingest->arguments[k + 1];
+
+		items[k] = Int32GetDatum(argument->npacked > 0 ? argument->npacked : ingest->columns[argument->column].width);
+	}
+	return PointerGetDatum(construct_array(items, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
 void
@@ -168,13 +146,14 @@ check_same_rows(GrRowSource *source, const GrPass *pass, const double *sums)
 static void
 pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 {
+	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
 	Datum		values[3] = {PointerGetDatum(gr_step_request(pass)), source->names, source->widths};
-	MemoryContext context = CurrentMemoryContext;
+	ParamListInfo params = gr_make_params(3, values, types);
 	GrStep	   *step;
 	Datum		result;
 	bool		isnull;
 
-	result = gr_execute_aggregate(source->plan, values, &isnull);
+	result = gr_run_for_value(source->plan, params, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
 	step = gr_step_settled(result);
@@ -183,8 +162,10 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 	gr_pass_merge(pass->kind, pass->nfeatures, sums, gr_step_sums(step));
 	source->nskipped = step->nskipped;
 	source->nworkers = Max(source->nworkers, step->nparts - 1);
-	SPI_freetuptable(SPI_tuptable);
-	MemoryContextSwitchTo(context);
+	if ((Pointer) step != DatumGetPointer(result))
+		pfree(step);
+	pfree(DatumGetPointer(result));
+	pfree(params);
 	pfree(DatumGetPointer(values[0]));
 	check_same_rows(source, pass, sums);
 }

@@ -6,8 +6,6 @@
 
 #include "postgres.h"
 
-#include "executor/spi.h"
-
 #include "bridge.h"
 #include "compute/glm.h"
 #include "ingest.h"
@@ -37,8 +35,9 @@ typedef struct GrRowSource
 	const GrRowChunk *chunks;
 
 	/* of a query */
-	SPIPlanPtr	plan;
+	GrPlan	   *plan;
 	bool		parallel;		/* ... in parallel workers, as it is planned */
+	Oid			step_type;		/* gpu_logreg_step */
 	Datum		names;			/* text[]: the features', then the response's */
 	Datum		widths;			/* int[]: the numbers that each argument but the first gives */
 	int64		nrows;			/* that every pass must meet; -1 before the first */
@@ -53,16 +52,17 @@ typedef struct GrRowSource
  * Reads a query's rows, to where passes can be made over them:
  * - onto the device, where that is the choice and they fit;
  * - into memory, up to gpureg.ring_size;
- * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with parallel workers;
- * - else into a temporary file, as well as those of a query that could give other rows when it is run again.
- * ingest: prepared; its results are filled in. The caller is connected to SPI. Without a complete row source->job is NULL.
+ * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with
+ *   parallel workers;
+ * - else into a temporary file, as well as those of a query that could give other rows when it is run again. ingest:
+ *   prepared; its results are filled in. Without a complete row source->job is NULL.
  */
 extern void gr_source_read(GrRowSource *source, GrIngest *ingest);
 
 /*
- * A few of a source's rows as a source of their own, where passes over them all cost so much more that it may be worth it: false if they
- * don't, or if the few would be too few for so many terms. *share: how much of all they are, as far as is known. The current memory
- * context owns them.
+ * A few of a source's rows as a source of their own, where passes over them all cost so much more that it may be worth
+ * it: false if they don't, or if the few would be too few for so many terms. *share: how much of all they are, as far
+ * as is known. The current memory context owns them.
  */
 extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share);
 

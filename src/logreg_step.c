@@ -1,9 +1,10 @@
 /*
  * logreg_step.c: the SQL type gpu_logreg_step and its aggregates' transition functions.
  *
- * Two aggregates share them. gpu_logreg_step_agg(beta, y, x...) is for users: one Newton step, by a client's own loop or a
- * distributed engine's. gpu_logreg_pass(request, names, widths, columns...) is what gpu_logreg_fit() runs over its query, in parallel workers, once a
- * pass; it takes the columns as they are. As with gpu_ols_stats, the state is flat and updated in place by an aggregate.
+ * Two aggregates share them. gpu_logreg_step_agg(beta, y, x...) is for users: one Newton step, by a client's own loop
+ * or a distributed engine's. gpu_logreg_pass(request, names, widths, columns...) is what gpu_logreg_fit() runs over its
+ * query, in parallel workers, once a pass; it takes the columns as they are. As with gpu_ols_stats, the state is flat
+ * and updated in place by an aggregate.
  */
 #include "postgres.h"
 
@@ -21,9 +22,14 @@
 #include "logreg_step.h"
 #include "pass_columns.h"
 
-/* Rows a state holds back: few at first, so that a small group stays small, then as many as the kernels like at a time. */
+/*
+ * Rows a state holds back: few at first, so that a small group stays small, then as many as the kernels like at a time.
+ */
 #define FIRST_CAPACITY 8
 #define FULL_CAPACITY 256
+
+/* More than a fit ever follows. */
+#define MAX_FACES 64
 
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
@@ -107,6 +113,10 @@ check_range(GrStep *step)
 	GrError		err = {0};
 	int			column;
 
+	if (gr_step_sums(step)[GR_SUM_NROWS] > GR_STEP_ROWS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("number of rows is out of range")));
 	if (step->internal || gr_gram_finite(gr_step_sums(step) + GR_SUM_HEAD, step->nfeatures + 1, &column))
 		return;
 	/* the first column is the weight's root, which beta alone can spoil */
@@ -153,12 +163,47 @@ gr_step_check_version(int version)
 				 errdetail("This version of gpureg reads version %d.", GR_STEP_VERSION)));
 }
 
+/*
+ * Is the value laid out as its own head says, with parts that go together? All that is done with one rests on that;
+ * what the numbers are doesn't matter.
+ */
+static bool
+is_well_formed(const GrStep *step)
+{
+	bool		is_public = step->internal == 0 && step->kind == GR_PASS_EXACT && step->nfaces == 0;
+	bool		is_pass = step->internal == 1 && step->kind >= GR_PASS_EXACT && step->kind <= GR_PASS_FACE;
+
+	if (!is_public && !is_pass)
+		return false;
+	if ((step->nfeatures < 1 && step->nfeatures != -1) || step->nfeatures > GR_MAX_FEATURES)
+		return false;
+	/* a FACE pass has a candidate */
+	if (step->nfaces < (step->kind == GR_PASS_FACE ? 1 : 0) || step->nfaces > MAX_FACES)
+		return false;
+	if (step->npending < 0 || step->npending > step->capacity || step->capacity > FULL_CAPACITY ||
+		(step->nfeatures < 0 && step->capacity > 0))
+		return false;
+	return VARSIZE(step) == step_size((GrPassKind) step->kind, step->nfeatures, step->nfaces, step->capacity);
+}
+
+/* A value that comes from a caller: of this version, and well formed. ERROR if it isn't. */
+static GrStep *
+checked(GrStep *step)
+{
+	if (VARSIZE(step) >= offsetof(GrStep, data))
+		gr_step_check_version(step->version);
+	if (VARSIZE(step) < offsetof(GrStep, data) || !is_well_formed(step))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("malformed gpu_logreg_step")));
+	return step;
+}
+
 GrStep *
 gr_step_settled(Datum datum)
 {
-	GrStep	   *step = (GrStep *) PG_DETOAST_DATUM(datum);
+	GrStep	   *step = checked((GrStep *) PG_DETOAST_DATUM(datum));
 
-	gr_step_check_version(step->version);
 	if (step->capacity == 0)
 		return step;
 	step = step_resize(step, step->npending);
@@ -174,9 +219,7 @@ state_argument(FunctionCallInfo fcinfo)
 	bool		own;
 	GrStep	   *state = gr_aggregate_state(fcinfo, 0, &own);
 
-	if (state != NULL && !own)
-		gr_step_check_version(state->version);
-	return state;
+	return state == NULL || own ? state : checked(state);
 }
 
 static Datum
@@ -188,8 +231,8 @@ state_result(FunctionCallInfo fcinfo, GrStep *state)
 }
 
 /*
- * Looks a new row over, and lets it count; false if gr_check_rows() has an error for it. NaN and infinity are looked for here and not in whole batches, since a batch may be
- * finished in another function, which knows no names.
+ * Looks a new row over, and lets it count; false if gr_check_rows() has an error for it. NaN and infinity are looked
+ * for here and not in whole batches, since a batch may be finished in another function, which knows no names.
  */
 static inline bool
 take_row(GrStep *state, const double *row)
@@ -265,18 +308,21 @@ check_same_beta(GrStep *state, ArrayType *beta)
 }
 
 /*
- * Room for one more row. A new state, in the current context, where the present one is too small: the aggregate takes it over by
- * a copy into its own context, once in a state's life.
+ * Where the next row of p features goes; ERROR if the state is for others. Room for it may take a new state, in the
+ * current context: the aggregate takes it over by a copy into its own context, once in a state's life.
  */
-static GrStep *
-make_room(GrStep *state)
+static double *
+next_row(GrStep **state, int p)
 {
-	if (state->npending < state->capacity)
-		return state;
-	if (state->capacity < FULL_CAPACITY)
-		return step_resize(state, FULL_CAPACITY);
-	step_flush(state);
-	return state;
+	gr_check_same_width((*state)->nfeatures, p);
+	if ((*state)->npending == (*state)->capacity)
+	{
+		if ((*state)->capacity < FULL_CAPACITY)
+			*state = step_resize(*state, FULL_CAPACITY);
+		else
+			step_flush(*state);
+	}
+	return gr_step_pending(*state) + (Size) (*state)->npending * (p + 1);
 }
 
 /* beta, y and x of one row; y_null stands for a NULL of either kind of y */
@@ -294,6 +340,10 @@ accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("beta must not be NULL"),
 				 errhint("Begin with '{}'.")));
+	if (state != NULL && state->internal)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("not a state of gpu_logreg_step_agg")));
 	beta = PG_GETARG_ARRAYTYPE_P(1);
 	if (x != NULL)
 		gr_check_vector(x, "x");
@@ -317,9 +367,8 @@ accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 	{
 		gr_check_same_width(state->nfeatures, p);
 		check_same_beta(state, beta);
-		state = make_room(state);
 	}
-	row = gr_step_pending(state) + (Size) state->npending * (p + 1);
+	row = next_row(&state, p);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
 	row[p] = y;
 	if (!take_row(state, row))
@@ -419,6 +468,24 @@ pass_columns(FunctionCallInfo fcinfo)
 	return columns;
 }
 
+/* The state to begin with: the request, with nothing summed up yet. ERROR unless it is one for p features. */
+static GrStep *
+requested_state(FunctionCallInfo fcinfo, int p, int64 nskipped)
+{
+	GrStep	   *request = PG_ARGISNULL(1) ? NULL : gr_step_settled(PG_GETARG_DATUM(1));
+	GrStep	   *state;
+
+	if (request == NULL || request->nfeatures < 1 || request->nfeatures != p)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("gpu_logreg_pass needs a request for as many features as there are"),
+				 errhint("It is for the use of gpu_logreg_fit.")));
+	state = step_resize(request, FULL_CAPACITY);
+	gr_pass_clear((GrPassKind) state->kind, state->nfeatures, gr_step_sums(state));
+	state->nskipped = nskipped;
+	return state;
+}
+
 /* gr_logreg_pass_accum(state gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") */
 Datum
 gr_logreg_pass_accum(PG_FUNCTION_ARGS)
@@ -427,22 +494,9 @@ gr_logreg_pass_accum(PG_FUNCTION_ARGS)
 	GrPassColumns *columns = pass_columns(fcinfo);
 	double	   *row;
 
-	if (state == NULL)
-	{
-		GrStep	   *request = PG_ARGISNULL(1) ? NULL : gr_step_settled(PG_GETARG_DATUM(1));
-
-		if (request == NULL || request->nfeatures < 1 || request->nfeatures != columns->nfeatures)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("gpu_logreg_pass needs a request for as many features as there are"),
-					 errhint("It is for the use of gpu_logreg_fit.")));
-		state = step_resize(request, FULL_CAPACITY);
-		gr_pass_clear((GrPassKind) state->kind, state->nfeatures, gr_step_sums(state));
-		state->nskipped = 0;
-	}
-	else
-		state = make_room(state);
-	row = gr_step_pending(state) + (Size) state->npending * (state->nfeatures + 1);
+	if (state == NULL || state->nfeatures < 0)
+		state = requested_state(fcinfo, columns->nfeatures, state == NULL ? 0 : state->nskipped);
+	row = next_row(&state, columns->nfeatures);
 	if (gr_arguments_complete(fcinfo, columns) && gr_convert_arguments(fcinfo, columns, row))
 	{
 		if (!take_row(state, row))
@@ -502,7 +556,7 @@ gr_logreg_step_combine(PG_FUNCTION_ARGS)
 	check_same_pass(state, other);
 	step_flush(state);
 	gr_pass_merge((GrPassKind) state->kind, state->nfeatures, gr_step_sums(state), gr_step_sums(other));
-	state->nparts += other->nparts;
+	state->nparts = (int32) Min((int64) state->nparts + other->nparts, PG_INT32_MAX);
 	check_range(state);
 	return state_result(fcinfo, state);
 }

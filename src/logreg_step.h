@@ -12,9 +12,13 @@
 
 #define GR_STEP_VERSION 1
 
+/* Rows are counted in a float8 among the sums, which is exact up to here. */
+#define GR_STEP_ROWS_MAX 9007199254740992.0
+
 /*
- * What is asked of the rows (a GrPass), the sums so far, and rows that are not in them yet. A value given to a user is of kind
- * EXACT, without faces or shift, all of its sums finite, and has no pending rows; others exist within a statement of gpu_logreg_fit().
+ * What is asked of the rows (a GrPass), the sums so far, and rows that are not in them yet. A value given to a user is
+ * of kind EXACT, without faces or shift, all of its sums finite, and has no pending rows; others exist within a
+ * statement of gpu_logreg_fit().
  */
 typedef struct GrStep
 {
@@ -30,7 +34,10 @@ typedef struct GrStep
 	int32		internal;		/* 1: asked for by gpu_logreg_fit(), which looks at the sums itself */
 	int64		nskipped;		/* rows left out for a NULL */
 	double		face_relative;
-	/* beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], sums[], pending[capacity][t]; t = nfeatures + 1 */
+	/*
+	 * beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], sums[], pending[capacity][t]; t = nfeatures
+	 * + 1
+	 */
 	double		data[FLEXIBLE_ARRAY_MEMBER];
 } GrStep;
 

@@ -9,6 +9,7 @@
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 
+#include "args.h"
 #include "logreg_step.h"
 #include "state_text.h"
 
@@ -39,13 +40,16 @@ check_step(GrStep *step)
 		double		n = sums[GR_SUM_NROWS];
 		int			t = step->nfeatures + 1;
 
-		ok &= n >= 0 && n == floor(n) && sums[GR_SUM_NONES] >= 0 && sums[GR_SUM_NONES] <= n &&
+		ok &= n >= 0 && n <= GR_STEP_ROWS_MAX && n == floor(n) && sums[GR_SUM_NONES] >= 0 && sums[GR_SUM_NONES] <= n &&
 			sums[GR_SUM_NONES] == floor(sums[GR_SUM_NONES]) && sums[GR_SUM_DEVIANCE_HI] >= 0 &&
 			!isnan(sums[GR_SUM_MIN_MARGIN]) && hi[0] == n;
 		for (int k = 0; k < t; k++)
 			ok &= isfinite(gr_step_beta(step)[k]) && (gr_step_fixed(step)[k] == 0 || gr_step_fixed(step)[k] == 1);
 		for (int64 k = 0; ok && k < 2 * gr_triangle(t + 2); k++)
+		{
 			ok = isfinite(hi[k]);
+			gr_poll(k);
+		}
 		for (int64 k = 1; ok && k <= t + 1; k++)
 			ok = hi[k * (k + 1) / 2 + k] >= 0;
 	}

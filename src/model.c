@@ -32,6 +32,11 @@ enum
 	F_ITERATIONS, F_CONVERGED, F_SEPARATED, F_DEVICE, MODEL_NFIELDS
 };
 
+static const Oid field_types[MODEL_NFIELDS] = {
+	TEXTOID, TEXTARRAYOID, FLOAT8ARRAYOID, FLOAT8ARRAYOID, INT8OID, INT8OID, INT4OID, INT8OID, FLOAT8OID, FLOAT8OID,
+	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID
+};
+
 /*
  * Building
  */
@@ -52,6 +57,7 @@ float_array_nan_null(const double *values, int nrows, int ncols)
 	{
 		nulls[k] = isnan(values[k]);
 		items[k] = Float8GetDatum(nulls[k] ? 0.0 : values[k]);
+		gr_poll(k);
 	}
 	array = construct_md_array(items, nulls, ndim, dims, lbs, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 	pfree(items);
@@ -195,7 +201,10 @@ read_floats(Datum datum, int nrows, int ncols)
 		bad_model("Its terms, coef and vcov differ in size.");
 	values = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
 	for (int64 k = 0; k < n; k++)
+	{
 		values[k] = nulls != NULL && (nulls[k / 8] & (1 << (k % 8))) == 0 ? NAN : *at++;
+		gr_poll(k);
+	}
 	return values;
 }
 
@@ -205,36 +214,73 @@ is_logistic(const GrModel *model)
 	return model->method[0] == 'l';
 }
 
-/* Marks the terms that are named as separated, with the sign of their coefficients. */
+static int
+compare_terms(const void *a, const void *b, void *arg)
+{
+	const char *const *terms = arg;
+	int			i = *(const int *) a;
+	int			j = *(const int *) b;
+	int			order = strcmp(terms[i], terms[j]);
+
+	return order != 0 ? order : i < j ? -1 : i > j;
+}
+
+/* Of the terms in their names' order, the first that isn't before the name */
+static int
+find_term(const GrModel *model, const int *sorted, const char *name)
+{
+	int			low = 0;
+	int			high = model->nterms;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (strcmp(model->terms[sorted[middle]], name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Marks the terms that are named as separated, with the sign of their coefficients; of terms of one name as many as it
+ * is there. Names of no term are passed over.
+ */
 static void
 read_separated(Datum datum, GrModel *model)
 {
 	ArrayType  *array = DatumGetArrayTypeP(datum);
+	int		   *sorted = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE);
+	int		   *nmarked = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	Datum	   *items;
 	bool	   *nulls;
 	int			n;
-	int			next = 0;
 
 	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) > 1)
 		bad_model("Its separated terms are not a list of names.");
-	model->separated = palloc0(model->nterms * sizeof(int));
+	model->separated = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, &n);
+	for (int k = 0; n > 0 && k < model->nterms; k++)
+		sorted[k] = k;
+	if (n > 0)
+		qsort_interruptible(sorted, model->nterms, sizeof(int), compare_terms, model->terms);
 	for (int i = 0; i < n; i++)
 	{
 		const char *name = nulls[i] ? "" : TextDatumGetCString(items[i]);
+		int			first = find_term(model, sorted, name);
+		int			k = first < model->nterms ? first + nmarked[first] : first;
 
-		/* they come in the terms' order: the next one is found at once */
-		for (int tried = 0; tried < model->nterms; tried++)
+		if (k < model->nterms && strcmp(model->terms[sorted[k]], name) == 0)
 		{
-			int			k = (next + tried) % model->nterms;
-
-			if (strcmp(model->terms[k], name) != 0)
-				continue;
-			model->separated[k] = model->coef[k] < 0 ? -1 : 1;
-			next = k + 1;
-			break;
+			model->separated[sorted[k]] = model->coef[sorted[k]] < 0 ? -1 : 1;
+			nmarked[first]++;
 		}
+		gr_poll(i);
 	}
+	pfree(sorted);
+	pfree(nmarked);
 }
 
 static const char **
@@ -254,8 +300,23 @@ read_terms(Datum datum, int *nterms)
 		if (nulls[k])
 			bad_model("A term has no name.");
 		terms[k] = TextDatumGetCString(items[k]);
+		gr_poll(k);
 	}
 	return terms;
+}
+
+/* ERROR unless the row's own type, whatever the argument's is, has a model's fields. */
+static void
+check_fields(TupleDesc tupdesc)
+{
+	bool		ok = tupdesc->natts == MODEL_NFIELDS;
+
+	for (int k = 0; ok && k < MODEL_NFIELDS; k++)
+		ok = TupleDescAttr(tupdesc, k)->atttypid == field_types[k] && !TupleDescAttr(tupdesc, k)->attisdropped;
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("argument is not a gpu_model")));
 }
 
 /* Reads argument 0. want_vcov false leaves vcov and separated NULL: gpu_predict reads a model a row. */
@@ -269,8 +330,7 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, bool want_vcov)
 	bool		nulls[MODEL_NFIELDS];
 	char	   *method;
 
-	if (tupdesc->natts != MODEL_NFIELDS)
-		elog(ERROR, "argument is not a gpu_model");
+	check_fields(tupdesc);
 	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
 	ItemPointerSetInvalid(&tuple.t_self);
 	tuple.t_tableOid = InvalidOid;
@@ -441,8 +501,8 @@ gr_glance(PG_FUNCTION_ARGS)
 }
 
 /*
- * gpu_predict(model gpu_model, VARIADIC x float8[]): the mean response, for a logistic model the probability; aliased terms count
- * as 0, as in R
+ * gpu_predict(model gpu_model, VARIADIC x float8[]): the mean response, for a logistic model the probability; aliased
+ * terms count as 0, as in R
  */
 Datum
 gr_predict(PG_FUNCTION_ARGS)

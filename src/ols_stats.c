@@ -126,12 +126,38 @@ check_version(int version)
 				 errdetail("This version of gpureg reads version %d.", GR_OLS_STATS_VERSION)));
 }
 
+/*
+ * Is the value laid out as its own head says? All that is done with one rests on that; what the numbers are doesn't
+ * matter.
+ */
+static bool
+is_well_formed(const GrOlsStats *stats)
+{
+	if ((stats->nfeatures < 1 && stats->nfeatures != -1) || stats->nfeatures > GR_MAX_FEATURES || stats->npending < 0 ||
+		stats->npending > stats->capacity || stats->capacity > FULL_CAPACITY ||
+		(stats->nfeatures < 0 && stats->capacity > 0))
+		return false;
+	return VARSIZE(stats) == stats_size(stats->nfeatures, stats->capacity);
+}
+
+/* A value that comes from a caller: of this version, and well formed. ERROR if it isn't. */
+static GrOlsStats *
+checked(GrOlsStats *stats)
+{
+	if (VARSIZE(stats) >= offsetof(GrOlsStats, data))
+		check_version(stats->version);
+	if (VARSIZE(stats) < offsetof(GrOlsStats, data) || !is_well_formed(stats))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("malformed gpu_ols_stats")));
+	return stats;
+}
+
 GrOlsStats *
 gr_stats_settled_named(Datum datum, const char *const *names)
 {
-	GrOlsStats *stats = (GrOlsStats *) PG_DETOAST_DATUM(datum);
+	GrOlsStats *stats = checked((GrOlsStats *) PG_DETOAST_DATUM(datum));
 
-	check_version(stats->version);
 	if (stats->capacity == 0)
 		return stats;
 	stats = stats_resize(stats, stats->npending);
@@ -147,9 +173,7 @@ state_argument(FunctionCallInfo fcinfo, int argno)
 	bool		own;
 	GrOlsStats *state = gr_aggregate_state(fcinfo, argno, &own);
 
-	if (state != NULL && !own)
-		check_version(state->version);
-	return state;
+	return state == NULL || own ? state : checked(state);
 }
 
 /* A state handed to SQL outside an aggregate has no pending rows. */
@@ -167,32 +191,37 @@ first_capacity(int p)
 	return p < FULL_CAPACITY ? FIRST_CAPACITY : FULL_CAPACITY;
 }
 
-/*
- * Room for one more row of p features. Returns a new state, in the current context, where the present one is too small:
- * the aggregate takes it over by a copy into its own context, so this happens once or twice for a state, and once where the
- * matrix is larger than the rows.
- */
+/* A state for p features, in place of one that has only left rows out, or of none */
 static GrOlsStats *
-make_room(GrOlsStats *state, int p)
+first_state(const GrOlsStats *before, int p)
 {
-	if (state == NULL || state->nfeatures < 0)
-	{
-		GrOlsStats *fresh;
+	GrOlsStats *state;
 
-		gr_check_nfeatures(p);
-		fresh = stats_create(p, first_capacity(p));
-		if (state != NULL)
-			fresh->nskipped = state->nskipped;
-		return fresh;
-	}
-	gr_check_same_width(state->nfeatures, p);
-	if (state->npending == state->capacity)
-	{
-		if (state->capacity < FULL_CAPACITY)
-			return stats_resize(state, state->capacity == 0 ? first_capacity(p) : FULL_CAPACITY);
-		stats_flush(state, NULL);
-	}
+	gr_check_nfeatures(p);
+	state = stats_create(p, first_capacity(p));
+	state->nskipped = before == NULL ? 0 : before->nskipped;
 	return state;
+}
+
+/*
+ * Where the next row of p features goes; ERROR if the state is for others. Room for it may take a new state, in the
+ * current context: the aggregate takes it over by a copy into its own context, so this happens once or twice for a
+ * state, and once where the matrix is larger than the rows.
+ */
+static double *
+next_row(GrOlsStats **state, int p)
+{
+	if (*state == NULL || (*state)->nfeatures < 0)
+		*state = first_state(*state, p);
+	gr_check_same_width((*state)->nfeatures, p);
+	if ((*state)->npending == (*state)->capacity)
+	{
+		if ((*state)->capacity < FULL_CAPACITY)
+			*state = stats_resize(*state, (*state)->capacity == 0 ? first_capacity(p) : FULL_CAPACITY);
+		else
+			stats_flush(*state, NULL);
+	}
+	return gr_stats_pending(*state) + (Size) (*state)->npending * (p + 1);
 }
 
 /* gr_ols_stats_accum(state gpu_ols_stats, y float8, VARIADIC x float8[]) */
@@ -214,8 +243,7 @@ gr_ols_stats_accum(PG_FUNCTION_ARGS)
 		return state_result(fcinfo, state);
 	}
 	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
-	state = make_room(state, p);
-	row = gr_stats_pending(state) + (Size) state->npending * (p + 1);
+	row = next_row(&state, p);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
 	row[p] = PG_GETARG_FLOAT8(1);
 	state->npending++;
@@ -347,8 +375,7 @@ gr_ols_pass_accum(PG_FUNCTION_ARGS)
 		gr_add_count(&state->nskipped, 1);
 		return state_result(fcinfo, state);
 	}
-	state = make_room(state, columns->nfeatures);
-	row = gr_stats_pending(state) + (Size) state->npending * (state->nfeatures + 1);
+	row = next_row(&state, columns->nfeatures);
 	if (!gr_convert_arguments(fcinfo, columns, row))
 	{
 		gr_add_count(&state->nskipped, 1);
@@ -381,8 +408,8 @@ gr_ols_stats_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * Refuses what no rows can have summed to. Entries are checked one by one and against their diagonal (Cauchy and Schwarz);
- * a matrix that passes and still isn't one of cross products is met by the solver as collinear terms.
+ * Refuses what no rows can have summed to. Entries are checked one by one and against their diagonal (Cauchy and
+ * Schwarz); a matrix that passes and still isn't one of cross products is met by the solver as collinear terms.
  */
 static void
 check_stats(GrOlsStats *stats)
@@ -395,6 +422,7 @@ check_stats(GrOlsStats *stats)
 	{
 		double		dii = hi[i * (i + 1) / 2 + i];
 
+		CHECK_FOR_INTERRUPTS();
 		for (int64 j = 0; ok && j <= i; j++)
 		{
 			int64		k = i * (i + 1) / 2 + j;
@@ -414,8 +442,8 @@ check_stats(GrOlsStats *stats)
 }
 
 /*
- * Text: {"version":1,"features":p,"rows":n,"skipped":k,"gram":[hi,lo,hi,lo,...]}, valid JSON, each number with the digits
- * that give back the same float8 whatever extra_float_digits says.
+ * Text: {"version":1,"features":p,"rows":n,"skipped":k,"gram":[hi,lo,hi,lo,...]}, valid JSON, each number with the
+ * digits that give back the same float8 whatever extra_float_digits says.
  */
 Datum
 gr_ols_stats_out(PG_FUNCTION_ARGS)
@@ -465,6 +493,8 @@ parse_stats(const char *string)
 	gr_text_expect(&reader, ",");
 	gr_text_key(&reader, "skipped");
 	nskipped = gr_text_integer(&reader, 0, PG_INT64_MAX);
+	if (nfeatures == 0)
+		gr_text_bad(&reader);
 	gr_text_expect(&reader, ",");
 	gr_text_key(&reader, "gram");
 	gr_text_expect(&reader, "[");
@@ -537,7 +567,7 @@ gr_ols_stats_recv(PG_FUNCTION_ARGS)
 	nrows = pq_getmsgint64(buf);
 	nskipped = pq_getmsgint64(buf);
 	triangle = nfeatures < 0 ? 0 : gr_triangle((int64) nfeatures + 2);
-	if (nfeatures < -1 || nfeatures > GR_MAX_FEATURES || buf->len - buf->cursor != triangle * 16)
+	if (nfeatures < -1 || nfeatures == 0 || nfeatures > GR_MAX_FEATURES || buf->len - buf->cursor != triangle * 16)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid length in external \"%s\" value", "gpu_ols_stats")));

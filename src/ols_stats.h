@@ -13,9 +13,9 @@
 #define GR_OLS_STATS_VERSION 1
 
 /*
- * The Gram matrix of (1, x, y) in double-double, and the rows that are not in it yet. A value on disk, on the wire or given to
- * a user has none of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a batch of
- * rows, since the kernel wants many at a time, and is updated in place.
+ * The Gram matrix of (1, x, y) in double-double, and the rows that are not in it yet. A value on disk, on the wire or
+ * given to a user has none of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a
+ * batch of rows, since the kernel wants many at a time, and is updated in place.
  */
 typedef struct GrOlsStats
 {
@@ -55,8 +55,8 @@ gr_stats_pending(GrOlsStats *stats)
 }
 
 /*
- * The argument as a value without pending rows: itself where it has none, else a copy in the current context. names: of the columns, for
- * messages, as in gr_raise_columns().
+ * The argument as a value without pending rows: itself where it has none, else a copy in the current context. names: of
+ * the columns, for messages, as in gr_raise_columns().
  */
 extern GrOlsStats *gr_stats_settled_named(Datum datum, const char *const *names);
 

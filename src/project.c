@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "args.h"
 #include "project.h"
 
 /* The place of the first value that isn't finite, from 0; -1 if all are. */
@@ -210,7 +211,7 @@ sort_columns(Column *columns, Column *spare, int64 n)
 }
 
 static int
-compare_values(const void *a, const void *b)
+compare_values(const void *a, const void *b, void *arg)
 {
 	double		x = ((const Column *) a)->value;
 	double		y = ((const Column *) b)->value;
@@ -231,6 +232,7 @@ merge_columns(int64 *idx, double *val, int64 n)
 	{
 		memory[m].j = idx[m];
 		memory[m].value = val[m];
+		gr_poll(m);
 	}
 	columns = sort_columns(memory, memory + n, n);
 	for (int64 m = 0; m < n; m = next)
@@ -241,12 +243,13 @@ merge_columns(int64 *idx, double *val, int64 n)
 			;
 		/* a sum of two doesn't depend on their order */
 		if (next - m > 2)
-			qsort(columns + m, next - m, sizeof(Column), compare_values);
+			qsort_interruptible(columns + m, next - m, sizeof(Column), compare_values, NULL);
 		sum = columns[m].value;
 		for (int64 same = m + 1; same < next; same++)
 			sum += columns[same].value;
 		idx[nmerged] = columns[m].j;
-		val[nmerged++] = sum;
+		val[nmerged] = sum;
+		gr_poll(nmerged++);
 	}
 	pfree(memory);
 	return nmerged;

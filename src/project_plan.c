@@ -1,15 +1,17 @@
 /*
  * project_plan.c: how gpu_project_rows() has its query run.
  *
- * Where the planner has parallel workers compute a function of the query's vectors, that is the projection, or, where batches pay or a device is to
- * have them, their detoasting. Else the query runs as it is.
+ * Where the planner has parallel workers compute a function of the query's vectors, that is the projection, or, where
+ * batches pay or a device is to have them, their detoasting. Else the query runs as it is.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "access/tupdesc.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "nodes/makefuncs.h"
 #include "nodes/plannodes.h"
 #include "nodes/primnodes.h"
 #include "optimizer/cost.h"
@@ -17,20 +19,18 @@
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/plancache.h"
 
 #include "args.h"
 #include "device.h"
-#include "ingest.h"
 #include "project.h"
 #include "project_rows.h"
 #include "ring_reader.h"
+#include "wrapper.h"
 
-#define VECTOR "q.vector::pg_catalog.float4[]"
-
-/* Elements that vectors are taken to have where nothing else is known: a lot, for S that doesn't fit the cache is what costs */
+/*
+ * Elements that vectors are taken to have where nothing else is known: a lot, for S that doesn't fit the cache is what
+ * costs
+ */
 #define GUESSED_DIM GR_CHUNK_NCOLS
 
 /* Fewer are not worth a look at how large their vectors are. */
@@ -65,7 +65,10 @@ has_cast(Oid to, Oid from, CoercionContext context)
 	}
 }
 
-/* ERROR unless the query has two columns, an id of the type that the function's result has and a vector, or of types that become that. */
+/*
+ * ERROR unless the query has two columns, an id of the type that the function's result has and a vector, or of types
+ * that become that.
+ */
 static void
 check_columns(TupleDesc tupdesc, Oid id_type)
 {
@@ -93,41 +96,63 @@ check_columns(TupleDesc tupdesc, Oid id_type)
 				 errdetail("A vector must be a real[] or have a cast to it.")));
 }
 
-/* The query with its ids cast, and this instead of its vectors */
-static char *
-wrap(const char *query, Oid id_type, const char *vector)
+/* The function that has a vector in this form, or the vector itself */
+static Expr *
+write_vector(const GrRowsRequest *request, GrRowsForm form, Expr *vector)
 {
-	/* a line of its own: the statement may end with a comment */
-	return psprintf("SELECT q.id::%s, %s FROM (%s\n) q(id, vector)", format_type_extended(id_type, -1, FORMAT_TYPE_FORCE_QUALIFY),
-					vector, gr_bare_statement(query));
-}
+	static const Oid types[4] = {FLOAT4ARRAYOID, INT4OID, INT8OID, FLOAT8OID};
+	Oid			function;
+	Expr	   *k;
+	Expr	   *seed;
+	Expr	   *density;
 
-/* The plan, or that of the same query with its columns cast to what is wanted, where they are something else */
-static SPIPlanPtr
-plan_with_casts(const char *query, SPIPlanPtr plan, TupleDesc tupdesc, Oid id_type)
-{
-	if (TupleDescAttr(tupdesc, 0)->atttypid == id_type && TupleDescAttr(tupdesc, 1)->atttypid == FLOAT4ARRAYOID)
-		return plan;
-	return gr_prepare_query(wrap(query, id_type, VECTOR));
-}
-
-/* The function that has the vectors in this form, for the wrapped query */
-static char *
-write_call(const GrRowsRequest *request, GrRowsForm form)
-{
-	const char *schema = quote_identifier(get_namespace_name(request->namespace));
-	char	   *density = request->density_is_null ? pstrdup("NULL") : psprintf("%.17g", request->density);
-
+	if (form == GR_ROWS_AS_THEY_ARE)
+		return vector;
 	if (form == GR_ROWS_FLAT)
-		return psprintf("%s.gpu_vector_pass(" VECTOR ")", schema);
-	/* no parameters: with them, the plan that is run might be another one than that which was looked at */
-	return psprintf("%s.gpu_project_pass(" VECTOR ", %d, '" INT64_FORMAT "'::pg_catalog.int8, %s::pg_catalog.float8)", schema,
-					request->k, request->seed, density);
+	{
+		function = gr_own_function(request->function, "gpu_vector_pass", 1, types, BYTEAOID);
+		return gr_wrapper_call(function, list_make1(vector));
+	}
+	function = gr_own_function(request->function, "gpu_project_pass", 4, types, BYTEAOID);
+	/* constants: with parameters, the planner would know less */
+	k = (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(request->k), false, true);
+	seed = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(request->seed), false,
+							  FLOAT8PASSBYVAL);
+	density = (Expr *) makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), Float8GetDatum(request->density),
+								 request->density_is_null, FLOAT8PASSBYVAL);
+	return gr_wrapper_call(function, list_make4(vector, k, seed, density));
+}
+
+/* The plan of the query with its ids cast to the type wanted, and its vectors in this form */
+static GrPlan *
+plan_form(const GrRowsRequest *request, const GrQuery *query, GrRowsForm form)
+{
+	GrWrapper	wrapper;
+	Expr	   *vector;
+
+	gr_wrap_query(&wrapper, query);
+	gr_wrapper_select(&wrapper, gr_wrapper_cast(&wrapper, gr_wrapped_column(&wrapper, 0), request->id_type));
+	vector = gr_wrapper_cast(&wrapper, gr_wrapped_column(&wrapper, 1), FLOAT4ARRAYOID);
+	gr_wrapper_select(&wrapper, write_vector(request, form, vector));
+	return gr_plan_wrapper(&wrapper);
 }
 
 /*
- * Do workers compute the top node's last column? Where the query has an order, say, they sort its rows, and what stands around it is computed
- * in this process. A node refers to a column of the one below, or computes it.
+ * The query's own plan, or that of the same query with its columns cast to what is wanted, where they are something
+ * else
+ */
+static GrPlan *
+plan_with_casts(const GrRowsRequest *request, const GrQuery *query)
+{
+	if (TupleDescAttr(query->columns, 0)->atttypid == request->id_type &&
+		TupleDescAttr(query->columns, 1)->atttypid == FLOAT4ARRAYOID)
+		return gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
+	return plan_form(request, query, GR_ROWS_AS_THEY_ARE);
+}
+
+/*
+ * Do workers compute the top node's last column? Where the query has an order, say, they sort its rows, and what stands
+ * around it is computed in this process. A node refers to a column of the one below, or computes it.
  */
 static bool
 is_computed_in_workers(const Plan *plan)
@@ -156,8 +181,8 @@ is_computed_in_workers(const Plan *plan)
 }
 
 /*
- * Are the first row's vector and as many like it as there are rows as large as a table that the planner takes workers for? It doesn't see them: they
- * are stored out of line, and the table is small without them.
+ * Are the first row's vector and as many like it as there are rows as large as a table that the planner takes workers
+ * for? It doesn't see them: they are stored out of line, and the table is small without them.
  */
 static bool
 are_vectors_large(const GrRowsPlan *rows)
@@ -167,58 +192,56 @@ are_vectors_large(const GrRowsPlan *rows)
 	return rows->dim > 0 && min_parallel_table_scan_size > 0 && nbytes >= (double) min_parallel_table_scan_size * BLCKSZ;
 }
 
-/* The plan that has the vectors in this form, from workers; NULL if the planner doesn't use any for it. any_table: a small one, too */
-static SPIPlanPtr
-plan_pass(const GrRowsRequest *request, GrRowsForm form, bool any_table)
+/*
+ * The plan that has the vectors in this form, from workers; NULL if the planner doesn't use any for it. any_table: a
+ * small one, too
+ */
+static GrPlan *
+plan_pass(const GrRowsRequest *request, const GrQuery *query, GrRowsForm form, bool any_table)
 {
-	int			nest_level = NewGUCNestLevel();
-	bool		in_workers = false;
-	SPIPlanPtr	plan;
-	CachedPlan *cached;
+	int			nest_level = gr_turn_jit_off();
+	GrPlan	   *plan;
 
 	if (any_table)
-		(void) set_config_option("min_parallel_table_scan_size", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	plan = gr_prepare_query(wrap(request->query, request->id_type, write_call(request, form)));
-	/* it is planned here, and kept */
-	cached = SPI_plan_get_cached_plan(plan);
+		(void) set_config_option("min_parallel_table_scan_size", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
+	plan = plan_form(request, query, form);
 	AtEOXact_GUC(true, nest_level);
-	if (cached != NULL)
-	{
-		if (cached->stmt_list != NIL && linitial_node(PlannedStmt, cached->stmt_list)->planTree != NULL)
-			in_workers = is_computed_in_workers(linitial_node(PlannedStmt, cached->stmt_list)->planTree);
-		ReleaseCachedPlan(cached, NULL);
-	}
-	if (in_workers)
-		return plan;
-	SPI_freeplan(plan);
-	return NULL;
+	return is_computed_in_workers(plan->stmt->planTree) ? plan : NULL;
+}
+
+typedef struct DimReceiver
+{
+	GrReceiver	base;
+	int64		dim;			/* 0: no row, or no vector in it */
+} DimReceiver;
+
+static bool
+receive_dim(TupleTableSlot *slot, DestReceiver *self)
+{
+	bool		isnull;
+	Datum		vector = slot_getattr(slot, 2, &isnull);
+
+	if (!isnull)
+		((DimReceiver *) self)->dim = gr_array_width(vector);
+	return false;
 }
 
 /* The first row's vector has so many elements; -1: that isn't known, or wouldn't come at little cost. */
 static int64
-peek_at_dim(SPIPlanPtr plan)
+peek_at_dim(const GrPlan *plan)
 {
-	int64		dim = -1;
-	MemoryContext context;
-	MemoryContext old;
-	bool		isnull;
-	Datum		vector;
+	DimReceiver receiver = {.base.pub.receiveSlot = receive_dim};
 
-	if (!gr_is_repeatable(plan) || !gr_peek_at_row(plan))
-		return -1;
-	/* a vector may be large */
-	context = AllocSetContextCreate(CurrentMemoryContext, "gpureg first row", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(context);
-	vector = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull);
-	if (!isnull)
-		dim = gr_array_width(vector);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-	SPI_freetuptable(SPI_tuptable);
-	return dim > 0 ? dim : -1;
+	if (gr_is_repeatable(plan->query) && gr_starts_at_once(plan))
+		gr_run_plan(plan, NULL, &receiver.base, 1);
+	return receiver.dim > 0 ? receiver.dim : -1;
 }
 
-/* Has a process, by the cache's limit, room for all of S? A batch has what isn't kept drawn once, a row by itself for each. */
+/*
+ * Has a process, by the cache's limit, room for all of S? A batch has what isn't kept drawn once, a row by itself for
+ * each.
+ */
 static bool
 fits_cache(const GrRowsRequest *request, int64 dim)
 {
@@ -245,33 +268,32 @@ choose_form(const GrRowsRequest *request, const GrRowsPlan *rows)
 void
 gr_plan_rows(const GrRowsRequest *request, GrRowsPlan *rows)
 {
-	SPIPlanPtr	plan = gr_prepare_query(request->query);
-	TupleDesc	tupdesc = gr_check_query(plan);
+	GrQuery    *query = gr_analyse_query(request->query);
 	bool		any_table = false;
 	GrRowsForm	form;
-	SPIPlanPtr	pass;
+	GrPlan	   *pass;
 
-	check_columns(tupdesc, request->id_type);
-	rows->plan = plan_with_casts(request->query, plan, tupdesc, request->id_type);
+	check_columns(query->columns, request->id_type);
+	rows->plan = plan_with_casts(request, query);
 	rows->form = GR_ROWS_AS_THEY_ARE;
 	rows->nrows_estimate = gr_estimate_rows(rows->plan);
 	rows->dim = -1;
 	/* without workers, planning it would be for nothing */
 	if (max_parallel_workers_per_gather == 0)
 		return;
-	pass = plan_pass(request, GR_ROWS_PROJECTED, any_table);
+	pass = plan_pass(request, query, GR_ROWS_PROJECTED, any_table);
 	if (pass != NULL || rows->nrows_estimate >= LEAST_ROWS)
 		rows->dim = peek_at_dim(rows->plan);
 	if (pass == NULL && are_vectors_large(rows))
 	{
 		any_table = true;
-		pass = plan_pass(request, GR_ROWS_PROJECTED, any_table);
+		pass = plan_pass(request, query, GR_ROWS_PROJECTED, any_table);
 	}
 	if (pass == NULL)
 		return;
 	form = choose_form(request, rows);
 	if (form != GR_ROWS_PROJECTED)
-		pass = plan_pass(request, form, any_table);
+		pass = plan_pass(request, query, form, any_table);
 	if (pass == NULL)
 		return;
 	rows->plan = pass;

@@ -1,28 +1,24 @@
 /*
- * project_rows.c: gpu_project_rows(): a query's vectors, projected batch by batch as they are read, or by the workers that read them.
+ * project_rows.c: gpu_project_rows(): a query's vectors, projected batch by batch as they are read, or by the workers
+ * that read them.
  *
- * Rows come through a DestReceiver. Vectors go into the backend's batches, ids wait in a memory context for theirs to come back; then both
- * go to the tuplestore, in the order of the query. What is in memory is GR_PROJECT_NSLOTS batches and their ids, however many rows there are.
- * Where parallel workers project, rows go to the tuplestore as they come.
+ * Rows come through a DestReceiver. Vectors go into the backend's batches, ids wait in a memory context for theirs to
+ * come back; then both go to the tuplestore, in the order of the query. What is in memory is GR_PROJECT_NSLOTS batches
+ * and their ids, however many rows there are. Where parallel workers project, rows go to the tuplestore as they come.
  */
 #include "postgres.h"
 
-#include "executor/executor.h"
-#include "executor/spi.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/bitmapset.h"
-#include "tcop/dest.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "args.h"
-#include "ingest.h"
 #include "project.h"
 #include "project_rows.h"
 
@@ -47,7 +43,7 @@ typedef struct Batch
 
 typedef struct ProjectReceiver
 {
-	DestReceiver pub;
+	GrReceiver	base;
 	ReturnSetInfo *rsinfo;
 	MemoryContext context;		/* of the call: owns the projector */
 	MemoryContext row_context;	/* reset after each row */
@@ -177,6 +173,14 @@ static const float *
 open_pass_row(ProjectReceiver *receiver, Datum value, int64 *dim)
 {
 	const GrPassRow *row = (const GrPassRow *) PG_DETOAST_DATUM(value);
+	bool		projected = receiver->rows.form == GR_ROWS_PROJECTED;
+	Size		nvalues;
+
+	if (VARSIZE(row) < offsetof(GrPassRow, values) || row->dim < 1)
+		elog(ERROR, "a row came back with %zu bytes", (size_t) VARSIZE(row));
+	nvalues = projected ? receiver->request->k : row->dim;
+	if (VARSIZE(row) != offsetof(GrPassRow, values) + nvalues * sizeof(float))
+		elog(ERROR, "a row came back with %zu bytes", (size_t) VARSIZE(row));
 
 	if (row->worker >= 0 && !bms_is_member(row->worker, receiver->workers))
 	{
@@ -276,19 +280,8 @@ drain(ProjectReceiver *receiver)
 static void
 run_plan(ProjectReceiver *receiver)
 {
-	SPIExecuteOptions execute = {.read_only = true,.dest = &receiver->pub};
-	bool		in_workers = receiver->rows.form != GR_ROWS_AS_THEY_ARE;
-	int			nest_level = in_workers ? gr_turn_jit_off() : 0;
-	int			rc;
-
-	if (receiver->rows.form == GR_ROWS_PROJECTED)
-		receiver->pub.receiveSlot = receive_projected;
-	rc = SPI_execute_plan_extended(receiver->rows.plan, &execute);
-	if (in_workers)
-		AtEOXact_GUC(true, nest_level);
-	if (rc < 0)
-		elog(ERROR, "SPI_execute_plan_extended failed: %s", SPI_result_code_string(rc));
-	MemoryContextSwitchTo(receiver->context);
+	receiver->base.pub.receiveSlot = receiver->rows.form == GR_ROWS_PROJECTED ? receive_projected : receive_row;
+	gr_run_plan(receiver->rows.plan, NULL, &receiver->base, 0);
 	drain(receiver);
 }
 
@@ -311,7 +304,10 @@ record_run(const ProjectReceiver *receiver, double started)
 		/* the plan was made for the CPU; this says why */
 		if (!gr_choose_place(&place, gr_rows_work(receiver->request, receiver->rows.nrows_estimate, receiver->dim), &err))
 			gr_raise(&err);
-		/* with the vectors' length, which the plan may have had to guess, it could be a device: it wasn't, and isn't held */
+		/*
+		 * with the vectors' length, which the plan may have had to guess, it could be a device: it wasn't, and isn't
+		 * held
+		 */
 		if (place.backend != &gr_backend_cpu)
 			gr_place_on_cpu(&place, "planned for the CPU, before the vectors' length was known");
 		gr_record_pass("gpu_project_rows", &place, receiver->nprojected, (int) receiver->dim, nworkers, started, now, now);
@@ -324,13 +320,6 @@ project_rows(FunctionCallInfo fcinfo, bool seed_is_null, int64 seed, int density
 	double		started = gr_now();
 	GrRowsRequest request = {.seed = seed};
 	ProjectReceiver receiver = {
-		.pub = {
-			.receiveSlot = receive_row,
-			.rStartup = gr_receiver_startup,
-			.rShutdown = gr_receiver_nothing,
-			.rDestroy = gr_receiver_nothing,
-			.mydest = DestNone
-		},
 		.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo,
 		.context = CurrentMemoryContext,
 		.request = &request
@@ -342,7 +331,7 @@ project_rows(FunctionCallInfo fcinfo, bool seed_is_null, int64 seed, int density
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be null", PG_ARGISNULL(0) ? "query" : PG_ARGISNULL(1) ? "k" : "seed")));
 	request.id_type = TupleDescAttr(receiver.rsinfo->setDesc, 0)->atttypid;
-	request.namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
+	request.function = fcinfo->flinfo->fn_oid;
 	request.query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	request.k = PG_GETARG_INT32(1);
 	gr_check_k(request.k);
@@ -351,11 +340,8 @@ project_rows(FunctionCallInfo fcinfo, bool seed_is_null, int64 seed, int density
 	receiver.row_context = AllocSetContextCreate(receiver.context, "gpureg row", ALLOCSET_DEFAULT_SIZES);
 	get_typlenbyval(request.id_type, &receiver.id_length, &receiver.id_by_value);
 
-	SPI_connect();
-	MemoryContextSwitchTo(receiver.context);
 	gr_plan_rows(&request, &receiver.rows);
 	run_plan(&receiver);
-	SPI_finish();
 	record_run(&receiver, started);
 	return (Datum) 0;
 }

@@ -1,14 +1,13 @@
 /*
- * project_rows.h: how gpu_project_rows() has its query run: by this process alone, or with a function of the extension's around each vector that
- * parallel workers compute.
+ * project_rows.h: how gpu_project_rows() has its query run: by this process alone, or with a function of the
+ * extension's around each vector that parallel workers compute.
  */
 #ifndef GPUREG_PROJECT_ROWS_H
 #define GPUREG_PROJECT_ROWS_H
 
 #include "postgres.h"
 
-#include "access/tupdesc.h"
-#include "executor/spi.h"
+#include "query.h"
 
 /* How vectors come out of the plan. */
 typedef enum GrRowsForm
@@ -32,7 +31,7 @@ typedef struct GrRowsRequest
 {
 	const char *query;
 	Oid			id_type;
-	Oid			namespace;		/* where the extension's functions are */
+	Oid			function;		/* the SQL function that is being called */
 	int32		k;
 	int64		seed;
 	bool		density_is_null;
@@ -41,7 +40,7 @@ typedef struct GrRowsRequest
 
 typedef struct GrRowsPlan
 {
-	SPIPlanPtr	plan;			/* ids of the type wanted, and vectors in this form */
+	GrPlan	   *plan;			/* ids of the type wanted, and vectors in this form */
 	GrRowsForm	form;
 	double		nrows_estimate; /* the planner's */
 	int64		dim;			/* of the first row's vector; -1: that isn't known, or there was no need to */
@@ -53,9 +52,7 @@ extern double gr_rows_density(const GrRowsRequest *request, int64 dim);
 /* Products that so many vectors take, for the choice of the backend */
 extern double gr_rows_work(const GrRowsRequest *request, double nvectors, int64 dim);
 
-/*
- * Looks the query over, and plans it. The caller is connected to SPI. ERROR for whatever the query may not be.
- */
+/* Looks the query over, and plans it. ERROR for whatever the query may not be. */
 extern void gr_plan_rows(const GrRowsRequest *request, GrRowsPlan *rows);
 
 /* The one-dimensional vector that a row has; ERROR if it is none, has no element, or has a NULL, NaN or an infinity. */

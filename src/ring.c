@@ -3,10 +3,12 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/latch.h"
+#include "storage/proc.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -20,9 +22,15 @@
 #define NAPS 100
 #define LONG_NAP_MS 1			/* ... and after so many: the device is slower than the scan, or not open yet */
 
+/* Changes when a ring of this process's is started or stopped: then whoever has found one looks again. */
+uint32		gr_ring_epoch = 0;
+
+/* Rings of this process's that take rows; a query that is being read may itself fit. */
+static int	nstarted = 0;
+
 /*
- * A segment, or NULL where there is no room for it, which PostgreSQL reports as an error: hence the subtransaction. The mapping belongs to the
- * caller then, not to a transaction.
+ * A segment, or NULL where there is no room for it, which PostgreSQL reports as an error: hence the subtransaction. The
+ * mapping belongs to the caller then, not to a transaction.
  */
 static dsm_segment *
 create_segment(Size nbytes)
@@ -79,7 +87,9 @@ gr_ring_create(Size nbytes, int nproducers, dsm_segment **segment)
 {
 	int			nblocks = blocks_for(nproducers);
 	Size		block_nbytes = block_nbytes_for(nbytes, nblocks);
-	Size		data_offset = TYPEALIGN(PAGE, offsetof(GrRing, blocks) + nblocks * (sizeof(GrRingBlock) + sizeof(pg_atomic_uint32)));
+	Size		header = offsetof(GrRing, blocks) + nblocks * (sizeof(GrRingBlock) + sizeof(pg_atomic_uint32)) +
+		nproducers * sizeof(pg_atomic_uint32);
+	Size		data_offset = TYPEALIGN(PAGE, header);
 	GrRing	   *ring;
 
 	*segment = create_segment(data_offset + nblocks * block_nbytes);
@@ -90,6 +100,7 @@ gr_ring_create(Size nbytes, int nproducers, dsm_segment **segment)
 	ring->nblocks = nblocks;
 	ring->block_nbytes = block_nbytes;
 	ring->data_offset = data_offset;
+	ring->nproducers_max = nproducers;
 	ring->nhome = nblocks / nproducers;
 	return ring;
 }
@@ -98,14 +109,28 @@ bool
 gr_ring_serves(const GrRing *ring, Size nbytes, int nproducers)
 {
 	return ring->nblocks == blocks_for(nproducers) && ring->block_nbytes == block_nbytes_for(nbytes, ring->nblocks) &&
-		ring->nhome == ring->nblocks / nproducers;
+		ring->nproducers_max == nproducers;
+}
+
+/* The process that leads this one, if it is a parallel worker, else itself */
+static int
+leader_pid(void)
+{
+	const PGPROC *leader = MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader : MyProc;
+
+	return leader->pid;
 }
 
 bool
-gr_ring_start(GrRing *ring, dsm_segment *segment, bool single, bool binary, GrRingTicket *ticket)
+gr_ring_start(GrRing *ring, dsm_segment *segment, const GrRingColumn *columns, int ncolumns, bool single,
+			  bool binary, GrRingTicket *ticket)
 {
+	Assert(ncolumns <= GR_RING_COLUMNS_MAX);
 	ring->single = single;
 	ring->binary = binary;
+	ring->leader_pid = leader_pid();
+	ring->ncolumns = ncolumns;
+	memcpy(ring->columns, columns, ncolumns * sizeof(GrRingColumn));
 	ring->nfeatures = 0;
 	memset(&ring->error, 0, sizeof(ring->error));
 	pg_atomic_init_u32(&ring->shape_state, GR_SHAPE_UNKNOWN);
@@ -119,13 +144,28 @@ gr_ring_start(GrRing *ring, dsm_segment *segment, bool single, bool binary, GrRi
 		pg_atomic_init_u32(&ring->blocks[b].state, GR_BLOCK_FREE);
 		pg_atomic_init_u32(&gr_ring_queue(ring)[b], 0);
 	}
+	for (int k = 0; k < ring->nproducers_max; k++)
+		pg_atomic_init_u32(&gr_ring_producers(ring)[k], 0);
 	/* each query has a key of its own, so that nobody comes late */
 	if (sem_init(&ring->wake, 1, 0) != 0 || !pg_strong_random(ring->key, sizeof(ring->key)))
 		return false;
 	ticket->handle = dsm_segment_handle(segment);
 	memcpy(ticket->key, ring->key, sizeof(ring->key));
 	ring->magic = RING_MAGIC;
+	gr_ring_epoch++;
+	nstarted++;
 	return true;
+}
+
+void
+gr_ring_stop(GrRing *ring)
+{
+	if (ring->magic != RING_MAGIC)
+		return;
+	ring->magic = 0;
+	memset(ring->key, 0, sizeof(ring->key));
+	gr_ring_epoch++;
+	nstarted--;
 }
 
 void
@@ -158,23 +198,24 @@ attach_segment(dsm_handle handle, MemoryContext owner)
 	return segment;
 }
 
+/*
+ * A ring is for the process that started it and that one's parallel workers. The former has it mapped, for as long as
+ * it takes rows; nobody else so much as maps a segment whose handle may have been guessed.
+ */
 GrRing *
-gr_ring_attach(const bytea *ticket, MemoryContext owner)
+gr_ring_attach(const GrRingTicket *ticket, MemoryContext owner)
 {
-	GrRingTicket wanted;
 	dsm_segment *segment = NULL;
 	GrRing	   *ring = NULL;
 
-	if (ticket != NULL && VARSIZE_ANY_EXHDR(ticket) == sizeof(wanted))
-	{
-		memcpy(&wanted, VARDATA_ANY(ticket), sizeof(wanted));
-		segment = dsm_find_mapping(wanted.handle);
-		if (segment == NULL)
-			segment = attach_segment(wanted.handle, owner);
-	}
+	if (nstarted > 0 || IsParallelWorker())
+		segment = dsm_find_mapping(ticket->handle);
+	if (segment == NULL && IsParallelWorker())
+		segment = attach_segment(ticket->handle, owner);
 	if (segment != NULL && dsm_segment_map_length(segment) >= sizeof(GrRing))
 		ring = dsm_segment_address(segment);
-	if (ring == NULL || ring->magic != RING_MAGIC || memcmp(ring->key, wanted.key, sizeof(ring->key)) != 0)
+	if (ring == NULL || ring->magic != RING_MAGIC || memcmp(ring->key, ticket->key, sizeof(ring->key)) != 0 ||
+		ring->leader_pid != leader_pid())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("there is no such ring"),
@@ -182,34 +223,45 @@ gr_ring_attach(const bytea *ticket, MemoryContext owner)
 	return ring;
 }
 
-bool
-gr_ring_ask_shape(GrRing *ring)
+int
+gr_ring_join(GrRing *ring)
+{
+	uint32		n = Min(pg_atomic_read_u32(&ring->nproducers), (uint32) ring->nproducers_max);
+	bool		joined = false;
+
+	/* what others write at the same time isn't this process's number */
+	for (uint32 k = 0; k < n; k++)
+		joined |= pg_atomic_read_u32(&gr_ring_producers(ring)[k]) == (uint32) MyProcPid;
+	if (!joined)
+		n = pg_atomic_fetch_add_u32(&ring->nproducers, 1);
+	if (joined || n >= (uint32) ring->nproducers_max)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("the ring has all the producers that it was made for"),
+				 errhint("This function is for gpureg's own queries.")));
+	pg_atomic_write_u32(&gr_ring_producers(ring)[n], (uint32) MyProcPid);
+	return (int) (n * ring->nhome % ring->nblocks);
+}
+
+void
+gr_ring_agree(GrRing *ring, const int32 *widths, int nfeatures)
 {
 	uint32		expected = GR_SHAPE_UNKNOWN;
 
 	if (pg_atomic_compare_exchange_u32(&ring->shape_state, &expected, GR_SHAPE_ASKED))
-		return true;
-	/* who asked first finds it out without waiting for anybody; if that ends in an error, this process is told to end as well */
-	while (pg_atomic_read_u32(&ring->shape_state) != GR_SHAPE_KNOWN)
+	{
+		/* nothing here can fail, so that nobody waits in vain */
+		memcpy(ring->widths, widths, ring->ncolumns * sizeof(int32));
+		ring->nfeatures = nfeatures;
+		pg_write_barrier();
+		pg_atomic_write_u32(&ring->shape_state, GR_SHAPE_KNOWN);
+		return;
+	}
+	while (!gr_ring_shape_known(ring))
 	{
 		CHECK_FOR_INTERRUPTS();
 		pg_usleep(10);
 	}
-	pg_read_barrier();
-	return false;
-}
-
-void
-gr_ring_set_shape(GrRing *ring)
-{
-	pg_write_barrier();
-	pg_atomic_write_u32(&ring->shape_state, GR_SHAPE_KNOWN);
-}
-
-int
-gr_ring_join(GrRing *ring)
-{
-	return (int) (pg_atomic_fetch_add_u32(&ring->nproducers, 1) * ring->nhome % ring->nblocks);
 }
 
 /* A block that is free now, or -1 */

@@ -1,11 +1,12 @@
 /*
- * ring.h: a ring of blocks of rows in shared memory, through which the processes that scan a query's tables hand rows to the session's own
- * process, which sends them to a device.
+ * ring.h: a ring of blocks of rows in shared memory, through which the processes that scan a query's tables hand rows
+ * to the session's own process, which sends them to a device.
  *
- * The session's process makes the ring, in a dynamic shared memory segment, and owns it. Those that scan, itself among them, attach to it by
- * its ticket; they are its producers. Each takes a free block, fills it, and marks it as full; full blocks are numbered in the order in which they
- * became that. A producer doesn't know when its scan is over: the rows in the block that it was filling are counted there, and are read when the
- * query has ended. There are at least twice as many blocks as producers, so that a block left like that holds nobody up.
+ * The session's process makes the ring, in a dynamic shared memory segment, and owns it. Those that scan, itself among
+ * them, attach to it by its ticket; they are its producers. Each takes a free block, fills it, and marks it as full;
+ * full blocks are numbered in the order in which they became that. A producer doesn't know when its scan is over: the
+ * rows in the block that it was filling are counted there, and are read when the query has ended. There are at least
+ * twice as many blocks as producers, so that a block left like that holds nobody up.
  *
  * The consumer's side, gr_ring_next_full() and below, touches nothing of PostgreSQL's, so that a thread may call it.
  */
@@ -26,12 +27,24 @@
 #define GR_RING_BLOCK_NBYTES_MIN (128 * 1024)	/* a row of GR_MAX_FEATURES features and more */
 #define GR_RING_BLOCK_NBYTES_MAX (512 * 1024)	/* no faster beyond, and later on the device */
 
-/* What a producer needs to find the ring: nobody can make one up. */
+/*
+ * What a producer needs to find the ring: nobody can make one up, and with a stolen one only the ring's own processes
+ * can do anything.
+ */
 typedef struct GrRingTicket
 {
 	dsm_handle	handle;
 	uint8		key[16];
 } GrRingTicket;
+
+/* A column of the query's, or several of them as one array: an argument of the aggregate that brings rows */
+typedef struct GrRingColumn
+{
+	Oid			type;			/* as in GrColumn */
+	Oid			element;
+	int32		npacked;		/* of how many of the query's columns it is an array; 0: it is one of them */
+	int32		width;			/* numbers that it gives; -1: an array's, which the first complete row tells */
+} GrRingColumn;
 
 typedef enum GrRingBlockState
 {
@@ -61,9 +74,12 @@ typedef struct GrRing
 	uint8		key[16];
 	int			nblocks;
 	Size		block_nbytes;
-	Size		data_offset;	/* from the ring's beginning, whole pages; the block's rows lie there one block after another */
+	Size		data_offset;	/* of the blocks' rows from the ring's beginning, whole pages */
 	bool		single;			/* rows are float4; see compute.h */
 	bool		binary;			/* responses must be 0 or 1 */
+	int			leader_pid;		/* of the session's process: it and its parallel workers may attach, and nobody else */
+	int			ncolumns;		/* the response is the first */
+	GrRingColumn columns[GR_RING_COLUMNS_MAX];
 
 	/* what the first complete row tells, and every other must agree with */
 	pg_atomic_uint32 shape_state;
@@ -74,36 +90,55 @@ typedef struct GrRing
 	GrError		error;			/* of GR_RING_FAILED */
 	pg_atomic_uint32 nworkers;	/* parallel workers that had rows */
 	pg_atomic_uint32 nproducers;
+	int			nproducers_max;
 	int			nhome;			/* blocks that a producer looks for first */
 	pg_atomic_uint64 nfull;		/* blocks that became full so far */
 	sem_t		wake;			/* posted for each, and when the consumer is to look around */
-	GrRingBlock blocks[FLEXIBLE_ARRAY_MEMBER];	/* then the queue: nblocks numbers of full blocks, from 1 on; 0: none yet */
+	/*
+	 * then the queue: nblocks numbers of full blocks, from 1 on, 0: none yet; then the process ids of nproducers_max
+	 * producers, 0: none yet
+	 */
+	GrRingBlock blocks[FLEXIBLE_ARRAY_MEMBER];
 } GrRing;
 
 /*
- * Makes a ring of at most nbytes, or the least size there is, for so many producers; NULL if there is no shared memory for it. *segment: for
- * gr_ring_destroy()
+ * Makes a ring of at most nbytes, or the least size there is, for so many producers; NULL if there is no shared memory
+ * for it. *segment: for gr_ring_destroy()
  */
 extern GrRing *gr_ring_create(Size nbytes, int nproducers, dsm_segment **segment);
 
 /* Is it what gr_ring_create() would make? */
 extern bool gr_ring_serves(const GrRing *ring, Size nbytes, int nproducers);
 
-/* Makes it ready for a query, whose producers find it by the ticket; false if that can't be done. */
-extern bool gr_ring_start(GrRing *ring, dsm_segment *segment, bool single, bool binary, GrRingTicket *ticket);
+/*
+ * Makes it ready for a query with these columns, whose producers find it by the ticket; false if that can't be done.
+ * gr_ring_stop() ends that: from then on nobody finds it. (It may be called again.)
+ */
+extern bool gr_ring_start(GrRing *ring, dsm_segment *segment, const GrRingColumn *columns, int ncolumns, bool single,
+						  bool binary, GrRingTicket *ticket);
+extern void gr_ring_stop(GrRing *ring);
 
 /* No thread may use it any more; NULL is accepted. */
 extern void gr_ring_destroy(dsm_segment *segment);
 
-/* The ring of a ticket that came as a bytea, or NULL, for as long as owner lives; ERROR if there is none. */
-extern GrRing *gr_ring_attach(const bytea *ticket, MemoryContext owner);
+/*
+ * The ring of a ticket, for as long as owner lives; in the session's own process for as long as gr_ring_epoch stays
+ * what it is: then it must be looked for again. ERROR if there is none for this process.
+ */
+extern GrRing *gr_ring_attach(const GrRingTicket *ticket, MemoryContext owner);
+extern uint32 gr_ring_epoch;
 
 /*
- * Tells or asks for the rows' shape: true if the caller is to find out widths[] and nfeatures, and then to call gr_ring_set_shape(); false if they
- * are known.
+ * One more producer, the only one of this process: where its own blocks begin, which it takes when they are free, as
+ * they are in its caches and its page tables. ERROR if the ring has as many as it was made for.
  */
-extern bool gr_ring_ask_shape(GrRing *ring);
-extern void gr_ring_set_shape(GrRing *ring);
+extern int	gr_ring_join(GrRing *ring);
+
+/*
+ * Tells the ring how many numbers each column of a complete row has, and nfeatures, their sum without the first; or is
+ * told, where another producer's row was earlier. From then on they are in ring->widths and ring->nfeatures.
+ */
+extern void gr_ring_agree(GrRing *ring, const int32 *widths, int nfeatures);
 
 #define GR_SHAPE_UNKNOWN 0
 #define GR_SHAPE_ASKED 1
@@ -117,9 +152,6 @@ gr_ring_shape_known(GrRing *ring)
 	pg_read_barrier();
 	return known;
 }
-
-/* One more producer: where its own blocks begin, which it takes when they are free, as they are in its caches and its page tables. */
-extern int	gr_ring_join(GrRing *ring);
 
 /* A block to fill, or -1 if the ring no longer takes rows. Waits, interruptibly; ERROR if the ring has failed. */
 extern int	gr_ring_claim(GrRing *ring, int home);
@@ -144,6 +176,12 @@ static inline pg_atomic_uint32 *
 gr_ring_queue(GrRing *ring)
 {
 	return (pg_atomic_uint32 *) &ring->blocks[ring->nblocks];
+}
+
+static inline pg_atomic_uint32 *
+gr_ring_producers(GrRing *ring)
+{
+	return gr_ring_queue(ring) + ring->nblocks;
 }
 
 /* The block that became full as number sequence (from 0 on), or -1 if there is none yet */

@@ -1,9 +1,10 @@
 /*
  * ring_reader.c: the consumer's side of a ring.
  *
- * The session's own process runs the query, and takes part in its scan as a producer. Meanwhile a thread of its opens the device, pins the
- * ring's memory, and sends full blocks to the job as they come. The thread touches nothing of PostgreSQL's and has all signals blocked; it is
- * joined before the function returns, or by the callback of the memory context that owns the reader, whatever ends the statement.
+ * The session's own process runs the query, and takes part in its scan as a producer. Meanwhile a thread of its opens
+ * the device, pins the ring's memory, and sends full blocks to the job as they come. The thread touches nothing of
+ * PostgreSQL's and has all signals blocked; it is joined before the function returns, or by the callback of the memory
+ * context that owns the reader, whatever ends the statement.
  *
  * What the thread works with, this process leaves alone from start to join, but for the ring's atomic fields.
  */
@@ -15,11 +16,11 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "args.h"
@@ -61,8 +62,8 @@ typedef enum ReaderEnd
 bool		gr_debug_ring = false;
 
 /*
- * A ring that waits for the session's next statement on its device: to make, pin and unpin one takes as long as to read a million rows. An error
- * leaves none.
+ * A ring that waits for the session's next statement on its device: to make, pin and unpin one takes as long as to read
+ * a million rows. An error leaves none.
  */
 static struct
 {
@@ -238,7 +239,8 @@ drop_ring(RingReader *r)
 static void
 keep_ring(RingReader *r)
 {
-	if (r->pinned_by == NULL || !r->opens_device)
+	/* one that the query's own functions have left is as good */
+	if (r->pinned_by == NULL || !r->opens_device || kept.ring != NULL)
 	{
 		drop_ring(r);
 		return;
@@ -267,6 +269,8 @@ end_reader(void *arg)
 {
 	RingReader *r = arg;
 
+	if (r->ring != NULL)
+		gr_ring_stop(r->ring);
 	join_thread(r, READER_STOPS);
 	if (r->ring == NULL && r->segment == NULL)
 		return;
@@ -324,13 +328,11 @@ send_rest(RingReader *r, const GrIngest *ingest)
 static bool
 describe_rows(RingReader *r, GrIngest *ingest)
 {
-	int			column = 0;
-
 	if (!gr_ring_shape_known(r->ring))
 		return false;
-	for (int k = 0; k < ingest->narguments; column += Max(ingest->packed[k], 1), k++)
-		if (ingest->packed[k] == 0)
-			ingest->columns[column].width = k == 0 ? 1 : r->ring->widths[k];
+	for (int k = 1; k < ingest->narguments; k++)
+		if (ingest->arguments[k].npacked == 0)
+			ingest->columns[ingest->arguments[k].column].width = r->ring->widths[k];
 	ingest->nfeatures = r->ring->nfeatures;
 	gr_name_ingested(ingest);
 	r->job->nfeatures = ingest->nfeatures;
@@ -338,19 +340,16 @@ describe_rows(RingReader *r, GrIngest *ingest)
 	return true;
 }
 
-/* Runs the aggregate; the rows left out for a NULL are counted. Ends the thread, and leaves the session's own context current. */
+/* Runs the aggregate; the rows left out for a NULL are counted. Ends the thread. */
 static void
-run_query(RingReader *r, SPIPlanPtr plan, Datum *values, GrIngest *ingest)
+run_query(RingReader *r, const GrPlan *plan, ParamListInfo params, GrIngest *ingest)
 {
-	MemoryContext context = CurrentMemoryContext;
-
 	PG_TRY();
 	{
 		bool		isnull;
-		Datum		result = gr_execute_aggregate(plan, values, &isnull);
+		Datum		result = gr_run_for_value(plan, params, &isnull);
 
 		ingest->nskipped = isnull ? 0 : DatumGetInt64(result);
-		SPI_freetuptable(SPI_tuptable);
 	}
 	PG_CATCH();
 	{
@@ -359,7 +358,7 @@ run_query(RingReader *r, SPIPlanPtr plan, Datum *values, GrIngest *ingest)
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	MemoryContextSwitchTo(context);
+	gr_ring_stop(r->ring);
 	join_thread(r, READER_DRAINS);
 }
 
@@ -379,15 +378,33 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device)
 	return r;
 }
 
-/* Makes the ring; false if there is no shared memory for it. */
+/* What the ring is to know of the arguments, by which producers are told from others */
+static void
+describe_columns(const GrIngest *ingest, GrRingColumn *columns)
+{
+	for (int k = 0; k < ingest->narguments; k++)
+	{
+		const GrArgument *argument = &ingest->arguments[k];
+		const GrColumn *column = &ingest->columns[argument->column];
+		bool		packed = argument->npacked > 0;
+		Oid			element = ingest->single ? FLOAT4OID : FLOAT8OID;
+
+		columns[k].type = packed ? get_array_type(element) : column->type;
+		columns[k].element = packed ? element : column->element;
+		columns[k].npacked = argument->npacked;
+		columns[k].width = packed ? argument->npacked : OidIsValid(column->element) ? -1 : 1;
+	}
+}
+
+/* Makes the ring, or takes the one that was kept; false if there is no shared memory for it. */
 static bool
-make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
+take_ring(RingReader *r, const GrIngest *ingest)
 {
 	/* a query may ask for more workers than the server gives */
-	int			nproducers = Min(max_parallel_workers_per_gather, max_parallel_workers) + 1;
+	int			nworkers = Min(Max(max_parallel_workers_per_gather, ingest->nworkers), max_parallel_workers);
 	Size		nbytes = (Size) gr_ring_size * 1024 / 2;
 
-	if (kept.ring != NULL && (!r->opens_device || !gr_ring_serves(kept.ring, nbytes, nproducers)))
+	if (kept.ring != NULL && (!r->opens_device || !gr_ring_serves(kept.ring, nbytes, nworkers + 1)))
 		gr_ring_forget();
 	if (kept.ring != NULL)
 	{
@@ -398,16 +415,26 @@ make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
 		memset(&kept, 0, sizeof(kept));
 	}
 	else
-		r->ring = gr_ring_create(nbytes, nproducers, &r->segment);
-	if (r->ring == NULL || !gr_ring_start(r->ring, r->segment, ingest->single, r->job->kind == GR_JOB_ROWS, ticket))
+		r->ring = gr_ring_create(nbytes, nworkers + 1, &r->segment);
+	return r->ring != NULL;
+}
+
+/* Makes the ring ready for the query; false if that can't be done. */
+static bool
+make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
+{
+	GrRingColumn columns[GR_RING_COLUMNS_MAX];
+	int32		widths[GR_RING_COLUMNS_MAX];
+	bool		binary = r->job->kind == GR_JOB_ROWS;
+
+	describe_columns(ingest, columns);
+	if (!take_ring(r, ingest) ||
+		!gr_ring_start(r->ring, r->segment, columns, ingest->narguments, ingest->single, binary, ticket))
 		return false;
+	for (int k = 0; k < ingest->narguments; k++)
+		widths[k] = columns[k].width;
 	if (!ingest->has_arrays)
-	{
-		r->ring->nfeatures = ingest->ncolumns - 1;
-		for (int k = 1; k < ingest->narguments; k++)
-			r->ring->widths[k] = Max(ingest->packed[k], 1);
-		gr_ring_set_shape(r->ring);
-	}
+		gr_ring_agree(r->ring, widths, ingest->ncolumns - 1);
 	r->job->single = ingest->single;
 	r->sent = palloc(r->ring->nblocks * sizeof(int));
 	return true;
@@ -422,16 +449,6 @@ ticket_datum(const GrRingTicket *ticket)
 	SET_VARSIZE(b, VARHDRSZ + sizeof(*ticket));
 	memcpy(VARDATA(b), ticket, sizeof(*ticket));
 	return PointerGetDatum(b);
-}
-
-static Datum
-int_array(const int32 *values, int n)
-{
-	Datum	   *items = palloc(n * sizeof(Datum));
-
-	for (int k = 0; k < n; k++)
-		items[k] = Int32GetDatum(values[k]);
-	return PointerGetDatum(construct_array(items, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
 /* Is there a device to read for? *place: as far as it can be told without opening it */
@@ -449,7 +466,8 @@ wants_ring(GrIngest *ingest, const GrJobOptions *options, GrPlace *place, bool *
 		gr_place_on_cpu(place, "gpureg.debug_ring is on");
 		return !options->spool;
 	}
-	if (options->cpu_reason != NULL || !gr_prepare_place(place, gr_ingest_work(ingest, options->kind)) || gr_device_is_missing())
+	if (options->cpu_reason != NULL || !gr_prepare_place(place, gr_ingest_work(ingest, options->kind)) ||
+		gr_device_is_missing())
 		return false;
 	*opens_device = true;
 	return true;
@@ -491,7 +509,8 @@ gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason)
 {
 	GrPlace		place = {0};
 	GrRingTicket ticket = {0};
-	Datum		values[3];
+	Oid			types[2] = {BYTEAOID, TEXTARRAYOID};
+	Datum		values[2];
 	bool		opens_device;
 	RingReader *r;
 
@@ -505,12 +524,11 @@ gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason)
 	}
 	values[0] = ticket_datum(&ticket);
 	values[1] = gr_column_names(ingest);
-	values[2] = int_array(ingest->packed, ingest->narguments);
 	if (!start_thread(r))
 	{
 		end_reader(r);
 		return GR_RING_UNUSED;
 	}
-	run_query(r, ingest->ring_plan, values, ingest);
+	run_query(r, ingest->ring_plan, gr_make_params(2, values, types), ingest);
 	return finish_reading(r, ingest, reason);
 }

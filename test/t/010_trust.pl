@@ -1,0 +1,363 @@
+# What an attacker can do with it: a role that owns nothing, a role that owns the extension and its schema, and one that has got hold of a ring's
+# ticket. No statement kills the server, runs one role's code as another, reads a value as what it isn't, or writes where it may not.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Segments are files in the data directory, so that a superuser can read a ring's key out of them.
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', join "\n", 'dynamic_shared_memory_type = mmap', 'max_worker_processes = 16', 'max_parallel_workers = 8',
+	'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
+	"statement_timeout = '30s'", 'restart_after_crash = on', 'gpureg.device = cpu', '');
+$node->start;
+my $pid = postmaster_pid($node);
+
+# owner has the extension, its schema and two more; mallory has the right to make temporary things, as everyone has.
+$node->safe_psql('postgres', q{
+	CREATE ROLE owner LOGIN;
+	CREATE ROLE mallory LOGIN NOINHERIT;
+	GRANT CREATE ON DATABASE postgres TO owner;});
+$node->safe_psql('postgres', q{
+	CREATE SCHEMA stats;
+	CREATE SCHEMA a;
+	CREATE SCHEMA b;
+	GRANT USAGE ON SCHEMA stats, a, b TO public;
+	CREATE EXTENSION gpureg SCHEMA stats;
+	CREATE TABLE a.t AS SELECT i, sin(i) + i % 5 AS y, (i * 7 + i / 3) % 5 < 2 AS won, (i % 7)::float8 AS x, ARRAY[i % 3, i % 5]::real[] AS v
+		FROM generate_series(1, 20000) i;
+	CREATE TABLE b.t AS SELECT i, 'text of ' || i AS y, 'won ' || i AS won, 'pointer ' || i AS x, 'vector ' || i AS v FROM generate_series(1, 20000) i;
+	GRANT SELECT ON a.t, b.t TO public;
+	ANALYZE;}, extra_params => [ '-U', 'owner' ]);
+
+sub as
+{
+	my ($role, $sql) = @_;
+
+	my ($out, $err) = try_sql($node, "SET search_path = stats, pg_catalog, pg_temp;\n$sql", user => $role);
+	return wantarray ? ($out, $err) : $out;
+}
+
+# As this role, the script fails with this code, and the session answers afterwards.
+sub refused
+{
+	my ($role, $sql, $state, $name) = @_;
+	my ($out, $err) = as($role, "$sql;\nSELECT 'still here'");
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(sqlstate($err), $state, "$name: SQLSTATE") or diag($err);
+	like($out, qr/still here$/, "$name: the session goes on");
+}
+
+# As this role, the script gives this, and no message but notices.
+sub gives
+{
+	my ($role, $sql, $expected, $name) = @_;
+	my ($out, $err) = as($role, $sql);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(sqlstate($err), 'none', "$name: no error") or diag($err);
+	is($out, $expected, $name);
+}
+
+#
+# States of every shape
+#
+
+my $none = q{'{"version":1,"features":-1,"skipped":3,"intercept":1,"beta":[],"head":[],"gram":[]}'::gpu_logreg_step};
+my $one = q{(SELECT gpu_logreg_step_agg('{}', i % 2, i) FROM generate_series(1, 3) i)};
+my $wide = q{array_fill(1e10::float8, '{10000}')};
+refused('mallory', "SELECT length(gpu_logreg_pass_accum($none, NULL, NULL, '{10000}', 1.0::float8, $wide)::text)", '22023', 'a state of nothing, a wide row');
+refused('mallory', "SELECT length(gpu_logreg_pass_accum($one, NULL, NULL, '{10000}', 1.0::float8, $wide)::text)", '22023', 'a state of one feature, a wide row');
+refused('mallory', "SELECT length(gpu_logreg_pass_accum(NULL, $one, NULL, '{10000}', 1.0::float8, $wide)::text)", '22023', 'a request for one feature, a wide row');
+refused('mallory', "SELECT length(gpu_logreg_pass_accum($one, $one, NULL, '{0}', 1.0::float8, '{}'::float8[])::text)", '22023', 'a state of one feature, none in the row');
+gives('mallory', "SELECT gpu_logreg_pass_accum($none, $one, NULL, '{1}', 1.0::float8, NULL::float8)::text ~ '\"features\":1,\"skipped\":4,'", 't',
+	'what a state of nothing left out stays counted');
+refused('mallory', qq{
+	CREATE AGGREGATE pg_temp.forged(request gpu_logreg_step, names text[], widths int[], VARIADIC "any")
+		(SFUNC = gpu_logreg_pass_accum, STYPE = gpu_logreg_step, INITCOND = '{"version":1,"features":-1,"skipped":0,"intercept":1,"beta":[],"head":[],"gram":[]}');
+	SELECT length(pg_temp.forged(NULL, NULL, '{10000}', 1.0::float8, $wide)::text)}, '22023', 'an aggregate that begins with a state of nothing');
+refused('mallory', qq{
+	DO \$\$ BEGIN EXECUTE format('CREATE AGGREGATE pg_temp.forged(request gpu_logreg_step, names text[], widths int[], VARIADIC "any")
+		(SFUNC = gpu_logreg_pass_accum, STYPE = gpu_logreg_step, INITCOND = %L)', $one); END \$\$;
+	SELECT length(pg_temp.forged(NULL, NULL, '{10000}', 1.0::float8, $wide)::text) FROM generate_series(1, 500)}, '22023', 'an aggregate that begins with a state of one feature');
+
+# States that were never meant to be seen: with pending rows, or of a pass of gpu_logreg_fit's, from aggregates without a final function.
+my $raw = q{
+	CREATE AGGREGATE pg_temp.raw_stats(float8, VARIADIC float8[]) (SFUNC = gpu_ols_stats_accum, STYPE = gpu_ols_stats);
+	CREATE AGGREGATE pg_temp.raw_pass(text[], VARIADIC "any") (SFUNC = gpu_ols_pass_accum, STYPE = gpu_ols_stats);
+	CREATE AGGREGATE pg_temp.raw_step(float8[], float8, VARIADIC float8[]) (SFUNC = gpu_logreg_step_accum, STYPE = gpu_logreg_step);
+	CREATE AGGREGATE pg_temp.raw_step_pass(gpu_logreg_step, text[], int[], VARIADIC "any") (SFUNC = gpu_logreg_pass_accum, STYPE = gpu_logreg_step);
+	CREATE TEMP TABLE raw AS SELECT pg_temp.raw_stats(y, x, i) AS stats, pg_temp.raw_pass(NULL, y, x, i) AS pass, pg_temp.raw_step('{}', won::int, x, i) AS step
+		FROM a.t WHERE i <= 100;
+	ALTER TABLE raw ADD step_pass gpu_logreg_step;
+	UPDATE raw SET step_pass = (SELECT pg_temp.raw_step_pass(step, NULL, '{1,1}', won, x, i) FROM a.t WHERE i <= 100);
+};
+gives('mallory', "$raw SELECT s = pass::text, s = (SELECT gpu_ols_stats_agg(y, x, i)::text FROM a.t WHERE i <= 100),
+	t = step_pass::text, t = (SELECT gpu_logreg_step_agg('{}', won, x, i)::text FROM a.t WHERE i <= 100)
+	FROM raw, LATERAL (SELECT stats::text, step::text) AS texts(s, t)", 't|t|t|t', 'states with pending rows are states');
+gives('mallory', "$raw SELECT (gpu_ols_solve(stats)).n, (gpu_ols_model_final(stats)).n, (gpu_ols_solve(gpu_ols_stats_combine(stats, pass))).n,
+	(gpu_ols_solve(gpu_ols_stats_accum(stats, 1, 2, 3))).n, (gpu_logreg_solve(step)).n, (gpu_logreg_solve(gpu_logreg_step_combine(step, step_pass))).n,
+	(gpu_logreg_solve(gpu_logreg_step_accum(step, '{}', 1.0::float8, 2, 3))).n FROM raw", '100|100|200|101|100|200|101', 'and merge, grow and solve as such');
+for my $case (
+	[ 'gpu_ols_stats_accum(stats, 1, 2)', '22023' ], [ 'gpu_ols_stats_accum(stats, 1, VARIADIC array_fill(1::float8, ARRAY[9999]))', '22023' ],
+	[ "gpu_ols_pass_accum(stats, NULL, 1.0::float8, $wide)", '22023' ], [ "gpu_ols_pass_accum(pass, '{y}', 1.0::float8, 2, 3, 4)", '22023' ],
+	[ "gpu_ols_pass_accum(pass, '{y}', 'a'::text, 2)", '42804' ], [ "gpu_logreg_pass_accum(step, step, '{y}', '{10000}', 1.0::float8, $wide)", '22023' ],
+	[ "gpu_logreg_step_accum(step, '{}', 1.0::float8, VARIADIC $wide)", '22023' ], [ "gpu_logreg_pass_accum(step, step, '{y}', '{1}', 1.0::float8, 1, 2)", '22023' ],
+	[ "gpu_ols_stats_combine(stats, (SELECT gpu_ols_stats_agg(i, i) FROM generate_series(1, 3) i))", '22023' ], [ "gpu_logreg_step_combine(step, $one)", '22023' ])
+{
+	refused('mallory', "$raw SELECT $case->[0]::text FROM raw", $case->[1], "by hand: $case->[0]");
+}
+
+# Arguments that change from row to row: what the first row said, doesn't hold for the others.
+refused('mallory', qq{
+	SELECT length(gpu_logreg_pass_accum(s, s, NULL, w, 1.0::float8, x)::text) FROM (VALUES ($one, '{1}'::int[], '{1}'::float8[]),
+		((SELECT gpu_logreg_step_agg('{}', i % 2, i, i * i, i % 3) FROM generate_series(1, 9) i), '{3}', '{1,2,3}')) v(s, w, x)}, '22023', 'a state of another width in the next row');
+refused('mallory', q{
+	SELECT length(gpu_ols_pass_accum(s, '{y,x}', 1.0::float8, x)::text) FROM (VALUES (NULL::gpu_ols_stats, '{1}'::float8[]),
+		((SELECT gpu_ols_stats_agg(i, i, i * i, i % 3) FROM generate_series(1, 9) i), '{1,2,3}')) v(s, x)}, '22023', 'likewise, OLS');
+
+# Whatever is called with nothing but NULLs answers, or refuses with a code of its own.
+gives('mallory', q{
+	CREATE FUNCTION pg_temp.call(f regprocedure, arguments text) RETURNS text LANGUAGE plpgsql AS $$
+	BEGIN
+		EXECUTE format('SELECT %s(%s)::text', f::regproc, arguments);
+		RETURN 'ok';
+	EXCEPTION WHEN query_canceled OR internal_error OR assert_failure THEN
+		RETURN format('%s(%s): %s', f, arguments, SQLERRM);
+	WHEN OTHERS THEN
+		RETURN 'ok';
+	END $$;
+	SELECT DISTINCT pg_temp.call(p.oid, (SELECT string_agg(CASE WHEN t IN ('internal'::regtype, '"any"'::regtype, 'anyelement'::regtype, 'cstring'::regtype) THEN 'NULL'
+		ELSE 'NULL::' || t::regtype END, ', ') FROM unnest(p.proargtypes) t))
+	FROM pg_proc p WHERE pronamespace = 'stats'::regnamespace AND prokind = 'f';}, 'ok', 'every function, called with NULLs');
+survived($node, $pid, 'states');
+
+#
+# Overloads beside the extension's own
+#
+
+my $workers = 'SET parallel_leader_participation = off';
+my $fits = q{
+	SELECT round((gpu_ols_fit('SELECT y, x FROM a.t')).coef[2]::numeric, 9);
+	SET gpureg.debug_ring = on;
+	SELECT round((gpu_ols_fit('SELECT y, x FROM a.t')).coef[2]::numeric, 9);
+	SET gpureg.debug_ring = off;
+	SET gpureg.ring_size = '1MB';
+	SELECT round((gpu_logreg_fit('SELECT won, x, i FROM a.t, generate_series(1, 4)')).coef[2]::numeric, 9);
+	SELECT reason ~ 'the query was run' FROM gpu_last_run();
+	SELECT sum(cardinality(projection)) FROM gpu_project_rows('SELECT i, v FROM a.t', 3, 1, NULL::float8, NULL::int);
+};
+my $answers = as('mallory', $fits);
+like($answers, qr/^-?\d\.\d{9}\n-?\d\.\d{9}\n-?\d\.\d{9}\nt\n60000$/, 'fits without overloads');
+gives('owner', q{
+	CREATE TABLE stats.called (who text, ticket bytea);
+	GRANT INSERT ON stats.called TO public;
+	CREATE FUNCTION stats.caught_ticket(bigint, bytea, text[], float8, float8) RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS
+		$$ BEGIN RAISE EXCEPTION 'ticket % of %', $2, current_user; END $$;
+	CREATE FUNCTION stats.caught(text, text[], float8, float8) RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
+	CREATE FUNCTION stats.caught_step(text, gpu_logreg_step, text[], int[], boolean, float8, int) RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS
+		$$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
+	CREATE FUNCTION stats.caught_both(text, text) RETURNS text LANGUAGE sql PARALLEL SAFE AS 'SELECT $1 || $2';
+	CREATE AGGREGATE stats.gpu_ols_pass(text[], float8, float8) (SFUNC = stats.caught, STYPE = text, COMBINEFUNC = stats.caught_both, INITCOND = '', PARALLEL = SAFE);
+	CREATE AGGREGATE stats.gpu_ingest_pass(bytea, text[], float8, float8) (SFUNC = stats.caught_ticket, STYPE = bigint, COMBINEFUNC = int8pl, INITCOND = 0, PARALLEL = SAFE);
+	CREATE AGGREGATE stats.gpu_logreg_pass(gpu_logreg_step, text[], int[], boolean, float8, int)
+		(SFUNC = stats.caught_step, STYPE = text, COMBINEFUNC = stats.caught_both, INITCOND = '', PARALLEL = SAFE);
+	CREATE FUNCTION stats.gpu_project_pass(real[], int, bigint, numeric) RETURNS bytea LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
+	CREATE FUNCTION stats.gpu_vector_pass(float8[]) RETURNS bytea LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
+	ALTER EXTENSION gpureg ADD AGGREGATE stats.gpu_ols_pass(text[], float8, float8);}, '', 'overloads in the schema, one of them a member of the extension');
+for my $role ('mallory', 'owner')
+{
+	gives($role, $fits, $answers, "$role is served by the extension's own functions");
+	gives($role, "$workers; $fits", $answers, "$role likewise, in workers alone");
+}
+# nor can its own be taken away
+for my $statement ('ALTER EXTENSION gpureg DROP AGGREGATE gpu_ols_pass(text[], VARIADIC "any")', 'ALTER AGGREGATE gpu_ols_pass(text[], VARIADIC "any") RENAME TO gone',
+	'ALTER AGGREGATE gpu_ols_pass(text[], VARIADIC "any") SET SCHEMA a')
+{
+	refused('owner', $statement, '42501', $statement);
+}
+refused('owner', 'DROP AGGREGATE gpu_ols_pass(text[], VARIADIC "any")', '2BP01', 'DROP AGGREGATE of a member');
+survived($node, $pid, 'overloads');
+
+#
+# A query means what it meant when it was looked at
+#
+
+# flip() is called while the planner folds it: from then on the same names are those of other tables.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION a.flip(path text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN PERFORM set_config('search_path', path, false); RETURN true; END $$;
+	CREATE FUNCTION a.set(name text, value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN PERFORM set_config(name, value, false); RETURN true; END $$;},
+	extra_params => [ '-U', 'owner' ]);
+my $flipped = q{SELECT %s FROM t WHERE a.flip('b')};
+my %flips = (
+	'gpu_ols_fit' => [ 'y, x', q{SELECT round((stats.gpu_ols_fit($q$%s$q$)).coef[2]::numeric, 9)} ],
+	'gpu_ols_fit, an array' => [ 'y, v', q{SELECT round((stats.gpu_ols_fit($q$%s$q$)).coef[2]::numeric, 9)} ],
+	'gpu_ols_fit, a ring' => [ 'y, x', q{SELECT a.set('gpureg.debug_ring', 'on'), round((stats.gpu_ols_fit($q$%s$q$)).coef[2]::numeric, 9)} ],
+	'gpu_logreg_fit' => [ 'won, x', q{SELECT round((stats.gpu_logreg_fit($q$%s$q$)).coef[2]::numeric, 9)} ],
+	'gpu_logreg_fit, again and again' => [ 'won, x, i', q{SELECT a.set('gpureg.ring_size', '1MB'), round((stats.gpu_logreg_fit($q$%s $q$)).coef[2]::numeric, 9)} ],
+	'gpu_project_rows' => [ 'i, v', q{SELECT round(sum(p::float8)::numeric, 3) FROM stats.gpu_project_rows($q$%s$q$, 3, 1, NULL::float8, NULL::int), unnest(projection) p} ]);
+for my $name (sort keys %flips)
+{
+	my ($columns, $statement) = @{ $flips{$name} };
+
+	for my $set ('', 'SET max_parallel_workers_per_gather = 0;', 'SET parallel_leader_participation = off;')
+	{
+		my $straight = as('mallory', "$set SET search_path = a, pg_catalog; " . sprintf($statement, "SELECT $columns FROM a.t"));
+
+		gives('mallory', "$set SET search_path = a, pg_catalog; " . sprintf($statement, sprintf($flipped, $columns)), $straight, "$name, $set another search_path");
+	}
+}
+# Someone with nothing but temporary rights has names of the catalogue's.
+gives('mallory', q{
+	CREATE TEMP TABLE pg_am AS SELECT i::float8 AS y, sqrt(i) AS x FROM generate_series(1, 50) i;
+	CREATE FUNCTION pg_temp.flip() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM set_config('search_path', 'pg_catalog, pg_temp', false); RETURN true; END $$;
+	SET search_path = pg_temp, pg_catalog;
+	SELECT (stats.gpu_ols_fit('SELECT * FROM pg_am WHERE pg_temp.flip()')).n;
+	SET search_path = pg_temp, pg_catalog;
+	SELECT count(*) FROM stats.gpu_project_rows('SELECT y::int, ARRAY[x]::real[] FROM pg_am WHERE pg_temp.flip()', 3, 1, NULL::float8, NULL::int)}, "50\n50", 'a temporary table by a name of the catalogue');
+
+# The table itself changes after the query was looked at: that is the server's to find out.
+gives('owner', q{
+	CREATE TABLE a.changing AS SELECT i::float8 AS y, i % 7 AS x, i AS z FROM generate_series(1, 2000) i;
+	CREATE FUNCTION a.really_change() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+		BEGIN ALTER TABLE a.changing DROP x, ADD x text DEFAULT 'a text of some length'; RETURN true; END $$;
+	CREATE FUNCTION a.change() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN a.really_change(); END $$;}, '', 'a table that changes');
+for my $call (q{gpu_ols_fit('SELECT y, x FROM a.changing WHERE a.change()')}, q{gpu_ols_fit('SELECT y, x::float8 FROM a.changing WHERE a.change()')},
+	q{gpu_logreg_fit('SELECT y > 9, x FROM a.changing WHERE a.change()')}, q{gpu_project_rows('SELECT z, ARRAY[x]::real[] FROM a.changing WHERE a.change()', 3, id => NULL::int)})
+{
+	for my $set ('', 'SET max_parallel_workers_per_gather = 0;')
+	{
+		refused('owner', "$set SELECT $call", '42703', "$set $call");
+	}
+}
+survived($node, $pid, 'names');
+
+# Policies are the role's that asked.
+$node->safe_psql('postgres', q{
+	CREATE ROLE reader LOGIN;
+	GRANT reader TO mallory;
+	CREATE TABLE a.rows AS SELECT i, i % 2 = 0 AS won, (i % 7)::float8 AS x, i % 10 < 3 AS open FROM generate_series(1, 30000) i;
+	ALTER TABLE a.rows ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY open ON a.rows TO mallory USING (open);
+	CREATE POLICY closed ON a.rows TO reader USING (NOT open);
+	GRANT SELECT ON a.rows TO mallory, reader;
+	CREATE FUNCTION a.become(name text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN PERFORM set_config('role', name, false); RETURN true; END $$;
+	ANALYZE a.rows;});
+gives('mallory', q{SELECT (gpu_logreg_fit('SELECT won, x FROM a.rows')).n}, '9000', 'policies of the role');
+for my $call (q{gpu_ols_fit('SELECT x, i FROM a.rows WHERE a.become(''reader'')')}, q{gpu_logreg_fit('SELECT won, x FROM a.rows WHERE a.become(''reader'')')},
+	q{gpu_project_rows('SELECT i, ARRAY[x]::real[] FROM a.rows WHERE a.become(''reader'')', 3, id => NULL::int)})
+{
+	refused('mallory', "SELECT $call", '55000', "another role while the query is planned: $call");
+}
+
+# Settings that the planner's functions change
+for my $set ("'enable_partitionwise_aggregate', 'on'", "'max_parallel_workers_per_gather', '8'", "'max_parallel_workers_per_gather', '0'", "'max_parallel_workers', '1'",
+	"'gpureg.debug_ring', 'on'", "'gpureg.debug_ring', 'off'", "'gpureg.ring_size', '1MB'", "'gpureg.ring_size', '256MB'", "'jit', 'on'", "'standard_conforming_strings', 'off'")
+{
+	for my $ring ('off', 'on')
+	{
+		my $before = "SET gpureg.debug_ring = $ring";
+		my $straight = as('mallory', "$before; SELECT (gpu_ols_fit('SELECT y, x, i FROM a.t')).n");
+
+		gives('mallory', "$before; SELECT (gpu_ols_fit(\$q\$SELECT y, x, i FROM a.t WHERE a.set($set) AND '\\' <> ' x'\$q\$)).n", $straight, "$before, folding sets $set");
+	}
+}
+survived($node, $pid, 'settings');
+
+#
+# The ring
+#
+
+refused('mallory', q{SELECT gpu_ols_fit('SELECT y, x FROM a.t WHERE $1 IS NOT NULL')}, '42P02', 'no parameter in a query');
+refused('mallory', q{SET gpureg.debug_ring = on; SELECT gpu_ols_fit('SELECT y, x FROM a.t WHERE $1 IS NOT NULL')}, '42P02', 'nor with a ring');
+gives('mallory', q{
+	CREATE FUNCTION pg_temp.steal(bytea) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'ticket %', $1; END $$;
+	CREATE FUNCTION pg_temp.flip() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM set_config('standard_conforming_strings', 'off', false); RETURN true; END $$;
+	SET gpureg.debug_ring = on;
+	SET standard_conforming_strings = on;
+	SET escape_string_warning = off;
+	SELECT (gpu_ols_fit($q$SELECT y, x FROM a.t WHERE pg_temp.flip() and ('\' <> ' <> '' and pg_temp.steal($1)) -- ' or true)$q$)).n}, '20000',
+	'a string that ends elsewhere under another setting');
+
+# From here on a superuser hands tickets out: a ring's handle is in its file's name, its key follows a magic number.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION a.tickets() RETURNS SETOF bytea LANGUAGE sql VOLATILE SECURITY DEFINER PARALLEL SAFE AS $$
+		SELECT reverse_handle || substring(head FROM 9 FOR 16) FROM pg_ls_dir('pg_dynshmem') AS name,
+			LATERAL (SELECT pg_read_binary_file('pg_dynshmem/' || name, 0, 24, true)) AS h(head),
+			LATERAL (SELECT int8send(substring(name FROM 'mmap.([0-9]+)')::bigint)) AS i(sent),
+			LATERAL (SELECT set_byte(set_byte(set_byte(set_byte('\x00000000'::bytea, 0, get_byte(sent, 7)), 1, get_byte(sent, 6)), 2, get_byte(sent, 5)), 3, get_byte(sent, 4))) AS r(reverse_handle)
+		WHERE name LIKE 'mmap.%' AND substring(head FROM 1 FOR 8) = '\x676e69725f757067'::bytea $$;});
+my $rows = q{SELECT y, x FROM a.t, generate_series(1, 20)};
+my $in_ring = 'SET gpureg.debug_ring = on';
+# what: done in the query's own function once, in the leader or in a worker; its error is the statement's
+sub in_query
+{
+	my ($what, $set) = @_;
+
+	return qq{$in_ring; $set;
+		CREATE FUNCTION pg_temp.once(i int) RETURNS boolean LANGUAGE plpgsql PARALLEL RESTRICTED AS \$\$
+		BEGIN
+			IF i = 77 THEN $what END IF;
+			RETURN true;
+		END \$\$;};
+}
+for my $case (
+	[ 'as many columns as the ring has', q{PERFORM gpu_ingest_pass_accum(0, t, NULL, 1.0::float8, 2.0::float8) FROM a.tickets() t;}, '55006|none' ],
+	[ '90 columns', 'PERFORM gpu_ingest_pass_accum(0, t, NULL, ' . join(', ', ('1.0::float8') x 90) . ') FROM a.tickets() t;', '42804' ],
+	[ 'an array', q{PERFORM gpu_ingest_pass_accum(0, t, NULL, 1.0::float8, array_fill(1::float8, '{10000}')) FROM a.tickets() t;}, '42804' ],
+	[ 'another type', q{PERFORM gpu_ingest_pass_accum(0, t, NULL, 1.0::float8, 2::bigint) FROM a.tickets() t;}, '42804' ],
+	[ 'several producers', q{FOR k IN 1..100 LOOP PERFORM gpu_ingest_pass_accum(0, t, NULL, 1.0::float8, 2.0::float8) FROM a.tickets() t; END LOOP;}, '55006' ],
+	[ 'several producers, whose errors are caught', q{FOR k IN 1..100 LOOP
+		BEGIN PERFORM gpu_ingest_pass_accum(0, t, NULL, 1.0::float8, 2.0::float8) FROM a.tickets() t; EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP;}, '25000' ])
+{
+	my ($name, $what, $states) = @$case;
+	my ($out, $err) = as('mallory', in_query($what, 'SET max_parallel_workers = 0')
+		. qq{SELECT gpu_ols_fit('SELECT y, x FROM (SELECT y, x, i FROM a.t, generate_series(1, 20) OFFSET 0) t WHERE pg_temp.once(i)'); SELECT 'still here';});
+
+	like(sqlstate($err), qr/^(?:$states)$/, "a ticket, $name: SQLSTATE") or diag($err);
+	like($out, qr/still here$/, "a ticket, $name: the session goes on");
+}
+# The stolen ticket makes the only producer: a fit to a row of its own, which is its right, and a cursor that goes on beyond the fit's end.
+my ($out, $err) = as('mallory', in_query(q{OPEN c FOR SELECT gpu_ingest_pass_accum(0, t, NULL, 1.0::float8, 2.0::float8) FROM a.tickets() t, generate_series(1, 1000000);
+	MOVE 1 FROM c;}, 'SET max_parallel_workers = 0') =~ s/BEGIN/DECLARE c refcursor := 'late'; BEGIN/r =~ s/RETURN true/RETURN false/r . q{
+	BEGIN;
+	SELECT (gpu_ols_fit('SELECT y, x FROM (SELECT y, x, i FROM a.t OFFSET 0) t WHERE pg_temp.once(i)')).n;
+	MOVE ALL FROM late;
+	COMMIT; SELECT 'still here'});
+is($out, "1\nstill here", 'a ticket, a cursor beyond the end: the session goes on') or diag($err);
+is(sqlstate($err), '22023', 'a ticket, a cursor beyond the end: SQLSTATE') or diag($err);
+
+# in another session, while a fit goes on
+my $session = start_session($node, 'fitting', 'SET search_path = stats, pg_catalog', $in_ring,
+	q{SELECT gpu_ols_fit('SELECT r.y, s.x FROM a.t r, a.t s, generate_series(1, 1000)')});
+my $backend = wait_active($node, 'fitting', 'gpu_ols_fit');
+gives('mallory', 'SELECT count(*) > 0 FROM a.tickets()', 't', 'there is a ticket');
+refused('mallory', 'SELECT gpu_ingest_pass_accum(0, t, NULL, 1.0::float8, 2.0::float8) FROM a.tickets() t', '22023', 'a ticket of another session');
+refused('mallory', 'SELECT gpu_ingest_pass(q.t, NULL, r.y, r.v) FROM a.t r, (SELECT t FROM a.tickets() t LIMIT 1) q(t)', '22023',
+	'a ticket of another session, in workers');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($backend)");
+finish_session($session);
+survived($node, $pid, 'rings');
+
+#
+# Models
+#
+
+my $model = q{ROW('logistic', terms, array_fill(1::float8, ARRAY[40000]), NULL, 9, 0, 1, 8, 1, 1, 1, true, %s, 'cpu')::gpu_model};
+my $terms = q{(SELECT array_agg('x' || i ORDER BY i) AS terms FROM generate_series(1, 40000) i) t};
+gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate = 'infinity') FROM $terms, gpu_tidy($model)", 'terms'), '40000|40000', 'as many separated terms as there are');
+gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate = 'infinity') FROM $terms, gpu_tidy($model)",
+	q{(SELECT array_agg(CASE WHEN i % 2 = 0 THEN 'x' ELSE 'z' END || i ORDER BY i DESC) FROM generate_series(1, 40000) i)}), '40000|20000',
+	'likewise in another order, and half of them no terms');
+survived($node, $pid, 'models');
+
+$node->stop;
+done_testing();
