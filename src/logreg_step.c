@@ -520,7 +520,8 @@ check_same_pass(GrStep *a, GrStep *b)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine states with different numbers of features"),
-				 errdetail("One has %d, the other has %d.", a->nfeatures, b->nfeatures)));
+				 errdetail("One has %d, the other has %d.", Min(a->nfeatures, b->nfeatures),
+						   Max(a->nfeatures, b->nfeatures))));
 	if (a->kind != b->kind || a->nfaces != b->nfaces || a->intercept != b->intercept || a->internal != b->internal ||
 		memcmp(a->data, b->data, head_nbytes) != 0)
 		ereport(ERROR,

@@ -282,7 +282,8 @@ gr_ols_stats_combine(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine states with different numbers of features"),
-				 errdetail("One has %d, the other has %d.", state->nfeatures, other->nfeatures)));
+				 errdetail("One has %d, the other has %d.", Min(state->nfeatures, other->nfeatures),
+						   Max(state->nfeatures, other->nfeatures))));
 	stats_flush(state, NULL);
 	triangle = gr_stats_triangle(state);
 	gr_gram_merge(gr_stats_hi(state), gr_stats_lo(state), gr_stats_hi(other), gr_stats_lo(other), triangle);

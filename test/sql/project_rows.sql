@@ -3,8 +3,11 @@ CREATE TABLE embeddings AS SELECT i AS id, (SELECT array_agg((sin(i * 31 + j) * 
 -- as gpu_project() has it, in order
 SELECT count(*), count(*) FILTER (WHERE r.projection IS DISTINCT FROM gpu_project(e.v, 8, 3)) AS wrong, bool_and(r.ordinality = r.id) AS in_order
 FROM gpu_project_rows('SELECT id::bigint, v FROM embeddings ORDER BY id', 8, 3) WITH ORDINALITY r JOIN embeddings e USING (id);
+-- in this process alone
+SET max_parallel_workers_per_gather = 0;
 SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM embeddings', 8);
 SELECT function, rows, features, workers FROM gpu_last_run();
+RESET max_parallel_workers_per_gather;
 -- few vectors to a batch
 SET gpureg.ring_size = '1MB';
 SELECT count(*), count(*) FILTER (WHERE r.projection IS DISTINCT FROM gpu_project(e.v, 2000, 3, 0.01)) AS wrong

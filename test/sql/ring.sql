@@ -57,6 +57,8 @@ BEGIN
 END
 $$;
 CREATE TABLE ring_queries (id int GENERATED ALWAYS AS IDENTITY, name text, expected boolean, query text);
+-- a developers' setting has every plan that may run in a worker run in one
+SELECT setting <> 'off' AS forced FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query') \gset
 INSERT INTO ring_queries (name, expected, query) VALUES
     ('every type', true, 'SELECT y, small, int, big, real, double, num, money, flag, mark, smalls, ints, bigs, reals, doubles, nums, flags, moneys, pair FROM ring_kinds'),
     ('numeric response', true, 'SELECT num, real, y FROM ring_kinds'),
@@ -87,8 +89,8 @@ INSERT INTO ring_queries (name, expected, query) VALUES
     ('set operations', NULL, 'SELECT i, int FROM ring_kinds EXCEPT SELECT i, int FROM ring_kinds WHERE won'),
     ('window functions', NULL, 'SELECT y, row_number() OVER (ORDER BY i), lag(int) OVER (ORDER BY i) FROM ring_kinds'),
     ('a function that workers must not call', false, 'SELECT y, int + 0 * nextval(''ring_sequence'') AS x FROM ring_kinds'),
-    ('a temporary table', false, 'TABLE ring_temp'),
-    ('no table', false, 'SELECT sin(i), i FROM generate_series(1, 100) i'),
+    ('a temporary table', :'forced', 'TABLE ring_temp'),
+    ('no table', :'forced', 'SELECT sin(i), i FROM generate_series(1, 100) i'),
     ('a fit within the query', NULL, 'SELECT y, int * (SELECT (gpu_ols(array_agg(int::float8), array_agg(2 * int::float8 + 1)))[2] FROM ring_kinds) AS z, real FROM ring_kinds');
 CREATE SEQUENCE ring_sequence;
 -- more columns than a function has arguments: as they come, of every kind, and single
