@@ -19,7 +19,7 @@
 
 /* In the loops over what a caller gave, however little each turn takes: k counts them. */
 static inline void
-gr_poll(int64 k)
+gr_poll_loop(int64 k)
 {
 	if ((k & 0xffff) == 0xffff)
 		CHECK_FOR_INTERRUPTS();

@@ -230,7 +230,7 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	{
 		if (gr_next_array_row(&x, y, row, &x_at, &y_at, gr_job_row(source.job)))
 			gr_job_take_row(source.job);
-		gr_poll(row);
+		gr_poll_loop(row);
 	}
 	if (source.job->nrows == 0)
 		PG_RETURN_NULL();
@@ -272,7 +272,7 @@ gr_logreg_arrays_bool(PG_FUNCTION_ARGS)
 	{
 		if (!nulls[k])
 			values[nvalues++] = DatumGetBool(items[k]) ? 1 : 0;
-		gr_poll(k);
+		gr_poll_loop(k);
 	}
 	y.values = values;
 	y.nulls = ARR_NULLBITMAP(array);
@@ -416,7 +416,7 @@ agg_source(const KeptRows *state, GrRowSource *source)
 			memcpy(gr_job_row(source->job), chunk->rows + row * (state->nfeatures + 1),
 				   (state->nfeatures + 1) * sizeof(double));
 			gr_job_take_row(source->job);
-			gr_poll(row);
+			gr_poll_loop(row);
 		}
 	}
 	source->kind = gr_job_keep(source->job) ? GR_SOURCE_JOB : GR_SOURCE_CHUNKS;

@@ -72,7 +72,7 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	{
 		if (gr_next_array_row(&x, &y, row, &x_at, &y_at, gr_job_row(job)))
 			gr_job_take_row(job);
-		gr_poll(row);
+		gr_poll_loop(row);
 	}
 	if (job->nrows == 0)
 		PG_RETURN_NULL();

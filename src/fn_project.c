@@ -176,7 +176,7 @@ gr_project_sparse(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("val has a value that is NaN or infinite"),
 					 errdetail("It is element %d.", m + 1)));
-		gr_poll(m);
+		gr_poll_loop(m);
 	}
 	result = gr_new_projection_array(1, 1, k, &y);
 	gr_project_columns(gr_session_projection(k, PG_GETARG_INT64(3), density), idx, val, n, y);

@@ -48,7 +48,7 @@ check_step(GrStep *step)
 		for (int64 k = 0; ok && k < 2 * gr_triangle(t + 2); k++)
 		{
 			ok = isfinite(hi[k]);
-			gr_poll(k);
+			gr_poll_loop(k);
 		}
 		for (int64 k = 1; ok && k <= t + 1; k++)
 			ok = hi[k * (k + 1) / 2 + k] >= 0;

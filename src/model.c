@@ -57,7 +57,7 @@ float_array_nan_null(const double *values, int nrows, int ncols)
 	{
 		nulls[k] = isnan(values[k]);
 		items[k] = Float8GetDatum(nulls[k] ? 0.0 : values[k]);
-		gr_poll(k);
+		gr_poll_loop(k);
 	}
 	array = construct_md_array(items, nulls, ndim, dims, lbs, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 	pfree(items);
@@ -203,7 +203,7 @@ read_floats(Datum datum, int nrows, int ncols)
 	for (int64 k = 0; k < n; k++)
 	{
 		values[k] = nulls != NULL && (nulls[k / 8] & (1 << (k % 8))) == 0 ? NAN : *at++;
-		gr_poll(k);
+		gr_poll_loop(k);
 	}
 	return values;
 }
@@ -277,7 +277,7 @@ read_separated(Datum datum, GrModel *model)
 			model->separated[sorted[k]] = model->coef[sorted[k]] < 0 ? -1 : 1;
 			nmarked[first]++;
 		}
-		gr_poll(i);
+		gr_poll_loop(i);
 	}
 	pfree(sorted);
 	pfree(nmarked);
@@ -300,7 +300,7 @@ read_terms(Datum datum, int *nterms)
 		if (nulls[k])
 			bad_model("A term has no name.");
 		terms[k] = TextDatumGetCString(items[k]);
-		gr_poll(k);
+		gr_poll_loop(k);
 	}
 	return terms;
 }

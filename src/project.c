@@ -232,7 +232,7 @@ merge_columns(int64 *idx, double *val, int64 n)
 	{
 		memory[m].j = idx[m];
 		memory[m].value = val[m];
-		gr_poll(m);
+		gr_poll_loop(m);
 	}
 	columns = sort_columns(memory, memory + n, n);
 	for (int64 m = 0; m < n; m = next)
@@ -249,7 +249,7 @@ merge_columns(int64 *idx, double *val, int64 n)
 			sum += columns[same].value;
 		idx[nmerged] = columns[m].j;
 		val[nmerged] = sum;
-		gr_poll(nmerged++);
+		gr_poll_loop(nmerged++);
 	}
 	pfree(memory);
 	return nmerged;
