@@ -57,11 +57,12 @@ gr_projection_cache_free(GrProjectionCache *cache)
 		return;
 	while (cache->first != NULL)
 	{
-		GrProjection *next = cache->first->next;
+		GrProjection *older = cache->first->older;
 
 		projection_free(cache->first);
-		cache->first = next;
+		cache->first = older;
 	}
+	free(cache->buckets);
 	free(cache->scratch);
 	free(cache);
 }
@@ -78,18 +79,114 @@ gr_projection_cache_ndrawn(const GrProjectionCache *cache)
 	return cache->ndrawn;
 }
 
-/* Frees projections other than the first, those used longest ago first, until the cache has at most nbytes, if that is possible. */
+int64_t
+gr_projection_cache_nsteps(const GrProjectionCache *cache)
+{
+	return cache->nsteps;
+}
+
+/* The finalizer of MurmurHash3, a bijection: keys that differ in the seed alone all have different hashes. */
+static uint64_t
+mix(uint64_t h)
+{
+	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+	h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return h ^ h >> 33;
+}
+
+/* Where the bucket's first projection is held; there must be a table. */
+static GrProjection **
+bucket_of(const GrProjectionCache *cache, int64_t k, uint64_t seed, double density)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &density, sizeof(bits));
+	return &cache->buckets[mix(seed + mix(bits + mix((uint64_t) k))) & (cache->nbuckets - 1)];
+}
+
+static void
+add_to_table(GrProjectionCache *cache, GrProjection *projection)
+{
+	GrProjection **bucket = bucket_of(cache, projection->draw.k, projection->draw.seed, projection->draw.density);
+
+	projection->chained = *bucket;
+	*bucket = projection;
+	cache->nsteps++;
+}
+
+static void
+take_from_table(GrProjectionCache *cache, const GrProjection *projection)
+{
+	GrProjection **at = bucket_of(cache, projection->draw.k, projection->draw.seed, projection->draw.density);
+
+	for (; *at != projection; at = &(*at)->chained)
+		cache->nsteps++;
+	*at = projection->chained;
+	cache->nsteps++;
+}
+
+/* A table of nbuckets for the same projections; false, with the old one kept, if there is no memory. */
+static bool
+resize_table(GrProjectionCache *cache, size_t nbuckets)
+{
+	GrProjection **buckets = calloc(nbuckets, sizeof(GrProjection *));
+
+	if (buckets == NULL)
+		return false;
+	free(cache->buckets);
+	cache->buckets = buckets;
+	cache->nbuckets = nbuckets;
+	for (GrProjection *projection = cache->first; projection != NULL; projection = projection->older)
+		add_to_table(cache, projection);
+	return true;
+}
+
+/*
+ * Makes a projection the first, one that is there already or a new one. All but the first are counted with what they
+ * take by themselves.
+ */
+static void
+make_first(GrProjectionCache *cache, GrProjection *projection, bool is_new)
+{
+	if (cache->first == projection)
+		return;
+	if (!is_new)
+	{
+		gr_projection_count(projection, 0, GR_PROJECTION_NBYTES);
+		projection->newer->older = projection->older;
+		*(projection->older != NULL ? &projection->older->newer : &cache->last) = projection->newer;
+	}
+	if (cache->first != NULL)
+	{
+		gr_projection_count(cache->first, GR_PROJECTION_NBYTES, 0);
+		cache->first->newer = projection;
+	}
+	else
+		cache->last = projection;
+	projection->newer = NULL;
+	projection->older = cache->first;
+	cache->first = projection;
+}
+
+/*
+ * Frees projections other than the first, those used longest ago first, until the cache has at most nbytes, if that is
+ * possible.
+ */
 static void
 shrink(GrProjectionCache *cache, size_t nbytes)
 {
-	while (cache->nbytes > nbytes && cache->first != NULL && cache->first->next != NULL)
+	while (cache->nbytes > nbytes && cache->last != cache->first)
 	{
-		GrProjection *before = cache->first;
+		GrProjection *oldest = cache->last;
 
-		while (before->next->next != NULL)
-			before = before->next;
-		projection_free(before->next);
-		before->next = NULL;
+		cache->last = oldest->newer;
+		cache->last->older = NULL;
+		take_from_table(cache, oldest);
+		projection_free(oldest);
+		cache->nprojections--;
+		/* without memory for a smaller table the larger one does */
+		if (cache->nbuckets > GR_NBUCKETS_MIN && cache->nprojections * GR_BUCKETS_MAX < cache->nbuckets)
+			(void) resize_table(cache, cache->nbuckets / 2);
 	}
 }
 
@@ -104,24 +201,27 @@ gr_projection_make_room(GrProjection *projection, size_t nbytes)
 	return true;
 }
 
-/* The projection for these, moved to the front; NULL if there is none. */
+static bool
+is_for(const GrProjection *projection, int64_t k, uint64_t seed, double density)
+{
+	const GrDraw *draw = &projection->draw;
+
+	return draw->k == k && draw->seed == seed && draw->density == density;
+}
+
+/* The projection for these; NULL if there is none. */
 static GrProjection *
 find(GrProjectionCache *cache, int64_t k, uint64_t seed, double density)
 {
-	GrProjection **at = &cache->first;
+	GrProjection *projection = cache->nbuckets > 0 ? *bucket_of(cache, k, seed, density) : NULL;
 
-	for (; *at != NULL; at = &(*at)->next)
+	for (; projection != NULL; projection = projection->chained)
 	{
-		GrProjection *projection = *at;
-
-		if (projection->draw.k != k || projection->draw.seed != seed || projection->draw.density != density)
-			continue;
-		*at = projection->next;
-		projection->next = cache->first;
-		cache->first = projection;
-		return projection;
+		cache->nsteps++;
+		if (is_for(projection, k, seed, density))
+			break;
 	}
-	return NULL;
+	return projection;
 }
 
 static bool
@@ -132,33 +232,48 @@ fail_memory(size_t nbytes, GrError *err)
 	return gr_fail(err, GR_NO_MEMORY, 0, "random projection");
 }
 
+/* A projection that isn't in the cache yet, as its first. */
+static GrProjection *
+create(GrProjectionCache *cache, int64_t k, uint64_t seed, double density, GrError *err)
+{
+	size_t		nbuckets = cache->nbuckets > 0 ? 2 * cache->nbuckets : GR_NBUCKETS_MIN;
+	GrProjection *projection;
+	GrDraw		draw;
+
+	if (!gr_draw_init(&draw, k, seed, density, err))
+		return NULL;
+	if (cache->nprojections == cache->nbuckets && !resize_table(cache, nbuckets))
+	{
+		fail_memory(nbuckets * sizeof(GrProjection *), err);
+		return NULL;
+	}
+	projection = calloc(1, sizeof(GrProjection));
+	if (projection == NULL)
+	{
+		fail_memory(sizeof(GrProjection), err);
+		return NULL;
+	}
+	projection->draw = draw;
+	projection->cache = cache;
+	cache->nprojections++;
+	add_to_table(cache, projection);
+	make_first(cache, projection, true);
+	return projection;
+}
+
 GrProjection *
 gr_projection_open(GrProjectionCache *cache, int64_t k, uint64_t seed, double density, size_t limit_nbytes, GrError *err)
 {
 	GrProjection *projection = cache->first;
 
-	if (projection == NULL || projection->draw.k != k || projection->draw.seed != seed || projection->draw.density != density)
+	if (projection == NULL || !is_for(projection, k, seed, density))
 		projection = find(cache, k, seed, density);
+	if (projection != NULL)
+		make_first(cache, projection, false);
+	else
+		projection = create(cache, k, seed, density, err);
 	if (projection == NULL)
-	{
-		GrDraw		draw;
-
-		if (!gr_draw_init(&draw, k, seed, density, err))
-			return NULL;
-		projection = calloc(1, sizeof(GrProjection));
-		if (projection == NULL)
-		{
-			fail_memory(sizeof(GrProjection), err);
-			return NULL;
-		}
-		projection->draw = draw;
-		projection->cache = cache;
-		projection->next = cache->first;
-		cache->first = projection;
-		/* all but the first are counted with what they take by themselves */
-		if (projection->next != NULL)
-			gr_projection_count(projection->next, sizeof(GrProjection), 0);
-	}
+		return NULL;
 	cache->limit_nbytes = limit_nbytes;
 	shrink(cache, limit_nbytes);
 	if (cache->nbytes > limit_nbytes)

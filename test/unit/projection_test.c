@@ -6,9 +6,8 @@
 
 #include "compute/murmur3.h"
 #include "draw_law.h"
+#include "projection_cache.h"
 #include "unit.h"
-
-#define LARGE ((size_t) 1 << 28)
 
 /*
  * The file's values
@@ -556,132 +555,8 @@ test_arguments(void)
 }
 
 /*
- * The cache
+ * Cancel
  */
-
-#define CACHE_DIM 3000
-
-/* Applies a key to a fixed vector, checks the bits, and returns how many columns that drew; -1 if anything is wrong. */
-static int64_t
-use(GrProjectionCache *cache, size_t limit, Key key, int64_t dim)
-{
-	float	   *x = make_vectors(CANCEL, 5, 1, dim);
-	float	   *y = malloc((size_t) key.k * sizeof(float));
-	float	   *want = malloc((size_t) key.k * sizeof(float));
-	int64_t		before = gr_projection_cache_ndrawn(cache);
-	bool		good = apply(cache, limit, key, 8, x, 1, dim, y) && gr_projection_cache_nbytes(cache) <= limit;
-	GrDraw		draw;
-	GrError		err = {0};
-
-	good = good && gr_draw_init(&draw, key.k, key.seed, key.density, &err);
-	if (good)
-	{
-		projection_reference(&draw, x, dim, want);
-		good = same(y, want, key.k);
-	}
-	free(x);
-	free(y);
-	free(want);
-	return good ? gr_projection_cache_ndrawn(cache) - before : -1;
-}
-
-static void
-test_kept(void)
-{
-	GrProjectionCache *cache = gr_projection_cache_create();
-	Key			a = {50, 1, 0.125};
-	Key			b = {50, 2, 0.125};
-	Key			c = {50, 1, 1.0};
-	float	   *rest = make_vectors(MIXED, 0, 1, CACHE_DIM);
-	float		y[50];
-	int			nwrong = 0;
-	size_t		nbytes;
-
-	check(gr_projection_cache_nbytes(cache) == 0 && gr_projection_cache_ndrawn(cache) == 0, "an empty cache");
-	check(use(cache, LARGE, a, CACHE_DIM) == CACHE_DIM && use(cache, LARGE, a, CACHE_DIM) == 0 && use(cache, LARGE, a, 100) == 0,
-		  "the same columns aren't drawn again");
-	nbytes = gr_projection_cache_nbytes(cache);
-	check(use(cache, LARGE, b, CACHE_DIM) == CACHE_DIM && use(cache, LARGE, c, CACHE_DIM) == CACHE_DIM &&
-		  use(cache, LARGE, a, CACHE_DIM) == 0 && use(cache, LARGE, b, CACHE_DIM) == 0 && use(cache, LARGE, c, CACHE_DIM) == 0 &&
-		  use(cache, LARGE, a, CACHE_DIM) == 0, "keys that take turns");
-	for (int64_t dim = 1; dim < 400; dim++)
-	{
-		/* what other vectors left behind is larger */
-		nwrong += !apply(cache, LARGE, a, 8, rest, 1, CACHE_DIM, y) || use(cache, LARGE, a, dim) != 0;
-		nwrong += !apply(cache, LARGE, c, 8, rest, 1, CACHE_DIM, y) || use(cache, LARGE, c, dim) != 0;
-	}
-	check(nwrong == 0, "shorter vectors use what is there");
-	check(use(cache, 0, a, CACHE_DIM) >= 0 && gr_projection_cache_nbytes(cache) == 0, "a limit of 0 empties it");
-	gr_projection_cache_free(cache);
-	free(rest);
-
-	/* room for two of three */
-	cache = gr_projection_cache_create();
-	nbytes = nbytes * 5 / 2;
-	use(cache, nbytes, a, CACHE_DIM);
-	use(cache, nbytes, b, CACHE_DIM);
-	use(cache, nbytes, a, CACHE_DIM);
-	check(use(cache, nbytes, (Key) {50, 3, 0.125}, CACHE_DIM) == CACHE_DIM && use(cache, nbytes, a, CACHE_DIM) == 0 &&
-		  use(cache, nbytes, (Key) {50, 3, 0.125}, CACHE_DIM) == 0 && use(cache, nbytes, b, CACHE_DIM) == CACHE_DIM &&
-		  use(cache, nbytes, a, CACHE_DIM) == CACHE_DIM, "the least recently used goes");
-	gr_projection_cache_free(cache);
-}
-
-static void
-test_growth(void)
-{
-	GrProjectionCache *cache = gr_projection_cache_create();
-	Key			key = {20, 4, 0.01};
-	int64_t		drawn;
-	int			nwrong = 0;
-
-	check(use(cache, LARGE, key, GR_CHUNK_NCOLS) == GR_CHUNK_NCOLS && use(cache, LARGE, key, GR_CHUNK_NCOLS + 10) == 10,
-		  "a second chunk draws its own columns alone");
-	drawn = use(cache, LARGE, key, 2 * GR_CHUNK_NCOLS + 1);
-	check(drawn >= GR_CHUNK_NCOLS - 9 && drawn <= GR_CHUNK_NCOLS + 1 && use(cache, LARGE, key, GR_CHUNK_NCOLS + 77) == 0,
-		  "longer vectors use what is there");
-	/* of three chunks the limit has room for about one and a half */
-	drawn = use(cache, 100000, key, 2 * GR_CHUNK_NCOLS + 1);
-	check(drawn > 0 && drawn <= 2 * GR_CHUNK_NCOLS + 1 && use(cache, 100000, key, 2 * GR_CHUNK_NCOLS + 1) >= 0,
-		  "a limit below what S takes");
-	for (int i = 0; i < 300; i++)
-	{
-		Key			other = {1 + i * 7 % 90, (uint64_t) (i % 17), i % 3 == 0 ? 1.0 : 1.0 / (i % 40 + 2)};
-
-		nwrong += use(cache, 20000 + (size_t) (i % 5) * 30000, other, 20 + i * 37 % 1000) < 0;
-	}
-	check(nwrong == 0, "many keys at changing limits");
-	gr_projection_cache_free(cache);
-}
-
-static void
-test_kept_columns(void)
-{
-	GrProjectionCache *cache = gr_projection_cache_create();
-	Key			a = {256, 1, 0.125};
-	Key			b = {40, 2, 1.0};
-	int64_t		idx[200];
-	double		val[200];
-	float		y[2][256];
-	int64_t		drawn[3];
-	bool		good = true;
-
-	for (int m = 0; m < 200; m++)
-	{
-		idx[m] = m * INT64_C(1234567891);
-		val[m] = m - 99.5;
-	}
-	for (int turn = 0; turn < 3; turn++)
-	{
-		good = good && apply_sparse(cache, LARGE, a, idx, val, 200, y[0]) && apply_sparse(cache, LARGE, b, idx, val, 200, y[1]);
-		drawn[turn] = gr_projection_cache_ndrawn(cache);
-	}
-	check(good && drawn[0] == 400 && drawn[1] == 400 && drawn[2] == 400, "the columns of sparse vectors aren't drawn again");
-	good = use(cache, LARGE, a, 2000) == 2000 && apply_sparse(cache, LARGE, a, idx, val, 200, y[1]);
-	check(good && gr_projection_cache_ndrawn(cache) == 2400 && same(y[0], y[1], 256) && use(cache, LARGE, a, 2000) == 0,
-		  "dense and sparse vectors share a key");
-	gr_projection_cache_free(cache);
-}
 
 /* A host that says stop when it is asked for the nth time */
 typedef struct Stopper
@@ -742,6 +617,7 @@ test_cancel(const char *name, Key key, int64_t dim, int64_t nvectors, size_t lim
 int
 main(void)
 {
+	srandom(3);
 	test_data();
 	test_murmur3();
 	test_shapes();
@@ -756,6 +632,9 @@ main(void)
 	test_kept();
 	test_growth();
 	test_kept_columns();
+	test_many();
+	test_recency();
+	test_drawn_again();
 	test_cancel("drawing what is kept", (Key) {500, 1, 0.125}, 65000, 1, LARGE, false);
 	test_cancel("density 1", (Key) {500, 1, 1.0}, 5000, 9, LARGE, false);
 	test_cancel("nothing kept", (Key) {500, 1, 0.125}, 65000, 9, 0, false);
