@@ -482,6 +482,13 @@ choose_shift(GrLogregFit *fit)
 		state->delta[0] = gr_fma(state->delta[j], state->shift[j - 1], state->delta[0]);
 }
 
+/* A sum of ones as a number of rows; made-up sums may be beyond what can be counted. */
+static int64_t
+count_of(double nrows)
+{
+	return nrows < 0x1p63 ? (int64_t) nrows : INT64_MAX;
+}
+
 /* There are rows, and of both classes. */
 static bool
 check_classes(double nrows, double nones, GrError *err)
@@ -509,7 +516,7 @@ check_rows(GrLogregFit *fit, GrError *err)
 	/* columns of the matrix behind the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_logreg_hi(fit), fit->state->nfull, &column))
 		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
-	fit->nrows = (int64_t) nrows;
+	fit->nrows = count_of(nrows);
 	fit->null_deviance = null_deviance(nrows, nones, fit->state->options.intercept);
 	return true;
 }
@@ -777,7 +784,7 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 			step->coef[k] += beta[k + first];
 	step->nterms = solved.nterms;
 	step->rank = solved.rank;
-	step->nrows = (int64_t) nrows;
+	step->nrows = count_of(nrows);
 	step->decrement = sqrt(solved.decrement);
 	step->deviance = sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
 	step->null_deviance = null_deviance(nrows, nones, intercept);

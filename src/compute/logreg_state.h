@@ -64,9 +64,9 @@ struct GrLogregState
 	double		step;			/* share of the step taken: 1, 1/2, ... */
 	bool		check;			/* the step must not raise the deviance */
 	bool		starting;		/* the pass is at options.start, not a step from theta_old */
-	int			max_iter;		/* beyond which there is no further step */
-	int			next_attempt;	/* no look for a direction of separation before this iteration */
-	int			next_certificate;	/* nor for complete separation */
+	int64_t		max_iter;		/* beyond which there is no further step; <= INT_MAX */
+	int64_t		next_attempt;	/* no look for a direction of separation before this iteration; may be > INT_MAX */
+	int64_t		next_certificate;	/* nor for complete separation; likewise */
 	int			attempt;		/* of the tolerances of CLASSIFY */
 	bool		final_attempt;	/* made when there is no iteration left */
 	int			nfaces;
