@@ -379,24 +379,34 @@ draw_columns(const GrDraw *draw, int64_t first, int32_t ncols, Drawn *drawn, con
 }
 
 /* From columns to rows: a counting sort, which keeps the columns' order. */
-static void
-sort_by_row(GrMatrixChunk *chunk, const GrDraw *draw, const Drawn *drawn)
+static bool
+sort_by_row(GrMatrixChunk *chunk, const GrDraw *draw, const Drawn *drawn, const GrHost *host, GrError *err)
 {
-	size_t		n = drawn->ends[chunk->ncols - 1];
+	uint32_t	n = drawn->ends[chunk->ncols - 1];
 	uint32_t   *starts = chunk->starts;
-	uint32_t	e = 0;
+	uint32_t	c = 0;
 
 	/* counts go one up, and then become the rows' ends, which the filling turns into starts */
 	memset(starts, 0, ((size_t) draw->k + 1) * sizeof(uint32_t));
-	for (size_t m = 0; m < n; m++)
+	for (uint32_t m = 0; m < n; m++)
+	{
 		starts[(drawn->rows[m] & ~GR_ENTRY_SIGN) + 1]++;
+		if (m % GR_POLL_ENTRIES == GR_POLL_ENTRIES - 1 && gr_canceled(host))
+			return gr_fail(err, GR_CANCELED, 0, "drawing");
+	}
 	for (int32_t i = 0; i < draw->k; i++)
 		starts[i + 1] += starts[i];
-	for (int32_t c = 0; c < chunk->ncols; c++)
-		for (; e < drawn->ends[c]; e++)
-			chunk->entries[starts[drawn->rows[e] & ~GR_ENTRY_SIGN]++] = 2 * (uint32_t) c | drawn->rows[e] >> 31;
+	for (uint32_t m = 0; m < n; m++)
+	{
+		while (m == drawn->ends[c])
+			c++;
+		chunk->entries[starts[drawn->rows[m] & ~GR_ENTRY_SIGN]++] = 2 * c | drawn->rows[m] >> 31;
+		if (m % GR_POLL_ENTRIES == GR_POLL_ENTRIES - 1 && gr_canceled(host))
+			return gr_fail(err, GR_CANCELED, 0, "drawing");
+	}
 	memmove(starts + 1, starts, (size_t) draw->k * sizeof(uint32_t));
 	starts[0] = 0;
+	return true;
 }
 
 /* p = 1: every row has every column */
@@ -405,12 +415,13 @@ draw_signs(GrMatrixChunk *chunk, const GrDraw *draw, int64_t first, const GrHost
 {
 	size_t		ncols = (size_t) chunk->ncols;
 
-	for (int32_t i = 0; i <= draw->k; i++)
-		chunk->starts[i] = (uint32_t) ((size_t) i * ncols);
+	chunk->starts[0] = 0;
 	for (int32_t i = 0; i < draw->k; i += 128)
 	{
 		int32_t		nrows = draw->k - i < 128 ? draw->k - i : 128;
 
+		for (int32_t r = i + 1; r <= i + nrows; r++)
+			chunk->starts[r] = (uint32_t) ((size_t) r * ncols);
 		for (size_t c = 0; c < ncols; c++)
 		{
 			GrPhilox	words = gr_draw_words(draw->seed, first + (int64_t) c, 0, (uint32_t) i / 128);
@@ -462,12 +473,11 @@ fill_chunk(GrProjection *projection, GrMatrixChunk *chunk, int64_t first, int32_
 		chunk->nbytes = starts_nbytes + (n + 1) * sizeof(uint32_t);
 		gr_projection_count(projection, chunk->nbytes, 0);
 		if (draw->density < 1.0)
-			sort_by_row(chunk, draw, &drawn);
-		else if (!draw_signs(chunk, draw, first, host, err))
-		{
+			ok = sort_by_row(chunk, draw, &drawn, host, err);
+		else
+			ok = draw_signs(chunk, draw, first, host, err);
+		if (!ok)
 			drop_chunk(projection, chunk);
-			ok = false;
-		}
 	}
 	else
 	{
@@ -544,60 +554,16 @@ typedef struct Batch
 	float	   *columns;		/* of a chunk: ncols x lanes; for a vector by itself ncols x 2, each value and its negative */
 	uint32_t   *ends;			/* k */
 	const GrHost *host;
+	GrPoll	   *poll;
 } Batch;
 
-/* total[i] += the sum of row i's entries; x[2 column + sign] are the signed values. */
-static void
-gather_vector(double *total, const float *x, const uint32_t *entries, const uint32_t *starts, const uint32_t *ends, int32_t k)
-{
-	int32_t		i = 0;
-
-	/* four rows at a time, for their sums don't wait for each other */
-	for (; i + 4 <= k; i += 4)
-	{
-		const uint32_t *e[4];
-		double		sums[4] = {0.0, 0.0, 0.0, 0.0};
-		uint32_t	common = UINT32_MAX;
-
-		for (int r = 0; r < 4; r++)
-		{
-			e[r] = entries + starts[i + r];
-			if (ends[i + r] - starts[i + r] < common)
-				common = ends[i + r] - starts[i + r];
-		}
-		for (uint32_t n = 0; n < common; n++)
-		{
-			sums[0] += x[e[0][n]];
-			sums[1] += x[e[1][n]];
-			sums[2] += x[e[2][n]];
-			sums[3] += x[e[3][n]];
-		}
-		for (int r = 0; r < 4; r++)
-		{
-			for (const uint32_t *at = e[r] + common; at < entries + ends[i + r]; at++)
-				sums[r] += x[*at];
-			total[i + r] += sums[r];
-		}
-	}
-	for (; i < k; i++)
-	{
-		double		sum = 0.0;
-
-		for (uint32_t n = starts[i]; n < ends[i]; n++)
-			sum += x[entries[n]];
-		total[i] += sum;
-	}
-}
-
-/* Where each row's entries in the first ncols columns end. */
+/* Where the entries of n rows in the first ncols columns end. */
 static const uint32_t *
-find_ends(const Batch *batch, const GrMatrixChunk *chunk, int32_t ncols)
+find_ends(const Batch *batch, const GrMatrixChunk *chunk, int32_t ncols, int32_t row, int32_t n)
 {
-	int32_t		k = batch->projection->draw.k;
-
 	if (ncols == chunk->ncols)
-		return chunk->starts + 1;
-	for (int32_t i = 0; i < k; i++)
+		return chunk->starts + row + 1;
+	for (int32_t i = row; i < row + n; i++)
 	{
 		uint32_t	low = chunk->starts[i];
 		uint32_t	high = chunk->starts[i + 1];
@@ -613,7 +579,7 @@ find_ends(const Batch *batch, const GrMatrixChunk *chunk, int32_t ncols)
 		}
 		batch->ends[i] = low;
 	}
-	return batch->ends;
+	return batch->ends + row;
 }
 
 /* The chunk's columns as the gathering functions want them. */
@@ -642,17 +608,29 @@ load_columns(const Batch *batch, int64_t first, int32_t ncols)
 	}
 }
 
-static void
-apply_kept(const Batch *batch, const GrMatrixChunk *chunk, int64_t first, int32_t ncols)
+static bool
+apply_kept(const Batch *batch, const GrMatrixChunk *chunk, int64_t first, int32_t ncols, GrError *err)
 {
-	int32_t		k = batch->projection->draw.k;
-	const uint32_t *ends = find_ends(batch, chunk, ncols);
+	const GrDraw *draw = &batch->projection->draw;
+	double		work_per_row = ((double) ncols * draw->density + 16.0) * batch->lanes;
+	int32_t		piece = 4 + (int32_t) (GR_POLL_ENTRIES / work_per_row) / 4 * 4; /* rows are taken by four */
 
 	load_columns(batch, first, ncols);
-	if (batch->lanes == 1)
-		gather_vector(batch->total, batch->columns, chunk->entries, chunk->starts, ends, k);
-	else
-		batch->gather(batch->total, batch->columns, chunk->entries, chunk->starts, ends, k);
+	for (int32_t i = 0; i < draw->k; i += piece)
+	{
+		int32_t		n = draw->k - i < piece ? draw->k - i : piece;
+		const uint32_t *starts = chunk->starts + i;
+		const uint32_t *ends = find_ends(batch, chunk, ncols, i, n);
+		double	   *total = batch->total + (size_t) i * (size_t) batch->lanes;
+
+		if (batch->lanes == 1)
+			gr_gather_vector(total, batch->columns, chunk->entries, starts, ends, n);
+		else
+			batch->gather(total, batch->columns, chunk->entries, starts, ends, n);
+		if (gr_poll(batch->poll, (int64_t) (n * work_per_row)))
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
+	}
+	return true;
 }
 
 /* part[row] += +-x for the entries of a column; x[v] is at x[v pitch]. */
@@ -714,12 +692,20 @@ apply_drawn(const Batch *batch, int64_t first, int32_t ncols, GrError *err)
 	size_t		n = (size_t) batch->projection->draw.k * (size_t) batch->lanes;
 	int64_t		work = 0;
 
-	memset(batch->part, 0, n * sizeof(double));
+	if (!gr_projection_clear(batch->part, n, batch->poll))
+		return gr_fail(err, GR_CANCELED, 0, "random projection");
 	for (int32_t c = 0; c < ncols; c++)
 		if (!scatter_column(batch, first + c, &work, err))
 			return false;
-	for (size_t i = 0; i < n; i++)
-		batch->total[i] += batch->part[i];
+	for (size_t from = 0; from < n; from += GR_POLL_ENTRIES)
+	{
+		size_t		end = n - from < GR_POLL_ENTRIES ? n : from + GR_POLL_ENTRIES;
+
+		for (size_t i = from; i < end; i++)
+			batch->total[i] += batch->part[i];
+		if (gr_poll(batch->poll, (int64_t) (end - from)))
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
+	}
 	batch->projection->cache->ndrawn += ncols;
 	return true;
 }
@@ -731,7 +717,8 @@ apply_batch(const Batch *batch, float *y, GrError *err)
 	const GrDraw *draw = &batch->projection->draw;
 	int64_t		nchunks = (batch->dim + GR_CHUNK_NCOLS - 1) / GR_CHUNK_NCOLS;
 
-	memset(batch->total, 0, (size_t) draw->k * (size_t) batch->lanes * sizeof(double));
+	if (!gr_projection_clear(batch->total, (size_t) draw->k * (size_t) batch->lanes, batch->poll))
+		return gr_fail(err, GR_CANCELED, 0, "random projection");
 	for (int64_t c = 0; c < nchunks; c++)
 	{
 		int64_t		first = c * GR_CHUNK_NCOLS;
@@ -740,16 +727,18 @@ apply_batch(const Batch *batch, float *y, GrError *err)
 
 		if (!get_chunk(batch->projection, c, ncols, &chunk, batch->host, err))
 			return false;
-		if (chunk != NULL)
-			apply_kept(batch, chunk, first, ncols);
-		else if (!apply_drawn(batch, first, ncols, err))
+		if (chunk != NULL ? !apply_kept(batch, chunk, first, ncols, err) : !apply_drawn(batch, first, ncols, err))
 			return false;
 		if (nchunks > 1 && gr_canceled(batch->host))
 			return gr_fail(err, GR_CANCELED, 0, "random projection");
 	}
-	for (int64_t v = 0; v < batch->nvectors; v++)
-		for (int32_t i = 0; i < draw->k; i++)
+	for (int32_t i = 0; i < draw->k; i++)
+	{
+		for (int64_t v = 0; v < batch->nvectors; v++)
 			y[v * draw->k + i] = (float) (batch->total[(size_t) i * (size_t) batch->lanes + (size_t) v] * draw->scale);
+		if (gr_poll(batch->poll, 4 * batch->lanes))
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
+	}
 	return true;
 }
 
@@ -762,7 +751,11 @@ gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvec
 	size_t		ncols = dim < GR_CHUNK_NCOLS ? (size_t) dim : GR_CHUNK_NCOLS;
 	size_t		work_per_vector = (size_t) ((double) dim * gr_draw_mean(&projection->draw)) + k + (size_t) dim;
 	size_t		polled = 0;
-	Batch		batch = {.projection = projection,.dim = dim,.lanes = lanes,.gather = gr_gather_version(max_lanes),.host = host};
+	GrPoll		poll = {.host = host};
+	Batch		batch = {
+		.projection = projection,.dim = dim,.lanes = lanes,.gather = gr_gather_version(max_lanes),.host = host,
+		.poll = &poll
+	};
 	bool		ok = true;
 
 	batch.total = gr_projection_scratch(projection, (2 * k + ncols) * (size_t) lanes + (k + 1) / 2, err);

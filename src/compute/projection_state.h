@@ -4,10 +4,12 @@
 #ifndef GPUREG_PROJECTION_STATE_H
 #define GPUREG_PROJECTION_STATE_H
 
+#include <string.h>
+
 #include "compute/projection.h"
 
-/* Drawing and adding this many entries takes some milliseconds: time to poll. */
-#define GR_POLL_ENTRIES 1000000
+/* Drawing and adding this many entries takes some milliseconds: time to poll. A power of two */
+#define GR_POLL_ENTRIES (1 << 20)
 
 /* The columns of S in a chunk, or the first of them, by rows: entries are 2 column + (the sign is -), ascending in a row. */
 typedef struct GrMatrixChunk
@@ -85,6 +87,21 @@ gr_projection_count(GrProjection *projection, size_t more, size_t less)
 extern double *gr_projection_scratch(GrProjection *projection, size_t n, GrError *err);
 /* Gives back what is large. */
 extern void gr_projection_scratch_done(GrProjection *projection);
+
+/* Makes n float8 0; false if canceled. */
+static inline bool
+gr_projection_clear(double *to, size_t n, GrPoll *poll)
+{
+	for (size_t from = 0; from < n; from += GR_POLL_ENTRIES)
+	{
+		size_t		m = n - from < GR_POLL_ENTRIES ? n - from : GR_POLL_ENTRIES;
+
+		memset(to + from, 0, m * sizeof(double));
+		if (gr_poll(poll, (int64_t) m))
+			return false;
+	}
+	return true;
+}
 
 /* How many entries a column has, on average. */
 static inline double

@@ -2,6 +2,8 @@
  * projection_test.c: S against values from an independent program (test/data/projection_reference.py) and against its law; projections
  * against plain sums, to the bit; distances; the cache.
  */
+#include <limits.h>
+
 #include "projection_data.h"
 
 #include "compute/murmur3.h"
@@ -558,19 +560,30 @@ test_arguments(void)
  * Cancel
  */
 
-/* A host that says stop when it is asked for the nth time */
-typedef struct Stopper
+/* Is the host asked so often at least? It never says stop. */
+static void
+test_polls(const char *name, Key key, int64_t dim, int64_t nvectors, size_t limit, bool sparse, int least)
 {
-	int			asked;
-	int			stop_at;
-} Stopper;
+	GrProjectionCache *cache = gr_projection_cache_create();
+	float	   *x = make_vectors(EVEN, 0, nvectors, dim);
+	float	   *y = malloc((size_t) (nvectors * key.k) * sizeof(float));
+	int64_t    *idx = malloc((size_t) dim * sizeof(int64_t));
+	double	   *val = malloc((size_t) dim * sizeof(double));
+	int64_t		n = find_nonzeros(x, dim, idx, val);
+	Stopper		stopper = {.stop_at = INT_MAX};
+	GrHost		host = {stop, &stopper};
+	GrError		err = {0};
+	GrProjection *projection = gr_projection_open(cache, key.k, key.seed, key.density, limit, &err);
+	bool		done = sparse ? gr_projection_apply_sparse(projection, idx, val, n, y, &host, &err) :
+		gr_projection_apply(projection, x, nvectors, dim, y, &host, &err);
 
-static bool
-stop(void *arg)
-{
-	Stopper    *stopper = arg;
-
-	return ++stopper->asked >= stopper->stop_at;
+	if (!check(done && stopper.asked >= least, "polls: %s", name))
+		printf("# %d times, and not %d\n", stopper.asked, least);
+	free(x);
+	free(y);
+	free(idx);
+	free(val);
+	gr_projection_cache_free(cache);
 }
 
 /* Stops at every place there is, until a run comes to its end; the bits are right then. */
@@ -639,6 +652,17 @@ main(void)
 	test_cancel("density 1", (Key) {500, 1, 1.0}, 5000, 9, LARGE, false);
 	test_cancel("nothing kept", (Key) {500, 1, 0.125}, 65000, 9, 0, false);
 	test_cancel("a sparse vector", (Key) {500, 1, 0.125}, 65000, 1, LARGE, true);
+	test_cancel("many rows", (Key) {4000000, 1, 1e-6}, 20, 1, LARGE, false);
+	test_cancel("many rows, several vectors", (Key) {800000, 1, 1e-6}, 20, 3, LARGE, false);
+	test_cancel("many rows, nothing kept", (Key) {4000000, 1, 1e-6}, 20, 1, 0, false);
+	test_cancel("many rows, a sparse vector", (Key) {4000000, 1, 1e-6}, 20, 1, LARGE, true);
+	test_polls("drawing what is kept", (Key) {1000, 1, 0.125}, 65000, 1, LARGE, false, 25);
+	test_polls("a kept chunk", (Key) {2000, 1, 0.125}, 20000, 9, LARGE, false, 30);
+	test_polls("many rows", (Key) {4000000, 1, 1e-6}, 20, 1, LARGE, false, 8);
+	test_polls("many rows, several vectors", (Key) {800000, 1, 1e-6}, 20, 3, LARGE, false, 10);
+	test_polls("many rows, nothing kept", (Key) {4000000, 1, 1e-6}, 20, 1, 0, false, 10);
+	test_polls("many rows, a sparse vector", (Key) {4000000, 1, 1e-6}, 20, 1, LARGE, true, 3);
+	test_polls("the table of columns", (Key) {100, 1, 0.125}, 400000, 1, LARGE, true, 12);
 	test_law();
 	test_outcomes();
 	return unit_done();
