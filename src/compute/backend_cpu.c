@@ -32,6 +32,7 @@ struct GrGram
 	double	   *hi;
 	double	   *lo;
 	double	   *scratch;
+	GrPoll		poll;
 	int64_t		ncalls;
 	double		kernel_s;
 };
@@ -132,6 +133,7 @@ cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, 
 	}
 	g->nfeatures = options->nfeatures;
 	g->single = options->single;
+	g->poll.host = options->host;
 	g->capacity = (int64_t) (WIDE_NBYTES / row_nbytes) + 1;
 	g->wide = g->single ? malloc((size_t) g->capacity * row_nbytes) : NULL;
 	g->hi = calloc(triangle, sizeof(double));
@@ -146,20 +148,28 @@ cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, 
 }
 
 static bool
+add_rows(GrGram *gram, const double *rows, int64_t nrows, GrError *err)
+{
+	return gr_gram_add_polling(gram->hi, gram->lo, rows, nrows, gram->nfeatures, gram->scratch,
+							   gr_gram_lanes(gram->nfeatures), &gram->poll) ||
+		gr_fail(err, GR_CANCELED, 0, "Gram matrix");
+}
+
+static bool
 cpu_gram_send(GrGram *gram, const void *rows, int64_t nrows, GrError *err)
 {
 	double		started = now_s();
 	size_t		row_nbytes = gr_row_nbytes(gram->nfeatures, gram->single);
 
-	(void) err;
-	if (!gram->single)
-		gr_gram_add(gram->hi, gram->lo, rows, nrows, gram->nfeatures, gram->scratch);
+	if (!gram->single && !add_rows(gram, rows, nrows, err))
+		return false;
 	for (int64_t done = 0; gram->single && done < nrows; done += gram->capacity)
 	{
 		int64_t		n = nrows - done < gram->capacity ? nrows - done : gram->capacity;
 
 		gr_widen_rows((const char *) rows + (size_t) done * row_nbytes, n, gram->nfeatures, gram->wide);
-		gr_gram_add(gram->hi, gram->lo, gram->wide, n, gram->nfeatures, gram->scratch);
+		if (!add_rows(gram, gram->wide, n, err))
+			return false;
 	}
 	gram->ncalls++;
 	gram->kernel_s += now_s() - started;
@@ -335,8 +345,8 @@ cpu_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host
 		{
 			int64_t		n = chunk->nrows - from < piece ? chunk->nrows - from : piece;
 
-			gr_pass_add(pass, sums, chunk->rows + from * (rows->nfeatures + 1), n, scratch);
-			if (gr_canceled(host))
+			if (!gr_pass_add_polling(pass, sums, chunk->rows + from * (rows->nfeatures + 1), n, scratch, host) ||
+				gr_canceled(host))
 			{
 				free(scratch);
 				return gr_fail(err, GR_CANCELED, 0, "a pass over the rows");

@@ -14,6 +14,7 @@
 #define POLL_PIECES 16384		/* strata of a column: a few milliseconds */
 #define NPROBES 4				/* slots that a column may be in */
 #define NARROW_K 32768			/* rows whose entries fit 16 bits */
+#define SLOT_WORK(table) (4 + (int64_t) ((table)->slot_nbytes / 16))	/* to fill a slot; see GrPoll */
 
 /* The beginning of a slot; its entries follow, of 16 or 32 bits. */
 typedef struct Slot
@@ -71,21 +72,33 @@ allocate_slots(size_t nbytes)
 	return slots;
 }
 
+/*
+ * A table of empty slots in place of the present one. False, with that one kept, if there is no memory, which isn't in
+ * err, or if canceled, which is.
+ */
 static bool
-new_slots(GrProjection *projection, int64_t nslots)
+new_slots(GrProjection *projection, int64_t nslots, const GrHost *host, GrError *err)
 {
-	GrColumnTable *table = &projection->columns;
-	size_t		nbytes = (size_t) nslots * table->slot_nbytes;
-	char	   *slots = allocate_slots(nbytes);
+	GrColumnTable table = projection->columns;
+	size_t		nbytes = (size_t) nslots * table.slot_nbytes;
+	GrPoll		poll = {.host = host};
 
-	if (slots == NULL)
+	table.slots = allocate_slots(nbytes);
+	table.nslots = nslots;
+	table.nused = 0;
+	if (table.slots == NULL)
 		return false;
-	gr_projection_count(projection, nbytes, 0);
-	table->slots = slots;
-	table->nslots = nslots;
-	table->nused = 0;
 	for (int64_t s = 0; s < nslots; s++)
-		slot_at(table, s)->j = -1;
+	{
+		slot_at(&table, s)->j = -1;
+		if (gr_poll(&poll, SLOT_WORK(&table)))
+		{
+			free(table.slots);
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
+		}
+	}
+	gr_projection_count(projection, nbytes, 0);
+	projection->columns = table;
 	return true;
 }
 
@@ -113,32 +126,36 @@ find_slot(const GrColumnTable *table, int64_t j)
 	return slot_at(table, home);
 }
 
-/* Moves a table's columns to the projection's new one. */
-static void
-move_columns(GrProjection *projection, const GrColumnTable *old)
+/* Copies a table's columns to the projection's new one. */
+static bool
+copy_columns(GrProjection *projection, const GrColumnTable *old, const GrHost *host, GrError *err)
 {
 	GrColumnTable *table = &projection->columns;
+	GrPoll		poll = {.host = host};
 
 	for (int64_t s = 0; s < old->nslots; s++)
 	{
 		const Slot *from = slot_at(old, s);
 		Slot	   *to;
 
+		if (gr_poll(&poll, SLOT_WORK(table)))
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
 		if (from->j < 0)
 			continue;
 		to = find_slot(table, from->j);
 		table->nused += to->j < 0;
 		memcpy(to, from, table->slot_nbytes);
 	}
+	return true;
 }
 
 /*
  * A larger table, if the cache has room for it beside whatever else it keeps: two projections that are used in turn must not drive each other
  * out. Where there is no room for both the old and the new one, the old one's columns are lost, and drawn again. Without a larger table,
- * columns take each other's places.
+ * columns take each other's places. False if canceled.
  */
-static void
-grow(GrProjection *projection)
+static bool
+grow(GrProjection *projection, const GrHost *host, GrError *err)
 {
 	GrColumnTable *table = &projection->columns;
 	GrColumnTable old = *table;
@@ -151,19 +168,23 @@ grow(GrProjection *projection)
 	if (!both && (int64_t) ((free_nbytes + old_nbytes) / old.slot_nbytes) < nslots)
 		nslots = (int64_t) ((free_nbytes + old_nbytes) / old.slot_nbytes);
 	if (nslots < old.nslots + old.nslots / 4)
-		return;
+		return true;
 	if (!both)
 	{
 		free_slots(projection, &old);
 		table->slots = NULL;
 		table->nslots = 0;
-		(void) new_slots(projection, nslots);
+		(void) new_slots(projection, nslots, host, err);
 	}
-	else if (new_slots(projection, nslots))
+	else if (new_slots(projection, nslots, host, err))
 	{
-		move_columns(projection, &old);
-		free_slots(projection, &old);
+		bool		copied = copy_columns(projection, &old, host, err);
+
+		free_slots(projection, copied ? &old : table);
+		if (!copied)
+			*table = old;
 	}
+	return err->status == GR_OK;
 }
 
 /* Makes the table at the first call, unless there is no room for one. */
@@ -176,7 +197,7 @@ make_table(GrProjection *projection)
 		return;
 	plan_table(table, &projection->draw);
 	if (gr_projection_make_room(projection, FIRST_NSLOTS * table->slot_nbytes))
-		(void) new_slots(projection, FIRST_NSLOTS);
+		(void) new_slots(projection, FIRST_NSLOTS, NULL, NULL);
 }
 
 /*
@@ -304,7 +325,7 @@ use_column(GrProjection *projection, int64_t j, const Scatter *scatter, const Gr
 		/* a column that wasn't kept may have emptied another one's slot */
 		table->nused += (slot->j >= 0) - !was_empty;
 		if (was_empty && table->nused * 2 > table->nslots)
-			grow(projection);
+			return grow(projection, host, err);
 	}
 	else if (table->wide)
 		scatter_wide(scatter, (const uint32_t *) SLOT_ENTRIES(slot), slot->n);
@@ -326,6 +347,7 @@ typedef struct Sparse
 	int64_t		work_per_column;
 	int64_t		work;			/* since the host was last asked */
 	const GrHost *host;
+	GrPoll		poll;			/* for what is done to all rows */
 } Sparse;
 
 /*
@@ -368,23 +390,57 @@ use_columns(Sparse *sparse, int64_t from, int64_t end, double *to, double *flush
 	return true;
 }
 
-/* total += part, and part becomes 0; in pieces that compilers make vectors of */
+/* total += part, and part becomes 0, n entries of each; in pieces that compilers make vectors of */
 static void
-flush_all(double *restrict total, double *restrict part, int32_t k)
+flush_piece(double *restrict total, double *restrict part, int32_t n)
 {
 	int32_t		i = 0;
 
-	for (; i + 8 <= k; i += 8)
+	for (; i + 8 <= n; i += 8)
 		for (int32_t l = 0; l < 8; l++)
 		{
 			total[i + l] += part[i + l];
 			part[i + l] = 0.0;
 		}
-	for (; i < k; i++)
+	for (; i < n; i++)
 	{
 		total[i] += part[i];
 		part[i] = 0.0;
 	}
+}
+
+static bool
+flush_all(Sparse *sparse, GrError *err)
+{
+	int32_t		k = sparse->projection->draw.k;
+
+	for (int32_t i = 0; i < k; i += GR_POLL_ENTRIES)
+	{
+		int32_t		n = k - i < GR_POLL_ENTRIES ? k - i : GR_POLL_ENTRIES;
+
+		flush_piece(sparse->total + i, sparse->part + i, n);
+		if (gr_poll(&sparse->poll, n))
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
+	}
+	return true;
+}
+
+/* The sums, scaled */
+static bool
+write_sums(Sparse *sparse, float *y, GrError *err)
+{
+	const GrDraw *draw = &sparse->projection->draw;
+
+	for (int32_t from = 0; from < draw->k; from += GR_POLL_ENTRIES)
+	{
+		int32_t		end = draw->k - from < GR_POLL_ENTRIES ? draw->k : from + GR_POLL_ENTRIES;
+
+		for (int32_t i = from; i < end; i++)
+			y[i] = (float) (sparse->total[i] * draw->scale);
+		if (gr_poll(&sparse->poll, end - from))
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
+	}
+	return true;
 }
 
 /* A chunk's columns from .. end - 1. Its sum, unless it is the first or of one column, is made apart and then added. */
@@ -396,15 +452,14 @@ add_run(Sparse *sparse, int64_t from, int64_t end, GrError *err)
 
 	if (from == 0 || end - from == 1)
 		return use_columns(sparse, from, end, sparse->total, NULL, err);
-	if (!sparse->part_is_clear)
-		memset(sparse->part, 0, (size_t) k * sizeof(double));
+	if (!sparse->part_is_clear && !gr_projection_clear(sparse->part, (size_t) k, &sparse->poll))
+		return gr_fail(err, GR_CANCELED, 0, "random projection");
 	sparse->part_is_clear = true;
 	if (!use_columns(sparse, from, end, sparse->part, NULL, err))
 		return false;
 	if (nentries * 4.0 < k)
 		return use_columns(sparse, from, end, sparse->part, sparse->total, err);
-	flush_all(sparse->total, sparse->part, k);
-	return true;
+	return flush_all(sparse, err);
 }
 
 static bool
@@ -439,13 +494,14 @@ gr_projection_apply_sparse(GrProjection *projection, const int64_t *idx, const d
 	if (total == NULL)
 		return false;
 	sparse.part = total + k;
-	sparse.work_per_column = 1 + (int64_t) gr_draw_mean(&projection->draw);
+	/* to find a column, or to draw an empty one, takes as long as some entries */
+	sparse.work_per_column = 16 + (int64_t) gr_draw_mean(&projection->draw);
 	make_table(projection);
-	memset(total, 0, k * sizeof(double));
-	ok = add_runs(&sparse, err);
-	if (ok)
-		for (size_t i = 0; i < k; i++)
-			y[i] = (float) (total[i] * projection->draw.scale);
+	sparse.poll.host = host;
+	if (gr_projection_clear(total, k, &sparse.poll))
+		ok = add_runs(&sparse, err) && write_sums(&sparse, y, err);
+	else
+		ok = gr_fail(err, GR_CANCELED, 0, "random projection");
 	gr_projection_scratch_done(projection);
 	return ok;
 }

@@ -67,6 +67,26 @@ gr_canceled(const GrHost *host)
 	return host != NULL && host->canceled != NULL && host->canceled(host->arg);
 }
 
+/* Work done since the host was last asked, in units of about a nanosecond. */
+typedef struct GrPoll
+{
+	const GrHost *host;
+	int64_t		work;
+} GrPoll;
+
+#define GR_POLL_WORK 2000000
+
+/* Counts work of a loop too short to ask at each turn; asks when there is enough of it. */
+static inline bool
+gr_poll(GrPoll *poll, int64_t work)
+{
+	poll->work += work;
+	if (poll->work < GR_POLL_WORK)
+		return false;
+	poll->work = 0;
+	return gr_canceled(poll->host);
+}
+
 /*
  * Gram matrices
  *
@@ -111,6 +131,7 @@ typedef struct GrGramOptions
 	bool		single;			/* rows come as single */
 	size_t		block_nbytes;	/* rows summed up at a time on a device; rounded to at least one row */
 	size_t		memory_limit;	/* device memory this job may take, bytes; 0: no limit but the device's */
+	const GrHost *host;			/* polled by gram_send on the CPU, for which it computes; may be NULL */
 } GrGramOptions;
 
 typedef struct GrGramTimes
@@ -298,6 +319,17 @@ extern size_t gr_gram_scratch_nbytes(int nfeatures);
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
 extern void gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch,
 							  int max_lanes);
+
+/* The lanes that gr_gram_add() uses: AVX-512 pays when strips are long; short triangles waste its lanes. */
+static inline int
+gr_gram_lanes(int nfeatures)
+{
+	return nfeatures < 14 ? 4 : 8;
+}
+
+/* The same, polling: false if the host asked to stop, and then the sums are of no use. */
+extern bool gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures,
+								double *scratch, int max_lanes, GrPoll *poll);
 
 /* hi + lo += hi2 + lo2, n entries. */
 extern void gr_gram_merge(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n);

@@ -155,6 +155,7 @@ typedef struct ExactWork
 	const GrPass *pass;
 	const GrStepVersion *version;
 	int			max_lanes;
+	GrPoll	   *poll;
 	bool		at_zero;		/* EXACT with beta = 0 and no faces: no predictor is needed */
 	double	   *columns;		/* of the features and the response; later gr_gram_add()'s scratch */
 	double	   *transformed;	/* EXACT_NROWS rows of nfeatures + 2, and a vector */
@@ -300,7 +301,7 @@ weigh_rows_at_zero(ExactWork *work, double *sums, const double *rows, int nrows)
 	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_two_prod(2.0 * nrows, log_2));
 }
 
-static void
+static bool
 add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 {
 	const GrPass *pass = work->pass;
@@ -322,13 +323,15 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 			weigh_rows(work, sums, rows, nrows);
 	}
 	if (work->nkept == 0)
-		return;
+		return true;
 	work->version->weigh(work->transformed, rows, work->kept, work->nkept, p, pass->shift, work->u, work->v);
-	gr_gram_add_lanes(hi, lo, work->transformed, work->nkept, p + 1, work->columns, work->max_lanes);
+	return gr_gram_add_polling(hi, lo, work->transformed, work->nkept, p + 1, work->columns, work->max_lanes,
+							   work->poll);
 }
 
-static void
-add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes)
+static bool
+add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+		  GrPoll *poll)
 {
 	int			p = pass->nfeatures;
 	ExactWork	work;
@@ -336,6 +339,7 @@ add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, d
 	work.pass = pass;
 	work.version = gr_step_version(max_lanes);
 	work.max_lanes = max_lanes;
+	work.poll = poll;
 	work.at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0;
 	for (int j = 0; j <= p && work.at_zero; j++)
 		work.at_zero = pass->beta[j] == 0.0;
@@ -348,8 +352,12 @@ add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, d
 	{
 		int			n = nrows - first < EXACT_NROWS ? (int) (nrows - first) : EXACT_NROWS;
 
-		add_exact_chunk(&work, sums, rows + first * (p + 1), n);
+		/* of what isn't in the Gram matrix's work, each face measured takes most */
+		if (!add_exact_chunk(&work, sums, rows + first * (p + 1), n) ||
+			gr_poll(poll, (int64_t) n * (p + 1) * (3 + 2 * pass->nfaces)))
+			return false;
 	}
+	return true;
 }
 
 /*
@@ -419,8 +427,8 @@ add_lanes(const GrPass *pass, double *sums, const GrChunk *chunk, int nlanes)
 	}
 }
 
-static void
-add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, const GrChunk *chunk)
+static bool
+add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, const GrChunk *chunk, GrPoll *poll)
 {
 	static const volatile double opaque_one = 1.0;
 	GrChunkTotals totals;
@@ -433,17 +441,28 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	if (pass->kind == GR_PASS_FAST)
 	{
 		version->gradient(chunk, opaque_one);
-		version->hessian(chunk, sums + GR_SUM_HEAD + 2 * (size_t) chunk->nterms);
+		for (int first = 0; first < chunk->nterms; first += GR_HESSIAN_PANEL)
+		{
+			int			left = chunk->nterms - first;
+			int64_t		ncolumns = left < GR_HESSIAN_PANEL ? left : GR_HESSIAN_PANEL;
+
+			version->hessian(chunk, sums + GR_SUM_HEAD + 2 * (size_t) chunk->nterms, first);
+			/* a product takes about a sixteenth of a nanosecond, or somewhat more */
+			if (gr_poll(poll, ncolumns * left * chunk->nrows / 8))
+				return false;
+		}
 	}
 	else
 	{
 		version->curvature(chunk, opaque_one);
 		sums[GR_SUM_NONES] += totals.nones;
 	}
+	return !gr_poll(poll, (int64_t) chunk->nrows * chunk->nterms);
 }
 
-static void
-add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes)
+static bool
+add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+		 GrPoll *poll)
 {
 	const GrStepVersion *version = gr_step_version(max_lanes);
 	int			p = pass->nfeatures;
@@ -468,25 +487,42 @@ add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 	{
 		chunk.nrows = nrows - first < capacity ? (int) (nrows - first) : capacity;
 		version->transpose(chunk.columns + pitch, pitch, rows + first * (p + 1), chunk.nrows, p + 1, shift);
-		add_step_chunk(pass, version, sums, &chunk);
+		if (!add_step_chunk(pass, version, sums, &chunk, poll))
+			return false;
 	}
 	add_lanes(pass, sums, &chunk, version->lanes);
+	return true;
+}
+
+static bool
+add_rows(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+		 const GrHost *host)
+{
+	GrPoll		poll = {.host = host};
+
+	if (pass->kind == GR_PASS_FAST || pass->kind == GR_PASS_GRADIENT)
+		return add_step(pass, sums, rows, nrows, scratch, max_lanes, &poll);
+	return add_exact(pass, sums, rows, nrows, scratch, max_lanes, &poll);
 }
 
 void
 gr_pass_add_lanes(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes)
 {
-	if (pass->kind == GR_PASS_FAST || pass->kind == GR_PASS_GRADIENT)
-		add_step(pass, sums, rows, nrows, scratch, max_lanes);
-	else
-		add_exact(pass, sums, rows, nrows, scratch, max_lanes);
+	(void) add_rows(pass, sums, rows, nrows, scratch, max_lanes, NULL);
+}
+
+bool
+gr_pass_add_polling(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
+					const GrHost *host)
+{
+	bool		exact = pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE;
+
+	/* the Gram matrix takes most of an exact pass's time; the others gain from AVX-512 at any width */
+	return add_rows(pass, sums, rows, nrows, scratch, exact ? gr_gram_lanes(pass->nfeatures + 1) : 8, host);
 }
 
 void
 gr_pass_add(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch)
 {
-	bool		exact = pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE;
-
-	/* the Gram matrix takes most of an exact pass's time: as in gr_gram_add(); the others gain from AVX-512 at any width */
-	gr_pass_add_lanes(pass, sums, rows, nrows, scratch, exact && pass->nfeatures + 1 < 14 ? 4 : 8);
+	(void) gr_pass_add_polling(pass, sums, rows, nrows, scratch, NULL);
 }

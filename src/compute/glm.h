@@ -104,6 +104,10 @@ extern void gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const do
 extern void gr_pass_add(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch);
 extern size_t gr_pass_scratch_nbytes(GrPassKind kind, int nfeatures);
 
+/* The same, polling: false if the host asked to stop, and then the sums are of no use. */
+extern bool gr_pass_add_polling(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
+								const GrHost *host);
+
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
 extern void gr_pass_add_lanes(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
 							  int max_lanes);

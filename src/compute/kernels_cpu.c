@@ -1,6 +1,6 @@
 /*
  * kernels_cpu.c: the CPU's kernels: the Gram matrix and the dot product in double-double, what the passes of glm.h do to
- * rows, and random projection of a batch.
+ * rows, and random projection of a vector and of a batch.
  *
  * They are compiled for AVX-512, for AVX2 and for anything else. Those in double-double and the projection give the same bits on all,
  * since they do the same IEEE operations in the same order for each entry.
@@ -167,8 +167,8 @@ shift_to_exponent(double v)
 typedef struct Version
 {
 	void		(*pack) (double *restrict panels, const double *restrict rows, int nrows, int ncols);
-	void		(*kernel) (double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int q,
-						   double opaque_one);
+	void		(*kernel) (double *restrict hi, double *restrict lo, const double *restrict panels, int nrows,
+						   int first, int end, double opaque_one);
 	void		(*dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n,
 						double *shi, double *slo, double *magnitudes);
 	const GrStepVersion *step;
@@ -208,14 +208,58 @@ gr_gather_version(int max_lanes)
 	return choose_version(max_lanes)->gather;
 }
 
+void
+gr_gather_vector(double *total, const float *x, const uint32_t *entries, const uint32_t *starts, const uint32_t *ends,
+				 int k)
+{
+	int32_t		i = 0;
+
+	/* four rows at a time, for their sums don't wait for each other */
+	for (; i + 4 <= k; i += 4)
+	{
+		const uint32_t *e[4];
+		double		sums[4] = {0.0, 0.0, 0.0, 0.0};
+		uint32_t	common = UINT32_MAX;
+
+		for (int r = 0; r < 4; r++)
+		{
+			e[r] = entries + starts[i + r];
+			if (ends[i + r] - starts[i + r] < common)
+				common = ends[i + r] - starts[i + r];
+		}
+		for (uint32_t n = 0; n < common; n++)
+		{
+			sums[0] += x[e[0][n]];
+			sums[1] += x[e[1][n]];
+			sums[2] += x[e[2][n]];
+			sums[3] += x[e[3][n]];
+		}
+		for (int r = 0; r < 4; r++)
+		{
+			for (const uint32_t *at = e[r] + common; at < entries + ends[i + r]; at++)
+				sums[r] += x[*at];
+			total[i + r] += sums[r];
+		}
+	}
+	for (; i < k; i++)
+	{
+		double		sum = 0.0;
+
+		for (uint32_t n = starts[i]; n < ends[i]; n++)
+			sum += x[entries[n]];
+		total[i] += sum;
+	}
+}
+
 size_t
 gr_gram_scratch_nbytes(int nfeatures)
 {
 	return ((size_t) nfeatures + 2 + MAX_LANES) * CHUNK_NROWS * sizeof(double);
 }
 
-void
-gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch, int max_lanes)
+bool
+gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch,
+					int max_lanes, GrPoll *poll)
 {
 	static const volatile double opaque_one = 1.0;
 	const Version *version = choose_version(max_lanes);
@@ -224,17 +268,37 @@ gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int
 	for (int64_t first = 0; first < nrows; first += CHUNK_NROWS)
 	{
 		int			n = nrows - first < CHUNK_NROWS ? (int) (nrows - first) : CHUNK_NROWS;
+		int			end;
 
 		version->pack(scratch, rows + first * ncols, n, ncols);
-		version->kernel(hi, lo, scratch, n, ncols + 1, opaque_one);
+		/* as many rows of the triangle at a time as have some work in them */
+		for (int i = 0; i <= ncols; i = end)
+		{
+			int64_t		work = 0;
+
+			for (end = i; end <= ncols && work < GR_POLL_WORK; end++)
+				work += (int64_t) (end + 1) * n;
+			version->kernel(hi, lo, scratch, n, i, end, opaque_one);
+			if (gr_poll(poll, work))
+				return false;
+		}
 	}
+	return true;
+}
+
+void
+gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch,
+				  int max_lanes)
+{
+	GrPoll		poll = {.host = NULL};
+
+	(void) gr_gram_add_polling(hi, lo, rows, nrows, nfeatures, scratch, max_lanes, &poll);
 }
 
 void
 gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch)
 {
-	/* AVX-512 pays when strips are long; short triangles waste its lanes */
-	gr_gram_add_lanes(hi, lo, rows, nrows, nfeatures, scratch, nfeatures < 14 ? 4 : 8);
+	gr_gram_add_lanes(hi, lo, rows, nrows, nfeatures, scratch, gr_gram_lanes(nfeatures));
 }
 
 GrDD

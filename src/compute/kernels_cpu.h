@@ -89,13 +89,15 @@ PACK(double *restrict panels, const double *restrict rows, int nrows, int ncols)
 	}
 }
 
+/* Rows first .. end - 1 of the triangle */
 static TARGET void
-KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int q, double opaque_one)
+KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int first, int end,
+	   double opaque_one)
 {
 	const V		one = V_SET1(opaque_one);
 	const size_t panel_size = (size_t) nrows * W;
 
-	for (int64_t i = 0; i < q; i++)
+	for (int64_t i = first; i < end; i++)
 	{
 		const double *zi = panels + (size_t) (i / W) * panel_size + i % W;
 		double	   *row_hi = hi + i * (i + 1) / 2;

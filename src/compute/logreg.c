@@ -192,25 +192,29 @@ add_penalty(double *hi, double *lo, int first_row, int last_row, double l2, cons
 	}
 }
 
-/* FAST's sums as a triangle of the terms, the gradient as its last row */
-static void
-load_fast(GrLogregFit *fit, double *hi, double *lo)
+/* FAST's sums as a triangle of the terms, the gradient as its last row; false if canceled */
+static bool
+load_fast(GrLogregFit *fit, double *hi, double *lo, const GrHost *host)
 {
 	GrLogregState *state = fit->state;
+	GrPoll		poll = {.host = host};
 	int			first = state->first;
 	const double *gradient_hi = fit->sums + GR_SUM_HEAD;
 	const double *gradient_lo = gradient_hi + state->nfull;
 	const double *hessian = gradient_lo + state->nfull;
 
-	memset(lo, 0, (size_t) gr_triangle(fit->nterms + 1) * sizeof(double));
+	memset(lo + gr_at(fit->nterms, 0), 0, ((size_t) fit->nterms + 1) * sizeof(double));
 	for (int i = 0; i < fit->nterms; i++)
 	{
-		for (int j = 0; j <= i; j++)
-			hi[gr_at(i, j)] = hessian[gr_at(i + first, j + first)];
+		if (gr_poll(&poll, 4 * (i + 1)))
+			return false;
+		memcpy(hi + gr_at(i, 0), hessian + gr_at(i + first, first), ((size_t) i + 1) * sizeof(double));
+		memset(lo + gr_at(i, 0), 0, ((size_t) i + 1) * sizeof(double));
 		hi[gr_at(fit->nterms, i)] = gradient_hi[i + first];
 		lo[gr_at(fit->nterms, i)] = gradient_lo[i + first];
 	}
 	hi[gr_at(fit->nterms, fit->nterms)] = 0;
+	return true;
 }
 
 /* The Newton step that the sums give, into delta, and its squared decrement; the penalty is added to the sums. */
@@ -223,8 +227,8 @@ solve_step(GrLogregFit *fit, double tolerance, bool *aliased, double *decrement,
 	double	   *lo = fast ? hi + gr_triangle(fit->nterms + 1) : gr_logreg_lo(fit);
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = aliased,.coef = state->solution};
 
-	if (fast)
-		load_fast(fit, hi, lo);
+	if (fast && !load_fast(fit, hi, lo, host))
+		return gr_fail(err, GR_CANCELED, 0, "newton");
 	add_penalty(hi, lo, fast ? -state->first : 1, fast ? fit->nterms : state->nfull + 1, state->options.l2, state->theta,
 				state->nfull);
 	if (!gr_normal_solve(hi, lo, fast ? 0 : 1 + state->first, tolerance, state->workspace, state->options.linear_solver,
@@ -509,7 +513,7 @@ check_rows(GrLogregFit *fit, GrError *err)
 	/* columns of the matrix behind the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_logreg_hi(fit), fit->state->nfull, &column))
 		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
-	fit->nrows = (int64_t) nrows;
+	fit->nrows = gr_count_of(nrows);
 	fit->null_deviance = null_deviance(nrows, nones, fit->state->options.intercept);
 	return true;
 }
@@ -552,17 +556,20 @@ started(GrLogregFit *fit, const GrHost *host, GrError *err)
  * The end
  */
 
-/* A triangle of sums over (1, u, u (x - shift), v) as one over (1, u, u x, v) */
-static void
-unshift_triangle(double *hi, double *lo, const double *shift, int nfull)
+/* A triangle of sums over (1, u, u (x - shift), v) as one over (1, u, u x, v); false if canceled */
+static bool
+unshift_triangle(double *hi, double *lo, const double *shift, int nfull, const GrHost *host)
 {
 	GrDD		weights = {hi[gr_at(1, 1)], lo[gr_at(1, 1)]};
+	GrPoll		poll = {.host = host};
 
 	for (int i = nfull - 1; i >= 1; i--)
 	{
 		double		ci = shift[i - 1];
 		GrDD		zi = {hi[gr_at(i + 1, 1)], lo[gr_at(i + 1, 1)]};
 
+		if (gr_poll(&poll, 40 * i))
+			return false;
 		for (int j = i; j >= 1; j--)
 		{
 			double		cj = shift[j - 1];
@@ -577,6 +584,7 @@ unshift_triangle(double *hi, double *lo, const double *shift, int nfull)
 	}
 	for (int i = 1; i < nfull; i++)
 		add_to(hi, lo, gr_at(i + 1, 1), gr_dd_mul_d(weights, shift[i - 1]));
+	return true;
 }
 
 /* The inverse of the Hessian of the last EXACT pass; NaN for what isn't estimated. */
@@ -585,13 +593,15 @@ fill_vcov(GrLogregFit *fit, bool have_sums, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	size_t		n = (size_t) fit->nterms;
+	GrPoll		poll = {.host = host};
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov};
 	GrError		failure = {0};
 
 	memcpy(state->frozen, state->aliased, n * sizeof(bool));
 	if (have_sums)
 	{
-		unshift_triangle(gr_logreg_hi(fit), gr_logreg_lo(fit), state->shift, state->nfull);
+		if (!unshift_triangle(gr_logreg_hi(fit), gr_logreg_lo(fit), state->shift, state->nfull, host))
+			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 		have_sums = gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, FROZEN_TOLERANCE, state->workspace,
 									state->options.linear_solver, &solved, host, &failure);
 		if (!have_sums && failure.status != GR_OUT_OF_RANGE)
@@ -601,9 +611,13 @@ fill_vcov(GrLogregFit *fit, bool have_sums, const GrHost *host, GrError *err)
 		}
 	}
 	for (size_t i = 0; i < n; i++)
+	{
+		if (gr_poll(&poll, 2 * (int64_t) n))
+			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 		for (size_t j = 0; j < n; j++)
 			if (!have_sums || fit->separated[i] != 0 || fit->separated[j] != 0)
 				fit->vcov[i * n + j] = NAN;
+	}
 	return true;
 }
 
@@ -777,7 +791,7 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 			step->coef[k] += beta[k + first];
 	step->nterms = solved.nterms;
 	step->rank = solved.rank;
-	step->nrows = (int64_t) nrows;
+	step->nrows = gr_count_of(nrows);
 	step->decrement = sqrt(solved.decrement);
 	step->deviance = sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
 	step->null_deviance = null_deviance(nrows, nones, intercept);

@@ -64,9 +64,9 @@ struct GrLogregState
 	double		step;			/* share of the step taken: 1, 1/2, ... */
 	bool		check;			/* the step must not raise the deviance */
 	bool		starting;		/* the pass is at options.start, not a step from theta_old */
-	int			max_iter;		/* beyond which there is no further step */
-	int			next_attempt;	/* no look for a direction of separation before this iteration */
-	int			next_certificate;	/* nor for complete separation */
+	int64_t		max_iter;		/* beyond which there is no further step; <= INT_MAX */
+	int64_t		next_attempt;	/* no look for a direction of separation before this iteration; may be > INT_MAX */
+	int64_t		next_certificate;	/* nor for complete separation; likewise */
 	int			attempt;		/* of the tolerances of CLASSIFY */
 	bool		final_attempt;	/* made when there is no iteration left */
 	int			nfaces;
@@ -116,6 +116,13 @@ static inline double *
 gr_logreg_lo(GrLogregFit *fit)
 {
 	return fit->sums + GR_SUM_HEAD + gr_triangle(fit->state->nfull + 2);
+}
+
+/* A sum of ones as a number of rows; made-up sums may be beyond what can be counted. */
+static inline int64_t
+gr_count_of(double nrows)
+{
+	return nrows < 0x1p63 ? (int64_t) nrows : INT64_MAX;
 }
 
 /* where entry (i, j) of a packed triangle is */

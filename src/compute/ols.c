@@ -12,6 +12,9 @@
 /* A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double. */
 #define NOISE 3.2e-30
 
+/* A product's share of the time between two polls; see GrPoll */
+#define PRODUCT_WORK 2
+
 /* What is given: the packed triangle, of which the first skip rows and columns take no part. */
 typedef struct Matrix
 {
@@ -161,9 +164,14 @@ choose_scales(Factor *f, const Matrix *a, double tolerance, GrError *err)
 
 /* Copies the part of the Gram matrix that takes part, scaled: all but the first skip rows and columns. */
 static bool
-load_scaled(Factor *f, const Matrix *a, GrError *err)
+load_scaled(Factor *f, const Matrix *a, const GrHost *host, GrError *err)
 {
+	GrPoll		poll = {.host = host};
+
 	for (int i = 0; i <= f->m; i++)
+	{
+		if (gr_poll(&poll, 8 * (i + 1)))
+			return gr_fail(err, GR_CANCELED, 0, "factorisation");
 		for (int j = 0; j <= i; j++)
 		{
 			int64_t		k = at(i + a->skip, j + a->skip);
@@ -172,6 +180,7 @@ load_scaled(Factor *f, const Matrix *a, GrError *err)
 				return gr_fail(err, GR_OUT_OF_RANGE, i + a->skip - 1, "a sum of products is %g", a->hi[k]);
 			set(f->l, at(i, j), scaled(f, a, i, j));
 		}
+	}
 	return true;
 }
 
@@ -189,6 +198,8 @@ minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n)
 static bool
 factorise(Factor *f, const GrHost *host, GrError *err)
 {
+	GrPoll		poll = {.host = host};
+
 	for (int64_t i = 0; i <= f->m; i++)
 	{
 		GrDD		d;
@@ -196,8 +207,12 @@ factorise(Factor *f, const GrHost *host, GrError *err)
 		if (gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "factorisation");
 		for (int64_t j = 0; j < i; j++)
+		{
+			if (gr_poll(&poll, PRODUCT_WORK * j))
+				return gr_fail(err, GR_CANCELED, 0, "factorisation");
 			set(f->u, j, f->aliased[j] ? gr_dd(0.0) :
 				minus_dot(get(f->l, at(i, j)), from(f->u, 0), from(f->l, at(j, 0)), j));
+		}
 		for (int64_t j = 0; j < i; j++)
 			set(f->l, at(i, j), f->aliased[j] ? gr_dd(0.0) : gr_dd_div(get(f->u, j), get(f->d, j)));
 		d = minus_dot(get(f->l, at(i, i)), from(f->u, 0), from(f->l, at(i, 0)), i);
@@ -208,27 +223,37 @@ factorise(Factor *f, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* Row a of inv(L)': its entry k is inv(L)[k][a], k = a .. m-1. mine: where its entry 0 would be. */
-static void
-invert_column(const Factor *f, int64_t a, int64_t mine)
+/* Row a of inv(L)': its entry k is inv(L)[k][a], k = a .. m-1. mine: where its entry 0 would be. False if canceled. */
+static bool
+invert_column(const Factor *f, int64_t a, int64_t mine, GrPoll *poll)
 {
 	set(f->inverse, mine + a, gr_dd(f->aliased[a] ? 0.0 : 1.0));
 	for (int64_t k = a + 1; k < f->m; k++)
+	{
+		if (gr_poll(poll, PRODUCT_WORK * (k - a)))
+			return false;
 		set(f->inverse, mine + k, f->aliased[k] ? gr_dd(0.0) :
 			minus_dot(gr_dd(0.0), from(f->l, at(k, a)), from(f->inverse, mine + a), k - a));
+	}
+	return true;
 }
 
 /*
  * beta by back substitution in L' beta = D^-1 L^-1 A y, which is the last row of L. The solution stays scaled, in f->u.
  */
-static void
-back_substitute(Factor *f)
+static bool
+back_substitute(Factor *f, const GrHost *host, GrError *err)
 {
+	GrPoll		poll = {.host = host};
+
 	for (int64_t k = f->m - 1; k >= 0; k--)
 	{
 		GrDD		sum = get(f->l, at(f->m, k));
 		double		magnitude = fabs(sum.hi);
 
+		/* down a column: each entry is in a cache line of its own */
+		if (gr_poll(&poll, 10 * PRODUCT_WORK * (f->m - k)))
+			return gr_fail(err, GR_CANCELED, 0, "back substitution");
 		for (int64_t i = k + 1; i < f->m; i++)
 		{
 			GrDD		p = gr_dd_mul(get(f->l, at(i, k)), get(f->u, i));
@@ -238,6 +263,7 @@ back_substitute(Factor *f)
 		}
 		set(f->u, k, f->aliased[k] || fabs(sum.hi) <= NOISE * magnitude ? gr_dd(0.0) : sum);
 	}
+	return true;
 }
 
 /*
@@ -275,14 +301,14 @@ static bool
 fill_inverse(Factor *f, double *inverse, GrDD sigma2, double y_scale, const GrHost *host, GrError *err)
 {
 	int64_t		m = f->m;
+	GrPoll		poll = {.host = host};
 
 	if (f->device != NULL)
 		return fill_inverse_on_device(f, inverse, sigma2, y_scale, host, err);
 	for (int64_t a = 0; a < m; a++)
 	{
-		if (gr_canceled(host))
+		if (gr_canceled(host) || !invert_column(f, a, inverse_row(f, a), &poll))
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-		invert_column(f, a, inverse_row(f, a));
 	}
 	for (int64_t a = 0; a < m; a++)
 	{
@@ -298,6 +324,8 @@ fill_inverse(Factor *f, double *inverse, GrDD sigma2, double y_scale, const GrHo
 			/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
 			double		v = gr_dd_to_double(sum) * f->scale[a] / y_scale * f->scale[b] / y_scale + 0.0;
 
+			if (gr_poll(&poll, PRODUCT_WORK * (m - a)))
+				return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 			if (f->aliased[a] || f->aliased[b])
 				v = NAN;
 			inverse[a * m + b] = v;
@@ -350,10 +378,7 @@ solve(Factor *f, const Matrix *a, double tolerance, bool want_inverse, const GrH
 		return false;
 	if (f->device != NULL)
 		return true;
-	if (!load_scaled(f, a, err) || !factorise(f, host, err))
-		return false;
-	back_substitute(f);
-	return true;
+	return load_scaled(f, a, host, err) && factorise(f, host, err) && back_substitute(f, host, err);
 }
 
 static void
@@ -407,7 +432,11 @@ fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fi
 					  host, err))
 		return false;
 	for (int64_t k = 0; fit->df_residual <= 0 && k < (int64_t) f->m * f->m; k++)
+	{
+		if (k % GR_POLL_WORK == GR_POLL_WORK - 1 && gr_canceled(host))
+			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 		fit->vcov[k] = NAN;
+	}
 	return true;
 }
 

@@ -16,6 +16,10 @@
  */
 typedef void (*GrGather) (double *total, const float *x, const uint32_t *entries, const uint32_t *starts, const uint32_t *ends, int k);
 
+/* The same of a vector by itself: x has for each column two float4, the value and its negative. */
+extern void gr_gather_vector(double *total, const float *x, const uint32_t *entries, const uint32_t *starts,
+							 const uint32_t *ends, int k);
+
 /* On vectors of at most max_lanes doubles. */
 extern GrGather gr_gather_version(int max_lanes);
 

@@ -57,11 +57,12 @@ gr_projection_cache_free(GrProjectionCache *cache)
 		return;
 	while (cache->first != NULL)
 	{
-		GrProjection *next = cache->first->next;
+		GrProjection *older = cache->first->older;
 
 		projection_free(cache->first);
-		cache->first = next;
+		cache->first = older;
 	}
+	free(cache->buckets);
 	free(cache->scratch);
 	free(cache);
 }
@@ -78,18 +79,114 @@ gr_projection_cache_ndrawn(const GrProjectionCache *cache)
 	return cache->ndrawn;
 }
 
-/* Frees projections other than the first, those used longest ago first, until the cache has at most nbytes, if that is possible. */
+int64_t
+gr_projection_cache_nsteps(const GrProjectionCache *cache)
+{
+	return cache->nsteps;
+}
+
+/* The finalizer of MurmurHash3, a bijection: keys that differ in the seed alone all have different hashes. */
+static uint64_t
+mix(uint64_t h)
+{
+	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+	h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return h ^ h >> 33;
+}
+
+/* Where the bucket's first projection is held; there must be a table. */
+static GrProjection **
+bucket_of(const GrProjectionCache *cache, int64_t k, uint64_t seed, double density)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &density, sizeof(bits));
+	return &cache->buckets[mix(seed + mix(bits + mix((uint64_t) k))) & (cache->nbuckets - 1)];
+}
+
+static void
+add_to_table(GrProjectionCache *cache, GrProjection *projection)
+{
+	GrProjection **bucket = bucket_of(cache, projection->draw.k, projection->draw.seed, projection->draw.density);
+
+	projection->chained = *bucket;
+	*bucket = projection;
+	cache->nsteps++;
+}
+
+static void
+take_from_table(GrProjectionCache *cache, const GrProjection *projection)
+{
+	GrProjection **at = bucket_of(cache, projection->draw.k, projection->draw.seed, projection->draw.density);
+
+	for (; *at != projection; at = &(*at)->chained)
+		cache->nsteps++;
+	*at = projection->chained;
+	cache->nsteps++;
+}
+
+/* A table of nbuckets for the same projections; false, with the old one kept, if there is no memory. */
+static bool
+resize_table(GrProjectionCache *cache, size_t nbuckets)
+{
+	GrProjection **buckets = calloc(nbuckets, sizeof(GrProjection *));
+
+	if (buckets == NULL)
+		return false;
+	free(cache->buckets);
+	cache->buckets = buckets;
+	cache->nbuckets = nbuckets;
+	for (GrProjection *projection = cache->first; projection != NULL; projection = projection->older)
+		add_to_table(cache, projection);
+	return true;
+}
+
+/*
+ * Makes a projection the first, one that is there already or a new one. All but the first are counted with what they
+ * take by themselves.
+ */
+static void
+make_first(GrProjectionCache *cache, GrProjection *projection, bool is_new)
+{
+	if (cache->first == projection)
+		return;
+	if (!is_new)
+	{
+		gr_projection_count(projection, 0, GR_PROJECTION_NBYTES);
+		projection->newer->older = projection->older;
+		*(projection->older != NULL ? &projection->older->newer : &cache->last) = projection->newer;
+	}
+	if (cache->first != NULL)
+	{
+		gr_projection_count(cache->first, GR_PROJECTION_NBYTES, 0);
+		cache->first->newer = projection;
+	}
+	else
+		cache->last = projection;
+	projection->newer = NULL;
+	projection->older = cache->first;
+	cache->first = projection;
+}
+
+/*
+ * Frees projections other than the first, those used longest ago first, until the cache has at most nbytes, if that is
+ * possible.
+ */
 static void
 shrink(GrProjectionCache *cache, size_t nbytes)
 {
-	while (cache->nbytes > nbytes && cache->first != NULL && cache->first->next != NULL)
+	while (cache->nbytes > nbytes && cache->last != cache->first)
 	{
-		GrProjection *before = cache->first;
+		GrProjection *oldest = cache->last;
 
-		while (before->next->next != NULL)
-			before = before->next;
-		projection_free(before->next);
-		before->next = NULL;
+		cache->last = oldest->newer;
+		cache->last->older = NULL;
+		take_from_table(cache, oldest);
+		projection_free(oldest);
+		cache->nprojections--;
+		/* without memory for a smaller table the larger one does */
+		if (cache->nbuckets > GR_NBUCKETS_MIN && cache->nprojections * GR_BUCKETS_MAX < cache->nbuckets)
+			(void) resize_table(cache, cache->nbuckets / 2);
 	}
 }
 
@@ -104,24 +201,27 @@ gr_projection_make_room(GrProjection *projection, size_t nbytes)
 	return true;
 }
 
-/* The projection for these, moved to the front; NULL if there is none. */
+static bool
+is_for(const GrProjection *projection, int64_t k, uint64_t seed, double density)
+{
+	const GrDraw *draw = &projection->draw;
+
+	return draw->k == k && draw->seed == seed && draw->density == density;
+}
+
+/* The projection for these; NULL if there is none. */
 static GrProjection *
 find(GrProjectionCache *cache, int64_t k, uint64_t seed, double density)
 {
-	GrProjection **at = &cache->first;
+	GrProjection *projection = cache->nbuckets > 0 ? *bucket_of(cache, k, seed, density) : NULL;
 
-	for (; *at != NULL; at = &(*at)->next)
+	for (; projection != NULL; projection = projection->chained)
 	{
-		GrProjection *projection = *at;
-
-		if (projection->draw.k != k || projection->draw.seed != seed || projection->draw.density != density)
-			continue;
-		*at = projection->next;
-		projection->next = cache->first;
-		cache->first = projection;
-		return projection;
+		cache->nsteps++;
+		if (is_for(projection, k, seed, density))
+			break;
 	}
-	return NULL;
+	return projection;
 }
 
 static bool
@@ -132,33 +232,48 @@ fail_memory(size_t nbytes, GrError *err)
 	return gr_fail(err, GR_NO_MEMORY, 0, "random projection");
 }
 
+/* A projection that isn't in the cache yet, as its first. */
+static GrProjection *
+create(GrProjectionCache *cache, int64_t k, uint64_t seed, double density, GrError *err)
+{
+	size_t		nbuckets = cache->nbuckets > 0 ? 2 * cache->nbuckets : GR_NBUCKETS_MIN;
+	GrProjection *projection;
+	GrDraw		draw;
+
+	if (!gr_draw_init(&draw, k, seed, density, err))
+		return NULL;
+	if (cache->nprojections == cache->nbuckets && !resize_table(cache, nbuckets))
+	{
+		fail_memory(nbuckets * sizeof(GrProjection *), err);
+		return NULL;
+	}
+	projection = calloc(1, sizeof(GrProjection));
+	if (projection == NULL)
+	{
+		fail_memory(sizeof(GrProjection), err);
+		return NULL;
+	}
+	projection->draw = draw;
+	projection->cache = cache;
+	cache->nprojections++;
+	add_to_table(cache, projection);
+	make_first(cache, projection, true);
+	return projection;
+}
+
 GrProjection *
 gr_projection_open(GrProjectionCache *cache, int64_t k, uint64_t seed, double density, size_t limit_nbytes, GrError *err)
 {
 	GrProjection *projection = cache->first;
 
-	if (projection == NULL || projection->draw.k != k || projection->draw.seed != seed || projection->draw.density != density)
+	if (projection == NULL || !is_for(projection, k, seed, density))
 		projection = find(cache, k, seed, density);
+	if (projection != NULL)
+		make_first(cache, projection, false);
+	else
+		projection = create(cache, k, seed, density, err);
 	if (projection == NULL)
-	{
-		GrDraw		draw;
-
-		if (!gr_draw_init(&draw, k, seed, density, err))
-			return NULL;
-		projection = calloc(1, sizeof(GrProjection));
-		if (projection == NULL)
-		{
-			fail_memory(sizeof(GrProjection), err);
-			return NULL;
-		}
-		projection->draw = draw;
-		projection->cache = cache;
-		projection->next = cache->first;
-		cache->first = projection;
-		/* all but the first are counted with what they take by themselves */
-		if (projection->next != NULL)
-			gr_projection_count(projection->next, sizeof(GrProjection), 0);
-	}
+		return NULL;
 	cache->limit_nbytes = limit_nbytes;
 	shrink(cache, limit_nbytes);
 	if (cache->nbytes > limit_nbytes)
@@ -264,24 +379,34 @@ draw_columns(const GrDraw *draw, int64_t first, int32_t ncols, Drawn *drawn, con
 }
 
 /* From columns to rows: a counting sort, which keeps the columns' order. */
-static void
-sort_by_row(GrMatrixChunk *chunk, const GrDraw *draw, const Drawn *drawn)
+static bool
+sort_by_row(GrMatrixChunk *chunk, const GrDraw *draw, const Drawn *drawn, const GrHost *host, GrError *err)
 {
-	size_t		n = drawn->ends[chunk->ncols - 1];
+	uint32_t	n = drawn->ends[chunk->ncols - 1];
 	uint32_t   *starts = chunk->starts;
-	uint32_t	e = 0;
+	uint32_t	c = 0;
 
 	/* counts go one up, and then become the rows' ends, which the filling turns into starts */
 	memset(starts, 0, ((size_t) draw->k + 1) * sizeof(uint32_t));
-	for (size_t m = 0; m < n; m++)
+	for (uint32_t m = 0; m < n; m++)
+	{
 		starts[(drawn->rows[m] & ~GR_ENTRY_SIGN) + 1]++;
+		if (m % GR_POLL_ENTRIES == GR_POLL_ENTRIES - 1 && gr_canceled(host))
+			return gr_fail(err, GR_CANCELED, 0, "drawing");
+	}
 	for (int32_t i = 0; i < draw->k; i++)
 		starts[i + 1] += starts[i];
-	for (int32_t c = 0; c < chunk->ncols; c++)
-		for (; e < drawn->ends[c]; e++)
-			chunk->entries[starts[drawn->rows[e] & ~GR_ENTRY_SIGN]++] = 2 * (uint32_t) c | drawn->rows[e] >> 31;
+	for (uint32_t m = 0; m < n; m++)
+	{
+		while (m == drawn->ends[c])
+			c++;
+		chunk->entries[starts[drawn->rows[m] & ~GR_ENTRY_SIGN]++] = 2 * c | drawn->rows[m] >> 31;
+		if (m % GR_POLL_ENTRIES == GR_POLL_ENTRIES - 1 && gr_canceled(host))
+			return gr_fail(err, GR_CANCELED, 0, "drawing");
+	}
 	memmove(starts + 1, starts, (size_t) draw->k * sizeof(uint32_t));
 	starts[0] = 0;
+	return true;
 }
 
 /* p = 1: every row has every column */
@@ -290,12 +415,13 @@ draw_signs(GrMatrixChunk *chunk, const GrDraw *draw, int64_t first, const GrHost
 {
 	size_t		ncols = (size_t) chunk->ncols;
 
-	for (int32_t i = 0; i <= draw->k; i++)
-		chunk->starts[i] = (uint32_t) ((size_t) i * ncols);
+	chunk->starts[0] = 0;
 	for (int32_t i = 0; i < draw->k; i += 128)
 	{
 		int32_t		nrows = draw->k - i < 128 ? draw->k - i : 128;
 
+		for (int32_t r = i + 1; r <= i + nrows; r++)
+			chunk->starts[r] = (uint32_t) ((size_t) r * ncols);
 		for (size_t c = 0; c < ncols; c++)
 		{
 			GrPhilox	words = gr_draw_words(draw->seed, first + (int64_t) c, 0, (uint32_t) i / 128);
@@ -347,12 +473,11 @@ fill_chunk(GrProjection *projection, GrMatrixChunk *chunk, int64_t first, int32_
 		chunk->nbytes = starts_nbytes + (n + 1) * sizeof(uint32_t);
 		gr_projection_count(projection, chunk->nbytes, 0);
 		if (draw->density < 1.0)
-			sort_by_row(chunk, draw, &drawn);
-		else if (!draw_signs(chunk, draw, first, host, err))
-		{
+			ok = sort_by_row(chunk, draw, &drawn, host, err);
+		else
+			ok = draw_signs(chunk, draw, first, host, err);
+		if (!ok)
 			drop_chunk(projection, chunk);
-			ok = false;
-		}
 	}
 	else
 	{
@@ -429,60 +554,16 @@ typedef struct Batch
 	float	   *columns;		/* of a chunk: ncols x lanes; for a vector by itself ncols x 2, each value and its negative */
 	uint32_t   *ends;			/* k */
 	const GrHost *host;
+	GrPoll	   *poll;
 } Batch;
 
-/* total[i] += the sum of row i's entries; x[2 column + sign] are the signed values. */
-static void
-gather_vector(double *total, const float *x, const uint32_t *entries, const uint32_t *starts, const uint32_t *ends, int32_t k)
-{
-	int32_t		i = 0;
-
-	/* four rows at a time, for their sums don't wait for each other */
-	for (; i + 4 <= k; i += 4)
-	{
-		const uint32_t *e[4];
-		double		sums[4] = {0.0, 0.0, 0.0, 0.0};
-		uint32_t	common = UINT32_MAX;
-
-		for (int r = 0; r < 4; r++)
-		{
-			e[r] = entries + starts[i + r];
-			if (ends[i + r] - starts[i + r] < common)
-				common = ends[i + r] - starts[i + r];
-		}
-		for (uint32_t n = 0; n < common; n++)
-		{
-			sums[0] += x[e[0][n]];
-			sums[1] += x[e[1][n]];
-			sums[2] += x[e[2][n]];
-			sums[3] += x[e[3][n]];
-		}
-		for (int r = 0; r < 4; r++)
-		{
-			for (const uint32_t *at = e[r] + common; at < entries + ends[i + r]; at++)
-				sums[r] += x[*at];
-			total[i + r] += sums[r];
-		}
-	}
-	for (; i < k; i++)
-	{
-		double		sum = 0.0;
-
-		for (uint32_t n = starts[i]; n < ends[i]; n++)
-			sum += x[entries[n]];
-		total[i] += sum;
-	}
-}
-
-/* Where each row's entries in the first ncols columns end. */
+/* Where the entries of n rows in the first ncols columns end. */
 static const uint32_t *
-find_ends(const Batch *batch, const GrMatrixChunk *chunk, int32_t ncols)
+find_ends(const Batch *batch, const GrMatrixChunk *chunk, int32_t ncols, int32_t row, int32_t n)
 {
-	int32_t		k = batch->projection->draw.k;
-
 	if (ncols == chunk->ncols)
-		return chunk->starts + 1;
-	for (int32_t i = 0; i < k; i++)
+		return chunk->starts + row + 1;
+	for (int32_t i = row; i < row + n; i++)
 	{
 		uint32_t	low = chunk->starts[i];
 		uint32_t	high = chunk->starts[i + 1];
@@ -498,7 +579,7 @@ find_ends(const Batch *batch, const GrMatrixChunk *chunk, int32_t ncols)
 		}
 		batch->ends[i] = low;
 	}
-	return batch->ends;
+	return batch->ends + row;
 }
 
 /* The chunk's columns as the gathering functions want them. */
@@ -527,17 +608,29 @@ load_columns(const Batch *batch, int64_t first, int32_t ncols)
 	}
 }
 
-static void
-apply_kept(const Batch *batch, const GrMatrixChunk *chunk, int64_t first, int32_t ncols)
+static bool
+apply_kept(const Batch *batch, const GrMatrixChunk *chunk, int64_t first, int32_t ncols, GrError *err)
 {
-	int32_t		k = batch->projection->draw.k;
-	const uint32_t *ends = find_ends(batch, chunk, ncols);
+	const GrDraw *draw = &batch->projection->draw;
+	double		work_per_row = ((double) ncols * draw->density + 16.0) * batch->lanes;
+	int32_t		piece = 4 + (int32_t) (GR_POLL_ENTRIES / work_per_row) / 4 * 4; /* rows are taken by four */
 
 	load_columns(batch, first, ncols);
-	if (batch->lanes == 1)
-		gather_vector(batch->total, batch->columns, chunk->entries, chunk->starts, ends, k);
-	else
-		batch->gather(batch->total, batch->columns, chunk->entries, chunk->starts, ends, k);
+	for (int32_t i = 0; i < draw->k; i += piece)
+	{
+		int32_t		n = draw->k - i < piece ? draw->k - i : piece;
+		const uint32_t *starts = chunk->starts + i;
+		const uint32_t *ends = find_ends(batch, chunk, ncols, i, n);
+		double	   *total = batch->total + (size_t) i * (size_t) batch->lanes;
+
+		if (batch->lanes == 1)
+			gr_gather_vector(total, batch->columns, chunk->entries, starts, ends, n);
+		else
+			batch->gather(total, batch->columns, chunk->entries, starts, ends, n);
+		if (gr_poll(batch->poll, (int64_t) (n * work_per_row)))
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
+	}
+	return true;
 }
 
 /* part[row] += +-x for the entries of a column; x[v] is at x[v pitch]. */
@@ -599,12 +692,20 @@ apply_drawn(const Batch *batch, int64_t first, int32_t ncols, GrError *err)
 	size_t		n = (size_t) batch->projection->draw.k * (size_t) batch->lanes;
 	int64_t		work = 0;
 
-	memset(batch->part, 0, n * sizeof(double));
+	if (!gr_projection_clear(batch->part, n, batch->poll))
+		return gr_fail(err, GR_CANCELED, 0, "random projection");
 	for (int32_t c = 0; c < ncols; c++)
 		if (!scatter_column(batch, first + c, &work, err))
 			return false;
-	for (size_t i = 0; i < n; i++)
-		batch->total[i] += batch->part[i];
+	for (size_t from = 0; from < n; from += GR_POLL_ENTRIES)
+	{
+		size_t		end = n - from < GR_POLL_ENTRIES ? n : from + GR_POLL_ENTRIES;
+
+		for (size_t i = from; i < end; i++)
+			batch->total[i] += batch->part[i];
+		if (gr_poll(batch->poll, (int64_t) (end - from)))
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
+	}
 	batch->projection->cache->ndrawn += ncols;
 	return true;
 }
@@ -616,7 +717,8 @@ apply_batch(const Batch *batch, float *y, GrError *err)
 	const GrDraw *draw = &batch->projection->draw;
 	int64_t		nchunks = (batch->dim + GR_CHUNK_NCOLS - 1) / GR_CHUNK_NCOLS;
 
-	memset(batch->total, 0, (size_t) draw->k * (size_t) batch->lanes * sizeof(double));
+	if (!gr_projection_clear(batch->total, (size_t) draw->k * (size_t) batch->lanes, batch->poll))
+		return gr_fail(err, GR_CANCELED, 0, "random projection");
 	for (int64_t c = 0; c < nchunks; c++)
 	{
 		int64_t		first = c * GR_CHUNK_NCOLS;
@@ -625,16 +727,18 @@ apply_batch(const Batch *batch, float *y, GrError *err)
 
 		if (!get_chunk(batch->projection, c, ncols, &chunk, batch->host, err))
 			return false;
-		if (chunk != NULL)
-			apply_kept(batch, chunk, first, ncols);
-		else if (!apply_drawn(batch, first, ncols, err))
+		if (chunk != NULL ? !apply_kept(batch, chunk, first, ncols, err) : !apply_drawn(batch, first, ncols, err))
 			return false;
 		if (nchunks > 1 && gr_canceled(batch->host))
 			return gr_fail(err, GR_CANCELED, 0, "random projection");
 	}
-	for (int64_t v = 0; v < batch->nvectors; v++)
-		for (int32_t i = 0; i < draw->k; i++)
+	for (int32_t i = 0; i < draw->k; i++)
+	{
+		for (int64_t v = 0; v < batch->nvectors; v++)
 			y[v * draw->k + i] = (float) (batch->total[(size_t) i * (size_t) batch->lanes + (size_t) v] * draw->scale);
+		if (gr_poll(batch->poll, 4 * batch->lanes))
+			return gr_fail(err, GR_CANCELED, 0, "random projection");
+	}
 	return true;
 }
 
@@ -647,7 +751,11 @@ gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvec
 	size_t		ncols = dim < GR_CHUNK_NCOLS ? (size_t) dim : GR_CHUNK_NCOLS;
 	size_t		work_per_vector = (size_t) ((double) dim * gr_draw_mean(&projection->draw)) + k + (size_t) dim;
 	size_t		polled = 0;
-	Batch		batch = {.projection = projection,.dim = dim,.lanes = lanes,.gather = gr_gather_version(max_lanes),.host = host};
+	GrPoll		poll = {.host = host};
+	Batch		batch = {
+		.projection = projection,.dim = dim,.lanes = lanes,.gather = gr_gather_version(max_lanes),.host = host,
+		.poll = &poll
+	};
 	bool		ok = true;
 
 	batch.total = gr_projection_scratch(projection, (2 * k + ncols) * (size_t) lanes + (k + 1) / 2, err);

@@ -33,8 +33,15 @@ extern size_t gr_projection_cache_nbytes(const GrProjectionCache *cache);
 extern int64_t gr_projection_cache_ndrawn(const GrProjectionCache *cache);
 
 /*
- * The projection for (k, seed, density), which stays valid until the next call. The cache holds at most limit_nbytes from now on, besides
- * what a projection takes with nothing kept (some k float8). NULL with GR_INVALID or GR_NO_MEMORY.
+ * Projections looked at, moved and freed by all calls of gr_projection_open(): a few a call on average, however many
+ * are kept (for the tests).
+ */
+extern int64_t gr_projection_cache_nsteps(const GrProjectionCache *cache);
+
+/*
+ * The projection for (k, seed, density), which stays valid until the next call. The cache holds at most limit_nbytes
+ * from now on, besides what a projection takes with nothing kept (some k float8). NULL with GR_INVALID or GR_NO_MEMORY;
+ * then nothing was given up.
  */
 extern GrProjection *gr_projection_open(GrProjectionCache *cache, int64_t k, uint64_t seed, double density,
 										size_t limit_nbytes, GrError *err);

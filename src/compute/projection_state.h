@@ -4,10 +4,12 @@
 #ifndef GPUREG_PROJECTION_STATE_H
 #define GPUREG_PROJECTION_STATE_H
 
+#include <string.h>
+
 #include "compute/projection.h"
 
-/* Drawing and adding this many entries takes some milliseconds: time to poll. */
-#define GR_POLL_ENTRIES 1000000
+/* Drawing and adding this many entries takes some milliseconds: time to poll. A power of two */
+#define GR_POLL_ENTRIES (1 << 20)
 
 /* The columns of S in a chunk, or the first of them, by rows: entries are 2 column + (the sign is -), ascending in a row. */
 typedef struct GrMatrixChunk
@@ -36,22 +38,39 @@ struct GrProjection
 {
 	GrDraw		draw;
 	GrProjectionCache *cache;
-	GrProjection *next;			/* the one used before this one */
+	GrProjection *newer;		/* the one used after this one */
+	GrProjection *older;		/* the one used before this one */
+	GrProjection *chained;		/* the next one in the same bucket */
 	GrMatrixChunk *chunks;		/* those at the beginning, up to the last one that was wanted and not too large */
 	int64_t		nchunks;
 	GrColumnTable columns;
-	size_t		nbytes;			/* of all this */
+	size_t		nbytes;			/* of all this, and, unless it is the cache's first, GR_PROJECTION_NBYTES */
 };
 
+/*
+ * The projections, in the order of their use, and in a hash table by (k, seed, density). It has at least as many
+ * buckets as there are projections, and at most GR_BUCKETS_MAX times as many, or GR_NBUCKETS_MIN.
+ */
 struct GrProjectionCache
 {
 	GrProjection *first;		/* the one used last */
+	GrProjection *last;			/* the one used longest ago */
+	GrProjection **buckets;
+	size_t		nbuckets;		/* a power of two, or 0 before there is a table */
+	size_t		nprojections;
+	int64_t		nsteps;			/* see gr_projection_cache_nsteps() */
 	size_t		nbytes;
 	size_t		limit_nbytes;
 	int64_t		ndrawn;
 	double	   *scratch;
 	size_t		scratch_nbytes;
 };
+
+#define GR_NBUCKETS_MIN 16
+#define GR_BUCKETS_MAX 4
+
+/* What a projection with nothing kept takes, its share of the hash table included. */
+#define GR_PROJECTION_NBYTES (sizeof(GrProjection) + GR_BUCKETS_MAX * sizeof(GrProjection *))
 
 /* Makes room for nbytes more of a projection, at the cost of the others; false if the limit doesn't allow it. */
 extern bool gr_projection_make_room(GrProjection *projection, size_t nbytes);
@@ -68,6 +87,21 @@ gr_projection_count(GrProjection *projection, size_t more, size_t less)
 extern double *gr_projection_scratch(GrProjection *projection, size_t n, GrError *err);
 /* Gives back what is large. */
 extern void gr_projection_scratch_done(GrProjection *projection);
+
+/* Makes n float8 0; false if canceled. */
+static inline bool
+gr_projection_clear(double *to, size_t n, GrPoll *poll)
+{
+	for (size_t from = 0; from < n; from += GR_POLL_ENTRIES)
+	{
+		size_t		m = n - from < GR_POLL_ENTRIES ? n - from : GR_POLL_ENTRIES;
+
+		memset(to + from, 0, m * sizeof(double));
+		if (gr_poll(poll, (int64_t) m))
+			return false;
+	}
+	return true;
+}
 
 /* How many entries a column has, on average. */
 static inline double

@@ -7,6 +7,7 @@
  * those rows; the candidate is rounded to the one of them that agrees with it in the null space's own coordinates, and VERIFY
  * checks that one against every row. A wrong guess costs two passes and claims nothing.
  */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,9 +36,9 @@ gr_logreg_suspect(GrLogregFit *fit, const double *candidate, bool all_right)
 	state->attempt = all_right ? NTOLERANCES : 0;
 	state->face_absolute[state->nfaces] = all_right ? 0 : tolerances[0];
 	if (all_right)
-		state->next_certificate = fit->iterations + 3;
+		state->next_certificate = (int64_t) fit->iterations + 3;
 	else
-		state->next_attempt = fit->iterations + 2;
+		state->next_attempt = (int64_t) fit->iterations + 2;
 	gr_logreg_ask(fit, all_right ? GR_PHASE_VERIFY : GR_PHASE_CLASSIFY, GR_PASS_FACE);
 }
 
@@ -255,8 +256,11 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
 	state->bend = INFINITY;
 	state->decrement_exact = 0;
 	state->check = false;
-	state->max_iter = fit->iterations + state->options.max_iter;
-	state->next_attempt = fit->iterations + 4;
+	state->max_iter = (int64_t) fit->iterations + state->options.max_iter;
+	/* as far as iterations are counted */
+	if (state->max_iter > INT_MAX)
+		state->max_iter = INT_MAX;
+	state->next_attempt = (int64_t) fit->iterations + 4;
 	state->next_certificate = fit->iterations;
 	state->final_attempt = false;
 	gr_logreg_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);

@@ -10,6 +10,9 @@
 
 #include <stddef.h>
 
+/* Columns of one turn, a multiple of three: with the rows of a wide chunk they stay in the second-level cache. */
+#define GR_HESSIAN_PANEL 384
+
 typedef struct GrChunk
 {
 	int			nterms;			/* nfeatures + 1 */
@@ -41,7 +44,8 @@ typedef struct GrStepVersion
 	void		(*logistic) (const GrChunk *chunk, GrChunkTotals *totals);
 	void		(*gradient) (const GrChunk *chunk, double opaque_one);
 	void		(*curvature) (const GrChunk *chunk, double opaque_one);
-	void		(*hessian) (const GrChunk *chunk, double *packed);
+	/* of the columns first .. first + GR_HESSIAN_PANEL - 1 of the triangle */
+	void		(*hessian) (const GrChunk *chunk, double *packed, int first);
 	/* in double-double, the same bits whatever the instruction set; columns begin with the first feature */
 	void		(*predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
 								  const double *shift);
@@ -325,31 +329,25 @@ NAME(tile) (const GrChunk *chunk, double *packed, int i, int j)
 	}
 }
 
-/* Columns of one turn, a multiple of three: with the rows of a wide chunk they stay in the second-level cache. */
-#define PANEL 384
-
 static TARGET void
-NAME(hessian) (const GrChunk *chunk, double *packed)
+NAME(hessian) (const GrChunk *chunk, double *packed, int first)
 {
 	int			t = chunk->nterms;
 
-	for (int first = 0; first < t; first += PANEL)
+	for (int i = first; i < t; i += 3)
 	{
-		for (int i = first; i < t; i += 3)
+		int			end = i + 1 < first + GR_HESSIAN_PANEL ? i + 1 : first + GR_HESSIAN_PANEL;
+
+		for (int k = 0; k < 3; k++)
 		{
-			int			end = i + 1 < first + PANEL ? i + 1 : first + PANEL;
+			const double *z = chunk->columns + (i + k < t ? i + k : t - 1) * chunk->pitch;
+			double	   *to = chunk->weighted + k * chunk->pitch;
 
-			for (int k = 0; k < 3; k++)
-			{
-				const double *z = chunk->columns + (i + k < t ? i + k : t - 1) * chunk->pitch;
-				double	   *to = chunk->weighted + k * chunk->pitch;
-
-				for (int r = 0; r < chunk->nrows; r += W)
-					V_STORE(to + r, V_MUL(V_LOAD(chunk->weight + r), V_LOAD(z + r)));
-			}
-			for (int j = first; j < end; j += 3)
-				NAME(tile) (chunk, packed, i, j);
+			for (int r = 0; r < chunk->nrows; r += W)
+				V_STORE(to + r, V_MUL(V_LOAD(chunk->weight + r), V_LOAD(z + r)));
 		}
+		for (int j = first; j < end; j += 3)
+			NAME(tile) (chunk, packed, i, j);
 	}
 }
 
@@ -454,6 +452,5 @@ static const GrStepVersion NAME(step) = {
 
 #undef TILE_ROW
 #undef TILE_SUM
-#undef PANEL
 
 #endif							/* W */

@@ -1,6 +1,7 @@
 /*
  * glm_test.c: the passes of logistic regression on the CPU, against quadruple precision.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -538,6 +539,63 @@ test_binary(void)
 	}
 }
 
+/* A pass over rows that stay asks the host as often as its work wants, and comes to the same bits. */
+static void
+test_polls(GrPassKind kind, int p, int64_t nrows, int least)
+{
+	double	   *rows = malloc((size_t) nrows * (p + 1) * sizeof(double));
+	double	   *beta = calloc((size_t) p + 1, sizeof(double));
+	double	   *shift = calloc((size_t) p, sizeof(double));
+	double		absolute = 0.1;
+	size_t		n = gr_pass_nsums(kind, p);
+	double	   *sums[2] = {malloc(n * sizeof(double)), malloc(n * sizeof(double))};
+	double	   *scratch = malloc(gr_pass_scratch_nbytes(kind, p));
+	GrPass		pass = {
+		.kind = kind,.nfeatures = p,.beta = beta,.shift = shift,.nfaces = kind == GR_PASS_FACE ? 1 : 0,.faces = beta,
+		.face_absolute = &absolute
+	};
+	GrRowsOptions options = {.nfeatures = p};
+	GrRows	   *kept;
+	Stopper		stopper = {.stop_at = INT_MAX};
+	GrHost		host = {stop, &stopper};
+	int			nasked;
+	int			nwrong = 0;
+	GrError		err = {0};
+
+	for (int64_t k = 0; k < nrows * (p + 1); k++)
+		rows[k] = k % (p + 1) == p ? (double) (k / (p + 1) % 2) : uniform();
+	beta[1] = 1;
+	gr_pass_clear(kind, p, sums[0]);
+	gr_pass_clear(kind, p, sums[1]);
+	gr_pass_add(&pass, sums[0], rows, nrows, scratch);
+	nwrong += !gr_pass_add_polling(&pass, sums[1], rows, nrows, scratch, &host) ||
+		memcmp(sums[0], sums[1], n * sizeof(double)) != 0;
+	stopper.asked = 0;
+	nwrong += !gr_backend_cpu.rows_begin(NULL, &options, &kept, &err) ||
+		!gr_backend_cpu.rows_send(kept, rows, nrows, &err) ||
+		!gr_backend_cpu.rows_pass(kept, &pass, sums[1], &host, &err);
+	nasked = stopper.asked;
+	for (int at = 1; at <= nasked; at++)
+	{
+		GrError		canceled = {0};
+
+		stopper.asked = 0;
+		stopper.stop_at = at;
+		nwrong += gr_backend_cpu.rows_pass(kept, &pass, sums[1], &host, &canceled) ||
+			canceled.status != GR_CANCELED || stopper.asked != at;
+	}
+	gr_backend_cpu.rows_end(kept);
+	if (!check(nwrong == 0 && nasked >= least, "%s, %d features, %lld rows: polls", kind_names[kind], p,
+			   (long long) nrows))
+		printf("# %d wrong, asked %d times\n", nwrong, nasked);
+	free(rows);
+	free(beta);
+	free(shift);
+	free(sums[0]);
+	free(sums[1]);
+	free(scratch);
+}
+
 int
 main(void)
 {
@@ -552,5 +610,9 @@ main(void)
 	test_wide();
 	test_overflow();
 	test_binary();
+	test_polls(GR_PASS_EXACT, 600, 300, 20);
+	test_polls(GR_PASS_FACE, 600, 300, 4);
+	test_polls(GR_PASS_FAST, 800, 500, 10);
+	test_polls(GR_PASS_GRADIENT, 800, 5000, 4);
 	return unit_done();
 }

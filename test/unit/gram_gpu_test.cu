@@ -90,7 +90,7 @@ typedef struct Sending
 static Result
 run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, size_t piece_nbytes, Sending how)
 {
-	GrGramOptions options = {nfeatures, how.single, piece_nbytes, 0};
+	GrGramOptions options = {nfeatures, how.single, piece_nbytes, 0, NULL};
 	int64_t		nentries = gr_triangle(nfeatures + 2);
 	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(nfeatures, how.single)) + 1;
 	GrGram	   *gram = NULL;
@@ -241,7 +241,7 @@ check_overflow(GrSession *session)
 static void
 check_failures(GrSession *session)
 {
-	GrGramOptions options = {200, false, 1 << 20, 1000};
+	GrGramOptions options = {200, false, 1 << 20, 1000, NULL};
 	GrOpenOptions no_such = {12345};
 	GrSession  *other = NULL;
 	GrGram	   *gram = NULL;
@@ -402,7 +402,7 @@ copy_ms(double *device, const double *pinned, size_t nbytes)
 static double
 backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t piece_nbytes)
 {
-	GrGramOptions options = {shape.nfeatures, false, (size_t) 4 << 20, 0};
+	GrGramOptions options = {shape.nfeatures, false, (size_t) 4 << 20, 0, NULL};
 	int64_t		nentries = gr_triangle(shape.nfeatures + 2);
 	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(shape.nfeatures, false));
 	double	   *sums = (double *) malloc(2 * sizeof(double) * (size_t) nentries);

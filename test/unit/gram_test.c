@@ -2,6 +2,7 @@
  * gram_test.c: the CPU's Gram kernels against quadruple precision, and double-double arithmetic against it.
  */
 #include <float.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,48 @@ test_dd(void)
 	check(worst[3] < 2.1 * 0x1p-106 + 0x1p-112, "product with a double: %.3g", worst[3]);
 }
 
+/* The CPU's job asks the host while it computes, within a row of blocks too; it comes to the same bits. */
+static void
+test_polls(bool single)
+{
+	int			p = 500;
+	int64_t		nrows = 200;
+	size_t		n = (size_t) gr_triangle(p + 2);
+	double	   *rows = random_rows(nrows, p + 2, 0);	/* bytes for either kind */
+	double	   *sums[2] = {malloc(2 * n * sizeof(double)), malloc(2 * n * sizeof(double))};
+	Stopper		stopper = {.stop_at = INT_MAX};
+	GrHost		host = {stop, &stopper};
+	int			nasked = 0;
+	int			nwrong = 0;
+
+	for (size_t k = 0; single && k < 2 * (size_t) nrows * (p + 2); k++)
+		((float *) rows)[k] = (float) (k % 97) / 97;
+	for (int turn = 0; turn < 10; turn++)
+	{
+		GrGramOptions options = {.nfeatures = p,.single = single,.host = turn > 0 ? &host : NULL};
+		GrGramTimes times;
+		GrGram	   *gram;
+		GrError		err = {0};
+
+		stopper.asked = 0;
+		stopper.stop_at = turn < 2 ? INT_MAX : (turn - 1) * nasked / 8;
+		nwrong += !gr_backend_cpu.gram_begin(NULL, &options, &gram, &err);
+		if (turn < 2)
+			nwrong += !gr_backend_cpu.gram_send(gram, rows, nrows, &err) ||
+				!gr_backend_cpu.gram_finish(gram, sums[turn], sums[turn] + n, &times, &err);
+		else
+			nwrong += gr_backend_cpu.gram_send(gram, rows, nrows, &err) || err.status != GR_CANCELED ||
+				stopper.asked != stopper.stop_at;
+		nasked = turn == 1 ? stopper.asked : nasked;
+		gr_backend_cpu.gram_end(gram);
+	}
+	check(nwrong == 0 && nasked >= 8 && memcmp(sums[0], sums[1], 2 * n * sizeof(double)) == 0, "%s rows: %d polls",
+		  single ? "single" : "float8", nasked);
+	free(rows);
+	free(sums[0]);
+	free(sums[1]);
+}
+
 int
 main(void)
 {
@@ -219,5 +262,7 @@ main(void)
 	test_merge();
 	test_finite();
 	test_overflow();
+	test_polls(false);
+	test_polls(true);
 	return unit_done();
 }

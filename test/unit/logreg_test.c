@@ -1,6 +1,8 @@
 /*
  * logreg_test.c: logistic regression, against answers known in closed form and in long double.
  */
+#include <float.h>
+
 #include "logreg_driver.h"
 
 /*
@@ -645,6 +647,38 @@ test_steps(void)
 	}
 }
 
+/* A state's sums may be made up: a number of rows that can't be counted is the largest that can. */
+static void
+test_most_rows(void)
+{
+	static const double nrows[] = {0x1p62, 0x1.fffffffffffffp62, 0x1p63, 0x1p64, DBL_MAX};
+	static const double row[2] = {0.5, 1};
+	Data		data = data_of(1, 1, row);
+	double		sums[GR_SUM_HEAD + 2 * 10];
+	double		beta[2] = {0};
+	double		shift[1] = {0};
+	GrPass		pass = {.kind = GR_PASS_EXACT,.nfeatures = 1,.beta = beta,.shift = shift};
+	void	   *workspace = malloc(gr_logreg_step_nbytes(1));
+	double		coef[2];
+	double		vcov[4];
+	int			nwrong = 0;
+
+	for (size_t k = 0; k < LENGTH(nrows); k++)
+	{
+		GrLogregStep step = {.coef = coef,.vcov = vcov};
+		GrError		err = {0};
+
+		gr_pass_clear(GR_PASS_EXACT, 1, sums);
+		pass_over(&data, &pass, sums, 0, 1);
+		sums[GR_SUM_NROWS] = nrows[k];
+		nwrong += !gr_logreg_step(beta, sums, 1, true, 0, workspace, &step, NULL, &err) ||
+			step.nrows != (k < 2 ? (int64_t) nrows[k] : INT64_MAX);
+	}
+	check(nwrong == 0, "a step over more rows than there can be");
+	free(workspace);
+	data_free(&data);
+}
+
 /* A term whose beta is NaN is not there; the others are as without it. */
 static void
 test_step_without_term(void)
@@ -730,6 +764,7 @@ main(void)
 	test_lbfgs();
 	test_many_features();
 	test_steps();
+	test_most_rows();
 	test_step_without_term();
 	test_logistic();
 	return unit_done();

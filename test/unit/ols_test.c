@@ -1,6 +1,7 @@
 /*
  * ols_test.c: the solver on matrices whose answer is known, and its errors.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,6 +220,49 @@ test_cancel(void)
 	check(!solve(&problem, true, &host) && problem.err.status == GR_CANCELED, "cancel is heard");
 }
 
+/* Every part of a solve for many terms asks, more often than once a term; and not again after it was told to stop. */
+static void
+test_polls(void)
+{
+	int			m = 700;
+	size_t		n = (size_t) gr_triangle(m + 1);
+	double	   *hi = calloc(n, sizeof(double));
+	double	   *lo = calloc(n, sizeof(double));
+	bool	   *aliased = calloc((size_t) m, sizeof(bool));
+	double	   *coef = malloc((size_t) m * sizeof(double));
+	double	   *inverse = malloc((size_t) m * m * sizeof(double));
+	void	   *workspace = malloc(gr_ols_workspace_nbytes(m));
+	GrNormalFit fit = {.nterms = m,.aliased = aliased,.coef = coef,.inverse = inverse};
+	Stopper		stopper = {.stop_at = INT_MAX};
+	GrHost		host = {stop, &stopper};
+	GrError		err = {0};
+	int			nasked;
+	int			nwrong = 0;
+
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j <= i; j++)
+			hi[i * (i + 1) / 2 + j] = i == j ? 2 : 1.0 / (i + j + 2);
+	nwrong += !gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, &host, &err);
+	nasked = stopper.asked;
+	for (int at = 1; at <= nasked; at += at < nasked - 3 ? 97 : 1)
+	{
+		GrError		canceled = {0};
+
+		stopper.asked = 0;
+		stopper.stop_at = at;
+		nwrong += gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, &host, &canceled) ||
+			canceled.status != GR_CANCELED || stopper.asked != at;
+	}
+	if (!check(nwrong == 0 && nasked >= 3 * m + 1 + 150, "%d terms: polls", m))
+		printf("# %d wrong, asked %d times\n", nwrong, nasked);
+	free(hi);
+	free(lo);
+	free(aliased);
+	free(coef);
+	free(inverse);
+	free(workspace);
+}
+
 int
 main(void)
 {
@@ -230,5 +274,6 @@ main(void)
 	test_few_rows();
 	test_ranges();
 	test_cancel();
+	test_polls();
 	return unit_done();
 }

@@ -2,13 +2,14 @@
  * projection_test.c: S against values from an independent program (test/data/projection_reference.py) and against its law; projections
  * against plain sums, to the bit; distances; the cache.
  */
+#include <limits.h>
+
 #include "projection_data.h"
 
 #include "compute/murmur3.h"
 #include "draw_law.h"
+#include "projection_cache.h"
 #include "unit.h"
-
-#define LARGE ((size_t) 1 << 28)
 
 /*
  * The file's values
@@ -556,146 +557,33 @@ test_arguments(void)
 }
 
 /*
- * The cache
+ * Cancel
  */
 
-#define CACHE_DIM 3000
-
-/* Applies a key to a fixed vector, checks the bits, and returns how many columns that drew; -1 if anything is wrong. */
-static int64_t
-use(GrProjectionCache *cache, size_t limit, Key key, int64_t dim)
+/* Is the host asked so often at least? It never says stop. */
+static void
+test_polls(const char *name, Key key, int64_t dim, int64_t nvectors, size_t limit, bool sparse, int least)
 {
-	float	   *x = make_vectors(CANCEL, 5, 1, dim);
-	float	   *y = malloc((size_t) key.k * sizeof(float));
-	float	   *want = malloc((size_t) key.k * sizeof(float));
-	int64_t		before = gr_projection_cache_ndrawn(cache);
-	bool		good = apply(cache, limit, key, 8, x, 1, dim, y) && gr_projection_cache_nbytes(cache) <= limit;
-	GrDraw		draw;
+	GrProjectionCache *cache = gr_projection_cache_create();
+	float	   *x = make_vectors(EVEN, 0, nvectors, dim);
+	float	   *y = malloc((size_t) (nvectors * key.k) * sizeof(float));
+	int64_t    *idx = malloc((size_t) dim * sizeof(int64_t));
+	double	   *val = malloc((size_t) dim * sizeof(double));
+	int64_t		n = find_nonzeros(x, dim, idx, val);
+	Stopper		stopper = {.stop_at = INT_MAX};
+	GrHost		host = {stop, &stopper};
 	GrError		err = {0};
+	GrProjection *projection = gr_projection_open(cache, key.k, key.seed, key.density, limit, &err);
+	bool		done = sparse ? gr_projection_apply_sparse(projection, idx, val, n, y, &host, &err) :
+		gr_projection_apply(projection, x, nvectors, dim, y, &host, &err);
 
-	good = good && gr_draw_init(&draw, key.k, key.seed, key.density, &err);
-	if (good)
-	{
-		projection_reference(&draw, x, dim, want);
-		good = same(y, want, key.k);
-	}
+	if (!check(done && stopper.asked >= least, "polls: %s", name))
+		printf("# %d times, and not %d\n", stopper.asked, least);
 	free(x);
 	free(y);
-	free(want);
-	return good ? gr_projection_cache_ndrawn(cache) - before : -1;
-}
-
-static void
-test_kept(void)
-{
-	GrProjectionCache *cache = gr_projection_cache_create();
-	Key			a = {50, 1, 0.125};
-	Key			b = {50, 2, 0.125};
-	Key			c = {50, 1, 1.0};
-	float	   *rest = make_vectors(MIXED, 0, 1, CACHE_DIM);
-	float		y[50];
-	int			nwrong = 0;
-	size_t		nbytes;
-
-	check(gr_projection_cache_nbytes(cache) == 0 && gr_projection_cache_ndrawn(cache) == 0, "an empty cache");
-	check(use(cache, LARGE, a, CACHE_DIM) == CACHE_DIM && use(cache, LARGE, a, CACHE_DIM) == 0 && use(cache, LARGE, a, 100) == 0,
-		  "the same columns aren't drawn again");
-	nbytes = gr_projection_cache_nbytes(cache);
-	check(use(cache, LARGE, b, CACHE_DIM) == CACHE_DIM && use(cache, LARGE, c, CACHE_DIM) == CACHE_DIM &&
-		  use(cache, LARGE, a, CACHE_DIM) == 0 && use(cache, LARGE, b, CACHE_DIM) == 0 && use(cache, LARGE, c, CACHE_DIM) == 0 &&
-		  use(cache, LARGE, a, CACHE_DIM) == 0, "keys that take turns");
-	for (int64_t dim = 1; dim < 400; dim++)
-	{
-		/* what other vectors left behind is larger */
-		nwrong += !apply(cache, LARGE, a, 8, rest, 1, CACHE_DIM, y) || use(cache, LARGE, a, dim) != 0;
-		nwrong += !apply(cache, LARGE, c, 8, rest, 1, CACHE_DIM, y) || use(cache, LARGE, c, dim) != 0;
-	}
-	check(nwrong == 0, "shorter vectors use what is there");
-	check(use(cache, 0, a, CACHE_DIM) >= 0 && gr_projection_cache_nbytes(cache) == 0, "a limit of 0 empties it");
+	free(idx);
+	free(val);
 	gr_projection_cache_free(cache);
-	free(rest);
-
-	/* room for two of three */
-	cache = gr_projection_cache_create();
-	nbytes = nbytes * 5 / 2;
-	use(cache, nbytes, a, CACHE_DIM);
-	use(cache, nbytes, b, CACHE_DIM);
-	use(cache, nbytes, a, CACHE_DIM);
-	check(use(cache, nbytes, (Key) {50, 3, 0.125}, CACHE_DIM) == CACHE_DIM && use(cache, nbytes, a, CACHE_DIM) == 0 &&
-		  use(cache, nbytes, (Key) {50, 3, 0.125}, CACHE_DIM) == 0 && use(cache, nbytes, b, CACHE_DIM) == CACHE_DIM &&
-		  use(cache, nbytes, a, CACHE_DIM) == CACHE_DIM, "the least recently used goes");
-	gr_projection_cache_free(cache);
-}
-
-static void
-test_growth(void)
-{
-	GrProjectionCache *cache = gr_projection_cache_create();
-	Key			key = {20, 4, 0.01};
-	int64_t		drawn;
-	int			nwrong = 0;
-
-	check(use(cache, LARGE, key, GR_CHUNK_NCOLS) == GR_CHUNK_NCOLS && use(cache, LARGE, key, GR_CHUNK_NCOLS + 10) == 10,
-		  "a second chunk draws its own columns alone");
-	drawn = use(cache, LARGE, key, 2 * GR_CHUNK_NCOLS + 1);
-	check(drawn >= GR_CHUNK_NCOLS - 9 && drawn <= GR_CHUNK_NCOLS + 1 && use(cache, LARGE, key, GR_CHUNK_NCOLS + 77) == 0,
-		  "longer vectors use what is there");
-	/* of three chunks the limit has room for about one and a half */
-	drawn = use(cache, 100000, key, 2 * GR_CHUNK_NCOLS + 1);
-	check(drawn > 0 && drawn <= 2 * GR_CHUNK_NCOLS + 1 && use(cache, 100000, key, 2 * GR_CHUNK_NCOLS + 1) >= 0,
-		  "a limit below what S takes");
-	for (int i = 0; i < 300; i++)
-	{
-		Key			other = {1 + i * 7 % 90, (uint64_t) (i % 17), i % 3 == 0 ? 1.0 : 1.0 / (i % 40 + 2)};
-
-		nwrong += use(cache, 20000 + (size_t) (i % 5) * 30000, other, 20 + i * 37 % 1000) < 0;
-	}
-	check(nwrong == 0, "many keys at changing limits");
-	gr_projection_cache_free(cache);
-}
-
-static void
-test_kept_columns(void)
-{
-	GrProjectionCache *cache = gr_projection_cache_create();
-	Key			a = {256, 1, 0.125};
-	Key			b = {40, 2, 1.0};
-	int64_t		idx[200];
-	double		val[200];
-	float		y[2][256];
-	int64_t		drawn[3];
-	bool		good = true;
-
-	for (int m = 0; m < 200; m++)
-	{
-		idx[m] = m * INT64_C(1234567891);
-		val[m] = m - 99.5;
-	}
-	for (int turn = 0; turn < 3; turn++)
-	{
-		good = good && apply_sparse(cache, LARGE, a, idx, val, 200, y[0]) && apply_sparse(cache, LARGE, b, idx, val, 200, y[1]);
-		drawn[turn] = gr_projection_cache_ndrawn(cache);
-	}
-	check(good && drawn[0] == 400 && drawn[1] == 400 && drawn[2] == 400, "the columns of sparse vectors aren't drawn again");
-	good = use(cache, LARGE, a, 2000) == 2000 && apply_sparse(cache, LARGE, a, idx, val, 200, y[1]);
-	check(good && gr_projection_cache_ndrawn(cache) == 2400 && same(y[0], y[1], 256) && use(cache, LARGE, a, 2000) == 0,
-		  "dense and sparse vectors share a key");
-	gr_projection_cache_free(cache);
-}
-
-/* A host that says stop when it is asked for the nth time */
-typedef struct Stopper
-{
-	int			asked;
-	int			stop_at;
-} Stopper;
-
-static bool
-stop(void *arg)
-{
-	Stopper    *stopper = arg;
-
-	return ++stopper->asked >= stopper->stop_at;
 }
 
 /* Stops at every place there is, until a run comes to its end; the bits are right then. */
@@ -742,6 +630,7 @@ test_cancel(const char *name, Key key, int64_t dim, int64_t nvectors, size_t lim
 int
 main(void)
 {
+	srandom(3);
 	test_data();
 	test_murmur3();
 	test_shapes();
@@ -756,10 +645,24 @@ main(void)
 	test_kept();
 	test_growth();
 	test_kept_columns();
+	test_many();
+	test_recency();
+	test_drawn_again();
 	test_cancel("drawing what is kept", (Key) {500, 1, 0.125}, 65000, 1, LARGE, false);
 	test_cancel("density 1", (Key) {500, 1, 1.0}, 5000, 9, LARGE, false);
 	test_cancel("nothing kept", (Key) {500, 1, 0.125}, 65000, 9, 0, false);
 	test_cancel("a sparse vector", (Key) {500, 1, 0.125}, 65000, 1, LARGE, true);
+	test_cancel("many rows", (Key) {4000000, 1, 1e-6}, 20, 1, LARGE, false);
+	test_cancel("many rows, several vectors", (Key) {800000, 1, 1e-6}, 20, 3, LARGE, false);
+	test_cancel("many rows, nothing kept", (Key) {4000000, 1, 1e-6}, 20, 1, 0, false);
+	test_cancel("many rows, a sparse vector", (Key) {4000000, 1, 1e-6}, 20, 1, LARGE, true);
+	test_polls("drawing what is kept", (Key) {1000, 1, 0.125}, 65000, 1, LARGE, false, 25);
+	test_polls("a kept chunk", (Key) {2000, 1, 0.125}, 20000, 9, LARGE, false, 30);
+	test_polls("many rows", (Key) {4000000, 1, 1e-6}, 20, 1, LARGE, false, 8);
+	test_polls("many rows, several vectors", (Key) {800000, 1, 1e-6}, 20, 3, LARGE, false, 10);
+	test_polls("many rows, nothing kept", (Key) {4000000, 1, 1e-6}, 20, 1, 0, false, 10);
+	test_polls("many rows, a sparse vector", (Key) {4000000, 1, 1e-6}, 20, 1, LARGE, true, 3);
+	test_polls("the table of columns", (Key) {100, 1, 0.125}, 400000, 1, LARGE, true, 12);
 	test_law();
 	test_outcomes();
 	return unit_done();

@@ -1,6 +1,9 @@
 /*
  * separation_test.c: separation in logistic regression, against data made for it and against an exact answer in whole numbers.
  */
+#include <limits.h>
+
+#include "compute/logreg_state.h"
 #include "logreg_driver.h"
 
 #define EXACT_TERMS 4
@@ -204,6 +207,87 @@ test_nearly(void)
 		run_free(&run);
 		data_free(&data);
 	}
+}
+
+/* Do two fits have the same bits, and as many passes? */
+static bool
+same_fit(const Run *a, const Run *b)
+{
+	size_t		n = (size_t) a->fit->nterms;
+
+	return a->ok && b->ok && a->fit->iterations == b->fit->iterations && a->npasses == b->npasses &&
+		a->fit->converged == b->fit->converged && a->fit->deviance == b->fit->deviance &&
+		memcmp(a->fit->coef, b->fit->coef, n * sizeof(double)) == 0 &&
+		memcmp(a->fit->vcov, b->fit->vcov, n * n * sizeof(double)) == 0 &&
+		memcmp(a->fit->separated, b->fit->separated, n * sizeof(int)) == 0;
+}
+
+/* A dummy that has one class alone; the rest is undecided. */
+static Data
+dummy_data(void)
+{
+	Data		data = random_data(3, 60, true);
+
+	for (int r = 0; r < 60; r++)
+	{
+		row_of(&data, r)[1] = r % 11 == 3;
+		if (r % 11 == 3)
+			row_of(&data, r)[3] = 1;
+	}
+	return data;
+}
+
+/* What remains after a separation is given max_iter iterations more: also if that is as many as there can be. */
+static void
+test_most_iterations(void)
+{
+	static const int most[] = {1000, INT_MAX - 5, INT_MAX - 1, INT_MAX};
+	Data		data = dummy_data();
+	GrLogregOptions options = defaults(&data);
+	Run			few = run_fit(&data, &options);
+
+	for (size_t k = 0; k < LENGTH(most); k++)
+	{
+		Run			run;
+
+		options.max_iter = most[k];
+		run = run_fit(&data, &options);
+		check(few.fit->nseparated == 1 && same_fit(&few, &run), "%d iterations at most, %d needed", most[k],
+			  few.fit->iterations);
+		run_free(&run);
+	}
+	run_free(&few);
+	data_free(&data);
+}
+
+/* A fit that has iterated nearly as often as can be counted, as small ones may within hours, ends. */
+static void
+test_last_iterations(void)
+{
+	Data		data = dummy_data();
+	GrLogregOptions options = defaults(&data);
+	int			nwrong = 0;
+
+	options.max_iter = INT_MAX;
+	for (int left = 0; left < 40; left++)
+	{
+		Run			run = {.memory = malloc(gr_logreg_nbytes(&options)),.ok = true};
+
+		run.fit = gr_logreg_begin(run.memory, &options);
+		while (run.ok && gr_logreg_next(run.fit) != GR_LOGREG_DONE && run.npasses < 200)
+		{
+			pass_over(&data, &run.fit->pass, run.fit->sums, 0, data.nrows);
+			note_pass(&run);
+			run.ok = gr_logreg_advance(run.fit, NULL, &run.err);
+			if (run.npasses == 1)
+				run.fit->iterations = INT_MAX - left;
+		}
+		nwrong += !run.ok || gr_logreg_next(run.fit) != GR_LOGREG_DONE || run.fit->iterations < INT_MAX - left ||
+			(left > 20 && run.fit->nseparated != 1);
+		run_free(&run);
+	}
+	check(nwrong == 0, "the last of %d iterations", INT_MAX);
+	data_free(&data);
 }
 
 /* Many rows, of which one alone is against it; and separation that needs more than a few rows to see */
@@ -573,5 +657,7 @@ main(void)
 	test_many_rows();
 	test_other_solvers();
 	test_exactly(12000);
+	test_most_iterations();
+	test_last_iterations();
 	return unit_done();
 }

@@ -29,6 +29,21 @@ check(bool passed, const char *format,...)
 	return passed;
 }
 
+/* What a GrHost is given that says stop when it is asked for the nth time */
+typedef struct Stopper
+{
+	int			asked;
+	int			stop_at;
+} Stopper;
+
+static inline bool
+stop(void *arg)
+{
+	Stopper    *stopper = (Stopper *) arg;
+
+	return ++stopper->asked >= stopper->stop_at;
+}
+
 /* |got - want| / |want|, or the absolute difference where want is 0; infinite where either is NaN */
 static inline double
 relative_error(double got, double want)
