@@ -171,6 +171,18 @@ gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const 
 		gr_raise_columns(&err, nfeatures, names);
 }
 
+void
+gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch)
+{
+	GrError		err = {0};
+
+	if (!gr_pass_add_polling(pass, sums, rows, nrows, scratch, &gr_host))
+	{
+		gr_fail(&err, GR_CANCELED, 0, "a pass over the rows");
+		gr_raise(&err);
+	}
+}
+
 GrRun *
 gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeatures)
 {

@@ -27,6 +27,9 @@ extern void gr_raise(const GrError *err)
 /* ERROR if a value of these rows is NaN or infinite or, where binary is set, a response neither 0 nor 1; names: likewise. */
 extern void gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const *names, bool binary);
 
+/* gr_pass_add(), interruptible */
+extern void gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch);
+
 /* The name of a column: names[column], or x1 .. xp, y. */
 extern const char *gr_column_name(int column, int nfeatures, const char *const *names);
 

@@ -91,7 +91,14 @@ fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *o
 	{
 		CHECK_FOR_INTERRUPTS();
 		gr_source_pass(sample, &fit->pass, fit->sums);
-		if (!gr_logreg_advance(fit, &gr_host, &err) || gr_logreg_is_separated(fit))
+		if (!gr_logreg_advance(fit, &gr_host, &err))
+		{
+			/* an interrupt that was met is no reason to go on without a sample */
+			if (err.status == GR_CANCELED)
+				gr_raise(&err);
+			return NULL;
+		}
+		if (gr_logreg_is_separated(fit))
 			return NULL;
 	}
 	return fit;

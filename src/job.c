@@ -147,7 +147,8 @@ gr_job_begin_backend(GrJob *job, GrError *err)
 	if (job->kind == GR_JOB_GRAM)
 	{
 		GrGramOptions gram = {
-			.nfeatures = job->nfeatures,.single = job->single,.block_nbytes = DEVICE_BLOCK_NBYTES,.memory_limit = device_limit
+			.nfeatures = job->nfeatures,.single = job->single,.block_nbytes = DEVICE_BLOCK_NBYTES,
+			.memory_limit = device_limit,.host = job->host
 		};
 
 		return job->place.backend->gram_begin(job->place.session, &gram, &job->gram, err);
@@ -242,6 +243,7 @@ gr_job_begin(const GrJobOptions *options)
 
 	gr_check_nfeatures(options->nfeatures);
 	job = gr_job_new(options);
+	job->host = &gr_host;
 	if (options->cpu_reason != NULL)
 		gr_place_on_cpu(&job->place, options->cpu_reason);
 	else if (!gr_choose_place(&job->place, work, &err))
@@ -367,7 +369,7 @@ pass_over_file(GrJob *job, const GrPass *pass, double *sums)
 
 		CHECK_FOR_INTERRUPTS();
 		read_exactly(job->file, job->block, n * row_nbytes);
-		gr_pass_add(pass, sums, job->block, n, scratch);
+		gr_add_pass(pass, sums, job->block, n, scratch);
 		left -= n;
 	}
 	pfree(scratch);

@@ -57,6 +57,7 @@ typedef struct GrJob
 	int			nworkers;		/* parallel workers that had rows */
 
 	/* rows that this process reads */
+	const GrHost *host;			/* polled while they are summed up; NULL where another thread sends */
 	void	   *allocated;		/* or NULL */
 	char	   *memory;			/* in it, of nblocks blocks */
 	bool		pinned;

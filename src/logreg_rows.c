@@ -182,7 +182,7 @@ pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
 		for (int64 from = 0; from < chunk->nrows; from += piece)
 		{
 			CHECK_FOR_INTERRUPTS();
-			gr_pass_add(pass, sums, chunk->rows + from * ncols, Min(piece, chunk->nrows - from), scratch);
+			gr_add_pass(pass, sums, chunk->rows + from * ncols, Min(piece, chunk->nrows - from), scratch);
 		}
 	}
 	pfree(scratch);

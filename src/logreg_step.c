@@ -147,7 +147,7 @@ step_flush(GrStep *step)
 	if (step->npending == 0)
 		return;
 	scratch = palloc_extended(gr_pass_scratch_nbytes(pass.kind, pass.nfeatures), MCXT_ALLOC_HUGE);
-	gr_pass_add(&pass, gr_step_sums(step), gr_step_pending(step), step->npending, scratch);
+	gr_add_pass(&pass, gr_step_sums(step), gr_step_pending(step), step->npending, scratch);
 	pfree(scratch);
 	step->npending = 0;
 	check_range(step);

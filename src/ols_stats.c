@@ -89,6 +89,8 @@ stats_flush(GrOlsStats *stats, const char *const *names)
 		double		align;
 	}			local;
 	int			p = stats->nfeatures;
+	GrPoll		poll = {.host = &gr_host};
+	GrError		err = {0};
 	Size		scratch_nbytes;
 	double	   *scratch;
 	int			column;
@@ -97,13 +99,17 @@ stats_flush(GrOlsStats *stats, const char *const *names)
 		return;
 	scratch_nbytes = gr_gram_scratch_nbytes(p);
 	scratch = scratch_nbytes <= sizeof(local) ? (double *) &local : palloc(scratch_nbytes);
-	gr_gram_add(gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_pending(stats), stats->npending, p, scratch);
+	if (!gr_gram_add_polling(gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_pending(stats), stats->npending, p, scratch,
+							 gr_gram_lanes(p), &poll))
+	{
+		gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
+		gr_raise(&err);
+	}
 	if (scratch != (double *) &local)
 		pfree(scratch);
 
 	if (!gr_gram_finite(gr_stats_hi(stats), p, &column))
 	{
-		GrError		err = {0};
 		int			nonfinite;
 
 		if (!gr_all_finite(gr_stats_pending(stats), stats->npending, p + 1, &nonfinite))
