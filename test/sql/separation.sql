@@ -21,6 +21,9 @@ SELECT term, estimate, conf_low, conf_high FROM dummy, gpu_tidy(dm, exponentiate
 SELECT term, estimate IS NOT NULL AND std_error IS NOT NULL AND p_value IS NOT NULL AS complete FROM dummy, gpu_tidy(dm) WHERE term <> 'd';
 -- predictions: 1 where it is 1, those of the limit elsewhere
 SELECT d, max(abs(gpu_predict(dm, a, b, d) - CASE WHEN d = 1 THEN 1 ELSE gpu_predict(dw, a, b) END)) < 1e-12 AS right FROM dummy, sep GROUP BY d ORDER BY d;
+-- as many iterations as an int counts, or nearly
+SELECT max_iter, (m).deviance = (dm).deviance AS deviance, (m).coef = (dm).coef AS coef, (m).iterations = (dm).iterations AS iterations
+FROM dummy, unnest(ARRAY[1000, 2147483646, 2147483647]) max_iter, gpu_logreg_fit('SELECT y, a, b, d FROM sep', max_iter => max_iter) m;
 -- for zeros alone
 SELECT (m).separated, t.estimate, o.estimate AS odds_ratio, relative_difference((m).coef[1:3], (dw).coef) < 1e-12 AS others
 FROM dummy, gpu_logreg_fit('SELECT y AND d = 0 AS y, a, b, d FROM sep') m, gpu_tidy(m) t, gpu_tidy(m, exponentiate => true) o WHERE t.term = 'd' AND o.term = 'd';
