@@ -476,7 +476,7 @@ my %long = (
 	'gpu_project' => [ '', $dense, $after_dense ],
 	'gpu_project, nothing kept' => [ 'SET gpureg.projection_cache_size = 0', $dense, $after_dense ],
 	'gpu_project, signs' => [ '', sprintf($signs, 3_000_000, 900), sprintf($signs, 66_000, 900) ],
-	'gpu_project of several' => [ '', 'SELECT gpu_project(array_agg(v[1:50000]), 3000, 1, 0.05) FROM long, generate_series(1, 100)',
+	'gpu_project of several' => [ '', 'SELECT gpu_project(array_agg(v[1:50000]), 3000, 1, 0.05) FROM long, generate_series(1, 400)',
 		'SELECT md5(array_send(gpu_project(v[1:40000], 3000, 1, 0.05))) FROM long' ],
 	'gpu_project_sparse' => [ '', sprintf($sparse, 30_000, 200_000, 0.3), sprintf($sparse, 30, 200_000, 0.3) ],
 	'gpu_project_sparse, few large columns' => [ '', sprintf($sparse, 2_000, 4_000_000, 1), sprintf($sparse, 2, 4_000_000, 1) ],

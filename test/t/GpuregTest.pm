@@ -79,8 +79,10 @@ sub wait_active
 
 	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE $where")
 	  or die "$name never ran $pattern";
+	my $pid = $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $where");
+	die "$name ran $pattern too briefly" if $pid eq '';
 	sleep 0.5;
-	return $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $where");
+	return $pid;
 }
 
 sub finish_session
