@@ -4,6 +4,7 @@
 #   make CUDA=no              without; CUDA=yes insists
 #   make NVCC_ARCH=sm_90      for one GPU architecture; default: every major one that nvcc supports
 #   make WERROR=yes           warnings are errors
+#   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or SANITIZE=address,undefined
 #   make install, make installcheck, make check-unit, make check-layers, make check-gpu-stamp
 
 EXTENSION = gpureg
@@ -17,9 +18,22 @@ OBJS = $(addprefix src/,gpureg.o bridge.o device.o job.o args.o query.o wrapper.
 
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
-CUDA ?= $(if $(NVCC),yes,no)
+CUDA ?= $(if $(NVCC),$(if $(SANITIZE),no,yes),no)
 NVCC_ARCH ?= all-major
-CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=$(WERROR) $(VERSION)
+CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=$(WERROR) SANITIZE=$(SANITIZE) $(VERSION)
+
+# What the sanitizers watch, on the C and C++ of ours alone. Dividing by zero is left out: IEEE's infinities are meant.
+# Warnings aren't errors with them, as GCC advises: what they add misleads the analysis.
+ifneq ($(SANITIZE),)
+ifneq ($(CUDA),no)
+$(error SANITIZE is for a build without CUDA)
+endif
+SANITIZERS = $(SANITIZE)$(if $(findstring undefined,$(SANITIZE)),$(comma)float-cast-overflow)
+SANITIZE_FLAGS = -fsanitize=$(SANITIZERS) -fno-sanitize-recover=$(SANITIZERS) -fno-omit-frame-pointer -Wno-error
+comma = ,
+# the server's JIT compiler would inline bitcode, which has no checks
+override with_llvm = no
+endif
 
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and a
 # server with LLVM would want bitcode of each.
@@ -36,7 +50,7 @@ endif
 
 PG_CPPFLAGS = -Isrc
 WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare $(if $(filter yes,$(WERROR)),-Werror)
-PG_CFLAGS = $(WARNINGS) -Wno-declaration-after-statement
+PG_CFLAGS = $(WARNINGS) -Wno-declaration-after-statement $(SANITIZE_FLAGS)
 SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
@@ -65,7 +79,7 @@ REGRESS_OPTS += --expecteddir=.
 endif
 
 CSTD = -std=gnu11
-COMPUTE_FLAGS = -Isrc -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror)
+COMPUTE_FLAGS = -Isrc -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS)
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
 
 # A stamp holds what the objects depend on besides the sources, so that make CUDA=no after make, or another server, builds again.
