@@ -35,13 +35,12 @@ gr_add_count(int64 *count, int64 more)
 }
 
 void
-gr_check_same_width(int expected, int p)
+gr_raise_other_width(int expected, int p)
 {
-	if (p != expected)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("all rows must have the same number of features"),
-				 errdetail("A row has %d, earlier ones have %d.", p, expected)));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("all rows must have the same number of features"),
+			 errdetail("A row has %d, earlier ones have %d.", p, expected)));
 }
 
 void

@@ -32,7 +32,14 @@ extern void gr_check_nfeatures(int64 p);
 extern void gr_add_count(int64 *count, int64 more);
 
 /* ERROR unless a row's number of features is that of the rows before it. */
-extern void gr_check_same_width(int expected, int p);
+extern void gr_raise_other_width(int expected, int p) __attribute__((noreturn));
+
+static inline void
+gr_check_same_width(int expected, int p)
+{
+	if (unlikely(p != expected))
+		gr_raise_other_width(expected, p);
+}
 
 /*
  * Argument argno as a state that may be changed in place: the aggregate's own, with *own set, or else a copy; NULL for NULL. A

@@ -174,10 +174,10 @@ gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const 
 void
 gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch)
 {
-	GrError		err = {0};
-
 	if (!gr_pass_add_polling(pass, sums, rows, nrows, scratch, &gr_host))
 	{
+		GrError		err = {0};
+
 		gr_fail(&err, GR_CANCELED, 0, "a pass over the rows");
 		gr_raise(&err);
 	}

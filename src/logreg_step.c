@@ -311,18 +311,20 @@ check_same_beta(GrStep *state, ArrayType *beta)
  * Where the next row of p features goes; ERROR if the state is for others. Room for it may take a new state, in the
  * current context: the aggregate takes it over by a copy into its own context, once in a state's life.
  */
-static double *
+static inline double *
 next_row(GrStep **state, int p)
 {
-	gr_check_same_width((*state)->nfeatures, p);
-	if ((*state)->npending == (*state)->capacity)
+	GrStep	   *step = *state;
+
+	gr_check_same_width(step->nfeatures, p);
+	if (unlikely(step->npending == step->capacity))
 	{
-		if ((*state)->capacity < FULL_CAPACITY)
-			*state = step_resize(*state, FULL_CAPACITY);
+		if (step->capacity < FULL_CAPACITY)
+			*state = step = step_resize(step, FULL_CAPACITY);
 		else
-			step_flush(*state);
+			step_flush(step);
 	}
-	return gr_step_pending(*state) + (Size) (*state)->npending * (p + 1);
+	return gr_step_pending(step) + (Size) step->npending * (p + 1);
 }
 
 /* beta, y and x of one row; y_null stands for a NULL of either kind of y */

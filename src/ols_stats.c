@@ -90,7 +90,6 @@ stats_flush(GrOlsStats *stats, const char *const *names)
 	}			local;
 	int			p = stats->nfeatures;
 	GrPoll		poll = {.host = &gr_host};
-	GrError		err = {0};
 	Size		scratch_nbytes;
 	double	   *scratch;
 	int			column;
@@ -102,6 +101,8 @@ stats_flush(GrOlsStats *stats, const char *const *names)
 	if (!gr_gram_add_polling(gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_pending(stats), stats->npending, p, scratch,
 							 gr_gram_lanes(p), &poll))
 	{
+		GrError		err = {0};
+
 		gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
 		gr_raise(&err);
 	}
@@ -110,6 +111,7 @@ stats_flush(GrOlsStats *stats, const char *const *names)
 
 	if (!gr_gram_finite(gr_stats_hi(stats), p, &column))
 	{
+		GrError		err = {0};
 		int			nonfinite;
 
 		if (!gr_all_finite(gr_stats_pending(stats), stats->npending, p + 1, &nonfinite))
@@ -214,20 +216,23 @@ first_state(const GrOlsStats *before, int p)
  * current context: the aggregate takes it over by a copy into its own context, so this happens once or twice for a
  * state, and once where the matrix is larger than the rows.
  */
-static double *
+static inline double *
 next_row(GrOlsStats **state, int p)
 {
-	if (*state == NULL || (*state)->nfeatures < 0)
-		*state = first_state(*state, p);
-	gr_check_same_width((*state)->nfeatures, p);
-	if ((*state)->npending == (*state)->capacity)
+	GrOlsStats *stats = *state;
+
+	if (unlikely(stats == NULL || stats->nfeatures < 0))
+		stats = first_state(stats, p);
+	gr_check_same_width(stats->nfeatures, p);
+	if (unlikely(stats->npending == stats->capacity))
 	{
-		if ((*state)->capacity < FULL_CAPACITY)
-			*state = stats_resize(*state, (*state)->capacity == 0 ? first_capacity(p) : FULL_CAPACITY);
+		if (stats->capacity < FULL_CAPACITY)
+			stats = stats_resize(stats, stats->capacity == 0 ? first_capacity(p) : FULL_CAPACITY);
 		else
-			stats_flush(*state, NULL);
+			stats_flush(stats, NULL);
 	}
-	return gr_stats_pending(*state) + (Size) (*state)->npending * (p + 1);
+	*state = stats;
+	return gr_stats_pending(stats) + (Size) stats->npending * (p + 1);
 }
 
 /* gr_ols_stats_accum(state gpu_ols_stats, y float8, VARIADIC x float8[]) */

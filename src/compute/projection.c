@@ -14,6 +14,9 @@
 #include "compute/project_cpu.h"
 #include "compute/projection_state.h"
 
+/* Rows of the result written between two polls */
+#define WRITE_NROWS 4096
+
 #define SCRATCH_KEPT_NBYTES ((size_t) 4 << 20)
 
 /*
@@ -613,8 +616,11 @@ apply_kept(const Batch *batch, const GrMatrixChunk *chunk, int64_t first, int32_
 {
 	const GrDraw *draw = &batch->projection->draw;
 	double		work_per_row = ((double) ncols * draw->density + 16.0) * batch->lanes;
-	int32_t		piece = 4 + (int32_t) (GR_POLL_ENTRIES / work_per_row) / 4 * 4; /* rows are taken by four */
+	int32_t		piece = draw->k;
 
+	/* rows are taken by four */
+	if (draw->k * work_per_row > GR_POLL_ENTRIES)
+		piece = 4 + (int32_t) (GR_POLL_ENTRIES / work_per_row) / 4 * 4;
 	load_columns(batch, first, ncols);
 	for (int32_t i = 0; i < draw->k; i += piece)
 	{
@@ -732,11 +738,15 @@ apply_batch(const Batch *batch, float *y, GrError *err)
 		if (nchunks > 1 && gr_canceled(batch->host))
 			return gr_fail(err, GR_CANCELED, 0, "random projection");
 	}
-	for (int32_t i = 0; i < draw->k; i++)
+	for (int32_t from = 0; from < draw->k; from += WRITE_NROWS)
 	{
+		int32_t		end = draw->k - from < WRITE_NROWS ? draw->k : from + WRITE_NROWS;
+
 		for (int64_t v = 0; v < batch->nvectors; v++)
-			y[v * draw->k + i] = (float) (batch->total[(size_t) i * (size_t) batch->lanes + (size_t) v] * draw->scale);
-		if (gr_poll(batch->poll, 4 * batch->lanes))
+			for (int32_t i = from; i < end; i++)
+				y[v * draw->k + i] =
+					(float) (batch->total[(size_t) i * (size_t) batch->lanes + (size_t) v] * draw->scale);
+		if (gr_poll(batch->poll, (int64_t) (end - from) * 4 * batch->lanes))
 			return gr_fail(err, GR_CANCELED, 0, "random projection");
 	}
 	return true;
