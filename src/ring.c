@@ -200,7 +200,7 @@ attach_segment(dsm_handle handle, MemoryContext owner)
 
 /*
  * A ring is for the process that started it and that one's parallel workers. The former has it mapped, for as long as
- * it takes rows; nobody else so much as maps a segment whose handle may have been guessed.
+ * it takes rows; a session without one doesn't so much as map a segment whose handle may have been guessed.
  */
 GrRing *
 gr_ring_attach(const GrRingTicket *ticket, MemoryContext owner)
