@@ -249,3 +249,13 @@ SELECT abs(sum(r)) < 1e-7 AS intercept FROM thousands_left;
 SELECT max(abs(g - 50 * b)) < 1e-7 AS slopes FROM (SELECT j, sum(r * v) AS g FROM thousands_left, unnest(x) WITH ORDINALITY AS u(v, j) GROUP BY j) s
 JOIN unnest((SELECT (m).coef FROM thousands_fit)) WITH ORDINALITY AS c(b, k) ON k = j + 1;
 SELECT count(*), count(estimate), count(std_error), count(p_value) FROM thousands_fit, gpu_tidy(m);
+-- more array columns than a function has arguments: no pass can be planned, so that the rows go to a temporary file
+CREATE TABLE many_arrays AS SELECT i, (i * 7 + i / 3) % 5 < 2 AS y FROM generate_series(1, 3000) i;
+ANALYZE many_arrays;
+SET gpureg.device = cpu; SET gpureg.ring_size = '1MB';
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+SELECT (gpu_logreg_fit(format('SELECT y, %s FROM many_arrays', string_agg(format('ARRAY[cos(i * %s)] AS c%1$s', j), ', ')))).n FROM generate_series(1, 110) j;
+SELECT reason, rows, features FROM gpu_last_run();
+RESET gpureg.device; RESET gpureg.ring_size;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
+DROP TABLE many_arrays;
