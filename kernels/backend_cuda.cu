@@ -534,6 +534,7 @@ extern "C" const GrBackend gr_backend_cuda = {
 	gr_cuda_rows_send,
 	gr_cuda_rows_sent,
 	gr_cuda_rows_pass,
+	gr_cuda_rows_change,
 	gr_cuda_rows_can_ascend,
 	gr_cuda_rows_ascend,
 	gr_cuda_rows_times,

@@ -133,6 +133,7 @@ extern bool gr_cuda_rows_begin(GrSession *session, const GrRowsOptions *options,
 extern bool gr_cuda_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err);
 extern bool gr_cuda_rows_sent(GrRows *rows, bool wait, int64_t *ncalls, GrError *err);
 extern bool gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
+extern bool gr_cuda_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrError *err);
 extern bool gr_cuda_rows_can_ascend(const GrRows *rows, bool single);
 extern bool gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations,
 								bool *converged, const GrHost *host, GrError *err);

@@ -9,6 +9,7 @@
 
 #include "args.h"
 #include "bridge.h"
+#include "compute/basis.h"
 
 GrRun		gr_last_run;
 
@@ -179,6 +180,20 @@ gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, d
 		GrError		err = {0};
 
 		gr_fail(&err, GR_CANCELED, 0, "a pass over the rows");
+		gr_raise(&err);
+	}
+}
+
+void
+gr_change_rows(const GrBasis *basis, double *rows, int64 nrows)
+{
+	GrPoll		poll = {.host = &gr_host};
+
+	if (basis != NULL && !gr_basis_change_rows(basis, rows, nrows, &poll))
+	{
+		GrError		err = {0};
+
+		gr_fail(&err, GR_CANCELED, 0, "a change of basis");
 		gr_raise(&err);
 	}
 }

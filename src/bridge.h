@@ -30,6 +30,9 @@ extern void gr_check_rows(const double *rows, int64 nrows, int nfeatures, const 
 /* gr_pass_add(), interruptible */
 extern void gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch);
 
+/* gr_basis_change_rows() with interrupts; basis may be NULL. */
+extern void gr_change_rows(const GrBasis *basis, double *rows, int64 nrows);
+
 /* The name of a column: names[column], or x1 .. xp, y. */
 extern const char *gr_column_name(int column, int nfeatures, const char *const *names);
 

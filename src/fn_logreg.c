@@ -45,7 +45,8 @@ default_options(int nfeatures)
 		.max_iter = 25,
 		.tol = 1e-10,
 		.solver = GR_SOLVER_NEWTON,
-		.learning_rate = NAN
+		.learning_rate = NAN,
+		.can_change = true
 	};
 
 	return options;
@@ -73,12 +74,28 @@ check_tol(double tol)
  * The fit
  */
 
+/* Does what the fit wants of the rows. */
+static void
+answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
+{
+	if (want == GR_LOGREG_CHANGE)
+		gr_source_change(source, fit->basis);
+	else if (want == GR_LOGREG_ASCEND)
+	{
+		fit->ascent.single = source->single;
+		gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
+	}
+	else
+		gr_source_pass(source, &fit->pass, fit->sums);
+}
+
 /* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
 static GrLogregFit *
 fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *options, GrRowSource *sample)
 {
 	GrLogregOptions few;
 	GrLogregFit *fit;
+	GrLogregWant want;
 	GrError		err = {0};
 	double		share;
 
@@ -87,10 +104,10 @@ fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *o
 		return NULL;
 	few = gr_logreg_sample(options, share);
 	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&few), MCXT_ALLOC_HUGE), &few);
-	while (gr_logreg_next(fit) != GR_LOGREG_DONE)
+	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		gr_source_pass(sample, &fit->pass, fit->sums);
+		answer(sample, fit, want);
 		if (!gr_logreg_advance(fit, &gr_host, &err))
 		{
 			/* an interrupt that was met is no reason to go on without a sample */
@@ -141,13 +158,7 @@ run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *na
 	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (want == GR_LOGREG_ASCEND)
-		{
-			fit->ascent.single = source->single;
-			gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
-		}
-		else
-			gr_source_pass(source, &fit->pass, fit->sums);
+		answer(source, fit, want);
 		if (gr_logreg_advance(fit, &gr_host, err))
 			continue;
 		if (err->status == GR_ONE_CLASS)
@@ -157,6 +168,19 @@ run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *na
 	}
 	*result = fit;
 	return true;
+}
+
+/* What could make the fit converge; more iterations, where they could. */
+static int
+hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
+{
+	if (fit->imprecise)
+		return errhint("Columns are nearly collinear: leave some out, take them about their means, or give l2 a small positive value.");
+	if (!isnan(options->learning_rate))
+		return fit->deviance > fit->null_deviance ? errhint("Lower learning_rate.") : errhint("Raise max_iter or learning_rate.");
+	if (options->solver == GR_SOLVER_NEWTON)
+		return errhint("Raise max_iter, or give l2 a small positive value.");
+	return errhint("Raise max_iter.");
 }
 
 /* The fit as a model, and the warnings that go with it. */
@@ -195,8 +219,8 @@ make_model(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *option
 		ereport(WARNING,
 				(errmsg_plural("logistic regression did not converge in %d iteration",
 							   "logistic regression did not converge in %d iterations", fit->iterations, fit->iterations),
-				 options->solver == GR_SOLVER_NEWTON ? errhint("Raise max_iter, or give l2 a small positive value.") :
-				 errhint("Raise max_iter.")));
+				 fit->imprecise ? errdetail("Rounding error keeps it from coming closer.") : 0,
+				 hint_at_convergence(fit, options)));
 }
 
 /*

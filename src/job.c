@@ -369,6 +369,7 @@ pass_over_file(GrJob *job, const GrPass *pass, double *sums)
 
 		CHECK_FOR_INTERRUPTS();
 		read_exactly(job->file, job->block, n * row_nbytes);
+		gr_change_rows(job->basis, job->block, n);
 		gr_add_pass(pass, sums, job->block, n, scratch);
 		left -= n;
 	}
@@ -401,6 +402,18 @@ gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 	if (!job->place.backend->rows_pass(job->rows, pass, sums, &gr_host, &err))
 		gr_job_fail(job, &err);
 	job->place.backend->rows_times(job->rows, &job->times);
+}
+
+void
+gr_job_change(GrJob *job, const GrBasis *basis)
+{
+	GrError		err = {0};
+
+	Assert(job->kind == GR_JOB_ROWS && !job->overflowed && job->basis == NULL);
+	if (job->file != NULL)
+		job->basis = basis;
+	else if (!job->place.backend->rows_change(job->rows, basis, &gr_host, &err))
+		gr_job_fail(job, &err);
 }
 
 bool

@@ -71,6 +71,7 @@ typedef struct GrJob
 	int64		block_capacity;
 
 	int64		nrows;			/* rows taken */
+	const GrBasis *basis;		/* rows of a file are changed by it as they are read; or NULL */
 	GrGramTimes times;
 	GrSolver	solver;
 	MemoryContextCallback callback;
@@ -117,6 +118,9 @@ extern bool gr_job_keep(GrJob *job);
 
 /* ROWS: a pass over them; adds to sums. */
 extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
+
+/* ROWS: changes them for all passes to come, once. basis must stay. */
+extern void gr_job_change(GrJob *job, const GrBasis *basis);
 
 /* ROWS in a file: the first nrows of them, for passes; of the current context, and of use as long as the job is. */
 extern GrJob *gr_job_head(const GrJob *job, int64 nrows);

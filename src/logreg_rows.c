@@ -23,6 +23,9 @@
 /* With fewer rows to a term than this a sample's estimate is too far off. */
 #define SAMPLE_ROWS_A_TERM 30
 
+/* Rows that are copied to be changed stay in the second-level cache. */
+#define CHANGED_NBYTES ((Size) 128 << 10)
+
 /* Rows times terms between two polls */
 #define POLL_WORK 1000000
 
@@ -147,7 +150,7 @@ static void
 pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 {
 	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
-	Datum		values[3] = {PointerGetDatum(gr_step_request(pass)), source->names, source->widths};
+	Datum		values[3] = {PointerGetDatum(gr_step_request(pass, source->basis)), source->names, source->widths};
 	ParamListInfo params = gr_make_params(3, values, types);
 	GrStep	   *step;
 	Datum		result;
@@ -170,22 +173,44 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 	check_same_rows(source, pass, sums);
 }
 
+/* The caller's rows stay as they are. */
 static void
 pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
 {
 	int			ncols = source->nfeatures + 1;
-	int64		piece = POLL_WORK / ncols + 1;
+	int64		piece = source->basis == NULL ? POLL_WORK / ncols + 1 : CHANGED_NBYTES / (ncols * sizeof(double)) + 1;
 	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures), MCXT_ALLOC_HUGE);
+	double	   *changed = source->basis == NULL ? NULL : palloc_extended(piece * ncols * sizeof(double), MCXT_ALLOC_HUGE);
 
 	for (const GrRowChunk *chunk = source->chunks; chunk != NULL; chunk = chunk->next)
 	{
 		for (int64 from = 0; from < chunk->nrows; from += piece)
 		{
+			int64		n = Min(piece, chunk->nrows - from);
+			const double *rows = chunk->rows + from * ncols;
+
 			CHECK_FOR_INTERRUPTS();
-			gr_add_pass(pass, sums, chunk->rows + from * ncols, Min(piece, chunk->nrows - from), scratch);
+			if (changed != NULL)
+			{
+				memcpy(changed, rows, n * ncols * sizeof(double));
+				gr_change_rows(source->basis, changed, n);
+				rows = changed;
+			}
+			gr_add_pass(pass, sums, rows, n, scratch);
 		}
 	}
+	if (changed != NULL)
+		pfree(changed);
 	pfree(scratch);
+}
+
+void
+gr_source_change(GrRowSource *source, const GrBasis *basis)
+{
+	Assert(source->basis == NULL);
+	if (source->kind == GR_SOURCE_JOB)
+		gr_job_change(source->job, basis);
+	source->basis = basis;
 }
 
 void

@@ -33,6 +33,7 @@ typedef struct GrRowSource
 	bool		single;			/* the features are of type real: gradient ascent on a device may iterate in float4 */
 	GrJob	   *job;
 	const GrRowChunk *chunks;
+	const GrBasis *basis;		/* rows of chunks and of a query are changed by it for each pass; or NULL */
 
 	/* of a query */
 	GrPlan	   *plan;
@@ -65,6 +66,9 @@ extern void gr_source_read(GrRowSource *source, GrIngest *ingest);
  * as is known. The current memory context owns them.
  */
 extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share);
+
+/* Changes the rows for all passes to come, once. basis must stay. */
+extern void gr_source_change(GrRowSource *source, const GrBasis *basis);
 
 /* Makes a pass: adds to sums. */
 extern void gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums);

@@ -19,6 +19,7 @@
 
 #include "args.h"
 #include "bridge.h"
+#include "compute/basis.h"
 #include "logreg_step.h"
 #include "pass_columns.h"
 
@@ -38,19 +39,20 @@ PG_FUNCTION_INFO_V1(gr_logreg_step_combine);
 PG_FUNCTION_INFO_V1(gr_logreg_step_final);
 
 static Size
-step_size(GrPassKind kind, int nfeatures, int nfaces, int capacity)
+step_size(GrPassKind kind, int nfeatures, int nfaces, int internal, int capacity)
 {
 	Size		t = nfeatures + 1;
+	Size		nchanged = internal > 0 ? internal - 1 : 0;
 	Size		ncells = nfeatures < 0 ? 0 :
-		3 * t + nfaces * (t + 1) + gr_pass_nsums(kind, nfeatures) + capacity * t;
+		3 * t + (nfaces + nchanged) * (t + 1) + gr_pass_nsums(kind, nfeatures) + capacity * t;
 
 	return offsetof(GrStep, data) + ncells * sizeof(double);
 }
 
 GrStep *
-gr_step_create(GrPassKind kind, int nfeatures, int nfaces, int capacity)
+gr_step_create(GrPassKind kind, int nfeatures, int nfaces, int internal, int capacity)
 {
-	Size		size = step_size(kind, nfeatures, nfaces, capacity);
+	Size		size = step_size(kind, nfeatures, nfaces, internal, capacity);
 	GrStep	   *step;
 
 	if (size > MaxAllocSize)
@@ -65,6 +67,7 @@ gr_step_create(GrPassKind kind, int nfeatures, int nfaces, int capacity)
 	step->intercept = 1;
 	step->nfeatures = nfeatures;
 	step->nfaces = nfaces;
+	step->internal = internal;
 	step->capacity = capacity;
 	step->nparts = 1;
 	if (nfeatures >= 0)
@@ -76,33 +79,37 @@ gr_step_create(GrPassKind kind, int nfeatures, int nfaces, int capacity)
 static GrStep *
 step_resize(GrStep *from, int capacity)
 {
-	GrStep	   *step = gr_step_create((GrPassKind) from->kind, from->nfeatures, from->nfaces, capacity);
+	GrStep	   *step = gr_step_create((GrPassKind) from->kind, from->nfeatures, from->nfaces, from->internal, capacity);
 
 	Assert(from->npending <= capacity);
 	step->intercept = from->intercept;
 	step->npending = from->npending;
 	step->nskipped = from->nskipped;
 	step->nparts = from->nparts;
-	step->internal = from->internal;
 	step->face_relative = from->face_relative;
 	memcpy(step->data, from->data,
-		   step_size((GrPassKind) from->kind, from->nfeatures, from->nfaces, from->npending) - offsetof(GrStep, data));
+		   step_size((GrPassKind) from->kind, from->nfeatures, from->nfaces, from->internal, from->npending) -
+		   offsetof(GrStep, data));
 	return step;
 }
 
 GrStep *
-gr_step_request(const GrPass *pass)
+gr_step_request(const GrPass *pass, const GrBasis *basis)
 {
-	GrStep	   *step = gr_step_create(pass->kind, pass->nfeatures, pass->nfaces, 0);
+	int			nchanged = basis == NULL ? 0 : basis->nchanged;
+	GrStep	   *step = gr_step_create(pass->kind, pass->nfeatures, pass->nfaces, 1 + nchanged, 0);
 	Size		t = pass->nfeatures + 1;
 
-	step->internal = 1;
 	step->face_relative = pass->face_relative;
 	if (pass->beta != NULL)
 		memcpy(gr_step_beta(step), pass->beta, t * sizeof(double));
 	memcpy(gr_step_shift(step), pass->shift, (t - 1) * sizeof(double));
 	memcpy(gr_step_face_absolute(step), pass->face_absolute, pass->nfaces * sizeof(double));
 	memcpy(gr_step_faces(step), pass->faces, pass->nfaces * t * sizeof(double));
+	for (int k = 0; k < nchanged; k++)
+		gr_step_changed(step)[k] = basis->changed[k];
+	if (nchanged > 0)
+		memcpy(gr_step_basis(step), basis->coef, nchanged * t * sizeof(double));
 	return step;
 }
 
@@ -128,6 +135,22 @@ check_range(GrStep *step)
 	gr_raise_columns(&err, step->nfeatures, NULL);
 }
 
+/* Brings the pending rows to the basis that is asked for, if any is. */
+static void
+change_pending(GrStep *step)
+{
+	int			nchanged = gr_step_nchanged(step);
+	int		   *changed;
+
+	if (nchanged == 0)
+		return;
+	changed = palloc(nchanged * sizeof(int));
+	for (int k = 0; k < nchanged; k++)
+		changed[k] = (int) gr_step_changed(step)[k];
+	gr_change_rows(&(GrBasis) {step->nfeatures, nchanged, changed, gr_step_basis(step)}, gr_step_pending(step), step->npending);
+	pfree(changed);
+}
+
 /* Adds the pending rows to the sums. */
 static void
 step_flush(GrStep *step)
@@ -146,6 +169,7 @@ step_flush(GrStep *step)
 
 	if (step->npending == 0)
 		return;
+	change_pending(step);
 	scratch = palloc_extended(gr_pass_scratch_nbytes(pass.kind, pass.nfeatures), MCXT_ALLOC_HUGE);
 	gr_add_pass(&pass, gr_step_sums(step), gr_step_pending(step), step->npending, scratch);
 	pfree(scratch);
@@ -163,15 +187,33 @@ gr_step_check_version(int version)
 				 errdetail("This version of gpureg reads version %d.", GR_STEP_VERSION)));
 }
 
+/* Are the features that the basis changes features, in ascending order? That no memory but the rows' is changed rests on it. */
+static bool
+is_basis(GrStep *step)
+{
+	double		last = -1;
+
+	for (int k = 0; k < gr_step_nchanged(step); k++)
+	{
+		double		feature = gr_step_changed(step)[k];
+
+		if (!(feature > last && feature < step->nfeatures && feature == floor(feature)))
+			return false;
+		last = feature;
+	}
+	return true;
+}
+
 /*
  * Is the value laid out as its own head says, with parts that go together? All that is done with one rests on that;
  * what the numbers are doesn't matter.
  */
 static bool
-is_well_formed(const GrStep *step)
+is_well_formed(GrStep *step)
 {
 	bool		is_public = step->internal == 0 && step->kind == GR_PASS_EXACT && step->nfaces == 0;
-	bool		is_pass = step->internal == 1 && step->kind >= GR_PASS_EXACT && step->kind <= GR_PASS_FACE;
+	bool		is_pass = step->internal >= 1 && step->internal <= 1 + Max(step->nfeatures, 0) &&
+		step->kind >= GR_PASS_EXACT && step->kind <= GR_PASS_FACE;
 
 	if (!is_public && !is_pass)
 		return false;
@@ -183,7 +225,8 @@ is_well_formed(const GrStep *step)
 	if (step->npending < 0 || step->npending > step->capacity || step->capacity > FULL_CAPACITY ||
 		(step->nfeatures < 0 && step->capacity > 0))
 		return false;
-	return VARSIZE(step) == step_size((GrPassKind) step->kind, step->nfeatures, step->nfaces, step->capacity);
+	return VARSIZE(step) == step_size((GrPassKind) step->kind, step->nfeatures, step->nfaces, step->internal, step->capacity) &&
+		is_basis(step);
 }
 
 /* A value that comes from a caller: of this version, and well formed. ERROR if it isn't. */
@@ -209,7 +252,7 @@ gr_step_settled(Datum datum)
 	step = step_resize(step, step->npending);
 	step_flush(step);
 	step->capacity = 0;
-	SET_VARSIZE(step, step_size((GrPassKind) step->kind, step->nfeatures, step->nfaces, 0));
+	SET_VARSIZE(step, step_size((GrPassKind) step->kind, step->nfeatures, step->nfaces, step->internal, 0));
 	return step;
 }
 
@@ -268,7 +311,7 @@ first_state(ArrayType *beta, int p)
 				 errdetail("It has %d, and x has %d.", n, p),
 				 errhint("Give the intercept and a coefficient a feature, the coefficients alone for a model without "
 						 "intercept, or '{}' to begin.")));
-	state = gr_step_create(GR_PASS_EXACT, p, 0, FIRST_CAPACITY);
+	state = gr_step_create(GR_PASS_EXACT, p, 0, 0, FIRST_CAPACITY);
 	first = n == p ? 1 : 0;
 	state->intercept = first == 0;
 	for (int k = 0; k < n; k++)
@@ -352,7 +395,7 @@ accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 	if (x == NULL || y_null || array_contains_nulls(x))
 	{
 		if (state == NULL)
-			state = gr_step_create(GR_PASS_EXACT, -1, 0, 0);
+			state = gr_step_create(GR_PASS_EXACT, -1, 0, 0, 0);
 		gr_add_count(&state->nskipped, 1);
 		return state_result(fcinfo, state);
 	}

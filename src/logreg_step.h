@@ -31,12 +31,12 @@ typedef struct GrStep
 	int32		npending;		/* rows in pending, <= capacity */
 	int32		capacity;
 	int32		nparts;			/* states merged into this one, itself included */
-	int32		internal;		/* 1: asked for by gpu_logreg_fit(), which looks at the sums itself */
+	int32		internal;		/* 0; or asked for by gpu_logreg_fit(), which looks at the sums itself: 1 + nchanged, as GrBasis has it */
 	int64		nskipped;		/* rows left out for a NULL */
 	double		face_relative;
 	/*
-	 * beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], sums[], pending[capacity][t]; t = nfeatures
-	 * + 1
+	 * beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged], basis[nchanged][t], sums[],
+	 * pending[capacity][t]; t = nfeatures + 1
 	 */
 	double		data[FLEXIBLE_ARRAY_MEMBER];
 } GrStep;
@@ -72,10 +72,29 @@ gr_step_faces(GrStep *step)
 	return gr_step_face_absolute(step) + step->nfaces;
 }
 
+static inline int
+gr_step_nchanged(const GrStep *step)
+{
+	return step->internal > 0 ? step->internal - 1 : 0;
+}
+
+/* which features the basis changes */
+static inline double *
+gr_step_changed(GrStep *step)
+{
+	return gr_step_faces(step) + (Size) step->nfaces * (step->nfeatures + 1);
+}
+
+static inline double *
+gr_step_basis(GrStep *step)
+{
+	return gr_step_changed(step) + gr_step_nchanged(step);
+}
+
 static inline double *
 gr_step_sums(GrStep *step)
 {
-	return gr_step_faces(step) + (Size) step->nfaces * (step->nfeatures + 1);
+	return gr_step_basis(step) + (Size) gr_step_nchanged(step) * (step->nfeatures + 1);
 }
 
 static inline double *
@@ -84,14 +103,14 @@ gr_step_pending(GrStep *step)
 	return gr_step_sums(step) + (step->nfeatures < 0 ? 0 : gr_pass_nsums((GrPassKind) step->kind, step->nfeatures));
 }
 
-/* A value without rows, with room for capacity pending ones; at beta = 0, without shift or faces set. */
-extern GrStep *gr_step_create(GrPassKind kind, int nfeatures, int nfaces, int capacity);
+/* A value without rows, with room for capacity pending ones; at beta = 0, without shift, faces or basis set. */
+extern GrStep *gr_step_create(GrPassKind kind, int nfeatures, int nfaces, int internal, int capacity);
 
 /* ERROR unless it is this version's; wherever a state comes from outside an aggregate: text, the wire, a table. */
 extern void gr_step_check_version(int version);
 
-/* A value that asks for a pass: the state that an aggregate over rows begins with. */
-extern GrStep *gr_step_request(const GrPass *pass);
+/* A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins with. */
+extern GrStep *gr_step_request(const GrPass *pass, const GrBasis *basis);
 
 /* The argument as a value without pending rows: itself where it has none, else a copy in the current context. */
 extern GrStep *gr_step_settled(Datum datum);

@@ -146,7 +146,7 @@ gr_logreg_step_in(PG_FUNCTION_ARGS)
 	/* a number takes two bytes at least: don't allocate for more than the text can hold */
 	if (t > 0 && (Size) (2 * gr_triangle(t + 2)) * 2 > strlen(reader.at) + 1)
 		gr_text_bad(&reader);
-	step = gr_step_create(GR_PASS_EXACT, nfeatures, 0, 0);
+	step = gr_step_create(GR_PASS_EXACT, nfeatures, 0, 0, 0);
 	step->nskipped = nskipped;
 	gr_text_expect(&reader, ",");
 	gr_text_key(&reader, "intercept");
@@ -203,7 +203,7 @@ gr_logreg_step_recv(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid length in external \"%s\" value", "gpu_logreg_step")));
-	step = gr_step_create(GR_PASS_EXACT, nfeatures, 0, 0);
+	step = gr_step_create(GR_PASS_EXACT, nfeatures, 0, 0, 0);
 	step->nskipped = nskipped;
 	step->intercept = intercept;
 	for (int64 k = 0; k < 2 * t; k++)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "compute/basis.h"
 #include "compute/glm.h"
 #include "compute/projection.h"
 
@@ -358,6 +359,19 @@ cpu_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host
 	return true;
 }
 
+static bool
+cpu_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrError *err)
+{
+	double		started = now_s();
+	GrPoll		poll = {.host = host};
+
+	for (Chunk *chunk = rows->first; chunk != NULL; chunk = chunk->next)
+		if (!gr_basis_change_rows(basis, chunk->rows, chunk->nrows, &poll))
+			return gr_fail(err, GR_CANCELED, 0, "a change of basis");
+	rows->kernel_s += now_s() - started;
+	return true;
+}
+
 /* The caller's own passes are as good. */
 static bool
 cpu_rows_can_ascend(const GrRows *rows, bool single)
@@ -527,6 +541,7 @@ const GrBackend gr_backend_cpu = {
 	.rows_send = cpu_rows_send,
 	.rows_sent = cpu_rows_sent,
 	.rows_pass = cpu_rows_pass,
+	.rows_change = cpu_rows_change,
 	.rows_can_ascend = cpu_rows_can_ascend,
 	.rows_ascend = cpu_rows_ascend,
 	.rows_times = cpu_rows_times,

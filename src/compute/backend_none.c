@@ -138,6 +138,15 @@ none_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *hos
 }
 
 static bool
+none_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrError *err)
+{
+	(void) rows;
+	(void) basis;
+	(void) host;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static bool
 none_rows_can_ascend(const GrRows *rows, bool single)
 {
 	(void) rows;
@@ -239,6 +248,7 @@ const GrBackend gr_backend_cuda = {
 	.rows_send = none_rows_send,
 	.rows_sent = none_rows_sent,
 	.rows_pass = none_rows_pass,
+	.rows_change = none_rows_change,
 	.rows_can_ascend = none_rows_can_ascend,
 	.rows_ascend = none_rows_ascend,
 	.rows_times = none_rows_times,

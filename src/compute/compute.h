@@ -183,6 +183,7 @@ typedef struct GrProjectOptions
 } GrProjectOptions;
 
 typedef struct GrPass GrPass;
+typedef struct GrBasis GrBasis;
 typedef struct GrSession GrSession; /* one backend opened: a device context, or nothing on the CPU */
 typedef struct GrGram GrGram;	/* one Gram matrix being summed */
 typedef struct GrRows GrRows;	/* rows kept */
@@ -258,6 +259,8 @@ typedef struct GrBackend
 	bool		(*rows_sent) (GrRows *rows, bool wait, int64_t *ncalls, GrError *err);
 	/* One pass over all of them; adds to sums, which gr_pass_clear() has prepared. Polls host between launches or blocks. */
 	bool		(*rows_pass) (GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
+	/* Changes the rows by a basis, basis.h, once, before the first pass that is to see them so. */
+	bool		(*rows_change) (GrRows *rows, const GrBasis *basis, const GrHost *host, GrError *err);
 	/*
 	 * Gradient ascent without leaving the backend: updates beta (nfeatures + 1, of (1, x)), and sets *iterations (those
 	 * done) and *converged. rows_can_ascend says whether the backend has it for these rows; if not, the caller makes passes.

@@ -1,9 +1,10 @@
 /*
- * descent.c: the solvers of logistic regression that need no Hessian: gradient ascent, and L-BFGS.
+ * descent.c: the solvers of logistic regression that need no Hessian: gradient descent, and L-BFGS.
  *
- * Gradient ascent is the classic batch update in the features' own units, beta += rate X'(y - mu). L-BFGS (Nocedal 1980; the two-loop
- * recursion of Liu and Nocedal 1989) works on the terms scaled to unit curvature at beta = 0, and about their means, with a backtracking line search. Both have converged when each component of the gradient is below tol of its standard deviation
- * at beta = 0.
+ * With a learning rate, gradient descent is the classic batch update in the features' own units, beta += rate X'(y - mu). Without
+ * one its steps are as long as the last one's effect on the gradient tells (Barzilai and Borwein 1988). Those, and L-BFGS (Nocedal 1980;
+ * the two-loop recursion of Liu and Nocedal 1989), work on the terms about their means, scaled to unit curvature at beta = 0, with a
+ * backtracking line search. All have converged when each component of the gradient is below tol of its standard deviation at beta = 0.
  */
 #include <math.h>
 #include <string.h>
@@ -13,10 +14,13 @@
 #define CHECK_EVERY 10			/* iterations of gradient ascent */
 #define NPAIRS 60				/* L-BFGS's memory; a pass over the rows costs far more than two loops over it */
 
-/* L-BFGS's vectors, all full, in the scaled terms; functions are minimised */
+/* L-BFGS's vectors, all full, in the scaled terms; functions are minimised. Gradient descent is the same with one pair, of which it takes
+ * the length of the step alone. */
 typedef struct Lbfgs
 {
-	int			npairs;			/* <= NPAIRS; the latest is the last */
+	bool		steepest;		/* it is gradient descent */
+	int			npairs_max;
+	int			npairs;			/* the latest is the last */
 	bool		started;
 	double		f;				/* penalised deviance / 2 at the last accepted point */
 	double		slope;			/* along the direction, there */
@@ -28,10 +32,16 @@ typedef struct Lbfgs
 	double		sy[NPAIRS];
 } Lbfgs;
 
+static int
+npairs_max(const GrLogregOptions *options)
+{
+	return options->solver == GR_SOLVER_GD ? 1 : NPAIRS;
+}
+
 size_t
 gr_descent_nbytes(const GrLogregOptions *options)
 {
-	return sizeof(Lbfgs) + (3 + 2 * NPAIRS) * ((size_t) options->nfeatures + 1) * sizeof(double);
+	return sizeof(Lbfgs) + (3 + 2 * (size_t) npairs_max(options)) * ((size_t) options->nfeatures + 1) * sizeof(double);
 }
 
 static Lbfgs *
@@ -47,10 +57,12 @@ lbfgs_begin(GrLogregState *state)
 	double	   *next = (double *) (l + 1);
 
 	memset(l, 0, sizeof(*l));
+	l->steepest = state->options.solver == GR_SOLVER_GD;
+	l->npairs_max = npairs_max(&state->options);
 	l->gradient = next;
 	l->direction = next += state->nfull;
 	l->trial = next += state->nfull;
-	for (int k = 0; k < NPAIRS; k++)
+	for (int k = 0; k < l->npairs_max; k++)
 	{
 		l->s[k] = next += state->nfull;
 		l->y[k] = next += state->nfull;
@@ -75,12 +87,18 @@ moments(GrLogregFit *fit, int j, double *first, double *diagonal)
 	}
 }
 
-/* Scales, and for L-BFGS shifts: columns that share a mean are otherwise collinear with the ones, which it feels. */
+/* The classic batch update, in the features' own units at the caller's rate. */
+static bool
+is_classic(const GrLogregOptions *options)
+{
+	return options->solver == GR_SOLVER_GD && !isnan(options->learning_rate);
+}
+
+/* Scales of the features as they are. */
 static void
-choose_scales(GrLogregFit *fit)
+scale_plainly(GrLogregFit *fit)
 {
 	GrLogregState *state = fit->state;
-	bool		shift = state->options.solver == GR_SOLVER_LBFGS && state->options.intercept;
 	double		weight;
 	double		first;
 	double		diagonal;
@@ -90,36 +108,99 @@ choose_scales(GrLogregFit *fit)
 	for (int j = 1; j < state->nfull; j++)
 	{
 		moments(fit, j, &first, &diagonal);
-		if (shift && fabs(first / weight) < 1e30)
-		{
-			double		c = (float) (first / weight);
-
-			state->shift[j - 1] = c;
-			diagonal = diagonal - 2 * c * first + c * c * weight;
-		}
-		/* a constant column is the intercept's: rounding error isn't a scale */
-		state->scale[j] = diagonal > 1e-14 * first * first / weight ? sqrt(diagonal) : 0;
+		state->scale[j] = sqrt(diagonal);
 	}
 }
 
-/* A bound on the largest eigenvalue of the Hessian, anywhere: it is largest at 0, and there at most its trace, and any norm */
-static double
-curvature_bound(GrLogregFit *fit)
+/*
+ * Shifts and scales from sums in float8, which are of use as long as the spreads aren't too small against the means: else *again, and the
+ * pass about the shifts tells the scales.
+ */
+static void
+shift_roughly(GrLogregFit *fit, bool *again)
 {
 	GrLogregState *state = fit->state;
-	double		trace = 0;
-	double		norm = 0;
+	double		weight;
+	double		first;
+	double		diagonal;
 
-	for (int i = state->first; i < state->nfull; i++)
+	scale_plainly(fit);
+	*again = false;
+	moments(fit, 0, &weight, &diagonal);
+	for (int j = 1; j < state->nfull && state->options.intercept; j++)
 	{
-		double		sum = 0;
+		double		mean;
+		double		variance;
 
-		trace += state->scale[i] * state->scale[i];
-		for (int j = state->first; state->dense && j < state->nfull; j++)
-			sum += fabs(gr_logreg_hi(fit)[i >= j ? gr_at(i + 1, j + 1) : gr_at(j + 1, i + 1)]);
-		norm = fmax(norm, sum);
+		moments(fit, j, &first, &diagonal);
+		mean = first / weight;
+		variance = diagonal / weight - mean * mean;
+		state->shift[j - 1] = mean;
+		*again |= !(variance > 1e-6 * mean * mean) && mean != 0;
+		state->scale[j] = variance > 0 ? sqrt(variance * weight) : 0;
 	}
-	return (state->dense ? fmin(trace, norm) : trace) + state->options.l2;
+}
+
+/* After the pass at 0 about the shifts: the scales; 0 for a constant, which is the intercept's */
+bool
+gr_descent_shifted(GrLogregFit *fit, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		weight;
+	double		first;
+	double		diagonal;
+
+	(void) err;
+	moments(fit, 0, &weight, &diagonal);
+	for (int j = 1; j < state->nfull; j++)
+	{
+		double		shift = state->shift[j - 1];
+
+		moments(fit, j, &first, &diagonal);
+		/* what the shift's own rounding leaves of a constant isn't a scale */
+		state->scale[j] = diagonal > 1e-31 * shift * shift * weight ? sqrt(diagonal) : 0;
+	}
+	gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+	return true;
+}
+
+/* Shifts and scales. *again: the scales are still to come, by gr_descent_shifted(). */
+static void
+choose_scales(GrLogregFit *fit, bool *again)
+{
+	*again = false;
+	if (is_classic(&fit->state->options))
+		scale_plainly(fit);
+	else if (fit->state->dense)
+	{
+		/* any mean is worth it: columns that share one are nearly collinear, as the intercept goes */
+		gr_logreg_choose_shift(fit, 0);
+		gr_logreg_choose_scale(fit);
+	}
+	else
+		shift_roughly(fit, again);
+}
+
+/* Classic gradient ascent, here or on the caller's side */
+static void
+begin_classic(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	const GrLogregOptions *options = &state->options;
+
+	fit->ascent.intercept = options->intercept;
+	fit->ascent.rate = options->learning_rate;
+	fit->ascent.l2 = options->l2;
+	fit->ascent.check_every = CHECK_EVERY;
+	fit->ascent.max_iter = options->max_iter;
+	fit->ascent.scale = state->delta;
+	for (int j = 0; j < state->nfull; j++)
+		state->delta[j] = j < state->first ? INFINITY : options->tol * state->scale[j];
+	memset(fit->beta, 0, (size_t) state->nfull * sizeof(double));
+	if (options->can_ascend)
+		state->phase = GR_PHASE_ASCEND;
+	else
+		gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 }
 
 bool
@@ -127,6 +208,7 @@ gr_descent_begin(GrLogregFit *fit, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	const GrLogregOptions *options = &state->options;
+	bool		again;
 
 	for (int j = 1; j < state->nfull && !state->dense; j++)
 	{
@@ -137,22 +219,14 @@ gr_descent_begin(GrLogregFit *fit, GrError *err)
 		if (!isfinite(diagonal))
 			return gr_fail(err, GR_OUT_OF_RANGE, j - 1, "sum of squares is %g", diagonal);
 	}
-	choose_scales(fit);
-	if (options->solver == GR_SOLVER_LBFGS)
-		lbfgs_begin(state);
-	fit->ascent.intercept = options->intercept;
-	fit->ascent.rate = isnan(options->learning_rate) ? 1 / curvature_bound(fit) : options->learning_rate;
-	fit->ascent.l2 = options->l2;
-	fit->ascent.check_every = CHECK_EVERY;
-	fit->ascent.max_iter = options->max_iter;
-	fit->ascent.scale = state->delta;
-	for (int j = 0; j < state->nfull; j++)
-		state->delta[j] = j < state->first ? INFINITY : options->tol * state->scale[j];
-	memset(fit->beta, 0, (size_t) state->nfull * sizeof(double));
-	if (options->solver == GR_SOLVER_GD && options->can_ascend)
-		state->phase = GR_PHASE_ASCEND;
-	else
-		gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+	choose_scales(fit, &again);
+	if (is_classic(options))
+	{
+		begin_classic(fit);
+		return true;
+	}
+	lbfgs_begin(state);
+	gr_logreg_ask(fit, again ? GR_PHASE_SHIFTED : GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 	return true;
 }
 
@@ -228,7 +302,7 @@ two_loops(Lbfgs *l, int n)
 
 	for (int j = 0; j < n; j++)
 		d[j] = -l->gradient[j];
-	for (int k = l->npairs - 1; k >= 0; k--)
+	for (int k = l->npairs - 1; k >= 0 && !l->steepest; k--)
 	{
 		alpha[k] = dot(l->s[k], d, n) / l->sy[k];
 		for (int j = 0; j < n; j++)
@@ -242,7 +316,7 @@ two_loops(Lbfgs *l, int n)
 		for (int j = 0; j < n; j++)
 			d[j] *= gamma;
 	}
-	for (int k = 0; k < l->npairs; k++)
+	for (int k = 0; k < l->npairs && !l->steepest; k++)
 	{
 		double		b = dot(l->y[k], d, n) / l->sy[k];
 
@@ -264,21 +338,21 @@ static void
 remember_pair(Lbfgs *l, const GrLogregState *state)
 {
 	int			n = state->nfull;
-	int			k = l->npairs < NPAIRS ? l->npairs : 0;
+	int			k = l->npairs < l->npairs_max ? l->npairs : 0;
 	double	   *s = l->s[k];
 	double	   *y = l->y[k];
 	double		sy;
 
-	if (l->npairs == NPAIRS)
+	if (l->npairs == l->npairs_max)
 	{
-		for (int i = 1; i < NPAIRS; i++)
+		for (int i = 1; i < l->npairs_max; i++)
 		{
 			l->s[i - 1] = l->s[i];
 			l->y[i - 1] = l->y[i];
 			l->sy[i - 1] = l->sy[i];
 		}
-		l->s[NPAIRS - 1] = s;
-		l->y[NPAIRS - 1] = y;
+		l->s[l->npairs_max - 1] = s;
+		l->y[l->npairs_max - 1] = y;
 		l->npairs--;
 	}
 	for (int j = 0; j < n; j++)
@@ -341,6 +415,7 @@ lbfgs_advance(GrLogregFit *fit)
 		}
 		/* nothing lower to be found: rounding error rules */
 		memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
+		state->stalled = true;
 		return last_pass(fit);
 	}
 	if (l->started)
@@ -365,5 +440,5 @@ bool
 gr_descent_advance(GrLogregFit *fit, GrError *err)
 {
 	(void) err;
-	return fit->state->options.solver == GR_SOLVER_GD ? ascend(fit) : lbfgs_advance(fit);
+	return is_classic(&fit->state->options) ? ascend(fit) : lbfgs_advance(fit);
 }

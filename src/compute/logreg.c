@@ -15,8 +15,14 @@
 /* Below this squared decrement full steps are safe, and deviances too close to compare. */
 #define CHECKED_DECREMENT 1e-3
 
-/* A pivot this small in a step's Hessian is rounding error; the term stays where it is. */
-#define FROZEN_TOLERANCE 1e-28
+/* With a pivot this small the Hessian is summed in double-double: in float8 hardly a digit of the step would be right. */
+#define STIFF_PIVOT 1e-9
+
+/* Newton steps at the end of another solver */
+#define POLISHES_MAX 6
+
+/* Where rounding alone makes a step longer than this, eight digits of an estimate are not sure. */
+#define ROUNDING_MAX 1e-9
 
 #define HALVINGS_MIN_STEP 1e-9
 
@@ -73,19 +79,31 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 	fit->vcov = dense ? take_doubles(arena, nterms * nterms) : NULL;
 	fit->separated = take(arena, nterms * sizeof(int));
 	state->theta = take_doubles(arena, p + 1);
+	state->theta_lo = take_doubles(arena, p + 1);
 	state->theta_old = take_doubles(arena, p + 1);
 	state->delta = take_doubles(arena, p + 1);
 	state->shift = take_doubles(arena, p);
 	state->no_shift = take_doubles(arena, p);
 	state->scale = take_doubles(arena, p + 1);
+	state->length = take_doubles(arena, p + 1);
 	state->removed = take_doubles(arena, p + 1);
 	state->faces = take_doubles(arena, GR_FACES_MAX * (p + 1));
 	state->aliased = take(arena, nterms * sizeof(bool));
 	state->frozen = take(arena, nterms * sizeof(bool));
+	state->collinear = take(arena, nterms * sizeof(bool));
 	state->solution = take_doubles(arena, nterms);
+	state->pivot = take_doubles(arena, nterms);
+	state->least = take_doubles(arena, nterms);
+	if (dense)
+	{
+		size_t		n = (size_t) gr_logreg_nchanged_max(options);
+
+		state->basis_coef = take_doubles(arena, n * (p + 1));
+		state->changed = take(arena, n * sizeof(int));
+	}
 	state->triangle = dense ? take_doubles(arena, 2 * (size_t) gr_triangle((int64_t) nterms + 1)) : NULL;
 	state->workspace = dense ? take(arena, gr_ols_workspace_nbytes((int) nterms)) : NULL;
-	state->memory = options->solver == GR_SOLVER_LBFGS ? take(arena, gr_descent_nbytes(options)) : NULL;
+	state->memory = options->solver != GR_SOLVER_NEWTON ? take(arena, gr_descent_nbytes(options)) : NULL;
 }
 
 size_t
@@ -121,12 +139,16 @@ gr_logreg_begin(void *memory, const GrLogregOptions *options)
 	state->max_iter = options->max_iter;
 	state->next_attempt = 5;
 	memset(state->theta, 0, full_nbytes);
+	memset(state->theta_lo, 0, full_nbytes);
 	memset(state->theta_old, 0, full_nbytes);
 	memset(state->delta, 0, full_nbytes);
 	memset(state->shift, 0, full_nbytes - sizeof(double));
 	memset(state->no_shift, 0, full_nbytes - sizeof(double));
 	memset(state->removed, 0, full_nbytes);
 	memset(state->aliased, 0, (size_t) fit->nterms * sizeof(bool));
+	memset(state->collinear, 0, (size_t) fit->nterms * sizeof(bool));
+	if (options->leave_out > 0)
+		state->aliased[options->leave_out - 1] = true;
 	memset(fit->separated, 0, (size_t) fit->nterms * sizeof(int));
 	gr_logreg_ask(fit, GR_PHASE_START, state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
 	return fit;
@@ -156,6 +178,8 @@ gr_logreg_next(GrLogregFit *fit)
 	{
 		case GR_PHASE_DONE:
 			return GR_LOGREG_DONE;
+		case GR_PHASE_CHANGE:
+			return GR_LOGREG_CHANGE;
 		case GR_PHASE_ASCEND:
 			return GR_LOGREG_ASCEND;
 		default:
@@ -217,15 +241,14 @@ load_fast(GrLogregFit *fit, double *hi, double *lo, const GrHost *host)
 	return true;
 }
 
-/* The Newton step that the sums give, into delta, and its squared decrement; the penalty is added to the sums. */
-static bool
-solve_step(GrLogregFit *fit, double tolerance, bool *aliased, double *decrement, const GrHost *host, GrError *err)
+bool
+gr_logreg_solve_step(GrLogregFit *fit, double tolerance, bool *aliased, double *decrement, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	bool		fast = fit->pass.kind == GR_PASS_FAST;
 	double	   *hi = fast ? state->triangle : gr_logreg_hi(fit);
 	double	   *lo = fast ? hi + gr_triangle(fit->nterms + 1) : gr_logreg_lo(fit);
-	GrNormalFit solved = {.nterms = fit->nterms,.aliased = aliased,.coef = state->solution};
+	GrNormalFit solved = {.nterms = fit->nterms,.aliased = aliased,.coef = state->solution,.pivot = state->pivot};
 
 	if (fast && !load_fast(fit, hi, lo, host))
 		return gr_fail(err, GR_CANCELED, 0, "newton");
@@ -235,11 +258,27 @@ solve_step(GrLogregFit *fit, double tolerance, bool *aliased, double *decrement,
 						 &solved, host, err))
 		return false;
 	memset(state->delta, 0, (size_t) state->nfull * sizeof(double));
+	state->stiff = false;
 	for (int k = 0; k < fit->nterms; k++)
-		if (!aliased[k])
-			state->delta[k + state->first] = state->solution[k];
+	{
+		if (aliased[k])
+			continue;
+		state->delta[k + state->first] = state->solution[k];
+		state->stiff |= state->pivot[k] < STIFF_PIVOT;
+	}
 	*decrement = solved.decrement;
 	return true;
+}
+
+double
+gr_logreg_rounding(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	double		length = 0;
+
+	for (int j = state->first; j < state->nfull; j++)
+		length += fabs(state->theta[j]) * sqrt(gr_logreg_hi(fit)[gr_at(j + 1, j + 1)]);
+	return 0x1p-53 * length;
 }
 
 static double
@@ -251,34 +290,6 @@ penalised_deviance(const GrLogregFit *fit)
 	for (int j = 1; j < state->nfull; j++)
 		sum += state->theta[j] * state->theta[j];
 	return fit->sums[GR_SUM_DEVIANCE_HI] + (state->options.l2 == 0 ? 0 : state->options.l2 * sum);
-}
-
-void
-gr_logreg_unshift(const GrLogregFit *fit, const double *theta, double *beta)
-{
-	const GrLogregState *state = fit->state;
-	GrDD		intercept = gr_dd(theta[0]);
-
-	for (int j = 1; j < state->nfull; j++)
-	{
-		beta[j] = theta[j];
-		intercept = gr_dd_sub(intercept, gr_two_prod(theta[j], state->shift[j - 1]));
-	}
-	beta[0] = gr_dd_to_double(intercept);
-}
-
-void
-gr_logreg_shift(const GrLogregFit *fit, const double *beta, double *theta)
-{
-	const GrLogregState *state = fit->state;
-	GrDD		intercept = gr_dd(beta[0]);
-
-	for (int j = 1; j < state->nfull; j++)
-	{
-		theta[j] = beta[j];
-		intercept = gr_dd_add(intercept, gr_two_prod(beta[j], state->shift[j - 1]));
-	}
-	theta[0] = gr_dd_to_double(intercept);
 }
 
 /* Asks for the pass at theta_old + step delta. */
@@ -316,7 +327,7 @@ next_kind(const GrLogregFit *fit)
 	const GrLogregState *state = fit->state;
 	double		length = sqrt(state->decrement);
 
-	if (state->nfaces > 0 || length <= 1e-6 || length <= state->options.tol)
+	if (state->nfaces > 0 || state->stiff || length <= 1e-6 || length <= state->options.tol)
 		return GR_PASS_EXACT;
 	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
 		length <= 1e-2 && is_last(fit, state->decrement * state->bend, state->bend))
@@ -346,14 +357,14 @@ gr_logreg_go_on(GrLogregFit *fit, const GrHost *host, GrError *err)
 	return true;
 }
 
-/* After an EXACT pass: is this the end? */
+/* After an EXACT pass: is this the end? rounding: gr_logreg_rounding() */
 static bool
-has_converged(const GrLogregFit *fit, double decrement_exact_before)
+has_converged(const GrLogregFit *fit, double decrement_exact_before, double rounding)
 {
 	const GrLogregState *state = fit->state;
 	double		length = sqrt(state->decrement);
 
-	if (length <= EXACT_TOL)
+	if (length <= fmax(EXACT_TOL, 2 * rounding))
 		return true;
 	if (length > state->options.tol)
 		return false;
@@ -382,6 +393,21 @@ runs_off(GrLogregFit *fit)
 		state->decrement > 0.1 * state->decrement_before;
 }
 
+/* The last step counts in full, beyond theta's own digits. */
+static void
+take_last_step(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	for (int j = 0; j < state->nfull; j++)
+	{
+		GrDD		sum = gr_two_sum(state->theta[j], state->delta[j]);
+
+		state->theta[j] = sum.hi;
+		state->theta_lo[j] = sum.lo;
+	}
+}
+
 /* Takes a pass at theta. */
 static bool
 iterated(GrLogregFit *fit, const GrHost *host, GrError *err)
@@ -406,12 +432,13 @@ iterated(GrLogregFit *fit, const GrHost *host, GrError *err)
 	state->kind = fit->pass.kind;
 	state->decrement_before = state->decrement;
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
-	if (!solve_step(fit, FROZEN_TOLERANCE, state->frozen, &state->decrement, host, err))
+	if (!gr_logreg_solve_step(fit, GR_FROZEN_TOLERANCE, state->frozen, &state->decrement, host, err))
 	{
 		if (err->status != GR_OUT_OF_RANGE)
 			return false;
 		/* the weights left float8's range: no step can be had from here */
 		memset(err, 0, sizeof(*err));
+		fit->imprecise = true;
 		return gr_logreg_finish(fit, false, false, host, err);
 	}
 	if (fit->iterations == 1)
@@ -426,12 +453,17 @@ iterated(GrLogregFit *fit, const GrHost *host, GrError *err)
 		gr_logreg_suspect(fit, fit->beta, true);
 		return true;
 	}
-	if (state->kind == GR_PASS_EXACT && has_converged(fit, decrement_exact))
+	if (state->kind == GR_PASS_EXACT)
 	{
-		if (state->options.tol <= 1e-10 || sqrt(state->decrement) <= EXACT_TOL)
-			for (int j = 0; j < state->nfull; j++)
-				state->theta[j] += state->delta[j];
-		return gr_logreg_finish(fit, true, true, host, err);
+		double		rounding = gr_logreg_rounding(fit);
+
+		if (has_converged(fit, decrement_exact, rounding))
+		{
+			if (state->options.tol <= 1e-10 || sqrt(state->decrement) <= fmax(EXACT_TOL, 2 * rounding))
+				take_last_step(fit);
+			fit->imprecise = rounding > ROUNDING_MAX;
+			return gr_logreg_finish(fit, !fit->imprecise, true, host, err);
+		}
 	}
 	if (runs_off(fit))
 	{
@@ -456,34 +488,6 @@ null_deviance(double nrows, double nones, bool intercept)
 		return 2 * nrows * log(2.0);
 	/* log(nrows / nones) and log(nrows / nzeros), good where either is near 0 */
 	return 2 * (nones * log1p(nzeros / nones) + nzeros * log1p(nones / nzeros));
-}
-
-/*
- * Features whose mean is far from 0 against their spread are taken from about their mean, so that float8 sums keep their
- * digits. A shift has 24 bits, so that differences are mostly exact.
- */
-static void
-choose_shift(GrLogregFit *fit)
-{
-	GrLogregState *state = fit->state;
-	const double *hi = gr_logreg_hi(fit);
-	const double *lo = gr_logreg_lo(fit);
-	GrDD		n = {hi[gr_at(1, 1)], lo[gr_at(1, 1)]};
-
-	if (!state->options.intercept)
-		return;
-	for (int j = 1; j < state->nfull; j++)
-	{
-		GrDD		sum = {hi[gr_at(j + 1, 1)], lo[gr_at(j + 1, 1)]};
-		GrDD		square = {hi[gr_at(j + 1, j + 1)], lo[gr_at(j + 1, j + 1)]};
-		GrDD		mean = gr_dd_div(sum, n);
-		double		variance = gr_dd_to_double(gr_dd_sub(gr_dd_div(square, n), gr_dd_mul(mean, mean)));
-
-		if (mean.hi * mean.hi > 16 * variance && fabs(mean.hi) < 1e30 && fabs(mean.hi) > 1e-30)
-			state->shift[j - 1] = (float) mean.hi;
-	}
-	for (int j = 1; j < state->nfull; j++)
-		state->delta[0] = gr_fma(state->delta[j], state->shift[j - 1], state->delta[0]);
 }
 
 /* There are rows, and of both classes. */
@@ -514,6 +518,7 @@ check_rows(GrLogregFit *fit, GrError *err)
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_logreg_hi(fit), fit->state->nfull, &column))
 		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
 	fit->nrows = gr_count_of(nrows);
+	fit->nlimit = fit->nrows;
 	fit->null_deviance = null_deviance(nrows, nones, fit->state->options.intercept);
 	return true;
 }
@@ -531,17 +536,35 @@ started(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return gr_descent_begin(fit, err);
 	for (int j = 0; j < state->nfull; j++)
 		state->scale[j] = sqrt(gr_logreg_hi(fit)[gr_at(j + 1, j + 1)]);
-	if (!solve_step(fit, GR_ALIAS_TOLERANCE, state->aliased, &state->decrement, host, err))
+	if (fit->basis != NULL)
+		gr_logreg_mark_collinear(fit);
+	if (!gr_logreg_solve_step(fit, GR_ALIAS_TOLERANCE, state->aliased, &state->decrement, host, err))
 	{
 		if (err->status == GR_OUT_OF_RANGE)
 			err->where--;		/* as in check_rows() */
 		return false;
 	}
+	if (fit->basis == NULL)
+	{
+		bool		found;
+
+		memcpy(state->length, state->scale, (size_t) state->nfull * sizeof(double));
+		if (!gr_logreg_choose_basis(fit, &found, host, err))
+			return false;
+		if (found)
+		{
+			state->phase = GR_PHASE_CHANGE;
+			return true;
+		}
+	}
+	memcpy(state->collinear, state->aliased, (size_t) fit->nterms * sizeof(bool));
 	for (int k = 0; k < fit->nterms; k++)
 		fit->rank -= state->aliased[k] ? 1 : 0;
 	if (state->options.solver != GR_SOLVER_NEWTON)
 		return gr_descent_begin(fit, err);
-	choose_shift(fit);
+	gr_logreg_choose_shift(fit, 4);
+	for (int j = 1; j < state->nfull; j++)
+		state->delta[0] = gr_fma(state->delta[j], state->shift[j - 1], state->delta[0]);
 	state->kind = GR_PASS_EXACT;
 	state->bend = INFINITY;
 	fit->iterations = 1;
@@ -553,132 +576,43 @@ started(GrLogregFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
- * The end
- */
-
-/* A triangle of sums over (1, u, u (x - shift), v) as one over (1, u, u x, v); false if canceled */
-static bool
-unshift_triangle(double *hi, double *lo, const double *shift, int nfull, const GrHost *host)
-{
-	GrDD		weights = {hi[gr_at(1, 1)], lo[gr_at(1, 1)]};
-	GrPoll		poll = {.host = host};
-
-	for (int i = nfull - 1; i >= 1; i--)
-	{
-		double		ci = shift[i - 1];
-		GrDD		zi = {hi[gr_at(i + 1, 1)], lo[gr_at(i + 1, 1)]};
-
-		if (gr_poll(&poll, 40 * i))
-			return false;
-		for (int j = i; j >= 1; j--)
-		{
-			double		cj = shift[j - 1];
-			GrDD		zj = {hi[gr_at(j + 1, 1)], lo[gr_at(j + 1, 1)]};
-
-			if (ci == 0 && cj == 0)
-				continue;
-			add_to(hi, lo, gr_at(i + 1, j + 1), gr_dd_mul_d(zj, ci));
-			add_to(hi, lo, gr_at(i + 1, j + 1), gr_dd_mul_d(zi, cj));
-			add_to(hi, lo, gr_at(i + 1, j + 1), gr_dd_mul(weights, gr_two_prod(ci, cj)));
-		}
-	}
-	for (int i = 1; i < nfull; i++)
-		add_to(hi, lo, gr_at(i + 1, 1), gr_dd_mul_d(weights, shift[i - 1]));
-	return true;
-}
-
-/* The inverse of the Hessian of the last EXACT pass; NaN for what isn't estimated. */
-static bool
-fill_vcov(GrLogregFit *fit, bool have_sums, const GrHost *host, GrError *err)
-{
-	GrLogregState *state = fit->state;
-	size_t		n = (size_t) fit->nterms;
-	GrPoll		poll = {.host = host};
-	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov};
-	GrError		failure = {0};
-
-	memcpy(state->frozen, state->aliased, n * sizeof(bool));
-	if (have_sums)
-	{
-		if (!unshift_triangle(gr_logreg_hi(fit), gr_logreg_lo(fit), state->shift, state->nfull, host))
-			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-		have_sums = gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, FROZEN_TOLERANCE, state->workspace,
-									state->options.linear_solver, &solved, host, &failure);
-		if (!have_sums && failure.status != GR_OUT_OF_RANGE)
-		{
-			*err = failure;
-			return false;
-		}
-	}
-	for (size_t i = 0; i < n; i++)
-	{
-		if (gr_poll(&poll, 2 * (int64_t) n))
-			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-		for (size_t j = 0; j < n; j++)
-			if (!have_sums || fit->separated[i] != 0 || fit->separated[j] != 0)
-				fit->vcov[i * n + j] = NAN;
-	}
-	return true;
-}
-
-/* Asks how the rows lie at beta, before it moves along face number state->placing; or ends. */
-static void
-place_next(GrLogregFit *fit)
-{
-	GrLogregState *state = fit->state;
-
-	if (state->placing >= 0)
-	{
-		gr_logreg_ask(fit, GR_PHASE_PLACE, GR_PASS_GRADIENT);
-		fit->pass.beta = fit->beta;
-		fit->pass.shift = state->no_shift;
-		fit->pass.nfaces = 0;
-		return;
-	}
-	for (int k = 0; k < fit->nterms; k++)
-		fit->coef[k] = state->aliased[k] && fit->separated[k] == 0 && state->options.solver == GR_SOLVER_NEWTON ? NAN :
-			fit->beta[k + state->first];
-	state->phase = GR_PHASE_DONE;
-}
-
-/*
- * Moves beta along a face, so far that the rows which it separates are given their class with probability 1 but for exp(-40), whatever
- * the rest of beta does to them. From the innermost face outwards: an outer one must outweigh those within.
+ * A solver without a Hessian has come near: Newton steps from there, most often one, give the last digits, and tell whether it has
+ * converged. Where so many digits aren't wanted, or max_iter came before, that is left.
  */
 static bool
-placed(GrLogregFit *fit)
+polished(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	double		worst = fmin(fit->sums[GR_SUM_MIN_MARGIN], 0);
-	double		step = (40 - worst) / state->min_right[state->placing];
-	const double *direction = state->faces + (size_t) state->placing * state->nfull;
+	double		rounding = gr_logreg_rounding(fit);
+	double		length;
 
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	if (!gr_logreg_solve_step(fit, GR_FROZEN_TOLERANCE, state->frozen, &state->decrement, host, err))
+	{
+		if (err->status != GR_OUT_OF_RANGE)
+			return false;
+		memset(err, 0, sizeof(*err));
+		return gr_logreg_finish(fit, false, false, host, err);
+	}
+	if ((!fit->converged && !state->stalled) || state->options.tol > 1e-10)
+		return gr_logreg_finish(fit, fit->converged, true, host, err);
+	length = sqrt(state->decrement);
+	if (length <= fmax(EXACT_TOL, 2 * rounding) || (length <= 1e-8 && state->npolished == POLISHES_MAX))
+	{
+		take_last_step(fit);
+		fit->imprecise = rounding > ROUNDING_MAX;
+		return gr_logreg_finish(fit, !fit->imprecise, true, host, err);
+	}
+	if (length > 0.1 || state->npolished == POLISHES_MAX)
+	{
+		fit->imprecise = true;
+		return gr_logreg_finish(fit, false, true, host, err);
+	}
 	for (int j = 0; j < state->nfull; j++)
-		fit->beta[j] += step * direction[j];
-	state->placing--;
-	place_next(fit);
-	return true;
-}
-
-bool
-gr_logreg_finish(GrLogregFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err)
-{
-	GrLogregState *state = fit->state;
-
-	/* completely separated: the deviance goes to 0 */
-	fit->deviance = fit->pass.kind == GR_PASS_FACE ? 0 : fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
-	fit->nseparated = 0;
-	for (int k = 0; k < fit->nterms; k++)
-		fit->nseparated += fit->separated[k] != 0 ? 1 : 0;
-	fit->converged = converged && fit->nseparated == 0;
-	fit->df_residual = fit->nrows - fit->rank;
-	if (fit->vcov != NULL && !fill_vcov(fit, have_sums, host, err))
-		return false;
-	gr_logreg_unshift(fit, state->theta, fit->beta);
-	for (int j = 0; j < state->nfull; j++)
-		fit->beta[j] += state->removed[j];
-	state->placing = state->nfaces - 1;
-	place_next(fit);
+		state->theta[j] += state->delta[j];
+	state->npolished++;
+	fit->iterations++;
+	gr_logreg_ask(fit, GR_PHASE_LAST, GR_PASS_EXACT);
 	return true;
 }
 
@@ -703,7 +637,7 @@ ended(GrLogregFit *fit, const GrHost *host, GrError *err)
 		bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0;
 
 		memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
-		if (!solve_step(fit, FROZEN_TOLERANCE, state->frozen, &state->decrement, host, err))
+		if (!gr_logreg_solve_step(fit, GR_FROZEN_TOLERANCE, state->frozen, &state->decrement, host, err))
 			return false;
 		if (all_right || state->decrement > 1e-14)
 		{
@@ -713,8 +647,7 @@ ended(GrLogregFit *fit, const GrHost *host, GrError *err)
 			return true;
 		}
 	}
-	add_penalty(gr_logreg_hi(fit), gr_logreg_lo(fit), 1, state->nfull + 1, state->options.l2, state->theta, state->nfull);
-	return gr_logreg_finish(fit, fit->converged, true, host, err);
+	return polished(fit, host, err);
 }
 
 bool
@@ -724,6 +657,11 @@ gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err)
 	{
 		case GR_PHASE_START:
 			return started(fit, host, err);
+		case GR_PHASE_CHANGE:
+			gr_logreg_ask(fit, GR_PHASE_START, GR_PASS_EXACT);
+			return true;
+		case GR_PHASE_SHIFTED:
+			return gr_descent_shifted(fit, err);
 		case GR_PHASE_ITERATE:
 			return iterated(fit, host, err);
 		case GR_PHASE_CLASSIFY:
@@ -737,7 +675,7 @@ gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err)
 		case GR_PHASE_LAST:
 			return ended(fit, host, err);
 		case GR_PHASE_PLACE:
-			return placed(fit);
+			return gr_logreg_placed(fit);
 		case GR_PHASE_DONE:
 			break;
 	}
@@ -780,7 +718,7 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 		if (!isnan(beta[j]))
 			add_to(hi, lo, gr_at(nfeatures + 2, j + 1), gr_dd_neg(gr_two_prod(l2, beta[j])));
 	}
-	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : FROZEN_TOLERANCE, workspace, NULL, &solved, host, err))
+	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : GR_FROZEN_TOLERANCE, workspace, NULL, &solved, host, err))
 	{
 		if (err->status == GR_OUT_OF_RANGE)
 			err->where--;

@@ -46,8 +46,10 @@ typedef struct GrLogregOptions
 	int			max_iter;		/* >= 1: updates of beta */
 	double		tol;			/* > 0: longest last step, in standard errors */
 	GrLogregSolver solver;
-	double		learning_rate;	/* GD; NaN: 1 / (a bound on the Hessian's largest eigenvalue) */
+	double		learning_rate;	/* GD: of the classic batch update in the features' own units; NaN: as descent.c chooses */
 	bool		can_ascend;		/* the caller can answer GR_LOGREG_ASCEND */
+	bool		can_change;		/* the caller can answer GR_LOGREG_CHANGE */
+	int			leave_out;		/* 1 + a term that is to have no coefficient, as if it were collinear; 0: none */
 	const GrSolver *linear_solver;	/* where Newton's steps for many terms are solved; NULL: here; see ols.h */
 	const double *start;		/* Newton: where to try to begin; see gr_logreg_take_start(); NULL: nowhere but at 0 */
 } GrLogregOptions;
@@ -55,6 +57,7 @@ typedef struct GrLogregOptions
 typedef enum GrLogregWant
 {
 	GR_LOGREG_PASS,				/* make fit->pass, adding to fit->sums, which are cleared */
+	GR_LOGREG_CHANGE,			/* change the rows by fit->basis, for all passes from now on */
 	GR_LOGREG_ASCEND,			/* do fit->ascent on fit->beta; set fit->ascended and fit->ascent_converged */
 	GR_LOGREG_DONE
 } GrLogregWant;
@@ -68,7 +71,8 @@ typedef struct GrLogregFit
 	GrPass		pass;
 	double	   *sums;
 	GrAscent	ascent;
-	double	   *beta;			/* nfeatures + 1, of (1, x) */
+	GrBasis    *basis;			/* NULL: the rows are as they came */
+	double	   *beta;			/* nfeatures + 1, of (1, x), x as the rows are then */
 	int64_t		ascended;
 	bool		ascent_converged;
 
@@ -81,10 +85,12 @@ typedef struct GrLogregFit
 	double	   *vcov;			/* nterms x nterms; NaN for aliased and separated terms; NULL if it wasn't formed */
 	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0 */
 	int			nseparated;
+	int64_t		nlimit;			/* rows that no direction of separation separates: nrows where there is none, 0 where it is complete */
 	double		deviance;		/* in the limit, where there is separation */
 	double		null_deviance;
 	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
 	bool		converged;
+	bool		imprecise;		/* it did not, and further iterations would be of no use: rounding error rules */
 
 	GrLogregState *state;
 } GrLogregFit;

@@ -477,6 +477,8 @@ gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, 
 
 			if (!f.aliased[k])
 				decrement = gr_dd_add(decrement, gr_dd_mul(gr_dd_mul(l, l), get(f.d, k)));
+			if (fit->pivot != NULL)
+				fit->pivot[k] = f.sumsq[k] > 0 ? get(f.d, k).hi / f.sumsq[k] : 0;
 		}
 		fit->decrement = gr_dd_to_double(decrement) / f.scale[f.m] / f.scale[f.m];
 		fit->on_device = f.device != NULL;
@@ -485,4 +487,29 @@ gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, 
 	}
 	release(&f);
 	return ok;
+}
+
+bool
+gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *poll)
+{
+	Factor		f = {.m = nterms};
+	double		unit;
+
+	carve_workspace(&f, workspace);
+	/* row k of inv(L), from its end: each entry wants those behind it */
+	set(f.u, k, gr_dd(1.0));
+	for (int64_t j = k - 1; j >= 0; j--)
+	{
+		GrDD		sum = {0, 0};
+
+		if (gr_poll(poll, 10 * PRODUCT_WORK * (k - j)))
+			return false;
+		for (int64_t i = j + 1; i <= k && !f.aliased[j]; i++)
+			sum = gr_dd_sub(sum, gr_dd_mul(get(f.u, i), get(f.l, at(i, j))));
+		set(f.u, j, sum);
+	}
+	unit = ldexp(1.0, -(int) floor(0.5 * log2(get(f.d, k).hi)));
+	for (int64_t j = 0; j <= k; j++)
+		coef[j] = gr_dd_to_double(get(f.u, j)) * f.scale[j] * unit;
+	return true;
 }

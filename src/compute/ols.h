@@ -58,6 +58,7 @@ typedef struct GrNormalFit
 	bool	   *aliased;		/* nterms; in: those to leave out; out: and those found to be collinear */
 	double	   *coef;			/* nterms: b; NaN for an aliased term */
 	double	   *inverse;		/* nterms x nterms: of A, symmetric, NaN for aliased terms; NULL when it isn't wanted */
+	double	   *pivot;			/* nterms: the share of its diagonal entry that a term's pivot is; NULL when they aren't wanted */
 	double		decrement;		/* c' A^-1 c */
 	bool		on_device;		/* solved there */
 } GrNormalFit;
@@ -70,6 +71,13 @@ typedef struct GrNormalFit
  */
 extern bool gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace,
 							const GrSolver *solver, GrNormalFit *fit, const GrHost *host, GrError *err);
+
+/*
+ * After a gr_normal_solve() of nterms terms with that workspace, neither on a device nor with an inverse: term k less its regression on
+ * the terms before it that are not aliased, as coefficients of the terms 0 .. k, times a power of two that brings the residual's
+ * square into [1, 4). False if the host asked to stop.
+ */
+extern bool gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *poll);
 
 #ifdef __cplusplus
 }

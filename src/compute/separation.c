@@ -229,6 +229,7 @@ separated_completely(GrLogregFit *fit, const GrHost *host, GrError *err)
 		if (!state->aliased[k] && fit->separated[k] == 0)
 			fit->separated[k] = sign_of(fit, k);
 	state->nfaces++;
+	fit->nlimit = 0;
 	return gr_logreg_finish(fit, false, false, host, err);
 }
 
@@ -241,6 +242,7 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 
+	fit->nlimit = gr_count_of(rows_on_face(fit));
 	gr_logreg_unshift(fit, state->theta, fit->beta);
 	if (!find_null_space(fit, host, err) || !null_part(fit, fit->beta, state->delta, fit->separated, host, err))
 		return false;

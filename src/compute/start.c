@@ -81,6 +81,11 @@ gr_logreg_try_start(GrLogregFit *fit)
 	}
 	for (int j = 0; j < state->nfull; j++)
 		state->theta[j] = j < state->first || isnan(start[j]) ? 0 : start[j];
+	if (fit->basis != NULL)
+	{
+		gr_basis_from_features(fit->basis, state->theta, state->theta_lo);
+		memset(state->theta_lo, 0, (size_t) state->nfull * sizeof(double));
+	}
 	gr_logreg_shift(fit, state->theta, state->theta);
 	state->starting = true;
 	gr_logreg_ask(fit, GR_PHASE_ITERATE, GR_PASS_FAST);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/basis.h"
 #include "compute/logreg.h"
 #include "unit.h"
 
@@ -113,7 +114,8 @@ static inline GrLogregOptions
 defaults(const Data *data)
 {
 	GrLogregOptions options = {
-		.nfeatures = data->p,.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON,.learning_rate = NAN
+		.nfeatures = data->p,.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON,.learning_rate = NAN,
+		.can_change = true
 	};
 
 	return options;
@@ -125,6 +127,7 @@ typedef struct Run
 	void	   *memory;
 	GrLogregFit *fit;
 	bool		ok;
+	bool		changed;		/* the rows' basis was */
 	GrError		err;
 	int			npasses;
 	int			nfaces;			/* passes of FACE among them */
@@ -219,6 +222,7 @@ static inline Run
 run_in_parts(const Data *data, const GrLogregOptions *options, int nparts, const GrHost *host)
 {
 	Run			run = {.memory = malloc(gr_logreg_nbytes(options)),.ok = true};
+	Data		changed = {0};
 	GrLogregWant want;
 
 	run.fit = gr_logreg_begin(run.memory, options);
@@ -226,6 +230,13 @@ run_in_parts(const Data *data, const GrLogregOptions *options, int nparts, const
 	{
 		if (want == GR_LOGREG_ASCEND)
 			ascend(data, run.fit);
+		else if (want == GR_LOGREG_CHANGE)
+		{
+			changed = data_of(data->p, data->nrows, data->rows);
+			(void) gr_basis_change_rows(run.fit->basis, changed.rows, changed.nrows, &(GrPoll) {.host = host});
+			data = &changed;
+			run.changed = true;
+		}
 		else
 		{
 			if (nparts == 1)
@@ -236,6 +247,7 @@ run_in_parts(const Data *data, const GrLogregOptions *options, int nparts, const
 		}
 		run.ok = gr_logreg_advance(run.fit, host, &run.err);
 	}
+	data_free(&changed);
 	return run;
 }
 

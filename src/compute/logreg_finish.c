@@ -1,0 +1,261 @@
+/*
+ * logreg_finish.c: what comes out of a logistic regression, in terms of the features as they came.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/dd.h"
+#include "compute/logreg_state.h"
+
+/* The covariance matrix of b is A V A' where theta's is V and b = A theta. hi + lo: n x n; NULL lo: none yet */
+typedef struct Covariance
+{
+	int			n;
+	double	   *hi;
+	double	   *lo;
+	GrPoll		poll;
+} Covariance;
+
+static void
+add_to(Covariance *v, int64_t to, double c, int64_t from)
+{
+	GrDD		sum = {v->hi[to], v->lo[to]};
+	GrDD		term = {v->hi[from], v->lo[from]};
+
+	sum = gr_dd_add(sum, gr_dd_mul_d(term, c));
+	v->hi[to] = sum.hi;
+	v->lo[to] = sum.lo;
+}
+
+/* A is the identity but for A[i][k] = c. False if canceled. */
+static bool
+add_term(Covariance *v, int i, double c, int k)
+{
+	if (c == 0)
+		return true;
+	if (gr_poll(&v->poll, 40 * (int64_t) v->n))
+		return false;
+	for (int64_t j = 0; j < v->n; j++)
+		add_to(v, (int64_t) i * v->n + j, c, (int64_t) k * v->n + j);
+	for (int64_t j = 0; j < v->n; j++)
+		add_to(v, j * v->n + i, c, j * v->n + k);
+	return true;
+}
+
+/* A is the identity but for A[k][k] = c. */
+static void
+scale_term(Covariance *v, double c, int k)
+{
+	for (int64_t j = 0; j < 2 * (int64_t) v->n; j++)
+	{
+		int64_t		at = j < v->n ? (int64_t) k * v->n + j : (j - v->n) * v->n + k;
+		GrDD		entry = {v->hi[at], v->lo[at]};
+
+		entry = gr_dd_mul_d(entry, c);
+		v->hi[at] = entry.hi;
+		v->lo[at] = entry.lo;
+	}
+}
+
+/* From the terms of the fit to those of the features: the same steps as for theta, on both sides. False if canceled. */
+static bool
+vcov_to_features(GrLogregFit *fit, Covariance *v)
+{
+	const GrLogregState *state = fit->state;
+
+	for (int k = 1; k < fit->nterms && state->options.intercept; k++)
+		if (!add_term(v, 0, -state->shift[k - 1], k))
+			return false;
+	for (int r = 0; fit->basis != NULL && r < fit->basis->nchanged; r++)
+	{
+		int			own = fit->basis->changed[r] + 1;
+		const double *coef = fit->basis->coef + (size_t) r * state->nfull;
+
+		for (int j = state->first; j < own; j++)
+			if (!add_term(v, j - state->first, coef[j], own - state->first))
+				return false;
+		scale_term(v, coef[own], own - state->first);
+	}
+	return true;
+}
+
+/* Is there a term that isn't taken as the feature itself? */
+static bool
+is_transformed(const GrLogregFit *fit)
+{
+	bool		transformed = fit->basis != NULL;
+
+	for (int j = 1; j < fit->state->nfull; j++)
+		transformed |= fit->state->shift[j - 1] != 0;
+	return transformed;
+}
+
+/* Brings the inverse, with NaN for terms that are left out, to the features. False if canceled. */
+static bool
+transform_vcov(GrLogregFit *fit, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	int64_t		n = fit->nterms;
+	Covariance	v = {.n = fit->nterms,.hi = fit->vcov,.lo = state->triangle,.poll = {.host = host}};
+
+	if (!is_transformed(fit))
+		return true;
+	for (int64_t i = 0; i < n * n; i++)
+	{
+		if (isnan(v.hi[i]))
+			v.hi[i] = 0;
+		v.lo[i] = 0;
+		if (i % GR_POLL_WORK == GR_POLL_WORK - 1 && gr_canceled(host))
+			return false;
+	}
+	if (!vcov_to_features(fit, &v))
+		return false;
+	for (int64_t i = 0; i < n; i++)
+	{
+		if (gr_poll(&v.poll, 4 * n))
+			return false;
+		/* the two halves have been rounded in different orders */
+		for (int64_t j = 0; j <= i; j++)
+		{
+			double		entry = state->frozen[i] || state->frozen[j] ? NAN : v.hi[i * n + j] + v.lo[i * n + j];
+
+			v.hi[i * n + j] = v.hi[j * n + i] = entry;
+		}
+	}
+	return true;
+}
+
+/* The inverse of the Hessian of the last EXACT pass; NaN for what isn't estimated. */
+static bool
+fill_vcov(GrLogregFit *fit, bool have_sums, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	size_t		n = (size_t) fit->nterms;
+	GrPoll		poll = {.host = host};
+	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov};
+	GrError		failure = {0};
+
+	memcpy(state->frozen, state->aliased, n * sizeof(bool));
+	if (have_sums)
+	{
+		have_sums = gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
+									state->options.linear_solver, &solved, host, &failure);
+		if (!have_sums && failure.status != GR_OUT_OF_RANGE)
+		{
+			*err = failure;
+			return false;
+		}
+		if (have_sums && !transform_vcov(fit, host))
+			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+	}
+	for (size_t i = 0; i < n; i++)
+	{
+		if (gr_poll(&poll, 2 * (int64_t) n))
+			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+		for (size_t j = 0; j < n; j++)
+			if (!have_sums || fit->separated[i] != 0 || fit->separated[j] != 0)
+				fit->vcov[i * n + j] = NAN;
+	}
+	return true;
+}
+
+/* Asks how the rows lie at beta, before it moves along face number state->placing; or ends. */
+static void
+place_next(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	if (state->placing >= 0)
+	{
+		gr_logreg_ask(fit, GR_PHASE_PLACE, GR_PASS_GRADIENT);
+		fit->pass.beta = fit->beta;
+		fit->pass.shift = state->no_shift;
+		fit->pass.nfaces = 0;
+		return;
+	}
+	if (state->nfaces == 0)
+		gr_logreg_estimate(fit, fit->beta);
+	else
+	{
+		memset(state->theta_lo, 0, (size_t) state->nfull * sizeof(double));
+		gr_logreg_to_features(fit, fit->beta, state->theta_lo);
+	}
+	for (int k = 0; k < fit->nterms; k++)
+		fit->coef[k] = state->collinear[k] && state->options.solver == GR_SOLVER_NEWTON ? NAN : fit->beta[k + state->first];
+	state->phase = GR_PHASE_DONE;
+}
+
+/*
+ * Moves beta along a face, so far that the rows which it separates are given their class with probability 1 but for exp(-40), whatever
+ * the rest of beta does to them. From the innermost face outwards: an outer one must outweigh those within.
+ */
+bool
+gr_logreg_placed(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	double		worst = fmin(fit->sums[GR_SUM_MIN_MARGIN], 0);
+	double		step = (40 - worst) / state->min_right[state->placing];
+	const double *direction = state->faces + (size_t) state->placing * state->nfull;
+
+	for (int j = 0; j < state->nfull; j++)
+		fit->beta[j] += step * direction[j];
+	state->placing--;
+	place_next(fit);
+	return true;
+}
+
+/*
+ * Which terms of the features run off, where the rows have others: those that a direction of separation moves, by more than rounding
+ * error against what it moves most.
+ */
+static void
+name_separated(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	double	   *direction = state->delta;
+	double	   *lo = state->theta_lo;
+
+	memset(fit->separated, 0, (size_t) fit->nterms * sizeof(int));
+	for (int f = 0; f < state->nfaces; f++)
+	{
+		double		largest = 0;
+
+		memcpy(direction, state->faces + (size_t) f * state->nfull, (size_t) state->nfull * sizeof(double));
+		memset(lo, 0, (size_t) state->nfull * sizeof(double));
+		gr_logreg_to_features(fit, direction, lo);
+		for (int j = 0; j < state->nfull; j++)
+			largest = fmax(largest, fabs(direction[j]) * state->length[j]);
+		for (int k = 0; k < fit->nterms; k++)
+		{
+			double		d = direction[k + state->first];
+
+			if (fit->separated[k] == 0 && fabs(d) * state->length[k + state->first] > 1e-9 * largest)
+				fit->separated[k] = d < 0 ? -1 : 1;
+		}
+	}
+	memset(lo, 0, (size_t) state->nfull * sizeof(double));
+}
+
+bool
+gr_logreg_finish(GrLogregFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	/* completely separated: the deviance goes to 0 */
+	fit->deviance = fit->pass.kind == GR_PASS_FACE ? 0 : fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	if (state->nfaces > 0 && fit->basis != NULL)
+		name_separated(fit);
+	fit->nseparated = 0;
+	for (int k = 0; k < fit->nterms; k++)
+		fit->nseparated += fit->separated[k] != 0 ? 1 : 0;
+	fit->converged = converged && fit->nseparated == 0;
+	fit->df_residual = fit->nrows - fit->rank;
+	if (fit->vcov != NULL && !fill_vcov(fit, have_sums, host, err))
+		return false;
+	gr_logreg_unshift(fit, state->theta, fit->beta);
+	for (int j = 0; j < state->nfull; j++)
+		fit->beta[j] += state->removed[j];
+	state->placing = state->nfaces - 1;
+	place_next(fit);
+	return true;
+}
