@@ -39,7 +39,7 @@ endif
 # server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o glm.o basis.o ols.o logreg.o logreg_terms.o logreg_finish.o start.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
-KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o rows_cuda.o rows_ascent.o gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o \
+KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o rows_cuda.o rows_change.o rows_ascent.o gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o \
 	project_fused.o project_kept.o project_cuda.o cholesky.o solve_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib /usr/lib/x86_64-linux-gnu))
@@ -66,7 +66,7 @@ PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,inference_test gram_test sends_test ols_test glm_test logreg_test conditions_test start_test separation_test projection_test)
 ifeq ($(CUDA),yes)
-UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test project_gpu_test cholesky_gpu_test)
+UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test change_gpu_test project_gpu_test cholesky_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build regression.diffs regression.out results test/tmp_check tmp_check

@@ -141,6 +141,46 @@ find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options
 	MemoryContextDelete(sample_context);
 }
 
+/* The fit without term k, as gr_logreg_tell_sign() wants it; NULL if it failed. */
+static GrLogregFit *
+fit_without(GrRowSource *source, const GrLogregOptions *options, int k)
+{
+	GrLogregOptions without = gr_logreg_without(options, k);
+	GrLogregFit *fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&without), MCXT_ALLOC_HUGE), &without);
+	GrLogregWant want;
+	GrError		err = {0};
+
+	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		answer(source, fit, want);
+		if (gr_logreg_advance(fit, &gr_host, &err))
+			continue;
+		if (err.status == GR_CANCELED)
+			gr_raise(&err);
+		return NULL;
+	}
+	return fit;
+}
+
+/* Which infinity separated terms run to, where there is a choice of directions. */
+static void
+tell_signs(GrRowSource *source, const GrLogregOptions *options, GrLogregFit *fit)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg signs", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		bool		asks = gr_logreg_asks_sign(fit, k);
+
+		gr_logreg_tell_sign(fit, k, asks ? fit_without(source, options, k) : NULL);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
 /*
  * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all other
  * failures are raised.
@@ -166,6 +206,8 @@ run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *na
 		gr_note_device_error(err);
 		gr_raise_columns(err, options.nfeatures, names);
 	}
+	if (fit->nseparated > 0 && fit->ambiguous)
+		tell_signs(source, &options, fit);
 	*result = fit;
 	return true;
 }
@@ -181,6 +223,38 @@ hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
 	if (options->solver == GR_SOLVER_NEWTON)
 		return errhint("Raise max_iter, or give l2 a small positive value.");
 	return errhint("Raise max_iter.");
+}
+
+/* The names of the separated terms, or of those among them that have no sign. */
+static char *
+separated_terms(const GrModel *model, const GrLogregFit *fit, bool all)
+{
+	StringInfoData terms;
+
+	initStringInfo(&terms);
+	for (int k = 0; k < fit->nterms; k++)
+		if (all ? fit->separated[k] != 0 : fit->separated[k] == GR_EITHER_SIGN)
+			appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(model, k));
+	return terms.data;
+}
+
+/*
+ * A term without a sign is one whose variance the model has as infinite; where there are no covariances, gpu_tidy() believes no sign.
+ */
+static void
+warn_of_separation(GrModel *model, const GrLogregFit *fit)
+{
+	char	   *without_sign = separated_terms(model, fit, false);
+
+	for (int k = 0; k < fit->nterms && fit->vcov != NULL; k++)
+		if (fit->separated[k] == GR_EITHER_SIGN)
+			fit->vcov[(Size) k * fit->nterms + k] = INFINITY;
+	ereport(WARNING,
+			(errmsg("the response is separated: some estimates are infinite"),
+			 without_sign[0] == '\0' ? errdetail("Terms without a finite estimate: %s.", separated_terms(model, fit, true)) :
+			 errdetail("Terms without a finite estimate: %s. Among them, without a sign that the data determine: %s.",
+					   separated_terms(model, fit, true), without_sign),
+			 errhint("Leave such terms out, or give l2 a small positive value.")));
 }
 
 /* The fit as a model, and the warnings that go with it. */
@@ -203,18 +277,7 @@ make_model(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *option
 	model->converged = fit->converged;
 
 	if (fit->nseparated > 0)
-	{
-		StringInfoData terms;
-
-		initStringInfo(&terms);
-		for (int k = 0; k < fit->nterms; k++)
-			if (fit->separated[k] != 0)
-				appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(model, k));
-		ereport(WARNING,
-				(errmsg("the response is separated: some estimates are infinite"),
-				 errdetail("Terms without a finite estimate: %s.", terms.data),
-				 errhint("Leave such terms out, or give l2 a small positive value.")));
-	}
+		warn_of_separation(model, fit);
 	else if (!fit->converged)
 		ereport(WARNING,
 				(errmsg_plural("logistic regression did not converge in %d iteration",

@@ -370,6 +370,15 @@ set_float(Datum *value, bool *null, double x)
 	*null = isnan(x);
 }
 
+/*
+ * Do the data determine to which infinity separated term k runs? If not, its variance is infinite; a fit without covariances hasn't asked.
+ */
+static bool
+has_sign(const GrModel *model, int k)
+{
+	return model->vcov != NULL && !isinf(model->vcov[(Size) k * model->nterms + k]);
+}
+
 /* gpu_tidy(model gpu_model, conf_level float8, exponentiate boolean): a row a term */
 Datum
 gr_tidy(PG_FUNCTION_ARGS)
@@ -395,15 +404,16 @@ gr_tidy(PG_FUNCTION_ARGS)
 	for (int k = 0; k < model.nterms; k++)
 	{
 		double		estimate = model.coef[k];
-		double		std_error = model.vcov == NULL ? NAN : sqrt(model.vcov[(Size) k * model.nterms + k]);
+		bool		is_separated = model.separated != NULL && model.separated[k] != 0;
+		double		std_error = model.vcov == NULL || is_separated ? NAN : sqrt(model.vcov[(Size) k * model.nterms + k]);
 		double		statistic = estimate / std_error;
 		double		low = estimate - quantile * std_error;
 		double		high = estimate + quantile * std_error;
 		Datum		values[7];
 		bool		nulls[7] = {false};
 
-		if (model.separated != NULL && model.separated[k] != 0)
-			estimate = model.separated[k] * INFINITY;
+		if (is_separated)
+			estimate = has_sign(&model, k) ? model.separated[k] * INFINITY : NAN;
 		values[0] = CStringGetTextDatum(model.terms[k]);
 		set_float(&values[1], &nulls[1], exponentiate ? exp(estimate) : estimate);
 		set_float(&values[2], &nulls[2], std_error);

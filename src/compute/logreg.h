@@ -83,8 +83,9 @@ typedef struct GrLogregFit
 	int64_t		df_residual;	/* nrows - rank */
 	double	   *coef;			/* nterms; NaN for an aliased term; a finite point far out for a separated one */
 	double	   *vcov;			/* nterms x nterms; NaN for aliased and separated terms; NULL if it wasn't formed */
-	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0 */
+	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0; GR_EITHER_SIGN */
 	int			nseparated;
+	bool		ambiguous;		/* several directions separate: a sign may be that of the one that was met, see gr_logreg_asks_sign() */
 	int64_t		nlimit;			/* rows that no direction of separation separates: nrows where there is none, 0 where it is complete */
 	double		deviance;		/* in the limit, where there is separation */
 	double		null_deviance;
@@ -94,6 +95,9 @@ typedef struct GrLogregFit
 
 	GrLogregState *state;
 } GrLogregFit;
+
+/* In separated: no finite estimate, but directions of separation of the same rows move the term either way. */
+#define GR_EITHER_SIGN 2
 
 /* Bytes of memory for a fit, aligned as malloc() does; huge for thousands of features with Newton's solver. */
 extern size_t gr_logreg_nbytes(const GrLogregOptions *options);
@@ -108,6 +112,15 @@ extern GrLogregWant gr_logreg_next(GrLogregFit *fit);
  * GR_CANCELED.
  */
 extern bool gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err);
+
+/*
+ * A separated term has a sign if all directions that separate as many rows as can be separated move it to that side, which is to say that
+ * without the term fewer rows can. Whether that is to be asked of term k of an ambiguous fit; the options of a fit to ask by; and, after
+ * that one: marks the term as one of either sign, unless it was found to have its own.
+ */
+extern bool gr_logreg_asks_sign(const GrLogregFit *fit, int k);
+extern GrLogregOptions gr_logreg_without(const GrLogregOptions *options, int k);
+extern void gr_logreg_tell_sign(GrLogregFit *fit, int k, const GrLogregFit *without);
 
 /*
  * A start for a fit over many rows, from a fit over few of them, the sample. Whether the fit would use one; and the options of the sample's

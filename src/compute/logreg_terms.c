@@ -61,7 +61,7 @@ gr_logreg_choose_shift(GrLogregFit *fit, double far)
 	GrLogregState *state = fit->state;
 	double		weights = gr_logreg_hi(fit)[gr_at(1, 1)];
 
-	for (int j = 1; j < state->nfull && state->options.intercept; j++)
+	for (int j = 1; j < state->nfull && state->options.intercept && state->options.leave_out != 1; j++)
 	{
 		GrDD		mean;
 		GrDD		sumsq;

@@ -217,12 +217,27 @@ remove_part(GrLogregFit *fit, double *part)
 	gr_logreg_shift(fit, state->theta, state->theta);
 }
 
+/*
+ * The directions of separation along this face: a ray, if the terms that it makes collinear are one, or all that are left are. frozen: those
+ * collinear over the face; NULL: all
+ */
+static void
+note_dimension(GrLogregFit *fit, const bool *aliased, const bool *frozen)
+{
+	int			n = 0;
+
+	for (int k = 0; k < fit->nterms; k++)
+		n += !aliased[k] && (frozen == NULL || frozen[k]) ? 1 : 0;
+	fit->ambiguous |= n > 1;
+}
+
 /* No row is left on the face: no term has a finite estimate. */
 static bool
 separated_completely(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 
+	note_dimension(fit, state->aliased, NULL);
 	gr_logreg_unshift(fit, state->theta, state->delta);
 	remove_part(fit, state->delta);
 	for (int k = 0; k < fit->nterms; k++)
@@ -246,6 +261,7 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
 	gr_logreg_unshift(fit, state->theta, fit->beta);
 	if (!find_null_space(fit, host, err) || !null_part(fit, fit->beta, state->delta, fit->separated, host, err))
 		return false;
+	note_dimension(fit, state->aliased, state->frozen);
 	remove_part(fit, state->delta);
 	for (int k = 0; k < fit->nterms; k++)
 	{
@@ -286,4 +302,45 @@ gr_logreg_verified(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (rows_on_face(fit) == 0)
 		return separated_completely(fit, host, err);
 	return restrict_to_face(fit, host, err);
+}
+
+/*
+ * Signs
+ */
+
+/* More terms than this are not asked about, each by a fit of its own: they count as ones of either sign. */
+#define ASKED_MAX 64
+
+/* A fit without a term that hasn't come to an end within these says nothing. */
+#define ASKED_MAX_ITER 200
+
+bool
+gr_logreg_asks_sign(const GrLogregFit *fit, int k)
+{
+	/* a term of changed rows is not one of the features' */
+	return fit->ambiguous && fit->separated[k] != 0 && fit->nseparated <= ASKED_MAX && fit->basis == NULL;
+}
+
+GrLogregOptions
+gr_logreg_without(const GrLogregOptions *options, int k)
+{
+	GrLogregOptions without = *options;
+
+	without.solver = GR_SOLVER_NEWTON;
+	without.learning_rate = NAN;
+	without.max_iter = ASKED_MAX_ITER;
+	without.tol = 1e-6;
+	without.start = NULL;
+	without.can_change = false;
+	without.leave_out = k + 1;
+	return without;
+}
+
+void
+gr_logreg_tell_sign(GrLogregFit *fit, int k, const GrLogregFit *without)
+{
+	bool		at_end = without != NULL && (without->converged || without->nseparated > 0);
+
+	if (fit->ambiguous && fit->separated[k] != 0 && !(at_end && without->nlimit > fit->nlimit))
+		fit->separated[k] = GR_EITHER_SIGN;
 }

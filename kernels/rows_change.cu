@@ -1,0 +1,124 @@
+/*
+ * rows_change.cu: rows on the device, changed by a basis; see basis.h.
+ *
+ * x'_j = sum of coef_i (1, x)_i, i <= j + 1, in double-double, for the features j that change, from the last one back, in place. A warp owns a
+ * row; its lanes share a sum, and add their parts up in a fixed order.
+ */
+#include "backend_cuda.cuh"
+
+#include "compute/basis.h"
+
+#define WARPS 8					/* of a block */
+#define LAUNCH_TERMS 4e10		/* of sums in a launch: some 50 ms on the slower devices */
+
+/* The sum of two double-doubles */
+static __device__ inline GrDD
+warp_sum(GrDD sum)
+{
+	for (int offset = 16; offset > 0; offset /= 2)
+	{
+		GrDD		other = {__shfl_xor_sync(0xffffffffu, sum.hi, offset), __shfl_xor_sync(0xffffffffu, sum.lo, offset)};
+
+		sum = gr_dd_add(sum, other);
+	}
+	return sum;
+}
+
+static __global__ void
+change_kernel(double *rows, int64_t nrows, int nfeatures, int nchanged, const int *changed, const double *coef)
+{
+	int			lane = threadIdx.x % 32;
+	int64_t		row = (int64_t) blockIdx.x * WARPS + threadIdx.x / 32;
+	double	   *x = rows + row * (nfeatures + 1);
+
+	if (row >= nrows)
+		return;
+	for (int k = nchanged - 1; k >= 0; k--)
+	{
+		const double *c = coef + (int64_t) k * (nfeatures + 1);
+		int			last = changed[k];
+		double		sum = lane == 0 ? c[0] : 0.0;
+		double		rest = 0.0;
+		GrDD		total;
+
+		for (int j = lane; j <= last; j += 32)
+		{
+			GrDD		p = gr_two_prod(c[j + 1], x[j]);
+			GrDD		s = gr_two_sum(sum, p.hi);
+
+			sum = s.hi;
+			rest += s.lo + p.lo;
+		}
+		total = warp_sum(gr_two_sum(sum, rest));
+		/* all lanes have read x before it changes, and see the change */
+		__syncwarp();
+		if (lane == 0)
+			x[last] = total.hi;
+		__syncwarp();
+	}
+}
+
+/* All chunks, in launches of some terms; signals must get through, or there would be nothing to poll for. */
+static bool
+run_launches(GrRows *rows, const GrBasis *basis, const char *device, const GrHost *host, GrError *err)
+{
+	const double *coef = (const double *) device;
+	const int  *changed = (const int *) (coef + (size_t) basis->nchanged * ((size_t) rows->nfeatures + 1));
+	double		row_terms = (double) basis->nchanged * (rows->nfeatures + 32);
+	int64_t		most = (int64_t) (LAUNCH_TERMS / row_terms) + WARPS;
+
+	for (int c = 0; c < rows->nchunks; c++)
+	{
+		for (int64_t done = 0; done < rows->chunks[c].nrows; done += most)
+		{
+			int64_t		n = rows->chunks[c].nrows - done < most ? rows->chunks[c].nrows - done : most;
+
+			change_kernel<<<(unsigned) ((n + WARPS - 1) / WARPS), 32 * WARPS, 0, rows->kernel_stream>>>
+				(rows->chunks[c].rows + done * (rows->nfeatures + 1), n, rows->nfeatures, basis->nchanged, changed, coef);
+			SESSION_CUDA(rows->session, err, cudaGetLastError(), "launching a change of basis");
+			SESSION_CUDA(rows->session, err, cudaStreamSynchronize(rows->kernel_stream), "changing rows on the device");
+			if (gr_canceled(host))
+				return gr_fail(err, GR_CANCELED, 0, "a change of basis");
+		}
+	}
+	return true;
+}
+
+/* Brings the basis to the device; *device is the caller's to free. */
+static bool
+send_basis(GrRows *rows, const GrBasis *basis, char **device, GrError *err)
+{
+	SignalsBlocked blocked;
+	size_t		coef_nbytes = sizeof(double) * (size_t) basis->nchanged * ((size_t) rows->nfeatures + 1);
+	size_t		changed_nbytes = sizeof(int) * (size_t) basis->nchanged;
+	cudaError_t code = cudaMalloc((void **) device, coef_nbytes + changed_nbytes);
+
+	if (code != cudaSuccess)
+	{
+		*device = NULL;
+		return session_fail(rows->session, err, code, rows->nbytes + coef_nbytes + changed_nbytes, "allocating a basis");
+	}
+	SESSION_CUDA(rows->session, err, cudaMemcpy(*device, basis->coef, coef_nbytes, cudaMemcpyHostToDevice),
+				 "copying a basis to the device");
+	SESSION_CUDA(rows->session, err, cudaMemcpy(*device + coef_nbytes, basis->changed, changed_nbytes, cudaMemcpyHostToDevice),
+				 "copying a basis to the device");
+	return true;
+}
+
+bool
+gr_cuda_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrError *err)
+{
+	char	   *device = NULL;
+	bool		ok;
+
+	if (basis->nfeatures != rows->nfeatures)
+		return gr_fail(err, GR_INVALID, 0, "a basis of %d features for rows of %d", basis->nfeatures, rows->nfeatures);
+	if (rows->nrows == 0 || basis->nchanged == 0)
+		return true;
+	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
+	if (!gr_cuda_rows_wait(rows, err))
+		return false;
+	ok = send_basis(rows, basis, &device, err) && run_launches(rows, basis, device, host, err);
+	(void) cudaFree(device);
+	return ok;
+}

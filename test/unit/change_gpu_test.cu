@@ -1,0 +1,244 @@
+/*
+ * change_gpu_test.cu: rows changed by a basis on the device against the same on the CPU.
+ *
+ * change_gpu_test [--quick] [--bench] [--seed=N]. Without a device it skips. --quick takes few shapes, for race checkers; --bench times
+ * the change instead of testing it.
+ */
+#include "../../kernels/backend_cuda.cuh"
+#include "compute/basis.h"
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const GrBackend *const gpu = &gr_backend_cuda;
+static uint64_t random_state;
+
+/* xorshift64*, in (-1, 1) */
+static double
+random_double(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return (double) (int64_t) (random_state * UINT64_C(2685821657736338717)) * 0x1p-63;
+}
+
+typedef struct Problem
+{
+	int64_t		nrows;
+	int			nfeatures;
+	double	   *rows;
+	int		   *changed;
+	double	   *coef;
+	GrBasis		basis;
+} Problem;
+
+/* Every feature whose number is at least first changes, by coefficients that leave next to nothing of it, or by any. */
+static Problem
+problem_make(int64_t nrows, int nfeatures, int first, bool collinear)
+{
+	size_t		ncols = (size_t) nfeatures + 1;
+	Problem		problem = {};
+	int			n = nfeatures - first;
+
+	problem.nrows = nrows;
+	problem.nfeatures = nfeatures;
+	problem.rows = (double *) malloc(sizeof(double) * ncols * (size_t) nrows);
+	problem.changed = (int *) malloc(sizeof(int) * (size_t) n);
+	problem.coef = (double *) calloc((size_t) n * ncols, sizeof(double));
+	for (int k = 0; k < n; k++)
+	{
+		double	   *coef = problem.coef + (size_t) k * ncols;
+
+		problem.changed[k] = first + k;
+		for (int j = 0; j <= first + k; j++)
+			coef[j] = collinear && k > 0 ? 0 : random_double();
+		if (collinear)
+			coef[first + k] = -1e6;
+		coef[first + k + 1] = collinear ? 1e6 : 4;
+	}
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		double	   *row = problem.rows + (size_t) r * ncols;
+
+		for (size_t j = 0; j < ncols; j++)
+			row[j] = collinear && j > 0 ? row[j - 1] + 1e-9 * random_double() : random_double();
+		row[nfeatures] = r % 2;
+	}
+	problem.basis.nfeatures = nfeatures;
+	problem.basis.nchanged = n;
+	problem.basis.changed = problem.changed;
+	problem.basis.coef = problem.coef;
+	return problem;
+}
+
+static void
+problem_free(Problem *problem)
+{
+	free(problem->rows);
+	free(problem->changed);
+	free(problem->coef);
+}
+
+static bool
+send_rows(GrSession *session, const Problem *problem, GrRows **rows, GrError *err)
+{
+	GrRowsOptions options = {};
+	int64_t		ncalls = 0;
+
+	options.nfeatures = problem->nfeatures;
+	return gpu->rows_begin(session, &options, rows, err) && gpu->rows_send(*rows, problem->rows, problem->nrows, err) &&
+		gpu->rows_sent(*rows, true, &ncalls, err);
+}
+
+/* The largest difference of two rows' values, in units of the value; INFINITY if the rows can't be had */
+static double
+worst_difference(const GrRows *rows, const Problem *want)
+{
+	size_t		ncols = (size_t) want->nfeatures + 1;
+	double	   *got = (double *) malloc(sizeof(double) * ncols * (size_t) want->nrows);
+	double		worst = 0;
+	int64_t		done = 0;
+
+	for (int c = 0; c < rows->nchunks; c++)
+	{
+		if (cudaMemcpy(got + (size_t) done * ncols, rows->chunks[c].rows, sizeof(double) * ncols * (size_t) rows->chunks[c].nrows,
+					   cudaMemcpyDeviceToHost) != cudaSuccess)
+			worst = INFINITY;
+		done += rows->chunks[c].nrows;
+	}
+	for (size_t k = 0; k < ncols * (size_t) want->nrows && done == want->nrows; k++)
+		worst = fmax(worst, relative_error(got[k], want->rows[k]));
+	free(got);
+	return done == want->nrows ? worst : INFINITY;
+}
+
+static void
+check_shape(GrSession *session, int64_t nrows, int nfeatures, int first, bool collinear)
+{
+	Problem		problem = problem_make(nrows, nfeatures, first, collinear);
+	GrPoll		poll = {};
+	GrRows	   *rows = NULL;
+	GrError		err = {};
+	bool		ok = send_rows(session, &problem, &rows, &err) && gpu->rows_change(rows, &problem.basis, NULL, &err);
+	double		worst = INFINITY;
+
+	(void) gr_basis_change_rows(&problem.basis, problem.rows, nrows, &poll);
+	if (ok)
+		worst = worst_difference(rows, &problem);
+	check(ok && worst < 3e-16, "%lld rows of %d features, %d changed%s: %.2g %s", (long long) nrows, nfeatures, nfeatures - first,
+		  collinear ? ", collinear" : "", worst, err.detail);
+	gpu->rows_end(rows);
+	problem_free(&problem);
+}
+
+static void
+check_contract(GrSession *session)
+{
+	Problem		problem = problem_make(1000, 3, 1, false);
+	Stopper		stopper = {0, 1};
+	GrHost		host = {stop, &stopper};
+	GrRows	   *rows = NULL;
+	GrError		err = {};
+	bool		ok = send_rows(session, &problem, &rows, &err);
+
+	check(ok && !gpu->rows_change(rows, &problem.basis, &host, &err) && err.status == GR_CANCELED, "a change is canceled");
+	memset(&err, 0, sizeof(err));
+	problem.basis.nfeatures = 4;
+	check(!gpu->rows_change(rows, &problem.basis, NULL, &err) && err.status == GR_INVALID, "a basis of other features");
+	gpu->rows_end(rows);
+	rows = NULL;
+	memset(&err, 0, sizeof(err));
+	problem.basis.nfeatures = 3;
+	problem.nrows = 0;
+	check(send_rows(session, &problem, &rows, &err) && gpu->rows_change(rows, &problem.basis, NULL, &err), "no rows");
+	gpu->rows_end(rows);
+	problem_free(&problem);
+}
+
+/* bytes: each row read and written once */
+static void
+bench_shape(GrSession *session, int64_t nrows, int nfeatures, int first)
+{
+	Problem		problem = problem_make(nrows, nfeatures, first, false);
+	double		nbytes = 2.0 * (double) nrows * (nfeatures + 1) * sizeof(double);
+	GrRows	   *rows = NULL;
+	GrError		err = {};
+	double		least_ms = INFINITY;
+
+	if (send_rows(session, &problem, &rows, &err))
+	{
+		for (int turn = 0; turn < 5; turn++)
+		{
+			struct timespec begin;
+			struct timespec end;
+			double		ms;
+
+			clock_gettime(CLOCK_MONOTONIC, &begin);
+			if (!gpu->rows_change(rows, &problem.basis, NULL, &err))
+				break;
+			clock_gettime(CLOCK_MONOTONIC, &end);
+			ms = (double) (end.tv_sec - begin.tv_sec) * 1e3 + (double) (end.tv_nsec - begin.tv_nsec) * 1e-6;
+			least_ms = fmin(least_ms, ms);
+		}
+	}
+	printf("# %9lld x %4d, %d changed: %.3f ms, %.0f GB/s %s\n", (long long) nrows, nfeatures, nfeatures - first, least_ms,
+		   nbytes / least_ms * 1e-6, err.detail);
+	gpu->rows_end(rows);
+	problem_free(&problem);
+}
+
+int
+main(int argc, char **argv)
+{
+	GrOpenOptions options = {-1};
+	GrSession  *session = NULL;
+	GrError		err = {};
+	bool		quick = false;
+	bool		bench = false;
+
+	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
+	for (int i = 1; i < argc; i++)
+	{
+		quick = quick || strcmp(argv[i], "--quick") == 0;
+		bench = bench || strcmp(argv[i], "--bench") == 0;
+		if (strncmp(argv[i], "--seed=", 7) == 0)
+			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
+	}
+	if (!gpu->open(&session, &options, &err))
+	{
+		gpu->close(session);
+		if (err.status == GR_NO_DEVICE)
+		{
+			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);
+			return 0;
+		}
+		check(false, "open: %s", err.detail);
+		return unit_done();
+	}
+	if (bench)
+	{
+		bench_shape(session, 20000000, 3, 1);
+		bench_shape(session, 10000000, 8, 7);
+		bench_shape(session, 1000000, 100, 50);
+		bench_shape(session, 100000, 1000, 0);
+		gpu->close(session);
+		return 0;
+	}
+	printf("# seed state %llu\n", (unsigned long long) random_state);
+	check_shape(session, 1, 1, 0, false);
+	check_shape(session, 77, 3, 1, true);
+	check_shape(session, 1000, 33, 0, false);
+	if (!quick)
+	{
+		check_shape(session, 300000, 40, 20, false);
+		check_shape(session, 100003, 5, 1, true);
+		check_shape(session, 3000, 500, 0, false);
+		check_shape(session, 100, 2000, 1990, false);
+	}
+	check_contract(session);
+	gpu->close(session);
+	return unit_done();
+}
