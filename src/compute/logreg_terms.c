@@ -144,7 +144,7 @@ bool
 gr_logreg_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	double		share = state->options.solver == GR_SOLVER_GD ? INFINITY : CHANGED_SHARE;
+	double		share = CHANGED_SHARE;
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
 	GrPoll		poll = {.host = host};
 	int			most = gr_logreg_nchanged_max(&state->options);
@@ -155,6 +155,9 @@ gr_logreg_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrErro
 		*found = most > 0 && is_changed(fit, k + state->first, k, share);
 	if (!*found)
 		return true;
+	/* gradient descent feels every correlation: where rows are changed, all of them go */
+	if (state->options.solver == GR_SOLVER_GD)
+		share = INFINITY;
 	/* the factor, wherever the first one was made */
 	memset(state->frozen, 0, (size_t) fit->nterms * sizeof(bool));
 	if (state->options.leave_out > 0)
