@@ -219,7 +219,8 @@ hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
 	if (fit->imprecise)
 		return errhint("Columns are nearly collinear: leave some out, take them about their means, or give l2 a small positive value.");
 	if (!isnan(options->learning_rate))
-		return fit->deviance > fit->null_deviance ? errhint("Lower learning_rate.") : errhint("Raise max_iter or learning_rate.");
+		/* more than where it began, at 0 */
+		return fit->deviance > 2 * log(2.0) * fit->nrows ? errhint("Lower learning_rate.") : errhint("Raise max_iter or learning_rate.");
 	if (options->solver == GR_SOLVER_NEWTON)
 		return errhint("Raise max_iter, or give l2 a small positive value.");
 	return errhint("Raise max_iter.");
@@ -720,7 +721,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	model.deviance = step.deviance;
 	model.null_deviance = step.null_deviance;
 	model.iterations = 1;
-	model.converged = step.decrement <= tol;
+	model.converged = gr_logreg_step_is_last(&step, tol);
 	model.device = "cpu";
 	return gr_model_datum(fcinfo, &model);
 }

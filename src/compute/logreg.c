@@ -275,10 +275,18 @@ gr_logreg_rounding(GrLogregFit *fit)
 {
 	const GrLogregState *state = fit->state;
 	double		length = 0;
+	double		inflation = 0;
 
 	for (int j = state->first; j < state->nfull; j++)
+	{
+		double		pivot = state->pivot[j - state->first];
+
+		if (state->frozen[j - state->first])
+			continue;
 		length += fabs(state->theta[j]) * sqrt(gr_logreg_hi(fit)[gr_at(j + 1, j + 1)]);
-	return 0x1p-53 * length;
+		inflation += 1 / pivot;
+	}
+	return 0x1p-53 * (length + sqrt(inflation));
 }
 
 static double
@@ -583,7 +591,7 @@ static bool
 polished(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	double		rounding = gr_logreg_rounding(fit);
+	double		rounding;
 	double		length;
 
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
@@ -596,6 +604,7 @@ polished(GrLogregFit *fit, const GrHost *host, GrError *err)
 	}
 	if ((!fit->converged && !state->stalled) || state->options.tol > 1e-10)
 		return gr_logreg_finish(fit, fit->converged, true, host, err);
+	rounding = gr_logreg_rounding(fit);
 	length = sqrt(state->decrement);
 	if (length <= fmax(EXACT_TOL, 2 * rounding) || (length <= 1e-8 && state->npolished == POLISHES_MAX))
 	{
@@ -697,6 +706,8 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 {
 	int			first = intercept ? 0 : 1;
 	bool		at_zero = true;
+	double		length = 0;
+	double		inflation = 0;
 	double	   *hi = sums + GR_SUM_HEAD;
 	double	   *lo = hi + gr_triangle(nfeatures + 3);
 	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(nfeatures + 1));
@@ -725,8 +736,16 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 		return false;
 	}
 	for (int k = 0; k < solved.nterms; k++)
-		if (!aliased[k])
-			step->coef[k] += beta[k + first];
+	{
+		double		h = hi[gr_at(k + first + 1, k + first + 1)];
+
+		if (aliased[k])
+			continue;
+		length += fabs(beta[k + first]) * sqrt(h);
+		inflation += h * step->vcov[(size_t) k * solved.nterms + k];
+		step->coef[k] += beta[k + first];
+	}
+	step->rounding = 0x1p-53 * (length + sqrt(inflation));
 	step->nterms = solved.nterms;
 	step->rank = solved.rank;
 	step->nrows = gr_count_of(nrows);
@@ -734,4 +753,12 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	step->deviance = sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
 	step->null_deviance = null_deviance(nrows, nones, intercept);
 	return true;
+}
+
+bool
+gr_logreg_step_is_last(const GrLogregStep *step, double tol)
+{
+	double		longest = tol > 1e-10 ? tol : fmin(tol, 10 * EXACT_TOL);
+
+	return step->decrement <= fmax(longest, 2 * step->rounding) && step->rounding <= ROUNDING_MAX;
 }

@@ -153,11 +153,18 @@ typedef struct GrLogregStep
 	double		deviance;
 	double		null_deviance;
 	double		decrement;
+	double		rounding;		/* how long rounding alone may make a step, likewise */
 } GrLogregStep;
 
 extern size_t gr_logreg_step_nbytes(int nfeatures);
 extern bool gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
 						   GrLogregStep *step, const GrHost *host, GrError *err);
+
+/*
+ * Whether the step, at most tol long, is the last one: with a tol of 1e-10 or less it leaves the standard errors as they are, too, as far as
+ * rounding lets it; and not where rounding leaves less than eight digits.
+ */
+extern bool gr_logreg_step_is_last(const GrLogregStep *step, double tol);
 
 /* mu = 1 / (1 + exp(-eta)), good in both tails */
 extern double gr_logistic(double eta);

@@ -107,8 +107,8 @@ extern bool gr_logreg_finish(GrLogregFit *fit, bool converged, bool have_sums, c
 extern bool gr_logreg_solve_step(GrLogregFit *fit, double tolerance, bool *aliased, double *decrement, const GrHost *host, GrError *err);
 
 /*
- * After an EXACT pass: the length of what rounding theta to float8 does to it, in standard errors. A Newton step from there has no fewer
- * right digits for it, but is about as long.
+ * After an EXACT pass and its step: how long rounding alone makes steps, in standard errors. A share of it is theta's, rounded to float8,
+ * for which a step from there has no fewer right digits; the other that of the rows' terms, which variances inflated by collinearity enlarge.
  */
 extern double gr_logreg_rounding(GrLogregFit *fit);
 

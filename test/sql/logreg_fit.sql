@@ -213,6 +213,29 @@ SELECT relative_difference((l).coef, (newton).coef) < 1e-8 AS coef FROM gpu_logr
 SELECT (l).rank, (l).converged, abs((l).deviance / (newton).deviance - 1) < 1e-10 AS deviance FROM gpu_logreg_fit('SELECT am, wt, 2 * wt AS wt2, hp FROM mtcars') newton, gpu_logreg_fit('SELECT am, wt, 2 * wt AS wt2, hp FROM mtcars', max_iter => 1000, tol => 1e-9, solver => 'lbfgs') l;
 SELECT (a).iterations < (b).iterations AS fewer, (a).converged AND (b).converged AS converged FROM gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', tol => 0.01, solver => 'lbfgs', max_iter => 1000) a, gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', tol => 1e-9, solver => 'lbfgs', max_iter => 1000) b;
 SELECT (m).iterations, (m).converged FROM (SELECT gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', solver => 'lbfgs', max_iter => 3) AS m) t;
+-- columns far from 0 and nearly collinear ones: each solver, whether rows are kept, read again or in a file, comes to the same digits; the steps that
+-- are left of them are those of the columns about their means and of the difference
+CREATE TABLE far AS SELECT i, (i * 7919 % 101) < 30 + i % 60 AS y, 1.7e9 + i % 60 AS at, i % 60 AS s, sin(i) AS a, sin(i) + round(cos(i * 1.7)::numeric, 3)::float8 / (1 << 24)::float8 AS b, round(cos(i * 1.7)::numeric, 3)::float8 AS c FROM generate_series(1, 600) i;
+SELECT solver, (m).converged, (m).iterations < 60 AS soon, relative_difference((m).coef[2:2], (w).coef[2:2]) < 1e-13 AS slope, relative_difference((std_errors(m))[2:2], (std_errors(w))[2:2]) < 1e-13 AS std_error
+FROM gpu_logreg_fit('SELECT y, s FROM far') w, unnest(ARRAY['newton', 'gd', 'lbfgs']) solver, gpu_logreg_fit('SELECT y, at FROM far', solver => solver, max_iter => 1000) m;
+SELECT solver, (m).converged, (m).iterations < 60 AS soon, relative_difference((m).coef[3:3], ARRAY[(w).coef[3] * (1 << 24)]) < 1e-6 AS b, (m).coef[2] + (m).coef[3] - (w).coef[2] < 1e-6 AS a, abs((m).deviance / (v).deviance - 1) < 1e-14 AS deviance
+FROM gpu_logreg_fit('SELECT y, a, c FROM far') w, gpu_logreg_fit('SELECT y, a, b FROM far') v, unnest(ARRAY['newton', 'gd', 'lbfgs']) solver, gpu_logreg_fit('SELECT y, a, b FROM far', solver => solver, max_iter => 1000) m;
+SELECT relative_difference((m).coef, (a).coef) < 1e-13 AS aggregate, relative_difference((m).coef, f) < 1e-13 AS arrays, relative_difference((m).coef, (r).coef) < 1e-13 AS file, relative_difference(std_errors(m), std_errors(r)) < 1e-13 AS its_std_errors
+FROM gpu_logreg_fit('SELECT y, a, b, at FROM far') m, (SELECT gpu_logreg_agg(y, a, b, at) AS a FROM far) a, (SELECT gpu_logreg(array_agg(ARRAY[a, b, at]), array_agg(y)) AS f FROM far) f, gpu_logreg_fit('SELECT y, a, b, at FROM far WHERE random() >= 0') r;
+SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2; SET max_parallel_workers = 0;
+SELECT relative_difference((m).coef, (p).coef) < 1e-13 AS passes, relative_difference(std_errors(m), std_errors(p)) < 1e-13 AS std_errors, relative_difference((m).coef, (l).coef) < 1e-13 AS lbfgs, relative_difference((m).coef, (f).coef) < 1e-13 AS file
+FROM gpu_logreg_fit('SELECT y, a, b, at FROM far') m, gpu_logreg_fit('SELECT y, a, b, at FROM far, one_of_many()') p, gpu_logreg_fit('SELECT y, a, b, at FROM far, one_of_many()', solver => 'lbfgs', max_iter => 1000) l, gpu_logreg_fit('SELECT y, a, b, at FROM far, one_of_many() WHERE random() >= 0') f;
+RESET ALL;
+-- a column that is another but for rounding is collinear, in whatever units and however far from 0
+SELECT (m).rank, (m).coef[4] IS NULL AS sum, (m).coef[5] IS NULL AS fahrenheit, (m).converged FROM gpu_logreg_fit('SELECT y, a, c, a + c AS sum, a * 1.8 + 32 AS fahrenheit FROM far') m;
+SELECT (m).rank, (m).coef[3] IS NULL AS milliseconds, (m).converged FROM gpu_logreg_fit('SELECT y, at, at * 1000.1 AS milliseconds FROM far') m;
+-- what is advised where a fit doesn't converge: not more iterations where these are of no use
+SELECT (gpu_logreg_fit('SELECT y, a, a + (b - a) / (1 << 20)::float8 AS near FROM far', l2 => 1e-22)).converged;
+SELECT (gpu_logreg_fit('SELECT y, s FROM far', solver => 'gd', max_iter => 100, learning_rate => 0.1)).converged;
+SELECT (gpu_logreg_fit('SELECT y, s FROM far', solver => 'gd', max_iter => 100, learning_rate => 1e-9)).converged;
+SELECT (gpu_logreg_fit('SELECT y, s FROM far', max_iter => 1)).converged;
+DROP TABLE far;
 -- gradient ascent (the warnings, which name the number of iterations, were shown): one iteration is the learning rate times X'(y - 1/2), two go on from there
 SET client_min_messages = error;
 CREATE TABLE z AS SELECT am AS y, (wt - 3.2) / 1 AS wt, (hp - 147) / 70 AS hp FROM mtcars;

@@ -10,6 +10,10 @@ SELECT term, estimate, std_error, statistic, p_value, conf_low, conf_high FROM g
 SELECT term, estimate AS odds_ratio, std_error, conf_low FROM gpu_tidy(gpu_logreg_fit('VALUES (1, 1), (1, 2), (0, 3), (0, 4)'), exponentiate => true);
 SELECT n, rank, df_residual, deviance, digits(null_deviance, 8 * ln(2.0)) > 14 AS null_deviance, log_lik, aic, converged FROM gpu_glance(gpu_logreg_fit('VALUES (0, 1), (0, 2), (1, 3), (1, 4)'));
 SELECT gpu_logreg('{1,2,3,4}', '{0,0,1,1}'::float8[]) IS NOT NULL AS arrays;
+-- one column and its square: either does by itself, so neither must, nor has the intercept a side; where both are wanted, both have a sign
+SELECT term, estimate, std_error, statistic, p_value, conf_low FROM gpu_tidy(gpu_logreg_fit('VALUES (0, 1, 1), (0, 2, 4), (1, 3, 9), (1, 4, 16)'));
+SELECT term, estimate FROM gpu_tidy(gpu_logreg_fit('VALUES (0, 1, 0), (0, 0, 1), (1, 1, 2), (1, 2, 1), (0, 0, 0), (0, 2, -1), (0, -1, 2), (1, 3, 0), (1, 0, 3)'));
+SELECT (m).vcov[2][2], abs(gpu_predict(m, 2, 4)) < 1e-12 AS class_0, abs(gpu_predict(m, 3, 9) - 1) < 1e-12 AS class_1 FROM gpu_logreg_fit('VALUES (0, 1, 1), (0, 2, 4), (1, 3, 9), (1, 4, 16)') m;
 
 -- a dummy that is 1 for ones alone: that term has no estimate, the others are those of the rows where it is 0
 CREATE TABLE sep AS SELECT i, (i * 7 + i / 3) % 5 < 2 OR i % 12 = 0 AS y, i % 20 AS a, sin(i) AS b, (i % 12 = 0)::int AS d, (i % 12 = 5 AND (i * 7 + i / 3) % 5 >= 2)::int AS e FROM generate_series(1, 240) i;
@@ -101,6 +105,20 @@ SELECT count(*), bool_and((small_fits.m).separated = want::text[]) AS as_decided
     (81, '{(intercept),x1,x2}'), (85, '{(intercept),x1,x2}'), (101, '{(intercept),x1,x2}'), (106, '{(intercept),x1,x2,x3}'), (110, '{(intercept),x3}'),
     (116, '{x1}'), (120, '{(intercept),x1}'), (121, '{(intercept),x1,x2}'), (122, '{(intercept),x1,x2,x3}'), (130, '{(intercept),x1,x2,x3}'),
     (147, '{(intercept),x1,x2,x3,x4}'), (152, '{x1}'), (180, '{(intercept),x1}'), (181, '{(intercept),x1,x2}'), (190, '{(intercept),x1,x2,x3}')) AS t(d, want) USING (d);
+-- which way each term goes, by linear programming again: + or - if all directions that separate as many rows as can be separated give it that
+-- sign, n for those that either sign would do for (and collinear ones), f for finite estimates
+SELECT count(*), bool_and(signs = want) AS as_decided FROM (SELECT d, string_agg(CASE estimate WHEN 'Infinity' THEN '+' WHEN '-Infinity' THEN '-' ELSE CASE WHEN estimate IS NULL THEN 'n' ELSE 'f' END END, '' ORDER BY o) AS signs
+    FROM small_fits, gpu_tidy(m) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low, conf_high, o) GROUP BY d) s JOIN (VALUES
+    (0,'-+'), (1,'-++'), (2,'-+++'), (3,'-+n+n'), (6,'--++'), (7,'-+nn+'), (15,'-+nnn'), (21,'-++'), (22,'-+++'),
+    (23,'-n+nn'), (26,'-+++'), (30,'-f++'), (37,'+--'), (41,'-++'), (42,'-+++'), (43,'-+n++'), (46,'-+-+'),
+    (47,'-+n++'), (51,'n+nn+'), (52,'f+'), (61,'-++'), (62,'-+++'), (63,'-n+++'), (65,'-+-'), (66,'-n++'),
+    (67,'-+++n'), (75,'-+n+n'), (80,'-+'), (81,'-++'), (82,'-+++'), (83,'-nnnn'), (85,'-++'), (86,'-+++'),
+    (101,'-++'), (102,'-+++'), (103,'-++nn'), (106,'-+++'), (107,'-++++'), (110,'-ff+'), (111,'n+nnn'),
+    (115,'-++nn'), (116,'f+'), (120,'-+'), (121,'-++'), (122,'-+++'), (123,'-+++n'), (125,'-++'), (127,'-+n++'),
+    (130,'-+++'), (134,'n++-'), (135,'-n+n+'), (139,'-n++-'), (141,'-++'), (142,'-+++'), (143,'-nnnn'),
+    (147,'-++++'), (152,'f-'), (157,'-+-'), (161,'-++'), (162,'-+nn'), (163,'-n+++'), (166,'-+++'), (167,'-+n++'),
+    (171,'-+n++'), (175,'-n+nn'), (180,'-+'), (181,'-++'), (183,'-++++'), (187,'-+++n'), (189,'-n+'), (190,'-+++'),
+    (191,'-++++'), (198,'-n++'), (199,'-++++')) AS t(d, want) USING (d);
 -- by queries too
 SET client_min_messages = error;
 SELECT bool_and((f).separated = (SELECT array_agg(CASE s WHEN '(intercept)' THEN s ELSE 'x[' || substr(s, 2) || ']' END ORDER BY o) FROM unnest((m).separated) WITH ORDINALITY AS u(s, o)) OR (f).separated = '{}' AND (m).separated = '{}') AS same

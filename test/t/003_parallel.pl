@@ -155,6 +155,8 @@ for my $case (
 	[ 'SELECT y > 6, x1, x2 / 1000 FROM t', q{solver => 'gd', max_iter => 10}, 1e-12 ],
 	[ 'SELECT y > 6, x1, x2 FROM t', 'l2 => 100, intercept => false', 1e-13 ],
 	[ 'SELECT y > 6 OR g = 3, x1, (g = 3)::int, x2 FROM t', 'max_iter => 50', 1e-12 ],
+	[ 'SELECT y > 6, x1, x1 + 1e-7 * x2, x1 * x2 + 1e9 FROM t', 'max_iter => 50', 1e-12 ],
+	[ 'SELECT y > 6, x1, x1 + 1e-7 * x2 FROM t', q{solver => 'lbfgs', max_iter => 100}, 1e-12 ],
 	# some point far out
 	[ 'SELECT x1 > 0.5, x1 FROM t -- the end', 'max_iter => 50', 1e-6 ],
 	[ "SELECT $columns FROM many", 'l2 => 0', 1e-12 ],

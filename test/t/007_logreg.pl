@@ -59,7 +59,7 @@ is(temporary_files(), '0', 'no temporary file is left');
 #
 
 # Gradient ascent that never ends makes passes; a wide fit is long in one.
-my $endless = q{SELECT gpu_logreg_fit($$%s$$, solver => 'gd', max_iter => 2000000000, tol => 1e-300)};
+my $endless = q{SELECT gpu_logreg_fit($$%s$$, solver => 'gd', max_iter => 2000000000, tol => 1e-300, learning_rate => 1e-9)};
 my %long = (
 	(map { ("gpu_logreg_fit, $_" => "$holding{$_}[0] " . sprintf($endless, $holding{$_}[1])) } 'kept', 'volatile', 'read again'),
 	'gpu_logreg_fit, writing' => 'SELECT gpu_logreg_fit($$SELECT random() > 0.5, i % 11 FROM (SELECT generate_series(1, 1000000000) AS i) s$$)',

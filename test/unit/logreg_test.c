@@ -475,7 +475,7 @@ test_ascent(void)
 	data_free(&data);
 }
 
-/* By itself the rate is one that never raises the penalised deviance, whatever the units. */
+/* By itself it chooses steps that never raise the penalised deviance, and converges, whatever the units. */
 static void
 test_default_rate(void)
 {
@@ -486,7 +486,7 @@ test_default_rate(void)
 		Data		plain = random_data(4, 200, false);
 		Data		data = data_moved(&plain, scales[s], s == 2 ? 5e3 : 0);
 		bool		falls = true;
-		bool		converged = false;
+		bool		converged = true;
 
 		for (int kind = 0; kind < 2; kind++)
 		{
@@ -494,18 +494,23 @@ test_default_rate(void)
 			Run			run;
 
 			options.solver = GR_SOLVER_GD;
-			options.max_iter = 200;
-			options.tol = 1e-30;
+			options.max_iter = 400;
 			options.intercept = kind == 0;
 			run = run_fit(&data, &options);
-			falls &= run.ok && run.nkept > 200 && run.nkept < PASSES_MAX && run.fit->iterations == 200;
-			for (int k = 1; k < run.nkept; k++)
-				falls &= run.deviance[k] <= run.deviance[k - 1] * (1 + 1e-14);
+			falls &= run.ok && run.nkept < PASSES_MAX;
+			for (int k = 1, last = 0; k < run.nkept; k++)
+			{
+				/* a pass that an iteration was not taken to is a trial of its line search */
+				if (k + 1 < run.nkept && run.iteration[k + 1] == run.iteration[k])
+					continue;
+				falls &= run.deviance[k] <= run.deviance[last] * (1 + 1e-12);
+				last = k;
+			}
 			falls &= run.deviance[run.nkept - 1] < run.deviance[0];
-			converged |= run.fit->converged;
+			converged &= regular(&run);
 			run_free(&run);
 		}
-		check(falls && !converged, "gradient ascent at the default rate falls for 200 steps, features times %g", scales[s]);
+		check(falls && converged, "gradient descent without a rate falls all the way, features times %g", scales[s]);
 		data_free(&plain);
 		data_free(&data);
 	}
