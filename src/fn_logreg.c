@@ -164,6 +164,7 @@ static void
 make_model(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
 {
 	model->method = "logistic";
+	model->l2 = options->l2;
 	model->nterms = fit->nterms;
 	model->intercept = options->intercept;
 	gr_model_name_terms(model, names);
@@ -622,6 +623,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 		gr_raise_columns(&err, state->nfeatures, NULL);
 
 	model.method = "logistic";
+	model.l2 = l2;
 	model.nterms = nterms;
 	model.intercept = state->intercept;
 	model.coef = step.coef;
