@@ -551,6 +551,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	GrLogregFit *fit;
 	GrModel		model = {0};
 	GrError		err = {0};
+	ErrorContextCallback context;
 	char	   *query;
 	bool		spooled;
 
@@ -560,6 +561,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	options = fit_options(fcinfo);
 	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
+	gr_enter_query(&context, query);
 	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
 	gr_source_read(&source, &ingest);
 	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
@@ -579,6 +581,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	if (source.kind == GR_SOURCE_QUERY)
 		record_query_run(&source);
 	make_model(&model, fit, &options, ingest.names);
+	gr_leave_query(&context);
 	model.nskipped = source.nskipped;
 	model.device = source.job->place.device;
 	return gr_model_datum(fcinfo, &model);
