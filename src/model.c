@@ -503,8 +503,8 @@ summarise_linear(const GrModel *model, ModelSummary *s)
 }
 
 /*
- * tr(H (H + l2 P)^-1), H the Hessian and P the penalty's: how many parameters a fit has to choose freely. The covariances are
- * (H + l2 P)^-1, so that a term takes l2 times its own variance off. NaN if they aren't known.
+ * tr(H (H + l2 P)^-1), H the Hessian and P the penalty's: how many parameters a fit has to choose freely. The
+ * covariances are (H + l2 P)^-1, so that a term takes l2 times its own variance off. NaN if they aren't known.
  */
 static double
 effective_df(const GrModel *model)

@@ -32,7 +32,7 @@ typedef enum GrStatus
 	GR_CANCELED,				/* GrHost asked to stop */
 	GR_NO_MEMORY,				/* host memory; bytes_needed, or 0 and for what in detail */
 	GR_NO_DEVICE,				/* no driver or no usable device */
-	GR_DEVICE_MEMORY,			/* bytes_needed, bytes_free are set; bytes_needed 0: neither is known, and detail says what failed */
+	GR_DEVICE_MEMORY,			/* bytes_needed, bytes_free are set; bytes_needed 0: neither is known, see detail */
 	GR_DEVICE_FAILED,			/* a device call failed */
 	GR_DEVICE_LOST				/* likewise, and the process can't use the device again */
 } GrStatus;

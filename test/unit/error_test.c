@@ -1,5 +1,6 @@
 /*
- * error_test.c: the first failure is kept, and what is said of a lack of device memory claims no figure that isn't known.
+ * error_test.c: the first failure is kept, and what is said of a lack of device memory claims no figure that isn't
+ * known.
  */
 #include "compute/compute.h"
 #include "unit.h"
@@ -24,7 +25,8 @@ main(void)
 	GrError		wide = {0};
 	char		text[8];
 
-	check(!gr_fail(&unknown, GR_DEVICE_MEMORY, 0, "%s: %s", "opening the device", "out of memory"), "a failure is false");
+	check(!gr_fail(&unknown, GR_DEVICE_MEMORY, 0, "%s: %s", "opening the device", "out of memory"),
+		  "a failure is false");
 	gr_fail(&unknown, GR_INVALID, 3, "something else");
 	check(unknown.status == GR_DEVICE_MEMORY && unknown.where == 0, "the first is kept");
 	check(says(&known, "4096 bytes are needed and 1000 are free"), "figures");
