@@ -79,7 +79,7 @@ gr_cuda_status(cudaError_t code)
 
 /*
  * Records a failed call in the driver's own words, and takes it off the run time's record so that it isn't reported
- * again; always returns false. what: the call, for a person; nbytes: what was asked for, if it was memory.
+ * again; always returns false. what: the call, for a person; nbytes: what was asked for, 0 if that isn't known.
  */
 static inline bool
 gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
@@ -89,16 +89,19 @@ gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
 
 	(void) cudaGetLastError();
 	gr_fail(err, status, 0, "%s: %s", what, cudaGetErrorString(code));
-	if (first && status == GR_DEVICE_MEMORY)
+	if (first && status == GR_DEVICE_MEMORY && nbytes > 0)
 	{
+		size_t		nbytes_free = 0;
 		size_t		nbytes_total = 0;
 
-		err->bytes_needed = nbytes;
-		if (cudaMemGetInfo(&err->bytes_free, &nbytes_total) != cudaSuccess)
+		/* without a context there is no telling what is free: then the detail has to do */
+		if (cudaMemGetInfo(&nbytes_free, &nbytes_total) == cudaSuccess)
 		{
-			err->bytes_free = 0;
-			(void) cudaGetLastError();
+			err->bytes_needed = nbytes;
+			err->bytes_free = nbytes_free;
 		}
+		else
+			(void) cudaGetLastError();
 	}
 	return false;
 }

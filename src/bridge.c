@@ -65,6 +65,8 @@ gr_column_name(int column, int nfeatures, const char *const *names)
 static void
 raise_device_error(const GrError *err)
 {
+	char		shortage[GR_SHORTAGE_SIZE];
+
 	switch (err->status)
 	{
 		case GR_NO_DEVICE:
@@ -75,10 +77,11 @@ raise_device_error(const GrError *err)
 					 errhint("Set gpureg.device to auto or cpu to compute on the CPU.")));
 			break;
 		case GR_DEVICE_MEMORY:
+			gr_describe_shortage(err, shortage, sizeof(shortage));
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
 					 errmsg("not enough GPU memory"),
-					 errdetail("%zu bytes are needed and %zu are free.", err->bytes_needed, err->bytes_free),
+					 errdetail("%s.", shortage),
 					 errhint("Set gpureg.device to auto or cpu, or raise gpureg.gpu_memory_limit where it is set.")));
 			break;
 		case GR_DEVICE_LOST:
@@ -143,7 +146,8 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
 					 errmsg("out of memory"),
-					 errdetail("Failed on a request of size %zu.", err->bytes_needed)));
+					 err->bytes_needed > 0 ? errdetail("Failed on a request of size %zu.", err->bytes_needed) :
+					 errdetail("Failed on a request for %s.", err->detail)));
 			break;
 		case GR_INVALID:
 			ereport(ERROR,

@@ -178,6 +178,15 @@ gr_may_retreat(const GrError *err)
 	return gr_device == GR_DEVICE_AUTO && (err->status == GR_DEVICE_MEMORY || err->status == GR_NO_DEVICE);
 }
 
+void
+gr_note_shortage(GrPlace *place, const GrError *err)
+{
+	char		shortage[GR_SHORTAGE_SIZE];
+
+	gr_describe_shortage(err, shortage, sizeof(shortage));
+	snprintf(place->reason, sizeof(place->reason), "GPU memory: %s", shortage);
+}
+
 bool
 gr_retreat_to_cpu(GrPlace *place, const GrError *err)
 {
@@ -186,7 +195,7 @@ gr_retreat_to_cpu(GrPlace *place, const GrError *err)
 	if (err->status == GR_NO_DEVICE)
 		snprintf(place->reason, sizeof(place->reason), "no GPU: %s", err->detail);
 	else
-		snprintf(place->reason, sizeof(place->reason), "GPU memory: %zu bytes needed, %zu free", err->bytes_needed, err->bytes_free);
+		gr_note_shortage(place, err);
 	gr_place_on_cpu(place, place->reason);
 	return true;
 }

@@ -54,7 +54,10 @@ extern void gr_place_on_cpu(GrPlace *place, const char *reason);
 /* The CPU instead of a device that cannot be had or has too little memory, if that is what err says and the settings allow. */
 extern bool gr_retreat_to_cpu(GrPlace *place, const GrError *err);
 
-/* Would it, with that err? */
+/* The reason to leave a device that has too little memory: what err says of it */
+extern void gr_note_shortage(GrPlace *place, const GrError *err);
+
+/* Would gr_retreat_to_cpu() take the CPU, with that err? */
 extern bool gr_may_retreat(const GrError *err);
 
 /* The job is done with the device's session. May be called again. */

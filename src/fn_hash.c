@@ -2,8 +2,10 @@
  * fn_hash.c: feature hashing: gpu_feature_hash() over tokens and over a JSON object.
  *
  * A feature's name goes through MurmurHash3 x86-32, seed 0, h as a signed number: its value is added to element |h| mod k, negated if
- * h is negative, as scikit-learn's FeatureHasher has it. Another seed is the hash's. With a density, the feature is a column of the
- * random projection matrix instead: the one whose number is made of two hashes.
+ * h is negative, as scikit-learn's FeatureHasher has it. Values are added in float8, tokens in their order and members
+ * of an object in jsonb's, which sorts them: a sum of fractions may differ in its last bit from one in another order.
+ * Another seed is the hash's. With a density, the feature is a column of the random projection matrix instead: the one
+ * whose number is made of two hashes.
  */
 #include "postgres.h"
 

@@ -263,6 +263,7 @@ static void
 make_model(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
 {
 	model->method = "logistic";
+	model->l2 = options->l2;
 	model->nterms = fit->nterms;
 	model->intercept = options->intercept;
 	gr_model_name_terms(model, names);
@@ -638,6 +639,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	GrLogregFit *fit;
 	GrModel		model = {0};
 	GrError		err = {0};
+	ErrorContextCallback context;
 	char	   *query;
 	bool		spooled;
 
@@ -647,6 +649,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	options = fit_options(fcinfo);
 	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
+	gr_enter_query(&context, query);
 	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
 	gr_source_read(&source, &ingest);
 	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
@@ -666,6 +669,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	if (source.kind == GR_SOURCE_QUERY)
 		record_query_run(&source);
 	make_model(&model, fit, &options, ingest.names);
+	gr_leave_query(&context);
 	model.nskipped = source.nskipped;
 	model.device = source.job->place.device;
 	return gr_model_datum(fcinfo, &model);
@@ -710,6 +714,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 		gr_raise_columns(&err, state->nfeatures, NULL);
 
 	model.method = "logistic";
+	model.l2 = l2;
 	model.nterms = nterms;
 	model.intercept = state->intercept;
 	model.coef = step.coef;

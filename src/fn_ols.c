@@ -214,10 +214,12 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	GrJobOptions options = {.kind = GR_JOB_GRAM};
 	GrPlace		place = {0};
+	ErrorContextCallback context;
 	GrPlan	   *plan;
 	GrIngest	ingest;
 	GrModel		model = {0};
 
+	gr_enter_query(&context, query);
 	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
 	plan = plan_pass(&ingest, &place);
 	if (plan != NULL)
@@ -229,6 +231,7 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 			gr_raise_no_rows(ingest.nskipped);
 		finish_model(ingest.job, PG_GETARG_BOOL(1), &model, true, "gpu_ols_fit", started);
 	}
+	gr_leave_query(&context);
 	model.nskipped = ingest.nskipped;
 	return gr_model_datum(fcinfo, &model);
 }

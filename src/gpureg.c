@@ -64,9 +64,5 @@ _PG_init(void)
 							 "Reads rows through the ring that feeds a GPU, into the CPU.",
 							 "This is for tests on machines without a GPU.",
 							 &gr_debug_ring, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
-#if PG_VERSION_NUM >= 150000
 	MarkGUCPrefixReserved("gpureg");
-#else
-	EmitWarningsOnPlaceholders("gpureg");
-#endif
 }

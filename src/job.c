@@ -86,7 +86,7 @@ fail_or_overflow(GrJob *job, const GrError *err)
 	if (job->may_overflow && on_cpu && err->status == GR_NO_MEMORY)
 		 /* the reason for the CPU stands */ ;
 	else if (job->may_overflow && !on_cpu && err->status == GR_DEVICE_MEMORY && gr_device == GR_DEVICE_AUTO)
-		snprintf(job->place.reason, sizeof(job->place.reason), "GPU memory: %zu bytes needed, %zu free", err->bytes_needed, err->bytes_free);
+		gr_note_shortage(&job->place, err);
 	else
 		gr_job_fail(job, err);
 	job->overflowed = true;

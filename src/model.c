@@ -7,6 +7,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "common/shortest_dec.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -88,6 +89,18 @@ terms_array(const GrModel *model, bool separated)
 	return construct_array(items, n, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
+/*
+ * The field method: the type has none for l2, so that it stands here where there is one, exactly.
+ */
+static char *
+penalised_method(double l2)
+{
+	char		number[DOUBLE_SHORTEST_DECIMAL_LEN];
+
+	double_to_shortest_decimal_buf(l2, number);
+	return psprintf("logistic (l2 = %s)", number);
+}
+
 ArrayType *
 gr_model_coefficients(const GrModel *model)
 {
@@ -108,7 +121,7 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
 
-	values[F_METHOD] = CStringGetTextDatum(model->method);
+	values[F_METHOD] = CStringGetTextDatum(model->l2 > 0 ? penalised_method(model->l2) : model->method);
 	values[F_TERMS] = PointerGetDatum(terms_array(model, false));
 	values[F_COEF] = PointerGetDatum(gr_model_coefficients(model));
 	nulls[F_VCOV] = model->vcov == NULL;
@@ -174,6 +187,8 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, int nfeatures
 /*
  * Reading
  */
+
+#define UNKNOWN_METHOD "Its method is unknown to this version of gpureg."
 
 static void
 bad_model(const char *detail)
@@ -319,16 +334,51 @@ check_fields(TupleDesc tupdesc)
 				 errmsg("argument is not a gpu_model")));
 }
 
-/* Reads argument 0. want_vcov false leaves vcov and separated NULL: gpu_predict reads a model a row. */
+/* The l2 in a method; ERROR unless it is written as penalised_method() does. */
+static double
+read_l2(const char *method)
+{
+	static const char prefix[] = "logistic (l2 = ";
+	double		l2;
+
+	if (strncmp(method, prefix, sizeof(prefix) - 1) != 0)
+		bad_model(UNKNOWN_METHOD);
+	l2 = strtod(method + sizeof(prefix) - 1, NULL);
+	if (!(l2 > 0 && isfinite(l2)) || strcmp(method, penalised_method(l2)) != 0)
+		bad_model(UNKNOWN_METHOD);
+	return l2;
+}
+
 static void
-read_model(FunctionCallInfo fcinfo, GrModel *model, bool want_vcov)
+read_method(char *method, GrModel *model)
+{
+	model->l2 = 0;
+	model->method = "ols";
+	if (strcmp(method, "ols") == 0)
+		return;
+	model->method = "logistic";
+	if (strcmp(method, "logistic") != 0)
+		model->l2 = read_l2(method);
+}
+
+/* Which function reads a model, and so how much of it */
+typedef enum ModelReader
+{
+	PREDICT,					/* a model a row: without vcov and separated */
+	GLANCE,						/* vcov where there is an l2 */
+	TIDY						/* everything */
+} ModelReader;
+
+/* Reads argument 0. What the reader doesn't want is NULL. */
+static void
+read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
 {
 	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(0);
 	TupleDesc	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header), HeapTupleHeaderGetTypMod(header));
 	HeapTupleData tuple;
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS];
-	char	   *method;
+	bool		want_vcov;
 
 	check_fields(tupdesc);
 	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
@@ -341,16 +391,14 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, bool want_vcov)
 		if (nulls[k] && k != F_VCOV && k != F_SEPARATED && k != F_DEVICE)
 			bad_model("One of its fields is NULL.");
 
-	method = TextDatumGetCString(values[F_METHOD]);
-	if (strcmp(method, "ols") != 0 && strcmp(method, "logistic") != 0)
-		bad_model("Its method is unknown to this version of gpureg.");
-	model->method = method;
+	read_method(TextDatumGetCString(values[F_METHOD]), model);
+	want_vcov = reader == TIDY || (reader == GLANCE && model->l2 > 0);
 	model->terms = read_terms(values[F_TERMS], &model->nterms);
 	model->intercept = strcmp(model->terms[0], "(intercept)") == 0;
 	model->coef = read_floats(values[F_COEF], model->nterms, 0);
 	model->vcov = want_vcov && !nulls[F_VCOV] ? read_floats(values[F_VCOV], model->nterms, model->nterms) : NULL;
 	model->separated = NULL;
-	if (want_vcov && !nulls[F_SEPARATED])
+	if (reader == TIDY && !nulls[F_SEPARATED])
 		read_separated(values[F_SEPARATED], model);
 	model->nrows = DatumGetInt64(values[F_N]);
 	model->nskipped = DatumGetInt64(values[F_N_SKIPPED]);
@@ -395,7 +443,7 @@ gr_tidy(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("conf_level must be between 0 and 1, got %g", conf_level),
 				 errhint("0.95 gives 95%% confidence limits.")));
-	read_model(fcinfo, &model, true);
+	read_model(fcinfo, &model, TIDY);
 	InitMaterializedSRF(fcinfo, 0);
 	/* the normal distribution is t's with infinitely many degrees of freedom */
 	df = is_logistic(&model) ? INFINITY : (double) model.df_residual;
@@ -464,14 +512,33 @@ summarise_linear(const GrModel *model, ModelSummary *s)
 	s->bic = -2 * s->log_lik + log(n) * nparameters;
 }
 
-/* A logistic fit has a likelihood alone, and its parameters are the terms. */
+/*
+ * tr(H (H + l2 P)^-1), H the Hessian and P the penalty's: how many parameters a fit has to choose freely. The
+ * covariances are (H + l2 P)^-1, so that a term takes l2 times its own variance off. NaN if they aren't known.
+ */
+static double
+effective_df(const GrModel *model)
+{
+	double		df = model->rank;
+
+	if (model->l2 == 0)
+		return df;
+	if (model->vcov == NULL)
+		return NAN;
+	for (int k = 0; k < model->nterms; k++)
+		if (!isnan(model->coef[k]))
+			df -= (k == 0 && model->intercept ? 0 : model->l2) * model->vcov[(Size) k * model->nterms + k];
+	return df;
+}
+
+/* A logistic fit has a likelihood alone, and its parameters are the terms, as far as a penalty leaves them free. */
 static void
 summarise_logistic(const GrModel *model, ModelSummary *s)
 {
 	s->r_squared = s->adj_r_squared = s->sigma = s->f_statistic = s->f_p_value = NAN;
 	s->log_lik = -0.5 * model->deviance + 0.0;	/* not -0 */
-	s->aic = model->deviance + 2.0 * model->rank;
-	s->bic = model->deviance + log((double) model->nrows) * model->rank;
+	s->aic = model->deviance + 2.0 * effective_df(model);
+	s->bic = model->deviance + log((double) model->nrows) * effective_df(model);
 }
 
 /* gpu_glance(model gpu_model): one row */
@@ -484,7 +551,7 @@ gr_glance(PG_FUNCTION_ARGS)
 	Datum		values[16];
 	bool		nulls[16] = {false};
 
-	read_model(fcinfo, &model, false);
+	read_model(fcinfo, &model, GLANCE);
 	if (is_logistic(&model))
 		summarise_logistic(&model, &s);
 	else
@@ -525,7 +592,7 @@ gr_predict(PG_FUNCTION_ARGS)
 	double		mean = 0;
 
 	gr_check_vector(x, "x");
-	read_model(fcinfo, &model, false);
+	read_model(fcinfo, &model, PREDICT);
 	nx = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
 	nfeatures = model.nterms - (model.intercept ? 1 : 0);
 	if (nx != nfeatures)

@@ -16,6 +16,7 @@
 typedef struct GrModel
 {
 	const char *method;			/* "ols" or "logistic" */
+	double		l2;				/* the penalty; in SQL a part of the method where it isn't 0 */
 	int			nterms;
 	bool		intercept;		/* the first term is the intercept */
 	const char **terms;			/* nterms; NULL in a model being built: (intercept), x1, x2, ... */

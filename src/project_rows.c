@@ -324,6 +324,7 @@ project_rows(FunctionCallInfo fcinfo, bool seed_is_null, int64 seed, int density
 		.context = CurrentMemoryContext,
 		.request = &request
 	};
+	ErrorContextCallback context;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || seed_is_null)
@@ -340,9 +341,11 @@ project_rows(FunctionCallInfo fcinfo, bool seed_is_null, int64 seed, int density
 	receiver.row_context = AllocSetContextCreate(receiver.context, "gpureg row", ALLOCSET_DEFAULT_SIZES);
 	get_typlenbyval(request.id_type, &receiver.id_length, &receiver.id_by_value);
 
+	gr_enter_query(&context, request.query);
 	gr_plan_rows(&request, &receiver.rows);
 	run_plan(&receiver);
 	record_run(&receiver, started);
+	gr_leave_query(&context);
 	return (Datum) 0;
 }
 

@@ -43,13 +43,20 @@ query_error_callback(void *arg)
 		errcontext("SQL statement \"%s\"", text);
 }
 
-static void
-push_error_context(ErrorContextCallback *callback, const char *text)
+void
+gr_enter_query(ErrorContextCallback *context, const char *text)
 {
-	callback->callback = query_error_callback;
-	callback->arg = unconstify(char *, text);
-	callback->previous = error_context_stack;
-	error_context_stack = callback;
+	context->callback = query_error_callback;
+	context->arg = unconstify(char *, text);
+	context->previous = error_context_stack;
+	error_context_stack = context;
+}
+
+void
+gr_leave_query(const ErrorContextCallback *context)
+{
+	Assert(error_context_stack == context);
+	error_context_stack = context->previous;
 }
 
 /*
@@ -115,7 +122,6 @@ GrQuery *
 gr_analyse_query(const char *text)
 {
 	GrQuery    *query = palloc0(sizeof(GrQuery));
-	ErrorContextCallback callback;
 	RawStmt    *statement;
 	List	   *queries;
 
@@ -125,11 +131,8 @@ gr_analyse_query(const char *text)
 	query->text = text;
 	query->role = GetUserId();
 	query->row_security = row_security;
-	push_error_context(&callback, text);
 	statement = parse_statement(text);
 	queries = pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
-	error_context_stack = callback.previous;
-
 	query->tree = check_statement(queries);
 	query->columns = ExecCleanTypeFromTL(query->tree->targetList);
 	query->has_row_security = has_row_security((Node *) query->tree, NULL);
@@ -187,13 +190,10 @@ GrPlan *
 gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
 {
 	GrPlan	   *plan = palloc0(sizeof(GrPlan));
-	ErrorContextCallback callback;
 
 	plan->query = query;
 	plan->columns = ExecCleanTypeFromTL(tree->targetList);
-	push_error_context(&callback, query->text);
 	plan->stmt = pg_plan_query(tree, query->text, cursor_options, NULL);
-	error_context_stack = callback.previous;
 	return plan;
 }
 
@@ -289,7 +289,6 @@ receiver_nothing(DestReceiver *self)
 void
 gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint64 nrows_max)
 {
-	ErrorContextCallback callback;
 	QueryDesc  *desc;
 
 	receiver->plan = plan;
@@ -297,7 +296,6 @@ gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint
 	receiver->pub.rShutdown = receiver_nothing;
 	receiver->pub.rDestroy = receiver_nothing;
 	receiver->pub.mydest = DestNone;
-	push_error_context(&callback, plan->query->text);
 	check_role(plan);
 	if (!CommandIsReadOnly(plan->stmt))
 		elog(ERROR, "query was planned as one that writes");
@@ -312,7 +310,6 @@ gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint
 	ExecutorFinish(desc);
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);
-	error_context_stack = callback.previous;
 }
 
 typedef struct ValueReceiver

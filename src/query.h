@@ -16,6 +16,7 @@
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 #include "tcop/dest.h"
+#include "utils/elog.h"
 
 typedef struct GrQuery
 {
@@ -43,6 +44,14 @@ typedef struct GrReceiver
 	DestReceiver pub;
 	const GrPlan *plan;			/* set by gr_run_plan() */
 } GrReceiver;
+
+/*
+ * From one to the other, whatever is reported, by a parallel worker too, says that it is about this query, in the
+ * user's words, as the server does of a statement within another: analysing, planning and running it go on between.
+ * context and text are the caller's, and are left as they are until then. An error leaves by itself.
+ */
+extern void gr_enter_query(ErrorContextCallback *context, const char *text);
+extern void gr_leave_query(const ErrorContextCallback *context);
 
 /*
  * A query's text as a tree, in the current memory context. ERROR unless it is one SELECT that neither writes nor locks

@@ -97,6 +97,12 @@ gr_ring_create(Size nbytes, int nproducers, dsm_segment **segment)
 		return NULL;
 	ring = dsm_segment_address(*segment);
 	memset(ring, 0, data_offset);
+	if (sem_init(&ring->wake, 1, 0) != 0)
+	{
+		dsm_detach(*segment);
+		*segment = NULL;
+		return NULL;
+	}
 	ring->nblocks = nblocks;
 	ring->block_nbytes = block_nbytes;
 	ring->data_offset = data_offset;
@@ -146,8 +152,11 @@ gr_ring_start(GrRing *ring, dsm_segment *segment, const GrRingColumn *columns, i
 	}
 	for (int k = 0; k < ring->nproducers_max; k++)
 		pg_atomic_init_u32(&gr_ring_producers(ring)[k], 0);
+	/* what an earlier query's producers have left, whom nobody waited for */
+	while (sem_trywait(&ring->wake) == 0)
+		;
 	/* each query has a key of its own, so that nobody comes late */
-	if (sem_init(&ring->wake, 1, 0) != 0 || !pg_strong_random(ring->key, sizeof(ring->key)))
+	if (!pg_strong_random(ring->key, sizeof(ring->key)))
 		return false;
 	ticket->handle = dsm_segment_handle(segment);
 	memcpy(ticket->key, ring->key, sizeof(ring->key));
@@ -171,9 +180,13 @@ gr_ring_stop(GrRing *ring)
 void
 gr_ring_destroy(dsm_segment *segment)
 {
-	/* the semaphore owns nothing outside the segment */
-	if (segment != NULL)
-		dsm_detach(segment);
+	GrRing	   *ring;
+
+	if (segment == NULL)
+		return;
+	ring = dsm_segment_address(segment);
+	(void) sem_destroy(&ring->wake);
+	dsm_detach(segment);
 }
 
 static void

@@ -118,7 +118,7 @@ extern bool gr_ring_start(GrRing *ring, dsm_segment *segment, const GrRingColumn
 						  bool binary, GrRingTicket *ticket);
 extern void gr_ring_stop(GrRing *ring);
 
-/* No thread may use it any more; NULL is accepted. */
+/* No thread may use it any more, and its producers have come to their end; NULL is accepted. */
 extern void gr_ring_destroy(dsm_segment *segment);
 
 /*

@@ -30,9 +30,9 @@ typedef enum GrStatus
 	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column, 0-based */
 	GR_OUT_OF_RANGE,			/* a sum of products left float8's range; where: the column, 0-based */
 	GR_CANCELED,				/* GrHost asked to stop */
-	GR_NO_MEMORY,				/* host memory */
+	GR_NO_MEMORY,				/* host memory; bytes_needed, or 0 and for what in detail */
 	GR_NO_DEVICE,				/* no driver or no usable device */
-	GR_DEVICE_MEMORY,			/* bytes_needed, bytes_free are set */
+	GR_DEVICE_MEMORY,			/* bytes_needed, bytes_free are set; bytes_needed 0: neither is known, see detail */
 	GR_DEVICE_FAILED,			/* a device call failed */
 	GR_DEVICE_LOST				/* likewise, and the process can't use the device again */
 } GrStatus;
@@ -53,6 +53,12 @@ extern bool gr_fail(GrError *err, GrStatus status, int64_t where, const char *fm
 			__attribute__((format(printf, 4, 5)))
 #endif
 ;
+
+/* Room for the longest of them, the final 0 included */
+#define GR_SHORTAGE_SIZE 256
+
+/* Of a GR_DEVICE_MEMORY, for a person: what is needed and what is free, or, where that isn't known, what failed. */
+extern void gr_describe_shortage(const GrError *err, char *text, size_t size);
 
 /* What the caller offers to long-running work. */
 typedef struct GrHost

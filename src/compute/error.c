@@ -1,5 +1,5 @@
 /*
- * error.c: keeps the first failure.
+ * error.c: keeps the first failure, and has the words for a lack of device memory.
  */
 #include "compute/compute.h"
 
@@ -19,4 +19,13 @@ gr_fail(GrError *err, GrStatus status, int64_t where, const char *fmt,...)
 	vsnprintf(err->detail, sizeof(err->detail), fmt, args);
 	va_end(args);
 	return false;
+}
+
+void
+gr_describe_shortage(const GrError *err, char *text, size_t size)
+{
+	if (err->bytes_needed > 0)
+		snprintf(text, size, "%zu bytes are needed and %zu are free", err->bytes_needed, err->bytes_free);
+	else
+		snprintf(text, size, "%s", err->detail);
 }

@@ -45,7 +45,7 @@ SELECT device LIKE 'gpu _: %' AS on_gpu, reason FROM gpu_last_run();
 -- too little memory: auto takes the CPU and says so, gpu is an error that names the bytes
 SET gpureg.gpu_memory_limit = '1MB';
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');
-SELECT device, reason ~ '^GPU memory: \d+ bytes needed, 1048576 free$' AS reason FROM gpu_last_run();
+SELECT device, reason ~ '^GPU memory: \d+ bytes are needed and 1048576 are free$' AS reason FROM gpu_last_run();
 SET gpureg.device = gpu;
 DO $$
 BEGIN
@@ -143,7 +143,7 @@ SET gpureg.gpu_memory_limit = '100MB';
 SET gpureg.ring_size = '1MB';
 SET gpureg.device = auto;
 SELECT (gpu_logreg_fit('SELECT i % 3 = 0, sin(i), cos(i), i, i % 7, i % 11, i % 13 FROM generate_series(1, 2000000) i')).device;
-SELECT reason ~ '^GPU memory: \d+ bytes needed, \d+ free' AS reason FROM gpu_last_run();
+SELECT reason ~ '^GPU memory: \d+ bytes are needed and \d+ are free' AS reason FROM gpu_last_run();
 SET gpureg.device = gpu;
 DO $$
 BEGIN
@@ -216,7 +216,7 @@ SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM wide', 4000, density =>
 SELECT device LIKE 'gpu%' AS gpu, reason ~ '^\S+ products$' AS reason FROM gpu_last_run();
 SET gpureg.gpu_memory_limit = '20MB';
 SELECT count(*) FROM gpu_project_rows('SELECT id, v FROM wide', 4000, 1, density => 1);
-SELECT device LIKE 'gpu%' AS gpu, reason ~ '^GPU memory: \d+ bytes needed, \d+ free' AS reason FROM gpu_last_run();
+SELECT device LIKE 'gpu%' AS gpu, reason ~ '^GPU memory: \d+ bytes are needed and \d+ are free' AS reason FROM gpu_last_run();
 SET gpureg.device = gpu;
 DO $$
 BEGIN
@@ -312,7 +312,7 @@ $$;
 SET gpureg.device = auto;
 SET gpureg.min_gpu_work = 0;
 SELECT (gpu_ols_fit('SELECT y, x1, x2, x3 FROM many')).n;
-SELECT device, reason ~ '^GPU memory: \d+ bytes needed, 1048576 free$' AS reason FROM gpu_last_run();
+SELECT device, reason ~ '^GPU memory: \d+ bytes are needed and 1048576 are free$' AS reason FROM gpu_last_run();
 RESET gpureg.gpu_memory_limit;
 SELECT (gpu_ols_fit('SELECT y, x1, x2, x3 FROM many')).n;
 SELECT device LIKE 'gpu%' AS gpu FROM gpu_last_run();

@@ -1,4 +1,4 @@
--- Feature hashing, to the bit as scikit-learn's FeatureHasher has it.
+-- Feature hashing, as scikit-learn's FeatureHasher has it: to the bit where no sum depends on the order of its terms.
 CREATE TABLE hashed (token text NOT NULL, hash int, sign int, bucket_1 int, bucket_2 int, bucket_7 int, bucket_1000 int, bucket_4096 int, bucket_1048576 int);
 \copy hashed FROM PROGRAM 'gzip -dc test/data/feature_hash.csv.gz' WITH (FORMAT csv, HEADER)
 SELECT count(*) > 12000 AS tokens, count(*) FILTER (WHERE octet_length(token) > length(token)) > 4000 AS beyond_ascii, count(*) FILTER (WHERE hash = -2147483648) AS least FROM hashed;
@@ -32,6 +32,20 @@ SELECT kind, count(*), count(*) FILTER (WHERE same_values(listed(y16), coalesce(
 FROM (SELECT *, CASE kind WHEN 'text' THEN gpu_feature_hash(features::text[], 16) ELSE gpu_feature_hash(features::jsonb, 16) END AS y16,
         CASE kind WHEN 'text' THEN gpu_feature_hash(features::text[], 1024) ELSE gpu_feature_hash(features::jsonb, 1024) END AS y1024 FROM hashed_rows) t
 GROUP BY kind ORDER BY kind DESC;
+-- where it does: jsonb has a, c, bb, whatever the order in the text, and scikit-learn adds up as the text has them, 5.551115e-17
+SELECT gpu_feature_hash('{"a":0.1,"bb":0.2,"c":0.3}'::jsonb, 1) AS sorted, gpu_feature_hash('{"c":0.3,"bb":0.2,"a":0.1}'::jsonb, 1) AS sorted_too,
+    ARRAY[0.1::float8 - 0.3::float8 + 0.2::float8]::real[] AS by_hand, ARRAY[0.1::float8 + 0.2::float8 - 0.3::float8]::real[] AS in_text_order;
+-- README's way to have that order
+SELECT array_agg(sum::real ORDER BY place)
+FROM (SELECT place, sum(sign * value::float8 ORDER BY n)
+      FROM json_each_text('{"a":0.1,"bb":0.2,"c":0.3}') WITH ORDINALITY f(name, value, n),
+           unnest(gpu_feature_hash(ARRAY[name], 1)) WITH ORDINALITY h(sign, place)
+      GROUP BY place) sums;
+SELECT array_agg(sum::real ORDER BY place) = gpu_feature_hash('{"x": 3, "y": -2.5, "z": 0.25, "long name": 7}'::jsonb, 8) AS same
+FROM (SELECT place, sum(sign * value::float8 ORDER BY n)
+      FROM json_each_text('{"x": 3, "y": -2.5, "z": 0.25, "long name": 7}') WITH ORDINALITY f(name, value, n),
+           unnest(gpu_feature_hash(ARRAY[name], 8)) WITH ORDINALITY h(sign, place)
+      GROUP BY place) sums;
 -- the hash's published values: a 1009084850, foo -156908512, age=42 1138946670
 SELECT listed(gpu_feature_hash(ARRAY['a'], 100000)) AS a, listed(gpu_feature_hash(ARRAY['foo'], 100000)) AS foo, listed(gpu_feature_hash('{"age": "42"}'::jsonb, 100000)) AS age;
 -- strings are name=value, numbers values, zeros and nulls nothing, booleans numbers

@@ -272,6 +272,29 @@ SELECT * FROM gpu_glance(ROW('logistic', '{(intercept),a}', NULL, NULL, 10, 0, 2
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM gpu_tidy(ROW('logit', '{a}', '{1}', '{{1}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
+-- methods that aren't written as the extension writes them
+CREATE FUNCTION method_error(method text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    said text;
+BEGIN
+    PERFORM * FROM gpu_glance(ROW(method, '{(intercept),a}', '{1,2}', '{{1,0},{0,0.5}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL)::gpu_model);
+    RETURN 'none';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS said = PG_EXCEPTION_DETAIL;
+    RETURN SQLSTATE || ' ' || SQLERRM || ': ' || said;
+END
+$$;
+SELECT method_error(method), string_agg(quote_literal(method), ' ') AS methods FROM unnest(ARRAY['logistic', 'logistic (l2 = 0.5)', 'logistic (l2 = 1)', 'logistic (l2 = 1e+22)', 'logistic (l2 = 5e-324)',
+    'logistic (l2 = 0)', 'logistic (l2 = -0.5)', 'logistic (l2 = NaN)', 'logistic (l2 = nan)', 'logistic (l2 = Infinity)', 'logistic (l2 = inf)', 'logistic (l2 = 1e400)', 'logistic (l2 = 0x1)', 'logistic (l2 = 1.0)', 'logistic (l2 =  1)',
+    'logistic (l2 = +1)', 'logistic (l2 = 1) ', 'logistic (l2 = 1', 'logistic (l2 = 1))', 'logistic (l2 = )', 'logistic (l2 = 0.50000000000000000001)', 'logistic (l2 = 1,5)', 'logistic(l2 = 1)', 'logistic ', 'logisti', 'l', '', 'ols (l2 = 1)',
+    'logistic (l2 = ' || repeat('1', 100000) || ')'])
+    AS method WHERE length(method) < 100 OR method_error(method) NOT LIKE '22023%' GROUP BY 1 ORDER BY min(method);
+-- covariances that no fit has: NULL, none of the numbers is known
+SELECT vcov, round(aic::numeric, 12) AS aic, round(bic::numeric, 12) AS bic FROM (VALUES (NULL::float8[]), ('{{1,0},{0,NaN}}'), ('{{1,0},{0,NULL}}'), ('{{NULL,0},{0,0.5}}'), ('{{1,0},{0,0.5}}')) AS t(vcov),
+    gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', vcov, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', '{{1,0}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL)::gpu_model);
+\echo :LAST_ERROR_SQLSTATE
+DROP FUNCTION method_error;
 -- names that are none of its terms, and NULLs among them, are passed over; without covariances there are no errors
 SELECT term, estimate, std_error, p_value FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1,-2}', NULL, 10, 0, 2, 8, 5, 6, 4, true, '{b,NULL,a}', NULL)::gpu_model);
 -- and the session goes on

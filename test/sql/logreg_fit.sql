@@ -185,6 +185,29 @@ FROM (VALUES ('mtcars', gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => 1)
              ('wine01, separated', gpu_logreg_fit('TABLE wine01', l2 => 1), 7.9035725853936715176, NULL)) AS t(name, m, dev, se) ORDER BY name;
 -- collinear columns share a coefficient
 SELECT abs((m).coef[2] / (m).coef[3] - 1) < 1e-12 AS shared FROM (SELECT gpu_logreg_fit('SELECT am, wt, wt AS again FROM mtcars', l2 => 0.01) AS m) t;
+-- its AIC and BIC count the effective degrees of freedom, tr(H (H + l2 P)^-1), here in 50 digits; rank and df_residual stay those of the terms. The model's method tells l2.
+CREATE TEMP TABLE penalised AS SELECT name, m, want_aic, want_bic
+FROM (VALUES ('mtcars', gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => 1), 23.76560617736682319961, 27.48781660815919129469),
+             ('tenth', gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => 0.1), 16.78720761994245677267, 20.83740014917218524493),
+             ('no intercept', gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', false, 1), 40.86051388096407944087, 43.60549552554272017191),
+             ('collinear', gpu_logreg_fit('SELECT am, wt, 2 * wt AS wt2, hp FROM mtcars', l2 => 1), 17.91986970424349608184, 21.88153603878842768627),
+             ('infert', gpu_logreg_fit('SELECT "case", spontaneous, induced FROM infert', l2 => 10), 287.9262589022321446209, 296.536388525416574642),
+             ('hardly', gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => 1e-300), 16.05911047226698911349, 20.45631818066616875474),
+             ('none', gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => 0), 16.05911047226698911349, 20.45631818066616875474),
+             ('two steps', gpu_logreg_solve((SELECT gpu_logreg_step_agg('{5.6773486064317198953, -2.4186728512492549249, 0.0096839133348669393437}', am, wt, hp) FROM mtcars), 1),
+              23.76560617736682319961, 27.48781660815919129469)) AS t(name, m, want_aic, want_bic);
+SET extra_float_digits = 0;
+SELECT name, (m).method, rank, df_residual, digits(aic, want_aic) >= 12 AS aic, digits(bic, want_bic) >= 12 AS bic FROM penalised, gpu_glance(m) ORDER BY name;
+RESET extra_float_digits;
+-- the shortest text of any l2; what the model is used for doesn't depend on it
+SELECT (gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => l2)).method FROM unnest('{0.30000000000000004, 1e22, 123456789012345680, 5e-324, 1.7976931348623157e+308}'::float8[]) l2;
+SELECT count(std_error) AS errors, bool_and(abs(p_value - gpu_p) < 1e-15) AS z, gpu_predict(m, 3, 100) BETWEEN 0 AND 1 AS probability, m::text::gpu_model = m AS text_and_back
+FROM penalised, LATERAL (SELECT t.*, u.p_value AS gpu_p FROM gpu_tidy(m) t JOIN gpu_tidy(ROW('logistic', (m).terms, (m).coef, (m).vcov, (m).n, (m).n_skipped, (m).rank, (m).df_residual,
+    (m).deviance, (m).null_deviance, (m).iterations, (m).converged, (m).separated, (m).device)::gpu_model) u USING (term)) t WHERE name = 'mtcars' GROUP BY m;
+-- a term left out, by a NULL in beta, counts nothing
+SELECT (a).method, digits(g.aic, h.aic::numeric) >= 13 AS left_out, g.aic IS NOT NULL AS known, g.rank
+FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg('{1, NULL, 0.01}', am, wt, hp), 0.5) AS a, gpu_logreg_solve(gpu_logreg_step_agg('{1, 0.01}', am, hp), 0.5) AS b FROM mtcars) t, gpu_glance(a) g, gpu_glance(b) h;
+DROP TABLE penalised;
 -- without an intercept: R 4.2, glm(case ~ 0 + spontaneous + induced); the model without terms gives every row 1/2
 SELECT min(digits(b, want)) >= 12 AS estimates, min(digits((m).deviance, 331.66210243495648239)) >= 13 AS deviance, min(digits((m).null_deviance, 343.80100155773289)) >= 13 AS null_deviance, min((m).df_residual) AS df_residual, min((m).terms) AS terms
 FROM (SELECT gpu_logreg_fit('SELECT "case", spontaneous, induced FROM infert', intercept => false) AS m) t, unnest((m).coef, ARRAY[0.24429052313875593252, -0.48193699702785652523]) AS u(b, want);
@@ -271,6 +294,8 @@ CREATE TEMP TABLE thousands_left AS SELECT x, y::int - gpu_predict(m, VARIADIC x
 SELECT abs(sum(r)) < 1e-7 AS intercept FROM thousands_left;
 SELECT max(abs(g - 50 * b)) < 1e-7 AS slopes FROM (SELECT j, sum(r * v) AS g FROM thousands_left, unnest(x) WITH ORDINALITY AS u(v, j) GROUP BY j) s
 JOIN unnest((SELECT (m).coef FROM thousands_fit)) WITH ORDINALITY AS c(b, k) ON k = j + 1;
+-- ... and so without effective degrees of freedom
+SELECT rank, df_residual, deviance > 0 AS deviance, aic, bic FROM thousands_fit, gpu_glance(m);
 SELECT count(*), count(estimate), count(std_error), count(p_value) FROM thousands_fit, gpu_tidy(m);
 -- more array columns than a function has arguments: no pass can be planned, so that the rows go to a temporary file
 CREATE TABLE many_arrays AS SELECT i, (i * 7 + i / 3) % 5 < 2 AS y FROM generate_series(1, 3000) i;

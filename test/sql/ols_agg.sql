@@ -54,3 +54,45 @@ LATERAL (SELECT (gpu_ols_agg(i * i, i)).coef FROM generate_series(1, g.x) i) aga
 SELECT cardinality((gpu_ols_agg(y, VARIADIC x)).coef)
 FROM (SELECT i AS y, array_agg((hashint8(i * 1000 + j) % 100)::float8 ORDER BY j) AS x
       FROM generate_series(1::bigint, 150) i, generate_series(1, 120) j GROUP BY i) t;
+-- (f(...)).* is a call of f for each of the model's 14 fields; README's forms have one: how many calls at most does one node of the plan compute?
+CREATE FUNCTION calls(query text, called text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    most bigint := 0;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS off, VERBOSE) ' || query LOOP
+        most := greatest(most, (SELECT count(*) FROM regexp_matches(line, called || '\(', 'g')));
+    END LOOP;
+    RETURN most;
+END
+$$;
+CREATE TABLE star_rows AS SELECT i % 3 AS g, sin(i) AS y, sin(i) > 0 AS won, cos(i * i) AS x1, i % 7 AS x2 FROM generate_series(1, 100) i;
+CREATE TABLE star_states AS SELECT g, gpu_ols_stats_agg(y, x1, x2) AS state FROM star_rows GROUP BY g;
+SELECT calls(query, 'gpu_ols_agg') AS agg, calls(query, 'gpu_ols_stats_agg') AS stats_agg, calls(query, 'gpu_ols_solve') AS solve, calls(query, 'gpu_ols_fit') AS fit, calls(query, 'gpu_logreg_solve') AS logreg_solve, query
+FROM (VALUES
+    (1, 'SELECT g, (gpu_ols_agg(y, x1, x2)).* FROM star_rows GROUP BY g'),
+    (2, 'SELECT g, (m).* FROM (SELECT g, gpu_ols_agg(y, x1, x2) AS m FROM star_rows GROUP BY g) s'),
+    (3, 'SELECT g, m.* FROM (SELECT g, gpu_ols_stats_agg(y, x1, x2) AS state FROM star_rows GROUP BY g) s, gpu_ols_solve(state) m'),
+    (4, 'SELECT m.* FROM gpu_ols_fit(''SELECT y, x1, x2 FROM star_rows'') m'),
+    (5, 'SELECT (m).* FROM (SELECT gpu_ols_solve(state) AS m FROM star_states) s'),
+    (6, 'SELECT (m).* FROM (SELECT gpu_ols_solve(state) AS m FROM star_states OFFSET 0) s'),
+    (7, 'SELECT (s).* FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg(''{}'', won, x1, x2)) AS s FROM star_rows) u')) AS q(i, query) ORDER BY i;
+SELECT count(*), bool_and(a.coef = b.coef AND a.vcov = b.vcov) AS same
+FROM (SELECT g, (m).* FROM (SELECT g, gpu_ols_agg(y, x1, x2) AS m FROM star_rows GROUP BY g) s) a
+JOIN (SELECT g, m.* FROM (SELECT g, gpu_ols_stats_agg(y, x1, x2) AS state FROM star_rows GROUP BY g) s, gpu_ols_solve(state) m) b USING (g);
+-- README's loop
+DO $$
+DECLARE
+    m gpu_model;
+    beta float8[] := '{}';
+BEGIN
+    LOOP
+        SELECT (s).* INTO m FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg(beta, won, x1, x2)) AS s FROM star_rows) u;
+        beta := m.coef;
+        EXIT WHEN m.converged;
+    END LOOP;
+    RAISE NOTICE 'as gpu_logreg_agg has it: %', (SELECT relative_difference(beta, (gpu_logreg_agg(won, x1, x2)).coef) < 1e-12 FROM star_rows);
+END
+$$;
+DROP TABLE star_rows, star_states;
+DROP FUNCTION calls;

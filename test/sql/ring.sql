@@ -186,6 +186,32 @@ INSERT INTO ring_errors (query) SELECT format('SELECT y, pair AS p, %s, CASE i W
 INSERT INTO ring_errors (query) SELECT format('SELECT y, %s, CASE i WHEN 5000 THEN ''Infinity'' ELSE real END AS odd FROM ring_kinds', string_agg(format('real AS c%s', j), ', ')) FROM generate_series(1, 100) j;
 INSERT INTO ring_errors (query) SELECT format('SELECT y, %s, ARRAY[int, CASE i WHEN 5000 THEN ''Infinity'' ELSE double END] AS array FROM ring_kinds', string_agg(format('real AS c%s', j), ', ')) FROM generate_series(1, 100) j;
 SELECT id, ring_error(method, query, 0) AS error, ring_error(method, query, 0) = ring_error(method, query, 8) AS same_in_workers FROM ring_errors ORDER BY id;
+-- an error's context names the caller's query and the caller's functions in it, and nothing of the extension's own, wherever it was raised
+CREATE FUNCTION ring_thrower(v float8) RETURNS float8 LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN IF v = 999 THEN RAISE 'thrown'; END IF; RETURN v; END $$;
+CREATE FUNCTION ring_context(call text, query text, through_ring boolean, workers int) RETURNS text LANGUAGE plpgsql SET gpureg.debug_ring = off SET gpureg.ring_size = '1MB' SET parallel_leader_participation = off AS $$
+DECLARE
+    line text;
+    said text;
+BEGIN
+    PERFORM set_config('gpureg.debug_ring', through_ring::text, true), set_config('max_parallel_workers', workers::text, true);
+    EXECUTE format('SELECT count(*) FROM ' || call, query);
+    RETURN 'none';
+EXCEPTION WHEN others THEN
+    GET STACKED DIAGNOSTICS said = PG_EXCEPTION_CONTEXT;
+    line := 'SQL statement "' || query || '"';
+    RETURN CASE WHEN position(line IN said) > 0 THEN 'the query' ELSE 'not the query' END ||
+        CASE WHEN said ~ '^PL/pgSQL function ring_thrower\(double precision\) line 1 at RAISE' THEN ', its function' ELSE '' END ||
+        coalesce(', ' || substring(said FROM 'gpu_\w*(?:pass|accum)\w*'), '');
+END
+$$;
+SELECT call, query, bool_and(context = ring_context(call, query, false, 0)) AS same, min(context) AS context
+FROM (VALUES ('gpu_ols_fit(%L)', 'SELECT y, ring_thrower(i) FROM ring_kinds'), ('gpu_ols_fit(%L)', 'SELECT y, CASE i WHEN 5000 THEN ''NaN'' ELSE double END AS odd FROM ring_kinds'),
+             ('gpu_ols_fit(%L)', 'SELECT y, int / (i - 5000) FROM ring_kinds'), ('gpu_logreg_fit(%L)', 'SELECT won, ring_thrower(i) FROM ring_kinds'),
+             ('gpu_logreg_fit(%L)', 'SELECT CASE i WHEN 5000 THEN 2 ELSE 1 END, i FROM ring_kinds'), ('gpu_project_rows(%L, 2)', 'SELECT i, ARRAY[ring_thrower(i)]::real[] FROM ring_kinds'),
+             ('gpu_project_rows(%L, 2)', 'SELECT i, ARRAY[int / (i - 5000)]::real[] FROM ring_kinds'), ('gpu_logreg_fit(%L)', 'SELECT i > 0, int FROM ring_kinds'),
+             ('gpu_ols_fit(%L)', 'SELECT y, nothing FROM ring_kinds'), ('gpu_ols_fit(%L)', 'SELECT y, ''text'' FROM ring_kinds'), ('gpu_ols_fit(%L)', 'TRUNCATE ring_kinds')) AS t(call, query),
+     (VALUES (true, 0), (true, 8), (false, 0), (false, 8)) AS u(through_ring, workers), ring_context(call, query, through_ring, workers) AS context GROUP BY call, query ORDER BY call, query;
+DROP FUNCTION ring_context, ring_thrower;
 -- detail and hint
 \set SHOW_CONTEXT never
 SELECT gpu_ols_fit('SELECT y, nothing FROM ring_kinds');

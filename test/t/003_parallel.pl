@@ -210,6 +210,25 @@ is($node->safe_psql('postgres', "$cheap SET max_parallel_workers_per_gather = 4;
 cmp_ok(relative_difference($node->safe_psql('postgres', "$two SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).coef"),
 	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15, 'gpu_ols_fit over a parallel scan: coefficients');
 
+# An error in a worker: its context has the caller's query, what it calls, and nothing of the extension's own.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION thrower(v float8) RETURNS float8 LANGUAGE plpgsql PARALLEL SAFE AS
+		$$ BEGIN IF v > 1005 THEN RAISE 'thrown'; END IF; RETURN v; END $$;});
+my $at = 'CONTEXT:  PL/pgSQL function thrower(double precision) line 1 at RAISE';
+for my $fit ("gpu_ols_fit('SELECT y, thrower(x2) FROM t')", "gpu_logreg_fit('SELECT y > 6, thrower(x2) FROM t')",
+	"gpu_project_rows('SELECT g, ARRAY[thrower(x2)]::real[] FROM t', 2)")
+{
+	for my $ring ('on', 'off')
+	{
+		my ($query) = $fit =~ /'(.*)'/;
+		my ($status, $stdout, $stderr) = $node->psql('postgres',
+			"$two SET parallel_leader_participation = off; SET gpureg.debug_ring = $ring; SET gpureg.ring_size = '1MB'; SELECT $fit");
+		my ($context) = $stderr =~ /^(CONTEXT:.*)/ms;
+
+		is($context =~ s/\n\z//r, qq{$at\nparallel worker\nSQL statement "$query"}, "the context of an error in a worker, ring $ring: $fit");
+	}
+}
+
 # A model too large for what malloc() keeps: it must outlive the query that it was fitted to. The aggregate sums the same
 # rows in other batches, so a few of its numbers may differ in the last place.
 for my $field ('coef', 'vcov')
