@@ -87,13 +87,6 @@ moments(GrLogregFit *fit, int j, double *first, double *diagonal)
 	}
 }
 
-/* The classic batch update, in the features' own units at the caller's rate. */
-static bool
-is_classic(const GrLogregOptions *options)
-{
-	return options->solver == GR_SOLVER_GD && !isnan(options->learning_rate);
-}
-
 /* Scales of the features as they are. */
 static void
 scale_plainly(GrLogregFit *fit)
@@ -169,13 +162,17 @@ static void
 choose_scales(GrLogregFit *fit, bool *again)
 {
 	*again = false;
-	if (is_classic(&fit->state->options))
+	if (gr_logreg_is_classic(&fit->state->options))
 		scale_plainly(fit);
 	else if (fit->state->dense)
 	{
 		/* any mean is worth it: columns that share one are nearly collinear, as the intercept goes */
 		gr_logreg_choose_shift(fit, 0);
 		gr_logreg_choose_scale(fit);
+		/* a collinear term stays where it is, at 0, as it does with Newton's steps */
+		for (int k = 0; k < fit->nterms; k++)
+			if (fit->state->aliased[k])
+				fit->state->scale[k + fit->state->first] = 0;
 	}
 	else
 		shift_roughly(fit, again);
@@ -220,7 +217,7 @@ gr_descent_begin(GrLogregFit *fit, GrError *err)
 			return gr_fail(err, GR_OUT_OF_RANGE, j - 1, "sum of squares is %g", diagonal);
 	}
 	choose_scales(fit, &again);
-	if (is_classic(options))
+	if (gr_logreg_is_classic(options))
 	{
 		begin_classic(fit);
 		return true;
@@ -440,5 +437,5 @@ bool
 gr_descent_advance(GrLogregFit *fit, GrError *err)
 {
 	(void) err;
-	return is_classic(&fit->state->options) ? ascend(fit) : lbfgs_advance(fit);
+	return gr_logreg_is_classic(&fit->state->options) ? ascend(fit) : lbfgs_advance(fit);
 }

@@ -81,7 +81,7 @@ typedef struct GrLogregFit
 	int			rank;
 	int64_t		nrows;
 	int64_t		df_residual;	/* nrows - rank */
-	double	   *coef;			/* nterms; NaN for an aliased term; a finite point far out for a separated one */
+	double	   *coef;			/* nterms; NaN for an aliased term, but for GD at a given rate; a finite point far out for a separated one */
 	double	   *vcov;			/* nterms x nterms; NaN for aliased and separated terms; NULL if it wasn't formed */
 	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0; GR_EITHER_SIGN */
 	int			nseparated;

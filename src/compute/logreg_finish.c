@@ -136,6 +136,9 @@ fill_vcov(GrLogregFit *fit, bool have_sums, const GrHost *host, GrError *err)
 	GrError		failure = {0};
 
 	memcpy(state->frozen, state->aliased, n * sizeof(bool));
+	/* the covariances would be those of the model without the collinear terms, which has other coefficients */
+	if (fit->rank < fit->nterms && gr_logreg_is_classic(&state->options))
+		have_sums = false;
 	if (have_sums)
 	{
 		have_sums = gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
@@ -181,7 +184,7 @@ place_next(GrLogregFit *fit)
 		gr_logreg_to_features(fit, fit->beta, state->theta_lo);
 	}
 	for (int k = 0; k < fit->nterms; k++)
-		fit->coef[k] = state->collinear[k] && state->options.solver == GR_SOLVER_NEWTON ? NAN : fit->beta[k + state->first];
+		fit->coef[k] = state->collinear[k] && !gr_logreg_is_classic(&state->options) ? NAN : fit->beta[k + state->first];
 	state->phase = GR_PHASE_DONE;
 }
 

@@ -9,6 +9,8 @@
 #ifndef GPUREG_LOGREG_STATE_H
 #define GPUREG_LOGREG_STATE_H
 
+#include <math.h>
+
 #include "compute/basis.h"
 #include "compute/logreg.h"
 #include "compute/ols.h"
@@ -93,6 +95,13 @@ struct GrLogregState
 	double		face_absolute[GR_FACES_MAX];
 	double		min_right[GR_FACES_MAX];
 };
+
+/* The classic batch update, in the features' own units at the caller's rate: all terms move, collinear ones too. */
+static inline bool
+gr_logreg_is_classic(const GrLogregOptions *options)
+{
+	return options->solver == GR_SOLVER_GD && !isnan(options->learning_rate);
+}
 
 /* Asks for a pass at theta. */
 extern void gr_logreg_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind);

@@ -18,6 +18,9 @@
 /* What is left of a feature by those before it, as a share of its variance, from which on it stays as it is. */
 #define CHANGED_SHARE 1e-4
 
+/* Likewise for gradient descent, which takes as many steps as the features' correlations tell. */
+#define CHANGED_SHARE_DESCENT 0.05
+
 /* ... and as a share of its sum of squares, so that the pass after the change tells better whether it is collinear. */
 #define CHANGED_SHARE_OF_SQUARES 1e-20
 
@@ -144,7 +147,7 @@ bool
 gr_logreg_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	double		share = CHANGED_SHARE;
+	double		share = state->options.solver == GR_SOLVER_GD ? CHANGED_SHARE_DESCENT : CHANGED_SHARE;
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
 	GrPoll		poll = {.host = host};
 	int			most = gr_logreg_nchanged_max(&state->options);
@@ -155,7 +158,7 @@ gr_logreg_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrErro
 		*found = most > 0 && is_changed(fit, k + state->first, k, share);
 	if (!*found)
 		return true;
-	/* gradient descent feels every correlation: where rows are changed, all of them go */
+	/* once rows are changed, all correlations may go */
 	if (state->options.solver == GR_SOLVER_GD)
 		share = INFINITY;
 	/* the factor, wherever the first one was made */

@@ -253,6 +253,11 @@ RESET ALL;
 -- a column that is another but for rounding is collinear, in whatever units and however far from 0
 SELECT (m).rank, (m).coef[4] IS NULL AS sum, (m).coef[5] IS NULL AS fahrenheit, (m).converged FROM gpu_logreg_fit('SELECT y, a, c, a + c AS sum, a * 1.8 + 32 AS fahrenheit FROM far') m;
 SELECT (m).rank, (m).coef[3] IS NULL AS milliseconds, (m).converged FROM gpu_logreg_fit('SELECT y, at, at * 1000.1 AS milliseconds FROM far') m;
+-- ... and stays out by the other solvers too, so that estimates and standard errors are of one model; the classic update moves it, and has no errors
+SELECT solver, (m).converged, (m).rank, relative_difference((m).coef[1:3], (w).coef) < 1e-12 AS coef, (m).coef[4] IS NULL AS collinear, relative_difference((std_errors(m))[1:3], std_errors(w)) < 1e-12 AS std_errors
+FROM gpu_logreg_fit('SELECT y, a, c FROM far') w, unnest(ARRAY['newton', 'gd', 'lbfgs']) solver, gpu_logreg_fit('SELECT y, a, c, a + c AS sum FROM far', solver => solver, max_iter => 1000) m;
+SELECT (m).rank, (m).coef[4] IS NULL AS collinear, (m).coef[2] + (m).coef[4] - (w).coef[2] < 1e-12 AS shared, array_length(array_positions(std_errors(m), NULL), 1) AS unknown
+FROM gpu_logreg_fit('SELECT y, a, c FROM far') w, gpu_logreg_fit('SELECT y, a, c, a + c AS sum FROM far', solver => 'gd', max_iter => 10000, learning_rate => 0.005) m;
 -- what is advised where a fit doesn't converge: not more iterations where these are of no use
 SELECT (gpu_logreg_fit('SELECT y, a, a + (b - a) / (1 << 20)::float8 AS near FROM far', l2 => 1e-22)).converged;
 SELECT (gpu_logreg_fit('SELECT y, s FROM far', solver => 'gd', max_iter => 100, learning_rate => 0.1)).converged;
