@@ -250,7 +250,7 @@ bench_fits(GrSession *session, const Gram *gram)
 	{
 		fit.ols.coef = fit.coef;
 		fit.ols.vcov = covariance ? fit.vcov : NULL;
-		if (!gr_ols_solve(gram->hi, gram->lo, gram->p, gram->nrows, true, workspace, where, &fit.ols, NULL, &fit.err))
+		if (!gr_ols_solve(gram->hi, gram->lo, NULL, gram->p, gram->nrows, true, workspace, where, &fit.ols, NULL, &fit.err))
 			printf("# %s\n", fit.err.detail);
 	};
 	auto		nothing = []() {};

@@ -30,7 +30,7 @@ gram_of(double *rows, int64_t nrows, int p)
 	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(p + 1));
 	Gram		gram = {p, nrows, doubles(at(p + 2, 0)), doubles(at(p + 2, 0))};
 
-	gr_gram_add(gram.hi, gram.lo, rows, nrows, p, scratch);
+	gr_gram_add(gram.hi, gram.lo, rows, nrows, p, NULL, scratch);
 	free(scratch);
 	free(rows);
 	return gram;
@@ -71,7 +71,7 @@ fit_ols(const Gram *gram, bool intercept, const GrSolver *solver, const GrHost *
 
 	fit.ols.coef = fit.coef;
 	fit.ols.vcov = fit.vcov;
-	fit.ok = gr_ols_solve(gram->hi, gram->lo, gram->p, gram->nrows, intercept, workspace, solver, &fit.ols, host, &fit.err);
+	fit.ok = gr_ols_solve(gram->hi, gram->lo, NULL, gram->p, gram->nrows, intercept, workspace, solver, &fit.ols, host, &fit.err);
 	free(workspace);
 	return fit;
 }

@@ -299,7 +299,7 @@ check_random(GrSession *session, int m, bool leave_out)
 	{
 		for (int j = 0; j <= m; j++)
 			row[j] = random_double();
-		gr_gram_add(whole, whole + at(m + 2, 0), row, 1, m, scratch);
+		gr_gram_add(whole, whole + at(m + 2, 0), row, 1, m, NULL, scratch);
 	}
 	for (int i = 0; i <= m; i++)
 		for (int j = 0; j <= i; j++)

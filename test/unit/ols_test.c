@@ -34,7 +34,7 @@ add_row(Problem *problem, const double *row)
 {
 	double		scratch[4000];
 
-	gr_gram_add(problem->hi, problem->lo, row, 1, problem->p, scratch);
+	gr_gram_add(problem->hi, problem->lo, row, 1, problem->p, NULL, scratch);
 	problem->nrows++;
 }
 
@@ -47,7 +47,7 @@ solve(Problem *problem, bool intercept, const GrHost *host)
 	problem->fit.coef = problem->coef;
 	problem->fit.vcov = problem->vcov;
 	memset(&problem->err, 0, sizeof(problem->err));
-	ok = gr_ols_solve(problem->hi, problem->lo, problem->p, problem->nrows, intercept, workspace, NULL, &problem->fit, host,
+	ok = gr_ols_solve(problem->hi, problem->lo, NULL, problem->p, problem->nrows, intercept, workspace, NULL, &problem->fit, host,
 					  &problem->err);
 	free(workspace);
 	return ok;
