@@ -576,7 +576,7 @@ static bool
 variances_in_range(const Factor *f, const Matrix *a, const double *vcov, bool is_zero, GrError *err)
 {
 	for (int64_t k = 0; k < f->m; k++)
-		if (!in_range(vcov[k * f->m + k], is_zero || f->aliased[k], k + a->skip - 1, "coefficient's variance", err))
+		if (!in_range(vcov[k * f->m + k], is_zero || f->aliased[k], k + a->skip - 1, "variance of the coefficient", err))
 			return false;
 	return true;
 }
