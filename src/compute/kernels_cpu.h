@@ -64,6 +64,9 @@
 	y = V_SUB(e_, V_SUB(x, a_)); \
 } while (0)
 
+/* Columns of a row that share the first panel with the ones */
+#define HEAD(ncols) ((ncols) < W - 1 ? (ncols) : W - 1)
+
 /*
  * Copies rows into panels, the column of ones first, zeros after the last; less shift, if there is one. Inlined twice, so that rows
  * without a shift pay nothing for it.
@@ -75,13 +78,13 @@ NAME(pack_rows) (double *restrict panels, const double *restrict rows, int nrows
 	{
 		const double *from = rows + (size_t) r * ncols;
 		double	   *to = panels + (size_t) r * W;
-		int			head = ncols < W - 1 ? ncols : W - 1;
 		int			k = W - 1;
 
 		V_STORE(to, V_ZERO());
 		to[0] = 1.0;
-		for (int l = 0; l < head; l++)
-			to[1 + l] = shift == NULL ? from[l] : from[l] - shift[l];
+		if (W > 1)
+			V_STORE_N(to + 1, shift == NULL ? V_LOAD_N(from, HEAD(ncols)) :
+					  V_SUB(V_LOAD_N(from, HEAD(ncols)), V_LOAD_N(shift, HEAD(ncols))), HEAD(ncols));
 		for (; k + W <= ncols; k += W)
 		{
 			to += (size_t) nrows * W;
@@ -230,6 +233,7 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 #undef MERGE
 #undef DOT_STEP
 #undef ADD_ERROR
+#undef HEAD
 #undef V_DIFF
 #undef PACK
 #undef KERNEL
