@@ -10,8 +10,8 @@
 #include "compute/dd.h"
 
 /*
- * A column is shifted if its values are this many times their range. Below, double-double loses at most the square of it, 2.4 of 32
- * digits, and some more for a column whose spread is less than its range.
+ * A column is shifted if its values are this many times their range. Below, double-double loses at most the square of
+ * it, 2.4 of 32 digits, and some more for a column whose spread is less than its range.
  */
 #define LEAST_RATIO 16.0
 

@@ -121,7 +121,7 @@ open_peers(const char *folders)
 static Gram
 bench_gram(int m)
 {
-	Gram		gram = {m - 1, 10 * m, doubles(at(m + 1, 0)), doubles(at(m + 1, 0))};
+	Gram		gram = {m - 1, 10 * m, doubles(at(m + 1, 0)), doubles(at(m + 1, 0)), NULL};
 
 	for (int i = 0; i <= m; i++)
 		for (int j = 0; j <= i; j++)

@@ -375,6 +375,8 @@ check_sizes(GrSession *session, bool quick)
 		}
 		if (!quick || sizes[s] <= 64)
 			check_fits(session, sizes[s]);
+		if (sizes[s] >= 33 && sizes[s] <= 500)
+			check_shifted(session, sizes[s]);
 	}
 	for (int m = 5; m <= 50; m += 15)
 		check_pascal(session, m);

@@ -282,7 +282,7 @@ test_shifted_aliasing(void)
 struct GrFactor
 {
 	int			m;
-	GrDD	   *inverse;		/* of the scaled matrix without its aliased terms */
+	GrDD	   *a;				/* m rows of n = 2 m + 1: the matrix, its last row, the inverse; of the scaled matrix */
 	const double *scale;
 	const bool *aliased;
 };
@@ -290,36 +290,23 @@ struct GrFactor
 static int	fake_factors;
 static int	fake_fails_at;		/* 0: never */
 
-static bool
-fake_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host, GrError *err)
+/* Entry (i, j) of the job's matrix, scaled */
+static GrDD
+fake_entry(const GrFactorJob *job, int64_t i, int64_t j)
 {
-	int			m = job->nterms;
-	int			n = 2 * m + 1;
-	GrDD	   *a = calloc((size_t) m * n, sizeof(GrDD));
-	GrFactor   *f = calloc(1, sizeof(GrFactor));
+	int64_t		x = (i > j ? i : j) + job->skip;
+	int64_t		k = x * (x + 1) / 2 + (i > j ? j : i) + job->skip;
+	GrDD		v = {job->hi[k], job->lo[k]};
 
-	(void) session;
-	(void) host;
-	*factor = f;
-	f->m = m;
-	f->scale = job->scale;
-	f->aliased = job->aliased;
-	f->inverse = a;
-	if (++fake_factors == fake_fails_at)
-		return gr_fail(err, GR_DEVICE_MEMORY, 0, "as told");
-	/* Gauss and Jordan on (A, A y, 1) */
-	for (int64_t i = 0; i < m; i++)
-	{
-		for (int64_t j = 0; j <= m; j++)
-		{
-			int64_t		x = (i > j ? i : j) + job->skip;
-			int64_t		k = x * (x + 1) / 2 + (i > j ? j : i) + job->skip;
-			GrDD		v = {job->hi[k], job->lo[k]};
+	return gr_dd_scale(gr_dd_scale(v, job->scale[i]), job->scale[j]);
+}
 
-			a[i * n + j] = gr_dd_scale(gr_dd_scale(v, job->scale[i]), job->scale[j]);
-		}
-		a[i * n + m + 1 + i] = gr_dd(1);
-	}
+/* Gauss and Jordan */
+static void
+fake_eliminate(GrDD *a, int64_t m, const GrFactorJob *job)
+{
+	int64_t		n = 2 * m + 1;
+
 	for (int64_t k = 0; k < m; k++)
 	{
 		GrDD		pivot = a[k * n + k];
@@ -335,32 +322,46 @@ fake_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const 
 				a[i * n + j] = gr_dd_sub(a[i * n + j], gr_dd_mul(factor, a[k * n + j]));
 		}
 	}
+}
+
+static bool
+fake_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host, GrError *err)
+{
+	int64_t		m = job->nterms;
+	int64_t		n = 2 * m + 1;
+	GrDD	   *a = calloc((size_t) (m * n), sizeof(GrDD));
+	GrFactor   *f = calloc(1, sizeof(GrFactor));
+	GrDD		rss = job->right_hand_side ? gr_dd(0) : fake_entry(job, m, m);
+
+	(void) session;
+	(void) host;
+	*factor = f;
+	*f = (GrFactor) {.m = (int) m,.a = a,.scale = job->scale,.aliased = job->aliased};
+	if (++fake_factors == fake_fails_at)
+		return gr_fail(err, GR_DEVICE_MEMORY, 0, "as told");
 	for (int64_t i = 0; i < m; i++)
 	{
-		job->coef_hi[i] = job->aliased[i] ? 0 : a[i * n + m].hi;
-		job->coef_lo[i] = job->aliased[i] ? 0 : a[i * n + m].lo;
-		job->d_hi[i] = 1;
-		job->d_lo[i] = 0;
-		job->row_hi[i] = job->row_lo[i] = 0;
+		for (int64_t j = 0; j <= m; j++)
+			a[i * n + j] = fake_entry(job, i, j);
+		a[i * n + m + 1 + i] = gr_dd(1);
 	}
-	/* the residual sum of squares, and the first entry of L's last row, for the total sum of squares */
-	if (!job->right_hand_side)
+	fake_eliminate(a, m, job);
+	for (int64_t i = 0; i < m; i++)
 	{
-		int64_t		last = m + job->skip;
-		const double *hi = job->hi + last * (last + 1) / 2 + job->skip;
-		const double *lo = job->lo + last * (last + 1) / 2 + job->skip;
-		GrDD		rss = gr_dd_scale(gr_dd_scale((GrDD) {hi[m], lo[m]}, job->scale[m]), job->scale[m]);
+		GrDD		coef = job->aliased[i] ? gr_dd(0) : a[i * n + m];
 
-		for (int64_t i = 0; i < m; i++)
-			rss = gr_dd_sub(rss, gr_dd_mul(gr_dd_scale(gr_dd_scale((GrDD) {hi[i], lo[i]}, job->scale[i]), job->scale[m]),
-										   (GrDD) {job->coef_hi[i], job->coef_lo[i]}));
-		job->d_hi[m] = rss.hi;
-		job->d_lo[m] = rss.lo;
+		rss = gr_dd_sub(rss, gr_dd_mul(fake_entry(job, m, i), coef));
+		job->coef_hi[i] = coef.hi;
+		job->coef_lo[i] = coef.lo;
+		job->d_hi[i] = 1;
+		job->d_lo[i] = job->row_hi[i] = job->row_lo[i] = 0;
 	}
+	job->d_hi[m] = rss.hi;
+	job->d_lo[m] = rss.lo;
 	return true;
 }
 
-/* W = 1 / sigma^2 as every d is 1 */
+/* W = sigma^2, as every d is 1 */
 static bool
 fake_inverse(GrFactor *f, const double *w_hi, const double *w_lo, double divisor, double *inverse, const GrHost *host, GrError *err)
 {
@@ -371,7 +372,7 @@ fake_inverse(GrFactor *f, const double *w_hi, const double *w_lo, double divisor
 	for (int64_t i = 0; i < f->m; i++)
 		for (int64_t j = 0; j < f->m; j++)
 		{
-			GrDD		v = gr_dd_mul(f->inverse[i * n + f->m + 1 + j], (GrDD) {w_hi[0], w_lo[0]});
+			GrDD		v = gr_dd_mul(f->a[i * n + f->m + 1 + j], (GrDD) {w_hi[0], w_lo[0]});
 
 			inverse[i * f->m + j] = f->aliased[i] || f->aliased[j] ? NAN :
 				gr_dd_to_double(v) * f->scale[i] / divisor * f->scale[j] / divisor;
@@ -383,7 +384,7 @@ static void
 fake_end(GrFactor *f)
 {
 	if (f != NULL)
-		free(f->inverse);
+		free(f->a);
 	free(f);
 }
 
