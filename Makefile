@@ -37,7 +37,7 @@ endif
 
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and a
 # server with LLVM would want bitcode of each.
-COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o glm.o basis.o ols.o logreg.o logreg_terms.o logreg_finish.o start.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
+COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o glm.o basis.o ols.o logreg.o logreg_terms.o logreg_finish.o start.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o rows_cuda.o rows_change.o rows_ascent.o gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o \
 	project_fused.o project_kept.o project_cuda.o cholesky.o solve_cuda.o)
@@ -55,7 +55,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup ols_arrays ols_agg ols_stats ols_fit ring model logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
+REGRESS = setup ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)
@@ -64,7 +64,7 @@ endif
 PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
-UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test sends_test ols_test glm_test logreg_test conditions_test start_test separation_test projection_test)
+UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test sends_test ols_test glm_test logreg_test conditions_test start_test separation_test projection_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test change_gpu_test project_gpu_test cholesky_gpu_test)
 endif

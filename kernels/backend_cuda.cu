@@ -37,6 +37,8 @@ struct GrGram
 	int			filling;		/* the slot that takes rows */
 	int64_t		nfilled;		/* rows in it */
 	double2    *partials;
+	double	   *shift;			/* q - 1 values behind the partials */
+	bool		shifted;		/* rows are summed less shift */
 	double	   *transfer;		/* pinned: the result on its way back */
 	size_t		transfer_nbytes;
 	cudaStream_t kernel_stream;
@@ -277,6 +279,12 @@ slot_open(GrGram *gram, Slot *slot, size_t needed_nbytes, GrError *err)
 	return true;
 }
 
+static size_t
+shift_nbytes(const GrGram *gram)
+{
+	return (size_t) (gram->q - 1) * sizeof(double);
+}
+
 /* Plans the job within the memory there is. needed: what it takes in all. */
 static bool
 plan_within_limit(GrGram *gram, const GrGramOptions *options, size_t *needed, GrError *err)
@@ -295,7 +303,7 @@ plan_within_limit(GrGram *gram, const GrGramOptions *options, size_t *needed, Gr
 	if (budget_nbytes > GR_PARTIALS_NBYTES)
 		budget_nbytes = GR_PARTIALS_NBYTES;
 	SESSION_CUDA(gram->session, err, gr_gram_plan(&gram->plan, options->nfeatures, budget_nbytes), "planning the sums");
-	*needed = blocks_nbytes + gram->plan.partials_nbytes;
+	*needed = blocks_nbytes + gram->plan.partials_nbytes + shift_nbytes(gram);
 	if (memory_limit > 0 && *needed > memory_limit)
 	{
 		if (err->status == GR_OK)
@@ -331,9 +339,10 @@ gram_open(GrGram *gram, const GrGramOptions *options, GrError *err)
 		return false;
 	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&gram->kernel_stream, cudaStreamNonBlocking),
 				 "creating a stream");
-	code = cudaMalloc((void **) &gram->partials, gram->plan.partials_nbytes);
+	code = cudaMalloc((void **) &gram->partials, gram->plan.partials_nbytes + shift_nbytes(gram));
 	if (code != cudaSuccess)
 		return session_fail(session, err, code, needed_nbytes, "allocating the sums");
+	gram->shift = (double *) ((char *) gram->partials + gram->plan.partials_nbytes);
 	SESSION_CUDA(session, err,
 				 cudaMemsetAsync(gram->partials, 0, gram->plan.partials_nbytes, gram->kernel_stream),
 				 "clearing the sums");
@@ -368,6 +377,27 @@ cuda_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram,
 	return gram_open(*gram, options, err);
 }
 
+/* No rows are under way: none was sent, or the sums were finished. */
+static bool
+cuda_gram_restart(GrGram *gram, const double *shift, GrError *err)
+{
+	GrSession  *session = gram->session;
+
+	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
+	SESSION_CUDA(session, err,
+				 cudaMemsetAsync(gram->partials, 0, gram->plan.partials_nbytes, gram->kernel_stream),
+				 "clearing the sums");
+	gram->shifted = shift != NULL;
+	if (shift == NULL)
+		return true;
+	SESSION_CUDA(session, err,
+				 cudaMemcpyAsync(gram->shift, shift, shift_nbytes(gram), cudaMemcpyHostToDevice, gram->kernel_stream),
+				 "copying the shift to the device");
+	/* the caller's memory has been read */
+	SESSION_CUDA(session, err, cudaStreamSynchronize(gram->kernel_stream), "copying the shift to the device");
+	return true;
+}
+
 /* Waits until the slot's kernel has ended, and takes its time. */
 static bool
 slot_wait(GrGram *gram, Slot *slot, GrError *err)
@@ -395,7 +425,8 @@ sum_slot(GrGram *gram, GrError *err)
 	SESSION_CUDA(session, err, cudaStreamWaitEvent(gram->kernel_stream, slot->copy_end, 0), "ordering two streams");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_begin, gram->kernel_stream), "recording an event");
 	SESSION_CUDA(session, err,
-				 gr_gram_launch(&gram->plan, gram->partials, slot->device, gram->nfilled, gram->kernel_stream),
+				 gr_gram_launch(&gram->plan, gram->partials, slot->device, gram->nfilled, gram->kernel_stream,
+								gram->shifted ? gram->shift : NULL),
 				 "launching the sums");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_end, gram->kernel_stream), "recording an event");
 	slot->busy = true;
@@ -526,6 +557,7 @@ extern "C" const GrBackend gr_backend_cuda = {
 	cuda_pin,
 	cuda_unpin,
 	cuda_gram_begin,
+	cuda_gram_restart,
 	cuda_gram_send,
 	cuda_gram_sent,
 	cuda_gram_finish,

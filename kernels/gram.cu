@@ -126,11 +126,12 @@ stage_padding(double *staged, const GramShape &shape, const Panels &panels)
 
 /*
  * Copies one panel of nrows rows to shared memory, neighbouring threads on neighbouring columns, four loads in flight a
- * thread. z's column c is the rows' column c - 1.
+ * thread. z's column c is the rows' column c - 1, less its shift if there is one.
  */
+template <bool SHIFTED>
 static __device__ inline void
-stage_panel(double *staged, const double *__restrict__ rows, int nrows, const GramShape &shape, int first, int count,
-			int at)
+stage_panel(double *staged, const double *__restrict__ rows, const double *__restrict__ shift, int nrows,
+			const GramShape &shape, int first, int count, int at)
 {
 	int			skip = first == 0 ? 1 : 0;	/* the ones are there already */
 	int			width = min(count, shape.q - first) - skip;
@@ -140,6 +141,8 @@ stage_panel(double *staged, const double *__restrict__ rows, int nrows, const Gr
 		return;
 	staged += at + skip;
 	rows += first + skip - 1;
+	if (SHIFTED)
+		shift += first + skip - 1;
 
 	int			step_row = (int) blockDim.x / width;
 	int			step_column = (int) blockDim.x % width;
@@ -159,6 +162,8 @@ stage_panel(double *staged, const double *__restrict__ rows, int nrows, const Gr
 			{
 				target[u] = row * shape.staged_ld + column;
 				value[u] = rows[(int64_t) row * shape.ncols + column];
+				if (SHIFTED)
+					value[u] -= shift[column];
 			}
 			e += blockDim.x;
 			row += step_row;
@@ -233,11 +238,15 @@ micro_flush(double (&hi)[M][M], double (&lo)[M][M], double2 *partial)
 		}
 }
 
-/* At least 16 warps a multiprocessor either way: 64 registers a thread for M = 2, 128 for M = 4. */
-template <int M>
+/*
+ * At least 16 warps a multiprocessor either way: 64 registers a thread for M = 2, 128 for M = 4. Rows without a shift have a kernel of
+ * their own, which does nothing about one.
+ */
+template <int M, bool SHIFTED>
 static __global__ void
 __launch_bounds__(NTHREADS_MAX, M == 2 ? 4 : 2)
-gram_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, GramShape shape, double2 *partials)
+gram_kernel(const double *__restrict__ rows, const double *__restrict__ shift, int64_t nrows, int64_t nrows_per_split,
+			GramShape shape, double2 *partials)
 {
 	extern __shared__ double2 staged_pairs[];
 	double	   *staged = (double *) staged_pairs;
@@ -257,9 +266,10 @@ gram_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_sp
 		const double *source = rows + row * shape.ncols;
 
 		__syncthreads();		/* the padding is written, the previous stage read */
-		stage_panel(staged, source, stage_nrows, shape, panels.first[0], panels.count[0], 0);
+		stage_panel<SHIFTED>(staged, source, shift, stage_nrows, shape, panels.first[0], panels.count[0], 0);
 		if (panels.count[1] > 0)
-			stage_panel(staged, source, stage_nrows, shape, panels.first[1], panels.count[1], panels.count[0]);
+			stage_panel<SHIFTED>(staged, source, shift, stage_nrows, shape, panels.first[1], panels.count[1],
+								 panels.count[0]);
 		__syncthreads();
 		if (owner.slice >= shape.nslices)
 			continue;			/* to the next barrier */
@@ -386,7 +396,7 @@ plan_squares(GramPlan *plan)
 static cudaError_t
 plan_device(GramPlan *plan, size_t budget_nbytes)
 {
-	const void *kernel = plan->micro == 2 ? (const void *) gram_kernel<2> : (const void *) gram_kernel<4>;
+	const void *kernel = plan->micro == 2 ? (const void *) gram_kernel<2, false> : (const void *) gram_kernel<4, false>;
 	size_t		split_nbytes = (size_t) plan->nblocks * plan->nthreads * plan->micro * plan->micro * sizeof(double2);
 	double		products_per_row = (double) plan->nblocks * plan->nthreads * plan->micro * plan->micro;
 	int			device;
@@ -468,8 +478,9 @@ launch_splits(const GramPlan *plan, int64_t nrows)
 	return (int) best;
 }
 
-cudaError_t
-gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, cudaStream_t stream)
+template <bool SHIFTED>
+static cudaError_t
+launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, cudaStream_t stream, const double *shift)
 {
 	while (nrows > 0)
 	{
@@ -480,11 +491,11 @@ gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int6
 		cudaError_t code;
 
 		if (plan->micro == 2)
-			gram_kernel<2><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
-				(rows, n, nrows_per_split, plan->shape, partials);
+			gram_kernel<2, SHIFTED><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
+				(rows, shift, n, nrows_per_split, plan->shape, partials);
 		else
-			gram_kernel<4><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
-				(rows, n, nrows_per_split, plan->shape, partials);
+			gram_kernel<4, SHIFTED><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
+				(rows, shift, n, nrows_per_split, plan->shape, partials);
 		code = cudaGetLastError();
 		if (code != cudaSuccess)
 			return code;
@@ -492,6 +503,14 @@ gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int6
 		nrows -= n;
 	}
 	return cudaSuccess;
+}
+
+cudaError_t
+gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, cudaStream_t stream,
+			   const double *shift)
+{
+	return shift == NULL ? launch<false>(plan, partials, rows, nrows, stream, NULL) :
+		launch<true>(plan, partials, rows, nrows, stream, shift);
 }
 
 cudaError_t

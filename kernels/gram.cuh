@@ -42,9 +42,12 @@ typedef struct GramPlan
 /* Plans for the current device; partials take at most budget_nbytes unless a single split needs more. */
 extern cudaError_t gr_gram_plan(GramPlan *plan, int nfeatures, size_t budget_nbytes);
 
-/* Adds nrows x ncols row-major device rows to partials. Asynchronous; nrows may be 0. */
+/*
+ * Adds nrows x ncols row-major device rows to partials, less shift, which has ncols values on the device; NULL: as they are.
+ * Asynchronous; nrows may be 0.
+ */
 extern cudaError_t gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows,
-								  cudaStream_t stream);
+								  cudaStream_t stream, const double *shift = NULL);
 
 /* Writes entries first .. first + nentries - 1 of the packed triangle to device arrays hi and lo. Asynchronous. */
 extern cudaError_t gr_gram_reduce_launch(const GramPlan *plan, const double2 *partials, int64_t first, int64_t nentries,

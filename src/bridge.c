@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
@@ -132,6 +134,15 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 					 errmsg("squares of column \"%s\" are out of range for float8",
 							column < 0 ? "(intercept)" : gr_column_name(column, nfeatures, names)),
 					 errhint("Rescale the column: magnitudes between 1e-137 and 1e150 are safe.")));
+			break;
+		case GR_RESULT_OUT_OF_RANGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("a result of the regression is out of range for float8"),
+					 errdetail("The %s of \"%s\" is too %s.", err->detail,
+							   column < 0 ? "(intercept)" : gr_column_name(column, nfeatures, names),
+							   fabs(err->value) < 1 ? "small" : "large"),
+					 errhint("Rescale the columns, so that their magnitudes are nearer to 1.")));
 			break;
 		case GR_CANCELED:
 			{

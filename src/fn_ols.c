@@ -32,12 +32,14 @@ static void
 finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
 {
 	Size		triangle = gr_triangle(job->nfeatures + 2);
-	double	   *hi = palloc_extended(2 * triangle * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *hi = palloc_extended((2 * triangle + job->nfeatures + 1) * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *lo = hi + triangle;
+	double	   *shift = lo + triangle;
 	double		read_done;
 
-	gr_job_finish(job, hi, hi + triangle);
+	gr_job_finish(job, hi, lo, shift);
 	read_done = gr_now();
-	gr_model_solve(model, hi, hi + triangle, job->nfeatures, job->nrows, intercept, job->names, want_vcov, gr_job_solver(job));
+	gr_model_solve(model, hi, lo, shift, job->nfeatures, job->nrows, intercept, job->names, want_vcov, gr_job_solver(job));
 	gr_job_release(job);
 	pfree(hi);
 	gr_record_run(function, job, started, read_done, gr_now());
@@ -85,7 +87,8 @@ solve_stats(FunctionCallInfo fcinfo, GrOlsStats *stats, bool intercept)
 {
 	GrModel		model = {0};
 
-	gr_model_solve(&model, gr_stats_hi(stats), gr_stats_lo(stats), stats->nfeatures, stats->nrows, intercept, NULL, true, NULL);
+	gr_model_solve(&model, gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_shift(stats), stats->nfeatures, stats->nrows,
+				   intercept, NULL, true, NULL);
 	model.nskipped = stats->nskipped;
 	model.device = "cpu";
 	return gr_model_datum(fcinfo, &model);
@@ -201,7 +204,8 @@ fit_in_workers(const GrPlan *plan, GrIngest *ingest, const GrPlace *place, bool 
 	GrOlsStats *stats = run_pass(plan, ingest);
 	double		read_done = gr_now();
 
-	gr_model_solve(model, gr_stats_hi(stats), gr_stats_lo(stats), stats->nfeatures, stats->nrows, intercept, ingest->names, true, NULL);
+	gr_model_solve(model, gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_shift(stats), stats->nfeatures, stats->nrows,
+				   intercept, ingest->names, true, NULL);
 	model->device = "cpu";
 	gr_record_pass("gpu_ols_fit", place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done, gr_now());
 }

@@ -24,6 +24,7 @@ gr_job_end_backend(GrJob *job)
 		job->place.backend->gram_end(job->gram);
 	if (job->rows != NULL)
 		job->place.backend->rows_end(job->rows);
+	gr_shifted_end(&job->shifted);
 	job->gram = NULL;
 	job->rows = NULL;
 	/* nothing reads the blocks any more */
@@ -103,7 +104,7 @@ gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 	bool		ok;
 
 	if (job->kind == GR_JOB_GRAM)
-		ok = job->place.backend->gram_send(job->gram, rows, nrows, err);
+		ok = gr_shifted_send(&job->shifted, rows, nrows, err);
 	else
 		ok = job->place.backend->rows_send(job->rows, rows, nrows, err);
 	job->ncalls += ok;
@@ -151,7 +152,8 @@ gr_job_begin_backend(GrJob *job, GrError *err)
 			.memory_limit = device_limit,.host = job->host
 		};
 
-		return job->place.backend->gram_begin(job->place.session, &gram, &job->gram, err);
+		return job->place.backend->gram_begin(job->place.session, &gram, &job->gram, err) &&
+			gr_shifted_begin(&job->shifted, job->place.backend, job->gram, &gram, err);
 	}
 	else
 	{
@@ -298,14 +300,14 @@ gr_job_flush(GrJob *job)
 }
 
 void
-gr_job_finish(GrJob *job, double *hi, double *lo)
+gr_job_finish(GrJob *job, double *hi, double *lo, double *shift)
 {
 	GrError		err = {0};
 	int			column;
 
 	Assert(job->kind == GR_JOB_GRAM);
 	submit_block(job);
-	if (!job->place.backend->gram_finish(job->gram, hi, lo, &job->times, &err))
+	if (!gr_shifted_finish(&job->shifted, hi, lo, shift, &job->times, &err))
 		gr_job_fail(job, &err);
 	gr_job_end_backend(job);
 	if (!gr_gram_finite(hi, job->nfeatures, &column))

@@ -12,6 +12,7 @@
 #include "bridge.h"
 #include "compute/compute.h"
 #include "compute/glm.h"
+#include "compute/gram_shift.h"
 #include "device.h"
 
 typedef enum GrJobKind
@@ -46,6 +47,7 @@ typedef struct GrJob
 	GrJobKind	kind;
 	GrPlace		place;
 	GrGram	   *gram;
+	GrShiftedGram shifted;		/* by which rows go to gram */
 	GrRows	   *rows;
 	struct BufFile *file;		/* the spool, or NULL */
 	Size		cpu_limit;
@@ -110,8 +112,8 @@ extern bool gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 /* how many calls' rows have been read; see compute.h */
 extern bool gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err);
 
-/* GRAM: writes the packed triangle of nfeatures + 2, and ends the backend's part of the job. */
-extern void gr_job_finish(GrJob *job, double *hi, double *lo);
+/* GRAM: writes the packed triangle of nfeatures + 2 and its shift, of nfeatures + 1, and ends the backend's part of the job. */
+extern void gr_job_finish(GrJob *job, double *hi, double *lo, double *shift);
 
 /* ROWS: all are there. False if they didn't fit; the job is then released. */
 extern bool gr_job_keep(GrJob *job);

@@ -152,8 +152,8 @@ gr_model_name_terms(GrModel *model, const char *const *names)
 }
 
 void
-gr_model_solve(GrModel *model, const double *hi, const double *lo, int nfeatures, int64 nrows, bool intercept,
-			   const char *const *names, bool want_vcov, const GrSolver *solver)
+gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures, int64 nrows,
+			   bool intercept, const char *const *names, bool want_vcov, const GrSolver *solver)
 {
 	GrOlsFit	fit = {0};
 	GrError		err = {0};
@@ -162,7 +162,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, int nfeatures
 
 	fit.coef = palloc(nterms * sizeof(double));
 	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
-	if (!gr_ols_solve(hi, lo, nfeatures, nrows, intercept, workspace, solver, &fit, &gr_host, &err))
+	if (!gr_ols_solve(hi, lo, shift, nfeatures, nrows, intercept, workspace, solver, &fit, &gr_host, &err))
 	{
 		gr_note_device_error(&err);
 		gr_raise_columns(&err, nfeatures, names);
@@ -500,14 +500,16 @@ summarise_linear(const GrModel *model, ModelSummary *s)
 	double		df = (double) model->df_residual;
 	double		df_model = model->rank - (model->intercept ? 1 : 0);
 	double		nparameters = model->rank + 1.0;
+	/* a mean square must not lose digits below float8's range, where the sum of squares is within it */
+	double		unit = rss > 0 && rss < 1e-280 ? 0x1p200 : 1.0;
 
 	/* 0 / 0 gives the NaN that is wanted: y constant, df_residual 0, no slope */
 	s->r_squared = tss > 0 ? 1 - rss / tss : NAN;
-	s->sigma = df > 0 ? sqrt(rss / df) : NAN;
+	s->sigma = df > 0 ? sqrt(rss * unit / df) / sqrt(unit) : NAN;
 	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
-	s->f_statistic = df > 0 && df_model > 0 && tss > 0 ? (tss - rss) / df_model / (rss / df) : NAN;
+	s->f_statistic = df > 0 && df_model > 0 && tss > 0 ? (tss - rss) * unit / df_model / (rss * unit / df) : NAN;
 	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
-	s->log_lik = -0.5 * n * (log(2 * M_PI) + log(rss / n) + 1);
+	s->log_lik = -0.5 * n * (log(2 * M_PI) + (log(rss * unit / n) - log(unit)) + 1);
 	s->aic = -2 * s->log_lik + 2 * nparameters;
 	s->bic = -2 * s->log_lik + log(n) * nparameters;
 }
@@ -556,6 +558,12 @@ gr_glance(PG_FUNCTION_ARGS)
 		summarise_logistic(&model, &s);
 	else
 		summarise_linear(&model, &s);
+	/* a perfect fit's F is infinite; another's can't be shown */
+	if (isinf(s.f_statistic) && model.deviance > 0 && isfinite(model.null_deviance))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a statistic of the model is out of range for float8"),
+				 errdetail("F is too large: the deviance is %g and the null deviance %g.", model.deviance, model.null_deviance)));
 	InitMaterializedSRF(fcinfo, 0);
 	values[0] = Int64GetDatum(model.nrows);
 	values[1] = Int64GetDatum(model.nskipped);
@@ -590,6 +598,7 @@ gr_predict(PG_FUNCTION_ARGS)
 	int			nx;
 	int			nfeatures;
 	double		mean = 0;
+	bool		finite;
 
 	gr_check_vector(x, "x");
 	read_model(fcinfo, &model, PREDICT);
@@ -604,12 +613,22 @@ gr_predict(PG_FUNCTION_ARGS)
 	at = (const double *) ARR_DATA_PTR(x);
 	if (model.intercept && !isnan(model.coef[0]))
 		mean = model.coef[0];
+	finite = isfinite(mean);
 	for (int k = 0; k < nfeatures; k++)
 	{
 		double		b = model.coef[k + (model.intercept ? 1 : 0)];
 
-		if (!isnan(b))
-			mean += b * at[k];
+		if (isnan(b))
+			continue;
+		finite &= isfinite(b) && isfinite(at[k]);
+		mean += b * at[k];
 	}
+	/* a probability of an infinite predictor is right; infinity less infinity has none */
+	if (finite && (is_logistic(&model) ? isnan(mean) : !isfinite(mean)))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a prediction is out of range for float8"),
+				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
+				 errhint("Rescale the columns that the model is fitted to.")));
 	PG_RETURN_FLOAT8(is_logistic(&model) ? gr_logistic(mean) : mean);
 }

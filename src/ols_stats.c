@@ -22,6 +22,7 @@
 
 #include "args.h"
 #include "bridge.h"
+#include "compute/gram_shift.h"
 #include "ols_stats.h"
 #include "pass_columns.h"
 #include "state_text.h"
@@ -42,12 +43,20 @@ PG_FUNCTION_INFO_V1(gr_ols_pass_accum);
 PG_FUNCTION_INFO_V1(gr_ols_stats_combine);
 PG_FUNCTION_INFO_V1(gr_ols_stats_final);
 
+/* Of a value of this version; a shift is as long as a row */
+static Size
+versioned_size(int version, int nfeatures, int capacity)
+{
+	Size		nrows = (Size) capacity + (version == 1 ? 0 : 1);
+	Size		ncells = nfeatures < 0 ? 0 : 2 * (Size) gr_triangle((int64) nfeatures + 2) + nrows * ((Size) nfeatures + 1);
+
+	return offsetof(GrOlsStats, data) + ncells * sizeof(double);
+}
+
 static Size
 stats_size(int nfeatures, int capacity)
 {
-	Size		ncells = nfeatures < 0 ? 0 : 2 * (Size) gr_triangle(nfeatures + 2) + (Size) capacity * (nfeatures + 1);
-
-	return offsetof(GrOlsStats, data) + ncells * sizeof(double);
+	return versioned_size(GR_OLS_STATS_VERSION, nfeatures, capacity);
 }
 
 static GrOlsStats *
@@ -79,6 +88,39 @@ stats_resize(GrOlsStats *from, int capacity)
 	return stats;
 }
 
+static void
+raise_canceled(void)
+{
+	GrError		err = {0};
+
+	gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
+	gr_raise(&err);
+}
+
+/* The first rows choose the shift; where later ones don't bear it, the matrix is translated to one that they do. */
+static void
+settle_shift(GrOlsStats *stats, GrPoll *poll)
+{
+	int			p = stats->nfeatures;
+	double	   *shift = gr_stats_shift(stats);
+	double	   *pending = gr_stats_pending(stats);
+	double	   *narrowed;
+
+	if (gr_stats_hi(stats)[0] == 0.0)
+	{
+		(void) gr_shift_choose(shift, pending, stats->npending, p);
+		return;
+	}
+	if (!gr_shift_any(shift, p) || gr_shift_exact(shift, pending, stats->npending, p))
+		return;
+	narrowed = palloc((p + 1) * sizeof(double));
+	gr_shift_narrow(narrowed, shift, pending, stats->npending, p);
+	if (!gr_gram_translate(gr_stats_hi(stats), gr_stats_lo(stats), p, shift, narrowed, poll))
+		raise_canceled();
+	memcpy(shift, narrowed, (p + 1) * sizeof(double));
+	pfree(narrowed);
+}
+
 /* Adds the pending rows to the matrix. names: of the columns, for messages, or NULL */
 static void
 stats_flush(GrOlsStats *stats, const char *const *names)
@@ -98,14 +140,11 @@ stats_flush(GrOlsStats *stats, const char *const *names)
 		return;
 	scratch_nbytes = gr_gram_scratch_nbytes(p);
 	scratch = scratch_nbytes <= sizeof(local) ? (double *) &local : palloc(scratch_nbytes);
-	if (!gr_gram_add_polling(gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_pending(stats), stats->npending, p, scratch,
+	settle_shift(stats, &poll);
+	if (!gr_gram_add_polling(gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_pending(stats), stats->npending, p,
+							 gr_shift_any(gr_stats_shift(stats), p) ? gr_stats_shift(stats) : NULL, scratch,
 							 gr_gram_lanes(p), &poll))
-	{
-		GrError		err = {0};
-
-		gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
-		gr_raise(&err);
-	}
+		raise_canceled();
 	if (scratch != (double *) &local)
 		pfree(scratch);
 
@@ -127,11 +166,11 @@ stats_flush(GrOlsStats *stats, const char *const *names)
 static void
 check_version(int version)
 {
-	if (version != GR_OLS_STATS_VERSION)
+	if (version < 1 || version > GR_OLS_STATS_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("unsupported gpu_ols_stats version %d", version),
-				 errdetail("This version of gpureg reads version %d.", GR_OLS_STATS_VERSION)));
+				 errdetail("This version of gpureg reads versions 1 to %d.", GR_OLS_STATS_VERSION)));
 }
 
 /*
@@ -145,10 +184,26 @@ is_well_formed(const GrOlsStats *stats)
 		stats->npending > stats->capacity || stats->capacity > FULL_CAPACITY ||
 		(stats->nfeatures < 0 && stats->capacity > 0))
 		return false;
-	return VARSIZE(stats) == stats_size(stats->nfeatures, stats->capacity);
+	return VARSIZE(stats) == versioned_size(stats->version, stats->nfeatures, stats->capacity);
 }
 
-/* A value that comes from a caller: of this version, and well formed. ERROR if it isn't. */
+/* A value of version 1, well formed, as one of this version: its shift is 0. */
+static GrOlsStats *
+upgraded(const GrOlsStats *from)
+{
+	GrOlsStats *stats = stats_create(from->nfeatures, from->capacity);
+	Size		nsums = 2 * gr_stats_triangle(from);
+
+	stats->nrows = from->nrows;
+	stats->nskipped = from->nskipped;
+	stats->nworkers = from->nworkers;
+	stats->npending = from->npending;
+	memcpy(stats->data, from->data, nsums * sizeof(double));
+	memcpy(gr_stats_pending(stats), from->data + nsums, (Size) from->npending * gr_stats_ncols(from) * sizeof(double));
+	return stats;
+}
+
+/* A value that comes from a caller: well formed, and of this version or made so. ERROR if it isn't. */
 static GrOlsStats *
 checked(GrOlsStats *stats)
 {
@@ -158,7 +213,7 @@ checked(GrOlsStats *stats)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("malformed gpu_ols_stats")));
-	return stats;
+	return stats->version == GR_OLS_STATS_VERSION ? stats : upgraded(stats);
 }
 
 GrOlsStats *
@@ -181,7 +236,7 @@ state_argument(FunctionCallInfo fcinfo, int argno)
 	bool		own;
 	GrOlsStats *state = gr_aggregate_state(fcinfo, argno, &own);
 
-	return state == NULL || own ? state : checked(state);
+	return state == NULL || (own && likely(state->version == GR_OLS_STATS_VERSION)) ? state : checked(state);
 }
 
 /* A state handed to SQL outside an aggregate has no pending rows. */
@@ -268,7 +323,7 @@ gr_ols_stats_combine(PG_FUNCTION_ARGS)
 {
 	GrOlsStats *state = state_argument(fcinfo, 0);
 	GrOlsStats *other;
-	int64		triangle;
+	GrPoll		poll = {.host = &gr_host};
 	int			column;
 
 	if (PG_ARGISNULL(1))
@@ -296,8 +351,9 @@ gr_ols_stats_combine(PG_FUNCTION_ARGS)
 				 errdetail("One has %d, the other has %d.", Min(state->nfeatures, other->nfeatures),
 						   Max(state->nfeatures, other->nfeatures))));
 	stats_flush(state, NULL);
-	triangle = gr_stats_triangle(state);
-	gr_gram_merge(gr_stats_hi(state), gr_stats_lo(state), gr_stats_hi(other), gr_stats_lo(other), triangle);
+	if (!gr_gram_merge_shifted(gr_stats_hi(state), gr_stats_lo(state), gr_stats_shift(state), gr_stats_hi(other),
+							   gr_stats_lo(other), gr_stats_shift(other), state->nfeatures, &poll))
+		raise_canceled();
 	gr_add_count(&state->nrows, other->nrows);
 	state->nworkers = (int16) Min(state->nworkers + other->nworkers, PG_INT16_MAX);
 	if (!gr_gram_finite(gr_stats_hi(state), state->nfeatures, &column))
@@ -446,6 +502,8 @@ check_stats(GrOlsStats *stats)
 	}
 	if (ok && stats->nfeatures >= 0)
 		ok = hi[0] == (double) stats->nrows || hi[0] + lo[0] == (double) stats->nrows;
+	for (int j = 0; ok && j < gr_stats_ncols(stats); j++)
+		ok = isfinite(gr_stats_shift(stats)[j]);
 	if (!ok)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
@@ -454,8 +512,8 @@ check_stats(GrOlsStats *stats)
 }
 
 /*
- * Text: {"version":1,"features":p,"rows":n,"skipped":k,"gram":[hi,lo,hi,lo,...]}, valid JSON, each number with the
- * digits that give back the same float8 whatever extra_float_digits says.
+ * Text: {"version":2,"features":p,"rows":n,"skipped":k,"shift":[c,...],"gram":[hi,lo,hi,lo,...]}, valid JSON, each number
+ * with the digits that give back the same float8 whatever extra_float_digits says. Version 1 has no shift.
  */
 Datum
 gr_ols_stats_out(PG_FUNCTION_ARGS)
@@ -467,8 +525,15 @@ gr_ols_stats_out(PG_FUNCTION_ARGS)
 	StringInfoData buf;
 
 	initStringInfo(&buf);
-	appendStringInfo(&buf, "{\"version\":%d,\"features\":%d,\"rows\":" INT64_FORMAT ",\"skipped\":" INT64_FORMAT ",\"gram\":[",
+	appendStringInfo(&buf, "{\"version\":%d,\"features\":%d,\"rows\":" INT64_FORMAT ",\"skipped\":" INT64_FORMAT ",\"shift\":[",
 					 stats->version, stats->nfeatures, stats->nrows, stats->nskipped);
+	for (int j = 0; j < gr_stats_ncols(stats); j++)
+	{
+		if (j > 0)
+			appendStringInfoChar(&buf, ',');
+		gr_append_number(&buf, gr_stats_shift(stats)[j]);
+	}
+	appendStringInfoString(&buf, "],\"gram\":[");
 	for (int64 k = 0; k < triangle; k++)
 	{
 		if (k > 0)
@@ -483,41 +548,61 @@ gr_ols_stats_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(buf.data);
 }
 
+/* The frame of the text up to its shift or its sums: a state with room for them. Its version is then this one; *version: the text's */
+static GrOlsStats *
+parse_head(GrTextReader *reader, int *version)
+{
+	int			nfeatures;
+	int64		nrows;
+	int64		nskipped;
+	GrOlsStats *stats;
+
+	gr_text_expect(reader, "{");
+	gr_text_key(reader, "version");
+	*version = (int) gr_text_integer(reader, 0, PG_INT32_MAX);
+	check_version(*version);
+	gr_text_expect(reader, ",");
+	gr_text_key(reader, "features");
+	nfeatures = (int) gr_text_integer(reader, -1, GR_MAX_FEATURES);
+	gr_text_expect(reader, ",");
+	gr_text_key(reader, "rows");
+	nrows = gr_text_integer(reader, 0, PG_INT64_MAX);
+	gr_text_expect(reader, ",");
+	gr_text_key(reader, "skipped");
+	nskipped = gr_text_integer(reader, 0, PG_INT64_MAX);
+	gr_text_expect(reader, ",");
+	/* a number takes two bytes at least: don't allocate for more than the text can hold */
+	if (nfeatures == 0 || (nfeatures > 0 && (Size) gr_triangle(nfeatures + 2) * 4 > strlen(reader->at) + 1))
+		gr_text_bad(reader);
+	stats = stats_create(nfeatures, 0);
+	stats->nrows = nrows;
+	stats->nskipped = nskipped;
+	return stats;
+}
+
 static GrOlsStats *
 parse_stats(const char *string)
 {
 	GrTextReader reader = {.type = "gpu_ols_stats",.string = string,.at = string};
-	int			nfeatures;
-	int64		nrows;
-	int64		nskipped;
-	int64		triangle;
-	GrOlsStats *stats;
+	int			version;
+	GrOlsStats *stats = parse_head(&reader, &version);
+	int64		triangle = gr_stats_triangle(stats);
 
-	gr_text_expect(&reader, "{");
-	gr_text_key(&reader, "version");
-	check_version((int) gr_text_integer(&reader, 0, PG_INT32_MAX));
-	gr_text_expect(&reader, ",");
-	gr_text_key(&reader, "features");
-	nfeatures = (int) gr_text_integer(&reader, -1, GR_MAX_FEATURES);
-	gr_text_expect(&reader, ",");
-	gr_text_key(&reader, "rows");
-	nrows = gr_text_integer(&reader, 0, PG_INT64_MAX);
-	gr_text_expect(&reader, ",");
-	gr_text_key(&reader, "skipped");
-	nskipped = gr_text_integer(&reader, 0, PG_INT64_MAX);
-	if (nfeatures == 0)
-		gr_text_bad(&reader);
-	gr_text_expect(&reader, ",");
+	if (version > 1)
+	{
+		gr_text_key(&reader, "shift");
+		gr_text_expect(&reader, "[");
+		for (int j = 0; j < gr_stats_ncols(stats); j++)
+		{
+			if (j > 0)
+				gr_text_expect(&reader, ",");
+			gr_stats_shift(stats)[j] = gr_text_number(&reader, NAN);
+		}
+		gr_text_expect(&reader, "]");
+		gr_text_expect(&reader, ",");
+	}
 	gr_text_key(&reader, "gram");
 	gr_text_expect(&reader, "[");
-
-	/* a number takes two bytes at least: don't allocate for more than the text can hold */
-	triangle = nfeatures < 0 ? 0 : gr_triangle(nfeatures + 2);
-	if (triangle > 0 && (Size) triangle * 4 > strlen(reader.at) + 1)
-		gr_text_bad(&reader);
-	stats = stats_create(nfeatures, 0);
-	stats->nrows = nrows;
-	stats->nskipped = nskipped;
 	for (int64 k = 0; k < triangle; k++)
 	{
 		if (k > 0)
@@ -555,6 +640,8 @@ gr_ols_stats_send(PG_FUNCTION_ARGS)
 	pq_sendint32(&buf, stats->nfeatures);
 	pq_sendint64(&buf, stats->nrows);
 	pq_sendint64(&buf, stats->nskipped);
+	for (int j = 0; j < gr_stats_ncols(stats); j++)
+		pq_sendfloat8(&buf, gr_stats_shift(stats)[j]);
 	for (int64 k = 0; k < triangle; k++)
 	{
 		pq_sendfloat8(&buf, gr_stats_hi(stats)[k]);
@@ -572,6 +659,7 @@ gr_ols_stats_recv(PG_FUNCTION_ARGS)
 	int64		triangle;
 	int64		nrows;
 	int64		nskipped;
+	Size		nbytes;
 	GrOlsStats *stats;
 
 	check_version(version);
@@ -579,13 +667,16 @@ gr_ols_stats_recv(PG_FUNCTION_ARGS)
 	nrows = pq_getmsgint64(buf);
 	nskipped = pq_getmsgint64(buf);
 	triangle = nfeatures < 0 ? 0 : gr_triangle((int64) nfeatures + 2);
-	if (nfeatures < -1 || nfeatures == 0 || nfeatures > GR_MAX_FEATURES || buf->len - buf->cursor != triangle * 16)
+	nbytes = versioned_size(version, nfeatures, 0) - offsetof(GrOlsStats, data);
+	if (nfeatures < -1 || nfeatures == 0 || nfeatures > GR_MAX_FEATURES || (Size) (buf->len - buf->cursor) != nbytes)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid length in external \"%s\" value", "gpu_ols_stats")));
 	stats = stats_create(nfeatures, 0);
 	stats->nrows = nrows;
 	stats->nskipped = nskipped;
+	for (int j = 0; version > 1 && j < gr_stats_ncols(stats); j++)
+		gr_stats_shift(stats)[j] = pq_getmsgfloat8(buf);
 	for (int64 k = 0; k < triangle; k++)
 	{
 		gr_stats_hi(stats)[k] = pq_getmsgfloat8(buf);

@@ -10,10 +10,13 @@
 
 #include "compute/compute.h"
 
-#define GR_OLS_STATS_VERSION 1
+/*
+ * Version 1, which was without a shift, is read wherever a value comes from: from a table, too, where it lies as it was written.
+ */
+#define GR_OLS_STATS_VERSION 2
 
 /*
- * The Gram matrix of (1, x, y) in double-double, and the rows that are not in it yet. A value on disk, on the wire or
+ * The Gram matrix of (1, x, y) about a shift in double-double (see gram_shift.h), and the rows that are not in it yet. A value on disk, on the wire or
  * given to a user has none of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a
  * batch of rows, since the kernel wants many at a time, and is updated in place.
  */
@@ -27,7 +30,8 @@ typedef struct GrOlsStats
 	int16		capacity;
 	int64		nrows;			/* complete rows, the pending ones included */
 	int64		nskipped;		/* rows left out for a NULL */
-	double		data[FLEXIBLE_ARRAY_MEMBER];	/* hi[triangle], lo[triangle], pending[capacity][nfeatures + 1] */
+	/* hi[triangle], lo[triangle], shift[nfeatures + 1], pending[capacity][nfeatures + 1]; in version 1 no shift */
+	double		data[FLEXIBLE_ARRAY_MEMBER];
 } GrOlsStats;
 
 static inline int64
@@ -48,10 +52,23 @@ gr_stats_lo(GrOlsStats *stats)
 	return stats->data + gr_stats_triangle(stats);
 }
 
+/* Values of the shift, which are also those of a row */
+static inline int
+gr_stats_ncols(const GrOlsStats *stats)
+{
+	return stats->nfeatures < 0 ? 0 : stats->nfeatures + 1;
+}
+
+static inline double *
+gr_stats_shift(GrOlsStats *stats)
+{
+	return stats->data + 2 * gr_stats_triangle(stats);
+}
+
 static inline double *
 gr_stats_pending(GrOlsStats *stats)
 {
-	return stats->data + 2 * gr_stats_triangle(stats);
+	return gr_stats_shift(stats) + gr_stats_ncols(stats);
 }
 
 /*

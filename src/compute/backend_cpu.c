@@ -33,6 +33,7 @@ struct GrGram
 	double	   *hi;
 	double	   *lo;
 	double	   *scratch;
+	double	   *shift;			/* nfeatures + 1; NULL: none */
 	GrPoll		poll;
 	int64_t		ncalls;
 	double		kernel_s;
@@ -90,6 +91,7 @@ cpu_gram_end(GrGram *gram)
 	free(gram->hi);
 	free(gram->lo);
 	free(gram->scratch);
+	free(gram->shift);
 	free(gram);
 }
 
@@ -149,9 +151,29 @@ cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, 
 }
 
 static bool
+cpu_gram_restart(GrGram *gram, const double *shift, GrError *err)
+{
+	size_t		triangle = (size_t) gr_triangle(gram->nfeatures + 2);
+	size_t		nbytes = ((size_t) gram->nfeatures + 1) * sizeof(double);
+
+	free(gram->shift);
+	gram->shift = shift == NULL ? NULL : malloc(nbytes);
+	if (shift != NULL && gram->shift == NULL)
+	{
+		err->bytes_needed = nbytes;
+		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
+	}
+	if (shift != NULL)
+		memcpy(gram->shift, shift, nbytes);
+	memset(gram->hi, 0, triangle * sizeof(double));
+	memset(gram->lo, 0, triangle * sizeof(double));
+	return true;
+}
+
+static bool
 add_rows(GrGram *gram, const double *rows, int64_t nrows, GrError *err)
 {
-	return gr_gram_add_polling(gram->hi, gram->lo, rows, nrows, gram->nfeatures, gram->scratch,
+	return gr_gram_add_polling(gram->hi, gram->lo, rows, nrows, gram->nfeatures, gram->shift, gram->scratch,
 							   gr_gram_lanes(gram->nfeatures), &gram->poll) ||
 		gr_fail(err, GR_CANCELED, 0, "Gram matrix");
 }
@@ -533,6 +555,7 @@ const GrBackend gr_backend_cpu = {
 	.pin = cpu_pin,
 	.unpin = cpu_unpin,
 	.gram_begin = cpu_gram_begin,
+	.gram_restart = cpu_gram_restart,
 	.gram_send = cpu_gram_send,
 	.gram_sent = cpu_gram_sent,
 	.gram_finish = cpu_gram_finish,

@@ -67,6 +67,14 @@ none_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram,
 }
 
 static bool
+none_gram_restart(GrGram *gram, const double *shift, GrError *err)
+{
+	(void) gram;
+	(void) shift;
+	return gr_fail(err, GR_NO_DEVICE, 0, "gpureg was built without CUDA");
+}
+
+static bool
 none_gram_send(GrGram *gram, const void *rows, int64_t nrows, GrError *err)
 {
 	(void) gram;
@@ -240,6 +248,7 @@ const GrBackend gr_backend_cuda = {
 	.pin = none_pin,
 	.unpin = none_unpin,
 	.gram_begin = none_gram_begin,
+	.gram_restart = none_gram_restart,
 	.gram_send = none_gram_send,
 	.gram_sent = none_gram_sent,
 	.gram_finish = none_gram_finish,

@@ -29,6 +29,7 @@ typedef enum GrStatus
 	GR_NOT_BINARY,				/* a response is neither 0 nor 1; value: it */
 	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column, 0-based */
 	GR_OUT_OF_RANGE,			/* a sum of products left float8's range; where: the column, 0-based */
+	GR_RESULT_OUT_OF_RANGE,		/* a result did; where: its column, 0-based, or -1, the ones; value: what it came to; detail: what */
 	GR_CANCELED,				/* GrHost asked to stop */
 	GR_NO_MEMORY,				/* host memory; bytes_needed, or 0 and for what in detail */
 	GR_NO_DEVICE,				/* no driver or no usable device */
@@ -97,7 +98,8 @@ gr_poll(GrPoll *poll, int64_t work)
  * Gram matrices
  *
  * G = sum over rows of z z', z = (1, x_1 .. x_p, y), q = p + 2 entries. The packed lower triangle holds G[i][j], j <= i,
- * at i (i + 1) / 2 + j, as two arrays of float8 whose sums hi[k] + lo[k] are the entries in double-double.
+ * at i (i + 1) / 2 + j, as two arrays of float8 whose sums hi[k] + lo[k] are the entries in double-double. With a shift c, a float8 a
+ * column, z = (1, x - c_x, y - c_y); see gram_shift.h.
  */
 static inline int64_t
 gr_triangle(int64_t q)
@@ -246,7 +248,10 @@ typedef struct GrBackend
 	bool		(*pin) (GrSession *session, void *memory, size_t nbytes, GrError *err);
 	void		(*unpin) (GrSession *session, void *memory);
 
+	/* Sums of 0, of rows without a shift. */
 	bool		(*gram_begin) (GrSession *session, const GrGramOptions *options, GrGram **gram, GrError *err);
+	/* Begins anew, of rows less shift (nfeatures + 1 values; NULL: none): before the first gram_send, or after gram_finish. */
+	bool		(*gram_restart) (GrGram *gram, const double *shift, GrError *err);
 
 	/* Adds rows, which must be finite. May return before they are read: they stay as they are until gram_sent() counts them. */
 	bool		(*gram_send) (GrGram *gram, const void *rows, int64_t nrows, GrError *err);
@@ -318,16 +323,17 @@ extern const GrBackend gr_backend_cpu;
 extern const GrBackend gr_backend_cuda; /* without nvcc: a table whose open() says there is no device */
 
 /*
- * The CPU's Gram primitive by itself, for the aggregates: adds nrows rows to a packed triangle. The result depends on the
- * rows and on how they are split over calls, not on the processor; hi and lo stay normalised. Overflow leaves entries
- * that are not finite. scratch has gr_gram_scratch_nbytes(nfeatures) bytes.
+ * The CPU's Gram primitive by itself, for the aggregates: adds nrows rows, less shift (nfeatures + 1 values; NULL: none), to a packed
+ * triangle. The result depends on the rows and on how they are split over calls, not on the processor; hi and lo stay normalised.
+ * Overflow leaves entries that are not finite. scratch has gr_gram_scratch_nbytes(nfeatures) bytes.
  */
-extern void gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch);
+extern void gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, const double *shift,
+						double *scratch);
 extern size_t gr_gram_scratch_nbytes(int nfeatures);
 
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
-extern void gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch,
-							  int max_lanes);
+extern void gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures,
+							  const double *shift, double *scratch, int max_lanes);
 
 /* The lanes that gr_gram_add() uses: AVX-512 pays when strips are long; short triangles waste its lanes. */
 static inline int
@@ -338,7 +344,7 @@ gr_gram_lanes(int nfeatures)
 
 /* The same, polling: false if the host asked to stop, and then the sums are of no use. */
 extern bool gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures,
-								double *scratch, int max_lanes, GrPoll *poll);
+								const double *shift, double *scratch, int max_lanes, GrPoll *poll);
 
 /* hi + lo += hi2 + lo2, n entries. */
 extern void gr_gram_merge(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n);

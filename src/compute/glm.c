@@ -325,7 +325,7 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 	if (work->nkept == 0)
 		return true;
 	work->version->weigh(work->transformed, rows, work->kept, work->nkept, p, pass->shift, work->u, work->v);
-	return gr_gram_add_polling(hi, lo, work->transformed, work->nkept, p + 1, work->columns, work->max_lanes,
+	return gr_gram_add_polling(hi, lo, work->transformed, work->nkept, p + 1, NULL, work->columns, work->max_lanes,
 							   work->poll);
 }
 

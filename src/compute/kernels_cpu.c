@@ -12,6 +12,7 @@
 
 #include "compute/dd.h"
 #include "compute/glm_row.h"
+#include "compute/gram_shift.h"
 #include "compute/project_cpu.h"
 #include "compute/step_cpu.h"
 
@@ -166,7 +167,9 @@ shift_to_exponent(double v)
 
 typedef struct Version
 {
-	void		(*pack) (double *restrict panels, const double *restrict rows, int nrows, int ncols);
+	void		(*pack) (double *restrict panels, const double *restrict rows, int nrows, int ncols,
+						 const double *restrict shift);
+	bool		(*exact) (const double *rows, int64_t nrows, int ncols, const double *shift);
 	void		(*kernel) (double *restrict hi, double *restrict lo, const double *restrict panels, int nrows,
 						   int first, int end, double opaque_one);
 	void		(*dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n,
@@ -175,10 +178,16 @@ typedef struct Version
 	GrGather	gather;
 } Version;
 
-static const Version scalar_version = {pack_scalar, gram_scalar, dot_scalar, &step_scalar, gather_scalar};
+static const Version scalar_version = {
+	pack_scalar, exact_scalar, gram_scalar, dot_scalar, &step_scalar, gather_scalar
+};
 #if defined(__x86_64__) && defined(__GNUC__)
-static const Version avx2_version = {pack_avx2, gram_avx2, dot_avx2, &step_avx2, gather_avx2};
-static const Version avx512_version = {pack_avx512, gram_avx512, dot_avx512, &step_avx512, gather_avx512};
+static const Version avx2_version = {
+	pack_avx2, exact_avx2, gram_avx2, dot_avx2, &step_avx2, gather_avx2
+};
+static const Version avx512_version = {
+	pack_avx512, exact_avx512, gram_avx512, dot_avx512, &step_avx512, gather_avx512
+};
 #endif
 
 /* The version for this processor with at most max_lanes. */
@@ -258,8 +267,8 @@ gr_gram_scratch_nbytes(int nfeatures)
 }
 
 bool
-gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch,
-					int max_lanes, GrPoll *poll)
+gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, const double *shift,
+					double *scratch, int max_lanes, GrPoll *poll)
 {
 	static const volatile double opaque_one = 1.0;
 	const Version *version = choose_version(max_lanes);
@@ -270,7 +279,7 @@ gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, i
 		int			n = nrows - first < CHUNK_NROWS ? (int) (nrows - first) : CHUNK_NROWS;
 		int			end;
 
-		version->pack(scratch, rows + first * ncols, n, ncols);
+		version->pack(scratch, rows + first * ncols, n, ncols, shift);
 		/* as many rows of the triangle at a time as have some work in them */
 		for (int i = 0; i <= ncols; i = end)
 		{
@@ -287,18 +296,31 @@ gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, i
 }
 
 void
-gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch,
-				  int max_lanes)
+gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, const double *shift,
+				  double *scratch, int max_lanes)
 {
 	GrPoll		poll = {.host = NULL};
 
-	(void) gr_gram_add_polling(hi, lo, rows, nrows, nfeatures, scratch, max_lanes, &poll);
+	(void) gr_gram_add_polling(hi, lo, rows, nrows, nfeatures, shift, scratch, max_lanes, &poll);
 }
 
 void
-gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, double *scratch)
+gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, const double *shift,
+			double *scratch)
 {
-	gr_gram_add_lanes(hi, lo, rows, nrows, nfeatures, scratch, gr_gram_lanes(nfeatures));
+	gr_gram_add_lanes(hi, lo, rows, nrows, nfeatures, shift, scratch, gr_gram_lanes(nfeatures));
+}
+
+bool
+gr_shift_exact_lanes(const double *shift, const double *rows, int64_t nrows, int nfeatures, int max_lanes)
+{
+	return choose_version(max_lanes)->exact(rows, nrows, nfeatures + 1, shift);
+}
+
+bool
+gr_shift_exact(const double *shift, const double *rows, int64_t nrows, int nfeatures)
+{
+	return gr_shift_exact_lanes(shift, rows, nrows, nfeatures, nfeatures < MAX_LANES ? 4 : MAX_LANES);
 }
 
 GrDD

@@ -3,7 +3,7 @@
  * defined first:
  *
  *	 PACK KERNEL DOT       the functions' names   TARGET    their target attribute, or nothing
- *	 NAME(f)               the name of function f of step_cpu.h or project_cpu.h
+ *	 NAME(f)               the name of function f, here and in step_cpu.h and project_cpu.h
  *	 W                     lanes of a vector      V         the vector type
  *	 V_ZERO() V_SET1(s) V_LOAD(p) V_STORE(p, v) V_ADD V_SUB V_MUL V_ABS(a)
  *	 V_FMA(a, b, c) V_FMS(a, b, c)                a * b + c, a * b - c, rounded once
@@ -64,29 +64,77 @@
 	y = V_SUB(e_, V_SUB(x, a_)); \
 } while (0)
 
-/* Copies rows into panels, the column of ones first, zeros after the last. */
-static TARGET void
-PACK(double *restrict panels, const double *restrict rows, int nrows, int ncols)
+/* Columns of a row that share the first panel with the ones */
+#define HEAD(ncols) ((ncols) < W - 1 ? (ncols) : W - 1)
+
+/*
+ * Copies rows into panels, the column of ones first, zeros after the last; less shift, if there is one. Inlined twice, so that rows
+ * without a shift pay nothing for it.
+ */
+static inline __attribute__((always_inline)) TARGET void
+NAME(pack_rows) (double *restrict panels, const double *restrict rows, int nrows, int ncols, const double *restrict shift)
 {
 	for (int r = 0; r < nrows; r++)
 	{
 		const double *from = rows + (size_t) r * ncols;
 		double	   *to = panels + (size_t) r * W;
-		int			head = ncols < W - 1 ? ncols : W - 1;
 		int			k = W - 1;
 
 		V_STORE(to, V_ZERO());
 		to[0] = 1.0;
-		for (int l = 0; l < head; l++)
-			to[1 + l] = from[l];
+		if (W > 1)
+			V_STORE_N(to + 1, shift == NULL ? V_LOAD_N(from, HEAD(ncols)) :
+					  V_SUB(V_LOAD_N(from, HEAD(ncols)), V_LOAD_N(shift, HEAD(ncols))), HEAD(ncols));
 		for (; k + W <= ncols; k += W)
 		{
 			to += (size_t) nrows * W;
-			V_STORE(to, V_LOAD(from + k));
+			V_STORE(to, shift == NULL ? V_LOAD(from + k) : V_SUB(V_LOAD(from + k), V_LOAD(shift + k)));
 		}
 		if (k < ncols)
-			V_STORE(to + (size_t) nrows * W, V_LOAD_N(from + k, ncols - k));
+			V_STORE(to + (size_t) nrows * W, shift == NULL ? V_LOAD_N(from + k, ncols - k) :
+					V_SUB(V_LOAD_N(from + k, ncols - k), V_LOAD_N(shift + k, ncols - k)));
 	}
+}
+
+static TARGET void
+PACK(double *restrict panels, const double *restrict rows, int nrows, int ncols, const double *restrict shift)
+{
+	if (shift == NULL)
+		NAME(pack_rows) (panels, rows, nrows, ncols, NULL);
+	else
+		NAME(pack_rows) (panels, rows, nrows, ncols, shift);
+}
+
+/* |x - c - RN(x - c)|, the error of a difference (Knuth's TwoSum), added to e */
+#define ADD_ERROR(e, x, c) do { \
+	V x_ = (x); \
+	V c_ = (c); \
+	V d_ = V_SUB(x_, c_); \
+	V t_ = V_SUB(d_, x_); \
+	e = V_ADD(e, V_ABS(V_SUB(V_SUB(x_, V_SUB(d_, t_)), V_ADD(c_, t_)))); \
+} while (0)
+
+/* Is every value of the rows less its column's shift a float8 as it is? Not where it is NaN or infinite. */
+static TARGET bool
+NAME(exact) (const double *rows, int64_t nrows, int ncols, const double *shift)
+{
+	V			error = V_ZERO();
+	double		lanes[W];
+	double		sum = 0.0;
+
+	for (int64_t r = 0; r < nrows; r++, rows += ncols)
+	{
+		int			k = 0;
+
+		for (; k + W <= ncols; k += W)
+			ADD_ERROR(error, V_LOAD(rows + k), V_LOAD(shift + k));
+		if (k < ncols)
+			ADD_ERROR(error, V_LOAD_N(rows + k, ncols - k), V_LOAD_N(shift + k, ncols - k));
+	}
+	V_STORE(lanes, error);
+	for (int l = 0; l < W; l++)
+		sum += lanes[l];
+	return sum == 0.0;
 }
 
 /* Rows first .. end - 1 of the triangle */
@@ -184,6 +232,8 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 #undef STEP
 #undef MERGE
 #undef DOT_STEP
+#undef ADD_ERROR
+#undef HEAD
 #undef V_DIFF
 #undef PACK
 #undef KERNEL

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compute/dd_dot.h"
+#include "compute/gram_shift.h"
 
 /* A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double. */
 #define NOISE 3.2e-30
@@ -22,6 +23,7 @@ typedef struct Matrix
 	const double *lo;
 	int			skip;
 	bool		right_hand_side;	/* the last row is one, and has no diagonal entry */
+	const double *shift;		/* of the columns after the ones, the last row's included; NULL: 0 */
 } Matrix;
 
 /*
@@ -39,8 +41,9 @@ typedef struct Factor
 	bool	   *aliased;		/* m */
 	GrDDVector	l;				/* packed triangle of m + 1 rows: L below the diagonal */
 	GrDDVector	d;				/* m + 1: D */
-	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2 */
+	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2; first, other matrices */
 	GrDDVector	u;				/* m + 1: the row being factored, L D; then the solution, scaled */
+	GrDDVector	origin;			/* m: on a device, the scaled A's inverse times what the intercept is in scaled terms */
 } Factor;
 
 static inline GrDD
@@ -78,7 +81,7 @@ gr_ols_workspace_nbytes(int nfeatures)
 {
 	size_t		m1 = (size_t) nfeatures + 2;
 
-	return (4 * (size_t) gr_triangle((int64_t) m1) + 7 * m1) * sizeof(double) + m1 * sizeof(bool);
+	return (4 * (size_t) gr_triangle((int64_t) m1) + 9 * m1) * sizeof(double) + m1 * sizeof(bool);
 }
 
 static GrDDVector
@@ -90,16 +93,18 @@ carve_vector(double **next, size_t n)
 	return v;
 }
 
+/* skip: as the matrix has it, which f->inverse must hold */
 static void
-carve_workspace(Factor *f, void *workspace)
+carve_workspace(Factor *f, int skip, void *workspace)
 {
 	double	   *next = workspace;
 	size_t		m1 = (size_t) f->m + 1;
 
 	f->l = carve_vector(&next, (size_t) gr_triangle((int64_t) m1));
-	f->inverse = carve_vector(&next, (size_t) gr_triangle((int64_t) m1));
+	f->inverse = carve_vector(&next, (size_t) gr_triangle((int64_t) m1 + skip));
 	f->u = carve_vector(&next, m1);
 	f->d = carve_vector(&next, m1);
+	f->origin = carve_vector(&next, m1);
 	f->scale = next;
 	f->sumsq = next + m1;
 	f->least_pivot = next + 2 * m1;
@@ -126,6 +131,23 @@ scaled(const Factor *f, const Matrix *a, int64_t i, int64_t j)
 	if (a->right_hand_side && j == f->m)
 		return gr_dd(0.0);
 	return gr_dd_scale(gr_dd_scale(entry, f->scale[i]), f->scale[j]);
+}
+
+/* Row i's shift */
+static inline double
+shift_of(const Matrix *a, int64_t i)
+{
+	return a->shift == NULL || i + a->skip == 0 ? 0.0 : a->shift[i + a->skip - 1];
+}
+
+/* What row i's pivot must be above if its sum of squares, scaled, isn't all: the values' own squares are larger. */
+static double
+rounding_pivot(const Factor *f, const Matrix *a, int64_t i)
+{
+	double		c = shift_of(a, i) * f->scale[i];
+	double		sum = a->hi[at(i, 0)] * f->scale[i];
+
+	return GR_ROUNDING_TOLERANCE * (f->sumsq[i] + c * (2 * sum + a->hi[0] * c));
 }
 
 /*
@@ -158,6 +180,8 @@ choose_scales(Factor *f, const Matrix *a, double tolerance, GrError *err)
 	{
 		f->sumsq[i] = scaled(f, a, i, i).hi;
 		f->least_pivot[i] = tolerance * f->sumsq[i];
+		if (shift_of(a, i) != 0.0)
+			f->least_pivot[i] = fmax(f->least_pivot[i], rounding_pivot(f, a, i));
 	}
 	return true;
 }
@@ -287,49 +311,115 @@ inverse_row(const Factor *f, int64_t a)
 	return a * f->m - a * (a - 1) / 2 - a;
 }
 
+/* What term j's coefficient, scaled, adds to the intercept, scaled, for a shift: b_0 = t_0 - sum of c_j t_j */
+static inline double
+origin_weight(const Factor *f, const Matrix *a, int64_t j)
+{
+	return -shift_of(a, j) * f->scale[j] / f->scale[0];
+}
+
+/* Are the terms' own values, which the intercept is about, others than those that were solved for? */
+static bool
+has_shifted_terms(const Factor *f, const Matrix *a)
+{
+	for (int64_t j = 0; j < f->m; j++)
+		if (shift_of(a, j) != 0.0)
+			return true;
+	return false;
+}
+
+/* The intercept's variance and covariances, from f->origin, which is what they are but for sigma^2 and the scales */
+static bool
+fill_origin_on_device(const Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_scale, const GrHost *host,
+					  GrError *err)
+{
+	GrDD		variance = get(f->origin, 0);
+	GrPoll		poll = {.host = host};
+
+	for (int64_t k = 1; k < f->m; k++)
+	{
+		GrDD		covariance = gr_dd_mul(get(f->origin, k), sigma2);
+
+		if (gr_poll(&poll, 20))
+			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+		if (f->aliased[k])
+			continue;
+		variance = gr_dd_add(variance, gr_dd_mul_d(get(f->origin, k), origin_weight(f, a, k)));
+		inverse[k] = gr_dd_to_double(covariance) * f->scale[0] / y_scale * f->scale[k] / y_scale + 0.0;
+		inverse[k * f->m] = inverse[k];
+	}
+	variance = gr_dd_mul(variance, sigma2);
+	inverse[0] = gr_dd_to_double(variance) * f->scale[0] / y_scale * f->scale[0] / y_scale + 0.0;
+	return true;
+}
+
 /* fill_inverse() where L is on a device */
 static bool
-fill_inverse_on_device(Factor *f, double *inverse, GrDD sigma2, double y_scale, const GrHost *host, GrError *err)
+fill_inverse_on_device(Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_scale, const GrHost *host,
+					   GrError *err)
 {
 	for (int k = 0; k < f->m; k++)
 		set(f->u, k, f->aliased[k] ? gr_dd(0.0) : gr_dd_div(sigma2, get(f->d, k)));
-	return f->solver->backend->factor_inverse(f->device, f->u.hi, f->u.lo, y_scale, inverse, host, err);
+	if (!f->solver->backend->factor_inverse(f->device, f->u.hi, f->u.lo, y_scale, inverse, host, err))
+		return false;
+	return !has_shifted_terms(f, a) || fill_origin_on_device(f, a, inverse, sigma2, y_scale, host, err);
+}
+
+/* Row 0 of inv(L)' becomes the intercept's about the values themselves: less c_j times row j. False if canceled. */
+static bool
+move_origin(Factor *f, const Matrix *a, GrPoll *poll)
+{
+	for (int64_t j = 1; j < f->m; j++)
+	{
+		double		weight = origin_weight(f, a, j);
+		int64_t		mine = inverse_row(f, j);
+
+		if (weight == 0.0 || f->aliased[j])
+			continue;
+		for (int64_t k = j; k < f->m; k++)
+			set(f->inverse, k, gr_dd_add(get(f->inverse, k), gr_dd_mul_d(get(f->inverse, mine + k), weight)));
+		if (gr_poll(poll, 10 * PRODUCT_WORK * (f->m - j)))
+			return false;
+	}
+	return true;
 }
 
 /* inverse = sigma^2 inv(L)' D^-1 inv(L), unscaled, NaN for aliased terms; f->u is overwritten */
 static bool
-fill_inverse(Factor *f, double *inverse, GrDD sigma2, double y_scale, const GrHost *host, GrError *err)
+fill_inverse(Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_scale, const GrHost *host, GrError *err)
 {
 	int64_t		m = f->m;
 	GrPoll		poll = {.host = host};
 
 	if (f->device != NULL)
-		return fill_inverse_on_device(f, inverse, sigma2, y_scale, host, err);
-	for (int64_t a = 0; a < m; a++)
+		return fill_inverse_on_device(f, a, inverse, sigma2, y_scale, host, err);
+	for (int64_t i = 0; i < m; i++)
 	{
-		if (gr_canceled(host) || !invert_column(f, a, inverse_row(f, a), &poll))
+		if (gr_canceled(host) || !invert_column(f, i, inverse_row(f, i), &poll))
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	}
-	for (int64_t a = 0; a < m; a++)
+	if (a->skip == 0 && !move_origin(f, a, &poll))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+	for (int64_t i = 0; i < m; i++)
 	{
 		if (gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-		for (int64_t k = a; k < m; k++)
+		for (int64_t k = i; k < m; k++)
 			set(f->u, k, f->aliased[k] ? gr_dd(0.0) :
-				gr_dd_mul(gr_dd_div(get(f->inverse, inverse_row(f, a) + k), get(f->d, k)), sigma2));
-		for (int64_t b = 0; b <= a; b++)
+				gr_dd_mul(gr_dd_div(get(f->inverse, inverse_row(f, i) + k), get(f->d, k)), sigma2));
+		for (int64_t j = 0; j <= i; j++)
 		{
-			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, a), from(f->inverse, inverse_row(f, b) + a), m - a));
+			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, i), from(f->inverse, inverse_row(f, j) + i), m - i));
 
 			/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
-			double		v = gr_dd_to_double(sum) * f->scale[a] / y_scale * f->scale[b] / y_scale + 0.0;
+			double		v = gr_dd_to_double(sum) * f->scale[i] / y_scale * f->scale[j] / y_scale + 0.0;
 
-			if (gr_poll(&poll, PRODUCT_WORK * (m - a)))
+			if (gr_poll(&poll, PRODUCT_WORK * (m - i)))
 				return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-			if (f->aliased[a] || f->aliased[b])
+			if (f->aliased[i] || f->aliased[j])
 				v = NAN;
-			inverse[a * m + b] = v;
-			inverse[b * m + a] = v;
+			inverse[i * m + j] = v;
+			inverse[j * m + i] = v;
 		}
 	}
 	return true;
@@ -368,13 +458,53 @@ solve_on_device(Factor *f, const Matrix *a, bool want_inverse, const GrHost *hos
 	return false;
 }
 
+/*
+ * f->origin, from a factorisation of its own: the device's inverse comes rounded to float8, in which the covariances of the intercept
+ * may cancel; a solution comes in double-double. What the intercept is in the scaled terms stands as the right-hand side, unscaled but
+ * for a power of two. *solved: the device's memory sufficed.
+ */
+static bool
+solve_for_origin(Factor *f, const Matrix *a, bool *solved, const GrHost *host, GrError *err)
+{
+	size_t		before = (size_t) at(f->m, 0);
+	const Matrix b = {.hi = f->inverse.hi,.lo = f->inverse.lo,.right_hand_side = true};
+	double		y_scale = f->scale[f->m];
+	double		largest = 1.0;
+	bool		ok;
+
+	memcpy(f->inverse.hi, a->hi, before * sizeof(double));
+	memcpy(f->inverse.lo, a->lo, before * sizeof(double));
+	memset(f->inverse.lo + before, 0, ((size_t) f->m + 1) * sizeof(double));
+	for (int64_t j = 0; j <= f->m; j++)
+	{
+		f->inverse.hi[before + j] = j == 0 ? 1.0 : j == f->m ? 0.0 : -shift_of(a, j);
+		if (j < f->m)
+			largest = fmax(largest, fabs(origin_weight(f, a, j)));
+	}
+	f->scale[f->m] = ldexp(1.0, -ilogb(isfinite(largest) ? largest : 1.0)) / f->scale[0];
+	ok = solve_on_device(f, &b, false, host, err);
+	*solved = ok && f->device != NULL;
+	for (int64_t k = 0; *solved && k < f->m; k++)
+		set(f->origin, k, gr_dd_scale(get(f->u, k), 1.0 / (f->scale[f->m] * f->scale[0])));
+	if (f->device != NULL)
+		f->solver->backend->factor_end(f->device);
+	f->device = NULL;
+	f->scale[f->m] = y_scale;
+	memset(f->aliased, 0, (size_t) f->m * sizeof(bool));
+	return ok;
+}
+
 /* A = L D L' and the solution, wherever that is quicker. */
 static bool
 solve(Factor *f, const Matrix *a, double tolerance, bool want_inverse, const GrHost *host, GrError *err)
 {
+	bool		on_device = device_wanted(f);
+
 	if (!choose_scales(f, a, tolerance, err))
 		return false;
-	if (device_wanted(f) && !solve_on_device(f, a, want_inverse, host, err))
+	if (on_device && want_inverse && has_shifted_terms(f, a) && !solve_for_origin(f, a, &on_device, host, err))
+		return false;
+	if (on_device && !solve_on_device(f, a, want_inverse, host, err))
 		return false;
 	if (f->device != NULL)
 		return true;
@@ -402,6 +532,72 @@ fill_coef(const Factor *f, double *coef)
 	return rank;
 }
 
+/* The scaled solution's intercept becomes that about the values themselves: b_0 = t_0 + c_y - sum of c_j t_j. */
+static void
+move_intercept(Factor *f, const Matrix *a)
+{
+	GrDD		moved = gr_two_prod(shift_of(a, f->m) * f->scale[f->m], 1.0 / f->scale[0]);
+	double		magnitude = fabs(f->u.hi[0]) + fabs(moved.hi);
+
+	moved = gr_dd_add(moved, get(f->u, 0));
+	for (int64_t j = 1; j < f->m; j++)
+	{
+		GrDD		p = gr_dd_mul_d(get(f->u, j), origin_weight(f, a, j));
+
+		if (f->aliased[j] || shift_of(a, j) == 0.0)
+			continue;
+		magnitude += fabs(p.hi);
+		moved = gr_dd_add(moved, p);
+	}
+	set(f->u, 0, fabs(moved.hi) <= NOISE * magnitude ? gr_dd(0.0) : moved);
+}
+
+/* A result that isn't 0 in double-double, or is: is it within float8's range, with all its digits? where: its column */
+static bool
+in_range(double value, bool is_zero, int64_t where, const char *what, GrError *err)
+{
+	if (is_zero || (fabs(value) >= DBL_MIN && fabs(value) <= DBL_MAX))
+		return true;
+	if (err->status == GR_OK)
+		err->value = value;
+	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, where, "%s", what);
+}
+
+static bool
+coefficients_in_range(const Factor *f, const Matrix *a, const double *coef, GrError *err)
+{
+	for (int k = 0; k < f->m; k++)
+		if (!in_range(coef[k], f->aliased[k] || f->u.hi[k] == 0.0, k + a->skip - 1, "coefficient", err))
+			return false;
+	return true;
+}
+
+static bool
+variances_in_range(const Factor *f, const Matrix *a, const double *vcov, bool is_zero, GrError *err)
+{
+	for (int64_t k = 0; k < f->m; k++)
+		if (!in_range(vcov[k * f->m + k], is_zero || f->aliased[k], k + a->skip - 1, "variance of the coefficient", err))
+			return false;
+	return true;
+}
+
+/* The covariance matrix; NaN without a degree of freedom */
+static bool
+fill_vcov(Factor *f, const Matrix *a, GrDD rss, double y_scale, GrOlsFit *fit, const GrHost *host, GrError *err)
+{
+	bool		none = fit->df_residual <= 0;
+
+	if (!fill_inverse(f, a, fit->vcov, gr_dd_div(rss, gr_dd((double) (none ? 1 : fit->df_residual))), y_scale, host, err))
+		return false;
+	for (int64_t k = 0; none && k < (int64_t) f->m * f->m; k++)
+	{
+		if (k % GR_POLL_WORK == GR_POLL_WORK - 1 && gr_canceled(host))
+			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+		fit->vcov[k] = NAN;
+	}
+	return variances_in_range(f, a, fit->vcov, none || rss.hi == 0.0, err);
+}
+
 /* What an OLS fit is made of, from a solution. */
 static bool
 fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fit, const GrHost *host, GrError *err)
@@ -409,6 +605,7 @@ fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fi
 	double		y_scale = f->scale[f->m];
 	GrDD		rss = get(f->d, f->m);
 	GrDD		tss = scaled(f, a, f->m, f->m);
+	double		noise = rss_noise(f);
 
 	if (intercept)
 	{
@@ -417,39 +614,57 @@ fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fi
 		GrDDConstVector first = {&u.hi, &u.lo};
 
 		tss = minus_dot(tss, first, from(f->l, at(f->m, 0)), 1);
+		if (a->shift != NULL)
+			move_intercept(f, a);
 	}
 	fit->nterms = f->m;
 	fit->on_device = f->device != NULL;
 	fit->rank = fill_coef(f, fit->coef);
 	fit->df_residual = nrows - fit->rank;
-	if (fit->df_residual <= 0 || rss.hi <= rss_noise(f))
+	if (fit->df_residual <= 0 || rss.hi <= noise)
 		rss = gr_dd(0.0);
 	fit->rss = gr_dd_to_double(rss) / y_scale / y_scale;
 	fit->tss = gr_dd_to_double(tss) / y_scale / y_scale;
+	if (!coefficients_in_range(f, a, fit->coef, err))
+		return false;
+	/* with coefficients alone, nobody asks for these */
 	if (fit->vcov == NULL)
 		return true;
-	if (!fill_inverse(f, fit->vcov, gr_dd_div(rss, gr_dd((double) (fit->df_residual > 0 ? fit->df_residual : 1))), y_scale,
-					  host, err))
-		return false;
-	for (int64_t k = 0; fit->df_residual <= 0 && k < (int64_t) f->m * f->m; k++)
-	{
-		if (k % GR_POLL_WORK == GR_POLL_WORK - 1 && gr_canceled(host))
-			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-		fit->vcov[k] = NAN;
-	}
+	return in_range(fit->rss, rss.hi == 0.0, f->m + a->skip - 1, "residual sum of squares", err) &&
+		in_range(fit->tss, tss.hi == 0.0, f->m + a->skip - 1, "total sum of squares", err) &&
+		fill_vcov(f, a, rss, y_scale, fit, host, err);
+}
+
+/* Without an intercept, the sums about the values themselves, which take the room of the inverse */
+static bool
+translate_back(Factor *f, Matrix *a, int nfeatures, const GrHost *host, GrError *err)
+{
+	size_t		nbytes = (size_t) gr_triangle(nfeatures + 2) * sizeof(double);
+	GrPoll		poll = {.host = host};
+
+	memcpy(f->inverse.hi, a->hi, nbytes);
+	memcpy(f->inverse.lo, a->lo, nbytes);
+	if (!gr_gram_translate(f->inverse.hi, f->inverse.lo, nfeatures, a->shift, NULL, &poll))
+		return gr_fail(err, GR_CANCELED, 0, "factorisation");
+	a->hi = f->inverse.hi;
+	a->lo = f->inverse.lo;
+	a->shift = NULL;
 	return true;
 }
 
 bool
-gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, bool intercept, void *workspace,
-			 const GrSolver *solver, GrOlsFit *fit, const GrHost *host, GrError *err)
+gr_ols_solve(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows, bool intercept,
+			 void *workspace, const GrSolver *solver, GrOlsFit *fit, const GrHost *host, GrError *err)
 {
-	const Matrix a = {.hi = hi,.lo = lo,.skip = intercept ? 0 : 1};
+	bool		shifted = shift != NULL && gr_shift_any(shift, nfeatures);
+	Matrix		a = {.hi = hi,.lo = lo,.skip = intercept ? 0 : 1,.shift = shifted ? shift : NULL};
 	Factor		f = {.m = nfeatures + (intercept ? 1 : 0),.solver = solver};
 	bool		ok;
 
-	carve_workspace(&f, workspace);
+	carve_workspace(&f, a.skip, workspace);
 	memset(f.aliased, 0, (size_t) f.m * sizeof(bool));
+	if (shifted && !intercept && !translate_back(&f, &a, nfeatures, host, err))
+		return false;
 	ok = solve(&f, &a, GR_ALIAS_TOLERANCE, fit->vcov != NULL, host, err) &&
 		fill_ols(&f, &a, nrows, intercept, fit, host, err);
 	release(&f);
@@ -465,7 +680,7 @@ gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, 
 	GrDD		decrement = {0, 0};
 	bool		ok;
 
-	carve_workspace(&f, workspace);
+	carve_workspace(&f, 0, workspace);
 	memcpy(f.aliased, fit->aliased, (size_t) f.m * sizeof(bool));
 	ok = solve(&f, &a, tolerance, fit->inverse != NULL, host, err);
 	if (ok)
@@ -483,7 +698,7 @@ gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, 
 		fit->decrement = gr_dd_to_double(decrement) / f.scale[f.m] / f.scale[f.m];
 		fit->on_device = f.device != NULL;
 		fit->rank = fill_coef(&f, fit->coef);
-		ok = fit->inverse == NULL || fill_inverse(&f, fit->inverse, gr_dd(1.0), 1.0, host, err);
+		ok = fit->inverse == NULL || fill_inverse(&f, &a, fit->inverse, gr_dd(1.0), 1.0, host, err);
 	}
 	release(&f);
 	return ok;
@@ -495,7 +710,7 @@ gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *pol
 	Factor		f = {.m = nterms};
 	double		unit;
 
-	carve_workspace(&f, workspace);
+	carve_workspace(&f, 0, workspace);
 	/* row k of inv(L), from its end: each entry wants those behind it */
 	set(f.u, k, gr_dd(1.0));
 	for (int64_t j = k - 1; j >= 0; j--)

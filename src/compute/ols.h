@@ -5,11 +5,16 @@
  * the terms before it is not above GR_ALIAS_TOLERANCE of its own sum of squares is aliased: it has no coefficient, as
  * in R's lm(), where later terms lose to earlier ones too. The tolerance is on squares: a term counts as collinear when
  * its distance from the span of the others is below 1e-12 of its length, some thousand roundings of float8. (R's default
- * of 1e-7 drops a term of NIST's filip, which lies at 5.2e-8 and has eight digits to give.)
+ * of 1e-7 drops a term of NIST's filip, which lies at 5.2e-8 and has eight digits to give.) For a column that is summed about a shift
+ * (gram_shift.h), the sum of squares is that about the shift; what is aliased too is a squared residual below GR_ROUNDING_TOLERANCE of
+ * the values' own squares, as what float8 leaves of a column computed from others is: 28 roundings.
  *
  * Errors of the result are of the order of 2^-104 times the square of the scaled condition number of the terms, so
  * all 16 digits of a float8 are right up to a condition number of about 1e8. Sums that cancel to less than their own
  * rounding error (a perfect fit's residual sum of squares, an exactly zero effect) are reported as 0.
+ *
+ * With an intercept, sums about a shift are solved as they are: slopes are the same about any, and intercept and covariances are brought
+ * back in double-double. Without one, the sums are brought back before.
  */
 #ifndef GPUREG_OLS_H
 #define GPUREG_OLS_H
@@ -21,6 +26,7 @@ extern "C" {
 #endif
 
 #define GR_ALIAS_TOLERANCE 1e-24
+#define GR_ROUNDING_TOLERANCE 1e-29
 
 /* From so many terms on an open device is quicker, even the first time, with or without covariances; see bench/notes.md. */
 #define GR_SOLVER_MIN_TERMS 96
@@ -31,7 +37,7 @@ typedef struct GrOlsFit
 	int			rank;			/* terms that are not aliased */
 	int64_t		df_residual;	/* rows - rank */
 	double	   *coef;			/* nterms; NaN for an aliased term */
-	double	   *vcov;			/* nterms x nterms, symmetric; NaN for aliased terms, and all NaN if df_residual is 0 */
+	double	   *vcov;			/* nterms x nterms, symmetric; NaN for aliased terms, and all NaN if df_residual is 0; or NULL */
 	double		rss;			/* residual sum of squares */
 	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
 	bool		on_device;		/* solved there */
@@ -41,15 +47,17 @@ typedef struct GrOlsFit
 extern size_t gr_ols_workspace_nbytes(int nfeatures);
 
 /*
- * Solves. hi, lo: the packed triangle of (1, x, y) over nrows >= 1 rows, left as it is. fit->coef and fit->vcov point to
- * the caller's arrays, vcov may be NULL when it isn't wanted. Fails with GR_OUT_OF_RANGE (where: the column) if sums of
- * squares over- or underflowed or the matrix isn't one of cross products, and with GR_CANCELED.
+ * Solves. hi, lo: the packed triangle of (1, x, y) about shift (nfeatures + 1 values; NULL: 0) over nrows >= 1 rows, left as it is.
+ * fit->coef and fit->vcov point to the caller's arrays, vcov may be NULL when coefficients alone are wanted. Fails with GR_OUT_OF_RANGE
+ * (where: the column) if sums of squares over- or underflowed or the matrix isn't one of cross products; with GR_RESULT_OUT_OF_RANGE if a
+ * coefficient or, where vcov is wanted, a variance or a sum of squares is beyond float8's range, or not 0 and below it; and with
+ * GR_CANCELED.
  *
  * solver: where many terms are solved instead, to within rounding in double-double the same; NULL: here. If the device's memory
  * doesn't suffice, the solve is done here; its other failures are the solve's.
  */
-extern bool gr_ols_solve(const double *hi, const double *lo, int nfeatures, int64_t nrows, bool intercept,
-						 void *workspace, const GrSolver *solver, GrOlsFit *fit, const GrHost *host, GrError *err);
+extern bool gr_ols_solve(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows,
+						 bool intercept, void *workspace, const GrSolver *solver, GrOlsFit *fit, const GrHost *host, GrError *err);
 
 typedef struct GrNormalFit
 {

@@ -29,6 +29,10 @@ SELECT count(DISTINCT r::text) FROM (SELECT unnest(array_agg(r)) AS r FROM (SELE
 SELECT relative_difference((gpu_ols_solve(gpu_ols_stats_agg(y, x), false)).coef, ARRAY[23 / 14::float8]) < 1e-15 AS right
 FROM (VALUES (1, 2), (2, 3), (3, 5)) AS t(x, y);
 SELECT gpu_ols_solve(NULL) IS NULL AS null_state, gpu_ols_solve('{"version":1,"features":1,"rows":0,"skipped":2,"gram":[0,0,0,0,0,0,0,0,0,0,0,0]}') IS NULL AS no_rows;
+-- a state of version 1, which had no shift, is read; merged with one that has
+SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
+SELECT gpu_ols_stats_combine('{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}', gpu_ols_stats_accum(NULL, 3, 100)) AS combined;
+SELECT gpu_ols_stats_combine(gpu_ols_stats_accum(NULL, 3, 100), gpu_ols_stats_accum(NULL, 4, 101)) AS shifted;
 -- text round trip, whatever extra_float_digits is
 SELECT bool_and(s::text::gpu_ols_stats::text = s::text) AS exact FROM daily;
 SET extra_float_digits = -15;
@@ -50,11 +54,25 @@ SELECT 'garbage'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6]}'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
-SELECT '{"version":2,"features":1,"rows":0,"skipped":0,"gram":[]}'::gpu_ols_stats;
+SELECT '{"version":3,"features":1,"rows":0,"skipped":0,"shift":[0,0],"gram":[]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":2,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"shift":[0,0],"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":2,"features":1,"rows":3,"skipped":0,"shift":[0],"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT '{"version":2,"features":1,"rows":3,"skipped":0,"shift":[0,1e999],"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":20000,"rows":0,"skipped":0,"gram":[]}'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]} x'::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+-- a shift is no more than a number: what is too large for its squares is met by what solves
+SELECT gpu_ols_solve('{"version":2,"features":1,"rows":3,"skipped":0,"shift":[1e300,0],"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}', false);
+\echo :LAST_ERROR_SQLSTATE
+SELECT (gpu_ols_solve('{"version":2,"features":1,"rows":3,"skipped":0,"shift":[1e300,0],"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}')).rank;
+SELECT gpu_ols_stats_combine('{"version":2,"features":1,"rows":3,"skipped":0,"shift":[1e300,0],"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}', gpu_ols_stats_accum(NULL, 1, 2));
 \echo :LAST_ERROR_SQLSTATE
 -- numbers that no rows can give: a wrong count, a NaN, halves that overlap, a covariance that is too large, a negative square
 SELECT '{"version":1,"features":1,"rows":4,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;

@@ -18,12 +18,13 @@ my $dir = PostgreSQL::Test::Utils::tempdir;
 $node->safe_psql('postgres', q{
 	CREATE TABLE states (id int, s gpu_ols_stats);
 	INSERT INTO states SELECT 1, gpu_ols_stats_agg(i / 3.0, i / 7.0, sqrt(i)) FROM generate_series(1, 100) i;
-	INSERT INTO states SELECT 2, gpu_ols_stats_agg(i * 1e100, 1e-100 / i) FROM generate_series(1, 50) i;
+	INSERT INTO states SELECT 2, gpu_ols_stats_agg(i * 1e100, 1e-50 / i) FROM generate_series(1, 50) i;
 	INSERT INTO states SELECT 3, gpu_ols_stats_agg(0, i, 2 * i, 1) FROM generate_series(1, 5) i;
 	INSERT INTO states SELECT 4, gpu_ols_stats_agg(nullif(i, 3), i) FROM generate_series(1, 5) i;
 	INSERT INTO states SELECT 5, gpu_ols_stats_agg(sin(i), VARIADIC ARRAY(SELECT cos(i * j) FROM generate_series(1, 60) j))
 		FROM generate_series(1, 200) i;
 	INSERT INTO states VALUES (6, NULL);
+	INSERT INTO states SELECT 7, gpu_ols_stats_agg(1e9 + i, 1e10 - i / 7.0, 3, i) FROM generate_series(1, 100) i;
 	CREATE TABLE models AS SELECT id, gpu_ols_solve(s) AS model, gpu_ols_solve(s, false) AS no_intercept FROM states;
 	CREATE TABLE good AS SELECT s FROM states WHERE id = 1;
 	CREATE TABLE steps (id int, s gpu_logreg_step);
@@ -41,15 +42,17 @@ $node->safe_psql('postgres', q{
 
 my $all = 'SELECT id, s::text FROM states ORDER BY id';
 my $text = $node->safe_psql('postgres', $all);
-is(scalar(split /\n/, $text), 6, 'six states');
+is(scalar(split /\n/, $text), 7, 'seven states');
 my $all_steps = 'SELECT id, s::text FROM steps ORDER BY id';
 my $steps_text = $node->safe_psql('postgres', $all_steps);
 is(scalar(split /\n/, $steps_text), 6, 'six steps');
 
 # Text
-is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::gpu_ols_stats::text = s::text'), '5',
+is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::gpu_ols_stats::text = s::text'), '6',
 	'text and back is the same text');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::json IS NOT NULL'), '5', 'the text is JSON');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::json IS NOT NULL'), '6', 'the text is JSON');
+is($node->safe_psql('postgres', q{SELECT (s::text::json -> 'shift')::text FROM states WHERE id = 7}) =~ /^\[9999999\d+(\.\d+)?,3,0,10000000\d+\]$/, 1,
+	'a state has its shift');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM steps WHERE s::text::gpu_logreg_step::text = s::text AND s::text::json IS NOT NULL'), '5',
 	'a step, too');
 for my $digits (-15, 0, 3)
@@ -95,12 +98,60 @@ for my $kind ('custom', 'inserts')
 	is($node->safe_psql($kind, $all), $text, "$kind: the states are the same");
 	is($node->safe_psql($kind, $models), $models_text, "$kind: the models are the same");
 	is($node->safe_psql($kind, 'SELECT count(*) FROM models WHERE model::text = (SELECT gpu_ols_solve(s)::text FROM states s
-		WHERE s.id = models.id)'), '5', "$kind: the restored states solve to the restored models");
+		WHERE s.id = models.id)'), '6', "$kind: the restored states solve to the restored models");
 	is($node->safe_psql($kind, $all_steps), $steps_text, "$kind: the steps are the same");
 	is($node->safe_psql($kind, $logreg_models), $logreg_models_text, "$kind: the logistic models are the same");
 	is($node->safe_psql($kind, 'SELECT count(*) FROM logreg_models m JOIN steps s USING (id) WHERE m.model::text = gpu_logreg_solve(s)::text'),
 		'5', "$kind: the restored steps solve to the restored models");
 }
+
+# Version 1, which had no shift, as the release before wrote it: text, the wire's bytes, and what lies in a table, where an aggregate's
+# own state may have rows that aren't summed yet. A base type of the test's lets bytes stand for such a value.
+$node->safe_psql('postgres', q{
+	SET client_min_messages = warning;
+	CREATE TYPE raw_state;
+	CREATE FUNCTION raw_state_in(cstring) RETURNS raw_state AS 'byteain' LANGUAGE internal IMMUTABLE STRICT;
+	CREATE FUNCTION raw_state_out(raw_state) RETURNS cstring AS 'byteaout' LANGUAGE internal IMMUTABLE STRICT;
+	CREATE TYPE raw_state (INPUT = raw_state_in, OUTPUT = raw_state_out, INTERNALLENGTH = VARIABLE, ALIGNMENT = double, STORAGE = extended);
+	CREATE CAST (raw_state AS gpu_ols_stats) WITHOUT FUNCTION;
+	CREATE CAST (gpu_ols_stats AS raw_state) WITHOUT FUNCTION;});
+my $sums = '[3,0,3000000007,0,3.000000014e+18,21,16.75,0,16750000046,0,103.8125,0]';
+my $wire_bytes = '000100000001' . ('0' x 15) . '3' . ('0' x 15) . '14008' . ('0' x 28) . '41e65a0bc0e' . ('0' x 21)
+  . '43c4d1120f1c51864035' . ('0' x 12) . '4030c' . ('0' x 27) . '420f3305bd7' . ('0' x 21) . '4059f4' . ('0' x 26);
+my $stored_bytes = '0100000001' . ('0' x 15) . '3' . ('0' x 15) . '1' . ('0' x 27)
+  . '8400000e0c00b5ae64186511c0f12d1c4430000000000c03040000070bd05330f420000000000f4594' . ('0' x 45) . '354'
+  . ('0' x 49);
+my $pending_bytes = '01000000010000000200040002' . ('0' x 226) . '800065cdcd41' . ('0' x 13) . 'c400000000165cdcd41' . ('0' x 12)
+  . '154' . ('0' x 65);
+my $as_state = q('::raw_state::gpu_ols_stats);
+$node->safe_psql('postgres', qq{CREATE TABLE version1 AS
+	SELECT 'text' AS how, '{"version":1,"features":1,"rows":3,"skipped":1,"gram":$sums}'::gpu_ols_stats AS s
+	UNION ALL SELECT 'stored', '\\x$stored_bytes$as_state UNION ALL SELECT 'pending', '\\x$pending_bytes$as_state});
+open my $wire, '>:raw', "$dir/version1.bin" or die $!;
+print $wire "PGCOPY\n\xff\r\n\0", pack('NN', 0, 0), pack('nN', 2, 4), 'wire', pack('N', length($wire_bytes) / 2),
+	pack('H*', $wire_bytes), pack('n', 65535);
+close $wire;
+$node->safe_psql('postgres', "COPY version1 FROM '$dir/version1.bin' (FORMAT binary)");
+is($node->safe_psql('postgres', q{SELECT count(*), min(s::text) FROM version1 WHERE how <> 'pending' GROUP BY s::text}),
+	qq(3|{"version":2,"features":1,"rows":3,"skipped":1,"shift":[0,0],"gram":$sums}), 'states of version 1 are read');
+is($node->safe_psql('postgres', q{SELECT s::text::json ->> 'rows', s::text::json ->> 'shift' FROM version1 WHERE how = 'pending'}),
+	'2|[1000000002,0]', 'and the rows that are pending in one');
+is($node->safe_psql('postgres', q{
+	CREATE TABLE again AS SELECT 1 AS part, 1e9::float8 + x AS x, y FROM (VALUES (1, 3.5::float8), (2, 5.25), (4, 8)) t(x, y)
+		UNION ALL SELECT 2, 1e9 + i, 2 * i + i % 3 FROM generate_series(1, 50) i;
+	SELECT how, bool_and(abs(a - b) <= 1e-9 * abs(b)) FROM
+		(SELECT how, unnest((gpu_ols_solve(s, intercept)).coef) AS a, unnest((gpu_ols_solve(f, intercept)).coef) AS b
+		 FROM version1, (SELECT gpu_ols_stats_agg(y, x) AS f FROM again WHERE part = 1) t, (VALUES (true), (false)) i(intercept) WHERE how <> 'pending') t
+	GROUP BY how ORDER BY how}), "stored|t\ntext|t\nwire|t", 'they are solved');
+is($node->safe_psql('postgres', q{
+	SELECT how, bool_and(abs(a - b) <= 1e-9 * abs(b)) FROM
+		(SELECT how, unnest((gpu_ols_solve(m)).coef) AS a, unnest((gpu_ols_solve(f)).coef) AS b
+		 FROM (SELECT how, gpu_ols_stats_combine(s, n) AS m FROM version1, (SELECT gpu_ols_stats_agg(y, x) AS n FROM again WHERE part = 2) t
+			WHERE how <> 'pending' UNION ALL SELECT how || ' last', gpu_ols_stats_combine(n, s) FROM version1,
+			(SELECT gpu_ols_stats_agg(y, x) AS n FROM again WHERE part = 2) t WHERE how <> 'pending') m,
+		(SELECT gpu_ols_stats_agg(y, x) AS f FROM again) t) t
+	GROUP BY how ORDER BY how}), "stored|t\nstored last|t\ntext|t\ntext last|t\nwire|t\nwire last|t", 'merged with one of this version');
+is($node->safe_psql('postgres', q{SELECT gpu_ols_rollup(s)::text::json ->> 'rows' FROM version1}), '11', 'and with each other');
 
 # Garbage. Whatever is accepted must be usable by everything that takes a state.
 $node->safe_psql('postgres', q{
@@ -146,10 +197,14 @@ sub with_value
 my $value = substr($good, $value_at, unpack('N', substr($good, $value_at - 4, 4)));
 my $after_features = substr($value, 6);
 my @refused = (
-	[ 'version 2', pack('n', 2) . substr($value, 2), '0A000' ],
-	[ 'no features', pack('nN', 1, 0) . $after_features, '22P03' ],
-	[ 'too many features', pack('nN', 1, 2**31 - 1) . $after_features, '22P03' ],
-	[ 'features -2', pack('nN', 1, 2**32 - 2) . $after_features, '22P03' ],
+	[ 'version 3', pack('n', 3) . substr($value, 2), '0A000' ],
+	[ 'version 0', pack('n', 0) . substr($value, 2), '0A000' ],
+	[ 'version 1 with a shift', pack('n', 1) . substr($value, 2), '22P03' ],
+	[ 'an infinite shift', substr($value, 0, 22) . "\x7f\xf0" . "\0" x 6 . substr($value, 30), '22P02' ],
+	[ 'a NaN shift', substr($value, 0, 38) . "\x7f\xf8" . "\0" x 6 . substr($value, 46), '22P02' ],
+	[ 'no features', pack('nN', 2, 0) . $after_features, '22P03' ],
+	[ 'too many features', pack('nN', 2, 2**31 - 1) . $after_features, '22P03' ],
+	[ 'features -2', pack('nN', 2, 2**32 - 2) . $after_features, '22P03' ],
 	[ 'a byte too many', $value . "\0", '22P03' ],
 	[ 'a byte too few', substr($value, 0, -1), '22P03' ],
 	[ 'an entry too few', substr($value, 0, -16), '22P03' ],
@@ -218,6 +273,7 @@ is(scalar(grep { !/^(?:22P02|22003|0A000)$/ } $err =~ /ERROR:  (\w{5})/g), 0, 't
 is($err, '', 'text: accepted states can be used');
 
 # Counts that pass bigint when added are an error, not a negative number of rows.
+my ($nan_bytes, $infinity_bytes) = (pack('Q<', 0x7ff8 << 48), pack('Q<', 0x7ff0 << 48));
 my $full = '{"version":1,"features":1,"rows":4611686018427387904,"skipped":%s,"gram":[4611686018427387904,0,0,0,1,0,0,0,0,0,1,0]}';
 for my $case ([ 'rows', '0' ], [ 'skipped', '9223372036854775807' ])
 {
@@ -227,6 +283,49 @@ for my $case ([ 'rows', '0' ], [ 'skipped', '9223372036854775807' ])
 		"too many $case->[0] for bigint");
 }
 survived($node, $pid, 'text garbage');
+
+# Values whose bytes are anything at all: only one who owns a type can make them, and they must be no worse than refused.
+my $raw = $node->safe_psql('postgres', 'SELECT s::raw_state FROM states WHERE id = 7');
+my $pending = $node->safe_psql('postgres', q{
+	CREATE AGGREGATE raw_agg(y float8, VARIADIC x float8[]) (SFUNC = gpu_ols_stats_accum, STYPE = gpu_ols_stats);
+	SELECT raw_agg(1e9 + i, i)::raw_state FROM generate_series(1, 40) i});
+$script = "TRUNCATE accepted;\n";
+for my $k (1 .. 600)
+{
+	my $bytes = pack('H*', substr($k % 2 ? $raw : $pending, 2));
+	# the head is 28 bytes
+	my $at = int(rand($k % 3 ? 32 : length $bytes));
+
+	if ($k % 10 == 0) { $bytes = substr($bytes, 0, int(rand(length $bytes))); }
+	elsif ($k % 10 < 3) { substr($bytes, 8 * int(rand(length($bytes) / 8)) + 4, 8) = ($nan_bytes, $infinity_bytes, "\xff" x 8, pack('d<', 1e308))[ $k % 4 ]; }
+	else { substr($bytes, $at, 1) = chr(int(rand(256))); }
+	$script .= "INSERT INTO accepted SELECT '\\x" . unpack('H*', $bytes) . "'::raw_state::gpu_ols_stats;\n";
+}
+($out, $err) = try_sql($node, "$script SELECT count(*) FROM accepted");
+is($out, '600', 'bytes: they are what they are');
+($out, $err) = try_sql($node, q{
+	DO $$
+	DECLARE
+		r record;
+		uses text[] := ARRAY['$1::text', 'gpu_ols_solve($1)', 'gpu_ols_solve($1, false)', 'gpu_ols_stats_send($1)', 'gpu_ols_stats_accum($1, 1, 2)',
+			'gpu_ols_stats_combine($1, s) FROM states', 'gpu_ols_stats_combine(s, $1) FROM states', 'gpu_ols_stats_combine($1, $1)',
+			'gpu_ols_stats_final($1)', 'gpu_ols_model_final($1)', 'gpu_ols_stats_accum($1, 1, 2, 3, 4)'];
+		use text;
+	BEGIN
+		FOR r IN SELECT s FROM accepted LOOP
+			FOREACH use IN ARRAY uses LOOP
+				BEGIN
+					EXECUTE 'SELECT ' || use USING r.s;
+				EXCEPTION WHEN OTHERS THEN
+					IF SQLSTATE !~ '^(22|0A|XX001|54)' THEN
+						RAISE;
+					END IF;
+				END;
+			END LOOP;
+		END LOOP;
+	END $$});
+is($err, '', 'bytes: used or refused');
+survived($node, $pid, 'bytes');
 
 # The same for steps: version (2), features (4), skipped (8), intercept (1), beta, fixed, the head's eight sums, the triangle
 $node->safe_psql('postgres', q{

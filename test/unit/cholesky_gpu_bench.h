@@ -121,7 +121,7 @@ open_peers(const char *folders)
 static Gram
 bench_gram(int m)
 {
-	Gram		gram = {m - 1, 10 * m, doubles(at(m + 1, 0)), doubles(at(m + 1, 0))};
+	Gram		gram = {m - 1, 10 * m, doubles(at(m + 1, 0)), doubles(at(m + 1, 0)), NULL};
 
 	for (int i = 0; i <= m; i++)
 		for (int j = 0; j <= i; j++)
@@ -250,7 +250,7 @@ bench_fits(GrSession *session, const Gram *gram)
 	{
 		fit.ols.coef = fit.coef;
 		fit.ols.vcov = covariance ? fit.vcov : NULL;
-		if (!gr_ols_solve(gram->hi, gram->lo, gram->p, gram->nrows, true, workspace, where, &fit.ols, NULL, &fit.err))
+		if (!gr_ols_solve(gram->hi, gram->lo, NULL, gram->p, gram->nrows, true, workspace, where, &fit.ols, NULL, &fit.err))
 			printf("# %s\n", fit.err.detail);
 	};
 	auto		nothing = []() {};

@@ -9,6 +9,7 @@ typedef struct Gram
 	int64_t		nrows;
 	double	   *hi;
 	double	   *lo;
+	double	   *shift;			/* NULL: none */
 } Gram;
 
 typedef struct Fit
@@ -28,9 +29,9 @@ static Gram
 gram_of(double *rows, int64_t nrows, int p)
 {
 	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(p + 1));
-	Gram		gram = {p, nrows, doubles(at(p + 2, 0)), doubles(at(p + 2, 0))};
+	Gram		gram = {p, nrows, doubles(at(p + 2, 0)), doubles(at(p + 2, 0)), NULL};
 
-	gr_gram_add(gram.hi, gram.lo, rows, nrows, p, scratch);
+	gr_gram_add(gram.hi, gram.lo, rows, nrows, p, NULL, scratch);
 	free(scratch);
 	free(rows);
 	return gram;
@@ -41,6 +42,7 @@ gram_free(Gram *gram)
 {
 	free(gram->hi);
 	free(gram->lo);
+	free(gram->shift);
 }
 
 static Fit
@@ -71,7 +73,7 @@ fit_ols(const Gram *gram, bool intercept, const GrSolver *solver, const GrHost *
 
 	fit.ols.coef = fit.coef;
 	fit.ols.vcov = fit.vcov;
-	fit.ok = gr_ols_solve(gram->hi, gram->lo, gram->p, gram->nrows, intercept, workspace, solver, &fit.ols, host, &fit.err);
+	fit.ok = gr_ols_solve(gram->hi, gram->lo, gram->shift, gram->p, gram->nrows, intercept, workspace, solver, &fit.ols, host, &fit.err);
 	free(workspace);
 	return fit;
 }
@@ -201,6 +203,32 @@ check_fits(GrSession *session, int m)
 	gram_free(&gram);
 	gram = gram_of(whole_rows, nrows, p);
 	compare_ols(session, &gram, intercept, m, true, "a perfect fit");
+	gram_free(&gram);
+}
+
+/* Sums about a shift, most of which the intercept's variance is made of; pairs of columns are so near that its parts cancel. */
+static void
+check_shifted(GrSession *session, int m)
+{
+	const int	p = m - 1;
+	const int64_t nrows = 2 * m + 9;
+	double	   *rows = doubles(nrows * (p + 1));
+	double	   *shift = doubles(p + 1);
+	Gram		gram;
+
+	for (int j = 0; j <= p; j++)
+		shift[j] = j % 5 == 3 ? 0 : j % 2 == 0 ? 1e9 : -1e9;
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		double	   *row = rows + r * (p + 1);
+
+		for (int j = 0; j <= p; j++)
+			row[j] = j % 10 == 1 ? random_double() * 1e-5 - row[j - 1] : random_double();
+	}
+	gram = gram_of(rows, nrows, p);
+	gram.shift = shift;
+	compare_ols(session, &gram, true, m, false, "about a shift");
+	compare_ols(session, &gram, false, p, false, "about a shift, without an intercept");
 	gram_free(&gram);
 }
 

@@ -299,7 +299,7 @@ check_random(GrSession *session, int m, bool leave_out)
 	{
 		for (int j = 0; j <= m; j++)
 			row[j] = random_double();
-		gr_gram_add(whole, whole + at(m + 2, 0), row, 1, m, scratch);
+		gr_gram_add(whole, whole + at(m + 2, 0), row, 1, m, NULL, scratch);
 	}
 	for (int i = 0; i <= m; i++)
 		for (int j = 0; j <= i; j++)
@@ -375,6 +375,8 @@ check_sizes(GrSession *session, bool quick)
 		}
 		if (!quick || sizes[s] <= 64)
 			check_fits(session, sizes[s]);
+		if (sizes[s] >= 33 && sizes[s] <= 500)
+			check_shifted(session, sizes[s]);
 	}
 	for (int m = 5; m <= 50; m += 15)
 		check_pascal(session, m);

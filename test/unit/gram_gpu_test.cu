@@ -215,6 +215,79 @@ check_single(GrSession *session)
 	}
 }
 
+/* Adds nrows rows to a job in pieces of 700; false if that failed. */
+static bool
+send_all(GrGram *gram, const double *rows, int64_t nrows, int ncols, GrError *err)
+{
+	bool		ok = true;
+
+	for (int64_t done = 0; ok && done < nrows; done += 700)
+		ok = gpu->gram_send(gram, rows + done * ncols, nrows - done < 700 ? nrows - done : 700, err);
+	return ok;
+}
+
+/*
+ * Rows less a shift, where that is exact, give the bits of the differences; also a job that begins anew after it was finished, with
+ * another shift or none, and then nothing is left of what it summed before. Calls are counted on.
+ */
+static void
+check_shift(GrSession *session)
+{
+	const int	features[] = {1, 2, 8, 33, 64, 65, 200, 511, 640};
+
+	for (int p : features)
+	{
+		const int	ncols = p + 1;
+		const int64_t nrows = p > 400 ? 900 : 3001;
+		const size_t nbytes = sizeof(double) * (size_t) gr_triangle(p + 2);
+		GrGramOptions options = {p, false, 65536, 0, NULL};
+		double	   *small = random_rows(nrows, ncols, UNIFORM);
+		double	   *rows = (double *) malloc(sizeof(double) * (size_t) (nrows * ncols));
+		double	   *shift = (double *) malloc(sizeof(double) * (size_t) ncols);
+		double	   *sums = (double *) malloc(8 * nbytes);
+		GrGramTimes times;
+		GrGram	   *gram = NULL;
+		GrError		err = {};
+		int64_t		ncalls = 0;
+		bool		ok = true;
+
+		for (int j = 0; j < ncols; j++)
+			shift[j] = j % 3 == 1 ? 0.0 : (double) (1000 + j);
+		for (int64_t k = 0; k < nrows * ncols; k++)
+		{
+			/* of 40 bits after the point, so that the sum is exact */
+			small[k] = ldexp(rint(ldexp(small[k], 40)), -40);
+			rows[k] = small[k] + shift[k % ncols];
+		}
+		/* plain; less the shift from the beginning; then, of the same job, without one; and with one again */
+		for (int turn = 0; turn < 4; turn++)
+		{
+			double	   *hi = sums + 2 * turn * (nbytes / sizeof(double));
+
+			if (turn < 2)
+				ok = ok && gpu->gram_begin(session, &options, &gram, &err);
+			if (turn > 0)
+				ok = ok && gpu->gram_restart(gram, turn == 2 ? NULL : shift, &err);
+			ok = ok && send_all(gram, turn % 2 == 1 ? rows : small, nrows, ncols, &err) &&
+				gpu->gram_finish(gram, hi, hi + nbytes / sizeof(double), &times, &err);
+			if (turn == 0 || turn == 3)
+			{
+				ok = ok && gpu->gram_sent(gram, true, &ncalls, &err) && ncalls == (turn == 0 ? 1 : 3) * ((nrows + 699) / 700);
+				gpu->gram_end(gram);
+				gram = NULL;
+			}
+		}
+		gpu->gram_end(gram);
+		if (!check(ok && memcmp(sums, (char *) sums + 2 * nbytes, 2 * nbytes) == 0 && memcmp(sums, (char *) sums + 4 * nbytes, 2 * nbytes) == 0 &&
+				   memcmp(sums, (char *) sums + 6 * nbytes, 2 * nbytes) == 0, "%d features less a shift", p))
+			printf("# %d %s\n", ok, err.detail);
+		free(small);
+		free(rows);
+		free(shift);
+		free(sums);
+	}
+}
+
 static void
 check_overflow(GrSession *session)
 {
@@ -372,16 +445,18 @@ median_ms(Work work)
 
 /* All rows on the device, launched in blocks of about block_nbytes (0: at once). */
 static double
-kernel_ms(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, size_t block_nbytes)
+kernel_ms(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, size_t block_nbytes, bool shifted)
 {
 	int64_t		row_nbytes = (int64_t) sizeof(double) * plan->shape.ncols;
 	int64_t		block_nrows = block_nbytes == 0 ? nrows : (int64_t) block_nbytes / row_nbytes;
+	/* a row does for a shift */
+	const double *shift = shifted ? rows : NULL;
 
 	return median_ms([=]()
 	{
 		for (int64_t done = 0; done < nrows; done += block_nrows)
 			cuda_ok(gr_gram_launch(plan, partials, rows + done * plan->shape.ncols,
-								   nrows - done < block_nrows ? nrows - done : block_nrows, 0));
+								   nrows - done < block_nrows ? nrows - done : block_nrows, 0, shift));
 	});
 }
 
@@ -437,14 +512,14 @@ bench_shape(GrSession *session, BenchShape shape, double *device, const double *
 		!cuda_ok(cudaMalloc((void **) &partials, plan.partials_nbytes)) ||
 		!cuda_ok(cudaMemset(partials, 0, plan.partials_nbytes)))
 		return;
-	whole_ms = kernel_ms(&plan, partials, device, shape.nrows, 0);
+	whole_ms = kernel_ms(&plan, partials, device, shape.nrows, 0, false);
 	printf("{\"bench\" : \"gram, double-double, host to sums\", \"rows\" : %lld, \"p\" : %d, \"ms\" : %.2f, \"floor_ms\" : %.2f, ",
 		   (long long) shape.nrows, shape.nfeatures, backend_ms(session, pinned, shape, (size_t) 4 << 20), copy_ms(device, pinned, nbytes));
 	if (shape.nfeatures <= 200)
 		printf("\"ratio_at_most\" : 1.5, ");
-	printf("\"in_256_kb_pieces_ms\" : %.2f, \"kernel_at_once_ms\" : %.2f, \"kernel_in_4_mb_blocks_ms\" : %.2f, \"products_per_ns\" : %.0f}\n",
-		   backend_ms(session, pinned, shape, (size_t) 256 << 10), whole_ms,
-		   kernel_ms(&plan, partials, device, shape.nrows, (size_t) 4 << 20), products / whole_ms * 1e-6);
+	printf("\"in_256_kb_pieces_ms\" : %.2f, \"kernel_at_once_ms\" : %.2f, \"shifted_ms\" : %.2f, \"kernel_in_4_mb_blocks_ms\" : %.2f, \"products_per_ns\" : %.0f}\n",
+		   backend_ms(session, pinned, shape, (size_t) 256 << 10), whole_ms, kernel_ms(&plan, partials, device, shape.nrows, 0, true),
+		   kernel_ms(&plan, partials, device, shape.nrows, (size_t) 4 << 20, false), products / whole_ms * 1e-6);
 	fflush(stdout);
 	cuda_ok(cudaFree(partials));
 }
@@ -528,6 +603,7 @@ main(int argc, char **argv)
 	printf("# seed state %llu\n", (unsigned long long) random_state);
 	check_shapes(session, quick);
 	check_single(session);
+	check_shift(session);
 	check_overflow(session);
 	check_failures(session);
 	check_sessions(session);

@@ -44,7 +44,7 @@ sum_rows(const double *rows, int64_t nrows, int nfeatures, int64_t block_nrows, 
 	{
 		int64_t		n = nrows - at < block_nrows ? nrows - at : block_nrows;
 
-		gr_gram_add_lanes(hi, lo, rows + at * (nfeatures + 1), n, nfeatures, scratch, lanes);
+		gr_gram_add_lanes(hi, lo, rows + at * (nfeatures + 1), n, nfeatures, NULL, scratch, lanes);
 	}
 	free(scratch);
 }
@@ -127,7 +127,7 @@ test_overflow(void)
 	double		scratch[2000];
 	int			column = -1;
 
-	gr_gram_add(hi, lo, rows, 2, 2, scratch);
+	gr_gram_add(hi, lo, rows, 2, 2, NULL, scratch);
 	check(!gr_gram_finite(hi, 2, &column) && column == 1, "squares that overflow name their column");
 }
 

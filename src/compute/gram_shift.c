@@ -1,0 +1,356 @@
+/*
+ * gram_shift.c: which shift, whether rows bear it, and sums about one made sums about another.
+ */
+#include "compute/gram_shift.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/dd.h"
+
+/*
+ * A column is shifted if its values are this many times their range. Below, double-double loses at most the square of
+ * it, 2.4 of 32 digits, and some more for a column whose spread is less than its range.
+ */
+#define LEAST_RATIO 16.0
+
+/* Below, the squares of differences of one ulp could leave float8's range where the values' own don't. */
+#define LEAST_SHIFT 1e-110
+
+/* Single rows made float8 at a time, bytes */
+#define WIDE_NBYTES ((size_t) 128 << 10)
+
+/* A translated entry's share of the time between two polls; see GrPoll */
+#define ENTRY_WORK 20
+
+static inline int64_t
+at(int64_t i, int64_t j)
+{
+	return i * (i + 1) / 2 + j;
+}
+
+static inline GrDD
+get(const double *hi, const double *lo, int64_t k)
+{
+	GrDD		r = {hi[k], lo[k]};
+
+	return r;
+}
+
+/* The range's midpoint, of as few bits as it takes to lie in it. 0 < hi - lo, which is small against both. */
+static double
+round_midpoint(double lo, double hi)
+{
+	double		range = hi - lo;
+	int			k = ilogb(range);
+
+	return ldexp(nearbyint(ldexp(lo + 0.5 * range, -k)), k);
+}
+
+/* c_j; column: its first value, the next ones stride further on */
+static double
+choose_column(const double *column, int64_t nrows, int stride)
+{
+	double		lo = column[0];
+	double		hi = column[0];
+	double		c;
+
+	/* most columns that aren't shifted show it in the second row */
+	for (int64_t r = 1; r < nrows; r++)
+	{
+		double		v = column[r * stride];
+
+		lo = v < lo ? v : lo;
+		hi = v > hi ? v : hi;
+		if (!(fmin(fabs(lo), fabs(hi)) >= LEAST_RATIO * (hi - lo)))
+			return 0.0;
+	}
+	c = lo == hi ? lo : round_midpoint(lo, hi);
+	return fabs(c) >= LEAST_SHIFT && isfinite(c) ? c : 0.0;
+}
+
+bool
+gr_shift_choose(double *shift, const double *rows, int64_t nrows, int nfeatures)
+{
+	for (int j = 0; j <= nfeatures; j++)
+		shift[j] = choose_column(rows + j, nrows, nfeatures + 1);
+	return gr_shift_any(shift, nfeatures);
+}
+
+bool
+gr_shift_any(const double *shift, int nfeatures)
+{
+	for (int j = 0; j <= nfeatures; j++)
+		if (shift[j] != 0.0)
+			return true;
+	return false;
+}
+
+void
+gr_shift_narrow(double *narrowed, const double *shift, const double *rows, int64_t nrows, int nfeatures)
+{
+	int			ncols = nfeatures + 1;
+
+	memcpy(narrowed, shift, (size_t) ncols * sizeof(double));
+	for (int64_t r = 0; r < nrows; r++)
+		for (int j = 0; j < ncols; j++)
+			if (!(gr_two_sum(rows[r * ncols + j], -shift[j]).lo == 0.0))
+				narrowed[j] = 0.0;
+}
+
+/* A triangle of sums about from, to be read about to, which is 0 where only_if is 0 too. NULL: 0, and none. */
+typedef struct Moved
+{
+	const double *hi;
+	const double *lo;
+	const double *from;
+	const double *to;
+	const double *only_if;
+} Moved;
+
+/* How far column i of z = (1, x, y) moves */
+static inline GrDD
+distance(const Moved *m, int64_t i)
+{
+	double		from;
+	double		to;
+
+	if (i == 0)
+		return gr_dd(0.0);
+	from = m->from == NULL ? 0.0 : m->from[i - 1];
+	to = m->to == NULL || (m->only_if != NULL && m->only_if[i - 1] == 0.0) ? 0.0 : m->to[i - 1];
+	return gr_two_sum(from, -to);
+}
+
+/* Entry (i, j), which is k; di: i's distance. Reads the entries (i, 0), (j, 0) and (0, 0) too. */
+static inline GrDD
+moved_entry(const Moved *m, int64_t i, GrDD di, int64_t j, int64_t k)
+{
+	GrDD		g = get(m->hi, m->lo, k);
+	GrDD		dj = distance(m, j);
+
+	if (di.hi != 0.0)
+	{
+		GrDD		sum_j = gr_dd_add(get(m->hi, m->lo, at(j, 0)), gr_dd_mul(get(m->hi, m->lo, 0), dj));
+
+		g = gr_dd_add(g, gr_dd_mul(di, sum_j));
+	}
+	if (dj.hi != 0.0)
+		g = gr_dd_add(g, gr_dd_mul(get(m->hi, m->lo, at(i, 0)), dj));
+	/* of a sum of squares that is 0, rounding must not leave less */
+	return j == i && g.hi < 0.0 ? gr_dd(0.0) : g;
+}
+
+/* Backwards, so that the sums of columns, which lead their rows, are read before they are written. */
+static bool
+move(double *hi, double *lo, int nfeatures, const Moved *m, GrPoll *poll)
+{
+	for (int64_t i = nfeatures + 1; i > 0; i--)
+	{
+		GrDD		di = distance(m, i);
+
+		for (int64_t j = i; j >= 0; j--)
+		{
+			GrDD		g = moved_entry(m, i, di, j, at(i, j));
+
+			hi[at(i, j)] = g.hi;
+			lo[at(i, j)] = g.lo;
+		}
+		if (gr_poll(poll, ENTRY_WORK * (i + 1)))
+			return false;
+	}
+	return true;
+}
+
+bool
+gr_gram_translate(double *hi, double *lo, int nfeatures, const double *from, const double *to, GrPoll *poll)
+{
+	const Moved m = {.hi = hi,.lo = lo,.from = from,.to = to};
+
+	return move(hi, lo, nfeatures, &m, poll);
+}
+
+/* += the other's */
+static bool
+add_moved(double *hi, double *lo, int nfeatures, const Moved *other, GrPoll *poll)
+{
+	for (int64_t i = 0; i <= nfeatures + 1; i++)
+	{
+		GrDD		di = distance(other, i);
+
+		for (int64_t j = 0; j <= i; j++)
+		{
+			int64_t		k = at(i, j);
+			GrDD		g = gr_dd_add(get(hi, lo, k), moved_entry(other, i, di, j, k));
+
+			hi[k] = g.hi;
+			lo[k] = g.lo;
+		}
+		if (gr_poll(poll, ENTRY_WORK * (i + 1)))
+			return false;
+	}
+	return true;
+}
+
+bool
+gr_gram_merge_shifted(double *hi, double *lo, double *shift, const double *hi2, const double *lo2, const double *shift2,
+					  int nfeatures, GrPoll *poll)
+{
+	const Moved own = {.hi = hi,.lo = lo,.from = shift,.to = shift,.only_if = shift2};
+	const Moved other = {.hi = hi2,.lo = lo2,.from = shift2,.to = shift};
+	bool		same = true;
+	bool		own_stays = true;
+
+	if (hi[0] == 0.0)
+		memcpy(shift, shift2, ((size_t) nfeatures + 1) * sizeof(double));
+	for (int j = 0; j <= nfeatures && hi2[0] != 0.0; j++)
+	{
+		same &= shift[j] == shift2[j];
+		own_stays &= shift[j] == 0.0 || shift2[j] != 0.0;
+	}
+	if (same)
+	{
+		gr_gram_merge(hi, lo, hi2, lo2, gr_triangle(nfeatures + 2));
+		return true;
+	}
+	if (!own_stays && !move(hi, lo, nfeatures, &own, poll))
+		return false;
+	for (int j = 0; j <= nfeatures; j++)
+		if (shift2[j] == 0.0)
+			shift[j] = 0.0;
+	return add_moved(hi, lo, nfeatures, &other, poll);
+}
+
+/*
+ * A backend's job
+ */
+
+bool
+gr_shifted_begin(GrShiftedGram *s, const GrBackend *backend, GrGram *gram, const GrGramOptions *options, GrError *err)
+{
+	size_t		ncols = (size_t) options->nfeatures + 1;
+	size_t		nbytes = 2 * ncols * sizeof(double);
+
+	memset(s, 0, sizeof(*s));
+	s->backend = backend;
+	s->gram = gram;
+	s->nfeatures = options->nfeatures;
+	s->single = options->single;
+	s->poll.host = options->host;
+	s->wide_nrows = options->single ? (int64_t) (WIDE_NBYTES / (ncols * sizeof(double))) + 1 : 0;
+	nbytes += (size_t) s->wide_nrows * ncols * sizeof(double);
+	s->shift = malloc(nbytes);
+	if (s->shift == NULL)
+	{
+		err->bytes_needed = nbytes;
+		return gr_fail(err, GR_NO_MEMORY, 0, "the shift of a Gram matrix");
+	}
+	s->narrowed = s->shift + ncols;
+	s->wide = options->single ? s->narrowed + ncols : NULL;
+	memset(s->shift, 0, 2 * ncols * sizeof(double));
+	return true;
+}
+
+void
+gr_shifted_end(GrShiftedGram *s)
+{
+	free(s->shift);
+	free(s->earlier);
+	memset(s, 0, sizeof(*s));
+}
+
+/* Some of the rows from done on, as float8; *n: how many */
+static const double *
+wide_rows(GrShiftedGram *s, const void *rows, int64_t nrows, int64_t done, int64_t *n)
+{
+	*n = nrows - done;
+	if (!s->single)
+		return (const double *) rows + done * (s->nfeatures + 1);
+	*n = *n < s->wide_nrows ? *n : s->wide_nrows;
+	gr_widen_rows((const char *) rows + (size_t) done * gr_row_nbytes(s->nfeatures, true), *n, s->nfeatures, s->wide);
+	return s->wide;
+}
+
+/* What was summed so far becomes sums about the narrowed shift, and is kept; the job begins anew, about that. */
+static bool
+begin_anew(GrShiftedGram *s, GrError *err)
+{
+	size_t		ncols = (size_t) s->nfeatures + 1;
+	int64_t		triangle = gr_triangle(s->nfeatures + 2);
+	size_t		nbytes = 2 * (size_t) triangle * sizeof(double);
+	double	   *sums = malloc(nbytes);
+	GrGramTimes times;
+
+	if (sums == NULL)
+	{
+		err->bytes_needed = nbytes;
+		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
+	}
+	if (!s->backend->gram_finish(s->gram, sums, sums + triangle, &times, err))
+	{
+		free(sums);
+		return false;
+	}
+	if (s->earlier != NULL)
+		gr_gram_merge(sums, sums + triangle, s->earlier, s->earlier + triangle, triangle);
+	free(s->earlier);
+	s->earlier = sums;
+	if (!gr_gram_translate(sums, sums + triangle, s->nfeatures, s->shift, s->narrowed, &s->poll))
+		return gr_fail(err, GR_CANCELED, 0, "Gram matrix");
+	memcpy(s->shift, s->narrowed, ncols * sizeof(double));
+	s->shifted = gr_shift_any(s->shift, s->nfeatures);
+	return s->backend->gram_restart(s->gram, s->shifted ? s->shift : NULL, err);
+}
+
+/* Chooses the shift, or drops what the rows don't bear. */
+static bool
+prepare(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
+{
+	int64_t		n = 0;
+
+	if (!s->chosen)
+	{
+		const double *first = wide_rows(s, rows, nrows, 0, &n);
+
+		s->chosen = true;
+		s->shifted = gr_shift_choose(s->shift, first, n, s->nfeatures);
+		if (s->shifted && !s->backend->gram_restart(s->gram, s->shift, err))
+			return false;
+	}
+	/* n > 0: the rows that it was chosen by are exact */
+	for (int64_t done = n; s->shifted && done < nrows; done += n)
+	{
+		const double *some = wide_rows(s, rows, nrows, done, &n);
+
+		if (gr_shift_exact(s->shift, some, n, s->nfeatures))
+			continue;
+		gr_shift_narrow(s->narrowed, s->shift, some, n, s->nfeatures);
+		if (!begin_anew(s, err))
+			return false;
+	}
+	return true;
+}
+
+bool
+gr_shifted_send(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
+{
+	if (nrows <= 0)
+		return s->backend->gram_send(s->gram, rows, nrows, err);
+	if ((!s->chosen || s->shifted) && !prepare(s, rows, nrows, err))
+		return false;
+	return s->backend->gram_send(s->gram, rows, nrows, err);
+}
+
+bool
+gr_shifted_finish(GrShiftedGram *s, double *hi, double *lo, double *shift, GrGramTimes *times, GrError *err)
+{
+	int64_t		triangle = gr_triangle(s->nfeatures + 2);
+
+	if (!s->backend->gram_finish(s->gram, hi, lo, times, err))
+		return false;
+	if (s->earlier != NULL)
+		gr_gram_merge(hi, lo, s->earlier, s->earlier + triangle, triangle);
+	memcpy(shift, s->shift, ((size_t) s->nfeatures + 1) * sizeof(double));
+	return true;
+}

@@ -1,0 +1,377 @@
+/*
+ * gram_shift_test.c: shifts that are chosen, borne or dropped, and sums about one made sums about another, against quadruple precision.
+ */
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/gram_shift.h"
+#include "compute/ols.h"
+#include "gram_reference.h"
+#include "unit.h"
+
+/* 2^-98: some hundred roundings of 2^-105 */
+#define TOLERANCE 3.2e-30
+#define MAX_P 9
+#define MAX_COLS (MAX_P + 1)
+#define MAX_TRIANGLE ((MAX_P + 2) * (MAX_P + 3) / 2)
+
+typedef struct State
+{
+	double		hi[MAX_TRIANGLE];
+	double		lo[MAX_TRIANGLE];
+	double		shift[MAX_COLS];
+} State;
+
+/* in (-1, 1), all bits in use */
+static double
+uniform(void)
+{
+	return 2.0 * ((double) random() + (double) random() / 2147483648.0) / 2147483648.0 - 1.0;
+}
+
+/* Column j: about 10^(j + 2), spread 1, all bits in use; every third about 0 */
+static double *
+offset_rows(int64_t nrows, int ncols)
+{
+	double	   *rows = malloc((size_t) nrows * ncols * sizeof(double));
+
+	for (int64_t r = 0; r < nrows; r++)
+		for (int j = 0; j < ncols; j++)
+			rows[r * ncols + j] = (j % 3 == 2 ? 0.0 : (j % 2 ? -1 : 1) * pow(10, j + 2)) + uniform();
+	return rows;
+}
+
+/* The largest |hi + lo - g| / size over the triangle; g: the sum in quadruple precision of rows less the state's shift; size: that of |z_i z_j| */
+static double
+state_error(const State *state, const double *rows, int64_t nrows, int p)
+{
+	double		worst = 0.0;
+
+	for (int i = 0; i < p + 2; i++)
+		for (int j = 0; j <= i; j++)
+		{
+			int			k = i * (i + 1) / 2 + j;
+			Quad		sum = 0;
+			Quad		size = 0;
+			Quad		difference;
+
+			for (int64_t r = 0; r < nrows; r++)
+			{
+				const double *row = rows + r * (p + 1);
+				Quad		product = (i == 0 ? (Quad) 1 : (Quad) row[i - 1] - state->shift[i - 1]) *
+					(j == 0 ? (Quad) 1 : (Quad) row[j - 1] - state->shift[j - 1]);
+
+				sum += product;
+				size += product < 0 ? -product : product;
+			}
+			difference = (Quad) state->hi[k] + state->lo[k] - sum;
+			if (!(state->hi[k] + state->lo[k] == state->hi[k]))
+				return INFINITY;
+			if (difference != 0)
+				worst = fmax(worst, size > 0 ? fabs((double) (difference / size)) : INFINITY);
+		}
+	return worst;
+}
+
+/* As an aggregate does it, in batches: the first chooses the shift, later ones may narrow it. */
+static void
+add_rows(State *state, const double *rows, int64_t nrows, int p, int64_t batch)
+{
+	double		scratch[4000];
+	double		narrowed[MAX_COLS];
+	GrPoll		poll = {.host = NULL};
+
+	for (int64_t done = 0; done < nrows; done += batch)
+	{
+		int64_t		n = nrows - done < batch ? nrows - done : batch;
+		const double *from = rows + done * (p + 1);
+
+		if (state->hi[0] == 0)
+			gr_shift_choose(state->shift, from, n, p);
+		else if (!gr_shift_exact(state->shift, from, n, p))
+		{
+			gr_shift_narrow(narrowed, state->shift, from, n, p);
+			gr_gram_translate(state->hi, state->lo, p, state->shift, narrowed, &poll);
+			memcpy(state->shift, narrowed, sizeof(narrowed));
+		}
+		gr_gram_add(state->hi, state->lo, from, n, p, state->shift, scratch);
+	}
+}
+
+typedef struct Choice
+{
+	double		values[3];
+	double		want;
+} Choice;
+
+static void
+test_choose(void)
+{
+	static const Choice choices[] = {
+		{{1, 2, 3}, 0}, {{17, 17.5, 18}, 18}, {{16, 16.5, 17}, 16}, {{15.9, 16.5, 17}, 0}, {{-17, -17.5, -18}, -18}, {{0, 0, 0}, 0},
+		{{-1, 1, -1}, 0}, {{5, 5, 5}, 5}, {{0.1, 0.1, 0.1}, 0.1}, {{1e-120, 1e-120, 1e-120}, 0}, {{1e10, 1e10 + 1, 1e10 + 3}, 1e10 + 2},
+		{{1e300, 1e300, 1e300}, 1e300}, {{INFINITY, INFINITY, INFINITY}, 0}, {{NAN, 1, 1}, 0}, {{1, 1, INFINITY}, 0},
+		{{1e16, 1e16 + 2, 1e16 + 4}, 1e16}, {{DBL_MAX, DBL_MAX, DBL_MAX}, DBL_MAX}, {{-DBL_MAX, DBL_MAX, 1}, 0}
+	};
+
+	for (size_t k = 0; k < sizeof(choices) / sizeof(choices[0]); k++)
+	{
+		const double *v = choices[k].values;
+		double		rows[6] = {v[0], 1e6, v[1], 1e6, v[2], 2e6};
+		double		shift[2] = {NAN, NAN};
+		bool		any = gr_shift_choose(shift, rows, 3, 1);
+
+		if (!check(shift[0] == choices[k].want && shift[1] == 0 && any == (shift[0] != 0), "%.17g, %.17g, %.17g", v[0], v[1], v[2]))
+			printf("# got %.17g\n", shift[0]);
+	}
+}
+
+/* Differences are exact or not as quadruple precision, which holds all of these, says. */
+static void
+test_exact(void)
+{
+	int			nwrong = 0;
+	int			nexact = 0;
+
+	for (int turn = 0; turn < 200000; turn++)
+	{
+		int			p = 1 + (int) (random() % 12);
+		double		row[13] = {0};
+		double		shift[13] = {0};
+		double		narrowed[13];
+		bool		exact = true;
+		int			j = (int) (random() % (p + 1));
+
+		shift[j] = ldexp(nearbyint(ldexp(uniform(), (int) (random() % 54))), (int) (random() % 30) - 15);
+		row[j] = random() % 2 ? shift[j] * (1 + 0.7 * uniform()) : ldexp(nearbyint(ldexp(uniform(), 53)), (int) (random() % 40) - 60);
+		exact = (Quad) (row[j] - shift[j]) == (Quad) row[j] - shift[j];
+		nexact += exact;
+		for (int lanes = 1; lanes <= 8; lanes *= 2)
+			nwrong += gr_shift_exact_lanes(shift, row, 1, p, lanes) != exact;
+		gr_shift_narrow(narrowed, shift, row, 1, p);
+		nwrong += narrowed[j] != (exact ? shift[j] : 0);
+	}
+	check(nwrong == 0 && nexact > 20000 && nexact < 180000, "%d of 200000 differences are exact", nexact);
+	for (int bad = 0; bad < 3; bad++)
+	{
+		double		rows[4] = {1, 1, bad == 0 ? NAN : bad == 1 ? INFINITY : -INFINITY, 1};
+		double		shift[2] = {1, 0};
+
+		check(!gr_shift_exact(shift, rows, 2, 1), "nor is that of %g", rows[2]);
+	}
+}
+
+/* Sums about a shift are as good as sums of the differences; the same bits on all vectors; none where there is none. */
+static void
+test_sums(void)
+{
+	for (int p = 1; p <= MAX_P; p++)
+	{
+		int64_t		nrows = 333;
+		double	   *rows = offset_rows(nrows, p + 1);
+		double		zeros[MAX_COLS] = {0};
+		State		states[4] = {0};
+		State		plain = {0};
+		double		scratch[4000];
+		double		error;
+
+		add_rows(&states[0], rows, nrows, p, 32);
+		for (int v = 1; v < 4; v++)
+		{
+			memcpy(states[v].shift, states[0].shift, sizeof(zeros));
+			for (int64_t done = 0; done < nrows; done += 32)
+				gr_gram_add_lanes(states[v].hi, states[v].lo, rows + done * (p + 1), nrows - done < 32 ? nrows - done : 32, p,
+								  states[v].shift, scratch, 1 << v);
+		}
+		error = state_error(&states[0], rows, nrows, p);
+		check(error < TOLERANCE && gr_shift_any(states[0].shift, p), "%d features: error %.2g", p, error);
+		check(memcmp(&states[0], &states[1], sizeof(State)) == 0 && memcmp(&states[0], &states[2], sizeof(State)) == 0 &&
+			  memcmp(&states[0], &states[3], sizeof(State)) == 0, "%d features: the same bits on all vectors", p);
+		memset(&states[1], 0, sizeof(State));
+		gr_gram_add(states[1].hi, states[1].lo, rows, nrows, p, zeros, scratch);
+		gr_gram_add(plain.hi, plain.lo, rows, nrows, p, NULL, scratch);
+		check(memcmp(&states[1], &plain, sizeof(State)) == 0, "%d features: a shift of 0 is none", p);
+		free(rows);
+	}
+}
+
+/* There and back; to others' shifts */
+static void
+test_translate(void)
+{
+	int			p = 7;
+	int64_t		nrows = 200;
+	double	   *rows = offset_rows(nrows, p + 1);
+	GrPoll		poll = {.host = NULL};
+	State		state = {0};
+	double		to[MAX_COLS] = {0};
+	double		error;
+
+	add_rows(&state, rows, nrows, p, 32);
+	for (int j = 0; j <= p; j++)
+		to[j] = state.shift[j] == 0 ? 0 : state.shift[j] + 0.37 * j;
+	gr_gram_translate(state.hi, state.lo, p, state.shift, to, &poll);
+	memcpy(state.shift, to, sizeof(to));
+	error = state_error(&state, rows, nrows, p);
+	check(error < 10 * TOLERANCE, "to a shift beside: error %.2g", error);
+	gr_gram_translate(state.hi, state.lo, p, state.shift, NULL, &poll);
+	memset(state.shift, 0, sizeof(to));
+	error = state_error(&state, rows, nrows, p);
+	check(error < TOLERANCE, "to none: error %.2g", error);
+	free(rows);
+}
+
+/* States of parts, cut anywhere and merged in any order, hold the same sums. kind 1: one part has a column of another offset; 2: wide values */
+static void
+test_merge(int kind)
+{
+	int			p = 8;
+	int64_t		nrows = 400;
+	double		worst = 0;
+	bool		kept = true;
+
+	for (int turn = 0; turn < 60; turn++)
+	{
+		double	   *rows = offset_rows(nrows, p + 1);
+		State		sum = {0};
+		GrPoll		poll = {.host = NULL};
+		int64_t		nparts = 1 + turn % 29;
+
+		for (int64_t part = 0; part < nparts; part++)
+		{
+			/* 7919 is a prime: odd turns take the parts in another order */
+			int64_t		at = turn % 2 ? (part * 7919) % nparts : part;
+			int64_t		first = at * nrows / nparts;
+			int64_t		end = (at + 1) * nrows / nparts;
+			State		state = {0};
+
+			for (int64_t r = first; kind > 0 && r < end; r++)
+				if (kind == 2 ? r % 37 == 36 : at == nparts / 2)
+					rows[r * (p + 1) + 3] = kind == 1 ? 2.5e9 + uniform() : uniform();
+
+			add_rows(&state, rows + first * (p + 1), end - first, p, 32);
+			gr_gram_merge_shifted(sum.hi, sum.lo, sum.shift, state.hi, state.lo, state.shift, p, &poll);
+		}
+		worst = fmax(worst, state_error(&sum, rows, nrows, p));
+		for (int j = 0; j <= p && kind < 2; j++)
+			kept &= (sum.shift[j] != 0) == (j % 3 != 2);
+		free(rows);
+	}
+	check(worst < (kind == 1 ? 100 : 10) * TOLERANCE, "merged states, kind %d: error %.2g", kind, worst);
+	check(kept, "... and keep their shifts");
+}
+
+static void
+test_merge_nothing(void)
+{
+	static const double rows[4] = {1e9, 7, 1e9 + 1, 8};
+	State		state = {0};
+	State		empty = {0};
+	State		sum = {0};
+	GrPoll		poll = {.host = NULL};
+
+	add_rows(&state, rows, 2, 1, 32);
+	empty.shift[0] = 5;
+	gr_gram_merge_shifted(sum.hi, sum.lo, sum.shift, state.hi, state.lo, state.shift, 1, &poll);
+	gr_gram_merge_shifted(sum.hi, sum.lo, sum.shift, empty.hi, empty.lo, empty.shift, 1, &poll);
+	check(memcmp(&sum, &state, sizeof(State)) == 0 && state.shift[0] != 0, "no rows change nothing, whatever their shift");
+}
+
+/* A backend's job over blocks: row 250 has a value that its column's shift doesn't suit, row 251 another's, and the response's */
+static void
+test_job(bool single, bool outliers)
+{
+	int			p = 6;
+	int64_t		nrows = 400;
+	double	   *rows = offset_rows(nrows, p + 1);
+	char	   *sent = malloc((size_t) nrows * (p + 2) * sizeof(double));
+	size_t		row_nbytes = gr_row_nbytes(p, single);
+	GrGramOptions options = {.nfeatures = p,.single = single};
+	State		state = {0};
+	GrShiftedGram s;
+	GrGram	   *gram;
+	GrGramTimes times;
+	GrError		err = {0};
+	int64_t		ncalls = 0;
+	bool		ok;
+	double		error;
+
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		double	   *row = rows + r * (p + 1);
+
+		if (outliers && r == 250)
+			row[3] = 0.3e-9;
+		if (outliers && r == 251)
+			row[1] = row[p] = ldexp(0.7, -20);
+		for (int j = 0; single && j < p; j++)
+			row[j] = (float) row[j];
+		if (!single)
+			memcpy(sent + r * row_nbytes, row, row_nbytes);
+		for (int j = 0; single && j < p; j++)
+		{
+			float		value = (float) row[j];
+
+			memcpy(sent + r * row_nbytes + j * sizeof(float), &value, sizeof(float));
+		}
+		if (single)
+			memcpy(sent + r * row_nbytes + p * sizeof(float), &row[p], sizeof(double));
+	}
+	ok = gr_backend_cpu.gram_begin(NULL, &options, &gram, &err) && gr_shifted_begin(&s, &gr_backend_cpu, gram, &options, &err) &&
+		gr_shifted_send(&s, sent, 0, &err);
+	for (int64_t done = 0; ok && done < nrows; done += 50)
+		ok = gr_shifted_send(&s, sent + done * row_nbytes, 50, &err);
+	ok = ok && gr_backend_cpu.gram_sent(gram, true, &ncalls, &err) && ncalls == 1 + nrows / 50 &&
+		gr_shifted_finish(&s, state.hi, state.lo, state.shift, &times, &err);
+	gr_shifted_end(&s);
+	gr_backend_cpu.gram_end(gram);
+	error = state_error(&state, rows, nrows, p);
+	check(ok && error < TOLERANCE && state.shift[0] != 0 && (state.shift[3] != 0) == !outliers &&
+		  (state.shift[1] != 0) == !outliers && (state.shift[p] != 0) == !outliers, "a job of %s rows%s: error %.2g",
+		  single ? "single" : "float8", outliers ? " with outliers" : "", error);
+	free(rows);
+	free(sent);
+}
+
+static bool
+always(void *arg)
+{
+	(void) arg;
+	return true;
+}
+
+static void
+test_cancel(void)
+{
+	static const GrHost host = {.canceled = always};
+	int			p = 700;
+	size_t		n = (size_t) gr_triangle(p + 2);
+	double	   *sums = calloc(4 * n, sizeof(double));
+	double	   *shift = calloc(2 * ((size_t) p + 1), sizeof(double));
+	GrPoll		poll = {.host = &host};
+
+	sums[0] = sums[2 * n] = 1;
+	shift[0] = 1;
+	check(!gr_gram_translate(sums, sums + n, p, shift, NULL, &poll), "a translation hears of cancel");
+	check(!gr_gram_merge_shifted(sums, sums + n, shift, sums + 2 * n, sums + 3 * n, shift + p + 1, p, &poll), "a merge, too");
+	free(sums);
+	free(shift);
+}
+
+int
+main(void)
+{
+	srandom(20251101);
+	test_choose();
+	test_exact();
+	test_sums();
+	test_translate();
+	for (int kind = 0; kind < 3; kind++)
+		test_merge(kind);
+	test_merge_nothing();
+	for (int k = 0; k < 4; k++)
+		test_job(k % 2 == 1, k >= 2);
+	test_cancel();
+	return unit_done();
+}
