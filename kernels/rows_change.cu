@@ -1,14 +1,15 @@
 /*
  * rows_change.cu: rows on the device, changed by a basis; see basis.h.
  *
- * x'_j = sum of coef_i (1, x)_i, i <= j + 1, in double-double, for the features j that change, from the last one back, in place. A warp owns a
- * row; its lanes share a sum, and add their parts up in a fixed order.
+ * x'_j = sum of coef_i (1, x)_i, i <= j + 1, in double-double, for the features j that change, from the last one back, in place. A thread owns
+ * a narrow row; a warp owns a wide one: its lanes share a sum, and add their parts up in a fixed order.
  */
 #include "backend_cuda.cuh"
 
 #include "compute/basis.h"
 
 #define WARPS 8					/* of a block */
+#define NARROW 64				/* features: a row that a thread reads stays in the first-level cache for all of its sums */
 #define LAUNCH_TERMS 4e10		/* of sums in a launch: some 50 ms on the slower devices */
 
 /* The sum of two double-doubles */
@@ -24,8 +25,21 @@ warp_sum(GrDD sum)
 	return sum;
 }
 
+/* As the CPU does it, to the bit */
 static __global__ void
-change_kernel(double *rows, int64_t nrows, int nfeatures, int nchanged, const int *changed, const double *coef)
+change_narrow_kernel(double *rows, int64_t nrows, int nfeatures, int nchanged, const int *changed, const double *coef)
+{
+	int64_t		row = (int64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	double	   *x = rows + row * (nfeatures + 1);
+
+	if (row >= nrows)
+		return;
+	for (int k = nchanged - 1; k >= 0; k--)
+		x[changed[k]] = gr_basis_feature(coef + (int64_t) k * (nfeatures + 1), x, changed[k]);
+}
+
+static __global__ void
+change_wide_kernel(double *rows, int64_t nrows, int nfeatures, int nchanged, const int *changed, const double *coef)
 {
 	int			lane = threadIdx.x % 32;
 	int64_t		row = (int64_t) blockIdx.x * WARPS + threadIdx.x / 32;
@@ -73,8 +87,17 @@ run_launches(GrRows *rows, const GrBasis *basis, const char *device, const GrHos
 		{
 			int64_t		n = rows->chunks[c].nrows - done < most ? rows->chunks[c].nrows - done : most;
 
-			change_kernel<<<(unsigned) ((n + WARPS - 1) / WARPS), 32 * WARPS, 0, rows->kernel_stream>>>
-				(rows->chunks[c].rows + done * (rows->nfeatures + 1), n, rows->nfeatures, basis->nchanged, changed, coef);
+			double	   *first = rows->chunks[c].rows + done * (rows->nfeatures + 1);
+			bool		narrow = rows->nfeatures <= NARROW;
+			int64_t		nrows_per_block = narrow ? 32 * WARPS : WARPS;
+			unsigned	nblocks = (unsigned) ((n + nrows_per_block - 1) / nrows_per_block);
+
+			if (narrow)
+				change_narrow_kernel<<<nblocks, 32 * WARPS, 0, rows->kernel_stream>>>
+					(first, n, rows->nfeatures, basis->nchanged, changed, coef);
+			else
+				change_wide_kernel<<<nblocks, 32 * WARPS, 0, rows->kernel_stream>>>
+					(first, n, rows->nfeatures, basis->nchanged, changed, coef);
 			SESSION_CUDA(rows->session, err, cudaGetLastError(), "launching a change of basis");
 			SESSION_CUDA(rows->session, err, cudaStreamSynchronize(rows->kernel_stream), "changing rows on the device");
 			if (gr_canceled(host))

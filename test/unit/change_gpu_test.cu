@@ -231,6 +231,7 @@ main(int argc, char **argv)
 	check_shape(session, 1, 1, 0, false);
 	check_shape(session, 77, 3, 1, true);
 	check_shape(session, 1000, 33, 0, false);
+	check_shape(session, 500, 65, 3, true);
 	if (!quick)
 	{
 		check_shape(session, 300000, 40, 20, false);
