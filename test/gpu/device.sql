@@ -158,9 +158,9 @@ RESET gpureg.ring_size;
 SET statement_timeout = '1s';
 SELECT gpu_logreg_fit('SELECT sin(i) > 0, cos(i), i % 7 FROM generate_series(1, 1000000000) i');
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_fit('SELECT sin(i) > 0, cos(i), i % 7 FROM generate_series(1, 100000) i', solver => 'gd', max_iter => 2000000000, tol => 1e-300);
+SELECT gpu_logreg_fit('SELECT sin(i) > 0, cos(i), i % 7 FROM generate_series(1, 100000) i', solver => 'gd', max_iter => 2000000000, tol => 1e-300, learning_rate => 1e-9);
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_logreg_fit('SELECT sin(i) > 0, cos(i), i % 7 FROM generate_series(1, 100) i', solver => 'gd', max_iter => 2000000000, tol => 1e-300);
+SELECT gpu_logreg_fit('SELECT sin(i) > 0, cos(i), i % 7 FROM generate_series(1, 100) i', solver => 'gd', max_iter => 2000000000, tol => 1e-300, learning_rate => 1e-9);
 \echo :LAST_ERROR_SQLSTATE
 RESET statement_timeout;
 DO $$
