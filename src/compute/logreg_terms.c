@@ -12,8 +12,8 @@
 #include "compute/dd.h"
 #include "compute/logreg_state.h"
 
-/* Doubles of a basis at most, 32 MB; features beyond are left as they are. */
-#define BASIS_NDOUBLES (1 << 22)
+/* With more features the rows are left as they are: the factor is made here, in double-double, whose time goes with the cube of them. */
+#define CHANGED_FEATURES_MAX 1000
 
 /* What is left of a feature by those before it, as a share of its variance, from which on it stays as it is. */
 #define CHANGED_SHARE 1e-4
@@ -30,11 +30,10 @@
 int
 gr_logreg_nchanged_max(const GrLogregOptions *options)
 {
-	int			most = BASIS_NDOUBLES / (options->nfeatures + 1);
+	bool		can_change = options->can_change && options->nfeatures <= CHANGED_FEATURES_MAX && options->l2 == 0 &&
+		!gr_logreg_is_classic(options);
 
-	if (!options->can_change || options->l2 > 0 || !isnan(options->learning_rate))
-		return 0;
-	return most < options->nfeatures ? most : options->nfeatures;
+	return can_change ? options->nfeatures : 0;
 }
 
 /* Sums of w, w z_j and w z_j^2 from an EXACT pass at beta = 0: the mean of term j and its variance times the sum of w */

@@ -311,14 +311,19 @@ gr_logreg_verified(GrLogregFit *fit, const GrHost *host, GrError *err)
 /* More terms than this are not asked about, each by a fit of its own: they count as ones of either sign. */
 #define ASKED_MAX 64
 
+/* Nor where it would take too long: rows times terms squared, over all terms asked about; each fit makes some ten to twenty passes. */
+#define ASKED_WORK_MAX 1e10
+
 /* A fit without a term that hasn't come to an end within these says nothing. */
 #define ASKED_MAX_ITER 200
 
 bool
 gr_logreg_asks_sign(const GrLogregFit *fit, int k)
 {
+	double		work = (double) fit->nrows * fit->nterms * fit->nterms * fit->nseparated;
+
 	/* a term of changed rows is not one of the features' */
-	return fit->ambiguous && fit->separated[k] != 0 && fit->nseparated <= ASKED_MAX && fit->basis == NULL;
+	return fit->ambiguous && fit->separated[k] != 0 && fit->nseparated <= ASKED_MAX && work <= ASKED_WORK_MAX && fit->basis == NULL;
 }
 
 GrLogregOptions

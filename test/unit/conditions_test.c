@@ -151,6 +151,32 @@ test_powers(void)
 	data_free(&data);
 }
 
+/* More terms than Hessians are formed for, far from 0: the same slopes, to what L-BFGS alone gives */
+static void
+test_many(void)
+{
+	Data		plain = random_data(2000, 120, true);
+	Data		data = data_moved(&plain, 1, ldexp(1, 32));
+	GrLogregOptions options = defaults(&data);
+	double		worst = 0;
+	Run			want;
+	Run			run;
+
+	options.l2 = 3;
+	options.solver = GR_SOLVER_LBFGS;
+	options.max_iter = 500;
+	want = run_fit(&plain, &options);
+	run = run_fit(&data, &options);
+	for (int k = 1; k <= 2000; k++)
+		worst = fmax(worst, fabs(run.fit->coef[k] - want.fit->coef[k]) / fabs(want.fit->coef[1]));
+	check(want.ok && want.fit->converged && run.ok && run.fit->converged && run.fit->vcov == NULL && worst < 1e-6,
+		  "L-BFGS, 2,000 features + 2^32: off by %.2g after %d iterations, %d without", worst, run.fit->iterations, want.fit->iterations);
+	run_free(&want);
+	run_free(&run);
+	data_free(&plain);
+	data_free(&data);
+}
+
 int
 main(void)
 {
@@ -160,6 +186,7 @@ main(void)
 	test_offsets(&plain);
 	test_scales(&plain);
 	test_powers();
+	test_many();
 	data_free(&plain);
 	return unit_done();
 }
