@@ -97,10 +97,11 @@ gr_step_sums(GrStep *step)
 	return gr_step_basis(step) + (Size) gr_step_nchanged(step) * (step->nfeatures + 1);
 }
 
+/* They are the value's end: wanted for each row, they are found from there. */
 static inline double *
 gr_step_pending(GrStep *step)
 {
-	return gr_step_sums(step) + (step->nfeatures < 0 ? 0 : gr_pass_nsums((GrPassKind) step->kind, step->nfeatures));
+	return (double *) ((char *) step + VARSIZE(step)) - (Size) step->capacity * (step->nfeatures + 1);
 }
 
 /* A value without rows, with room for capacity pending ones; at beta = 0, without shift, faces or basis set. */

@@ -65,10 +65,11 @@ gr_stats_shift(GrOlsStats *stats)
 	return stats->data + 2 * gr_stats_triangle(stats);
 }
 
+/* They are the value's end: wanted for each row, they are found from there. */
 static inline double *
 gr_stats_pending(GrOlsStats *stats)
 {
-	return gr_stats_shift(stats) + gr_stats_ncols(stats);
+	return (double *) ((char *) stats + VARSIZE(stats)) - (Size) stats->capacity * (stats->nfeatures + 1);
 }
 
 /*

@@ -351,10 +351,11 @@ survived($node, $pid, 'rings');
 # Models
 #
 
+# without covariances a separated term has no sign to be believed, and so no estimate
 my $model = q{ROW('logistic', terms, array_fill(1::float8, ARRAY[40000]), NULL, 9, 0, 1, 8, 1, 1, 1, true, %s, 'cpu')::gpu_model};
 my $terms = q{(SELECT array_agg('x' || i ORDER BY i) AS terms FROM generate_series(1, 40000) i) t};
-gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate = 'infinity') FROM $terms, gpu_tidy($model)", 'terms'), '40000|40000', 'as many separated terms as there are');
-gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate = 'infinity') FROM $terms, gpu_tidy($model)",
+gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate IS NULL) FROM $terms, gpu_tidy($model)", 'terms'), '40000|40000', 'as many separated terms as there are');
+gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate IS NULL) FROM $terms, gpu_tidy($model)",
 	q{(SELECT array_agg(CASE WHEN i % 2 = 0 THEN 'x' ELSE 'z' END || i ORDER BY i DESC) FROM generate_series(1, 40000) i)}), '40000|20000',
 	'likewise in another order, and half of them no terms');
 survived($node, $pid, 'models');

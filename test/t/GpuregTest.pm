@@ -103,10 +103,10 @@ sub seconds
 	return (time - $started, @result);
 }
 
-# The largest relative difference of two lists of numbers given as text; NULLs must match.
+# The largest relative difference of two lists of numbers given as text; NULLs must match. @least: what is relative to no less.
 sub relative_difference
 {
-	my ($left, $right) = @_;
+	my ($left, $right, @least) = @_;
 	my @left = $left =~ /(NULL|[-+.\deE]+)/g;
 	my @right = $right =~ /(NULL|[-+.\deE]+)/g;
 	my $worst = 0;
@@ -118,6 +118,7 @@ sub relative_difference
 		next if $u eq $v;
 		return 'inf' if $u eq 'NULL' || $v eq 'NULL';
 		my $scale = abs($u) > abs($v) ? abs($u) : abs($v);
+		$scale = $least[$k] if defined $least[$k] && $scale < $least[$k];
 		my $difference = $scale == 0 ? 0 : abs($u - $v) / $scale;
 		$worst = $difference if $difference > $worst;
 	}

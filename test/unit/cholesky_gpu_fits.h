@@ -230,7 +230,7 @@ check_shifted(GrSession *session, int m)
 	compare_ols(session, &gram, true, m, false, "about a shift");
 	/* without an intercept the columns are as far from 0 as they are: so far that the pairs would be collinear, or the sums lose digits, is too far */
 	for (int j = 0; j <= p; j++)
-		shift[j] *= 1e-7;
+		shift[j] *= 1e-9;
 	compare_ols(session, &gram, false, p, false, "about a shift, without an intercept");
 	gram_free(&gram);
 }
