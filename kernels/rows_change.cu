@@ -86,7 +86,6 @@ run_launches(GrRows *rows, const GrBasis *basis, const char *device, const GrHos
 		for (int64_t done = 0; done < rows->chunks[c].nrows; done += most)
 		{
 			int64_t		n = rows->chunks[c].nrows - done < most ? rows->chunks[c].nrows - done : most;
-
 			double	   *first = rows->chunks[c].rows + done * (rows->nfeatures + 1);
 			bool		narrow = rows->nfeatures <= NARROW;
 			int64_t		nrows_per_block = narrow ? 32 * WARPS : WARPS;
