@@ -125,9 +125,9 @@ CREATE AGGREGATE gpu_ingest_pass(ring bytea, names text[], VARIADIC "any") (
 );
 
 -- What gpu_ols_fit runs over its query where that is done in parallel workers.
-CREATE FUNCTION gpu_ols_pass_accum(gpu_ols_stats, names text[], VARIADIC "any") RETURNS gpu_ols_stats
+CREATE FUNCTION gpu_ols_pass_accum(gpu_ols_stats, names text[], widths int[], VARIADIC "any") RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
-CREATE AGGREGATE gpu_ols_pass(names text[], VARIADIC "any") (
+CREATE AGGREGATE gpu_ols_pass(names text[], widths int[], VARIADIC "any") (
     SFUNC = gpu_ols_pass_accum,
     STYPE = gpu_ols_stats,
     SSPACE = 4096,
@@ -336,8 +336,8 @@ COMMENT ON AGGREGATE gpu_ols_stats_agg(float8, VARIADIC float8[]) IS 'linear reg
 COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats) IS 'merges states of linear regressions';
 COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], "any") IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], VARIADIC "any") IS 'the rows of a query on their way to a device';
-COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, text[], "any") IS 'aggregate transition function';
-COMMENT ON AGGREGATE gpu_ols_pass(text[], VARIADIC "any") IS 'the sums of gpu_ols_fit over its query';
+COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, text[], int[], "any") IS 'aggregate transition function';
+COMMENT ON AGGREGATE gpu_ols_pass(text[], int[], VARIADIC "any") IS 'the sums of gpu_ols_fit over its query';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';
 COMMENT ON TYPE gpu_logreg_step IS 'mergeable state of one Newton step of a logistic regression';
 COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';

@@ -213,6 +213,40 @@ is($node->safe_psql('postgres', "$cheap SET max_parallel_workers_per_gather = 4;
 cmp_ok(relative_difference($node->safe_psql('postgres', "$two SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).coef"),
 	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15, 'gpu_ols_fit over a parallel scan: coefficients');
 
+# ... with more columns than an aggregate can take, with several arrays, and where the first row is left out and has others
+$node->safe_psql('postgres', q{
+	CREATE TABLE odd (y float8, a float8[], b real[]);
+	INSERT INTO odd VALUES (NULL, '{1}', '{1}'), (1, '{}', NULL);
+	INSERT INTO odd SELECT sin(i), ARRAY[cos(i), sin(i * 0.7)], ARRAY[i % 7, (i * 7) % 5, cos(i * 0.3)] FROM generate_series(1, 50000) i;
+	CREATE TABLE uneven AS SELECT i, 1.0 AS y, ARRAY(SELECT 1.0 * i FROM generate_series(1, 2 + (i = 40000)::int)) AS a,
+		ARRAY(SELECT sin(i * j) FROM generate_series(1, 3 - (i = 40000)::int) j) AS b FROM generate_series(1, 50000) i;
+	CREATE TABLE nan_at AS SELECT i, 1.0::float8 AS y, CASE WHEN i = 40000 THEN 'NaN'::float8 ELSE i END AS x FROM generate_series(1, 50000) i;
+	ANALYZE;});
+for my $query ("SELECT $columns FROM many", "SELECT $columns, x[121:130], i FROM many", 'SELECT y, x[1:60], i, x[61:130] FROM many', 'SELECT y, a, b FROM odd',
+	'SELECT y, a, a[1] > 0, b::numeric[] FROM odd')
+{
+	my $sql = "SET client_min_messages = error; SELECT coef, n, n_skipped FROM gpu_ols_fit(\$q\$$query\$q\$); $last_run;
+		SELECT terms FROM gpu_ols_fit(\$q\$$query\$q\$)";
+	my ($want, $want_run, $want_terms) = split /\n/, $node->safe_psql('postgres', "$serial $sql");
+	my ($got, $run, $terms) = split /\n/, $node->safe_psql('postgres', "$two $sql");
+	my $name = 'gpu_ols_fit in workers: ' . substr($query, 0, 60);
+
+	like($run, qr/^[12]\|/, $name);
+	is($terms, $want_terms, "$name: terms");
+	same_fits($got, $want, $name, 1e-13);
+}
+for my $case ([ 'SELECT y, a, b FROM uneven', qr/^ERROR:  all arrays in column "[ab]" must have the same length$/m ],
+	[ 'SELECT y, ' . join(', ', map { "i + $_ AS c$_" } 1 .. 50) . ', x AS here, ' . join(', ', map { "i + $_ AS d$_" } 1 .. 50) . ' FROM nan_at',
+		qr/^ERROR:  column "here" has a value that is NaN or infinite$/m ])
+{
+	for my $ring ('on', 'off')
+	{
+		my ($status, $stdout, $stderr) = $node->psql('postgres', "$two SET gpureg.debug_ring = $ring; SELECT gpu_ols_fit('$case->[0]')");
+
+		like($stderr, $case->[1], 'gpu_ols_fit in workers, ring ' . $ring . ': ' . substr($case->[0], 0, 60));
+	}
+}
+
 # An error in a worker: its context has the caller's query, what it calls, and nothing of the extension's own.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION thrower(v float8) RETURNS float8 LANGUAGE plpgsql PARALLEL SAFE AS

@@ -1,0 +1,217 @@
+/*
+ * fn_project.c: the SQL functions of random projection, but for gpu_project_rows(); see project_rows.c.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+
+#include "compute/compute.h"
+#include "projection/project.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/raise.h"
+#include "run/report.h"
+
+PG_FUNCTION_INFO_V1(gr_project);
+PG_FUNCTION_INFO_V1(gr_project_sparse);
+PG_FUNCTION_INFO_V1(gr_jl_min_dim);
+
+/* Batches through the backend of the settings' choice. */
+static void
+project_batches(const GrVectors *x, int32 k, int64 seed, double density, double work, float *y)
+{
+	double		started = gr_now();
+	GrError		err = {0};
+	GrDraw		draw;
+	GrProjector *projector;
+	int64		submitted = 0;
+	int64		taken = 0;
+
+	if (!gr_draw_init(&draw, k, (uint64) seed, density, &err))
+		gr_raise(&err);
+	projector = gr_projector_begin(&draw, x->dim, x->nvectors, work);
+	while (taken < x->nvectors)
+	{
+		int64		n;
+
+		if (submitted < x->nvectors && projector->nwaiting < GR_PROJECT_NSLOTS)
+		{
+			float	   *block = gr_projector_block(projector, &n);
+
+			n = Min(n, x->nvectors - submitted);
+			memcpy(block, x->values + submitted * x->dim, n * x->dim * sizeof(float));
+			gr_projector_submit(projector, n);
+			submitted += n;
+		}
+		else
+		{
+			const float *projected = gr_projector_take(projector, &n);
+
+			memcpy(y + taken * k, projected, n * k * sizeof(float));
+			taken += n;
+		}
+	}
+	gr_projector_end(projector);
+	gr_record_projection("gpu_project", projector, started);
+}
+
+/* On the CPU, from where the vectors are. Of a vector by itself, which many rows may have one each, no run is recorded. */
+static void
+project_here(const GrVectors *x, int32 k, int64 seed, double density, double work, float *y)
+{
+	double		started = x->ndim == 2 ? gr_now() : 0;
+	GrError		err = {0};
+	GrPlace		place = {0};
+	GrRun	   *run;
+
+	if (!gr_projection_apply(gr_session_projection(k, seed, density), x->values, x->nvectors, x->dim, y, &gr_host, &err))
+		gr_raise(&err);
+	gr_check_projected(y, x->nvectors * k);
+	if (x->ndim == 1)
+		return;
+	if (!gr_choose_place(&place, work, &err))
+		gr_raise(&err);
+	run = gr_new_run("gpu_project", &place, x->nvectors, (int) x->dim);
+	run->kernel_s = run->total_s = gr_now() - started;
+}
+
+/* gpu_project(x real[], k int, seed bigint, density float8): one vector, or a row each of several */
+Datum
+gr_project(PG_FUNCTION_ARGS)
+{
+	GrVectors	x;
+	int32		k;
+	int64		seed;
+	double		density;
+	double		work;
+	ArrayType  *result;
+	float	   *y;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	k = PG_GETARG_INT32(1);
+	seed = PG_GETARG_INT64(2);
+	gr_check_k(k);
+	gr_open_vectors(PG_GETARG_ARRAYTYPE_P(0), &x);
+	density = gr_density_arg(fcinfo, 3, gr_dense_density(x.dim));
+	result = gr_new_projection_array(x.ndim, x.nvectors, k, &y);
+	work = (double) x.nvectors * x.dim * (k * density);
+	if (gr_takes_cpu(work))
+		project_here(&x, k, seed, density, work, y);
+	else
+		project_batches(&x, k, seed, density, work, y);
+	PG_RETURN_ARRAYTYPE_P(result);
+}
+
+/* The elements of a one-dimensional array without NULLs */
+static void
+check_sparse(ArrayType *array, const char *name)
+{
+	gr_check_vector(array, name);
+	if (ARR_HASNULL(array) && array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not contain nulls", name)));
+}
+
+static void
+check_index(int64 j, bool has_dim, int64 dim)
+{
+	if (j < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("index " INT64_FORMAT " is negative", j),
+				 errdetail("Indexes start from 0.")));
+	if (has_dim && j >= dim)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("index " INT64_FORMAT " is not below dim, which is " INT64_FORMAT, j, dim),
+				 errdetail("Indexes start from 0.")));
+}
+
+/* gpu_project_sparse(idx bigint[], val real[], k int, seed bigint, density float8, dim bigint) */
+Datum
+gr_project_sparse(PG_FUNCTION_ARGS)
+{
+	ArrayType  *idx_array;
+	ArrayType  *val_array;
+	int32		k;
+	bool		has_dim = !PG_ARGISNULL(5);
+	int64		dim = has_dim ? PG_GETARG_INT64(5) : 0;
+	int			n;
+	int64	   *idx;
+	double	   *val;
+	double		density;
+	ArrayType  *result;
+	float	   *y;
+
+	for (int argno = 0; argno < 4; argno++)
+		if (PG_ARGISNULL(argno))
+			PG_RETURN_NULL();
+	idx_array = PG_GETARG_ARRAYTYPE_P(0);
+	val_array = PG_GETARG_ARRAYTYPE_P(1);
+	k = PG_GETARG_INT32(2);
+	gr_check_k(k);
+	if (has_dim && dim < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("dim must be at least 1, got " INT64_FORMAT, dim)));
+	density = gr_density_arg(fcinfo, 4, has_dim ? gr_dense_density(dim) : gr_sparse_density(k));
+	check_sparse(idx_array, "idx");
+	check_sparse(val_array, "val");
+	n = ArrayGetNItems(ARR_NDIM(idx_array), ARR_DIMS(idx_array));
+	if (n != ArrayGetNItems(ARR_NDIM(val_array), ARR_DIMS(val_array)))
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("idx and val must have the same number of elements"),
+				 errdetail("idx has %d, val has %d.", n, ArrayGetNItems(ARR_NDIM(val_array), ARR_DIMS(val_array)))));
+	idx = palloc_extended(n * sizeof(int64) + 1, MCXT_ALLOC_HUGE);
+	val = palloc_extended(n * sizeof(double) + 1, MCXT_ALLOC_HUGE);
+	for (int m = 0; m < n; m++)
+	{
+		idx[m] = ((const int64 *) ARR_DATA_PTR(idx_array))[m];
+		val[m] = ((const float *) ARR_DATA_PTR(val_array))[m];
+		check_index(idx[m], has_dim, dim);
+		if (!isfinite(val[m]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("val has a value that is NaN or infinite"),
+					 errdetail("It is element %d.", m + 1)));
+		gr_poll_loop(m);
+	}
+	result = gr_new_projection_array(1, 1, k, &y);
+	gr_project_columns(gr_session_projection(k, PG_GETARG_INT64(3), density), idx, val, n, y);
+	PG_RETURN_ARRAYTYPE_P(result);
+}
+
+/*
+ * gpu_jl_min_dim(n bigint, eps float8): 4 ln(n) / (eps^2 / 2 - eps^3 / 3), of Dasgupta and Gupta (2003), without its fraction, as in
+ * scikit-learn's johnson_lindenstrauss_min_dim(), but at least 1
+ */
+Datum
+gr_jl_min_dim(PG_FUNCTION_ARGS)
+{
+	int64		n = PG_GETARG_INT64(0);
+	double		eps = PG_GETARG_FLOAT8(1);
+	double		k;
+
+	if (n < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("n must be at least 1, got " INT64_FORMAT, n)));
+	if (!(eps > 0.0 && eps < 1.0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("eps must be between 0 and 1, got %g", eps)));
+	k = 4.0 * log((double) n) / (eps * eps / 2.0 - eps * eps * eps / 3.0);
+	if (!(k < PG_INT32_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("integer out of range"),
+				 errdetail("An eps of %g asks for %g dimensions.", eps, k)));
+	PG_RETURN_INT32(Max((int32) k, 1));
+}

@@ -1,0 +1,302 @@
+/*
+ * project_plan.c: how gpu_project_rows() has its query run.
+ *
+ * Where the planner has parallel workers compute a function of the query's vectors, that is the projection, or, where
+ * batches pay or a device is to have them, their detoasting. Else the query runs as it is.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/tupdesc.h"
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "nodes/makefuncs.h"
+#include "nodes/plannodes.h"
+#include "nodes/primnodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/paths.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "compute/draw.h"
+#include "compute/projection.h"
+#include "projection/project_rows.h"
+#include "rows/columns.h"
+#include "rows/query.h"
+#include "rows/wrapper.h"
+#include "run/device.h"
+
+/*
+ * Elements that vectors are taken to have where nothing else is known: a lot, for S that doesn't fit the cache is what
+ * costs
+ */
+#define GUESSED_DIM GR_CHUNK_NCOLS
+
+/* Fewer are not worth a look at how large their vectors are. */
+#define LEAST_ROWS 100
+
+double
+gr_rows_density(const GrRowsRequest *request, int64 dim)
+{
+	return request->density_is_null ? gr_dense_density(dim) : request->density;
+}
+
+double
+gr_rows_work(const GrRowsRequest *request, double nvectors, int64 dim)
+{
+	return nvectors * dim * (request->k * gr_rows_density(request, dim));
+}
+
+/* Can values of the one type be cast to the other, and not just through their text? */
+static bool
+has_cast(Oid to, Oid from, CoercionContext context)
+{
+	Oid			function;
+
+	switch (find_coercion_pathway(to, from, context, &function))
+	{
+		case COERCION_PATH_RELABELTYPE:
+		case COERCION_PATH_FUNC:
+		case COERCION_PATH_ARRAYCOERCE:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * ERROR unless the query has two columns, an id of the type that the function's result has and a vector, or of types
+ * that become that.
+ */
+static void
+check_columns(TupleDesc tupdesc, Oid id_type)
+{
+	Form_pg_attribute id;
+	Form_pg_attribute vector;
+
+	if (tupdesc->natts != 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("query must return two columns"),
+				 errdetail("It returns %d.", tupdesc->natts),
+				 errhint("The first column is the id, the second the vector.")));
+	id = TupleDescAttr(tupdesc, 0);
+	if (id->atttypid != id_type && !has_cast(id_type, id->atttypid, COERCION_IMPLICIT))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the query has type %s, not %s", NameStr(id->attname), format_type_be(id->atttypid),
+						format_type_be(id_type)),
+				 errhint("Say which type ids have: id => NULL::%s.", format_type_be(id->atttypid))));
+	vector = TupleDescAttr(tupdesc, 1);
+	if (!has_cast(FLOAT4ARRAYOID, vector->atttypid, COERCION_EXPLICIT))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the query has type %s", NameStr(vector->attname), format_type_be(vector->atttypid)),
+				 errdetail("A vector must be a real[] or have a cast to it.")));
+}
+
+/* The function that has a vector in this form, or the vector itself */
+static Expr *
+write_vector(const GrRowsRequest *request, GrRowsForm form, Expr *vector)
+{
+	static const Oid types[4] = {FLOAT4ARRAYOID, INT4OID, INT8OID, FLOAT8OID};
+	Oid			function;
+	Expr	   *k;
+	Expr	   *seed;
+	Expr	   *density;
+
+	if (form == GR_ROWS_AS_THEY_ARE)
+		return vector;
+	if (form == GR_ROWS_FLAT)
+	{
+		function = gr_own_function(request->function, "gpu_vector_pass", 1, types, BYTEAOID);
+		return gr_wrapper_call(function, list_make1(vector));
+	}
+	function = gr_own_function(request->function, "gpu_project_pass", 4, types, BYTEAOID);
+	/* constants: with parameters, the planner would know less */
+	k = (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(request->k), false, true);
+	seed = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(request->seed), false,
+							  FLOAT8PASSBYVAL);
+	density = (Expr *) makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), Float8GetDatum(request->density),
+								 request->density_is_null, FLOAT8PASSBYVAL);
+	return gr_wrapper_call(function, list_make4(vector, k, seed, density));
+}
+
+/* The plan of the query with its ids cast to the type wanted, and its vectors in this form */
+static GrPlan *
+plan_form(const GrRowsRequest *request, const GrQuery *query, GrRowsForm form)
+{
+	GrWrapper	wrapper;
+	Expr	   *vector;
+
+	gr_wrap_query(&wrapper, query);
+	gr_wrapper_select(&wrapper, gr_wrapper_cast(&wrapper, gr_wrapped_column(&wrapper, 0), request->id_type));
+	vector = gr_wrapper_cast(&wrapper, gr_wrapped_column(&wrapper, 1), FLOAT4ARRAYOID);
+	gr_wrapper_select(&wrapper, write_vector(request, form, vector));
+	return gr_plan_wrapper(&wrapper);
+}
+
+/*
+ * The query's own plan, or that of the same query with its columns cast to what is wanted, where they are something
+ * else
+ */
+static GrPlan *
+plan_with_casts(const GrRowsRequest *request, const GrQuery *query)
+{
+	if (TupleDescAttr(query->columns, 0)->atttypid == request->id_type &&
+		TupleDescAttr(query->columns, 1)->atttypid == FLOAT4ARRAYOID)
+		return gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
+	return plan_form(request, query, GR_ROWS_AS_THEY_ARE);
+}
+
+/*
+ * Do workers compute the top node's last column? Where the query has an order, say, they sort its rows, and what stands
+ * around it is computed in this process. A node refers to a column of the one below, or computes it.
+ */
+static bool
+is_computed_in_workers(const Plan *plan)
+{
+	AttrNumber	column = list_length(plan->targetlist);
+
+	while (plan != NULL && list_length(plan->targetlist) >= column)
+	{
+		const Expr *value = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
+
+		if (!IsA(value, Var))
+			return false;
+		if (IsA(plan, Gather) || IsA(plan, GatherMerge))
+			return true;
+		column = ((const Var *) value)->varattno;
+		if (column < 1)
+			return false;
+		if (IsA(plan, SubqueryScan))
+			plan = ((const SubqueryScan *) plan)->subplan;
+		else if (IsA(plan, Append))
+			plan = linitial(((const Append *) plan)->appendplans);
+		else
+			plan = outerPlan(plan);
+	}
+	return false;
+}
+
+/*
+ * Are the first row's vector and as many like it as there are rows as large as a table that the planner takes workers
+ * for? It doesn't see them: they are stored out of line, and the table is small without them.
+ */
+static bool
+are_vectors_large(const GrRowsPlan *rows)
+{
+	double		nbytes = rows->nrows_estimate * rows->dim * sizeof(float);
+
+	return rows->dim > 0 && min_parallel_table_scan_size > 0 && nbytes >= (double) min_parallel_table_scan_size * BLCKSZ;
+}
+
+/*
+ * The plan that has the vectors in this form, from workers; NULL if the planner doesn't use any for it. any_table: a
+ * small one, too
+ */
+static GrPlan *
+plan_pass(const GrRowsRequest *request, const GrQuery *query, GrRowsForm form, bool any_table)
+{
+	int			nest_level = gr_turn_jit_off();
+	GrPlan	   *plan;
+
+	if (any_table)
+		(void) set_config_option("min_parallel_table_scan_size", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
+	plan = plan_form(request, query, form);
+	AtEOXact_GUC(true, nest_level);
+	return is_computed_in_workers(plan->stmt->planTree) ? plan : NULL;
+}
+
+typedef struct DimReceiver
+{
+	GrReceiver	base;
+	int64		dim;			/* 0: no row, or no vector in it */
+} DimReceiver;
+
+static bool
+receive_dim(TupleTableSlot *slot, DestReceiver *self)
+{
+	bool		isnull;
+	Datum		vector = slot_getattr(slot, 2, &isnull);
+
+	if (!isnull)
+		((DimReceiver *) self)->dim = gr_array_width(vector);
+	return false;
+}
+
+/* The first row's vector has so many elements; -1: that isn't known, or wouldn't come at little cost. */
+static int64
+peek_at_dim(const GrPlan *plan)
+{
+	DimReceiver receiver = {.base.pub.receiveSlot = receive_dim};
+
+	if (gr_is_repeatable(plan->query) && gr_starts_at_once(plan))
+		gr_run_plan(plan, NULL, &receiver.base, 1);
+	return receiver.dim > 0 ? receiver.dim : -1;
+}
+
+/*
+ * Has a process, by the cache's limit, room for all of S? A batch has what isn't kept drawn once, a row by itself for
+ * each.
+ */
+static bool
+fits_cache(const GrRowsRequest *request, int64 dim)
+{
+	double		nonzeros = gr_rows_work(request, 1, dim);
+	double		nchunks = dim / GR_CHUNK_NCOLS + 1;
+
+	return sizeof(uint32) * (nonzeros + 6.0 * sqrt(nonzeros) + nchunks * (request->k + 64.0)) <= gr_projection_cache_size * 1024.0;
+}
+
+/* Which form is best, where workers compute it? The first row tells how much work a row is. */
+static GrRowsForm
+choose_form(const GrRowsRequest *request, const GrRowsPlan *rows)
+{
+	bool		no_device = gr_takes_cpu(HUGE_VAL) || (gr_device == GR_DEVICE_AUTO && gr_device_is_missing());
+
+	if (gr_debug_ring || (gr_device == GR_DEVICE_GPU && !no_device))
+		return GR_ROWS_FLAT;
+	/* batches leave the choice of the place to when the first one begins */
+	if (!no_device && (rows->dim < 0 || !gr_takes_cpu(gr_rows_work(request, rows->nrows_estimate, rows->dim))))
+		return GR_ROWS_FLAT;
+	return fits_cache(request, rows->dim < 0 ? GUESSED_DIM : rows->dim) ? GR_ROWS_PROJECTED : GR_ROWS_FLAT;
+}
+
+void
+gr_plan_rows(const GrRowsRequest *request, GrRowsPlan *rows)
+{
+	GrQuery    *query = gr_analyse_query(request->query);
+	bool		any_table = false;
+	GrRowsForm	form;
+	GrPlan	   *pass;
+
+	check_columns(query->columns, request->id_type);
+	rows->plan = plan_with_casts(request, query);
+	rows->form = GR_ROWS_AS_THEY_ARE;
+	rows->nrows_estimate = gr_estimate_rows(rows->plan);
+	rows->dim = -1;
+	/* without workers, planning it would be for nothing */
+	if (max_parallel_workers_per_gather == 0)
+		return;
+	pass = plan_pass(request, query, GR_ROWS_PROJECTED, any_table);
+	if (pass != NULL || rows->nrows_estimate >= LEAST_ROWS)
+		rows->dim = peek_at_dim(rows->plan);
+	if (pass == NULL && are_vectors_large(rows))
+	{
+		any_table = true;
+		pass = plan_pass(request, query, GR_ROWS_PROJECTED, any_table);
+	}
+	if (pass == NULL)
+		return;
+	form = choose_form(request, rows);
+	if (form != GR_ROWS_PROJECTED)
+		pass = plan_pass(request, query, form, any_table);
+	if (pass == NULL)
+		return;
+	rows->plan = pass;
+	rows->form = form;
+}

@@ -1,0 +1,376 @@
+/*
+ * project_rows.c: gpu_project_rows(): a query's vectors, projected batch by batch as they are read, or by the workers
+ * that read them.
+ *
+ * Rows come through a DestReceiver. Vectors go into the backend's batches, ids wait in a memory context for theirs to
+ * come back; then both go to the tuplestore, in the order of the query. What is in memory is GR_PROJECT_NSLOTS batches
+ * and their ids, however many rows there are. Where parallel workers project, rows go to the tuplestore as they come.
+ */
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/bitmapset.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compute/compute.h"
+#include "projection/project.h"
+#include "projection/project_rows.h"
+#include "rows/query.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/raise.h"
+#include "run/report.h"
+
+PG_FUNCTION_INFO_V1(gr_project_rows);
+PG_FUNCTION_INFO_V1(gr_project_rows_int);
+PG_FUNCTION_INFO_V1(gr_project_rows_id);
+
+#define LEAST_ROWS 1024			/* of a batch, where vectors are few because most are NULL */
+
+#define MAX_IDS_NBYTES ((Size) 4 << 20)	/* memory for a batch's ids, from which on it is sent off as it is */
+
+/* Rows that wait for their projections; those without a vector among them. */
+typedef struct Batch
+{
+	MemoryContext context;		/* owns ids that aren't passed by value */
+	Datum	   *ids;
+	bool	   *id_is_null;
+	bool	   *has_vector;
+	int64		nrows;
+	int64		nvectors;
+} Batch;
+
+typedef struct ProjectReceiver
+{
+	GrReceiver	base;
+	ReturnSetInfo *rsinfo;
+	MemoryContext context;		/* of the call: owns the projector */
+	MemoryContext row_context;	/* reset after each row */
+	int16		id_length;
+	bool		id_by_value;
+
+	const GrRowsRequest *request;
+	GrRowsPlan	rows;
+	int64		dim;			/* 0 until the first vector */
+	int64		nprojected;		/* vectors that came projected */
+	Bitmapset  *workers;		/* that had rows */
+
+	GrProjector *projector;		/* from the first vector on */
+	float	   *block;			/* being filled */
+	int64		capacity;		/* vectors of a block */
+	int64		max_rows;		/* of a batch */
+	ArrayType  *result;			/* filled anew for each row; from the first vector on */
+	float	   *result_values;
+	Batch		batches[GR_PROJECT_NSLOTS];
+	int			filling;		/* the batch that takes rows; those before it, going around, wait */
+} ProjectReceiver;
+
+static void
+put_row(ProjectReceiver *receiver, Datum id, bool id_is_null, const float *projected)
+{
+	Datum		values[2] = {id, PointerGetDatum(receiver->result)};
+	bool		nulls[2] = {id_is_null, projected == NULL};
+
+	if (projected != NULL)
+		memcpy(receiver->result_values, projected, receiver->request->k * sizeof(float));
+	tuplestore_putvalues(receiver->rsinfo->setResult, receiver->rsinfo->setDesc, values, nulls);
+}
+
+/* A batch is back: its rows go out. projected: those of its vectors */
+static void
+put_batch(ProjectReceiver *receiver, Batch *batch, const float *projected)
+{
+	for (int64 r = 0; r < batch->nrows; r++)
+	{
+		put_row(receiver, batch->ids[r], batch->id_is_null[r], batch->has_vector[r] ? projected : NULL);
+		if (batch->has_vector[r])
+			projected += receiver->request->k;
+	}
+	batch->nrows = 0;
+	batch->nvectors = 0;
+	MemoryContextReset(batch->context);
+}
+
+/* Waits for the oldest batch under way. */
+static void
+take_batch(ProjectReceiver *receiver)
+{
+	int			oldest = (receiver->filling + GR_PROJECT_NSLOTS - receiver->projector->nwaiting) % GR_PROJECT_NSLOTS;
+	int64		n;
+	const float *projected = gr_projector_take(receiver->projector, &n);
+
+	Assert(n == receiver->batches[oldest].nvectors);
+	put_batch(receiver, &receiver->batches[oldest], projected);
+}
+
+/* Sends the batch off, and makes the next one ready to be filled. */
+static void
+submit_batch(ProjectReceiver *receiver)
+{
+	Batch	   *batch = &receiver->batches[receiver->filling];
+
+	if (batch->nvectors == 0)
+	{
+		while (receiver->projector->nwaiting > 0)
+			take_batch(receiver);
+		put_batch(receiver, batch, NULL);
+		return;
+	}
+	gr_projector_submit(receiver->projector, batch->nvectors);
+	receiver->filling = (receiver->filling + 1) % GR_PROJECT_NSLOTS;
+	if (receiver->projector->nwaiting == GR_PROJECT_NSLOTS)
+		take_batch(receiver);
+	receiver->block = gr_projector_block(receiver->projector, &receiver->capacity);
+}
+
+static void
+begin_batches(ProjectReceiver *receiver, int64 dim)
+{
+	const GrRowsRequest *request = receiver->request;
+	GrError		err = {0};
+	GrDraw		draw;
+
+	if (!gr_draw_init(&draw, request->k, (uint64) request->seed, gr_rows_density(request, dim), &err))
+		gr_raise(&err);
+	receiver->projector = gr_projector_begin(&draw, dim, 0, gr_rows_work(request, receiver->rows.nrows_estimate, dim));
+	receiver->block = gr_projector_block(receiver->projector, &receiver->capacity);
+	receiver->max_rows = Max(receiver->capacity, LEAST_ROWS);
+	for (int b = 0; b < GR_PROJECT_NSLOTS; b++)
+	{
+		Batch	   *batch = &receiver->batches[b];
+
+		batch->context = AllocSetContextCreate(receiver->context, "gpureg ids", ALLOCSET_DEFAULT_SIZES);
+		batch->ids = palloc_extended(receiver->max_rows * sizeof(Datum), MCXT_ALLOC_HUGE);
+		batch->id_is_null = palloc_extended(receiver->max_rows * sizeof(bool), MCXT_ALLOC_HUGE);
+		batch->has_vector = palloc_extended(receiver->max_rows * sizeof(bool), MCXT_ALLOC_HUGE);
+	}
+}
+
+/* At each vector; at the first one, the dimension becomes known, and what depends on it is made. */
+static void
+check_dim(ProjectReceiver *receiver, int64 dim)
+{
+	MemoryContext old;
+
+	if (likely(dim == receiver->dim))
+		return;
+	if (receiver->dim > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("all vectors must have the same length"),
+				 errdetail("A row has " INT64_FORMAT " elements, earlier ones have " INT64_FORMAT ".", dim, receiver->dim)));
+	receiver->dim = dim;
+	old = MemoryContextSwitchTo(receiver->context);
+	receiver->result = gr_new_projection_array(1, 1, receiver->request->k, &receiver->result_values);
+	if (receiver->rows.form != GR_ROWS_PROJECTED)
+		begin_batches(receiver, dim);
+	MemoryContextSwitchTo(old);
+}
+
+/* A row's vector or its projection, from a worker or from this process */
+static const float *
+open_pass_row(ProjectReceiver *receiver, Datum value, int64 *dim)
+{
+	const GrPassRow *row = (const GrPassRow *) PG_DETOAST_DATUM(value);
+	bool		projected = receiver->rows.form == GR_ROWS_PROJECTED;
+	Size		nvalues;
+
+	if (VARSIZE(row) < offsetof(GrPassRow, values) || row->dim < 1)
+		elog(ERROR, "a row came back with %zu bytes", (size_t) VARSIZE(row));
+	nvalues = projected ? receiver->request->k : row->dim;
+	if (VARSIZE(row) != offsetof(GrPassRow, values) + nvalues * sizeof(float))
+		elog(ERROR, "a row came back with %zu bytes", (size_t) VARSIZE(row));
+
+	if (row->worker >= 0 && !bms_is_member(row->worker, receiver->workers))
+	{
+		MemoryContext old = MemoryContextSwitchTo(receiver->context);
+
+		receiver->workers = bms_add_member(receiver->workers, row->worker);
+		MemoryContextSwitchTo(old);
+	}
+	*dim = row->dim;
+	return row->values;
+}
+
+/* The vector into the block */
+static void
+take_vector(ProjectReceiver *receiver, Datum value)
+{
+	int64		dim;
+	const float *x = receiver->rows.form == GR_ROWS_FLAT ? open_pass_row(receiver, value, &dim) : gr_open_row_vector(value, &dim);
+
+	check_dim(receiver, dim);
+	memcpy(receiver->block + receiver->batches[receiver->filling].nvectors * dim, x, dim * sizeof(float));
+}
+
+/* The row's id joins the batch. */
+static void
+add_row(ProjectReceiver *receiver, TupleTableSlot *slot)
+{
+	Batch	   *batch = &receiver->batches[receiver->filling];
+	MemoryContext old = MemoryContextSwitchTo(batch->context);
+
+	batch->id_is_null[batch->nrows] = slot->tts_isnull[0];
+	batch->ids[batch->nrows] = slot->tts_isnull[0] ? (Datum) 0 :
+		datumCopy(slot->tts_values[0], receiver->id_by_value, receiver->id_length);
+	batch->has_vector[batch->nrows] = !slot->tts_isnull[1];
+	batch->nvectors += !slot->tts_isnull[1];
+	batch->nrows++;
+	MemoryContextSwitchTo(old);
+	if (batch->nvectors == receiver->capacity || batch->nrows == receiver->max_rows ||
+		MemoryContextMemAllocated(batch->context, false) > MAX_IDS_NBYTES)
+		submit_batch(receiver);
+}
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	ProjectReceiver *receiver = (ProjectReceiver *) self;
+	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
+
+	slot_getallattrs(slot);
+	if (!slot->tts_isnull[1])
+		take_vector(receiver, slot->tts_values[1]);
+	if (receiver->projector == NULL)
+		put_row(receiver, slot->tts_values[0], slot->tts_isnull[0], NULL);
+	else
+		add_row(receiver, slot);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(receiver->row_context);
+	return true;
+}
+
+/* For rows whose vectors workers projected */
+static bool
+receive_projected(TupleTableSlot *slot, DestReceiver *self)
+{
+	ProjectReceiver *receiver = (ProjectReceiver *) self;
+	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
+	const float *projected = NULL;
+	int64		dim;
+
+	slot_getallattrs(slot);
+	if (!slot->tts_isnull[1])
+	{
+		projected = open_pass_row(receiver, slot->tts_values[1], &dim);
+		check_dim(receiver, dim);
+		receiver->nprojected++;
+	}
+	put_row(receiver, slot->tts_values[0], slot->tts_isnull[0], projected);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(receiver->row_context);
+	return true;
+}
+
+/* Everything that is still under way */
+static void
+drain(ProjectReceiver *receiver)
+{
+	if (receiver->projector == NULL)
+		return;
+	if (receiver->batches[receiver->filling].nrows > 0)
+		submit_batch(receiver);
+	while (receiver->projector->nwaiting > 0)
+		take_batch(receiver);
+	gr_projector_end(receiver->projector);
+}
+
+/* Runs the plan, and has every row in the tuplestore. */
+static void
+run_plan(ProjectReceiver *receiver)
+{
+	receiver->base.pub.receiveSlot = receiver->rows.form == GR_ROWS_PROJECTED ? receive_projected : receive_row;
+	gr_run_plan(receiver->rows.plan, NULL, &receiver->base, 0);
+	drain(receiver);
+}
+
+/* For gpu_last_run(): nothing, if no row had a vector */
+static void
+record_run(const ProjectReceiver *receiver, double started)
+{
+	int			nworkers = bms_num_members(receiver->workers);
+	double		now = gr_now();
+	GrPlace		place = {0};
+	GrError		err = {0};
+
+	if (receiver->projector != NULL)
+	{
+		gr_record_projection("gpu_project_rows", receiver->projector, started);
+		gr_last_run.nworkers = nworkers;
+	}
+	else if (receiver->nprojected > 0)
+	{
+		/* the plan was made for the CPU; this says why */
+		if (!gr_choose_place(&place, gr_rows_work(receiver->request, receiver->rows.nrows_estimate, receiver->dim), &err))
+			gr_raise(&err);
+		/*
+		 * with the vectors' length, which the plan may have had to guess, it could be a device: it wasn't, and isn't
+		 * held
+		 */
+		if (place.backend != &gr_backend_cpu)
+			gr_place_on_cpu(&place, "planned for the CPU, before the vectors' length was known");
+		gr_record_pass("gpu_project_rows", &place, receiver->nprojected, (int) receiver->dim, nworkers, started, now, now);
+	}
+}
+
+static Datum
+project_rows(FunctionCallInfo fcinfo, bool seed_is_null, int64 seed, int density_argno)
+{
+	double		started = gr_now();
+	GrRowsRequest request = {.seed = seed};
+	ProjectReceiver receiver = {
+		.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo,
+		.context = CurrentMemoryContext,
+		.request = &request
+	};
+	ErrorContextCallback context;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || seed_is_null)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", PG_ARGISNULL(0) ? "query" : PG_ARGISNULL(1) ? "k" : "seed")));
+	request.id_type = TupleDescAttr(receiver.rsinfo->setDesc, 0)->atttypid;
+	request.function = fcinfo->flinfo->fn_oid;
+	request.query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	request.k = PG_GETARG_INT32(1);
+	gr_check_k(request.k);
+	request.density_is_null = PG_ARGISNULL(density_argno);
+	request.density = gr_density_arg(fcinfo, density_argno, 1.0);
+	receiver.row_context = AllocSetContextCreate(receiver.context, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	get_typlenbyval(request.id_type, &receiver.id_length, &receiver.id_by_value);
+
+	gr_enter_query(&context, request.query);
+	gr_plan_rows(&request, &receiver.rows);
+	run_plan(&receiver);
+	record_run(&receiver, started);
+	gr_leave_query(&context);
+	return (Datum) 0;
+}
+
+/* gpu_project_rows(query text, k int, seed bigint, density float8 [, id anyelement]) */
+Datum
+gr_project_rows(PG_FUNCTION_ARGS)
+{
+	return project_rows(fcinfo, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_INT64(2), 3);
+}
+
+/* gpu_project_rows(query text, k int, seed int, density float8 [, id anyelement]) */
+Datum
+gr_project_rows_int(PG_FUNCTION_ARGS)
+{
+	return project_rows(fcinfo, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_INT32(2), 3);
+}
+
+/* gpu_project_rows(query text, k int, id anyelement, seed bigint, density float8) */
+Datum
+gr_project_rows_id(PG_FUNCTION_ARGS)
+{
+	return project_rows(fcinfo, PG_ARGISNULL(3), PG_ARGISNULL(3) ? 0 : PG_GETARG_INT64(3), 4);
+}

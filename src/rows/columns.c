@@ -1,0 +1,524 @@
+/*
+ * columns.c: what columns of a query or arguments of an aggregate are, and their values as numbers.
+ */
+#include "postgres.h"
+
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compute/compute.h"
+#include "rows/columns.h"
+#include "run/args.h"
+#define PACKED 500				/* numbers in an array, at most */
+
+bool
+gr_is_number_type(Oid type)
+{
+	return type == FLOAT8OID || type == FLOAT4OID || type == INT2OID || type == INT4OID || type == INT8OID ||
+		type == NUMERICOID || type == BOOLOID;
+}
+
+/*
+ * False if the type can't be used: no number, no boolean and no array of them; or an array where that isn't allowed.
+ */
+static bool
+describe_column(GrColumn *column, Oid type, bool allow_array)
+{
+	column->type = getBaseType(type);
+	column->element = get_element_type(column->type);
+	column->width = 1;
+	if (!OidIsValid(column->element))
+		return gr_is_number_type(column->type);
+	column->element = getBaseType(column->element);
+	column->width = -1;
+	return allow_array && gr_is_number_type(column->element);
+}
+
+static void
+count_features(GrColumns *columns)
+{
+	int64		nfeatures = 0;
+
+	columns->nfeatures = -1;
+	for (int k = 1; k < columns->n; k++)
+	{
+		if (columns->column[k].width < 0)
+			return;
+		nfeatures += columns->column[k].width;
+	}
+	/* more are refused where the rows are looked at */
+	columns->nfeatures = (int) Min(nfeatures, GR_MAX_FEATURES + 1);
+}
+
+static Size
+columns_nbytes(int n)
+{
+	return offsetof(GrColumns, column) + n * sizeof(GrColumn);
+}
+
+GrColumns *
+gr_query_columns(TupleDesc tupdesc)
+{
+	GrColumns  *columns = palloc0(columns_nbytes(tupdesc->natts));
+
+	columns->n = tupdesc->natts;
+	if (columns->n < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("query must return at least two columns"),
+				 errdetail("It returns %d.", tupdesc->natts),
+				 errhint("The first column is the response, the others are the features.")));
+	for (int k = 0; k < columns->n; k++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(tupdesc, k);
+
+		columns->column[k].name = pstrdup(NameStr(attribute->attname));
+		if (!describe_column(&columns->column[k], attribute->atttypid, k > 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column \"%s\" of the query has type %s", NameStr(attribute->attname),
+							format_type_be(attribute->atttypid)),
+					 errdetail(k == 0 ? "The response must be a number or a boolean."
+							   : "Features must be numbers, booleans or arrays of them."),
+					 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+	}
+	count_features(columns);
+	return columns;
+}
+
+GrColumns *
+gr_argument_columns(FunctionCallInfo fcinfo, int first_argno)
+{
+	int			n = PG_NARGS() - first_argno;
+	GrColumns  *columns = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, columns_nbytes(n));
+
+	columns->n = n;
+	for (int k = 0; k < n; k++)
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first_argno + k);
+
+		if (!describe_column(&columns->column[k], type, k > 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("columns must be numbers, booleans or arrays of them")));
+	}
+	count_features(columns);
+	return columns;
+}
+
+GrColumns *
+gr_copy_columns(const GrColumns *columns)
+{
+	return memcpy(palloc(columns_nbytes(columns->n)), columns, columns_nbytes(columns->n));
+}
+
+GrColumns *
+gr_pack_columns(const GrColumns *columns, int max, bool single)
+{
+	Oid			element = single ? FLOAT4OID : FLOAT8OID;
+	GrColumns  *packed = gr_copy_columns(columns);
+
+	if (columns->n <= max)
+		return packed;
+	packed->n = 0;
+	for (int k = 0; k < columns->n; k++)
+	{
+		bool		packs = k > 0 && !OidIsValid(columns->column[k].element);
+		GrColumn   *last = packed->n == 0 ? NULL : &packed->column[packed->n - 1];
+
+		if (packs && last->npacked > 0 && last->npacked < PACKED)
+			last->width = ++last->npacked;
+		else if (packs)
+			packed->column[packed->n++] = (GrColumn) {
+				.type = get_array_type(element),.element = element,.width = 1,.npacked = 1
+			};
+		else
+			packed->column[packed->n++] = columns->column[k];
+	}
+	return packed;
+}
+
+bool
+gr_have_arrays(const GrColumns *columns)
+{
+	for (int k = 1; k < columns->n; k++)
+		if (OidIsValid(columns->column[k].element) && columns->column[k].npacked == 0)
+			return true;
+	return false;
+}
+
+static bool
+is_single(const GrColumn *column)
+{
+	return column->element == FLOAT4OID || column->type == FLOAT4OID || column->type == INT2OID || column->type == BOOLOID;
+}
+
+bool
+gr_columns_are_single(const GrColumns *columns)
+{
+	for (int k = 1; k < columns->n; k++)
+		if (!is_single(&columns->column[k]))
+			return false;
+	return true;
+}
+
+bool
+gr_columns_are_real(const GrColumns *columns)
+{
+	for (int k = 1; k < columns->n; k++)
+		if (columns->column[k].type != FLOAT4OID && columns->column[k].element != FLOAT4OID)
+			return false;
+	return true;
+}
+
+/*
+ * Widths
+ */
+
+int
+gr_array_width(Datum value)
+{
+	ArrayType  *array = DatumGetArrayTypeP(value);
+
+	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+}
+
+void
+gr_measure_row(GrColumns *columns, GrValues values)
+{
+	for (int k = 1; k < columns->n; k++)
+	{
+		GrColumn   *column = &columns->column[k];
+
+		if (OidIsValid(column->element) && column->npacked == 0)
+			column->width = gr_array_width(gr_value(values, k));
+	}
+	count_features(columns);
+	gr_check_nfeatures(columns->nfeatures);
+}
+
+void
+gr_set_widths(GrColumns *columns, const int32 *widths)
+{
+	for (int k = 1; k < columns->n; k++)
+		columns->column[k].width = widths[k - 1];
+	count_features(columns);
+}
+
+void
+gr_take_widths(GrColumns *columns, const GrColumns *packed)
+{
+	int			at = 0;
+
+	for (int k = 0; k < packed->n; k++)
+	{
+		const GrColumn *argument = &packed->column[k];
+
+		if (argument->npacked == 0)
+			columns->column[at].width = argument->width;
+		at += Max(argument->npacked, 1);
+	}
+	count_features(columns);
+}
+
+int
+gr_guess_nfeatures(const GrColumns *columns, int width)
+{
+	double		guess = 0;
+
+	for (int k = 1; k < columns->n; k++)
+		guess += columns->column[k].width >= 0 ? columns->column[k].width : width;
+	return (int) Min(guess, GR_MAX_FEATURES);
+}
+
+/*
+ * Names
+ */
+
+/* How many of the query's columns the first n of these are */
+static int
+query_columns(const GrColumns *columns, int n)
+{
+	int			count = 0;
+
+	for (int k = 0; k < n; k++)
+		count += Max(columns->column[k].npacked, 1);
+	return count;
+}
+
+/* given: the names of the query's columns */
+static const char **
+name_numbers(const GrColumns *columns, const char *const *given)
+{
+	const char **names = palloc((columns->nfeatures + 1) * sizeof(char *));
+	int			n = 0;
+	int			at = 1;
+
+	for (int k = 1; k < columns->n; at += Max(columns->column[k].npacked, 1), k++)
+	{
+		const GrColumn *column = &columns->column[k];
+		bool		is_array = OidIsValid(column->element) && column->npacked == 0;
+
+		for (int i = 0; i < column->width; i++)
+			names[n++] = is_array ? psprintf("%s[%d]", given[at], i + 1) : given[at + i];
+	}
+	names[n] = given[0];
+	return names;
+}
+
+const char **
+gr_name_numbers(const GrColumns *columns)
+{
+	const char **given = palloc(columns->n * sizeof(char *));
+	const char **names;
+
+	for (int k = 0; k < columns->n; k++)
+		given[k] = columns->column[k].name;
+	names = name_numbers(columns, given);
+	pfree(given);
+	return names;
+}
+
+Datum
+gr_names_datum(const GrColumns *columns)
+{
+	bool		known = columns->nfeatures >= 0;
+	const char **numbers = known ? gr_name_numbers(columns) : NULL;
+	int			n = known ? columns->nfeatures + 1 : columns->n;
+	Datum	   *names = palloc(n * sizeof(Datum));
+
+	names[0] = CStringGetTextDatum(columns->column[0].name);
+	for (int k = 1; k < n; k++)
+		names[k] = CStringGetTextDatum(known ? numbers[k - 1] : columns->column[k].name);
+	return PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+NullableDatum
+gr_widths_datum(const GrColumns *packed)
+{
+	NullableDatum result = {.isnull = true};
+	Datum	   *widths = palloc(packed->n * sizeof(Datum));
+
+	for (int k = 1; k < packed->n; k++)
+	{
+		if (packed->column[k].width < 0)
+			return result;
+		widths[k - 1] = Int32GetDatum(packed->column[k].width);
+	}
+	result.value = PointerGetDatum(construct_array(widths, packed->n - 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	result.isnull = false;
+	return result;
+}
+
+/* The texts of an array argument of one dimension, of which there are *n; NULL if it is none, or one of them is */
+static const char **
+text_argument(FunctionCallInfo fcinfo, int argno, int *n)
+{
+	ArrayType  *array = PG_ARGISNULL(argno) ? NULL : PG_GETARG_ARRAYTYPE_P(argno);
+	const char **texts;
+	Datum	   *items;
+
+	if (array == NULL || ARR_NDIM(array) != 1 || array_contains_nulls(array))
+		return NULL;
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, n);
+	texts = palloc(*n * sizeof(char *));
+	for (int k = 0; k < *n; k++)
+		texts[k] = TextDatumGetCString(items[k]);
+	return texts;
+}
+
+const char **
+gr_read_names(FunctionCallInfo fcinfo, const GrColumns *columns, int argno)
+{
+	int			n = 0;
+	const char **told = text_argument(fcinfo, argno, &n);
+	const char *response;
+
+	if (told == NULL || columns->nfeatures < 0)
+		return NULL;
+	if (n == columns->nfeatures + 1)
+	{
+		response = told[0];
+		memmove(told, told + 1, columns->nfeatures * sizeof(char *));
+		told[columns->nfeatures] = response;
+		return told;
+	}
+	return n == query_columns(columns, columns->n) ? name_numbers(columns, told) : NULL;
+}
+
+/* An array is called as its column or, without the subscript, as its first number. */
+void
+gr_name_arrays(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
+{
+	int			n = 0;
+	const char **told = text_argument(fcinfo, argno, &n);
+	bool		of_columns = n == query_columns(columns, columns->n) && n != columns->nfeatures + 1;
+	int			at = 1;
+
+	for (int k = 1; k < columns->n; k++)
+	{
+		GrColumn   *column = &columns->column[k];
+		int			mine = of_columns ? query_columns(columns, k) : at;
+		const char *name = told == NULL || mine >= n ? "x" : told[mine];
+		const char *bracket = of_columns ? NULL : strrchr(name, '[');
+
+		if (OidIsValid(column->element))
+			column->name = MemoryContextStrdup(fcinfo->flinfo->fn_mcxt,
+											   bracket == NULL ? name : pnstrdup(name, bracket - name));
+		at += Max(column->width, 0);
+	}
+}
+
+bool
+gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
+{
+	ArrayType  *array = PG_ARGISNULL(argno) ? NULL : PG_GETARG_ARRAYTYPE_P(argno);
+	const int32 *widths;
+
+	if (array == NULL || ARR_NDIM(array) != 1 || array_contains_nulls(array) || ARR_DIMS(array)[0] != columns->n - 1)
+		return false;
+	widths = (const int32 *) ARR_DATA_PTR(array);
+	for (int k = 1; k < columns->n; k++)
+	{
+		bool		is_array = OidIsValid(columns->column[k].element);
+
+		if (is_array ? widths[k - 1] < 0 || widths[k - 1] > GR_MAX_FEATURES : widths[k - 1] != 1)
+			return false;
+	}
+	gr_set_widths(columns, widths);
+	return true;
+}
+
+/*
+ * Values
+ */
+
+static double
+number_from_datum(Datum value, Oid type)
+{
+	switch (type)
+	{
+		case FLOAT8OID:
+			return DatumGetFloat8(value);
+		case FLOAT4OID:
+			return DatumGetFloat4(value);
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		case INT8OID:
+			return (double) DatumGetInt64(value);
+		case BOOLOID:
+			return DatumGetBool(value) ? 1.0 : 0.0;
+		case NUMERICOID:
+			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
+		default:
+			elog(ERROR, "unexpected type %u", type);
+	}
+	return 0;
+}
+
+static const char *
+column_name(const GrColumn *column)
+{
+	return column->name == NULL ? "x" : column->name;
+}
+
+/* An array of the column's width; NULL if one of its elements is. */
+static ArrayType *
+open_array(const GrColumn *column, Datum value)
+{
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+	gr_check_vector(array, column_name(column));
+	if (n != column->width)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("all arrays in column \"%s\" must have the same length", column_name(column)),
+				 errdetail("A row has %d elements, earlier ones have %d.", n, column->width)));
+	return array_contains_nulls(array) ? NULL : array;
+}
+
+/* An array's elements into *into; false if one is NULL. */
+static bool
+take_array(const GrColumn *column, Datum value, double *into)
+{
+	ArrayType  *array = open_array(column, value);
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	Datum	   *items;
+	int			n;
+
+	if (array == NULL)
+		return false;
+	if (column->element == FLOAT8OID)
+	{
+		memcpy(into, ARR_DATA_PTR(array), column->width * sizeof(double));
+		return true;
+	}
+	if (column->element == FLOAT4OID)
+	{
+		const float *values = (const float *) ARR_DATA_PTR(array);
+
+		for (int i = 0; i < column->width; i++)
+			into[i] = values[i];
+		return true;
+	}
+	get_typlenbyvalalign(column->element, &typlen, &typbyval, &typalign);
+	/* the array may be one of a domain over the element's type */
+	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &items, NULL, &n);
+	for (int i = 0; i < n; i++)
+		into[i] = number_from_datum(items[i], column->element);
+	return true;
+}
+
+bool
+gr_convert_other(const GrColumn *column, Datum value, double *into)
+{
+	if (OidIsValid(column->element))
+		return take_array(column, value, into);
+	*into = number_from_datum(value, column->type);
+	return true;
+}
+
+static bool
+convert_single(const GrColumn *column, Datum value, float *into)
+{
+	ArrayType  *array;
+
+	Assert(is_single(column));
+	if (column->type == FLOAT4OID)
+		*into = DatumGetFloat4(value);
+	else if (!OidIsValid(column->element))
+		*into = (float) number_from_datum(value, column->type);
+	else
+	{
+		array = open_array(column, value);
+		if (array == NULL)
+			return false;
+		memcpy(into, ARR_DATA_PTR(array), column->width * sizeof(float));
+	}
+	return true;
+}
+
+bool
+gr_convert_row_single(const GrColumns *columns, GrValues values, float *row)
+{
+	float	   *at = row;
+	double		response;
+
+	for (int k = 1; k < columns->n; k++)
+	{
+		if (!convert_single(&columns->column[k], gr_value(values, k), at))
+			return false;
+		at += columns->column[k].width;
+	}
+	if (!gr_convert_value(&columns->column[0], gr_value(values, 0), &response))
+		return false;
+	memcpy(at, &response, sizeof(response));
+	return true;
+}

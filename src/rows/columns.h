@@ -1,0 +1,157 @@
+/*
+ * columns.h: the columns that rows are made of: those of a query, or the arguments of an aggregate over it. What types they have, how many
+ * numbers each gives, what those are called, and the numbers themselves.
+ *
+ * The first column is the response, the others are features. An array counts as many features as its arrays have elements, which the first
+ * complete row tells. A row in which one is NULL, or an array's element, is left out and counted. NaN and infinity are errors that name the
+ * column; they are looked for in whole blocks, just before a block goes to the backend.
+ *
+ * Where a query has more columns than a function can have arguments, the numbers among them come as arrays: packed.
+ */
+#ifndef GPUREG_COLUMNS_H
+#define GPUREG_COLUMNS_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+
+/* A column that comes by its SQL type: a number, a boolean, or an array of them; domains are looked through. */
+typedef struct GrColumn
+{
+	const char *name;			/* for messages; NULL: x */
+	Oid			type;
+	Oid			element;		/* of an array's elements, or InvalidOid */
+	int32		width;			/* numbers it gives; -1: an array none of which was seen yet */
+	int32		npacked;		/* of how many of the query's columns it is an array; 0: it is one of them */
+} GrColumn;
+
+typedef struct GrColumns
+{
+	int			n;
+	int			nfeatures;		/* -1 while an array's width isn't known */
+	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
+} GrColumns;
+
+/*
+ * Values of a row: a tuple slot's Datums, or a function's arguments, whose Datums lie further apart.
+ */
+typedef struct GrValues
+{
+	const char *first;
+	Size		stride;
+} GrValues;
+
+#define GR_SLOT_VALUES(slot) ((GrValues) {(const char *) (slot)->tts_values, sizeof(Datum)})
+#define GR_ARGUMENT_VALUES(fcinfo, argno) \
+	((GrValues) {(const char *) &(fcinfo)->args[argno] + offsetof(NullableDatum, value), sizeof(NullableDatum)})
+
+static inline Datum
+gr_value(GrValues values, int k)
+{
+	return *(const Datum *) (values.first + k * values.stride);
+}
+
+/* Is it one of the types of numbers, or boolean? */
+extern bool gr_is_number_type(Oid type);
+
+/* A query's columns, in the current memory context. ERROR unless there are two at least, of types that can be used. */
+extern GrColumns *gr_query_columns(TupleDesc tupdesc);
+
+/* The arguments from first_argno on, in the memory of the call's FmgrInfo; without names. ERROR likewise. */
+extern GrColumns *gr_argument_columns(FunctionCallInfo fcinfo, int first_argno);
+
+extern GrColumns *gr_copy_columns(const GrColumns *columns);
+
+/* The columns as at most so many arguments of an aggregate: as they are or, where there are too many, packed. single: as float4 */
+extern GrColumns *gr_pack_columns(const GrColumns *columns, int max, bool single);
+
+/* Is there an array whose width the rows are to tell? Packed ones have theirs. */
+extern bool gr_have_arrays(const GrColumns *columns);
+
+/* Do all values of all features fit float4 as they are? Are all of them of type real? */
+extern bool gr_columns_are_single(const GrColumns *columns);
+extern bool gr_columns_are_real(const GrColumns *columns);
+
+/* How many numbers an array has */
+extern int	gr_array_width(Datum value);
+
+/* Sets the widths of all arrays, by a complete row; then nfeatures. ERROR if these are too many. */
+extern void gr_measure_row(GrColumns *columns, GrValues values);
+
+/* Sets them, of all features, by what is known: n - 1 of them, each 0 or more, which may be too many. */
+extern void gr_set_widths(GrColumns *columns, const int32 *widths);
+
+/* The widths of packed columns, by those of the query's. */
+extern void gr_take_widths(GrColumns *columns, const GrColumns *packed);
+
+/* How many features there will be, if an array whose width isn't known is of that many; at most GR_MAX_FEATURES */
+extern int	gr_guess_nfeatures(const GrColumns *columns, int width);
+
+/*
+ * What the numbers of a row are called, where nfeatures is known: features first, and the response last. Those of an array are name[i]. In the
+ * current memory context
+ */
+extern const char **gr_name_numbers(const GrColumns *columns);
+
+/*
+ * What an aggregate over a query is told of its columns, which are packed. Names, a text[]: the response's first, then those of the features
+ * or, where the width of an array isn't known, of the columns. Widths, an int[]: those of the features; NULL where one isn't known.
+ */
+extern Datum gr_names_datum(const GrColumns *columns);
+extern NullableDatum gr_widths_datum(const GrColumns *packed);
+
+/* The other side: sets widths by an argument; false, and nothing is set, if it isn't an array of widths for these columns. */
+extern bool gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno);
+
+/* Names the arrays, for messages, by an argument that has names. */
+extern void gr_name_arrays(FunctionCallInfo fcinfo, GrColumns *columns, int argno);
+
+/* The names of a row's numbers, features first, by such an argument; NULL if it has none for them. In the current memory context */
+extern const char **gr_read_names(FunctionCallInfo fcinfo, const GrColumns *columns, int argno);
+
+/* Is none of the arguments NULL? */
+static inline bool
+gr_arguments_complete(FunctionCallInfo fcinfo, const GrColumns *columns, int first_argno)
+{
+	for (int k = 0; k < columns->n; k++)
+		if (PG_ARGISNULL(first_argno + k))
+			return false;
+	return true;
+}
+
+/*
+ * A value that isn't NULL as column->width numbers at *into; false if it is an array with a NULL among its elements. ERROR
+ * if an array's length isn't column->width. May allocate in the current context.
+ */
+extern bool gr_convert_other(const GrColumn *column, Datum value, double *into);
+
+static inline bool
+gr_convert_value(const GrColumn *column, Datum value, double *into)
+{
+	if (column->type != FLOAT8OID)
+		return gr_convert_other(column, value, into);
+	*into = DatumGetFloat8(value);
+	return true;
+}
+
+/* Values, none of them NULL, as nfeatures + 1 numbers, features first; false if there is a NULL in an array. */
+static inline bool
+gr_convert_row(const GrColumns *columns, GrValues values, double *row)
+{
+	double	   *at = row;
+
+	for (int k = 1; k < columns->n; k++)
+	{
+		if (!gr_convert_value(&columns->column[k], gr_value(values, k), at))
+			return false;
+		at += columns->column[k].width;
+	}
+	return gr_convert_value(&columns->column[0], gr_value(values, 0), at);
+}
+
+/* The same as a single row, see compute.h; all values of the features must fit float4. */
+extern bool gr_convert_row_single(const GrColumns *columns, GrValues values, float *row);
+
+#endif							/* GPUREG_COLUMNS_H */

@@ -1,0 +1,307 @@
+/*
+ * ingest.c: a query's rows -> blocks of float8.
+ *
+ * The query runs into a DestReceiver of our own, which converts each row where it stands; no row is stored.
+ * A column that is an array counts as many features as its arrays have elements, which the first complete row tells.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "optimizer/cost.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "compute/compute.h"
+#include "rows/columns.h"
+#include "rows/ingest.h"
+#include "rows/query.h"
+#include "rows/wrapper.h"
+#include "run/device.h"
+#include "run/job.h"
+
+/* PostgreSQL's limit on arguments, 100, less some */
+#define ARGUMENTS_MAX 90
+#define ARGUMENTS_LIMIT (FUNC_MAX_ARGS - 1)	/* the state is one more */
+
+/* Products in the time that reading a row once more for each of a fit's passes takes */
+#define REREAD_WORK 2000.0
+
+/* Numbers that an array is taken to have where nothing else is known */
+#define GUESSED_WIDTH 100
+
+/* Rows among which a complete one is looked for */
+#define PEEKED_ROWS 1000
+
+typedef struct IngestReceiver
+{
+	GrReceiver	base;
+	GrIngest   *result;
+	GrJobOptions job;
+	int64		nrows_max;		/* no more are read */
+	MemoryContext result_context;	/* owns the job and the names */
+	MemoryContext row_context;	/* reset after each row */
+} IngestReceiver;
+
+void
+gr_name_ingested(GrIngest *ingest)
+{
+	ingest->nfeatures = ingest->columns->nfeatures;
+	ingest->names = gr_name_numbers(ingest->columns);
+	/* in the same arrangement, which plans may go by, with all widths */
+	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->single);
+}
+
+/* At the first complete row: now the arrays' lengths are known. */
+static void
+begin_job(IngestReceiver *receiver, TupleTableSlot *slot)
+{
+	GrIngest   *result = receiver->result;
+	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
+
+	gr_measure_row(result->columns, GR_SLOT_VALUES(slot));
+	MemoryContextSwitchTo(receiver->result_context);
+	gr_name_ingested(result);
+	receiver->job.nfeatures = result->nfeatures;
+	receiver->job.names = result->names;
+	result->job = gr_job_begin(&receiver->job);
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+is_complete(const GrIngest *ingest, TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	for (int k = 0; k < ingest->columns->n; k++)
+		if (slot->tts_isnull[k])
+			return false;
+	return true;
+}
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	IngestReceiver *receiver = (IngestReceiver *) self;
+	GrIngest   *result = receiver->result;
+	bool		go_on = --receiver->nrows_max > 0;
+	MemoryContext old;
+
+	if (!is_complete(result, slot))
+	{
+		result->nskipped++;
+		return go_on;
+	}
+	if (result->job == NULL)
+		begin_job(receiver, slot);
+	if (result->job->overflowed)
+		return false;
+	old = MemoryContextSwitchTo(receiver->row_context);
+	if (gr_convert_row(result->columns, GR_SLOT_VALUES(slot), gr_job_row(result->job)))
+		gr_job_take_row(result->job);
+	else
+		result->nskipped++;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(receiver->row_context);
+	return go_on && !result->job->overflowed;
+}
+
+/* The widths of arrays in the first complete row */
+static bool
+receive_widths(TupleTableSlot *slot, DestReceiver *self)
+{
+	IngestReceiver *receiver = (IngestReceiver *) self;
+
+	if (!is_complete(receiver->result, slot))
+		return --receiver->nrows_max > 0;
+	gr_measure_row(receiver->result->columns, GR_SLOT_VALUES(slot));
+	return false;
+}
+
+/* The widths of arrays, where the query's first row comes at little cost and a complete one soon */
+static void
+peek_at_widths(GrIngest *ingest)
+{
+	IngestReceiver receiver = {.base.pub.receiveSlot = receive_widths,.result = ingest,.nrows_max = PEEKED_ROWS};
+
+	if (gr_starts_at_once(ingest->plan))
+		gr_run_plan(ingest->plan, NULL, &receiver.base, PEEKED_ROWS);
+}
+
+bool
+gr_plan_ring(GrIngest *ingest)
+{
+	Oid			types[2] = {BYTEAOID, TEXTARRAYOID};
+
+	if (max_parallel_workers_per_gather == 0)
+		return false;
+	if (ingest->ring_plan == NULL)
+		ingest->ring_plan = gr_plan_aggregate(ingest, "gpu_ingest_pass", 2, types, INT8OID, &ingest->nworkers);
+	return ingest->nworkers > 0;
+}
+
+double
+gr_ingest_work(GrIngest *ingest, GrJobKind kind)
+{
+	double		work = gr_job_work(kind, ingest->nrows_estimate, ingest->nfeatures_estimate);
+	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(ingest->nfeatures_estimate, false);
+	bool		kept = kind == GR_JOB_ROWS && nbytes <= (double) gr_ring_size * 1024;
+
+	if (kind == GR_JOB_ROWS && !kept)
+		work += ingest->nrows_estimate * REREAD_WORK;
+	/* rows that are kept are one process's */
+	if (!kept && !gr_takes_cpu(work) && gr_device != GR_DEVICE_GPU && gr_plan_ring(ingest))
+		work /= 1 + ingest->nworkers;
+	return work;
+}
+
+/* A number among others in an array */
+static Expr *
+packed_number(const GrIngest *ingest, const GrWrapper *wrapper, int k, Oid element)
+{
+	Expr	   *value = gr_wrapped_column(wrapper, k);
+
+	/* there is no cast from boolean to float8 */
+	if (ingest->columns->column[k].type == BOOLOID)
+		value = gr_wrapper_cast(wrapper, value, INT4OID);
+	return gr_wrapper_cast(wrapper, value, element);
+}
+
+/* Adds the query's columns, packed as ingest->arguments are, to a list. */
+static List *
+write_arguments(const GrIngest *ingest, const GrWrapper *wrapper, List *args)
+{
+	int			at = 0;
+
+	for (int k = 0; k < ingest->arguments->n; k++)
+	{
+		const GrColumn *argument = &ingest->arguments->column[k];
+		List	   *numbers = NIL;
+
+		for (int i = 0; i < argument->npacked; i++)
+			numbers = lappend(numbers, packed_number(ingest, wrapper, at++, argument->element));
+		args = lappend(args, argument->npacked > 0 ? gr_wrapper_array(numbers, argument->element) :
+					   gr_wrapped_column(wrapper, at++));
+	}
+	return args;
+}
+
+void
+gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest)
+{
+	memset(ingest, 0, sizeof(*ingest));
+	ingest->function = function;
+	ingest->query = gr_analyse_query(query);
+	ingest->columns = gr_query_columns(ingest->query->columns);
+	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
+	ingest->nrows_estimate = gr_estimate_rows(ingest->plan);
+	ingest->repeatable = gr_is_repeatable(ingest->query);
+	ingest->real_features = gr_columns_are_real(ingest->columns);
+	ingest->single = gr_columns_are_single(ingest->columns);
+	if (ingest->columns->nfeatures < 0 && ingest->repeatable)
+		peek_at_widths(ingest);
+	ingest->nfeatures_estimate = gr_guess_nfeatures(ingest->columns, GUESSED_WIDTH);
+	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->single);
+}
+
+/* Reads at most nrows_max rows. */
+static void
+read_here(GrIngest *ingest, const GrJobOptions *options, int64 nrows_max)
+{
+	IngestReceiver receiver = {
+		.base.pub.receiveSlot = receive_row,
+		.result = ingest,
+		.result_context = CurrentMemoryContext,
+		.job = *options,
+		.nrows_max = nrows_max
+	};
+
+	receiver.job.nrows_estimate = ingest->nrows_estimate;
+	receiver.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	ingest->job = NULL;
+	ingest->nskipped = 0;
+	gr_run_plan(ingest->plan, NULL, &receiver.base, 0);
+	ingest->nrows = ingest->job == NULL ? 0 : ingest->job->nrows;
+	MemoryContextDelete(receiver.row_context);
+}
+
+void
+gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options)
+{
+	read_here(ingest, options, PG_INT64_MAX);
+}
+
+GrJob *
+gr_ingest_sample(const GrIngest *ingest, int64 nrows)
+{
+	GrJobOptions options = {.kind = GR_JOB_ROWS,.cpu_reason = "sample"};
+	GrIngest	sample = *ingest;
+
+	/* workers take longer to start than so few rows to read */
+	sample.plan = gr_plan_query(ingest->query, 0);
+	if (gr_starts_at_once(sample.plan))
+	{
+		sample.columns = gr_copy_columns(ingest->columns);
+		read_here(&sample, &options, nrows);
+		if (sample.job != NULL)
+			(void) gr_job_keep(sample.job);
+	}
+	else
+		sample.job = NULL;
+	return sample.job;
+}
+
+/*
+ * Settings under which an aggregate of ours is planned; returns the nesting level that ends them. Partitions must not
+ * be aggregated one by one: each would leave a block of the ring half full, which holds up the others when there are
+ * more partitions than blocks.
+ */
+static int
+aggregate_settings(void)
+{
+	int			nest_level = gr_turn_jit_off();
+
+	(void) set_config_option("enable_partitionwise_aggregate", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+							 false);
+	return nest_level;
+}
+
+GrPlan *
+gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, const Oid *types, Oid result,
+				  int *nworkers)
+{
+	Oid			declared[FUNC_MAX_ARGS];
+	List	   *args = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	Oid			function;
+	int			nest_level;
+
+	*nworkers = 0;
+	if (nparams + ingest->arguments->n > ARGUMENTS_LIMIT)
+		return NULL;
+	memcpy(declared, types, nparams * sizeof(Oid));
+	declared[nparams] = ANYOID;
+	gr_wrap_query(&wrapper, ingest->query);
+	for (int k = 0; k < nparams; k++)
+		args = lappend(args, gr_wrapper_parameter(k + 1, types[k]));
+	args = write_arguments(ingest, &wrapper, args);
+	function = gr_own_function(ingest->function, aggregate, nparams + 1, declared, result);
+	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, function, args));
+	nest_level = aggregate_settings();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
+	*nworkers = gr_planned_workers(plan);
+	return plan;
+}
+
+void
+gr_raise_no_rows(int64 nskipped)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NO_DATA_FOUND),
+			 errmsg("query returned no complete row"),
+			 nskipped > 0 ? errdetail(INT64_FORMAT " rows were left out for a NULL.", nskipped) : 0,
+			 errhint("A row takes part when none of its columns is NULL.")));
+}

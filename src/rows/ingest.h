@@ -1,0 +1,84 @@
+/*
+ * ingest.h: a query's rows -> blocks of float8.
+ */
+#ifndef GPUREG_INGEST_H
+#define GPUREG_INGEST_H
+
+#include "postgres.h"
+
+#include "rows/columns.h"
+#include "rows/query.h"
+#include "run/job.h"
+
+/* A query, and what reading it gave. */
+typedef struct GrIngest
+{
+	/* from gr_ingest_prepare() */
+	GrQuery    *query;
+	Oid			function;		/* the SQL function that reads it */
+	GrPlan	   *plan;
+	GrColumns  *columns;		/* arrays have the width that they have in the first complete row, if that is soon met */
+	GrColumns  *arguments;		/* the same, packed: those of an aggregate over the query */
+	double		nrows_estimate; /* the planner's */
+	int			nfeatures_estimate; /* right, unless the width of an array isn't known */
+	GrPlan	   *ring_plan;		/* gr_plan_ring()'s, when it was called */
+	int			nworkers;		/* that are planned for it */
+	bool		repeatable;		/* it gives the same rows when it is run again under the same snapshot */
+	bool		real_features;	/* every feature is of type real */
+	bool		single;			/* every feature's values fit float4 as they are */
+
+	/* from reading it */
+	GrJob	   *job;			/* NULL if no complete row was seen */
+	int			nfeatures;
+	const char **names;			/* nfeatures + 1: the terms, then the response */
+	int64		nrows;
+	int64		nskipped;
+	bool		overflowed;		/* the rows don't fit: reading stopped, and the job is released */
+} GrIngest;
+
+/*
+ * Looks a query over, and plans it; where it has arrays, a look at its first complete row may tell their widths. function:
+ * the extension's function that is being called, beside which its aggregates are. ERRORs for whatever the query may not
+ * be.
+ */
+extern void gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest);
+
+/*
+ * What a job over these rows takes on the CPU, as products of one process's; see gr_job_work(). What parallel workers
+ * would share is divided by their number; rows that would be read again for each pass count for that too.
+ */
+extern double gr_ingest_work(GrIngest *ingest, GrJobKind kind);
+
+/* Plans the aggregate that brings the rows into a ring; false if it wouldn't run in parallel. See ring_consumer.h. */
+extern bool gr_plan_ring(GrIngest *ingest);
+
+/*
+ * Plans SELECT aggregate($1, .., columns ..) FROM (query): an aggregate of the extension's own, whose first nparams
+ * arguments are of these types, and then VARIADIC "any", for ingest->arguments. *nworkers says how many parallel
+ * workers it would run in. NULL if these are more arguments than a function can have.
+ */
+extern GrPlan *gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, const Oid *types, Oid result,
+								 int *nworkers);
+
+/* Sets ingest->nfeatures and names, where the columns' widths are known. */
+extern void gr_name_ingested(GrIngest *ingest);
+
+/*
+ * Runs the query, whose first column is the response and the others features, in this process alone, and hands its rows to a job. Memory
+ * doesn't grow with their number, but for what the job keeps. The result's memory is of the context current at the call. options: but for the
+ * number of features and their names, which the first complete row tells.
+ */
+extern void gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options);
+
+/*
+ * The first rows of a query, at most nrows of them, for a look at them: those without a NULL are kept in a job in
+ * memory on the CPU, of the current context. Read by this process alone, from a plan of its own; NULL if that one's
+ * first row comes at some cost (a sort or an aggregate must see all rows), or if no complete row was seen. ingest:
+ * where it has been read, it stays as it is.
+ */
+extern GrJob *gr_ingest_sample(const GrIngest *ingest, int64 nrows);
+
+/* The query had no row without a NULL. */
+extern void gr_raise_no_rows(int64 nskipped) __attribute__((noreturn));
+
+#endif							/* GPUREG_INGEST_H */

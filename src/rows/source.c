@@ -1,0 +1,340 @@
+/*
+ * source.c: the one choice of where rows come from, and where they go.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "compute/compute.h"
+#include "compute/glm.h"
+#include "rows/columns.h"
+#include "rows/ingest.h"
+#include "rows/logreg_step.h"
+#include "rows/ols_stats.h"
+#include "rows/query.h"
+#include "rows/ring_consumer.h"
+#include "rows/source.h"
+#include "rows/wrapper.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/job.h"
+#include "run/raise.h"
+
+/*
+ * A sample takes no more memory than this, no more than gpureg.ring_size, and not more than one of so many rows: it is
+ * read by one process, the passes by several.
+ */
+#define SAMPLE_NBYTES_MAX ((Size) 8 << 20)
+#define SAMPLE_PART 16
+
+/* With fewer rows to a term than this a sample's estimate is too far off. */
+#define SAMPLE_ROWS_A_TERM 30
+
+/* Rows that are copied to be changed stay in the second-level cache. */
+#define CHANGED_NBYTES ((Size) 128 << 10)
+
+/* Rows times terms between two polls */
+#define POLL_WORK 1000000
+
+/* Runs the query, and hands its rows to a job: through a ring and parallel workers where there is a device, else in this process alone. */
+static void
+read_query(GrIngest *ingest, const GrJobOptions *options)
+{
+	GrJobOptions again = *options;
+	char		reason[300];
+	GrRingOutcome outcome = gr_ring_read(ingest, options, reason);
+
+	again.work = gr_ingest_work(ingest, options->kind);
+	if (outcome == GR_RING_RETREATED)
+		again.cpu_reason = reason;
+	if (outcome != GR_RING_READ)
+		gr_ingest_read_here(ingest, &again);
+	ingest->overflowed = ingest->job != NULL && options->kind == GR_JOB_ROWS && !gr_job_keep(ingest->job);
+}
+
+/*
+ * Sums
+ */
+
+/*
+ * Can the arrays' widths be told: are they known, or is there but one array, of which the number of features tells? Then the first row's array,
+ * which was looked at before, may have been left out, and be of another length.
+ */
+static bool
+tells_widths(const GrIngest *ingest)
+{
+	int			narrays = 0;
+
+	for (int k = 1; k < ingest->columns->n; k++)
+		narrays += ingest->columns->column[k].width < 0;
+	return narrays == 0 || (narrays == 1 && ingest->arguments->n == ingest->columns->n);
+}
+
+/* Notes the width of the one array that wasn't known: what the others leave of nfeatures. */
+static void
+note_width(GrIngest *ingest, int nfeatures)
+{
+	int32	   *widths = palloc(ingest->columns->n * sizeof(int32));
+
+	for (int k = 1; k < ingest->columns->n; k++)
+	{
+		int32		width = ingest->columns->column[k].width;
+
+		widths[k - 1] = width >= 0 ? width : nfeatures - (ingest->columns->n - 2);
+	}
+	gr_set_widths(ingest->columns, widths);
+	pfree(widths);
+}
+
+/*
+ * Whether the query is for gpu_ols_pass, in parallel workers on the CPU: the plan, or NULL. *place is then the CPU, and
+ * the reason.
+ */
+static GrPlan *
+plan_sums(GrIngest *ingest, GrPlace *place)
+{
+	Oid			types[2] = {TEXTARRAYOID, INT4ARRAYOID};
+	GrError		err = {0};
+	double		work;
+	GrPlan	   *plan;
+	int			nworkers;
+
+	/* without workers, planning it would be for nothing */
+	if (gr_debug_ring || max_parallel_workers_per_gather == 0 || !tells_widths(ingest))
+		return NULL;
+	work = gr_ingest_work(ingest, GR_JOB_GRAM);
+	if (gr_prepare_place(place, work) &&
+		(!gr_device_is_missing() || !gr_choose_place(place, work, &err) || place->backend != &gr_backend_cpu))
+	{
+		gr_leave_place(place);
+		return NULL;
+	}
+	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 2, types, gr_own_type(ingest->function, "gpu_ols_stats"),
+							 &nworkers);
+	return nworkers > 0 ? plan : NULL;
+}
+
+/* Runs the plan: the sums. */
+static GrOlsStats *
+run_sums(const GrPlan *plan, GrIngest *ingest)
+{
+	Oid			types[2] = {TEXTARRAYOID, INT4ARRAYOID};
+	NullableDatum values[2] = {{.value = gr_names_datum(ingest->columns)}, gr_widths_datum(ingest->arguments)};
+	GrOlsStats *stats;
+	bool		isnull;
+	Datum		result = gr_run_for_value(plan, gr_make_params(2, values, types), &isnull);
+
+	if (isnull)
+		gr_raise_no_rows(0);
+	stats = (GrOlsStats *) PG_DETOAST_DATUM(result);
+	ingest->nrows = stats->nrows;
+	ingest->nskipped = stats->nskipped;
+	if (stats->nrows == 0)
+		gr_raise_no_rows(stats->nskipped);
+	note_width(ingest, stats->nfeatures);
+	gr_name_ingested(ingest);
+	return gr_stats_settled_named(PointerGetDatum(stats), ingest->names);
+}
+
+GrOlsStats *
+gr_source_sum(GrIngest *ingest, GrPlace *place)
+{
+	const GrJobOptions options = {.kind = GR_JOB_GRAM};
+	GrPlan	   *plan = plan_sums(ingest, place);
+
+	if (plan != NULL)
+		return run_sums(plan, ingest);
+	read_query(ingest, &options);
+	if (ingest->nrows == 0)
+		gr_raise_no_rows(ingest->nskipped);
+	return NULL;
+}
+
+/*
+ * Rows for passes
+ */
+
+/* Plans the passes over the query; true if they would run in parallel. */
+static bool
+plan_passes(GrRowSource *source, const GrIngest *ingest)
+{
+	Oid			types[3] = {InvalidOid, TEXTARRAYOID, INT4ARRAYOID};
+	int			nworkers;
+
+	if (source->plan != NULL)
+		return source->parallel;
+	source->step_type = types[0] = gr_own_type(ingest->function, "gpu_logreg_step");
+	source->plan = gr_plan_aggregate(ingest, "gpu_logreg_pass", 3, types, source->step_type, &nworkers);
+	source->parallel = nworkers > 0;
+	return source->parallel;
+}
+
+void
+gr_source_read(GrRowSource *source, GrIngest *ingest)
+{
+	Size		limit = (Size) gr_ring_size * 1024;
+	bool		large = ingest->nrows_estimate * gr_row_nbytes(ingest->nfeatures_estimate, false) > limit;
+	GrJobOptions options = {.kind = GR_JOB_ROWS,.may_overflow = ingest->repeatable};
+	char		reason[300];
+
+	memset(source, 0, sizeof(*source));
+	source->single = ingest->real_features;
+	/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
+	options.cpu_limit = large ? 1 : limit;
+	options.spool = !ingest->repeatable || (large && !plan_passes(source, ingest));
+	read_query(ingest, &options);
+	source->kind = GR_SOURCE_JOB;
+	source->job = ingest->job;
+	source->nfeatures = ingest->nfeatures;
+	source->nskipped = ingest->nskipped;
+	if (!ingest->overflowed)
+		return;
+	if (plan_passes(source, ingest))
+	{
+		source->kind = GR_SOURCE_QUERY;
+		source->names = gr_names_datum(ingest->columns);
+		source->widths = gr_widths_datum(ingest->arguments).value;
+		source->nrows = -1;
+		return;
+	}
+	options.may_overflow = false;
+	options.spool = true;
+	options.cpu_reason = strcpy(reason, ingest->job->place.reason);
+	read_query(ingest, &options);
+	source->job = ingest->job;
+	source->nskipped = ingest->nskipped;
+}
+
+bool
+gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share)
+{
+	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->file != NULL;
+	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(source->nfeatures, false);
+	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
+	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(source->nfeatures, false), limit), nrows / SAMPLE_PART);
+	double		started = gr_now();
+
+	if ((source->kind != GR_SOURCE_QUERY && !in_file) || wanted < SAMPLE_ROWS_A_TERM * nterms)
+		return false;
+	memset(sample, 0, sizeof(*sample));
+	sample->kind = GR_SOURCE_JOB;
+	sample->nfeatures = source->nfeatures;
+	sample->job = in_file ? gr_job_head(source->job, (int64) wanted) : gr_ingest_sample(ingest, (int64) wanted);
+	source->pass_s += gr_now() - started;
+	if (sample->job == NULL)
+		return false;
+	*share = sample->job->nrows / nrows;
+	return sample->job->nfeatures == source->nfeatures && sample->job->nrows >= SAMPLE_ROWS_A_TERM * nterms;
+}
+
+/* Every pass must meet the same rows: the sums of different ones don't go together. */
+static void
+check_same_rows(GrRowSource *source, const GrPass *pass, const double *sums)
+{
+	int64		nrows = (int64) sums[GR_SUM_NROWS];
+
+	if (pass->nfaces > 0)
+		return;
+	if (source->nrows < 0)
+		source->nrows = nrows;
+	if (nrows != source->nrows)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("query returned other rows when it was run again"),
+				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", source->nrows, nrows),
+				 errhint("Store its result in a table, or raise gpureg.ring_size so that its rows are kept.")));
+}
+
+static void
+pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
+{
+	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
+	NullableDatum values[3] = {
+		{.value = PointerGetDatum(gr_step_request(pass, source->basis))}, {.value = source->names}, {.value = source->widths}
+	};
+	ParamListInfo params = gr_make_params(3, values, types);
+	GrStep	   *step;
+	Datum		result;
+	bool		isnull;
+
+	result = gr_run_for_value(source->plan, params, &isnull);
+	if (isnull)
+		gr_raise_no_rows(0);
+	step = gr_step_settled(result);
+	if (step->nfeatures != pass->nfeatures || step->kind != pass->kind)
+		elog(ERROR, "gpu_logreg_pass returned another pass");
+	gr_pass_merge(pass->kind, pass->nfeatures, sums, gr_step_sums(step));
+	source->nskipped = step->nskipped;
+	source->nworkers = Max(source->nworkers, step->nparts - 1);
+	if ((Pointer) step != DatumGetPointer(result))
+		pfree(step);
+	pfree(DatumGetPointer(result));
+	pfree(params);
+	pfree(DatumGetPointer(values[0].value));
+	check_same_rows(source, pass, sums);
+}
+
+/* The caller's rows stay as they are. */
+static void
+pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
+{
+	int			ncols = source->nfeatures + 1;
+	int64		piece = source->basis == NULL ? POLL_WORK / ncols + 1 : CHANGED_NBYTES / (ncols * sizeof(double)) + 1;
+	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures), MCXT_ALLOC_HUGE);
+	double	   *changed = source->basis == NULL ? NULL : palloc_extended(piece * ncols * sizeof(double), MCXT_ALLOC_HUGE);
+
+	for (const GrRowChunk *chunk = source->chunks; chunk != NULL; chunk = chunk->next)
+	{
+		for (int64 from = 0; from < chunk->nrows; from += piece)
+		{
+			int64		n = Min(piece, chunk->nrows - from);
+			const double *rows = chunk->rows + from * ncols;
+
+			CHECK_FOR_INTERRUPTS();
+			if (changed != NULL)
+			{
+				memcpy(changed, rows, n * ncols * sizeof(double));
+				gr_change_rows(source->basis, changed, n);
+				rows = changed;
+			}
+			gr_add_pass(pass, sums, rows, n, scratch);
+		}
+	}
+	if (changed != NULL)
+		pfree(changed);
+	pfree(scratch);
+}
+
+void
+gr_source_change(GrRowSource *source, const GrBasis *basis)
+{
+	Assert(source->basis == NULL);
+	if (source->kind == GR_SOURCE_JOB)
+		gr_job_change(source->job, basis);
+	source->basis = basis;
+}
+
+void
+gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
+{
+	double		started = gr_now();
+
+	switch (source->kind)
+	{
+		case GR_SOURCE_JOB:
+			gr_job_pass(source->job, pass, sums);
+			break;
+		case GR_SOURCE_CHUNKS:
+			pass_over_chunks(source, pass, sums);
+			break;
+		case GR_SOURCE_QUERY:
+			pass_over_query(source, pass, sums);
+			break;
+	}
+	source->npasses++;
+	source->pass_s += gr_now() - started;
+}

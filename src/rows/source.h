@@ -1,0 +1,87 @@
+/*
+ * source.h: where rows come from, and where they go: onto a device, into memory, into a file, or into sums that parallel workers make.
+ */
+#ifndef GPUREG_SOURCE_H
+#define GPUREG_SOURCE_H
+
+#include "postgres.h"
+
+#include "compute/compute.h"
+#include "compute/glm.h"
+#include "rows/ingest.h"
+#include "rows/ols_stats.h"
+#include "rows/query.h"
+#include "run/device.h"
+#include "run/job.h"
+
+/* Rows in memory that an aggregate owns. */
+typedef struct GrRowChunk
+{
+	struct GrRowChunk *next;
+	int64		nrows;
+	int64		capacity;
+	double		rows[FLEXIBLE_ARRAY_MEMBER];	/* capacity x (nfeatures + 1) */
+} GrRowChunk;
+
+typedef enum GrRowSourceKind
+{
+	GR_SOURCE_JOB,				/* kept on a backend, or spooled */
+	GR_SOURCE_CHUNKS,			/* in memory */
+	GR_SOURCE_QUERY				/* read again for each pass, by gpu_logreg_pass, in parallel where the planner likes */
+} GrRowSourceKind;
+
+typedef struct GrRowSource
+{
+	GrRowSourceKind kind;
+	int			nfeatures;
+	bool		single;			/* the features are of type real: gradient ascent on a device may iterate in float4 */
+	GrJob	   *job;
+	const GrRowChunk *chunks;
+	const GrBasis *basis;		/* rows of chunks and of a query are changed by it for each pass; or NULL */
+
+	/* of a query */
+	GrPlan	   *plan;
+	bool		parallel;		/* ... in parallel workers, as it is planned */
+	Oid			step_type;		/* gpu_logreg_step */
+	Datum		names;			/* text[]: the features', then the response's */
+	Datum		widths;			/* int[]: the numbers that each argument but the first gives */
+	int64		nrows;			/* that every pass must meet; -1 before the first */
+	int64		nskipped;
+	int			nworkers;		/* most in any pass */
+	int			npasses;
+	int64		nsampled;		/* first rows to which a fit said where to start; 0: none did */
+	double		pass_s;			/* time in passes, and in reading a sample */
+} GrRowSource;
+
+/*
+ * Sums a query's rows up for a linear regression; ERROR if none is complete. ingest: prepared; its results are filled in.
+ * - In parallel workers on the CPU, where the planner likes that: the sums, and *place says why it is the CPU.
+ * - Else NULL, and they are ingest->job's: on a device, the rows come through a ring, or through this process.
+ */
+extern GrOlsStats *gr_source_sum(GrIngest *ingest, GrPlace *place);
+
+/*
+ * Reads a query's rows, to where passes can be made over them:
+ * - onto the device, where that is the choice and they fit;
+ * - into memory, up to gpureg.ring_size;
+ * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with
+ *   parallel workers;
+ * - else into a temporary file, as well as those of a query that could give other rows when it is run again. ingest:
+ *   prepared; its results are filled in. Without a complete row source->job is NULL.
+ */
+extern void gr_source_read(GrRowSource *source, GrIngest *ingest);
+
+/*
+ * A few of a source's rows as a source of their own, where passes over them all cost so much more that it may be worth
+ * it: false if they don't, or if the few would be too few for so many terms. *share: how much of all they are, as far
+ * as is known. The current memory context owns them.
+ */
+extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share);
+
+/* Changes the rows for all passes to come, once. basis must stay. */
+extern void gr_source_change(GrRowSource *source, const GrBasis *basis);
+
+/* Makes a pass: adds to sums. */
+extern void gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums);
+
+#endif							/* GPUREG_SOURCE_H */

@@ -1,0 +1,196 @@
+/*
+ * wrapper.c: SELECT what the extension puts around a user's query FROM (query), as a tree.
+ */
+#include "postgres.h"
+
+#include "catalog/dependency.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_relation.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "rows/query.h"
+#include "rows/wrapper.h"
+
+/*
+ * The extension's own
+ */
+
+/* ERROR unless the object belongs to the extension that the function belongs to. */
+static void
+check_member(Oid sibling, Oid class, Oid object, const char *name)
+{
+	Oid			extension = getExtensionOfObject(ProcedureRelationId, sibling);
+
+	if (!OidIsValid(object) || !OidIsValid(extension) || getExtensionOfObject(class, object) != extension)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("extension \"gpureg\" has no %s beside function %s", name, get_func_name(sibling)),
+				 errhint("Drop the extension and create it again.")));
+}
+
+Oid
+gr_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result)
+{
+	Oid			function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+										   PointerGetDatum(buildoidvector(types, ntypes)),
+										   ObjectIdGetDatum(get_func_namespace(sibling)));
+
+	if (OidIsValid(function) && get_func_rettype(function) != result)
+		function = InvalidOid;
+	check_member(sibling, ProcedureRelationId, function, name);
+	return function;
+}
+
+Oid
+gr_own_type(Oid sibling, const char *name)
+{
+	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
+									   ObjectIdGetDatum(get_func_namespace(sibling)));
+
+	check_member(sibling, TypeRelationId, type, name);
+	return type;
+}
+
+/*
+ * Trees
+ */
+
+void
+gr_wrap_query(GrWrapper *wrapper, const GrQuery *query)
+{
+	Query	   *subquery = copyObject(query->tree);
+	Query	   *tree = makeNode(Query);
+	RangeTblRef *from = makeNode(RangeTblRef);
+	ParseNamespaceItem *item;
+
+	wrapper->query = query;
+	wrapper->tree = tree;
+	wrapper->pstate = make_parsestate(NULL);
+	item = addRangeTableEntryForSubquery(wrapper->pstate, subquery, makeAlias("query", NIL), false, true);
+	from->rtindex = item->p_rtindex;
+	tree->commandType = CMD_SELECT;
+	tree->querySource = QSRC_ORIGINAL;
+	tree->canSetTag = true;
+	/* whoever counts statements counts it as the user's */
+	tree->queryId = query->tree->queryId;
+	tree->stmt_location = query->tree->stmt_location;
+	tree->stmt_len = query->tree->stmt_len;
+	tree->rtable = wrapper->pstate->p_rtable;
+	tree->jointree = makeFromExpr(list_make1(from), NULL);
+	/* the subquery's policies were worked in already: all that is above must know */
+	tree->hasRowSecurity = query->tree->hasRowSecurity;
+}
+
+Expr *
+gr_wrapped_column(const GrWrapper *wrapper, int k)
+{
+	const RangeTblEntry *entry = rt_fetch(1, wrapper->tree->rtable);
+
+	return (Expr *) makeVarFromTargetEntry(1, get_tle_by_resno(entry->subquery->targetList, k + 1));
+}
+
+Expr *
+gr_wrapper_parameter(int id, Oid type)
+{
+	Param	   *parameter = makeNode(Param);
+
+	parameter->paramkind = PARAM_EXTERN;
+	parameter->paramid = id;
+	parameter->paramtype = type;
+	parameter->paramtypmod = -1;
+	parameter->paramcollid = get_typcollation(type);
+	parameter->location = -1;
+	return (Expr *) parameter;
+}
+
+Expr *
+gr_wrapper_cast(const GrWrapper *wrapper, Expr *value, Oid type)
+{
+	Oid			from = exprType((Node *) value);
+	Node	   *cast = coerce_to_target_type(wrapper->pstate, (Node *) value, from, type, -1, COERCION_EXPLICIT,
+											 COERCE_EXPLICIT_CAST, -1);
+
+	if (cast == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_CANNOT_COERCE),
+				 errmsg("cannot cast type %s to %s", format_type_be(from), format_type_be(type))));
+	return (Expr *) cast;
+}
+
+Expr *
+gr_wrapper_array(List *elements, Oid element)
+{
+	ArrayExpr  *array = makeNode(ArrayExpr);
+
+	array->array_typeid = get_array_type(element);
+	array->element_typeid = element;
+	array->elements = elements;
+	array->location = -1;
+#if PG_VERSION_NUM >= 180000
+	array->list_start = -1;
+	array->list_end = -1;
+#endif
+	return (Expr *) array;
+}
+
+Expr *
+gr_wrapper_call(Oid function, List *args)
+{
+	return (Expr *) makeFuncExpr(function, get_func_rettype(function), args, InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+Expr *
+gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args)
+{
+	Aggref	   *call = makeNode(Aggref);
+	AttrNumber	n = 0;
+	ListCell   *cell;
+
+	call->aggfnoid = function;
+	call->aggtype = get_func_rettype(function);
+	call->aggkind = AGGKIND_NORMAL;
+	call->aggsplit = AGGSPLIT_SIMPLE;
+	call->aggno = -1;
+	call->aggtransno = -1;
+	call->location = -1;
+	foreach(cell, args)
+	{
+		Expr	   *value = lfirst(cell);
+
+		call->args = lappend(call->args, makeTargetEntry(value, ++n, NULL, false));
+		call->aggargtypes = lappend_oid(call->aggargtypes, exprType((Node *) value));
+	}
+	wrapper->tree->hasAggs = true;
+	return (Expr *) call;
+}
+
+void
+gr_wrapper_select(GrWrapper *wrapper, Expr *value)
+{
+	List	  **targets = &wrapper->tree->targetList;
+	AttrNumber	n = list_length(*targets) + 1;
+
+	*targets = lappend(*targets, makeTargetEntry(value, n, psprintf("column%d", n), false));
+}
+
+GrPlan *
+gr_plan_wrapper(GrWrapper *wrapper)
+{
+	GrPlan	   *plan;
+
+	assign_query_collations(wrapper->pstate, wrapper->tree);
+	plan = gr_plan_tree(wrapper->query, wrapper->tree, CURSOR_OPT_PARALLEL_OK);
+	free_parsestate(wrapper->pstate);
+	return plan;
+}

@@ -1,0 +1,51 @@
+/*
+ * args.c: what every function asks of its arguments.
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+
+#include "compute/compute.h"
+#include "run/args.h"
+
+void
+gr_check_nfeatures(int64 p)
+{
+	if (p < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("x must have at least one feature")));
+	if (p > GR_MAX_FEATURES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many features: " INT64_FORMAT, p),
+				 errdetail("A model can have at most %d.", GR_MAX_FEATURES)));
+}
+
+void
+gr_add_count(int64 *count, int64 more)
+{
+	if (pg_add_s64_overflow(*count, more, count))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("bigint out of range")));
+}
+
+void
+gr_raise_other_width(int expected, int p)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("all rows must have the same number of features"),
+			 errdetail("A row has %d, earlier ones have %d.", p, expected)));
+}
+
+void
+gr_check_vector(ArrayType *array, const char *name)
+{
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%s must be a one-dimensional array", name),
+				 errdetail("It has %d dimensions.", ARR_NDIM(array))));
+}

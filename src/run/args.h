@@ -1,0 +1,60 @@
+/*
+ * args.h: what every function asks of its arguments.
+ */
+#ifndef GPUREG_ARGS_H
+#define GPUREG_ARGS_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* In the loops over what a caller gave, however little each turn takes: k counts them. */
+static inline void
+gr_poll_loop(int64 k)
+{
+	if ((k & 0xffff) == 0xffff)
+		CHECK_FOR_INTERRUPTS();
+}
+
+/* ERROR unless 1 <= p <= GR_MAX_FEATURES. */
+extern void gr_check_nfeatures(int64 p);
+
+/* *count += more; ERROR on overflow, which only made-up states can bring about. */
+extern void gr_add_count(int64 *count, int64 more);
+
+/* ERROR unless a row's number of features is that of the rows before it. */
+extern void gr_raise_other_width(int expected, int p) __attribute__((noreturn));
+
+static inline void
+gr_check_same_width(int expected, int p)
+{
+	if (unlikely(p != expected))
+		gr_raise_other_width(expected, p);
+}
+
+/*
+ * Argument argno as a state that may be changed in place: the aggregate's own, with *own set, or else a copy; NULL for NULL. A
+ * copy comes from outside the aggregate, so its version is the caller's to check.
+ */
+static inline void *
+gr_aggregate_state(FunctionCallInfo fcinfo, int argno, bool *own)
+{
+	Pointer		p;
+
+	*own = false;
+	if (PG_ARGISNULL(argno))
+		return NULL;
+	p = PG_GETARG_POINTER(argno);
+	*own = AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0;
+	return *own ? p : (void *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argno));
+}
+
+/* ERROR unless the array has one dimension (or none, when it is empty). */
+extern void gr_check_vector(ArrayType *array, const char *name);
+
+#endif							/* GPUREG_ARGS_H */

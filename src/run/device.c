@@ -1,0 +1,244 @@
+/*
+ * device.c: where to compute, and the one owner of the device session. The session is opened at first use and kept
+ * until the process ends; a failure to open it is remembered as well, so that a machine without a device is asked once.
+ * Parallel workers never open one.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "utils/memutils.h"
+
+#include "compute/compute.h"
+#include "run/device.h"
+
+typedef struct DeviceSession
+{
+	GrSession  *session;
+	bool		opened;
+	bool		failed;
+	int			gpu_id;			/* the setting that was tried */
+	int			njobs;			/* that use the session */
+	int			nlent;			/* times that another thread uses it */
+	GrError		error;			/* why it failed */
+	MemoryContext context;		/* owns the session */
+	MemoryContextCallback callback;
+} DeviceSession;
+
+static DeviceSession device_session;
+static void (*before_close) (void);
+
+#define OPEN_DISCOUNT 40
+#define LENT "the query around this one uses the session's device"
+
+void
+gr_before_session_close(void (*function) (void))
+{
+	before_close = function;
+}
+
+static void
+close_device_session(void *arg)
+{
+	DeviceSession *ds = arg;
+
+	if (before_close != NULL)
+		before_close();
+	gr_backend_cuda.close(ds->session);
+	ds->session = NULL;
+	ds->opened = false;
+	ds->context = NULL;
+}
+
+/* Makes ready what owns the session, unless it is open or has failed to open before. */
+static void
+prepare_session(DeviceSession *ds)
+{
+	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
+		return;
+	/* a query that is being fitted may itself fit, after a set_config(): its job keeps the session */
+	if (ds->opened && ds->njobs > 0)
+		return;
+	if (ds->failed && ds->error.status == GR_DEVICE_LOST)
+		return;
+	if (ds->context != NULL)
+		MemoryContextDelete(ds->context);	/* runs close_device_session() */
+
+	memset(ds, 0, sizeof(*ds));
+	ds->gpu_id = gr_gpu_id;
+	ds->context = AllocSetContextCreate(TopMemoryContext, "gpureg device session", ALLOCSET_SMALL_SIZES);
+	ds->callback.func = close_device_session;
+	ds->callback.arg = ds;
+	MemoryContextRegisterResetCallback(ds->context, &ds->callback);
+}
+
+int
+gr_list_devices(GrDeviceInfo *devices, int max, GrError *err)
+{
+	int			ndevices = 0;
+
+	if (IsParallelWorker())
+		return 0;
+	if (device_session.nlent > 0)
+	{
+		gr_fail(err, GR_NO_DEVICE, 0, "%s", LENT);
+		return 0;
+	}
+	if (!gr_backend_cuda.list(devices, max, &ndevices, err))
+		return 0;
+	return ndevices;
+}
+
+void
+gr_place_on_cpu(GrPlace *place, const char *reason)
+{
+	gr_leave_place(place);
+	place->backend = &gr_backend_cpu;
+	strlcpy(place->device, "cpu", sizeof(place->device));
+	if (reason != place->reason)
+		strlcpy(place->reason, reason, sizeof(place->reason));
+}
+
+/*
+ * Work from which auto takes the device. Opening it takes what the CPU computes some 1e9 products in; where that is
+ * done, a statement's own cost there is a fortieth of it.
+ */
+static double
+least_work(void)
+{
+	return device_session.opened && device_session.gpu_id == gr_gpu_id ? gr_min_gpu_work / OPEN_DISCOUNT : gr_min_gpu_work;
+}
+
+bool
+gr_takes_cpu(double work)
+{
+	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.nlent > 0 || (gr_device == GR_DEVICE_AUTO && work < least_work());
+}
+
+bool
+gr_prepare_place(GrPlace *place, double work)
+{
+	gr_place_on_cpu(place, "");
+	place->work = work;
+	if (!gr_takes_cpu(work))
+	{
+		prepare_session(&device_session);
+		return true;
+	}
+	if (gr_device == GR_DEVICE_CPU)
+		strlcpy(place->reason, "gpureg.device is cpu", sizeof(place->reason));
+	else if (IsParallelWorker())
+		strlcpy(place->reason, "parallel workers use the CPU", sizeof(place->reason));
+	else if (device_session.nlent > 0)
+		strlcpy(place->reason, LENT, sizeof(place->reason));
+	else
+		snprintf(place->reason, sizeof(place->reason), "%.3g products are fewer than %s", work,
+				 least_work() < gr_min_gpu_work ? "an open GPU's share of gpureg.min_gpu_work" : "gpureg.min_gpu_work");
+	return false;
+}
+
+bool
+gr_open_place(GrPlace *place, GrError *err)
+{
+	DeviceSession *ds = &device_session;
+	GrOpenOptions options = {.device_id = gr_gpu_id};
+	const GrDeviceInfo *info;
+
+	if (!ds->opened && !ds->failed)
+	{
+		ds->opened = gr_backend_cuda.open(&ds->session, &options, &ds->error);
+		ds->failed = !ds->opened;
+	}
+	if (!ds->opened)
+	{
+		*err = ds->error;
+		/* in auto mode a device that cannot be used, for whatever reason, is none */
+		if (gr_device == GR_DEVICE_AUTO && err->status != GR_DEVICE_LOST)
+			err->status = GR_NO_DEVICE;
+		return false;
+	}
+	info = gr_backend_cuda.describe(ds->session);
+	place->backend = &gr_backend_cuda;
+	place->session = ds->session;
+	place->holds_session = true;
+	ds->njobs++;
+	snprintf(place->device, sizeof(place->device), "gpu %d: %s", info->id, info->name);
+	if (gr_device == GR_DEVICE_GPU)
+		strlcpy(place->reason, "gpureg.device is gpu", sizeof(place->reason));
+	else
+		snprintf(place->reason, sizeof(place->reason), "%.3g products", place->work);
+	return true;
+}
+
+bool
+gr_choose_place(GrPlace *place, double work, GrError *err)
+{
+	if (!gr_prepare_place(place, work) || gr_open_place(place, err))
+		return true;
+	if (!gr_retreat_to_cpu(place, err))
+		return false;
+	memset(err, 0, sizeof(*err));
+	return true;
+}
+
+bool
+gr_may_retreat(const GrError *err)
+{
+	return gr_device == GR_DEVICE_AUTO && (err->status == GR_DEVICE_MEMORY || err->status == GR_NO_DEVICE);
+}
+
+void
+gr_note_shortage(GrPlace *place, const GrError *err)
+{
+	char		shortage[GR_SHORTAGE_SIZE];
+
+	gr_describe_shortage(err, shortage, sizeof(shortage));
+	snprintf(place->reason, sizeof(place->reason), "GPU memory: %s", shortage);
+}
+
+bool
+gr_retreat_to_cpu(GrPlace *place, const GrError *err)
+{
+	if (!gr_may_retreat(err))
+		return false;
+	if (err->status == GR_NO_DEVICE)
+		snprintf(place->reason, sizeof(place->reason), "no GPU: %s", err->detail);
+	else
+		gr_note_shortage(place, err);
+	gr_place_on_cpu(place, place->reason);
+	return true;
+}
+
+void
+gr_leave_place(GrPlace *place)
+{
+	if (place->holds_session)
+		device_session.njobs--;
+	place->holds_session = false;
+	place->session = NULL;
+}
+
+bool
+gr_device_is_missing(void)
+{
+	DeviceSession *ds = &device_session;
+
+	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
+		return ds->failed;
+	return !gr_backend_cuda.present();
+}
+
+void
+gr_lend_session(bool lent)
+{
+	device_session.nlent += lent ? 1 : -1;
+}
+
+void
+gr_note_device_error(const GrError *err)
+{
+	if (err->status != GR_DEVICE_LOST)
+		return;
+	device_session.opened = false;
+	device_session.failed = true;
+	device_session.error = *err;
+}

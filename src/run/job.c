@@ -1,0 +1,442 @@
+/*
+ * job.c: rows on their way to a backend.
+ *
+ * Rows that this process reads go into blocks of its own memory. A block is handed over when it is full, and taken again when the backend
+ * has read it: on a device, that happens while the next one is being filled.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/buffile.h"
+#include "utils/memutils.h"
+
+#include "compute/compute.h"
+#include "compute/glm.h"
+#include "compute/gram_shift.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/job.h"
+#include "run/raise.h"
+#define DEVICE_BLOCK_NBYTES ((Size) 4 << 20)	/* rows that a kernel takes at a time; with fewer its partial sums cost as much */
+#define CPU_BLOCK_NBYTES ((Size) 256 << 10)
+#define BLOCK_NBYTES ((Size) 1 << 20)	/* rows that this process reads, on their way to a device */
+
+void
+gr_job_end_backend(GrJob *job)
+{
+	if (job->gram != NULL)
+		job->place.backend->gram_end(job->gram);
+	if (job->rows != NULL)
+		job->place.backend->rows_end(job->rows);
+	gr_shifted_end(&job->shifted);
+	job->gram = NULL;
+	job->rows = NULL;
+	/* nothing reads the blocks any more */
+	if (job->pinned)
+		job->place.backend->unpin(job->place.session, job->memory);
+	job->pinned = false;
+}
+
+/* All rows are there: their blocks may go, once they are no longer read. */
+static void
+free_blocks(GrJob *job)
+{
+	GrError		err = {0};
+	int64_t		nread = 0;
+
+	if (job->allocated == NULL || job->file != NULL)
+		return;
+	while (nread < job->ncalls)
+		if (!gr_job_sent(job, true, &nread, &err))
+			gr_job_fail(job, &err);
+	if (job->pinned)
+		job->place.backend->unpin(job->place.session, job->memory);
+	job->pinned = false;
+	pfree(job->allocated);
+	job->allocated = NULL;
+	job->block = NULL;
+}
+
+static void
+release_job(void *arg)
+{
+	GrJob	   *job = arg;
+
+	gr_job_end_backend(job);
+	gr_leave_place(&job->place);
+}
+
+void
+gr_job_release(GrJob *job)
+{
+	release_job(job);
+	if (job->file != NULL)
+		BufFileClose(job->file);
+	job->file = NULL;
+}
+
+void
+gr_job_fail(GrJob *job, const GrError *err)
+{
+	gr_note_device_error(err);
+	gr_raise_columns(err, job->nfeatures, job->names);
+}
+
+/* Takes a lack of room as an overflow, where that is foreseen; raises everything else. */
+static void
+fail_or_overflow(GrJob *job, const GrError *err)
+{
+	bool		on_cpu = job->place.backend == &gr_backend_cpu;
+
+	if (job->may_overflow && on_cpu && err->status == GR_NO_MEMORY)
+		 /* the reason for the CPU stands */ ;
+	else if (job->may_overflow && !on_cpu && err->status == GR_DEVICE_MEMORY && gr_device == GR_DEVICE_AUTO)
+		gr_note_shortage(&job->place, err);
+	else
+		gr_job_fail(job, err);
+	job->overflowed = true;
+	job->block = NULL;
+	job->block_nrows = 0;
+	job->block_capacity = 0;
+	release_job(job);
+	strlcpy(job->place.device, "cpu", sizeof(job->place.device));
+}
+
+bool
+gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
+{
+	bool		ok;
+
+	if (job->kind == GR_JOB_GRAM)
+		ok = gr_shifted_send(&job->shifted, rows, nrows, err);
+	else
+		ok = job->place.backend->rows_send(job->rows, rows, nrows, err);
+	job->ncalls += ok;
+	return ok;
+}
+
+bool
+gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err)
+{
+	if (job->kind == GR_JOB_GRAM)
+		return job->place.backend->gram_sent(job->gram, wait, ncalls, err);
+	return job->place.backend->rows_sent(job->rows, wait, ncalls, err);
+}
+
+/* The next block, as soon as the rows that were in it have been read. */
+static void
+next_block(GrJob *job)
+{
+	GrError		err = {0};
+	int64_t		nread = 0;
+
+	job->block_nrows = 0;
+	job->filling = (job->filling + 1) % job->nblocks;
+	job->block = (double *) (job->memory + job->filling * job->block_nbytes);
+	while (job->reader[job->filling] > nread)
+	{
+		if (!gr_job_sent(job, true, &nread, &err))
+		{
+			fail_or_overflow(job, &err);
+			return;
+		}
+	}
+}
+
+bool
+gr_job_begin_backend(GrJob *job, GrError *err)
+{
+	bool		on_cpu = job->place.backend == &gr_backend_cpu;
+	Size		device_limit = (Size) gr_gpu_memory_limit * 1024 * 1024;
+
+	if (job->kind == GR_JOB_GRAM)
+	{
+		GrGramOptions gram = {
+			.nfeatures = job->nfeatures,.single = job->single,.block_nbytes = DEVICE_BLOCK_NBYTES,
+			.memory_limit = device_limit,.host = job->host
+		};
+
+		return job->place.backend->gram_begin(job->place.session, &gram, &job->gram, err) &&
+			gr_shifted_begin(&job->shifted, job->place.backend, job->gram, &gram, err);
+	}
+	else
+	{
+		GrRowsOptions rows = {
+			.nfeatures = job->nfeatures,.single = job->single,.memory_limit = on_cpu ? job->cpu_limit : device_limit
+		};
+
+		return job->place.backend->rows_begin(job->place.session, &rows, &job->rows, err);
+	}
+}
+
+/*
+ * Memory for the rows that this process reads. For a device several blocks, pinned if that can be had; for the CPU one that stays in the
+ * second-level cache between being filled and being read; for a file, wide rows too come some hundred at a time, as the passes like them.
+ */
+static void
+allocate_blocks(GrJob *job)
+{
+	bool		on_cpu = job->place.backend == &gr_backend_cpu;
+	Size		row_nbytes = gr_row_nbytes(job->nfeatures, false);
+	Size		wanted = Min(on_cpu ? CPU_BLOCK_NBYTES : BLOCK_NBYTES, (Size) gr_ring_size * 1024 / GR_JOB_NBLOCKS);
+	GrError		ignored = {0};
+	Size		nbytes;
+
+	job->block_capacity = Max(wanted / row_nbytes, job->file != NULL ? 256 : 1);
+	job->nblocks = on_cpu ? 1 : GR_JOB_NBLOCKS;
+	/* whole pages, so that they can be pinned */
+	job->block_nbytes = TYPEALIGN(4096, job->block_capacity * row_nbytes);
+	nbytes = job->nblocks * job->block_nbytes;
+	job->allocated = palloc_extended(nbytes + 4096, MCXT_ALLOC_HUGE);
+	job->memory = (char *) TYPEALIGN(4096, job->allocated);
+	job->filling = 0;
+	job->block = (double *) job->memory;
+	if (!on_cpu)
+		job->pinned = job->place.backend->pin(job->place.session, job->memory, nbytes, &ignored);
+	if (ignored.status == GR_DEVICE_LOST)
+		gr_job_fail(job, &ignored);
+}
+
+/* A job that needs no backend: rows that go to a file, that the caller keeps, or none of which has room. False if it needs one. */
+static bool
+begin_elsewhere(GrJob *job, const GrJobOptions *options)
+{
+	if (job->place.backend != &gr_backend_cpu || job->kind != GR_JOB_ROWS)
+		return false;
+	if (options->spool)
+	{
+		/* rows as they are in blocks, one after the other */
+		job->file = BufFileCreateTemp(false);
+		allocate_blocks(job);
+	}
+	else if (options->device_only || (options->cpu_limit > 0 && options->cpu_limit < gr_row_nbytes(job->nfeatures, false)))
+		job->overflowed = true;
+	else
+		return false;
+	return true;
+}
+
+double
+gr_job_work(GrJobKind kind, double nrows, int nfeatures)
+{
+	/* a Newton fit makes some eight passes, which cost about a Gram matrix each */
+	return nrows * gr_triangle(nfeatures + 2) * (kind == GR_JOB_ROWS ? 8 : 1);
+}
+
+GrJob *
+gr_job_new(const GrJobOptions *options)
+{
+	GrJob	   *job = palloc0(sizeof(GrJob));
+
+	job->kind = options->kind;
+	job->nfeatures = options->nfeatures;
+	job->names = options->names;
+	job->cpu_limit = options->cpu_limit;
+	job->may_overflow = options->may_overflow;
+	job->callback.func = release_job;
+	job->callback.arg = job;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->callback);
+	return job;
+}
+
+GrJob *
+gr_job_begin(const GrJobOptions *options)
+{
+	double		work = options->work > 0 ? options->work : gr_job_work(options->kind, options->nrows_estimate, options->nfeatures);
+	GrJob	   *job;
+	GrError		err = {0};
+	bool		begun;
+
+	gr_check_nfeatures(options->nfeatures);
+	job = gr_job_new(options);
+	job->host = &gr_host;
+	if (options->cpu_reason != NULL)
+		gr_place_on_cpu(&job->place, options->cpu_reason);
+	else if (!gr_choose_place(&job->place, work, &err))
+		gr_raise_columns(&err, options->nfeatures, options->names);
+	if (begin_elsewhere(job, options))
+		return job;
+	begun = gr_job_begin_backend(job, &err);
+	if (!begun)
+	{
+		gr_job_end_backend(job);
+		/* nothing was computed yet: the CPU may take it */
+		if (gr_retreat_to_cpu(&job->place, &err))
+		{
+			memset(&err, 0, sizeof(err));
+			if (begin_elsewhere(job, options))
+				return job;
+			begun = gr_job_begin_backend(job, &err);
+		}
+	}
+	if (!begun)
+		gr_job_fail(job, &err);
+	allocate_blocks(job);
+	return job;
+}
+
+/* Hands the block to the backend, if there is a row in it. */
+static void
+submit_block(GrJob *job)
+{
+	GrError		err = {0};
+	int64		nrows = job->block_nrows;
+
+	if (nrows == 0)
+		return;
+	gr_check_rows(job->block, nrows, job->nfeatures, job->names, job->kind == GR_JOB_ROWS);
+	job->block_nrows = 0;
+	if (job->file != NULL)
+		BufFileWrite(job->file, job->block, nrows * gr_row_nbytes(job->nfeatures, false));
+	else if (gr_job_send(job, job->block, nrows, &err))
+		job->reader[job->filling] = job->ncalls;
+	else
+		fail_or_overflow(job, &err);
+}
+
+void
+gr_job_flush(GrJob *job)
+{
+	CHECK_FOR_INTERRUPTS();
+	submit_block(job);
+	if (!job->overflowed)
+		next_block(job);
+}
+
+void
+gr_job_finish(GrJob *job, double *hi, double *lo, double *shift)
+{
+	GrError		err = {0};
+	int			column;
+
+	Assert(job->kind == GR_JOB_GRAM);
+	submit_block(job);
+	if (!gr_shifted_finish(&job->shifted, hi, lo, shift, &job->times, &err))
+		gr_job_fail(job, &err);
+	gr_job_end_backend(job);
+	if (!gr_gram_finite(hi, job->nfeatures, &column))
+	{
+		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
+		gr_job_fail(job, &err);
+	}
+}
+
+const GrSolver *
+gr_job_solver(GrJob *job)
+{
+	if (job->place.backend == &gr_backend_cpu)
+		return NULL;
+	job->solver = (GrSolver) {
+		.backend = job->place.backend,.session = job->place.session,.memory_limit = (Size) gr_gpu_memory_limit * 1024 * 1024
+	};
+	return &job->solver;
+}
+
+bool
+gr_job_keep(GrJob *job)
+{
+	Assert(job->kind == GR_JOB_ROWS);
+	if (!job->overflowed)
+		submit_block(job);
+	if (!job->overflowed)
+		free_blocks(job);
+	return !job->overflowed;
+}
+
+static void
+read_exactly(BufFile *file, void *into, Size nbytes)
+{
+	/* PostgreSQL 16 has BufFileReadExact() for it, and leaves less to BufFileRead() */
+#if PG_VERSION_NUM >= 160000
+	BufFileReadExact(file, into, nbytes);
+#else
+	if (BufFileRead(file, into, nbytes) != nbytes)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read from temporary file: %m")));
+#endif
+}
+
+/* A pass over the spool */
+static void
+pass_over_file(GrJob *job, const GrPass *pass, double *sums)
+{
+	Size		row_nbytes = gr_row_nbytes(job->nfeatures, false);
+	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures), MCXT_ALLOC_HUGE);
+	double		started = gr_now();
+
+	if (BufFileSeek(job->file, 0, 0, SEEK_SET) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not rewind temporary file: %m")));
+	for (int64 left = job->nrows; left > 0;)
+	{
+		int64		n = Min(left, job->block_capacity);
+
+		CHECK_FOR_INTERRUPTS();
+		read_exactly(job->file, job->block, n * row_nbytes);
+		gr_change_rows(job->basis, job->block, n);
+		gr_add_pass(pass, sums, job->block, n, scratch);
+		left -= n;
+	}
+	pfree(scratch);
+	job->times.kernel_s += gr_now() - started;
+}
+
+GrJob *
+gr_job_head(const GrJob *job, int64 nrows)
+{
+	GrJob	   *head = memcpy(palloc(sizeof(GrJob)), job, sizeof(GrJob));
+
+	/* the copy has no callback, which would release what is the job's; passes leave nothing in it but times */
+	Assert(job->file != NULL);
+	head->nrows = Min(nrows, job->nrows);
+	return head;
+}
+
+void
+gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
+{
+	GrError		err = {0};
+
+	Assert(job->kind == GR_JOB_ROWS && !job->overflowed);
+	if (job->file != NULL)
+	{
+		pass_over_file(job, pass, sums);
+		return;
+	}
+	if (!job->place.backend->rows_pass(job->rows, pass, sums, &gr_host, &err))
+		gr_job_fail(job, &err);
+	job->place.backend->rows_times(job->rows, &job->times);
+}
+
+void
+gr_job_change(GrJob *job, const GrBasis *basis)
+{
+	GrError		err = {0};
+
+	Assert(job->kind == GR_JOB_ROWS && !job->overflowed && job->basis == NULL);
+	if (job->file != NULL)
+		job->basis = basis;
+	else if (!job->place.backend->rows_change(job->rows, basis, &gr_host, &err))
+		gr_job_fail(job, &err);
+}
+
+bool
+gr_job_can_ascend(const GrJob *job, bool single)
+{
+	return job->file == NULL && job->place.backend->rows_can_ascend(job->rows, single);
+}
+
+void
+gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iterations, bool *converged)
+{
+	GrError		err = {0};
+	int64_t		done = 0;
+
+	if (!job->place.backend->rows_ascend(job->rows, ascent, beta, &done, converged, &gr_host, &err))
+		gr_job_fail(job, &err);
+	*iterations = done;
+	job->place.backend->rows_times(job->rows, &job->times);
+}

@@ -1,0 +1,146 @@
+/*
+ * job.h: rows on their way to the backend that the settings and the amount of work call for: into a Gram matrix, or to stay there for
+ * as many passes as a fit wants.
+ *
+ * The memory context that is current when a job is made owns it: its reset, for whatever reason, releases what the backend holds.
+ */
+#ifndef GPUREG_JOB_H
+#define GPUREG_JOB_H
+
+#include "postgres.h"
+
+#include "compute/compute.h"
+#include "compute/glm.h"
+#include "compute/gram_shift.h"
+#include "run/device.h"
+
+typedef enum GrJobKind
+{
+	GR_JOB_GRAM,
+	GR_JOB_ROWS
+} GrJobKind;
+
+typedef struct GrJobOptions
+{
+	GrJobKind	kind;
+	int			nfeatures;
+	double		nrows_estimate; /* for the choice in auto mode */
+	double		work;			/* likewise, in products; 0: what so many rows take */
+	const char *const *names;	/* as in gr_raise_columns() */
+	/* ROWS: what they may take on the CPU, bytes; 0: as much as there is */
+	Size		cpu_limit;
+	/* ROWS: where there is no room for them, on the CPU or on a device in auto mode, job->overflowed is set, not an error raised */
+	bool		may_overflow;
+	/* ROWS: the caller has them in memory: on the CPU the job takes none, and is overflowed from the beginning */
+	bool		device_only;
+	/* ROWS on the CPU go to a temporary file of PostgreSQL's; overrides cpu_limit */
+	bool		spool;
+	/* the CPU, because of this: what job->place.reason is to say; NULL: as the settings say */
+	const char *cpu_reason;
+} GrJobOptions;
+
+#define GR_JOB_NBLOCKS 4		/* of rows that this process reads, on their way to a device */
+
+typedef struct GrJob
+{
+	GrJobKind	kind;
+	GrPlace		place;
+	GrGram	   *gram;
+	GrShiftedGram shifted;		/* by which rows go to gram */
+	GrRows	   *rows;
+	struct BufFile *file;		/* the spool, or NULL */
+	Size		cpu_limit;
+	bool		may_overflow;
+	bool		overflowed;		/* the rows are lost: no more may be taken */
+	bool		single;			/* rows are sent as single; see compute.h */
+	int			nfeatures;
+	const char *const *names;
+	int			nworkers;		/* parallel workers that had rows */
+
+	/* rows that this process reads */
+	const GrHost *host;			/* polled while they are summed up; NULL where another thread sends */
+	void	   *allocated;		/* or NULL */
+	char	   *memory;			/* in it, of nblocks blocks */
+	bool		pinned;
+	int			nblocks;
+	Size		block_nbytes;
+	int			filling;		/* the block that takes rows */
+	int64		reader[GR_JOB_NBLOCKS];	/* the call that reads a block, counted from 1; 0: none has */
+	int64		ncalls;			/* of the backend's send function */
+	double	   *block;			/* being filled */
+	int64		block_nrows;	/* rows in it */
+	int64		block_capacity;
+
+	int64		nrows;			/* rows taken */
+	const GrBasis *basis;		/* rows of a file are changed by it as they are read; or NULL */
+	GrGramTimes times;
+	GrSolver	solver;
+	MemoryContextCallback callback;
+} GrJob;
+
+/* Products that summing up so many rows takes, or fitting to them: what the choice of the device goes by. */
+extern double gr_job_work(GrJobKind kind, double nrows, int nfeatures);
+
+/* A job that takes rows from gr_job_row(). */
+extern GrJob *gr_job_begin(const GrJobOptions *options);
+
+/* Where to write the next row of nfeatures + 1 values; gr_job_take_row() makes it count. */
+static inline double *
+gr_job_row(GrJob *job)
+{
+	return job->block + job->block_nrows * (job->nfeatures + 1);
+}
+
+extern void gr_job_flush(GrJob *job);
+
+static inline void
+gr_job_take_row(GrJob *job)
+{
+	job->nrows++;
+	if (++job->block_nrows == job->block_capacity)
+		gr_job_flush(job);
+}
+
+/*
+ * The same for rows that are read elsewhere: a job without a place, which gr_prepare_place() and gr_open_place() give it; then the
+ * backend's part of it, and rows. The latter three touch nothing of PostgreSQL's and may be called by another thread, one at a time.
+ */
+extern GrJob *gr_job_new(const GrJobOptions *options);
+extern bool gr_job_begin_backend(GrJob *job, GrError *err);
+extern bool gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err);
+/* how many calls' rows have been read; see compute.h */
+extern bool gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err);
+
+/* GRAM: writes the packed triangle of nfeatures + 2 and its shift, of nfeatures + 1, and ends the backend's part of the job. */
+extern void gr_job_finish(GrJob *job, double *hi, double *lo, double *shift);
+
+/* ROWS: all are there. False if they didn't fit; the job is then released. */
+extern bool gr_job_keep(GrJob *job);
+
+/* ROWS: a pass over them; adds to sums. */
+extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
+
+/* ROWS: changes them for all passes to come, once. basis must stay. */
+extern void gr_job_change(GrJob *job, const GrBasis *basis);
+
+/* ROWS in a file: the first nrows of them, for passes; of the current context, and of use as long as the job is. */
+extern GrJob *gr_job_head(const GrJob *job, int64 nrows);
+
+/* ROWS: gradient ascent on the backend, if it has that for these rows. */
+extern bool gr_job_can_ascend(const GrJob *job, bool single);
+extern void gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iterations, bool *converged);
+
+/* Where normal equations for many terms are to be solved while the job has its place: on its device; NULL: on the CPU */
+extern const GrSolver *gr_job_solver(GrJob *job);
+
+/* Ends the backend's part of the job, which keeps its place. */
+extern void gr_job_end_backend(GrJob *job);
+
+/* Releases what the backend holds, and the place; the job's context would do so too. */
+extern void gr_job_release(GrJob *job);
+
+/* A status of the compute layer as an error that names the job's columns; a lost device is remembered. */
+extern void gr_job_fail(GrJob *job, const GrError *err)
+			__attribute__((noreturn));
+
+#endif							/* GPUREG_JOB_H */

@@ -1,0 +1,204 @@
+/*
+ * raise.c: between PostgreSQL and the compute layer: the one place where its errors become reports.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "compute/basis.h"
+#include "compute/compute.h"
+#include "compute/glm.h"
+#include "run/device.h"
+#include "run/raise.h"
+
+/* What cancel_pending() met; gr_raise_columns() throws it on. */
+static ErrorData *pending_error;
+
+/*
+ * Handles interrupts as CHECK_FOR_INTERRUPTS() does, all of them, but jumps nowhere: an error is kept, and raised when the
+ * compute layer has returned. (A termination does not return. The frames it leaves own nothing outside the process.)
+ */
+static bool
+cancel_pending(void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	(void) arg;
+	pending_error = NULL;
+	if (!INTERRUPTS_PENDING_CONDITION())
+		return false;
+	PG_TRY();
+	{
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		pending_error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return pending_error != NULL;
+}
+
+const GrHost gr_host = {.canceled = cancel_pending,.arg = NULL};
+
+const char *
+gr_column_name(int column, int nfeatures, const char *const *names)
+{
+	if (names != NULL)
+		return names[column];
+	return column == nfeatures ? "y" : psprintf("x%d", column + 1);
+}
+
+static void
+raise_device_error(const GrError *err)
+{
+	char		shortage[GR_SHORTAGE_SIZE];
+
+	switch (err->status)
+	{
+		case GR_NO_DEVICE:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("no GPU can be used"),
+					 errdetail("%s.", err->detail),
+					 errhint("Set gpureg.device to auto or cpu to compute on the CPU.")));
+			break;
+		case GR_DEVICE_MEMORY:
+			gr_describe_shortage(err, shortage, sizeof(shortage));
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("not enough GPU memory"),
+					 errdetail("%s.", shortage),
+					 errhint("Set gpureg.device to auto or cpu, or raise gpureg.gpu_memory_limit where it is set.")));
+			break;
+		case GR_DEVICE_LOST:
+			ereport(ERROR,
+					(errcode(ERRCODE_SYSTEM_ERROR),
+					 errmsg("the GPU failed"),
+					 errdetail("%s.", err->detail),
+					 errhint("This session cannot use the GPU any more; reconnect, or set gpureg.device to cpu.")));
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_SYSTEM_ERROR),
+					 errmsg("GPU operation failed"),
+					 errdetail("%s.", err->detail)));
+	}
+}
+
+void
+gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
+{
+	int			column = (int) err->where;
+
+	switch (err->status)
+	{
+		case GR_NOT_FINITE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column \"%s\" has a value that is NaN or infinite", gr_column_name(column, nfeatures, names)),
+					 errhint("Leave such rows out, or make the value NULL: rows with a NULL are skipped.")));
+			break;
+		case GR_NOT_BINARY:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("response must be 0 or 1, got %g", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names)),
+					 errhint("Use a boolean, or compare: (y > 0).")));
+			break;
+		case GR_ONE_CLASS:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("the response has one class: it is %g in every row", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names)),
+					 errhint("A logistic regression needs rows of both classes, 0 and 1.")));
+			break;
+		case GR_OUT_OF_RANGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("squares of column \"%s\" are out of range for float8",
+							column < 0 ? "(intercept)" : gr_column_name(column, nfeatures, names)),
+					 errhint("Rescale the column: magnitudes between 1e-137 and 1e150 are safe.")));
+			break;
+		case GR_RESULT_OUT_OF_RANGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("a result of the regression is out of range for float8"),
+					 errdetail("The %s of \"%s\" is too %s.", err->detail,
+							   column < 0 ? "(intercept)" : gr_column_name(column, nfeatures, names),
+							   fabs(err->value) < 1 ? "small" : "large"),
+					 errhint("Rescale the columns, so that their magnitudes are nearer to 1.")));
+			break;
+		case GR_CANCELED:
+			{
+				ErrorData  *error = pending_error;
+
+				pending_error = NULL;
+				if (error != NULL)
+					ReThrowError(error);
+			}
+			break;
+		case GR_NO_MEMORY:
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory"),
+					 err->bytes_needed > 0 ? errdetail("Failed on a request of size %zu.", err->bytes_needed) :
+					 errdetail("Failed on a request for %s.", err->detail)));
+			break;
+		case GR_INVALID:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s", err->detail)));
+			break;
+		default:
+			raise_device_error(err);
+	}
+	elog(ERROR, "unexpected status %d", (int) err->status);
+}
+
+void
+gr_raise(const GrError *err)
+{
+	gr_note_device_error(err);
+	gr_raise_columns(err, 0, NULL);
+}
+
+void
+gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const *names, bool binary)
+{
+	GrError		err = {0};
+
+	if (!gr_rows_valid(rows, nrows, nfeatures, false, binary, &err))
+		gr_raise_columns(&err, nfeatures, names);
+}
+
+void
+gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch)
+{
+	if (!gr_pass_add_polling(pass, sums, rows, nrows, scratch, &gr_host))
+	{
+		GrError		err = {0};
+
+		gr_fail(&err, GR_CANCELED, 0, "a pass over the rows");
+		gr_raise(&err);
+	}
+}
+
+void
+gr_change_rows(const GrBasis *basis, double *rows, int64 nrows)
+{
+	GrPoll		poll = {.host = &gr_host};
+
+	if (basis != NULL && !gr_basis_change_rows(basis, rows, nrows, &poll))
+	{
+		GrError		err = {0};
+
+		gr_fail(&err, GR_CANCELED, 0, "a change of basis");
+		gr_raise(&err);
+	}
+}

@@ -1,0 +1,38 @@
+/*
+ * raise.h: between PostgreSQL and the compute layer: errors and cancel.
+ */
+#ifndef GPUREG_RAISE_H
+#define GPUREG_RAISE_H
+
+#include "postgres.h"
+
+#include "compute/compute.h"
+#include "compute/glm.h"
+
+/* Polls for cancel, for the compute layer's loops. */
+extern const GrHost gr_host;
+
+/*
+ * Raises err as an ERROR. names: the ncols columns of a row (features, then the response), or NULL for x1 .. xp, y. Where err
+ * says that the work was cancelled, this is the place that jumps.
+ */
+extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
+			__attribute__((noreturn));
+
+/* Likewise, of work without columns; a lost device is remembered. */
+extern void gr_raise(const GrError *err)
+			__attribute__((noreturn));
+
+/* ERROR if a value of these rows is NaN or infinite or, where binary is set, a response neither 0 nor 1; names: likewise. */
+extern void gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const *names, bool binary);
+
+/* gr_pass_add(), interruptible */
+extern void gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch);
+
+/* gr_basis_change_rows() with interrupts; basis may be NULL. */
+extern void gr_change_rows(const GrBasis *basis, double *rows, int64 nrows);
+
+/* The name of a column: names[column], or x1 .. xp, y. */
+extern const char *gr_column_name(int column, int nfeatures, const char *const *names);
+
+#endif							/* GPUREG_RAISE_H */

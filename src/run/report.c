@@ -1,0 +1,53 @@
+/*
+ * report.c: what gpu_last_run() shows.
+ */
+#include "postgres.h"
+
+#include "run/device.h"
+#include "run/job.h"
+#include "run/report.h"
+
+GrRun		gr_last_run;
+
+GrRun *
+gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeatures)
+{
+	GrRun	   *run = &gr_last_run;
+
+	memset(run, 0, sizeof(*run));
+	run->function = function;
+	strlcpy(run->device, place->device, sizeof(run->device));
+	strlcpy(run->reason, place->reason, sizeof(run->reason));
+	run->nrows = nrows;
+	run->nfeatures = nfeatures;
+	return run;
+}
+
+void
+gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers, double started,
+			   double read_done, double solved)
+{
+	GrRun	   *run = gr_new_run(function, place, nrows, nfeatures);
+
+	run->read_s = read_done - started;
+	run->solve_s = solved - read_done;
+	run->total_s = solved - started;
+	run->nworkers = nworkers;
+}
+
+void
+gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved)
+{
+	GrRun	   *run = gr_new_run(function, &job->place, job->nrows, job->nfeatures);
+
+	run->bytes_to_device = job->times.bytes_to_device;
+	run->copy_s = job->times.copy_s;
+	run->kernel_s = job->times.kernel_s;
+	/* a Gram matrix on the CPU is summed between reads; on a device, beside them */
+	run->read_s = read_done - started;
+	if (job->kind == GR_JOB_GRAM && job->times.bytes_to_device == 0)
+		run->read_s -= job->times.kernel_s;
+	run->solve_s = solved - read_done;
+	run->total_s = solved - started;
+	run->nworkers = job->nworkers;
+}

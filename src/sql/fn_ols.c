@@ -1,0 +1,157 @@
+/*
+ * fn_ols.c: the SQL functions of linear regression.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compute/compute.h"
+#include "rows/ingest.h"
+#include "rows/ols_stats.h"
+#include "rows/query.h"
+#include "rows/source.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/job.h"
+#include "run/report.h"
+#include "sql/arrays.h"
+#include "sql/model.h"
+
+PG_FUNCTION_INFO_V1(gr_ols_arrays);
+PG_FUNCTION_INFO_V1(gr_ols_model_final);
+PG_FUNCTION_INFO_V1(gr_ols_solve_stats);
+PG_FUNCTION_INFO_V1(gr_ols_fit);
+
+/* Waits for the job's sums, solves, and releases the job. */
+static void
+finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
+{
+	Size		triangle = gr_triangle(job->nfeatures + 2);
+	double	   *hi = palloc_extended((2 * triangle + job->nfeatures + 1) * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *lo = hi + triangle;
+	double	   *shift = lo + triangle;
+	double		read_done;
+
+	gr_job_finish(job, hi, lo, shift);
+	read_done = gr_now();
+	gr_model_solve(model, hi, lo, shift, job->nfeatures, job->nrows, intercept, job->names, want_vcov, gr_job_solver(job));
+	gr_record_run(function, job, started, read_done, gr_now());
+	model->device = pstrdup(job->place.device);
+	gr_job_release(job);
+	pfree(hi);
+}
+
+/* gpu_ols(x float8[], y float8[], intercept boolean): the coefficients; NULL where there is no complete row */
+Datum
+gr_ols_arrays(PG_FUNCTION_ARGS)
+{
+	double		started = gr_now();
+	GrFloatArray x;
+	GrFloatArray y;
+	bool		intercept = PG_GETARG_BOOL(2);
+	const double *x_at;
+	const double *y_at;
+	GrJobOptions job_options = {.kind = GR_JOB_GRAM};
+	GrJob	   *job;
+	GrModel		model = {0};
+
+	gr_open_float_array(PG_GETARG_ARRAYTYPE_P(0), "x", &x);
+	gr_open_float_array(PG_GETARG_ARRAYTYPE_P(1), "y", &y);
+	gr_check_shapes(&x, &y);
+	if (x.nrows == 0)
+		PG_RETURN_NULL();
+	job_options.nfeatures = x.ncols;
+	job_options.nrows_estimate = x.nrows;
+	job = gr_job_begin(&job_options);
+	x_at = x.values;
+	y_at = y.values;
+	for (int64 row = 0; row < x.nrows; row++)
+	{
+		if (gr_next_array_row(&x, &y, row, &x_at, &y_at, gr_job_row(job)))
+			gr_job_take_row(job);
+		gr_poll_loop(row);
+	}
+	if (job->nrows == 0)
+		PG_RETURN_NULL();
+	finish_model(job, intercept, &model, false, "gpu_ols", started);
+	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
+}
+
+/* names: of the features and the response, or NULL */
+static void
+solve_stats(GrOlsStats *stats, bool intercept, const char *const *names, GrModel *model)
+{
+	gr_model_solve(model, gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_shift(stats), stats->nfeatures, stats->nrows,
+				   intercept, names, true, NULL);
+	model->nskipped = stats->nskipped;
+	model->device = "cpu";
+}
+
+/* The final function of gpu_ols_agg: NULL if there is no complete row */
+Datum
+gr_ols_model_final(PG_FUNCTION_ARGS)
+{
+	GrOlsStats *stats;
+	GrModel		model = {0};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	stats = gr_stats_settled(PG_GETARG_DATUM(0));
+	if (stats->nrows == 0)
+		PG_RETURN_NULL();
+	solve_stats(stats, true, NULL, &model);
+	return gr_model_datum(fcinfo, &model);
+}
+
+/* gpu_ols_solve(stats gpu_ols_stats, intercept boolean) */
+Datum
+gr_ols_solve_stats(PG_FUNCTION_ARGS)
+{
+	GrOlsStats *stats = gr_stats_settled(PG_GETARG_DATUM(0));
+	GrModel		model = {0};
+
+	if (stats->nrows == 0)
+		PG_RETURN_NULL();
+	solve_stats(stats, PG_GETARG_BOOL(1), NULL, &model);
+	return gr_model_datum(fcinfo, &model);
+}
+
+/* gpu_ols_fit(query text, intercept boolean) */
+Datum
+gr_ols_fit(PG_FUNCTION_ARGS)
+{
+	double		started = gr_now();
+	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	bool		intercept = PG_GETARG_BOOL(1);
+	GrPlace		place = {0};
+	ErrorContextCallback context;
+	GrOlsStats *stats;
+	GrIngest	ingest;
+	GrModel		model = {0};
+
+	gr_enter_query(&context, query);
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
+	stats = gr_source_sum(&ingest, &place);
+	if (stats == NULL)
+		finish_model(ingest.job, intercept, &model, true, "gpu_ols_fit", started);
+	else
+	{
+		double		read_done = gr_now();
+
+		solve_stats(stats, intercept, ingest.names, &model);
+		gr_record_pass("gpu_ols_fit", &place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done, gr_now());
+	}
+	gr_leave_query(&context);
+	model.nskipped = ingest.nskipped;
+	return gr_model_datum(fcinfo, &model);
+}

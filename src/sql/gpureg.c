@@ -1,0 +1,68 @@
+/*
+ * gpureg.c: module magic and settings.
+ *
+ * Nothing of CUDA happens here: the postmaster may load this file and then forks.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "fmgr.h"
+#include "utils/guc.h"
+
+#include "run/device.h"
+
+PG_MODULE_MAGIC;
+
+int			gr_device = GR_DEVICE_AUTO;
+int			gr_gpu_id = -1;
+int			gr_gpu_memory_limit = 0;
+int			gr_ring_size = 32768;
+int			gr_projection_cache_size = 262144;
+double		gr_min_gpu_work = 1e9;
+bool		gr_debug_ring = false;
+
+static const struct config_enum_entry device_options[] = {
+	{"auto", GR_DEVICE_AUTO, false},
+	{"cpu", GR_DEVICE_CPU, false},
+	{"gpu", GR_DEVICE_GPU, false},
+	{NULL, 0, false}
+};
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	DefineCustomEnumVariable("gpureg.device",
+							 "Chooses where to compute.",
+							 "auto uses a GPU when there is one and the work is worth it; gpu raises an error where there is none.",
+							 &gr_device, GR_DEVICE_AUTO, device_options, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.gpu_id",
+							"Chooses the GPU.",
+							"-1 takes the one with the most free memory.",
+							&gr_gpu_id, -1, -1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.gpu_memory_limit",
+							"Limits the GPU memory that one computation may take.",
+							"0 sets no limit.",
+							&gr_gpu_memory_limit, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.ring_size",
+							"Sets the memory for rows on their way to the backend.",
+							NULL,
+							&gr_ring_size, 32768, 1024, 1024 * 1024, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.projection_cache_size",
+							"Sets the memory for random projection matrices that a session keeps.",
+							"As much may be kept on a GPU. 0 draws the matrix again for every vector.",
+							&gr_projection_cache_size, 262144, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomRealVariable("gpureg.min_gpu_work",
+							 "Sets the work from which gpureg.device = auto uses a GPU.",
+							 "In products of one process: rows times (features + 2)(features + 3) / 2 for linear regression, vectors times "
+							 "the matrix's nonzero entries for random projection. A fortieth is enough once the session has the GPU open.",
+							 &gr_min_gpu_work, 1e9, 0, HUGE_VAL, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.debug_ring",
+							 "Reads rows through the ring that feeds a GPU, into the CPU.",
+							 "This is for tests on machines without a GPU.",
+							 &gr_debug_ring, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("gpureg");
+}

@@ -1,0 +1,637 @@
+/*
+ * model.c: the type gpu_model: build, tidy, glance, predict.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "common/shortest_dec.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "compute/compute.h"
+#include "compute/inference.h"
+#include "compute/logreg.h"
+#include "compute/ols.h"
+#include "run/args.h"
+#include "run/device.h"
+#include "run/raise.h"
+#include "sql/model.h"
+
+PG_FUNCTION_INFO_V1(gr_tidy);
+PG_FUNCTION_INFO_V1(gr_glance);
+PG_FUNCTION_INFO_V1(gr_predict);
+
+/* The fields of gpu_model, in the order of its definition. */
+enum
+{
+	F_METHOD, F_TERMS, F_COEF, F_VCOV, F_N, F_N_SKIPPED, F_RANK, F_DF_RESIDUAL, F_DEVIANCE, F_NULL_DEVIANCE,
+	F_ITERATIONS, F_CONVERGED, F_SEPARATED, F_DEVICE, MODEL_NFIELDS
+};
+
+static const Oid field_types[MODEL_NFIELDS] = {
+	TEXTOID, TEXTARRAYOID, FLOAT8ARRAYOID, FLOAT8ARRAYOID, INT8OID, INT8OID, INT4OID, INT8OID, FLOAT8OID, FLOAT8OID,
+	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID
+};
+
+/*
+ * Building
+ */
+
+/* A float8[] of one (ncols 0) or two dimensions in which NaN becomes NULL. */
+static ArrayType *
+float_array_nan_null(const double *values, int nrows, int ncols)
+{
+	int			ndim = ncols > 0 ? 2 : 1;
+	int			dims[2] = {nrows, ncols};
+	int			lbs[2] = {1, 1};
+	int64		n = ncols > 0 ? (int64) nrows * ncols : nrows;
+	Datum	   *items = palloc(n * sizeof(Datum));
+	bool	   *nulls = palloc(n * sizeof(bool));
+	ArrayType  *array;
+
+	for (int64 k = 0; k < n; k++)
+	{
+		nulls[k] = isnan(values[k]);
+		items[k] = Float8GetDatum(nulls[k] ? 0.0 : values[k]);
+		gr_poll_loop(k);
+	}
+	array = construct_md_array(items, nulls, ndim, dims, lbs, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	pfree(items);
+	pfree(nulls);
+	return array;
+}
+
+const char *
+gr_model_term(const GrModel *model, int k)
+{
+	int			feature = k - (model->intercept ? 1 : 0);
+
+	if (model->terms != NULL)
+		return model->terms[k];
+	return feature < 0 ? "(intercept)" : psprintf("x%d", feature + 1);
+}
+
+/* The names of the terms, or of those that are separated. */
+static ArrayType *
+terms_array(const GrModel *model, bool separated)
+{
+	Datum	   *items = palloc(model->nterms * sizeof(Datum));
+	int			n = 0;
+
+	for (int k = 0; k < model->nterms; k++)
+		if (!separated || (model->separated != NULL && model->separated[k] != 0))
+			items[n++] = CStringGetTextDatum(gr_model_term(model, k));
+	return construct_array(items, n, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+/*
+ * The field method: the type has none for l2, so that it stands here where there is one, exactly.
+ */
+static char *
+penalised_method(double l2)
+{
+	char		number[DOUBLE_SHORTEST_DECIMAL_LEN];
+
+	double_to_shortest_decimal_buf(l2, number);
+	return psprintf("logistic (l2 = %s)", number);
+}
+
+ArrayType *
+gr_model_coefficients(const GrModel *model)
+{
+	return float_array_nan_null(model->coef, model->nterms, 0);
+}
+
+Datum
+gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
+{
+	TupleDesc	tupdesc;
+	Datum		values[MODEL_NFIELDS];
+	bool		nulls[MODEL_NFIELDS] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
+		elog(ERROR, "result type is not gpu_model");
+	if (model->vcov != NULL && (int64) model->nterms * model->nterms > MaxArraySize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
+
+	values[F_METHOD] = CStringGetTextDatum(model->l2 > 0 ? penalised_method(model->l2) : model->method);
+	values[F_TERMS] = PointerGetDatum(terms_array(model, false));
+	values[F_COEF] = PointerGetDatum(gr_model_coefficients(model));
+	nulls[F_VCOV] = model->vcov == NULL;
+	if (model->vcov != NULL)
+		values[F_VCOV] = PointerGetDatum(float_array_nan_null(model->vcov, model->nterms, model->nterms));
+	values[F_N] = Int64GetDatum(model->nrows);
+	values[F_N_SKIPPED] = Int64GetDatum(model->nskipped);
+	values[F_RANK] = Int32GetDatum(model->rank);
+	values[F_DF_RESIDUAL] = Int64GetDatum(model->df_residual);
+	values[F_DEVIANCE] = Float8GetDatum(model->deviance);
+	values[F_NULL_DEVIANCE] = Float8GetDatum(model->null_deviance);
+	values[F_ITERATIONS] = Int32GetDatum(model->iterations);
+	values[F_CONVERGED] = BoolGetDatum(model->converged);
+	values[F_SEPARATED] = PointerGetDatum(terms_array(model, true));
+	values[F_DEVICE] = CStringGetTextDatum(model->device);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
+}
+
+void
+gr_model_name_terms(GrModel *model, const char *const *names)
+{
+	model->terms = NULL;
+	if (names == NULL)
+		return;
+	model->terms = palloc(model->nterms * sizeof(char *));
+	for (int k = 0; k < model->nterms; k++)
+		model->terms[k] = !model->intercept ? names[k] : k == 0 ? "(intercept)" : names[k - 1];
+}
+
+void
+gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures, int64 nrows,
+			   bool intercept, const char *const *names, bool want_vcov, const GrSolver *solver)
+{
+	GrOlsFit	fit = {0};
+	GrError		err = {0};
+	int			nterms = nfeatures + (intercept ? 1 : 0);
+	void	   *workspace = palloc_extended(gr_ols_workspace_nbytes(nfeatures), MCXT_ALLOC_HUGE);
+
+	fit.coef = palloc(nterms * sizeof(double));
+	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
+	if (!gr_ols_solve(hi, lo, shift, nfeatures, nrows, intercept, workspace, solver, &fit, &gr_host, &err))
+	{
+		gr_note_device_error(&err);
+		gr_raise_columns(&err, nfeatures, names);
+	}
+	pfree(workspace);
+
+	model->method = "ols";
+	model->nterms = nterms;
+	model->intercept = intercept;
+	gr_model_name_terms(model, names);
+	model->coef = fit.coef;
+	model->vcov = fit.vcov;
+	model->nrows = nrows;
+	model->rank = fit.rank;
+	model->df_residual = fit.df_residual;
+	model->deviance = fit.rss;
+	model->null_deviance = fit.tss;
+	model->iterations = 1;
+	model->converged = true;
+}
+
+/*
+ * Reading
+ */
+
+#define UNKNOWN_METHOD "Its method is unknown to this version of gpureg."
+
+static void
+bad_model(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("malformed gpu_model"),
+			 errdetail("%s", detail),
+			 errhint("Use a value that a gpureg function returned.")));
+}
+
+/* n float8 from an array of the given shape, NULLs as NaN. */
+static double *
+read_floats(Datum datum, int nrows, int ncols)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+	int			ndim = ncols > 0 ? 2 : 1;
+	int64		n = ncols > 0 ? (int64) nrows * ncols : nrows;
+	double	   *values;
+	const double *at = (const double *) ARR_DATA_PTR(array);
+	const bits8 *nulls = ARR_NULLBITMAP(array);
+
+	if (ARR_ELEMTYPE(array) != FLOAT8OID || ARR_NDIM(array) != ndim || ARR_DIMS(array)[0] != nrows ||
+		(ndim == 2 && ARR_DIMS(array)[1] != ncols))
+		bad_model("Its terms, coef and vcov differ in size.");
+	values = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
+	for (int64 k = 0; k < n; k++)
+	{
+		values[k] = nulls != NULL && (nulls[k / 8] & (1 << (k % 8))) == 0 ? NAN : *at++;
+		gr_poll_loop(k);
+	}
+	return values;
+}
+
+static bool
+is_logistic(const GrModel *model)
+{
+	return model->method[0] == 'l';
+}
+
+static int
+compare_terms(const void *a, const void *b, void *arg)
+{
+	const char *const *terms = arg;
+	int			i = *(const int *) a;
+	int			j = *(const int *) b;
+	int			order = strcmp(terms[i], terms[j]);
+
+	return order != 0 ? order : i < j ? -1 : i > j;
+}
+
+/* Of the terms in their names' order, the first that isn't before the name */
+static int
+find_term(const GrModel *model, const int *sorted, const char *name)
+{
+	int			low = 0;
+	int			high = model->nterms;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (strcmp(model->terms[sorted[middle]], name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Marks the terms that are named as separated, with the sign of their coefficients; of terms of one name as many as it
+ * is there. Names of no term are passed over.
+ */
+static void
+read_separated(Datum datum, GrModel *model)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+	int		   *sorted = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE);
+	int		   *nmarked = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	Datum	   *items;
+	bool	   *nulls;
+	int			n;
+
+	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) > 1)
+		bad_model("Its separated terms are not a list of names.");
+	model->separated = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, &n);
+	for (int k = 0; n > 0 && k < model->nterms; k++)
+		sorted[k] = k;
+	if (n > 0)
+		qsort_interruptible(sorted, model->nterms, sizeof(int), compare_terms, model->terms);
+	for (int i = 0; i < n; i++)
+	{
+		const char *name = nulls[i] ? "" : TextDatumGetCString(items[i]);
+		int			first = find_term(model, sorted, name);
+		int			k = first < model->nterms ? first + nmarked[first] : first;
+
+		if (k < model->nterms && strcmp(model->terms[sorted[k]], name) == 0)
+		{
+			model->separated[sorted[k]] = model->coef[sorted[k]] < 0 ? -1 : 1;
+			nmarked[first]++;
+		}
+		gr_poll_loop(i);
+	}
+	pfree(sorted);
+	pfree(nmarked);
+}
+
+static const char **
+read_terms(Datum datum, int *nterms)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+	const char **terms;
+	Datum	   *items;
+	bool	   *nulls;
+
+	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) != 1)
+		bad_model("Its terms are not a list of names.");
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, nterms);
+	terms = palloc(*nterms * sizeof(char *));
+	for (int k = 0; k < *nterms; k++)
+	{
+		if (nulls[k])
+			bad_model("A term has no name.");
+		terms[k] = TextDatumGetCString(items[k]);
+		gr_poll_loop(k);
+	}
+	return terms;
+}
+
+/* ERROR unless the row's own type, whatever the argument's is, has a model's fields. */
+static void
+check_fields(TupleDesc tupdesc)
+{
+	bool		ok = tupdesc->natts == MODEL_NFIELDS;
+
+	for (int k = 0; ok && k < MODEL_NFIELDS; k++)
+		ok = TupleDescAttr(tupdesc, k)->atttypid == field_types[k] && !TupleDescAttr(tupdesc, k)->attisdropped;
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("argument is not a gpu_model")));
+}
+
+/* The l2 in a method; ERROR unless it is written as penalised_method() does. */
+static double
+read_l2(const char *method)
+{
+	static const char prefix[] = "logistic (l2 = ";
+	double		l2;
+
+	if (strncmp(method, prefix, sizeof(prefix) - 1) != 0)
+		bad_model(UNKNOWN_METHOD);
+	l2 = strtod(method + sizeof(prefix) - 1, NULL);
+	if (!(l2 > 0 && isfinite(l2)) || strcmp(method, penalised_method(l2)) != 0)
+		bad_model(UNKNOWN_METHOD);
+	return l2;
+}
+
+static void
+read_method(char *method, GrModel *model)
+{
+	model->l2 = 0;
+	model->method = "ols";
+	if (strcmp(method, "ols") == 0)
+		return;
+	model->method = "logistic";
+	if (strcmp(method, "logistic") != 0)
+		model->l2 = read_l2(method);
+}
+
+/* Which function reads a model, and so how much of it */
+typedef enum ModelReader
+{
+	PREDICT,					/* a model a row: without vcov and separated */
+	GLANCE,						/* vcov where there is an l2 */
+	TIDY						/* everything */
+} ModelReader;
+
+/* Reads argument 0. What the reader doesn't want is NULL. */
+static void
+read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
+{
+	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(0);
+	TupleDesc	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header), HeapTupleHeaderGetTypMod(header));
+	HeapTupleData tuple;
+	Datum		values[MODEL_NFIELDS];
+	bool		nulls[MODEL_NFIELDS];
+	bool		want_vcov;
+
+	check_fields(tupdesc);
+	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+	ItemPointerSetInvalid(&tuple.t_self);
+	tuple.t_tableOid = InvalidOid;
+	tuple.t_data = header;
+	heap_deform_tuple(&tuple, tupdesc, values, nulls);
+	ReleaseTupleDesc(tupdesc);
+	for (int k = 0; k < MODEL_NFIELDS; k++)
+		if (nulls[k] && k != F_VCOV && k != F_SEPARATED && k != F_DEVICE)
+			bad_model("One of its fields is NULL.");
+
+	read_method(TextDatumGetCString(values[F_METHOD]), model);
+	want_vcov = reader == TIDY || (reader == GLANCE && model->l2 > 0);
+	model->terms = read_terms(values[F_TERMS], &model->nterms);
+	model->intercept = strcmp(model->terms[0], "(intercept)") == 0;
+	model->coef = read_floats(values[F_COEF], model->nterms, 0);
+	model->vcov = want_vcov && !nulls[F_VCOV] ? read_floats(values[F_VCOV], model->nterms, model->nterms) : NULL;
+	model->separated = NULL;
+	if (reader == TIDY && !nulls[F_SEPARATED])
+		read_separated(values[F_SEPARATED], model);
+	model->nrows = DatumGetInt64(values[F_N]);
+	model->nskipped = DatumGetInt64(values[F_N_SKIPPED]);
+	model->rank = DatumGetInt32(values[F_RANK]);
+	model->df_residual = DatumGetInt64(values[F_DF_RESIDUAL]);
+	model->deviance = DatumGetFloat8(values[F_DEVIANCE]);
+	model->null_deviance = DatumGetFloat8(values[F_NULL_DEVIANCE]);
+	model->iterations = DatumGetInt32(values[F_ITERATIONS]);
+	model->converged = DatumGetBool(values[F_CONVERGED]);
+}
+
+/* A float8 that is NULL when it is NaN. */
+static void
+set_float(Datum *value, bool *null, double x)
+{
+	*value = Float8GetDatum(x);
+	*null = isnan(x);
+}
+
+/*
+ * Do the data determine to which infinity separated term k runs? If not, its variance is infinite; a fit without covariances hasn't asked.
+ */
+static bool
+has_sign(const GrModel *model, int k)
+{
+	return model->vcov != NULL && !isinf(model->vcov[(Size) k * model->nterms + k]);
+}
+
+/* gpu_tidy(model gpu_model, conf_level float8, exponentiate boolean): a row a term */
+Datum
+gr_tidy(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	double		conf_level = PG_GETARG_FLOAT8(1);
+	bool		exponentiate = PG_GETARG_BOOL(2);
+	GrModel		model;
+	double		quantile;
+	double		df;
+
+	if (!(conf_level > 0 && conf_level < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("conf_level must be between 0 and 1, got %g", conf_level),
+				 errhint("0.95 gives 95%% confidence limits.")));
+	read_model(fcinfo, &model, TIDY);
+	InitMaterializedSRF(fcinfo, 0);
+	/* the normal distribution is t's with infinitely many degrees of freedom */
+	df = is_logistic(&model) ? INFINITY : (double) model.df_residual;
+	quantile = df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN;
+
+	for (int k = 0; k < model.nterms; k++)
+	{
+		double		estimate = model.coef[k];
+		bool		is_separated = model.separated != NULL && model.separated[k] != 0;
+		double		std_error = model.vcov == NULL || is_separated ? NAN : sqrt(model.vcov[(Size) k * model.nterms + k]);
+		double		statistic = estimate / std_error;
+		double		low = estimate - quantile * std_error;
+		double		high = estimate + quantile * std_error;
+		Datum		values[7];
+		bool		nulls[7] = {false};
+
+		if (is_separated)
+			estimate = has_sign(&model, k) ? model.separated[k] * INFINITY : NAN;
+		values[0] = CStringGetTextDatum(model.terms[k]);
+		set_float(&values[1], &nulls[1], exponentiate ? exp(estimate) : estimate);
+		set_float(&values[2], &nulls[2], std_error);
+		set_float(&values[3], &nulls[3], statistic);
+		set_float(&values[4], &nulls[4], gr_t_two_sided(statistic, df));
+		set_float(&values[5], &nulls[5], exponentiate ? exp(low) : low);
+		set_float(&values[6], &nulls[6], exponentiate ? exp(high) : high);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return (Datum) 0;
+}
+
+/*
+ * What a fit says of itself; NaN where it says nothing. A linear fit's log_lik is that of the normal model at the
+ * maximum-likelihood variance, and its AIC and BIC count that variance as a parameter, as R does.
+ */
+typedef struct ModelSummary
+{
+	double		r_squared;
+	double		adj_r_squared;
+	double		sigma;
+	double		f_statistic;
+	double		f_p_value;
+	double		log_lik;
+	double		aic;
+	double		bic;
+} ModelSummary;
+
+static void
+summarise_linear(const GrModel *model, ModelSummary *s)
+{
+	double		rss = model->deviance;
+	double		tss = model->null_deviance;
+	double		n = (double) model->nrows;
+	double		df = (double) model->df_residual;
+	double		df_model = model->rank - (model->intercept ? 1 : 0);
+	double		nparameters = model->rank + 1.0;
+	/* a mean square must not lose digits below float8's range, where the sum of squares is within it */
+	double		unit = rss > 0 && rss < 1e-280 ? 0x1p200 : 1.0;
+
+	/* 0 / 0 gives the NaN that is wanted: y constant, df_residual 0, no slope */
+	s->r_squared = tss > 0 ? 1 - rss / tss : NAN;
+	s->sigma = df > 0 ? sqrt(rss * unit / df) / sqrt(unit) : NAN;
+	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
+	s->f_statistic = df > 0 && df_model > 0 && tss > 0 ? (tss - rss) * unit / df_model / (rss * unit / df) : NAN;
+	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
+	s->log_lik = -0.5 * n * (log(2 * M_PI) + (log(rss * unit / n) - log(unit)) + 1);
+	s->aic = -2 * s->log_lik + 2 * nparameters;
+	s->bic = -2 * s->log_lik + log(n) * nparameters;
+}
+
+/*
+ * tr(H (H + l2 P)^-1), H the Hessian and P the penalty's: how many parameters a fit has to choose freely. The
+ * covariances are (H + l2 P)^-1, so that a term takes l2 times its own variance off. NaN if they aren't known.
+ */
+static double
+effective_df(const GrModel *model)
+{
+	double		df = model->rank;
+
+	if (model->l2 == 0)
+		return df;
+	if (model->vcov == NULL)
+		return NAN;
+	for (int k = 0; k < model->nterms; k++)
+		if (!isnan(model->coef[k]))
+			df -= (k == 0 && model->intercept ? 0 : model->l2) * model->vcov[(Size) k * model->nterms + k];
+	return df;
+}
+
+/* A logistic fit has a likelihood alone, and its parameters are the terms, as far as a penalty leaves them free. */
+static void
+summarise_logistic(const GrModel *model, ModelSummary *s)
+{
+	s->r_squared = s->adj_r_squared = s->sigma = s->f_statistic = s->f_p_value = NAN;
+	s->log_lik = -0.5 * model->deviance + 0.0;	/* not -0 */
+	s->aic = model->deviance + 2.0 * effective_df(model);
+	s->bic = model->deviance + log((double) model->nrows) * effective_df(model);
+}
+
+/* gpu_glance(model gpu_model): one row */
+Datum
+gr_glance(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	GrModel		model;
+	ModelSummary s;
+	Datum		values[16];
+	bool		nulls[16] = {false};
+
+	read_model(fcinfo, &model, GLANCE);
+	if (is_logistic(&model))
+		summarise_logistic(&model, &s);
+	else
+		summarise_linear(&model, &s);
+	/* a perfect fit's F is infinite; another's can't be shown */
+	if (isinf(s.f_statistic) && model.deviance > 0 && isfinite(model.null_deviance))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a statistic of the model is out of range for float8"),
+				 errdetail("F is too large: the deviance is %g and the null deviance %g.", model.deviance, model.null_deviance)));
+	InitMaterializedSRF(fcinfo, 0);
+	values[0] = Int64GetDatum(model.nrows);
+	values[1] = Int64GetDatum(model.nskipped);
+	values[2] = Int32GetDatum(model.rank);
+	values[3] = Int64GetDatum(model.df_residual);
+	set_float(&values[4], &nulls[4], s.r_squared);
+	set_float(&values[5], &nulls[5], s.adj_r_squared);
+	set_float(&values[6], &nulls[6], s.sigma);
+	set_float(&values[7], &nulls[7], s.f_statistic);
+	set_float(&values[8], &nulls[8], s.f_p_value);
+	set_float(&values[9], &nulls[9], model.deviance);
+	set_float(&values[10], &nulls[10], model.null_deviance);
+	set_float(&values[11], &nulls[11], s.log_lik);
+	set_float(&values[12], &nulls[12], s.aic);
+	set_float(&values[13], &nulls[13], s.bic);
+	values[14] = Int32GetDatum(model.iterations);
+	values[15] = BoolGetDatum(model.converged);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	return (Datum) 0;
+}
+
+/*
+ * gpu_predict(model gpu_model, VARIADIC x float8[]): the mean response, for a logistic model the probability; aliased
+ * terms count as 0, as in R
+ */
+Datum
+gr_predict(PG_FUNCTION_ARGS)
+{
+	ArrayType  *x = PG_GETARG_ARRAYTYPE_P(1);
+	const double *at;
+	GrModel		model;
+	int			nx;
+	int			nfeatures;
+	double		mean = 0;
+	bool		finite;
+
+	gr_check_vector(x, "x");
+	read_model(fcinfo, &model, PREDICT);
+	nx = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
+	nfeatures = model.nterms - (model.intercept ? 1 : 0);
+	if (nx != nfeatures)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model has %d features, but %d values were given", nfeatures, nx)));
+	if (array_contains_nulls(x))
+		PG_RETURN_NULL();
+	at = (const double *) ARR_DATA_PTR(x);
+	if (model.intercept && !isnan(model.coef[0]))
+		mean = model.coef[0];
+	finite = isfinite(mean);
+	for (int k = 0; k < nfeatures; k++)
+	{
+		double		b = model.coef[k + (model.intercept ? 1 : 0)];
+
+		if (isnan(b))
+			continue;
+		finite &= isfinite(b) && isfinite(at[k]);
+		mean += b * at[k];
+	}
+	/* a probability of an infinite predictor is right; infinity less infinity has none */
+	if (finite && (is_logistic(&model) ? isnan(mean) : !isfinite(mean)))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a prediction is out of range for float8"),
+				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
+				 errhint("Rescale the columns that the model is fitted to.")));
+	PG_RETURN_FLOAT8(is_logistic(&model) ? gr_logistic(mean) : mean);
+}
