@@ -235,9 +235,9 @@ for my $query ("SELECT $columns FROM many", "SELECT $columns, x[121:130], i FROM
 	is($terms, $want_terms, "$name: terms");
 	same_fits($got, $want, $name, 1e-13);
 }
-for my $case ([ 'SELECT y, a, b FROM uneven', qr/^ERROR:  all arrays in column "[ab]" must have the same length$/m ],
+for my $case ([ 'SELECT y, a, b FROM uneven', qr/ERROR:  all arrays in column "[ab]" must have the same length$/m ],
 	[ 'SELECT y, ' . join(', ', map { "i + $_ AS c$_" } 1 .. 50) . ', x AS here, ' . join(', ', map { "i + $_ AS d$_" } 1 .. 50) . ' FROM nan_at',
-		qr/^ERROR:  column "here" has a value that is NaN or infinite$/m ])
+		qr/ERROR:  column "here" has a value that is NaN or infinite$/m ])
 {
 	for my $ring ('on', 'off')
 	{
