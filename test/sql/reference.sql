@@ -10,11 +10,11 @@ WITH t AS (
 ), mine AS (
     SELECT fit, g.* FROM fits, gpu_tidy(model) WITH ORDINALITY AS g(term, estimate, std_error, statistic, p_value, conf_low, conf_high, i)
 )
-SELECT t.fit, count(*), min(digits(m.estimate, t.estimate)) >= 13 AS estimates, min(digits(m.std_error, t.std_error)) >= 13 AS std_errors
+SELECT t.fit, count(*), min(digits(m.estimate, t.estimate)) >= 14 AS estimates, min(digits(m.std_error, t.std_error)) >= 14 AS std_errors
 FROM t JOIN mine m USING (fit, i) GROUP BY t.fit ORDER BY t.fit;
-SELECT fit, count(*), min(digits(CASE term WHEN 'sigma' THEN sigma WHEN 'r2' THEN r_squared ELSE deviance END, r.estimate)) >= 13 AS summaries
+SELECT fit, count(*), min(digits(CASE term WHEN 'sigma' THEN sigma WHEN 'r2' THEN r_squared ELSE deviance END, r.estimate)) >= 14 AS summaries
 FROM fits JOIN reference_fits r USING (fit), gpu_glance(model) WHERE term IN ('sigma', 'r2', 'rss') GROUP BY fit ORDER BY fit;
-SELECT min(digits(b, r.estimate)) >= 13 AS arrays
+SELECT min(digits(b, r.estimate)) >= 14 AS arrays
 FROM (SELECT gpu_ols(array_agg(ARRAY[wt, hp, qsec]), array_agg(mpg)) AS coef FROM mtcars) a, unnest(coef) WITH ORDINALITY AS u(b, i),
 LATERAL (SELECT estimate FROM reference_fits WHERE fit = 'mtcars_lm' ORDER BY ctid OFFSET i - 1 LIMIT 1) r;
 -- diamonds: R 4.2, lm(price ~ carat + depth + table + x + y + z), as far as R prints
@@ -31,10 +31,10 @@ INSERT INTO ways SELECT fit, 'agg of booleans', gpu_logreg_agg(y = 1, VARIADIC x
 INSERT INTO ways SELECT fit, 'fit', gpu_logreg_fit(query) FROM logit_queries;
 INSERT INTO ways SELECT fit, 'fit of a boolean', gpu_logreg_fit(format('SELECT y = 1, x FROM logit_rows WHERE fit = %L', fit)) FROM logit_queries;
 INSERT INTO ways SELECT fit, 'fit of a volatile query', gpu_logreg_fit(format('SELECT y, x FROM logit_rows WHERE fit = %L AND random() >= 0', fit)) FROM logit_queries;
-SELECT way, count(*), min(right_digits(fit, (model).coef)) >= 12 AS estimates, min(right_digits(fit, std_errors(model), 'std_error')) >= 12 AS std_errors,
-       min(digits(-0.5 * (model).deviance, r.estimate)) >= 12 AS log_lik, bool_and((model).converged) AS converged, max(cardinality((model).separated)) AS separated
+SELECT way, count(*), min(right_digits(fit, (model).coef)) >= 14 AS estimates, min(right_digits(fit, std_errors(model), 'std_error')) >= 14 AS std_errors,
+       min(digits(-0.5 * (model).deviance, r.estimate)) >= 14 AS log_lik, bool_and((model).converged) AS converged, max(cardinality((model).separated)) AS separated
 FROM ways JOIN reference_fits r USING (fit) WHERE r.term = 'loglik' GROUP BY way ORDER BY way;
-SELECT count(*), min(right_digits(fit, gpu_logreg(x, y))) >= 12 AS arrays, min(right_digits(fit, gpu_logreg(x, y::boolean[]))) >= 12 AS booleans
+SELECT count(*), min(right_digits(fit, gpu_logreg(x, y))) >= 14 AS arrays, min(right_digits(fit, gpu_logreg(x, y::boolean[]))) >= 14 AS booleans
 FROM (SELECT fit, array_agg(x) AS x, array_agg(y::int) AS y FROM logit_rows GROUP BY fit) t;
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2; SET max_parallel_workers = 0;
@@ -54,8 +54,8 @@ BEGIN
     END LOOP;
 END
 $$;
-SELECT way, count(*), min(right_digits(fit, (model).coef)) >= 12 AS estimates, min(right_digits(fit, std_errors(model), 'std_error')) >= 12 AS std_errors,
-       min(digits(-0.5 * (model).deviance, r.estimate)) >= 12 AS log_lik, bool_and((model).converged) AS converged, max(cardinality((model).separated)) AS separated,
+SELECT way, count(*), min(right_digits(fit, (model).coef)) >= 14 AS estimates, min(right_digits(fit, std_errors(model), 'std_error')) >= 14 AS std_errors,
+       min(digits(-0.5 * (model).deviance, r.estimate)) >= 14 AS log_lik, bool_and((model).converged) AS converged, max(cardinality((model).separated)) AS separated,
        bool_and(reason ~ 'the query was run \d+ times$') AS passes, bool_and(reason ~ 'the rows went to a temporary file$') AS file
 FROM ways JOIN reference_fits r USING (fit) WHERE r.term = 'loglik' GROUP BY way ORDER BY way;
 RESET ALL;
