@@ -59,7 +59,7 @@ columns_nbytes(int n)
 }
 
 GrColumns *
-gr_query_columns(TupleDesc tupdesc)
+gr_query_columns(TupleDesc tupdesc, const char *const *names)
 {
 	GrColumns  *columns = palloc0(columns_nbytes(tupdesc->natts));
 
@@ -74,12 +74,11 @@ gr_query_columns(TupleDesc tupdesc)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(tupdesc, k);
 
-		columns->column[k].name = pstrdup(NameStr(attribute->attname));
+		columns->column[k].name = names[k];
 		if (!describe_column(&columns->column[k], attribute->atttypid, k > 0))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of the query has type %s", NameStr(attribute->attname),
-							format_type_be(attribute->atttypid)),
+					 errmsg("column \"%s\" of the query has type %s", names[k], format_type_be(attribute->atttypid)),
 					 errdetail(k == 0 ? "The response must be a number or a boolean."
 							   : "Features must be numbers, booleans or arrays of them."),
 					 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));

@@ -193,7 +193,7 @@ gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest)
 	memset(ingest, 0, sizeof(*ingest));
 	ingest->function = function;
 	ingest->query = gr_analyse_query(query);
-	ingest->columns = gr_query_columns(ingest->query->columns);
+	ingest->columns = gr_query_columns(ingest->query->columns, ingest->query->names);
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
 	ingest->nrows_estimate = gr_estimate_rows(ingest->plan);
 	ingest->repeatable = gr_is_repeatable(ingest->query);

@@ -20,6 +20,7 @@
 #include "utils/snapmgr.h"
 
 #include "rows/columns.h"
+#include "rows/names.h"
 #include "rows/query.h"
 
 /*
@@ -135,6 +136,7 @@ gr_analyse_query(const char *text)
 	queries = pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
 	query->tree = check_statement(queries);
 	query->columns = ExecCleanTypeFromTL(query->tree->targetList);
+	query->names = gr_name_columns(text, statement, query->tree);
 	query->has_row_security = has_row_security((Node *) query->tree, NULL);
 	return query;
 }
