@@ -64,11 +64,10 @@ gr_query_columns(TupleDesc tupdesc, const char *const *names)
 	GrColumns  *columns = palloc0(columns_nbytes(tupdesc->natts));
 
 	columns->n = tupdesc->natts;
-	if (columns->n < 2)
+	if (columns->n < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("query must return at least two columns"),
-				 errdetail("It returns %d.", tupdesc->natts),
+				 errmsg("query must return at least one column"),
 				 errhint("The first column is the response, the others are the features.")));
 	for (int k = 0; k < columns->n; k++)
 	{
@@ -195,7 +194,9 @@ gr_measure_row(GrColumns *columns, GrValues values)
 			column->width = gr_array_width(gr_value(values, k));
 	}
 	count_features(columns);
-	gr_check_nfeatures(columns->nfeatures);
+	/* with the response alone it is the intercept's model */
+	if (columns->n > 1)
+		gr_check_nfeatures(columns->nfeatures);
 }
 
 void
@@ -376,7 +377,8 @@ gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
 	ArrayType  *array = PG_ARGISNULL(argno) ? NULL : PG_GETARG_ARRAYTYPE_P(argno);
 	const int32 *widths;
 
-	if (array == NULL || ARR_NDIM(array) != 1 || array_contains_nulls(array) || ARR_DIMS(array)[0] != columns->n - 1)
+	if (array == NULL || ARR_NDIM(array) > 1 || array_contains_nulls(array) ||
+		ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != columns->n - 1)
 		return false;
 	widths = (const int32 *) ARR_DATA_PTR(array);
 	for (int k = 1; k < columns->n; k++)

@@ -56,7 +56,7 @@ gr_value(GrValues values, int k)
 /* Is it one of the types of numbers, or boolean? */
 extern bool gr_is_number_type(Oid type);
 
-/* A query's columns, of these names, in the current memory context. ERROR unless there are two at least, of types that can be used. */
+/* A query's columns, of these names, in the current memory context. ERROR unless there is a response, and all are of types that can be used. */
 extern GrColumns *gr_query_columns(TupleDesc tupdesc, const char *const *names);
 
 /* The arguments from first_argno on, in the memory of the call's FmgrInfo; without names. ERROR likewise. */

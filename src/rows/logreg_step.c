@@ -219,7 +219,7 @@ is_well_formed(GrStep *step)
 
 	if (!is_public && !is_pass)
 		return false;
-	if ((step->nfeatures < 1 && step->nfeatures != -1) || step->nfeatures > GR_MAX_FEATURES)
+	if (step->nfeatures < -1 || step->nfeatures > GR_MAX_FEATURES)
 		return false;
 	/* a FACE pass has a candidate */
 	if (step->nfaces < (step->kind == GR_PASS_FACE ? 1 : 0) || step->nfaces > MAX_FACES)
@@ -477,7 +477,7 @@ requested_state(FunctionCallInfo fcinfo, int p, int64 nskipped)
 	GrStep	   *request = PG_ARGISNULL(ARG_REQUEST) ? NULL : gr_step_settled(PG_GETARG_DATUM(ARG_REQUEST));
 	GrStep	   *state;
 
-	if (request == NULL || request->nfeatures < 1 || request->nfeatures != p)
+	if (request == NULL || request->nfeatures < 0 || request->nfeatures != p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("gpu_logreg_pass needs a request for as many features as there are"),

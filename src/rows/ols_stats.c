@@ -181,7 +181,7 @@ check_version(int version)
 static bool
 is_well_formed(const GrOlsStats *stats)
 {
-	if ((stats->nfeatures < 1 && stats->nfeatures != -1) || stats->nfeatures > GR_MAX_FEATURES || stats->npending < 0 ||
+	if (stats->nfeatures < -1 || stats->nfeatures > GR_MAX_FEATURES || stats->npending < 0 ||
 		stats->npending > stats->capacity || stats->capacity > FULL_CAPACITY ||
 		(stats->nfeatures < 0 && stats->capacity > 0))
 		return false;
@@ -261,7 +261,6 @@ first_state(const GrOlsStats *before, int p)
 {
 	GrOlsStats *state;
 
-	gr_check_nfeatures(p);
 	state = stats_create(p, first_capacity(p));
 	state->nskipped = before == NULL ? 0 : before->nskipped;
 	return state;
@@ -310,6 +309,8 @@ gr_ols_stats_accum(PG_FUNCTION_ARGS)
 		return state_result(fcinfo, state);
 	}
 	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
+	if (unlikely(state == NULL || state->nfeatures < 0))
+		gr_check_nfeatures(p);
 	row = next_row(&state, p);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
 	row[p] = PG_GETARG_FLOAT8(1);
@@ -392,7 +393,8 @@ pass_columns(FunctionCallInfo fcinfo)
 					 errhint("It is for the use of gpu_ols_fit.")));
 		if (columns->nfeatures >= 0)
 		{
-			gr_check_nfeatures(columns->nfeatures);
+			if (columns->n > 1)
+				gr_check_nfeatures(columns->nfeatures);
 			gr_name_arrays(fcinfo, columns, ARG_NAMES);
 		}
 		fcinfo->flinfo->fn_extra = columns;
@@ -560,7 +562,7 @@ parse_head(GrTextReader *reader, int *version)
 	nskipped = gr_text_integer(reader, 0, PG_INT64_MAX);
 	gr_text_expect(reader, ",");
 	/* a number takes two bytes at least: don't allocate for more than the text can hold */
-	if (nfeatures == 0 || (nfeatures > 0 && (Size) gr_triangle(nfeatures + 2) * 4 > strlen(reader->at) + 1))
+	if (nfeatures >= 0 && (Size) gr_triangle(nfeatures + 2) * 4 > strlen(reader->at) + 1)
 		gr_text_bad(reader);
 	stats = stats_create(nfeatures, 0);
 	stats->nrows = nrows;
@@ -656,7 +658,7 @@ gr_ols_stats_recv(PG_FUNCTION_ARGS)
 	nskipped = pq_getmsgint64(buf);
 	triangle = nfeatures < 0 ? 0 : gr_triangle((int64) nfeatures + 2);
 	nbytes = versioned_size(version, nfeatures, 0) - offsetof(GrOlsStats, data);
-	if (nfeatures < -1 || nfeatures == 0 || nfeatures > GR_MAX_FEATURES || (Size) (buf->len - buf->cursor) != nbytes)
+	if (nfeatures < -1 || nfeatures > GR_MAX_FEATURES || (Size) (buf->len - buf->cursor) != nbytes)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid length in external \"%s\" value", "gpu_ols_stats")));

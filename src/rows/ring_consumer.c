@@ -439,7 +439,7 @@ static bool
 wants_ring(GrIngest *ingest, const GrJobOptions *options, GrPlace *place, bool *opens_device)
 {
 	*opens_device = false;
-	if (max_parallel_workers_per_gather == 0 || options->device_only)
+	if (max_parallel_workers_per_gather == 0 || options->device_only || ingest->columns->n < 2)
 		return false;
 	/* a function that a parallel query calls: making a ring takes a subtransaction, and the workers are busy */
 	if (IsInParallelMode())

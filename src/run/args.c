@@ -23,6 +23,16 @@ gr_check_nfeatures(int64 p)
 }
 
 void
+gr_check_terms(int nfeatures, bool intercept)
+{
+	if (nfeatures == 0 && !intercept)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a model needs an intercept or a feature"),
+				 errhint("Leave intercept at true, or add columns to the query: those after the first are the features.")));
+}
+
+void
 gr_add_count(int64 *count, int64 more)
 {
 	if (pg_add_s64_overflow(*count, more, count))

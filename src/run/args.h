@@ -24,6 +24,9 @@ gr_poll_loop(int64 k)
 /* ERROR unless 1 <= p <= GR_MAX_FEATURES. */
 extern void gr_check_nfeatures(int64 p);
 
+/* ERROR if neither an intercept nor a feature is there: without terms there is no model. */
+extern void gr_check_terms(int nfeatures, bool intercept);
+
 /* *count += more; ERROR on overflow, which only made-up states can bring about. */
 extern void gr_add_count(int64 *count, int64 more);
 

@@ -248,10 +248,14 @@ gr_job_begin(const GrJobOptions *options)
 	GrError		err = {0};
 	bool		begun;
 
-	gr_check_nfeatures(options->nfeatures);
+	/* none but the intercept: what a device has is for features */
+	if (options->nfeatures > 0)
+		gr_check_nfeatures(options->nfeatures);
 	job = gr_job_new(options);
 	job->host = &gr_host;
-	if (options->cpu_reason != NULL)
+	if (options->nfeatures == 0)
+		gr_place_on_cpu(&job->place, "there are no features");
+	else if (options->cpu_reason != NULL)
 		gr_place_on_cpu(&job->place, options->cpu_reason);
 	else if (!gr_choose_place(&job->place, work, &err))
 		gr_raise_columns(&err, options->nfeatures, options->names);

@@ -200,6 +200,7 @@ run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *na
 	GrLogregFit *fit;
 	GrLogregWant want;
 
+	gr_check_terms(options.nfeatures, options.intercept);
 	if (source->kind == GR_SOURCE_JOB)
 		options.linear_solver = gr_job_solver(source->job);
 	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&options), MCXT_ALLOC_HUGE), &options);
@@ -703,6 +704,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	check_tol(tol);
 	if (state->nfeatures < 0 || gr_step_sums(state)[GR_SUM_NROWS] == 0)
 		PG_RETURN_NULL();
+	gr_check_terms(state->nfeatures, state->intercept);
 	if (state->internal)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -142,8 +142,6 @@ gr_logreg_step_in(PG_FUNCTION_ARGS)
 	gr_text_expect(&reader, ",");
 	gr_text_key(&reader, "skipped");
 	nskipped = gr_text_integer(&reader, 0, PG_INT64_MAX);
-	if (nfeatures == 0)
-		gr_text_bad(&reader);
 	t = nfeatures + 1;
 	/* a number takes two bytes at least: don't allocate for more than the text can hold */
 	if (t > 0 && (Size) (2 * gr_triangle(t + 2)) * 2 > strlen(reader.at) + 1)
@@ -200,7 +198,7 @@ gr_logreg_step_recv(PG_FUNCTION_ARGS)
 	nskipped = pq_getmsgint64(buf);
 	intercept = pq_getmsgbyte(buf);
 	t = (int64) nfeatures + 1;
-	nsums = nfeatures < 1 || nfeatures > GR_MAX_FEATURES ? 0 : gr_pass_nsums(GR_PASS_EXACT, nfeatures);
+	nsums = nfeatures < 0 || nfeatures > GR_MAX_FEATURES ? 0 : gr_pass_nsums(GR_PASS_EXACT, nfeatures);
 	if ((nfeatures != -1 && nsums == 0) || intercept > 1 || buf->len - buf->cursor != (2 * t + nsums) * 8)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),

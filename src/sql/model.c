@@ -163,6 +163,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	int			nterms = nfeatures + (intercept ? 1 : 0);
 	void	   *workspace = palloc_extended(gr_ols_workspace_nbytes(nfeatures), MCXT_ALLOC_HUGE);
 
+	gr_check_terms(nfeatures, intercept);
 	fit.coef = palloc(nterms * sizeof(double));
 	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
 	if (!gr_ols_solve(hi, lo, shift, nfeatures, nrows, intercept, workspace, solver, &fit, &gr_host, &err))

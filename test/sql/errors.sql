@@ -103,7 +103,7 @@ SELECT gpu_ols(array_fill(0::float8, ARRAY[1, 10001]), '{1}');
 SELECT gpu_ols(array_fill(0::float8, ARRAY[134217728]), '{1}');
 \echo :LAST_ERROR_SQLSTATE
 -- queries
-SELECT gpu_ols_fit('SELECT 1');
+SELECT gpu_ols_fit('SELECT');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT 1, ''a''::text AS name');
 \echo :LAST_ERROR_SQLSTATE

@@ -192,7 +192,7 @@ SELECT gpu_logreg_agg(i % 2, VARIADIC array_fill(i::float8, ARRAY[10000])) FROM 
 \echo :LAST_ERROR_SQLSTATE
 RESET client_min_messages;
 -- queries
-SELECT gpu_logreg_fit('SELECT 1');
+SELECT gpu_logreg_fit('SELECT');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT 1, ''a''::text AS name');
 \echo :LAST_ERROR_SQLSTATE

@@ -312,3 +312,13 @@ SELECT reason, rows, features FROM gpu_last_run();
 RESET gpureg.device; RESET gpureg.ring_size;
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 DROP TABLE many_arrays;
+
+-- the response alone, by each solver: the log odds of the share of ones, and their variance
+CREATE TABLE coins AS SELECT sin(i) > 0.3 AS heads FROM generate_series(1, 1000) i;
+SELECT solver, terms, abs(coef[1] - ln(p / (1 - p))) < 1e-15 AS log_odds, abs(vcov[1][1] * 1000 * p * (1 - p) - 1) < 1e-14 AS variance,
+    abs(deviance / null_deviance - 1) < 1e-15 AS deviance, converged
+FROM (SELECT avg(heads::int)::float8 AS p FROM coins) s, unnest('{newton,lbfgs,gd}'::text[]) solver,
+    gpu_logreg_fit('SELECT heads FROM coins', solver => solver);
+SELECT gpu_logreg_fit('SELECT heads FROM coins', intercept => false);
+SELECT gpu_logreg_fit('SELECT true FROM coins');
+DROP TABLE coins;

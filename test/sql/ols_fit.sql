@@ -114,3 +114,32 @@ SET max_parallel_workers_per_gather = 2;
 SELECT (m).terms, (m).n, (m).n_skipped FROM (SELECT gpu_ols_fit('SELECT y, x FROM first_row') AS m OFFSET 0) q;
 SELECT (m).terms, (m).n, (m).n_skipped FROM (SELECT gpu_ols_fit('SELECT y, x, x[1:1] AS z FROM first_row') AS m OFFSET 0) q;
 DROP TABLE first_row;
+
+-- columns without a name of their own are called by their expressions
+CREATE TABLE loom AS SELECT i, sin(i) AS y, cos(i * 0.7) AS x, CASE WHEN i % 2 = 0 THEN 'A' ELSE 'B' END AS wool, 'LMH'::char(3) AS levels,
+    substr('LMH', 1 + i % 3, 1) AS tension, ARRAY[i % 7, i % 5] AS a FROM generate_series(1, 100) i;
+SELECT terms FROM gpu_ols_fit($$SELECT y, wool = 'B', tension = 'M', tension = 'H' FROM loom$$);
+SELECT terms FROM gpu_ols_fit($$select y, wool  =  'B' , -- a comment, and
+    /* another */ x   + 1 from loom where x > -2$$);
+SELECT terms FROM gpu_ols_fit($$SELECT y, (wool = 'B')::int, x::int4, x::numeric, abs(x), 2 * x AS x, loom.i, CASE WHEN x > 0 THEN 1 ELSE 0 END FROM loom$$);
+SELECT terms FROM gpu_ols_fit($$SELECT l.y, l.x, m.x, l.a, m.a[1] FROM loom l JOIN loom m ON m.i = 101 - l.i$$);
+SELECT terms FROM gpu_ols_fit($$SELECT y, x IS DISTINCT FROM i AND wool <> 'a, from', (SELECT count(*) FROM loom) + i, E'1\'' < wool, $x$,$x$ || wool > 'B', x = ANY (ARRAY[1, 2])
+    FROM loom ORDER BY i LIMIT 90;$$);
+SELECT terms FROM gpu_ols_fit($$SELECT avg(y), avg(x) FILTER (WHERE x > 0) * 2, percentile_cont(0.5) WITHIN GROUP (ORDER BY x) + 1 FROM loom GROUP BY i % 9$$);
+SELECT terms FROM gpu_ols_fit($$WITH w AS (SELECT y, x + 1 FROM loom) SELECT y, x * 2 FROM loom UNION ALL SELECT * FROM w$$);
+SELECT terms FROM gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 7)');
+SELECT terms, (SELECT array_agg(round(b::numeric, 6)) FROM unnest(coef) b) FROM gpu_ols_fit($$SELECT y, (a || i)[3:], a FROM loom$$);
+SELECT gpu_ols_fit($$SELECT y, x * 'NaN'::float8 FROM loom$$);
+SELECT gpu_ols_fit($$SELECT y, x, wool || tension FROM loom$$);
+
+-- the response alone: the intercept's model
+SELECT m.terms, abs(m.coef[1] - s.mean) < 1e-15 AS mean, abs(m.vcov[1][1] / s.variance - 1) < 1e-13 AS variance, m.n, m.rank, m.df_residual,
+    m.deviance = m.null_deviance AS deviance
+FROM gpu_ols_fit('SELECT y FROM loom') m, (SELECT avg(y) AS mean, var_samp(y) / count(*) AS variance FROM loom) s;
+SELECT r_squared, adj_r_squared, f_statistic, abs(sigma / (SELECT stddev(y) FROM loom) - 1) < 1e-14 AS sigma FROM gpu_glance(gpu_ols_fit('SELECT y FROM loom'));
+SELECT coef, vcov FROM gpu_ols_fit('SELECT 7 FROM loom');
+SELECT coef, n, n_skipped FROM gpu_ols_fit('SELECT nullif(i, 3) FROM loom');
+SELECT gpu_ols_fit('SELECT y FROM loom', intercept => false);
+SELECT gpu_ols_fit('SELECT FROM loom');
+SELECT gpu_ols_fit($$SELECT y, '{}'::float8[] FROM loom$$);
+DROP TABLE loom;
