@@ -134,7 +134,7 @@ SELECT '{"version":2,"features":-1,"skipped":0,"intercept":1,"beta":[],"head":[]
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":10000,"skipped":0,"intercept":1,"beta":[],"head":[],"gram":[]}'::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
-SELECT '{"version":1,"features":0,"skipped":0,"intercept":1,"beta":[0],"head":[0,0,0,0,0,0,0,0],"gram":[0,0,0,0,0,0,0,0,0,0,0,0]}'::gpu_logreg_step;
+SELECT '{"version":1,"features":-2,"skipped":0,"intercept":1,"beta":[0],"head":[0,0,0,0,0,0,0,0],"gram":[0,0,0,0,0,0,0,0,0,0,0,0]}'::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":-1,"skipped":-1,"intercept":1,"beta":[],"head":[],"gram":[]}'::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
