@@ -1,11 +1,11 @@
 /*
  * fn_hash.c: feature hashing: gpu_feature_hash() over tokens and over a JSON object.
  *
- * A feature's name goes through MurmurHash3 x86-32, seed 0, h as a signed number: its value is added to element |h| mod k, negated if
- * h is negative, as scikit-learn's FeatureHasher has it. Values are added in float8, tokens in their order and members
- * of an object in jsonb's, which sorts them: a sum of fractions may differ in its last bit from one in another order.
- * Another seed is the hash's. With a density, the feature is a column of the random projection matrix instead: the one
- * whose number is made of two hashes.
+ * A feature's name goes through MurmurHash3 x86-32, seed 0, h as a signed number: its value is added to element |h| mod
+ * k, negated if h is negative, as scikit-learn's FeatureHasher has it. Values are added in float8, tokens in their
+ * order and members of an object in jsonb's, which sorts them: a sum of fractions may differ in its last bit from one
+ * in another order. Another seed is the hash's. With a density, the feature is a column of the random projection matrix
+ * instead: the one whose number is made of two hashes.
  */
 #include "postgres.h"
 
@@ -116,7 +116,8 @@ finish_hashing(Hasher *hasher)
 	ArrayType  *result = gr_new_projection_array(1, 1, hasher->k, &y);
 
 	if (hasher->sums == NULL)
-		gr_project_columns(gr_session_projection(hasher->k, hasher->seed, hasher->density), hasher->idx, hasher->val, hasher->n, y);
+		gr_project_columns(gr_session_projection(hasher->k, hasher->seed, hasher->density), hasher->idx, hasher->val,
+						   hasher->n, y);
 	else
 	{
 		for (int32 i = 0; i < hasher->k; i++)
@@ -177,7 +178,8 @@ hash_member(Hasher *hasher, StringInfo name, const JsonbValue *value)
 			number = value->val.boolean ? 1.0 : 0.0;
 			break;
 		case jbvNumeric:
-			number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
+			number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+														NumericGetDatum(value->val.numeric)));
 			if (!isfinite(number))
 				ereport(ERROR,
 						(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),

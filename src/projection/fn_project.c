@@ -59,7 +59,9 @@ project_batches(const GrVectors *x, int32 k, int64 seed, double density, double 
 	gr_record_projection("gpu_project", projector, started);
 }
 
-/* On the CPU, from where the vectors are. Of a vector by itself, which many rows may have one each, no run is recorded. */
+/*
+ * On the CPU, from where the vectors are. Of a vector by itself, which many rows may have one each, no run is recorded.
+ */
 static void
 project_here(const GrVectors *x, int32 k, int64 seed, double density, double work, float *y)
 {
@@ -68,7 +70,8 @@ project_here(const GrVectors *x, int32 k, int64 seed, double density, double wor
 	GrPlace		place = {0};
 	GrRun	   *run;
 
-	if (!gr_projection_apply(gr_session_projection(k, seed, density), x->values, x->nvectors, x->dim, y, &gr_host, &err))
+	if (!gr_projection_apply(gr_session_projection(k, seed, density), x->values, x->nvectors, x->dim, y, &gr_host,
+							 &err))
 		gr_raise(&err);
 	gr_check_projected(y, x->nvectors * k);
 	if (x->ndim == 1)
@@ -189,8 +192,8 @@ gr_project_sparse(PG_FUNCTION_ARGS)
 }
 
 /*
- * gpu_jl_min_dim(n bigint, eps float8): 4 ln(n) / (eps^2 / 2 - eps^3 / 3), of Dasgupta and Gupta (2003), without its fraction, as in
- * scikit-learn's johnson_lindenstrauss_min_dim(), but at least 1
+ * gpu_jl_min_dim(n bigint, eps float8): 4 ln(n) / (eps^2 / 2 - eps^3 / 3), of Dasgupta and Gupta (2003), without its
+ * fraction, as in scikit-learn's johnson_lindenstrauss_min_dim(), but at least 1
  */
 Datum
 gr_jl_min_dim(PG_FUNCTION_ARGS)

@@ -1,5 +1,6 @@
 /*
- * project.c: random projection for the SQL functions: arguments, the session's cache of S, and vectors on their way to a backend.
+ * project.c: random projection for the SQL functions: arguments, the session's cache of S, and vectors on their way to
+ * a backend.
  */
 #include "postgres.h"
 
@@ -179,8 +180,8 @@ typedef struct Column
 } Column;
 
 /*
- * Sorts by column: a radix sort over the bytes in which columns differ, for comparisons of random numbers are hard to foresee. Returns where
- * the result is, in columns or in spare.
+ * Sorts by column: a radix sort over the bytes in which columns differ, for comparisons of random numbers are hard to
+ * foresee. Returns where the result is, in columns or in spare.
  */
 static Column *
 sort_columns(Column *columns, Column *spare, int64 n)
@@ -306,7 +307,8 @@ begin_project(GrProjector *projector, int64 nvectors, GrError *err)
 		.cache_nbytes = cache_limit(),.cache = session_cache()
 	};
 
-	return projector->place.backend->project_begin(projector->place.session, &options, &gr_host, &projector->project, err);
+	return projector->place.backend->project_begin(projector->place.session, &options, &gr_host, &projector->project,
+												   err);
 }
 
 GrProjector *

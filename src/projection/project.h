@@ -1,5 +1,6 @@
 /*
- * project.h: random projection for the SQL functions: arguments, the session's cache of S, and vectors on their way to a backend.
+ * project.h: random projection for the SQL functions: arguments, the session's cache of S, and vectors on their way to
+ * a backend.
  */
 #ifndef GPUREG_PROJECT_H
 #define GPUREG_PROJECT_H
@@ -22,7 +23,9 @@ typedef struct GrVectors
 	int64		dim;
 } GrVectors;
 
-/* ERROR if the array has other than one or two dimensions (or none: no element), or holds a NULL, NaN or an infinity. */
+/*
+ * ERROR if the array has other than one or two dimensions (or none: no element), or holds a NULL, NaN or an infinity.
+ */
 extern void gr_open_vectors(ArrayType *array, GrVectors *vectors);
 
 /* ERROR unless k is from 1 to what an array can hold. */
@@ -44,8 +47,8 @@ extern void gr_check_projected(const float *values, int64 n);
 extern void gr_project_columns(GrProjection *projection, int64 *idx, double *val, int64 n, float *y);
 
 /*
- * Vectors on their way to the backend that the settings call for. The memory context that is current at gr_projector_begin() owns it.
- * Batches are submitted and taken as in compute.h.
+ * Vectors on their way to the backend that the settings call for. The memory context that is current at
+ * gr_projector_begin() owns it. Batches are submitted and taken as in compute.h.
  */
 typedef struct GrProjector
 {

@@ -86,14 +86,16 @@ check_columns(TupleDesc tupdesc, Oid id_type)
 	if (id->atttypid != id_type && !has_cast(id_type, id->atttypid, COERCION_IMPLICIT))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s, not %s", NameStr(id->attname), format_type_be(id->atttypid),
+				 errmsg("column \"%s\" of the query has type %s, not %s", NameStr(id->attname),
+						format_type_be(id->atttypid),
 						format_type_be(id_type)),
 				 errhint("Say which type ids have: id => NULL::%s.", format_type_be(id->atttypid))));
 	vector = TupleDescAttr(tupdesc, 1);
 	if (!has_cast(FLOAT4ARRAYOID, vector->atttypid, COERCION_EXPLICIT))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s", NameStr(vector->attname), format_type_be(vector->atttypid)),
+				 errmsg("column \"%s\" of the query has type %s", NameStr(vector->attname),
+						format_type_be(vector->atttypid)),
 				 errdetail("A vector must be a real[] or have a cast to it.")));
 }
 
@@ -190,7 +192,8 @@ are_vectors_large(const GrRowsPlan *rows)
 {
 	double		nbytes = rows->nrows_estimate * rows->dim * sizeof(float);
 
-	return rows->dim > 0 && min_parallel_table_scan_size > 0 && nbytes >= (double) min_parallel_table_scan_size * BLCKSZ;
+	return rows->dim > 0 && min_parallel_table_scan_size > 0 &&
+		nbytes >= (double) min_parallel_table_scan_size * BLCKSZ;
 }
 
 /*
@@ -204,8 +207,8 @@ plan_pass(const GrRowsRequest *request, const GrQuery *query, GrRowsForm form, b
 	GrPlan	   *plan;
 
 	if (any_table)
-		(void) set_config_option("min_parallel_table_scan_size", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-								 false);
+		(void) set_config_option("min_parallel_table_scan_size", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+							0, false);
 	plan = plan_form(request, query, form);
 	AtEOXact_GUC(true, nest_level);
 	return is_computed_in_workers(plan->stmt->planTree) ? plan : NULL;
@@ -249,7 +252,8 @@ fits_cache(const GrRowsRequest *request, int64 dim)
 	double		nonzeros = gr_rows_work(request, 1, dim);
 	double		nchunks = dim / GR_CHUNK_NCOLS + 1;
 
-	return sizeof(uint32) * (nonzeros + 6.0 * sqrt(nonzeros) + nchunks * (request->k + 64.0)) <= gr_projection_cache_size * 1024.0;
+	return sizeof(uint32) * (nonzeros + 6.0 * sqrt(nonzeros) + nchunks * (request->k + 64.0)) <=
+		gr_projection_cache_size * 1024.0;
 }
 
 /* Which form is best, where workers compute it? The first row tells how much work a row is. */

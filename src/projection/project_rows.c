@@ -164,7 +164,8 @@ check_dim(ProjectReceiver *receiver, int64 dim)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("all vectors must have the same length"),
-				 errdetail("A row has " INT64_FORMAT " elements, earlier ones have " INT64_FORMAT ".", dim, receiver->dim)));
+				 errdetail("A row has " INT64_FORMAT " elements, earlier ones have " INT64_FORMAT ".", dim,
+						   receiver->dim)));
 	receiver->dim = dim;
 	old = MemoryContextSwitchTo(receiver->context);
 	receiver->result = gr_new_projection_array(1, 1, receiver->request->k, &receiver->result_values);
@@ -203,7 +204,8 @@ static void
 take_vector(ProjectReceiver *receiver, Datum value)
 {
 	int64		dim;
-	const float *x = receiver->rows.form == GR_ROWS_FLAT ? open_pass_row(receiver, value, &dim) : gr_open_row_vector(value, &dim);
+	const float *x = receiver->rows.form == GR_ROWS_FLAT ? open_pass_row(receiver, value, &dim) :
+		gr_open_row_vector(value, &dim);
 
 	check_dim(receiver, dim);
 	memcpy(receiver->block + receiver->batches[receiver->filling].nvectors * dim, x, dim * sizeof(float));
@@ -307,7 +309,8 @@ record_run(const ProjectReceiver *receiver, double started)
 	else if (receiver->nprojected > 0)
 	{
 		/* the plan was made for the CPU; this says why */
-		if (!gr_choose_place(&place, gr_rows_work(receiver->request, receiver->rows.nrows_estimate, receiver->dim), &err))
+		if (!gr_choose_place(&place, gr_rows_work(receiver->request, receiver->rows.nrows_estimate, receiver->dim),
+							 &err))
 			gr_raise(&err);
 		/*
 		 * with the vectors' length, which the plan may have had to guess, it could be a device: it wasn't, and isn't
@@ -315,7 +318,8 @@ record_run(const ProjectReceiver *receiver, double started)
 		 */
 		if (place.backend != &gr_backend_cpu)
 			gr_place_on_cpu(&place, "planned for the CPU, before the vectors' length was known");
-		gr_record_pass("gpu_project_rows", &place, receiver->nprojected, (int) receiver->dim, nworkers, started, now, now);
+		gr_record_pass("gpu_project_rows", &place, receiver->nprojected, (int) receiver->dim, nworkers, started, now,
+					   now);
 	}
 }
 

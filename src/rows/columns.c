@@ -150,7 +150,8 @@ gr_have_arrays(const GrColumns *columns)
 static bool
 is_single(const GrColumn *column)
 {
-	return column->element == FLOAT4OID || column->type == FLOAT4OID || column->type == INT2OID || column->type == BOOLOID;
+	return column->element == FLOAT4OID || column->type == FLOAT4OID || column->type == INT2OID ||
+		column->type == BOOLOID;
 }
 
 bool

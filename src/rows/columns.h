@@ -1,10 +1,11 @@
 /*
- * columns.h: the columns that rows are made of: those of a query, or the arguments of an aggregate over it. What types they have, how many
- * numbers each gives, what those are called, and the numbers themselves.
+ * columns.h: the columns that rows are made of: those of a query, or the arguments of an aggregate over it. What types
+ * they have, how many numbers each gives, what those are called, and the numbers themselves.
  *
- * The first column is the response, the others are features. An array counts as many features as its arrays have elements, which the first
- * complete row tells. A row in which one is NULL, or an array's element, is left out and counted. NaN and infinity are errors that name the
- * column; they are looked for in whole blocks, just before a block goes to the backend.
+ * The first column is the response, the others are features. An array counts as many features as its arrays have
+ * elements, which the first complete row tells. A row in which one is NULL, or an array's element, is left out and
+ * counted. NaN and infinity are errors that name the column; they are looked for in whole blocks, just before a block
+ * goes to the backend.
  *
  * Where a query has more columns than a function can have arguments, the numbers among them come as arrays: packed.
  */
@@ -56,7 +57,10 @@ gr_value(GrValues values, int k)
 /* Is it one of the types of numbers, or boolean? */
 extern bool gr_is_number_type(Oid type);
 
-/* A query's columns, of these names, in the current memory context. ERROR unless there is a response, and all are of types that can be used. */
+/*
+ * A query's columns, of these names, in the current memory context. ERROR unless there is a response, and all are of
+ * types that can be used.
+ */
 extern GrColumns *gr_query_columns(TupleDesc tupdesc, const char *const *names);
 
 /* The arguments from first_argno on, in the memory of the call's FmgrInfo; without names. ERROR likewise. */
@@ -64,7 +68,10 @@ extern GrColumns *gr_argument_columns(FunctionCallInfo fcinfo, int first_argno);
 
 extern GrColumns *gr_copy_columns(const GrColumns *columns);
 
-/* The columns as at most so many arguments of an aggregate: as they are or, where there are too many, packed. single: as float4 */
+/*
+ * The columns as at most so many arguments of an aggregate: as they are or, where there are too many, packed. single:
+ * as float4
+ */
 extern GrColumns *gr_pack_columns(const GrColumns *columns, int max, bool single);
 
 /* Is there an array whose width the rows are to tell? Packed ones have theirs. */
@@ -90,25 +97,32 @@ extern void gr_take_widths(GrColumns *columns, const GrColumns *packed);
 extern int	gr_guess_nfeatures(const GrColumns *columns, int width);
 
 /*
- * What the numbers of a row are called, where nfeatures is known: features first, and the response last. Those of an array are name[i]. In the
- * current memory context
+ * What the numbers of a row are called, where nfeatures is known: features first, and the response last. Those of an
+ * array are name[i]. In the current memory context
  */
 extern const char **gr_name_numbers(const GrColumns *columns);
 
 /*
- * What an aggregate over a query is told of its columns, which are packed. Names, a text[]: the response's first, then those of the features
- * or, where the width of an array isn't known, of the columns. Widths, an int[]: those of the features; NULL where one isn't known.
+ * What an aggregate over a query is told of its columns, which are packed. Names, a text[]: the response's first, then
+ * those of the features or, where the width of an array isn't known, of the columns. Widths, an int[]: those of the
+ * features; NULL where one isn't known.
  */
 extern Datum gr_names_datum(const GrColumns *columns);
 extern NullableDatum gr_widths_datum(const GrColumns *packed);
 
-/* The other side: sets widths by an argument; false, and nothing is set, if it isn't an array of widths for these columns. */
+/*
+ * The other side: sets widths by an argument; false, and nothing is set, if it isn't an array of widths for these
+ * columns.
+ */
 extern bool gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno);
 
 /* Names the arrays, for messages, by an argument that has names. */
 extern void gr_name_arrays(FunctionCallInfo fcinfo, GrColumns *columns, int argno);
 
-/* The names of a row's numbers, features first, by such an argument; NULL if it has none for them. In the current memory context */
+/*
+ * The names of a row's numbers, features first, by such an argument; NULL if it has none for them. In the current
+ * memory context
+ */
 extern const char **gr_read_names(FunctionCallInfo fcinfo, const GrColumns *columns, int argno);
 
 /* Is none of the arguments NULL? */
@@ -122,8 +136,8 @@ gr_arguments_complete(FunctionCallInfo fcinfo, const GrColumns *columns, int fir
 }
 
 /*
- * A value that isn't NULL as column->width numbers at *into; false if it is an array with a NULL among its elements. ERROR
- * if an array's length isn't column->width. May allocate in the current context.
+ * A value that isn't NULL as column->width numbers at *into; false if it is an array with a NULL among its elements.
+ * ERROR if an array's length isn't column->width. May allocate in the current context.
  */
 extern bool gr_convert_other(const GrColumn *column, Datum value, double *into);
 

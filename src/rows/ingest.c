@@ -262,8 +262,8 @@ aggregate_settings(void)
 {
 	int			nest_level = gr_turn_jit_off();
 
-	(void) set_config_option("enable_partitionwise_aggregate", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-							 false);
+	(void) set_config_option("enable_partitionwise_aggregate", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+						0, false);
 	return nest_level;
 }
 

@@ -17,7 +17,8 @@ typedef struct GrIngest
 	GrQuery    *query;
 	Oid			function;		/* the SQL function that reads it */
 	GrPlan	   *plan;
-	GrColumns  *columns;		/* arrays have the width that they have in the first complete row, if that is soon met */
+	/* arrays have the width that they have in the first complete row, if that is soon met */
+	GrColumns  *columns;
 	GrColumns  *arguments;		/* the same, packed: those of an aggregate over the query */
 	double		nrows_estimate; /* the planner's */
 	int			nfeatures_estimate; /* right, unless the width of an array isn't known */
@@ -37,9 +38,9 @@ typedef struct GrIngest
 } GrIngest;
 
 /*
- * Looks a query over, and plans it; where it has arrays, a look at its first complete row may tell their widths. function:
- * the extension's function that is being called, beside which its aggregates are. ERRORs for whatever the query may not
- * be.
+ * Looks a query over, and plans it; where it has arrays, a look at its first complete row may tell their widths.
+ * function: the extension's function that is being called, beside which its aggregates are. ERRORs for whatever the
+ * query may not be.
  */
 extern void gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest);
 
@@ -57,16 +58,17 @@ extern bool gr_plan_ring(GrIngest *ingest);
  * arguments are of these types, and then VARIADIC "any", for ingest->arguments. *nworkers says how many parallel
  * workers it would run in. NULL if these are more arguments than a function can have.
  */
-extern GrPlan *gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, const Oid *types, Oid result,
+extern GrPlan *gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, const Oid *types,
+								 Oid result,
 								 int *nworkers);
 
 /* Sets ingest->nfeatures and names, where the columns' widths are known. */
 extern void gr_name_ingested(GrIngest *ingest);
 
 /*
- * Runs the query, whose first column is the response and the others features, in this process alone, and hands its rows to a job. Memory
- * doesn't grow with their number, but for what the job keeps. The result's memory is of the context current at the call. options: but for the
- * number of features and their names, which the first complete row tells.
+ * Runs the query, whose first column is the response and the others features, in this process alone, and hands its rows
+ * to a job. Memory doesn't grow with their number, but for what the job keeps. The result's memory is of the context
+ * current at the call. options: but for the number of features and their names, which the first complete row tells.
  */
 extern void gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options);
 

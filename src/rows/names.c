@@ -1,8 +1,8 @@
 /*
  * names.c: what a query's columns are called.
  *
- * A target of a SELECT is found by where it stands in the text: parts of an analysed expression know that, as the parsed targets do. Where it
- * ends, the server's own scanner tells.
+ * A target of a SELECT is found by where it stands in the text: parts of an analysed expression know that, as the
+ * parsed targets do. Where it ends, the server's own scanner tells.
  */
 #include "postgres.h"
 
@@ -52,7 +52,10 @@ find_target(const SelectStmt *select, int location)
 	return found;
 }
 
-/* Is there nothing in a target that would name it? The server falls back to the name of a type that the whole is cast to. */
+/*
+ * Is there nothing in a target that would name it? The server falls back to the name of a type that the whole is cast
+ * to.
+ */
 static bool
 is_nameless(const ResTarget *target)
 {
@@ -68,8 +71,8 @@ static bool
 ends_target(const char *keyword, const char *before)
 {
 	static const char *const enders[] = {
-		"as", "from", "into", "where", "group", "having", "window", "order", "limit", "offset", "fetch", "for", "union", "intersect",
-		"except"
+		"as", "from", "into", "where", "group", "having", "window", "order", "limit", "offset", "fetch", "for", "union",
+		"intersect", "except"
 	};
 
 	/* IS DISTINCT FROM, WITHIN GROUP */
@@ -118,7 +121,8 @@ expression_at(const char *text, int location)
 		/* the scanner ends each token with a 0 while it is the last one */
 		int			length = (int) strlen(extra.scanbuf + at);
 
-		if (depth == 0 && (token == ',' || token == ';' || token == ')' || (keyword != NULL && ends_target(keyword, before))))
+		if (depth == 0 && (token == ',' || token == ';' || token == ')' ||
+						   (keyword != NULL && ends_target(keyword, before))))
 			break;
 		depth += token == '(' || token == '[' ? 1 : token == ')' || token == ']' ? -1 : 0;
 		if (expression.len > 0 && at > end)

@@ -127,7 +127,8 @@ leader_pid(void)
 }
 
 bool
-gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, bool single, bool binary, GrRingTicket *ticket)
+gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, bool single, bool binary,
+			  GrRingTicket *ticket)
 {
 	Assert(columns->n <= GR_RING_COLUMNS_MAX);
 	ring->single = single;

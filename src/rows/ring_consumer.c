@@ -124,7 +124,8 @@ open_device(RingReader *r)
 	if (r->pinned_by != NULL)
 		return true;
 	/* memory that can't be pinned is slower, no more */
-	if (place->backend->pin(place->session, r->ring, r->ring->data_offset + r->ring->nblocks * r->ring->block_nbytes, &ignored))
+	if (place->backend->pin(place->session, r->ring, r->ring->data_offset + r->ring->nblocks * r->ring->block_nbytes,
+							&ignored))
 	{
 		r->pinned_by = place->backend;
 		r->pinned_for = place->session;

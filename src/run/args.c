@@ -29,7 +29,8 @@ gr_check_terms(int nfeatures, bool intercept)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a model needs an intercept or a feature"),
-				 errhint("Leave intercept at true, or add columns to the query: those after the first are the features.")));
+				 errhint("Leave intercept at true, or add columns to the query: "
+						 "those after the first are the features.")));
 }
 
 void

@@ -41,8 +41,8 @@ gr_check_same_width(int expected, int p)
 }
 
 /*
- * Argument argno as a state that may be changed in place: the aggregate's own, with *own set, or else a copy; NULL for NULL. A
- * copy comes from outside the aggregate, so its version is the caller's to check.
+ * Argument argno as a state that may be changed in place: the aggregate's own, with *own set, or else a copy; NULL for
+ * NULL. A copy comes from outside the aggregate, so its version is the caller's to check.
  */
 static inline void *
 gr_aggregate_state(FunctionCallInfo fcinfo, int argno, bool *own)

@@ -105,13 +105,15 @@ gr_place_on_cpu(GrPlace *place, const char *reason)
 static double
 least_work(void)
 {
-	return device_session.opened && device_session.gpu_id == gr_gpu_id ? gr_min_gpu_work / OPEN_DISCOUNT : gr_min_gpu_work;
+	return device_session.opened && device_session.gpu_id == gr_gpu_id ? gr_min_gpu_work / OPEN_DISCOUNT :
+		gr_min_gpu_work;
 }
 
 bool
 gr_takes_cpu(double work)
 {
-	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.nlent > 0 || (gr_device == GR_DEVICE_AUTO && work < least_work());
+	return gr_device == GR_DEVICE_CPU || IsParallelWorker() || device_session.nlent > 0 ||
+		(gr_device == GR_DEVICE_AUTO && work < least_work());
 }
 
 bool

@@ -38,13 +38,17 @@ typedef struct GrPlace
 /* Is the CPU the place for so much work, in products, whether or not there is a device? */
 extern bool gr_takes_cpu(double work);
 
-/* Takes the CPU or the device as the settings and the work, in products, say; false if the device is wanted and cannot be had. */
+/*
+ * Takes the CPU or the device as the settings and the work, in products, say; false if the device is wanted and cannot
+ * be had.
+ */
 extern bool gr_choose_place(GrPlace *place, double work, GrError *err);
 
 /*
- * The same in two steps. gr_prepare_place() takes the CPU and returns false, or returns true if a device is wanted, which gr_open_place() then
- * takes: it opens the session unless that was done before, in 0.3 s or so, touches nothing of PostgreSQL's and may be called by another
- * thread. If it fails, gr_retreat_to_cpu() says whether the CPU may take its place.
+ * The same in two steps. gr_prepare_place() takes the CPU and returns false, or returns true if a device is wanted,
+ * which gr_open_place() then takes: it opens the session unless that was done before, in 0.3 s or so, touches nothing
+ * of PostgreSQL's and may be called by another thread. If it fails, gr_retreat_to_cpu() says whether the CPU may take
+ * its place.
  */
 extern bool gr_prepare_place(GrPlace *place, double work);
 extern bool gr_open_place(GrPlace *place, GrError *err);
@@ -52,7 +56,10 @@ extern bool gr_open_place(GrPlace *place, GrError *err);
 /* The CPU, whatever the settings say. */
 extern void gr_place_on_cpu(GrPlace *place, const char *reason);
 
-/* The CPU instead of a device that cannot be had or has too little memory, if that is what err says and the settings allow. */
+/*
+ * The CPU instead of a device that cannot be had or has too little memory, if that is what err says and the settings
+ * allow.
+ */
 extern bool gr_retreat_to_cpu(GrPlace *place, const GrError *err);
 
 /* The reason to leave a device that has too little memory: what err says of it */
@@ -68,8 +75,8 @@ extern void gr_leave_place(GrPlace *place);
 extern bool gr_device_is_missing(void);
 
 /*
- * From now on, until it is called with false, another thread may open and use the session: what else this process is asked to compute meanwhile,
- * within the query that is being read, takes the CPU.
+ * From now on, until it is called with false, another thread may open and use the session: what else this process is
+ * asked to compute meanwhile, within the query that is being read, takes the CPU.
  */
 extern void gr_lend_session(bool lent);
 

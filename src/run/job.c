@@ -1,8 +1,8 @@
 /*
  * job.c: rows on their way to a backend.
  *
- * Rows that this process reads go into blocks of its own memory. A block is handed over when it is full, and taken again when the backend
- * has read it: on a device, that happens while the next one is being filled.
+ * Rows that this process reads go into blocks of its own memory. A block is handed over when it is full, and taken
+ * again when the backend has read it: on a device, that happens while the next one is being filled.
  */
 #include "postgres.h"
 
@@ -18,7 +18,8 @@
 #include "run/device.h"
 #include "run/job.h"
 #include "run/raise.h"
-#define DEVICE_BLOCK_NBYTES ((Size) 4 << 20)	/* rows that a kernel takes at a time; with fewer its partial sums cost as much */
+/* rows that a kernel takes at a time; with fewer its partial sums cost as much */
+#define DEVICE_BLOCK_NBYTES ((Size) 4 << 20)
 #define CPU_BLOCK_NBYTES ((Size) 256 << 10)
 #define BLOCK_NBYTES ((Size) 1 << 20)	/* rows that this process reads, on their way to a device */
 
@@ -171,8 +172,9 @@ gr_job_begin_backend(GrJob *job, GrError *err)
 }
 
 /*
- * Memory for the rows that this process reads. For a device several blocks, pinned if that can be had; for the CPU one that stays in the
- * second-level cache between being filled and being read; for a file, wide rows too come some hundred at a time, as the passes like them.
+ * Memory for the rows that this process reads. For a device several blocks, pinned if that can be had; for the CPU one
+ * that stays in the second-level cache between being filled and being read; for a file, wide rows too come some hundred
+ * at a time, as the passes like them.
  */
 static void
 allocate_blocks(GrJob *job)
@@ -198,7 +200,10 @@ allocate_blocks(GrJob *job)
 		gr_job_fail(job, &ignored);
 }
 
-/* A job that needs no backend: rows that go to a file, that the caller keeps, or none of which has room. False if it needs one. */
+/*
+ * A job that needs no backend: rows that go to a file, that the caller keeps, or none of which has room. False if it
+ * needs one.
+ */
 static bool
 begin_elsewhere(GrJob *job, const GrJobOptions *options)
 {
@@ -210,7 +215,8 @@ begin_elsewhere(GrJob *job, const GrJobOptions *options)
 		job->file = BufFileCreateTemp(false);
 		allocate_blocks(job);
 	}
-	else if (options->device_only || (options->cpu_limit > 0 && options->cpu_limit < gr_row_nbytes(job->nfeatures, false)))
+	else if (options->device_only ||
+			 (options->cpu_limit > 0 && options->cpu_limit < gr_row_nbytes(job->nfeatures, false)))
 		job->overflowed = true;
 	else
 		return false;
@@ -243,7 +249,8 @@ gr_job_new(const GrJobOptions *options)
 GrJob *
 gr_job_begin(const GrJobOptions *options)
 {
-	double		work = options->work > 0 ? options->work : gr_job_work(options->kind, options->nrows_estimate, options->nfeatures);
+	double		work = options->work > 0 ? options->work :
+		gr_job_work(options->kind, options->nrows_estimate, options->nfeatures);
 	GrJob	   *job;
 	GrError		err = {0};
 	bool		begun;
@@ -332,7 +339,8 @@ gr_job_solver(GrJob *job)
 	if (job->place.backend == &gr_backend_cpu)
 		return NULL;
 	job->solver = (GrSolver) {
-		.backend = job->place.backend,.session = job->place.session,.memory_limit = (Size) gr_gpu_memory_limit * 1024 * 1024
+		.backend = job->place.backend,.session = job->place.session,
+		.memory_limit = (Size) gr_gpu_memory_limit * 1024 * 1024
 	};
 	return &job->solver;
 }

@@ -1,8 +1,9 @@
 /*
- * job.h: rows on their way to the backend that the settings and the amount of work call for: into a Gram matrix, or to stay there for
- * as many passes as a fit wants.
+ * job.h: rows on their way to the backend that the settings and the amount of work call for: into a Gram matrix, or to
+ * stay there for as many passes as a fit wants.
  *
- * The memory context that is current when a job is made owns it: its reset, for whatever reason, releases what the backend holds.
+ * The memory context that is current when a job is made owns it: its reset, for whatever reason, releases what the
+ * backend holds.
  */
 #ifndef GPUREG_JOB_H
 #define GPUREG_JOB_H
@@ -29,7 +30,10 @@ typedef struct GrJobOptions
 	const char *const *names;	/* as in gr_raise_columns() */
 	/* ROWS: what they may take on the CPU, bytes; 0: as much as there is */
 	Size		cpu_limit;
-	/* ROWS: where there is no room for them, on the CPU or on a device in auto mode, job->overflowed is set, not an error raised */
+	/*
+	 * ROWS: where there is no room for them, on the CPU or on a device in auto mode, job->overflowed is set, not an
+	 * error raised
+	 */
 	bool		may_overflow;
 	/* ROWS: the caller has them in memory: on the CPU the job takes none, and is overflowed from the beginning */
 	bool		device_only;
@@ -102,8 +106,9 @@ gr_job_take_row(GrJob *job)
 }
 
 /*
- * The same for rows that are read elsewhere: a job without a place, which gr_prepare_place() and gr_open_place() give it; then the
- * backend's part of it, and rows. The latter three touch nothing of PostgreSQL's and may be called by another thread, one at a time.
+ * The same for rows that are read elsewhere: a job without a place, which gr_prepare_place() and gr_open_place() give
+ * it; then the backend's part of it, and rows. The latter three touch nothing of PostgreSQL's and may be called by
+ * another thread, one at a time.
  */
 extern GrJob *gr_job_new(const GrJobOptions *options);
 extern bool gr_job_begin_backend(GrJob *job, GrError *err);
@@ -111,7 +116,10 @@ extern bool gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 /* how many calls' rows have been read; see compute.h */
 extern bool gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err);
 
-/* GRAM: writes the packed triangle of nfeatures + 2 and its shift, of nfeatures + 1, and ends the backend's part of the job. */
+/*
+ * GRAM: writes the packed triangle of nfeatures + 2 and its shift, of nfeatures + 1, and ends the backend's part of the
+ * job.
+ */
 extern void gr_job_finish(GrJob *job, double *hi, double *lo, double *shift);
 
 /* ROWS: all are there. False if they didn't fit; the job is then released. */
@@ -130,7 +138,9 @@ extern GrJob *gr_job_head(const GrJob *job, int64 nrows);
 extern bool gr_job_can_ascend(const GrJob *job, bool single);
 extern void gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iterations, bool *converged);
 
-/* Where normal equations for many terms are to be solved while the job has its place: on its device; NULL: on the CPU */
+/*
+ * Where normal equations for many terms are to be solved while the job has its place: on its device; NULL: on the CPU
+ */
 extern const GrSolver *gr_job_solver(GrJob *job);
 
 /* Ends the backend's part of the job, which keeps its place. */

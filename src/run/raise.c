@@ -18,8 +18,9 @@
 static ErrorData *pending_error;
 
 /*
- * Handles interrupts as CHECK_FOR_INTERRUPTS() does, all of them, but jumps nowhere: an error is kept, and raised when the
- * compute layer has returned. (A termination does not return. The frames it leaves own nothing outside the process.)
+ * Handles interrupts as CHECK_FOR_INTERRUPTS() does, all of them, but jumps nowhere: an error is kept, and raised when
+ * the compute layer has returned. (A termination does not return. The frames it leaves own nothing outside the
+ * process.)
  */
 static bool
 cancel_pending(void *arg)
@@ -101,7 +102,8 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 		case GR_NOT_FINITE:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("column \"%s\" has a value that is NaN or infinite", gr_column_name(column, nfeatures, names)),
+					 errmsg("column \"%s\" has a value that is NaN or infinite",
+							gr_column_name(column, nfeatures, names)),
 					 errhint("Leave such rows out, or make the value NULL: rows with a NULL are skipped.")));
 			break;
 		case GR_NOT_BINARY:

@@ -13,8 +13,8 @@
 extern const GrHost gr_host;
 
 /*
- * Raises err as an ERROR. names: the ncols columns of a row (features, then the response), or NULL for x1 .. xp, y. Where err
- * says that the work was cancelled, this is the place that jumps.
+ * Raises err as an ERROR. names: the ncols columns of a row (features, then the response), or NULL for x1 .. xp, y.
+ * Where err says that the work was cancelled, this is the place that jumps.
  */
 extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 			__attribute__((noreturn));
@@ -23,7 +23,10 @@ extern void gr_raise_columns(const GrError *err, int nfeatures, const char *cons
 extern void gr_raise(const GrError *err)
 			__attribute__((noreturn));
 
-/* ERROR if a value of these rows is NaN or infinite or, where binary is set, a response neither 0 nor 1; names: likewise. */
+/*
+ * ERROR if a value of these rows is NaN or infinite or, where binary is set, a response neither 0 nor 1; names:
+ * likewise.
+ */
 extern void gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const *names, bool binary);
 
 /* gr_pass_add(), interruptible */

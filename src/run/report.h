@@ -34,7 +34,8 @@ extern GrRun gr_last_run;
 extern GrRun *gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeatures);
 
 /* Notes what was done with a query that an aggregate summed up on the CPU, in so many workers. */
-extern void gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers, double started,
+extern void gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers,
+						   double started,
 						   double read_done, double solved);
 
 /* Notes what a job did: when it started, when the rows were read and summed up, when the model was there. */
