@@ -51,7 +51,9 @@ typedef struct Problem
 	double		start[MAX_TERMS];
 } Problem;
 
-/* Features in (-1, 1), responses drawn from a logistic model: no two classes that a plane separates, unless by chance. */
+/*
+ * Features in (-1, 1), responses drawn from a logistic model: no two classes that a plane separates, unless by chance.
+ */
 static Problem
 problem_make(int64_t nrows, int nfeatures)
 {
@@ -323,7 +325,8 @@ check_convergence(bool single, bool intercept)
 
 		same = same && same_result(&got, &cut);
 		where = where && got.converged && got.iterations % ascent.check_every == 0 && want.converged &&
-			(single ? llabs((long long) (got.iterations - want.iterations)) <= want.iterations / 20 + ascent.check_every :
+			(single ? llabs((long long) (got.iterations - want.iterations)) <= want.iterations / 20 +
+			 ascent.check_every :
 			 got.iterations == want.iterations);
 		if (!where)
 			printf("# every %lld: %lld iterations, on the CPU %lld\n", (long long) ascent.check_every,

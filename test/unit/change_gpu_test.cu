@@ -1,8 +1,8 @@
 /*
  * change_gpu_test.cu: rows changed by a basis on the device against the same on the CPU.
  *
- * change_gpu_test [--quick] [--bench] [--seed=N]. Without a device it skips. --quick takes few shapes, for race checkers; --bench times
- * the change instead of testing it.
+ * change_gpu_test [--quick] [--bench] [--seed=N]. Without a device it skips. --quick takes few shapes, for race
+ * checkers; --bench times the change instead of testing it.
  */
 #include "../../kernels/backend_cuda.cuh"
 #include "compute/basis.h"
@@ -104,7 +104,8 @@ worst_difference(const GrRows *rows, const Problem *want)
 
 	for (int c = 0; c < rows->nchunks; c++)
 	{
-		if (cudaMemcpy(got + (size_t) done * ncols, rows->chunks[c].rows, sizeof(double) * ncols * (size_t) rows->chunks[c].nrows,
+		if (cudaMemcpy(got + (size_t) done * ncols, rows->chunks[c].rows,
+					   sizeof(double) * ncols * (size_t) rows->chunks[c].nrows,
 					   cudaMemcpyDeviceToHost) != cudaSuccess)
 			worst = INFINITY;
 		done += rows->chunks[c].nrows;
@@ -128,7 +129,8 @@ check_shape(GrSession *session, int64_t nrows, int nfeatures, int first, bool co
 	(void) gr_basis_change_rows(&problem.basis, problem.rows, nrows, &poll);
 	if (ok)
 		worst = worst_difference(rows, &problem);
-	check(ok && worst < 3e-16, "%lld rows of %d features, %d changed%s: %.2g %s", (long long) nrows, nfeatures, nfeatures - first,
+	check(ok && worst < 3e-16, "%lld rows of %d features, %d changed%s: %.2g %s", (long long) nrows, nfeatures,
+		  nfeatures - first,
 		  collinear ? ", collinear" : "", worst, err.detail);
 	gpu->rows_end(rows);
 	problem_free(&problem);
@@ -144,7 +146,8 @@ check_contract(GrSession *session)
 	GrError		err = {};
 	bool		ok = send_rows(session, &problem, &rows, &err);
 
-	check(ok && !gpu->rows_change(rows, &problem.basis, &host, &err) && err.status == GR_CANCELED, "a change is canceled");
+	check(ok && !gpu->rows_change(rows, &problem.basis, &host, &err) && err.status == GR_CANCELED,
+		  "a change is canceled");
 	memset(&err, 0, sizeof(err));
 	problem.basis.nfeatures = 4;
 	check(!gpu->rows_change(rows, &problem.basis, NULL, &err) && err.status == GR_INVALID, "a basis of other features");
@@ -184,7 +187,8 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int first)
 			least_ms = fmin(least_ms, ms);
 		}
 	}
-	printf("# %9lld x %4d, %d changed: %.3f ms, %.0f GB/s %s\n", (long long) nrows, nfeatures, nfeatures - first, least_ms,
+	printf("# %9lld x %4d, %d changed: %.3f ms, %.0f GB/s %s\n", (long long) nrows, nfeatures, nfeatures - first,
+		   least_ms,
 		   nbytes / least_ms * 1e-6, err.detail);
 	gpu->rows_end(rows);
 	problem_free(&problem);

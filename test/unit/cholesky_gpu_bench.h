@@ -1,6 +1,7 @@
 /*
- * cholesky_gpu_bench.h: part of cholesky_gpu_test.cu: the phases of the solve, the whole of it, the CPU's, and, where their libraries are
- * given, cuSOLVER's and cuBLAS's float8 factorisation and triangular solve of the same matrix. One JSON line a size; times in ms, medians.
+ * cholesky_gpu_bench.h: part of cholesky_gpu_test.cu: the phases of the solve, the whole of it, the CPU's, and, where
+ * their libraries are given, cuSOLVER's and cuBLAS's float8 factorisation and triangular solve of the same matrix. One
+ * JSON line a size; times in ms, medians.
  */
 #include <dlfcn.h>
 
@@ -13,7 +14,8 @@ typedef struct Peers
 	int			(*potrf_nbytes) (void *handle, int uplo, int n, double *a, int lda, int *lwork);
 	int			(*potrf) (void *handle, int uplo, int n, double *a, int lda, double *work, int lwork, int *info);
 	int			(*blas_create) (void **handle);
-	int			(*trsm) (void *handle, int side, int uplo, int trans, int diag, int m, int n, const double *alpha, const double *a, int lda,
+	int			(*trsm) (void *handle, int side, int uplo, int trans, int diag, int m, int n, const double *alpha,
+						 const double *a, int lda,
 						 double *b, int ldb);
 	void	   *solver;
 	void	   *blas;
@@ -85,7 +87,8 @@ open_library(const char *folders, const char *names)
 		{
 			void	   *library;
 
-			snprintf(path, sizeof(path), "%.*s/%.*s", (int) strcspn(folder, ":"), folder, (int) strcspn(name, ":"), name);
+			snprintf(path, sizeof(path), "%.*s/%.*s", (int) strcspn(folder, ":"), folder, (int) strcspn(name, ":"),
+					 name);
 			library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 			if (library != NULL)
 				return library;
@@ -112,12 +115,16 @@ open_peers(const char *folders)
 	peers.potrf = (decltype(peers.potrf)) dlsym(solver, "cusolverDnDpotrf");
 	peers.blas_create = (decltype(peers.blas_create)) dlsym(blas, "cublasCreate_v2");
 	peers.trsm = (decltype(peers.trsm)) dlsym(blas, "cublasDtrsm_v2");
-	peers.there = peers.solver_create != NULL && peers.potrf_nbytes != NULL && peers.potrf != NULL && peers.blas_create != NULL &&
+	peers.there = peers.solver_create != NULL && peers.potrf_nbytes != NULL && peers.potrf != NULL &&
+		peers.blas_create != NULL &&
 		peers.trsm != NULL && peers.solver_create(&peers.solver) == 0 && peers.blas_create(&peers.blas) == 0;
 	return peers;
 }
 
-/* A positive definite triangle of m + 2 rows, well conditioned, and without zeros: as of (1, x, y) with m - 1 features and one more. */
+/*
+ * A positive definite triangle of m + 2 rows, well conditioned, and without zeros: as of (1, x, y) with m - 1 features
+ * and one more.
+ */
 static Gram
 bench_gram(int m)
 {
@@ -156,7 +163,8 @@ bench_peers(const Peers *peers, const Gram *gram)
 			full[(int64_t) i * m + j] = gram->hi[i >= j ? at(i, j) : at(j, i)];
 	if (cuda_ok(cudaMalloc((void **) &kept, nbytes)) && cuda_ok(cudaMalloc((void **) &a, nbytes)) &&
 		cuda_ok(cudaMalloc((void **) &b, nbytes)) && cuda_ok(cudaMalloc((void **) &info, sizeof(int))) &&
-		cuda_ok(cudaMemcpy(kept, full, nbytes, cudaMemcpyHostToDevice)) && peers->potrf_nbytes(peers->solver, 0, m, a, m, &lwork) == 0 &&
+		cuda_ok(cudaMemcpy(kept, full, nbytes, cudaMemcpyHostToDevice)) &&
+		peers->potrf_nbytes(peers->solver, 0, m, a, m, &lwork) == 0 &&
 		cuda_ok(cudaMalloc((void **) &work, sizeof(double) * (size_t) lwork)))
 	{
 		int			failed = 0;
@@ -221,23 +229,28 @@ bench_phases(const Gram *gram)
 	for (size_t k = (size_t) m; k < padded; k++)
 		aliased[k] = true;
 	if (cuda_ok(cudaMalloc(&memory, nbytes)) && gr_cholesky_place(&c, m, nentries, true, memory) == nbytes &&
-		cuda_ok(cudaMemset(memory, 0, nbytes)) && cuda_ok(cudaMemcpy(c.scale, ones, padded * sizeof(double), cudaMemcpyHostToDevice)) &&
+		cuda_ok(cudaMemset(memory, 0, nbytes)) &&
+		cuda_ok(cudaMemcpy(c.scale, ones, padded * sizeof(double), cudaMemcpyHostToDevice)) &&
 		cuda_ok(cudaMemcpy(c.weights, ones, padded * sizeof(double2), cudaMemcpyHostToDevice)))
 	{
 		c.noise = NOISE;
-		printf(", \"load_ms\": %.3f", median_ms(NREPEATS, load, [&]() { cuda_ok(gr_cholesky_load_launch(&c, 0, false, 0)); }));
+		printf(", \"load_ms\": %.3f", median_ms(NREPEATS, load,
+												[&]() { cuda_ok(gr_cholesky_load_launch(&c, 0, false, 0)); }));
 		printf(", \"factor_ms\": %.3f", median_ms(NREPEATS, load, factor));
 		printf(", \"back_ms\": %.3f", median_ms(NREPEATS, nothing, back));
 		printf(", \"inverse_ms\": %.3f", median_ms(NREPEATS, nothing, invert));
 		printf(", \"covariance_ms\": %.3f",
-			   median_ms(NREPEATS, nothing, [&]() { cuda_ok(gr_cholesky_covariance_launch(&c, 0, c.nterm_tiles, 1.0, 0)); }));
+			   median_ms(NREPEATS, nothing,
+						 [&]() { cuda_ok(gr_cholesky_covariance_launch(&c, 0, c.nterm_tiles, 1.0, 0)); }));
 	}
 	cuda_ok(cudaFree(memory));
 	free(ones);
 	free(aliased);
 }
 
-/* Prints wall times of whole fits, memory and copies included: on the device, of Newton's steps there, and on the CPU. */
+/*
+ * Prints wall times of whole fits, memory and copies included: on the device, of Newton's steps there, and on the CPU.
+ */
 static void
 bench_fits(GrSession *session, const Gram *gram)
 {
@@ -250,7 +263,8 @@ bench_fits(GrSession *session, const Gram *gram)
 	{
 		fit.ols.coef = fit.coef;
 		fit.ols.vcov = covariance ? fit.vcov : NULL;
-		if (!gr_ols_solve(gram->hi, gram->lo, NULL, gram->p, gram->nrows, true, workspace, where, &fit.ols, NULL, &fit.err))
+		if (!gr_ols_solve(gram->hi, gram->lo, NULL, gram->p, gram->nrows, true, workspace, where, &fit.ols, NULL,
+						  &fit.err))
 			printf("# %s\n", fit.err.detail);
 	};
 	auto		nothing = []() {};

@@ -73,7 +73,8 @@ fit_ols(const Gram *gram, bool intercept, const GrSolver *solver, const GrHost *
 
 	fit.ols.coef = fit.coef;
 	fit.ols.vcov = fit.vcov;
-	fit.ok = gr_ols_solve(gram->hi, gram->lo, gram->shift, gram->p, gram->nrows, intercept, workspace, solver, &fit.ols, host, &fit.err);
+	fit.ok = gr_ols_solve(gram->hi, gram->lo, gram->shift, gram->p, gram->nrows, intercept, workspace, solver, &fit.ols,
+						  host, &fit.err);
 	free(workspace);
 	return fit;
 }
@@ -114,8 +115,8 @@ difference(const double *a, const double *b, int64_t n)
 }
 
 /*
- * Sets to 0 what is less than 1e-24 of the largest: coefficients that should be 0, of which rounding left more in many terms than a
- * solve can tell from a value. Returns how many were exactly 0 before.
+ * Sets to 0 what is less than 1e-24 of the largest: coefficients that should be 0, of which rounding left more in many
+ * terms than a solve can tell from a value. Returns how many were exactly 0 before.
  */
 static int
 forget_noise(double *a, int n)
@@ -139,14 +140,18 @@ same_fit(const Fit *device, const Fit *cpu, double tolerance, const char *what)
 {
 	double		coef = difference(device->coef, cpu->coef, cpu->m);
 	double		vcov = difference(device->vcov, cpu->vcov, (int64_t) cpu->m * cpu->m);
-	double		sums[2][3] = {{device->ols.rss, device->ols.tss, device->normal.decrement}, {cpu->ols.rss, cpu->ols.tss, cpu->normal.decrement}};
+	double		sums[2][3] = {{device->ols.rss, device->ols.tss, device->normal.decrement},
+		{cpu->ols.rss, cpu->ols.tss, cpu->normal.decrement}};
 	double		sum = difference(sums[0], sums[1], 3);
-	bool		same = device->ok && cpu->ok && device->ols.rank == cpu->ols.rank && device->ols.df_residual == cpu->ols.df_residual &&
-		device->normal.rank == cpu->normal.rank && memcmp(device->aliased, cpu->aliased, (size_t) cpu->m * sizeof(bool)) == 0 &&
+	bool		same = device->ok && cpu->ok && device->ols.rank == cpu->ols.rank &&
+		device->ols.df_residual == cpu->ols.df_residual &&
+		device->normal.rank == cpu->normal.rank &&
+		memcmp(device->aliased, cpu->aliased, (size_t) cpu->m * sizeof(bool)) == 0 &&
 		(device->ols.on_device || device->normal.on_device) && !cpu->ols.on_device && !cpu->normal.on_device;
 
 	if (!check(same && coef <= tolerance && vcov <= tolerance && sum <= tolerance, "%s", what))
-		printf("# %s; same ranks %d (%d, %d); differences of coefficients %.2g, covariances %.2g, sums %.2g\n", device->err.detail, same,
+		printf("# %s; same ranks %d (%d, %d); differences of coefficients %.2g, covariances %.2g, sums %.2g\n",
+			   device->err.detail, same,
 			   device->ols.rank, cpu->ols.rank, coef, vcov, sum);
 	return same;
 }
@@ -165,7 +170,8 @@ compare_ols(GrSession *session, const Gram *gram, bool intercept, int rank, bool
 		int			ndevice = forget_noise(device.coef, device.m);
 		int			ncpu = forget_noise(cpu.coef, cpu.m);
 
-		printf("# coefficients that are exactly 0: %d on the device, %d on the CPU, %d should be\n", ndevice, ncpu, (device.m + 1) / 5);
+		printf("# coefficients that are exactly 0: %d on the device, %d on the CPU, %d should be\n", ndevice, ncpu,
+			   (device.m + 1) / 5);
 	}
 	same_fit(&device, &cpu, 1e-14, name);
 	if (rank > 0 && device.ols.rank != rank)
@@ -206,7 +212,10 @@ check_fits(GrSession *session, int m)
 	gram_free(&gram);
 }
 
-/* Sums about a shift, most of which the intercept's variance is made of; pairs of columns are so near that its parts cancel. */
+/*
+ * Sums about a shift, most of which the intercept's variance is made of; pairs of columns are so near that its parts
+ * cancel.
+ */
 static void
 check_shifted(GrSession *session, int m)
 {
@@ -228,7 +237,10 @@ check_shifted(GrSession *session, int m)
 	gram = gram_of(rows, nrows, p);
 	gram.shift = shift;
 	compare_ols(session, &gram, true, m, false, "about a shift");
-	/* without an intercept the columns are as far from 0 as they are: so far that the pairs would be collinear, or the sums lose digits, is too far */
+	/*
+	 * without an intercept the columns are as far from 0 as they are: so far that the pairs would be collinear, or the
+	 * sums lose digits, is too far
+	 */
 	for (int j = 0; j <= p; j++)
 		shift[j] *= 1e-9;
 	compare_ols(session, &gram, false, p, false, "about a shift, without an intercept");
@@ -246,7 +258,8 @@ typedef enum Collinear
 	NCOLLINEAR
 } Collinear;
 
-static const char *const collinear_names[NCOLLINEAR] = {"copies at borders", "every third collinear", "a tile collinear", "all but 40 collinear",
+static const char *const collinear_names[NCOLLINEAR] = {"copies at borders", "every third collinear",
+	"a tile collinear", "all but 40 collinear",
 	"zeros at borders", "few rows"};
 
 /* Makes feature j of a row, which is term j + 1, depend on earlier ones; true if it does. */
@@ -337,7 +350,8 @@ check_normal(GrSession *session, bool quick)
 			gram.hi[at(p + 1, p + 1)] = NAN;	/* not to be looked at */
 			device = fit_normal(&gram, skip, leave_out, inverse, &solver);
 			cpu = fit_normal(&gram, skip, leave_out, inverse, NULL);
-			snprintf(name, sizeof(name), "%d terms, normal equations after %d rows%s%s", device.m, skip, leave_out ? ", some left out" : "",
+			snprintf(name, sizeof(name), "%d terms, normal equations after %d rows%s%s", device.m, skip, leave_out ?
+					 ", some left out" : "",
 					 inverse ? "" : ", no inverse");
 			same_fit(&device, &cpu, 1e-14, name);
 			fit_free(&device);
@@ -366,10 +380,12 @@ fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 	options.linear_solver = solver;
 	memory = malloc(gr_logreg_nbytes(&options));
 	logreg = gr_logreg_begin(memory, &options);
-	fit.ok = gr_backend_cpu.open(&session, NULL, &fit.err) && gr_backend_cpu.rows_begin(session, &rows_options, &kept, &fit.err);
+	fit.ok = gr_backend_cpu.open(&session, NULL, &fit.err) &&
+		gr_backend_cpu.rows_begin(session, &rows_options, &kept, &fit.err);
 	fit.ok = fit.ok && gr_backend_cpu.rows_send(kept, rows, nrows, &fit.err);
 	while (fit.ok && gr_logreg_next(logreg) == GR_LOGREG_PASS)
-		fit.ok = gr_backend_cpu.rows_pass(kept, &logreg->pass, logreg->sums, NULL, &fit.err) && gr_logreg_advance(logreg, NULL, &fit.err);
+		fit.ok = gr_backend_cpu.rows_pass(kept, &logreg->pass, logreg->sums, NULL, &fit.err) &&
+			gr_logreg_advance(logreg, NULL, &fit.err);
 	gr_backend_cpu.rows_end(kept);
 	gr_backend_cpu.close(session);
 	fit.ok = fit.ok && logreg->converged;
@@ -504,7 +520,8 @@ check_memory(GrSession *session, const Gram *gram, bool quick)
 
 	job.memory_limit = 1000;
 	ok = gpu->factor_begin(session, &job, &factor, NULL, &p.err);
-	check(!ok && p.err.status == GR_DEVICE_MEMORY && p.err.bytes_free == 1000 && p.err.bytes_needed > 100000, "a memory limit is kept");
+	check(!ok && p.err.status == GR_DEVICE_MEMORY && p.err.bytes_free == 1000 && p.err.bytes_needed > 100000,
+		  "a memory limit is kept");
 	gpu->factor_end(factor);
 	job.nterms = 0;
 	p.err = GrError();
@@ -523,7 +540,8 @@ check_memory(GrSession *session, const Gram *gram, bool quick)
 		int			n = take_memory(pieces, COUNT(pieces));
 
 		limited = fit_ols(gram, true, &solver, NULL);
-		check(limited.ok && !limited.ols.on_device && memcmp(limited.coef, cpu.coef, sizeof(double) * (size_t) cpu.m) == 0,
+		check(limited.ok && !limited.ols.on_device &&
+			  memcmp(limited.coef, cpu.coef, sizeof(double) * (size_t) cpu.m) == 0,
 			  "a full device (%d pieces): solved on the CPU", n);
 		fit_free(&limited);
 		while (n > 0)

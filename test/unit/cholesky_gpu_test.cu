@@ -1,10 +1,10 @@
 /*
- * cholesky_gpu_test.cu: the solve on the device: matrices whose factors are known, random ones against quadruple precision, and
- * gr_ols_solve() and gr_normal_solve() on the device against themselves on the CPU.
+ * cholesky_gpu_test.cu: the solve on the device: matrices whose factors are known, random ones against quadruple
+ * precision, and gr_ols_solve() and gr_normal_solve() on the device against themselves on the CPU.
  *
- * cholesky_gpu_test [--quick] [--bench[=LIBRARIES]] [--terms=M] [--seed=N]. Without a device it skips. --quick takes few sizes, for race
- * checkers; --bench times the solve instead of testing it, of M terms alone where given, beside cuSOLVER and cuBLAS where folders,
- * separated by ':', with them are given.
+ * cholesky_gpu_test [--quick] [--bench[=LIBRARIES]] [--terms=M] [--seed=N]. Without a device it skips. --quick takes
+ * few sizes, for race checkers; --bench times the solve instead of testing it, of M terms alone where given, beside
+ * cuSOLVER and cuBLAS where folders, separated by ':', with them are given.
  */
 #include "../../kernels/cholesky.cuh"
 #include "cholesky_reference.h"
@@ -101,7 +101,8 @@ problem_new(int m)
 static void
 problem_free(Problem *p)
 {
-	double	   *arrays[] = {p->hi, p->lo, p->scale, p->least_pivot, p->d_hi, p->d_lo, p->row_hi, p->row_lo, p->coef_hi, p->coef_lo, p->inverse};
+	double	   *arrays[] = {p->hi, p->lo, p->scale, p->least_pivot, p->d_hi, p->d_lo, p->row_hi, p->row_lo, p->coef_hi,
+		p->coef_lo, p->inverse};
 
 	for (double *array : arrays)
 		free(array);
@@ -172,8 +173,8 @@ set_entry(Problem *p, int i, int j, GrDD value)
 }
 
 /*
- * min(i, j), rows and columns multiplied by powers of two: L is all ones, D = 1, the inverse has 2, 1 at the end, beside -1. Every sum
- * is of whole numbers: the answers are exact.
+ * min(i, j), rows and columns multiplied by powers of two: L is all ones, D = 1, the inverse has 2, 1 at the end,
+ * beside -1. Every sum is of whole numbers: the answers are exact.
  */
 static void
 check_min_matrix(GrSession *session, int m, int spread)
@@ -195,7 +196,8 @@ check_min_matrix(GrSession *session, int m, int spread)
 		{
 			double		want = i == j ? (i == m - 1 ? 1 : 2) : abs(i - j) == 1 ? -1 : 0;
 
-			exact = p.inverse[(int64_t) i * m + j] == want * p.scale[i] * p.scale[j] && !(want == 0 && signbit(p.inverse[(int64_t) i * m + j]));
+			exact = p.inverse[(int64_t) i * m + j] == want * p.scale[i] * p.scale[j] &&
+				!(want == 0 && signbit(p.inverse[(int64_t) i * m + j]));
 		}
 	}
 	check(exact && p.d_hi[m] == 1, "%d terms, min(i, j), scales 2^%d: exact", m, 5 * spread);
@@ -203,8 +205,8 @@ check_min_matrix(GrSession *session, int m, int spread)
 }
 
 /*
- * Lehmer's matrix, j / i for j <= i (from 1): L is j / i, too, D is (2 j - 1) / j^2, the inverse has three diagonals (Kilic and Stanica
- * 2010). None of this is a double.
+ * Lehmer's matrix, j / i for j <= i (from 1): L is j / i, too, D is (2 j - 1) / j^2, the inverse has three diagonals
+ * (Kilic and Stanica 2010). None of this is a double.
  */
 static void
 check_lehmer(GrSession *session, int m)
@@ -231,7 +233,9 @@ check_lehmer(GrSession *session, int m)
 		worst = fmax(worst, fabs(gr_dd_sub(got_d, d).hi) / d.hi);
 		worst = fmax(worst, fabs(gr_dd_sub(got_z, z).hi) / z.hi);
 		ok = ok && !p.aliased[i];
-		/* the coefficients: m / (m + 1) for the last term, 0 for the others, where rounding of the matrix may be left */
+		/*
+		 * the coefficients: m / (m + 1) for the last term, 0 for the others, where rounding of the matrix may be left
+		 */
 		worst = fmax(worst, fabs(i == m - 1 ? gr_dd_sub(got_b, z).hi : got_b.hi));
 		for (int j = 0; ok && j < m; j++)
 		{
@@ -251,7 +255,10 @@ check_lehmer(GrSession *session, int m)
 	problem_free(&p);
 }
 
-/* Pascal's matrix: L is Pascal's triangle, D = 1; as long as the entries are exact in double-double, so must the answers be. */
+/*
+ * Pascal's matrix: L is Pascal's triangle, D = 1; as long as the entries are exact in double-double, so must the
+ * answers be.
+ */
 static void
 check_pascal(GrSession *session, int m)
 {
@@ -277,7 +284,8 @@ check_pascal(GrSession *session, int m)
 		for (int j = i; j > 0; j--)
 			row[j] = gr_dd_add(row[j], row[j - 1]);
 	for (int j = 0; exact && j < m; j++)
-		exact = p.d_hi[j] == 1 && p.d_lo[j] == 0 && p.row_hi[j] == row[j].hi && p.row_lo[j] == row[j].lo && !p.aliased[j];
+		exact = p.d_hi[j] == 1 && p.d_lo[j] == 0 && p.row_hi[j] == row[j].hi && p.row_lo[j] == row[j].lo &&
+			!p.aliased[j];
 	check(exact && p.d_hi[m] == 1, "%d terms, Pascal's matrix: exact", m);
 	free(row);
 	problem_free(&p);
@@ -313,12 +321,15 @@ check_random(GrSession *session, int m, bool leave_out)
 	for (int i = 0; leave_out && i < m; i++)
 		p.left_out[i] = i % 5 == 3 || i / 32 == 2;
 	ok = problem_solve(session, &p);
-	answer = CholeskyAnswer{m, p.hi, p.lo, p.scale, p.least_pivot, p.left_out, p.aliased, p.d_hi, p.d_lo, p.row_hi, p.row_lo, p.coef_hi,
+	answer = CholeskyAnswer{m, p.hi, p.lo, p.scale, p.least_pivot, p.left_out, p.aliased, p.d_hi, p.d_lo, p.row_hi,
+		p.row_lo, p.coef_hi,
 		p.coef_lo, p.inverse};
 	errors = cholesky_reference(&answer);
-	if (!check(ok && errors.same_aliased && errors.d < CLOSE && errors.row < CLOSE && errors.coef < CLOSE && errors.inverse < 2e-16,
+	if (!check(ok && errors.same_aliased && errors.d < CLOSE && errors.row < CLOSE && errors.coef < CLOSE &&
+			   errors.inverse < 2e-16,
 			   "%d random terms%s", m, leave_out ? ", some left out" : ""))
-		printf("# same terms %d; errors of d %.2g, row %.2g, coefficients %.2g, inverse %.2g\n", errors.same_aliased, errors.d, errors.row,
+		printf("# same terms %d; errors of d %.2g, row %.2g, coefficients %.2g, inverse %.2g\n", errors.same_aliased,
+			   errors.d, errors.row,
 			   errors.coef, errors.inverse);
 	free(row);
 	free(scratch);
@@ -346,7 +357,8 @@ check_repeatable(GrSession *session, int m)
 	check_min_matrix(session, m / 2 + 1, 0);
 	same = same && problem_solve(session, &b);
 	same = same && memcmp(a.d_lo, b.d_lo, sizeof(double) * (size_t) (m + 1)) == 0 &&
-		memcmp(a.row_lo, b.row_lo, sizeof(double) * (size_t) m) == 0 && memcmp(a.coef_lo, b.coef_lo, sizeof(double) * (size_t) m) == 0 &&
+		memcmp(a.row_lo, b.row_lo, sizeof(double) * (size_t) m) == 0 &&
+		memcmp(a.coef_lo, b.coef_lo, sizeof(double) * (size_t) m) == 0 &&
 		memcmp(a.inverse, b.inverse, sizeof(double) * (size_t) m * (size_t) m) == 0;
 	check(same, "%d terms: the same bits again", m);
 	problem_free(&a);

@@ -99,7 +99,8 @@ compare_inverse(const Solve *s, const CholeskyAnswer *a, double *worst)
 
 			if (s->aliased[i] || s->aliased[j])
 				continue;
-			note(worst, got, inverse[i * s->m + j], sqrt((double) inverse[i * s->m + i]) * sqrt((double) inverse[j * s->m + j]));
+			note(worst, got, inverse[i * s->m + j],
+				 sqrt((double) inverse[i * s->m + i]) * sqrt((double) inverse[j * s->m + j]));
 			if (a->inverse[i * s->m + j] != a->inverse[j * s->m + i])
 				*worst = INFINITY;
 		}

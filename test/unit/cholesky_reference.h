@@ -1,5 +1,6 @@
 /*
- * cholesky_reference.h: the solve of ols.h in quadruple precision, plainly, for the tests. Apart, as nvcc doesn't take __float128.
+ * cholesky_reference.h: the solve of ols.h in quadruple precision, plainly, for the tests. Apart, as nvcc doesn't take
+ * __float128.
  */
 #ifndef GPUREG_CHOLESKY_REFERENCE_H
 #define GPUREG_CHOLESKY_REFERENCE_H
@@ -35,7 +36,8 @@ typedef struct CholeskyErrors
 	double		d;				/* the largest |d - D| / D */
 	double		row;			/* the largest difference over the largest entry */
 	double		coef;			/* likewise */
-	double		inverse;		/* the largest difference over the square root of the product of the diagonal's entries */
+	/* the largest difference over the square root of the product of the diagonal's entries */
+	double		inverse;
 } CholeskyErrors;
 
 /* Errors are infinite where something isn't finite. */

@@ -1,6 +1,6 @@
 /*
- * conditions_test.c: logistic regression over columns that float8 sums would lose digits over, by each solver. The features are dyadic, so
- * that what is done to them is exact, and what it does to the estimates is known.
+ * conditions_test.c: logistic regression over columns that float8 sums would lose digits over, by each solver. The
+ * features are dyadic, so that what is done to them is exact, and what it does to the estimates is known.
  */
 #include "logreg_driver.h"
 
@@ -22,9 +22,13 @@ fit_by(const Data *data, GrLogregSolver solver, bool intercept)
 	return run_fit(data, &options);
 }
 
-/* Right digits of the coefficients and standard errors of a fit over moved data, whose features are x_j = shift_j + scale_j (z_j + tie_j x_1) */
+/*
+ * Right digits of the coefficients and standard errors of a fit over moved data, whose features are x_j = shift_j +
+ * scale_j (z_j + tie_j x_1)
+ */
 static void
-count_digits(const GrLogregFit *fit, const GrLogregFit *plain, const double *scale, const double *shift, const double *tie, double *coef,
+count_digits(const GrLogregFit *fit, const GrLogregFit *plain, const double *scale, const double *shift,
+			 const double *tie, double *coef,
 			 double *se)
 {
 	int			first = fit->nterms == plain->nterms && shift != NULL ? 1 : 0;
@@ -81,7 +85,8 @@ check_moved(const Data *plain, double scale, double shift, double tie, bool inte
 		if (regular(&run))
 			count_digits(run.fit, want.fit, scales, intercept ? &shift : NULL, ties, &coef, &se);
 		check(regular(&run) && coef < 1e-12 && se < 1e-12,
-			  "%s, features %g + %g (z + %g z_1)%s: coefficients to %.2g, standard errors to %.2g, %d steps%s", solvers[s].name, shift, scale,
+			  "%s, features %g + %g (z + %g z_1)%s: coefficients to %.2g, standard errors to %.2g, %d steps%s",
+			  solvers[s].name, shift, scale,
 			  tie, intercept ? "" : ", no intercept", coef, se, run.fit->iterations, run.changed ? ", changed" : "");
 		run_free(&want);
 		run_free(&run);
@@ -170,7 +175,8 @@ test_many(void)
 	for (int k = 1; k <= 2000; k++)
 		worst = fmax(worst, fabs(run.fit->coef[k] - want.fit->coef[k]) / fabs(want.fit->coef[1]));
 	check(want.ok && want.fit->converged && run.ok && run.fit->converged && run.fit->vcov == NULL && worst < 1e-6,
-		  "L-BFGS, 2,000 features + 2^32: off by %.2g after %d iterations, %d without", worst, run.fit->iterations, want.fit->iterations);
+		  "L-BFGS, 2,000 features + 2^32: off by %.2g after %d iterations, %d without", worst, run.fit->iterations,
+		  want.fit->iterations);
 	run_free(&want);
 	run_free(&run);
 	data_free(&plain);

@@ -42,7 +42,8 @@ law_draw(Law *law)
 
 		good = good && n >= 0;
 		for (int m = 0; m < n; m++)
-			law->sign[(size_t) c * (size_t) law->k + (entries[m] & ~GR_ENTRY_SIGN)] = entries[m] & GR_ENTRY_SIGN ? -1 : 1;
+			law->sign[(size_t) c * (size_t) law->k + (entries[m] & ~GR_ENTRY_SIGN)] = entries[m] & GR_ENTRY_SIGN ? -1 :
+				1;
 	}
 	free(entries);
 	return good;
@@ -58,7 +59,10 @@ judge(const Law *law, const char *what, double chi2, double df)
 		printf("# chi-squared %.6g, df %g, P %.3g\n", chi2, df, tail);
 }
 
-/* Chi-squared of n observed classes against their probabilities; classes of few are put together with those that follow. */
+/*
+ * Chi-squared of n observed classes against their probabilities; classes of few are put together with those that
+ * follow.
+ */
 static inline double
 chi_squared(const int64_t *observed, const double *probability, int n, double total, double *df)
 {
@@ -142,8 +146,8 @@ law_rows(const Law *law)
 }
 
 /*
- * For pairs of entries (a, b): the sums of s_a s_b / p and of (|s_a| - p) (|s_b| - p) / (p (1 - p)) are uncorrelated between pairs, their
- * squares over the number of terms nearly chi-squared.
+ * For pairs of entries (a, b): the sums of s_a s_b / p and of (|s_a| - p) (|s_b| - p) / (p (1 - p)) are uncorrelated
+ * between pairs, their squares over the number of terms nearly chi-squared.
  */
 typedef struct Pairs
 {
@@ -234,7 +238,9 @@ law_other(const Law *law, uint64_t seed, int64_t first, const char *what)
 	free(other.sign);
 }
 
-/* All there is to a column, or to two columns next to each other: every outcome's frequency; 3^n outcomes for n entries */
+/*
+ * All there is to a column, or to two columns next to each other: every outcome's frequency; 3^n outcomes for n entries
+ */
 static inline void
 law_outcomes(const Law *law, int ncols)
 {
@@ -301,7 +307,8 @@ test_law(void)
 			law_column_pairs(&law);
 		}
 		law_other(&law, law.seed + 1, law.first, "an entry under two seeds");
-		law_other(&law, law.seed ^ UINT64_C(1) << 63, law.first, "an entry under two seeds that differ in their highest bit");
+		law_other(&law, law.seed ^ UINT64_C(1) << 63, law.first,
+				  "an entry under two seeds that differ in their highest bit");
 		law_other(&law, law.seed, law.first ^ INT64_C(1) << 40, "an entry of two columns far away");
 		free(law.sign);
 	}

@@ -101,16 +101,19 @@ data_free(Data *data)
 static GrPass
 make_pass(const Data *data, GrPassKind kind, int nfaces)
 {
-	GrPass		pass = {kind, data->nfeatures, data->beta, data->shift, nfaces, data->faces, data->face_absolute, 0x1p-46};
+	GrPass		pass = {kind, data->nfeatures, data->beta, data->shift, nfaces, data->faces, data->face_absolute,
+		0x1p-46};
 
 	return pass;
 }
 
 /* Sends rows first .. end - 1 in pieces of piece rows; ragged: of changing sizes, some empty. */
 static bool
-submit_rows(GrSession *session, GrRows *rows, const Data *data, int64_t first, int64_t end, int64_t piece, bool ragged, GrError *err)
+submit_rows(GrSession *session, GrRows *rows, const Data *data, int64_t first, int64_t end, int64_t piece, bool ragged,
+			GrError *err)
 {
-	return send_rows(gpu, session, data->rows + first * (data->nfeatures + 1), end - first, data->nfeatures, false, piece, ragged, ragged,
+	return send_rows(gpu, session, data->rows + first * (data->nfeatures + 1), end - first, data->nfeatures, false,
+					 piece, ragged, ragged,
 					 [=](const void *block, int64_t n) { return gpu->rows_send(rows, block, n, err); },
 					 [=](bool wait, int64_t *ncalls) { return gpu->rows_sent(rows, wait, ncalls, err); }, err);
 }
@@ -207,10 +210,12 @@ head_error(const GrPass *pass, const double *got, const double *want)
 	for (int k = 0; k < COUNT(counts); k++)
 		if (got[counts[k]] != want[counts[k]])
 			return INFINITY;
-	error = scaled_error(got[GR_SUM_DEVIANCE_HI] + got[GR_SUM_DEVIANCE_LO], want[GR_SUM_DEVIANCE_HI] + want[GR_SUM_DEVIANCE_LO],
+	error = scaled_error(got[GR_SUM_DEVIANCE_HI] + got[GR_SUM_DEVIANCE_LO], want[GR_SUM_DEVIANCE_HI] +
+						 want[GR_SUM_DEVIANCE_LO],
 						 fabs(want[GR_SUM_DEVIANCE_HI]));
 	if (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE)
-		error = fmax(error, scaled_error(got[GR_SUM_MIN_MARGIN], want[GR_SUM_MIN_MARGIN], fabs(want[GR_SUM_MIN_MARGIN])));
+		error = fmax(error, scaled_error(got[GR_SUM_MIN_MARGIN], want[GR_SUM_MIN_MARGIN],
+										 fabs(want[GR_SUM_MIN_MARGIN])));
 	else					/* whose float8 predictors differ by some units of their largest terms */
 		error = fmax(error, 1e-2 * scaled_error(got[GR_SUM_MIN_MARGIN], want[GR_SUM_MIN_MARGIN],
 												fabs(want[GR_SUM_MIN_MARGIN])));
@@ -295,7 +300,8 @@ check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
 		}
 		gpu->rows_times(rows, &times);
 	}
-	check(ok && times.bytes_to_device == (int64_t) sizeof(double) * nrows * (nfeatures + 1), "%d features, %lld rows: sent",
+	check(ok && times.bytes_to_device == (int64_t) sizeof(double) * nrows * (nfeatures + 1),
+		  "%d features, %lld rows: sent",
 		  nfeatures, (long long) nrows);
 	if (!ok)
 		printf("# %s\n", err.detail);
@@ -353,7 +359,8 @@ check_extremes(GrSession *session)
 				x[1] += x[1] > 0.0 ? 1.0 : -1.0;
 				x[p] = x[1] - data.shift[1] > 0.0 ? 1.0 : 0.0;
 			}
-			if (check(gpu->rows_begin(session, &options, &rows, &err) && submit_rows(session, rows, &data, 0, data.nrows, 200, false, &err),
+			if (check(gpu->rows_begin(session, &options, &rows, &err) &&
+					  submit_rows(session, rows, &data, 0, data.nrows, 200, false, &err),
 					  "separated rows, scale %g", scales[s]))
 			{
 				check_pass(rows, &data, data.nrows, GR_PASS_FAST, 0);
@@ -415,7 +422,8 @@ check_cancel(GrSession *session)
 	GrHost		host = {canceled_at_once, &nasked};
 	GrRows	   *rows = NULL;
 	GrError		err = {};
-	bool		ok = gpu->rows_begin(session, &options, &rows, &err) && submit_rows(session, rows, &data, 0, 1000, 85, true, &err);
+	bool		ok = gpu->rows_begin(session, &options, &rows, &err) &&
+		submit_rows(session, rows, &data, 0, 1000, 85, true, &err);
 	double	   *sums = run_pass(rows, &pass, &host, &err);
 
 	check(ok && sums == NULL && err.status == GR_CANCELED && nasked > 0, "a pass that is canceled");
@@ -446,7 +454,8 @@ check_memory(GrSession *session)
 	while (ok && nsubmits < 1000 && submit_rows(session, rows, &data, 0, 600, 600, false, &err))
 		nsubmits++;
 	check(ok && err.status == GR_DEVICE_MEMORY && err.bytes_free <= options.memory_limit &&
-		  err.bytes_needed > err.bytes_free && nsubmits > 20 && nsubmits < 220, "a memory limit, after %d MB", nsubmits);
+		  err.bytes_needed > err.bytes_free && nsubmits > 20 && nsubmits < 220, "a memory limit, after %d MB",
+		  nsubmits);
 	gpu->rows_end(rows);
 	data_free(&data);
 }
@@ -576,7 +585,8 @@ bench_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, doubl
 		wall_ms[i] = now_ms() - begin_ms;
 		kernel_ms[i] = (after.kernel_s - before.kernel_s) * 1e3;
 	}
-	printf("{\"bench\" : \"logistic pass: %s\", \"rows\" : %lld, \"p\" : %d, \"ms\" : %.3f, \"floor_ms\" : %.3f, ", names[kind],
+	printf("{\"bench\" : \"logistic pass: %s\", \"rows\" : %lld, \"p\" : %d, \"ms\" : %.3f, \"floor_ms\" : %.3f, ",
+		   names[kind],
 		   (long long) nrows, data->nfeatures, median(kernel_ms, nrepeats), floor_ms);
 	/* a Newton iteration's target */
 	if (kind == GR_PASS_FAST && nrows == 20000000 && data->nfeatures == 32)

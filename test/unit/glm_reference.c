@@ -185,7 +185,8 @@ compare_head(const GlmReference *reference, int64_t nrows, GrPassKind kind, cons
 			scale = weight[r];
 		}
 	}
-	errors->head = nrows == 0 && sums[GR_SUM_MIN_MARGIN] == INFINITY ? 0 : error_of(sums[GR_SUM_MIN_MARGIN], min_margin, scale);
+	errors->head = nrows == 0 && sums[GR_SUM_MIN_MARGIN] == INFINITY ? 0 :
+		error_of(sums[GR_SUM_MIN_MARGIN], min_margin, scale);
 	if (sums[GR_SUM_NROWS] != nrows || sums[GR_SUM_NRIGHT] != 0 || sums[GR_SUM_NWRONG] != 0 ||
 		sums[GR_SUM_MIN_RIGHT] != INFINITY || sums[GR_SUM_NONES] != (kind == GR_PASS_FAST ? 0 : nones))
 		errors->head = INFINITY;
@@ -224,6 +225,7 @@ glm_reference_errors(const GlmReference *reference, int64_t nrows, GrPassKind ki
 		for (int j = 0; j <= i; j++)
 			if (i <= t || j == 0 || j == i)
 				errors.hessian = fmax(errors.hessian, product_error(reference, nrows, weight, i, j,
-																   (long double) hi[gr_triangle(i) + j] + lo[gr_triangle(i) + j]));
+																   (long double) hi[gr_triangle(i) + j] +
+																   lo[gr_triangle(i) + j]));
 	return errors;
 }

@@ -60,8 +60,8 @@ problem_free(Problem *problem)
 }
 
 /*
- * Random rows. kind 0: x in (-1, 1), |eta| a few; 1: x in (1e9 - 1, 1e9 + 1), shifts near 1e9; 2: terms of eta near 1000 that all
- * but cancel, magnitudes of x from 1e-3 to 1e3, and x - shift not exact.
+ * Random rows. kind 0: x in (-1, 1), |eta| a few; 1: x in (1e9 - 1, 1e9 + 1), shifts near 1e9; 2: terms of eta near
+ * 1000 that all but cancel, magnitudes of x from 1e-3 to 1e3, and x - shift not exact.
  */
 static Problem
 random_problem(int nfeatures, int64_t nrows, int kind)
@@ -126,7 +126,8 @@ check_errors(GrPassKind kind, GlmErrors errors, const char *name, int number)
 {
 	double		tight = 1e-15;
 
-	check(errors.head < tight, "%s, %s %d: counts and least margin, error %.2g", kind_names[kind], name, number, errors.head);
+	check(errors.head < tight, "%s, %s %d: counts and least margin, error %.2g", kind_names[kind], name, number,
+		  errors.head);
 	check(errors.deviance < tight, "%s, %s %d: deviance, error %.2g", kind_names[kind], name, number, errors.deviance);
 	check(errors.gradient < tight, "%s, %s %d: gradient, error %.2g", kind_names[kind], name, number, errors.gradient);
 	check(errors.hessian < (kind == GR_PASS_EXACT ? tight : 1e-14), "%s, %s %d: second derivatives, error %.2g",
@@ -157,9 +158,11 @@ test_shapes(void)
 				{
 					sums[v] = sum_rows(&problem.pass, problem.rows, row_counts[c], NROWS_MAX, all_lanes[v]);
 					if (v == 0 || problem.pass.kind != GR_PASS_EXACT)
-						errors = worse(errors, glm_reference_errors(reference, row_counts[c], problem.pass.kind, sums[v]));
+						errors = worse(errors,
+									   glm_reference_errors(reference, row_counts[c], problem.pass.kind, sums[v]));
 					else
-						same = same && memcmp(sums[0], sums[v], gr_pass_nsums(GR_PASS_EXACT, features[f]) * sizeof(double)) == 0;
+						same = same && memcmp(sums[0], sums[v],
+											  gr_pass_nsums(GR_PASS_EXACT, features[f]) * sizeof(double)) == 0;
 				}
 				for (int v = 0; v < 3; v++)
 					free(sums[v]);
@@ -205,8 +208,8 @@ test_merge(void)
 }
 
 /*
- * Rows with |eta| up to 1e4 and exactly 0, each by itself: how good exp is, and that there is no cancellation anywhere. x is eta, so
- * that only what follows it rounds, and the references' allowance for eta's rounding does not apply.
+ * Rows with |eta| up to 1e4 and exactly 0, each by itself: how good exp is, and that there is no cancellation anywhere.
+ * x is eta, so that only what follows it rounds, and the references' allowance for eta's rounding does not apply.
  */
 static void
 test_single_rows(void)
@@ -220,7 +223,8 @@ test_single_rows(void)
 	for (int64_t r = 0; r < n; r++)
 	{
 		static const double special[] = {0.0, 1e-100, 459.99999999999994, 460.0, 460.00000000000006, 746.0, 1e4};
-		double		a = r < 28 ? special[r / 4] : r < 100 ? pow(10, 50 * uniform() - 50) : 25.0 * (r % 20) * fabs(uniform());
+		double		a = r < 28 ? special[r / 4] : r < 100 ? pow(10, 50 * uniform() - 50) :
+			25.0 * (r % 20) * fabs(uniform());
 
 		problem.rows[2 * r] = r & 1 ? a : -a;
 		problem.rows[2 * r + 1] = (double) (r / 2 % 2);
@@ -251,7 +255,10 @@ test_single_rows(void)
 	problem_free(&problem);
 }
 
-/* Many rows, all of them far out on either side, or all far out on the right side: the sums of small tails count in full. */
+/*
+ * Many rows, all of them far out on either side, or all far out on the right side: the sums of small tails count in
+ * full.
+ */
 static void
 test_large_predictors(void)
 {
@@ -287,7 +294,10 @@ test_large_predictors(void)
 	}
 }
 
-/* beta = 0, which EXACT does apart. Residuals are 1/2 and the gradient's products exact, so that it has no error but its sums'. */
+/*
+ * beta = 0, which EXACT does apart. Residuals are 1/2 and the gradient's products exact, so that it has no error but
+ * its sums'.
+ */
 static void
 test_at_zero(void)
 {
@@ -318,9 +328,9 @@ test_at_zero(void)
 }
 
 /*
- * Rows of (a, b, c), for the face 0.1 + 3 a - b = 0, which c has no part in. Of each six rows, 0 is on it exactly; 1 is off it on the
- * right side, but by less than float8 sees; 2 is right by 1 or more; 3 is wrong by 1 or more; 4 and 5 are on it, but off the
- * second face, c = 0.
+ * Rows of (a, b, c), for the face 0.1 + 3 a - b = 0, which c has no part in. Of each six rows, 0 is on it exactly; 1 is
+ * off it on the right side, but by less than float8 sees; 2 is right by 1 or more; 3 is wrong by 1 or more; 4 and 5 are
+ * on it, but off the second face, c = 0.
  */
 static Problem
 face_problem(void)
@@ -379,11 +389,13 @@ check_face(const Problem *problem, const bool *member, double nrows, double nrig
 	for (int v = 0; v < 3; v++)
 		sums[v] = sum_rows(&problem->pass, problem->rows, problem->nrows, 250, all_lanes[v]);
 	hi = sums[0] + GR_SUM_HEAD;
-	check(gram_reference_error(want, n, p + 1, hi, hi + gr_triangle(p + 3)) < 3.2e-30, "%s: the sums are those of the rows on it",
+	check(gram_reference_error(want, n, p + 1, hi, hi + gr_triangle(p + 3)) < 3.2e-30,
+		  "%s: the sums are those of the rows on it",
 		  name);
 	check(sums[0][GR_SUM_NROWS] == nrows && sums[0][GR_SUM_NRIGHT] == nright && sums[0][GR_SUM_NWRONG] == nwrong &&
 		  hi[0] == (double) n && nrows == nright + nwrong + (double) n && sums[0][GR_SUM_NONES] == 0.0 &&
-		  sums[0][GR_SUM_DEVIANCE_HI] == 0.0 && sums[0][GR_SUM_MIN_MARGIN] == INFINITY, "%s: rows on it, right, wrong: %g, %g, %g",
+		  sums[0][GR_SUM_DEVIANCE_HI] == 0.0 && sums[0][GR_SUM_MIN_MARGIN] == INFINITY,
+		  "%s: rows on it, right, wrong: %g, %g, %g",
 		  name, hi[0], sums[0][GR_SUM_NRIGHT], sums[0][GR_SUM_NWRONG]);
 	check(memcmp(sums[0], sums[1], gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double)) == 0 &&
 		  memcmp(sums[0], sums[2], gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double)) == 0,
@@ -406,7 +418,8 @@ test_face(void)
 		member[r] = r % 6 == 0 || r % 6 >= 4;
 	check_face(&problem, member, 600, 200, 100, "a face");
 	sums = sum_rows(&problem.pass, problem.rows, 600, 600, 8);
-	check(sums[GR_SUM_MIN_RIGHT] > 0.0 && sums[GR_SUM_MIN_RIGHT] < 1e-15, "a face: the least positive margin is a rounding, %.3g",
+	check(sums[GR_SUM_MIN_RIGHT] > 0.0 && sums[GR_SUM_MIN_RIGHT] < 1e-15,
+		  "a face: the least positive margin is a rounding, %.3g",
 		  sums[GR_SUM_MIN_RIGHT]);
 	free(sums);
 
@@ -415,7 +428,8 @@ test_face(void)
 		member[r] = member[r] || r % 6 == 1;
 	check_face(&problem, member, 600, 100, 100, "a face with a relative tolerance");
 	sums = sum_rows(&problem.pass, problem.rows, 600, 600, 8);
-	check(relative_error(sums[GR_SUM_MIN_RIGHT], 1.0 + 2.0 / 64.0) < 1e-15, "a face with a relative tolerance: the least margin");
+	check(relative_error(sums[GR_SUM_MIN_RIGHT], 1.0 + 2.0 / 64.0) < 1e-15,
+		  "a face with a relative tolerance: the least margin");
 	free(sums);
 
 	problem.pass.face_relative = 0.0;
@@ -512,7 +526,8 @@ test_overflow(void)
 		problem.rows[3 * 13 + 2] = 0.0;
 		problem.pass.kind = sum_kinds[k % 3];
 		sums = sum_rows(&problem.pass, problem.rows, 20, 20, lanes);
-		check(!isfinite(sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO]), "%s, lanes %d: a predictor that overflows shows",
+		check(!isfinite(sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO]),
+			  "%s, lanes %d: a predictor that overflows shows",
 			  kind_names[problem.pass.kind], lanes);
 		free(sums);
 		problem_free(&problem);

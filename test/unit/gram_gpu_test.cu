@@ -1,8 +1,8 @@
 /*
  * gram_gpu_test.cu: the CUDA backend's Gram matrix against a reference in quadruple precision.
  *
- * gram_gpu_test [--quick] [--bench[=P]] [--seed=N]. Without a device it skips. --quick takes few shapes, for race checkers;
- * --bench times the kernels instead of testing them, with P features alone where given.
+ * gram_gpu_test [--quick] [--bench[=P]] [--seed=N]. Without a device it skips. --quick takes few shapes, for race
+ * checkers; --bench times the kernels instead of testing them, with P features alone where given.
  */
 #include "../../kernels/gram.cuh"
 #include "gram_reference.h"
@@ -103,7 +103,8 @@ run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, s
 	result.ok = gpu->gram_begin(session, &options, &gram, &result.err) &&
 		send_rows(gpu, session, rows, nrows, nfeatures, how.single, piece, how.ragged, how.pinned,
 				  [&](const void *block, int64_t n) { return gpu->gram_send(gram, block, n, &result.err); },
-				  [&](bool wait, int64_t *ncalls) { return gpu->gram_sent(gram, wait, ncalls, &result.err); }, &result.err) &&
+				  [&](bool wait, int64_t *ncalls) { return gpu->gram_sent(gram, wait, ncalls, &result.err); },
+				  &result.err) &&
 		gpu->gram_finish(gram, result.hi, result.lo, &result.times, &result.err);
 	gpu->gram_end(gram);
 	if (!result.ok)
@@ -207,7 +208,8 @@ check_single(GrSession *session)
 
 			results[k] = run_gram(session, rows, nrows, p, piece_nbytes, how[k]);
 		}
-		check(same_bits(&results[0], &results[1], p) && same_bits(&results[0], &results[2], p), "%d single features", p);
+		check(same_bits(&results[0], &results[1], p) && same_bits(&results[0], &results[2], p), "%d single features",
+			  p);
 		check(results[1].times.bytes_to_device == nrows * (int64_t) gr_row_nbytes(p, true), "... in half the bytes");
 		for (Result &result : results)
 			result_free(&result);
@@ -227,8 +229,8 @@ send_all(GrGram *gram, const double *rows, int64_t nrows, int ncols, GrError *er
 }
 
 /*
- * Rows less a shift, where that is exact, give the bits of the differences; also a job that begins anew after it was finished, with
- * another shift or none, and then nothing is left of what it summed before. Calls are counted on.
+ * Rows less a shift, where that is exact, give the bits of the differences; also a job that begins anew after it was
+ * finished, with another shift or none, and then nothing is left of what it summed before. Calls are counted on.
  */
 static void
 check_shift(GrSession *session)
@@ -272,13 +274,15 @@ check_shift(GrSession *session)
 				gpu->gram_finish(gram, hi, hi + nbytes / sizeof(double), &times, &err);
 			if (turn == 0 || turn == 3)
 			{
-				ok = ok && gpu->gram_sent(gram, true, &ncalls, &err) && ncalls == (turn == 0 ? 1 : 3) * ((nrows + 699) / 700);
+				ok = ok && gpu->gram_sent(gram, true, &ncalls, &err) &&
+					ncalls == (turn == 0 ? 1 : 3) * ((nrows + 699) / 700);
 				gpu->gram_end(gram);
 				gram = NULL;
 			}
 		}
 		gpu->gram_end(gram);
-		if (!check(ok && memcmp(sums, (char *) sums + 2 * nbytes, 2 * nbytes) == 0 && memcmp(sums, (char *) sums + 4 * nbytes, 2 * nbytes) == 0 &&
+		if (!check(ok && memcmp(sums, (char *) sums + 2 * nbytes, 2 * nbytes) == 0 &&
+				   memcmp(sums, (char *) sums + 4 * nbytes, 2 * nbytes) == 0 &&
 				   memcmp(sums, (char *) sums + 6 * nbytes, 2 * nbytes) == 0, "%d features less a shift", p))
 			printf("# %d %s\n", ok, err.detail);
 		free(small);
@@ -473,7 +477,10 @@ copy_ms(double *device, const double *pinned, size_t nbytes)
 	});
 }
 
-/* The whole backend, wall time, from pinned rows that are sent in pieces over and over: what is left when reading rows costs nothing. */
+/*
+ * The whole backend, wall time, from pinned rows that are sent in pieces over and over: what is left when reading rows
+ * costs nothing.
+ */
 static double
 backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t piece_nbytes)
 {
@@ -513,12 +520,16 @@ bench_shape(GrSession *session, BenchShape shape, double *device, const double *
 		!cuda_ok(cudaMemset(partials, 0, plan.partials_nbytes)))
 		return;
 	whole_ms = kernel_ms(&plan, partials, device, shape.nrows, 0, false);
-	printf("{\"bench\" : \"gram, double-double, host to sums\", \"rows\" : %lld, \"p\" : %d, \"ms\" : %.2f, \"floor_ms\" : %.2f, ",
-		   (long long) shape.nrows, shape.nfeatures, backend_ms(session, pinned, shape, (size_t) 4 << 20), copy_ms(device, pinned, nbytes));
+	printf("{\"bench\" : \"gram, double-double, host to sums\", \"rows\" : %lld, \"p\" : %d, "
+		   "\"ms\" : %.2f, \"floor_ms\" : %.2f, ",
+		   (long long) shape.nrows, shape.nfeatures, backend_ms(session, pinned, shape, (size_t) 4 << 20),
+		   copy_ms(device, pinned, nbytes));
 	if (shape.nfeatures <= 200)
 		printf("\"ratio_at_most\" : 1.5, ");
-	printf("\"in_256_kb_pieces_ms\" : %.2f, \"kernel_at_once_ms\" : %.2f, \"shifted_ms\" : %.2f, \"kernel_in_4_mb_blocks_ms\" : %.2f, \"products_per_ns\" : %.0f}\n",
-		   backend_ms(session, pinned, shape, (size_t) 256 << 10), whole_ms, kernel_ms(&plan, partials, device, shape.nrows, 0, true),
+	printf("\"in_256_kb_pieces_ms\" : %.2f, \"kernel_at_once_ms\" : %.2f, \"shifted_ms\" : %.2f, "
+		   "\"kernel_in_4_mb_blocks_ms\" : %.2f, \"products_per_ns\" : %.0f}\n",
+		   backend_ms(session, pinned, shape, (size_t) 256 << 10), whole_ms,
+		   kernel_ms(&plan, partials, device, shape.nrows, 0, true),
 		   kernel_ms(&plan, partials, device, shape.nrows, (size_t) 4 << 20, false), products / whole_ms * 1e-6);
 	fflush(stdout);
 	cuda_ok(cudaFree(partials));

@@ -1,5 +1,6 @@
 /*
- * gram_shift_test.c: shifts that are chosen, borne or dropped, and sums about one made sums about another, against quadruple precision.
+ * gram_shift_test.c: shifts that are chosen, borne or dropped, and sums about one made sums about another, against
+ * quadruple precision.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -42,7 +43,10 @@ offset_rows(int64_t nrows, int ncols)
 	return rows;
 }
 
-/* The largest |hi + lo - g| / size over the triangle; g: the sum in quadruple precision of rows less the state's shift; size: that of |z_i z_j| */
+/*
+ * The largest |hi + lo - g| / size over the triangle; g: the sum in quadruple precision of rows less the state's shift;
+ * size: that of |z_i z_j|
+ */
 static double
 state_error(const State *state, const double *rows, int64_t nrows, int p)
 {
@@ -109,8 +113,10 @@ static void
 test_choose(void)
 {
 	static const Choice choices[] = {
-		{{1, 2, 3}, 0}, {{17, 17.5, 18}, 18}, {{16, 16.5, 17}, 16}, {{15.9, 16.5, 17}, 0}, {{-17, -17.5, -18}, -18}, {{0, 0, 0}, 0},
-		{{-1, 1, -1}, 0}, {{5, 5, 5}, 5}, {{0.1, 0.1, 0.1}, 0.1}, {{1e-120, 1e-120, 1e-120}, 0}, {{1e10, 1e10 + 1, 1e10 + 3}, 1e10 + 2},
+		{{1, 2, 3}, 0}, {{17, 17.5, 18}, 18}, {{16, 16.5, 17}, 16}, {{15.9, 16.5, 17}, 0}, {{-17, -17.5, -18}, -18},
+			{{0, 0, 0}, 0},
+		{{-1, 1, -1}, 0}, {{5, 5, 5}, 5}, {{0.1, 0.1, 0.1}, 0.1}, {{1e-120, 1e-120, 1e-120}, 0},
+		{{1e10, 1e10 + 1, 1e10 + 3}, 1e10 + 2},
 		{{1e300, 1e300, 1e300}, 1e300}, {{INFINITY, INFINITY, INFINITY}, 0}, {{NAN, 1, 1}, 0}, {{1, 1, INFINITY}, 0},
 		{{1e16, 1e16 + 2, 1e16 + 4}, 1e16}, {{DBL_MAX, DBL_MAX, DBL_MAX}, DBL_MAX}, {{-DBL_MAX, DBL_MAX, 1}, 0}
 	};
@@ -122,7 +128,8 @@ test_choose(void)
 		double		shift[2] = {NAN, NAN};
 		bool		any = gr_shift_choose(shift, rows, 3, 1);
 
-		if (!check(shift[0] == choices[k].want && shift[1] == 0 && any == (shift[0] != 0), "%.17g, %.17g, %.17g", v[0], v[1], v[2]))
+		if (!check(shift[0] == choices[k].want && shift[1] == 0 && any == (shift[0] != 0), "%.17g, %.17g, %.17g", v[0],
+				   v[1], v[2]))
 			printf("# got %.17g\n", shift[0]);
 	}
 }
@@ -144,7 +151,8 @@ test_exact(void)
 		int			j = (int) (random() % (p + 1));
 
 		shift[j] = ldexp(nearbyint(ldexp(uniform(), (int) (random() % 54))), (int) (random() % 30) - 15);
-		row[j] = random() % 2 ? shift[j] * (1 + 0.7 * uniform()) : ldexp(nearbyint(ldexp(uniform(), 53)), (int) (random() % 40) - 60);
+		row[j] = random() % 2 ? shift[j] * (1 + 0.7 * uniform()) :
+			ldexp(nearbyint(ldexp(uniform(), 53)), (int) (random() % 40) - 60);
 		exact = (Quad) (row[j] - shift[j]) == (Quad) row[j] - shift[j];
 		nexact += exact;
 		for (int lanes = 1; lanes <= 8; lanes *= 2)
@@ -181,12 +189,14 @@ test_sums(void)
 		{
 			memcpy(states[v].shift, states[0].shift, sizeof(zeros));
 			for (int64_t done = 0; done < nrows; done += 32)
-				gr_gram_add_lanes(states[v].hi, states[v].lo, rows + done * (p + 1), nrows - done < 32 ? nrows - done : 32, p,
+				gr_gram_add_lanes(states[v].hi, states[v].lo, rows + done * (p + 1), nrows - done < 32 ? nrows - done :
+								  32, p,
 								  states[v].shift, scratch, 1 << v);
 		}
 		error = state_error(&states[0], rows, nrows, p);
 		check(error < TOLERANCE && gr_shift_any(states[0].shift, p), "%d features: error %.2g", p, error);
-		check(memcmp(&states[0], &states[1], sizeof(State)) == 0 && memcmp(&states[0], &states[2], sizeof(State)) == 0 &&
+		check(memcmp(&states[0], &states[1], sizeof(State)) == 0 &&
+			  memcmp(&states[0], &states[2], sizeof(State)) == 0 &&
 			  memcmp(&states[0], &states[3], sizeof(State)) == 0, "%d features: the same bits on all vectors", p);
 		memset(&states[1], 0, sizeof(State));
 		gr_gram_add(states[1].hi, states[1].lo, rows, nrows, p, zeros, scratch);
@@ -222,7 +232,10 @@ test_translate(void)
 	free(rows);
 }
 
-/* States of parts, cut anywhere and merged in any order, hold the same sums. kind 1: one part has a column of another offset; 2: wide values */
+/*
+ * States of parts, cut anywhere and merged in any order, hold the same sums. kind 1: one part has a column of another
+ * offset; 2: wide values
+ */
 static void
 test_merge(int kind)
 {
@@ -275,10 +288,14 @@ test_merge_nothing(void)
 	empty.shift[0] = 5;
 	gr_gram_merge_shifted(sum.hi, sum.lo, sum.shift, state.hi, state.lo, state.shift, 1, &poll);
 	gr_gram_merge_shifted(sum.hi, sum.lo, sum.shift, empty.hi, empty.lo, empty.shift, 1, &poll);
-	check(memcmp(&sum, &state, sizeof(State)) == 0 && state.shift[0] != 0, "no rows change nothing, whatever their shift");
+	check(memcmp(&sum, &state, sizeof(State)) == 0 && state.shift[0] != 0,
+		  "no rows change nothing, whatever their shift");
 }
 
-/* A backend's job over blocks: row 250 has a value that its column's shift doesn't suit, row 251 another's, and the response's */
+/*
+ * A backend's job over blocks: row 250 has a value that its column's shift doesn't suit, row 251 another's, and the
+ * response's
+ */
 static void
 test_job(bool single, bool outliers)
 {
@@ -318,7 +335,8 @@ test_job(bool single, bool outliers)
 		if (single)
 			memcpy(sent + r * row_nbytes + p * sizeof(float), &row[p], sizeof(double));
 	}
-	ok = gr_backend_cpu.gram_begin(NULL, &options, &gram, &err) && gr_shifted_begin(&s, &gr_backend_cpu, gram, &options, &err) &&
+	ok = gr_backend_cpu.gram_begin(NULL, &options, &gram, &err) &&
+		gr_shifted_begin(&s, &gr_backend_cpu, gram, &options, &err) &&
 		gr_shifted_send(&s, sent, 0, &err);
 	for (int64_t done = 0; ok && done < nrows; done += 50)
 		ok = gr_shifted_send(&s, sent + done * row_nbytes, 50, &err);
@@ -354,7 +372,8 @@ test_cancel(void)
 	sums[0] = sums[2 * n] = 1;
 	shift[0] = 1;
 	check(!gr_gram_translate(sums, sums + n, p, shift, NULL, &poll), "a translation hears of cancel");
-	check(!gr_gram_merge_shifted(sums, sums + n, shift, sums + 2 * n, sums + 3 * n, shift + p + 1, p, &poll), "a merge, too");
+	check(!gr_gram_merge_shifted(sums, sums + n, shift, sums + 2 * n, sums + 3 * n, shift + p + 1, p, &poll),
+		  "a merge, too");
 	free(sums);
 	free(shift);
 }

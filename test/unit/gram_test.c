@@ -69,7 +69,8 @@ test_shapes(void)
 			double		error;
 
 			for (int v = 0; v < 3; v++)
-				sum_rows(rows, counts[c], p, 97, v == 0 ? 8 : v == 1 ? 4 : 1, hi + 2 * v * triangle, hi + (2 * v + 1) * triangle);
+				sum_rows(rows, counts[c], p, 97, v == 0 ? 8 : v == 1 ? 4 : 1, hi + 2 * v * triangle, hi +
+						 (2 * v + 1) * triangle);
 			same = same && memcmp(hi, hi + 2 * triangle, 2 * triangle * sizeof(double)) == 0 &&
 				memcmp(hi, hi + 4 * triangle, 2 * triangle * sizeof(double)) == 0;
 			error = gram_reference_error(rows, counts[c], p, hi, hi + triangle);

@@ -197,16 +197,19 @@ check_domains(void)
 		  isnan(gr_f_upper(1, 0, 3)) && isnan(gr_f_upper(1, 2, 0)) && isnan(gr_f_upper(1, -1, 3)) &&
 		  isnan(gr_f_upper(0, 2, -3)), "f_upper: outside the domain");
 	check(gr_f_upper(0, 2, 3) == 1 && gr_f_upper(-1, 2, 3) == 1 && gr_f_upper(-INFINITY, 2, 3) == 1 &&
-		  gr_f_upper(INFINITY, 2, 3) == 0 && gr_f_upper(INFINITY, INFINITY, INFINITY) == 0, "f_upper: f <= 0 and infinite f");
+		  gr_f_upper(INFINITY, 2, 3) == 0 && gr_f_upper(INFINITY, INFINITY, INFINITY) == 0,
+		  "f_upper: f <= 0 and infinite f");
 	check(relative_error(gr_f_upper(300, 2, INFINITY), exp(-300)) < LIMIT &&
 		  relative_error(gr_f_upper(2.5, 7, INFINITY), gr_f_upper(2.5, 7, 1e25)) < LIMIT &&
 		  relative_error(gr_f_upper(2.5, INFINITY, 7), gr_f_upper(2.5, 1e25, 7)) < LIMIT &&
 		  relative_error(gr_f_upper(2.5, 1, INFINITY), gr_normal_two_sided(sqrt(2.5))) < LIMIT,
 		  "f_upper: infinite df is chi-squared");
 	check(relative_error(gr_f_upper(49, 1, 12), gr_t_two_sided(7, 12)) < LIMIT &&
-		  gr_f_upper(0x1p-1074, 3, 5) == 1 && gr_f_upper(1.7e308, 5000, 5000) == 0, "f_upper: t squared, and extreme f");
+		  gr_f_upper(0x1p-1074, 3, 5) == 1 && gr_f_upper(1.7e308, 5000, 5000) == 0,
+		  "f_upper: t squared, and extreme f");
 
-	check(isnan(gr_normal_two_sided(NAN)) && gr_normal_two_sided(INFINITY) == 0 && gr_normal_two_sided(-INFINITY) == 0 &&
+	check(isnan(gr_normal_two_sided(NAN)) && gr_normal_two_sided(INFINITY) == 0 &&
+		  gr_normal_two_sided(-INFINITY) == 0 &&
 		  gr_normal_two_sided(0) == 1 && gr_normal_two_sided(1e300) == 0, "normal_two_sided: domain");
 	check(isnan(gr_normal_upper_quantile(NAN)) && isnan(gr_normal_upper_quantile(0)) &&
 		  isnan(gr_normal_upper_quantile(1)) && gr_normal_upper_quantile(0.5) == 0 &&

@@ -1,6 +1,6 @@
 /*
- * logreg_driver.h: what the unit tests of logistic regression share: rows, fits over them, and what a fit must satisfy, computed
- * independently in long double.
+ * logreg_driver.h: what the unit tests of logistic regression share: rows, fits over them, and what a fit must satisfy,
+ * computed independently in long double.
  */
 #ifndef GPUREG_LOGREG_DRIVER_H
 #define GPUREG_LOGREG_DRIVER_H
@@ -114,7 +114,8 @@ static inline GrLogregOptions
 defaults(const Data *data)
 {
 	GrLogregOptions options = {
-		.nfeatures = data->p,.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON,.learning_rate = NAN,
+		.nfeatures = data->p,.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON,.learning_rate =
+			NAN,
 		.can_change = true
 	};
 
@@ -277,7 +278,8 @@ difference(const GrLogregFit *a, const GrLogregFit *b)
 	double		worst = a->nterms == b->nterms ? 0 : INFINITY;
 
 	for (int k = 0; k < a->nterms && a->nterms == b->nterms; k++)
-		worst = fmax(worst, fmax(relative_error(a->coef[k], b->coef[k]), relative_error(std_error(a, k), std_error(b, k))));
+		worst = fmax(worst, fmax(relative_error(a->coef[k], b->coef[k]),
+								 relative_error(std_error(a, k), std_error(b, k))));
 	return worst;
 }
 

@@ -14,7 +14,8 @@ static void
 test_tables(void)
 {
 	/* x = 1: y = 1, y = 0; x = 0: y = 1, y = 0 */
-	static const int tables[][4] = {{3, 7, 2, 9}, {1, 999, 500, 3}, {5, 5, 5, 5}, {1, 1, 1, 2}, {400, 100, 900, 600}, {1, 1000, 1, 2}};
+	static const int tables[][4] = {{3, 7, 2, 9}, {1, 999, 500, 3}, {5, 5, 5, 5}, {1, 1, 1, 2}, {400, 100, 900, 600},
+		{1, 1000, 1, 2}};
 
 	for (size_t t = 0; t < LENGTH(tables); t++)
 	{
@@ -22,7 +23,8 @@ test_tables(void)
 		Data		data = data_new(1, count[0] + count[1] + count[2] + count[3]);
 		GrLogregOptions options = defaults(&data);
 		long double a = count[0], b = count[1], c = count[2], d = count[3];
-		long double deviance = -2 * (a * logl(a / (a + b)) + b * logl(b / (a + b)) + c * logl(c / (c + d)) + d * logl(d / (c + d)));
+		long double deviance = -2 * (a * logl(a / (a + b)) + b * logl(b / (a + b)) + c * logl(c / (c + d)) +
+									 d * logl(d / (c + d)));
 		long double n = a + b + c + d;
 		long double null_deviance = -2 * ((a + c) * logl((a + c) / n) + (b + d) * logl((b + d) / n));
 		int64_t		r = 0;
@@ -42,10 +44,12 @@ test_tables(void)
 		vcov = fmax(fmax(relative_error(run.fit->vcov[0], (double) (1 / c + 1 / d)),
 						 relative_error(run.fit->vcov[1], (double) -(1 / c + 1 / d))),
 					relative_error(run.fit->vcov[3], (double) (1 / a + 1 / b + 1 / c + 1 / d)));
-		check(regular(&run) && coef < 1e-15 && vcov < 1e-15, "table %zu: coefficients off by %.2g, covariances by %.2g", t, coef, vcov);
+		check(regular(&run) && coef < 1e-15 && vcov < 1e-15, "table %zu: coefficients off by %.2g, covariances by %.2g",
+			  t, coef, vcov);
 		check(run.fit->nrows == data.nrows && run.fit->df_residual == data.nrows - 2 &&
 			  relative_error(run.fit->deviance, (double) deviance) < 1e-15 &&
-			  relative_error(run.fit->null_deviance, (double) null_deviance) < 1e-15, "table %zu: deviances and degrees of freedom", t);
+			  relative_error(run.fit->null_deviance, (double) null_deviance) < 1e-15,
+			  "table %zu: deviances and degrees of freedom", t);
 		run_free(&run);
 		data_free(&data);
 	}
@@ -70,18 +74,22 @@ test_intercept_only(void)
 			row_of(&data, r)[1] = r % 3 == 1 || r == 12 ? 1 : 0;
 		}
 		run = run_fit(&data, &options);
-		check(run.ok && run.fit->converged && run.fit->rank == 1 && run.fit->df_residual == 12 && isnan(run.fit->coef[1]) &&
+		check(run.ok && run.fit->converged && run.fit->rank == 1 && run.fit->df_residual == 12 &&
+			  isnan(run.fit->coef[1]) &&
 			  isnan(run.fit->vcov[1]) && isnan(run.fit->vcov[3]) && relative_error(run.fit->coef[0], logit) < 1e-15 &&
 			  relative_error(run.fit->vcov[0], variance) < 1e-15 &&
-			  relative_error(run.fit->deviance, run.fit->null_deviance) < 1e-15, "an intercept and a column of %d", constant);
+			  relative_error(run.fit->deviance, run.fit->null_deviance) < 1e-15, "an intercept and a column of %d",
+			  constant);
 		run_free(&run);
 		options.intercept = false;
 		run = run_fit(&data, &options);
 		if (constant == 1)
-			check(regular(&run) && relative_error(run.fit->coef[0], logit) < 1e-15 && relative_error(run.fit->vcov[0], variance) < 1e-15,
+			check(regular(&run) && relative_error(run.fit->coef[0], logit) < 1e-15 &&
+				  relative_error(run.fit->vcov[0], variance) < 1e-15,
 				  "a column of ones as the intercept");
 		else
-			check(run.ok && run.fit->rank == 0 && isnan(run.fit->coef[0]) && relative_error(run.fit->deviance, 26 * log(2)) < 1e-15,
+			check(run.ok && run.fit->rank == 0 && isnan(run.fit->coef[0]) &&
+				  relative_error(run.fit->deviance, 26 * log(2)) < 1e-15,
 				  "a column of zeros alone");
 		check(relative_error(run.fit->null_deviance, 26 * log(2)) < 1e-15, "without an intercept nothing predicts 1/2");
 		run_free(&run);
@@ -177,7 +185,8 @@ test_score_equations(void)
 			run_free(&run);
 			run_free(&split);
 		}
-		check(all && score < 1e-13 && vcov < 1e-12, "%d features, %d rows: score %.2g, covariances %.2g", widths[k], (int) data.nrows,
+		check(all && score < 1e-13 && vcov < 1e-12, "%d features, %d rows: score %.2g, covariances %.2g", widths[k],
+			  (int) data.nrows,
 			  score, vcov);
 		check(parts < 1e-13, "%d features: partial sums change %.2g", widths[k], parts);
 		data_free(&data);
@@ -217,7 +226,8 @@ test_units(void)
 		for (int k = 1; k <= 3; k++)
 			worst = fmax(worst, fmax(relative_error(moved.fit->coef[k] * scales[s], run.fit->coef[k]),
 									 relative_error(std_error(moved.fit, k) * scales[s], std_error(run.fit, k))));
-		check(regular(&moved) && worst < 1e-13 && moved.fit->iterations == run.fit->iterations && moved.npasses == run.npasses,
+		check(regular(&moved) && worst < 1e-13 && moved.fit->iterations == run.fit->iterations &&
+			  moved.npasses == run.npasses,
 			  "features times %g: off by %.2g", scales[s], worst);
 		run_free(&moved);
 		data_free(&scaled);
@@ -256,7 +266,8 @@ test_halving(void)
 	}
 	check(regular(&run) && nhalvings >= 3, "%d halvings in %d iterations", nhalvings, run.fit->iterations);
 	check(falls, "the deviance falls with every step, and halved are those that raise it");
-	check(score_error(&data, run.fit->coef, true, 0) < 1e-13 && vcov_error(&data, run.fit, true, 0) < 1e-12, "and the answer is right");
+	check(score_error(&data, run.fit->coef, true, 0) < 1e-13 && vcov_error(&data, run.fit, true, 0) < 1e-12,
+		  "and the answer is right");
 	run_free(&run);
 	data_free(&data);
 }
@@ -298,7 +309,8 @@ test_collinear(void)
 				worst = fmax(worst, relative_error(v, without.fit->vcov[of_kept[i] * 3 + of_kept[j]]));
 		}
 	}
-	check(run.ok && run.fit->converged && run.fit->rank == 3 && run.fit->df_residual == 87 && run.fit->nseparated == 0, "rank 3 of 6");
+	check(run.ok && run.fit->converged && run.fit->rank == 3 && run.fit->df_residual == 87 && run.fit->nseparated == 0,
+		  "rank 3 of 6");
 	check(nan, "the later columns of collinear ones have no estimate");
 	check(worst < 1e-13, "the others are those of the fit without them: %.2g", worst);
 	run_free(&run);
@@ -351,7 +363,8 @@ test_failures(void)
 			row_of(&wild, r)[k % 3] = k >= 6 ? value * (r + 1) : r == 17 ? value : row_of(&data, r)[k % 3];
 		options.intercept = k % 6 < 3;
 		run = run_fit(&wild, &options);
-		check(!run.ok && run.err.status == GR_OUT_OF_RANGE && run.err.where == k % 3, "%g in feature %d%s: column %d", value, k % 3,
+		check(!run.ok && run.err.status == GR_OUT_OF_RANGE && run.err.where == k % 3, "%g in feature %d%s: column %d",
+			  value, k % 3,
 			  options.intercept ? "" : " (no intercept)", (int) run.err.where);
 		run_free(&run);
 		data_free(&wild);
@@ -395,10 +408,13 @@ test_iteration_limits(void)
 			coef[k] += (double) step[k];
 			worst = fmax(worst, relative_error(run.fit->coef[k], coef[k]));
 		}
-		check(run.ok && !run.fit->converged && run.fit->iterations == n && run.fit->nseparated == 0 && run.fit->rank == 3,
+		check(run.ok && !run.fit->converged && run.fit->iterations == n && run.fit->nseparated == 0 &&
+			  run.fit->rank == 3,
 			  "max_iter %d: not converged", n);
-		check(worst < 1e-12 && vcov_error(&data, run.fit, true, 0) < 1e-12, "max_iter %d: the estimates are %d steps from 0", n, n);
-		check(n < 3 || (run.fit->deviance > 13.216229877369479 && run.fit->deviance < 13.3), "max_iter %d: the deviance there", n);
+		check(worst < 1e-12 && vcov_error(&data, run.fit, true, 0) < 1e-12,
+			  "max_iter %d: the estimates are %d steps from 0", n, n);
+		check(n < 3 || (run.fit->deviance > 13.216229877369479 && run.fit->deviance < 13.3),
+			  "max_iter %d: the deviance there", n);
 		run_free(&run);
 	}
 	data_free(&data);
@@ -417,7 +433,8 @@ test_tolerance(void)
 	coarse = run_fit(&data, &options);
 	for (int k = 0; k < 6; k++)
 		worst = fmax(worst, fabs(coarse.fit->coef[k] - fine.fit->coef[k]) / std_error(fine.fit, k));
-	check(regular(&coarse) && coarse.npasses < fine.npasses && worst < 1e-3, "tol 1e-3: %d passes, not %d; off by %.2g standard errors",
+	check(regular(&coarse) && coarse.npasses < fine.npasses && worst < 1e-3,
+		  "tol 1e-3: %d passes, not %d; off by %.2g standard errors",
 		  coarse.npasses, fine.npasses, worst);
 	check(vcov_error(&data, coarse.fit, true, 0) < 1e-3, "and covariances of the same quality");
 	run_free(&fine);
@@ -455,13 +472,15 @@ test_ascent(void)
 		for (int k = 0; k < 3; k++)
 			worst = fmax(worst, relative_error(run.fit->coef[k], 0.01 * gradient[k]));
 		check(run.ok && !run.fit->converged && run.fit->iterations == 1 && worst < 1e-14 &&
-			  vcov_error(&data, run.fit, true, 0) < 1e-12, "one step of gradient ascent%s", own ? ", made by the caller" : "");
+			  vcov_error(&data, run.fit, true, 0) < 1e-12, "one step of gradient ascent%s", own ?
+			  ", made by the caller" : "");
 		run_free(&run);
 		options.learning_rate = 0.03;
 		options.max_iter = 5000;
 		run = run_fit(&data, &options);
 		worst = difference(run.fit, newton.fit);
-		check(regular(&run) && worst < 1e-14 && run.fit->iterations > 50, "gradient ascent%s converges in %d steps: %.2g",
+		check(regular(&run) && worst < 1e-14 && run.fit->iterations > 50,
+			  "gradient ascent%s converges in %d steps: %.2g",
 			  own ? ", made by the caller," : "", run.fit->iterations, worst);
 		run_free(&run);
 		options.learning_rate = NAN;
@@ -528,7 +547,8 @@ test_lbfgs(void)
 		double		scale;
 		double		offset;
 	}			cases[] = {
-		{3, 200, true, 0, 1, 0}, {3, 200, false, 0, 1, 0}, {5, 300, true, 2, 1, 0}, {60, 1000, true, 0, 1, 0}, {60, 1000, false, 0.1, 1, 0},
+		{3, 200, true, 0, 1, 0}, {3, 200, false, 0, 1, 0}, {5, 300, true, 2, 1, 0}, {60, 1000, true, 0, 1, 0},
+			{60, 1000, false, 0.1, 1, 0},
 		{4, 300, true, 0, 1e-6, 0}, {4, 300, true, 0, 1e6, 0}, {4, 300, true, 0, 1, 1e6}
 	};
 
@@ -548,8 +568,10 @@ test_lbfgs(void)
 		options.max_iter = 200;
 		run = run_fit(&data, &options);
 		worst = difference(run.fit, newton.fit);
-		check(regular(&run) && worst < 1e-8, "L-BFGS, %d features x %g + %g%s, l2 = %g: off by %.2g after %d iterations", cases[c].p,
-			  cases[c].scale, cases[c].offset, cases[c].intercept ? "" : ", no intercept", cases[c].l2, worst, run.fit->iterations);
+		check(regular(&run) && worst < 1e-8,
+			  "L-BFGS, %d features x %g + %g%s, l2 = %g: off by %.2g after %d iterations", cases[c].p,
+			  cases[c].scale, cases[c].offset, cases[c].intercept ? "" : ", no intercept", cases[c].l2, worst,
+			  run.fit->iterations);
 		run_free(&newton);
 		run_free(&run);
 		data_free(&plain);
@@ -577,7 +599,8 @@ test_many_features(void)
 	options.solver = GR_SOLVER_GD;
 	options.max_iter = 20;
 	run = run_fit(&data, &options);
-	check(run.ok && !run.fit->converged && run.fit->vcov == NULL && run.fit->iterations == 20 && run.fit->deviance > 0 &&
+	check(run.ok && !run.fit->converged && run.fit->vcov == NULL && run.fit->iterations == 20 &&
+		  run.fit->deviance > 0 &&
 		  run.fit->deviance < run.fit->null_deviance, "gradient ascent, 2,100 features");
 	run_free(&run);
 	data_free(&data);
@@ -648,11 +671,14 @@ test_steps(void)
 		} while (step.ok && ++nsteps < 20 && step.step.decrement > 1e-13);
 		for (int k = 0; k < run.fit->nterms; k++)
 			worst = fmax(worst, fmax(relative_error(step.coef[k], run.fit->coef[k]),
-									 relative_error(step.vcov[k * run.fit->nterms + k], run.fit->vcov[k * run.fit->nterms + k])));
+									 relative_error(step.vcov[k * run.fit->nterms + k],
+													run.fit->vcov[k * run.fit->nterms + k])));
 		worst = fmax(worst, fmax(relative_error(step.step.deviance, run.fit->deviance),
 								 relative_error(step.step.null_deviance, run.fit->null_deviance)));
-		check(shorter && nsteps < 9 && worst < 1e-14 && step.step.nterms == run.fit->nterms && step.step.rank == run.fit->rank &&
-			  step.step.nrows == 250, "%d steps, intercept %d, l2 = %g: off by %.2g", nsteps, options.intercept, options.l2, worst);
+		check(shorter && nsteps < 9 && worst < 1e-14 && step.step.nterms == run.fit->nterms &&
+			  step.step.rank == run.fit->rank &&
+			  step.step.nrows == 250, "%d steps, intercept %d, l2 = %g: off by %.2g", nsteps, options.intercept,
+			  options.l2, worst);
 		run_free(&run);
 		data_free(&data);
 	}
@@ -721,8 +747,10 @@ test_step_without_term(void)
 			for (int j = 0; j < 3; j++)
 				worst = fmax(worst, relative_error(gap.vcov[kept[i] * 4 + kept[j]], without.vcov[i * 3 + j]));
 		}
-		check(gap.ok && without.ok && gap.step.rank == 3 && gap.step.nterms == 4 && isnan(gap.coef[2]) && isnan(gap.vcov[2]) &&
-			  isnan(gap.vcov[2 * 4 + 2]) && worst < 1e-15 && relative_error(gap.step.decrement, without.step.decrement) < 1e-15,
+		check(gap.ok && without.ok && gap.step.rank == 3 && gap.step.nterms == 4 && isnan(gap.coef[2]) &&
+			  isnan(gap.vcov[2]) &&
+			  isnan(gap.vcov[2 * 4 + 2]) && worst < 1e-15 &&
+			  relative_error(gap.step.decrement, without.step.decrement) < 1e-15,
 			  "a step without a term, l2 = %g: %.2g", l2, worst);
 	}
 	make_step(&none, zero, true, 0, &gap);
@@ -734,7 +762,8 @@ test_step_without_term(void)
 	row_of(&data, 7)[3] = 0;
 	row_of(&data, 7)[1] = 1e200;
 	make_step(&data, zero, true, 0, &gap);
-	check(!gap.ok && gap.err.status == GR_OUT_OF_RANGE && gap.err.where == 1, "a step over 1e200: column %d", (int) gap.err.where);
+	check(!gap.ok && gap.err.status == GR_OUT_OF_RANGE && gap.err.where == 1, "a step over 1e200: column %d",
+		  (int) gap.err.where);
 	data_free(&data);
 	data_free(&narrow);
 	data_free(&none);
@@ -753,7 +782,8 @@ test_logistic(void)
 	}
 	check(worst < 5e-16 && ordered, "the logistic function: %.2g", worst);
 	check(gr_logistic(0) == 0.5 && gr_logistic(INFINITY) == 1 && gr_logistic(-INFINITY) == 0 && gr_logistic(-740) > 0 &&
-		  gr_logistic(1e300) == 1 && gr_logistic(-1e300) == 0 && isnan(gr_logistic(NAN)), "the logistic function at its ends");
+		  gr_logistic(1e300) == 1 && gr_logistic(-1e300) == 0 && isnan(gr_logistic(NAN)),
+		  "the logistic function at its ends");
 }
 
 int

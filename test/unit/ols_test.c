@@ -62,7 +62,8 @@ solve_at(Problem *problem, bool intercept, const GrSolver *solver, const GrHost 
 	problem->fit.coef = problem->coef;
 	problem->fit.vcov = problem->vcov;
 	memset(&problem->err, 0, sizeof(problem->err));
-	ok = gr_ols_solve(problem->hi, problem->lo, problem->shift, problem->p, problem->nrows, intercept, workspace, solver,
+	ok = gr_ols_solve(problem->hi, problem->lo, problem->shift, problem->p, problem->nrows, intercept, workspace,
+					  solver,
 					  &problem->fit, host, &problem->err);
 	free(workspace);
 	return ok;
@@ -85,14 +86,17 @@ test_by_hand(void)
 	for (int r = 0; r < 3; r++)
 		add_row(&problem, rows[r]);
 	check(solve(&problem, true, NULL) && problem.fit.rank == 2 && problem.fit.df_residual == 1, "three points");
-	check(relative_error(problem.coef[0], 2.0 / 3) < 2e-16 && relative_error(problem.coef[1], 0.5) < 2e-16, "coefficients");
-	check(relative_error(problem.fit.rss, 1.0 / 6) < 2e-16 && relative_error(problem.fit.tss, 2.0 / 3) < 2e-16, "sums of squares");
+	check(relative_error(problem.coef[0], 2.0 / 3) < 2e-16 && relative_error(problem.coef[1], 0.5) < 2e-16,
+		  "coefficients");
+	check(relative_error(problem.fit.rss, 1.0 / 6) < 2e-16 && relative_error(problem.fit.tss, 2.0 / 3) < 2e-16,
+		  "sums of squares");
 	/* sigma^2 (X'X)^-1 = 1/6 * {{7/3, -1}, {-1, 1/2}} */
 	check(relative_error(problem.vcov[0], 7.0 / 18) < 2e-16 && relative_error(problem.vcov[1], -1.0 / 6) < 2e-16 &&
 		  problem.vcov[1] == problem.vcov[2] && relative_error(problem.vcov[3], 1.0 / 12) < 2e-16, "covariance matrix");
 	/* no intercept: slope 11/14, rss 9 - 121/14, tss 9 */
 	check(solve(&problem, false, NULL) && relative_error(problem.coef[0], 11.0 / 14) < 2e-16 &&
-		  relative_error(problem.fit.rss, 5.0 / 14) < 4e-16 && problem.fit.tss == 9 && problem.fit.df_residual == 2, "without an intercept");
+		  relative_error(problem.fit.rss, 5.0 / 14) < 4e-16 && problem.fit.tss == 9 && problem.fit.df_residual == 2,
+		  "without an intercept");
 }
 
 /* y is a known combination of random columns: coefficients come back, the residual is 0 and not rounding error */
@@ -127,7 +131,8 @@ test_exact_combination(void)
 			worst = e > worst ? e : worst;
 		}
 		check(worst < 2e-16, "%d features of small numbers: worst %.2g", p, worst);
-		check(problem.fit.rss == 0 && problem.vcov[0] == 0 && !signbit(problem.vcov[0]), "%d features: a perfect fit leaves exactly 0", p);
+		check(problem.fit.rss == 0 && problem.vcov[0] == 0 && !signbit(problem.vcov[0]),
+			  "%d features: a perfect fit leaves exactly 0", p);
 	}
 }
 
@@ -151,11 +156,15 @@ test_aliasing(void)
 		add_row(&problem, row);
 		add_row(&without, kept);
 	}
-	check(solve(&problem, true, NULL) && solve(&without, true, NULL) && problem.fit.rank == 3 && problem.fit.df_residual == 47, "rank 3 of 5");
-	check(isnan(problem.coef[2]) && isnan(problem.coef[4]) && !isnan(problem.coef[1]) && !isnan(problem.coef[3]), "the later columns are aliased");
-	check(problem.coef[0] == without.coef[0] && problem.coef[1] == without.coef[1] && problem.coef[3] == without.coef[2] &&
+	check(solve(&problem, true, NULL) && solve(&without, true, NULL) && problem.fit.rank == 3 &&
+		  problem.fit.df_residual == 47, "rank 3 of 5");
+	check(isnan(problem.coef[2]) && isnan(problem.coef[4]) && !isnan(problem.coef[1]) && !isnan(problem.coef[3]),
+		  "the later columns are aliased");
+	check(problem.coef[0] == without.coef[0] && problem.coef[1] == without.coef[1] &&
+		  problem.coef[3] == without.coef[2] &&
 		  problem.fit.rss == without.fit.rss, "the others are those of the fit without them");
-	check(isnan(problem.vcov[2 * 5 + 1]) && isnan(problem.vcov[1 * 5 + 2]) && problem.vcov[3 * 5 + 1] == without.vcov[2 * 3 + 1], "and so is their covariance");
+	check(isnan(problem.vcov[2 * 5 + 1]) && isnan(problem.vcov[1 * 5 + 2]) &&
+		  problem.vcov[3 * 5 + 1] == without.vcov[2 * 3 + 1], "and so is their covariance");
 }
 
 /* a column at 1e-9 of its length from the others is not collinear, one at 1e-14 is */
@@ -177,7 +186,8 @@ test_tolerance(void)
 			add_row(&problem, row);
 		}
 		solve(&problem, true, NULL);
-		check(problem.fit.rank == (distances[k] > 1e-12 ? 3 : 2), "distance %g: rank %d", distances[k], problem.fit.rank);
+		check(problem.fit.rank == (distances[k] > 1e-12 ? 3 : 2), "distance %g: rank %d", distances[k],
+			  problem.fit.rank);
 	}
 }
 
@@ -189,7 +199,8 @@ test_few_rows(void)
 
 	start(&problem, 2);
 	add_row(&problem, row);
-	check(solve(&problem, true, NULL) && problem.fit.rank == 1 && problem.fit.df_residual == 0 && problem.coef[0] == 7 &&
+	check(solve(&problem, true, NULL) && problem.fit.rank == 1 && problem.fit.df_residual == 0 &&
+		  problem.coef[0] == 7 &&
 		  isnan(problem.coef[1]) && problem.fit.rss == 0 && isnan(problem.vcov[0]), "one row: the mean, no error");
 	check(solve(&problem, false, NULL) && problem.coef[0] == 3.5, "one row, no intercept: the first column");
 }
@@ -211,15 +222,18 @@ test_ranges(void)
 
 			add_row(&problem, row);
 		}
-		check(solve(&problem, true, NULL) && relative_error(problem.coef[1], 2 / sizes[k]) < 1e-15 && relative_error(problem.coef[0], 3) < 1e-15,
+		check(solve(&problem, true, NULL) && relative_error(problem.coef[1], 2 / sizes[k]) < 1e-15 &&
+			  relative_error(problem.coef[0], 3) < 1e-15,
 			  "features of size %g", sizes[k]);
 	}
 	start(&problem, 1);
 	add_row(&problem, huge);
-	check(!solve(&problem, true, NULL) && problem.err.status == GR_OUT_OF_RANGE && problem.err.where == 0, "squares overflow: x is named");
+	check(!solve(&problem, true, NULL) && problem.err.status == GR_OUT_OF_RANGE && problem.err.where == 0,
+		  "squares overflow: x is named");
 	start(&problem, 1);
 	add_row(&problem, tiny);
-	check(!solve(&problem, true, NULL) && problem.err.status == GR_OUT_OF_RANGE && problem.err.where == 1, "squares underflow: y is named");
+	check(!solve(&problem, true, NULL) && problem.err.status == GR_OUT_OF_RANGE && problem.err.where == 1,
+		  "squares underflow: y is named");
 }
 
 /* y = 1, 2, 2 on x = 1, 2, 3 again, both further off: slope 1/2, its variance 1/12; by hand the intercept's */
@@ -239,19 +253,22 @@ test_offsets(void)
 		add_rows(&problem, rows, 3, true);
 		add_rows(&plain, rows, 3, false);
 		check(solve(&problem, true, NULL) && problem.fit.rank == 2 && (problem.shift[0] != 0) == (k >= 2) &&
-			  relative_error(problem.coef[1], 0.5) < 3e-16 && relative_error(problem.coef[0], 2.0 / 3 - 3.5 * c) < 3e-16 &&
+			  relative_error(problem.coef[1], 0.5) < 3e-16 &&
+			  relative_error(problem.coef[0], 2.0 / 3 - 3.5 * c) < 3e-16 &&
 			  relative_error(problem.vcov[3], 1.0 / 12) < 3e-16 && relative_error(sqrt(problem.vcov[0]), sd0) < 4e-16 &&
 			  relative_error(problem.vcov[1], -(c + 2) / 12) < 4e-16 && problem.vcov[1] == problem.vcov[2] &&
-			  relative_error(problem.fit.rss, 1.0 / 6) < 3e-16 && relative_error(problem.fit.tss, 2.0 / 3) < 3e-16, "offset 1e%d", k);
-		check(solve(&problem, false, NULL) && solve(&plain, false, NULL) && relative_error(problem.coef[0], plain.coef[0]) < 3e-16 &&
+			  relative_error(problem.fit.rss, 1.0 / 6) < 3e-16 && relative_error(problem.fit.tss, 2.0 / 3) < 3e-16,
+			  "offset 1e%d", k);
+		check(solve(&problem, false, NULL) && solve(&plain, false, NULL) &&
+			  relative_error(problem.coef[0], plain.coef[0]) < 3e-16 &&
 			  (k > 6 || relative_error(problem.fit.rss, plain.fit.rss) < 1e-13) && problem.fit.rank == 1 &&
 			  problem.fit.tss == plain.fit.tss, "... without an intercept");
 	}
 }
 
 /*
- * About a shift, aliased is what float8 cannot tell from collinear: a constant, a column computed from others. Not what is merely far
- * from 0 for its spread.
+ * About a shift, aliased is what float8 cannot tell from collinear: a constant, a column computed from others. Not what
+ * is merely far from 0 for its spread.
  */
 static void
 test_shifted_aliasing(void)
@@ -273,7 +290,8 @@ test_shifted_aliasing(void)
 		}
 		start(&problem, 4);
 		add_rows(&problem, rows, 60, true);
-		check(solve(&problem, true, NULL) && problem.fit.rank == (k <= 14 ? 3 : 2) && isnan(problem.coef[2]) && isnan(problem.coef[3]) &&
+		check(solve(&problem, true, NULL) && problem.fit.rank == (k <= 14 ? 3 : 2) && isnan(problem.coef[2]) &&
+			  isnan(problem.coef[3]) &&
 			  isnan(problem.coef[1]) == (k > 14) && !isnan(problem.coef[4]), "rank at 1e%d", k);
 	}
 }
@@ -363,7 +381,8 @@ fake_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const 
 
 /* W = sigma^2, as every d is 1 */
 static bool
-fake_inverse(GrFactor *f, const double *w_hi, const double *w_lo, double divisor, double *inverse, const GrHost *host, GrError *err)
+fake_inverse(GrFactor *f, const double *w_hi, const double *w_lo, double divisor, double *inverse, const GrHost *host,
+			 GrError *err)
 {
 	int			n = 2 * f->m + 1;
 
@@ -418,7 +437,8 @@ test_shifted_on_device(void)
 
 		fake_factors = 0;
 		fake_fails_at = fails_at;
-		ok = solve(&problem, true, NULL) && solve_at(&device, true, &solver, NULL) && device.fit.rank == 4 && problem.fit.rank == 4 &&
+		ok = solve(&problem, true, NULL) && solve_at(&device, true, &solver, NULL) && device.fit.rank == 4 &&
+			problem.fit.rank == 4 &&
 			isnan(device.coef[3]) && device.fit.on_device == (fails_at == 0);
 		for (int k = 0; k < 25; k++)
 			if (k / 5 != 3 && k % 5 != 3)
@@ -426,7 +446,8 @@ test_shifted_on_device(void)
 										 relative_error(device.coef[k / 5], problem.coef[k / 5])));
 			else
 				ok = ok && isnan(device.vcov[k]);
-		if (!check(ok && worst < 4e-16 && fake_factors == (fails_at == 1 ? 1 : 2), "about a shift on a device that fails at %d", fails_at))
+		if (!check(ok && worst < 4e-16 && fake_factors == (fails_at == 1 ? 1 : 2),
+				   "about a shift on a device that fails at %d", fails_at))
 			printf("# worst %.2g, %d factorisations, rank %d\n", worst, fake_factors, device.fit.rank);
 	}
 	fake_fails_at = 0;
@@ -446,8 +467,10 @@ test_result_ranges(void)
 		double		y;
 		const char *what;
 	}			cases[] = {
-		{1e-132, 1e118, "variance of the coefficient"}, {1e130, 1e-120, "variance of the coefficient"}, {1e-136, 1e-20, NULL},
-		{1e-20, 1e148, "variance of the coefficient"}, {1e140, 1e100, NULL}, {1e-136, 1e149, "variance of the coefficient"}, {1, 1, NULL}
+		{1e-132, 1e118, "variance of the coefficient"}, {1e130, 1e-120, "variance of the coefficient"},
+			{1e-136, 1e-20, NULL},
+		{1e-20, 1e148, "variance of the coefficient"}, {1e140, 1e100, NULL},
+		{1e-136, 1e149, "variance of the coefficient"}, {1, 1, NULL}
 	};
 
 	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++)
@@ -464,8 +487,10 @@ test_result_ranges(void)
 		}
 		ok = solve(&problem, true, NULL);
 		if (!check(ok == (cases[k].what == NULL) && (ok || (problem.err.status == GR_RESULT_OUT_OF_RANGE &&
-															strcmp(problem.err.detail, cases[k].what) == 0)), "x %g, y %g", cases[k].x, cases[k].y))
-			printf("# %d %s %g, variance %g\n", (int) problem.err.status, problem.err.detail, problem.err.value, problem.vcov[3]);
+															strcmp(problem.err.detail, cases[k].what) == 0)),
+															"x %g, y %g", cases[k].x, cases[k].y))
+			printf("# %d %s %g, variance %g\n", (int) problem.err.status, problem.err.detail, problem.err.value,
+				   problem.vcov[3]);
 	}
 }
 

@@ -1,8 +1,9 @@
 /*
  * project_gpu_bench.h: project_gpu_test --bench: random projection's kernels on resident data, beside their floors.
  *
- * The first shape is that of a published write-up (32 vectors of length 10,000,000, k = 16,384, density 1/10,000), whose
- * third kernel draws S anew at every call. Times are medians of device events; results are checked before they are timed.
+ * The first shape is that of a published write-up (32 vectors of length 10,000,000, k = 16,384, density 1/10,000),
+ * whose third kernel draws S anew at every call. Times are medians of device events; results are checked before they
+ * are timed.
  */
 #ifndef GPUREG_PROJECT_GPU_BENCH_H
 #define GPUREG_PROJECT_GPU_BENCH_H
@@ -54,14 +55,15 @@ static size_t bench_table_nbytes;
 static void
 print_result(const char *what, int64_t dim, int64_t k, double density, int64_t nvectors, double ms, double floor_ms)
 {
-	printf("{\"bench\" : \"project: %s\", \"columns\" : %lld, \"k\" : %lld, \"density\" : %g, \"vectors\" : %lld, \"ms\" : %.4f, "
-		   "\"floor_ms\" : %.4f", what, (long long) dim, (long long) k, density, (long long) nvectors, ms, floor_ms);
+	printf("{\"bench\" : \"project: %s\", \"columns\" : %lld, \"k\" : %lld, \"density\" : %g, "
+		   "\"vectors\" : %lld, \"ms\" : %.4f, \"floor_ms\" : %.4f", what, (long long) dim, (long long) k, density, (long long) nvectors, ms, floor_ms);
 	if (dim == 10000000 && nvectors == 32 && (strcmp(what, "apply") == 0 || strcmp(what, "draw") == 0))
 		printf(", \"ms_at_most\" : %g", strcmp(what, "apply") == 0 ? 0.45 : 1.0);
 	printf("}\n");
 	if (bench_table_nbytes + 256 < sizeof(bench_table))
 		bench_table_nbytes += (size_t) snprintf(bench_table + bench_table_nbytes, 256,
-												"# %-40s %9lld x %5lld p %-9.3g %7lld | %9.3f %9.3f\n", what, (long long) dim,
+												"# %-40s %9lld x %5lld p %-9.3g %7lld | %9.3f %9.3f\n", what,
+												(long long) dim,
 												(long long) k, density, (long long) nvectors, ms, floor_ms);
 }
 
@@ -136,8 +138,9 @@ bench_gather_kernel(const int64_t *row_start, const uint32_t *entries, int k, co
 }
 
 /*
- * The write-up's third kernel, in our own rendering: a row a warp; the lanes draw the gaps between a row's nonzeros, which
- * are geometric, add them up to columns, put these with their signs into shared memory, and then gather 32 vectors.
+ * The write-up's third kernel, in our own rendering: a row a warp; the lanes draw the gaps between a row's nonzeros,
+ * which are geometric, add them up to columns, put these with their signs into shared memory, and then gather 32
+ * vectors.
  */
 template <int UNROLL>
 static __global__ void
@@ -227,7 +230,8 @@ bench_pairs(BenchDrawing *d)
 {
 	for (int64_t first = 0; first < d->drawing.nblocks; first += d->drawing.nblocks_per_launch)
 		cuda_ok(gr_project_draw_launch(&d->drawing, first, first + d->drawing.nblocks_per_launch < d->drawing.nblocks ?
-									   d->drawing.nblocks_per_launch : d->drawing.nblocks - first, d->counts, d->keys[0],
+									   d->drawing.nblocks_per_launch : d->drawing.nblocks - first, d->counts,
+									   d->keys[0],
 									   d->values[0], 0));
 }
 
@@ -288,7 +292,8 @@ bench_drawing_open(BenchDrawing *d, const GrDraw *draw, int64_t dim)
 static void
 bench_drawing_close(BenchDrawing *d)
 {
-	for (void *memory : {(void *) d->counts, d->scan, d->keys[0], d->keys[1], (void *) d->values[0], (void *) d->values[1], d->sort,
+	for (void *memory : {(void *) d->counts, d->scan, d->keys[0], d->keys[1], (void *) d->values[0],
+		(void *) d->values[1], d->sort,
 			(void *) d->row_start, (void *) d->segment_start})
 		cuda_ok(cudaFree(memory));
 }
@@ -298,7 +303,8 @@ bench_drawing_close(BenchDrawing *d)
  * bench_value(j * stride + v * step).
  */
 static bool
-bench_right(const BenchDrawing *d, const float *device_y, int64_t nvectors, uint64_t stride, uint64_t step, int64_t ncolumns)
+bench_right(const BenchDrawing *d, const float *device_y, int64_t nvectors, uint64_t stride, uint64_t step,
+			int64_t ncolumns)
 {
 	const GrDraw *draw = &d->drawing.draw;
 	HostMatrix	s = fetch_matrix(&d->matrix);
@@ -314,7 +320,8 @@ bench_right(const BenchDrawing *d, const float *device_y, int64_t nvectors, uint
 		for (int64_t row = 0; right && row < draw->k; row += 1 + draw->k / 300)
 		{
 			float		y;
-			float		want = row_sum(s.entries + s.row_start[row], s.row_start[row + 1] - s.row_start[row], x, draw->scale);
+			float		want = row_sum(s.entries + s.row_start[row], s.row_start[row + 1] - s.row_start[row], x,
+									   draw->scale);
 
 			cuda_ok(cudaMemcpy(&y, device_y + v * draw->k + row, sizeof(y), cudaMemcpyDeviceToHost));
 			right = memcmp(&y, &want, sizeof(y)) == 0;
@@ -326,11 +333,13 @@ bench_right(const BenchDrawing *d, const float *device_y, int64_t nvectors, uint
 }
 
 static void
-bench_apply(const ProjectPlan *plan, const ProjectMatrix *matrix, const float *tiles, int64_t nvectors, double *sums, float *y)
+bench_apply(const ProjectPlan *plan, const ProjectMatrix *matrix, const float *tiles, int64_t nvectors, double *sums,
+			float *y)
 {
 	for (int32_t row = 0; row < matrix->k; row += plan->rows_per_launch)
 		for (int64_t segment = 0; segment < plan->nsegments; segment += plan->segments_per_launch)
-			cuda_ok(gr_project_apply_launch(plan, matrix, tiles, nvectors, row, matrix->k - row < plan->rows_per_launch ?
+			cuda_ok(gr_project_apply_launch(plan, matrix, tiles, nvectors, row,
+											matrix->k - row < plan->rows_per_launch ?
 											matrix->k - row : plan->rows_per_launch, segment, sums, y, 0));
 }
 
@@ -343,9 +352,11 @@ bench_draw_times(BenchDrawing *d, int64_t k, double density, int64_t nvectors, d
 
 	print_result("draw", dim, k, density, nvectors, median_ms([&]() { bench_draw(d); }), entries_ms);
 	print_result("draw, of which counting", dim, k, density, nvectors, median_ms([&]() { bench_count(d); }), 0.0);
-	print_result("draw, of which pairs", dim, k, density, nvectors, median_ms([&]() { bench_pairs(d); }), 1.5 * entries_ms);
+	print_result("draw, of which pairs", dim, k, density, nvectors, median_ms([&]() { bench_pairs(d); }),
+				 1.5 * entries_ms);
 	bench_draw(d);
-	print_result("draw, of which sorting", dim, k, density, nvectors, median_ms([&]() { bench_sort(d, n); }), 3.0 * entries_ms);
+	print_result("draw, of which sorting", dim, k, density, nvectors, median_ms([&]() { bench_sort(d, n); }),
+				 3.0 * entries_ms);
 	bench_draw(d);
 }
 
@@ -393,7 +404,8 @@ bench_columns(int64_t dim, int64_t k, double density, int width, bool baselines,
 	(void) gr_draw_init(&draw, k, 1, density, &err);
 	if (!bench_drawing_open(&d, &draw, dim) ||
 		!cuda_ok(gr_project_plan(&plan, (int32_t) k, dim, d.matrix.nnonzeros, false, width)) ||
-		!cuda_ok(cudaMalloc((void **) &x, x_nbytes)) || !cuda_ok(cudaMalloc((void **) &y, sizeof(float) * (size_t) (k * width))) ||
+		!cuda_ok(cudaMalloc((void **) &x, x_nbytes)) ||
+		!cuda_ok(cudaMalloc((void **) &y, sizeof(float) * (size_t) (k * width))) ||
 		!cuda_ok(cudaMalloc((void **) &sums, plan.sums_nbytes + 1)))
 		return false;
 	bench_fill_kernel<<<4096, 256>>>(x, dim * width);
@@ -403,7 +415,8 @@ bench_columns(int64_t dim, int64_t k, double density, int width, bool baselines,
 	printf("# %lld nonzeros\n", (long long) d.matrix.nnonzeros);
 	entries_ms = 4.0 * (double) d.matrix.nnonzeros / bytes_per_s * 1e3;
 	floor_ms = entries_ms + touched_nbytes / bytes_per_s * 1e3;
-	print_result("apply", dim, k, density, width, median_ms([&]() { bench_apply(&plan, &d.matrix, x, width, sums, y); }), floor_ms);
+	print_result("apply", dim, k, density, width,
+				 median_ms([&]() { bench_apply(&plan, &d.matrix, x, width, sums, y); }), floor_ms);
 	bench_draw_times(&d, k, density, width, entries_ms);
 	print_result("draw and apply", dim, k, density, width, median_ms([&]()
 	{
@@ -448,7 +461,8 @@ bench_rows(int64_t dim, int64_t k, double density, int64_t nvectors, double byte
 		return false;
 	for (int i = 0; i < 3; i++)
 		cuda_ok(cudaMalloc(&program[i], sizes[i] + 1));
-	cuda_ok(gr_project_program_launch(&d.matrix, (uint32_t *) program[0], (uint2 *) program[1], program[2], sizes[2], 0));
+	cuda_ok(gr_project_program_launch(&d.matrix, (uint32_t *) program[0], (uint2 *) program[1], program[2], sizes[2],
+									  0));
 	d.matrix.program_start = (const uint32_t *) program[0];
 	d.matrix.program = (const uint2 *) program[1];
 	bench_fill_kernel<<<4096, 256>>>(x, dim * nvectors);
@@ -491,7 +505,9 @@ wall_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec * 1e-6;
 }
 
-/* Batches of vectors that are in the blocks already go through the backend; wall time without what begins the job, ms. */
+/*
+ * Batches of vectors that are in the blocks already go through the backend; wall time without what begins the job, ms.
+ */
 static double
 batches_ms(GrProject *project, int64_t nvectors, GrError *err)
 {
@@ -506,7 +522,8 @@ batches_ms(GrProject *project, int64_t nvectors, GrError *err)
 		float	   *block;
 		int64_t		n;
 
-		for (int under_way = ntaken < nsent ? 1 : 0; ok && under_way < GR_PROJECT_NSLOTS && nsent < nvectors; under_way++)
+		for (int under_way = ntaken < nsent ? 1 : 0; ok && under_way < GR_PROJECT_NSLOTS &&
+			 nsent < nvectors; under_way++)
 		{
 			ok = gpu->project_block(project, &block, &n, err);
 			n = n < nvectors - nsent ? n : nvectors - nsent;
@@ -537,7 +554,8 @@ bench_backend(GrSession *session, int64_t dim, int64_t k, int64_t nvectors, size
 		print_result(i == 0 ? "backend, begins, S drawn" : "backend, begins, S kept", dim, k, draw.density, nvectors,
 					 wall_ms() - begin_ms, 0.0);
 		if (ok)
-			print_result("backend, host to host", dim, k, draw.density, nvectors, batches_ms(project, nvectors, &err), floor_ms);
+			print_result("backend, host to host", dim, k, draw.density, nvectors, batches_ms(project, nvectors, &err),
+						 floor_ms);
 		gpu->project_end(project);
 	}
 	return ok;
@@ -580,7 +598,8 @@ run_bench(GrSession *session, const char *only)
 	if (!cuda_ok(cudaMalloc((void **) &memory, 2 * copy_nbytes)) || !cuda_ok(cudaMemset(memory, 1, 2 * copy_nbytes)))
 		return false;
 	bytes_per_s = 2.0 * (double) copy_nbytes * 1e3 /
-		median_ms([&]() { cuda_ok(cudaMemcpyAsync(memory, memory + copy_nbytes, copy_nbytes, cudaMemcpyDeviceToDevice, 0)); });
+		median_ms([&]() { cuda_ok(cudaMemcpyAsync(memory, memory + copy_nbytes, copy_nbytes, cudaMemcpyDeviceToDevice,
+												  0)); });
 	cuda_ok(cudaFree(memory));
 	printf("# device-to-device copy: %.0f GB/s, read and written\n", bytes_per_s * 1e-9);
 	if (all || strcmp(only, "columns") == 0)

@@ -30,7 +30,8 @@ curand_kernel(const WordsCase *cases, int n, GrPhilox *ours, uint4 *theirs)
 	if (i >= n)
 		return;
 	ours[i] = gr_draw_words(cases[i].seed, (int64_t) cases[i].column, cases[i].stratum, cases[i].block);
-	curand_init(cases[i].seed, cases[i].column, 4 * ((uint64_t) cases[i].block + ((uint64_t) cases[i].stratum << 32)), &state);
+	curand_init(cases[i].seed, cases[i].column, 4 * ((uint64_t) cases[i].block + ((uint64_t) cases[i].stratum << 32)),
+				&state);
 	theirs[i] = curand4(&state);
 }
 
@@ -50,7 +51,8 @@ static void
 check_philox(void)
 {
 	const uint32_t ones = UINT32_MAX;
-	const GrPhilox counters[] = {{{0, 0, 0, 0}}, {{ones, ones, ones, ones}}, {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}};
+	const GrPhilox counters[] = {{{0, 0, 0, 0}}, {{ones, ones, ones, ones}},
+		{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}};
 	const uint2 keys[] = {{0, 0}, {ones, ones}, {0xa4093822, 0x299f31d0}};
 	const GrPhilox published[] = {
 		{{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
@@ -74,8 +76,10 @@ check_philox(void)
 	check(memcmp(words, published, sizeof(words)) == 0, "... and on the host");
 	for (int i = 0; i < 64; i++)
 	{
-		WordsCase	words_case = {i % 4 == 0 ? (uint64_t) i : random_word(), i % 3 == 0 ? random_word() : (uint64_t) i * 1000003,
-			i % 5 == 0 ? 0 : (uint32_t) (random_word() >> 34), i % 2 == 0 ? (uint32_t) i / 2 : (uint32_t) random_word()};
+		WordsCase	words_case = {i % 4 == 0 ? (uint64_t) i : random_word(), i % 3 == 0 ? random_word() :
+			(uint64_t) i * 1000003,
+			i % 5 == 0 ? 0 : (uint32_t) (random_word() >> 34), i % 2 == 0 ? (uint32_t) i / 2 :
+			(uint32_t) random_word()};
 
 		cases[i] = words_case;
 	}

@@ -167,7 +167,8 @@ expected_vectors(const HostMatrix *s, const GrDraw *draw, const float *x, int64_
 
 	for (int64_t v = 0; v < n; v++)
 		for (int64_t i = 0; i < draw->k; i++)
-			y[v * draw->k + i] = row_sum(s->entries + s->row_start[i], s->row_start[i + 1] - s->row_start[i], x + v * dim,
+			y[v * draw->k + i] = row_sum(s->entries + s->row_start[i], s->row_start[i + 1] - s->row_start[i], x +
+										 v * dim,
 										 draw->scale);
 	return y;
 }
@@ -265,7 +266,8 @@ check_batch(GrSession *session, const GrDraw *draw, const HostMatrix *s, int64_t
 			if (ok)
 			{
 				gpu->project_times(project, &times);
-				ok = times.bytes_to_device == 2 * (int64_t) sizeof(float) * n * dim && times.copy_s > 0.0 && times.kernel_s > 0.0;
+				ok = times.bytes_to_device == 2 * (int64_t) sizeof(float) * n * dim && times.copy_s > 0.0 &&
+					times.kernel_s > 0.0;
 			}
 			if (!ok)
 				printf("# block of %lld vectors, ragged %d: %s\n", (long long) blocks[b], ragged, err.detail);
@@ -297,7 +299,8 @@ check_fused(const ProjectMatrix *matrix, const GrDraw *draw, const HostMatrix *s
 	float	   *device_x = NULL;
 	float	   *device_y = NULL;
 
-	cuda_ok(gr_project_program_sizes(matrix->k, dim, matrix->nnonzeros, &start_nbytes, &program_nbytes, &scratch_nbytes));
+	cuda_ok(gr_project_program_sizes(matrix->k, dim, matrix->nnonzeros, &start_nbytes, &program_nbytes,
+									 &scratch_nbytes));
 	cuda_ok(cudaMalloc((void **) &start, start_nbytes));
 	cuda_ok(cudaMalloc((void **) &program, program_nbytes));
 	cuda_ok(cudaMalloc((void **) &scratch, scratch_nbytes + 1));
@@ -385,8 +388,10 @@ check_shapes(GrSession *session, bool quick)
 		{1, 1.0, 1}, {1, 0.5, 1}, {7, 1.0, 31}, {7, 0.9, 31}, {128, 1.0, 1000}, {129, 1.0, 1000}, {300, 0.5, 1000},
 		{64, 1.0 / 3, 384}, {65, 1.0 / 3, 385}, {63, 1.0 / 8, 383}, {256, 1.0 / 64, 4096}, {1000, 1.0 / 64, 5000},
 		{1024, 1e-3, 65535},
-		{50, 1e-3, 65536}, {50, 1e-3, 65537}, {3, 1.0 / 8, 200001}, {1, 0.9, 200001}, {17, 1.0 / 64, 200001}, {300, 1e-3, 200001},
-		{20000, 1e-3, 1000}, {20000, 1e-3, 65537}, {20000, 1e-6, 200001}, {5000, 1.0 / 8, 31}, {70000, 1e-3, 3000}, {1, 1e-6, 1000},
+		{50, 1e-3, 65536}, {50, 1e-3, 65537}, {3, 1.0 / 8, 200001}, {1, 0.9, 200001}, {17, 1.0 / 64, 200001},
+		{300, 1e-3, 200001},
+		{20000, 1e-3, 1000}, {20000, 1e-3, 65537}, {20000, 1e-6, 200001}, {5000, 1.0 / 8, 31}, {70000, 1e-3, 3000},
+		{1, 1e-6, 1000},
 		{130, 1.0, 65537}, {100, 0.1, 100}, {16, 0.5, 65536}, {40, 1e-4, 8388609}
 	};
 	const Shape quick_shapes[] = {
@@ -437,7 +442,8 @@ check_room(void)
 		cuda_ok(cudaMemcpy(host_values[i], values, sizeof(uint32_t) * (size_t) total, cudaMemcpyDeviceToHost));
 		drawing.room = 0;
 	}
-	check(first_code == cudaSuccess && total > 0 && memcmp(host_keys[0], host_keys[1], sizeof(uint16_t) * (size_t) total) == 0 &&
+	check(first_code == cudaSuccess && total > 0 &&
+		  memcmp(host_keys[0], host_keys[1], sizeof(uint16_t) * (size_t) total) == 0 &&
 		  memcmp(host_values[0], host_values[1], sizeof(uint32_t) * (size_t) total) == 0,
 		  "nonzeros beyond shared memory's room");
 	for (int i = 0; i < 2; i++)
@@ -461,8 +467,8 @@ free_nbytes(void)
 }
 
 /*
- * Is as much memory free as it was, but for slack? Other programs take and give back memory of the device too: with --quick, which is how
- * several of them run at the same time, it may take a while.
+ * Is as much memory free as it was, but for slack? Other programs take and give back memory of the device too: with
+ * --quick, which is how several of them run at the same time, it may take a while.
  */
 static bool
 memory_is_back(size_t before, size_t slack_nbytes)
@@ -519,10 +525,12 @@ check_keeping(GrSession *session, int64_t dim)
 
 	const size_t two = 2 * nbytes + nbytes / 2;
 
-	ok = touch(session, &draws[0], dim, two, &nbytes, &drawn) && drawn && touch(session, &draws[0], dim, two, &nbytes, &drawn) &&
+	ok = touch(session, &draws[0], dim, two, &nbytes, &drawn) && drawn &&
+		touch(session, &draws[0], dim, two, &nbytes, &drawn) &&
 		!drawn;
 	check(ok, "S is kept");
-	ok = touch(session, &draws[1], dim, two, &nbytes, &drawn) && drawn && touch(session, &draws[0], dim, two, &nbytes, &drawn) &&
+	ok = touch(session, &draws[1], dim, two, &nbytes, &drawn) && drawn &&
+		touch(session, &draws[0], dim, two, &nbytes, &drawn) &&
 		!drawn && touch(session, &draws[2], dim, two, &nbytes, &drawn) && drawn;
 	check(ok && touch(session, &draws[0], dim, two, &nbytes, &drawn) && !drawn, "the one used of late stays");
 	check(ok && touch(session, &draws[1], dim, two, &nbytes, &drawn) && drawn, "the other one is given up");
@@ -548,7 +556,8 @@ check_sharing(GrSession *session)
 	bool		ok = gr_draw_init(&draws[0], k, 5, 0.1, &err) && gr_draw_init(&draws[1], k, 6, 0.1, &err);
 	GrProjectOptions options = make_options(&draws[0], dim, 0, 100000, (size_t) 1 << 20);
 
-	ok = ok && gpu->project_begin(session, &options, NULL, &first, &err) && run_job(first, x, 5, dim, k, false, y, &err) &&
+	ok = ok && gpu->project_begin(session, &options, NULL, &first, &err) &&
+		run_job(first, x, 5, dim, k, false, y, &err) &&
 		touch(session, &draws[0], dim, (size_t) 1 << 20, &nbytes, &drawn) && !drawn &&
 		touch(session, &draws[1], dim, nbytes + nbytes / 2, &nbytes, &drawn) && drawn &&
 		run_job(first, x, 5, dim, k, false, again, &err);
@@ -609,7 +618,8 @@ check_limits(GrSession *session, int64_t dim)
 	options.memory_limit = 1000;
 	ok = ok && !gpu->project_begin(session, &options, NULL, &project, &err);
 	gpu->project_end(project);
-	check(ok && err.status == GR_DEVICE_MEMORY && err.bytes_free == 1000 && err.bytes_needed > 1000, "a memory limit is kept");
+	check(ok && err.status == GR_DEVICE_MEMORY && err.bytes_free == 1000 && err.bytes_needed > 1000,
+		  "a memory limit is kept");
 
 	err = GrError();
 	options.memory_limit = 0;
@@ -656,14 +666,17 @@ check_misuse(GrSession *session)
 	err = GrError();
 	ok = ok && gpu->project_block(project, &block, &capacity, &err);
 	check(ok && capacity == 32, "a block holds what was asked for");
-	check(ok && !gpu->project_submit(project, capacity + 1, NULL, &err) && err.status == GR_INVALID, "too many vectors");
+	check(ok && !gpu->project_submit(project, capacity + 1, NULL, &err) && err.status == GR_INVALID,
+		  "too many vectors");
 	err = GrError();
 	memset(block, 0, 4096);
 	ok = ok && gpu->project_submit(project, capacity, NULL, &err);
 	check(ok && !gpu->project_submit(project, 1, NULL, &err) && err.status == GR_INVALID, "a block is submitted once");
 	err = GrError();
-	ok = ok && gpu->project_block(project, &block, &capacity, &err) && gpu->project_submit(project, capacity, NULL, &err);
-	check(ok && !gpu->project_block(project, &block, &capacity, &err) && err.status == GR_INVALID, "too many batches under way");
+	ok = ok && gpu->project_block(project, &block, &capacity, &err) &&
+		gpu->project_submit(project, capacity, NULL, &err);
+	check(ok && !gpu->project_block(project, &block, &capacity, &err) && err.status == GR_INVALID,
+		  "too many batches under way");
 	gpu->project_end(project);	/* with work under way */
 	gpu->project_end(NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * projection_data.h: what the tests of random projection share: test/data/projection.csv, the vectors that its recipes make, hashes
- * and slow but plain sums.
+ * projection_data.h: what the tests of random projection share: test/data/projection.csv, the vectors that its recipes
+ * make, hashes and slow but plain sums.
  */
 #ifndef GPUREG_PROJECTION_DATA_H
 #define GPUREG_PROJECTION_DATA_H
@@ -91,7 +91,8 @@ sorted_column(const GrDraw *draw, int64_t j, uint32_t *entries)
 
 	qsort(entries, (size_t) n, sizeof(uint32_t), compare_rows);
 	for (int m = 0; m < n; m++)
-		if ((entries[m] & ~GR_ENTRY_SIGN) >= (uint32_t) draw->k || (m > 0 && compare_rows(&entries[m - 1], &entries[m]) == 0))
+		if ((entries[m] & ~GR_ENTRY_SIGN) >= (uint32_t) draw->k ||
+			(m > 0 && compare_rows(&entries[m - 1], &entries[m]) == 0))
 			return -1;
 	return n;
 }
@@ -105,7 +106,9 @@ column_buffer(const GrDraw *draw)
 	return malloc((draw->density == 1.0 || n > (size_t) draw->k ? (size_t) draw->k : n) * sizeof(uint32_t));
 }
 
-/* y from columns idx, in the order given, as projection.h has it if that is ascending; without chunks if not chunked. */
+/*
+ * y from columns idx, in the order given, as projection.h has it if that is ascending; without chunks if not chunked.
+ */
 static inline void
 plain_sums(const GrDraw *draw, const int64_t *idx, const double *val, int64_t n, bool chunked, float *y)
 {
@@ -159,23 +162,27 @@ typedef struct Key
 
 /* y from x by way of the cache; false if that fails */
 static inline bool
-apply(GrProjectionCache *cache, size_t limit, Key key, int lanes, const float *x, int64_t nvectors, int64_t dim, float *y)
+apply(GrProjectionCache *cache, size_t limit, Key key, int lanes, const float *x, int64_t nvectors, int64_t dim,
+	  float *y)
 {
 	GrError		err = {0};
 	GrProjection *projection = gr_projection_open(cache, key.k, key.seed, key.density, limit, &err);
 
 	memset(y, 0x55, (size_t) (nvectors * key.k) * sizeof(float));
-	return projection != NULL && gr_projection_apply_lanes(projection, x, nvectors, dim, y, lanes, NULL, &err) && err.status == GR_OK;
+	return projection != NULL && gr_projection_apply_lanes(projection, x, nvectors, dim, y, lanes, NULL, &err) &&
+		err.status == GR_OK;
 }
 
 static inline bool
-apply_sparse(GrProjectionCache *cache, size_t limit, Key key, const int64_t *idx, const double *val, int64_t n, float *y)
+apply_sparse(GrProjectionCache *cache, size_t limit, Key key, const int64_t *idx, const double *val, int64_t n,
+			 float *y)
 {
 	GrError		err = {0};
 	GrProjection *projection = gr_projection_open(cache, key.k, key.seed, key.density, limit, &err);
 
 	memset(y, 0x55, (size_t) key.k * sizeof(float));
-	return projection != NULL && gr_projection_apply_sparse(projection, idx, val, n, y, NULL, &err) && err.status == GR_OK;
+	return projection != NULL && gr_projection_apply_sparse(projection, idx, val, n, y, NULL, &err) &&
+		err.status == GR_OK;
 }
 
 static inline bool
@@ -185,8 +192,8 @@ same(const float *a, const float *b, int64_t n)
 }
 
 /*
- * A vector whose sums are as sensitive to their order as can be: columns that are the same, half of the vector apart, get 2^60 and
- * -2^60, until every row has some; the others get little.
+ * A vector whose sums are as sensitive to their order as can be: columns that are the same, half of the vector apart,
+ * get 2^60 and -2^60, until every row has some; the others get little.
  */
 static inline float *
 make_sensitive(const GrDraw *draw, int64_t dim)
@@ -271,11 +278,15 @@ next_value(char **values, int base, int64_t *value)
 	if (word == NULL || *word == '\0')
 		return false;
 	/* the sign of a row, which may be row 0 */
-	*value = base == 16 ? (int64_t) strtoull(word, NULL, 16) : strtoll(word + 1, NULL, 10) | (*word == '-' ? GR_ENTRY_SIGN : 0);
+	*value = base == 16 ? (int64_t) strtoull(word, NULL, 16) :
+		strtoll(word + 1, NULL, 10) | (*word == '-' ? GR_ENTRY_SIGN : 0);
 	return true;
 }
 
-/* Calls take for every line whose kind begins so; it says whether the line is right. Returns how many lines, or -1 if any is wrong. */
+/*
+ * Calls take for every line whose kind begins so; it says whether the line is right. Returns how many lines, or -1 if
+ * any is wrong.
+ */
 static inline int
 check_data(bool (*take) (DataRow *row, void *arg), void *arg, const char *kind)
 {
@@ -301,7 +312,8 @@ check_data(bool (*take) (DataRow *row, void *arg), void *arg, const char *kind)
 			continue;
 		nwrong++;
 		if (good)
-			printf("# %s: k %lld, seed %lld, density %.17g, n %lld %s\n", row.kind, (long long) row.k, (long long) row.seed, row.density,
+			printf("# %s: k %lld, seed %lld, density %.17g, n %lld %s\n", row.kind, (long long) row.k,
+				   (long long) row.seed, row.density,
 				   (long long) row.n, row.recipe);
 	}
 	fclose(file);

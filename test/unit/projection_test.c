@@ -1,6 +1,6 @@
 /*
- * projection_test.c: S against values from an independent program (test/data/projection_reference.py) and against its law; projections
- * against plain sums, to the bit; distances; the cache.
+ * projection_test.c: S against values from an independent program (test/data/projection_reference.py) and against its
+ * law; projections against plain sums, to the bit; distances; the cache.
  */
 #include <limits.h>
 
@@ -167,8 +167,10 @@ take_project(DataRow *row, void *arg)
 		nwrong += !apply(arg, LARGE, key, lanes[i], x, 3, row->n, y) || !is_wanted(row, want, y + row->k);
 	}
 	nwrong += !apply(arg, 0, key, 8, x, 3, row->n, y) || !is_wanted(row, want, y + row->k);
-	nwrong += !apply_sparse(arg, LARGE, key, idx, val, find_nonzeros(x + row->n, row->n, idx, val), y) || !is_wanted(row, want, y);
-	nwrong += !apply_sparse(arg, 0, key, idx, val, find_nonzeros(x + row->n, row->n, idx, val), y) || !is_wanted(row, want, y);
+	nwrong += !apply_sparse(arg, LARGE, key, idx, val, find_nonzeros(x + row->n, row->n, idx, val), y) ||
+		!is_wanted(row, want, y);
+	nwrong += !apply_sparse(arg, 0, key, idx, val, find_nonzeros(x + row->n, row->n, idx, val), y) ||
+		!is_wanted(row, want, y);
 	free(want);
 	free(y);
 	free(idx);
@@ -211,14 +213,16 @@ test_murmur3(void)
 
 		for (char *at = line; at < rest && sscanf(at, "%2x", &byte) == 1; at += 2)
 			data[nbytes++] = (unsigned char) byte;
-		if (rest == NULL || sscanf(rest, ",%u,%d", &seed, &hash) != 2 || (int32_t) gr_murmur3(data, nbytes, seed) != hash)
+		if (rest == NULL || sscanf(rest, ",%u,%d", &seed, &hash) != 2 ||
+			(int32_t) gr_murmur3(data, nbytes, seed) != hash)
 			nwrong++;
 		n++;
 	}
 	if (file != NULL)
 		fclose(file);
 	check(nwrong == 0 && n >= 500, "MurmurHash3 of %d tokens", n);
-	check(gr_murmur3("", 0, 0) == 0 && (int32_t) gr_murmur3("a", 1, 0) == 1009084850 && (int32_t) gr_murmur3("foo", 3, 0) == -156908512 &&
+	check(gr_murmur3("", 0, 0) == 0 && (int32_t) gr_murmur3("a", 1, 0) == 1009084850 &&
+		  (int32_t) gr_murmur3("foo", 3, 0) == -156908512 &&
 		  (int32_t) gr_murmur3("age=42", 6, 0) == 1138946670, "MurmurHash3 as published");
 }
 
@@ -262,7 +266,8 @@ count_wrong(GrProjectionCache *cache, const Shape *shape, Recipe recipe, Wrong *
 		for (int l = 0; l < 3; l++)
 			for (int n = 1; n <= shape->nvectors; n += step > 0 ? step : 1)
 			{
-				wrong->nbits += !apply(cache, limits[i], shape->key, lanes[l], x, n, shape->dim, y) || !same(y, want, n * shape->key.k);
+				wrong->nbits += !apply(cache, limits[i], shape->key, lanes[l], x, n, shape->dim, y) ||
+					!same(y, want, n * shape->key.k);
 				wrong->nlimits += gr_projection_cache_nbytes(cache) > limits[i];
 			}
 	free(x);
@@ -274,9 +279,11 @@ static void
 test_shapes(void)
 {
 	static const Shape shapes[] = {
-		{{1, 0, 1.0}, 1, 40}, {{5, 1, 1.0}, 3, 40}, {{3, 2, 0.9}, 1, 40}, {{128, 3, 0.0625}, 300, 40}, {{129, 4, 1.0}, 257, 40},
+		{{1, 0, 1.0}, 1, 40}, {{5, 1, 1.0}, 3, 40}, {{3, 2, 0.9}, 1, 40}, {{128, 3, 0.0625}, 300, 40},
+			{{129, 4, 1.0}, 257, 40},
 		{{260, 5, 0.3}, 40, 40}, {{1000, 6, 0.05}, 64, 40}, {{4, 7, 0.5}, 100, 40}, {{1, 8, 0.01}, 2000, 40},
-		{{20, 9, 1.0 / 3}, 65535, 9}, {{21, 10, 0.02}, 65536, 9}, {{22, 11, 0.02}, 65537, 9}, {{35, 12, 1.0 / 64}, 131073, 17},
+		{{20, 9, 1.0 / 3}, 65535, 9}, {{21, 10, 0.02}, 65536, 9}, {{22, 11, 0.02}, 65537, 9},
+		{{35, 12, 1.0 / 64}, 131073, 17},
 		{{3, 13, 1.0}, 131072, 2}
 	};
 	GrProjectionCache *cache = gr_projection_cache_create();
@@ -300,7 +307,8 @@ test_shapes(void)
 static void
 test_sparse(void)
 {
-	static const Key keys[] = {{30, 1, 0.25}, {200, 2, 0.16}, {1, 3, 1.0}, {140, 4, 1.0}, {40000, 5, 0.0008}, {7, 6, 0.9}};
+	static const Key keys[] = {{30, 1, 0.25}, {200, 2, 0.16}, {1, 3, 1.0}, {140, 4, 1.0}, {40000, 5, 0.0008},
+		{7, 6, 0.9}};
 	static const size_t limits[] = {LARGE, LARGE, 0, 100000, LARGE};
 	GrProjectionCache *cache = gr_projection_cache_create();
 	int64_t		idx[600];
@@ -332,7 +340,8 @@ test_sparse(void)
 			plain_sums(&draw, idx, val, count, true, want);
 			for (size_t l = 0; l < sizeof(limits) / sizeof(limits[0]); l++)
 			{
-				wrong.nbits += !apply_sparse(cache, limits[l], keys[i], idx, val, count, y) || !same(y, want, keys[i].k);
+				wrong.nbits += !apply_sparse(cache, limits[l], keys[i], idx, val, count, y) ||
+					!same(y, want, keys[i].k);
 				wrong.nlimits += gr_projection_cache_nbytes(cache) > limits[l];
 			}
 		}
@@ -374,7 +383,8 @@ check_order(GrProjectionCache *cache, Key key, int64_t dim)
 					nwrong += !same(y, y + (size_t) (v + 1) * k, key.k);
 			}
 	for (int limit = 0; limit < 2; limit++)
-		nwrong += !apply_sparse(cache, limit * LARGE, key, idx, val, find_nonzeros(x, dim, idx, val), y + k) || !same(y, y + k, key.k);
+		nwrong += !apply_sparse(cache, limit * LARGE, key, idx, val, find_nonzeros(x, dim, idx, val), y + k) ||
+			!same(y, y + k, key.k);
 	for (int order = 0; order < 2; order++)
 	{
 		for (int64_t j = 0; j < dim; j++)
@@ -386,7 +396,8 @@ check_order(GrProjectionCache *cache, Key key, int64_t dim)
 		for (size_t i = 0; i < k; i++)
 			nother[order] += y[i] != y[k + i];
 	}
-	if (!check(nwrong == 0 && nother[0] * 4 > key.k * 3 && nother[1] * 4 > key.k * 3, "k %lld, density %.3g: the order of the sums",
+	if (!check(nwrong == 0 && nother[0] * 4 > key.k * 3 && nother[1] * 4 > key.k * 3,
+			   "k %lld, density %.3g: the order of the sums",
 			   (long long) key.k, key.density))
 		printf("# %d wrong; %d rows would differ without chunks, %d in reverse\n", nwrong, nother[0], nother[1]);
 	free(y);
@@ -423,7 +434,8 @@ test_special_values(void)
 	for (int v = 0; v < 3; v++)
 		for (int j = 0; j < 100; j++)
 			x[v][j] = (v + j) % 3 == 0 ? 0.0f : -0.0f;
-	check(apply(cache, LARGE, key, 8, x[0], 3, 100, y) && same(y, zeros, 210) && apply(cache, 0, key, 8, x[0], 1, 100, y) &&
+	check(apply(cache, LARGE, key, 8, x[0], 3, 100, y) && same(y, zeros, 210) &&
+		  apply(cache, 0, key, 8, x[0], 1, 100, y) &&
 		  same(y, zeros, 70), "zeros of either sign give +0");
 
 	/* row 0's signs times the largest float4: 100 / sqrt(70) of it */
@@ -459,7 +471,10 @@ squared_distance(const float *a, const float *b, int64_t n)
 	return sum;
 }
 
-/* The lemma of Johnson and Lindenstrauss: with k = 4 ln n / (eps^2 / 2 - eps^3 / 3), all squared distances within 1 +- eps */
+/*
+ * The lemma of Johnson and Lindenstrauss: with k = 4 ln n / (eps^2 / 2 - eps^3 / 3), all squared distances within 1 +-
+ * eps
+ */
 static void
 test_distances(Recipe recipe, int64_t dim, double density, bool sparse)
 {
@@ -477,11 +492,14 @@ test_distances(Recipe recipe, int64_t dim, double density, bool sparse)
 	bool		good = sparse || apply(cache, LARGE, key, 8, x, NPOINTS, dim, y);
 
 	for (int v = 0; sparse && v < NPOINTS; v++)
-		good = good && apply_sparse(cache, LARGE, key, idx, val, find_nonzeros(x + v * dim, dim, idx, val), y + v * key.k);
+		good = good && apply_sparse(cache, LARGE, key, idx, val, find_nonzeros(x + v * dim, dim, idx, val), y +
+									v * key.k);
 	for (int a = 0; a < NPOINTS; a++)
 		for (int b = 0; b < a; b++, n++)
 		{
-			double		ratio = squared_distance(y + a * key.k, y + b * key.k, key.k) / squared_distance(x + a * dim, x + b * dim, dim);
+			double		ratio = squared_distance(y + a * key.k, y + b * key.k, key.k) / squared_distance(x + a * dim,
+																										 x + b * dim,
+																										 dim);
 
 			least = fmin(least, ratio);
 			most = fmax(most, ratio);
@@ -531,7 +549,8 @@ is_invalid(int64_t k, double density)
 	GrDraw		draw;
 	GrError		err = {0};
 	GrError		open_err = {0};
-	bool		result = !gr_draw_init(&draw, k, 0, density, &err) && err.status == GR_INVALID && err.detail[0] != '\0' &&
+	bool		result = !gr_draw_init(&draw, k, 0, density, &err) && err.status == GR_INVALID &&
+		err.detail[0] != '\0' &&
 		gr_projection_open(cache, k, 0, density, LARGE, &open_err) == NULL && open_err.status == GR_INVALID;
 
 	gr_projection_cache_free(cache);
@@ -545,14 +564,18 @@ test_arguments(void)
 	GrError		err = {0};
 	uint32_t	entries[100];
 
-	check(is_invalid(0, 0.5) && is_invalid(-1, 0.5) && is_invalid(INT64_MIN, 1.0) && is_invalid(INT64_C(1) << 32, 0.5) &&
+	check(is_invalid(0, 0.5) && is_invalid(-1, 0.5) && is_invalid(INT64_MIN, 1.0) &&
+		  is_invalid(INT64_C(1) << 32, 0.5) &&
 		  is_invalid((INT64_C(1) << 32) + 5, 0.5) && is_invalid(INT64_MAX, 0.5), "k out of range");
-	check(is_invalid(5, 0.0) && is_invalid(5, -0.0) && is_invalid(5, -1.0) && is_invalid(5, 1.5) && is_invalid(5, 1 + 0x1p-52) &&
+	check(is_invalid(5, 0.0) && is_invalid(5, -0.0) && is_invalid(5, -1.0) && is_invalid(5, 1.5) &&
+		  is_invalid(5, 1 + 0x1p-52) &&
 		  is_invalid(5, NAN) && is_invalid(5, INFINITY) && is_invalid(5, -INFINITY), "density out of range");
 	check(gr_draw_init(&draw, 100, 0, 1e-310, &err) && draw.stratum_nrows == 100 && isfinite(draw.scale) &&
-		  projection_reference_column(&draw, 5, entries) == 0 && gr_draw_init(&draw, 1, 0, 0x1p-1074, &err) && isfinite(draw.scale) &&
+		  projection_reference_column(&draw, 5, entries) == 0 && gr_draw_init(&draw, 1, 0, 0x1p-1074, &err) &&
+		  isfinite(draw.scale) &&
 		  projection_reference_column(&draw, 5, entries) == 0, "the least densities");
-	check(gr_draw_init(&draw, 100, 7, 0.25, &err) && draw.k == 100 && draw.seed == 7 && draw.stratum_nrows == 32 && draw.nstrata == 4 &&
+	check(gr_draw_init(&draw, 100, 7, 0.25, &err) && draw.k == 100 && draw.seed == 7 && draw.stratum_nrows == 32 &&
+		  draw.nstrata == 4 &&
 		  draw.full.nrows == 32 && draw.last.nrows == 4 && draw.scale == 0.2, "strata");
 }
 

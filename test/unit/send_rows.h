@@ -1,6 +1,6 @@
 /*
- * send_rows.h: for the tests on a device: sends rows to a job in pieces, from memory that is overwritten as soon as the job says that it has
- * been read.
+ * send_rows.h: for the tests on a device: sends rows to a job in pieces, from memory that is overwritten as soon as the
+ * job says that it has been read.
  */
 #ifndef GPUREG_SEND_ROWS_H
 #define GPUREG_SEND_ROWS_H
@@ -34,12 +34,13 @@ pack_rows(const double *rows, int64_t nrows, int nfeatures, bool single, char *i
 }
 
 /*
- * send(rows, n) and sent(wait, &ncalls) are the job's. piece: rows at a time; ragged: of changing numbers up to that, some none. pinned: from
- * pinned memory.
+ * send(rows, n) and sent(wait, &ncalls) are the job's. piece: rows at a time; ragged: of changing numbers up to that,
+ * some none. pinned: from pinned memory.
  */
 template <class Send, class Sent>
 static bool
-send_rows(const GrBackend *backend, GrSession *session, const double *rows, int64_t nrows, int nfeatures, bool single, int64_t piece,
+send_rows(const GrBackend *backend, GrSession *session, const double *rows, int64_t nrows, int nfeatures, bool single,
+		  int64_t piece,
 		  bool ragged, bool pinned, Send send, Sent sent, GrError *err)
 {
 	const size_t nbytes = ((size_t) piece * gr_row_nbytes(nfeatures, single) + SEND_PAGE - 1) / SEND_PAGE * SEND_PAGE;

@@ -1,6 +1,6 @@
 /*
- * sends_test.c: rows sent to the CPU's backend, as float8 and as single, in pieces of any size: the same sums and the same passes as over all of
- * them at once. And what is said of rows that may not be computed with.
+ * sends_test.c: rows sent to the CPU's backend, as float8 and as single, in pieces of any size: the same sums and the
+ * same passes as over all of them at once. And what is said of rows that may not be computed with.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -71,7 +71,8 @@ piece_nrows(int64_t k, int64_t piece, int64_t left)
 static void
 test_layout(void)
 {
-	check(gr_row_nbytes(3, false) == 32 && gr_row_nbytes(3, true) == 20 && gr_row_nbytes(1, true) == 12, "bytes of a row");
+	check(gr_row_nbytes(3, false) == 32 && gr_row_nbytes(3, true) == 20 && gr_row_nbytes(1, true) == 12,
+		  "bytes of a row");
 	check(gr_row_nbytes(GR_MAX_FEATURES, true) == 40008, "bytes of the widest single row");
 	for (int p = 1; p <= 9; p++)
 	{
@@ -80,7 +81,8 @@ test_layout(void)
 		char	   *packed = packed_rows(rows, 7, p, true);
 
 		gr_widen_rows(packed, 7, p, wide);
-		check(memcmp(wide, rows, (size_t) 7 * (p + 1) * sizeof(double)) == 0, "%d features: widened rows are the same", p);
+		check(memcmp(wide, rows, (size_t) 7 * (p + 1) * sizeof(double)) == 0, "%d features: widened rows are the same",
+			  p);
 		gr_widen_rows(packed, 0, p, wide);
 		free(packed);
 		free(wide);
@@ -121,9 +123,11 @@ test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 	}
 	ok = ok && cpu->gram_finish(gram, hi, hi + triangle, &times, &err);
 	error = ok ? gram_reference_error(rows, nrows, nfeatures, hi, hi + triangle) : INFINITY;
-	check(ok && err.status == GR_OK && error < TOLERANCE, "Gram, %d features, %s, pieces of %lld: error %.2g", nfeatures,
+	check(ok && err.status == GR_OK && error < TOLERANCE, "Gram, %d features, %s, pieces of %lld: error %.2g",
+		  nfeatures,
 		  single ? "single" : "float8", (long long) piece, error);
-	check(counted, "Gram, %d features, %s, pieces of %lld: calls are counted", nfeatures, single ? "single" : "float8", (long long) piece);
+	check(counted, "Gram, %d features, %s, pieces of %lld: calls are counted", nfeatures, single ? "single" : "float8",
+		  (long long) piece);
 	check(times.bytes_to_device == 0 && times.kernel_s >= 0, "... and the times are the CPU's");
 	cpu->gram_end(gram);
 	free(hi);
@@ -179,8 +183,10 @@ test_rows(int nfeatures, int64_t nrows, bool single, int64_t piece)
 	ok = ok && cpu->rows_send(at_once, rows, nrows, &err);
 	ok = ok && pass_over(kept, nfeatures, beta, got) && pass_over(at_once, nfeatures, beta, want);
 	check(ok && got[GR_SUM_NROWS] == (double) nrows && memcmp(got, want, nsums * sizeof(double)) == 0,
-		  "rows kept, %d features, %s, pieces of %lld: the same bits as at once", nfeatures, single ? "single" : "float8", (long long) piece);
-	check(counted, "rows kept, %d features, %s, pieces of %lld: calls are counted", nfeatures, single ? "single" : "float8", (long long) piece);
+		  "rows kept, %d features, %s, pieces of %lld: the same bits as at once", nfeatures, single ? "single" :
+		  "float8", (long long) piece);
+	check(counted, "rows kept, %d features, %s, pieces of %lld: calls are counted", nfeatures, single ? "single" :
+		  "float8", (long long) piece);
 	cpu->rows_end(kept);
 	cpu->rows_end(at_once);
 	free(got);
@@ -197,15 +203,19 @@ test_limit(bool single)
 	int64_t		capacity = 1000;
 	double	   *rows = random_rows(capacity + 1, p, true);
 	char	   *packed = packed_rows(rows, capacity + 1, p, single);
-	GrRowsOptions options = {.nfeatures = p,.single = single,.memory_limit = (size_t) capacity * (p + 1) * sizeof(double)};
+	GrRowsOptions options = {.nfeatures = p,.single = single,.memory_limit = (size_t) capacity * (p +
+																								  1) * sizeof(double)};
 	GrRows	   *kept = NULL;
 	GrError		err = {0};
 	int64_t		ncalls = 0;
 
-	check(gr_backend_cpu.rows_begin(NULL, &options, &kept, &err) && gr_backend_cpu.rows_send(kept, packed, capacity, &err),
+	check(gr_backend_cpu.rows_begin(NULL, &options, &kept, &err) &&
+		  gr_backend_cpu.rows_send(kept, packed, capacity, &err),
 		  "%s rows up to the limit are kept", single ? "single" : "float8");
-	check(!gr_backend_cpu.rows_send(kept, packed + (size_t) capacity * gr_row_nbytes(p, single), 1, &err) && err.status == GR_NO_MEMORY &&
-		  err.bytes_needed > options.memory_limit, "%s rows beyond the limit are refused", single ? "single" : "float8");
+	check(!gr_backend_cpu.rows_send(kept, packed + (size_t) capacity * gr_row_nbytes(p, single), 1, &err) &&
+		  err.status == GR_NO_MEMORY &&
+		  err.bytes_needed > options.memory_limit, "%s rows beyond the limit are refused", single ? "single" :
+		  "float8");
 	check(gr_backend_cpu.rows_sent(kept, true, &ncalls, &err) && ncalls == 1, "... and the call doesn't count");
 	gr_backend_cpu.rows_end(kept);
 	free(packed);
@@ -235,20 +245,23 @@ test_valid(int nfeatures, bool single)
 
 			rows[k] = k % 3 == 0 ? NAN : k % 3 == 1 ? INFINITY : -INFINITY;
 			packed = packed_rows(rows, nrows, nfeatures, single);
-			named = named && !gr_rows_valid(packed, nrows, nfeatures, single, k % 2 == 0, &err) && err.status == GR_NOT_FINITE && err.where == column;
+			named = named && !gr_rows_valid(packed, nrows, nfeatures, single, k % 2 == 0, &err) &&
+				err.status == GR_NOT_FINITE && err.where == column;
 			free(packed);
 			rows[k] = column == nfeatures ? 0.5 : k % 2 == 0 ? FLT_MAX : -FLT_MAX;
 			packed = packed_rows(rows, nrows, nfeatures, single);
 			memset(&err, 0, sizeof(err));
 			finite = finite && gr_rows_valid(packed, nrows, nfeatures, single, false, &err) && err.status == GR_OK;
 			if (column == nfeatures)
-				binary = binary && !gr_rows_valid(packed, nrows, nfeatures, single, true, &err) && err.status == GR_NOT_BINARY && err.value == 0.5;
+				binary = binary && !gr_rows_valid(packed, nrows, nfeatures, single, true, &err) &&
+					err.status == GR_NOT_BINARY && err.value == 0.5;
 			else
 				binary = binary && gr_rows_valid(packed, nrows, nfeatures, single, true, &err);
 			free(packed);
 			rows[k] = value;
 		}
-		check(named, "%lld rows of %d features, %s: what is not finite is found, and its column", (long long) nrows, nfeatures, single ? "single" : "float8");
+		check(named, "%lld rows of %d features, %s: what is not finite is found, and its column", (long long) nrows,
+			  nfeatures, single ? "single" : "float8");
 		check(finite, "... and what is large is finite");
 		check(binary, "... and a response of neither class is found where that matters");
 		free(rows);
@@ -267,7 +280,8 @@ test_responses(void)
 	check(gr_rows_valid(packed, 2, 1, true, false, &err), "a single row's response has float8's range");
 	gr_widen_rows(packed, 2, 1, wide);
 	check(memcmp(wide, rows, sizeof(rows)) == 0, "... and its digits");
-	check(gr_rows_valid(packed, 0, 1, true, true, &err) && gr_rows_valid(packed, 0, 1, false, true, &err), "no rows are valid");
+	check(gr_rows_valid(packed, 0, 1, true, true, &err) && gr_rows_valid(packed, 0, 1, false, true, &err),
+		  "no rows are valid");
 	free(packed);
 }
 

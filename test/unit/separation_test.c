@@ -1,5 +1,6 @@
 /*
- * separation_test.c: separation in logistic regression, against data made for it and against an exact answer in whole numbers.
+ * separation_test.c: separation in logistic regression, against data made for it and against an exact answer in whole
+ * numbers.
  */
 #include <limits.h>
 
@@ -63,8 +64,10 @@ test_complete(void)
 				row_of(&data, r)[1] = (r >= 4) == (direction > 0);
 			}
 			run = run_fit(&data, &options);
-			check(separated_as(&run, signs) && run.fit->deviance == 0 && run.fit->rank == 2 && predicts(&data, &run, NULL) &&
-				  run.npasses <= 4, "complete separation, offset %d, slope to %d infinity, in %d passes", offset, direction, run.npasses);
+			check(separated_as(&run, signs) && run.fit->deviance == 0 && run.fit->rank == 2 &&
+				  predicts(&data, &run, NULL) &&
+				  run.npasses <= 4, "complete separation, offset %d, slope to %d infinity, in %d passes", offset,
+				  direction, run.npasses);
 			run_free(&run);
 			options.l2 = 1;
 			run = run_fit(&data, &options);
@@ -131,7 +134,8 @@ test_dummy(void)
 				worst = fmax(worst, fmax(relative_error(run.fit->coef[k], rest_run.fit->coef[of_rest[k]]),
 										 relative_error(std_error(run.fit, k), std_error(rest_run.fit, of_rest[k]))));
 		worst = fmax(worst, relative_error(run.fit->deviance, rest_run.fit->deviance));
-		check(separated_as(&run, signs) && regular(&rest_run) && predicts(&data, &run, off), "a dummy with %d alone, in %d passes", y,
+		check(separated_as(&run, signs) && regular(&rest_run) && predicts(&data, &run, off),
+			  "a dummy with %d alone, in %d passes", y,
 			  run.npasses);
 		check(worst < 1e-13 && run.fit->nrows == 120, "the others are as in the rows without it: %.2g", worst);
 		run_free(&run);
@@ -141,7 +145,10 @@ test_dummy(void)
 	}
 }
 
-/* On the face of one separation lies another: x decides where it isn't 0, there z does where it isn't 0, the rest is undecided. */
+/*
+ * On the face of one separation lies another: x decides where it isn't 0, there z does where it isn't 0, the rest is
+ * undecided.
+ */
 static void
 test_nested(void)
 {
@@ -154,7 +161,8 @@ test_nested(void)
 	static const int off[14] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
 	static const double two_dummies[16][4] = {
 		{1, 0, 0.5, 1}, {1, 0, -1, 1}, {1, 0, 2, 1}, {0, 1, 0, 0}, {0, 1, 3, 0}, {0, 1, -2, 0},
-		{0, 0, 1, 1}, {0, 0, 2, 0}, {0, 0, -1, 0}, {0, 0, 3, 1}, {0, 0, 0, 1}, {0, 0, -2, 0}, {0, 0, 0.5, 0}, {0, 0, 4, 1}, {0, 0, -1.5, 1},
+		{0, 0, 1, 1}, {0, 0, 2, 0}, {0, 0, -1, 0}, {0, 0, 3, 1}, {0, 0, 0, 1}, {0, 0, -2, 0}, {0, 0, 0.5, 0},
+		{0, 0, 4, 1}, {0, 0, -1.5, 1},
 		{0, 0, 1.5, 1}
 	};
 	static const int dummy_signs[] = {0, 1, -1, 0};
@@ -165,7 +173,8 @@ test_nested(void)
 	Run			run = run_fit(&data, &options);
 	double		deviance = -2 * (3 * log(0.75) + log(0.25));
 
-	check(separated_as(&run, signs) && predicts(&data, &run, off), "separation within separation, in %d passes", run.npasses);
+	check(separated_as(&run, signs) && predicts(&data, &run, off), "separation within separation, in %d passes",
+		  run.npasses);
 	check(relative_error(run.fit->coef[0], log(3)) < 1e-13 && relative_error(run.fit->vcov[0], 4 / 3.0) < 1e-13 &&
 		  relative_error(run.fit->deviance, deviance) < 1e-13, "the intercept is that of the rows that remain");
 	run_free(&run);
@@ -197,7 +206,8 @@ test_nearly(void)
 		row_of(&data, 19)[0] = overlaps[k] / 2;
 		row_of(&data, 20)[0] = -overlaps[k] / 2;
 		run = run_fit(&data, &options);
-		check(regular(&run) && score_error(&data, run.fit->coef, true, 0) < 1e-11, "an overlap of %g: slope %.3g after %d iterations",
+		check(regular(&run) && score_error(&data, run.fit->coef, true, 0) < 1e-11,
+			  "an overlap of %g: slope %.3g after %d iterations",
 			  overlaps[k], run.fit->coef[1], run.fit->iterations);
 		run_free(&run);
 		row_of(&data, 19)[0] = -overlaps[k] / 2;
@@ -308,12 +318,14 @@ test_many_rows(void)
 		row[2] = row[0] + row[1] > 0.25;
 	}
 	run = run_fit(&data, &options);
-	check(separated_as(&run, signs) && run.fit->deviance == 0 && predicts(&data, &run, NULL), "5,000 rows, separated, in %d passes",
+	check(separated_as(&run, signs) && run.fit->deviance == 0 && predicts(&data, &run, NULL),
+		  "5,000 rows, separated, in %d passes",
 		  run.npasses);
 	run_free(&run);
 	row_of(&data, 1234)[2] = 1 - row_of(&data, 1234)[2];
 	run = run_fit(&data, &options);
-	check(regular(&run) && score_error(&data, run.fit->coef, true, 0) < 1e-11, "one of them against it: no separation, in %d passes",
+	check(regular(&run) && score_error(&data, run.fit->coef, true, 0) < 1e-11,
+		  "one of them against it: no separation, in %d passes",
 		  run.npasses);
 	run_free(&run);
 	data_free(&data);
@@ -349,9 +361,10 @@ test_other_solvers(void)
 /*
  * Against whole numbers
  *
- * If the rows have full rank, the directions d with (2 y - 1) (1, x)' d >= 0 for all rows form a pointed cone, which is more than {0}
- * if and only if there is separation. It is spanned by its extreme rays, and each of these is orthogonal to nterms - 1 independent
- * rows. The terms that some ray moves have no finite estimate; the rows that no ray moves are those that remain.
+ * If the rows have full rank, the directions d with (2 y - 1) (1, x)' d >= 0 for all rows form a pointed cone, which is
+ * more than {0} if and only if there is separation. It is spanned by its extreme rays, and each of these is orthogonal
+ * to nterms - 1 independent rows. The terms that some ray moves have no finite estimate; the rows that no ray moves are
+ * those that remain.
  */
 typedef struct Exact
 {
@@ -531,7 +544,8 @@ show(const Data *data, bool intercept, const Exact *e, const Run *run, Disagreem
 	printf("; found");
 	for (int k = 0; k < e->nterms; k++)
 		printf(" %d (%.17g)", run->fit->separated[k], run->fit->coef[k]);
-	printf(", converged %d, iterations %d, deviance %.17g\n#", run->fit->converged, run->fit->iterations, run->fit->deviance);
+	printf(", converged %d, iterations %d, deviance %.17g\n#", run->fit->converged, run->fit->iterations,
+		   run->fit->deviance);
 	for (int r = 0; r < e->nrows; r++)
 	{
 		printf(" {");
@@ -556,8 +570,8 @@ rest_agrees(const Data *data, const GrLogregOptions *options, const Exact *e, co
 			memcpy(row_of(&rest, rest.nrows++), row_of(data, r), (data->p + 1) * sizeof(double));
 	fit = run_fit(&rest, options);
 	/*
-	 * A model without an intercept may be left with one class; the fit over it alone is refused. Standard errors are those one step
-	 * before the estimates, and so have a few digits less.
+	 * A model without an intercept may be left with one class; the fit over it alone is refused. Standard errors are
+	 * those one step before the estimates, and so have a few digits less.
 	 */
 	if (rest.nrows == 0)
 		agrees = run->fit->deviance == 0;
@@ -594,7 +608,8 @@ compare(const Data *data, const GrLogregOptions *options, const Exact *e, const 
 			return false;
 	}
 	*what = NOT_CONVERGED;
-	if (run->fit->converged == e->separated || (!e->separated && !(score_error(data, run->fit->coef, options->intercept, 0) < 1e-12)))
+	if (run->fit->converged == e->separated ||
+		(!e->separated && !(score_error(data, run->fit->coef, options->intercept, 0) < 1e-12)))
 		return false;
 	*what = WRONG_REST;
 	return !e->separated || rest_agrees(data, options, e, run);
@@ -640,7 +655,8 @@ test_exactly(int nsets)
 		data_free(&data);
 		data_free(&numbers);
 	}
-	check(ncompared > nsets / 2 && nseparated > nsets / 8 && npartly > nsets / 20, "%d sets of small numbers, %d separated, %d of them in part",
+	check(ncompared > nsets / 2 && nseparated > nsets / 8 && npartly > nsets / 20,
+		  "%d sets of small numbers, %d separated, %d of them in part",
 		  ncompared, nseparated, npartly);
 	for (size_t k = 0; k < LENGTH(disagreements); k++)
 		check(counts[k] == 0, "%s: %d sets disagree", disagreements[k], counts[k]);

@@ -1,6 +1,6 @@
 /*
- * start_test.c: logistic regression that starts from an estimate of a sample's, or of anybody's: the answers are those from 0, whatever
- * the start, and a bad one costs a pass.
+ * start_test.c: logistic regression that starts from an estimate of a sample's, or of anybody's: the answers are those
+ * from 0, whatever the start, and a bad one costs a pass.
  */
 #include "logreg_driver.h"
 
@@ -59,9 +59,11 @@ sample_start(const Data *sample, const GrLogregOptions *options, double share, d
 static double
 apart(const GrLogregFit *a, const GrLogregFit *b)
 {
-	double		worst = fmax(relative_error(a->deviance, b->deviance), relative_error(a->null_deviance, b->null_deviance));
+	double		worst = fmax(relative_error(a->deviance, b->deviance),
+							 relative_error(a->null_deviance, b->null_deviance));
 
-	if (a->rank != b->rank || a->nrows != b->nrows || a->df_residual != b->df_residual || a->nseparated != b->nseparated ||
+	if (a->rank != b->rank || a->nrows != b->nrows || a->df_residual != b->df_residual ||
+		a->nseparated != b->nseparated ||
 		a->converged != b->converged)
 		return INFINITY;
 	for (int k = 0; k < a->nterms; k++)
@@ -90,7 +92,8 @@ test_sample(void)
 		double		level;		/* of the predictor: the share of ones */
 		int			saved;		/* passes, at least */
 	}			cases[] = {
-		{3, true, 0, 0, 0, 1}, {3, false, 0, 0, 0, 1}, {3, true, 40, 0, 0, 1}, {8, true, 0, 100, 0, 1}, {8, false, 7, 0, 0, 1}, {4, true, 0, 0, -6, 3}
+		{3, true, 0, 0, 0, 1}, {3, false, 0, 0, 0, 1}, {3, true, 40, 0, 0, 1}, {8, true, 0, 100, 0, 1},
+			{8, false, 7, 0, 0, 1}, {4, true, 0, 0, -6, 3}
 	};
 
 	for (size_t c = 0; c < LENGTH(cases); c++)
@@ -111,7 +114,8 @@ test_sample(void)
 		from_zero = run_fit(&data, &options);
 		run = run_from(&data, &options, start);
 		worst = apart(run.fit, from_zero.fit);
-		check(given && regular(&run) && run.npasses <= from_zero.npasses - cases[c].saved && run.fit->iterations < from_zero.fit->iterations,
+		check(given && regular(&run) && run.npasses <= from_zero.npasses - cases[c].saved &&
+			  run.fit->iterations < from_zero.fit->iterations,
 			  "a sample of a tenth, case %zu: %d passes, not %d", c, run.npasses, from_zero.npasses);
 		check(worst < 3e-14, "a sample of a tenth, case %zu: results differ by %.2g", c, worst);
 		run_free(&run);
@@ -132,8 +136,10 @@ test_places(void)
 		double		added;
 		int			more;		/* passes than from 0, at most */
 	}			places[] = {
-		{"the maximum", 1, 0, -3}, {"near it", 1.01, 0, -1}, {"0", 0, 0, 1}, {"too far out", 20, 0, 1}, {"on the other side", -1, 0, 1},
-		{"somewhere else", 1, 5, 1}, {"at 1e6", 1e6, 0, 1}, {"at 1e300", 1e300, 0, 1}, {"infinite", INFINITY, 0, 0}, {"not a number", NAN, 0, 0}
+		{"the maximum", 1, 0, -3}, {"near it", 1.01, 0, -1}, {"0", 0, 0, 1}, {"too far out", 20, 0, 1},
+			{"on the other side", -1, 0, 1},
+		{"somewhere else", 1, 5, 1}, {"at 1e6", 1e6, 0, 1}, {"at 1e300", 1e300, 0, 1}, {"infinite", INFINITY, 0, 0},
+		{"not a number", NAN, 0, 0}
 	};
 	Data		data = close_data(3, 3000, 0.5);
 
@@ -154,8 +160,10 @@ test_places(void)
 				start[j] = from_zero.fit->coef[j] * places[k].factor + places[k].added;
 			run = run_from(&data, &options, start);
 			worst = apart(run.fit, from_zero.fit);
-			check(regular(&run) && worst < 1e-14, "start: %s, l2 = %g: results differ by %.2g", places[k].name, l2, worst);
-			check(run.npasses <= from_zero.npasses + places[k].more, "start: %s, l2 = %g: %d passes, not %d", places[k].name, l2, run.npasses,
+			check(regular(&run) && worst < 1e-14, "start: %s, l2 = %g: results differ by %.2g", places[k].name, l2,
+				  worst);
+			check(run.npasses <= from_zero.npasses + places[k].more, "start: %s, l2 = %g: %d passes, not %d",
+				  places[k].name, l2, run.npasses,
 				  from_zero.npasses);
 			run_free(&run);
 		}
@@ -206,24 +214,27 @@ test_aliased(void)
 	given = sample_start(&sample, &options, 0.1, start);
 	from_zero = run_fit(&data, &options);
 	run = run_from(&data, &options, start);
-	check(given && isnan(start[2]) && run.ok && run.fit->rank == 3 && run.npasses < from_zero.npasses && apart(run.fit, from_zero.fit) < 3e-14,
+	check(given && isnan(start[2]) && run.ok && run.fit->rank == 3 && run.npasses < from_zero.npasses &&
+		  apart(run.fit, from_zero.fit) < 3e-14,
 		  "an aliased term: %d passes, not %d", run.npasses, from_zero.npasses);
 	run_free(&run);
 	start[2] = 0;
 	run = run_from(&data, &options, start);
-	check(run.npasses == from_zero.npasses && apart(run.fit, from_zero.fit) == 0, "aliased, but not in the start: not tried");
+	check(run.npasses == from_zero.npasses && apart(run.fit, from_zero.fit) == 0,
+		  "aliased, but not in the start: not tried");
 	run_free(&run);
 	start[2] = start[3] = NAN;
 	run = run_from(&data, &options, start);
-	check(run.npasses == from_zero.npasses && apart(run.fit, from_zero.fit) == 0, "aliased in the start alone: not tried");
+	check(run.npasses == from_zero.npasses && apart(run.fit, from_zero.fit) == 0,
+		  "aliased in the start alone: not tried");
 	run_free(&run);
 	run_free(&from_zero);
 	data_free(&data);
 }
 
 /*
- * All rows with feature 0 > 0.7 have the response 1: whatever the start, that is found. kind 1: complete, by feature 1; the directions that
- * separate are many then, and any may be found.
+ * All rows with feature 0 > 0.7 have the response 1: whatever the start, that is found. kind 1: complete, by feature 1;
+ * the directions that separate are many then, and any may be found.
  */
 static void
 test_separated(void)
@@ -262,7 +273,8 @@ test_separated(void)
 				start[j] = factors[k] * penalised.fit->coef[j];
 			run = run_from(&data, &options, start);
 			worst = kind == 0 ? apart(run.fit, from_zero.fit) : run.fit->deviance;
-			check(run.ok && from_zero.fit->nseparated == (kind == 0 ? 1 : 4) && run.fit->nseparated == from_zero.fit->nseparated &&
+			check(run.ok && from_zero.fit->nseparated == (kind == 0 ? 1 : 4) &&
+				  run.fit->nseparated == from_zero.fit->nseparated &&
 				  !run.fit->converged && worst < 1e-14, "separated rows, start %zu: %.2g", k, worst);
 			run_free(&run);
 		}
@@ -272,7 +284,10 @@ test_separated(void)
 	}
 }
 
-/* No start from a sample of one class, of too simple a fit, of a fit broken off; nor for few iterations and the other solvers */
+/*
+ * No start from a sample of one class, of too simple a fit, of a fit broken off; nor for few iterations and the other
+ * solvers
+ */
 static void
 test_none(void)
 {
@@ -288,7 +303,8 @@ test_none(void)
 	check(sample_start(&data, &options, 0.1, start), "a sample that gives a start");
 	for (int r = 0; r < 3000; r++)
 		row_of(&weak, r)[2] = uniform() < 0 ? 1 : 0;
-	check(!sample_start(&weak, &options, 0.1, start), "a response that goes with nothing: one step from 0 is near enough");
+	check(!sample_start(&weak, &options, 0.1, start),
+		  "a response that goes with nothing: one step from 0 is near enough");
 	for (int r = 0; r < 3000; r++)
 		row_of(&weak, r)[2] = 1;
 	check(!sample_start(&weak, &options, 0.1, start), "one class");
@@ -311,7 +327,10 @@ test_none(void)
 	data_free(&weak);
 }
 
-/* Many rows end without a pass to confirm it, at covariances right to all digits: also where one row has most of the weight */
+/*
+ * Many rows end without a pass to confirm it, at covariances right to all digits: also where one row has most of the
+ * weight
+ */
 static void
 test_last_pass(void)
 {

@@ -1,9 +1,9 @@
 /*
  * weighted_gram_gpu_test.cu: weighted Gram matrices on the device against sums in long double.
  *
- * weighted_gram_gpu_test [--quick] [--bench[=P]] [--seed=N]. Without a device it skips. --quick takes few shapes, for memory
- * and race checkers; --bench times instead of testing, with P columns alone where given, and cuBLAS beside where its library
- * is found: by its usual names, or in the folder that GPUREG_CUBLAS_DIR names.
+ * weighted_gram_gpu_test [--quick] [--bench[=P]] [--seed=N]. Without a device it skips. --quick takes few shapes, for
+ * memory and race checkers; --bench times instead of testing, with P columns alone where given, and cuBLAS beside where
+ * its library is found: by its usual names, or in the folder that GPUREG_CUBLAS_DIR names.
  */
 #include "../../kernels/weighted_gram.cuh"
 #include "unit.h"
@@ -162,14 +162,18 @@ run_case(const Case *test, const Data *data, const WeightedGramPlan *plan)
 	}
 	for (int64_t first = 0; first < nentries; first += segment)
 		cuda_ok(gr_weighted_gram_reduce_launch(plan, partials, test->border ? data->device_border : NULL, first,
-											   nentries - first < segment ? nentries - first : segment, sums + first, 0));
+											   nentries - first < segment ? nentries - first : segment, sums + first,
+											   0));
 	cuda_ok(cudaMemcpy(result, sums, sizeof(double) * (size_t) nentries, cudaMemcpyDeviceToHost));
 	cuda_ok(cudaFree(partials));
 	cuda_ok(cudaFree(sums));
 	return result;
 }
 
-/* The largest |got - sum| / (sum of |terms|) over entries, of every row of the triangle or of some; a border must be exact. */
+/*
+ * The largest |got - sum| / (sum of |terms|) over entries, of every row of the triangle or of some; a border must be
+ * exact.
+ */
 static double
 worst_error(const Case *test, const Data *data, const double *got)
 {
@@ -226,7 +230,8 @@ check_case(const Case *test)
 	bool		repeatable = memcmp(first, second, sizeof(double) * (size_t) nentries) == 0;
 	double		worst = device_code == cudaSuccess ? worst_error(test, &data, first) : INFINITY;
 
-	if (!check(worst <= TOLERANCE && repeatable, "%d columns of %d, %lld rows, weights %d, %sshift, %d launches%s", test->p,
+	if (!check(worst <= TOLERANCE && repeatable, "%d columns of %d, %lld rows, weights %d, %sshift, %d launches%s",
+			   test->p,
 			   test->ld, (long long) test->nrows, test->weight_step, test->shifted ? "" : "no ", test->nlaunches,
 			   test->border ? ", border" : ""))
 		printf("# error 2^%.1f, repeatable %d, offset %d\n", log2(worst), repeatable, test->offset);
@@ -239,7 +244,8 @@ static void
 check_shapes(bool quick)
 {
 	const int	columns[] = {
-		1, 2, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 33, 40, 47, 48, 49, 63, 64, 65, 80, 81, 96, 97, 100, 112, 113, 127, 128, 129,
+		1, 2, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 33, 40, 47, 48, 49, 63, 64, 65, 80, 81, 96, 97, 100, 112, 113, 127,
+			128, 129,
 		192, 193, 200, 256, 257, 300, 385, 513, 1000
 	};
 	const int	quick_columns[] = {5, 32, 60, 100, 140, 200};
@@ -253,7 +259,8 @@ check_shapes(bool quick)
 			{
 				int			p = quick ? quick_columns[c] : columns[c];
 				int64_t		nrows = quick ? rows[r] % 500 : rows[r];
-				Case		test = {p, p + k % 4 % 3, nrows, k / 2 % 3 == 0, weights, weights > 0 ? k / 3 % 2 == 0 : k % 5 == 0,
+				Case		test = {p, p + k % 4 % 3, nrows, k / 2 % 3 == 0, weights, weights > 0 ? k / 3 % 2 == 0 :
+					k % 5 == 0,
 									k % 3 == 0 ? 3 : 1, k % 4 == 1};
 
 				/* the reference's time */
@@ -347,9 +354,11 @@ typedef struct Cublas
 {
 	void	   *handle;
 	int			(*create) (void **handle);
-	int			(*dsyrk) (void *handle, int uplo, int trans, int n, int k, const double *alpha, const double *a, int lda,
+	int			(*dsyrk) (void *handle, int uplo, int trans, int n, int k, const double *alpha, const double *a,
+						  int lda,
 						  const double *beta, double *c, int ldc);
-	int			(*dgemm) (void *handle, int transa, int transb, int m, int n, int k, const double *alpha, const double *a,
+	int			(*dgemm) (void *handle, int transa, int transb, int m, int n, int k, const double *alpha,
+						  const double *a,
 						  int lda, const double *b, int ldb, const double *beta, double *c, int ldc);
 } Cublas;
 
@@ -373,7 +382,8 @@ cublas_open(Cublas *cublas)
 	*(void **) &cublas->create = dlsym(library, "cublasCreate_v2");
 	*(void **) &cublas->dsyrk = dlsym(library, "cublasDsyrk_v2");
 	*(void **) &cublas->dgemm = dlsym(library, "cublasDgemm_v2");
-	return cublas->create != NULL && cublas->dsyrk != NULL && cublas->dgemm != NULL && cublas->create(&cublas->handle) == 0;
+	return cublas->create != NULL && cublas->dsyrk != NULL && cublas->dgemm != NULL &&
+		cublas->create(&cublas->handle) == 0;
 }
 
 typedef struct BenchShape
@@ -458,9 +468,10 @@ bench_shape(const Cublas *cublas, BenchShape shape, double *rows, const double *
 	plain_ms = gram_ms(&plain, shape.p);
 	weighted_ms = shape.p > 1 ? gram_ms(&weighted, shape.p - 1) : 0.0;
 	cublas_ms(cublas, rows, shape, &syrk_ms, &gemm_ms);
-	printf("{\"bench\": \"weighted_gram\", \"rows\": %lld, \"p\": %d, \"ms\": %.3f, \"floor_ms\": %.3f, \"ratio_at_most\": %.1f, "
-		   "\"weighted_ms\": %.3f, \"cublas_dgemm_ms\": %.3f, \"cublas_dsyrk_ms\": %.3f}\n",
-		   (long long) shape.nrows, shape.p, plain_ms, floor_ms, shape.p <= 64 ? 1.1 : 1.4, weighted_ms, gemm_ms, syrk_ms);
+	printf("{\"bench\": \"weighted_gram\", \"rows\": %lld, \"p\": %d, \"ms\": %.3f, \"floor_ms\": %.3f, "
+		   "\"ratio_at_most\": %.1f, \"weighted_ms\": %.3f, \"cublas_dgemm_ms\": %.3f, \"cublas_dsyrk_ms\": %.3f}\n",
+		   (long long) shape.nrows, shape.p, plain_ms, floor_ms, shape.p <= 64 ? 1.1 : 1.4, weighted_ms, gemm_ms,
+		   syrk_ms);
 	fflush(stdout);
 }
 
@@ -484,7 +495,8 @@ run_bench(int only_p)
 	for (size_t i = 0; i < piece / sizeof(double); i++)
 		host[i] = random_double();
 	for (size_t done = 0; device_code == cudaSuccess && done < nbytes; done += piece)
-		cuda_ok(cudaMemcpy((char *) rows + done, host, nbytes - done < piece ? nbytes - done : piece, cudaMemcpyHostToDevice));
+		cuda_ok(cudaMemcpy((char *) rows + done, host, nbytes - done < piece ? nbytes - done : piece,
+						   cudaMemcpyHostToDevice));
 	cuda_ok(cudaMemcpy(pairs, rows, sizeof(double) * 40000000, cudaMemcpyDeviceToDevice));
 	cuda_ok(cudaMemcpy(shift, host, sizeof(double) * 4096, cudaMemcpyHostToDevice));
 	copy_ms = median_ms([=]()
