@@ -56,7 +56,8 @@ static void
 print_result(const char *what, int64_t dim, int64_t k, double density, int64_t nvectors, double ms, double floor_ms)
 {
 	printf("{\"bench\" : \"project: %s\", \"columns\" : %lld, \"k\" : %lld, \"density\" : %g, "
-		   "\"vectors\" : %lld, \"ms\" : %.4f, \"floor_ms\" : %.4f", what, (long long) dim, (long long) k, density, (long long) nvectors, ms, floor_ms);
+		   "\"vectors\" : %lld, \"ms\" : %.4f, \"floor_ms\" : %.4f", what,
+		   (long long) dim, (long long) k, density, (long long) nvectors, ms, floor_ms);
 	if (dim == 10000000 && nvectors == 32 && (strcmp(what, "apply") == 0 || strcmp(what, "draw") == 0))
 		printf(", \"ms_at_most\" : %g", strcmp(what, "apply") == 0 ? 0.45 : 1.0);
 	printf("}\n");
