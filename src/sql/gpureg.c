@@ -37,7 +37,8 @@ _PG_init(void)
 {
 	DefineCustomEnumVariable("gpureg.device",
 							 "Chooses where to compute.",
-							 "auto uses a GPU when there is one and the work is worth it; gpu raises an error where there is none.",
+							 "auto uses a GPU when there is one and the work is worth it; "
+							 "gpu raises an error where there is none.",
 							 &gr_device, GR_DEVICE_AUTO, device_options, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.gpu_id",
 							"Chooses the GPU.",
@@ -54,11 +55,13 @@ _PG_init(void)
 	DefineCustomIntVariable("gpureg.projection_cache_size",
 							"Sets the memory for random projection matrices that a session keeps.",
 							"As much may be kept on a GPU. 0 draws the matrix again for every vector.",
-							&gr_projection_cache_size, 262144, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+							&gr_projection_cache_size, 262144, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL,
+							NULL);
 	DefineCustomRealVariable("gpureg.min_gpu_work",
 							 "Sets the work from which gpureg.device = auto uses a GPU.",
-							 "In products of one process: rows times (features + 2)(features + 3) / 2 for linear regression, vectors times "
-							 "the matrix's nonzero entries for random projection. A fortieth is enough once the session has the GPU open.",
+							 "In products of one process: rows times (features + 2)(features + 3) / 2 for linear "
+							 "regression, vectors times the matrix's nonzero entries for random projection. "
+							 "A fortieth is enough once the session has the GPU open.",
 							 &gr_min_gpu_work, 1e9, 0, HUGE_VAL, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpureg.debug_ring",
 							 "Reads rows through the ring that feeds a GPU, into the CPU.",
