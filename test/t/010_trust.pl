@@ -111,6 +111,13 @@ for my $case (
 	[ "gpu_ols_pass_accum(stats, NULL, NULL, 1.0::float8, $wide)", '22023' ], [ "gpu_ols_pass_accum(pass, '{y}', NULL, 1.0::float8, 2, 3, 4)", '22023' ],
 	[ "gpu_ols_pass_accum(pass, '{y}', NULL, 'a'::text, 2)", '42804' ], [ "gpu_logreg_pass_accum(step, step, '{y}', '{10000}', 1.0::float8, $wide)", '22023' ],
 	[ "gpu_logreg_step_accum(step, '{}', 1.0::float8, VARIADIC $wide)", '22023' ], [ "gpu_logreg_pass_accum(step, step, '{y}', '{1}', 1.0::float8, 1, 2)", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, NULL, '{10000}', 1.0::float8, '{1,2}'::float8[])", '22023' ],
+	[ "gpu_ols_pass_accum(stats, NULL, '{2,3}', 1.0::float8, 1, 2)", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, '{y}', '{-1}', 1.0::float8, '{1}'::float8[])", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, NULL, '{{1}}', 1.0::float8, 1)", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, NULL, '{1,NULL}', 1.0::float8, 1, 2)", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, NULL, array_fill(10000, ARRAY[3]), 1.0::float8, $wide, $wide, $wide)", '54000' ],
+	[ "gpu_ols_pass_accum(NULL, array_fill('y'::text, ARRAY[9999]), '{2}', 'NaN'::float8, '{1,2}'::float8[])", '22023' ],
 	[ "gpu_ols_stats_combine(stats, (SELECT gpu_ols_stats_agg(i, i) FROM generate_series(1, 3) i))", '22023' ], [ "gpu_logreg_step_combine(step, $one)", '22023' ])
 {
 	refused('mallory', "$raw SELECT $case->[0]::text FROM raw", $case->[1], "by hand: $case->[0]");
