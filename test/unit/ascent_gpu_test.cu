@@ -1,44 +1,17 @@
 /*
  * ascent_gpu_test.cu: gradient ascent in one kernel against plain loops on the CPU.
  *
- * ascent_gpu_test [--quick] [--bench] [--seed=N]. Without a device it skips. --quick takes few shapes, for race
- * checkers; --bench times the layouts instead of testing them.
+ * ascent_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
 #include "../../kernels/ascent.cuh"
-#include "unit.h"
+#include "gpu_harness.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TOLERANCE_DOUBLE 1e-11
 #define TOLERANCE_SINGLE 1e-4
 #define MAX_TERMS (GR_ASCENT_MAX_FEATURES + 1)
-#define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
-
-static uint64_t random_state;
-static cudaError_t first_code = cudaSuccess;
-
-static bool
-cuda_ok(cudaError_t code)
-{
-	if (code != cudaSuccess && first_code == cudaSuccess)
-	{
-		first_code = code;
-		printf("# %s\n", cudaGetErrorString(code));
-	}
-	return first_code == cudaSuccess;
-}
-
-/* xorshift64*, in (-1, 1) */
-static double
-random_double(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return (double) (int64_t) (random_state * UINT64_C(2685821657736338717)) * 0x1p-63;
-}
 
 typedef struct Problem
 {
@@ -58,12 +31,12 @@ static Problem
 problem_make(int64_t nrows, int nfeatures)
 {
 	const int	ncols = nfeatures + 1;
-	const size_t nbytes = sizeof(double) * (size_t) (nrows * ncols);
+	const size_t ndoubles = (size_t) (nrows * ncols);
 	Problem		problem = {};
 
 	problem.nrows = nrows;
 	problem.nfeatures = nfeatures;
-	problem.rows = (double *) malloc(nbytes);
+	problem.rows = (double *) malloc(sizeof(double) * ndoubles);
 	for (int64_t r = 0; r < nrows; r++)
 	{
 		double		eta = 0.3;
@@ -75,10 +48,10 @@ problem_make(int64_t nrows, int nfeatures)
 		}
 		problem.rows[r * ncols + nfeatures] = 0.5 * (1.0 + random_double()) < 1.0 / (1.0 + exp(-eta)) ? 1.0 : 0.0;
 	}
-	cuda_ok(cudaMalloc((void **) &problem.device_rows, nbytes));
-	cuda_ok(cudaMalloc((void **) &problem.device_scale, sizeof(double) * MAX_TERMS));
-	cuda_ok(cudaMalloc((void **) &problem.device_state, gr_ascent_state_nbytes(nfeatures)));
-	cuda_ok(cudaMemcpy(problem.device_rows, problem.rows, nbytes, cudaMemcpyHostToDevice));
+	problem.device_rows = to_device(problem.rows, ndoubles);
+	problem.device_scale = device_alloc<double>(MAX_TERMS);
+	/* not all of GrAscentState: what is beyond these features is not to be touched */
+	problem.device_state = (GrAscentState *) device_alloc<char>(gr_ascent_state_nbytes(nfeatures));
 	return problem;
 }
 
@@ -86,9 +59,7 @@ static void
 problem_free(Problem *problem)
 {
 	free(problem->rows);
-	cuda_ok(cudaFree(problem->device_rows));
-	cuda_ok(cudaFree(problem->device_scale));
-	cuda_ok(cudaFree(problem->device_state));
+	device_free(problem->device_rows, problem->device_scale, problem->device_state);
 }
 
 typedef struct Result
@@ -404,46 +375,23 @@ check_limits(void)
 
 #define NREPEATS 5
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The median rate of a launch of niterations, after one that warms up. */
 static double
 iterations_per_s(const Problem *problem, const GrAscent *ascent, int shape, int64_t niterations)
 {
-	double		rates[NREPEATS];
-	cudaEvent_t begin;
-	cudaEvent_t end;
-
-	cuda_ok(cudaEventCreate(&begin));
-	cuda_ok(cudaEventCreate(&end));
-	for (int i = -1; i < NREPEATS; i++)
+	const size_t nbytes = gr_ascent_state_nbytes(problem->nfeatures);
+	GrAscentState state;
+	auto		start = [&]()
 	{
-		GrAscentState state;
-		float		elapsed_ms = 1.0f;
-
 		gr_ascent_state_set(&state, problem->start, problem->nfeatures, ascent->single);
-		cuda_ok(cudaMemcpy(problem->device_state, &state, gr_ascent_state_nbytes(problem->nfeatures),
-						   cudaMemcpyHostToDevice));
-		cuda_ok(cudaEventRecord(begin, 0));
+		cuda_ok(cudaMemcpy(problem->device_state, &state, nbytes, cudaMemcpyHostToDevice));
+	};
+
+	return (double) niterations * 1e3 / median_ms(1, NREPEATS, start, [&]()
+	{
 		cuda_ok(gr_ascent_launch_shape(shape, ascent, problem->device_scale, problem->device_rows, problem->nrows,
 									   problem->nfeatures, problem->device_state, niterations, 0));
-		cuda_ok(cudaEventRecord(end, 0));
-		cuda_ok(cudaEventSynchronize(end));
-		cuda_ok(cudaEventElapsedTime(&elapsed_ms, begin, end));
-		if (i >= 0)
-			rates[i] = (double) niterations / elapsed_ms * 1e3;
-	}
-	cuda_ok(cudaEventDestroy(begin));
-	cuda_ok(cudaEventDestroy(end));
-	qsort(rates, NREPEATS, sizeof(double), compare_doubles);
-	return first_code == cudaSuccess ? rates[NREPEATS / 2] : NAN;
+	});
 }
 
 static void
@@ -468,7 +416,7 @@ bench_problem(int64_t nrows, int nfeatures, bool single)
 }
 
 static bool
-run_bench(void)
+run_bench(const GpuRun *)
 {
 	printf("# examples and features, type, threads x examples each, iterations/s\n");
 	for (int single = 1; single >= 0; single--)
@@ -481,37 +429,22 @@ run_bench(void)
 	return first_code == cudaSuccess;
 }
 
-int
-main(int argc, char **argv)
+static void
+run_tests(const GpuRun *run)
 {
-	int			ndevices = 0;
-	bool		quick = false;
-	bool		bench = false;
-
-	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
-	for (int i = 1; i < argc; i++)
-	{
-		quick = quick || strcmp(argv[i], "--quick") == 0;
-		bench = bench || strcmp(argv[i], "--bench") == 0;
-		if (strncmp(argv[i], "--seed=", 7) == 0)
-			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
-	}
-	if (cudaGetDeviceCount(&ndevices) != cudaSuccess || ndevices == 0)
-	{
-		printf("1..0 # SKIP no CUDA device\n");
-		return 0;
-	}
-	if (bench)
-		return run_bench() ? 0 : 1;
-	printf("# seed state %llu\n", (unsigned long long) random_state);
-	check_problems(quick);
-	if (!quick)
+	check_problems(run->quick);
+	if (!run->quick)
 		check_large();
-	for (int k = 0; k < (quick ? 1 : 4); k++)
+	for (int k = 0; k < (run->quick ? 1 : 4); k++)
 		check_convergence(k % 2 == 1, k / 2 == 0);
 	check_extremes(false);
 	check_extremes(true);
 	check_limits();
 	check(first_code == cudaSuccess, "no call failed");
-	return unit_done();
+}
+
+int
+main(int argc, char **argv)
+{
+	return kernels_main(argc, argv, run_tests, run_bench);
 }

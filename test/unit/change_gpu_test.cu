@@ -1,29 +1,14 @@
 /*
  * change_gpu_test.cu: rows changed by a basis on the device against the same on the CPU.
  *
- * change_gpu_test [--quick] [--bench] [--seed=N]. Without a device it skips. --quick takes few shapes, for race
- * checkers; --bench times the change instead of testing it.
+ * change_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
 #include "../../kernels/backend_cuda.cuh"
 #include "compute/basis.h"
-#include "unit.h"
+#include "gpu_harness.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static const GrBackend *const gpu = &gr_backend_cuda;
-static uint64_t random_state;
-
-/* xorshift64*, in (-1, 1) */
-static double
-random_double(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return (double) (int64_t) (random_state * UINT64_C(2685821657736338717)) * 0x1p-63;
-}
 
 typedef struct Problem
 {
@@ -175,16 +160,11 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int first)
 	{
 		for (int turn = 0; turn < 5; turn++)
 		{
-			struct timespec begin;
-			struct timespec end;
-			double		ms;
+			double		begin_ms = now_ms();
 
-			clock_gettime(CLOCK_MONOTONIC, &begin);
 			if (!gpu->rows_change(rows, &problem.basis, NULL, &err))
 				break;
-			clock_gettime(CLOCK_MONOTONIC, &end);
-			ms = (double) (end.tv_sec - begin.tv_sec) * 1e3 + (double) (end.tv_nsec - begin.tv_nsec) * 1e-6;
-			least_ms = fmin(least_ms, ms);
+			least_ms = fmin(least_ms, now_ms() - begin_ms);
 		}
 	}
 	printf("# %9lld x %4d, %d changed: %.3f ms, %.0f GB/s %s\n", (long long) nrows, nfeatures, nfeatures - first,
@@ -194,56 +174,35 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int first)
 	problem_free(&problem);
 }
 
+static bool
+run_bench(const GpuRun *run)
+{
+	bench_shape(run->session, 20000000, 3, 1);
+	bench_shape(run->session, 10000000, 8, 7);
+	bench_shape(run->session, 1000000, 100, 50);
+	bench_shape(run->session, 100000, 1000, 0);
+	return true;
+}
+
+static void
+run_tests(const GpuRun *run)
+{
+	check_shape(run->session, 1, 1, 0, false);
+	check_shape(run->session, 77, 3, 1, true);
+	check_shape(run->session, 1000, 33, 0, false);
+	check_shape(run->session, 500, 65, 3, true);
+	if (!run->quick)
+	{
+		check_shape(run->session, 300000, 40, 20, false);
+		check_shape(run->session, 100003, 5, 1, true);
+		check_shape(run->session, 3000, 500, 0, false);
+		check_shape(run->session, 100, 2000, 1990, false);
+	}
+	check_contract(run->session);
+}
+
 int
 main(int argc, char **argv)
 {
-	GrOpenOptions options = {-1};
-	GrSession  *session = NULL;
-	GrError		err = {};
-	bool		quick = false;
-	bool		bench = false;
-
-	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
-	for (int i = 1; i < argc; i++)
-	{
-		quick = quick || strcmp(argv[i], "--quick") == 0;
-		bench = bench || strcmp(argv[i], "--bench") == 0;
-		if (strncmp(argv[i], "--seed=", 7) == 0)
-			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
-	}
-	if (!gpu->open(&session, &options, &err))
-	{
-		gpu->close(session);
-		if (err.status == GR_NO_DEVICE)
-		{
-			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);
-			return 0;
-		}
-		check(false, "open: %s", err.detail);
-		return unit_done();
-	}
-	if (bench)
-	{
-		bench_shape(session, 20000000, 3, 1);
-		bench_shape(session, 10000000, 8, 7);
-		bench_shape(session, 1000000, 100, 50);
-		bench_shape(session, 100000, 1000, 0);
-		gpu->close(session);
-		return 0;
-	}
-	printf("# seed state %llu\n", (unsigned long long) random_state);
-	check_shape(session, 1, 1, 0, false);
-	check_shape(session, 77, 3, 1, true);
-	check_shape(session, 1000, 33, 0, false);
-	check_shape(session, 500, 65, 3, true);
-	if (!quick)
-	{
-		check_shape(session, 300000, 40, 20, false);
-		check_shape(session, 100003, 5, 1, true);
-		check_shape(session, 3000, 500, 0, false);
-		check_shape(session, 100, 2000, 1990, false);
-	}
-	check_contract(session);
-	gpu->close(session);
-	return unit_done();
+	return backend_main(argc, argv, run_tests, run_bench);
 }

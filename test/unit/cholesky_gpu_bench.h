@@ -22,41 +22,10 @@ typedef struct Peers
 	bool		there;
 } Peers;
 
-static cudaError_t bench_code = cudaSuccess;
-
-static bool
-cuda_ok(cudaError_t code)
-{
-	if (code != cudaSuccess && bench_code == cudaSuccess)
-	{
-		bench_code = code;
-		printf("# %s\n", cudaGetErrorString(code));
-	}
-	return bench_code == cudaSuccess;
-}
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
-}
-
 /* The median wall time of some work, warmed up once. before: what is done before each, untimed. */
 template <typename Before, typename Work>
 static double
-median_ms(int nrepeats, Before before, Work work)
+wall_ms(int nrepeats, Before before, Work work)
 {
 	double		times_ms[NREPEATS];
 
@@ -72,8 +41,7 @@ median_ms(int nrepeats, Before before, Work work)
 		if (i >= 0)
 			times_ms[i] = now_ms() - begin_ms;
 	}
-	qsort(times_ms, (size_t) nrepeats, sizeof(double), compare_doubles);
-	return times_ms[nrepeats / 2];
+	return median(times_ms, nrepeats);
 }
 
 /* The first of the names, separated by ':', that is in the first of the folders that has one. */
@@ -169,21 +137,20 @@ bench_peers(const Peers *peers, const Gram *gram)
 	{
 		int			failed = 0;
 
-		potrf_ms = median_ms(NREPEATS, [&]() { cuda_ok(cudaMemcpy(a, kept, nbytes, cudaMemcpyDeviceToDevice)); },
-							 [&]() { failed |= peers->potrf(peers->solver, 0, m, a, m, work, lwork, info); });
+		potrf_ms = wall_ms(NREPEATS, [&]() { cuda_ok(cudaMemcpy(a, kept, nbytes, cudaMemcpyDeviceToDevice)); },
+						   [&]() { failed |= peers->potrf(peers->solver, 0, m, a, m, work, lwork, info); });
 		/* the identity in b, column-major as all of this */
 		memset(full, 0, nbytes);
 		for (int i = 0; i < m; i++)
 			full[(int64_t) i * m + i] = 1.0;
 		cuda_ok(cudaMemcpy(kept, full, nbytes, cudaMemcpyHostToDevice));
-		trsm_ms = median_ms(NREPEATS, [&]() { cuda_ok(cudaMemcpy(b, kept, nbytes, cudaMemcpyDeviceToDevice)); },
-							[&]() { failed |= peers->trsm(peers->blas, 0, 0, 0, 0, m, m, &one, a, m, b, m); });
+		trsm_ms = wall_ms(NREPEATS, [&]() { cuda_ok(cudaMemcpy(b, kept, nbytes, cudaMemcpyDeviceToDevice)); },
+						  [&]() { failed |= peers->trsm(peers->blas, 0, 0, 0, 0, m, m, &one, a, m, b, m); });
 		if (failed != 0)
 			potrf_ms = trsm_ms = NAN;
 	}
 	printf(", \"cusolver_potrf_ms\": %.3f, \"cublas_trsm_ms\": %.3f", potrf_ms, trsm_ms);
-	for (void *p : {(void *) kept, (void *) a, (void *) b, (void *) work, (void *) info})
-		cuda_ok(cudaFree(p));
+	device_free(kept, a, b, work, info);
 	free(full);
 }
 
@@ -234,16 +201,16 @@ bench_phases(const Gram *gram)
 		cuda_ok(cudaMemcpy(c.weights, ones, padded * sizeof(double2), cudaMemcpyHostToDevice)))
 	{
 		c.noise = NOISE;
-		printf(", \"load_ms\": %.3f", median_ms(NREPEATS, load,
-												[&]() { cuda_ok(gr_cholesky_load_launch(&c, 0, false, 0)); }));
-		printf(", \"factor_ms\": %.3f", median_ms(NREPEATS, load, factor));
-		printf(", \"back_ms\": %.3f", median_ms(NREPEATS, nothing, back));
-		printf(", \"inverse_ms\": %.3f", median_ms(NREPEATS, nothing, invert));
+		printf(", \"load_ms\": %.3f", wall_ms(NREPEATS, load,
+											  [&]() { cuda_ok(gr_cholesky_load_launch(&c, 0, false, 0)); }));
+		printf(", \"factor_ms\": %.3f", wall_ms(NREPEATS, load, factor));
+		printf(", \"back_ms\": %.3f", wall_ms(NREPEATS, nothing, back));
+		printf(", \"inverse_ms\": %.3f", wall_ms(NREPEATS, nothing, invert));
 		printf(", \"covariance_ms\": %.3f",
-			   median_ms(NREPEATS, nothing,
-						 [&]() { cuda_ok(gr_cholesky_covariance_launch(&c, 0, c.nterm_tiles, 1.0, 0)); }));
+			   wall_ms(NREPEATS, nothing,
+					   [&]() { cuda_ok(gr_cholesky_covariance_launch(&c, 0, c.nterm_tiles, 1.0, 0)); }));
 	}
-	cuda_ok(cudaFree(memory));
+	device_free(memory);
 	free(ones);
 	free(aliased);
 }
@@ -269,20 +236,25 @@ bench_fits(GrSession *session, const Gram *gram)
 	};
 	auto		nothing = []() {};
 
-	printf(", \"ms\": %.3f", median_ms(NREPEATS, nothing, [&]() { solve(&solver, true); }));
-	printf(", \"coefficients_ms\": %.3f", median_ms(NREPEATS, nothing, [&]() { solve(&solver, false); }));
+	printf(", \"ms\": %.3f", wall_ms(NREPEATS, nothing, [&]() { solve(&solver, true); }));
+	printf(", \"coefficients_ms\": %.3f", wall_ms(NREPEATS, nothing, [&]() { solve(&solver, false); }));
 	if (m <= 2001)
 	{
-		printf(", \"cpu_ms\": %.3f", median_ms(cpu_repeats, nothing, [&]() { solve(NULL, true); }));
-		printf(", \"cpu_coefficients_ms\": %.3f", median_ms(cpu_repeats, nothing, [&]() { solve(NULL, false); }));
+		printf(", \"cpu_ms\": %.3f", wall_ms(cpu_repeats, nothing, [&]() { solve(NULL, true); }));
+		printf(", \"cpu_coefficients_ms\": %.3f", wall_ms(cpu_repeats, nothing, [&]() { solve(NULL, false); }));
 	}
 	free(workspace);
 	fit_free(&fit);
 }
 
 static bool
-run_bench(GrSession *session, const char *folders, int only_terms)
+run_bench(const GpuRun *run)
 {
+	GrSession  *session = run->session;
+	const char *usual = getenv("GPUREG_CUBLAS_DIR");
+	const char *folders = run->bench_what != NULL ? run->bench_what : usual != NULL ? usual : "";
+	const char *terms = option_value(run->argc, run->argv, "--terms=");
+	const int	only_terms = terms != NULL ? atoi(terms) : 0;
 	const int	sizes[] = {16, 32, 48, 64, 96, 128, 200, 300, 500, 1000, 2000, 5000, 10001};
 	Peers		peers;
 
@@ -317,5 +289,5 @@ run_bench(GrSession *session, const char *folders, int only_terms)
 		fflush(stdout);
 		gram_free(&gram);
 	}
-	return bench_code == cudaSuccess;
+	return first_code == cudaSuccess;
 }

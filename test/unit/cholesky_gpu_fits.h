@@ -452,37 +452,22 @@ check_not_finite(GrSession *session, Gram *gram)
 	}
 }
 
-typedef struct Patience
-{
-	int			left;
-	int			polls;
-} Patience;
-
-static bool
-impatient(void *arg)
-{
-	Patience   *patience = (Patience *) arg;
-
-	patience->polls++;
-	return patience->left-- <= 0;
-}
-
 static void
 check_cancel(GrSession *session, const Gram *gram)
 {
 	const GrSolver solver = {gpu, session, 0, 1};
-	Patience	patience = {1 << 30, 0};
-	const GrHost host = {impatient, &patience};
+	Stopper		stopper = {0, INT_MAX};
+	const GrHost host = {stop, &stopper};
 	Fit			fit = fit_ols(gram, true, &solver, &host);
-	int			npolls = patience.polls;
+	int			npolls = stopper.asked;
 	bool		heard = fit.ok && npolls > 4 * (gram->p / CHOLESKY_TILE);
 
 	fit_free(&fit);
 	for (int left = 0; left < npolls; left++)
 	{
-		patience = {left, 0};
+		stopper = {0, left + 1};
 		fit = fit_ols(gram, true, &solver, &host);
-		heard = heard && !fit.ok && fit.err.status == GR_CANCELED && patience.polls == left + 1;
+		heard = heard && !fit.ok && fit.err.status == GR_CANCELED && stopper.asked == left + 1;
 		fit_free(&fit);
 	}
 	check(heard, "cancel is heard at each of %d polls", npolls);

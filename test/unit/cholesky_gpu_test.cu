@@ -2,38 +2,24 @@
  * cholesky_gpu_test.cu: the solve on the device: matrices whose factors are known, random ones against quadruple
  * precision, and gr_ols_solve() and gr_normal_solve() on the device against themselves on the CPU.
  *
- * cholesky_gpu_test [--quick] [--bench[=LIBRARIES]] [--terms=M] [--seed=N]. Without a device it skips. --quick takes
- * few sizes, for race checkers; --bench times the solve instead of testing it, of M terms alone where given, beside
- * cuSOLVER and cuBLAS where folders, separated by ':', with them are given.
+ * cholesky_gpu_test [--quick] [--bench[=LIBRARIES]] [--terms=M] [--seed=N]: see gpu_harness.h. --bench times the solve,
+ * of M terms alone where given, beside cuSOLVER and cuBLAS where folders, separated by ':', with them are given, there
+ * or in GPUREG_CUBLAS_DIR.
  */
 #include "../../kernels/cholesky.cuh"
 #include "cholesky_reference.h"
 #include "compute/dd.h"
 #include "compute/logreg.h"
 #include "compute/ols.h"
-#include "unit.h"
+#include "gpu_harness.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
 #define NOISE 3.2e-30			/* ols.c's */
 #define CLOSE 1e-28				/* relative, in double-double */
-
-static const GrBackend *const gpu = &gr_backend_cuda;
-static uint64_t random_state;
-
-/* xorshift64*, in (-1, 1) with all 53 bits in use */
-static double
-random_double(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return (double) (int64_t) (random_state * UINT64_C(2685821657736338717)) * 0x1p-63;
-}
 
 static int64_t
 at(int64_t i, int64_t j)
@@ -397,52 +383,18 @@ check_sizes(GrSession *session, bool quick)
 		check_min_matrix(session, 2500, 0);
 }
 
+static void
+run_tests(const GpuRun *run)
+{
+	check_sizes(run->session, run->quick);
+	check_collinear(run->session, run->quick);
+	check_normal(run->session, run->quick);
+	check_logistic(run->session);
+	check_failures(run->session, run->quick);
+}
+
 int
 main(int argc, char **argv)
 {
-	const char *folder = getenv("GPUREG_CUBLAS_DIR");
-	GrOpenOptions options = {-1};
-	GrSession  *session = NULL;
-	GrError		err = {};
-	bool		quick = false;
-	const char *bench = NULL;
-	int			only_terms = 0;
-
-	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
-	for (int i = 1; i < argc; i++)
-	{
-		quick = quick || strcmp(argv[i], "--quick") == 0;
-		if (strncmp(argv[i], "--bench", 7) == 0)
-			bench = argv[i][7] == '=' ? argv[i] + 8 : folder != NULL ? folder : "";
-		if (strncmp(argv[i], "--terms=", 8) == 0)
-			only_terms = atoi(argv[i] + 8);
-		if (strncmp(argv[i], "--seed=", 7) == 0)
-			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
-	}
-	if (!gpu->open(&session, &options, &err))
-	{
-		gpu->close(session);
-		if (err.status == GR_NO_DEVICE)
-		{
-			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);
-			return 0;
-		}
-		check(false, "open: %s", err.detail);
-		return unit_done();
-	}
-	if (bench != NULL)
-	{
-		bool		ok = run_bench(session, bench, only_terms);
-
-		gpu->close(session);
-		return ok ? 0 : 1;
-	}
-	printf("# seed state %llu\n", (unsigned long long) random_state);
-	check_sizes(session, quick);
-	check_collinear(session, quick);
-	check_normal(session, quick);
-	check_logistic(session);
-	check_failures(session, quick);
-	gpu->close(session);
-	return unit_done();
+	return backend_main(argc, argv, run_tests, run_bench);
 }

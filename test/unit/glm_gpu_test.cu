@@ -1,37 +1,22 @@
 /*
  * glm_gpu_test.cu: the CUDA backend's passes of logistic regression against the CPU's.
  *
- * glm_gpu_test [--quick] [--bench[=fast]] [--seed=N]. Without a device it skips. --quick takes few shapes, for race
- * checkers; --bench times the passes instead of testing them, --bench=fast only those of that kind with few features.
+ * glm_gpu_test [--quick] [--bench[=fast]] [--seed=N]: see gpu_harness.h. --bench=fast times only passes of that kind
+ * with few features.
  */
 #include "../../kernels/cuda_util.cuh"
 #include "compute/glm.h"
 #include "compute/glm_row.h"
+#include "gpu_harness.h"
 #include "send_rows.h"
-#include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
 #define NFACES 2
 #define EXACT_TOLERANCE 3e-15
 #define FAST_TOLERANCE 1e-13
-
-static const GrBackend *const gpu = &gr_backend_cuda;
-static uint64_t random_state;
-
-/* xorshift64*, in (-1, 1) with all 53 bits in use */
-static double
-random_double(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return (double) (int64_t) (random_state * UINT64_C(2685821657736338717)) * 0x1p-63;
-}
 
 /* Rows with all that a pass wants to know of them. */
 typedef struct Data
@@ -405,28 +390,21 @@ check_single(GrSession *session)
 	data_free(&data);
 }
 
-static bool
-canceled_at_once(void *arg)
-{
-	++*(int *) arg;
-	return true;
-}
-
 static void
 check_cancel(GrSession *session)
 {
 	GrRowsOptions options = {5, false, 0};
 	Data		data = random_data(1000, 5);
 	GrPass		pass = make_pass(&data, GR_PASS_FAST, 0);
-	int			nasked = 0;
-	GrHost		host = {canceled_at_once, &nasked};
+	Stopper		stopper = {0, 1};
+	GrHost		host = {stop, &stopper};
 	GrRows	   *rows = NULL;
 	GrError		err = {};
 	bool		ok = gpu->rows_begin(session, &options, &rows, &err) &&
 		submit_rows(session, rows, &data, 0, 1000, 85, true, &err);
 	double	   *sums = run_pass(rows, &pass, &host, &err);
 
-	check(ok && sums == NULL && err.status == GR_CANCELED && nasked > 0, "a pass that is canceled");
+	check(ok && sums == NULL && err.status == GR_CANCELED && stopper.asked > 0, "a pass that is canceled");
 	free(sums);
 	check_pass(rows, &data, 1000, GR_PASS_FAST, 0);
 	gpu->rows_end(rows);
@@ -498,60 +476,19 @@ check_contract(GrSession *session)
 
 #define NREPEATS 9
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double
-median(double *values, int n)
-{
-	qsort(values, (size_t) n, sizeof(double), compare_doubles);
-	return values[n / 2];
-}
-
-static double
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
-}
-
 /* Bytes read and written a second by copies from one half of nbytes to the other. */
 static double
 copy_bandwidth(size_t nbytes)
 {
-	char	   *memory;
-	double		times_ms[NREPEATS];
-	cudaEvent_t begin;
-	cudaEvent_t end;
+	char	   *memory = device_alloc<char>(nbytes);
+	double		bandwidth;
 
-	if (cudaMalloc((void **) &memory, nbytes) != cudaSuccess || cudaEventCreate(&begin) != cudaSuccess ||
-		cudaEventCreate(&end) != cudaSuccess)
+	if (memory == NULL)
 		return NAN;
-	cudaMemset(memory, 1, nbytes);
-	for (int i = -1; i < NREPEATS; i++)
-	{
-		float		elapsed_ms = NAN;
-
-		cudaEventRecord(begin, 0);
-		cudaMemcpyAsync(memory, memory + nbytes / 2, nbytes / 2, cudaMemcpyDeviceToDevice, 0);
-		cudaEventRecord(end, 0);
-		cudaEventSynchronize(end);
-		cudaEventElapsedTime(&elapsed_ms, begin, end);
-		if (i >= 0)
-			times_ms[i] = elapsed_ms;
-	}
-	cudaFree(memory);
-	cudaEventDestroy(begin);
-	cudaEventDestroy(end);
-	return (double) nbytes / median(times_ms, NREPEATS) * 1e3;
+	cuda_ok(cudaMemset(memory, 1, nbytes));
+	bandwidth = copy_bytes_per_s(1, NREPEATS, memory, nbytes);
+	device_free(memory);
+	return bandwidth;
 }
 
 static void
@@ -619,9 +556,11 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, const GrPassKind *
 }
 
 /* Prints a line a pass. floor: reading the rows once at the copy's bandwidth. */
-static void
-run_bench(GrSession *session, bool fast_only)
+static bool
+run_bench(const GpuRun *run)
 {
+	GrSession  *session = run->session;
+	const bool	fast_only = run->bench_what != NULL && strcmp(run->bench_what, "fast") == 0;
 	const GrPassKind all[] = {GR_PASS_FAST, GR_PASS_EXACT, GR_PASS_GRADIENT, GR_PASS_FACE};
 	const GrPassKind wide[] = {GR_PASS_GRADIENT, GR_PASS_FAST};
 	const int	n = fast_only ? 1 : 2;
@@ -634,55 +573,26 @@ run_bench(GrSession *session, bool fast_only)
 	bench_shape(session, 50000000, 8, all, n, bandwidth);
 	bench_shape(session, 1000, 32, all, 1, bandwidth);
 	if (fast_only)
-		return;
+		return true;
 	bench_shape(session, 5000000, 64, wide, 2, bandwidth);
 	bench_shape(session, 2000000, 200, wide, 2, bandwidth);
 	bench_shape(session, 1000000, 1000, wide, 2, bandwidth);
+	return true;
+}
+
+static void
+run_tests(const GpuRun *run)
+{
+	check_shapes(run->session, run->quick);
+	check_extremes(run->session);
+	check_single(run->session);
+	check_cancel(run->session);
+	check_memory(run->session);
+	check_contract(run->session);
 }
 
 int
 main(int argc, char **argv)
 {
-	GrOpenOptions options = {-1};
-	GrSession  *session = NULL;
-	GrError		err = {};
-	bool		quick = false;
-	bool		bench = false;
-	bool		fast_only = false;
-
-	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
-	for (int i = 1; i < argc; i++)
-	{
-		quick = quick || strcmp(argv[i], "--quick") == 0;
-		bench = bench || strncmp(argv[i], "--bench", 7) == 0;
-		fast_only = fast_only || strcmp(argv[i], "--bench=fast") == 0;
-		if (strncmp(argv[i], "--seed=", 7) == 0)
-			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
-	}
-	if (!gpu->open(&session, &options, &err))
-	{
-		gpu->close(session);
-		if (err.status == GR_NO_DEVICE)
-		{
-			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);
-			return 0;
-		}
-		check(false, "open: %s", err.detail);
-		return unit_done();
-	}
-	if (bench)
-	{
-		run_bench(session, fast_only);
-		gpu->close(session);
-		return 0;
-	}
-	printf("# seed state %llu\n", (unsigned long long) random_state);
-	check_shapes(session, quick);
-	check_extremes(session);
-	check_single(session);
-	check_cancel(session);
-	check_memory(session);
-	check_contract(session);
-	gpu->close(session);
-	return unit_done();
+	return backend_main(argc, argv, run_tests, run_bench);
 }

@@ -1,24 +1,18 @@
 /*
  * gram_gpu_test.cu: the CUDA backend's Gram matrix against a reference in quadruple precision.
  *
- * gram_gpu_test [--quick] [--bench[=P]] [--seed=N]. Without a device it skips. --quick takes few shapes, for race
- * checkers; --bench times the kernels instead of testing them, with P features alone where given.
+ * gram_gpu_test [--quick] [--bench[=P]] [--seed=N]: see gpu_harness.h. --bench=P times with P features alone.
  */
 #include "../../kernels/gram.cuh"
+#include "gpu_harness.h"
 #include "gram_reference.h"
 #include "send_rows.h"
-#include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TOLERANCE 0x1p-98
-#define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
-
-static const GrBackend *const gpu = &gr_backend_cuda;
-static uint64_t random_state;
 
 typedef enum Pattern
 {
@@ -30,16 +24,6 @@ typedef enum Pattern
 } Pattern;
 
 static const char *const pattern_names[NPATTERNS] = {"uniform", "offset", "scales", "canceling"};
-
-/* xorshift64*, in (-1, 1) with all 53 bits in use */
-static double
-random_double(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return (double) (int64_t) (random_state * UINT64_C(2685821657736338717)) * 0x1p-63;
-}
 
 static double *
 random_rows(int64_t nrows, int ncols, Pattern pattern)
@@ -396,57 +380,6 @@ typedef struct BenchShape
 #define NREPEATS 5
 #define PINNED_NBYTES ((size_t) 256 << 20)
 
-static cudaError_t bench_code = cudaSuccess;
-
-static bool
-cuda_ok(cudaError_t code)
-{
-	if (code != cudaSuccess && bench_code == cudaSuccess)
-	{
-		bench_code = code;
-		printf("# %s\n", cudaGetErrorString(code));
-	}
-	return bench_code == cudaSuccess;
-}
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The median time of a piece of device work, warmed up once, in ms. */
-template <typename Work>
-static double
-median_ms(Work work)
-{
-	cudaEvent_t begin;
-	cudaEvent_t end;
-	double		times_ms[NREPEATS];
-
-	if (!cuda_ok(cudaEventCreate(&begin)) || !cuda_ok(cudaEventCreate(&end)))
-		return NAN;
-	for (int i = -1; i < NREPEATS; i++)
-	{
-		float		elapsed_ms = 0.0f;
-
-		cuda_ok(cudaEventRecord(begin, 0));
-		work();
-		cuda_ok(cudaEventRecord(end, 0));
-		cuda_ok(cudaEventSynchronize(end));
-		cuda_ok(cudaEventElapsedTime(&elapsed_ms, begin, end));
-		if (i >= 0)
-			times_ms[i] = elapsed_ms;
-	}
-	cuda_ok(cudaEventDestroy(begin));
-	cuda_ok(cudaEventDestroy(end));
-	qsort(times_ms, NREPEATS, sizeof(double), compare_doubles);
-	return bench_code == cudaSuccess ? times_ms[NREPEATS / 2] : NAN;
-}
-
 /* All rows on the device, launched in blocks of about block_nbytes (0: at once). */
 static double
 kernel_ms(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, size_t block_nbytes, bool shifted)
@@ -456,7 +389,7 @@ kernel_ms(const GramPlan *plan, double2 *partials, const double *rows, int64_t n
 	/* a row does for a shift */
 	const double *shift = shifted ? rows : NULL;
 
-	return median_ms([=]()
+	return median_ms(NREPEATS, [=]()
 	{
 		for (int64_t done = 0; done < nrows; done += block_nrows)
 			cuda_ok(gr_gram_launch(plan, partials, rows + done * plan->shape.ncols,
@@ -468,7 +401,7 @@ kernel_ms(const GramPlan *plan, double2 *partials, const double *rows, int64_t n
 static double
 copy_ms(double *device, const double *pinned, size_t nbytes)
 {
-	return median_ms([=]()
+	return median_ms(NREPEATS, [=]()
 	{
 		for (size_t done = 0; done < nbytes; done += PINNED_NBYTES)
 			cuda_ok(cudaMemcpyAsync((char *) device + done, pinned,
@@ -490,20 +423,19 @@ backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t pi
 	double	   *sums = (double *) malloc(2 * sizeof(double) * (size_t) nentries);
 	GrGram	   *gram = NULL;
 	GrError		err = {};
-	struct timespec begin;
-	struct timespec end;
 	bool		ok = gpu->gram_begin(session, &options, &gram, &err);
+	double		begin_ms = now_ms();
+	double		end_ms;
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int64_t done = 0; ok && done < shape.nrows; done += piece)
 		ok = gpu->gram_send(gram, pinned, shape.nrows - done < piece ? shape.nrows - done : piece, &err);
 	ok = ok && gpu->gram_finish(gram, sums, sums + nentries, NULL, &err);
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	end_ms = now_ms();
 	gpu->gram_end(gram);
 	free(sums);
 	if (!ok)
 		printf("# %s\n", err.detail);
-	return ok ? (double) (end.tv_sec - begin.tv_sec) * 1e3 + (double) (end.tv_nsec - begin.tv_nsec) * 1e-6 : NAN;
+	return ok ? end_ms - begin_ms : NAN;
 }
 
 static void
@@ -532,13 +464,14 @@ bench_shape(GrSession *session, BenchShape shape, double *device, const double *
 		   kernel_ms(&plan, partials, device, shape.nrows, 0, true),
 		   kernel_ms(&plan, partials, device, shape.nrows, (size_t) 4 << 20, false), products / whole_ms * 1e-6);
 	fflush(stdout);
-	cuda_ok(cudaFree(partials));
+	device_free(partials);
 }
 
 /* Prints a table, times in ms; the rows are random numbers repeated every 256 MB. */
 static bool
-run_bench(GrSession *session, int only_nfeatures)
+run_bench(const GpuRun *run)
 {
+	const int	only_nfeatures = run->bench_what != NULL ? atoi(run->bench_what) : 0;
 	const BenchShape shapes[] = {
 		{20000000, 8}, {20000000, 16}, {10000000, 32}, {5000000, 64}, {2000000, 128}, {1000000, 200},
 		{500000, 400}, {100000, 1000}
@@ -546,7 +479,6 @@ run_bench(GrSession *session, int only_nfeatures)
 	size_t		nbytes_max = 0;
 	double	   *pinned = NULL;
 	double	   *device = NULL;
-	double		device_copy_ms;
 
 	for (int s = 0; s < COUNT(shapes); s++)
 	{
@@ -560,64 +492,29 @@ run_bench(GrSession *session, int only_nfeatures)
 	for (size_t i = 0; i < PINNED_NBYTES / sizeof(double); i++)
 		pinned[i] = random_double();
 	copy_ms(device, pinned, nbytes_max);
-	device_copy_ms = median_ms([=]()
-	{
-		cuda_ok(cudaMemcpyAsync(device, (char *) device + nbytes_max / 2, nbytes_max / 2, cudaMemcpyDeviceToDevice, 0));
-	});
-	printf("# device-to-device copy: %.0f GB/s, read and written\n", (double) nbytes_max / device_copy_ms * 1e-6);
+	printf("# device-to-device copy: %.0f GB/s, read and written\n",
+		   copy_bytes_per_s(1, NREPEATS, device, nbytes_max) * 1e-9);
 	for (int s = 0; s < COUNT(shapes); s++)
 		if (only_nfeatures == 0 || shapes[s].nfeatures == only_nfeatures)
-			bench_shape(session, shapes[s], device, pinned);
-	cuda_ok(cudaFree(device));
+			bench_shape(run->session, shapes[s], device, pinned);
+	device_free(device);
 	cuda_ok(cudaFreeHost(pinned));
-	return bench_code == cudaSuccess;
+	return first_code == cudaSuccess;
+}
+
+static void
+run_tests(const GpuRun *run)
+{
+	check_shapes(run->session, run->quick);
+	check_single(run->session);
+	check_shift(run->session);
+	check_overflow(run->session);
+	check_failures(run->session);
+	check_sessions(run->session);
 }
 
 int
 main(int argc, char **argv)
 {
-	GrOpenOptions options = {-1};
-	GrSession  *session = NULL;
-	GrError		err = {};
-	bool		quick = false;
-	bool		bench = false;
-	int			only_nfeatures = 0;
-
-	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
-	for (int i = 1; i < argc; i++)
-	{
-		quick = quick || strcmp(argv[i], "--quick") == 0;
-		bench = bench || strncmp(argv[i], "--bench", 7) == 0;
-		if (strncmp(argv[i], "--bench=", 8) == 0)
-			only_nfeatures = atoi(argv[i] + 8);
-		if (strncmp(argv[i], "--seed=", 7) == 0)
-			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
-	}
-	if (!gpu->open(&session, &options, &err))
-	{
-		gpu->close(session);
-		if (err.status == GR_NO_DEVICE)
-		{
-			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);
-			return 0;
-		}
-		check(false, "open: %s", err.detail);
-		return unit_done();
-	}
-	if (bench)
-	{
-		bool		ok = run_bench(session, only_nfeatures);
-
-		gpu->close(session);
-		return ok ? 0 : 1;
-	}
-	printf("# seed state %llu\n", (unsigned long long) random_state);
-	check_shapes(session, quick);
-	check_single(session);
-	check_shift(session);
-	check_overflow(session);
-	check_failures(session);
-	check_sessions(session);
-	gpu->close(session);
-	return unit_done();
+	return backend_main(argc, argv, run_tests, run_bench);
 }

@@ -10,42 +10,12 @@
 
 #define NREPEATS 15
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The median time of a piece of device work, warmed up twice, in ms. */
+/* Warmed up twice */
 template <typename Work>
 static double
 median_ms(Work work)
 {
-	cudaEvent_t begin;
-	cudaEvent_t end;
-	double		times_ms[NREPEATS];
-
-	if (!cuda_ok(cudaEventCreate(&begin)) || !cuda_ok(cudaEventCreate(&end)))
-		return NAN;
-	for (int i = -2; i < NREPEATS; i++)
-	{
-		float		elapsed_ms = 0.0f;
-
-		cuda_ok(cudaEventRecord(begin, 0));
-		work();
-		cuda_ok(cudaEventRecord(end, 0));
-		cuda_ok(cudaEventSynchronize(end));
-		cuda_ok(cudaEventElapsedTime(&elapsed_ms, begin, end));
-		if (i >= 0)
-			times_ms[i] = elapsed_ms;
-	}
-	cuda_ok(cudaEventDestroy(begin));
-	cuda_ok(cudaEventDestroy(end));
-	qsort(times_ms, NREPEATS, sizeof(double), compare_doubles);
-	return first_code == cudaSuccess ? times_ms[NREPEATS / 2] : NAN;
+	return median_ms(2, NREPEATS, []() {}, work);
 }
 
 /* The table that comes last */
@@ -293,10 +263,8 @@ bench_drawing_open(BenchDrawing *d, const GrDraw *draw, int64_t dim)
 static void
 bench_drawing_close(BenchDrawing *d)
 {
-	for (void *memory : {(void *) d->counts, d->scan, d->keys[0], d->keys[1], (void *) d->values[0],
-		(void *) d->values[1], d->sort,
-			(void *) d->row_start, (void *) d->segment_start})
-		cuda_ok(cudaFree(memory));
+	device_free(d->counts, d->scan, d->keys[0], d->keys[1], d->values[0], d->values[1], d->sort, d->row_start,
+				d->segment_start);
 }
 
 /*
@@ -431,8 +399,7 @@ bench_columns(int64_t dim, int64_t k, double density, int width, bool baselines,
 	if (baselines)
 		bench_baselines(&d, k, density, x, y, floor_ms);
 	bench_drawing_close(&d);
-	for (void *memory : {(void *) x, (void *) y, (void *) sums})
-		cuda_ok(cudaFree(memory));
+	device_free(x, y, sums);
 	return cuda_ok(cudaGetLastError());
 }
 
@@ -492,18 +459,8 @@ bench_rows(int64_t dim, int64_t k, double density, int64_t nvectors, double byte
 		bench_read_kernel<<<132 * 16, 512>>>((const float4 *) x, dim * nvectors / 4, y);
 	}), (double) x_nbytes / bytes_per_s * 1e3);
 	bench_drawing_close(&d);
-	for (void *memory : {(void *) x, (void *) y, (void *) tiles, program[0], program[1], program[2]})
-		cuda_ok(cudaFree(memory));
+	device_free(x, y, tiles, program[0], program[1], program[2]);
 	return cuda_ok(cudaGetLastError());
-}
-
-static double
-wall_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec * 1e-6;
 }
 
 /*
@@ -512,7 +469,7 @@ wall_ms(void)
 static double
 batches_ms(GrProject *project, int64_t nvectors, GrError *err)
 {
-	const double begin_ms = wall_ms();
+	const double begin_ms = now_ms();
 	int64_t		nsent = 0;
 	int64_t		ntaken = 0;
 	bool		ok = true;
@@ -534,7 +491,7 @@ batches_ms(GrProject *project, int64_t nvectors, GrError *err)
 		ok = ok && gpu->project_take(project, &projected, &n, err);
 		ntaken += n;
 	}
-	return ok ? wall_ms() - begin_ms : NAN;
+	return ok ? now_ms() - begin_ms : NAN;
 }
 
 static bool
@@ -549,11 +506,11 @@ bench_backend(GrSession *session, int64_t dim, int64_t k, int64_t nvectors, size
 	{
 		GrProjectOptions options = make_options(&draw, dim, nvectors, block_nbytes, (size_t) 1 << 30);
 		GrProject  *project = NULL;
-		double		begin_ms = wall_ms();
+		double		begin_ms = now_ms();
 
 		ok = gpu->project_begin(session, &options, NULL, &project, &err);
 		print_result(i == 0 ? "backend, begins, S drawn" : "backend, begins, S kept", dim, k, draw.density, nvectors,
-					 wall_ms() - begin_ms, 0.0);
+					 now_ms() - begin_ms, 0.0);
 		if (ok)
 			print_result("backend, host to host", dim, k, draw.density, nvectors, batches_ms(project, nvectors, &err),
 						 floor_ms);
@@ -578,18 +535,20 @@ bench_single(GrSession *session, int64_t dim, int64_t k)
 		GrProject  *project = NULL;
 
 		if (i == 0)
-			begin_ms = wall_ms();
+			begin_ms = now_ms();
 		ok = gpu->project_begin(session, &options, NULL, &project, &err) && !isnan(batches_ms(project, 1, &err));
 		gpu->project_end(project);
 	}
-	print_result("backend, a job of one vector", dim, k, draw.density, 1, (wall_ms() - begin_ms) / njobs, 0.0);
+	print_result("backend, a job of one vector", dim, k, draw.density, 1, (now_ms() - begin_ms) / njobs, 0.0);
 	return ok;
 }
 
-/* only: columns (the first shape alone), rows or backend; empty: all */
+/* --bench=columns (the first shape alone), =rows or =backend; else all */
 static bool
-run_bench(GrSession *session, const char *only)
+run_bench(const GpuRun *run)
 {
+	GrSession  *session = run->session;
+	const char *only = run->bench_what != NULL ? run->bench_what : "";
 	const size_t copy_nbytes = (size_t) 4 << 30;
 	const bool	all = only[0] == '\0';
 	char	   *memory = NULL;
@@ -598,10 +557,8 @@ run_bench(GrSession *session, const char *only)
 
 	if (!cuda_ok(cudaMalloc((void **) &memory, 2 * copy_nbytes)) || !cuda_ok(cudaMemset(memory, 1, 2 * copy_nbytes)))
 		return false;
-	bytes_per_s = 2.0 * (double) copy_nbytes * 1e3 /
-		median_ms([&]() { cuda_ok(cudaMemcpyAsync(memory, memory + copy_nbytes, copy_nbytes, cudaMemcpyDeviceToDevice,
-												  0)); });
-	cuda_ok(cudaFree(memory));
+	bytes_per_s = copy_bytes_per_s(2, NREPEATS, memory, 2 * copy_nbytes);
+	device_free(memory);
 	printf("# device-to-device copy: %.0f GB/s, read and written\n", bytes_per_s * 1e-9);
 	if (all || strcmp(only, "columns") == 0)
 		ok = bench_columns(10000000, 16384, 1e-4, 32, true, bytes_per_s);

@@ -35,18 +35,6 @@ curand_kernel(const WordsCase *cases, int n, GrPhilox *ours, uint4 *theirs)
 	theirs[i] = curand4(&state);
 }
 
-/* Plain copies to and from the device around a test kernel */
-template <typename T>
-static T *
-to_device(const T *host, int n)
-{
-	T		   *device = NULL;
-
-	cuda_ok(cudaMalloc((void **) &device, sizeof(T) * (size_t) n));
-	cuda_ok(cudaMemcpy(device, host, sizeof(T) * (size_t) n, cudaMemcpyHostToDevice));
-	return device;
-}
-
 static void
 check_philox(void)
 {
@@ -94,9 +82,7 @@ check_philox(void)
 	cuda_ok(cudaMemcpy(ours, device_ours, sizeof(ours), cudaMemcpyDeviceToHost));
 	cuda_ok(cudaMemcpy(theirs, device_theirs, sizeof(theirs), cudaMemcpyDeviceToHost));
 	check(first_code == cudaSuccess && memcmp(ours, theirs, sizeof(ours)) == 0, "the words of strata are cuRAND's");
-	for (void *memory : {(void *) device_counters, (void *) device_keys, (void *) device_words, (void *) device_cases,
-			(void *) device_ours, (void *) device_theirs})
-		cuda_ok(cudaFree(memory));
+	device_free(device_counters, device_keys, device_words, device_cases, device_ours, device_theirs);
 }
 
 #endif							/* GPUREG_PROJECT_GPU_PHILOX_H */

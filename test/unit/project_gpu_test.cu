@@ -1,55 +1,28 @@
 /*
  * project_gpu_test.cu: random projection on the CUDA backend against projection_reference, to the bit.
  *
- * project_gpu_test [--quick] [--bench[=columns|rows|backend]] [--seed=N]. Without a device it skips. --quick takes few
- * shapes, for race checkers; --bench times instead of testing, and prints a JSON line a result and a table.
+ * project_gpu_test [--quick] [--bench[=columns|rows|backend]] [--seed=N]: see gpu_harness.h. --bench prints a JSON line
+ * a result and a table.
  */
 #include "../../kernels/project_cuda.cuh"
 #include "compute/draw.h"
 #include "compute/projection.h"
+#include "gpu_harness.h"
 #include "projection_reference.h"
-#include "unit.h"
 
 #include <curand_kernel.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
-
-static const GrBackend *const gpu = &gr_backend_cuda;
-static uint64_t random_state;
 static bool quick_run = false;	/* --quick */
-static cudaError_t first_code = cudaSuccess;
-
-static bool
-cuda_ok(cudaError_t code)
-{
-	if (code != cudaSuccess && first_code == cudaSuccess)
-	{
-		first_code = code;
-		printf("# %s\n", cudaGetErrorString(code));
-	}
-	return first_code == cudaSuccess;
-}
-
-/* xorshift64* */
-static uint64_t
-random_word(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * UINT64_C(2685821657736338717);
-}
 
 /* What a float4 can be: most of it in (-1, 1), the rest zeros, subnormal numbers and magnitudes from 1e-30 to 1e30. */
 static float
 random_value(bool wild)
 {
-	float		x = (float) ((double) (int64_t) random_word() * 0x1p-63);
+	float		x = (float) random_double();
 
 	if (!wild)
 		return x;
@@ -314,8 +287,7 @@ check_fused(const ProjectMatrix *matrix, const GrDraw *draw, const HostMatrix *s
 	with.program = program;
 	cuda_ok(gr_project_fused_launch(&with, device_x, n, device_y, 0));
 	cuda_ok(cudaMemcpy(y, device_y, y_nbytes, cudaMemcpyDeviceToHost));
-	for (void *memory : {(void *) start, (void *) program, scratch, (void *) device_x, (void *) device_y})
-		cuda_ok(cudaFree(memory));
+	device_free(start, program, scratch, device_x, device_y);
 
 	bool		same = first_code == cudaSuccess && memcmp(y, want, y_nbytes) == 0;
 
@@ -451,8 +423,7 @@ check_room(void)
 		free(host_keys[i]);
 		free(host_values[i]);
 	}
-	for (void *memory : {(void *) counts, scan, keys, (void *) values})
-		cuda_ok(cudaFree(memory));
+	device_free(counts, scan, keys, values);
 }
 
 static size_t
@@ -598,12 +569,6 @@ check_single(GrSession *session)
 	free(x);
 }
 
-static bool
-canceled(void *arg)
-{
-	return --*(int *) arg < 0;
-}
-
 static void
 check_limits(GrSession *session, int64_t dim)
 {
@@ -632,8 +597,8 @@ check_limits(GrSession *session, int64_t dim)
 
 	for (int polls = 0; polls < 3; polls++)
 	{
-		int			left = polls;
-		GrHost		host = {canceled, &left};
+		Stopper		stopper = {0, polls + 1};
+		GrHost		host = {stop, &stopper};
 
 		err = GrError();
 		(void) gr_draw_init(&draw, 1000, 3, 0.01, &err);
@@ -702,43 +667,12 @@ check_closing(const GrSession *session, int64_t dim)
 #include "project_gpu_philox.h"
 #include "project_gpu_bench.h"
 
-int
-main(int argc, char **argv)
+static void
+run_tests(const GpuRun *run)
 {
-	GrOpenOptions options = {-1};
-	GrSession  *session = NULL;
-	GrError		err = {};
-	const char *bench = NULL;
+	GrSession  *session = run->session;
 
-	(void) setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
-	for (int i = 1; i < argc; i++)
-	{
-		quick_run = quick_run || strcmp(argv[i], "--quick") == 0;
-		if (strncmp(argv[i], "--bench", 7) == 0)
-			bench = argv[i][7] == '=' ? argv[i] + 8 : "";
-		if (strncmp(argv[i], "--seed=", 7) == 0)
-			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
-	}
-	if (!gpu->open(&session, &options, &err))
-	{
-		gpu->close(session);
-		if (err.status == GR_NO_DEVICE)
-		{
-			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);
-			return 0;
-		}
-		check(false, "open: %s", err.detail);
-		return unit_done();
-	}
-	if (bench != NULL)
-	{
-		bool		ok = run_bench(session, bench);
-
-		gpu->close(session);
-		return ok ? 0 : 1;
-	}
-	printf("# seed state %llu\n", (unsigned long long) random_state);
+	quick_run = run->quick;
 	check_philox();
 	check_room();
 	check_shapes(session, quick_run);
@@ -749,6 +683,11 @@ main(int argc, char **argv)
 	check_limits(session, quick_run ? 20000 : 500000);
 	check_closing(session, quick_run ? 30000 : 1000000);
 	check(first_code == cudaSuccess, "no call failed");
-	gpu->close(session);
-	return unit_done();
+}
+
+int
+main(int argc, char **argv)
+{
+	(void) setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+	return backend_main(argc, argv, run_tests, run_bench);
 }

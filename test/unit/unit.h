@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
+
 static int	unit_count = 0;
 static int	unit_failed = 0;
 

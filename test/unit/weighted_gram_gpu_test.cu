@@ -1,64 +1,18 @@
 /*
  * weighted_gram_gpu_test.cu: weighted Gram matrices on the device against sums in long double.
  *
- * weighted_gram_gpu_test [--quick] [--bench[=P]] [--seed=N]. Without a device it skips. --quick takes few shapes, for
- * memory and race checkers; --bench times instead of testing, with P columns alone where given, and cuBLAS beside where
- * its library is found: by its usual names, or in the folder that GPUREG_CUBLAS_DIR names.
+ * weighted_gram_gpu_test [--quick] [--bench[=P]] [--seed=N]: see gpu_harness.h. --bench=P times with P columns alone;
+ * cuBLAS is timed beside where its library is found: by its usual names, or in the folder that GPUREG_CUBLAS_DIR names.
  */
 #include "../../kernels/weighted_gram.cuh"
-#include "unit.h"
+#include "gpu_harness.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TOLERANCE 0x1p-46		/* of the sum of |w z_i z_j|; 5,000 rows in splits */
 #define BUDGET_NBYTES ((size_t) 512 << 20)
-#define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
-
-static uint64_t random_state;
-static cudaError_t device_code = cudaSuccess;
-
-static bool
-cuda_ok(cudaError_t code)
-{
-	if (code != cudaSuccess && device_code == cudaSuccess)
-	{
-		device_code = code;
-		printf("# %s\n", cudaGetErrorString(code));
-	}
-	return device_code == cudaSuccess;
-}
-
-/* xorshift64*, in (-1, 1) with all 53 bits in use */
-static double
-random_double(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return (double) (int64_t) (random_state * UINT64_C(2685821657736338717)) * 0x1p-63;
-}
-
-/* NULL where memory is short */
-static double *
-device_doubles(size_t n)
-{
-	double	   *memory = NULL;
-
-	return cuda_ok(cudaMalloc((void **) &memory, sizeof(double) * (n > 0 ? n : 1))) ? memory : NULL;
-}
-
-static double *
-to_device(const double *values, size_t n)
-{
-	double	   *memory = device_doubles(n);
-
-	if (memory != NULL)
-		cuda_ok(cudaMemcpy(memory, values, sizeof(double) * n, cudaMemcpyHostToDevice));
-	return memory;
-}
 
 /* One case: rows of ld, of which p columns count. */
 typedef struct Case
@@ -127,10 +81,7 @@ data_free(Data *data)
 	free(data->weights);
 	free(data->shift);
 	free(data->border);
-	cuda_ok(cudaFree(data->device_rows));
-	cuda_ok(cudaFree(data->device_weights));
-	cuda_ok(cudaFree(data->device_shift));
-	cuda_ok(cudaFree(data->device_border));
+	device_free(data->device_rows, data->device_weights, data->device_shift, data->device_border);
 }
 
 /* The rows in launches of uneven sizes, the triangle in segments; the result starts out as NaN. */
@@ -140,8 +91,8 @@ run_case(const Case *test, const Data *data, const WeightedGramPlan *plan)
 	const int64_t nentries = gr_triangle(test->p + (test->border ? 1 : 0));
 	const int64_t segment = nentries / 3 + 1;
 	double	   *result = (double *) malloc(sizeof(double) * (size_t) nentries);
-	double	   *partials = device_doubles(plan->partials_ndoubles);
-	double	   *sums = device_doubles((size_t) nentries);
+	double	   *partials = device_alloc<double>(plan->partials_ndoubles);
+	double	   *sums = device_alloc<double>((size_t) nentries);
 	int64_t		done = 0;
 
 	memset(result, 0xff, sizeof(double) * (size_t) nentries);
@@ -165,8 +116,7 @@ run_case(const Case *test, const Data *data, const WeightedGramPlan *plan)
 											   nentries - first < segment ? nentries - first : segment, sums + first,
 											   0));
 	cuda_ok(cudaMemcpy(result, sums, sizeof(double) * (size_t) nentries, cudaMemcpyDeviceToHost));
-	cuda_ok(cudaFree(partials));
-	cuda_ok(cudaFree(sums));
+	device_free(partials, sums);
 	return result;
 }
 
@@ -228,7 +178,7 @@ check_case(const Case *test)
 	double	   *first = run_case(test, &data, &plan);
 	double	   *second = run_case(test, &data, &plan);
 	bool		repeatable = memcmp(first, second, sizeof(double) * (size_t) nentries) == 0;
-	double		worst = device_code == cudaSuccess ? worst_error(test, &data, first) : INFINITY;
+	double		worst = first_code == cudaSuccess ? worst_error(test, &data, first) : INFINITY;
 
 	if (!check(worst <= TOLERANCE && repeatable, "%d columns of %d, %lld rows, weights %d, %sshift, %d launches%s",
 			   test->p,
@@ -311,44 +261,6 @@ check_edges(void)
 
 #define NREPEATS 7
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The median time of a piece of device work, warmed up once, in ms. */
-template <typename Work>
-static double
-median_ms(Work work)
-{
-	cudaEvent_t begin;
-	cudaEvent_t end;
-	double		times_ms[NREPEATS];
-
-	if (!cuda_ok(cudaEventCreate(&begin)) || !cuda_ok(cudaEventCreate(&end)))
-		return NAN;
-	for (int i = -1; i < NREPEATS; i++)
-	{
-		float		elapsed_ms = 0.0f;
-
-		cuda_ok(cudaEventRecord(begin, 0));
-		work();
-		cuda_ok(cudaEventRecord(end, 0));
-		cuda_ok(cudaEventSynchronize(end));
-		cuda_ok(cudaEventElapsedTime(&elapsed_ms, begin, end));
-		if (i >= 0)
-			times_ms[i] = elapsed_ms;
-	}
-	cuda_ok(cudaEventDestroy(begin));
-	cuda_ok(cudaEventDestroy(end));
-	qsort(times_ms, NREPEATS, sizeof(double), compare_doubles);
-	return device_code == cudaSuccess ? times_ms[NREPEATS / 2] : NAN;
-}
-
 /* What of cuBLAS is called; its enumerations are ints. */
 typedef struct Cublas
 {
@@ -404,16 +316,15 @@ gram_ms(const WeightedGramRows *rows, int p)
 
 	if (!cuda_ok(gr_weighted_gram_plan(&plan, p, BUDGET_NBYTES)))
 		return NAN;
-	partials = device_doubles(plan.partials_ndoubles);
-	sums = device_doubles((size_t) nentries);
-	ms = median_ms([&]()
+	partials = device_alloc<double>(plan.partials_ndoubles);
+	sums = device_alloc<double>((size_t) nentries);
+	ms = median_ms(NREPEATS, [&]()
 	{
 		cuda_ok(cudaMemsetAsync(partials, 0, sizeof(double) * plan.partials_ndoubles, 0));
 		cuda_ok(gr_weighted_gram_launch(&plan, rows, partials, 0));
 		cuda_ok(gr_weighted_gram_reduce_launch(&plan, partials, NULL, 0, nentries, sums, 0));
 	});
-	cuda_ok(cudaFree(partials));
-	cuda_ok(cudaFree(sums));
+	device_free(partials, sums);
 	return ms;
 }
 
@@ -430,16 +341,16 @@ cublas_ms(const Cublas *cublas, const double *rows, BenchShape shape, double *sy
 	*syrk_ms = *gemm_ms = 0.0;
 	if (cublas->handle == NULL)
 		return;
-	sums = device_doubles((size_t) p * (size_t) p);
-	*gemm_ms = median_ms([&]()
+	sums = device_alloc<double>((size_t) p * (size_t) p);
+	*gemm_ms = median_ms(NREPEATS, [&]()
 	{
 		cublas->dgemm(cublas->handle, 0, 1, p, p, n, &one, rows, p, rows, p, &zero, sums, p);
 	});
-	*syrk_ms = median_ms([&]()
+	*syrk_ms = median_ms(NREPEATS, [&]()
 	{
 		cublas->dsyrk(cublas->handle, 0, 0, p, n, &one, rows, p, &zero, sums, p);
 	});
-	cuda_ok(cudaFree(sums));
+	device_free(sums);
 }
 
 static void
@@ -477,8 +388,9 @@ bench_shape(const Cublas *cublas, BenchShape shape, double *rows, const double *
 
 /* Rows are random numbers repeated every 64 MB. */
 static bool
-run_bench(int only_p)
+run_bench(const GpuRun *run)
 {
+	const int	only_p = run->bench_what != NULL ? atoi(run->bench_what) : 0;
 	const BenchShape shapes[] = {
 		{20000000, 8}, {20000000, 16}, {20000000, 32}, {10000000, 64}, {5000000, 128}, {2000000, 256}, {1000000, 512},
 		{500000, 1024}, {10000000, 50}, {5000000, 65}, {5000000, 100}, {2000000, 200}, {500000, 1001}, {200000, 2000}
@@ -486,63 +398,38 @@ run_bench(int only_p)
 	const size_t nbytes = (size_t) 20000000 * 32 * sizeof(double);
 	const size_t piece = (size_t) 64 << 20;
 	double	   *host = (double *) malloc(piece);
-	double	   *rows = device_doubles(nbytes / sizeof(double));
-	double	   *pairs = device_doubles((size_t) 40000000);
-	double	   *shift = device_doubles(4096);
+	double	   *rows = device_alloc<double>(nbytes / sizeof(double));
+	double	   *pairs = device_alloc<double>((size_t) 40000000);
+	double	   *shift = device_alloc<double>(4096);
 	Cublas		cublas;
-	double		copy_ms;
 
 	for (size_t i = 0; i < piece / sizeof(double); i++)
 		host[i] = random_double();
-	for (size_t done = 0; device_code == cudaSuccess && done < nbytes; done += piece)
+	for (size_t done = 0; first_code == cudaSuccess && done < nbytes; done += piece)
 		cuda_ok(cudaMemcpy((char *) rows + done, host, nbytes - done < piece ? nbytes - done : piece,
 						   cudaMemcpyHostToDevice));
 	cuda_ok(cudaMemcpy(pairs, rows, sizeof(double) * 40000000, cudaMemcpyDeviceToDevice));
 	cuda_ok(cudaMemcpy(shift, host, sizeof(double) * 4096, cudaMemcpyHostToDevice));
-	copy_ms = median_ms([=]()
-	{
-		cuda_ok(cudaMemcpyAsync(rows, (char *) rows + nbytes / 2, nbytes / 2, cudaMemcpyDeviceToDevice, 0));
-	});
-	printf("{\"bench\": \"device_copy\", \"gb_per_s\": %.0f}\n", (double) nbytes / copy_ms * 1e-6);
+	printf("{\"bench\": \"device_copy\", \"gb_per_s\": %.0f}\n", copy_bytes_per_s(1, NREPEATS, rows, nbytes) * 1e-9);
 	if (!cublas_open(&cublas))
 		printf("# no cuBLAS\n");
-	for (int s = 0; s < COUNT(shapes) && device_code == cudaSuccess; s++)
+	for (int s = 0; s < COUNT(shapes) && first_code == cudaSuccess; s++)
 		if (only_p == 0 || shapes[s].p == only_p)
 			bench_shape(&cublas, shapes[s], rows, pairs, shift);
 	free(host);
-	cuda_ok(cudaFree(rows));
-	cuda_ok(cudaFree(pairs));
-	cuda_ok(cudaFree(shift));
-	return device_code == cudaSuccess;
+	device_free(rows, pairs, shift);
+	return first_code == cudaSuccess;
+}
+
+static void
+run_tests(const GpuRun *run)
+{
+	check_shapes(run->quick);
+	check_edges();
 }
 
 int
 main(int argc, char **argv)
 {
-	bool		quick = false;
-	bool		bench = false;
-	int			only_p = 0;
-	int			ndevices = 0;
-
-	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
-	for (int i = 1; i < argc; i++)
-	{
-		quick = quick || strcmp(argv[i], "--quick") == 0;
-		bench = bench || strncmp(argv[i], "--bench", 7) == 0;
-		if (strncmp(argv[i], "--bench=", 8) == 0)
-			only_p = atoi(argv[i] + 8);
-		if (strncmp(argv[i], "--seed=", 7) == 0)
-			random_state = strtoull(argv[i] + 7, NULL, 10) * 2 + 1;
-	}
-	if (cudaGetDeviceCount(&ndevices) != cudaSuccess || ndevices == 0)
-	{
-		printf("1..0 # SKIP no CUDA device\n");
-		return 0;
-	}
-	if (bench)
-		return run_bench(only_p) ? 0 : 1;
-	printf("# seed state %llu\n", (unsigned long long) random_state);
-	check_shapes(quick);
-	check_edges();
-	return unit_done();
+	return kernels_main(argc, argv, run_tests, run_bench);
 }

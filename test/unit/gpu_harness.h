@@ -1,0 +1,274 @@
+/*
+ * gpu_harness.h: what the GPU unit tests share: main() with the options, the device or the skipping without one, random
+ * numbers, memory on the device, and timing.
+ *
+ * Every one of them takes [--quick] [--bench[=WHAT]] [--seed=N]. Without a device it skips. --quick takes few shapes,
+ * for memory and race checkers; --bench times instead of testing.
+ */
+#ifndef GPUREG_GPU_HARNESS_H
+#define GPUREG_GPU_HARNESS_H
+
+#include "compute/compute.h"
+#include "unit.h"
+
+#include <cuda_runtime.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const GrBackend *const gpu = &gr_backend_cuda;
+
+/*
+ * Random numbers
+ */
+
+static uint64_t random_state;
+
+/* xorshift64* */
+static inline uint64_t
+random_word(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * UINT64_C(2685821657736338717);
+}
+
+/* In (-1, 1) with all 53 bits in use */
+static inline double
+random_double(void)
+{
+	return (double) (int64_t) random_word() * 0x1p-63;
+}
+
+/*
+ * Calls of the runtime
+ */
+
+static cudaError_t first_code = cudaSuccess;	/* of the first call that failed */
+
+/* Whether all calls have succeeded so far; says why the first one that hasn't did not. */
+static inline bool
+cuda_ok(cudaError_t code)
+{
+	if (code != cudaSuccess && first_code == cudaSuccess)
+	{
+		first_code = code;
+		printf("# %s\n", cudaGetErrorString(code));
+	}
+	return first_code == cudaSuccess;
+}
+
+/* NULL where memory is short */
+template <typename T>
+static T *
+device_alloc(size_t n)
+{
+	T		   *memory = NULL;
+
+	cuda_ok(cudaMalloc((void **) &memory, sizeof(T) * (n > 0 ? n : 1)));
+	return memory;
+}
+
+template <typename T>
+static T *
+to_device(const T *values, size_t n)
+{
+	T		   *memory = device_alloc<T>(n);
+
+	if (memory != NULL)
+		cuda_ok(cudaMemcpy(memory, values, sizeof(T) * n, cudaMemcpyHostToDevice));
+	return memory;
+}
+
+template <typename... T>
+static void
+device_free(T *... memory)
+{
+	(cuda_ok(cudaFree(memory)), ...);
+}
+
+/*
+ * Timing
+ */
+
+#define MAX_REPEATS 15
+
+static inline double
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
+}
+
+static inline int
+compare_doubles(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sorts the values. */
+static inline double
+median(double *values, int n)
+{
+	qsort(values, (size_t) n, sizeof(double), compare_doubles);
+	return values[n / 2];
+}
+
+/*
+ * The median time by the device's clock of some work there, in ms, NaN if a call failed: of nrepeats, at most
+ * MAX_REPEATS, after nwarm more. before: what is done before each, untimed.
+ */
+template <typename Before, typename Work>
+static double
+median_ms(int nwarm, int nrepeats, Before before, Work work)
+{
+	cudaEvent_t begin;
+	cudaEvent_t end;
+	double		times_ms[MAX_REPEATS];
+
+	if (!cuda_ok(cudaEventCreate(&begin)) || !cuda_ok(cudaEventCreate(&end)))
+		return NAN;
+	for (int i = -nwarm; i < nrepeats; i++)
+	{
+		float		elapsed_ms = 0.0f;
+
+		before();
+		cuda_ok(cudaEventRecord(begin, 0));
+		work();
+		cuda_ok(cudaEventRecord(end, 0));
+		cuda_ok(cudaEventSynchronize(end));
+		cuda_ok(cudaEventElapsedTime(&elapsed_ms, begin, end));
+		if (i >= 0)
+			times_ms[i] = elapsed_ms;
+	}
+	cuda_ok(cudaEventDestroy(begin));
+	cuda_ok(cudaEventDestroy(end));
+	return first_code == cudaSuccess ? median(times_ms, nrepeats) : NAN;
+}
+
+/* The same, warmed up once. */
+template <typename Work>
+static double
+median_ms(int nrepeats, Work work)
+{
+	return median_ms(1, nrepeats, []() {}, work);
+}
+
+/* Bytes read and written a second where the second half of nbytes is copied to the first: what floors are told from. */
+static inline double
+copy_bytes_per_s(int nwarm, int nrepeats, void *memory, size_t nbytes)
+{
+	return (double) nbytes * 1e3 / median_ms(nwarm, nrepeats, []() {}, [=]()
+	{
+		cuda_ok(cudaMemcpyAsync(memory, (char *) memory + nbytes / 2, nbytes / 2, cudaMemcpyDeviceToDevice, 0));
+	});
+}
+
+/*
+ * Programs
+ */
+
+typedef struct GpuRun
+{
+	int			argc;
+	char	  **argv;
+	GrSession  *session;		/* NULL where the program wants none */
+	bool		quick;
+	bool		bench;
+	const char *bench_what;		/* NULL where --bench has nothing after it */
+} GpuRun;
+
+/* What tests, and what times instead and says whether that worked */
+typedef void (*GpuTests) (const GpuRun *run);
+typedef bool (*GpuBench) (const GpuRun *run);
+
+/* What follows an option, which is given with its '=', where that was last given; else NULL */
+static inline const char *
+option_value(int argc, char **argv, const char *option)
+{
+	const char *value = NULL;
+
+	for (int i = 1; i < argc; i++)
+		if (strncmp(argv[i], option, strlen(option)) == 0)
+			value = argv[i] + strlen(option);
+	return value;
+}
+
+static inline GpuRun
+gpu_options(int argc, char **argv)
+{
+	const char *seed = option_value(argc, argv, "--seed=");
+	GpuRun		run = {argc, argv, NULL, false, false, option_value(argc, argv, "--bench=")};
+
+	random_state = (uint64_t) time(NULL) * 2654435761u + 1;
+	if (seed != NULL)
+		random_state = strtoull(seed, NULL, 10) * 2 + 1;
+	for (int i = 1; i < argc; i++)
+	{
+		run.quick = run.quick || strcmp(argv[i], "--quick") == 0;
+		run.bench = run.bench || strncmp(argv[i], "--bench", 7) == 0;
+	}
+	return run;
+}
+
+/* Closes the session, if there is one. Returns main()'s status. */
+static inline int
+gpu_run(const GpuRun *run, GpuTests tests, GpuBench bench)
+{
+	if (run->bench)
+	{
+		bool		ok = bench(run);
+
+		gpu->close(run->session);
+		return ok ? 0 : 1;
+	}
+	printf("# seed state %llu\n", (unsigned long long) random_state);
+	tests(run);
+	gpu->close(run->session);
+	return unit_done();
+}
+
+/* main() of the tests of the backend, which get a session */
+static inline int
+backend_main(int argc, char **argv, GpuTests tests, GpuBench bench)
+{
+	GpuRun		run = gpu_options(argc, argv);
+	GrOpenOptions options = {-1};
+	GrError		err = {};
+
+	if (!gpu->open(&run.session, &options, &err))
+	{
+		gpu->close(run.session);
+		if (err.status == GR_NO_DEVICE)
+		{
+			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);
+			return 0;
+		}
+		check(false, "open: %s", err.detail);
+		return unit_done();
+	}
+	return gpu_run(&run, tests, bench);
+}
+
+/* main() of the tests of kernels by themselves, which need just a device */
+static inline int
+kernels_main(int argc, char **argv, GpuTests tests, GpuBench bench)
+{
+	GpuRun		run = gpu_options(argc, argv);
+	int			ndevices = 0;
+
+	if (cudaGetDeviceCount(&ndevices) != cudaSuccess || ndevices == 0)
+	{
+		printf("1..0 # SKIP no CUDA device\n");
+		return 0;
+	}
+	return gpu_run(&run, tests, bench);
+}
+
+#endif							/* GPUREG_GPU_HARNESS_H */
