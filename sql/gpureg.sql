@@ -60,8 +60,11 @@ CREATE FUNCTION gpu_glance(model gpu_model)
                    null_deviance float8, log_lik float8, aic float8, bic float8, iterations int, converged boolean)
     AS 'MODULE_PATHNAME', 'gr_glance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
 
-CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x float8[]) RETURNS float8
+-- Numbers, booleans and arrays of them in the order of the model's terms; or one row or jsonb object by their names.
+CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x "any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_predict' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict(model gpu_model) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_predict_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 --
 -- Linear regression
@@ -351,7 +354,8 @@ COMMENT ON FUNCTION gpu_ols_model_final(gpu_ols_stats) IS 'aggregate final funct
 COMMENT ON TYPE gpu_model IS 'a fitted model';
 COMMENT ON FUNCTION gpu_tidy(gpu_model, float8, boolean) IS 'coefficient table of a model';
 COMMENT ON FUNCTION gpu_glance(gpu_model) IS 'one-row summary of a model';
-COMMENT ON FUNCTION gpu_predict(gpu_model, float8[]) IS 'prediction of a model';
+COMMENT ON FUNCTION gpu_predict(gpu_model, "any") IS 'prediction of a model';
+COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_ols_fit(text, boolean) IS 'linear regression over a query: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
