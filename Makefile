@@ -14,8 +14,9 @@ DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
 OBJS = $(addprefix src/run/,args.o device.o job.o raise.o report.o) \
-	$(addprefix src/rows/,columns.o names.o query.o wrapper.o ingest.o ring.o ring_producer.o ring_consumer.o ols_stats.o logreg_step.o state_text.o source.o) \
-	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_info.o logreg_step_io.o model.o) \
+	$(addprefix src/rows/,columns.o names.o query.o wrapper.o ingest.o ring.o ring_producer.o ring_consumer.o) \
+	$(addprefix src/rows/,ols_stats.o logreg_step.o state_text.o source.o) \
+	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_info.o logreg_step_io.o model.o feature_names.o predict.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
@@ -57,7 +58,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
+REGRESS = setup ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model predict logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)

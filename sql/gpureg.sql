@@ -60,8 +60,11 @@ CREATE FUNCTION gpu_glance(model gpu_model)
                    null_deviance float8, log_lik float8, aic float8, bic float8, iterations int, converged boolean)
     AS 'MODULE_PATHNAME', 'gr_glance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
 
-CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x float8[]) RETURNS float8
+-- Numbers, booleans and arrays of them in the order of the model's terms; or one row or jsonb object by their names.
+CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x "any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_predict' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict(model gpu_model) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_predict_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 --
 -- Linear regression
@@ -76,6 +79,8 @@ CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true) RETURNS 
 
 CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y boolean, VARIADIC x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_stats_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_ols_stats_final(gpu_ols_stats) RETURNS gpu_ols_stats
@@ -93,7 +98,27 @@ CREATE AGGREGATE gpu_ols_agg(y float8, VARIADIC x float8[]) (
     PARALLEL = SAFE
 );
 
+CREATE AGGREGATE gpu_ols_agg(y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
 CREATE AGGREGATE gpu_ols_stats_agg(y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_stats_agg(y boolean, VARIADIC x float8[]) (
     SFUNC = gpu_ols_stats_accum,
     STYPE = gpu_ols_stats,
     SSPACE = 4096,
@@ -322,17 +347,21 @@ COMMENT ON FUNCTION gpu_ols_stats_out(gpu_ols_stats) IS 'I/O';
 COMMENT ON FUNCTION gpu_ols_stats_recv(internal) IS 'I/O';
 COMMENT ON FUNCTION gpu_ols_stats_send(gpu_ols_stats) IS 'I/O';
 COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, boolean, float8[]) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) IS 'aggregate combine function';
 COMMENT ON FUNCTION gpu_ols_stats_final(gpu_ols_stats) IS 'aggregate final function';
 COMMENT ON FUNCTION gpu_ols_model_final(gpu_ols_stats) IS 'aggregate final function';
 COMMENT ON TYPE gpu_model IS 'a fitted model';
 COMMENT ON FUNCTION gpu_tidy(gpu_model, float8, boolean) IS 'coefficient table of a model';
 COMMENT ON FUNCTION gpu_glance(gpu_model) IS 'one-row summary of a model';
-COMMENT ON FUNCTION gpu_predict(gpu_model, float8[]) IS 'prediction of a model';
+COMMENT ON FUNCTION gpu_predict(gpu_model, "any") IS 'prediction of a model';
+COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_ols_fit(text, boolean) IS 'linear regression over a query: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
+COMMENT ON AGGREGATE gpu_ols_agg(boolean, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_stats_agg(float8, VARIADIC float8[]) IS 'linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_ols_stats_agg(boolean, VARIADIC float8[]) IS 'linear regression: the mergeable state';
 COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats) IS 'merges states of linear regressions';
 COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], "any") IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], VARIADIC "any") IS 'the rows of a query on their way to a device';

@@ -40,6 +40,7 @@ PG_FUNCTION_INFO_V1(gr_ols_stats_out);
 PG_FUNCTION_INFO_V1(gr_ols_stats_recv);
 PG_FUNCTION_INFO_V1(gr_ols_stats_send);
 PG_FUNCTION_INFO_V1(gr_ols_stats_accum);
+PG_FUNCTION_INFO_V1(gr_ols_stats_accum_bool);
 PG_FUNCTION_INFO_V1(gr_ols_pass_accum);
 PG_FUNCTION_INFO_V1(gr_ols_stats_combine);
 PG_FUNCTION_INFO_V1(gr_ols_stats_final);
@@ -290,9 +291,9 @@ next_row(GrOlsStats **state, int p)
 	return gr_stats_pending(stats) + (Size) stats->npending * (p + 1);
 }
 
-/* gr_ols_stats_accum(state gpu_ols_stats, y float8, VARIADIC x float8[]) */
-Datum
-gr_ols_stats_accum(PG_FUNCTION_ARGS)
+/* y and x of one row; y_null stands for a NULL of either kind of y */
+static inline Datum
+accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 {
 	GrOlsStats *state = state_argument(fcinfo, 0);
 	ArrayType  *x = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
@@ -301,7 +302,7 @@ gr_ols_stats_accum(PG_FUNCTION_ARGS)
 
 	if (x != NULL)
 		gr_check_vector(x, "x");
-	if (x == NULL || PG_ARGISNULL(1) || array_contains_nulls(x))
+	if (x == NULL || y_null || array_contains_nulls(x))
 	{
 		if (state == NULL)
 			state = stats_create(-1, 0);
@@ -313,10 +314,28 @@ gr_ols_stats_accum(PG_FUNCTION_ARGS)
 		gr_check_nfeatures(p);
 	row = next_row(&state, p);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
-	row[p] = PG_GETARG_FLOAT8(1);
+	row[p] = y;
 	state->npending++;
 	gr_add_count(&state->nrows, 1);
 	return state_result(fcinfo, state);
+}
+
+/* gr_ols_stats_accum(state gpu_ols_stats, y float8, VARIADIC x float8[]) */
+Datum
+gr_ols_stats_accum(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(1);
+
+	return accumulate(fcinfo, null ? 0 : PG_GETARG_FLOAT8(1), null);
+}
+
+/* gr_ols_stats_accum_bool(state gpu_ols_stats, y boolean, VARIADIC x float8[]) */
+Datum
+gr_ols_stats_accum_bool(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(1);
+
+	return accumulate(fcinfo, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
 }
 
 /* gr_ols_stats_combine(state gpu_ols_stats, other gpu_ols_stats): either may be NULL */

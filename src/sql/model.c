@@ -1,5 +1,5 @@
 /*
- * model.c: the type gpu_model: build, tidy, glance, predict.
+ * model.c: the type gpu_model: build, read, tidy, glance.
  */
 #include "postgres.h"
 
@@ -27,7 +27,9 @@
 
 PG_FUNCTION_INFO_V1(gr_tidy);
 PG_FUNCTION_INFO_V1(gr_glance);
-PG_FUNCTION_INFO_V1(gr_predict);
+
+/* The term of that name, if it is the first */
+#define INTERCEPT "(intercept)"
 
 /* The fields of gpu_model, in the order of its definition. */
 enum
@@ -76,7 +78,7 @@ gr_model_term(const GrModel *model, int k)
 
 	if (model->terms != NULL)
 		return model->terms[k];
-	return feature < 0 ? "(intercept)" : psprintf("x%d", feature + 1);
+	return feature < 0 ? INTERCEPT : psprintf("x%d", feature + 1);
 }
 
 /* The names of the terms, or of those that are separated. */
@@ -151,7 +153,7 @@ gr_model_name_terms(GrModel *model, const char *const *names)
 		return;
 	model->terms = palloc(model->nterms * sizeof(char *));
 	for (int k = 0; k < model->nterms; k++)
-		model->terms[k] = !model->intercept ? names[k] : k == 0 ? "(intercept)" : names[k - 1];
+		model->terms[k] = !model->intercept ? names[k] : k == 0 ? INTERCEPT : names[k - 1];
 }
 
 void
@@ -204,21 +206,27 @@ bad_model(const char *detail)
 			 errhint("Use a value that a gpureg function returned.")));
 }
 
-/* n float8 from an array of the given shape, NULLs as NaN. */
-static double *
-read_floats(Datum datum, int nrows, int ncols)
+/* An array of n float8, or of n x n; ERROR if it is another. */
+static ArrayType *
+float_array(Datum datum, int ndim, int n)
 {
 	ArrayType  *array = DatumGetArrayTypeP(datum);
-	int			ndim = ncols > 0 ? 2 : 1;
-	int64		n = ncols > 0 ? (int64) nrows * ncols : nrows;
-	double	   *values;
+
+	if (ARR_ELEMTYPE(array) != FLOAT8OID || ARR_NDIM(array) != ndim || ARR_DIMS(array)[0] != n ||
+		(ndim == 2 && ARR_DIMS(array)[1] != n))
+		bad_model("Its terms, coef and vcov differ in size.");
+	return array;
+}
+
+/* Its numbers, NULLs as NaN */
+static double *
+read_floats(ArrayType *array)
+{
+	int64		n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	double	   *values = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
 	const double *at = (const double *) ARR_DATA_PTR(array);
 	const bits8 *nulls = ARR_NULLBITMAP(array);
 
-	if (ARR_ELEMTYPE(array) != FLOAT8OID || ARR_NDIM(array) != ndim || ARR_DIMS(array)[0] != nrows ||
-		(ndim == 2 && ARR_DIMS(array)[1] != ncols))
-		bad_model("Its terms, coef and vcov differ in size.");
-	values = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
 	for (int64 k = 0; k < n; k++)
 	{
 		values[k] = nulls != NULL && (nulls[k / 8] & (1 << (k % 8))) == 0 ? NAN : *at++;
@@ -302,22 +310,29 @@ read_separated(Datum datum, GrModel *model)
 	pfree(nmarked);
 }
 
+/* An array of at least one name, none of them NULL */
+static ArrayType *
+terms_of(Datum datum)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+
+	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] < 1)
+		bad_model("Its terms are not a list of names.");
+	if (array_contains_nulls(array))
+		bad_model("A term has no name.");
+	return array;
+}
+
 static const char **
 read_terms(Datum datum, int *nterms)
 {
-	ArrayType  *array = DatumGetArrayTypeP(datum);
 	const char **terms;
 	Datum	   *items;
-	bool	   *nulls;
 
-	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) != 1)
-		bad_model("Its terms are not a list of names.");
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, nterms);
+	deconstruct_array(terms_of(datum), TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, nterms);
 	terms = palloc(*nterms * sizeof(char *));
 	for (int k = 0; k < *nterms; k++)
 	{
-		if (nulls[k])
-			bad_model("A term has no name.");
 		terms[k] = TextDatumGetCString(items[k]);
 		gr_poll_loop(k);
 	}
@@ -338,6 +353,14 @@ check_fields(TupleDesc tupdesc)
 				 errmsg("argument is not a gpu_model")));
 }
 
+static bool
+is_text(const text *value, const char *expected)
+{
+	Size		n = strlen(expected);
+
+	return VARSIZE_ANY_EXHDR(value) == n && memcmp(VARDATA_ANY(value), expected, n) == 0;
+}
+
 /* The l2 in a method; ERROR unless it is written as penalised_method() does. */
 static double
 read_l2(const char *method)
@@ -353,36 +376,27 @@ read_l2(const char *method)
 	return l2;
 }
 
-static void
-read_method(char *method, GrModel *model)
+/* Is it a logistic model's method? With its l2 then */
+static bool
+read_method(Datum datum, double *l2)
 {
-	model->l2 = 0;
-	model->method = "ols";
-	if (strcmp(method, "ols") == 0)
-		return;
-	model->method = "logistic";
-	if (strcmp(method, "logistic") != 0)
-		model->l2 = read_l2(method);
+	text	   *method = DatumGetTextPP(datum);
+
+	*l2 = 0;
+	if (is_text(method, "ols"))
+		return false;
+	if (!is_text(method, "logistic"))
+		*l2 = read_l2(text_to_cstring(method));
+	return true;
 }
 
-/* Which function reads a model, and so how much of it */
-typedef enum ModelReader
-{
-	PREDICT,					/* a model a row: without vcov and separated */
-	GLANCE,						/* vcov where there is an l2 */
-	TIDY						/* everything */
-} ModelReader;
-
-/* Reads argument 0. What the reader doesn't want is NULL. */
+/* The fields of argument 0. vcov, separated and device may be NULL. */
 static void
-read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
+read_fields(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
 	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(0);
 	TupleDesc	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header), HeapTupleHeaderGetTypMod(header));
 	HeapTupleData tuple;
-	Datum		values[MODEL_NFIELDS];
-	bool		nulls[MODEL_NFIELDS];
-	bool		want_vcov;
 
 	check_fields(tupdesc);
 	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
@@ -394,13 +408,49 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
 	for (int k = 0; k < MODEL_NFIELDS; k++)
 		if (nulls[k] && k != F_VCOV && k != F_SEPARATED && k != F_DEVICE)
 			bad_model("One of its fields is NULL.");
+}
 
-	read_method(TextDatumGetCString(values[F_METHOD]), model);
-	want_vcov = reader == TIDY || (reader == GLANCE && model->l2 > 0);
+void
+gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model)
+{
+	Datum		values[MODEL_NFIELDS];
+	bool		nulls[MODEL_NFIELDS];
+	ArrayType  *coef;
+	double		l2;
+
+	read_fields(fcinfo, values, nulls);
+	model->logistic = read_method(values[F_METHOD], &l2);
+	model->terms = terms_of(values[F_TERMS]);
+	/* an array's data begins aligned, and with the first element */
+	model->intercept = is_text((text *) ARR_DATA_PTR(model->terms), INTERCEPT);
+	model->nfeatures = ARR_DIMS(model->terms)[0] - (model->intercept ? 1 : 0);
+	coef = float_array(values[F_COEF], 1, ARR_DIMS(model->terms)[0]);
+	model->coef = (const double *) ARR_DATA_PTR(coef);
+	model->nulls = ARR_NULLBITMAP(coef);
+}
+
+/* Which function reads a model, and so how much of it */
+typedef enum ModelReader
+{
+	GLANCE,						/* without separated; vcov where there is an l2 */
+	TIDY						/* everything */
+} ModelReader;
+
+/* Reads argument 0. What the reader doesn't want is NULL. */
+static void
+read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
+{
+	Datum		values[MODEL_NFIELDS];
+	bool		nulls[MODEL_NFIELDS];
+	bool		want_vcov;
+
+	read_fields(fcinfo, values, nulls);
+	model->method = read_method(values[F_METHOD], &model->l2) ? "logistic" : "ols";
+	want_vcov = !nulls[F_VCOV] && (reader == TIDY || model->l2 > 0);
 	model->terms = read_terms(values[F_TERMS], &model->nterms);
-	model->intercept = strcmp(model->terms[0], "(intercept)") == 0;
-	model->coef = read_floats(values[F_COEF], model->nterms, 0);
-	model->vcov = want_vcov && !nulls[F_VCOV] ? read_floats(values[F_VCOV], model->nterms, model->nterms) : NULL;
+	model->intercept = strcmp(model->terms[0], INTERCEPT) == 0;
+	model->coef = read_floats(float_array(values[F_COEF], 1, model->nterms));
+	model->vcov = want_vcov ? read_floats(float_array(values[F_VCOV], 2, model->nterms)) : NULL;
 	model->separated = NULL;
 	if (reader == TIDY && !nulls[F_SEPARATED])
 		read_separated(values[F_SEPARATED], model);
@@ -587,52 +637,4 @@ gr_glance(PG_FUNCTION_ARGS)
 	values[15] = BoolGetDatum(model.converged);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	return (Datum) 0;
-}
-
-/*
- * gpu_predict(model gpu_model, VARIADIC x float8[]): the mean response, for a logistic model the probability; aliased
- * terms count as 0, as in R
- */
-Datum
-gr_predict(PG_FUNCTION_ARGS)
-{
-	ArrayType  *x = PG_GETARG_ARRAYTYPE_P(1);
-	const double *at;
-	GrModel		model;
-	int			nx;
-	int			nfeatures;
-	double		mean = 0;
-	bool		finite;
-
-	gr_check_vector(x, "x");
-	read_model(fcinfo, &model, PREDICT);
-	nx = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
-	nfeatures = model.nterms - (model.intercept ? 1 : 0);
-	if (nx != nfeatures)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the model has %d features, but %d values were given", nfeatures, nx)));
-	if (array_contains_nulls(x))
-		PG_RETURN_NULL();
-	at = (const double *) ARR_DATA_PTR(x);
-	if (model.intercept && !isnan(model.coef[0]))
-		mean = model.coef[0];
-	finite = isfinite(mean);
-	for (int k = 0; k < nfeatures; k++)
-	{
-		double		b = model.coef[k + (model.intercept ? 1 : 0)];
-
-		if (isnan(b))
-			continue;
-		finite &= isfinite(b) && isfinite(at[k]);
-		mean += b * at[k];
-	}
-	/* a probability of an infinite predictor is right; infinity less infinity has none */
-	if (finite && (is_logistic(&model) ? isnan(mean) : !isfinite(mean)))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("a prediction is out of range for float8"),
-				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
-				 errhint("Rescale the columns that the model is fitted to.")));
-	PG_RETURN_FLOAT8(is_logistic(&model) ? gr_logistic(mean) : mean);
 }

@@ -34,6 +34,20 @@ typedef struct GrModel
 	const char *device;
 } GrModel;
 
+/* What a prediction wants of a gpu_model, where it lies in the argument: it is read for each row. */
+typedef struct GrPredictor
+{
+	bool		logistic;
+	bool		intercept;		/* the first term is the intercept */
+	int			nfeatures;
+	ArrayType  *terms;			/* any texts, none NULL; the intercept, if there is one, and a feature each */
+	const double *coef;			/* of the terms; those that aren't NULL alone, which follow one another */
+	const bits8 *nulls;			/* of coef; NULL: none is */
+} GrPredictor;
+
+/* Reads argument 0, which is anyone's to make; ERROR if it is no model. */
+extern void gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model);
+
 /* The model as a datum of the composite type that the calling SQL function returns. */
 extern Datum gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model);
 

@@ -63,7 +63,7 @@ SELECT gpu_predict(m, x, x) FROM (SELECT gpu_ols_fit('VALUES (1e10, 1, 3), (5e10
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(m, 1e300, -1e300) FROM (SELECT gpu_ols_fit('VALUES (1e10, 1, 3), (5e10, 2, 4), (2e10, 3, 9), (1e10, 4, 4)')) f(m);
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_predict(m, 'Infinity') FROM (SELECT gpu_ols_fit('VALUES (1, 1), (3, 2), (4, 4)')) f(m);
+SELECT gpu_predict(m, 'Infinity'::float8) FROM (SELECT gpu_ols_fit('VALUES (1, 1), (3, 2), (4, 4)')) f(m);
 -- no rows, or only skipped ones: the query form says so
 SELECT gpu_ols_fit('SELECT y, x FROM bad WHERE false');
 \echo :LAST_ERROR_SQLSTATE

@@ -89,7 +89,7 @@ FROM gpu_glance((SELECT gpu_logreg_agg("case", spontaneous, induced) FROM infert
 SELECT bool_and(digits(gpu_predict(model, wt, hp), want) >= 12) AS right
 FROM m, (VALUES (1, 100, 0.99999944726308814), (3, 150, 0.51354982713012984), (5, 200, 6.1603713285982851e-7), (2.62, 110, 0.84233553651693888)) AS w(wt, hp, want);
 SELECT abs(sum(gpu_predict(model, wt, hp)) - sum(am)) < 1e-13 AS sums_to_the_ones, bool_and(abs(gpu_predict(model, wt, hp) - 1 / (1 + exp(-((model).coef[1] + (model).coef[2] * wt + (model).coef[3] * hp)))) < 1e-14) AS by_hand FROM m, mtcars;
-SELECT gpu_predict(model, 1, NULL) IS NULL AS null_x, gpu_predict(model, VARIADIC NULL) IS NULL AS null_xs, gpu_predict(model, 0, 1e5) = 1 AS one, gpu_predict(model, 1e5, 0) = 0 AS zero,
+SELECT gpu_predict(model, 1, NULL) IS NULL AS null_x, gpu_predict(model, VARIADIC NULL::float8[]) IS NULL AS null_xs, gpu_predict(model, 0, 1e5) = 1 AS one, gpu_predict(model, 1e5, 0) = 0 AS zero,
        gpu_predict(model, 91, 0) > 0 AND gpu_predict(model, 91, 0) < 1e-300 AS far_out FROM m;
 
 -- a model is a value

@@ -256,7 +256,7 @@ SELECT gpu_predict(model, 1) FROM m;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(model, 1, 2, 3) FROM m;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_predict(model, VARIADIC '{{1,2}}') FROM m;
+SELECT gpu_predict(model, VARIADIC '{{1,2}}'::float8[]) FROM m;
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM m, gpu_tidy(model, 0);
 \echo :LAST_ERROR_SQLSTATE

@@ -23,7 +23,7 @@ SELECT abs(sum(mpg - gpu_predict(model, wt, hp, qsec))) < 1e-12 AS sum_is_0,
        abs(sum((mpg - gpu_predict(model, wt, hp, qsec)) ^ 2) / max((model).deviance) - 1) < 1e-13 AS squares
 FROM m, mtcars;
 SELECT gpu_predict(model, VARIADIC ARRAY[2.62, 110, 16.46]) = gpu_predict(model, 2.62, 110, 16.46) AS same,
-       gpu_predict(model, 1, NULL, 2) IS NULL AS null_x, gpu_predict(NULL, 1) IS NULL AS null_model, gpu_predict(model, VARIADIC NULL) IS NULL AS null_xs
+       gpu_predict(model, 1, NULL, 2) IS NULL AS null_x, gpu_predict(NULL, 1) IS NULL AS null_model, gpu_predict(model, VARIADIC NULL::float8[]) IS NULL AS null_xs
 FROM m;
 -- no intercept
 SELECT round(gpu_predict(gpu_ols_fit('VALUES (2, 1), (3, 2), (5, 3)', false), 10)::numeric, 10) AS no_intercept;
@@ -63,7 +63,7 @@ SELECT * FROM gpu_glance(ROW('ols', '{a}', '{1}', '{{1}}', NULL, 0, 1, 0, 0, 0, 
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(model, 1, 2) FROM m;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_predict(model, VARIADIC '{{1,2,3}}') FROM m;
+SELECT gpu_predict(model, VARIADIC '{{1,2,3}}'::float8[]) FROM m;
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM m, gpu_tidy(model, 1);
 \echo :LAST_ERROR_SQLSTATE

@@ -5,6 +5,28 @@ FROM (SELECT gpu_ols_agg(y, x) AS m FROM (VALUES (1, 3), (2, 5), (3, 8), (4, 8))
 -- types with an implicit cast; an array through VARIADIC
 SELECT (gpu_ols_agg(1 + i + 2 * j, i, j::numeric, (i * j)::real)).coef FROM generate_series(1, 4) i, generate_series(1, 4) j;
 SELECT (gpu_ols_agg(1 + i + 2 * j, VARIADIC ARRAY[i, j])).coef FROM generate_series(1, 4) i, generate_series(1, 4) j;
+-- a boolean y is 0 or 1; a NULL skips the row; a domain over it, and VARIADIC
+CREATE DOMAIN verdict AS boolean;
+SELECT b.m = i.m AS same, d.m = i.m AS same_domain, v.m = i.m AS same_variadic, (b.m).n, (b.m).n_skipped, (b.m).coef = (f.m).coef AS as_gpu_ols_fit
+FROM (SELECT gpu_ols_agg(nullif(am, 1 - vs) = 1, wt, hp) AS m FROM mtcars) b, (SELECT gpu_ols_agg(nullif(am, 1 - vs), wt, hp) AS m FROM mtcars) i,
+     (SELECT gpu_ols_agg((nullif(am, 1 - vs) = 1)::verdict, wt, hp) AS m FROM mtcars) d,
+     (SELECT gpu_ols_agg(nullif(am, 1 - vs) = 1, VARIADIC ARRAY[wt, hp]) AS m FROM mtcars) v,
+     (SELECT gpu_ols_fit('SELECT nullif(am, 1 - vs) = 1, wt, hp FROM mtcars') AS m) f;
+SELECT gpu_ols_agg(NULL::boolean, wt) IS NULL AS only_skipped FROM mtcars;
+DROP DOMAIN verdict;
+-- which form literals, NULL and other numbers take; boolean is not what y is taken for
+SELECT (gpu_ols_agg(NULL, x)) IS NULL AS null_y, (gpu_ols_agg(y, NULL)) IS NULL AS null_x,
+       (gpu_ols_agg('2', x)).coef[1] AS literal, (gpu_ols_agg('2', k)).coef[1] AS literal_int, (gpu_ols_agg('2', n)).coef[1] AS literal_numeric,
+       (gpu_ols_agg(2, x)).coef[1] AS int, (gpu_ols_agg(2::smallint, k)).coef[1] AS smallint, (gpu_ols_agg(2::bigint, n)).coef[1] AS bigint,
+       (gpu_ols_agg(2.5, k)).coef[1] AS numeric, (gpu_ols_agg(2.5::real, '1')).coef[1] AS real, (gpu_ols_agg(y, '1', k)).n AS literal_x,
+       (gpu_ols_agg(y, VARIADIC '{1,2}')).n AS literal_array, gpu_ols_agg(y, VARIADIC NULL) IS NULL AS null_array
+FROM (SELECT i + i % 2 AS y, i::float8 AS x, i AS k, i::numeric AS n FROM generate_series(1, 9) i) t;
+-- an untyped y beside x of one type is a number; beside several, or an array, it needs a type
+SELECT gpu_ols_agg('2', i, i::float8) FROM generate_series(1, 9) i;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_ols_agg(NULL, VARIADIC ARRAY[i]) FROM generate_series(1, 9) i;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_ols_agg(NULL::float8, i, i::float8) IS NULL AS only_skipped, (gpu_ols_agg('2'::float8, VARIADIC ARRAY[i])).n FROM generate_series(1, 9) i;
 -- GROUP BY, FILTER, HAVING
 SELECT g, (gpu_ols_agg(g * x + 1, x)).coef, (gpu_ols_agg(g * x + 1, x) FILTER (WHERE x <> 5)).n
 FROM generate_series(1, 3) g, generate_series(1, 10) x GROUP BY g ORDER BY g;

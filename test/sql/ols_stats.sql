@@ -14,6 +14,12 @@ SELECT relative_difference((m).coef, (d).coef) < 1e-15 AS coef, (m).n = (d).n AS
 FROM (SELECT gpu_ols_solve(gpu_ols_rollup(s)) AS m FROM daily WHERE day BETWEEN '2024-01-03' AND '2024-01-20') a,
      (SELECT gpu_ols_agg(y, x1, x2) AS d FROM sales WHERE day BETWEEN '2024-01-03' AND '2024-01-20') b;
 SELECT gpu_ols_rollup(s) IS NULL AS nothing FROM daily WHERE false;
+-- a boolean y is 0 or 1; a NULL skips the row
+SELECT gpu_ols_stats_agg(nullif(am, 1 - vs) = 1, wt, hp)::text = gpu_ols_stats_agg(nullif(am, 1 - vs), wt, hp)::text AS booleans,
+       gpu_ols_stats_agg(nullif(am, 1 - vs) = 1, VARIADIC ARRAY[wt, hp])::text = gpu_ols_stats_agg(nullif(am, 1 - vs), wt, hp)::text AS variadic,
+       (gpu_ols_stats_agg(nullif(am, 1 - vs) = 1, wt, hp)::text::json ->> 'skipped')::int = count(*) FILTER (WHERE am = 1 - vs) AS skipped,
+       gpu_ols_stats_agg(NULL::boolean, wt) IS NULL AS only_skipped
+FROM mtcars;
 -- NULL states are passed over
 SELECT gpu_ols_rollup(s)::text = (SELECT gpu_ols_rollup(s)::text FROM daily WHERE day = '2024-01-03') AS same
 FROM (SELECT s FROM daily WHERE day = '2024-01-03' UNION ALL SELECT NULL) t;
@@ -43,8 +49,9 @@ SELECT gpu_ols_stats_combine(NULL, NULL) IS NULL AS both,
        gpu_ols_stats_combine(s, NULL)::text = s::text AS left_only, gpu_ols_stats_combine(NULL, s)::text = s::text AS right_only
 FROM daily WHERE day = '2024-01-03';
 SELECT gpu_ols_stats_accum(gpu_ols_stats_accum(NULL, 3, 1), 5, 2);
-SELECT gpu_ols_stats_accum(gpu_ols_stats_accum(NULL, NULL, 1), 5, 2);
-SELECT gpu_ols_stats_combine(gpu_ols_stats_accum(NULL, 3, 1), gpu_ols_stats_accum(NULL, NULL, 2));
+SELECT gpu_ols_stats_accum(gpu_ols_stats_accum(NULL, NULL::float8, 1), 5, 2);
+SELECT gpu_ols_stats_accum(gpu_ols_stats_accum(gpu_ols_stats_accum(NULL, NULL::boolean, 1), true, 2), false, 3);
+SELECT gpu_ols_stats_combine(gpu_ols_stats_accum(NULL, 3, 1), gpu_ols_stats_accum(NULL, NULL::float8, 2));
 SELECT bool_and(gpu_ols_stats_accum(s, 1, 2, 3)::text <> s::text) AS added FROM daily;
 SELECT bool_and(d.s::text = b.s) AS unchanged FROM daily d JOIN daily_before b USING (day);
 -- garbage

@@ -36,6 +36,8 @@ my $everything = q{
 		SELECT (%1$s.gpu_ols_solve(%1$s.gpu_ols_rollup(s::text::%1$s.gpu_ols_stats))).n FROM parts;
 	WITH m AS (SELECT %1$s.gpu_ols_agg(2 * i, i) AS m FROM generate_series(1, 9) i)
 		SELECT t.term, round(%1$s.gpu_predict(m, 3)), g.n FROM m, %1$s.gpu_tidy(m) t, %1$s.gpu_glance(m) g;
+	SELECT (b).n, round(%1$s.gpu_predict(m, r)), round(%1$s.gpu_predict(m, '{"x1": 3}'::jsonb))
+		FROM (SELECT %1$s.gpu_ols_agg(i > 4, i) AS b, %1$s.gpu_ols_agg(2 * i, i) AS m FROM generate_series(1, 9) i) t, (SELECT 3 AS x1) r;
 	SELECT count(*) >= 0 FROM %1$s.gpu_devices();
 	SELECT function, rows FROM %1$s.gpu_last_run();
 	SET gpureg.device = cpu;
@@ -71,7 +73,7 @@ my $everything = q{
 	INSERT INTO generated VALUES ('{1,2}'), ('{3,4}');
 	SELECT count(*) FROM generated WHERE p = %1$s.gpu_project(v, 5);
 };
-my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\nt\ngpu_ols_fit|9\n"
+my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\n9|6|6\nt\ngpu_ols_fit|9\n"
   . "1.386\n1.386\n{(intercept),x}\n1.504\n1.504\n9\nt\nt\ngpu_logreg_fit|t\n"
   . "5|[1:2][1:5]\n6|6\nt|t\n11841|663\n8|3\n8|3\na|3\na|3\na|3\ngpu_project_rows|1\n2";
 ($out, $err) = try_sql($node, sprintf($everything, 'stats'), db => 'mine', user => 'alice');

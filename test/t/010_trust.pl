@@ -365,6 +365,20 @@ gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate IS NU
 gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate IS NULL) FROM $terms, gpu_tidy($model)",
 	q{(SELECT array_agg(CASE WHEN i % 2 = 0 THEN 'x' ELSE 'z' END || i ORDER BY i DESC) FROM generate_series(1, 40000) i)}), '40000|20000',
 	'likewise in another order, and half of them no terms');
+
+# by name, terms are any texts, as many as there are
+$terms = q{(SELECT array_agg('v[' || %s || ']' ORDER BY i DESC) AS terms FROM generate_series(1, 40000) i) t};
+$model = q{ROW('ols', terms, array_fill(1::float8, ARRAY[40000]), NULL, 9, 0, 1, 8, 1, 1, 1, true, NULL, 'cpu')::gpu_model};
+my $values = q{(SELECT array_agg(i) AS v FROM generate_series(1, 40000) i) r};
+my $object = q{(SELECT jsonb_object_agg(format('v[%s]', i), i) AS o FROM generate_series(1, 40000) i) r};
+my $v = sprintf($terms, 'i');
+my $same = sprintf($terms, '1');
+gives('mallory', "SELECT gpu_predict($model, r) FROM $v, $values", '800020000', 'an array by name');
+gives('mallory', "SELECT gpu_predict($model, o) FROM $v, $object", '800020000', 'an object of as many keys');
+refused('mallory', "SELECT gpu_predict($model, r) FROM $v, (SELECT array_fill(1, ARRAY[40001]) AS v) r", '22023', 'an array of more elements than features');
+refused('mallory', "SELECT gpu_predict($model, VARIADIC v) FROM $v, (SELECT array_fill(1, ARRAY[40001]) AS v) r", '22023', 'likewise by position');
+refused('mallory', "SELECT gpu_predict($model, o) FROM $same, $object", '22023', 'features of one name');
+refused('mallory', "SELECT gpu_predict($model, r) FROM $same, (SELECT 1 AS v) r", '22023', 'likewise, a row');
 survived($node, $pid, 'models');
 
 $node->stop;

@@ -1,0 +1,582 @@
+/*
+ * predict.c: gpu_predict, the prediction of a model.
+ *
+ * The values come in the order of the model's features, as numbers and arrays of them; or by the features' names, as
+ * one row or jsonb object. It is called for each row: what doesn't change from one to the next is found out once. That
+ * is, what types the arguments have; and for names, which feature each column is, as long as rows are of one type, and
+ * models of the same terms.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/typcache.h"
+
+#include "compute/logreg.h"
+#include "rows/columns.h"
+#include "run/args.h"
+#include "sql/feature_names.h"
+#include "sql/model.h"
+
+PG_FUNCTION_INFO_V1(gr_predict);
+PG_FUNCTION_INFO_V1(gr_predict_intercept);
+
+/* A column of a row whose values come by name */
+typedef struct NamedColumn
+{
+	bool		dropped;
+	GrColumn	column;
+	int			feature;		/* that a number is */
+	GrFeatureRange elements;	/* that an array's elements are */
+} NamedColumn;
+
+/* The columns of rows of a type */
+typedef struct NamedRow
+{
+	MemoryContext context;		/* all of this lies there */
+	uint64		type;			/* of assign_record_type_identifier() */
+	Datum	   *values;
+	bool	   *nulls;
+	NamedColumn column[FLEXIBLE_ARRAY_MEMBER];
+} NamedRow;
+
+/* Values by name; what it points to lies in the memory of the names, but for these */
+typedef struct NamedValues
+{
+	GrFeatureNames *names;		/* NULL at first */
+	NamedRow   *columns;		/* likewise; which features they are, of those names */
+	double	   *values;			/* of the features */
+	uint64	   *given;			/* in which call each was given its value */
+	uint64		ncalls;
+	int			ngiven;			/* in this one */
+	bool		null;			/* was one of them NULL? */
+} NamedValues;
+
+/* How it is called; kept in fn_extra */
+typedef struct Call
+{
+	bool		is_row;			/* else jsonb, if named isn't NULL */
+	NamedValues *named;			/* NULL: the values come by position */
+	int			n;				/* arguments after the model, by position */
+	int			narrays;
+	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
+} Call;
+
+/* The coefficient of term k, to which *at points unless it is NULL; as NaN if it is */
+static inline double
+next_coef(const GrPredictor *model, int k, const double **at)
+{
+	return model->nulls != NULL && (model->nulls[k / 8] & (1 << (k % 8))) == 0 ? NAN : *(*at)++;
+}
+
+/*
+ * The prediction: the mean response, for a logistic model the probability; terms without a coefficient count as 0, as
+ * in R.
+ */
+static Datum
+predict(const GrPredictor *model, const double *values)
+{
+	int			first = model->intercept ? 1 : 0;
+	const double *at = model->coef;
+	double		mean = model->intercept ? next_coef(model, 0, &at) : 0;
+	bool		finite;
+
+	if (isnan(mean))
+		mean = 0;
+	finite = isfinite(mean);
+	for (int k = 0; k < model->nfeatures; k++)
+	{
+		double		b = next_coef(model, first + k, &at);
+
+		if (!isnan(b))
+		{
+			finite &= isfinite(b) && isfinite(values[k]);
+			mean += b * values[k];
+		}
+		gr_poll_loop(k);
+	}
+	/* a probability of an infinite predictor is right; infinity less infinity has none */
+	if (finite && (model->logistic ? isnan(mean) : !isfinite(mean)))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a prediction is out of range for float8"),
+				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
+				 errhint("Rescale the columns that the model is fitted to.")));
+	PG_RETURN_FLOAT8(model->logistic ? gr_logistic(mean) : mean);
+}
+
+static void
+check_count(const GrPredictor *model, int64 nvalues)
+{
+	if (nvalues != model->nfeatures)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model has %d features, but " INT64_FORMAT " values were given", model->nfeatures,
+						nvalues)));
+}
+
+/*
+ * By position
+ */
+
+/* A number, a boolean, or an array of them; domains are looked through. False if it is something else. */
+static bool
+describe_value(GrColumn *column, Oid type)
+{
+	column->type = getBaseType(type);
+	column->element = get_element_type(column->type);
+	column->width = 1;
+	if (OidIsValid(column->element))
+		column->element = getBaseType(column->element);
+	return gr_is_number_type(OidIsValid(column->element) ? column->element : column->type);
+}
+
+static void
+raise_type(int argno, Oid type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("argument %d of gpu_predict has type %s", argno + 1, format_type_be(type)),
+			 errdetail("Values must be numbers, booleans or arrays of them, or come as one row or jsonb object."),
+			 type == UNKNOWNOID ? errhint("Cast the literal or parameter to a number, as in '1'::float8.") :
+			 type == JSONOID ? errhint("Cast it to jsonb.") :
+			 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+}
+
+static Call *
+describe_call(FunctionCallInfo fcinfo)
+{
+	int			n = PG_NARGS() - 1;
+	MemoryContext context = fcinfo->flinfo->fn_mcxt;
+	Call	   *call = MemoryContextAllocZero(context, offsetof(Call, column) + n * sizeof(GrColumn));
+
+	call->n = n;
+	for (int k = 0; k < n; k++)
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, k + 1);
+		GrColumn   *column = &call->column[k];
+
+		if (!OidIsValid(type))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
+					 errmsg("could not determine the type of argument %d of gpu_predict", k + 2)));
+		if (describe_value(column, type))
+			call->narrays += OidIsValid(column->element) ? 1 : 0;
+		else if (n == 1 && (column->type == JSONBOID || type_is_rowtype(column->type)))
+		{
+			call->is_row = column->type != JSONBOID;
+			call->named = MemoryContextAllocZero(context, sizeof(NamedValues));
+		}
+		else
+			raise_type(k + 1, type);
+	}
+	return call;
+}
+
+/*
+ * The arguments' values in their order; NULL if an array has a NULL. buffer: room for as many as there can be
+ * arguments; arrays may take more
+ */
+static const double *
+values_by_position(FunctionCallInfo fcinfo, Call *call, const GrPredictor *model, double *buffer)
+{
+	ArrayType  *arrays[FUNC_MAX_ARGS];
+	int64		nvalues = call->n;
+	double	   *at;
+
+	for (int k = 0; k < call->n && call->narrays > 0; k++)
+		if (OidIsValid(call->column[k].element))
+		{
+			arrays[k] = PG_GETARG_ARRAYTYPE_P(k + 1);
+			gr_check_vector(arrays[k], "x");
+			call->column[k].width = ArrayGetNItems(ARR_NDIM(arrays[k]), ARR_DIMS(arrays[k]));
+			nvalues += call->column[k].width - 1;
+		}
+	check_count(model, nvalues);
+	if (call->n == 1 && call->column[0].element == FLOAT8OID)
+		return array_contains_nulls(arrays[0]) ? NULL : (const double *) ARR_DATA_PTR(arrays[0]);
+	if (nvalues > FUNC_MAX_ARGS)
+		buffer = palloc_extended(nvalues * sizeof(double), MCXT_ALLOC_HUGE);
+	at = buffer;
+	for (int k = 0; k < call->n; k++)
+	{
+		const GrColumn *column = &call->column[k];
+		bool		is_array = OidIsValid(column->element);
+
+		if (!gr_convert_value(column, is_array ? PointerGetDatum(arrays[k]) : PG_GETARG_DATUM(k + 1), at))
+			return NULL;
+		at += column->width;
+	}
+	return buffer;
+}
+
+/*
+ * By name
+ */
+
+/* Something is wrong with the names of a row or object. */
+static void
+raise_names(const Call *call, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 call->is_row ? errmsg("the row does not match the model's features") :
+			 errmsg("the object does not match the model's features"),
+			 errdetail_internal("%s", detail),
+			 call->is_row ? errhint("Select the model's columns under their names, and no others.") :
+			 errhint("Give the model's features under their names, and no others.")));
+}
+
+static void
+raise_unknown(const Call *call, const char *name, int len)
+{
+	raise_names(call, psprintf("The model has no feature \"%.*s\".", len, name));
+}
+
+/*
+ * Makes ready for values to a model of these terms. What is kept from call to call is made in memory of this call, which
+ * an error ends, and then moved to the context.
+ */
+static void
+begin_named(NamedValues *named, const GrPredictor *model, MemoryContext context)
+{
+	GrFeatureNames *names = named->names;
+
+	named->ngiven = 0;
+	named->null = false;
+	named->ncalls++;
+	if (likely(names != NULL && gr_are_names_of(names, model->terms)))
+		return;
+	named->names = NULL;
+	named->columns = NULL;
+	if (names != NULL)
+		MemoryContextDelete(names->context);
+	names = gr_name_features(model->terms, model->intercept);
+	named->values = MemoryContextAllocHuge(names->context, Max(model->nfeatures, 1) * sizeof(double));
+	named->given = MemoryContextAllocHuge(names->context, Max(model->nfeatures, 1) * sizeof(uint64));
+	memset(named->given, 0, model->nfeatures * sizeof(uint64));
+	MemoryContextSetParent(names->context, context);
+	named->names = names;
+}
+
+static void
+give_value(const Call *call, int feature, double value)
+{
+	NamedValues *named = call->named;
+
+	if (named->given[feature] == named->ncalls)
+		raise_names(call, psprintf("Feature \"%s\" is there twice.", gr_feature_name(named->names, feature)));
+	named->given[feature] = named->ncalls;
+	named->values[feature] = value;
+	named->ngiven++;
+}
+
+/* A NULL for a feature or, where that is -1, for all elements that the model has */
+static void
+give_null(const Call *call, int feature, GrFeatureRange elements)
+{
+	call->named->null = true;
+	if (feature >= 0)
+		give_value(call, feature, 0);
+	for (int k = 0; feature < 0 && k < elements.n; k++)
+	{
+		give_value(call, elements.first[k].feature, 0);
+		gr_poll_loop(k);
+	}
+}
+
+/* ERROR unless the model has features for n elements of an array. */
+static void
+check_elements(const Call *call, GrFeatureRange elements, int n, const char *name, int len)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (i == elements.n || elements.first[i].subscript != i + 1)
+			raise_names(call, psprintf("The model has no feature \"%.*s[%d]\".", len, name, i + 1));
+		gr_poll_loop(i);
+	}
+}
+
+/* The values of the features; NULL if one is. ERROR if there is none for some. */
+static const double *
+end_named(const Call *call)
+{
+	const NamedValues *named = call->named;
+
+	for (int k = 0; named->ngiven < named->names->nfeatures; k++)
+	{
+		if (named->given[k] != named->ncalls)
+			raise_names(call, psprintf("The %s \"%s\".", call->is_row ? "row has no column" : "object has no key",
+									   gr_feature_name(named->names, k)));
+		gr_poll_loop(k);
+	}
+	return named->null ? NULL : named->values;
+}
+
+/*
+ * Rows
+ */
+
+static void
+describe_column(const Call *call, NamedColumn *named, Form_pg_attribute attribute)
+{
+	const GrFeatureNames *names = call->named->names;
+	const char *name = NameStr(attribute->attname);
+	bool		usable;
+
+	named->dropped = attribute->attisdropped;
+	if (named->dropped)
+		return;
+	usable = describe_value(&named->column, attribute->atttypid);
+	named->column.name = pstrdup(name);
+	named->feature = gr_find_feature(names, name, strlen(name));
+	named->elements = gr_find_elements(names, name, strlen(name));
+	if (usable && OidIsValid(named->column.element))
+		named->feature = -1;
+	else if (named->feature < 0)
+		raise_unknown(call, name, strlen(name));
+	else if (!usable)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the row has type %s", name, format_type_be(attribute->atttypid)),
+				 errdetail("Features must be numbers, booleans or arrays of them."),
+				 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+}
+
+/* Finds out which features the columns of rows of this type are. */
+static void
+describe_row(const Call *call, TupleDesc tupdesc, uint64 type)
+{
+	NamedValues *named = call->named;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	NamedRow   *row = palloc(offsetof(NamedRow, column) + tupdesc->natts * sizeof(NamedColumn));
+
+	row->context = context;
+	row->type = type;
+	row->values = palloc(Max(tupdesc->natts, 1) * sizeof(Datum));
+	row->nulls = palloc(Max(tupdesc->natts, 1) * sizeof(bool));
+	for (int k = 0; k < tupdesc->natts; k++)
+		describe_column(call, &row->column[k], TupleDescAttr(tupdesc, k));
+	MemoryContextSwitchTo(old);
+	if (named->columns != NULL)
+		MemoryContextDelete(named->columns->context);
+	MemoryContextSetParent(context, named->names->context);
+	named->columns = row;
+}
+
+static void
+give_array(const Call *call, NamedColumn *named, Datum value)
+{
+	const char *name = named->column.name;
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	double	   *numbers;
+	bool		complete;
+
+	gr_check_vector(array, name);
+	check_elements(call, named->elements, n, name, strlen(name));
+	named->column.width = n;
+	numbers = palloc_extended(Max(n, 1) * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	complete = gr_convert_value(&named->column, PointerGetDatum(array), numbers);
+	call->named->null |= !complete;
+	for (int i = 0; i < n; i++)
+	{
+		give_value(call, named->elements.first[i].feature, numbers[i]);
+		gr_poll_loop(i);
+	}
+	pfree(numbers);
+}
+
+static void
+give_column(const Call *call, NamedColumn *named, Datum value, bool null)
+{
+	const char *name = named->column.name;
+	bool		is_array = OidIsValid(named->column.element);
+	double		number;
+
+	if (null && is_array && named->elements.n == 0)
+		raise_unknown(call, name, strlen(name));
+	if (null)
+		give_null(call, named->feature, named->elements);
+	else if (is_array)
+		give_array(call, named, value);
+	else
+	{
+		(void) gr_convert_value(&named->column, value, &number);
+		give_value(call, named->feature, number);
+	}
+}
+
+static void
+give_row(FunctionCallInfo fcinfo, const Call *call)
+{
+	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(1);
+	Oid			type = HeapTupleHeaderGetTypeId(header);
+	int32		typmod = HeapTupleHeaderGetTypMod(header);
+	TupleDesc	tupdesc = lookup_rowtype_tupdesc(type, typmod);
+	uint64		identifier = assign_record_type_identifier(type, typmod);
+	HeapTupleData tuple;
+	NamedRow   *row;
+
+	/* an identifier is never another row type's, nor that of the same one once it is altered */
+	if (call->named->columns == NULL || call->named->columns->type != identifier)
+		describe_row(call, tupdesc, identifier);
+	row = call->named->columns;
+	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+	ItemPointerSetInvalid(&tuple.t_self);
+	tuple.t_tableOid = InvalidOid;
+	tuple.t_data = header;
+	heap_deform_tuple(&tuple, tupdesc, row->values, row->nulls);
+	for (int k = 0; k < tupdesc->natts; k++)
+		if (!row->column[k].dropped)
+			give_column(call, &row->column[k], row->values[k], row->nulls[k]);
+	ReleaseTupleDesc(tupdesc);
+}
+
+/*
+ * Objects
+ */
+
+/* A number of a feature; a NULL, too */
+static void
+give_json(const Call *call, int feature, const JsonbValue *value)
+{
+	Datum		number;
+
+	switch (value->type)
+	{
+		case jbvNull:
+			give_null(call, feature, (GrFeatureRange) {0});
+			break;
+		case jbvBool:
+			give_value(call, feature, value->val.boolean ? 1.0 : 0.0);
+			break;
+		case jbvNumeric:
+			number = DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric));
+			give_value(call, feature, DatumGetFloat8(number));
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("feature \"%s\" of the object is not a number",
+							gr_feature_name(call->named->names, feature)),
+					 errdetail("Values must be numbers, booleans, arrays of them, or null.")));
+	}
+}
+
+static void
+give_json_array(const Call *call, const char *name, int len, JsonbContainer *array)
+{
+	GrFeatureRange elements = gr_find_elements(call->named->names, name, len);
+	JsonbIterator *iterator = JsonbIteratorInit(array);
+	JsonbIteratorToken token;
+	JsonbValue	value;
+	int			i = 0;
+
+	check_elements(call, elements, JsonContainerSize(array), name, len);
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+		if (token == WJB_ELEM)
+		{
+			give_json(call, elements.first[i].feature, &value);
+			gr_poll_loop(i++);
+		}
+}
+
+static void
+give_member(const Call *call, const char *name, int len, const JsonbValue *value)
+{
+	int			feature = gr_find_feature(call->named->names, name, len);
+
+	if (value->type == jbvBinary && JsonContainerIsArray(value->val.binary.data))
+		give_json_array(call, name, len, value->val.binary.data);
+	else if (feature >= 0)
+		give_json(call, feature, value);
+	else
+	{
+		GrFeatureRange elements = gr_find_elements(call->named->names, name, len);
+
+		if (value->type != jbvNull || elements.n == 0)
+			raise_unknown(call, name, len);
+		give_null(call, -1, elements);
+	}
+}
+
+static void
+give_object(FunctionCallInfo fcinfo, const Call *call)
+{
+	Jsonb	   *object = PG_GETARG_JSONB_P(1);
+	JsonbIterator *iterator;
+	JsonbIteratorToken token;
+	JsonbValue	value;
+	const char *name = NULL;
+	int			len = 0;
+	int64		n = 0;
+
+	if (!JB_ROOT_IS_OBJECT(object))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("values in jsonb must be an object"),
+				 errhint("Its keys are the names of the model's features.")));
+	iterator = JsonbIteratorInit(&object->root);
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+		{
+			name = value.val.string.val;
+			len = value.val.string.len;
+		}
+		else if (token == WJB_VALUE)
+			give_member(call, name, len, &value);
+		gr_poll_loop(n++);
+	}
+}
+
+/* gpu_predict(model gpu_model, VARIADIC "any"): no argument is NULL */
+Datum
+gr_predict(PG_FUNCTION_ARGS)
+{
+	Call	   *call = fcinfo->flinfo->fn_extra;
+	GrPredictor model;
+	double		buffer[FUNC_MAX_ARGS];
+	const double *values;
+
+	if (unlikely(call == NULL))
+		fcinfo->flinfo->fn_extra = call = describe_call(fcinfo);
+	gr_open_predictor(fcinfo, &model);
+	if (call->named == NULL)
+		values = values_by_position(fcinfo, call, &model, buffer);
+	else
+	{
+		begin_named(call->named, &model, fcinfo->flinfo->fn_mcxt);
+		if (call->is_row)
+			give_row(fcinfo, call);
+		else
+			give_object(fcinfo, call);
+		values = end_named(call);
+	}
+	if (values == NULL)
+		PG_RETURN_NULL();
+	return predict(&model, values);
+}
+
+/* gpu_predict(model gpu_model): of a model that is an intercept alone */
+Datum
+gr_predict_intercept(PG_FUNCTION_ARGS)
+{
+	GrPredictor model;
+
+	gr_open_predictor(fcinfo, &model);
+	check_count(&model, 0);
+	return predict(&model, NULL);
+}
