@@ -13,11 +13,10 @@
 #include "compute/glm.h"
 #include "rows/columns.h"
 #include "rows/ingest.h"
-#include "rows/logreg_step.h"
-#include "rows/ols_stats.h"
 #include "rows/query.h"
 #include "rows/ring_consumer.h"
 #include "rows/source.h"
+#include "rows/state.h"
 #include "rows/wrapper.h"
 #include "run/clock.h"
 #include "run/device.h"
@@ -119,28 +118,28 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 }
 
 /* Runs the plan: the sums. */
-static GrOlsStats *
+static GrState *
 run_sums(const GrPlan *plan, GrIngest *ingest)
 {
 	Oid			types[2] = {TEXTARRAYOID, INT4ARRAYOID};
 	NullableDatum values[2] = {{.value = gr_names_datum(ingest->columns)}, gr_widths_datum(ingest->arguments)};
-	GrOlsStats *stats;
+	GrState    *state;
 	bool		isnull;
 	Datum		result = gr_run_for_value(plan, gr_make_params(2, values, types), &isnull);
 
 	if (isnull)
 		gr_raise_no_rows(0);
-	stats = (GrOlsStats *) PG_DETOAST_DATUM(result);
-	ingest->nrows = stats->nrows;
-	ingest->nskipped = stats->nskipped;
-	if (stats->nrows == 0)
-		gr_raise_no_rows(stats->nskipped);
-	note_width(ingest, stats->nfeatures);
+	state = (GrState *) PG_DETOAST_DATUM(result);
+	ingest->nrows = state->nrows;
+	ingest->nskipped = state->nskipped;
+	if (state->nrows == 0)
+		gr_raise_no_rows(state->nskipped);
+	note_width(ingest, state->nfeatures);
 	gr_name_ingested(ingest);
-	return gr_stats_settled_named(PointerGetDatum(stats), ingest->names);
+	return gr_state_settled(PointerGetDatum(state), GR_GAUSSIAN, ingest->names);
 }
 
-GrOlsStats *
+GrState *
 gr_source_sum(GrIngest *ingest, GrPlace *place)
 {
 	const GrJobOptions options = {.kind = GR_JOB_GRAM};
@@ -254,24 +253,24 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 {
 	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
 	NullableDatum values[3] = {
-		{.value = PointerGetDatum(gr_step_request(pass, source->basis))}, {.value = source->names}, {.value = source->widths}
+		{.value = PointerGetDatum(gr_state_request(pass, source->basis))}, {.value = source->names}, {.value = source->widths}
 	};
 	ParamListInfo params = gr_make_params(3, values, types);
-	GrStep	   *step;
+	GrState    *state;
 	Datum		result;
 	bool		isnull;
 
 	result = gr_run_for_value(source->plan, params, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
-	step = gr_step_settled(result);
-	if (step->nfeatures != pass->nfeatures || step->kind != pass->kind)
+	state = gr_state_settled(result, GR_BINOMIAL, NULL);
+	if (state->nfeatures != pass->nfeatures || state->kind != pass->kind)
 		elog(ERROR, "gpu_logreg_pass returned another pass");
-	gr_pass_merge(pass->kind, pass->nfeatures, sums, gr_step_sums(step));
-	source->nskipped = step->nskipped;
-	source->nworkers = Max(source->nworkers, step->nparts - 1);
-	if ((Pointer) step != DatumGetPointer(result))
-		pfree(step);
+	gr_pass_merge(pass->kind, pass->nfeatures, sums, gr_state_sums(state));
+	source->nskipped = state->nskipped;
+	source->nworkers = Max(source->nworkers, state->nworkers);
+	if ((Pointer) state != DatumGetPointer(result))
+		pfree(state);
 	pfree(DatumGetPointer(result));
 	pfree(params);
 	pfree(DatumGetPointer(values[0].value));

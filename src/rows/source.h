@@ -9,8 +9,8 @@
 #include "compute/compute.h"
 #include "compute/glm.h"
 #include "rows/ingest.h"
-#include "rows/ols_stats.h"
 #include "rows/query.h"
+#include "rows/state.h"
 #include "run/device.h"
 #include "run/job.h"
 
@@ -58,7 +58,7 @@ typedef struct GrRowSource
  * - In parallel workers on the CPU, where the planner likes that: the sums, and *place says why it is the CPU.
  * - Else NULL, and they are ingest->job's: on a device, the rows come through a ring, or through this process.
  */
-extern GrOlsStats *gr_source_sum(GrIngest *ingest, GrPlace *place);
+extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
 
 /*
  * Reads a query's rows, to where passes can be made over them:

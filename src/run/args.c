@@ -3,8 +3,6 @@
  */
 #include "postgres.h"
 
-#include "common/int.h"
-
 #include "compute/compute.h"
 #include "run/args.h"
 
@@ -34,12 +32,11 @@ gr_check_terms(int nfeatures, bool intercept)
 }
 
 void
-gr_add_count(int64 *count, int64 more)
+gr_raise_count(void)
 {
-	if (pg_add_s64_overflow(*count, more, count))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("bigint out of range")));
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("bigint out of range")));
 }
 
 void

@@ -6,6 +6,7 @@
 
 #include "postgres.h"
 
+#include "common/int.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -27,8 +28,15 @@ extern void gr_check_nfeatures(int64 p);
 /* ERROR if neither an intercept nor a feature is there: without terms there is no model. */
 extern void gr_check_terms(int nfeatures, bool intercept);
 
+extern void gr_raise_count(void) __attribute__((noreturn));
+
 /* *count += more; ERROR on overflow, which only made-up states can bring about. */
-extern void gr_add_count(int64 *count, int64 more);
+static inline void
+gr_add_count(int64 *count, int64 more)
+{
+	if (unlikely(pg_add_s64_overflow(*count, more, count)))
+		gr_raise_count();
+}
 
 /* ERROR unless a row's number of features is that of the rows before it. */
 extern void gr_raise_other_width(int expected, int p) __attribute__((noreturn));

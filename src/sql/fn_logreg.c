@@ -17,9 +17,9 @@
 #include "compute/glm.h"
 #include "compute/logreg.h"
 #include "rows/ingest.h"
-#include "rows/logreg_step.h"
 #include "rows/query.h"
 #include "rows/source.h"
+#include "rows/state.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/device.h"
@@ -689,7 +689,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 Datum
 gr_logreg_solve(PG_FUNCTION_ARGS)
 {
-	GrStep	   *state = gr_step_settled(PG_GETARG_DATUM(0));
+	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), GR_BINOMIAL, NULL);
 	double		l2 = PG_GETARG_FLOAT8(1);
 	double		tol = PG_GETARG_FLOAT8(2);
 	int			nterms = state->nfeatures + (state->intercept ? 1 : 0);
@@ -702,7 +702,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 
 	check_l2(l2);
 	check_tol(tol);
-	if (state->nfeatures < 0 || gr_step_sums(state)[GR_SUM_NROWS] == 0)
+	if (state->nfeatures < 0 || gr_state_sums(state)[GR_SUM_NROWS] == 0)
 		PG_RETURN_NULL();
 	gr_check_terms(state->nfeatures, state->intercept);
 	if (state->internal)
@@ -711,10 +711,10 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 				 errmsg("not a state of gpu_logreg_step_agg")));
 	nsums = gr_pass_nsums(GR_PASS_EXACT, state->nfeatures);
 	sums = palloc_extended(nsums * sizeof(double), MCXT_ALLOC_HUGE);
-	memcpy(sums, gr_step_sums(state), nsums * sizeof(double));
+	memcpy(sums, gr_state_sums(state), nsums * sizeof(double));
 	beta = palloc((state->nfeatures + 1) * sizeof(double));
 	for (int k = 0; k <= state->nfeatures; k++)
-		beta[k] = gr_step_fixed(state)[k] == 1 ? NAN : gr_step_beta(state)[k];
+		beta[k] = gr_state_fixed(state)[k] == 1 ? NAN : gr_state_beta(state)[k];
 	step.coef = palloc(nterms * sizeof(double));
 	step.vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
 	if (!gr_logreg_step(beta, sums, state->nfeatures, state->intercept, l2,

@@ -16,9 +16,9 @@
 
 #include "compute/compute.h"
 #include "rows/ingest.h"
-#include "rows/ols_stats.h"
 #include "rows/query.h"
 #include "rows/source.h"
+#include "rows/state.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/device.h"
@@ -89,9 +89,9 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 
 /* names: of the features and the response, or NULL */
 static void
-solve_stats(GrOlsStats *stats, bool intercept, const char *const *names, GrModel *model)
+solve_stats(GrState *stats, bool intercept, const char *const *names, GrModel *model)
 {
-	gr_model_solve(model, gr_stats_hi(stats), gr_stats_lo(stats), gr_stats_shift(stats), stats->nfeatures, stats->nrows,
+	gr_model_solve(model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), stats->nfeatures, stats->nrows,
 				   intercept, names, true, NULL);
 	model->nskipped = stats->nskipped;
 	model->device = "cpu";
@@ -101,12 +101,12 @@ solve_stats(GrOlsStats *stats, bool intercept, const char *const *names, GrModel
 Datum
 gr_ols_model_final(PG_FUNCTION_ARGS)
 {
-	GrOlsStats *stats;
+	GrState    *stats;
 	GrModel		model = {0};
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	stats = gr_stats_settled(PG_GETARG_DATUM(0));
+	stats = gr_state_settled(PG_GETARG_DATUM(0), GR_GAUSSIAN, NULL);
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
 	solve_stats(stats, true, NULL, &model);
@@ -117,7 +117,7 @@ gr_ols_model_final(PG_FUNCTION_ARGS)
 Datum
 gr_ols_solve_stats(PG_FUNCTION_ARGS)
 {
-	GrOlsStats *stats = gr_stats_settled(PG_GETARG_DATUM(0));
+	GrState    *stats = gr_state_settled(PG_GETARG_DATUM(0), GR_GAUSSIAN, NULL);
 	GrModel		model = {0};
 
 	if (stats->nrows == 0)
@@ -135,7 +135,7 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 	bool		intercept = PG_GETARG_BOOL(1);
 	GrPlace		place = {0};
 	ErrorContextCallback context;
-	GrOlsStats *stats;
+	GrState    *stats;
 	GrIngest	ingest;
 	GrModel		model = {0};
 

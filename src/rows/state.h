@@ -1,0 +1,195 @@
+/*
+ * state.h: what aggregates carry: the SQL types gpu_ols_stats and gpu_logreg_step, which are one to this code.
+ */
+#ifndef GPUREG_STATE_H
+#define GPUREG_STATE_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "compute/compute.h"
+#include "compute/glm.h"
+
+/*
+ * Of the value as it lies in memory and in tables; the text and the wire have their own. A gpu_ols_stats of versions 1
+ * and 2, which had another head, is read wherever a value comes from.
+ */
+#define GR_STATE_VERSION 3
+
+/* What the response is taken for: each family has a type. */
+typedef enum GrFamily
+{
+	GR_GAUSSIAN,				/* gpu_ols_stats */
+	GR_BINOMIAL					/* gpu_logreg_step */
+} GrFamily;
+
+/* The kind of sums that a gaussian state has: the Gram matrix of (1, x, y) about a shift, as gram_shift.h has it */
+#define GR_KIND_GRAM (-1)
+
+/* Rows are counted in a float8 among the sums of a pass, which is exact up to here. */
+#define GR_PASS_ROWS_MAX 9007199254740992.0
+
+/*
+ * What is asked of the rows, the sums so far, and rows that are not in them yet. A value on disk, on the wire or given to a user has none
+ * of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a batch of rows, since the kernels want many at
+ * a time, and is updated in place.
+ *
+ * What is asked of a gaussian state's rows is nothing; of a binomial one's, a GrPass. A value given to a user is of kind EXACT, without
+ * faces, basis or shift, all of its sums finite; others exist within a statement of gpu_logreg_fit().
+ */
+typedef struct GrState
+{
+	int32		vl_len_;		/* varlena header */
+	int16		version;		/* GR_STATE_VERSION */
+	int8		family;			/* GrFamily */
+	int8		kind;			/* GR_KIND_GRAM or a GrPassKind */
+	int32		nfeatures;		/* -1 until a complete row was seen */
+	int16		nfaces;
+	int16		nchanged;		/* features that a basis changes */
+	int16		npending;		/* rows in pending, <= capacity */
+	int16		capacity;
+	int16		nworkers;		/* of a pass over a query: parallel workers that had rows; else 0 */
+	int8		intercept;		/* of a binomial one: is there one in the model? */
+	int8		internal;		/* asked for by gpu_logreg_fit(), which looks at the sums itself */
+	int64		nrows;			/* complete rows, the pending ones included */
+	int64		nskipped;		/* rows left out for a NULL */
+	double		face_relative;
+	/*
+	 * gaussian: shift[t], sums[], pending[capacity][t]; t = nfeatures + 1. The sums: hi[triangle of t + 1], lo[same].
+	 *
+	 * binomial: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged], basis[nchanged][t], sums[],
+	 * pending[capacity][t]. The sums: as glm.h has them.
+	 */
+	double		data[FLEXIBLE_ARRAY_MEMBER];
+} GrState;
+
+/* t: terms of a pass, and values of a row; 0 until a complete row was seen */
+static inline Size
+gr_state_nterms(const GrState *state)
+{
+	return state->nfeatures + 1;
+}
+
+/* Entries of the Gram matrix's triangle hi, and of lo, of GRAM, EXACT and FACE */
+static inline int64
+gr_state_triangle(const GrState *state)
+{
+	return state->nfeatures < 0 ? 0 : gr_triangle((int64) state->nfeatures + (state->kind == GR_KIND_GRAM ? 2 : 3));
+}
+
+/* The kind of the values that users have */
+static inline int
+gr_public_kind(GrFamily family)
+{
+	return family == GR_GAUSSIAN ? GR_KIND_GRAM : GR_PASS_EXACT;
+}
+
+static inline Size
+gr_kind_nsums(int kind, int nfeatures)
+{
+	if (nfeatures < 0)
+		return 0;
+	return kind == GR_KIND_GRAM ? 2 * (Size) gr_triangle((int64) nfeatures + 2) : gr_pass_nsums((GrPassKind) kind, nfeatures);
+}
+
+static inline double *
+gr_state_beta(GrState *state)
+{
+	return state->data;
+}
+
+/* 1 for a term that is to stay out of the model, since its beta was given as NULL; else 0 */
+static inline double *
+gr_state_fixed(GrState *state)
+{
+	return state->data + gr_state_nterms(state);
+}
+
+static inline double *
+gr_state_shift(GrState *state)
+{
+	return state->data + (state->family == GR_BINOMIAL ? 2 * gr_state_nterms(state) : 0);
+}
+
+static inline double *
+gr_state_face_absolute(GrState *state)
+{
+	return gr_state_shift(state) + gr_state_nterms(state);
+}
+
+static inline double *
+gr_state_faces(GrState *state)
+{
+	return gr_state_face_absolute(state) + state->nfaces;
+}
+
+/* which features the basis changes */
+static inline double *
+gr_state_changed(GrState *state)
+{
+	return gr_state_faces(state) + state->nfaces * gr_state_nterms(state);
+}
+
+static inline double *
+gr_state_basis(GrState *state)
+{
+	return gr_state_changed(state) + state->nchanged;
+}
+
+static inline double *
+gr_state_sums(GrState *state)
+{
+	return gr_state_basis(state) + state->nchanged * gr_state_nterms(state);
+}
+
+static inline double *
+gr_state_hi(GrState *state)
+{
+	return gr_state_sums(state) + (state->kind == GR_KIND_GRAM ? 0 : GR_SUM_HEAD);
+}
+
+static inline double *
+gr_state_lo(GrState *state)
+{
+	return gr_state_hi(state) + gr_state_triangle(state);
+}
+
+/* They are the value's end: wanted for each row, they are found from there. */
+static inline double *
+gr_state_pending(GrState *state)
+{
+	return (double *) ((char *) state + VARSIZE(state)) - state->capacity * gr_state_nterms(state);
+}
+
+/* A value for users, without rows; of a model with an intercept, at a beta of 0 */
+extern GrState *gr_state_create(GrFamily family, int nfeatures, int capacity);
+
+/* A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins with. */
+extern GrState *gr_state_request(const GrPass *pass, const GrBasis *basis);
+
+/* A value that comes from a caller: well formed, and of this version or made so. ERROR if it isn't. */
+extern GrState *gr_state_checked(GrState *state, GrFamily family);
+
+/*
+ * The argument as a value without pending rows: itself where it has none, else a copy in the current context. names: of
+ * the columns, for messages, as in gr_raise_columns(), or NULL.
+ */
+extern GrState *gr_state_settled(Datum datum, GrFamily family, const char *const *names);
+
+/* The family's type */
+extern const char *gr_state_type(GrFamily family);
+
+/* ERROR unless it is one of these; wherever a state comes from outside an aggregate: text, the wire, a table. */
+extern void gr_state_check_version(GrFamily family, int version, int oldest, int newest);
+
+/* A function of SQL's as what one of ours does for a family's type */
+#define GR_STATE_FUNCTION(name, function, family) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		return function(fcinfo, family); \
+	}
+
+#endif							/* GPUREG_STATE_H */

@@ -1,0 +1,461 @@
+/*
+ * state_io.c: input and output of the SQL types gpu_ols_stats and gpu_logreg_step.
+ *
+ * The text is JSON with a fixed frame, and every number has the digits that give back the same float8, whatever extra_float_digits says:
+ *
+ *	 {"version":2,"features":p,"rows":n,"skipped":k,"shift":[c,...],"gram":[hi,lo,hi,lo,...]}
+ *	 {"version":1,"features":p,"skipped":k,"intercept":1,"beta":[...],"head":[...],"gram":[...]}
+ *
+ * gpu_ols_stats: version 1 has no shift. gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head and gram are the sums
+ * as glm.h has them, null standing for infinity. Features are -1, and the lists empty, before the first complete row. On the wire there are the
+ * same numbers in the same order, with marks of their own for the terms that stay out.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "common/shortest_dec.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+
+#include "compute/compute.h"
+#include "compute/glm.h"
+#include "rows/state.h"
+#include "run/args.h"
+
+/* Of the text and of the wire's bytes */
+#define STATS_VERSION 2
+#define STEP_VERSION 1
+
+/*
+ * Numbers of a state, as the text and the wire have them
+ */
+typedef struct List
+{
+	const char *key;
+	int64		n;
+	double	   *values;
+	double	   *others;			/* or NULL: every second number is from here */
+	double	   *marks;			/* or NULL: 1 where the text has null instead of the number, else 0 */
+	double		null;			/* what null is read as; NaN: there is none */
+} List;
+
+#define MAX_LISTS 3
+
+/* How many there are. version: of the text or the wire */
+static int
+list_numbers(GrState *state, int version, List *list)
+{
+	int64		t = gr_state_nterms(state);
+	int64		ngram = 2 * gr_state_triangle(state);
+	int			n = 0;
+
+	if (state->family == GR_GAUSSIAN)
+	{
+		if (version > 1)
+			list[n++] = (List) {"shift", t, gr_state_shift(state),.null = NAN};
+		list[n++] = (List) {"gram", ngram, gr_state_hi(state), gr_state_lo(state),.null = NAN};
+		return n;
+	}
+	list[n++] = (List) {"beta", t, gr_state_beta(state),.marks = gr_state_fixed(state)};
+	list[n++] = (List) {"head", t > 0 ? GR_SUM_HEAD : 0, gr_state_sums(state),.null = INFINITY};
+	list[n++] = (List) {"gram", ngram, gr_state_hi(state),.null = NAN};
+	return n;
+}
+
+static inline double *
+number(const List *list, int64 k)
+{
+	if (list->others == NULL)
+		return &list->values[k];
+	return &(k % 2 == 0 ? list->values : list->others)[k / 2];
+}
+
+static int
+text_version(GrFamily family)
+{
+	return family == GR_GAUSSIAN ? STATS_VERSION : STEP_VERSION;
+}
+
+static GrState *
+create(GrFamily family, int nfeatures, int64 nrows, int64 nskipped, int intercept)
+{
+	GrState    *state = gr_state_create(family, nfeatures, 0);
+
+	state->nrows = nrows;
+	state->nskipped = nskipped;
+	state->intercept = intercept;
+	return state;
+}
+
+/*
+ * Could the numbers have come from rows? Entries of a Gram matrix are checked one by one and against their diagonal (Cauchy and
+ * Schwarz); a matrix that passes and still isn't one of cross products is met by the solver as collinear terms.
+ */
+static bool
+is_of_rows(GrState *state)
+{
+	double	   *hi = gr_state_hi(state);
+	double	   *lo = gr_state_lo(state);
+	bool		ok = hi[0] == (double) state->nrows || hi[0] + lo[0] == (double) state->nrows;
+
+	for (int64 i = 0; ok && i < state->nfeatures + 2; i++)
+	{
+		double		dii = hi[i * (i + 1) / 2 + i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (int64 j = 0; ok && j <= i; j++)
+		{
+			int64		k = i * (i + 1) / 2 + j;
+			double		djj = hi[j * (j + 1) / 2 + j];
+
+			ok = isfinite(hi[k]) && isfinite(lo[k]) && hi[k] + lo[k] == hi[k] &&
+				fabs(hi[k]) <= sqrt(dii) * sqrt(djj) * (1 + 1e-14) + DBL_MIN;
+		}
+	}
+	for (int64 j = 0; ok && j <= state->nfeatures; j++)
+		ok = isfinite(gr_state_shift(state)[j]);
+	return ok;
+}
+
+/* The same of a Newton step */
+static bool
+is_of_a_step(GrState *state)
+{
+	double	   *sums = gr_state_sums(state);
+	double	   *hi = gr_state_hi(state);
+	double		n = sums[GR_SUM_NROWS];
+	double		nones = sums[GR_SUM_NONES];
+	int64		t = gr_state_nterms(state);
+	bool		ok = n >= 0 && n <= GR_PASS_ROWS_MAX && n == floor(n) && nones >= 0 && nones <= n && nones == floor(nones) &&
+		sums[GR_SUM_DEVIANCE_HI] >= 0 && !isnan(sums[GR_SUM_MIN_MARGIN]) && hi[0] == n;
+
+	for (int64 k = 0; ok && k < t; k++)
+		ok = isfinite(gr_state_beta(state)[k]) && (gr_state_fixed(state)[k] == 0 || gr_state_fixed(state)[k] == 1);
+	for (int64 k = 0; ok && k < 2 * gr_state_triangle(state); k++)
+	{
+		ok = isfinite(hi[k]);
+		gr_poll_loop(k);
+	}
+	for (int64 k = 1; ok && k <= t + 1; k++)
+		ok = hi[k * (k + 1) / 2 + k] >= 0;
+	return ok;
+}
+
+/* The value that was read; ERROR if no rows can have summed to it. */
+static Datum
+read_result(GrState *state)
+{
+	bool		is_step = state->family == GR_BINOMIAL;
+	bool		ok = state->nrows >= 0 && state->nskipped >= 0;
+
+	if (state->nfeatures < 0)
+		ok &= state->nrows == 0;
+	else if (ok)
+		ok = is_step ? is_of_a_step(state) : is_of_rows(state);
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid value for type %s", gr_state_type((GrFamily) state->family)),
+				 errdetail("Its sums cannot come from any rows.")));
+	if (is_step && state->nfeatures >= 0)
+		state->nrows = (int64) gr_state_sums(state)[GR_SUM_NROWS];
+	PG_RETURN_POINTER(state);
+}
+
+/* The argument as a value that may be shown */
+static GrState *
+shown_argument(FunctionCallInfo fcinfo, GrFamily family)
+{
+	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), family, NULL);
+
+	if (state->internal)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot display a gpu_logreg_step that gpu_logreg_fit uses within a statement")));
+	return state;
+}
+
+/*
+ * Text
+ */
+
+/* A number, or null if it isn't finite */
+static void
+append_number(StringInfo buf, double value)
+{
+	char		text[DOUBLE_SHORTEST_DECIMAL_LEN];
+
+	if (!isfinite(value))
+	{
+		appendStringInfoString(buf, "null");
+		return;
+	}
+	double_to_shortest_decimal_buf(value, text);
+	appendStringInfoString(buf, text);
+}
+
+static Datum
+write_text(FunctionCallInfo fcinfo, GrFamily family)
+{
+	GrState    *state = shown_argument(fcinfo, family);
+	int			version = text_version(family);
+	List		lists[MAX_LISTS];
+	int			nlists = list_numbers(state, version, lists);
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	appendStringInfo(&buf, "{\"version\":%d,\"features\":%d", version, state->nfeatures);
+	if (family == GR_GAUSSIAN)
+		appendStringInfo(&buf, ",\"rows\":" INT64_FORMAT, state->nrows);
+	appendStringInfo(&buf, ",\"skipped\":" INT64_FORMAT, state->nskipped);
+	if (family == GR_BINOMIAL)
+		appendStringInfo(&buf, ",\"intercept\":%d", state->intercept);
+	for (const List *list = lists; list < lists + nlists; list++)
+	{
+		appendStringInfo(&buf, ",\"%s\":[", list->key);
+		for (int64 k = 0; k < list->n; k++)
+		{
+			if (k > 0)
+				appendStringInfoChar(&buf, ',');
+			append_number(&buf, list->marks != NULL && list->marks[k] == 1 ? NAN : *number(list, k));
+			if ((k & 0xfff) == 0)
+				CHECK_FOR_INTERRUPTS();
+		}
+		appendStringInfoChar(&buf, ']');
+	}
+	appendStringInfoChar(&buf, '}');
+	PG_RETURN_CSTRING(buf.data);
+}
+
+/* A reader over the text of a value of the type; ERROR where the text isn't such a value. */
+typedef struct Reader
+{
+	const char *type;
+	const char *string;
+	const char *at;
+} Reader;
+
+static pg_attribute_noreturn() void
+raise_syntax(const Reader *reader)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("invalid input syntax for type %s: \"%.64s\"", reader->type, reader->string),
+			 errhint("The text form of %s is what its output gives; it isn't meant to be written by hand.", reader->type)));
+}
+
+static void
+skip_space(Reader *reader)
+{
+	while (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\n' || *reader->at == '\r')
+		reader->at++;
+}
+
+/* Reads one token of the fixed frame, and the white space around it. */
+static void
+expect(Reader *reader, const char *token)
+{
+	skip_space(reader);
+	if (strncmp(reader->at, token, strlen(token)) != 0)
+		raise_syntax(reader);
+	reader->at += strlen(token);
+	skip_space(reader);
+}
+
+/* Reads before"key": */
+static void
+expect_key(Reader *reader, const char *before, const char *key)
+{
+	char		token[32];
+
+	snprintf(token, sizeof(token), "\"%s\"", key);
+	expect(reader, before);
+	expect(reader, token);
+	expect(reader, ":");
+}
+
+static int64
+read_integer(Reader *reader, int64 min, int64 max)
+{
+	char	   *end;
+	int64		value;
+
+	errno = 0;
+	value = strtoll(reader->at, &end, 10);
+	if (end == reader->at || errno != 0 || value < min || value > max)
+		raise_syntax(reader);
+	reader->at = end;
+	return value;
+}
+
+/* A finite number */
+static double
+read_number(Reader *reader)
+{
+	char	   *end;
+	double		value;
+
+	/* strtod() would take "inf", "nan" and hexadecimal too */
+	if (strchr("-0123456789", *reader->at) == NULL || *reader->at == '\0')
+		raise_syntax(reader);
+	value = strtod(reader->at, &end);
+	if (end == reader->at || memchr(reader->at, 'x', end - reader->at) != NULL ||
+		memchr(reader->at, 'X', end - reader->at) != NULL || !isfinite(value))
+		raise_syntax(reader);
+	reader->at = end;
+	skip_space(reader);
+	return value;
+}
+
+static void
+read_list(Reader *reader, const List *list)
+{
+	expect_key(reader, ",", list->key);
+	expect(reader, "[");
+	for (int64 k = 0; k < list->n; k++)
+	{
+		if (k > 0)
+			expect(reader, ",");
+		if (*reader->at == 'n' && !isnan(list->null))
+		{
+			expect(reader, "null");
+			*number(list, k) = list->null;
+			if (list->marks != NULL)
+				list->marks[k] = 1;
+		}
+		else
+			*number(list, k) = read_number(reader);
+		if ((k & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	expect(reader, "]");
+}
+
+static Datum
+read_text(FunctionCallInfo fcinfo, GrFamily family)
+{
+	const char *string = PG_GETARG_CSTRING(0);
+	Reader		reader = {gr_state_type(family), string, string};
+	int			intercept = 1;
+	int64		nrows = 0;
+	int64		nskipped;
+	int			nfeatures;
+	int			version;
+	GrState    *state;
+	List		lists[MAX_LISTS];
+	int			nlists;
+
+	expect_key(&reader, "{", "version");
+	version = (int) read_integer(&reader, 0, PG_INT32_MAX);
+	gr_state_check_version(family, version, 1, text_version(family));
+	expect_key(&reader, ",", "features");
+	nfeatures = (int) read_integer(&reader, -1, GR_MAX_FEATURES);
+	if (family == GR_GAUSSIAN)
+	{
+		expect_key(&reader, ",", "rows");
+		nrows = read_integer(&reader, 0, PG_INT64_MAX);
+	}
+	expect_key(&reader, ",", "skipped");
+	nskipped = read_integer(&reader, 0, PG_INT64_MAX);
+	if (family == GR_BINOMIAL)
+	{
+		expect_key(&reader, ",", "intercept");
+		intercept = (int) read_integer(&reader, 0, 1);
+	}
+	/* a number takes two bytes at least: don't allocate for more than the text can hold */
+	if (gr_kind_nsums(gr_public_kind(family), nfeatures) * 2 > strlen(reader.at) + 1)
+		raise_syntax(&reader);
+	state = create(family, nfeatures, nrows, nskipped, intercept);
+	nlists = list_numbers(state, version, lists);
+	for (const List *list = lists; list < lists + nlists; list++)
+		read_list(&reader, list);
+	expect(&reader, "}");
+	if (*reader.at != '\0')
+		raise_syntax(&reader);
+	return read_result(state);
+}
+
+GR_STATE_FUNCTION(gr_ols_stats_in, read_text, GR_GAUSSIAN)
+GR_STATE_FUNCTION(gr_ols_stats_out, write_text, GR_GAUSSIAN)
+GR_STATE_FUNCTION(gr_logreg_step_in, read_text, GR_BINOMIAL)
+GR_STATE_FUNCTION(gr_logreg_step_out, write_text, GR_BINOMIAL)
+
+/*
+ * The wire
+ */
+
+static Datum
+write_wire(FunctionCallInfo fcinfo, GrFamily family)
+{
+	GrState    *state = shown_argument(fcinfo, family);
+	int			version = text_version(family);
+	List		lists[MAX_LISTS];
+	int			nlists = list_numbers(state, version, lists);
+	StringInfoData buf;
+
+	pq_begintypsend(&buf);
+	pq_sendint16(&buf, version);
+	pq_sendint32(&buf, state->nfeatures);
+	if (family == GR_GAUSSIAN)
+		pq_sendint64(&buf, state->nrows);
+	pq_sendint64(&buf, state->nskipped);
+	if (family == GR_BINOMIAL)
+		pq_sendbyte(&buf, state->intercept);
+	for (const List *list = lists; list < lists + nlists; list++)
+	{
+		for (int64 k = 0; k < list->n; k++)
+			pq_sendfloat8(&buf, *number(list, k));
+		for (int64 k = 0; list->marks != NULL && k < list->n; k++)
+			pq_sendfloat8(&buf, list->marks[k]);
+	}
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+static Datum
+read_wire(FunctionCallInfo fcinfo, GrFamily family)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	int			version = (int16) pq_getmsgint(buf, 2);
+	int			intercept = 1;
+	int64		nrows = 0;
+	int64		nskipped;
+	int			nfeatures;
+	Size		nlisted;
+	GrState    *state;
+	List		lists[MAX_LISTS];
+	int			nlists;
+
+	gr_state_check_version(family, version, 1, text_version(family));
+	nfeatures = (int) pq_getmsgint(buf, 4);
+	if (family == GR_GAUSSIAN)
+		nrows = pq_getmsgint64(buf);
+	nskipped = pq_getmsgint64(buf);
+	if (family == GR_BINOMIAL)
+		intercept = pq_getmsgbyte(buf);
+	/* t numbers of the shift, where there is one, or of beta and as many marks */
+	nlisted = (version > 1 ? 1 : family == GR_BINOMIAL ? 2 : 0) * ((Size) nfeatures + 1);
+	if (nfeatures < -1 || nfeatures > GR_MAX_FEATURES || intercept > 1 ||
+		(Size) (buf->len - buf->cursor) != (nlisted + gr_kind_nsums(gr_public_kind(family), nfeatures)) * sizeof(double))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid length in external \"%s\" value", gr_state_type(family))));
+	state = create(family, nfeatures, nrows, nskipped, intercept);
+	nlists = list_numbers(state, version, lists);
+	for (const List *list = lists; list < lists + nlists; list++)
+	{
+		for (int64 k = 0; k < list->n; k++)
+			*number(list, k) = pq_getmsgfloat8(buf);
+		for (int64 k = 0; list->marks != NULL && k < list->n; k++)
+			list->marks[k] = pq_getmsgfloat8(buf);
+	}
+	return read_result(state);
+}
+
+GR_STATE_FUNCTION(gr_ols_stats_recv, read_wire, GR_GAUSSIAN)
+GR_STATE_FUNCTION(gr_ols_stats_send, write_wire, GR_GAUSSIAN)
+GR_STATE_FUNCTION(gr_logreg_step_recv, read_wire, GR_BINOMIAL)
+GR_STATE_FUNCTION(gr_logreg_step_send, write_wire, GR_BINOMIAL)
