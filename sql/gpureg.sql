@@ -108,6 +108,28 @@ CREATE AGGREGATE gpu_ols_agg(y boolean, VARIADIC x float8[]) (
     PARALLEL = SAFE
 );
 
+-- With x as one array, here and below: for views over window calls, which PostgreSQL writes out without VARIADIC, so that a view over
+-- gpu_ols_agg() OVER () can be dumped but not restored.
+CREATE AGGREGATE gpu_ols_array_agg(y float8, x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_array_agg(y boolean, x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
 CREATE AGGREGATE gpu_ols_stats_agg(y float8, VARIADIC x float8[]) (
     SFUNC = gpu_ols_stats_accum,
     STYPE = gpu_ols_stats,
@@ -119,6 +141,26 @@ CREATE AGGREGATE gpu_ols_stats_agg(y float8, VARIADIC x float8[]) (
 );
 
 CREATE AGGREGATE gpu_ols_stats_agg(y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_stats_array_agg(y float8, x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_stats_array_agg(y boolean, x float8[]) (
     SFUNC = gpu_ols_stats_accum,
     STYPE = gpu_ols_stats,
     SSPACE = 4096,
@@ -219,6 +261,26 @@ CREATE AGGREGATE gpu_logreg_step_agg(beta float8[], y boolean, VARIADIC x float8
     PARALLEL = SAFE
 );
 
+CREATE AGGREGATE gpu_logreg_step_array_agg(beta float8[], y float8, x float8[]) (
+    SFUNC = gpu_logreg_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_step_array_agg(beta float8[], y boolean, x float8[]) (
+    SFUNC = gpu_logreg_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
 CREATE AGGREGATE gpu_logreg_rollup(step gpu_logreg_step) (
     SFUNC = gpu_logreg_step_combine,
     STYPE = gpu_logreg_step,
@@ -275,6 +337,24 @@ CREATE AGGREGATE gpu_logreg_agg(y float8, VARIADIC x float8[]) (
 );
 
 CREATE AGGREGATE gpu_logreg_agg(y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_logreg_agg_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_logreg_agg_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = RESTRICTED
+);
+
+CREATE AGGREGATE gpu_logreg_array_agg(y float8, x float8[]) (
+    SFUNC = gpu_logreg_agg_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_logreg_agg_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = RESTRICTED
+);
+
+CREATE AGGREGATE gpu_logreg_array_agg(y boolean, x float8[]) (
     SFUNC = gpu_logreg_agg_accum,
     STYPE = internal,
     SSPACE = 65536,
@@ -360,8 +440,12 @@ COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression o
 COMMENT ON FUNCTION gpu_ols_fit(text, boolean) IS 'linear regression over a query: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(boolean, VARIADIC float8[]) IS 'linear regression: the model';
+COMMENT ON AGGREGATE gpu_ols_array_agg(float8, float8[]) IS 'linear regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_ols_array_agg(boolean, float8[]) IS 'linear regression: the model; x as one array';
 COMMENT ON AGGREGATE gpu_ols_stats_agg(float8, VARIADIC float8[]) IS 'linear regression: the mergeable state';
 COMMENT ON AGGREGATE gpu_ols_stats_agg(boolean, VARIADIC float8[]) IS 'linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_ols_stats_array_agg(float8, float8[]) IS 'linear regression: the mergeable state; x as one array';
+COMMENT ON AGGREGATE gpu_ols_stats_array_agg(boolean, float8[]) IS 'linear regression: the mergeable state; x as one array';
 COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats) IS 'merges states of linear regressions';
 COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], "any") IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], VARIADIC "any") IS 'the rows of a query on their way to a device';
@@ -383,6 +467,8 @@ COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, boolean, float8[]) IS 'aggreg
 COMMENT ON FUNCTION gpu_logreg_agg_final(internal) IS 'aggregate final function';
 COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], float8, VARIADIC float8[]) IS 'logistic regression: the sums of a Newton step at beta';
 COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], boolean, VARIADIC float8[]) IS 'logistic regression: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], float8, float8[]) IS 'logistic regression: the sums of a Newton step at beta; x as one array';
+COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], boolean, float8[]) IS 'logistic regression: the sums of a Newton step at beta; x as one array';
 COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step) IS 'merges states of Newton steps';
 COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any") IS 'a pass of gpu_logreg_fit over its query';
 COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8) IS 'logistic regression: the model one Newton step further';
@@ -391,6 +477,8 @@ COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8) IS 'logisti
 COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8) IS 'logistic regression over a query: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
+COMMENT ON AGGREGATE gpu_logreg_array_agg(float8, float8[]) IS 'logistic regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_logreg_array_agg(boolean, float8[]) IS 'logistic regression: the model; x as one array';
 COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8) IS 'random projection of a vector, or of several, to k dimensions';
 COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint) IS 'random projection of a sparse vector to k dimensions';
 COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8) IS 'random projection of a query''s vectors to k dimensions';

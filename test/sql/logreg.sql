@@ -47,6 +47,11 @@ SELECT (gpu_logreg_agg(y, x) FILTER (WHERE g = 3)).coef = (gpu_logreg_agg(y, x) 
 -- over a window, whose frame grows: the same kept rows are fitted again
 SELECT bool_and((w).n = frame AND relative_difference((w).coef, (gpu_logreg_fit(format('SELECT y, x FROM grouped WHERE g = %s AND x <= %s', g, frame))).coef) < 1e-12) AS same, count(*)
 FROM (SELECT DISTINCT g, frame, w::text::gpu_model AS w FROM (SELECT g, (x + 19) / 20 * 20 AS frame, gpu_logreg_agg(y, x) OVER (PARTITION BY g ORDER BY (x + 19) / 20) AS w FROM grouped WHERE g BETWEEN 1 AND 5) t) t;
+-- x as one array is the same
+SELECT bool_and(gpu_logreg_array_agg = gpu_logreg_agg) AS same, bool_and(boolean = gpu_logreg_agg) AS same_boolean, count(*)
+FROM (SELECT gpu_logreg_array_agg(y, ARRAY[x]), gpu_logreg_array_agg(y = 1, ARRAY[x]) AS boolean, gpu_logreg_agg(y, x) FROM grouped WHERE g BETWEEN 1 AND 5 GROUP BY g) t;
+SELECT gpu_logreg_array_agg(2, ARRAY[x]) FROM grouped;
+\echo :LAST_ERROR_SQLSTATE
 
 -- gpu_tidy: mtcars, am from wt and hp, by the fit of 25 digits and the normal distribution in 60
 CREATE TEMP TABLE m AS SELECT gpu_logreg_agg(am, wt, hp) AS model FROM mtcars;

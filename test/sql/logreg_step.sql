@@ -3,6 +3,8 @@
 SELECT gpu_logreg_step_agg('{}', y, x) FROM (VALUES (1, 3), (0, 5), (1, 8), (NULL, 2)) AS t(y, x);
 SELECT gpu_logreg_step_agg('{0,0}', y, x)::text = gpu_logreg_step_agg('{}', y, x)::text AS zeros, gpu_logreg_step_agg('{}', y = 1, x)::text = gpu_logreg_step_agg('{}', y, x)::text AS booleans,
        gpu_logreg_step_agg('{}', y, VARIADIC ARRAY[x])::text = gpu_logreg_step_agg('{}', y, x)::text AS variadic FROM (VALUES (1, 3), (0, 5), (1, 8), (NULL, 2)) AS t(y, x);
+SELECT gpu_logreg_step_array_agg('{}', y, ARRAY[x])::text = gpu_logreg_step_agg('{}', y, x)::text AS same, gpu_logreg_step_array_agg('{1,0.5}', y = 1, ARRAY[x])::text = gpu_logreg_step_agg('{1,0.5}', y, x)::text AS same_boolean
+FROM (VALUES (1, 3), (0, 5), (1, 8), (NULL, 2)) AS t(y, x);
 -- the first step is that of least squares: H = X'X / 4, g = X'(y - 1/2)
 SELECT relative_difference((s).coef, ARRAY[4 * regr_intercept(y - 0.5, x), 4 * regr_slope(y - 0.5, x)]) < 1e-13 AS step, (s).n, (s).n_skipped, (s).iterations, (s).converged, abs((s).deviance / (2 * (s).n * ln(2)) - 1) < 1e-15 AS deviance
 FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', y, x)) AS s FROM (SELECT am AS y, wt AS x FROM mtcars) t) t, (SELECT am::float8 AS y, wt AS x FROM mtcars) d GROUP BY t.s;

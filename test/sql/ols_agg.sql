@@ -72,6 +72,15 @@ FROM (SELECT i AS x, i * i AS y FROM generate_series(1, 6) i) t WINDOW w AS (ORD
 SELECT bool_and((growing).coef = again.coef) AS growing_is_right FROM (
     SELECT x, gpu_ols_agg(y, x) OVER (ORDER BY x) AS growing FROM (SELECT i AS x, i * i AS y FROM generate_series(1, 100) i) t) g,
 LATERAL (SELECT (gpu_ols_agg(i * i, i)).coef FROM generate_series(1, g.x) i) again;
+-- x as one array is the same; a NULL one is skipped
+SELECT bool_and(a = b) AS same, bool_and(c = d) AS same_boolean, count(*) FROM (
+    SELECT gpu_ols_array_agg(mpg, ARRAY[wt, nullif(hp, 110)]) AS a, gpu_ols_agg(mpg, wt, nullif(hp, 110)) AS b,
+           gpu_ols_array_agg(am = 1, ARRAY[wt, hp]) AS c, gpu_ols_agg(am = 1, wt, hp) AS d FROM mtcars GROUP BY cyl) t;
+SELECT bool_and(a = b) AS same, count(*) FROM (
+    SELECT gpu_ols_array_agg(mpg, ARRAY[wt, hp]) OVER w AS a, gpu_ols_agg(mpg, wt, hp) OVER w AS b FROM mtcars WINDOW w AS (ORDER BY qsec, wt ROWS 9 PRECEDING)) t;
+SELECT (gpu_ols_array_agg(y, x)).n, (gpu_ols_array_agg(y, x)).n_skipped FROM (VALUES (1, NULL), (2, ARRAY[1, NULL]), (3, ARRAY[1, 1]), (5, ARRAY[2, 1]), (NULL, '{1,2,3}')) AS t(y, x);
+SELECT gpu_ols_array_agg(y, x) FROM (VALUES (1, ARRAY[1, 1]), (2, ARRAY[1])) AS t(y, x);
+\echo :LAST_ERROR_SQLSTATE
 -- more features than a call has arguments
 SELECT cardinality((gpu_ols_agg(y, VARIADIC x)).coef)
 FROM (SELECT i AS y, array_agg((hashint8(i * 1000 + j) % 100)::float8 ORDER BY j) AS x

@@ -20,6 +20,9 @@ SELECT gpu_ols_stats_agg(nullif(am, 1 - vs) = 1, wt, hp)::text = gpu_ols_stats_a
        (gpu_ols_stats_agg(nullif(am, 1 - vs) = 1, wt, hp)::text::json ->> 'skipped')::int = count(*) FILTER (WHERE am = 1 - vs) AS skipped,
        gpu_ols_stats_agg(NULL::boolean, wt) IS NULL AS only_skipped
 FROM mtcars;
+-- x as one array is the same
+SELECT gpu_ols_stats_array_agg(mpg, ARRAY[wt, hp])::text = gpu_ols_stats_agg(mpg, wt, hp)::text AS same,
+       gpu_ols_stats_array_agg(am = 1, ARRAY[wt, hp])::text = gpu_ols_stats_agg(am = 1, wt, hp)::text AS same_boolean FROM mtcars;
 -- NULL states are passed over
 SELECT gpu_ols_rollup(s)::text = (SELECT gpu_ols_rollup(s)::text FROM daily WHERE day = '2024-01-03') AS same
 FROM (SELECT s FROM daily WHERE day = '2024-01-03' UNION ALL SELECT NULL) t;

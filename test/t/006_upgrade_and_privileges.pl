@@ -159,7 +159,7 @@ is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS
 # restricted: what reads or records the session's device and last run; unsafe: what runs a query of the user's
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}), "gpu_devices|r\ngpu_last_run|r\ngpu_logreg|r\ngpu_logreg|r\ngpu_logreg_agg|r\ngpu_logreg_agg|r\n"
-	. "gpu_logreg_agg_final|r\ngpu_logreg_fit|u\ngpu_ols|r\ngpu_ols_fit|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
+	. "gpu_logreg_agg_final|r\ngpu_logreg_array_agg|r\ngpu_logreg_array_agg|r\ngpu_logreg_fit|u\ngpu_ols|r\ngpu_ols_fit|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
 # an immutable function must not run a query, depend on a setting or on the process that calls it, or write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_devices|v\ngpu_ingest_pass_accum|v\ngpu_last_run|v\ngpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
