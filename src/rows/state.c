@@ -30,9 +30,6 @@
 #include "run/args.h"
 #include "run/raise.h"
 
-/* More than a fit ever follows. */
-#define MAX_FACES 64
-
 /* The kernels' scratch memory comes from the stack up to this many bytes. */
 #define STACK_SCRATCH_NBYTES 32768
 
@@ -72,7 +69,7 @@ state_size(const GrState *head, int capacity)
 	return offsetof(GrState, data) + ncells * sizeof(double);
 }
 
-/* A value with this head but for its capacity; what follows is 0. */
+/* A value with this head, whose numbers are within their bounds, but for its capacity; what follows is 0. */
 static GrState *
 create_like(const GrState *head, int capacity)
 {
@@ -93,21 +90,30 @@ create_like(const GrState *head, int capacity)
 }
 
 /* So that rows can be added */
-static void
+static GrState *
 clear_sums(GrState *state)
 {
 	if (state->family == GR_BINOMIAL && state->nfeatures >= 0)
 		gr_pass_clear((GrPassKind) state->kind, state->nfeatures, gr_state_sums(state));
+	return state;
 }
 
 GrState *
 gr_state_create(GrFamily family, int nfeatures, int capacity)
 {
 	const GrState head = {.family = family,.kind = gr_public_kind(family),.nfeatures = nfeatures,.intercept = 1};
-	GrState    *state = create_like(&head, capacity);
 
-	clear_sums(state);
-	return state;
+	return clear_sums(create_like(&head, capacity));
+}
+
+GrState *
+gr_state_create_pass(GrPassKind kind, int nfeatures, int nfaces, int nchanged)
+{
+	const GrState head = {
+		.family = GR_BINOMIAL,.kind = kind,.nfeatures = nfeatures,.nfaces = nfaces,.nchanged = nchanged,.intercept = 1,.internal = 1
+	};
+
+	return clear_sums(create_like(&head, 0));
 }
 
 /* A copy with another capacity, which must hold the rows that are pending. */
@@ -125,14 +131,10 @@ GrState *
 gr_state_request(const GrPass *pass, const GrBasis *basis)
 {
 	int			nchanged = basis == NULL ? 0 : basis->nchanged;
-	const GrState head = {
-		.family = GR_BINOMIAL,.kind = pass->kind,.nfeatures = pass->nfeatures,.nfaces = pass->nfaces,.nchanged = nchanged,
-		.intercept = 1,.internal = 1,.face_relative = pass->face_relative
-	};
-	GrState    *state = create_like(&head, 0);
+	GrState    *state = gr_state_create_pass(pass->kind, pass->nfeatures, pass->nfaces, nchanged);
 	Size		t = gr_state_nterms(state);
 
-	clear_sums(state);
+	state->face_relative = pass->face_relative;
 	if (pass->beta != NULL)
 		memcpy(gr_state_beta(state), pass->beta, t * sizeof(double));
 	memcpy(gr_state_shift(state), pass->shift, (t - 1) * sizeof(double));
@@ -341,18 +343,14 @@ is_of_a_kind(const GrState *state)
 	if (state->internal == 0)
 		return state->kind == gr_public_kind((GrFamily) state->family) && state->nfaces == 0 && state->nchanged == 0;
 	/* a FACE pass has a candidate */
-	return state->internal == 1 && state->family == GR_BINOMIAL && state->nfeatures >= 0 &&
+	return state->internal == 1 && state->family == GR_BINOMIAL && state->intercept == 1 && state->nfeatures >= 0 &&
 		state->kind >= GR_PASS_EXACT && state->kind <= GR_PASS_FACE &&
-		state->nfaces >= (state->kind == GR_PASS_FACE ? 1 : 0) && state->nfaces <= MAX_FACES &&
+		state->nfaces >= (state->kind == GR_PASS_FACE ? 1 : 0) && state->nfaces <= GR_MAX_FACES &&
 		state->nchanged >= 0 && state->nchanged <= state->nfeatures;
 }
 
-/*
- * Is the value, of this version, laid out as its own head says, with parts that go together? All that is done with one rests on that;
- * what the numbers are doesn't matter. It has a head.
- */
-static bool
-is_well_formed(GrState *state, GrFamily family)
+bool
+gr_state_is_well_formed(GrState *state, GrFamily family)
 {
 	return state->family == family && (state->intercept == 0 || state->intercept == 1) &&
 		state->nfeatures >= -1 && state->nfeatures <= GR_MAX_FEATURES && is_of_a_kind(state) &&
@@ -412,7 +410,7 @@ gr_state_checked(GrState *state, GrFamily family)
 	gr_state_check_version(family, state->version, families[family].oldest, GR_STATE_VERSION);
 	if (state->version <= 2)
 		return upgraded_stats((const OldStats *) state);
-	if (VARSIZE(state) < offsetof(GrState, data) || !is_well_formed(state, family))
+	if (VARSIZE(state) < offsetof(GrState, data) || !gr_state_is_well_formed(state, family))
 		raise_malformed(family);
 	return state;
 }
@@ -431,7 +429,8 @@ gr_state_settled(Datum datum, GrFamily family, const char *const *names)
 	return state;
 }
 
-static inline GrState *
+/* Not inlined: it was measured to be slower then over many groups, where it waits for a state to come into the cache. */
+static pg_noinline GrState *
 state_argument(FunctionCallInfo fcinfo, GrFamily family)
 {
 	bool		own;
@@ -728,8 +727,7 @@ begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *befor
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s needs a request for as many features as there are", families[family].pass),
 					 errhint("It is for the use of %s.", families[family].fit)));
-		state = resize(request, families[family].full_capacity);
-		clear_sums(state);
+		state = clear_sums(resize(request, families[family].full_capacity));
 		state->nrows = 0;
 	}
 	state->nskipped = before == NULL ? 0 : before->nskipped;

@@ -7,6 +7,9 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 #include "compute/compute.h"
 #include "compute/glm.h"
@@ -27,6 +30,9 @@ typedef enum GrFamily
 /* The kind of sums that a gaussian state has: the Gram matrix of (1, x, y) about a shift, as gram_shift.h has it */
 #define GR_KIND_GRAM (-1)
 
+/* More than a fit ever follows */
+#define GR_MAX_FACES 64
+
 /* Rows are counted in a float8 among the sums of a pass, which is exact up to here. */
 #define GR_PASS_ROWS_MAX 9007199254740992.0
 
@@ -40,21 +46,23 @@ typedef enum GrFamily
  */
 typedef struct GrState
 {
+	/* what a row is taken with: in one cache line, mostly, where there are as many states as groups */
 	int32		vl_len_;		/* varlena header */
 	int16		version;		/* GR_STATE_VERSION */
 	int8		family;			/* GrFamily */
 	int8		kind;			/* GR_KIND_GRAM or a GrPassKind */
 	int32		nfeatures;		/* -1 until a complete row was seen */
-	int16		nfaces;
-	int16		nchanged;		/* features that a basis changes */
 	int16		npending;		/* rows in pending, <= capacity */
 	int16		capacity;
+	int64		nrows;			/* complete rows, the pending ones included */
+
+	int64		nskipped;		/* rows left out for a NULL */
+	double		face_relative;
+	int16		nfaces;
+	int16		nchanged;		/* features that a basis changes */
 	int16		nworkers;		/* of a pass over a query: parallel workers that had rows; else 0 */
 	int8		intercept;		/* of a binomial one: is there one in the model? */
 	int8		internal;		/* asked for by gpu_logreg_fit(), which looks at the sums itself */
-	int64		nrows;			/* complete rows, the pending ones included */
-	int64		nskipped;		/* rows left out for a NULL */
-	double		face_relative;
 	/*
 	 * gaussian: shift[t], sums[], pending[capacity][t]; t = nfeatures + 1. The sums: hi[triangle of t + 1], lo[same].
 	 *
@@ -165,8 +173,17 @@ gr_state_pending(GrState *state)
 /* A value for users, without rows; of a model with an intercept, at a beta of 0 */
 extern GrState *gr_state_create(GrFamily family, int nfeatures, int capacity);
 
+/* A value for gpu_logreg_fit(), at a beta of 0, without shift, faces or basis set. The numbers must be within their bounds. */
+extern GrState *gr_state_create_pass(GrPassKind kind, int nfeatures, int nfaces, int nchanged);
+
 /* A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins with. */
 extern GrState *gr_state_request(const GrPass *pass, const GrBasis *basis);
+
+/*
+ * Is the value, of this version and with a head, laid out as that says, with parts that go together? All that is done with one rests on
+ * that; what the numbers are doesn't matter.
+ */
+extern bool gr_state_is_well_formed(GrState *state, GrFamily family);
 
 /* A value that comes from a caller: well formed, and of this version or made so. ERROR if it isn't. */
 extern GrState *gr_state_checked(GrState *state, GrFamily family);

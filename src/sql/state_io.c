@@ -9,6 +9,12 @@
  * gpu_ols_stats: version 1 has no shift. gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head and gram are the sums
  * as glm.h has them, null standing for infinity. Features are -1, and the lists empty, before the first complete row. On the wire there are the
  * same numbers in the same order, with marks of their own for the terms that stay out.
+ *
+ * A pass of gpu_logreg_fit() has a text alone, with all that is asked of the rows:
+ *
+ *	 {"version":1,"features":p,"skipped":k,"pass":kind,"faces":f,"changed":c,"rows":n,"workers":w,"relative":[r],"request":[...],"sums":[...]}
+ *
+ * Its numbers may be "NaN", "Infinity" and "-Infinity".
  */
 #include "postgres.h"
 
@@ -41,6 +47,7 @@ typedef struct List
 	double	   *others;			/* or NULL: every second number is from here */
 	double	   *marks;			/* or NULL: 1 where the text has null instead of the number, else 0 */
 	double		null;			/* what null is read as; NaN: there is none */
+	bool		any;			/* may they be NaN and infinite? As strings then */
 } List;
 
 #define MAX_LISTS 3
@@ -58,6 +65,13 @@ list_numbers(GrState *state, int version, List *list)
 		if (version > 1)
 			list[n++] = (List) {"shift", t, gr_state_shift(state),.null = NAN};
 		list[n++] = (List) {"gram", ngram, gr_state_hi(state), gr_state_lo(state),.null = NAN};
+		return n;
+	}
+	if (state->internal)
+	{
+		list[n++] = (List) {"relative", 1, &state->face_relative,.null = NAN,.any = true};
+		list[n++] = (List) {"request", gr_state_sums(state) - state->data, state->data,.null = NAN,.any = true};
+		list[n++] = (List) {"sums", gr_kind_nsums(state->kind, state->nfeatures), gr_state_sums(state),.null = NAN,.any = true};
 		return n;
 	}
 	list[n++] = (List) {"beta", t, gr_state_beta(state),.marks = gr_state_fixed(state)};
@@ -78,17 +92,6 @@ static int
 text_version(GrFamily family)
 {
 	return family == GR_GAUSSIAN ? STATS_VERSION : STEP_VERSION;
-}
-
-static GrState *
-create(GrFamily family, int nfeatures, int64 nrows, int64 nskipped, int intercept)
-{
-	GrState    *state = gr_state_create(family, nfeatures, 0);
-
-	state->nrows = nrows;
-	state->nskipped = nskipped;
-	state->intercept = intercept;
-	return state;
 }
 
 /*
@@ -154,6 +157,8 @@ read_result(GrState *state)
 
 	if (state->nfeatures < 0)
 		ok &= state->nrows == 0;
+	else if (state->internal)
+		ok &= gr_state_is_well_formed(state, GR_BINOMIAL);
 	else if (ok)
 		ok = is_step ? is_of_a_step(state) : is_of_rows(state);
 	if (!ok)
@@ -161,47 +166,32 @@ read_result(GrState *state)
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid value for type %s", gr_state_type((GrFamily) state->family)),
 				 errdetail("Its sums cannot come from any rows.")));
-	if (is_step && state->nfeatures >= 0)
+	if (is_step && state->nfeatures >= 0 && !state->internal)
 		state->nrows = (int64) gr_state_sums(state)[GR_SUM_NROWS];
 	PG_RETURN_POINTER(state);
-}
-
-/* The argument as a value that may be shown */
-static GrState *
-shown_argument(FunctionCallInfo fcinfo, GrFamily family)
-{
-	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), family, NULL);
-
-	if (state->internal)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot display a gpu_logreg_step that gpu_logreg_fit uses within a statement")));
-	return state;
 }
 
 /*
  * Text
  */
 
-/* A number, or null if it isn't finite */
 static void
-append_number(StringInfo buf, double value)
+append_number(StringInfo buf, const List *list, int64 k)
 {
+	double		value = *number(list, k);
 	char		text[DOUBLE_SHORTEST_DECIMAL_LEN];
 
-	if (!isfinite(value))
-	{
-		appendStringInfoString(buf, "null");
-		return;
-	}
 	double_to_shortest_decimal_buf(value, text);
-	appendStringInfoString(buf, text);
+	if ((list->marks != NULL && list->marks[k] == 1) || (!isfinite(value) && !list->any))
+		appendStringInfoString(buf, "null");
+	else
+		appendStringInfo(buf, isfinite(value) ? "%s" : "\"%s\"", text);
 }
 
 static Datum
 write_text(FunctionCallInfo fcinfo, GrFamily family)
 {
-	GrState    *state = shown_argument(fcinfo, family);
+	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), family, NULL);
 	int			version = text_version(family);
 	List		lists[MAX_LISTS];
 	int			nlists = list_numbers(state, version, lists);
@@ -212,7 +202,10 @@ write_text(FunctionCallInfo fcinfo, GrFamily family)
 	if (family == GR_GAUSSIAN)
 		appendStringInfo(&buf, ",\"rows\":" INT64_FORMAT, state->nrows);
 	appendStringInfo(&buf, ",\"skipped\":" INT64_FORMAT, state->nskipped);
-	if (family == GR_BINOMIAL)
+	if (state->internal)
+		appendStringInfo(&buf, ",\"pass\":%d,\"faces\":%d,\"changed\":%d,\"rows\":" INT64_FORMAT ",\"workers\":%d",
+						 state->kind, state->nfaces, state->nchanged, state->nrows, state->nworkers);
+	else if (family == GR_BINOMIAL)
 		appendStringInfo(&buf, ",\"intercept\":%d", state->intercept);
 	for (const List *list = lists; list < lists + nlists; list++)
 	{
@@ -221,7 +214,7 @@ write_text(FunctionCallInfo fcinfo, GrFamily family)
 		{
 			if (k > 0)
 				appendStringInfoChar(&buf, ',');
-			append_number(&buf, list->marks != NULL && list->marks[k] == 1 ? NAN : *number(list, k));
+			append_number(&buf, list, k);
 			if ((k & 0xfff) == 0)
 				CHECK_FOR_INTERRUPTS();
 		}
@@ -239,7 +232,9 @@ typedef struct Reader
 	const char *at;
 } Reader;
 
-static pg_attribute_noreturn() void
+static void raise_syntax(const Reader *reader) __attribute__((noreturn));
+
+static void
 raise_syntax(const Reader *reader)
 {
 	ereport(ERROR,
@@ -278,35 +273,37 @@ expect_key(Reader *reader, const char *before, const char *key)
 	expect(reader, ":");
 }
 
+/* Reads before"key":value */
 static int64
-read_integer(Reader *reader, int64 min, int64 max)
+read_integer(Reader *reader, const char *before, const char *key, int64 min, int64 max)
 {
 	char	   *end;
 	int64		value;
 
+	expect_key(reader, before, key);
 	errno = 0;
 	value = strtoll(reader->at, &end, 10);
 	if (end == reader->at || errno != 0 || value < min || value > max)
 		raise_syntax(reader);
 	reader->at = end;
+	skip_space(reader);
 	return value;
 }
 
-/* A finite number */
+/* A finite number or, where it may be any, one that isn't, as a string */
 static double
-read_number(Reader *reader)
+read_number(Reader *reader, bool any)
 {
+	bool		quoted = any && *reader->at == '"';
+	const char *at = quoted ? reader->at + 1 : reader->at;
 	char	   *end;
-	double		value;
+	double		value = strtod(at, &end);
 
 	/* strtod() would take "inf", "nan" and hexadecimal too */
-	if (strchr("-0123456789", *reader->at) == NULL || *reader->at == '\0')
+	if (end == at || isfinite(value) == quoted || (quoted && *end != '"') ||
+		(!quoted && (strchr("-0123456789", *at) == NULL || memchr(at, 'x', end - at) != NULL || memchr(at, 'X', end - at) != NULL)))
 		raise_syntax(reader);
-	value = strtod(reader->at, &end);
-	if (end == reader->at || memchr(reader->at, 'x', end - reader->at) != NULL ||
-		memchr(reader->at, 'X', end - reader->at) != NULL || !isfinite(value))
-		raise_syntax(reader);
-	reader->at = end;
+	reader->at = quoted ? end + 1 : end;
 	skip_space(reader);
 	return value;
 }
@@ -328,11 +325,50 @@ read_list(Reader *reader, const List *list)
 				list->marks[k] = 1;
 		}
 		else
-			*number(list, k) = read_number(reader);
+			*number(list, k) = read_number(reader, list->any);
 		if ((k & 0xfff) == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 	expect(reader, "]");
+}
+
+/* ERROR if there is no room in the text for so many numbers, which take two bytes each at least: don't allocate for more than it can hold. */
+static void
+check_room(const Reader *reader, Size nnumbers)
+{
+	if (nnumbers * 2 > strlen(reader->at) + 1)
+		raise_syntax(reader);
+}
+
+/* What a pass has behind its counts, up to its lists */
+static GrState *
+read_pass(Reader *reader, int nfeatures)
+{
+	GrPassKind	kind = (GrPassKind) read_integer(reader, "", "pass", GR_PASS_EXACT, GR_PASS_FACE);
+	int			nfaces = (int) read_integer(reader, ",", "faces", 0, GR_MAX_FACES);
+	int			nchanged = (int) read_integer(reader, ",", "changed", 0, Max(nfeatures, 0));
+	GrState    *state;
+
+	if (nfeatures < 0)
+		raise_syntax(reader);
+	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (nfaces + nchanged) * ((Size) nfeatures + 1));
+	state = gr_state_create_pass(kind, nfeatures, nfaces, nchanged);
+	state->nrows = read_integer(reader, ",", "rows", 0, PG_INT64_MAX);
+	state->nworkers = (int16) read_integer(reader, ",", "workers", 0, PG_INT16_MAX);
+	return state;
+}
+
+/* The same up to the lists, from the counts on */
+static GrState *
+read_public(Reader *reader, GrFamily family, int nfeatures)
+{
+	GrState    *state;
+
+	check_room(reader, gr_kind_nsums(gr_public_kind(family), nfeatures));
+	state = gr_state_create(family, nfeatures, 0);
+	if (family == GR_BINOMIAL)
+		state->intercept = (int8) read_integer(reader, "", "intercept", 0, 1);
+	return state;
 }
 
 static Datum
@@ -340,36 +376,29 @@ read_text(FunctionCallInfo fcinfo, GrFamily family)
 {
 	const char *string = PG_GETARG_CSTRING(0);
 	Reader		reader = {gr_state_type(family), string, string};
-	int			intercept = 1;
+	int			version = (int) read_integer(&reader, "{", "version", 0, PG_INT32_MAX);
 	int64		nrows = 0;
 	int64		nskipped;
 	int			nfeatures;
-	int			version;
 	GrState    *state;
 	List		lists[MAX_LISTS];
 	int			nlists;
 
-	expect_key(&reader, "{", "version");
-	version = (int) read_integer(&reader, 0, PG_INT32_MAX);
 	gr_state_check_version(family, version, 1, text_version(family));
-	expect_key(&reader, ",", "features");
-	nfeatures = (int) read_integer(&reader, -1, GR_MAX_FEATURES);
+	nfeatures = (int) read_integer(&reader, ",", "features", -1, GR_MAX_FEATURES);
 	if (family == GR_GAUSSIAN)
-	{
-		expect_key(&reader, ",", "rows");
-		nrows = read_integer(&reader, 0, PG_INT64_MAX);
-	}
-	expect_key(&reader, ",", "skipped");
-	nskipped = read_integer(&reader, 0, PG_INT64_MAX);
+		nrows = read_integer(&reader, ",", "rows", 0, PG_INT64_MAX);
+	nskipped = read_integer(&reader, ",", "skipped", 0, PG_INT64_MAX);
 	if (family == GR_BINOMIAL)
+		expect(&reader, ",");
+	if (family == GR_BINOMIAL && strncmp(reader.at, "\"pass\"", 6) == 0)
+		state = read_pass(&reader, nfeatures);
+	else
 	{
-		expect_key(&reader, ",", "intercept");
-		intercept = (int) read_integer(&reader, 0, 1);
+		state = read_public(&reader, family, nfeatures);
+		state->nrows = nrows;
 	}
-	/* a number takes two bytes at least: don't allocate for more than the text can hold */
-	if (gr_kind_nsums(gr_public_kind(family), nfeatures) * 2 > strlen(reader.at) + 1)
-		raise_syntax(&reader);
-	state = create(family, nfeatures, nrows, nskipped, intercept);
+	state->nskipped = nskipped;
 	nlists = list_numbers(state, version, lists);
 	for (const List *list = lists; list < lists + nlists; list++)
 		read_list(&reader, list);
@@ -391,12 +420,16 @@ GR_STATE_FUNCTION(gr_logreg_step_out, write_text, GR_BINOMIAL)
 static Datum
 write_wire(FunctionCallInfo fcinfo, GrFamily family)
 {
-	GrState    *state = shown_argument(fcinfo, family);
+	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), family, NULL);
 	int			version = text_version(family);
 	List		lists[MAX_LISTS];
 	int			nlists = list_numbers(state, version, lists);
 	StringInfoData buf;
 
+	if (state->internal)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot send a gpu_logreg_step that gpu_logreg_fit uses within a statement")));
 	pq_begintypsend(&buf);
 	pq_sendint16(&buf, version);
 	pq_sendint32(&buf, state->nfeatures);
@@ -443,7 +476,10 @@ read_wire(FunctionCallInfo fcinfo, GrFamily family)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid length in external \"%s\" value", gr_state_type(family))));
-	state = create(family, nfeatures, nrows, nskipped, intercept);
+	state = gr_state_create(family, nfeatures, 0);
+	state->nrows = nrows;
+	state->nskipped = nskipped;
+	state->intercept = intercept;
 	nlists = list_numbers(state, version, lists);
 	for (const List *list = lists; list < lists + nlists; list++)
 	{

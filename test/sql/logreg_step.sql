@@ -152,3 +152,33 @@ SELECT state_of(regexp_replace(s, ',2\],"gram', ',4],"gram')) AS ones, state_of(
        state_of(replace(s, '"beta":[0,', '"beta":[Infinity,')) AS beta, state_of(replace(s, '"beta":[0,', '"beta":[0,0,')) AS longer, state_of(replace(s, '"gram":[3', '"gram":[null')) AS gram FROM good;
 DROP TABLE step_parts, step_parts_before;
 DROP FUNCTION newton, state_of;
+
+-- what gpu_logreg_fit asks of its query's rows, and the sums, have a text as well: parts of a pass may be taken anywhere
+\set pass '{"version":1,"features":1,"skipped":0,"pass":1,"faces":0,"changed":1,"rows":0,"workers":0,"relative":[0],"request":[0.5,0.25,0,0,0.25,0,0,1,2],"sums":[0,0,0,"Infinity",0,0,"Infinity",0,0,0,0,0,0,0,0]}'
+SELECT :'pass'::gpu_logreg_step::text = :'pass' AS same;
+SELECT replace(:'pass', '0.25', '"NaN"')::gpu_logreg_step::text = replace(:'pass', '0.25', '"NaN"') AS same;
+SELECT s::json ->> 'rows' AS n, s::json ->> 'skipped' AS n_skipped, round((s::json #>> '{sums,0}')::numeric) AS summed, round((s::json #>> '{sums,1}')::numeric, 9) AS deviance FROM
+	(SELECT gpu_logreg_rollup(part::gpu_logreg_step)::text AS s FROM
+		(SELECT gpu_logreg_pass(:'pass', '{y,x}', '{1}', i % 2, nullif(i, 5))::text AS part FROM generate_series(1, 9) i GROUP BY i % 3) p
+	 UNION ALL SELECT gpu_logreg_pass(:'pass', '{y,x}', '{1}', i % 2, nullif(i, 5))::text FROM generate_series(1, 9) i) t;
+SELECT gpu_logreg_solve(gpu_logreg_pass(:'pass', '{y,x}', '{1}', i % 2, i)) FROM generate_series(1, 9) i;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_logreg_step_accum(:'pass', '{}', true, 1);
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_logreg_step_send(:'pass');
+\echo :LAST_ERROR_SQLSTATE
+-- a basis of features that there are, a face to look for, no more than the text has
+SELECT replace(:'pass', '0.25,0,0,1,2]', '0.25,0,1,1,2]')::gpu_logreg_step;
+\echo :LAST_ERROR_SQLSTATE
+SELECT replace(:'pass', '"pass":1', '"pass":3')::gpu_logreg_step;
+\echo :LAST_ERROR_SQLSTATE
+SELECT replace(:'pass', '"faces":0', '"faces":65')::gpu_logreg_step;
+\echo :LAST_ERROR_SQLSTATE
+SELECT replace(:'pass', '"changed":1', '"changed":2')::gpu_logreg_step;
+\echo :LAST_ERROR_SQLSTATE
+SELECT replace(:'pass', '"features":1', '"features":10000')::gpu_logreg_step;
+\echo :LAST_ERROR_SQLSTATE
+SELECT replace(:'pass', '"features":1', '"features":-1')::gpu_logreg_step;
+\echo :LAST_ERROR_SQLSTATE
+SELECT replace(:'pass', '"Infinity"', '"infinit"')::gpu_logreg_step;
+\echo :LAST_ERROR_SQLSTATE

@@ -114,7 +114,9 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION raw_state_out(raw_state) RETURNS cstring AS 'byteaout' LANGUAGE internal IMMUTABLE STRICT;
 	CREATE TYPE raw_state (INPUT = raw_state_in, OUTPUT = raw_state_out, INTERNALLENGTH = VARIABLE, ALIGNMENT = double, STORAGE = extended);
 	CREATE CAST (raw_state AS gpu_ols_stats) WITHOUT FUNCTION;
-	CREATE CAST (gpu_ols_stats AS raw_state) WITHOUT FUNCTION;});
+	CREATE CAST (gpu_ols_stats AS raw_state) WITHOUT FUNCTION;
+	CREATE CAST (raw_state AS gpu_logreg_step) WITHOUT FUNCTION;
+	CREATE CAST (gpu_logreg_step AS raw_state) WITHOUT FUNCTION;});
 my $sums = '[3,0,3000000007,0,3.000000014e+18,21,16.75,0,16750000046,0,103.8125,0]';
 my $wire_bytes = '000100000001' . ('0' x 15) . '3' . ('0' x 15) . '14008' . ('0' x 28) . '41e65a0bc0e' . ('0' x 21)
   . '43c4d1120f1c51864035' . ('0' x 12) . '4030c' . ('0' x 27) . '420f3305bd7' . ('0' x 21) . '4059f4' . ('0' x 26);
@@ -134,6 +136,9 @@ close $wire;
 $node->safe_psql('postgres', "COPY version1 FROM '$dir/version1.bin' (FORMAT binary)");
 is($node->safe_psql('postgres', q{SELECT count(*), min(s::text) FROM version1 WHERE how <> 'pending' GROUP BY s::text}),
 	qq(3|{"version":2,"features":1,"rows":3,"skipped":1,"shift":[0,0],"gram":$sums}), 'states of version 1 are read');
+# version 2 had the shift behind the sums
+is($node->safe_psql('postgres', "SELECT '\\x02" . substr($stored_bytes, 2) . '000000000000f03f' . ('0' x 16) . "$as_state\::text"),
+	qq({"version":2,"features":1,"rows":3,"skipped":1,"shift":[1,0],"gram":$sums}), 'a stored state of version 2 is read');
 is($node->safe_psql('postgres', q{SELECT s::text::json ->> 'rows', s::text::json ->> 'shift' FROM version1 WHERE how = 'pending'}),
 	'2|[1000000002,0]', 'and the rows that are pending in one');
 is($node->safe_psql('postgres', q{
@@ -289,43 +294,70 @@ my $raw = $node->safe_psql('postgres', 'SELECT s::raw_state FROM states WHERE id
 my $pending = $node->safe_psql('postgres', q{
 	CREATE AGGREGATE raw_agg(y float8, VARIADIC x float8[]) (SFUNC = gpu_ols_stats_accum, STYPE = gpu_ols_stats);
 	SELECT raw_agg(1e9 + i, i)::raw_state FROM generate_series(1, 40) i});
-$script = "TRUNCATE accepted;\n";
-for my $k (1 .. 600)
-{
-	my $bytes = pack('H*', substr($k % 2 ? $raw : $pending, 2));
-	# the head is 28 bytes
-	my $at = int(rand($k % 3 ? 32 : length $bytes));
+my $step_bytes = $node->safe_psql('postgres', 'SELECT s::raw_state FROM good_step');
+my $pending_step = $node->safe_psql('postgres', q{
+	CREATE AGGREGATE raw_step_agg(beta float8[], y float8, VARIADIC x float8[]) (SFUNC = gpu_logreg_step_accum, STYPE = gpu_logreg_step);
+	SELECT raw_step_agg('{}', i % 2, i)::raw_state FROM generate_series(1, 40) i});
+my $pass = '{"version":1,"features":1,"skipped":0,"pass":%d,"faces":1,"changed":1,"rows":0,"workers":0,"relative":[0],"request":[0.5,0.25,0,0,0.25,0,'
+  . '0,-2,1,0,1,2],"sums":[%s]}';
+my $pass_bytes = $node->safe_psql('postgres', sprintf "SELECT '$pass'::gpu_logreg_step::raw_state", 3, join(',', (0) x 28));
 
-	if ($k % 10 == 0) { $bytes = substr($bytes, 0, int(rand(length $bytes))); }
-	elsif ($k % 10 < 3) { substr($bytes, 8 * int(rand(length($bytes) / 8)) + 4, 8) = ($nan_bytes, $infinity_bytes, "\xff" x 8, pack('d<', 1e308))[ $k % 4 ]; }
-	else { substr($bytes, $at, 1) = chr(int(rand(256))); }
-	$script .= "INSERT INTO accepted SELECT '\\x" . unpack('H*', $bytes) . "'::raw_state::gpu_ols_stats;\n";
-}
-($out, $err) = try_sql($node, "$script SELECT count(*) FROM accepted");
-is($out, '600', 'bytes: they are what they are');
-($out, $err) = try_sql($node, q{
-	DO $$
-	DECLARE
-		r record;
-		uses text[] := ARRAY['$1::text', 'gpu_ols_solve($1)', 'gpu_ols_solve($1, false)', 'gpu_ols_stats_send($1)', 'gpu_ols_stats_accum($1, 1, 2)',
-			'gpu_ols_stats_combine($1, s) FROM states', 'gpu_ols_stats_combine(s, $1) FROM states', 'gpu_ols_stats_combine($1, $1)',
-			'gpu_ols_stats_final($1)', 'gpu_ols_model_final($1)', 'gpu_ols_stats_accum($1, 1, 2, 3, 4)'];
-		use text;
-	BEGIN
-		FOR r IN SELECT s FROM accepted LOOP
-			FOREACH use IN ARRAY uses LOOP
-				BEGIN
-					EXECUTE 'SELECT ' || use USING r.s;
-				EXCEPTION WHEN OTHERS THEN
-					IF SQLSTATE !~ '^(22|0A|XX001|54)' THEN
-						RAISE;
-					END IF;
-				END;
+# Mutations of such bytes as values of a type: each of these uses works, or is refused.
+sub use_bytes
+{
+	my ($type, $values, @uses) = @_;
+	my $uses = join ',', map { "\$use\$ $_ \$use\$" } @uses;
+	my $script = "CREATE TABLE bytes_of_$type (s $type);\n";
+
+	for my $k (1 .. 600)
+	{
+		my $bytes = pack('H*', substr($values->[ $k % @$values ], 2));
+		# the head is 44 bytes
+		my $at = int(rand($k % 3 ? 48 : length $bytes));
+
+		if ($k % 10 == 0) { $bytes = substr($bytes, 0, int(rand(length $bytes))); }
+		elsif ($k % 10 < 3) { substr($bytes, 8 * int(rand(length($bytes) / 8)) + 4, 8) = ($nan_bytes, $infinity_bytes, "\xff" x 8, pack('d<', 1e308))[ $k % 4 ]; }
+		else { substr($bytes, $at, 1) = chr(int(rand(256))); }
+		$script .= "INSERT INTO bytes_of_$type SELECT '\\x" . unpack('H*', $bytes) . "'::raw_state::$type;\n";
+	}
+	my ($out, $err) = try_sql($node, "$script SELECT count(*) FROM bytes_of_$type");
+	is($out, '600', "bytes of $type: they are what they are") or diag($err);
+	($out, $err) = try_sql($node, qq{
+		DO \$\$
+		DECLARE
+			r record;
+			use text;
+			refused int := 0;
+		BEGIN
+			FOR r IN SELECT s FROM bytes_of_$type LOOP
+				FOREACH use IN ARRAY ARRAY[$uses] LOOP
+					BEGIN
+						EXECUTE 'SELECT ' || use USING r.s;
+					EXCEPTION WHEN OTHERS THEN
+						IF SQLSTATE !~ '^(22|0A|XX001|54)' THEN
+							RAISE;
+						END IF;
+						refused := refused + 1;
+					END;
+				END LOOP;
 			END LOOP;
-		END LOOP;
-	END $$});
-is($err, '', 'bytes: used or refused');
-survived($node, $pid, 'bytes');
+			ASSERT refused BETWEEN 600 AND 590 * array_length(ARRAY[$uses], 1), refused;
+		END \$\$});
+	is($err, '', "bytes of $type: used or refused");
+	survived($node, $pid, "bytes of $type");
+}
+
+use_bytes('gpu_ols_stats', [ $pending, $raw, "\\x$stored_bytes" ],
+	'$1::text', 'gpu_ols_solve($1)', 'gpu_ols_solve($1, false)', 'gpu_ols_stats_send($1)', 'gpu_ols_stats_accum($1, 1, 2)',
+	'gpu_ols_stats_combine($1, s) FROM states', 'gpu_ols_stats_combine(s, $1) FROM states', 'gpu_ols_stats_combine($1, $1)',
+	'gpu_ols_stats_final($1)', 'gpu_ols_model_final($1)', 'gpu_ols_stats_accum($1, 1, 2, 3, 4)');
+use_bytes('gpu_logreg_step', [ $step_bytes, $pending_step, $pass_bytes ],
+	'$1::text', '$1::text::gpu_logreg_step', 'gpu_logreg_solve($1)', 'gpu_logreg_step_send($1)', q{gpu_logreg_step_accum($1, '{}', true, 2)},
+	'gpu_logreg_step_combine($1, s) FROM good_step', 'gpu_logreg_step_combine(s, $1) FROM good_step', 'gpu_logreg_step_combine($1, $1)',
+	'gpu_logreg_step_final($1)', q{gpu_logreg_pass_accum($1, $1, NULL, '{1}', true, 2)}, q{gpu_logreg_pass_accum(NULL, $1, NULL, '{1}', true, 2)},
+	q{gpu_logreg_pass_accum(NULL, $1, NULL, '{1,1}', true, 2, 3)});
+error_is($node, "SELECT '$raw'::raw_state::gpu_logreg_step::text", 'XX001', 'one type\'s bytes as the other\'s');
+error_is($node, "SELECT '$step_bytes'::raw_state::gpu_ols_stats::text", 'XX001', 'and the other way');
 
 # The same for steps: version (2), features (4), skipped (8), intercept (1), beta, fixed, the head's eight sums, the triangle
 $node->safe_psql('postgres', q{
