@@ -39,7 +39,10 @@
 /* Rows times terms between two polls */
 #define POLL_WORK 1000000
 
-/* Runs the query, and hands its rows to a job: through a ring and parallel workers where there is a device, else in this process alone. */
+/*
+ * Runs the query, and hands its rows to a job: through a ring and parallel workers where there is a device, else in
+ * this process alone.
+ */
 static void
 read_query(GrIngest *ingest, const GrJobOptions *options)
 {
@@ -60,8 +63,8 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
  */
 
 /*
- * Can the arrays' widths be told: are they known, or is there but one array, of which the number of features tells? Then the first row's array,
- * which was looked at before, may have been left out, and be of another length.
+ * Can the arrays' widths be told: are they known, or is there but one array, of which the number of features tells?
+ * Then the first row's array, which was looked at before, may have been left out, and be of another length.
  */
 static bool
 tells_widths(const GrIngest *ingest)
@@ -214,7 +217,8 @@ gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowS
 	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->file != NULL;
 	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(source->nfeatures, false);
 	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
-	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(source->nfeatures, false), limit), nrows / SAMPLE_PART);
+	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(source->nfeatures, false), limit),
+							 nrows / SAMPLE_PART);
 	double		started = gr_now();
 
 	if ((source->kind != GR_SOURCE_QUERY && !in_file) || wanted < SAMPLE_ROWS_A_TERM * nterms)
@@ -244,7 +248,8 @@ check_same_rows(GrRowSource *source, const GrPass *pass, const double *sums)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("query returned other rows when it was run again"),
-				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", source->nrows, nrows),
+				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", source->nrows,
+						   nrows),
 				 errhint("Store its result in a table, or raise gpureg.ring_size so that its rows are kept.")));
 }
 
@@ -253,7 +258,8 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 {
 	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
 	NullableDatum values[3] = {
-		{.value = PointerGetDatum(gr_state_request(pass, source->basis))}, {.value = source->names}, {.value = source->widths}
+		{.value = PointerGetDatum(gr_state_request(pass, source->basis))}, {.value = source->names},
+		{.value = source->widths}
 	};
 	ParamListInfo params = gr_make_params(3, values, types);
 	GrState    *state;
@@ -284,7 +290,8 @@ pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
 	int			ncols = source->nfeatures + 1;
 	int64		piece = source->basis == NULL ? POLL_WORK / ncols + 1 : CHANGED_NBYTES / (ncols * sizeof(double)) + 1;
 	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures), MCXT_ALLOC_HUGE);
-	double	   *changed = source->basis == NULL ? NULL : palloc_extended(piece * ncols * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *changed = source->basis == NULL ? NULL :
+		palloc_extended(piece * ncols * sizeof(double), MCXT_ALLOC_HUGE);
 
 	for (const GrRowChunk *chunk = source->chunks; chunk != NULL; chunk = chunk->next)
 	{

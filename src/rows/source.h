@@ -1,5 +1,6 @@
 /*
- * source.h: where rows come from, and where they go: onto a device, into memory, into a file, or into sums that parallel workers make.
+ * source.h: where rows come from, and where they go: onto a device, into memory, into a file, or into sums that
+ * parallel workers make.
  */
 #ifndef GPUREG_SOURCE_H
 #define GPUREG_SOURCE_H
@@ -54,7 +55,8 @@ typedef struct GrRowSource
 } GrRowSource;
 
 /*
- * Sums a query's rows up for a linear regression; ERROR if none is complete. ingest: prepared; its results are filled in.
+ * Sums a query's rows up for a linear regression; ERROR if none is complete. ingest: prepared; its results are filled
+ * in.
  * - In parallel workers on the CPU, where the planner likes that: the sums, and *place says why it is the CPU.
  * - Else NULL, and they are ingest->job's: on a device, the rows come through a ring, or through this process.
  */
@@ -76,7 +78,8 @@ extern void gr_source_read(GrRowSource *source, GrIngest *ingest);
  * it: false if they don't, or if the few would be too few for so many terms. *share: how much of all they are, as far
  * as is known. The current memory context owns them.
  */
-extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share);
+extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample,
+							 double *share);
 
 /* Changes the rows for all passes to come, once. basis must stay. */
 extern void gr_source_change(GrRowSource *source, const GrBasis *basis);

@@ -1,15 +1,16 @@
 /*
  * state.c: the states of the aggregates, and their transition, combine and final functions.
  *
- * The transition type is the SQL type itself, a flat varlena that is updated in place, and not an expanded object: those
- * need a memory context each, and HashAggregate walks all of its child contexts whenever it meets a new group, which is
- * quadratic in the number of groups. A value is only ever changed in place when the caller is an aggregate
- * and the value is its own transition value.
+ * The transition type is the SQL type itself, a flat varlena that is updated in place, and not an expanded object:
+ * those need a memory context each, and HashAggregate walks all of its child contexts whenever it meets a new group,
+ * which is quadratic in the number of groups. A value is only ever changed in place when the caller is an aggregate and
+ * the value is its own transition value.
  *
- * gpu_ols_agg(y, x...) and its like, and gpu_logreg_step_agg(beta, y, x...), take rows as arrays. gpu_ols_pass(names, widths, columns...) and
- * gpu_logreg_pass(request, names, widths, columns...) are what gpu_ols_fit() and gpu_logreg_fit() run over their query, in parallel workers,
- * and take the columns as they are. The families differ in their sums; what holds the rows until there are enough is the same. A function that
- * runs for each row is made twice by the compiler, its family a constant.
+ * gpu_ols_agg(y, x...) and its like, and gpu_logreg_step_agg(beta, y, x...), take rows as arrays. gpu_ols_pass(names,
+ * widths, columns...) and gpu_logreg_pass(request, names, widths, columns...) are what gpu_ols_fit() and
+ * gpu_logreg_fit() run over their query, in parallel workers, and take the columns as they are. The families differ in
+ * their sums; what holds the rows until there are enough is the same. A function that runs for each row is made twice
+ * by the compiler, its family a constant.
  */
 #include "postgres.h"
 
@@ -38,7 +39,10 @@ typedef struct Family
 	const char *type;
 	const char *pass;			/* the aggregate over a query's columns, and whose it is */
 	const char *fit;
-	/* rows that a state holds back: few at first, so that a small group stays small, then as many as the kernels like at a time */
+	/*
+	 * rows that a state holds back: few at first, so that a small group stays small, then as many as the kernels like
+	 * at a time
+	 */
 	int			first_capacity;
 	int			full_capacity;
 	int			oldest;			/* version that is read from a table */
@@ -64,7 +68,8 @@ state_size(const GrState *head, int capacity)
 {
 	Size		t = gr_state_nterms(head);
 	Size		ncells = head->nfeatures < 0 ? 0 :
-		(head->family == GR_BINOMIAL ? 3 : 1) * t + (head->nfaces + head->nchanged) * (t + 1) + gr_kind_nsums(head->kind, head->nfeatures) + capacity * t;
+		(head->family == GR_BINOMIAL ? 3 : 1) * t + (head->nfaces + head->nchanged) * (t + 1) +
+		gr_kind_nsums(head->kind, head->nfeatures) + capacity * t;
 
 	return offsetof(GrState, data) + ncells * sizeof(double);
 }
@@ -110,7 +115,8 @@ GrState *
 gr_state_create_pass(GrPassKind kind, int nfeatures, int nfaces, int nchanged)
 {
 	const GrState head = {
-		.family = GR_BINOMIAL,.kind = kind,.nfeatures = nfeatures,.nfaces = nfaces,.nchanged = nchanged,.intercept = 1,.internal = 1
+		.family = GR_BINOMIAL,.kind = kind,.nfeatures = nfeatures,.nfaces = nfaces,.nchanged = nchanged,
+		.intercept = 1,.internal = 1
 	};
 
 	return clear_sums(create_like(&head, 0));
@@ -161,8 +167,8 @@ raise_canceled(void)
 }
 
 /*
- * ERROR if a sum left float8's range, or a pending row has a value that isn't finite: such a state is of no use, and its text couldn't be
- * read back. names: of the columns, for messages, or NULL
+ * ERROR if a sum left float8's range, or a pending row has a value that isn't finite: such a state is of no use, and
+ * its text couldn't be read back. names: of the columns, for messages, or NULL
  */
 static void
 check_range(GrState *state, const char *const *names)
@@ -240,7 +246,8 @@ change_pending(GrState *state)
 	changed = palloc(nchanged * sizeof(int));
 	for (int k = 0; k < nchanged; k++)
 		changed[k] = (int) gr_state_changed(state)[k];
-	gr_change_rows(&(GrBasis) {state->nfeatures, nchanged, changed, gr_state_basis(state)}, gr_state_pending(state), state->npending);
+	gr_change_rows(&(GrBasis) {state->nfeatures, nchanged, changed, gr_state_basis(state)}, gr_state_pending(state),
+				   state->npending);
 	pfree(changed);
 }
 
@@ -319,7 +326,10 @@ raise_malformed(GrFamily family)
 			 errmsg("malformed %s", families[family].type)));
 }
 
-/* Are the features that the basis changes features, in ascending order? That no memory but the rows' is changed rests on it. */
+/*
+ * Are the features that the basis changes features, in ascending order? That no memory but the rows' is changed rests
+ * on it.
+ */
 static bool
 is_basis(GrState *state)
 {
@@ -354,7 +364,8 @@ gr_state_is_well_formed(GrState *state, GrFamily family)
 {
 	return state->family == family && (state->intercept == 0 || state->intercept == 1) &&
 		state->nfeatures >= -1 && state->nfeatures <= GR_MAX_FEATURES && is_of_a_kind(state) &&
-		state->npending >= 0 && state->npending <= state->capacity && state->capacity <= families[family].full_capacity &&
+		state->npending >= 0 && state->npending <= state->capacity &&
+		state->capacity <= families[family].full_capacity &&
 		(state->nfeatures >= 0 || state->capacity == 0) &&
 		VARSIZE(state) == state_size(state, state->capacity) && is_basis(state);
 }
@@ -382,13 +393,15 @@ upgraded_stats(const OldStats *old)
 	Size		t;
 	Size		nsums;
 
-	if (VARSIZE(old) < offsetof(OldStats, data) || old->nfeatures < -1 || old->nfeatures > GR_MAX_FEATURES || old->npending < 0 ||
-		old->npending > old->capacity || old->capacity > families[GR_GAUSSIAN].full_capacity || (old->nfeatures < 0 && old->capacity > 0))
+	if (VARSIZE(old) < offsetof(OldStats, data) || old->nfeatures < -1 || old->nfeatures > GR_MAX_FEATURES ||
+		old->npending < 0 || old->npending > old->capacity || old->capacity > families[GR_GAUSSIAN].full_capacity ||
+		(old->nfeatures < 0 && old->capacity > 0))
 		raise_malformed(GR_GAUSSIAN);
 	t = old->nfeatures + 1;
 	nsums = gr_kind_nsums(GR_KIND_GRAM, old->nfeatures);
 	shift = old->data + nsums;
-	if (VARSIZE(old) != offsetof(OldStats, data) + (nsums + (old->version - 1 + (Size) old->capacity) * t) * sizeof(double))
+	if (VARSIZE(old) != offsetof(OldStats, data) +
+		(nsums + (old->version - 1 + (Size) old->capacity) * t) * sizeof(double))
 		raise_malformed(GR_GAUSSIAN);
 	state = gr_state_create(GR_GAUSSIAN, old->nfeatures, old->capacity);
 	state->npending = old->npending;
@@ -429,14 +442,17 @@ gr_state_settled(Datum datum, GrFamily family, const char *const *names)
 	return state;
 }
 
-/* Not inlined: it was measured to be slower then over many groups, where it waits for a state to come into the cache. */
+/*
+ * Not inlined: it was measured to be slower then over many groups, where it waits for a state to come into the cache.
+ */
 static pg_noinline GrState *
 state_argument(FunctionCallInfo fcinfo, GrFamily family)
 {
 	bool		own;
 	GrState    *state = gr_aggregate_state(fcinfo, 0, &own);
 
-	return state == NULL || (own && likely(state->version == GR_STATE_VERSION)) ? state : gr_state_checked(state, family);
+	return state == NULL || (own && likely(state->version == GR_STATE_VERSION)) ? state :
+		gr_state_checked(state, family);
 }
 
 /* A state handed to SQL outside an aggregate has no pending rows. */
@@ -470,8 +486,8 @@ skip_row(FunctionCallInfo fcinfo, GrState *state, GrFamily family)
 }
 
 /*
- * Room for another row, where there is none: by a new state, in the current context, or by adding the pending rows. The aggregate takes a
- * state over by a copy into its own context, so that happens once or twice in a state's life.
+ * Room for another row, where there is none: by a new state, in the current context, or by adding the pending rows. The
+ * aggregate takes a state over by a copy into its own context, so that happens once or twice in a state's life.
  */
 static pg_noinline GrState *
 make_room(GrState *state)
@@ -485,7 +501,10 @@ make_room(GrState *state)
 	return state;
 }
 
-/* Where the next row of p features goes; ERROR if the state, which has a width, is for others. It may become another one. */
+/*
+ * Where the next row of p features goes; ERROR if the state, which has a width, is for others. It may become another
+ * one.
+ */
 static inline double *
 next_row(GrState **state, int p)
 {
@@ -503,8 +522,9 @@ count_row(GrState *state)
 }
 
 /*
- * Can the row be left to its batch? Not in a pass: NaN and infinity are looked for here, since a batch may be finished in another function,
- * which knows no names. A gaussian row may also have no value whose square leaves float8's range, or comes so near that a sum could.
+ * Can the row be left to its batch? Not in a pass: NaN and infinity are looked for here, since a batch may be finished
+ * in another function, which knows no names. A gaussian row may also have no value whose square leaves float8's range,
+ * or comes so near that a sum could.
  */
 static inline bool
 is_plain(const double *row, int p, GrFamily family)
@@ -528,7 +548,10 @@ is_plain(const double *row, int p, GrFamily family)
  * Arrays
  */
 
-/* A state for p features, in place of one that has only left rows out, or of none. beta: that the first complete row brings, or NULL */
+/*
+ * A state for p features, in place of one that has only left rows out, or of none. beta: that the first complete row
+ * brings, or NULL
+ */
 static GrState *
 first_state(const GrState *before, GrFamily family, ArrayType *beta, int p)
 {
@@ -601,7 +624,10 @@ beta_argument(FunctionCallInfo fcinfo, const GrState *state)
 	return PG_GETARG_ARRAYTYPE_P(1);
 }
 
-/* The state, with a row of y and the last argument, x; binomial: at beta, argument 1. y_null stands for a NULL of whatever kind of y */
+/*
+ * The state, with a row of y and the last argument, x; binomial: at beta, argument 1. y_null stands for a NULL of
+ * whatever kind of y
+ */
 static pg_attribute_always_inline Datum
 accumulate(FunctionCallInfo fcinfo, GrFamily family, double y, bool y_null)
 {
@@ -677,7 +703,10 @@ gr_logreg_step_accum_bool(PG_FUNCTION_ARGS)
  * A query's columns
  */
 
-/* Arguments: the state, the request of a binomial pass, names, widths, and the columns from this one on: the response, then the features */
+/*
+ * Arguments: the state, the request of a binomial pass, names, widths, and the columns from this one on: the response,
+ * then the features
+ */
 static inline int
 first_column(GrFamily family)
 {
@@ -710,7 +739,10 @@ describe_columns(FunctionCallInfo fcinfo, GrFamily family)
 	return columns;
 }
 
-/* The state of a pass to begin with: empty while the columns' widths aren't known. ERROR unless what is requested is for so many features. */
+/*
+ * The state of a pass to begin with: empty while the columns' widths aren't known. ERROR unless what is requested is
+ * for so many features.
+ */
 static pg_noinline GrState *
 begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *before)
 {
@@ -720,7 +752,8 @@ begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *befor
 		state = gr_state_create(family, p, p < 0 ? 0 : first_capacity(family, p));
 	else
 	{
-		GrState    *request = PG_ARGISNULL(ARG_REQUEST) ? NULL : gr_state_settled(PG_GETARG_DATUM(ARG_REQUEST), family, NULL);
+		GrState    *request = PG_ARGISNULL(ARG_REQUEST) ? NULL :
+			gr_state_settled(PG_GETARG_DATUM(ARG_REQUEST), family, NULL);
 
 		if (request == NULL || request->nfeatures < 0 || request->nfeatures != p)
 			ereport(ERROR,
@@ -854,7 +887,10 @@ combine(FunctionCallInfo fcinfo, GrFamily family)
 GR_STATE_FUNCTION(gr_ols_stats_combine, combine, GR_GAUSSIAN)
 GR_STATE_FUNCTION(gr_logreg_step_combine, combine, GR_BINOMIAL)
 
-/* The state as a value. NULL if it has no complete row, unless gpu_logreg_fit() asked for it, which wants to know what was left out. */
+/*
+ * The state as a value. NULL if it has no complete row, unless gpu_logreg_fit() asked for it, which wants to know what
+ * was left out.
+ */
 static Datum
 final(FunctionCallInfo fcinfo, GrFamily family)
 {

@@ -37,12 +37,13 @@ typedef enum GrFamily
 #define GR_PASS_ROWS_MAX 9007199254740992.0
 
 /*
- * What is asked of the rows, the sums so far, and rows that are not in them yet. A value on disk, on the wire or given to a user has none
- * of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a batch of rows, since the kernels want many at
- * a time, and is updated in place.
+ * What is asked of the rows, the sums so far, and rows that are not in them yet. A value on disk, on the wire or given
+ * to a user has none of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a batch
+ * of rows, since the kernels want many at a time, and is updated in place.
  *
- * What is asked of a gaussian state's rows is nothing; of a binomial one's, a GrPass. A value given to a user is of kind EXACT, without
- * faces, basis or shift, all of its sums finite; others exist within a statement of gpu_logreg_fit().
+ * What is asked of a gaussian state's rows is nothing; of a binomial one's, a GrPass. A value given to a user is of
+ * kind EXACT, without faces, basis or shift, all of its sums finite; others exist within a statement of
+ * gpu_logreg_fit().
  */
 typedef struct GrState
 {
@@ -66,8 +67,8 @@ typedef struct GrState
 	/*
 	 * gaussian: shift[t], sums[], pending[capacity][t]; t = nfeatures + 1. The sums: hi[triangle of t + 1], lo[same].
 	 *
-	 * binomial: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged], basis[nchanged][t], sums[],
-	 * pending[capacity][t]. The sums: as glm.h has them.
+	 * binomial: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged],
+	 * basis[nchanged][t], sums[], pending[capacity][t]. The sums: as glm.h has them.
 	 */
 	double		data[FLEXIBLE_ARRAY_MEMBER];
 } GrState;
@@ -98,7 +99,8 @@ gr_kind_nsums(int kind, int nfeatures)
 {
 	if (nfeatures < 0)
 		return 0;
-	return kind == GR_KIND_GRAM ? 2 * (Size) gr_triangle((int64) nfeatures + 2) : gr_pass_nsums((GrPassKind) kind, nfeatures);
+	return kind == GR_KIND_GRAM ? 2 * (Size) gr_triangle((int64) nfeatures + 2) :
+		gr_pass_nsums((GrPassKind) kind, nfeatures);
 }
 
 static inline double *
@@ -173,15 +175,21 @@ gr_state_pending(GrState *state)
 /* A value for users, without rows; of a model with an intercept, at a beta of 0 */
 extern GrState *gr_state_create(GrFamily family, int nfeatures, int capacity);
 
-/* A value for gpu_logreg_fit(), at a beta of 0, without shift, faces or basis set. The numbers must be within their bounds. */
+/*
+ * A value for gpu_logreg_fit(), at a beta of 0, without shift, faces or basis set. The numbers must be within their
+ * bounds.
+ */
 extern GrState *gr_state_create_pass(GrPassKind kind, int nfeatures, int nfaces, int nchanged);
 
-/* A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins with. */
+/*
+ * A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins
+ * with.
+ */
 extern GrState *gr_state_request(const GrPass *pass, const GrBasis *basis);
 
 /*
- * Is the value, of this version and with a head, laid out as that says, with parts that go together? All that is done with one rests on
- * that; what the numbers are doesn't matter.
+ * Is the value, of this version and with a head, laid out as that says, with parts that go together? All that is done
+ * with one rests on that; what the numbers are doesn't matter.
  */
 extern bool gr_state_is_well_formed(GrState *state, GrFamily family);
 

@@ -190,8 +190,8 @@ tell_signs(GrRowSource *source, const GrLogregOptions *options, GrLogregFit *fit
 }
 
 /*
- * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all other
- * failures are raised.
+ * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all
+ * other failures are raised.
  */
 static bool
 run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result, GrError *err)
@@ -226,10 +226,12 @@ static int
 hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
 {
 	if (fit->imprecise)
-		return errhint("Columns are nearly collinear: leave some out, take them about their means, or give l2 a small positive value.");
+		return errhint("Columns are nearly collinear: leave some out, take them about their means, "
+					   "or give l2 a small positive value.");
 	if (!isnan(options->learning_rate))
 		/* more than where it began, at 0 */
-		return fit->deviance > 2 * log(2.0) * fit->nrows ? errhint("Lower learning_rate.") : errhint("Raise max_iter or learning_rate.");
+		return fit->deviance > 2 * log(2.0) * fit->nrows ? errhint("Lower learning_rate.") :
+			errhint("Raise max_iter or learning_rate.");
 	if (options->solver == GR_SOLVER_NEWTON)
 		return errhint("Raise max_iter, or give l2 a small positive value.");
 	return errhint("Raise max_iter.");
@@ -249,7 +251,8 @@ separated_terms(const GrModel *model, const GrLogregFit *fit, bool all)
 }
 
 /*
- * A term without a sign is one whose variance the model has as infinite; where there are no covariances, gpu_tidy() believes no sign.
+ * A term without a sign is one whose variance the model has as infinite; where there are no covariances, gpu_tidy()
+ * believes no sign.
  */
 static void
 warn_of_separation(GrModel *model, const GrLogregFit *fit)
@@ -261,7 +264,8 @@ warn_of_separation(GrModel *model, const GrLogregFit *fit)
 			fit->vcov[(Size) k * fit->nterms + k] = INFINITY;
 	ereport(WARNING,
 			(errmsg("the response is separated: some estimates are infinite"),
-			 without_sign[0] == '\0' ? errdetail("Terms without a finite estimate: %s.", separated_terms(model, fit, true)) :
+			 without_sign[0] == '\0' ? errdetail("Terms without a finite estimate: %s.",
+												 separated_terms(model, fit, true)) :
 			 errdetail("Terms without a finite estimate: %s. Among them, without a sign that the data determine: %s.",
 					   separated_terms(model, fit, true), without_sign),
 			 errhint("Leave such terms out, or give l2 a small positive value.")));
@@ -292,7 +296,8 @@ make_model(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *option
 	else if (!fit->converged)
 		ereport(WARNING,
 				(errmsg_plural("logistic regression did not converge in %d iteration",
-							   "logistic regression did not converge in %d iterations", fit->iterations, fit->iterations),
+							   "logistic regression did not converge in %d iterations", fit->iterations,
+							   fit->iterations),
 				 fit->imprecise ? errdetail("Rounding error keeps it from coming closer.") : 0,
 				 hint_at_convergence(fit, options)));
 }
@@ -634,8 +639,8 @@ record_query_run(const GrRowSource *source)
 }
 
 /*
- * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate float8): NULL if any
- * but the last is NULL
+ * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate
+ * float8): NULL if any but the last is NULL
  */
 Datum
 gr_logreg_fit(PG_FUNCTION_ARGS)
@@ -683,8 +688,9 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 }
 
 /*
- * gpu_logreg_solve(step gpu_logreg_step, l2 float8, tol float8): the Newton step from a state. coef is the next beta; vcov and
- * deviance are those at the present one, and converged says whether the step between was at most tol standard errors long.
+ * gpu_logreg_solve(step gpu_logreg_step, l2 float8, tol float8): the Newton step from a state. coef is the next beta;
+ * vcov and deviance are those at the present one, and converged says whether the step between was at most tol standard
+ * errors long.
  */
 Datum
 gr_logreg_solve(PG_FUNCTION_ARGS)
@@ -718,7 +724,8 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	step.coef = palloc(nterms * sizeof(double));
 	step.vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
 	if (!gr_logreg_step(beta, sums, state->nfeatures, state->intercept, l2,
-						palloc_extended(gr_logreg_step_nbytes(state->nfeatures), MCXT_ALLOC_HUGE), &step, &gr_host, &err))
+						palloc_extended(gr_logreg_step_nbytes(state->nfeatures), MCXT_ALLOC_HUGE), &step, &gr_host,
+						&err))
 		gr_raise_columns(&err, state->nfeatures, NULL);
 
 	model.method = "logistic";

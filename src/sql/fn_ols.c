@@ -44,7 +44,8 @@ finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const c
 
 	gr_job_finish(job, hi, lo, shift);
 	read_done = gr_now();
-	gr_model_solve(model, hi, lo, shift, job->nfeatures, job->nrows, intercept, job->names, want_vcov, gr_job_solver(job));
+	gr_model_solve(model, hi, lo, shift, job->nfeatures, job->nrows, intercept, job->names, want_vcov,
+				   gr_job_solver(job));
 	gr_record_run(function, job, started, read_done, gr_now());
 	model->device = pstrdup(job->place.device);
 	gr_job_release(job);
@@ -149,7 +150,8 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 		double		read_done = gr_now();
 
 		solve_stats(stats, intercept, ingest.names, &model);
-		gr_record_pass("gpu_ols_fit", &place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done, gr_now());
+		gr_record_pass("gpu_ols_fit", &place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done,
+					   gr_now());
 	}
 	gr_leave_query(&context);
 	model.nskipped = ingest.nskipped;

@@ -65,7 +65,8 @@ float_array_nan_null(const double *values, int nrows, int ncols)
 		items[k] = Float8GetDatum(nulls[k] ? 0.0 : values[k]);
 		gr_poll_loop(k);
 	}
-	array = construct_md_array(items, nulls, ndim, dims, lbs, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	array = construct_md_array(items, nulls, ndim, dims, lbs, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
+							   TYPALIGN_DOUBLE);
 	pfree(items);
 	pfree(nulls);
 	return array;
@@ -473,7 +474,8 @@ set_float(Datum *value, bool *null, double x)
 }
 
 /*
- * Do the data determine to which infinity separated term k runs? If not, its variance is infinite; a fit without covariances hasn't asked.
+ * Do the data determine to which infinity separated term k runs? If not, its variance is infinite; a fit without
+ * covariances hasn't asked.
  */
 static bool
 has_sign(const GrModel *model, int k)
@@ -507,7 +509,8 @@ gr_tidy(PG_FUNCTION_ARGS)
 	{
 		double		estimate = model.coef[k];
 		bool		is_separated = model.separated != NULL && model.separated[k] != 0;
-		double		std_error = model.vcov == NULL || is_separated ? NAN : sqrt(model.vcov[(Size) k * model.nterms + k]);
+		double		std_error = model.vcov == NULL || is_separated ? NAN :
+			sqrt(model.vcov[(Size) k * model.nterms + k]);
 		double		statistic = estimate / std_error;
 		double		low = estimate - quantile * std_error;
 		double		high = estimate + quantile * std_error;
@@ -617,7 +620,8 @@ gr_glance(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("a statistic of the model is out of range for float8"),
-				 errdetail("F is too large: the deviance is %g and the null deviance %g.", model.deviance, model.null_deviance)));
+				 errdetail("F is too large: the deviance is %g and the null deviance %g.", model.deviance,
+						   model.null_deviance)));
 	InitMaterializedSRF(fcinfo, 0);
 	values[0] = Int64GetDatum(model.nrows);
 	values[1] = Int64GetDatum(model.nskipped);

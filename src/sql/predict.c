@@ -244,8 +244,8 @@ raise_unknown(const Call *call, const char *name, int len)
 }
 
 /*
- * Makes ready for values to a model of these terms. What is kept from call to call is made in memory of this call, which
- * an error ends, and then moved to the context.
+ * Makes ready for values to a model of these terms. What is kept from call to call is made in memory of this call,
+ * which an error ends, and then moved to the context.
  */
 static void
 begin_named(NamedValues *named, const GrPredictor *model, MemoryContext context)

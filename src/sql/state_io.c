@@ -1,18 +1,21 @@
 /*
  * state_io.c: input and output of the SQL types gpu_ols_stats and gpu_logreg_step.
  *
- * The text is JSON with a fixed frame, and every number has the digits that give back the same float8, whatever extra_float_digits says:
+ * The text is JSON with a fixed frame, and every number has the digits that give back the same float8, whatever
+ * extra_float_digits says:
  *
  *	 {"version":2,"features":p,"rows":n,"skipped":k,"shift":[c,...],"gram":[hi,lo,hi,lo,...]}
  *	 {"version":1,"features":p,"skipped":k,"intercept":1,"beta":[...],"head":[...],"gram":[...]}
  *
- * gpu_ols_stats: version 1 has no shift. gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head and gram are the sums
- * as glm.h has them, null standing for infinity. Features are -1, and the lists empty, before the first complete row. On the wire there are the
- * same numbers in the same order, with marks of their own for the terms that stay out.
+ * gpu_ols_stats: version 1 has no shift. gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head
+ * and gram are the sums as glm.h has them, null standing for infinity. Features are -1, and the lists empty, before the
+ * first complete row. On the wire there are the same numbers in the same order, with marks of their own for the terms
+ * that stay out.
  *
  * A pass of gpu_logreg_fit() has a text alone, with all that is asked of the rows:
  *
- *	 {"version":1,"features":p,"skipped":k,"pass":kind,"faces":f,"changed":c,"rows":n,"workers":w,"relative":[r],"request":[...],"sums":[...]}
+ *	 {"version":1,"features":p,"skipped":k,"pass":kind,"faces":f,"changed":c,"rows":n,
+ *	 "workers":w,"relative":[r],"request":[...],"sums":[...]}
  *
  * Its numbers may be "NaN", "Infinity" and "-Infinity".
  */
@@ -71,7 +74,8 @@ list_numbers(GrState *state, int version, List *list)
 	{
 		list[n++] = (List) {"relative", 1, &state->face_relative,.null = NAN,.any = true};
 		list[n++] = (List) {"request", gr_state_sums(state) - state->data, state->data,.null = NAN,.any = true};
-		list[n++] = (List) {"sums", gr_kind_nsums(state->kind, state->nfeatures), gr_state_sums(state),.null = NAN,.any = true};
+		list[n++] = (List) {"sums", gr_kind_nsums(state->kind, state->nfeatures),
+			gr_state_sums(state),.null = NAN,.any = true};
 		return n;
 	}
 	list[n++] = (List) {"beta", t, gr_state_beta(state),.marks = gr_state_fixed(state)};
@@ -95,8 +99,9 @@ text_version(GrFamily family)
 }
 
 /*
- * Could the numbers have come from rows? Entries of a Gram matrix are checked one by one and against their diagonal (Cauchy and
- * Schwarz); a matrix that passes and still isn't one of cross products is met by the solver as collinear terms.
+ * Could the numbers have come from rows? Entries of a Gram matrix are checked one by one and against their diagonal
+ * (Cauchy and Schwarz); a matrix that passes and still isn't one of cross products is met by the solver as collinear
+ * terms.
  */
 static bool
 is_of_rows(GrState *state)
@@ -133,7 +138,8 @@ is_of_a_step(GrState *state)
 	double		n = sums[GR_SUM_NROWS];
 	double		nones = sums[GR_SUM_NONES];
 	int64		t = gr_state_nterms(state);
-	bool		ok = n >= 0 && n <= GR_PASS_ROWS_MAX && n == floor(n) && nones >= 0 && nones <= n && nones == floor(nones) &&
+	bool		ok = n >= 0 && n <= GR_PASS_ROWS_MAX && n == floor(n) && nones >= 0 && nones <= n &&
+		nones == floor(nones) &&
 		sums[GR_SUM_DEVIANCE_HI] >= 0 && !isnan(sums[GR_SUM_MIN_MARGIN]) && hi[0] == n;
 
 	for (int64 k = 0; ok && k < t; k++)
@@ -240,7 +246,8 @@ raise_syntax(const Reader *reader)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 			 errmsg("invalid input syntax for type %s: \"%.64s\"", reader->type, reader->string),
-			 errhint("The text form of %s is what its output gives; it isn't meant to be written by hand.", reader->type)));
+			 errhint("The text form of %s is what its output gives; it isn't meant to be written by hand.",
+					 reader->type)));
 }
 
 static void
@@ -301,7 +308,8 @@ read_number(Reader *reader, bool any)
 
 	/* strtod() would take "inf", "nan" and hexadecimal too */
 	if (end == at || isfinite(value) == quoted || (quoted && *end != '"') ||
-		(!quoted && (strchr("-0123456789", *at) == NULL || memchr(at, 'x', end - at) != NULL || memchr(at, 'X', end - at) != NULL)))
+		(!quoted && (strchr("-0123456789", *at) == NULL || memchr(at, 'x', end - at) != NULL ||
+					 memchr(at, 'X', end - at) != NULL)))
 		raise_syntax(reader);
 	reader->at = quoted ? end + 1 : end;
 	skip_space(reader);
@@ -332,7 +340,10 @@ read_list(Reader *reader, const List *list)
 	expect(reader, "]");
 }
 
-/* ERROR if there is no room in the text for so many numbers, which take two bytes each at least: don't allocate for more than it can hold. */
+/*
+ * ERROR if there is no room in the text for so many numbers, which take two bytes each at least: don't allocate for
+ * more than it can hold.
+ */
 static void
 check_room(const Reader *reader, Size nnumbers)
 {
@@ -472,7 +483,8 @@ read_wire(FunctionCallInfo fcinfo, GrFamily family)
 	/* t numbers of the shift, where there is one, or of beta and as many marks */
 	nlisted = (version > 1 ? 1 : family == GR_BINOMIAL ? 2 : 0) * ((Size) nfeatures + 1);
 	if (nfeatures < -1 || nfeatures > GR_MAX_FEATURES || intercept > 1 ||
-		(Size) (buf->len - buf->cursor) != (nlisted + gr_kind_nsums(gr_public_kind(family), nfeatures)) * sizeof(double))
+		(Size) (buf->len - buf->cursor) != (nlisted +
+											gr_kind_nsums(gr_public_kind(family), nfeatures)) * sizeof(double))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid length in external \"%s\" value", gr_state_type(family))));
