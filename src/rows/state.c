@@ -208,7 +208,11 @@ settle_shift(GrState *state, GrPoll *poll)
 
 	if (gr_state_hi(state)[0] == 0.0)
 	{
-		(void) gr_shift_choose(shift, pending, state->npending, p);
+		int			column;
+
+		/* a row may be alone because it isn't finite: then it has no range, and the sums will say what it is */
+		if (state->npending > 1 || gr_all_finite(pending, 1, p + 1, &column))
+			(void) gr_shift_choose(shift, pending, state->npending, p);
 		return;
 	}
 	if (!gr_shift_any(shift, p) || gr_shift_exact(shift, pending, state->npending, p))
