@@ -20,11 +20,8 @@ gr_is_number_type(Oid type)
 		type == NUMERICOID || type == BOOLOID;
 }
 
-/*
- * False if the type can't be used: no number, no boolean and no array of them; or an array where that isn't allowed.
- */
-static bool
-describe_column(GrColumn *column, Oid type, bool allow_array)
+bool
+gr_describe_value(GrColumn *column, Oid type)
 {
 	column->type = getBaseType(type);
 	column->element = get_element_type(column->type);
@@ -33,7 +30,14 @@ describe_column(GrColumn *column, Oid type, bool allow_array)
 		return gr_is_number_type(column->type);
 	column->element = getBaseType(column->element);
 	column->width = -1;
-	return allow_array && gr_is_number_type(column->element);
+	return gr_is_number_type(column->element);
+}
+
+/* The first column is the response, which can't be an array. */
+static bool
+describe_column(GrColumn *column, Oid type, bool allow_array)
+{
+	return gr_describe_value(column, type) && (allow_array || !OidIsValid(column->element));
 }
 
 static void
@@ -136,15 +140,6 @@ gr_pack_columns(const GrColumns *columns, int max, bool single)
 			packed->column[packed->n++] = columns->column[k];
 	}
 	return packed;
-}
-
-bool
-gr_have_arrays(const GrColumns *columns)
-{
-	for (int k = 1; k < columns->n; k++)
-		if (OidIsValid(columns->column[k].element) && columns->column[k].npacked == 0)
-			return true;
-	return false;
 }
 
 static bool

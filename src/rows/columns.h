@@ -57,6 +57,9 @@ gr_value(GrValues values, int k)
 /* Is it one of the types of numbers, or boolean? */
 extern bool gr_is_number_type(Oid type);
 
+/* What a value of the type is; false if it is neither a number nor an array of them. An array's width is -1. */
+extern bool gr_describe_value(GrColumn *column, Oid type);
+
 /*
  * A query's columns, of these names, in the current memory context. ERROR unless there is a response, and all are of
  * types that can be used.
@@ -73,9 +76,6 @@ extern GrColumns *gr_copy_columns(const GrColumns *columns);
  * as float4
  */
 extern GrColumns *gr_pack_columns(const GrColumns *columns, int max, bool single);
-
-/* Is there an array whose width the rows are to tell? Packed ones have theirs. */
-extern bool gr_have_arrays(const GrColumns *columns);
 
 /* Do all values of all features fit float4 as they are? Are all of them of type real? */
 extern bool gr_columns_are_single(const GrColumns *columns);

@@ -208,6 +208,48 @@ extern const char *gr_state_type(GrFamily family);
 /* ERROR unless it is one of these; wherever a state comes from outside an aggregate: text, the wire, a table. */
 extern void gr_state_check_version(GrFamily family, int version, int oldest, int newest);
 
+/*
+ * For the functions that take rows, state_rows.c
+ */
+
+/* What differs between the families, but for their sums */
+typedef struct GrStateFamily
+{
+	const char *type;
+	const char *pass;			/* the aggregate over a query's columns, and whose it is */
+	const char *fit;
+	/*
+	 * rows that a state holds back: few at first, so that a small group stays small, then as many as the kernels like
+	 * at a time
+	 */
+	int			first_capacity;
+	int			full_capacity;
+	int			oldest;			/* version that is read from a table */
+} GrStateFamily;
+
+extern const GrStateFamily gr_state_families[];
+
+/* So that rows can be added: sums of none. The state */
+extern GrState *gr_state_clear(GrState *state);
+
+/* A copy with another capacity, which must hold the rows that are pending. */
+extern GrState *gr_state_resize(const GrState *from, int capacity);
+
+/* Adds the pending rows to the sums. names: of the columns, for messages, or NULL */
+extern void gr_state_flush(GrState *state, const char *const *names);
+
+/* The first argument as a state that may be changed: the aggregate's own, or a copy, checked; NULL for NULL */
+extern GrState *gr_state_argument(FunctionCallInfo fcinfo, GrFamily family);
+
+/* A state handed to SQL outside an aggregate has no pending rows. */
+static inline Datum
+gr_state_result(FunctionCallInfo fcinfo, GrState *state)
+{
+	if (likely(AggCheckCallContext(fcinfo, NULL)))
+		PG_RETURN_POINTER(state);
+	PG_RETURN_POINTER(gr_state_settled(PointerGetDatum(state), (GrFamily) state->family, NULL));
+}
+
 /* A function of SQL's as what one of ours does for a family's type */
 #define GR_STATE_FUNCTION(name, function, family) \
 	PG_FUNCTION_INFO_V1(name); \

@@ -129,18 +129,6 @@ check_count(const GrPredictor *model, int64 nvalues)
  * By position
  */
 
-/* A number, a boolean, or an array of them; domains are looked through. False if it is something else. */
-static bool
-describe_value(GrColumn *column, Oid type)
-{
-	column->type = getBaseType(type);
-	column->element = get_element_type(column->type);
-	column->width = 1;
-	if (OidIsValid(column->element))
-		column->element = getBaseType(column->element);
-	return gr_is_number_type(OidIsValid(column->element) ? column->element : column->type);
-}
-
 static void
 raise_type(int argno, Oid type)
 {
@@ -170,7 +158,7 @@ describe_call(FunctionCallInfo fcinfo)
 			ereport(ERROR,
 					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
 					 errmsg("could not determine the type of argument %d of gpu_predict", k + 2)));
-		if (describe_value(column, type))
+		if (gr_describe_value(column, type))
 			call->narrays += OidIsValid(column->element) ? 1 : 0;
 		else if (n == 1 && (column->type == JSONBOID || type_is_rowtype(column->type)))
 		{
@@ -337,7 +325,7 @@ describe_column(const Call *call, NamedColumn *named, Form_pg_attribute attribut
 	named->dropped = attribute->attisdropped;
 	if (named->dropped)
 		return;
-	usable = describe_value(&named->column, attribute->atttypid);
+	usable = gr_describe_value(&named->column, attribute->atttypid);
 	named->column.name = pstrdup(name);
 	named->feature = gr_find_feature(names, name, strlen(name));
 	named->elements = gr_find_elements(names, name, strlen(name));

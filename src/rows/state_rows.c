@@ -1,0 +1,378 @@
+/*
+ * state_rows.c: rows on their way into a state: the transition functions of the aggregates.
+ *
+ * gpu_ols_agg(y, x...) and its like, and gpu_logreg_step_agg(beta, y, x...), take rows as arrays. gpu_ols_pass(names,
+ * widths, columns...) and gpu_logreg_pass(request, names, widths, columns...) are what gpu_ols_fit() and
+ * gpu_logreg_fit() run over their query, in parallel workers, and take the columns as they are. The families differ in
+ * their sums; what holds the rows until there are enough is the same. A function that runs for each row is made twice
+ * by the compiler, its family a constant.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/parallel.h"
+#include "fmgr.h"
+#include "utils/array.h"
+
+#include "rows/columns.h"
+#include "rows/state.h"
+#include "run/args.h"
+#include "run/raise.h"
+
+PG_FUNCTION_INFO_V1(gr_ols_stats_accum);
+PG_FUNCTION_INFO_V1(gr_ols_stats_accum_bool);
+PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
+PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
+
+/*
+ * Rows
+ */
+
+/* Where the matrix is larger than all the rows that a state may hold back, these are few. */
+static int
+first_capacity(GrFamily family, int p)
+{
+	const GrStateFamily *f = &gr_state_families[family];
+
+	return p < f->full_capacity ? f->first_capacity : f->full_capacity;
+}
+
+/* Counts a row that is left out. */
+static Datum
+skip_row(FunctionCallInfo fcinfo, GrState *state, GrFamily family)
+{
+	if (state == NULL)
+		state = gr_state_create(family, -1, 0);
+	gr_add_count(&state->nskipped, 1);
+	return gr_state_result(fcinfo, state);
+}
+
+/*
+ * Room for another row, where there is none: by a new state, in the current context, or by adding the pending rows. The
+ * aggregate takes a state over by a copy into its own context, so that happens once or twice in a state's life.
+ */
+static pg_noinline GrState *
+make_room(GrState *state)
+{
+	GrFamily	family = (GrFamily) state->family;
+	int			full = gr_state_families[family].full_capacity;
+
+	if (state->capacity < full)
+		return gr_state_resize(state, state->capacity == 0 ? first_capacity(family, state->nfeatures) : full);
+	gr_state_flush(state, NULL);
+	return state;
+}
+
+/*
+ * Where the next row of p features goes; ERROR if the state, which has a width, is for others. It may become another
+ * one.
+ */
+static inline double *
+next_row(GrState **state, int p)
+{
+	gr_check_same_width((*state)->nfeatures, p);
+	if (unlikely((*state)->npending == (*state)->capacity))
+		*state = make_room(*state);
+	return gr_state_pending(*state) + (*state)->npending * (Size) (p + 1);
+}
+
+static inline void
+count_row(GrState *state)
+{
+	state->npending++;
+	gr_add_count(&state->nrows, 1);
+}
+
+/*
+ * Can the row be left to its batch? Not in a pass: NaN and infinity are looked for here, since a batch may be finished
+ * in another function, which knows no names. A gaussian row may also have no value whose square leaves float8's range,
+ * or comes so near that a sum could.
+ */
+static inline bool
+is_plain(const double *row, int p, GrFamily family)
+{
+	double		sum = 0;
+	bool		extreme = false;
+
+	if (family == GR_GAUSSIAN)
+	{
+		for (int k = 0; k <= p; k++)
+			extreme |= !(fabs(row[k]) < 1e140);
+		return !extreme;
+	}
+	/* v * 0 is 0 for finite v and NaN otherwise */
+	for (int k = 0; k <= p; k++)
+		sum += row[k] * 0.0;
+	return sum == 0 && (row[p] == 0 || row[p] == 1);
+}
+
+/*
+ * Arrays
+ */
+
+/*
+ * A state for p features, in place of one that has only left rows out, or of none. beta: that the first complete row
+ * brings, or NULL
+ */
+static GrState *
+first_state(const GrState *before, GrFamily family, ArrayType *beta, int p)
+{
+	int			n = beta == NULL ? 0 : ArrayGetNItems(ARR_NDIM(beta), ARR_DIMS(beta));
+	const double *at = beta == NULL ? NULL : (const double *) ARR_DATA_PTR(beta);
+	const bits8 *nulls = beta == NULL ? NULL : ARR_NULLBITMAP(beta);
+	int			first = n == p ? 1 : 0;
+	GrState    *state;
+
+	gr_check_nfeatures(p);
+	if (n != 0 && n != p && n != p + 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("beta has the wrong number of elements"),
+				 errdetail("It has %d, and x has %d.", n, p),
+				 errhint("Give the intercept and a coefficient a feature, the coefficients alone for a model without "
+						 "intercept, or '{}' to begin.")));
+	state = gr_state_create(family, p, first_capacity(family, p));
+	state->intercept = first == 0;
+	state->nskipped = before == NULL ? 0 : before->nskipped;
+	for (int k = 0; k < n; k++)
+	{
+		if (nulls != NULL && (nulls[k / 8] & (1 << (k % 8))) == 0)
+			gr_state_fixed(state)[k + first] = 1;
+		else if (!isfinite(*at))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("beta has a value that is NaN or infinite")));
+		else
+			gr_state_beta(state)[k + first] = *at++;
+	}
+	return state;
+}
+
+static void
+check_same_beta(GrState *state, ArrayType *beta)
+{
+	int			n = ArrayGetNItems(ARR_NDIM(beta), ARR_DIMS(beta));
+	const double *at = (const double *) ARR_DATA_PTR(beta);
+	const bits8 *nulls = ARR_NULLBITMAP(beta);
+	int			first = state->intercept ? 0 : 1;
+	bool		same = n == 0 || n == state->nfeatures + 1 - first;
+
+	for (int k = 0; same && k < n; k++)
+	{
+		if (nulls != NULL && (nulls[k / 8] & (1 << (k % 8))) == 0)
+			same = gr_state_fixed(state)[k + first] == 1;
+		else
+			same = *at++ == gr_state_beta(state)[k + first];
+	}
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("beta must be the same for all rows")));
+}
+
+/* Argument 1, before anything is done for a row. */
+static inline ArrayType *
+beta_argument(FunctionCallInfo fcinfo, const GrState *state)
+{
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("beta must not be NULL"),
+				 errhint("Begin with '{}'.")));
+	if (state != NULL && state->internal)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("not a state of gpu_logreg_step_agg")));
+	return PG_GETARG_ARRAYTYPE_P(1);
+}
+
+/*
+ * The state, with a row of y and the last argument, x; binomial: at beta, argument 1. y_null stands for a NULL of
+ * whatever kind of y
+ */
+static pg_attribute_always_inline Datum
+accumulate(FunctionCallInfo fcinfo, GrFamily family, double y, bool y_null)
+{
+	const int	x_argno = family == GR_BINOMIAL ? 3 : 2;
+	GrState    *state = gr_state_argument(fcinfo, family);
+	ArrayType  *beta = family == GR_BINOMIAL ? beta_argument(fcinfo, state) : NULL;
+	ArrayType  *x = PG_ARGISNULL(x_argno) ? NULL : PG_GETARG_ARRAYTYPE_P(x_argno);
+	double	   *row;
+	int			p;
+
+	if (x != NULL)
+		gr_check_vector(x, "x");
+	if (x == NULL || y_null || array_contains_nulls(x))
+		return skip_row(fcinfo, state, family);
+	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
+	if (unlikely(state == NULL || state->nfeatures < 0))
+	{
+		if (beta != NULL)
+			gr_check_vector(beta, "beta");
+		state = first_state(state, family, beta, p);
+	}
+	else if (beta != NULL)
+	{
+		gr_check_same_width(state->nfeatures, p);
+		check_same_beta(state, beta);
+	}
+	row = next_row(&state, p);
+	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
+	row[p] = y;
+	if (family == GR_BINOMIAL && unlikely(!is_plain(row, p, family)))
+		gr_check_rows(row, 1, p, NULL, true);
+	count_row(state);
+	return gr_state_result(fcinfo, state);
+}
+
+/* gr_ols_stats_accum(state gpu_ols_stats, y float8, VARIADIC x float8[]) */
+Datum
+gr_ols_stats_accum(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(1);
+
+	return accumulate(fcinfo, GR_GAUSSIAN, null ? 0 : PG_GETARG_FLOAT8(1), null);
+}
+
+/* gr_ols_stats_accum_bool(state gpu_ols_stats, y boolean, VARIADIC x float8[]) */
+Datum
+gr_ols_stats_accum_bool(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(1);
+
+	return accumulate(fcinfo, GR_GAUSSIAN, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
+}
+
+/* gr_logreg_step_accum(state gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[]) */
+Datum
+gr_logreg_step_accum(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(2);
+
+	return accumulate(fcinfo, GR_BINOMIAL, null ? 0 : PG_GETARG_FLOAT8(2), null);
+}
+
+/* gr_logreg_step_accum_bool(state gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[]) */
+Datum
+gr_logreg_step_accum_bool(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(2);
+
+	return accumulate(fcinfo, GR_BINOMIAL, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
+}
+
+/*
+ * A query's columns
+ */
+
+/*
+ * Arguments: the state, the request of a binomial pass, names, widths, and the columns from this one on: the response,
+ * then the features
+ */
+static inline int
+first_column(GrFamily family)
+{
+	return family == GR_BINOMIAL ? 4 : 3;
+}
+
+#define ARG_REQUEST 1
+#define ARG_NAMES(family) (first_column(family) - 2)
+#define ARG_WIDTHS(family) (first_column(family) - 1)
+
+/* Described at the first call, and kept for the others */
+static pg_noinline GrColumns *
+describe_columns(FunctionCallInfo fcinfo, GrFamily family)
+{
+	GrColumns  *columns = gr_argument_columns(fcinfo, first_column(family));
+	bool		needs_widths = family == GR_BINOMIAL || !PG_ARGISNULL(ARG_WIDTHS(family));
+
+	if (needs_widths && !gr_read_widths(fcinfo, columns, ARG_WIDTHS(family)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s needs a width for each column", gr_state_families[family].pass),
+				 errhint("It is for the use of %s.", gr_state_families[family].fit)));
+	if (columns->nfeatures >= 0)
+	{
+		if (columns->n > 1)
+			gr_check_nfeatures(columns->nfeatures);
+		gr_name_arrays(fcinfo, columns, ARG_NAMES(family));
+	}
+	fcinfo->flinfo->fn_extra = columns;
+	return columns;
+}
+
+/*
+ * The state of a pass to begin with: empty while the columns' widths aren't known. ERROR unless what is requested is
+ * for so many features.
+ */
+static pg_noinline GrState *
+begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *before)
+{
+	GrState    *state;
+
+	if (family == GR_GAUSSIAN)
+		state = gr_state_create(family, p, p < 0 ? 0 : first_capacity(family, p));
+	else
+	{
+		GrState    *request = PG_ARGISNULL(ARG_REQUEST) ? NULL :
+			gr_state_settled(PG_GETARG_DATUM(ARG_REQUEST), family, NULL);
+
+		if (request == NULL || request->nfeatures < 0 || request->nfeatures != p)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s needs a request for as many features as there are", gr_state_families[family].pass),
+					 errhint("It is for the use of %s.", gr_state_families[family].fit)));
+		state = gr_state_clear(gr_state_resize(request, gr_state_families[family].full_capacity));
+		state->nrows = 0;
+	}
+	state->nskipped = before == NULL ? 0 : before->nskipped;
+	state->nworkers = IsParallelWorker();
+	return state;
+}
+
+/* The state, with a row of the columns */
+static pg_attribute_always_inline Datum
+accumulate_columns(FunctionCallInfo fcinfo, GrFamily family)
+{
+	const int	first = first_column(family);
+	GrState    *state = gr_state_argument(fcinfo, family);
+	GrColumns  *columns = fcinfo->flinfo->fn_extra;
+	bool		complete;
+	double	   *row;
+
+	if (unlikely(columns == NULL))
+		columns = describe_columns(fcinfo, family);
+	complete = gr_arguments_complete(fcinfo, columns, first);
+	/* arrays whose widths aren't given have those of the first complete row */
+	if (unlikely(columns->nfeatures < 0) && complete)
+	{
+		gr_measure_row(columns, GR_ARGUMENT_VALUES(fcinfo, first));
+		gr_name_arrays(fcinfo, columns, ARG_NAMES(family));
+	}
+	if (unlikely(state == NULL || (state->nfeatures < 0 && columns->nfeatures >= 0)))
+		state = begin_pass(fcinfo, family, columns->nfeatures, state);
+	if (!complete)
+		return skip_row(fcinfo, state, family);
+	row = next_row(&state, columns->nfeatures);
+	if (!gr_convert_row(columns, GR_ARGUMENT_VALUES(fcinfo, first), row))
+		return skip_row(fcinfo, state, family);
+	count_row(state);
+	/* here and now, where the names are at hand */
+	if (unlikely(!is_plain(row, columns->nfeatures, family)))
+	{
+		const char *const *names = gr_read_names(fcinfo, columns, ARG_NAMES(family));
+
+		if (family == GR_BINOMIAL)
+			gr_check_rows(row, 1, columns->nfeatures, names, true);
+		else
+			gr_state_flush(state, names);
+	}
+	return gr_state_result(fcinfo, state);
+}
+
+/* gr_ols_pass_accum(state gpu_ols_stats, names text[], widths int[], VARIADIC "any") */
+GR_STATE_FUNCTION(gr_ols_pass_accum, accumulate_columns, GR_GAUSSIAN)
+
+/* gr_logreg_pass_accum(state gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") */
+GR_STATE_FUNCTION(gr_logreg_pass_accum, accumulate_columns, GR_BINOMIAL)
