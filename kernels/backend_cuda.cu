@@ -29,7 +29,7 @@ struct GrGram
 {
 	GrSession  *session;
 	GramPlan	plan;
-	int64_t		q;
+	GrRowShape	shape;			/* of the rows on the device */
 	int64_t		capacity;		/* rows a block */
 	size_t		block_nbytes;	/* memory of a block */
 	Sends		sends;
@@ -37,7 +37,7 @@ struct GrGram
 	int			filling;		/* the slot that takes rows */
 	int64_t		nfilled;		/* rows in it */
 	double2    *partials;
-	double	   *shift;			/* q - 1 values behind the partials */
+	double	   *shift;			/* of the features and the response; behind the partials */
 	bool		shifted;		/* rows are summed less shift */
 	double	   *transfer;		/* pinned: the result on its way back */
 	size_t		transfer_nbytes;
@@ -196,7 +196,7 @@ cuda_open(GrSession **session, const GrOpenOptions *options, GrError *err)
 		return false;
 	}
 	/* finds out now whether the kernels were built for this device */
-	code = gr_gram_plan(&plan, 1, GR_PARTIALS_NBYTES);
+	code = gr_gram_plan(&plan, gr_plain_shape(1), GR_PARTIALS_NBYTES);
 	if (code != cudaSuccess)
 		return session_fail(s, err, code, 0, "loading the kernels");
 	return true;
@@ -282,7 +282,7 @@ slot_open(GrGram *gram, Slot *slot, size_t needed_nbytes, GrError *err)
 static size_t
 shift_nbytes(const GrGram *gram)
 {
-	return (size_t) (gram->q - 1) * sizeof(double);
+	return (size_t) gr_nterms(gram->shape.nfeatures) * sizeof(double);
 }
 
 /* Plans the job within the memory there is. needed: what it takes in all. */
@@ -290,7 +290,7 @@ static bool
 plan_within_limit(GrGram *gram, const GrGramOptions *options, size_t *needed, GrError *err)
 {
 	size_t		memory_limit = options->memory_limit;
-	size_t		blocks_nbytes = GR_NSLOTS * gram->block_nbytes + gr_sends_nbytes(options->single);
+	size_t		blocks_nbytes = GR_NSLOTS * gram->block_nbytes + gr_sends_nbytes(options->shape.single);
 	size_t		budget_nbytes = 0;
 	size_t		nbytes_free;
 	size_t		nbytes_total;
@@ -302,7 +302,7 @@ plan_within_limit(GrGram *gram, const GrGramOptions *options, size_t *needed, Gr
 		budget_nbytes = (nbytes_free - blocks_nbytes) / 2;
 	if (budget_nbytes > GR_PARTIALS_NBYTES)
 		budget_nbytes = GR_PARTIALS_NBYTES;
-	SESSION_CUDA(gram->session, err, gr_gram_plan(&gram->plan, options->nfeatures, budget_nbytes), "planning the sums");
+	SESSION_CUDA(gram->session, err, gr_gram_plan(&gram->plan, gram->shape, budget_nbytes), "planning the sums");
 	*needed = blocks_nbytes + gram->plan.partials_nbytes + shift_nbytes(gram);
 	if (memory_limit > 0 && *needed > memory_limit)
 	{
@@ -322,11 +322,11 @@ static bool
 gram_open(GrGram *gram, const GrGramOptions *options, GrError *err)
 {
 	GrSession  *session = gram->session;
-	size_t		row_nbytes = sizeof(double) * (size_t) (options->nfeatures + 1);
+	size_t		row_nbytes = gr_row_nbytes(gr_wide_shape(options->shape));
 	size_t		needed_nbytes = 0;
 	cudaError_t code;
 
-	gram->q = options->nfeatures + 2;
+	gram->shape = gr_wide_shape(options->shape);
 	gram->capacity = (int64_t) (options->block_nbytes / row_nbytes);
 	if (gram->capacity < 1)
 		gram->capacity = 1;
@@ -335,7 +335,7 @@ gram_open(GrGram *gram, const GrGramOptions *options, GrError *err)
 		gram->block_nbytes = OUTPUT_NBYTES;
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
 	if (!plan_within_limit(gram, options, &needed_nbytes, err) ||
-		!gr_sends_open(&gram->sends, session, options->nfeatures, options->single, err))
+		!gr_sends_open(&gram->sends, session, options->shape, err))
 		return false;
 	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&gram->kernel_stream, cudaStreamNonBlocking),
 				 "creating a stream");
@@ -349,7 +349,7 @@ gram_open(GrGram *gram, const GrGramOptions *options, GrError *err)
 	for (Slot &slot : gram->slots)
 		if (!slot_open(gram, &slot, needed_nbytes, err))
 			return false;
-	gram->transfer_nbytes = 2 * sizeof(double) * (size_t) gr_triangle(gram->q);
+	gram->transfer_nbytes = 2 * sizeof(double) * (size_t) gr_triangle(gr_norder(gram->shape.nfeatures));
 	if (gram->transfer_nbytes > gram->block_nbytes)
 		gram->transfer_nbytes = gram->block_nbytes / (2 * sizeof(double)) * (2 * sizeof(double));
 	code = cudaMallocHost((void **) &gram->transfer, gram->transfer_nbytes);
@@ -368,8 +368,8 @@ cuda_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram,
 	SignalsBlocked blocked;
 
 	*gram = NULL;
-	if (options->nfeatures < 1 || options->nfeatures > GR_MAX_FEATURES)
-		return gr_fail(err, GR_INVALID, 0, "%d features", options->nfeatures);
+	if (options->shape.nfeatures < 1 || options->shape.nfeatures > GR_MAX_FEATURES)
+		return gr_fail(err, GR_INVALID, 0, "%d features", options->shape.nfeatures);
 	*gram = (GrGram *) calloc(1, sizeof(GrGram));
 	if (*gram == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "a Gram job");
@@ -438,7 +438,7 @@ sum_slot(GrGram *gram, GrError *err)
 static bool
 cuda_gram_send(GrGram *gram, const void *rows, int64_t nrows, GrError *err)
 {
-	const size_t sent_nbytes = gr_row_nbytes((int) gram->q - 2, gram->sends.single);
+	const size_t sent_nbytes = gr_row_nbytes(gram->sends.shape);
 
 	SESSION_CUDA(gram->session, err, cudaSetDevice(gram->session->info.id), "selecting the device");
 	if (!gr_sends_begin(&gram->sends, err))
@@ -449,7 +449,7 @@ cuda_gram_send(GrGram *gram, const void *rows, int64_t nrows, GrError *err)
 		int64_t		n = gram->capacity - gram->nfilled < nrows - done ? gram->capacity - gram->nfilled : nrows - done;
 
 		if (!slot_wait(gram, slot, err) ||
-			!gr_sends_copy(&gram->sends, slot->device + gram->nfilled * (gram->q - 1),
+			!gr_sends_copy(&gram->sends, slot->device + gram->nfilled * gr_row_ncols(gram->shape),
 						   (const char *) rows + (size_t) done * sent_nbytes, n, err))
 			return false;
 		gram->nfilled += n;
@@ -497,7 +497,7 @@ finish_segment(GrGram *gram, int64_t first, int64_t nentries, double *hi, double
 static bool
 cuda_gram_finish(GrGram *gram, double *hi, double *lo, GrGramTimes *times, GrError *err)
 {
-	const int64_t nentries = gr_triangle(gram->q);
+	const int64_t nentries = gr_triangle(gr_norder(gram->shape.nfeatures));
 	const int64_t segment = (int64_t) (gram->transfer_nbytes / (2 * sizeof(double)));
 
 	SESSION_CUDA(gram->session, err, cudaSetDevice(gram->session->info.id), "selecting the device");

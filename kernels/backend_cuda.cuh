@@ -26,8 +26,7 @@ struct GrSession
 typedef struct Sends
 {
 	GrSession  *session;
-	int			nfeatures;
-	bool		single;
+	GrRowShape	shape;			/* of the rows as they come; on the device all are float8 */
 	cudaStream_t stream;
 	cudaEvent_t begin[GR_SENDS];
 	cudaEvent_t end[GR_SENDS];
@@ -61,7 +60,7 @@ typedef struct RowsWork
 struct GrRows
 {
 	GrSession  *session;
-	int			nfeatures;
+	GrRowShape	shape;			/* of the rows on the device */
 	int64_t		nrows;
 	RowsChunk	chunks[GR_CHUNKS_MAX];
 	int			nchunks;

@@ -10,6 +10,7 @@
 
 #include "compute/dd.h"
 #include "compute/glm_row.h"
+#include "compute/row.h"
 
 #define FULL 0xffffffffu
 
@@ -378,6 +379,36 @@ weigh_row(double eta, double y)
 	row.margin = one ? eta : -eta;
 	row.miss = row.margin >= 0.0 ? 0.0 : -row.margin;	/* and not a number where eta isn't one */
 	return row;
+}
+
+/* The same of a row with a weight or an offset, which lie behind the response; to the bit where they are 1 and 0 */
+static __device__ __noinline__ Weight
+weigh_with(double eta, const double *response, GrRowShape shape)
+{
+	const double y = response[0];
+	const double prior = shape.weight ? response[1] : 1.0;
+	const double offset = shape.offset ? response[shape.weight ? 2 : 1] : 0.0;
+	const double full = eta + offset;
+	const double a = fabs(full);
+	const double t = exp_minus(a < GR_ETA_MAX ? a : GR_ETA_MAX);
+	const double d = reciprocal(1.0 + t);
+	const double td = t * d;
+	Weight		row;
+
+	row.w = prior * (td * d);
+	row.r = prior * gr_residual(y, full >= 0.0 ? d : td, full >= 0.0 ? td : d);
+	/* each row's deviance by itself: what shares and weights leave of it is no product of (1 + t) */
+	row.t = 0.0;
+	row.miss = gr_logistic_row(full, y, prior).half_deviance;
+	row.margin = gr_margin(eta, y);
+	return row;
+}
+
+/* Of the row that the response is in, whose linear predictor without its offset is eta */
+static __device__ inline Weight
+weigh_row(double eta, const double *response, GrRowShape shape)
+{
+	return shape.weight || shape.offset ? weigh_with(eta, response, shape) : weigh_row(eta, response[0]);
 }
 
 #endif							/* GPUREG_GLM_DEVICE_CUH */

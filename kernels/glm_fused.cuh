@@ -52,17 +52,18 @@ typedef struct FusedLane
 static __device__ inline FusedLane
 fused_lane(const GlmFusedShape &shape, int lane, int ngroups)
 {
-	const int	ncols = shape.nfeatures + 1;
+	const int	ncols = gr_row_ncols(shape.rows);
+	const int	nfeatures = shape.rows.nfeatures;
 	const int	g = lane / 4;
 	const int	column = g + 8 * (ngroups - 1);
 	FusedLane	at;
 
 	at.first = lane % 4 * shape.row_step[3] * ncols + g;
-	at.last = at.first - g + min(column, shape.nfeatures - 1);
+	at.last = at.first - g + min(column, nfeatures - 1);
 	at.row = lane % 4 * shape.row_step[3] + (g & 1) * shape.row_step[0] + (g >> 1 & 1) * shape.row_step[1] +
 		(g >> 2) * shape.row_step[2];
-	at.response = at.row * ncols + shape.nfeatures;
-	at.exists = column < shape.nfeatures ? 1.0 : 0.0;
+	at.response = at.row * ncols + gr_response_at(shape.rows);
+	at.exists = column < nfeatures ? 1.0 : 0.0;
 	return at;
 }
 
@@ -76,6 +77,9 @@ fused_copy(unsigned stage, const double *tile, int npairs, int lane)
 #pragma unroll
 	for (int u = 0; u <= 4 * NG; u++)
 		copy_async<16>(stage + 512 * u, tile + 64 * u, u < nwhole || lane + 32 * u < npairs);
+	/* a row's weight and offset may take another one */
+	if (npairs > 32 * (4 * NG + 1))
+		copy_async<16>(stage + 512 * (4 * NG + 1), tile + 64 * (4 * NG + 1), lane + 32 * (4 * NG + 1) < npairs);
 }
 
 /* z and the lane's part of each eta. A column beyond the features reads another and comes out as 0. */
@@ -84,7 +88,7 @@ static __device__ inline void
 fused_read(double (&z)[8][NG], double (&eta)[8], const double *stage, const GlmFusedShape &shape, const FusedLane &at,
 		   const double (&beta)[NG], const double (&shift)[NG])
 {
-	const int	ncols = shape.nfeatures + 1;
+	const int	ncols = gr_row_ncols(shape.rows);
 
 #pragma unroll
 	for (int k = 0; k < 8; k++)
@@ -288,9 +292,9 @@ fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nw
 
 /* What the lane's own row of a tile weighs; nothing if it is beyond the last. */
 static __device__ inline Weight
-fused_weigh(double eta, double y, bool exists)
+fused_weigh(double eta, const double *response, GrRowShape shape, bool exists)
 {
-	Weight		row = weigh_row(eta, y);
+	Weight		row = weigh_row(eta, response, shape);
 
 	if (!exists)
 	{
@@ -328,8 +332,8 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 #pragma unroll
 	for (int j = 0; j < NG; j++)
 	{
-		beta[j] = lane / 4 + 8 * j < shape.nfeatures ? betas[lane / 4 + 8 * j + 1] : 0.0;
-		shift[j] = lane / 4 + 8 * j < shape.nfeatures ? shifts[lane / 4 + 8 * j] : 0.0;
+		beta[j] = lane / 4 + 8 * j < shape.rows.nfeatures ? betas[lane / 4 + 8 * j + 1] : 0.0;
+		shift[j] = lane / 4 + 8 * j < shape.rows.nfeatures ? shifts[lane / 4 + 8 * j] : 0.0;
 	}
 	sums.min_margin = INFINITY;
 #pragma unroll
@@ -349,7 +353,7 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 							stages + free_stage * shape.tile_ndoubles + 2 * lane, lane);
 		fused_read<NG>(z, eta, staged, shape, at, beta, shift);
 
-		const Weight row = fused_weigh(fold_eight(eta, lane) + intercept, staged[at.response],
+		const Weight row = fused_weigh(fold_eight(eta, lane) + intercept, staged + at.response, shape.rows,
 									   tile * GLM_TILE + at.row < chunks.nrows);
 
 		weights[lane] = make_double2(row.w, row.r);
@@ -363,7 +367,7 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 		stage = stage == FUSED_NSTAGES - 1 ? 0 : stage + 1;
 	}
 	fused_flush(sums);
-	fused_record<NG, HESSIAN>(records, sums, shape.nfeatures, warp,
+	fused_record<NG, HESSIAN>(records, sums, shape.rows.nfeatures, warp,
 							  (double) (count * (int64_t) GLM_TILE -
 										((ntiles - 1) % nwarps == warp ? ntiles * GLM_TILE - chunks.nrows : 0)), lane);
 }

@@ -28,9 +28,10 @@ tile_row(int lane)
 /* coefficients' (1, x - shift) of the lane's row of a tile of nrows rows; shift may be NULL. */
 template <typename Sum>
 static __device__ inline Sum
-tile_dot(const double *__restrict__ rows, int nrows, int nfeatures, const double *__restrict__ coefficients,
+tile_dot(const double *__restrict__ rows, int nrows, GrRowShape shape, const double *__restrict__ coefficients,
 		 const double *__restrict__ shift, int lane)
 {
+	const int	ncols = gr_row_ncols(shape);
 	Sum			mine = {};
 	Sum			start = {};
 
@@ -38,7 +39,7 @@ tile_dot(const double *__restrict__ rows, int nrows, int nfeatures, const double
 	{
 		Sum			v[8] = {};
 
-		for (int column = lane; column < nfeatures; column += 32)
+		for (int column = lane; column < shape.nfeatures; column += 32)
 		{
 			double		coefficient = coefficients[column + 1];
 			double		center = shift != NULL ? shift[column] : 0.0;
@@ -46,7 +47,7 @@ tile_dot(const double *__restrict__ rows, int nrows, int nfeatures, const double
 
 #pragma unroll
 			for (int k = 0; k < 8; k++)
-				x[k] = rows[(int64_t) min(8 * round + k, nrows - 1) * (nfeatures + 1) + column];
+				x[k] = rows[(int64_t) min(8 * round + k, nrows - 1) * ncols + column];
 #pragma unroll
 			for (int k = 0; k < 8; k++)
 				add_product(v[k], coefficient, x[k], center);
@@ -112,7 +113,7 @@ head_record(double *record, const Head &head, int lane)
 
 static __global__ void
 __launch_bounds__(ROW_NTHREADS)
-weigh_kernel(const double *__restrict__ rows, int64_t nrows, int nfeatures, GlmTerms terms, double2 *__restrict__ weights,
+weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms, double2 *__restrict__ weights,
 			 double *heads)
 {
 	const int	lane = threadIdx.x % 32;
@@ -122,21 +123,21 @@ weigh_kernel(const double *__restrict__ rows, int64_t nrows, int nfeatures, GlmT
 
 	for (int64_t first = (int64_t) warp * GLM_TILE; first < nrows; first += (int64_t) nwarps * GLM_TILE)
 	{
-		const double *tile = rows + first * (nfeatures + 1);
+		const double *tile = rows + first * gr_row_ncols(shape);
 		const int	count = (int) min((int64_t) GLM_TILE, nrows - first);
 		const int	at = tile_row(lane);
-		double		eta = tile_dot<double>(tile, count, nfeatures, terms.beta, terms.shift, lane);
+		double		eta = tile_dot<double>(tile, count, shape, terms.beta, terms.shift, lane);
 
 		if (at < count)
 		{
-			double		y = tile[(int64_t) at * (nfeatures + 1) + nfeatures];
-			Weight		row = weigh_row(eta, y);
+			const double *response = tile + (int64_t) at * gr_row_ncols(shape) + gr_response_at(shape);
+			Weight		row = weigh_row(eta, response, shape);
 
 			weights[first + at] = make_double2(row.w, row.r);
 			head.nrows += 1.0;
 			head.half_deviance = gr_dd_add(head.half_deviance, gr_two_sum(row.miss, log1p(row.t)));
 			head.min_margin = fmin(head.min_margin, row.margin);
-			head.nones += y;
+			head.nones += response[0];
 		}
 	}
 	head_record(heads + (int64_t) warp * GR_SUM_HEAD, head, lane);
@@ -144,23 +145,25 @@ weigh_kernel(const double *__restrict__ rows, int64_t nrows, int nfeatures, GlmT
 
 /* Which side of face f the lane's row is on, as a margin; 0 if it is on the face. */
 static __device__ inline double
-face_side(const double *tile, int nrows, int nfeatures, const GlmTerms &terms, int f, double y, int lane)
+face_side(const double *tile, int nrows, GrRowShape shape, const GlmTerms &terms, int f, double y, int lane)
 {
-	const double *face = terms.faces + (int64_t) f * (nfeatures + 1);
-	Dot			dot = tile_dot<Dot>(tile, nrows, nfeatures, face, NULL, lane);
+	const double *face = terms.faces + (int64_t) f * gr_nterms(shape.nfeatures);
+	Dot			dot = tile_dot<Dot>(tile, nrows, shape, face, NULL, lane);
 	double		value = dot.s + dot.c;
-	double		magnitude = tile_dot<Magnitude>(tile, nrows, nfeatures, face, NULL, lane).sum;
+	double		magnitude = tile_dot<Magnitude>(tile, nrows, shape, face, NULL, lane).sum;
 
 	if (fabs(value) <= terms.face_absolute[f] + terms.face_relative * magnitude)
 		return 0.0;
-	return y > 0.5 ? value : -value;
+	return gr_margin(value, y);
 }
 
 /* Writes the rows of a tile: (u, u z, v) of the lane that holds each. */
 static __device__ inline void
-write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows, int nfeatures,
+write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows, GrRowShape shape,
 		   const double *__restrict__ shift, double u, double v, int lane)
 {
+	const int	ncols = gr_row_ncols(shape);
+	const int	nout = gr_norder(shape.nfeatures);	/* columns of a row written */
 	const int	at = tile_row(lane);
 
 	for (int first = 0; first < nrows; first += 8)
@@ -170,33 +173,33 @@ write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows,
 #pragma unroll
 		for (int k = 0; k < 8; k++)
 			weight[k] = __shfl_sync(FULL, u, k * 4 + first / 8);
-		for (int column = lane; column < nfeatures; column += 32)
+		for (int column = lane; column < shape.nfeatures; column += 32)
 		{
-			const double *from = tile + (int64_t) first * (nfeatures + 1) + column;
-			double	   *to = out + (int64_t) first * (nfeatures + 2) + 1 + column;
+			const double *from = tile + (int64_t) first * ncols + column;
+			double	   *to = out + (int64_t) first * nout + 1 + column;
 			double		center = shift[column];
 			double		x[8];
 
 #pragma unroll
 			for (int k = 0; k < 8; k++)
-				x[k] = from[min(k, nrows - 1 - first) * (nfeatures + 1)];
+				x[k] = from[min(k, nrows - 1 - first) * ncols];
 #pragma unroll
 			for (int k = 0; k < 8; k++)
 				if (first + k < nrows)
-					to[k * (nfeatures + 2)] = weight[k] * (x[k] - center);
+					to[k * nout] = weight[k] * (x[k] - center);
 		}
 	}
 	if (at < nrows)
 	{
-		out[(int64_t) at * (nfeatures + 2)] = u;
-		out[(int64_t) at * (nfeatures + 2) + nfeatures + 1] = v;
+		out[(int64_t) at * nout] = u;
+		out[(int64_t) at * nout + nout - 1] = v;
 	}
 }
 
 template <bool FACE>
 static __global__ void
 __launch_bounds__(ROW_NTHREADS)
-transform_kernel(const double *__restrict__ rows, int64_t nrows, int nfeatures, GlmTerms terms, double *__restrict__ out,
+transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms, double *__restrict__ out,
 				 double *heads)
 {
 	const int	lane = threadIdx.x % 32;
@@ -207,18 +210,19 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, int nfeatures, 
 
 	for (int64_t first = (int64_t) warp * GLM_TILE; first < nrows; first += (int64_t) nwarps * GLM_TILE)
 	{
-		const double *tile = rows + first * (nfeatures + 1);
+		const double *tile = rows + first * gr_row_ncols(shape);
 		const int	count = (int) min((int64_t) GLM_TILE, nrows - first);
-		const double y = tile[(int64_t) min(at, count - 1) * (nfeatures + 1) + nfeatures];
+		const double *own = tile + (int64_t) min(at, count - 1) * gr_row_ncols(shape);
+		const double y = gr_row_response(own, shape);
 		bool		in = at < count;
 		double		u = 0.0;
 		double		v = 0.0;
 
 		for (int f = 0; f < terms.nfaces - (FACE ? 1 : 0); f++)
-			in = face_side(tile, count, nfeatures, terms, f, y, lane) == 0.0 && in;
+			in = face_side(tile, count, shape, terms, f, y, lane) == 0.0 && in;
 		if (FACE)
 		{
-			double		side = face_side(tile, count, nfeatures, terms, terms.nfaces - 1, y, lane);
+			double		side = face_side(tile, count, shape, terms, terms.nfaces - 1, y, lane);
 
 			if (in && side == 0.0)
 			{
@@ -232,22 +236,27 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, int nfeatures, 
 		}
 		else
 		{
-			Dot			dot = tile_dot<Dot>(tile, count, nfeatures, terms.beta, terms.shift, lane);
-			double		eta = dot.s + dot.c;
+			Dot			dot = tile_dot<Dot>(tile, count, shape, terms.beta, terms.shift, lane);
+			double		offset = gr_row_offset(own, shape);
+			double		eta;
+
+			if (shape.offset)
+				add_product(dot, 1.0, offset, 0.0);
+			eta = dot.s + dot.c;
 
 			if (in)
 			{
-				GrLogisticRow row = gr_logistic_row(eta, y);
+				GrLogisticRow row = gr_logistic_row(eta, y, gr_row_weight(own, shape));
 
 				u = row.u;
 				v = row.v;
 				head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
-				head.min_margin = fmin(head.min_margin, y > 0.5 ? eta : -eta);
+				head.min_margin = fmin(head.min_margin, gr_margin(eta - offset, y));
 				head.nones += y;
 			}
 		}
 		head.nrows += in ? 1.0 : 0.0;
-		write_rows(out + first * (nfeatures + 2), tile, count, nfeatures, terms.shift, u, v, lane);
+		write_rows(out + first * gr_norder(shape.nfeatures), tile, count, shape, terms.shift, u, v, lane);
 	}
 	head_record(heads + (int64_t) warp * GR_SUM_HEAD, head, lane);
 }
@@ -264,13 +273,14 @@ typedef struct ColumnSums
 /* Sums of columns: gradient, first row, diagonal. threadIdx.x is a term of 32, threadIdx.y a slice of the rows. */
 static __global__ void
 __launch_bounds__(32 * COLUMN_NSLICES)
-columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, int nfeatures,
+columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per_split, GrRowShape shape,
 			   const double *__restrict__ shifts, const double2 *__restrict__ weights, double *columns)
 {
 	__shared__ ColumnSums slices[COLUMN_NSLICES][32];
-	const int	nterms = nfeatures + 1;
+	const int	nterms = gr_nterms(shape.nfeatures);
+	const int	ncols = gr_row_ncols(shape);
 	const int	term = blockIdx.x * 32 + threadIdx.x;
-	const int	column = max(0, min(term, nfeatures) - 1);
+	const int	column = max(0, min(term, shape.nfeatures) - 1);
 	const double shift = shifts[column];
 	const int64_t begin = (int64_t) blockIdx.y * nrows_per_split;
 	const int64_t end = min(begin + nrows_per_split, nrows);
@@ -283,7 +293,7 @@ columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per
 
 #pragma unroll
 		for (int k = 0; k < 8; k++)
-			z[k] = rows[min(row + k, end - 1) * nterms + column];
+			z[k] = rows[min(row + k, end - 1) * ncols + column];
 #pragma unroll
 		for (int k = 0; k < 8; k++)
 		{
@@ -393,11 +403,12 @@ static cudaError_t
 plan_fused(GlmPlan *plan, int shared_nbytes)
 {
 	static const int steps[3][4] = {{1, 2, 16, 4}, {1, 8, 16, 2}, {4, 8, 16, 1}};
-	const int	ncols = plan->nfeatures + 1;
+	const int	ncols = gr_row_ncols(plan->rows);
+	const int	nterms = gr_nterms(plan->rows.nfeatures);
 	const int  *step = steps[ncols % 2 == 1 ? 0 : ncols % 4 == 2 ? 1 : 2];
-	int			nwarps = FUSED_NTHREADS((plan->nfeatures + 7) / 8) / 32;
+	int			nwarps = FUSED_NTHREADS((plan->rows.nfeatures + 7) / 8) / 32;
 
-	plan->fused.nfeatures = plan->nfeatures;
+	plan->fused.rows = plan->rows;
 	for (int k = 0; k < 4; k++)
 		plan->fused.row_step[k] = step[k];
 	plan->fused.tile_ndoubles = GLM_TILE * ncols;
@@ -408,8 +419,8 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 	plan->fused_nbytes = sizeof(double) * (size_t) (nwarps * plan->fused.warp_ndoubles);
 	for (int hessian = 0; hessian < 2; hessian++)
 	{
-		size_t		ndoubles = (size_t) (plan->nsms * nwarps) * (size_t) fused_record_ndoubles(ncols, hessian != 0);
-		cudaError_t code = cudaFuncSetAttribute(fused_function(plan->nfeatures, hessian != 0),
+		size_t		ndoubles = (size_t) (plan->nsms * nwarps) * (size_t) fused_record_ndoubles(nterms, hessian != 0);
+		cudaError_t code = cudaFuncSetAttribute(fused_function(plan->rows.nfeatures, hessian != 0),
 												cudaFuncAttributeMaxDynamicSharedMemorySize, (int) plan->fused_nbytes);
 
 		if (code != cudaSuccess)
@@ -423,9 +434,9 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 static cudaError_t
 plan_wide(GlmPlan *plan, int shared_nbytes)
 {
-	int			nwarps = (plan->nfeatures + 127) / 128 < WIDE_NTHREADS / 32 ? (plan->nfeatures + 127) / 128 : WIDE_NTHREADS / 32;
-	int			ncolumns = (plan->nfeatures + 32 * nwarps - 1) / (32 * nwarps);
-	int			nrows = plan->nfeatures <= WIDE_FEATURES_8 ? 8 : 4;
+	int			nwarps = (plan->rows.nfeatures + 127) / 128 < WIDE_NTHREADS / 32 ? (plan->rows.nfeatures + 127) / 128 : WIDE_NTHREADS / 32;
+	int			ncolumns = (plan->rows.nfeatures + 32 * nwarps - 1) / (32 * nwarps);
+	int			nrows = plan->rows.nfeatures <= WIDE_FEATURES_8 ? 8 : 4;
 	int			resident;
 	cudaError_t code;
 
@@ -444,15 +455,15 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 	plan->wide_ncolumns = ncolumns;
 	plan->wide_nrows = nrows;
 	plan->wide_nblocks = plan->nsms * resident;
-	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(plan->nfeatures + 1, false);
+	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(gr_nterms(plan->rows.nfeatures), false);
 	return cudaSuccess;
 }
 
 cudaError_t
-gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes)
+gr_glm_plan(GlmPlan *plan, GrRowShape rows, size_t budget_nbytes)
 {
-	const double nterms = nfeatures + 1;
-	int			ncolumn_blocks = (nfeatures + 1 + 31) / 32;
+	const double nterms = gr_nterms(rows.nfeatures);
+	int			ncolumn_blocks = (gr_nterms(rows.nfeatures) + 31) / 32;
 	int			device;
 	int			clock_khz;
 	int			fp64_ratio;
@@ -461,7 +472,7 @@ gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes)
 	cudaError_t code;
 
 	*plan = GlmPlan();
-	plan->nfeatures = nfeatures;
+	plan->rows = rows;
 	if ((code = cudaGetDevice(&device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&plan->nsms, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device)) != cudaSuccess ||
@@ -473,15 +484,15 @@ gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes)
 	plan->row_nblocks = 8 * plan->nsms;
 	plan->heads_ndoubles = (size_t) plan->row_nblocks * (ROW_NTHREADS / 32) * GR_SUM_HEAD;
 	plan->column_nsplits = 8 * plan->nsms / ncolumn_blocks > 1 ? 8 * plan->nsms / ncolumn_blocks : 1;
-	plan->columns_ndoubles = (size_t) plan->column_nsplits * 4 * ((size_t) nfeatures + 1);
+	plan->columns_ndoubles = (size_t) plan->column_nsplits * 4 * (size_t) gr_nterms(rows.nfeatures);
 	plan->fused_row_s = (0.5 * nterms * nterms + 12.0 * nterms + 100.0) / operations_per_s;
 	plan->weigh_row_s = (8.0 * nterms + 200.0) / operations_per_s;
 	plan->transform_row_s = (25.0 * nterms + 400.0) / operations_per_s;
-	if (nfeatures <= GLM_FUSED_FEATURES)
+	if (rows.nfeatures <= GLM_FUSED_FEATURES)
 		return plan_fused(plan, shared_nbytes);
 	if ((code = plan_wide(plan, shared_nbytes)) != cudaSuccess)
 		return code;
-	code = gr_weighted_gram_plan(&plan->gram, nfeatures, budget_nbytes);
+	code = gr_weighted_gram_plan(&plan->gram, rows.nfeatures, budget_nbytes);
 	plan->matrix_ndoubles = plan->gram.partials_ndoubles;
 	plan->matrix_row_s = plan->gram.row_s;
 	return code;
@@ -499,10 +510,10 @@ wide_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms,
 			cudaStream_t stream)
 {
 	GlmChunks	argument = *chunks;
-	int			nfeatures = plan->nfeatures;
+	GrRowShape	rows = plan->rows;
 	const double *beta = terms->beta;
 	const double *shift = terms->shift;
-	void	   *arguments[] = {&argument, &nfeatures, &beta, &shift, &weights, &records};
+	void	   *arguments[] = {&argument, &rows, &beta, &shift, &weights, &records};
 
 	return cudaLaunchKernel(wide_function(plan->wide_ncolumns, plan->wide_nrows), dim3((unsigned) plan->wide_nblocks),
 							dim3((unsigned) plan->wide_nthreads), arguments, plan->wide_nbytes, stream);
@@ -522,7 +533,7 @@ gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunk
 		return cudaSuccess;
 	if (plan->fused_nwarps == 0)
 		return wide_launch(plan, chunks, terms, NULL, records, stream);
-	return cudaLaunchKernel(fused_function(plan->nfeatures, kind == GR_PASS_FAST), dim3((unsigned) plan->nsms),
+	return cudaLaunchKernel(fused_function(plan->rows.nfeatures, kind == GR_PASS_FAST), dim3((unsigned) plan->nsms),
 							dim3((unsigned) plan->fused_nwarps * 32), arguments, plan->fused_nbytes, stream);
 }
 
@@ -557,7 +568,7 @@ gr_glm_weigh_launch(const GlmPlan *plan, const double *rows, int64_t nrows, cons
 	if (nrows == 0)
 		return cudaSuccess;
 	weigh_kernel<<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
-		(rows, nrows, plan->nfeatures, *terms, weights, heads);
+		(rows, nrows, plan->rows, *terms, weights, heads);
 	return cudaGetLastError();
 }
 
@@ -569,10 +580,10 @@ gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows
 		return cudaSuccess;
 	if (kind == GR_PASS_FACE)
 		transform_kernel<true><<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
-			(rows, nrows, plan->nfeatures, *terms, out, heads);
+			(rows, nrows, plan->rows, *terms, out, heads);
 	else
 		transform_kernel<false><<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
-			(rows, nrows, plan->nfeatures, *terms, out, heads);
+			(rows, nrows, plan->rows, *terms, out, heads);
 	return cudaGetLastError();
 }
 
@@ -591,13 +602,13 @@ gr_glm_columns_launch(const GlmPlan *plan, const double *rows, int64_t nrows, co
 					  const double2 *weights, double *columns, cudaStream_t stream)
 {
 	int64_t		nrows_per_split = count_split_rows(nrows, plan->column_nsplits, 8 * COLUMN_NSLICES);
-	dim3		grid((unsigned) (plan->nfeatures + 1 + 31) / 32,
+	dim3		grid((unsigned) (gr_nterms(plan->rows.nfeatures) + 31) / 32,
 					 (unsigned) ((nrows + nrows_per_split - 1) / nrows_per_split));
 
 	if (nrows == 0)
 		return cudaSuccess;
 	columns_kernel<<<grid, dim3(32, COLUMN_NSLICES), 0, stream>>>
-		(rows, nrows, nrows_per_split, plan->nfeatures, terms->shift, weights, columns);
+		(rows, nrows, nrows_per_split, plan->rows, terms->shift, weights, columns);
 	return cudaGetLastError();
 }
 
@@ -605,7 +616,7 @@ cudaError_t
 gr_glm_matrix_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms, const double2 *weights,
 					 double *matrix, cudaStream_t stream)
 {
-	WeightedGramRows from = {rows, nrows, plan->nfeatures + 1, terms->shift, &weights->x, 2};
+	WeightedGramRows from = {rows, nrows, gr_row_ncols(plan->rows), terms->shift, &weights->x, 2};
 
 	return gr_weighted_gram_launch(&plan->gram, &from, matrix, stream);
 }
@@ -613,7 +624,7 @@ gr_glm_matrix_launch(const GlmPlan *plan, const double *rows, int64_t nrows, con
 cudaError_t
 gr_glm_reduce_launch(const GlmPlan *plan, GlmRecords kind, const double *records, double *sums, cudaStream_t stream)
 {
-	int			nterms = kind == GLM_HEADS ? 0 : plan->nfeatures + 1;
+	int			nterms = kind == GLM_HEADS ? 0 : gr_nterms(plan->rows.nfeatures);
 	int			nhead = kind == GLM_COLUMNS ? 0 : GR_SUM_HEAD;
 	int			nrecords;
 	int64_t		ndoubles;
@@ -621,7 +632,7 @@ gr_glm_reduce_launch(const GlmPlan *plan, GlmRecords kind, const double *records
 
 	if (kind == GLM_FUSED || kind == GLM_FUSED_GRADIENT)
 	{
-		ndoubles = fused_record_ndoubles(plan->nfeatures + 1, kind == GLM_FUSED);
+		ndoubles = fused_record_ndoubles(gr_nterms(plan->rows.nfeatures), kind == GLM_FUSED);
 		nrecords = plan->fused_nwarps > 0 ? plan->nsms * plan->fused_nwarps : plan->wide_nblocks;
 	}
 	else

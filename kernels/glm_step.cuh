@@ -46,7 +46,7 @@ typedef struct GlmTerms
 /* How the fused kernel finds its rows in shared memory; see glm_step.cu. */
 typedef struct GlmFusedShape
 {
-	int			nfeatures;
+	GrRowShape	rows;
 	int			row_step[4];	/* from a lane's row to the rows it takes besides, and between lanes */
 	int			tile_ndoubles;
 	int			warp_ndoubles;	/* shared memory of a warp */
@@ -54,7 +54,7 @@ typedef struct GlmFusedShape
 
 typedef struct GlmPlan
 {
-	int			nfeatures;
+	GrRowShape	rows;
 	int			nsms;
 	GlmFusedShape fused;
 	int			fused_nwarps;	/* a thread block; 0: too many features */
@@ -80,7 +80,7 @@ typedef struct GlmPlan
 } GlmPlan;
 
 /* Plans for the current device; copies of the Hessian take at most budget_nbytes unless a single one needs more. */
-extern cudaError_t gr_glm_plan(GlmPlan *plan, int nfeatures, size_t budget_nbytes);
+extern cudaError_t gr_glm_plan(GlmPlan *plan, GrRowShape rows, size_t budget_nbytes);
 
 /* Whether a pass of this kind is one kernel over chunks. */
 extern bool gr_glm_is_fused(const GlmPlan *plan, GrPassKind kind);

@@ -26,7 +26,7 @@
 typedef struct WideWarp
 {
 	double2		weights[8];
-	double		responses[WIDE_NSTAGES][8];
+	double		tails[WIDE_NSTAGES][8][3];	/* a row's response, weight and offset */
 	double		etas[2][8];
 } WideWarp;
 
@@ -49,10 +49,11 @@ struct WideColumns
 /* Starts the copy of the thread's part of the next rows, if there are any, and goes on. */
 template <int K, int R>
 static __device__ inline void
-wide_copy_next(WideNext &next, const GlmChunks &chunks, int64_t nsteps, int nfeatures, int last, double *stage,
-			   double *responses)
+wide_copy_next(WideNext &next, const GlmChunks &chunks, int64_t nsteps, GrRowShape shape, int last, double *stage,
+			   double (*tails)[3])
 {
 	const int	lane = threadIdx.x % 32;
+	const int	ncols = gr_row_ncols(shape);
 
 	if (next.step < nsteps)
 	{
@@ -60,7 +61,7 @@ wide_copy_next(WideNext &next, const GlmChunks &chunks, int64_t nsteps, int nfea
 			next.chunk++;
 
 		const int64_t before = next.chunk > 0 ? chunks.end[next.chunk - 1] * (GLM_TILE / R) : 0;
-		const double *rows = chunks.rows[next.chunk] + (next.step - before) * R * (nfeatures + 1);
+		const double *rows = chunks.rows[next.chunk] + (next.step - before) * R * ncols;
 
 #pragma unroll
 		for (int k = 0; k < K; k++)
@@ -69,10 +70,11 @@ wide_copy_next(WideNext &next, const GlmChunks &chunks, int64_t nsteps, int nfea
 
 #pragma unroll
 			for (int r = 0; r < R; r++)
-				copy_async<8>(shared_address(stage + (k * R + r) * blockDim.x), from + r * (nfeatures + 1), true);
+				copy_async<8>(shared_address(stage + (k * R + r) * blockDim.x), from + r * ncols, true);
 		}
 		if (lane < R)
-			copy_async<8>(shared_address(responses + lane), rows + (int64_t) lane * (nfeatures + 1) + nfeatures, true);
+			for (int k = shape.nfeatures; k < ncols; k++)
+				copy_async<8>(shared_address(&tails[lane][k - shape.nfeatures]), rows + lane * ncols + k, true);
 		next.step += gridDim.x;
 	}
 	copy_commit();
@@ -231,7 +233,7 @@ wide_row_sums(FusedSums<K> &sums, double &nrows, const Weight &weight, double y,
 template <int K, int R>
 static __global__ void
 __launch_bounds__(K == 2 ? 32 : WIDE_NTHREADS, K == 2 ? 15 : R == 4 && K == 4 ? 2 : 1)
-wide_kernel(const __grid_constant__ GlmChunks chunks, int nfeatures, const double *__restrict__ betas,
+wide_kernel(const __grid_constant__ GlmChunks chunks, GrRowShape shape, const double *__restrict__ betas,
 			const double *__restrict__ shifts, double2 *__restrict__ out, double *records)
 {
 	extern __shared__ double2 shared_pairs[];
@@ -242,7 +244,7 @@ wide_kernel(const __grid_constant__ GlmChunks chunks, int nfeatures, const doubl
 	WideWarp   *warps = (WideWarp *) shared_pairs;
 	WideWarp   *own = warps + threadIdx.x / 32;
 	double	   *stages = (double *) (warps + blockDim.x / 32) + threadIdx.x;
-	const WideColumns<K> columns = wide_columns<K>(betas, shifts, nfeatures);
+	const WideColumns<K> columns = wide_columns<K>(betas, shifts, shape.nfeatures);
 	FusedSums<K> sums = {};
 	WideNext	next = {blockIdx.x, 0};
 	double		nrows = 0.0;
@@ -252,8 +254,8 @@ wide_kernel(const __grid_constant__ GlmChunks chunks, int nfeatures, const doubl
 	sums.min_margin = INFINITY;
 #pragma unroll 1
 	for (int s = 0; s < WIDE_NSTAGES - 1; s++)
-		wide_copy_next<K, R>(next, chunks, nsteps, nfeatures, columns.last, stages + s * stage_ndoubles,
-							 own->responses[s]);
+		wide_copy_next<K, R>(next, chunks, nsteps, shape, columns.last, stages + s * stage_ndoubles,
+							 own->tails[s]);
 	for (int64_t step = blockIdx.x; step < nsteps; step += gridDim.x, count++)
 	{
 		const int	free_stage = stage == 0 ? WIDE_NSTAGES - 1 : stage - 1;
@@ -265,32 +267,33 @@ wide_kernel(const __grid_constant__ GlmChunks chunks, int nfeatures, const doubl
 		copy_wait<WIDE_NSTAGES - 2>();
 		__syncwarp();			/* responses and weights are the warp's, rows the thread's own */
 
-		const double y = own->responses[stage][own_row];
+		const double *response = own->tails[stage][own_row];
 
 		wide_read(z, parts, stages + stage * stage_ndoubles, columns);
 		if (R == 8)
-			wide_copy_next<K, R>(next, chunks, nsteps, nfeatures, columns.last, stages + free_stage * stage_ndoubles,
-								 own->responses[free_stage]);
+			wide_copy_next<K, R>(next, chunks, nsteps, shape, columns.last, stages + free_stage * stage_ndoubles,
+								 own->tails[free_stage]);
 
 		const double eta = wide_join(parts, warps, count % 2) + betas[0];
 
 		if (R == 4)
-			wide_copy_next<K, R>(next, chunks, nsteps, nfeatures, columns.last, stages + free_stage * stage_ndoubles,
-								 own->responses[free_stage]);
+			wide_copy_next<K, R>(next, chunks, nsteps, shape, columns.last, stages + free_stage * stage_ndoubles,
+								 own->tails[free_stage]);
 
-		const Weight weight = fused_weigh(eta, y, exists);
+		const Weight weight = fused_weigh(eta, response, shape, exists);
 
 		if (lane % (32 / R) == 0)
 			own->weights[own_row] = make_double2(weight.w, weight.r);
 		if (lane % (32 / R) == 0 && out != NULL && threadIdx.x < 32 && exists)
 			out[row] = make_double2(weight.w, weight.r);
 		__syncwarp();
-		wide_row_sums(sums, nrows, weight, y, exists, count);
+		wide_row_sums(sums, nrows, weight, response[0], exists, count);
 		wide_column_sums(sums, z, own->weights);
 		stage = stage == WIDE_NSTAGES - 1 ? 0 : stage + 1;
 	}
 	fused_flush(sums);
-	wide_record<K, R>(records + blockIdx.x * fused_record_ndoubles(nfeatures + 1, false), sums, nfeatures, nrows);
+	wide_record<K, R>(records + blockIdx.x * fused_record_ndoubles(gr_nterms(shape.nfeatures), false), sums,
+					  shape.nfeatures, nrows);
 }
 
 #endif							/* GPUREG_GLM_WIDE_CUH */

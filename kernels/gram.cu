@@ -1,5 +1,5 @@
 /*
- * gram.cu: g[i][j] = sum over rows of z_i z_j, j <= i, z = (1, x_1 .. x_p, y), in double-double.
+ * gram.cu: g[i][j] = sum over rows of w z_i z_j, j <= i, z = (1, x_1 .. x_p, y), in double-double; w = 1 without weights.
  *
  * Who owns what. The triangle is cut into micro tiles of M x M entries, one a thread, its sums in registers. In
  * triangle order (q <= TILED_ABOVE) thread blocks take micro tiles as they lie in the packed triangle of micro tiles,
@@ -15,6 +15,9 @@
  * thread and are then added to the split's partial sum in device memory by gr_dd_add, so that lo's rounding never meets
  * the sum of all rows. A partial belongs to one thread of each launch: no atomics, a fixed order. reduce adds the
  * splits and slices of an entry, a warp an entry, in a fixed order too.
+ *
+ * Of weighted rows a is w z_i in two halves, ah + al exactly; ah takes a's place, and al b joins lo: an operation more a
+ * product, and two for each of a thread's a. A weight of 1 changes no bit.
  *
  * Needs -fmad=false, as dd.h does.
  */
@@ -182,11 +185,12 @@ stage_panel(double *staged, const double *__restrict__ rows, const double *__res
 }
 
 /* hi + lo += the products of one row, as the head of this file says. zi and zj are 16-byte aligned. */
-template <int M>
+template <int M, bool WEIGHTED>
 static __device__ inline void
-micro_add(double (&hi)[M][M], double (&lo)[M][M], const double *zi, const double *zj)
+micro_add(double (&hi)[M][M], double (&lo)[M][M], const double *zi, const double *zj, double weight)
 {
 	double		a[M];
+	double		a_lo[M];
 	double		b[M];
 
 #pragma unroll
@@ -201,6 +205,14 @@ micro_add(double (&hi)[M][M], double (&lo)[M][M], const double *zi, const double
 		b[k + 1] = pair_j.y;
 	}
 #pragma unroll
+	for (int i = 0; WEIGHTED && i < M; i++)
+	{
+		GrDD		weighted = gr_two_prod(weight, a[i]);
+
+		a[i] = weighted.hi;
+		a_lo[i] = weighted.lo;
+	}
+#pragma unroll
 	for (int i = 0; i < M; i++)
 #pragma unroll
 		for (int j = 0; j < M; j++)
@@ -210,6 +222,8 @@ micro_add(double (&hi)[M][M], double (&lo)[M][M], const double *zi, const double
 			double		t = s - hi[i][j];
 
 			lo[i][j] += (hi[i][j] - (s - t)) + gr_fma(a[i], b[j], -t);
+			if (WEIGHTED)
+				lo[i][j] = gr_fma(a_lo[i], b[j], lo[i][j]);
 			hi[i][j] = s;
 		}
 }
@@ -239,10 +253,10 @@ micro_flush(double (&hi)[M][M], double (&lo)[M][M], double2 *partial)
 }
 
 /*
- * At least 16 warps a multiprocessor either way: 64 registers a thread for M = 2, 128 for M = 4. Rows without a shift have a kernel of
- * their own, which does nothing about one.
+ * At least 16 warps a multiprocessor either way: 64 registers a thread for M = 2, 128 for M = 4. Rows without a shift, or
+ * without weights, have kernels of their own, which do nothing about those.
  */
-template <int M, bool SHIFTED>
+template <int M, bool SHIFTED, bool WEIGHTED>
 static __global__ void
 __launch_bounds__(NTHREADS_MAX, M == 2 ? 4 : 2)
 gram_kernel(const double *__restrict__ rows, const double *__restrict__ shift, int64_t nrows, int64_t nrows_per_split,
@@ -250,6 +264,7 @@ gram_kernel(const double *__restrict__ rows, const double *__restrict__ shift, i
 {
 	extern __shared__ double2 staged_pairs[];
 	double	   *staged = (double *) staged_pairs;
+	double	   *weights = staged + shape.stage_nrows * shape.staged_ld;
 	const Panels panels = block_panels(shape, M);
 	const Owner owner = thread_owner(shape, M);
 	int64_t		row = (int64_t) blockIdx.y * nrows_per_split;
@@ -270,12 +285,14 @@ gram_kernel(const double *__restrict__ rows, const double *__restrict__ shift, i
 		if (panels.count[1] > 0)
 			stage_panel<SHIFTED>(staged, source, shift, stage_nrows, shape, panels.first[1], panels.count[1],
 								 panels.count[0]);
+		for (int r = threadIdx.x; WEIGHTED && r < stage_nrows; r += blockDim.x)
+			weights[r] = source[(int64_t) r * shape.ncols + shape.weight_at];
 		__syncthreads();
 		if (owner.slice >= shape.nslices)
 			continue;			/* to the next barrier */
 		for (int r = owner.slice; r < stage_nrows; r += shape.nslices)
-			micro_add<M>(hi, lo, staged + r * shape.staged_ld + owner.offset_i,
-						 staged + r * shape.staged_ld + owner.offset_j);
+			micro_add<M, WEIGHTED>(hi, lo, staged + r * shape.staged_ld + owner.offset_i,
+								   staged + r * shape.staged_ld + owner.offset_j, WEIGHTED ? weights[r] : 1.0);
 		if (++nstages == shape.stages_per_flush || row + shape.stage_nrows >= end)
 		{
 			micro_flush<M>(hi, lo, partials);
@@ -396,7 +413,8 @@ plan_squares(GramPlan *plan)
 static cudaError_t
 plan_device(GramPlan *plan, size_t budget_nbytes)
 {
-	const void *kernel = plan->micro == 2 ? (const void *) gram_kernel<2, false> : (const void *) gram_kernel<4, false>;
+	const void *kernel = plan->micro == 2 ? (const void *) gram_kernel<2, false, false> :
+		(const void *) gram_kernel<4, false, false>;
 	size_t		split_nbytes = (size_t) plan->nblocks * plan->nthreads * plan->micro * plan->micro * sizeof(double2);
 	double		products_per_row = (double) plan->nblocks * plan->nthreads * plan->micro * plan->micro;
 	int			device;
@@ -432,21 +450,22 @@ plan_device(GramPlan *plan, size_t budget_nbytes)
 }
 
 cudaError_t
-gr_gram_plan(GramPlan *plan, int nfeatures, size_t budget_nbytes)
+gr_gram_plan(GramPlan *plan, GrRowShape rows, size_t budget_nbytes)
 {
 	GramShape  *shape = &plan->shape;
 	int			rows_per_thread;
 
 	*plan = GramPlan();
-	shape->ncols = nfeatures + 1;
-	shape->q = nfeatures + 2;
+	shape->ncols = gr_row_ncols(rows);
+	shape->q = gr_norder(rows.nfeatures);
+	shape->weight_at = rows.weight ? gr_weight_at(rows) : 0;
 	if (shape->q <= TILED_ABOVE)
 		plan_triangle(plan);
 	else
 		plan_squares(plan);
 	rows_per_thread = (shape->stage_nrows + shape->nslices - 1) / shape->nslices;
 	shape->stages_per_flush = rows_per_thread < FLUSH_NROWS ? FLUSH_NROWS / rows_per_thread : 1;
-	plan->staged_nbytes = sizeof(double) * shape->stage_nrows * shape->staged_ld;
+	plan->staged_nbytes = sizeof(double) * shape->stage_nrows * (shape->staged_ld + (rows.weight ? 1 : 0));
 	return plan_device(plan, budget_nbytes);
 }
 
@@ -478,7 +497,7 @@ launch_splits(const GramPlan *plan, int64_t nrows)
 	return (int) best;
 }
 
-template <bool SHIFTED>
+template <bool SHIFTED, bool WEIGHTED>
 static cudaError_t
 launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, cudaStream_t stream, const double *shift)
 {
@@ -491,10 +510,10 @@ launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrow
 		cudaError_t code;
 
 		if (plan->micro == 2)
-			gram_kernel<2, SHIFTED><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
+			gram_kernel<2, SHIFTED, WEIGHTED><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
 				(rows, shift, n, nrows_per_split, plan->shape, partials);
 		else
-			gram_kernel<4, SHIFTED><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
+			gram_kernel<4, SHIFTED, WEIGHTED><<<grid, plan->nthreads, plan->staged_nbytes, stream>>>
 				(rows, shift, n, nrows_per_split, plan->shape, partials);
 		code = cudaGetLastError();
 		if (code != cudaSuccess)
@@ -509,8 +528,11 @@ cudaError_t
 gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, cudaStream_t stream,
 			   const double *shift)
 {
-	return shift == NULL ? launch<false>(plan, partials, rows, nrows, stream, NULL) :
-		launch<true>(plan, partials, rows, nrows, stream, shift);
+	if (plan->shape.weight_at > 0)
+		return shift == NULL ? launch<false, true>(plan, partials, rows, nrows, stream, NULL) :
+			launch<true, true>(plan, partials, rows, nrows, stream, shift);
+	return shift == NULL ? launch<false, false>(plan, partials, rows, nrows, stream, NULL) :
+		launch<true, false>(plan, partials, rows, nrows, stream, shift);
 }
 
 cudaError_t

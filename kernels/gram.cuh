@@ -11,11 +11,14 @@
 
 #include "cuda_util.cuh"
 
+#include "compute/row.h"
+
 /* What a kernel needs to know about its share of the triangle; see gram.cu. */
 typedef struct GramShape
 {
-	int			ncols;			/* of the rows: features and response */
-	int			q;				/* ncols + 1, with the ones */
+	int			ncols;			/* of the rows, whatever they are: from one to the next */
+	int			q;				/* entries of (1, x, y) */
+	int			weight_at;		/* the column of weights; 0: there is none */
 	int			tiled;			/* 0: a thread block owns micro tiles in triangle order; 1: a square of them */
 	int			nmicros;		/* micro tiles in all (triangle order only) */
 	int			micros_per_block;
@@ -40,10 +43,11 @@ typedef struct GramPlan
 } GramPlan;
 
 /* Plans for the current device; partials take at most budget_nbytes unless a single split needs more. */
-extern cudaError_t gr_gram_plan(GramPlan *plan, int nfeatures, size_t budget_nbytes);
+extern cudaError_t gr_gram_plan(GramPlan *plan, GrRowShape rows, size_t budget_nbytes);
 
 /*
- * Adds nrows x ncols row-major device rows to partials, less shift, which has ncols values on the device; NULL: as they are.
+ * Adds nrows device rows to partials, less shift, which is of the features and the response, on the device; NULL: as
+ * they are.
  * Asynchronous; nrows may be 0.
  */
 extern cudaError_t gr_gram_launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows,

@@ -10,7 +10,8 @@
 bool
 gr_cuda_rows_can_ascend(const GrRows *rows, bool single)
 {
-	return rows->nchunks <= 1 && gr_ascent_fits(rows->nfeatures, rows->nrows, single);
+	return rows->nchunks <= 1 && !rows->shape.weight && !rows->shape.offset &&
+		gr_ascent_fits(rows->shape.nfeatures, rows->nrows, single);
 }
 
 /*
@@ -21,7 +22,7 @@ static bool
 run_launches(GrRows *rows, const GrAscent *ascent, GrAscentState *state, char *device, const GrHost *host, GrError *err)
 {
 	GrSession  *session = rows->session;
-	size_t		nbytes = gr_ascent_state_nbytes(rows->nfeatures);
+	size_t		nbytes = gr_ascent_state_nbytes(rows->shape.nfeatures);
 	const double *scale = (const double *) (device + sizeof(GrAscentState));
 	float		elapsed_ms;
 
@@ -33,7 +34,7 @@ run_launches(GrRows *rows, const GrAscent *ascent, GrAscentState *state, char *d
 			return gr_fail(err, GR_CANCELED, 0, "gradient ascent");
 		SESSION_CUDA(session, err, cudaEventRecord(rows->pass_begin, rows->kernel_stream), "recording an event");
 		SESSION_CUDA(session, err,
-					 gr_ascent_launch(ascent, scale, rows->chunks[0].rows, rows->nrows, rows->nfeatures, device, n,
+					 gr_ascent_launch(ascent, scale, rows->chunks[0].rows, rows->nrows, rows->shape.nfeatures, device, n,
 									  rows->kernel_stream),
 					 "launching gradient ascent");
 		SESSION_CUDA(session, err, cudaEventRecord(rows->pass_end, rows->kernel_stream), "recording an event");
@@ -53,7 +54,7 @@ send_state(GrRows *rows, const GrAscent *ascent, const GrAscentState *state, cha
 {
 	SignalsBlocked blocked;
 	GrSession  *session = rows->session;
-	size_t		scale_nbytes = sizeof(double) * ((size_t) rows->nfeatures + 1);
+	size_t		scale_nbytes = sizeof(double) * (size_t) gr_nterms(rows->shape.nfeatures);
 	cudaError_t code;
 
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
@@ -63,7 +64,7 @@ send_state(GrRows *rows, const GrAscent *ascent, const GrAscentState *state, cha
 	if (code != cudaSuccess)
 		return session_fail(session, err, code, sizeof(GrAscentState) + scale_nbytes, "allocating the coefficients");
 	SESSION_CUDA(session, err,
-				 cudaMemcpy(*device, state, gr_ascent_state_nbytes(rows->nfeatures), cudaMemcpyHostToDevice),
+				 cudaMemcpy(*device, state, gr_ascent_state_nbytes(rows->shape.nfeatures), cudaMemcpyHostToDevice),
 				 "copying the coefficients to the device");
 	SESSION_CUDA(session, err,
 				 cudaMemcpy(*device + sizeof(GrAscentState), ascent->scale, scale_nbytes, cudaMemcpyHostToDevice),
@@ -83,12 +84,12 @@ gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t 
 	*converged = false;
 	if (rows->nrows == 0 || !gr_cuda_rows_can_ascend(rows, ascent->single))
 		return gr_fail(err, GR_INVALID, 0, "gradient ascent over rows that don't fit one thread block");
-	gr_ascent_state_set(&state, beta, rows->nfeatures, ascent->single);
+	gr_ascent_state_set(&state, beta, rows->shape.nfeatures, ascent->single);
 	ok = send_state(rows, ascent, &state, &device, err) && run_launches(rows, ascent, &state, device, host, err);
 	(void) cudaFree(device);
 	if (!ok)
 		return false;
-	gr_ascent_state_get(&state, beta, rows->nfeatures, ascent->intercept);
+	gr_ascent_state_get(&state, beta, rows->shape.nfeatures, ascent->intercept);
 	*iterations = state.iterations;
 	*converged = state.converged != 0;
 	return true;

@@ -27,29 +27,29 @@ warp_sum(GrDD sum)
 
 /* As the CPU does it, to the bit */
 static __global__ void
-change_narrow_kernel(double *rows, int64_t nrows, int nfeatures, int nchanged, const int *changed, const double *coef)
+change_narrow_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, const int *changed, const double *coef)
 {
 	int64_t		row = (int64_t) blockIdx.x * blockDim.x + threadIdx.x;
-	double	   *x = rows + row * (nfeatures + 1);
+	double	   *x = rows + row * gr_row_ncols(shape);
 
 	if (row >= nrows)
 		return;
 	for (int k = nchanged - 1; k >= 0; k--)
-		x[changed[k]] = gr_basis_feature(coef + (int64_t) k * (nfeatures + 1), x, changed[k]);
+		x[changed[k]] = gr_basis_feature(coef + (int64_t) k * gr_nterms(shape.nfeatures), x, changed[k]);
 }
 
 static __global__ void
-change_wide_kernel(double *rows, int64_t nrows, int nfeatures, int nchanged, const int *changed, const double *coef)
+change_wide_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, const int *changed, const double *coef)
 {
 	int			lane = threadIdx.x % 32;
 	int64_t		row = (int64_t) blockIdx.x * WARPS + threadIdx.x / 32;
-	double	   *x = rows + row * (nfeatures + 1);
+	double	   *x = rows + row * gr_row_ncols(shape);
 
 	if (row >= nrows)
 		return;
 	for (int k = nchanged - 1; k >= 0; k--)
 	{
-		const double *c = coef + (int64_t) k * (nfeatures + 1);
+		const double *c = coef + (int64_t) k * gr_nterms(shape.nfeatures);
 		int			last = changed[k];
 		double		sum = lane == 0 ? c[0] : 0.0;
 		double		rest = 0.0;
@@ -77,8 +77,8 @@ static bool
 run_launches(GrRows *rows, const GrBasis *basis, const char *device, const GrHost *host, GrError *err)
 {
 	const double *coef = (const double *) device;
-	const int  *changed = (const int *) (coef + (size_t) basis->nchanged * ((size_t) rows->nfeatures + 1));
-	double		row_terms = (double) basis->nchanged * (rows->nfeatures + 32);
+	const int  *changed = (const int *) (coef + (size_t) basis->nchanged * (size_t) gr_nterms(rows->shape.nfeatures));
+	double		row_terms = (double) basis->nchanged * (rows->shape.nfeatures + 32);
 	int64_t		most = (int64_t) (LAUNCH_TERMS / row_terms) + WARPS;
 
 	for (int c = 0; c < rows->nchunks; c++)
@@ -86,17 +86,17 @@ run_launches(GrRows *rows, const GrBasis *basis, const char *device, const GrHos
 		for (int64_t done = 0; done < rows->chunks[c].nrows; done += most)
 		{
 			int64_t		n = rows->chunks[c].nrows - done < most ? rows->chunks[c].nrows - done : most;
-			double	   *first = rows->chunks[c].rows + done * (rows->nfeatures + 1);
-			bool		narrow = rows->nfeatures <= NARROW;
+			double	   *first = rows->chunks[c].rows + done * gr_row_ncols(rows->shape);
+			bool		narrow = rows->shape.nfeatures <= NARROW;
 			int64_t		nrows_per_block = narrow ? 32 * WARPS : WARPS;
 			unsigned	nblocks = (unsigned) ((n + nrows_per_block - 1) / nrows_per_block);
 
 			if (narrow)
 				change_narrow_kernel<<<nblocks, 32 * WARPS, 0, rows->kernel_stream>>>
-					(first, n, rows->nfeatures, basis->nchanged, changed, coef);
+					(first, n, rows->shape, basis->nchanged, changed, coef);
 			else
 				change_wide_kernel<<<nblocks, 32 * WARPS, 0, rows->kernel_stream>>>
-					(first, n, rows->nfeatures, basis->nchanged, changed, coef);
+					(first, n, rows->shape, basis->nchanged, changed, coef);
 			SESSION_CUDA(rows->session, err, cudaGetLastError(), "launching a change of basis");
 			SESSION_CUDA(rows->session, err, cudaStreamSynchronize(rows->kernel_stream), "changing rows on the device");
 			if (gr_canceled(host))
@@ -111,7 +111,7 @@ static bool
 send_basis(GrRows *rows, const GrBasis *basis, char **device, GrError *err)
 {
 	SignalsBlocked blocked;
-	size_t		coef_nbytes = sizeof(double) * (size_t) basis->nchanged * ((size_t) rows->nfeatures + 1);
+	size_t		coef_nbytes = sizeof(double) * (size_t) basis->nchanged * (size_t) gr_nterms(rows->shape.nfeatures);
 	size_t		changed_nbytes = sizeof(int) * (size_t) basis->nchanged;
 	cudaError_t code = cudaMalloc((void **) device, coef_nbytes + changed_nbytes);
 
@@ -133,8 +133,9 @@ gr_cuda_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrEr
 	char	   *device = NULL;
 	bool		ok;
 
-	if (basis->nfeatures != rows->nfeatures)
-		return gr_fail(err, GR_INVALID, 0, "a basis of %d features for rows of %d", basis->nfeatures, rows->nfeatures);
+	if (basis->nfeatures != rows->shape.nfeatures)
+		return gr_fail(err, GR_INVALID, 0, "a basis of %d features for rows of %d", basis->nfeatures,
+					   rows->shape.nfeatures);
 	if (rows->nrows == 0 || basis->nchanged == 0)
 		return true;
 	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");

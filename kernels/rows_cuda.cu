@@ -34,7 +34,7 @@ typedef struct RowsPass
 static size_t
 row_nbytes(const GrRows *rows)
 {
-	return sizeof(double) * ((size_t) rows->nfeatures + 1);
+	return gr_row_nbytes(rows->shape);
 }
 
 /* Device memory that may still be taken. */
@@ -120,8 +120,9 @@ plan_passes(GrRows *rows, size_t *nbytes, GrError *err)
 	rows->scratch_nbytes = rows->scratch_nbytes / 256 * 256;
 	if (rows->scratch_nbytes < tile_nbytes)
 		rows->scratch_nbytes = tile_nbytes;
-	SESSION_CUDA(rows->session, err, gr_gram_plan(&rows->gram, rows->nfeatures + 1, budget_nbytes), "planning the sums");
-	SESSION_CUDA(rows->session, err, gr_glm_plan(&rows->plan, rows->nfeatures, budget_nbytes), "planning the passes");
+	SESSION_CUDA(rows->session, err, gr_gram_plan(&rows->gram, gr_plain_shape(gr_nterms(rows->shape.nfeatures)), budget_nbytes),
+				 "planning the sums");
+	SESSION_CUDA(rows->session, err, gr_glm_plan(&rows->plan, rows->shape, budget_nbytes), "planning the passes");
 	*nbytes = 0;
 	for (GrPassKind kind : kinds)
 	{
@@ -153,9 +154,9 @@ static bool
 rows_open(GrRows *rows, const GrRowsOptions *options, GrError *err)
 {
 	GrSession  *session = rows->session;
-	size_t		terms_nbytes = 2 * row_nbytes(rows);
+	size_t		terms_nbytes = 2 * sizeof(double) * (size_t) gr_nterms(rows->shape.nfeatures);
 	size_t		transfer_nbytes = RESULT_NDOUBLES * sizeof(double);
-	size_t		result_nbytes = transfer_nbytes + 4 * row_nbytes(rows);
+	size_t		result_nbytes = transfer_nbytes + 2 * terms_nbytes;
 	size_t		work_nbytes;
 	size_t		needed_nbytes;
 	size_t		nbytes_free;
@@ -165,12 +166,12 @@ rows_open(GrRows *rows, const GrRowsOptions *options, GrError *err)
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
 	if (!plan_passes(rows, &work_nbytes, err) || !available(rows, &nbytes_free, err))
 		return false;
-	needed_nbytes = work_nbytes + terms_nbytes + result_nbytes + gr_sends_nbytes(options->single);
+	needed_nbytes = work_nbytes + terms_nbytes + result_nbytes + gr_sends_nbytes(options->shape.single);
 	if (needed_nbytes > nbytes_free)
 		return fail_memory(rows, needed_nbytes, nbytes_free, err);
-	if (!gr_sends_open(&rows->sends, session, rows->nfeatures, options->single, err))
+	if (!gr_sends_open(&rows->sends, session, options->shape, err))
 		return false;
-	rows->nbytes += gr_sends_nbytes(options->single);
+	rows->nbytes += gr_sends_nbytes(options->shape.single);
 	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&rows->kernel_stream, cudaStreamNonBlocking), "creating a stream");
 	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_begin), "creating an event");
 	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_end), "creating an event");
@@ -186,13 +187,13 @@ gr_cuda_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **ro
 	SignalsBlocked blocked;
 
 	*rows = NULL;
-	if (options->nfeatures < 1 || options->nfeatures > GR_MAX_FEATURES)
-		return gr_fail(err, GR_INVALID, 0, "%d features", options->nfeatures);
+	if (options->shape.nfeatures < 1 || options->shape.nfeatures > GR_MAX_FEATURES)
+		return gr_fail(err, GR_INVALID, 0, "%d features", options->shape.nfeatures);
 	*rows = (GrRows *) calloc(1, sizeof(GrRows));
 	if (*rows == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "rows that stay on the device");
 	(*rows)->session = session;
-	(*rows)->nfeatures = options->nfeatures;
+	(*rows)->shape = gr_wide_shape(options->shape);
 	return rows_open(*rows, options, err);
 }
 
@@ -247,7 +248,7 @@ add_chunk(GrRows *rows, int64_t nrows, GrError *err)
 bool
 gr_cuda_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
 {
-	const size_t sent_nbytes = gr_row_nbytes(rows->nfeatures, rows->sends.single);
+	const size_t sent_nbytes = gr_row_nbytes(rows->sends.shape);
 
 	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
 	if (!gr_sends_begin(&rows->sends, err))
@@ -264,7 +265,7 @@ gr_cuda_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
 			chunk = &rows->chunks[rows->nchunks - 1];
 		}
 		n = chunk->capacity - chunk->nrows < nrows - done ? chunk->capacity - chunk->nrows : nrows - done;
-		if (!gr_sends_copy(&rows->sends, chunk->rows + chunk->nrows * (rows->nfeatures + 1),
+		if (!gr_sends_copy(&rows->sends, chunk->rows + chunk->nrows * gr_row_ncols(rows->shape),
 						   (const char *) block + (size_t) done * sent_nbytes, n, err))
 			return false;
 		chunk->nrows += n;
@@ -354,7 +355,7 @@ sum_fused(RowsPass *run, GrError *err)
 				 gr_glm_reduce_launch(&rows->plan, run->pass->kind == GR_PASS_FAST ? GLM_FUSED : GLM_FUSED_GRADIENT, records,
 									  rows->result, rows->kernel_stream),
 				 "launching the final sums");
-	return fetch(run, 0, rows->result, (int64_t) gr_pass_nsums(run->pass->kind, rows->nfeatures), err);
+	return fetch(run, 0, rows->result, (int64_t) gr_pass_nsums(run->pass->kind, rows->shape.nfeatures), err);
 }
 
 /* One launch of each kernel over nrows rows, for FAST and GRADIENT. */
@@ -414,7 +415,7 @@ sum_in_steps(RowsPass *run, cudaError_t (*launch) (RowsPass *run, const double *
 		{
 			int64_t		n = chunk->nrows - done < most ? chunk->nrows - done : most;
 
-			SESSION_CUDA(rows->session, err, launch(run, chunk->rows + done * (rows->nfeatures + 1), n),
+			SESSION_CUDA(rows->session, err, launch(run, chunk->rows + done * gr_row_ncols(rows->shape), n),
 						 "launching a pass");
 			if (!poll_host(run, (double) n * row_s, err))
 				return false;
@@ -447,7 +448,7 @@ sum_steps(RowsPass *run, GrError *err)
 	GrRows	   *rows = run->rows;
 	const GlmPlan *plan = &rows->plan;
 	const bool	fast = run->pass->kind == GR_PASS_FAST;
-	const int64_t nterms = rows->nfeatures + 1;
+	const int64_t nterms = gr_nterms(rows->shape.nfeatures);
 	const size_t hessian = GR_SUM_HEAD + 2 * (size_t) nterms;
 	const int64_t nentries = gr_triangle(nterms);
 	double	   *gradient = rows->result + RESULT_NDOUBLES;	/* the head before it, the first row behind it */
@@ -479,7 +480,7 @@ static bool
 sum_exact(RowsPass *run, GrError *err)
 {
 	GrRows	   *rows = run->rows;
-	const int64_t nentries = gr_triangle((int64_t) rows->nfeatures + 3);
+	const int64_t nentries = gr_triangle((int64_t) gr_norder(rows->shape.nfeatures) + 1);
 	const int64_t segment = RESULT_NDOUBLES / 2;
 	double	   *hi = run->sums + GR_SUM_HEAD;
 	double		npredictors = run->pass->nfaces + (run->pass->kind == GR_PASS_EXACT ? 1 : 0);
@@ -517,7 +518,7 @@ send_faces(RowsPass *run, GrError *err)
 {
 	GrRows	   *rows = run->rows;
 	const GrPass *pass = run->pass;
-	size_t		ndoubles = (size_t) pass->nfaces * ((size_t) rows->nfeatures + 1);
+	size_t		ndoubles = (size_t) pass->nfaces * (size_t) gr_nterms(rows->shape.nfeatures);
 	size_t		nbytes = sizeof(double) * (ndoubles + (size_t) pass->nfaces);
 
 	if (nbytes > rows->faces_nbytes)
@@ -560,7 +561,7 @@ start_pass(RowsPass *run, GrError *err)
 	GrRows	   *rows = run->rows;
 	const GrPass *pass = run->pass;
 	const RowsChunk *last = &rows->chunks[rows->nchunks - 1];
-	size_t		nterms = (size_t) rows->nfeatures + 1;
+	size_t		nterms = (size_t) gr_nterms(rows->shape.nfeatures);
 	int64_t		npadding = (GLM_TILE - last->nrows % GLM_TILE) % GLM_TILE;
 
 	SESSION_CUDA(rows->session, err, cudaEventRecord(rows->pass_begin, rows->kernel_stream), "recording an event");
@@ -581,7 +582,7 @@ start_pass(RowsPass *run, GrError *err)
 				 "clearing the sums");
 	if (npadding > 0)
 		SESSION_CUDA(rows->session, err,
-					 cudaMemsetAsync(last->rows + last->nrows * (int64_t) nterms, 0, (size_t) npadding * row_nbytes(rows),
+					 cudaMemsetAsync(last->rows + last->nrows * gr_row_ncols(rows->shape), 0, (size_t) npadding * row_nbytes(rows),
 									 rows->kernel_stream),
 					 "padding the rows");
 	return true;
@@ -614,8 +615,9 @@ gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *
 	RowsPass	run = {};
 	bool		ok;
 
-	if (pass->nfeatures != rows->nfeatures)
-		return gr_fail(err, GR_INVALID, 0, "a pass of %d features over rows of %d", pass->nfeatures, rows->nfeatures);
+	if (!gr_same_shape(pass->shape, rows->shape))
+		return gr_fail(err, GR_INVALID, 0, "a pass of %d features over rows of %d", pass->shape.nfeatures,
+					   rows->shape.nfeatures);
 	if (pass->kind == GR_PASS_FACE && pass->nfaces < 1)
 		return gr_fail(err, GR_INVALID, 0, "a pass along no face");
 	if (gr_canceled(host))
@@ -629,13 +631,13 @@ gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *
 	run.pass = pass;
 	run.host = host;
 	run.work = plan_work(rows, pass->kind);
-	run.sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, rows->nfeatures));
+	run.sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, rows->shape.nfeatures));
 	if (run.sums == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "the sums of a pass");
 	rows->pending_s = 0.0;
 	ok = run_pass(&run, err);
 	if (ok)
-		gr_pass_merge(pass->kind, rows->nfeatures, sums, run.sums);
+		gr_pass_merge(pass->kind, rows->shape.nfeatures, sums, run.sums);
 	free(run.sums);
 	return ok;
 }

@@ -9,33 +9,39 @@
 #define WIDEN_THREADS 256
 #define WIDEN_BLOCKS_MAX 1024
 
-/* wide[r][j] = narrow[r][j], j < nfeatures; the last column is a float8 in two words. A thread takes entries, one after another. */
+/*
+ * wide[r][j] = narrow[r][j], where column j is a float4; those behind the features are float8 in two words. A thread
+ * takes entries, one after another.
+ */
 static __global__ void
-widen_kernel(const float *narrow, double *wide, int nfeatures, int64_t nentries)
+widen_kernel(const float *narrow, double *wide, GrRowShape shape, int64_t nentries)
 {
-	const int	ncols = nfeatures + 1;
+	const int	ncols = gr_row_ncols(shape);
+	const int	nwords = 2 * ncols - shape.nfeatures;
 
 	for (int64_t k = (int64_t) blockIdx.x * blockDim.x + threadIdx.x; k < nentries; k += (int64_t) gridDim.x * blockDim.x)
 	{
 		int64_t		r = k / ncols;
 		int			j = (int) (k - r * ncols);
-		const float *from = narrow + r * (nfeatures + 2) + j;
+		const float *from = narrow + r * nwords;
 
-		if (j < nfeatures)
-			wide[k] = (double) from[0];
+		if (j < shape.nfeatures)
+			wide[k] = (double) from[j];
 		else
+		{
+			from += 2 * j - shape.nfeatures;
 			wide[k] = __hiloint2double(__float_as_int(from[1]), __float_as_int(from[0]));
+		}
 	}
 }
 
 bool
-gr_sends_open(Sends *sends, GrSession *session, int nfeatures, bool single, GrError *err)
+gr_sends_open(Sends *sends, GrSession *session, GrRowShape shape, GrError *err)
 {
 	cudaError_t code;
 
 	sends->session = session;
-	sends->nfeatures = nfeatures;
-	sends->single = single;
+	sends->shape = shape;
 	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&sends->stream, cudaStreamNonBlocking), "creating a stream");
 	for (int k = 0; k < GR_SENDS; k++)
 	{
@@ -43,7 +49,7 @@ gr_sends_open(Sends *sends, GrSession *session, int nfeatures, bool single, GrEr
 		/* the one that the host waits for: asleep, as the cores are busy reading rows */
 		SESSION_CUDA(session, err, cudaEventCreateWithFlags(&sends->end[k], cudaEventBlockingSync), "creating an event");
 	}
-	if (!single)
+	if (!shape.single)
 		return true;
 	code = cudaMalloc((void **) &sends->narrow, GR_SINGLE_NBYTES);
 	if (code != cudaSuccess)
@@ -83,14 +89,14 @@ gr_sends_begin(Sends *sends, GrError *err)
 bool
 gr_sends_copy(Sends *sends, double *device, const void *rows, int64_t nrows, GrError *err)
 {
-	const size_t row_nbytes = gr_row_nbytes(sends->nfeatures, sends->single);
-	const int	ncols = sends->nfeatures + 1;
-	int64_t		most = sends->single ? (int64_t) (GR_SINGLE_NBYTES / row_nbytes) : nrows;
+	const size_t row_nbytes = gr_row_nbytes(sends->shape);
+	const int	ncols = gr_row_ncols(sends->shape);
+	int64_t		most = sends->shape.single ? (int64_t) (GR_SINGLE_NBYTES / row_nbytes) : nrows;
 
 	for (int64_t done = 0; done < nrows; done += most)
 	{
 		int64_t		n = nrows - done < most ? nrows - done : most;
-		void	   *into = sends->single ? (void *) sends->narrow : (void *) (device + done * ncols);
+		void	   *into = sends->shape.single ? (void *) sends->narrow : (void *) (device + done * ncols);
 		int64_t		nblocks = (n * ncols + WIDEN_THREADS - 1) / WIDEN_THREADS;
 
 		SESSION_CUDA(sends->session, err,
@@ -98,10 +104,10 @@ gr_sends_copy(Sends *sends, double *device, const void *rows, int64_t nrows, GrE
 									 cudaMemcpyHostToDevice, sends->stream),
 					 "copying rows to the device");
 		sends->nbytes += (int64_t) ((size_t) n * row_nbytes);
-		if (!sends->single)
+		if (!sends->shape.single)
 			continue;
 		widen_kernel<<<(unsigned) (nblocks < WIDEN_BLOCKS_MAX ? nblocks : WIDEN_BLOCKS_MAX), WIDEN_THREADS, 0, sends->stream>>>
-			(sends->narrow, device + done * ncols, sends->nfeatures, n * ncols);
+			(sends->narrow, device + done * ncols, sends->shape, n * ncols);
 		SESSION_CUDA(sends->session, err, cudaGetLastError(), "making rows float8");
 	}
 	return true;

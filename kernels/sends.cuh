@@ -10,7 +10,7 @@
 #include "backend_cuda.cuh"
 
 /* Opens the stream, and what single rows want: memory on the device of single_nbytes. Half-opened is for gr_sends_close(). */
-extern bool gr_sends_open(Sends *sends, GrSession *session, int nfeatures, bool single, GrError *err);
+extern bool gr_sends_open(Sends *sends, GrSession *session, GrRowShape shape, GrError *err);
 
 /* Begins a send; waits for the oldest one where too many are under way. */
 extern bool gr_sends_begin(Sends *sends, GrError *err);

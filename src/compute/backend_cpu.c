@@ -26,14 +26,13 @@
 
 struct GrGram
 {
-	int			nfeatures;
-	bool		single;
+	GrRowShape	shape;
 	int64_t		capacity;		/* rows summed up at a time */
 	double	   *wide;			/* so many single rows as float8 */
 	double	   *hi;
 	double	   *lo;
 	double	   *scratch;
-	double	   *shift;			/* nfeatures + 1; NULL: none */
+	double	   *shift;			/* of the features and the response; NULL: none */
 	GrPoll		poll;
 	int64_t		ncalls;
 	double		kernel_s;
@@ -122,8 +121,8 @@ cpu_unpin(GrSession *session, void *memory)
 static bool
 cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, GrError *err)
 {
-	size_t		row_nbytes = ((size_t) options->nfeatures + 1) * sizeof(double);
-	size_t		triangle = (size_t) gr_triangle(options->nfeatures + 2);
+	size_t		row_nbytes = gr_row_nbytes(gr_wide_shape(options->shape));
+	size_t		triangle = (size_t) gr_triangle(gr_norder(options->shape.nfeatures));
 	GrGram	   *g;
 
 	(void) session;
@@ -134,15 +133,14 @@ cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, 
 		err->bytes_needed = sizeof(GrGram);
 		return gr_fail(err, GR_NO_MEMORY, 0, "Gram job");
 	}
-	g->nfeatures = options->nfeatures;
-	g->single = options->single;
+	g->shape = options->shape;
 	g->poll.host = options->host;
 	g->capacity = (int64_t) (WIDE_NBYTES / row_nbytes) + 1;
-	g->wide = g->single ? malloc((size_t) g->capacity * row_nbytes) : NULL;
+	g->wide = g->shape.single ? malloc((size_t) g->capacity * row_nbytes) : NULL;
 	g->hi = calloc(triangle, sizeof(double));
 	g->lo = calloc(triangle, sizeof(double));
-	g->scratch = malloc(gr_gram_scratch_nbytes(options->nfeatures));
-	if ((g->single && g->wide == NULL) || g->hi == NULL || g->lo == NULL || g->scratch == NULL)
+	g->scratch = malloc(gr_gram_scratch_nbytes(options->shape));
+	if ((g->shape.single && g->wide == NULL) || g->hi == NULL || g->lo == NULL || g->scratch == NULL)
 	{
 		err->bytes_needed = 2 * triangle * sizeof(double);
 		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
@@ -153,8 +151,8 @@ cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, 
 static bool
 cpu_gram_restart(GrGram *gram, const double *shift, GrError *err)
 {
-	size_t		triangle = (size_t) gr_triangle(gram->nfeatures + 2);
-	size_t		nbytes = ((size_t) gram->nfeatures + 1) * sizeof(double);
+	size_t		triangle = (size_t) gr_triangle(gr_norder(gram->shape.nfeatures));
+	size_t		nbytes = (size_t) gr_nterms(gram->shape.nfeatures) * sizeof(double);
 
 	free(gram->shift);
 	gram->shift = shift == NULL ? NULL : malloc(nbytes);
@@ -173,8 +171,8 @@ cpu_gram_restart(GrGram *gram, const double *shift, GrError *err)
 static bool
 add_rows(GrGram *gram, const double *rows, int64_t nrows, GrError *err)
 {
-	return gr_gram_add_polling(gram->hi, gram->lo, rows, nrows, gram->nfeatures, gram->shift, gram->scratch,
-							   gr_gram_lanes(gram->nfeatures), &gram->poll) ||
+	return gr_gram_add_polling(gram->hi, gram->lo, rows, nrows, gr_wide_shape(gram->shape), gram->shift, gram->scratch,
+							   gr_gram_lanes(gram->shape.nfeatures), &gram->poll) ||
 		gr_fail(err, GR_CANCELED, 0, "Gram matrix");
 }
 
@@ -182,15 +180,15 @@ static bool
 cpu_gram_send(GrGram *gram, const void *rows, int64_t nrows, GrError *err)
 {
 	double		started = now_s();
-	size_t		row_nbytes = gr_row_nbytes(gram->nfeatures, gram->single);
+	size_t		row_nbytes = gr_row_nbytes(gram->shape);
 
-	if (!gram->single && !add_rows(gram, rows, nrows, err))
+	if (!gram->shape.single && !add_rows(gram, rows, nrows, err))
 		return false;
-	for (int64_t done = 0; gram->single && done < nrows; done += gram->capacity)
+	for (int64_t done = 0; gram->shape.single && done < nrows; done += gram->capacity)
 	{
 		int64_t		n = nrows - done < gram->capacity ? nrows - done : gram->capacity;
 
-		gr_widen_rows((const char *) rows + (size_t) done * row_nbytes, n, gram->nfeatures, gram->wide);
+		gr_widen_rows((const char *) rows + (size_t) done * row_nbytes, n, gram->shape, gram->wide);
 		if (!add_rows(gram, gram->wide, n, err))
 			return false;
 	}
@@ -211,7 +209,7 @@ cpu_gram_sent(GrGram *gram, bool wait, int64_t *ncalls, GrError *err)
 static bool
 cpu_gram_finish(GrGram *gram, double *hi, double *lo, GrGramTimes *times, GrError *err)
 {
-	size_t		nbytes = (size_t) gr_triangle(gram->nfeatures + 2) * sizeof(double);
+	size_t		nbytes = (size_t) gr_triangle(gr_norder(gram->shape.nfeatures)) * sizeof(double);
 
 	(void) err;
 	memcpy(hi, gram->hi, nbytes);
@@ -236,8 +234,7 @@ typedef struct Chunk
 
 struct GrRows
 {
-	int			nfeatures;
-	bool		single;
+	GrRowShape	shape;
 	size_t		memory_limit;
 	size_t		nbytes;
 	int64_t		ncalls;
@@ -273,8 +270,7 @@ cpu_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, 
 		err->bytes_needed = sizeof(GrRows);
 		return gr_fail(err, GR_NO_MEMORY, 0, "rows");
 	}
-	r->nfeatures = options->nfeatures;
-	r->single = options->single;
+	r->shape = options->shape;
 	r->memory_limit = options->memory_limit;
 	return true;
 }
@@ -283,7 +279,7 @@ cpu_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, 
 static bool
 grow(GrRows *rows, GrError *err)
 {
-	size_t		row_nbytes = ((size_t) rows->nfeatures + 1) * sizeof(double);
+	size_t		row_nbytes = gr_row_nbytes(gr_wide_shape(rows->shape));
 	size_t		nbytes = rows->nbytes < FIRST_CHUNK_NBYTES ? FIRST_CHUNK_NBYTES : rows->nbytes;
 	size_t		capacity;
 	Chunk	   *chunk;
@@ -316,7 +312,7 @@ grow(GrRows *rows, GrError *err)
 static bool
 cpu_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
 {
-	size_t		row_nbytes = gr_row_nbytes(rows->nfeatures, rows->single);
+	size_t		row_nbytes = gr_row_nbytes(rows->shape);
 
 	for (int64_t done = 0; done < nrows;)
 	{
@@ -326,11 +322,11 @@ cpu_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
 
 		if ((rows->last == NULL || rows->last->nrows == rows->last->capacity) && !grow(rows, err))
 			return false;
-		into = rows->last->rows + rows->last->nrows * (rows->nfeatures + 1);
+		into = rows->last->rows + rows->last->nrows * gr_row_ncols(rows->shape);
 		n = rows->last->capacity - rows->last->nrows;
 		n = nrows - done < n ? nrows - done : n;
-		if (rows->single)
-			gr_widen_rows(from, n, rows->nfeatures, into);
+		if (rows->shape.single)
+			gr_widen_rows(from, n, rows->shape, into);
 		else
 			memcpy(into, from, (size_t) n * row_nbytes);
 		rows->last->nrows += n;
@@ -353,8 +349,9 @@ static bool
 cpu_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
 {
 	double		started = now_s();
-	int64_t		piece = POLL_WORK / (rows->nfeatures + 1) + 1;
-	size_t		scratch_nbytes = gr_pass_scratch_nbytes(pass->kind, pass->nfeatures);
+	int			stride = gr_row_ncols(rows->shape);
+	int64_t		piece = POLL_WORK / stride + 1;
+	size_t		scratch_nbytes = gr_pass_scratch_nbytes(pass->kind, pass->shape);
 	double	   *scratch = malloc(scratch_nbytes);
 
 	if (scratch == NULL)
@@ -368,7 +365,7 @@ cpu_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host
 		{
 			int64_t		n = chunk->nrows - from < piece ? chunk->nrows - from : piece;
 
-			if (!gr_pass_add_polling(pass, sums, chunk->rows + from * (rows->nfeatures + 1), n, scratch, host) ||
+			if (!gr_pass_add_polling(pass, sums, chunk->rows + from * stride, n, scratch, host) ||
 				gr_canceled(host))
 			{
 				free(scratch);
@@ -388,7 +385,7 @@ cpu_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrError 
 	GrPoll		poll = {.host = host};
 
 	for (Chunk *chunk = rows->first; chunk != NULL; chunk = chunk->next)
-		if (!gr_basis_change_rows(basis, chunk->rows, chunk->nrows, &poll))
+		if (!gr_basis_change_rows(basis, gr_wide_shape(rows->shape), chunk->rows, chunk->nrows, &poll))
 			return gr_fail(err, GR_CANCELED, 0, "a change of basis");
 	rows->kernel_s += now_s() - started;
 	return true;

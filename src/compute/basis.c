@@ -4,11 +4,11 @@
 #include "compute/basis.h"
 
 bool
-gr_basis_change_rows(const GrBasis *basis, double *rows, int64_t nrows, GrPoll *poll)
+gr_basis_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64_t nrows, GrPoll *poll)
 {
-	size_t		ncols = (size_t) basis->nfeatures + 1;
+	size_t		nterms = (size_t) gr_nterms(basis->nfeatures);
 
-	for (int64_t r = 0; r < nrows; r++, rows += ncols)
+	for (int64_t r = 0; r < nrows; r++, rows += gr_row_ncols(shape))
 		/* from the last one: a changed feature needs those before it as they were */
 		for (int k = basis->nchanged - 1; k >= 0; k--)
 		{
@@ -16,7 +16,7 @@ gr_basis_change_rows(const GrBasis *basis, double *rows, int64_t nrows, GrPoll *
 
 			if (gr_poll(poll, 5 * (j + 1)))
 				return false;
-			rows[j] = gr_basis_feature(basis->coef + (size_t) k * ncols, rows, j);
+			rows[j] = gr_basis_feature(basis->coef + (size_t) k * nterms, rows, j);
 		}
 	return true;
 }
@@ -34,11 +34,11 @@ add(double *hi, double *lo, int j, GrDD term)
 void
 gr_basis_to_features(const GrBasis *basis, double *hi, double *lo)
 {
-	size_t		ncols = (size_t) basis->nfeatures + 1;
+	size_t		nterms = (size_t) gr_nterms(basis->nfeatures);
 
 	for (int k = 0; k < basis->nchanged; k++)
 	{
-		const double *coef = basis->coef + (size_t) k * ncols;
+		const double *coef = basis->coef + (size_t) k * nterms;
 		int			own = basis->changed[k] + 1;
 		GrDD		b = {hi[own], lo[own]};
 		GrDD		changed = gr_dd_mul_d(b, coef[own]);
@@ -54,11 +54,11 @@ gr_basis_to_features(const GrBasis *basis, double *hi, double *lo)
 void
 gr_basis_from_features(const GrBasis *basis, double *hi, double *lo)
 {
-	size_t		ncols = (size_t) basis->nfeatures + 1;
+	size_t		nterms = (size_t) gr_nterms(basis->nfeatures);
 
 	for (int k = basis->nchanged - 1; k >= 0; k--)
 	{
-		const double *coef = basis->coef + (size_t) k * ncols;
+		const double *coef = basis->coef + (size_t) k * nterms;
 		int			own = basis->changed[k] + 1;
 		GrDD		b = {hi[own], lo[own]};
 

@@ -20,7 +20,7 @@ struct GrBasis
 	int			nfeatures;
 	int			nchanged;		/* features that are changed */
 	const int  *changed;		/* nchanged: which, 0-based, ascending */
-	const double *coef;			/* nchanged x (nfeatures + 1), of (1, x): 0 behind the feature itself, whose own isn't 0 */
+	const double *coef;			/* nchanged times those of (1, x): 0 behind the feature itself, whose own isn't 0 */
 };
 
 /* sum of coef_j (1, x)_j over the features up to number last, as in Dot2 of Ogita, Rump and Oishi (2005) */
@@ -41,12 +41,11 @@ gr_basis_feature(const double *coef, const double *x, int last)
 	return sum + rest;
 }
 
-/* Changes rows in place, once; they have nfeatures + 1 columns. False if the host asked to stop: the rows are then of no use. */
-extern bool gr_basis_change_rows(const GrBasis *basis, double *rows, int64_t nrows, GrPoll *poll);
+/* Changes rows in place, once; shape: theirs, not single. False if the host asked to stop: the rows are then of no use. */
+extern bool gr_basis_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64_t nrows, GrPoll *poll);
 
 /*
  * The coefficients of (1, x) that are those of (1, x'), as hi + lo, in place; and back, which rounds more where features are collinear.
- * Both of nfeatures + 1.
  */
 extern void gr_basis_to_features(const GrBasis *basis, double *hi, double *lo);
 extern void gr_basis_from_features(const GrBasis *basis, double *hi, double *lo);

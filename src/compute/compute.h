@@ -4,8 +4,7 @@
  * Nothing below this line knows PostgreSQL. Failure is a value: every function that can fail takes a GrError, returns
  * false and keeps the first failure. Nothing prints, throws, exits or jumps. Long work polls GrHost for cancel.
  *
- * Rows of the design matrix are row-major float8: nrows x ncols, where ncols = nfeatures + 1, the features first and
- * the response last. The column of ones is never stored; backends supply it.
+ * How rows lie in memory is row.h's.
  */
 #ifndef GPUREG_COMPUTE_H
 #define GPUREG_COMPUTE_H
@@ -13,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "compute/row.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +28,9 @@ typedef enum GrStatus
 	GR_INVALID,					/* an argument is out of its domain; where: which */
 	GR_ONE_CLASS,				/* every response is the same; value: it */
 	GR_NOT_BINARY,				/* a response is neither 0 nor 1; value: it */
+	GR_NOT_A_SHARE,				/* a response is not from 0 to 1; value: it */
+	GR_NEGATIVE_WEIGHT,			/* where: the column; value: it */
+	GR_NOT_WHOLE,				/* a frequency; likewise */
 	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column, 0-based */
 	GR_OUT_OF_RANGE,			/* a sum of products left float8's range; where: the column, 0-based */
 	GR_RESULT_OUT_OF_RANGE,		/* a result did; where: its column, 0-based, or -1, the ones; value: what it came to; detail: what */
@@ -123,20 +127,9 @@ typedef struct GrOpenOptions
 	int			device_id;		/* -1: the one with most free memory */
 } GrOpenOptions;
 
-/*
- * Rows that are sent to a backend: row-major, of nfeatures features and the response. They are float8; or single: the features
- * float4, and the response a float8 behind them whose bytes lie at any multiple of 4, so that a row has 4 (nfeatures + 2) bytes.
- */
-static inline size_t
-gr_row_nbytes(int nfeatures, bool single)
-{
-	return single ? ((size_t) nfeatures + 2) * sizeof(float) : ((size_t) nfeatures + 1) * sizeof(double);
-}
-
 typedef struct GrGramOptions
 {
-	int			nfeatures;		/* 1 .. GR_MAX_FEATURES */
-	bool		single;			/* rows come as single */
+	GrRowShape	shape;			/* of the rows that come; products are weighted where they have weights */
 	size_t		block_nbytes;	/* rows summed up at a time on a device; rounded to at least one row */
 	size_t		memory_limit;	/* device memory this job may take, bytes; 0: no limit but the device's */
 	const GrHost *host;			/* polled by gram_send on the CPU, for which it computes; may be NULL */
@@ -154,8 +147,7 @@ typedef struct GrGramTimes
  */
 typedef struct GrRowsOptions
 {
-	int			nfeatures;		/* 1 .. GR_MAX_FEATURES */
-	bool		single;			/* rows come as single; they stay as float8 */
+	GrRowShape	shape;			/* of the rows that come; they stay as float8 */
 	size_t		memory_limit;	/* memory the rows and the passes may take, bytes; 0: no limit but the machine's */
 } GrRowsOptions;
 
@@ -327,12 +319,12 @@ extern const GrBackend gr_backend_cuda; /* without nvcc: a table whose open() sa
  * triangle. The result depends on the rows and on how they are split over calls, not on the processor; hi and lo stay normalised.
  * Overflow leaves entries that are not finite. scratch has gr_gram_scratch_nbytes(nfeatures) bytes.
  */
-extern void gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, const double *shift,
+extern void gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape, const double *shift,
 						double *scratch);
-extern size_t gr_gram_scratch_nbytes(int nfeatures);
+extern size_t gr_gram_scratch_nbytes(GrRowShape shape);
 
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
-extern void gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures,
+extern void gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape,
 							  const double *shift, double *scratch, int max_lanes);
 
 /* The lanes that gr_gram_add() uses: AVX-512 pays when strips are long; short triangles waste its lanes. */
@@ -343,7 +335,7 @@ gr_gram_lanes(int nfeatures)
 }
 
 /* The same, polling: false if the host asked to stop, and then the sums are of no use. */
-extern bool gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures,
+extern bool gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape,
 								const double *shift, double *scratch, int max_lanes, GrPoll *poll);
 
 /* hi + lo += hi2 + lo2, n entries. */
@@ -352,8 +344,8 @@ extern void gr_gram_merge(double *hi, double *lo, const double *hi2, const doubl
 /* True if all are finite; else *column (0-based, < ncols) is that of the first value that isn't, row by row. */
 extern bool gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column);
 
-/* Single rows as float8; wide has room for nrows (nfeatures + 1). */
-extern void gr_widen_rows(const void *rows, int64_t nrows, int nfeatures, double *wide);
+/* Single rows of this shape as float8 */
+extern void gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, double *wide);
 
 /* False if a column's sum of squares isn't finite; *column is then its place in a row, 0-based. */
 extern bool gr_gram_finite(const double *hi, int nfeatures, int *column);

@@ -17,11 +17,7 @@
 
 #include <math.h>
 
-#ifdef __CUDACC__
-#define GR_HD __host__ __device__ static inline
-#else
-#define GR_HD static inline __attribute__((always_inline))
-#endif
+#include "compute/portable.h"
 
 typedef struct GrDD
 {

@@ -67,8 +67,8 @@ gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other)
 {
 	GrDD		deviance = {other[GR_SUM_DEVIANCE_HI], other[GR_SUM_DEVIANCE_LO]};
 	size_t		nsums = gr_pass_nsums(kind, nfeatures);
-	size_t		ndd = kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT ? (size_t) nfeatures + 1
-		: (size_t) gr_triangle((int64_t) nfeatures + 3);
+	size_t		ndd = kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT ? (size_t) gr_nterms(nfeatures)
+		: (size_t) gr_triangle((int64_t) gr_norder(nfeatures) + 1);
 
 	sums[GR_SUM_NROWS] += other[GR_SUM_NROWS];
 	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], deviance);
@@ -85,67 +85,6 @@ gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other)
 		sums[k] += other[k];
 }
 
-bool
-gr_all_binary(const double *rows, int64_t nrows, int ncols, double *value)
-{
-	const double *response = rows + ncols - 1;
-
-	for (int64_t r = 0; r < nrows; r++, response += ncols)
-	{
-		if (*response != 0.0 && *response != 1.0)
-		{
-			*value = *response;
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Likewise of single rows, which are looked at as float8 where one of them may be bad. */
-static bool
-single_rows_valid(const char *rows, int64_t nrows, int nfeatures, bool binary, GrError *err)
-{
-	size_t		row_nbytes = gr_row_nbytes(nfeatures, true);
-
-	for (int64_t r = 0; r < nrows; r++, rows += row_nbytes)
-	{
-		const float *features = (const float *) rows;
-		float		acc = 0;
-		double		response;
-
-		memcpy(&response, features + nfeatures, sizeof(double));
-		/* v * 0 is 0 for finite v and NaN otherwise */
-		for (int j = 0; j < nfeatures; j++)
-			acc += features[j] * 0.0f;
-		if (acc != 0.0f)
-			for (int j = 0; j < nfeatures; j++)
-				if (!isfinite(features[j]))
-					return gr_fail(err, GR_NOT_FINITE, j, "%s", "");
-		if (!isfinite(response))
-			return gr_fail(err, GR_NOT_FINITE, nfeatures, "%s", "");
-		if (binary && response != 0.0 && response != 1.0)
-		{
-			err->value = response;
-			return gr_fail(err, GR_NOT_BINARY, nfeatures, "%s", "");
-		}
-	}
-	return true;
-}
-
-bool
-gr_rows_valid(const void *rows, int64_t nrows, int nfeatures, bool single, bool binary, GrError *err)
-{
-	int			column;
-
-	if (single)
-		return single_rows_valid(rows, nrows, nfeatures, binary, err);
-	if (!gr_all_finite(rows, nrows, nfeatures + 1, &column))
-		return gr_fail(err, GR_NOT_FINITE, column, "%s", "");
-	if (binary && !gr_all_binary(rows, nrows, nfeatures + 1, &err->value))
-		return gr_fail(err, GR_NOT_BINARY, nfeatures, "%s", "");
-	return true;
-}
-
 /*
  * EXACT and FACE
  */
@@ -157,9 +96,9 @@ typedef struct ExactWork
 	int			max_lanes;
 	GrPoll	   *poll;
 	bool		at_zero;		/* EXACT with beta = 0 and no faces: no predictor is needed */
-	double	   *columns;		/* of the features and the response; later gr_gram_add()'s scratch */
-	double	   *transformed;	/* EXACT_NROWS rows of nfeatures + 2, and a vector */
-	double	   *zeros;			/* nfeatures + 1 */
+	double	   *columns;		/* those of the rows; later gr_gram_add()'s scratch */
+	double	   *transformed;	/* EXACT_NROWS rows of exact_shape(), and a vector */
+	double	   *zeros;			/* as many as a row has columns */
 
 	/* the rows of the chunk that take part, and for each row or for each of those: */
 	int			nkept;
@@ -170,30 +109,37 @@ typedef struct ExactWork
 	double		v[EXACT_NROWS];
 } ExactWork;
 
+/* Of the rows whose Gram matrix is summed: u, u z, v */
+static GrRowShape
+exact_shape(GrRowShape shape)
+{
+	return gr_plain_shape(gr_nterms(shape.nfeatures));
+}
+
 /* in doubles: the columns, or the Gram matrix's panels */
 static size_t
-exact_columns_size(int nfeatures)
+exact_columns_size(GrRowShape shape)
 {
-	size_t		columns = ((size_t) nfeatures + 1) * EXACT_PITCH;
-	size_t		panels = gr_gram_scratch_nbytes(nfeatures + 1) / sizeof(double);
+	size_t		columns = (size_t) gr_row_ncols(shape) * EXACT_PITCH;
+	size_t		panels = gr_gram_scratch_nbytes(exact_shape(shape)) / sizeof(double);
 
 	return round_up(columns > panels ? columns : panels);
 }
 
 static size_t
-exact_transformed_size(int nfeatures)
+exact_transformed_size(GrRowShape shape)
 {
-	return round_up(((size_t) nfeatures + 2) * EXACT_NROWS + MAX_LANES);
+	return round_up((size_t) gr_row_ncols(exact_shape(shape)) * EXACT_NROWS + MAX_LANES);
 }
 
 /* (1, x)' face of all rows of a chunk of nrows */
 static void
 measure_face(ExactWork *work, int face, int nrows)
 {
-	int			p = work->pass->nfeatures;
-	const double *direction = work->pass->faces + (size_t) face * (p + 1);
+	int			p = work->pass->shape.nfeatures;
+	const double *direction = work->pass->faces + (size_t) face * (size_t) gr_nterms(p);
 
-	work->version->predict_exact(work->eta, work->columns, EXACT_PITCH, nrows, p, direction, work->zeros);
+	work->version->predict_exact(work->eta, work->columns, EXACT_PITCH, nrows, p, direction, work->zeros, NULL);
 	work->version->magnitude(work->size, work->columns, EXACT_PITCH, nrows, p, direction);
 }
 
@@ -226,7 +172,7 @@ keep_on_faces(ExactWork *work, int nfaces, int nrows)
 static void
 sort_by_face(ExactWork *work, double *sums, const double *rows, int nrows)
 {
-	int			ncols = work->pass->nfeatures + 1;
+	GrRowShape	shape = work->pass->shape;
 	int			candidate = work->pass->nfaces - 1;
 	int			n = 0;
 
@@ -234,8 +180,8 @@ sort_by_face(ExactWork *work, double *sums, const double *rows, int nrows)
 	for (int k = 0; k < work->nkept; k++)
 	{
 		int			row = work->kept[k];
-		double		y = rows[(size_t) row * ncols + ncols - 1];
-		double		margin = y > 0.5 ? work->eta[row] : -work->eta[row];
+		double		y = gr_row_response(rows + row * gr_row_ncols(shape), shape);
+		double		margin = gr_margin(work->eta[row], y);
 
 		if (on_face(work, candidate, row))
 		{
@@ -259,17 +205,19 @@ sort_by_face(ExactWork *work, double *sums, const double *rows, int nrows)
 static void
 weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 {
-	int			ncols = work->pass->nfeatures + 1;
+	GrRowShape	shape = work->pass->shape;
 	GrDD		half = {0.0, 0.0};
 
-	work->version->predict_exact(work->eta, work->columns, EXACT_PITCH, nrows, ncols - 1, work->pass->beta,
-								 work->pass->shift);
+	work->version->predict_exact(work->eta, work->columns, EXACT_PITCH, nrows, shape.nfeatures, work->pass->beta,
+								 work->pass->shift,
+								 shape.offset ? work->columns + gr_offset_at(shape) * EXACT_PITCH : NULL);
 	for (int k = 0; k < work->nkept; k++)
 	{
 		double		eta = work->eta[work->kept[k]];
-		double		y = rows[(size_t) work->kept[k] * ncols + ncols - 1];
-		double		margin = y > 0.5 ? eta : -eta;
-		GrLogisticRow row = gr_logistic_row(eta, y);
+		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
+		double		y = gr_row_response(at, shape);
+		double		margin = gr_margin(shape.offset ? eta - gr_row_offset(at, shape) : eta, y);
+		GrLogisticRow row = gr_logistic_row(eta, y, gr_row_weight(at, shape));
 		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
 
 		half.hi = sum.hi;
@@ -283,15 +231,15 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
 }
 
-/* The same where all predictors are 0. */
+/* The same where all predictors are 0, of rows without weights. */
 static void
 weigh_rows_at_zero(ExactWork *work, double *sums, const double *rows, int nrows)
 {
-	int			ncols = work->pass->nfeatures + 1;
+	GrRowShape	shape = work->pass->shape;
 
 	for (int k = 0; k < nrows; k++)
 	{
-		double		y = rows[(size_t) k * ncols + ncols - 1];
+		double		y = gr_row_response(rows + k * gr_row_ncols(shape), shape);
 
 		work->u[k] = 0.5;
 		work->v[k] = y > 0.5 ? 1.0 : -1.0;
@@ -305,12 +253,12 @@ static bool
 add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 {
 	const GrPass *pass = work->pass;
-	int			p = pass->nfeatures;
+	GrRowShape	transformed = exact_shape(pass->shape);
 	double	   *hi = sums + GR_SUM_HEAD;
-	double	   *lo = hi + gr_triangle((int64_t) p + 3);
+	double	   *lo = hi + gr_triangle(gr_norder(transformed.nfeatures));
 
 	if (!work->at_zero)
-		work->version->transpose(work->columns, EXACT_PITCH, rows, nrows, p + 1, work->zeros);
+		work->version->transpose(work->columns, EXACT_PITCH, rows, nrows, gr_row_ncols(pass->shape), work->zeros);
 	keep_on_faces(work, pass->kind == GR_PASS_FACE ? pass->nfaces - 1 : pass->nfaces, nrows);
 	sums[GR_SUM_NROWS] += work->nkept;
 	if (work->nkept > 0)
@@ -324,37 +272,39 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 	}
 	if (work->nkept == 0)
 		return true;
-	work->version->weigh(work->transformed, rows, work->kept, work->nkept, p, pass->shift, work->u, work->v);
-	return gr_gram_add_polling(hi, lo, work->transformed, work->nkept, p + 1, NULL, work->columns, work->max_lanes,
-							   work->poll);
+	work->version->weigh(work->transformed, rows, gr_row_ncols(pass->shape), work->kept, work->nkept,
+						 pass->shape.nfeatures, pass->shift, work->u, work->v);
+	return gr_gram_add_polling(hi, lo, work->transformed, work->nkept, transformed, NULL, work->columns,
+							   work->max_lanes, work->poll);
 }
 
 static bool
 add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
 		  GrPoll *poll)
 {
-	int			p = pass->nfeatures;
+	int			nterms = gr_nterms(pass->shape.nfeatures);
+	int			stride = gr_row_ncols(pass->shape);
 	ExactWork	work;
 
 	work.pass = pass;
 	work.version = gr_step_version(max_lanes);
 	work.max_lanes = max_lanes;
 	work.poll = poll;
-	work.at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0;
-	for (int j = 0; j <= p && work.at_zero; j++)
+	work.at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0 && !pass->shape.weight && !pass->shape.offset;
+	for (int j = 0; j < nterms && work.at_zero; j++)
 		work.at_zero = pass->beta[j] == 0.0;
 	work.columns = align(scratch);
-	work.transformed = work.columns + exact_columns_size(p);
-	work.zeros = work.transformed + exact_transformed_size(p);
-	memset(work.zeros, 0, ((size_t) p + 1) * sizeof(double));
+	work.transformed = work.columns + exact_columns_size(pass->shape);
+	work.zeros = work.transformed + exact_transformed_size(pass->shape);
+	memset(work.zeros, 0, (size_t) stride * sizeof(double));
 
 	for (int64_t first = 0; first < nrows; first += EXACT_NROWS)
 	{
 		int			n = nrows - first < EXACT_NROWS ? (int) (nrows - first) : EXACT_NROWS;
 
 		/* of what isn't in the Gram matrix's work, each face measured takes most */
-		if (!add_exact_chunk(&work, sums, rows + first * (p + 1), n) ||
-			gr_poll(poll, (int64_t) n * (p + 1) * (3 + 2 * pass->nfaces)))
+		if (!add_exact_chunk(&work, sums, rows + first * stride, n) ||
+			gr_poll(poll, (int64_t) n * nterms * (3 + 2 * pass->nfaces)))
 			return false;
 	}
 	return true;
@@ -364,11 +314,18 @@ add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, d
  * FAST and GRADIENT
  */
 
+/* The ones, and those of a row */
+static size_t
+step_ncolumns(GrRowShape shape)
+{
+	return 1 + (size_t) gr_row_ncols(shape);
+}
+
 static int
-step_capacity(GrPassKind kind, int nfeatures)
+step_capacity(GrPassKind kind, GrRowShape shape)
 {
 	int			least = kind == GR_PASS_FAST ? FAST_NROWS_MIN : GRADIENT_NROWS_MIN;
-	int			n = (int) (STEP_NBYTES / (((size_t) nfeatures + 2) * sizeof(double)));
+	int			n = (int) (STEP_NBYTES / (step_ncolumns(shape) * sizeof(double)));
 
 	/* a multiple of two vectors; with step_pitch() columns then don't crowd into a few sets of the cache */
 	n = n / (2 * MAX_LANES) * (2 * MAX_LANES);
@@ -377,21 +334,22 @@ step_capacity(GrPassKind kind, int nfeatures)
 
 /* an odd number of cache lines */
 static size_t
-step_pitch(GrPassKind kind, int nfeatures)
+step_pitch(GrPassKind kind, GrRowShape shape)
 {
-	return (size_t) step_capacity(kind, nfeatures) + MAX_LANES;
+	return (size_t) step_capacity(kind, shape) + MAX_LANES;
 }
 
 size_t
-gr_pass_scratch_nbytes(GrPassKind kind, int nfeatures)
+gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape)
 {
-	size_t		t = (size_t) nfeatures + 1;
+	size_t		t = (size_t) gr_nterms(shape.nfeatures);
+	size_t		ncols = (size_t) gr_row_ncols(shape);
 	size_t		n;
 
 	if (kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT)
-		n = (t + 6) * step_pitch(kind, nfeatures) + 4 * MAX_LANES * t + t;
+		n = (step_ncolumns(shape) + 6) * step_pitch(kind, shape) + 4 * MAX_LANES * t + ncols;
 	else
-		n = exact_columns_size(nfeatures) + exact_transformed_size(nfeatures) + t;
+		n = exact_columns_size(shape) + exact_transformed_size(shape) + ncols;
 	return (n + ALIGNMENT) * sizeof(double);
 }
 
@@ -434,7 +392,10 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	GrChunkTotals totals;
 
 	version->predict(chunk, pass->beta);
-	version->logistic(chunk, &totals);
+	if (chunk->prior != NULL)
+		version->logistic_weighted(chunk, &totals);
+	else
+		version->logistic(chunk, &totals);
 	sums[GR_SUM_NROWS] += chunk->nrows;
 	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_two_sum(2.0 * totals.loss, 2.0 * log1p(totals.growth)));
 	sums[GR_SUM_MIN_MARGIN] = fmin(sums[GR_SUM_MIN_MARGIN], totals.min_margin);
@@ -460,25 +421,40 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	return !gr_poll(poll, (int64_t) chunk->nrows * chunk->nterms);
 }
 
+/* The rows' own weights, whole vectors of them */
+static void
+load_prior(const GrChunk *chunk, GrRowShape shape, const double *rows, int nlanes)
+{
+	int			r = 0;
+
+	for (; r < chunk->nrows; r++)
+		chunk->prior[r] = gr_row_weight(rows + r * gr_row_ncols(shape), shape);
+	for (; r % nlanes != 0; r++)
+		chunk->prior[r] = 0.0;
+}
+
 static bool
 add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
 		 GrPoll *poll)
 {
 	const GrStepVersion *version = gr_step_version(max_lanes);
-	int			p = pass->nfeatures;
-	int			capacity = step_capacity(pass->kind, p);
-	size_t		pitch = step_pitch(pass->kind, p);
-	GrChunk		chunk = {.nterms = p + 1, .pitch = pitch};
+	int			p = pass->shape.nfeatures;
+	int			ncols = gr_row_ncols(pass->shape);
+	int			capacity = step_capacity(pass->kind, pass->shape);
+	size_t		pitch = step_pitch(pass->kind, pass->shape);
+	GrChunk		chunk = {.nterms = gr_nterms(p),.pitch = pitch};
 	double	   *shift;
 
 	chunk.columns = align(scratch);
-	chunk.weight = chunk.columns + ((size_t) p + 2) * pitch;
+	chunk.weight = chunk.columns + step_ncolumns(pass->shape) * pitch;
 	chunk.residual = chunk.weight + pitch;
 	chunk.weighted = chunk.residual + pitch;
-	chunk.lanes = chunk.weighted + 3 * pitch;
+	chunk.prior = pass->shape.weight || pass->shape.offset ? chunk.weighted + 3 * pitch : NULL;
+	chunk.offset = pass->shape.offset ? chunk.columns + (size_t) (1 + gr_offset_at(pass->shape)) * pitch : NULL;
+	chunk.lanes = chunk.weighted + 4 * pitch;
 	shift = chunk.lanes + 4 * (size_t) version->lanes * chunk.nterms;
+	memset(shift, 0, (size_t) ncols * sizeof(double));
 	memcpy(shift, pass->shift, (size_t) p * sizeof(double));
-	shift[p] = 0.0;				/* the response's */
 	memset(chunk.lanes, 0, 4 * (size_t) version->lanes * chunk.nterms * sizeof(double));
 	for (size_t r = 0; r < pitch; r++)
 		chunk.columns[r] = 1.0;
@@ -486,7 +462,9 @@ add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 	for (int64_t first = 0; first < nrows; first += capacity)
 	{
 		chunk.nrows = nrows - first < capacity ? (int) (nrows - first) : capacity;
-		version->transpose(chunk.columns + pitch, pitch, rows + first * (p + 1), chunk.nrows, p + 1, shift);
+		version->transpose(chunk.columns + pitch, pitch, rows + first * ncols, chunk.nrows, ncols, shift);
+		if (chunk.prior != NULL)
+			load_prior(&chunk, pass->shape, rows + first * ncols, version->lanes);
 		if (!add_step_chunk(pass, version, sums, &chunk, poll))
 			return false;
 	}
@@ -518,7 +496,7 @@ gr_pass_add_polling(const GrPass *pass, double *sums, const double *rows, int64_
 	bool		exact = pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE;
 
 	/* the Gram matrix takes most of an exact pass's time; the others gain from AVX-512 at any width */
-	return add_rows(pass, sums, rows, nrows, scratch, exact ? gr_gram_lanes(pass->nfeatures + 1) : 8, host);
+	return add_rows(pass, sums, rows, nrows, scratch, exact ? gr_gram_lanes(gr_nterms(pass->shape.nfeatures)) : 8, host);
 }
 
 void

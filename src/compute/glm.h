@@ -5,8 +5,8 @@
  * the weight w = mu (1 - mu) and the residual r = y - mu, and sums over these. What a pass takes is a GrPass, what it gives
  * is a flat array of float8, so that partial sums of threads, workers, partitions or devices merge by gr_pass_merge().
  *
- * Rows are those of compute.h: nfeatures features, then the response, which is 0 or 1. The terms of a pass are
- * z = (1, x_1 - shift_1, ..., x_p - shift_p), nfeatures + 1 of them, and eta = z' beta. A model without an intercept has
+ * Rows are those of row.h; the response is 0 or 1. The terms of a pass are z = (1, x_1 - shift_1, ..., x_p - shift_p),
+ * and eta = z' beta. A model without an intercept has
  * beta[0] = 0 and leaves the sums of term 0 unused.
  */
 #ifndef GPUREG_GLM_H
@@ -44,11 +44,11 @@ typedef enum GrPassKind
 struct GrPass
 {
 	GrPassKind	kind;
-	int			nfeatures;
-	const double *beta;			/* nfeatures + 1, of z */
+	GrRowShape	shape;			/* of the rows, which are not single */
+	const double *beta;			/* of z */
 	const double *shift;		/* nfeatures; all 0 where the terms are the features themselves */
 	int			nfaces;
-	const double *faces;		/* nfaces x (nfeatures + 1), directions in (1, x), not shifted */
+	const double *faces;		/* nfaces directions in (1, x), not shifted */
 	const double *face_absolute;	/* nfaces */
 	double		face_relative;
 };
@@ -68,7 +68,7 @@ enum
 };
 
 /*
- * Where the parts behind the head begin. t = nfeatures + 1 terms.
+ * Where the parts behind the head begin, of t terms.
  *	 EXACT, FACE: hi[gr_triangle(t + 2)], lo[same]: the Gram matrix, packed as in compute.h; its row 0 is of the ones,
  *	              1 .. t of the terms, t + 1 of v (or y)
  *	 FAST:        gradient_hi[t], gradient_lo[t], hessian[gr_triangle(t)] packed
@@ -77,7 +77,7 @@ enum
 static inline size_t
 gr_pass_nsums(GrPassKind kind, int nfeatures)
 {
-	size_t		t = (size_t) nfeatures + 1;
+	size_t		t = (size_t) gr_nterms(nfeatures);
 
 	switch (kind)
 	{
@@ -102,7 +102,7 @@ extern void gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const do
  * aligned as float8.
  */
 extern void gr_pass_add(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch);
-extern size_t gr_pass_scratch_nbytes(GrPassKind kind, int nfeatures);
+extern size_t gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape);
 
 /* The same, polling: false if the host asked to stop, and then the sums are of no use. */
 extern bool gr_pass_add_polling(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
@@ -111,15 +111,6 @@ extern bool gr_pass_add_polling(const GrPass *pass, double *sums, const double *
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
 extern void gr_pass_add_lanes(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
 							  int max_lanes);
-
-/* True if every response is 0 or 1; else *value is the first that isn't. */
-extern bool gr_all_binary(const double *rows, int64_t nrows, int ncols, double *value);
-
-/*
- * Can these rows be computed with? Fails with GR_NOT_FINITE (where: the column), and where binary is set with GR_NOT_BINARY (value: the
- * response). single: see compute.h
- */
-extern bool gr_rows_valid(const void *rows, int64_t nrows, int nfeatures, bool single, bool binary, GrError *err);
 
 #ifdef __cplusplus
 }

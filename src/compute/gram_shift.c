@@ -66,16 +66,19 @@ choose_column(const double *column, int64_t nrows, int stride)
 		if (!(fmin(fabs(lo), fabs(hi)) >= LEAST_RATIO * (hi - lo)))
 			return 0.0;
 	}
+	/* NaN and infinity, which fail later, have no range */
+	if (!isfinite(lo) || !isfinite(hi))
+		return 0.0;
 	c = lo == hi ? lo : round_midpoint(lo, hi);
 	return fabs(c) >= LEAST_SHIFT && isfinite(c) ? c : 0.0;
 }
 
 bool
-gr_shift_choose(double *shift, const double *rows, int64_t nrows, int nfeatures)
+gr_shift_choose(double *shift, const double *rows, int64_t nrows, GrRowShape shape)
 {
-	for (int j = 0; j <= nfeatures; j++)
-		shift[j] = choose_column(rows + j, nrows, nfeatures + 1);
-	return gr_shift_any(shift, nfeatures);
+	for (int j = 0; j < gr_nterms(shape.nfeatures); j++)
+		shift[j] = choose_column(rows + j, nrows, gr_row_ncols(shape));
+	return gr_shift_any(shift, shape.nfeatures);
 }
 
 bool
@@ -88,14 +91,15 @@ gr_shift_any(const double *shift, int nfeatures)
 }
 
 void
-gr_shift_narrow(double *narrowed, const double *shift, const double *rows, int64_t nrows, int nfeatures)
+gr_shift_narrow(double *narrowed, const double *shift, const double *rows, int64_t nrows, GrRowShape shape)
 {
-	int			ncols = nfeatures + 1;
+	int			n = gr_nterms(shape.nfeatures);
+	int			stride = gr_row_ncols(shape);
 
-	memcpy(narrowed, shift, (size_t) ncols * sizeof(double));
+	memcpy(narrowed, shift, (size_t) n * sizeof(double));
 	for (int64_t r = 0; r < nrows; r++)
-		for (int j = 0; j < ncols; j++)
-			if (!(gr_two_sum(rows[r * ncols + j], -shift[j]).lo == 0.0))
+		for (int j = 0; j < n; j++)
+			if (!(gr_two_sum(rows[r * stride + j], -shift[j]).lo == 0.0))
 				narrowed[j] = 0.0;
 }
 
@@ -146,7 +150,7 @@ moved_entry(const Moved *m, int64_t i, GrDD di, int64_t j, int64_t k)
 static bool
 move(double *hi, double *lo, int nfeatures, const Moved *m, GrPoll *poll)
 {
-	for (int64_t i = nfeatures + 1; i > 0; i--)
+	for (int64_t i = gr_norder(nfeatures) - 1; i > 0; i--)
 	{
 		GrDD		di = distance(m, i);
 
@@ -175,7 +179,7 @@ gr_gram_translate(double *hi, double *lo, int nfeatures, const double *from, con
 static bool
 add_moved(double *hi, double *lo, int nfeatures, const Moved *other, GrPoll *poll)
 {
-	for (int64_t i = 0; i <= nfeatures + 1; i++)
+	for (int64_t i = 0; i < gr_norder(nfeatures); i++)
 	{
 		GrDD		di = distance(other, i);
 
@@ -203,7 +207,7 @@ gr_gram_merge_shifted(double *hi, double *lo, double *shift, const double *hi2, 
 	bool		own_stays = true;
 
 	if (hi[0] == 0.0)
-		memcpy(shift, shift2, ((size_t) nfeatures + 1) * sizeof(double));
+		memcpy(shift, shift2, (size_t) gr_nterms(nfeatures) * sizeof(double));
 	for (int j = 0; j <= nfeatures && hi2[0] != 0.0; j++)
 	{
 		same &= shift[j] == shift2[j];
@@ -211,7 +215,7 @@ gr_gram_merge_shifted(double *hi, double *lo, double *shift, const double *hi2, 
 	}
 	if (same)
 	{
-		gr_gram_merge(hi, lo, hi2, lo2, gr_triangle(nfeatures + 2));
+		gr_gram_merge(hi, lo, hi2, lo2, gr_triangle(gr_norder(nfeatures)));
 		return true;
 	}
 	if (!own_stays && !move(hi, lo, nfeatures, &own, poll))
@@ -229,26 +233,26 @@ gr_gram_merge_shifted(double *hi, double *lo, double *shift, const double *hi2, 
 bool
 gr_shifted_begin(GrShiftedGram *s, const GrBackend *backend, GrGram *gram, const GrGramOptions *options, GrError *err)
 {
-	size_t		ncols = (size_t) options->nfeatures + 1;
-	size_t		nbytes = 2 * ncols * sizeof(double);
+	size_t		n = (size_t) gr_nterms(options->shape.nfeatures);
+	size_t		wide_nbytes = gr_row_nbytes(gr_wide_shape(options->shape));
+	size_t		nbytes = 2 * n * sizeof(double);
 
 	memset(s, 0, sizeof(*s));
 	s->backend = backend;
 	s->gram = gram;
-	s->nfeatures = options->nfeatures;
-	s->single = options->single;
+	s->shape = options->shape;
 	s->poll.host = options->host;
-	s->wide_nrows = options->single ? (int64_t) (WIDE_NBYTES / (ncols * sizeof(double))) + 1 : 0;
-	nbytes += (size_t) s->wide_nrows * ncols * sizeof(double);
+	s->wide_nrows = s->shape.single ? (int64_t) (WIDE_NBYTES / wide_nbytes) + 1 : 0;
+	nbytes += (size_t) s->wide_nrows * wide_nbytes;
 	s->shift = malloc(nbytes);
 	if (s->shift == NULL)
 	{
 		err->bytes_needed = nbytes;
 		return gr_fail(err, GR_NO_MEMORY, 0, "the shift of a Gram matrix");
 	}
-	s->narrowed = s->shift + ncols;
-	s->wide = options->single ? s->narrowed + ncols : NULL;
-	memset(s->shift, 0, 2 * ncols * sizeof(double));
+	s->narrowed = s->shift + n;
+	s->wide = s->shape.single ? s->narrowed + n : NULL;
+	memset(s->shift, 0, 2 * n * sizeof(double));
 	return true;
 }
 
@@ -264,11 +268,13 @@ gr_shifted_end(GrShiftedGram *s)
 static const double *
 wide_rows(GrShiftedGram *s, const void *rows, int64_t nrows, int64_t done, int64_t *n)
 {
+	const char *from = (const char *) rows + (size_t) done * gr_row_nbytes(s->shape);
+
 	*n = nrows - done;
-	if (!s->single)
-		return (const double *) rows + done * (s->nfeatures + 1);
+	if (!s->shape.single)
+		return (const double *) from;
 	*n = *n < s->wide_nrows ? *n : s->wide_nrows;
-	gr_widen_rows((const char *) rows + (size_t) done * gr_row_nbytes(s->nfeatures, true), *n, s->nfeatures, s->wide);
+	gr_widen_rows(from, *n, s->shape, s->wide);
 	return s->wide;
 }
 
@@ -276,8 +282,8 @@ wide_rows(GrShiftedGram *s, const void *rows, int64_t nrows, int64_t done, int64
 static bool
 begin_anew(GrShiftedGram *s, GrError *err)
 {
-	size_t		ncols = (size_t) s->nfeatures + 1;
-	int64_t		triangle = gr_triangle(s->nfeatures + 2);
+	int			p = s->shape.nfeatures;
+	int64_t		triangle = gr_triangle(gr_norder(p));
 	size_t		nbytes = 2 * (size_t) triangle * sizeof(double);
 	double	   *sums = malloc(nbytes);
 	GrGramTimes times;
@@ -296,10 +302,10 @@ begin_anew(GrShiftedGram *s, GrError *err)
 		gr_gram_merge(sums, sums + triangle, s->earlier, s->earlier + triangle, triangle);
 	free(s->earlier);
 	s->earlier = sums;
-	if (!gr_gram_translate(sums, sums + triangle, s->nfeatures, s->shift, s->narrowed, &s->poll))
+	if (!gr_gram_translate(sums, sums + triangle, p, s->shift, s->narrowed, &s->poll))
 		return gr_fail(err, GR_CANCELED, 0, "Gram matrix");
-	memcpy(s->shift, s->narrowed, ncols * sizeof(double));
-	s->shifted = gr_shift_any(s->shift, s->nfeatures);
+	memcpy(s->shift, s->narrowed, (size_t) gr_nterms(p) * sizeof(double));
+	s->shifted = gr_shift_any(s->shift, p);
 	return s->backend->gram_restart(s->gram, s->shifted ? s->shift : NULL, err);
 }
 
@@ -307,6 +313,7 @@ begin_anew(GrShiftedGram *s, GrError *err)
 static bool
 prepare(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
 {
+	GrRowShape	wide = gr_wide_shape(s->shape);
 	int64_t		n = 0;
 
 	if (!s->chosen)
@@ -314,7 +321,7 @@ prepare(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
 		const double *first = wide_rows(s, rows, nrows, 0, &n);
 
 		s->chosen = true;
-		s->shifted = gr_shift_choose(s->shift, first, n, s->nfeatures);
+		s->shifted = gr_shift_choose(s->shift, first, n, wide);
 		if (s->shifted && !s->backend->gram_restart(s->gram, s->shift, err))
 			return false;
 	}
@@ -323,9 +330,9 @@ prepare(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
 	{
 		const double *some = wide_rows(s, rows, nrows, done, &n);
 
-		if (gr_shift_exact(s->shift, some, n, s->nfeatures))
+		if (gr_shift_exact(s->shift, some, n, wide))
 			continue;
-		gr_shift_narrow(s->narrowed, s->shift, some, n, s->nfeatures);
+		gr_shift_narrow(s->narrowed, s->shift, some, n, wide);
 		if (!begin_anew(s, err))
 			return false;
 	}
@@ -345,12 +352,12 @@ gr_shifted_send(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
 bool
 gr_shifted_finish(GrShiftedGram *s, double *hi, double *lo, double *shift, GrGramTimes *times, GrError *err)
 {
-	int64_t		triangle = gr_triangle(s->nfeatures + 2);
+	int64_t		triangle = gr_triangle(gr_norder(s->shape.nfeatures));
 
 	if (!s->backend->gram_finish(s->gram, hi, lo, times, err))
 		return false;
 	if (s->earlier != NULL)
 		gr_gram_merge(hi, lo, s->earlier, s->earlier + triangle, triangle);
-	memcpy(shift, s->shift, ((size_t) s->nfeatures + 1) * sizeof(double));
+	memcpy(shift, s->shift, (size_t) gr_nterms(s->shape.nfeatures) * sizeof(double));
 	return true;
 }

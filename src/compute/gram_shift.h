@@ -32,19 +32,19 @@ extern "C" {
  * multiple of the range or some finer power of two, so that as many other values as possible have exact differences.
  * False: all are 0.
  */
-extern bool gr_shift_choose(double *shift, const double *rows, int64_t nrows, int nfeatures);
+extern bool gr_shift_choose(double *shift, const double *rows, int64_t nrows, GrRowShape shape);
 
 /* Is a column's not 0? */
 extern bool gr_shift_any(const double *shift, int nfeatures);
 
 /* Are all the rows' differences from the shift float8 as they are? Those of NaN and infinity aren't. */
-extern bool gr_shift_exact(const double *shift, const double *rows, int64_t nrows, int nfeatures);
+extern bool gr_shift_exact(const double *shift, const double *rows, int64_t nrows, GrRowShape shape);
 
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
-extern bool gr_shift_exact_lanes(const double *shift, const double *rows, int64_t nrows, int nfeatures, int max_lanes);
+extern bool gr_shift_exact_lanes(const double *shift, const double *rows, int64_t nrows, GrRowShape shape, int max_lanes);
 
 /* The shift without the columns that have a difference which isn't exact. */
-extern void gr_shift_narrow(double *narrowed, const double *shift, const double *rows, int64_t nrows, int nfeatures);
+extern void gr_shift_narrow(double *narrowed, const double *shift, const double *rows, int64_t nrows, GrRowShape shape);
 
 /* Sums about from become sums about to; NULL stands for 0. Sums that overflow aren't finite. False if the host asked to stop. */
 extern bool gr_gram_translate(double *hi, double *lo, int nfeatures, const double *from, const double *to, GrPoll *poll);
@@ -66,11 +66,10 @@ typedef struct GrShiftedGram
 {
 	const GrBackend *backend;
 	GrGram	   *gram;			/* the caller's */
-	int			nfeatures;
-	bool		single;
+	GrRowShape	shape;			/* of the rows that are sent */
 	bool		chosen;			/* the shift */
 	bool		shifted;		/* it isn't 0 */
-	double	   *shift;			/* nfeatures + 1, ... */
+	double	   *shift;			/* of the features and the response, ... */
 	double	   *narrowed;		/* likewise */
 	double	   *wide;			/* single rows as float8, wide_nrows of them; NULL where they come so */
 	int64_t		wide_nrows;

@@ -53,7 +53,9 @@ sum_4(__m256d v)
 }
 
 #define PACK pack_avx512
+#define WEIGH weigh_panels_avx512
 #define KERNEL gram_avx512
+#define KERNEL_WEIGHTED gram_weighted_avx512
 #define DOT dot_avx512
 #define NAME(f) f##_avx512
 #define TARGET __attribute__((target("avx512f")))
@@ -87,7 +89,9 @@ static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 
 #define MASK_N(n) _mm256_loadu_si256((const __m256i *) (lane_masks + 4 - (n)))
 #define PACK pack_avx2
+#define WEIGH weigh_panels_avx2
 #define KERNEL gram_avx2
+#define KERNEL_WEIGHTED gram_weighted_avx2
 #define DOT dot_avx2
 #define NAME(f) f##_avx2
 #define TARGET __attribute__((target("avx2,fma")))
@@ -131,7 +135,9 @@ shift_to_exponent(double v)
 }
 
 #define PACK pack_scalar
+#define WEIGH weigh_panels_scalar
 #define KERNEL gram_scalar
+#define KERNEL_WEIGHTED gram_weighted_scalar
 #define DOT dot_scalar
 #define NAME(f) f##_scalar
 #define TARGET
@@ -167,11 +173,16 @@ shift_to_exponent(double v)
 
 typedef struct Version
 {
-	void		(*pack) (double *restrict panels, const double *restrict rows, int nrows, int ncols,
+	void		(*pack) (double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
 						 const double *restrict shift);
-	bool		(*exact) (const double *rows, int64_t nrows, int ncols, const double *shift);
+	void		(*weigh) (double *restrict whi, double *restrict wlo, const double *restrict panels, int nrows,
+						  int npanels, const double *restrict weights, int stride);
+	bool		(*exact) (const double *rows, int64_t nrows, int ncols, int stride, const double *shift);
 	void		(*kernel) (double *restrict hi, double *restrict lo, const double *restrict panels, int nrows,
 						   int first, int end, double opaque_one);
+	void		(*kernel_weighted) (double *restrict hi, double *restrict lo, const double *restrict panels,
+									const double *restrict whi, const double *restrict wlo, int nrows, int first,
+									int end, double opaque_one);
 	void		(*dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n,
 						double *shi, double *slo, double *magnitudes);
 	const GrStepVersion *step;
@@ -179,14 +190,14 @@ typedef struct Version
 } Version;
 
 static const Version scalar_version = {
-	pack_scalar, exact_scalar, gram_scalar, dot_scalar, &step_scalar, gather_scalar
+	pack_scalar, weigh_panels_scalar, exact_scalar, gram_scalar, gram_weighted_scalar, dot_scalar, &step_scalar, gather_scalar
 };
 #if defined(__x86_64__) && defined(__GNUC__)
 static const Version avx2_version = {
-	pack_avx2, exact_avx2, gram_avx2, dot_avx2, &step_avx2, gather_avx2
+	pack_avx2, weigh_panels_avx2, exact_avx2, gram_avx2, gram_weighted_avx2, dot_avx2, &step_avx2, gather_avx2
 };
 static const Version avx512_version = {
-	pack_avx512, exact_avx512, gram_avx512, dot_avx512, &step_avx512, gather_avx512
+	pack_avx512, weigh_panels_avx512, exact_avx512, gram_avx512, gram_weighted_avx512, dot_avx512, &step_avx512, gather_avx512
 };
 #endif
 
@@ -260,34 +271,52 @@ gr_gather_vector(double *total, const float *x, const uint32_t *entries, const u
 	}
 }
 
-size_t
-gr_gram_scratch_nbytes(int nfeatures)
+/* float8 of a chunk's panels, whatever the lanes */
+static size_t
+panels_size(GrRowShape shape)
 {
-	return ((size_t) nfeatures + 2 + MAX_LANES) * CHUNK_NROWS * sizeof(double);
+	return ((size_t) gr_norder(shape.nfeatures) + MAX_LANES) * CHUNK_NROWS;
+}
+
+size_t
+gr_gram_scratch_nbytes(GrRowShape shape)
+{
+	/* the panels, and for weighted rows two more sets */
+	return (shape.weight ? 3 : 1) * panels_size(shape) * sizeof(double);
 }
 
 bool
-gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, const double *shift,
+gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape, const double *shift,
 					double *scratch, int max_lanes, GrPoll *poll)
 {
 	static const volatile double opaque_one = 1.0;
 	const Version *version = choose_version(max_lanes);
-	int			ncols = nfeatures + 1;
+	int			stride = gr_row_ncols(shape);
+	int			norder = gr_norder(shape.nfeatures);
+	int			lanes = version->step->lanes;
+	double	   *whi = scratch + panels_size(shape);
+	double	   *wlo = whi + panels_size(shape);
 
 	for (int64_t first = 0; first < nrows; first += CHUNK_NROWS)
 	{
+		const double *chunk = rows + first * stride;
 		int			n = nrows - first < CHUNK_NROWS ? (int) (nrows - first) : CHUNK_NROWS;
 		int			end;
 
-		version->pack(scratch, rows + first * ncols, n, ncols, shift);
+		version->pack(scratch, chunk, n, norder - 1, stride, shift);
+		if (shape.weight)
+			version->weigh(whi, wlo, scratch, n, (norder + lanes - 1) / lanes, chunk + gr_weight_at(shape), stride);
 		/* as many rows of the triangle at a time as have some work in them */
-		for (int i = 0; i <= ncols; i = end)
+		for (int i = 0; i < norder; i = end)
 		{
 			int64_t		work = 0;
 
-			for (end = i; end <= ncols && work < GR_POLL_WORK; end++)
+			for (end = i; end < norder && work < GR_POLL_WORK; end++)
 				work += (int64_t) (end + 1) * n;
-			version->kernel(hi, lo, scratch, n, i, end, opaque_one);
+			if (shape.weight)
+				version->kernel_weighted(hi, lo, scratch, whi, wlo, n, i, end, opaque_one);
+			else
+				version->kernel(hi, lo, scratch, n, i, end, opaque_one);
 			if (gr_poll(poll, work))
 				return false;
 		}
@@ -296,31 +325,31 @@ gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, i
 }
 
 void
-gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, const double *shift,
+gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape, const double *shift,
 				  double *scratch, int max_lanes)
 {
 	GrPoll		poll = {.host = NULL};
 
-	(void) gr_gram_add_polling(hi, lo, rows, nrows, nfeatures, shift, scratch, max_lanes, &poll);
+	(void) gr_gram_add_polling(hi, lo, rows, nrows, shape, shift, scratch, max_lanes, &poll);
 }
 
 void
-gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, int nfeatures, const double *shift,
+gr_gram_add(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape, const double *shift,
 			double *scratch)
 {
-	gr_gram_add_lanes(hi, lo, rows, nrows, nfeatures, shift, scratch, gr_gram_lanes(nfeatures));
+	gr_gram_add_lanes(hi, lo, rows, nrows, shape, shift, scratch, gr_gram_lanes(shape.nfeatures));
 }
 
 bool
-gr_shift_exact_lanes(const double *shift, const double *rows, int64_t nrows, int nfeatures, int max_lanes)
+gr_shift_exact_lanes(const double *shift, const double *rows, int64_t nrows, GrRowShape shape, int max_lanes)
 {
-	return choose_version(max_lanes)->exact(rows, nrows, nfeatures + 1, shift);
+	return choose_version(max_lanes)->exact(rows, nrows, gr_nterms(shape.nfeatures), gr_row_ncols(shape), shift);
 }
 
 bool
-gr_shift_exact(const double *shift, const double *rows, int64_t nrows, int nfeatures)
+gr_shift_exact(const double *shift, const double *rows, int64_t nrows, GrRowShape shape)
 {
-	return gr_shift_exact_lanes(shift, rows, nrows, nfeatures, nfeatures < MAX_LANES ? 4 : MAX_LANES);
+	return gr_shift_exact_lanes(shift, rows, nrows, shape, shape.nfeatures < MAX_LANES ? 4 : MAX_LANES);
 }
 
 GrDD
@@ -407,19 +436,22 @@ gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column)
 }
 
 void
-gr_widen_rows(const void *rows, int64_t nrows, int nfeatures, double *wide)
+gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, double *wide)
 {
 	const char *from = rows;
+	size_t		from_nbytes = gr_row_nbytes(shape);
+	size_t		stride = (size_t) gr_row_ncols(shape);
+	size_t		rest_nbytes = (stride - (size_t) shape.nfeatures) * sizeof(double);
 
 	for (int64_t r = 0; r < nrows; r++)
 	{
 		const float *features = (const float *) from;
 
-		for (int j = 0; j < nfeatures; j++)
+		for (int j = 0; j < shape.nfeatures; j++)
 			wide[j] = features[j];
-		memcpy(wide + nfeatures, features + nfeatures, sizeof(double));
-		from += gr_row_nbytes(nfeatures, true);
-		wide += nfeatures + 1;
+		memcpy(wide + shape.nfeatures, features + shape.nfeatures, rest_nbytes);
+		from += from_nbytes;
+		wide += stride;
 	}
 }
 

@@ -2,7 +2,7 @@
  * kernels_cpu.h: the CPU's kernels, a template. kernels_cpu.c includes it once for each instruction set, with these
  * defined first:
  *
- *	 PACK KERNEL DOT       the functions' names   TARGET    their target attribute, or nothing
+ *	 PACK WEIGH KERNEL KERNEL_WEIGHTED DOT  the functions' names   TARGET    their target attribute, or nothing
  *	 NAME(f)               the name of function f, here and in step_cpu.h and project_cpu.h
  *	 W                     lanes of a vector      V         the vector type
  *	 V_ZERO() V_SET1(s) V_LOAD(p) V_STORE(p, v) V_ADD V_SUB V_MUL V_ABS(a)
@@ -25,7 +25,8 @@
  *
  * Gram matrix
  *
- * hi, lo += sum over r < nrows of z z'. z comes packed in panels of W columns: column c of row r at
+ * hi, lo += sum over r < nrows of z z', or of w z z', where (w z) is taken in two halves and the lower one's product
+ * joins the corrections. z comes packed in panels of W columns: column c of row r at
  * panel[c / W][r][c % W], so that every inner loop reads its operands in order, from the first-level cache, whatever q is.
  *
  * Each strip (one i, W values of j) keeps its sum in registers for the whole chunk of rows. A product p = RN(a b) goes to
@@ -72,11 +73,12 @@
  * without a shift pay nothing for it.
  */
 static inline __attribute__((always_inline)) TARGET void
-NAME(pack_rows) (double *restrict panels, const double *restrict rows, int nrows, int ncols, const double *restrict shift)
+NAME(pack_rows) (double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
+				 const double *restrict shift)
 {
 	for (int r = 0; r < nrows; r++)
 	{
-		const double *from = rows + (size_t) r * ncols;
+		const double *from = rows + (size_t) r * stride;
 		double	   *to = panels + (size_t) r * W;
 		int			k = W - 1;
 
@@ -97,12 +99,13 @@ NAME(pack_rows) (double *restrict panels, const double *restrict rows, int nrows
 }
 
 static TARGET void
-PACK(double *restrict panels, const double *restrict rows, int nrows, int ncols, const double *restrict shift)
+PACK(double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
+	 const double *restrict shift)
 {
 	if (shift == NULL)
-		NAME(pack_rows) (panels, rows, nrows, ncols, NULL);
+		NAME(pack_rows) (panels, rows, nrows, ncols, stride, NULL);
 	else
-		NAME(pack_rows) (panels, rows, nrows, ncols, shift);
+		NAME(pack_rows) (panels, rows, nrows, ncols, stride, shift);
 }
 
 /* |x - c - RN(x - c)|, the error of a difference (Knuth's TwoSum), added to e */
@@ -116,13 +119,13 @@ PACK(double *restrict panels, const double *restrict rows, int nrows, int ncols,
 
 /* Is every value of the rows less its column's shift a float8 as it is? Not where it is NaN or infinite. */
 static TARGET bool
-NAME(exact) (const double *rows, int64_t nrows, int ncols, const double *shift)
+NAME(exact) (const double *rows, int64_t nrows, int ncols, int stride, const double *shift)
 {
 	V			error = V_ZERO();
 	double		lanes[W];
 	double		sum = 0.0;
 
-	for (int64_t r = 0; r < nrows; r++, rows += ncols)
+	for (int64_t r = 0; r < nrows; r++, rows += stride)
 	{
 		int			k = 0;
 
@@ -137,17 +140,42 @@ NAME(exact) (const double *rows, int64_t nrows, int ncols, const double *shift)
 	return sum == 0.0;
 }
 
-/* Rows first .. end - 1 of the triangle */
+/* The panels times each row's weight, exactly: whi + wlo, laid out as they are. weights: the first row's, then stride further on */
 static TARGET void
-KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int first, int end,
-	   double opaque_one)
+WEIGH(double *restrict whi, double *restrict wlo, const double *restrict panels, int nrows, int npanels,
+	  const double *restrict weights, int stride)
+{
+	for (int r = 0; r < nrows; r++)
+	{
+		const V		weight = V_SET1(weights[(size_t) r * stride]);
+		size_t		at = (size_t) r * W;
+
+		for (int k = 0; k < npanels; k++, at += (size_t) nrows * W)
+		{
+			V			z = V_LOAD(panels + at);
+			V			p = V_MUL(weight, z);
+
+			V_STORE(whi + at, p);
+			V_STORE(wlo + at, V_FMS(weight, z, p));
+		}
+	}
+}
+
+/*
+ * Rows first .. end - 1 of the triangle. whi, wlo: what WEIGH() has made of the panels, in place of one factor; NULL: the
+ * rows have no weights. Inlined twice.
+ */
+static inline __attribute__((always_inline)) TARGET void
+NAME(gram_rows) (double *restrict hi, double *restrict lo, const double *restrict panels, const double *restrict whi,
+				 const double *restrict wlo, int nrows, int first, int end, double opaque_one)
 {
 	const V		one = V_SET1(opaque_one);
 	const size_t panel_size = (size_t) nrows * W;
 
 	for (int64_t i = first; i < end; i++)
 	{
-		const double *zi = panels + (size_t) (i / W) * panel_size + i % W;
+		const size_t at_i = (size_t) (i / W) * panel_size + i % W;
+		const double *zi = (whi == NULL ? panels : whi) + at_i;
 		double	   *row_hi = hi + i * (i + 1) / 2;
 		double	   *row_lo = lo + i * (i + 1) / 2;
 
@@ -166,6 +194,8 @@ KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, 
 				V			b = V_LOAD(zj + (size_t) r * W);
 
 				STEP(h, c, a, b);
+				if (whi != NULL)
+					c = V_FMA(V_SET1(wlo[at_i + (size_t) r * W]), b, c);
 			}
 			if (nlanes == W)
 			{
@@ -185,6 +215,20 @@ KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, 
 			}
 		}
 	}
+}
+
+static TARGET void
+KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int first, int end,
+	   double opaque_one)
+{
+	NAME(gram_rows) (hi, lo, panels, NULL, NULL, nrows, first, end, opaque_one);
+}
+
+static TARGET void
+KERNEL_WEIGHTED(double *restrict hi, double *restrict lo, const double *restrict panels, const double *restrict whi,
+				const double *restrict wlo, int nrows, int first, int end, double opaque_one)
+{
+	NAME(gram_rows) (hi, lo, panels, whi, wlo, nrows, first, end, opaque_one);
 }
 
 /*
@@ -236,7 +280,9 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 #undef HEAD
 #undef V_DIFF
 #undef PACK
+#undef WEIGH
 #undef KERNEL
+#undef KERNEL_WEIGHTED
 #undef DOT
 #undef NAME
 #undef TARGET

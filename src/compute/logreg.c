@@ -161,7 +161,7 @@ gr_logreg_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
 
 	state->phase = phase;
 	fit->pass.kind = kind;
-	fit->pass.nfeatures = state->options.nfeatures;
+	fit->pass.shape = gr_plain_shape(state->options.nfeatures);
 	fit->pass.beta = kind == GR_PASS_FACE ? NULL : state->theta;
 	fit->pass.shift = kind == GR_PASS_FACE ? state->no_shift : state->shift;
 	fit->pass.nfaces = state->nfaces + (kind == GR_PASS_FACE ? 1 : 0);

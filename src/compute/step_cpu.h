@@ -10,17 +10,21 @@
 
 #include <stddef.h>
 
+#include "compute/row.h"
+
 /* Columns of one turn, a multiple of three: with the rows of a wide chunk they stay in the second-level cache. */
 #define GR_HESSIAN_PANEL 384
 
 typedef struct GrChunk
 {
-	int			nterms;			/* nfeatures + 1 */
+	int			nterms;			/* of (1, x) */
 	int			nrows;
 	size_t		pitch;			/* from one column to the next; a multiple of 8, and at least nrows rounded up to that */
-	double	   *columns;		/* nterms + 1 columns: the ones, the features, the response */
+	double	   *columns;		/* the ones, then those of the rows */
 	double	   *weight;			/* a column: the linear predictor, then w */
 	double	   *residual;		/* a column */
+	double	   *prior;			/* a column, for rows with weights or offsets: their weights; 0 beyond the last row */
+	const double *offset;		/* a column of those, or NULL */
 	double	   *weighted;		/* three columns, for the Hessian */
 	double	   *lanes;			/* nterms times the lanes of: gradient, its correction, sum w z, sum w z^2 */
 } GrChunk;
@@ -42,16 +46,20 @@ typedef struct GrStepVersion
 	/* in float8 */
 	void		(*predict) (const GrChunk *chunk, const double *beta);
 	void		(*logistic) (const GrChunk *chunk, GrChunkTotals *totals);
+	void		(*logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals);
 	void		(*gradient) (const GrChunk *chunk, double opaque_one);
 	void		(*curvature) (const GrChunk *chunk, double opaque_one);
 	/* of the columns first .. first + GR_HESSIAN_PANEL - 1 of the triangle */
 	void		(*hessian) (const GrChunk *chunk, double *packed, int first);
-	/* in double-double, the same bits whatever the instruction set; columns begin with the first feature */
+	/*
+	 * in double-double, the same bits whatever the instruction set; columns begin with the first feature, and offset is
+	 * one of them or NULL
+	 */
 	void		(*predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
-								  const double *shift);
+								  const double *shift, const double *offset);
 	void		(*magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta);
-	void		(*weigh) (double *out, const double *rows, const int *which, int nrows, int nfeatures, const double *shift,
-						  const double *u, const double *v);
+	void		(*weigh) (double *out, const double *rows, int stride, const int *which, int nrows, int nfeatures,
+						  const double *shift, const double *u, const double *v);
 } GrStepVersion;
 
 /* The functions for this processor with at most max_lanes (1, 4 or 8). */
@@ -214,6 +222,50 @@ NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
 	}
 }
 
+/* What weighted rows and those with offsets add to the totals; their predictors are in chunk->weight still. */
+static void
+NAME(total_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+
+	*totals = (GrChunkTotals) {0.0, 0.0, INFINITY, 0.0};
+	for (int r = 0; r < chunk->nrows; r++)
+	{
+		double		eta = chunk->weight[r];
+		double		margin = gr_margin(chunk->offset == NULL ? eta : eta - chunk->offset[r], response[r]);
+
+		totals->loss += gr_logistic_row(eta, response[r], chunk->prior[r]).half_deviance;
+		totals->min_margin = margin < totals->min_margin ? margin : totals->min_margin;
+		totals->nones += response[r];
+	}
+}
+
+/* The same as logistic(), to the bit where weights are 1 and offsets 0, but for the deviance, whose rows are summed. */
+static TARGET void
+NAME(logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+	const V		one = V_SET1(1.0);
+
+	for (int r = 0; r < chunk->nrows && chunk->offset != NULL; r += W)
+		V_STORE(chunk->weight + r, V_ADD(V_LOAD(chunk->weight + r), V_LOAD(chunk->offset + r)));
+	NAME(total_weighted) (chunk, totals);
+	for (int r = 0; r < chunk->nrows; r += W)
+	{
+		V			eta = V_LOAD(chunk->weight + r);
+		V			y = V_LOAD(response + r);
+		V			prior = V_LOAD(chunk->prior + r);
+		V			t = NAME(exp_minus) (V_MIN(V_ABS(eta), V_SET1(GR_ETA_MAX)));
+		V			d = V_DIV(one, V_ADD(one, t));
+		V			tail = V_MUL(t, d);
+		V			below = V_SUB(y, V_IF_NEGATIVE(eta, tail, d));
+		V			above = V_SUB(V_IF_NEGATIVE(eta, d, tail), V_SUB(one, y));
+
+		V_STORE(chunk->weight + r, V_MUL(prior, V_MUL(tail, d)));
+		V_STORE(chunk->residual + r, V_MUL(prior, V_IF_NEGATIVE(V_SUB(y, V_SET1(0.5)), below, above)));
+	}
+}
+
 /* lanes += r z, in as many sums as there are lanes, each with its correction */
 static TARGET void
 NAME(gradient) (const GrChunk *chunk, double opaque_one)
@@ -358,7 +410,7 @@ NAME(hessian) (const GrChunk *chunk, double *packed, int first)
  */
 static TARGET void
 NAME(predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
-					 const double *shift)
+					 const double *shift, const double *offset)
 {
 	for (int r = 0; r < nrows; r += W)
 	{
@@ -395,6 +447,15 @@ NAME(predict_exact) (double *eta, const double *columns, size_t pitch, int nrows
 			c = V_ADD(c, V_ADD(e, V_ADD(V_SUB(s, V_SUB(h, q)), V_SUB(p, q))));
 			s = h;
 		}
+		if (offset != NULL)
+		{
+			V			p = V_LOAD(offset + r);
+			V			h = V_ADD(s, p);
+			V			q = V_SUB(h, s);
+
+			c = V_ADD(c, V_ADD(V_SUB(s, V_SUB(h, q)), V_SUB(p, q)));
+			s = h;
+		}
 		V_STORE(eta + r, V_ADD(s, c));
 	}
 }
@@ -418,13 +479,13 @@ NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, i
  * sticks out is written over.
  */
 static TARGET void
-NAME(weigh) (double *restrict out, const double *restrict rows, const int *which, int nrows, int nfeatures,
+NAME(weigh) (double *restrict out, const double *restrict rows, int stride, const int *which, int nrows, int nfeatures,
 			 const double *restrict shift, const double *u, const double *v)
 {
 	for (int k = 0; k < nrows; k++)
 	{
-		const double *x = rows + (size_t) which[k] * (nfeatures + 1);
-		double	   *to = out + (size_t) k * (nfeatures + 2);
+		const double *x = rows + (size_t) which[k] * (size_t) stride;
+		double	   *to = out + (size_t) k * (size_t) gr_norder(nfeatures);
 		V			scale = V_SET1(u[k]);
 		int			j = 0;
 
@@ -442,6 +503,7 @@ static const GrStepVersion NAME(step) = {
 	.transpose = NAME(transpose),
 	.predict = NAME(predict),
 	.logistic = NAME(logistic),
+	.logistic_weighted = NAME(logistic_weighted),
 	.gradient = NAME(gradient),
 	.curvature = NAME(curvature),
 	.hessian = NAME(hessian),

@@ -64,7 +64,7 @@ begin_job(IngestReceiver *receiver, TupleTableSlot *slot)
 	gr_measure_row(result->columns, GR_SLOT_VALUES(slot));
 	MemoryContextSwitchTo(receiver->result_context);
 	gr_name_ingested(result);
-	receiver->job.nfeatures = result->nfeatures;
+	receiver->job.shape.nfeatures = result->nfeatures;
 	receiver->job.names = result->names;
 	result->job = gr_job_begin(&receiver->job);
 	MemoryContextSwitchTo(old);
@@ -145,7 +145,7 @@ double
 gr_ingest_work(GrIngest *ingest, GrJobKind kind)
 {
 	double		work = gr_job_work(kind, ingest->nrows_estimate, ingest->nfeatures_estimate);
-	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(ingest->nfeatures_estimate, false);
+	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(gr_plain_shape(ingest->nfeatures_estimate));
 	bool		kept = kind == GR_JOB_ROWS && nbytes <= (double) gr_ring_size * 1024;
 
 	if (kind == GR_JOB_ROWS && !kept)
@@ -235,7 +235,7 @@ gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options)
 GrJob *
 gr_ingest_sample(const GrIngest *ingest, int64 nrows)
 {
-	GrJobOptions options = {.kind = GR_JOB_ROWS,.cpu_reason = "sample"};
+	GrJobOptions options = {.kind = GR_JOB_ROWS,.rules = {GR_BINOMIAL},.cpu_reason = "sample"};
 	GrIngest	sample = *ingest;
 
 	/* workers take longer to start than so few rows to read */

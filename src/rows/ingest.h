@@ -31,7 +31,7 @@ typedef struct GrIngest
 	/* from reading it */
 	GrJob	   *job;			/* NULL if no complete row was seen */
 	int			nfeatures;
-	const char **names;			/* nfeatures + 1: the terms, then the response */
+	const char **names;			/* of the features, then the response */
 	int64		nrows;
 	int64		nskipped;
 	bool		overflowed;		/* the rows don't fit: reading stopped, and the job is released */

@@ -127,18 +127,18 @@ leader_pid(void)
 }
 
 bool
-gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, bool single, bool binary,
+gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, GrRowShape shape, GrRowRules rules,
 			  GrRingTicket *ticket)
 {
 	Assert(columns->n <= GR_RING_COLUMNS_MAX);
-	ring->single = single;
-	ring->binary = binary;
+	ring->shape = shape;
+	ring->rules = rules;
 	ring->leader_pid = leader_pid();
 	ring->ncolumns = columns->n;
 	memcpy(ring->columns, columns->column, columns->n * sizeof(GrColumn));
 	for (int k = 0; k < columns->n; k++)
 		ring->columns[k].name = NULL;
-	ring->nfeatures = 0;
+	ring->shape.nfeatures = 0;
 	memset(&ring->error, 0, sizeof(ring->error));
 	pg_atomic_init_u32(&ring->shape_state, GR_SHAPE_UNKNOWN);
 	pg_atomic_init_u32(&ring->verdict, GR_RING_TAKES);
@@ -266,7 +266,7 @@ gr_ring_agree(GrRing *ring, const int32 *widths, int nfeatures)
 	{
 		/* nothing here can fail, so that nobody waits in vain */
 		memcpy(ring->widths, widths, ring->ncolumns * sizeof(int32));
-		ring->nfeatures = nfeatures;
+		ring->shape.nfeatures = nfeatures;
 		pg_write_barrier();
 		pg_atomic_write_u32(&ring->shape_state, GR_SHAPE_KNOWN);
 		return;

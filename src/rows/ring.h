@@ -21,7 +21,9 @@
 #include "storage/dsm.h"
 
 #include "compute/compute.h"
+#include "compute/family.h"
 #include "rows/columns.h"
+
 #define GR_RING_COLUMNS_MAX 100 /* arguments of a function */
 #define GR_RING_BLOCKS_MIN 64
 #define GR_RING_BLOCK_NBYTES_MIN (128 * 1024)	/* a row of GR_MAX_FEATURES features and more */
@@ -66,15 +68,14 @@ typedef struct GrRing
 	int			nblocks;
 	Size		block_nbytes;
 	Size		data_offset;	/* of the blocks' rows from the ring's beginning, whole pages */
-	bool		single;			/* rows are float4; see compute.h */
-	bool		binary;			/* responses must be 0 or 1 */
+	GrRowShape	shape;			/* of its rows; how many features, the first complete row tells */
+	GrRowRules	rules;			/* that they must obey */
 	int			leader_pid;		/* of the session's process: it and its parallel workers may attach, and nobody else */
 	int			ncolumns;		/* the response is the first */
 	GrColumn	columns[GR_RING_COLUMNS_MAX];	/* without names */
 
 	/* what the first complete row tells, and every other must agree with */
 	pg_atomic_uint32 shape_state;
-	int			nfeatures;
 	int32		widths[GR_RING_COLUMNS_MAX];
 
 	pg_atomic_uint32 verdict;
@@ -105,8 +106,8 @@ extern bool gr_ring_serves(const GrRing *ring, Size nbytes, int nproducers);
  * Makes it ready for a query with these columns, whose producers find it by the ticket; false if that can't be done.
  * gr_ring_stop() ends that: from then on nobody finds it. (It may be called again.)
  */
-extern bool gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, bool single, bool binary,
-						  GrRingTicket *ticket);
+extern bool gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, GrRowShape shape,
+						  GrRowRules rules, GrRingTicket *ticket);
 extern void gr_ring_stop(GrRing *ring);
 
 /* No thread may use it any more, and its producers have come to their end; NULL is accepted. */
@@ -127,7 +128,7 @@ extern int	gr_ring_join(GrRing *ring);
 
 /*
  * Tells the ring how many numbers each column of a complete row has, and nfeatures, their sum without the first; or is
- * told, where another producer's row was earlier. From then on they are in ring->widths and ring->nfeatures.
+ * told, where another producer's row was earlier. From then on they are in ring->widths and ring->shape.
  */
 extern void gr_ring_agree(GrRing *ring, const int32 *widths, int nfeatures);
 
@@ -160,7 +161,7 @@ gr_ring_rows(GrRing *ring, int block)
 static inline int64
 gr_ring_capacity(const GrRing *ring)
 {
-	return ring->block_nbytes / gr_row_nbytes(ring->nfeatures, ring->single);
+	return ring->block_nbytes / gr_row_nbytes(ring->shape);
 }
 
 static inline pg_atomic_uint32 *

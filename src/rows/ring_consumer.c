@@ -95,7 +95,7 @@ free_blocks(RingReader *r, bool wait)
 static bool
 begin_job(RingReader *r)
 {
-	r->job->nfeatures = r->ring->nfeatures;
+	r->job->shape = r->ring->shape;
 	r->begun = true;
 	return gr_job_begin_backend(r->job, &r->error);
 }
@@ -319,7 +319,7 @@ send_rest(RingReader *r, const GrIngest *ingest)
 
 		if (pg_atomic_read_u32(&block->state) != GR_BLOCK_FILLING || block->nrows == 0)
 			continue;
-		if (!gr_rows_valid(gr_ring_rows(ring, b), block->nrows, ring->nfeatures, ring->single, ring->binary, &err))
+		if (!gr_rows_valid(gr_ring_rows(ring, b), block->nrows, ring->shape, ring->rules, &err))
 			gr_raise_columns(&err, ingest->nfeatures, ingest->names);
 		if (!send_block(r, b))
 			return false;
@@ -339,7 +339,7 @@ describe_rows(RingReader *r, GrIngest *ingest)
 	gr_set_widths(ingest->arguments, r->ring->widths + 1);
 	gr_take_widths(ingest->columns, ingest->arguments);
 	gr_name_ingested(ingest);
-	r->job->nfeatures = ingest->nfeatures;
+	r->job->shape.nfeatures = ingest->nfeatures;
 	r->job->names = ingest->names;
 	return true;
 }
@@ -411,15 +411,15 @@ make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
 {
 	const GrColumns *arguments = ingest->arguments;
 	int32		widths[GR_RING_COLUMNS_MAX];
-	bool		binary = r->job->kind == GR_JOB_ROWS;
+	GrRowShape	shape = r->job->shape;
 
-	if (!take_ring(r, ingest) || !gr_ring_start(r->ring, r->segment, arguments, ingest->single, binary, ticket))
+	shape.single = ingest->single;
+	if (!take_ring(r, ingest) || !gr_ring_start(r->ring, r->segment, arguments, shape, r->job->rules, ticket))
 		return false;
 	for (int k = 0; k < arguments->n; k++)
 		widths[k] = arguments->column[k].width;
 	if (arguments->nfeatures >= 0)
 		gr_ring_agree(r->ring, widths, arguments->nfeatures);
-	r->job->single = ingest->single;
 	r->sent = palloc(r->ring->nblocks * sizeof(int));
 	return true;
 }

@@ -89,7 +89,7 @@ new_producer(FunctionCallInfo fcinfo)
 	p->columns = gr_argument_columns(fcinfo, FIRST_COLUMN);
 	check_columns(p);
 	p->block = -1;
-	p->all_float8 = !p->ring->single;
+	p->all_float8 = !p->ring->shape.single;
 	for (int k = 0; k < p->columns->n; k++)
 		p->all_float8 &= p->columns->column[k].type == FLOAT8OID;
 	p->home = gr_ring_join(p->ring);
@@ -123,7 +123,7 @@ agree_on_shape(FunctionCallInfo fcinfo, Producer *p)
 	}
 	gr_set_widths(columns, ring->widths + 1);
 	gr_name_arrays(fcinfo, columns, ARG_NAMES);
-	p->row_nbytes = gr_row_nbytes(ring->nfeatures, ring->single);
+	p->row_nbytes = gr_row_nbytes(ring->shape);
 	p->capacity = gr_ring_capacity(ring);
 	if (IsParallelWorker())
 		pg_atomic_fetch_add_u32(&ring->nworkers, 1);
@@ -155,8 +155,8 @@ finish_block(FunctionCallInfo fcinfo, Producer *p)
 
 	/* whatever comes of it, nothing more is written there */
 	p->block = -1;
-	if (!gr_rows_valid(gr_ring_rows(ring, block), p->nrows, ring->nfeatures, ring->single, ring->binary, &err))
-		gr_raise_columns(&err, ring->nfeatures, gr_read_names(fcinfo, p->columns, ARG_NAMES));
+	if (!gr_rows_valid(gr_ring_rows(ring, block), p->nrows, ring->shape, ring->rules, &err))
+		gr_raise_columns(&err, ring->shape.nfeatures, gr_read_names(fcinfo, p->columns, ARG_NAMES));
 	gr_ring_publish(ring, block);
 }
 
@@ -196,7 +196,7 @@ gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 		PG_RETURN_INT64(nskipped);
 	if (likely(p->all_float8))
 		copy_row(fcinfo, p);
-	else if (!(p->ring->single ?
+	else if (!(p->ring->shape.single ?
 			   gr_convert_row_single(p->columns, GR_ARGUMENT_VALUES(fcinfo, FIRST_COLUMN), (float *) p->at) :
 			   gr_convert_row(p->columns, GR_ARGUMENT_VALUES(fcinfo, FIRST_COLUMN), (double *) p->at)))
 	{

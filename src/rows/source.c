@@ -179,8 +179,8 @@ void
 gr_source_read(GrRowSource *source, GrIngest *ingest)
 {
 	Size		limit = (Size) gr_ring_size * 1024;
-	bool		large = ingest->nrows_estimate * gr_row_nbytes(ingest->nfeatures_estimate, false) > limit;
-	GrJobOptions options = {.kind = GR_JOB_ROWS,.may_overflow = ingest->repeatable};
+	bool		large = ingest->nrows_estimate * gr_row_nbytes(gr_plain_shape(ingest->nfeatures_estimate)) > limit;
+	GrJobOptions options = {.kind = GR_JOB_ROWS,.rules = {GR_BINOMIAL},.may_overflow = ingest->repeatable};
 	char		reason[300];
 
 	memset(source, 0, sizeof(*source));
@@ -215,9 +215,9 @@ bool
 gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share)
 {
 	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->file != NULL;
-	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(source->nfeatures, false);
+	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(gr_plain_shape(source->nfeatures));
 	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
-	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(source->nfeatures, false), limit),
+	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(gr_plain_shape(source->nfeatures)), limit),
 							 nrows / SAMPLE_PART);
 	double		started = gr_now();
 
@@ -231,7 +231,7 @@ gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowS
 	if (sample->job == NULL)
 		return false;
 	*share = sample->job->nrows / nrows;
-	return sample->job->nfeatures == source->nfeatures && sample->job->nrows >= SAMPLE_ROWS_A_TERM * nterms;
+	return sample->job->shape.nfeatures == source->nfeatures && sample->job->nrows >= SAMPLE_ROWS_A_TERM * nterms;
 }
 
 /* Every pass must meet the same rows: the sums of different ones don't go together. */
@@ -270,9 +270,9 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 	if (isnull)
 		gr_raise_no_rows(0);
 	state = gr_state_settled(result, GR_BINOMIAL, NULL);
-	if (state->nfeatures != pass->nfeatures || state->kind != pass->kind)
+	if (state->nfeatures != pass->shape.nfeatures || state->kind != pass->kind)
 		elog(ERROR, "gpu_logreg_pass returned another pass");
-	gr_pass_merge(pass->kind, pass->nfeatures, sums, gr_state_sums(state));
+	gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, gr_state_sums(state));
 	source->nskipped = state->nskipped;
 	source->nworkers = Max(source->nworkers, state->nworkers);
 	if ((Pointer) state != DatumGetPointer(result))
@@ -287,9 +287,9 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 static void
 pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
 {
-	int			ncols = source->nfeatures + 1;
+	int			ncols = gr_row_ncols(pass->shape);
 	int64		piece = source->basis == NULL ? POLL_WORK / ncols + 1 : CHANGED_NBYTES / (ncols * sizeof(double)) + 1;
-	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures), MCXT_ALLOC_HUGE);
+	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->shape), MCXT_ALLOC_HUGE);
 	double	   *changed = source->basis == NULL ? NULL :
 		palloc_extended(piece * ncols * sizeof(double), MCXT_ALLOC_HUGE);
 
@@ -304,7 +304,7 @@ pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
 			if (changed != NULL)
 			{
 				memcpy(changed, rows, n * ncols * sizeof(double));
-				gr_change_rows(source->basis, changed, n);
+				gr_change_rows(source->basis, pass->shape, changed, n);
 				rows = changed;
 			}
 			gr_add_pass(pass, sums, rows, n, scratch);

@@ -21,7 +21,7 @@ typedef struct GrRowChunk
 	struct GrRowChunk *next;
 	int64		nrows;
 	int64		capacity;
-	double		rows[FLEXIBLE_ARRAY_MEMBER];	/* capacity x (nfeatures + 1) */
+	double		rows[FLEXIBLE_ARRAY_MEMBER];	/* of features and the response */
 } GrRowChunk;
 
 typedef enum GrRowSourceKind

@@ -106,7 +106,7 @@ GrState *
 gr_state_request(const GrPass *pass, const GrBasis *basis)
 {
 	int			nchanged = basis == NULL ? 0 : basis->nchanged;
-	GrState    *state = gr_state_create_pass(pass->kind, pass->nfeatures, pass->nfaces, nchanged);
+	GrState    *state = gr_state_create_pass(pass->kind, pass->shape.nfeatures, pass->nfaces, nchanged);
 	Size		t = gr_state_nterms(state);
 
 	state->face_relative = pass->face_relative;
@@ -154,7 +154,7 @@ check_range(GrState *state, const char *const *names)
 				 errmsg("number of rows is out of range")));
 	if (state->internal || gr_gram_finite(gr_state_hi(state), p + weighted, &column))
 		return;
-	if (!gr_all_finite(gr_state_pending(state), state->npending, p + 1, &nonfinite))
+	if (!gr_all_finite(gr_state_pending(state), state->npending, gr_row_ncols(gr_state_shape(state)), &nonfinite))
 		gr_fail(&err, GR_NOT_FINITE, nonfinite, "%s", "");
 	else if (weighted && column == 0)
 		/* it is the weight's root, which beta alone can spoil */
@@ -171,26 +171,23 @@ static void
 settle_shift(GrState *state, GrPoll *poll)
 {
 	int			p = state->nfeatures;
+	GrRowShape	shape = gr_state_shape(state);
 	double	   *shift = gr_state_shift(state);
 	double	   *pending = gr_state_pending(state);
 	double	   *narrowed;
 
 	if (gr_state_hi(state)[0] == 0.0)
 	{
-		int			column;
-
-		/* a row may be alone because it isn't finite: then it has no range, and the sums will say what it is */
-		if (state->npending > 1 || gr_all_finite(pending, 1, p + 1, &column))
-			(void) gr_shift_choose(shift, pending, state->npending, p);
+		(void) gr_shift_choose(shift, pending, state->npending, shape);
 		return;
 	}
-	if (!gr_shift_any(shift, p) || gr_shift_exact(shift, pending, state->npending, p))
+	if (!gr_shift_any(shift, p) || gr_shift_exact(shift, pending, state->npending, shape))
 		return;
-	narrowed = palloc((p + 1) * sizeof(double));
-	gr_shift_narrow(narrowed, shift, pending, state->npending, p);
+	narrowed = palloc(gr_nterms(p) * sizeof(double));
+	gr_shift_narrow(narrowed, shift, pending, state->npending, shape);
 	if (!gr_gram_translate(gr_state_hi(state), gr_state_lo(state), p, shift, narrowed, poll))
 		raise_canceled();
-	memcpy(shift, narrowed, (p + 1) * sizeof(double));
+	memcpy(shift, narrowed, gr_nterms(p) * sizeof(double));
 	pfree(narrowed);
 }
 
@@ -202,8 +199,9 @@ add_to_gram(GrState *state, double *scratch)
 	GrPoll		poll = {.host = &gr_host};
 
 	settle_shift(state, &poll);
-	if (!gr_gram_add_polling(gr_state_hi(state), gr_state_lo(state), gr_state_pending(state), state->npending, p,
-							 gr_shift_any(shift, p) ? shift : NULL, scratch, gr_gram_lanes(p), &poll))
+	if (!gr_gram_add_polling(gr_state_hi(state), gr_state_lo(state), gr_state_pending(state), state->npending,
+							 gr_state_shape(state), gr_shift_any(shift, p) ? shift : NULL, scratch, gr_gram_lanes(p),
+							 &poll))
 		raise_canceled();
 }
 
@@ -219,17 +217,17 @@ change_pending(GrState *state)
 	changed = palloc(nchanged * sizeof(int));
 	for (int k = 0; k < nchanged; k++)
 		changed[k] = (int) gr_state_changed(state)[k];
-	gr_change_rows(&(GrBasis) {state->nfeatures, nchanged, changed, gr_state_basis(state)}, gr_state_pending(state),
-				   state->npending);
+	gr_change_rows(&(GrBasis) {state->nfeatures, nchanged, changed, gr_state_basis(state)}, gr_state_shape(state),
+				   gr_state_pending(state), state->npending);
 	pfree(changed);
 }
 
 static void
 add_to_pass(GrState *state, double *scratch)
 {
-	GrPass		pass = {
+	const GrPass pass = {
 		.kind = (GrPassKind) state->kind,
-		.nfeatures = state->nfeatures,
+		.shape = gr_state_shape(state),
 		.beta = gr_state_beta(state),
 		.shift = gr_state_shift(state),
 		.nfaces = state->nfaces,
@@ -250,14 +248,14 @@ gr_state_flush(GrState *state, const char *const *names)
 		char		bytes[STACK_SCRATCH_NBYTES];
 		double		align;
 	}			local;
-	int			p = state->nfeatures;
 	bool		is_gram = state->family == GR_GAUSSIAN;
 	Size		nbytes;
 	double	   *scratch;
 
 	if (state->npending == 0)
 		return;
-	nbytes = is_gram ? gr_gram_scratch_nbytes(p) : gr_pass_scratch_nbytes((GrPassKind) state->kind, p);
+	nbytes = is_gram ? gr_gram_scratch_nbytes(gr_state_shape(state)) :
+		gr_pass_scratch_nbytes((GrPassKind) state->kind, gr_state_shape(state));
 	scratch = nbytes <= sizeof(local) ? (double *) &local : palloc_extended(nbytes, MCXT_ALLOC_HUGE);
 	if (is_gram)
 		add_to_gram(state, scratch);

@@ -12,6 +12,7 @@
 #endif
 
 #include "compute/compute.h"
+#include "compute/family.h"
 #include "compute/glm.h"
 
 /*
@@ -19,13 +20,6 @@
  * and 2, which had another head, is read wherever a value comes from.
  */
 #define GR_STATE_VERSION 3
-
-/* What the response is taken for: each family has a type. */
-typedef enum GrFamily
-{
-	GR_GAUSSIAN,				/* gpu_ols_stats */
-	GR_BINOMIAL					/* gpu_logreg_step */
-} GrFamily;
 
 /* The kind of sums that a gaussian state has: the Gram matrix of (1, x, y) about a shift, as gram_shift.h has it */
 #define GR_KIND_GRAM (-1)
@@ -50,7 +44,7 @@ typedef struct GrState
 	/* what a row is taken with: in one cache line, mostly, where there are as many states as groups */
 	int32		vl_len_;		/* varlena header */
 	int16		version;		/* GR_STATE_VERSION */
-	int8		family;			/* GrFamily */
+	int8		family;			/* GrFamily: gaussian ones are gpu_ols_stats, binomial ones gpu_logreg_step */
 	int8		kind;			/* GR_KIND_GRAM or a GrPassKind */
 	int32		nfeatures;		/* -1 until a complete row was seen */
 	int16		npending;		/* rows in pending, <= capacity */
@@ -65,7 +59,7 @@ typedef struct GrState
 	int8		intercept;		/* of a binomial one: is there one in the model? */
 	int8		internal;		/* asked for by gpu_logreg_fit(), which looks at the sums itself */
 	/*
-	 * gaussian: shift[t], sums[], pending[capacity][t]; t = nfeatures + 1. The sums: hi[triangle of t + 1], lo[same].
+	 * gaussian: shift[t], sums[], pending[capacity][t]; t: gr_state_nterms(). The sums: hi[triangle of t + 1], lo[same].
 	 *
 	 * binomial: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged],
 	 * basis[nchanged][t], sums[], pending[capacity][t]. The sums: as glm.h has them.
@@ -77,14 +71,14 @@ typedef struct GrState
 static inline Size
 gr_state_nterms(const GrState *state)
 {
-	return state->nfeatures + 1;
+	return gr_nterms(state->nfeatures);
 }
 
 /* Entries of the Gram matrix's triangle hi, and of lo, of GRAM, EXACT and FACE */
 static inline int64
 gr_state_triangle(const GrState *state)
 {
-	return state->nfeatures < 0 ? 0 : gr_triangle((int64) state->nfeatures + (state->kind == GR_KIND_GRAM ? 2 : 3));
+	return state->nfeatures < 0 ? 0 : gr_triangle((int64) gr_norder(state->nfeatures) + (state->kind == GR_KIND_GRAM ? 0 : 1));
 }
 
 /* The kind of the values that users have */
@@ -99,8 +93,21 @@ gr_kind_nsums(int kind, int nfeatures)
 {
 	if (nfeatures < 0)
 		return 0;
-	return kind == GR_KIND_GRAM ? 2 * (Size) gr_triangle((int64) nfeatures + 2) :
+	return kind == GR_KIND_GRAM ? 2 * (Size) gr_triangle(gr_norder(nfeatures)) :
 		gr_pass_nsums((GrPassKind) kind, nfeatures);
+}
+
+/* Of the rows that it takes */
+static inline GrRowShape
+gr_state_shape(const GrState *state)
+{
+	return gr_plain_shape(state->nfeatures);
+}
+
+static inline GrRowRules
+gr_state_rules(const GrState *state)
+{
+	return (GrRowRules) {(GrFamily) state->family};
 }
 
 static inline double *

@@ -74,7 +74,7 @@ next_row(GrState **state, int p)
 	gr_check_same_width((*state)->nfeatures, p);
 	if (unlikely((*state)->npending == (*state)->capacity))
 		*state = make_room(*state);
-	return gr_state_pending(*state) + (*state)->npending * (Size) (p + 1);
+	return gr_state_pending(*state) + (*state)->npending * gr_state_nterms(*state);
 }
 
 static inline void
@@ -156,7 +156,7 @@ check_same_beta(GrState *state, ArrayType *beta)
 	const double *at = (const double *) ARR_DATA_PTR(beta);
 	const bits8 *nulls = ARR_NULLBITMAP(beta);
 	int			first = state->intercept ? 0 : 1;
-	bool		same = n == 0 || n == state->nfeatures + 1 - first;
+	bool		same = n == 0 || n == gr_nterms(state->nfeatures) - first;
 
 	for (int k = 0; same && k < n; k++)
 	{
@@ -221,7 +221,7 @@ accumulate(FunctionCallInfo fcinfo, GrFamily family, double y, bool y_null)
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
 	row[p] = y;
 	if (family == GR_BINOMIAL && unlikely(!is_plain(row, p, family)))
-		gr_check_rows(row, 1, p, NULL, true);
+		gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), NULL);
 	count_row(state);
 	return gr_state_result(fcinfo, state);
 }
@@ -364,7 +364,7 @@ accumulate_columns(FunctionCallInfo fcinfo, GrFamily family)
 		const char *const *names = gr_read_names(fcinfo, columns, ARG_NAMES(family));
 
 		if (family == GR_BINOMIAL)
-			gr_check_rows(row, 1, columns->nfeatures, names, true);
+			gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), names);
 		else
 			gr_state_flush(state, names);
 	}

@@ -81,7 +81,7 @@ void
 gr_job_fail(GrJob *job, const GrError *err)
 {
 	gr_note_device_error(err);
-	gr_raise_columns(err, job->nfeatures, job->names);
+	gr_raise_columns(err, job->shape.nfeatures, job->names);
 }
 
 /* Takes a lack of room as an overflow, where that is foreseen; raises everything else. */
@@ -154,7 +154,7 @@ gr_job_begin_backend(GrJob *job, GrError *err)
 	if (job->kind == GR_JOB_GRAM)
 	{
 		GrGramOptions gram = {
-			.nfeatures = job->nfeatures,.single = job->single,.block_nbytes = DEVICE_BLOCK_NBYTES,
+			.shape = job->shape,.block_nbytes = DEVICE_BLOCK_NBYTES,
 			.memory_limit = device_limit,.host = job->host
 		};
 
@@ -164,7 +164,7 @@ gr_job_begin_backend(GrJob *job, GrError *err)
 	else
 	{
 		GrRowsOptions rows = {
-			.nfeatures = job->nfeatures,.single = job->single,.memory_limit = on_cpu ? job->cpu_limit : device_limit
+			.shape = job->shape,.memory_limit = on_cpu ? job->cpu_limit : device_limit
 		};
 
 		return job->place.backend->rows_begin(job->place.session, &rows, &job->rows, err);
@@ -180,7 +180,7 @@ static void
 allocate_blocks(GrJob *job)
 {
 	bool		on_cpu = job->place.backend == &gr_backend_cpu;
-	Size		row_nbytes = gr_row_nbytes(job->nfeatures, false);
+	Size		row_nbytes = gr_row_nbytes(job->shape);
 	Size		wanted = Min(on_cpu ? CPU_BLOCK_NBYTES : BLOCK_NBYTES, (Size) gr_ring_size * 1024 / GR_JOB_NBLOCKS);
 	GrError		ignored = {0};
 	Size		nbytes;
@@ -216,7 +216,7 @@ begin_elsewhere(GrJob *job, const GrJobOptions *options)
 		allocate_blocks(job);
 	}
 	else if (options->device_only ||
-			 (options->cpu_limit > 0 && options->cpu_limit < gr_row_nbytes(job->nfeatures, false)))
+			 (options->cpu_limit > 0 && options->cpu_limit < gr_row_nbytes(job->shape)))
 		job->overflowed = true;
 	else
 		return false;
@@ -227,7 +227,7 @@ double
 gr_job_work(GrJobKind kind, double nrows, int nfeatures)
 {
 	/* a Newton fit makes some eight passes, which cost about a Gram matrix each */
-	return nrows * gr_triangle(nfeatures + 2) * (kind == GR_JOB_ROWS ? 8 : 1);
+	return nrows * gr_triangle(gr_norder(nfeatures)) * (kind == GR_JOB_ROWS ? 8 : 1);
 }
 
 GrJob *
@@ -236,7 +236,8 @@ gr_job_new(const GrJobOptions *options)
 	GrJob	   *job = palloc0(sizeof(GrJob));
 
 	job->kind = options->kind;
-	job->nfeatures = options->nfeatures;
+	job->shape = options->shape;
+	job->rules = options->rules;
 	job->names = options->names;
 	job->cpu_limit = options->cpu_limit;
 	job->may_overflow = options->may_overflow;
@@ -250,22 +251,22 @@ GrJob *
 gr_job_begin(const GrJobOptions *options)
 {
 	double		work = options->work > 0 ? options->work :
-		gr_job_work(options->kind, options->nrows_estimate, options->nfeatures);
+		gr_job_work(options->kind, options->nrows_estimate, options->shape.nfeatures);
 	GrJob	   *job;
 	GrError		err = {0};
 	bool		begun;
 
 	/* none but the intercept: what a device has is for features */
-	if (options->nfeatures > 0)
-		gr_check_nfeatures(options->nfeatures);
+	if (options->shape.nfeatures > 0)
+		gr_check_nfeatures(options->shape.nfeatures);
 	job = gr_job_new(options);
 	job->host = &gr_host;
-	if (options->nfeatures == 0)
+	if (options->shape.nfeatures == 0)
 		gr_place_on_cpu(&job->place, "there are no features");
 	else if (options->cpu_reason != NULL)
 		gr_place_on_cpu(&job->place, options->cpu_reason);
 	else if (!gr_choose_place(&job->place, work, &err))
-		gr_raise_columns(&err, options->nfeatures, options->names);
+		gr_raise_columns(&err, options->shape.nfeatures, options->names);
 	if (begin_elsewhere(job, options))
 		return job;
 	begun = gr_job_begin_backend(job, &err);
@@ -296,10 +297,10 @@ submit_block(GrJob *job)
 
 	if (nrows == 0)
 		return;
-	gr_check_rows(job->block, nrows, job->nfeatures, job->names, job->kind == GR_JOB_ROWS);
+	gr_check_rows(job->block, nrows, job->shape, job->rules, job->names);
 	job->block_nrows = 0;
 	if (job->file != NULL)
-		BufFileWrite(job->file, job->block, nrows * gr_row_nbytes(job->nfeatures, false));
+		BufFileWrite(job->file, job->block, nrows * gr_row_nbytes(job->shape));
 	else if (gr_job_send(job, job->block, nrows, &err))
 		job->reader[job->filling] = job->ncalls;
 	else
@@ -326,7 +327,7 @@ gr_job_finish(GrJob *job, double *hi, double *lo, double *shift)
 	if (!gr_shifted_finish(&job->shifted, hi, lo, shift, &job->times, &err))
 		gr_job_fail(job, &err);
 	gr_job_end_backend(job);
-	if (!gr_gram_finite(hi, job->nfeatures, &column))
+	if (!gr_gram_finite(hi, job->shape.nfeatures, &column))
 	{
 		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
 		gr_job_fail(job, &err);
@@ -374,8 +375,8 @@ read_exactly(BufFile *file, void *into, Size nbytes)
 static void
 pass_over_file(GrJob *job, const GrPass *pass, double *sums)
 {
-	Size		row_nbytes = gr_row_nbytes(job->nfeatures, false);
-	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures), MCXT_ALLOC_HUGE);
+	Size		row_nbytes = gr_row_nbytes(job->shape);
+	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->shape), MCXT_ALLOC_HUGE);
 	double		started = gr_now();
 
 	if (BufFileSeek(job->file, 0, 0, SEEK_SET) != 0)
@@ -388,7 +389,7 @@ pass_over_file(GrJob *job, const GrPass *pass, double *sums)
 
 		CHECK_FOR_INTERRUPTS();
 		read_exactly(job->file, job->block, n * row_nbytes);
-		gr_change_rows(job->basis, job->block, n);
+		gr_change_rows(job->basis, job->shape, job->block, n);
 		gr_add_pass(pass, sums, job->block, n, scratch);
 		left -= n;
 	}

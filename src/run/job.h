@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "compute/compute.h"
+#include "compute/family.h"
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
 #include "run/device.h"
@@ -24,7 +25,8 @@ typedef enum GrJobKind
 typedef struct GrJobOptions
 {
 	GrJobKind	kind;
-	int			nfeatures;
+	GrRowShape	shape;			/* of rows as this process writes them: not single */
+	GrRowRules	rules;
 	double		nrows_estimate; /* for the choice in auto mode */
 	double		work;			/* likewise, in products; 0: what so many rows take */
 	const char *const *names;	/* as in gr_raise_columns() */
@@ -56,8 +58,8 @@ typedef struct GrJob
 	Size		cpu_limit;
 	bool		may_overflow;
 	bool		overflowed;		/* the rows are lost: no more may be taken */
-	bool		single;			/* rows are sent as single; see compute.h */
-	int			nfeatures;
+	GrRowShape	shape;			/* of the rows that are sent */
+	GrRowRules	rules;
 	const char *const *names;
 	int			nworkers;		/* parallel workers that had rows */
 
@@ -88,11 +90,11 @@ extern double gr_job_work(GrJobKind kind, double nrows, int nfeatures);
 /* A job that takes rows from gr_job_row(). */
 extern GrJob *gr_job_begin(const GrJobOptions *options);
 
-/* Where to write the next row of nfeatures + 1 values; gr_job_take_row() makes it count. */
+/* Where to write the next row; gr_job_take_row() makes it count. */
 static inline double *
 gr_job_row(GrJob *job)
 {
-	return job->block + job->block_nrows * (job->nfeatures + 1);
+	return job->block + job->block_nrows * gr_row_ncols(job->shape);
 }
 
 extern void gr_job_flush(GrJob *job);
@@ -117,8 +119,7 @@ extern bool gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 extern bool gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err);
 
 /*
- * GRAM: writes the packed triangle of nfeatures + 2 and its shift, of nfeatures + 1, and ends the backend's part of the
- * job.
+ * GRAM: writes the packed triangle of (1, x, y) and the shift of (x, y), and ends the backend's part of the job.
  */
 extern void gr_job_finish(GrJob *job, double *hi, double *lo, double *shift);
 

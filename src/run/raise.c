@@ -52,7 +52,7 @@ gr_column_name(int column, int nfeatures, const char *const *names)
 {
 	if (names != NULL)
 		return names[column];
-	return column == nfeatures ? "y" : psprintf("x%d", column + 1);
+	return column < nfeatures ? psprintf("x%d", column + 1) : column == nfeatures ? "y" : "weight";
 }
 
 static void
@@ -113,6 +113,27 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names)),
 					 errhint("Use a boolean, or compare: (y > 0).")));
 			break;
+		case GR_NOT_A_SHARE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("response must be from 0 to 1, got %g", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
+					 errhint("With weights, the response is the share of ones in as many trials as the weight says.")));
+			break;
+		case GR_NEGATIVE_WEIGHT:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("weight must not be negative, got %g", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
+					 errhint("A weight of 0 leaves its row out.")));
+			break;
+		case GR_NOT_WHOLE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("frequency must be a whole number, got %g", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
+					 errhint("Weights that are no counts are given as weights.")));
+			break;
 		case GR_ONE_CLASS:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -171,12 +192,12 @@ gr_raise(const GrError *err)
 }
 
 void
-gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const *names, bool binary)
+gr_check_rows(const double *rows, int64 nrows, GrRowShape shape, GrRowRules rules, const char *const *names)
 {
 	GrError		err = {0};
 
-	if (!gr_rows_valid(rows, nrows, nfeatures, false, binary, &err))
-		gr_raise_columns(&err, nfeatures, names);
+	if (!gr_rows_valid(rows, nrows, shape, rules, &err))
+		gr_raise_columns(&err, shape.nfeatures, names);
 }
 
 void
@@ -192,11 +213,11 @@ gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, d
 }
 
 void
-gr_change_rows(const GrBasis *basis, double *rows, int64 nrows)
+gr_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64 nrows)
 {
 	GrPoll		poll = {.host = &gr_host};
 
-	if (basis != NULL && !gr_basis_change_rows(basis, rows, nrows, &poll))
+	if (basis != NULL && !gr_basis_change_rows(basis, shape, rows, nrows, &poll))
 	{
 		GrError		err = {0};
 

@@ -7,13 +7,14 @@
 #include "postgres.h"
 
 #include "compute/compute.h"
+#include "compute/family.h"
 #include "compute/glm.h"
 
 /* Polls for cancel, for the compute layer's loops. */
 extern const GrHost gr_host;
 
 /*
- * Raises err as an ERROR. names: the ncols columns of a row (features, then the response), or NULL for x1 .. xp, y.
+ * Raises err as an ERROR. names: those of a row's columns as row.h has them, or NULL for x1 .. xp, y, weight.
  * Where err says that the work was cancelled, this is the place that jumps.
  */
 extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
@@ -24,18 +25,18 @@ extern void gr_raise(const GrError *err)
 			__attribute__((noreturn));
 
 /*
- * ERROR if a value of these rows is NaN or infinite or, where binary is set, a response neither 0 nor 1; names:
- * likewise.
+ * ERROR if rows can't be computed with; see gr_rows_valid(). names: likewise
  */
-extern void gr_check_rows(const double *rows, int64 nrows, int nfeatures, const char *const *names, bool binary);
+extern void gr_check_rows(const double *rows, int64 nrows, GrRowShape shape, GrRowRules rules,
+						  const char *const *names);
 
 /* gr_pass_add(), interruptible */
 extern void gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch);
 
 /* gr_basis_change_rows() with interrupts; basis may be NULL. */
-extern void gr_change_rows(const GrBasis *basis, double *rows, int64 nrows);
+extern void gr_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64 nrows);
 
-/* The name of a column: names[column], or x1 .. xp, y. */
+/* The name of a column: names[column], or x1 .. xp, y, weight. */
 extern const char *gr_column_name(int column, int nfeatures, const char *const *names);
 
 #endif							/* GPUREG_RAISE_H */

@@ -38,7 +38,7 @@ gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfea
 void
 gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved)
 {
-	GrRun	   *run = gr_new_run(function, &job->place, job->nrows, job->nfeatures);
+	GrRun	   *run = gr_new_run(function, &job->place, job->nrows, job->shape.nfeatures);
 
 	run->bytes_to_device = job->times.bytes_to_device;
 	run->copy_s = job->times.copy_s;

@@ -330,7 +330,8 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	options = default_options(x.ncols);
 	options.intercept = PG_GETARG_BOOL(2);
 	options.l2 = PG_GETARG_FLOAT8(3);
-	job_options.nfeatures = x.ncols;
+	job_options.shape = gr_plain_shape(x.ncols);
+	job_options.rules.family = GR_BINOMIAL;
 	job_options.nrows_estimate = x.nrows;
 	source.nfeatures = x.ncols;
 	source.job = gr_job_begin(&job_options);
@@ -430,12 +431,12 @@ agg_state(FunctionCallInfo fcinfo)
 static double *
 agg_row(KeptRows *state)
 {
-	Size		row_nbytes = (state->nfeatures + 1) * sizeof(double);
+	Size		row_nbytes = gr_row_nbytes(gr_plain_shape(state->nfeatures));
 	GrRowChunk *chunk = state->last;
 	Size		nbytes;
 
 	if (chunk != NULL && chunk->nrows < chunk->capacity)
-		return chunk->rows + chunk->nrows * (state->nfeatures + 1);
+		return chunk->rows + chunk->nrows * gr_row_ncols(gr_plain_shape(state->nfeatures));
 	nbytes = Max(row_nbytes, Min(LAST_CHUNK_NBYTES, Max(FIRST_CHUNK_NBYTES, state->nbytes)));
 	nbytes = Min(nbytes, KEPT_NBYTES_MAX - state->nbytes);
 	if (nbytes < row_nbytes)
@@ -483,7 +484,7 @@ agg_accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 	row = agg_row(state);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
 	row[p] = y;
-	gr_check_rows(row, 1, p, NULL, true);
+	gr_check_rows(row, 1, gr_plain_shape(p), (GrRowRules) {GR_BINOMIAL}, NULL);
 	state->last->nrows++;
 	state->nrows++;
 	PG_RETURN_POINTER(state);
@@ -511,9 +512,11 @@ gr_logreg_agg_accum_bool(PG_FUNCTION_ARGS)
 static void
 agg_source(const KeptRows *state, GrRowSource *source)
 {
+	GrRowShape	shape = gr_plain_shape(state->nfeatures);
+	int			ncols = gr_row_ncols(shape);
 	GrJobOptions options = {
-		.kind = GR_JOB_ROWS,.nfeatures = state->nfeatures,.nrows_estimate = state->nrows,.may_overflow = true,
-		.device_only = true
+		.kind = GR_JOB_ROWS,.shape = shape,.rules = {GR_BINOMIAL},.nrows_estimate = state->nrows,
+		.may_overflow = true,.device_only = true
 	};
 
 	source->nfeatures = state->nfeatures;
@@ -523,8 +526,7 @@ agg_source(const KeptRows *state, GrRowSource *source)
 	{
 		for (int64 row = 0; row < chunk->nrows && !source->job->overflowed; row++)
 		{
-			memcpy(gr_job_row(source->job), chunk->rows + row * (state->nfeatures + 1),
-				   (state->nfeatures + 1) * sizeof(double));
+			memcpy(gr_job_row(source->job), chunk->rows + row * ncols, ncols * sizeof(double));
 			gr_job_take_row(source->job);
 			gr_poll_loop(row);
 		}

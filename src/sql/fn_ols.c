@@ -36,15 +36,15 @@ PG_FUNCTION_INFO_V1(gr_ols_fit);
 static void
 finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
 {
-	Size		triangle = gr_triangle(job->nfeatures + 2);
-	double	   *hi = palloc_extended((2 * triangle + job->nfeatures + 1) * sizeof(double), MCXT_ALLOC_HUGE);
+	Size		triangle = gr_triangle(gr_norder(job->shape.nfeatures));
+	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double), MCXT_ALLOC_HUGE);
 	double	   *lo = hi + triangle;
 	double	   *shift = lo + triangle;
 	double		read_done;
 
 	gr_job_finish(job, hi, lo, shift);
 	read_done = gr_now();
-	gr_model_solve(model, hi, lo, shift, job->nfeatures, job->nrows, intercept, job->names, want_vcov,
+	gr_model_solve(model, hi, lo, shift, job->shape.nfeatures, job->nrows, intercept, job->names, want_vcov,
 				   gr_job_solver(job));
 	gr_record_run(function, job, started, read_done, gr_now());
 	model->device = pstrdup(job->place.device);
@@ -71,7 +71,7 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	gr_check_shapes(&x, &y);
 	if (x.nrows == 0)
 		PG_RETURN_NULL();
-	job_options.nfeatures = x.ncols;
+	job_options.shape = gr_plain_shape(x.ncols);
 	job_options.nrows_estimate = x.nrows;
 	job = gr_job_begin(&job_options);
 	x_at = x.values;

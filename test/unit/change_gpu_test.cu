@@ -73,7 +73,7 @@ send_rows(GrSession *session, const Problem *problem, GrRows **rows, GrError *er
 	GrRowsOptions options = {};
 	int64_t		ncalls = 0;
 
-	options.nfeatures = problem->nfeatures;
+	options.shape.nfeatures = problem->nfeatures;
 	return gpu->rows_begin(session, &options, rows, err) && gpu->rows_send(*rows, problem->rows, problem->nrows, err) &&
 		gpu->rows_sent(*rows, true, &ncalls, err);
 }
@@ -111,7 +111,7 @@ check_shape(GrSession *session, int64_t nrows, int nfeatures, int first, bool co
 	bool		ok = send_rows(session, &problem, &rows, &err) && gpu->rows_change(rows, &problem.basis, NULL, &err);
 	double		worst = INFINITY;
 
-	(void) gr_basis_change_rows(&problem.basis, problem.rows, nrows, &poll);
+	(void) gr_basis_change_rows(&problem.basis, gr_plain_shape(problem.basis.nfeatures), problem.rows, nrows, &poll);
 	if (ok)
 		worst = worst_difference(rows, &problem);
 	check(ok && worst < 3e-16, "%lld rows of %d features, %d changed%s: %.2g %s", (long long) nrows, nfeatures,

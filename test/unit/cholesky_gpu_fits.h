@@ -28,10 +28,10 @@ typedef struct Fit
 static Gram
 gram_of(double *rows, int64_t nrows, int p)
 {
-	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(p + 1));
+	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(gr_plain_shape(p + 1)));
 	Gram		gram = {p, nrows, doubles(at(p + 2, 0)), doubles(at(p + 2, 0)), NULL};
 
-	gr_gram_add(gram.hi, gram.lo, rows, nrows, p, NULL, scratch);
+	gr_gram_add(gram.hi, gram.lo, rows, nrows, gr_plain_shape(p), NULL, scratch);
 	free(scratch);
 	free(rows);
 	return gram;
@@ -364,7 +364,7 @@ check_normal(GrSession *session, bool quick)
 static Fit
 fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 {
-	const GrRowsOptions rows_options = {p, false, 0};
+	const GrRowsOptions rows_options = {shape_of(p, false), 0};
 	GrLogregOptions options = {};
 	GrLogregFit *logreg;
 	GrSession  *session = NULL;

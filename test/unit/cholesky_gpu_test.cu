@@ -283,7 +283,7 @@ check_random(GrSession *session, int m, bool leave_out)
 {
 	Problem		p = problem_new(m);
 	double	   *row = doubles(m + 1);
-	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(m + 1));
+	double	   *scratch = (double *) malloc(gr_gram_scratch_nbytes(gr_plain_shape(m + 1)));
 	double	   *whole = doubles(2 * at(m + 2, 0));
 	CholeskyAnswer answer;
 	CholeskyErrors errors;
@@ -293,7 +293,7 @@ check_random(GrSession *session, int m, bool leave_out)
 	{
 		for (int j = 0; j <= m; j++)
 			row[j] = random_double();
-		gr_gram_add(whole, whole + at(m + 2, 0), row, 1, m, NULL, scratch);
+		gr_gram_add(whole, whole + at(m + 2, 0), row, 1, gr_plain_shape(m), NULL, scratch);
 	}
 	for (int i = 0; i <= m; i++)
 		for (int j = 0; j <= i; j++)

@@ -86,7 +86,7 @@ data_free(Data *data)
 static GrPass
 make_pass(const Data *data, GrPassKind kind, int nfaces)
 {
-	GrPass		pass = {kind, data->nfeatures, data->beta, data->shift, nfaces, data->faces, data->face_absolute,
+	GrPass		pass = {kind, gr_plain_shape(data->nfeatures), data->beta, data->shift, nfaces, data->faces, data->face_absolute,
 		0x1p-46};
 
 	return pass;
@@ -106,9 +106,9 @@ submit_rows(GrSession *session, GrRows *rows, const Data *data, int64_t first, i
 static double *
 run_pass(GrRows *rows, const GrPass *pass, const GrHost *host, GrError *err)
 {
-	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, pass->nfeatures));
+	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, pass->shape.nfeatures));
 
-	gr_pass_clear(pass->kind, pass->nfeatures, sums);
+	gr_pass_clear(pass->kind, pass->shape.nfeatures, sums);
 	if (!gpu->rows_pass(rows, pass, sums, host, err))
 	{
 		free(sums);
@@ -120,10 +120,10 @@ run_pass(GrRows *rows, const GrPass *pass, const GrHost *host, GrError *err)
 static double *
 reference_pass(const Data *data, const GrPass *pass, int64_t nrows)
 {
-	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, pass->nfeatures));
-	double	   *scratch = (double *) malloc(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures));
+	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, pass->shape.nfeatures));
+	double	   *scratch = (double *) malloc(gr_pass_scratch_nbytes(pass->kind, pass->shape));
 
-	gr_pass_clear(pass->kind, pass->nfeatures, sums);
+	gr_pass_clear(pass->kind, pass->shape.nfeatures, sums);
 	gr_pass_add(pass, sums, data->rows, nrows, scratch);
 	free(scratch);
 	return sums;
@@ -211,7 +211,7 @@ head_error(const GrPass *pass, const double *got, const double *want)
 static double
 pass_error(const Data *data, const GrPass *pass, int64_t nrows, const double *got)
 {
-	const int	t = pass->nfeatures + 1;
+	const int	t = pass->shape.nfeatures + 1;
 	double	   *want = reference_pass(data, pass, nrows);
 	const double *a = got + GR_SUM_HEAD;
 	const double *b = want + GR_SUM_HEAD;
@@ -259,8 +259,8 @@ check_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, int n
 static void
 check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
 {
-	GrRowsOptions options = {nfeatures, false, 0};
-	const int64_t piece = (nrows > 10000 ? 1 << 20 : 4096) / (int64_t) gr_row_nbytes(nfeatures, false) + 1;
+	GrRowsOptions options = {shape_of(nfeatures, false), 0};
+	const int64_t piece = (nrows > 10000 ? 1 << 20 : 4096) / (int64_t) gr_row_nbytes(gr_plain_shape(nfeatures)) + 1;
 	Data		data = random_data(nrows, nfeatures);
 	GrRows	   *rows = NULL;
 	GrRowsTimes times = {};
@@ -330,7 +330,7 @@ check_extremes(GrSession *session)
 	for (int s = 0; s < COUNT(scales); s++)
 		for (int p = 9; p <= 40; p += 31)
 		{
-			GrRowsOptions options = {p, false, 0};
+			GrRowsOptions options = {shape_of(p, false), 0};
 			Data		data = random_data(5000, p);
 			GrRows	   *rows = NULL;
 			GrError		err = {};
@@ -372,7 +372,7 @@ check_single(GrSession *session)
 			data.rows[r * (p + 1) + j] = (float) data.rows[r * (p + 1) + j];
 	for (int single = 0; single < 2; single++)
 	{
-		GrRowsOptions options = {p, single != 0, 0};
+		GrRowsOptions options = {shape_of(p, single != 0), 0};
 		GrRows	   *rows = NULL;
 		GrError		err = {};
 
@@ -393,7 +393,7 @@ check_single(GrSession *session)
 static void
 check_cancel(GrSession *session)
 {
-	GrRowsOptions options = {5, false, 0};
+	GrRowsOptions options = {shape_of(5, false), 0};
 	Data		data = random_data(1000, 5);
 	GrPass		pass = make_pass(&data, GR_PASS_FAST, 0);
 	Stopper		stopper = {0, 1};
@@ -414,7 +414,7 @@ check_cancel(GrSession *session)
 static void
 check_memory(GrSession *session)
 {
-	GrRowsOptions options = {200, false, 1000};
+	GrRowsOptions options = {shape_of(200, false), 1000};
 	Data		data = random_data(1000, 200);
 	GrRows	   *rows = NULL;
 	GrError		err = {};
@@ -441,7 +441,7 @@ check_memory(GrSession *session)
 static void
 check_contract(GrSession *session)
 {
-	GrRowsOptions options = {3, false, 0};
+	GrRowsOptions options = {shape_of(3, false), 0};
 	Data		data = random_data(10, 3);
 	Data		other = random_data(10, 4);
 	GrPass		pass = make_pass(&data, GR_PASS_GRADIENT, 0);
@@ -453,11 +453,11 @@ check_contract(GrSession *session)
 	bool		ok;
 
 	gpu->rows_end(NULL);
-	options.nfeatures = 0;
+	options.shape.nfeatures = 0;
 	ok = gpu->rows_begin(session, &options, &rows, &err);
 	check(!ok && err.status == GR_INVALID && rows == NULL, "no features");
 	err = GrError();
-	options.nfeatures = 3;
+	options.shape.nfeatures = 3;
 	ok = gpu->rows_begin(session, &options, &rows, &err);
 	sums = run_pass(rows, &pass, NULL, &err);
 	check(ok && sums != NULL && sums[GR_SUM_NROWS] == 0.0 && isinf(sums[GR_SUM_MIN_MARGIN]), "a pass over no rows");
@@ -536,8 +536,8 @@ bench_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, doubl
 static void
 bench_shape(GrSession *session, int64_t nrows, int nfeatures, const GrPassKind *kinds, int nkinds, double bandwidth)
 {
-	GrRowsOptions options = {nfeatures, false, 0};
-	const size_t row_nbytes = gr_row_nbytes(nfeatures, false);
+	GrRowsOptions options = {shape_of(nfeatures, false), 0};
+	const size_t row_nbytes = gr_row_nbytes(gr_plain_shape(nfeatures));
 	Data		data = random_data((int64_t) (((size_t) 4 << 20) / row_nbytes), nfeatures);
 	GrRows	   *rows = NULL;
 	GrError		err = {};

@@ -73,7 +73,7 @@ quad_sqrt(Quad a)
 static void
 work_out_row(GlmReference *reference, const GrPass *pass, const double *row, int64_t r)
 {
-	int			p = pass->nfeatures;
+	int			p = pass->shape.nfeatures;
 	bool		one = row[p] > 0.5;
 	long double *terms = reference->terms + r * (p + 3);
 	Quad		eta = pass->beta[0];
@@ -114,7 +114,7 @@ glm_reference_new(const GrPass *pass, const double *rows, int64_t nrows)
 	GlmReference *reference = malloc(sizeof(GlmReference));
 	size_t		n = nrows > 0 ? nrows : 1;
 
-	reference->nterms = pass->nfeatures + 1;
+	reference->nterms = pass->shape.nfeatures + 1;
 	reference->terms = malloc(n * (reference->nterms + 2) * sizeof(long double));
 	reference->half_deviance = malloc(n * sizeof(Quad));
 	reference->margin = malloc(n * sizeof(double));
@@ -122,7 +122,7 @@ glm_reference_new(const GrPass *pass, const double *rows, int64_t nrows)
 	reference->fast_weight = malloc(n * sizeof(double));
 	reference->response = malloc(n * sizeof(double));
 	for (int64_t r = 0; r < nrows; r++)
-		work_out_row(reference, pass, rows + r * (pass->nfeatures + 1), r);
+		work_out_row(reference, pass, rows + r * (pass->shape.nfeatures + 1), r);
 	return reference;
 }
 

@@ -74,9 +74,9 @@ typedef struct Sending
 static Result
 run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, size_t piece_nbytes, Sending how)
 {
-	GrGramOptions options = {nfeatures, how.single, piece_nbytes, 0, NULL};
+	GrGramOptions options = {shape_of(nfeatures, how.single), piece_nbytes, 0, NULL};
 	int64_t		nentries = gr_triangle(nfeatures + 2);
-	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(nfeatures, how.single)) + 1;
+	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(shape_of(nfeatures, how.single))) + 1;
 	GrGram	   *gram = NULL;
 	Result		result = {};
 
@@ -188,13 +188,13 @@ check_single(GrSession *session)
 		for (int k = 0; k < COUNT(how); k++)
 		{
 			/* as many rows a block and a piece, whatever they are sent as */
-			size_t		piece_nbytes = 100 * gr_row_nbytes(p, false);
+			size_t		piece_nbytes = 100 * gr_row_nbytes(gr_plain_shape(p));
 
 			results[k] = run_gram(session, rows, nrows, p, piece_nbytes, how[k]);
 		}
 		check(same_bits(&results[0], &results[1], p) && same_bits(&results[0], &results[2], p), "%d single features",
 			  p);
-		check(results[1].times.bytes_to_device == nrows * (int64_t) gr_row_nbytes(p, true), "... in half the bytes");
+		check(results[1].times.bytes_to_device == nrows * (int64_t) gr_row_nbytes(shape_of(p, true)), "... in half the bytes");
 		for (Result &result : results)
 			result_free(&result);
 		free(rows);
@@ -226,7 +226,7 @@ check_shift(GrSession *session)
 		const int	ncols = p + 1;
 		const int64_t nrows = p > 400 ? 900 : 3001;
 		const size_t nbytes = sizeof(double) * (size_t) gr_triangle(p + 2);
-		GrGramOptions options = {p, false, 65536, 0, NULL};
+		GrGramOptions options = {shape_of(p, false), 65536, 0, NULL};
 		double	   *small = random_rows(nrows, ncols, UNIFORM);
 		double	   *rows = (double *) malloc(sizeof(double) * (size_t) (nrows * ncols));
 		double	   *shift = (double *) malloc(sizeof(double) * (size_t) ncols);
@@ -302,7 +302,7 @@ check_overflow(GrSession *session)
 static void
 check_failures(GrSession *session)
 {
-	GrGramOptions options = {200, false, 1 << 20, 1000, NULL};
+	GrGramOptions options = {shape_of(200, false), 1 << 20, 1000, NULL};
 	GrOpenOptions no_such = {12345};
 	GrSession  *other = NULL;
 	GrGram	   *gram = NULL;
@@ -325,12 +325,12 @@ check_failures(GrSession *session)
 	gpu->gram_end(gram);
 
 	err = GrError();
-	options.nfeatures = 0;
+	options.shape.nfeatures = 0;
 	ok = gpu->gram_begin(session, &options, &gram, &err);
 	check(!ok && err.status == GR_INVALID && gram == NULL, "no features");
 
 	err = GrError();
-	options.nfeatures = 3;
+	options.shape.nfeatures = 3;
 	options.block_nbytes = 4096;
 	memset(block, 0, sizeof(block));
 	ok = gpu->gram_begin(session, &options, &gram, &err) && gpu->gram_send(gram, block, 100, &err);
@@ -417,9 +417,9 @@ copy_ms(double *device, const double *pinned, size_t nbytes)
 static double
 backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t piece_nbytes)
 {
-	GrGramOptions options = {shape.nfeatures, false, (size_t) 4 << 20, 0, NULL};
+	GrGramOptions options = {shape_of(shape.nfeatures, false), (size_t) 4 << 20, 0, NULL};
 	int64_t		nentries = gr_triangle(shape.nfeatures + 2);
-	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(shape.nfeatures, false));
+	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(gr_plain_shape(shape.nfeatures)));
 	double	   *sums = (double *) malloc(2 * sizeof(double) * (size_t) nentries);
 	GrGram	   *gram = NULL;
 	GrError		err = {};
@@ -447,7 +447,7 @@ bench_shape(GrSession *session, BenchShape shape, double *device, const double *
 	double2    *partials = NULL;
 	double		whole_ms;
 
-	if (!cuda_ok(gr_gram_plan(&plan, shape.nfeatures, (size_t) 256 << 20)) ||
+	if (!cuda_ok(gr_gram_plan(&plan, gr_plain_shape(shape.nfeatures), (size_t) 256 << 20)) ||
 		!cuda_ok(cudaMalloc((void **) &partials, plan.partials_nbytes)) ||
 		!cuda_ok(cudaMemset(partials, 0, plan.partials_nbytes)))
 		return;

@@ -92,14 +92,14 @@ add_rows(State *state, const double *rows, int64_t nrows, int p, int64_t batch)
 		const double *from = rows + done * (p + 1);
 
 		if (state->hi[0] == 0)
-			gr_shift_choose(state->shift, from, n, p);
-		else if (!gr_shift_exact(state->shift, from, n, p))
+			gr_shift_choose(state->shift, from, n, gr_plain_shape(p));
+		else if (!gr_shift_exact(state->shift, from, n, gr_plain_shape(p)))
 		{
-			gr_shift_narrow(narrowed, state->shift, from, n, p);
+			gr_shift_narrow(narrowed, state->shift, from, n, gr_plain_shape(p));
 			gr_gram_translate(state->hi, state->lo, p, state->shift, narrowed, &poll);
 			memcpy(state->shift, narrowed, sizeof(narrowed));
 		}
-		gr_gram_add(state->hi, state->lo, from, n, p, state->shift, scratch);
+		gr_gram_add(state->hi, state->lo, from, n, gr_plain_shape(p), state->shift, scratch);
 	}
 }
 
@@ -126,7 +126,7 @@ test_choose(void)
 		const double *v = choices[k].values;
 		double		rows[6] = {v[0], 1e6, v[1], 1e6, v[2], 2e6};
 		double		shift[2] = {NAN, NAN};
-		bool		any = gr_shift_choose(shift, rows, 3, 1);
+		bool		any = gr_shift_choose(shift, rows, 3, gr_plain_shape(1));
 
 		if (!check(shift[0] == choices[k].want && shift[1] == 0 && any == (shift[0] != 0), "%.17g, %.17g, %.17g", v[0],
 				   v[1], v[2]))
@@ -156,8 +156,8 @@ test_exact(void)
 		exact = (Quad) (row[j] - shift[j]) == (Quad) row[j] - shift[j];
 		nexact += exact;
 		for (int lanes = 1; lanes <= 8; lanes *= 2)
-			nwrong += gr_shift_exact_lanes(shift, row, 1, p, lanes) != exact;
-		gr_shift_narrow(narrowed, shift, row, 1, p);
+			nwrong += gr_shift_exact_lanes(shift, row, 1, gr_plain_shape(p), lanes) != exact;
+		gr_shift_narrow(narrowed, shift, row, 1, gr_plain_shape(p));
 		nwrong += narrowed[j] != (exact ? shift[j] : 0);
 	}
 	check(nwrong == 0 && nexact > 20000 && nexact < 180000, "%d of 200000 differences are exact", nexact);
@@ -166,7 +166,7 @@ test_exact(void)
 		double		rows[4] = {1, 1, bad == 0 ? NAN : bad == 1 ? INFINITY : -INFINITY, 1};
 		double		shift[2] = {1, 0};
 
-		check(!gr_shift_exact(shift, rows, 2, 1), "nor is that of %g", rows[2]);
+		check(!gr_shift_exact(shift, rows, 2, gr_plain_shape(1)), "nor is that of %g", rows[2]);
 	}
 }
 
@@ -190,7 +190,7 @@ test_sums(void)
 			memcpy(states[v].shift, states[0].shift, sizeof(zeros));
 			for (int64_t done = 0; done < nrows; done += 32)
 				gr_gram_add_lanes(states[v].hi, states[v].lo, rows + done * (p + 1), nrows - done < 32 ? nrows - done :
-								  32, p,
+								  32, gr_plain_shape(p),
 								  states[v].shift, scratch, 1 << v);
 		}
 		error = state_error(&states[0], rows, nrows, p);
@@ -199,8 +199,8 @@ test_sums(void)
 			  memcmp(&states[0], &states[2], sizeof(State)) == 0 &&
 			  memcmp(&states[0], &states[3], sizeof(State)) == 0, "%d features: the same bits on all vectors", p);
 		memset(&states[1], 0, sizeof(State));
-		gr_gram_add(states[1].hi, states[1].lo, rows, nrows, p, zeros, scratch);
-		gr_gram_add(plain.hi, plain.lo, rows, nrows, p, NULL, scratch);
+		gr_gram_add(states[1].hi, states[1].lo, rows, nrows, gr_plain_shape(p), zeros, scratch);
+		gr_gram_add(plain.hi, plain.lo, rows, nrows, gr_plain_shape(p), NULL, scratch);
 		check(memcmp(&states[1], &plain, sizeof(State)) == 0, "%d features: a shift of 0 is none", p);
 		free(rows);
 	}
@@ -303,8 +303,8 @@ test_job(bool single, bool outliers)
 	int64_t		nrows = 400;
 	double	   *rows = offset_rows(nrows, p + 1);
 	char	   *sent = malloc((size_t) nrows * (p + 2) * sizeof(double));
-	size_t		row_nbytes = gr_row_nbytes(p, single);
-	GrGramOptions options = {.nfeatures = p,.single = single};
+	size_t		row_nbytes = gr_row_nbytes(shape_of(p, single));
+	GrGramOptions options = {.shape = shape_of(p, single)};
 	State		state = {0};
 	GrShiftedGram s;
 	GrGram	   *gram;

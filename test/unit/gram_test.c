@@ -36,7 +36,7 @@ static void
 sum_rows(const double *rows, int64_t nrows, int nfeatures, int64_t block_nrows, int lanes, double *hi, double *lo)
 {
 	size_t		nbytes = (size_t) gr_triangle(nfeatures + 2) * sizeof(double);
-	double	   *scratch = malloc(gr_gram_scratch_nbytes(nfeatures));
+	double	   *scratch = malloc(gr_gram_scratch_nbytes(gr_plain_shape(nfeatures)));
 
 	memset(hi, 0, nbytes);
 	memset(lo, 0, nbytes);
@@ -44,7 +44,7 @@ sum_rows(const double *rows, int64_t nrows, int nfeatures, int64_t block_nrows, 
 	{
 		int64_t		n = nrows - at < block_nrows ? nrows - at : block_nrows;
 
-		gr_gram_add_lanes(hi, lo, rows + at * (nfeatures + 1), n, nfeatures, NULL, scratch, lanes);
+		gr_gram_add_lanes(hi, lo, rows + at * (nfeatures + 1), n, gr_plain_shape(nfeatures), NULL, scratch, lanes);
 	}
 	free(scratch);
 }
@@ -128,7 +128,7 @@ test_overflow(void)
 	double		scratch[2000];
 	int			column = -1;
 
-	gr_gram_add(hi, lo, rows, 2, 2, NULL, scratch);
+	gr_gram_add(hi, lo, rows, 2, gr_plain_shape(2), NULL, scratch);
 	check(!gr_gram_finite(hi, 2, &column) && column == 1, "squares that overflow name their column");
 }
 
@@ -229,7 +229,7 @@ test_polls(bool single)
 		((float *) rows)[k] = (float) (k % 97) / 97;
 	for (int turn = 0; turn < 10; turn++)
 	{
-		GrGramOptions options = {.nfeatures = p,.single = single,.host = turn > 0 ? &host : NULL};
+		GrGramOptions options = {.shape = shape_of(p, single),.host = turn > 0 ? &host : NULL};
 		GrGramTimes times;
 		GrGram	   *gram;
 		GrError		err = {0};

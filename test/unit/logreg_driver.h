@@ -147,7 +147,7 @@ run_free(Run *run)
 static inline void
 pass_over(const Data *data, const GrPass *pass, double *sums, int64_t from, int64_t to)
 {
-	double	   *scratch = malloc(gr_pass_scratch_nbytes(pass->kind, pass->nfeatures));
+	double	   *scratch = malloc(gr_pass_scratch_nbytes(pass->kind, pass->shape));
 
 	gr_pass_add(pass, sums, data->rows + from * (data->p + 1), to - from, scratch);
 	free(scratch);
@@ -157,16 +157,16 @@ pass_over(const Data *data, const GrPass *pass, double *sums, int64_t from, int6
 static inline void
 pass_in_parts(const Data *data, const GrPass *pass, double *sums, int nparts)
 {
-	double	   *part = malloc(gr_pass_nsums(pass->kind, pass->nfeatures) * sizeof(double));
+	double	   *part = malloc(gr_pass_nsums(pass->kind, pass->shape.nfeatures) * sizeof(double));
 	int64_t		from = 0;
 
 	for (int k = 0; k < nparts; k++)
 	{
 		int64_t		to = k == nparts - 1 ? data->nrows : k == 1 ? from : data->nrows * (k + 1) / nparts;
 
-		gr_pass_clear(pass->kind, pass->nfeatures, part);
+		gr_pass_clear(pass->kind, pass->shape.nfeatures, part);
 		pass_over(data, pass, part, from, to);
-		gr_pass_merge(pass->kind, pass->nfeatures, sums, part);
+		gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, part);
 		from = to;
 	}
 	free(part);
@@ -234,7 +234,8 @@ run_in_parts(const Data *data, const GrLogregOptions *options, int nparts, const
 		else if (want == GR_LOGREG_CHANGE)
 		{
 			changed = data_of(data->p, data->nrows, data->rows);
-			(void) gr_basis_change_rows(run.fit->basis, changed.rows, changed.nrows, &(GrPoll) {.host = host});
+			(void) gr_basis_change_rows(run.fit->basis, gr_plain_shape(data->p), changed.rows, changed.nrows,
+										 &(GrPoll) {.host = host});
 			data = &changed;
 			run.changed = true;
 		}

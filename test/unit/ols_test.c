@@ -37,7 +37,7 @@ add_row(Problem *problem, const double *row)
 {
 	double		scratch[4000];
 
-	gr_gram_add(problem->hi, problem->lo, row, 1, problem->p, problem->shift, scratch);
+	gr_gram_add(problem->hi, problem->lo, row, 1, gr_plain_shape(problem->p), problem->shift, scratch);
 	problem->nrows++;
 }
 
@@ -48,8 +48,8 @@ add_rows(Problem *problem, const double *rows, int nrows, bool shifted)
 	double		scratch[4000];
 
 	if (shifted)
-		gr_shift_choose(problem->shift, rows, nrows, problem->p);
-	gr_gram_add(problem->hi, problem->lo, rows, nrows, problem->p, problem->shift, scratch);
+		gr_shift_choose(problem->shift, rows, nrows, gr_plain_shape(problem->p));
+	gr_gram_add(problem->hi, problem->lo, rows, nrows, gr_plain_shape(problem->p), problem->shift, scratch);
 	problem->nrows += nrows;
 }
 

@@ -6,6 +6,7 @@
 #define GPUREG_SEND_ROWS_H
 
 #include "compute/compute.h"
+#include "unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,13 @@ pack_rows(const double *rows, int64_t nrows, int nfeatures, bool single, char *i
 {
 	if (!single)
 	{
-		memcpy(into, rows, (size_t) nrows * gr_row_nbytes(nfeatures, false));
+		memcpy(into, rows, (size_t) nrows * gr_row_nbytes(gr_plain_shape(nfeatures)));
 		return;
 	}
 	for (int64_t r = 0; r < nrows; r++)
 	{
 		const double *row = rows + r * (nfeatures + 1);
-		float	   *narrow = (float *) (into + (size_t) r * gr_row_nbytes(nfeatures, true));
+		float	   *narrow = (float *) (into + (size_t) r * gr_row_nbytes(shape_of(nfeatures, true)));
 
 		for (int j = 0; j < nfeatures; j++)
 			narrow[j] = (float) row[j];
@@ -43,7 +44,7 @@ send_rows(const GrBackend *backend, GrSession *session, const double *rows, int6
 		  int64_t piece,
 		  bool ragged, bool pinned, Send send, Sent sent, GrError *err)
 {
-	const size_t nbytes = ((size_t) piece * gr_row_nbytes(nfeatures, single) + SEND_PAGE - 1) / SEND_PAGE * SEND_PAGE;
+	const size_t nbytes = ((size_t) piece * gr_row_nbytes(shape_of(nfeatures, single)) + SEND_PAGE - 1) / SEND_PAGE * SEND_PAGE;
 	char	   *memory = (char *) aligned_alloc(SEND_PAGE, SEND_BUFFERS * nbytes);
 	int64_t		user[SEND_BUFFERS] = {};	/* the call that read it last, 1-based */
 	int64_t		nread = 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/compute.h"
+#include "compute/family.h"
 #include "compute/glm.h"
 #include "gram_reference.h"
 #include "unit.h"
@@ -35,7 +36,7 @@ random_rows(int64_t nrows, int nfeatures, bool binary)
 static char *
 packed_rows(const double *rows, int64_t nrows, int nfeatures, bool single)
 {
-	size_t		row_nbytes = gr_row_nbytes(nfeatures, single);
+	size_t		row_nbytes = gr_row_nbytes(shape_of(nfeatures, single));
 	char	   *packed = malloc((size_t) nrows * row_nbytes + (nrows == 0));
 
 	for (int64_t r = 0; r < nrows; r++)
@@ -71,19 +72,19 @@ piece_nrows(int64_t k, int64_t piece, int64_t left)
 static void
 test_layout(void)
 {
-	check(gr_row_nbytes(3, false) == 32 && gr_row_nbytes(3, true) == 20 && gr_row_nbytes(1, true) == 12,
+	check(gr_row_nbytes(shape_of(3, false)) == 32 && gr_row_nbytes(shape_of(3, true)) == 20 && gr_row_nbytes(shape_of(1, true)) == 12,
 		  "bytes of a row");
-	check(gr_row_nbytes(GR_MAX_FEATURES, true) == 40008, "bytes of the widest single row");
+	check(gr_row_nbytes(shape_of(GR_MAX_FEATURES, true)) == 40008, "bytes of the widest single row");
 	for (int p = 1; p <= 9; p++)
 	{
 		double	   *rows = random_rows(7, p, false);
 		double	   *wide = malloc((size_t) 7 * (p + 1) * sizeof(double));
 		char	   *packed = packed_rows(rows, 7, p, true);
 
-		gr_widen_rows(packed, 7, p, wide);
+		gr_widen_rows(packed, 7, shape_of(p, true), wide);
 		check(memcmp(wide, rows, (size_t) 7 * (p + 1) * sizeof(double)) == 0, "%d features: widened rows are the same",
 			  p);
-		gr_widen_rows(packed, 0, p, wide);
+		gr_widen_rows(packed, 0, shape_of(p, true), wide);
 		free(packed);
 		free(wide);
 		free(rows);
@@ -94,11 +95,11 @@ test_layout(void)
 static void
 test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 {
-	size_t		row_nbytes = gr_row_nbytes(nfeatures, single);
+	size_t		row_nbytes = gr_row_nbytes(shape_of(nfeatures, single));
 	int64_t		triangle = gr_triangle(nfeatures + 2);
 	double	   *rows = random_rows(nrows, nfeatures, false);
 	double	   *hi = malloc(2 * triangle * sizeof(double));
-	GrGramOptions options = {.nfeatures = nfeatures,.single = single,.block_nbytes = 1 << 20};
+	GrGramOptions options = {.shape = shape_of(nfeatures, single),.block_nbytes = 1 << 20};
 	const GrBackend *cpu = &gr_backend_cpu;
 	GrGramTimes times = {0};
 	GrGram	   *gram = NULL;
@@ -135,11 +136,14 @@ test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 }
 
 /* An exact pass over rows kept; false if it fails */
+static const GrRowRules gaussian = {GR_GAUSSIAN, GR_PRIOR_WEIGHTS};
+static const GrRowRules binomial = {GR_BINOMIAL, GR_PRIOR_WEIGHTS};
+
 static bool
 pass_over(GrRows *rows, int nfeatures, const double *beta, double *sums)
 {
 	double	   *shift = calloc((size_t) nfeatures, sizeof(double));
-	GrPass		pass = {.kind = GR_PASS_EXACT,.nfeatures = nfeatures,.beta = beta,.shift = shift};
+	GrPass		pass = {.kind = GR_PASS_EXACT,.shape = gr_plain_shape(nfeatures),.beta = beta,.shift = shift};
 	GrError		err = {0};
 	bool		ok;
 
@@ -157,8 +161,8 @@ test_rows(int nfeatures, int64_t nrows, bool single, int64_t piece)
 	size_t		nsums = gr_pass_nsums(GR_PASS_EXACT, nfeatures);
 	double	   *got = calloc(nsums, sizeof(double));
 	double	   *want = calloc(nsums, sizeof(double));
-	GrRowsOptions options = {.nfeatures = nfeatures,.single = single};
-	GrRowsOptions whole = {.nfeatures = nfeatures};
+	GrRowsOptions options = {.shape = shape_of(nfeatures, single)};
+	GrRowsOptions whole = {.shape = gr_plain_shape(nfeatures)};
 	const GrBackend *cpu = &gr_backend_cpu;
 	GrRows	   *kept = NULL;
 	GrRows	   *at_once = NULL;
@@ -176,7 +180,7 @@ test_rows(int nfeatures, int64_t nrows, bool single, int64_t piece)
 
 		ok = cpu->rows_send(kept, packed, n, &err) && cpu->rows_sent(kept, true, &ncalls, &err);
 		counted = counted && ncalls == k + 1;
-		memset(packed, 0xff, (size_t) n * gr_row_nbytes(nfeatures, single));
+		memset(packed, 0xff, (size_t) n * gr_row_nbytes(shape_of(nfeatures, single)));
 		free(packed);
 		done += n;
 	}
@@ -203,7 +207,7 @@ test_limit(bool single)
 	int64_t		capacity = 1000;
 	double	   *rows = random_rows(capacity + 1, p, true);
 	char	   *packed = packed_rows(rows, capacity + 1, p, single);
-	GrRowsOptions options = {.nfeatures = p,.single = single,.memory_limit = (size_t) capacity * (p +
+	GrRowsOptions options = {.shape = shape_of(p, single),.memory_limit = (size_t) capacity * (p +
 																								  1) * sizeof(double)};
 	GrRows	   *kept = NULL;
 	GrError		err = {0};
@@ -212,7 +216,7 @@ test_limit(bool single)
 	check(gr_backend_cpu.rows_begin(NULL, &options, &kept, &err) &&
 		  gr_backend_cpu.rows_send(kept, packed, capacity, &err),
 		  "%s rows up to the limit are kept", single ? "single" : "float8");
-	check(!gr_backend_cpu.rows_send(kept, packed + (size_t) capacity * gr_row_nbytes(p, single), 1, &err) &&
+	check(!gr_backend_cpu.rows_send(kept, packed + (size_t) capacity * gr_row_nbytes(shape_of(p, single)), 1, &err) &&
 		  err.status == GR_NO_MEMORY &&
 		  err.bytes_needed > options.memory_limit, "%s rows beyond the limit are refused", single ? "single" :
 		  "float8");
@@ -245,18 +249,18 @@ test_valid(int nfeatures, bool single)
 
 			rows[k] = k % 3 == 0 ? NAN : k % 3 == 1 ? INFINITY : -INFINITY;
 			packed = packed_rows(rows, nrows, nfeatures, single);
-			named = named && !gr_rows_valid(packed, nrows, nfeatures, single, k % 2 == 0, &err) &&
+			named = named && !gr_rows_valid(packed, nrows, shape_of(nfeatures, single), k % 2 == 0 ? binomial : gaussian, &err) &&
 				err.status == GR_NOT_FINITE && err.where == column;
 			free(packed);
 			rows[k] = column == nfeatures ? 0.5 : k % 2 == 0 ? FLT_MAX : -FLT_MAX;
 			packed = packed_rows(rows, nrows, nfeatures, single);
 			memset(&err, 0, sizeof(err));
-			finite = finite && gr_rows_valid(packed, nrows, nfeatures, single, false, &err) && err.status == GR_OK;
+			finite = finite && gr_rows_valid(packed, nrows, shape_of(nfeatures, single), gaussian, &err) && err.status == GR_OK;
 			if (column == nfeatures)
-				binary = binary && !gr_rows_valid(packed, nrows, nfeatures, single, true, &err) &&
+				binary = binary && !gr_rows_valid(packed, nrows, shape_of(nfeatures, single), binomial, &err) &&
 					err.status == GR_NOT_BINARY && err.value == 0.5;
 			else
-				binary = binary && gr_rows_valid(packed, nrows, nfeatures, single, true, &err);
+				binary = binary && gr_rows_valid(packed, nrows, shape_of(nfeatures, single), binomial, &err);
 			free(packed);
 			rows[k] = value;
 		}
@@ -277,10 +281,11 @@ test_responses(void)
 	double		wide[4];
 	GrError		err = {0};
 
-	check(gr_rows_valid(packed, 2, 1, true, false, &err), "a single row's response has float8's range");
-	gr_widen_rows(packed, 2, 1, wide);
+	check(gr_rows_valid(packed, 2, shape_of(1, true), gaussian, &err), "a single row's response has float8's range");
+	gr_widen_rows(packed, 2, shape_of(1, true), wide);
 	check(memcmp(wide, rows, sizeof(rows)) == 0, "... and its digits");
-	check(gr_rows_valid(packed, 0, 1, true, true, &err) && gr_rows_valid(packed, 0, 1, false, true, &err),
+	check(gr_rows_valid(packed, 0, shape_of(1, true), binomial, &err) &&
+		  gr_rows_valid(packed, 0, shape_of(1, false), binomial, &err),
 		  "no rows are valid");
 	free(packed);
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "compute/row.h"
+
 #define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
 
 static int	unit_count = 0;
@@ -29,6 +31,16 @@ check(bool passed, const char *format,...)
 	va_end(args);
 	printf("\n");
 	return passed;
+}
+
+/* Rows of features and the response */
+static inline GrRowShape
+shape_of(int nfeatures, bool single)
+{
+	GrRowShape	shape = gr_plain_shape(nfeatures);
+
+	shape.single = single;
+	return shape;
 }
 
 /* What a GrHost is given that says stop when it is asked for the nth time */

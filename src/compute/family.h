@@ -1,0 +1,48 @@
+/*
+ * family.h: what the response of a model is taken for, and what is required of rows.
+ *
+ * The gaussian family is linear regression: its fit asks for one pass, whose sums are a Gram matrix. The binomial
+ * family's response is a class, 0 or 1, or the share of ones in a number of trials, which is the row's weight.
+ */
+#ifndef GPUREG_FAMILY_H
+#define GPUREG_FAMILY_H
+
+#include <stdint.h>
+
+#include "compute/compute.h"
+#include "compute/row.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum GrFamily
+{
+	GR_GAUSSIAN,
+	GR_BINOMIAL
+} GrFamily;
+
+/* What the weights of rows that have them are */
+typedef enum GrWeighting
+{
+	GR_PRIOR_WEIGHTS,			/* R's: the variance is divided by it, or so many trials were made */
+	GR_FREQUENCIES				/* the row stands so many times: whole numbers */
+} GrWeighting;
+
+typedef struct GrRowRules
+{
+	GrFamily	family;
+	GrWeighting weighting;		/* of rows with weights */
+} GrRowRules;
+
+/*
+ * Can rows of this shape be computed with? All their numbers are finite, the response is one of the family's, and no
+ * weight is negative. Fails with GR_NOT_FINITE, GR_NOT_BINARY, GR_NOT_A_SHARE, GR_NEGATIVE_WEIGHT or GR_NOT_WHOLE
+ * (where: the column; value: it).
+ */
+extern bool gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_FAMILY_H */

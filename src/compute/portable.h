@@ -1,0 +1,13 @@
+/*
+ * portable.h: what functions are marked with that are compiled for the host and for a device.
+ */
+#ifndef GPUREG_PORTABLE_H
+#define GPUREG_PORTABLE_H
+
+#ifdef __CUDACC__
+#define GR_HD __host__ __device__ static inline
+#else
+#define GR_HD static inline __attribute__((always_inline))
+#endif
+
+#endif							/* GPUREG_PORTABLE_H */
