@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/logreg_state.h"
+#include "compute/fit.h"
 
 #define CHECK_EVERY 10			/* iterations of gradient ascent */
 #define NPAIRS 60				/* L-BFGS's memory; a pass over the rows costs far more than two loops over it */

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/logreg_state.h"
+#include "compute/fit.h"
 
 /* Margins up to which a row counts as on the candidate's face: tried in turn. */
 static const double tolerances[] = {0.1, 1e-3, 1e-6};

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/logreg_state.h"
+#include "compute/fit.h"
 
 /* With fewer steps allowed the caller wants to see them. */
 #define MAX_ITER_MIN 8

@@ -4,7 +4,7 @@
  */
 #include <limits.h>
 
-#include "compute/logreg_state.h"
+#include "compute/fit.h"
 #include "logreg_driver.h"
 
 #define EXACT_TERMS 4

@@ -1,5 +1,5 @@
 /*
- * logreg.c: logistic regression by Newton's method; see logreg.h.
+ * newton.c: logistic regression by Newton's method; see logreg.h.
  */
 #include "compute/logreg.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compute/dd.h"
-#include "compute/logreg_state.h"
+#include "compute/fit.h"
 
 /* A last step this short, in standard errors, is as good as none: estimates are right to their last digits. */
 #define EXACT_TOL 1e-13

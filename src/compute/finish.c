@@ -1,11 +1,11 @@
 /*
- * logreg_finish.c: what comes out of a logistic regression, in terms of the features as they came.
+ * finish.c: what comes out of a logistic regression, in terms of the features as they came.
  */
 #include <math.h>
 #include <string.h>
 
 #include "compute/dd.h"
-#include "compute/logreg_state.h"
+#include "compute/fit.h"
 
 /* The covariance matrix of b is A V A' where theta's is V and b = A theta. hi + lo: n x n; NULL lo: none yet */
 typedef struct Covariance

@@ -1,5 +1,5 @@
 /*
- * logreg_terms.c: in which terms a logistic regression is fitted: about which values the features are taken, and in place of which
+ * terms.c: in which terms a logistic regression is fitted: about which values the features are taken, and in place of which
  * others; and the way back to the features' own.
  *
  * float8 sums over columns lose digits, and solvers without a Hessian their way, where a feature's mean is far from 0 against its spread, or
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "compute/dd.h"
-#include "compute/logreg_state.h"
+#include "compute/fit.h"
 
 /* With more features the rows are left as they are: the factor is made here, in double-double, whose time goes with the cube of them. */
 #define CHANGED_FEATURES_MAX 1000

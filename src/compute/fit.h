@@ -1,13 +1,13 @@
 /*
- * logreg_state.h: what the parts of logistic regression share: logreg.c (Newton), logreg_terms.c, logreg_finish.c, start.c, separation.c,
+ * fit.h: what the parts of logistic regression share: newton.c, terms.c, finish.c, start.c, separation.c,
  * descent.c.
  *
  * Terms come in two numberings. "Full" arrays have nfeatures + 1 entries, the intercept first, whether the model has one or not; arrays
  * of terms begin at full index first, which is 0 or 1. theta and what is named after it are of z = (1, x - shift), where x are the features
  * as the rows have them, by fit->basis if there is one.
  */
-#ifndef GPUREG_LOGREG_STATE_H
-#define GPUREG_LOGREG_STATE_H
+#ifndef GPUREG_FIT_H
+#define GPUREG_FIT_H
 
 #include <math.h>
 
@@ -122,7 +122,7 @@ extern bool gr_logreg_solve_step(GrLogregFit *fit, double tolerance, bool *alias
 extern double gr_logreg_rounding(GrLogregFit *fit);
 
 /*
- * logreg_terms.c. Most features that a fit may change; memory for them. Where features are far spreads or more from 0: sets their shifts.
+ * terms.c. Most features that a fit may change; memory for them. Where features are far spreads or more from 0: sets their shifts.
  * Sets the scales of the terms about them. After the pass at 0, whose pivots are known: chooses a basis, if one is wanted. After the same
  * pass over changed rows: marks as aliased what the change has shown to be collinear.
  */
@@ -142,7 +142,7 @@ extern void gr_logreg_to_features(const GrLogregFit *fit, double *beta, double *
 /* theta + theta_lo as coefficients of the features as they came, rounded once; theta_lo is given up. */
 extern void gr_logreg_estimate(const GrLogregFit *fit, double *beta);
 
-/* logreg_finish.c: takes a pass of PLACE. */
+/* finish.c: takes a pass of PLACE. */
 extern bool gr_logreg_placed(GrLogregFit *fit);
 
 /*
@@ -190,4 +190,4 @@ gr_at(int64_t i, int64_t j)
 	return i * (i + 1) / 2 + j;
 }
 
-#endif							/* GPUREG_LOGREG_STATE_H */
+#endif							/* GPUREG_FIT_H */
