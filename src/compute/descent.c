@@ -1,21 +1,25 @@
 /*
  * descent.c: the solvers of logistic regression that need no Hessian: gradient descent, and L-BFGS.
  *
- * With a learning rate, gradient descent is the classic batch update in the features' own units, beta += rate X'(y - mu). Without
- * one its steps are as long as the last one's effect on the gradient tells (Barzilai and Borwein 1988). Those, and L-BFGS (Nocedal 1980;
- * the two-loop recursion of Liu and Nocedal 1989), work on the terms about their means, scaled to unit curvature at beta = 0, with a
- * backtracking line search. All have converged when each component of the gradient is below tol of its standard deviation at beta = 0.
+ * With a learning rate, gradient descent is the classic batch update in the features' own units,
+ * beta += rate X'(y - mu). Without one its steps are as long as the last one's effect on the gradient tells (Barzilai
+ * and Borwein 1988). Those, and L-BFGS (Nocedal 1980; the two-loop recursion of Liu and Nocedal 1989), work on the
+ * terms about their means, scaled to unit curvature at beta = 0, with a backtracking line search. All have converged
+ * when each component of the gradient is below tol of its standard deviation at beta = 0.
  */
 #include <math.h>
 #include <string.h>
 
-#include "compute/logreg_state.h"
+#include "compute/phases.h"
+#include "compute/terms.h"
 
 #define CHECK_EVERY 10			/* iterations of gradient ascent */
 #define NPAIRS 60				/* L-BFGS's memory; a pass over the rows costs far more than two loops over it */
 
-/* L-BFGS's vectors, all full, in the scaled terms; functions are minimised. Gradient descent is the same with one pair, of which it takes
- * the length of the step alone. */
+/*
+ * L-BFGS's vectors, all full, in the scaled terms; functions are minimised. Gradient descent is the same with one pair,
+ * of which it takes the length of the step alone.
+ */
 typedef struct Lbfgs
 {
 	bool		steepest;		/* it is gradient descent */
@@ -77,7 +81,7 @@ moments(GrLogregFit *fit, int j, double *first, double *diagonal)
 
 	if (state->dense)
 	{
-		*first = gr_logreg_hi(fit)[gr_at(j + 1, 1)];
+		*first = gr_fit_hi(fit)[gr_at(j + 1, 1)];
 		*diagonal = state->scale[j] * state->scale[j];
 	}
 	else
@@ -106,8 +110,8 @@ scale_plainly(GrLogregFit *fit)
 }
 
 /*
- * Shifts and scales from sums in float8, which are of use as long as the spreads aren't too small against the means: else *again, and the
- * pass about the shifts tells the scales.
+ * Shifts and scales from sums in float8, which are of use as long as the spreads aren't too small against the means:
+ * else *again, and the pass about the shifts tells the scales.
  */
 static void
 shift_roughly(GrLogregFit *fit, bool *again)
@@ -136,13 +140,14 @@ shift_roughly(GrLogregFit *fit, bool *again)
 
 /* After the pass at 0 about the shifts: the scales; 0 for a constant, which is the intercept's */
 bool
-gr_descent_shifted(GrLogregFit *fit, GrError *err)
+gr_shifted_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	double		weight;
 	double		first;
 	double		diagonal;
 
+	(void) host;
 	(void) err;
 	moments(fit, 0, &weight, &diagonal);
 	for (int j = 1; j < state->nfull; j++)
@@ -153,22 +158,21 @@ gr_descent_shifted(GrLogregFit *fit, GrError *err)
 		/* what the shift's own rounding leaves of a constant isn't a scale */
 		state->scale[j] = diagonal > 1e-31 * shift * shift * weight ? sqrt(diagonal) : 0;
 	}
-	gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
-	return true;
+	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 }
 
-/* Shifts and scales. *again: the scales are still to come, by gr_descent_shifted(). */
+/* Shifts and scales. *again: the scales are still to come, by SHIFTED. */
 static void
 choose_scales(GrLogregFit *fit, bool *again)
 {
 	*again = false;
-	if (gr_logreg_is_classic(&fit->state->options))
+	if (gr_fit_is_classic(&fit->state->options))
 		scale_plainly(fit);
 	else if (fit->state->dense)
 	{
 		/* any mean is worth it: columns that share one are nearly collinear, as the intercept goes */
-		gr_logreg_choose_shift(fit, 0);
-		gr_logreg_choose_scale(fit);
+		gr_terms_choose_shift(fit, 0);
+		gr_terms_choose_scale(fit);
 		/* a collinear term stays where it is, at 0, as it does with Newton's steps */
 		for (int k = 0; k < fit->nterms; k++)
 			if (fit->state->aliased[k])
@@ -179,8 +183,8 @@ choose_scales(GrLogregFit *fit, bool *again)
 }
 
 /* Classic gradient ascent, here or on the caller's side */
-static void
-begin_classic(GrLogregFit *fit)
+static bool
+begin_classic(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	const GrLogregOptions *options = &state->options;
@@ -195,13 +199,12 @@ begin_classic(GrLogregFit *fit)
 		state->delta[j] = j < state->first ? INFINITY : options->tol * state->scale[j];
 	memset(fit->beta, 0, (size_t) state->nfull * sizeof(double));
 	if (options->can_ascend)
-		state->phase = GR_PHASE_ASCEND;
-	else
-		gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+		return gr_fit_enter(fit, GR_PHASE_ASCEND, host, err);
+	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 }
 
 bool
-gr_descent_begin(GrLogregFit *fit, GrError *err)
+gr_descent_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	const GrLogregOptions *options = &state->options;
@@ -217,26 +220,23 @@ gr_descent_begin(GrLogregFit *fit, GrError *err)
 			return gr_fail(err, GR_OUT_OF_RANGE, j - 1, "sum of squares is %g", diagonal);
 	}
 	choose_scales(fit, &again);
-	if (gr_logreg_is_classic(options))
-	{
-		begin_classic(fit);
-		return true;
-	}
+	if (gr_fit_is_classic(options))
+		return begin_classic(fit, host, err);
 	lbfgs_begin(state);
-	gr_logreg_ask(fit, again ? GR_PHASE_SHIFTED : GR_PHASE_DESCENT, GR_PASS_GRADIENT);
-	return true;
+	return gr_fit_ask(fit, again ? GR_PHASE_SHIFTED : GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 }
 
 static bool
 last_pass(GrLogregFit *fit)
 {
-	gr_logreg_ask(fit, GR_PHASE_LAST, fit->state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
-	return true;
+	return gr_fit_ask(fit, GR_PHASE_LAST, fit->state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
 }
 
 bool
-gr_descent_ascended(GrLogregFit *fit)
+gr_ascend_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
+	(void) host;
+	(void) err;
 	memcpy(fit->state->theta, fit->beta, (size_t) fit->state->nfull * sizeof(double));
 	fit->iterations = (int) fit->ascended;
 	fit->converged = fit->ascent_converged;
@@ -272,8 +272,7 @@ ascend(GrLogregFit *fit)
 	fit->converged = small && fit->iterations % CHECK_EVERY == 0;
 	if (fit->converged || fit->iterations >= state->options.max_iter)
 		return last_pass(fit);
-	gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
-	return true;
+	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 }
 
 /*
@@ -362,7 +361,7 @@ remember_pair(Lbfgs *l, const GrLogregState *state)
 		l->sy[l->npairs++] = sy;
 }
 
-static void
+static bool
 lbfgs_try(GrLogregFit *fit, Lbfgs *l)
 {
 	GrLogregState *state = fit->state;
@@ -370,10 +369,10 @@ lbfgs_try(GrLogregFit *fit, Lbfgs *l)
 	for (int j = state->first; j < state->nfull; j++)
 		if (state->scale[j] > 0)
 			state->theta[j] = state->theta_old[j] + state->step * l->direction[j] / state->scale[j];
-	gr_logreg_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 }
 
-/* The trial point is good enough: lower by the usual share of what the slope promises, or, where f can't tell any more, flatter. */
+/* Is the trial point lower by the usual share of what the slope promises, or, where f can't tell any more, flatter? */
 static bool
 acceptable(const Lbfgs *l, const GrLogregState *state, double f)
 {
@@ -406,10 +405,7 @@ lbfgs_advance(GrLogregFit *fit)
 
 		state->step = shorter > 0.1 * state->step && shorter < 0.5 * state->step ? shorter : 0.3 * state->step;
 		if (state->step > 1e-12)
-		{
-			lbfgs_try(fit, l);
-			return true;
-		}
+			return lbfgs_try(fit, l);
 		/* nothing lower to be found: rounding error rules */
 		memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
 		state->stalled = true;
@@ -429,13 +425,13 @@ lbfgs_advance(GrLogregFit *fit)
 		return last_pass(fit);
 	two_loops(l, state->nfull);
 	state->step = 1;
-	lbfgs_try(fit, l);
-	return true;
+	return lbfgs_try(fit, l);
 }
 
 bool
-gr_descent_advance(GrLogregFit *fit, GrError *err)
+gr_descent_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
+	(void) host;
 	(void) err;
-	return gr_logreg_is_classic(&fit->state->options) ? ascend(fit) : lbfgs_advance(fit);
+	return gr_fit_is_classic(&fit->state->options) ? ascend(fit) : lbfgs_advance(fit);
 }

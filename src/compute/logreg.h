@@ -1,22 +1,24 @@
 /*
  * logreg.h: logistic regression, by maximum likelihood, with an optional ridge penalty.
  *
- * The fit asks and the caller answers: gr_logreg_next() says which pass over the rows (glm.h) it wants, the caller makes the
- * pass wherever the rows are, and gr_logreg_advance() takes the sums. So the same code serves rows in memory, on a device, in a
- * file, or in a query that is run once a pass.
+ * The fit asks and the caller answers: gr_logreg_next() says which pass over the rows (glm.h) it wants, the caller
+ * makes the pass wherever the rows are, and gr_logreg_advance() takes the sums. So the same code serves rows in memory,
+ * on a device, in a file, or in a query that is run once a pass.
  *
- * The default solver is Newton's (iteratively reweighted least squares) from beta = 0, with step halving. Its first pass and its
- * last ones sum in double-double (EXACT), those between in float8 (FAST). A step's length is measured by the Newton decrement,
- * the square root of g' H^-1 g: in standard errors of the estimate, whatever the scale of the columns. The fit
- * ends when that is below 1e-13, so that estimates are right to all digits, and the standard errors, from the Hessian of that same pass, too;
- * or, where there are so many rows that a longer step leaves the Hessian as it is, then.
+ * The default solver is Newton's (iteratively reweighted least squares) from beta = 0, with step halving. Its first
+ * pass and its last ones sum in double-double (EXACT), those between in float8 (FAST). A step's length is measured by
+ * the Newton decrement, the square root of g' H^-1 g: in standard errors of the estimate, whatever the scale of the
+ * columns. The fit ends when that is below 1e-13, so that estimates are right to all digits, and the standard errors,
+ * from the Hessian of that same pass, too; or, where there are so many rows that a longer step leaves the Hessian as it
+ * is, then.
  *
  * It minimises deviance / 2 + l2 / 2 sum of b_j^2, the intercept not penalised.
  *
- * Separation (Albert and Anderson 1984): there is no maximum if a direction d has (2 y - 1) (1, x)' d >= 0 for all rows and
- * > 0 for some. When estimates run off, the direction in which they do is rounded to one that is exactly 0 on
- * the rows where it is nearly so, and checked against every row in double-double: only a direction that passes is reported. The fit
- * then goes on over the rows on which it is 0 (the limiting conditional model, Geyer 2009), until what is left has a maximum.
+ * Separation (Albert and Anderson 1984): there is no maximum if a direction d has (2 y - 1) (1, x)' d >= 0 for all rows
+ * and > 0 for some. When estimates run off, the direction in which they do is rounded to one that is exactly 0 on the
+ * rows where it is nearly so, and checked against every row in double-double: only a direction that passes is reported.
+ * The fit then goes on over the rows on which it is 0 (the limiting conditional model, Geyer 2009), until what is left
+ * has a maximum.
  */
 #ifndef GPUREG_LOGREG_H
 #define GPUREG_LOGREG_H
@@ -28,7 +30,7 @@
 extern "C" {
 #endif
 
-/* Up to so many terms the Hessian is formed whatever the solver; above, only Newton's does, and the others give no covariances. */
+/* Up to so many terms every solver forms the Hessian; beyond, only Newton's, and others give no covariances. */
 #define GR_LOGREG_DENSE_TERMS 2000
 
 typedef enum GrLogregSolver
@@ -46,7 +48,7 @@ typedef struct GrLogregOptions
 	int			max_iter;		/* >= 1: updates of beta */
 	double		tol;			/* > 0: longest last step, in standard errors */
 	GrLogregSolver solver;
-	double		learning_rate;	/* GD: of the classic batch update in the features' own units; NaN: as descent.c chooses */
+	double		learning_rate;	/* GD: of the classic batch update in the features' units; NaN: as descent.c chooses */
 	bool		can_ascend;		/* the caller can answer GR_LOGREG_ASCEND */
 	bool		can_change;		/* the caller can answer GR_LOGREG_CHANGE */
 	int			leave_out;		/* 1 + a term that is to have no coefficient, as if it were collinear; 0: none */
@@ -81,12 +83,15 @@ typedef struct GrLogregFit
 	int			rank;
 	int64_t		nrows;
 	int64_t		df_residual;	/* nrows - rank */
-	double	   *coef;			/* nterms; NaN for an aliased term, but for GD at a given rate; a finite point far out for a separated one */
+	double	   *coef;			/* nterms; NaN for an aliased term, but for GD at a given rate; a finite point far out
+								 * for a separated one */
 	double	   *vcov;			/* nterms x nterms; NaN for aliased and separated terms; NULL if it wasn't formed */
 	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0; GR_EITHER_SIGN */
 	int			nseparated;
-	bool		ambiguous;		/* several directions separate: a sign may be that of the one that was met, see gr_logreg_asks_sign() */
-	int64_t		nlimit;			/* rows that no direction of separation separates: nrows where there is none, 0 where it is complete */
+	bool		ambiguous;		/* several directions separate: a sign may be that of the one that was met, see
+								 * gr_logreg_asks_sign() */
+	int64_t		nlimit;			/* rows that no direction of separation separates: nrows where there is none, 0 where
+								 * it is complete */
 	double		deviance;		/* in the limit, where there is separation */
 	double		null_deviance;
 	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
@@ -108,23 +113,24 @@ extern GrLogregFit *gr_logreg_begin(void *memory, const GrLogregOptions *options
 extern GrLogregWant gr_logreg_next(GrLogregFit *fit);
 
 /*
- * Takes what was asked for. Fails with GR_ONE_CLASS, GR_OUT_OF_RANGE (where: the column of a row), GR_INVALID (no rows) and
- * GR_CANCELED.
+ * Takes what was asked for. Fails with GR_ONE_CLASS, GR_OUT_OF_RANGE (where: the column of a row), GR_INVALID (no rows)
+ * and GR_CANCELED.
  */
 extern bool gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err);
 
 /*
- * A separated term has a sign if all directions that separate as many rows as can be separated move it to that side, which is to say that
- * without the term fewer rows can. Whether that is to be asked of term k of an ambiguous fit; the options of a fit to ask by; and, after
- * that one: marks the term as one of either sign, unless it was found to have its own.
+ * A separated term has a sign if all directions that separate as many rows as can be separated move it to that side,
+ * which is to say that without the term fewer rows can. Whether that is to be asked of term k of an ambiguous fit; the
+ * options of a fit to ask by; and, after that one: marks the term as one of either sign, unless it was found to have
+ * its own.
  */
 extern bool gr_logreg_asks_sign(const GrLogregFit *fit, int k);
 extern GrLogregOptions gr_logreg_without(const GrLogregOptions *options, int k);
 extern void gr_logreg_tell_sign(GrLogregFit *fit, int k, const GrLogregFit *without);
 
 /*
- * A start for a fit over many rows, from a fit over few of them, the sample. Whether the fit would use one; and the options of the sample's
- * fit, where the sample is that share of the rows.
+ * A start for a fit over many rows, from a fit over few of them, the sample. Whether the fit would use one; and the
+ * options of the sample's fit, where the sample is that share of the rows.
  */
 extern bool gr_logreg_uses_start(const GrLogregOptions *options);
 extern GrLogregOptions gr_logreg_sample(const GrLogregOptions *options, double share);
@@ -133,15 +139,15 @@ extern GrLogregOptions gr_logreg_sample(const GrLogregOptions *options, double s
 extern bool gr_logreg_is_separated(const GrLogregFit *fit);
 
 /*
- * Writes the start, nfeatures + 1 coefficients of (1, x), NaN for aliased terms; false if the sample's fit, which may have been broken off,
- * gives none that is worth a pass.
+ * Writes the start, nfeatures + 1 coefficients of (1, x), NaN for aliased terms; false if the sample's fit, which may
+ * have been broken off, gives none that is worth a pass.
  */
 extern bool gr_logreg_take_start(const GrLogregFit *sample, double *start);
 
 /*
- * The last Newton step by itself, from the sums of an EXACT pass at beta without faces or shift: coef becomes the next beta (nterms
- * as above), vcov the inverse of the Hessian at beta; deviance, null_deviance, rank and nrows are those of the pass, and *decrement
- * the length of the step in standard errors. workspace: gr_logreg_step_nbytes() bytes.
+ * The last Newton step by itself, from the sums of an EXACT pass at beta without faces or shift: coef becomes the next
+ * beta (nterms as above), vcov the inverse of the Hessian at beta; deviance, null_deviance, rank and nrows are those of
+ * the pass, and *decrement the length of the step in standard errors. workspace: gr_logreg_step_nbytes() bytes.
  */
 typedef struct GrLogregStep
 {
@@ -161,8 +167,8 @@ extern bool gr_logreg_step(const double *beta, double *sums, int nfeatures, bool
 						   GrLogregStep *step, const GrHost *host, GrError *err);
 
 /*
- * Whether the step, at most tol long, is the last one: with a tol of 1e-10 or less it leaves the standard errors as they are, too, as far as
- * rounding lets it; and not where rounding leaves less than eight digits.
+ * Whether the step, at most tol long, is the last one: with a tol of 1e-10 or less it leaves the standard errors as
+ * they are, too, as far as rounding lets it; and not where rounding leaves less than eight digits.
  */
 extern bool gr_logreg_step_is_last(const GrLogregStep *step, double tol);
 

@@ -1,17 +1,18 @@
 /*
  * separation.c: the search for a direction of separation; see logreg.h.
  *
- * A candidate is where a fit runs off to: Newton's step, or beta itself once every row is on its right side. Along Newton's
- * steps the margins of the rows that are being separated grow by about 1 a step, and those of the rows on the face by ever less. CLASSIFY
- * tells the two apart by a tolerance. The directions that are 0 on all rows of the face are the null space of
- * those rows; the candidate is rounded to the one of them that agrees with it in the null space's own coordinates, and VERIFY
- * checks that one against every row. A wrong guess costs two passes and claims nothing.
+ * A candidate is where a fit runs off to: Newton's step, or beta itself once every row is on its right side. Along
+ * Newton's steps the margins of the rows that are being separated grow by about 1 a step, and those of the rows on the
+ * face by ever less. CLASSIFY tells the two apart by a tolerance. The directions that are 0 on all rows of the face are
+ * the null space of those rows; the candidate is rounded to the one of them that agrees with it in the null space's own
+ * coordinates, and VERIFY checks that one against every row. A wrong guess costs two passes and claims nothing.
  */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "compute/logreg_state.h"
+#include "compute/phases.h"
+#include "compute/terms.h"
 
 /* Margins up to which a row counts as on the candidate's face: tried in turn. */
 static const double tolerances[] = {0.1, 1e-3, 1e-6};
@@ -27,26 +28,53 @@ candidate_of(GrLogregFit *fit)
 	return fit->state->faces + (size_t) fit->state->nfaces * fit->state->nfull;
 }
 
-void
-gr_logreg_suspect(GrLogregFit *fit, const double *candidate, bool all_right)
+/* Asks for the margins along delta, by the tolerance that is next. */
+static bool
+classify(GrLogregFit *fit)
 {
 	GrLogregState *state = fit->state;
 
-	memcpy(candidate_of(fit), candidate, (size_t) state->nfull * sizeof(double));
-	state->attempt = all_right ? NTOLERANCES : 0;
-	state->face_absolute[state->nfaces] = all_right ? 0 : tolerances[0];
-	if (all_right)
-		state->next_certificate = (int64_t) fit->iterations + 3;
-	else
-		state->next_attempt = (int64_t) fit->iterations + 2;
-	gr_logreg_ask(fit, all_right ? GR_PHASE_VERIFY : GR_PHASE_CLASSIFY, GR_PASS_FACE);
+	gr_terms_unshift(fit, state->delta, candidate_of(fit));
+	state->face_absolute[state->nfaces] = tolerances[state->attempt];
+	return gr_fit_ask(fit, GR_PHASE_CLASSIFY, GR_PASS_FACE);
+}
+
+bool
+gr_classify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	(void) host;
+	(void) err;
+	fit->state->attempt = 0;
+	fit->state->next_attempt = (int64_t) fit->iterations + 2;
+	return classify(fit);
+}
+
+/* Asks for the margins along the candidate. */
+static bool
+verify(GrLogregFit *fit)
+{
+	fit->state->face_absolute[fit->state->nfaces] = 0;
+	return gr_fit_ask(fit, GR_PHASE_VERIFY, GR_PASS_FACE);
+}
+
+bool
+gr_verify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	(void) host;
+	(void) err;
+	gr_terms_unshift(fit, state->theta, candidate_of(fit));
+	state->attempt = NTOLERANCES;
+	state->next_certificate = (int64_t) fit->iterations + 3;
+	return verify(fit);
 }
 
 /* Rows on the candidate's face, from a FACE pass: the sum of their ones */
 static double
 rows_on_face(GrLogregFit *fit)
 {
-	return gr_logreg_hi(fit)[0];
+	return gr_fit_hi(fit)[0];
 }
 
 /* The candidate was none: back to where the fit was. */
@@ -54,9 +82,8 @@ static bool
 resume(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	if (fit->state->options.solver == GR_SOLVER_NEWTON)
-		return gr_logreg_go_on(fit, host, err);
-	gr_logreg_ask(fit, GR_PHASE_LAST, GR_PASS_EXACT);
-	return true;
+		return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
+	return gr_fit_ask(fit, GR_PHASE_LAST, GR_PASS_EXACT);
 }
 
 /* Marks in frozen the terms that are collinear over the rows on the face. */
@@ -67,13 +94,13 @@ find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
 
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
-	return gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,
+	return gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,
 						   state->options.linear_solver, &solved, host, err);
 }
 
 /*
- * The regression of term k, collinear over the face, on those that are not, into solution: term k minus that is a null vector. The
- * triangle's last row is given up for it.
+ * The regression of term k, collinear over the face, on those that are not, into solution: term k minus that is a null
+ * vector. The triangle's last row is given up for it.
  */
 static bool
 null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
@@ -82,8 +109,8 @@ null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
 	int			skip = 1 + state->first;
 	int			last = fit->nterms + skip;
-	double	   *hi = gr_logreg_hi(fit);
-	double	   *lo = gr_logreg_lo(fit);
+	double	   *hi = gr_fit_hi(fit);
+	double	   *lo = gr_fit_lo(fit);
 
 	for (int j = 0; j < fit->nterms; j++)
 	{
@@ -105,8 +132,8 @@ null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
 }
 
 /*
- * part = the vector of the face's null space that agrees with v (both full, of (1, x)) in the newly collinear terms. involved: marks
- * every term that the null space moves.
+ * part = the vector of the face's null space that agrees with v (both full, of (1, x)) in the newly collinear terms.
+ * involved: marks every term that the null space moves.
  */
 static bool
 null_part(GrLogregFit *fit, const double *v, double *part, int *involved, const GrHost *host, GrError *err)
@@ -155,7 +182,7 @@ round_candidate(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 }
 
 bool
-gr_logreg_classified(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_classify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 
@@ -166,25 +193,18 @@ gr_logreg_classified(GrLogregFit *fit, const GrHost *host, GrError *err)
 		if (!round_candidate(fit, &found, host, err))
 			return false;
 		if (found)
-		{
-			state->face_absolute[state->nfaces] = 0;
-			gr_logreg_ask(fit, GR_PHASE_VERIFY, GR_PASS_FACE);
-			return true;
-		}
+			return verify(fit);
 	}
 	/* no row moves by more than the tolerance: the fit isn't running off */
 	if (fit->sums[GR_SUM_NRIGHT] + fit->sums[GR_SUM_NWRONG] == 0 || ++state->attempt >= NTOLERANCES)
 		return resume(fit, host, err);
 	/* the candidate anew: rounding has changed it */
-	gr_logreg_unshift(fit, state->delta, candidate_of(fit));
-	state->face_absolute[state->nfaces] = tolerances[state->attempt];
-	gr_logreg_ask(fit, GR_PHASE_CLASSIFY, GR_PASS_FACE);
-	return true;
+	return classify(fit);
 }
 
 /*
- * The infinity that a separated term runs to: that of the outermost direction that moves it, since that one is followed fastest;
- * else that of the part of beta taken away.
+ * The infinity that a separated term runs to: that of the outermost direction that moves it, since that one is followed
+ * fastest; else that of the part of beta taken away.
  */
 static int
 sign_of(const GrLogregFit *fit, int k)
@@ -208,18 +228,18 @@ remove_part(GrLogregFit *fit, double *part)
 {
 	GrLogregState *state = fit->state;
 
-	gr_logreg_unshift(fit, state->theta, state->theta);
+	gr_terms_unshift(fit, state->theta, state->theta);
 	for (int j = 0; j < state->nfull; j++)
 	{
 		state->removed[j] += part[j];
 		state->theta[j] -= part[j];
 	}
-	gr_logreg_shift(fit, state->theta, state->theta);
+	gr_terms_shift(fit, state->theta, state->theta);
 }
 
 /*
- * The directions of separation along this face: a ray, if the terms that it makes collinear are one, or all that are left are. frozen: those
- * collinear over the face; NULL: all
+ * The directions of separation along this face: a ray, if the terms that it makes collinear are one, or all that are
+ * left are. frozen: those collinear over the face; NULL: all
  */
 static void
 note_dimension(GrLogregFit *fit, const bool *aliased, const bool *frozen)
@@ -238,19 +258,19 @@ separated_completely(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 
 	note_dimension(fit, state->aliased, NULL);
-	gr_logreg_unshift(fit, state->theta, state->delta);
+	gr_terms_unshift(fit, state->theta, state->delta);
 	remove_part(fit, state->delta);
 	for (int k = 0; k < fit->nterms; k++)
 		if (!state->aliased[k] && fit->separated[k] == 0)
 			fit->separated[k] = sign_of(fit, k);
 	state->nfaces++;
 	fit->nlimit = 0;
-	return gr_logreg_finish(fit, false, false, host, err);
+	return gr_fit_end(fit, false, false, host, err);
 }
 
 /*
- * The rows off the face are predicted without error in the limit. The terms that the face's null space moves have no finite
- * estimate, and the fit goes on for the others, over the rows on the face, from where it is.
+ * The rows off the face are predicted without error in the limit. The terms that the face's null space moves have no
+ * finite estimate, and the fit goes on for the others, over the rows on the face, from where it is.
  */
 static bool
 restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
@@ -258,7 +278,7 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 
 	fit->nlimit = gr_count_of(rows_on_face(fit));
-	gr_logreg_unshift(fit, state->theta, fit->beta);
+	gr_terms_unshift(fit, state->theta, fit->beta);
 	if (!find_null_space(fit, host, err) || !null_part(fit, fit->beta, state->delta, fit->separated, host, err))
 		return false;
 	note_dimension(fit, state->aliased, state->frozen);
@@ -281,12 +301,11 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
 	state->next_attempt = (int64_t) fit->iterations + 4;
 	state->next_certificate = fit->iterations;
 	state->final_attempt = false;
-	gr_logreg_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
-	return true;
+	return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
 }
 
 bool
-gr_logreg_verified(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_verify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 
@@ -296,7 +315,7 @@ gr_logreg_verified(GrLogregFit *fit, const GrHost *host, GrError *err)
 			return resume(fit, host, err);
 		/* another tolerance may cut better */
 		fit->sums[GR_SUM_NWRONG] = 1;
-		return gr_logreg_classified(fit, host, err);
+		return gr_classify_take(fit, host, err);
 	}
 	state->min_right[state->nfaces] = fit->sums[GR_SUM_MIN_RIGHT];
 	if (rows_on_face(fit) == 0)
@@ -311,7 +330,10 @@ gr_logreg_verified(GrLogregFit *fit, const GrHost *host, GrError *err)
 /* More terms than this are not asked about, each by a fit of its own: they count as ones of either sign. */
 #define ASKED_MAX 64
 
-/* Nor where it would take too long: rows times terms squared, over all terms asked about; each fit makes some ten to twenty passes. */
+/*
+ * With more work than this, rows times terms squared over all terms to be asked about, none is: each of the fits makes
+ * some ten to twenty passes.
+ */
 #define ASKED_WORK_MAX 1e10
 
 /* A fit without a term that hasn't come to an end within these says nothing. */
@@ -323,7 +345,8 @@ gr_logreg_asks_sign(const GrLogregFit *fit, int k)
 	double		work = (double) fit->nrows * fit->nterms * fit->nterms * fit->nseparated;
 
 	/* a term of changed rows is not one of the features' */
-	return fit->ambiguous && fit->separated[k] != 0 && fit->nseparated <= ASKED_MAX && work <= ASKED_WORK_MAX && fit->basis == NULL;
+	return fit->ambiguous && fit->separated[k] != 0 && fit->nseparated <= ASKED_MAX && work <= ASKED_WORK_MAX &&
+		fit->basis == NULL;
 }
 
 GrLogregOptions

@@ -4,7 +4,6 @@
  */
 #include <limits.h>
 
-#include "compute/logreg_state.h"
 #include "logreg_driver.h"
 
 #define EXACT_TERMS 4

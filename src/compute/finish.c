@@ -1,11 +1,12 @@
 /*
- * logreg_finish.c: what comes out of a logistic regression, in terms of the features as they came.
+ * finish.c: what comes out of a logistic regression, in terms of the features as they came.
  */
 #include <math.h>
 #include <string.h>
 
 #include "compute/dd.h"
-#include "compute/logreg_state.h"
+#include "compute/phases.h"
+#include "compute/terms.h"
 
 /* The covariance matrix of b is A V A' where theta's is V and b = A theta. hi + lo: n x n; NULL lo: none yet */
 typedef struct Covariance
@@ -137,12 +138,12 @@ fill_vcov(GrLogregFit *fit, bool have_sums, const GrHost *host, GrError *err)
 
 	memcpy(state->frozen, state->aliased, n * sizeof(bool));
 	/* the covariances would be those of the model without the collinear terms, which has other coefficients */
-	if (fit->rank < fit->nterms && gr_logreg_is_classic(&state->options))
+	if (fit->rank < fit->nterms && gr_fit_is_classic(&state->options))
 		have_sums = false;
 	if (have_sums)
 	{
-		have_sums = gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
-									state->options.linear_solver, &solved, host, &failure);
+		have_sums = gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE,
+									state->workspace, state->options.linear_solver, &solved, host, &failure);
 		if (!have_sums && failure.status != GR_OUT_OF_RANGE)
 		{
 			*err = failure;
@@ -163,37 +164,38 @@ fill_vcov(GrLogregFit *fit, bool have_sums, const GrHost *host, GrError *err)
 }
 
 /* Asks how the rows lie at beta, before it moves along face number state->placing; or ends. */
-static void
-place_next(GrLogregFit *fit)
+static bool
+place_next(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 
 	if (state->placing >= 0)
 	{
-		gr_logreg_ask(fit, GR_PHASE_PLACE, GR_PASS_GRADIENT);
+		gr_fit_ask(fit, GR_PHASE_PLACE, GR_PASS_GRADIENT);
 		fit->pass.beta = fit->beta;
 		fit->pass.shift = state->no_shift;
 		fit->pass.nfaces = 0;
-		return;
+		return true;
 	}
 	if (state->nfaces == 0)
-		gr_logreg_estimate(fit, fit->beta);
+		gr_terms_estimate(fit, fit->beta);
 	else
 	{
 		memset(state->theta_lo, 0, (size_t) state->nfull * sizeof(double));
-		gr_logreg_to_features(fit, fit->beta, state->theta_lo);
+		gr_terms_to_features(fit, fit->beta, state->theta_lo);
 	}
 	for (int k = 0; k < fit->nterms; k++)
-		fit->coef[k] = state->collinear[k] && !gr_logreg_is_classic(&state->options) ? NAN : fit->beta[k + state->first];
-	state->phase = GR_PHASE_DONE;
+		fit->coef[k] = state->collinear[k] && !gr_fit_is_classic(&state->options) ? NAN : fit->beta[k + state->first];
+	return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 }
 
 /*
- * Moves beta along a face, so far that the rows which it separates are given their class with probability 1 but for exp(-40), whatever
- * the rest of beta does to them. From the innermost face outwards: an outer one must outweigh those within.
+ * Moves beta along a face, so far that the rows which it separates are given their class with probability 1 but for
+ * exp(-40), whatever the rest of beta does to them. From the innermost face outwards: an outer one must outweigh those
+ * within.
  */
 bool
-gr_logreg_placed(GrLogregFit *fit)
+gr_place_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	double		worst = fmin(fit->sums[GR_SUM_MIN_MARGIN], 0);
@@ -203,13 +205,12 @@ gr_logreg_placed(GrLogregFit *fit)
 	for (int j = 0; j < state->nfull; j++)
 		fit->beta[j] += step * direction[j];
 	state->placing--;
-	place_next(fit);
-	return true;
+	return place_next(fit, host, err);
 }
 
 /*
- * Which terms of the features run off, where the rows have others: those that a direction of separation moves, by more than rounding
- * error against what it moves most.
+ * Which terms of the features run off, where the rows have others: those that a direction of separation moves, by more
+ * than rounding error against what it moves most.
  */
 static void
 name_separated(GrLogregFit *fit)
@@ -225,7 +226,7 @@ name_separated(GrLogregFit *fit)
 
 		memcpy(direction, state->faces + (size_t) f * state->nfull, (size_t) state->nfull * sizeof(double));
 		memset(lo, 0, (size_t) state->nfull * sizeof(double));
-		gr_logreg_to_features(fit, direction, lo);
+		gr_terms_to_features(fit, direction, lo);
 		for (int j = 0; j < state->nfull; j++)
 			largest = fmax(largest, fabs(direction[j]) * state->length[j]);
 		for (int k = 0; k < fit->nterms; k++)
@@ -240,7 +241,7 @@ name_separated(GrLogregFit *fit)
 }
 
 bool
-gr_logreg_finish(GrLogregFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err)
+gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 
@@ -251,14 +252,13 @@ gr_logreg_finish(GrLogregFit *fit, bool converged, bool have_sums, const GrHost 
 	fit->nseparated = 0;
 	for (int k = 0; k < fit->nterms; k++)
 		fit->nseparated += fit->separated[k] != 0 ? 1 : 0;
-	fit->converged = converged && fit->nseparated == 0;
+	fit->converged &= fit->nseparated == 0;
 	fit->df_residual = fit->nrows - fit->rank;
-	if (fit->vcov != NULL && !fill_vcov(fit, have_sums, host, err))
+	if (fit->vcov != NULL && !fill_vcov(fit, state->have_sums, host, err))
 		return false;
-	gr_logreg_unshift(fit, state->theta, fit->beta);
+	gr_terms_unshift(fit, state->theta, fit->beta);
 	for (int j = 0; j < state->nfull; j++)
 		fit->beta[j] += state->removed[j];
 	state->placing = state->nfaces - 1;
-	place_next(fit);
-	return true;
+	return place_next(fit, host, err);
 }

@@ -1,18 +1,19 @@
 /*
- * logreg_terms.c: in which terms a logistic regression is fitted: about which values the features are taken, and in place of which
- * others; and the way back to the features' own.
+ * terms.c: in which terms a logistic regression is fitted: about which values the features are taken, and in place of
+ * which others; and the way back to the features' own.
  *
- * float8 sums over columns lose digits, and solvers without a Hessian their way, where a feature's mean is far from 0 against its spread, or
- * where it is nearly a combination of those before it. The first pass, at beta = 0, is in double-double and tells both. Means are
- * subtracted within each pass; combinations (basis.h) once, from the rows.
+ * float8 sums over columns lose digits, and solvers without a Hessian their way, where a feature's mean is far from 0
+ * against its spread, or where it is nearly a combination of those before it. The first pass, at beta = 0, is in
+ * double-double and tells both. Means are subtracted within each pass; combinations (basis.h) once, from the rows.
  */
+#include "compute/terms.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "compute/dd.h"
-#include "compute/logreg_state.h"
 
-/* With more features the rows are left as they are: the factor is made here, in double-double, whose time goes with the cube of them. */
+/* With more features rows are left as they are: the factor is made here, in double-double, in their cube's time. */
 #define CHANGED_FEATURES_MAX 1000
 
 /* What is left of a feature by those before it, as a share of its variance, from which on it stays as it is. */
@@ -24,24 +25,24 @@
 /* ... and as a share of its sum of squares, so that the pass after the change tells better whether it is collinear. */
 #define CHANGED_SHARE_OF_SQUARES 1e-20
 
-/* As a share of its sum of squares this is nothing but the rounding of the feature itself to float8, some thirty times over. */
+/* This share of a feature's sum of squares is nothing but its own rounding to float8, some thirty times over. */
 #define COLLINEAR 1e-29
 
 int
-gr_logreg_nchanged_max(const GrLogregOptions *options)
+gr_terms_nchanged_max(const GrLogregOptions *options)
 {
 	bool		can_change = options->can_change && options->nfeatures <= CHANGED_FEATURES_MAX && options->l2 == 0 &&
-		!gr_logreg_is_classic(options);
+		!gr_fit_is_classic(options);
 
 	return can_change ? options->nfeatures : 0;
 }
 
-/* Sums of w, w z_j and w z_j^2 from an EXACT pass at beta = 0: the mean of term j and its variance times the sum of w */
+/* From an EXACT pass at beta = 0: the mean of term j, weighted by w, and its variance times the sum of w */
 static void
 moments(GrLogregFit *fit, int j, GrDD *mean, GrDD *sumsq)
 {
-	const double *hi = gr_logreg_hi(fit);
-	const double *lo = gr_logreg_lo(fit);
+	const double *hi = gr_fit_hi(fit);
+	const double *lo = gr_fit_lo(fit);
 	int64_t		s = gr_at(j + 1, 1);
 	int64_t		d = gr_at(j + 1, j + 1);
 	int64_t		w = gr_at(1, 1);
@@ -54,14 +55,14 @@ moments(GrLogregFit *fit, int j, GrDD *mean, GrDD *sumsq)
 }
 
 /*
- * Where a feature's mean is more than far spreads from 0 it is taken from about its mean. That is rounded to a multiple of a power of two
- * near the spread, so that differences are exact but for values that are far from the others.
+ * Where a feature's mean is more than far spreads from 0 it is taken from about its mean. That is rounded to a multiple
+ * of a power of two near the spread, so that differences are exact but for values that are far from the others.
  */
 void
-gr_logreg_choose_shift(GrLogregFit *fit, double far)
+gr_terms_choose_shift(GrLogregFit *fit, double far)
 {
 	GrLogregState *state = fit->state;
-	double		weights = gr_logreg_hi(fit)[gr_at(1, 1)];
+	double		weights = gr_fit_hi(fit)[gr_at(1, 1)];
 
 	for (int j = 1; j < state->nfull && state->options.intercept && state->options.leave_out != 1; j++)
 	{
@@ -84,7 +85,7 @@ static bool
 is_changed(GrLogregFit *fit, int j, int k, double share)
 {
 	const GrLogregState *state = fit->state;
-	double		sumsq = gr_logreg_hi(fit)[gr_at(j + 1, j + 1)];
+	double		sumsq = gr_fit_hi(fit)[gr_at(j + 1, j + 1)];
 	double		residual = state->pivot[k] * sumsq;
 
 	if (!(state->pivot[k] > COLLINEAR) || k + 1 == state->options.leave_out)
@@ -111,16 +112,16 @@ add_changed(GrLogregFit *fit, int n, int j, int k, GrPoll *poll)
 	if (!gr_normal_residual(state->workspace, fit->nterms, k, coef + state->first, poll))
 		return false;
 	state->changed[n] = j - 1;
-	/* what no more than the rounding of float8 would be left of: see gr_logreg_mark_collinear() */
+	/* what no more than the rounding of float8 would be left of: see gr_terms_mark_collinear() */
 	state->least[k] = 0;
 	for (int i = 0; i <= j; i++)
-		state->least[k] = fmax(state->least[k], coef[i] * coef[i] * gr_logreg_hi(fit)[gr_at(i + 1, i + 1)] * COLLINEAR);
+		state->least[k] = fmax(state->least[k], coef[i] * coef[i] * gr_fit_hi(fit)[gr_at(i + 1, i + 1)] * COLLINEAR);
 	return true;
 }
 
-/* Square roots of the curvature at 0 of the terms as they are taken; 0 for a feature that the intercept leaves nothing of. */
+/* Square roots of the curvature at 0 of the terms about their shifts; 0 for a feature that is constant. */
 void
-gr_logreg_choose_scale(GrLogregFit *fit)
+gr_terms_choose_scale(GrLogregFit *fit)
 {
 	GrLogregState *state = fit->state;
 
@@ -131,25 +132,25 @@ gr_logreg_choose_scale(GrLogregFit *fit)
 
 		moments(fit, j, &mean, &sumsq);
 		/* a constant column is the intercept's: rounding error isn't a scale */
-		if (!(sumsq.hi > COLLINEAR * gr_logreg_hi(fit)[gr_at(j + 1, j + 1)]))
+		if (!(sumsq.hi > COLLINEAR * gr_fit_hi(fit)[gr_at(j + 1, j + 1)]))
 			state->scale[j] = 0;
 		else
 		{
 			double		off = gr_dd_to_double(gr_dd_sub(mean, gr_dd(state->shift[j - 1])));
 
-			state->scale[j] = sqrt(sumsq.hi + off * off * gr_logreg_hi(fit)[gr_at(1, 1)]);
+			state->scale[j] = sqrt(sumsq.hi + off * off * gr_fit_hi(fit)[gr_at(1, 1)]);
 		}
 	}
 }
 
 bool
-gr_logreg_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
+gr_terms_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	double		share = state->options.solver == GR_SOLVER_GD ? CHANGED_SHARE_DESCENT : CHANGED_SHARE;
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
 	GrPoll		poll = {.host = host};
-	int			most = gr_logreg_nchanged_max(&state->options);
+	int			most = gr_terms_nchanged_max(&state->options);
 	int			n = 0;
 
 	*found = false;
@@ -164,8 +165,8 @@ gr_logreg_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrErro
 	memset(state->frozen, 0, (size_t) fit->nterms * sizeof(bool));
 	if (state->options.leave_out > 0)
 		state->frozen[state->options.leave_out - 1] = true;
-	if (!gr_normal_solve(gr_logreg_hi(fit), gr_logreg_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace, NULL, &solved, host,
-						 err))
+	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace, NULL,
+						 &solved, host, err))
 		return false;
 	for (int k = 1 - state->first; k < fit->nterms && n < most; k++)
 	{
@@ -182,7 +183,7 @@ gr_logreg_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrErro
 
 /* After the change: marks as aliased the changed features of which nothing but rounding error is left. */
 void
-gr_logreg_mark_collinear(GrLogregFit *fit)
+gr_terms_mark_collinear(GrLogregFit *fit)
 {
 	GrLogregState *state = fit->state;
 
@@ -191,13 +192,13 @@ gr_logreg_mark_collinear(GrLogregFit *fit)
 		int			j = fit->basis->changed[n] + 1;
 		int			k = j - state->first;
 
-		if (!(gr_logreg_hi(fit)[gr_at(j + 1, j + 1)] > state->least[k]))
+		if (!(gr_fit_hi(fit)[gr_at(j + 1, j + 1)] > state->least[k]))
 			state->aliased[k] = true;
 	}
 }
 
 void
-gr_logreg_unshift(const GrLogregFit *fit, const double *theta, double *beta)
+gr_terms_unshift(const GrLogregFit *fit, const double *theta, double *beta)
 {
 	const GrLogregState *state = fit->state;
 	GrDD		intercept = gr_dd(theta[0]);
@@ -211,7 +212,7 @@ gr_logreg_unshift(const GrLogregFit *fit, const double *theta, double *beta)
 }
 
 void
-gr_logreg_shift(const GrLogregFit *fit, const double *beta, double *theta)
+gr_terms_shift(const GrLogregFit *fit, const double *beta, double *theta)
 {
 	const GrLogregState *state = fit->state;
 	GrDD		intercept = gr_dd(beta[0]);
@@ -225,7 +226,7 @@ gr_logreg_shift(const GrLogregFit *fit, const double *beta, double *theta)
 }
 
 void
-gr_logreg_to_features(const GrLogregFit *fit, double *beta, double *lo)
+gr_terms_to_features(const GrLogregFit *fit, double *beta, double *lo)
 {
 	if (fit->basis != NULL)
 		gr_basis_to_features(fit->basis, beta, lo);
@@ -235,7 +236,7 @@ gr_logreg_to_features(const GrLogregFit *fit, double *beta, double *lo)
 
 /* theta and what its last sum has lost, as coefficients of the features; each rounded once */
 void
-gr_logreg_estimate(const GrLogregFit *fit, double *beta)
+gr_terms_estimate(const GrLogregFit *fit, double *beta)
 {
 	const GrLogregState *state = fit->state;
 	double	   *lo = state->theta_lo;
@@ -250,5 +251,5 @@ gr_logreg_estimate(const GrLogregFit *fit, double *beta)
 	}
 	beta[0] = intercept.hi;
 	lo[0] = intercept.lo;
-	gr_logreg_to_features(fit, beta, lo);
+	gr_terms_to_features(fit, beta, lo);
 }

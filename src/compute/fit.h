@@ -1,0 +1,166 @@
+/*
+ * fit.h: the machine of a logistic fit: which pass over the rows is asked for next, and who takes it.
+ *
+ * A fit is always in one phase. A phase asks for one thing, most often a pass, and a function of its own takes that
+ * when it is there, and goes to another phase, or asks again. All phases stand in one table (phases.c), and each file
+ * of them knows this header, the services of terms.h and newton_step.h, and no other phase's file: phases name each
+ * other by GrLogregPhase alone.
+ *
+ * Terms come in two numberings. "Full" arrays have nfeatures + 1 entries, the intercept first, whether the model has
+ * one or not; arrays of terms begin at full index first, which is 0 or 1. theta and what is named after it are of
+ * z = (1, x - shift), where x are the features as the rows have them, by fit->basis if there is one.
+ */
+#ifndef GPUREG_FIT_H
+#define GPUREG_FIT_H
+
+#include <math.h>
+
+#include "compute/basis.h"
+#include "compute/logreg.h"
+#include "compute/ols.h"
+
+/* A pivot this small in a step's Hessian is rounding error; the term stays where it is. */
+#define GR_FROZEN_TOLERANCE 1e-28
+
+#define GR_FACES_MAX 8			/* nested separations followed; each takes a term away */
+
+typedef enum GrLogregPhase
+{
+	GR_PHASE_ZERO,				/* the pass at beta = 0 */
+	GR_PHASE_CHANGE,			/* of the rows, by the basis; then ZERO again */
+	GR_PHASE_START,				/* the pass at options.start; entered after ZERO; ITERATE, if there is no start */
+	GR_PHASE_ITERATE,			/* the pass after a Newton step; entered where that was solved at theta */
+	GR_PHASE_CLASSIFY,			/* which rows are nearly on the face of a candidate? entered where the fit runs off */
+	GR_PHASE_VERIFY,			/* does a candidate separate? entered at a theta with all rows on their right side */
+	GR_PHASE_DESCENT,			/* a pass of gradient descent or L-BFGS; entered after ZERO */
+	GR_PHASE_SHIFTED,			/* the pass at 0 about the features' means, where Hessians aren't formed */
+	GR_PHASE_ASCEND,			/* gradient ascent on the caller's side */
+	GR_PHASE_LAST,				/* of gradient descent or L-BFGS: deviance and covariances at the final beta */
+	GR_PHASE_PLACE,				/* how far out is beta to be set along a face? entered by gr_fit_end() */
+	GR_PHASE_DONE
+} GrLogregPhase;
+
+typedef bool GrPhaseFunction(GrLogregFit *fit, const GrHost *host, GrError *err);
+
+/* A row of the table of phases */
+typedef struct GrPhase
+{
+	GrLogregWant want;			/* what the phase asks for */
+	GrPhaseFunction *enter;		/* brings the fit here from another phase; NULL: there is nothing to do but to ask */
+	GrPhaseFunction *take;		/* takes what was asked for; NULL: it is the end */
+} GrPhase;
+
+struct GrLogregState
+{
+	GrLogregOptions options;
+	const GrPhase *phases;		/* by GrLogregPhase */
+	GrLogregPhase phase;
+	int			nfull;			/* nfeatures + 1 */
+	int			first;			/* 0 with an intercept, else 1 */
+	bool		dense;			/* Hessians are formed */
+
+	/* full arrays */
+	double	   *theta;			/* where the pass is made */
+	double	   *theta_lo;		/* what the last step has added to it beyond its digits, at the end */
+	double	   *theta_old;		/* the last accepted */
+	double	   *delta;			/* the Newton step at theta */
+	double	   *shift;			/* nfeatures */
+	double	   *no_shift;		/* nfeatures zeros, for passes along faces */
+	double	   *scale;			/* square roots of the Hessian's diagonal at 0 */
+	double	   *length;			/* ... of the features as they came */
+	double	   *removed;		/* the part of beta along directions of separation, of (1, x) */
+	double	   *faces;			/* GR_FACES_MAX x nfull, of (1, x) */
+	double	   *basis_coef;		/* gr_terms_nchanged_max() x nfull */
+
+	/* arrays of terms */
+	bool	   *aliased;		/* left out: collinear, or on the face */
+	bool	   *frozen;			/* likewise, in one step */
+	bool	   *collinear;		/* left out from the beginning */
+	double	   *solution;
+	double	   *pivot;			/* of the last step; see gr_normal_solve() */
+	double	   *least;			/* a changed feature's sum of squares at 0, below which it is collinear */
+	int		   *changed;		/* gr_terms_nchanged_max() */
+
+	double	   *triangle;		/* hi and lo of terms and a right-hand side */
+	void	   *workspace;		/* of gr_normal_solve() */
+	double	   *memory;			/* L-BFGS: see descent.c */
+
+	GrBasis		basis;
+	double		deviance_old;	/* penalised, at theta_old */
+	double		decrement;		/* squared, of the step from the last accepted theta */
+	double		decrement_before;	/* ... and from the one before */
+	double		left_by_first;	/* the squared decrement after the first step */
+	double		bend;			/* the length of that step over the square of the one before's: half of how much the
+								 * Hessian changes, relatively, by a step of length 1; INFINITY: not known */
+	double		bend_before;	/* ... of that one's */
+	double		decrement_exact;	/* the last one that an EXACT pass gave; 0: none did */
+	GrPassKind	kind;			/* of the pass at the last accepted theta */
+	double		step;			/* share of the step taken: 1, 1/2, ... */
+	bool		check;			/* the step must not raise the deviance */
+	bool		stiff;			/* the last step's Hessian wants more digits than FAST gives */
+	bool		stalled;		/* L-BFGS or gradient descent found nothing lower */
+	int			npolished;		/* Newton steps after a solver that takes none */
+	int64_t		max_iter;		/* beyond which there is no further step; <= INT_MAX */
+	int64_t		next_attempt;	/* no look for a direction of separation before this iteration; may be > INT_MAX */
+	int64_t		next_certificate;	/* nor for complete separation; likewise */
+	int			attempt;		/* of the tolerances of CLASSIFY */
+	bool		final_attempt;	/* made when there is no iteration left */
+	int			nfaces;
+	bool		have_sums;		/* PLACE is entered with the sums of an EXACT pass at theta */
+	int			placing;		/* the face that PLACE is at */
+	double		face_absolute[GR_FACES_MAX];
+	double		min_right[GR_FACES_MAX];
+};
+
+/* The classic batch update, in the features' own units at the caller's rate: all terms move, collinear ones too. */
+static inline bool
+gr_fit_is_classic(const GrLogregOptions *options)
+{
+	return options->solver == GR_SOLVER_GD && !isnan(options->learning_rate);
+}
+
+/*
+ * Asks for a pass, in that phase: at theta, or, for FACE, along the candidate behind the faces that there are. True, as
+ * the function that asks is to return then.
+ */
+extern bool gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind);
+
+/* Goes to another phase. */
+extern bool gr_fit_enter(GrLogregFit *fit, GrLogregPhase phase, const GrHost *host, GrError *err);
+
+/* Lets another phase take what this one has been given. */
+extern bool gr_fit_hand_on(GrLogregFit *fit, GrLogregPhase phase, const GrHost *host, GrError *err);
+
+/* Ends the fit at theta. The sums are of an EXACT pass at theta, or, where have_sums is false, there are none. */
+extern bool gr_fit_end(GrLogregFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err);
+
+/* The penalised deviance that a pass at theta has given */
+extern double gr_fit_deviance(const GrLogregFit *fit);
+
+static inline double *
+gr_fit_hi(GrLogregFit *fit)
+{
+	return fit->sums + GR_SUM_HEAD;
+}
+
+static inline double *
+gr_fit_lo(GrLogregFit *fit)
+{
+	return fit->sums + GR_SUM_HEAD + gr_triangle(fit->state->nfull + 2);
+}
+
+/* A sum of ones as a number of rows; made-up sums may be beyond what can be counted. */
+static inline int64_t
+gr_count_of(double nrows)
+{
+	return nrows < 0x1p63 ? (int64_t) nrows : INT64_MAX;
+}
+
+/* where entry (i, j) of a packed triangle is */
+static inline int64_t
+gr_at(int64_t i, int64_t j)
+{
+	return i * (i + 1) / 2 + j;
+}
+
+#endif							/* GPUREG_FIT_H */

@@ -1,0 +1,445 @@
+/*
+ * newton.c: the phases of a logistic fit that solve Newton steps: the pass at beta = 0, with which every solver begins,
+ * the iterations of Newton's method, and the last passes of the other solvers; and such a step by itself. See logreg.h.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/dd.h"
+#include "compute/newton_step.h"
+#include "compute/phases.h"
+#include "compute/terms.h"
+
+/* A last step this short, in standard errors, is as good as none: estimates are right to their last digits. */
+#define EXACT_TOL 1e-13
+
+/* Below this squared decrement full steps are safe, and deviances too close to compare. */
+#define CHECKED_DECREMENT 1e-3
+
+/* Newton steps at the end of another solver */
+#define POLISHES_MAX 6
+
+/* Where rounding alone makes a step longer than this, eight digits of an estimate are not sure. */
+#define ROUNDING_MAX 1e-9
+
+#define HALVINGS_MIN_STEP 1e-9
+
+double
+gr_logistic(double eta)
+{
+	double		t = exp(-fabs(eta));
+
+	return eta >= 0 ? 1.0 / (1.0 + t) : t / (1.0 + t);
+}
+
+/*
+ * Newton steps
+ */
+
+/* Asks for the pass at theta_old + step delta. */
+static bool
+try_step(GrLogregFit *fit, GrPassKind kind)
+{
+	GrLogregState *state = fit->state;
+
+	for (int j = 0; j < state->nfull; j++)
+		state->theta[j] = state->theta_old[j] + state->step * state->delta[j];
+	return gr_fit_ask(fit, GR_PHASE_ITERATE, kind);
+}
+
+/*
+ * Need no pass follow a step of this length? It is added to the estimates, but the covariances are those before it. A
+ * step changes a row's weight by its (1, x)' delta at most, relatively: length / sqrt(nrows) in a row like the others.
+ * So with many rows the step may be longer, up to a thirtieth of what would show in such rows, and as long as the
+ * Hessian's change along the step, 2 length bend, is rounding error too, some times as much in other directions
+ * included.
+ */
+static bool
+is_last(const GrLogregFit *fit, double length, double bend)
+{
+	double		longest = length * bend <= 3e-15 ? EXACT_TOL * sqrt(fit->sums[GR_SUM_NROWS]) / 30 : 0;
+
+	return length <= fmax(longest, EXACT_TOL);
+}
+
+/*
+ * Whether the next pass may be the last. Newton's error is squared by each step, so two decrements in a row tell the
+ * next one. On a face every pass is exact.
+ */
+static GrPassKind
+next_kind(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	double		length = sqrt(state->decrement);
+
+	if (state->nfaces > 0 || state->stiff || length <= 1e-6 || length <= state->options.tol)
+		return GR_PASS_EXACT;
+	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
+		length <= 1e-2 && is_last(fit, state->decrement * state->bend, state->bend))
+		return GR_PASS_EXACT;
+	return GR_PASS_FAST;
+}
+
+/* One Newton step beyond theta; or the end, where there is no iteration left. */
+bool
+gr_iterate_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (fit->iterations >= state->max_iter)
+	{
+		if (fit->pass.kind == GR_PASS_EXACT)
+			return gr_fit_end(fit, false, true, host, err);
+		/* the covariances want an exact pass, here */
+		state->check = false;
+		return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
+	}
+	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
+	fit->iterations++;
+	state->step = 1;
+	state->check = state->decrement > CHECKED_DECREMENT;
+	return try_step(fit, next_kind(fit));
+}
+
+/* After an EXACT pass: is this the end? rounding: gr_newton_rounding() */
+static bool
+has_converged(const GrLogregFit *fit, double decrement_exact_before, double rounding)
+{
+	const GrLogregState *state = fit->state;
+	double		length = sqrt(state->decrement);
+
+	if (length <= fmax(EXACT_TOL, 2 * rounding))
+		return true;
+	if (length > state->options.tol)
+		return false;
+	/* where rounding error keeps the last step from being shorter, the one before tells more */
+	if (is_last(fit, length, fmin(state->bend, state->bend_before)))
+		return true;
+	/* one more step gives the last digits; but is it wanted, is there one left, and did the last one gain anything? */
+	return state->options.tol > 1e-10 || fit->iterations >= state->max_iter ||
+		state->decrement > 0.0625 * decrement_exact_before;
+}
+
+/* Is there reason to look for a direction of separation? Steps that hardly shrink, late, or that didn't end. */
+static bool
+runs_off(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	if (state->options.l2 > 0 || state->nfaces == GR_FACES_MAX)
+		return false;
+	if (fit->iterations >= state->max_iter && !state->final_attempt)
+	{
+		state->final_attempt = true;
+		return true;
+	}
+	return fit->iterations >= state->next_attempt && fit->iterations < state->max_iter &&
+		state->decrement > 0.1 * state->decrement_before;
+}
+
+/* The last step counts in full, beyond theta's own digits. */
+static void
+take_last_step(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	for (int j = 0; j < state->nfull; j++)
+	{
+		GrDD		sum = gr_two_sum(state->theta[j], state->delta[j]);
+
+		state->theta[j] = sum.hi;
+		state->theta_lo[j] = sum.lo;
+	}
+}
+
+bool
+gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		deviance = gr_fit_deviance(fit);
+	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
+	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0;
+
+	if (state->check && !(deviance <= state->deviance_old) && state->step > HALVINGS_MIN_STEP)
+	{
+		state->step /= 2;
+		return try_step(fit, fit->pass.kind);
+	}
+	state->deviance_old = deviance;
+	state->kind = fit->pass.kind;
+	state->decrement_before = state->decrement;
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	if (!gr_newton_solve(fit, GR_FROZEN_TOLERANCE, state->frozen, host, err))
+	{
+		if (err->status != GR_OUT_OF_RANGE)
+			return false;
+		/* the weights left float8's range: no step can be had from here */
+		memset(err, 0, sizeof(*err));
+		fit->imprecise = true;
+		return gr_fit_end(fit, false, false, host, err);
+	}
+	if (fit->iterations == 1)
+		state->left_by_first = state->decrement;
+	state->bend_before = state->bend;
+	state->bend = isfinite(state->decrement_before) ? sqrt(state->decrement) / state->decrement_before : INFINITY;
+	if (state->kind == GR_PASS_EXACT)
+		state->decrement_exact = state->decrement;
+	if (all_right && state->options.l2 == 0 && fit->iterations >= state->next_certificate &&
+		state->nfaces < GR_FACES_MAX)
+		return gr_fit_enter(fit, GR_PHASE_VERIFY, host, err);
+	if (state->kind == GR_PASS_EXACT)
+	{
+		double		rounding = gr_newton_rounding(fit);
+
+		if (has_converged(fit, decrement_exact, rounding))
+		{
+			if (state->options.tol <= 1e-10 || sqrt(state->decrement) <= fmax(EXACT_TOL, 2 * rounding))
+				take_last_step(fit);
+			fit->imprecise = rounding > ROUNDING_MAX;
+			return gr_fit_end(fit, !fit->imprecise, true, host, err);
+		}
+	}
+	return gr_fit_enter(fit, runs_off(fit) ? GR_PHASE_CLASSIFY : GR_PHASE_ITERATE, host, err);
+}
+
+/*
+ * The beginning
+ */
+
+/* The deviance of the model with nothing but an intercept, or with nothing at all */
+static double
+null_deviance(double nrows, double nones, bool intercept)
+{
+	double		nzeros = nrows - nones;
+
+	if (!intercept)
+		return 2 * nrows * log(2.0);
+	/* log(nrows / nones) and log(nrows / nzeros), good where either is near 0 */
+	return 2 * (nones * log1p(nzeros / nones) + nzeros * log1p(nones / nzeros));
+}
+
+/* There are rows, and of both classes. */
+static bool
+check_classes(double nrows, double nones, GrError *err)
+{
+	if (nrows == 0)
+		return gr_fail(err, GR_INVALID, 0, "there are no rows");
+	if (nones == 0 || nones == nrows)
+	{
+		err->value = nones == 0 ? 0 : 1;
+		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
+	}
+	return true;
+}
+
+/* The sums' head, and whether there is anything to fit. */
+static bool
+check_rows(GrLogregFit *fit, GrError *err)
+{
+	double		nrows = fit->sums[GR_SUM_NROWS];
+	double		nones = fit->sums[GR_SUM_NONES];
+	int			column;
+
+	if (!check_classes(nrows, nones, err))
+		return false;
+	/* columns of the matrix behind the ones: u, u x_1, ... */
+	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
+		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
+	fit->nrows = gr_count_of(nrows);
+	fit->nlimit = fit->nrows;
+	fit->null_deviance = null_deviance(nrows, nones, fit->state->options.intercept);
+	return true;
+}
+
+bool
+gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (!check_rows(fit, err))
+		return false;
+	fit->rank = fit->nterms;
+	state->deviance_old = fit->sums[GR_SUM_DEVIANCE_HI];
+	if (!state->dense)
+		return gr_fit_enter(fit, GR_PHASE_DESCENT, host, err);
+	for (int j = 0; j < state->nfull; j++)
+		state->scale[j] = sqrt(gr_fit_hi(fit)[gr_at(j + 1, j + 1)]);
+	if (fit->basis != NULL)
+		gr_terms_mark_collinear(fit);
+	if (!gr_newton_solve(fit, GR_ALIAS_TOLERANCE, state->aliased, host, err))
+	{
+		if (err->status == GR_OUT_OF_RANGE)
+			err->where--;		/* as in check_rows() */
+		return false;
+	}
+	if (fit->basis == NULL)
+	{
+		bool		found;
+
+		memcpy(state->length, state->scale, (size_t) state->nfull * sizeof(double));
+		if (!gr_terms_choose_basis(fit, &found, host, err))
+			return false;
+		if (found)
+			return gr_fit_enter(fit, GR_PHASE_CHANGE, host, err);
+	}
+	memcpy(state->collinear, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	for (int k = 0; k < fit->nterms; k++)
+		fit->rank -= state->aliased[k] ? 1 : 0;
+	if (state->options.solver != GR_SOLVER_NEWTON)
+		return gr_fit_enter(fit, GR_PHASE_DESCENT, host, err);
+	gr_terms_choose_shift(fit, 4);
+	for (int j = 1; j < state->nfull; j++)
+		state->delta[0] = gr_fma(state->delta[j], state->shift[j - 1], state->delta[0]);
+	state->kind = GR_PASS_EXACT;
+	state->bend = INFINITY;
+	return gr_fit_enter(fit, GR_PHASE_START, host, err);
+}
+
+bool
+gr_change_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	(void) host;
+	(void) err;
+	return gr_fit_ask(fit, GR_PHASE_ZERO, GR_PASS_EXACT);
+}
+
+/*
+ * A solver without a Hessian has come near: Newton steps from there, most often one, give the last digits, and tell
+ * whether it has converged. Where so many digits aren't wanted, or max_iter came before, that is left.
+ */
+static bool
+polished(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		rounding;
+	double		length;
+
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	if (!gr_newton_solve(fit, GR_FROZEN_TOLERANCE, state->frozen, host, err))
+	{
+		if (err->status != GR_OUT_OF_RANGE)
+			return false;
+		memset(err, 0, sizeof(*err));
+		return gr_fit_end(fit, false, false, host, err);
+	}
+	if ((!fit->converged && !state->stalled) || state->options.tol > 1e-10)
+		return gr_fit_end(fit, fit->converged, true, host, err);
+	rounding = gr_newton_rounding(fit);
+	length = sqrt(state->decrement);
+	if (length <= fmax(EXACT_TOL, 2 * rounding) || (length <= 1e-8 && state->npolished == POLISHES_MAX))
+	{
+		take_last_step(fit);
+		fit->imprecise = rounding > ROUNDING_MAX;
+		return gr_fit_end(fit, !fit->imprecise, true, host, err);
+	}
+	if (length > 0.1 || state->npolished == POLISHES_MAX)
+	{
+		fit->imprecise = true;
+		return gr_fit_end(fit, false, true, host, err);
+	}
+	for (int j = 0; j < state->nfull; j++)
+		state->theta[j] += state->delta[j];
+	state->npolished++;
+	fit->iterations++;
+	return gr_fit_ask(fit, GR_PHASE_LAST, GR_PASS_EXACT);
+}
+
+/*
+ * The last pass of the solvers that form no Hessian on their way. Without one there is no null space to be had, and
+ * only complete separation is told; eta is in float8 then, so the margins must be clear.
+ */
+bool
+gr_last_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (!state->dense)
+	{
+		for (int k = 0; k < fit->nterms && fit->sums[GR_SUM_MIN_MARGIN] > 1e-6 && state->options.l2 == 0; k++)
+			fit->separated[k] = state->theta[k + state->first] < 0 ? -1 : 1;
+		return gr_fit_end(fit, fit->converged, false, host, err);
+	}
+	if (state->options.l2 == 0 && !state->final_attempt)
+	{
+		/* all rows on their right side; or, by a Newton step, a way on that is longer than a converged fit has */
+		bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0;
+
+		memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+		if (!gr_newton_solve(fit, GR_FROZEN_TOLERANCE, state->frozen, host, err))
+			return false;
+		if (all_right || state->decrement > 1e-14)
+		{
+			state->final_attempt = true;
+			return gr_fit_enter(fit, all_right ? GR_PHASE_VERIFY : GR_PHASE_CLASSIFY, host, err);
+		}
+	}
+	return polished(fit, host, err);
+}
+
+/*
+ * A step by itself
+ */
+size_t
+gr_logreg_step_nbytes(int nfeatures)
+{
+	return gr_ols_workspace_nbytes(nfeatures + 1) + ((size_t) nfeatures + 1) * sizeof(bool);
+}
+
+bool
+gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
+			   GrLogregStep *step, const GrHost *host, GrError *err)
+{
+	int			first = intercept ? 0 : 1;
+	bool		at_zero = true;
+	double		length = 0;
+	double		inflation = 0;
+	double	   *hi = sums + GR_SUM_HEAD;
+	double	   *lo = hi + gr_triangle(nfeatures + 3);
+	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(nfeatures + 1));
+	GrNormalFit solved = {.aliased = aliased,.coef = step->coef,.inverse = step->vcov};
+	double		nrows = sums[GR_SUM_NROWS];
+	double		nones = sums[GR_SUM_NONES];
+
+	if (!check_classes(nrows, nones, err))
+		return false;
+	solved.nterms = nfeatures + 1 - first;
+	for (int k = 0; k < solved.nterms; k++)
+	{
+		aliased[k] = isnan(beta[k + first]);
+		at_zero &= beta[k + first] == 0;
+	}
+	gr_newton_add_penalty(hi, lo, 1, nfeatures + 2, l2, beta, nfeatures + 1);
+	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : GR_FROZEN_TOLERANCE, workspace, NULL,
+						 &solved, host, err))
+	{
+		if (err->status == GR_OUT_OF_RANGE)
+			err->where--;
+		return false;
+	}
+	for (int k = 0; k < solved.nterms; k++)
+	{
+		double		h = hi[gr_at(k + first + 1, k + first + 1)];
+
+		if (aliased[k])
+			continue;
+		length += fabs(beta[k + first]) * sqrt(h);
+		inflation += h * step->vcov[(size_t) k * solved.nterms + k];
+		step->coef[k] += beta[k + first];
+	}
+	step->rounding = 0x1p-53 * (length + sqrt(inflation));
+	step->nterms = solved.nterms;
+	step->rank = solved.rank;
+	step->nrows = gr_count_of(nrows);
+	step->decrement = sqrt(solved.decrement);
+	step->deviance = sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
+	step->null_deviance = null_deviance(nrows, nones, intercept);
+	return true;
+}
+
+bool
+gr_logreg_step_is_last(const GrLogregStep *step, double tol)
+{
+	double		longest = tol > 1e-10 ? tol : fmin(tol, 10 * EXACT_TOL);
+
+	return step->decrement <= fmax(longest, 2 * step->rounding) && step->rounding <= ROUNDING_MAX;
+}

@@ -1,0 +1,144 @@
+/*
+ * phases.c: the phases of a logistic fit in one table, and its beginning; see fit.h.
+ */
+#include "compute/phases.h"
+
+#include <string.h>
+
+#include "compute/terms.h"
+
+static const GrPhase phases[] = {
+	[GR_PHASE_ZERO] = {GR_LOGREG_PASS, NULL, gr_zero_take},
+	[GR_PHASE_CHANGE] = {GR_LOGREG_CHANGE, NULL, gr_change_take},
+	[GR_PHASE_START] = {GR_LOGREG_PASS, gr_start_enter, gr_start_take},
+	[GR_PHASE_ITERATE] = {GR_LOGREG_PASS, gr_iterate_enter, gr_iterate_take},
+	[GR_PHASE_CLASSIFY] = {GR_LOGREG_PASS, gr_classify_enter, gr_classify_take},
+	[GR_PHASE_VERIFY] = {GR_LOGREG_PASS, gr_verify_enter, gr_verify_take},
+	[GR_PHASE_DESCENT] = {GR_LOGREG_PASS, gr_descent_enter, gr_descent_take},
+	[GR_PHASE_SHIFTED] = {GR_LOGREG_PASS, NULL, gr_shifted_take},
+	[GR_PHASE_ASCEND] = {GR_LOGREG_ASCEND, NULL, gr_ascend_take},
+	[GR_PHASE_LAST] = {GR_LOGREG_PASS, NULL, gr_last_take},
+	[GR_PHASE_PLACE] = {GR_LOGREG_PASS, gr_place_enter, gr_place_take},
+	[GR_PHASE_DONE] = {GR_LOGREG_DONE, NULL, NULL},
+};
+
+/*
+ * Memory
+ */
+
+/* Hands out parts of one allocation; with base NULL it only counts. */
+typedef struct Arena
+{
+	char	   *base;
+	size_t		used;
+} Arena;
+
+static void *
+take(Arena *arena, size_t nbytes)
+{
+	void	   *p = arena->base == NULL ? NULL : arena->base + arena->used;
+
+	arena->used += (nbytes + 15) & ~(size_t) 15;
+	return p;
+}
+
+static double *
+take_doubles(Arena *arena, size_t n)
+{
+	return take(arena, n * sizeof(double));
+}
+
+static bool
+is_dense(const GrLogregOptions *options)
+{
+	return options->solver == GR_SOLVER_NEWTON || options->nfeatures + 1 <= GR_LOGREG_DENSE_TERMS;
+}
+
+static void
+lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogregState *state)
+{
+	size_t		p = (size_t) options->nfeatures;
+	size_t		nterms = p + (options->intercept ? 1 : 0);
+	bool		dense = is_dense(options);
+
+	fit->sums = take_doubles(arena, gr_pass_nsums(dense ? GR_PASS_EXACT : GR_PASS_GRADIENT, options->nfeatures));
+	fit->beta = take_doubles(arena, p + 1);
+	fit->coef = take_doubles(arena, nterms);
+	fit->vcov = dense ? take_doubles(arena, nterms * nterms) : NULL;
+	fit->separated = take(arena, nterms * sizeof(int));
+	state->theta = take_doubles(arena, p + 1);
+	state->theta_lo = take_doubles(arena, p + 1);
+	state->theta_old = take_doubles(arena, p + 1);
+	state->delta = take_doubles(arena, p + 1);
+	state->shift = take_doubles(arena, p);
+	state->no_shift = take_doubles(arena, p);
+	state->scale = take_doubles(arena, p + 1);
+	state->length = take_doubles(arena, p + 1);
+	state->removed = take_doubles(arena, p + 1);
+	state->faces = take_doubles(arena, GR_FACES_MAX * (p + 1));
+	state->aliased = take(arena, nterms * sizeof(bool));
+	state->frozen = take(arena, nterms * sizeof(bool));
+	state->collinear = take(arena, nterms * sizeof(bool));
+	state->solution = take_doubles(arena, nterms);
+	state->pivot = take_doubles(arena, nterms);
+	state->least = take_doubles(arena, nterms);
+	if (dense)
+	{
+		size_t		n = (size_t) gr_terms_nchanged_max(options);
+
+		state->basis_coef = take_doubles(arena, n * (p + 1));
+		state->changed = take(arena, n * sizeof(int));
+	}
+	state->triangle = dense ? take_doubles(arena, 2 * (size_t) gr_triangle((int64_t) nterms + 1)) : NULL;
+	state->workspace = dense ? take(arena, gr_ols_workspace_nbytes((int) nterms)) : NULL;
+	state->memory = options->solver != GR_SOLVER_NEWTON ? take(arena, gr_descent_nbytes(options)) : NULL;
+}
+
+size_t
+gr_logreg_nbytes(const GrLogregOptions *options)
+{
+	Arena		arena = {NULL, 0};
+	GrLogregFit fit;
+	GrLogregState state;
+
+	take(&arena, sizeof(GrLogregFit));
+	take(&arena, sizeof(GrLogregState));
+	lay_out(&arena, options, &fit, &state);
+	return arena.used;
+}
+
+GrLogregFit *
+gr_logreg_begin(void *memory, const GrLogregOptions *options)
+{
+	Arena		arena = {memory, 0};
+	GrLogregFit *fit = take(&arena, sizeof(GrLogregFit));
+	GrLogregState *state = take(&arena, sizeof(GrLogregState));
+	size_t		full_nbytes = ((size_t) options->nfeatures + 1) * sizeof(double);
+
+	memset(fit, 0, sizeof(*fit));
+	memset(state, 0, sizeof(*state));
+	lay_out(&arena, options, fit, state);
+	fit->state = state;
+	state->phases = phases;
+	fit->nterms = options->nfeatures + (options->intercept ? 1 : 0);
+	state->options = *options;
+	state->nfull = options->nfeatures + 1;
+	state->first = options->intercept ? 0 : 1;
+	state->dense = is_dense(options);
+	state->max_iter = options->max_iter;
+	state->next_attempt = 5;
+	memset(state->theta, 0, full_nbytes);
+	memset(state->theta_lo, 0, full_nbytes);
+	memset(state->theta_old, 0, full_nbytes);
+	memset(state->delta, 0, full_nbytes);
+	memset(state->shift, 0, full_nbytes - sizeof(double));
+	memset(state->no_shift, 0, full_nbytes - sizeof(double));
+	memset(state->removed, 0, full_nbytes);
+	memset(state->aliased, 0, (size_t) fit->nterms * sizeof(bool));
+	memset(state->collinear, 0, (size_t) fit->nterms * sizeof(bool));
+	if (options->leave_out > 0)
+		state->aliased[options->leave_out - 1] = true;
+	memset(fit->separated, 0, (size_t) fit->nterms * sizeof(int));
+	gr_fit_ask(fit, GR_PHASE_ZERO, state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
+	return fit;
+}

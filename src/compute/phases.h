@@ -1,0 +1,19 @@
+/*
+ * phases.h: the functions in the table of phases. A further phase has a name in fit.h, its functions here, and a row of
+ * the table in phases.c; the phase before it goes there by gr_fit_enter().
+ */
+#ifndef GPUREG_PHASES_H
+#define GPUREG_PHASES_H
+
+#include "compute/fit.h"
+
+extern GrPhaseFunction gr_zero_take, gr_change_take, gr_iterate_enter, gr_iterate_take, gr_last_take;	/* newton.c */
+extern GrPhaseFunction gr_start_enter, gr_start_take;	/* start.c */
+extern GrPhaseFunction gr_classify_enter, gr_classify_take, gr_verify_enter, gr_verify_take;	/* separation.c */
+extern GrPhaseFunction gr_descent_enter, gr_descent_take, gr_shifted_take, gr_ascend_take;	/* descent.c */
+extern GrPhaseFunction gr_place_enter, gr_place_take;	/* finish.c */
+
+/* descent.c: bytes of state->memory */
+extern size_t gr_descent_nbytes(const GrLogregOptions *options);
+
+#endif							/* GPUREG_PHASES_H */
