@@ -400,7 +400,7 @@ weigh_with(double eta, const double *response, GrRowShape shape)
 	/* each row's deviance by itself: what shares and weights leave of it is no product of (1 + t) */
 	row.t = 0.0;
 	row.miss = gr_logistic_row(full, y, prior).half_deviance;
-	row.margin = gr_margin(eta, y);
+	row.margin = gr_margin(full, y);
 	return row;
 }
 

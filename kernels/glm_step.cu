@@ -237,11 +237,10 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 		else
 		{
 			Dot			dot = tile_dot<Dot>(tile, count, shape, terms.beta, terms.shift, lane);
-			double		offset = gr_row_offset(own, shape);
 			double		eta;
 
 			if (shape.offset)
-				add_product(dot, 1.0, offset, 0.0);
+				add_product(dot, 1.0, gr_row_offset(own, shape), 0.0);
 			eta = dot.s + dot.c;
 
 			if (in)
@@ -251,7 +250,7 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 				u = row.u;
 				v = row.v;
 				head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
-				head.min_margin = fmin(head.min_margin, gr_margin(eta - offset, y));
+				head.min_margin = fmin(head.min_margin, gr_margin(eta, y));
 				head.nones += y;
 			}
 		}

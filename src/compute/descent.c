@@ -45,7 +45,7 @@ npairs_max(const GrLogregOptions *options)
 size_t
 gr_descent_nbytes(const GrLogregOptions *options)
 {
-	return sizeof(Lbfgs) + (3 + 2 * (size_t) npairs_max(options)) * ((size_t) options->nfeatures + 1) * sizeof(double);
+	return sizeof(Lbfgs) + (3 + 2 * (size_t) npairs_max(options)) * ((size_t) gr_nterms(options->shape.nfeatures)) * sizeof(double);
 }
 
 static Lbfgs *

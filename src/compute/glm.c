@@ -216,7 +216,7 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 		double		eta = work->eta[work->kept[k]];
 		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
 		double		y = gr_row_response(at, shape);
-		double		margin = gr_margin(shape.offset ? eta - gr_row_offset(at, shape) : eta, y);
+		double		margin = gr_margin(eta, y);
 		GrLogisticRow row = gr_logistic_row(eta, y, gr_row_weight(at, shape));
 		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
 

@@ -232,7 +232,7 @@ NAME(total_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 	for (int r = 0; r < chunk->nrows; r++)
 	{
 		double		eta = chunk->weight[r];
-		double		margin = gr_margin(chunk->offset == NULL ? eta : eta - chunk->offset[r], response[r]);
+		double		margin = gr_margin(eta, response[r]);
 
 		totals->loss += gr_logistic_row(eta, response[r], chunk->prior[r]).half_deviance;
 		totals->min_margin = margin < totals->min_margin ? margin : totals->min_margin;

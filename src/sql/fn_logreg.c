@@ -48,7 +48,7 @@ static GrLogregOptions
 default_options(int nfeatures)
 {
 	GrLogregOptions options = {
-		.nfeatures = nfeatures,
+		.shape = gr_plain_shape(nfeatures),
 		.intercept = true,
 		.max_iter = 25,
 		.tol = 1e-10,
@@ -108,7 +108,7 @@ fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *o
 	double		share;
 
 	if (!gr_logreg_uses_start(options) ||
-		!gr_source_sample(source, ingest, options->nfeatures + (options->intercept ? 1 : 0), sample, &share))
+		!gr_source_sample(source, ingest, options->shape.nfeatures + (options->intercept ? 1 : 0), sample, &share))
 		return NULL;
 	few = gr_logreg_sample(options, share);
 	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&few), MCXT_ALLOC_HUGE), &few);
@@ -133,7 +133,7 @@ fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *o
 static void
 find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options)
 {
-	double	   *start = palloc((options->nfeatures + 1) * sizeof(double));
+	double	   *start = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
 	MemoryContext sample_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg sample", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(sample_context);
 	GrRowSource sample = {0};
@@ -200,7 +200,7 @@ run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *na
 	GrLogregFit *fit;
 	GrLogregWant want;
 
-	gr_check_terms(options.nfeatures, options.intercept);
+	gr_check_terms(options.shape.nfeatures, options.intercept);
 	if (source->kind == GR_SOURCE_JOB)
 		options.linear_solver = gr_job_solver(source->job);
 	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&options), MCXT_ALLOC_HUGE), &options);
@@ -213,7 +213,7 @@ run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *na
 		if (err->status == GR_ONE_CLASS)
 			return false;
 		gr_note_device_error(err);
-		gr_raise_columns(err, options.nfeatures, names);
+		gr_raise_columns(err, options.shape.nfeatures, names);
 	}
 	if (fit->nseparated > 0 && fit->ambiguous)
 		tell_signs(source, &options, fit);
@@ -670,7 +670,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
 		gr_raise_no_rows(ingest.nskipped);
 	read_done = gr_now();
-	options.nfeatures = ingest.nfeatures;
+	options.shape.nfeatures = ingest.nfeatures;
 	if (source.kind == GR_SOURCE_JOB)
 		options.can_ascend = gr_job_can_ascend(source.job, source.single);
 	find_start(&source, &ingest, &options);
