@@ -234,6 +234,15 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 			if (in && side > 0.0)
 				head.min_right = fmin(head.min_right, side);
 		}
+		else if (terms.linear)
+		{
+			GrLogisticRow row = gr_linear_row(gr_row_offset(own, shape), y, gr_row_weight(own, shape));
+
+			u = in ? row.u : 0.0;
+			v = in ? row.v : 0.0;
+			head.min_margin = fmin(head.min_margin, 0.0);
+			head.nones += in ? y : 0.0;
+		}
 		else
 		{
 			Dot			dot = tile_dot<Dot>(tile, count, shape, terms.beta, terms.shift, lane);

@@ -24,7 +24,8 @@ one_valid(const double *response, GrRowShape shape, GrRowRules rules, GrError *e
 	if (weight < 0.0 || (rules.weighting == GR_FREQUENCIES && weight != floor(weight)))
 	{
 		err->value = weight;
-		return gr_fail(err, weight < 0.0 ? GR_NEGATIVE_WEIGHT : GR_NOT_WHOLE, gr_weight_at(shape), "%s", "");
+		return gr_fail(err, rules.weighting == GR_FREQUENCIES ? GR_NOT_A_COUNT : GR_NEGATIVE_WEIGHT,
+					   gr_weight_at(shape), "%s", "");
 	}
 	return true;
 }
@@ -157,7 +158,10 @@ gr_binomial_null_deviance(double weights, double ones)
 double
 gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant)
 {
+	/* a mean square must not lose digits below float8's range, where the sum of squares is within it */
+	double		unit = deviance > 0 && deviance < 1e-280 ? 0x1p200 : 1.0;
+
 	if (family == GR_GAUSSIAN)
-		return log_constant - 0.5 * nobs * (2.0 * HALF_LOG_2PI + log(deviance / nobs) + 1.0);
+		return log_constant - 0.5 * nobs * (log(2 * M_PI) + (log(deviance * unit / nobs) - log(unit)) + 1);
 	return log_constant - 0.5 * deviance;
 }

@@ -37,7 +37,7 @@ typedef struct GrRowRules
 
 /*
  * Can rows of this shape be computed with? All their numbers are finite, the response is one of the family's, and no
- * weight is negative. Fails with GR_NOT_FINITE, GR_NOT_BINARY, GR_NOT_A_SHARE, GR_NEGATIVE_WEIGHT or GR_NOT_WHOLE
+ * weight is negative. Fails with GR_NOT_FINITE, GR_NOT_BINARY, GR_NOT_A_SHARE, GR_NEGATIVE_WEIGHT or GR_NOT_A_COUNT
  * (where: the column; value: it).
  */
 extern bool gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err);

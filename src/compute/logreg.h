@@ -45,7 +45,7 @@ typedef struct GrLogregOptions
 {
 	GrRowShape	shape;			/* of the rows, which are not single */
 	GrWeighting weighting;		/* of rows with weights */
-	GrRowTotals totals;			/* likewise */
+	const GrRowTotals *totals;	/* of those, known once the first pass is made; NULL: none have weights */
 	bool		skip_null;		/* the null deviance isn't wanted, where it takes passes of its own */
 	bool		intercept;
 	double		l2;				/* >= 0 */

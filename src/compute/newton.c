@@ -220,13 +220,18 @@ choose_null(GrLogregFit *fit)
 	GrLogregState *state = fit->state;
 	const GrLogregOptions *options = &state->options;
 	bool		weighted = options->shape.weight;
-	double		weights = weighted ? options->totals.weights : fit->sums[GR_SUM_NROWS];
-	double		ones = weighted ? options->totals.ones : fit->sums[GR_SUM_NONES];
+	double		weights = weighted ? options->totals->weights : fit->sums[GR_SUM_NROWS];
+	double		ones = weighted ? options->totals->ones : fit->sums[GR_SUM_NONES];
 
-	state->null_intercept = log(ones / (weights - ones));
-	if (options->intercept && (options->shape.offset || (weighted && options->totals.nshares > 0)))
+	if (!options->intercept)
+		state->null_intercept = 0;
+	else if (fit->pass.linear)
+		state->null_intercept = gr_fit_hi(fit)[gr_at(state->nfull + 1, 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
+	else
+		state->null_intercept = log(ones / (weights - ones));
+	if (options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0))
 		fit->null_deviance = NAN;
-	else if (weighted || options->shape.offset)
+	else if (weighted)
 		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
 			fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
 	else
@@ -261,7 +266,7 @@ check_rows(GrLogregFit *fit, GrError *err)
 	/* columns of the matrix behind the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
 		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
-	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals.weights :
+	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals->weights :
 							 nrows);
 	fit->nlimit = fit->nrows;
 	choose_null(fit);
@@ -276,7 +281,7 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (!check_rows(fit, err))
 		return false;
 	fit->rank = fit->nterms;
-	state->deviance_old = fit->sums[GR_SUM_DEVIANCE_HI];
+	state->deviance_old = fit->pass.linear ? INFINITY : fit->sums[GR_SUM_DEVIANCE_HI];
 	if (!state->dense)
 		return gr_fit_enter(fit, GR_PHASE_DESCENT, host, err);
 	for (int j = 0; j < state->nfull; j++)

@@ -1,6 +1,6 @@
 /*
  * null.c: the null deviance, where no formula has it: with offsets, or shares of trials, the model with the intercept
- * alone is fitted by Newton's method, in passes that form no Hessian.
+ * alone is fitted by Newton's method, in passes that form no Hessian; without an intercept one pass tells it.
  */
 #include <math.h>
 #include <string.h>
@@ -51,7 +51,7 @@ gr_null_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return ask(fit);
 	}
 	fit->null_deviance = deviance;
-	if (!isfinite(step) || 0.5 * step * step * gradient[2 * state->nfull] <= LOWERS * deviance ||
+	if (!state->options.intercept || !isfinite(step) || 0.5 * step * step * gradient[2 * state->nfull] <= LOWERS * deviance ||
 		state->null_npasses >= PASSES_MAX)
 		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 	state->null_before = state->null_intercept;
