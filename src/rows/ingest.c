@@ -8,6 +8,7 @@
 
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"
+#include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -134,7 +135,7 @@ gr_plan_ring(GrIngest *ingest)
 {
 	Oid			types[2] = {BYTEAOID, TEXTARRAYOID};
 
-	if (max_parallel_workers_per_gather == 0)
+	if (max_parallel_workers_per_gather == 0 || ingest->remote)
 		return false;
 	if (ingest->ring_plan == NULL)
 		ingest->ring_plan = gr_plan_aggregate(ingest, "gpu_ingest_pass", 2, types, INT8OID, &ingest->nworkers);
@@ -195,8 +196,9 @@ gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest)
 	ingest->query = gr_analyse_query(query);
 	ingest->columns = gr_query_columns(ingest->query->columns, ingest->query->names);
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
-	ingest->nrows_estimate = gr_estimate_rows(ingest->plan);
-	ingest->repeatable = gr_is_repeatable(ingest->query);
+	ingest->remote = gr_is_remote(ingest->plan);
+	ingest->nrows_estimate = ingest->remote ? 0 : gr_estimate_rows(ingest->plan);
+	ingest->repeatable = !ingest->remote && gr_is_repeatable(ingest->query);
 	ingest->real_features = gr_columns_are_real(ingest->columns);
 	ingest->single = gr_columns_are_single(ingest->columns);
 	if (ingest->columns->nfeatures < 0 && ingest->repeatable)
@@ -293,6 +295,43 @@ gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, co
 	plan = gr_plan_wrapper(&wrapper);
 	AtEOXact_GUC(true, nest_level);
 	*nworkers = gr_planned_workers(plan);
+	return plan;
+}
+
+/* gpu_features_pass(names, binary, columns ...) */
+static Expr *
+write_features(const GrIngest *ingest, const GrWrapper *wrapper, bool binary)
+{
+	Oid			types[3] = {TEXTARRAYOID, BOOLOID, ANYOID};
+	List	   *args = list_make2(gr_wrapper_constant(gr_names_datum(ingest->columns), TEXTARRAYOID),
+								  makeBoolConst(binary, false));
+
+	return gr_wrapper_call(gr_own_function(ingest->function, "gpu_features_pass", 3, types, FLOAT8ARRAYOID),
+						   write_arguments(ingest, wrapper, args));
+}
+
+GrPlan *
+gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState *request, Oid result, bool binary)
+{
+	Oid			types[3] = {result, FLOAT8OID, FLOAT8ARRAYOID};
+	int			nleft_out = request == NULL ? 1 : 0;
+	List	   *args = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	Oid			function;
+	int			nest_level;
+
+	Assert(ingest->arguments->n <= GR_TYPED_COLUMNS_MAX);
+	gr_wrap_query(&wrapper, ingest->query);
+	if (request != NULL)
+		args = lappend(args, gr_wrapper_constant(PointerGetDatum(request), types[0]));
+	args = lappend(args, packed_number(ingest, &wrapper, 0, FLOAT8OID));
+	args = lappend(args, write_features(ingest, &wrapper, binary));
+	function = gr_own_function(ingest->function, aggregate, 3 - nleft_out, types + nleft_out, result);
+	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, function, args));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
 	return plan;
 }
 

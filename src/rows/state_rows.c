@@ -3,9 +3,11 @@
  *
  * gpu_ols_agg(y, x...) and its like, and gpu_logreg_step_agg(beta, y, x...), take rows as arrays. gpu_ols_pass(names,
  * widths, columns...) and gpu_logreg_pass(request, names, widths, columns...) are what gpu_ols_fit() and
- * gpu_logreg_fit() run over their query, in parallel workers, and take the columns as they are. The families differ in
- * their sums; what holds the rows until there are enough is the same. A function that runs for each row is made twice
- * by the compiler, its family a constant.
+ * gpu_logreg_fit() run over their query, in parallel workers, and take the columns as they are. Over a remote query,
+ * gpu_ols_array_pass(y, x), which has gpu_ols_agg's transition function, and gpu_logreg_array_pass(request, y, x) are
+ * run: they go by nothing but their arguments and the state. The families differ in their sums; what holds the rows
+ * until there are enough is the same. A function that runs for each row is made twice by the compiler, its family a
+ * constant.
  */
 #include "postgres.h"
 
@@ -24,6 +26,7 @@ PG_FUNCTION_INFO_V1(gr_ols_stats_accum);
 PG_FUNCTION_INFO_V1(gr_ols_stats_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
+PG_FUNCTION_INFO_V1(gr_logreg_array_pass_accum);
 
 /*
  * Rows
@@ -304,7 +307,7 @@ describe_columns(FunctionCallInfo fcinfo, GrFamily family)
 
 /*
  * The state of a pass to begin with: empty while the columns' widths aren't known. ERROR unless what is requested is
- * for so many features.
+ * for so many features; of a binomial pass, p may be -1, and as many are meant as the request is for.
  */
 static pg_noinline GrState *
 begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *before)
@@ -318,7 +321,7 @@ begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *befor
 		GrState    *request = PG_ARGISNULL(ARG_REQUEST) ? NULL :
 			gr_state_settled(PG_GETARG_DATUM(ARG_REQUEST), family, NULL);
 
-		if (request == NULL || request->nfeatures < 0 || request->nfeatures != p)
+		if (request == NULL || request->nfeatures < 0 || (p >= 0 && request->nfeatures != p))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s needs a request for as many features as there are", gr_state_families[family].pass),
@@ -376,3 +379,35 @@ GR_STATE_FUNCTION(gr_ols_pass_accum, accumulate_columns, GR_GAUSSIAN)
 
 /* gr_logreg_pass_accum(state gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") */
 GR_STATE_FUNCTION(gr_logreg_pass_accum, accumulate_columns, GR_BINOMIAL)
+
+/*
+ * The request as an argument
+ */
+
+/*
+ * gr_logreg_array_pass_accum(state gpu_logreg_step, request gpu_logreg_step, y float8, x float8[]): the request is read
+ * once in a state's life. What y and x may be was looked at where x was made, by the columns' names.
+ */
+Datum
+gr_logreg_array_pass_accum(PG_FUNCTION_ARGS)
+{
+	GrState    *state = gr_state_argument(fcinfo, GR_BINOMIAL);
+	ArrayType  *x = PG_ARGISNULL(3) ? NULL : PG_GETARG_ARRAYTYPE_P(3);
+	double	   *row;
+	int			p;
+
+	if (unlikely(state == NULL || state->nfeatures < 0))
+		state = begin_pass(fcinfo, GR_BINOMIAL, -1, state);
+	if (x != NULL)
+		gr_check_vector(x, "x");
+	if (x == NULL || PG_ARGISNULL(2) || array_contains_nulls(x))
+		return skip_row(fcinfo, state, GR_BINOMIAL);
+	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
+	row = next_row(&state, p);
+	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
+	row[p] = PG_GETARG_FLOAT8(2);
+	if (unlikely(!is_plain(row, p, GR_BINOMIAL)))
+		gr_check_rows(row, 1, p, NULL, true);
+	count_row(state);
+	return gr_state_result(fcinfo, state);
+}
