@@ -108,6 +108,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, L
 	plan->scan.plan.targetlist = targets;
 	plan->scan.plan.qual = extract_actual_clauses(clauses, false);
 	plan->scan.scanrelid = rel->relid;
+	plan->flags = path->flags;
 	plan->methods = &scan_methods;
 	return &plan->scan.plan;
 }
