@@ -73,8 +73,8 @@ extern GrPlan *gr_plan_tree(const GrQuery *query, Query *tree, int cursor_option
 /*
  * Does the plan have its rows from a custom scan, which is another extension's, as gpureg has none? Such a scan may be
  * one of tables on other machines, as those of Citus are: its costs and numbers of rows are made up, it may read all
- * rows before it gives the first, and it may read under snapshots of its own each time it is run. So nobody looks at its
- * first row, its rows are kept when they have come once, and what is put around it goes to where the rows are; see
+ * rows before it gives the first, and it may read under snapshots of its own each time it is run. So nobody looks at
+ * its first row, its rows are kept when they have come once, and what is put around it goes to where the rows are; see
  * gr_plan_typed_pass().
  */
 extern bool gr_is_remote(const GrPlan *plan);

@@ -129,6 +129,9 @@ note_width(GrIngest *ingest, int nfeatures)
 	}
 	gr_set_widths(ingest->columns, widths);
 	pfree(widths);
+	/* sums may have come from another server */
+	if (ingest->columns->nfeatures != nfeatures)
+		elog(ERROR, "sums are of %d features instead of %d", nfeatures, ingest->columns->nfeatures);
 }
 
 /* The same for a remote query: its sums are made where the rows are. */
@@ -178,7 +181,8 @@ describe_places(void *arg)
 {
 	(void) arg;
 	if (geterrcode() == ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE)
-		errcontext("sums over a custom scan, where the response is called y, and the features x1, x2, ... in their order");
+		errcontext("sums over a custom scan, where the response is called y, and the features x1, x2, ... in their "
+				   "order");
 }
 
 /* Runs the plan: what it gives, one value. */
@@ -355,6 +359,7 @@ check_same_rows(GrRowSource *source, const GrPass *pass, const double *sums)
 				 errmsg("query returned other rows when it was run again"),
 				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", source->nrows,
 						   nrows),
+				 source->ingest != NULL ? errhint("Store its result in a table.") :
 				 errhint("Store its result in a table, or raise gpureg.ring_size so that its rows are kept.")));
 }
 

@@ -1,9 +1,9 @@
 /*
  * far_scan.c: a stand-in for an engine whose tables are elsewhere: tables called far... are read by a custom scan.
  *
- * As Citus' scans do, it costs nothing by its own account, and gives 100,000 rows however many there are; nothing of it
- * runs in parallel. A NOTICE tells of each run, and how many rows it gave; others give the text of each aggregate over a
- * subquery that is planned, as an engine sends it to its nodes. Loaded by session_preload_libraries.
+ * As Citus' scans do, it costs nothing by its own account, and gives 100,000 rows however many there are; nothing of
+ * it runs in parallel. A NOTICE tells of each run, and how many rows it gave; others give the text of each aggregate
+ * over a subquery that is planned, as an engine sends it to its nodes. Loaded by session_preload_libraries.
  */
 #include "postgres.h"
 
@@ -86,7 +86,8 @@ rescan(CustomScanState *state)
 }
 
 static const CustomExecMethods exec_methods = {
-	.CustomName = "far scan",.BeginCustomScan = begin,.ExecCustomScan = run,.EndCustomScan = end,.ReScanCustomScan = rescan
+	.CustomName = "far scan",.BeginCustomScan = begin,.ExecCustomScan = run,.EndCustomScan = end,
+	.ReScanCustomScan = rescan
 };
 
 static Node *
