@@ -74,6 +74,7 @@ sub gives
 my $none = q{'{"version":1,"features":-1,"skipped":3,"intercept":1,"beta":[],"head":[],"gram":[]}'::gpu_logreg_step};
 my $one = q{(SELECT gpu_logreg_step_agg('{}', i % 2, i) FROM generate_series(1, 3) i)};
 my $wide = q{array_fill(1e10::float8, '{10000}')};
+my $asked = q{'{"version":2,"features":-1,"rows":0,"skipped":0,"shift":[],"gram":[]}'::gpu_ols_stats};
 refused('mallory', "SELECT length(gpu_logreg_pass_accum($none, NULL, NULL, '{10000}', 1.0::float8, $wide)::text)", '22023', 'a state of nothing, a wide row');
 refused('mallory', "SELECT length(gpu_logreg_pass_accum($one, NULL, NULL, '{10000}', 1.0::float8, $wide)::text)", '22023', 'a state of one feature, a wide row');
 refused('mallory', "SELECT length(gpu_logreg_pass_accum(NULL, $one, NULL, '{10000}', 1.0::float8, $wide)::text)", '22023', 'a request for one feature, a wide row');
@@ -94,12 +95,12 @@ refused('mallory', qq{
 	SELECT length(pg_temp.forged(NULL, NULL, '{10000}', 1.0::float8, $wide)::text) FROM generate_series(1, 500)}, '22023', 'an aggregate that begins with a state of one feature');
 
 # States that were never meant to be seen: with pending rows, or of a pass of gpu_logreg_fit's, from aggregates without a final function.
-my $raw = q{
+my $raw = qq{
 	CREATE AGGREGATE pg_temp.raw_stats(float8, VARIADIC float8[]) (SFUNC = gpu_ols_stats_accum, STYPE = gpu_ols_stats);
-	CREATE AGGREGATE pg_temp.raw_pass(text[], int[], VARIADIC "any") (SFUNC = gpu_ols_pass_accum, STYPE = gpu_ols_stats);
+	CREATE AGGREGATE pg_temp.raw_pass(gpu_ols_stats, text[], int[], VARIADIC "any") (SFUNC = gpu_ols_pass_accum, STYPE = gpu_ols_stats);
 	CREATE AGGREGATE pg_temp.raw_step(float8[], float8, VARIADIC float8[]) (SFUNC = gpu_logreg_step_accum, STYPE = gpu_logreg_step);
 	CREATE AGGREGATE pg_temp.raw_step_pass(gpu_logreg_step, text[], int[], VARIADIC "any") (SFUNC = gpu_logreg_pass_accum, STYPE = gpu_logreg_step);
-	CREATE TEMP TABLE raw AS SELECT pg_temp.raw_stats(y, x, i) AS stats, pg_temp.raw_pass(NULL, NULL, y, x, i) AS pass, pg_temp.raw_step('{}', won::int, x, i) AS step
+	CREATE TEMP TABLE raw AS SELECT pg_temp.raw_stats(y, x, i) AS stats, pg_temp.raw_pass($asked, NULL, NULL, y, x, i) AS pass, pg_temp.raw_step('{}', won::int, x, i) AS step
 		FROM a.t WHERE i <= 100;
 	ALTER TABLE raw ADD step_pass gpu_logreg_step;
 	UPDATE raw SET step_pass = (SELECT pg_temp.raw_step_pass(step, NULL, '{1,1}', won, x, i) FROM a.t WHERE i <= 100);
@@ -112,27 +113,50 @@ gives('mallory', "$raw SELECT (gpu_ols_solve(stats)).n, (gpu_ols_model_final(sta
 	(gpu_logreg_solve(gpu_logreg_step_accum(step, '{}', 1.0::float8, 2, 3))).n FROM raw", '100|100|200|101|100|200|101', 'and merge, grow and solve as such');
 for my $case (
 	[ 'gpu_ols_stats_accum(stats, 1, 2)', '22023' ], [ 'gpu_ols_stats_accum(stats, 1, VARIADIC array_fill(1::float8, ARRAY[9999]))', '22023' ],
-	[ "gpu_ols_pass_accum(stats, NULL, NULL, 1.0::float8, $wide)", '22023' ], [ "gpu_ols_pass_accum(pass, '{y}', NULL, 1.0::float8, 2, 3, 4)", '22023' ],
-	[ "gpu_ols_pass_accum(pass, '{y}', NULL, 'a'::text, 2)", '42804' ], [ "gpu_logreg_pass_accum(step, step, '{y}', '{10000}', 1.0::float8, $wide)", '22023' ],
+	[ "gpu_ols_pass_accum(stats, $asked, NULL, NULL, 1.0::float8, $wide)", '22023' ], [ "gpu_ols_pass_accum(pass, $asked, '{y}', NULL, 1.0::float8, 2, 3, 4)", '22023' ],
+	[ "gpu_ols_pass_accum(pass, $asked, '{y}', NULL, 'a'::text, 2)", '42804' ], [ "gpu_logreg_pass_accum(step, step, '{y}', '{10000}', 1.0::float8, $wide)", '22023' ],
 	[ "gpu_logreg_step_accum(step, '{}', 1.0::float8, VARIADIC $wide)", '22023' ], [ "gpu_logreg_pass_accum(step, step, '{y}', '{1}', 1.0::float8, 1, 2)", '22023' ],
-	[ "gpu_ols_pass_accum(NULL, NULL, '{10000}', 1.0::float8, '{1,2}'::float8[])", '22023' ],
-	[ "gpu_ols_pass_accum(stats, NULL, '{2,3}', 1.0::float8, 1, 2)", '22023' ],
-	[ "gpu_ols_pass_accum(NULL, '{y}', '{-1}', 1.0::float8, '{1}'::float8[])", '22023' ],
-	[ "gpu_ols_pass_accum(NULL, NULL, '{{1}}', 1.0::float8, 1)", '22023' ],
-	[ "gpu_ols_pass_accum(NULL, NULL, '{1,NULL}', 1.0::float8, 1, 2)", '22023' ],
-	[ "gpu_ols_pass_accum(NULL, NULL, array_fill(10000, ARRAY[3]), 1.0::float8, $wide, $wide, $wide)", '54000' ],
-	[ "gpu_ols_pass_accum(NULL, array_fill('y'::text, ARRAY[9999]), '{2}', 'NaN'::float8, '{1,2}'::float8[])", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, $asked, NULL, '{10000}', 1.0::float8, '{1,2}'::float8[])", '22023' ],
+	[ "gpu_ols_pass_accum(stats, $asked, NULL, '{2,3}', 1.0::float8, 1, 2)", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, $asked, '{y}', '{-1}', 1.0::float8, '{1}'::float8[])", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, $asked, NULL, '{{1}}', 1.0::float8, 1)", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, $asked, NULL, '{1,NULL}', 1.0::float8, 1, 2)", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, $asked, NULL, array_fill(10000, ARRAY[3]), 1.0::float8, $wide, $wide, $wide)", '54000' ],
+	[ "gpu_ols_pass_accum(NULL, $asked, array_fill('y'::text, ARRAY[9999]), '{2}', 'NaN'::float8, '{1,2}'::float8[])", '22023' ],
 	[ "gpu_ols_stats_combine(stats, (SELECT gpu_ols_stats_agg(i, i) FROM generate_series(1, 3) i))", '22023' ], [ "gpu_logreg_step_combine(step, $one)", '22023' ])
 {
 	refused('mallory', "$raw SELECT $case->[0]::text FROM raw", $case->[1], "by hand: $case->[0]");
+}
+
+# States of rows with weights, some of them pending, where rows without come, and the other way round
+my $weighted = qq{$raw
+	CREATE AGGREGATE pg_temp.raw_wls(float8, float8, VARIADIC float8[]) (SFUNC = gpu_wls_stats_accum, STYPE = gpu_ols_stats);
+	CREATE TEMP TABLE weighted AS SELECT *, (SELECT pg_temp.raw_wls(i % 3, y, x, i) FROM a.t WHERE i <= 100) AS wls FROM raw;
+};
+gives('mallory', "$weighted SELECT (gpu_ols_solve(wls)).n, (gpu_ols_solve(gpu_ols_stats_accum(wls, 1, 2, 3))).n, (gpu_ols_solve(gpu_wls_stats_accum(stats, 2, 1, 2, 3))).n,
+	(gpu_ols_solve(gpu_ols_stats_combine(stats, wls))).n, (gpu_ols_solve(gpu_ols_stats_combine(wls, stats))).n, (gpu_ols_solve(gpu_wls_array_pass_accum(wls, 1, '{2,3,4}'))).n,
+	(gpu_ols_solve(gpu_wls_array_pass_accum(stats, 1, '{2,3,4}'))).n, (gpu_ols_solve(gpu_wls_array_pass_accum(stats, 1, '{2,3,0}'))).n,
+	gpu_ols_stats_accum(wls, 1, 2, 3)::text = gpu_wls_stats_accum(wls, 1, 1, 2, 3)::text, gpu_ols_pass_accum(wls, $asked, NULL, NULL, 1, 2, 3)::text =
+	gpu_wls_stats_accum(wls, 1, 1, 2, 3)::text FROM weighted", '67|68|101|167|167|68|101|100|t|t', 'rows with weights and without in one state');
+for my $case (
+	[ 'gpu_wls_stats_accum(wls, 1, 1, 2)', '22023' ], [ 'gpu_wls_stats_accum(stats, -1, 1, 2, 3)', '22023' ], [ "gpu_wls_stats_accum(NULL, 1, 1, VARIADIC $wide || 1::float8)", '54000' ],
+	[ "gpu_wls_array_pass_accum(wls, 1, '{}')", '22023' ], [ "gpu_wls_array_pass_accum(wls, 1, '{1,2}')", '22023' ], [ "gpu_wls_array_pass_accum(NULL, 1, '{1}')", '22023' ],
+	[ "gpu_wls_array_pass_accum(NULL, 1, '{}')", '22023' ], [ "gpu_wls_array_pass_accum(wls, 1, $wide)", '22023' ], [ "gpu_wls_array_pass_accum(wls, 1, '{1,2,-3}')", '22023' ],
+	[ "gpu_ols_pass_accum(NULL, wls, NULL, NULL, 1)", '42804' ], [ "gpu_ols_pass_accum(NULL, wls, NULL, '{1}', 1, ARRAY[1], 3)", '42804' ],
+	[ "gpu_ols_pass_accum(NULL, wls, NULL, '{1,2}', 1, 2, 3)", '22023' ], [ "gpu_ols_pass_accum(NULL, NULL, NULL, NULL, 1, 2)", '22023' ],
+	[ "gpu_features_pass(NULL, true, 7, 1, 2)", '42804' ], [ "gpu_features_pass(NULL, true, 3, 2, 1, 1, 5)", '22023' ], [ "gpu_features_pass(NULL, false, 5, 1, 1.5, 5)", '22023' ],
+	[ q{'{"version":3,"features":1,"rows":1,"skipped":0,"weights":[0],"shift":[0,0],"gram":[-1,0,1,0,1,0,1,0,1,0,1,0]}'::gpu_ols_stats}, '22P02' ],
+	[ q{'{"version":1,"features":1,"skipped":0,"pass":0,"roles":16,"faces":0,"changed":0,"rows":0,"workers":0,"relative":[0],"request":[],"sums":[]}'::gpu_logreg_step}, '22P02' ])
+{
+	refused('mallory', "$weighted SELECT $case->[0]::text FROM weighted", $case->[1], "by hand: $case->[0]");
 }
 
 # Arguments that change from row to row: what the first row said, doesn't hold for the others.
 refused('mallory', qq{
 	SELECT length(gpu_logreg_pass_accum(s, s, NULL, w, 1.0::float8, x)::text) FROM (VALUES ($one, '{1}'::int[], '{1}'::float8[]),
 		((SELECT gpu_logreg_step_agg('{}', i % 2, i, i * i, i % 3) FROM generate_series(1, 9) i), '{3}', '{1,2,3}')) v(s, w, x)}, '22023', 'a state of another width in the next row');
-refused('mallory', q{
-	SELECT length(gpu_ols_pass_accum(s, '{y,x}', NULL, 1.0::float8, x)::text) FROM (VALUES (NULL::gpu_ols_stats, '{1}'::float8[]),
+refused('mallory', qq{
+	SELECT length(gpu_ols_pass_accum(s, $asked, '{y,x}', NULL, 1.0::float8, x)::text) FROM (VALUES (NULL::gpu_ols_stats, '{1}'::float8[]),
 		((SELECT gpu_ols_stats_agg(i, i, i * i, i % 3) FROM generate_series(1, 9) i), '{1,2,3}')) v(s, x)}, '22023', 'likewise, OLS');
 
 # Whatever is called with nothing but NULLs answers, or refuses with a code of its own.
@@ -173,29 +197,29 @@ gives('owner', q{
 	GRANT INSERT ON stats.called TO public;
 	CREATE FUNCTION stats.caught_ticket(bigint, bytea, text[], float8, float8) RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS
 		$$ BEGIN RAISE EXCEPTION 'ticket % of %', $2, current_user; END $$;
-	CREATE FUNCTION stats.caught(text, text[], int[], float8, float8) RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
+	CREATE FUNCTION stats.caught(text, gpu_ols_stats, text[], int[], float8, float8) RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
 	CREATE FUNCTION stats.caught_step(text, gpu_logreg_step, text[], int[], boolean, float8, int) RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS
 		$$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
 	CREATE FUNCTION stats.caught_both(text, text) RETURNS text LANGUAGE sql PARALLEL SAFE AS 'SELECT $1 || $2';
-	CREATE AGGREGATE stats.gpu_ols_pass(text[], int[], float8, float8) (SFUNC = stats.caught, STYPE = text, COMBINEFUNC = stats.caught_both, INITCOND = '', PARALLEL = SAFE);
+	CREATE AGGREGATE stats.gpu_ols_pass(gpu_ols_stats, text[], int[], float8, float8) (SFUNC = stats.caught, STYPE = text, COMBINEFUNC = stats.caught_both, INITCOND = '', PARALLEL = SAFE);
 	CREATE AGGREGATE stats.gpu_ingest_pass(bytea, text[], float8, float8) (SFUNC = stats.caught_ticket, STYPE = bigint, COMBINEFUNC = int8pl, INITCOND = 0, PARALLEL = SAFE);
 	CREATE AGGREGATE stats.gpu_logreg_pass(gpu_logreg_step, text[], int[], boolean, float8, int)
 		(SFUNC = stats.caught_step, STYPE = text, COMBINEFUNC = stats.caught_both, INITCOND = '', PARALLEL = SAFE);
 	CREATE FUNCTION stats.gpu_project_pass(real[], int, bigint, numeric) RETURNS bytea LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
 	CREATE FUNCTION stats.gpu_vector_pass(float8[]) RETURNS bytea LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'called by %', current_user; END $$;
-	ALTER EXTENSION gpureg ADD AGGREGATE stats.gpu_ols_pass(text[], int[], float8, float8);}, '', 'overloads in the schema, one of them a member of the extension');
+	ALTER EXTENSION gpureg ADD AGGREGATE stats.gpu_ols_pass(gpu_ols_stats, text[], int[], float8, float8);}, '', 'overloads in the schema, one of them a member of the extension');
 for my $role ('mallory', 'owner')
 {
 	gives($role, $fits, $answers, "$role is served by the extension's own functions");
 	gives($role, "$workers; $fits", $answers, "$role likewise, in workers alone");
 }
 # nor can its own be taken away
-for my $statement ('ALTER EXTENSION gpureg DROP AGGREGATE gpu_ols_pass(text[], int[], VARIADIC "any")', 'ALTER AGGREGATE gpu_ols_pass(text[], int[], VARIADIC "any") RENAME TO gone',
-	'ALTER AGGREGATE gpu_ols_pass(text[], int[], VARIADIC "any") SET SCHEMA a')
+for my $statement ('ALTER EXTENSION gpureg DROP AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any")', 'ALTER AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any") RENAME TO gone',
+	'ALTER AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any") SET SCHEMA a')
 {
 	refused('owner', $statement, '42501', $statement);
 }
-refused('owner', 'DROP AGGREGATE gpu_ols_pass(text[], int[], VARIADIC "any")', '2BP01', 'DROP AGGREGATE of a member');
+refused('owner', 'DROP AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any")', '2BP01', 'DROP AGGREGATE of a member');
 survived($node, $pid, 'overloads');
 
 #
