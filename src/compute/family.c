@@ -146,6 +146,38 @@ gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other)
 	add_constant(totals, constant);
 }
 
+bool
+gr_has_both_classes(double nrows, double nones, GrError *err)
+{
+	if (nrows == 0)
+		return gr_fail(err, GR_INVALID, 0, "there are no rows");
+	if (nones == 0 || nones == nrows)
+	{
+		err->value = nones == 0 ? 0 : 1;
+		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
+	}
+	return true;
+}
+
+const char *
+gr_family_method(GrFamily family)
+{
+	static const char *const methods[] = {[GR_GAUSSIAN] = "ols",[GR_BINOMIAL] = "logistic"};
+
+	return methods[family];
+}
+
+double
+gr_family_mean(GrFamily family, double eta)
+{
+	double		t;
+
+	if (family == GR_GAUSSIAN)
+		return eta;
+	t = exp(-fabs(eta));
+	return eta >= 0 ? 1.0 / (1.0 + t) : t / (1.0 + t);
+}
+
 double
 gr_binomial_null_deviance(double weights, double ones)
 {

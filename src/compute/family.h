@@ -63,6 +63,15 @@ extern void gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other);
 /* The deviance of a response that is 0 or 1, for the one mean that fits best; weights: in all, ones: those of the ones */
 extern double gr_binomial_null_deviance(double weights, double ones);
 
+/* Are there rows, and of both classes? Fails with GR_INVALID and GR_ONE_CLASS. nones: the sum of their responses */
+extern bool gr_has_both_classes(double nrows, double nones, GrError *err);
+
+/* What a model of the family is called: its method */
+extern const char *gr_family_method(GrFamily family);
+
+/* The mean of a linear predictor, by the inverse of the family's link; good in both tails */
+extern double gr_family_mean(GrFamily family, double eta);
+
 /* The log-likelihood as R has it; nobs: the number of observations, log_constant: see GrRowTotals */
 extern double gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant);
 

@@ -259,7 +259,7 @@ weigh_rows_at_zero(ExactWork *work, double *sums, const double *rows, int nrows)
 		double		y = gr_row_response(rows + k * gr_row_ncols(shape), shape);
 
 		work->u[k] = 0.5;
-		work->v[k] = y > 0.5 ? 1.0 : -1.0;
+		work->v[k] = 2.0 * y - 1.0;
 		sums[GR_SUM_NONES] += y;
 	}
 	sums[GR_SUM_MIN_MARGIN] = fmin(sums[GR_SUM_MIN_MARGIN], 0.0);

@@ -176,9 +176,6 @@ extern bool gr_logreg_step(const double *beta, double *sums, int nfeatures, bool
  */
 extern bool gr_logreg_step_is_last(const GrLogregStep *step, double tol);
 
-/* mu = 1 / (1 + exp(-eta)), good in both tails */
-extern double gr_logistic(double eta);
-
 #ifdef __cplusplus
 }
 #endif

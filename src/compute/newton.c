@@ -24,14 +24,6 @@
 
 #define HALVINGS_MIN_STEP 1e-9
 
-double
-gr_logistic(double eta)
-{
-	double		t = exp(-fabs(eta));
-
-	return eta >= 0 ? 1.0 / (1.0 + t) : t / (1.0 + t);
-}
-
 /*
  * Newton steps
  */
@@ -206,14 +198,7 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
  * The beginning
  */
 
-/* The deviance of the model with nothing but an intercept, or with nothing at all, of plain rows */
-static double
-null_deviance(double nrows, double nones, bool intercept)
-{
-	return intercept ? gr_binomial_null_deviance(nrows, nones) : 2 * nrows * log(2.0);
-}
-
-/* After the pass at 0: the same of any rows, or NaN where that takes passes, and where those begin */
+/* After the pass at 0: the null deviance, or NaN where that takes passes, and where those begin */
 static void
 choose_null(GrLogregFit *fit)
 {
@@ -235,21 +220,7 @@ choose_null(GrLogregFit *fit)
 		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
 			fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
 	else
-		fit->null_deviance = null_deviance(weights, ones, options->intercept);
-}
-
-/* There are rows, and of both classes. */
-static bool
-check_classes(double nrows, double nones, GrError *err)
-{
-	if (nrows == 0)
-		return gr_fail(err, GR_INVALID, 0, "there are no rows");
-	if (nones == 0 || nones == nrows)
-	{
-		err->value = nones == 0 ? 0 : 1;
-		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
-	}
-	return true;
+		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) : 2 * weights * log(2.0);
 }
 
 /* The sums' head, and whether there is anything to fit. */
@@ -261,7 +232,7 @@ check_rows(GrLogregFit *fit, GrError *err)
 	double		nones = fit->sums[GR_SUM_NONES];
 	int			column;
 
-	if (!check_classes(nrows, nones, err))
+	if (!gr_has_both_classes(nrows, nones, err))
 		return false;
 	/* columns of the matrix behind the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
@@ -427,7 +398,7 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	double		nrows = sums[GR_SUM_NROWS];
 	double		nones = sums[GR_SUM_NONES];
 
-	if (!check_classes(nrows, nones, err))
+	if (!gr_has_both_classes(nrows, nones, err))
 		return false;
 	solved.nterms = gr_nterms(nfeatures) - first;
 	for (int k = 0; k < solved.nterms; k++)
@@ -459,7 +430,7 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	step->nrows = gr_count_of(nrows);
 	step->decrement = sqrt(solved.decrement);
 	step->deviance = sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
-	step->null_deviance = null_deviance(nrows, nones, intercept);
+	step->null_deviance = intercept ? gr_binomial_null_deviance(nrows, nones) : 2 * nrows * log(2.0);
 	return true;
 }
 

@@ -276,7 +276,7 @@ warn_of_separation(GrModel *model, const GrLogregFit *fit)
 static void
 make_model(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
 {
-	model->method = "logistic";
+	model->family = GR_BINOMIAL;
 	model->l2 = options->l2;
 	model->nterms = fit->nterms;
 	model->intercept = options->intercept;
@@ -742,7 +742,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 						&err))
 		gr_raise_columns(&err, state->nfeatures, NULL);
 
-	model.method = "logistic";
+	model.family = GR_BINOMIAL;
 	model.l2 = l2;
 	model.nterms = nterms;
 	model.intercept = state->intercept;

@@ -19,7 +19,6 @@
 #include "compute/compute.h"
 #include "compute/family.h"
 #include "compute/inference.h"
-#include "compute/logreg.h"
 #include "compute/ols.h"
 #include "run/args.h"
 #include "run/device.h"
@@ -100,12 +99,12 @@ terms_array(const GrModel *model, bool separated)
  * The field method: the type has none for l2, so that it stands here where there is one, exactly.
  */
 static char *
-penalised_method(double l2)
+penalised_method(GrFamily family, double l2)
 {
 	char		number[DOUBLE_SHORTEST_DECIMAL_LEN];
 
 	double_to_shortest_decimal_buf(l2, number);
-	return psprintf("logistic (l2 = %s)", number);
+	return psprintf("%s (l2 = %s)", gr_family_method(family), number);
 }
 
 ArrayType *
@@ -136,7 +135,8 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
 
-	values[F_METHOD] = CStringGetTextDatum(model->l2 > 0 ? penalised_method(model->l2) : model->method);
+	values[F_METHOD] = CStringGetTextDatum(model->l2 > 0 ? penalised_method(model->family, model->l2) :
+											  gr_family_method(model->family));
 	values[F_TERMS] = PointerGetDatum(terms_array(model, false));
 	values[F_COEF] = PointerGetDatum(gr_model_coefficients(model));
 	nulls[F_VCOV] = model->vcov == NULL;
@@ -186,7 +186,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	}
 	pfree(workspace);
 
-	model->method = "ols";
+	model->family = GR_GAUSSIAN;
 	model->nterms = nterms;
 	model->intercept = intercept;
 	gr_model_name_terms(model, names);
@@ -245,12 +245,6 @@ read_floats(ArrayType *array)
 		gr_poll_loop(k);
 	}
 	return values;
-}
-
-static bool
-is_logistic(const GrModel *model)
-{
-	return model->method[0] == 'l';
 }
 
 static int
@@ -383,23 +377,23 @@ read_l2(const char *method)
 	if (strncmp(method, prefix, sizeof(prefix) - 1) != 0)
 		bad_model(UNKNOWN_METHOD);
 	l2 = strtod(method + sizeof(prefix) - 1, NULL);
-	if (!(l2 > 0 && isfinite(l2)) || strcmp(method, penalised_method(l2)) != 0)
+	if (!(l2 > 0 && isfinite(l2)) || strcmp(method, penalised_method(GR_BINOMIAL, l2)) != 0)
 		bad_model(UNKNOWN_METHOD);
 	return l2;
 }
 
-/* Is it a logistic model's method? With its l2 then */
-static bool
+/* Whose method is it? *l2: a penalty that stands in it, or 0 */
+static GrFamily
 read_method(Datum datum, double *l2)
 {
 	text	   *method = DatumGetTextPP(datum);
 
 	*l2 = 0;
-	if (is_text(method, "ols"))
-		return false;
-	if (!is_text(method, "logistic"))
-		*l2 = read_l2(text_to_cstring(method));
-	return true;
+	for (int family = GR_GAUSSIAN; family <= GR_BINOMIAL; family++)
+		if (is_text(method, gr_family_method((GrFamily) family)))
+			return (GrFamily) family;
+	*l2 = read_l2(text_to_cstring(method));
+	return GR_BINOMIAL;
 }
 
 /* The fields of argument 0. vcov, separated, device and log_lik may be NULL. */
@@ -431,7 +425,7 @@ gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model)
 	double		l2;
 
 	read_fields(fcinfo, values, nulls);
-	model->logistic = read_method(values[F_METHOD], &l2);
+	model->family = read_method(values[F_METHOD], &l2);
 	model->terms = terms_of(values[F_TERMS]);
 	/* an array's data begins aligned, and with the first element */
 	model->intercept = is_text((text *) ARR_DATA_PTR(model->terms), INTERCEPT);
@@ -457,7 +451,7 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
 	bool		want_vcov;
 
 	read_fields(fcinfo, values, nulls);
-	model->method = read_method(values[F_METHOD], &model->l2) ? "logistic" : "ols";
+	model->family = read_method(values[F_METHOD], &model->l2);
 	want_vcov = !nulls[F_VCOV] && (reader == TIDY || model->l2 > 0);
 	model->terms = read_terms(values[F_TERMS], &model->nterms);
 	model->intercept = strcmp(model->terms[0], INTERCEPT) == 0;
@@ -474,7 +468,7 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
 	model->null_deviance = DatumGetFloat8(values[F_NULL_DEVIANCE]);
 	/* a model that doesn't tell is one of rows without weights */
 	model->log_lik = nulls[F_LOG_LIK] ?
-		gr_log_likelihood(is_logistic(model) ? GR_BINOMIAL : GR_GAUSSIAN, model->deviance, (double) model->nrows, 0) :
+		gr_log_likelihood(model->family, model->deviance, (double) model->nrows, 0) :
 		DatumGetFloat8(values[F_LOG_LIK]);
 	model->iterations = DatumGetInt32(values[F_ITERATIONS]);
 	model->converged = DatumGetBool(values[F_CONVERGED]);
@@ -509,7 +503,7 @@ gr_tidy(PG_FUNCTION_ARGS)
 	read_model(fcinfo, &model, TIDY);
 	InitMaterializedSRF(fcinfo, 0);
 	/* the normal distribution is t's with infinitely many degrees of freedom */
-	df = is_logistic(&model) ? INFINITY : (double) model.df_residual;
+	df = model.family == GR_BINOMIAL ? INFINITY : (double) model.df_residual;
 	quantile = df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN;
 
 	for (int k = 0; k < model.nterms; k++)
@@ -615,7 +609,7 @@ gr_glance(PG_FUNCTION_ARGS)
 	bool		nulls[16] = {false};
 
 	read_model(fcinfo, &model, GLANCE);
-	if (is_logistic(&model))
+	if (model.family == GR_BINOMIAL)
 		summarise_logistic(&model, &s);
 	else
 		summarise_linear(&model, &s);

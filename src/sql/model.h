@@ -10,12 +10,13 @@
 #include "utils/array.h"
 
 #include "compute/compute.h"
+#include "compute/family.h"
 #include "compute/ols.h"
 
 /* A gpu_model in C. NaN stands for NULL in coef and vcov. */
 typedef struct GrModel
 {
-	const char *method;			/* "ols" or "logistic" */
+	GrFamily	family;			/* whose name is the method */
 	double		l2;				/* the penalty; in SQL a part of the method where it isn't 0 */
 	int			nterms;
 	bool		intercept;		/* the first term is the intercept */
@@ -38,7 +39,7 @@ typedef struct GrModel
 /* What a prediction wants of a gpu_model, where it lies in the argument: it is read for each row. */
 typedef struct GrPredictor
 {
-	bool		logistic;
+	GrFamily	family;
 	bool		intercept;		/* the first term is the intercept */
 	int			nfeatures;
 	ArrayType  *terms;			/* any texts, none NULL; the intercept, if there is one, and a feature each */

@@ -22,7 +22,6 @@
 #include "utils/numeric.h"
 #include "utils/typcache.h"
 
-#include "compute/logreg.h"
 #include "rows/columns.h"
 #include "run/args.h"
 #include "sql/feature_names.h"
@@ -88,12 +87,13 @@ predict(const GrPredictor *model, const double *values)
 {
 	int			first = model->intercept ? 1 : 0;
 	const double *at = model->coef;
-	double		mean = model->intercept ? next_coef(model, 0, &at) : 0;
+	double		eta = model->intercept ? next_coef(model, 0, &at) : 0;
+	double		mean;
 	bool		finite;
 
-	if (isnan(mean))
-		mean = 0;
-	finite = isfinite(mean);
+	if (isnan(eta))
+		eta = 0;
+	finite = isfinite(eta);
 	for (int k = 0; k < model->nfeatures; k++)
 	{
 		double		b = next_coef(model, first + k, &at);
@@ -101,18 +101,19 @@ predict(const GrPredictor *model, const double *values)
 		if (!isnan(b))
 		{
 			finite &= isfinite(b) && isfinite(values[k]);
-			mean += b * values[k];
+			eta += b * values[k];
 		}
 		gr_poll_loop(k);
 	}
 	/* a probability of an infinite predictor is right; infinity less infinity has none */
-	if (finite && (model->logistic ? isnan(mean) : !isfinite(mean)))
+	mean = gr_family_mean(model->family, eta);
+	if (finite && !isfinite(mean))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("a prediction is out of range for float8"),
 				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
 				 errhint("Rescale the columns that the model is fitted to.")));
-	PG_RETURN_FLOAT8(model->logistic ? gr_logistic(mean) : mean);
+	PG_RETURN_FLOAT8(mean);
 }
 
 static void
