@@ -1,11 +1,11 @@
 /*
  * ascent.cu: beta += rate (X'(y - mu) - l2 (0, b)), mu = 1 / (1 + exp(-X beta)), many times, by one thread block.
  *
- * Who owns what. A thread holds E examples for good, as z = s (1, x) with s = 1 for y = 1 and -1 for y = 0. Then with
- * m = z' beta, s / (1 + exp(m)) is the residual y - mu, without cancellation, and the gradient is the sum of
- * z / (1 + exp(m)); an example that isn't there is z = 0. beta is kept times log2(e), so that exp(m) is 2 to the power of
- * a dot product. In each warp lane f < P keeps the coefficient of feature f and the lanes from P on that of the ones:
- * every warp carries out the same update, so that only sums travel.
+ * Who owns what. A thread holds E examples for good, as z = s (1, x) with s = 1 for y = 1 and -1 for y = 0. Then with m
+ * = z' beta, s / (1 + exp(m)) is the residual y - mu, without cancellation, and the gradient is the sum of z / (1 +
+ * exp(m)); an example that isn't there is z = 0. beta is kept times log2(e), so that exp(m) is 2 to the power of a dot
+ * product. In each warp lane f < P keeps the coefficient of feature f and the lanes from P on that of the ones: every
+ * warp carries out the same update, so that only sums travel.
  *
  * An iteration is a chain of latencies; each step is there to shorten it. Coefficients go from their lanes to all by
  * shuffles. Each thread sums its examples' terms. A transposing reduction over LEVELS lane bits halves the terms a lane

@@ -10,7 +10,9 @@
 #include "compute/dd_dot.h"
 #include "compute/gram_shift.h"
 
-/* A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double. */
+/*
+ * A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double.
+ */
 #define NOISE 3.2e-30
 
 /* A product's share of the time between two polls; see GrPoll */
@@ -41,7 +43,8 @@ typedef struct Factor
 	bool	   *aliased;		/* m */
 	GrDDVector	l;				/* packed triangle of m + 1 rows: L below the diagonal */
 	GrDDVector	d;				/* m + 1: D */
-	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2; first, other matrices */
+	/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2; first, other matrices */
+	GrDDVector	inverse;
 	GrDDVector	u;				/* m + 1: the row being factored, L D; then the solution, scaled */
 	GrDDVector	origin;			/* m: on a device, the scaled A's inverse times what the intercept is in scaled terms */
 } Factor;
@@ -151,8 +154,9 @@ rounding_pivot(const Factor *f, const Matrix *a, int64_t i)
 }
 
 /*
- * The scales of the m terms and of the response, and what goes by them. The last row's diagonal is the response's sum of squares for a
- * Gram matrix; where the last row is a right-hand side alone, its scale brings the largest entry to the order of 1.
+ * The scales of the m terms and of the response, and what goes by them. The last row's diagonal is the response's sum
+ * of squares for a Gram matrix; where the last row is a right-hand side alone, its scale brings the largest entry to
+ * the order of 1.
  */
 static bool
 choose_scales(Factor *f, const Matrix *a, double tolerance, GrError *err)
@@ -291,8 +295,8 @@ back_substitute(Factor *f, const GrHost *host, GrError *err)
 }
 
 /*
- * What rounding can have left in a residual sum of squares of 0: the matrix is known to a relative NOISE by entries, and
- * beta' A beta takes it on. Bounded through |A[i][j]| <= sqrt(A[i][i] A[j][j]) <= 4 in scaled units.
+ * What rounding can have left in a residual sum of squares of 0: the matrix is known to a relative NOISE by entries,
+ * and beta' A beta takes it on. Bounded through |A[i][j]| <= sqrt(A[i][i] A[j][j]) <= 4 in scaled units.
  */
 static double
 rss_noise(const Factor *f)
@@ -330,7 +334,8 @@ has_shifted_terms(const Factor *f, const Matrix *a)
 
 /* The intercept's variance and covariances, from f->origin, which is what they are but for sigma^2 and the scales */
 static bool
-fill_origin_on_device(const Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_scale, const GrHost *host,
+fill_origin_on_device(const Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_scale,
+					  const GrHost *host,
 					  GrError *err)
 {
 	GrDD		variance = get(f->origin, 0);
@@ -409,7 +414,8 @@ fill_inverse(Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_
 				gr_dd_mul(gr_dd_div(get(f->inverse, inverse_row(f, i) + k), get(f->d, k)), sigma2));
 		for (int64_t j = 0; j <= i; j++)
 		{
-			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, i), from(f->inverse, inverse_row(f, j) + i), m - i));
+			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, i), from(f->inverse, inverse_row(f, j) + i),
+												  m - i));
 
 			/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
 			double		v = gr_dd_to_double(sum) * f->scale[i] / y_scale * f->scale[j] / y_scale + 0.0;
@@ -434,7 +440,9 @@ device_wanted(const Factor *f)
 		f->m >= (solver->min_terms > 0 ? solver->min_terms : GR_SOLVER_MIN_TERMS);
 }
 
-/* Factorises and solves on the device. Where its memory doesn't suffice, that is no failure, and f->device stays NULL. */
+/*
+ * Factorises and solves on the device. Where its memory doesn't suffice, that is no failure, and f->device stays NULL.
+ */
 static bool
 solve_on_device(Factor *f, const Matrix *a, bool want_inverse, const GrHost *host, GrError *err)
 {
@@ -459,9 +467,9 @@ solve_on_device(Factor *f, const Matrix *a, bool want_inverse, const GrHost *hos
 }
 
 /*
- * f->origin, from a factorisation of its own: the device's inverse comes rounded to float8, in which the covariances of the intercept
- * may cancel; a solution comes in double-double. What the intercept is in the scaled terms stands as the right-hand side, unscaled but
- * for a power of two. *solved: the device's memory sufficed.
+ * f->origin, from a factorisation of its own: the device's inverse comes rounded to float8, in which the covariances of
+ * the intercept may cancel; a solution comes in double-double. What the intercept is in the scaled terms stands as the
+ * right-hand side, unscaled but for a power of two. *solved: the device's memory sufficed.
  */
 static bool
 solve_for_origin(Factor *f, const Matrix *a, bool *solved, const GrHost *host, GrError *err)
@@ -576,7 +584,8 @@ static bool
 variances_in_range(const Factor *f, const Matrix *a, const double *vcov, bool is_zero, GrError *err)
 {
 	for (int64_t k = 0; k < f->m; k++)
-		if (!in_range(vcov[k * f->m + k], is_zero || f->aliased[k], k + a->skip - 1, "variance of the coefficient", err))
+		if (!in_range(vcov[k * f->m + k], is_zero || f->aliased[k], k + a->skip - 1, "variance of the coefficient",
+					  err))
 			return false;
 	return true;
 }
@@ -587,7 +596,8 @@ fill_vcov(Factor *f, const Matrix *a, GrDD rss, double y_scale, GrOlsFit *fit, c
 {
 	bool		none = fit->df_residual <= 0;
 
-	if (!fill_inverse(f, a, fit->vcov, gr_dd_div(rss, gr_dd((double) (none ? 1 : fit->df_residual))), y_scale, host, err))
+	if (!fill_inverse(f, a, fit->vcov, gr_dd_div(rss, gr_dd((double) (none ? 1 : fit->df_residual))), y_scale, host,
+					  err))
 		return false;
 	for (int64_t k = 0; none && k < (int64_t) f->m * f->m; k++)
 	{

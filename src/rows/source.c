@@ -76,7 +76,8 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 static bool
 is_to_be_pulled(const GrIngest *ingest)
 {
-	return gr_device == GR_DEVICE_GPU || ingest->columns->n <= gr_nroles(ingest->columns) || ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
+	return gr_device == GR_DEVICE_GPU || ingest->columns->n <= gr_nroles(ingest->columns) ||
+		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
 }
 
 /* Of a remote query's rows that come here: with no number of rows to go by, auto is the CPU. */

@@ -37,7 +37,8 @@ static void
 finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
 {
 	Size		triangle = gr_triangle(gr_norder(job->shape.nfeatures));
-	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double),
+									 MCXT_ALLOC_HUGE);
 	double	   *lo = hi + triangle;
 	double	   *shift = lo + triangle;
 	double		read_done;
