@@ -214,7 +214,7 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 bool
 gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share)
 {
-	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->file != NULL;
+	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->spool.file != NULL;
 	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(gr_plain_shape(source->nfeatures));
 	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
 	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(gr_plain_shape(source->nfeatures)), limit),

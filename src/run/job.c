@@ -7,7 +7,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "storage/buffile.h"
 #include "utils/memutils.h"
 
 #include "compute/compute.h"
@@ -18,6 +17,8 @@
 #include "run/device.h"
 #include "run/job.h"
 #include "run/raise.h"
+#include "run/spool.h"
+
 /* rows that a kernel takes at a time; with fewer its partial sums cost as much */
 #define DEVICE_BLOCK_NBYTES ((Size) 4 << 20)
 #define CPU_BLOCK_NBYTES ((Size) 256 << 10)
@@ -46,7 +47,7 @@ free_blocks(GrJob *job)
 	GrError		err = {0};
 	int64_t		nread = 0;
 
-	if (job->allocated == NULL || job->file != NULL)
+	if (job->allocated == NULL || job->spool.file != NULL)
 		return;
 	while (nread < job->ncalls)
 		if (!gr_job_sent(job, true, &nread, &err))
@@ -72,9 +73,7 @@ void
 gr_job_release(GrJob *job)
 {
 	release_job(job);
-	if (job->file != NULL)
-		BufFileClose(job->file);
-	job->file = NULL;
+	gr_spool_end(&job->spool);
 }
 
 void
@@ -185,7 +184,7 @@ allocate_blocks(GrJob *job)
 	GrError		ignored = {0};
 	Size		nbytes;
 
-	job->block_capacity = Max(wanted / row_nbytes, job->file != NULL ? 256 : 1);
+	job->block_capacity = Max(wanted / row_nbytes, job->spool.file != NULL ? 256 : 1);
 	job->nblocks = on_cpu ? 1 : GR_JOB_NBLOCKS;
 	/* whole pages, so that they can be pinned */
 	job->block_nbytes = TYPEALIGN(4096, job->block_capacity * row_nbytes);
@@ -211,8 +210,7 @@ begin_elsewhere(GrJob *job, const GrJobOptions *options)
 		return false;
 	if (options->spool)
 	{
-		/* rows as they are in blocks, one after the other */
-		job->file = BufFileCreateTemp(false);
+		gr_spool_begin(&job->spool, job->shape);
 		allocate_blocks(job);
 	}
 	else if (options->device_only ||
@@ -299,8 +297,8 @@ submit_block(GrJob *job)
 		return;
 	gr_check_rows(job->block, nrows, job->shape, job->rules, job->names);
 	job->block_nrows = 0;
-	if (job->file != NULL)
-		BufFileWrite(job->file, job->block, nrows * gr_row_nbytes(job->shape));
+	if (job->spool.file != NULL)
+		gr_spool_write(&job->spool, job->block, nrows);
 	else if (gr_job_send(job, job->block, nrows, &err))
 		job->reader[job->filling] = job->ncalls;
 	else
@@ -357,53 +355,13 @@ gr_job_keep(GrJob *job)
 	return !job->overflowed;
 }
 
-static void
-read_exactly(BufFile *file, void *into, Size nbytes)
-{
-	/* PostgreSQL 16 has BufFileReadExact() for it, and leaves less to BufFileRead() */
-#if PG_VERSION_NUM >= 160000
-	BufFileReadExact(file, into, nbytes);
-#else
-	if (BufFileRead(file, into, nbytes) != nbytes)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read from temporary file: %m")));
-#endif
-}
-
-/* A pass over the spool */
-static void
-pass_over_file(GrJob *job, const GrPass *pass, double *sums)
-{
-	Size		row_nbytes = gr_row_nbytes(job->shape);
-	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->shape), MCXT_ALLOC_HUGE);
-	double		started = gr_now();
-
-	if (BufFileSeek(job->file, 0, 0, SEEK_SET) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not rewind temporary file: %m")));
-	for (int64 left = job->nrows; left > 0;)
-	{
-		int64		n = Min(left, job->block_capacity);
-
-		CHECK_FOR_INTERRUPTS();
-		read_exactly(job->file, job->block, n * row_nbytes);
-		gr_change_rows(job->basis, job->shape, job->block, n);
-		gr_add_pass(pass, sums, job->block, n, scratch);
-		left -= n;
-	}
-	pfree(scratch);
-	job->times.kernel_s += gr_now() - started;
-}
-
 GrJob *
 gr_job_head(const GrJob *job, int64 nrows)
 {
 	GrJob	   *head = memcpy(palloc(sizeof(GrJob)), job, sizeof(GrJob));
 
 	/* the copy has no callback, which would release what is the job's; passes leave nothing in it but times */
-	Assert(job->file != NULL);
+	Assert(job->spool.file != NULL);
 	head->nrows = Min(nrows, job->nrows);
 	return head;
 }
@@ -411,12 +369,14 @@ gr_job_head(const GrJob *job, int64 nrows)
 void
 gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 {
+	double		started = gr_now();
 	GrError		err = {0};
 
 	Assert(job->kind == GR_JOB_ROWS && !job->overflowed);
-	if (job->file != NULL)
+	if (job->spool.file != NULL)
 	{
-		pass_over_file(job, pass, sums);
+		gr_spool_pass(&job->spool, job->nrows, job->block, job->block_capacity, pass, sums);
+		job->times.kernel_s += gr_now() - started;
 		return;
 	}
 	if (!job->place.backend->rows_pass(job->rows, pass, sums, &gr_host, &err))
@@ -429,9 +389,9 @@ gr_job_change(GrJob *job, const GrBasis *basis)
 {
 	GrError		err = {0};
 
-	Assert(job->kind == GR_JOB_ROWS && !job->overflowed && job->basis == NULL);
-	if (job->file != NULL)
-		job->basis = basis;
+	Assert(job->kind == GR_JOB_ROWS && !job->overflowed && job->spool.basis == NULL);
+	if (job->spool.file != NULL)
+		job->spool.basis = basis;
 	else if (!job->place.backend->rows_change(job->rows, basis, &gr_host, &err))
 		gr_job_fail(job, &err);
 }
@@ -439,7 +399,7 @@ gr_job_change(GrJob *job, const GrBasis *basis)
 bool
 gr_job_can_ascend(const GrJob *job, bool single)
 {
-	return job->file == NULL && job->place.backend->rows_can_ascend(job->rows, single);
+	return job->spool.file == NULL && job->place.backend->rows_can_ascend(job->rows, single);
 }
 
 void

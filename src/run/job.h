@@ -15,6 +15,7 @@
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
 #include "run/device.h"
+#include "run/spool.h"
 
 typedef enum GrJobKind
 {
@@ -54,7 +55,7 @@ typedef struct GrJob
 	GrGram	   *gram;
 	GrShiftedGram shifted;		/* by which rows go to gram */
 	GrRows	   *rows;
-	struct BufFile *file;		/* the spool, or NULL */
+	GrSpool		spool;			/* ROWS: where rows are instead, if it has a file */
 	Size		cpu_limit;
 	bool		may_overflow;
 	bool		overflowed;		/* the rows are lost: no more may be taken */
@@ -78,7 +79,6 @@ typedef struct GrJob
 	int64		block_capacity;
 
 	int64		nrows;			/* rows taken */
-	const GrBasis *basis;		/* rows of a file are changed by it as they are read; or NULL */
 	GrGramTimes times;
 	GrSolver	solver;
 	MemoryContextCallback callback;

@@ -677,7 +677,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	if (!run_fit(&source, &options, ingest.names, &fit, &err))
 		gr_raise_columns(&err, ingest.nfeatures, ingest.names);
 	gr_record_run("gpu_logreg_fit", source.job, started, read_done, gr_now());
-	if (source.job->file != NULL)
+	if (source.job->spool.file != NULL)
 		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
 	if (source.kind == GR_SOURCE_QUERY)
 		record_query_run(&source);
