@@ -11,6 +11,8 @@
 
 #include "cuda_util.cuh"
 
+#include "compute/backend.h"
+
 #define GR_ASCENT_MAX_FEATURES 16
 
 /*
@@ -48,8 +50,8 @@ gr_ascent_state_set(GrAscentState *state, const double *beta, int nfeatures, boo
 }
 
 /*
- * beta from a state. Without an intercept beta[0] stays as it is. Coefficients that left the range of their type are not
- * finite; ascent at too high a rate does that.
+ * beta from a state. Without an intercept beta[0] stays as it is. Coefficients that left the range of their type are
+ * not finite; ascent at too high a rate does that.
  */
 static inline void
 gr_ascent_state_get(const GrAscentState *state, double *beta, int nfeatures, bool intercept)
@@ -76,7 +78,8 @@ extern cudaError_t gr_ascent_launch(const GrAscent *ascent, const double *device
 
 /*
  * For tests and timing: the layouts there are. False if there are no more than shape; else its threads and the examples
- * each of them holds. A launch with shape >= 0 uses that one, and fails with cudaErrorInvalidValue where it doesn't fit.
+ * each of them holds. A launch with shape >= 0 uses that one, and fails with cudaErrorInvalidValue where it doesn't
+ * fit.
  */
 extern bool gr_ascent_shape(int shape, int *nthreads, int *nexamples);
 extern cudaError_t gr_ascent_launch_shape(int shape, const GrAscent *ascent, const double *device_scale,

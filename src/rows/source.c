@@ -55,7 +55,7 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 		again.cpu_reason = reason;
 	if (outcome != GR_RING_READ)
 		gr_ingest_read_here(ingest, &again);
-	ingest->overflowed = ingest->job != NULL && options->kind == GR_JOB_ROWS && !gr_job_keep(ingest->job);
+	ingest->overflowed = ingest->job != NULL && options->kind == GR_SINK_KEEP && !gr_job_keep(ingest->job);
 }
 
 /*
@@ -108,9 +108,9 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 	/* without workers, planning it would be for nothing */
 	if (gr_debug_ring || max_parallel_workers_per_gather == 0 || !tells_widths(ingest))
 		return NULL;
-	work = gr_ingest_work(ingest, GR_JOB_GRAM);
+	work = gr_ingest_work(ingest, GR_SINK_SUM);
 	if (gr_prepare_place(place, work) &&
-		(!gr_device_is_missing() || !gr_choose_place(place, work, &err) || place->backend != &gr_backend_cpu))
+		(!gr_device_is_missing() || !gr_choose_place(place, work, &err) || !gr_on_cpu(place)))
 	{
 		gr_leave_place(place);
 		return NULL;
@@ -145,7 +145,7 @@ run_sums(const GrPlan *plan, GrIngest *ingest)
 GrState *
 gr_source_sum(GrIngest *ingest, GrPlace *place)
 {
-	const GrJobOptions options = {.kind = GR_JOB_GRAM};
+	const GrJobOptions options = {.kind = GR_SINK_SUM};
 	GrPlan	   *plan = plan_sums(ingest, place);
 
 	if (plan != NULL)
@@ -180,7 +180,7 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 {
 	Size		limit = (Size) gr_ring_size * 1024;
 	bool		large = ingest->nrows_estimate * gr_row_nbytes(gr_plain_shape(ingest->nfeatures_estimate)) > limit;
-	GrJobOptions options = {.kind = GR_JOB_ROWS,.rules = {GR_BINOMIAL},.may_overflow = ingest->repeatable};
+	GrJobOptions options = {.kind = GR_SINK_KEEP,.rules = {GR_BINOMIAL},.may_overflow = ingest->repeatable};
 	char		reason[300];
 
 	memset(source, 0, sizeof(*source));

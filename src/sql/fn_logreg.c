@@ -314,7 +314,7 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	double		read_done;
 	GrFloatArray x;
 	GrLogregOptions options;
-	GrJobOptions job_options = {.kind = GR_JOB_ROWS};
+	GrJobOptions job_options = {.kind = GR_SINK_KEEP};
 	GrRowSource source = {.kind = GR_SOURCE_JOB};
 	GrLogregFit *fit;
 	GrModel		model = {0};
@@ -515,7 +515,7 @@ agg_source(const KeptRows *state, GrRowSource *source)
 	GrRowShape	shape = gr_plain_shape(state->nfeatures);
 	int			ncols = gr_row_ncols(shape);
 	GrJobOptions options = {
-		.kind = GR_JOB_ROWS,.shape = shape,.rules = {GR_BINOMIAL},.nrows_estimate = state->nrows,
+		.kind = GR_SINK_KEEP,.shape = shape,.rules = {GR_BINOMIAL},.nrows_estimate = state->nrows,
 		.may_overflow = true,.device_only = true
 	};
 

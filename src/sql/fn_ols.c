@@ -62,7 +62,7 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	bool		intercept = PG_GETARG_BOOL(2);
 	const double *x_at;
 	const double *y_at;
-	GrJobOptions job_options = {.kind = GR_JOB_GRAM};
+	GrJobOptions job_options = {.kind = GR_SINK_SUM};
 	GrJob	   *job;
 	GrModel		model = {0};
 
