@@ -40,7 +40,7 @@ endif
 
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and a
 # server with LLVM would want bitcode of each.
-COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o phases.o newton.o newton_step.o terms.o finish.o start.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
+COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
 	gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o \
@@ -59,7 +59,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model predict logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
+REGRESS = setup weights weights_errors ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model predict logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)

@@ -389,6 +389,10 @@ weigh_with(double eta, const double *response, GrRowShape shape)
 	const double prior = shape.weight ? response[1] : 1.0;
 	const double offset = shape.offset ? response[shape.weight ? 2 : 1] : 0.0;
 	const double full = eta + offset;
+
+	if (prior == 1.0 && (y == 0.0 || y == 1.0))
+		return weigh_row(full, y);
+
 	const double a = fabs(full);
 	const double t = exp_minus(a < GR_ETA_MAX ? a : GR_ETA_MAX);
 	const double d = reciprocal(1.0 + t);
@@ -400,7 +404,7 @@ weigh_with(double eta, const double *response, GrRowShape shape)
 	/* each row's deviance by itself: what shares and weights leave of it is no product of (1 + t) */
 	row.t = 0.0;
 	row.miss = gr_logistic_row(full, y, prior).half_deviance;
-	row.margin = gr_margin(eta, y);
+	row.margin = gr_margin(full, y);
 	return row;
 }
 

@@ -234,14 +234,22 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 			if (in && side > 0.0)
 				head.min_right = fmin(head.min_right, side);
 		}
+		else if (terms.linear)
+		{
+			GrLogisticRow row = gr_linear_row(gr_row_offset(own, shape), y, gr_row_weight(own, shape));
+
+			u = in ? row.u : 0.0;
+			v = in ? row.v : 0.0;
+			head.min_margin = fmin(head.min_margin, 0.0);
+			head.nones += in ? y : 0.0;
+		}
 		else
 		{
 			Dot			dot = tile_dot<Dot>(tile, count, shape, terms.beta, terms.shift, lane);
-			double		offset = gr_row_offset(own, shape);
 			double		eta;
 
 			if (shape.offset)
-				add_product(dot, 1.0, offset, 0.0);
+				add_product(dot, 1.0, gr_row_offset(own, shape), 0.0);
 			eta = dot.s + dot.c;
 
 			if (in)
@@ -251,7 +259,7 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 				u = row.u;
 				v = row.v;
 				head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
-				head.min_margin = fmin(head.min_margin, gr_margin(eta - offset, y));
+				head.min_margin = fmin(head.min_margin, gr_margin(eta, y));
 				head.nones += y;
 			}
 		}

@@ -41,6 +41,7 @@ typedef struct GlmTerms
 	const double *faces;
 	const double *face_absolute;
 	double		face_relative;
+	bool		linear;
 } GlmTerms;
 
 /* How the fused kernel finds its rows in shared memory; see glm_step.cu. */

@@ -549,6 +549,7 @@ start_pass(RowsPass *run, GrError *err)
 				 "copying coefficients to the device");
 	run->terms.beta = rows->terms;
 	run->terms.shift = rows->terms + nterms;
+	run->terms.linear = pass->linear;
 	if (pass->nfaces > 0 && (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE) && !send_faces(run, err))
 		return false;
 	SESSION_CUDA(rows->session, err,

@@ -46,7 +46,8 @@ CREATE TYPE gpu_model AS (
     iterations int,
     converged boolean,
     separated text[],
-    device text
+    device text,
+    log_lik float8
 );
 
 CREATE FUNCTION gpu_tidy(model gpu_model, conf_level float8 DEFAULT 0.95, exponentiate boolean DEFAULT false)
@@ -74,8 +75,10 @@ CREATE FUNCTION gpu_predict(model gpu_model) RETURNS float8
 CREATE FUNCTION gpu_ols(x float8[], y float8[], intercept boolean DEFAULT true) RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_ols_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
 
-CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true) RETURNS gpu_model
-    AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true, weights text DEFAULT NULL,
+                            frequencies text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
@@ -170,6 +173,92 @@ CREATE AGGREGATE gpu_ols_stats_array_agg(y boolean, x float8[]) (
     PARALLEL = SAFE
 );
 
+-- The same with weights
+CREATE FUNCTION gpu_wls_stats_accum(gpu_ols_stats, weight float8, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wls_stats_accum(gpu_ols_stats, weight float8, y boolean, VARIADIC x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+
+CREATE AGGREGATE gpu_wls_agg(weight float8, y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_agg(weight float8, y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_array_agg(weight float8, y float8, x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_array_agg(weight float8, y boolean, x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_stats_agg(weight float8, y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_stats_agg(weight float8, y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_stats_array_agg(weight float8, y float8, x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_stats_array_agg(weight float8, y boolean, x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
 CREATE AGGREGATE gpu_ols_rollup(stats gpu_ols_stats) (
     SFUNC = gpu_ols_stats_combine,
     STYPE = gpu_ols_stats,
@@ -192,9 +281,10 @@ CREATE AGGREGATE gpu_ingest_pass(ring bytea, names text[], VARIADIC "any") (
 );
 
 -- What gpu_ols_fit runs over its query where that is done in parallel workers.
-CREATE FUNCTION gpu_ols_pass_accum(gpu_ols_stats, names text[], widths int[], VARIADIC "any") RETURNS gpu_ols_stats
+CREATE FUNCTION gpu_ols_pass_accum(gpu_ols_stats, request gpu_ols_stats, names text[], widths int[],
+                                   VARIADIC "any") RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
-CREATE AGGREGATE gpu_ols_pass(names text[], widths int[], VARIADIC "any") (
+CREATE AGGREGATE gpu_ols_pass(request gpu_ols_stats, names text[], widths int[], VARIADIC "any") (
     SFUNC = gpu_ols_pass_accum,
     STYPE = gpu_ols_stats,
     SSPACE = 4096,
@@ -315,7 +405,8 @@ CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT tr
     AS 'MODULE_PATHNAME', 'gr_logreg_arrays_bool' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
 
 CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
-                               tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton', learning_rate float8 DEFAULT NULL)
+                               tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton', learning_rate float8 DEFAULT NULL,
+                               weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -437,7 +528,7 @@ COMMENT ON FUNCTION gpu_glance(gpu_model) IS 'one-row summary of a model';
 COMMENT ON FUNCTION gpu_predict(gpu_model, "any") IS 'prediction of a model';
 COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_ols_fit(text, boolean) IS 'linear regression over a query: the model';
+COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text) IS 'linear regression over a query: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(boolean, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_array_agg(float8, float8[]) IS 'linear regression: the model; x as one array';
@@ -449,8 +540,18 @@ COMMENT ON AGGREGATE gpu_ols_stats_array_agg(boolean, float8[]) IS 'linear regre
 COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats) IS 'merges states of linear regressions';
 COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], "any") IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], VARIADIC "any") IS 'the rows of a query on their way to a device';
-COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, text[], int[], "any") IS 'aggregate transition function';
-COMMENT ON AGGREGATE gpu_ols_pass(text[], int[], VARIADIC "any") IS 'the sums of gpu_ols_fit over its query';
+COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, float8, float8[]) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, boolean, float8[]) IS 'aggregate transition function';
+COMMENT ON AGGREGATE gpu_wls_agg(float8, float8, VARIADIC float8[]) IS 'weighted linear regression: the model';
+COMMENT ON AGGREGATE gpu_wls_agg(float8, boolean, VARIADIC float8[]) IS 'weighted linear regression: the model';
+COMMENT ON AGGREGATE gpu_wls_array_agg(float8, float8, float8[]) IS 'weighted linear regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_wls_array_agg(float8, boolean, float8[]) IS 'weighted linear regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_wls_stats_agg(float8, float8, VARIADIC float8[]) IS 'weighted linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_wls_stats_agg(float8, boolean, VARIADIC float8[]) IS 'weighted linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, float8, float8[]) IS 'weighted linear regression: the mergeable state; x as one array';
+COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, boolean, float8[]) IS 'weighted linear regression: the mergeable state; x as one array';
+COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, gpu_ols_stats, text[], int[], "any") IS 'aggregate transition function';
+COMMENT ON AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any") IS 'the sums of gpu_ols_fit over its query';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';
 COMMENT ON TYPE gpu_logreg_step IS 'mergeable state of one Newton step of a logistic regression';
 COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';
@@ -474,7 +575,7 @@ COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "a
 COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8) IS 'logistic regression: the model one Newton step further';
 COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8) IS 'logistic regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8) IS 'logistic regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8) IS 'logistic regression over a query: the model';
+COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text) IS 'logistic regression over a query: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_array_agg(float8, float8[]) IS 'logistic regression: the model; x as one array';

@@ -30,7 +30,7 @@ typedef enum GrStatus
 	GR_NOT_BINARY,				/* a response is neither 0 nor 1; value: it */
 	GR_NOT_A_SHARE,				/* a response is not from 0 to 1; value: it */
 	GR_NEGATIVE_WEIGHT,			/* where: the column; value: it */
-	GR_NOT_WHOLE,				/* a frequency; likewise */
+	GR_NOT_A_COUNT,				/* a frequency; likewise */
 	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column, 0-based */
 	GR_OUT_OF_RANGE,			/* a sum of products left float8's range; where: the column, 0-based */
 	GR_RESULT_OUT_OF_RANGE,		/* a result did; where: its column, 0-based; -1: the ones; value: it; detail: what */

@@ -45,7 +45,7 @@ npairs_max(const GrLogregOptions *options)
 size_t
 gr_descent_nbytes(const GrLogregOptions *options)
 {
-	return sizeof(Lbfgs) + (3 + 2 * (size_t) npairs_max(options)) * ((size_t) options->nfeatures + 1) * sizeof(double);
+	return sizeof(Lbfgs) + (3 + 2 * (size_t) npairs_max(options)) * ((size_t) gr_nterms(options->shape.nfeatures)) * sizeof(double);
 }
 
 static Lbfgs *
@@ -223,6 +223,9 @@ gr_descent_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (gr_fit_is_classic(options))
 		return begin_classic(fit, host, err);
 	lbfgs_begin(state);
+	/* with offsets 0 may be far from everything, but the pass there was a least-squares fit */
+	if (options->shape.offset && state->dense)
+		gr_terms_shift(fit, state->delta, state->theta);
 	return gr_fit_ask(fit, again ? GR_PHASE_SHIFTED : GR_PHASE_DESCENT, GR_PASS_GRADIENT);
 }
 

@@ -1,10 +1,12 @@
 /*
- * family.c: what is required of rows; see family.h.
+ * family.c: what is required of rows, and what a log-likelihood takes of them; see family.h.
  */
 #include "compute/family.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "compute/dd.h"
 
 /* Of rows with finite numbers: response and weight, one after the other */
 static bool
@@ -22,7 +24,8 @@ one_valid(const double *response, GrRowShape shape, GrRowRules rules, GrError *e
 	if (weight < 0.0 || (rules.weighting == GR_FREQUENCIES && weight != floor(weight)))
 	{
 		err->value = weight;
-		return gr_fail(err, weight < 0.0 ? GR_NEGATIVE_WEIGHT : GR_NOT_WHOLE, gr_weight_at(shape), "%s", "");
+		return gr_fail(err, rules.weighting == GR_FREQUENCIES ? GR_NOT_A_COUNT : GR_NEGATIVE_WEIGHT,
+					   gr_weight_at(shape), "%s", "");
 	}
 	return true;
 }
@@ -73,4 +76,92 @@ gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rule
 		if (!one_valid(response, shape, rules, err))
 			return false;
 	return true;
+}
+
+/*
+ * Totals
+ */
+
+#define HALF_LOG_2PI 0.91893853320467274178
+
+/* log of x! less Stirling's formula for it, sqrt(2 pi x) (x / e)^x; x > 0, whole or not */
+static double
+stirling_error(double x)
+{
+	double		r = 1.0 / (x * x);
+
+	if (x <= 15.0)
+		return lgamma(x + 1.0) - (x + 0.5) * log(x) + x - HALF_LOG_2PI;
+	return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - (1.0 / 1188 - 691.0 / 360360 * r) * r) * r) * r) * r) / x;
+}
+
+/* log of the probability of a share y of n trials where the mean is y: Loader's (2000), without large terms that cancel */
+static double
+log_saturated(double y, double n)
+{
+	if (y == 0.0 || y == 1.0)
+		return 0.0;
+	return stirling_error(n) - stirling_error(n * y) - stirling_error(n * (1.0 - y)) -
+		HALF_LOG_2PI - 0.5 * log(n * y * (1.0 - y));
+}
+
+static void
+add_constant(GrRowTotals *totals, GrDD term)
+{
+	GrDD		sum = {totals->log_constant, totals->log_constant_lo};
+
+	sum = gr_dd_add(sum, term);
+	totals->log_constant = sum.hi;
+	totals->log_constant_lo = sum.lo;
+}
+
+void
+gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules)
+{
+	size_t		row_nbytes = gr_row_nbytes(shape);
+	const char *at = (const char *) rows + (shape.single ? sizeof(float) : sizeof(double)) * (size_t) shape.nfeatures;
+
+	for (int64_t r = 0; r < nrows; r++, at += row_nbytes)
+	{
+		double		rest[2];	/* response, weight */
+
+		memcpy(rest, at, sizeof(rest));
+		totals->weights += rest[1];
+		totals->ones += rest[1] * rest[0];
+		totals->nshares += rest[0] != 0.0 && rest[0] != 1.0 ? 1.0 : 0.0;
+		if (rules.weighting == GR_PRIOR_WEIGHTS)
+			add_constant(totals, gr_dd(rules.family == GR_GAUSSIAN ? 0.5 * log(rest[1]) :
+									   log_saturated(rest[0], rest[1])));
+	}
+}
+
+void
+gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other)
+{
+	GrDD		constant = {other->log_constant, other->log_constant_lo};
+
+	totals->weights += other->weights;
+	totals->ones += other->ones;
+	totals->nshares += other->nshares;
+	add_constant(totals, constant);
+}
+
+double
+gr_binomial_null_deviance(double weights, double ones)
+{
+	double		zeros = weights - ones;
+
+	/* log(weights / ones) and log(weights / zeros), good where either is near 0 */
+	return 2 * (ones * log1p(zeros / ones) + zeros * log1p(ones / zeros));
+}
+
+double
+gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant)
+{
+	/* a mean square must not lose digits below float8's range, where the sum of squares is within it */
+	double		unit = deviance > 0 && deviance < 1e-280 ? 0x1p200 : 1.0;
+
+	if (family == GR_GAUSSIAN)
+		return log_constant - 0.5 * nobs * (log(2 * M_PI) + (log(deviance * unit / nobs) - log(unit)) + 1);
+	return log_constant - 0.5 * deviance;
 }

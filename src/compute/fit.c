@@ -22,14 +22,15 @@ gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
 
 	state->phase = phase;
 	fit->pass.kind = kind;
-	fit->pass.shape = gr_plain_shape(state->options.nfeatures);
+	fit->pass.shape = state->options.shape;
 	fit->pass.beta = kind == GR_PASS_FACE ? NULL : state->theta;
 	fit->pass.shift = kind == GR_PASS_FACE ? state->no_shift : state->shift;
 	fit->pass.nfaces = state->nfaces + (kind == GR_PASS_FACE ? 1 : 0);
 	fit->pass.faces = state->faces;
 	fit->pass.face_absolute = state->face_absolute;
 	fit->pass.face_relative = 1e-11;
-	gr_pass_clear(kind, state->options.nfeatures, fit->sums);
+	fit->pass.linear = phase == GR_PHASE_ZERO && kind == GR_PASS_EXACT && state->options.shape.offset;
+	gr_pass_clear(kind, state->options.shape.nfeatures, fit->sums);
 	return true;
 }
 

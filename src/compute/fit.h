@@ -37,6 +37,7 @@ typedef enum GrLogregPhase
 	GR_PHASE_ASCEND,			/* gradient ascent on the caller's side */
 	GR_PHASE_LAST,				/* of gradient descent or L-BFGS: deviance and covariances at the final beta */
 	GR_PHASE_PLACE,				/* how far out is beta to be set along a face? entered by gr_fit_end() */
+	GR_PHASE_NULL,				/* a pass of the model with the intercept alone, for its deviance; entered after PLACE */
 	GR_PHASE_DONE
 } GrLogregPhase;
 
@@ -110,6 +111,10 @@ struct GrLogregState
 	int			placing;		/* the face that PLACE is at */
 	double		face_absolute[GR_FACES_MAX];
 	double		min_right[GR_FACES_MAX];
+	double		null_intercept;	/* of the model with the intercept alone: where NULL is, ... */
+	double		null_before;	/* ... and where it was, */
+	double		null_deviance;	/* ... with this deviance; INFINITY: nowhere yet */
+	int			null_npasses;
 };
 
 /* The classic batch update, in the features' own units at the caller's rate: all terms move, collinear ones too. */

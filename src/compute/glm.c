@@ -216,7 +216,7 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 		double		eta = work->eta[work->kept[k]];
 		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
 		double		y = gr_row_response(at, shape);
-		double		margin = gr_margin(shape.offset ? eta - gr_row_offset(at, shape) : eta, y);
+		double		margin = gr_margin(eta, y);
 		GrLogisticRow row = gr_logistic_row(eta, y, gr_row_weight(at, shape));
 		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
 
@@ -229,6 +229,23 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 	}
 	half = gr_two_sum(half.hi, half.lo);
 	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
+}
+
+/* A linear pass; see GrPass. */
+static void
+weigh_rows_linearly(ExactWork *work, double *sums, const double *rows)
+{
+	GrRowShape	shape = work->pass->shape;
+
+	for (int k = 0; k < work->nkept; k++)
+	{
+		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
+		GrLogisticRow row = gr_linear_row(gr_row_offset(at, shape), gr_row_response(at, shape), gr_row_weight(at, shape));
+
+		work->u[k] = row.u;
+		work->v[k] = row.v;
+		sums[GR_SUM_NONES] += gr_row_response(at, shape);
+	}
 }
 
 /* The same where all predictors are 0, of rows without weights. */
@@ -265,6 +282,8 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 	{
 		if (pass->kind == GR_PASS_FACE)
 			sort_by_face(work, sums, rows, nrows);
+		else if (pass->linear)
+			weigh_rows_linearly(work, sums, rows);
 		else if (work->at_zero)
 			weigh_rows_at_zero(work, sums, rows, nrows);
 		else
@@ -321,11 +340,12 @@ step_ncolumns(GrRowShape shape)
 	return 1 + (size_t) gr_row_ncols(shape);
 }
 
+/* As many rows with weights as without, so that weights of 1 change no bit */
 static int
 step_capacity(GrPassKind kind, GrRowShape shape)
 {
 	int			least = kind == GR_PASS_FAST ? FAST_NROWS_MIN : GRADIENT_NROWS_MIN;
-	int			n = (int) (STEP_NBYTES / (step_ncolumns(shape) * sizeof(double)));
+	int			n = (int) (STEP_NBYTES / (step_ncolumns(gr_plain_shape(shape.nfeatures)) * sizeof(double)));
 
 	/* a multiple of two vectors; with step_pitch() columns then don't crowd into a few sets of the cache */
 	n = n / (2 * MAX_LANES) * (2 * MAX_LANES);
@@ -392,6 +412,8 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	GrChunkTotals totals;
 
 	version->predict(chunk, pass->beta);
+	for (int r = 0; chunk->offset != NULL && r < chunk->nrows; r++)
+		chunk->weight[r] += chunk->offset[r];
 	if (chunk->prior != NULL)
 		version->logistic_weighted(chunk, &totals);
 	else
@@ -421,16 +443,23 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	return !gr_poll(poll, (int64_t) chunk->nrows * chunk->nterms);
 }
 
-/* The rows' own weights, whole vectors of them */
-static void
-load_prior(const GrChunk *chunk, GrRowShape shape, const double *rows, int nlanes)
+/* Loads the rows' own weights, whole vectors of them. False: all are 1, and so many trials of one class */
+static bool
+load_prior(double *prior, GrRowShape shape, const double *rows, int nrows, int nlanes)
 {
+	bool		any = false;
 	int			r = 0;
 
-	for (; r < chunk->nrows; r++)
-		chunk->prior[r] = gr_row_weight(rows + r * gr_row_ncols(shape), shape);
+	for (; r < nrows; r++, rows += gr_row_ncols(shape))
+	{
+		double		y = gr_row_response(rows, shape);
+
+		prior[r] = gr_row_weight(rows, shape);
+		any |= prior[r] != 1.0 || (y != 0.0 && y != 1.0);
+	}
 	for (; r % nlanes != 0; r++)
-		chunk->prior[r] = 0.0;
+		prior[r] = 0.0;
+	return any;
 }
 
 static bool
@@ -443,15 +472,16 @@ add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 	int			capacity = step_capacity(pass->kind, pass->shape);
 	size_t		pitch = step_pitch(pass->kind, pass->shape);
 	GrChunk		chunk = {.nterms = gr_nterms(p),.pitch = pitch};
+	double	   *prior;
 	double	   *shift;
 
 	chunk.columns = align(scratch);
 	chunk.weight = chunk.columns + step_ncolumns(pass->shape) * pitch;
 	chunk.residual = chunk.weight + pitch;
 	chunk.weighted = chunk.residual + pitch;
-	chunk.prior = pass->shape.weight || pass->shape.offset ? chunk.weighted + 3 * pitch : NULL;
 	chunk.offset = pass->shape.offset ? chunk.columns + (size_t) (1 + gr_offset_at(pass->shape)) * pitch : NULL;
-	chunk.lanes = chunk.weighted + 4 * pitch;
+	prior = chunk.weighted + 3 * pitch;
+	chunk.lanes = prior + pitch;
 	shift = chunk.lanes + 4 * (size_t) version->lanes * chunk.nterms;
 	memset(shift, 0, (size_t) ncols * sizeof(double));
 	memcpy(shift, pass->shift, (size_t) p * sizeof(double));
@@ -463,8 +493,9 @@ add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 	{
 		chunk.nrows = nrows - first < capacity ? (int) (nrows - first) : capacity;
 		version->transpose(chunk.columns + pitch, pitch, rows + first * ncols, chunk.nrows, ncols, shift);
-		if (chunk.prior != NULL)
-			load_prior(&chunk, pass->shape, rows + first * ncols, version->lanes);
+		chunk.prior = NULL;
+		if (pass->shape.weight && load_prior(prior, pass->shape, rows + first * ncols, chunk.nrows, version->lanes))
+			chunk.prior = prior;
 		if (!add_step_chunk(pass, version, sums, &chunk, poll))
 			return false;
 	}

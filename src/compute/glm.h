@@ -52,6 +52,11 @@ typedef struct GrPass
 	const double *faces;		/* nfaces directions in (1, x), not shifted */
 	const double *face_absolute;	/* nfaces */
 	double		face_relative;
+	/*
+	 * EXACT: of a mean that were linear in eta, 1/2 + eta / 4, at beta = 0: w = 1/4, r = y - 1/2 - offset / 4. Its Newton
+	 * step is a least-squares fit, which finds its way from 0 however large the offsets are. There is no deviance.
+	 */
+	bool		linear;
 } GrPass;
 
 /* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */

@@ -88,4 +88,17 @@ gr_logistic_row(double eta, double y, double weight)
 	return row;
 }
 
+/* The same of a pass that is linear, at beta = 0; see GrPass. */
+GR_HD GrLogisticRow
+gr_linear_row(double offset, double y, double weight)
+{
+	double		root = sqrt(weight);
+	GrLogisticRow row;
+
+	row.u = 0.5 * root;
+	row.v = root * (2.0 * y - 1.0 - 0.5 * offset);
+	row.half_deviance = 0.0;
+	return row;
+}
+
 #endif							/* GPUREG_GLM_ROW_H */

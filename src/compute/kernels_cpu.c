@@ -458,7 +458,7 @@ gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, double *wide)
 bool
 gr_gram_finite(const double *hi, int nfeatures, int *column)
 {
-	for (int64_t j = 1; j <= nfeatures + 1; j++)
+	for (int64_t j = 1; j < gr_norder(nfeatures); j++)
 	{
 		if (!isfinite(hi[j * (j + 1) / 2 + j]))
 		{

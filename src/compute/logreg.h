@@ -24,6 +24,7 @@
 #define GPUREG_LOGREG_H
 
 #include "compute/backend.h"
+#include "compute/family.h"
 #include "compute/glm.h"
 
 #ifdef __cplusplus
@@ -42,7 +43,10 @@ typedef enum GrLogregSolver
 
 typedef struct GrLogregOptions
 {
-	int			nfeatures;
+	GrRowShape	shape;			/* of the rows, which are not single */
+	GrWeighting weighting;		/* of rows with weights */
+	const GrRowTotals *totals;	/* of those, known once the first pass is made; NULL: none have weights */
+	bool		skip_null;		/* the null deviance isn't wanted, where it takes passes of its own */
 	bool		intercept;
 	double		l2;				/* >= 0 */
 	int			max_iter;		/* >= 1: updates of beta */
@@ -81,7 +85,7 @@ typedef struct GrLogregFit
 	/* what came out, when done */
 	int			nterms;
 	int			rank;
-	int64_t		nrows;
+	int64_t		nrows;			/* or the sum of their frequencies */
 	int64_t		df_residual;	/* nrows - rank */
 	double	   *coef;			/* nterms; NaN for an aliased term, but for GD at a given rate; a finite point far out
 								 * for a separated one */
@@ -93,7 +97,7 @@ typedef struct GrLogregFit
 	int64_t		nlimit;			/* rows that no direction of separation separates: nrows where there is none, 0 where
 								 * it is complete */
 	double		deviance;		/* in the limit, where there is separation */
-	double		null_deviance;
+	double		null_deviance;	/* NaN where it wasn't wanted */
 	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
 	bool		converged;
 	bool		imprecise;		/* it did not, and further iterations would be of no use: rounding error rules */

@@ -206,16 +206,36 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
  * The beginning
  */
 
-/* The deviance of the model with nothing but an intercept, or with nothing at all */
+/* The deviance of the model with nothing but an intercept, or with nothing at all, of plain rows */
 static double
 null_deviance(double nrows, double nones, bool intercept)
 {
-	double		nzeros = nrows - nones;
+	return intercept ? gr_binomial_null_deviance(nrows, nones) : 2 * nrows * log(2.0);
+}
 
-	if (!intercept)
-		return 2 * nrows * log(2.0);
-	/* log(nrows / nones) and log(nrows / nzeros), good where either is near 0 */
-	return 2 * (nones * log1p(nzeros / nones) + nzeros * log1p(nones / nzeros));
+/* After the pass at 0: the same of any rows, or NaN where that takes passes, and where those begin */
+static void
+choose_null(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	const GrLogregOptions *options = &state->options;
+	bool		weighted = options->shape.weight;
+	double		weights = weighted ? options->totals->weights : fit->sums[GR_SUM_NROWS];
+	double		ones = weighted ? options->totals->ones : fit->sums[GR_SUM_NONES];
+
+	if (!options->intercept)
+		state->null_intercept = 0;
+	else if (fit->pass.linear)
+		state->null_intercept = gr_fit_hi(fit)[gr_at(state->nfull + 1, 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
+	else
+		state->null_intercept = log(ones / (weights - ones));
+	if (options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0))
+		fit->null_deviance = NAN;
+	else if (weighted)
+		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
+			fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	else
+		fit->null_deviance = null_deviance(weights, ones, options->intercept);
 }
 
 /* There are rows, and of both classes. */
@@ -236,6 +256,7 @@ check_classes(double nrows, double nones, GrError *err)
 static bool
 check_rows(GrLogregFit *fit, GrError *err)
 {
+	const GrLogregOptions *options = &fit->state->options;
 	double		nrows = fit->sums[GR_SUM_NROWS];
 	double		nones = fit->sums[GR_SUM_NONES];
 	int			column;
@@ -245,9 +266,10 @@ check_rows(GrLogregFit *fit, GrError *err)
 	/* columns of the matrix behind the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
 		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
-	fit->nrows = gr_count_of(nrows);
+	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals->weights :
+							 nrows);
 	fit->nlimit = fit->nrows;
-	fit->null_deviance = null_deviance(nrows, nones, fit->state->options.intercept);
+	choose_null(fit);
 	return true;
 }
 
@@ -259,7 +281,7 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (!check_rows(fit, err))
 		return false;
 	fit->rank = fit->nterms;
-	state->deviance_old = fit->sums[GR_SUM_DEVIANCE_HI];
+	state->deviance_old = fit->pass.linear ? INFINITY : fit->sums[GR_SUM_DEVIANCE_HI];
 	if (!state->dense)
 		return gr_fit_enter(fit, GR_PHASE_DESCENT, host, err);
 	for (int j = 0; j < state->nfull; j++)
@@ -355,7 +377,10 @@ gr_last_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 	if (!state->dense)
 	{
-		for (int k = 0; k < fit->nterms && fit->sums[GR_SUM_MIN_MARGIN] > 1e-6 && state->options.l2 == 0; k++)
+		/* an offset may bring all rows to their right side, whatever beta does */
+		bool		separated = fit->sums[GR_SUM_MIN_MARGIN] > 1e-6 && state->options.l2 == 0 && !state->options.shape.offset;
+
+		for (int k = 0; k < fit->nterms && separated; k++)
 			fit->separated[k] = state->theta[k + state->first] < 0 ? -1 : 1;
 		return gr_fit_end(fit, fit->converged, false, host, err);
 	}
@@ -382,7 +407,9 @@ gr_last_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 size_t
 gr_logreg_step_nbytes(int nfeatures)
 {
-	return gr_ols_workspace_nbytes(nfeatures + 1) + ((size_t) nfeatures + 1) * sizeof(bool);
+	int			nterms = gr_nterms(nfeatures);
+
+	return gr_ols_workspace_nbytes(nterms) + (size_t) nterms * sizeof(bool);
 }
 
 bool
@@ -395,20 +422,20 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	double		inflation = 0;
 	double	   *hi = sums + GR_SUM_HEAD;
 	double	   *lo = hi + gr_triangle(nfeatures + 3);
-	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(nfeatures + 1));
+	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(gr_nterms(nfeatures)));
 	GrNormalFit solved = {.aliased = aliased,.coef = step->coef,.inverse = step->vcov};
 	double		nrows = sums[GR_SUM_NROWS];
 	double		nones = sums[GR_SUM_NONES];
 
 	if (!check_classes(nrows, nones, err))
 		return false;
-	solved.nterms = nfeatures + 1 - first;
+	solved.nterms = gr_nterms(nfeatures) - first;
 	for (int k = 0; k < solved.nterms; k++)
 	{
 		aliased[k] = isnan(beta[k + first]);
 		at_zero &= beta[k + first] == 0;
 	}
-	gr_newton_add_penalty(hi, lo, 1, nfeatures + 2, l2, beta, nfeatures + 1);
+	gr_newton_add_penalty(hi, lo, 1, gr_norder(nfeatures), l2, beta, gr_nterms(nfeatures));
 	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : GR_FROZEN_TOLERANCE, workspace, NULL,
 						 &solved, host, err))
 	{

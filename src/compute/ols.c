@@ -81,7 +81,7 @@ at(int64_t i, int64_t j)
 size_t
 gr_ols_workspace_nbytes(int nfeatures)
 {
-	size_t		m1 = (size_t) nfeatures + 2;
+	size_t		m1 = (size_t) gr_norder(nfeatures);
 
 	return (4 * (size_t) gr_triangle((int64_t) m1) + 9 * m1) * sizeof(double) + m1 * sizeof(bool);
 }
@@ -646,7 +646,7 @@ fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fi
 static bool
 translate_back(Factor *f, Matrix *a, int nfeatures, const GrHost *host, GrError *err)
 {
-	size_t		nbytes = (size_t) gr_triangle(nfeatures + 2) * sizeof(double);
+	size_t		nbytes = (size_t) gr_triangle(gr_norder(nfeatures)) * sizeof(double);
 	GrPoll		poll = {.host = host};
 
 	memcpy(f->inverse.hi, a->hi, nbytes);

@@ -41,7 +41,7 @@ typedef struct GrOlsFit
 	int			rank;			/* terms that are not aliased */
 	int64_t		df_residual;	/* rows - rank */
 	double	   *coef;			/* nterms; NaN for an aliased term */
-	double	   *vcov;			/* nterms x nterms, symmetric; NaN for aliased terms, and if df_residual is 0; or NULL */
+	double	   *vcov;			/* nterms x nterms; NaN for aliased terms, or all of it if df_residual is 0; or NULL */
 	double		rss;			/* residual sum of squares */
 	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
 	bool		on_device;		/* solved there */

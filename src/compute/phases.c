@@ -19,6 +19,7 @@ static const GrPhase phases[] = {
 	[GR_PHASE_ASCEND] = {GR_LOGREG_ASCEND, NULL, gr_ascend_take},
 	[GR_PHASE_LAST] = {GR_LOGREG_PASS, NULL, gr_last_take},
 	[GR_PHASE_PLACE] = {GR_LOGREG_PASS, gr_place_enter, gr_place_take},
+	[GR_PHASE_NULL] = {GR_LOGREG_PASS, gr_null_enter, gr_null_take},
 	[GR_PHASE_DONE] = {GR_LOGREG_DONE, NULL, NULL},
 };
 
@@ -51,17 +52,17 @@ take_doubles(Arena *arena, size_t n)
 static bool
 is_dense(const GrLogregOptions *options)
 {
-	return options->solver == GR_SOLVER_NEWTON || options->nfeatures + 1 <= GR_LOGREG_DENSE_TERMS;
+	return options->solver == GR_SOLVER_NEWTON || gr_nterms(options->shape.nfeatures) <= GR_LOGREG_DENSE_TERMS;
 }
 
 static void
 lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogregState *state)
 {
-	size_t		p = (size_t) options->nfeatures;
+	size_t		p = (size_t) options->shape.nfeatures;
 	size_t		nterms = p + (options->intercept ? 1 : 0);
 	bool		dense = is_dense(options);
 
-	fit->sums = take_doubles(arena, gr_pass_nsums(dense ? GR_PASS_EXACT : GR_PASS_GRADIENT, options->nfeatures));
+	fit->sums = take_doubles(arena, gr_pass_nsums(dense ? GR_PASS_EXACT : GR_PASS_GRADIENT, options->shape.nfeatures));
 	fit->beta = take_doubles(arena, p + 1);
 	fit->coef = take_doubles(arena, nterms);
 	fit->vcov = dense ? take_doubles(arena, nterms * nterms) : NULL;
@@ -113,16 +114,16 @@ gr_logreg_begin(void *memory, const GrLogregOptions *options)
 	Arena		arena = {memory, 0};
 	GrLogregFit *fit = take(&arena, sizeof(GrLogregFit));
 	GrLogregState *state = take(&arena, sizeof(GrLogregState));
-	size_t		full_nbytes = ((size_t) options->nfeatures + 1) * sizeof(double);
+	size_t		full_nbytes = ((size_t) gr_nterms(options->shape.nfeatures)) * sizeof(double);
 
 	memset(fit, 0, sizeof(*fit));
 	memset(state, 0, sizeof(*state));
 	lay_out(&arena, options, fit, state);
 	fit->state = state;
 	state->phases = phases;
-	fit->nterms = options->nfeatures + (options->intercept ? 1 : 0);
+	fit->nterms = options->shape.nfeatures + (options->intercept ? 1 : 0);
 	state->options = *options;
-	state->nfull = options->nfeatures + 1;
+	state->nfull = gr_nterms(options->shape.nfeatures);
 	state->first = options->intercept ? 0 : 1;
 	state->dense = is_dense(options);
 	state->max_iter = options->max_iter;

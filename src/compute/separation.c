@@ -361,6 +361,7 @@ gr_logreg_without(const GrLogregOptions *options, int k)
 	without.start = NULL;
 	without.can_change = false;
 	without.leave_out = k + 1;
+	without.skip_null = true;
 	return without;
 }
 

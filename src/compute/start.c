@@ -29,7 +29,7 @@
 bool
 gr_logreg_uses_start(const GrLogregOptions *options)
 {
-	return options->solver == GR_SOLVER_NEWTON && options->max_iter >= MAX_ITER_MIN;
+	return options->solver == GR_SOLVER_NEWTON && options->max_iter >= MAX_ITER_MIN && !options->shape.offset;
 }
 
 GrLogregOptions
@@ -42,6 +42,7 @@ gr_logreg_sample(const GrLogregOptions *options, double share)
 	sample.tol = SAMPLE_TOL;
 	sample.start = NULL;
 	sample.linear_solver = NULL;
+	sample.skip_null = true;
 	return sample;
 }
 

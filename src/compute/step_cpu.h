@@ -23,7 +23,7 @@ typedef struct GrChunk
 	double	   *columns;		/* the ones, then those of the rows */
 	double	   *weight;			/* a column: the linear predictor, then w */
 	double	   *residual;		/* a column */
-	double	   *prior;			/* a column, for rows with weights or offsets: their weights; 0 beyond the last row */
+	double	   *prior;			/* a column, or NULL: the rows' own weights; 0 beyond the last row */
 	const double *offset;		/* a column of those, or NULL */
 	double	   *weighted;		/* three columns, for the Hessian */
 	double	   *lanes;			/* nterms times the lanes of: gradient, its correction, sum w z, sum w z^2 */
@@ -222,7 +222,7 @@ NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
 	}
 }
 
-/* What weighted rows and those with offsets add to the totals; their predictors are in chunk->weight still. */
+/* What weighted rows add to the totals; their predictors are in chunk->weight still. */
 static void
 NAME(total_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 {
@@ -232,7 +232,7 @@ NAME(total_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 	for (int r = 0; r < chunk->nrows; r++)
 	{
 		double		eta = chunk->weight[r];
-		double		margin = gr_margin(chunk->offset == NULL ? eta : eta - chunk->offset[r], response[r]);
+		double		margin = gr_margin(eta, response[r]);
 
 		totals->loss += gr_logistic_row(eta, response[r], chunk->prior[r]).half_deviance;
 		totals->min_margin = margin < totals->min_margin ? margin : totals->min_margin;
@@ -240,15 +240,13 @@ NAME(total_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 	}
 }
 
-/* The same as logistic(), to the bit where weights are 1 and offsets 0, but for the deviance, whose rows are summed. */
+/* The same as logistic() of weighted rows, whose deviances are summed one by one */
 static TARGET void
 NAME(logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 {
 	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
 	const V		one = V_SET1(1.0);
 
-	for (int r = 0; r < chunk->nrows && chunk->offset != NULL; r += W)
-		V_STORE(chunk->weight + r, V_ADD(V_LOAD(chunk->weight + r), V_LOAD(chunk->offset + r)));
 	NAME(total_weighted) (chunk, totals);
 	for (int r = 0; r < chunk->nrows; r += W)
 	{

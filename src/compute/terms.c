@@ -31,10 +31,10 @@
 int
 gr_terms_nchanged_max(const GrLogregOptions *options)
 {
-	bool		can_change = options->can_change && options->nfeatures <= CHANGED_FEATURES_MAX && options->l2 == 0 &&
+	bool		can_change = options->can_change && options->shape.nfeatures <= CHANGED_FEATURES_MAX && options->l2 == 0 &&
 		!gr_fit_is_classic(options);
 
-	return can_change ? options->nfeatures : 0;
+	return can_change ? options->shape.nfeatures : 0;
 }
 
 /* From an EXACT pass at beta = 0: the mean of term j, weighted by w, and its variance times the sum of w */
@@ -176,7 +176,7 @@ gr_terms_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrError
 			return gr_fail(err, GR_CANCELED, 0, "a change of basis");
 		state->aliased[k] = false;
 	}
-	state->basis = (GrBasis) {state->options.nfeatures, n, state->changed, state->basis_coef};
+	state->basis = (GrBasis) {state->options.shape.nfeatures, n, state->changed, state->basis_coef};
 	fit->basis = &state->basis;
 	return true;
 }

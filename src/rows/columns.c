@@ -11,6 +11,7 @@
 #include "compute/compute.h"
 #include "rows/columns.h"
 #include "run/args.h"
+
 #define PACKED 500				/* numbers in an array, at most */
 
 bool
@@ -33,7 +34,7 @@ gr_describe_value(GrColumn *column, Oid type)
 	return gr_is_number_type(column->element);
 }
 
-/* The first column is the response, which can't be an array. */
+/* A column with a role can't be an array. */
 static bool
 describe_column(GrColumn *column, Oid type, bool allow_array)
 {
@@ -46,7 +47,7 @@ count_features(GrColumns *columns)
 	int64		nfeatures = 0;
 
 	columns->nfeatures = -1;
-	for (int k = 1; k < columns->n; k++)
+	for (int k = gr_nroles(columns); k < columns->n; k++)
 	{
 		if (columns->column[k].width < 0)
 			return;
@@ -62,50 +63,148 @@ columns_nbytes(int n)
 	return offsetof(GrColumns, column) + n * sizeof(GrColumn);
 }
 
-GrColumns *
-gr_query_columns(TupleDesc tupdesc, const char *const *names)
+/* A text argument that may be NULL, or not be there */
+static const char *
+name_argument(FunctionCallInfo fcinfo, int argno)
 {
-	GrColumns  *columns = palloc0(columns_nbytes(tupdesc->natts));
+	return argno < 0 || argno >= PG_NARGS() || PG_ARGISNULL(argno) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argno));
+}
 
-	columns->n = tupdesc->natts;
-	if (columns->n < 1)
+GrRoles
+gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets)
+{
+	const char *counts = name_argument(fcinfo, frequencies);
+	GrRoles		roles = {.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets)};
+
+	if (counts == NULL)
+		return roles;
+	if (roles.weights != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("weights and frequencies cannot be used together")));
+	roles.weights = counts;
+	roles.weighting = GR_FREQUENCIES;
+	return roles;
+}
+
+/* The query's column of a role, by its name; role: the argument that has named it */
+static int
+find_column(int n, const char *const *names, const char *role, const char *name)
+{
+	int			found = -1;
+
+	for (int k = 0; k < n; k++)
+	{
+		if (strcmp(names[k], name) != 0)
+			continue;
+		if (found >= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
+					 errmsg("query has several columns \"%s\"", name),
+					 errdetail("It is named by the argument %s.", role)));
+		found = k;
+	}
+	if (found < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("query has no column \"%s\"", name),
+				 errdetail("It is named by the argument %s.", role)));
+	return found;
+}
+
+/* Where each role's column stands in the query, the response's first; how many there are */
+static int
+find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
+{
+	const char *weights = roles->weighting == GR_FREQUENCIES ? "frequencies" : "weights";
+	int			nroles = 1;
+
+	if (roles->weights != NULL)
+		found[nroles++] = find_column(n, names, weights, roles->weights);
+	if (roles->offsets != NULL)
+		found[nroles++] = find_column(n, names, "offsets", roles->offsets);
+	if (nroles == 3 && found[1] == found[2])
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("query must return at least one column"),
-				 errhint("The first column is the response, the others are the features.")));
-	for (int k = 0; k < columns->n; k++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(tupdesc, k);
+				 errmsg("column \"%s\" cannot be both %s and offsets", roles->offsets, weights)));
+	/* the response is the first of the others */
+	found[0] = 0;
+	while (found[0] == found[1] || found[0] == found[2])
+		found[0]++;
+	if (found[0] >= n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 nroles == 1 ? errmsg("query must return at least one column") :
+				 errmsg("query must return at least one column beside those with a role"),
+				 nroles == 1 ? errhint("The first column is the response, the others are the features.") :
+				 errhint("The first of them is the response, the others are the features.")));
+	return nroles;
+}
 
-		columns->column[k].name = names[k];
-		if (!describe_column(&columns->column[k], attribute->atttypid, k > 0))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of the query has type %s", names[k], format_type_be(attribute->atttypid)),
-					 errdetail(k == 0 ? "The response must be a number or a boolean."
-							   : "Features must be numbers, booleans or arrays of them."),
-					 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
-	}
+/* Describes the query's column number from as number k. role: "Weights" or the like; NULL: it is a feature */
+static void
+take_column(GrColumns *columns, int k, TupleDesc tupdesc, const char *const *names, int from, const char *role)
+{
+	Oid			type = TupleDescAttr(tupdesc, from)->atttypid;
+
+	columns->column[k].name = names[from];
+	columns->column[k].at = from;
+	if (!describe_column(&columns->column[k], type, role == NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the query has type %s", names[from], format_type_be(type)),
+				 role == NULL ? errdetail("Features must be numbers, booleans or arrays of them.") :
+				 k == 0 ? errdetail("The response must be a number or a boolean.") :
+				 errdetail("%s must be numbers.", role),
+				 k > 0 && role != NULL ? 0 :
+				 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+}
+
+GrColumns *
+gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *roles)
+{
+	int			n = tupdesc->natts;
+	GrColumns  *columns = palloc0(columns_nbytes(n));
+	int			found[3] = {-1, -1, -1};
+	int			nroles = find_roles(n, names, roles, found);
+	int			at = nroles;
+
+	columns->n = n;
+	columns->weight = roles->weights != NULL;
+	columns->offset = roles->offsets != NULL;
+	for (int k = 0; k < nroles; k++)
+		take_column(columns, k, tupdesc, names, found[k],
+					k == 0 ? "Response" : k == nroles - 1 && columns->offset ? "Offsets" :
+					roles->weighting == GR_FREQUENCIES ? "Frequencies" : "Weights");
+	for (int k = 0; k < n; k++)
+		if (k != found[0] && k != found[1] && k != found[2])
+			take_column(columns, at++, tupdesc, names, k, NULL);
 	count_features(columns);
 	return columns;
 }
 
 GrColumns *
-gr_argument_columns(FunctionCallInfo fcinfo, int first_argno)
+gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, GrRowShape shape)
 {
 	int			n = PG_NARGS() - first_argno;
 	GrColumns  *columns = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, columns_nbytes(n));
+	bool		ok;
 
 	columns->n = n;
-	for (int k = 0; k < n; k++)
+	columns->weight = shape.weight;
+	columns->offset = shape.offset;
+	ok = n >= gr_nroles(columns);
+	for (int k = 0; ok && k < n; k++)
 	{
 		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first_argno + k);
 
-		if (!describe_column(&columns->column[k], type, k > 0))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("columns must be numbers, booleans or arrays of them")));
+		columns->column[k].at = k;
+		ok = describe_column(&columns->column[k], type, k >= gr_nroles(columns));
 	}
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("columns must be numbers, booleans or arrays of them")));
 	count_features(columns);
 	return columns;
 }
@@ -122,12 +221,10 @@ gr_pack_columns(const GrColumns *columns, int max, bool single)
 	Oid			element = single ? FLOAT4OID : FLOAT8OID;
 	GrColumns  *packed = gr_copy_columns(columns);
 
-	if (columns->n <= max)
-		return packed;
 	packed->n = 0;
 	for (int k = 0; k < columns->n; k++)
 	{
-		bool		packs = k > 0 && !OidIsValid(columns->column[k].element);
+		bool		packs = columns->n > max && k >= gr_nroles(columns) && !OidIsValid(columns->column[k].element);
 		GrColumn   *last = packed->n == 0 ? NULL : &packed->column[packed->n - 1];
 
 		if (packs && last->npacked > 0 && last->npacked < PACKED)
@@ -139,6 +236,8 @@ gr_pack_columns(const GrColumns *columns, int max, bool single)
 		else
 			packed->column[packed->n++] = columns->column[k];
 	}
+	for (int k = 0; k < packed->n; k++)
+		packed->column[k].at = k;
 	return packed;
 }
 
@@ -152,7 +251,7 @@ is_single(const GrColumn *column)
 bool
 gr_columns_are_single(const GrColumns *columns)
 {
-	for (int k = 1; k < columns->n; k++)
+	for (int k = gr_nroles(columns); k < columns->n; k++)
 		if (!is_single(&columns->column[k]))
 			return false;
 	return true;
@@ -161,7 +260,7 @@ gr_columns_are_single(const GrColumns *columns)
 bool
 gr_columns_are_real(const GrColumns *columns)
 {
-	for (int k = 1; k < columns->n; k++)
+	for (int k = gr_nroles(columns); k < columns->n; k++)
 		if (columns->column[k].type != FLOAT4OID && columns->column[k].element != FLOAT4OID)
 			return false;
 	return true;
@@ -182,24 +281,24 @@ gr_array_width(Datum value)
 void
 gr_measure_row(GrColumns *columns, GrValues values)
 {
-	for (int k = 1; k < columns->n; k++)
+	for (int k = gr_nroles(columns); k < columns->n; k++)
 	{
 		GrColumn   *column = &columns->column[k];
 
 		if (OidIsValid(column->element) && column->npacked == 0)
-			column->width = gr_array_width(gr_value(values, k));
+			column->width = gr_array_width(gr_value(values, column->at));
 	}
 	count_features(columns);
 	/* with the response alone it is the intercept's model */
-	if (columns->n > 1)
+	if (columns->n > gr_nroles(columns))
 		gr_check_nfeatures(columns->nfeatures);
 }
 
 void
 gr_set_widths(GrColumns *columns, const int32 *widths)
 {
-	for (int k = 1; k < columns->n; k++)
-		columns->column[k].width = widths[k - 1];
+	for (int k = gr_nroles(columns); k < columns->n; k++)
+		columns->column[k].width = widths[k - gr_nroles(columns)];
 	count_features(columns);
 }
 
@@ -224,7 +323,7 @@ gr_guess_nfeatures(const GrColumns *columns, int width)
 {
 	double		guess = 0;
 
-	for (int k = 1; k < columns->n; k++)
+	for (int k = gr_nroles(columns); k < columns->n; k++)
 		guess += columns->column[k].width >= 0 ? columns->column[k].width : width;
 	return (int) Min(guess, GR_MAX_FEATURES);
 }
@@ -248,11 +347,12 @@ query_columns(const GrColumns *columns, int n)
 static const char **
 name_numbers(const GrColumns *columns, const char *const *given)
 {
-	const char **names = palloc((columns->nfeatures + 1) * sizeof(char *));
+	int			nroles = gr_nroles(columns);
+	const char **names = palloc(gr_row_ncols(gr_columns_shape(columns)) * sizeof(char *));
 	int			n = 0;
-	int			at = 1;
+	int			at = nroles;
 
-	for (int k = 1; k < columns->n; at += Max(columns->column[k].npacked, 1), k++)
+	for (int k = nroles; k < columns->n; at += Max(columns->column[k].npacked, 1), k++)
 	{
 		const GrColumn *column = &columns->column[k];
 		bool		is_array = OidIsValid(column->element) && column->npacked == 0;
@@ -260,7 +360,7 @@ name_numbers(const GrColumns *columns, const char *const *given)
 		for (int i = 0; i < column->width; i++)
 			names[n++] = is_array ? psprintf("%s[%d]", given[at], i + 1) : given[at + i];
 	}
-	names[n] = given[0];
+	memcpy(names + n, given, nroles * sizeof(char *));
 	return names;
 }
 
@@ -282,12 +382,12 @@ gr_names_datum(const GrColumns *columns)
 {
 	bool		known = columns->nfeatures >= 0;
 	const char **numbers = known ? gr_name_numbers(columns) : NULL;
-	int			n = known ? columns->nfeatures + 1 : columns->n;
+	int			nroles = gr_nroles(columns);
+	int			n = known ? gr_row_ncols(gr_columns_shape(columns)) : columns->n;
 	Datum	   *names = palloc(n * sizeof(Datum));
 
-	names[0] = CStringGetTextDatum(columns->column[0].name);
-	for (int k = 1; k < n; k++)
-		names[k] = CStringGetTextDatum(known ? numbers[k - 1] : columns->column[k].name);
+	for (int k = 0; k < n; k++)
+		names[k] = CStringGetTextDatum(known && k >= nroles ? numbers[k - nroles] : columns->column[k].name);
 	return PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
@@ -296,14 +396,15 @@ gr_widths_datum(const GrColumns *packed)
 {
 	NullableDatum result = {.isnull = true};
 	Datum	   *widths = palloc(packed->n * sizeof(Datum));
+	int			n = 0;
 
-	for (int k = 1; k < packed->n; k++)
+	for (int k = gr_nroles(packed); k < packed->n; k++)
 	{
 		if (packed->column[k].width < 0)
 			return result;
-		widths[k - 1] = Int32GetDatum(packed->column[k].width);
+		widths[n++] = Int32GetDatum(packed->column[k].width);
 	}
-	result.value = PointerGetDatum(construct_array(widths, packed->n - 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	result.value = PointerGetDatum(construct_array(widths, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 	result.isnull = false;
 	return result;
 }
@@ -330,15 +431,17 @@ gr_read_names(FunctionCallInfo fcinfo, const GrColumns *columns, int argno)
 {
 	int			n = 0;
 	const char **told = text_argument(fcinfo, argno, &n);
-	const char *response;
+	int			nroles = gr_nroles(columns);
 
 	if (told == NULL || columns->nfeatures < 0)
 		return NULL;
-	if (n == columns->nfeatures + 1)
+	if (n == columns->nfeatures + nroles)
 	{
-		response = told[0];
-		memmove(told, told + 1, columns->nfeatures * sizeof(char *));
-		told[columns->nfeatures] = response;
+		const char *roles[3];
+
+		memcpy(roles, told, nroles * sizeof(char *));
+		memmove(told, told + nroles, columns->nfeatures * sizeof(char *));
+		memcpy(told + columns->nfeatures, roles, nroles * sizeof(char *));
 		return told;
 	}
 	return n == query_columns(columns, columns->n) ? name_numbers(columns, told) : NULL;
@@ -350,10 +453,11 @@ gr_name_arrays(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
 {
 	int			n = 0;
 	const char **told = text_argument(fcinfo, argno, &n);
-	bool		of_columns = n == query_columns(columns, columns->n) && n != columns->nfeatures + 1;
-	int			at = 1;
+	int			nroles = gr_nroles(columns);
+	bool		of_columns = n == query_columns(columns, columns->n) && n != columns->nfeatures + nroles;
+	int			at = nroles;
 
-	for (int k = 1; k < columns->n; k++)
+	for (int k = nroles; k < columns->n; k++)
 	{
 		GrColumn   *column = &columns->column[k];
 		int			mine = of_columns ? query_columns(columns, k) : at;
@@ -371,17 +475,18 @@ bool
 gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
 {
 	ArrayType  *array = PG_ARGISNULL(argno) ? NULL : PG_GETARG_ARRAYTYPE_P(argno);
+	int			nroles = gr_nroles(columns);
 	const int32 *widths;
 
 	if (array == NULL || ARR_NDIM(array) > 1 || array_contains_nulls(array) ||
-		ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != columns->n - 1)
+		ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != columns->n - nroles)
 		return false;
 	widths = (const int32 *) ARR_DATA_PTR(array);
-	for (int k = 1; k < columns->n; k++)
+	for (int k = nroles; k < columns->n; k++)
 	{
-		bool		is_array = OidIsValid(columns->column[k].element);
+		int32		width = widths[k - nroles];
 
-		if (is_array ? widths[k - 1] < 0 || widths[k - 1] > GR_MAX_FEATURES : widths[k - 1] != 1)
+		if (OidIsValid(columns->column[k].element) ? width < 0 || width > GR_MAX_FEATURES : width != 1)
 			return false;
 	}
 	gr_set_widths(columns, widths);
@@ -502,20 +607,22 @@ convert_single(const GrColumn *column, Datum value, float *into)
 	return true;
 }
 
-bool
+GrRowFate
 gr_convert_row_single(const GrColumns *columns, GrValues values, float *row)
 {
+	int			nroles = gr_nroles(columns);
+	double		roles[3];
 	float	   *at = row;
-	double		response;
 
-	for (int k = 1; k < columns->n; k++)
+	for (int k = nroles; k < columns->n; k++)
 	{
-		if (!convert_single(&columns->column[k], gr_value(values, k), at))
-			return false;
+		if (!convert_single(&columns->column[k], gr_value(values, columns->column[k].at), at))
+			return GR_ROW_SKIPPED;
 		at += columns->column[k].width;
 	}
-	if (!gr_convert_value(&columns->column[0], gr_value(values, 0), &response))
-		return false;
-	memcpy(at, &response, sizeof(response));
-	return true;
+	for (int k = 0; k < nroles; k++)
+		if (!gr_convert_value(&columns->column[k], gr_value(values, columns->column[k].at), &roles[k]))
+			return GR_ROW_SKIPPED;
+	memcpy(at, roles, nroles * sizeof(double));
+	return columns->weight && roles[1] == 0.0 ? GR_ROW_WEIGHTLESS : GR_ROW_TAKES_PART;
 }

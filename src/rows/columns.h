@@ -2,8 +2,9 @@
  * columns.h: the columns that rows are made of: those of a query, or the arguments of an aggregate over it. What types
  * they have, how many numbers each gives, what those are called, and the numbers themselves.
  *
- * The first column is the response, the others are features. An array counts as many features as its arrays have
- * elements, which the first complete row tells. A row in which one is NULL, or an array's element, is left out and
+ * Columns have roles. Those of the response, the weight and the offset, as far as there are any, come first here,
+ * wherever they stand in the query, and the features are all others in their order. An array counts as many features as
+ * its arrays have elements, which the first complete row tells. A row in which one is NULL, or an array's element, is left out and
  * counted. NaN and infinity are errors that name the column; they are looked for in whole blocks, just before a block
  * goes to the backend.
  *
@@ -18,6 +19,9 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 
+#include "compute/family.h"
+#include "compute/row.h"
+
 /* A column that comes by its SQL type: a number, a boolean, or an array of them; domains are looked through. */
 typedef struct GrColumn
 {
@@ -26,14 +30,41 @@ typedef struct GrColumn
 	Oid			element;		/* of an array's elements, or InvalidOid */
 	int32		width;			/* numbers it gives; -1: an array none of which was seen yet */
 	int32		npacked;		/* of how many of the query's columns it is an array; 0: it is one of them */
+	int32		at;				/* which of a row's values it is */
 } GrColumn;
 
 typedef struct GrColumns
 {
 	int			n;
 	int			nfeatures;		/* -1 while an array's width isn't known */
+	bool		weight;			/* there is one, behind the response */
+	bool		offset;			/* there is one, behind those */
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
 } GrColumns;
+
+/* The columns that are no features: the first ones */
+static inline int
+gr_nroles(const GrColumns *columns)
+{
+	return 1 + (columns->weight ? 1 : 0) + (columns->offset ? 1 : 0);
+}
+
+/* The rows that they make, where nfeatures is known; not single */
+static inline GrRowShape
+gr_columns_shape(const GrColumns *columns)
+{
+	return (GrRowShape) {
+		.nfeatures = columns->nfeatures,.weight = columns->weight,.offset = columns->offset
+	};
+}
+
+/* What columns of a query are to be besides the response and features: their names, or NULL */
+typedef struct GrRoles
+{
+	const char *weights;
+	GrWeighting weighting;
+	const char *offsets;
+} GrRoles;
 
 /*
  * Values of a row: a tuple slot's Datums, or a function's arguments, whose Datums lie further apart.
@@ -61,13 +92,22 @@ extern bool gr_is_number_type(Oid type);
 extern bool gr_describe_value(GrColumn *column, Oid type);
 
 /*
- * A query's columns, of these names, in the current memory context. ERROR unless there is a response, and all are of
- * types that can be used.
+ * The roles that a function's arguments name, of numbers weights, frequencies and offsets; -1: it has none such. ERROR
+ * where both weights and frequencies are named
  */
-extern GrColumns *gr_query_columns(TupleDesc tupdesc, const char *const *names);
+extern GrRoles gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets);
 
-/* The arguments from first_argno on, in the memory of the call's FmgrInfo; without names. ERROR likewise. */
-extern GrColumns *gr_argument_columns(FunctionCallInfo fcinfo, int first_argno);
+/*
+ * A query's columns, of these names, in the current memory context. ERROR unless there is a response and a column for
+ * each role, and all are of types that can be used.
+ */
+extern GrColumns *gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *roles);
+
+/*
+ * The arguments from first_argno on, in the memory of the call's FmgrInfo; without names. shape: which roles there are.
+ * ERROR likewise.
+ */
+extern GrColumns *gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, GrRowShape shape);
 
 extern GrColumns *gr_copy_columns(const GrColumns *columns);
 
@@ -87,7 +127,7 @@ extern int	gr_array_width(Datum value);
 /* Sets the widths of all arrays, by a complete row; then nfeatures. ERROR if these are too many. */
 extern void gr_measure_row(GrColumns *columns, GrValues values);
 
-/* Sets them, of all features, by what is known: n - 1 of them, each 0 or more, which may be too many. */
+/* Sets them, of all features, by what is known: each 0 or more, which may be too many in all. */
 extern void gr_set_widths(GrColumns *columns, const int32 *widths);
 
 /* The widths of packed columns, by those of the query's. */
@@ -97,13 +137,13 @@ extern void gr_take_widths(GrColumns *columns, const GrColumns *packed);
 extern int	gr_guess_nfeatures(const GrColumns *columns, int width);
 
 /*
- * What the numbers of a row are called, where nfeatures is known: features first, and the response last. Those of an
- * array are name[i]. In the current memory context
+ * What the numbers of a row are called, where nfeatures is known, as row.h has them: the features, the response and so
+ * on. Those of an array are name[i]. In the current memory context
  */
 extern const char **gr_name_numbers(const GrColumns *columns);
 
 /*
- * What an aggregate over a query is told of its columns, which are packed. Names, a text[]: the response's first, then
+ * What an aggregate over a query is told of its columns, which are packed. Names, a text[]: the roles' first, then
  * those of the features or, where the width of an array isn't known, of the columns. Widths, an int[]: those of the
  * features; NULL where one isn't known.
  */
@@ -150,22 +190,34 @@ gr_convert_value(const GrColumn *column, Datum value, double *into)
 	return true;
 }
 
-/* Values, none of them NULL, as nfeatures + 1 numbers, features first; false if there is a NULL in an array. */
-static inline bool
+/* What becomes of a row */
+typedef enum GrRowFate
+{
+	GR_ROW_TAKES_PART,
+	GR_ROW_SKIPPED,				/* for a NULL */
+	GR_ROW_WEIGHTLESS			/* as if it weren't there */
+} GrRowFate;
+
+/* Values, none of them NULL, as a row */
+static inline GrRowFate
 gr_convert_row(const GrColumns *columns, GrValues values, double *row)
 {
+	int			nroles = gr_nroles(columns);
 	double	   *at = row;
 
-	for (int k = 1; k < columns->n; k++)
+	for (int k = nroles; k < columns->n; k++)
 	{
-		if (!gr_convert_value(&columns->column[k], gr_value(values, k), at))
-			return false;
+		if (!gr_convert_value(&columns->column[k], gr_value(values, columns->column[k].at), at))
+			return GR_ROW_SKIPPED;
 		at += columns->column[k].width;
 	}
-	return gr_convert_value(&columns->column[0], gr_value(values, 0), at);
+	for (int k = 0; k < nroles; k++)
+		if (!gr_convert_value(&columns->column[k], gr_value(values, columns->column[k].at), at + k))
+			return GR_ROW_SKIPPED;
+	return columns->weight && at[1] == 0.0 ? GR_ROW_WEIGHTLESS : GR_ROW_TAKES_PART;
 }
 
-/* The same as a single row, see compute.h; all values of the features must fit float4. */
-extern bool gr_convert_row_single(const GrColumns *columns, GrValues values, float *row);
+/* The same as a single row; all values of the features must fit float4. */
+extern GrRowFate gr_convert_row_single(const GrColumns *columns, GrValues values, float *row);
 
 #endif							/* GPUREG_COLUMNS_H */

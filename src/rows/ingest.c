@@ -51,7 +51,7 @@ gr_name_ingested(GrIngest *ingest)
 	ingest->nfeatures = ingest->columns->nfeatures;
 	ingest->names = gr_name_numbers(ingest->columns);
 	/* in the same arrangement, which plans may go by, with all widths */
-	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->single);
+	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->shape.single);
 }
 
 /* At the first complete row: now the arrays' lengths are known. */
@@ -64,7 +64,8 @@ begin_job(IngestReceiver *receiver, TupleTableSlot *slot)
 	gr_measure_row(result->columns, GR_SLOT_VALUES(slot));
 	MemoryContextSwitchTo(receiver->result_context);
 	gr_name_ingested(result);
-	receiver->job.shape.nfeatures = result->nfeatures;
+	receiver->job.shape = gr_columns_shape(result->columns);
+	receiver->job.rules = result->rules;
 	receiver->job.names = result->names;
 	result->job = gr_job_begin(&receiver->job);
 	MemoryContextSwitchTo(old);
@@ -98,10 +99,17 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	if (result->job->overflowed)
 		return false;
 	old = MemoryContextSwitchTo(receiver->row_context);
-	if (gr_convert_row(result->columns, GR_SLOT_VALUES(slot), gr_job_row(result->job)))
-		gr_job_take_row(result->job);
-	else
-		result->nskipped++;
+	switch (gr_convert_row(result->columns, GR_SLOT_VALUES(slot), gr_job_row(result->job)))
+	{
+		case GR_ROW_TAKES_PART:
+			gr_job_take_row(result->job);
+			break;
+		case GR_ROW_SKIPPED:
+			result->nskipped++;
+			break;
+		case GR_ROW_WEIGHTLESS:
+			break;
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(receiver->row_context);
 	return go_on && !result->job->overflowed;
@@ -144,8 +152,8 @@ gr_plan_ring(GrIngest *ingest)
 double
 gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 {
-	double		work = gr_job_work(kind, ingest->nrows_estimate, ingest->nfeatures_estimate);
-	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(gr_plain_shape(ingest->nfeatures_estimate));
+	double		work = gr_job_work(kind, ingest->nrows_estimate, ingest->shape.nfeatures);
+	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape));
 	bool		kept = kind == GR_SINK_KEEP && nbytes <= (double) gr_ring_size * 1024;
 
 	if (kind == GR_SINK_KEEP && !kept)
@@ -158,12 +166,12 @@ gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 
 /* A number among others in an array */
 static Expr *
-packed_number(const GrIngest *ingest, const GrWrapper *wrapper, int k, Oid element)
+packed_number(const GrWrapper *wrapper, const GrColumn *column, Oid element)
 {
-	Expr	   *value = gr_wrapped_column(wrapper, k);
+	Expr	   *value = gr_wrapped_column(wrapper, column->at);
 
 	/* there is no cast from boolean to float8 */
-	if (ingest->columns->column[k].type == BOOLOID)
+	if (column->type == BOOLOID)
 		value = gr_wrapper_cast(wrapper, value, INT4OID);
 	return gr_wrapper_cast(wrapper, value, element);
 }
@@ -172,7 +180,7 @@ packed_number(const GrIngest *ingest, const GrWrapper *wrapper, int k, Oid eleme
 static List *
 write_arguments(const GrIngest *ingest, const GrWrapper *wrapper, List *args)
 {
-	int			at = 0;
+	const GrColumn *next = ingest->columns->column;
 
 	for (int k = 0; k < ingest->arguments->n; k++)
 	{
@@ -180,29 +188,31 @@ write_arguments(const GrIngest *ingest, const GrWrapper *wrapper, List *args)
 		List	   *numbers = NIL;
 
 		for (int i = 0; i < argument->npacked; i++)
-			numbers = lappend(numbers, packed_number(ingest, wrapper, at++, argument->element));
+			numbers = lappend(numbers, packed_number(wrapper, next++, argument->element));
 		args = lappend(args, argument->npacked > 0 ? gr_wrapper_array(numbers, argument->element) :
-					   gr_wrapped_column(wrapper, at++));
+					   gr_wrapped_column(wrapper, next++->at));
 	}
 	return args;
 }
 
 void
-gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest)
+gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles, GrIngest *ingest)
 {
 	memset(ingest, 0, sizeof(*ingest));
 	ingest->function = function;
 	ingest->query = gr_analyse_query(query);
-	ingest->columns = gr_query_columns(ingest->query->columns, ingest->query->names);
+	ingest->columns = gr_query_columns(ingest->query->columns, ingest->query->names, roles);
+	ingest->rules = (GrRowRules) {family, roles->weighting};
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
 	ingest->nrows_estimate = gr_estimate_rows(ingest->plan);
 	ingest->repeatable = gr_is_repeatable(ingest->query);
 	ingest->real_features = gr_columns_are_real(ingest->columns);
-	ingest->single = gr_columns_are_single(ingest->columns);
 	if (ingest->columns->nfeatures < 0 && ingest->repeatable)
 		peek_at_widths(ingest);
-	ingest->nfeatures_estimate = gr_guess_nfeatures(ingest->columns, GUESSED_WIDTH);
-	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->single);
+	ingest->shape = gr_columns_shape(ingest->columns);
+	ingest->shape.nfeatures = gr_guess_nfeatures(ingest->columns, GUESSED_WIDTH);
+	ingest->shape.single = gr_columns_are_single(ingest->columns);
+	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->shape.single);
 }
 
 /* Reads at most nrows_max rows. */
@@ -235,7 +245,7 @@ gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options)
 GrJob *
 gr_ingest_sample(const GrIngest *ingest, int64 nrows)
 {
-	GrJobOptions options = {.kind = GR_SINK_KEEP,.rules = {GR_BINOMIAL},.cpu_reason = "sample"};
+	GrJobOptions options = {.kind = GR_SINK_KEEP,.cpu_reason = "sample"};
 	GrIngest	sample = *ingest;
 
 	/* workers take longer to start than so few rows to read */

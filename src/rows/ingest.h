@@ -21,12 +21,16 @@ typedef struct GrIngest
 	GrColumns  *columns;
 	GrColumns  *arguments;		/* the same, packed: those of an aggregate over the query */
 	double		nrows_estimate; /* the planner's */
-	int			nfeatures_estimate; /* right, unless the width of an array isn't known */
 	GrPlan	   *ring_plan;		/* gr_plan_ring()'s, when it was called */
 	int			nworkers;		/* that are planned for it */
 	bool		repeatable;		/* it gives the same rows when it is run again under the same snapshot */
 	bool		real_features;	/* every feature is of type real */
-	bool		single;			/* every feature's values fit float4 as they are */
+	/*
+	 * How many features there are is right, unless the width of an array isn't known; single: every feature's values fit
+	 * float4 as they are
+	 */
+	GrRowShape	shape;
+	GrRowRules	rules;			/* the caller's family; what weights are */
 
 	/* from reading it */
 	GrJob	   *job;			/* NULL if no complete row was seen */
@@ -40,9 +44,10 @@ typedef struct GrIngest
 /*
  * Looks a query over, and plans it; where it has arrays, a look at its first complete row may tell their widths.
  * function: the extension's function that is being called, beside which its aggregates are. ERRORs for whatever the
- * query may not be.
+ * query may not be. roles: what columns are besides the response and features
  */
-extern void gr_ingest_prepare(const char *query, Oid function, GrIngest *ingest);
+extern void gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles,
+							  GrIngest *ingest);
 
 /*
  * What a job over these rows takes on the CPU, as products of one process's; see gr_job_work(). What parallel workers
@@ -66,9 +71,9 @@ extern GrPlan *gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, 
 extern void gr_name_ingested(GrIngest *ingest);
 
 /*
- * Runs the query, whose first column is the response and the others features, in this process alone, and hands its rows
- * to a job. Memory doesn't grow with their number, but for what the job keeps. The result's memory is of the context
- * current at the call. options: but for the number of features and their names, which the first complete row tells.
+ * Runs the query in this process alone, and hands its rows to a job. Memory doesn't grow with their number, but for what
+ * the job keeps. The result's memory is of the context current at the call. options: but for what rows are and what they
+ * are called, which the first complete row tells.
  */
 extern void gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options);
 

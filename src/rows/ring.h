@@ -50,7 +50,8 @@ typedef struct GrRingBlock
 {
 	pg_atomic_uint32 state;
 	int64		nrows;			/* of a block being filled too: no less than are there */
-	char		padding[PG_CACHE_LINE_SIZE - 16];
+	GrRowTotals totals;			/* of a full one, where rows have weights */
+	char		padding[PG_CACHE_LINE_SIZE - 16 - sizeof(GrRowTotals)];
 } GrRingBlock;
 
 /* What producers are to do with rows. */
@@ -188,6 +189,18 @@ gr_ring_next_full(GrRing *ring, int64 sequence)
 	pg_read_barrier();
 	pg_atomic_write_u32(entry, 0);
 	return (int) block - 1;
+}
+
+/* Notes the totals of a block's rows, all of them valid. */
+static inline void
+gr_ring_total(GrRing *ring, int block)
+{
+	GrRingBlock *b = &ring->blocks[block];
+
+	if (!ring->shape.weight)
+		return;
+	b->totals = (GrRowTotals) {0};
+	gr_totals_add(&b->totals, gr_ring_rows(ring, block), b->nrows, ring->shape, ring->rules);
 }
 
 /* The block's rows have been read. */

@@ -109,6 +109,8 @@ send_block(RingReader *r, int block)
 	r->sent[r->nsent % r->ring->nblocks] = block;
 	r->nsent++;
 	r->nrows += nrows;
+	if (r->ring->shape.weight)
+		gr_totals_merge(&r->job->totals, &r->ring->blocks[block].totals);
 	return gr_job_send(r->job, gr_ring_rows(r->ring, block), nrows, &r->error) && free_blocks(r, false);
 }
 
@@ -317,6 +319,7 @@ send_rest(RingReader *r, const GrIngest *ingest)
 			continue;
 		if (!gr_rows_valid(gr_ring_rows(ring, b), block->nrows, ring->shape, ring->rules, &err))
 			gr_raise_columns(&err, ingest->nfeatures, ingest->names);
+		gr_ring_total(ring, b);
 		if (!send_block(r, b))
 			return false;
 	}
@@ -332,7 +335,7 @@ describe_rows(RingReader *r, GrIngest *ingest)
 {
 	if (!gr_ring_shape_known(r->ring))
 		return false;
-	gr_set_widths(ingest->arguments, r->ring->widths + 1);
+	gr_set_widths(ingest->arguments, r->ring->widths + gr_nroles(ingest->arguments));
 	gr_take_widths(ingest->columns, ingest->arguments);
 	gr_name_ingested(ingest);
 	r->job->shape.nfeatures = ingest->nfeatures;
@@ -406,10 +409,9 @@ make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
 {
 	const GrColumns *arguments = ingest->arguments;
 	int32		widths[GR_RING_COLUMNS_MAX];
-	GrRowShape	shape = r->job->shape;
 
-	shape.single = ingest->single;
-	if (!take_ring(r, ingest) || !gr_ring_start(r->ring, r->segment, arguments, shape, r->job->rules, ticket))
+	r->job->rules = ingest->rules;
+	if (!take_ring(r, ingest) || !gr_ring_start(r->ring, r->segment, arguments, ingest->shape, ingest->rules, ticket))
 		return false;
 	for (int k = 0; k < arguments->n; k++)
 		widths[k] = arguments->column[k].width;

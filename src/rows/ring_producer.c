@@ -86,7 +86,7 @@ new_producer(FunctionCallInfo fcinfo)
 	Producer   *p = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Producer));
 
 	find_ring(fcinfo, p);
-	p->columns = gr_argument_columns(fcinfo, FIRST_COLUMN);
+	p->columns = gr_argument_columns(fcinfo, FIRST_COLUMN, p->ring->shape);
 	check_columns(p);
 	p->block = -1;
 	p->all_float8 = !p->ring->shape.single;
@@ -117,11 +117,11 @@ agree_on_shape(FunctionCallInfo fcinfo, Producer *p)
 	if (!gr_ring_shape_known(ring))
 	{
 		gr_measure_row(columns, GR_ARGUMENT_VALUES(fcinfo, FIRST_COLUMN));
-		for (int k = 1; k < columns->n; k++)
+		for (int k = 0; k < columns->n; k++)
 			widths[k] = columns->column[k].width;
 		gr_ring_agree(ring, widths, columns->nfeatures);
 	}
-	gr_set_widths(columns, ring->widths + 1);
+	gr_set_widths(columns, ring->widths + gr_nroles(columns));
 	gr_name_arrays(fcinfo, columns, ARG_NAMES);
 	p->row_nbytes = gr_row_nbytes(ring->shape);
 	p->capacity = gr_ring_capacity(ring);
@@ -157,20 +157,25 @@ finish_block(FunctionCallInfo fcinfo, Producer *p)
 	p->block = -1;
 	if (!gr_rows_valid(gr_ring_rows(ring, block), p->nrows, ring->shape, ring->rules, &err))
 		gr_raise_columns(&err, ring->shape.nfeatures, gr_read_names(fcinfo, p->columns, ARG_NAMES));
+	gr_ring_total(ring, block);
 	gr_ring_publish(ring, block);
 }
 
 /* The arguments, float8 all of them and none NULL, as a row */
-static inline void
+static inline GrRowFate
 copy_row(FunctionCallInfo fcinfo, const Producer *p)
 {
-	const NullableDatum *y = &fcinfo->args[FIRST_COLUMN];
+	const NullableDatum *values = &fcinfo->args[FIRST_COLUMN];
 	double	   *row = (double *) p->at;
-	int			nfeatures = p->columns->n - 1;
+	int			nroles = gr_nroles(p->columns);
+	int			nfeatures = p->columns->n - nroles;
 
 	for (int k = 0; k < nfeatures; k++)
-		row[k] = DatumGetFloat8(y[1 + k].value);
-	row[nfeatures] = DatumGetFloat8(y->value);
+		row[k] = DatumGetFloat8(values[nroles + k].value);
+	row += nfeatures;
+	for (int k = 0; k < nroles; k++)
+		row[k] = DatumGetFloat8(values[k].value);
+	return p->columns->weight && row[1] == 0.0 ? GR_ROW_WEIGHTLESS : GR_ROW_TAKES_PART;
 }
 
 /*
@@ -182,6 +187,7 @@ gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 {
 	Producer   *p = fcinfo->flinfo->fn_extra;
 	int64		nskipped = PG_GETARG_INT64(0);
+	GrRowFate	fate;
 
 	if (unlikely(p == NULL))
 		p = new_producer(fcinfo);
@@ -195,12 +201,15 @@ gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 	if (unlikely(p->block < 0) && !next_block(fcinfo, p))
 		PG_RETURN_INT64(nskipped);
 	if (likely(p->all_float8))
-		copy_row(fcinfo, p);
-	else if (!(p->ring->shape.single ?
-			   gr_convert_row_single(p->columns, GR_ARGUMENT_VALUES(fcinfo, FIRST_COLUMN), (float *) p->at) :
-			   gr_convert_row(p->columns, GR_ARGUMENT_VALUES(fcinfo, FIRST_COLUMN), (double *) p->at)))
+		fate = copy_row(fcinfo, p);
+	else if (p->ring->shape.single)
+		fate = gr_convert_row_single(p->columns, GR_ARGUMENT_VALUES(fcinfo, FIRST_COLUMN), (float *) p->at);
+	else
+		fate = gr_convert_row(p->columns, GR_ARGUMENT_VALUES(fcinfo, FIRST_COLUMN), (double *) p->at);
+	if (unlikely(fate != GR_ROW_TAKES_PART))
 	{
-		gr_add_count(&nskipped, 1);
+		if (fate == GR_ROW_SKIPPED)
+			gr_add_count(&nskipped, 1);
 		PG_RETURN_INT64(nskipped);
 	}
 	p->at += p->row_nbytes;

@@ -71,7 +71,7 @@ tells_widths(const GrIngest *ingest)
 {
 	int			narrays = 0;
 
-	for (int k = 1; k < ingest->columns->n; k++)
+	for (int k = gr_nroles(ingest->columns); k < ingest->columns->n; k++)
 		narrays += ingest->columns->column[k].width < 0;
 	return narrays == 0 || (narrays == 1 && ingest->arguments->n == ingest->columns->n);
 }
@@ -80,13 +80,14 @@ tells_widths(const GrIngest *ingest)
 static void
 note_width(GrIngest *ingest, int nfeatures)
 {
+	int			nroles = gr_nroles(ingest->columns);
 	int32	   *widths = palloc(ingest->columns->n * sizeof(int32));
 
-	for (int k = 1; k < ingest->columns->n; k++)
+	for (int k = nroles; k < ingest->columns->n; k++)
 	{
 		int32		width = ingest->columns->column[k].width;
 
-		widths[k - 1] = width >= 0 ? width : nfeatures - (ingest->columns->n - 2);
+		widths[k - nroles] = width >= 0 ? width : nfeatures - (ingest->columns->n - nroles - 1);
 	}
 	gr_set_widths(ingest->columns, widths);
 	pfree(widths);
@@ -99,7 +100,7 @@ note_width(GrIngest *ingest, int nfeatures)
 static GrPlan *
 plan_sums(GrIngest *ingest, GrPlace *place)
 {
-	Oid			types[2] = {TEXTARRAYOID, INT4ARRAYOID};
+	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
 	GrError		err = {0};
 	double		work;
 	GrPlan	   *plan;
@@ -115,8 +116,7 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 		gr_leave_place(place);
 		return NULL;
 	}
-	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 2, types, gr_own_type(ingest->function, "gpu_ols_stats"),
-							 &nworkers);
+	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &nworkers);
 	return nworkers > 0 ? plan : NULL;
 }
 
@@ -124,11 +124,14 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 static GrState *
 run_sums(const GrPlan *plan, GrIngest *ingest)
 {
-	Oid			types[2] = {TEXTARRAYOID, INT4ARRAYOID};
-	NullableDatum values[2] = {{.value = gr_names_datum(ingest->columns)}, gr_widths_datum(ingest->arguments)};
+	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
+	NullableDatum values[3] = {
+		{.value = PointerGetDatum(gr_state_request_sums(ingest->shape, ingest->rules))},
+		{.value = gr_names_datum(ingest->columns)}, gr_widths_datum(ingest->arguments)
+	};
 	GrState    *state;
 	bool		isnull;
-	Datum		result = gr_run_for_value(plan, gr_make_params(2, values, types), &isnull);
+	Datum		result = gr_run_for_value(plan, gr_make_params(3, values, types), &isnull);
 
 	if (isnull)
 		gr_raise_no_rows(0);
@@ -179,8 +182,8 @@ void
 gr_source_read(GrRowSource *source, GrIngest *ingest)
 {
 	Size		limit = (Size) gr_ring_size * 1024;
-	bool		large = ingest->nrows_estimate * gr_row_nbytes(gr_plain_shape(ingest->nfeatures_estimate)) > limit;
-	GrJobOptions options = {.kind = GR_SINK_KEEP,.rules = {GR_BINOMIAL},.may_overflow = ingest->repeatable};
+	bool		large = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape)) > limit;
+	GrJobOptions options = {.kind = GR_SINK_KEEP,.may_overflow = ingest->repeatable};
 	char		reason[300];
 
 	memset(source, 0, sizeof(*source));
@@ -191,8 +194,11 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 	read_query(ingest, &options);
 	source->kind = GR_SOURCE_JOB;
 	source->job = ingest->job;
-	source->nfeatures = ingest->nfeatures;
+	source->shape = gr_columns_shape(ingest->columns);
+	source->rules = ingest->rules;
 	source->nskipped = ingest->nskipped;
+	if (source->job != NULL)
+		source->totals = source->job->totals;
 	if (!ingest->overflowed)
 		return;
 	if (plan_passes(source, ingest))
@@ -208,6 +214,7 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 	options.cpu_reason = strcpy(reason, ingest->job->place.reason);
 	read_query(ingest, &options);
 	source->job = ingest->job;
+	source->totals = ingest->job->totals;
 	source->nskipped = ingest->nskipped;
 }
 
@@ -215,9 +222,9 @@ bool
 gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share)
 {
 	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->spool.file != NULL;
-	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(gr_plain_shape(source->nfeatures));
+	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(source->shape);
 	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
-	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(gr_plain_shape(source->nfeatures)), limit),
+	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(source->shape), limit),
 							 nrows / SAMPLE_PART);
 	double		started = gr_now();
 
@@ -225,13 +232,15 @@ gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowS
 		return false;
 	memset(sample, 0, sizeof(*sample));
 	sample->kind = GR_SOURCE_JOB;
-	sample->nfeatures = source->nfeatures;
+	sample->shape = source->shape;
+	sample->rules = source->rules;
 	sample->job = in_file ? gr_job_head(source->job, (int64) wanted) : gr_ingest_sample(ingest, (int64) wanted);
 	source->pass_s += gr_now() - started;
 	if (sample->job == NULL)
 		return false;
+	sample->totals = sample->job->totals;
 	*share = sample->job->nrows / nrows;
-	return sample->job->shape.nfeatures == source->nfeatures && sample->job->nrows >= SAMPLE_ROWS_A_TERM * nterms;
+	return sample->job->shape.nfeatures == source->shape.nfeatures && sample->job->nrows >= SAMPLE_ROWS_A_TERM * nterms;
 }
 
 /* Every pass must meet the same rows: the sums of different ones don't go together. */
@@ -258,7 +267,7 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 {
 	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
 	NullableDatum values[3] = {
-		{.value = PointerGetDatum(gr_state_request(pass, source->basis))}, {.value = source->names},
+		{.value = PointerGetDatum(gr_state_request(pass, source->rules, source->basis))}, {.value = source->names},
 		{.value = source->widths}
 	};
 	ParamListInfo params = gr_make_params(3, values, types);
@@ -273,6 +282,8 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 	if (state->nfeatures != pass->shape.nfeatures || state->kind != pass->kind)
 		elog(ERROR, "gpu_logreg_pass returned another pass");
 	gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, gr_state_sums(state));
+	if (source->shape.weight)
+		source->totals = *gr_state_totals(state);
 	source->nskipped = state->nskipped;
 	source->nworkers = Max(source->nworkers, state->nworkers);
 	if ((Pointer) state != DatumGetPointer(result))

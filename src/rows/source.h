@@ -34,7 +34,8 @@ typedef enum GrRowSourceKind
 typedef struct GrRowSource
 {
 	GrRowSourceKind kind;
-	int			nfeatures;
+	GrRowShape	shape;			/* of its rows; not single */
+	GrRowRules	rules;
 	bool		single;			/* the features are of type real: gradient ascent on a device may iterate in float4 */
 	GrJob	   *job;
 	const GrRowChunk *chunks;
@@ -46,6 +47,7 @@ typedef struct GrRowSource
 	Oid			step_type;		/* gpu_logreg_step */
 	Datum		names;			/* text[]: the features', then the response's */
 	Datum		widths;			/* int[]: the numbers that each argument but the first gives */
+	GrRowTotals totals;			/* of weighted rows that a pass has met */
 	int64		nrows;			/* that every pass must meet; -1 before the first */
 	int64		nskipped;
 	int			nworkers;		/* most in any pass */

@@ -15,6 +15,7 @@
 
 #include "compute/basis.h"
 #include "compute/compute.h"
+#include "compute/family.h"
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
 #include "rows/state.h"
@@ -40,7 +41,7 @@ state_size(const GrState *head, int capacity)
 	Size		t = gr_state_nterms(head);
 	Size		ncells = head->nfeatures < 0 ? 0 :
 		(head->family == GR_BINOMIAL ? 3 : 1) * t + (head->nfaces + head->nchanged) * (t + 1) +
-		gr_kind_nsums(head->kind, head->nfeatures) + capacity * t;
+		gr_kind_nsums(head->kind, head->nfeatures) + gr_state_ntotals(head) + capacity * gr_state_ncols(head);
 
 	return offsetof(GrState, data) + ncells * sizeof(double);
 }
@@ -82,11 +83,11 @@ gr_state_create(GrFamily family, int nfeatures, int capacity)
 }
 
 GrState *
-gr_state_create_pass(GrPassKind kind, int nfeatures, int nfaces, int nchanged)
+gr_state_create_pass(GrPassKind kind, GrRowShape shape, GrWeighting weighting, int nfaces, int nchanged)
 {
 	const GrState head = {
-		.family = GR_BINOMIAL,.kind = kind,.nfeatures = nfeatures,.nfaces = nfaces,.nchanged = nchanged,
-		.intercept = 1,.internal = 1
+		.family = GR_BINOMIAL,.kind = kind,.nfeatures = shape.nfeatures,.nfaces = nfaces,.nchanged = nchanged,
+		.intercept = 1,.internal = 1,.weight = shape.weight,.offset = shape.offset,.weighting = weighting
 	};
 
 	return gr_state_clear(create_like(&head, 0));
@@ -103,13 +104,41 @@ gr_state_resize(const GrState *from, int capacity)
 }
 
 GrState *
-gr_state_request(const GrPass *pass, const GrBasis *basis)
+gr_state_reshape(GrState *state, GrRowShape shape, GrWeighting weighting, int capacity)
+{
+	GrState		head;
+	GrState    *reshaped;
+
+	gr_state_flush(state, NULL);
+	head = *state;
+	head.npending = 0;
+	head.weight = shape.weight;
+	head.offset = shape.offset;
+	head.weighting = weighting;
+	reshaped = create_like(&head, capacity);
+	memcpy(reshaped->data, state->data, (char *) gr_state_totals(state) - (char *) state->data);
+	return reshaped;
+}
+
+GrState *
+gr_state_request_sums(GrRowShape shape, GrRowRules rules)
+{
+	GrState    *state = gr_state_create(GR_GAUSSIAN, -1, 0);
+
+	state->weight = shape.weight;
+	state->weighting = rules.weighting;
+	return state;
+}
+
+GrState *
+gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis)
 {
 	int			nchanged = basis == NULL ? 0 : basis->nchanged;
-	GrState    *state = gr_state_create_pass(pass->kind, pass->shape.nfeatures, pass->nfaces, nchanged);
+	GrState    *state = gr_state_create_pass(pass->kind, pass->shape, rules.weighting, pass->nfaces, nchanged);
 	Size		t = gr_state_nterms(state);
 
 	state->face_relative = pass->face_relative;
+	state->linear = pass->linear;
 	if (pass->beta != NULL)
 		memcpy(gr_state_beta(state), pass->beta, t * sizeof(double));
 	memcpy(gr_state_shift(state), pass->shift, (t - 1) * sizeof(double));
@@ -233,11 +262,27 @@ add_to_pass(GrState *state, double *scratch)
 		.nfaces = state->nfaces,
 		.faces = gr_state_faces(state),
 		.face_absolute = gr_state_face_absolute(state),
-		.face_relative = state->face_relative
+		.face_relative = state->face_relative,
+		.linear = state->linear != 0
 	};
 
 	change_pending(state);
 	gr_add_pass(&pass, gr_state_sums(state), gr_state_pending(state), state->npending, scratch);
+}
+
+/* What the pending rows' weights come to, but for the sums */
+static void
+add_totals(GrState *state)
+{
+	GrRowTotals fresh = {0};
+	GrRowTotals *totals = state->family == GR_GAUSSIAN ? &fresh : gr_state_totals(state);
+
+	gr_totals_add(totals, gr_state_pending(state), state->npending, gr_state_shape(state), gr_state_rules(state));
+	if (state->family == GR_GAUSSIAN)
+	{
+		state->weighted = 1;
+		state->log_constant += fresh.log_constant;
+	}
 }
 
 void
@@ -263,6 +308,8 @@ gr_state_flush(GrState *state, const char *const *names)
 		add_to_pass(state, scratch);
 	if (scratch != (double *) &local)
 		pfree(scratch);
+	if (state->weight)
+		add_totals(state);
 	check_range(state, names);
 	state->npending = 0;
 }
@@ -321,7 +368,8 @@ static bool
 is_of_a_kind(const GrState *state)
 {
 	if (state->internal == 0)
-		return state->kind == gr_public_kind((GrFamily) state->family) && state->nfaces == 0 && state->nchanged == 0;
+		return state->kind == gr_public_kind((GrFamily) state->family) && state->nfaces == 0 && state->nchanged == 0 &&
+			state->offset == 0 && (state->weight == 0 || state->family == GR_GAUSSIAN);
 	/* a FACE pass has a candidate */
 	return state->internal == 1 && state->family == GR_BINOMIAL && state->intercept == 1 && state->nfeatures >= 0 &&
 		state->kind >= GR_PASS_EXACT && state->kind <= GR_PASS_FACE &&
@@ -333,6 +381,9 @@ bool
 gr_state_is_well_formed(GrState *state, GrFamily family)
 {
 	return state->family == family && (state->intercept == 0 || state->intercept == 1) &&
+		(state->weight == 0 || state->weight == 1) && (state->offset == 0 || state->offset == 1) &&
+		(state->weighting == GR_PRIOR_WEIGHTS || state->weighting == GR_FREQUENCIES) &&
+		(state->weighted == 0 || state->weighted == 1) && (state->linear == 0 || state->linear == 1) &&
 		state->nfeatures >= -1 && state->nfeatures <= GR_MAX_FEATURES && is_of_a_kind(state) &&
 		state->npending >= 0 && state->npending <= state->capacity &&
 		state->capacity <= gr_state_families[family].full_capacity &&
@@ -368,7 +419,7 @@ upgraded_stats(const OldStats *old)
 		old->capacity > gr_state_families[GR_GAUSSIAN].full_capacity ||
 		(old->nfeatures < 0 && old->capacity > 0))
 		raise_malformed(GR_GAUSSIAN);
-	t = old->nfeatures + 1;
+	t = gr_nterms(old->nfeatures);
 	nsums = gr_kind_nsums(GR_KIND_GRAM, old->nfeatures);
 	shift = old->data + nsums;
 	if (VARSIZE(old) != offsetof(OldStats, data) +
@@ -408,8 +459,8 @@ gr_state_settled(Datum datum, GrFamily family, const char *const *names)
 		return state;
 	state = gr_state_resize(state, state->npending);
 	gr_state_flush(state, names);
+	SET_VARSIZE(state, VARSIZE(state) - state->capacity * gr_state_ncols(state) * sizeof(double));
 	state->capacity = 0;
-	SET_VARSIZE(state, state_size(state, 0));
 	return state;
 }
 
@@ -444,7 +495,8 @@ check_same_request(GrState *a, GrState *b)
 						   Max(a->nfeatures, b->nfeatures))));
 	if (a->family == GR_BINOMIAL &&
 		(a->kind != b->kind || a->nfaces != b->nfaces || a->nchanged != b->nchanged || a->intercept != b->intercept ||
-		 a->internal != b->internal || memcmp(a->data, b->data, request_nbytes) != 0))
+		 a->internal != b->internal || a->weight != b->weight || a->offset != b->offset ||
+		 a->weighting != b->weighting || a->linear != b->linear || memcmp(a->data, b->data, request_nbytes) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine Newton steps that were taken at different beta")));
@@ -490,6 +542,12 @@ combine(FunctionCallInfo fcinfo, GrFamily family)
 	check_same_request(state, other);
 	gr_state_flush(state, NULL);
 	merge_sums(state, other);
+	if (gr_state_ntotals(state) > 0)
+		gr_totals_merge(gr_state_totals(state), gr_state_totals(other));
+	state->log_constant += other->log_constant;
+	if (other->weighted && !state->weighted)
+		state->weighting = other->weighting;
+	state->weighted |= other->weighted;
 	gr_add_count(&state->nrows, other->nrows);
 	state->nworkers = (int16) Min(state->nworkers + other->nworkers, PG_INT16_MAX);
 	check_range(state, NULL);

@@ -15,6 +15,7 @@
 #include "compute/compute.h"
 #include "compute/family.h"
 #include "compute/glm.h"
+#include "run/args.h"
 
 /*
  * Of the value as it lies in memory and in tables; the text and the wire have their own. A gpu_ols_stats of versions 1
@@ -59,16 +60,23 @@ typedef struct GrState
 	int16		nworkers;		/* of a pass over a query: parallel workers that had rows; else 0 */
 	int8		intercept;		/* of a binomial one: is there one in the model? */
 	int8		internal;		/* asked for by gpu_logreg_fit(), which looks at the sums itself */
+	int8		weight;			/* the rows that it takes have weights */
+	int8		offset;			/* ... offsets: for gpu_logreg_fit() alone */
+	int8		weighting;		/* GrWeighting */
+	int8		weighted;		/* gaussian: rows with weights are in the sums */
+	int8		linear;			/* as in GrPass */
+	double		log_constant;	/* gaussian: of those, see GrRowTotals */
 	/*
-	 * gaussian: shift[t], sums[], pending[capacity][t]; t: gr_state_nterms(). The sums: hi[triangle of t + 1], lo[same].
+	 * gaussian: shift[t], sums[], pending[capacity][c]; t: gr_state_nterms(), c: gr_state_ncols(). The sums: hi[triangle
+	 * of t + 1], lo[same].
 	 *
 	 * binomial: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged],
-	 * basis[nchanged][t], sums[], pending[capacity][t]. The sums: as glm.h has them.
+	 * basis[nchanged][t], sums[], the totals of rows with weights, pending[capacity][c]. The sums: as glm.h has them.
 	 */
 	double		data[FLEXIBLE_ARRAY_MEMBER];
 } GrState;
 
-/* t: terms of a pass, and values of a row; 0 until a complete row was seen */
+/* t: terms of a pass; 0 until a complete row was seen */
 static inline Size
 gr_state_nterms(const GrState *state)
 {
@@ -102,13 +110,29 @@ gr_kind_nsums(int kind, int nfeatures)
 static inline GrRowShape
 gr_state_shape(const GrState *state)
 {
-	return gr_plain_shape(state->nfeatures);
+	return (GrRowShape) {
+		.nfeatures = state->nfeatures,.weight = state->weight,.offset = state->offset
+	};
 }
 
 static inline GrRowRules
 gr_state_rules(const GrState *state)
 {
-	return (GrRowRules) {(GrFamily) state->family};
+	return (GrRowRules) {(GrFamily) state->family, (GrWeighting) state->weighting};
+}
+
+/* c: values of a row; 0 until a complete row was seen */
+static inline Size
+gr_state_ncols(const GrState *state)
+{
+	return state->nfeatures < 0 ? 0 : gr_row_ncols(gr_state_shape(state));
+}
+
+/* Cells that totals take */
+static inline Size
+gr_state_ntotals(const GrState *state)
+{
+	return state->weight && state->family == GR_BINOMIAL ? sizeof(GrRowTotals) / sizeof(double) : 0;
 }
 
 static inline double *
@@ -177,7 +201,21 @@ gr_state_lo(GrState *state)
 static inline double *
 gr_state_pending(GrState *state)
 {
-	return (double *) ((char *) state + VARSIZE(state)) - state->capacity * gr_state_nterms(state);
+	return (double *) ((char *) state + VARSIZE(state)) - state->capacity * gr_state_ncols(state);
+}
+
+/* Of a binomial state that takes rows with weights */
+static inline GrRowTotals *
+gr_state_totals(GrState *state)
+{
+	return (GrRowTotals *) (gr_state_sums(state) + gr_kind_nsums(state->kind, state->nfeatures));
+}
+
+/* Observations: rows, or the sum of their frequencies, whose ERROR see gr_count() */
+static inline int64
+gr_state_nobs(GrState *state)
+{
+	return state->weighted && state->weighting == GR_FREQUENCIES ? gr_count(gr_state_hi(state)[0]) : state->nrows;
 }
 
 /* A value for users, without rows; of a model with an intercept, at a beta of 0 */
@@ -187,13 +225,20 @@ extern GrState *gr_state_create(GrFamily family, int nfeatures, int capacity);
  * A value for gpu_logreg_fit(), at a beta of 0, without shift, faces or basis set. The numbers must be within their
  * bounds.
  */
-extern GrState *gr_state_create_pass(GrPassKind kind, int nfeatures, int nfaces, int nchanged);
+extern GrState *gr_state_create_pass(GrPassKind kind, GrRowShape shape, GrWeighting weighting, int nfaces,
+									 int nchanged);
 
 /*
  * A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins
  * with.
  */
-extern GrState *gr_state_request(const GrPass *pass, const GrBasis *basis);
+extern GrState *gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis);
+
+/* The same for the sums of gpu_ols_fit(), of rows whose number of features may not be known */
+extern GrState *gr_state_request_sums(GrRowShape shape, GrRowRules rules);
+
+/* Room for rows of another shape: a state without pending rows, its own or a copy */
+extern GrState *gr_state_reshape(GrState *state, GrRowShape shape, GrWeighting weighting, int capacity);
 
 /*
  * Is the value, of this version and with a head, laid out as that says, with parts that go together? All that is done

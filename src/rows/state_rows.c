@@ -22,6 +22,8 @@
 
 PG_FUNCTION_INFO_V1(gr_ols_stats_accum);
 PG_FUNCTION_INFO_V1(gr_ols_stats_accum_bool);
+PG_FUNCTION_INFO_V1(gr_wls_stats_accum);
+PG_FUNCTION_INFO_V1(gr_wls_stats_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
 
@@ -65,16 +67,20 @@ make_room(GrState *state)
 }
 
 /*
- * Where the next row of p features goes; ERROR if the state, which has a width, is for others. It may become another
- * one.
+ * Where the next row of p features goes, with or without a weight; ERROR if the state, which has a width, is for others.
+ * It may become another one.
  */
 static inline double *
-next_row(GrState **state, int p)
+next_row(GrState **state, int p, bool weight)
 {
 	gr_check_same_width((*state)->nfeatures, p);
+	/* a state that has taken other rows, as an aggregate of the user's may make it do */
+	if (unlikely((*state)->weight != weight))
+		*state = gr_state_reshape(*state, (GrRowShape) {.nfeatures = p,.weight = weight}, GR_PRIOR_WEIGHTS,
+								  (*state)->capacity);
 	if (unlikely((*state)->npending == (*state)->capacity))
 		*state = make_room(*state);
-	return gr_state_pending(*state) + (*state)->npending * gr_state_nterms(*state);
+	return gr_state_pending(*state) + (*state)->npending * gr_state_ncols(*state);
 }
 
 static inline void
@@ -90,11 +96,13 @@ count_row(GrState *state)
  * or comes so near that a sum could.
  */
 static inline bool
-is_plain(const double *row, int p, GrFamily family)
+is_plain(const double *row, int p, GrFamily family, bool weight)
 {
 	double		sum = 0;
 	bool		extreme = false;
 
+	if (weight)
+		return false;
 	if (family == GR_GAUSSIAN)
 	{
 		for (int k = 0; k <= p; k++)
@@ -105,6 +113,24 @@ is_plain(const double *row, int p, GrFamily family)
 	for (int k = 0; k <= p; k++)
 		sum += row[k] * 0.0;
 	return sum == 0 && (row[p] == 0 || row[p] == 1);
+}
+
+/*
+ * What isn't plain: an ERROR if it can't be computed with. A gaussian row is added at once, so that what its sums come to
+ * is known here. names: of the columns, or NULL
+ */
+static pg_noinline void
+check_row(GrState *state, const double *row, const char *const *names)
+{
+	bool		extreme = false;
+
+	if (state->family == GR_BINOMIAL || state->weight)
+		gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), names);
+	/* the square of a value times a weight */
+	for (Size k = 0; k < gr_state_ncols(state); k++)
+		extreme |= !(fabs(row[k]) < 1e90);
+	if (state->family == GR_GAUSSIAN && extreme)
+		gr_state_flush(state, names);
 }
 
 /*
@@ -188,13 +214,13 @@ beta_argument(FunctionCallInfo fcinfo, const GrState *state)
 }
 
 /*
- * The state, with a row of y and the last argument, x; binomial: at beta, argument 1. y_null stands for a NULL of
- * whatever kind of y
+ * The state, with a row of y and the last argument, x; binomial: at beta, argument 1; weight: which is argument 1 then.
+ * y_null stands for a NULL of whatever kind of y
  */
 static pg_attribute_always_inline Datum
-accumulate(FunctionCallInfo fcinfo, GrFamily family, double y, bool y_null)
+accumulate(FunctionCallInfo fcinfo, GrFamily family, bool weight, double y, bool y_null)
 {
-	const int	x_argno = family == GR_BINOMIAL ? 3 : 2;
+	const int	x_argno = family == GR_BINOMIAL || weight ? 3 : 2;
 	GrState    *state = gr_state_argument(fcinfo, family);
 	ArrayType  *beta = family == GR_BINOMIAL ? beta_argument(fcinfo, state) : NULL;
 	ArrayType  *x = PG_ARGISNULL(x_argno) ? NULL : PG_GETARG_ARRAYTYPE_P(x_argno);
@@ -203,8 +229,14 @@ accumulate(FunctionCallInfo fcinfo, GrFamily family, double y, bool y_null)
 
 	if (x != NULL)
 		gr_check_vector(x, "x");
-	if (x == NULL || y_null || array_contains_nulls(x))
+	if (x == NULL || y_null || array_contains_nulls(x) || (weight && PG_ARGISNULL(1)))
 		return skip_row(fcinfo, state, family);
+	if (weight && PG_GETARG_FLOAT8(1) == 0.0)
+	{
+		if (state == NULL)
+			PG_RETURN_NULL();
+		return gr_state_result(fcinfo, state);
+	}
 	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
 	if (unlikely(state == NULL || state->nfeatures < 0))
 	{
@@ -217,10 +249,12 @@ accumulate(FunctionCallInfo fcinfo, GrFamily family, double y, bool y_null)
 		gr_check_same_width(state->nfeatures, p);
 		check_same_beta(state, beta);
 	}
-	row = next_row(&state, p);
+	row = next_row(&state, p, weight);
 	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
 	row[p] = y;
-	if (family == GR_BINOMIAL && unlikely(!is_plain(row, p, family)))
+	if (weight)
+		row[p + 1] = PG_GETARG_FLOAT8(1);
+	if ((family == GR_BINOMIAL || weight) && unlikely(!is_plain(row, p, family, weight)))
 		gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), NULL);
 	count_row(state);
 	return gr_state_result(fcinfo, state);
@@ -232,7 +266,7 @@ gr_ols_stats_accum(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(1);
 
-	return accumulate(fcinfo, GR_GAUSSIAN, null ? 0 : PG_GETARG_FLOAT8(1), null);
+	return accumulate(fcinfo, GR_GAUSSIAN, false, null ? 0 : PG_GETARG_FLOAT8(1), null);
 }
 
 /* gr_ols_stats_accum_bool(state gpu_ols_stats, y boolean, VARIADIC x float8[]) */
@@ -241,7 +275,25 @@ gr_ols_stats_accum_bool(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(1);
 
-	return accumulate(fcinfo, GR_GAUSSIAN, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
+	return accumulate(fcinfo, GR_GAUSSIAN, false, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
+}
+
+/* gr_wls_stats_accum(state gpu_ols_stats, weight float8, y float8, VARIADIC x float8[]) */
+Datum
+gr_wls_stats_accum(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(2);
+
+	return accumulate(fcinfo, GR_GAUSSIAN, true, null ? 0 : PG_GETARG_FLOAT8(2), null);
+}
+
+/* gr_wls_stats_accum_bool(state gpu_ols_stats, weight float8, y boolean, VARIADIC x float8[]) */
+Datum
+gr_wls_stats_accum_bool(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(2);
+
+	return accumulate(fcinfo, GR_GAUSSIAN, true, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
 }
 
 /* gr_logreg_step_accum(state gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[]) */
@@ -250,7 +302,7 @@ gr_logreg_step_accum(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(2);
 
-	return accumulate(fcinfo, GR_BINOMIAL, null ? 0 : PG_GETARG_FLOAT8(2), null);
+	return accumulate(fcinfo, GR_BINOMIAL, false, null ? 0 : PG_GETARG_FLOAT8(2), null);
 }
 
 /* gr_logreg_step_accum_bool(state gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[]) */
@@ -259,44 +311,57 @@ gr_logreg_step_accum_bool(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(2);
 
-	return accumulate(fcinfo, GR_BINOMIAL, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
+	return accumulate(fcinfo, GR_BINOMIAL, false, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
 }
 
 /*
  * A query's columns
  */
 
-/*
- * Arguments: the state, the request of a binomial pass, names, widths, and the columns from this one on: the response,
- * then the features
- */
-static inline int
-first_column(GrFamily family)
+/* Arguments: the state, the request, names, widths, and the columns, of which those that have roles are first */
+#define ARG_REQUEST 1
+#define ARG_NAMES 2
+#define ARG_WIDTHS 3
+#define FIRST_COLUMN 4
+
+static void raise_request(GrFamily family) __attribute__((noreturn));
+
+static void
+raise_request(GrFamily family)
 {
-	return family == GR_BINOMIAL ? 4 : 3;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s needs a request for as many features as there are", gr_state_families[family].pass),
+			 errhint("It is for the use of %s.", gr_state_families[family].fit)));
 }
 
-#define ARG_REQUEST 1
-#define ARG_NAMES(family) (first_column(family) - 2)
-#define ARG_WIDTHS(family) (first_column(family) - 1)
+/* What is asked of the rows */
+static GrState *
+request_argument(FunctionCallInfo fcinfo, GrFamily family)
+{
+	if (PG_ARGISNULL(ARG_REQUEST))
+		raise_request(family);
+	return gr_state_settled(PG_GETARG_DATUM(ARG_REQUEST), family, NULL);
+}
 
 /* Described at the first call, and kept for the others */
 static pg_noinline GrColumns *
 describe_columns(FunctionCallInfo fcinfo, GrFamily family)
 {
-	GrColumns  *columns = gr_argument_columns(fcinfo, first_column(family));
-	bool		needs_widths = family == GR_BINOMIAL || !PG_ARGISNULL(ARG_WIDTHS(family));
+	GrState    *request = request_argument(fcinfo, family);
+	GrColumns  *columns = gr_argument_columns(fcinfo, FIRST_COLUMN, gr_state_shape(request));
+	bool		needs_widths = family == GR_BINOMIAL || !PG_ARGISNULL(ARG_WIDTHS);
 
-	if (needs_widths && !gr_read_widths(fcinfo, columns, ARG_WIDTHS(family)))
+	if (needs_widths && !gr_read_widths(fcinfo, columns, ARG_WIDTHS))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s needs a width for each column", gr_state_families[family].pass),
 				 errhint("It is for the use of %s.", gr_state_families[family].fit)));
 	if (columns->nfeatures >= 0)
 	{
-		if (columns->n > 1)
+		if (columns->n > gr_nroles(columns))
 			gr_check_nfeatures(columns->nfeatures);
-		gr_name_arrays(fcinfo, columns, ARG_NAMES(family));
+		gr_name_arrays(fcinfo, columns, ARG_NAMES);
 	}
 	fcinfo->flinfo->fn_extra = columns;
 	return columns;
@@ -309,20 +374,16 @@ describe_columns(FunctionCallInfo fcinfo, GrFamily family)
 static pg_noinline GrState *
 begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *before)
 {
+	GrState    *request = request_argument(fcinfo, family);
 	GrState    *state;
 
 	if (family == GR_GAUSSIAN)
-		state = gr_state_create(family, p, p < 0 ? 0 : first_capacity(family, p));
+		state = gr_state_reshape(gr_state_create(family, p, 0), gr_state_shape(request), (GrWeighting) request->weighting,
+								 p < 0 ? 0 : first_capacity(family, p));
 	else
 	{
-		GrState    *request = PG_ARGISNULL(ARG_REQUEST) ? NULL :
-			gr_state_settled(PG_GETARG_DATUM(ARG_REQUEST), family, NULL);
-
-		if (request == NULL || request->nfeatures < 0 || request->nfeatures != p)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s needs a request for as many features as there are", gr_state_families[family].pass),
-					 errhint("It is for the use of %s.", gr_state_families[family].fit)));
+		if (request->nfeatures < 0 || request->nfeatures != p)
+			raise_request(family);
 		state = gr_state_clear(gr_state_resize(request, gr_state_families[family].full_capacity));
 		state->nrows = 0;
 	}
@@ -335,10 +396,11 @@ begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *befor
 static pg_attribute_always_inline Datum
 accumulate_columns(FunctionCallInfo fcinfo, GrFamily family)
 {
-	const int	first = first_column(family);
+	const int	first = FIRST_COLUMN;
 	GrState    *state = gr_state_argument(fcinfo, family);
 	GrColumns  *columns = fcinfo->flinfo->fn_extra;
 	bool		complete;
+	GrRowFate	fate;
 	double	   *row;
 
 	if (unlikely(columns == NULL))
@@ -348,26 +410,24 @@ accumulate_columns(FunctionCallInfo fcinfo, GrFamily family)
 	if (unlikely(columns->nfeatures < 0) && complete)
 	{
 		gr_measure_row(columns, GR_ARGUMENT_VALUES(fcinfo, first));
-		gr_name_arrays(fcinfo, columns, ARG_NAMES(family));
+		gr_name_arrays(fcinfo, columns, ARG_NAMES);
 	}
 	if (unlikely(state == NULL || (state->nfeatures < 0 && columns->nfeatures >= 0)))
 		state = begin_pass(fcinfo, family, columns->nfeatures, state);
 	if (!complete)
 		return skip_row(fcinfo, state, family);
-	row = next_row(&state, columns->nfeatures);
-	if (!gr_convert_row(columns, GR_ARGUMENT_VALUES(fcinfo, first), row))
+	if (unlikely(state->offset != columns->offset || state->nfeatures != columns->nfeatures))
+		raise_request(family);
+	row = next_row(&state, columns->nfeatures, columns->weight);
+	fate = gr_convert_row(columns, GR_ARGUMENT_VALUES(fcinfo, first), row);
+	if (unlikely(fate == GR_ROW_WEIGHTLESS))
+		return gr_state_result(fcinfo, state);
+	if (fate == GR_ROW_SKIPPED)
 		return skip_row(fcinfo, state, family);
 	count_row(state);
 	/* here and now, where the names are at hand */
-	if (unlikely(!is_plain(row, columns->nfeatures, family)))
-	{
-		const char *const *names = gr_read_names(fcinfo, columns, ARG_NAMES(family));
-
-		if (family == GR_BINOMIAL)
-			gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), names);
-		else
-			gr_state_flush(state, names);
-	}
+	if (unlikely(!is_plain(row, columns->nfeatures, family, columns->weight)))
+		check_row(state, row, gr_read_names(fcinfo, columns, ARG_NAMES));
 	return gr_state_result(fcinfo, state);
 }
 

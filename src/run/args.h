@@ -38,6 +38,15 @@ gr_add_count(int64 *count, int64 more)
 		gr_raise_count();
 }
 
+/* A sum of counts as a count; ERROR where it is more than a bigint holds. */
+static inline int64
+gr_count(double sum)
+{
+	if (unlikely(!(sum < 9223372036854775807.0)))
+		gr_raise_count();
+	return (int64) sum;
+}
+
 /* ERROR unless a row's number of features is that of the rows before it. */
 extern void gr_raise_other_width(int expected, int p) __attribute__((noreturn));
 

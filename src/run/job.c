@@ -282,6 +282,8 @@ submit_block(GrJob *job)
 	if (nrows == 0)
 		return;
 	gr_check_rows(job->block, nrows, job->shape, job->rules, job->names);
+	if (job->shape.weight)
+		gr_totals_add(&job->totals, job->block, nrows, job->shape, job->rules);
 	job->block_nrows = 0;
 	if (job->spool.file != NULL)
 		gr_spool_write(&job->spool, job->block, nrows);

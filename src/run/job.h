@@ -14,6 +14,7 @@
 #include "compute/family.h"
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
+#include "run/args.h"
 #include "run/device.h"
 #include "run/spool.h"
 
@@ -72,6 +73,7 @@ typedef struct GrJob
 	int64		block_capacity;
 
 	int64		nrows;			/* rows taken */
+	GrRowTotals totals;			/* of those, where they have weights */
 	GrTimes		times;
 	GrSolver	solver;
 	MemoryContextCallback callback;
@@ -113,6 +115,14 @@ extern bool gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err);
 
 /* SUM: writes the packed triangle of (1, x, y) and the shift of (x, y), and ends the sink. */
 extern void gr_job_finish(GrJob *job, double *hi, double *lo, double *shift);
+
+/* Observations: rows, or the sum of their frequencies, whose ERROR see gr_count() */
+static inline int64
+gr_job_nobs(const GrJob *job)
+{
+	return job->shape.weight && job->rules.weighting == GR_FREQUENCIES ? gr_count(job->totals.weights) :
+		job->nrows;
+}
 
 /* KEEP: all are there. False if they didn't fit; the job is then released. */
 extern bool gr_job_keep(GrJob *job);

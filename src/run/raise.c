@@ -116,23 +116,21 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 		case GR_NOT_A_SHARE:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("response must be from 0 to 1, got %g", err->value),
+					 errmsg("response must be between 0 and 1, got %g", err->value),
 					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
-					 errhint("With weights, the response is the share of ones in as many trials as the weight says.")));
+					 errhint("With weights it is the share of as many trials as the weight says.")));
 			break;
 		case GR_NEGATIVE_WEIGHT:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("weight must not be negative, got %g", err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
-					 errhint("A weight of 0 leaves its row out.")));
+					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names))));
 			break;
-		case GR_NOT_WHOLE:
+		case GR_NOT_A_COUNT:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("frequency must be a whole number, got %g", err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
-					 errhint("Weights that are no counts are given as weights.")));
+					 errmsg("frequency must be a whole number that is not negative, got %g", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names))));
 			break;
 		case GR_ONE_CLASS:
 			ereport(ERROR,

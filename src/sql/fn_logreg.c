@@ -48,7 +48,7 @@ static GrLogregOptions
 default_options(int nfeatures)
 {
 	GrLogregOptions options = {
-		.nfeatures = nfeatures,
+		.shape = gr_plain_shape(nfeatures),
 		.intercept = true,
 		.max_iter = 25,
 		.tol = 1e-10,
@@ -108,9 +108,10 @@ fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *o
 	double		share;
 
 	if (!gr_logreg_uses_start(options) ||
-		!gr_source_sample(source, ingest, options->nfeatures + (options->intercept ? 1 : 0), sample, &share))
+		!gr_source_sample(source, ingest, options->shape.nfeatures + (options->intercept ? 1 : 0), sample, &share))
 		return NULL;
 	few = gr_logreg_sample(options, share);
+	few.totals = &sample->totals;
 	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&few), MCXT_ALLOC_HUGE), &few);
 	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
 	{
@@ -133,7 +134,7 @@ fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *o
 static void
 find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options)
 {
-	double	   *start = palloc((options->nfeatures + 1) * sizeof(double));
+	double	   *start = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
 	MemoryContext sample_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg sample", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(sample_context);
 	GrRowSource sample = {0};
@@ -200,7 +201,7 @@ run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *na
 	GrLogregFit *fit;
 	GrLogregWant want;
 
-	gr_check_terms(options.nfeatures, options.intercept);
+	gr_check_terms(options.shape.nfeatures, options.intercept);
 	if (source->kind == GR_SOURCE_JOB)
 		options.linear_solver = gr_job_solver(source->job);
 	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&options), MCXT_ALLOC_HUGE), &options);
@@ -213,7 +214,7 @@ run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *na
 		if (err->status == GR_ONE_CLASS)
 			return false;
 		gr_note_device_error(err);
-		gr_raise_columns(err, options.nfeatures, names);
+		gr_raise_columns(err, options.shape.nfeatures, names);
 	}
 	if (fit->nseparated > 0 && fit->ambiguous)
 		tell_signs(source, &options, fit);
@@ -288,6 +289,8 @@ make_model(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *option
 	model->df_residual = fit->df_residual;
 	model->deviance = fit->deviance;
 	model->null_deviance = fit->null_deviance;
+	model->log_lik = gr_log_likelihood(GR_BINOMIAL, fit->deviance, fit->nrows,
+									   options->totals == NULL ? 0 : options->totals->log_constant);
 	model->iterations = fit->iterations;
 	model->converged = fit->converged;
 
@@ -333,7 +336,8 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	job_options.shape = gr_plain_shape(x.ncols);
 	job_options.rules.family = GR_BINOMIAL;
 	job_options.nrows_estimate = x.nrows;
-	source.nfeatures = x.ncols;
+	source.shape = job_options.shape;
+	source.rules = job_options.rules;
 	source.job = gr_job_begin(&job_options);
 	x_at = x.values;
 	y_at = y->values;
@@ -519,7 +523,8 @@ agg_source(const KeptRows *state, GrRowSource *source)
 		.may_overflow = true,.device_only = true
 	};
 
-	source->nfeatures = state->nfeatures;
+	source->shape = options.shape;
+	source->rules = options.rules;
 	source->chunks = state->first;
 	source->job = gr_job_begin(&options);
 	for (const GrRowChunk *chunk = state->first; chunk != NULL && !source->job->overflowed; chunk = chunk->next)
@@ -642,7 +647,7 @@ record_query_run(const GrRowSource *source)
 
 /*
  * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate
- * float8): NULL if any but the last is NULL
+ * float8, weights text, frequencies text, offsets text): NULL if one of the first six is NULL
  */
 Datum
 gr_logreg_fit(PG_FUNCTION_ARGS)
@@ -656,26 +661,32 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	GrModel		model = {0};
 	GrError		err = {0};
 	ErrorContextCallback context;
+	GrRoles		roles;
 	char	   *query;
 
 	for (int k = 0; k < 6; k++)
 		if (PG_ARGISNULL(k))
 			PG_RETURN_NULL();
 	options = fit_options(fcinfo);
+	roles = gr_role_arguments(fcinfo, 7, 8, 9);
 	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
 	gr_enter_query(&context, query);
-	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_BINOMIAL, &roles, &ingest);
 	gr_source_read(&source, &ingest);
 	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
 		gr_raise_no_rows(ingest.nskipped);
 	read_done = gr_now();
-	options.nfeatures = ingest.nfeatures;
+	options.shape = source.shape;
+	options.weighting = source.rules.weighting;
+	options.totals = &source.totals;
 	if (source.kind == GR_SOURCE_JOB)
 		options.can_ascend = gr_job_can_ascend(source.job, source.single);
 	find_start(&source, &ingest, &options);
 	if (!run_fit(&source, &options, ingest.names, &fit, &err))
 		gr_raise_columns(&err, ingest.nfeatures, ingest.names);
+	if (roles.weighting == GR_FREQUENCIES)
+		(void) gr_count(source.totals.weights);
 	gr_record_run("gpu_logreg_fit", source.job, started, read_done, gr_now());
 	if (source.job->spool.file != NULL)
 		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
@@ -742,6 +753,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	model.df_residual = step.nrows - step.rank;
 	model.deviance = step.deviance;
 	model.null_deviance = step.null_deviance;
+	model.log_lik = gr_log_likelihood(GR_BINOMIAL, step.deviance, (double) step.nrows, 0);
 	model.iterations = 1;
 	model.converged = gr_logreg_step_is_last(&step, tol);
 	model.device = "cpu";

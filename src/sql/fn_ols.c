@@ -37,15 +37,16 @@ static void
 finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
 {
 	Size		triangle = gr_triangle(gr_norder(job->shape.nfeatures));
-	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double),
+								 MCXT_ALLOC_HUGE);
 	double	   *lo = hi + triangle;
 	double	   *shift = lo + triangle;
 	double		read_done;
 
 	gr_job_finish(job, hi, lo, shift);
 	read_done = gr_now();
-	gr_model_solve(model, hi, lo, shift, job->shape.nfeatures, job->nrows, intercept, job->names, want_vcov,
-				   gr_job_solver(job));
+	gr_model_solve(model, hi, lo, shift, job->shape.nfeatures, gr_job_nobs(job), job->totals.log_constant, intercept,
+				   job->names, want_vcov, gr_job_solver(job));
 	gr_record_run(function, job, started, read_done, gr_now());
 	model->device = pstrdup(job->place.device);
 	gr_job_release(job);
@@ -92,8 +93,8 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 static void
 solve_stats(GrState *stats, bool intercept, const char *const *names, GrModel *model)
 {
-	gr_model_solve(model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), stats->nfeatures, stats->nrows,
-				   intercept, names, true, NULL);
+	gr_model_solve(model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), stats->nfeatures,
+				   gr_state_nobs(stats), stats->log_constant, intercept, names, true, NULL);
 	model->nskipped = stats->nskipped;
 	model->device = "cpu";
 }
@@ -127,21 +128,27 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 	return gr_model_datum(fcinfo, &model);
 }
 
-/* gpu_ols_fit(query text, intercept boolean) */
+/* gpu_ols_fit(query text, intercept boolean, weights text, frequencies text): NULL if one of the first two is */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)
 {
 	double		started = gr_now();
-	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	bool		intercept = PG_GETARG_BOOL(1);
+	char	   *query;
+	bool		intercept;
+	GrRoles		roles;
 	GrPlace		place = {0};
 	ErrorContextCallback context;
 	GrState    *stats;
 	GrIngest	ingest;
 	GrModel		model = {0};
 
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	intercept = PG_GETARG_BOOL(1);
+	roles = gr_role_arguments(fcinfo, 2, 3, -1);
 	gr_enter_query(&context, query);
-	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, &ingest);
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, &roles, &ingest);
 	stats = gr_source_sum(&ingest, &place);
 	if (stats == NULL)
 		finish_model(ingest.job, intercept, &model, true, "gpu_ols_fit", started);

@@ -17,6 +17,7 @@
 #include "utils/typcache.h"
 
 #include "compute/compute.h"
+#include "compute/family.h"
 #include "compute/inference.h"
 #include "compute/logreg.h"
 #include "compute/ols.h"
@@ -35,12 +36,12 @@ PG_FUNCTION_INFO_V1(gr_glance);
 enum
 {
 	F_METHOD, F_TERMS, F_COEF, F_VCOV, F_N, F_N_SKIPPED, F_RANK, F_DF_RESIDUAL, F_DEVIANCE, F_NULL_DEVIANCE,
-	F_ITERATIONS, F_CONVERGED, F_SEPARATED, F_DEVICE, MODEL_NFIELDS
+	F_ITERATIONS, F_CONVERGED, F_SEPARATED, F_DEVICE, F_LOG_LIK, MODEL_NFIELDS
 };
 
 static const Oid field_types[MODEL_NFIELDS] = {
 	TEXTOID, TEXTARRAYOID, FLOAT8ARRAYOID, FLOAT8ARRAYOID, INT8OID, INT8OID, INT4OID, INT8OID, FLOAT8OID, FLOAT8OID,
-	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID
+	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID, FLOAT8OID
 };
 
 /*
@@ -113,6 +114,14 @@ gr_model_coefficients(const GrModel *model)
 	return float_array_nan_null(model->coef, model->nterms, 0);
 }
 
+/* A float8 that is NULL when it is NaN. */
+static void
+set_float(Datum *value, bool *null, double x)
+{
+	*value = Float8GetDatum(x);
+	*null = isnan(x);
+}
+
 Datum
 gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 {
@@ -143,6 +152,7 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	values[F_CONVERGED] = BoolGetDatum(model->converged);
 	values[F_SEPARATED] = PointerGetDatum(terms_array(model, true));
 	values[F_DEVICE] = CStringGetTextDatum(model->device);
+	set_float(&values[F_LOG_LIK], &nulls[F_LOG_LIK], model->log_lik);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }
 
@@ -158,8 +168,8 @@ gr_model_name_terms(GrModel *model, const char *const *names)
 }
 
 void
-gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures, int64 nrows,
-			   bool intercept, const char *const *names, bool want_vcov, const GrSolver *solver)
+gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures, int64 nobs,
+			   double log_constant, bool intercept, const char *const *names, bool want_vcov, const GrSolver *solver)
 {
 	GrOlsFit	fit = {0};
 	GrError		err = {0};
@@ -169,7 +179,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	gr_check_terms(nfeatures, intercept);
 	fit.coef = palloc(nterms * sizeof(double));
 	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
-	if (!gr_ols_solve(hi, lo, shift, nfeatures, nrows, intercept, workspace, solver, &fit, &gr_host, &err))
+	if (!gr_ols_solve(hi, lo, shift, nfeatures, nobs, intercept, workspace, solver, &fit, &gr_host, &err))
 	{
 		gr_note_device_error(&err);
 		gr_raise_columns(&err, nfeatures, names);
@@ -182,11 +192,12 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	gr_model_name_terms(model, names);
 	model->coef = fit.coef;
 	model->vcov = fit.vcov;
-	model->nrows = nrows;
+	model->nrows = nobs;
 	model->rank = fit.rank;
 	model->df_residual = fit.df_residual;
 	model->deviance = fit.rss;
 	model->null_deviance = fit.tss;
+	model->log_lik = gr_log_likelihood(GR_GAUSSIAN, fit.rss, (double) nobs, log_constant);
 	model->iterations = 1;
 	model->converged = true;
 }
@@ -391,7 +402,7 @@ read_method(Datum datum, double *l2)
 	return true;
 }
 
-/* The fields of argument 0. vcov, separated and device may be NULL. */
+/* The fields of argument 0. vcov, separated, device and log_lik may be NULL. */
 static void
 read_fields(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
@@ -407,7 +418,7 @@ read_fields(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	heap_deform_tuple(&tuple, tupdesc, values, nulls);
 	ReleaseTupleDesc(tupdesc);
 	for (int k = 0; k < MODEL_NFIELDS; k++)
-		if (nulls[k] && k != F_VCOV && k != F_SEPARATED && k != F_DEVICE)
+		if (nulls[k] && k != F_VCOV && k != F_SEPARATED && k != F_DEVICE && k != F_LOG_LIK)
 			bad_model("One of its fields is NULL.");
 }
 
@@ -461,16 +472,12 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
 	model->df_residual = DatumGetInt64(values[F_DF_RESIDUAL]);
 	model->deviance = DatumGetFloat8(values[F_DEVIANCE]);
 	model->null_deviance = DatumGetFloat8(values[F_NULL_DEVIANCE]);
+	/* a model that doesn't tell is one of rows without weights */
+	model->log_lik = nulls[F_LOG_LIK] ?
+		gr_log_likelihood(is_logistic(model) ? GR_BINOMIAL : GR_GAUSSIAN, model->deviance, (double) model->nrows, 0) :
+		DatumGetFloat8(values[F_LOG_LIK]);
 	model->iterations = DatumGetInt32(values[F_ITERATIONS]);
 	model->converged = DatumGetBool(values[F_CONVERGED]);
-}
-
-/* A float8 that is NULL when it is NaN. */
-static void
-set_float(Datum *value, bool *null, double x)
-{
-	*value = Float8GetDatum(x);
-	*null = isnan(x);
 }
 
 /*
@@ -533,8 +540,8 @@ gr_tidy(PG_FUNCTION_ARGS)
 }
 
 /*
- * What a fit says of itself; NaN where it says nothing. A linear fit's log_lik is that of the normal model at the
- * maximum-likelihood variance, and its AIC and BIC count that variance as a parameter, as R does.
+ * What a fit says of itself beside its own fields; NaN where it says nothing. A linear fit's AIC and BIC count the
+ * variance as a parameter, as R does.
  */
 typedef struct ModelSummary
 {
@@ -543,7 +550,6 @@ typedef struct ModelSummary
 	double		sigma;
 	double		f_statistic;
 	double		f_p_value;
-	double		log_lik;
 	double		aic;
 	double		bic;
 } ModelSummary;
@@ -566,9 +572,8 @@ summarise_linear(const GrModel *model, ModelSummary *s)
 	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
 	s->f_statistic = df > 0 && df_model > 0 && tss > 0 ? (tss - rss) * unit / df_model / (rss * unit / df) : NAN;
 	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
-	s->log_lik = -0.5 * n * (log(2 * M_PI) + (log(rss * unit / n) - log(unit)) + 1);
-	s->aic = -2 * s->log_lik + 2 * nparameters;
-	s->bic = -2 * s->log_lik + log(n) * nparameters;
+	s->aic = -2 * model->log_lik + 2 * nparameters;
+	s->bic = -2 * model->log_lik + log(n) * nparameters;
 }
 
 /*
@@ -595,9 +600,8 @@ static void
 summarise_logistic(const GrModel *model, ModelSummary *s)
 {
 	s->r_squared = s->adj_r_squared = s->sigma = s->f_statistic = s->f_p_value = NAN;
-	s->log_lik = -0.5 * model->deviance + 0.0;	/* not -0 */
-	s->aic = model->deviance + 2.0 * effective_df(model);
-	s->bic = model->deviance + log((double) model->nrows) * effective_df(model);
+	s->aic = -2 * model->log_lik + 2.0 * effective_df(model);
+	s->bic = -2 * model->log_lik + log((double) model->nrows) * effective_df(model);
 }
 
 /* gpu_glance(model gpu_model): one row */
@@ -634,7 +638,7 @@ gr_glance(PG_FUNCTION_ARGS)
 	set_float(&values[8], &nulls[8], s.f_p_value);
 	set_float(&values[9], &nulls[9], model.deviance);
 	set_float(&values[10], &nulls[10], model.null_deviance);
-	set_float(&values[11], &nulls[11], s.log_lik);
+	set_float(&values[11], &nulls[11], model.log_lik);
 	set_float(&values[12], &nulls[12], s.aic);
 	set_float(&values[13], &nulls[13], s.bic);
 	values[14] = Int32GetDatum(model.iterations);

@@ -29,6 +29,7 @@ typedef struct GrModel
 	int64		df_residual;
 	double		deviance;
 	double		null_deviance;
+	double		log_lik;		/* NaN: not known */
 	int			iterations;
 	bool		converged;
 	const char *device;
@@ -61,11 +62,11 @@ extern void gr_model_name_terms(GrModel *model, const char *const *names);
 extern const char *gr_model_term(const GrModel *model, int k);
 
 /*
- * Solves for a model. hi, lo: the packed triangle of (1, x, y) about shift, as in gr_ols_solve(). names: nfeatures + 1
- * of them, or NULL. The arrays are allocated in the current context; want_vcov false leaves vcov NULL.
+ * Solves for a model. hi, lo: the packed triangle of (1, x, y) about shift, as in gr_ols_solve(), over nobs
+ * observations; log_constant: of those, see GrRowTotals. names: as in gr_raise_columns(). The arrays are allocated in the current context; want_vcov false leaves vcov NULL.
  */
 extern void gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures,
-						   int64 nrows, bool intercept, const char *const *names, bool want_vcov,
-						   const GrSolver *solver);
+						   int64 nobs, double log_constant, bool intercept, const char *const *names,
+						   bool want_vcov, const GrSolver *solver);
 
 #endif							/* GPUREG_MODEL_H */

@@ -5,19 +5,20 @@
  * extra_float_digits says:
  *
  *	 {"version":2,"features":p,"rows":n,"skipped":k,"shift":[c,...],"gram":[hi,lo,hi,lo,...]}
+ *	 {"version":3,"features":p,"rows":n,"skipped":k,"weights":[s],"shift":[c,...],"gram":[hi,lo,hi,lo,...]}
  *	 {"version":1,"features":p,"skipped":k,"intercept":1,"beta":[...],"head":[...],"gram":[...]}
  *
- * gpu_ols_stats: version 1 has no shift. gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head
+ * gpu_ols_stats: version 1 has no shift, version 3 is of rows with weights, whose logarithms come to 2 s. gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head
  * and gram are the sums as glm.h has them, null standing for infinity. Features are -1, and the lists empty, before the
  * first complete row. On the wire there are the same numbers in the same order, with marks of their own for the terms
  * that stay out.
  *
  * A pass of gpu_logreg_fit() has a text alone, with all that is asked of the rows:
  *
- *	 {"version":1,"features":p,"skipped":k,"pass":kind,"faces":f,"changed":c,"rows":n,
+ *	 {"version":1,"features":p,"skipped":k,"pass":kind,["roles":b,]"faces":f,"changed":c,"rows":n,
  *	 "workers":w,"relative":[r],"request":[...],"sums":[...]}
  *
- * Its numbers may be "NaN", "Infinity" and "-Infinity".
+ * b: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, or their sum, if it isn't 0. Its numbers may be "NaN", "Infinity" and "-Infinity".
  */
 #include "postgres.h"
 
@@ -36,7 +37,7 @@
 #include "run/args.h"
 
 /* Of the text and of the wire's bytes */
-#define STATS_VERSION 2
+#define STATS_VERSION 3			/* 2 where no row has a weight */
 #define STEP_VERSION 1
 
 /*
@@ -65,6 +66,8 @@ list_numbers(GrState *state, int version, List *list)
 
 	if (state->family == GR_GAUSSIAN)
 	{
+		if (version > 2)
+			list[n++] = (List) {"weights", 1, &state->log_constant,.null = NAN};
 		if (version > 1)
 			list[n++] = (List) {"shift", t, gr_state_shift(state),.null = NAN};
 		list[n++] = (List) {"gram", ngram, gr_state_hi(state), gr_state_lo(state),.null = NAN};
@@ -74,7 +77,8 @@ list_numbers(GrState *state, int version, List *list)
 	{
 		list[n++] = (List) {"relative", 1, &state->face_relative,.null = NAN,.any = true};
 		list[n++] = (List) {"request", gr_state_sums(state) - state->data, state->data,.null = NAN,.any = true};
-		list[n++] = (List) {"sums", gr_kind_nsums(state->kind, state->nfeatures),
+		/* and, right behind them, the totals */
+		list[n++] = (List) {"sums", gr_kind_nsums(state->kind, state->nfeatures) + gr_state_ntotals(state),
 			gr_state_sums(state),.null = NAN,.any = true};
 		return n;
 	}
@@ -92,10 +96,18 @@ number(const List *list, int64 k)
 	return &(k % 2 == 0 ? list->values : list->others)[k / 2];
 }
 
+/* The newest */
 static int
 text_version(GrFamily family)
 {
 	return family == GR_GAUSSIAN ? STATS_VERSION : STEP_VERSION;
+}
+
+/* The one that a state is written in: the oldest that has all of it */
+static int
+version_of(const GrState *state)
+{
+	return state->family == GR_GAUSSIAN ? (state->weighted ? STATS_VERSION : STATS_VERSION - 1) : STEP_VERSION;
 }
 
 /*
@@ -108,9 +120,9 @@ is_of_rows(GrState *state)
 {
 	double	   *hi = gr_state_hi(state);
 	double	   *lo = gr_state_lo(state);
-	bool		ok = hi[0] == (double) state->nrows || hi[0] + lo[0] == (double) state->nrows;
+	bool		ok = state->weighted ? hi[0] > 0 : hi[0] == (double) state->nrows || hi[0] + lo[0] == (double) state->nrows;
 
-	for (int64 i = 0; ok && i < state->nfeatures + 2; i++)
+	for (int64 i = 0; ok && i < gr_norder(state->nfeatures); i++)
 	{
 		double		dii = hi[i * (i + 1) / 2 + i];
 
@@ -194,11 +206,18 @@ append_number(StringInfo buf, const List *list, int64 k)
 		appendStringInfo(buf, isfinite(value) ? "%s" : "\"%s\"", text);
 }
 
+/* What the text of a pass says of its rows */
+static int
+roles_of(const GrState *state)
+{
+	return state->weight + 2 * state->offset + 4 * (state->weighting == GR_FREQUENCIES) + 8 * state->linear;
+}
+
 static Datum
 write_text(FunctionCallInfo fcinfo, GrFamily family)
 {
 	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), family, NULL);
-	int			version = text_version(family);
+	int			version = version_of(state);
 	List		lists[MAX_LISTS];
 	int			nlists = list_numbers(state, version, lists);
 	StringInfoData buf;
@@ -209,8 +228,13 @@ write_text(FunctionCallInfo fcinfo, GrFamily family)
 		appendStringInfo(&buf, ",\"rows\":" INT64_FORMAT, state->nrows);
 	appendStringInfo(&buf, ",\"skipped\":" INT64_FORMAT, state->nskipped);
 	if (state->internal)
-		appendStringInfo(&buf, ",\"pass\":%d,\"faces\":%d,\"changed\":%d,\"rows\":" INT64_FORMAT ",\"workers\":%d",
-						 state->kind, state->nfaces, state->nchanged, state->nrows, state->nworkers);
+	{
+		appendStringInfo(&buf, ",\"pass\":%d", state->kind);
+		if (roles_of(state) != 0)
+			appendStringInfo(&buf, ",\"roles\":%d", roles_of(state));
+		appendStringInfo(&buf, ",\"faces\":%d,\"changed\":%d,\"rows\":" INT64_FORMAT ",\"workers\":%d", state->nfaces,
+						 state->nchanged, state->nrows, state->nworkers);
+	}
 	else if (family == GR_BINOMIAL)
 		appendStringInfo(&buf, ",\"intercept\":%d", state->intercept);
 	for (const List *list = lists; list < lists + nlists; list++)
@@ -356,14 +380,18 @@ static GrState *
 read_pass(Reader *reader, int nfeatures)
 {
 	GrPassKind	kind = (GrPassKind) read_integer(reader, "", "pass", GR_PASS_EXACT, GR_PASS_FACE);
+	bool		has_roles = strncmp(reader->at, ",\"roles\"", 8) == 0;
+	int			roles = has_roles ? (int) read_integer(reader, ",", "roles", 0, 15) : 0;
 	int			nfaces = (int) read_integer(reader, ",", "faces", 0, GR_MAX_FACES);
 	int			nchanged = (int) read_integer(reader, ",", "changed", 0, Max(nfeatures, 0));
 	GrState    *state;
 
 	if (nfeatures < 0)
 		raise_syntax(reader);
-	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (nfaces + nchanged) * ((Size) nfeatures + 1));
-	state = gr_state_create_pass(kind, nfeatures, nfaces, nchanged);
+	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (nfaces + nchanged) * (Size) gr_nterms(nfeatures));
+	state = gr_state_create_pass(kind, (GrRowShape) {nfeatures, false, (roles & 1) != 0, (roles & 2) != 0},
+								 (roles & 4) != 0 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, nfaces, nchanged);
+	state->linear = (roles & 8) != 0;
 	state->nrows = read_integer(reader, ",", "rows", 0, PG_INT64_MAX);
 	state->nworkers = (int16) read_integer(reader, ",", "workers", 0, PG_INT16_MAX);
 	return state;
@@ -410,6 +438,7 @@ read_text(FunctionCallInfo fcinfo, GrFamily family)
 		state->nrows = nrows;
 	}
 	state->nskipped = nskipped;
+	state->weighted = family == GR_GAUSSIAN && version > 2;
 	nlists = list_numbers(state, version, lists);
 	for (const List *list = lists; list < lists + nlists; list++)
 		read_list(&reader, list);
@@ -432,7 +461,7 @@ static Datum
 write_wire(FunctionCallInfo fcinfo, GrFamily family)
 {
 	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), family, NULL);
-	int			version = text_version(family);
+	int			version = version_of(state);
 	List		lists[MAX_LISTS];
 	int			nlists = list_numbers(state, version, lists);
 	StringInfoData buf;
@@ -480,8 +509,8 @@ read_wire(FunctionCallInfo fcinfo, GrFamily family)
 	nskipped = pq_getmsgint64(buf);
 	if (family == GR_BINOMIAL)
 		intercept = pq_getmsgbyte(buf);
-	/* t numbers of the shift, where there is one, or of beta and as many marks */
-	nlisted = (version > 1 ? 1 : family == GR_BINOMIAL ? 2 : 0) * ((Size) nfeatures + 1);
+	/* t numbers of the shift, where there is one, or of beta and as many marks; the weights' number */
+	nlisted = (version > 1 ? 1 : family == GR_BINOMIAL ? 2 : 0) * (Size) gr_nterms(nfeatures) + (version > 2 ? 1 : 0);
 	if (nfeatures < -1 || nfeatures > GR_MAX_FEATURES || intercept > 1 ||
 		(Size) (buf->len - buf->cursor) != (nlisted +
 											gr_kind_nsums(gr_public_kind(family), nfeatures)) * sizeof(double))
@@ -492,6 +521,7 @@ read_wire(FunctionCallInfo fcinfo, GrFamily family)
 	state->nrows = nrows;
 	state->nskipped = nskipped;
 	state->intercept = intercept;
+	state->weighted = family == GR_GAUSSIAN && version > 2;
 	nlists = list_numbers(state, version, lists);
 	for (const List *list = lists; list < lists + nlists; list++)
 	{

@@ -371,7 +371,7 @@ fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 	void	   *memory;
 	Fit			fit = fit_new(p + 1);
 
-	options.nfeatures = p;
+	options.shape = gr_plain_shape(p);
 	options.intercept = true;
 	options.max_iter = 25;
 	options.tol = 1e-10;
