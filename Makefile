@@ -14,7 +14,7 @@ DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
 OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
-	$(addprefix src/rows/,columns.o names.o query.o wrapper.o ingest.o ring.o ring_producer.o ring_consumer.o) \
+	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o ring.o ring_producer.o ring_consumer.o) \
 	$(addprefix src/rows/,state.o state_rows.o source.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_info.o state_io.o model.o feature_names.o predict.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)

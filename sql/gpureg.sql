@@ -292,6 +292,28 @@ CREATE AGGREGATE gpu_ols_pass(request gpu_ols_stats, names text[], widths int[],
     PARALLEL = SAFE
 );
 
+-- Over a remote query, such as one of an engine that ships aggregates to its nodes, the query forms run aggregates over typed arguments,
+-- which need nothing but these and a state that has a text: gpu_ols_array_pass and gpu_logreg_array_pass. What makes an array of a query's
+-- features for them is a function of its own, which knows the columns' types and names as any function does.
+CREATE FUNCTION gpu_features_pass(names text[], is_binary boolean, roles int, VARIADIC "any") RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_features_pass' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE AGGREGATE gpu_ols_array_pass(y float8, x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_wls_array_pass_accum(gpu_ols_stats, y float8, x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_wls_array_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE AGGREGATE gpu_wls_array_pass(y float8, x float8[]) (
+    SFUNC = gpu_wls_array_pass_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    PARALLEL = SAFE
+);
+
 CREATE FUNCTION gpu_ols_solve(stats gpu_ols_stats, intercept boolean DEFAULT true) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_solve_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
@@ -326,6 +348,8 @@ CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y boolean,
     AS 'MODULE_PATHNAME', 'gr_logreg_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 CREATE FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") RETURNS gpu_logreg_step
     AS 'MODULE_PATHNAME', 'gr_logreg_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+CREATE FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, request gpu_logreg_step, y float8, x float8[]) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_array_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 CREATE FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) RETURNS gpu_logreg_step
     AS 'MODULE_PATHNAME', 'gr_logreg_step_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_logreg_step_final(gpu_logreg_step) RETURNS gpu_logreg_step
@@ -384,6 +408,17 @@ CREATE AGGREGATE gpu_logreg_rollup(step gpu_logreg_step) (
 -- What gpu_logreg_fit runs over its query, once a pass.
 CREATE AGGREGATE gpu_logreg_pass(request gpu_logreg_step, names text[], widths int[], VARIADIC "any") (
     SFUNC = gpu_logreg_pass_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- ... over a remote query.
+CREATE AGGREGATE gpu_logreg_array_pass(request gpu_logreg_step, y float8, x float8[]) (
+    SFUNC = gpu_logreg_array_pass_accum,
     STYPE = gpu_logreg_step,
     SSPACE = 20480,
     COMBINEFUNC = gpu_logreg_step_combine,
@@ -552,6 +587,10 @@ COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, float8, float8[]) IS 'weigh
 COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, boolean, float8[]) IS 'weighted linear regression: the mergeable state; x as one array';
 COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, gpu_ols_stats, text[], int[], "any") IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any") IS 'the sums of gpu_ols_fit over its query';
+COMMENT ON FUNCTION gpu_features_pass(text[], boolean, int, "any") IS 'a row''s features for the passes over a remote query';
+COMMENT ON AGGREGATE gpu_ols_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query';
+COMMENT ON FUNCTION gpu_wls_array_pass_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
+COMMENT ON AGGREGATE gpu_wls_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query with weights';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';
 COMMENT ON TYPE gpu_logreg_step IS 'mergeable state of one Newton step of a logistic regression';
 COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';
@@ -561,6 +600,7 @@ COMMENT ON FUNCTION gpu_logreg_step_send(gpu_logreg_step) IS 'I/O';
 COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], float8, float8[]) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], boolean, float8[]) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, gpu_logreg_step, text[], int[], "any") IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, gpu_logreg_step, float8, float8[]) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) IS 'aggregate combine function';
 COMMENT ON FUNCTION gpu_logreg_step_final(gpu_logreg_step) IS 'aggregate final function';
 COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, float8, float8[]) IS 'aggregate transition function';
@@ -572,6 +612,7 @@ COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], float8, float8[]) IS 'l
 COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], boolean, float8[]) IS 'logistic regression: the sums of a Newton step at beta; x as one array';
 COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step) IS 'merges states of Newton steps';
 COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any") IS 'a pass of gpu_logreg_fit over its query';
+COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[]) IS 'a pass of gpu_logreg_fit over a remote query';
 COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8) IS 'logistic regression: the model one Newton step further';
 COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8) IS 'logistic regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8) IS 'logistic regression over arrays: the coefficients';

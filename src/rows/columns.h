@@ -91,6 +91,13 @@ extern bool gr_is_number_type(Oid type);
 /* What a value of the type is; false if it is neither a number nor an array of them. An array's width is -1. */
 extern bool gr_describe_value(GrColumn *column, Oid type);
 
+/* What rows have besides features and the response, as a number: 1 for weights, 2 for offsets, 4 for frequencies */
+static inline int
+gr_roles_mask(GrRowShape shape, GrRowRules rules)
+{
+	return (shape.weight ? 1 : 0) + (shape.offset ? 2 : 0) + (shape.weight && rules.weighting == GR_FREQUENCIES ? 4 : 0);
+}
+
 /*
  * The roles that a function's arguments name, of numbers weights, frequencies and offsets; -1: it has none such. ERROR
  * where both weights and frequencies are named

@@ -8,6 +8,7 @@
 
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"
+#include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -142,7 +143,7 @@ gr_plan_ring(GrIngest *ingest)
 {
 	Oid			types[2] = {BYTEAOID, TEXTARRAYOID};
 
-	if (max_parallel_workers_per_gather == 0)
+	if (max_parallel_workers_per_gather == 0 || ingest->remote)
 		return false;
 	if (ingest->ring_plan == NULL)
 		ingest->ring_plan = gr_plan_aggregate(ingest, "gpu_ingest_pass", 2, types, INT8OID, &ingest->nworkers);
@@ -204,8 +205,9 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 	ingest->columns = gr_query_columns(ingest->query->columns, ingest->query->names, roles);
 	ingest->rules = (GrRowRules) {family, roles->weighting};
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
-	ingest->nrows_estimate = gr_estimate_rows(ingest->plan);
-	ingest->repeatable = gr_is_repeatable(ingest->query);
+	ingest->remote = gr_is_remote(ingest->plan);
+	ingest->nrows_estimate = ingest->remote ? 0 : gr_estimate_rows(ingest->plan);
+	ingest->repeatable = !ingest->remote && gr_is_repeatable(ingest->query);
 	ingest->real_features = gr_columns_are_real(ingest->columns);
 	if (ingest->columns->nfeatures < 0 && ingest->repeatable)
 		peek_at_widths(ingest);
@@ -303,6 +305,45 @@ gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, co
 	plan = gr_plan_wrapper(&wrapper);
 	AtEOXact_GUC(true, nest_level);
 	*nworkers = gr_planned_workers(plan);
+	return plan;
+}
+
+/* gpu_features_pass(names, is_binary, roles, columns ...) */
+static Expr *
+write_features(const GrIngest *ingest, const GrWrapper *wrapper)
+{
+	Oid			types[4] = {TEXTARRAYOID, BOOLOID, INT4OID, ANYOID};
+	int			roles = gr_roles_mask(ingest->shape, ingest->rules);
+	List	   *args = list_make3(gr_wrapper_constant(gr_names_datum(ingest->columns), TEXTARRAYOID),
+								  makeBoolConst(ingest->rules.family == GR_BINOMIAL, false),
+								  gr_wrapper_constant(Int32GetDatum(roles), INT4OID));
+
+	return gr_wrapper_call(gr_own_function(ingest->function, "gpu_features_pass", 4, types, FLOAT8ARRAYOID),
+						   write_arguments(ingest, wrapper, args));
+}
+
+GrPlan *
+gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState *request, Oid result)
+{
+	Oid			types[3] = {result, FLOAT8OID, FLOAT8ARRAYOID};
+	int			nleft_out = request == NULL ? 1 : 0;
+	List	   *args = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	Oid			function;
+	int			nest_level;
+
+	Assert(ingest->arguments->n <= GR_TYPED_COLUMNS_MAX);
+	gr_wrap_query(&wrapper, ingest->query);
+	if (request != NULL)
+		args = lappend(args, gr_wrapper_constant(PointerGetDatum(request), types[0]));
+	args = lappend(args, packed_number(&wrapper, &ingest->columns->column[0], FLOAT8OID));
+	args = lappend(args, write_features(ingest, &wrapper));
+	function = gr_own_function(ingest->function, aggregate, 3 - nleft_out, types + nleft_out, result);
+	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, function, args));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
 	return plan;
 }
 

@@ -8,6 +8,7 @@
 
 #include "rows/columns.h"
 #include "rows/query.h"
+#include "rows/state.h"
 #include "run/job.h"
 
 /* A query, and what reading it gave. */
@@ -23,6 +24,7 @@ typedef struct GrIngest
 	double		nrows_estimate; /* the planner's */
 	GrPlan	   *ring_plan;		/* gr_plan_ring()'s, when it was called */
 	int			nworkers;		/* that are planned for it */
+	bool		remote;			/* gr_is_remote(): then the number of rows is estimated as 0, as nobody knows it */
 	bool		repeatable;		/* it gives the same rows when it is run again under the same snapshot */
 	bool		real_features;	/* every feature is of type real */
 	/*
@@ -66,6 +68,21 @@ extern bool gr_plan_ring(GrIngest *ingest);
 extern GrPlan *gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, const Oid *types,
 								 Oid result,
 								 int *nworkers);
+
+/* What a function may have less those of gpu_features_pass that are no columns */
+#define GR_TYPED_COLUMNS_MAX (FUNC_MAX_ARGS - 3)
+
+/*
+ * Plans SELECT aggregate(request, response, features) FROM (query): an aggregate of the extension's own over typed
+ * arguments, a request, which is left out if it is NULL, a float8 and a float8[]. That is for a remote query: an engine
+ * that ships aggregates to where its rows are checks the types of their arguments, calls their functions without the
+ * expression that says what VARIADIC "any" stands for, and keeps nothing from one row to the next but the state, which
+ * travels as text. So the features become an array in a function of their own, gpu_features_pass, which is called as
+ * any other. A weight and an offset follow the
+ * features there. What is told of the columns and the request are constants, not
+ * parameters: they must be shipped as well, in the text of a query. At most GR_TYPED_COLUMNS_MAX of ingest->arguments
+ */
+extern GrPlan *gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState *request, Oid result);
 
 /* Sets ingest->nfeatures and names, where the columns' widths are known. */
 extern void gr_name_ingested(GrIngest *ingest);

@@ -188,6 +188,41 @@ gr_is_repeatable(const GrQuery *query)
  * Plans
  */
 
+static bool has_custom_scan(const Plan *plan);
+
+static bool
+have_custom_scan(List *plans)
+{
+	ListCell   *cell;
+
+	foreach(cell, plans)
+		if (has_custom_scan(lfirst(cell)))
+			return true;
+	return false;
+}
+
+/* Is there a custom scan in the plan, at any depth? But for those in subplans, of which the statement has a list */
+static bool
+has_custom_scan(const Plan *plan)
+{
+	if (plan == NULL)
+		return false;
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_CustomScan:
+			return true;
+		case T_SubqueryScan:
+			return has_custom_scan(((const SubqueryScan *) plan)->subplan);
+		case T_Append:
+			return have_custom_scan(((const Append *) plan)->appendplans);
+		case T_MergeAppend:
+			return have_custom_scan(((const MergeAppend *) plan)->mergeplans);
+		default:
+			return has_custom_scan(plan->lefttree) || has_custom_scan(plan->righttree);
+	}
+}
+
 GrPlan *
 gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
 {
@@ -196,6 +231,7 @@ gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
 	plan->query = query;
 	plan->columns = ExecCleanTypeFromTL(tree->targetList);
 	plan->stmt = pg_plan_query(tree, query->text, cursor_options, NULL);
+	plan->remote = has_custom_scan(plan->stmt->planTree) || have_custom_scan(plan->stmt->subplans);
 	return plan;
 }
 
@@ -203,6 +239,12 @@ GrPlan *
 gr_plan_query(const GrQuery *query, int cursor_options)
 {
 	return gr_plan_tree(query, copyObject(query->tree), cursor_options);
+}
+
+bool
+gr_is_remote(const GrPlan *plan)
+{
+	return plan->remote;
 }
 
 double
@@ -217,7 +259,7 @@ gr_starts_at_once(const GrPlan *plan)
 	const Plan *top = plan->stmt->planTree;
 
 	/* workers take their time to start, but for one row there will be none */
-	return top->startup_cost <= parallel_setup_cost + top->total_cost / 50;
+	return !plan->remote && top->startup_cost <= parallel_setup_cost + top->total_cost / 50;
 }
 
 int

@@ -34,6 +34,7 @@ typedef struct GrPlan
 	const GrQuery *query;
 	PlannedStmt *stmt;
 	TupleDesc	columns;		/* what a row of it is */
+	bool		remote;			/* gr_is_remote() */
 } GrPlan;
 
 /*
@@ -69,10 +70,19 @@ extern GrPlan *gr_plan_query(const GrQuery *query, int cursor_options);
 /* The same of a tree of the extension's own around the query's; see wrapper.h. The tree is given up. */
 extern GrPlan *gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options);
 
+/*
+ * Does the plan have its rows from a custom scan, which is another extension's, as gpureg has none? Such a scan may be
+ * one of tables on other machines, as those of Citus are: its costs and numbers of rows are made up, it may read all
+ * rows before it gives the first, and it may read under snapshots of its own each time it is run. So nobody looks at
+ * its first row, its rows are kept when they have come once, and what is put around it goes to where the rows are; see
+ * gr_plan_typed_pass().
+ */
+extern bool gr_is_remote(const GrPlan *plan);
+
 /* The planner's word on how many rows will come. */
 extern double gr_estimate_rows(const GrPlan *plan);
 
-/* Does the plan's first row come at little cost? */
+/* Does the plan's first row come at little cost? Never if it is remote. */
 extern bool gr_starts_at_once(const GrPlan *plan);
 
 /* How many parallel workers it would run in: those of the topmost Gather */

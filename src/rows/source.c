@@ -3,11 +3,13 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 
 #include "compute/compute.h"
 #include "compute/glm.h"
@@ -18,6 +20,7 @@
 #include "rows/source.h"
 #include "rows/state.h"
 #include "rows/wrapper.h"
+#include "run/args.h"
 #include "run/clock.h"
 #include "run/device.h"
 #include "run/job.h"
@@ -59,6 +62,42 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 }
 
 /*
+ * Remote queries
+ */
+
+/* Why it is the CPU that rows which have come from elsewhere go to */
+#define PULLED_REASON "gpureg.device is auto, and nobody knows how many rows a custom scan gives"
+#define PUSHED_REASON "the sums were made where a custom scan has its rows"
+
+/*
+ * Must a remote query's rows come here? Where the device is insisted on, where there are more columns than the typed
+ * pass takes, and without features, of which it wants one.
+ */
+static bool
+is_to_be_pulled(const GrIngest *ingest)
+{
+	return gr_device == GR_DEVICE_GPU || ingest->columns->n <= gr_nroles(ingest->columns) || ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
+}
+
+/* Of a remote query's rows that come here: with no number of rows to go by, auto is the CPU. */
+static const char *
+cpu_reason(const GrIngest *ingest)
+{
+	return ingest->remote && gr_device == GR_DEVICE_AUTO ? PULLED_REASON : NULL;
+}
+
+/*
+ * Do all passes over a remote query meet the same rows? Only within a transaction of the user's that keeps to one
+ * snapshot, here and, as Citus begins transactions with the level of this one, on its nodes. A statement by itself has
+ * no transaction there that would outlast a pass.
+ */
+static bool
+has_one_snapshot(const GrIngest *ingest)
+{
+	return IsolationUsesXactSnapshot() && IsTransactionBlock() && gr_is_repeatable(ingest->query);
+}
+
+/*
  * Sums
  */
 
@@ -91,6 +130,20 @@ note_width(GrIngest *ingest, int nfeatures)
 	}
 	gr_set_widths(ingest->columns, widths);
 	pfree(widths);
+	/* sums may have come from another server */
+	if (ingest->columns->nfeatures != nfeatures)
+		elog(ERROR, "sums are of %d features instead of %d", nfeatures, ingest->columns->nfeatures);
+}
+
+/* The same for a remote query: its sums are made where the rows are. */
+static GrPlan *
+plan_remote_sums(const GrIngest *ingest, GrPlace *place)
+{
+	if (is_to_be_pulled(ingest) || !tells_widths(ingest))
+		return NULL;
+	gr_place_on_cpu(place, PUSHED_REASON);
+	return gr_plan_typed_pass(ingest, ingest->shape.weight ? "gpu_wls_array_pass" : "gpu_ols_array_pass", NULL,
+							  gr_own_type(ingest->function, "gpu_ols_stats"));
 }
 
 /*
@@ -106,6 +159,8 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 	GrPlan	   *plan;
 	int			nworkers;
 
+	if (ingest->remote)
+		return plan_remote_sums(ingest, place);
 	/* without workers, planning it would be for nothing */
 	if (gr_debug_ring || max_parallel_workers_per_gather == 0 || !tells_widths(ingest))
 		return NULL;
@@ -120,18 +175,43 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 	return nworkers > 0 ? plan : NULL;
 }
 
-/* Runs the plan: the sums. */
-static GrState *
-run_sums(const GrPlan *plan, GrIngest *ingest)
+/* Sums out of range are found where no column has a name. */
+static void
+describe_places(void *arg)
+{
+	(void) arg;
+	if (geterrcode() == ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE)
+		errcontext("sums over a custom scan, where the response is called y, and the features x1, x2, ... in their "
+				   "order");
+}
+
+/* Runs the plan: what it gives, one value. */
+static Datum
+run_for_sums(const GrPlan *plan, const GrIngest *ingest, bool *isnull)
 {
 	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
 	NullableDatum values[3] = {
 		{.value = PointerGetDatum(gr_state_request_sums(ingest->shape, ingest->rules))},
 		{.value = gr_names_datum(ingest->columns)}, gr_widths_datum(ingest->arguments)
 	};
+	ErrorContextCallback context = {.callback = describe_places,.previous = error_context_stack};
+	Datum		result;
+
+	if (!ingest->remote)
+		return gr_run_for_value(plan, gr_make_params(3, values, types), isnull);
+	error_context_stack = &context;
+	result = gr_run_for_value(plan, NULL, isnull);
+	error_context_stack = context.previous;
+	return result;
+}
+
+/* The sums that the plan gives. */
+static GrState *
+run_sums(const GrPlan *plan, GrIngest *ingest)
+{
 	GrState    *state;
 	bool		isnull;
-	Datum		result = gr_run_for_value(plan, gr_make_params(3, values, types), &isnull);
+	Datum		result = run_for_sums(plan, ingest, &isnull);
 
 	if (isnull)
 		gr_raise_no_rows(0);
@@ -142,13 +222,18 @@ run_sums(const GrPlan *plan, GrIngest *ingest)
 		gr_raise_no_rows(state->nskipped);
 	note_width(ingest, state->nfeatures);
 	gr_name_ingested(ingest);
-	return gr_state_settled(PointerGetDatum(state), GR_GAUSSIAN, ingest->names);
+	state = gr_state_settled(PointerGetDatum(state), GR_GAUSSIAN, ingest->names);
+	/* the typed pass isn't told what weights are */
+	state->weighting = ingest->rules.weighting;
+	if (state->weighting == GR_FREQUENCIES)
+		state->log_constant = 0;
+	return state;
 }
 
 GrState *
 gr_source_sum(GrIngest *ingest, GrPlace *place)
 {
-	const GrJobOptions options = {.kind = GR_SINK_SUM};
+	const GrJobOptions options = {.kind = GR_SINK_SUM,.cpu_reason = cpu_reason(ingest)};
 	GrPlan	   *plan = plan_sums(ingest, place);
 
 	if (plan != NULL)
@@ -178,6 +263,32 @@ plan_passes(GrRowSource *source, const GrIngest *ingest)
 	return source->parallel;
 }
 
+/* Are passes to be made where a remote query has its rows? Then there is nothing to be read. */
+static bool
+begin_remote_passes(GrRowSource *source, GrIngest *ingest)
+{
+	GrJobOptions options = {.kind = GR_SINK_KEEP};
+
+	/* a request is for so many features: where only rows can tell, they come */
+	if (!ingest->remote || is_to_be_pulled(ingest) || ingest->columns->nfeatures < 0 || !has_one_snapshot(ingest))
+		return false;
+	gr_check_nfeatures(ingest->columns->nfeatures);
+	gr_name_ingested(ingest);
+	source->kind = GR_SOURCE_QUERY;
+	source->ingest = ingest;
+	source->step_type = gr_own_type(ingest->function, "gpu_logreg_step");
+	source->shape = gr_columns_shape(ingest->columns);
+	source->rules = ingest->rules;
+	source->nrows = -1;
+	/* a job that has no rows, for what is reported */
+	options.shape = source->shape;
+	options.rules = source->rules;
+	options.names = ingest->names;
+	source->job = ingest->job = gr_job_new(&options);
+	gr_place_on_cpu(&source->job->place, PUSHED_REASON);
+	return true;
+}
+
 void
 gr_source_read(GrRowSource *source, GrIngest *ingest)
 {
@@ -188,6 +299,9 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 
 	memset(source, 0, sizeof(*source));
 	source->single = ingest->real_features;
+	if (begin_remote_passes(source, ingest))
+		return;
+	options.cpu_reason = cpu_reason(ingest);
 	/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
 	options.cpu_limit = large ? 1 : limit;
 	options.spool = !ingest->repeatable || (large && !plan_passes(source, ingest));
@@ -228,7 +342,7 @@ gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowS
 							 nrows / SAMPLE_PART);
 	double		started = gr_now();
 
-	if ((source->kind != GR_SOURCE_QUERY && !in_file) || wanted < SAMPLE_ROWS_A_TERM * nterms)
+	if ((source->kind != GR_SOURCE_QUERY && !in_file) || source->ingest != NULL || wanted < SAMPLE_ROWS_A_TERM * nterms)
 		return false;
 	memset(sample, 0, sizeof(*sample));
 	sample->kind = GR_SOURCE_JOB;
@@ -251,6 +365,8 @@ check_same_rows(GrRowSource *source, const GrPass *pass, const double *sums)
 
 	if (pass->nfaces > 0)
 		return;
+	if (source->nrows < 0 && nrows == 0)
+		gr_raise_no_rows(source->nskipped);
 	if (source->nrows < 0)
 		source->nrows = nrows;
 	if (nrows != source->nrows)
@@ -259,38 +375,50 @@ check_same_rows(GrRowSource *source, const GrPass *pass, const double *sums)
 				 errmsg("query returned other rows when it was run again"),
 				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", source->nrows,
 						   nrows),
+				 source->ingest != NULL ? errhint("Store its result in a table.") :
 				 errhint("Store its result in a table, or raise gpureg.ring_size so that its rows are kept.")));
+}
+
+/* The plan of a pass, and what it is run with */
+static GrPlan *
+plan_pass(const GrRowSource *source, GrState *request, ParamListInfo *params)
+{
+	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
+	NullableDatum values[3] = {
+		{.value = PointerGetDatum(request)}, {.value = source->names}, {.value = source->widths}
+	};
+
+	*params = NULL;
+	if (source->ingest != NULL)
+		return gr_plan_typed_pass(source->ingest, "gpu_logreg_array_pass", request, source->step_type);
+	*params = gr_make_params(3, values, types);
+	return source->plan;
 }
 
 static void
 pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 {
-	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
-	NullableDatum values[3] = {
-		{.value = PointerGetDatum(gr_state_request(pass, source->rules, source->basis))}, {.value = source->names},
-		{.value = source->widths}
-	};
-	ParamListInfo params = gr_make_params(3, values, types);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg pass", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	ParamListInfo params;
+	GrPlan	   *plan = plan_pass(source, gr_state_request(pass, source->rules, source->basis), &params);
 	GrState    *state;
 	Datum		result;
 	bool		isnull;
 
-	result = gr_run_for_value(source->plan, params, &isnull);
+	result = gr_run_for_value(plan, params, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
 	state = gr_state_settled(result, GR_BINOMIAL, NULL);
 	if (state->nfeatures != pass->shape.nfeatures || state->kind != pass->kind)
-		elog(ERROR, "gpu_logreg_pass returned another pass");
+		elog(ERROR, "%s returned another pass", source->ingest != NULL ? "gpu_logreg_array_pass" : "gpu_logreg_pass");
 	gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, gr_state_sums(state));
 	if (source->shape.weight)
 		source->totals = *gr_state_totals(state);
 	source->nskipped = state->nskipped;
 	source->nworkers = Max(source->nworkers, state->nworkers);
-	if ((Pointer) state != DatumGetPointer(result))
-		pfree(state);
-	pfree(DatumGetPointer(result));
-	pfree(params);
-	pfree(DatumGetPointer(values[0].value));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 	check_same_rows(source, pass, sums);
 }
 

@@ -28,7 +28,8 @@ typedef enum GrRowSourceKind
 {
 	GR_SOURCE_JOB,				/* kept on a backend, or spooled */
 	GR_SOURCE_CHUNKS,			/* in memory */
-	GR_SOURCE_QUERY				/* read again for each pass, by gpu_logreg_pass, in parallel where the planner likes */
+	GR_SOURCE_QUERY				/* read again for each pass, by gpu_logreg_pass, in parallel where the planner likes, or
+								 * where a remote query has its rows */
 } GrRowSourceKind;
 
 typedef struct GrRowSource
@@ -42,7 +43,8 @@ typedef struct GrRowSource
 	const GrBasis *basis;		/* rows of chunks and of a query are changed by it for each pass; or NULL */
 
 	/* of a query */
-	GrPlan	   *plan;
+	const GrIngest *ingest;		/* of a remote one, for which each pass is planned anew; else NULL */
+	GrPlan	   *plan;			/* of the passes over another */
 	bool		parallel;		/* ... in parallel workers, as it is planned */
 	Oid			step_type;		/* gpu_logreg_step */
 	Datum		names;			/* text[]: the features', then the response's */
@@ -60,6 +62,8 @@ typedef struct GrRowSource
  * Sums a query's rows up for a linear regression; ERROR if none is complete. ingest: prepared; its results are filled
  * in.
  * - In parallel workers on the CPU, where the planner likes that: the sums, and *place says why it is the CPU.
+ * - Of a remote query, where its rows are: likewise. (Not for gpureg.device = gpu, or with several arrays of which only
+ *   rows could tell how wide each is.)
  * - Else NULL, and they are ingest->job's: on a device, the rows come through a ring, or through this process.
  */
 extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
@@ -70,8 +74,12 @@ extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
  * - into memory, up to gpureg.ring_size;
  * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with
  *   parallel workers;
- * - else into a temporary file, as well as those of a query that could give other rows when it is run again. ingest:
- *   prepared; its results are filled in. Without a complete row source->job is NULL.
+ * - else into a temporary file, as well as those of a query that could give other rows when it is run again.
+ *
+ * A remote query could, unless the transaction keeps to one snapshot, REPEATABLE READ or above: what is run on several
+ * machines takes snapshots there, new ones for each statement. Then passes are made where the rows are, else the rows
+ * are pulled once, into a file. ingest: prepared, and to stay as long as the source; its results are filled in. Without
+ * a complete row source->job is NULL.
  */
 extern void gr_source_read(GrRowSource *source, GrIngest *ingest);
 

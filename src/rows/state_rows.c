@@ -3,9 +3,11 @@
  *
  * gpu_ols_agg(y, x...) and its like, and gpu_logreg_step_agg(beta, y, x...), take rows as arrays. gpu_ols_pass(names,
  * widths, columns...) and gpu_logreg_pass(request, names, widths, columns...) are what gpu_ols_fit() and
- * gpu_logreg_fit() run over their query, in parallel workers, and take the columns as they are. The families differ in
- * their sums; what holds the rows until there are enough is the same. A function that runs for each row is made twice
- * by the compiler, its family a constant.
+ * gpu_logreg_fit() run over their query, in parallel workers, and take the columns as they are. Over a remote query,
+ * gpu_ols_array_pass(y, x), which has gpu_ols_agg's transition function, and gpu_logreg_array_pass(request, y, x) are
+ * run: they go by nothing but their arguments and the state. The families differ in their sums; what holds the rows
+ * until there are enough is the same. A function that runs for each row is made twice by the compiler, its family a
+ * constant.
  */
 #include "postgres.h"
 
@@ -26,6 +28,8 @@ PG_FUNCTION_INFO_V1(gr_wls_stats_accum);
 PG_FUNCTION_INFO_V1(gr_wls_stats_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
+PG_FUNCTION_INFO_V1(gr_logreg_array_pass_accum);
+PG_FUNCTION_INFO_V1(gr_wls_array_pass_accum);
 
 /*
  * Rows
@@ -369,7 +373,7 @@ describe_columns(FunctionCallInfo fcinfo, GrFamily family)
 
 /*
  * The state of a pass to begin with: empty while the columns' widths aren't known. ERROR unless what is requested is
- * for so many features.
+ * for so many features; of a binomial pass, p may be -1, and as many are meant as the request is for.
  */
 static pg_noinline GrState *
 begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *before)
@@ -382,7 +386,7 @@ begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *befor
 								 p < 0 ? 0 : first_capacity(family, p));
 	else
 	{
-		if (request->nfeatures < 0 || request->nfeatures != p)
+		if (request->nfeatures < 0 || (p >= 0 && request->nfeatures != p))
 			raise_request(family);
 		state = gr_state_clear(gr_state_resize(request, gr_state_families[family].full_capacity));
 		state->nrows = 0;
@@ -436,3 +440,71 @@ GR_STATE_FUNCTION(gr_ols_pass_accum, accumulate_columns, GR_GAUSSIAN)
 
 /* gr_logreg_pass_accum(state gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") */
 GR_STATE_FUNCTION(gr_logreg_pass_accum, accumulate_columns, GR_BINOMIAL)
+
+/*
+ * The request as an argument
+ */
+
+/* A row of y and x, behind whose features are its weight and its offset, as far as the state takes these */
+static Datum
+take_array_row(FunctionCallInfo fcinfo, GrState *state, double y, ArrayType *x)
+{
+	GrFamily	family = (GrFamily) state->family;
+	GrRowShape	shape = gr_state_shape(state);
+	int			ntail = gr_row_ncols(shape) - gr_nterms(shape.nfeatures);
+	int			p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x)) - ntail;
+	const double *at = (const double *) ARR_DATA_PTR(x);
+	double	   *row;
+
+	gr_check_same_width(shape.nfeatures, p);
+	if (shape.weight && at[p] == 0.0)
+		return gr_state_result(fcinfo, state);
+	row = next_row(&state, p, shape.weight);
+	memcpy(row, at, p * sizeof(double));
+	row[p] = y;
+	memcpy(row + p + 1, at + p, ntail * sizeof(double));
+	if (unlikely(!is_plain(row, p, family, shape.weight)))
+		gr_check_rows(row, 1, shape, gr_state_rules(state), NULL);
+	count_row(state);
+	return gr_state_result(fcinfo, state);
+}
+
+/* gr_wls_array_pass_accum(state gpu_ols_stats, y float8, x float8[]): the last of x is the row's weight */
+Datum
+gr_wls_array_pass_accum(PG_FUNCTION_ARGS)
+{
+	GrState    *state = gr_state_argument(fcinfo, GR_GAUSSIAN);
+	ArrayType  *x = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
+	int			p;
+
+	if (x != NULL)
+		gr_check_vector(x, "x");
+	if (x == NULL || PG_ARGISNULL(1) || array_contains_nulls(x))
+		return skip_row(fcinfo, state, GR_GAUSSIAN);
+	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x)) - 1;
+	if (unlikely(state == NULL || state->nfeatures < 0))
+		state = first_state(state, GR_GAUSSIAN, NULL, p);
+	if (unlikely(!state->weight))
+		state = gr_state_reshape(state, (GrRowShape) {.nfeatures = state->nfeatures,.weight = true}, GR_PRIOR_WEIGHTS,
+								 state->capacity);
+	return take_array_row(fcinfo, state, PG_GETARG_FLOAT8(1), x);
+}
+
+/*
+ * gr_logreg_array_pass_accum(state gpu_logreg_step, request gpu_logreg_step, y float8, x float8[]): the request is read
+ * once in a state's life. What y and x may be was looked at where x was made, by the columns' names.
+ */
+Datum
+gr_logreg_array_pass_accum(PG_FUNCTION_ARGS)
+{
+	GrState    *state = gr_state_argument(fcinfo, GR_BINOMIAL);
+	ArrayType  *x = PG_ARGISNULL(3) ? NULL : PG_GETARG_ARRAYTYPE_P(3);
+
+	if (unlikely(state == NULL || state->nfeatures < 0))
+		state = begin_pass(fcinfo, GR_BINOMIAL, -1, state);
+	if (x != NULL)
+		gr_check_vector(x, "x");
+	if (x == NULL || PG_ARGISNULL(2) || array_contains_nulls(x))
+		return skip_row(fcinfo, state, GR_BINOMIAL);
+	return take_array_row(fcinfo, state, PG_GETARG_FLOAT8(2), x);
+}

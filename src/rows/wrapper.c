@@ -114,6 +114,12 @@ gr_wrapper_parameter(int id, Oid type)
 }
 
 Expr *
+gr_wrapper_constant(Datum value, Oid type)
+{
+	return (Expr *) makeConst(type, -1, get_typcollation(type), -1, value, false, false);
+}
+
+Expr *
 gr_wrapper_cast(const GrWrapper *wrapper, Expr *value, Oid type)
 {
 	Oid			from = exprType((Node *) value);

@@ -42,6 +42,9 @@ extern Expr *gr_wrapped_column(const GrWrapper *wrapper, int k);
 /* $id */
 extern Expr *gr_wrapper_parameter(int id, Oid type);
 
+/* A constant of a type of variable length; it stays the caller's memory until the wrapper is planned and run. */
+extern Expr *gr_wrapper_constant(Datum value, Oid type);
+
 /* value::type; there must be such a cast, or none must be needed. */
 extern Expr *gr_wrapper_cast(const GrWrapper *wrapper, Expr *value, Oid type);
 

@@ -642,7 +642,8 @@ record_query_run(const GrRowSource *source)
 	run->read_s = source->pass_s;
 	run->solve_s = run->total_s - source->pass_s;
 	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
-			 "; more rows than gpureg.ring_size holds: %sthe query was run %d times", sample, source->npasses);
+			 "; %s%sthe query was run %d times",
+			 source->ingest != NULL ? "" : "more rows than gpureg.ring_size holds: ", sample, source->npasses);
 }
 
 /*

@@ -78,6 +78,10 @@ refused('mallory', "SELECT length(gpu_logreg_pass_accum($none, NULL, NULL, '{100
 refused('mallory', "SELECT length(gpu_logreg_pass_accum($one, NULL, NULL, '{10000}', 1.0::float8, $wide)::text)", '22023', 'a state of one feature, a wide row');
 refused('mallory', "SELECT length(gpu_logreg_pass_accum(NULL, $one, NULL, '{10000}', 1.0::float8, $wide)::text)", '22023', 'a request for one feature, a wide row');
 refused('mallory', "SELECT length(gpu_logreg_pass_accum($one, $one, NULL, '{0}', 1.0::float8, '{}'::float8[])::text)", '22023', 'a state of one feature, none in the row');
+refused('mallory', "SELECT length(gpu_logreg_array_pass_accum($one, $one, 1, $wide)::text)", '22023', 'a state of one feature, a wide array');
+refused('mallory', "SELECT length(gpu_logreg_array_pass_accum($none, $one, 1, $wide)::text)", '22023', 'a state of nothing, a request for one feature, a wide array');
+refused('mallory', "SELECT length(gpu_logreg_array_pass_accum(NULL, $none, 1, $wide)::text)", '22023', 'a request of nothing');
+refused('mallory', "SELECT gpu_features_pass(names, false, 0, 1, x) FROM (VALUES ('{y,v}'::text[], '{1}'::float8[]), (NULL, $wide)) v(names, x)", '22023', 'an array that grows');
 gives('mallory', "SELECT gpu_logreg_pass_accum($none, $one, NULL, '{1}', 1.0::float8, NULL::float8)::text ~ '\"features\":1,\"skipped\":4,'", 't',
 	'what a state of nothing left out stays counted');
 refused('mallory', qq{
