@@ -11,6 +11,8 @@
 
 #include "cuda_util.cuh"
 
+#include "compute/backend.h"
+
 #define GR_ASCENT_MAX_FEATURES 16
 
 /*

@@ -14,6 +14,8 @@
 
 #include "cuda_util.cuh"
 
+#include "compute/backend.h"
+
 #define CHOLESKY_TILE 32
 
 /* A job's places in device memory. "Padded" arrays are of ntiles x CHOLESKY_TILE entries. */

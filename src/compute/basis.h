@@ -16,13 +16,13 @@
 extern "C" {
 #endif
 
-struct GrBasis
+typedef struct GrBasis
 {
 	int			nfeatures;
 	int			nchanged;		/* features that are changed */
 	const int  *changed;		/* nchanged: which, 0-based, ascending */
 	const double *coef;			/* nchanged times those of (1, x): 0 behind the feature itself, whose own isn't 0 */
-};
+} GrBasis;
 
 /* sum of coef_j (1, x)_j over the features up to number last, as in Dot2 of Ogita, Rump and Oishi (2005) */
 GR_HD double

@@ -42,7 +42,7 @@ typedef enum GrPassKind
  * out those off any of the nfaces, FACE those off any of the first nfaces - 1. A row is on face f if |(1, x)' f| <=
  * face_absolute[k] + face_relative * (|f_0| + sum of |f_j x_j|). FAST and GRADIENT know no faces.
  */
-struct GrPass
+typedef struct GrPass
 {
 	GrPassKind	kind;
 	GrRowShape	shape;			/* of the rows, which are not single */
@@ -58,7 +58,7 @@ struct GrPass
 	 * deviance.
 	 */
 	bool		linear;
-};
+} GrPass;
 
 /* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */
 enum

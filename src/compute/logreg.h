@@ -23,7 +23,7 @@
 #ifndef GPUREG_LOGREG_H
 #define GPUREG_LOGREG_H
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "compute/family.h"
 #include "compute/glm.h"
 

@@ -43,8 +43,7 @@ typedef struct Factor
 	bool	   *aliased;		/* m */
 	GrDDVector	l;				/* packed triangle of m + 1 rows: L below the diagonal */
 	GrDDVector	d;				/* m + 1: D */
-	/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2; first, other matrices */
-	GrDDVector	inverse;
+	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2 */
 	GrDDVector	u;				/* m + 1: the row being factored, L D; then the solution, scaled */
 	GrDDVector	origin;			/* m: on a device, the scaled A's inverse times what the intercept is in scaled terms */
 } Factor;
@@ -335,8 +334,7 @@ has_shifted_terms(const Factor *f, const Matrix *a)
 /* The intercept's variance and covariances, from f->origin, which is what they are but for sigma^2 and the scales */
 static bool
 fill_origin_on_device(const Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_scale,
-					  const GrHost *host,
-					  GrError *err)
+					  const GrHost *host, GrError *err)
 {
 	GrDD		variance = get(f->origin, 0);
 	GrPoll		poll = {.host = host};
@@ -365,7 +363,7 @@ fill_inverse_on_device(Factor *f, const Matrix *a, double *inverse, GrDD sigma2,
 {
 	for (int k = 0; k < f->m; k++)
 		set(f->u, k, f->aliased[k] ? gr_dd(0.0) : gr_dd_div(sigma2, get(f->d, k)));
-	if (!f->solver->backend->factor_inverse(f->device, f->u.hi, f->u.lo, y_scale, inverse, host, err))
+	if (!f->solver->ops->inverse(f->device, f->u.hi, f->u.lo, y_scale, inverse, host, err))
 		return false;
 	return !has_shifted_terms(f, a) || fill_origin_on_device(f, a, inverse, sigma2, y_scale, host, err);
 }
@@ -414,8 +412,8 @@ fill_inverse(Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_
 				gr_dd_mul(gr_dd_div(get(f->inverse, inverse_row(f, i) + k), get(f->d, k)), sigma2));
 		for (int64_t j = 0; j <= i; j++)
 		{
-			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, i), from(f->inverse, inverse_row(f, j) + i),
-												  m - i));
+			GrDDConstVector row = from(f->inverse, inverse_row(f, j) + i);
+			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, i), row, m - i));
 
 			/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
 			double		v = gr_dd_to_double(sum) * f->scale[i] / y_scale * f->scale[j] / y_scale + 0.0;
@@ -436,8 +434,7 @@ device_wanted(const Factor *f)
 {
 	const GrSolver *solver = f->solver;
 
-	return solver != NULL && solver->backend->factor_begin != NULL &&
-		f->m >= (solver->min_terms > 0 ? solver->min_terms : GR_SOLVER_MIN_TERMS);
+	return solver != NULL && f->m >= (solver->min_terms > 0 ? solver->min_terms : GR_SOLVER_MIN_TERMS);
 }
 
 /*
@@ -455,9 +452,9 @@ solve_on_device(Factor *f, const Matrix *a, bool want_inverse, const GrHost *hos
 		.d_hi = f->d.hi,.d_lo = f->d.lo,.row_hi = row.hi,.row_lo = row.lo,.coef_hi = f->u.hi,.coef_lo = f->u.lo
 	};
 
-	if (f->solver->backend->factor_begin(f->solver->session, &job, &f->device, host, &failure))
+	if (f->solver->ops->begin(f->solver->session, &job, &f->device, host, &failure))
 		return true;
-	f->solver->backend->factor_end(f->device);
+	f->solver->ops->end(f->device);
 	f->device = NULL;
 	if (failure.status == GR_DEVICE_MEMORY)
 		return true;
@@ -495,7 +492,7 @@ solve_for_origin(Factor *f, const Matrix *a, bool *solved, const GrHost *host, G
 	for (int64_t k = 0; *solved && k < f->m; k++)
 		set(f->origin, k, gr_dd_scale(get(f->u, k), 1.0 / (f->scale[f->m] * f->scale[0])));
 	if (f->device != NULL)
-		f->solver->backend->factor_end(f->device);
+		f->solver->ops->end(f->device);
 	f->device = NULL;
 	f->scale[f->m] = y_scale;
 	memset(f->aliased, 0, (size_t) f->m * sizeof(bool));
@@ -523,7 +520,7 @@ static void
 release(Factor *f)
 {
 	if (f->device != NULL)
-		f->solver->backend->factor_end(f->device);
+		f->solver->ops->end(f->device);
 }
 
 /* The solution, unscaled, and the number of terms that are not aliased. */

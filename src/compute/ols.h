@@ -20,7 +20,7 @@
 #ifndef GPUREG_OLS_H
 #define GPUREG_OLS_H
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,8 +41,7 @@ typedef struct GrOlsFit
 	int			rank;			/* terms that are not aliased */
 	int64_t		df_residual;	/* rows - rank */
 	double	   *coef;			/* nterms; NaN for an aliased term */
-	/* nterms x nterms, symmetric; NaN for aliased terms, and all NaN if df_residual is 0; or NULL */
-	double	   *vcov;
+	double	   *vcov;			/* nterms x nterms; NaN for aliased terms, or all of it if df_residual is 0; or NULL */
 	double		rss;			/* residual sum of squares */
 	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
 	bool		on_device;		/* solved there */
@@ -72,8 +71,7 @@ typedef struct GrNormalFit
 	bool	   *aliased;		/* nterms; in: those to leave out; out: and those found to be collinear */
 	double	   *coef;			/* nterms: b; NaN for an aliased term */
 	double	   *inverse;		/* nterms x nterms: of A, symmetric, NaN for aliased terms; NULL when it isn't wanted */
-	/* nterms: the share of its diagonal entry that a term's pivot is; NULL when they aren't wanted */
-	double	   *pivot;
+	double	   *pivot;			/* nterms: the share of its diagonal entry that a term's pivot is; NULL: not wanted */
 	double		decrement;		/* c' A^-1 c */
 	bool		on_device;		/* solved there */
 } GrNormalFit;

@@ -55,7 +55,7 @@ extern void gr_ingest_prepare(const char *query, Oid function, GrFamily family, 
  * What a job over these rows takes on the CPU, as products of one process's; see gr_job_work(). What parallel workers
  * would share is divided by their number; rows that would be read again for each pass count for that too.
  */
-extern double gr_ingest_work(GrIngest *ingest, GrJobKind kind);
+extern double gr_ingest_work(GrIngest *ingest, GrSinkKind kind);
 
 /* Plans the aggregate that brings the rows into a ring; false if it wouldn't run in parallel. See ring_consumer.h. */
 extern bool gr_plan_ring(GrIngest *ingest);

@@ -11,6 +11,7 @@
 #include "varatt.h"
 #endif
 
+#include "compute/basis.h"
 #include "compute/compute.h"
 #include "compute/family.h"
 #include "compute/glm.h"
