@@ -170,21 +170,24 @@ sum_rows(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 	return true;
 }
 
-/* Adds an empty chunk at the end. */
+/* Adds an empty chunk at the end, for as many rows with weights as without: so weights of 1 change no bit of a pass. */
 static bool
 grow(GrSink *sink, GrError *err)
 {
 	size_t		row_nbytes = gr_row_nbytes(gr_wide_shape(sink->options.shape));
+	size_t		plain_nbytes = gr_row_nbytes(gr_plain_shape(sink->options.shape.nfeatures));
 	size_t		limit = sink->options.memory_limit;
-	size_t		nbytes = sink->nbytes < FIRST_CHUNK_NBYTES ? FIRST_CHUNK_NBYTES : sink->nbytes;
+	size_t		nbytes = sink->nbytes / row_nbytes * plain_nbytes;
 	size_t		capacity;
 	Chunk	   *chunk;
 
+	if (nbytes < FIRST_CHUNK_NBYTES)
+		nbytes = FIRST_CHUNK_NBYTES;
 	if (nbytes > LAST_CHUNK_NBYTES)
 		nbytes = LAST_CHUNK_NBYTES;
-	if (limit > 0 && nbytes > limit - sink->nbytes)
-		nbytes = limit - sink->nbytes;
-	capacity = nbytes / row_nbytes;
+	capacity = nbytes / plain_nbytes;
+	if (limit > 0 && capacity > (limit - sink->nbytes) / row_nbytes)
+		capacity = (limit - sink->nbytes) / row_nbytes;
 	if (capacity == 0 && limit == 0)
 		capacity = 1;
 	chunk = capacity == 0 ? NULL : malloc(sizeof(Chunk) + capacity * row_nbytes);
@@ -267,7 +270,7 @@ cpu_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host
 {
 	double		started = now_s();
 	int			stride = gr_row_ncols(sink->options.shape);
-	int64_t		piece = POLL_WORK / stride + 1;
+	int64_t		piece = POLL_WORK / gr_nterms(pass->shape.nfeatures) + 1;
 	size_t		scratch_nbytes = gr_pass_scratch_nbytes(pass->kind, pass->shape);
 	double	   *scratch = malloc(scratch_nbytes);
 

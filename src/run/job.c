@@ -166,11 +166,13 @@ allocate_blocks(GrJob *job)
 {
 	bool		on_cpu = gr_on_cpu(&job->place);
 	Size		row_nbytes = gr_row_nbytes(job->shape);
+	Size		plain_nbytes = gr_row_nbytes(gr_plain_shape(job->shape.nfeatures));
 	Size		wanted = Min(on_cpu ? CPU_BLOCK_NBYTES : BLOCK_NBYTES, (Size) gr_ring_size * 1024 / GR_JOB_NBLOCKS);
 	GrError		ignored = {0};
 	Size		nbytes;
 
-	job->block_capacity = Max(wanted / row_nbytes, job->spool.file != NULL ? 256 : 1);
+	/* as many rows with weights as without: so weights of 1 change no bit of a pass */
+	job->block_capacity = Max(wanted / plain_nbytes, job->spool.file != NULL ? 256 : 1);
 	job->nblocks = on_cpu ? 1 : GR_JOB_NBLOCKS;
 	/* whole pages, so that they can be pinned */
 	job->block_nbytes = TYPEALIGN(4096, job->block_capacity * row_nbytes);
