@@ -155,7 +155,7 @@ load_examples(const AscentJob &job, int rotation, T (&z)[E][P], T (&ones)[E])
 	{
 		const int64_t row = (int64_t) e * blockDim.x + threadIdx.x;
 		const bool	exists = row < job.nrows;
-		const double *x = job.rows + (exists ? row : 0) * (job.nfeatures + 1);
+		const double *x = job.rows + (exists ? row : 0) * gr_nterms(job.nfeatures);
 		const double sign = !exists ? 0.0 : x[job.nfeatures] > 0.5 ? 1.0 : -1.0;
 
 		ones[e] = job.intercept ? (T) sign : (T) 0;
@@ -352,7 +352,7 @@ static constexpr bool
 registers_hold(int value_nbytes, int nfeatures, int nwarps, int nexamples)
 {
 	return (value_nbytes == 4 || nwarps > 4 || nexamples <= 8) &&
-		value_nbytes / 4 * (nexamples + 2) * (nfeatures + 1) + (value_nbytes == 4 ? 36 : 48) <=
+		value_nbytes / 4 * (nexamples + 2) * gr_nterms(nfeatures) + (value_nbytes == 4 ? 36 : 48) <=
 		(nwarps <= 8 ? 255 : 65536 / (32 * nwarps));
 }
 

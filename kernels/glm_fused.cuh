@@ -224,11 +224,12 @@ fused_record(double *records, const FusedSums<NG> &sums, int nfeatures, int warp
 {
 	const int	g = lane / 4;
 	const int	t = lane % 4;
-	double	   *record = records + warp * fused_record_ndoubles(nfeatures + 1, HESSIAN);
+	const int	nterms = gr_nterms(nfeatures);
+	double	   *record = records + warp * fused_record_ndoubles(nterms, HESSIAN);
 	double	   *gradient = record + GR_SUM_HEAD;
-	double	   *hessian = gradient + 2 * (nfeatures + 1);
+	double	   *hessian = gradient + 2 * nterms;
 
-	fused_row_record<NG, HESSIAN>(record, sums, nfeatures + 1, nrows, lane);
+	fused_row_record<NG, HESSIAN>(record, sums, nterms, nrows, lane);
 #pragma unroll
 	for (int j = 0; j < NG; j++)
 	{
@@ -245,10 +246,10 @@ fused_record(double *records, const FusedSums<NG> &sums, int nfeatures, int warp
 		}
 		if (t == 0 && g + 8 * j < nfeatures)
 		{
-			record_add(gradient, g + 8 * j + 1, nfeatures + 1 + g + 8 * j + 1, column);
+			record_add(gradient, g + 8 * j + 1, nterms + g + 8 * j + 1, column);
 			hessian[HESSIAN ? packed(g + 8 * j + 1, 0) : g + 8 * j + 1] += first;
 			if (!HESSIAN)
-				hessian[nfeatures + 1 + g + 8 * j + 1] += diagonal;
+				hessian[nterms + g + 8 * j + 1] += diagonal;
 		}
 #pragma unroll
 		for (int i = 0; i < (HESSIAN ? (NG + 1) / 2 : 0); i++)

@@ -449,10 +449,10 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 static cudaError_t
 plan_wide(GlmPlan *plan, int shared_nbytes)
 {
-	int			nwarps = (plan->rows.nfeatures + 127) / 128 < WIDE_NTHREADS / 32 ? (plan->rows.nfeatures + 127) / 128 :
-		WIDE_NTHREADS / 32;
-	int			ncolumns = (plan->rows.nfeatures + 32 * nwarps - 1) / (32 * nwarps);
-	int			nrows = plan->rows.nfeatures <= WIDE_FEATURES_8 ? 8 : 4;
+	const int	p = plan->rows.nfeatures;
+	int			nwarps = (p + 127) / 128 < WIDE_NTHREADS / 32 ? (p + 127) / 128 : WIDE_NTHREADS / 32;
+	int			ncolumns = (p + 32 * nwarps - 1) / (32 * nwarps);
+	int			nrows = p <= WIDE_FEATURES_8 ? 8 : 4;
 	int			resident;
 	cudaError_t code;
 

@@ -108,7 +108,7 @@ extern cudaError_t gr_glm_matrix_launch(const GlmPlan *plan, const double *rows,
 										const double2 *weights, double *matrix, cudaStream_t stream);
 
 /*
- * EXACT and FACE: nrows rows (u, u z, v) or (1, z, y) to out, nfeatures + 2 columns, zeros for a row that has no part.
+ * EXACT and FACE: nrows rows (u, u z, v) or (1, z, y) to out, zeros for a row that has no part.
  */
 extern cudaError_t gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows, int64_t nrows,
 										   const GlmTerms *terms, double *out, double *heads, cudaStream_t stream);

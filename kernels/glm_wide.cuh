@@ -164,6 +164,7 @@ template <int K, int R>
 static __device__ inline void
 wide_record(double *record, FusedSums<K> &sums, int nfeatures, double nrows)
 {
+	const int	nterms = gr_nterms(nfeatures);
 	const int	lane = threadIdx.x % 32;
 	double	   *gradient = record + GR_SUM_HEAD;
 
@@ -174,9 +175,9 @@ wide_record(double *record, FusedSums<K> &sums, int nfeatures, double nrows)
 
 		if (term <= nfeatures)
 		{
-			record_add(gradient, term, nfeatures + 1 + term, gr_two_sum(sums.gradient_hi[k], sums.gradient_lo[k]));
-			gradient[2 * (nfeatures + 1) + term] += sums.first[k];
-			gradient[3 * (nfeatures + 1) + term] += sums.diagonal[k];
+			record_add(gradient, term, nterms + term, gr_two_sum(sums.gradient_hi[k], sums.gradient_lo[k]));
+			gradient[2 * nterms + term] += sums.first[k];
+			gradient[3 * nterms + term] += sums.diagonal[k];
 		}
 	}
 	if (threadIdx.x >= 32)
@@ -187,7 +188,7 @@ wide_record(double *record, FusedSums<K> &sums, int nfeatures, double nrows)
 			0.0;
 		sums.min_margin = INFINITY;
 	}
-	fused_row_record<K, false>(record, sums, nfeatures + 1, warp_sum(nrows), lane);
+	fused_row_record<K, false>(record, sums, nterms, warp_sum(nrows), lane);
 }
 
 template <int K>

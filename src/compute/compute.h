@@ -112,7 +112,7 @@ gr_triangle(int64_t q)
 }
 
 /*
- * The CPU's Gram primitive by itself, for the aggregates: adds nrows rows, less shift (nfeatures + 1 values; NULL:
+ * The CPU's Gram primitive by itself, for the aggregates: adds nrows rows, less shift (of (x, y); NULL:
  * none), to a packed triangle. The result depends on the rows and on how they are split over calls, not on the
  * processor; hi and lo stay normalised. Overflow leaves entries that are not finite. scratch has
  * gr_gram_scratch_nbytes(nfeatures) bytes.

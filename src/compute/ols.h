@@ -51,7 +51,7 @@ typedef struct GrOlsFit
 extern size_t gr_ols_workspace_nbytes(int nfeatures);
 
 /*
- * Solves. hi, lo: the packed triangle of (1, x, y) about shift (nfeatures + 1 values; NULL: 0) over nrows >= 1 rows,
+ * Solves. hi, lo: the packed triangle of (1, x, y) about shift (of (x, y); NULL: 0) over nrows >= 1 rows,
  * left as it is. fit->coef and fit->vcov point to the caller's arrays, vcov may be NULL when coefficients alone are
  * wanted. Fails with GR_OUT_OF_RANGE (where: the column) if sums of squares over- or underflowed or the matrix isn't
  * one of cross products; with GR_RESULT_OUT_OF_RANGE if a coefficient or, where vcov is wanted, a variance or a sum of

@@ -732,7 +732,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	nsums = gr_pass_nsums(GR_PASS_EXACT, state->nfeatures);
 	sums = palloc_extended(nsums * sizeof(double), MCXT_ALLOC_HUGE);
 	memcpy(sums, gr_state_sums(state), nsums * sizeof(double));
-	beta = palloc((state->nfeatures + 1) * sizeof(double));
+	beta = palloc(gr_state_nterms(state) * sizeof(double));
 	for (int k = 0; k <= state->nfeatures; k++)
 		beta[k] = gr_state_fixed(state)[k] == 1 ? NAN : gr_state_beta(state)[k];
 	step.coef = palloc(nterms * sizeof(double));
