@@ -412,7 +412,8 @@ wide_function(int ncolumns, int nrows)
 
 /*
  * Steps between rows such that four neighbouring columns of the rows of t = 0 .. 3 meet different banks, where they
- * can.
+ * can. Rows with weights have the same steps, though others might serve them better: the order of the sums goes by
+ * them, and weights of 1 are to change no bit.
  */
 static cudaError_t
 plan_fused(GlmPlan *plan, int shared_nbytes)
@@ -420,7 +421,7 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 	static const int steps[3][4] = {{1, 2, 16, 4}, {1, 8, 16, 2}, {4, 8, 16, 1}};
 	const int	ncols = gr_row_ncols(plan->rows);
 	const int	nterms = gr_nterms(plan->rows.nfeatures);
-	const int  *step = steps[ncols % 2 == 1 ? 0 : ncols % 4 == 2 ? 1 : 2];
+	const int  *step = steps[nterms % 2 == 1 ? 0 : nterms % 4 == 2 ? 1 : 2];
 	int			nwarps = FUSED_NTHREADS((plan->rows.nfeatures + 7) / 8) / 32;
 
 	plan->fused.rows = plan->rows;

@@ -456,6 +456,7 @@ gr_gram_plan(GramPlan *plan, GrRowShape rows, size_t budget_nbytes)
 {
 	GramShape  *shape = &plan->shape;
 	int			rows_per_thread;
+	cudaError_t code;
 
 	*plan = GramPlan();
 	shape->ncols = gr_row_ncols(rows);
@@ -467,8 +468,12 @@ gr_gram_plan(GramPlan *plan, GrRowShape rows, size_t budget_nbytes)
 		plan_squares(plan);
 	rows_per_thread = (shape->stage_nrows + shape->nslices - 1) / shape->nslices;
 	shape->stages_per_flush = rows_per_thread < FLUSH_NROWS ? FLUSH_NROWS / rows_per_thread : 1;
-	plan->staged_nbytes = sizeof(double) * shape->stage_nrows * (shape->staged_ld + (rows.weight ? 1 : 0));
-	return plan_device(plan, budget_nbytes);
+	plan->staged_nbytes = sizeof(double) * shape->stage_nrows * shape->staged_ld;
+	code = plan_device(plan, budget_nbytes);
+	/* not before: as many splits with weights as without, for the order of sums */
+	if (rows.weight)
+		plan->staged_nbytes += sizeof(double) * shape->stage_nrows;
+	return code;
 }
 
 /*

@@ -74,7 +74,8 @@ gr_cuda_gram_open(GramSink *gram, const GrSinkOptions *options, GrError *err)
 	size_t		needed_nbytes = 0;
 	cudaError_t code;
 
-	gram->capacity = (int64_t) (options->block_nbytes / row_nbytes);
+	/* as many rows with weights as without, for the order of sums */
+	gram->capacity = (int64_t) (options->block_nbytes / gr_row_nbytes(gr_plain_shape(gram->shape.nfeatures)));
 	if (gram->capacity < 1)
 		gram->capacity = 1;
 	gram->block_nbytes = (size_t) gram->capacity * row_nbytes;

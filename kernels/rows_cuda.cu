@@ -39,6 +39,13 @@ row_nbytes(const RowsSink *rows)
 	return gr_row_nbytes(rows->shape);
 }
 
+/* What the time of a row is estimated by, with a weight or without: launches, and so the order of sums, go by that. */
+static double
+read_s(const RowsSink *rows)
+{
+	return (double) gr_row_nbytes(gr_plain_shape(rows->shape.nfeatures)) / LEAST_BYTES_PER_S;
+}
+
 /* Device memory that may still be taken. */
 static bool
 available(RowsSink *rows, size_t *nbytes, GrError *err)
@@ -292,7 +299,7 @@ static bool
 sum_fused(RowsPass *run, GrError *err)
 {
 	RowsSink   *rows = run->rows;
-	double		row_s = (double) row_nbytes(rows) / LEAST_BYTES_PER_S;
+	double		row_s = read_s(rows);
 	double		least_s = run->pass->kind == GR_PASS_FAST ? rows->plan.fused_row_s : rows->plan.weigh_row_s;
 	double	   *records = rows->work + run->work.records;
 	int			c = 0;
@@ -424,7 +431,7 @@ sum_steps(RowsPass *run, GrError *err)
 	const size_t hessian = GR_SUM_HEAD + 2 * (size_t) nterms;
 	const int64_t nentries = gr_triangle(nterms);
 	double	   *gradient = rows->result + RESULT_NDOUBLES;	/* the head before it, the first row behind it */
-	double		row_s = plan->weigh_row_s + (double) row_nbytes(rows) / LEAST_BYTES_PER_S + plan->matrix_row_s * fast;
+	double		row_s = plan->weigh_row_s + read_s(rows) + plan->matrix_row_s * fast;
 
 	if (!sum_in_steps(run, launch_steps, sizeof(double2), row_s, err))
 		return false;
@@ -459,7 +466,7 @@ sum_exact(RowsPass *run, GrError *err)
 	double		row_s = GRAM_LAUNCH_S / (double) rows->gram.max_rows_per_launch +
 		npredictors * rows->plan.transform_row_s;
 
-	if (!sum_in_steps(run, launch_exact, row_nbytes(rows) + sizeof(double), row_s, err))
+	if (!sum_in_steps(run, launch_exact, sizeof(double) * (size_t) gr_norder(rows->shape.nfeatures), row_s, err))
 		return false;
 	SESSION_CUDA(rows->session, err,
 				 gr_glm_reduce_launch(&rows->plan, GLM_HEADS, rows->work + run->work.records, rows->result,
