@@ -6,8 +6,10 @@
 
 #ifdef __CUDACC__
 #define GR_HD __host__ __device__ static inline
+#define GR_HD_CONSTANT GR_HD constexpr	/* where the compiler can tell its value */
 #else
 #define GR_HD static inline __attribute__((always_inline))
+#define GR_HD_CONSTANT GR_HD
 #endif
 
 #endif							/* GPUREG_PORTABLE_H */

@@ -26,14 +26,14 @@ typedef struct GrRowShape
 } GrRowShape;
 
 /* Terms of (1, x) */
-GR_HD int
+GR_HD_CONSTANT int
 gr_nterms(int nfeatures)
 {
 	return nfeatures + 1;
 }
 
 /* Entries of (1, x, y): the order of a Gram matrix */
-GR_HD int
+GR_HD_CONSTANT int
 gr_norder(int nfeatures)
 {
 	return nfeatures + 2;
