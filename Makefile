@@ -13,7 +13,7 @@ DATA_built = sql/gpureg--$(EXTVERSION).sql
 DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
-OBJS = $(addprefix src/run/,args.o device.o job.o raise.o report.o) \
+OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
 	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o ring.o ring_producer.o ring_consumer.o) \
 	$(addprefix src/rows/,state.o state_rows.o source.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_info.o state_io.o model.o feature_names.o predict.o) \
@@ -42,8 +42,9 @@ endif
 # server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
-KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o rows_cuda.o rows_change.o rows_ascent.o gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o \
-	project_fused.o project_kept.o project_cuda.o cholesky.o solve_cuda.o)
+KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
+	gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o \
+	project_cuda.o cholesky.o solve_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib /usr/lib/x86_64-linux-gnu))
 CUDA_LIBS = -L$(CUDA_LIBDIR) -lcudart_static -lrt -lpthread -ldl

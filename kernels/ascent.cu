@@ -1,11 +1,11 @@
 /*
  * ascent.cu: beta += rate (X'(y - mu) - l2 (0, b)), mu = 1 / (1 + exp(-X beta)), many times, by one thread block.
  *
- * Who owns what. A thread holds E examples for good, as z = s (1, x) with s = 1 for y = 1 and -1 for y = 0. Then with
- * m = z' beta, s / (1 + exp(m)) is the residual y - mu, without cancellation, and the gradient is the sum of
- * z / (1 + exp(m)); an example that isn't there is z = 0. beta is kept times log2(e), so that exp(m) is 2 to the power of
- * a dot product. In each warp lane f < P keeps the coefficient of feature f and the lanes from P on that of the ones:
- * every warp carries out the same update, so that only sums travel.
+ * Who owns what. A thread holds E examples for good, as z = s (1, x) with s = 1 for y = 1 and -1 for y = 0. Then with m
+ * = z' beta, s / (1 + exp(m)) is the residual y - mu, without cancellation, and the gradient is the sum of z / (1 +
+ * exp(m)); an example that isn't there is z = 0. beta is kept times log2(e), so that exp(m) is 2 to the power of a dot
+ * product. In each warp lane f < P keeps the coefficient of feature f and the lanes from P on that of the ones: every
+ * warp carries out the same update, so that only sums travel.
  *
  * An iteration is a chain of latencies; each step is there to shorten it. Coefficients go from their lanes to all by
  * shuffles. Each thread sums its examples' terms. A transposing reduction over LEVELS lane bits halves the terms a lane
@@ -155,7 +155,7 @@ load_examples(const AscentJob &job, int rotation, T (&z)[E][P], T (&ones)[E])
 	{
 		const int64_t row = (int64_t) e * blockDim.x + threadIdx.x;
 		const bool	exists = row < job.nrows;
-		const double *x = job.rows + (exists ? row : 0) * (job.nfeatures + 1);
+		const double *x = job.rows + (exists ? row : 0) * gr_nterms(job.nfeatures);
 		const double sign = !exists ? 0.0 : x[job.nfeatures] > 0.5 ? 1.0 : -1.0;
 
 		ones[e] = job.intercept ? (T) sign : (T) 0;
@@ -352,7 +352,7 @@ static constexpr bool
 registers_hold(int value_nbytes, int nfeatures, int nwarps, int nexamples)
 {
 	return (value_nbytes == 4 || nwarps > 4 || nexamples <= 8) &&
-		value_nbytes / 4 * (nexamples + 2) * (nfeatures + 1) + (value_nbytes == 4 ? 36 : 48) <=
+		value_nbytes / 4 * (nexamples + 2) * gr_nterms(nfeatures) + (value_nbytes == 4 ? 36 : 48) <=
 		(nwarps <= 8 ? 255 : 65536 / (32 * nwarps));
 }
 

@@ -11,6 +11,8 @@
 
 #include "cuda_util.cuh"
 
+#include "compute/backend.h"
+
 #define GR_ASCENT_MAX_FEATURES 16
 
 /*
@@ -21,7 +23,7 @@ typedef struct GrAscentState
 {
 	int64_t		iterations;		/* done so far, over all launches */
 	int64_t		converged;		/* 1: stopped for that, and later launches do nothing */
-	double		scaled_beta[GR_ASCENT_MAX_FEATURES + 1];	/* of (1, x); nfeatures + 1 in use */
+	double		scaled_beta[GR_ASCENT_MAX_FEATURES + 1];	/* of (1, x); those that there are in use */
 } GrAscentState;
 
 #define GR_LOG2_E 1.4426950408889634
@@ -31,10 +33,10 @@ typedef struct GrAscentState
 static inline size_t
 gr_ascent_state_nbytes(int nfeatures)
 {
-	return offsetof(GrAscentState, scaled_beta) + sizeof(double) * ((size_t) nfeatures + 1);
+	return offsetof(GrAscentState, scaled_beta) + sizeof(double) * (size_t) gr_nterms(nfeatures);
 }
 
-/* A state before its first iteration; single: as in GrAscent. beta: nfeatures + 1, of (1, x). */
+/* A state before its first iteration; single: as in GrAscent. beta: of (1, x). */
 static inline void
 gr_ascent_state_set(GrAscentState *state, const double *beta, int nfeatures, bool single)
 {
@@ -48,8 +50,8 @@ gr_ascent_state_set(GrAscentState *state, const double *beta, int nfeatures, boo
 }
 
 /*
- * beta from a state. Without an intercept beta[0] stays as it is. Coefficients that left the range of their type are not
- * finite; ascent at too high a rate does that.
+ * beta from a state. Without an intercept beta[0] stays as it is. Coefficients that left the range of their type are
+ * not finite; ascent at too high a rate does that.
  */
 static inline void
 gr_ascent_state_get(const GrAscentState *state, double *beta, int nfeatures, bool intercept)
@@ -66,7 +68,7 @@ extern bool gr_ascent_fits(int nfeatures, int64_t nrows, bool single);
  * iterations over all launches is a multiple of check_every, the last iteration's, before its update. ascent->max_iter
  * is the caller's to keep, and so is the time a launch takes. Asynchronous.
  *
- * device_rows: nrows x (nfeatures + 1), the response 0 or 1. device_scale: nfeatures + 1, or NULL for no test;
+ * device_rows: plain, the response 0 or 1. device_scale: of (1, x), or NULL for no test;
  * ascent->scale is not looked at. device_state: gr_ascent_state_nbytes(nfeatures). cudaErrorInvalidValue if
  * the rows don't fit. Features beyond float4's range make a float4 job's coefficients not finite.
  */
@@ -76,7 +78,8 @@ extern cudaError_t gr_ascent_launch(const GrAscent *ascent, const double *device
 
 /*
  * For tests and timing: the layouts there are. False if there are no more than shape; else its threads and the examples
- * each of them holds. A launch with shape >= 0 uses that one, and fails with cudaErrorInvalidValue where it doesn't fit.
+ * each of them holds. A launch with shape >= 0 uses that one, and fails with cudaErrorInvalidValue where it doesn't
+ * fit.
  */
 extern bool gr_ascent_shape(int shape, int *nthreads, int *nexamples);
 extern cudaError_t gr_ascent_launch_shape(int shape, const GrAscent *ascent, const double *device_scale,

@@ -1,11 +1,13 @@
 /*
- * backend_cuda.cuh: what the backend's files share: the session, the rows that stay, and how failures are recorded.
+ * backend_cuda.cuh: what the backend's files share: the session, the sinks, and how failures are recorded.
  */
 #ifndef GPUREG_BACKEND_CUDA_CUH
 #define GPUREG_BACKEND_CUDA_CUH
 
 #include "glm_step.cuh"
 #include "gram.cuh"
+
+#include "compute/backend.h"
 
 #include <signal.h>
 
@@ -37,6 +39,42 @@ typedef struct Sends
 	double		copy_s;
 } Sends;
 
+/* A sink of either kind */
+struct GrSink
+{
+	GrSinkKind	kind;
+	GrSession  *session;
+	GrRowShape	shape;			/* of the rows on the device */
+	Sends		sends;
+	cudaStream_t kernel_stream;
+	double		kernel_s;
+};
+
+/* A block of rows that are being summed up */
+typedef struct Slot
+{
+	double	   *device;
+	cudaEvent_t copy_end;
+	cudaEvent_t kernel_begin;
+	cudaEvent_t kernel_end;
+	bool		busy;			/* summed up, and the time not yet taken */
+} Slot;
+
+struct GramSink : GrSink
+{
+	GramPlan	plan;
+	int64_t		capacity;		/* rows a block */
+	size_t		block_nbytes;	/* memory of a block */
+	Slot		slots[GR_NSLOTS];
+	int			filling;		/* the slot that takes rows */
+	int64_t		nfilled;		/* rows in it */
+	double2    *partials;
+	double	   *shift;			/* of the features and the response; behind the partials */
+	bool		shifted;		/* rows are summed less shift */
+	double	   *transfer;		/* pinned: the result on its way back */
+	size_t		transfer_nbytes;
+};
+
 /* Rows on the device, row-major; capacity is a multiple of GLM_TILE, and all chunks but the last are full. */
 typedef struct RowsChunk
 {
@@ -57,18 +95,14 @@ typedef struct RowsWork
 
 #define GR_CHUNKS_MAX 1024
 
-struct GrRows
+struct RowsSink : GrSink
 {
-	GrSession  *session;
-	GrRowShape	shape;			/* of the rows on the device */
 	int64_t		nrows;
 	RowsChunk	chunks[GR_CHUNKS_MAX];
 	int			nchunks;
 	size_t		chunk_nbytes;	/* size of the next one */
 	size_t		memory_limit;	/* 0: none */
 	size_t		nbytes;			/* device memory taken */
-
-	Sends		sends;
 
 	GlmPlan		plan;
 	GramPlan	gram;			/* of EXACT's and FACE's rows */
@@ -81,10 +115,8 @@ struct GrRows
 	double	   *result;			/* sums on their way back: on the device, */
 	double	   *transfer;		/* ... and pinned */
 	double		pending_s;		/* estimated work since the host was last asked */
-	cudaStream_t kernel_stream;
 	cudaEvent_t pass_begin;
 	cudaEvent_t pass_end;
-	double		kernel_s;
 };
 
 /* The driver starts threads, which inherit this thread's mask: the server's signals must not arrive there. */
@@ -127,37 +159,44 @@ session_fail(GrSession *session, GrError *err, cudaError_t code, size_t nbytes, 
 			return session_fail((session), (err), code_, 0, (what)); \
 	} while (0)
 
-/* The table's entries for rows that stay; compute.h has their contracts. */
-extern bool gr_cuda_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, GrError *err);
-extern bool gr_cuda_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err);
-extern bool gr_cuda_rows_sent(GrRows *rows, bool wait, int64_t *ncalls, GrError *err);
-extern bool gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
-extern bool gr_cuda_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrError *err);
-extern bool gr_cuda_rows_can_ascend(const GrRows *rows, bool single);
-extern bool gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations,
+/* Opens what a kind of sink needs, in one that has its session and shape and is zeros else. */
+extern bool gr_cuda_gram_open(GramSink *gram, const GrSinkOptions *options, GrError *err);
+extern bool gr_cuda_rows_open(RowsSink *rows, const GrSinkOptions *options, GrError *err);
+
+/* Copies rows, within a send. */
+extern bool gr_cuda_gram_add(GramSink *gram, const void *rows, int64_t nrows, GrError *err);
+extern bool gr_cuda_rows_add(RowsSink *rows, const void *block, int64_t nrows, GrError *err);
+
+/* What the kind has opened, the streams being idle. */
+extern void gr_cuda_gram_free(GramSink *gram);
+extern void gr_cuda_rows_free(RowsSink *rows);
+
+/* The tables' functions for one kind of sink; backend.h has their contracts. */
+extern bool gr_cuda_gram_restart(GrSink *sink, const double *shift, GrError *err);
+extern bool gr_cuda_gram_finish(GrSink *sink, double *hi, double *lo, GrError *err);
+extern bool gr_cuda_rows_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
+extern bool gr_cuda_rows_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err);
+extern bool gr_cuda_rows_can_ascend(const GrSink *sink, bool single);
+extern bool gr_cuda_rows_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations,
 								bool *converged, const GrHost *host, GrError *err);
-extern void gr_cuda_rows_times(const GrRows *rows, GrRowsTimes *times);
-extern void gr_cuda_rows_end(GrRows *rows);
 
 /* Likewise, for random projection. */
-extern bool gr_cuda_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project,
-								  GrError *err);
+extern bool gr_cuda_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host,
+								  GrProject **project, GrError *err);
 extern bool gr_cuda_project_block(GrProject *project, float **vectors, int64_t *capacity, GrError *err);
 extern bool gr_cuda_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrError *err);
 extern bool gr_cuda_project_take(GrProject *project, const float **projected, int64_t *nvectors, GrError *err);
-extern void gr_cuda_project_times(const GrProject *project, GrGramTimes *times);
+extern void gr_cuda_project_times(const GrProject *project, GrTimes *times);
 extern void gr_cuda_project_end(GrProject *project);
 
 /* Likewise, for the solve. */
-extern bool gr_cuda_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host, GrError *err);
-extern bool gr_cuda_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
-								   const GrHost *host, GrError *err);
+extern bool gr_cuda_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host,
+								 GrError *err);
+extern bool gr_cuda_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor,
+								   double *inverse, const GrHost *host, GrError *err);
 extern void gr_cuda_factor_end(GrFactor *factor);
 
 /* Frees what random projection keeps in the session. */
 extern void gr_cuda_project_forget(GrSession *session);
-
-/* Waits until all rows sent are on the device. */
-extern bool gr_cuda_rows_wait(GrRows *rows, GrError *err);
 
 #endif							/* GPUREG_BACKEND_CUDA_CUH */

@@ -4,14 +4,16 @@
  * Right-looking and blocked. With U = L D, column k of tiles goes through the matrix in two launches:
  *
  *   solve_kernel    U_Ik = A_Ik inv(L_kk)', L_Ik = U_Ik inv(D_k), for I > k
- *   update_kernel   A_IJ -= U_Ik L_Jk', for I >= J > k; the block that brings tile (k + 1, k + 1) up to date factorises it too
+ *   update_kernel   A_IJ -= U_Ik L_Jk', for I >= J > k; the block that brings tile (k + 1, k + 1) up to date
+ *                   factorises it too
  *
- * so that the one piece that can't be spread, 32 pivots one after another, runs beside the update. The inverse goes by rows of tiles
- * in the same way, X_IJ -= L_Ik X_kJ, the blocks of row k + 1 finishing with X_(k+1)J = inv(L_(k+1)(k+1)) X_(k+1)J.
+ * so that the one piece that can't be spread, 32 pivots one after another, runs beside the update. The inverse goes by
+ * rows of tiles in the same way, X_IJ -= L_Ik X_kJ, the blocks of row k + 1 finishing with X_(k+1)J = inv(L_(k+1)(k+1))
+ * X_(k+1)J.
  *
- * A product a b is added as (hi, lo) += a b with an exact sum of the high halves and all errors going to lo, 13 operations with the
- * magnitude (Dot2 of Ogita, Rump and Oishi 2005, "Accurate sum and dot product", with double-double factors); (hi, lo) is
- * normalised every 32 products.
+ * A product a b is added as (hi, lo) += a b with an exact sum of the high halves and all errors going to lo, 13
+ * operations with the magnitude (Dot2 of Ogita, Rump and Oishi 2005, "Accurate sum and dot product", with double-double
+ * factors); (hi, lo) is normalised every 32 products.
  */
 #include "cholesky.cuh"
 
@@ -25,7 +27,8 @@
 #define NTHREADS 256
 #define MICRO 2					/* a thread of a product owns MICRO x MICRO entries, SPREAD apart */
 #define SPREAD 16
-#define LANES 8					/* threads that share a row of a tile in a substitution, each with every LANES-th entry */
+/* threads that share a row of a tile in a substitution, each with every LANES-th entry */
+#define LANES 8
 #define OWNED (TILE / LANES)
 
 /* A tile in shared memory, padded so that columns don't fall into the same banks. */
@@ -81,8 +84,8 @@ settle(const Sum &sum, double noise)
 }
 
 /*
- * a / b as gr_dd_div() has it, given inverse = 1 / b.hi: the quotient's high half is the same, rounded correctly (Markstein 1990). Only
- * one division, and of the pivot alone, is left among what a pivot waits for.
+ * a / b as gr_dd_div() has it, given inverse = 1 / b.hi: the quotient's high half is the same, rounded correctly
+ * (Markstein 1990). Only one division, and of the pivot alone, is left among what a pivot waits for.
  */
 static __device__ __forceinline__ GrDD
 divide(GrDD a, GrDD b, double inverse)
@@ -194,8 +197,8 @@ add_to_tile(double2 *tile, double *magnitudes, const Sum sums[MICRO][MICRO], boo
 }
 
 /*
- * Substitution, LANES threads a row, all rows side by side: x_k = r_k - sum over i < k of x_i L[k][i], 0 where aliased. The
- * thread's entries of the row are those k with k % LANES = its lane. columns: columns[i][k] = L[k][i]
+ * Substitution, LANES threads a row, all rows side by side: x_k = r_k - sum over i < k of x_i L[k][i], 0 where aliased.
+ * The thread's entries of the row are those k with k % LANES = its lane. columns: columns[i][k] = L[k][i]
  */
 static __device__ __forceinline__ void
 substitute(Sum r[OWNED], const Stage columns, const bool *aliased, double noise)
@@ -467,8 +470,8 @@ back_tile(const Cholesky &c, const Stage rows, Sum r, int64_t first)
 }
 
 /*
- * Step k: what the coefficients of tile k take from those before, a thread block a tile, and then the coefficients of tile k - 1. The
- * first step has no tile k, and one block for the last tile alone.
+ * Step k: what the coefficients of tile k take from those before, a thread block a tile, and then the coefficients of
+ * tile k - 1. The first step has no tile k, and one block for the last tile alone.
  */
 static __global__ void __launch_bounds__(NTHREADS)
 back_kernel(Cholesky c, int k)
@@ -507,7 +510,10 @@ back_kernel(Cholesky c, int k)
 		back_tile(c, rows, sum, (int64_t) col * TILE);
 }
 
-/* X_(row,col) = inv(L_(row,row)) X_(row,col): a row of a substitution is a column of X; on the diagonal X begins as the identity. */
+/*
+ * X_(row,col) = inv(L_(row,row)) X_(row,col): a row of a substitution is a column of X; on the diagonal X begins as the
+ * identity.
+ */
 static __device__ void
 inverse_tile(const Cholesky &c, int row, int col, Stage columns, bool *aliased)
 {
@@ -537,7 +543,10 @@ inverse_tile(const Cholesky &c, int row, int col, Stage columns, bool *aliased)
 		tile[(t * LANES + lane) * TILE + j] = make_double2(r[t].hi, r[t].lo);
 }
 
-/* Step k of inv(L): X_IJ -= L_Ik X_kJ for I > k >= J, a thread block a tile, the first ones those of row k + 1, which is then done. */
+/*
+ * Step k of inv(L): X_IJ -= L_Ik X_kJ for I > k >= J, a thread block a tile, the first ones those of row k + 1, which
+ * is then done.
+ */
 static __global__ void __launch_bounds__(NTHREADS)
 inverse_kernel(Cholesky c, int k)
 {
@@ -570,7 +579,10 @@ put_inverse(const Cholesky &c, int64_t a, int64_t b, const Sum &sum, double divi
 	if (a >= c.nterms || b > a)
 		return;
 
-	/* sum holds what was subtracted; scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
+	/*
+	 * sum holds what was subtracted; scaled one factor at a time: each product is within range if the result is; + 0.0:
+	 * not -0
+	 */
 	double		v = -gr_dd_to_double(settle(sum, c.noise)) * c.scale[a] / divisor * c.scale[b] / divisor + 0.0;
 
 	if (c.aliased[a] || c.aliased[b])

@@ -1,5 +1,6 @@
 /*
- * glm_device.cuh: what the kernels of glm_step.cu share: products of tiles, copies, sums over lanes, and what one row weighs.
+ * glm_device.cuh: what the kernels of glm_step.cu share: products of tiles, copies, sums over lanes, and what one row
+ * weighs.
  *
  * Needs -fmad=false, as dd.h does.
  */
@@ -49,8 +50,8 @@ multiply_four(TileSums sums, double top, double bottom, double b)
 #endif
 
 /*
- * c += a b, a 16 x 4 NQ, b 4 NQ x 8, NQ = 1, 2 or 4: a[2 q + h] is row g + 8 h and column t + 4 q, b[q] row t + 4 q and column g,
- * c[2 h + e] row g + 8 h and column 2 t + e.
+ * c += a b, a 16 x 4 NQ, b 4 NQ x 8, NQ = 1, 2 or 4: a[2 q + h] is row g + 8 h and column t + 4 q, b[q] row t + 4 q and
+ * column g, c[2 h + e] row g + 8 h and column 2 t + e.
  */
 template <int NQ>
 static __device__ inline void
@@ -64,7 +65,8 @@ multiply_tile(double (&c)[4], const double (&a)[2 * NQ], const double (&b)[NQ])
 			: "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
 			  "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 	else if constexpr (NQ == 1)
-		asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+		asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
+			"{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
 			: "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
 			: "d"(a[0]), "d"(a[1]), "d"(b[0]));
 	else
@@ -158,8 +160,8 @@ copy_wait_for(int n)
 }
 
 /*
- * A dot product as in Dot2 of Ogita, Rump and Oishi (2005): s takes the products by TwoSum, c what s loses, the products'
- * errors and what x - shift loses.
+ * A dot product as in Dot2 of Ogita, Rump and Oishi (2005): s takes the products by TwoSum, c what s loses, the
+ * products' errors and what x - shift loses.
  */
 typedef struct Dot
 {
@@ -333,8 +335,8 @@ static __constant__ double exp_coefficients[10] = {
 };
 
 /*
- * exp(-a), 0 <= a <= GR_ETA_MAX, within a unit in the last place, by the CPU's polynomial; step_cpu.h says how. CUDA's own has
- * branches for arguments that don't occur.
+ * exp(-a), 0 <= a <= GR_ETA_MAX, within a unit in the last place, by the CPU's polynomial; step_cpu.h says how. CUDA's
+ * own has branches for arguments that don't occur.
  */
 static __device__ inline double
 exp_minus(double a)
@@ -358,7 +360,8 @@ typedef struct Weight
 	double		w;
 	double		r;
 	double		t;				/* exp(-|eta|) */
-	double		miss;			/* |eta| where y is on the unlikely side: -log of the probability of y is log1p(t) + miss */
+	/* |eta| where y is on the unlikely side: -log of the probability of y is log1p(t) + miss */
+	double		miss;
 	double		margin;			/* (2 y - 1) eta */
 } Weight;
 

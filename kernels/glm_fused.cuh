@@ -1,14 +1,15 @@
 /*
  * glm_fused.cuh: FAST's and GRADIENT's kernel for few features, which reads each row once.
  *
- * A warp takes tiles of 32 rows, copied into its own ring of shared memory while it works on the tiles before. Lane
- * (g = lane / 4, t = lane % 4) holds columns g + 8 j of eight rows, whose numbers depend on t: that is at once A's and B's
- * layout of mma.sync for float8. Partial etas over the lanes of one t are summed while they are transposed, so that every
- * lane ends up with the eta of one of the 32 rows and computes its exponential; weights and residuals go back through
- * shared memory. The Hessian of the features is kept as tiles of 16 x 8, of which those on and below the diagonal exist,
- * the intercept's row and the gradient by columns. A gradient's eight products of a tile are summed plainly, for their own
- * rounding is that of r, and join hi + lo by TwoSum. The deviance is the logarithm of a product of (1 + exp(-|eta|)), kept
- * less one, of which all digits are good also where it is small. HESSIAN: as FAST wants it; else as GRADIENT does.
+ * A warp takes tiles of 32 rows, copied into its own ring of shared memory while it works on the tiles before. Lane (g
+ * = lane / 4, t = lane % 4) holds columns g + 8 j of eight rows, whose numbers depend on t: that is at once A's and B's
+ * layout of mma.sync for float8. Partial etas over the lanes of one t are summed while they are transposed, so that
+ * every lane ends up with the eta of one of the 32 rows and computes its exponential; weights and residuals go back
+ * through shared memory. The Hessian of the features is kept as tiles of 16 x 8, of which those on and below the
+ * diagonal exist, the intercept's row and the gradient by columns. A gradient's eight products of a tile are summed
+ * plainly, for their own rounding is that of r, and join hi + lo by TwoSum. The deviance is the logarithm of a product
+ * of (1 + exp(-|eta|)), kept less one, of which all digits are good also where it is small. HESSIAN: as FAST wants it;
+ * else as GRADIENT does.
  *
  * Needs -fmad=false, as dd.h does.
  */
@@ -182,8 +183,8 @@ fused_column_sums(FusedSums<NG> &sums, const double (&z)[8][NG], const double2 *
 }
 
 /*
- * Adds a warp's sums over rows, nrows of them, to a record: the head, and of the intercept the gradient and what follows it, the
- * Hessian's first entry or those of the first row and of the diagonal.
+ * Adds a warp's sums over rows, nrows of them, to a record: the head, and of the intercept the gradient and what
+ * follows it, the Hessian's first entry or those of the first row and of the diagonal.
  */
 template <int NG, bool HESSIAN>
 static __device__ inline void
@@ -223,11 +224,12 @@ fused_record(double *records, const FusedSums<NG> &sums, int nfeatures, int warp
 {
 	const int	g = lane / 4;
 	const int	t = lane % 4;
-	double	   *record = records + warp * fused_record_ndoubles(nfeatures + 1, HESSIAN);
+	const int	nterms = gr_nterms(nfeatures);
+	double	   *record = records + warp * fused_record_ndoubles(nterms, HESSIAN);
 	double	   *gradient = record + GR_SUM_HEAD;
-	double	   *hessian = gradient + 2 * (nfeatures + 1);
+	double	   *hessian = gradient + 2 * nterms;
 
-	fused_row_record<NG, HESSIAN>(record, sums, nfeatures + 1, nrows, lane);
+	fused_row_record<NG, HESSIAN>(record, sums, nterms, nrows, lane);
 #pragma unroll
 	for (int j = 0; j < NG; j++)
 	{
@@ -244,10 +246,10 @@ fused_record(double *records, const FusedSums<NG> &sums, int nfeatures, int warp
 		}
 		if (t == 0 && g + 8 * j < nfeatures)
 		{
-			record_add(gradient, g + 8 * j + 1, nfeatures + 1 + g + 8 * j + 1, column);
+			record_add(gradient, g + 8 * j + 1, nterms + g + 8 * j + 1, column);
 			hessian[HESSIAN ? packed(g + 8 * j + 1, 0) : g + 8 * j + 1] += first;
 			if (!HESSIAN)
-				hessian[nfeatures + 1 + g + 8 * j + 1] += diagonal;
+				hessian[nterms + g + 8 * j + 1] += diagonal;
 		}
 #pragma unroll
 		for (int i = 0; i < (HESSIAN ? (NG + 1) / 2 : 0); i++)
@@ -270,7 +272,10 @@ typedef struct FusedNext
 	int			chunk;
 } FusedNext;
 
-/* Starts the copy of the next tile, if there is one, and goes on to the one after. stage: where the lane's share begins. */
+/*
+ * Starts the copy of the next tile, if there is one, and goes on to the one after. stage: where the lane's share
+ * begins.
+ */
 template <int NG>
 static __device__ inline void
 fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nwarps, int tile_ndoubles, double *stage,
@@ -338,7 +343,8 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 	sums.min_margin = INFINITY;
 #pragma unroll
 	for (int s = 0; s < FUSED_NSTAGES - 1; s++)
-		fused_copy_next<NG>(next, chunks, ntiles, nwarps, shape.tile_ndoubles, stages + s * shape.tile_ndoubles + 2 * lane,
+		fused_copy_next<NG>(next, chunks, ntiles, nwarps, shape.tile_ndoubles, stages + s * shape.tile_ndoubles +
+							2 * lane,
 							lane);
 	for (int64_t tile = warp; tile < ntiles; tile += nwarps)
 	{

@@ -1,13 +1,14 @@
 /*
- * glm_step.cu: for each row eta = z' beta, z = (1, x - shift), w = mu (1 - mu), r = y - mu, mu = 1 / (1 + exp(-eta)); sums of
- * r z, of w z z', and of the deviance.
+ * glm_step.cu: for each row eta = z' beta, z = (1, x - shift), w = mu (1 - mu), r = y - mu, mu = 1 / (1 + exp(-eta));
+ * sums of r z, of w z z', and of the deviance.
  *
- * Who owns what. glm_fused.cuh has FAST's and GRADIENT's kernel for few features, glm_wide.cuh GRADIENT's for more, and the
- * Hessian of many features is weighted_gram.cu's. weigh and transform: a warp takes tiles of 32 rows, eight rows at a time, lanes over
- * columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one row. columns: lanes over
- * terms, eight slices of rows in a thread block.
+ * Who owns what. glm_fused.cuh has FAST's and GRADIENT's kernel for few features, glm_wide.cuh GRADIENT's for more, and
+ * the Hessian of many features is weighted_gram.cu's. weigh and transform: a warp takes tiles of 32 rows, eight rows at
+ * a time, lanes over columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one
+ * row. columns: lanes over terms, eight slices of rows in a thread block.
  *
- * Every record belongs to one warp or thread block of each launch: no atomics, a fixed order. Needs -fmad=false, as dd.h does.
+ * Every record belongs to one warp or thread block of each launch: no atomics, a fixed order. Needs -fmad=false, as
+ * dd.h does.
  */
 #include "glm_wide.cuh"
 
@@ -113,7 +114,8 @@ head_record(double *record, const Head &head, int lane)
 
 static __global__ void
 __launch_bounds__(ROW_NTHREADS)
-weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms, double2 *__restrict__ weights,
+weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms,
+			 double2 *__restrict__ weights,
 			 double *heads)
 {
 	const int	lane = threadIdx.x % 32;
@@ -199,7 +201,8 @@ write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows,
 template <bool FACE>
 static __global__ void
 __launch_bounds__(ROW_NTHREADS)
-transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms, double *__restrict__ out,
+transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms,
+				 double *__restrict__ out,
 				 double *heads)
 {
 	const int	lane = threadIdx.x % 32;
@@ -333,8 +336,9 @@ columns_kernel(const double *__restrict__ rows, int64_t nrows, int64_t nrows_per
 }
 
 /*
- * sums[k] = sum over records of record[k]: nhead (GR_SUM_HEAD or 0) of the head, then nterms pairs whose second halves lie
- * nterms further on, then plain ones. A slice adds every REDUCE_NSLICES-th record, and slices join one after another.
+ * sums[k] = sum over records of record[k]: nhead (GR_SUM_HEAD or 0) of the head, then nterms pairs whose second halves
+ * lie nterms further on, then plain ones. A slice adds every REDUCE_NSLICES-th record, and slices join one after
+ * another.
  */
 static __global__ void
 __launch_bounds__(REDUCE_NSUMS * REDUCE_NSLICES)
@@ -406,14 +410,18 @@ wide_function(int ncolumns, int nrows)
 	return ncolumns == 4 && nrows == 4 ? (const void *) wide_kernel<4, 4> : functions[ncolumns - 1];
 }
 
-/* Steps between rows such that four neighbouring columns of the rows of t = 0 .. 3 meet different banks, where they can. */
+/*
+ * Steps between rows such that four neighbouring columns of the rows of t = 0 .. 3 meet different banks, where they
+ * can. Rows with weights have the same steps, though others might serve them better: the order of the sums goes by
+ * them, and weights of 1 are to change no bit.
+ */
 static cudaError_t
 plan_fused(GlmPlan *plan, int shared_nbytes)
 {
 	static const int steps[3][4] = {{1, 2, 16, 4}, {1, 8, 16, 2}, {4, 8, 16, 1}};
 	const int	ncols = gr_row_ncols(plan->rows);
 	const int	nterms = gr_nterms(plan->rows.nfeatures);
-	const int  *step = steps[ncols % 2 == 1 ? 0 : ncols % 4 == 2 ? 1 : 2];
+	const int  *step = steps[nterms % 2 == 1 ? 0 : nterms % 4 == 2 ? 1 : 2];
 	int			nwarps = FUSED_NTHREADS((plan->rows.nfeatures + 7) / 8) / 32;
 
 	plan->fused.rows = plan->rows;
@@ -442,9 +450,10 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 static cudaError_t
 plan_wide(GlmPlan *plan, int shared_nbytes)
 {
-	int			nwarps = (plan->rows.nfeatures + 127) / 128 < WIDE_NTHREADS / 32 ? (plan->rows.nfeatures + 127) / 128 : WIDE_NTHREADS / 32;
-	int			ncolumns = (plan->rows.nfeatures + 32 * nwarps - 1) / (32 * nwarps);
-	int			nrows = plan->rows.nfeatures <= WIDE_FEATURES_8 ? 8 : 4;
+	const int	p = plan->rows.nfeatures;
+	int			nwarps = (p + 127) / 128 < WIDE_NTHREADS / 32 ? (p + 127) / 128 : WIDE_NTHREADS / 32;
+	int			ncolumns = (p + 32 * nwarps - 1) / (32 * nwarps);
+	int			nrows = p <= WIDE_FEATURES_8 ? 8 : 4;
 	int			resident;
 	cudaError_t code;
 
@@ -455,7 +464,8 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 		return cudaSuccess;
 	if ((code = cudaFuncSetAttribute(wide_function(ncolumns, nrows), cudaFuncAttributeMaxDynamicSharedMemorySize,
 									 (int) plan->wide_nbytes)) != cudaSuccess ||
-		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wide_function(ncolumns, nrows), plan->wide_nthreads,
+		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wide_function(ncolumns, nrows),
+															  plan->wide_nthreads,
 															  plan->wide_nbytes)) != cudaSuccess)
 		return code;
 	if (resident < 1)
@@ -463,7 +473,8 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 	plan->wide_ncolumns = ncolumns;
 	plan->wide_nrows = nrows;
 	plan->wide_nblocks = plan->nsms * resident;
-	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(gr_nterms(plan->rows.nfeatures), false);
+	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(gr_nterms(plan->rows.nfeatures),
+																						false);
 	return cudaSuccess;
 }
 
@@ -484,11 +495,13 @@ gr_glm_plan(GlmPlan *plan, GrRowShape rows, size_t budget_nbytes)
 	if ((code = cudaGetDevice(&device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&plan->nsms, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio,
+									   device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&shared_nbytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess)
 		return code;
 	/* 128 lanes is the most any multiprocessor has in single precision */
-	operations_per_s = plan->nsms * (clock_khz > 0 ? clock_khz : 1e6) * 1e3 * (128.0 / (fp64_ratio > 0 ? fp64_ratio : 1));
+	operations_per_s = plan->nsms * (clock_khz > 0 ? clock_khz :
+									 1e6) * 1e3 * (128.0 / (fp64_ratio > 0 ? fp64_ratio : 1));
 	plan->row_nblocks = 8 * plan->nsms;
 	plan->heads_ndoubles = (size_t) plan->row_nblocks * (ROW_NTHREADS / 32) * GR_SUM_HEAD;
 	plan->column_nsplits = 8 * plan->nsms / ncolumn_blocks > 1 ? 8 * plan->nsms / ncolumn_blocks : 1;
@@ -528,7 +541,8 @@ wide_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms,
 }
 
 cudaError_t
-gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunks, const GlmTerms *terms, double *records,
+gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunks, const GlmTerms *terms,
+					double *records,
 					cudaStream_t stream)
 {
 	GlmChunks	argument = *chunks;
@@ -621,7 +635,8 @@ gr_glm_columns_launch(const GlmPlan *plan, const double *rows, int64_t nrows, co
 }
 
 cudaError_t
-gr_glm_matrix_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms, const double2 *weights,
+gr_glm_matrix_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms,
+					 const double2 *weights,
 					 double *matrix, cudaStream_t stream)
 {
 	WeightedGramRows from = {rows, nrows, gr_row_ncols(plan->rows), terms->shift, &weights->x, 2};

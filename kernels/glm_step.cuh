@@ -6,11 +6,11 @@
  * (zero bytes are zero sums), and gr_glm_reduce_launch() adds them up in a fixed order. Launches of one pass go to one
  * stream. The order of summation depends on the plan and on how the rows are cut into launches only.
  *
- * FAST has one kernel that reads each row once up to GLM_FUSED_FEATURES features, and GRADIENT up to as many as shared memory
- * takes; these take chunks of rows (fused). All else goes block by block of rows. FAST: the sums of GRADIENT and the rows'
- * weights and residuals (step), then the Hessian (matrix). For more features there are two kernels instead of step:
- * weights and residuals (weigh), then sums of columns (columns). EXACT and FACE: weighted rows (transform) for the Gram
- * primitive.
+ * FAST has one kernel that reads each row once up to GLM_FUSED_FEATURES features, and GRADIENT up to as many as shared
+ * memory takes; these take chunks of rows (fused). All else goes block by block of rows. FAST: the sums of GRADIENT and
+ * the rows' weights and residuals (step), then the Hessian (matrix). For more features there are two kernels instead of
+ * step: weights and residuals (weigh), then sums of columns (columns). EXACT and FACE: weighted rows (transform) for
+ * the Gram primitive.
  */
 #ifndef GPUREG_GLM_STEP_CUH
 #define GPUREG_GLM_STEP_CUH
@@ -87,7 +87,8 @@ extern cudaError_t gr_glm_plan(GlmPlan *plan, GrRowShape rows, size_t budget_nby
 extern bool gr_glm_is_fused(const GlmPlan *plan, GrPassKind kind);
 
 /* FAST or GRADIENT, where fused: adds all the chunks' rows to records, fused_ndoubles of them. */
-extern cudaError_t gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunks, const GlmTerms *terms,
+extern cudaError_t gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunks,
+									   const GlmTerms *terms,
 									   double *records, cudaStream_t stream);
 
 /* Where GRADIENT is fused and FAST isn't: GRADIENT's sums, and weights[r] = (w, y - mu) of nrows rows. */
@@ -106,7 +107,9 @@ extern cudaError_t gr_glm_columns_launch(const GlmPlan *plan, const double *rows
 extern cudaError_t gr_glm_matrix_launch(const GlmPlan *plan, const double *rows, int64_t nrows, const GlmTerms *terms,
 										const double2 *weights, double *matrix, cudaStream_t stream);
 
-/* EXACT and FACE: nrows rows (u, u z, v) or (1, z, y) to out, nfeatures + 2 columns, zeros for a row that has no part. */
+/*
+ * EXACT and FACE: nrows rows (u, u z, v) or (1, z, y) to out, zeros for a row that has no part.
+ */
 extern cudaError_t gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows, int64_t nrows,
 										   const GlmTerms *terms, double *out, double *heads, cudaStream_t stream);
 

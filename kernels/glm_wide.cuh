@@ -1,13 +1,14 @@
 /*
- * glm_wide.cuh: the sums of GRADIENT for more features than glm_fused.cuh takes, and on request each row's weight and residual; it
- * reads each row once.
+ * glm_wide.cuh: the sums of GRADIENT for more features than glm_fused.cuh takes, and on request each row's weight and
+ * residual; it reads each row once.
  *
- * A thread block takes R rows at a time, 8 or, of more than WIDE_FEATURES_8 features, 4. A thread has every blockDim.x-th feature: it copies its
- * own into shared memory some steps ahead, holds those of the R rows in registers for both products, and keeps its features'
- * sums. The parts of each eta are summed while they are transposed, so that 32 / R lanes side by side end up with one row's of
- * their warp; the warps' parts go through shared memory, and all warps weigh the rows, which costs less than to wait for one
- * that does. From a row's arrival to its sums it is a long way of short steps, so there must be many rows on it: several thread
- * blocks a multiprocessor. Sums as in glm_fused.cuh.
+ * A thread block takes R rows at a time, 8 or, of more than WIDE_FEATURES_8 features, 4. A thread has every
+ * blockDim.x-th feature: it copies its own into shared memory some steps ahead, holds those of the R rows in registers
+ * for both products, and keeps its features' sums. The parts of each eta are summed while they are transposed, so that
+ * 32 / R lanes side by side end up with one row's of their warp; the warps' parts go through shared memory, and all
+ * warps weigh the rows, which costs less than to wait for one that does. From a row's arrival to its sums it is a long
+ * way of short steps, so there must be many rows on it: several thread blocks a multiprocessor. Sums as in
+ * glm_fused.cuh.
  *
  * Needs -fmad=false, as dd.h does.
  */
@@ -106,7 +107,10 @@ fold_rows(const double (&v)[8], int lane)
 	return sum + from_lane_xor(sum, 1);
 }
 
-/* The eta of the lane's row, of the parts that all threads of the block have. buffer: alternates, so that one barrier suffices. */
+/*
+ * The eta of the lane's row, of the parts that all threads of the block have. buffer: alternates, so that one barrier
+ * suffices.
+ */
 template <int R>
 static __device__ inline double
 wide_join(const double (&parts)[R], WideWarp *warps, int buffer)
@@ -153,11 +157,14 @@ wide_column_sums(FusedSums<K> &sums, const double (&z)[R][K], const double2 *wei
 		add_compensated(sums.gradient_hi[k], sums.gradient_lo[k], gradient[k]);
 }
 
-/* Adds a thread block's sums to its record, whose layout is GRADIENT's. Lanes of one row have the same sums over rows. */
+/*
+ * Adds a thread block's sums to its record, whose layout is GRADIENT's. Lanes of one row have the same sums over rows.
+ */
 template <int K, int R>
 static __device__ inline void
 wide_record(double *record, FusedSums<K> &sums, int nfeatures, double nrows)
 {
+	const int	nterms = gr_nterms(nfeatures);
 	const int	lane = threadIdx.x % 32;
 	double	   *gradient = record + GR_SUM_HEAD;
 
@@ -168,19 +175,20 @@ wide_record(double *record, FusedSums<K> &sums, int nfeatures, double nrows)
 
 		if (term <= nfeatures)
 		{
-			record_add(gradient, term, nfeatures + 1 + term, gr_two_sum(sums.gradient_hi[k], sums.gradient_lo[k]));
-			gradient[2 * (nfeatures + 1) + term] += sums.first[k];
-			gradient[3 * (nfeatures + 1) + term] += sums.diagonal[k];
+			record_add(gradient, term, nterms + term, gr_two_sum(sums.gradient_hi[k], sums.gradient_lo[k]));
+			gradient[2 * nterms + term] += sums.first[k];
+			gradient[3 * nterms + term] += sums.diagonal[k];
 		}
 	}
 	if (threadIdx.x >= 32)
 		return;
 	if (lane % (32 / R) > 0)
 	{
-		nrows = sums.deviance_hi = sums.deviance_lo = sums.residual_hi = sums.residual_lo = sums.weight = sums.nones = 0.0;
+		nrows = sums.deviance_hi = sums.deviance_lo = sums.residual_hi = sums.residual_lo = sums.weight = sums.nones =
+			0.0;
 		sums.min_margin = INFINITY;
 	}
-	fused_row_record<K, false>(record, sums, nfeatures + 1, warp_sum(nrows), lane);
+	fused_row_record<K, false>(record, sums, nterms, warp_sum(nrows), lane);
 }
 
 template <int K>

@@ -1,5 +1,6 @@
 /*
- * gram.cu: g[i][j] = sum over rows of w z_i z_j, j <= i, z = (1, x_1 .. x_p, y), in double-double; w = 1 without weights.
+ * gram.cu: g[i][j] = sum over rows of w z_i z_j, j <= i, z = (1, x_1 .. x_p, y), in double-double; w = 1 without
+ * weights.
  *
  * Who owns what. The triangle is cut into micro tiles of M x M entries, one a thread, its sums in registers. In
  * triangle order (q <= TILED_ABOVE) thread blocks take micro tiles as they lie in the packed triangle of micro tiles,
@@ -16,8 +17,8 @@
  * the sum of all rows. A partial belongs to one thread of each launch: no atomics, a fixed order. reduce adds the
  * splits and slices of an entry, a warp an entry, in a fixed order too.
  *
- * Of weighted rows a is w z_i in two halves, ah + al exactly; ah takes a's place, and al b joins lo: an operation more a
- * product, and two for each of a thread's a. A weight of 1 changes no bit.
+ * Of weighted rows a is w z_i in two halves, ah + al exactly; ah takes a's place, and al b joins lo: an operation more
+ * a product, and two for each of a thread's a. A weight of 1 changes no bit.
  *
  * Needs -fmad=false, as dd.h does.
  */
@@ -253,8 +254,8 @@ micro_flush(double (&hi)[M][M], double (&lo)[M][M], double2 *partial)
 }
 
 /*
- * At least 16 warps a multiprocessor either way: 64 registers a thread for M = 2, 128 for M = 4. Rows without a shift, or
- * without weights, have kernels of their own, which do nothing about those.
+ * At least 16 warps a multiprocessor either way: 64 registers a thread for M = 2, 128 for M = 4. Rows without a shift,
+ * or without weights, have kernels of their own, which do nothing about those.
  */
 template <int M, bool SHIFTED, bool WEIGHTED>
 static __global__ void
@@ -427,7 +428,8 @@ plan_device(GramPlan *plan, size_t budget_nbytes)
 	if ((code = cudaGetDevice(&device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&plan->nsms, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio,
+									   device)) != cudaSuccess ||
 		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, plan->nthreads,
 															  plan->staged_nbytes)) != cudaSuccess)
 		return code;
@@ -454,6 +456,7 @@ gr_gram_plan(GramPlan *plan, GrRowShape rows, size_t budget_nbytes)
 {
 	GramShape  *shape = &plan->shape;
 	int			rows_per_thread;
+	cudaError_t code;
 
 	*plan = GramPlan();
 	shape->ncols = gr_row_ncols(rows);
@@ -465,8 +468,12 @@ gr_gram_plan(GramPlan *plan, GrRowShape rows, size_t budget_nbytes)
 		plan_squares(plan);
 	rows_per_thread = (shape->stage_nrows + shape->nslices - 1) / shape->nslices;
 	shape->stages_per_flush = rows_per_thread < FLUSH_NROWS ? FLUSH_NROWS / rows_per_thread : 1;
-	plan->staged_nbytes = sizeof(double) * shape->stage_nrows * (shape->staged_ld + (rows.weight ? 1 : 0));
-	return plan_device(plan, budget_nbytes);
+	plan->staged_nbytes = sizeof(double) * shape->stage_nrows * shape->staged_ld;
+	code = plan_device(plan, budget_nbytes);
+	/* not before: as many splits with weights as without, for the order of sums */
+	if (rows.weight)
+		plan->staged_nbytes += sizeof(double) * shape->stage_nrows;
+	return code;
 }
 
 /*
@@ -499,7 +506,8 @@ launch_splits(const GramPlan *plan, int64_t nrows)
 
 template <bool SHIFTED, bool WEIGHTED>
 static cudaError_t
-launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, cudaStream_t stream, const double *shift)
+launch(const GramPlan *plan, double2 *partials, const double *rows, int64_t nrows, cudaStream_t stream,
+	   const double *shift)
 {
 	while (nrows > 0)
 	{

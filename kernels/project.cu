@@ -1,21 +1,21 @@
 /*
  * project.cu: y = S x / sqrt(k p), tile by tile.
  *
- * A tile is dim x width float4: up to 32 vectors side by side, so that a column of a full tile is one line of 128 bytes.
- * Rows of S gather these lines in the order of columns.
+ * A tile is dim x width float4: up to 32 vectors side by side, so that a column of a full tile is one line of 128
+ * bytes. Rows of S gather these lines in the order of columns.
  *
  * Who owns what. LANES neighbouring lanes own a row of S, each VALUES vectors of the tile, LANES x VALUES = width; 32 /
- * LANES rows share a warp, so that a single vector doesn't leave lanes idle. All rows of a launch that the device can hold
- * sweep over the columns together, so that a line which several rows want is in the L2 cache when the second of them asks
- * for it. Each lane has the next AHEAD entries and the lines of AHEAD entries on their way.
+ * LANES rows share a warp, so that a single vector doesn't leave lanes idle. All rows of a launch that the device can
+ * hold sweep over the columns together, so that a line which several rows want is in the L2 cache when the second of
+ * them asks for it. Each lane has the next AHEAD entries and the lines of AHEAD entries on their way.
  *
- * The arithmetic. A chunk's sum is kept in part, those before it in total. +-x is added as fma(x, +-1, part), which rounds
- * once, as the addition does. A chunk without entries would add +0, which changes nothing: no sum is ever -0, as all start
- * from +0. The same holds for entries that only fill up a step, which have sign 0.
+ * The arithmetic. A chunk's sum is kept in part, those before it in total. +-x is added as fma(x, +-1, part), which
+ * rounds once, as the addition does. A chunk without entries would add +0, which changes nothing: no sum is ever -0, as
+ * all start from +0. The same holds for entries that only fill up a step, which have sign 0.
  *
- * Lines stay in the cache only while the rows keep in step, so that very many columns are gone through in segments, a launch
- * each, which leave their totals in memory. Where there are few, long rows (split), a row's chunks are summed by different
- * threads into memory and joined in ascending order.
+ * Lines stay in the cache only while the rows keep in step, so that very many columns are gone through in segments, a
+ * launch each, which leave their totals in memory. Where there are few, long rows (split), a row's chunks are summed by
+ * different threads into memory and joined in ascending order.
  */
 #include "project.cuh"
 
@@ -75,7 +75,8 @@ fold(double (&total)[VALUES], double (&part)[VALUES])
 /* Adds AHEAD entries, of which n count. */
 template <int WIDTH, int VALUES, int AHEAD, bool FULL>
 static __device__ inline void
-add_entries(const uint32_t (&entry)[AHEAD], int n, const float *__restrict__ tile, uint32_t &chunk, double (&total)[VALUES],
+add_entries(const uint32_t (&entry)[AHEAD], int n, const float *__restrict__ tile, uint32_t &chunk,
+			double (&total)[VALUES],
 			double (&part)[VALUES])
 {
 	float		value[AHEAD][VALUES];
@@ -155,7 +156,8 @@ typedef struct Rows
 template <int LANES, int VALUES, int AHEAD>
 static __global__ void
 __launch_bounds__(1024, 1)
-apply_kernel(Rows rows, const float *__restrict__ tiles, int64_t nvectors, bool first, bool last, double *__restrict__ totals,
+apply_kernel(Rows rows, const float *__restrict__ tiles, int64_t nvectors, bool first, bool last,
+			 double *__restrict__ totals,
 			 float *__restrict__ y)
 {
 	constexpr int WIDTH = LANES * VALUES;
@@ -207,7 +209,8 @@ find_column(const uint32_t *__restrict__ entries, int64_t n, int64_t column)
 
 /* A thread a segment and row: where the segment begins. */
 static __global__ void
-segments_kernel(const int64_t *__restrict__ row_start, const uint32_t *__restrict__ entries, int32_t k, int64_t nsegments,
+segments_kernel(const int64_t *__restrict__ row_start, const uint32_t *__restrict__ entries, int32_t k,
+				int64_t nsegments,
 				int64_t *__restrict__ segment_start)
 {
 	const int64_t at = (int64_t) blockIdx.x * blockDim.x + threadIdx.x;
@@ -218,7 +221,10 @@ segments_kernel(const int64_t *__restrict__ row_start, const uint32_t *__restric
 														 (at / k + 1) * PROJECT_SEGMENT);
 }
 
-/* One chunk of a row: sums[tile][chunk][row of the launch][vector of the tile]. blockIdx.y is the chunk, blockIdx.z the tile. */
+/*
+ * One chunk of a row: sums[tile][chunk][row of the launch][vector of the tile]. blockIdx.y is the chunk, blockIdx.z the
+ * tile.
+ */
 template <int LANES, int VALUES, int AHEAD>
 static __global__ void
 __launch_bounds__(1024, 1)
@@ -254,7 +260,8 @@ chunk_kernel(Rows rows, const float *__restrict__ tiles, int64_t nchunks, double
 
 /* A thread joins the chunks of a row for a vector. blockIdx.y is the tile. */
 static __global__ void
-join_kernel(Rows rows, const double *__restrict__ sums, int width, int64_t nchunks, int64_t nvectors, float *__restrict__ y)
+join_kernel(Rows rows, const double *__restrict__ sums, int width, int64_t nchunks, int64_t nvectors,
+			float *__restrict__ y)
 {
 	const int64_t thread = (int64_t) blockIdx.x * blockDim.x + threadIdx.x;
 	const int64_t stride = (int64_t) (rows.end - rows.first) * width;
@@ -351,7 +358,8 @@ plan_tiles(ProjectPlan *plan, int32_t k, int64_t dim, int64_t nnonzeros, int64_t
 static void
 plan_launches(ProjectPlan *plan, int32_t k, int64_t dim, int64_t nnonzeros)
 {
-	const int	sector_nbytes = plan->width < 8 ? 32 : (int) sizeof(float) * plan->width;	/* what a gathered column costs */
+	/* what a gathered column costs */
+	const int	sector_nbytes = plan->width < 8 ? 32 : (int) sizeof(float) * plan->width;
 	const size_t row_nbytes = sizeof(double) * (size_t) (plan->tiles_per_step * plan->width);
 
 	plan->nsegments = gr_project_nsegments(dim);
@@ -397,7 +405,8 @@ gr_project_plan(ProjectPlan *plan, int32_t k, int64_t dim, int64_t nnonzeros, bo
 }
 
 cudaError_t
-gr_project_tile_launch(const ProjectPlan *plan, const float *x, int64_t nvectors, int64_t dim, float *tiles, cudaStream_t stream)
+gr_project_tile_launch(const ProjectPlan *plan, const float *x, int64_t nvectors, int64_t dim, float *tiles,
+					   cudaStream_t stream)
 {
 	const unsigned ncolumns = (unsigned) ((dim + TILE_NTHREADS - 1) / TILE_NTHREADS);
 
@@ -425,7 +434,8 @@ gr_project_tile_launch(const ProjectPlan *plan, const float *x, int64_t nvectors
 
 template <int LANES, int VALUES, int AHEAD>
 static cudaError_t
-launch_apply(const ProjectPlan *plan, const Rows &rows, const float *tiles, int64_t nvectors, int64_t first_segment, double *sums,
+launch_apply(const ProjectPlan *plan, const Rows &rows, const float *tiles, int64_t nvectors, int64_t first_segment,
+			 double *sums,
 			 float *y, cudaStream_t stream)
 {
 	const int	width = LANES * VALUES;
@@ -440,19 +450,22 @@ launch_apply(const ProjectPlan *plan, const Rows &rows, const float *tiles, int6
 	nblocks = (unsigned) ((nrows * LANES + nthreads - 1) / nthreads);
 	if (!plan->split)
 		apply_kernel<LANES, VALUES, AHEAD><<<dim3(nblocks, ntiles), nthreads, 0, stream>>>(
-			rows, tiles, nvectors, first_segment == 0, first_segment + plan->segments_per_launch >= plan->nsegments, sums, y);
+			rows, tiles, nvectors, first_segment == 0, first_segment + plan->segments_per_launch >= plan->nsegments,
+			sums, y);
 	else
 	{
 		const unsigned nchunks = (unsigned) (plan->nchunks < GRID_MAX ? plan->nchunks : GRID_MAX);
 
-		chunk_kernel<LANES, VALUES, AHEAD><<<dim3(nblocks, nchunks, ntiles), nthreads, 0, stream>>>(rows, tiles, plan->nchunks,
+		chunk_kernel<LANES, VALUES, AHEAD><<<dim3(nblocks, nchunks, ntiles), nthreads, 0,
+			stream>>>(rows, tiles, plan->nchunks,
 																									  sums);
 
 		cudaError_t code = cudaGetLastError();
 
 		if (code != cudaSuccess)
 			return code;
-		join_kernel<<<dim3((unsigned) ((nrows * width + 127) / 128), ntiles), 128, 0, stream>>>(rows, sums, width, plan->nchunks,
+		join_kernel<<<dim3((unsigned) ((nrows * width + 127) / 128), ntiles), 128, 0,
+			stream>>>(rows, sums, width, plan->nchunks,
 																								 nvectors, y);
 	}
 	return cudaGetLastError();
@@ -473,10 +486,12 @@ gr_project_segments_launch(const ProjectMatrix *matrix, int64_t *segment_start, 
 
 cudaError_t
 gr_project_apply_launch(const ProjectPlan *plan, const ProjectMatrix *matrix, const float *tiles, int64_t nvectors,
-						int32_t first_row, int32_t nrows, int64_t first_segment, double *sums, float *y, cudaStream_t stream)
+						int32_t first_row, int32_t nrows, int64_t first_segment, double *sums, float *y,
+						cudaStream_t stream)
 {
 	const int64_t end_segment = first_segment + plan->segments_per_launch;
-	Rows		rows = {matrix->row_start, matrix->row_start + 1, matrix->entries, matrix->k, first_row, first_row + nrows,
+	Rows		rows = {matrix->row_start, matrix->row_start + 1, matrix->entries, matrix->k, first_row, first_row +
+		nrows,
 		matrix->dim, matrix->scale};
 
 	if (first_segment > 0)

@@ -1,12 +1,13 @@
 /*
  * project.cuh: random projection on the device: drawing S, and applying it to batches of vectors.
  *
- * S lies on the device as rows sorted by (row, column). It is drawn in steps whose memory the caller owns: count the nonzeros of
- * every thread block's strata, scan the counts, draw the nonzeros in the order of columns as pairs (row, column | sign), sort
- * these stably by row, and find where the rows start. All of it is deterministic, and the same S as on the host (compute/draw.h).
+ * S lies on the device as rows sorted by (row, column). It is drawn in steps whose memory the caller owns: count the
+ * nonzeros of every thread block's strata, scan the counts, draw the nonzeros in the order of columns as pairs (row,
+ * column | sign), sort these stably by row, and find where the rows start. All of it is deterministic, and the same S
+ * as on the host (compute/draw.h).
  *
- * Applying it sums as compute/projection.h says: the bits depend neither on the kernel nor on the batch. Launches take the current
- * device and are asynchronous.
+ * Applying it sums as compute/projection.h says: the bits depend neither on the kernel nor on the batch. Launches take
+ * the current device and are asynchronous.
  */
 #ifndef GPUREG_PROJECT_CUH
 #define GPUREG_PROJECT_CUH
@@ -50,27 +51,35 @@ typedef struct ProjectDrawing
 extern cudaError_t gr_project_drawing(ProjectDrawing *drawing, const GrDraw *draw, int64_t dim);
 
 /* counts (nblocks + 1) [first_block ..] = the nonzeros of each thread block's strata */
-extern cudaError_t gr_project_count_launch(const ProjectDrawing *drawing, int64_t first_block, int64_t nblocks, int64_t *counts,
+extern cudaError_t gr_project_count_launch(const ProjectDrawing *drawing, int64_t first_block, int64_t nblocks,
+										   int64_t *counts,
 										   cudaStream_t stream);
 
 /* counts become where each thread block's nonzeros begin, the last one the number of all of them. */
-extern cudaError_t gr_project_scan_launch(const ProjectDrawing *drawing, int64_t *counts, void *scan, cudaStream_t stream);
+extern cudaError_t gr_project_scan_launch(const ProjectDrawing *drawing, int64_t *counts, void *scan,
+										  cudaStream_t stream);
 
 /* keys (rows) and values (column | sign << 31) of the thread blocks' nonzeros, in the order of columns */
 extern cudaError_t gr_project_draw_launch(const ProjectDrawing *drawing, int64_t first_block, int64_t nblocks,
 										  const int64_t *counts, void *keys, uint32_t *values, cudaStream_t stream);
 
-/* Sorts nnonzeros pairs from keys[0], values[0] into keys[*sorted], values[*sorted]. NULL for scratch: sets *scratch_nbytes. */
+/*
+ * Sorts nnonzeros pairs from keys[0], values[0] into keys[*sorted], values[*sorted]. NULL for scratch: sets
+ * *scratch_nbytes.
+ */
 extern cudaError_t gr_project_sort_launch(const ProjectDrawing *drawing, int64_t nnonzeros, void *scratch,
-										  size_t *scratch_nbytes, void *const keys[2], uint32_t *const values[2], int *sorted,
+										  size_t *scratch_nbytes, void *const keys[2], uint32_t *const values[2],
+										  int *sorted,
 										  cudaStream_t stream);
 
 /* row_start (k + 1) from the sorted rows */
-extern cudaError_t gr_project_rows_launch(const ProjectDrawing *drawing, int64_t nnonzeros, const void *keys, int64_t *row_start,
+extern cudaError_t gr_project_rows_launch(const ProjectDrawing *drawing, int64_t nnonzeros, const void *keys,
+										  int64_t *row_start,
 										  cudaStream_t stream);
 
 /* p = 1: entries (k x dim) of columns first .. first + ncolumns - 1, and row_start with those of column 0 */
-extern cudaError_t gr_project_fill_launch(const ProjectDrawing *drawing, int64_t first, int64_t ncolumns, uint32_t *entries,
+extern cudaError_t gr_project_fill_launch(const ProjectDrawing *drawing, int64_t first, int64_t ncolumns,
+										  uint32_t *entries,
 										  int64_t *row_start, cudaStream_t stream);
 
 static inline int64_t
@@ -83,8 +92,8 @@ gr_project_nsegments(int64_t dim)
 extern cudaError_t gr_project_segments_launch(const ProjectMatrix *matrix, int64_t *segment_start, cudaStream_t stream);
 
 /*
- * How S is applied to batches of at most capacity vectors, row-major on the device: by the fused kernel, or tile by tile. A tile is
- * dim x width float4, width vectors side by side.
+ * How S is applied to batches of at most capacity vectors, row-major on the device: by the fused kernel, or tile by
+ * tile. A tile is dim x width float4, width vectors side by side.
  */
 typedef struct ProjectPlan
 {
@@ -101,10 +110,14 @@ typedef struct ProjectPlan
 	double		vector_s;		/* likewise, a vector in the fused kernel */
 	int64_t		nchunks;
 	size_t		tiles_nbytes;	/* memory for the tiles (none if width = 1) */
-	size_t		sums_nbytes;	/* memory for chunks' sums (split), or for those on their way from one segment to the next */
+	/* memory for chunks' sums (split), or for those on their way from one segment to the next */
+	size_t		sums_nbytes;
 } ProjectPlan;
 
-/* Whether batches of up to so many vectors are for the fused kernel, which wants a program: S and the device must suit it, too. */
+/*
+ * Whether batches of up to so many vectors are for the fused kernel, which wants a program: S and the device must suit
+ * it, too.
+ */
 extern bool gr_project_wants_program(int32_t k, int64_t dim, int64_t capacity);
 
 /* nnonzeros and has_program stand for S, as memory is planned before it is drawn. */
@@ -112,7 +125,8 @@ extern cudaError_t gr_project_plan(ProjectPlan *plan, int32_t k, int64_t dim, in
 								   int64_t capacity);
 
 /* nvectors x dim to tiles, the last filled up with zeros. */
-extern cudaError_t gr_project_tile_launch(const ProjectPlan *plan, const float *x, int64_t nvectors, int64_t dim, float *tiles,
+extern cudaError_t gr_project_tile_launch(const ProjectPlan *plan, const float *x, int64_t nvectors, int64_t dim,
+										  float *tiles,
 										  cudaStream_t stream);
 
 /*
@@ -129,9 +143,11 @@ extern cudaError_t gr_project_fused_launch(const ProjectMatrix *matrix, const fl
 										   cudaStream_t stream);
 
 /* What the program takes, and what it is made with; and making it: start and program are the caller's memory. */
-extern cudaError_t gr_project_program_sizes(int32_t k, int64_t dim, int64_t nnonzeros, size_t *start_nbytes, size_t *program_nbytes,
+extern cudaError_t gr_project_program_sizes(int32_t k, int64_t dim, int64_t nnonzeros, size_t *start_nbytes,
+											size_t *program_nbytes,
 											size_t *scratch_nbytes);
-extern cudaError_t gr_project_program_launch(const ProjectMatrix *matrix, uint32_t *start, uint2 *program, void *scratch,
+extern cudaError_t gr_project_program_launch(const ProjectMatrix *matrix, uint32_t *start, uint2 *program,
+											 void *scratch,
 											 size_t scratch_nbytes, cudaStream_t stream);
 
 #endif							/* GPUREG_PROJECT_CUH */

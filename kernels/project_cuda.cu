@@ -1,9 +1,9 @@
 /*
  * project_cuda.cu: the backend table's entries for random projection: how batches of vectors flow.
  *
- * A job has GR_PROJECT_NSLOTS batches under way. project_submit sends the vectors on one stream, the kernels, which wait
- * for them, on a second, and the results' way back, which waits for these, on a third, so that the copies of one batch
- * overlap the kernels of another. project_take waits for the last of the three.
+ * A job has GR_PROJECT_NSLOTS batches under way. project_submit sends the vectors on one stream, the kernels, which
+ * wait for them, on a second, and the results' way back, which waits for these, on a third, so that the copies of one
+ * batch overlap the kernels of another. project_take waits for the last of the three.
  *
  * Single vectors come one a job, very many of them: a job's buffers, streams and events are kept in the session for the
  * next one if they are small. Such a job allocates nothing on the device, nor pinned memory.
@@ -32,7 +32,7 @@ struct GrProject
 	bool		handed_out;		/* ... and whether it is in the caller's hands */
 	int			nsubmitted;		/* and not yet taken: the slots before next */
 	double		pending_s;		/* estimated work since the host was last asked */
-	GrGramTimes times;
+	GrTimes		times;
 };
 
 const ProjectKept *
@@ -102,14 +102,16 @@ open_buffers(GrProject *project, GrError *err)
 			SESSION_CUDA(session, err, cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "creating a stream");
 	for (ProjectSlot &slot : buffers->slots)
 	{
-		cudaEvent_t *timed[] = {&slot.copy_begin, &slot.copy_end, &slot.kernel_begin, &slot.kernel_end, &slot.result_begin};
+		cudaEvent_t *timed[] = {&slot.copy_begin, &slot.copy_end, &slot.kernel_begin, &slot.kernel_end,
+								&slot.result_begin};
 
 		for (cudaEvent_t *event : timed)
 			if (*event == NULL)
 				SESSION_CUDA(session, err, cudaEventCreate(event), "creating an event");
 		/* the one that the host waits for: asleep, as the cores are busy reading rows */
 		if (slot.result_end == NULL)
-			SESSION_CUDA(session, err, cudaEventCreateWithFlags(&slot.result_end, cudaEventBlockingSync), "creating an event");
+			SESSION_CUDA(session, err, cudaEventCreateWithFlags(&slot.result_end, cudaEventBlockingSync),
+						 "creating an event");
 	}
 	return true;
 }
@@ -117,7 +119,8 @@ open_buffers(GrProject *project, GrError *err)
 static size_t
 device_nbytes(const ProjectSizes *sizes)
 {
-	return GR_PROJECT_NSLOTS * (sizes->vectors_nbytes + sizes->projected_nbytes) + sizes->tiles_nbytes + sizes->sums_nbytes;
+	return GR_PROJECT_NSLOTS * (sizes->vectors_nbytes + sizes->projected_nbytes) + sizes->tiles_nbytes +
+		sizes->sums_nbytes;
 }
 
 /* What the plan takes. */
@@ -152,7 +155,8 @@ allocate_slot(GrProject *project, ProjectSlot *slot, const ProjectSizes *want, G
 	if (code == cudaErrorMemoryAllocation)
 	{
 		(void) cudaGetLastError();
-		return gr_fail(err, GR_NO_MEMORY, 0, "%zu bytes of pinned memory", want->vectors_nbytes + want->projected_nbytes);
+		return gr_fail(err, GR_NO_MEMORY, 0, "%zu bytes of pinned memory",
+					   want->vectors_nbytes + want->projected_nbytes);
 	}
 	SESSION_CUDA(session, err, code, "allocating pinned memory");
 	code = cudaMalloc((void **) &slot->device_vectors, want->vectors_nbytes);
@@ -176,7 +180,8 @@ allocate_memory(GrProject *project, size_t memory_limit, GrError *err)
 	if (sizes_suffice(&buffers->sizes, &want))
 		return true;
 	free_memory(buffers);
-	if (!gr_project_make_room(session, device_nbytes(&want), project->s->nbytes + device_nbytes(&want), memory_limit, err))
+	if (!gr_project_make_room(session, device_nbytes(&want), project->s->nbytes + device_nbytes(&want), memory_limit,
+							  err))
 		return false;
 	for (ProjectSlot &slot : buffers->slots)
 		if (!allocate_slot(project, &slot, &want, err))
@@ -224,7 +229,8 @@ acquire_matrix(GrProject *project, const GrProjectOptions *options, const GrHost
 		return true;
 	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_end, buffers->kernel_stream), "recording an event");
 	SESSION_CUDA(session, err, cudaEventSynchronize(slot->kernel_end), "drawing the projection's matrix");
-	SESSION_CUDA(session, err, cudaEventElapsedTime(&draw_ms, slot->kernel_begin, slot->kernel_end), "reading an event");
+	SESSION_CUDA(session, err, cudaEventElapsedTime(&draw_ms, slot->kernel_begin, slot->kernel_end),
+				 "reading an event");
 	project->times.kernel_s += draw_ms * 1e-3;
 	return true;
 }
@@ -251,13 +257,15 @@ project_open(GrProject *project, const GrProjectOptions *options, const GrHost *
 		return false;
 	SESSION_CUDA(session, err,
 				 gr_project_plan(&project->plan, project->k, project->dim, (int64_t) nnonzeros,
-								 gr_project_wants_program(project->k, project->dim, project->capacity), project->capacity),
+								 gr_project_wants_program(project->k, project->dim, project->capacity),
+								 project->capacity),
 				 "planning the projection");
 	return acquire_matrix(project, options, host, err) && allocate_memory(project, options->memory_limit, err);
 }
 
 bool
-gr_cuda_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project, GrError *err)
+gr_cuda_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project,
+					  GrError *err)
 {
 	*project = NULL;
 	if (options->dim < 1 || options->dim > GR_MAX_DIM)
@@ -291,7 +299,8 @@ poll_host(GrProject *project, double work_s, const GrHost *host, GrError *err)
 	if (project->pending_s < POLL_S)
 		return true;
 	project->pending_s = 0.0;
-	SESSION_CUDA(project->session, err, cudaStreamSynchronize(project->buffers->kernel_stream), "projecting on the device");
+	SESSION_CUDA(project->session, err, cudaStreamSynchronize(project->buffers->kernel_stream),
+				 "projecting on the device");
 	if (gr_canceled(host))
 		return gr_fail(err, GR_CANCELED, 0, "projecting on the device");
 	return true;
@@ -336,7 +345,8 @@ launch_batch(GrProject *project, const ProjectSlot *slot, int64_t nvectors, cons
 		if (plan->fused)
 		{
 			SESSION_CUDA(project->session, err,
-						 gr_project_fused_launch(&project->s->matrix, x, n, y, buffers->kernel_stream), "launching the projection");
+						 gr_project_fused_launch(&project->s->matrix, x, n, y, buffers->kernel_stream),
+						 "launching the projection");
 			if (!poll_host(project, plan->vector_s * (double) n, host, err))
 				return false;
 			continue;
@@ -368,7 +378,8 @@ gr_cuda_project_submit(GrProject *project, int64_t nvectors, const GrHost *host,
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_begin, buffers->copy_stream), "recording an event");
 	SESSION_CUDA(session, err,
-				 cudaMemcpyAsync(slot->device_vectors, slot->vectors, vectors_nbytes, cudaMemcpyHostToDevice, buffers->copy_stream),
+				 cudaMemcpyAsync(slot->device_vectors, slot->vectors, vectors_nbytes, cudaMemcpyHostToDevice,
+								 buffers->copy_stream),
 				 "copying vectors to the device");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->copy_end, buffers->copy_stream), "recording an event");
 	SESSION_CUDA(session, err, cudaStreamWaitEvent(buffers->kernel_stream, slot->copy_end, 0), "ordering two streams");
@@ -376,7 +387,8 @@ gr_cuda_project_submit(GrProject *project, int64_t nvectors, const GrHost *host,
 	if (!launch_batch(project, slot, nvectors, host, err))
 		return false;
 	SESSION_CUDA(session, err, cudaEventRecord(slot->kernel_end, buffers->kernel_stream), "recording an event");
-	SESSION_CUDA(session, err, cudaStreamWaitEvent(buffers->result_stream, slot->kernel_end, 0), "ordering two streams");
+	SESSION_CUDA(session, err, cudaStreamWaitEvent(buffers->result_stream, slot->kernel_end, 0),
+				 "ordering two streams");
 	SESSION_CUDA(session, err, cudaEventRecord(slot->result_begin, buffers->result_stream), "recording an event");
 	SESSION_CUDA(session, err,
 				 cudaMemcpyAsync(slot->projected, slot->device_projected, projected_nbytes, cudaMemcpyDeviceToHost,
@@ -421,7 +433,8 @@ bool
 gr_cuda_project_take(GrProject *project, const float **projected, int64_t *nvectors, GrError *err)
 {
 	GrSession  *session = project->session;
-	ProjectSlot *slot = &project->buffers->slots[(project->next + GR_PROJECT_NSLOTS - project->nsubmitted) % GR_PROJECT_NSLOTS];
+	const int	oldest = (project->next + GR_PROJECT_NSLOTS - project->nsubmitted) % GR_PROJECT_NSLOTS;
+	ProjectSlot *slot = &project->buffers->slots[oldest];
 	float		copy_ms;
 	float		kernel_ms;
 	float		result_ms;
@@ -432,8 +445,10 @@ gr_cuda_project_take(GrProject *project, const float **projected, int64_t *nvect
 	SESSION_CUDA(session, err, wait_for(slot->result_end), "projecting on the device");
 	project->nsubmitted--;
 	SESSION_CUDA(session, err, cudaEventElapsedTime(&copy_ms, slot->copy_begin, slot->copy_end), "reading an event");
-	SESSION_CUDA(session, err, cudaEventElapsedTime(&kernel_ms, slot->kernel_begin, slot->kernel_end), "reading an event");
-	SESSION_CUDA(session, err, cudaEventElapsedTime(&result_ms, slot->result_begin, slot->result_end), "reading an event");
+	SESSION_CUDA(session, err, cudaEventElapsedTime(&kernel_ms, slot->kernel_begin, slot->kernel_end),
+				 "reading an event");
+	SESSION_CUDA(session, err, cudaEventElapsedTime(&result_ms, slot->result_begin, slot->result_end),
+				 "reading an event");
 	project->times.copy_s += (copy_ms + result_ms) * 1e-3;
 	project->times.kernel_s += kernel_ms * 1e-3;
 	*projected = slot->projected;
@@ -442,7 +457,7 @@ gr_cuda_project_take(GrProject *project, const float **projected, int64_t *nvect
 }
 
 void
-gr_cuda_project_times(const GrProject *project, GrGramTimes *times)
+gr_cuda_project_times(const GrProject *project, GrTimes *times)
 {
 	*times = project->times;
 }

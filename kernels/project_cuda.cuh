@@ -86,14 +86,18 @@ typedef struct ProjectRequest
 } ProjectRequest;
 
 /*
- * S, kept from an earlier job or drawn. *s is set before anything is acquired and must be released, also after a failure.
- * *drawn: whether it was drawn.
+ * S, kept from an earlier job or drawn. *s is set before anything is acquired and must be released, also after a
+ * failure. *drawn: whether it was drawn.
  */
 extern bool gr_project_acquire(const ProjectRequest *request, ProjectKept **s, bool *drawn, GrError *err);
 extern void gr_project_release(GrSession *session, ProjectKept *s);
 
-/* Whether nbytes more can be had, with job_nbytes in all within the limit; gives up S of other jobs that nobody uses for it. */
-extern bool gr_project_make_room(GrSession *session, size_t nbytes, size_t job_nbytes, size_t memory_limit, GrError *err);
+/*
+ * Whether nbytes more can be had, with job_nbytes in all within the limit; gives up S of other jobs that nobody uses
+ * for it.
+ */
+extern bool gr_project_make_room(GrSession *session, size_t nbytes, size_t job_nbytes, size_t memory_limit,
+								 GrError *err);
 
 extern void gr_project_buffers_free(ProjectBuffers *buffers);
 

@@ -1,11 +1,11 @@
 /*
  * project_draw.cu: S, drawn by columns and sorted by rows.
  *
- * Who owns what. A thread draws a stratum of a column, thread t of all stratum t % nstrata of column t / nstrata, by the
- * very functions of compute/draw.h. A first pass counts: sums of thread blocks, scanned. The second draws again, which
- * costs less than to keep what was drawn: a thread block puts its nonzeros into shared memory in the order of threads and
- * copies them out side by side. So the pairs are in the order of columns, and a stable sort by row leaves the columns of a
- * row ascending.
+ * Who owns what. A thread draws a stratum of a column, thread t of all stratum t % nstrata of column t / nstrata, by
+ * the very functions of compute/draw.h. A first pass counts: sums of thread blocks, scanned. The second draws again,
+ * which costs less than to keep what was drawn: a thread block puts its nonzeros into shared memory in the order of
+ * threads and copies them out side by side. So the pairs are in the order of columns, and a stable sort by row leaves
+ * the columns of a row ascending.
  *
  * p = 1 needs neither: entry (i, j) has its place at once.
  */
@@ -32,8 +32,8 @@ typedef struct Stratum
 } Stratum;
 
 /*
- * gr_draw_count, without the detours that a lane's own table would take in the constant bank: all lanes of a warp look at the same
- * threshold.
+ * gr_draw_count, without the detours that a lane's own table would take in the constant bank: all lanes of a warp look
+ * at the same threshold.
  */
 static __device__ inline int
 count_nonzeros(const GrDraw &draw, bool last, GrPhilox first)
@@ -201,13 +201,16 @@ gr_project_drawing(ProjectDrawing *drawing, const GrDraw *draw, int64_t dim)
 		drawing->nbits++;
 	drawing->key_nbytes = drawing->nbits <= 16 ? 2 : 4;
 	drawing->room = DRAW_ROOM;
-	return cub::DeviceScan::ExclusiveSum(NULL, drawing->scan_nbytes, (int64_t *) NULL, (int64_t *) NULL, drawing->nblocks + 1);
+	return cub::DeviceScan::ExclusiveSum(NULL, drawing->scan_nbytes, (int64_t *) NULL, (int64_t *) NULL,
+										 drawing->nblocks + 1);
 }
 
 cudaError_t
-gr_project_count_launch(const ProjectDrawing *drawing, int64_t first_block, int64_t nblocks, int64_t *counts, cudaStream_t stream)
+gr_project_count_launch(const ProjectDrawing *drawing, int64_t first_block, int64_t nblocks, int64_t *counts,
+						cudaStream_t stream)
 {
-	count_kernel<<<(unsigned) nblocks, DRAW_NTHREADS, 0, stream>>>(drawing->draw, drawing->nstrata, first_block, counts);
+	count_kernel<<<(unsigned) nblocks, DRAW_NTHREADS, 0,
+		stream>>>(drawing->draw, drawing->nstrata, first_block, counts);
 	return cudaGetLastError();
 }
 
@@ -223,7 +226,8 @@ gr_project_scan_launch(const ProjectDrawing *drawing, int64_t *counts, void *sca
 }
 
 cudaError_t
-gr_project_draw_launch(const ProjectDrawing *drawing, int64_t first_block, int64_t nblocks, const int64_t *counts, void *keys,
+gr_project_draw_launch(const ProjectDrawing *drawing, int64_t first_block, int64_t nblocks, const int64_t *counts,
+					   void *keys,
 					   uint32_t *values, cudaStream_t stream)
 {
 	if (drawing->key_nbytes == 2)
@@ -260,24 +264,29 @@ gr_project_sort_launch(const ProjectDrawing *drawing, int64_t nnonzeros, void *s
 }
 
 cudaError_t
-gr_project_rows_launch(const ProjectDrawing *drawing, int64_t nnonzeros, const void *keys, int64_t *row_start, cudaStream_t stream)
+gr_project_rows_launch(const ProjectDrawing *drawing, int64_t nnonzeros, const void *keys, int64_t *row_start,
+					   cudaStream_t stream)
 {
 	const unsigned nblocks = (unsigned) (drawing->draw.k / DRAW_NTHREADS + 1);
 
 	if (drawing->key_nbytes == 2)
-		rows_kernel<<<nblocks, DRAW_NTHREADS, 0, stream>>>((const uint16_t *) keys, nnonzeros, drawing->draw.k, row_start);
+		rows_kernel<<<nblocks, DRAW_NTHREADS, 0,
+			stream>>>((const uint16_t *) keys, nnonzeros, drawing->draw.k, row_start);
 	else
-		rows_kernel<<<nblocks, DRAW_NTHREADS, 0, stream>>>((const uint32_t *) keys, nnonzeros, drawing->draw.k, row_start);
+		rows_kernel<<<nblocks, DRAW_NTHREADS, 0,
+			stream>>>((const uint32_t *) keys, nnonzeros, drawing->draw.k, row_start);
 	return cudaGetLastError();
 }
 
 cudaError_t
-gr_project_fill_launch(const ProjectDrawing *drawing, int64_t first, int64_t ncolumns, uint32_t *entries, int64_t *row_start,
+gr_project_fill_launch(const ProjectDrawing *drawing, int64_t first, int64_t ncolumns, uint32_t *entries,
+					   int64_t *row_start,
 					   cudaStream_t stream)
 {
 	const int32_t k = drawing->draw.k;
 	const int64_t ngroups = ((int64_t) k + 127) / 128;
-	const dim3	grid((unsigned) ((ncolumns + DRAW_NTHREADS - 1) / DRAW_NTHREADS), (unsigned) (ngroups < 65535 ? ngroups : 65535));
+	const dim3	grid((unsigned) ((ncolumns + DRAW_NTHREADS - 1) / DRAW_NTHREADS),
+					 (unsigned) (ngroups < 65535 ? ngroups : 65535));
 
 	if (first == 0)
 	{
@@ -288,6 +297,7 @@ gr_project_fill_launch(const ProjectDrawing *drawing, int64_t first, int64_t nco
 		if (code != cudaSuccess)
 			return code;
 	}
-	fill_kernel<<<grid, DRAW_NTHREADS, 0, stream>>>(drawing->draw.seed, k, drawing->dim, first, first + ncolumns, entries);
+	fill_kernel<<<grid, DRAW_NTHREADS, 0,
+		stream>>>(drawing->draw.seed, k, drawing->dim, first, first + ncolumns, entries);
 	return cudaGetLastError();
 }

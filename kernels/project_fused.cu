@@ -1,21 +1,22 @@
 /*
- * project_fused.cu: y = S x / sqrt(k p) for many vectors, row-major, and a small S of one chunk: each vector is read once.
+ * project_fused.cu: y = S x / sqrt(k p) for many vectors, row-major, and a small S of one chunk: each vector is read
+ * once.
  *
  * Who owns what. A thread block takes 64 vectors and 32 R rows of S, R rows a warp; a lane has two vectors, and their R
- * float8 sums each in registers. The vectors pass through shared memory 384 columns at a time, two buffers in turn: a warp
- * reads neighbouring columns of a vector and leaves them transposed, 65 words a column, so that neither side meets bank
- * conflicts. In a tile a warp walks the entries that its rows have there; in between, it brings its share of the next tile
- * by way of registers, in four parts.
+ * float8 sums each in registers. The vectors pass through shared memory 384 columns at a time, two buffers in turn: a
+ * warp reads neighbouring columns of a vector and leaves them transposed, 65 words a column, so that neither side meets
+ * bank conflicts. In a tile a warp walks the entries that its rows have there; in between, it brings its share of the
+ * next tile by way of registers, in four parts.
  *
- * Program. These entries, in the order in which a warp walks them: by warp, by tile, by row, by column, padded to pairs by
- * an entry that points at a column of zeros (which changes no sum, see project.cu). An entry is half the byte offset of
- * the column in its tile, and the sign in bit 31, so that one multiply-add gives the address. start[warp][tile][row] says
- * where a row's pairs begin. The lanes hold 32 pairs, with the next 32 on their way, and hand them to each other one by
- * one.
+ * Program. These entries, in the order in which a warp walks them: by warp, by tile, by row, by column, padded to pairs
+ * by an entry that points at a column of zeros (which changes no sum, see project.cu). An entry is half the byte offset
+ * of the column in its tile, and the sign in bit 31, so that one multiply-add gives the address. start[warp][tile][row]
+ * says where a row's pairs begin. The lanes hold 32 pairs, with the next 32 on their way, and hand them to each other
+ * one by one.
  *
  * The arithmetic. Conversions from float4 to float8 issue at a quarter of the rate of additions and would be the
- * bottleneck, so that every other one is done by integers: the float4's exponent and mantissa, moved to their places in a
- * float8, are the value times 2^-896 (subnormals too), and fma(that, 2^896, sum) rounds once, as the addition does.
+ * bottleneck, so that every other one is done by integers: the float4's exponent and mantissa, moved to their places in
+ * a float8, are the value times 2^-896 (subnormals too), and fma(that, 2^896, sum) rounds once, as the addition does.
  */
 #include "project.cuh"
 
@@ -240,7 +241,8 @@ fused_kernel(const float *__restrict__ x, int64_t nvectors, int dim, const uint3
 	Cursor		cursor;
 
 	start += first_row * ntiles;
-	cursor_open(cursor, __shfl_sync(0xffffffffu, *start, 0), program);	/* the same in all lanes, as the compiler then knows */
+	/* the same in all lanes, as the compiler then knows */
+	cursor_open(cursor, __shfl_sync(0xffffffffu, *start, 0), program);
 	x += (first_vector + threadIdx.x / 32) * dim + threadIdx.x % 32;
 	for (int i = threadIdx.x; i < 2 * FUSED_PITCH; i += FUSED_NTHREADS)
 		staged[(i / FUSED_PITCH + 1) * BUFFER_NWORDS - FUSED_PITCH + i % FUSED_PITCH] = 0.0f;
@@ -292,7 +294,8 @@ find_tile(const uint32_t *__restrict__ entries, int64_t n, uint32_t tile)
 
 /* A thread a row of a tile, nown rows a warp: start[at] = its pairs; or, with program, writes them where start says. */
 static __global__ void
-program_kernel(const int64_t *__restrict__ row_start, const uint32_t *__restrict__ entries, int k, int nrows, int nown, int ntiles,
+program_kernel(const int64_t *__restrict__ row_start, const uint32_t *__restrict__ entries, int k, int nrows, int nown,
+			   int ntiles,
 			   uint32_t *__restrict__ start, uint2 *__restrict__ program)
 {
 	const int	at = (int) (blockIdx.x * blockDim.x + threadIdx.x);
@@ -327,7 +330,8 @@ program_kernel(const int64_t *__restrict__ row_start, const uint32_t *__restrict
 		{
 			const uint32_t entry = e + i < end ? entries[e + i] : (uint32_t) ((tile + 1) * FUSED_NCOLUMNS);
 
-			half[i] = ((entry & ~GR_ENTRY_SIGN) - (uint32_t) (tile * FUSED_NCOLUMNS)) * (FUSED_PITCH * sizeof(float) / 2) |
+			half[i] = ((entry & ~GR_ENTRY_SIGN) - (uint32_t) (tile * FUSED_NCOLUMNS)) *
+				(FUSED_PITCH * sizeof(float) / 2) |
 				(entry & GR_ENTRY_SIGN);
 		}
 		*program++ = make_uint2(half[0], half[1]);
@@ -360,7 +364,8 @@ gr_project_program_sizes(int32_t k, int64_t dim, int64_t nnonzeros, size_t *star
 }
 
 cudaError_t
-gr_project_program_launch(const ProjectMatrix *matrix, uint32_t *start, uint2 *program, void *scratch, size_t scratch_nbytes,
+gr_project_program_launch(const ProjectMatrix *matrix, uint32_t *start, uint2 *program, void *scratch,
+						  size_t scratch_nbytes,
 						  cudaStream_t stream)
 {
 	const int	nrows = padded_rows(matrix->k);
@@ -379,13 +384,16 @@ gr_project_program_launch(const ProjectMatrix *matrix, uint32_t *start, uint2 *p
 		code = cudaMemsetAsync(program, 0, program_nbytes, stream);
 	if (code != cudaSuccess)
 		return code;
-	program_kernel<<<nblocks, 128, 0, stream>>>(matrix->row_start, matrix->entries, matrix->k, nrows, nown, ntiles, start, NULL);
+	program_kernel<<<nblocks, 128, 0, stream>>>(matrix->row_start, matrix->entries, matrix->k, nrows, nown, ntiles,
+												start, NULL);
 	code = cudaGetLastError();
 	if (code == cudaSuccess)
-		code = cub::DeviceScan::ExclusiveSum(scratch, scratch_nbytes, start, start, (int64_t) ntiles * nrows + 1, stream);
+		code = cub::DeviceScan::ExclusiveSum(scratch, scratch_nbytes, start, start, (int64_t) ntiles * nrows + 1,
+											 stream);
 	if (code != cudaSuccess)
 		return code;
-	program_kernel<<<nblocks, 128, 0, stream>>>(matrix->row_start, matrix->entries, matrix->k, nrows, nown, ntiles, start, program);
+	program_kernel<<<nblocks, 128, 0, stream>>>(matrix->row_start, matrix->entries, matrix->k, nrows, nown, ntiles,
+												start, program);
 	return cudaGetLastError();
 }
 
@@ -395,7 +403,8 @@ launch_fused(const ProjectMatrix *matrix, const float *x, int64_t nvectors, floa
 {
 	const int	nslices = padded_rows(matrix->k) / (FUSED_NWARPS * R);
 	const int64_t nblocks = (nvectors + FUSED_NVECTORS - 1) / FUSED_NVECTORS * nslices;
-	cudaError_t code = cudaFuncSetAttribute(fused_kernel<R>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) STAGED_NBYTES);
+	cudaError_t code = cudaFuncSetAttribute(fused_kernel<R>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+											(int) STAGED_NBYTES);
 
 	if (code != cudaSuccess)
 		return code;

@@ -211,7 +211,8 @@ count_nonzeros(Drawing *d, int64_t *nnonzeros, GrError *err)
 	GrSession  *session = request->session;
 	int64_t    *counts;
 
-	if (!allocate(session, &d->counts.memory, sizeof(int64_t) * (size_t) (drawing->nblocks + 1), "allocating counts", err) ||
+	if (!allocate(session, &d->counts.memory, sizeof(int64_t) * (size_t) (drawing->nblocks + 1), "allocating counts",
+				  err) ||
 		!allocate(session, &d->scan.memory, drawing->scan_nbytes, "allocating counts", err))
 		return false;
 	counts = (int64_t *) d->counts.memory;
@@ -228,7 +229,8 @@ count_nonzeros(Drawing *d, int64_t *nnonzeros, GrError *err)
 	SESSION_CUDA(session, err, gr_project_scan_launch(drawing, counts, d->scan.memory, request->stream),
 				 "counting the matrix's nonzeros");
 	SESSION_CUDA(session, err,
-				 cudaMemcpyAsync(nnonzeros, counts + drawing->nblocks, sizeof(int64_t), cudaMemcpyDeviceToHost, request->stream),
+				 cudaMemcpyAsync(nnonzeros, counts + drawing->nblocks, sizeof(int64_t), cudaMemcpyDeviceToHost,
+								 request->stream),
 				 "counting the matrix's nonzeros");
 	return poll_host(request, err);
 }
@@ -243,7 +245,8 @@ draw_pairs(Drawing *d, int64_t nnonzeros, size_t sort_nbytes, GrError *err)
 	/* a byte at least, as nothing can't be allocated */
 	for (int i = 0; i < 2; i++)
 		if (!allocate(session, &d->values[i].memory, entries_nbytes(nnonzeros), "allocating the matrix", err) ||
-			!allocate(session, &d->keys[i].memory, (size_t) drawing->key_nbytes * (size_t) nnonzeros + 1, "allocating the matrix",
+			!allocate(session, &d->keys[i].memory, (size_t) drawing->key_nbytes * (size_t) nnonzeros + 1,
+					  "allocating the matrix",
 					  err))
 			return false;
 	if (!allocate(session, &d->sort.memory, sort_nbytes + 1, "allocating the matrix", err))
@@ -279,7 +282,8 @@ draw_sparse(Drawing *d, GrError *err)
 	if (!count_nonzeros(d, &nnonzeros, err))
 		return false;
 	SESSION_CUDA(session, err,
-				 gr_project_sort_launch(&d->drawing, nnonzeros, NULL, &sort_nbytes, keys, values, &sorted, request->stream),
+				 gr_project_sort_launch(&d->drawing, nnonzeros, NULL, &sort_nbytes, keys, values, &sorted,
+										request->stream),
 				 "planning the matrix");
 	if (!check_room(d, nnonzeros, sort_nbytes, err) || !draw_pairs(d, nnonzeros, sort_nbytes, err))
 		return false;
@@ -292,7 +296,8 @@ draw_sparse(Drawing *d, GrError *err)
 				 gr_project_sort_launch(&d->drawing, nnonzeros, d->sort.memory, &sort_nbytes, keys, values, &sorted,
 										request->stream),
 				 "sorting the matrix");
-	SESSION_CUDA(session, err, gr_project_rows_launch(&d->drawing, nnonzeros, keys[sorted], s->row_start, request->stream),
+	SESSION_CUDA(session, err, gr_project_rows_launch(&d->drawing, nnonzeros, keys[sorted], s->row_start,
+													  request->stream),
 				 "finding the matrix's rows");
 	s->entries = (uint32_t *) d->values[sorted].take();
 	s->matrix.nnonzeros = nnonzeros;
@@ -309,12 +314,14 @@ draw_dense(Drawing *d, GrError *err)
 	ProjectKept *s = d->s;
 
 	s->matrix.nnonzeros = request->draw->k * dim;
-	if (!allocate(request->session, (void **) &s->entries, entries_nbytes(s->matrix.nnonzeros), "allocating the matrix", err))
+	if (!allocate(request->session, (void **) &s->entries, entries_nbytes(s->matrix.nnonzeros), "allocating the matrix",
+				  err))
 		return false;
 	for (int64_t first = 0; first < dim; first += most)
 	{
 		SESSION_CUDA(request->session, err,
-					 gr_project_fill_launch(&d->drawing, first, dim - first < most ? dim - first : most, s->entries, s->row_start,
+					 gr_project_fill_launch(&d->drawing, first, dim - first < most ? dim - first : most, s->entries,
+											s->row_start,
 											request->stream),
 					 "drawing the matrix");
 		if (dim - first > most && !poll_host(request, err))
@@ -347,12 +354,14 @@ draw_matrix(const ProjectRequest *request, ProjectKept *s, GrError *err)
 	if (request->draw->density == 1.0 ? !draw_dense(&d, err) : !draw_sparse(&d, err))
 		return false;
 	SESSION_CUDA(session, err,
-				 cudaMemsetAsync(s->entries + s->matrix.nnonzeros, 0, sizeof(uint32_t) * PROJECT_PADDING, request->stream),
+				 cudaMemsetAsync(s->entries + s->matrix.nnonzeros, 0, sizeof(uint32_t) * PROJECT_PADDING,
+								 request->stream),
 				 "drawing the matrix");
 	s->matrix.row_start = s->row_start;
 	s->matrix.entries = s->entries;
 	s->matrix.segment_start = s->segment_start;
-	SESSION_CUDA(session, err, gr_project_segments_launch(&s->matrix, s->segment_start, request->stream), "finding segments");
+	SESSION_CUDA(session, err, gr_project_segments_launch(&s->matrix, s->segment_start, request->stream),
+				 "finding segments");
 	/* what was drawn is there, and the host has been asked, before the scratch memory goes */
 	return poll_host(request, err);
 }
@@ -374,7 +383,8 @@ make_program(const ProjectRequest *request, ProjectKept *s, GrError *err)
 				 "planning the matrix");
 	nbytes = start_nbytes + program_nbytes;
 	if (!gr_project_make_room(session, nbytes + scratch_nbytes + request->other_nbytes - request->taken_nbytes,
-							  s->nbytes + nbytes + scratch_nbytes + request->other_nbytes, request->memory_limit, err) ||
+							  s->nbytes + nbytes + scratch_nbytes + request->other_nbytes, request->memory_limit,
+							  err) ||
 		!allocate(session, (void **) &s->program_start, start_nbytes, "allocating the matrix", err) ||
 		!allocate(session, (void **) &s->program, program_nbytes, "allocating the matrix", err) ||
 		!allocate(session, &scratch.memory, scratch_nbytes + 1, "allocating the matrix", err))
@@ -395,7 +405,8 @@ static ProjectKept *
 find(const ProjectStore *store, const GrDraw *draw, int64_t dim)
 {
 	for (ProjectKept *s = store->first; s != NULL; s = s->next)
-		if (s->ready && s->dim == dim && s->draw.k == draw->k && s->draw.seed == draw->seed && s->draw.density == draw->density)
+		if (s->ready && s->dim == dim && s->draw.k == draw->k && s->draw.seed == draw->seed &&
+			s->draw.density == draw->density)
 			return s;
 	return NULL;
 }

@@ -2,24 +2,27 @@
  * rows_ascent.cu: gradient ascent over rows that are on the device; see ascent.cuh.
  */
 #include "ascent.cuh"
-#include "backend_cuda.cuh"
+#include "sends.cuh"
 
 /* Iterations a launch: some 10 to 60 ms */
 #define LAUNCH_ITERATIONS 20000
 
 bool
-gr_cuda_rows_can_ascend(const GrRows *rows, bool single)
+gr_cuda_rows_can_ascend(const GrSink *sink, bool single)
 {
+	const RowsSink *rows = static_cast<const RowsSink *>(sink);
+
 	return rows->nchunks <= 1 && !rows->shape.weight && !rows->shape.offset &&
 		gr_ascent_fits(rows->shape.nfeatures, rows->nrows, single);
 }
 
 /*
- * Launches until the iterations are done, polling in between: signals must get through, or there would be nothing to poll for.
- * device: the state, then the scale.
+ * Launches until the iterations are done, polling in between: signals must get through, or there would be nothing to
+ * poll for. device: the state, then the scale.
  */
 static bool
-run_launches(GrRows *rows, const GrAscent *ascent, GrAscentState *state, char *device, const GrHost *host, GrError *err)
+run_launches(RowsSink *rows, const GrAscent *ascent, GrAscentState *state, char *device, const GrHost *host,
+			 GrError *err)
 {
 	GrSession  *session = rows->session;
 	size_t		nbytes = gr_ascent_state_nbytes(rows->shape.nfeatures);
@@ -34,8 +37,8 @@ run_launches(GrRows *rows, const GrAscent *ascent, GrAscentState *state, char *d
 			return gr_fail(err, GR_CANCELED, 0, "gradient ascent");
 		SESSION_CUDA(session, err, cudaEventRecord(rows->pass_begin, rows->kernel_stream), "recording an event");
 		SESSION_CUDA(session, err,
-					 gr_ascent_launch(ascent, scale, rows->chunks[0].rows, rows->nrows, rows->shape.nfeatures, device, n,
-									  rows->kernel_stream),
+					 gr_ascent_launch(ascent, scale, rows->chunks[0].rows, rows->nrows, rows->shape.nfeatures, device,
+									  n, rows->kernel_stream),
 					 "launching gradient ascent");
 		SESSION_CUDA(session, err, cudaEventRecord(rows->pass_end, rows->kernel_stream), "recording an event");
 		SESSION_CUDA(session, err, cudaMemcpyAsync(state, device, nbytes, cudaMemcpyDeviceToHost, rows->kernel_stream),
@@ -50,7 +53,7 @@ run_launches(GrRows *rows, const GrAscent *ascent, GrAscentState *state, char *d
 
 /* Brings the state and the scale to the device; *device is the caller's to free. */
 static bool
-send_state(GrRows *rows, const GrAscent *ascent, const GrAscentState *state, char **device, GrError *err)
+send_state(RowsSink *rows, const GrAscent *ascent, const GrAscentState *state, char **device, GrError *err)
 {
 	SignalsBlocked blocked;
 	GrSession  *session = rows->session;
@@ -58,7 +61,7 @@ send_state(GrRows *rows, const GrAscent *ascent, const GrAscentState *state, cha
 	cudaError_t code;
 
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
-	if (!gr_cuda_rows_wait(rows, err))
+	if (!gr_sends_wait(&rows->sends, err))
 		return false;
 	code = cudaMalloc((void **) device, sizeof(GrAscentState) + scale_nbytes);
 	if (code != cudaSuccess)
@@ -73,9 +76,10 @@ send_state(GrRows *rows, const GrAscent *ascent, const GrAscentState *state, cha
 }
 
 bool
-gr_cuda_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
+gr_cuda_rows_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
 					const GrHost *host, GrError *err)
 {
+	RowsSink   *rows = static_cast<RowsSink *>(sink);
 	GrAscentState state;
 	char	   *device = NULL;
 	bool		ok;

@@ -1,15 +1,16 @@
 /*
  * rows_change.cu: rows on the device, changed by a basis; see basis.h.
  *
- * x'_j = sum of coef_i (1, x)_i, i <= j + 1, in double-double, for the features j that change, from the last one back, in place. A thread owns
- * a narrow row; a warp owns a wide one: its lanes share a sum, and add their parts up in a fixed order.
+ * x'_j = sum of coef_i (1, x)_i, i <= j + 1, in double-double, for the features j that change, from the last one back,
+ * in place. A thread owns a narrow row; a warp owns a wide one: its lanes share a sum, and add their parts up in a
+ * fixed order.
  */
-#include "backend_cuda.cuh"
+#include "sends.cuh"
 
 #include "compute/basis.h"
 
 #define WARPS 8					/* of a block */
-#define NARROW 64				/* features: a row that a thread reads stays in the first-level cache for all of its sums */
+#define NARROW 64				/* features: a thread's row stays in the first-level cache for all of its sums */
 #define LAUNCH_TERMS 4e10		/* of sums in a launch: some 50 ms on the slower devices */
 
 /* The sum of two double-doubles */
@@ -18,7 +19,8 @@ warp_sum(GrDD sum)
 {
 	for (int offset = 16; offset > 0; offset /= 2)
 	{
-		GrDD		other = {__shfl_xor_sync(0xffffffffu, sum.hi, offset), __shfl_xor_sync(0xffffffffu, sum.lo, offset)};
+		GrDD		other = {__shfl_xor_sync(0xffffffffu, sum.hi, offset),
+							 __shfl_xor_sync(0xffffffffu, sum.lo, offset)};
 
 		sum = gr_dd_add(sum, other);
 	}
@@ -27,7 +29,8 @@ warp_sum(GrDD sum)
 
 /* As the CPU does it, to the bit */
 static __global__ void
-change_narrow_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, const int *changed, const double *coef)
+change_narrow_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, const int *changed,
+					 const double *coef)
 {
 	int64_t		row = (int64_t) blockIdx.x * blockDim.x + threadIdx.x;
 	double	   *x = rows + row * gr_row_ncols(shape);
@@ -74,7 +77,7 @@ change_wide_kernel(double *rows, int64_t nrows, GrRowShape shape, int nchanged, 
 
 /* All chunks, in launches of some terms; signals must get through, or there would be nothing to poll for. */
 static bool
-run_launches(GrRows *rows, const GrBasis *basis, const char *device, const GrHost *host, GrError *err)
+run_launches(RowsSink *rows, const GrBasis *basis, const char *device, const GrHost *host, GrError *err)
 {
 	const double *coef = (const double *) device;
 	const int  *changed = (const int *) (coef + (size_t) basis->nchanged * (size_t) gr_nterms(rows->shape.nfeatures));
@@ -108,7 +111,7 @@ run_launches(GrRows *rows, const GrBasis *basis, const char *device, const GrHos
 
 /* Brings the basis to the device; *device is the caller's to free. */
 static bool
-send_basis(GrRows *rows, const GrBasis *basis, char **device, GrError *err)
+send_basis(RowsSink *rows, const GrBasis *basis, char **device, GrError *err)
 {
 	SignalsBlocked blocked;
 	size_t		coef_nbytes = sizeof(double) * (size_t) basis->nchanged * (size_t) gr_nterms(rows->shape.nfeatures);
@@ -118,18 +121,21 @@ send_basis(GrRows *rows, const GrBasis *basis, char **device, GrError *err)
 	if (code != cudaSuccess)
 	{
 		*device = NULL;
-		return session_fail(rows->session, err, code, rows->nbytes + coef_nbytes + changed_nbytes, "allocating a basis");
+		return session_fail(rows->session, err, code, rows->nbytes + coef_nbytes + changed_nbytes,
+							"allocating a basis");
 	}
 	SESSION_CUDA(rows->session, err, cudaMemcpy(*device, basis->coef, coef_nbytes, cudaMemcpyHostToDevice),
 				 "copying a basis to the device");
-	SESSION_CUDA(rows->session, err, cudaMemcpy(*device + coef_nbytes, basis->changed, changed_nbytes, cudaMemcpyHostToDevice),
+	SESSION_CUDA(rows->session, err,
+				 cudaMemcpy(*device + coef_nbytes, basis->changed, changed_nbytes, cudaMemcpyHostToDevice),
 				 "copying a basis to the device");
 	return true;
 }
 
 bool
-gr_cuda_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrError *err)
+gr_cuda_rows_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err)
 {
+	RowsSink   *rows = static_cast<RowsSink *>(sink);
 	char	   *device = NULL;
 	bool		ok;
 
@@ -139,7 +145,7 @@ gr_cuda_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrEr
 	if (rows->nrows == 0 || basis->nchanged == 0)
 		return true;
 	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
-	if (!gr_cuda_rows_wait(rows, err))
+	if (!gr_sends_wait(&rows->sends, err))
 		return false;
 	ok = send_basis(rows, basis, &device, err) && run_launches(rows, basis, device, host, err);
 	(void) cudaFree(device);

@@ -1,10 +1,12 @@
 /*
  * rows_cuda.cu: rows that stay on the device, and the passes of logistic regression over them.
  *
- * Rows that are sent are copied to the end of the last chunk, on a stream of their own. Chunks are of growing size, so that few rows take little memory and many rows few chunks. What
- * the passes need besides is one allocation that rows_begin makes, so that rows that fit can be worked on too.
+ * Rows that are sent are copied to the end of the last chunk, on a stream of their own. Chunks are of growing size, so
+ * that few rows take little memory and many rows few chunks. What the passes need besides is one allocation that is
+ * made in the beginning, so that rows that fit can be worked on too.
  *
- * A pass sends its launches to the other stream, and waits for them and asks the host whether to go on every POLL_S or so.
+ * A pass sends its launches to the other stream, and waits for them and asks the host whether to go on every POLL_S or
+ * so.
  */
 #include "sends.cuh"
 
@@ -23,7 +25,7 @@
 /* A pass under way. */
 typedef struct RowsPass
 {
-	GrRows	   *rows;
+	RowsSink   *rows;
 	const GrPass *pass;
 	GlmTerms	terms;
 	RowsWork	work;
@@ -32,14 +34,21 @@ typedef struct RowsPass
 } RowsPass;
 
 static size_t
-row_nbytes(const GrRows *rows)
+row_nbytes(const RowsSink *rows)
 {
 	return gr_row_nbytes(rows->shape);
 }
 
+/* What the time of a row is estimated by, with a weight or without: launches, and so the order of sums, go by that. */
+static double
+read_s(const RowsSink *rows)
+{
+	return (double) gr_row_nbytes(gr_plain_shape(rows->shape.nfeatures)) / LEAST_BYTES_PER_S;
+}
+
 /* Device memory that may still be taken. */
 static bool
-available(GrRows *rows, size_t *nbytes, GrError *err)
+available(RowsSink *rows, size_t *nbytes, GrError *err)
 {
 	size_t		nbytes_free;
 	size_t		nbytes_total;
@@ -57,19 +66,20 @@ available(GrRows *rows, size_t *nbytes, GrError *err)
 
 /* No room for nbytes more where nbytes_free are left. */
 static bool
-fail_memory(GrRows *rows, size_t nbytes, size_t nbytes_free, GrError *err)
+fail_memory(RowsSink *rows, size_t nbytes, size_t nbytes_free, GrError *err)
 {
 	if (err->status == GR_OK)
 	{
 		err->bytes_needed = rows->nbytes + nbytes;
 		err->bytes_free = rows->nbytes + nbytes_free;
 	}
-	return gr_fail(err, GR_DEVICE_MEMORY, 0, "rows and sums need %zu bytes of device memory or more, of which there are %zu",
+	return gr_fail(err, GR_DEVICE_MEMORY, 0,
+				   "rows and sums need %zu bytes of device memory or more, of which there are %zu",
 				   rows->nbytes + nbytes, rows->nbytes + nbytes_free);
 }
 
 static bool
-allocate(GrRows *rows, double **memory, size_t nbytes, const char *what, GrError *err)
+allocate(RowsSink *rows, double **memory, size_t nbytes, const char *what, GrError *err)
 {
 	cudaError_t code = cudaMalloc((void **) memory, nbytes);
 
@@ -84,7 +94,7 @@ allocate(GrRows *rows, double **memory, size_t nbytes, const char *what, GrError
 
 /* How a kind of pass divides the passes' memory. */
 static RowsWork
-plan_work(const GrRows *rows, GrPassKind kind)
+plan_work(const RowsSink *rows, GrPassKind kind)
 {
 	const GlmPlan *plan = &rows->plan;
 	bool		fused = gr_glm_is_fused(plan, kind);
@@ -106,7 +116,7 @@ plan_work(const GrRows *rows, GrPassKind kind)
 
 /* Plans the sums, and what they and the scratch memory take in all. */
 static bool
-plan_passes(GrRows *rows, size_t *nbytes, GrError *err)
+plan_passes(RowsSink *rows, size_t *nbytes, GrError *err)
 {
 	const GrPassKind kinds[] = {GR_PASS_EXACT, GR_PASS_FAST, GR_PASS_GRADIENT};
 	size_t		tile_nbytes = GLM_TILE * (row_nbytes(rows) + sizeof(double));
@@ -120,7 +130,8 @@ plan_passes(GrRows *rows, size_t *nbytes, GrError *err)
 	rows->scratch_nbytes = rows->scratch_nbytes / 256 * 256;
 	if (rows->scratch_nbytes < tile_nbytes)
 		rows->scratch_nbytes = tile_nbytes;
-	SESSION_CUDA(rows->session, err, gr_gram_plan(&rows->gram, gr_plain_shape(gr_nterms(rows->shape.nfeatures)), budget_nbytes),
+	SESSION_CUDA(rows->session, err,
+				 gr_gram_plan(&rows->gram, gr_plain_shape(gr_nterms(rows->shape.nfeatures)), budget_nbytes),
 				 "planning the sums");
 	SESSION_CUDA(rows->session, err, gr_glm_plan(&rows->plan, rows->shape, budget_nbytes), "planning the passes");
 	*nbytes = 0;
@@ -135,7 +146,7 @@ plan_passes(GrRows *rows, size_t *nbytes, GrError *err)
 
 /* Pinned memory is the host's: its lack is not the device's. */
 static bool
-allocate_pinned(GrRows *rows, double **memory, size_t nbytes, GrError *err)
+allocate_pinned(RowsSink *rows, double **memory, size_t nbytes, GrError *err)
 {
 	cudaError_t code = cudaMallocHost((void **) memory, nbytes);
 
@@ -149,9 +160,8 @@ allocate_pinned(GrRows *rows, double **memory, size_t nbytes, GrError *err)
 	return true;
 }
 
-/* Fills rows whose memory the caller owns already. The session must outlive them. */
-static bool
-rows_open(GrRows *rows, const GrRowsOptions *options, GrError *err)
+bool
+gr_cuda_rows_open(RowsSink *rows, const GrSinkOptions *options, GrError *err)
 {
 	GrSession  *session = rows->session;
 	size_t		terms_nbytes = 2 * sizeof(double) * (size_t) gr_nterms(rows->shape.nfeatures);
@@ -163,16 +173,14 @@ rows_open(GrRows *rows, const GrRowsOptions *options, GrError *err)
 
 	rows->chunk_nbytes = CHUNK_NBYTES_FIRST;
 	rows->memory_limit = options->memory_limit;
-	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
 	if (!plan_passes(rows, &work_nbytes, err) || !available(rows, &nbytes_free, err))
 		return false;
 	needed_nbytes = work_nbytes + terms_nbytes + result_nbytes + gr_sends_nbytes(options->shape.single);
 	if (needed_nbytes > nbytes_free)
 		return fail_memory(rows, needed_nbytes, nbytes_free, err);
-	if (!gr_sends_open(&rows->sends, session, options->shape, err))
+	if (!gr_sink_connect(rows, options->shape, err))
 		return false;
 	rows->nbytes += gr_sends_nbytes(options->shape.single);
-	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&rows->kernel_stream, cudaStreamNonBlocking), "creating a stream");
 	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_begin), "creating an event");
 	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_end), "creating an event");
 	return allocate(rows, &rows->work, work_nbytes, "allocating the sums", err) &&
@@ -181,31 +189,9 @@ rows_open(GrRows *rows, const GrRowsOptions *options, GrError *err)
 		allocate_pinned(rows, &rows->transfer, transfer_nbytes, err);
 }
 
-bool
-gr_cuda_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, GrError *err)
-{
-	SignalsBlocked blocked;
-
-	*rows = NULL;
-	if (options->shape.nfeatures < 1 || options->shape.nfeatures > GR_MAX_FEATURES)
-		return gr_fail(err, GR_INVALID, 0, "%d features", options->shape.nfeatures);
-	*rows = (GrRows *) calloc(1, sizeof(GrRows));
-	if (*rows == NULL)
-		return gr_fail(err, GR_NO_MEMORY, 0, "rows that stay on the device");
-	(*rows)->session = session;
-	(*rows)->shape = gr_wide_shape(options->shape);
-	return rows_open(*rows, options, err);
-}
-
-bool
-gr_cuda_rows_wait(GrRows *rows, GrError *err)
-{
-	return gr_sends_wait(&rows->sends, err);
-}
-
 /* Another chunk, for nrows rows or more if there is room for any. */
 static bool
-add_chunk(GrRows *rows, int64_t nrows, GrError *err)
+add_chunk(RowsSink *rows, int64_t nrows, GrError *err)
 {
 	SignalsBlocked blocked;
 	RowsChunk  *chunk = &rows->chunks[rows->nchunks];
@@ -246,13 +232,10 @@ add_chunk(GrRows *rows, int64_t nrows, GrError *err)
 }
 
 bool
-gr_cuda_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
+gr_cuda_rows_add(RowsSink *rows, const void *block, int64_t nrows, GrError *err)
 {
 	const size_t sent_nbytes = gr_row_nbytes(rows->sends.shape);
 
-	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
-	if (!gr_sends_begin(&rows->sends, err))
-		return false;
 	for (int64_t done = 0; done < nrows;)
 	{
 		RowsChunk  *chunk = &rows->chunks[rows->nchunks > 0 ? rows->nchunks - 1 : 0];
@@ -272,21 +255,14 @@ gr_cuda_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
 		rows->nrows += n;
 		done += n;
 	}
-	return gr_sends_end(&rows->sends, err);
-}
-
-bool
-gr_cuda_rows_sent(GrRows *rows, bool wait, int64_t *ncalls, GrError *err)
-{
-	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
-	return gr_sends_done(&rows->sends, wait, ncalls, err);
+	return true;
 }
 
 /* After work estimated at work_s was sent: waits for it and asks the host, once enough has come together. */
 static bool
 poll_host(RowsPass *run, double work_s, GrError *err)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 
 	rows->pending_s += work_s;
 	if (rows->pending_s < POLL_S)
@@ -302,14 +278,15 @@ poll_host(RowsPass *run, double work_s, GrError *err)
 static bool
 fetch(RowsPass *run, size_t first, const double *source, int64_t n, GrError *err)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 
 	for (int64_t done = 0; done < n; done += RESULT_NDOUBLES)
 	{
 		size_t		nbytes = sizeof(double) * (size_t) (n - done < RESULT_NDOUBLES ? n - done : RESULT_NDOUBLES);
 
 		SESSION_CUDA(rows->session, err,
-					 cudaMemcpyAsync(rows->transfer, source + done, nbytes, cudaMemcpyDeviceToHost, rows->kernel_stream),
+					 cudaMemcpyAsync(rows->transfer, source + done, nbytes, cudaMemcpyDeviceToHost,
+									 rows->kernel_stream),
 					 "copying the sums from the device");
 		SESSION_CUDA(rows->session, err, cudaStreamSynchronize(rows->kernel_stream), "summing rows on the device");
 		memcpy(run->sums + first + (size_t) done, rows->transfer, nbytes);
@@ -321,8 +298,8 @@ fetch(RowsPass *run, size_t first, const double *source, int64_t n, GrError *err
 static bool
 sum_fused(RowsPass *run, GrError *err)
 {
-	GrRows	   *rows = run->rows;
-	double		row_s = (double) row_nbytes(rows) / LEAST_BYTES_PER_S;
+	RowsSink   *rows = run->rows;
+	double		row_s = read_s(rows);
 	double		least_s = run->pass->kind == GR_PASS_FAST ? rows->plan.fused_row_s : rows->plan.weigh_row_s;
 	double	   *records = rows->work + run->work.records;
 	int			c = 0;
@@ -346,14 +323,15 @@ sum_fused(RowsPass *run, GrError *err)
 		} while (c < rows->nchunks && chunks.n < GLM_CHUNKS_MAX &&
 				 (double) (chunks.nrows + rows->chunks[c].nrows) * row_s < POLL_S);
 		SESSION_CUDA(rows->session, err,
-					 gr_glm_fused_launch(&rows->plan, run->pass->kind, &chunks, &run->terms, records, rows->kernel_stream),
+					 gr_glm_fused_launch(&rows->plan, run->pass->kind, &chunks, &run->terms, records,
+										 rows->kernel_stream),
 					 "launching a pass");
 		if (!poll_host(run, (double) chunks.nrows * row_s, err))
 			return false;
 	}
 	SESSION_CUDA(rows->session, err,
-				 gr_glm_reduce_launch(&rows->plan, run->pass->kind == GR_PASS_FAST ? GLM_FUSED : GLM_FUSED_GRADIENT, records,
-									  rows->result, rows->kernel_stream),
+				 gr_glm_reduce_launch(&rows->plan, run->pass->kind == GR_PASS_FAST ? GLM_FUSED : GLM_FUSED_GRADIENT,
+									  records, rows->result, rows->kernel_stream),
 				 "launching the final sums");
 	return fetch(run, 0, rows->result, (int64_t) gr_pass_nsums(run->pass->kind, rows->shape.nfeatures), err);
 }
@@ -362,7 +340,7 @@ sum_fused(RowsPass *run, GrError *err)
 static cudaError_t
 launch_steps(RowsPass *run, const double *block, int64_t nrows)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 	double2    *weights = (double2 *) (rows->work + run->work.scratch);
 	cudaError_t code;
 
@@ -385,14 +363,15 @@ launch_steps(RowsPass *run, const double *block, int64_t nrows)
 static cudaError_t
 launch_exact(RowsPass *run, const double *block, int64_t nrows)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 	double	   *scratch = rows->work + run->work.scratch;
 	cudaError_t code;
 
 	code = gr_glm_transform_launch(&rows->plan, run->pass->kind, block, nrows, &run->terms, scratch,
 								   rows->work + run->work.records, rows->kernel_stream);
 	if (code == cudaSuccess)
-		code = gr_gram_launch(&rows->gram, (double2 *) (rows->work + run->work.matrix), scratch, nrows, rows->kernel_stream);
+		code = gr_gram_launch(&rows->gram, (double2 *) (rows->work + run->work.matrix), scratch, nrows,
+							  rows->kernel_stream);
 	return code;
 }
 
@@ -401,7 +380,7 @@ static bool
 sum_in_steps(RowsPass *run, cudaError_t (*launch) (RowsPass *run, const double *block, int64_t nrows),
 			 size_t scratch_row_nbytes, double row_s, GrError *err)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 	int64_t		most = (int64_t) (rows->scratch_nbytes / scratch_row_nbytes);
 
 	if ((double) most * row_s > POLL_S)
@@ -428,7 +407,7 @@ sum_in_steps(RowsPass *run, cudaError_t (*launch) (RowsPass *run, const double *
 static cudaError_t
 reduce_steps(RowsPass *run, double *sums)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 	const double *records = rows->work + run->work.records;
 	cudaError_t code;
 
@@ -445,14 +424,14 @@ reduce_steps(RowsPass *run, double *sums)
 static bool
 sum_steps(RowsPass *run, GrError *err)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 	const GlmPlan *plan = &rows->plan;
 	const bool	fast = run->pass->kind == GR_PASS_FAST;
 	const int64_t nterms = gr_nterms(rows->shape.nfeatures);
 	const size_t hessian = GR_SUM_HEAD + 2 * (size_t) nterms;
 	const int64_t nentries = gr_triangle(nterms);
 	double	   *gradient = rows->result + RESULT_NDOUBLES;	/* the head before it, the first row behind it */
-	double		row_s = plan->weigh_row_s + (double) row_nbytes(rows) / LEAST_BYTES_PER_S + plan->matrix_row_s * fast;
+	double		row_s = plan->weigh_row_s + read_s(rows) + plan->matrix_row_s * fast;
 
 	if (!sum_in_steps(run, launch_steps, sizeof(double2), row_s, err))
 		return false;
@@ -479,14 +458,15 @@ sum_steps(RowsPass *run, GrError *err)
 static bool
 sum_exact(RowsPass *run, GrError *err)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 	const int64_t nentries = gr_triangle((int64_t) gr_norder(rows->shape.nfeatures) + 1);
 	const int64_t segment = RESULT_NDOUBLES / 2;
 	double	   *hi = run->sums + GR_SUM_HEAD;
 	double		npredictors = run->pass->nfaces + (run->pass->kind == GR_PASS_EXACT ? 1 : 0);
-	double		row_s = GRAM_LAUNCH_S / (double) rows->gram.max_rows_per_launch + npredictors * rows->plan.transform_row_s;
+	double		row_s = GRAM_LAUNCH_S / (double) rows->gram.max_rows_per_launch +
+		npredictors * rows->plan.transform_row_s;
 
-	if (!sum_in_steps(run, launch_exact, row_nbytes(rows) + sizeof(double), row_s, err))
+	if (!sum_in_steps(run, launch_exact, sizeof(double) * (size_t) gr_norder(rows->shape.nfeatures), row_s, err))
 		return false;
 	SESSION_CUDA(rows->session, err,
 				 gr_glm_reduce_launch(&rows->plan, GLM_HEADS, rows->work + run->work.records, rows->result,
@@ -516,7 +496,7 @@ sum_exact(RowsPass *run, GrError *err)
 static bool
 send_faces(RowsPass *run, GrError *err)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 	const GrPass *pass = run->pass;
 	size_t		ndoubles = (size_t) pass->nfaces * (size_t) gr_nterms(rows->shape.nfeatures);
 	size_t		nbytes = sizeof(double) * (ndoubles + (size_t) pass->nfaces);
@@ -532,7 +512,8 @@ send_faces(RowsPass *run, GrError *err)
 		rows->nbytes -= rows->faces_nbytes;
 		rows->faces_nbytes = 0;
 		/* few and small as they are, out of what rows leave free */
-		SESSION_CUDA(rows->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+		SESSION_CUDA(rows->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total),
+					 "reading the device's free memory");
 		if (nbytes > nbytes_free)
 			return fail_memory(rows, nbytes, nbytes_free, err);
 		if (!allocate(rows, &rows->faces, nbytes, "allocating the faces", err))
@@ -558,7 +539,7 @@ send_faces(RowsPass *run, GrError *err)
 static bool
 start_pass(RowsPass *run, GrError *err)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 	const GrPass *pass = run->pass;
 	const RowsChunk *last = &rows->chunks[rows->nchunks - 1];
 	size_t		nterms = (size_t) gr_nterms(rows->shape.nfeatures);
@@ -583,8 +564,8 @@ start_pass(RowsPass *run, GrError *err)
 				 "clearing the sums");
 	if (npadding > 0)
 		SESSION_CUDA(rows->session, err,
-					 cudaMemsetAsync(last->rows + last->nrows * gr_row_ncols(rows->shape), 0, (size_t) npadding * row_nbytes(rows),
-									 rows->kernel_stream),
+					 cudaMemsetAsync(last->rows + last->nrows * gr_row_ncols(rows->shape), 0,
+									 (size_t) npadding * row_nbytes(rows), rows->kernel_stream),
 					 "padding the rows");
 	return true;
 }
@@ -592,7 +573,7 @@ start_pass(RowsPass *run, GrError *err)
 static bool
 run_pass(RowsPass *run, GrError *err)
 {
-	GrRows	   *rows = run->rows;
+	RowsSink   *rows = run->rows;
 	bool		fused = gr_glm_is_fused(&rows->plan, run->pass->kind);
 	float		kernel_ms;
 
@@ -611,8 +592,9 @@ run_pass(RowsPass *run, GrError *err)
 }
 
 bool
-gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+gr_cuda_rows_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
 {
+	RowsSink   *rows = static_cast<RowsSink *>(sink);
 	RowsPass	run = {};
 	bool		ok;
 
@@ -626,7 +608,7 @@ gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *
 	if (rows->nrows == 0)
 		return true;
 	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");
-	if (!gr_cuda_rows_wait(rows, err))
+	if (!gr_sends_wait(&rows->sends, err))
 		return false;
 	run.rows = rows;
 	run.pass = pass;
@@ -644,23 +626,8 @@ gr_cuda_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *
 }
 
 void
-gr_cuda_rows_times(const GrRows *rows, GrRowsTimes *times)
+gr_cuda_rows_free(RowsSink *rows)
 {
-	times->bytes_to_device = rows->sends.nbytes;
-	times->copy_s = rows->sends.copy_s;
-	times->kernel_s = rows->kernel_s;
-}
-
-/* Nothing here can fail in a way that matters: a lost device takes its memory along. */
-void
-gr_cuda_rows_end(GrRows *rows)
-{
-	if (rows == NULL)
-		return;
-	(void) cudaSetDevice(rows->session->info.id);
-	gr_sends_close(&rows->sends);
-	if (rows->kernel_stream != NULL)
-		(void) cudaStreamSynchronize(rows->kernel_stream);
 	for (int c = 0; c < rows->nchunks; c++)
 		(void) cudaFree(rows->chunks[c].rows);
 	(void) cudaFree(rows->work);
@@ -672,8 +639,4 @@ gr_cuda_rows_end(GrRows *rows)
 		(void) cudaEventDestroy(rows->pass_begin);
 	if (rows->pass_end != NULL)
 		(void) cudaEventDestroy(rows->pass_end);
-	if (rows->kernel_stream != NULL)
-		(void) cudaStreamDestroy(rows->kernel_stream);
-	(void) cudaGetLastError();
-	free(rows);
 }

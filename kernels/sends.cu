@@ -1,8 +1,9 @@
 /*
  * sends.cu: rows on their way from the host's memory to the device.
  *
- * A send is noted by a pair of events, whose time is the copies'. Single rows are copied as they are, half the bytes over the bus, and
- * made float8 on the device by a kernel on the same stream, so that their memory is free again when the next ones come.
+ * A send is noted by a pair of events, whose time is the copies'. Single rows are copied as they are, half the bytes
+ * over the bus, and made float8 on the device by a kernel on the same stream, so that their memory is free again when
+ * the next ones come.
  */
 #include "sends.cuh"
 
@@ -19,7 +20,9 @@ widen_kernel(const float *narrow, double *wide, GrRowShape shape, int64_t nentri
 	const int	ncols = gr_row_ncols(shape);
 	const int	nwords = 2 * ncols - shape.nfeatures;
 
-	for (int64_t k = (int64_t) blockIdx.x * blockDim.x + threadIdx.x; k < nentries; k += (int64_t) gridDim.x * blockDim.x)
+	const int64_t first = (int64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	for (int64_t k = first; k < nentries; k += (int64_t) gridDim.x * blockDim.x)
 	{
 		int64_t		r = k / ncols;
 		int			j = (int) (k - r * ncols);
@@ -35,8 +38,9 @@ widen_kernel(const float *narrow, double *wide, GrRowShape shape, int64_t nentri
 	}
 }
 
-bool
-gr_sends_open(Sends *sends, GrSession *session, GrRowShape shape, GrError *err)
+/* The stream, and what single rows want: device memory. */
+static bool
+open_sends(Sends *sends, GrSession *session, GrRowShape shape, GrError *err)
 {
 	cudaError_t code;
 
@@ -47,13 +51,24 @@ gr_sends_open(Sends *sends, GrSession *session, GrRowShape shape, GrError *err)
 	{
 		SESSION_CUDA(session, err, cudaEventCreate(&sends->begin[k]), "creating an event");
 		/* the one that the host waits for: asleep, as the cores are busy reading rows */
-		SESSION_CUDA(session, err, cudaEventCreateWithFlags(&sends->end[k], cudaEventBlockingSync), "creating an event");
+		SESSION_CUDA(session, err, cudaEventCreateWithFlags(&sends->end[k], cudaEventBlockingSync),
+					 "creating an event");
 	}
 	if (!shape.single)
 		return true;
 	code = cudaMalloc((void **) &sends->narrow, GR_SINGLE_NBYTES);
 	if (code != cudaSuccess)
 		return session_fail(session, err, code, GR_SINGLE_NBYTES, "allocating room for single rows");
+	return true;
+}
+
+bool
+gr_sink_connect(GrSink *sink, GrRowShape sent, GrError *err)
+{
+	if (!open_sends(&sink->sends, sink->session, sent, err))
+		return false;
+	SESSION_CUDA(sink->session, err, cudaStreamCreateWithFlags(&sink->kernel_stream, cudaStreamNonBlocking),
+				 "creating a stream");
 	return true;
 }
 
@@ -73,7 +88,8 @@ take_time(Sends *sends, GrError *err)
 static bool
 wait_for_oldest(Sends *sends, GrError *err)
 {
-	SESSION_CUDA(sends->session, err, cudaEventSynchronize(sends->end[sends->ndone % GR_SENDS]), "copying rows to the device");
+	SESSION_CUDA(sends->session, err, cudaEventSynchronize(sends->end[sends->ndone % GR_SENDS]),
+				 "copying rows to the device");
 	return take_time(sends, err);
 }
 
@@ -82,7 +98,8 @@ gr_sends_begin(Sends *sends, GrError *err)
 {
 	if (sends->nbegun - sends->ndone == GR_SENDS && !wait_for_oldest(sends, err))
 		return false;
-	SESSION_CUDA(sends->session, err, cudaEventRecord(sends->begin[sends->nbegun % GR_SENDS], sends->stream), "recording an event");
+	SESSION_CUDA(sends->session, err, cudaEventRecord(sends->begin[sends->nbegun % GR_SENDS], sends->stream),
+				 "recording an event");
 	return true;
 }
 
@@ -106,7 +123,8 @@ gr_sends_copy(Sends *sends, double *device, const void *rows, int64_t nrows, GrE
 		sends->nbytes += (int64_t) ((size_t) n * row_nbytes);
 		if (!sends->shape.single)
 			continue;
-		widen_kernel<<<(unsigned) (nblocks < WIDEN_BLOCKS_MAX ? nblocks : WIDEN_BLOCKS_MAX), WIDEN_THREADS, 0, sends->stream>>>
+		nblocks = nblocks < WIDEN_BLOCKS_MAX ? nblocks : WIDEN_BLOCKS_MAX;
+		widen_kernel<<<(unsigned) nblocks, WIDEN_THREADS, 0, sends->stream>>>
 			(sends->narrow, device + done * ncols, sends->shape, n * ncols);
 		SESSION_CUDA(sends->session, err, cudaGetLastError(), "making rows float8");
 	}
@@ -116,7 +134,8 @@ gr_sends_copy(Sends *sends, double *device, const void *rows, int64_t nrows, GrE
 bool
 gr_sends_end(Sends *sends, GrError *err)
 {
-	SESSION_CUDA(sends->session, err, cudaEventRecord(sends->end[sends->nbegun % GR_SENDS], sends->stream), "recording an event");
+	SESSION_CUDA(sends->session, err, cudaEventRecord(sends->end[sends->nbegun % GR_SENDS], sends->stream),
+				 "recording an event");
 	sends->nbegun++;
 	return true;
 }

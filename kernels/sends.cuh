@@ -1,16 +1,17 @@
 /*
  * sends.cuh: rows on their way from the host's memory to the device, in order, on a stream of their own.
  *
- * What one call of gram_send() or rows_send() brings is a send: copies to one or more places on the device. Between sends_begin()
- * and sends_end() sends_copy() may be called as often as it takes. Memory is read asynchronously where it is pinned.
+ * What one call of a sink's send() brings is a send: copies to one or more places on the device. Between
+ * gr_sends_begin() and gr_sends_end() gr_sends_copy() may be called as often as it takes. Memory is read asynchronously
+ * where it is pinned.
  */
 #ifndef GPUREG_SENDS_CUH
 #define GPUREG_SENDS_CUH
 
 #include "backend_cuda.cuh"
 
-/* Opens the stream, and what single rows want: memory on the device of single_nbytes. Half-opened is for gr_sends_close(). */
-extern bool gr_sends_open(Sends *sends, GrSession *session, GrRowShape shape, GrError *err);
+/* Opens a sink's sends and its kernels' stream. sent: the rows as they come; single ones want gr_sends_nbytes(). */
+extern bool gr_sink_connect(GrSink *sink, GrRowShape sent, GrError *err);
 
 /* Begins a send; waits for the oldest one where too many are under way. */
 extern bool gr_sends_begin(Sends *sends, GrError *err);
@@ -33,6 +34,7 @@ gr_sends_nbytes(bool single)
 	return single ? GR_SINGLE_NBYTES : 0;
 }
 
+/* Also of half-opened ones. */
 extern void gr_sends_close(Sends *sends);
 
 #endif							/* GPUREG_SENDS_CUH */

@@ -1,8 +1,8 @@
 /*
  * solve_cuda.cu: the backend's entries for the solve: memory, copies, and the order of the launches of cholesky.cuh.
  *
- * All goes through one stream. The host runs ahead of the device by no more than a certain number of tile products, so that it hears of
- * cancel in time.
+ * All goes through one stream. The host runs ahead of the device by no more than a certain number of tile products, so
+ * that it hears of cancel in time.
  */
 #include "backend_cuda.cuh"
 #include "cholesky.cuh"
@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Products of two tiles. An H200 was measured to do some 26,000 a millisecond: 20 ms of work between two looks at the device. */
+/*
+ * Products of two tiles. An H200 was measured to do some 26,000 a millisecond: 20 ms of work between two looks at the
+ * device.
+ */
 #define PRODUCTS_AHEAD ((int64_t) 1 << 19)
 
 struct GrFactor
@@ -65,14 +68,16 @@ acquire(GrFactor *factor, const GrFactorJob *job, int64_t nentries, GrError *err
 			err->bytes_needed = nbytes;
 			err->bytes_free = job->memory_limit;
 		}
-		return gr_fail(err, GR_DEVICE_MEMORY, 0, "the solve needs %zu bytes of device memory, more than its limit of %zu", nbytes,
+		return gr_fail(err, GR_DEVICE_MEMORY, 0,
+					   "the solve needs %zu bytes of device memory, more than its limit of %zu", nbytes,
 					   job->memory_limit);
 	}
 	/* weights are the longest of the padded arrays that go up, and come down no more than the results */
 	factor->transfer = (char *) calloc(1, plan->results_nbytes + weights_nbytes);
 	if (factor->transfer == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "a solve");
-	SESSION_CUDA(factor->session, err, cudaStreamCreateWithFlags(&factor->stream, cudaStreamNonBlocking), "creating a stream");
+	SESSION_CUDA(factor->session, err, cudaStreamCreateWithFlags(&factor->stream, cudaStreamNonBlocking),
+				 "creating a stream");
 	code = cudaMalloc(&factor->memory, nbytes);
 	if (code != cudaSuccess)
 		return session_fail(factor->session, err, code, nbytes, "allocating the matrix");
@@ -80,7 +85,10 @@ acquire(GrFactor *factor, const GrFactorJob *job, int64_t nentries, GrError *err
 	return true;
 }
 
-/* Copies to the device, through transfer where the array is shorter there than its padded place; fill: the byte that pads it. */
+/*
+ * Copies to the device, through transfer where the array is shorter there than its padded place; fill: the byte that
+ * pads it.
+ */
 static bool
 upload(GrFactor *factor, void *to, const void *from, size_t nbytes, size_t padded_nbytes, int fill, GrError *err)
 {
@@ -92,7 +100,8 @@ upload(GrFactor *factor, void *to, const void *from, size_t nbytes, size_t padde
 		memcpy(factor->transfer, from, nbytes);
 		source = factor->transfer;
 	}
-	SESSION_CUDA(factor->session, err, cudaMemcpyAsync(to, source, padded_nbytes, cudaMemcpyHostToDevice, factor->stream),
+	SESSION_CUDA(factor->session, err,
+				 cudaMemcpyAsync(to, source, padded_nbytes, cudaMemcpyHostToDevice, factor->stream),
 				 "copying a matrix to the device");
 	/* transfer is used again; and a caller's array is the caller's again */
 	SESSION_CUDA(factor->session, err, cudaStreamSynchronize(factor->stream), "copying a matrix to the device");
@@ -109,7 +118,8 @@ load(GrFactor *factor, const GrFactorJob *job, int64_t first_entry, int64_t nent
 	size_t		matrix_nbytes = (size_t) nentries * sizeof(double);
 
 	if (!upload(factor, plan->scale, job->scale, (nterms + 1) * sizeof(double), padded * sizeof(double), 0, err) ||
-		!upload(factor, plan->least_pivot, job->least_pivot, nterms * sizeof(double), padded * sizeof(double), 0, err) ||
+		!upload(factor, plan->least_pivot, job->least_pivot, nterms * sizeof(double), padded * sizeof(double), 0,
+				err) ||
 		!upload(factor, plan->aliased, job->aliased, nterms * sizeof(bool), padded * sizeof(bool), 1, err) ||
 		!upload(factor, plan->hi, job->hi + first_entry, matrix_nbytes, matrix_nbytes, 0, err) ||
 		!upload(factor, plan->lo, job->lo + first_entry, matrix_nbytes, matrix_nbytes, 0, err))
@@ -126,7 +136,8 @@ factorise(GrFactor *factor, const GrHost *host, GrError *err)
 	const Cholesky *plan = &factor->plan;
 
 	for (int k = -1; k < plan->ntiles - 1; k++)
-		if (!launched(factor, gr_cholesky_factor_launch(plan, k, factor->stream), triangle(plan->ntiles - 1 - k), host, err))
+		if (!launched(factor, gr_cholesky_factor_launch(plan, k, factor->stream), triangle(plan->ntiles - 1 - k), host,
+					  err))
 			return false;
 	if (!launched(factor, gr_cholesky_back_prepare_launch(plan, factor->stream), 0, host, err))
 		return false;
@@ -162,7 +173,8 @@ fetch(GrFactor *factor, const GrFactorJob *job, GrError *err)
 	unsigned long long bad;
 
 	SESSION_CUDA(factor->session, err,
-				 cudaMemcpyAsync(factor->transfer, plan->d, plan->results_nbytes, cudaMemcpyDeviceToHost, factor->stream),
+				 cudaMemcpyAsync(factor->transfer, plan->d, plan->results_nbytes, cudaMemcpyDeviceToHost,
+								 factor->stream),
 				 "copying a solution from the device");
 	SESSION_CUDA(factor->session, err, cudaStreamSynchronize(factor->stream), "solving on the device");
 	factor->ahead = 0;
@@ -218,7 +230,8 @@ covariance(GrFactor *factor, double divisor, const GrHost *host, GrError *err)
 			nproducts += (int64_t) (end + 1) * (plan->nterm_tiles - end);
 			end++;
 		}
-		if (!launched(factor, gr_cholesky_covariance_launch(plan, first, end, divisor, factor->stream), nproducts, host, err))
+		if (!launched(factor, gr_cholesky_covariance_launch(plan, first, end, divisor, factor->stream), nproducts, host,
+					  err))
 			return false;
 		first = end;
 	}
@@ -226,8 +239,8 @@ covariance(GrFactor *factor, double divisor, const GrHost *host, GrError *err)
 }
 
 bool
-gr_cuda_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse, const GrHost *host,
-					   GrError *err)
+gr_cuda_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
+					   const GrHost *host, GrError *err)
 {
 	GrSession  *session = factor->session;
 	const Cholesky *plan = &factor->plan;
@@ -241,7 +254,8 @@ gr_cuda_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo,
 	for (int k = 0; k < plan->nterms; k++)
 		weights[k] = make_double2(w_hi[k], w_lo[k]);
 	SESSION_CUDA(session, err,
-				 cudaMemcpyAsync(plan->weights, weights, padded * sizeof(double2), cudaMemcpyHostToDevice, factor->stream),
+				 cudaMemcpyAsync(plan->weights, weights, padded * sizeof(double2), cudaMemcpyHostToDevice,
+								 factor->stream),
 				 "copying weights to the device");
 	for (int k = -1; k < plan->nterm_tiles - 1; k++)
 		if (!launched(factor, gr_cholesky_inverse_launch(plan, k, factor->stream),

@@ -1,12 +1,12 @@
 /*
  * weighted_gram.cu: how weighted Gram matrices are laid out and launched, and the sums over thread blocks.
  *
- * Up to 64 columns a warp has the whole triangle and reads each row once. Up to 128 a thread block has, and above that tiles
- * of 96 or 128 columns square: reading two panels of 128 columns for 128 x 128 products is what the L2 cache can feed the tensor
- * cores with. Every split takes every nsplits-th piece of the rows, so that all tiles are at about the same rows at any time
- * and device memory is read once, whatever number of splits a tile has. The rest is dealing out: tiles on the diagonal have
- * a little more than half the work, hence splits of their own, and the number of splits of either kind is what a greedy schedule
- * finishes first with.
+ * Up to 64 columns a warp has the whole triangle and reads each row once. Up to 128 a thread block has, and above that
+ * tiles of 96 or 128 columns square: reading two panels of 128 columns for 128 x 128 products is what the L2 cache can
+ * feed the tensor cores with. Every split takes every nsplits-th piece of the rows, so that all tiles are at about the
+ * same rows at any time and device memory is read once, whatever number of splits a tile has. The rest is dealing out:
+ * tiles on the diagonal have a little more than half the work, hence splits of their own, and the number of splits of
+ * either kind is what a greedy schedule finishes first with.
  */
 #include "weighted_gram_tile.cuh"
 
@@ -64,7 +64,8 @@ find_entry(const GramSums &sums, int i, int j, int *offset, bool *diagonal)
 
 		slot = block_slot(i, j, &lane);
 		*offset = (place / 4 * 8 + slot) * 128 + place % 4 * 32 + lane;
-		return noff * sums.nslots[0] * sums.record_ndoubles[0] + (int64_t) tile_i * sums.nslots[1] * sums.record_ndoubles[1];
+		return noff * sums.nslots[0] * sums.record_ndoubles[0] +
+			(int64_t) tile_i * sums.nslots[1] * sums.record_ndoubles[1];
 	}
 
 	const int	half = 8 * sums.ngroups;
@@ -76,13 +77,14 @@ find_entry(const GramSums &sums, int i, int j, int *offset, bool *diagonal)
 }
 
 /*
- * Entry first + k of the packed triangle is column k of a thread block, NSLICES threads of which add up every NSLICES-th record
- * each; slices join one after another.
+ * Entry first + k of the packed triangle is column k of a thread block, NSLICES threads of which add up every
+ * NSLICES-th record each; slices join one after another.
  */
 template <int NSLICES>
 static __global__ void
 __launch_bounds__(REDUCE_NTHREADS)
-reduce_kernel(const __grid_constant__ GramSums sums, const double *__restrict__ partials, const double *__restrict__ border,
+reduce_kernel(const __grid_constant__ GramSums sums, const double *__restrict__ partials,
+			  const double *__restrict__ border,
 			  int64_t first, int64_t nentries, double *__restrict__ out)
 {
 	constexpr int NENTRIES = REDUCE_NTHREADS / NSLICES;
@@ -147,11 +149,13 @@ gram_function(const WeightedGramPlan *plan, bool plain, bool wide)
 	};
 	const void *rings[2][4] = {GRAM_FUNCTIONS(ring_kernel, 3), GRAM_FUNCTIONS(ring_kernel, 4)};
 	const void *tiles[4][4] = {
-		GRAM_FUNCTIONS(tile_kernel, 5), GRAM_FUNCTIONS(tile_kernel, 6), GRAM_FUNCTIONS(tile_kernel, 7), GRAM_FUNCTIONS(tile_kernel, 8)
+		GRAM_FUNCTIONS(tile_kernel, 5), GRAM_FUNCTIONS(tile_kernel, 6), GRAM_FUNCTIONS(tile_kernel, 7),
+			GRAM_FUNCTIONS(tile_kernel, 8)
 	};
 
 	return plan->kind == WEIGHTED_GRAM_REGISTERS ? registers[plan->ngroups - 1][plain]
-		: plan->kind == WEIGHTED_GRAM_RING ? rings[plan->ngroups - 3][2 * plain + wide] : tiles[plan->ngroups - 5][2 * plain + wide];
+		: plan->kind == WEIGHTED_GRAM_RING ? rings[plan->ngroups - 3][2 * plain + wide] :
+			tiles[plan->ngroups - 5][2 * plain + wide];
 }
 
 static size_t
@@ -191,7 +195,8 @@ schedule_end(int n, int64_t noff, double off, int64_t ndiagonal, double diagonal
 		{
 			const double until = (end > most ? end : most) * (1.0 + 1e-12);
 
-			if ((double) (n - busy) * floor((until - least) / diagonal) + (double) busy * floor((until - most) / diagonal) >=
+			if ((double) (n - busy) * floor((until - least) / diagonal) +
+				(double) busy * floor((until - most) / diagonal) >=
 				(double) ndiagonal)
 				return until;
 		}
@@ -214,7 +219,8 @@ plan_splits(WeightedGramPlan *plan, size_t budget_nbytes)
 	for (int64_t s = 1; s <= most; s++)
 		for (int64_t d = 1; d <= most_diagonal; d++)
 		{
-			double		ndoubles = (double) (noff * s * plan->record_ndoubles[0] + plan->ntiles * d * plan->record_ndoubles[1]);
+			double		ndoubles = (double) (noff * s * plan->record_ndoubles[0] +
+											 plan->ntiles * d * plan->record_ndoubles[1]);
 			double		end;
 
 			if (s + d > 2 && ndoubles * sizeof(double) > (double) budget_nbytes)
@@ -260,7 +266,8 @@ plan_tiles(WeightedGramPlan *plan, int shared_nbytes, size_t budget_nbytes)
 	}
 	plan->nwarps = TILE_NTHREADS / 32;
 	plan->nstages = count_stages(plan->ngroups, shared_nbytes);
-	plan->shared_nbytes = sizeof(double) * (size_t) (32 * plan->ngroups) + (size_t) plan->nstages * stage_nbytes(plan->ngroups);
+	plan->shared_nbytes = sizeof(double) * (size_t) (32 * plan->ngroups) +
+		(size_t) plan->nstages * stage_nbytes(plan->ngroups);
 	plan->record_ndoubles[0] = plan->ntiles > 1 ? (int64_t) 256 * plan->ngroups * plan->ngroups : 0;
 	plan->record_ndoubles[1] = (int64_t) 128 * 8 * gram_most(plan->ngroups);
 	plan_splits(plan, budget_nbytes);
@@ -316,7 +323,8 @@ gr_weighted_gram_plan(WeightedGramPlan *plan, int p, size_t budget_nbytes)
 	if ((code = cudaGetDevice(&device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&plan->nsms, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device)) != cudaSuccess ||
+		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio,
+									   device)) != cudaSuccess ||
 		(code = cudaDeviceGetAttribute(&shared_nbytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess)
 		return code;
 	if (p > 64)
@@ -325,10 +333,12 @@ gr_weighted_gram_plan(WeightedGramPlan *plan, int p, size_t budget_nbytes)
 		return code;
 	for (int k = 0; k < 4; k++)
 		if ((code = cudaFuncSetAttribute(gram_function(plan, k / 2 != 0, k % 2 != 0),
-										 cudaFuncAttributeMaxDynamicSharedMemorySize, (int) plan->shared_nbytes)) != cudaSuccess)
+										 cudaFuncAttributeMaxDynamicSharedMemorySize,
+										 (int) plan->shared_nbytes)) != cudaSuccess)
 			return code;
 	plan->partials_ndoubles = (size_t) (gr_triangle(plan->ntiles) - plan->ntiles) * (size_t) plan->nsplits[0] *
-		(size_t) plan->record_ndoubles[0] + (size_t) plan->ntiles * (size_t) plan->nsplits[1] * (size_t) plan->record_ndoubles[1];
+		(size_t) plan->record_ndoubles[0] +
+		(size_t) plan->ntiles * (size_t) plan->nsplits[1] * (size_t) plan->record_ndoubles[1];
 	nsquares = plan->kind == WEIGHTED_GRAM_REGISTERS ? count_squares(plan->ngroups)
 		: plan->kind == WEIGHTED_GRAM_RING ? 2.0 * (double) gr_triangle(plan->ngroups)
 		: (double) (gr_triangle(plan->ntiles) - plan->ntiles) * tile_work(plan->ngroups, false) +
@@ -340,7 +350,8 @@ gr_weighted_gram_plan(WeightedGramPlan *plan, int p, size_t budget_nbytes)
 }
 
 cudaError_t
-gr_weighted_gram_launch(const WeightedGramPlan *plan, const WeightedGramRows *rows, double *partials, cudaStream_t stream)
+gr_weighted_gram_launch(const WeightedGramPlan *plan, const WeightedGramRows *rows, double *partials,
+						cudaStream_t stream)
 {
 	const bool	plain = rows->weights == NULL && rows->shift == NULL;
 	const bool	wide = rows->ld % 2 == 0 && (uintptr_t) rows->rows % 16 == 0;
@@ -365,12 +376,14 @@ gr_weighted_gram_launch(const WeightedGramPlan *plan, const WeightedGramRows *ro
 		job.record_ndoubles[d] = plan->record_ndoubles[d];
 	}
 	nblocks = (gr_triangle(plan->ntiles) - plan->ntiles) * job.nsplits[0] + (int64_t) plan->ntiles * job.nsplits[1];
-	return cudaLaunchKernel(gram_function(plan, plain, wide), dim3((unsigned) nblocks), dim3((unsigned) plan->nwarps * 32), arguments,
+	return cudaLaunchKernel(gram_function(plan, plain, wide), dim3((unsigned) nblocks),
+							dim3((unsigned) plan->nwarps * 32), arguments,
 							plan->shared_nbytes, stream);
 }
 
 cudaError_t
-gr_weighted_gram_reduce_launch(const WeightedGramPlan *plan, const double *partials, const double *border, int64_t first,
+gr_weighted_gram_reduce_launch(const WeightedGramPlan *plan, const double *partials, const double *border,
+							   int64_t first,
 							   int64_t nentries, double *sums, cudaStream_t stream)
 {
 	const int	most = plan->nsplits[0] > plan->nsplits[1] ? plan->nsplits[0] : plan->nsplits[1];

@@ -3,13 +3,14 @@
  *
  *     G = sum over rows r of w[r] (x[r] - shift) (x[r] - shift)'
  *
- * A plan says how G of p columns is laid out on one device. Sums are kept in partials, partials_ndoubles of device memory
- * that the caller zeroes (zero bytes are zero sums) before the first launch of a pass; every launch adds its rows, and
- * reduce adds up what thread blocks hold, in a fixed order. Launches that share partials go to one stream. The order of
- * summation depends on the plan and on how rows are cut into launches only, so the same launches give the same bits.
+ * A plan says how G of p columns is laid out on one device. Sums are kept in partials, partials_ndoubles of device
+ * memory that the caller zeroes (zero bytes are zero sums) before the first launch of a pass; every launch adds its
+ * rows, and reduce adds up what thread blocks hold, in a fixed order. Launches that share partials go to one stream.
+ * The order of summation depends on the plan and on how rows are cut into launches only, so the same launches give the
+ * same bits.
  *
- * Errors: products are rounded as fused multiply-adds, and sums of a thread block plainly, each over the rows of its split;
- * the sums of splits are added with their rounding errors kept.
+ * Errors: products are rounded as fused multiply-adds, and sums of a thread block plainly, each over the rows of its
+ * split; the sums of splits are added with their rounding errors kept.
  */
 #ifndef GPUREG_WEIGHTED_GRAM_CUH
 #define GPUREG_WEIGHTED_GRAM_CUH
@@ -53,7 +54,10 @@ typedef struct WeightedGramRows
 	int			weight_step;
 } WeightedGramRows;
 
-/* Plans for the current device, 1 <= p <= WEIGHTED_GRAM_MAX; partials take at most budget_nbytes unless one copy needs more. */
+/*
+ * Plans for the current device, 1 <= p <= WEIGHTED_GRAM_MAX; partials take at most budget_nbytes unless one copy needs
+ * more.
+ */
 extern cudaError_t gr_weighted_gram_plan(WeightedGramPlan *plan, int p, size_t budget_nbytes);
 
 /* Adds rows to partials. Asynchronous; nrows may be 0. */
@@ -61,10 +65,12 @@ extern cudaError_t gr_weighted_gram_launch(const WeightedGramPlan *plan, const W
 										   cudaStream_t stream);
 
 /*
- * Writes entries first .. first + nentries - 1 of the packed triangle (row by row) to sums. Where border, p + 1 of them on
- * the device, isn't NULL, the triangle has p + 1 rows, border is its first column, and G what is right of it. Asynchronous.
+ * Writes entries first .. first + nentries - 1 of the packed triangle (row by row) to sums. Where border, p + 1 of them
+ * on the device, isn't NULL, the triangle has p + 1 rows, border is its first column, and G what is right of it.
+ * Asynchronous.
  */
-extern cudaError_t gr_weighted_gram_reduce_launch(const WeightedGramPlan *plan, const double *partials, const double *border,
+extern cudaError_t gr_weighted_gram_reduce_launch(const WeightedGramPlan *plan, const double *partials,
+												  const double *border,
 												  int64_t first, int64_t nentries, double *sums, cudaStream_t stream);
 
 #endif							/* GPUREG_WEIGHTED_GRAM_CUH */

@@ -1,18 +1,18 @@
 /*
  * weighted_gram_device.cuh: the kernels of weighted_gram.cu for up to 64 columns, and what all of them share.
  *
- * All multiply 8 rows at a time by mma.sync: for A'B of two groups of columns, lane (g = lane / 4, t = lane % 4) holds of
- * A and of B rows t and t + 4 and columns that depend on g, so that one register serves as A and as B where the two are the same
- * and have no weights. PLAIN: no weights and no shift. Else A is w (x - shift), B is x - shift, without either w is 1 or
- * the shift 0.
+ * All multiply 8 rows at a time by mma.sync: for A'B of two groups of columns, lane (g = lane / 4, t = lane % 4) holds
+ * of A and of B rows t and t + 4 and columns that depend on g, so that one register serves as A and as B where the two
+ * are the same and have no weights. PLAIN: no weights and no shift. Else A is w (x - shift), B is x - shift, without
+ * either w is 1 or the shift 0.
  *
- * Who owns what. register_kernel: a warp has the whole triangle of up to 32 columns in squares of 16 x 8, column g + 8 j in
- * group j, and reads rows as it needs them. ring_kernel: a warp has the triangle of up to 64 columns in blocks of 16 x 16, and
- * copies rows ahead into a ring of its own; a lane has columns 2 g and 2 g + 1 of a group of 16, so that it reads pairs.
- * tile_kernel: see weighted_gram_tile.cuh.
+ * Who owns what. register_kernel: a warp has the whole triangle of up to 32 columns in squares of 16 x 8, column g + 8
+ * j in group j, and reads rows as it needs them. ring_kernel: a warp has the triangle of up to 64 columns in blocks of
+ * 16 x 16, and copies rows ahead into a ring of its own; a lane has columns 2 g and 2 g + 1 of a group of 16, so that
+ * it reads pairs. tile_kernel: see weighted_gram_tile.cuh.
  *
- * Copies are of 16 bytes. A row that begins in the middle of 16 bytes lies one float8 further on in shared memory; which
- * rows do depends on t alone. WIDE: none does, so that pairs can be read at once.
+ * Copies are of 16 bytes. A row that begins in the middle of 16 bytes lies one float8 further on in shared memory;
+ * which rows do depends on t alone. WIDE: none does, so that pairs can be read at once.
  *
  * What lies beyond the columns is never wanted, so it may be anything; rows beyond the last are zeros of weight 0.
  */
@@ -55,8 +55,8 @@ read_pair(const double *from)
 }
 
 /*
- * Adds 8 rows, staged ld apart, to a warp's blocks of a triangle. from: the lane's first pair; weights: of these rows; shift: of
- * these columns, all in shared memory, the last two not read where PLAIN.
+ * Adds 8 rows, staged ld apart, to a warp's blocks of a triangle. from: the lane's first pair; weights: of these rows;
+ * shift: of these columns, all in shared memory, the last two not read where PLAIN.
  */
 template <int NB, bool PLAIN, bool WIDE>
 static __device__ inline void
@@ -107,8 +107,8 @@ multiply_blocks(double (&sums)[NB * (NB + 1) / 2][2][4], const double *from, int
 }
 
 /*
- * The sums of a warp's threads, n each, joined over the thread block's warps in their order and added to a record. Shared
- * memory of 32 n float8.
+ * The sums of a warp's threads, n each, joined over the thread block's warps in their order and added to a record.
+ * Shared memory of 32 n float8.
  */
 template <int N>
 static __device__ inline void
@@ -171,13 +171,18 @@ multiply_squares(double (&sums)[count_squares(NG)][4], const double (&x)[2][NG],
 	}
 }
 
-/* A warp's rows, nleft of them: x[s] is row 4 s + lane % 4, or zeros of weight 0. last: the lane's way to its last column. */
+/*
+ * A warp's rows, nleft of them: x[s] is row 4 s + lane % 4, or zeros of weight 0. last: the lane's way to its last
+ * column.
+ */
 template <int NG, int N, bool PLAIN>
 static __device__ inline void
-register_read(double (&x)[N][NG], double (&w)[N], const WeightedGramRows &from, int64_t first, int nleft, int last, int lane)
+register_read(double (&x)[N][NG], double (&w)[N], const WeightedGramRows &from, int64_t first, int nleft, int last,
+			  int lane)
 {
 	const double *row = from.rows + (first + lane % 4) * from.ld + lane / 4;
-	const double *weight = PLAIN || from.weights == NULL ? &gram_one : from.weights + (first + lane % 4) * from.weight_step;
+	const double *weight = PLAIN || from.weights == NULL ? &gram_one : from.weights +
+		(first + lane % 4) * from.weight_step;
 	const int64_t step = PLAIN || from.weights == NULL ? 0 : 4 * from.weight_step;
 
 #pragma unroll
@@ -258,8 +263,8 @@ typedef struct RingWarp
 } RingWarp;
 
 /*
- * One of eight threads that copy a line: it has 16 bytes from its source on and every 128 bytes further on. Of the last 16
- * bytes of an odd number of columns there may be no more than 8.
+ * One of eight threads that copy a line: it has 16 bytes from its source on and every 128 bytes further on. Of the last
+ * 16 bytes of an odd number of columns there may be no more than 8.
  */
 typedef struct LineCopy
 {
@@ -307,7 +312,8 @@ static __device__ inline void
 copy_weight(double *weight, const WeightedGramRows &from, int64_t row)
 {
 	if (row < from.nrows)
-		copy_async<8>(shared_address(weight), from.weights == NULL ? &gram_one : from.weights + row * from.weight_step, true);
+		copy_async<8>(shared_address(weight), from.weights == NULL ? &gram_one : from.weights + row * from.weight_step,
+					  true);
 	else
 		*weight = 0.0;
 }
@@ -365,7 +371,8 @@ ring_kernel(const __grid_constant__ GramJob job, double *partials)
 			ring_copy<NB, PLAIN>(job, ring->rows[free_stage], ring->weights[free_stage], next, lane);
 		else
 			copy_commit();
-		multiply_blocks<NB, PLAIN, WIDE>(sums, ring->rows[stage] + at, staged_ld(NB), ring->weights[stage], shift, lane);
+		multiply_blocks<NB, PLAIN, WIDE>(sums, ring->rows[stage] + at, staged_ld(NB), ring->weights[stage], shift,
+										 lane);
 		stage = stage == RING_NSTAGES - 1 ? 0 : stage + 1;
 	}
 	copy_wait<0>();

@@ -1,11 +1,11 @@
 /*
  * weighted_gram_tile.cuh: the kernel of weighted_gram.cu for more than 64 columns.
  *
- * A thread block of eight warps has a tile of the triangle and every n-th piece of the rows, copied ahead into a
- * ring. Off the diagonal a warp has a half of the tile's rows by a quarter of its columns; the columns that make the tile's
- * columns are numbered g + 8 j there. On the diagonal four warps share the blocks of 16 x 16 by the table below and two such
- * teams take a half of the rows each, since one alone would leave the tensor cores waiting. Each reads what it multiplies
- * next, 4 rows, while it multiplies: all warps read at once after a barrier, and would all wait.
+ * A thread block of eight warps has a tile of the triangle and every n-th piece of the rows, copied ahead into a ring.
+ * Off the diagonal a warp has a half of the tile's rows by a quarter of its columns; the columns that make the tile's
+ * columns are numbered g + 8 j there. On the diagonal four warps share the blocks of 16 x 16 by the table below and two
+ * such teams take a half of the rows each, since one alone would leave the tensor cores waiting. Each reads what it
+ * multiplies next, 4 rows, while it multiplies: all warps read at once after a barrier, and would all wait.
  */
 #ifndef GPUREG_WEIGHTED_GRAM_TILE_CUH
 #define GPUREG_WEIGHTED_GRAM_TILE_CUH
@@ -18,8 +18,8 @@
 #define TILE_TEAM_NROWS 16
 
 /*
- * Which of four warps has a block of the triangle of NB x NB blocks, row by row: dealt evenly, and such that each needs few
- * groups of columns.
+ * Which of four warps has a block of the triangle of NB x NB blocks, row by row: dealt evenly, and such that each needs
+ * few groups of columns.
  */
 static __host__ __device__ constexpr const char *
 gram_deal(int nb)
@@ -288,10 +288,14 @@ tile_copy(const WeightedGramRows &from, const LineCopy &copy, int64_t row, TileS
 		copy_weight(stage->weights + line, from, row);
 }
 
-/* Four rows of a stage are multiplied, those from next_row on of next_stage read, and a quarter of the copies is started. */
+/*
+ * Four rows of a stage are multiplied, those from next_row on of next_stage read, and a quarter of the copies is
+ * started.
+ */
 template <int NB, bool PLAIN, int QUARTER, typename Part, typename Rows>
 static __device__ inline void
-tile_step(const GramJob &job, const LineCopy &copy, int64_t row, TileStage<NB> *free_stage, const TileStage<NB> *next_stage,
+tile_step(const GramJob &job, const LineCopy &copy, int64_t row, TileStage<NB> *free_stage,
+		  const TileStage<NB> *next_stage,
 		  Part &part, Rows (&rows)[2])
 {
 	tile_copy<NB, PLAIN, QUARTER>(job.from, copy, row, free_stage);
@@ -306,8 +310,8 @@ tile_step(const GramJob &job, const LineCopy &copy, int64_t row, TileStage<NB> *
 }
 
 /*
- * Goes over a thread block's pieces of the rows, every nsplits-th, with a warp's part of the tile. Eight threads have a line
- * of each stage; off the diagonal, lines 16 on are the rows of lines 0 on, other columns.
+ * Goes over a thread block's pieces of the rows, every nsplits-th, with a warp's part of the tile. Eight threads have a
+ * line of each stage; off the diagonal, lines 16 on are the rows of lines 0 on, other columns.
  */
 template <int NB, bool PLAIN, typename Part, typename Rows>
 static __device__ inline void

@@ -1,7 +1,7 @@
 /*
- * backend_cpu.c: the table of primitives on the CPU.
+ * backend_cpu.c: the CPU's sinks and projectors.
  */
-#include "compute/compute.h"
+#include "compute/backend.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,21 +24,35 @@
 /* Vectors of a batch to be projected, or their projections: they stay in the second-level cache. */
 #define PROJECT_NBYTES ((size_t) 512 << 10)
 
-struct GrGram
+/* Rows kept, of a list of chunks */
+typedef struct Chunk
 {
-	GrRowShape	shape;
-	int64_t		capacity;		/* rows summed up at a time */
-	double	   *wide;			/* so many single rows as float8 */
+	struct Chunk *next;
+	int64_t		nrows;
+	int64_t		capacity;
+	double		rows[];
+} Chunk;
+
+struct GrSink
+{
+	GrSinkOptions options;
+	int64_t		ncalls;			/* of send, whose rows have been read when it returns */
+	double		kernel_s;
+
+	/* SUM */
+	int64_t		capacity;		/* single rows made float8 at a time */
+	double	   *wide;			/* so many */
 	double	   *hi;
 	double	   *lo;
 	double	   *scratch;
 	double	   *shift;			/* of the features and the response; NULL: none */
 	GrPoll		poll;
-	int64_t		ncalls;
-	double		kernel_s;
-};
 
-static const GrDeviceInfo cpu_info = {.id = 0,.name = "cpu"};
+	/* KEEP */
+	size_t		nbytes;
+	Chunk	   *first;
+	Chunk	   *last;
+};
 
 static double
 now_s(void)
@@ -49,98 +63,41 @@ now_s(void)
 	return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
 }
 
-static bool
-cpu_list(GrDeviceInfo *devices, int max, int *ndevices, GrError *err)
-{
-	(void) devices;
-	(void) max;
-	(void) err;
-	*ndevices = 0;
-	return true;
-}
-
-static bool
-cpu_open(GrSession **session, const GrOpenOptions *options, GrError *err)
-{
-	(void) options;
-	(void) err;
-	*session = NULL;
-	return true;
-}
-
 static void
-cpu_close(GrSession *session)
+cpu_sink_end(GrSink *sink)
 {
-	(void) session;
-}
-
-static const GrDeviceInfo *
-cpu_describe(const GrSession *session)
-{
-	(void) session;
-	return &cpu_info;
-}
-
-static void
-cpu_gram_end(GrGram *gram)
-{
-	if (gram == NULL)
+	if (sink == NULL)
 		return;
-	free(gram->wide);
-	free(gram->hi);
-	free(gram->lo);
-	free(gram->scratch);
-	free(gram->shift);
-	free(gram);
-}
-
-/* The CPU reads rows wherever they are. */
-static bool
-cpu_present(void)
-{
-	return true;
-}
-
-static bool
-cpu_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
-{
-	(void) session;
-	(void) memory;
-	(void) nbytes;
-	(void) err;
-	return true;
-}
-
-static void
-cpu_unpin(GrSession *session, void *memory)
-{
-	(void) session;
-	(void) memory;
-}
-
-static bool
-cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, GrError *err)
-{
-	size_t		row_nbytes = gr_row_nbytes(gr_wide_shape(options->shape));
-	size_t		triangle = (size_t) gr_triangle(gr_norder(options->shape.nfeatures));
-	GrGram	   *g;
-
-	(void) session;
-	g = calloc(1, sizeof(GrGram));
-	*gram = g;
-	if (g == NULL)
+	free(sink->wide);
+	free(sink->hi);
+	free(sink->lo);
+	free(sink->scratch);
+	free(sink->shift);
+	while (sink->first != NULL)
 	{
-		err->bytes_needed = sizeof(GrGram);
-		return gr_fail(err, GR_NO_MEMORY, 0, "Gram job");
+		Chunk	   *chunk = sink->first;
+
+		sink->first = chunk->next;
+		free(chunk);
 	}
-	g->shape = options->shape;
-	g->poll.host = options->host;
-	g->capacity = (int64_t) (WIDE_NBYTES / row_nbytes) + 1;
-	g->wide = g->shape.single ? malloc((size_t) g->capacity * row_nbytes) : NULL;
-	g->hi = calloc(triangle, sizeof(double));
-	g->lo = calloc(triangle, sizeof(double));
-	g->scratch = malloc(gr_gram_scratch_nbytes(options->shape));
-	if ((g->shape.single && g->wide == NULL) || g->hi == NULL || g->lo == NULL || g->scratch == NULL)
+	free(sink);
+}
+
+/* What sums take */
+static bool
+begin_sums(GrSink *sink, GrError *err)
+{
+	GrRowShape	shape = sink->options.shape;
+	size_t		row_nbytes = gr_row_nbytes(gr_wide_shape(shape));
+	size_t		triangle = (size_t) gr_triangle(gr_norder(shape.nfeatures));
+
+	sink->poll.host = sink->options.host;
+	sink->capacity = (int64_t) (WIDE_NBYTES / row_nbytes) + 1;
+	sink->wide = shape.single ? malloc((size_t) sink->capacity * row_nbytes) : NULL;
+	sink->hi = calloc(triangle, sizeof(double));
+	sink->lo = calloc(triangle, sizeof(double));
+	sink->scratch = malloc(gr_gram_scratch_nbytes(shape));
+	if ((shape.single && sink->wide == NULL) || sink->hi == NULL || sink->lo == NULL || sink->scratch == NULL)
 	{
 		err->bytes_needed = 2 * triangle * sizeof(double);
 		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
@@ -149,208 +106,171 @@ cpu_gram_begin(GrSession *session, const GrGramOptions *options, GrGram **gram, 
 }
 
 static bool
-cpu_gram_restart(GrGram *gram, const double *shift, GrError *err)
+cpu_sink_begin(GrSession *session, const GrSinkOptions *options, GrSink **sink, GrError *err)
 {
-	size_t		triangle = (size_t) gr_triangle(gr_norder(gram->shape.nfeatures));
-	size_t		nbytes = (size_t) gr_nterms(gram->shape.nfeatures) * sizeof(double);
+	(void) session;
+	*sink = calloc(1, sizeof(GrSink));
+	if (*sink == NULL)
+	{
+		err->bytes_needed = sizeof(GrSink);
+		return gr_fail(err, GR_NO_MEMORY, 0, "rows");
+	}
+	(*sink)->options = *options;
+	return options->kind == GR_SINK_KEEP || begin_sums(*sink, err);
+}
 
-	free(gram->shift);
-	gram->shift = shift == NULL ? NULL : malloc(nbytes);
-	if (shift != NULL && gram->shift == NULL)
+static bool
+cpu_sink_restart(GrSink *sink, const double *shift, GrError *err)
+{
+	int			nfeatures = sink->options.shape.nfeatures;
+	size_t		triangle = (size_t) gr_triangle(gr_norder(nfeatures));
+	size_t		nbytes = (size_t) gr_nterms(nfeatures) * sizeof(double);
+
+	free(sink->shift);
+	sink->shift = shift == NULL ? NULL : malloc(nbytes);
+	if (shift != NULL && sink->shift == NULL)
 	{
 		err->bytes_needed = nbytes;
 		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
 	}
 	if (shift != NULL)
-		memcpy(gram->shift, shift, nbytes);
-	memset(gram->hi, 0, triangle * sizeof(double));
-	memset(gram->lo, 0, triangle * sizeof(double));
+		memcpy(sink->shift, shift, nbytes);
+	memset(sink->hi, 0, triangle * sizeof(double));
+	memset(sink->lo, 0, triangle * sizeof(double));
 	return true;
 }
 
 static bool
-add_rows(GrGram *gram, const double *rows, int64_t nrows, GrError *err)
+add_rows(GrSink *sink, const double *rows, int64_t nrows, GrError *err)
 {
-	return gr_gram_add_polling(gram->hi, gram->lo, rows, nrows, gr_wide_shape(gram->shape), gram->shift, gram->scratch,
-							   gr_gram_lanes(gram->shape.nfeatures), &gram->poll) ||
+	GrRowShape	shape = gr_wide_shape(sink->options.shape);
+
+	return gr_gram_add_polling(sink->hi, sink->lo, rows, nrows, shape, sink->shift, sink->scratch,
+							   gr_gram_lanes(shape.nfeatures), &sink->poll) ||
 		gr_fail(err, GR_CANCELED, 0, "Gram matrix");
 }
 
 static bool
-cpu_gram_send(GrGram *gram, const void *rows, int64_t nrows, GrError *err)
+sum_rows(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 {
+	GrRowShape	shape = sink->options.shape;
 	double		started = now_s();
-	size_t		row_nbytes = gr_row_nbytes(gram->shape);
 
-	if (!gram->shape.single && !add_rows(gram, rows, nrows, err))
+	if (!shape.single && !add_rows(sink, rows, nrows, err))
 		return false;
-	for (int64_t done = 0; gram->shape.single && done < nrows; done += gram->capacity)
+	for (int64_t done = 0; shape.single && done < nrows; done += sink->capacity)
 	{
-		int64_t		n = nrows - done < gram->capacity ? nrows - done : gram->capacity;
+		int64_t		n = nrows - done < sink->capacity ? nrows - done : sink->capacity;
 
-		gr_widen_rows((const char *) rows + (size_t) done * row_nbytes, n, gram->shape, gram->wide);
-		if (!add_rows(gram, gram->wide, n, err))
+		gr_widen_rows((const char *) rows + (size_t) done * gr_row_nbytes(shape), n, shape, sink->wide);
+		if (!add_rows(sink, sink->wide, n, err))
 			return false;
 	}
-	gram->ncalls++;
-	gram->kernel_s += now_s() - started;
+	sink->kernel_s += now_s() - started;
 	return true;
 }
 
+/* Adds an empty chunk at the end, for as many rows with weights as without: so weights of 1 change no bit of a pass. */
 static bool
-cpu_gram_sent(GrGram *gram, bool wait, int64_t *ncalls, GrError *err)
+grow(GrSink *sink, GrError *err)
 {
-	(void) wait;
-	(void) err;
-	*ncalls = gram->ncalls;
-	return true;
-}
-
-static bool
-cpu_gram_finish(GrGram *gram, double *hi, double *lo, GrGramTimes *times, GrError *err)
-{
-	size_t		nbytes = (size_t) gr_triangle(gr_norder(gram->shape.nfeatures)) * sizeof(double);
-
-	(void) err;
-	memcpy(hi, gram->hi, nbytes);
-	memcpy(lo, gram->lo, nbytes);
-	times->bytes_to_device = 0;
-	times->copy_s = 0;
-	times->kernel_s = gram->kernel_s;
-	return true;
-}
-
-/*
- * Rows that stay
- */
-
-typedef struct Chunk
-{
-	struct Chunk *next;
-	int64_t		nrows;
-	int64_t		capacity;
-	double		rows[];
-} Chunk;
-
-struct GrRows
-{
-	GrRowShape	shape;
-	size_t		memory_limit;
-	size_t		nbytes;
-	int64_t		ncalls;
-	Chunk	   *first;
-	Chunk	   *last;
-	double		kernel_s;
-};
-
-static void
-cpu_rows_end(GrRows *rows)
-{
-	if (rows == NULL)
-		return;
-	while (rows->first != NULL)
-	{
-		Chunk	   *chunk = rows->first;
-
-		rows->first = chunk->next;
-		free(chunk);
-	}
-	free(rows);
-}
-
-static bool
-cpu_rows_begin(GrSession *session, const GrRowsOptions *options, GrRows **rows, GrError *err)
-{
-	GrRows	   *r = calloc(1, sizeof(GrRows));
-
-	(void) session;
-	*rows = r;
-	if (r == NULL)
-	{
-		err->bytes_needed = sizeof(GrRows);
-		return gr_fail(err, GR_NO_MEMORY, 0, "rows");
-	}
-	r->shape = options->shape;
-	r->memory_limit = options->memory_limit;
-	return true;
-}
-
-/* Adds an empty chunk at the end. */
-static bool
-grow(GrRows *rows, GrError *err)
-{
-	size_t		row_nbytes = gr_row_nbytes(gr_wide_shape(rows->shape));
-	size_t		nbytes = rows->nbytes < FIRST_CHUNK_NBYTES ? FIRST_CHUNK_NBYTES : rows->nbytes;
+	size_t		row_nbytes = gr_row_nbytes(gr_wide_shape(sink->options.shape));
+	size_t		plain_nbytes = gr_row_nbytes(gr_plain_shape(sink->options.shape.nfeatures));
+	size_t		limit = sink->options.memory_limit;
+	size_t		nbytes = sink->nbytes / row_nbytes * plain_nbytes;
 	size_t		capacity;
 	Chunk	   *chunk;
 
+	if (nbytes < FIRST_CHUNK_NBYTES)
+		nbytes = FIRST_CHUNK_NBYTES;
 	if (nbytes > LAST_CHUNK_NBYTES)
 		nbytes = LAST_CHUNK_NBYTES;
-	if (rows->memory_limit > 0 && nbytes > rows->memory_limit - rows->nbytes)
-		nbytes = rows->memory_limit - rows->nbytes;
-	capacity = nbytes / row_nbytes;
-	if (capacity == 0 && rows->memory_limit == 0)
+	capacity = nbytes / plain_nbytes;
+	if (limit > 0 && capacity > (limit - sink->nbytes) / row_nbytes)
+		capacity = (limit - sink->nbytes) / row_nbytes;
+	if (capacity == 0 && limit == 0)
 		capacity = 1;
 	chunk = capacity == 0 ? NULL : malloc(sizeof(Chunk) + capacity * row_nbytes);
 	if (chunk == NULL)
 	{
-		err->bytes_needed = rows->nbytes + row_nbytes;
-		return gr_fail(err, GR_NO_MEMORY, 0, "no room for more rows in %zu bytes", rows->memory_limit);
+		err->bytes_needed = sink->nbytes + row_nbytes;
+		return gr_fail(err, GR_NO_MEMORY, 0, "no room for more rows in %zu bytes", limit);
 	}
 	chunk->next = NULL;
 	chunk->nrows = 0;
 	chunk->capacity = (int64_t) capacity;
-	rows->nbytes += capacity * row_nbytes;
-	if (rows->last == NULL)
-		rows->first = chunk;
+	sink->nbytes += capacity * row_nbytes;
+	if (sink->last == NULL)
+		sink->first = chunk;
 	else
-		rows->last->next = chunk;
-	rows->last = chunk;
+		sink->last->next = chunk;
+	sink->last = chunk;
 	return true;
 }
 
 static bool
-cpu_rows_send(GrRows *rows, const void *block, int64_t nrows, GrError *err)
+keep_rows(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 {
-	size_t		row_nbytes = gr_row_nbytes(rows->shape);
+	GrRowShape	shape = sink->options.shape;
+	size_t		row_nbytes = gr_row_nbytes(shape);
 
 	for (int64_t done = 0; done < nrows;)
 	{
-		const char *from = (const char *) block + (size_t) done * row_nbytes;
+		const char *from = (const char *) rows + (size_t) done * row_nbytes;
 		double	   *into;
 		int64_t		n;
 
-		if ((rows->last == NULL || rows->last->nrows == rows->last->capacity) && !grow(rows, err))
+		if ((sink->last == NULL || sink->last->nrows == sink->last->capacity) && !grow(sink, err))
 			return false;
-		into = rows->last->rows + rows->last->nrows * gr_row_ncols(rows->shape);
-		n = rows->last->capacity - rows->last->nrows;
+		into = sink->last->rows + sink->last->nrows * gr_row_ncols(shape);
+		n = sink->last->capacity - sink->last->nrows;
 		n = nrows - done < n ? nrows - done : n;
-		if (rows->shape.single)
-			gr_widen_rows(from, n, rows->shape, into);
+		if (shape.single)
+			gr_widen_rows(from, n, shape, into);
 		else
 			memcpy(into, from, (size_t) n * row_nbytes);
-		rows->last->nrows += n;
+		sink->last->nrows += n;
 		done += n;
 	}
-	rows->ncalls++;
 	return true;
 }
 
 static bool
-cpu_rows_sent(GrRows *rows, bool wait, int64_t *ncalls, GrError *err)
+cpu_sink_send(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
+{
+	bool		ok = sink->options.kind == GR_SINK_SUM ? sum_rows(sink, rows, nrows, err) :
+		keep_rows(sink, rows, nrows, err);
+
+	sink->ncalls += ok;
+	return ok;
+}
+
+static bool
+cpu_sink_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 {
 	(void) wait;
 	(void) err;
-	*ncalls = rows->ncalls;
+	*ncalls = sink->ncalls;
 	return true;
 }
 
 static bool
-cpu_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+cpu_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
+{
+	size_t		nbytes = (size_t) gr_triangle(gr_norder(sink->options.shape.nfeatures)) * sizeof(double);
+
+	(void) err;
+	memcpy(hi, sink->hi, nbytes);
+	memcpy(lo, sink->lo, nbytes);
+	return true;
+}
+
+static bool
+cpu_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
 {
 	double		started = now_s();
-	int			stride = gr_row_ncols(rows->shape);
-	int64_t		piece = POLL_WORK / stride + 1;
+	int			stride = gr_row_ncols(sink->options.shape);
+	int64_t		piece = POLL_WORK / gr_nterms(pass->shape.nfeatures) + 1;
 	size_t		scratch_nbytes = gr_pass_scratch_nbytes(pass->kind, pass->shape);
 	double	   *scratch = malloc(scratch_nbytes);
 
@@ -359,7 +279,7 @@ cpu_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host
 		err->bytes_needed = scratch_nbytes;
 		return gr_fail(err, GR_NO_MEMORY, 0, "scratch memory of a pass");
 	}
-	for (const Chunk *chunk = rows->first; chunk != NULL; chunk = chunk->next)
+	for (const Chunk *chunk = sink->first; chunk != NULL; chunk = chunk->next)
 	{
 		for (int64_t from = 0; from < chunk->nrows; from += piece)
 		{
@@ -374,52 +294,41 @@ cpu_rows_pass(GrRows *rows, const GrPass *pass, double *sums, const GrHost *host
 		}
 	}
 	free(scratch);
-	rows->kernel_s += now_s() - started;
+	sink->kernel_s += now_s() - started;
 	return true;
 }
 
 static bool
-cpu_rows_change(GrRows *rows, const GrBasis *basis, const GrHost *host, GrError *err)
+cpu_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err)
 {
 	double		started = now_s();
 	GrPoll		poll = {.host = host};
 
-	for (Chunk *chunk = rows->first; chunk != NULL; chunk = chunk->next)
-		if (!gr_basis_change_rows(basis, gr_wide_shape(rows->shape), chunk->rows, chunk->nrows, &poll))
+	for (Chunk *chunk = sink->first; chunk != NULL; chunk = chunk->next)
+		if (!gr_basis_change_rows(basis, gr_wide_shape(sink->options.shape), chunk->rows, chunk->nrows, &poll))
 			return gr_fail(err, GR_CANCELED, 0, "a change of basis");
-	rows->kernel_s += now_s() - started;
+	sink->kernel_s += now_s() - started;
 	return true;
 }
 
-/* The caller's own passes are as good. */
-static bool
-cpu_rows_can_ascend(const GrRows *rows, bool single)
-{
-	(void) rows;
-	(void) single;
-	return false;
-}
-
-static bool
-cpu_rows_ascend(GrRows *rows, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged, const GrHost *host,
-				GrError *err)
-{
-	(void) rows;
-	(void) ascent;
-	(void) beta;
-	(void) host;
-	*iterations = 0;
-	*converged = false;
-	return gr_fail(err, GR_INVALID, 0, "the CPU has no gradient ascent of its own");
-}
-
 static void
-cpu_rows_times(const GrRows *rows, GrRowsTimes *times)
+cpu_sink_times(const GrSink *sink, GrTimes *times)
 {
-	times->bytes_to_device = 0;
-	times->copy_s = 0;
-	times->kernel_s = rows->kernel_s;
+	*times = (GrTimes) {.kernel_s = sink->kernel_s};
 }
+
+/* Gradient ascent is left to the caller's passes, which are as good. */
+static const GrSinkOps sink_ops = {
+	.begin = cpu_sink_begin,
+	.send = cpu_sink_send,
+	.sent = cpu_sink_sent,
+	.restart = cpu_sink_restart,
+	.finish = cpu_sink_finish,
+	.pass = cpu_sink_pass,
+	.change = cpu_sink_change,
+	.times = cpu_sink_times,
+	.end = cpu_sink_end
+};
 
 /*
  * A batch is computed when it is submitted.
@@ -457,7 +366,8 @@ fail_project_memory(size_t nbytes, GrError *err)
 }
 
 static bool
-cpu_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project, GrError *err)
+cpu_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project,
+				  GrError *err)
 {
 	const GrDraw *draw = options->draw;
 	size_t		block_nbytes = options->block_nbytes < PROJECT_NBYTES ? options->block_nbytes : PROJECT_NBYTES;
@@ -535,44 +445,18 @@ cpu_project_take(GrProject *project, const float **projected, int64_t *nvectors,
 }
 
 static void
-cpu_project_times(const GrProject *project, GrGramTimes *times)
+cpu_project_times(const GrProject *project, GrTimes *times)
 {
-	times->bytes_to_device = 0;
-	times->copy_s = 0;
-	times->kernel_s = project->kernel_s;
+	*times = (GrTimes) {.kernel_s = project->kernel_s};
 }
 
-const GrBackend gr_backend_cpu = {
-	.name = "cpu",
-	.list = cpu_list,
-	.open = cpu_open,
-	.close = cpu_close,
-	.describe = cpu_describe,
-	.present = cpu_present,
-	.pin = cpu_pin,
-	.unpin = cpu_unpin,
-	.gram_begin = cpu_gram_begin,
-	.gram_restart = cpu_gram_restart,
-	.gram_send = cpu_gram_send,
-	.gram_sent = cpu_gram_sent,
-	.gram_finish = cpu_gram_finish,
-	.gram_end = cpu_gram_end,
-	.rows_begin = cpu_rows_begin,
-	.rows_send = cpu_rows_send,
-	.rows_sent = cpu_rows_sent,
-	.rows_pass = cpu_rows_pass,
-	.rows_change = cpu_rows_change,
-	.rows_can_ascend = cpu_rows_can_ascend,
-	.rows_ascend = cpu_rows_ascend,
-	.rows_times = cpu_rows_times,
-	.rows_end = cpu_rows_end,
-	.project_begin = cpu_project_begin,
-	.project_block = cpu_project_block,
-	.project_submit = cpu_project_submit,
-	.project_take = cpu_project_take,
-	.project_times = cpu_project_times,
-	.project_end = cpu_project_end,
-	.factor_begin = NULL,		/* ols.c has its own */
-	.factor_inverse = NULL,
-	.factor_end = NULL
+static const GrProjectorOps projector_ops = {
+	.begin = cpu_project_begin,
+	.block = cpu_project_block,
+	.submit = cpu_project_submit,
+	.take = cpu_project_take,
+	.times = cpu_project_times,
+	.end = cpu_project_end
 };
+
+const GrBackend gr_backend_cpu = {.name = "cpu",.sink = &sink_ops,.projector = &projector_ops};

@@ -54,8 +54,8 @@ plan_table(GrColumnTable *table, const GrDraw *draw)
 }
 
 /*
- * Memory for slots, in huge pages where the system has them: slots are used at random, and the addresses of small pages would take as long
- * to look up as what is in them.
+ * Memory for slots, in huge pages where the system has them: slots are used at random, and the addresses of small pages
+ * would take as long to look up as what is in them.
  */
 static char *
 allocate_slots(size_t nbytes)
@@ -150,9 +150,9 @@ copy_columns(GrProjection *projection, const GrColumnTable *old, const GrHost *h
 }
 
 /*
- * A larger table, if the cache has room for it beside whatever else it keeps: two projections that are used in turn must not drive each other
- * out. Where there is no room for both the old and the new one, the old one's columns are lost, and drawn again. Without a larger table,
- * columns take each other's places. False if canceled.
+ * A larger table, if the cache has room for it beside whatever else it keeps: two projections that are used in turn
+ * must not drive each other out. Where there is no room for both the old and the new one, the old one's columns are
+ * lost, and drawn again. Without a larger table, columns take each other's places. False if canceled.
  */
 static bool
 grow(GrProjection *projection, const GrHost *host, GrError *err)
@@ -161,7 +161,8 @@ grow(GrProjection *projection, const GrHost *host, GrError *err)
 	GrColumnTable old = *table;
 	size_t		old_nbytes = (size_t) old.nslots * old.slot_nbytes;
 	size_t		kept_nbytes = projection->cache->nbytes;
-	size_t		free_nbytes = projection->cache->limit_nbytes > kept_nbytes ? projection->cache->limit_nbytes - kept_nbytes : 0;
+	size_t		free_nbytes = projection->cache->limit_nbytes > kept_nbytes ?
+		projection->cache->limit_nbytes - kept_nbytes : 0;
 	int64_t		nslots = 2 * old.nslots;
 	bool		both = (size_t) nslots * old.slot_nbytes <= free_nbytes;
 
@@ -201,8 +202,8 @@ make_table(GrProjection *projection)
 }
 
 /*
- * What to do with a column's entries: to[row] += or -= value; or, where flush_to is given, flush_to[row] += to[row], and 0 to to[row]. (A
- * row that is flushed twice gets 0 the second time, which changes nothing.)
+ * What to do with a column's entries: to[row] += or -= value; or, where flush_to is given, flush_to[row] += to[row],
+ * and 0 to to[row]. (A row that is flushed twice gets 0 the second time, which changes nothing.)
  */
 typedef struct Scatter
 {
@@ -351,8 +352,8 @@ typedef struct Sparse
 } Sparse;
 
 /*
- * Columns come from anywhere in the table: several are on their way from memory at a time. (Inlined early, for gcc takes a call of a
- * function that does nothing but prefetch for one that does nothing.)
+ * Columns come from anywhere in the table: several are on their way from memory at a time. (Inlined early, for gcc
+ * takes a call of a function that does nothing but prefetch for one that does nothing.)
  */
 static inline __attribute__((always_inline)) void
 prefetch_column(const Sparse *sparse, int64_t m)

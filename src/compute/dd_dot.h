@@ -21,8 +21,8 @@ typedef struct GrDDConstVector
 } GrDDConstVector;
 
 /*
- * start - sum over k < n of a[k] b[k]; *magnitude becomes |start| + sum of |a[k] b[k]|. Its error is at most some n 2^-104 of
- * *magnitude, and a few 2^-104 as a rule. The same bits on every processor.
+ * start - sum over k < n of a[k] b[k]; *magnitude becomes |start| + sum of |a[k] b[k]|. Its error is at most some n
+ * 2^-104 of *magnitude, and a few 2^-104 as a rule. The same bits on every processor.
  */
 extern GrDD gr_dd_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude);
 

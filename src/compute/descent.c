@@ -45,7 +45,9 @@ npairs_max(const GrLogregOptions *options)
 size_t
 gr_descent_nbytes(const GrLogregOptions *options)
 {
-	return sizeof(Lbfgs) + (3 + 2 * (size_t) npairs_max(options)) * ((size_t) gr_nterms(options->shape.nfeatures)) * sizeof(double);
+	size_t		nvectors = 3 + 2 * (size_t) npairs_max(options);
+
+	return sizeof(Lbfgs) + nvectors * (size_t) gr_nterms(options->shape.nfeatures) * sizeof(double);
 }
 
 static Lbfgs *

@@ -1,25 +1,26 @@
 /*
  * draw.h: the random projection matrix S, column by column, on the host and on the device.
  *
- * S has k rows and as many columns as wanted. Its entries are independent: 0 with probability 1 - p, and -1 and +1 with probability
- * p / 2 each (Achlioptas, 2003; Li, Hastie and Church, 2006). p is the density. Column j is a function of (seed, k, p, j) alone,
- * by integer arithmetic and IEEE operations that are rounded once, so S is the same everywhere and for ever: stored results depend
- * on every detail below, and none may change.
+ * S has k rows and as many columns as wanted. Its entries are independent: 0 with probability 1 - p, and -1 and +1 with
+ * probability p / 2 each (Achlioptas, 2003; Li, Hastie and Church, 2006). p is the density. Column j is a function of
+ * (seed, k, p, j) alone, by integer arithmetic and IEEE operations that are rounded once, so S is the same everywhere
+ * and for ever: stored results depend on every detail below, and none may change.
  *
- * Random words. Word w of stratum s of column j is word w % 4 of Philox 4x32-10 with the counter (w / 4, s, low half of j,
- * high half of j) and the key (low half of the seed, high half of the seed).
+ * Random words. Word w of stratum s of column j is word w % 4 of Philox 4x32-10 with the counter (w / 4, s, low half of
+ * j, high half of j) and the key (low half of the seed, high half of the seed).
  *
- * p < 1. Rows are dealt with in strata of B = min(k, floor(8 / p)) rows, 8 / p being the float8 quotient, the last of which may be
- * shorter; strata are independent. In a stratum of n rows:
+ * p < 1. Rows are dealt with in strata of B = min(k, floor(8 / p)) rows, 8 / p being the float8 quotient, the last of
+ * which may be shorter; strata are independent. In a stratum of n rows:
  *
  *	 1. The number of nonzeros N is binomial(n, p), by inversion: U = word 0 * 2^32 + word 1, and N is how many of the
- *		stratum's thresholds are <= U. Threshold m is floor(2^64 C), C the float8 quotient (w_0 + .. + w_m) / (w_0 + .. + w_n),
- *		where w_0 = 1 and w_{m + 1} = w_m ((n - m) p / ((m + 1) (1 - p))), evaluated and summed in this order; the sums end early where a
- *		term no longer changes them and w_m with m >= n p are in, and thresholds end before C = 1. (C has 53 bits.)
- *	 2. The rows are a random subset of size N, by Floyd's algorithm (Bentley and Floyd, 1987): for r = n - N .. n - 1, v is
- *		uniform in [0, 2 (r + 1)); the sign is - if v is odd; the row is v / 2, or r if that one is in the set already.
- *		v takes the words from word 2 on, in order, by Lemire's method (2019), which is without bias: v is the high half of
- *		word * 2 (r + 1), and a word is left out if the low half is less than 2^32 mod 2 (r + 1).
+ *		stratum's thresholds are <= U. Threshold m is floor(2^64 C), C the float8 quotient
+ *		(w_0 + .. + w_m) / (w_0 + .. + w_n), where w_0 = 1 and w_{m + 1} = w_m ((n - m) p / ((m + 1) (1 - p))),
+ *		evaluated and summed in this order; the sums end early where a term no longer changes them and w_m with
+ *		m >= n p are in, and thresholds end before C = 1. (C has 53 bits.)
+ *	 2. The rows are a random subset of size N, by Floyd's algorithm (Bentley and Floyd, 1987): for r = n - N .. n - 1,
+ *		v is uniform in [0, 2 (r + 1)); the sign is - if v is odd; the row is v / 2, or r if that one is in the set
+ *		already. v takes the words from word 2 on, in order, by Lemire's method (2019), which is without bias: v is the
+ *		high half of word * 2 (r + 1), and a word is left out if the low half is less than 2^32 mod 2 (r + 1).
  *
  * p = 1. There is one stratum; row i's sign is - if bit i % 32 of word i / 32 is set.
  */
@@ -94,8 +95,8 @@ gr_draw_count(const GrDrawTable *table, GrPhilox first)
 }
 
 /*
- * Entry m of a stratum from the next word, where r = n - N + m: into entries[m * pitch], beside those before it. False if the word is
- * left out. seen has a bit for each entry's row modulo 64: a row whose bit isn't set is new.
+ * Entry m of a stratum from the next word, where r = n - N + m: into entries[m * pitch], beside those before it. False
+ * if the word is left out. seen has a bit for each entry's row modulo 64: a row whose bit isn't set is new.
  */
 GR_HD bool
 gr_draw_entry(uint32_t word, uint32_t first_row, uint32_t r, uint32_t *entries, int m, int pitch, uint64_t *seen)
@@ -117,8 +118,8 @@ gr_draw_entry(uint32_t word, uint32_t first_row, uint32_t r, uint32_t *entries, 
 }
 
 /*
- * Draws the count nonzeros of a stratum into entries[0], entries[pitch], ..: rows counted from 0 in S, unordered. first are the stratum's
- * first words, which gave the count.
+ * Draws the count nonzeros of a stratum into entries[0], entries[pitch], ..: rows counted from 0 in S, unordered. first
+ * are the stratum's first words, which gave the count.
  */
 GR_HD void
 gr_draw_entries(const GrDraw *draw, int64_t j, int32_t stratum, GrPhilox first, int count, uint32_t *entries, int pitch)
@@ -147,7 +148,8 @@ gr_draw_entries(const GrDraw *draw, int64_t j, int32_t stratum, GrPhilox first, 
 }
 
 /*
- * The same, and the count too, on the host: draws the nonzeros of a stratum into entries, which have room for GR_DRAW_MAX; returns how many.
+ * The same, and the count too, on the host: draws the nonzeros of a stratum into entries, which have room for
+ * GR_DRAW_MAX; returns how many.
  */
 extern int	gr_draw_stratum(const GrDraw *draw, int64_t j, int32_t stratum, uint32_t *entries);
 

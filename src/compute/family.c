@@ -92,10 +92,13 @@ stirling_error(double x)
 
 	if (x <= 15.0)
 		return lgamma(x + 1.0) - (x + 0.5) * log(x) + x - HALF_LOG_2PI;
-	return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - (1.0 / 1188 - 691.0 / 360360 * r) * r) * r) * r) * r) / x;
+	return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 -
+												   (1.0 / 1188 - 691.0 / 360360 * r) * r) * r) * r) * r) / x;
 }
 
-/* log of the probability of a share y of n trials where the mean is y: Loader's (2000), without large terms that cancel */
+/*
+ * log of the probability of a share y of n trials where the mean is y: Loader's (2000), without large terms that cancel
+ */
 static double
 log_saturated(double y, double n)
 {

@@ -60,7 +60,9 @@ typedef struct GrRowTotals
 extern void gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules);
 extern void gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other);
 
-/* The deviance of a response that is 0 or 1, for the one mean that fits best; weights: in all, ones: those of the ones */
+/*
+ * The deviance of a response that is 0 or 1, for the one mean that fits best; weights: in all, ones: those of the ones
+ */
 extern double gr_binomial_null_deviance(double weights, double ones);
 
 /* Are there rows, and of both classes? Fails with GR_INVALID and GR_ONE_CLASS. nones: the sum of their responses */

@@ -6,7 +6,7 @@
  * of them knows this header, the services of terms.h and newton_step.h, and no other phase's file: phases name each
  * other by GrLogregPhase alone.
  *
- * Terms come in two numberings. "Full" arrays have nfeatures + 1 entries, the intercept first, whether the model has
+ * Terms come in two numberings. "Full" arrays have an entry for each of (1, x), the intercept first, whether the model has
  * one or not; arrays of terms begin at full index first, which is 0 or 1. theta and what is named after it are of
  * z = (1, x - shift), where x are the features as the rows have them, by fit->basis if there is one.
  */
@@ -37,7 +37,8 @@ typedef enum GrLogregPhase
 	GR_PHASE_ASCEND,			/* gradient ascent on the caller's side */
 	GR_PHASE_LAST,				/* of gradient descent or L-BFGS: deviance and covariances at the final beta */
 	GR_PHASE_PLACE,				/* how far out is beta to be set along a face? entered by gr_fit_end() */
-	GR_PHASE_NULL,				/* a pass of the model with the intercept alone, for its deviance; entered after PLACE */
+	/* a pass of the model with the intercept alone, for its deviance; entered after PLACE */
+	GR_PHASE_NULL,
 	GR_PHASE_DONE
 } GrLogregPhase;
 
@@ -56,7 +57,7 @@ struct GrLogregState
 	GrLogregOptions options;
 	const GrPhase *phases;		/* by GrLogregPhase */
 	GrLogregPhase phase;
-	int			nfull;			/* nfeatures + 1 */
+	int			nfull;			/* of (1, x) */
 	int			first;			/* 0 with an intercept, else 1 */
 	bool		dense;			/* Hessians are formed */
 

@@ -1,8 +1,9 @@
 /*
- * glm.c: the passes of logistic regression on the CPU: chunks of rows, what the kernels of step_cpu.h make of them, and sums.
+ * glm.c: the passes of logistic regression on the CPU: chunks of rows, what the kernels of step_cpu.h make of them, and
+ * sums.
  *
- * EXACT and FACE bring the rows into a form whose Gram matrix is the wanted sum and leave the rest to gr_gram_add(); FAST and
- * GRADIENT work on columns throughout.
+ * EXACT and FACE bring the rows into a form whose Gram matrix is the wanted sum and leave the rest to gr_gram_add();
+ * FAST and GRADIENT work on columns throughout.
  */
 #include "compute/glm.h"
 
@@ -19,8 +20,9 @@
 #define EXACT_PITCH (EXACT_NROWS + MAX_LANES)
 
 /*
- * Rows of one chunk of FAST and GRADIENT: so many that the columns fill the second-level cache at most. Sums are taken from the lanes
- * once a chunk, so that FAST wants not too few; and no more than the product of as many 1 + t can stand (see step_cpu.h).
+ * Rows of one chunk of FAST and GRADIENT: so many that the columns fill the second-level cache at most. Sums are taken
+ * from the lanes once a chunk, so that FAST wants not too few; and no more than the product of as many 1 + t can stand
+ * (see step_cpu.h).
  */
 #define STEP_NBYTES 262144
 #define STEP_NROWS_MAX 256
@@ -240,7 +242,8 @@ weigh_rows_linearly(ExactWork *work, double *sums, const double *rows)
 	for (int k = 0; k < work->nkept; k++)
 	{
 		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
-		GrLogisticRow row = gr_linear_row(gr_row_offset(at, shape), gr_row_response(at, shape), gr_row_weight(at, shape));
+		GrLogisticRow row = gr_linear_row(gr_row_offset(at, shape), gr_row_response(at, shape),
+										  gr_row_weight(at, shape));
 
 		work->u[k] = row.u;
 		work->v[k] = row.v;
@@ -419,7 +422,8 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	else
 		version->logistic(chunk, &totals);
 	sums[GR_SUM_NROWS] += chunk->nrows;
-	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_two_sum(2.0 * totals.loss, 2.0 * log1p(totals.growth)));
+	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO],
+		   gr_two_sum(2.0 * totals.loss, 2.0 * log1p(totals.growth)));
 	sums[GR_SUM_MIN_MARGIN] = fmin(sums[GR_SUM_MIN_MARGIN], totals.min_margin);
 	if (pass->kind == GR_PASS_FAST)
 	{
@@ -527,7 +531,8 @@ gr_pass_add_polling(const GrPass *pass, double *sums, const double *rows, int64_
 	bool		exact = pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE;
 
 	/* the Gram matrix takes most of an exact pass's time; the others gain from AVX-512 at any width */
-	return add_rows(pass, sums, rows, nrows, scratch, exact ? gr_gram_lanes(gr_nterms(pass->shape.nfeatures)) : 8, host);
+	return add_rows(pass, sums, rows, nrows, scratch, exact ? gr_gram_lanes(gr_nterms(pass->shape.nfeatures)) : 8,
+					host);
 }
 
 void

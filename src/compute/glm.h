@@ -1,9 +1,10 @@
 /*
  * glm.h: one pass over the rows of a logistic regression.
  *
- * All that logistic regression does to rows is a pass: for each row its linear predictor eta, the mean mu = 1 / (1 + exp(-eta)),
- * the weight w = mu (1 - mu) and the residual r = y - mu, and sums over these. What a pass takes is a GrPass, what it gives
- * is a flat array of float8, so that partial sums of threads, workers, partitions or devices merge by gr_pass_merge().
+ * All that logistic regression does to rows is a pass: for each row its linear predictor eta, the mean mu = 1 / (1 +
+ * exp(-eta)), the weight w = mu (1 - mu) and the residual r = y - mu, and sums over these. What a pass takes is a
+ * GrPass, what it gives is a flat array of float8, so that partial sums of threads, workers, partitions or devices
+ * merge by gr_pass_merge().
  *
  * Rows are those of row.h; the response is 0 or 1. The terms of a pass are z = (1, x_1 - shift_1, ..., x_p - shift_p),
  * and eta = z' beta. A model without an intercept has
@@ -21,8 +22,8 @@ extern "C" {
 typedef enum GrPassKind
 {
 	/*
-	 * eta in double-double, and the Gram matrix in double-double of (1, u, u z_1 .. u z_p, v), u = sqrt(w), v = r / u: X'WX and
-	 * X'r to the last digit, good where they cancel. u and v come from gr_logistic_row().
+	 * eta in double-double, and the Gram matrix in double-double of (1, u, u z_1 .. u z_p, v), u = sqrt(w), v = r / u:
+	 * X'WX and X'r to the last digit, good where they cancel. u and v come from gr_logistic_row().
 	 */
 	GR_PASS_EXACT,
 	/* eta and the Hessian X'WX in float8, the gradient X'r compensated: for the iterations before the last */
@@ -37,11 +38,11 @@ typedef enum GrPassKind
 } GrPassKind;
 
 /*
- * Rows on a face. With nfaces > 0 only rows that lie on all the faces before the candidate's take part: EXACT leaves out those
- * off any of the nfaces, FACE those off any of the first nfaces - 1. A row is on face f if
- * |(1, x)' f| <= face_absolute[k] + face_relative * (|f_0| + sum of |f_j x_j|). FAST and GRADIENT know no faces.
+ * Rows on a face. With nfaces > 0 only rows that lie on all the faces before the candidate's take part: EXACT leaves
+ * out those off any of the nfaces, FACE those off any of the first nfaces - 1. A row is on face f if |(1, x)' f| <=
+ * face_absolute[k] + face_relative * (|f_0| + sum of |f_j x_j|). FAST and GRADIENT know no faces.
  */
-struct GrPass
+typedef struct GrPass
 {
 	GrPassKind	kind;
 	GrRowShape	shape;			/* of the rows, which are not single */
@@ -52,11 +53,12 @@ struct GrPass
 	const double *face_absolute;	/* nfaces */
 	double		face_relative;
 	/*
-	 * EXACT: of a mean that were linear in eta, 1/2 + eta / 4, at beta = 0: w = 1/4, r = y - 1/2 - offset / 4. Its Newton
-	 * step is a least-squares fit, which finds its way from 0 however large the offsets are. There is no deviance.
+	 * EXACT: of a mean that were linear in eta, 1/2 + eta / 4, at beta = 0: w = 1/4, r = y - 1/2 - offset / 4. Its
+	 * Newton step is a least-squares fit, which finds its way from 0 however large the offsets are. There is no
+	 * deviance.
 	 */
 	bool		linear;
-};
+} GrPass;
 
 /* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */
 enum
@@ -101,10 +103,10 @@ extern void gr_pass_clear(GrPassKind kind, int nfeatures, double *sums);
 extern void gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other);
 
 /*
- * The pass on the CPU: adds nrows rows to sums. Rows must be finite and their response 0 or 1. The result depends on the rows and on
- * how they are split over calls, and for EXACT and FACE not on the processor (beyond libm's exp and log1p). A predictor that leaves
- * float8's range on the wrong side, or is not a number, leaves the deviance not finite. scratch: gr_pass_scratch_nbytes() bytes,
- * aligned as float8.
+ * The pass on the CPU: adds nrows rows to sums. Rows must be finite and their response 0 or 1. The result depends on
+ * the rows and on how they are split over calls, and for EXACT and FACE not on the processor (beyond libm's exp and
+ * log1p). A predictor that leaves float8's range on the wrong side, or is not a number, leaves the deviance not finite.
+ * scratch: gr_pass_scratch_nbytes() bytes, aligned as float8.
  */
 extern void gr_pass_add(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch);
 extern size_t gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape);

@@ -21,7 +21,8 @@ typedef struct GrLogisticRow
 } GrLogisticRow;
 
 /*
- * y - mu, where the sides have probabilities one = mu and zero = 1 - mu; the same bits for y = 0 and 1 as -one and zero.
+ * y - mu, where the sides have probabilities one = mu and zero = 1 - mu; the same bits for y = 0 and 1 as -one and
+ * zero.
  */
 GR_HD double
 gr_residual(double y, double one, double zero)
@@ -39,7 +40,8 @@ gr_margin(double eta, double y)
 }
 
 /*
- * x log(x / m) - (x - m), x, m > 0, d = x - m: Loader's deviance part (2000), whose series in d / (x + m) doesn't cancel
+ * x log(x / m) - (x - m), x, m > 0, d = x - m: Loader's deviance part (2000), whose series in d / (x + m) doesn't
+ * cancel
  */
 GR_HD double
 gr_deviance_part(double x, double m, double d)

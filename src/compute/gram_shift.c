@@ -227,19 +227,19 @@ gr_gram_merge_shifted(double *hi, double *lo, double *shift, const double *hi2, 
 }
 
 /*
- * A backend's job
+ * Rows on their way to a sink
  */
 
 bool
-gr_shifted_begin(GrShiftedGram *s, const GrBackend *backend, GrGram *gram, const GrGramOptions *options, GrError *err)
+gr_shifted_begin(GrShiftedGram *s, const GrSinkOps *ops, GrSink *sink, const GrSinkOptions *options, GrError *err)
 {
 	size_t		n = (size_t) gr_nterms(options->shape.nfeatures);
 	size_t		wide_nbytes = gr_row_nbytes(gr_wide_shape(options->shape));
 	size_t		nbytes = 2 * n * sizeof(double);
 
 	memset(s, 0, sizeof(*s));
-	s->backend = backend;
-	s->gram = gram;
+	s->ops = ops;
+	s->sink = sink;
 	s->shape = options->shape;
 	s->poll.host = options->host;
 	s->wide_nrows = s->shape.single ? (int64_t) (WIDE_NBYTES / wide_nbytes) + 1 : 0;
@@ -278,7 +278,7 @@ wide_rows(GrShiftedGram *s, const void *rows, int64_t nrows, int64_t done, int64
 	return s->wide;
 }
 
-/* What was summed so far becomes sums about the narrowed shift, and is kept; the job begins anew, about that. */
+/* What was summed so far becomes sums about the narrowed shift, and is kept; the sink begins anew, about that. */
 static bool
 begin_anew(GrShiftedGram *s, GrError *err)
 {
@@ -286,14 +286,13 @@ begin_anew(GrShiftedGram *s, GrError *err)
 	int64_t		triangle = gr_triangle(gr_norder(p));
 	size_t		nbytes = 2 * (size_t) triangle * sizeof(double);
 	double	   *sums = malloc(nbytes);
-	GrGramTimes times;
 
 	if (sums == NULL)
 	{
 		err->bytes_needed = nbytes;
 		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
 	}
-	if (!s->backend->gram_finish(s->gram, sums, sums + triangle, &times, err))
+	if (!s->ops->finish(s->sink, sums, sums + triangle, err))
 	{
 		free(sums);
 		return false;
@@ -306,7 +305,7 @@ begin_anew(GrShiftedGram *s, GrError *err)
 		return gr_fail(err, GR_CANCELED, 0, "Gram matrix");
 	memcpy(s->shift, s->narrowed, (size_t) gr_nterms(p) * sizeof(double));
 	s->shifted = gr_shift_any(s->shift, p);
-	return s->backend->gram_restart(s->gram, s->shifted ? s->shift : NULL, err);
+	return s->ops->restart(s->sink, s->shifted ? s->shift : NULL, err);
 }
 
 /* Chooses the shift, or drops what the rows don't bear. */
@@ -322,7 +321,7 @@ prepare(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
 
 		s->chosen = true;
 		s->shifted = gr_shift_choose(s->shift, first, n, wide);
-		if (s->shifted && !s->backend->gram_restart(s->gram, s->shift, err))
+		if (s->shifted && !s->ops->restart(s->sink, s->shift, err))
 			return false;
 	}
 	/* n > 0: the rows that it was chosen by are exact */
@@ -343,18 +342,18 @@ bool
 gr_shifted_send(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
 {
 	if (nrows <= 0)
-		return s->backend->gram_send(s->gram, rows, nrows, err);
+		return s->ops->send(s->sink, rows, nrows, err);
 	if ((!s->chosen || s->shifted) && !prepare(s, rows, nrows, err))
 		return false;
-	return s->backend->gram_send(s->gram, rows, nrows, err);
+	return s->ops->send(s->sink, rows, nrows, err);
 }
 
 bool
-gr_shifted_finish(GrShiftedGram *s, double *hi, double *lo, double *shift, GrGramTimes *times, GrError *err)
+gr_shifted_finish(GrShiftedGram *s, double *hi, double *lo, double *shift, GrError *err)
 {
 	int64_t		triangle = gr_triangle(gr_norder(s->shape.nfeatures));
 
-	if (!s->backend->gram_finish(s->gram, hi, lo, times, err))
+	if (!s->ops->finish(s->sink, hi, lo, err))
 		return false;
 	if (s->earlier != NULL)
 		gr_gram_merge(hi, lo, s->earlier, s->earlier + triangle, triangle);

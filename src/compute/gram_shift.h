@@ -20,7 +20,7 @@
 #ifndef GPUREG_GRAM_SHIFT_H
 #define GPUREG_GRAM_SHIFT_H
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,13 +41,18 @@ extern bool gr_shift_any(const double *shift, int nfeatures);
 extern bool gr_shift_exact(const double *shift, const double *rows, int64_t nrows, GrRowShape shape);
 
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
-extern bool gr_shift_exact_lanes(const double *shift, const double *rows, int64_t nrows, GrRowShape shape, int max_lanes);
+extern bool gr_shift_exact_lanes(const double *shift, const double *rows, int64_t nrows, GrRowShape shape,
+								 int max_lanes);
 
 /* The shift without the columns that have a difference which isn't exact. */
 extern void gr_shift_narrow(double *narrowed, const double *shift, const double *rows, int64_t nrows, GrRowShape shape);
 
-/* Sums about from become sums about to; NULL stands for 0. Sums that overflow aren't finite. False if the host asked to stop. */
-extern bool gr_gram_translate(double *hi, double *lo, int nfeatures, const double *from, const double *to, GrPoll *poll);
+/*
+ * Sums about from become sums about to; NULL stands for 0. Sums that overflow aren't finite. False if the host asked to
+ * stop.
+ */
+extern bool gr_gram_translate(double *hi, double *lo, int nfeatures, const double *from, const double *to,
+							  GrPoll *poll);
 
 /*
  * hi + lo += hi2 + lo2, each about its own shift. shift becomes that of the sum: of a column that is 0 on either side,
@@ -58,14 +63,14 @@ extern bool gr_gram_merge_shifted(double *hi, double *lo, double *shift, const d
 								  const double *shift2, int nfeatures, GrPoll *poll);
 
 /*
- * A backend's Gram job whose rows are shifted: chooses the shift at the first block, checks every other, and begins
- * the job anew, less a column's shift, where it must; that is at most once a column. All zeros is one that was never
- * begun.
+ * A sink's rows, shifted before they are summed up: chooses the shift at the first block, checks every other, and
+ * begins the sink anew, less a column's shift, where it must; that is at most once a column. All zeros is one that was
+ * never begun.
  */
 typedef struct GrShiftedGram
 {
-	const GrBackend *backend;
-	GrGram	   *gram;			/* the caller's */
+	const GrSinkOps *ops;
+	GrSink	   *sink;			/* the caller's, of kind SUM */
 	GrRowShape	shape;			/* of the rows that are sent */
 	bool		chosen;			/* the shift */
 	bool		shifted;		/* it isn't 0 */
@@ -73,19 +78,22 @@ typedef struct GrShiftedGram
 	double	   *narrowed;		/* likewise */
 	double	   *wide;			/* single rows as float8, wide_nrows of them; NULL where they come so */
 	int64_t		wide_nrows;
-	double	   *earlier;		/* triangles hi and lo, about shift: of rows before the job was begun anew; NULL: there are none */
+	double	   *earlier;		/* triangles hi and lo, about shift: of rows before the sink began anew; NULL: none */
 	GrPoll		poll;
 } GrShiftedGram;
 
-/* gram: just begun. host: polled by what computes here; may be NULL. Fails with GR_NO_MEMORY; gr_shifted_end() also accepts that. */
-extern bool gr_shifted_begin(GrShiftedGram *s, const GrBackend *backend, GrGram *gram, const GrGramOptions *options,
+/*
+ * sink: just begun with options, whose host is polled by what computes here, too. Fails with GR_NO_MEMORY;
+ * gr_shifted_end() also accepts that.
+ */
+extern bool gr_shifted_begin(GrShiftedGram *s, const GrSinkOps *ops, GrSink *sink, const GrSinkOptions *options,
 							 GrError *err);
 
-/* gram_send */
+/* The sink's send */
 extern bool gr_shifted_send(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err);
 
-/* gram_finish; and the sums' shift, nfeatures + 1 values */
-extern bool gr_shifted_finish(GrShiftedGram *s, double *hi, double *lo, double *shift, GrGramTimes *times, GrError *err);
+/* The sink's finish; and the sums' shift: the features', then the response's */
+extern bool gr_shifted_finish(GrShiftedGram *s, double *hi, double *lo, double *shift, GrError *err);
 
 /* Frees what is s's own. */
 extern void gr_shifted_end(GrShiftedGram *s);

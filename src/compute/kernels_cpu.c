@@ -1,9 +1,9 @@
 /*
- * kernels_cpu.c: the CPU's kernels: the Gram matrix and the dot product in double-double, what the passes of glm.h do to
- * rows, and random projection of a vector and of a batch.
+ * kernels_cpu.c: the CPU's kernels: the Gram matrix and the dot product in double-double, what the passes of glm.h do
+ * to rows, and random projection of a vector and of a batch.
  *
- * They are compiled for AVX-512, for AVX2 and for anything else. Those in double-double and the projection give the same bits on all,
- * since they do the same IEEE operations in the same order for each entry.
+ * They are compiled for AVX-512, for AVX2 and for anything else. Those in double-double and the projection give the
+ * same bits on all, since they do the same IEEE operations in the same order for each entry.
  */
 #include "compute/dd_dot.h"
 
@@ -190,14 +190,16 @@ typedef struct Version
 } Version;
 
 static const Version scalar_version = {
-	pack_scalar, weigh_panels_scalar, exact_scalar, gram_scalar, gram_weighted_scalar, dot_scalar, &step_scalar, gather_scalar
+	pack_scalar, weigh_panels_scalar, exact_scalar, gram_scalar, gram_weighted_scalar, dot_scalar, &step_scalar,
+		gather_scalar
 };
 #if defined(__x86_64__) && defined(__GNUC__)
 static const Version avx2_version = {
 	pack_avx2, weigh_panels_avx2, exact_avx2, gram_avx2, gram_weighted_avx2, dot_avx2, &step_avx2, gather_avx2
 };
 static const Version avx512_version = {
-	pack_avx512, weigh_panels_avx512, exact_avx512, gram_avx512, gram_weighted_avx512, dot_avx512, &step_avx512, gather_avx512
+	pack_avx512, weigh_panels_avx512, exact_avx512, gram_avx512, gram_weighted_avx512, dot_avx512, &step_avx512,
+		gather_avx512
 };
 #endif
 

@@ -26,17 +26,17 @@
  * Gram matrix
  *
  * hi, lo += sum over r < nrows of z z', or of w z z', where (w z) is taken in two halves and the lower one's product
- * joins the corrections. z comes packed in panels of W columns: column c of row r at
- * panel[c / W][r][c % W], so that every inner loop reads its operands in order, from the first-level cache, whatever q is.
+ * joins the corrections. z comes packed in panels of W columns: column c of row r at panel[c / W][r][c % W], so that
+ * every inner loop reads its operands in order, from the first-level cache, whatever q is.
  *
- * Each strip (one i, W values of j) keeps its sum in registers for the whole chunk of rows. A product p = RN(a b) goes to
- * the rounded sum h by Knuth's TwoSum, s = h + p, t = s - h, and what s lost goes to c, as in Dot2 of Ogita, Rump and Oishi
- * (2005): (h - (s - t)) + (p - t) + (a b - p). TwoSum's differences are exact, so that the last two are one
- * a b - t, rounded once: 8 operations a product in place of 10. c's own rounding is of the order of nrows^(1/2) 2^-106 of
+ * Each strip (one i, W values of j) keeps its sum in registers for the whole chunk of rows. A product p = RN(a b) goes
+ * to the rounded sum h by Knuth's TwoSum, s = h + p, t = s - h, and what s lost goes to c, as in Dot2 of Ogita, Rump
+ * and Oishi (2005): (h - (s - t)) + (p - t) + (a b - p). TwoSum's differences are exact, so that the last two are one a
+ * b - t, rounded once: 8 operations a product in place of 10. c's own rounding is of the order of nrows^(1/2) 2^-106 of
  * the sum, which is why a chunk is short. The chunk's sum is then added to the state in full double-double.
  *
- * Two of the subtractions are written as fused operations on a 1 that the compiler cannot see: a processor with separate
- * pipes for additions (Zen) then works on both kinds at once, and on others nothing changes.
+ * Two of the subtractions are written as fused operations on a 1 that the compiler cannot see: a processor with
+ * separate pipes for additions (Zen) then works on both kinds at once, and on others nothing changes.
  */
 #define V_DIFF(a, b) V_FMS(a, one, b)
 
@@ -69,8 +69,8 @@
 #define HEAD(ncols) ((ncols) < W - 1 ? (ncols) : W - 1)
 
 /*
- * Copies rows into panels, the column of ones first, zeros after the last; less shift, if there is one. Inlined twice, so that rows
- * without a shift pay nothing for it.
+ * Copies rows into panels, the column of ones first, zeros after the last; less shift, if there is one. Inlined twice,
+ * so that rows without a shift pay nothing for it.
  */
 static inline __attribute__((always_inline)) TARGET void
 NAME(pack_rows) (double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
@@ -140,7 +140,10 @@ NAME(exact) (const double *rows, int64_t nrows, int ncols, int stride, const dou
 	return sum == 0.0;
 }
 
-/* The panels times each row's weight, exactly: whi + wlo, laid out as they are. weights: the first row's, then stride further on */
+/*
+ * The panels times each row's weight, exactly: whi + wlo, laid out as they are. weights: the first row's, then stride
+ * further on
+ */
 static TARGET void
 WEIGH(double *restrict whi, double *restrict wlo, const double *restrict panels, int nrows, int npanels,
 	  const double *restrict weights, int stride)
@@ -162,8 +165,8 @@ WEIGH(double *restrict whi, double *restrict wlo, const double *restrict panels,
 }
 
 /*
- * Rows first .. end - 1 of the triangle. whi, wlo: what WEIGH() has made of the panels, in place of one factor; NULL: the
- * rows have no weights. Inlined twice.
+ * Rows first .. end - 1 of the triangle. whi, wlo: what WEIGH() has made of the panels, in place of one factor; NULL:
+ * the rows have no weights. Inlined twice.
  */
 static inline __attribute__((always_inline)) TARGET void
 NAME(gram_rows) (double *restrict hi, double *restrict lo, const double *restrict panels, const double *restrict whi,
@@ -232,12 +235,13 @@ KERNEL_WEIGHTED(double *restrict hi, double *restrict lo, const double *restrict
 }
 
 /*
- * Dot product in double-double: sum over k < n of (ahi + alo)[k] (bhi + blo)[k], n a multiple of DOT_LANES, as DOT_LANES
- * sums shi + slo of every DOT_LANES-th term, not normalised; magnitudes gets the sums of |product|. The number of sums, and so every
- * bit, is the same whatever W is.
+ * Dot product in double-double: sum over k < n of (ahi + alo)[k] (bhi + blo)[k], n a multiple of DOT_LANES, as
+ * DOT_LANES sums shi + slo of every DOT_LANES-th term, not normalised; magnitudes gets the sums of |product|. The
+ * number of sums, and so every bit, is the same whatever W is.
  *
- * As above, shi takes the products' high halves by TwoSum, and slo what that loses and the products' low halves; what is left
- * out of a product is below 2 u^2 of it, u = 2^-53, and slo's own rounding is of the order of n^(1/2) u^2 of the magnitudes.
+ * As above, shi takes the products' high halves by TwoSum, and slo what that loses and the products' low halves; what
+ * is left out of a product is below 2 u^2 of it, u = 2^-53, and slo's own rounding is of the order of n^(1/2) u^2 of
+ * the magnitudes.
  */
 #define DOT_STEP(x, y, m, k) do { \
 	V ah_ = V_LOAD(ahi + (k)); \

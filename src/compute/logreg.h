@@ -23,7 +23,7 @@
 #ifndef GPUREG_LOGREG_H
 #define GPUREG_LOGREG_H
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "compute/family.h"
 #include "compute/glm.h"
 
@@ -78,7 +78,7 @@ typedef struct GrLogregFit
 	double	   *sums;
 	GrAscent	ascent;
 	GrBasis    *basis;			/* NULL: the rows are as they came */
-	double	   *beta;			/* nfeatures + 1, of (1, x), x as the rows are then */
+	double	   *beta;			/* of (1, x), x as the rows are then */
 	int64_t		ascended;
 	bool		ascent_converged;
 
@@ -143,7 +143,7 @@ extern GrLogregOptions gr_logreg_sample(const GrLogregOptions *options, double s
 extern bool gr_logreg_is_separated(const GrLogregFit *fit);
 
 /*
- * Writes the start, nfeatures + 1 coefficients of (1, x), NaN for aliased terms; false if the sample's fit, which may
+ * Writes the start, coefficients of (1, x), NaN for aliased terms; false if the sample's fit, which may
  * have been broken off, gives none that is worth a pass.
  */
 extern bool gr_logreg_take_start(const GrLogregFit *sample, double *start);

@@ -349,7 +349,8 @@ gr_last_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (!state->dense)
 	{
 		/* an offset may bring all rows to their right side, whatever beta does */
-		bool		separated = fit->sums[GR_SUM_MIN_MARGIN] > 1e-6 && state->options.l2 == 0 && !state->options.shape.offset;
+		bool		separated = fit->sums[GR_SUM_MIN_MARGIN] > 1e-6 && state->options.l2 == 0 &&
+			!state->options.shape.offset;
 
 		for (int k = 0; k < fit->nterms && separated; k++)
 			fit->separated[k] = state->theta[k + state->first] < 0 ? -1 : 1;

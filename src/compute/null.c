@@ -51,7 +51,8 @@ gr_null_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return ask(fit);
 	}
 	fit->null_deviance = deviance;
-	if (!state->options.intercept || !isfinite(step) || 0.5 * step * step * gradient[2 * state->nfull] <= LOWERS * deviance ||
+	if (!state->options.intercept || !isfinite(step) ||
+		0.5 * step * step * gradient[2 * state->nfull] <= LOWERS * deviance ||
 		state->null_npasses >= PASSES_MAX)
 		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 	state->null_before = state->null_intercept;

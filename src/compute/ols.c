@@ -10,7 +10,9 @@
 #include "compute/dd_dot.h"
 #include "compute/gram_shift.h"
 
-/* A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double. */
+/*
+ * A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double.
+ */
 #define NOISE 3.2e-30
 
 /* A product's share of the time between two polls; see GrPoll */
@@ -41,7 +43,7 @@ typedef struct Factor
 	bool	   *aliased;		/* m */
 	GrDDVector	l;				/* packed triangle of m + 1 rows: L below the diagonal */
 	GrDDVector	d;				/* m + 1: D */
-	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2; first, other matrices */
+	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2 */
 	GrDDVector	u;				/* m + 1: the row being factored, L D; then the solution, scaled */
 	GrDDVector	origin;			/* m: on a device, the scaled A's inverse times what the intercept is in scaled terms */
 } Factor;
@@ -151,8 +153,9 @@ rounding_pivot(const Factor *f, const Matrix *a, int64_t i)
 }
 
 /*
- * The scales of the m terms and of the response, and what goes by them. The last row's diagonal is the response's sum of squares for a
- * Gram matrix; where the last row is a right-hand side alone, its scale brings the largest entry to the order of 1.
+ * The scales of the m terms and of the response, and what goes by them. The last row's diagonal is the response's sum
+ * of squares for a Gram matrix; where the last row is a right-hand side alone, its scale brings the largest entry to
+ * the order of 1.
  */
 static bool
 choose_scales(Factor *f, const Matrix *a, double tolerance, GrError *err)
@@ -291,8 +294,8 @@ back_substitute(Factor *f, const GrHost *host, GrError *err)
 }
 
 /*
- * What rounding can have left in a residual sum of squares of 0: the matrix is known to a relative NOISE by entries, and
- * beta' A beta takes it on. Bounded through |A[i][j]| <= sqrt(A[i][i] A[j][j]) <= 4 in scaled units.
+ * What rounding can have left in a residual sum of squares of 0: the matrix is known to a relative NOISE by entries,
+ * and beta' A beta takes it on. Bounded through |A[i][j]| <= sqrt(A[i][i] A[j][j]) <= 4 in scaled units.
  */
 static double
 rss_noise(const Factor *f)
@@ -330,8 +333,8 @@ has_shifted_terms(const Factor *f, const Matrix *a)
 
 /* The intercept's variance and covariances, from f->origin, which is what they are but for sigma^2 and the scales */
 static bool
-fill_origin_on_device(const Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_scale, const GrHost *host,
-					  GrError *err)
+fill_origin_on_device(const Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_scale,
+					  const GrHost *host, GrError *err)
 {
 	GrDD		variance = get(f->origin, 0);
 	GrPoll		poll = {.host = host};
@@ -360,7 +363,7 @@ fill_inverse_on_device(Factor *f, const Matrix *a, double *inverse, GrDD sigma2,
 {
 	for (int k = 0; k < f->m; k++)
 		set(f->u, k, f->aliased[k] ? gr_dd(0.0) : gr_dd_div(sigma2, get(f->d, k)));
-	if (!f->solver->backend->factor_inverse(f->device, f->u.hi, f->u.lo, y_scale, inverse, host, err))
+	if (!f->solver->ops->inverse(f->device, f->u.hi, f->u.lo, y_scale, inverse, host, err))
 		return false;
 	return !has_shifted_terms(f, a) || fill_origin_on_device(f, a, inverse, sigma2, y_scale, host, err);
 }
@@ -409,7 +412,8 @@ fill_inverse(Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_
 				gr_dd_mul(gr_dd_div(get(f->inverse, inverse_row(f, i) + k), get(f->d, k)), sigma2));
 		for (int64_t j = 0; j <= i; j++)
 		{
-			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, i), from(f->inverse, inverse_row(f, j) + i), m - i));
+			GrDDConstVector row = from(f->inverse, inverse_row(f, j) + i);
+			GrDD		sum = gr_dd_neg(minus_dot(gr_dd(0.0), from(f->u, i), row, m - i));
 
 			/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
 			double		v = gr_dd_to_double(sum) * f->scale[i] / y_scale * f->scale[j] / y_scale + 0.0;
@@ -430,11 +434,12 @@ device_wanted(const Factor *f)
 {
 	const GrSolver *solver = f->solver;
 
-	return solver != NULL && solver->backend->factor_begin != NULL &&
-		f->m >= (solver->min_terms > 0 ? solver->min_terms : GR_SOLVER_MIN_TERMS);
+	return solver != NULL && f->m >= (solver->min_terms > 0 ? solver->min_terms : GR_SOLVER_MIN_TERMS);
 }
 
-/* Factorises and solves on the device. Where its memory doesn't suffice, that is no failure, and f->device stays NULL. */
+/*
+ * Factorises and solves on the device. Where its memory doesn't suffice, that is no failure, and f->device stays NULL.
+ */
 static bool
 solve_on_device(Factor *f, const Matrix *a, bool want_inverse, const GrHost *host, GrError *err)
 {
@@ -447,9 +452,9 @@ solve_on_device(Factor *f, const Matrix *a, bool want_inverse, const GrHost *hos
 		.d_hi = f->d.hi,.d_lo = f->d.lo,.row_hi = row.hi,.row_lo = row.lo,.coef_hi = f->u.hi,.coef_lo = f->u.lo
 	};
 
-	if (f->solver->backend->factor_begin(f->solver->session, &job, &f->device, host, &failure))
+	if (f->solver->ops->begin(f->solver->session, &job, &f->device, host, &failure))
 		return true;
-	f->solver->backend->factor_end(f->device);
+	f->solver->ops->end(f->device);
 	f->device = NULL;
 	if (failure.status == GR_DEVICE_MEMORY)
 		return true;
@@ -459,9 +464,9 @@ solve_on_device(Factor *f, const Matrix *a, bool want_inverse, const GrHost *hos
 }
 
 /*
- * f->origin, from a factorisation of its own: the device's inverse comes rounded to float8, in which the covariances of the intercept
- * may cancel; a solution comes in double-double. What the intercept is in the scaled terms stands as the right-hand side, unscaled but
- * for a power of two. *solved: the device's memory sufficed.
+ * f->origin, from a factorisation of its own: the device's inverse comes rounded to float8, in which the covariances of
+ * the intercept may cancel; a solution comes in double-double. What the intercept is in the scaled terms stands as the
+ * right-hand side, unscaled but for a power of two. *solved: the device's memory sufficed.
  */
 static bool
 solve_for_origin(Factor *f, const Matrix *a, bool *solved, const GrHost *host, GrError *err)
@@ -487,7 +492,7 @@ solve_for_origin(Factor *f, const Matrix *a, bool *solved, const GrHost *host, G
 	for (int64_t k = 0; *solved && k < f->m; k++)
 		set(f->origin, k, gr_dd_scale(get(f->u, k), 1.0 / (f->scale[f->m] * f->scale[0])));
 	if (f->device != NULL)
-		f->solver->backend->factor_end(f->device);
+		f->solver->ops->end(f->device);
 	f->device = NULL;
 	f->scale[f->m] = y_scale;
 	memset(f->aliased, 0, (size_t) f->m * sizeof(bool));
@@ -515,7 +520,7 @@ static void
 release(Factor *f)
 {
 	if (f->device != NULL)
-		f->solver->backend->factor_end(f->device);
+		f->solver->ops->end(f->device);
 }
 
 /* The solution, unscaled, and the number of terms that are not aliased. */
@@ -576,7 +581,8 @@ static bool
 variances_in_range(const Factor *f, const Matrix *a, const double *vcov, bool is_zero, GrError *err)
 {
 	for (int64_t k = 0; k < f->m; k++)
-		if (!in_range(vcov[k * f->m + k], is_zero || f->aliased[k], k + a->skip - 1, "variance of the coefficient", err))
+		if (!in_range(vcov[k * f->m + k], is_zero || f->aliased[k], k + a->skip - 1, "variance of the coefficient",
+					  err))
 			return false;
 	return true;
 }
@@ -587,7 +593,8 @@ fill_vcov(Factor *f, const Matrix *a, GrDD rss, double y_scale, GrOlsFit *fit, c
 {
 	bool		none = fit->df_residual <= 0;
 
-	if (!fill_inverse(f, a, fit->vcov, gr_dd_div(rss, gr_dd((double) (none ? 1 : fit->df_residual))), y_scale, host, err))
+	if (!fill_inverse(f, a, fit->vcov, gr_dd_div(rss, gr_dd((double) (none ? 1 : fit->df_residual))), y_scale, host,
+					  err))
 		return false;
 	for (int64_t k = 0; none && k < (int64_t) f->m * f->m; k++)
 	{

@@ -1,10 +1,10 @@
 /*
  * philox.h: counter-based random numbers, on the host and on the device.
  *
- * Philox 4x32-10 of Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3": ten rounds that turn a
- * counter of four words and a key of two into four random words. cuRAND's device generator is the same: curand_init(seed,
- * subsequence, offset) has the seed as its key, low word first, offset / 4 in the counter's first two words and the subsequence in its
- * last two.
+ * Philox 4x32-10 of Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3": ten rounds
+ * that turn a counter of four words and a key of two into four random words. cuRAND's device generator is the same:
+ * curand_init(seed, subsequence, offset) has the seed as its key, low word first, offset / 4 in the counter's first two
+ * words and the subsequence in its last two.
  */
 #ifndef GPUREG_PHILOX_H
 #define GPUREG_PHILOX_H

@@ -10,11 +10,12 @@
 #define GR_PROJECT_BATCH 8		/* vectors */
 
 /*
- * total[i][b] += sum over the entries of row i, in order, of +-x[column][b], for rows i < k and b < GR_PROJECT_BATCH: row i has the entries
- * starts[i] .. ends[i] - 1, which are 2 column + (the sign is -). The sums start from 0. All lanes do the same operations, so the
- * bits don't depend on W.
+ * total[i][b] += sum over the entries of row i, in order, of +-x[column][b], for rows i < k and b < GR_PROJECT_BATCH:
+ * row i has the entries starts[i] .. ends[i] - 1, which are 2 column + (the sign is -). The sums start from 0. All
+ * lanes do the same operations, so the bits don't depend on W.
  */
-typedef void (*GrGather) (double *total, const float *x, const uint32_t *entries, const uint32_t *starts, const uint32_t *ends, int k);
+typedef void (*GrGather) (double *total, const float *x, const uint32_t *entries, const uint32_t *starts,
+						  const uint32_t *ends, int k);
 
 /* The same of a vector by itself: x has for each column two float4, the value and its negative. */
 extern void gr_gather_vector(double *total, const float *x, const uint32_t *entries, const uint32_t *starts,
@@ -39,7 +40,8 @@ extern GrGather gr_gather_version(int max_lanes);
 } while (0)
 
 static TARGET void
-NAME(gather)(double *total, const float *x, const uint32_t *entries, const uint32_t *starts, const uint32_t *ends, int k)
+NAME(gather)(double *total, const float *x, const uint32_t *entries, const uint32_t *starts, const uint32_t *ends,
+			 int k)
 {
 	static const double signs[2] = {1.0, -1.0};
 

@@ -1,9 +1,9 @@
 /*
  * projection.c: the cache of S, and the projection of dense vectors.
  *
- * S is kept by chunks of columns, each by rows, so that a row's sum over the chunk stays in a register. Of a vector by itself
- * four rows are summed at a time; of several, eight vectors at a time, transposed, a vector a lane. A chunk of S that isn't kept is drawn
- * column by column, and each entry added where it belongs.
+ * S is kept by chunks of columns, each by rows, so that a row's sum over the chunk stays in a register. Of a vector by
+ * itself four rows are summed at a time; of several, eight vectors at a time, transposed, a vector a lane. A chunk of S
+ * that isn't kept is drawn column by column, and each entry added where it belongs.
  */
 #include "compute/projection.h"
 
@@ -265,7 +265,8 @@ create(GrProjectionCache *cache, int64_t k, uint64_t seed, double density, GrErr
 }
 
 GrProjection *
-gr_projection_open(GrProjectionCache *cache, int64_t k, uint64_t seed, double density, size_t limit_nbytes, GrError *err)
+gr_projection_open(GrProjectionCache *cache, int64_t k, uint64_t seed, double density, size_t limit_nbytes,
+				   GrError *err)
 {
 	GrProjection *projection = cache->first;
 
@@ -449,7 +450,8 @@ drop_chunk(GrProjection *projection, GrMatrixChunk *chunk)
 
 /* Fills an empty chunk. */
 static bool
-fill_chunk(GrProjection *projection, GrMatrixChunk *chunk, int64_t first, int32_t ncols, const GrHost *host, GrError *err)
+fill_chunk(GrProjection *projection, GrMatrixChunk *chunk, int64_t first, int32_t ncols, const GrHost *host,
+		   GrError *err)
 {
 	const GrDraw *draw = &projection->draw;
 	size_t		starts_nbytes = ((size_t) draw->k + 1) * sizeof(uint32_t);
@@ -512,7 +514,8 @@ extend_chunks(GrProjection *projection, int64_t n, GrError *err)
 
 /* Chunk c with at least ncols columns; *chunk is NULL if it isn't to be kept. */
 static bool
-get_chunk(GrProjection *projection, int64_t c, int32_t ncols, const GrMatrixChunk **chunk, const GrHost *host, GrError *err)
+get_chunk(GrProjection *projection, int64_t c, int32_t ncols, const GrMatrixChunk **chunk, const GrHost *host,
+		  GrError *err)
 {
 	const GrDraw *draw = &projection->draw;
 	double		n = (double) ncols * gr_draw_mean(draw);
@@ -554,7 +557,8 @@ typedef struct Batch
 	GrGather	gather;
 	double	   *total;			/* k x lanes */
 	double	   *part;			/* k x lanes */
-	float	   *columns;		/* of a chunk: ncols x lanes; for a vector by itself ncols x 2, each value and its negative */
+	/* of a chunk: ncols x lanes; for a vector by itself ncols x 2, each value and its negative */
+	float	   *columns;
 	uint32_t   *ends;			/* k */
 	const GrHost *host;
 	GrPoll	   *poll;
@@ -753,7 +757,8 @@ apply_batch(const Batch *batch, float *y, GrError *err)
 }
 
 bool
-gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y, int max_lanes,
+gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
+						  int max_lanes,
 						  const GrHost *host, GrError *err)
 {
 	size_t		k = (size_t) projection->draw.k;
@@ -791,7 +796,8 @@ gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvec
 }
 
 bool
-gr_projection_apply(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y, const GrHost *host,
+gr_projection_apply(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
+					const GrHost *host,
 					GrError *err)
 {
 	return gr_projection_apply_lanes(projection, x, nvectors, dim, y, 8, host, err);

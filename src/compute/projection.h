@@ -1,10 +1,10 @@
 /*
  * projection.h: random projection on the CPU, y = S x / sqrt(k p), and the cache of S.
  *
- * S is that of draw.h. Sums are float8, in ascending order of columns within chunks of GR_CHUNK_NCOLS columns (0 .. 65,535, and so on),
- * which start from 0; the chunks' sums are added in ascending order to a sum that starts from 0. That is multiplied by
- * GrDraw.scale and rounded to float4. So y has the same bits wherever and however it is computed: one vector or a
- * batch, dense or sparse (columns where x is 0 don't count), on the CPU or on a device.
+ * S is that of draw.h. Sums are float8, in ascending order of columns within chunks of GR_CHUNK_NCOLS columns (0 ..
+ * 65,535, and so on), which start from 0; the chunks' sums are added in ascending order to a sum that starts from 0.
+ * That is multiplied by GrDraw.scale and rounded to float4. So y has the same bits wherever and however it is computed:
+ * one vector or a batch, dense or sparse (columns where x is 0 don't count), on the CPU or on a device.
  */
 #ifndef GPUREG_PROJECTION_H
 #define GPUREG_PROJECTION_H
@@ -49,8 +49,8 @@ extern GrProjection *gr_projection_open(GrProjectionCache *cache, int64_t k, uin
 extern const GrDraw *gr_projection_draw(const GrProjection *projection);
 
 /*
- * y (nvectors x k) from x (nvectors x dim), both row-major, x finite. What is beyond float4's range comes out infinite. S is kept as
- * far as the cache's limit allows; what isn't kept is drawn again. Polls host.
+ * y (nvectors x k) from x (nvectors x dim), both row-major, x finite. What is beyond float4's range comes out infinite.
+ * S is kept as far as the cache's limit allows; what isn't kept is drawn again. Polls host.
  */
 extern bool gr_projection_apply(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
 								const GrHost *host, GrError *err);
@@ -60,7 +60,8 @@ extern bool gr_projection_apply_lanes(GrProjection *projection, const float *x, 
 									  int max_lanes, const GrHost *host, GrError *err);
 
 /* y (k) from the n columns idx, in strictly ascending order, with the finite values val. */
-extern bool gr_projection_apply_sparse(GrProjection *projection, const int64_t *idx, const double *val, int64_t n, float *y,
+extern bool gr_projection_apply_sparse(GrProjection *projection, const int64_t *idx, const double *val, int64_t n,
+									   float *y,
 									   const GrHost *host, GrError *err);
 
 #ifdef __cplusplus

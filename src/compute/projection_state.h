@@ -11,7 +11,10 @@
 /* Drawing and adding this many entries takes some milliseconds: time to poll. A power of two */
 #define GR_POLL_ENTRIES (1 << 20)
 
-/* The columns of S in a chunk, or the first of them, by rows: entries are 2 column + (the sign is -), ascending in a row. */
+/*
+ * The columns of S in a chunk, or the first of them, by rows: entries are 2 column + (the sign is -), ascending in a
+ * row.
+ */
 typedef struct GrMatrixChunk
 {
 	int32_t		ncols;			/* 0: not kept */
@@ -21,8 +24,8 @@ typedef struct GrMatrixChunk
 } GrMatrixChunk;
 
 /*
- * Single columns, in a hash table of slots of one size: the column's number (-1: none), how many entries, and these, 2 row + (the sign
- * is -), in 16 bits where k allows. A column with more entries than a slot has room for isn't kept.
+ * Single columns, in a hash table of slots of one size: the column's number (-1: none), how many entries, and these, 2
+ * row + (the sign is -), in 16 bits where k allows. A column with more entries than a slot has room for isn't kept.
  */
 typedef struct GrColumnTable
 {

@@ -1,9 +1,10 @@
 /*
- * step_cpu.h: the passes of logistic regression on the CPU, on vectors across rows. Read plainly it declares the table of one
- * instruction set's functions; kernels_cpu.h includes it as a template, with W and the V_ macros described there.
+ * step_cpu.h: the passes of logistic regression on the CPU, on vectors across rows. Read plainly it declares the table
+ * of one instruction set's functions; kernels_cpu.h includes it as a template, with W and the V_ macros described
+ * there.
  *
- * A chunk of rows is transposed, so that lane l of every vector is row r + l and all rows of a vector go through the same
- * operations. Vectors that stick out beyond the last row hold zeros, weigh nothing and leave no residual.
+ * A chunk of rows is transposed, so that lane l of every vector is row r + l and all rows of a vector go through the
+ * same operations. Vectors that stick out beyond the last row hold zeros, weigh nothing and leave no residual.
  */
 #ifndef GPUREG_STEP_CPU_H
 #define GPUREG_STEP_CPU_H
@@ -19,7 +20,8 @@ typedef struct GrChunk
 {
 	int			nterms;			/* of (1, x) */
 	int			nrows;
-	size_t		pitch;			/* from one column to the next; a multiple of 8, and at least nrows rounded up to that */
+	/* from one column to the next; a multiple of 8, and at least nrows rounded up to that */
+	size_t		pitch;
 	double	   *columns;		/* the ones, then those of the rows */
 	double	   *weight;			/* a column: the linear predictor, then w */
 	double	   *residual;		/* a column */
@@ -42,7 +44,8 @@ typedef struct GrStepVersion
 {
 	int			lanes;
 	/* rows of ncols values, less their shift, into columns */
-	void		(*transpose) (double *columns, size_t pitch, const double *rows, int nrows, int ncols, const double *shift);
+	void		(*transpose) (double *columns, size_t pitch, const double *rows, int nrows, int ncols,
+							  const double *shift);
 	/* in float8 */
 	void		(*predict) (const GrChunk *chunk, const double *beta);
 	void		(*logistic) (const GrChunk *chunk, GrChunkTotals *totals);
@@ -55,9 +58,11 @@ typedef struct GrStepVersion
 	 * in double-double, the same bits whatever the instruction set; columns begin with the first feature, and offset is
 	 * one of them or NULL
 	 */
-	void		(*predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
+	void		(*predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures,
+								  const double *beta,
 								  const double *shift, const double *offset);
-	void		(*magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta);
+	void		(*magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures,
+							  const double *beta);
 	void		(*weigh) (double *out, const double *rows, int stride, const int *which, int nrows, int nfeatures,
 						  const double *shift, const double *u, const double *v);
 } GrStepVersion;
@@ -141,9 +146,10 @@ NAME(predict) (const GrChunk *chunk, const double *beta)
 }
 
 /*
- * exp(-a), 0 <= a <= 460, within one unit in the last place. -a = k log 2 + f, |f| <= log(2) / 2; adding 1.5 2^52 rounds to an
- * integer, and 1023 more leaves k's biased exponent in the lowest bits. k times the high part of log 2 (33 bits, as in fdlibm's
- * e_exp.c) is exact. The polynomial is the minimax one for (exp(f) - 1 - f) / f^2, relative error of exp below 1e-17.
+ * exp(-a), 0 <= a <= 460, within one unit in the last place. -a = k log 2 + f, |f| <= log(2) / 2; adding 1.5 2^52
+ * rounds to an integer, and 1023 more leaves k's biased exponent in the lowest bits. k times the high part of log 2 (33
+ * bits, as in fdlibm's e_exp.c) is exact. The polynomial is the minimax one for (exp(f) - 1 - f) / f^2, relative error
+ * of exp below 1e-17.
  */
 static inline TARGET V
 NAME(exp_minus) (V a)
@@ -169,9 +175,9 @@ NAME(exp_minus) (V a)
 }
 
 /*
- * eta to w and r, as gr_logistic_row() does it. The deviance's logarithms are one: log1p of the product of all 1 + t, less 1, which
- * is kept as such so that small t count in full; with t <= 1 and a few hundred rows it stays below 2^300. Where eta is not
- * a number the loss becomes that: V_MAX returns its second operand then.
+ * eta to w and r, as gr_logistic_row() does it. The deviance's logarithms are one: log1p of the product of all 1 + t,
+ * less 1, which is kept as such so that small t count in full; with t <= 1 and a few hundred rows it stays below 2^300.
+ * Where eta is not a number the loss becomes that: V_MAX returns its second operand then.
  */
 static TARGET void
 NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
@@ -336,8 +342,8 @@ NAME(curvature) (const GrChunk *chunk, double opaque_one)
 } while (0)
 
 /*
- * Entries (i, j) .. (i + 2, j + 2) of the Hessian, as far as they are of the triangle. Nine sums in registers: 6 loads feed 9
- * products, and AVX2's 16 registers are enough. Columns beyond the last are the last once more, and not written.
+ * Entries (i, j) .. (i + 2, j + 2) of the Hessian, as far as they are of the triangle. Nine sums in registers: 6 loads
+ * feed 9 products, and AVX2's 16 registers are enough. Columns beyond the last are the last once more, and not written.
  */
 static TARGET void
 NAME(tile) (const GrChunk *chunk, double *packed, int i, int j)
@@ -402,9 +408,9 @@ NAME(hessian) (const GrChunk *chunk, double *packed, int first)
 }
 
 /*
- * eta = beta_0 + sum of beta_j (x_j - shift_j), rounded once from double-double. As in Dot2 of Ogita, Rump and Oishi (2005), s takes
- * the products by TwoSum and c what s loses, the products' errors, and what x - shift loses. Its error, besides that last
- * rounding, is of the order of nfeatures 2^-106 of the sum of magnitudes.
+ * eta = beta_0 + sum of beta_j (x_j - shift_j), rounded once from double-double. As in Dot2 of Ogita, Rump and Oishi
+ * (2005), s takes the products by TwoSum and c what s loses, the products' errors, and what x - shift loses. Its error,
+ * besides that last rounding, is of the order of nfeatures 2^-106 of the sum of magnitudes.
  */
 static TARGET void
 NAME(predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
@@ -473,8 +479,8 @@ NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, i
 }
 
 /*
- * Row k of out is u[k] (1, x - shift), v[k] for row which[k]; out has room for W values more, as whole vectors are stored and what
- * sticks out is written over.
+ * Row k of out is u[k] (1, x - shift), v[k] for row which[k]; out has room for W values more, as whole vectors are
+ * stored and what sticks out is written over.
  */
 static TARGET void
 NAME(weigh) (double *restrict out, const double *restrict rows, int stride, const int *which, int nrows, int nfeatures,
@@ -491,7 +497,8 @@ NAME(weigh) (double *restrict out, const double *restrict rows, int stride, cons
 		for (; j + W <= nfeatures; j += W)
 			V_STORE(to + 1 + j, V_MUL(scale, V_SUB(V_LOAD(x + j), V_LOAD(shift + j))));
 		if (j < nfeatures)
-			V_STORE(to + 1 + j, V_MUL(scale, V_SUB(V_LOAD_N(x + j, nfeatures - j), V_LOAD_N(shift + j, nfeatures - j))));
+			V_STORE(to + 1 + j, V_MUL(scale,
+									  V_SUB(V_LOAD_N(x + j, nfeatures - j), V_LOAD_N(shift + j, nfeatures - j))));
 		to[1 + nfeatures] = v[k];
 	}
 }

@@ -31,7 +31,8 @@
 int
 gr_terms_nchanged_max(const GrLogregOptions *options)
 {
-	bool		can_change = options->can_change && options->shape.nfeatures <= CHANGED_FEATURES_MAX && options->l2 == 0 &&
+	bool		can_change = options->can_change && options->shape.nfeatures <= CHANGED_FEATURES_MAX &&
+		options->l2 == 0 &&
 		!gr_fit_is_classic(options);
 
 	return can_change ? options->shape.nfeatures : 0;

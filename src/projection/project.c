@@ -284,7 +284,7 @@ static void
 end_project(GrProjector *projector)
 {
 	if (projector->project != NULL)
-		projector->place.backend->project_end(projector->project);
+		projector->place.backend->projector->end(projector->project);
 	projector->project = NULL;
 }
 
@@ -303,12 +303,12 @@ begin_project(GrProjector *projector, int64 nvectors, GrError *err)
 	GrProjectOptions options = {
 		.draw = &projector->draw,.dim = projector->dim,.nvectors = nvectors,
 		.block_nbytes = (Size) gr_ring_size * 1024 / 8,
-		.memory_limit = (Size) gr_gpu_memory_limit * 1024 * 1024,
+		.memory_limit = gr_device_limit(),
 		.cache_nbytes = cache_limit(),.cache = session_cache()
 	};
 
-	return projector->place.backend->project_begin(projector->place.session, &options, &gr_host, &projector->project,
-												   err);
+	return projector->place.backend->projector->begin(projector->place.session, &options, &gr_host,
+													  &projector->project, err);
 }
 
 GrProjector *
@@ -349,7 +349,7 @@ gr_projector_block(GrProjector *projector, int64 *capacity)
 	int64_t		n;
 
 	Assert(projector->nwaiting < GR_PROJECT_NSLOTS);
-	if (!projector->place.backend->project_block(projector->project, &vectors, &n, &err))
+	if (!projector->place.backend->projector->block(projector->project, &vectors, &n, &err))
 		gr_raise(&err);
 	*capacity = n;
 	return vectors;
@@ -361,7 +361,7 @@ gr_projector_submit(GrProjector *projector, int64 nvectors)
 	GrError		err = {0};
 
 	CHECK_FOR_INTERRUPTS();
-	if (!projector->place.backend->project_submit(projector->project, nvectors, &gr_host, &err))
+	if (!projector->place.backend->projector->submit(projector->project, nvectors, &gr_host, &err))
 		gr_raise(&err);
 	projector->nvectors += nvectors;
 	projector->nwaiting++;
@@ -375,7 +375,7 @@ gr_projector_take(GrProjector *projector, int64 *nvectors)
 	int64_t		n;
 
 	Assert(projector->nwaiting > 0);
-	if (!projector->place.backend->project_take(projector->project, &projected, &n, &err))
+	if (!projector->place.backend->projector->take(projector->project, &projected, &n, &err))
 		gr_raise(&err);
 	projector->nwaiting--;
 	gr_check_projected(projected, n * projector->draw.k);
@@ -386,7 +386,7 @@ gr_projector_take(GrProjector *projector, int64 *nvectors)
 void
 gr_projector_end(GrProjector *projector)
 {
-	projector->place.backend->project_times(projector->project, &projector->times);
+	projector->place.backend->projector->times(projector->project, &projector->times);
 	release_projector(projector);
 }
 

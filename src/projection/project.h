@@ -10,7 +10,7 @@
 #include "fmgr.h"
 #include "utils/array.h"
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "compute/projection.h"
 #include "run/device.h"
 
@@ -48,7 +48,7 @@ extern void gr_project_columns(GrProjection *projection, int64 *idx, double *val
 
 /*
  * Vectors on their way to the backend that the settings call for. The memory context that is current at
- * gr_projector_begin() owns it. Batches are submitted and taken as in compute.h.
+ * gr_projector_begin() owns it. Batches are submitted and taken as in backend.h.
  */
 typedef struct GrProjector
 {
@@ -58,7 +58,7 @@ typedef struct GrProjector
 	int64		dim;
 	int64		nvectors;		/* submitted */
 	int			nwaiting;		/* batches submitted and not taken */
-	GrGramTimes times;
+	GrTimes		times;
 	MemoryContextCallback callback;
 } GrProjector;
 

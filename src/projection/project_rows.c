@@ -316,7 +316,7 @@ record_run(const ProjectReceiver *receiver, double started)
 		 * with the vectors' length, which the plan may have had to guess, it could be a device: it wasn't, and isn't
 		 * held
 		 */
-		if (place.backend != &gr_backend_cpu)
+		if (!gr_on_cpu(&place))
 			gr_place_on_cpu(&place, "planned for the CPU, before the vectors' length was known");
 		gr_record_pass("gpu_project_rows", &place, receiver->nprojected, (int) receiver->dim, nworkers, started, now,
 					   now);

@@ -4,9 +4,9 @@
  *
  * Columns have roles. Those of the response, the weight and the offset, as far as there are any, come first here,
  * wherever they stand in the query, and the features are all others in their order. An array counts as many features as
- * its arrays have elements, which the first complete row tells. A row in which one is NULL, or an array's element, is left out and
- * counted. NaN and infinity are errors that name the column; they are looked for in whole blocks, just before a block
- * goes to the backend.
+ * its arrays have elements, which the first complete row tells. A row in which one is NULL, or an array's element, is
+ * left out and counted. NaN and infinity are errors that name the column; they are looked for in whole blocks, just
+ * before a block goes to the backend.
  *
  * Where a query has more columns than a function can have arguments, the numbers among them come as arrays: packed.
  */
@@ -95,7 +95,8 @@ extern bool gr_describe_value(GrColumn *column, Oid type);
 static inline int
 gr_roles_mask(GrRowShape shape, GrRowRules rules)
 {
-	return (shape.weight ? 1 : 0) + (shape.offset ? 2 : 0) + (shape.weight && rules.weighting == GR_FREQUENCIES ? 4 : 0);
+	return (shape.weight ? 1 : 0) + (shape.offset ? 2 : 0) +
+		(shape.weight && rules.weighting == GR_FREQUENCIES ? 4 : 0);
 }
 
 /*

@@ -151,13 +151,13 @@ gr_plan_ring(GrIngest *ingest)
 }
 
 double
-gr_ingest_work(GrIngest *ingest, GrJobKind kind)
+gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 {
 	double		work = gr_job_work(kind, ingest->nrows_estimate, ingest->shape.nfeatures);
 	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape));
-	bool		kept = kind == GR_JOB_ROWS && nbytes <= (double) gr_ring_size * 1024;
+	bool		kept = kind == GR_SINK_KEEP && nbytes <= (double) gr_ring_size * 1024;
 
-	if (kind == GR_JOB_ROWS && !kept)
+	if (kind == GR_SINK_KEEP && !kept)
 		work += ingest->nrows_estimate * REREAD_WORK;
 	/* rows that are kept are one process's */
 	if (!kept && !gr_takes_cpu(work) && gr_device != GR_DEVICE_GPU && gr_plan_ring(ingest))
@@ -247,7 +247,7 @@ gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options)
 GrJob *
 gr_ingest_sample(const GrIngest *ingest, int64 nrows)
 {
-	GrJobOptions options = {.kind = GR_JOB_ROWS,.cpu_reason = "sample"};
+	GrJobOptions options = {.kind = GR_SINK_KEEP,.cpu_reason = "sample"};
 	GrIngest	sample = *ingest;
 
 	/* workers take longer to start than so few rows to read */

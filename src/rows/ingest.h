@@ -28,8 +28,8 @@ typedef struct GrIngest
 	bool		repeatable;		/* it gives the same rows when it is run again under the same snapshot */
 	bool		real_features;	/* every feature is of type real */
 	/*
-	 * How many features there are is right, unless the width of an array isn't known; single: every feature's values fit
-	 * float4 as they are
+	 * How many features there are is right, unless the width of an array isn't known; single: every feature's values
+	 * fit float4 as they are
 	 */
 	GrRowShape	shape;
 	GrRowRules	rules;			/* the caller's family; what weights are */
@@ -55,7 +55,7 @@ extern void gr_ingest_prepare(const char *query, Oid function, GrFamily family, 
  * What a job over these rows takes on the CPU, as products of one process's; see gr_job_work(). What parallel workers
  * would share is divided by their number; rows that would be read again for each pass count for that too.
  */
-extern double gr_ingest_work(GrIngest *ingest, GrJobKind kind);
+extern double gr_ingest_work(GrIngest *ingest, GrSinkKind kind);
 
 /* Plans the aggregate that brings the rows into a ring; false if it wouldn't run in parallel. See ring_consumer.h. */
 extern bool gr_plan_ring(GrIngest *ingest);
@@ -88,9 +88,9 @@ extern GrPlan *gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate,
 extern void gr_name_ingested(GrIngest *ingest);
 
 /*
- * Runs the query in this process alone, and hands its rows to a job. Memory doesn't grow with their number, but for what
- * the job keeps. The result's memory is of the context current at the call. options: but for what rows are and what they
- * are called, which the first complete row tells.
+ * Runs the query in this process alone, and hands its rows to a job. Memory doesn't grow with their number, but for
+ * what the job keeps. The result's memory is of the context current at the call. options: but for what rows are and
+ * what they are called, which the first complete row tells.
  */
 extern void gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options);
 

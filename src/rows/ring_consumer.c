@@ -23,7 +23,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "compute/glm.h"
 #include "rows/columns.h"
 #include "rows/ingest.h"
@@ -46,9 +46,8 @@ typedef struct RingReader
 	bool		started;		/* ... and not joined */
 	pg_atomic_uint32 ends;		/* see ReaderEnd */
 
-	const GrBackend *pinned_by; /* NULL: the ring's memory isn't pinned */
-	GrSession  *pinned_for;
-	bool		begun;			/* the backend's part of the job */
+	GrSession  *pinned_for;		/* NULL: the ring's memory isn't pinned */
+	bool		begun;			/* the job's sink */
 	int64		nsent;			/* full blocks sent, which are numbered as they became full */
 	int64		nread;			/* of them, blocks free again */
 	int		   *sent;			/* the blocks between, by number modulo the ring's */
@@ -97,7 +96,7 @@ begin_job(RingReader *r)
 {
 	r->job->shape = r->ring->shape;
 	r->begun = true;
-	return gr_job_begin_backend(r->job, &r->error);
+	return gr_job_begin_sink(r->job, &r->error);
 }
 
 static bool
@@ -123,15 +122,12 @@ open_device(RingReader *r)
 
 	if (r->opens_device && !gr_open_place(place, &r->error))
 		return false;
-	if (r->pinned_by != NULL)
+	if (r->pinned_for != NULL || gr_on_cpu(place))
 		return true;
 	/* memory that can't be pinned is slower, no more */
-	if (place->backend->pin(place->session, r->ring, r->ring->data_offset + r->ring->nblocks * r->ring->block_nbytes,
-							&ignored))
-	{
-		r->pinned_by = place->backend;
+	if (place->backend->device->pin(place->session, r->ring,
+									r->ring->data_offset + r->ring->nblocks * r->ring->block_nbytes, &ignored))
 		r->pinned_for = place->session;
-	}
 	if (ignored.status == GR_DEVICE_LOST)
 		r->error = ignored;
 	return r->error.status == GR_OK;
@@ -193,7 +189,7 @@ send_blocks(RingReader *r)
 static bool
 retreats(const RingReader *r)
 {
-	if (r->job->place.backend == &gr_backend_cpu && !r->opens_device)
+	if (gr_on_cpu(&r->job->place) && !r->opens_device)
 		return r->job->may_overflow && r->error.status == GR_NO_MEMORY;
 	return gr_may_retreat(&r->error);
 }
@@ -233,9 +229,9 @@ join_thread(RingReader *r, ReaderEnd end)
 static void
 drop_ring(RingReader *r)
 {
-	if (r->pinned_by != NULL)
-		r->pinned_by->unpin(r->pinned_for, r->ring);
-	r->pinned_by = NULL;
+	if (r->pinned_for != NULL)
+		gr_backend_cuda.device->unpin(r->pinned_for, r->ring);
+	r->pinned_for = NULL;
 	gr_ring_destroy(r->segment);
 	r->segment = NULL;
 	r->ring = NULL;
@@ -247,7 +243,7 @@ forget_ring(void)
 {
 	if (kept.ring == NULL)
 		return;
-	gr_backend_cuda.unpin(kept.session, kept.ring);
+	gr_backend_cuda.device->unpin(kept.session, kept.ring);
 	gr_ring_destroy(kept.segment);
 	memset(&kept, 0, sizeof(kept));
 }
@@ -257,7 +253,7 @@ static void
 keep_ring(RingReader *r)
 {
 	/* one that the query's own functions have left is as good */
-	if (r->pinned_by == NULL || !r->opens_device || kept.ring != NULL)
+	if (r->pinned_for == NULL || !r->opens_device || kept.ring != NULL)
 	{
 		drop_ring(r);
 		return;
@@ -267,7 +263,7 @@ keep_ring(RingReader *r)
 	kept.session = r->pinned_for;
 	r->ring = NULL;
 	r->segment = NULL;
-	r->pinned_by = NULL;
+	r->pinned_for = NULL;
 	gr_before_session_close(forget_ring);
 }
 
@@ -283,7 +279,7 @@ end_reader(void *arg)
 	if (r->ring == NULL && r->segment == NULL)
 		return;
 	/* the session is needed to unpin, and the job holds it: what reads the ring's memory first */
-	gr_job_end_backend(r->job);
+	gr_job_end_sink(r->job);
 	drop_ring(r);
 	gr_job_release(r->job);
 }
@@ -399,7 +395,6 @@ take_ring(RingReader *r, const GrIngest *ingest)
 	{
 		r->ring = kept.ring;
 		r->segment = kept.segment;
-		r->pinned_by = &gr_backend_cuda;
 		r->pinned_for = kept.session;
 		memset(&kept, 0, sizeof(kept));
 	}

@@ -58,7 +58,7 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 		again.cpu_reason = reason;
 	if (outcome != GR_RING_READ)
 		gr_ingest_read_here(ingest, &again);
-	ingest->overflowed = ingest->job != NULL && options->kind == GR_JOB_ROWS && !gr_job_keep(ingest->job);
+	ingest->overflowed = ingest->job != NULL && options->kind == GR_SINK_KEEP && !gr_job_keep(ingest->job);
 }
 
 /*
@@ -76,7 +76,8 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 static bool
 is_to_be_pulled(const GrIngest *ingest)
 {
-	return gr_device == GR_DEVICE_GPU || ingest->columns->n <= gr_nroles(ingest->columns) || ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
+	return gr_device == GR_DEVICE_GPU || ingest->columns->n <= gr_nroles(ingest->columns) ||
+		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
 }
 
 /* Of a remote query's rows that come here: with no number of rows to go by, auto is the CPU. */
@@ -164,9 +165,9 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 	/* without workers, planning it would be for nothing */
 	if (gr_debug_ring || max_parallel_workers_per_gather == 0 || !tells_widths(ingest))
 		return NULL;
-	work = gr_ingest_work(ingest, GR_JOB_GRAM);
+	work = gr_ingest_work(ingest, GR_SINK_SUM);
 	if (gr_prepare_place(place, work) &&
-		(!gr_device_is_missing() || !gr_choose_place(place, work, &err) || place->backend != &gr_backend_cpu))
+		(!gr_device_is_missing() || !gr_choose_place(place, work, &err) || !gr_on_cpu(place)))
 	{
 		gr_leave_place(place);
 		return NULL;
@@ -233,7 +234,7 @@ run_sums(const GrPlan *plan, GrIngest *ingest)
 GrState *
 gr_source_sum(GrIngest *ingest, GrPlace *place)
 {
-	const GrJobOptions options = {.kind = GR_JOB_GRAM,.cpu_reason = cpu_reason(ingest)};
+	const GrJobOptions options = {.kind = GR_SINK_SUM,.cpu_reason = cpu_reason(ingest)};
 	GrPlan	   *plan = plan_sums(ingest, place);
 
 	if (plan != NULL)
@@ -267,7 +268,7 @@ plan_passes(GrRowSource *source, const GrIngest *ingest)
 static bool
 begin_remote_passes(GrRowSource *source, GrIngest *ingest)
 {
-	GrJobOptions options = {.kind = GR_JOB_ROWS};
+	GrJobOptions options = {.kind = GR_SINK_KEEP};
 
 	/* a request is for so many features: where only rows can tell, they come */
 	if (!ingest->remote || is_to_be_pulled(ingest) || ingest->columns->nfeatures < 0 || !has_one_snapshot(ingest))
@@ -294,7 +295,7 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 {
 	Size		limit = (Size) gr_ring_size * 1024;
 	bool		large = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape)) > limit;
-	GrJobOptions options = {.kind = GR_JOB_ROWS,.may_overflow = ingest->repeatable};
+	GrJobOptions options = {.kind = GR_SINK_KEEP,.may_overflow = ingest->repeatable};
 	char		reason[300];
 
 	memset(source, 0, sizeof(*source));
@@ -335,7 +336,7 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 bool
 gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share)
 {
-	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->file != NULL;
+	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->spool.file != NULL;
 	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(source->shape);
 	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
 	double		wanted = Min(Min(SAMPLE_NBYTES_MAX / gr_row_nbytes(source->shape), limit),

@@ -11,6 +11,7 @@
 #include "varatt.h"
 #endif
 
+#include "compute/basis.h"
 #include "compute/compute.h"
 #include "compute/family.h"
 #include "compute/glm.h"
@@ -66,8 +67,8 @@ typedef struct GrState
 	int8		linear;			/* as in GrPass */
 	double		log_constant;	/* gaussian: of those, see GrRowTotals */
 	/*
-	 * gaussian: shift[t], sums[], pending[capacity][c]; t: gr_state_nterms(), c: gr_state_ncols(). The sums: hi[triangle
-	 * of t + 1], lo[same].
+	 * gaussian: shift[t], sums[], pending[capacity][c]; t: gr_state_nterms(), c: gr_state_ncols(). The sums:
+	 * hi[triangle of t + 1], lo[same].
 	 *
 	 * binomial: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged],
 	 * basis[nchanged][t], sums[], the totals of rows with weights, pending[capacity][c]. The sums: as glm.h has them.
@@ -86,7 +87,8 @@ gr_state_nterms(const GrState *state)
 static inline int64
 gr_state_triangle(const GrState *state)
 {
-	return state->nfeatures < 0 ? 0 : gr_triangle((int64) gr_norder(state->nfeatures) + (state->kind == GR_KIND_GRAM ? 0 : 1));
+	return state->nfeatures < 0 ? 0 : gr_triangle((int64) gr_norder(state->nfeatures) +
+												  (state->kind == GR_KIND_GRAM ? 0 : 1));
 }
 
 /* The kind of the values that users have */

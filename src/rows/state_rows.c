@@ -71,8 +71,8 @@ make_room(GrState *state)
 }
 
 /*
- * Where the next row of p features goes, with or without a weight; ERROR if the state, which has a width, is for others.
- * It may become another one.
+ * Where the next row of p features goes, with or without a weight; ERROR if the state, which has a width, is for
+ * others. It may become another one.
  */
 static inline double *
 next_row(GrState **state, int p, bool weight)
@@ -120,8 +120,8 @@ is_plain(const double *row, int p, GrFamily family, bool weight)
 }
 
 /*
- * What isn't plain: an ERROR if it can't be computed with. A gaussian row is added at once, so that what its sums come to
- * is known here. names: of the columns, or NULL
+ * What isn't plain: an ERROR if it can't be computed with. A gaussian row is added at once, so that what its sums come
+ * to is known here. names: of the columns, or NULL
  */
 static pg_noinline void
 check_row(GrState *state, const double *row, const char *const *names)
@@ -382,7 +382,8 @@ begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *befor
 	GrState    *state;
 
 	if (family == GR_GAUSSIAN)
-		state = gr_state_reshape(gr_state_create(family, p, 0), gr_state_shape(request), (GrWeighting) request->weighting,
+		state = gr_state_reshape(gr_state_create(family, p, 0), gr_state_shape(request),
+								 (GrWeighting) request->weighting,
 								 p < 0 ? 0 : first_capacity(family, p));
 	else
 	{

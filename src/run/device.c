@@ -8,7 +8,7 @@
 #include "access/parallel.h"
 #include "utils/memutils.h"
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "run/device.h"
 
 typedef struct DeviceSession
@@ -43,7 +43,8 @@ close_device_session(void *arg)
 
 	if (before_close != NULL)
 		before_close();
-	gr_backend_cuda.close(ds->session);
+	if (ds->session != NULL)
+		gr_backend_cuda.device->close(ds->session);
 	ds->session = NULL;
 	ds->opened = false;
 	ds->context = NULL;
@@ -83,7 +84,7 @@ gr_list_devices(GrDeviceInfo *devices, int max, GrError *err)
 		gr_fail(err, GR_NO_DEVICE, 0, "%s", LENT);
 		return 0;
 	}
-	if (!gr_backend_cuda.list(devices, max, &ndevices, err))
+	if (!gr_backend_cuda.device->list(devices, max, &ndevices, err))
 		return 0;
 	return ndevices;
 }
@@ -147,7 +148,7 @@ gr_open_place(GrPlace *place, GrError *err)
 
 	if (!ds->opened && !ds->failed)
 	{
-		ds->opened = gr_backend_cuda.open(&ds->session, &options, &ds->error);
+		ds->opened = gr_backend_cuda.device->open(&ds->session, &options, &ds->error);
 		ds->failed = !ds->opened;
 	}
 	if (!ds->opened)
@@ -158,7 +159,9 @@ gr_open_place(GrPlace *place, GrError *err)
 			err->status = GR_NO_DEVICE;
 		return false;
 	}
-	info = gr_backend_cuda.describe(ds->session);
+	/* an open session has all the tables */
+	Assert(gr_backend_cuda.sink != NULL && gr_backend_cuda.projector != NULL && gr_backend_cuda.solver != NULL);
+	info = gr_backend_cuda.device->describe(ds->session);
 	place->backend = &gr_backend_cuda;
 	place->session = ds->session;
 	place->holds_session = true;
@@ -226,7 +229,7 @@ gr_device_is_missing(void)
 
 	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
 		return ds->failed;
-	return !gr_backend_cuda.present();
+	return !gr_backend_cuda.device->present();
 }
 
 void

@@ -6,7 +6,7 @@
 
 #include "postgres.h"
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 
 /* Settings; see gpureg.c. */
 typedef enum GrDeviceChoice
@@ -34,6 +34,19 @@ typedef struct GrPlace
 	char		device[300];	/* "cpu", or "gpu 0: NVIDIA H200" */
 	char		reason[300];	/* why there */
 } GrPlace;
+
+static inline bool
+gr_on_cpu(const GrPlace *place)
+{
+	return place->backend == &gr_backend_cpu;
+}
+
+/* What a job may take of a device's memory, bytes; 0: no limit but the device's */
+static inline Size
+gr_device_limit(void)
+{
+	return (Size) gr_gpu_memory_limit * 1024 * 1024;
+}
 
 /* Is the CPU the place for so much work, in products, whether or not there is a device? */
 extern bool gr_takes_cpu(double work);

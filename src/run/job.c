@@ -1,16 +1,15 @@
 /*
- * job.c: rows on their way to a backend.
+ * job.c: rows on their way to a sink, or to a spool.
  *
  * Rows that this process reads go into blocks of its own memory. A block is handed over when it is full, and taken
- * again when the backend has read it: on a device, that happens while the next one is being filled.
+ * again when the sink has read it: on a device, that happens while the next one is being filled.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "storage/buffile.h"
 #include "utils/memutils.h"
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
 #include "run/args.h"
@@ -18,25 +17,30 @@
 #include "run/device.h"
 #include "run/job.h"
 #include "run/raise.h"
+#include "run/spool.h"
+
 /* rows that a kernel takes at a time; with fewer its partial sums cost as much */
 #define DEVICE_BLOCK_NBYTES ((Size) 4 << 20)
 #define CPU_BLOCK_NBYTES ((Size) 256 << 10)
 #define BLOCK_NBYTES ((Size) 1 << 20)	/* rows that this process reads, on their way to a device */
 
-void
-gr_job_end_backend(GrJob *job)
+/* No block may be under way. */
+static void
+unpin_blocks(GrJob *job)
 {
-	if (job->gram != NULL)
-		job->place.backend->gram_end(job->gram);
-	if (job->rows != NULL)
-		job->place.backend->rows_end(job->rows);
-	gr_shifted_end(&job->shifted);
-	job->gram = NULL;
-	job->rows = NULL;
-	/* nothing reads the blocks any more */
 	if (job->pinned)
-		job->place.backend->unpin(job->place.session, job->memory);
+		job->place.backend->device->unpin(job->place.session, job->memory);
 	job->pinned = false;
+}
+
+void
+gr_job_end_sink(GrJob *job)
+{
+	if (job->sink != NULL)
+		job->place.backend->sink->end(job->sink);
+	gr_shifted_end(&job->shifted);
+	job->sink = NULL;
+	unpin_blocks(job);
 }
 
 /* All rows are there: their blocks may go, once they are no longer read. */
@@ -46,14 +50,12 @@ free_blocks(GrJob *job)
 	GrError		err = {0};
 	int64_t		nread = 0;
 
-	if (job->allocated == NULL || job->file != NULL)
+	if (job->allocated == NULL || job->spool.file != NULL)
 		return;
 	while (nread < job->ncalls)
 		if (!gr_job_sent(job, true, &nread, &err))
 			gr_job_fail(job, &err);
-	if (job->pinned)
-		job->place.backend->unpin(job->place.session, job->memory);
-	job->pinned = false;
+	unpin_blocks(job);
 	pfree(job->allocated);
 	job->allocated = NULL;
 	job->block = NULL;
@@ -64,7 +66,7 @@ release_job(void *arg)
 {
 	GrJob	   *job = arg;
 
-	gr_job_end_backend(job);
+	gr_job_end_sink(job);
 	gr_leave_place(&job->place);
 }
 
@@ -72,9 +74,7 @@ void
 gr_job_release(GrJob *job)
 {
 	release_job(job);
-	if (job->file != NULL)
-		BufFileClose(job->file);
-	job->file = NULL;
+	gr_spool_end(&job->spool);
 }
 
 void
@@ -88,7 +88,7 @@ gr_job_fail(GrJob *job, const GrError *err)
 static void
 fail_or_overflow(GrJob *job, const GrError *err)
 {
-	bool		on_cpu = job->place.backend == &gr_backend_cpu;
+	bool		on_cpu = gr_on_cpu(&job->place);
 
 	if (job->may_overflow && on_cpu && err->status == GR_NO_MEMORY)
 		 /* the reason for the CPU stands */ ;
@@ -109,10 +109,10 @@ gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 {
 	bool		ok;
 
-	if (job->kind == GR_JOB_GRAM)
+	if (job->kind == GR_SINK_SUM)
 		ok = gr_shifted_send(&job->shifted, rows, nrows, err);
 	else
-		ok = job->place.backend->rows_send(job->rows, rows, nrows, err);
+		ok = job->place.backend->sink->send(job->sink, rows, nrows, err);
 	job->ncalls += ok;
 	return ok;
 }
@@ -120,9 +120,7 @@ gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 bool
 gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err)
 {
-	if (job->kind == GR_JOB_GRAM)
-		return job->place.backend->gram_sent(job->gram, wait, ncalls, err);
-	return job->place.backend->rows_sent(job->rows, wait, ncalls, err);
+	return job->place.backend->sink->sent(job->sink, wait, ncalls, err);
 }
 
 /* The next block, as soon as the rows that were in it have been read. */
@@ -146,29 +144,16 @@ next_block(GrJob *job)
 }
 
 bool
-gr_job_begin_backend(GrJob *job, GrError *err)
+gr_job_begin_sink(GrJob *job, GrError *err)
 {
-	bool		on_cpu = job->place.backend == &gr_backend_cpu;
-	Size		device_limit = (Size) gr_gpu_memory_limit * 1024 * 1024;
+	const GrSinkOps *ops = job->place.backend->sink;
+	GrSinkOptions options = {
+		.shape = job->shape,.kind = job->kind,.block_nbytes = DEVICE_BLOCK_NBYTES,
+		.memory_limit = gr_on_cpu(&job->place) ? job->cpu_limit : gr_device_limit(),.host = job->host
+	};
 
-	if (job->kind == GR_JOB_GRAM)
-	{
-		GrGramOptions gram = {
-			.shape = job->shape,.block_nbytes = DEVICE_BLOCK_NBYTES,
-			.memory_limit = device_limit,.host = job->host
-		};
-
-		return job->place.backend->gram_begin(job->place.session, &gram, &job->gram, err) &&
-			gr_shifted_begin(&job->shifted, job->place.backend, job->gram, &gram, err);
-	}
-	else
-	{
-		GrRowsOptions rows = {
-			.shape = job->shape,.memory_limit = on_cpu ? job->cpu_limit : device_limit
-		};
-
-		return job->place.backend->rows_begin(job->place.session, &rows, &job->rows, err);
-	}
+	return ops->begin(job->place.session, &options, &job->sink, err) &&
+		(job->kind == GR_SINK_KEEP || gr_shifted_begin(&job->shifted, ops, job->sink, &options, err));
 }
 
 /*
@@ -179,13 +164,15 @@ gr_job_begin_backend(GrJob *job, GrError *err)
 static void
 allocate_blocks(GrJob *job)
 {
-	bool		on_cpu = job->place.backend == &gr_backend_cpu;
+	bool		on_cpu = gr_on_cpu(&job->place);
 	Size		row_nbytes = gr_row_nbytes(job->shape);
+	Size		plain_nbytes = gr_row_nbytes(gr_plain_shape(job->shape.nfeatures));
 	Size		wanted = Min(on_cpu ? CPU_BLOCK_NBYTES : BLOCK_NBYTES, (Size) gr_ring_size * 1024 / GR_JOB_NBLOCKS);
 	GrError		ignored = {0};
 	Size		nbytes;
 
-	job->block_capacity = Max(wanted / row_nbytes, job->file != NULL ? 256 : 1);
+	/* as many rows with weights as without: so weights of 1 change no bit of a pass */
+	job->block_capacity = Max(wanted / plain_nbytes, job->spool.file != NULL ? 256 : 1);
 	job->nblocks = on_cpu ? 1 : GR_JOB_NBLOCKS;
 	/* whole pages, so that they can be pinned */
 	job->block_nbytes = TYPEALIGN(4096, job->block_capacity * row_nbytes);
@@ -195,24 +182,23 @@ allocate_blocks(GrJob *job)
 	job->filling = 0;
 	job->block = (double *) job->memory;
 	if (!on_cpu)
-		job->pinned = job->place.backend->pin(job->place.session, job->memory, nbytes, &ignored);
+		job->pinned = job->place.backend->device->pin(job->place.session, job->memory, nbytes, &ignored);
 	if (ignored.status == GR_DEVICE_LOST)
 		gr_job_fail(job, &ignored);
 }
 
 /*
- * A job that needs no backend: rows that go to a file, that the caller keeps, or none of which has room. False if it
+ * A job that needs no sink: rows that go to a spool, that the caller keeps, or none of which has room. False if it
  * needs one.
  */
 static bool
 begin_elsewhere(GrJob *job, const GrJobOptions *options)
 {
-	if (job->place.backend != &gr_backend_cpu || job->kind != GR_JOB_ROWS)
+	if (!gr_on_cpu(&job->place) || job->kind != GR_SINK_KEEP)
 		return false;
 	if (options->spool)
 	{
-		/* rows as they are in blocks, one after the other */
-		job->file = BufFileCreateTemp(false);
+		gr_spool_begin(&job->spool, job->shape);
 		allocate_blocks(job);
 	}
 	else if (options->device_only ||
@@ -224,10 +210,10 @@ begin_elsewhere(GrJob *job, const GrJobOptions *options)
 }
 
 double
-gr_job_work(GrJobKind kind, double nrows, int nfeatures)
+gr_job_work(GrSinkKind kind, double nrows, int nfeatures)
 {
 	/* a Newton fit makes some eight passes, which cost about a Gram matrix each */
-	return nrows * gr_triangle(gr_norder(nfeatures)) * (kind == GR_JOB_ROWS ? 8 : 1);
+	return nrows * gr_triangle(gr_norder(nfeatures)) * (kind == GR_SINK_KEEP ? 8 : 1);
 }
 
 GrJob *
@@ -269,17 +255,17 @@ gr_job_begin(const GrJobOptions *options)
 		gr_raise_columns(&err, options->shape.nfeatures, options->names);
 	if (begin_elsewhere(job, options))
 		return job;
-	begun = gr_job_begin_backend(job, &err);
+	begun = gr_job_begin_sink(job, &err);
 	if (!begun)
 	{
-		gr_job_end_backend(job);
+		gr_job_end_sink(job);
 		/* nothing was computed yet: the CPU may take it */
 		if (gr_retreat_to_cpu(&job->place, &err))
 		{
 			memset(&err, 0, sizeof(err));
 			if (begin_elsewhere(job, options))
 				return job;
-			begun = gr_job_begin_backend(job, &err);
+			begun = gr_job_begin_sink(job, &err);
 		}
 	}
 	if (!begun)
@@ -288,7 +274,7 @@ gr_job_begin(const GrJobOptions *options)
 	return job;
 }
 
-/* Hands the block to the backend, if there is a row in it. */
+/* Hands the block over, if there is a row in it. */
 static void
 submit_block(GrJob *job)
 {
@@ -301,8 +287,8 @@ submit_block(GrJob *job)
 	if (job->shape.weight)
 		gr_totals_add(&job->totals, job->block, nrows, job->shape, job->rules);
 	job->block_nrows = 0;
-	if (job->file != NULL)
-		BufFileWrite(job->file, job->block, nrows * gr_row_nbytes(job->shape));
+	if (job->spool.file != NULL)
+		gr_spool_write(&job->spool, job->block, nrows);
 	else if (gr_job_send(job, job->block, nrows, &err))
 		job->reader[job->filling] = job->ncalls;
 	else
@@ -324,11 +310,12 @@ gr_job_finish(GrJob *job, double *hi, double *lo, double *shift)
 	GrError		err = {0};
 	int			column;
 
-	Assert(job->kind == GR_JOB_GRAM);
+	Assert(job->kind == GR_SINK_SUM);
 	submit_block(job);
-	if (!gr_shifted_finish(&job->shifted, hi, lo, shift, &job->times, &err))
+	if (!gr_shifted_finish(&job->shifted, hi, lo, shift, &err))
 		gr_job_fail(job, &err);
-	gr_job_end_backend(job);
+	job->place.backend->sink->times(job->sink, &job->times);
+	gr_job_end_sink(job);
 	if (!gr_gram_finite(hi, job->shape.nfeatures, &column))
 	{
 		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
@@ -339,11 +326,10 @@ gr_job_finish(GrJob *job, double *hi, double *lo, double *shift)
 const GrSolver *
 gr_job_solver(GrJob *job)
 {
-	if (job->place.backend == &gr_backend_cpu)
+	if (job->place.backend->solver == NULL)
 		return NULL;
 	job->solver = (GrSolver) {
-		.backend = job->place.backend,.session = job->place.session,
-		.memory_limit = (Size) gr_gpu_memory_limit * 1024 * 1024
+		.ops = job->place.backend->solver,.session = job->place.session,.memory_limit = gr_device_limit()
 	};
 	return &job->solver;
 }
@@ -351,52 +337,12 @@ gr_job_solver(GrJob *job)
 bool
 gr_job_keep(GrJob *job)
 {
-	Assert(job->kind == GR_JOB_ROWS);
+	Assert(job->kind == GR_SINK_KEEP);
 	if (!job->overflowed)
 		submit_block(job);
 	if (!job->overflowed)
 		free_blocks(job);
 	return !job->overflowed;
-}
-
-static void
-read_exactly(BufFile *file, void *into, Size nbytes)
-{
-	/* PostgreSQL 16 has BufFileReadExact() for it, and leaves less to BufFileRead() */
-#if PG_VERSION_NUM >= 160000
-	BufFileReadExact(file, into, nbytes);
-#else
-	if (BufFileRead(file, into, nbytes) != nbytes)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read from temporary file: %m")));
-#endif
-}
-
-/* A pass over the spool */
-static void
-pass_over_file(GrJob *job, const GrPass *pass, double *sums)
-{
-	Size		row_nbytes = gr_row_nbytes(job->shape);
-	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->shape), MCXT_ALLOC_HUGE);
-	double		started = gr_now();
-
-	if (BufFileSeek(job->file, 0, 0, SEEK_SET) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not rewind temporary file: %m")));
-	for (int64 left = job->nrows; left > 0;)
-	{
-		int64		n = Min(left, job->block_capacity);
-
-		CHECK_FOR_INTERRUPTS();
-		read_exactly(job->file, job->block, n * row_nbytes);
-		gr_change_rows(job->basis, job->shape, job->block, n);
-		gr_add_pass(pass, sums, job->block, n, scratch);
-		left -= n;
-	}
-	pfree(scratch);
-	job->times.kernel_s += gr_now() - started;
 }
 
 GrJob *
@@ -405,7 +351,7 @@ gr_job_head(const GrJob *job, int64 nrows)
 	GrJob	   *head = memcpy(palloc(sizeof(GrJob)), job, sizeof(GrJob));
 
 	/* the copy has no callback, which would release what is the job's; passes leave nothing in it but times */
-	Assert(job->file != NULL);
+	Assert(job->spool.file != NULL);
 	head->nrows = Min(nrows, job->nrows);
 	return head;
 }
@@ -413,17 +359,20 @@ gr_job_head(const GrJob *job, int64 nrows)
 void
 gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 {
+	const GrSinkOps *ops = job->place.backend->sink;
+	double		started = gr_now();
 	GrError		err = {0};
 
-	Assert(job->kind == GR_JOB_ROWS && !job->overflowed);
-	if (job->file != NULL)
+	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
+	if (job->spool.file != NULL)
 	{
-		pass_over_file(job, pass, sums);
+		gr_spool_pass(&job->spool, job->nrows, job->block, job->block_capacity, pass, sums);
+		job->times.kernel_s += gr_now() - started;
 		return;
 	}
-	if (!job->place.backend->rows_pass(job->rows, pass, sums, &gr_host, &err))
+	if (!ops->pass(job->sink, pass, sums, &gr_host, &err))
 		gr_job_fail(job, &err);
-	job->place.backend->rows_times(job->rows, &job->times);
+	ops->times(job->sink, &job->times);
 }
 
 void
@@ -431,27 +380,30 @@ gr_job_change(GrJob *job, const GrBasis *basis)
 {
 	GrError		err = {0};
 
-	Assert(job->kind == GR_JOB_ROWS && !job->overflowed && job->basis == NULL);
-	if (job->file != NULL)
-		job->basis = basis;
-	else if (!job->place.backend->rows_change(job->rows, basis, &gr_host, &err))
+	Assert(job->kind == GR_SINK_KEEP && !job->overflowed && job->spool.basis == NULL);
+	if (job->spool.file != NULL)
+		job->spool.basis = basis;
+	else if (!job->place.backend->sink->change(job->sink, basis, &gr_host, &err))
 		gr_job_fail(job, &err);
 }
 
 bool
 gr_job_can_ascend(const GrJob *job, bool single)
 {
-	return job->file == NULL && job->place.backend->rows_can_ascend(job->rows, single);
+	const GrSinkOps *ops = job->place.backend->sink;
+
+	return job->spool.file == NULL && ops->can_ascend != NULL && ops->can_ascend(job->sink, single);
 }
 
 void
 gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iterations, bool *converged)
 {
+	const GrSinkOps *ops = job->place.backend->sink;
 	GrError		err = {0};
 	int64_t		done = 0;
 
-	if (!job->place.backend->rows_ascend(job->rows, ascent, beta, &done, converged, &gr_host, &err))
+	if (!ops->ascend(job->sink, ascent, beta, &done, converged, &gr_host, &err))
 		gr_job_fail(job, &err);
 	*iterations = done;
-	job->place.backend->rows_times(job->rows, &job->times);
+	ops->times(job->sink, &job->times);
 }

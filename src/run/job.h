@@ -1,6 +1,6 @@
 /*
- * job.h: rows on their way to the backend that the settings and the amount of work call for: into a Gram matrix, or to
- * stay there for as many passes as a fit wants.
+ * job.h: rows on their way to where the settings and the amount of work call for: to a sink of a backend's, which sums
+ * them up or keeps them for as many passes as a fit wants, or to a spool.
  *
  * The memory context that is current when a job is made owns it: its reset, for whatever reason, releases what the
  * backend holds.
@@ -10,37 +10,32 @@
 
 #include "postgres.h"
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "compute/family.h"
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
 #include "run/args.h"
 #include "run/device.h"
-
-typedef enum GrJobKind
-{
-	GR_JOB_GRAM,
-	GR_JOB_ROWS
-} GrJobKind;
+#include "run/spool.h"
 
 typedef struct GrJobOptions
 {
-	GrJobKind	kind;
+	GrSinkKind	kind;
 	GrRowShape	shape;			/* of rows as this process writes them: not single */
 	GrRowRules	rules;
 	double		nrows_estimate; /* for the choice in auto mode */
 	double		work;			/* likewise, in products; 0: what so many rows take */
 	const char *const *names;	/* as in gr_raise_columns() */
-	/* ROWS: what they may take on the CPU, bytes; 0: as much as there is */
+	/* KEEP: what they may take on the CPU, bytes; 0: as much as there is */
 	Size		cpu_limit;
 	/*
-	 * ROWS: where there is no room for them, on the CPU or on a device in auto mode, job->overflowed is set, not an
+	 * KEEP: where there is no room for them, on the CPU or on a device in auto mode, job->overflowed is set, not an
 	 * error raised
 	 */
 	bool		may_overflow;
-	/* ROWS: the caller has them in memory: on the CPU the job takes none, and is overflowed from the beginning */
+	/* KEEP: the caller has them in memory: on the CPU the job takes none, and is overflowed from the beginning */
 	bool		device_only;
-	/* ROWS on the CPU go to a temporary file of PostgreSQL's; overrides cpu_limit */
+	/* KEEP on the CPU: rows go to a temporary file of PostgreSQL's; overrides cpu_limit */
 	bool		spool;
 	/* the CPU, because of this: what job->place.reason is to say; NULL: as the settings say */
 	const char *cpu_reason;
@@ -50,12 +45,11 @@ typedef struct GrJobOptions
 
 typedef struct GrJob
 {
-	GrJobKind	kind;
+	GrSinkKind	kind;
 	GrPlace		place;
-	GrGram	   *gram;
-	GrShiftedGram shifted;		/* by which rows go to gram */
-	GrRows	   *rows;
-	struct BufFile *file;		/* the spool, or NULL */
+	GrSink	   *sink;
+	GrShiftedGram shifted;		/* SUM: by which rows go to the sink */
+	GrSpool		spool;			/* KEEP: where rows are instead, if it has a file */
 	Size		cpu_limit;
 	bool		may_overflow;
 	bool		overflowed;		/* the rows are lost: no more may be taken */
@@ -73,21 +67,20 @@ typedef struct GrJob
 	Size		block_nbytes;
 	int			filling;		/* the block that takes rows */
 	int64		reader[GR_JOB_NBLOCKS];	/* the call that reads a block, counted from 1; 0: none has */
-	int64		ncalls;			/* of the backend's send function */
+	int64		ncalls;			/* of the sink's send function */
 	double	   *block;			/* being filled */
 	int64		block_nrows;	/* rows in it */
 	int64		block_capacity;
 
 	int64		nrows;			/* rows taken */
 	GrRowTotals totals;			/* of those, where they have weights */
-	const GrBasis *basis;		/* rows of a file are changed by it as they are read; or NULL */
-	GrGramTimes times;
+	GrTimes		times;
 	GrSolver	solver;
 	MemoryContextCallback callback;
 } GrJob;
 
 /* Products that summing up so many rows takes, or fitting to them: what the choice of the device goes by. */
-extern double gr_job_work(GrJobKind kind, double nrows, int nfeatures);
+extern double gr_job_work(GrSinkKind kind, double nrows, int nfeatures);
 
 /* A job that takes rows from gr_job_row(). */
 extern GrJob *gr_job_begin(const GrJobOptions *options);
@@ -111,18 +104,16 @@ gr_job_take_row(GrJob *job)
 
 /*
  * The same for rows that are read elsewhere: a job without a place, which gr_prepare_place() and gr_open_place() give
- * it; then the backend's part of it, and rows. The latter three touch nothing of PostgreSQL's and may be called by
+ * it; then its sink, and rows. The latter three touch nothing of PostgreSQL's and may be called by
  * another thread, one at a time.
  */
 extern GrJob *gr_job_new(const GrJobOptions *options);
-extern bool gr_job_begin_backend(GrJob *job, GrError *err);
+extern bool gr_job_begin_sink(GrJob *job, GrError *err);
 extern bool gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err);
-/* how many calls' rows have been read; see compute.h */
+/* how many calls' rows have been read; see backend.h */
 extern bool gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err);
 
-/*
- * GRAM: writes the packed triangle of (1, x, y) and the shift of (x, y), and ends the backend's part of the job.
- */
+/* SUM: writes the packed triangle of (1, x, y) and the shift of (x, y), and ends the sink. */
 extern void gr_job_finish(GrJob *job, double *hi, double *lo, double *shift);
 
 /* Observations: rows, or the sum of their frequencies, whose ERROR see gr_count() */
@@ -133,19 +124,19 @@ gr_job_nobs(const GrJob *job)
 		job->nrows;
 }
 
-/* ROWS: all are there. False if they didn't fit; the job is then released. */
+/* KEEP: all are there. False if they didn't fit; the job is then released. */
 extern bool gr_job_keep(GrJob *job);
 
-/* ROWS: a pass over them; adds to sums. */
+/* KEEP: a pass over them; adds to sums. */
 extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
 
-/* ROWS: changes them for all passes to come, once. basis must stay. */
+/* KEEP: changes them for all passes to come, once. basis must stay. */
 extern void gr_job_change(GrJob *job, const GrBasis *basis);
 
-/* ROWS in a file: the first nrows of them, for passes; of the current context, and of use as long as the job is. */
+/* KEEP in a spool: the first nrows of them, for passes; of the current context, and of use as long as the job is. */
 extern GrJob *gr_job_head(const GrJob *job, int64 nrows);
 
-/* ROWS: gradient ascent on the backend, if it has that for these rows. */
+/* KEEP: gradient ascent on the backend, if it has that for these rows. */
 extern bool gr_job_can_ascend(const GrJob *job, bool single);
 extern void gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iterations, bool *converged);
 
@@ -154,8 +145,8 @@ extern void gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int6
  */
 extern const GrSolver *gr_job_solver(GrJob *job);
 
-/* Ends the backend's part of the job, which keeps its place. */
-extern void gr_job_end_backend(GrJob *job);
+/* Ends the job's sink; the job keeps its place. */
+extern void gr_job_end_sink(GrJob *job);
 
 /* Releases what the backend holds, and the place; the job's context would do so too. */
 extern void gr_job_release(GrJob *job);

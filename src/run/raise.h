@@ -6,6 +6,7 @@
 
 #include "postgres.h"
 
+#include "compute/basis.h"
 #include "compute/compute.h"
 #include "compute/family.h"
 #include "compute/glm.h"

@@ -45,7 +45,7 @@ gr_record_run(const char *function, const GrJob *job, double started, double rea
 	run->kernel_s = job->times.kernel_s;
 	/* a Gram matrix on the CPU is summed between reads; on a device, beside them */
 	run->read_s = read_done - started;
-	if (job->kind == GR_JOB_GRAM && job->times.bytes_to_device == 0)
+	if (job->kind == GR_SINK_SUM && job->times.bytes_to_device == 0)
 		run->read_s -= job->times.kernel_s;
 	run->solve_s = solved - read_done;
 	run->total_s = solved - started;

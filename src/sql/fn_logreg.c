@@ -317,7 +317,7 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	double		read_done;
 	GrFloatArray x;
 	GrLogregOptions options;
-	GrJobOptions job_options = {.kind = GR_JOB_ROWS};
+	GrJobOptions job_options = {.kind = GR_SINK_KEEP};
 	GrRowSource source = {.kind = GR_SOURCE_JOB};
 	GrLogregFit *fit;
 	GrModel		model = {0};
@@ -519,7 +519,7 @@ agg_source(const KeptRows *state, GrRowSource *source)
 	GrRowShape	shape = gr_plain_shape(state->nfeatures);
 	int			ncols = gr_row_ncols(shape);
 	GrJobOptions options = {
-		.kind = GR_JOB_ROWS,.shape = shape,.rules = {GR_BINOMIAL},.nrows_estimate = state->nrows,
+		.kind = GR_SINK_KEEP,.shape = shape,.rules = {GR_BINOMIAL},.nrows_estimate = state->nrows,
 		.may_overflow = true,.device_only = true
 	};
 
@@ -689,7 +689,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	if (roles.weighting == GR_FREQUENCIES)
 		(void) gr_count(source.totals.weights);
 	gr_record_run("gpu_logreg_fit", source.job, started, read_done, gr_now());
-	if (source.job->file != NULL)
+	if (source.job->spool.file != NULL)
 		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
 	if (source.kind == GR_SOURCE_QUERY)
 		record_query_run(&source);
@@ -732,7 +732,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	nsums = gr_pass_nsums(GR_PASS_EXACT, state->nfeatures);
 	sums = palloc_extended(nsums * sizeof(double), MCXT_ALLOC_HUGE);
 	memcpy(sums, gr_state_sums(state), nsums * sizeof(double));
-	beta = palloc((state->nfeatures + 1) * sizeof(double));
+	beta = palloc(gr_state_nterms(state) * sizeof(double));
 	for (int k = 0; k <= state->nfeatures; k++)
 		beta[k] = gr_state_fixed(state)[k] == 1 ? NAN : gr_state_beta(state)[k];
 	step.coef = palloc(nterms * sizeof(double));

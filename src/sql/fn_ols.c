@@ -37,7 +37,8 @@ static void
 finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
 {
 	Size		triangle = gr_triangle(gr_norder(job->shape.nfeatures));
-	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double),
+								 MCXT_ALLOC_HUGE);
 	double	   *lo = hi + triangle;
 	double	   *shift = lo + triangle;
 	double		read_done;
@@ -62,7 +63,7 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	bool		intercept = PG_GETARG_BOOL(2);
 	const double *x_at;
 	const double *y_at;
-	GrJobOptions job_options = {.kind = GR_JOB_GRAM};
+	GrJobOptions job_options = {.kind = GR_SINK_SUM};
 	GrJob	   *job;
 	GrModel		model = {0};
 

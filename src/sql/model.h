@@ -64,7 +64,8 @@ extern const char *gr_model_term(const GrModel *model, int k);
 
 /*
  * Solves for a model. hi, lo: the packed triangle of (1, x, y) about shift, as in gr_ols_solve(), over nobs
- * observations; log_constant: of those, see GrRowTotals. names: as in gr_raise_columns(). The arrays are allocated in the current context; want_vcov false leaves vcov NULL.
+ * observations; log_constant: of those, see GrRowTotals. names: as in gr_raise_columns(). The arrays are allocated in
+ * the current context; want_vcov false leaves vcov NULL.
  */
 extern void gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures,
 						   int64 nobs, double log_constant, bool intercept, const char *const *names,

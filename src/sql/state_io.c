@@ -8,17 +8,18 @@
  *	 {"version":3,"features":p,"rows":n,"skipped":k,"weights":[s],"shift":[c,...],"gram":[hi,lo,hi,lo,...]}
  *	 {"version":1,"features":p,"skipped":k,"intercept":1,"beta":[...],"head":[...],"gram":[...]}
  *
- * gpu_ols_stats: version 1 has no shift, version 3 is of rows with weights, whose logarithms come to 2 s. gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head
- * and gram are the sums as glm.h has them, null standing for infinity. Features are -1, and the lists empty, before the
- * first complete row. On the wire there are the same numbers in the same order, with marks of their own for the terms
- * that stay out.
+ * gpu_ols_stats: version 1 has no shift, version 3 is of rows with weights, whose logarithms come to 2 s.
+ * gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head and gram are the sums as glm.h has
+ * them, null standing for infinity. Features are -1, and the lists empty, before the first complete row. On the wire
+ * there are the same numbers in the same order, with marks of their own for the terms that stay out.
  *
  * A pass of gpu_logreg_fit() has a text alone, with all that is asked of the rows:
  *
  *	 {"version":1,"features":p,"skipped":k,"pass":kind,["roles":b,]"faces":f,"changed":c,"rows":n,
  *	 "workers":w,"relative":[r],"request":[...],"sums":[...]}
  *
- * b: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, or their sum, if it isn't 0. Its numbers may be "NaN", "Infinity" and "-Infinity".
+ * b: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, or their sum, if it isn't 0. Its numbers may
+ * be "NaN", "Infinity" and "-Infinity".
  */
 #include "postgres.h"
 
@@ -120,7 +121,8 @@ is_of_rows(GrState *state)
 {
 	double	   *hi = gr_state_hi(state);
 	double	   *lo = gr_state_lo(state);
-	bool		ok = state->weighted ? hi[0] > 0 : hi[0] == (double) state->nrows || hi[0] + lo[0] == (double) state->nrows;
+	bool		ok = state->weighted ? hi[0] > 0 : hi[0] == (double) state->nrows || hi[0] +
+		lo[0] == (double) state->nrows;
 
 	for (int64 i = 0; ok && i < gr_norder(state->nfeatures); i++)
 	{

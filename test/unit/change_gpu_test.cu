@@ -68,20 +68,22 @@ problem_free(Problem *problem)
 }
 
 static bool
-send_rows(GrSession *session, const Problem *problem, GrRows **rows, GrError *err)
+send_rows(GrSession *session, const Problem *problem, GrSink **rows, GrError *err)
 {
-	GrRowsOptions options = {};
+	GrSinkOptions options = {};
 	int64_t		ncalls = 0;
 
 	options.shape.nfeatures = problem->nfeatures;
-	return gpu->rows_begin(session, &options, rows, err) && gpu->rows_send(*rows, problem->rows, problem->nrows, err) &&
-		gpu->rows_sent(*rows, true, &ncalls, err);
+	options.kind = GR_SINK_KEEP;
+	return gpu->sink->begin(session, &options, rows, err) &&
+		gpu->sink->send(*rows, problem->rows, problem->nrows, err) && gpu->sink->sent(*rows, true, &ncalls, err);
 }
 
 /* The largest difference of two rows' values, in units of the value; INFINITY if the rows can't be had */
 static double
-worst_difference(const GrRows *rows, const Problem *want)
+worst_difference(const GrSink *sink, const Problem *want)
 {
+	const RowsSink *rows = static_cast<const RowsSink *>(sink);
 	size_t		ncols = (size_t) want->nfeatures + 1;
 	double	   *got = (double *) malloc(sizeof(double) * ncols * (size_t) want->nrows);
 	double		worst = 0;
@@ -106,9 +108,9 @@ check_shape(GrSession *session, int64_t nrows, int nfeatures, int first, bool co
 {
 	Problem		problem = problem_make(nrows, nfeatures, first, collinear);
 	GrPoll		poll = {};
-	GrRows	   *rows = NULL;
+	GrSink	   *rows = NULL;
 	GrError		err = {};
-	bool		ok = send_rows(session, &problem, &rows, &err) && gpu->rows_change(rows, &problem.basis, NULL, &err);
+	bool		ok = send_rows(session, &problem, &rows, &err) && gpu->sink->change(rows, &problem.basis, NULL, &err);
 	double		worst = INFINITY;
 
 	(void) gr_basis_change_rows(&problem.basis, gr_plain_shape(problem.basis.nfeatures), problem.rows, nrows, &poll);
@@ -117,7 +119,7 @@ check_shape(GrSession *session, int64_t nrows, int nfeatures, int first, bool co
 	check(ok && worst < 3e-16, "%lld rows of %d features, %d changed%s: %.2g %s", (long long) nrows, nfeatures,
 		  nfeatures - first,
 		  collinear ? ", collinear" : "", worst, err.detail);
-	gpu->rows_end(rows);
+	gpu->sink->end(rows);
 	problem_free(&problem);
 }
 
@@ -127,22 +129,23 @@ check_contract(GrSession *session)
 	Problem		problem = problem_make(1000, 3, 1, false);
 	Stopper		stopper = {0, 1};
 	GrHost		host = {stop, &stopper};
-	GrRows	   *rows = NULL;
+	GrSink	   *rows = NULL;
 	GrError		err = {};
 	bool		ok = send_rows(session, &problem, &rows, &err);
 
-	check(ok && !gpu->rows_change(rows, &problem.basis, &host, &err) && err.status == GR_CANCELED,
+	check(ok && !gpu->sink->change(rows, &problem.basis, &host, &err) && err.status == GR_CANCELED,
 		  "a change is canceled");
 	memset(&err, 0, sizeof(err));
 	problem.basis.nfeatures = 4;
-	check(!gpu->rows_change(rows, &problem.basis, NULL, &err) && err.status == GR_INVALID, "a basis of other features");
-	gpu->rows_end(rows);
+	check(!gpu->sink->change(rows, &problem.basis, NULL, &err) && err.status == GR_INVALID,
+		  "a basis of other features");
+	gpu->sink->end(rows);
 	rows = NULL;
 	memset(&err, 0, sizeof(err));
 	problem.basis.nfeatures = 3;
 	problem.nrows = 0;
-	check(send_rows(session, &problem, &rows, &err) && gpu->rows_change(rows, &problem.basis, NULL, &err), "no rows");
-	gpu->rows_end(rows);
+	check(send_rows(session, &problem, &rows, &err) && gpu->sink->change(rows, &problem.basis, NULL, &err), "no rows");
+	gpu->sink->end(rows);
 	problem_free(&problem);
 }
 
@@ -152,7 +155,7 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int first)
 {
 	Problem		problem = problem_make(nrows, nfeatures, first, false);
 	double		nbytes = 2.0 * (double) nrows * (nfeatures + 1) * sizeof(double);
-	GrRows	   *rows = NULL;
+	GrSink	   *rows = NULL;
 	GrError		err = {};
 	double		least_ms = INFINITY;
 
@@ -162,7 +165,7 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int first)
 		{
 			double		begin_ms = now_ms();
 
-			if (!gpu->rows_change(rows, &problem.basis, NULL, &err))
+			if (!gpu->sink->change(rows, &problem.basis, NULL, &err))
 				break;
 			least_ms = fmin(least_ms, now_ms() - begin_ms);
 		}
@@ -170,7 +173,7 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int first)
 	printf("# %9lld x %4d, %d changed: %.3f ms, %.0f GB/s %s\n", (long long) nrows, nfeatures, nfeatures - first,
 		   least_ms,
 		   nbytes / least_ms * 1e-6, err.detail);
-	gpu->rows_end(rows);
+	gpu->sink->end(rows);
 	problem_free(&problem);
 }
 

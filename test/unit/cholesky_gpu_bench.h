@@ -221,7 +221,7 @@ bench_phases(const Gram *gram)
 static void
 bench_fits(GrSession *session, const Gram *gram)
 {
-	const GrSolver solver = {gpu, session, 0, 1};
+	const GrSolver solver = {gpu->solver, session, 0, 1};
 	const int	m = gram->p + 1;
 	const int	cpu_repeats = m < 400 ? NREPEATS : 1;
 	Fit			fit = fit_new(m);
@@ -261,7 +261,7 @@ run_bench(const GpuRun *run)
 	/* before anything else: with the loading of the kernels */
 	for (int s = 0; s < 2; s++)
 	{
-		const GrSolver solver = {gpu, session, 0, 1};
+		const GrSolver solver = {gpu->solver, session, 0, 1};
 		Gram		gram = bench_gram(128);
 		double		begin_ms = now_ms();
 		Fit			fit = fit_ols(&gram, true, &solver, NULL);

@@ -159,7 +159,7 @@ same_fit(const Fit *device, const Fit *cpu, double tolerance, const char *what)
 static void
 compare_ols(GrSession *session, const Gram *gram, bool intercept, int rank, bool many_zeros, const char *what)
 {
-	const GrSolver solver = {gpu, session, 0, 1};
+	const GrSolver solver = {gpu->solver, session, 0, 1};
 	char		name[120];
 	Fit			device = fit_ols(gram, intercept, &solver, NULL);
 	Fit			cpu = fit_ols(gram, intercept, NULL, NULL);
@@ -328,7 +328,7 @@ static void
 check_normal(GrSession *session, bool quick)
 {
 	const int	sizes[] = {35, 2, 63, 130, 300};
-	const GrSolver solver = {gpu, session, 0, 1};
+	const GrSolver solver = {gpu->solver, session, 0, 1};
 
 	for (int s = 0; s < (quick ? 1 : COUNT(sizes)); s++)
 		for (int variant = 0; variant < 6; variant++)
@@ -364,11 +364,10 @@ check_normal(GrSession *session, bool quick)
 static Fit
 fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 {
-	const GrRowsOptions rows_options = {shape_of(p, false), 0};
+	const GrSinkOptions rows_options = {shape_of(p, false), GR_SINK_KEEP, 0, 0, NULL};
 	GrLogregOptions options = {};
 	GrLogregFit *logreg;
-	GrSession  *session = NULL;
-	GrRows	   *kept = NULL;
+	GrSink	   *kept = NULL;
 	void	   *memory;
 	Fit			fit = fit_new(p + 1);
 
@@ -380,14 +379,12 @@ fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 	options.linear_solver = solver;
 	memory = malloc(gr_logreg_nbytes(&options));
 	logreg = gr_logreg_begin(memory, &options);
-	fit.ok = gr_backend_cpu.open(&session, NULL, &fit.err) &&
-		gr_backend_cpu.rows_begin(session, &rows_options, &kept, &fit.err);
-	fit.ok = fit.ok && gr_backend_cpu.rows_send(kept, rows, nrows, &fit.err);
+	fit.ok = gr_backend_cpu.sink->begin(NULL, &rows_options, &kept, &fit.err);
+	fit.ok = fit.ok && gr_backend_cpu.sink->send(kept, rows, nrows, &fit.err);
 	while (fit.ok && gr_logreg_next(logreg) == GR_LOGREG_PASS)
-		fit.ok = gr_backend_cpu.rows_pass(kept, &logreg->pass, logreg->sums, NULL, &fit.err) &&
+		fit.ok = gr_backend_cpu.sink->pass(kept, &logreg->pass, logreg->sums, NULL, &fit.err) &&
 			gr_logreg_advance(logreg, NULL, &fit.err);
-	gr_backend_cpu.rows_end(kept);
-	gr_backend_cpu.close(session);
+	gr_backend_cpu.sink->end(kept);
 	fit.ok = fit.ok && logreg->converged;
 	memcpy(fit.coef, logreg->coef, sizeof(double) * (size_t) fit.m);
 	memcpy(fit.vcov, logreg->vcov, sizeof(double) * (size_t) fit.m * (size_t) fit.m);
@@ -399,7 +396,7 @@ fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 static void
 check_logistic(GrSession *session)
 {
-	const GrSolver solver = {gpu, session, 0, 1};
+	const GrSolver solver = {gpu->solver, session, 0, 1};
 	const int	p = 40;
 	const int64_t nrows = 1000;
 	double	   *rows = doubles(nrows * (p + 1));
@@ -428,7 +425,7 @@ check_logistic(GrSession *session)
 static void
 check_not_finite(GrSession *session, Gram *gram)
 {
-	const GrSolver solver = {gpu, session, 0, 1};
+	const GrSolver solver = {gpu->solver, session, 0, 1};
 	const double values[] = {NAN, INFINITY, -INFINITY};
 
 	for (int v = 0; v < COUNT(values); v++)
@@ -455,7 +452,7 @@ check_not_finite(GrSession *session, Gram *gram)
 static void
 check_cancel(GrSession *session, const Gram *gram)
 {
-	const GrSolver solver = {gpu, session, 0, 1};
+	const GrSolver solver = {gpu->solver, session, 0, 1};
 	Stopper		stopper = {0, INT_MAX};
 	const GrHost host = {stop, &stopper};
 	Fit			fit = fit_ols(gram, true, &solver, &host);
@@ -495,7 +492,7 @@ static void
 check_memory(GrSession *session, const Gram *gram, bool quick)
 {
 	static void *pieces[4096];
-	GrSolver	solver = {gpu, session, 1000, 1};
+	GrSolver	solver = {gpu->solver, session, 1000, 1};
 	Problem		p = problem_new(100);
 	GrFactorJob job = problem_job(&p);
 	GrFactor   *factor = NULL;
@@ -504,15 +501,15 @@ check_memory(GrSession *session, const Gram *gram, bool quick)
 	Fit			cpu = fit_ols(gram, true, NULL, NULL);
 
 	job.memory_limit = 1000;
-	ok = gpu->factor_begin(session, &job, &factor, NULL, &p.err);
+	ok = gpu->solver->begin(session, &job, &factor, NULL, &p.err);
 	check(!ok && p.err.status == GR_DEVICE_MEMORY && p.err.bytes_free == 1000 && p.err.bytes_needed > 100000,
 		  "a memory limit is kept");
-	gpu->factor_end(factor);
+	gpu->solver->end(factor);
 	job.nterms = 0;
 	p.err = GrError();
-	ok = gpu->factor_begin(session, &job, &factor, NULL, &p.err);
+	ok = gpu->solver->begin(session, &job, &factor, NULL, &p.err);
 	check(!ok && p.err.status == GR_INVALID && factor == NULL, "no terms");
-	gpu->factor_end(NULL);
+	gpu->solver->end(NULL);
 	problem_free(&p);
 
 	limited = fit_ols(gram, true, &solver, NULL);

@@ -133,7 +133,7 @@ problem_solve(GrSession *session, Problem *p)
 	memset(p->coef_hi, 0xff, sizeof(double) * (size_t) p->m);
 	memset(p->d_hi, 0xff, sizeof(double) * (size_t) (p->m + 1));
 	memset(p->inverse, 0xff, sizeof(double) * (size_t) p->m * (size_t) p->m);
-	ok = gpu->factor_begin(session, &job, &factor, NULL, &p->err);
+	ok = gpu->solver->begin(session, &job, &factor, NULL, &p->err);
 	for (int k = 0; ok && k < p->m; k++)
 	{
 		GrDD		d = {p->d_hi[k], p->d_lo[k]};
@@ -142,8 +142,8 @@ problem_solve(GrSession *session, Problem *p)
 		w_hi[k] = w.hi;
 		w_lo[k] = w.lo;
 	}
-	ok = ok && gpu->factor_inverse(factor, w_hi, w_lo, 1.0, p->inverse, NULL, &p->err);
-	gpu->factor_end(factor);
+	ok = ok && gpu->solver->inverse(factor, w_hi, w_lo, 1.0, p->inverse, NULL, &p->err);
+	gpu->solver->end(factor);
 	free(w_hi);
 	free(w_lo);
 	if (!ok)

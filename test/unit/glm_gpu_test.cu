@@ -86,30 +86,30 @@ data_free(Data *data)
 static GrPass
 make_pass(const Data *data, GrPassKind kind, int nfaces)
 {
-	GrPass		pass = {kind, gr_plain_shape(data->nfeatures), data->beta, data->shift, nfaces, data->faces, data->face_absolute,
-		0x1p-46};
+	GrPass		pass = {kind, gr_plain_shape(data->nfeatures), data->beta, data->shift, nfaces, data->faces,
+		data->face_absolute, 0x1p-46, false};
 
 	return pass;
 }
 
 /* Sends rows first .. end - 1 in pieces of piece rows; ragged: of changing sizes, some empty. */
 static bool
-submit_rows(GrSession *session, GrRows *rows, const Data *data, int64_t first, int64_t end, int64_t piece, bool ragged,
+submit_rows(GrSession *session, GrSink *rows, const Data *data, int64_t first, int64_t end, int64_t piece, bool ragged,
 			GrError *err)
 {
 	return send_rows(gpu, session, data->rows + first * (data->nfeatures + 1), end - first, data->nfeatures, false,
 					 piece, ragged, ragged,
-					 [=](const void *block, int64_t n) { return gpu->rows_send(rows, block, n, err); },
-					 [=](bool wait, int64_t *ncalls) { return gpu->rows_sent(rows, wait, ncalls, err); }, err);
+					 [=](const void *block, int64_t n) { return gpu->sink->send(rows, block, n, err); },
+					 [=](bool wait, int64_t *ncalls) { return gpu->sink->sent(rows, wait, ncalls, err); }, err);
 }
 
 static double *
-run_pass(GrRows *rows, const GrPass *pass, const GrHost *host, GrError *err)
+run_pass(GrSink *rows, const GrPass *pass, const GrHost *host, GrError *err)
 {
 	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, pass->shape.nfeatures));
 
 	gr_pass_clear(pass->kind, pass->shape.nfeatures, sums);
-	if (!gpu->rows_pass(rows, pass, sums, host, err))
+	if (!gpu->sink->pass(rows, pass, sums, host, err))
 	{
 		free(sums);
 		return NULL;
@@ -236,7 +236,7 @@ pass_error(const Data *data, const GrPass *pass, int64_t nrows, const double *go
 
 /* One pass twice over the rows there are: right, and the same bits. */
 static void
-check_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, int nfaces)
+check_pass(GrSink *rows, const Data *data, int64_t nrows, GrPassKind kind, int nfaces)
 {
 	static const char *const names[] = {"exact", "fast", "gradient", "face"};
 	const GrPass pass = make_pass(data, kind, nfaces);
@@ -259,13 +259,13 @@ check_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, int n
 static void
 check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
 {
-	GrRowsOptions options = {shape_of(nfeatures, false), 0};
+	GrSinkOptions options = {shape_of(nfeatures, false), GR_SINK_KEEP, 0, 0, NULL};
 	const int64_t piece = (nrows > 10000 ? 1 << 20 : 4096) / (int64_t) gr_row_nbytes(gr_plain_shape(nfeatures)) + 1;
 	Data		data = random_data(nrows, nfeatures);
-	GrRows	   *rows = NULL;
-	GrRowsTimes times = {};
+	GrSink	   *rows = NULL;
+	GrTimes		times = {};
 	GrError		err = {};
-	bool		ok = gpu->rows_begin(session, &options, &rows, &err) &&
+	bool		ok = gpu->sink->begin(session, &options, &rows, &err) &&
 		submit_rows(session, rows, &data, 0, nrows / 3, piece, true, &err);
 
 	if (ok && nrows > 2)
@@ -283,14 +283,14 @@ check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
 			check_pass(rows, &data, nrows, GR_PASS_FACE, 1);
 			check_pass(rows, &data, nrows, GR_PASS_FACE, 2);
 		}
-		gpu->rows_times(rows, &times);
+		gpu->sink->times(rows, &times);
 	}
 	check(ok && times.bytes_to_device == (int64_t) sizeof(double) * nrows * (nfeatures + 1),
 		  "%d features, %lld rows: sent",
 		  nfeatures, (long long) nrows);
 	if (!ok)
 		printf("# %s\n", err.detail);
-	gpu->rows_end(rows);
+	gpu->sink->end(rows);
 	data_free(&data);
 }
 
@@ -330,9 +330,9 @@ check_extremes(GrSession *session)
 	for (int s = 0; s < COUNT(scales); s++)
 		for (int p = 9; p <= 40; p += 31)
 		{
-			GrRowsOptions options = {shape_of(p, false), 0};
+			GrSinkOptions options = {shape_of(p, false), GR_SINK_KEEP, 0, 0, NULL};
 			Data		data = random_data(5000, p);
-			GrRows	   *rows = NULL;
+			GrSink	   *rows = NULL;
 			GrError		err = {};
 
 			for (int j = 0; j <= p; j++)
@@ -344,7 +344,7 @@ check_extremes(GrSession *session)
 				x[1] += x[1] > 0.0 ? 1.0 : -1.0;
 				x[p] = x[1] - data.shift[1] > 0.0 ? 1.0 : 0.0;
 			}
-			if (check(gpu->rows_begin(session, &options, &rows, &err) &&
+			if (check(gpu->sink->begin(session, &options, &rows, &err) &&
 					  submit_rows(session, rows, &data, 0, data.nrows, 200, false, &err),
 					  "separated rows, scale %g", scales[s]))
 			{
@@ -352,7 +352,7 @@ check_extremes(GrSession *session)
 				check_pass(rows, &data, data.nrows, GR_PASS_GRADIENT, 0);
 				check_pass(rows, &data, data.nrows, GR_PASS_EXACT, 0);
 			}
-			gpu->rows_end(rows);
+			gpu->sink->end(rows);
 			data_free(&data);
 		}
 }
@@ -372,16 +372,16 @@ check_single(GrSession *session)
 			data.rows[r * (p + 1) + j] = (float) data.rows[r * (p + 1) + j];
 	for (int single = 0; single < 2; single++)
 	{
-		GrRowsOptions options = {shape_of(p, single != 0), 0};
-		GrRows	   *rows = NULL;
+		GrSinkOptions options = {shape_of(p, single != 0), GR_SINK_KEEP, 0, 0, NULL};
+		GrSink	   *rows = NULL;
 		GrError		err = {};
 
-		if (gpu->rows_begin(session, &options, &rows, &err) &&
+		if (gpu->sink->begin(session, &options, &rows, &err) &&
 			send_rows(gpu, session, data.rows, nrows, p, single != 0, 40000, true, true,
-					  [&](const void *block, int64_t n) { return gpu->rows_send(rows, block, n, &err); },
-					  [&](bool wait, int64_t *ncalls) { return gpu->rows_sent(rows, wait, ncalls, &err); }, &err))
+					  [&](const void *block, int64_t n) { return gpu->sink->send(rows, block, n, &err); },
+					  [&](bool wait, int64_t *ncalls) { return gpu->sink->sent(rows, wait, ncalls, &err); }, &err))
 			sums[single] = run_pass(rows, &pass, NULL, &err);
-		gpu->rows_end(rows);
+		gpu->sink->end(rows);
 	}
 	check(sums[0] != NULL && sums[1] != NULL &&
 		  memcmp(sums[0], sums[1], sizeof(double) * gr_pass_nsums(GR_PASS_EXACT, p)) == 0, "single features");
@@ -393,81 +393,81 @@ check_single(GrSession *session)
 static void
 check_cancel(GrSession *session)
 {
-	GrRowsOptions options = {shape_of(5, false), 0};
+	GrSinkOptions options = {shape_of(5, false), GR_SINK_KEEP, 0, 0, NULL};
 	Data		data = random_data(1000, 5);
 	GrPass		pass = make_pass(&data, GR_PASS_FAST, 0);
 	Stopper		stopper = {0, 1};
 	GrHost		host = {stop, &stopper};
-	GrRows	   *rows = NULL;
+	GrSink	   *rows = NULL;
 	GrError		err = {};
-	bool		ok = gpu->rows_begin(session, &options, &rows, &err) &&
+	bool		ok = gpu->sink->begin(session, &options, &rows, &err) &&
 		submit_rows(session, rows, &data, 0, 1000, 85, true, &err);
 	double	   *sums = run_pass(rows, &pass, &host, &err);
 
 	check(ok && sums == NULL && err.status == GR_CANCELED && stopper.asked > 0, "a pass that is canceled");
 	free(sums);
 	check_pass(rows, &data, 1000, GR_PASS_FAST, 0);
-	gpu->rows_end(rows);
+	gpu->sink->end(rows);
 	data_free(&data);
 }
 
 static void
 check_memory(GrSession *session)
 {
-	GrRowsOptions options = {shape_of(200, false), 1000};
+	GrSinkOptions options = {shape_of(200, false), GR_SINK_KEEP, 0, 1000, NULL};
 	Data		data = random_data(1000, 200);
-	GrRows	   *rows = NULL;
+	GrSink	   *rows = NULL;
 	GrError		err = {};
 	bool		ok;
 	int			nsubmits = 0;
 
-	ok = gpu->rows_begin(session, &options, &rows, &err);
+	ok = gpu->sink->begin(session, &options, &rows, &err);
 	check(!ok && err.status == GR_DEVICE_MEMORY && err.bytes_free <= 1000 && err.bytes_needed > 1000,
 		  "a memory limit too small to begin with");
-	gpu->rows_end(rows);
+	gpu->sink->end(rows);
 
 	err = GrError();
 	options.memory_limit = (size_t) 200 << 20;
-	ok = gpu->rows_begin(session, &options, &rows, &err);
+	ok = gpu->sink->begin(session, &options, &rows, &err);
 	while (ok && nsubmits < 1000 && submit_rows(session, rows, &data, 0, 600, 600, false, &err))
 		nsubmits++;
 	check(ok && err.status == GR_DEVICE_MEMORY && err.bytes_free <= options.memory_limit &&
 		  err.bytes_needed > err.bytes_free && nsubmits > 20 && nsubmits < 220, "a memory limit, after %d MB",
 		  nsubmits);
-	gpu->rows_end(rows);
+	gpu->sink->end(rows);
 	data_free(&data);
 }
 
 static void
 check_contract(GrSession *session)
 {
-	GrRowsOptions options = {shape_of(3, false), 0};
+	GrSinkOptions options = {shape_of(3, false), GR_SINK_KEEP, 0, 0, NULL};
 	Data		data = random_data(10, 3);
 	Data		other = random_data(10, 4);
 	GrPass		pass = make_pass(&data, GR_PASS_GRADIENT, 0);
 	GrPass		other_pass = make_pass(&other, GR_PASS_GRADIENT, 0);
-	GrRows	   *rows = NULL;
+	GrSink	   *rows = NULL;
 	GrError		err = {};
 	double	   *sums;
 	int64_t		ncalls = 0;
 	bool		ok;
 
-	gpu->rows_end(NULL);
+	gpu->sink->end(NULL);
 	options.shape.nfeatures = 0;
-	ok = gpu->rows_begin(session, &options, &rows, &err);
+	ok = gpu->sink->begin(session, &options, &rows, &err);
 	check(!ok && err.status == GR_INVALID && rows == NULL, "no features");
 	err = GrError();
 	options.shape.nfeatures = 3;
-	ok = gpu->rows_begin(session, &options, &rows, &err);
+	ok = gpu->sink->begin(session, &options, &rows, &err);
 	sums = run_pass(rows, &pass, NULL, &err);
 	check(ok && sums != NULL && sums[GR_SUM_NROWS] == 0.0 && isinf(sums[GR_SUM_MIN_MARGIN]), "a pass over no rows");
 	free(sums);
-	ok = gpu->rows_send(rows, data.rows, 10, &err);
-	check(ok && gpu->rows_sent(rows, true, &ncalls, &err) && ncalls == 1, "a call is counted when its rows are read");
-	check(ok && gpu->rows_sent(rows, true, &ncalls, &err) && ncalls == 1, "there is none to wait for");
+	ok = gpu->sink->send(rows, data.rows, 10, &err);
+	check(ok && gpu->sink->sent(rows, true, &ncalls, &err) && ncalls == 1, "a call is counted when its rows are read");
+	check(ok && gpu->sink->sent(rows, true, &ncalls, &err) && ncalls == 1, "there is none to wait for");
 	sums = run_pass(rows, &other_pass, NULL, &err);
 	check(sums == NULL && err.status == GR_INVALID, "a pass of another number of features");
-	gpu->rows_end(rows);
+	gpu->sink->end(rows);
 	data_free(&data);
 	data_free(&other);
 }
@@ -492,7 +492,7 @@ copy_bandwidth(size_t nbytes)
 }
 
 static void
-bench_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, double floor_ms)
+bench_pass(GrSink *rows, const Data *data, int64_t nrows, GrPassKind kind, double floor_ms)
 {
 	static const char *const names[] = {"EXACT", "FAST", "GRADIENT", "FACE"};
 	const GrPass pass = make_pass(data, kind, kind == GR_PASS_FACE ? 1 : 0);
@@ -502,15 +502,15 @@ bench_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, doubl
 
 	for (int i = -1; i < nrepeats; i++)
 	{
-		GrRowsTimes before;
-		GrRowsTimes after;
+		GrTimes		before;
+		GrTimes		after;
 		GrError		err = {};
 		double		begin_ms = now_ms();
 		double	   *sums;
 
-		gpu->rows_times(rows, &before);
+		gpu->sink->times(rows, &before);
 		sums = run_pass(rows, &pass, NULL, &err);
-		gpu->rows_times(rows, &after);
+		gpu->sink->times(rows, &after);
 		if (sums == NULL)
 		{
 			printf("# %s\n", err.detail);
@@ -536,22 +536,22 @@ bench_pass(GrRows *rows, const Data *data, int64_t nrows, GrPassKind kind, doubl
 static void
 bench_shape(GrSession *session, int64_t nrows, int nfeatures, const GrPassKind *kinds, int nkinds, double bandwidth)
 {
-	GrRowsOptions options = {shape_of(nfeatures, false), 0};
+	GrSinkOptions options = {shape_of(nfeatures, false), GR_SINK_KEEP, 0, 0, NULL};
 	const size_t row_nbytes = gr_row_nbytes(gr_plain_shape(nfeatures));
 	Data		data = random_data((int64_t) (((size_t) 4 << 20) / row_nbytes), nfeatures);
-	GrRows	   *rows = NULL;
+	GrSink	   *rows = NULL;
 	GrError		err = {};
-	bool		ok = gpu->rows_begin(session, &options, &rows, &err);
+	bool		ok = gpu->sink->begin(session, &options, &rows, &err);
 	double		begin_ms = now_ms();
 
 	for (int64_t done = 0; ok && done < nrows; done += data.nrows)
-		ok = gpu->rows_send(rows, data.rows, nrows - done < data.nrows ? nrows - done : data.nrows, &err);
+		ok = gpu->sink->send(rows, data.rows, nrows - done < data.nrows ? nrows - done : data.nrows, &err);
 	printf("# %9lld x %4d sent in %.0f ms\n", (long long) nrows, nfeatures, now_ms() - begin_ms);
 	for (int k = 0; ok && k < nkinds; k++)
 		bench_pass(rows, &data, nrows, kinds[k], (double) nrows * (double) row_nbytes / bandwidth * 1e3);
 	if (!ok)
 		printf("# %s\n", err.detail);
-	gpu->rows_end(rows);
+	gpu->sink->end(rows);
 	data_free(&data);
 }
 

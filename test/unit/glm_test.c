@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/backend.h"
 #include "compute/family.h"
 #include "compute/glm.h"
 #include "glm_reference.h"
@@ -570,11 +571,11 @@ test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 	double	   *sums[2] = {malloc(n * sizeof(double)), malloc(n * sizeof(double))};
 	double	   *scratch = malloc(gr_pass_scratch_nbytes(kind, gr_plain_shape(p)));
 	GrPass		pass = {
-		.kind = kind,.shape = gr_plain_shape(p),.beta = beta,.shift = shift,.nfaces = kind == GR_PASS_FACE ? 1 : 0,.faces = beta,
-		.face_absolute = &absolute
+		.kind = kind,.shape = gr_plain_shape(p),.beta = beta,.shift = shift,
+		.nfaces = kind == GR_PASS_FACE ? 1 : 0,.faces = beta,.face_absolute = &absolute
 	};
-	GrRowsOptions options = {.shape = gr_plain_shape(p)};
-	GrRows	   *kept;
+	GrSinkOptions options = {.shape = gr_plain_shape(p),.kind = GR_SINK_KEEP};
+	GrSink	   *kept;
 	Stopper		stopper = {.stop_at = INT_MAX};
 	GrHost		host = {stop, &stopper};
 	int			nasked;
@@ -590,9 +591,9 @@ test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 	nwrong += !gr_pass_add_polling(&pass, sums[1], rows, nrows, scratch, &host) ||
 		memcmp(sums[0], sums[1], n * sizeof(double)) != 0;
 	stopper.asked = 0;
-	nwrong += !gr_backend_cpu.rows_begin(NULL, &options, &kept, &err) ||
-		!gr_backend_cpu.rows_send(kept, rows, nrows, &err) ||
-		!gr_backend_cpu.rows_pass(kept, &pass, sums[1], &host, &err);
+	nwrong += !gr_backend_cpu.sink->begin(NULL, &options, &kept, &err) ||
+		!gr_backend_cpu.sink->send(kept, rows, nrows, &err) ||
+		!gr_backend_cpu.sink->pass(kept, &pass, sums[1], &host, &err);
 	nasked = stopper.asked;
 	for (int at = 1; at <= nasked; at++)
 	{
@@ -600,10 +601,10 @@ test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 
 		stopper.asked = 0;
 		stopper.stop_at = at;
-		nwrong += gr_backend_cpu.rows_pass(kept, &pass, sums[1], &host, &canceled) ||
+		nwrong += gr_backend_cpu.sink->pass(kept, &pass, sums[1], &host, &canceled) ||
 			canceled.status != GR_CANCELED || stopper.asked != at;
 	}
-	gr_backend_cpu.rows_end(kept);
+	gr_backend_cpu.sink->end(kept);
 	if (!check(nwrong == 0 && nasked >= least, "%s, %d features, %lld rows: polls", kind_names[kind], p,
 			   (long long) nrows))
 		printf("# %d wrong, asked %d times\n", nwrong, nasked);

@@ -8,7 +8,7 @@
 #ifndef GPUREG_GPU_HARNESS_H
 #define GPUREG_GPU_HARNESS_H
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "unit.h"
 
 #include <cuda_runtime.h>
@@ -225,12 +225,12 @@ gpu_run(const GpuRun *run, GpuTests tests, GpuBench bench)
 	{
 		bool		ok = bench(run);
 
-		gpu->close(run->session);
+		gpu->device->close(run->session);
 		return ok ? 0 : 1;
 	}
 	printf("# seed state %llu\n", (unsigned long long) random_state);
 	tests(run);
-	gpu->close(run->session);
+	gpu->device->close(run->session);
 	return unit_done();
 }
 
@@ -242,9 +242,9 @@ backend_main(int argc, char **argv, GpuTests tests, GpuBench bench)
 	GrOpenOptions options = {-1};
 	GrError		err = {};
 
-	if (!gpu->open(&run.session, &options, &err))
+	if (!gpu->device->open(&run.session, &options, &err))
 	{
-		gpu->close(run.session);
+		gpu->device->close(run.session);
 		if (err.status == GR_NO_DEVICE)
 		{
 			printf("1..0 # SKIP no CUDA device: %s\n", err.detail);

@@ -50,7 +50,7 @@ typedef struct Result
 {
 	double	   *hi;
 	double	   *lo;
-	GrGramTimes times;
+	GrTimes		times;
 	GrError		err;
 	bool		ok;
 } Result;
@@ -74,23 +74,25 @@ typedef struct Sending
 static Result
 run_gram(GrSession *session, const double *rows, int64_t nrows, int nfeatures, size_t piece_nbytes, Sending how)
 {
-	GrGramOptions options = {shape_of(nfeatures, how.single), piece_nbytes, 0, NULL};
+	GrSinkOptions options = {shape_of(nfeatures, how.single), GR_SINK_SUM, piece_nbytes, 0, NULL};
 	int64_t		nentries = gr_triangle(nfeatures + 2);
 	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(shape_of(nfeatures, how.single))) + 1;
-	GrGram	   *gram = NULL;
+	GrSink	   *gram = NULL;
 	Result		result = {};
 
 	result.hi = (double *) malloc(sizeof(double) * (size_t) nentries);
 	result.lo = (double *) malloc(sizeof(double) * (size_t) nentries);
 	memset(result.hi, 0xff, sizeof(double) * (size_t) nentries);
 	memset(result.lo, 0xff, sizeof(double) * (size_t) nentries);
-	result.ok = gpu->gram_begin(session, &options, &gram, &result.err) &&
+	result.ok = gpu->sink->begin(session, &options, &gram, &result.err) &&
 		send_rows(gpu, session, rows, nrows, nfeatures, how.single, piece, how.ragged, how.pinned,
-				  [&](const void *block, int64_t n) { return gpu->gram_send(gram, block, n, &result.err); },
-				  [&](bool wait, int64_t *ncalls) { return gpu->gram_sent(gram, wait, ncalls, &result.err); },
+				  [&](const void *block, int64_t n) { return gpu->sink->send(gram, block, n, &result.err); },
+				  [&](bool wait, int64_t *ncalls) { return gpu->sink->sent(gram, wait, ncalls, &result.err); },
 				  &result.err) &&
-		gpu->gram_finish(gram, result.hi, result.lo, &result.times, &result.err);
-	gpu->gram_end(gram);
+		gpu->sink->finish(gram, result.hi, result.lo, &result.err);
+	if (result.ok)
+		gpu->sink->times(gram, &result.times);
+	gpu->sink->end(gram);
 	if (!result.ok)
 		printf("# %s\n", result.err.detail);
 	return result;
@@ -194,7 +196,8 @@ check_single(GrSession *session)
 		}
 		check(same_bits(&results[0], &results[1], p) && same_bits(&results[0], &results[2], p), "%d single features",
 			  p);
-		check(results[1].times.bytes_to_device == nrows * (int64_t) gr_row_nbytes(shape_of(p, true)), "... in half the bytes");
+		check(results[1].times.bytes_to_device == nrows * (int64_t) gr_row_nbytes(shape_of(p, true)),
+			  "... in half the bytes");
 		for (Result &result : results)
 			result_free(&result);
 		free(rows);
@@ -203,12 +206,12 @@ check_single(GrSession *session)
 
 /* Adds nrows rows to a job in pieces of 700; false if that failed. */
 static bool
-send_all(GrGram *gram, const double *rows, int64_t nrows, int ncols, GrError *err)
+send_all(GrSink *gram, const double *rows, int64_t nrows, int ncols, GrError *err)
 {
 	bool		ok = true;
 
 	for (int64_t done = 0; ok && done < nrows; done += 700)
-		ok = gpu->gram_send(gram, rows + done * ncols, nrows - done < 700 ? nrows - done : 700, err);
+		ok = gpu->sink->send(gram, rows + done * ncols, nrows - done < 700 ? nrows - done : 700, err);
 	return ok;
 }
 
@@ -226,13 +229,12 @@ check_shift(GrSession *session)
 		const int	ncols = p + 1;
 		const int64_t nrows = p > 400 ? 900 : 3001;
 		const size_t nbytes = sizeof(double) * (size_t) gr_triangle(p + 2);
-		GrGramOptions options = {shape_of(p, false), 65536, 0, NULL};
+		GrSinkOptions options = {shape_of(p, false), GR_SINK_SUM, 65536, 0, NULL};
 		double	   *small = random_rows(nrows, ncols, UNIFORM);
 		double	   *rows = (double *) malloc(sizeof(double) * (size_t) (nrows * ncols));
 		double	   *shift = (double *) malloc(sizeof(double) * (size_t) ncols);
 		double	   *sums = (double *) malloc(8 * nbytes);
-		GrGramTimes times;
-		GrGram	   *gram = NULL;
+		GrSink	   *gram = NULL;
 		GrError		err = {};
 		int64_t		ncalls = 0;
 		bool		ok = true;
@@ -251,20 +253,20 @@ check_shift(GrSession *session)
 			double	   *hi = sums + 2 * turn * (nbytes / sizeof(double));
 
 			if (turn < 2)
-				ok = ok && gpu->gram_begin(session, &options, &gram, &err);
+				ok = ok && gpu->sink->begin(session, &options, &gram, &err);
 			if (turn > 0)
-				ok = ok && gpu->gram_restart(gram, turn == 2 ? NULL : shift, &err);
+				ok = ok && gpu->sink->restart(gram, turn == 2 ? NULL : shift, &err);
 			ok = ok && send_all(gram, turn % 2 == 1 ? rows : small, nrows, ncols, &err) &&
-				gpu->gram_finish(gram, hi, hi + nbytes / sizeof(double), &times, &err);
+				gpu->sink->finish(gram, hi, hi + nbytes / sizeof(double), &err);
 			if (turn == 0 || turn == 3)
 			{
-				ok = ok && gpu->gram_sent(gram, true, &ncalls, &err) &&
+				ok = ok && gpu->sink->sent(gram, true, &ncalls, &err) &&
 					ncalls == (turn == 0 ? 1 : 3) * ((nrows + 699) / 700);
-				gpu->gram_end(gram);
+				gpu->sink->end(gram);
 				gram = NULL;
 			}
 		}
-		gpu->gram_end(gram);
+		gpu->sink->end(gram);
 		if (!check(ok && memcmp(sums, (char *) sums + 2 * nbytes, 2 * nbytes) == 0 &&
 				   memcmp(sums, (char *) sums + 4 * nbytes, 2 * nbytes) == 0 &&
 				   memcmp(sums, (char *) sums + 6 * nbytes, 2 * nbytes) == 0, "%d features less a shift", p))
@@ -302,65 +304,65 @@ check_overflow(GrSession *session)
 static void
 check_failures(GrSession *session)
 {
-	GrGramOptions options = {shape_of(200, false), 1 << 20, 1000, NULL};
+	GrSinkOptions options = {shape_of(200, false), GR_SINK_SUM, 1 << 20, 1000, NULL};
 	GrOpenOptions no_such = {12345};
 	GrSession  *other = NULL;
-	GrGram	   *gram = NULL;
+	GrSink	   *gram = NULL;
 	GrError		err = {};
 	double		block[400];
 	int64_t		ncalls = 0;
 	bool		ok;
 
-	ok = gpu->gram_begin(session, &options, &gram, &err);
+	ok = gpu->sink->begin(session, &options, &gram, &err);
 	check(!ok && err.status == GR_DEVICE_MEMORY && err.bytes_free == 1000 && err.bytes_needed > 1000,
 		  "a memory limit is kept");
-	gpu->gram_end(gram);
+	gpu->sink->end(gram);
 
 	err = GrError();
 	options.block_nbytes = (size_t) 1 << 60;
 	options.memory_limit = 0;
-	ok = gpu->gram_begin(session, &options, &gram, &err);
+	ok = gpu->sink->begin(session, &options, &gram, &err);
 	check(!ok && (err.status == GR_DEVICE_MEMORY || err.status == GR_NO_MEMORY || err.status == GR_DEVICE_FAILED),
 		  "more memory than there is");
-	gpu->gram_end(gram);
+	gpu->sink->end(gram);
 
 	err = GrError();
 	options.shape.nfeatures = 0;
-	ok = gpu->gram_begin(session, &options, &gram, &err);
+	ok = gpu->sink->begin(session, &options, &gram, &err);
 	check(!ok && err.status == GR_INVALID && gram == NULL, "no features");
 
 	err = GrError();
 	options.shape.nfeatures = 3;
 	options.block_nbytes = 4096;
 	memset(block, 0, sizeof(block));
-	ok = gpu->gram_begin(session, &options, &gram, &err) && gpu->gram_send(gram, block, 100, &err);
-	check(ok && gpu->gram_sent(gram, true, &ncalls, &err) && ncalls == 1, "a call is counted when its rows are read");
-	check(ok && gpu->gram_sent(gram, true, &ncalls, &err) && ncalls == 1, "there is none to wait for");
-	ok = ok && gpu->gram_send(gram, block, 100, &err);
-	gpu->gram_end(gram);		/* without finish, with work under way */
-	gpu->gram_end(NULL);
+	ok = gpu->sink->begin(session, &options, &gram, &err) && gpu->sink->send(gram, block, 100, &err);
+	check(ok && gpu->sink->sent(gram, true, &ncalls, &err) && ncalls == 1, "a call is counted when its rows are read");
+	check(ok && gpu->sink->sent(gram, true, &ncalls, &err) && ncalls == 1, "there is none to wait for");
+	ok = ok && gpu->sink->send(gram, block, 100, &err);
+	gpu->sink->end(gram);		/* without finish, with work under way */
+	gpu->sink->end(NULL);
 
 	err = GrError();
-	ok = gpu->open(&other, &no_such, &err);
+	ok = gpu->device->open(&other, &no_such, &err);
 	check(!ok && err.status == GR_NO_DEVICE, "a device that doesn't exist: %s", err.detail);
-	gpu->close(other);
-	gpu->close(NULL);
+	gpu->device->close(other);
+	gpu->device->close(NULL);
 }
 
 /* A second session comes and goes; the first must not notice. */
 static void
 check_sessions(GrSession *session)
 {
-	GrOpenOptions options = {gpu->describe(session)->id};
+	GrOpenOptions options = {gpu->device->describe(session)->id};
 	GrSession  *other = NULL;
 	GrDeviceInfo devices[16];
 	GrError		err = {};
 	int			ndevices = 0;
-	bool		ok = gpu->open(&other, &options, &err);
+	bool		ok = gpu->device->open(&other, &options, &err);
 
-	check(ok && gpu->describe(other)->id == options.device_id, "a second session");
-	gpu->close(other);
-	ok = gpu->list(devices, COUNT(devices), &ndevices, &err);
+	check(ok && gpu->device->describe(other)->id == options.device_id, "a second session");
+	gpu->device->close(other);
+	ok = gpu->device->list(devices, COUNT(devices), &ndevices, &err);
 	check(ok && ndevices >= 1 && devices[0].memory_total >= devices[0].memory_free && devices[0].memory_free > 0 &&
 		  strchr(devices[0].driver, '.') != NULL, "devices are listed");
 	for (int i = 0; i < ndevices; i++)
@@ -417,21 +419,21 @@ copy_ms(double *device, const double *pinned, size_t nbytes)
 static double
 backend_ms(GrSession *session, const double *pinned, BenchShape shape, size_t piece_nbytes)
 {
-	GrGramOptions options = {shape_of(shape.nfeatures, false), (size_t) 4 << 20, 0, NULL};
+	GrSinkOptions options = {shape_of(shape.nfeatures, false), GR_SINK_SUM, (size_t) 4 << 20, 0, NULL};
 	int64_t		nentries = gr_triangle(shape.nfeatures + 2);
 	int64_t		piece = (int64_t) (piece_nbytes / gr_row_nbytes(gr_plain_shape(shape.nfeatures)));
 	double	   *sums = (double *) malloc(2 * sizeof(double) * (size_t) nentries);
-	GrGram	   *gram = NULL;
+	GrSink	   *gram = NULL;
 	GrError		err = {};
-	bool		ok = gpu->gram_begin(session, &options, &gram, &err);
+	bool		ok = gpu->sink->begin(session, &options, &gram, &err);
 	double		begin_ms = now_ms();
 	double		end_ms;
 
 	for (int64_t done = 0; ok && done < shape.nrows; done += piece)
-		ok = gpu->gram_send(gram, pinned, shape.nrows - done < piece ? shape.nrows - done : piece, &err);
-	ok = ok && gpu->gram_finish(gram, sums, sums + nentries, NULL, &err);
+		ok = gpu->sink->send(gram, pinned, shape.nrows - done < piece ? shape.nrows - done : piece, &err);
+	ok = ok && gpu->sink->finish(gram, sums, sums + nentries, &err);
 	end_ms = now_ms();
-	gpu->gram_end(gram);
+	gpu->sink->end(gram);
 	free(sums);
 	if (!ok)
 		printf("# %s\n", err.detail);

@@ -304,11 +304,10 @@ test_job(bool single, bool outliers)
 	double	   *rows = offset_rows(nrows, p + 1);
 	char	   *sent = malloc((size_t) nrows * (p + 2) * sizeof(double));
 	size_t		row_nbytes = gr_row_nbytes(shape_of(p, single));
-	GrGramOptions options = {.shape = shape_of(p, single)};
+	GrSinkOptions options = {.shape = shape_of(p, single)};
 	State		state = {0};
 	GrShiftedGram s;
-	GrGram	   *gram;
-	GrGramTimes times;
+	GrSink	   *gram;
 	GrError		err = {0};
 	int64_t		ncalls = 0;
 	bool		ok;
@@ -335,15 +334,15 @@ test_job(bool single, bool outliers)
 		if (single)
 			memcpy(sent + r * row_nbytes + p * sizeof(float), &row[p], sizeof(double));
 	}
-	ok = gr_backend_cpu.gram_begin(NULL, &options, &gram, &err) &&
-		gr_shifted_begin(&s, &gr_backend_cpu, gram, &options, &err) &&
+	ok = gr_backend_cpu.sink->begin(NULL, &options, &gram, &err) &&
+		gr_shifted_begin(&s, gr_backend_cpu.sink, gram, &options, &err) &&
 		gr_shifted_send(&s, sent, 0, &err);
 	for (int64_t done = 0; ok && done < nrows; done += 50)
 		ok = gr_shifted_send(&s, sent + done * row_nbytes, 50, &err);
-	ok = ok && gr_backend_cpu.gram_sent(gram, true, &ncalls, &err) && ncalls == 1 + nrows / 50 &&
-		gr_shifted_finish(&s, state.hi, state.lo, state.shift, &times, &err);
+	ok = ok && gr_backend_cpu.sink->sent(gram, true, &ncalls, &err) && ncalls == 1 + nrows / 50 &&
+		gr_shifted_finish(&s, state.hi, state.lo, state.shift, &err);
 	gr_shifted_end(&s);
-	gr_backend_cpu.gram_end(gram);
+	gr_backend_cpu.sink->end(gram);
 	error = state_error(&state, rows, nrows, p);
 	check(ok && error < TOLERANCE && state.shift[0] != 0 && (state.shift[3] != 0) == !outliers &&
 		  (state.shift[1] != 0) == !outliers && (state.shift[p] != 0) == !outliers, "a job of %s rows%s: error %.2g",

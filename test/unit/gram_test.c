@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "compute/dd_dot.h"
 #include "gram_reference.h"
 #include "unit.h"
@@ -229,22 +229,21 @@ test_polls(bool single)
 		((float *) rows)[k] = (float) (k % 97) / 97;
 	for (int turn = 0; turn < 10; turn++)
 	{
-		GrGramOptions options = {.shape = shape_of(p, single),.host = turn > 0 ? &host : NULL};
-		GrGramTimes times;
-		GrGram	   *gram;
+		GrSinkOptions options = {.shape = shape_of(p, single),.host = turn > 0 ? &host : NULL};
+		GrSink	   *gram;
 		GrError		err = {0};
 
 		stopper.asked = 0;
 		stopper.stop_at = turn < 2 ? INT_MAX : (turn - 1) * nasked / 8;
-		nwrong += !gr_backend_cpu.gram_begin(NULL, &options, &gram, &err);
+		nwrong += !gr_backend_cpu.sink->begin(NULL, &options, &gram, &err);
 		if (turn < 2)
-			nwrong += !gr_backend_cpu.gram_send(gram, rows, nrows, &err) ||
-				!gr_backend_cpu.gram_finish(gram, sums[turn], sums[turn] + n, &times, &err);
+			nwrong += !gr_backend_cpu.sink->send(gram, rows, nrows, &err) ||
+				!gr_backend_cpu.sink->finish(gram, sums[turn], sums[turn] + n, &err);
 		else
-			nwrong += gr_backend_cpu.gram_send(gram, rows, nrows, &err) || err.status != GR_CANCELED ||
+			nwrong += gr_backend_cpu.sink->send(gram, rows, nrows, &err) || err.status != GR_CANCELED ||
 				stopper.asked != stopper.stop_at;
 		nasked = turn == 1 ? stopper.asked : nasked;
-		gr_backend_cpu.gram_end(gram);
+		gr_backend_cpu.sink->end(gram);
 	}
 	check(nwrong == 0 && nasked >= 8 && memcmp(sums[0], sums[1], 2 * n * sizeof(double)) == 0, "%s rows: %d polls",
 		  single ? "single" : "float8", nasked);

@@ -411,8 +411,8 @@ fake_end(GrFactor *f)
 static void
 test_shifted_on_device(void)
 {
-	static const GrBackend backend = {.factor_begin = fake_begin,.factor_inverse = fake_inverse,.factor_end = fake_end};
-	const GrSolver solver = {.backend = &backend,.min_terms = 1};
+	static const GrSolverOps ops = {.begin = fake_begin,.inverse = fake_inverse,.end = fake_end};
+	const GrSolver solver = {.ops = &ops,.min_terms = 1};
 	double		rows[80 * 5];
 	Problem		problem;
 	Problem		device;

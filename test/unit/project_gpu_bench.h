@@ -483,12 +483,12 @@ batches_ms(GrProject *project, int64_t nvectors, GrError *err)
 		for (int under_way = ntaken < nsent ? 1 : 0; ok && under_way < GR_PROJECT_NSLOTS &&
 			 nsent < nvectors; under_way++)
 		{
-			ok = gpu->project_block(project, &block, &n, err);
+			ok = gpu->projector->block(project, &block, &n, err);
 			n = n < nvectors - nsent ? n : nvectors - nsent;
-			ok = ok && gpu->project_submit(project, n, NULL, err);
+			ok = ok && gpu->projector->submit(project, n, NULL, err);
 			nsent += n;
 		}
-		ok = ok && gpu->project_take(project, &projected, &n, err);
+		ok = ok && gpu->projector->take(project, &projected, &n, err);
 		ntaken += n;
 	}
 	return ok ? now_ms() - begin_ms : NAN;
@@ -508,13 +508,13 @@ bench_backend(GrSession *session, int64_t dim, int64_t k, int64_t nvectors, size
 		GrProject  *project = NULL;
 		double		begin_ms = now_ms();
 
-		ok = gpu->project_begin(session, &options, NULL, &project, &err);
+		ok = gpu->projector->begin(session, &options, NULL, &project, &err);
 		print_result(i == 0 ? "backend, begins, S drawn" : "backend, begins, S kept", dim, k, draw.density, nvectors,
 					 now_ms() - begin_ms, 0.0);
 		if (ok)
 			print_result("backend, host to host", dim, k, draw.density, nvectors, batches_ms(project, nvectors, &err),
 						 floor_ms);
-		gpu->project_end(project);
+		gpu->projector->end(project);
 	}
 	return ok;
 }
@@ -536,8 +536,8 @@ bench_single(GrSession *session, int64_t dim, int64_t k)
 
 		if (i == 0)
 			begin_ms = now_ms();
-		ok = gpu->project_begin(session, &options, NULL, &project, &err) && !isnan(batches_ms(project, 1, &err));
-		gpu->project_end(project);
+		ok = gpu->projector->begin(session, &options, NULL, &project, &err) && !isnan(batches_ms(project, 1, &err));
+		gpu->projector->end(project);
 	}
 	print_result("backend, a job of one vector", dim, k, draw.density, 1, (now_ms() - begin_ms) / njobs, 0.0);
 	return ok;

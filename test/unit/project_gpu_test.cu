@@ -152,7 +152,7 @@ take(GrProject *project, float *y, int32_t k, int64_t *ntaken, GrError *err)
 	const float *projected;
 	int64_t		n;
 
-	if (!gpu->project_take(project, &projected, &n, err))
+	if (!gpu->projector->take(project, &projected, &n, err))
 		return false;
 	memcpy(y + *ntaken * k, projected, sizeof(float) * (size_t) (n * k));
 	*ntaken += n;
@@ -181,7 +181,7 @@ run_job(GrProject *project, const float *x, int64_t n, int64_t dim, int32_t k, b
 			ok = take(project, y, k, &ntaken, err);
 			nunder_way--;
 		}
-		ok = ok && gpu->project_block(project, &block, &capacity, err);
+		ok = ok && gpu->projector->block(project, &block, &capacity, err);
 		if (!ok)
 			break;
 		m = ragged ? (nblocks * 37 + 3) % (capacity + 1) : capacity;
@@ -192,7 +192,7 @@ run_job(GrProject *project, const float *x, int64_t n, int64_t dim, int32_t k, b
 			m = n - nsent;
 		memset(block, 0xff, sizeof(float) * (size_t) (capacity * dim));
 		memcpy(block, x + nsent * dim, sizeof(float) * (size_t) (m * dim));
-		ok = gpu->project_submit(project, m, NULL, err);
+		ok = gpu->projector->submit(project, m, NULL, err);
 		nsent += m;
 		nunder_way += m > 0;
 	}
@@ -227,24 +227,24 @@ check_batch(GrSession *session, const GrDraw *draw, const HostMatrix *s, int64_t
 			size_t		block_nbytes = sizeof(float) * (size_t) (blocks[b] * longest);
 			GrProjectOptions options = make_options(draw, dim, ragged ? 0 : n, block_nbytes, (size_t) 1 << 30);
 			GrProject  *project = NULL;
-			GrGramTimes times;
+			GrTimes		times;
 			GrError		err = {};
 
 			/* many batches of one vector prove nothing more, nor does a large block for few */
 			if ((blocks[b] < 32 && n > 40) || (block_nbytes > (size_t) 64 << 20 && blocks[b] > n))
 				continue;
-			ok = gpu->project_begin(session, &options, NULL, &project, &err);
+			ok = gpu->projector->begin(session, &options, NULL, &project, &err);
 			for (int pass = 0; ok && pass < 2; pass++)
 				ok = run_job(project, x, n, dim, draw->k, ragged != 0, y, &err) && memcmp(y, want, nbytes) == 0;
 			if (ok)
 			{
-				gpu->project_times(project, &times);
+				gpu->projector->times(project, &times);
 				ok = times.bytes_to_device == 2 * (int64_t) sizeof(float) * n * dim && times.copy_s > 0.0 &&
 					times.kernel_s > 0.0;
 			}
 			if (!ok)
 				printf("# block of %lld vectors, ragged %d: %s\n", (long long) blocks[b], ragged, err.detail);
-			gpu->project_end(project);
+			gpu->projector->end(project);
 		}
 	free(x);
 	free(want);
@@ -310,11 +310,11 @@ check_shape(GrSession *session, int64_t k, double density, int64_t dim, bool qui
 	bool		ok = gr_draw_init(&draw, k, seed, density, &err);
 	GrProjectOptions options = make_options(&draw, dim, 1, 0, (size_t) 1 << 30);
 
-	ok = ok && gpu->project_begin(session, &options, NULL, &project, &err);
+	ok = ok && gpu->projector->begin(session, &options, NULL, &project, &err);
 	if (!check(ok, "k = %lld, density %g, %lld columns: begins", (long long) k, density, (long long) dim))
 	{
 		printf("# %s\n", err.detail);
-		gpu->project_end(project);
+		gpu->projector->end(project);
 		return;
 	}
 
@@ -339,7 +339,7 @@ check_shape(GrSession *session, int64_t k, double density, int64_t dim, bool qui
 			continue;
 		check(check_batch(session, &draw, &s, dim, n), "... %lld vectors", (long long) n);
 	}
-	gpu->project_end(project);
+	gpu->projector->end(project);
 	matrix_free(&s);
 	free(x);
 	free(y);
@@ -459,19 +459,19 @@ touch(GrSession *session, const GrDraw *draw, int64_t dim, size_t cache_nbytes, 
 {
 	GrProjectOptions options = make_options(draw, dim, 1, 0, cache_nbytes);
 	GrProject  *project = NULL;
-	GrGramTimes times = {};
+	GrTimes		times = {};
 	GrError		err = {};
-	bool		ok = gpu->project_begin(session, &options, NULL, &project, &err);
+	bool		ok = gpu->projector->begin(session, &options, NULL, &project, &err);
 
 	if (ok)
 	{
-		gpu->project_times(project, &times);
+		gpu->projector->times(project, &times);
 		*s_nbytes = gr_cuda_project_kept(project)->nbytes;
 		*drawn = times.kernel_s > 0.0;
 	}
 	else
 		printf("# %s\n", err.detail);
-	gpu->project_end(project);
+	gpu->projector->end(project);
 	return ok;
 }
 
@@ -527,13 +527,13 @@ check_sharing(GrSession *session)
 	bool		ok = gr_draw_init(&draws[0], k, 5, 0.1, &err) && gr_draw_init(&draws[1], k, 6, 0.1, &err);
 	GrProjectOptions options = make_options(&draws[0], dim, 0, 100000, (size_t) 1 << 20);
 
-	ok = ok && gpu->project_begin(session, &options, NULL, &first, &err) &&
+	ok = ok && gpu->projector->begin(session, &options, NULL, &first, &err) &&
 		run_job(first, x, 5, dim, k, false, y, &err) &&
 		touch(session, &draws[0], dim, (size_t) 1 << 20, &nbytes, &drawn) && !drawn &&
 		touch(session, &draws[1], dim, nbytes + nbytes / 2, &nbytes, &drawn) && drawn &&
 		run_job(first, x, 5, dim, k, false, again, &err);
 	check(ok && memcmp(y, again, sizeof(float) * 5 * k) == 0, "S that is in use isn't given up under its user");
-	gpu->project_end(first);
+	gpu->projector->end(first);
 	free(x);
 	free(y);
 	free(again);
@@ -557,9 +557,9 @@ check_single(GrSession *session)
 		GrProjectOptions options = make_options(&draw, dim, 1, (size_t) 4 << 20, (size_t) 64 << 20);
 		GrProject  *project = NULL;
 
-		ok = gpu->project_begin(session, &options, NULL, &project, &err) &&
+		ok = gpu->projector->begin(session, &options, NULL, &project, &err) &&
 			run_job(project, x + v * dim, 1, dim, 100, false, y, &err);
-		gpu->project_end(project);
+		gpu->projector->end(project);
 		projection_reference(&draw, x + v * dim, dim, want);
 		ok = ok && memcmp(y, want, sizeof(y)) == 0;
 		if (v == 0)
@@ -581,8 +581,8 @@ check_limits(GrSession *session, int64_t dim)
 
 	before = free_nbytes();
 	options.memory_limit = 1000;
-	ok = ok && !gpu->project_begin(session, &options, NULL, &project, &err);
-	gpu->project_end(project);
+	ok = ok && !gpu->projector->begin(session, &options, NULL, &project, &err);
+	gpu->projector->end(project);
 	check(ok && err.status == GR_DEVICE_MEMORY && err.bytes_free == 1000 && err.bytes_needed > 1000,
 		  "a memory limit is kept");
 
@@ -590,8 +590,8 @@ check_limits(GrSession *session, int64_t dim)
 	options.memory_limit = 0;
 	(void) gr_draw_init(&draw, 1000000, 3, 1.0, &err);
 	options.dim = 100000000;
-	ok = !gpu->project_begin(session, &options, NULL, &project, &err);
-	gpu->project_end(project);
+	ok = !gpu->projector->begin(session, &options, NULL, &project, &err);
+	gpu->projector->end(project);
 	check(ok && err.status == GR_DEVICE_MEMORY && err.bytes_needed > err.bytes_free && err.bytes_free > 0,
 		  "more memory than there is");
 
@@ -603,8 +603,8 @@ check_limits(GrSession *session, int64_t dim)
 		err = GrError();
 		(void) gr_draw_init(&draw, 1000, 3, 0.01, &err);
 		options.dim = dim;
-		ok = !gpu->project_begin(session, &options, &host, &project, &err);
-		gpu->project_end(project);
+		ok = !gpu->projector->begin(session, &options, &host, &project, &err);
+		gpu->projector->end(project);
 		check(ok && err.status == GR_CANCELED, "canceled at look %d", polls + 1);
 	}
 	check(memory_is_back(before, 0), "failures leave no memory behind");
@@ -622,45 +622,46 @@ check_misuse(GrSession *session)
 	bool		ok = gr_draw_init(&draw, 10, 3, 0.5, &err);
 	GrProjectOptions options = make_options(&draw, 0, 0, 4096, 0);
 
-	ok = ok && !gpu->project_begin(session, &options, NULL, &project, &err);
+	ok = ok && !gpu->projector->begin(session, &options, NULL, &project, &err);
 	check(ok && err.status == GR_INVALID && project == NULL, "no columns");
 	err = GrError();
 	options.dim = 32;
-	ok = gpu->project_begin(session, &options, NULL, &project, &err);
-	check(ok && !gpu->project_take(project, &y, &capacity, &err) && err.status == GR_INVALID, "nothing to take");
+	ok = gpu->projector->begin(session, &options, NULL, &project, &err);
+	check(ok && !gpu->projector->take(project, &y, &capacity, &err) && err.status == GR_INVALID, "nothing to take");
 	err = GrError();
-	ok = ok && gpu->project_block(project, &block, &capacity, &err);
+	ok = ok && gpu->projector->block(project, &block, &capacity, &err);
 	check(ok && capacity == 32, "a block holds what was asked for");
-	check(ok && !gpu->project_submit(project, capacity + 1, NULL, &err) && err.status == GR_INVALID,
+	check(ok && !gpu->projector->submit(project, capacity + 1, NULL, &err) && err.status == GR_INVALID,
 		  "too many vectors");
 	err = GrError();
 	memset(block, 0, 4096);
-	ok = ok && gpu->project_submit(project, capacity, NULL, &err);
-	check(ok && !gpu->project_submit(project, 1, NULL, &err) && err.status == GR_INVALID, "a block is submitted once");
+	ok = ok && gpu->projector->submit(project, capacity, NULL, &err);
+	check(ok && !gpu->projector->submit(project, 1, NULL, &err) && err.status == GR_INVALID,
+		  "a block is submitted once");
 	err = GrError();
-	ok = ok && gpu->project_block(project, &block, &capacity, &err) &&
-		gpu->project_submit(project, capacity, NULL, &err);
-	check(ok && !gpu->project_block(project, &block, &capacity, &err) && err.status == GR_INVALID,
+	ok = ok && gpu->projector->block(project, &block, &capacity, &err) &&
+		gpu->projector->submit(project, capacity, NULL, &err);
+	check(ok && !gpu->projector->block(project, &block, &capacity, &err) && err.status == GR_INVALID,
 		  "too many batches under way");
-	gpu->project_end(project);	/* with work under way */
-	gpu->project_end(NULL);
+	gpu->projector->end(project);	/* with work under way */
+	gpu->projector->end(NULL);
 }
 
 /* A session that has kept things gives them back. */
 static void
 check_closing(const GrSession *session, int64_t dim)
 {
-	GrOpenOptions options = {gpu->describe(session)->id};
+	GrOpenOptions options = {gpu->device->describe(session)->id};
 	GrSession  *other = NULL;
 	GrDraw		draw;
 	GrError		err = {};
 	size_t		nbytes = 0;
 	bool		drawn;
 	size_t		before = free_nbytes();
-	bool		ok = gpu->open(&other, &options, &err) && gr_draw_init(&draw, 1000, 1, 0.01, &err) &&
+	bool		ok = gpu->device->open(&other, &options, &err) && gr_draw_init(&draw, 1000, 1, 0.01, &err) &&
 		touch(other, &draw, dim, (size_t) 1 << 30, &nbytes, &drawn) && (quick_run || free_nbytes() + nbytes <= before);
 
-	gpu->close(other);
+	gpu->device->close(other);
 	check(ok && memory_is_back(before, 0), "a session that closes gives back what it kept");
 }
 

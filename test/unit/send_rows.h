@@ -5,7 +5,7 @@
 #ifndef GPUREG_SEND_ROWS_H
 #define GPUREG_SEND_ROWS_H
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "unit.h"
 
 #include <stdlib.h>
@@ -41,15 +41,16 @@ pack_rows(const double *rows, int64_t nrows, int nfeatures, bool single, char *i
 template <class Send, class Sent>
 static bool
 send_rows(const GrBackend *backend, GrSession *session, const double *rows, int64_t nrows, int nfeatures, bool single,
-		  int64_t piece,
-		  bool ragged, bool pinned, Send send, Sent sent, GrError *err)
+		  int64_t piece, bool ragged, bool pinned, Send send, Sent sent, GrError *err)
 {
-	const size_t nbytes = ((size_t) piece * gr_row_nbytes(shape_of(nfeatures, single)) + SEND_PAGE - 1) / SEND_PAGE * SEND_PAGE;
+	const size_t piece_nbytes = (size_t) piece * gr_row_nbytes(shape_of(nfeatures, single));
+	const size_t nbytes = (piece_nbytes + SEND_PAGE - 1) / SEND_PAGE * SEND_PAGE;
 	char	   *memory = (char *) aligned_alloc(SEND_PAGE, SEND_BUFFERS * nbytes);
 	int64_t		user[SEND_BUFFERS] = {};	/* the call that read it last, 1-based */
 	int64_t		nread = 0;
 	/* all earlier calls have been waited for */
-	bool		ok = sent(false, &nread) && (!pinned || backend->pin(session, memory, SEND_BUFFERS * nbytes, err));
+	bool		ok = sent(false, &nread) &&
+		(!pinned || backend->device->pin(session, memory, SEND_BUFFERS * nbytes, err));
 	bool		is_pinned = pinned && ok;
 	int64_t		ncalls = nread;
 
@@ -78,7 +79,7 @@ send_rows(const GrBackend *backend, GrSession *session, const double *rows, int6
 	if (ok)
 		memset(memory, 0xff, SEND_BUFFERS * nbytes);
 	if (is_pinned)
-		backend->unpin(session, memory);
+		backend->device->unpin(session, memory);
 	free(memory);
 	return ok;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/compute.h"
+#include "compute/backend.h"
 #include "compute/family.h"
 #include "compute/glm.h"
 #include "gram_reference.h"
@@ -72,8 +72,8 @@ piece_nrows(int64_t k, int64_t piece, int64_t left)
 static void
 test_layout(void)
 {
-	check(gr_row_nbytes(shape_of(3, false)) == 32 && gr_row_nbytes(shape_of(3, true)) == 20 && gr_row_nbytes(shape_of(1, true)) == 12,
-		  "bytes of a row");
+	check(gr_row_nbytes(shape_of(3, false)) == 32 && gr_row_nbytes(shape_of(3, true)) == 20 &&
+		  gr_row_nbytes(shape_of(1, true)) == 12, "bytes of a row");
 	check(gr_row_nbytes(shape_of(GR_MAX_FEATURES, true)) == 40008, "bytes of the widest single row");
 	for (int p = 1; p <= 9; p++)
 	{
@@ -99,14 +99,14 @@ test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 	int64_t		triangle = gr_triangle(nfeatures + 2);
 	double	   *rows = random_rows(nrows, nfeatures, false);
 	double	   *hi = malloc(2 * triangle * sizeof(double));
-	GrGramOptions options = {.shape = shape_of(nfeatures, single),.block_nbytes = 1 << 20};
+	GrSinkOptions options = {.shape = shape_of(nfeatures, single),.block_nbytes = 1 << 20};
 	const GrBackend *cpu = &gr_backend_cpu;
-	GrGramTimes times = {0};
-	GrGram	   *gram = NULL;
+	GrTimes		times = {0};
+	GrSink	   *gram = NULL;
 	GrError		err = {0};
 	int64_t		ncalls = 0;
-	bool		ok = cpu->gram_begin(NULL, &options, &gram, &err);
-	bool		counted = ok && cpu->gram_sent(gram, false, &ncalls, &err) && ncalls == 0;
+	bool		ok = cpu->sink->begin(NULL, &options, &gram, &err);
+	bool		counted = ok && cpu->sink->sent(gram, false, &ncalls, &err) && ncalls == 0;
 	double		error;
 
 	for (int64_t done = 0, k = 0; ok && done < nrows; k++)
@@ -114,15 +114,17 @@ test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 		int64_t		n = piece_nrows(k, piece, nrows - done);
 		char	   *packed = packed_rows(rows + done * (nfeatures + 1), n, nfeatures, single);
 
-		ok = cpu->gram_send(gram, packed, n, &err) && cpu->gram_sent(gram, k % 2 == 0, &ncalls, &err);
+		ok = cpu->sink->send(gram, packed, n, &err) && cpu->sink->sent(gram, k % 2 == 0, &ncalls, &err);
 		while (ok && ncalls < k + 1)
-			ok = cpu->gram_sent(gram, true, &ncalls, &err);
+			ok = cpu->sink->sent(gram, true, &ncalls, &err);
 		counted = counted && ncalls == k + 1;
 		memset(packed, 0xff, (size_t) n * row_nbytes);
 		free(packed);
 		done += n;
 	}
-	ok = ok && cpu->gram_finish(gram, hi, hi + triangle, &times, &err);
+	ok = ok && cpu->sink->finish(gram, hi, hi + triangle, &err);
+	if (ok)
+		cpu->sink->times(gram, &times);
 	error = ok ? gram_reference_error(rows, nrows, nfeatures, hi, hi + triangle) : INFINITY;
 	check(ok && err.status == GR_OK && error < TOLERANCE, "Gram, %d features, %s, pieces of %lld: error %.2g",
 		  nfeatures,
@@ -130,7 +132,7 @@ test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 	check(counted, "Gram, %d features, %s, pieces of %lld: calls are counted", nfeatures, single ? "single" : "float8",
 		  (long long) piece);
 	check(times.bytes_to_device == 0 && times.kernel_s >= 0, "... and the times are the CPU's");
-	cpu->gram_end(gram);
+	cpu->sink->end(gram);
 	free(hi);
 	free(rows);
 }
@@ -140,7 +142,7 @@ static const GrRowRules gaussian = {GR_GAUSSIAN, GR_PRIOR_WEIGHTS};
 static const GrRowRules binomial = {GR_BINOMIAL, GR_PRIOR_WEIGHTS};
 
 static bool
-pass_over(GrRows *rows, int nfeatures, const double *beta, double *sums)
+pass_over(GrSink *rows, int nfeatures, const double *beta, double *sums)
 {
 	double	   *shift = calloc((size_t) nfeatures, sizeof(double));
 	GrPass		pass = {.kind = GR_PASS_EXACT,.shape = gr_plain_shape(nfeatures),.beta = beta,.shift = shift};
@@ -148,7 +150,7 @@ pass_over(GrRows *rows, int nfeatures, const double *beta, double *sums)
 	bool		ok;
 
 	gr_pass_clear(pass.kind, nfeatures, sums);
-	ok = gr_backend_cpu.rows_pass(rows, &pass, sums, NULL, &err);
+	ok = gr_backend_cpu.sink->pass(rows, &pass, sums, NULL, &err);
 	free(shift);
 	return ok;
 }
@@ -161,15 +163,15 @@ test_rows(int nfeatures, int64_t nrows, bool single, int64_t piece)
 	size_t		nsums = gr_pass_nsums(GR_PASS_EXACT, nfeatures);
 	double	   *got = calloc(nsums, sizeof(double));
 	double	   *want = calloc(nsums, sizeof(double));
-	GrRowsOptions options = {.shape = shape_of(nfeatures, single)};
-	GrRowsOptions whole = {.shape = gr_plain_shape(nfeatures)};
+	GrSinkOptions options = {.shape = shape_of(nfeatures, single),.kind = GR_SINK_KEEP};
+	GrSinkOptions whole = {.shape = gr_plain_shape(nfeatures),.kind = GR_SINK_KEEP};
 	const GrBackend *cpu = &gr_backend_cpu;
-	GrRows	   *kept = NULL;
-	GrRows	   *at_once = NULL;
+	GrSink	   *kept = NULL;
+	GrSink	   *at_once = NULL;
 	GrError		err = {0};
 	int64_t		ncalls = -1;
-	bool		ok = cpu->rows_begin(NULL, &options, &kept, &err) && cpu->rows_begin(NULL, &whole, &at_once, &err);
-	bool		counted = ok && cpu->rows_sent(kept, false, &ncalls, &err) && ncalls == 0;
+	bool		ok = cpu->sink->begin(NULL, &options, &kept, &err) && cpu->sink->begin(NULL, &whole, &at_once, &err);
+	bool		counted = ok && cpu->sink->sent(kept, false, &ncalls, &err) && ncalls == 0;
 
 	for (int j = 0; j <= nfeatures; j++)
 		beta[j] = 0.25 * (j % 5) - 0.5;
@@ -178,21 +180,21 @@ test_rows(int nfeatures, int64_t nrows, bool single, int64_t piece)
 		int64_t		n = piece_nrows(k, piece, nrows - done);
 		char	   *packed = packed_rows(rows + done * (nfeatures + 1), n, nfeatures, single);
 
-		ok = cpu->rows_send(kept, packed, n, &err) && cpu->rows_sent(kept, true, &ncalls, &err);
+		ok = cpu->sink->send(kept, packed, n, &err) && cpu->sink->sent(kept, true, &ncalls, &err);
 		counted = counted && ncalls == k + 1;
 		memset(packed, 0xff, (size_t) n * gr_row_nbytes(shape_of(nfeatures, single)));
 		free(packed);
 		done += n;
 	}
-	ok = ok && cpu->rows_send(at_once, rows, nrows, &err);
+	ok = ok && cpu->sink->send(at_once, rows, nrows, &err);
 	ok = ok && pass_over(kept, nfeatures, beta, got) && pass_over(at_once, nfeatures, beta, want);
 	check(ok && got[GR_SUM_NROWS] == (double) nrows && memcmp(got, want, nsums * sizeof(double)) == 0,
 		  "rows kept, %d features, %s, pieces of %lld: the same bits as at once", nfeatures, single ? "single" :
 		  "float8", (long long) piece);
 	check(counted, "rows kept, %d features, %s, pieces of %lld: calls are counted", nfeatures, single ? "single" :
 		  "float8", (long long) piece);
-	cpu->rows_end(kept);
-	cpu->rows_end(at_once);
+	cpu->sink->end(kept);
+	cpu->sink->end(at_once);
 	free(got);
 	free(want);
 	free(beta);
@@ -207,21 +209,22 @@ test_limit(bool single)
 	int64_t		capacity = 1000;
 	double	   *rows = random_rows(capacity + 1, p, true);
 	char	   *packed = packed_rows(rows, capacity + 1, p, single);
-	GrRowsOptions options = {.shape = shape_of(p, single),.memory_limit = (size_t) capacity * (p +
-																								  1) * sizeof(double)};
-	GrRows	   *kept = NULL;
+	GrSinkOptions options = {
+		.shape = shape_of(p, single),.kind = GR_SINK_KEEP,.memory_limit = (size_t) capacity * (p + 1) * sizeof(double)
+	};
+	GrSink	   *kept = NULL;
 	GrError		err = {0};
 	int64_t		ncalls = 0;
 
-	check(gr_backend_cpu.rows_begin(NULL, &options, &kept, &err) &&
-		  gr_backend_cpu.rows_send(kept, packed, capacity, &err),
+	check(gr_backend_cpu.sink->begin(NULL, &options, &kept, &err) &&
+		  gr_backend_cpu.sink->send(kept, packed, capacity, &err),
 		  "%s rows up to the limit are kept", single ? "single" : "float8");
-	check(!gr_backend_cpu.rows_send(kept, packed + (size_t) capacity * gr_row_nbytes(shape_of(p, single)), 1, &err) &&
+	check(!gr_backend_cpu.sink->send(kept, packed + (size_t) capacity * gr_row_nbytes(shape_of(p, single)), 1, &err) &&
 		  err.status == GR_NO_MEMORY &&
 		  err.bytes_needed > options.memory_limit, "%s rows beyond the limit are refused", single ? "single" :
 		  "float8");
-	check(gr_backend_cpu.rows_sent(kept, true, &ncalls, &err) && ncalls == 1, "... and the call doesn't count");
-	gr_backend_cpu.rows_end(kept);
+	check(gr_backend_cpu.sink->sent(kept, true, &ncalls, &err) && ncalls == 1, "... and the call doesn't count");
+	gr_backend_cpu.sink->end(kept);
 	free(packed);
 	free(rows);
 }
@@ -249,13 +252,15 @@ test_valid(int nfeatures, bool single)
 
 			rows[k] = k % 3 == 0 ? NAN : k % 3 == 1 ? INFINITY : -INFINITY;
 			packed = packed_rows(rows, nrows, nfeatures, single);
-			named = named && !gr_rows_valid(packed, nrows, shape_of(nfeatures, single), k % 2 == 0 ? binomial : gaussian, &err) &&
+			named = named &&
+				!gr_rows_valid(packed, nrows, shape_of(nfeatures, single), k % 2 == 0 ? binomial : gaussian, &err) &&
 				err.status == GR_NOT_FINITE && err.where == column;
 			free(packed);
 			rows[k] = column == nfeatures ? 0.5 : k % 2 == 0 ? FLT_MAX : -FLT_MAX;
 			packed = packed_rows(rows, nrows, nfeatures, single);
 			memset(&err, 0, sizeof(err));
-			finite = finite && gr_rows_valid(packed, nrows, shape_of(nfeatures, single), gaussian, &err) && err.status == GR_OK;
+			finite = finite && gr_rows_valid(packed, nrows, shape_of(nfeatures, single), gaussian, &err) &&
+				err.status == GR_OK;
 			if (column == nfeatures)
 				binary = binary && !gr_rows_valid(packed, nrows, shape_of(nfeatures, single), binomial, &err) &&
 					err.status == GR_NOT_BINARY && err.value == 0.5;

@@ -1,0 +1,247 @@
+/*
+ * backend.h: what the CPU and a device offer: small const tables of functions, one for each kind of object.
+ *
+ * Objects (sessions, sinks, projects, factors) are set before anything is acquired for them, so that an owner that is
+ * registered first always sees what there is to release. close and end accept NULL and half-opened objects and cannot
+ * fail. An object's functions may be called by different threads, one at a time.
+ */
+#ifndef GPUREG_BACKEND_H
+#define GPUREG_BACKEND_H
+
+#include "compute/compute.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct GrPass GrPass;	/* glm.h */
+typedef struct GrBasis GrBasis; /* basis.h */
+typedef struct GrSession GrSession; /* a device opened; NULL on the CPU */
+typedef struct GrSink GrSink;	/* rows being summed up, or kept */
+typedef struct GrProject GrProject; /* vectors being projected */
+typedef struct GrFactor GrFactor;	/* a factorised matrix */
+
+/* What an object did so far. The seconds are those of copies to and from a device, and of computing. */
+typedef struct GrTimes
+{
+	int64_t		bytes_to_device;
+	double		copy_s;
+	double		kernel_s;
+} GrTimes;
+
+/*
+ * Devices. A session is opened once and lives as long as its owner; everything else on a device belongs to a session,
+ * which must outlive it.
+ */
+typedef struct GrDeviceInfo
+{
+	int			id;
+	char		name[256];
+	int			major;			/* compute capability */
+	int			minor;
+	size_t		memory_total;	/* bytes */
+	size_t		memory_free;	/* bytes */
+	char		driver[32];		/* the newest CUDA version the driver supports, as in "13.0" */
+} GrDeviceInfo;
+
+typedef struct GrOpenOptions
+{
+	int			device_id;		/* -1: the one with most free memory */
+} GrOpenOptions;
+
+typedef struct GrDeviceOps
+{
+	/* Could there be a device at all? Cheap: opens nothing. */
+	bool		(*present) (void);
+	/* Fills up to max entries, sets *ndevices. No device is not an error: *ndevices = 0 and err->detail says why. */
+	bool		(*list) (GrDeviceInfo *devices, int max, int *ndevices, GrError *err);
+	bool		(*open) (GrSession **session, const GrOpenOptions *options, GrError *err);
+
+	/* Of a session: NULL where none can be opened */
+	void		(*close) (GrSession *session);
+	const GrDeviceInfo *(*describe) (const GrSession *session);
+	/* Memory that rows will be sent from; without it sending is slower. It must be whole pages and stay until unpin. */
+	bool		(*pin) (GrSession *session, void *memory, size_t nbytes, GrError *err);
+	void		(*unpin) (GrSession *session, void *memory);
+} GrDeviceOps;
+
+/*
+ * Sinks: rows are sent to one, and it sums them up into a Gram matrix, or keeps them for passes.
+ */
+typedef enum GrSinkKind
+{
+	GR_SINK_SUM,				/* into the Gram matrix of (1, x, y), less a shift; see compute.h and gram_shift.h */
+	GR_SINK_KEEP				/* as float8, for as many passes as a fit wants; see glm.h */
+} GrSinkKind;
+
+typedef struct GrSinkOptions
+{
+	GrRowShape	shape;			/* of the rows that come; products are weighted where they have weights */
+	GrSinkKind	kind;
+	size_t		block_nbytes;	/* SUM: rows summed up at a time on a device; rounded to at least one row */
+	/*
+	 * what the sink may take, bytes; 0: no limit but the machine's. On the CPU, KEEP alone heeds it, for its rows; on a
+	 * device, passes are counted too.
+	 */
+	size_t		memory_limit;
+	const GrHost *host;			/* SUM: polled by send on the CPU, for which it computes; may be NULL */
+} GrSinkOptions;
+
+/* Gradient ascent on the logistic log-likelihood, the classic batch update: beta += rate (X'(y - mu) - l2 (0, b)) */
+typedef struct GrAscent
+{
+	bool		intercept;		/* else beta[0] stays as it is */
+	bool		single;			/* compute in float4 */
+	double		rate;
+	double		l2;				/* lambda; the intercept is not penalised */
+	const double *scale;		/* a term: done when |gradient_j| <= scale_j for all j ... */
+	int64_t		check_every;	/* ... looked at after each this many iterations */
+	int64_t		max_iter;
+} GrAscent;
+
+typedef struct GrSinkOps
+{
+	bool		(*begin) (GrSession *session, const GrSinkOptions *options, GrSink **sink, GrError *err);
+
+	/*
+	 * Takes rows, which must be finite. May return before they are read: they stay as they are until sent() counts the
+	 * call. KEEP fails with GR_NO_MEMORY or GR_DEVICE_MEMORY when there is no room for more (within memory_limit, the
+	 * passes' own needs included); the rows are then lost.
+	 */
+	bool		(*send) (GrSink *sink, const void *rows, int64_t nrows, GrError *err);
+	/* How many calls' rows have been read so far, in order. wait: first waits for the oldest that isn't. */
+	bool		(*sent) (GrSink *sink, bool wait, int64_t *ncalls, GrError *err);
+
+	/*
+	 * SUM: begins anew, of rows less shift (the features' and the response's; NULL: none), where no rows are under way:
+	 * before the first send, or after finish.
+	 */
+	bool		(*restart) (GrSink *sink, const double *shift, GrError *err);
+	/* SUM: waits, and writes the packed triangle. Entries that overflowed are not finite. */
+	bool		(*finish) (GrSink *sink, double *hi, double *lo, GrError *err);
+
+	/* KEEP: a pass over all; adds to sums, which gr_pass_clear() has prepared. Polls host on the way. */
+	bool		(*pass) (GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
+	/* KEEP: changes the rows by a basis, once, before the first pass that is to see them so. */
+	bool		(*change) (GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err);
+	/*
+	 * KEEP: gradient ascent without leaving the backend: updates beta (of (1, x)), and sets *iterations (those done)
+	 * and *converged. can_ascend says whether the backend has it for these rows; if not, and where both are NULL, the
+	 * caller makes passes.
+	 */
+	bool		(*can_ascend) (const GrSink *sink, bool single);
+	bool		(*ascend) (GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
+						   const GrHost *host, GrError *err);
+
+	/* All that was sent is counted once finish or a pass has waited for it. */
+	void		(*times) (const GrSink *sink, GrTimes *times);
+	void		(*end) (GrSink *sink);
+} GrSinkOps;
+
+/*
+ * Projectors: random projection of vectors of one length, batch by batch; see projection.h for the numbers, which are
+ * the same on every backend.
+ */
+#define GR_MAX_DIM INT32_MAX	/* columns of S, for dense vectors */
+#define GR_PROJECT_NSLOTS 2		/* batches under way at a time */
+
+typedef struct GrProjectOptions
+{
+	const struct GrDraw *draw;	/* S; copied */
+	int64_t		dim;			/* length of a vector, 1 .. GR_MAX_DIM */
+	int64_t		nvectors;		/* that will come, if known; 0 if not */
+	size_t		block_nbytes;	/* size of the batches wanted; rounded to at least one vector */
+	size_t		memory_limit;	/* device memory this job may take, S included, bytes; 0: no limit but the device's */
+	size_t		cache_nbytes;	/* what S may take to be kept for later jobs */
+	struct GrProjectionCache *cache;	/* where the CPU keeps S; a device keeps it in its session */
+} GrProjectOptions;
+
+typedef struct GrProjectorOps
+{
+	/* Draws S unless it is kept from an earlier job, polling host. */
+	bool		(*begin) (GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project,
+						  GrError *err);
+	/*
+	 * block hands out room for *capacity vectors of dim float4; submit takes the first nvectors of them, which must be
+	 * finite, and may return before the work is done. take waits for the oldest batch submitted and not yet taken, and
+	 * points to its nvectors x k results, which stay until the next block. No more than GR_PROJECT_NSLOTS batches may
+	 * be submitted and not taken, nor any block be asked for while that many are.
+	 */
+	bool		(*block) (GrProject *project, float **vectors, int64_t *capacity, GrError *err);
+	bool		(*submit) (GrProject *project, int64_t nvectors, const GrHost *host, GrError *err);
+	bool		(*take) (GrProject *project, const float **projected, int64_t *nvectors, GrError *err);
+	/* Those of the batches taken, and of drawing S. */
+	void		(*times) (const GrProject *project, GrTimes *times);
+	void		(*end) (GrProject *project);
+} GrProjectorOps;
+
+/*
+ * Solvers, for many terms: a factorisation S A S = L D L' in double-double of a matrix of m = nterms terms and a last
+ * row, the response's; see ols.h, whose rules it follows: which terms are aliased, and which sums are exactly 0.
+ */
+typedef struct GrFactorJob
+{
+	const double *hi;			/* A: packed triangle of skip + m + 1 rows, the first skip of which are passed over */
+	const double *lo;
+	int			skip;
+	int			nterms;			/* m: 1 .. GR_MAX_FEATURES + 1 */
+	bool		right_hand_side;	/* the last row's diagonal entry counts as 0, whatever it is */
+	const double *scale;		/* m + 1 powers of two: the diagonal of S */
+	const double *least_pivot;	/* m: a term is aliased unless its pivot is above this */
+	double		noise;			/* a sum not above this share of its terms' magnitudes is 0 */
+	bool		want_inverse;	/* inverse will be called */
+	size_t		memory_limit;	/* device memory this job may take, bytes; 0: no limit but the device's */
+
+	bool	   *aliased;		/* m; in: those to leave out; out: and those found to be collinear */
+	double	   *d_hi;			/* m + 1, out: D */
+	double	   *d_lo;
+	double	   *row_hi;			/* m, out: the last row of L, z' */
+	double	   *row_lo;
+	double	   *coef_hi;		/* m, out: b in L' b = z, scaled as A is; 0 for aliased terms */
+	double	   *coef_lo;
+} GrFactorJob;
+
+typedef struct GrSolverOps
+{
+	/*
+	 * Factorises and fills what is out in job; fails with GR_OUT_OF_RANGE (where: the row of A less one) at the first
+	 * entry that isn't finite. Polls host.
+	 */
+	bool		(*begin) (GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host,
+						  GrError *err);
+	/*
+	 * Writes the symmetric m x m matrix T inv(L)' W inv(L) T, W being diagonal in double-double (0 for aliased terms)
+	 * and T = S / divisor, a power of two; NaN in the rows and columns of aliased terms. May be called once; polls
+	 * host.
+	 */
+	bool		(*inverse) (GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
+							const GrHost *host, GrError *err);
+	void		(*end) (GrFactor *factor);
+} GrSolverOps;
+
+/* Where ols.c may have its matrices factorised; a NULL pointer in its place: by itself. */
+typedef struct GrSolver
+{
+	const GrSolverOps *ops;
+	GrSession  *session;		/* open */
+	size_t		memory_limit;	/* device memory a solve may take, bytes; 0: no limit but the device's */
+	int			min_terms;		/* fewer are solved on the CPU; 0: from where on the device is faster */
+} GrSolver;
+
+typedef struct GrBackend
+{
+	const char *name;			/* "cpu" or "gpu" */
+	const GrDeviceOps *device;	/* NULL: the CPU, which needs no session */
+	/* the others are NULL where the device table has no session to open */
+	const GrSinkOps *sink;
+	const GrProjectorOps *projector;
+	const GrSolverOps *solver;	/* NULL on the CPU: ols.c solves by itself */
+} GrBackend;
+
+extern const GrBackend gr_backend_cpu;
+extern const GrBackend gr_backend_cuda; /* without nvcc: a device table whose open() says that there is no device */
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_BACKEND_H */

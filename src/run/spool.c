@@ -1,0 +1,67 @@
+/*
+ * spool.c: rows in a temporary file of PostgreSQL's.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/buffile.h"
+
+#include "run/raise.h"
+#include "run/spool.h"
+
+void
+gr_spool_begin(GrSpool *spool, GrRowShape shape)
+{
+	spool->shape = shape;
+	spool->file = BufFileCreateTemp(false);
+}
+
+void
+gr_spool_write(GrSpool *spool, double *rows, int64 nrows)
+{
+	BufFileWrite(spool->file, rows, nrows * gr_row_nbytes(spool->shape));
+}
+
+static void
+read_exactly(BufFile *file, void *into, Size nbytes)
+{
+	/* PostgreSQL 16 has BufFileReadExact() for it, and leaves less to BufFileRead() */
+#if PG_VERSION_NUM >= 160000
+	BufFileReadExact(file, into, nbytes);
+#else
+	if (BufFileRead(file, into, nbytes) != nbytes)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read from temporary file: %m")));
+#endif
+}
+
+void
+gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrPass *pass, double *sums)
+{
+	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->shape), MCXT_ALLOC_HUGE);
+
+	if (BufFileSeek(spool->file, 0, 0, SEEK_SET) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not rewind temporary file: %m")));
+	for (int64 left = nrows; left > 0;)
+	{
+		int64		n = Min(left, capacity);
+
+		CHECK_FOR_INTERRUPTS();
+		read_exactly(spool->file, block, n * gr_row_nbytes(spool->shape));
+		gr_change_rows(spool->basis, spool->shape, block, n);
+		gr_add_pass(pass, sums, block, n, scratch);
+		left -= n;
+	}
+	pfree(scratch);
+}
+
+void
+gr_spool_end(GrSpool *spool)
+{
+	if (spool->file != NULL)
+		BufFileClose(spool->file);
+	spool->file = NULL;
+}
