@@ -228,21 +228,25 @@ NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
 	}
 }
 
-/* What weighted rows add to the totals; their predictors are in chunk->weight still. */
+/* What weighted rows add to the totals, one by one, of eta and t = exp(-|eta|) */
 static void
-NAME(total_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
+NAME(total_weighted) (const GrChunk *chunk, const double *etas, const double *t, GrChunkTotals *totals)
 {
 	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
 
 	*totals = (GrChunkTotals) {0.0, 0.0, INFINITY, 0.0};
 	for (int r = 0; r < chunk->nrows; r++)
 	{
-		double		eta = chunk->weight[r];
-		double		margin = gr_margin(eta, response[r]);
+		double		y = response[r];
+		double		margin = gr_margin(etas[r], y);
 
-		totals->loss += gr_logistic_row(eta, response[r], chunk->prior[r]).half_deviance;
+		/* of one class: the log of its probability */
+		if (y == 0.0 || y == 1.0)
+			totals->loss += chunk->prior[r] * (log1p(t[r]) + (margin >= 0.0 ? 0.0 : -margin));
+		else
+			totals->loss += gr_logistic_row(etas[r], y, chunk->prior[r]).half_deviance;
 		totals->min_margin = margin < totals->min_margin ? margin : totals->min_margin;
-		totals->nones += response[r];
+		totals->nones += y;
 	}
 }
 
@@ -252,8 +256,9 @@ NAME(logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 {
 	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
 	const V		one = V_SET1(1.0);
+	double	   *etas = chunk->weighted;
+	double	   *ts = etas + chunk->pitch;
 
-	NAME(total_weighted) (chunk, totals);
 	for (int r = 0; r < chunk->nrows; r += W)
 	{
 		V			eta = V_LOAD(chunk->weight + r);
@@ -265,9 +270,12 @@ NAME(logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 		V			below = V_SUB(y, V_IF_NEGATIVE(eta, tail, d));
 		V			above = V_SUB(V_IF_NEGATIVE(eta, d, tail), V_SUB(one, y));
 
+		V_STORE(etas + r, eta);
+		V_STORE(ts + r, t);
 		V_STORE(chunk->weight + r, V_MUL(prior, V_MUL(tail, d)));
 		V_STORE(chunk->residual + r, V_MUL(prior, V_IF_NEGATIVE(V_SUB(y, V_SET1(0.5)), below, above)));
 	}
+	NAME(total_weighted) (chunk, etas, ts, totals);
 }
 
 /* lanes += r z, in as many sums as there are lanes, each with its correction */

@@ -97,15 +97,15 @@ count_row(GrState *state)
 /*
  * Can the row be left to its batch? Not in a pass: NaN and infinity are looked for here, since a batch may be finished
  * in another function, which knows no names. A gaussian row may also have no value whose square leaves float8's range,
- * or comes so near that a sum could.
+ * or comes so near that a sum could. roles: it has a weight or an offset, which aren't looked at here
  */
 static inline bool
-is_plain(const double *row, int p, GrFamily family, bool weight)
+is_plain(const double *row, int p, GrFamily family, bool roles)
 {
 	double		sum = 0;
 	bool		extreme = false;
 
-	if (weight)
+	if (roles)
 		return false;
 	if (family == GR_GAUSSIAN)
 	{
@@ -431,7 +431,7 @@ accumulate_columns(FunctionCallInfo fcinfo, GrFamily family)
 		return skip_row(fcinfo, state, family);
 	count_row(state);
 	/* here and now, where the names are at hand */
-	if (unlikely(!is_plain(row, columns->nfeatures, family, columns->weight)))
+	if (unlikely(!is_plain(row, columns->nfeatures, family, gr_nroles(columns) > 1)))
 		check_row(state, row, gr_read_names(fcinfo, columns, ARG_NAMES));
 	return gr_state_result(fcinfo, state);
 }
@@ -464,7 +464,7 @@ take_array_row(FunctionCallInfo fcinfo, GrState *state, double y, ArrayType *x)
 	memcpy(row, at, p * sizeof(double));
 	row[p] = y;
 	memcpy(row + p + 1, at + p, ntail * sizeof(double));
-	if (unlikely(!is_plain(row, p, family, shape.weight)))
+	if (unlikely(!is_plain(row, p, family, ntail > 0)))
 		gr_check_rows(row, 1, shape, gr_state_rules(state), NULL);
 	count_row(state);
 	return gr_state_result(fcinfo, state);

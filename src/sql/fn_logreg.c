@@ -226,12 +226,14 @@ run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *na
 static int
 hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
 {
+	double		weights = options->totals == NULL || !options->shape.weight ? fit->nrows : options->totals->weights;
+
 	if (fit->imprecise)
 		return errhint("Columns are nearly collinear: leave some out, take them about their means, "
 					   "or give l2 a small positive value.");
 	if (!isnan(options->learning_rate))
 		/* more than where it began, at 0 */
-		return fit->deviance > 2 * log(2.0) * fit->nrows ? errhint("Lower learning_rate.") :
+		return fit->deviance > 2 * log(2.0) * weights ? errhint("Lower learning_rate.") :
 			errhint("Raise max_iter or learning_rate.");
 	if (options->solver == GR_SOLVER_NEWTON)
 		return errhint("Raise max_iter, or give l2 a small positive value.");

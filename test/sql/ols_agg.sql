@@ -85,7 +85,7 @@ SELECT gpu_ols_array_agg(y, x) FROM (VALUES (1, ARRAY[1, 1]), (2, ARRAY[1])) AS 
 SELECT cardinality((gpu_ols_agg(y, VARIADIC x)).coef)
 FROM (SELECT i AS y, array_agg((hashint8(i * 1000 + j) % 100)::float8 ORDER BY j) AS x
       FROM generate_series(1::bigint, 150) i, generate_series(1, 120) j GROUP BY i) t;
--- (f(...)).* is a call of f for each of the model's 14 fields; README's forms have one: how many calls at most does one node of the plan compute?
+-- (f(...)).* is a call of f for each of the model's 15 fields; README's forms have one: how many calls at most does one node of the plan compute?
 CREATE FUNCTION calls(query text, called text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     line text;
