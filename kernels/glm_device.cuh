@@ -411,11 +411,40 @@ weigh_with(double eta, const double *response, GrRowShape shape)
 	return row;
 }
 
-/* Of the row that the response is in, whose linear predictor without its offset is eta */
+/* Of the row that the response is in, whose linear predictor without its offset is eta. ROLES: see columns_of() */
+template <bool ROLES>
 static __device__ inline Weight
 weigh_row(double eta, const double *response, GrRowShape shape)
 {
-	return shape.weight || shape.offset ? weigh_with(eta, response, shape) : weigh_row(eta, response[0]);
+	if constexpr (ROLES)
+		return weigh_with(eta, response, shape);
+	else
+		return weigh_row(eta, response[0]);
+}
+
+/*
+ * Columns of a row. ROLES: it has a weight or an offset. Kernels are made twice, so that plain rows lose nothing to what
+ * others need.
+ */
+template <bool ROLES>
+static __device__ inline int
+columns_of(GrRowShape shape)
+{
+	return ROLES ? gr_row_ncols(shape) : gr_nterms(shape.nfeatures);
+}
+
+/* gr_margin() */
+template <bool ROLES>
+static __device__ inline double
+margin_of(double eta, double y)
+{
+	return ROLES ? gr_margin(eta, y) : y == 1.0 ? eta : -eta;
+}
+
+static inline bool
+has_roles(GrRowShape shape)
+{
+	return shape.weight || shape.offset;
 }
 
 #endif							/* GPUREG_GLM_DEVICE_CUH */

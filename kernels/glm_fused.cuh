@@ -50,10 +50,11 @@ typedef struct FusedLane
 	double		exists;			/* 1, or 0 where the last group's column is beyond the features */
 } FusedLane;
 
+template <bool ROLES>
 static __device__ inline FusedLane
 fused_lane(const GlmFusedShape &shape, int lane, int ngroups)
 {
-	const int	ncols = gr_row_ncols(shape.rows);
+	const int	ncols = columns_of<ROLES>(shape.rows);
 	const int	nfeatures = shape.rows.nfeatures;
 	const int	g = lane / 4;
 	const int	column = g + 8 * (ngroups - 1);
@@ -69,7 +70,7 @@ fused_lane(const GlmFusedShape &shape, int lane, int ngroups)
 }
 
 /* A lane's share of a tile: 16 bytes from stage and tile on, and every 512 bytes further on. */
-template <int NG>
+template <int NG, bool ROLES>
 static __device__ inline void
 fused_copy(unsigned stage, const double *tile, int npairs, int lane)
 {
@@ -79,17 +80,17 @@ fused_copy(unsigned stage, const double *tile, int npairs, int lane)
 	for (int u = 0; u <= 4 * NG; u++)
 		copy_async<16>(stage + 512 * u, tile + 64 * u, u < nwhole || lane + 32 * u < npairs);
 	/* a row's weight and offset may take another one */
-	if (npairs > 32 * (4 * NG + 1))
+	if (ROLES && npairs > 32 * (4 * NG + 1))
 		copy_async<16>(stage + 512 * (4 * NG + 1), tile + 64 * (4 * NG + 1), lane + 32 * (4 * NG + 1) < npairs);
 }
 
 /* z and the lane's part of each eta. A column beyond the features reads another and comes out as 0. */
-template <int NG>
+template <int NG, bool ROLES>
 static __device__ inline void
 fused_read(double (&z)[8][NG], double (&eta)[8], const double *stage, const GlmFusedShape &shape, const FusedLane &at,
 		   const double (&beta)[NG], const double (&shift)[NG])
 {
-	const int	ncols = gr_row_ncols(shape.rows);
+	const int	ncols = columns_of<ROLES>(shape.rows);
 
 #pragma unroll
 	for (int k = 0; k < 8; k++)
@@ -276,7 +277,7 @@ typedef struct FusedNext
  * Starts the copy of the next tile, if there is one, and goes on to the one after. stage: where the lane's share
  * begins.
  */
-template <int NG>
+template <int NG, bool ROLES>
 static __device__ inline void
 fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nwarps, int tile_ndoubles, double *stage,
 				int lane)
@@ -288,7 +289,7 @@ fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nw
 
 		const int64_t before = next.chunk > 0 ? chunks.end[next.chunk - 1] : 0;
 
-		fused_copy<NG>(shared_address(stage), chunks.rows[next.chunk] + 2 * lane + (next.tile - before) * tile_ndoubles,
+		fused_copy<NG, ROLES>(shared_address(stage), chunks.rows[next.chunk] + 2 * lane + (next.tile - before) * tile_ndoubles,
 					   tile_ndoubles / 2, lane);
 		next.tile += nwarps;
 	}
@@ -296,10 +297,11 @@ fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nw
 }
 
 /* What the lane's own row of a tile weighs; nothing if it is beyond the last. */
+template <bool ROLES>
 static __device__ inline Weight
 fused_weigh(double eta, const double *response, GrRowShape shape, bool exists)
 {
-	Weight		row = weigh_row(eta, response, shape);
+	Weight		row = weigh_row<ROLES>(eta, response, shape);
 
 	if (!exists)
 	{
@@ -312,7 +314,7 @@ fused_weigh(double eta, const double *response, GrRowShape shape, bool exists)
 /* Threads a block that the registers suffice for */
 #define FUSED_NTHREADS(NG) ((NG) >= 3 ? 256 : 512)
 
-template <int NG, bool HESSIAN>
+template <int NG, bool HESSIAN, bool ROLES>
 static __global__ void
 __launch_bounds__(FUSED_NTHREADS(NG), 1)
 fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, const double *__restrict__ betas,
@@ -324,7 +326,7 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 	const int	warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
 	double	   *stages = (double *) shared_pairs + threadIdx.x / 32 * shape.warp_ndoubles;
 	double2    *weights = (double2 *) (stages + FUSED_NSTAGES * shape.tile_ndoubles);
-	const FusedLane at = fused_lane(shape, lane, NG);
+	const FusedLane at = fused_lane<ROLES>(shape, lane, NG);
 	const int64_t ntiles = chunks.end[chunks.n - 1];
 	const double intercept = betas[0];
 	FusedSums<NG> sums = {};
@@ -343,7 +345,7 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 	sums.min_margin = INFINITY;
 #pragma unroll
 	for (int s = 0; s < FUSED_NSTAGES - 1; s++)
-		fused_copy_next<NG>(next, chunks, ntiles, nwarps, shape.tile_ndoubles, stages + s * shape.tile_ndoubles +
+		fused_copy_next<NG, ROLES>(next, chunks, ntiles, nwarps, shape.tile_ndoubles, stages + s * shape.tile_ndoubles +
 							2 * lane,
 							lane);
 	for (int64_t tile = warp; tile < ntiles; tile += nwarps)
@@ -355,11 +357,11 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 
 		copy_wait<FUSED_NSTAGES - 2>();
 		__syncwarp();			/* the tile is there for all lanes, and all have read the one before */
-		fused_copy_next<NG>(next, chunks, ntiles, nwarps, shape.tile_ndoubles,
+		fused_copy_next<NG, ROLES>(next, chunks, ntiles, nwarps, shape.tile_ndoubles,
 							stages + free_stage * shape.tile_ndoubles + 2 * lane, lane);
-		fused_read<NG>(z, eta, staged, shape, at, beta, shift);
+		fused_read<NG, ROLES>(z, eta, staged, shape, at, beta, shift);
 
-		const Weight row = fused_weigh(fold_eight(eta, lane) + intercept, staged + at.response, shape.rows,
+		const Weight row = fused_weigh<ROLES>(fold_eight(eta, lane) + intercept, staged + at.response, shape.rows,
 									   tile * GLM_TILE + at.row < chunks.nrows);
 
 		weights[lane] = make_double2(row.w, row.r);

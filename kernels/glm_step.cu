@@ -27,12 +27,12 @@ tile_row(int lane)
 }
 
 /* coefficients' (1, x - shift) of the lane's row of a tile of nrows rows; shift may be NULL. */
-template <typename Sum>
+template <bool ROLES, typename Sum>
 static __device__ inline Sum
 tile_dot(const double *__restrict__ rows, int nrows, GrRowShape shape, const double *__restrict__ coefficients,
 		 const double *__restrict__ shift, int lane)
 {
-	const int	ncols = gr_row_ncols(shape);
+	const int	ncols = columns_of<ROLES>(shape);
 	Sum			mine = {};
 	Sum			start = {};
 
@@ -112,6 +112,7 @@ head_record(double *record, const Head &head, int lane)
 	record[GR_SUM_NONES] += nones;
 }
 
+template <bool ROLES>
 static __global__ void
 __launch_bounds__(ROW_NTHREADS)
 weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms,
@@ -125,15 +126,15 @@ weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, G
 
 	for (int64_t first = (int64_t) warp * GLM_TILE; first < nrows; first += (int64_t) nwarps * GLM_TILE)
 	{
-		const double *tile = rows + first * gr_row_ncols(shape);
+		const double *tile = rows + first * columns_of<ROLES>(shape);
 		const int	count = (int) min((int64_t) GLM_TILE, nrows - first);
 		const int	at = tile_row(lane);
-		double		eta = tile_dot<double>(tile, count, shape, terms.beta, terms.shift, lane);
+		double		eta = tile_dot<ROLES, double>(tile, count, shape, terms.beta, terms.shift, lane);
 
 		if (at < count)
 		{
-			const double *response = tile + (int64_t) at * gr_row_ncols(shape) + gr_response_at(shape);
-			Weight		row = weigh_row(eta, response, shape);
+			const double *response = tile + (int64_t) at * columns_of<ROLES>(shape) + gr_response_at(shape);
+			Weight		row = weigh_row<ROLES>(eta, response, shape);
 
 			weights[first + at] = make_double2(row.w, row.r);
 			head.nrows += 1.0;
@@ -146,25 +147,27 @@ weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, G
 }
 
 /* Which side of face f the lane's row is on, as a margin; 0 if it is on the face. */
+template <bool ROLES>
 static __device__ inline double
 face_side(const double *tile, int nrows, GrRowShape shape, const GlmTerms &terms, int f, double y, int lane)
 {
 	const double *face = terms.faces + (int64_t) f * gr_nterms(shape.nfeatures);
-	Dot			dot = tile_dot<Dot>(tile, nrows, shape, face, NULL, lane);
+	Dot			dot = tile_dot<ROLES, Dot>(tile, nrows, shape, face, NULL, lane);
 	double		value = dot.s + dot.c;
-	double		magnitude = tile_dot<Magnitude>(tile, nrows, shape, face, NULL, lane).sum;
+	double		magnitude = tile_dot<ROLES, Magnitude>(tile, nrows, shape, face, NULL, lane).sum;
 
 	if (fabs(value) <= terms.face_absolute[f] + terms.face_relative * magnitude)
 		return 0.0;
-	return gr_margin(value, y);
+	return margin_of<ROLES>(value, y);
 }
 
 /* Writes the rows of a tile: (u, u z, v) of the lane that holds each. */
+template <bool ROLES>
 static __device__ inline void
 write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows, GrRowShape shape,
 		   const double *__restrict__ shift, double u, double v, int lane)
 {
-	const int	ncols = gr_row_ncols(shape);
+	const int	ncols = columns_of<ROLES>(shape);
 	const int	nout = gr_norder(shape.nfeatures);	/* columns of a row written */
 	const int	at = tile_row(lane);
 
@@ -198,7 +201,7 @@ write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows,
 	}
 }
 
-template <bool FACE>
+template <bool FACE, bool ROLES>
 static __global__ void
 __launch_bounds__(ROW_NTHREADS)
 transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms,
@@ -213,19 +216,19 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 
 	for (int64_t first = (int64_t) warp * GLM_TILE; first < nrows; first += (int64_t) nwarps * GLM_TILE)
 	{
-		const double *tile = rows + first * gr_row_ncols(shape);
+		const double *tile = rows + first * columns_of<ROLES>(shape);
 		const int	count = (int) min((int64_t) GLM_TILE, nrows - first);
-		const double *own = tile + (int64_t) min(at, count - 1) * gr_row_ncols(shape);
+		const double *own = tile + (int64_t) min(at, count - 1) * columns_of<ROLES>(shape);
 		const double y = gr_row_response(own, shape);
 		bool		in = at < count;
 		double		u = 0.0;
 		double		v = 0.0;
 
 		for (int f = 0; f < terms.nfaces - (FACE ? 1 : 0); f++)
-			in = face_side(tile, count, shape, terms, f, y, lane) == 0.0 && in;
+			in = face_side<ROLES>(tile, count, shape, terms, f, y, lane) == 0.0 && in;
 		if (FACE)
 		{
-			double		side = face_side(tile, count, shape, terms, terms.nfaces - 1, y, lane);
+			double		side = face_side<ROLES>(tile, count, shape, terms, terms.nfaces - 1, y, lane);
 
 			if (in && side == 0.0)
 			{
@@ -237,7 +240,7 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 			if (in && side > 0.0)
 				head.min_right = fmin(head.min_right, side);
 		}
-		else if (terms.linear)
+		else if (ROLES && terms.linear)
 		{
 			GrLogisticRow row = gr_linear_row(gr_row_offset(own, shape), y, gr_row_weight(own, shape));
 
@@ -248,26 +251,26 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 		}
 		else
 		{
-			Dot			dot = tile_dot<Dot>(tile, count, shape, terms.beta, terms.shift, lane);
+			Dot			dot = tile_dot<ROLES, Dot>(tile, count, shape, terms.beta, terms.shift, lane);
 			double		eta;
 
-			if (shape.offset)
+			if (ROLES && shape.offset)
 				add_product(dot, 1.0, gr_row_offset(own, shape), 0.0);
 			eta = dot.s + dot.c;
 
 			if (in)
 			{
-				GrLogisticRow row = gr_logistic_row(eta, y, gr_row_weight(own, shape));
+				GrLogisticRow row = ROLES ? gr_logistic_row(eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
 
 				u = row.u;
 				v = row.v;
 				head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
-				head.min_margin = fmin(head.min_margin, gr_margin(eta, y));
+				head.min_margin = fmin(head.min_margin, margin_of<ROLES>(eta, y));
 				head.nones += y;
 			}
 		}
 		head.nrows += in ? 1.0 : 0.0;
-		write_rows(out + first * gr_norder(shape.nfeatures), tile, count, shape, terms.shift, u, v, lane);
+		write_rows<ROLES>(out + first * gr_norder(shape.nfeatures), tile, count, shape, terms.shift, u, v, lane);
 	}
 	head_record(heads + (int64_t) warp * GR_SUM_HEAD, head, lane);
 }
@@ -384,30 +387,46 @@ reduce_kernel(const double *__restrict__ records, int nrecords, int64_t record_n
 
 /* Planning and launching */
 
+template <bool ROLES>
 static const void *
 fused_function(int nfeatures, bool hessian)
 {
 	static const void *const functions[4][2] = {
-		{(const void *) fused_kernel<1, false>, (const void *) fused_kernel<1, true>},
-		{(const void *) fused_kernel<2, false>, (const void *) fused_kernel<2, true>},
-		{(const void *) fused_kernel<3, false>, (const void *) fused_kernel<3, true>},
-		{(const void *) fused_kernel<4, false>, (const void *) fused_kernel<4, true>}
+		{(const void *) fused_kernel<1, false, ROLES>, (const void *) fused_kernel<1, true, ROLES>},
+		{(const void *) fused_kernel<2, false, ROLES>, (const void *) fused_kernel<2, true, ROLES>},
+		{(const void *) fused_kernel<3, false, ROLES>, (const void *) fused_kernel<3, true, ROLES>},
+		{(const void *) fused_kernel<4, false, ROLES>, (const void *) fused_kernel<4, true, ROLES>}
 	};
 
 	return functions[(nfeatures + 7) / 8 - 1][hessian];
 }
 
+static const void *
+fused_function(GrRowShape rows, bool hessian)
+{
+	return has_roles(rows) ? fused_function<true>(rows.nfeatures, hessian) :
+		fused_function<false>(rows.nfeatures, hessian);
+}
+
 /* nrows: that it takes at a time, 8 or 4 */
+template <bool ROLES>
 static const void *
 wide_function(int ncolumns, int nrows)
 {
 	static const void *const functions[WIDE_COLUMNS] = {
-		NULL, (const void *) wide_kernel<2, 8>, (const void *) wide_kernel<3, 8>, (const void *) wide_kernel<4, 8>,
-		(const void *) wide_kernel<5, 4>, (const void *) wide_kernel<6, 4>, (const void *) wide_kernel<7, 4>,
-		(const void *) wide_kernel<8, 4>
+		NULL, (const void *) wide_kernel<2, 8, ROLES>, (const void *) wide_kernel<3, 8, ROLES>,
+		(const void *) wide_kernel<4, 8, ROLES>, (const void *) wide_kernel<5, 4, ROLES>,
+		(const void *) wide_kernel<6, 4, ROLES>, (const void *) wide_kernel<7, 4, ROLES>,
+		(const void *) wide_kernel<8, 4, ROLES>
 	};
 
-	return ncolumns == 4 && nrows == 4 ? (const void *) wide_kernel<4, 4> : functions[ncolumns - 1];
+	return ncolumns == 4 && nrows == 4 ? (const void *) wide_kernel<4, 4, ROLES> : functions[ncolumns - 1];
+}
+
+static const void *
+wide_function(GrRowShape rows, int ncolumns, int nrows)
+{
+	return has_roles(rows) ? wide_function<true>(ncolumns, nrows) : wide_function<false>(ncolumns, nrows);
 }
 
 /*
@@ -436,7 +455,7 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 	for (int hessian = 0; hessian < 2; hessian++)
 	{
 		size_t		ndoubles = (size_t) (plan->nsms * nwarps) * (size_t) fused_record_ndoubles(nterms, hessian != 0);
-		cudaError_t code = cudaFuncSetAttribute(fused_function(plan->rows.nfeatures, hessian != 0),
+		cudaError_t code = cudaFuncSetAttribute(fused_function(plan->rows, hessian != 0),
 												cudaFuncAttributeMaxDynamicSharedMemorySize, (int) plan->fused_nbytes);
 
 		if (code != cudaSuccess)
@@ -462,9 +481,10 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 		sizeof(double) * (size_t) (WIDE_NSTAGES * ncolumns * nrows * plan->wide_nthreads);
 	if (ncolumns > WIDE_COLUMNS || plan->wide_nbytes > (size_t) shared_nbytes)
 		return cudaSuccess;
-	if ((code = cudaFuncSetAttribute(wide_function(ncolumns, nrows), cudaFuncAttributeMaxDynamicSharedMemorySize,
+	if ((code = cudaFuncSetAttribute(wide_function(plan->rows, ncolumns, nrows),
+									 cudaFuncAttributeMaxDynamicSharedMemorySize,
 									 (int) plan->wide_nbytes)) != cudaSuccess ||
-		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wide_function(ncolumns, nrows),
+		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wide_function(plan->rows, ncolumns, nrows),
 															  plan->wide_nthreads,
 															  plan->wide_nbytes)) != cudaSuccess)
 		return code;
@@ -536,7 +556,8 @@ wide_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms,
 	const double *shift = terms->shift;
 	void	   *arguments[] = {&argument, &rows, &beta, &shift, &weights, &records};
 
-	return cudaLaunchKernel(wide_function(plan->wide_ncolumns, plan->wide_nrows), dim3((unsigned) plan->wide_nblocks),
+	return cudaLaunchKernel(wide_function(plan->rows, plan->wide_ncolumns, plan->wide_nrows),
+							dim3((unsigned) plan->wide_nblocks),
 							dim3((unsigned) plan->wide_nthreads), arguments, plan->wide_nbytes, stream);
 }
 
@@ -555,7 +576,7 @@ gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunk
 		return cudaSuccess;
 	if (plan->fused_nwarps == 0)
 		return wide_launch(plan, chunks, terms, NULL, records, stream);
-	return cudaLaunchKernel(fused_function(plan->rows.nfeatures, kind == GR_PASS_FAST), dim3((unsigned) plan->nsms),
+	return cudaLaunchKernel(fused_function(plan->rows, kind == GR_PASS_FAST), dim3((unsigned) plan->nsms),
 							dim3((unsigned) plan->fused_nwarps * 32), arguments, plan->fused_nbytes, stream);
 }
 
@@ -589,8 +610,12 @@ gr_glm_weigh_launch(const GlmPlan *plan, const double *rows, int64_t nrows, cons
 {
 	if (nrows == 0)
 		return cudaSuccess;
-	weigh_kernel<<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
-		(rows, nrows, plan->rows, *terms, weights, heads);
+	if (has_roles(plan->rows))
+		weigh_kernel<true><<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
+			(rows, nrows, plan->rows, *terms, weights, heads);
+	else
+		weigh_kernel<false><<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
+			(rows, nrows, plan->rows, *terms, weights, heads);
 	return cudaGetLastError();
 }
 
@@ -598,14 +623,14 @@ cudaError_t
 gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows, int64_t nrows, const GlmTerms *terms,
 						double *out, double *heads, cudaStream_t stream)
 {
+	void		(*kernel) (const double *, int64_t, GrRowShape, GlmTerms, double *, double *);
+
 	if (nrows == 0)
 		return cudaSuccess;
-	if (kind == GR_PASS_FACE)
-		transform_kernel<true><<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
-			(rows, nrows, plan->rows, *terms, out, heads);
-	else
-		transform_kernel<false><<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
-			(rows, nrows, plan->rows, *terms, out, heads);
+	kernel = has_roles(plan->rows) ?
+		(kind == GR_PASS_FACE ? transform_kernel<true, true> : transform_kernel<false, true>) :
+		(kind == GR_PASS_FACE ? transform_kernel<true, false> : transform_kernel<false, false>);
+	kernel<<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>(rows, nrows, plan->rows, *terms, out, heads);
 	return cudaGetLastError();
 }
 

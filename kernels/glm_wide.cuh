@@ -48,13 +48,13 @@ struct WideColumns
 };
 
 /* Starts the copy of the thread's part of the next rows, if there are any, and goes on. */
-template <int K, int R>
+template <int K, int R, bool ROLES>
 static __device__ inline void
 wide_copy_next(WideNext &next, const GlmChunks &chunks, int64_t nsteps, GrRowShape shape, int last, double *stage,
 			   double (*tails)[3])
 {
 	const int	lane = threadIdx.x % 32;
-	const int	ncols = gr_row_ncols(shape);
+	const int	ncols = columns_of<ROLES>(shape);
 
 	if (next.step < nsteps)
 	{
@@ -74,8 +74,13 @@ wide_copy_next(WideNext &next, const GlmChunks &chunks, int64_t nsteps, GrRowSha
 				copy_async<8>(shared_address(stage + (k * R + r) * blockDim.x), from + r * ncols, true);
 		}
 		if (lane < R)
-			for (int k = shape.nfeatures; k < ncols; k++)
-				copy_async<8>(shared_address(&tails[lane][k - shape.nfeatures]), rows + lane * ncols + k, true);
+		{
+			const double *from = rows + (int64_t) lane * ncols + shape.nfeatures;
+
+			copy_async<8>(shared_address(tails[lane]), from, true);
+			for (int k = 1; ROLES && k < ncols - shape.nfeatures; k++)
+				copy_async<8>(shared_address(&tails[lane][k]), from + k, true);
+		}
 		next.step += gridDim.x;
 	}
 	copy_commit();
@@ -238,7 +243,7 @@ wide_row_sums(FusedSums<K> &sums, double &nrows, const Weight &weight, double y,
 		fused_flush(sums);
 }
 
-template <int K, int R>
+template <int K, int R, bool ROLES>
 static __global__ void
 __launch_bounds__(K == 2 ? 32 : WIDE_NTHREADS, K == 2 ? 15 : R == 4 && K == 4 ? 2 : 1)
 wide_kernel(const __grid_constant__ GlmChunks chunks, GrRowShape shape, const double *__restrict__ betas,
@@ -262,7 +267,7 @@ wide_kernel(const __grid_constant__ GlmChunks chunks, GrRowShape shape, const do
 	sums.min_margin = INFINITY;
 #pragma unroll 1
 	for (int s = 0; s < WIDE_NSTAGES - 1; s++)
-		wide_copy_next<K, R>(next, chunks, nsteps, shape, columns.last, stages + s * stage_ndoubles,
+		wide_copy_next<K, R, ROLES>(next, chunks, nsteps, shape, columns.last, stages + s * stage_ndoubles,
 							 own->tails[s]);
 	for (int64_t step = blockIdx.x; step < nsteps; step += gridDim.x, count++)
 	{
@@ -279,16 +284,16 @@ wide_kernel(const __grid_constant__ GlmChunks chunks, GrRowShape shape, const do
 
 		wide_read(z, parts, stages + stage * stage_ndoubles, columns);
 		if (R == 8)
-			wide_copy_next<K, R>(next, chunks, nsteps, shape, columns.last, stages + free_stage * stage_ndoubles,
+			wide_copy_next<K, R, ROLES>(next, chunks, nsteps, shape, columns.last, stages + free_stage * stage_ndoubles,
 								 own->tails[free_stage]);
 
 		const double eta = wide_join(parts, warps, count % 2) + betas[0];
 
 		if (R == 4)
-			wide_copy_next<K, R>(next, chunks, nsteps, shape, columns.last, stages + free_stage * stage_ndoubles,
+			wide_copy_next<K, R, ROLES>(next, chunks, nsteps, shape, columns.last, stages + free_stage * stage_ndoubles,
 								 own->tails[free_stage]);
 
-		const Weight weight = fused_weigh(eta, response, shape, exists);
+		const Weight weight = fused_weigh<ROLES>(eta, response, shape, exists);
 
 		if (lane % (32 / R) == 0)
 			own->weights[own_row] = make_double2(weight.w, weight.r);

@@ -219,7 +219,7 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
 		double		y = gr_row_response(at, shape);
 		double		margin = gr_margin(eta, y);
-		GrLogisticRow row = gr_logistic_row(eta, y, gr_row_weight(at, shape));
+		GrLogisticRow row = shape.weight ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) : gr_plain_row(eta, y);
 		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
 
 		half.hi = sum.hi;

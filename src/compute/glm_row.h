@@ -71,6 +71,24 @@ gr_share_deviance(double y, double one, double zero)
 	return gr_deviance_part(y, one, d) + gr_deviance_part(1.0 - y, zero, -d);
 }
 
+/* Of a row without a weight, whose response is 0 or 1 */
+GR_HD GrLogisticRow
+gr_plain_row(double eta, double y)
+{
+	double		a = fabs(eta);
+	double		t = exp(a > GR_ETA_MAX ? -GR_ETA_MAX : -a);	/* NaN goes through */
+	double		d = 1.0 / (1.0 + t);
+	int			expected = (eta >= 0.0) == (y == 1.0);	/* y is on the likely side */
+	double		residual = expected ? t * d : d;	/* its magnitude */
+	GrLogisticRow row;
+
+	row.u = sqrt(t) * d;
+	row.v = (y == 1.0 ? residual : -residual) / row.u;
+	row.half_deviance = log1p(t) + (expected ? 0.0 : a);
+	return row;
+}
+
+/* The same of any row, to the bit where its weight is 1 */
 GR_HD GrLogisticRow
 gr_logistic_row(double eta, double y, double weight)
 {
