@@ -404,10 +404,13 @@ weigh_with(double eta, const double *response, GrRowShape shape)
 
 	row.w = prior * (td * d);
 	row.r = prior * gr_residual(y, full >= 0.0 ? d : td, full >= 0.0 ? td : d);
+	row.margin = gr_margin(full, y);
 	/* each row's deviance by itself: what shares and weights leave of it is no product of (1 + t) */
 	row.t = 0.0;
-	row.miss = gr_logistic_row(full, y, prior).half_deviance;
-	row.margin = gr_margin(full, y);
+	if (y == 0.0 || y == 1.0)
+		row.miss = prior * (log1p(t) + (row.margin >= 0.0 ? 0.0 : -row.margin));
+	else
+		row.miss = gr_logistic_row(full, y, prior).half_deviance;
 	return row;
 }
 
@@ -423,8 +426,8 @@ weigh_row(double eta, const double *response, GrRowShape shape)
 }
 
 /*
- * Columns of a row. ROLES: it has a weight or an offset. Kernels are made twice, so that plain rows lose nothing to what
- * others need.
+ * Columns of a row. ROLES: it has a weight or an offset. Kernels are made twice, so that plain rows lose nothing to
+ * what others need.
  */
 template <bool ROLES>
 static __device__ inline int

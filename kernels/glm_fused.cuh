@@ -288,9 +288,9 @@ fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nw
 			next.chunk++;
 
 		const int64_t before = next.chunk > 0 ? chunks.end[next.chunk - 1] : 0;
+		const double *tile = chunks.rows[next.chunk] + (next.tile - before) * tile_ndoubles;
 
-		fused_copy<NG, ROLES>(shared_address(stage), chunks.rows[next.chunk] + 2 * lane + (next.tile - before) * tile_ndoubles,
-					   tile_ndoubles / 2, lane);
+		fused_copy<NG, ROLES>(shared_address(stage), tile + 2 * lane, tile_ndoubles / 2, lane);
 		next.tile += nwarps;
 	}
 	copy_commit();

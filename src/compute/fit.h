@@ -113,8 +113,9 @@ struct GrLogregState
 	double		face_absolute[GR_FACES_MAX];
 	double		min_right[GR_FACES_MAX];
 	double		null_intercept;	/* of the model with the intercept alone: where NULL is, ... */
-	double		null_before;	/* ... and where it was, */
-	double		null_deviance;	/* ... with this deviance; INFINITY: nowhere yet */
+	double		null_low;		/* ... and what it is above and below of */
+	double		null_high;
+	double		null_reach;		/* the longest step */
 	int			null_npasses;
 };
 

@@ -103,8 +103,10 @@ gr_logistic_row(double eta, double y, double weight)
 	row.v = weight * gr_residual(y, one, zero) / row.u;
 	if (y == 0.0 || y == 1.0)
 		row.half_deviance = weight * (log1p(t) + ((eta >= 0.0) == (y == 1.0) ? 0.0 : a));
-	else
+	else if (a <= GR_ETA_MAX)
 		row.half_deviance = weight * gr_share_deviance(y, one, zero);
+	else
+		row.half_deviance = weight * (y * log(y) + (1.0 - y) * log1p(-y) + a * (eta > 0.0 ? 1.0 - y : y));
 	return row;
 }
 

@@ -25,6 +25,14 @@
 #define HALVINGS_MIN_STEP 1e-9
 
 /*
+ * With offsets far apart most rows may weigh nothing, and a step be longer by any factor than the way: from here on it is
+ * cut short faster, down to there.
+ */
+#define CUT_STEP 0x1p-7
+#define CUT 0x1p-8
+#define CUTS_MIN_STEP 1e-60
+
+/*
  * Newton steps
  */
 
@@ -151,10 +159,11 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	double		deviance = gr_fit_deviance(fit);
 	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
 	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0;
+	bool		offset = state->options.shape.offset;
 
-	if (state->check && !(deviance <= state->deviance_old) && state->step > HALVINGS_MIN_STEP)
+	if (state->check && !(deviance <= state->deviance_old) && state->step > (offset ? CUTS_MIN_STEP : HALVINGS_MIN_STEP))
 	{
-		state->step /= 2;
+		state->step *= offset && state->step < CUT_STEP ? CUT : 0.5;
 		return try_step(fit, fit->pass.kind);
 	}
 	state->deviance_old = deviance;

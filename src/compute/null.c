@@ -10,7 +10,10 @@
 /* A step from here on lowers the deviance by less than this share of it: by half the square of its length. */
 #define LOWERS 1e-17
 
-#define PASSES_MAX 50
+/* The longest step where the minimum isn't between two intercepts yet; each further one may be twice as long. */
+#define FIRST_REACH 8.0
+
+#define PASSES_MAX 200
 
 static bool
 ask(GrLogregFit *fit)
@@ -30,10 +33,37 @@ ask(GrLogregFit *fit)
 bool
 gr_null_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
-	if (!isnan(fit->null_deviance) || fit->state->options.skip_null)
+	GrLogregState *state = fit->state;
+
+	if (!isnan(fit->null_deviance) || state->options.skip_null)
 		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
-	fit->state->null_deviance = INFINITY;
+	state->null_low = -INFINITY;
+	state->null_high = INFINITY;
+	state->null_reach = FIRST_REACH;
 	return ask(fit);
+}
+
+/*
+ * The next intercept, by Newton's method as long as that stays between those on either side of the minimum: where
+ * offsets lie far apart, a step may be longer by any factor than the way.
+ */
+static void
+move(GrLogregState *state, double gradient, double step)
+{
+	double		next = state->null_intercept + step;
+
+	*(gradient > 0 ? &state->null_low : &state->null_high) = state->null_intercept;
+	if (isfinite(state->null_low) && isfinite(state->null_high))
+	{
+		if (!(next > state->null_low && next < state->null_high))
+			next = 0.5 * (state->null_low + state->null_high);
+	}
+	else if (!(fabs(step) <= state->null_reach))
+	{
+		next = state->null_intercept + (gradient > 0 ? state->null_reach : -state->null_reach);
+		state->null_reach *= 2;
+	}
+	state->null_intercept = next;
 }
 
 bool
@@ -41,22 +71,21 @@ gr_null_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	double		deviance = fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
-	const double *gradient = fit->sums + GR_SUM_HEAD;
-	double		step = (gradient[0] + gradient[state->nfull]) / gradient[2 * state->nfull];
+	const double *sums = fit->sums + GR_SUM_HEAD;
+	double		gradient = sums[0] + sums[state->nfull];
+	double		hessian = sums[2 * state->nfull];
+	double		step = gradient / hessian;
+	bool		there = !state->options.intercept || gradient == 0 || 0.5 * step * step * hessian <= LOWERS * deviance;
+	double		before = state->null_intercept;
 
-	/* a step too long is halved, but what rounding makes of the deviance is no reason */
-	if (!(deviance <= state->null_deviance * (1 + 1e-13)) && state->null_npasses < PASSES_MAX)
+	if (!there && state->null_npasses < PASSES_MAX)
 	{
-		state->null_intercept = 0.5 * (state->null_intercept + state->null_before);
-		return ask(fit);
+		move(state, gradient, step);
+		/* nor where the two sides have met */
+		if (state->null_intercept != before)
+			return ask(fit);
+		there = true;
 	}
-	fit->null_deviance = deviance;
-	if (!state->options.intercept || !isfinite(step) ||
-		0.5 * step * step * gradient[2 * state->nfull] <= LOWERS * deviance ||
-		state->null_npasses >= PASSES_MAX)
-		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
-	state->null_before = state->null_intercept;
-	state->null_deviance = deviance;
-	state->null_intercept += step;
-	return ask(fit);
+	fit->null_deviance = there ? deviance : NAN;
+	return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 }
