@@ -68,9 +68,9 @@ endif
 PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
-UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test sends_test ols_test glm_test logreg_test conditions_test start_test separation_test projection_test)
+UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test ols_test glm_test logreg_test conditions_test start_test separation_test projection_test)
 ifeq ($(CUDA),yes)
-UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test change_gpu_test project_gpu_test cholesky_gpu_test)
+UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build regression.diffs regression.out results test/tmp_check tmp_check
