@@ -371,7 +371,7 @@ check_two_groups(bool weight, double far, int kind)
 static inline void
 test_two_groups(void)
 {
-	static const double fars[] = {5, 10, 15};
+	static const double fars[] = {5, 10, 15, 20, 30, 40, 100};
 
 	for (size_t k = 0; k < 6 * LENGTH(fars); k++)
 		check_two_groups(k % 2 == 0, fars[k / 6], (int) (k / 2 % 3));

@@ -339,18 +339,17 @@ logistic_error(const LogisticCase *rows, size_t n, bool far)
 		LogisticCase c = rows[k];
 		bool		share = c.y != 0.0 && c.y != 1.0;
 		GrLogisticRow row = gr_logistic_row(c.eta, c.y, c.weight);
-		double		mu = gr_logistic(c.eta);
-		double		near = share ? c.weight * (c.y < 0.5 ? mu : gr_logistic(-c.eta)) : 0;
+		double		mu = gr_family_mean(GR_BINOMIAL, c.eta);
+		double		near = share ? c.weight * (c.y < 0.5 ? mu : gr_family_mean(GR_BINOMIAL, -c.eta)) : 0;
 		double		residual = fabs(c.v * c.u) / c.weight;
-		double		slack = share ? near * residual / (mu * gr_logistic(-c.eta)) : 0;
+		double		slack = share ? near * residual / (mu * gr_family_mean(GR_BINOMIAL, -c.eta)) : 0;
 
 		worst = fmax(worst, relative_error(row.u, c.u));
 		worst = fmax(worst, fabs(row.v - c.v) / (fabs(c.v) + near / c.u));
 		/* the deviance of a row that is right stops shrinking too */
 		if (far)
 			slack = 1e-180 * c.weight;
-		if (!(far && share))
-			worst = fmax(worst, fabs(row.half_deviance - c.half_deviance) / (fabs(c.half_deviance) + slack));
+		worst = fmax(worst, fabs(row.half_deviance - c.half_deviance) / (fabs(c.half_deviance) + slack));
 	}
 	return worst;
 }
