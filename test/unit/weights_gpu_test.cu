@@ -636,7 +636,9 @@ check_pass(const Data *data, GrPassKind kind, Way way, bool linear)
 {
 	static const char *const names[] = {"exact", "fast", "gradient", "face"};
 	const GrPass pass = make_pass(data, kind, linear);
-	const double tolerance = kind == GR_PASS_EXACT || kind == GR_PASS_FACE ? EXACT_TOLERANCE : FAST_TOLERANCE;
+	/* the share of a row by itself may lie so near its mean that few digits of what is between them are left */
+	const double alone = data->nrows == 1 && data->shape.weight ? 1e4 : 1.0;
+	const double tolerance = alone * (kind == GR_PASS_EXACT || kind == GR_PASS_FACE ? EXACT_TOLERANCE : FAST_TOLERANCE);
 	double	   *sums = device_pass(data, &pass, way);
 	double		error = pass_error(data, &pass, sums);
 	bool		padding = check_padding(data, &pass, way, sums);	/* a second time too */
