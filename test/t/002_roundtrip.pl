@@ -64,7 +64,7 @@ for my $digits (-15, 0, 3)
 # COPY; models have infinite numbers nowhere, but NULLs
 my $logreg_models = 'SELECT id, model::text, penalised::text FROM logreg_models ORDER BY id';
 my $logreg_models_text = $node->safe_psql('postgres', $logreg_models);
-like($logreg_models_text, qr/^7\|\(logistic,"\{\(intercept\),x1,x2,x3\}",.*,NULL\}.*\|\(logistic,.*,f,"\{\(intercept\),x1\}",cpu\)$/m,
+like($logreg_models_text, qr/^7\|\(logistic,"\{\(intercept\),x1,x2,x3\}",.*,NULL\}.*\|\(logistic,.*,f,"\{\(intercept\),x1\}",cpu,0\)$/m,
 	'models with aliased and with separated terms');
 for my $format ('binary', 'text', 'csv')
 {
@@ -202,7 +202,8 @@ sub with_value
 my $value = substr($good, $value_at, unpack('N', substr($good, $value_at - 4, 4)));
 my $after_features = substr($value, 6);
 my @refused = (
-	[ 'version 3', pack('n', 3) . substr($value, 2), '0A000' ],
+	[ 'version 4', pack('n', 4) . substr($value, 2), '0A000' ],
+	[ 'version 3 without the weights\' number', pack('n', 3) . substr($value, 2), '22P03' ],
 	[ 'version 0', pack('n', 0) . substr($value, 2), '0A000' ],
 	[ 'version 1 with a shift', pack('n', 1) . substr($value, 2), '22P03' ],
 	[ 'an infinite shift', substr($value, 0, 22) . "\x7f\xf0" . "\0" x 6 . substr($value, 30), '22P02' ],
