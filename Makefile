@@ -4,7 +4,8 @@
 #   make CUDA=no              without; CUDA=yes insists
 #   make NVCC_ARCH=sm_90      for one GPU architecture; default: every major one that nvcc supports
 #   make WERROR=yes           warnings are errors
-#   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or SANITIZE=address,undefined
+#   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or
+#                             SANITIZE=address,undefined
 #   make install, make installcheck, make check-unit, make check-layers, make check-gpu-stamp
 
 EXTENSION = gpureg
@@ -14,16 +15,19 @@ DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
 OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
-	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o ring.o ring_producer.o ring_consumer.o) \
+	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
+	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
 	$(addprefix src/rows/,state.o state_rows.o source.o) \
-	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_info.o state_io.o model.o feature_names.o predict.o) \
+	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_info.o) \
+	$(addprefix src/sql/,state_io.o model.o feature_names.o predict.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA ?= $(if $(NVCC),$(if $(SANITIZE),no,yes),no)
 NVCC_ARCH ?= all-major
-CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=$(WERROR) SANITIZE=$(SANITIZE) $(VERSION)
+CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=$(WERROR) SANITIZE=$(SANITIZE) \
+	$(VERSION)
 
 # What the sanitizers watch, on the C and C++ of ours alone. Dividing by zero is left out: IEEE's infinities are meant.
 # Warnings aren't errors with them, as GCC advises: what they add misleads the analysis.
@@ -38,28 +42,34 @@ comma = ,
 override with_llvm = no
 endif
 
-# The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and a
-# server with LLVM would want bitcode of each.
-COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o separation.o descent.o draw.o projection.o columns.o backend_cpu.o inference.o)
+# The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and
+# a server with LLVM would want bitcode of each.
+COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o \
+	phases.o newton.o newton_step.o terms.o finish.o start.o null.o separation.o descent.o draw.o projection.o \
+	columns.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
 	gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o \
 	project_cuda.o cholesky.o solve_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
-CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib /usr/lib/x86_64-linux-gnu))
+CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib \
+	/usr/lib/x86_64-linux-gnu))
 CUDA_LIBS = -L$(CUDA_LIBDIR) -lcudart_static -lrt -lpthread -ldl
 else
 COMPUTE_OBJS += src/compute/backend_none.o
 endif
 
 PG_CPPFLAGS = -Isrc
-WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare $(if $(filter yes,$(WERROR)),-Werror)
+WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare \
+	$(if $(filter yes,$(WERROR)),-Werror)
 PG_CFLAGS = $(WARNINGS) -Wno-declaration-after-statement $(SANITIZE_FLAGS)
 SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup weights weights_errors ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model predict logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash examples errors logreg_errors projection_errors settings
+REGRESS = setup weights weights_errors ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model predict \
+	logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash \
+	examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)
@@ -68,12 +78,15 @@ endif
 PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
-UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test ols_test glm_test logreg_test conditions_test start_test separation_test projection_test)
+UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
+	ols_test glm_test logreg_test conditions_test start_test separation_test projection_test)
 ifeq ($(CUDA),yes)
-UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)
+UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
+	change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)
 endif
 
-EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build regression.diffs regression.out results test/tmp_check tmp_check
+EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build \
+	regression.diffs regression.out results test/tmp_check tmp_check
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
@@ -83,10 +96,13 @@ REGRESS_OPTS += --expecteddir=.
 endif
 
 CSTD = -std=gnu11
-COMPUTE_FLAGS = -Isrc -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS)
-NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
+COMPUTE_FLAGS = -Isrc -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
+	-Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS)
+NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
+	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
 
-# A stamp holds what the objects depend on besides the sources, so that make CUDA=no after make, or another server, builds again.
+# A stamp holds what the objects depend on besides the sources, so that make CUDA=no after make, or another server,
+# builds again.
 .PHONY: FORCE
 build/choice: FORCE
 	@mkdir -p build/unit

@@ -115,8 +115,8 @@ cleanup() {
     fi
 }
 
-# SIGQUIT is the server's immediate shutdown: it ends its children, which takes a moment, and removes its file. The process
-# itself may stay as a zombie in a container whose first process reaps nothing, so the file is what to wait for.
+# SIGQUIT is the server's immediate shutdown: it ends its children, which takes a moment, and removes its file. The
+# process itself may stay as a zombie in a container whose first process reaps nothing, so the file is what to wait for.
 stop_postmaster() {
     local pid
     pid=$(head -n 1 "$1" 2>/dev/null) || return 0
@@ -179,8 +179,9 @@ give_to_server() {
 # The private installation and its server
 #
 
-# PostgreSQL finds its share and library directories relative to its programs, so a copy of the three at the same relative
-# places, below another root, is an installation of its own. The programs must be copies: a link would be followed back.
+# PostgreSQL finds its share and library directories relative to its programs, so a copy of the three at the same
+# relative places, below another root, is an installation of its own. The programs must be copies: a link would be
+# followed back.
 # install_private SOURCES PREFIX
 install_private() {
     local sources=$1 prefix=$2 bindir pkglibdir sharedir

@@ -111,8 +111,8 @@ CREATE AGGREGATE gpu_ols_agg(y boolean, VARIADIC x float8[]) (
     PARALLEL = SAFE
 );
 
--- With x as one array, here and below: for views over window calls, which PostgreSQL writes out without VARIADIC, so that a view over
--- gpu_ols_agg() OVER () can be dumped but not restored.
+-- With x as one array, here and below: for views over window calls, which PostgreSQL writes out without VARIADIC, so
+-- that a view over gpu_ols_agg() OVER () can be dumped but not restored.
 CREATE AGGREGATE gpu_ols_array_agg(y float8, x float8[]) (
     SFUNC = gpu_ols_stats_accum,
     STYPE = gpu_ols_stats,
@@ -269,7 +269,8 @@ CREATE AGGREGATE gpu_ols_rollup(stats gpu_ols_stats) (
     PARALLEL = SAFE
 );
 
--- What the query forms run over their query to bring its rows to a device; see ring.h. The result: rows left out for a NULL.
+-- What the query forms run over their query to bring its rows to a device; see ring.h. The result: rows left out for a
+-- NULL.
 CREATE FUNCTION gpu_ingest_pass_accum(bigint, ring bytea, names text[], VARIADIC "any") RETURNS bigint
     AS 'MODULE_PATHNAME', 'gr_ingest_pass_accum' LANGUAGE C VOLATILE PARALLEL SAFE COST 10;
 CREATE AGGREGATE gpu_ingest_pass(ring bytea, names text[], VARIADIC "any") (
@@ -292,9 +293,10 @@ CREATE AGGREGATE gpu_ols_pass(request gpu_ols_stats, names text[], widths int[],
     PARALLEL = SAFE
 );
 
--- Over a remote query, such as one of an engine that ships aggregates to its nodes, the query forms run aggregates over typed arguments,
--- which need nothing but these and a state that has a text: gpu_ols_array_pass and gpu_logreg_array_pass. What makes an array of a query's
--- features for them is a function of its own, which knows the columns' types and names as any function does.
+-- Over a remote query, such as one of an engine that ships aggregates to its nodes, the query forms run aggregates over
+-- typed arguments, which need nothing but these and a state that has a text: gpu_ols_array_pass and
+-- gpu_logreg_array_pass. What makes an array of a query's features for them is a function of its own, which knows the
+-- columns' types and names as any function does.
 CREATE FUNCTION gpu_features_pass(names text[], is_binary boolean, roles int, VARIADIC "any") RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_features_pass' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE AGGREGATE gpu_ols_array_pass(y float8, x float8[]) (
@@ -342,13 +344,18 @@ CREATE TYPE gpu_logreg_step (
     STORAGE = extended
 );
 
-CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[]) RETURNS gpu_logreg_step
+CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[])
+    RETURNS gpu_logreg_step
     AS 'MODULE_PATHNAME', 'gr_logreg_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
-CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[]) RETURNS gpu_logreg_step
+CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[])
+    RETURNS gpu_logreg_step
     AS 'MODULE_PATHNAME', 'gr_logreg_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
-CREATE FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") RETURNS gpu_logreg_step
+CREATE FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, request gpu_logreg_step, names text[], widths int[],
+                               VARIADIC "any")
+    RETURNS gpu_logreg_step
     AS 'MODULE_PATHNAME', 'gr_logreg_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
-CREATE FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, request gpu_logreg_step, y float8, x float8[]) RETURNS gpu_logreg_step
+CREATE FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, request gpu_logreg_step, y float8, x float8[])
+    RETURNS gpu_logreg_step
     AS 'MODULE_PATHNAME', 'gr_logreg_array_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
 CREATE FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) RETURNS gpu_logreg_step
     AS 'MODULE_PATHNAME', 'gr_logreg_step_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
@@ -436,7 +443,8 @@ CREATE FUNCTION gpu_logreg_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol 
 
 CREATE FUNCTION gpu_logreg(x float8[], y float8[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0) RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_logreg_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
-CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0) RETURNS float8[]
+CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0)
+    RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_logreg_arrays_bool' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
 
 CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
@@ -498,9 +506,10 @@ CREATE FUNCTION gpu_project(x real[], k int, seed bigint DEFAULT 0, density floa
 CREATE FUNCTION gpu_project_sparse(idx bigint[], val real[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL,
                                    dim bigint DEFAULT NULL) RETURNS real[]
     AS 'MODULE_PATHNAME', 'gr_project_sparse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
--- The parser takes a polymorphic result's type from where the argument stands in the call, before it fills in defaults and sorts named
--- arguments. So ids are bigint where none is given; one form has id third, for k, id => NULL::uuid and whatever else; those that have it
--- last take seed and density by position alone; and forms with an integer seed keep an integer in third place a seed.
+-- The parser takes a polymorphic result's type from where the argument stands in the call, before it fills in defaults
+-- and sorts named arguments. So ids are bigint where none is given; one form has id third, for k, id => NULL::uuid and
+-- whatever else; those that have it last take seed and density by position alone; and forms with an integer seed keep
+-- an integer in third place a seed.
 CREATE FUNCTION gpu_project_rows(query text, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
     RETURNS TABLE (id bigint, projection real[])
     AS 'MODULE_PATHNAME', 'gr_project_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -516,15 +525,18 @@ CREATE FUNCTION gpu_project_rows(query text, k int, int, float8, id anyelement)
 CREATE FUNCTION gpu_project_rows(query text, k int, id anyelement, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
     RETURNS TABLE (id anyelement, projection real[])
     AS 'MODULE_PATHNAME', 'gr_project_rows_id' LANGUAGE C VOLATILE PARALLEL UNSAFE;
--- What gpu_project_rows puts around its query's vectors where that runs in parallel workers: what becomes of a vector, and in which worker.
+-- What gpu_project_rows puts around its query's vectors where that runs in parallel workers: what becomes of a vector,
+-- and in which worker.
 CREATE FUNCTION gpu_project_pass(vector real[], k int, seed bigint, density float8) RETURNS bytea
     AS 'MODULE_PATHNAME', 'gr_project_pass' LANGUAGE C VOLATILE PARALLEL SAFE COST 1000;
 -- The cost is that of detoasting: less, and the planner would rather have its rows from one process.
 CREATE FUNCTION gpu_vector_pass(vector real[]) RETURNS bytea
     AS 'MODULE_PATHNAME', 'gr_vector_pass' LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 250;
-CREATE FUNCTION gpu_feature_hash(features text[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL) RETURNS real[]
+CREATE FUNCTION gpu_feature_hash(features text[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
+    RETURNS real[]
     AS 'MODULE_PATHNAME', 'gr_feature_hash_text' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION gpu_feature_hash(features jsonb, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL) RETURNS real[]
+CREATE FUNCTION gpu_feature_hash(features jsonb, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
+    RETURNS real[]
     AS 'MODULE_PATHNAME', 'gr_feature_hash_jsonb' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE FUNCTION gpu_jl_min_dim(n bigint, eps float8 DEFAULT 0.1) RETURNS int
     AS 'MODULE_PATHNAME', 'gr_jl_min_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -570,8 +582,10 @@ COMMENT ON AGGREGATE gpu_ols_array_agg(float8, float8[]) IS 'linear regression: 
 COMMENT ON AGGREGATE gpu_ols_array_agg(boolean, float8[]) IS 'linear regression: the model; x as one array';
 COMMENT ON AGGREGATE gpu_ols_stats_agg(float8, VARIADIC float8[]) IS 'linear regression: the mergeable state';
 COMMENT ON AGGREGATE gpu_ols_stats_agg(boolean, VARIADIC float8[]) IS 'linear regression: the mergeable state';
-COMMENT ON AGGREGATE gpu_ols_stats_array_agg(float8, float8[]) IS 'linear regression: the mergeable state; x as one array';
-COMMENT ON AGGREGATE gpu_ols_stats_array_agg(boolean, float8[]) IS 'linear regression: the mergeable state; x as one array';
+COMMENT ON AGGREGATE gpu_ols_stats_array_agg(float8, float8[])
+    IS 'linear regression: the mergeable state; x as one array';
+COMMENT ON AGGREGATE gpu_ols_stats_array_agg(boolean, float8[])
+    IS 'linear regression: the mergeable state; x as one array';
 COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats) IS 'merges states of linear regressions';
 COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], "any") IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], VARIADIC "any") IS 'the rows of a query on their way to a device';
@@ -579,15 +593,24 @@ COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, float8, float8[])
 COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, boolean, float8[]) IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_wls_agg(float8, float8, VARIADIC float8[]) IS 'weighted linear regression: the model';
 COMMENT ON AGGREGATE gpu_wls_agg(float8, boolean, VARIADIC float8[]) IS 'weighted linear regression: the model';
-COMMENT ON AGGREGATE gpu_wls_array_agg(float8, float8, float8[]) IS 'weighted linear regression: the model; x as one array';
-COMMENT ON AGGREGATE gpu_wls_array_agg(float8, boolean, float8[]) IS 'weighted linear regression: the model; x as one array';
-COMMENT ON AGGREGATE gpu_wls_stats_agg(float8, float8, VARIADIC float8[]) IS 'weighted linear regression: the mergeable state';
-COMMENT ON AGGREGATE gpu_wls_stats_agg(float8, boolean, VARIADIC float8[]) IS 'weighted linear regression: the mergeable state';
-COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, float8, float8[]) IS 'weighted linear regression: the mergeable state; x as one array';
-COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, boolean, float8[]) IS 'weighted linear regression: the mergeable state; x as one array';
-COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, gpu_ols_stats, text[], int[], "any") IS 'aggregate transition function';
-COMMENT ON AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any") IS 'the sums of gpu_ols_fit over its query';
-COMMENT ON FUNCTION gpu_features_pass(text[], boolean, int, "any") IS 'a row''s features for the passes over a remote query';
+COMMENT ON AGGREGATE gpu_wls_array_agg(float8, float8, float8[])
+    IS 'weighted linear regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_wls_array_agg(float8, boolean, float8[])
+    IS 'weighted linear regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_wls_stats_agg(float8, float8, VARIADIC float8[])
+    IS 'weighted linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_wls_stats_agg(float8, boolean, VARIADIC float8[])
+    IS 'weighted linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, float8, float8[])
+    IS 'weighted linear regression: the mergeable state; x as one array';
+COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, boolean, float8[])
+    IS 'weighted linear regression: the mergeable state; x as one array';
+COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, gpu_ols_stats, text[], int[], "any")
+    IS 'aggregate transition function';
+COMMENT ON AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any")
+    IS 'the sums of gpu_ols_fit over its query';
+COMMENT ON FUNCTION gpu_features_pass(text[], boolean, int, "any")
+    IS 'a row''s features for the passes over a remote query';
 COMMENT ON AGGREGATE gpu_ols_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query';
 COMMENT ON FUNCTION gpu_wls_array_pass_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_wls_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query with weights';
@@ -597,41 +620,63 @@ COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';
 COMMENT ON FUNCTION gpu_logreg_step_out(gpu_logreg_step) IS 'I/O';
 COMMENT ON FUNCTION gpu_logreg_step_recv(internal) IS 'I/O';
 COMMENT ON FUNCTION gpu_logreg_step_send(gpu_logreg_step) IS 'I/O';
-COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], float8, float8[]) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], boolean, float8[]) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, gpu_logreg_step, text[], int[], "any") IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, gpu_logreg_step, float8, float8[]) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], float8, float8[])
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], boolean, float8[])
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, gpu_logreg_step, text[], int[], "any")
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, gpu_logreg_step, float8, float8[])
+    IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) IS 'aggregate combine function';
 COMMENT ON FUNCTION gpu_logreg_step_final(gpu_logreg_step) IS 'aggregate final function';
 COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, float8, float8[]) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, boolean, float8[]) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_logreg_agg_final(internal) IS 'aggregate final function';
-COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], float8, VARIADIC float8[]) IS 'logistic regression: the sums of a Newton step at beta';
-COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], boolean, VARIADIC float8[]) IS 'logistic regression: the sums of a Newton step at beta';
-COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], float8, float8[]) IS 'logistic regression: the sums of a Newton step at beta; x as one array';
-COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], boolean, float8[]) IS 'logistic regression: the sums of a Newton step at beta; x as one array';
+COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], float8, VARIADIC float8[])
+    IS 'logistic regression: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], boolean, VARIADIC float8[])
+    IS 'logistic regression: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], float8, float8[])
+    IS 'logistic regression: the sums of a Newton step at beta; x as one array';
+COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], boolean, float8[])
+    IS 'logistic regression: the sums of a Newton step at beta; x as one array';
 COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step) IS 'merges states of Newton steps';
-COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any") IS 'a pass of gpu_logreg_fit over its query';
-COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[]) IS 'a pass of gpu_logreg_fit over a remote query';
-COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8) IS 'logistic regression: the model one Newton step further';
-COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8) IS 'logistic regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8) IS 'logistic regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text) IS 'logistic regression over a query: the model';
+COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
+    IS 'a pass of gpu_logreg_fit over its query';
+COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[])
+    IS 'a pass of gpu_logreg_fit over a remote query';
+COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8)
+    IS 'logistic regression: the model one Newton step further';
+COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8)
+    IS 'logistic regression over arrays: the coefficients';
+COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8)
+    IS 'logistic regression over arrays: the coefficients';
+COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text)
+    IS 'logistic regression over a query: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_array_agg(float8, float8[]) IS 'logistic regression: the model; x as one array';
 COMMENT ON AGGREGATE gpu_logreg_array_agg(boolean, float8[]) IS 'logistic regression: the model; x as one array';
-COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8) IS 'random projection of a vector, or of several, to k dimensions';
-COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint) IS 'random projection of a sparse vector to k dimensions';
-COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8) IS 'random projection of a query''s vectors to k dimensions';
-COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8) IS 'random projection of a query''s vectors to k dimensions';
-COMMENT ON FUNCTION gpu_project_rows(text, int, anyelement, bigint, float8) IS 'random projection of a query''s vectors to k dimensions';
-COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8, anyelement) IS 'random projection of a query''s vectors to k dimensions';
-COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8, anyelement) IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
+    IS 'random projection of a vector, or of several, to k dimensions';
+COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint)
+    IS 'random projection of a sparse vector to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8)
+    IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8)
+    IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, anyelement, bigint, float8)
+    IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8, anyelement)
+    IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8, anyelement)
+    IS 'random projection of a query''s vectors to k dimensions';
 COMMENT ON FUNCTION gpu_project_pass(real[], int, bigint, float8) IS 'a vector''s projection for gpu_project_rows';
 COMMENT ON FUNCTION gpu_vector_pass(real[]) IS 'a vector for gpu_project_rows';
 COMMENT ON FUNCTION gpu_feature_hash(text[], int, bigint, float8) IS 'tokens hashed into a vector of k elements';
-COMMENT ON FUNCTION gpu_feature_hash(jsonb, int, bigint, float8) IS 'features and their values hashed into a vector of k elements';
+COMMENT ON FUNCTION gpu_feature_hash(jsonb, int, bigint, float8)
+    IS 'features and their values hashed into a vector of k elements';
 COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';
