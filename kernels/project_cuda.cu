@@ -60,8 +60,8 @@ free_memory(ProjectBuffers *buffers)
 	memset(&buffers->sizes, 0, sizeof(buffers->sizes));
 }
 
-void
-gr_project_buffers_free(ProjectBuffers *buffers)
+static void
+buffers_free(ProjectBuffers *buffers)
 {
 	if (buffers == NULL)
 		return;
@@ -483,9 +483,24 @@ gr_cuda_project_end(GrProject *project)
 			device_nbytes(&buffers->sizes) <= KEPT_NBYTES_MAX)
 			store->buffers = buffers;
 		else
-			gr_project_buffers_free(buffers);
+			buffers_free(buffers);
 	}
 	gr_project_release(project->session, project->s);
 	(void) cudaGetLastError();
 	free(project);
+}
+
+void
+gr_cuda_project_forget(GrSession *session)
+{
+	ProjectStore *store = session->projects;
+
+	if (store == NULL)
+		return;
+	(void) cudaSetDevice(session->info.id);
+	gr_project_drop_all(store);
+	buffers_free(store->buffers);
+	free(store);
+	session->projects = NULL;
+	(void) cudaGetLastError();
 }

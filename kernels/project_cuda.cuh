@@ -99,7 +99,8 @@ extern void gr_project_release(GrSession *session, ProjectKept *s);
 extern bool gr_project_make_room(GrSession *session, size_t nbytes, size_t job_nbytes, size_t memory_limit,
 								 GrError *err);
 
-extern void gr_project_buffers_free(ProjectBuffers *buffers);
+/* Frees every S, whoever uses it. */
+extern void gr_project_drop_all(ProjectStore *store);
 
 /* What a job works with, for the tests. */
 extern const ProjectKept *gr_cuda_project_kept(const GrProject *project);

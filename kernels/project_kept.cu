@@ -464,17 +464,8 @@ gr_project_release(GrSession *session, ProjectKept *s)
 }
 
 void
-gr_cuda_project_forget(GrSession *session)
+gr_project_drop_all(ProjectStore *store)
 {
-	ProjectStore *store = session->projects;
-
-	if (store == NULL)
-		return;
-	(void) cudaSetDevice(session->info.id);
 	while (store->first != NULL)
 		drop(store, store->first);
-	gr_project_buffers_free(store->buffers);
-	free(store);
-	session->projects = NULL;
-	(void) cudaGetLastError();
 }

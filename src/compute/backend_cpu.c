@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "compute/basis.h"
+#include "compute/chunks.h"
 #include "compute/glm.h"
-#include "compute/projection.h"
 
 /* Chunks of kept rows double in size from the one to the other, bytes. */
 #define FIRST_CHUNK_NBYTES ((size_t) 256 << 10)

@@ -1,5 +1,6 @@
 /*
- * projection.h: random projection on the CPU, y = S x / sqrt(k p), and the cache of S.
+ * projection.h: random projection on the CPU, y = S x / sqrt(k p), and the cache of S. Dense vectors are projected by
+ * chunks.h, sparse ones by sparse.h.
  *
  * S is that of draw.h. Sums are float8, in ascending order of columns within chunks of GR_CHUNK_NCOLS columns (0 ..
  * 65,535, and so on), which start from 0; the chunks' sums are added in ascending order to a sum that starts from 0.
@@ -49,20 +50,18 @@ extern GrProjection *gr_projection_open(GrProjectionCache *cache, int64_t k, uin
 extern const GrDraw *gr_projection_draw(const GrProjection *projection);
 
 /*
- * y (nvectors x k) from x (nvectors x dim), both row-major, x finite. What is beyond float4's range comes out infinite.
- * S is kept as far as the cache's limit allows; what isn't kept is drawn again. Polls host.
+ * For chunks.c and sparse.c
  */
-extern bool gr_projection_apply(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
-								const GrHost *host, GrError *err);
 
-/* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
-extern bool gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
-									  int max_lanes, const GrHost *host, GrError *err);
+/* Makes room for nbytes more of a projection, at the cost of the others; false if the limit doesn't allow it. */
+extern bool gr_projection_make_room(GrProjection *projection, size_t nbytes);
 
-/* y (k) from the n columns idx, in strictly ascending order, with the finite values val. */
-extern bool gr_projection_apply_sparse(GrProjection *projection, const int64_t *idx, const double *val, int64_t n,
-									   float *y,
-									   const GrHost *host, GrError *err);
+/* Scratch memory of n float8, the cache's own until the next call; NULL with GR_NO_MEMORY. */
+extern double *gr_projection_scratch(GrProjection *projection, size_t n, GrError *err);
+/* Gives back what is large. */
+extern void gr_projection_scratch_done(GrProjection *projection);
+/* Fails with GR_NO_MEMORY; always false. */
+extern bool gr_projection_no_memory(size_t nbytes, GrError *err);
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,13 @@
 /*
- * projection_state.h: what projection.c and columns.c know of each other: the cache and what it keeps.
+ * projection_state.h: what the cache of projection.h holds: projection.c keeps it, chunks.c and sparse.c fill it.
  */
 #ifndef GPUREG_PROJECTION_STATE_H
 #define GPUREG_PROJECTION_STATE_H
 
 #include <string.h>
 
-#include "compute/projection.h"
+#include "compute/compute.h"
+#include "compute/draw.h"
 
 /* Drawing and adding this many entries takes some milliseconds: time to poll. A power of two */
 #define GR_POLL_ENTRIES (1 << 20)
@@ -37,24 +38,24 @@ typedef struct GrColumnTable
 	int64_t		nused;
 } GrColumnTable;
 
-struct GrProjection
+typedef struct GrProjection
 {
 	GrDraw		draw;
-	GrProjectionCache *cache;
-	GrProjection *newer;		/* the one used after this one */
-	GrProjection *older;		/* the one used before this one */
-	GrProjection *chained;		/* the next one in the same bucket */
+	struct GrProjectionCache *cache;
+	struct GrProjection *newer; /* the one used after this one */
+	struct GrProjection *older; /* the one used before this one */
+	struct GrProjection *chained;	/* the next one in the same bucket */
 	GrMatrixChunk *chunks;		/* those at the beginning, up to the last one that was wanted and not too large */
 	int64_t		nchunks;
 	GrColumnTable columns;
 	size_t		nbytes;			/* of all this, and, unless it is the cache's first, GR_PROJECTION_NBYTES */
-};
+} GrProjection;
 
 /*
  * The projections, in the order of their use, and in a hash table by (k, seed, density). It has at least as many
  * buckets as there are projections, and at most GR_BUCKETS_MAX times as many, or GR_NBUCKETS_MIN.
  */
-struct GrProjectionCache
+typedef struct GrProjectionCache
 {
 	GrProjection *first;		/* the one used last */
 	GrProjection *last;			/* the one used longest ago */
@@ -67,16 +68,13 @@ struct GrProjectionCache
 	int64_t		ndrawn;
 	double	   *scratch;
 	size_t		scratch_nbytes;
-};
+} GrProjectionCache;
 
 #define GR_NBUCKETS_MIN 16
 #define GR_BUCKETS_MAX 4
 
 /* What a projection with nothing kept takes, its share of the hash table included. */
 #define GR_PROJECTION_NBYTES (sizeof(GrProjection) + GR_BUCKETS_MAX * sizeof(GrProjection *))
-
-/* Makes room for nbytes more of a projection, at the cost of the others; false if the limit doesn't allow it. */
-extern bool gr_projection_make_room(GrProjection *projection, size_t nbytes);
 
 /* Takes away nbytes that were counted, or counts them. */
 static inline void
@@ -85,11 +83,6 @@ gr_projection_count(GrProjection *projection, size_t more, size_t less)
 	projection->nbytes += more - less;
 	projection->cache->nbytes += more - less;
 }
-
-/* Scratch memory of n float8, the cache's own until the next call; NULL with GR_NO_MEMORY. */
-extern double *gr_projection_scratch(GrProjection *projection, size_t n, GrError *err);
-/* Gives back what is large. */
-extern void gr_projection_scratch_done(GrProjection *projection);
 
 /* Makes n float8 0; false if canceled. */
 static inline bool

@@ -9,7 +9,7 @@
 #include "access/parallel.h"
 #include "fmgr.h"
 
-#include "compute/compute.h"
+#include "compute/chunks.h"
 #include "projection/project.h"
 #include "projection/project_rows.h"
 #include "run/raise.h"

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/projection.h"
+#include "compute/chunks.h"
+#include "compute/sparse.h"
 #include "projection_reference.h"
 
 /* The first four are those of projection_reference.py; TINY is denormal. */

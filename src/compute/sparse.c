@@ -1,6 +1,8 @@
 /*
- * columns.c: the projection of sparse vectors, and the table of the columns of S that they used.
+ * sparse.c: the projection of sparse vectors, and the table of the columns of S that they used.
  */
+#include "compute/sparse.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
