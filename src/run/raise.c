@@ -92,6 +92,41 @@ raise_device_error(const GrError *err)
 	}
 }
 
+/* What no column is to blame for */
+static void raise_other(const GrError *err) __attribute__((noreturn));
+
+static void
+raise_other(const GrError *err)
+{
+	switch (err->status)
+	{
+		case GR_CANCELED:
+			{
+				ErrorData  *error = pending_error;
+
+				pending_error = NULL;
+				if (error != NULL)
+					ReThrowError(error);
+			}
+			break;
+		case GR_NO_MEMORY:
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory"),
+					 err->bytes_needed > 0 ? errdetail("Failed on a request of size %zu.", err->bytes_needed) :
+					 errdetail("Failed on a request for %s.", err->detail)));
+			break;
+		case GR_INVALID:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s", err->detail)));
+			break;
+		default:
+			raise_device_error(err);
+	}
+	elog(ERROR, "unexpected status %d", (int) err->status);
+}
+
 void
 gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 {
@@ -155,31 +190,9 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 							   fabs(err->value) < 1 ? "small" : "large"),
 					 errhint("Rescale the columns, so that their magnitudes are nearer to 1.")));
 			break;
-		case GR_CANCELED:
-			{
-				ErrorData  *error = pending_error;
-
-				pending_error = NULL;
-				if (error != NULL)
-					ReThrowError(error);
-			}
-			break;
-		case GR_NO_MEMORY:
-			ereport(ERROR,
-					(errcode(ERRCODE_OUT_OF_MEMORY),
-					 errmsg("out of memory"),
-					 err->bytes_needed > 0 ? errdetail("Failed on a request of size %zu.", err->bytes_needed) :
-					 errdetail("Failed on a request for %s.", err->detail)));
-			break;
-		case GR_INVALID:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s", err->detail)));
-			break;
 		default:
-			raise_device_error(err);
+			raise_other(err);
 	}
-	elog(ERROR, "unexpected status %d", (int) err->status);
 }
 
 void
