@@ -129,34 +129,6 @@ reference_pass(const Data *data, const GrPass *pass, int64_t nrows)
 	return sums;
 }
 
-/* |got - want| / scale; 0 if they are the same, infinite if it can't be told */
-static double
-scaled_error(double got, double want, double scale)
-{
-	double		error = fabs(got - want) / scale;
-
-	if (got == want)
-		return 0.0;
-	return error == error ? error : INFINITY;
-}
-
-/* Of the packed entries of n rows and columns, relative to the diagonal's geometric means: the largest. */
-static double
-matrix_error(const double *got, const double *want, int64_t n)
-{
-	double		worst = 0.0;
-
-	for (int64_t i = 0; i < n; i++)
-		for (int64_t j = 0; j <= i; j++)
-		{
-			int64_t		k = gr_triangle(i) + j;
-
-			worst = fmax(worst, scaled_error(got[k], want[k],
-											 sqrt(want[gr_triangle(i) + i]) * sqrt(want[gr_triangle(j) + j])));
-		}
-	return worst;
-}
-
 /* The gradient's, relative to the sum of the magnitudes of its terms */
 static double
 gradient_error(const Data *data, int64_t nrows, const double *got, const double *want)

@@ -9,6 +9,7 @@
 #define GPUREG_GPU_HARNESS_H
 
 #include "compute/backend.h"
+#include "compute/compute.h"
 #include "unit.h"
 
 #include <cuda_runtime.h>
@@ -269,6 +270,34 @@ kernels_main(int argc, char **argv, GpuTests tests, GpuBench bench)
 		return 0;
 	}
 	return gpu_run(&run, tests, bench);
+}
+
+/* |got - want| / scale; 0 if they are the same, infinite if it can't be told */
+static inline double
+scaled_error(double got, double want, double scale)
+{
+	double		error = fabs(got - want) / scale;
+
+	if (got == want)
+		return 0.0;
+	return error == error ? error : INFINITY;
+}
+
+/* Of the packed entries of n rows and columns, relative to the diagonal's geometric means: the largest. */
+static inline double
+matrix_error(const double *got, const double *want, int64_t n)
+{
+	double		worst = 0.0;
+
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j <= i; j++)
+		{
+			int64_t		k = gr_triangle(i) + j;
+
+			worst = fmax(worst, scaled_error(got[k], want[k],
+											 sqrt(want[gr_triangle(i) + i]) * sqrt(want[gr_triangle(j) + j])));
+		}
+	return worst;
 }
 
 #endif							/* GPUREG_GPU_HARNESS_H */

@@ -148,15 +148,6 @@ shape_names(GrRowShape shape)
 	return shape.weight ? shape.offset ? ", weight, offset" : ", weight" : shape.offset ? ", offset" : "";
 }
 
-/* |got - want| / size, 0 if they are the same, infinite if it can't be told */
-static double
-scaled_error(double got, double want, double size)
-{
-	double		error = fabs(got - want) / size;
-
-	return got == want ? 0.0 : error == error ? error : INFINITY;
-}
-
 /*
  * Gram matrices
  */
@@ -509,23 +500,6 @@ gradient_sizes(const Data *data)
 			sizes[j] += size * fabs(row[j - 1] - data->shift[j - 1]);
 	}
 	return sizes;
-}
-
-/* Of the packed entries of n rows and columns, relative to the diagonal's geometric means: the largest */
-static double
-matrix_error(const double *got, const double *want, int64_t n)
-{
-	double		worst = 0.0;
-
-	for (int64_t i = 0; i < n; i++)
-		for (int64_t j = 0; j <= i; j++)
-		{
-			int64_t		k = gr_triangle(i) + j;
-
-			worst = fmax(worst, scaled_error(got[k], want[k],
-											 sqrt(want[gr_triangle(i) + i]) * sqrt(want[gr_triangle(j) + j])));
-		}
-	return worst;
 }
 
 /* Infinite where a count differs. A linear pass has neither deviance nor margin. */
