@@ -65,16 +65,20 @@ gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rule
 {
 	const double *response = (const double *) rows + gr_response_at(shape);
 	int			stride = gr_row_ncols(shape);
+	bool		any = rules.family == GR_GAUSSIAN && !shape.weight;	/* any response will do */
 	int			column;
 
 	if (shape.single)
 		return single_rows_valid(rows, nrows, shape, rules, err);
 	if (!gr_all_finite(rows, nrows, stride, &column))
 		return gr_fail(err, GR_NOT_FINITE, column, "%s", "");
-	/* a plain gaussian row may have any response */
-	for (int64_t r = 0; (rules.family != GR_GAUSSIAN || shape.weight) && r < nrows; r++, response += stride)
-		if (!one_valid(response, shape, rules, err))
+	for (int64_t r = 0; !any && r < nrows; r++, response += stride)
+	{
+		bool		classed = *response == 0.0 || *response == 1.0;
+
+		if (!(classed && !shape.weight) && !one_valid(response, shape, rules, err))
 			return false;
+	}
 	return true;
 }
 

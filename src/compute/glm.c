@@ -208,6 +208,7 @@ static void
 weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 {
 	GrRowShape	shape = work->pass->shape;
+	const size_t stride = (size_t) gr_row_ncols(shape);
 	GrDD		half = {0.0, 0.0};
 
 	work->version->predict_exact(work->eta, work->columns, EXACT_PITCH, nrows, shape.nfeatures, work->pass->beta,
@@ -216,7 +217,7 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 	for (int k = 0; k < work->nkept; k++)
 	{
 		double		eta = work->eta[work->kept[k]];
-		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
+		const double *at = rows + (size_t) work->kept[k] * stride;
 		double		y = gr_row_response(at, shape);
 		double		margin = gr_margin(eta, y);
 		GrLogisticRow row = shape.weight ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) : gr_plain_row(eta, y);

@@ -41,11 +41,15 @@ describe_column(GrColumn *column, Oid type, bool allow_array)
 	return gr_describe_value(column, type) && (allow_array || !OidIsValid(column->element));
 }
 
+/* What follows from the columns' types and widths */
 static void
-count_features(GrColumns *columns)
+sum_up(GrColumns *columns)
 {
 	int64		nfeatures = 0;
 
+	columns->plain = true;
+	for (int k = gr_nroles(columns); k < columns->n; k++)
+		columns->plain &= columns->column[k].type == FLOAT8OID;
 	columns->nfeatures = -1;
 	for (int k = gr_nroles(columns); k < columns->n; k++)
 	{
@@ -179,7 +183,7 @@ gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *rol
 	for (int k = 0; k < n; k++)
 		if (k != found[0] && k != found[1] && k != found[2])
 			take_column(columns, at++, tupdesc, names, k, NULL);
-	count_features(columns);
+	sum_up(columns);
 	return columns;
 }
 
@@ -205,7 +209,7 @@ gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, GrRowShape shape)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("columns must be numbers, booleans or arrays of them")));
-	count_features(columns);
+	sum_up(columns);
 	return columns;
 }
 
@@ -238,6 +242,7 @@ gr_pack_columns(const GrColumns *columns, int max, bool single)
 	}
 	for (int k = 0; k < packed->n; k++)
 		packed->column[k].at = k;
+	sum_up(packed);
 	return packed;
 }
 
@@ -288,7 +293,7 @@ gr_measure_row(GrColumns *columns, GrValues values)
 		if (OidIsValid(column->element) && column->npacked == 0)
 			column->width = gr_array_width(gr_value(values, column->at));
 	}
-	count_features(columns);
+	sum_up(columns);
 	/* with the response alone it is the intercept's model */
 	if (columns->n > gr_nroles(columns))
 		gr_check_nfeatures(columns->nfeatures);
@@ -299,7 +304,7 @@ gr_set_widths(GrColumns *columns, const int32 *widths)
 {
 	for (int k = gr_nroles(columns); k < columns->n; k++)
 		columns->column[k].width = widths[k - gr_nroles(columns)];
-	count_features(columns);
+	sum_up(columns);
 }
 
 void
@@ -315,7 +320,7 @@ gr_take_widths(GrColumns *columns, const GrColumns *packed)
 			columns->column[at].width = argument->width;
 		at += Max(argument->npacked, 1);
 	}
-	count_features(columns);
+	sum_up(columns);
 }
 
 int

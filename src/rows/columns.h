@@ -39,6 +39,7 @@ typedef struct GrColumns
 	int			nfeatures;		/* -1 while an array's width isn't known */
 	bool		weight;			/* there is one, behind the response */
 	bool		offset;			/* there is one, behind those */
+	bool		plain;			/* the features' columns are all float8, none an array */
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
 } GrColumns;
 
@@ -210,17 +211,20 @@ typedef enum GrRowFate
 static inline GrRowFate
 gr_convert_row(const GrColumns *columns, GrValues values, double *row)
 {
-	int			nroles = gr_nroles(columns);
+	const GrColumn *role = columns->column;
+	const GrColumn *features = role + gr_nroles(columns);
+	const GrColumn *end = role + columns->n;
 	double	   *at = row;
 
-	for (int k = nroles; k < columns->n; k++)
-	{
-		if (!gr_convert_value(&columns->column[k], gr_value(values, columns->column[k].at), at))
-			return GR_ROW_SKIPPED;
-		at += columns->column[k].width;
-	}
-	for (int k = 0; k < nroles; k++)
-		if (!gr_convert_value(&columns->column[k], gr_value(values, columns->column[k].at), at + k))
+	if (columns->plain)
+		for (const GrColumn *feature = features; feature < end; feature++)
+			*at++ = DatumGetFloat8(gr_value(values, feature->at));
+	else
+		for (const GrColumn *feature = features; feature < end; at += feature->width, feature++)
+			if (!gr_convert_value(feature, gr_value(values, feature->at), at))
+				return GR_ROW_SKIPPED;
+	for (double *role_at = at; role < features; role++, role_at++)
+		if (!gr_convert_value(role, gr_value(values, role->at), role_at))
 			return GR_ROW_SKIPPED;
 	return columns->weight && at[1] == 0.0 ? GR_ROW_WEIGHTLESS : GR_ROW_TAKES_PART;
 }

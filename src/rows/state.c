@@ -470,11 +470,16 @@ gr_state_settled(Datum datum, GrFamily family, const char *const *names)
 pg_noinline GrState *
 gr_state_argument(FunctionCallInfo fcinfo, GrFamily family)
 {
-	bool		own;
-	GrState    *state = gr_aggregate_state(fcinfo, 0, &own);
+	GrState    *state = (GrState *) PG_GETARG_POINTER(0);
 
-	return state == NULL || (own && likely(state->version == GR_STATE_VERSION)) ? state :
-		gr_state_checked(state, family);
+	if (PG_ARGISNULL(0))
+		return NULL;
+	/* it may come from a table all the same, by an aggregate of the user's with an initial value */
+	if (unlikely(!gr_in_aggregate(fcinfo) || !VARATT_IS_4B_U(state) || (uintptr_t) state % MAXIMUM_ALIGNOF != 0))
+		state = (GrState *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
+	else if (likely(state->version == GR_STATE_VERSION))
+		return state;
+	return gr_state_checked(state, family);
 }
 
 /*

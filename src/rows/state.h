@@ -299,7 +299,7 @@ extern GrState *gr_state_argument(FunctionCallInfo fcinfo, GrFamily family);
 static inline Datum
 gr_state_result(FunctionCallInfo fcinfo, GrState *state)
 {
-	if (likely(AggCheckCallContext(fcinfo, NULL)))
+	if (likely(gr_in_aggregate(fcinfo)))
 		PG_RETURN_POINTER(state);
 	PG_RETURN_POINTER(gr_state_settled(PointerGetDatum(state), (GrFamily) state->family, NULL));
 }

@@ -77,6 +77,8 @@ make_room(GrState *state)
 static inline double *
 next_row(GrState **state, int p, bool weight)
 {
+	Size		ncols;
+
 	gr_check_same_width((*state)->nfeatures, p);
 	/* a state that has taken other rows, as an aggregate of the user's may make it do */
 	if (unlikely((*state)->weight != weight))
@@ -84,7 +86,9 @@ next_row(GrState **state, int p, bool weight)
 								  (*state)->capacity);
 	if (unlikely((*state)->npending == (*state)->capacity))
 		*state = make_room(*state);
-	return gr_state_pending(*state) + (*state)->npending * gr_state_ncols(*state);
+	ncols = gr_row_ncols((GrRowShape) {.nfeatures = p,.weight = weight,.offset = (*state)->offset});
+	/* rows are the value's end, as in gr_state_pending() */
+	return (double *) ((char *) *state + VARSIZE(*state)) - ((*state)->capacity - (*state)->npending) * ncols;
 }
 
 static inline void

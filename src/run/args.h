@@ -9,6 +9,7 @@
 #include "common/int.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "nodes/nodes.h"
 #include "utils/array.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -57,21 +58,11 @@ gr_check_same_width(int expected, int p)
 		gr_raise_other_width(expected, p);
 }
 
-/*
- * Argument argno as a state that may be changed in place: the aggregate's own, with *own set, or else a copy; NULL for
- * NULL. A copy comes from outside the aggregate, so its version is the caller's to check.
- */
-static inline void *
-gr_aggregate_state(FunctionCallInfo fcinfo, int argno, bool *own)
+/* Does an aggregate call the function? What AggCheckCallContext() says, without a call for each row */
+static inline bool
+gr_in_aggregate(FunctionCallInfo fcinfo)
 {
-	Pointer		p;
-
-	*own = false;
-	if (PG_ARGISNULL(argno))
-		return NULL;
-	p = PG_GETARG_POINTER(argno);
-	*own = AggCheckCallContext(fcinfo, NULL) && VARATT_IS_4B_U(p) && (uintptr_t) p % MAXIMUM_ALIGNOF == 0;
-	return *own ? p : (void *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(argno));
+	return fcinfo->context != NULL && (IsA(fcinfo->context, AggState) || IsA(fcinfo->context, WindowAggState));
 }
 
 /* ERROR unless the array has one dimension (or none, when it is empty). */
