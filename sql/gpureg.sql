@@ -47,7 +47,14 @@ CREATE TYPE gpu_model AS (
     converged boolean,
     separated text[],
     device text,
-    log_lik float8
+    log_lik float8,
+    family text,
+    link text,
+    theta float8,
+    dispersion float8,
+    vcov_type text,
+    df_inference float8,
+    design text
 );
 
 CREATE FUNCTION gpu_tidy(model gpu_model, conf_level float8 DEFAULT 0.95, exponentiate boolean DEFAULT false)

@@ -166,23 +166,146 @@ gr_has_both_classes(double nrows, double nones, GrError *err)
 	return true;
 }
 
-const char *
-gr_family_method(GrFamily family)
-{
-	static const char *const methods[] = {[GR_GAUSSIAN] = "ols",[GR_BINOMIAL] = "logistic"};
+/*
+ * Names
+ */
 
-	return methods[family];
+static const char *const family_names[GR_NFAMILIES][2] = {
+	[GR_GAUSSIAN] = {"gaussian", NULL},
+	[GR_BINOMIAL] = {"binomial", "quasibinomial"},
+	[GR_POISSON] = {"poisson", "quasipoisson"},
+	[GR_GAMMA] = {"gamma", NULL},
+	[GR_NEGATIVE_BINOMIAL] = {"negative binomial", NULL}
+};
+
+static const char *const link_names[GR_NLINKS] = {
+	[GR_IDENTITY] = "identity",[GR_LOGIT] = "logit",[GR_PROBIT] = "probit",[GR_CLOGLOG] = "cloglog",[GR_LOG] = "log",
+	[GR_SQRT] = "sqrt",[GR_INVERSE] = "inverse"
+};
+
+/* The links of each family, the one that is meant when none is named first */
+static const GrLink family_links[GR_NFAMILIES][4] = {
+	[GR_GAUSSIAN] = {GR_IDENTITY},
+	[GR_BINOMIAL] = {GR_LOGIT, GR_PROBIT, GR_CLOGLOG},
+	[GR_POISSON] = {GR_LOG, GR_IDENTITY, GR_SQRT},
+	[GR_GAMMA] = {GR_LOG, GR_INVERSE, GR_IDENTITY},
+	[GR_NEGATIVE_BINOMIAL] = {GR_LOG, GR_IDENTITY, GR_SQRT}
+};
+
+static const int family_nlinks[GR_NFAMILIES] = {
+	[GR_GAUSSIAN] = 1,[GR_BINOMIAL] = 3,[GR_POISSON] = 3,[GR_GAMMA] = 3,[GR_NEGATIVE_BINOMIAL] = 3
+};
+
+const char *
+gr_family_method(GrDistribution distribution, bool quasi)
+{
+	if (distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY)
+		return "ols";
+	return distribution.family == GR_BINOMIAL && distribution.link == GR_LOGIT && !quasi ? "logistic" : "glm";
+}
+
+const char *
+gr_family_name(GrFamily family, bool quasi)
+{
+	return family_names[family][quasi ? 1 : 0];
+}
+
+/* Are the names the same but for case and what separates words? */
+static bool
+same_name(const char *a, const char *b)
+{
+	for (;; a++, b++)
+	{
+		while (*a == '-' || *a == '_' || *a == ' ')
+			a++;
+		while (*b == '-' || *b == '_' || *b == ' ')
+			b++;
+		if ((*a >= 'A' && *a <= 'Z' ? *a - 'A' + 'a' : *a) != *b)
+			return false;
+		if (*a == '\0')
+			return true;
+	}
+}
+
+bool
+gr_family_named(const char *name, GrFamily *family, bool *quasi)
+{
+	for (int k = 0; k < 2 * GR_NFAMILIES; k++)
+	{
+		const char *known = family_names[k / 2][k % 2];
+
+		if (known == NULL || !same_name(name, known))
+			continue;
+		*family = (GrFamily) (k / 2);
+		*quasi = k % 2 == 1;
+		return true;
+	}
+	return false;
+}
+
+const char *
+gr_link_name(GrLink link)
+{
+	return link_names[link];
+}
+
+bool
+gr_link_named(const char *name, GrLink *link)
+{
+	for (int k = 0; k < GR_NLINKS; k++)
+	{
+		if (!same_name(name, link_names[k]))
+			continue;
+		*link = (GrLink) k;
+		return true;
+	}
+	return false;
+}
+
+GrLink
+gr_family_link(GrFamily family)
+{
+	return family_links[family][0];
+}
+
+bool
+gr_family_has_link(GrFamily family, GrLink link)
+{
+	for (int k = 0; k < family_nlinks[family]; k++)
+		if (family_links[family][k] == link)
+			return true;
+	return false;
+}
+
+bool
+gr_family_has_dispersion(GrFamily family, bool quasi)
+{
+	return quasi || family == GR_GAUSSIAN || family == GR_GAMMA;
 }
 
 double
-gr_family_mean(GrFamily family, double eta)
+gr_link_mean(GrLink link, double eta)
 {
 	double		t;
 
-	if (family == GR_GAUSSIAN)
-		return eta;
-	t = exp(-fabs(eta));
-	return eta >= 0 ? 1.0 / (1.0 + t) : t / (1.0 + t);
+	switch (link)
+	{
+		case GR_LOGIT:
+			t = exp(-fabs(eta));
+			return eta >= 0 ? 1.0 / (1.0 + t) : t / (1.0 + t);
+		case GR_PROBIT:
+			return 0.5 * erfc(-eta * M_SQRT1_2);
+		case GR_CLOGLOG:
+			return -expm1(-exp(eta));
+		case GR_LOG:
+			return exp(eta);
+		case GR_SQRT:
+			return eta * eta;
+		case GR_INVERSE:
+			return 1.0 / eta;
+		default:
+			return eta;
+	}
 }
 
 double

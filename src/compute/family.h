@@ -1,8 +1,9 @@
 /*
  * family.h: what the response of a model is taken for, and what is required of rows.
  *
- * The gaussian family is linear regression: its fit asks for one pass, whose sums are a Gram matrix. The binomial
- * family's response is a class, 0 or 1, or the share of ones in a number of trials, which is the row's weight.
+ * The gaussian family with the identity link is linear regression: its fit asks for one pass, whose sums are a Gram
+ * matrix. The binomial family's response is a class, 0 or 1, or the share of ones in a number of trials, which is the
+ * row's weight. Families and links are those of R's glm, and of glm.nb in its package MASS.
  */
 #ifndef GPUREG_FAMILY_H
 #define GPUREG_FAMILY_H
@@ -18,9 +19,35 @@ extern "C" {
 
 typedef enum GrFamily
 {
-	GR_GAUSSIAN,
-	GR_BINOMIAL
+	GR_GAUSSIAN,				/* variance 1 */
+	GR_BINOMIAL,				/* mu (1 - mu) */
+	GR_POISSON,					/* mu */
+	GR_GAMMA,					/* mu^2 */
+	GR_NEGATIVE_BINOMIAL		/* mu + mu^2 / theta */
 } GrFamily;
+
+#define GR_NFAMILIES 5
+
+typedef enum GrLink
+{
+	GR_IDENTITY,
+	GR_LOGIT,
+	GR_PROBIT,
+	GR_CLOGLOG,					/* log(-log(1 - mu)) */
+	GR_LOG,
+	GR_SQRT,
+	GR_INVERSE
+} GrLink;
+
+#define GR_NLINKS 7
+
+/* The distribution of a response about its mean, and how the mean follows from a linear predictor */
+typedef struct GrDistribution
+{
+	GrFamily	family;
+	GrLink		link;
+	double		theta;			/* of the negative binomial family, > 0; else 0 */
+} GrDistribution;
 
 /* What the weights of rows that have them are */
 typedef enum GrWeighting
@@ -68,11 +95,27 @@ extern double gr_binomial_null_deviance(double weights, double ones);
 /* Are there rows, and of both classes? Fails with GR_INVALID and GR_ONE_CLASS. nones: the sum of their responses */
 extern bool gr_has_both_classes(double nrows, double nones, GrError *err);
 
-/* What a model of the family is called: its method */
-extern const char *gr_family_method(GrFamily family);
+/* What a model is called: its method */
+extern const char *gr_family_method(GrDistribution distribution, bool quasi);
 
-/* The mean of a linear predictor, by the inverse of the family's link; good in both tails */
-extern double gr_family_mean(GrFamily family, double eta);
+/*
+ * Names as R has them, in lower case: "poisson". quasi: that of the family whose variance has a factor that is estimated,
+ * "quasipoisson". The other way hyphens, underscores, blanks and case don't matter; false if there is none.
+ */
+extern const char *gr_family_name(GrFamily family, bool quasi);
+extern bool gr_family_named(const char *name, GrFamily *family, bool *quasi);
+extern const char *gr_link_name(GrLink link);
+extern bool gr_link_named(const char *name, GrLink *link);
+
+/* The link of a family when none is named, and whether it can have that link */
+extern GrLink gr_family_link(GrFamily family);
+extern bool gr_family_has_link(GrFamily family, GrLink link);
+
+/* Is the factor of the variance estimated, the dispersion? Else it is 1. */
+extern bool gr_family_has_dispersion(GrFamily family, bool quasi);
+
+/* The mean of a linear predictor, by the inverse of the link; good in both tails */
+extern double gr_link_mean(GrLink link, double eta);
 
 /* The log-likelihood as R has it; nobs: the number of observations, log_constant: see GrRowTotals */
 extern double gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant);

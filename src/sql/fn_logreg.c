@@ -278,7 +278,9 @@ warn_of_separation(GrModel *model, const GrLogregFit *fit)
 static void
 make_model(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
 {
-	model->family = GR_BINOMIAL;
+	model->distribution = (GrDistribution) {GR_BINOMIAL, GR_LOGIT};
+	model->dispersion = 1;
+	model->df_inference = INFINITY;
 	model->l2 = options->l2;
 	model->nterms = fit->nterms;
 	model->intercept = options->intercept;
@@ -744,7 +746,9 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 						&err))
 		gr_raise_columns(&err, state->nfeatures, NULL);
 
-	model.family = GR_BINOMIAL;
+	model.distribution = (GrDistribution) {GR_BINOMIAL, GR_LOGIT};
+	model.dispersion = 1;
+	model.df_inference = INFINITY;
 	model.l2 = l2;
 	model.nterms = nterms;
 	model.intercept = state->intercept;

@@ -35,12 +35,14 @@ PG_FUNCTION_INFO_V1(gr_glance);
 enum
 {
 	F_METHOD, F_TERMS, F_COEF, F_VCOV, F_N, F_N_SKIPPED, F_RANK, F_DF_RESIDUAL, F_DEVIANCE, F_NULL_DEVIANCE,
-	F_ITERATIONS, F_CONVERGED, F_SEPARATED, F_DEVICE, F_LOG_LIK, MODEL_NFIELDS
+	F_ITERATIONS, F_CONVERGED, F_SEPARATED, F_DEVICE, F_LOG_LIK, F_FAMILY, F_LINK, F_THETA, F_DISPERSION, F_VCOV_TYPE,
+	F_DF_INFERENCE, F_DESIGN, MODEL_NFIELDS
 };
 
 static const Oid field_types[MODEL_NFIELDS] = {
 	TEXTOID, TEXTARRAYOID, FLOAT8ARRAYOID, FLOAT8ARRAYOID, INT8OID, INT8OID, INT4OID, INT8OID, FLOAT8OID, FLOAT8OID,
-	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID, FLOAT8OID
+	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID, FLOAT8OID, TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, TEXTOID,
+	FLOAT8OID, TEXTOID
 };
 
 /*
@@ -99,12 +101,12 @@ terms_array(const GrModel *model, bool separated)
  * The field method: the type has none for l2, so that it stands here where there is one, exactly.
  */
 static char *
-penalised_method(GrFamily family, double l2)
+penalised_method(const char *method, double l2)
 {
 	char		number[DOUBLE_SHORTEST_DECIMAL_LEN];
 
 	double_to_shortest_decimal_buf(l2, number);
-	return psprintf("%s (l2 = %s)", gr_family_method(family), number);
+	return psprintf("%s (l2 = %s)", method, number);
 }
 
 ArrayType *
@@ -127,6 +129,7 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	TupleDesc	tupdesc;
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS] = {false};
+	const char *method;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
 		elog(ERROR, "result type is not gpu_model");
@@ -135,8 +138,8 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
 
-	values[F_METHOD] = CStringGetTextDatum(model->l2 > 0 ? penalised_method(model->family, model->l2) :
-											  gr_family_method(model->family));
+	method = gr_family_method(model->distribution, model->quasi);
+	values[F_METHOD] = CStringGetTextDatum(model->l2 > 0 ? penalised_method(method, model->l2) : method);
 	values[F_TERMS] = PointerGetDatum(terms_array(model, false));
 	values[F_COEF] = PointerGetDatum(gr_model_coefficients(model));
 	nulls[F_VCOV] = model->vcov == NULL;
@@ -153,6 +156,16 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	values[F_SEPARATED] = PointerGetDatum(terms_array(model, true));
 	values[F_DEVICE] = CStringGetTextDatum(model->device);
 	set_float(&values[F_LOG_LIK], &nulls[F_LOG_LIK], model->log_lik);
+	values[F_FAMILY] = CStringGetTextDatum(gr_family_name(model->distribution.family, model->quasi));
+	values[F_LINK] = CStringGetTextDatum(gr_link_name(model->distribution.link));
+	/* no field of a common model is NULL, for whoever asks whether a model IS NOT NULL */
+	values[F_THETA] = Float8GetDatum(model->distribution.family == GR_NEGATIVE_BINOMIAL ? model->distribution.theta :
+									 INFINITY);
+	set_float(&values[F_DISPERSION], &nulls[F_DISPERSION], model->dispersion);
+	values[F_VCOV_TYPE] = CStringGetTextDatum(model->vcov_type == NULL ? "iid" : model->vcov_type);
+	nulls[F_VCOV_TYPE] = model->vcov == NULL;
+	values[F_DF_INFERENCE] = Float8GetDatum(model->df_inference);
+	values[F_DESIGN] = CStringGetTextDatum(model->design == NULL ? "" : model->design);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }
 
@@ -165,6 +178,15 @@ gr_model_name_terms(GrModel *model, const char *const *names)
 	model->terms = palloc(model->nterms * sizeof(char *));
 	for (int k = 0; k < model->nterms; k++)
 		model->terms[k] = !model->intercept ? names[k] : k == 0 ? INTERCEPT : names[k - 1];
+}
+
+double
+gr_model_mean_square(double sum, double df)
+{
+	/* it must not lose digits below float8's range, where the sum of squares is within it */
+	double		unit = sum > 0 && sum < 1e-280 ? 0x1p200 : 1.0;
+
+	return df > 0 ? sum * unit / df / unit : NAN;
 }
 
 void
@@ -186,7 +208,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	}
 	pfree(workspace);
 
-	model->family = GR_GAUSSIAN;
+	model->distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
 	model->nterms = nterms;
 	model->intercept = intercept;
 	gr_model_name_terms(model, names);
@@ -198,6 +220,8 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	model->deviance = fit.rss;
 	model->null_deviance = fit.tss;
 	model->log_lik = gr_log_likelihood(GR_GAUSSIAN, fit.rss, (double) nobs, log_constant);
+	model->dispersion = gr_model_mean_square(fit.rss, (double) fit.df_residual);
+	model->df_inference = (double) fit.df_residual;
 	model->iterations = 1;
 	model->converged = true;
 }
@@ -367,36 +391,58 @@ is_text(const text *value, const char *expected)
 	return VARSIZE_ANY_EXHDR(value) == n && memcmp(VARDATA_ANY(value), expected, n) == 0;
 }
 
-/* The l2 in a method; ERROR unless it is written as penalised_method() does. */
+/* The l2 in a method behind its name; ERROR unless it is written as penalised_method() does. */
 static double
-read_l2(const char *method)
+read_l2(const char *method, const char *name)
 {
-	static const char prefix[] = "logistic (l2 = ";
+	Size		length = strlen(name);
 	double		l2;
 
-	if (strncmp(method, prefix, sizeof(prefix) - 1) != 0)
+	if (strncmp(method, name, length) != 0 || strncmp(method + length, " (l2 = ", 7) != 0)
 		bad_model(UNKNOWN_METHOD);
-	l2 = strtod(method + sizeof(prefix) - 1, NULL);
-	if (!(l2 > 0 && isfinite(l2)) || strcmp(method, penalised_method(GR_BINOMIAL, l2)) != 0)
+	l2 = strtod(method + length + 7, NULL);
+	if (!(l2 > 0 && isfinite(l2)) || strcmp(method, penalised_method(name, l2)) != 0)
 		bad_model(UNKNOWN_METHOD);
 	return l2;
 }
 
-/* Whose method is it? *l2: a penalty that stands in it, or 0 */
-static GrFamily
-read_method(Datum datum, double *l2)
+/* The family and link; those of the method where the model doesn't tell, as those of earlier versions */
+static GrDistribution
+read_distribution(const Datum *values, const bool *nulls, bool *quasi)
 {
-	text	   *method = DatumGetTextPP(datum);
+	GrDistribution distribution = {GR_GAUSSIAN, GR_IDENTITY};
 
-	*l2 = 0;
-	for (int family = GR_GAUSSIAN; family <= GR_BINOMIAL; family++)
-		if (is_text(method, gr_family_method((GrFamily) family)))
-			return (GrFamily) family;
-	*l2 = read_l2(text_to_cstring(method));
-	return GR_BINOMIAL;
+	*quasi = false;
+	if (nulls[F_FAMILY] || nulls[F_LINK])
+	{
+		char	   *method = text_to_cstring(DatumGetTextPP(values[F_METHOD]));
+
+		if (strncmp(method, "logistic", 8) == 0)
+			distribution = (GrDistribution) {GR_BINOMIAL, GR_LOGIT};
+		return distribution;
+	}
+	if (!gr_family_named(text_to_cstring(DatumGetTextPP(values[F_FAMILY])), &distribution.family, quasi) ||
+		!gr_link_named(text_to_cstring(DatumGetTextPP(values[F_LINK])), &distribution.link) ||
+		!gr_family_has_link(distribution.family, distribution.link))
+		bad_model("Its family or link is unknown to this version of gpureg.");
+	if (distribution.family == GR_NEGATIVE_BINOMIAL)
+		distribution.theta = nulls[F_THETA] ? NAN : DatumGetFloat8(values[F_THETA]);
+	if (distribution.family == GR_NEGATIVE_BINOMIAL && !(distribution.theta > 0 && isfinite(distribution.theta)))
+		bad_model("Its theta is not a positive number.");
+	return distribution;
 }
 
-/* The fields of argument 0. vcov, separated, device and log_lik may be NULL. */
+/* A penalty that stands in the method, or 0; ERROR if the method isn't the distribution's */
+static double
+read_method(Datum datum, GrDistribution distribution, bool quasi)
+{
+	text	   *method = DatumGetTextPP(datum);
+	const char *name = gr_family_method(distribution, quasi);
+
+	return is_text(method, name) ? 0 : read_l2(text_to_cstring(method), name);
+}
+
+/* The fields of argument 0. vcov, separated, device and all from log_lik on may be NULL. */
 static void
 read_fields(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
@@ -412,7 +458,7 @@ read_fields(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	heap_deform_tuple(&tuple, tupdesc, values, nulls);
 	ReleaseTupleDesc(tupdesc);
 	for (int k = 0; k < MODEL_NFIELDS; k++)
-		if (nulls[k] && k != F_VCOV && k != F_SEPARATED && k != F_DEVICE && k != F_LOG_LIK)
+		if (nulls[k] && k != F_VCOV && k != F_SEPARATED && k != F_DEVICE && k < F_LOG_LIK)
 			bad_model("One of its fields is NULL.");
 }
 
@@ -421,11 +467,14 @@ gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model)
 {
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS];
+	GrDistribution distribution;
 	ArrayType  *coef;
-	double		l2;
+	bool		quasi;
 
 	read_fields(fcinfo, values, nulls);
-	model->family = read_method(values[F_METHOD], &l2);
+	distribution = read_distribution(values, nulls, &quasi);
+	(void) read_method(values[F_METHOD], distribution, quasi);
+	model->link = distribution.link;
 	model->terms = terms_of(values[F_TERMS]);
 	/* an array's data begins aligned, and with the first element */
 	model->intercept = is_text((text *) ARR_DATA_PTR(model->terms), INTERCEPT);
@@ -449,9 +498,11 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS];
 	bool		want_vcov;
+	bool		told;
 
 	read_fields(fcinfo, values, nulls);
-	model->family = read_method(values[F_METHOD], &model->l2);
+	model->distribution = read_distribution(values, nulls, &model->quasi);
+	model->l2 = read_method(values[F_METHOD], model->distribution, model->quasi);
 	want_vcov = !nulls[F_VCOV] && (reader == TIDY || model->l2 > 0);
 	model->terms = read_terms(values[F_TERMS], &model->nterms);
 	model->intercept = strcmp(model->terms[0], INTERCEPT) == 0;
@@ -467,9 +518,14 @@ read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
 	model->deviance = DatumGetFloat8(values[F_DEVIANCE]);
 	model->null_deviance = DatumGetFloat8(values[F_NULL_DEVIANCE]);
 	/* a model that doesn't tell is one of rows without weights */
-	model->log_lik = nulls[F_LOG_LIK] ?
-		gr_log_likelihood(model->family, model->deviance, (double) model->nrows, 0) :
-		DatumGetFloat8(values[F_LOG_LIK]);
+	told = !nulls[F_FAMILY];
+	model->log_lik = !nulls[F_LOG_LIK] ? DatumGetFloat8(values[F_LOG_LIK]) : told ? NAN :
+		gr_log_likelihood(model->distribution.family, model->deviance, (double) model->nrows, 0);
+	model->dispersion = nulls[F_DISPERSION] ? NAN : DatumGetFloat8(values[F_DISPERSION]);
+	model->vcov_type = nulls[F_VCOV_TYPE] ? NULL : text_to_cstring(DatumGetTextPP(values[F_VCOV_TYPE]));
+	model->df_inference = !nulls[F_DF_INFERENCE] ? DatumGetFloat8(values[F_DF_INFERENCE]) :
+		told || model->distribution.family == GR_BINOMIAL ? INFINITY : (double) model->df_residual;
+	model->design = nulls[F_DESIGN] ? "" : text_to_cstring(DatumGetTextPP(values[F_DESIGN]));
 	model->iterations = DatumGetInt32(values[F_ITERATIONS]);
 	model->converged = DatumGetBool(values[F_CONVERGED]);
 }
@@ -503,7 +559,7 @@ gr_tidy(PG_FUNCTION_ARGS)
 	read_model(fcinfo, &model, TIDY);
 	InitMaterializedSRF(fcinfo, 0);
 	/* the normal distribution is t's with infinitely many degrees of freedom */
-	df = model.family == GR_BINOMIAL ? INFINITY : (double) model.df_residual;
+	df = model.df_inference;
 	quantile = df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN;
 
 	for (int k = 0; k < model.nterms; k++)
@@ -557,7 +613,7 @@ summarise_linear(const GrModel *model, ModelSummary *s)
 	double		df = (double) model->df_residual;
 	double		df_model = model->rank - (model->intercept ? 1 : 0);
 	double		nparameters = model->rank + 1.0;
-	/* a mean square must not lose digits below float8's range, where the sum of squares is within it */
+	/* see gr_model_mean_square() */
 	double		unit = rss > 0 && rss < 1e-280 ? 0x1p200 : 1.0;
 
 	/* 0 / 0 gives the NaN that is wanted: y constant, df_residual 0, no slope */
@@ -609,7 +665,7 @@ gr_glance(PG_FUNCTION_ARGS)
 	bool		nulls[16] = {false};
 
 	read_model(fcinfo, &model, GLANCE);
-	if (model.family == GR_BINOMIAL)
+	if (model.distribution.family != GR_GAUSSIAN)
 		summarise_logistic(&model, &s);
 	else
 		summarise_linear(&model, &s);

@@ -16,7 +16,8 @@
 /* A gpu_model in C. NaN stands for NULL in coef and vcov. */
 typedef struct GrModel
 {
-	GrFamily	family;			/* whose name is the method */
+	GrDistribution distribution;
+	bool		quasi;			/* the family is R's quasibinomial or quasipoisson */
 	double		l2;				/* the penalty; in SQL a part of the method where it isn't 0 */
 	int			nterms;
 	bool		intercept;		/* the first term is the intercept */
@@ -30,16 +31,20 @@ typedef struct GrModel
 	int64		df_residual;
 	double		deviance;
 	double		null_deviance;
-	double		log_lik;		/* NaN: not known */
+	double		log_lik;		/* NaN: not known, or there is none */
 	int			iterations;
 	bool		converged;
 	const char *device;
+	double		dispersion;		/* the factor of the variance, which vcov has in it; NaN: not known */
+	const char *vcov_type;		/* what vcov is: "iid", "HC1"; NULL: iid */
+	double		df_inference;	/* of t, by which estimates are tested; INFINITY: by the normal distribution */
+	const char *design;			/* how terms are made of columns, see design.h; NULL or "": each is one */
 } GrModel;
 
 /* What a prediction wants of a gpu_model, where it lies in the argument: it is read for each row. */
 typedef struct GrPredictor
 {
-	GrFamily	family;
+	GrLink		link;
 	bool		intercept;		/* the first term is the intercept */
 	int			nfeatures;
 	ArrayType  *terms;			/* any texts, none NULL; the intercept, if there is one, and a feature each */
@@ -61,6 +66,9 @@ extern void gr_model_name_terms(GrModel *model, const char *const *names);
 
 /* The name of a term. */
 extern const char *gr_model_term(const GrModel *model, int k);
+
+/* A sum of squares over its degrees of freedom; NaN where there are none */
+extern double gr_model_mean_square(double sum, double df);
 
 /*
  * Solves for a model. hi, lo: the packed triangle of (1, x, y) about shift, as in gr_ols_solve(), over nobs

@@ -106,7 +106,7 @@ predict(const GrPredictor *model, const double *values)
 		gr_poll_loop(k);
 	}
 	/* a probability of an infinite predictor is right; infinity less infinity has none */
-	mean = gr_family_mean(model->family, eta);
+	mean = gr_link_mean(model->link, eta);
 	if (finite && !isfinite(mean))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),

@@ -56,7 +56,7 @@ SELECT abs(a.sigma * u / b.sigma - 1) < 1e-15 AS sigma, abs(a.f_statistic / b.f_
        abs((a.log_lik - 20 * ln(u)) / b.log_lik - 1) < 1e-15 AS log_lik, b.deviance < 1e-290 AS small
 FROM (SELECT 2::float8 ^ -445) s(u), (SELECT g.* FROM (SELECT gpu_ols_agg(x + 1e-13 * y, x) FROM sizes) f(m), gpu_glance(m) g) a,
      (SELECT g.* FROM (SELECT gpu_ols_agg((x + 1e-13 * y) * 2::float8 ^ -445, x) FROM sizes) f(m), gpu_glance(m) g) b;
-SELECT f_statistic FROM gpu_glance(ROW('ols', '{(intercept),a}', '{1,2}', NULL, 9, 0, 2, 7, 1e-200, 1e200, 1, true, NULL, NULL, NULL)::gpu_model);
+SELECT f_statistic FROM gpu_glance(ROW('ols', '{(intercept),a}', '{1,2}', NULL, 9, 0, 2, 7, 1e-200, 1e200, 1, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
 -- a prediction out of range, where infinity less infinity is; not of an infinite value
 SELECT gpu_predict(m, x, x) FROM (SELECT gpu_ols_fit('VALUES (1e10, 1, 3), (5e10, 2, 4), (2e10, 3, 9), (1e10, 4, 4)')) f(m), (VALUES (1e300::float8)) v(x);

@@ -260,24 +260,24 @@ SELECT gpu_predict(model, VARIADIC '{{1,2}}'::float8[]) FROM m;
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM m, gpu_tidy(model, 0);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1}', '{{1,2},{3,4}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1}', '{{1,2},{3,4}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1,2}', '{{1,2}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1,2}', '{{1,2}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_predict(ROW('logistic', '{(intercept),a}', '{{1,2}}', NULL, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL)::gpu_model, 1);
+SELECT gpu_predict(ROW('logistic', '{(intercept),a}', '{{1,2}}', NULL, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model, 1);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1,2}', NULL, 10, 0, 2, 8, 5, 6, 4, true, '{{a},{b}}', NULL, NULL)::gpu_model);
+SELECT * FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1,2}', NULL, 10, 0, 2, 8, 5, 6, 4, true, '{{a},{b}}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_glance(ROW('logistic', '{(intercept),a}', NULL, NULL, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_glance(ROW('logistic', '{(intercept),a}', NULL, NULL, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_tidy(ROW('logit', '{a}', '{1}', '{{1}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_tidy(ROW('logit', '{a}', '{1}', '{{1}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
 -- methods that aren't written as the extension writes them
 CREATE FUNCTION method_error(method text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     said text;
 BEGIN
-    PERFORM * FROM gpu_glance(ROW(method, '{(intercept),a}', '{1,2}', '{{1,0},{0,0.5}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL)::gpu_model);
+    PERFORM * FROM gpu_glance(ROW(method, '{(intercept),a}', '{1,2}', '{{1,0},{0,0.5}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
     RETURN 'none';
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS said = PG_EXCEPTION_DETAIL;
@@ -291,12 +291,12 @@ SELECT method_error(method), string_agg(quote_literal(method), ' ') AS methods F
     AS method WHERE length(method) < 100 OR method_error(method) NOT LIKE '22023%' GROUP BY 1 ORDER BY min(method);
 -- covariances that no fit has: NULL, none of the numbers is known
 SELECT vcov, round(aic::numeric, 12) AS aic, round(bic::numeric, 12) AS bic FROM (VALUES (NULL::float8[]), ('{{1,0},{0,NaN}}'), ('{{1,0},{0,NULL}}'), ('{{NULL,0},{0,0.5}}'), ('{{1,0},{0,0.5}}')) AS t(vcov),
-    gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', vcov, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL)::gpu_model);
-SELECT * FROM gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', '{{1,0}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL)::gpu_model);
+    gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', vcov, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', '{{1,0}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
 DROP FUNCTION method_error;
 -- names that are none of its terms, and NULLs among them, are passed over; without covariances there are no errors
-SELECT term, estimate, std_error, p_value FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1,-2}', NULL, 10, 0, 2, 8, 5, 6, 4, true, '{b,NULL,a}', NULL, NULL)::gpu_model);
+SELECT term, estimate, std_error, p_value FROM gpu_tidy(ROW('logistic', '{(intercept),a}', '{1,-2}', NULL, 10, 0, 2, 8, 5, 6, 4, true, '{b,NULL,a}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 -- and the session goes on
 SELECT (gpu_logreg_fit('TABLE bad_logit')).converged;
 DROP TABLE bad_logit;

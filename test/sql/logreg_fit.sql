@@ -203,7 +203,8 @@ RESET extra_float_digits;
 SELECT (gpu_logreg_fit('SELECT am, wt, hp FROM mtcars', l2 => l2)).method FROM unnest('{0.30000000000000004, 1e22, 123456789012345680, 5e-324, 1.7976931348623157e+308}'::float8[]) l2;
 SELECT count(std_error) AS errors, bool_and(abs(p_value - gpu_p) < 1e-15) AS z, gpu_predict(m, 3, 100) BETWEEN 0 AND 1 AS probability, m::text::gpu_model = m AS text_and_back
 FROM penalised, LATERAL (SELECT t.*, u.p_value AS gpu_p FROM gpu_tidy(m) t JOIN gpu_tidy(ROW('logistic', (m).terms, (m).coef, (m).vcov, (m).n, (m).n_skipped, (m).rank, (m).df_residual,
-    (m).deviance, (m).null_deviance, (m).iterations, (m).converged, (m).separated, (m).device, (m).log_lik)::gpu_model) u USING (term)) t WHERE name = 'mtcars' GROUP BY m;
+    (m).deviance, (m).null_deviance, (m).iterations, (m).converged, (m).separated, (m).device, (m).log_lik, (m).family, (m).link, (m).theta, (m).dispersion, (m).vcov_type,
+        (m).df_inference, (m).design)::gpu_model) u USING (term)) t WHERE name = 'mtcars' GROUP BY m;
 -- a term left out, by a NULL in beta, counts nothing
 SELECT (a).method, digits(g.aic, h.aic::numeric) >= 13 AS left_out, g.aic IS NOT NULL AS known, g.rank
 FROM (SELECT gpu_logreg_solve(gpu_logreg_step_agg('{1, NULL, 0.01}', am, wt, hp), 0.5) AS a, gpu_logreg_solve(gpu_logreg_step_agg('{1, 0.01}', am, hp), 0.5) AS b FROM mtcars) t, gpu_glance(a) g, gpu_glance(b) h;

@@ -51,15 +51,15 @@ SELECT s.model::text::gpu_model = m.model AS same FROM models s, m;
 SELECT count(*) FROM models, gpu_tidy(model);
 DROP TABLE models;
 -- what isn't a model, or not these arguments
-SELECT * FROM gpu_tidy(ROW('ols', '{a,b}', '{1}', '{{1}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_tidy(ROW('ols', '{a,b}', '{1}', '{{1}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_tidy(ROW('ols', '{a,NULL}', '{1,2}', '{{1,2},{3,4}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_tidy(ROW('ols', '{a,NULL}', '{1,2}', '{{1,2},{3,4}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_tidy(ROW('ols', '{}', '{}', '{}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_tidy(ROW('ols', '{}', '{}', '{}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_glance(ROW('probit', '{a}', '{1}', '{{1}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_glance(ROW('probit', '{a}', '{1}', '{{1}}', 1, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_glance(ROW('ols', '{a}', '{1}', '{{1}}', NULL, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL)::gpu_model);
+SELECT * FROM gpu_glance(ROW('ols', '{a}', '{1}', '{{1}}', NULL, 0, 1, 0, 0, 0, 1, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(model, 1, 2) FROM m;
 \echo :LAST_ERROR_SQLSTATE

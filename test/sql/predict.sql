@@ -1,7 +1,7 @@
 -- gpu_predict: values in the order of the model's features, or by their names in a row or a jsonb object.
 -- models made by hand, whose predictions are plain to see: 1 + 10 a + 100 b ...
 CREATE FUNCTION linear(terms text[], coef float8[]) RETURNS gpu_model LANGUAGE sql IMMUTABLE AS
-    $$SELECT ROW('ols', terms, coef, NULL, 9, 0, 3, 6, 1, 2, 1, true, '{}', 'cpu', NULL)::gpu_model$$;
+    $$SELECT ROW('ols', terms, coef, NULL, 9, 0, 3, 6, 1, 2, 1, true, '{}', 'cpu', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model$$;
 CREATE TABLE by_hand AS SELECT linear('{(intercept),a,b,c}', '{1,10,100,1000}') AS m, linear('{(intercept),v[1],v[2],b}', '{1,10,100,1000}') AS mv;
 -- by position: every type of number, boolean, domains, arrays, and any mixture of them
 CREATE DOMAIN small AS smallint CHECK (VALUE < 100);
@@ -26,7 +26,7 @@ SELECT gpu_predict(linear(array_agg('x' || i ORDER BY i), array_agg(1)), VARIADI
 FROM generate_series(1, 1000) i;
 -- a model of the intercept alone
 SELECT gpu_predict(linear('{(intercept)}', '{7}')) AS intercept, gpu_predict(linear('{(intercept)}', '{7}'), VARIADIC '{}'::int[]) AS nothing, gpu_predict(linear('{(intercept)}', '{7}'), '{}'::jsonb) AS no_keys,
-       gpu_predict(linear('{(intercept)}', '{NULL}')) AS aliased, gpu_predict(ROW('logistic', '{(intercept)}', '{0}', NULL, 9, 0, 1, 8, 1, 2, 1, true, '{}', 'cpu', NULL)::gpu_model) AS logistic,
+       gpu_predict(linear('{(intercept)}', '{NULL}')) AS aliased, gpu_predict(ROW('logistic', '{(intercept)}', '{0}', NULL, 9, 0, 1, 8, 1, 2, 1, true, '{}', 'cpu', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model) AS logistic,
        gpu_predict(NULL) IS NULL AS null_model;
 SELECT gpu_predict(m) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
@@ -188,7 +188,7 @@ SELECT * FROM predicted;
 SELECT pg_get_viewdef('predicted');
 DROP VIEW predicted;
 -- an index and a generated column may hold it
-CREATE TABLE kept (a int, b numeric, p float8 GENERATED ALWAYS AS (gpu_predict('(ols,"{a,b}","{10,100}",,9,0,3,6,1,2,1,t,{},cpu,)'::gpu_model, a, b)) STORED);
+CREATE TABLE kept (a int, b numeric, p float8 GENERATED ALWAYS AS (gpu_predict('(ols,"{a,b}","{10,100}",,9,0,3,6,1,2,1,t,{},cpu,,,,,,,,)'::gpu_model, a, b)) STORED);
 INSERT INTO kept VALUES (2, 3), (NULL, 3);
 SELECT * FROM kept ORDER BY a;
 DROP TABLE kept, by_hand;

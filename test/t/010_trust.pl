@@ -387,7 +387,7 @@ survived($node, $pid, 'rings');
 #
 
 # without covariances a separated term has no sign to be believed, and so no estimate
-my $model = q{ROW('logistic', terms, array_fill(1::float8, ARRAY[40000]), NULL, 9, 0, 1, 8, 1, 1, 1, true, %s, 'cpu', NULL)::gpu_model};
+my $model = q{ROW('logistic', terms, array_fill(1::float8, ARRAY[40000]), NULL, 9, 0, 1, 8, 1, 1, 1, true, %s, 'cpu', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model};
 my $terms = q{(SELECT array_agg('x' || i ORDER BY i) AS terms FROM generate_series(1, 40000) i) t};
 gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate IS NULL) FROM $terms, gpu_tidy($model)", 'terms'), '40000|40000', 'as many separated terms as there are');
 gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate IS NULL) FROM $terms, gpu_tidy($model)",
@@ -396,7 +396,7 @@ gives('mallory', sprintf("SELECT count(*), count(*) FILTER (WHERE estimate IS NU
 
 # by name, terms are any texts, as many as there are
 $terms = q{(SELECT array_agg('v[' || %s || ']' ORDER BY i DESC) AS terms FROM generate_series(1, 40000) i) t};
-$model = q{ROW('ols', terms, array_fill(1::float8, ARRAY[40000]), NULL, 9, 0, 1, 8, 1, 1, 1, true, NULL, 'cpu', NULL)::gpu_model};
+$model = q{ROW('ols', terms, array_fill(1::float8, ARRAY[40000]), NULL, 9, 0, 1, 8, 1, 1, 1, true, NULL, 'cpu', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model};
 my $values = q{(SELECT array_agg(i) AS v FROM generate_series(1, 40000) i) r};
 my $object = q{(SELECT jsonb_object_agg(format('v[%s]', i), i) AS o FROM generate_series(1, 40000) i) r};
 my $v = sprintf($terms, 'i');

@@ -89,7 +89,7 @@ random_data(int p, int64_t nrows, bool dyadic)
 			row[j] = dyadic ? whole(-1023, 1023) / 1024.0 : uniform();
 			eta += row[j] * (j % 3 - 1) * 2 / sqrt(p);
 		}
-		row[p] = uniform() < 2 * gr_family_mean(GR_BINOMIAL, eta) - 1 ? 1 : 0;
+		row[p] = uniform() < 2 * gr_link_mean(GR_LOGIT, eta) - 1 ? 1 : 0;
 	}
 	return data;
 }
@@ -193,7 +193,7 @@ ascend(const Data *data, GrLogregFit *fit)
 			for (int j = 0; j < data->p; j++)
 				eta += row[j] * fit->beta[j + 1];
 			for (int j = 0; j <= data->p; j++)
-				gradient[j] += (j == 0 ? 1 : row[j - 1]) * (row[data->p] - gr_family_mean(GR_BINOMIAL, eta));
+				gradient[j] += (j == 0 ? 1 : row[j - 1]) * (row[data->p] - gr_link_mean(GR_LOGIT, eta));
 		}
 		for (int j = ascent->intercept ? 0 : 1; j <= data->p; j++)
 		{

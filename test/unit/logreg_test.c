@@ -777,12 +777,12 @@ test_logistic(void)
 
 	for (double eta = -708; eta <= 708; eta += 0.37)
 	{
-		worst = fmax(worst, relative_error(gr_family_mean(GR_BINOMIAL, eta), (double) (1 / (1 + expl(-eta)))));
-		ordered &= gr_family_mean(GR_BINOMIAL, eta) <= gr_family_mean(GR_BINOMIAL, eta + 0.37);
+		worst = fmax(worst, relative_error(gr_link_mean(GR_LOGIT, eta), (double) (1 / (1 + expl(-eta)))));
+		ordered &= gr_link_mean(GR_LOGIT, eta) <= gr_link_mean(GR_LOGIT, eta + 0.37);
 	}
 	check(worst < 5e-16 && ordered, "the logistic function: %.2g", worst);
-	check(gr_family_mean(GR_BINOMIAL, 0) == 0.5 && gr_family_mean(GR_BINOMIAL, INFINITY) == 1 && gr_family_mean(GR_BINOMIAL, -INFINITY) == 0 && gr_family_mean(GR_BINOMIAL, -740) > 0 &&
-		  gr_family_mean(GR_BINOMIAL, 1e300) == 1 && gr_family_mean(GR_BINOMIAL, -1e300) == 0 && isnan(gr_family_mean(GR_BINOMIAL, NAN)),
+	check(gr_link_mean(GR_LOGIT, 0) == 0.5 && gr_link_mean(GR_LOGIT, INFINITY) == 1 && gr_link_mean(GR_LOGIT, -INFINITY) == 0 && gr_link_mean(GR_LOGIT, -740) > 0 &&
+		  gr_link_mean(GR_LOGIT, 1e300) == 1 && gr_link_mean(GR_LOGIT, -1e300) == 0 && isnan(gr_link_mean(GR_LOGIT, NAN)),
 		  "the logistic function at its ends");
 }
 

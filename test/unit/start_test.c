@@ -20,7 +20,7 @@ close_data(int p, int64_t nrows, double intercept)
 			row[j] = uniform() + uniform();
 			eta += row[j] * (j % 2 == 0 ? 4 : -4) / sqrt(p);
 		}
-		row[p] = uniform() < 2 * gr_family_mean(GR_BINOMIAL, eta) - 1 ? 1 : 0;
+		row[p] = uniform() < 2 * gr_link_mean(GR_LOGIT, eta) - 1 ? 1 : 0;
 	}
 	return data;
 }

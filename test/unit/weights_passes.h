@@ -71,9 +71,9 @@ random_rows_of(GrRowShape shape, int64_t nrows, double magnitude)
 		if (shape.offset)
 			row[gr_offset_at(shape)] = 2 * uniform();
 		if (shape.weight && r % 3 == 0)
-			row[gr_response_at(shape)] = gr_family_mean(GR_BINOMIAL, eta + 2 * uniform());
+			row[gr_response_at(shape)] = gr_link_mean(GR_LOGIT, eta + 2 * uniform());
 		else
-			row[gr_response_at(shape)] = uniform() < 2 * gr_family_mean(GR_BINOMIAL, eta + gr_row_offset(row, shape)) - 1 ? 1 : 0;
+			row[gr_response_at(shape)] = uniform() < 2 * gr_link_mean(GR_LOGIT, eta + gr_row_offset(row, shape)) - 1 ? 1 : 0;
 	}
 	return data;
 }

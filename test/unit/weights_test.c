@@ -339,10 +339,10 @@ logistic_error(const LogisticCase *rows, size_t n, bool far)
 		LogisticCase c = rows[k];
 		bool		share = c.y != 0.0 && c.y != 1.0;
 		GrLogisticRow row = gr_logistic_row(c.eta, c.y, c.weight);
-		double		mu = gr_family_mean(GR_BINOMIAL, c.eta);
-		double		near = share ? c.weight * (c.y < 0.5 ? mu : gr_family_mean(GR_BINOMIAL, -c.eta)) : 0;
+		double		mu = gr_link_mean(GR_LOGIT, c.eta);
+		double		near = share ? c.weight * (c.y < 0.5 ? mu : gr_link_mean(GR_LOGIT, -c.eta)) : 0;
 		double		residual = fabs(c.v * c.u) / c.weight;
-		double		slack = share ? near * residual / (mu * gr_family_mean(GR_BINOMIAL, -c.eta)) : 0;
+		double		slack = share ? near * residual / (mu * gr_link_mean(GR_LOGIT, -c.eta)) : 0;
 
 		worst = fmax(worst, relative_error(row.u, c.u));
 		worst = fmax(worst, fabs(row.v - c.v) / (fabs(c.v) + near / c.u));
