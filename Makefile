@@ -18,8 +18,8 @@ OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
 	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
 	$(addprefix src/rows/,state.o state_rows.o source.o) \
-	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_info.o) \
-	$(addprefix src/sql/,state_io.o model.o feature_names.o predict.o) \
+	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_glm.o fn_info.o) \
+	$(addprefix src/sql/,state_io.o model.o glm_fit.o feature_names.o predict.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
@@ -45,7 +45,7 @@ endif
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and
 # a server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o \
-	phases.o newton.o newton_step.o terms.o finish.o start.o null.o separation.o descent.o draw.o projection.o chunks.o \
+	phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o separation.o descent.o draw.o projection.o chunks.o \
 	sparse.o backend_cpu.o inference.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \

@@ -242,7 +242,7 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 		}
 		else if (ROLES && terms.linear)
 		{
-			GrLogisticRow row = gr_linear_row(gr_row_offset(own, shape), y, gr_row_weight(own, shape));
+			GrGlmRow row = gr_linear_row(gr_row_offset(own, shape), y, gr_row_weight(own, shape));
 
 			u = in ? row.u : 0.0;
 			v = in ? row.v : 0.0;
@@ -260,7 +260,7 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 
 			if (in)
 			{
-				GrLogisticRow row = ROLES ? gr_logistic_row(eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
+				GrGlmRow row = ROLES ? gr_logistic_row(eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
 
 				u = row.u;
 				v = row.v;

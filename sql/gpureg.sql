@@ -460,6 +460,13 @@ CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 fl
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
+CREATE FUNCTION gpu_glm_fit(query text, family text DEFAULT 'gaussian', link text DEFAULT NULL,
+                            intercept boolean DEFAULT true, weights text DEFAULT NULL, frequencies text DEFAULT NULL,
+                            offsets text DEFAULT NULL, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
+                            tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_glm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
 CREATE FUNCTION gpu_logreg_agg_accum(internal, y float8, VARIADIC x float8[]) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 CREATE FUNCTION gpu_logreg_agg_accum(internal, y boolean, VARIADIC x float8[]) RETURNS internal
@@ -661,6 +668,8 @@ COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8)
     IS 'logistic regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text)
     IS 'logistic regression over a query: the model';
+COMMENT ON FUNCTION gpu_glm_fit(text, text, text, boolean, text, text, text, float8, int, float8, float8)
+    IS 'generalised linear model over a query: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_array_agg(float8, float8[]) IS 'logistic regression: the model; x as one array';

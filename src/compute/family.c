@@ -21,6 +21,12 @@ one_valid(const double *response, GrRowShape shape, GrRowRules rules, GrError *e
 		err->value = y;
 		return gr_fail(err, trials ? GR_NOT_A_SHARE : GR_NOT_BINARY, gr_response_at(shape), "%s", "");
 	}
+	if (rules.family > GR_BINOMIAL && (rules.family == GR_GAMMA ? !(y > 0.0) : y < 0.0))
+	{
+		err->value = y;
+		return gr_fail(err, rules.family == GR_GAMMA ? GR_NOT_POSITIVE : GR_NEGATIVE_RESPONSE, gr_response_at(shape),
+					   "%s", "");
+	}
 	if (weight < 0.0 || (rules.weighting == GR_FREQUENCIES && weight != floor(weight)))
 	{
 		err->value = weight;
@@ -76,7 +82,7 @@ gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rule
 	{
 		bool		classed = *response == 0.0 || *response == 1.0;
 
-		if (!(classed && !shape.weight) && !one_valid(response, shape, rules, err))
+		if (!(classed && !shape.weight && rules.family == GR_BINOMIAL) && !one_valid(response, shape, rules, err))
 			return false;
 	}
 	return true;
@@ -122,6 +128,49 @@ add_constant(GrRowTotals *totals, GrDD term)
 	totals->log_constant_lo = sum.lo;
 }
 
+/* log of the Poisson probability of y where the mean is y */
+static double
+log_saturated_count(double y)
+{
+	if (y == 0.0)
+		return 0.0;
+	return -stirling_error(y) - HALF_LOG_2PI - 0.5 * log(y);
+}
+
+/*
+ * The same of the negative binomial distribution: that of theta in y + theta trials by Loader (2000), times
+ * theta / (y + theta)
+ */
+static double
+log_saturated_waiting(double y, double theta)
+{
+	double		n = y + theta;
+
+	if (y == 0.0)
+		return 0.0;
+	return stirling_error(n) - stirling_error(y) - stirling_error(theta) - HALF_LOG_2PI - 0.5 * log(y * theta / n) +
+		log(theta / n);
+}
+
+/* What a row of response y and that weight adds to the log-likelihood beside its deviance */
+static double
+log_constant_of(GrRowRules rules, double y, double weight)
+{
+	switch (rules.family)
+	{
+		case GR_GAUSSIAN:
+			return rules.weighting == GR_PRIOR_WEIGHTS ? 0.5 * log(weight) : 0.0;
+		case GR_BINOMIAL:
+			return rules.weighting == GR_PRIOR_WEIGHTS ? log_saturated(y, weight) : 0.0;
+		case GR_POISSON:
+			return weight * log_saturated_count(y);
+		case GR_GAMMA:
+			return -weight * log(y);
+		default:
+			return weight * log_saturated_waiting(y, rules.theta);
+	}
+}
+
 void
 gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules)
 {
@@ -130,15 +179,14 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 
 	for (int64_t r = 0; r < nrows; r++, at += row_nbytes)
 	{
-		double		rest[2];	/* response, weight */
+		double		rest[2] = {0.0, 1.0};	/* response, weight */
 
-		memcpy(rest, at, sizeof(rest));
+		memcpy(rest, at, (shape.weight ? 2 : 1) * sizeof(double));
 		totals->weights += rest[1];
 		totals->ones += rest[1] * rest[0];
 		totals->nshares += rest[0] != 0.0 && rest[0] != 1.0 ? 1.0 : 0.0;
-		if (rules.weighting == GR_PRIOR_WEIGHTS)
-			add_constant(totals, gr_dd(rules.family == GR_GAUSSIAN ? 0.5 * log(rest[1]) :
-									   log_saturated(rest[0], rest[1])));
+		if (rules.family > GR_BINOMIAL || rules.weighting == GR_PRIOR_WEIGHTS)
+			add_constant(totals, gr_dd(log_constant_of(rules, rest[0], rest[1])));
 	}
 }
 
@@ -161,6 +209,21 @@ gr_has_both_classes(double nrows, double nones, GrError *err)
 	if (nones == 0 || nones == nrows)
 	{
 		err->value = nones == 0 ? 0 : 1;
+		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
+	}
+	return true;
+}
+
+bool
+gr_can_fit(GrFamily family, double nrows, double ones, GrError *err)
+{
+	if (family == GR_BINOMIAL)
+		return gr_has_both_classes(nrows, ones, err);
+	if (nrows == 0)
+		return gr_fail(err, GR_INVALID, 0, "there are no rows");
+	if (ones == 0)
+	{
+		err->value = 0;
 		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
 	}
 	return true;
@@ -325,5 +388,13 @@ gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_cons
 
 	if (family == GR_GAUSSIAN)
 		return log_constant - 0.5 * nobs * (log(2 * M_PI) + (log(deviance * unit / nobs) - log(unit)) + 1);
+	if (family == GR_GAMMA)
+	{
+		/* of shape 1 / dispersion, which R takes as the deviance over the weights, not as the one of its summary */
+		double		shape = nobs / deviance;
+
+		/* shape log(shape) - shape - log of the gamma function of it, by Stirling's formula for the latter */
+		return nobs * (0.5 * log(shape) - HALF_LOG_2PI - stirling_error(shape)) - 0.5 * nobs + log_constant;
+	}
 	return log_constant - 0.5 * deviance;
 }

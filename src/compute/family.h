@@ -49,6 +49,9 @@ typedef struct GrDistribution
 	double		theta;			/* of the negative binomial family, > 0; else 0 */
 } GrDistribution;
 
+/* A logistic regression's, to initialise one by */
+#define GR_LOGISTIC {GR_BINOMIAL, GR_LOGIT, 0}
+
 /* What the weights of rows that have them are */
 typedef enum GrWeighting
 {
@@ -60,6 +63,7 @@ typedef struct GrRowRules
 {
 	GrFamily	family;
 	GrWeighting weighting;		/* of rows with weights */
+	double		theta;			/* see GrDistribution */
 } GrRowRules;
 
 /*
@@ -69,21 +73,31 @@ typedef struct GrRowRules
  */
 extern bool gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err);
 
-/* Sums over weighted rows that no pass makes, as they depend on no coefficient. All zeros: of no rows */
+/*
+ * Sums over rows that no pass makes, as they depend on no coefficient: of rows with weights, and of others than
+ * gaussian and binomial ones. All zeros: of no rows
+ */
 typedef struct GrRowTotals
 {
 	double		weights;
-	double		ones;			/* weight times response */
+	double		ones;			/* weight times response, or just that */
 	double		nshares;		/* rows whose response is neither 0 nor 1 */
 	/*
 	 * What the log-likelihood has beside the deviance: of the gaussian family half the logarithms of the prior weights,
-	 * of the binomial one that of the model which gives each row its own share. In double-double
+	 * of gamma's the weighted logarithms of the response, less; of the others that of the model which gives each row
+	 * its own mean. In double-double
 	 */
 	double		log_constant;
 	double		log_constant_lo;
 } GrRowTotals;
 
-/* Adds rows, which are valid and have weights. */
+static inline bool
+gr_has_totals(GrRowShape shape, GrRowRules rules)
+{
+	return shape.weight || rules.family > GR_BINOMIAL;
+}
+
+/* Adds rows, which are valid. */
 extern void gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules);
 extern void gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other);
 
@@ -94,6 +108,9 @@ extern double gr_binomial_null_deviance(double weights, double ones);
 
 /* Are there rows, and of both classes? Fails with GR_INVALID and GR_ONE_CLASS. nones: the sum of their responses */
 extern bool gr_has_both_classes(double nrows, double nones, GrError *err);
+
+/* The same of any family: is there anything to fit? Of counts some must not be 0. ones: the sum of the responses */
+extern bool gr_can_fit(GrFamily family, double nrows, double ones, GrError *err);
 
 /* What a model is called: its method */
 extern const char *gr_family_method(GrDistribution distribution, bool quasi);
@@ -117,7 +134,10 @@ extern bool gr_family_has_dispersion(GrFamily family, bool quasi);
 /* The mean of a linear predictor, by the inverse of the link; good in both tails */
 extern double gr_link_mean(GrLink link, double eta);
 
-/* The log-likelihood as R has it; nobs: the number of observations, log_constant: see GrRowTotals */
+/*
+ * The log-likelihood as R has it; nobs: the number of observations or, of gamma's, the sum of their weights;
+ * log_constant: see GrRowTotals
+ */
 extern double gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant);
 
 #ifdef __cplusplus

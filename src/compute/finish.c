@@ -247,6 +247,7 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 	/* completely separated: the deviance goes to 0 */
 	fit->deviance = fit->pass.kind == GR_PASS_FACE ? 0 : fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	fit->pearson = state->have_sums ? gr_fit_hi(fit)[gr_at(state->nfull + 1, state->nfull + 1)] : NAN;
 	if (state->nfaces > 0 && fit->basis != NULL)
 		name_separated(fit);
 	fit->nseparated = 0;

@@ -3,6 +3,8 @@
  */
 #include "compute/fit.h"
 
+#include "compute/glm_row.h"
+
 GrLogregWant
 gr_logreg_next(GrLogregFit *fit)
 {
@@ -23,13 +25,15 @@ gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
 	state->phase = phase;
 	fit->pass.kind = kind;
 	fit->pass.shape = state->options.shape;
+	fit->pass.distribution = state->options.distribution;
 	fit->pass.beta = kind == GR_PASS_FACE ? NULL : state->theta;
 	fit->pass.shift = kind == GR_PASS_FACE ? state->no_shift : state->shift;
 	fit->pass.nfaces = state->nfaces + (kind == GR_PASS_FACE ? 1 : 0);
 	fit->pass.faces = state->faces;
 	fit->pass.face_absolute = state->face_absolute;
 	fit->pass.face_relative = 1e-11;
-	fit->pass.linear = phase == GR_PHASE_ZERO && kind == GR_PASS_EXACT && state->options.shape.offset;
+	fit->pass.linear = phase == GR_PHASE_ZERO && kind == GR_PASS_EXACT &&
+		(state->options.shape.offset || !gr_is_logistic(state->options.distribution));
 	gr_pass_clear(kind, state->options.shape.nfeatures, fit->sums);
 	return true;
 }

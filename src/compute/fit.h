@@ -86,6 +86,8 @@ struct GrLogregState
 	double	   *triangle;		/* hi and lo of terms and a right-hand side */
 	void	   *workspace;		/* of gr_normal_solve() */
 	double	   *memory;			/* L-BFGS: see descent.c */
+	double	   *history;		/* of steps: see mixing.c; NULL: the link is canonical */
+	int			nmixed;			/* steps in it */
 
 	GrBasis		basis;
 	double		deviance_old;	/* penalised, at theta_old */

@@ -1,5 +1,5 @@
 /*
- * glm.c: the passes of logistic regression on the CPU: chunks of rows, what the kernels of step_cpu.h make of them, and
+ * glm.c: the passes of generalised linear models on the CPU: chunks of rows, what the kernels of step_cpu.h make of them, and
  * sums.
  *
  * EXACT and FACE bring the rows into a form whose Gram matrix is the wanted sum and leave the rest to gr_gram_add();
@@ -183,7 +183,7 @@ sort_by_face(ExactWork *work, double *sums, const double *rows, int nrows)
 	{
 		int			row = work->kept[k];
 		double		y = gr_row_response(rows + row * gr_row_ncols(shape), shape);
-		double		margin = gr_margin(work->eta[row], y);
+		double		margin = gr_margin_of(work->pass->distribution, work->eta[row], y);
 
 		if (on_face(work, candidate, row))
 		{
@@ -203,24 +203,60 @@ sort_by_face(ExactWork *work, double *sums, const double *rows, int nrows)
 	work->nkept = n;
 }
 
+static void
+predict_rows(ExactWork *work, int nrows)
+{
+	GrRowShape	shape = work->pass->shape;
+
+	work->version->predict_exact(work->eta, work->columns, EXACT_PITCH, nrows, shape.nfeatures, work->pass->beta,
+								 work->pass->shift,
+								 shape.offset ? work->columns + gr_offset_at(shape) * EXACT_PITCH : NULL);
+}
+
 /* u, v and the head's sums of the rows kept */
 static void
-weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
+weigh_rows(ExactWork *work, double *sums, const double *rows)
 {
 	GrRowShape	shape = work->pass->shape;
 	const size_t stride = (size_t) gr_row_ncols(shape);
 	GrDD		half = {0.0, 0.0};
 
-	work->version->predict_exact(work->eta, work->columns, EXACT_PITCH, nrows, shape.nfeatures, work->pass->beta,
-								 work->pass->shift,
-								 shape.offset ? work->columns + gr_offset_at(shape) * EXACT_PITCH : NULL);
 	for (int k = 0; k < work->nkept; k++)
 	{
 		double		eta = work->eta[work->kept[k]];
 		const double *at = rows + (size_t) work->kept[k] * stride;
 		double		y = gr_row_response(at, shape);
 		double		margin = gr_margin(eta, y);
-		GrLogisticRow row = shape.weight ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) : gr_plain_row(eta, y);
+		GrGlmRow	row = shape.weight ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) : gr_plain_row(eta, y);
+		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
+
+		half.hi = sum.hi;
+		half.lo += sum.lo;
+		work->u[k] = row.u;
+		work->v[k] = row.v;
+		sums[GR_SUM_MIN_MARGIN] = margin < sums[GR_SUM_MIN_MARGIN] ? margin : sums[GR_SUM_MIN_MARGIN];
+		sums[GR_SUM_NONES] += y;
+	}
+	half = gr_two_sum(half.hi, half.lo);
+	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
+}
+
+/* The same of other families and links than the logistic regression's */
+static void
+weigh_others(ExactWork *work, double *sums, const double *rows)
+{
+	GrRowShape	shape = work->pass->shape;
+	GrDistribution distribution = work->pass->distribution;
+	const size_t stride = (size_t) gr_row_ncols(shape);
+	GrDD		half = {0.0, 0.0};
+
+	for (int k = 0; k < work->nkept; k++)
+	{
+		double		eta = work->eta[work->kept[k]];
+		const double *at = rows + (size_t) work->kept[k] * stride;
+		double		y = gr_row_response(at, shape);
+		double		margin = gr_margin_of(distribution, eta, y);
+		GrGlmRow	row = gr_glm_row(distribution, eta, y, gr_row_weight(at, shape));
 		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
 
 		half.hi = sum.hi;
@@ -243,8 +279,8 @@ weigh_rows_linearly(ExactWork *work, double *sums, const double *rows)
 	for (int k = 0; k < work->nkept; k++)
 	{
 		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
-		GrLogisticRow row = gr_linear_row(gr_row_offset(at, shape), gr_row_response(at, shape),
-										  gr_row_weight(at, shape));
+		GrGlmRow	row = gr_first_row(work->pass->distribution, gr_row_offset(at, shape), gr_row_response(at, shape),
+									   gr_row_weight(at, shape));
 
 		work->u[k] = row.u;
 		work->v[k] = row.v;
@@ -291,7 +327,13 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 		else if (work->at_zero)
 			weigh_rows_at_zero(work, sums, rows, nrows);
 		else
-			weigh_rows(work, sums, rows, nrows);
+		{
+			predict_rows(work, nrows);
+			if (gr_is_logistic(pass->distribution))
+				weigh_rows(work, sums, rows);
+			else
+				weigh_others(work, sums, rows);
+		}
 	}
 	if (work->nkept == 0)
 		return true;
@@ -313,7 +355,8 @@ add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, d
 	work.version = gr_step_version(max_lanes);
 	work.max_lanes = max_lanes;
 	work.poll = poll;
-	work.at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0 && !pass->shape.weight && !pass->shape.offset;
+	work.at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0 && !pass->shape.weight && !pass->shape.offset &&
+		gr_is_logistic(pass->distribution);
 	for (int j = 0; j < nterms && work.at_zero; j++)
 		work.at_zero = pass->beta[j] == 0.0;
 	work.columns = align(scratch);
@@ -409,6 +452,32 @@ add_lanes(const GrPass *pass, double *sums, const GrChunk *chunk, int nlanes)
 	}
 }
 
+/* eta to w and r, and totals, as logistic() of step_cpu.h does it, of any family and link, row by row */
+static void
+weigh_chunk(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+
+	*totals = (GrChunkTotals) {0.0, 0.0, INFINITY, 0.0};
+	for (int r = 0; r < chunk->nrows; r++)
+	{
+		double		eta = chunk->weight[r];
+		double		y = response[r];
+		double		prior = chunk->prior == NULL ? 1.0 : chunk->prior[r];
+		double		margin = gr_margin_of(pass->distribution, eta, y);
+		GrGlmRow	row = gr_glm_row(pass->distribution, eta, y, prior);
+
+		chunk->weight[r] = row.u * row.u;
+		chunk->residual[r] = row.u * row.v;
+		totals->loss += row.half_deviance;
+		totals->min_margin = margin < totals->min_margin ? margin : totals->min_margin;
+		totals->nones += y;
+	}
+	/* what sticks out of the last vector */
+	for (int r = chunk->nrows; r % MAX_LANES != 0; r++)
+		chunk->weight[r] = chunk->residual[r] = 0.0;
+}
+
 static bool
 add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, const GrChunk *chunk, GrPoll *poll)
 {
@@ -418,7 +487,9 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	version->predict(chunk, pass->beta);
 	for (int r = 0; chunk->offset != NULL && r < chunk->nrows; r++)
 		chunk->weight[r] += chunk->offset[r];
-	if (chunk->prior != NULL)
+	if (!gr_is_logistic(pass->distribution))
+		weigh_chunk(pass, chunk, &totals);
+	else if (chunk->prior != NULL)
 		version->logistic_weighted(chunk, &totals);
 	else
 		version->logistic(chunk, &totals);

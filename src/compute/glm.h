@@ -1,12 +1,13 @@
 /*
- * glm.h: one pass over the rows of a logistic regression.
+ * glm.h: one pass over the rows of a generalised linear model.
  *
- * All that logistic regression does to rows is a pass: for each row its linear predictor eta, the mean mu = 1 / (1 +
- * exp(-eta)), the weight w = mu (1 - mu) and the residual r = y - mu, and sums over these. What a pass takes is a
+ * All that a fit does to rows is a pass: for each row its linear predictor eta, the mean mu, the weight w and the
+ * residual r as glm_row.h has them (of a logistic regression mu = 1 / (1 + exp(-eta)), w = mu (1 - mu), r = y - mu), and
+ * sums over these. What a pass takes is a
  * GrPass, what it gives is a flat array of float8, so that partial sums of threads, workers, partitions or devices
  * merge by gr_pass_merge().
  *
- * Rows are those of row.h; the response is 0 or 1. The terms of a pass are z = (1, x_1 - shift_1, ..., x_p - shift_p),
+ * Rows are those of row.h. The terms of a pass are z = (1, x_1 - shift_1, ..., x_p - shift_p),
  * and eta = z' beta. A model without an intercept has
  * beta[0] = 0 and leaves the sums of term 0 unused.
  */
@@ -14,6 +15,7 @@
 #define GPUREG_GLM_H
 
 #include "compute/compute.h"
+#include "compute/family.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +48,7 @@ typedef struct GrPass
 {
 	GrPassKind	kind;
 	GrRowShape	shape;			/* of the rows, which are not single */
+	GrDistribution distribution;	/* not the gaussian family's */
 	const double *beta;			/* of z */
 	const double *shift;		/* nfeatures; all 0 where the terms are the features themselves */
 	int			nfaces;
@@ -53,9 +56,9 @@ typedef struct GrPass
 	const double *face_absolute;	/* nfaces */
 	double		face_relative;
 	/*
-	 * EXACT: of a mean that were linear in eta, 1/2 + eta / 4, at beta = 0: w = 1/4, r = y - 1/2 - offset / 4. Its
-	 * Newton step is a least-squares fit, which finds its way from 0 however large the offsets are. There is no
-	 * deviance.
+	 * EXACT, at beta = 0: rows as gr_first_row() has them, whose Newton step is a least-squares fit that comes near the
+	 * estimate, however large offsets and responses are. There is no deviance. Of a logistic regression the mean is
+	 * taken for linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4.
 	 */
 	bool		linear;
 } GrPass;
@@ -64,13 +67,13 @@ typedef struct GrPass
 enum
 {
 	GR_SUM_NROWS,				/* rows that took part */
-	GR_SUM_DEVIANCE_HI,			/* -2 log-likelihood; not FACE */
+	GR_SUM_DEVIANCE_HI,			/* see GrGlmRow; not FACE */
 	GR_SUM_DEVIANCE_LO,
-	GR_SUM_MIN_MARGIN,			/* least (2 y - 1) eta; not FACE */
+	GR_SUM_MIN_MARGIN,			/* least gr_margin_of(), (2 y - 1) eta; not FACE */
 	GR_SUM_NRIGHT,				/* FACE: rows off the face with a positive margin */
 	GR_SUM_NWRONG,				/* FACE: ... with a negative one */
 	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of those */
-	GR_SUM_NONES,				/* rows with y = 1 among those that took part; EXACT and GRADIENT */
+	GR_SUM_NONES,				/* the sum of y over those that took part; EXACT and GRADIENT */
 	GR_SUM_HEAD					/* length of the head */
 };
 

@@ -1,24 +1,29 @@
 /*
- * glm_row.h: what a logistic regression makes of one row, the same on the host and on the device.
+ * glm_row.h: what a generalised linear model makes of one row, the same on the host and on the device.
  *
- * A row's response y is 0 or 1 or, of weighted rows, the share of ones in as many trials as the weight says. Both tails
- * are computed as what they are, never as 1 - p: with t = exp(-|eta|) the unlikely side has probability t / (1 + t).
- * Each value is within a few units in the last place, and a weight of 1 changes no bit.
+ * Of a logistic regression, a row's response y is 0 or 1 or, of weighted rows, the share of ones in as many trials as the
+ * weight says. Both tails are computed as what they are, never as 1 - p: with t = exp(-|eta|) the unlikely side has
+ * probability t / (1 + t). Each value is within a few units in the last place, and a weight of 1 changes no bit.
+ *
+ * Of the other families and links, the weight of a row is the one that is expected, w (dmu / deta)^2 / V(mu), as in
+ * Fisher's scoring and R's glm: with the canonical link it is Newton's. A linear predictor for which there is no mean
+ * gives an infinite deviance, and no other sum anything.
  */
 #ifndef GPUREG_GLM_ROW_H
 #define GPUREG_GLM_ROW_H
 
 #include "compute/dd.h"
+#include "compute/family.h"
 
 /* Beyond this |eta| weights stop shrinking: exp(-460) is about 1e-200, whose squares still have all their digits. */
 #define GR_ETA_MAX 460.0
 
-typedef struct GrLogisticRow
+typedef struct GrGlmRow
 {
-	double		u;				/* square root of the weight w mu (1 - mu) */
-	double		v;				/* w (y - mu) / u, so that u v is the residual */
-	double		half_deviance;	/* w times -log of the probability of y; of a share, less what that is where mu = y */
-} GrLogisticRow;
+	double		u;				/* square root of the weight: |dmu / deta| root(w / V(mu)) */
+	double		v;				/* so that u v is w (y - mu) (dmu / deta) / V(mu): a Pearson residual but for its sign */
+	double		half_deviance;	/* w times the log of y's likelihood at mu = y over that at mu */
+} GrGlmRow;
 
 /*
  * y - mu, where the sides have probabilities one = mu and zero = 1 - mu; the same bits for y = 0 and 1 as -one and
@@ -72,7 +77,7 @@ gr_share_deviance(double y, double one, double zero)
 }
 
 /* Of a row without a weight, whose response is 0 or 1 */
-GR_HD GrLogisticRow
+GR_HD GrGlmRow
 gr_plain_row(double eta, double y)
 {
 	double		a = fabs(eta);
@@ -80,7 +85,7 @@ gr_plain_row(double eta, double y)
 	double		d = 1.0 / (1.0 + t);
 	int			expected = (eta >= 0.0) == (y == 1.0);	/* y is on the likely side */
 	double		residual = expected ? t * d : d;	/* its magnitude */
-	GrLogisticRow row;
+	GrGlmRow row;
 
 	row.u = sqrt(t) * d;
 	row.v = (y == 1.0 ? residual : -residual) / row.u;
@@ -89,7 +94,7 @@ gr_plain_row(double eta, double y)
 }
 
 /* The same of any row, to the bit where its weight is 1 */
-GR_HD GrLogisticRow
+GR_HD GrGlmRow
 gr_logistic_row(double eta, double y, double weight)
 {
 	double		a = fabs(eta);
@@ -97,7 +102,7 @@ gr_logistic_row(double eta, double y, double weight)
 	double		d = 1.0 / (1.0 + t);
 	double		one = eta >= 0.0 ? d : t * d;
 	double		zero = eta >= 0.0 ? t * d : d;
-	GrLogisticRow row;
+	GrGlmRow row;
 
 	row.u = sqrt(weight) * (sqrt(t) * d);
 	row.v = weight * gr_residual(y, one, zero) / row.u;
@@ -110,15 +115,260 @@ gr_logistic_row(double eta, double y, double weight)
 	return row;
 }
 
-/* The same of a pass that is linear, at beta = 0; see GrPass. */
-GR_HD GrLogisticRow
+/* The same of a linear pass, at beta = 0 */
+GR_HD GrGlmRow
 gr_linear_row(double offset, double y, double weight)
 {
 	double		root = sqrt(weight);
-	GrLogisticRow row;
+	GrGlmRow row;
 
 	row.u = 0.5 * root;
 	row.v = root * (2.0 * y - 1.0 - 0.5 * offset);
+	row.half_deviance = 0.0;
+	return row;
+}
+
+/*
+ * Other families and links
+ */
+
+/* Beyond this |eta| a probit's tails leave float8's range; its weights stop shrinking. */
+#define GR_PROBIT_MAX 37.0
+
+/* Beyond this eta the same of a cloglog's */
+#define GR_CLOGLOG_MAX 6.0
+
+/* Has a logistic regression's row been meant? */
+GR_HD bool
+gr_is_logistic(GrDistribution distribution)
+{
+	return distribution.family == GR_BINOMIAL && distribution.link == GR_LOGIT;
+}
+
+/* Is the link the one with which expected weights are the Hessian's? */
+GR_HD bool
+gr_is_canonical(GrDistribution distribution)
+{
+	return (distribution.family == GR_BINOMIAL && distribution.link == GR_LOGIT) ||
+		(distribution.family == GR_POISSON && distribution.link == GR_LOG) ||
+		(distribution.family == GR_GAMMA && distribution.link == GR_INVERSE);
+}
+
+/*
+ * How far y is on its side, by eta, as gr_margin(); of counts with a mean exp(eta), 0 is expected the more the lower eta
+ * is, and other counts are trials on both sides: eta must stay where it is.
+ */
+GR_HD double
+gr_margin_of(GrDistribution distribution, double eta, double y)
+{
+	return distribution.family == GR_BINOMIAL ? gr_margin(eta, y) : y == 0.0 ? -eta : -fabs(eta);
+}
+
+/* Can estimates run off, the likelihood rising all the way? */
+GR_HD bool
+gr_can_separate(GrDistribution distribution)
+{
+	return distribution.family == GR_BINOMIAL ||
+		(distribution.link == GR_LOG && distribution.family != GR_GAMMA && distribution.family != GR_GAUSSIAN);
+}
+
+/* Is every linear predictor one of a mean? */
+GR_HD bool
+gr_link_is_total(GrLink link)
+{
+	return link != GR_SQRT && link != GR_INVERSE && link != GR_IDENTITY;
+}
+
+/* The standard normal distribution's upper tail as -log, for z > 0 */
+GR_HD double
+gr_minus_log_tail(double z)
+{
+	double		r = 1.0 / (z * z);
+
+	if (z < GR_PROBIT_MAX)
+		return -log(0.5 * erfc(z * 0.70710678118654752440));
+	/* the asymptotic series, whose terms beyond these are less than 1e-9 of it */
+	return 0.5 * z * z + log(z) + 0.91893853320467274178 - log1p(-r * (1.0 - 3.0 * r * (1.0 - 5.0 * r)));
+}
+
+/* The two sides' probabilities, the root of V over dmu / deta, and -log of the probability of each */
+typedef struct GrSides
+{
+	double		one;
+	double		zero;
+	double		slope;			/* dmu / deta over the root of one * zero */
+	double		loss_one;
+	double		loss_zero;
+} GrSides;
+
+GR_HD GrSides
+gr_sides(GrLink link, double eta)
+{
+	GrSides		s;
+
+	if (link == GR_PROBIT)
+	{
+		double		z = eta < -GR_PROBIT_MAX ? -GR_PROBIT_MAX : eta > GR_PROBIT_MAX ? GR_PROBIT_MAX : eta;
+
+		s.one = 0.5 * erfc(-z * 0.70710678118654752440);
+		s.zero = 0.5 * erfc(z * 0.70710678118654752440);
+		s.slope = exp(-0.5 * z * z) * 0.39894228040143267794 / (sqrt(s.one) * sqrt(s.zero));
+		s.loss_one = eta > 0.0 ? -log1p(-s.zero) : gr_minus_log_tail(-eta);
+		s.loss_zero = eta > 0.0 ? gr_minus_log_tail(eta) : -log1p(-s.one);
+		/* erfc() at 0, where neither is a tail's */
+		if (eta == 0.0)
+			s.loss_one = s.loss_zero = 0.69314718055994530942;
+	}
+	else
+	{
+		double		z = eta < -GR_ETA_MAX ? -GR_ETA_MAX : eta > GR_CLOGLOG_MAX ? GR_CLOGLOG_MAX : eta;
+		double		e = exp(z);
+
+		s.one = -expm1(-e);
+		s.zero = exp(-e);
+		s.slope = e * sqrt(s.zero) / sqrt(s.one);
+		s.loss_one = eta < -GR_ETA_MAX ? -eta : -log(s.one);
+		s.loss_zero = exp(eta);
+	}
+	return s;
+}
+
+GR_HD GrGlmRow
+gr_binary_row(GrLink link, double eta, double y, double weight)
+{
+	GrSides		s = gr_sides(link, eta);
+	double		root = sqrt(weight);
+	GrGlmRow	row;
+
+	row.u = root * s.slope;
+	row.v = root * gr_residual(y, s.one, s.zero) / (sqrt(s.one) * sqrt(s.zero));
+	row.half_deviance = weight * (y == 1.0 ? s.loss_one : y == 0.0 ? s.loss_zero : gr_share_deviance(y, s.one, s.zero));
+	return row;
+}
+
+/* What follows from the mean, for families whose response is not negative */
+GR_HD double
+gr_half_deviance(GrDistribution distribution, double y, double mu)
+{
+	double		theta = distribution.theta;
+	double		d = y - mu;
+
+	if (distribution.family == GR_GAMMA)
+		return gr_deviance_part(mu, y, -d) / mu;
+	if (distribution.family == GR_POISSON)
+		return y > 0.0 ? gr_deviance_part(y, mu, d) : mu;
+	return (y > 0.0 ? gr_deviance_part(y, mu, d) : mu) - gr_deviance_part(y + theta, mu + theta, d);
+}
+
+/* Of a response that is not negative, or positive for gamma; a weight > 0 */
+GR_HD GrGlmRow
+gr_mean_row(GrDistribution distribution, double eta, double y, double weight)
+{
+	double		mu = distribution.link == GR_LOG ? exp(eta) : distribution.link == GR_SQRT ? eta * eta :
+		distribution.link == GR_INVERSE ? 1.0 / eta : eta;
+	double		slope = distribution.link == GR_LOG ? mu : distribution.link == GR_SQRT ? 2.0 * eta :
+		distribution.link == GR_INVERSE ? -mu * mu : 1.0;
+	double		deviation = distribution.family == GR_GAMMA ? mu : sqrt(mu);
+	double		root = sqrt(weight);
+	GrGlmRow	row;
+
+	if (!(mu > 0.0) || !(mu <= 1e300) || (distribution.link != GR_LOG && !(eta > 0.0)))
+	{
+		row.u = row.v = 0.0;
+		row.half_deviance = INFINITY;
+		return row;
+	}
+	if (distribution.family == GR_NEGATIVE_BINOMIAL)
+		deviation *= sqrt(1.0 + mu / distribution.theta);
+	row.u = root * (slope / deviation);
+	row.v = root * ((y - mu) / deviation);
+	row.half_deviance = weight * gr_half_deviance(distribution, y, mu);
+	return row;
+}
+
+/* A row of any family and link but the gaussian one */
+GR_HD GrGlmRow
+gr_glm_row(GrDistribution distribution, double eta, double y, double weight)
+{
+	if (distribution.family != GR_BINOMIAL)
+		return gr_mean_row(distribution, eta, y, weight);
+	if (distribution.link == GR_LOGIT)
+		return gr_logistic_row(eta, y, weight);
+	return gr_binary_row(distribution.link, eta, y, weight);
+}
+
+/* A mean near the response, as R's glm begins with */
+GR_HD double
+gr_first_mean(GrDistribution distribution, double y, double weight)
+{
+	switch (distribution.family)
+	{
+		case GR_BINOMIAL:
+			return (weight * y + 0.5) / (weight + 1.0);
+		case GR_POISSON:
+			return y + 0.1;
+		case GR_NEGATIVE_BINOMIAL:
+			return y > 0.0 ? y : 1.0 / 6.0;
+		default:
+			return y;
+	}
+}
+
+/*
+ * The inverse of the standard normal distribution function, good enough to begin with: the upper tail's by Abramowitz and
+ * Stegun, 26.2.23
+ */
+GR_HD double
+gr_first_probit(double p)
+{
+	double		tail = p < 0.5 ? p : 1.0 - p;
+	double		t = sqrt(-2.0 * log(tail));
+	double		z = t - (2.515517 + (0.802853 + 0.010328 * t) * t) /
+		(1.0 + (1.432788 + (0.189269 + 0.001308 * t) * t) * t);
+
+	return p < 0.5 ? -z : z;
+}
+
+GR_HD double
+gr_first_eta(GrLink link, double mu)
+{
+	switch (link)
+	{
+		case GR_LOGIT:
+			return log(mu / (1.0 - mu));
+		case GR_PROBIT:
+			return gr_first_probit(mu);
+		case GR_CLOGLOG:
+			return log(-log1p(-mu));
+		case GR_LOG:
+			return log(mu);
+		case GR_SQRT:
+			return sqrt(mu);
+		case GR_INVERSE:
+			return 1.0 / mu;
+		default:
+			return mu;
+	}
+}
+
+/*
+ * The same of a pass that is linear, at beta = 0; see GrPass. A logistic regression's mean is taken for linear in its
+ * predictor; another's rows for what they are where the mean is near the response, so that the Newton step is the
+ * least-squares fit with which R's glm begins.
+ */
+GR_HD GrGlmRow
+gr_first_row(GrDistribution distribution, double offset, double y, double weight)
+{
+	double		mu;
+	double		eta;
+	GrGlmRow	row;
+
+	if (gr_is_logistic(distribution))
+		return gr_linear_row(offset, y, weight);
+	mu = gr_first_mean(distribution, y, weight);
+	eta = gr_first_eta(distribution.link, mu);
+	row = gr_glm_row(distribution, eta, y, weight);
+	row.v += row.u * (eta - offset);
 	row.half_deviance = 0.0;
 	return row;
 }

@@ -44,8 +44,9 @@ typedef enum GrLogregSolver
 typedef struct GrLogregOptions
 {
 	GrRowShape	shape;			/* of the rows, which are not single */
+	GrDistribution distribution;	/* not the gaussian family's */
 	GrWeighting weighting;		/* of rows with weights */
-	const GrRowTotals *totals;	/* of those, known once the first pass is made; NULL: none have weights */
+	const GrRowTotals *totals;	/* see gr_has_totals(): known once the first pass is made; NULL: there are none */
 	bool		skip_null;		/* the null deviance isn't wanted, where it takes passes of its own */
 	bool		intercept;
 	double		l2;				/* >= 0 */
@@ -97,6 +98,7 @@ typedef struct GrLogregFit
 	int64_t		nlimit;			/* rows that no direction of separation separates: nrows where there is none, 0 where
 								 * it is complete */
 	double		deviance;		/* in the limit, where there is separation */
+	double		pearson;		/* the sum of squared Pearson residuals, of a fit that ended with an EXACT pass; else NaN */
 	double		null_deviance;	/* NaN where it wasn't wanted */
 	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
 	bool		converged;

@@ -2,10 +2,13 @@
  * newton.c: the phases of a logistic fit that solve Newton steps: the pass at beta = 0, with which every solver begins,
  * the iterations of Newton's method, and the last passes of the other solvers; and such a step by itself. See logreg.h.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "compute/dd.h"
+#include "compute/glm_row.h"
+#include "compute/mixing.h"
 #include "compute/newton_step.h"
 #include "compute/phases.h"
 #include "compute/terms.h"
@@ -117,7 +120,7 @@ has_converged(const GrLogregFit *fit, double decrement_exact_before, double roun
 		return true;
 	/* one more step gives the last digits; but is it wanted, is there one left, and did the last one gain anything? */
 	return state->options.tol > 1e-10 || fit->iterations >= state->max_iter ||
-		state->decrement > 0.0625 * decrement_exact_before;
+		state->decrement > (state->history == NULL ? 0.0625 : 0.25) * decrement_exact_before;
 }
 
 /* Is there reason to look for a direction of separation? Steps that hardly shrink, late, or that didn't end. */
@@ -126,7 +129,7 @@ runs_off(GrLogregFit *fit)
 {
 	GrLogregState *state = fit->state;
 
-	if (state->options.l2 > 0 || state->nfaces == GR_FACES_MAX)
+	if (state->options.l2 > 0 || state->nfaces == GR_FACES_MAX || !gr_can_separate(state->options.distribution))
 		return false;
 	if (fit->iterations >= state->max_iter && !state->final_attempt)
 	{
@@ -152,16 +155,28 @@ take_last_step(GrLogregFit *fit)
 	}
 }
 
+/*
+ * Is the deviance no better than before, where that is looked at? One that isn't finite is of a predictor for which
+ * there is no mean.
+ */
+static bool
+is_refused(const GrLogregState *state, double deviance)
+{
+	if (!state->check)
+		return !gr_is_logistic(state->options.distribution) && !isfinite(deviance);
+	return !(deviance <= state->deviance_old);
+}
+
 bool
 gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	double		deviance = gr_fit_deviance(fit);
 	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
-	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0;
+	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0 && gr_can_separate(state->options.distribution);
 	bool		offset = state->options.shape.offset;
 
-	if (state->check && !(deviance <= state->deviance_old) && state->step > (offset ? CUTS_MIN_STEP : HALVINGS_MIN_STEP))
+	if (is_refused(state, deviance) && state->step > (offset ? CUTS_MIN_STEP : HALVINGS_MIN_STEP))
 	{
 		state->step *= offset && state->step < CUT_STEP ? CUT : 0.5;
 		return try_step(fit, fit->pass.kind);
@@ -200,12 +215,23 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 			return gr_fit_end(fit, !fit->imprecise, true, host, err);
 		}
 	}
-	return gr_fit_enter(fit, runs_off(fit) ? GR_PHASE_CLASSIFY : GR_PHASE_ITERATE, host, err);
+	if (runs_off(fit))
+		return gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
+	gr_mixing_improve(state);
+	return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
 }
 
 /*
  * The beginning
  */
+
+/* Are there totals of rows like the fit's? */
+static bool
+has_totals(const GrLogregOptions *options)
+{
+	return options->totals != NULL &&
+		gr_has_totals(options->shape, (GrRowRules) {options->distribution.family, options->weighting, 0});
+}
 
 /* After the pass at 0: the null deviance, or NaN where that takes passes, and where those begin */
 static void
@@ -214,16 +240,20 @@ choose_null(GrLogregFit *fit)
 	GrLogregState *state = fit->state;
 	const GrLogregOptions *options = &state->options;
 	bool		weighted = options->shape.weight;
-	double		weights = weighted ? options->totals->weights : fit->sums[GR_SUM_NROWS];
-	double		ones = weighted ? options->totals->ones : fit->sums[GR_SUM_NONES];
+	double		weights = has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
+	double		ones = has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES];
+	bool		binary = options->distribution.family == GR_BINOMIAL;
 
 	if (!options->intercept)
 		state->null_intercept = 0;
-	else if (fit->pass.linear)
+	else if (fit->pass.linear && options->shape.offset)
 		state->null_intercept = gr_fit_hi(fit)[gr_at(state->nfull + 1, 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
-	else
+	else if (gr_is_logistic(options->distribution))
 		state->null_intercept = log(ones / (weights - ones));
-	if (options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0))
+	else
+		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
+	if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
+		(!options->intercept && !gr_is_logistic(options->distribution)))
 		fit->null_deviance = NAN;
 	else if (weighted)
 		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
@@ -241,7 +271,7 @@ check_rows(GrLogregFit *fit, GrError *err)
 	double		nones = fit->sums[GR_SUM_NONES];
 	int			column;
 
-	if (!gr_has_both_classes(nrows, nones, err))
+	if (!gr_can_fit(options->distribution.family, nrows, nones, err))
 		return false;
 	/* columns of the matrix behind the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
@@ -251,6 +281,24 @@ check_rows(GrLogregFit *fit, GrError *err)
 	fit->nlimit = fit->nrows;
 	choose_null(fit);
 	return true;
+}
+
+/*
+ * The first step of other fits than logistic ones leads from the model with the intercept alone to the least-squares
+ * fit, which may give predictors without a mean: those between the two have one, from somewhere on.
+ */
+static void
+begin_at_null(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	if (gr_is_logistic(state->options.distribution))
+		return;
+	state->deviance_old = DBL_MAX;
+	if (state->options.shape.offset || !state->options.intercept)
+		return;
+	state->theta[0] = state->null_intercept;
+	state->delta[0] -= state->null_intercept;
 }
 
 bool
@@ -292,6 +340,7 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	gr_terms_choose_shift(fit, 4);
 	for (int j = 1; j < state->nfull; j++)
 		state->delta[0] = gr_fma(state->delta[j], state->shift[j - 1], state->delta[0]);
+	begin_at_null(fit);
 	state->kind = GR_PASS_EXACT;
 	state->bend = INFINITY;
 	return gr_fit_enter(fit, GR_PHASE_START, host, err);

@@ -86,6 +86,6 @@ gr_null_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 			return ask(fit);
 		there = true;
 	}
-	fit->null_deviance = there ? deviance : NAN;
+	fit->null_deviance = there && isfinite(deviance) ? deviance : NAN;
 	return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 }

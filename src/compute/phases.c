@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "compute/mixing.h"
 #include "compute/terms.h"
 
 static const GrPhase phases[] = {
@@ -92,6 +93,7 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 	}
 	state->triangle = dense ? take_doubles(arena, 2 * (size_t) gr_triangle((int64_t) nterms + 1)) : NULL;
 	state->workspace = dense ? take(arena, gr_ols_workspace_nbytes((int) nterms)) : NULL;
+	state->history = gr_mixing_nbytes(options) > 0 ? take(arena, gr_mixing_nbytes(options)) : NULL;
 	state->memory = options->solver != GR_SOLVER_NEWTON ? take(arena, gr_descent_nbytes(options)) : NULL;
 }
 

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/mixing.h"
 #include "compute/phases.h"
 #include "compute/terms.h"
 
@@ -290,6 +291,7 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
 		state->aliased[k] |= state->frozen[k];
 	}
 	state->nfaces++;
+	gr_mixing_forget(state);
 	state->decrement = INFINITY;
 	state->bend = INFINITY;
 	state->decrement_exact = 0;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/glm_row.h"
 #include "compute/phases.h"
 #include "compute/terms.h"
 
@@ -29,7 +30,8 @@
 bool
 gr_logreg_uses_start(const GrLogregOptions *options)
 {
-	return options->solver == GR_SOLVER_NEWTON && options->max_iter >= MAX_ITER_MIN && !options->shape.offset;
+	return options->solver == GR_SOLVER_NEWTON && options->max_iter >= MAX_ITER_MIN && !options->shape.offset &&
+		gr_is_logistic(options->distribution);
 }
 
 GrLogregOptions

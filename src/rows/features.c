@@ -53,7 +53,7 @@ gr_features_pass(PG_FUNCTION_ARGS)
 	bool		counts = !PG_ARGISNULL(ARG_ROLES) && (PG_GETARG_INT32(ARG_ROLES) & 4) != 0;
 	GrRowRules	rules = {
 		!PG_ARGISNULL(ARG_BINARY) && PG_GETARG_BOOL(ARG_BINARY) ? GR_BINOMIAL : GR_GAUSSIAN,
-		counts ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS
+		counts ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, 0
 	};
 	GrRowFate	fate;
 	GrError		err = {0};

@@ -197,7 +197,7 @@ gr_ring_total(GrRing *ring, int block)
 {
 	GrRingBlock *b = &ring->blocks[block];
 
-	if (!ring->shape.weight)
+	if (!gr_has_totals(ring->shape, ring->rules))
 		return;
 	b->totals = (GrRowTotals) {0};
 	gr_totals_add(&b->totals, gr_ring_rows(ring, block), b->nrows, ring->shape, ring->rules);

@@ -109,7 +109,7 @@ send_block(RingReader *r, int block)
 	r->sent[r->nsent % r->ring->nblocks] = block;
 	r->nsent++;
 	r->nrows += nrows;
-	if (r->ring->shape.weight)
+	if (gr_has_totals(r->ring->shape, r->ring->rules))
 		gr_totals_merge(&r->job->totals, &r->ring->blocks[block].totals);
 	return gr_job_send(r->job, gr_ring_rows(r->ring, block), nrows, &r->error) && free_blocks(r, false);
 }

@@ -223,7 +223,7 @@ run_sums(const GrPlan *plan, GrIngest *ingest)
 		gr_raise_no_rows(state->nskipped);
 	note_width(ingest, state->nfeatures);
 	gr_name_ingested(ingest);
-	state = gr_state_settled(PointerGetDatum(state), GR_GAUSSIAN, ingest->names);
+	state = gr_state_settled(PointerGetDatum(state), GR_STATS, ingest->names);
 	/* the typed pass isn't told what weights are */
 	state->weighting = ingest->rules.weighting;
 	if (state->weighting == GR_FREQUENCIES)
@@ -410,11 +410,11 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 	result = gr_run_for_value(plan, params, &isnull);
 	if (isnull)
 		gr_raise_no_rows(0);
-	state = gr_state_settled(result, GR_BINOMIAL, NULL);
+	state = gr_state_settled(result, GR_STEP, NULL);
 	if (state->nfeatures != pass->shape.nfeatures || state->kind != pass->kind)
 		elog(ERROR, "%s returned another pass", source->ingest != NULL ? "gpu_logreg_array_pass" : "gpu_logreg_pass");
 	gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, gr_state_sums(state));
-	if (source->shape.weight)
+	if (gr_has_totals(source->shape, source->rules))
 		source->totals = *gr_state_totals(state);
 	source->nskipped = state->nskipped;
 	source->nworkers = Max(source->nworkers, state->nworkers);

@@ -25,9 +25,9 @@
 /* The kernels' scratch memory comes from the stack up to this many bytes. */
 #define STACK_SCRATCH_NBYTES 32768
 
-const GrStateFamily gr_state_families[] = {
-	[GR_GAUSSIAN] = {"gpu_ols_stats", "gpu_ols_pass", "gpu_ols_fit", 4, 32, 1},
-	[GR_BINOMIAL] = {"gpu_logreg_step", "gpu_logreg_pass", "gpu_logreg_fit", 8, 256, GR_STATE_VERSION}
+const GrStateKind gr_state_kinds[] = {
+	[GR_STATS] = {"gpu_ols_stats", "gpu_ols_pass", "gpu_ols_fit", 4, 32, 1},
+	[GR_STEP] = {"gpu_logreg_step", "gpu_logreg_pass", "gpu_logreg_fit", 8, 256, GR_STATE_VERSION}
 };
 
 /*
@@ -40,7 +40,7 @@ state_size(const GrState *head, int capacity)
 {
 	Size		t = gr_state_nterms(head);
 	Size		ncells = head->nfeatures < 0 ? 0 :
-		(head->family == GR_BINOMIAL ? 3 : 1) * t + (head->nfaces + head->nchanged) * (t + 1) +
+		(head->type == GR_STEP ? 3 : 1) * t + (head->nfaces + head->nchanged) * (t + 1) +
 		gr_kind_nsums(head->kind, head->nfeatures) + gr_state_ntotals(head) + capacity * gr_state_ncols(head);
 
 	return offsetof(GrState, data) + ncells * sizeof(double);
@@ -69,25 +69,30 @@ create_like(const GrState *head, int capacity)
 GrState *
 gr_state_clear(GrState *state)
 {
-	if (state->family == GR_BINOMIAL && state->nfeatures >= 0)
+	if (state->type == GR_STEP && state->nfeatures >= 0)
 		gr_pass_clear((GrPassKind) state->kind, state->nfeatures, gr_state_sums(state));
 	return state;
 }
 
 GrState *
-gr_state_create(GrFamily family, int nfeatures, int capacity)
+gr_state_create(GrStateType type, int nfeatures, int capacity)
 {
-	const GrState head = {.family = family,.kind = gr_public_kind(family),.nfeatures = nfeatures,.intercept = 1};
+	const GrState head = {
+		.type = type,.kind = gr_public_kind(type),.nfeatures = nfeatures,.intercept = 1,
+		.family = type == GR_STEP ? GR_BINOMIAL : GR_GAUSSIAN,.link = type == GR_STEP ? GR_LOGIT : GR_IDENTITY
+	};
 
 	return gr_state_clear(create_like(&head, capacity));
 }
 
 GrState *
-gr_state_create_pass(GrPassKind kind, GrRowShape shape, GrWeighting weighting, int nfaces, int nchanged)
+gr_state_create_pass(GrPassKind kind, GrRowShape shape, GrDistribution distribution, GrWeighting weighting, int nfaces,
+					 int nchanged)
 {
 	const GrState head = {
-		.family = GR_BINOMIAL,.kind = kind,.nfeatures = shape.nfeatures,.nfaces = nfaces,.nchanged = nchanged,
-		.intercept = 1,.internal = 1,.weight = shape.weight,.offset = shape.offset,.weighting = weighting
+		.type = GR_STEP,.kind = kind,.nfeatures = shape.nfeatures,.nfaces = nfaces,.nchanged = nchanged,
+		.intercept = 1,.internal = 1,.weight = shape.weight,.offset = shape.offset,.weighting = weighting,
+		.family = distribution.family,.link = distribution.link,.theta = distribution.theta
 	};
 
 	return gr_state_clear(create_like(&head, 0));
@@ -123,7 +128,7 @@ gr_state_reshape(GrState *state, GrRowShape shape, GrWeighting weighting, int ca
 GrState *
 gr_state_request_sums(GrRowShape shape, GrRowRules rules)
 {
-	GrState    *state = gr_state_create(GR_GAUSSIAN, -1, 0);
+	GrState    *state = gr_state_create(GR_STATS, -1, 0);
 
 	state->weight = shape.weight;
 	state->weighting = rules.weighting;
@@ -134,7 +139,8 @@ GrState *
 gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis)
 {
 	int			nchanged = basis == NULL ? 0 : basis->nchanged;
-	GrState    *state = gr_state_create_pass(pass->kind, pass->shape, rules.weighting, pass->nfaces, nchanged);
+	GrState    *state = gr_state_create_pass(pass->kind, pass->shape, pass->distribution, rules.weighting,
+												pass->nfaces, nchanged);
 	Size		t = gr_state_nterms(state);
 
 	state->face_relative = pass->face_relative;
@@ -171,7 +177,7 @@ raise_canceled(void)
 static void
 check_range(GrState *state, const char *const *names)
 {
-	bool		weighted = state->family == GR_BINOMIAL;
+	bool		weighted = state->type == GR_STEP;
 	int			p = state->nfeatures;
 	GrError		err = {0};
 	int			column;
@@ -257,6 +263,7 @@ add_to_pass(GrState *state, double *scratch)
 	const GrPass pass = {
 		.kind = (GrPassKind) state->kind,
 		.shape = gr_state_shape(state),
+		.distribution = {(GrFamily) state->family, (GrLink) state->link, state->theta},
 		.beta = gr_state_beta(state),
 		.shift = gr_state_shift(state),
 		.nfaces = state->nfaces,
@@ -275,10 +282,10 @@ static void
 add_totals(GrState *state)
 {
 	GrRowTotals fresh = {0};
-	GrRowTotals *totals = state->family == GR_GAUSSIAN ? &fresh : gr_state_totals(state);
+	GrRowTotals *totals = state->type == GR_STATS ? &fresh : gr_state_totals(state);
 
 	gr_totals_add(totals, gr_state_pending(state), state->npending, gr_state_shape(state), gr_state_rules(state));
-	if (state->family == GR_GAUSSIAN)
+	if (state->type == GR_STATS)
 	{
 		state->weighted = 1;
 		state->log_constant += fresh.log_constant;
@@ -293,7 +300,7 @@ gr_state_flush(GrState *state, const char *const *names)
 		char		bytes[STACK_SCRATCH_NBYTES];
 		double		align;
 	}			local;
-	bool		is_gram = state->family == GR_GAUSSIAN;
+	bool		is_gram = state->type == GR_STATS;
 	Size		nbytes;
 	double	   *scratch;
 
@@ -308,7 +315,7 @@ gr_state_flush(GrState *state, const char *const *names)
 		add_to_pass(state, scratch);
 	if (scratch != (double *) &local)
 		pfree(scratch);
-	if (state->weight)
+	if (gr_has_totals(gr_state_shape(state), gr_state_rules(state)))
 		add_totals(state);
 	check_range(state, names);
 	state->npending = 0;
@@ -319,28 +326,28 @@ gr_state_flush(GrState *state, const char *const *names)
  */
 
 const char *
-gr_state_type(GrFamily family)
+gr_state_type(GrStateType type)
 {
-	return gr_state_families[family].type;
+	return gr_state_kinds[type].type;
 }
 
 void
-gr_state_check_version(GrFamily family, int version, int oldest, int newest)
+gr_state_check_version(GrStateType type, int version, int oldest, int newest)
 {
 	if (version < oldest || version > newest)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("unsupported %s version %d", gr_state_families[family].type, version),
+				 errmsg("unsupported %s version %d", gr_state_kinds[type].type, version),
 				 oldest == newest ? errdetail("This version of gpureg reads version %d.", newest) :
 				 errdetail("This version of gpureg reads versions %d to %d.", oldest, newest)));
 }
 
 static void
-raise_malformed(GrFamily family)
+raise_malformed(GrStateType type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("malformed %s", gr_state_families[family].type)));
+			 errmsg("malformed %s", gr_state_kinds[type].type)));
 }
 
 /*
@@ -363,30 +370,42 @@ is_basis(GrState *state)
 	return true;
 }
 
+/* Is the distribution one that there is? */
+static bool
+is_distribution(const GrState *state)
+{
+	if (state->type == GR_STATS)
+		return state->family == GR_GAUSSIAN && state->link == GR_IDENTITY && state->theta == 0;
+	return state->family > GR_GAUSSIAN && state->family < GR_NFAMILIES && state->link >= 0 &&
+		state->link < GR_NLINKS && gr_family_has_link((GrFamily) state->family, (GrLink) state->link) &&
+		(state->family == GR_NEGATIVE_BINOMIAL ? state->theta > 0 && isfinite(state->theta) : state->theta == 0);
+}
+
 /* Do the parts go together that the head names? */
 static bool
 is_of_a_kind(const GrState *state)
 {
 	if (state->internal == 0)
-		return state->kind == gr_public_kind((GrFamily) state->family) && state->nfaces == 0 && state->nchanged == 0 &&
-			state->offset == 0 && (state->weight == 0 || state->family == GR_GAUSSIAN);
+		return state->kind == gr_public_kind((GrStateType) state->type) && state->nfaces == 0 && state->nchanged == 0 &&
+			state->offset == 0 && (state->weight == 0 || state->type == GR_STATS) &&
+			(state->type == GR_STATS || (state->family == GR_BINOMIAL && state->link == GR_LOGIT));
 	/* a FACE pass has a candidate */
-	return state->internal == 1 && state->family == GR_BINOMIAL && state->intercept == 1 && state->nfeatures >= 0 &&
+	return state->internal == 1 && state->type == GR_STEP && state->intercept == 1 && state->nfeatures >= 0 &&
 		state->kind >= GR_PASS_EXACT && state->kind <= GR_PASS_FACE &&
 		state->nfaces >= (state->kind == GR_PASS_FACE ? 1 : 0) && state->nfaces <= GR_MAX_FACES &&
 		state->nchanged >= 0 && state->nchanged <= state->nfeatures;
 }
 
 bool
-gr_state_is_well_formed(GrState *state, GrFamily family)
+gr_state_is_well_formed(GrState *state, GrStateType type)
 {
-	return state->family == family && (state->intercept == 0 || state->intercept == 1) &&
+	return state->type == type && (state->intercept == 0 || state->intercept == 1) &&
 		(state->weight == 0 || state->weight == 1) && (state->offset == 0 || state->offset == 1) &&
 		(state->weighting == GR_PRIOR_WEIGHTS || state->weighting == GR_FREQUENCIES) &&
 		(state->weighted == 0 || state->weighted == 1) && (state->linear == 0 || state->linear == 1) &&
-		state->nfeatures >= -1 && state->nfeatures <= GR_MAX_FEATURES && is_of_a_kind(state) &&
+		state->nfeatures >= -1 && state->nfeatures <= GR_MAX_FEATURES && is_distribution(state) && is_of_a_kind(state) &&
 		state->npending >= 0 && state->npending <= state->capacity &&
-		state->capacity <= gr_state_families[family].full_capacity &&
+		state->capacity <= gr_state_kinds[type].full_capacity &&
 		(state->nfeatures >= 0 || state->capacity == 0) &&
 		VARSIZE(state) == state_size(state, state->capacity) && is_basis(state);
 }
@@ -416,16 +435,16 @@ upgraded_stats(const OldStats *old)
 
 	if (VARSIZE(old) < offsetof(OldStats, data) || old->nfeatures < -1 || old->nfeatures > GR_MAX_FEATURES ||
 		old->npending < 0 || old->npending > old->capacity ||
-		old->capacity > gr_state_families[GR_GAUSSIAN].full_capacity ||
+		old->capacity > gr_state_kinds[GR_STATS].full_capacity ||
 		(old->nfeatures < 0 && old->capacity > 0))
-		raise_malformed(GR_GAUSSIAN);
+		raise_malformed(GR_STATS);
 	t = gr_nterms(old->nfeatures);
 	nsums = gr_kind_nsums(GR_KIND_GRAM, old->nfeatures);
 	shift = old->data + nsums;
 	if (VARSIZE(old) != offsetof(OldStats, data) +
 		(nsums + (old->version - 1 + (Size) old->capacity) * t) * sizeof(double))
-		raise_malformed(GR_GAUSSIAN);
-	state = gr_state_create(GR_GAUSSIAN, old->nfeatures, old->capacity);
+		raise_malformed(GR_STATS);
+	state = gr_state_create(GR_STATS, old->nfeatures, old->capacity);
 	state->npending = old->npending;
 	state->nworkers = old->nworkers;
 	state->nrows = old->nrows;
@@ -438,22 +457,22 @@ upgraded_stats(const OldStats *old)
 }
 
 GrState *
-gr_state_checked(GrState *state, GrFamily family)
+gr_state_checked(GrState *state, GrStateType type)
 {
-	if (VARSIZE(state) < offsetof(GrState, family))
-		raise_malformed(family);
-	gr_state_check_version(family, state->version, gr_state_families[family].oldest, GR_STATE_VERSION);
+	if (VARSIZE(state) < offsetof(GrState, type))
+		raise_malformed(type);
+	gr_state_check_version(type, state->version, gr_state_kinds[type].oldest, GR_STATE_VERSION);
 	if (state->version <= 2)
 		return upgraded_stats((const OldStats *) state);
-	if (VARSIZE(state) < offsetof(GrState, data) || !gr_state_is_well_formed(state, family))
-		raise_malformed(family);
+	if (VARSIZE(state) < offsetof(GrState, data) || !gr_state_is_well_formed(state, type))
+		raise_malformed(type);
 	return state;
 }
 
 GrState *
-gr_state_settled(Datum datum, GrFamily family, const char *const *names)
+gr_state_settled(Datum datum, GrStateType type, const char *const *names)
 {
-	GrState    *state = gr_state_checked((GrState *) PG_DETOAST_DATUM(datum), family);
+	GrState    *state = gr_state_checked((GrState *) PG_DETOAST_DATUM(datum), type);
 
 	if (state->capacity == 0)
 		return state;
@@ -468,7 +487,7 @@ gr_state_settled(Datum datum, GrFamily family, const char *const *names)
  * Not inlined: it was measured to be slower then over many groups, where it waits for a state to come into the cache.
  */
 pg_noinline GrState *
-gr_state_argument(FunctionCallInfo fcinfo, GrFamily family)
+gr_state_argument(FunctionCallInfo fcinfo, GrStateType type)
 {
 	GrState    *state = (GrState *) PG_GETARG_POINTER(0);
 
@@ -479,7 +498,7 @@ gr_state_argument(FunctionCallInfo fcinfo, GrFamily family)
 		state = (GrState *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
 	else if (likely(state->version == GR_STATE_VERSION))
 		return state;
-	return gr_state_checked(state, family);
+	return gr_state_checked(state, type);
 }
 
 /*
@@ -498,10 +517,11 @@ check_same_request(GrState *a, GrState *b)
 				 errmsg("cannot combine states with different numbers of features"),
 				 errdetail("One has %d, the other has %d.", Min(a->nfeatures, b->nfeatures),
 						   Max(a->nfeatures, b->nfeatures))));
-	if (a->family == GR_BINOMIAL &&
+	if (a->type == GR_STEP &&
 		(a->kind != b->kind || a->nfaces != b->nfaces || a->nchanged != b->nchanged || a->intercept != b->intercept ||
 		 a->internal != b->internal || a->weight != b->weight || a->offset != b->offset ||
-		 a->weighting != b->weighting || a->linear != b->linear || memcmp(a->data, b->data, request_nbytes) != 0))
+		 a->weighting != b->weighting || a->family != b->family || a->link != b->link || a->theta != b->theta ||
+		 a->linear != b->linear || memcmp(a->data, b->data, request_nbytes) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine Newton steps that were taken at different beta")));
@@ -512,7 +532,7 @@ merge_sums(GrState *state, GrState *other)
 {
 	GrPoll		poll = {.host = &gr_host};
 
-	if (state->family == GR_BINOMIAL)
+	if (state->type == GR_STEP)
 		gr_pass_merge((GrPassKind) state->kind, state->nfeatures, gr_state_sums(state), gr_state_sums(other));
 	else if (!gr_gram_merge_shifted(gr_state_hi(state), gr_state_lo(state), gr_state_shift(state), gr_state_hi(other),
 									gr_state_lo(other), gr_state_shift(other), state->nfeatures, &poll))
@@ -521,9 +541,9 @@ merge_sums(GrState *state, GrState *other)
 
 /* Two states as one: either may be NULL */
 static Datum
-combine(FunctionCallInfo fcinfo, GrFamily family)
+combine(FunctionCallInfo fcinfo, GrStateType type)
 {
-	GrState    *state = gr_state_argument(fcinfo, family);
+	GrState    *state = gr_state_argument(fcinfo, type);
 	GrState    *other;
 
 	if (PG_ARGISNULL(1))
@@ -532,7 +552,7 @@ combine(FunctionCallInfo fcinfo, GrFamily family)
 			PG_RETURN_NULL();
 		return gr_state_result(fcinfo, state);
 	}
-	other = gr_state_settled(PG_GETARG_DATUM(1), family, NULL);
+	other = gr_state_settled(PG_GETARG_DATUM(1), type, NULL);
 	if (state == NULL || state->nfeatures < 0)
 	{
 		GrState    *fresh = gr_state_resize(other, 0);
@@ -559,21 +579,21 @@ combine(FunctionCallInfo fcinfo, GrFamily family)
 	return gr_state_result(fcinfo, state);
 }
 
-GR_STATE_FUNCTION(gr_ols_stats_combine, combine, GR_GAUSSIAN)
-GR_STATE_FUNCTION(gr_logreg_step_combine, combine, GR_BINOMIAL)
+GR_STATE_FUNCTION(gr_ols_stats_combine, combine, GR_STATS)
+GR_STATE_FUNCTION(gr_logreg_step_combine, combine, GR_STEP)
 
 /*
  * The state as a value. NULL if it has no complete row, unless gpu_logreg_fit() asked for it, which wants to know what
  * was left out.
  */
 static Datum
-final(FunctionCallInfo fcinfo, GrFamily family)
+final(FunctionCallInfo fcinfo, GrStateType type)
 {
 	GrState    *state;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state = gr_state_settled(PG_GETARG_DATUM(0), family, NULL);
+	state = gr_state_settled(PG_GETARG_DATUM(0), type, NULL);
 	if (state->nrows == 0 && !state->internal)
 		PG_RETURN_NULL();
 	/* in a window frame that grows, the aggregate goes on changing its state: what was returned must not follow */
@@ -582,5 +602,5 @@ final(FunctionCallInfo fcinfo, GrFamily family)
 	PG_RETURN_POINTER(state);
 }
 
-GR_STATE_FUNCTION(gr_ols_stats_final, final, GR_GAUSSIAN)
-GR_STATE_FUNCTION(gr_logreg_step_final, final, GR_BINOMIAL)
+GR_STATE_FUNCTION(gr_ols_stats_final, final, GR_STATS)
+GR_STATE_FUNCTION(gr_logreg_step_final, final, GR_STEP)

@@ -23,7 +23,14 @@
  */
 #define GR_STATE_VERSION 3
 
-/* The kind of sums that a gaussian state has: the Gram matrix of (1, x, y) about a shift, as gram_shift.h has it */
+/* The SQL types */
+typedef enum GrStateType
+{
+	GR_STATS,					/* gpu_ols_stats: a Gram matrix */
+	GR_STEP						/* gpu_logreg_step: a pass */
+} GrStateType;
+
+/* The kind of sums that a gpu_ols_stats has: the Gram matrix of (1, x, y) about a shift, as gram_shift.h has it */
 #define GR_KIND_GRAM (-1)
 
 /* More than a fit ever follows */
@@ -37,7 +44,7 @@
  * to a user has none of those: capacity and npending are 0. Inside an aggregate the same varlena has room for a batch
  * of rows, since the kernels want many at a time, and is updated in place.
  *
- * What is asked of a gaussian state's rows is nothing; of a binomial one's, a GrPass. A value given to a user is of
+ * What is asked of a gpu_ols_stats' rows is nothing; of a gpu_logreg_step's, a GrPass. A value given to a user is of
  * kind EXACT, without faces, basis or shift, all of its sums finite; others exist within a statement of
  * gpu_logreg_fit().
  */
@@ -46,7 +53,7 @@ typedef struct GrState
 	/* what a row is taken with: in one cache line, mostly, where there are as many states as groups */
 	int32		vl_len_;		/* varlena header */
 	int16		version;		/* GR_STATE_VERSION */
-	int8		family;			/* GrFamily: gaussian ones are gpu_ols_stats, binomial ones gpu_logreg_step */
+	int8		type;			/* GrStateType */
 	int8		kind;			/* GR_KIND_GRAM or a GrPassKind */
 	int32		nfeatures;		/* -1 until a complete row was seen */
 	int16		npending;		/* rows in pending, <= capacity */
@@ -58,20 +65,23 @@ typedef struct GrState
 	int16		nfaces;
 	int16		nchanged;		/* features that a basis changes */
 	int16		nworkers;		/* of a pass over a query: parallel workers that had rows; else 0 */
-	int8		intercept;		/* of a binomial one: is there one in the model? */
+	int8		intercept;		/* of a gpu_logreg_step: is there one in the model? */
 	int8		internal;		/* asked for by gpu_logreg_fit(), which looks at the sums itself */
 	int8		weight;			/* the rows that it takes have weights */
 	int8		offset;			/* ... offsets: for gpu_logreg_fit() alone */
 	int8		weighting;		/* GrWeighting */
-	int8		weighted;		/* gaussian: rows with weights are in the sums */
+	int8		weighted;		/* gpu_ols_stats: rows with weights are in the sums */
 	int8		linear;			/* as in GrPass */
-	double		log_constant;	/* gaussian: of those, see GrRowTotals */
+	int8		family;			/* GrFamily; gaussian of a gpu_ols_stats */
+	int8		link;			/* GrLink; identity of a gpu_ols_stats */
+	double		theta;			/* as in GrDistribution */
+	double		log_constant;	/* gpu_ols_stats: of rows with weights, see GrRowTotals */
 	/*
-	 * gaussian: shift[t], sums[], pending[capacity][c]; t: gr_state_nterms(), c: gr_state_ncols(). The sums:
+	 * gpu_ols_stats: shift[t], sums[], pending[capacity][c]; t: gr_state_nterms(), c: gr_state_ncols(). The sums:
 	 * hi[triangle of t + 1], lo[same].
 	 *
-	 * binomial: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged],
-	 * basis[nchanged][t], sums[], the totals of rows with weights, pending[capacity][c]. The sums: as glm.h has them.
+	 * gpu_logreg_step: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged],
+	 * basis[nchanged][t], sums[], the totals of rows that have some, pending[capacity][c]. The sums: as glm.h has them.
 	 */
 	double		data[FLEXIBLE_ARRAY_MEMBER];
 } GrState;
@@ -93,9 +103,9 @@ gr_state_triangle(const GrState *state)
 
 /* The kind of the values that users have */
 static inline int
-gr_public_kind(GrFamily family)
+gr_public_kind(GrStateType type)
 {
-	return family == GR_GAUSSIAN ? GR_KIND_GRAM : GR_PASS_EXACT;
+	return type == GR_STATS ? GR_KIND_GRAM : GR_PASS_EXACT;
 }
 
 static inline Size
@@ -119,7 +129,7 @@ gr_state_shape(const GrState *state)
 static inline GrRowRules
 gr_state_rules(const GrState *state)
 {
-	return (GrRowRules) {(GrFamily) state->family, (GrWeighting) state->weighting};
+	return (GrRowRules) {(GrFamily) state->family, (GrWeighting) state->weighting, state->theta};
 }
 
 /* c: values of a row; 0 until a complete row was seen */
@@ -133,7 +143,8 @@ gr_state_ncols(const GrState *state)
 static inline Size
 gr_state_ntotals(const GrState *state)
 {
-	return state->weight && state->family == GR_BINOMIAL ? sizeof(GrRowTotals) / sizeof(double) : 0;
+	return state->type == GR_STEP && gr_has_totals(gr_state_shape(state), gr_state_rules(state)) ?
+		sizeof(GrRowTotals) / sizeof(double) : 0;
 }
 
 static inline double *
@@ -152,7 +163,7 @@ gr_state_fixed(GrState *state)
 static inline double *
 gr_state_shift(GrState *state)
 {
-	return state->data + (state->family == GR_BINOMIAL ? 2 * gr_state_nterms(state) : 0);
+	return state->data + (state->type == GR_STEP ? 2 * gr_state_nterms(state) : 0);
 }
 
 static inline double *
@@ -205,7 +216,7 @@ gr_state_pending(GrState *state)
 	return (double *) ((char *) state + VARSIZE(state)) - state->capacity * gr_state_ncols(state);
 }
 
-/* Of a binomial state that takes rows with weights */
+/* Of a gpu_logreg_step that has some */
 static inline GrRowTotals *
 gr_state_totals(GrState *state)
 {
@@ -220,14 +231,14 @@ gr_state_nobs(GrState *state)
 }
 
 /* A value for users, without rows; of a model with an intercept, at a beta of 0 */
-extern GrState *gr_state_create(GrFamily family, int nfeatures, int capacity);
+extern GrState *gr_state_create(GrStateType type, int nfeatures, int capacity);
 
 /*
  * A value for gpu_logreg_fit(), at a beta of 0, without shift, faces or basis set. The numbers must be within their
  * bounds.
  */
-extern GrState *gr_state_create_pass(GrPassKind kind, GrRowShape shape, GrWeighting weighting, int nfaces,
-									 int nchanged);
+extern GrState *gr_state_create_pass(GrPassKind kind, GrRowShape shape, GrDistribution distribution,
+									 GrWeighting weighting, int nfaces, int nchanged);
 
 /*
  * A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins
@@ -245,29 +256,29 @@ extern GrState *gr_state_reshape(GrState *state, GrRowShape shape, GrWeighting w
  * Is the value, of this version and with a head, laid out as that says, with parts that go together? All that is done
  * with one rests on that; what the numbers are doesn't matter.
  */
-extern bool gr_state_is_well_formed(GrState *state, GrFamily family);
+extern bool gr_state_is_well_formed(GrState *state, GrStateType type);
 
 /* A value that comes from a caller: well formed, and of this version or made so. ERROR if it isn't. */
-extern GrState *gr_state_checked(GrState *state, GrFamily family);
+extern GrState *gr_state_checked(GrState *state, GrStateType type);
 
 /*
  * The argument as a value without pending rows: itself where it has none, else a copy in the current context. names: of
  * the columns, for messages, as in gr_raise_columns(), or NULL.
  */
-extern GrState *gr_state_settled(Datum datum, GrFamily family, const char *const *names);
+extern GrState *gr_state_settled(Datum datum, GrStateType type, const char *const *names);
 
-/* The family's type */
-extern const char *gr_state_type(GrFamily family);
+/* Its name */
+extern const char *gr_state_type(GrStateType type);
 
 /* ERROR unless it is one of these; wherever a state comes from outside an aggregate: text, the wire, a table. */
-extern void gr_state_check_version(GrFamily family, int version, int oldest, int newest);
+extern void gr_state_check_version(GrStateType type, int version, int oldest, int newest);
 
 /*
  * For the functions that take rows, state_rows.c
  */
 
-/* What differs between the families, but for their sums */
-typedef struct GrStateFamily
+/* What differs between the types, but for their sums */
+typedef struct GrStateKind
 {
 	const char *type;
 	const char *pass;			/* the aggregate over a query's columns, and whose it is */
@@ -279,9 +290,9 @@ typedef struct GrStateFamily
 	int			first_capacity;
 	int			full_capacity;
 	int			oldest;			/* version that is read from a table */
-} GrStateFamily;
+} GrStateKind;
 
-extern const GrStateFamily gr_state_families[];
+extern const GrStateKind gr_state_kinds[];
 
 /* So that rows can be added: sums of none. The state */
 extern GrState *gr_state_clear(GrState *state);
@@ -293,7 +304,7 @@ extern GrState *gr_state_resize(const GrState *from, int capacity);
 extern void gr_state_flush(GrState *state, const char *const *names);
 
 /* The first argument as a state that may be changed: the aggregate's own, or a copy, checked; NULL for NULL */
-extern GrState *gr_state_argument(FunctionCallInfo fcinfo, GrFamily family);
+extern GrState *gr_state_argument(FunctionCallInfo fcinfo, GrStateType type);
 
 /* A state handed to SQL outside an aggregate has no pending rows. */
 static inline Datum
@@ -301,16 +312,16 @@ gr_state_result(FunctionCallInfo fcinfo, GrState *state)
 {
 	if (likely(gr_in_aggregate(fcinfo)))
 		PG_RETURN_POINTER(state);
-	PG_RETURN_POINTER(gr_state_settled(PointerGetDatum(state), (GrFamily) state->family, NULL));
+	PG_RETURN_POINTER(gr_state_settled(PointerGetDatum(state), (GrStateType) state->type, NULL));
 }
 
-/* A function of SQL's as what one of ours does for a family's type */
-#define GR_STATE_FUNCTION(name, function, family) \
+/* A function of SQL's as what one of ours does for a type */
+#define GR_STATE_FUNCTION(name, function, type) \
 	PG_FUNCTION_INFO_V1(name); \
 	Datum \
 	name(PG_FUNCTION_ARGS) \
 	{ \
-		return function(fcinfo, family); \
+		return function(fcinfo, type); \
 	}
 
 #endif							/* GPUREG_STATE_H */

@@ -6,8 +6,8 @@
  * gpu_logreg_fit() run over their query, in parallel workers, and take the columns as they are. Over a remote query,
  * gpu_ols_array_pass(y, x), which has gpu_ols_agg's transition function, and gpu_logreg_array_pass(request, y, x) are
  * run: they go by nothing but their arguments and the state. The families differ in their sums; what holds the rows
- * until there are enough is the same. A function that runs for each row is made twice by the compiler, its family a
- * constant.
+ * until there are enough is the same. A function that runs for each row is made twice by the compiler, the state's type
+ * a constant.
  */
 #include "postgres.h"
 
@@ -37,19 +37,19 @@ PG_FUNCTION_INFO_V1(gr_wls_array_pass_accum);
 
 /* Where the matrix is larger than all the rows that a state may hold back, these are few. */
 static int
-first_capacity(GrFamily family, int p)
+first_capacity(GrStateType type, int p)
 {
-	const GrStateFamily *f = &gr_state_families[family];
+	const GrStateKind *f = &gr_state_kinds[type];
 
 	return p < f->full_capacity ? f->first_capacity : f->full_capacity;
 }
 
 /* Counts a row that is left out. */
 static Datum
-skip_row(FunctionCallInfo fcinfo, GrState *state, GrFamily family)
+skip_row(FunctionCallInfo fcinfo, GrState *state, GrStateType type)
 {
 	if (state == NULL)
-		state = gr_state_create(family, -1, 0);
+		state = gr_state_create(type, -1, 0);
 	gr_add_count(&state->nskipped, 1);
 	return gr_state_result(fcinfo, state);
 }
@@ -61,11 +61,11 @@ skip_row(FunctionCallInfo fcinfo, GrState *state, GrFamily family)
 static pg_noinline GrState *
 make_room(GrState *state)
 {
-	GrFamily	family = (GrFamily) state->family;
-	int			full = gr_state_families[family].full_capacity;
+	GrStateType type = (GrStateType) state->type;
+	int			full = gr_state_kinds[type].full_capacity;
 
 	if (state->capacity < full)
-		return gr_state_resize(state, state->capacity == 0 ? first_capacity(family, state->nfeatures) : full);
+		return gr_state_resize(state, state->capacity == 0 ? first_capacity(type, state->nfeatures) : full);
 	gr_state_flush(state, NULL);
 	return state;
 }
@@ -104,14 +104,14 @@ count_row(GrState *state)
  * or comes so near that a sum could. roles: it has a weight or an offset, which aren't looked at here
  */
 static inline bool
-is_plain(const double *row, int p, GrFamily family, bool roles)
+is_plain(const double *row, int p, GrStateType type, bool roles)
 {
 	double		sum = 0;
 	bool		extreme = false;
 
 	if (roles)
 		return false;
-	if (family == GR_GAUSSIAN)
+	if (type == GR_STATS)
 	{
 		for (int k = 0; k <= p; k++)
 			extreme |= !(fabs(row[k]) < 1e140);
@@ -132,12 +132,12 @@ check_row(GrState *state, const double *row, const char *const *names)
 {
 	bool		extreme = false;
 
-	if (state->family == GR_BINOMIAL || state->weight)
+	if (state->type == GR_STEP || state->weight)
 		gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), names);
 	/* the square of a value times a weight */
 	for (Size k = 0; k < gr_state_ncols(state); k++)
 		extreme |= !(fabs(row[k]) < 1e90);
-	if (state->family == GR_GAUSSIAN && extreme)
+	if (state->type == GR_STATS && extreme)
 		gr_state_flush(state, names);
 }
 
@@ -150,7 +150,7 @@ check_row(GrState *state, const double *row, const char *const *names)
  * brings, or NULL
  */
 static GrState *
-first_state(const GrState *before, GrFamily family, ArrayType *beta, int p)
+first_state(const GrState *before, GrStateType type, ArrayType *beta, int p)
 {
 	int			n = beta == NULL ? 0 : ArrayGetNItems(ARR_NDIM(beta), ARR_DIMS(beta));
 	const double *at = beta == NULL ? NULL : (const double *) ARR_DATA_PTR(beta);
@@ -166,7 +166,7 @@ first_state(const GrState *before, GrFamily family, ArrayType *beta, int p)
 				 errdetail("It has %d, and x has %d.", n, p),
 				 errhint("Give the intercept and a coefficient a feature, the coefficients alone for a model without "
 						 "intercept, or '{}' to begin.")));
-	state = gr_state_create(family, p, first_capacity(family, p));
+	state = gr_state_create(type, p, first_capacity(type, p));
 	state->intercept = first == 0;
 	state->nskipped = before == NULL ? 0 : before->nskipped;
 	for (int k = 0; k < n; k++)
@@ -226,11 +226,11 @@ beta_argument(FunctionCallInfo fcinfo, const GrState *state)
  * y_null stands for a NULL of whatever kind of y
  */
 static pg_attribute_always_inline Datum
-accumulate(FunctionCallInfo fcinfo, GrFamily family, bool weight, double y, bool y_null)
+accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, double y, bool y_null)
 {
-	const int	x_argno = family == GR_BINOMIAL || weight ? 3 : 2;
-	GrState    *state = gr_state_argument(fcinfo, family);
-	ArrayType  *beta = family == GR_BINOMIAL ? beta_argument(fcinfo, state) : NULL;
+	const int	x_argno = type == GR_STEP || weight ? 3 : 2;
+	GrState    *state = gr_state_argument(fcinfo, type);
+	ArrayType  *beta = type == GR_STEP ? beta_argument(fcinfo, state) : NULL;
 	ArrayType  *x = PG_ARGISNULL(x_argno) ? NULL : PG_GETARG_ARRAYTYPE_P(x_argno);
 	double	   *row;
 	int			p;
@@ -238,7 +238,7 @@ accumulate(FunctionCallInfo fcinfo, GrFamily family, bool weight, double y, bool
 	if (x != NULL)
 		gr_check_vector(x, "x");
 	if (x == NULL || y_null || array_contains_nulls(x) || (weight && PG_ARGISNULL(1)))
-		return skip_row(fcinfo, state, family);
+		return skip_row(fcinfo, state, type);
 	if (weight && PG_GETARG_FLOAT8(1) == 0.0)
 	{
 		if (state == NULL)
@@ -250,7 +250,7 @@ accumulate(FunctionCallInfo fcinfo, GrFamily family, bool weight, double y, bool
 	{
 		if (beta != NULL)
 			gr_check_vector(beta, "beta");
-		state = first_state(state, family, beta, p);
+		state = first_state(state, type, beta, p);
 	}
 	else if (beta != NULL)
 	{
@@ -262,7 +262,7 @@ accumulate(FunctionCallInfo fcinfo, GrFamily family, bool weight, double y, bool
 	row[p] = y;
 	if (weight)
 		row[p + 1] = PG_GETARG_FLOAT8(1);
-	if ((family == GR_BINOMIAL || weight) && unlikely(!is_plain(row, p, family, weight)))
+	if ((type == GR_STEP || weight) && unlikely(!is_plain(row, p, type, weight)))
 		gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), NULL);
 	count_row(state);
 	return gr_state_result(fcinfo, state);
@@ -274,7 +274,7 @@ gr_ols_stats_accum(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(1);
 
-	return accumulate(fcinfo, GR_GAUSSIAN, false, null ? 0 : PG_GETARG_FLOAT8(1), null);
+	return accumulate(fcinfo, GR_STATS, false, null ? 0 : PG_GETARG_FLOAT8(1), null);
 }
 
 /* gr_ols_stats_accum_bool(state gpu_ols_stats, y boolean, VARIADIC x float8[]) */
@@ -283,7 +283,7 @@ gr_ols_stats_accum_bool(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(1);
 
-	return accumulate(fcinfo, GR_GAUSSIAN, false, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
+	return accumulate(fcinfo, GR_STATS, false, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
 }
 
 /* gr_wls_stats_accum(state gpu_ols_stats, weight float8, y float8, VARIADIC x float8[]) */
@@ -292,7 +292,7 @@ gr_wls_stats_accum(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(2);
 
-	return accumulate(fcinfo, GR_GAUSSIAN, true, null ? 0 : PG_GETARG_FLOAT8(2), null);
+	return accumulate(fcinfo, GR_STATS, true, null ? 0 : PG_GETARG_FLOAT8(2), null);
 }
 
 /* gr_wls_stats_accum_bool(state gpu_ols_stats, weight float8, y boolean, VARIADIC x float8[]) */
@@ -301,7 +301,7 @@ gr_wls_stats_accum_bool(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(2);
 
-	return accumulate(fcinfo, GR_GAUSSIAN, true, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
+	return accumulate(fcinfo, GR_STATS, true, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
 }
 
 /* gr_logreg_step_accum(state gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[]) */
@@ -310,7 +310,7 @@ gr_logreg_step_accum(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(2);
 
-	return accumulate(fcinfo, GR_BINOMIAL, false, null ? 0 : PG_GETARG_FLOAT8(2), null);
+	return accumulate(fcinfo, GR_STEP, false, null ? 0 : PG_GETARG_FLOAT8(2), null);
 }
 
 /* gr_logreg_step_accum_bool(state gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[]) */
@@ -319,7 +319,7 @@ gr_logreg_step_accum_bool(PG_FUNCTION_ARGS)
 {
 	bool		null = PG_ARGISNULL(2);
 
-	return accumulate(fcinfo, GR_BINOMIAL, false, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
+	return accumulate(fcinfo, GR_STEP, false, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
 }
 
 /*
@@ -332,39 +332,39 @@ gr_logreg_step_accum_bool(PG_FUNCTION_ARGS)
 #define ARG_WIDTHS 3
 #define FIRST_COLUMN 4
 
-static void raise_request(GrFamily family) __attribute__((noreturn));
+static void raise_request(GrStateType type) __attribute__((noreturn));
 
 static void
-raise_request(GrFamily family)
+raise_request(GrStateType type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s needs a request for as many features as there are", gr_state_families[family].pass),
-			 errhint("It is for the use of %s.", gr_state_families[family].fit)));
+			 errmsg("%s needs a request for as many features as there are", gr_state_kinds[type].pass),
+			 errhint("It is for the use of %s.", gr_state_kinds[type].fit)));
 }
 
 /* What is asked of the rows */
 static GrState *
-request_argument(FunctionCallInfo fcinfo, GrFamily family)
+request_argument(FunctionCallInfo fcinfo, GrStateType type)
 {
 	if (PG_ARGISNULL(ARG_REQUEST))
-		raise_request(family);
-	return gr_state_settled(PG_GETARG_DATUM(ARG_REQUEST), family, NULL);
+		raise_request(type);
+	return gr_state_settled(PG_GETARG_DATUM(ARG_REQUEST), type, NULL);
 }
 
 /* Described at the first call, and kept for the others */
 static pg_noinline GrColumns *
-describe_columns(FunctionCallInfo fcinfo, GrFamily family)
+describe_columns(FunctionCallInfo fcinfo, GrStateType type)
 {
-	GrState    *request = request_argument(fcinfo, family);
+	GrState    *request = request_argument(fcinfo, type);
 	GrColumns  *columns = gr_argument_columns(fcinfo, FIRST_COLUMN, gr_state_shape(request));
-	bool		needs_widths = family == GR_BINOMIAL || !PG_ARGISNULL(ARG_WIDTHS);
+	bool		needs_widths = type == GR_STEP || !PG_ARGISNULL(ARG_WIDTHS);
 
 	if (needs_widths && !gr_read_widths(fcinfo, columns, ARG_WIDTHS))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s needs a width for each column", gr_state_families[family].pass),
-				 errhint("It is for the use of %s.", gr_state_families[family].fit)));
+				 errmsg("%s needs a width for each column", gr_state_kinds[type].pass),
+				 errhint("It is for the use of %s.", gr_state_kinds[type].fit)));
 	if (columns->nfeatures >= 0)
 	{
 		if (columns->n > gr_nroles(columns))
@@ -380,20 +380,20 @@ describe_columns(FunctionCallInfo fcinfo, GrFamily family)
  * for so many features; of a binomial pass, p may be -1, and as many are meant as the request is for.
  */
 static pg_noinline GrState *
-begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *before)
+begin_pass(FunctionCallInfo fcinfo, GrStateType type, int p, const GrState *before)
 {
-	GrState    *request = request_argument(fcinfo, family);
+	GrState    *request = request_argument(fcinfo, type);
 	GrState    *state;
 
-	if (family == GR_GAUSSIAN)
-		state = gr_state_reshape(gr_state_create(family, p, 0), gr_state_shape(request),
+	if (type == GR_STATS)
+		state = gr_state_reshape(gr_state_create(type, p, 0), gr_state_shape(request),
 								 (GrWeighting) request->weighting,
-								 p < 0 ? 0 : first_capacity(family, p));
+								 p < 0 ? 0 : first_capacity(type, p));
 	else
 	{
 		if (request->nfeatures < 0 || (p >= 0 && request->nfeatures != p))
-			raise_request(family);
-		state = gr_state_clear(gr_state_resize(request, gr_state_families[family].full_capacity));
+			raise_request(type);
+		state = gr_state_clear(gr_state_resize(request, gr_state_kinds[type].full_capacity));
 		state->nrows = 0;
 	}
 	state->nskipped = before == NULL ? 0 : before->nskipped;
@@ -403,17 +403,17 @@ begin_pass(FunctionCallInfo fcinfo, GrFamily family, int p, const GrState *befor
 
 /* The state, with a row of the columns */
 static pg_attribute_always_inline Datum
-accumulate_columns(FunctionCallInfo fcinfo, GrFamily family)
+accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
 {
 	const int	first = FIRST_COLUMN;
-	GrState    *state = gr_state_argument(fcinfo, family);
+	GrState    *state = gr_state_argument(fcinfo, type);
 	GrColumns  *columns = fcinfo->flinfo->fn_extra;
 	bool		complete;
 	GrRowFate	fate;
 	double	   *row;
 
 	if (unlikely(columns == NULL))
-		columns = describe_columns(fcinfo, family);
+		columns = describe_columns(fcinfo, type);
 	complete = gr_arguments_complete(fcinfo, columns, first);
 	/* arrays whose widths aren't given have those of the first complete row */
 	if (unlikely(columns->nfeatures < 0) && complete)
@@ -422,29 +422,29 @@ accumulate_columns(FunctionCallInfo fcinfo, GrFamily family)
 		gr_name_arrays(fcinfo, columns, ARG_NAMES);
 	}
 	if (unlikely(state == NULL || (state->nfeatures < 0 && columns->nfeatures >= 0)))
-		state = begin_pass(fcinfo, family, columns->nfeatures, state);
+		state = begin_pass(fcinfo, type, columns->nfeatures, state);
 	if (!complete)
-		return skip_row(fcinfo, state, family);
+		return skip_row(fcinfo, state, type);
 	if (unlikely(state->offset != columns->offset || state->nfeatures != columns->nfeatures))
-		raise_request(family);
+		raise_request(type);
 	row = next_row(&state, columns->nfeatures, columns->weight);
 	fate = gr_convert_row(columns, GR_ARGUMENT_VALUES(fcinfo, first), row);
 	if (unlikely(fate == GR_ROW_WEIGHTLESS))
 		return gr_state_result(fcinfo, state);
 	if (fate == GR_ROW_SKIPPED)
-		return skip_row(fcinfo, state, family);
+		return skip_row(fcinfo, state, type);
 	count_row(state);
 	/* here and now, where the names are at hand */
-	if (unlikely(!is_plain(row, columns->nfeatures, family, gr_nroles(columns) > 1)))
+	if (unlikely(!is_plain(row, columns->nfeatures, type, gr_nroles(columns) > 1 || state->family > GR_BINOMIAL)))
 		check_row(state, row, gr_read_names(fcinfo, columns, ARG_NAMES));
 	return gr_state_result(fcinfo, state);
 }
 
 /* gr_ols_pass_accum(state gpu_ols_stats, names text[], widths int[], VARIADIC "any") */
-GR_STATE_FUNCTION(gr_ols_pass_accum, accumulate_columns, GR_GAUSSIAN)
+GR_STATE_FUNCTION(gr_ols_pass_accum, accumulate_columns, GR_STATS)
 
 /* gr_logreg_pass_accum(state gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") */
-GR_STATE_FUNCTION(gr_logreg_pass_accum, accumulate_columns, GR_BINOMIAL)
+GR_STATE_FUNCTION(gr_logreg_pass_accum, accumulate_columns, GR_STEP)
 
 /*
  * The request as an argument
@@ -454,7 +454,7 @@ GR_STATE_FUNCTION(gr_logreg_pass_accum, accumulate_columns, GR_BINOMIAL)
 static Datum
 take_array_row(FunctionCallInfo fcinfo, GrState *state, double y, ArrayType *x)
 {
-	GrFamily	family = (GrFamily) state->family;
+	GrStateType type = (GrStateType) state->type;
 	GrRowShape	shape = gr_state_shape(state);
 	int			ntail = gr_row_ncols(shape) - gr_nterms(shape.nfeatures);
 	int			p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x)) - ntail;
@@ -468,7 +468,7 @@ take_array_row(FunctionCallInfo fcinfo, GrState *state, double y, ArrayType *x)
 	memcpy(row, at, p * sizeof(double));
 	row[p] = y;
 	memcpy(row + p + 1, at + p, ntail * sizeof(double));
-	if (unlikely(!is_plain(row, p, family, ntail > 0)))
+	if (unlikely(!is_plain(row, p, type, ntail > 0 || state->family > GR_BINOMIAL)))
 		gr_check_rows(row, 1, shape, gr_state_rules(state), NULL);
 	count_row(state);
 	return gr_state_result(fcinfo, state);
@@ -478,17 +478,17 @@ take_array_row(FunctionCallInfo fcinfo, GrState *state, double y, ArrayType *x)
 Datum
 gr_wls_array_pass_accum(PG_FUNCTION_ARGS)
 {
-	GrState    *state = gr_state_argument(fcinfo, GR_GAUSSIAN);
+	GrState    *state = gr_state_argument(fcinfo, GR_STATS);
 	ArrayType  *x = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
 	int			p;
 
 	if (x != NULL)
 		gr_check_vector(x, "x");
 	if (x == NULL || PG_ARGISNULL(1) || array_contains_nulls(x))
-		return skip_row(fcinfo, state, GR_GAUSSIAN);
+		return skip_row(fcinfo, state, GR_STATS);
 	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x)) - 1;
 	if (unlikely(state == NULL || state->nfeatures < 0))
-		state = first_state(state, GR_GAUSSIAN, NULL, p);
+		state = first_state(state, GR_STATS, NULL, p);
 	if (unlikely(!state->weight))
 		state = gr_state_reshape(state, (GrRowShape) {.nfeatures = state->nfeatures,.weight = true}, GR_PRIOR_WEIGHTS,
 								 state->capacity);
@@ -502,14 +502,14 @@ gr_wls_array_pass_accum(PG_FUNCTION_ARGS)
 Datum
 gr_logreg_array_pass_accum(PG_FUNCTION_ARGS)
 {
-	GrState    *state = gr_state_argument(fcinfo, GR_BINOMIAL);
+	GrState    *state = gr_state_argument(fcinfo, GR_STEP);
 	ArrayType  *x = PG_ARGISNULL(3) ? NULL : PG_GETARG_ARRAYTYPE_P(3);
 
 	if (unlikely(state == NULL || state->nfeatures < 0))
-		state = begin_pass(fcinfo, GR_BINOMIAL, -1, state);
+		state = begin_pass(fcinfo, GR_STEP, -1, state);
 	if (x != NULL)
 		gr_check_vector(x, "x");
 	if (x == NULL || PG_ARGISNULL(2) || array_contains_nulls(x))
-		return skip_row(fcinfo, state, GR_BINOMIAL);
+		return skip_row(fcinfo, state, GR_STEP);
 	return take_array_row(fcinfo, state, PG_GETARG_FLOAT8(2), x);
 }

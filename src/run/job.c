@@ -284,7 +284,7 @@ submit_block(GrJob *job)
 	if (nrows == 0)
 		return;
 	gr_check_rows(job->block, nrows, job->shape, job->rules, job->names);
-	if (job->shape.weight)
+	if (gr_has_totals(job->shape, job->rules))
 		gr_totals_add(&job->totals, job->block, nrows, job->shape, job->rules);
 	job->block_nrows = 0;
 	if (job->spool.file != NULL)

@@ -155,6 +155,19 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
 					 errhint("With weights it is the share of as many trials as the weight says.")));
 			break;
+		case GR_NEGATIVE_RESPONSE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("response must not be negative, got %g", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names))));
+			break;
+		case GR_NOT_POSITIVE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("response must be positive, got %g", err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
+					 errhint("The gamma family is for positive numbers.")));
+			break;
 		case GR_NEGATIVE_WEIGHT:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -1,5 +1,5 @@
 /*
- * fn_logreg.c: the SQL functions of logistic regression.
+ * fn_logreg.c: the SQL functions of logistic regression over arrays, aggregates and states.
  */
 #include "postgres.h"
 
@@ -7,7 +7,6 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -27,6 +26,7 @@
 #include "run/raise.h"
 #include "run/report.h"
 #include "sql/arrays.h"
+#include "sql/glm_fit.h"
 #include "sql/model.h"
 
 /* What gpu_logreg_agg keeps of a group's rows at most; README says so. */
@@ -41,273 +41,7 @@ PG_FUNCTION_INFO_V1(gr_logreg_arrays_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_agg_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_agg_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_agg_final);
-PG_FUNCTION_INFO_V1(gr_logreg_fit);
 PG_FUNCTION_INFO_V1(gr_logreg_solve);
-
-static GrLogregOptions
-default_options(int nfeatures)
-{
-	GrLogregOptions options = {
-		.shape = gr_plain_shape(nfeatures),
-		.intercept = true,
-		.max_iter = 25,
-		.tol = 1e-10,
-		.solver = GR_SOLVER_NEWTON,
-		.learning_rate = NAN,
-		.can_change = true
-	};
-
-	return options;
-}
-
-static void
-check_l2(double l2)
-{
-	if (!(l2 >= 0 && isfinite(l2)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("l2 must be a finite number that is not negative, got %g", l2)));
-}
-
-static void
-check_tol(double tol)
-{
-	if (!(tol > 0 && tol < 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("tol must be between 0 and 1, got %g", tol)));
-}
-
-/*
- * The fit
- */
-
-/* Does what the fit wants of the rows. */
-static void
-answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
-{
-	if (want == GR_LOGREG_CHANGE)
-		gr_source_change(source, fit->basis);
-	else if (want == GR_LOGREG_ASCEND)
-	{
-		fit->ascent.single = source->single;
-		gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
-	}
-	else
-		gr_source_pass(source, &fit->pass, fit->sums);
-}
-
-/* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
-static GrLogregFit *
-fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *options, GrRowSource *sample)
-{
-	GrLogregOptions few;
-	GrLogregFit *fit;
-	GrLogregWant want;
-	GrError		err = {0};
-	double		share;
-
-	if (!gr_logreg_uses_start(options) ||
-		!gr_source_sample(source, ingest, options->shape.nfeatures + (options->intercept ? 1 : 0), sample, &share))
-		return NULL;
-	few = gr_logreg_sample(options, share);
-	few.totals = &sample->totals;
-	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&few), MCXT_ALLOC_HUGE), &few);
-	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		answer(sample, fit, want);
-		if (!gr_logreg_advance(fit, &gr_host, &err))
-		{
-			/* an interrupt that was met is no reason to go on without a sample */
-			if (err.status == GR_CANCELED)
-				gr_raise(&err);
-			return NULL;
-		}
-		if (gr_logreg_is_separated(fit))
-			return NULL;
-	}
-	return fit;
-}
-
-/* Where the fit is to start, in options->start, if its first rows can say. */
-static void
-find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options)
-{
-	double	   *start = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
-	MemoryContext sample_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg sample", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(sample_context);
-	GrRowSource sample = {0};
-	GrLogregFit *fit = fit_sample(source, ingest, options, &sample);
-
-	if (fit != NULL && gr_logreg_take_start(fit, start))
-	{
-		options->start = start;
-		source->nsampled = sample.job->nrows;
-	}
-	MemoryContextSwitchTo(old);
-	/* a job of the sample's own goes with it */
-	MemoryContextDelete(sample_context);
-}
-
-/* The fit without term k, as gr_logreg_tell_sign() wants it; NULL if it failed. */
-static GrLogregFit *
-fit_without(GrRowSource *source, const GrLogregOptions *options, int k)
-{
-	GrLogregOptions without = gr_logreg_without(options, k);
-	GrLogregFit *fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&without), MCXT_ALLOC_HUGE), &without);
-	GrLogregWant want;
-	GrError		err = {0};
-
-	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		answer(source, fit, want);
-		if (gr_logreg_advance(fit, &gr_host, &err))
-			continue;
-		if (err.status == GR_CANCELED)
-			gr_raise(&err);
-		return NULL;
-	}
-	return fit;
-}
-
-/* Which infinity separated terms run to, where there is a choice of directions. */
-static void
-tell_signs(GrRowSource *source, const GrLogregOptions *options, GrLogregFit *fit)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg signs", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-
-	for (int k = 0; k < fit->nterms; k++)
-	{
-		bool		asks = gr_logreg_asks_sign(fit, k);
-
-		gr_logreg_tell_sign(fit, k, asks ? fit_without(source, options, k) : NULL);
-		MemoryContextReset(context);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-}
-
-/*
- * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all
- * other failures are raised.
- */
-static bool
-run_fit(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result, GrError *err)
-{
-	GrLogregOptions options = *given;
-	GrLogregFit *fit;
-	GrLogregWant want;
-
-	gr_check_terms(options.shape.nfeatures, options.intercept);
-	if (source->kind == GR_SOURCE_JOB)
-		options.linear_solver = gr_job_solver(source->job);
-	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&options), MCXT_ALLOC_HUGE), &options);
-	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		answer(source, fit, want);
-		if (gr_logreg_advance(fit, &gr_host, err))
-			continue;
-		if (err->status == GR_ONE_CLASS)
-			return false;
-		gr_note_device_error(err);
-		gr_raise_columns(err, options.shape.nfeatures, names);
-	}
-	if (fit->nseparated > 0 && fit->ambiguous)
-		tell_signs(source, &options, fit);
-	*result = fit;
-	return true;
-}
-
-/* What could make the fit converge; more iterations, where they could. */
-static int
-hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
-{
-	double		weights = options->totals == NULL || !options->shape.weight ? fit->nrows : options->totals->weights;
-
-	if (fit->imprecise)
-		return errhint("Columns are nearly collinear: leave some out, take them about their means, "
-					   "or give l2 a small positive value.");
-	if (!isnan(options->learning_rate))
-		/* more than where it began, at 0 */
-		return fit->deviance > 2 * log(2.0) * weights ? errhint("Lower learning_rate.") :
-			errhint("Raise max_iter or learning_rate.");
-	if (options->solver == GR_SOLVER_NEWTON)
-		return errhint("Raise max_iter, or give l2 a small positive value.");
-	return errhint("Raise max_iter.");
-}
-
-/* The names of the separated terms, or of those among them that have no sign. */
-static char *
-separated_terms(const GrModel *model, const GrLogregFit *fit, bool all)
-{
-	StringInfoData terms;
-
-	initStringInfo(&terms);
-	for (int k = 0; k < fit->nterms; k++)
-		if (all ? fit->separated[k] != 0 : fit->separated[k] == GR_EITHER_SIGN)
-			appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(model, k));
-	return terms.data;
-}
-
-/*
- * A term without a sign is one whose variance the model has as infinite; where there are no covariances, gpu_tidy()
- * believes no sign.
- */
-static void
-warn_of_separation(GrModel *model, const GrLogregFit *fit)
-{
-	char	   *without_sign = separated_terms(model, fit, false);
-
-	for (int k = 0; k < fit->nterms && fit->vcov != NULL; k++)
-		if (fit->separated[k] == GR_EITHER_SIGN)
-			fit->vcov[(Size) k * fit->nterms + k] = INFINITY;
-	ereport(WARNING,
-			(errmsg("the response is separated: some estimates are infinite"),
-			 without_sign[0] == '\0' ? errdetail("Terms without a finite estimate: %s.",
-												 separated_terms(model, fit, true)) :
-			 errdetail("Terms without a finite estimate: %s. Among them, without a sign that the data determine: %s.",
-					   separated_terms(model, fit, true), without_sign),
-			 errhint("Leave such terms out, or give l2 a small positive value.")));
-}
-
-/* The fit as a model, and the warnings that go with it. */
-static void
-make_model(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
-{
-	model->distribution = (GrDistribution) {GR_BINOMIAL, GR_LOGIT};
-	model->dispersion = 1;
-	model->df_inference = INFINITY;
-	model->l2 = options->l2;
-	model->nterms = fit->nterms;
-	model->intercept = options->intercept;
-	gr_model_name_terms(model, names);
-	model->coef = fit->coef;
-	model->vcov = fit->vcov;
-	model->separated = fit->separated;
-	model->nrows = fit->nrows;
-	model->rank = fit->rank;
-	model->df_residual = fit->df_residual;
-	model->deviance = fit->deviance;
-	model->null_deviance = fit->null_deviance;
-	model->log_lik = gr_log_likelihood(GR_BINOMIAL, fit->deviance, fit->nrows,
-									   options->totals == NULL ? 0 : options->totals->log_constant);
-	model->iterations = fit->iterations;
-	model->converged = fit->converged;
-
-	if (fit->nseparated > 0)
-		warn_of_separation(model, fit);
-	else if (!fit->converged)
-		ereport(WARNING,
-				(errmsg_plural("logistic regression did not converge in %d iteration",
-							   "logistic regression did not converge in %d iterations", fit->iterations,
-							   fit->iterations),
-				 fit->imprecise ? errdetail("Rounding error keeps it from coming closer.") : 0,
-				 hint_at_convergence(fit, options)));
-}
 
 /*
  * Arrays
@@ -331,10 +65,10 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 
 	gr_open_float_array(PG_GETARG_ARRAYTYPE_P(0), "x", &x);
 	gr_check_shapes(&x, y);
-	check_l2(PG_GETARG_FLOAT8(3));
+	gr_check_l2(PG_GETARG_FLOAT8(3));
 	if (x.nrows == 0)
 		PG_RETURN_NULL();
-	options = default_options(x.ncols);
+	options = gr_glm_defaults(x.ncols);
 	options.intercept = PG_GETARG_BOOL(2);
 	options.l2 = PG_GETARG_FLOAT8(3);
 	job_options.shape = gr_plain_shape(x.ncols);
@@ -355,11 +89,11 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 		PG_RETURN_NULL();
 	(void) gr_job_keep(source.job);
 	read_done = gr_now();
-	if (!run_fit(&source, &options, NULL, &fit, &err))
+	if (!gr_glm_run(&source, &options, NULL, &fit, &err))
 		gr_raise_columns(&err, x.ncols, NULL);
 	gr_record_run("gpu_logreg", source.job, started, read_done, gr_now());
 	gr_job_release(source.job);
-	make_model(&model, fit, &options, NULL);
+	gr_glm_model(&model, fit, &options, NULL);
 	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
@@ -563,8 +297,8 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	agg_source(state, &source);
 	read_done = gr_now();
-	options = default_options(state->nfeatures);
-	if (!run_fit(&source, &options, NULL, &fit, &err))
+	options = gr_glm_defaults(state->nfeatures);
+	if (!gr_glm_run(&source, &options, NULL, &fit, &err))
 	{
 		gr_job_release(source.job);
 		ereport(WARNING,
@@ -574,132 +308,8 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 	}
 	source.job->nrows = state->nrows;
 	gr_record_run("gpu_logreg_agg", source.job, started, read_done, gr_now());
-	make_model(&model, fit, &options, NULL);
+	gr_glm_model(&model, fit, &options, NULL);
 	model.nskipped = state->nskipped;
-	model.device = pstrdup(source.job->place.device);
-	gr_job_release(source.job);
-	return gr_model_datum(fcinfo, &model);
-}
-
-/*
- * The query form
- */
-
-static GrLogregSolver
-solver_named(const char *name)
-{
-	if (strcmp(name, "newton") == 0)
-		return GR_SOLVER_NEWTON;
-	if (strcmp(name, "gd") == 0)
-		return GR_SOLVER_GD;
-	if (strcmp(name, "lbfgs") == 0)
-		return GR_SOLVER_LBFGS;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown solver \"%s\"", name),
-			 errhint("Solvers are newton, gd and lbfgs.")));
-}
-
-/* Arguments 1 .. 6 of gpu_logreg_fit */
-static GrLogregOptions
-fit_options(FunctionCallInfo fcinfo)
-{
-	GrLogregOptions options = default_options(0);
-
-	options.intercept = PG_GETARG_BOOL(1);
-	options.l2 = PG_GETARG_FLOAT8(2);
-	options.max_iter = PG_GETARG_INT32(3);
-	options.tol = PG_GETARG_FLOAT8(4);
-	options.solver = solver_named(text_to_cstring(PG_GETARG_TEXT_PP(5)));
-	check_l2(options.l2);
-	check_tol(options.tol);
-	if (options.max_iter < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("max_iter must be at least 1, got %d", options.max_iter)));
-	if (PG_ARGISNULL(6))
-		return options;
-	options.learning_rate = PG_GETARG_FLOAT8(6);
-	if (!(options.learning_rate > 0 && isfinite(options.learning_rate)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("learning_rate must be a finite positive number, got %g", options.learning_rate)));
-	if (options.solver != GR_SOLVER_GD)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("learning_rate is for solver gd alone")));
-	return options;
-}
-
-/* Notes a run over a query that is read again and again. */
-static void
-record_query_run(const GrRowSource *source)
-{
-	GrRun	   *run = &gr_last_run;
-	char		sample[80] = "";
-
-	if (source->nsampled > 0)
-		snprintf(sample, sizeof(sample), "after a fit to its first " INT64_FORMAT " rows ", source->nsampled);
-	run->nrows = source->nrows;
-	run->nworkers = source->nworkers;
-	/* a pass reads and computes at once */
-	run->read_s = source->pass_s;
-	run->solve_s = run->total_s - source->pass_s;
-	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
-			 "; %s%sthe query was run %d times",
-			 source->ingest != NULL ? "" : "more rows than gpureg.ring_size holds: ", sample, source->npasses);
-}
-
-/*
- * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate
- * float8, weights text, frequencies text, offsets text): NULL if one of the first six is NULL
- */
-Datum
-gr_logreg_fit(PG_FUNCTION_ARGS)
-{
-	double		started = gr_now();
-	double		read_done;
-	GrLogregOptions options;
-	GrRowSource source;
-	GrIngest	ingest;
-	GrLogregFit *fit;
-	GrModel		model = {0};
-	GrError		err = {0};
-	ErrorContextCallback context;
-	GrRoles		roles;
-	char	   *query;
-
-	for (int k = 0; k < 6; k++)
-		if (PG_ARGISNULL(k))
-			PG_RETURN_NULL();
-	options = fit_options(fcinfo);
-	roles = gr_role_arguments(fcinfo, 7, 8, 9);
-	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
-
-	gr_enter_query(&context, query);
-	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_BINOMIAL, &roles, &ingest);
-	gr_source_read(&source, &ingest);
-	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
-		gr_raise_no_rows(ingest.nskipped);
-	read_done = gr_now();
-	options.shape = source.shape;
-	options.weighting = source.rules.weighting;
-	options.totals = &source.totals;
-	if (source.kind == GR_SOURCE_JOB)
-		options.can_ascend = gr_job_can_ascend(source.job, source.single);
-	find_start(&source, &ingest, &options);
-	if (!run_fit(&source, &options, ingest.names, &fit, &err))
-		gr_raise_columns(&err, ingest.nfeatures, ingest.names);
-	if (roles.weighting == GR_FREQUENCIES)
-		(void) gr_count(source.totals.weights);
-	gr_record_run("gpu_logreg_fit", source.job, started, read_done, gr_now());
-	if (source.job->spool.file != NULL)
-		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
-	if (source.kind == GR_SOURCE_QUERY)
-		record_query_run(&source);
-	make_model(&model, fit, &options, ingest.names);
-	gr_leave_query(&context);
-	model.nskipped = source.nskipped;
 	model.device = pstrdup(source.job->place.device);
 	gr_job_release(source.job);
 	return gr_model_datum(fcinfo, &model);
@@ -713,7 +323,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 Datum
 gr_logreg_solve(PG_FUNCTION_ARGS)
 {
-	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), GR_BINOMIAL, NULL);
+	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), GR_STEP, NULL);
 	double		l2 = PG_GETARG_FLOAT8(1);
 	double		tol = PG_GETARG_FLOAT8(2);
 	int			nterms = state->nfeatures + (state->intercept ? 1 : 0);
@@ -724,8 +334,8 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	double	   *sums;
 	double	   *beta;
 
-	check_l2(l2);
-	check_tol(tol);
+	gr_check_l2(l2);
+	gr_check_tol(tol);
 	if (state->nfeatures < 0 || gr_state_sums(state)[GR_SUM_NROWS] == 0)
 		PG_RETURN_NULL();
 	gr_check_terms(state->nfeatures, state->intercept);

@@ -26,6 +26,7 @@
 #include "run/report.h"
 #include "sql/arrays.h"
 #include "sql/model.h"
+#include "sql/ols_fit.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_arrays);
 PG_FUNCTION_INFO_V1(gr_ols_model_final);
@@ -108,7 +109,7 @@ gr_ols_model_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	stats = gr_state_settled(PG_GETARG_DATUM(0), GR_GAUSSIAN, NULL);
+	stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
 	solve_stats(stats, true, NULL, &model);
@@ -119,7 +120,7 @@ gr_ols_model_final(PG_FUNCTION_ARGS)
 Datum
 gr_ols_solve_stats(PG_FUNCTION_ARGS)
 {
-	GrState    *stats = gr_state_settled(PG_GETARG_DATUM(0), GR_GAUSSIAN, NULL);
+	GrState    *stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
 	GrModel		model = {0};
 
 	if (stats->nrows == 0)
@@ -128,39 +129,41 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 	return gr_model_datum(fcinfo, &model);
 }
 
-/* gpu_ols_fit(query text, intercept boolean, weights text, frequencies text): NULL if one of the first two is */
 Datum
-gr_ols_fit(PG_FUNCTION_ARGS)
+gr_ols_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, bool intercept, const GrRoles *roles)
 {
 	double		started = gr_now();
-	char	   *query;
-	bool		intercept;
-	GrRoles		roles;
 	GrPlace		place = {0};
 	ErrorContextCallback context;
 	GrState    *stats;
 	GrIngest	ingest;
 	GrModel		model = {0};
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		PG_RETURN_NULL();
-	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	intercept = PG_GETARG_BOOL(1);
-	roles = gr_role_arguments(fcinfo, 2, 3, -1);
 	gr_enter_query(&context, query);
-	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, &roles, &ingest);
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, roles, &ingest);
 	stats = gr_source_sum(&ingest, &place);
 	if (stats == NULL)
-		finish_model(ingest.job, intercept, &model, true, "gpu_ols_fit", started);
+		finish_model(ingest.job, intercept, &model, true, name, started);
 	else
 	{
 		double		read_done = gr_now();
 
 		solve_stats(stats, intercept, ingest.names, &model);
-		gr_record_pass("gpu_ols_fit", &place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done,
-					   gr_now());
+		gr_record_pass(name, &place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done, gr_now());
 	}
 	gr_leave_query(&context);
 	model.nskipped = ingest.nskipped;
 	return gr_model_datum(fcinfo, &model);
+}
+
+/* gpu_ols_fit(query text, intercept boolean, weights text, frequencies text): NULL if one of the first two is */
+Datum
+gr_ols_fit(PG_FUNCTION_ARGS)
+{
+	GrRoles		roles;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	roles = gr_role_arguments(fcinfo, 2, 3, -1);
+	return gr_ols_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_BOOL(1), &roles);
 }

@@ -645,13 +645,19 @@ effective_df(const GrModel *model)
 	return df;
 }
 
-/* A logistic fit has a likelihood alone, and its parameters are the terms, as far as a penalty leaves them free. */
+/*
+ * Another fit has a likelihood alone, if it has one, and its parameters are the terms, as far as a penalty leaves them
+ * free, and the dispersion where that is estimated.
+ */
 static void
-summarise_logistic(const GrModel *model, ModelSummary *s)
+summarise_likelihood(const GrModel *model, ModelSummary *s)
 {
+	double		nparameters = effective_df(model) +
+		(gr_family_has_dispersion(model->distribution.family, model->quasi) ? 1 : 0);
+
 	s->r_squared = s->adj_r_squared = s->sigma = s->f_statistic = s->f_p_value = NAN;
-	s->aic = -2 * model->log_lik + 2.0 * effective_df(model);
-	s->bic = -2 * model->log_lik + log((double) model->nrows) * effective_df(model);
+	s->aic = -2 * model->log_lik + 2.0 * nparameters;
+	s->bic = -2 * model->log_lik + log((double) model->nrows) * nparameters;
 }
 
 /* gpu_glance(model gpu_model): one row */
@@ -666,7 +672,7 @@ gr_glance(PG_FUNCTION_ARGS)
 
 	read_model(fcinfo, &model, GLANCE);
 	if (model.distribution.family != GR_GAUSSIAN)
-		summarise_logistic(&model, &s);
+		summarise_likelihood(&model, &s);
 	else
 		summarise_linear(&model, &s);
 	/* a perfect fit's F is infinite; another's can't be shown */

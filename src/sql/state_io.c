@@ -15,11 +15,11 @@
  *
  * A pass of gpu_logreg_fit() has a text alone, with all that is asked of the rows:
  *
- *	 {"version":1,"features":p,"skipped":k,"pass":kind,["roles":b,]"faces":f,"changed":c,"rows":n,
- *	 "workers":w,"relative":[r],"request":[...],"sums":[...]}
+ *	 {"version":1,"features":p,"skipped":k,"pass":kind,["roles":b,]["family":g,"link":l,]"faces":f,"changed":c,"rows":n,
+ *	 "workers":w,"relative":[r],["theta":[d],]"request":[...],"sums":[...]}
  *
- * b: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, or their sum, if it isn't 0. Its numbers may
- * be "NaN", "Infinity" and "-Infinity".
+ * b: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, or their sum, if it isn't 0. g, l, d: its
+ * distribution, where that isn't a logistic regression's. Its numbers may be "NaN", "Infinity" and "-Infinity".
  */
 #include "postgres.h"
 
@@ -55,7 +55,13 @@ typedef struct List
 	bool		any;			/* may they be NaN and infinite? As strings then */
 } List;
 
-#define MAX_LISTS 3
+#define MAX_LISTS 4
+
+static bool
+is_logistic(const GrState *state)
+{
+	return state->family == GR_BINOMIAL && state->link == GR_LOGIT;
+}
 
 /* How many there are. version: of the text or the wire */
 static int
@@ -65,7 +71,7 @@ list_numbers(GrState *state, int version, List *list)
 	int64		ngram = 2 * gr_state_triangle(state);
 	int			n = 0;
 
-	if (state->family == GR_GAUSSIAN)
+	if (state->type == GR_STATS)
 	{
 		if (version > 2)
 			list[n++] = (List) {"weights", 1, &state->log_constant,.null = NAN};
@@ -77,6 +83,8 @@ list_numbers(GrState *state, int version, List *list)
 	if (state->internal)
 	{
 		list[n++] = (List) {"relative", 1, &state->face_relative,.null = NAN,.any = true};
+		if (!is_logistic(state))
+			list[n++] = (List) {"theta", 1, &state->theta,.null = NAN,.any = true};
 		list[n++] = (List) {"request", gr_state_sums(state) - state->data, state->data,.null = NAN,.any = true};
 		/* and, right behind them, the totals */
 		list[n++] = (List) {"sums", gr_kind_nsums(state->kind, state->nfeatures) + gr_state_ntotals(state),
@@ -99,16 +107,16 @@ number(const List *list, int64 k)
 
 /* The newest */
 static int
-text_version(GrFamily family)
+text_version(GrStateType type)
 {
-	return family == GR_GAUSSIAN ? STATS_VERSION : STEP_VERSION;
+	return type == GR_STATS ? STATS_VERSION : STEP_VERSION;
 }
 
 /* The one that a state is written in: the oldest that has all of it */
 static int
 version_of(const GrState *state)
 {
-	return state->family == GR_GAUSSIAN ? (state->weighted ? STATS_VERSION : STATS_VERSION - 1) : STEP_VERSION;
+	return state->type == GR_STATS ? (state->weighted ? STATS_VERSION : STATS_VERSION - 1) : STEP_VERSION;
 }
 
 /*
@@ -172,19 +180,19 @@ is_of_a_step(GrState *state)
 static Datum
 read_result(GrState *state)
 {
-	bool		is_step = state->family == GR_BINOMIAL;
+	bool		is_step = state->type == GR_STEP;
 	bool		ok = state->nrows >= 0 && state->nskipped >= 0;
 
 	if (state->nfeatures < 0)
 		ok &= state->nrows == 0;
 	else if (state->internal)
-		ok &= gr_state_is_well_formed(state, GR_BINOMIAL);
+		ok &= gr_state_is_well_formed(state, GR_STEP);
 	else if (ok)
 		ok = is_step ? is_of_a_step(state) : is_of_rows(state);
 	if (!ok)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-				 errmsg("invalid value for type %s", gr_state_type((GrFamily) state->family)),
+				 errmsg("invalid value for type %s", gr_state_type((GrStateType) state->type)),
 				 errdetail("Its sums cannot come from any rows.")));
 	if (is_step && state->nfeatures >= 0 && !state->internal)
 		state->nrows = (int64) gr_state_sums(state)[GR_SUM_NROWS];
@@ -216,9 +224,9 @@ roles_of(const GrState *state)
 }
 
 static Datum
-write_text(FunctionCallInfo fcinfo, GrFamily family)
+write_text(FunctionCallInfo fcinfo, GrStateType type)
 {
-	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), family, NULL);
+	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), type, NULL);
 	int			version = version_of(state);
 	List		lists[MAX_LISTS];
 	int			nlists = list_numbers(state, version, lists);
@@ -226,7 +234,7 @@ write_text(FunctionCallInfo fcinfo, GrFamily family)
 
 	initStringInfo(&buf);
 	appendStringInfo(&buf, "{\"version\":%d,\"features\":%d", version, state->nfeatures);
-	if (family == GR_GAUSSIAN)
+	if (type == GR_STATS)
 		appendStringInfo(&buf, ",\"rows\":" INT64_FORMAT, state->nrows);
 	appendStringInfo(&buf, ",\"skipped\":" INT64_FORMAT, state->nskipped);
 	if (state->internal)
@@ -234,10 +242,12 @@ write_text(FunctionCallInfo fcinfo, GrFamily family)
 		appendStringInfo(&buf, ",\"pass\":%d", state->kind);
 		if (roles_of(state) != 0)
 			appendStringInfo(&buf, ",\"roles\":%d", roles_of(state));
+		if (!is_logistic(state))
+			appendStringInfo(&buf, ",\"family\":%d,\"link\":%d", state->family, state->link);
 		appendStringInfo(&buf, ",\"faces\":%d,\"changed\":%d,\"rows\":" INT64_FORMAT ",\"workers\":%d", state->nfaces,
 						 state->nchanged, state->nrows, state->nworkers);
 	}
-	else if (family == GR_BINOMIAL)
+	else if (type == GR_STEP)
 		appendStringInfo(&buf, ",\"intercept\":%d", state->intercept);
 	for (const List *list = lists; list < lists + nlists; list++)
 	{
@@ -384,14 +394,18 @@ read_pass(Reader *reader, int nfeatures)
 	GrPassKind	kind = (GrPassKind) read_integer(reader, "", "pass", GR_PASS_EXACT, GR_PASS_FACE);
 	bool		has_roles = strncmp(reader->at, ",\"roles\"", 8) == 0;
 	int			roles = has_roles ? (int) read_integer(reader, ",", "roles", 0, 15) : 0;
+	bool		has_family = strncmp(reader->at, ",\"family\"", 9) == 0;
+	int			family = has_family ? (int) read_integer(reader, ",", "family", GR_BINOMIAL, GR_NFAMILIES - 1) : GR_BINOMIAL;
+	int			link = has_family ? (int) read_integer(reader, ",", "link", 0, GR_NLINKS - 1) : GR_LOGIT;
 	int			nfaces = (int) read_integer(reader, ",", "faces", 0, GR_MAX_FACES);
 	int			nchanged = (int) read_integer(reader, ",", "changed", 0, Max(nfeatures, 0));
 	GrState    *state;
 
-	if (nfeatures < 0)
+	if (nfeatures < 0 || !gr_family_has_link((GrFamily) family, (GrLink) link))
 		raise_syntax(reader);
 	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (nfaces + nchanged) * (Size) gr_nterms(nfeatures));
 	state = gr_state_create_pass(kind, (GrRowShape) {nfeatures, false, (roles & 1) != 0, (roles & 2) != 0},
+								 (GrDistribution) {(GrFamily) family, (GrLink) link},
 								 (roles & 4) != 0 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, nfaces, nchanged);
 	state->linear = (roles & 8) != 0;
 	state->nrows = read_integer(reader, ",", "rows", 0, PG_INT64_MAX);
@@ -401,22 +415,22 @@ read_pass(Reader *reader, int nfeatures)
 
 /* The same up to the lists, from the counts on */
 static GrState *
-read_public(Reader *reader, GrFamily family, int nfeatures)
+read_public(Reader *reader, GrStateType type, int nfeatures)
 {
 	GrState    *state;
 
-	check_room(reader, gr_kind_nsums(gr_public_kind(family), nfeatures));
-	state = gr_state_create(family, nfeatures, 0);
-	if (family == GR_BINOMIAL)
+	check_room(reader, gr_kind_nsums(gr_public_kind(type), nfeatures));
+	state = gr_state_create(type, nfeatures, 0);
+	if (type == GR_STEP)
 		state->intercept = (int8) read_integer(reader, "", "intercept", 0, 1);
 	return state;
 }
 
 static Datum
-read_text(FunctionCallInfo fcinfo, GrFamily family)
+read_text(FunctionCallInfo fcinfo, GrStateType type)
 {
 	const char *string = PG_GETARG_CSTRING(0);
-	Reader		reader = {gr_state_type(family), string, string};
+	Reader		reader = {gr_state_type(type), string, string};
 	int			version = (int) read_integer(&reader, "{", "version", 0, PG_INT32_MAX);
 	int64		nrows = 0;
 	int64		nskipped;
@@ -425,22 +439,22 @@ read_text(FunctionCallInfo fcinfo, GrFamily family)
 	List		lists[MAX_LISTS];
 	int			nlists;
 
-	gr_state_check_version(family, version, 1, text_version(family));
+	gr_state_check_version(type, version, 1, text_version(type));
 	nfeatures = (int) read_integer(&reader, ",", "features", -1, GR_MAX_FEATURES);
-	if (family == GR_GAUSSIAN)
+	if (type == GR_STATS)
 		nrows = read_integer(&reader, ",", "rows", 0, PG_INT64_MAX);
 	nskipped = read_integer(&reader, ",", "skipped", 0, PG_INT64_MAX);
-	if (family == GR_BINOMIAL)
+	if (type == GR_STEP)
 		expect(&reader, ",");
-	if (family == GR_BINOMIAL && strncmp(reader.at, "\"pass\"", 6) == 0)
+	if (type == GR_STEP && strncmp(reader.at, "\"pass\"", 6) == 0)
 		state = read_pass(&reader, nfeatures);
 	else
 	{
-		state = read_public(&reader, family, nfeatures);
+		state = read_public(&reader, type, nfeatures);
 		state->nrows = nrows;
 	}
 	state->nskipped = nskipped;
-	state->weighted = family == GR_GAUSSIAN && version > 2;
+	state->weighted = type == GR_STATS && version > 2;
 	nlists = list_numbers(state, version, lists);
 	for (const List *list = lists; list < lists + nlists; list++)
 		read_list(&reader, list);
@@ -450,19 +464,19 @@ read_text(FunctionCallInfo fcinfo, GrFamily family)
 	return read_result(state);
 }
 
-GR_STATE_FUNCTION(gr_ols_stats_in, read_text, GR_GAUSSIAN)
-GR_STATE_FUNCTION(gr_ols_stats_out, write_text, GR_GAUSSIAN)
-GR_STATE_FUNCTION(gr_logreg_step_in, read_text, GR_BINOMIAL)
-GR_STATE_FUNCTION(gr_logreg_step_out, write_text, GR_BINOMIAL)
+GR_STATE_FUNCTION(gr_ols_stats_in, read_text, GR_STATS)
+GR_STATE_FUNCTION(gr_ols_stats_out, write_text, GR_STATS)
+GR_STATE_FUNCTION(gr_logreg_step_in, read_text, GR_STEP)
+GR_STATE_FUNCTION(gr_logreg_step_out, write_text, GR_STEP)
 
 /*
  * The wire
  */
 
 static Datum
-write_wire(FunctionCallInfo fcinfo, GrFamily family)
+write_wire(FunctionCallInfo fcinfo, GrStateType type)
 {
-	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), family, NULL);
+	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), type, NULL);
 	int			version = version_of(state);
 	List		lists[MAX_LISTS];
 	int			nlists = list_numbers(state, version, lists);
@@ -475,10 +489,10 @@ write_wire(FunctionCallInfo fcinfo, GrFamily family)
 	pq_begintypsend(&buf);
 	pq_sendint16(&buf, version);
 	pq_sendint32(&buf, state->nfeatures);
-	if (family == GR_GAUSSIAN)
+	if (type == GR_STATS)
 		pq_sendint64(&buf, state->nrows);
 	pq_sendint64(&buf, state->nskipped);
-	if (family == GR_BINOMIAL)
+	if (type == GR_STEP)
 		pq_sendbyte(&buf, state->intercept);
 	for (const List *list = lists; list < lists + nlists; list++)
 	{
@@ -491,7 +505,7 @@ write_wire(FunctionCallInfo fcinfo, GrFamily family)
 }
 
 static Datum
-read_wire(FunctionCallInfo fcinfo, GrFamily family)
+read_wire(FunctionCallInfo fcinfo, GrStateType type)
 {
 	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
 	int			version = (int16) pq_getmsgint(buf, 2);
@@ -504,26 +518,26 @@ read_wire(FunctionCallInfo fcinfo, GrFamily family)
 	List		lists[MAX_LISTS];
 	int			nlists;
 
-	gr_state_check_version(family, version, 1, text_version(family));
+	gr_state_check_version(type, version, 1, text_version(type));
 	nfeatures = (int) pq_getmsgint(buf, 4);
-	if (family == GR_GAUSSIAN)
+	if (type == GR_STATS)
 		nrows = pq_getmsgint64(buf);
 	nskipped = pq_getmsgint64(buf);
-	if (family == GR_BINOMIAL)
+	if (type == GR_STEP)
 		intercept = pq_getmsgbyte(buf);
 	/* t numbers of the shift, where there is one, or of beta and as many marks; the weights' number */
-	nlisted = (version > 1 ? 1 : family == GR_BINOMIAL ? 2 : 0) * (Size) gr_nterms(nfeatures) + (version > 2 ? 1 : 0);
+	nlisted = (version > 1 ? 1 : type == GR_STEP ? 2 : 0) * (Size) gr_nterms(nfeatures) + (version > 2 ? 1 : 0);
 	if (nfeatures < -1 || nfeatures > GR_MAX_FEATURES || intercept > 1 ||
 		(Size) (buf->len - buf->cursor) != (nlisted +
-											gr_kind_nsums(gr_public_kind(family), nfeatures)) * sizeof(double))
+											gr_kind_nsums(gr_public_kind(type), nfeatures)) * sizeof(double))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("invalid length in external \"%s\" value", gr_state_type(family))));
-	state = gr_state_create(family, nfeatures, 0);
+				 errmsg("invalid length in external \"%s\" value", gr_state_type(type))));
+	state = gr_state_create(type, nfeatures, 0);
 	state->nrows = nrows;
 	state->nskipped = nskipped;
 	state->intercept = intercept;
-	state->weighted = family == GR_GAUSSIAN && version > 2;
+	state->weighted = type == GR_STATS && version > 2;
 	nlists = list_numbers(state, version, lists);
 	for (const List *list = lists; list < lists + nlists; list++)
 	{
@@ -535,7 +549,7 @@ read_wire(FunctionCallInfo fcinfo, GrFamily family)
 	return read_result(state);
 }
 
-GR_STATE_FUNCTION(gr_ols_stats_recv, read_wire, GR_GAUSSIAN)
-GR_STATE_FUNCTION(gr_ols_stats_send, write_wire, GR_GAUSSIAN)
-GR_STATE_FUNCTION(gr_logreg_step_recv, read_wire, GR_BINOMIAL)
-GR_STATE_FUNCTION(gr_logreg_step_send, write_wire, GR_BINOMIAL)
+GR_STATE_FUNCTION(gr_ols_stats_recv, read_wire, GR_STATS)
+GR_STATE_FUNCTION(gr_ols_stats_send, write_wire, GR_STATS)
+GR_STATE_FUNCTION(gr_logreg_step_recv, read_wire, GR_STEP)
+GR_STATE_FUNCTION(gr_logreg_step_send, write_wire, GR_STEP)

@@ -372,6 +372,7 @@ fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 	Fit			fit = fit_new(p + 1);
 
 	options.shape = gr_plain_shape(p);
+	options.distribution = GrDistribution GR_LOGISTIC;
 	options.intercept = true;
 	options.max_iter = 25;
 	options.tol = 1e-10;

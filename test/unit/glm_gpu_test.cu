@@ -86,7 +86,7 @@ data_free(Data *data)
 static GrPass
 make_pass(const Data *data, GrPassKind kind, int nfaces)
 {
-	GrPass		pass = {kind, gr_plain_shape(data->nfeatures), data->beta, data->shift, nfaces, data->faces,
+	GrPass		pass = {kind, gr_plain_shape(data->nfeatures), GR_LOGISTIC, data->beta, data->shift, nfaces, data->faces,
 		data->face_absolute, 0x1p-46, false};
 
 	return pass;

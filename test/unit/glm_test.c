@@ -43,7 +43,7 @@ typedef struct Problem
 static Problem
 problem_new(int nfeatures, int64_t nrows)
 {
-	Problem		problem = {.pass = {.shape = gr_plain_shape(nfeatures)}, .nrows = nrows};
+	Problem		problem = {.pass = {.distribution = GR_LOGISTIC,.shape = gr_plain_shape(nfeatures)}, .nrows = nrows};
 
 	problem.beta = calloc(nfeatures + 1, sizeof(double));
 	problem.shift = calloc(nfeatures, sizeof(double));
@@ -540,7 +540,7 @@ static void
 test_binary(void)
 {
 	static const double bad[] = {-1.0, 2.0, 0.5, 5e-324, 1.0000000000000002};
-	const GrRowRules rules = {GR_BINOMIAL, GR_PRIOR_WEIGHTS};
+	const GrRowRules rules = {GR_BINOMIAL, GR_PRIOR_WEIGHTS, 0};
 	double		rows[12] = {7, 8, 1, 7, 8, 0, 7, 8, -0.0, 7, 8, 1};
 	GrError		err = {0};
 
@@ -571,6 +571,7 @@ test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 	double	   *sums[2] = {malloc(n * sizeof(double)), malloc(n * sizeof(double))};
 	double	   *scratch = malloc(gr_pass_scratch_nbytes(kind, gr_plain_shape(p)));
 	GrPass		pass = {
+		.distribution = GR_LOGISTIC,
 		.kind = kind,.shape = gr_plain_shape(p),.beta = beta,.shift = shift,
 		.nfaces = kind == GR_PASS_FACE ? 1 : 0,.faces = beta,.face_absolute = &absolute
 	};

@@ -625,7 +625,7 @@ make_step(const Data *data, const double *beta, bool intercept, double l2, Step 
 {
 	double		at[TERMS_MAX];
 	double		shift[TERMS_MAX] = {0};
-	GrPass		pass = {.kind = GR_PASS_EXACT,.shape = gr_plain_shape(data->p),.beta = at,.shift = shift};
+	GrPass		pass = {.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(data->p),.beta = at,.shift = shift};
 	double	   *sums = malloc(gr_pass_nsums(GR_PASS_EXACT, data->p) * sizeof(double));
 	void	   *workspace = malloc(gr_logreg_step_nbytes(data->p));
 
@@ -694,7 +694,7 @@ test_most_rows(void)
 	double		sums[GR_SUM_HEAD + 2 * 10];
 	double		beta[2] = {0};
 	double		shift[1] = {0};
-	GrPass		pass = {.kind = GR_PASS_EXACT,.shape = gr_plain_shape(1),.beta = beta,.shift = shift};
+	GrPass		pass = {.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(1),.beta = beta,.shift = shift};
 	void	   *workspace = malloc(gr_logreg_step_nbytes(1));
 	double		coef[2];
 	double		vcov[4];

@@ -138,14 +138,14 @@ test_gram(int nfeatures, int64_t nrows, bool single, int64_t piece)
 }
 
 /* An exact pass over rows kept; false if it fails */
-static const GrRowRules gaussian = {GR_GAUSSIAN, GR_PRIOR_WEIGHTS};
-static const GrRowRules binomial = {GR_BINOMIAL, GR_PRIOR_WEIGHTS};
+static const GrRowRules gaussian = {GR_GAUSSIAN, GR_PRIOR_WEIGHTS, 0};
+static const GrRowRules binomial = {GR_BINOMIAL, GR_PRIOR_WEIGHTS, 0};
 
 static bool
 pass_over(GrSink *rows, int nfeatures, const double *beta, double *sums)
 {
 	double	   *shift = calloc((size_t) nfeatures, sizeof(double));
-	GrPass		pass = {.kind = GR_PASS_EXACT,.shape = gr_plain_shape(nfeatures),.beta = beta,.shift = shift};
+	GrPass		pass = {.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(nfeatures),.beta = beta,.shift = shift};
 	GrError		err = {0};
 	bool		ok;
 

@@ -19,7 +19,7 @@ fit_weighted(const Rows *data, GrLogregOptions options, GrRowTotals *totals)
 	options.shape = data->shape;
 	options.totals = data->shape.weight ? totals : NULL;
 	if (data->shape.weight)
-		gr_totals_add(totals, data->rows, data->nrows, data->shape, (GrRowRules) {GR_BINOMIAL, options.weighting});
+		gr_totals_add(totals, data->rows, data->nrows, data->shape, (GrRowRules) {GR_BINOMIAL, options.weighting, 0});
 	run = (Run) {.memory = malloc(gr_logreg_nbytes(&options)),.ok = true};
 	run.fit = gr_logreg_begin(run.memory, &options);
 	while (run.ok && (want = gr_logreg_next(run.fit)) != GR_LOGREG_DONE)
@@ -48,7 +48,7 @@ fit_weighted(const Rows *data, GrLogregOptions options, GrRowTotals *totals)
 static inline GrLogregOptions
 weighted_defaults(void)
 {
-	GrLogregOptions options = {.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON};
+	GrLogregOptions options = {.distribution = GR_LOGISTIC,.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON};
 
 	options.learning_rate = NAN;
 	options.can_change = true;

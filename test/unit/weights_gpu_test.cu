@@ -466,6 +466,7 @@ make_pass(const Data *data, GrPassKind kind, bool linear)
 
 	pass.kind = kind;
 	pass.shape = data->shape;
+	pass.distribution = GrDistribution GR_LOGISTIC;
 	pass.beta = data->beta;
 	pass.shift = data->shift;
 	pass.nfaces = kind == GR_PASS_FACE ? 1 : 0;

@@ -360,7 +360,7 @@ check_weighted_face(GrRowShape shape)
 	double		shift[128] = {0};
 	double		face[128] = {0.25, 1.0};
 	double		absolute = 1e-12;
-	GrPass		pass = {.kind = GR_PASS_FACE,.shape = shape,.beta = beta,.shift = shift,.nfaces = 1,.faces = face,
+	GrPass		pass = {.kind = GR_PASS_FACE,.distribution = GR_LOGISTIC,.shape = shape,.beta = beta,.shift = shift,.nfaces = 1,.faces = face,
 	.face_absolute = &absolute};
 	Rows		data = random_rows_of(shape, 500, 3);
 	Rows		on = rows_new(gr_plain_shape(p), 500);
@@ -405,7 +405,7 @@ check_passes(GrRowShape shape, double scale, double spread, const char *name)
 {
 	double		beta[128] = {0};
 	double		shift[128] = {0};
-	GrPass		pass = {.shape = shape,.beta = beta,.shift = shift};
+	GrPass		pass = {.distribution = GR_LOGISTIC,.shape = shape,.beta = beta,.shift = shift};
 	Rows		data = random_rows_of(shape, 600, 3);
 
 	for (int64_t r = 0; r < data.nrows && shape.offset; r++)

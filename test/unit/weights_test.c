@@ -222,7 +222,7 @@ test_valid(void)
 	for (int k = 0; k < 32; k++)
 	{
 		GrRowShape	shape = {2, (k & 1) != 0, (k & 2) != 0, (k & 4) != 0};
-		GrRowRules	rules = {k & 8 ? GR_BINOMIAL : GR_GAUSSIAN, k & 16 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS};
+		GrRowRules	rules = {k & 8 ? GR_BINOMIAL : GR_GAUSSIAN, k & 16 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, 0};
 		bool		trials = shape.weight && rules.weighting == GR_PRIOR_WEIGHTS;
 		GrStatus	of_share = rules.family == GR_GAUSSIAN || trials ? GR_OK : GR_NOT_BINARY;
 		GrStatus	of_other = rules.family == GR_GAUSSIAN ? GR_OK : trials ? GR_NOT_A_SHARE : GR_NOT_BINARY;
@@ -338,7 +338,7 @@ logistic_error(const LogisticCase *rows, size_t n, bool far)
 	{
 		LogisticCase c = rows[k];
 		bool		share = c.y != 0.0 && c.y != 1.0;
-		GrLogisticRow row = gr_logistic_row(c.eta, c.y, c.weight);
+		GrGlmRow row = gr_logistic_row(c.eta, c.y, c.weight);
 		double		mu = gr_link_mean(GR_LOGIT, c.eta);
 		double		near = share ? c.weight * (c.y < 0.5 ? mu : gr_link_mean(GR_LOGIT, -c.eta)) : 0;
 		double		residual = fabs(c.v * c.u) / c.weight;
@@ -378,7 +378,7 @@ test_logistic_rows(void)
 		double		weight = pow(10, 5 * uniform());
 		double		y = 0.5 + 0.5 * uniform();
 		double		offset = 300 * uniform();
-		GrLogisticRow row = gr_linear_row(offset, y, weight);
+		GrGlmRow row = gr_linear_row(offset, y, weight);
 
 		same = same && relative_error(row.u * row.u, weight / 4) < 1e-15 && row.half_deviance == 0 &&
 			fabs(row.u * row.v - weight * (y - 0.5 - offset / 4)) < 1e-15 * weight * (1 + fabs(offset));
@@ -404,7 +404,7 @@ test_saturated(void)
 
 			put(rows, shape, 0, 1, saturated[k].y);
 			put(rows, shape, 0, 2, saturated[k].n);
-			gr_totals_add(&totals, rows, 1, shape, (GrRowRules) {GR_BINOMIAL, GR_PRIOR_WEIGHTS});
+			gr_totals_add(&totals, rows, 1, shape, (GrRowRules) {GR_BINOMIAL, GR_PRIOR_WEIGHTS, 0});
 			error = fabs(totals.log_constant + totals.log_constant_lo - saturated[k].want) /
 				fmax(1.0, fabs(saturated[k].want));
 			if (!(error < 4e-14))
@@ -439,12 +439,12 @@ test_totals(void)
 	}
 	for (int k = 0; k < 4; k++)
 		gr_totals_add(&totals[k], data.rows, 500, shape, (GrRowRules) {k % 2 == 0 ? GR_GAUSSIAN : GR_BINOMIAL,
-																	   k < 2 ? GR_PRIOR_WEIGHTS : GR_FREQUENCIES});
+																	   k < 2 ? GR_PRIOR_WEIGHTS : GR_FREQUENCIES, 0});
 	check(fabs((double) (totals[0].log_constant - logs + totals[0].log_constant_lo)) < 1e-25,
 		  "gaussian totals: half the logarithms of weights");
 	check(totals[2].log_constant == 0 && totals[3].log_constant == 0 && totals[2].weights == weights &&
 		  totals[0].weights == weights, "frequencies add nothing to the log-likelihood");
-	gr_totals_add(&totals[0], data.rows, 0, shape, (GrRowRules) {GR_GAUSSIAN, GR_PRIOR_WEIGHTS});
+	gr_totals_add(&totals[0], data.rows, 0, shape, (GrRowRules) {GR_GAUSSIAN, GR_PRIOR_WEIGHTS, 0});
 	check(totals[0].weights == weights, "no rows add nothing");
 	rows_free(&data);
 }

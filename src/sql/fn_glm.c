@@ -1,0 +1,299 @@
+/*
+ * fn_glm.c: the SQL functions that fit a generalised linear model to a query: gpu_logreg_fit and gpu_glm_fit.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+
+#include "compute/glm_row.h"
+#include "compute/logreg.h"
+#include "rows/ingest.h"
+#include "rows/query.h"
+#include "rows/source.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/job.h"
+#include "run/raise.h"
+#include "run/report.h"
+#include "sql/glm_fit.h"
+#include "sql/model.h"
+#include "sql/ols_fit.h"
+
+PG_FUNCTION_INFO_V1(gr_logreg_fit);
+PG_FUNCTION_INFO_V1(gr_glm_fit);
+
+static GrLogregSolver
+solver_named(const char *name)
+{
+	if (strcmp(name, "newton") == 0)
+		return GR_SOLVER_NEWTON;
+	if (strcmp(name, "gd") == 0)
+		return GR_SOLVER_GD;
+	if (strcmp(name, "lbfgs") == 0)
+		return GR_SOLVER_LBFGS;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown solver \"%s\"", name),
+			 errhint("Solvers are newton, gd and lbfgs.")));
+}
+
+static void
+check_max_iter(int max_iter)
+{
+	if (max_iter < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_iter must be at least 1, got %d", max_iter)));
+}
+
+/* Arguments 1 .. 6 of gpu_logreg_fit */
+static GrLogregOptions
+fit_options(FunctionCallInfo fcinfo)
+{
+	GrLogregOptions options = gr_glm_defaults(0);
+
+	options.intercept = PG_GETARG_BOOL(1);
+	options.l2 = PG_GETARG_FLOAT8(2);
+	options.max_iter = PG_GETARG_INT32(3);
+	options.tol = PG_GETARG_FLOAT8(4);
+	options.solver = solver_named(text_to_cstring(PG_GETARG_TEXT_PP(5)));
+	gr_check_l2(options.l2);
+	gr_check_tol(options.tol);
+	check_max_iter(options.max_iter);
+	if (PG_ARGISNULL(6))
+		return options;
+	options.learning_rate = PG_GETARG_FLOAT8(6);
+	if (!(options.learning_rate > 0 && isfinite(options.learning_rate)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("learning_rate must be a finite positive number, got %g", options.learning_rate)));
+	if (options.solver != GR_SOLVER_GD)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("learning_rate is for solver gd alone")));
+	return options;
+}
+
+/* Notes a run over a query that is read again and again. */
+static void
+record_query_run(const GrRowSource *source)
+{
+	GrRun	   *run = &gr_last_run;
+	char		sample[80] = "";
+
+	if (source->nsampled > 0)
+		snprintf(sample, sizeof(sample), "after a fit to its first " INT64_FORMAT " rows ", source->nsampled);
+	run->nrows = source->nrows;
+	run->nworkers = source->nworkers;
+	/* a pass reads and computes at once */
+	run->read_s = source->pass_s;
+	run->solve_s = run->total_s - source->pass_s;
+	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
+			 "; %s%sthe query was run %d times",
+			 source->ingest != NULL ? "" : "more rows than gpureg.ring_size holds: ", sample, source->npasses);
+}
+
+/*
+ * Fits to the query's rows. distribution, intercept and how to solve are given by the options; name: of the SQL function
+ */
+static Datum
+fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles, GrLogregOptions *options,
+		  bool quasi)
+{
+	double		started = gr_now();
+	double		read_done;
+	GrRowSource source;
+	GrIngest	ingest;
+	GrLogregFit *fit;
+	GrModel		model = {.quasi = quasi};
+	GrError		err = {0};
+	ErrorContextCallback context;
+
+	gr_enter_query(&context, query);
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, options->distribution.family, roles, &ingest);
+	ingest.rules.theta = options->distribution.theta;
+	gr_source_read(&source, &ingest);
+	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
+		gr_raise_no_rows(ingest.nskipped);
+	read_done = gr_now();
+	options->shape = source.shape;
+	options->weighting = source.rules.weighting;
+	options->totals = &source.totals;
+	if (source.kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
+		options->can_ascend = gr_job_can_ascend(source.job, source.single);
+	gr_glm_find_start(&source, &ingest, options);
+	if (!gr_glm_run(&source, options, ingest.names, &fit, &err))
+		gr_raise_columns(&err, ingest.nfeatures, ingest.names);
+	if (roles->weighting == GR_FREQUENCIES)
+		(void) gr_count(source.totals.weights);
+	gr_record_run(name, source.job, started, read_done, gr_now());
+	if (source.job->spool.file != NULL)
+		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
+	if (source.kind == GR_SOURCE_QUERY)
+		record_query_run(&source);
+	gr_glm_model(&model, fit, options, ingest.names);
+	gr_leave_query(&context);
+	model.nskipped = source.nskipped;
+	model.device = pstrdup(source.job->place.device);
+	gr_job_release(source.job);
+	return gr_model_datum(fcinfo, &model);
+}
+
+/*
+ * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate
+ * float8, weights text, frequencies text, offsets text): NULL if one of the first six is NULL
+ */
+Datum
+gr_logreg_fit(PG_FUNCTION_ARGS)
+{
+	GrLogregOptions options;
+	GrRoles		roles;
+
+	for (int k = 0; k < 6; k++)
+		if (PG_ARGISNULL(k))
+			PG_RETURN_NULL();
+	options = fit_options(fcinfo);
+	roles = gr_role_arguments(fcinfo, 7, 8, 9);
+	return fit_query(fcinfo, "gpu_logreg_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
+}
+
+/*
+ * Any family and link
+ */
+
+/* The arguments of gpu_glm_fit */
+enum
+{
+	GLM_QUERY, GLM_FAMILY, GLM_LINK, GLM_INTERCEPT, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS, GLM_L2, GLM_MAX_ITER,
+	GLM_TOL, GLM_THETA
+};
+
+/* The names that are listed, but for those that there aren't: "a, b and c" */
+static char *
+list_names(const char *(*name) (int), int n)
+{
+	StringInfoData buf;
+	int			last = n - 1;
+
+	initStringInfo(&buf);
+	while (last > 0 && name(last) == NULL)
+		last--;
+	for (int k = 0; k <= last; k++)
+		if (name(k) != NULL)
+			appendStringInfo(&buf, "%s%s", k == 0 ? "" : k == last ? " and " : ", ", name(k));
+	return buf.data;
+}
+
+static const char *
+nth_family(int k)
+{
+	return gr_family_name((GrFamily) (k / 2), k % 2 == 1);
+}
+
+static const char *
+nth_link(int k)
+{
+	return gr_link_name((GrLink) k);
+}
+
+static void
+read_family(const char *name, GrDistribution *distribution, bool *quasi)
+{
+	if (!gr_family_named(name, &distribution->family, quasi))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown family \"%s\"", name),
+				 errhint("Families are %s.", list_names(nth_family, 2 * GR_NFAMILIES))));
+	distribution->link = gr_family_link(distribution->family);
+}
+
+static void
+read_link(const char *name, GrDistribution *distribution)
+{
+	if (!gr_link_named(name, &distribution->link))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown link \"%s\"", name),
+				 errhint("Links are %s.", list_names(nth_link, GR_NLINKS))));
+	if (!gr_family_has_link(distribution->family, distribution->link))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the %s family has no link \"%s\" here", gr_family_name(distribution->family, false), name)));
+}
+
+/* The negative binomial family's parameter */
+static void
+read_theta(FunctionCallInfo fcinfo, GrDistribution *distribution)
+{
+	if (distribution->family != GR_NEGATIVE_BINOMIAL && !PG_ARGISNULL(GLM_THETA))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("theta is for the negative binomial family alone")));
+	if (distribution->family != GR_NEGATIVE_BINOMIAL)
+		return;
+	if (PG_ARGISNULL(GLM_THETA))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the negative binomial family needs theta")));
+	distribution->theta = PG_GETARG_FLOAT8(GLM_THETA);
+	if (!(distribution->theta > 0 && isfinite(distribution->theta)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("theta must be a finite positive number, got %g", distribution->theta)));
+}
+
+/* What the gaussian family's fit, which is linear regression, has no use for */
+static void
+check_gaussian(FunctionCallInfo fcinfo)
+{
+	if (!PG_ARGISNULL(GLM_OFFSETS))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the gaussian family takes no offsets"),
+				 errhint("Subtract them from the response in the query.")));
+	if (PG_GETARG_FLOAT8(GLM_L2) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the gaussian family takes no l2")));
+}
+
+/*
+ * gpu_glm_fit(query text, family text, link text, intercept boolean, weights text, frequencies text, offsets text, l2
+ * float8, max_iter int, tol float8, theta float8): NULL if one of query, family, intercept, l2, max_iter and tol is NULL
+ */
+Datum
+gr_glm_fit(PG_FUNCTION_ARGS)
+{
+	static const int wanted[] = {GLM_QUERY, GLM_FAMILY, GLM_INTERCEPT, GLM_L2, GLM_MAX_ITER, GLM_TOL};
+	GrLogregOptions options = gr_glm_defaults(0);
+	bool		quasi;
+	GrRoles		roles;
+	char	   *query;
+
+	for (int k = 0; k < (int) lengthof(wanted); k++)
+		if (PG_ARGISNULL(wanted[k]))
+			PG_RETURN_NULL();
+	query = text_to_cstring(PG_GETARG_TEXT_PP(GLM_QUERY));
+	read_family(text_to_cstring(PG_GETARG_TEXT_PP(GLM_FAMILY)), &options.distribution, &quasi);
+	if (!PG_ARGISNULL(GLM_LINK))
+		read_link(text_to_cstring(PG_GETARG_TEXT_PP(GLM_LINK)), &options.distribution);
+	read_theta(fcinfo, &options.distribution);
+	options.intercept = PG_GETARG_BOOL(GLM_INTERCEPT);
+	options.l2 = PG_GETARG_FLOAT8(GLM_L2);
+	options.max_iter = PG_GETARG_INT32(GLM_MAX_ITER);
+	options.tol = PG_GETARG_FLOAT8(GLM_TOL);
+	gr_check_l2(options.l2);
+	gr_check_tol(options.tol);
+	check_max_iter(options.max_iter);
+	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
+	if (options.distribution.family == GR_GAUSSIAN)
+	{
+		check_gaussian(fcinfo);
+		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", query, options.intercept, &roles);
+	}
+	return fit_query(fcinfo, "gpu_glm_fit", query, &roles, &options, quasi);
+}

@@ -1,0 +1,305 @@
+/*
+ * glm_fit.c: fits of generalised linear models over whatever source of rows; see glm_fit.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "compute/glm_row.h"
+#include "compute/logreg.h"
+#include "rows/ingest.h"
+#include "rows/source.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/job.h"
+#include "run/raise.h"
+#include "sql/glm_fit.h"
+
+GrLogregOptions
+gr_glm_defaults(int nfeatures)
+{
+	GrLogregOptions options = {
+		.shape = gr_plain_shape(nfeatures),
+		.distribution = GR_LOGISTIC,
+		.intercept = true,
+		.max_iter = 25,
+		.tol = 1e-10,
+		.solver = GR_SOLVER_NEWTON,
+		.learning_rate = NAN,
+		.can_change = true
+	};
+
+	return options;
+}
+
+void
+gr_check_l2(double l2)
+{
+	if (!(l2 >= 0 && isfinite(l2)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("l2 must be a finite number that is not negative, got %g", l2)));
+}
+
+void
+gr_check_tol(double tol)
+{
+	if (!(tol > 0 && tol < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("tol must be between 0 and 1, got %g", tol)));
+}
+
+/* Does what the fit wants of the rows. */
+static void
+answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
+{
+	if (want == GR_LOGREG_CHANGE)
+		gr_source_change(source, fit->basis);
+	else if (want == GR_LOGREG_ASCEND)
+	{
+		fit->ascent.single = source->single;
+		gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
+	}
+	else
+		gr_source_pass(source, &fit->pass, fit->sums);
+}
+
+/* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
+static GrLogregFit *
+fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *options, GrRowSource *sample)
+{
+	GrLogregOptions few;
+	GrLogregFit *fit;
+	GrLogregWant want;
+	GrError		err = {0};
+	double		share;
+
+	if (!gr_logreg_uses_start(options) ||
+		!gr_source_sample(source, ingest, options->shape.nfeatures + (options->intercept ? 1 : 0), sample, &share))
+		return NULL;
+	few = gr_logreg_sample(options, share);
+	few.totals = &sample->totals;
+	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&few), MCXT_ALLOC_HUGE), &few);
+	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		answer(sample, fit, want);
+		if (!gr_logreg_advance(fit, &gr_host, &err))
+		{
+			/* an interrupt that was met is no reason to go on without a sample */
+			if (err.status == GR_CANCELED)
+				gr_raise(&err);
+			return NULL;
+		}
+		if (gr_logreg_is_separated(fit))
+			return NULL;
+	}
+	return fit;
+}
+
+void
+gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options)
+{
+	double	   *start = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
+	MemoryContext sample_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg sample", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(sample_context);
+	GrRowSource sample = {0};
+	GrLogregFit *fit = fit_sample(source, ingest, options, &sample);
+
+	if (fit != NULL && gr_logreg_take_start(fit, start))
+	{
+		options->start = start;
+		source->nsampled = sample.job->nrows;
+	}
+	MemoryContextSwitchTo(old);
+	/* a job of the sample's own goes with it */
+	MemoryContextDelete(sample_context);
+}
+
+/* The fit without term k, as gr_logreg_tell_sign() wants it; NULL if it failed. */
+static GrLogregFit *
+fit_without(GrRowSource *source, const GrLogregOptions *options, int k)
+{
+	GrLogregOptions without = gr_logreg_without(options, k);
+	GrLogregFit *fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&without), MCXT_ALLOC_HUGE), &without);
+	GrLogregWant want;
+	GrError		err = {0};
+
+	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		answer(source, fit, want);
+		if (gr_logreg_advance(fit, &gr_host, &err))
+			continue;
+		if (err.status == GR_CANCELED)
+			gr_raise(&err);
+		return NULL;
+	}
+	return fit;
+}
+
+/* Which infinity separated terms run to, where there is a choice of directions. */
+static void
+tell_signs(GrRowSource *source, const GrLogregOptions *options, GrLogregFit *fit)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg signs", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		bool		asks = gr_logreg_asks_sign(fit, k);
+
+		gr_logreg_tell_sign(fit, k, asks ? fit_without(source, options, k) : NULL);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+bool
+gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result, GrError *err)
+{
+	GrLogregOptions options = *given;
+	GrLogregFit *fit;
+	GrLogregWant want;
+
+	gr_check_terms(options.shape.nfeatures, options.intercept);
+	if (source->kind == GR_SOURCE_JOB)
+		options.linear_solver = gr_job_solver(source->job);
+	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&options), MCXT_ALLOC_HUGE), &options);
+	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		answer(source, fit, want);
+		if (gr_logreg_advance(fit, &gr_host, err))
+			continue;
+		if (err->status == GR_ONE_CLASS)
+			return false;
+		gr_note_device_error(err);
+		gr_raise_columns(err, options.shape.nfeatures, names);
+	}
+	if (fit->nseparated > 0 && fit->ambiguous)
+		tell_signs(source, &options, fit);
+	*result = fit;
+	return true;
+}
+
+/* What could make the fit converge; more iterations, where they could. */
+static int
+hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
+{
+	double		weights = options->totals == NULL || !options->shape.weight ? fit->nrows : options->totals->weights;
+
+	if (fit->imprecise)
+		return errhint("Columns are nearly collinear: leave some out, take them about their means, "
+					   "or give l2 a small positive value.");
+	if (!isnan(options->learning_rate))
+		/* more than where it began, at 0 */
+		return fit->deviance > 2 * log(2.0) * weights ? errhint("Lower learning_rate.") :
+			errhint("Raise max_iter or learning_rate.");
+	if (options->solver == GR_SOLVER_NEWTON)
+		return errhint("Raise max_iter, or give l2 a small positive value.");
+	return errhint("Raise max_iter.");
+}
+
+/* The names of the separated terms, or of those among them that have no sign. */
+static char *
+separated_terms(const GrModel *model, const GrLogregFit *fit, bool all)
+{
+	StringInfoData terms;
+
+	initStringInfo(&terms);
+	for (int k = 0; k < fit->nterms; k++)
+		if (all ? fit->separated[k] != 0 : fit->separated[k] == GR_EITHER_SIGN)
+			appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(model, k));
+	return terms.data;
+}
+
+/*
+ * A term without a sign is one whose variance the model has as infinite; where there are no covariances, gpu_tidy()
+ * believes no sign.
+ */
+static void
+warn_of_separation(GrModel *model, const GrLogregFit *fit)
+{
+	char	   *without_sign = separated_terms(model, fit, false);
+
+	for (int k = 0; k < fit->nterms && fit->vcov != NULL; k++)
+		if (fit->separated[k] == GR_EITHER_SIGN)
+			fit->vcov[(Size) k * fit->nterms + k] = INFINITY;
+	ereport(WARNING,
+			(model->distribution.family == GR_BINOMIAL ?
+			 errmsg("the response is separated: some estimates are infinite") :
+			 errmsg("the response is 0 wherever some terms say so: their estimates are infinite"),
+			 without_sign[0] == '\0' ? errdetail("Terms without a finite estimate: %s.",
+												 separated_terms(model, fit, true)) :
+			 errdetail("Terms without a finite estimate: %s. Among them, without a sign that the data determine: %s.",
+					   separated_terms(model, fit, true), without_sign),
+			 errhint("Leave such terms out, or give l2 a small positive value.")));
+}
+
+/* What a message calls it */
+static const char *
+fit_name(const GrLogregOptions *options)
+{
+	return gr_is_logistic(options->distribution) ? "logistic regression" : "the fit";
+}
+
+/*
+ * The dispersion, by which the covariances are multiplied, and the log-likelihood: what Pearson's residuals tell, as R's
+ * summary of a glm has it. A quasi family has no likelihood.
+ */
+static void
+estimate_dispersion(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options)
+{
+	GrFamily	family = options->distribution.family;
+	double		nobs = options->totals != NULL && family == GR_GAMMA ? options->totals->weights : (double) fit->nrows;
+
+	model->dispersion = 1;
+	model->df_inference = INFINITY;
+	model->log_lik = model->quasi ? NAN :
+		gr_log_likelihood(family, fit->deviance, nobs, options->totals == NULL ? 0 : options->totals->log_constant);
+	if (!gr_family_has_dispersion(family, model->quasi))
+		return;
+	model->dispersion = gr_model_mean_square(fit->pearson, (double) fit->df_residual);
+	model->df_inference = (double) fit->df_residual;
+	for (Size k = 0; fit->vcov != NULL && k < (Size) fit->nterms * fit->nterms; k++)
+		fit->vcov[k] *= model->dispersion;
+}
+
+void
+gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
+{
+	model->distribution = options->distribution;
+	model->l2 = options->l2;
+	model->nterms = fit->nterms;
+	model->intercept = options->intercept;
+	gr_model_name_terms(model, names);
+	model->coef = fit->coef;
+	model->vcov = fit->vcov;
+	model->separated = fit->separated;
+	model->nrows = fit->nrows;
+	model->rank = fit->rank;
+	model->df_residual = fit->df_residual;
+	model->deviance = fit->deviance;
+	model->null_deviance = fit->null_deviance;
+	estimate_dispersion(model, fit, options);
+	model->iterations = fit->iterations;
+	model->converged = fit->converged;
+
+	if (fit->nseparated > 0)
+		warn_of_separation(model, fit);
+	else if (!fit->converged)
+		ereport(WARNING,
+				(errmsg_plural("%s did not converge in %d iteration", "%s did not converge in %d iterations",
+							   fit->iterations, fit_name(options), fit->iterations),
+				 fit->imprecise ? errdetail("Rounding error keeps it from coming closer.") : 0,
+				 hint_at_convergence(fit, options)));
+}

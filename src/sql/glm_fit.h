@@ -1,0 +1,37 @@
+/*
+ * glm_fit.h: fits of generalised linear models over whatever source of rows.
+ */
+#ifndef GPUREG_GLM_FIT_H
+#define GPUREG_GLM_FIT_H
+
+#include "postgres.h"
+
+#include "compute/logreg.h"
+#include "rows/ingest.h"
+#include "rows/source.h"
+#include "sql/model.h"
+
+/* What a logistic regression is fitted by when nothing else is said */
+extern GrLogregOptions gr_glm_defaults(int nfeatures);
+
+/* ERROR unless the option is one that a fit can have. */
+extern void gr_check_l2(double l2);
+extern void gr_check_tol(double tol);
+
+/* Where the fit is to start, in options->start, if its first rows can say. */
+extern void gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options);
+
+/*
+ * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all
+ * other failures are raised.
+ */
+extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result,
+					   GrError *err);
+
+/*
+ * The fit as a model, and the warnings that go with it; model->quasi is set, and fit->vcov is multiplied by the
+ * dispersion.
+ */
+extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names);
+
+#endif							/* GPUREG_GLM_FIT_H */
