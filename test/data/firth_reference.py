@@ -43,7 +43,7 @@ import mpmath
 from mpmath import mp, mpf
 
 import published_data as data
-from glm_reference import FRACTIONS, Dataset, FastGram, cross, dot, of_logit
+from glm_reference import FRACTIONS, Dataset, FastGram, converged, cross, dot, estimate_text, of_logit
 from weights_reference import CHECK_DIGITS, DIGITS, ZERO, number, numbers, text
 
 STEPS = 400
@@ -91,7 +91,7 @@ class Firth:
                 while self.log_likelihoods(*self.at([b + s for b, s in zip(beta, step)])[:2])[1] < best:
                     step = [s / 2 for s in step]
             size = max(abs(dot(x, step)) for x in self.z)
-            if size < mpf(10) ** -48:
+            if converged(size):
                 for j, g in enumerate(gradient):
                     total = mpmath.fsum(abs(x[j] * v) for x, v in zip(self.z, parts))
                     assert abs(g) <= ZERO * total or total < ZERO, (self.name, j)
@@ -110,8 +110,8 @@ class Case(Dataset):
         terms = range(0 if self.intercept else 1, len(rows[0]["x"]) + 1)
         fit = Firth(self.design(rows, terms), rows, self.name)
         beta, means, gram = fit.solve(start)
-        lines = [(str(j), mpmath.nstr(b, 25), mpmath.nstr(mpmath.sqrt(v), 25))
-                 for j, b, v in zip(terms, beta, gram.inverse_diagonal())]
+        errors = [mpmath.sqrt(v) for v in gram.inverse_diagonal()]
+        lines = [(str(j), estimate_text(b, e), mpmath.nstr(e, 25)) for j, b, e in zip(terms, beta, errors)]
         plain, penalized = fit.log_likelihoods(means, gram)
         stats = {"n": mpmath.fsum(r["frequency"] for r in rows), "log_lik": plain, "penalized_log_lik": penalized}
         if self.intercept:

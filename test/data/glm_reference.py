@@ -73,6 +73,15 @@ def dot(a, b):
     return mpmath.fdot(a, b)
 
 
+def converged(size):
+    return size < mpf(10) ** (12 - mp.dps)
+
+
+def estimate_text(value, error):
+    """0 where it is by symmetry"""
+    return "0" if abs(value) < ZERO * error else mpmath.nstr(value, 25)
+
+
 def cross(rows, values):
     return [mpmath.fdot(column, values) for column in zip(*rows)]
 
@@ -326,7 +335,7 @@ class Problem:
         level = self.link(mean) - mpmath.fsum(self.base) / len(self.base)
         return [level] + [mpf(0)] * (len(self.penalty) - 1)
 
-    def solve(self, beta=None, small=mpf(10) ** -48):
+    def solve(self, beta=None, enough=converged):
         """Coefficients and means: Fisher scoring, with half steps as needed, then Newton's method"""
         beta = beta or self.first_beta()
         etas = self.etas(beta)
@@ -337,7 +346,7 @@ class Problem:
             first, expected, observed = self.scores(means)
             step = self.gram(observed if size < 1e-3 else expected).solve(self.gradient(first, beta))
             full = size = max(abs(dot(x, step)) for x in self.z) / max(max(abs(e) for e in etas), mpf(1e-3))
-            if size < small:
+            if enough(size):
                 return beta, means
             old = self.objective(beta, means)
             while True:
@@ -363,7 +372,7 @@ def solve_theta(problem, beta=None):
     """Coefficients and theta of the highest likelihood: in turns, then together by Newton's method"""
     family = problem.family
     for _ in range(6):
-        beta, means = problem.solve(beta, mpf(10) ** -8)
+        beta, means = problem.solve(beta, lambda size: size < 1e-8)
         for _ in range(8):
             parts = [family.by_theta(y, m) for y, m in zip(problem.ys, means)]
             g, h = (mpmath.fsum(v * p[k] for v, p in zip(problem.both, parts)) for k in (0, 1))
@@ -382,7 +391,7 @@ def solve_theta(problem, beta=None):
         theta_step = (g + dot(mixed, alone)) / (-h - dot(mixed, moved))
         step = [a + theta_step * b for a, b in zip(alone, moved)]
         size = max(max(abs(dot(x, step)) for x in problem.z), abs(theta_step / family.theta))
-        if size < mpf(10) ** -48:
+        if converged(size):
             problem.assert_zero_gradient(first, beta)
             assert abs(g) <= ZERO * mpmath.fsum(abs(v * p[0]) for v, p in zip(problem.both, parts)), problem.name
             return beta, means, 1 / mpmath.sqrt(-h)
@@ -491,8 +500,8 @@ class Dataset:
         else:
             stats.update(log_lik=None, aic=None, bic=None)
         estimates = {j: (b, mpmath.sqrt(dispersion * v)) for j, b, v in zip(kept, beta, variances)}
-        lines = [(str(j),) + tuple(mpmath.nstr(v, 25) for v in estimates[j]) if j in estimates else (str(j), "", "")
-                 for j in self.terms(fit)]
+        lines = [(str(j), estimate_text(*estimates[j]), mpmath.nstr(estimates[j][1], 25)) if j in estimates
+                 else (str(j), "", "") for j in self.terms(fit)]
         lines += [(name, "" if v is None else number(v), "") for name, v in stats.items()]
         lines.append(("dispersion", number(dispersion), ""))
         if estimates_theta:
