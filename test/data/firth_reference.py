@@ -29,7 +29,8 @@ W^(1/2) X (X' W X)^-1 X' W^(1/2).
   offset     added to the linear predictor
 
 The fit of the endometrial cancer data is compared with what Heinze and Schemper print. test/data/firth_reference.R
-makes all of them with R's brglm2 (type "AS_mean") and compares: see there for how far they agree.
+makes all of them with R's brglm2 (type "AS_mean") and compares: with R 4.2.2 and brglm2 0.9 all are within 1e-12 of
+these (within 1e-8 what the script itself solves for the case of scales).
 
 Every fit asserts that its gradient is 0 to 40 digits, and is made again in 90 digits: the 25 that are kept must be the
 same.

@@ -46,7 +46,16 @@ Conventions are those of R 4.2's glm, summary.glm and logLik.glm, and MASS's neg
                tr(H (H + l2 P)^-1) parameters. df_residual is n - rank all the same; deviances are without penalty.
 
 R bounds eta, mu and mu'(eta) of the binomial links near 0 and 1 (make.link), and so departs from these values where a
-fit goes that far. test/data/glm_reference.R makes the fits with R's glm and compares: see there for how far they agree.
+fit goes that far.
+
+test/data/glm_reference.R makes the fits with R's glm and MASS's glm.nb and compares. With R 4.2.2 and MASS 7.3-58.2,
+221 of the 229 fits that R can make are within 1e-8 of these in every estimate, standard error and statistic, where glm
+is started again until it stands still (it stops when the deviance does, with half of the estimates' digits). The others:
+deviances that cancel (counts, perfect; counts, millions; positive, hardly any dispersion), to 1e-16 of their terms; two
+of glm.nb, which stops early, to 4e-8; and one whose estimates scoring nears too slowly (counts, offset far from 0), to
+2e-3, and to all digits with 5000 steps. R has neither l2 nor frequencies: the latter are compared as repeated rows, those
+in billions and l2 not at all. theta's standard error is compared with theta.ml's at the estimate, as glm.nb's own is
+that of an earlier step.
 
 Every fit asserts that its gradient is 0 to 40 digits, and is made again in 90 digits: the 25 that are kept must be the
 same.
