@@ -50,12 +50,12 @@ fit goes that far.
 
 test/data/glm_reference.R makes the fits with R's glm and MASS's glm.nb and compares. With R 4.2.2 and MASS 7.3-58.2,
 221 of the 229 fits that R can make are within 1e-8 of these in every estimate, standard error and statistic, where glm
-is started again until it stands still (it stops when the deviance does, with half of the estimates' digits). The others:
+is started again until it stands still (it stops when the deviance does, with half of the estimates' digits). The rest:
 deviances that cancel (counts, perfect; counts, millions; positive, hardly any dispersion), to 1e-16 of their terms; two
 of glm.nb, which stops early, to 4e-8; and one whose estimates scoring nears too slowly (counts, offset far from 0), to
-2e-3, and to all digits with 5000 steps. R has neither l2 nor frequencies: the latter are compared as repeated rows, those
-in billions and l2 not at all. theta's standard error is compared with theta.ml's at the estimate, as glm.nb's own is
-that of an earlier step.
+2e-3, and to all digits with 5000 steps. R has neither l2 nor frequencies: the latter are compared as repeated rows, and
+those in billions and l2 not at all. theta's standard error is compared with theta.ml's at the estimate, as glm.nb's own
+is that of an earlier step.
 
 Every fit asserts that its gradient is 0 to 40 digits, and is made again in 90 digits: the 25 that are kept must be the
 same.
@@ -301,7 +301,7 @@ class Problem:
     def objective(self, beta, means):
         return self.deviance(means) + mpmath.fsum(l2 * b * b for l2, b in zip(self.penalty, beta))
 
-    def gram(self, weights, z=None):
+    def gram(self, weights):
         """With the penalty, as rows of its own"""
         p = len(self.penalty)
         extra = [j for j in range(p) if self.penalty[j] > 0]
