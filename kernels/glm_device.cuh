@@ -384,15 +384,35 @@ weigh_row(double eta, double y)
 	return row;
 }
 
-/* The same of a row with a weight or an offset, which lie behind the response; to the bit where they are 1 and 0 */
+/* The same of other families and links */
 static __device__ __noinline__ Weight
-weigh_with(double eta, const double *response, GrRowShape shape)
+weigh_other(GrDistribution distribution, double eta, double y, double prior)
+{
+	const GrGlmRow own = gr_glm_row(distribution, eta, y, prior);
+	Weight		row;
+
+	row.w = own.u * own.u;
+	row.r = own.u * own.v;
+	row.margin = gr_margin_of(distribution, eta, y);
+	row.t = 0.0;
+	row.miss = own.half_deviance;
+	return row;
+}
+
+/*
+ * The same of a row with a weight or an offset, which lie behind the response, to the bit where they are 1 and 0; and of
+ * any distribution. That is the same for all rows: a branch for all threads.
+ */
+static __device__ __noinline__ Weight
+weigh_with(double eta, const double *response, GrRowShape shape, GrDistribution distribution)
 {
 	const double y = response[0];
 	const double prior = shape.weight ? response[1] : 1.0;
 	const double offset = shape.offset ? response[shape.weight ? 2 : 1] : 0.0;
 	const double full = eta + offset;
 
+	if (!gr_is_logistic(distribution))
+		return weigh_other(distribution, full, y, prior);
 	if (prior == 1.0 && (y == 0.0 || y == 1.0))
 		return weigh_row(full, y);
 
@@ -417,17 +437,17 @@ weigh_with(double eta, const double *response, GrRowShape shape)
 /* Of the row that the response is in, whose linear predictor without its offset is eta. ROLES: see columns_of() */
 template <bool ROLES>
 static __device__ inline Weight
-weigh_row(double eta, const double *response, GrRowShape shape)
+weigh_row(double eta, const double *response, GrRowShape shape, GrDistribution distribution)
 {
 	if constexpr (ROLES)
-		return weigh_with(eta, response, shape);
+		return weigh_with(eta, response, shape, distribution);
 	else
 		return weigh_row(eta, response[0]);
 }
 
 /*
- * Columns of a row. ROLES: it has a weight or an offset. Kernels are made twice, so that plain rows lose nothing to
- * what others need.
+ * Columns of a row. ROLES: it may have a weight or an offset, and be of any distribution. Kernels are made twice, so that
+ * the plain rows of a logistic regression lose nothing to what others need.
  */
 template <bool ROLES>
 static __device__ inline int
@@ -436,18 +456,19 @@ columns_of(GrRowShape shape)
 	return ROLES ? gr_row_ncols(shape) : gr_nterms(shape.nfeatures);
 }
 
-/* gr_margin() */
+/* gr_margin_of() */
 template <bool ROLES>
 static __device__ inline double
-margin_of(double eta, double y)
+margin_of(GrDistribution distribution, double eta, double y)
 {
-	return ROLES ? gr_margin(eta, y) : y == 1.0 ? eta : -eta;
+	return ROLES ? gr_margin_of(distribution, eta, y) : y == 1.0 ? eta : -eta;
 }
 
+/* Which of a kernel's two makes: ROLES? */
 static inline bool
-has_roles(GrRowShape shape)
+has_roles(GrRowShape shape, GrDistribution distribution)
 {
-	return shape.weight || shape.offset;
+	return shape.weight || shape.offset || !gr_is_logistic(distribution);
 }
 
 #endif							/* GPUREG_GLM_DEVICE_CUH */

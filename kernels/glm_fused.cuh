@@ -299,9 +299,9 @@ fused_copy_next(FusedNext &next, const GlmChunks &chunks, int64_t ntiles, int nw
 /* What the lane's own row of a tile weighs; nothing if it is beyond the last. */
 template <bool ROLES>
 static __device__ inline Weight
-fused_weigh(double eta, const double *response, GrRowShape shape, bool exists)
+fused_weigh(double eta, const double *response, GrRowShape shape, GrDistribution distribution, bool exists)
 {
-	Weight		row = weigh_row<ROLES>(eta, response, shape);
+	Weight		row = weigh_row<ROLES>(eta, response, shape, distribution);
 
 	if (!exists)
 	{
@@ -318,7 +318,7 @@ template <int NG, bool HESSIAN, bool ROLES>
 static __global__ void
 __launch_bounds__(FUSED_NTHREADS(NG), 1)
 fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, const double *__restrict__ betas,
-			 const double *__restrict__ shifts, double *records)
+			 const double *__restrict__ shifts, GrDistribution distribution, double *records)
 {
 	extern __shared__ double2 shared_pairs[];
 	const int	lane = threadIdx.x % 32;
@@ -362,7 +362,7 @@ fused_kernel(const __grid_constant__ GlmChunks chunks, GlmFusedShape shape, cons
 		fused_read<NG, ROLES>(z, eta, staged, shape, at, beta, shift);
 
 		const Weight row = fused_weigh<ROLES>(fold_eight(eta, lane) + intercept, staged + at.response, shape.rows,
-									   tile * GLM_TILE + at.row < chunks.nrows);
+									   distribution, tile * GLM_TILE + at.row < chunks.nrows);
 
 		weights[lane] = make_double2(row.w, row.r);
 		__syncwarp();

@@ -134,7 +134,7 @@ weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, G
 		if (at < count)
 		{
 			const double *response = tile + (int64_t) at * columns_of<ROLES>(shape) + gr_response_at(shape);
-			Weight		row = weigh_row<ROLES>(eta, response, shape);
+			Weight		row = weigh_row<ROLES>(eta, response, shape, terms.distribution);
 
 			weights[first + at] = make_double2(row.w, row.r);
 			head.nrows += 1.0;
@@ -158,7 +158,7 @@ face_side(const double *tile, int nrows, GrRowShape shape, const GlmTerms &terms
 
 	if (fabs(value) <= terms.face_absolute[f] + terms.face_relative * magnitude)
 		return 0.0;
-	return margin_of<ROLES>(value, y);
+	return margin_of<ROLES>(terms.distribution, value, y);
 }
 
 /* Writes the rows of a tile: (u, u z, v) of the lane that holds each. */
@@ -242,7 +242,8 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 		}
 		else if (ROLES && terms.linear)
 		{
-			GrGlmRow row = gr_linear_row(gr_row_offset(own, shape), y, gr_row_weight(own, shape));
+			GrGlmRow row = gr_first_row(terms.distribution, gr_row_offset(own, shape), y,
+										gr_row_weight(own, shape));
 
 			u = in ? row.u : 0.0;
 			v = in ? row.v : 0.0;
@@ -260,12 +261,13 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 
 			if (in)
 			{
-				GrGlmRow row = ROLES ? gr_logistic_row(eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
+				GrGlmRow row = ROLES ? gr_glm_row(terms.distribution, eta, y, gr_row_weight(own, shape)) :
+					gr_plain_row(eta, y);
 
 				u = row.u;
 				v = row.v;
 				head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
-				head.min_margin = fmin(head.min_margin, margin_of<ROLES>(eta, y));
+				head.min_margin = fmin(head.min_margin, margin_of<ROLES>(terms.distribution, eta, y));
 				head.nones += y;
 			}
 		}
@@ -402,10 +404,9 @@ fused_function(int nfeatures, bool hessian)
 }
 
 static const void *
-fused_function(GrRowShape rows, bool hessian)
+fused_function(GrRowShape rows, bool roles, bool hessian)
 {
-	return has_roles(rows) ? fused_function<true>(rows.nfeatures, hessian) :
-		fused_function<false>(rows.nfeatures, hessian);
+	return roles ? fused_function<true>(rows.nfeatures, hessian) : fused_function<false>(rows.nfeatures, hessian);
 }
 
 /* nrows: that it takes at a time, 8 or 4 */
@@ -424,9 +425,9 @@ wide_function(int ncolumns, int nrows)
 }
 
 static const void *
-wide_function(GrRowShape rows, int ncolumns, int nrows)
+wide_function(bool roles, int ncolumns, int nrows)
 {
-	return has_roles(rows) ? wide_function<true>(ncolumns, nrows) : wide_function<false>(ncolumns, nrows);
+	return roles ? wide_function<true>(ncolumns, nrows) : wide_function<false>(ncolumns, nrows);
 }
 
 /*
@@ -452,10 +453,11 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 		nwarps = shared_nbytes / (plan->fused.warp_ndoubles * (int) sizeof(double));
 	plan->fused_nwarps = nwarps;
 	plan->fused_nbytes = sizeof(double) * (size_t) (nwarps * plan->fused.warp_ndoubles);
-	for (int hessian = 0; hessian < 2; hessian++)
+	for (int k = 0; k < 4; k++)
 	{
-		size_t		ndoubles = (size_t) (plan->nsms * nwarps) * (size_t) fused_record_ndoubles(nterms, hessian != 0);
-		cudaError_t code = cudaFuncSetAttribute(fused_function(plan->rows, hessian != 0),
+		bool		hessian = k % 2 == 1;
+		size_t		ndoubles = (size_t) (plan->nsms * nwarps) * (size_t) fused_record_ndoubles(nterms, hessian);
+		cudaError_t code = cudaFuncSetAttribute(fused_function(plan->rows, k >= 2, hessian),
 												cudaFuncAttributeMaxDynamicSharedMemorySize, (int) plan->fused_nbytes);
 
 		if (code != cudaSuccess)
@@ -473,7 +475,7 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 	int			nwarps = (p + 127) / 128 < WIDE_NTHREADS / 32 ? (p + 127) / 128 : WIDE_NTHREADS / 32;
 	int			ncolumns = (p + 32 * nwarps - 1) / (32 * nwarps);
 	int			nrows = p <= WIDE_FEATURES_8 ? 8 : 4;
-	int			resident;
+	int			resident[2];
 	cudaError_t code;
 
 	plan->wide_nthreads = 32 * nwarps;
@@ -481,18 +483,21 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 		sizeof(double) * (size_t) (WIDE_NSTAGES * ncolumns * nrows * plan->wide_nthreads);
 	if (ncolumns > WIDE_COLUMNS || plan->wide_nbytes > (size_t) shared_nbytes)
 		return cudaSuccess;
-	if ((code = cudaFuncSetAttribute(wide_function(plan->rows, ncolumns, nrows),
-									 cudaFuncAttributeMaxDynamicSharedMemorySize,
-									 (int) plan->wide_nbytes)) != cudaSuccess ||
-		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wide_function(plan->rows, ncolumns, nrows),
-															  plan->wide_nthreads,
-															  plan->wide_nbytes)) != cudaSuccess)
-		return code;
-	if (resident < 1)
+	for (int roles = 0; roles < 2; roles++)
+	{
+		const void *function = wide_function(roles != 0, ncolumns, nrows);
+
+		if ((code = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+										 (int) plan->wide_nbytes)) != cudaSuccess ||
+			(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident[roles], function, plan->wide_nthreads,
+																  plan->wide_nbytes)) != cudaSuccess)
+			return code;
+	}
+	if (resident[0] < 1 || resident[1] < 1)
 		return cudaSuccess;
 	plan->wide_ncolumns = ncolumns;
 	plan->wide_nrows = nrows;
-	plan->wide_nblocks = plan->nsms * resident;
+	plan->wide_nblocks = plan->nsms * resident[plan->rows.weight || plan->rows.offset ? 1 : 0];
 	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(gr_nterms(plan->rows.nfeatures),
 																						false);
 	return cudaSuccess;
@@ -554,9 +559,10 @@ wide_launch(const GlmPlan *plan, const GlmChunks *chunks, const GlmTerms *terms,
 	GrRowShape	rows = plan->rows;
 	const double *beta = terms->beta;
 	const double *shift = terms->shift;
-	void	   *arguments[] = {&argument, &rows, &beta, &shift, &weights, &records};
+	GrDistribution distribution = terms->distribution;
+	void	   *arguments[] = {&argument, &rows, &beta, &shift, &distribution, &weights, &records};
 
-	return cudaLaunchKernel(wide_function(plan->rows, plan->wide_ncolumns, plan->wide_nrows),
+	return cudaLaunchKernel(wide_function(has_roles(rows, distribution), plan->wide_ncolumns, plan->wide_nrows),
 							dim3((unsigned) plan->wide_nblocks),
 							dim3((unsigned) plan->wide_nthreads), arguments, plan->wide_nbytes, stream);
 }
@@ -570,13 +576,15 @@ gr_glm_fused_launch(const GlmPlan *plan, GrPassKind kind, const GlmChunks *chunk
 	GlmFusedShape shape = plan->fused;
 	const double *beta = terms->beta;
 	const double *shift = terms->shift;
-	void	   *arguments[] = {&argument, &shape, &beta, &shift, &records};
+	GrDistribution distribution = terms->distribution;
+	void	   *arguments[] = {&argument, &shape, &beta, &shift, &distribution, &records};
 
 	if (chunks->n == 0)
 		return cudaSuccess;
 	if (plan->fused_nwarps == 0)
 		return wide_launch(plan, chunks, terms, NULL, records, stream);
-	return cudaLaunchKernel(fused_function(plan->rows, kind == GR_PASS_FAST), dim3((unsigned) plan->nsms),
+	return cudaLaunchKernel(fused_function(plan->rows, has_roles(plan->rows, distribution), kind == GR_PASS_FAST),
+							dim3((unsigned) plan->nsms),
 							dim3((unsigned) plan->fused_nwarps * 32), arguments, plan->fused_nbytes, stream);
 }
 
@@ -610,7 +618,7 @@ gr_glm_weigh_launch(const GlmPlan *plan, const double *rows, int64_t nrows, cons
 {
 	if (nrows == 0)
 		return cudaSuccess;
-	if (has_roles(plan->rows))
+	if (has_roles(plan->rows, terms->distribution))
 		weigh_kernel<true><<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>
 			(rows, nrows, plan->rows, *terms, weights, heads);
 	else
@@ -627,7 +635,7 @@ gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows
 
 	if (nrows == 0)
 		return cudaSuccess;
-	kernel = has_roles(plan->rows) ?
+	kernel = has_roles(plan->rows, terms->distribution) ?
 		(kind == GR_PASS_FACE ? transform_kernel<true, true> : transform_kernel<false, true>) :
 		(kind == GR_PASS_FACE ? transform_kernel<true, false> : transform_kernel<false, false>);
 	kernel<<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>(rows, nrows, plan->rows, *terms, out, heads);

@@ -1,5 +1,5 @@
 /*
- * glm_step.cuh: the passes of logistic regression over rows on the device; glm.h says what they sum.
+ * glm_step.cuh: the passes of generalised linear models over rows on the device; glm.h says what they sum.
  *
  * A plan says how passes over rows of nfeatures are laid out on one device. Sums are kept in records, parts that one
  * warp, thread block or split owns and every launch of a pass adds to; the caller zeroes them before the first launch
@@ -42,6 +42,7 @@ typedef struct GlmTerms
 	const double *face_absolute;
 	double		face_relative;
 	bool		linear;
+	GrDistribution distribution;
 } GlmTerms;
 
 /* How the fused kernel finds its rows in shared memory; see glm_step.cu. */

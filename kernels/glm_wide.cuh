@@ -247,7 +247,7 @@ template <int K, int R, bool ROLES>
 static __global__ void
 __launch_bounds__(K == 2 ? 32 : WIDE_NTHREADS, K == 2 ? 15 : R == 4 && K == 4 ? 2 : 1)
 wide_kernel(const __grid_constant__ GlmChunks chunks, GrRowShape shape, const double *__restrict__ betas,
-			const double *__restrict__ shifts, double2 *__restrict__ out, double *records)
+			const double *__restrict__ shifts, GrDistribution distribution, double2 *__restrict__ out, double *records)
 {
 	extern __shared__ double2 shared_pairs[];
 	const int	lane = threadIdx.x % 32;
@@ -293,7 +293,7 @@ wide_kernel(const __grid_constant__ GlmChunks chunks, GrRowShape shape, const do
 			wide_copy_next<K, R, ROLES>(next, chunks, nsteps, shape, columns.last, stages + free_stage * stage_ndoubles,
 								 own->tails[free_stage]);
 
-		const Weight weight = fused_weigh<ROLES>(eta, response, shape, exists);
+		const Weight weight = fused_weigh<ROLES>(eta, response, shape, distribution, exists);
 
 		if (lane % (32 / R) == 0)
 			own->weights[own_row] = make_double2(weight.w, weight.r);

@@ -557,6 +557,7 @@ start_pass(RowsPass *run, GrError *err)
 	run->terms.beta = rows->terms;
 	run->terms.shift = rows->terms + nterms;
 	run->terms.linear = pass->linear;
+	run->terms.distribution = pass->distribution;
 	if (pass->nfaces > 0 && (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE) && !send_faces(run, err))
 		return false;
 	SESSION_CUDA(rows->session, err,

@@ -128,13 +128,51 @@ add_constant(GrRowTotals *totals, GrDD term)
 	totals->log_constant_lo = sum.lo;
 }
 
-/* log of the Poisson probability of y where the mean is y */
-static double
-log_saturated_count(double y)
+/* Functions of a count, of which the small ones are most */
+typedef struct CountValues
 {
-	if (y == 0.0)
-		return 0.0;
-	return -stirling_error(y) - HALF_LOG_2PI - 0.5 * log(y);
+	double		loss;			/* gr_count_loss() */
+	double		log_saturated;	/* log of the Poisson probability of y where the mean is y */
+} CountValues;
+
+#define NCOUNTS 256
+
+static CountValues
+compute_count(double y)
+{
+	CountValues values = {0.0, 0.0};
+
+	if (y > 0.0)
+	{
+		values.loss = y * log(y) - y;
+		values.log_saturated = -stirling_error(y) - HALF_LOG_2PI - 0.5 * log(y);
+	}
+	return values;
+}
+
+/* The table is filled when it is first wanted: by whichever thread, as all would write the same. */
+static CountValues
+count_values(double y)
+{
+	static CountValues table[NCOUNTS];
+	static volatile bool ready = false;
+	int			k = y < NCOUNTS ? (int) y : 0;
+
+	if (y != (double) k)
+		return compute_count(y);
+	if (!ready)
+	{
+		for (int j = 0; j < NCOUNTS; j++)
+			table[j] = compute_count(j);
+		ready = true;
+	}
+	return table[k];
+}
+
+double
+gr_count_loss(double y)
+{
+	return count_values(y).loss;
 }
 
 /*
@@ -163,7 +201,7 @@ log_constant_of(GrRowRules rules, double y, double weight)
 		case GR_BINOMIAL:
 			return rules.weighting == GR_PRIOR_WEIGHTS ? log_saturated(y, weight) : 0.0;
 		case GR_POISSON:
-			return weight * log_saturated_count(y);
+			return weight * count_values(y).log_saturated;
 		case GR_GAMMA:
 			return -weight * log(y);
 		default:

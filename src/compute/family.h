@@ -101,6 +101,9 @@ gr_has_totals(GrRowShape shape, GrRowRules rules)
 extern void gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules);
 extern void gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other);
 
+/* y log(y) - y of a response that is not negative */
+extern double gr_count_loss(double y);
+
 /*
  * The deviance of a response that is 0 or 1, for the one mean that fits best; weights: in all, ones: those of the ones
  */

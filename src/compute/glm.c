@@ -487,7 +487,14 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	version->predict(chunk, pass->beta);
 	for (int r = 0; chunk->offset != NULL && r < chunk->nrows; r++)
 		chunk->weight[r] += chunk->offset[r];
-	if (!gr_is_logistic(pass->distribution))
+	if (pass->distribution.family == GR_POISSON && pass->distribution.link == GR_LOG)
+	{
+		version->poisson(chunk, &totals);
+		for (int r = 0; r < chunk->nrows; r++)
+			totals.loss += (chunk->prior == NULL ? 1.0 : chunk->prior[r]) *
+				gr_count_loss(chunk->columns[chunk->nterms * chunk->pitch + (size_t) r]);
+	}
+	else if (!gr_is_logistic(pass->distribution))
 		weigh_chunk(pass, chunk, &totals);
 	else if (chunk->prior != NULL)
 		version->logistic_weighted(chunk, &totals);

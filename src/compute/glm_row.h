@@ -260,28 +260,46 @@ gr_half_deviance(GrDistribution distribution, double y, double mu)
 	return (y > 0.0 ? gr_deviance_part(y, mu, d) : mu) - gr_deviance_part(y + theta, mu + theta, d);
 }
 
+/* dmu / deta, for links other than the binomial family's */
+GR_HD double
+gr_link_slope(GrLink link, double eta, double mu)
+{
+	return link == GR_LOG ? mu : link == GR_SQRT ? 2.0 * eta : link == GR_INVERSE ? -mu * mu : 1.0;
+}
+
+/* The root of V, likewise */
+GR_HD double
+gr_deviation(GrDistribution distribution, double mu)
+{
+	if (distribution.family == GR_GAMMA)
+		return mu;
+	return distribution.family == GR_POISSON ? sqrt(mu) : sqrt(mu) * sqrt(1.0 + mu / distribution.theta);
+}
+
+/* u and v of a row of that mean */
+GR_HD GrGlmRow
+gr_row_of_mean(GrDistribution distribution, double eta, double mu, double y, double weight)
+{
+	double		scale = sqrt(weight) / gr_deviation(distribution, mu);
+	GrGlmRow	row;
+
+	row.u = scale * gr_link_slope(distribution.link, eta, mu);
+	row.v = scale * (y - mu);
+	row.half_deviance = 0.0;
+	return row;
+}
+
 /* Of a response that is not negative, or positive for gamma; a weight > 0 */
 GR_HD GrGlmRow
 gr_mean_row(GrDistribution distribution, double eta, double y, double weight)
 {
 	double		mu = distribution.link == GR_LOG ? exp(eta) : distribution.link == GR_SQRT ? eta * eta :
 		distribution.link == GR_INVERSE ? 1.0 / eta : eta;
-	double		slope = distribution.link == GR_LOG ? mu : distribution.link == GR_SQRT ? 2.0 * eta :
-		distribution.link == GR_INVERSE ? -mu * mu : 1.0;
-	double		deviation = distribution.family == GR_GAMMA ? mu : sqrt(mu);
-	double		root = sqrt(weight);
-	GrGlmRow	row;
+	GrGlmRow	row = {0.0, 0.0, INFINITY};
 
 	if (!(mu > 0.0) || !(mu <= 1e300) || (distribution.link != GR_LOG && !(eta > 0.0)))
-	{
-		row.u = row.v = 0.0;
-		row.half_deviance = INFINITY;
 		return row;
-	}
-	if (distribution.family == GR_NEGATIVE_BINOMIAL)
-		deviation *= sqrt(1.0 + mu / distribution.theta);
-	row.u = root * (slope / deviation);
-	row.v = root * ((y - mu) / deviation);
+	row = gr_row_of_mean(distribution, eta, mu, y, weight);
 	row.half_deviance = weight * gr_half_deviance(distribution, y, mu);
 	return row;
 }
@@ -367,7 +385,8 @@ gr_first_row(GrDistribution distribution, double offset, double y, double weight
 		return gr_linear_row(offset, y, weight);
 	mu = gr_first_mean(distribution, y, weight);
 	eta = gr_first_eta(distribution.link, mu);
-	row = gr_glm_row(distribution, eta, y, weight);
+	row = distribution.family == GR_BINOMIAL ? gr_glm_row(distribution, eta, y, weight) :
+		gr_row_of_mean(distribution, eta, mu, y, weight);
 	row.v += row.u * (eta - offset);
 	row.half_deviance = 0.0;
 	return row;

@@ -50,6 +50,8 @@ typedef struct GrStepVersion
 	void		(*predict) (const GrChunk *chunk, const double *beta);
 	void		(*logistic) (const GrChunk *chunk, GrChunkTotals *totals);
 	void		(*logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals);
+	/* of the Poisson family with the log link; the loss is less by what depends on the responses alone, y log(y) - y */
+	void		(*poisson) (const GrChunk *chunk, GrChunkTotals *totals);
 	void		(*gradient) (const GrChunk *chunk, double opaque_one);
 	void		(*curvature) (const GrChunk *chunk, double opaque_one);
 	/* of the columns first .. first + GR_HESSIAN_PANEL - 1 of the triangle */
@@ -276,6 +278,50 @@ NAME(logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 		V_STORE(chunk->residual + r, V_MUL(prior, V_IF_NEGATIVE(V_SUB(y, V_SET1(0.5)), below, above)));
 	}
 	NAME(total_weighted) (chunk, etas, ts, totals);
+}
+
+/* The same of counts with a mean of exp(eta); where that is beyond all use, the loss is infinite. */
+static TARGET void
+NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+	const V		one = V_SET1(1.0);
+	V			loss = V_ZERO();
+	V			least = V_SET1(INFINITY);
+	V			nones = V_ZERO();
+	double		lanes[2][W];
+
+	for (int r = 0; r < chunk->nrows; r += W)
+	{
+		V			eta = V_LOAD(chunk->weight + r);
+		V			y = V_LOAD(response + r);
+		V			size = V_ABS(eta);
+		V			t = NAME(exp_minus) (V_MIN(size, V_SET1(GR_ETA_MAX)));
+		V			mu = V_IF_NEGATIVE(eta, t, V_DIV(one, t));
+		V			prior = chunk->prior == NULL ? one : V_LOAD(chunk->prior + r);
+		V			margin = V_SUB(V_ZERO(), V_IF_NEGATIVE(V_SUB(V_ZERO(), y), size, eta));
+		V			term = V_IF_NEGATIVE(V_SUB(V_SET1(GR_ETA_MAX), eta), V_SET1(INFINITY), V_SUB(mu, V_MUL(y, eta)));
+
+		if (chunk->nrows - r < W)
+		{
+			prior = V_FILL_N(prior, chunk->nrows - r, V_ZERO());
+			term = V_FILL_N(term, chunk->nrows - r, V_ZERO());
+			margin = V_FILL_N(margin, chunk->nrows - r, V_SET1(INFINITY));
+		}
+		V_STORE(chunk->weight + r, V_MUL(prior, mu));
+		V_STORE(chunk->residual + r, V_MUL(prior, V_SUB(y, mu)));
+		loss = V_ADD(loss, V_MUL(prior, term));
+		least = V_MIN(least, margin);
+		nones = V_ADD(nones, y);
+	}
+	V_STORE(lanes[0], least);
+	V_STORE(lanes[1], nones);
+	*totals = (GrChunkTotals) {V_SUM(loss), 0.0, INFINITY, 0.0};
+	for (int l = 0; l < W; l++)
+	{
+		totals->min_margin = lanes[0][l] < totals->min_margin ? lanes[0][l] : totals->min_margin;
+		totals->nones += lanes[1][l];
+	}
 }
 
 /* lanes += r z, in as many sums as there are lanes, each with its correction */
@@ -517,6 +563,7 @@ static const GrStepVersion NAME(step) = {
 	.predict = NAME(predict),
 	.logistic = NAME(logistic),
 	.logistic_weighted = NAME(logistic_weighted),
+	.poisson = NAME(poisson),
 	.gradient = NAME(gradient),
 	.curvature = NAME(curvature),
 	.hessian = NAME(hessian),

@@ -459,6 +459,9 @@ host_pass(const Data *data, const GrPass *pass)
 	return sums;
 }
 
+/* Of the passes */
+static GrDistribution distribution = GR_LOGISTIC;
+
 static GrPass
 make_pass(const Data *data, GrPassKind kind, bool linear)
 {
@@ -466,7 +469,7 @@ make_pass(const Data *data, GrPassKind kind, bool linear)
 
 	pass.kind = kind;
 	pass.shape = data->shape;
-	pass.distribution = GrDistribution GR_LOGISTIC;
+	pass.distribution = distribution;
 	pass.beta = data->beta;
 	pass.shift = data->shift;
 	pass.nfaces = kind == GR_PASS_FACE ? 1 : 0;
@@ -492,10 +495,20 @@ gradient_sizes(const Data *data)
 
 		for (int j = 1; j < t; j++)
 			eta += (row[j - 1] - data->shift[j - 1]) * data->beta[j];
-		size = fabs(y - 1.0 / (1.0 + exp(-eta)));
-		if (y != 0.0 && y != 1.0)
-			size += 1.0 / (1.0 + exp(y < 0.5 ? -eta : eta));
-		size *= gr_row_weight(row, data->shape);
+		if (gr_is_logistic(distribution))
+		{
+			size = fabs(y - 1.0 / (1.0 + exp(-eta)));
+			if (y != 0.0 && y != 1.0)
+				size += 1.0 / (1.0 + exp(y < 0.5 ? -eta : eta));
+			size *= gr_row_weight(row, data->shape);
+		}
+		else
+		{
+			GrGlmRow	own = gr_glm_row(distribution, eta, y, gr_row_weight(row, data->shape));
+
+			/* the mean is told as well as eta is */
+			size = fabs(own.u * own.v) + own.u * own.u * (1.0 + fabs(eta));
+		}
 		sizes[0] += size;
 		for (int j = 1; j < t; j++)
 			sizes[j] += size * fabs(row[j - 1] - data->shift[j - 1]);
@@ -695,6 +708,90 @@ check_extremes(void)
 		}
 }
 
+/* Responses that the distribution can have, and predictors for which there is a mean */
+static Data
+data_of(GrRowShape shape, int64_t nrows)
+{
+	Data		data = random_data(shape, nrows);
+	const int	p = shape.nfeatures;
+
+	for (int64_t r = 0; r < padded(nrows); r++)
+	{
+		double	   *row = data.rows + r * gr_row_ncols(shape);
+		double	   *y = row + gr_response_at(shape);
+
+		if (distribution.family == GR_GAMMA)
+			*y = exp(2.0 * random_double());
+		else if (distribution.family != GR_BINOMIAL)
+			*y = floor(20.0 * (0.5 + 0.5 * random_double()) * (r % 3 == 0 ? 0.0 : 1.0));
+		if (shape.offset && !gr_link_is_total(distribution.link))
+			row[gr_offset_at(shape)] = 0.5 + 0.1 * row[gr_offset_at(shape)];
+	}
+	if (!gr_link_is_total(distribution.link))
+	{
+		data.beta[0] = 3.0;
+		for (int j = 1; j <= p; j++)
+			data.beta[j] /= 2.0 * sqrt((double) p);
+	}
+	cuda_ok(cudaMemcpy(data.device_rows, data.rows, sizeof(double) * (size_t) (padded(nrows) * gr_row_ncols(shape)),
+					   cudaMemcpyHostToDevice));
+	cuda_ok(cudaMemcpy(data.device_beta, data.beta, sizeof(double) * (size_t) gr_nterms(p), cudaMemcpyHostToDevice));
+	return data;
+}
+
+static void
+check_distribution(GrRowShape shape, int64_t nrows)
+{
+	static const GrPassKind kinds[] = {GR_PASS_EXACT, GR_PASS_EXACT, GR_PASS_FACE, GR_PASS_FAST, GR_PASS_GRADIENT,
+	GR_PASS_GRADIENT};
+	Data		data = data_of(shape, nrows);
+	double		worst = 0.0;
+	bool		padding = true;
+
+	for (int k = 0; k < COUNT(kinds); k++)
+	{
+		const Way	way = k == 5 ? WEIGHED : AS_PLANNED;
+		const GrPass pass = make_pass(&data, kinds[k], k == 1);
+		double	   *sums = device_pass(&data, &pass, way);
+
+		worst = fmax(worst, pass_error(&data, &pass, sums) / (k < 3 ? EXACT_TOLERANCE : FAST_TOLERANCE));
+		padding = padding && check_padding(&data, &pass, way, sums);
+		free(sums);
+	}
+	if (!check(worst <= 1.0 && padding && first_code == cudaSuccess, "%s, %s%s, %d features, %lld rows",
+			   gr_family_name(distribution.family, false), gr_link_name(distribution.link), shape_names(shape),
+			   shape.nfeatures, (long long) nrows))
+		printf("# error over the tolerance %.3g, padding or repetition %d\n", worst, padding);
+	data_free(&data);
+}
+
+/* Every family and link: the device's sums against the CPU's */
+static void
+check_distributions(bool quick)
+{
+	const int	features[] = {3, 8, 20, 40, 600};
+
+	for (int family = GR_BINOMIAL; family < GR_NFAMILIES; family++)
+		for (int link = 0; link < GR_NLINKS; link++)
+		{
+			if (!gr_family_has_link((GrFamily) family, (GrLink) link))
+				continue;
+			distribution.family = (GrFamily) family;
+			distribution.link = (GrLink) link;
+			distribution.theta = family == GR_NEGATIVE_BINOMIAL ? 2.5 : 0.0;
+			for (int f = 0; f < (quick ? 1 : COUNT(features)); f++)
+				for (int k = 0; k < 4; k += quick ? 3 : 1)
+				{
+					GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0};
+
+					if (gr_is_logistic(distribution) && k == 0)
+						continue;
+					check_distribution(shape, quick ? 77 : features[f] > 100 ? 700 : 5003);
+				}
+		}
+	distribution = GrDistribution GR_LOGISTIC;
+}
+
 #include "weights_gpu_bench.h"
 
 static void
@@ -702,6 +799,7 @@ run_tests(const GpuRun *run)
 {
 	check_grams(run->quick);
 	check_passes(run->quick);
+	check_distributions(run->quick);
 	if (!run->quick)
 		check_extremes();
 }
