@@ -31,6 +31,7 @@ typedef enum GrStatus
 	GR_NOT_A_SHARE,				/* a response is not from 0 to 1; value: it */
 	GR_NEGATIVE_RESPONSE,		/* a response is negative; likewise */
 	GR_NOT_POSITIVE,			/* a response is not positive; likewise */
+	GR_ALL_ZERO,				/* every response is 0 */
 	GR_NEGATIVE_WEIGHT,			/* where: the column; value: it */
 	GR_NOT_A_COUNT,				/* a frequency; likewise */
 	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column, 0-based */

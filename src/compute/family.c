@@ -259,12 +259,7 @@ gr_can_fit(GrFamily family, double nrows, double ones, GrError *err)
 		return gr_has_both_classes(nrows, ones, err);
 	if (nrows == 0)
 		return gr_fail(err, GR_INVALID, 0, "there are no rows");
-	if (ones == 0)
-	{
-		err->value = 0;
-		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
-	}
-	return true;
+	return ones != 0 || gr_fail(err, GR_ALL_ZERO, 0, "%s", "");
 }
 
 /*

@@ -99,7 +99,8 @@ struct GrLogregState
 	double		bend_before;	/* ... of that one's */
 	double		decrement_exact;	/* the last one that an EXACT pass gave; 0: none did */
 	GrPassKind	kind;			/* of the pass at the last accepted theta */
-	double		step;			/* share of the step taken: 1, 1/2, ... */
+	double		step;			/* share of the step taken: 1, 1/2, ...; see stretch() */
+	double		stretch;		/* that it began with */
 	bool		check;			/* the step must not raise the deviance */
 	bool		stiff;			/* the last step's Hessian wants more digits than FAST gives */
 	bool		stalled;		/* L-BFGS or gradient descent found nothing lower */

@@ -257,7 +257,12 @@ gr_half_deviance(GrDistribution distribution, double y, double mu)
 		return gr_deviance_part(mu, y, -d) / mu;
 	if (distribution.family == GR_POISSON)
 		return y > 0.0 ? gr_deviance_part(y, mu, d) : mu;
-	return (y > 0.0 ? gr_deviance_part(y, mu, d) : mu) - gr_deviance_part(y + theta, mu + theta, d);
+	if (y == 0.0)
+		return theta * log1p(mu / theta);
+	/* near y the parts are small, and far from it the logarithms don't cancel, whose parts may be large */
+	if (fabs(d) < 0.1 * (y + mu))
+		return gr_deviance_part(y, mu, d) - gr_deviance_part(y + theta, mu + theta, d);
+	return y * log(y / mu) - (y + theta) * log((y + theta) / (mu + theta));
 }
 
 /* dmu / deta, for links other than the binomial family's */

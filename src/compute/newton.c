@@ -35,6 +35,8 @@
 #define CUT 0x1p-8
 #define CUTS_MIN_STEP 1e-60
 
+#define STRETCH_MAX 1024
+
 /*
  * Newton steps
  */
@@ -83,6 +85,20 @@ next_kind(const GrLogregFit *fit)
 	return GR_PASS_FAST;
 }
 
+/*
+ * How many steps to take at once. Those with expected weights may be short by any factor, far from the estimate; where
+ * they hardly shrink, more of them are tried as long as the deviance falls.
+ */
+static double
+stretch(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	bool		hardly = fit->iterations > 1 && state->decrement > 0.5 * state->decrement_before &&
+		state->step >= state->stretch;
+
+	return state->history == NULL || !state->check || !hardly ? 1 : fmin(2 * state->stretch, STRETCH_MAX);
+}
+
 /* One Newton step beyond theta; or the end, where there is no iteration left. */
 bool
 gr_iterate_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
@@ -99,8 +115,8 @@ gr_iterate_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	}
 	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
 	fit->iterations++;
-	state->step = 1;
 	state->check = state->decrement > CHECKED_DECREMENT;
+	state->step = state->stretch = stretch(fit);
 	return try_step(fit, next_kind(fit));
 }
 

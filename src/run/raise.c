@@ -187,6 +187,12 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names)),
 					 errhint("A logistic regression needs rows of both classes, 0 and 1.")));
 			break;
+		case GR_ALL_ZERO:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("the response is 0 in every row"),
+					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names))));
+			break;
 		case GR_OUT_OF_RANGE:
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),

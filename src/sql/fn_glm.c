@@ -222,7 +222,8 @@ read_link(const char *name, GrDistribution *distribution)
 	if (!gr_family_has_link(distribution->family, distribution->link))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the %s family has no link \"%s\" here", gr_family_name(distribution->family, false), name)));
+				 errmsg("the %s family has no link \"%s\"", gr_family_name(distribution->family, false), name),
+				 errhint("Its default is %s.", gr_link_name(gr_family_link(distribution->family)))));
 }
 
 /* The negative binomial family's parameter */
