@@ -45,3 +45,23 @@ SELECT round(r_squared::numeric, 3) AS r_squared, n FROM gpu_glance(gpu_ols_fit(
     SELECT ln(price), ln(carat), gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity), 64) FROM diamonds$$));
 DROP TABLE documents, articles, sketches, baskets, tastes, letters;
 DROP FUNCTION squared_distance, shingles, sketch;
+-- docs/glm.md
+CREATE TABLE policies AS
+SELECT i AS id, 18 + i % 60 AS age, 1 + (i * 37 % 100) / 10.0 AS insured, 0.25 + (i * 13 % 12) / 8.0 AS years,
+       (i * 7919 + i * i) % 11 % 4 * ((i * 31 % 3 = 0)::int) AS claims, ((i * 104729) % 997) * (1 + i % 5) / 10.0 AS paid
+FROM generate_series(1, 2000) i;
+CREATE TABLE shops AS SELECT i AS id, 1 + i % 9 AS price, 5 + i % 4 AS offered, least(5, i * 7 % 6 + (i % 9 < 4)::int) AS sold FROM generate_series(1, 300) i;
+SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error, round(p_value::numeric, 6) AS p_value FROM (
+SELECT term, estimate, std_error, p_value
+FROM gpu_tidy(gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'poisson', offsets => 'o'))) t;
+SELECT term, round(estimate::numeric, 6) AS estimate, round(conf_low::numeric, 6) AS conf_low, round(conf_high::numeric, 6) AS conf_high FROM (
+SELECT term, estimate, conf_low, conf_high
+FROM gpu_tidy(gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'poisson', offsets => 'o'),
+              exponentiate => true)) t;
+SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
+SELECT term, estimate, std_error FROM gpu_tidy(gpu_glm_fit('SELECT paid, age, insured FROM policies WHERE paid > 0', 'gamma'))) t;
+SELECT term, round(estimate::numeric, 6) AS estimate FROM (
+SELECT term, estimate FROM gpu_tidy(gpu_glm_fit('SELECT sold / offered::float8 AS y, price, offered FROM shops', 'binomial',
+                                                'probit', weights => 'offered'))) t;
+SELECT round((m).dispersion::numeric, 2) AS dispersion
+FROM gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'quasipoisson', offsets => 'o') m;
