@@ -1,5 +1,5 @@
 /*
- * weights_gpu_bench.h: weights_gpu_test.cu's timings: what weights and offsets add to the kernels' time.
+ * weights_gpu_bench.h: weights_gpu_test.cu's timings: what weights, offsets and distributions add to the kernels' time.
  */
 #ifndef GPUREG_WEIGHTS_GPU_BENCH_H
 #define GPUREG_WEIGHTS_GPU_BENCH_H
@@ -27,7 +27,7 @@ fast_ms(GrRowShape shape, const double *rows, int64_t nrows)
 {
 	const size_t nterms = (size_t) gr_nterms(shape.nfeatures);
 	double	   *beta = zeros(2 * nterms);
-	GlmTerms	terms = {beta, beta + nterms, 0, NULL, NULL, 0.0, false};
+	GlmTerms	terms = {beta, beta + nterms, 0, NULL, NULL, 0.0, false, distribution};
 	GlmChunks	chunks = {};
 	GlmPlan		plan;
 	double	   *records;
@@ -72,6 +72,39 @@ bench_shape(const char *name, int p, int64_t nrows, double *memory, bool fast, b
 	fflush(stdout);
 }
 
+/* FAST of plain rows of some families beside the logistic one; at a beta of 0, or a mean of 3 where there must be one */
+static void
+bench_distributions(int p, int64_t nrows, double *memory)
+{
+	const GrRowShape shape = gr_plain_shape(p);
+	const size_t nbytes = sizeof(double) * (size_t) (65536 * gr_row_ncols(shape));
+	const GrDistribution distributions[] = {
+		GR_LOGISTIC, {GR_POISSON, GR_LOG, 0.0}, {GR_GAMMA, GR_LOG, 0.0}, {GR_NEGATIVE_BINOMIAL, GR_LOG, 2.5},
+		{GR_BINOMIAL, GR_PROBIT, 0.0}, {GR_BINOMIAL, GR_CLOGLOG, 0.0}
+	};
+	double		logistic = 0.0;
+
+	for (int k = 0; k < COUNT(distributions); k++)
+	{
+		Data		data;
+		double		ms;
+
+		distribution = distributions[k];
+		data = data_of(shape, 65536);
+		for (int64_t done = 0; done < nrows; done += 65536)
+			cuda_ok(cudaMemcpy((char *) memory + (size_t) (done / 65536) * nbytes, data.device_rows, nbytes,
+							   cudaMemcpyDeviceToDevice));
+		ms = fast_ms(shape, memory, nrows);
+		logistic = k == 0 ? ms : logistic;
+		printf("{\"bench\": \"FAST, %s, %s\", \"rows\": %lld, \"p\": %d, \"ms\": %.3f, \"ratio\": %.2f}\n",
+			   gr_family_name(distribution.family, false), gr_link_name(distribution.link), (long long) nrows, p, ms,
+			   ms / logistic);
+		data_free(&data);
+	}
+	distribution = GrDistribution GR_LOGISTIC;
+	fflush(stdout);
+}
+
 static bool
 run_bench(const GpuRun *run)
 {
@@ -87,6 +120,8 @@ run_bench(const GpuRun *run)
 	bench_shape("logistic pass: FAST", 32, 5000000, memory, true, false);
 	bench_shape("logistic pass: FAST", 8, 20000000, memory, true, true);
 	bench_shape("logistic pass: FAST", 32, 5000000, memory, true, true);
+	bench_distributions(8, 20000000, memory);
+	bench_distributions(32, 5000000, memory);
 	device_free(memory);
 	return first_code == cudaSuccess;
 }

@@ -432,7 +432,7 @@ device_pass(const Data *data, const GrPass *pass, Way way)
 	const size_t nbytes = sizeof(double) * gr_pass_nsums(pass->kind, data->shape.nfeatures);
 	double	   *sums = (double *) malloc(nbytes);
 	GlmTerms	terms = {data->device_beta, data->device_shift, pass->nfaces, data->device_faces,
-	data->device_faces + nterms, pass->face_relative, pass->linear};
+	data->device_faces + nterms, pass->face_relative, pass->linear, pass->distribution};
 	GlmPlan		plan;
 
 	memset(sums, 0xff, nbytes);
