@@ -127,11 +127,42 @@ raise_other(const GrError *err)
 	elog(ERROR, "unexpected status %d", (int) err->status);
 }
 
+/* What is wrong with a value of a response, a weight or a frequency, and how it can be made right, or NULL */
+static const struct
+{
+	GrStatus	status;
+	const char *message;		/* with the value */
+	const char *hint;
+}			bad_values[] = {
+	{GR_NOT_BINARY, gettext_noop("response must be 0 or 1, got %g"),
+	gettext_noop("Use a boolean, or compare: (y > 0).")},
+	{GR_NOT_A_SHARE, gettext_noop("response must be between 0 and 1, got %g"),
+	gettext_noop("With weights it is the share of as many trials as the weight says.")},
+	{GR_NEGATIVE_RESPONSE, gettext_noop("response must not be negative, got %g"), NULL},
+	{GR_NOT_POSITIVE, gettext_noop("response must be positive, got %g"),
+	gettext_noop("The gamma family is for positive numbers.")},
+	{GR_NEGATIVE_WEIGHT, gettext_noop("weight must not be negative, got %g"), NULL},
+	{GR_NOT_A_COUNT, gettext_noop("frequency must be a whole number that is not negative, got %g"), NULL},
+	{GR_ONE_CLASS, gettext_noop("the response has one class: it is %g in every row"),
+	gettext_noop("A logistic regression needs rows of both classes, 0 and 1.")},
+	{GR_ALL_ZERO, gettext_noop("the response is %g in every row"), NULL}
+};
+
 void
 gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 {
 	int			column = (int) err->where;
 
+	/* found in sums, which don't know how many features there are */
+	if (err->status == GR_ONE_CLASS || err->status == GR_ALL_ZERO)
+		column = nfeatures;
+	for (int k = 0; k < (int) lengthof(bad_values); k++)
+		if (err->status == bad_values[k].status)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg(bad_values[k].message, err->value),
+					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
+					 bad_values[k].hint == NULL ? 0 : errhint("%s", bad_values[k].hint)));
 	switch (err->status)
 	{
 		case GR_NOT_FINITE:
@@ -140,58 +171,6 @@ gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 					 errmsg("column \"%s\" has a value that is NaN or infinite",
 							gr_column_name(column, nfeatures, names)),
 					 errhint("Leave such rows out, or make the value NULL: rows with a NULL are skipped.")));
-			break;
-		case GR_NOT_BINARY:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("response must be 0 or 1, got %g", err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names)),
-					 errhint("Use a boolean, or compare: (y > 0).")));
-			break;
-		case GR_NOT_A_SHARE:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("response must be between 0 and 1, got %g", err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
-					 errhint("With weights it is the share of as many trials as the weight says.")));
-			break;
-		case GR_NEGATIVE_RESPONSE:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("response must not be negative, got %g", err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names))));
-			break;
-		case GR_NOT_POSITIVE:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("response must be positive, got %g", err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
-					 errhint("The gamma family is for positive numbers.")));
-			break;
-		case GR_NEGATIVE_WEIGHT:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("weight must not be negative, got %g", err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names))));
-			break;
-		case GR_NOT_A_COUNT:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("frequency must be a whole number that is not negative, got %g", err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names))));
-			break;
-		case GR_ONE_CLASS:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("the response has one class: it is %g in every row", err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names)),
-					 errhint("A logistic regression needs rows of both classes, 0 and 1.")));
-			break;
-		case GR_ALL_ZERO:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("the response is 0 in every row"),
-					 errdetail("It is column \"%s\".", gr_column_name(nfeatures, nfeatures, names))));
 			break;
 		case GR_OUT_OF_RANGE:
 			ereport(ERROR,
