@@ -259,7 +259,7 @@ gr_can_fit(GrFamily family, double nrows, double ones, GrError *err)
 		return gr_has_both_classes(nrows, ones, err);
 	if (nrows == 0)
 		return gr_fail(err, GR_INVALID, 0, "there are no rows");
-	return ones != 0 || gr_fail(err, GR_ALL_ZERO, 0, "%s", "");
+	return ones != 0 || family == GR_GAUSSIAN || gr_fail(err, GR_ALL_ZERO, 0, "%s", "");
 }
 
 /*
@@ -281,7 +281,7 @@ static const char *const link_names[GR_NLINKS] = {
 
 /* The links of each family, the one that is meant when none is named first */
 static const GrLink family_links[GR_NFAMILIES][4] = {
-	[GR_GAUSSIAN] = {GR_IDENTITY},
+	[GR_GAUSSIAN] = {GR_IDENTITY, GR_LOG, GR_INVERSE},
 	[GR_BINOMIAL] = {GR_LOGIT, GR_PROBIT, GR_CLOGLOG},
 	[GR_POISSON] = {GR_LOG, GR_IDENTITY, GR_SQRT},
 	[GR_GAMMA] = {GR_LOG, GR_INVERSE, GR_IDENTITY},
@@ -289,7 +289,7 @@ static const GrLink family_links[GR_NFAMILIES][4] = {
 };
 
 static const int family_nlinks[GR_NFAMILIES] = {
-	[GR_GAUSSIAN] = 1,[GR_BINOMIAL] = 3,[GR_POISSON] = 3,[GR_GAMMA] = 3,[GR_NEGATIVE_BINOMIAL] = 3
+	[GR_GAUSSIAN] = 3,[GR_BINOMIAL] = 3,[GR_POISSON] = 3,[GR_GAMMA] = 3,[GR_NEGATIVE_BINOMIAL] = 3
 };
 
 const char *

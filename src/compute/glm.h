@@ -48,7 +48,7 @@ typedef struct GrPass
 {
 	GrPassKind	kind;
 	GrRowShape	shape;			/* of the rows, which are not single */
-	GrDistribution distribution;	/* not the gaussian family's */
+	GrDistribution distribution;
 	const double *beta;			/* of z */
 	const double *shift;		/* nfeatures; all 0 where the terms are the features themselves */
 	int			nfaces;

@@ -151,7 +151,8 @@ gr_is_canonical(GrDistribution distribution)
 {
 	return (distribution.family == GR_BINOMIAL && distribution.link == GR_LOGIT) ||
 		(distribution.family == GR_POISSON && distribution.link == GR_LOG) ||
-		(distribution.family == GR_GAMMA && distribution.link == GR_INVERSE);
+		(distribution.family == GR_GAMMA && distribution.link == GR_INVERSE) ||
+		(distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY);
 }
 
 /*
@@ -246,13 +247,15 @@ gr_binary_row(GrLink link, double eta, double y, double weight)
 	return row;
 }
 
-/* What follows from the mean, for families whose response is not negative */
+/* What follows from the mean, for other families than the binomial one */
 GR_HD double
 gr_half_deviance(GrDistribution distribution, double y, double mu)
 {
 	double		theta = distribution.theta;
 	double		d = y - mu;
 
+	if (distribution.family == GR_GAUSSIAN)
+		return 0.5 * d * d;
 	if (distribution.family == GR_GAMMA)
 		return gr_deviance_part(mu, y, -d) / mu;
 	if (distribution.family == GR_POISSON)
@@ -276,6 +279,8 @@ gr_link_slope(GrLink link, double eta, double mu)
 GR_HD double
 gr_deviation(GrDistribution distribution, double mu)
 {
+	if (distribution.family == GR_GAUSSIAN)
+		return 1.0;
 	if (distribution.family == GR_GAMMA)
 		return mu;
 	return distribution.family == GR_POISSON ? sqrt(mu) : sqrt(mu) * sqrt(1.0 + mu / distribution.theta);
@@ -294,7 +299,16 @@ gr_row_of_mean(GrDistribution distribution, double eta, double mu, double y, dou
 	return row;
 }
 
-/* Of a response that is not negative, or positive for gamma; a weight > 0 */
+/* Is there a row of such a mean? Of the gaussian family it may be any that isn't infinite. */
+GR_HD bool
+gr_is_mean(GrDistribution distribution, double eta, double mu)
+{
+	if (distribution.family == GR_GAUSSIAN)
+		return fabs(mu) <= 1e150;
+	return mu > 0.0 && mu <= 1e300 && (distribution.link == GR_LOG || eta > 0.0);
+}
+
+/* Of a response that the family can have; a weight > 0 */
 GR_HD GrGlmRow
 gr_mean_row(GrDistribution distribution, double eta, double y, double weight)
 {
@@ -302,14 +316,14 @@ gr_mean_row(GrDistribution distribution, double eta, double y, double weight)
 		distribution.link == GR_INVERSE ? 1.0 / eta : eta;
 	GrGlmRow	row = {0.0, 0.0, INFINITY};
 
-	if (!(mu > 0.0) || !(mu <= 1e300) || (distribution.link != GR_LOG && !(eta > 0.0)))
+	if (!gr_is_mean(distribution, eta, mu))
 		return row;
 	row = gr_row_of_mean(distribution, eta, mu, y, weight);
 	row.half_deviance = weight * gr_half_deviance(distribution, y, mu);
 	return row;
 }
 
-/* A row of any family and link but the gaussian one */
+/* A row of any family and link */
 GR_HD GrGlmRow
 gr_glm_row(GrDistribution distribution, double eta, double y, double weight)
 {
@@ -320,7 +334,10 @@ gr_glm_row(GrDistribution distribution, double eta, double y, double weight)
 	return gr_binary_row(distribution.link, eta, y, weight);
 }
 
-/* A mean near the response, as R's glm begins with */
+/*
+ * A mean near the response, as R's glm begins with; but where a gaussian response has no predictor, one that is as good as
+ * any
+ */
 GR_HD double
 gr_first_mean(GrDistribution distribution, double y, double weight)
 {
@@ -332,6 +349,8 @@ gr_first_mean(GrDistribution distribution, double y, double weight)
 			return y + 0.1;
 		case GR_NEGATIVE_BINOMIAL:
 			return y > 0.0 ? y : 1.0 / 6.0;
+		case GR_GAUSSIAN:
+			return distribution.link == GR_IDENTITY || y > 0.0 || (distribution.link == GR_INVERSE && y < 0.0) ? y : 1.0;
 		default:
 			return y;
 	}

@@ -44,7 +44,7 @@ typedef enum GrLogregSolver
 typedef struct GrLogregOptions
 {
 	GrRowShape	shape;			/* of the rows, which are not single */
-	GrDistribution distribution;	/* not the gaussian family's */
+	GrDistribution distribution;
 	GrWeighting weighting;		/* of rows with weights */
 	const GrRowTotals *totals;	/* see gr_has_totals(): known once the first pass is made; NULL: there are none */
 	bool		skip_null;		/* the null deviance isn't wanted, where it takes passes of its own */

@@ -376,7 +376,7 @@ is_distribution(const GrState *state)
 {
 	if (state->type == GR_STATS)
 		return state->family == GR_GAUSSIAN && state->link == GR_IDENTITY && state->theta == 0;
-	return state->family > GR_GAUSSIAN && state->family < GR_NFAMILIES && state->link >= 0 &&
+	return state->family >= GR_GAUSSIAN && state->family < GR_NFAMILIES && state->link >= 0 &&
 		state->link < GR_NLINKS && gr_family_has_link((GrFamily) state->family, (GrLink) state->link) &&
 		(state->family == GR_NEGATIVE_BINOMIAL ? state->theta > 0 && isfinite(state->theta) : state->theta == 0);
 }

@@ -435,7 +435,7 @@ accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
 		return skip_row(fcinfo, state, type);
 	count_row(state);
 	/* here and now, where the names are at hand */
-	if (unlikely(!is_plain(row, columns->nfeatures, type, gr_nroles(columns) > 1 || state->family > GR_BINOMIAL)))
+	if (unlikely(!is_plain(row, columns->nfeatures, type, gr_nroles(columns) > 1 || state->family != GR_BINOMIAL)))
 		check_row(state, row, gr_read_names(fcinfo, columns, ARG_NAMES));
 	return gr_state_result(fcinfo, state);
 }
@@ -468,7 +468,7 @@ take_array_row(FunctionCallInfo fcinfo, GrState *state, double y, ArrayType *x)
 	memcpy(row, at, p * sizeof(double));
 	row[p] = y;
 	memcpy(row + p + 1, at + p, ntail * sizeof(double));
-	if (unlikely(!is_plain(row, p, type, ntail > 0 || state->family > GR_BINOMIAL)))
+	if (unlikely(!is_plain(row, p, type, ntail > 0 || state->family != GR_BINOMIAL)))
 		gr_check_rows(row, 1, shape, gr_state_rules(state), NULL);
 	count_row(state);
 	return gr_state_result(fcinfo, state);

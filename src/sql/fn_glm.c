@@ -247,21 +247,6 @@ read_theta(FunctionCallInfo fcinfo, GrDistribution *distribution)
 				 errmsg("theta must be a finite positive number, got %g", distribution->theta)));
 }
 
-/* What the gaussian family's fit, which is linear regression, has no use for */
-static void
-check_gaussian(FunctionCallInfo fcinfo)
-{
-	if (!PG_ARGISNULL(GLM_OFFSETS))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the gaussian family takes no offsets"),
-				 errhint("Subtract them from the response in the query.")));
-	if (PG_GETARG_FLOAT8(GLM_L2) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the gaussian family takes no l2")));
-}
-
 /*
  * gpu_glm_fit(query text, family text, link text, intercept boolean, weights text, frequencies text, offsets text, l2
  * float8, max_iter int, tol float8, theta float8): NULL if one of query, family, intercept, l2, max_iter and tol is NULL
@@ -291,10 +276,9 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	gr_check_tol(options.tol);
 	check_max_iter(options.max_iter);
 	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
-	if (options.distribution.family == GR_GAUSSIAN)
-	{
-		check_gaussian(fcinfo);
+	/* linear regression takes one pass */
+	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY && roles.offsets == NULL &&
+		options.l2 == 0)
 		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", query, options.intercept, &roles);
-	}
 	return fit_query(fcinfo, "gpu_glm_fit", query, &roles, &options, quasi);
 }

@@ -604,28 +604,6 @@ typedef struct ModelSummary
 	double		bic;
 } ModelSummary;
 
-static void
-summarise_linear(const GrModel *model, ModelSummary *s)
-{
-	double		rss = model->deviance;
-	double		tss = model->null_deviance;
-	double		n = (double) model->nrows;
-	double		df = (double) model->df_residual;
-	double		df_model = model->rank - (model->intercept ? 1 : 0);
-	double		nparameters = model->rank + 1.0;
-	/* see gr_model_mean_square() */
-	double		unit = rss > 0 && rss < 1e-280 ? 0x1p200 : 1.0;
-
-	/* 0 / 0 gives the NaN that is wanted: y constant, df_residual 0, no slope */
-	s->r_squared = tss > 0 ? 1 - rss / tss : NAN;
-	s->sigma = df > 0 ? sqrt(rss * unit / df) / sqrt(unit) : NAN;
-	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
-	s->f_statistic = df > 0 && df_model > 0 && tss > 0 ? (tss - rss) * unit / df_model / (rss * unit / df) : NAN;
-	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
-	s->aic = -2 * model->log_lik + 2 * nparameters;
-	s->bic = -2 * model->log_lik + log(n) * nparameters;
-}
-
 /*
  * tr(H (H + l2 P)^-1), H the Hessian and P the penalty's: how many parameters a fit has to choose freely. The
  * covariances are (H + l2 P)^-1, so that a term takes l2 times its own variance off. NaN if they aren't known.
@@ -639,10 +617,34 @@ effective_df(const GrModel *model)
 		return df;
 	if (model->vcov == NULL)
 		return NAN;
+	/* vcov has the dispersion as a factor */
 	for (int k = 0; k < model->nterms; k++)
 		if (!isnan(model->coef[k]))
-			df -= (k == 0 && model->intercept ? 0 : model->l2) * model->vcov[(Size) k * model->nterms + k];
+			df -= (k == 0 && model->intercept ? 0 : model->l2) * model->vcov[(Size) k * model->nterms + k] /
+				(isnan(model->dispersion) ? 1 : model->dispersion);
 	return df;
+}
+
+static void
+summarise_linear(const GrModel *model, ModelSummary *s)
+{
+	double		rss = model->deviance;
+	double		tss = model->null_deviance;
+	double		n = (double) model->nrows;
+	double		df = (double) model->df_residual;
+	double		df_model = model->rank - (model->intercept ? 1 : 0);
+	double		nparameters = effective_df(model) + 1.0;
+	/* see gr_model_mean_square() */
+	double		unit = rss > 0 && rss < 1e-280 ? 0x1p200 : 1.0;
+
+	/* 0 / 0 gives the NaN that is wanted: y constant, df_residual 0, no slope */
+	s->r_squared = tss > 0 ? 1 - rss / tss : NAN;
+	s->sigma = df > 0 ? sqrt(rss * unit / df) / sqrt(unit) : NAN;
+	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
+	s->f_statistic = df > 0 && df_model > 0 && tss > 0 ? (tss - rss) * unit / df_model / (rss * unit / df) : NAN;
+	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
+	s->aic = -2 * model->log_lik + 2 * nparameters;
+	s->bic = -2 * model->log_lik + log(n) * nparameters;
 }
 
 /*
