@@ -505,6 +505,30 @@ CREATE AGGREGATE gpu_logreg_array_agg(y boolean, x float8[]) (
 );
 
 --
+-- Distributions
+--
+
+-- Names and arguments are R's.
+CREATE FUNCTION gpu_pnorm(q float8, mean float8 DEFAULT 0, sd float8 DEFAULT 1, lower_tail boolean DEFAULT true)
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pnorm' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qnorm(p float8, mean float8 DEFAULT 0, sd float8 DEFAULT 1, lower_tail boolean DEFAULT true)
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qnorm' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_pt(q float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qt(p float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_pchisq(q float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pchisq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qchisq(p float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qchisq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_pf(q float8, df1 float8, df2 float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pf' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qf(p float8, df1 float8, df2 float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qf' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+--
 -- Random projection and feature hashing
 --
 
@@ -665,6 +689,14 @@ COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regr
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_array_agg(float8, float8[]) IS 'logistic regression: the model; x as one array';
 COMMENT ON AGGREGATE gpu_logreg_array_agg(boolean, float8[]) IS 'logistic regression: the model; x as one array';
+COMMENT ON FUNCTION gpu_pnorm(float8, float8, float8, boolean) IS 'probability of the normal distribution';
+COMMENT ON FUNCTION gpu_qnorm(float8, float8, float8, boolean) IS 'quantile of the normal distribution';
+COMMENT ON FUNCTION gpu_pt(float8, float8, boolean) IS 'probability of the Student''s t distribution';
+COMMENT ON FUNCTION gpu_qt(float8, float8, boolean) IS 'quantile of the Student''s t distribution';
+COMMENT ON FUNCTION gpu_pchisq(float8, float8, boolean) IS 'probability of the chi-squared distribution';
+COMMENT ON FUNCTION gpu_qchisq(float8, float8, boolean) IS 'quantile of the chi-squared distribution';
+COMMENT ON FUNCTION gpu_pf(float8, float8, float8, boolean) IS 'probability of the F distribution';
+COMMENT ON FUNCTION gpu_qf(float8, float8, float8, boolean) IS 'quantile of the F distribution';
 COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
     IS 'random projection of a vector, or of several, to k dimensions';
 COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint)
