@@ -65,8 +65,30 @@ CREATE FUNCTION gpu_tidy(model gpu_model, conf_level float8 DEFAULT 0.95, expone
 CREATE FUNCTION gpu_glance(model gpu_model)
     RETURNS TABLE (n bigint, n_skipped bigint, rank int, df_residual bigint, r_squared float8,
                    adj_r_squared float8, sigma float8, f_statistic float8, f_p_value float8, deviance float8,
-                   null_deviance float8, log_lik float8, aic float8, bic float8, iterations int, converged boolean)
+                   null_deviance float8, log_lik float8, aic float8, bic float8, iterations int, converged boolean,
+                   pseudo_r_squared float8, family text, link text, dispersion float8, vcov text)
     AS 'MODULE_PATHNAME', 'gr_glance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
+
+CREATE FUNCTION gpu_with_terms(model gpu_model, terms text[]) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_with_terms' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION gpu_anova(m0 gpu_model, m1 gpu_model)
+    RETURNS TABLE (model int, df_residual bigint, deviance float8, df bigint, deviance_change float8,
+                   statistic float8, p_value float8, test text)
+    AS 'MODULE_PATHNAME', 'gr_anova' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 2;
+
+CREATE FUNCTION gpu_summary(model gpu_model) RETURNS text
+    AS 'MODULE_PATHNAME', 'gr_summary' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+-- terms NULL: all but the intercept
+CREATE FUNCTION gpu_wald(model gpu_model, terms text[] DEFAULT NULL)
+    RETURNS TABLE (statistic float8, df1 int, df2 float8, p_value float8, test text)
+    AS 'MODULE_PATHNAME', 'gr_wald' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
+
+CREATE FUNCTION gpu_vif(stats gpu_ols_stats) RETURNS TABLE (term text, vif float8)
+    AS 'MODULE_PATHNAME', 'gr_vif_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
+CREATE FUNCTION gpu_vif(model gpu_model) RETURNS TABLE (term text, vif float8)
+    AS 'MODULE_PATHNAME', 'gr_vif_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
 
 -- Numbers, booleans and arrays of them in the order of the model's terms; or one row or jsonb object by their names.
 CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x "any") RETURNS float8
@@ -603,6 +625,12 @@ COMMENT ON FUNCTION gpu_ols_model_final(gpu_ols_stats) IS 'aggregate final funct
 COMMENT ON TYPE gpu_model IS 'a fitted model';
 COMMENT ON FUNCTION gpu_tidy(gpu_model, float8, boolean) IS 'coefficient table of a model';
 COMMENT ON FUNCTION gpu_glance(gpu_model) IS 'one-row summary of a model';
+COMMENT ON FUNCTION gpu_with_terms(gpu_model, text[]) IS 'a model with other names of its terms';
+COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model) IS 'test of a model against one that it is nested in';
+COMMENT ON FUNCTION gpu_summary(gpu_model) IS 'a model as a table to read, as R''s summary prints it';
+COMMENT ON FUNCTION gpu_wald(gpu_model, text[]) IS 'joint test that terms of a model are zero';
+COMMENT ON FUNCTION gpu_vif(gpu_ols_stats) IS 'variance inflation factors of a state''s features';
+COMMENT ON FUNCTION gpu_vif(gpu_model) IS 'variance inflation factors of a model''s terms';
 COMMENT ON FUNCTION gpu_predict(gpu_model, "any") IS 'prediction of a model';
 COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
