@@ -551,6 +551,76 @@ CREATE FUNCTION gpu_qf(p float8, df1 float8, df2 float8, lower_tail boolean DEFA
     AS 'MODULE_PATHNAME', 'gr_qf' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
 --
+-- Predictions and what came of them
+--
+
+CREATE FUNCTION gpu_auc_accum(internal, score float8, label float8) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_accum(internal, score float8, label boolean) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_auc_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_final(internal) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_auc_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_auc(score float8, label float8) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_auc_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_auc(score float8, label boolean) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_auc_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE FUNCTION gpu_brier_accum(float8[], probability float8, label float8) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_brier_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_brier_accum(float8[], probability float8, label boolean) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_brier_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_brier_combine(float8[], float8[]) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_brier_combine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_brier_final(float8[]) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_brier_final' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_brier(probability float8, label float8) (
+    SFUNC = gpu_brier_accum,
+    STYPE = float8[],
+    INITCOND = '{0,0,0}',
+    COMBINEFUNC = gpu_brier_combine,
+    FINALFUNC = gpu_brier_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_brier(probability float8, label boolean) (
+    SFUNC = gpu_brier_accum,
+    STYPE = float8[],
+    INITCOND = '{0,0,0}',
+    COMBINEFUNC = gpu_brier_combine,
+    FINALFUNC = gpu_brier_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+--
 -- Random projection and feature hashing
 --
 
@@ -725,6 +795,20 @@ COMMENT ON FUNCTION gpu_pchisq(float8, float8, boolean) IS 'probability of the c
 COMMENT ON FUNCTION gpu_qchisq(float8, float8, boolean) IS 'quantile of the chi-squared distribution';
 COMMENT ON FUNCTION gpu_pf(float8, float8, float8, boolean) IS 'probability of the F distribution';
 COMMENT ON FUNCTION gpu_qf(float8, float8, float8, boolean) IS 'quantile of the F distribution';
+COMMENT ON FUNCTION gpu_auc_accum(internal, float8, float8) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_auc_accum(internal, float8, boolean) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_auc_combine(internal, internal) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_auc_serialize(internal) IS 'aggregate serial function';
+COMMENT ON FUNCTION gpu_auc_deserialize(bytea, internal) IS 'aggregate deserial function';
+COMMENT ON FUNCTION gpu_auc_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_auc(float8, float8) IS 'area under the ROC curve of scores of labels';
+COMMENT ON AGGREGATE gpu_auc(float8, boolean) IS 'area under the ROC curve of scores of labels';
+COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, float8) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, boolean) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_brier_combine(float8[], float8[]) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_brier_final(float8[]) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_brier(float8, float8) IS 'mean squared difference of probabilities and labels';
+COMMENT ON AGGREGATE gpu_brier(float8, boolean) IS 'mean squared difference of probabilities and labels';
 COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
     IS 'random projection of a vector, or of several, to k dimensions';
 COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint)
