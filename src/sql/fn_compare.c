@@ -518,7 +518,7 @@ typedef struct Features
 {
 	int			p;
 	int64		nobs;
-	const double *shift;
+	double	   *shift;
 	double	   *hi;
 	double	   *lo;
 	void	   *workspace;
@@ -555,7 +555,8 @@ open_features(Features *f, GrState *stats)
 
 	f->p = stats->nfeatures;
 	f->nobs = gr_state_nobs(stats);
-	f->shift = gr_state_shift(stats);
+	f->shift = palloc0((f->p + 1) * sizeof(double));
+	memcpy(f->shift, gr_state_shift(stats), f->p * sizeof(double));
 	f->hi = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE);
 	f->lo = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE);
 	memcpy(f->hi, gr_state_hi(stats), last * sizeof(double));

@@ -207,9 +207,12 @@ choose_coef_formats(Table *t)
 	double		least = INFINITY;
 
 	for (int k = 0; k < t->n; k++)
+	{
 		for (int c = ESTIMATE; c <= STD_ERROR; c++)
 			if (isfinite(t->values[c][k]) && t->values[c][k] != 0)
 				least = fmin(least, fabs(t->values[c][k]));
+		gr_poll_loop(k);
+	}
 	t->decimals = isinf(least) ? DIGITS - 1 : Max(1, DIGITS - 1 - (int) floor(log10(least)));
 	for (int k = 0; k < t->n; k++)
 	{
@@ -221,9 +224,12 @@ choose_coef_formats(Table *t)
 	settle(&t->coef);
 	settle(&t->test);
 	for (int k = 0; k < t->n; k++)
+	{
 		for (int c = ESTIMATE; c <= STD_ERROR; c++)
 			if (is_tiny(t, t->values[c][k]))
 				widen(&t->tiny, t->values[c][k]);
+		gr_poll_loop(k);
+	}
 	settle(&t->tiny);
 }
 
@@ -240,6 +246,7 @@ choose_p_formats(Table *t)
 		if (p >= DBL_EPSILON)
 			widen(floor(log10(p)) >= -3 ? &t->p_fixed : &t->p_small, p);
 		t->stars |= p < 0.1;
+		gr_poll_loop(k);
 	}
 	settle(&t->p_fixed);
 	settle(&t->p_small);
@@ -251,6 +258,7 @@ choose_p_formats(Table *t)
 		if (p >= DBL_EPSILON)
 			format_number(floor(log10(p)) >= -3 ? &t->p_fixed : &t->p_small, p, text);
 		widest = Max(widest, (int) strlen(text));
+		gr_poll_loop(k);
 	}
 	t->p_least = widest <= 6 ? "<2e-16" : "< 2e-16";
 }
@@ -285,11 +293,11 @@ stars_of(double p)
  * Text of a given width
  */
 
-/* Columns that a character takes, and how many bytes it has */
+/* Columns that a character takes, and how many bytes it has; one that is cut short ends with the text */
 static int
 width_of(const char *at, int *nbytes)
 {
-	*nbytes = pg_mblen(at);
+	*nbytes = strnlen(at, pg_mblen(at));
 	return (unsigned char) *at < ' ' || *at == 0x7f ? 1 : Max(pg_dsplen(at), 0);
 }
 
@@ -394,7 +402,10 @@ measure(Table *t)
 		room -= t->widths[c] + 1;
 	}
 	for (int k = 0; k < t->n; k++)
+	{
 		t->term_width = Max(t->term_width, text_width(t->model->terms[k]));
+		CHECK_FOR_INTERRUPTS();
+	}
 	t->term_width = Min(t->term_width, room);
 }
 
