@@ -102,14 +102,14 @@ SELECT df1, df2, statistic, p_value FROM gpu_wald(made('poisson', 'log', 7, 1, v
 SELECT df1, df2, statistic, p_value FROM gpu_wald(made('poisson', 'log', 7, 1, coef => '{1,Infinity}'));
 SELECT df1, df2, statistic, p_value FROM gpu_wald(made('poisson', 'log', 7, 1, df_inference => 'NaN'));
 -- gpu_vif, from a state's sums and from a model's covariances
-SELECT term, agrees(vif, want) AS right FROM fits, gpu_vif(b) JOIN (VALUES ('wt', 2.5304427501289823), ('hp', 4.9219557480794904), ('qsec', 2.8738037543873904)) r(term, want) USING (term);
+SELECT term, agrees(vif, want) AS right FROM fits, gpu_vif(b) JOIN (VALUES ('wt', 2.5304427501289823), ('hp', 4.9219557480794904), ('qsec', 2.8738037543873904)) r(term, want) USING (term) ORDER BY term;
 SELECT term, agrees(vif, want) AS right FROM (SELECT gpu_ols_stats_agg(mpg, wt, hp, qsec) AS s FROM mtcars) t, gpu_vif(s)
-    JOIN (VALUES ('x1', 2.5304427501289823), ('x2', 4.9219557480794904), ('x3', 2.8738037543873904)) r(term, want) USING (term);
+    JOIN (VALUES ('x1', 2.5304427501289823), ('x2', 4.9219557480794904), ('x3', 2.8738037543873904)) r(term, want) USING (term) ORDER BY term;
 SELECT term, agrees(vif, 2.4442971949204542, 6) AS r_to_its_digits FROM fits, gpu_vif(h);
 -- Longley's: R's digits, to those that its QR has
 SELECT term, agrees(vif, want, 10) AS right FROM (SELECT gpu_ols_stats_agg(y, VARIADIC x) AS s FROM nist_rows WHERE dataset = 'longley') t, gpu_vif(s)
     JOIN (VALUES ('x1', 135.53243827998543), ('x2', 1788.5134827179381), ('x3', 33.618890596049575), ('x4', 3.5889301934453179), ('x5', 399.15102231259254), ('x6', 758.98059740679253)) r(term, want)
-    USING (term);
+    USING (term) ORDER BY term;
 -- of x = 1 .. 100 and its square, exactly; the response, an offset and weights that are all the same change nothing
 WITH t AS (SELECT i::float8 AS x, i::float8 * i AS x2 FROM generate_series(1, 100) i),
      e AS (SELECT sum(i * i) - sum(i) ^ 2 / 100 AS sxx, sum(i ^ 3) - sum(i) * sum(i * i) / 100 AS sxy, sum(i ^ 4) - sum(i * i) ^ 2 / 100 AS syy FROM generate_series(1::numeric, 100) i),
@@ -165,4 +165,33 @@ FROM gpu_glance(made('poisson', 'log', 29, 12.278038836717872, 3, null_deviance 
 SELECT pseudo_r_squared, family, link, dispersion, vcov FROM gpu_glance(made('gamma', 'log', 28, 0.3, log_lik => -70, dispersion => 0.013, vcov_type => NULL));
 SELECT pseudo_r_squared, family, link, dispersion, vcov FROM gpu_glance(made('quasipoisson', 'log', 28, 30, dispersion => NULL));
 SELECT pseudo_r_squared, family, link, dispersion, vcov FROM gpu_glance(made(NULL, NULL, 30, 19, null_deviance => 38, method => 'logistic', dispersion => NULL));
+-- whatever models hold, nothing else than an error of SQLSTATE 22 comes of it (without a worker for each call, where a setting asks for that)
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE hostile AS
+SELECT made(family, link, df, a, rank, 2147483647, v, v, b, a, ARRAY[1, a, b], ARRAY[[1, v, c], [v, b, a], [c, a, v]], ARRAY['(intercept)', name, 'b'], ARRAY['b', name], 'iid', df_inference, design,
+            CASE family WHEN 'gaussian' THEN 'ols' ELSE 'glm' END) AS m
+FROM (VALUES ('gaussian', 'identity'), ('negative binomial', 'log'), ('gamma', 'inverse')) f(family, link), (VALUES (1e308::float8), ('NaN'), (5e-324)) a(a),
+     (VALUES ('Infinity'::float8), (-2), (1)) b(b), (VALUES (1e-310::float8), (NULL), ('-Infinity'), (3)) v(v), (VALUES (0::float8), ('NaN')) c(c),
+     (VALUES (-2147483648, 2147483647, 'b'), (2147483647, -5, 'a'), (3, 7, '')) r(rank, df, name), (VALUES ('NaN'::float8, ''), (-1, ''), (7, 'x'), ('Infinity', '')) d(df_inference, design);
+DO $$
+DECLARE
+    h record;
+    query text;
+    nresults int := 0;
+    nerrors int := 0;
+BEGIN
+    FOREACH query IN ARRAY ARRAY['gpu_anova($1, $2)', 'gpu_anova($2, $1)', 'gpu_wald($1)', 'gpu_wald($1, ''{b}'')', 'gpu_vif($1)', 'gpu_glance($1)', 'gpu_with_terms($1, ''{u,v}'')'] LOOP
+        FOR h IN SELECT m, lag(m) OVER () AS other FROM hostile LOOP
+            BEGIN
+                EXECUTE 'SELECT count(*) FROM ' || query USING h.m, h.other;
+                nresults := nresults + 1;
+            EXCEPTION WHEN data_exception THEN nerrors := nerrors + 1;
+            END;
+        END LOOP;
+    END LOOP;
+    RAISE NOTICE 'more than 1000 results: %, more than 1000 errors: %', nresults > 1000, nerrors > 1000;
+END
+$$;
+RESET max_parallel_workers_per_gather;
+DROP TABLE hostile;
 DROP FUNCTION made, agrees;

@@ -42,6 +42,7 @@ WHERE i BETWEEN 4 AND 6;
 \pset format aligned
 \pset tuples_only off
 -- whatever a model holds, no line is wider than 80 columns and nothing else than an error of SQLSTATE 22 comes of it
+SET max_parallel_workers_per_gather = 0;
 CREATE TABLE hostile AS
 SELECT made(family, link, ARRAY[a, b], CASE WHEN v IS NOT NULL THEN ARRAY[[v, 0], [0, b]] END, ARRAY[repeat('x', w), repeat('y ', w)], v, df, 2147483647, repeat('z', w), CASE family WHEN 'gaussian' THEN 'ols' ELSE 'glm' END,
             rank, 9223372036854775807, -9223372036854775808, b, 1e300, false, separated) AS m
@@ -79,5 +80,6 @@ SELECT gpu_summary(made('poisson', 'log', '{1,2}', NULL, '{{a,b}}'));
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_summary(made('cauchy', 'log', '{1,2}', NULL, '{a,b}'));
 \echo :LAST_ERROR_SQLSTATE
+RESET max_parallel_workers_per_gather;
 DROP TABLE hostile;
 DROP FUNCTION made;
