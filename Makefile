@@ -68,8 +68,8 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup distributions compare summary score weights weights_errors ols_arrays ols_agg ols_stats ols_offsets ols_fit ring \
-	model predict \
+REGRESS = setup weights weights_errors ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model predict \
+	distributions compare summary score \
 	logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash \
 	examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.

@@ -204,13 +204,33 @@ gamma_fraction(Real a, Real x)
 }
 
 /*
+ * Q(a, x), or P(a, x), for a large a: Temme (1979), "The asymptotic expansion of the incomplete gamma functions", of
+ * which the first term is enough for a from 1e10 on. Its coefficient is 1 / (x / a - 1) - 1 / eta, a series in eta.
+ */
+Real
+gamma_uniform(Real a, Real x, bool upper)
+{
+	const Real	two_pi = 6.283185307179586476925286766559005768L;
+	Real		mu = (x - a) / a;
+	Real		half_square = -log_minus_linear(x / a, mu);
+	Real		eta = std::copysign(std::sqrt(2 * half_square), mu);
+	Real		beyond = std::copysign(std::sqrt(a * half_square), mu);
+	Real		rest = std::exp(-a * half_square) / std::sqrt(two_pi * a)
+		* (-1 / 3.0L + eta * (1 / 12.0L - eta * (2 / 135.0L - eta / 864.0L)));
+
+	return boost::math::erfc(upper ? beyond : -beyond, Quiet()) / 2 + (upper ? rest : -rest);
+}
+
+/*
  * Q(a, x), or P(a, x): a tail of chi-squared halved. Boost's own loses digits far out for a large a, where it raises
  * x / a to the power of a.
  */
 Real
 gamma_tail(Real a, Real x, bool upper)
 {
-	if (a >= 40 && a < 1e10L && std::fabs(x - a) > 4 * std::sqrt(a) && x > 0)
+	if (a >= 1e10L)
+		return gamma_uniform(a, x, upper);
+	if (a >= 40 && std::fabs(x - a) > 4 * std::sqrt(a) && x > 0)
 	{
 		Real		tail = x > a ? gamma_fraction(a, x) : gamma_series(a, x);
 

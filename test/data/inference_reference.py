@@ -383,6 +383,15 @@ def positive_rows():
         law_rows("f", F(df1, df2), df1, df2)
 
 
+def many_df_rows():
+    """Where the series take long, a minute and more far above the mean: no quantiles"""
+    for df, deviations in ((2.5e10, (-37.0, -9.0, -1.0, 0.5, 6.0, 36.5)), (4e11, (-37.0, -9.0, -1.0, 0.5, 6.0))):
+        for z in deviations:
+            q = df + z * math.sqrt(2 * df)
+            tail = gamma_lower if z < 0 else gamma_upper
+            row("pchisq" if z < 0 else "pchisq_upper", q, df, 0, tail(df / 2, mpf(q) / 2))
+
+
 def symmetric_rows():
     for sign, side in ((-1, ""), (1, "_upper")):
         for df in (0.5, 1.0, 2.5, 5.0, 33.7, 1e4, 1e9):
@@ -452,6 +461,7 @@ def main():
     normal_rows()
     positive_rows()
     symmetric_rows()
+    many_df_rows()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 -- Between models and among terms: gpu_anova, gpu_wald, gpu_vif, gpu_with_terms, and what gpu_glance has of every family. Reference values are R 4.2's: anova(), MASS's
--- anova.negbin, car's linearHypothesis() and vif(), sandwich's vcovHC(); logistic fits with epsilon = 1e-15.
+-- anova.negbin, car's linearHypothesis() and vif(); logistic fits with epsilon = 1e-15: test/data/after_fit_reference.R.
 \set VERBOSITY default
 CREATE FUNCTION agrees(got float8, want numeric, ndigits int DEFAULT 12) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT digits(got, want) >= ndigits $$;
 CREATE FUNCTION made(family text, link text, df_residual int, deviance float8, rank int DEFAULT 2, n int DEFAULT 32, theta float8 DEFAULT NULL, dispersion float8 DEFAULT 1,

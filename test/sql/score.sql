@@ -1,4 +1,4 @@
--- gpu_auc and gpu_brier. Reference values: all pairs counted in SQL, sums in numeric, and R 4.2's wilcox.test().
+-- gpu_auc and gpu_brier. Reference values: all pairs counted in SQL, sums in numeric, and R 4.2's wilcox.test(): test/data/after_fit_reference.R.
 \set VERBOSITY default
 CREATE TABLE scored AS SELECT i % 7 AS g, round((sin(i) * 20)::numeric) / 8 AS score, ((i * 7919) % 13 + round(sin(i) * 20)) > 6 AS label, abs(sin(i * 0.7)) AS p FROM generate_series(1, 2000) i;
 ANALYZE scored;

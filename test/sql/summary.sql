@@ -1,4 +1,4 @@
--- gpu_summary: what R 4.2's summary() prints of the same fits, but for its call and residuals, blanks at the ends of lines, curly quotes, and its name of the intercept.
+-- gpu_summary: what R 4.2's summary() prints of the same fits, but for its call and residuals, blanks at the ends of lines, curly quotes, and its name of the intercept: test/data/after_fit_reference.R.
 \set VERBOSITY default
 \pset format unaligned
 \pset tuples_only on
