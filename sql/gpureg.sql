@@ -65,8 +65,30 @@ CREATE FUNCTION gpu_tidy(model gpu_model, conf_level float8 DEFAULT 0.95, expone
 CREATE FUNCTION gpu_glance(model gpu_model)
     RETURNS TABLE (n bigint, n_skipped bigint, rank int, df_residual bigint, r_squared float8,
                    adj_r_squared float8, sigma float8, f_statistic float8, f_p_value float8, deviance float8,
-                   null_deviance float8, log_lik float8, aic float8, bic float8, iterations int, converged boolean)
+                   null_deviance float8, log_lik float8, aic float8, bic float8, iterations int, converged boolean,
+                   pseudo_r_squared float8, family text, link text, dispersion float8, vcov text)
     AS 'MODULE_PATHNAME', 'gr_glance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
+
+CREATE FUNCTION gpu_with_terms(model gpu_model, terms text[]) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_with_terms' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION gpu_anova(m0 gpu_model, m1 gpu_model)
+    RETURNS TABLE (model int, df_residual bigint, deviance float8, df bigint, deviance_change float8,
+                   statistic float8, p_value float8, test text)
+    AS 'MODULE_PATHNAME', 'gr_anova' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 2;
+
+CREATE FUNCTION gpu_summary(model gpu_model) RETURNS text
+    AS 'MODULE_PATHNAME', 'gr_summary' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+-- terms NULL: all but the intercept
+CREATE FUNCTION gpu_wald(model gpu_model, terms text[] DEFAULT NULL)
+    RETURNS TABLE (statistic float8, df1 int, df2 float8, p_value float8, test text)
+    AS 'MODULE_PATHNAME', 'gr_wald' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
+
+CREATE FUNCTION gpu_vif(stats gpu_ols_stats) RETURNS TABLE (term text, vif float8)
+    AS 'MODULE_PATHNAME', 'gr_vif_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
+CREATE FUNCTION gpu_vif(model gpu_model) RETURNS TABLE (term text, vif float8)
+    AS 'MODULE_PATHNAME', 'gr_vif_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
 
 -- Numbers, booleans and arrays of them in the order of the model's terms; or one row or jsonb object by their names.
 CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x "any") RETURNS float8
@@ -512,6 +534,100 @@ CREATE AGGREGATE gpu_logreg_array_agg(y boolean, x float8[]) (
 );
 
 --
+-- Distributions
+--
+
+-- Names and arguments are R's.
+CREATE FUNCTION gpu_pnorm(q float8, mean float8 DEFAULT 0, sd float8 DEFAULT 1, lower_tail boolean DEFAULT true)
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pnorm' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qnorm(p float8, mean float8 DEFAULT 0, sd float8 DEFAULT 1, lower_tail boolean DEFAULT true)
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qnorm' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_pt(q float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qt(p float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_pchisq(q float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pchisq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qchisq(p float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qchisq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_pf(q float8, df1 float8, df2 float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pf' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qf(p float8, df1 float8, df2 float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qf' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+--
+-- Predictions and what came of them
+--
+
+CREATE FUNCTION gpu_auc_accum(internal, score float8, label float8) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_accum(internal, score float8, label boolean) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_auc_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_final(internal) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_auc_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_auc(score float8, label float8) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_auc_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_auc(score float8, label boolean) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_auc_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE FUNCTION gpu_brier_accum(float8[], probability float8, label float8) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_brier_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_brier_accum(float8[], probability float8, label boolean) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_brier_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_brier_combine(float8[], float8[]) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_brier_combine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_brier_final(float8[]) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_brier_final' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_brier(probability float8, label float8) (
+    SFUNC = gpu_brier_accum,
+    STYPE = float8[],
+    INITCOND = '{0,0,0}',
+    COMBINEFUNC = gpu_brier_combine,
+    FINALFUNC = gpu_brier_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_brier(probability float8, label boolean) (
+    SFUNC = gpu_brier_accum,
+    STYPE = float8[],
+    INITCOND = '{0,0,0}',
+    COMBINEFUNC = gpu_brier_combine,
+    FINALFUNC = gpu_brier_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+--
 -- Random projection and feature hashing
 --
 
@@ -586,6 +702,12 @@ COMMENT ON FUNCTION gpu_ols_model_final(gpu_ols_stats) IS 'aggregate final funct
 COMMENT ON TYPE gpu_model IS 'a fitted model';
 COMMENT ON FUNCTION gpu_tidy(gpu_model, float8, boolean) IS 'coefficient table of a model';
 COMMENT ON FUNCTION gpu_glance(gpu_model) IS 'one-row summary of a model';
+COMMENT ON FUNCTION gpu_with_terms(gpu_model, text[]) IS 'a model with other names of its terms';
+COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model) IS 'test of a model against one that it is nested in';
+COMMENT ON FUNCTION gpu_summary(gpu_model) IS 'a model as a table to read, as R''s summary prints it';
+COMMENT ON FUNCTION gpu_wald(gpu_model, text[]) IS 'joint test that terms of a model are zero';
+COMMENT ON FUNCTION gpu_vif(gpu_ols_stats) IS 'variance inflation factors of a state''s features';
+COMMENT ON FUNCTION gpu_vif(gpu_model) IS 'variance inflation factors of a model''s terms';
 COMMENT ON FUNCTION gpu_predict(gpu_model, "any") IS 'prediction of a model';
 COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
@@ -674,6 +796,28 @@ COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regr
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_array_agg(float8, float8[]) IS 'logistic regression: the model; x as one array';
 COMMENT ON AGGREGATE gpu_logreg_array_agg(boolean, float8[]) IS 'logistic regression: the model; x as one array';
+COMMENT ON FUNCTION gpu_pnorm(float8, float8, float8, boolean) IS 'probability of the normal distribution';
+COMMENT ON FUNCTION gpu_qnorm(float8, float8, float8, boolean) IS 'quantile of the normal distribution';
+COMMENT ON FUNCTION gpu_pt(float8, float8, boolean) IS 'probability of the Student''s t distribution';
+COMMENT ON FUNCTION gpu_qt(float8, float8, boolean) IS 'quantile of the Student''s t distribution';
+COMMENT ON FUNCTION gpu_pchisq(float8, float8, boolean) IS 'probability of the chi-squared distribution';
+COMMENT ON FUNCTION gpu_qchisq(float8, float8, boolean) IS 'quantile of the chi-squared distribution';
+COMMENT ON FUNCTION gpu_pf(float8, float8, float8, boolean) IS 'probability of the F distribution';
+COMMENT ON FUNCTION gpu_qf(float8, float8, float8, boolean) IS 'quantile of the F distribution';
+COMMENT ON FUNCTION gpu_auc_accum(internal, float8, float8) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_auc_accum(internal, float8, boolean) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_auc_combine(internal, internal) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_auc_serialize(internal) IS 'aggregate serial function';
+COMMENT ON FUNCTION gpu_auc_deserialize(bytea, internal) IS 'aggregate deserial function';
+COMMENT ON FUNCTION gpu_auc_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_auc(float8, float8) IS 'area under the ROC curve of scores of labels';
+COMMENT ON AGGREGATE gpu_auc(float8, boolean) IS 'area under the ROC curve of scores of labels';
+COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, float8) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, boolean) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_brier_combine(float8[], float8[]) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_brier_final(float8[]) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_brier(float8, float8) IS 'mean squared difference of probabilities and labels';
+COMMENT ON AGGREGATE gpu_brier(float8, boolean) IS 'mean squared difference of probabilities and labels';
 COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
     IS 'random projection of a vector, or of several, to k dimensions';
 COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint)

@@ -1,16 +1,22 @@
 /*
  * inference.h: the distribution functions that tests and confidence limits need.
  *
- * All are upper or two-sided tail functions, evaluated directly in the tail (never as 1 - p), good to about 1e-13
- * relative down to the least positive float8. Outside its domain (NaN argument, df <= 0, probability outside (0, 1)) a
- * function returns NaN; none throws or sets a floating-point trap. Source: Boost.Math.
+ * All tails are evaluated directly (never as 1 - p where that would lose digits), good to about 1e-13 relative down to
+ * the least positive float8. Outside its domain a function returns NaN; none throws or sets a floating-point trap.
+ * Source: Boost.Math.
  */
 #ifndef GPUREG_INFERENCE_H
 #define GPUREG_INFERENCE_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/*
+ * What tests and limits take. Their domains leave out NaN, df <= 0, and probabilities outside (0, 1).
+ */
 
 /* P(|T| >= |t|), T Student with df degrees of freedom, 0 < df <= infinity; 0 for infinite t */
 extern double gr_t_two_sided(double t, double df);
@@ -26,6 +32,20 @@ extern double gr_normal_two_sided(double z);
 
 /* z with P(Z > z) = upper, 0 < upper < 1 */
 extern double gr_normal_upper_quantile(double upper);
+
+/*
+ * R's functions: P(X <= q) if lower, else P(X > q); and the quantile x of such a probability, which may be 0 or 1. df
+ * may be infinite; a normal distribution with sd 0 is its mean. Their domains leave out NaN, df <= 0, sd < 0, and
+ * probabilities outside [0, 1]. A quantile takes up to some 100 times as long as its probability.
+ */
+extern double gr_normal_probability(double q, double mean, double sd, bool lower);
+extern double gr_normal_quantile(double p, double mean, double sd, bool lower);
+extern double gr_t_probability(double t, double df, bool lower);
+extern double gr_t_quantile(double p, double df, bool lower);
+extern double gr_chisq_probability(double q, double df, bool lower);
+extern double gr_chisq_quantile(double p, double df, bool lower);
+extern double gr_f_probability(double f, double df1, double df2, bool lower);
+extern double gr_f_quantile(double p, double df1, double df2, bool lower);
 
 #ifdef __cplusplus
 }

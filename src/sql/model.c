@@ -28,9 +28,6 @@
 PG_FUNCTION_INFO_V1(gr_tidy);
 PG_FUNCTION_INFO_V1(gr_glance);
 
-/* The term of that name, if it is the first */
-#define INTERCEPT "(intercept)"
-
 /* The fields of gpu_model, in the order of its definition. */
 enum
 {
@@ -81,7 +78,7 @@ gr_model_term(const GrModel *model, int k)
 
 	if (model->terms != NULL)
 		return model->terms[k];
-	return feature < 0 ? INTERCEPT : psprintf("x%d", feature + 1);
+	return feature < 0 ? GR_INTERCEPT : psprintf("x%d", feature + 1);
 }
 
 /* The names of the terms, or of those that are separated. */
@@ -177,7 +174,7 @@ gr_model_name_terms(GrModel *model, const char *const *names)
 		return;
 	model->terms = palloc(model->nterms * sizeof(char *));
 	for (int k = 0; k < model->nterms; k++)
-		model->terms[k] = !model->intercept ? names[k] : k == 0 ? INTERCEPT : names[k - 1];
+		model->terms[k] = !model->intercept ? names[k] : k == 0 ? GR_INTERCEPT : names[k - 1];
 }
 
 double
@@ -442,11 +439,11 @@ read_method(Datum datum, GrDistribution distribution, bool quasi)
 	return is_text(method, name) ? 0 : read_l2(text_to_cstring(method), name);
 }
 
-/* The fields of argument 0. vcov, separated, device and all from log_lik on may be NULL. */
+/* The fields of an argument. vcov, separated, device and all from log_lik on may be NULL. */
 static void
-read_fields(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+read_fields(FunctionCallInfo fcinfo, int argument, Datum *values, bool *nulls)
 {
-	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(0);
+	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(argument);
 	TupleDesc	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header), HeapTupleHeaderGetTypMod(header));
 	HeapTupleData tuple;
 
@@ -471,45 +468,37 @@ gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model)
 	ArrayType  *coef;
 	bool		quasi;
 
-	read_fields(fcinfo, values, nulls);
+	read_fields(fcinfo, 0, values, nulls);
 	distribution = read_distribution(values, nulls, &quasi);
 	(void) read_method(values[F_METHOD], distribution, quasi);
 	model->link = distribution.link;
 	model->terms = terms_of(values[F_TERMS]);
 	/* an array's data begins aligned, and with the first element */
-	model->intercept = is_text((text *) ARR_DATA_PTR(model->terms), INTERCEPT);
+	model->intercept = is_text((text *) ARR_DATA_PTR(model->terms), GR_INTERCEPT);
 	model->nfeatures = ARR_DIMS(model->terms)[0] - (model->intercept ? 1 : 0);
 	coef = float_array(values[F_COEF], 1, ARR_DIMS(model->terms)[0]);
 	model->coef = (const double *) ARR_DATA_PTR(coef);
 	model->nulls = ARR_NULLBITMAP(coef);
 }
 
-/* Which function reads a model, and so how much of it */
-typedef enum ModelReader
-{
-	GLANCE,						/* without separated; vcov where there is an l2 */
-	TIDY						/* everything */
-} ModelReader;
-
-/* Reads argument 0. What the reader doesn't want is NULL. */
-static void
-read_model(FunctionCallInfo fcinfo, GrModel *model, ModelReader reader)
+void
+gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelParts parts)
 {
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS];
 	bool		want_vcov;
 	bool		told;
 
-	read_fields(fcinfo, values, nulls);
+	read_fields(fcinfo, argument, values, nulls);
 	model->distribution = read_distribution(values, nulls, &model->quasi);
 	model->l2 = read_method(values[F_METHOD], model->distribution, model->quasi);
-	want_vcov = !nulls[F_VCOV] && (reader == TIDY || model->l2 > 0);
+	want_vcov = !nulls[F_VCOV] && (parts == GR_MODEL_ALL || model->l2 > 0);
 	model->terms = read_terms(values[F_TERMS], &model->nterms);
-	model->intercept = strcmp(model->terms[0], INTERCEPT) == 0;
+	model->intercept = strcmp(model->terms[0], GR_INTERCEPT) == 0;
 	model->coef = read_floats(float_array(values[F_COEF], 1, model->nterms));
 	model->vcov = want_vcov ? read_floats(float_array(values[F_VCOV], 2, model->nterms)) : NULL;
 	model->separated = NULL;
-	if (reader == TIDY && !nulls[F_SEPARATED])
+	if (parts == GR_MODEL_ALL && !nulls[F_SEPARATED])
 		read_separated(values[F_SEPARATED], model);
 	model->nrows = DatumGetInt64(values[F_N]);
 	model->nskipped = DatumGetInt64(values[F_N_SKIPPED]);
@@ -556,7 +545,7 @@ gr_tidy(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("conf_level must be between 0 and 1, got %g", conf_level),
 				 errhint("0.95 gives 95%% confidence limits.")));
-	read_model(fcinfo, &model, TIDY);
+	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
 	InitMaterializedSRF(fcinfo, 0);
 	/* the normal distribution is t's with infinitely many degrees of freedom */
 	df = model.df_inference;
@@ -590,21 +579,6 @@ gr_tidy(PG_FUNCTION_ARGS)
 }
 
 /*
- * What a fit says of itself beside its own fields; NaN where it says nothing. A linear fit's AIC and BIC count the
- * variance as a parameter, as R does.
- */
-typedef struct ModelSummary
-{
-	double		r_squared;
-	double		adj_r_squared;
-	double		sigma;
-	double		f_statistic;
-	double		f_p_value;
-	double		aic;
-	double		bic;
-} ModelSummary;
-
-/*
  * tr(H (H + l2 P)^-1), H the Hessian and P the penalty's: how many parameters a fit has to choose freely. The
  * covariances are (H + l2 P)^-1, so that a term takes l2 times its own variance off. NaN if they aren't known.
  */
@@ -625,8 +599,9 @@ effective_df(const GrModel *model)
 	return df;
 }
 
+/* A linear fit's AIC and BIC count the variance as a parameter, as R does. */
 static void
-summarise_linear(const GrModel *model, ModelSummary *s)
+summarise_linear(const GrModel *model, GrModelSummary *s)
 {
 	double		rss = model->deviance;
 	double		tss = model->null_deviance;
@@ -652,7 +627,7 @@ summarise_linear(const GrModel *model, ModelSummary *s)
  * free, and the dispersion where that is estimated.
  */
 static void
-summarise_likelihood(const GrModel *model, ModelSummary *s)
+summarise_likelihood(const GrModel *model, GrModelSummary *s)
 {
 	double		nparameters = effective_df(model) +
 		(gr_family_has_dispersion(model->distribution.family, model->quasi) ? 1 : 0);
@@ -662,28 +637,62 @@ summarise_likelihood(const GrModel *model, ModelSummary *s)
 	s->bic = -2 * model->log_lik + log((double) model->nrows) * nparameters;
 }
 
+double
+gr_model_dispersion(const GrModel *model)
+{
+	GrFamily	family = model->distribution.family;
+
+	if (!isnan(model->dispersion))
+		return model->dispersion;
+	if (family == GR_GAUSSIAN)
+		return gr_model_mean_square(model->deviance, (double) model->df_residual);
+	return gr_family_has_dispersion(family, model->quasi) ? NAN : 1;
+}
+
+/* McFadden's: 1 - log L / log L0, where the variance has no factor that L and L0 would estimate each for itself */
+static double
+pseudo_r_squared(const GrModel *model)
+{
+	GrFamily	family = model->distribution.family;
+	double		null_log_lik = model->log_lik - (model->null_deviance - model->deviance) / 2;
+
+	if (family == GR_GAUSSIAN || gr_family_has_dispersion(family, model->quasi))
+		return NAN;
+	/* of 0 and 1 alone the deviances are the likelihoods themselves */
+	if (model->log_lik == -model->deviance / 2)
+		return model->null_deviance > 0 ? 1 - model->deviance / model->null_deviance : NAN;
+	return null_log_lik < 0 ? 1 - model->log_lik / null_log_lik : NAN;
+}
+
+void
+gr_model_summarise(const GrModel *model, GrModelSummary *s)
+{
+	if (model->distribution.family != GR_GAUSSIAN)
+		summarise_likelihood(model, s);
+	else
+		summarise_linear(model, s);
+	s->pseudo_r_squared = pseudo_r_squared(model);
+	/* a perfect fit's F is infinite; another's can't be shown */
+	if (isinf(s->f_statistic) && model->deviance > 0 && isfinite(model->null_deviance))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a statistic of the model is out of range for float8"),
+				 errdetail("F is too large: the deviance is %g and the null deviance %g.", model->deviance,
+						   model->null_deviance)));
+}
+
 /* gpu_glance(model gpu_model): one row */
 Datum
 gr_glance(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	GrModel		model;
-	ModelSummary s;
-	Datum		values[16];
-	bool		nulls[16] = {false};
+	GrModelSummary s;
+	Datum		values[21];
+	bool		nulls[21] = {false};
 
-	read_model(fcinfo, &model, GLANCE);
-	if (model.distribution.family != GR_GAUSSIAN)
-		summarise_likelihood(&model, &s);
-	else
-		summarise_linear(&model, &s);
-	/* a perfect fit's F is infinite; another's can't be shown */
-	if (isinf(s.f_statistic) && model.deviance > 0 && isfinite(model.null_deviance))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("a statistic of the model is out of range for float8"),
-				 errdetail("F is too large: the deviance is %g and the null deviance %g.", model.deviance,
-						   model.null_deviance)));
+	gr_read_model(fcinfo, 0, &model, GR_MODEL_SUMS);
+	gr_model_summarise(&model, &s);
 	InitMaterializedSRF(fcinfo, 0);
 	values[0] = Int64GetDatum(model.nrows);
 	values[1] = Int64GetDatum(model.nskipped);
@@ -701,6 +710,29 @@ gr_glance(PG_FUNCTION_ARGS)
 	set_float(&values[13], &nulls[13], s.bic);
 	values[14] = Int32GetDatum(model.iterations);
 	values[15] = BoolGetDatum(model.converged);
+	set_float(&values[16], &nulls[16], s.pseudo_r_squared);
+	values[17] = CStringGetTextDatum(gr_family_name(model.distribution.family, model.quasi));
+	values[18] = CStringGetTextDatum(gr_link_name(model.distribution.link));
+	set_float(&values[19], &nulls[19], gr_model_dispersion(&model));
+	nulls[20] = model.vcov_type == NULL;
+	if (model.vcov_type != NULL)
+		values[20] = CStringGetTextDatum(model.vcov_type);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	return (Datum) 0;
+}
+
+Datum
+gr_model_rename(FunctionCallInfo fcinfo, ArrayType *terms, ArrayType *separated)
+{
+	TupleDesc	tupdesc;
+	Datum		values[MODEL_NFIELDS];
+	bool		nulls[MODEL_NFIELDS];
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
+		elog(ERROR, "result type is not gpu_model");
+	read_fields(fcinfo, 0, values, nulls);
+	values[F_TERMS] = PointerGetDatum(terms);
+	if (!nulls[F_SEPARATED])
+		values[F_SEPARATED] = PointerGetDatum(separated);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }

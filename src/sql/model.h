@@ -13,6 +13,9 @@
 #include "compute/family.h"
 #include "compute/ols.h"
 
+/* The term of that name, if it is the first */
+#define GR_INTERCEPT "(intercept)"
+
 /* A gpu_model in C. NaN stands for NULL in coef and vcov. */
 typedef struct GrModel
 {
@@ -66,6 +69,41 @@ extern void gr_model_name_terms(GrModel *model, const char *const *names);
 
 /* The name of a term. */
 extern const char *gr_model_term(const GrModel *model, int k);
+
+/* How much of a model is read */
+typedef enum GrModelParts
+{
+	GR_MODEL_SUMS,				/* without separated; vcov where there is an l2 */
+	GR_MODEL_ALL
+} GrModelParts;
+
+/*
+ * Reads an argument, which is anyone's to make and not NULL; ERROR if it is no model. Sizes go together then, rank and
+ * degrees of freedom are any number, and so is what coef and vcov hold. What isn't wanted is NULL; device is left out.
+ */
+extern void gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelParts parts);
+
+/* Argument 0, a model, with other names of its terms and of those that are separated: the caller's result */
+extern Datum gr_model_rename(FunctionCallInfo fcinfo, ArrayType *terms, ArrayType *separated);
+
+/* What a fit says of itself beside its own fields; NaN where it says nothing */
+typedef struct GrModelSummary
+{
+	double		r_squared;
+	double		adj_r_squared;
+	double		sigma;
+	double		f_statistic;
+	double		f_p_value;
+	double		aic;
+	double		bic;
+	double		pseudo_r_squared;
+} GrModelSummary;
+
+/* ERROR where F is out of range */
+extern void gr_model_summarise(const GrModel *model, GrModelSummary *summary);
+
+/* The factor of the variance: the model's own, or what its family says; NaN where neither does */
+extern double gr_model_dispersion(const GrModel *model);
 
 /* A sum of squares over its degrees of freedom; NaN where there are none */
 extern double gr_model_mean_square(double sum, double df);

@@ -5,8 +5,9 @@
     python3 test/data/inference_reference.py --check
 
 Columns: function,arg1,df1,df2,value. The arguments are float8 values written so that strtod reads them back exactly; a
-degree of freedom that a function does not have is written as 0. The values are those of the exact arguments, to 20
-digits. Needs mpmath; --check compares the method below with scipy, with quadrature and with itself.
+degree of freedom that a function does not have is written as 0; df1 and df2 of pnorm and qnorm are the mean and the
+standard deviation. Functions named as R's are lower tails, with _upper upper ones. The values are those of the exact
+arguments, to 20 digits. Needs mpmath; --check compares the method below with scipy, with quadrature and with itself.
 
 All tails are incomplete beta functions, Q = I_x(a, b) with y = 1 - x. They are summed from one of the two series with
 positive terms only (DLMF 8.17.8), in fixed point with Python's integers:
@@ -14,7 +15,11 @@ positive terms only (DLMF 8.17.8), in fixed point with Python's integers:
     I_x(a, b)     = x^a y^b / (a B(a, b)) * sum_n (a + b)_n / (a + 1)_n x^n
     1 - I_x(a, b) = the same with a, b and x, y exchanged
 
-The second needs as many digits more as Q has zeros, and gets them. Quantiles are Newton's method on logarithms.
+The second needs as many digits more as Q has zeros, and gets them. Incomplete gamma functions come from the series
+
+    P(a, x) = x^a e^-x / Gamma(a + 1) * sum_n x^n / (a + 1)_n
+
+(DLMF 8.7.1) in the same way. Quantiles are Newton's method on logarithms.
 """
 import math
 import sys
@@ -266,10 +271,150 @@ def normal_rows():
         row("normal_upper_quantile", upper, 0, 0, normal_upper_quantile(upper))
 
 
+def gamma_lower(a, x, digits=DIGITS):
+    """P(a, x) to about `digits` digits; a float, x mpf."""
+    if x == 0:
+        return mpf(0)
+    bits = int(digits * 3.33) + 80
+    ia, scale = as_integers(a)
+    term = total = 1 << bits
+    with mp.workprec(bits + 60):
+        fx = int(mpmath.ldexp(x * scale, bits))
+        den = ia + scale
+        while term:
+            term = (term * fx >> bits) // den
+            total += term
+            den += scale
+    with mp.workprec(bits + 120 + int(math.log2(a + float(x) + 2))):
+        log_front = a * mpmath.log(x) - x - mpmath.loggamma(mpf(a) + 1)
+        return mpmath.exp(log_front) * mpf(total) / (1 << bits)
+
+
+def gamma_upper(a, x, digits=DIGITS):
+    """1 - P(a, x), with as many digits more as that takes"""
+    zeros = 10.0
+    if x > a:
+        with mp.workdps(30):
+            zeros -= min(0.0, float((a * mpmath.log(x) - x - mpmath.loggamma(mpf(a))) / mpmath.log(10)))
+    need = int(digits + zeros)
+    low = gamma_lower(a, x, need)
+    with mp.workdps(need + 30):
+        return 1 - low
+
+
+class Chisq:
+    """Tails of chi-squared at an x in mpf, and x times the density there."""
+    def __init__(self, df):
+        self.a, self.start, self.end = df / 2, math.log(df), math.log(df + 80 * math.sqrt(df) + 3000)
+
+    def lower(self, x, digits=DIGITS):
+        return gamma_lower(self.a, x / 2, digits)
+
+    def upper(self, x, digits=DIGITS):
+        return gamma_upper(self.a, x / 2, digits)
+
+    def slope(self, x):
+        return mpmath.exp(self.a * mpmath.log(x / 2) - x / 2 - mpmath.loggamma(mpf(self.a)))
+
+
+class F:
+    """The same of F."""
+    def __init__(self, df1, df2):
+        self.d1, self.d2, self.start, self.end = df1, df2, 0.0, 20000.0
+
+    def lower(self, x, digits=DIGITS):
+        return ibeta(self.d1 / 2, self.d2 / 2, lambda: mpf(self.d2) / (x * mpf(self.d1)), digits=digits)
+
+    def upper(self, x, digits=DIGITS):
+        return ibeta(self.d2 / 2, self.d1 / 2, lambda: x * mpf(self.d1) / mpf(self.d2), digits=digits)
+
+    def slope(self, x):
+        odds = x * mpf(self.d1) / mpf(self.d2)
+        a, b = mpf(self.d2) / 2, mpf(self.d1) / 2
+        return mpmath.exp(-a * mpmath.log1p(odds) - b * mpmath.log1p(1 / odds) - log_beta(a, b, 300))
+
+
+def positive_quantile(law, p, lower, digits=32):
+    """The x > 0 that leaves p in a tail of the law."""
+    goal, low, high = mpf(p), mpf(-20000), mpf(law.end)
+    with mp.workdps(digits + 10):
+        if p > 0.5:
+            goal, lower = 1 - goal, not lower
+        u = mpf(law.start)
+        for _ in range(300):
+            x = mpmath.exp(u)
+            tail = (law.lower if lower else law.upper)(x, digits + 6)
+            off = mpmath.log(tail / goal) if tail > 0 else mpf(-2000)
+            slope = law.slope(x)
+            if (off > 0) == lower:
+                high = u
+            else:
+                low = u
+            step = (-off if lower else off) * tail / slope if slope > 0 else mpf("inf")
+            if abs(step) < mpf(10) ** (-digits / 2 - 5):
+                return mpmath.exp(u + step)
+            u = u + step if low < u + step < high else (low + high) / 2
+    raise ArithmeticError("no convergence at %r" % p)
+
+
+# Names as R's, and what each has beside the first argument
+
+LAW_TAILS = [1e-307, 1e-299, 1e-200, 1e-100, 1e-60, 1e-20, 1e-8, 1e-3, 0.025, 0.3, 0.5, 0.7, 0.975, 1 - 1e-9,
+             1 - 2.0 ** -53]
+CHISQ_DF = [0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 7.3, 20.0, 61.0, 79.5, 80.0, 81.0, 100.0, 997.5, 1e4, 1e6, 1e9]
+LAW_F_DF = [(1.0, 1.0), (1.0, 5.0), (2.0, 3.0), (3.0, 7.5), (10.0, 30.0), (0.5, 0.7), (33.0, 4.5), (100.0, 80.0),
+            (5000.0, 20.0), (20.0, 5000.0), (2.0, 2.0), (4.0, 61.0), (79.0, 81.0), (3.0, 1e9), (1e6, 12.0), (1e5, 1e5)]
+
+
+def law_rows(name, law, df1, df2):
+    for side in ("", "_upper"):
+        for p in LAW_TAILS:
+            x = positive_quantile(law, p, side == "")
+            row("q" + name + side, p, df1, df2, x)
+            if mpf("2.3e-308") < x < mpf("1.7e308"):
+                at = mpf(float(x))
+                row("p" + name + side, float(x), df1, df2, law.lower(at) if side == "" else law.upper(at))
+
+
+def positive_rows():
+    for df in CHISQ_DF:
+        law_rows("chisq", Chisq(df), df, 0)
+    for df1, df2 in LAW_F_DF:
+        law_rows("f", F(df1, df2), df1, df2)
+
+
+def many_df_rows():
+    """Where the series take long, a minute and more far above the mean: no quantiles"""
+    for df, deviations in ((2.5e10, (-37.0, -9.0, -1.0, 0.5, 6.0, 36.5)), (4e11, (-37.0, -9.0, -1.0, 0.5, 6.0))):
+        for z in deviations:
+            q = df + z * math.sqrt(2 * df)
+            tail = gamma_lower if z < 0 else gamma_upper
+            row("pchisq" if z < 0 else "pchisq_upper", q, df, 0, tail(df / 2, mpf(q) / 2))
+
+
+def symmetric_rows():
+    for sign, side in ((-1, ""), (1, "_upper")):
+        for df in (0.5, 1.0, 2.5, 5.0, 33.7, 1e4, 1e9):
+            for p in LAW_TAILS:
+                t = sign * t_upper_quantile(p, df)
+                row("qt" + side, p, df, 0, t)
+                if 0 < abs(t) < mpf("1e308"):
+                    t = float(t)
+                    tail = t_two_sided(t, df) / 2
+                    row("pt" + side, t, df, 0, tail if t * sign > 0 else 1 - tail)
+        for mean, sd in ((0.0, 1.0), (100.0, 15.0), (-1e-3, 1e-8)):
+            for p in LAW_TAILS:
+                with mp.workdps(DIGITS):
+                    q = mean + sd * sign * normal_upper_quantile(p)
+                    row("qnorm" + side, p, mean, sd, q)
+                    z = (mpf(float(q)) - mean) / mpf(sd)
+                    row("pnorm" + side, float(q), mean, sd, mpmath.erfc(sign * z / mpmath.sqrt(2)) / 2)
+
+
 def self_check():
     """The two series with each other and with quadrature, and both with scipy where scipy is good."""
     from scipy import special, stats
-    worst = {"series": 0.0, "quadrature": 0.0, "scipy": 0.0, "scipy quantile": 0.0}
+    worst = {"series": 0.0, "quadrature": 0.0, "scipy": 0.0, "scipy quantile": 0.0, "mpmath": 0.0}
 
     def note(what, got, want):
         worst[what] = max(worst[what], float(abs(got - want) / abs(want)))
@@ -291,7 +436,16 @@ def self_check():
     for upper, df in ((0.025, 4.0), (1e-4, 17.5), (0.3, 250.0), (0.9, 3.0)):
         note("scipy quantile", stats.t.isf(upper, df), t_upper_quantile(upper, df))
         note("scipy quantile", stats.norm.isf(upper), normal_upper_quantile(upper))
-    limits = {"series": 1e-40, "quadrature": 1e-20, "scipy": 1e-12, "scipy quantile": 1e-11}
+    for a, x in ((0.5, 2.0), (3.0, 0.1), (40.0, 60.0), (2.5, 30.0)):
+        note("scipy", special.gammainc(a, x), gamma_lower(a, mpf(x)))
+        note("scipy", special.gammaincc(a, x), gamma_upper(a, mpf(x)))
+        with mp.workdps(40):
+            note("mpmath", mpmath.gammainc(a, x, regularized=True), gamma_upper(a, mpf(x)))
+    for p, df1, df2 in ((0.025, 3.0, 8.0), (1e-4, 20.0, 5.5), (0.7, 2.0, 100.0)):
+        note("scipy quantile", stats.f.ppf(p, df1, df2), positive_quantile(F(df1, df2), p, True))
+        note("scipy quantile", stats.chi2.isf(p, df1), positive_quantile(Chisq(df1), p, False))
+    limits = {"series": 1e-40, "quadrature": 1e-20, "scipy": 1e-12, "scipy quantile": 1e-11,
+              "mpmath": 1e-30}
     for what, error in worst.items():
         print("%-15s %.1e %s" % (what, error, "ok" if error < limits[what] else "NOT OK"))
     return all(worst[w] < limits[w] for w in worst)
@@ -305,6 +459,9 @@ def main():
     t_rows()
     f_rows()
     normal_rows()
+    positive_rows()
+    symmetric_rows()
+    many_df_rows()
 
 
 if __name__ == "__main__":

@@ -290,7 +290,7 @@ SELECT method_error(method), string_agg(quote_literal(method), ' ') AS methods F
     'logistic (l2 = ' || repeat('1', 100000) || ')'])
     AS method WHERE length(method) < 100 OR method_error(method) NOT LIKE '22023%' GROUP BY 1 ORDER BY min(method);
 -- covariances that no fit has: NULL, none of the numbers is known
-SELECT vcov, round(aic::numeric, 12) AS aic, round(bic::numeric, 12) AS bic FROM (VALUES (NULL::float8[]), ('{{1,0},{0,NaN}}'), ('{{1,0},{0,NULL}}'), ('{{NULL,0},{0,0.5}}'), ('{{1,0},{0,0.5}}')) AS t(vcov),
+SELECT t.vcov, round(aic::numeric, 12) AS aic, round(bic::numeric, 12) AS bic FROM (VALUES (NULL::float8[]), ('{{1,0},{0,NaN}}'), ('{{1,0},{0,NULL}}'), ('{{NULL,0},{0,0.5}}'), ('{{1,0},{0,0.5}}')) AS t(vcov),
     gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', vcov, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 SELECT * FROM gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', '{{1,0}}', 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE

@@ -82,7 +82,7 @@ CREATE FUNCTION weights_lines(m gpu_model, intercept boolean) RETURNS TABLE (ter
 LANGUAGE sql AS $$
     SELECT (j - intercept::int)::text, t.estimate, t.std_error
     FROM gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, conf_low, conf_high, j)
-    UNION ALL SELECT key, value::float8, NULL FROM gpu_glance(m) g, jsonb_each_text(to_jsonb(g)) WHERE key <> 'converged'
+    UNION ALL SELECT key, value::float8, NULL FROM gpu_glance(m) g, jsonb_each_text(to_jsonb(g)) WHERE key NOT IN ('converged', 'family', 'link', 'vcov')
 $$;
 CREATE FUNCTION digits_or_null(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN want IS NOT NULL THEN digits(got, want) WHEN got IS NULL THEN 16 ELSE 0 END

@@ -10,7 +10,7 @@
 
 #include "unit.h"
 
-#define LIMIT 1e-12
+#define LIMIT 1e-13
 
 typedef enum Function
 {
@@ -19,11 +19,30 @@ typedef enum Function
 	F_UPPER,
 	NORMAL_TWO_SIDED,
 	NORMAL_QUANTILE,
+	/* R's functions, the lower tail and then the upper one; each probability before its quantile */
+	P_NORM,
+	P_NORM_UPPER,
+	Q_NORM,
+	Q_NORM_UPPER,
+	P_T,
+	P_T_UPPER,
+	Q_T,
+	Q_T_UPPER,
+	P_CHISQ,
+	P_CHISQ_UPPER,
+	Q_CHISQ,
+	Q_CHISQ_UPPER,
+	P_F,
+	P_F_UPPER,
+	Q_F,
+	Q_F_UPPER,
 	NFUNCTIONS
 } Function;
 
 static const char *const function_names[NFUNCTIONS] = {
-	"t_two_sided", "t_upper_quantile", "f_upper", "normal_two_sided", "normal_upper_quantile"
+	"t_two_sided", "t_upper_quantile", "f_upper", "normal_two_sided", "normal_upper_quantile",
+	"pnorm", "pnorm_upper", "qnorm", "qnorm_upper", "pt", "pt_upper", "qt", "qt_upper",
+	"pchisq", "pchisq_upper", "qchisq", "qchisq_upper", "pf", "pf_upper", "qf", "qf_upper"
 };
 
 /* Bands of the tail probability: the value itself, or a quantile's argument; a band reaches down to its bound. */
@@ -57,9 +76,40 @@ evaluate(Function function, double arg, double df1, double df2)
 			return gr_normal_two_sided(arg);
 		case NORMAL_QUANTILE:
 			return gr_normal_upper_quantile(arg);
+		case P_NORM:
+		case P_NORM_UPPER:
+			return gr_normal_probability(arg, df1, df2, function == P_NORM);
+		case Q_NORM:
+		case Q_NORM_UPPER:
+			return gr_normal_quantile(arg, df1, df2, function == Q_NORM);
+		case P_T:
+		case P_T_UPPER:
+			return gr_t_probability(arg, df1, function == P_T);
+		case Q_T:
+		case Q_T_UPPER:
+			return gr_t_quantile(arg, df1, function == Q_T);
+		case P_CHISQ:
+		case P_CHISQ_UPPER:
+			return gr_chisq_probability(arg, df1, function == P_CHISQ);
+		case Q_CHISQ:
+		case Q_CHISQ_UPPER:
+			return gr_chisq_quantile(arg, df1, function == Q_CHISQ);
+		case P_F:
+		case P_F_UPPER:
+			return gr_f_probability(arg, df1, df2, function == P_F);
+		case Q_F:
+		case Q_F_UPPER:
+			return gr_f_quantile(arg, df1, df2, function == Q_F);
 		default:
 			return NAN;
 	}
+}
+
+/* Is its argument a probability? */
+static bool
+is_quantile(Function function)
+{
+	return function == T_QUANTILE || function == NORMAL_QUANTILE || function_names[function][0] == 'q';
 }
 
 static int
@@ -100,7 +150,7 @@ add_row(char *line)
 		rest = end + 1;
 	}
 
-	tail = function == T_QUANTILE || function == NORMAL_QUANTILE ? number[0] : number[3];
+	tail = is_quantile((Function) function) ? number[0] : number[3];
 	while (tail < band_bounds[band])
 		band++;
 	b = &bands[function][band];
@@ -217,10 +267,58 @@ check_domains(void)
 		  isfinite(gr_normal_upper_quantile(0x1p-1074)), "normal_upper_quantile: domain");
 }
 
+/* What R's functions are outside their domain and at its limits */
+static void
+check_limits(void)
+{
+	bool		nan = true;
+	bool		sides = true;
+
+	for (int lower = 0; lower <= 1; lower++)
+	{
+		double		ends[2] = {lower ? -INFINITY : INFINITY, lower ? INFINITY : -INFINITY};
+		double		from_zero[2] = {lower ? 0 : INFINITY, lower ? INFINITY : 0};
+
+		nan = nan && isnan(gr_normal_probability(NAN, 0, 1, lower)) && isnan(gr_normal_probability(0, 0, -1, lower)) &&
+			isnan(gr_normal_probability(INFINITY, INFINITY, 1, lower)) && isnan(gr_normal_quantile(1.1, 0, 1, lower)) &&
+			isnan(gr_normal_quantile(NAN, 0, 1, lower)) && isnan(gr_normal_quantile(0.1, NAN, 1, lower)) &&
+			isnan(gr_t_probability(NAN, 1, lower)) && isnan(gr_t_probability(0, 0, lower)) &&
+			isnan(gr_t_quantile(-0.1, 1, lower)) && isnan(gr_t_quantile(NAN, 1, lower)) &&
+			isnan(gr_chisq_probability(NAN, 1, lower)) && isnan(gr_chisq_probability(1, -1, lower)) &&
+			isnan(gr_chisq_quantile(2, 1, lower)) && isnan(gr_chisq_quantile(0.1, NAN, lower)) &&
+			isnan(gr_f_probability(NAN, 1, 1, lower)) && isnan(gr_f_probability(1, 0, 1, lower)) &&
+			isnan(gr_f_quantile(0.1, 1, 0, lower)) && isnan(gr_f_quantile(NAN, 1, 1, lower));
+		for (int p = 0; p <= 1; p++)
+			sides = sides && gr_normal_quantile(p, 3, 2, lower) == ends[p] && gr_t_quantile(p, 3, lower) == ends[p] &&
+				gr_chisq_quantile(p, 3, lower) == from_zero[p] && gr_f_quantile(p, 3, 2, lower) == from_zero[p] &&
+				gr_normal_probability(ends[p], 3, 2, lower) == p && gr_t_probability(ends[p], 3, lower) == p &&
+				gr_chisq_probability(from_zero[p], 3, lower) == p &&
+				gr_f_probability(from_zero[p], 3, 2, lower) == p && gr_t_quantile(p, INFINITY, lower) == ends[p];
+		sides = sides && gr_normal_quantile(0.5, 3, 2, lower) == 3 && gr_t_quantile(0.5, 2.5, lower) == 0 &&
+			!signbit(gr_t_quantile(0.5, 2.5, lower)) && gr_t_probability(0, 7, lower) == 0.5;
+	}
+	check(nan, "R's functions: outside the domain");
+	check(sides, "R's functions: probabilities of 0, 1/2 and 1");
+	check(gr_normal_probability(2, 3, 0, true) == 0 && gr_normal_probability(3, 3, 0, true) == 1 &&
+		  gr_normal_probability(3, 3, 0, false) == 0 && gr_normal_quantile(0.2, 3, 0, true) == 3,
+		  "pnorm, qnorm: a standard deviation of 0");
+	check(gr_f_probability(-1, 2, 3, true) == 0 && gr_chisq_probability(-1, 2, true) == 0 &&
+		  gr_chisq_probability(1e300, INFINITY, true) == 0 && gr_chisq_quantile(0.1, INFINITY, true) == INFINITY &&
+		  gr_f_quantile(0.3, INFINITY, INFINITY, true) == 1, "pf, pchisq: below 0, infinite df");
+	check(relative_error(gr_f_quantile(0.3, 4, INFINITY, true), gr_f_quantile(0.3, 4, 1e18, true)) < LIMIT &&
+		  relative_error(gr_f_quantile(1e-9, INFINITY, 4, false), gr_f_quantile(1e-9, 1e18, 4, false)) < LIMIT &&
+		  relative_error(gr_f_probability(0.3, 4, INFINITY, true), gr_f_probability(0.3, 4, 1e25, true)) < LIMIT &&
+		  relative_error(gr_f_probability(0.3, INFINITY, 4, true), gr_f_probability(0.3, 1e25, 4, true)) < LIMIT,
+		  "pf, qf: df from 1e18 to infinity");
+	check(gr_chisq_quantile(1e-300, 1e-3, true) == 0 && gr_f_quantile(1e-300, 1e-3, 1, true) == 0 &&
+		  gr_f_quantile(1e-300, 1, 1e-3, false) == INFINITY, "qchisq, qf: beyond float8");
+}
+
 int
 main(int argc, char **argv)
 {
 	check_table(argc > 1 ? argv[1] : "test/data/inference.csv");
 	check_domains();
+	check_limits();
 	return unit_done();
 }
