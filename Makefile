@@ -16,6 +16,7 @@ DATA = $(wildcard sql/gpureg--*--*.sql)
 MODULE_big = gpureg
 OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
 	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
+	$(addprefix src/rows/,formula_error.o levels.o design_values.o frame.o) \
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
 	$(addprefix src/rows/,state.o state_rows.o source.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_info.o) \
@@ -46,7 +47,7 @@ endif
 # a server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o \
 	phases.o newton.o newton_step.o terms.o finish.o start.o null.o separation.o descent.o draw.o projection.o chunks.o \
-	sparse.o backend_cpu.o inference.o)
+	sparse.o backend_cpu.o inference.o formula.o design.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
 	gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o \

@@ -17,6 +17,7 @@
 
 #include "compute/compute.h"
 #include "rows/columns.h"
+#include "rows/frame.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/wrapper.h"
@@ -196,13 +197,25 @@ write_arguments(const GrIngest *ingest, const GrWrapper *wrapper, List *args)
 	return args;
 }
 
+/* The query's columns, or those of its frame, where features are made of columns */
+static void
+find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
+{
+	GrFrame    *frame = gr_make_frame(query, ingest->function, roles);
+
+	ingest->query = frame == NULL ? query : frame->query;
+	ingest->design = frame == NULL ? NULL : frame->design;
+	ingest->intercept = frame == NULL ? roles->intercept : frame->intercept;
+	ingest->columns = frame == NULL ? gr_query_columns(query->columns, query->names, roles) :
+		gr_frame_columns(frame, roles);
+}
+
 void
 gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles, GrIngest *ingest)
 {
 	memset(ingest, 0, sizeof(*ingest));
 	ingest->function = function;
-	ingest->query = gr_analyse_query(query);
-	ingest->columns = gr_query_columns(ingest->query->columns, ingest->query->names, roles);
+	find_columns(ingest, gr_analyse_query(query), roles);
 	ingest->rules = (GrRowRules) {family, roles->weighting};
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
 	ingest->remote = gr_is_remote(ingest->plan);

@@ -15,7 +15,9 @@
 typedef struct GrIngest
 {
 	/* from gr_ingest_prepare() */
-	GrQuery    *query;
+	GrQuery    *query;			/* the user's, or a frame's around it */
+	const char *design;			/* that makes the features; NULL or "": each is a column */
+	bool		intercept;		/* roles->intercept, or what a formula says */
 	Oid			function;		/* the SQL function that reads it */
 	GrPlan	   *plan;
 	/* arrays have the width that they have in the first complete row, if that is soon met */

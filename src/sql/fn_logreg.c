@@ -652,7 +652,7 @@ record_query_run(const GrRowSource *source)
 
 /*
  * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate
- * float8, weights text, frequencies text, offsets text): NULL if one of the first six is NULL
+ * float8, weights text, frequencies text, offsets text, formula text): NULL if one of the first six is NULL
  */
 Datum
 gr_logreg_fit(PG_FUNCTION_ARGS)
@@ -674,6 +674,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 	options = fit_options(fcinfo);
 	roles = gr_role_arguments(fcinfo, 7, 8, 9);
+	gr_formula_argument(fcinfo, 10, options.intercept, &roles);
 	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
 	gr_enter_query(&context, query);
@@ -683,6 +684,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 		gr_raise_no_rows(ingest.nskipped);
 	read_done = gr_now();
 	options.shape = source.shape;
+	options.intercept = ingest.intercept;
 	options.weighting = source.rules.weighting;
 	options.totals = &source.totals;
 	if (source.kind == GR_SOURCE_JOB)
@@ -700,6 +702,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	make_model(&model, fit, &options, ingest.names);
 	gr_leave_query(&context);
 	model.nskipped = source.nskipped;
+	model.design = ingest.design;
 	model.device = pstrdup(source.job->place.device);
 	gr_job_release(source.job);
 	return gr_model_datum(fcinfo, &model);

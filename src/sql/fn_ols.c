@@ -128,7 +128,10 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 	return gr_model_datum(fcinfo, &model);
 }
 
-/* gpu_ols_fit(query text, intercept boolean, weights text, frequencies text): NULL if one of the first two is */
+/*
+ * gpu_ols_fit(query text, intercept boolean, weights text, frequencies text, formula text): NULL if one of the first two
+ * is
+ */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)
 {
@@ -147,8 +150,10 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	intercept = PG_GETARG_BOOL(1);
 	roles = gr_role_arguments(fcinfo, 2, 3, -1);
+	gr_formula_argument(fcinfo, 4, intercept, &roles);
 	gr_enter_query(&context, query);
 	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, &roles, &ingest);
+	intercept = ingest.intercept;
 	stats = gr_source_sum(&ingest, &place);
 	if (stats == NULL)
 		finish_model(ingest.job, intercept, &model, true, "gpu_ols_fit", started);
@@ -162,5 +167,6 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 	}
 	gr_leave_query(&context);
 	model.nskipped = ingest.nskipped;
+	model.design = ingest.design;
 	return gr_model_datum(fcinfo, &model);
 }
