@@ -20,7 +20,7 @@ OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
 	$(addprefix src/rows/,state.o state_rows.o source.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_info.o) \
-	$(addprefix src/sql/,state_io.o model.o feature_names.o predict.o) \
+	$(addprefix src/sql/,state_io.o model.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
@@ -69,7 +69,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
 REGRESS = setup weights weights_errors ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model predict \
-	logreg logreg_fit logreg_step separation nist reference invariance projection project_rows feature_hash \
+	logreg logreg_fit logreg_step factors formula separation nist reference invariance projection project_rows feature_hash \
 	examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
@@ -80,7 +80,7 @@ PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
-	ols_test glm_test logreg_test conditions_test start_test separation_test projection_test)
+	ols_test glm_test logreg_test conditions_test start_test separation_test projection_test formula_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)

@@ -2,8 +2,8 @@
  * design.h: how features are made of a query's columns: what a formula comes to once the levels of its factors are
  * known. It is written as a text, which workers are told and a model carries, and read back from one that is anyone's.
  *
- * A term is a product of parts, each of which gives one number or several: a number itself; its powers 1 .. d; a factor's
- * indicators, of all levels or of all but the first. Its features are all products of a number of each part, the first
+ * A term is a product of parts, each of which gives one number or several: a number itself; its powers 1 .. d; a
+ * factor's indicators, of all levels or of all but the first. Its features are all products of a number of each part, the first
  * part's varying fastest, and are called by what they are made of: race[2]:x^3.
  *
  *	 design := 1 formula ncolumns { n name | f name levels | b name levels } nterms { nparts { part } }

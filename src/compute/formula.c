@@ -589,11 +589,11 @@ read_response(Reader *r)
 {
 	if (is_symbol(r, '~'))
 		return fail(r, GR_FORMULA_NO_RESPONSE);
+	if (r->token.kind == TOKEN_NAME && is_called(r))
+		return fail(r, GR_FORMULA_FOREIGN);
 	if (!find_column(r, &r->formula->response))
 		return false;
 	advance(r);
-	if (is_symbol(r, '('))
-		return fail(r, GR_FORMULA_FOREIGN);
 	return expect(r, '~');
 }
 

@@ -185,9 +185,9 @@ is_factor(const Making *m, int k)
 	return (uses_of(m, k) & 1 << GR_VARIABLE_FACTOR) != 0;
 }
 
-/* Rows take part where neither a role nor a column of the formula is NULL. */
-static void
-select_complete_rows(const Making *m, GrWrapper *wrapper)
+/* Is neither the response nor a column with a role NULL and, features, none that the formula uses? */
+static Expr *
+are_complete(const Making *m, const GrWrapper *wrapper, bool features)
 {
 	List	   *tests = NIL;
 
@@ -195,7 +195,7 @@ select_complete_rows(const Making *m, GrWrapper *wrapper)
 	{
 		NullTest   *test;
 
-		if (!has_role(m, k) && uses_of(m, k) == 0)
+		if (!has_role(m, k) && !(features && uses_of(m, k) != 0))
 			continue;
 		test = makeNode(NullTest);
 		test->arg = gr_wrapped_column(wrapper, k);
@@ -203,8 +203,7 @@ select_complete_rows(const Making *m, GrWrapper *wrapper)
 		test->location = -1;
 		tests = lappend(tests, test);
 	}
-	wrapper->tree->jointree->quals = list_length(tests) == 1 ? linitial(tests) :
-		(Node *) makeBoolExpr(AND_EXPR, tests, -1);
+	return list_length(tests) == 1 ? linitial(tests) : makeBoolExpr(AND_EXPR, tests, -1);
 }
 
 static GrPlan *
@@ -226,7 +225,7 @@ plan_levels(const Making *m, const int *factors, int n)
 	}
 	args = lcons(gr_wrapper_constant(PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT)),
 									 TEXTARRAYOID), args);
-	select_complete_rows(m, &wrapper);
+	wrapper.tree->jointree->quals = (Node *) are_complete(m, &wrapper, true);
 	pass = gr_own_function(m->function, "gpu_levels_pass", 2, types, TEXTARRAYOID);
 	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, pass, args));
 	nest_level = gr_turn_jit_off();
@@ -373,16 +372,28 @@ write_values(const Making *m, const GrWrapper *wrapper, List *args)
 	return list_concat(args, others);
 }
 
-/* gpu_design_row(design, pairs, columns ...) */
+/*
+ * CASE WHEN the response and the roles aren't NULL THEN gpu_design_row(design, pairs, columns ...) END: rows that don't
+ * take part may have levels that no other has.
+ */
 static Expr *
 write_row(const Making *m, const GrWrapper *wrapper, const char *design)
 {
 	Oid			types[3] = {TEXTOID, BOOLOID, ANYOID};
 	List	   *args = list_make2(gr_wrapper_constant(CStringGetTextDatum(design), TEXTOID),
 								  makeBoolConst(false, false));
+	CaseWhen   *complete = makeNode(CaseWhen);
+	CaseExpr   *row = makeNode(CaseExpr);
 
-	return gr_wrapper_call(gr_own_function(m->function, "gpu_design_row", 3, types, FLOAT8ARRAYOID),
-						   write_values(m, wrapper, args));
+	complete->expr = are_complete(m, wrapper, false);
+	complete->result = gr_wrapper_call(gr_own_function(m->function, "gpu_design_row", 3, types, FLOAT8ARRAYOID),
+									   write_values(m, wrapper, args));
+	complete->location = -1;
+	row->casetype = FLOAT8ARRAYOID;
+	row->args = list_make1(complete);
+	row->defresult = (Expr *) makeNullConst(FLOAT8ARRAYOID, -1, InvalidOid);
+	row->location = -1;
+	return (Expr *) row;
 }
 
 /* Selects the response, the roles and the features, which are one column without a name. */

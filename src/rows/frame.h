@@ -3,8 +3,8 @@
  * gives the response, the columns with a role, and the features as one array.
  *
  * The levels of factors are found first, by an aggregate over the query. Then a function of the extension's own,
- * gpu_design_row, is put around each row, so that workers, rings, passes, samples and sinks meet an array of known width
- * and nothing else.
+ * gpu_design_row, is put around each row, so that workers, rings, passes, samples and sinks meet an array of known
+ * width and nothing else.
  */
 #ifndef GPUREG_FRAME_H
 #define GPUREG_FRAME_H

@@ -129,8 +129,8 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 }
 
 /*
- * gpu_ols_fit(query text, intercept boolean, weights text, frequencies text, formula text): NULL if one of the first two
- * is
+ * gpu_ols_fit(query text, intercept boolean, weights text, frequencies text, formula text): NULL if one of the first
+ * two is
  */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)

@@ -482,6 +482,9 @@ gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model)
 	coef = float_array(values[F_COEF], 1, ARR_DIMS(model->terms)[0]);
 	model->coef = (const double *) ARR_DATA_PTR(coef);
 	model->nulls = ARR_NULLBITMAP(coef);
+	model->design = nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]);
+	if (model->design != NULL && VARSIZE_ANY_EXHDR(model->design) == 0)
+		model->design = NULL;
 }
 
 /* Which function reads a model, and so how much of it */
