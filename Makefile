@@ -47,7 +47,7 @@ endif
 # a server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o \
 	phases.o newton.o newton_step.o terms.o finish.o start.o null.o separation.o descent.o draw.o projection.o chunks.o \
-	sparse.o backend_cpu.o inference.o formula.o design.o)
+	sparse.o backend_cpu.o inference.o formula.o design.o design_moves.o gram_fold.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
 	gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o \

@@ -140,9 +140,19 @@ put_column(GrWriter *w, int uses, const char *name, const GrLevels *levels)
 		put_string(w, levels->level[k]);
 }
 
+static void
+put_center(GrWriter *w, double center)
+{
+	char		text[20];
+	uint64_t	bits;
+
+	memcpy(&bits, &center, sizeof(bits));
+	put(w, text, (size_t) snprintf(text, sizeof(text), " %016llx", (unsigned long long) bits));
+}
+
 /* number: of a column among those that are written */
 static void
-put_term(GrWriter *w, const GrFormula *formula, const GrFormulaTerm *term, const int *number)
+put_term(GrWriter *w, const GrFormula *formula, const GrFormulaTerm *term, const int *number, const double *centers)
 {
 	int			n = gr_formula_order(term);
 
@@ -150,18 +160,21 @@ put_term(GrWriter *w, const GrFormula *formula, const GrFormulaTerm *term, const
 	for (int i = 0; i < n; i++)
 	{
 		const GrVariable *v = &formula->variables[term->variable[i]];
+		bool		centered = centers != NULL && v->kind == GR_VARIABLE_POLY && v->degree > 1;
 
-		put_text(w, v->kind == GR_VARIABLE_NUMBER ? " n" : v->kind == GR_VARIABLE_POLY ? " p" :
+		put_text(w, v->kind == GR_VARIABLE_NUMBER ? " n" : centered ? " q" : v->kind == GR_VARIABLE_POLY ? " p" :
 				 (term->dummies & 1 << i) != 0 ? " d" : " c");
 		put_number(w, number[v->column]);
 		if (v->kind == GR_VARIABLE_POLY)
 			put_number(w, v->degree);
+		if (centered)
+			put_center(w, centers[v->column]);
 	}
 }
 
 void
 gr_design_write(GrWriter *w, const GrFormula *formula, GrString text, const GrFormulaColumn *columns,
-				int ncolumns, const GrLevels *levels)
+				int ncolumns, const GrLevels *levels, const double *centers)
 {
 	int			number[GR_DESIGN_COLUMNS_MAX];
 	int			n = 0;
@@ -176,7 +189,7 @@ gr_design_write(GrWriter *w, const GrFormula *formula, GrString text, const GrFo
 			put_column(w, uses_of(formula, k), columns[k].name, &levels[k]);
 	put_number(w, formula->nterms);
 	for (int t = 0; t < formula->nterms; t++)
-		put_term(w, formula, &formula->terms[t], number);
+		put_term(w, formula, &formula->terms[t], number, centers);
 }
 
 double
@@ -322,21 +335,44 @@ take_column(Text *text, GrDesignColumn *column)
 	return !column->is_factor || take_levels(text, &column->levels);
 }
 
+/* A space and 16 hexadecimal digits of a finite float8 */
+static bool
+take_center(Text *text, double *center)
+{
+	uint64_t	bits = 0;
+
+	if (!take_space(text) || text->end - text->at < 16)
+		return false;
+	for (int k = 0; k < 16; k++, text->at++)
+	{
+		char		c = *text->at;
+
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+			return false;
+		bits = bits << 4 | (uint64_t) (c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	memcpy(center, &bits, sizeof(bits));
+	return isfinite(*center);
+}
+
 static bool
 take_part(Text *text, const GrDesign *design, GrDesignPart *part)
 {
 	const GrDesignColumn *column;
 	char		kind;
 
-	if (!take_letter(text, "npcd", &kind) || !take_number(text, 0, design->ncolumns - 1, &part->column))
+	if (!take_letter(text, "npqcd", &kind) || !take_number(text, 0, design->ncolumns - 1, &part->column))
 		return false;
 	column = &design->columns[part->column];
 	part->kind = (GrPartKind) kind;
 	part->at = part->column;
 	part->width = 1;
-	if (kind == 'p' && !take_number(text, 1, GR_POLY_DEGREE_MAX, &part->width))
+	part->center = 0;
+	if ((kind == 'p' || kind == 'q') && !take_number(text, 1, GR_POLY_DEGREE_MAX, &part->width))
 		return false;
-	if (kind == 'n' || kind == 'p')
+	if (kind == 'q' && !take_center(text, &part->center))
+		return false;
+	if (kind == 'n' || kind == 'p' || kind == 'q')
 		return column->is_number;
 	part->at += design->ncolumns;
 	part->width = column->levels.n - (kind == 'c' ? 1 : 0);
@@ -363,7 +399,7 @@ take_term(Text *text, GrDesign *design, GrDesignTerm *term)
 		width *= parts[i].width;
 		if (width > GR_MAX_FEATURES)
 			return false;
-		term->paired |= parts[i].kind == GR_PART_POLY && parts[i].width > 1;
+		term->paired |= gr_part_is_poly(&parts[i]) && parts[i].width > 1;
 	}
 	term->width = (int) width;
 	design->nfeatures += term->width;
@@ -414,7 +450,7 @@ put_part_name(GrWriter *w, const GrDesign *design, const GrDesignPart *part, int
 	char		power[20];
 
 	put(w, column->name.bytes, (size_t) column->name.nbytes);
-	if (part->kind == GR_PART_POLY && k > 0)
+	if (gr_part_is_poly(part) && k > 0)
 		put(w, power, (size_t) snprintf(power, sizeof(power), "^%d", k + 1));
 	if (part->kind == GR_PART_CONTRASTS || part->kind == GR_PART_DUMMIES)
 	{
@@ -457,22 +493,23 @@ expand_factor(const GrDesignPart *part, const double *values, double *into)
 		into[level] = 1;
 }
 
-static GrDD
-power_of(double x, int k)
+/* The powers of a number that isn't a factor's: x, x^2, ... */
+static void
+raise_powers(GrDD *powers, const GrDesignPart *part, const double *values)
 {
-	GrDD		power = gr_dd(x);
-
-	for (int i = 1; i < k; i++)
-		power = gr_dd_mul_d(power, x);
-	return power;
+	if (part->kind != GR_PART_NUMBER && !gr_part_is_poly(part))
+		return;
+	powers[0] = gr_two_sum(values[part->at], -part->center);
+	for (int k = 1; k < part->width; k++)
+		powers[k] = gr_dd_mul(powers[k - 1], powers[0]);
 }
 
-/* A number of a part that isn't a factor's, and the same of one that is */
-static GrDD
-number_of(const GrDesignPart *part, const double *values, int k)
+/* A part's number k: a power or an indicator */
+static inline GrDD
+number_of(const GrDesignPart *part, const GrDD *powers, const double *values, int k)
 {
-	if (part->kind == GR_PART_NUMBER || part->kind == GR_PART_POLY)
-		return power_of(values[part->at], k + 1);
+	if (part->kind == GR_PART_NUMBER || gr_part_is_poly(part))
+		return powers[k];
 	return gr_dd((int) values[part->at] == k + (part->kind == GR_PART_CONTRASTS ? 1 : 0) ? 1 : 0);
 }
 
@@ -489,10 +526,12 @@ expand_term(const GrDesignTerm *term, const double *values, double *into)
 	for (int i = 0; i < term->nparts; i++)
 	{
 		const GrDesignPart *part = &term->part[i];
+		GrDD		powers[GR_POLY_DEGREE_MAX];
 
+		raise_powers(powers, part, values);
 		for (int j = part->width - 1; j >= 0; j--)
 		{
-			double		number = gr_dd_to_double(number_of(part, values, j));
+			double		number = gr_dd_to_double(number_of(part, powers, values, j));
 
 			for (int k = 0; k < n; k++)
 				into[j * n + k] = into[k] * number;
@@ -511,10 +550,12 @@ expand_pairs(const GrDesignTerm *term, const double *values, double *hi, double 
 	for (int i = 0; i < term->nparts; i++)
 	{
 		const GrDesignPart *part = &term->part[i];
+		GrDD		powers[GR_POLY_DEGREE_MAX];
 
+		raise_powers(powers, part, values);
 		for (int j = part->width - 1; j >= 0; j--)
 		{
-			GrDD		number = number_of(part, values, j);
+			GrDD		number = number_of(part, powers, values, j);
 
 			for (int k = 0; k < n; k++)
 			{
@@ -533,7 +574,7 @@ expand_any(const GrDesignTerm *term, const double *values, double *into)
 {
 	const GrDesignPart *part = term->part;
 
-	if (term->nparts > 1 || part->kind == GR_PART_POLY)
+	if (term->nparts > 1 || gr_part_is_poly(part))
 		expand_term(term, values, into);
 	else if (part->kind == GR_PART_NUMBER)
 		*into = values[part->at];

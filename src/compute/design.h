@@ -9,7 +9,8 @@
  *	 design := 1 formula ncolumns { n name | f name levels | b name levels } nterms { nparts { part } }
  *	 levels := nlevels { level }		part := n column | p column degree | c column | d column
  *
- * (n: a number, f: a factor, b: both; parts: a number, powers, contrasts, dummies),
+ * (n: a number, f: a factor, b: both; parts: a number, powers, contrasts, dummies; and for rows alone, powers of the
+ * number less a center, `q column degree center`, which is 16 hexadecimal digits of a float8),
  * with spaces between; strings are "quoted", their quotes doubled, and numbers decimal. A part names its column by its
  * number, from 0 on.
  */
@@ -51,6 +52,7 @@ typedef enum GrPartKind
 {
 	GR_PART_NUMBER = 'n',
 	GR_PART_POLY = 'p',
+	GR_PART_CENTERED = 'q',
 	GR_PART_CONTRASTS = 'c',
 	GR_PART_DUMMIES = 'd'
 } GrPartKind;
@@ -61,7 +63,15 @@ typedef struct GrDesignPart
 	GrPartKind	kind;
 	int			width;			/* numbers that it gives; of a polynomial its degree */
 	int			at;				/* which of a row's values */
+	double		center;			/* that is subtracted before a number is raised to powers; 0 elsewhere */
 } GrDesignPart;
+
+/* Has it powers? */
+static inline bool
+gr_part_is_poly(const GrDesignPart *part)
+{
+	return part->kind == GR_PART_POLY || part->kind == GR_PART_CENTERED;
+}
 
 typedef struct GrDesignTerm
 {
@@ -106,10 +116,11 @@ typedef struct GrWriter
 
 /*
  * Writes the design of a formula whose text is given, too; levels: of a column, those of one that is used as a factor.
- * Columns of no term are left out.
+ * Columns of no term are left out. centers: of the columns, those whose powers of the second degree and above are to be
+ * about them; NULL: none are
  */
 extern void gr_design_write(GrWriter *writer, const GrFormula *formula, GrString text, const GrFormulaColumn *columns,
-							int ncolumns, const GrLevels *levels);
+							int ncolumns, const GrLevels *levels, const double *centers);
 
 /* How many features there will be; maybe more than an int has room for. */
 extern double gr_formula_nfeatures(const GrFormula *formula, const GrLevels *levels);

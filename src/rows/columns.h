@@ -71,6 +71,7 @@ typedef struct GrRoles
 	const char *offsets;
 	const char *formula;		/* NULL: there is none; see frame.h */
 	bool		intercept;		/* ... where the formula doesn't say */
+	bool		pairs;			/* powers are wanted in two columns each; see gram_fold.h */
 } GrRoles;
 
 #define GR_ROLES_MAX 3			/* the response, weights and offsets */

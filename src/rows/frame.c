@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
@@ -10,11 +12,13 @@
 #include "nodes/makefuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "compute/design.h"
+#include "compute/design_moves.h"
 #include "rows/columns.h"
 #include "rows/design_values.h"
 #include "rows/formula_error.h"
@@ -38,6 +42,7 @@ typedef struct Making
 	int			nroles;
 	GrFormula	formula;
 	GrLevels   *levels;			/* of each column */
+	bool		pairs;			/* features in two columns */
 } Making;
 
 static Oid
@@ -316,16 +321,18 @@ check_nfeatures(const Making *m)
 }
 
 static char *
-write_design(const Making *m)
+write_design(const Making *m, const double *centers)
 {
 	GrString	text = {m->text == NULL ? "" : m->text, m->text == NULL ? 0 : (int) strlen(m->text)};
 	GrWriter	writer = {0};
 
-	gr_design_write(&writer, &m->formula, text, m->columns, m->query->columns->natts, m->levels);
+	gr_design_write(&writer, &m->formula, text, m->columns, m->query->columns->natts, m->levels,
+					centers);
 	writer.text = palloc0(writer.nbytes + 1);
 	writer.size = writer.nbytes;
 	writer.nbytes = 0;
-	gr_design_write(&writer, &m->formula, text, m->columns, m->query->columns->natts, m->levels);
+	gr_design_write(&writer, &m->formula, text, m->columns, m->query->columns->natts, m->levels,
+					centers);
 	return writer.text;
 }
 
@@ -381,7 +388,7 @@ write_row(const Making *m, const GrWrapper *wrapper, const char *design)
 {
 	Oid			types[3] = {TEXTOID, BOOLOID, ANYOID};
 	List	   *args = list_make2(gr_wrapper_constant(CStringGetTextDatum(design), TEXTOID),
-								  makeBoolConst(false, false));
+								  makeBoolConst(m->pairs, false));
 	CaseWhen   *complete = makeNode(CaseWhen);
 	CaseExpr   *row = makeNode(CaseExpr);
 
@@ -415,6 +422,130 @@ wrap_rows(const Making *m, const char *design)
 	return gr_wrapper_query(&wrapper, names);
 }
 
+/* The design that was written */
+static GrDesign *
+open_design(const char *text)
+{
+	GrDesign   *design = gr_open_design(CurrentMemoryContext, text, strlen(text));
+
+	if (design == NULL)
+		elog(ERROR, "malformed design");
+	return design;
+}
+
+/* How many features have a second column; 0 if all these would be too many */
+static int
+count_rests(const char *text)
+{
+	GrDesign   *design = *text == '\0' ? NULL : open_design(text);
+
+	return design == NULL || design->nfeatures + design->npaired > GR_MAX_FEATURES ? 0 : design->npaired;
+}
+
+const GrTermMoves *
+gr_frame_moves(const char *text)
+{
+	GrTermMoves *moves = palloc(sizeof(GrTermMoves));
+
+	if (!gr_design_moves(open_design(text), gr_context_memory(CurrentMemoryContext), moves))
+		return NULL;
+	return moves->n == 0 ? NULL : moves;
+}
+
+int *
+gr_frame_rests(const char *text, int *nfeatures)
+{
+	GrDesign   *design = open_design(text);
+	int		   *rest_of = palloc(Max(design->nfeatures, 1) * sizeof(int));
+	int			nlow = 0;
+	int			k = 0;
+
+	for (int t = 0; t < design->nterms; t++)
+		for (int i = 0; i < design->terms[t].width; i++)
+			rest_of[k++] = design->terms[t].paired ? nlow++ : -1;
+	*nfeatures = design->nfeatures;
+	return rest_of;
+}
+
+/*
+ * Centers
+ */
+
+/* SELECT ARRAY[min, max of column k, ...] of the complete rows */
+static GrPlan *
+plan_ranges(const Making *m, const int *columns, int n)
+{
+	List	   *ends = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	int			nest_level;
+
+	gr_wrap_query(&wrapper, m->query);
+	for (int i = 0; i < n; i++)
+	{
+		Expr	   *number = number_of(m, &wrapper, columns[i]);
+
+		ends = lappend(ends, gr_wrapper_aggregate(&wrapper, F_MIN_FLOAT8, list_make1(number)));
+		ends = lappend(ends, gr_wrapper_aggregate(&wrapper, F_MAX_FLOAT8, list_make1(copyObject(number))));
+	}
+	wrapper.tree->jointree->quals = (Node *) are_complete(m, &wrapper, true);
+	gr_wrapper_select(&wrapper, gr_wrapper_array(ends, FLOAT8OID));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
+	return plan;
+}
+
+/* Of the columns that are raised to powers, the middles of their values; false if there are none */
+static bool
+find_centers(const Making *m, double *centers)
+{
+	int		   *columns = palloc(m->query->columns->natts * sizeof(int));
+	int			n = 0;
+	ArrayType  *ends;
+	bool		isnull;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if ((uses_of(m, k) & 1 << GR_VARIABLE_POLY) != 0)
+			columns[n++] = k;
+	/* a list's length is that of a function's arguments */
+	if (n == 0 || n > COLUMN_ARGUMENTS_MAX)
+		return false;
+	ends = DatumGetArrayTypeP(gr_run_for_value(plan_ranges(m, columns, n), NULL, &isnull));
+	if (isnull || array_contains_nulls(ends))
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		const double *end = (const double *) ARR_DATA_PTR(ends) + 2 * i;
+
+		centers[columns[i]] = end[0] / 2 + end[1] / 2;
+		if (!isfinite(centers[columns[i]]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The design that rows are made by: the model's or, where it has powers, their products with others are complete and
+ * there is an intercept, one of powers about centers.
+ */
+static const char *
+row_design(const Making *m, const GrFrame *frame)
+{
+	double	   *centers = palloc0(m->query->columns->natts * sizeof(double));
+	GrTermMoves moves;
+	const char *centered;
+
+	if (!m->pairs || !frame->intercept)
+		return frame->design;
+	/* whether it can be done is looked at before the query is run */
+	centered = write_design(m, centers);
+	if (!gr_design_moves(open_design(centered), gr_context_memory(CurrentMemoryContext), &moves) ||
+		!find_centers(m, centers))
+		return frame->design;
+	return write_design(m, centers);
+}
+
 GrFrame *
 gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
 {
@@ -430,27 +561,39 @@ gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
 	check_nfeatures(&m);
 	frame = palloc0(sizeof(GrFrame));
 	frame->intercept = m.formula.intercept;
-	frame->design = m.formula.nterms == 0 ? "" : write_design(&m);
-	frame->query = wrap_rows(&m, frame->design);
+	frame->design = m.formula.nterms == 0 ? "" : write_design(&m, NULL);
+	m.pairs = roles->pairs && (frame->nlow = count_rests(frame->design)) > 0;
+	frame->row_design = row_design(&m, frame);
+	frame->query = wrap_rows(&m, frame->row_design);
 	return frame;
+}
+
+static void
+name_features(const char *text, const char **names)
+{
+	GrDesign   *design = open_design(text);
+
+	for (int k = 0; k < design->nfeatures; k++)
+		names[k] = gr_design_feature_name(design, k);
 }
 
 GrColumns *
 gr_frame_columns(const GrFrame *frame, const GrRoles *roles)
 {
 	GrColumns  *columns = gr_query_columns(frame->query->columns, frame->query->names, roles);
-	GrDesign   *design;
 	const char **names;
+	int		   *rest_of;
+	int			n;
 
 	if (columns->n == gr_nroles(columns))
 		return columns;
-	design = gr_open_design(CurrentMemoryContext, frame->design, strlen(frame->design));
-	if (design == NULL)
-		elog(ERROR, "malformed design");
-	names = palloc(design->nfeatures * sizeof(char *));
-	for (int k = 0; k < design->nfeatures; k++)
-		names[k] = gr_design_feature_name(design, k);
+	rest_of = gr_frame_rests(frame->row_design, &n);
+	names = palloc((n + frame->nlow) * sizeof(char *));
+	name_features(frame->row_design, names);
+	for (int k = 0; frame->nlow > 0 && k < n; k++)
+		if (rest_of[k] >= 0)
+			names[n + rest_of[k]] = names[k];
 	columns->column[columns->n - 1].elements = names;
-	gr_set_widths(columns, &(int32) {design->nfeatures});
+	gr_set_widths(columns, &(int32) {n + frame->nlow});
 	return columns;
 }

@@ -11,6 +11,7 @@
 
 #include "postgres.h"
 
+#include "compute/ols.h"
 #include "rows/columns.h"
 #include "rows/query.h"
 
@@ -18,7 +19,9 @@ typedef struct GrFrame
 {
 	GrQuery    *query;			/* in place of the user's */
 	const char *design;			/* see design.h */
+	const char *row_design;		/* of its rows: where powers are about centers, another one; see design_moves.h */
 	bool		intercept;
+	int			nlow;			/* of the features, the last ones: what rounding left of some of the others */
 } GrFrame;
 
 /*
@@ -27,7 +30,16 @@ typedef struct GrFrame
  */
 extern GrFrame *gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles);
 
-/* The columns of the frame's query */
+/*
+ * Of a row's design without its nlow last features: which of these has what rounding left of each, from 0 on, or -1;
+ * in the current memory context. *nfeatures: how many they are
+ */
+extern int *gr_frame_rests(const char *design, int *nfeatures);
+
+/* What brings the terms of a row's design to those of the model's; NULL: they are those */
+extern const GrTermMoves *gr_frame_moves(const char *design);
+
+/* The columns of the frame's query; features that are what rounding left are called as the others */
 extern GrColumns *gr_frame_columns(const GrFrame *frame, const GrRoles *roles);
 
 #endif							/* GPUREG_FRAME_H */

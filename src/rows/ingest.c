@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #include "compute/compute.h"
+#include "compute/gram_fold.h"
 #include "rows/columns.h"
 #include "rows/frame.h"
 #include "rows/ingest.h"
@@ -23,6 +24,7 @@
 #include "rows/wrapper.h"
 #include "run/device.h"
 #include "run/job.h"
+#include "run/raise.h"
 
 /* PostgreSQL's limit on arguments, 100, less some */
 #define ARGUMENTS_MAX 90
@@ -205,6 +207,8 @@ find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
 
 	ingest->query = frame == NULL ? query : frame->query;
 	ingest->design = frame == NULL ? NULL : frame->design;
+	ingest->row_design = frame == NULL ? NULL : frame->row_design;
+	ingest->nlow = frame == NULL ? 0 : frame->nlow;
 	ingest->intercept = frame == NULL ? roles->intercept : frame->intercept;
 	ingest->columns = frame == NULL ? gr_query_columns(query->columns, query->names, roles) :
 		gr_frame_columns(frame, roles);
@@ -358,6 +362,36 @@ gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState 
 	plan = gr_plan_wrapper(&wrapper);
 	AtEOXact_GUC(true, nest_level);
 	return plan;
+}
+
+void
+gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift)
+{
+	GrPoll		poll = {.host = &gr_host};
+	GrError		err = {0};
+	int			nfeatures;
+	int		   *rest_of;
+	const char **names;
+
+	if (ingest->nlow == 0)
+		return;
+	rest_of = gr_frame_rests(ingest->row_design, &nfeatures);
+	if (!gr_gram_fold(hi, lo, shift, nfeatures, rest_of, ingest->nlow, &poll))
+	{
+		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
+		gr_raise(&err);
+	}
+	names = palloc((nfeatures + 1) * sizeof(char *));
+	memcpy(names, ingest->names, nfeatures * sizeof(char *));
+	names[nfeatures] = ingest->names[ingest->nfeatures];
+	ingest->names = names;
+	ingest->nfeatures = nfeatures;
+}
+
+const GrTermMoves *
+gr_ingest_moves(const GrIngest *ingest)
+{
+	return ingest->nlow == 0 || ingest->row_design == ingest->design ? NULL : gr_frame_moves(ingest->row_design);
 }
 
 void

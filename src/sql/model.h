@@ -40,6 +40,7 @@ typedef struct GrModel
 	double		dispersion;		/* the factor of the variance, which vcov has in it; NaN: not known */
 	const char *vcov_type;		/* what vcov is: "iid", "HC1"; NULL: iid */
 	double		df_inference;	/* of t, by which estimates are tested; INFINITY: by the normal distribution */
+	const GrTermMoves *moves;	/* for gr_model_solve(); NULL: none */
 	const char *design;			/* how terms are made of columns, see design.h; NULL or "": each is one */
 } GrModel;
 

@@ -64,6 +64,58 @@ SELECT gpu_ols_fit('SELECT mpg, hp * 1e100 AS hp FROM motors', formula => 'mpg ~
 SELECT (gpu_ols_fit(NULL, formula => 'mpg ~ hp')) IS NULL AS null_query, (gpu_ols_fit('SELECT mpg, hp FROM motors', formula => NULL)).design = '' AS no_formula;
 
 --
+-- Powers: NIST's polynomials from their one column, of which x, x*x, ... as float8 leave filip 7.6 digits
+--
+CREATE TABLE polynomials AS SELECT dataset, x[1] AS x, y, cardinality(x) AS degree FROM nist_rows WHERE cardinality(x) > 1 AND dataset <> 'longley';
+CREATE FUNCTION polynomial_digits(also text) RETURNS TABLE (dataset text, coefficients numeric, errors numeric, sigma numeric, predictions float8) LANGUAGE sql AS $$
+    WITH fit AS (
+        SELECT dataset, gpu_ols_fit(format('SELECT y, x FROM polynomials WHERE dataset = %L%s', dataset, also), formula => format('y ~ poly(x, %s)', degree)) AS m
+        FROM (SELECT DISTINCT dataset, degree FROM polynomials) d
+    )
+    SELECT dataset, (SELECT min(digits(t.estimate, c.estimate)) FROM gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, statistic, p_value, low, high, k)
+                        JOIN nist_certified c ON c.dataset = fit.dataset AND c.stat = 'B' || (k - 1)),
+        (SELECT min(digits(t.std_error, c.sd)) FROM gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, statistic, p_value, low, high, k)
+            JOIN nist_certified c ON c.dataset = fit.dataset AND c.stat = 'B' || (k - 1)),
+        (SELECT digits(g.sigma, c.estimate) FROM gpu_glance(m) g, nist_certified c WHERE c.dataset = fit.dataset AND c.stat = 'rsd'),
+        (SELECT abs(sum((p.y - gpu_predict(m, p)) ^ 2) - (m).deviance) / greatest((m).deviance, 1e-9) FROM polynomials p WHERE p.dataset = fit.dataset)
+    FROM fit
+$$;
+SELECT dataset, coefficients >= 13 AS coefficients, errors >= 13 AS errors, sigma >= 13 AS sigma, predictions < 1e-6 AS predictions FROM polynomial_digits('') ORDER BY dataset;
+SELECT dataset, min(coefficients) >= 13 AS coefficients, min(errors) >= 13 AS errors FROM unnest(ARRAY[' ORDER BY x', ' ORDER BY x DESC', ' ORDER BY sin(y * 1e9 + x)', ' AND random() >= 0']) w, polynomial_digits(w) GROUP BY dataset ORDER BY dataset;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SET gpureg.min_gpu_work = '1e300';
+SELECT dataset, coefficients >= 13 AS coefficients, errors >= 13 AS errors, sigma >= 13 AS sigma FROM polynomial_digits('') ORDER BY dataset;
+SET gpureg.debug_ring = on;
+SELECT dataset, coefficients >= 13 AS coefficients, errors >= 13 AS errors, sigma >= 13 AS sigma FROM polynomial_digits('') ORDER BY dataset;
+RESET gpureg.debug_ring;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET max_parallel_workers_per_gather;
+RESET gpureg.min_gpu_work;
+-- a polynomial of integers is found again to the last digit, far from 0, with weights, by group, and without an intercept
+CREATE TABLE curves AS SELECT x, g, w, 7 - 3 * x::numeric + 2 * x ^ 2 - x ^ 3 / 1024 + CASE g WHEN 'b' THEN 5 + 11 * x - x ^ 2 ELSE 0 END AS y
+FROM (SELECT 2000 + i / 8.0 AS x, (ARRAY['a', 'b'])[1 + i % 2] AS g, 1 + i % 3 AS w FROM generate_series(1, 400) i) s;
+SELECT terms, rank, array_agg(c ORDER BY k) AS coef FROM gpu_ols_fit('SELECT x::float8, g, y::float8 FROM curves', formula => 'y ~ poly(x, 3) * g') m, unnest(coef) WITH ORDINALITY u(c, k) GROUP BY terms, rank;
+SELECT f, bool_and(abs(c - want) <= 1e-9 * abs(want)) AS right, count(*) FROM (VALUES ('y ~ poly(x, 3)', ARRAY[7, -3, 2, -1 / 1024.0]), ('y ~ 0 + g + poly(x, 3)', ARRAY[7, -3, 2, -1 / 1024.0])) v(f, want_all),
+    LATERAL gpu_ols_fit($$SELECT x::float8, CASE WHEN w = 1 THEN 'a' ELSE 'b' END AS g, w, y::float8 FROM curves WHERE g = 'a'$$, formula => f, weights => 'w') m,
+    LATERAL unnest(CASE WHEN f ~ 'g' THEN ARRAY[7.0] || want_all ELSE want_all END, m.coef) u(want, c) GROUP BY f ORDER BY f;
+-- a power that is another column already is aliased, and those above it aren't
+SELECT t.term, t.estimate IS NULL AS aliased, abs(t.estimate / p.estimate - 1) < 1e-9 AS same FROM gpu_tidy(gpu_ols_fit('SELECT x::float8, x::float8 * x::float8 AS z, (y + sin(x))::float8 AS y FROM curves', formula => 'y ~ z + poly(x, 3)')) t
+LEFT JOIN gpu_tidy(gpu_ols_fit('SELECT x::float8, (y + sin(x))::float8 AS y FROM curves', formula => 'y ~ poly(x, 3)')) p ON p.term = CASE t.term WHEN 'z' THEN 'x^2' ELSE t.term END;
+SELECT term, estimate IS NULL AS aliased FROM gpu_tidy(gpu_ols_fit('SELECT w, y::float8 FROM curves', formula => 'y ~ poly(w, 4) + w'));
+-- products of powers, whose margins are there or not
+SELECT f, bool_and(abs(a.c - b.c) <= 1e-8 * abs(b.c)) AS same, count(*) FROM (VALUES ('y ~ poly(x, 2) * poly(z, 2)', 'x, x * x, z, z * z, x * z, x * x * z, x * z * z, x * x * z * z'), ('y ~ poly(x, 2):poly(z, 2)', 'x * z, x * x * z, x * z * z, x * x * z * z'),
+    ('y ~ poly(x, 2):z + z', 'z, x * z, x * x * z')) v(f, l), LATERAL gpu_ols_fit('SELECT sin(i) + i % 7 AS y, (i % 10) / 4.0 AS x, (i % 13)::float8 AS z FROM generate_series(1, 300) i', formula => f) m,
+    LATERAL gpu_ols_fit('SELECT y, ' || l || ' FROM (SELECT sin(i) + i % 7 AS y, (i % 10) / 4.0 AS x, (i % 13)::float8 AS z FROM generate_series(1, 300) i) s') n,
+    LATERAL unnest(m.coef) WITH ORDINALITY a(c, k), LATERAL unnest(n.coef) WITH ORDINALITY b(c, k) WHERE a.k = b.k GROUP BY f ORDER BY f;
+DROP TABLE polynomials, curves;
+DROP FUNCTION polynomial_digits;
+
+--
 -- Errors, with where they are
 --
 SELECT gpu_ols_fit('SELECT * FROM motors', formula => 'mpg ~ horses');

@@ -7,6 +7,8 @@
 
 #include "compute/dd.h"
 #include "compute/design.h"
+#include "compute/design_moves.h"
+#include "compute/gram_fold.h"
 #include "unit.h"
 
 /*
@@ -81,11 +83,11 @@ make_design(const GrFormula *formula, const char *source, GrString *text)
 	GrWriter	w = {0};
 
 	make_levels();
-	gr_design_write(&w, formula, quoted, columns, COUNT(columns), levels);
+	gr_design_write(&w, formula, quoted, columns, COUNT(columns), levels, NULL);
 	w.text = take(NULL, w.nbytes);
 	w.size = w.nbytes;
 	w.nbytes = 0;
-	gr_design_write(&w, formula, quoted, columns, COUNT(columns), levels);
+	gr_design_write(&w, formula, quoted, columns, COUNT(columns), levels, NULL);
 	*text = (GrString) {w.text, (int) w.nbytes};
 	return gr_design_read(w.text, w.nbytes, memory);
 }
@@ -463,6 +465,102 @@ test_rows(void)
 	free_blocks();
 }
 
+/* Features about a center against the features that they are moved to */
+static void
+test_moves(const char *source, bool complete)
+{
+	static const double centers[COUNT(columns)] = {[4] = 3.25, [5] = -1.5};
+	GrFormula	formula;
+	GrFormulaError err;
+	GrString	text;
+	GrDesign   *raw;
+	GrDesign   *centered;
+	GrWriter	w = {0};
+	GrTermMoves moves = {0};
+	bool		made;
+	bool		right = true;
+
+	(void) read_formula(&formula, source, strlen(source), &err);
+	raw = make_design(&formula, source, &text);
+	gr_design_write(&w, &formula, (GrString) {"", 0}, columns, COUNT(columns), levels, centers);
+	w = (GrWriter) {.text = take(NULL, w.nbytes),.size = w.nbytes};
+	gr_design_write(&w, &formula, (GrString) {"", 0}, columns, COUNT(columns), levels, centers);
+	centered = gr_design_read(w.text, w.nbytes, memory);
+	made = centered != NULL && gr_design_moves(centered, memory, &moves);
+	for (int round = 0; made && round < 100; round++)
+	{
+		double		values[20];
+		double		about[200];
+		double		want[200];
+		long double moved[201] = {0};
+
+		for (int k = 0; k < raw->ncolumns; k++)
+		{
+			values[k] = draw(1000) / 64.0 - 5;
+			values[raw->ncolumns + k] = raw->columns[k].is_factor ? draw((uint32_t) raw->columns[k].levels.n) : 0;
+		}
+		gr_design_expand(centered, values, about);
+		gr_design_expand(raw, values, want);
+		for (int k = 0; k < raw->nfeatures; k++)
+			moved[k + 1] = want[k];
+		for (int64_t n = 0; n < moves.n; n++)
+		{
+			const GrTermMove *move = &moves.move[n];
+
+			moved[move->from] += (long double) move->hi * (move->to == 0 ? 1 : want[move->to - 1]);
+			right &= move->to < move->from && (n == 0 || moves.move[n - 1].from <= move->from);
+		}
+		for (int k = 0; k < raw->nfeatures; k++)
+			right &= fabs((double) moved[k + 1] - about[k]) <= 1e-9 * (1 + fabs(about[k]));
+	}
+	check(made == complete && right, "%s: %d moves", source, (int) moves.n);
+	free_blocks();
+}
+
+/* Columns of two parts against those that they are, in integers */
+static void
+test_fold(bool shifted)
+{
+	enum
+	{
+		P = 4, LOW = 2, Q = P + LOW + 2
+	};
+	static const int rest_of[P] = {-1, 1, -1, 0};
+	double		hi[Q * (Q + 1) / 2] = {0};
+	double		lo[Q * (Q + 1) / 2] = {0};
+	double		want[(P + 2) * (P + 3) / 2] = {0};
+	double		shift[P + LOW + 1] = {0};
+	GrPoll		poll = {0};
+	bool		same = true;
+
+	if (shifted)
+		for (int k = 0; k <= P + LOW; k++)
+			shift[k] = k % 3 + 1;
+	for (int row = 0; row < 50; row++)
+	{
+		double		stored[Q] = {1};
+		double		folded[P + 2] = {1};
+
+		for (int k = 1; k < Q; k++)
+			stored[k] = (int) draw(1000) - 300;
+		for (int k = 0; k < P; k++)
+			folded[k + 1] = stored[k + 1] + (rest_of[k] < 0 ? 0 : stored[P + 1 + rest_of[k]]) - shift[k];
+		folded[P + 1] = stored[Q - 1] - shift[P + LOW];
+		for (int k = 1; k < Q; k++)
+			stored[k] -= shift[k - 1];
+		for (int i = 0; i < Q; i++)
+			for (int j = 0; j <= i; j++)
+				hi[gr_triangle(i) + j] += stored[i] * stored[j];
+		for (int i = 0; i < P + 2; i++)
+			for (int j = 0; j <= i; j++)
+				want[gr_triangle(i) + j] += folded[i] * folded[j];
+	}
+	same = gr_gram_fold(hi, lo, shift, P, rest_of, LOW, &poll);
+	for (int k = 0; k < COUNT(want); k++)
+		same &= hi[k] == want[k] && lo[k] == 0;
+	check(same && (!shifted || shift[P] == (P + LOW) % 3 + 1), "columns of two parts%s", shifted ? ", about a shift" : "");
+}
+
 /* As many levels as there may be */
 static void
 test_levels(void)
@@ -498,6 +596,13 @@ main(void)
 	test_random_designs();
 	test_no_designs();
 	test_rows();
+	test_moves("y ~ poly(x, 5)", true);
+	test_moves("y ~ poly(x, 3) * b + poly(z, 2) * poly(x, 3)", true);
+	test_moves("y ~ poly(x, 3):b + b", false);
+	test_moves("y ~ poly(x, 2):poly(z, 2)", false);
+	test_moves("y ~ x + z", true);
+	test_fold(false);
+	test_fold(true);
 	test_levels();
 	return unit_done();
 }
