@@ -101,9 +101,6 @@ describe_limit(const GrFormulaError *err)
 		case GR_FORMULA_NO_MEMORY:
 			errcode(ERRCODE_OUT_OF_MEMORY);
 			return errmsg("out of memory");
-		case GR_FORMULA_CANCELED:
-			errcode(ERRCODE_QUERY_CANCELED);
-			return errmsg("canceling statement due to user request");
 		case GR_FORMULA_NO_RESPONSE:
 			errcode(ERRCODE_SYNTAX_ERROR);
 			errmsg("formula has no response");
@@ -128,7 +125,6 @@ describe(const GrFormulaError *err, const char *text, TupleDesc columns, const c
 		case GR_FORMULA_TOO_MANY:
 		case GR_FORMULA_ORDER:
 		case GR_FORMULA_NO_MEMORY:
-		case GR_FORMULA_CANCELED:
 		case GR_FORMULA_NO_RESPONSE:
 		case GR_FORMULA_ENDS:
 			return describe_limit(err);

@@ -8,7 +8,6 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -102,7 +101,9 @@ read_formula(Making *m, bool intercept)
 	if (!gr_formula_read(&m->formula, m->text, m->text == NULL ? 0 : strlen(m->text), m->columns,
 						 m->query->columns->natts, gr_context_memory(CurrentMemoryContext), &gr_host, &err))
 	{
-		CHECK_FOR_INTERRUPTS();
+		/* what the host has met is raised where it was kept */
+		if (err.fault == GR_FORMULA_CANCELED)
+			gr_raise(&(GrError) {.status = GR_CANCELED});
 		gr_raise_formula(&err, m->text, m->query->columns, m->query->names);
 	}
 	for (int i = 1; i < m->nroles; i++)

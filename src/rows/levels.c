@@ -135,21 +135,44 @@ gr_context_memory(MemoryContext context)
  * The aggregate
  */
 
+typedef struct LevelsColumn
+{
+	const char *name;
+	GrLevels	levels;
+} LevelsColumn;
+
 typedef struct LevelsState
 {
 	MemoryContext context;
 	int			n;
-	GrLevels	column[FLEXIBLE_ARRAY_MEMBER];
+	int			nlevels;		/* of all columns */
+	LevelsColumn column[FLEXIBLE_ARRAY_MEMBER];
 } LevelsState;
 
 static LevelsState *
 new_state(MemoryContext context, int n)
 {
-	LevelsState *state = MemoryContextAllocZero(context, offsetof(LevelsState, column) + n * sizeof(GrLevels));
+	LevelsState *state = MemoryContextAllocZero(context, offsetof(LevelsState, column) + n * sizeof(LevelsColumn));
 
 	state->context = context;
 	state->n = n;
 	return state;
+}
+
+/* Names the columns by the argument that has their names, as far as it has. */
+static void
+name_columns(FunctionCallInfo fcinfo, LevelsState *state)
+{
+	ArrayType  *array = PG_ARGISNULL(ARG_NAMES) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_NAMES);
+	Datum	   *names;
+	bool	   *nulls;
+	int			n = 0;
+
+	if (array != NULL)
+		deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &n);
+	for (int k = 0; k < state->n; k++)
+		state->column[k].name = MemoryContextStrdup(state->context,
+													k < n && !nulls[k] ? TextDatumGetCString(names[k]) : "x");
 }
 
 /* The context of the calling aggregate's states; ERROR if there is none */
@@ -187,47 +210,36 @@ describe_columns(FunctionCallInfo fcinfo)
 	return types;
 }
 
-/* What column k is called */
-static const char *
-column_name(FunctionCallInfo fcinfo, int k)
+static void
+raise_many(const LevelsState *state)
 {
-	ArrayType  *array = PG_ARGISNULL(ARG_NAMES) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_NAMES);
-	Datum	   *names;
-	bool	   *nulls;
-	int			n = 0;
+	int			largest = 0;
 
-	if (array != NULL)
-		deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &n);
-	return k < n && !nulls[k] ? TextDatumGetCString(names[k]) : psprintf("%d", k + 1);
+	for (int k = 1; k < state->n; k++)
+		if (state->column[k].levels.n > state->column[largest].levels.n)
+			largest = k;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("column \"%s\" of the query has too many levels", state->column[largest].name),
+			 errdetail("Each level but the first of a factor is a term, of which a model can have at most %d.",
+					   GR_MAX_FEATURES),
+			 errhint("Group its levels in the query, or hash them with gpu_feature_hash.")));
 }
 
-/* Adds a level that isn't there; false if there are too many. */
-static bool
-add_level(LevelsState *state, GrLevels *levels, GrString level)
+/* Adds a level that isn't there; ERROR if there are too many. */
+static void
+add_level(LevelsState *state, int k, GrString level)
 {
-	char	   *copy;
+	char	   *copy = MemoryContextAlloc(state->context, level.nbytes + 1);
 
-	if (levels->n > GR_MAX_FEATURES)
-		return false;
-	copy = MemoryContextAlloc(state->context, level.nbytes + 1);
 	memcpy(copy, level.bytes, level.nbytes);
 	level.bytes = copy;
-	if (!gr_level_add(levels, level, gr_context_memory(state->context)))
+	if (!gr_level_add(&state->column[k].levels, level, gr_context_memory(state->context)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory")));
-	return true;
-}
-
-static void
-raise_many(const char *column)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 column == NULL ? errmsg("a factor has more than %d levels", GR_MAX_FEATURES) :
-			 errmsg("column \"%s\" of the query has more than %d levels", column, GR_MAX_FEATURES),
-			 errdetail("Each level but the first of a factor is a term."),
-			 errhint("Group its levels in the query, or hash them with gpu_feature_hash.")));
+	if (++state->nlevels > GR_MAX_FEATURES + state->n)
+		raise_many(state);
 }
 
 static void
@@ -235,18 +247,27 @@ take_value(FunctionCallInfo fcinfo, LevelsState *state, int k, Oid type)
 {
 	GrString	level = gr_level_of(type, PG_GETARG_DATUM(FIRST_COLUMN + k));
 
-	if (likely(gr_level_find(&state->column[k], level.bytes, level.nbytes) >= 0))
+	if (likely(gr_level_find(&state->column[k].levels, level.bytes, level.nbytes) >= 0))
 		return;
 	if (level.nbytes > GR_LEVEL_NBYTES_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("column \"%s\" of the query has a level of more than %d bytes", column_name(fcinfo, k),
+				 errmsg("column \"%s\" of the query has a level of more than %d bytes", state->column[k].name,
 						GR_LEVEL_NBYTES_MAX),
 				 errdetail("It begins with \"%s\".", gr_show_level(level)),
 				 errhint("Texts are factors, whose levels are terms. Turn it into numbers or shorter levels in the "
 						 "query.")));
-	if (!add_level(state, &state->column[k], level))
-		raise_many(column_name(fcinfo, k));
+	add_level(state, k, level);
+}
+
+/* The first state */
+static LevelsState *
+begin_state(FunctionCallInfo fcinfo, MemoryContext context)
+{
+	LevelsState *state = new_state(context, PG_NARGS() - FIRST_COLUMN);
+
+	name_columns(fcinfo, state);
+	return state;
 }
 
 /* gr_levels_accum(state internal, names text[], VARIADIC "any"): a row with a NULL is left out */
@@ -255,7 +276,7 @@ gr_levels_accum(PG_FUNCTION_ARGS)
 {
 	int			n = PG_NARGS() - FIRST_COLUMN;
 	MemoryContext context = state_context(fcinfo);
-	LevelsState *state = PG_ARGISNULL(0) ? new_state(context, n) : (LevelsState *) PG_GETARG_POINTER(0);
+	LevelsState *state = PG_ARGISNULL(0) ? begin_state(fcinfo, context) : (LevelsState *) PG_GETARG_POINTER(0);
 	const Oid  *types = fcinfo->flinfo->fn_extra;
 
 	if (unlikely(types == NULL))
@@ -280,18 +301,32 @@ gr_levels_combine(PG_FUNCTION_ARGS)
 
 	if (other == NULL && state == NULL)
 		PG_RETURN_NULL();
+	if (other == NULL)
+		PG_RETURN_POINTER(state);
 	if (state == NULL)
+	{
 		state = new_state(context, other->n);
-	for (int k = 0; other != NULL && k < Min(state->n, other->n); k++)
-		for (int i = 0; i < other->column[k].n; i++)
+		for (int k = 0; k < state->n; k++)
+			state->column[k].name = MemoryContextStrdup(context, other->column[k].name);
+	}
+	if (state->n != other->n)
+		elog(ERROR, "state of gpu_levels_pass is for %d columns instead of %d", other->n, state->n);
+	for (int k = 0; k < state->n; k++)
+		for (int i = 0; i < other->column[k].levels.n; i++)
 		{
-			GrString	level = other->column[k].level[i];
+			GrString	level = other->column[k].levels.level[i];
 
-			if (gr_level_find(&state->column[k], level.bytes, level.nbytes) < 0 &&
-				!add_level(state, &state->column[k], level))
-				raise_many(NULL);
+			if (gr_level_find(&state->column[k].levels, level.bytes, level.nbytes) < 0)
+				add_level(state, k, level);
 		}
 	PG_RETURN_POINTER(state);
+}
+
+static void
+send_bytes(StringInfo to, const char *bytes, int nbytes)
+{
+	pq_sendint32(to, nbytes);
+	pq_sendbytes(to, bytes, nbytes);
 }
 
 /* gr_levels_serial(internal) */
@@ -306,14 +341,22 @@ gr_levels_serial(PG_FUNCTION_ARGS)
 	pq_sendint32(&bytes, state->n);
 	for (int k = 0; k < state->n; k++)
 	{
-		pq_sendint32(&bytes, state->column[k].n);
-		for (int i = 0; i < state->column[k].n; i++)
-		{
-			pq_sendint32(&bytes, state->column[k].level[i].nbytes);
-			pq_sendbytes(&bytes, state->column[k].level[i].bytes, state->column[k].level[i].nbytes);
-		}
+		const GrLevels *levels = &state->column[k].levels;
+
+		send_bytes(&bytes, state->column[k].name, (int) strlen(state->column[k].name));
+		pq_sendint32(&bytes, levels->n);
+		for (int i = 0; i < levels->n; i++)
+			send_bytes(&bytes, levels->level[i].bytes, levels->level[i].nbytes);
 	}
 	PG_RETURN_BYTEA_P(pq_endtypsend(&bytes));
+}
+
+static GrString
+receive_bytes(StringInfo from)
+{
+	int			nbytes = pq_getmsgint(from, 4);
+
+	return (GrString) {pq_getmsgbytes(from, nbytes), nbytes};
 }
 
 /* gr_levels_deserial(bytea, internal) */
@@ -334,17 +377,15 @@ gr_levels_deserial(PG_FUNCTION_ARGS)
 	state = new_state(CurrentMemoryContext, n);
 	for (int k = 0; k < n; k++)
 	{
+		GrString	name = receive_bytes(&bytes);
 		int			nlevels = pq_getmsgint(&bytes, 4);
 
+		state->column[k].name = pnstrdup(name.bytes, name.nbytes);
 		for (int i = 0; i < nlevels; i++)
-		{
-			int			nbytes = pq_getmsgint(&bytes, 4);
-			GrString	level = {pq_getmsgbytes(&bytes, nbytes), nbytes};
-
-			(void) add_level(state, &state->column[k], level);
-		}
+			add_level(state, k, receive_bytes(&bytes));
 	}
 	pq_getmsgend(&bytes);
+	pfree(bytes.data);
 	PG_RETURN_POINTER(state);
 }
 
@@ -360,12 +401,12 @@ gr_levels_final(PG_FUNCTION_ARGS)
 	if (state == NULL)
 		PG_RETURN_NULL();
 	for (int k = 0; k < state->n; k++)
-		n += 1 + state->column[k].n;
+		n += 1 + state->column[k].levels.n;
 	items = palloc(n * sizeof(Datum));
 	n = 0;
 	for (int k = 0; k < state->n; k++)
 	{
-		const GrLevels *levels = &state->column[k];
+		const GrLevels *levels = &state->column[k].levels;
 
 		items[n++] = CStringGetTextDatum(psprintf("%d", levels->n));
 		for (int i = 0; i < levels->n; i++)
