@@ -78,7 +78,9 @@ GrRoles
 gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets)
 {
 	const char *counts = name_argument(fcinfo, frequencies);
-	GrRoles		roles = {.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets)};
+	GrRoles		roles = {
+		.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets),.intercept = true
+	};
 
 	if (counts == NULL)
 		return roles;

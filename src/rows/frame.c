@@ -404,11 +404,32 @@ write_row(const Making *m, const GrWrapper *wrapper, const char *design)
 	return (Expr *) row;
 }
 
-/* Selects the response, the roles and the features, which are one column without a name. */
-static GrQuery *
-wrap_rows(const Making *m, const char *design)
+/*
+ * Are the features columns of numbers, as they are? But for one that has a role, too, as columns with a role are found
+ * by their names.
+ */
+static bool
+has_plain_features(const Making *m)
 {
-	const char **names = palloc((m->nroles + 1) * sizeof(char *));
+	for (int t = 0; t < m->formula.nterms; t++)
+	{
+		const GrVariable *first = &m->formula.variables[m->formula.terms[t].variable[0]];
+
+		if (gr_formula_order(&m->formula.terms[t]) > 1 || first->kind != GR_VARIABLE_NUMBER ||
+			has_role(m, first->column))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Selects the response, the roles, and the features: as columns where they are ones, else as one array, which has no
+ * name.
+ */
+static GrQuery *
+wrap_rows(const Making *m, const char *design, bool plain)
+{
+	const char **names = palloc((m->nroles + m->formula.nterms + 1) * sizeof(char *));
 	GrWrapper	wrapper;
 
 	gr_wrap_query(&wrapper, m->query);
@@ -417,9 +438,18 @@ wrap_rows(const Making *m, const char *design)
 		names[i] = m->query->names[m->found[i]];
 		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, m->found[i]));
 	}
-	names[m->nroles] = "";
-	if (m->formula.nterms > 0)
+	for (int t = 0; plain && t < m->formula.nterms; t++)
+	{
+		int			column = m->formula.variables[m->formula.terms[t].variable[0]].column;
+
+		names[m->nroles + t] = m->query->names[column];
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, column));
+	}
+	if (!plain)
+	{
+		names[m->nroles] = "";
 		gr_wrapper_select(&wrapper, write_row(m, &wrapper, design));
+	}
 	return gr_wrapper_query(&wrapper, names);
 }
 
@@ -565,7 +595,8 @@ gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
 	frame->design = m.formula.nterms == 0 ? "" : write_design(&m, NULL);
 	m.pairs = roles->pairs && (frame->nlow = count_rests(frame->design)) > 0;
 	frame->row_design = row_design(&m, frame);
-	frame->query = wrap_rows(&m, frame->row_design);
+	frame->plain = has_plain_features(&m);
+	frame->query = wrap_rows(&m, frame->row_design, frame->plain);
 	return frame;
 }
 
@@ -586,7 +617,7 @@ gr_frame_columns(const GrFrame *frame, const GrRoles *roles)
 	int		   *rest_of;
 	int			n;
 
-	if (columns->n == gr_nroles(columns))
+	if (frame->plain)
 		return columns;
 	rest_of = gr_frame_rests(frame->row_design, &n);
 	names = palloc((n + frame->nlow) * sizeof(char *));

@@ -20,6 +20,7 @@ typedef struct GrFrame
 	GrQuery    *query;			/* in place of the user's */
 	const char *design;			/* see design.h */
 	const char *row_design;		/* of its rows: where powers are about centers, another one; see design_moves.h */
+	bool		plain;			/* the features are columns as they are, not one array */
 	bool		intercept;
 	int			nlow;			/* of the features, the last ones: what rounding left of some of the others */
 } GrFrame;
