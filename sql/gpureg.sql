@@ -323,8 +323,9 @@ CREATE AGGREGATE gpu_levels_pass(names text[], VARIADIC "any") (
     FINALFUNC_MODIFY = READ_ONLY,
     PARALLEL = SAFE
 );
+-- An enum's labels are what its levels are called, and can be changed.
 CREATE FUNCTION gpu_design_row(design text, pairs boolean, VARIADIC "any") RETURNS float8[]
-    AS 'MODULE_PATHNAME', 'gr_design_row' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+    AS 'MODULE_PATHNAME', 'gr_design_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 
 -- Over a remote query, such as one of an engine that ships aggregates to its nodes, the query forms run aggregates over
 -- typed arguments, which need nothing but these and a state that has a text: gpu_ols_array_pass and

@@ -76,8 +76,8 @@ raise_type(const GrDesign *design, int k, Oid type)
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("value of column \"%s\" has type %s", gr_design_column_name(design, k), format_type_be(type)),
-			 design->columns[k].is_factor ? errdetail("It must be a text, an enum, a number or a boolean.") :
-			 errdetail("It must be a number or a boolean.")));
+			 design->columns[k].is_number ? errdetail("It must be a number or a boolean.") :
+			 errdetail("It must be a text, an enum, a number or a boolean.")));
 }
 
 static void
