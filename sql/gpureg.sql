@@ -104,8 +104,8 @@ CREATE FUNCTION gpu_predict(model gpu_model) RETURNS float8
 CREATE FUNCTION gpu_ols(x float8[], y float8[], intercept boolean DEFAULT true) RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_ols_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
 
-CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true, weights text DEFAULT NULL,
-                            frequencies text DEFAULT NULL)
+CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true, formula text DEFAULT NULL,
+                            weights text DEFAULT NULL, frequencies text DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -322,6 +322,33 @@ CREATE AGGREGATE gpu_ols_pass(request gpu_ols_stats, names text[], widths int[],
     PARALLEL = SAFE
 );
 
+-- What the query forms run over their query where features are made of its columns by a formula, or of categories: first
+-- the levels of factors, and then around each row its features.
+CREATE FUNCTION gpu_levels_accum(internal, names text[], VARIADIC "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_levels_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_levels_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_levels_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_levels_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_levels_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_levels_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_levels_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_levels_final(internal) RETURNS text[]
+    AS 'MODULE_PATHNAME', 'gr_levels_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_levels_pass(names text[], VARIADIC "any") (
+    SFUNC = gpu_levels_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_levels_combine,
+    SERIALFUNC = gpu_levels_serial,
+    DESERIALFUNC = gpu_levels_deserial,
+    FINALFUNC = gpu_levels_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+-- An enum's labels are what its levels are called, and can be changed.
+CREATE FUNCTION gpu_design_row(design text, pairs boolean, VARIADIC "any") RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_design_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+
 -- Over a remote query, such as one of an engine that ships aggregates to its nodes, the query forms run aggregates over
 -- typed arguments, which need nothing but these and a state that has a text: gpu_ols_array_pass and
 -- gpu_logreg_array_pass. What makes an array of a query's features for them is a function of its own, which knows the
@@ -478,13 +505,14 @@ CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT tr
 
 CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
                                tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton', learning_rate float8 DEFAULT NULL,
-                               weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL)
+                               weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL,
+                               formula text DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 CREATE FUNCTION gpu_glm_fit(query text, family text DEFAULT 'gaussian', link text DEFAULT NULL,
-                            intercept boolean DEFAULT true, weights text DEFAULT NULL, frequencies text DEFAULT NULL,
-                            offsets text DEFAULT NULL, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
+                            intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL,
+                            frequencies text DEFAULT NULL, offsets text DEFAULT NULL, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
                             tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_glm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
@@ -711,7 +739,7 @@ COMMENT ON FUNCTION gpu_vif(gpu_model) IS 'variance inflation factors of a model
 COMMENT ON FUNCTION gpu_predict(gpu_model, "any") IS 'prediction of a model';
 COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text) IS 'linear regression over a query: the model';
+COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text) IS 'linear regression over a query: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(boolean, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_array_agg(float8, float8[]) IS 'linear regression: the model; x as one array';
@@ -745,6 +773,13 @@ COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, gpu_ols_stats, text[], int
     IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any")
     IS 'the sums of gpu_ols_fit over its query';
+COMMENT ON FUNCTION gpu_levels_accum(internal, text[], "any") IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_levels_combine(internal, internal) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_levels_serial(internal) IS 'aggregate serialization function';
+COMMENT ON FUNCTION gpu_levels_deserial(bytea, internal) IS 'aggregate deserialization function';
+COMMENT ON FUNCTION gpu_levels_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_levels_pass(text[], VARIADIC "any") IS 'the levels of factors: how many each has, and these';
+COMMENT ON FUNCTION gpu_design_row(text, boolean, "any") IS 'a row''s features, as a design makes them of its columns';
 COMMENT ON FUNCTION gpu_features_pass(text[], boolean, int, "any")
     IS 'a row''s features for the passes over a remote query';
 COMMENT ON AGGREGATE gpu_ols_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query';
@@ -788,9 +823,9 @@ COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8)
     IS 'logistic regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8)
     IS 'logistic regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text)
+COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text, text)
     IS 'logistic regression over a query: the model';
-COMMENT ON FUNCTION gpu_glm_fit(text, text, text, boolean, text, text, text, float8, int, float8, float8)
+COMMENT ON FUNCTION gpu_glm_fit(text, text, text, boolean, text, text, text, text, float8, int, float8, float8)
     IS 'generalised linear model over a query: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';

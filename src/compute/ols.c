@@ -26,6 +26,7 @@ typedef struct Matrix
 	int			skip;
 	bool		right_hand_side;	/* the last row is one, and has no diagonal entry */
 	const double *shift;		/* of the columns after the ones, the last row's included; NULL: 0 */
+	const GrTermMoves *moves;	/* NULL: none */
 } Matrix;
 
 /*
@@ -387,6 +388,62 @@ move_origin(Factor *f, const Matrix *a, GrPoll *poll)
 	return true;
 }
 
+/* A move's weight between scaled terms; they are scaled by powers of two */
+static inline GrDD
+scaled_weight(const Factor *f, const GrTermMove *move)
+{
+	return gr_dd_scale((GrDD) {move->hi, move->lo}, f->scale[move->from] / f->scale[move->to]);
+}
+
+/* The rows of inv(L)' become those of the terms that are wanted. False if canceled. */
+static bool
+move_rows(Factor *f, const GrTermMoves *moves, GrPoll *poll)
+{
+	for (int64_t n = 0; n < moves->n; n++)
+	{
+		const GrTermMove *move = &moves->move[n];
+		GrDD		weight = scaled_weight(f, move);
+		int64_t		to = inverse_row(f, move->to);
+		int64_t		mine = inverse_row(f, move->from);
+
+		if (f->aliased[move->from])
+			continue;
+		for (int64_t k = move->from; k < f->m; k++)
+			set(f->inverse, to + k, gr_dd_add(get(f->inverse, to + k),
+											  gr_dd_mul(get(f->inverse, mine + k), weight)));
+		if (gr_poll(poll, 10 * PRODUCT_WORK * (f->m - move->from)))
+			return false;
+	}
+	return true;
+}
+
+/* The scaled solution becomes that of the terms that are wanted; false if one of them is aliased. */
+static bool
+move_solution(Factor *f, const GrTermMoves *moves)
+{
+	/* room that a device's solution would take */
+	double	   *magnitude = f->origin.hi;
+
+	for (int64_t k = 0; k < f->m; k++)
+		magnitude[k] = fabs(f->u.hi[k]);
+	for (int64_t n = 0; n < moves->n; n++)
+	{
+		const GrTermMove *move = &moves->move[n];
+		GrDD		p = gr_dd_mul(get(f->u, move->from), scaled_weight(f, move));
+
+		if (f->aliased[move->from])
+			continue;
+		if (f->aliased[move->to])
+			return false;
+		magnitude[move->to] += fabs(p.hi);
+		set(f->u, move->to, gr_dd_add(get(f->u, move->to), p));
+	}
+	for (int64_t k = 0; k < f->m; k++)
+		if (fabs(f->u.hi[k]) <= NOISE * magnitude[k])
+			set(f->u, k, gr_dd(0.0));
+	return true;
+}
+
 /* inverse = sigma^2 inv(L)' D^-1 inv(L), unscaled, NaN for aliased terms; f->u is overwritten */
 static bool
 fill_inverse(Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_scale, const GrHost *host, GrError *err)
@@ -401,7 +458,7 @@ fill_inverse(Factor *f, const Matrix *a, double *inverse, GrDD sigma2, double y_
 		if (gr_canceled(host) || !invert_column(f, i, inverse_row(f, i), &poll))
 			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	}
-	if (a->skip == 0 && !move_origin(f, a, &poll))
+	if ((a->skip == 0 && !move_origin(f, a, &poll)) || (a->moves != NULL && !move_rows(f, a->moves, &poll)))
 		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	for (int64_t i = 0; i < m; i++)
 	{
@@ -624,6 +681,9 @@ fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fi
 		if (a->shift != NULL)
 			move_intercept(f, a);
 	}
+	fit->unmovable = a->moves != NULL && !move_solution(f, a->moves);
+	if (fit->unmovable)
+		return true;
 	fit->nterms = f->m;
 	fit->on_device = f->device != NULL;
 	fit->rank = fill_coef(f, fit->coef);
@@ -665,9 +725,10 @@ gr_ols_solve(const double *hi, const double *lo, const double *shift, int nfeatu
 {
 	bool		shifted = shift != NULL && gr_shift_any(shift, nfeatures);
 	Matrix		a = {.hi = hi,.lo = lo,.skip = intercept ? 0 : 1,.shift = shifted ? shift : NULL};
-	Factor		f = {.m = nfeatures + (intercept ? 1 : 0),.solver = solver};
+	Factor		f = {.m = nfeatures + (intercept ? 1 : 0),.solver = fit->moves == NULL ? solver : NULL};
 	bool		ok;
 
+	a.moves = fit->moves;
 	carve_workspace(&f, a.skip, workspace);
 	memset(f.aliased, 0, (size_t) f.m * sizeof(bool));
 	if (shifted && !intercept && !translate_back(&f, &a, nfeatures, host, err))

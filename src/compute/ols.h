@@ -35,6 +35,25 @@ extern "C" {
  */
 #define GR_SOLVER_MIN_TERMS 96
 
+/* b_to += weight b_from, of terms; to < from, and those of later terms come later */
+typedef struct GrTermMove
+{
+	int			to;
+	int			from;
+	double		hi;				/* the weight, in double-double */
+	double		lo;
+} GrTermMove;
+
+/*
+ * What brings the terms that are solved for to those that are wanted, such as powers of x - c to powers of x. The
+ * system is as well conditioned as the former, and the moves are made in double-double.
+ */
+typedef struct GrTermMoves
+{
+	int64_t		n;
+	const GrTermMove *move;
+} GrTermMoves;
+
 typedef struct GrOlsFit
 {
 	int			nterms;			/* nfeatures, and one if there is an intercept, which is the first */
@@ -45,6 +64,8 @@ typedef struct GrOlsFit
 	double		rss;			/* residual sum of squares */
 	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
 	bool		on_device;		/* solved there */
+	const GrTermMoves *moves;	/* in: NULL: none; else there is an intercept, and the solve is done here */
+	bool		unmovable;		/* a term that is aliased would be moved to: all else is of no use */
 } GrOlsFit;
 
 /* Bytes of workspace for gr_ols_solve(). */

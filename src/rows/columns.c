@@ -78,7 +78,9 @@ GrRoles
 gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets)
 {
 	const char *counts = name_argument(fcinfo, frequencies);
-	GrRoles		roles = {.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets)};
+	GrRoles		roles = {
+		.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets),.intercept = true
+	};
 
 	if (counts == NULL)
 		return roles;
@@ -89,6 +91,13 @@ gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int off
 	roles.weights = counts;
 	roles.weighting = GR_FREQUENCIES;
 	return roles;
+}
+
+void
+gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles)
+{
+	roles->formula = name_argument(fcinfo, formula);
+	roles->intercept = intercept;
 }
 
 /* The query's column of a role, by its name; role: the argument that has named it */
@@ -116,13 +125,13 @@ find_column(int n, const char *const *names, const char *role, const char *name)
 	return found;
 }
 
-/* Where each role's column stands in the query, the response's first; how many there are */
-static int
-find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
+int
+gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 {
 	const char *weights = roles->weighting == GR_FREQUENCIES ? "frequencies" : "weights";
 	int			nroles = 1;
 
+	found[1] = found[2] = -1;
 	if (roles->weights != NULL)
 		found[nroles++] = find_column(n, names, weights, roles->weights);
 	if (roles->offsets != NULL)
@@ -157,10 +166,11 @@ take_column(GrColumns *columns, int k, TupleDesc tupdesc, const char *const *nam
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("column \"%s\" of the query has type %s", names[from], format_type_be(type)),
-				 role == NULL ? errdetail("Features must be numbers, booleans or arrays of them.") :
+				 role == NULL ? errdetail("Features must be numbers, booleans, arrays of them, texts or enums.") :
 				 k == 0 ? errdetail("The response must be a number or a boolean.") :
 				 errdetail("%s must be numbers.", role),
-				 k > 0 && role != NULL ? 0 :
+				 role == NULL ? errhint("Cast it: to a number, or to text if it is a category.") :
+				 k > 0 ? 0 :
 				 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
 }
 
@@ -169,8 +179,8 @@ gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *rol
 {
 	int			n = tupdesc->natts;
 	GrColumns  *columns = palloc0(columns_nbytes(n));
-	int			found[3] = {-1, -1, -1};
-	int			nroles = find_roles(n, names, roles, found);
+	int			found[GR_ROLES_MAX];
+	int			nroles = gr_find_roles(n, names, roles, found);
 	int			at = nroles;
 
 	columns->n = n;
@@ -363,7 +373,8 @@ name_numbers(const GrColumns *columns, const char *const *given)
 		bool		is_array = OidIsValid(column->element) && column->npacked == 0;
 
 		for (int i = 0; i < column->width; i++)
-			names[n++] = is_array ? psprintf("%s[%d]", given[at], i + 1) : given[at + i];
+			names[n++] = column->elements != NULL ? column->elements[i] :
+				is_array ? psprintf("%s[%d]", given[at], i + 1) : given[at + i];
 	}
 	memcpy(names + n, given, nroles * sizeof(char *));
 	return names;

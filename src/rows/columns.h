@@ -29,6 +29,7 @@ typedef struct GrColumn
 	Oid			type;
 	Oid			element;		/* of an array's elements, or InvalidOid */
 	int32		width;			/* numbers it gives; -1: an array none of which was seen yet */
+	const char *const *elements;	/* what an array's are called; NULL: name[i] */
 	int32		npacked;		/* of how many of the query's columns it is an array; 0: it is one of them */
 	int32		at;				/* which of a row's values it is */
 } GrColumn;
@@ -59,13 +60,21 @@ gr_columns_shape(const GrColumns *columns)
 	};
 }
 
-/* What columns of a query are to be besides the response and features: their names, or NULL */
+/*
+ * What columns of a query are to be besides the response and features: their names, or NULL; and how features are made
+ * of the others
+ */
 typedef struct GrRoles
 {
 	const char *weights;
 	GrWeighting weighting;
 	const char *offsets;
+	const char *formula;		/* NULL: there is none; see frame.h */
+	bool		intercept;		/* ... where the formula doesn't say */
+	bool		pairs;			/* powers are wanted in two columns each; see gram_fold.h */
 } GrRoles;
+
+#define GR_ROLES_MAX 3			/* the response, weights and offsets */
 
 /*
  * Values of a row: a tuple slot's Datums, or a function's arguments, whose Datums lie further apart.
@@ -105,6 +114,15 @@ gr_roles_mask(GrRowShape shape, GrRowRules rules)
  * where both weights and frequencies are named
  */
 extern GrRoles gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets);
+
+/* The formula that argument number formula is, if it is there, and the intercept that goes with it */
+extern void gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles);
+
+/*
+ * Where the response's column, the first that has no other role, and those of the roles stand in a query of n columns;
+ * returns how many there are. ERROR as below
+ */
+extern int	gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found);
 
 /*
  * A query's columns, of these names, in the current memory context. ERROR unless there is a response and a column for

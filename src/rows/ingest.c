@@ -16,12 +16,15 @@
 #include "utils/memutils.h"
 
 #include "compute/compute.h"
+#include "compute/gram_fold.h"
 #include "rows/columns.h"
+#include "rows/frame.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/wrapper.h"
 #include "run/device.h"
 #include "run/job.h"
+#include "run/raise.h"
 
 /* PostgreSQL's limit on arguments, 100, less some */
 #define ARGUMENTS_MAX 90
@@ -196,14 +199,28 @@ write_arguments(const GrIngest *ingest, const GrWrapper *wrapper, List *args)
 	return args;
 }
 
+/* The query's columns, or those of its frame, where features are made of columns */
+static void
+find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
+{
+	GrFrame    *frame = gr_make_frame(query, ingest->function, roles);
+
+	ingest->query = frame == NULL ? query : frame->query;
+	ingest->design = frame == NULL ? NULL : frame->design;
+	ingest->row_design = frame == NULL ? NULL : frame->row_design;
+	ingest->nlow = frame == NULL ? 0 : frame->nlow;
+	ingest->intercept = frame == NULL ? roles->intercept : frame->intercept;
+	ingest->columns = frame == NULL ? gr_query_columns(query->columns, query->names, roles) :
+		gr_frame_columns(frame, roles);
+}
+
 void
 gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles, GrIngest *ingest)
 {
 	memset(ingest, 0, sizeof(*ingest));
 	ingest->function = function;
-	ingest->query = gr_analyse_query(query);
-	ingest->columns = gr_query_columns(ingest->query->columns, ingest->query->names, roles);
-	ingest->rules = (GrRowRules) {family, roles->weighting};
+	find_columns(ingest, gr_analyse_query(query), roles);
+	ingest->rules = (GrRowRules) {family, roles->weighting, 0};
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
 	ingest->remote = gr_is_remote(ingest->plan);
 	ingest->nrows_estimate = ingest->remote ? 0 : gr_estimate_rows(ingest->plan);
@@ -345,6 +362,36 @@ gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState 
 	plan = gr_plan_wrapper(&wrapper);
 	AtEOXact_GUC(true, nest_level);
 	return plan;
+}
+
+void
+gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift)
+{
+	GrPoll		poll = {.host = &gr_host};
+	GrError		err = {0};
+	int			nfeatures;
+	int		   *rest_of;
+	const char **names;
+
+	if (ingest->nlow == 0)
+		return;
+	rest_of = gr_frame_rests(ingest->row_design, &nfeatures);
+	if (!gr_gram_fold(hi, lo, shift, nfeatures, rest_of, ingest->nlow, &poll))
+	{
+		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
+		gr_raise(&err);
+	}
+	names = palloc((nfeatures + 1) * sizeof(char *));
+	memcpy(names, ingest->names, nfeatures * sizeof(char *));
+	names[nfeatures] = ingest->names[ingest->nfeatures];
+	ingest->names = names;
+	ingest->nfeatures = nfeatures;
+}
+
+const GrTermMoves *
+gr_ingest_moves(const GrIngest *ingest)
+{
+	return ingest->nlow == 0 || ingest->row_design == ingest->design ? NULL : gr_frame_moves(ingest->row_design);
 }
 
 void

@@ -6,6 +6,7 @@
 
 #include "postgres.h"
 
+#include "compute/ols.h"
 #include "rows/columns.h"
 #include "rows/query.h"
 #include "rows/state.h"
@@ -15,7 +16,11 @@
 typedef struct GrIngest
 {
 	/* from gr_ingest_prepare() */
-	GrQuery    *query;
+	GrQuery    *query;			/* the user's, or a frame's around it */
+	const char *design;			/* that makes the features; NULL or "": each is a column */
+	const char *row_design;		/* of its rows, see frame.h */
+	bool		intercept;		/* roles->intercept, or what a formula says */
+	int			nlow;			/* of the design's features, the last ones: what rounding left; see gr_fold_sums() */
 	Oid			function;		/* the SQL function that reads it */
 	GrPlan	   *plan;
 	/* arrays have the width that they have in the first complete row, if that is soon met */
@@ -101,6 +106,15 @@ extern void gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options);
  * where it has been read, it stays as it is.
  */
 extern GrJob *gr_ingest_sample(const GrIngest *ingest, int64 nrows);
+
+/*
+ * Of sums over the rows that were read, the packed triangle of a linear regression: where powers are in two columns
+ * (ingest->nlow), these become one, in place; see gram_fold.h. Afterwards ingest->nfeatures and names are of those.
+ */
+extern void gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift);
+
+/* What is to be moved after they are solved; NULL: nothing */
+extern const GrTermMoves *gr_ingest_moves(const GrIngest *ingest);
 
 /* The query had no row without a NULL. */
 extern void gr_raise_no_rows(int64 nskipped) __attribute__((noreturn));

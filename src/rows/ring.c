@@ -137,7 +137,10 @@ gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, GrRo
 	ring->ncolumns = columns->n;
 	memcpy(ring->columns, columns->column, columns->n * sizeof(GrColumn));
 	for (int k = 0; k < columns->n; k++)
+	{
 		ring->columns[k].name = NULL;
+		ring->columns[k].elements = NULL;
+	}
 	ring->shape.nfeatures = 0;
 	memset(&ring->error, 0, sizeof(ring->error));
 	pg_atomic_init_u32(&ring->shape_state, GR_SHAPE_UNKNOWN);

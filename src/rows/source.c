@@ -71,12 +71,12 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 
 /*
  * Must a remote query's rows come here? Where the device is insisted on, where there are more columns than the typed
- * pass takes, and without features, of which it wants one.
+ * pass takes, without features, of which it wants one, and where features are made of columns by a design.
  */
 static bool
 is_to_be_pulled(const GrIngest *ingest)
 {
-	return gr_device == GR_DEVICE_GPU || ingest->columns->n <= gr_nroles(ingest->columns) ||
+	return gr_device == GR_DEVICE_GPU || ingest->design != NULL || ingest->columns->n <= gr_nroles(ingest->columns) ||
 		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
 }
 

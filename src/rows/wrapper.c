@@ -7,6 +7,7 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/tlist.h"
@@ -188,6 +189,20 @@ gr_wrapper_select(GrWrapper *wrapper, Expr *value)
 	AttrNumber	n = list_length(*targets) + 1;
 
 	*targets = lappend(*targets, makeTargetEntry(value, n, psprintf("column%d", n), false));
+}
+
+GrQuery *
+gr_wrapper_query(GrWrapper *wrapper, const char **names)
+{
+	GrQuery    *query = palloc(sizeof(GrQuery));
+
+	assign_query_collations(wrapper->pstate, wrapper->tree);
+	free_parsestate(wrapper->pstate);
+	*query = *wrapper->query;
+	query->tree = wrapper->tree;
+	query->columns = ExecCleanTypeFromTL(wrapper->tree->targetList);
+	query->names = names;
+	return query;
 }
 
 GrPlan *

@@ -58,6 +58,9 @@ extern Expr *gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args);
 /* Adds a column to what is selected. */
 extern void gr_wrapper_select(GrWrapper *wrapper, Expr *value);
 
+/* It as a query like the user's own, whose columns have these names; the wrapper is given up. */
+extern GrQuery *gr_wrapper_query(GrWrapper *wrapper, const char **names);
+
 /* Plans it, in parallel workers where the planner likes; the wrapper is given up. */
 extern GrPlan *gr_plan_wrapper(GrWrapper *wrapper);
 

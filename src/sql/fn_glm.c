@@ -121,6 +121,7 @@ fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const Gr
 		gr_raise_no_rows(ingest.nskipped);
 	read_done = gr_now();
 	options->shape = source.shape;
+	options->intercept = ingest.intercept;
 	options->weighting = source.rules.weighting;
 	options->totals = &source.totals;
 	if (source.kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
@@ -138,6 +139,7 @@ fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const Gr
 	gr_glm_model(&model, fit, options, ingest.names);
 	gr_leave_query(&context);
 	model.nskipped = source.nskipped;
+	model.design = ingest.design;
 	model.device = pstrdup(source.job->place.device);
 	gr_job_release(source.job);
 	return gr_model_datum(fcinfo, &model);
@@ -145,7 +147,7 @@ fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const Gr
 
 /*
  * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate
- * float8, weights text, frequencies text, offsets text): NULL if one of the first six is NULL
+ * float8, weights text, frequencies text, offsets text, formula text): NULL if one of the first six is NULL
  */
 Datum
 gr_logreg_fit(PG_FUNCTION_ARGS)
@@ -158,6 +160,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 	options = fit_options(fcinfo);
 	roles = gr_role_arguments(fcinfo, 7, 8, 9);
+	gr_formula_argument(fcinfo, 10, options.intercept, &roles);
 	return fit_query(fcinfo, "gpu_logreg_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
 }
 
@@ -168,7 +171,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 /* The arguments of gpu_glm_fit */
 enum
 {
-	GLM_QUERY, GLM_FAMILY, GLM_LINK, GLM_INTERCEPT, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS, GLM_L2, GLM_MAX_ITER,
+	GLM_QUERY, GLM_FAMILY, GLM_LINK, GLM_INTERCEPT, GLM_FORMULA, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS, GLM_L2, GLM_MAX_ITER,
 	GLM_TOL, GLM_THETA
 };
 
@@ -248,8 +251,8 @@ read_theta(FunctionCallInfo fcinfo, GrDistribution *distribution)
 }
 
 /*
- * gpu_glm_fit(query text, family text, link text, intercept boolean, weights text, frequencies text, offsets text, l2
- * float8, max_iter int, tol float8, theta float8): NULL if one of query, family, intercept, l2, max_iter and tol is NULL
+ * gpu_glm_fit(query text, family text, link text, intercept boolean, formula text, weights text, frequencies text,
+ * offsets text, l2 float8, max_iter int, tol float8, theta float8): NULL if one of query, family, intercept, l2, max_iter and tol is NULL
  */
 Datum
 gr_glm_fit(PG_FUNCTION_ARGS)
@@ -276,9 +279,13 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	gr_check_tol(options.tol);
 	check_max_iter(options.max_iter);
 	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
+	gr_formula_argument(fcinfo, GLM_FORMULA, options.intercept, &roles);
 	/* linear regression takes one pass */
 	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY && roles.offsets == NULL &&
 		options.l2 == 0)
-		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", query, options.intercept, &roles);
+	{
+		roles.pairs = true;
+		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", query, &roles);
+	}
 	return fit_query(fcinfo, "gpu_glm_fit", query, &roles, &options, quasi);
 }

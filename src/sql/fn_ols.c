@@ -33,9 +33,9 @@ PG_FUNCTION_INFO_V1(gr_ols_model_final);
 PG_FUNCTION_INFO_V1(gr_ols_solve_stats);
 PG_FUNCTION_INFO_V1(gr_ols_fit);
 
-/* Waits for the job's sums, solves, and releases the job. */
+/* Waits for the job's sums, solves, and releases the job. ingest: that the rows come from, or NULL */
 static void
-finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
+finish_model(GrJob *job, GrIngest *ingest, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
 {
 	Size		triangle = gr_triangle(gr_norder(job->shape.nfeatures));
 	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double),
@@ -46,8 +46,14 @@ finish_model(GrJob *job, bool intercept, GrModel *model, bool want_vcov, const c
 
 	gr_job_finish(job, hi, lo, shift);
 	read_done = gr_now();
-	gr_model_solve(model, hi, lo, shift, job->shape.nfeatures, gr_job_nobs(job), job->totals.log_constant, intercept,
-				   job->names, want_vcov, gr_job_solver(job));
+	if (ingest != NULL)
+	{
+		gr_fold_sums(ingest, hi, lo, shift);
+		model->moves = gr_ingest_moves(ingest);
+	}
+	gr_model_solve(model, hi, lo, shift, ingest == NULL ? job->shape.nfeatures : ingest->nfeatures, gr_job_nobs(job),
+				   job->totals.log_constant, intercept, ingest == NULL ? job->names : ingest->names, want_vcov,
+				   gr_job_solver(job));
 	gr_record_run(function, job, started, read_done, gr_now());
 	model->device = pstrdup(job->place.device);
 	gr_job_release(job);
@@ -86,15 +92,15 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	}
 	if (job->nrows == 0)
 		PG_RETURN_NULL();
-	finish_model(job, intercept, &model, false, "gpu_ols", started);
+	finish_model(job, NULL, intercept, &model, false, "gpu_ols", started);
 	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
-/* names: of the features and the response, or NULL */
+/* nfeatures: fewer than the state's where its sums were folded; names: of the features and the response, or NULL */
 static void
-solve_stats(GrState *stats, bool intercept, const char *const *names, GrModel *model)
+solve_stats(GrState *stats, int nfeatures, bool intercept, const char *const *names, GrModel *model)
 {
-	gr_model_solve(model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), stats->nfeatures,
+	gr_model_solve(model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), nfeatures,
 				   gr_state_nobs(stats), stats->log_constant, intercept, names, true, NULL);
 	model->nskipped = stats->nskipped;
 	model->device = "cpu";
@@ -112,7 +118,7 @@ gr_ols_model_final(PG_FUNCTION_ARGS)
 	stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
-	solve_stats(stats, true, NULL, &model);
+	solve_stats(stats, stats->nfeatures, true, NULL, &model);
 	return gr_model_datum(fcinfo, &model);
 }
 
@@ -125,12 +131,12 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
-	solve_stats(stats, PG_GETARG_BOOL(1), NULL, &model);
+	solve_stats(stats, stats->nfeatures, PG_GETARG_BOOL(1), NULL, &model);
 	return gr_model_datum(fcinfo, &model);
 }
 
 Datum
-gr_ols_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, bool intercept, const GrRoles *roles)
+gr_ols_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles)
 {
 	double		started = gr_now();
 	GrPlace		place = {0};
@@ -143,20 +149,27 @@ gr_ols_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, b
 	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, roles, &ingest);
 	stats = gr_source_sum(&ingest, &place);
 	if (stats == NULL)
-		finish_model(ingest.job, intercept, &model, true, name, started);
+		finish_model(ingest.job, &ingest, ingest.intercept, &model, true, name, started);
 	else
 	{
 		double		read_done = gr_now();
 
-		solve_stats(stats, intercept, ingest.names, &model);
+		/* this process's own, which nobody looks at again */
+		gr_fold_sums(&ingest, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats));
+		model.moves = gr_ingest_moves(&ingest);
+		solve_stats(stats, ingest.nfeatures, ingest.intercept, ingest.names, &model);
 		gr_record_pass(name, &place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done, gr_now());
 	}
 	gr_leave_query(&context);
 	model.nskipped = ingest.nskipped;
+	model.design = ingest.design;
 	return gr_model_datum(fcinfo, &model);
 }
 
-/* gpu_ols_fit(query text, intercept boolean, weights text, frequencies text): NULL if one of the first two is */
+/*
+ * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text): NULL if one of the first
+ * two is
+ */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)
 {
@@ -164,6 +177,8 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	roles = gr_role_arguments(fcinfo, 2, 3, -1);
-	return gr_ols_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_BOOL(1), &roles);
+	roles = gr_role_arguments(fcinfo, 3, 4, -1);
+	gr_formula_argument(fcinfo, 2, PG_GETARG_BOOL(1), &roles);
+	roles.pairs = true;
+	return gr_ols_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles);
 }

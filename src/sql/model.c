@@ -17,6 +17,7 @@
 #include "utils/typcache.h"
 
 #include "compute/compute.h"
+#include "compute/design_moves.h"
 #include "compute/family.h"
 #include "compute/inference.h"
 #include "compute/ols.h"
@@ -186,6 +187,31 @@ gr_model_mean_square(double sum, double df)
 	return df > 0 ? sum * unit / df / unit : NAN;
 }
 
+/* Where terms are aliased that others would be moved to: the sums are moved, and then solved. */
+static void
+solve_moved(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures, int64 nobs,
+			double log_constant, const char *const *names, bool want_vcov)
+{
+	const GrTermMoves *moves = model->moves;
+	GrPoll		poll = {.host = &gr_host};
+	GrError		err = {0};
+	Size		triangle = gr_triangle(gr_norder(nfeatures));
+	double	   *moved = palloc_extended((2 * triangle + gr_nterms(nfeatures)) * sizeof(double), MCXT_ALLOC_HUGE);
+
+	memcpy(moved, hi, triangle * sizeof(double));
+	memcpy(moved + triangle, lo, triangle * sizeof(double));
+	memcpy(moved + 2 * triangle, shift, gr_nterms(nfeatures) * sizeof(double));
+	if (!gr_gram_move(moved, moved + triangle, moved + 2 * triangle, nfeatures, moves, &poll))
+	{
+		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
+		gr_raise(&err);
+	}
+	model->moves = NULL;
+	gr_model_solve(model, moved, moved + triangle, moved + 2 * triangle, nfeatures, nobs, log_constant, true, names,
+				   want_vcov, NULL);
+	pfree(moved);
+}
+
 void
 gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures, int64 nobs,
 			   double log_constant, bool intercept, const char *const *names, bool want_vcov, const GrSolver *solver)
@@ -198,12 +224,18 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	gr_check_terms(nfeatures, intercept);
 	fit.coef = palloc(nterms * sizeof(double));
 	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
+	fit.moves = model->moves;
 	if (!gr_ols_solve(hi, lo, shift, nfeatures, nobs, intercept, workspace, solver, &fit, &gr_host, &err))
 	{
 		gr_note_device_error(&err);
 		gr_raise_columns(&err, nfeatures, names);
 	}
 	pfree(workspace);
+	if (fit.unmovable)
+	{
+		solve_moved(model, hi, lo, shift, nfeatures, nobs, log_constant, names, want_vcov);
+		return;
+	}
 
 	model->distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
 	model->nterms = nterms;
@@ -479,6 +511,9 @@ gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model)
 	coef = float_array(values[F_COEF], 1, ARR_DIMS(model->terms)[0]);
 	model->coef = (const double *) ARR_DATA_PTR(coef);
 	model->nulls = ARR_NULLBITMAP(coef);
+	model->design = nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]);
+	if (model->design != NULL && VARSIZE_ANY_EXHDR(model->design) == 0)
+		model->design = NULL;
 }
 
 void

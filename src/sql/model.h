@@ -6,6 +6,8 @@
 
 #include "postgres.h"
 
+#include <math.h>
+
 #include "fmgr.h"
 #include "utils/array.h"
 
@@ -41,6 +43,7 @@ typedef struct GrModel
 	double		dispersion;		/* the factor of the variance, which vcov has in it; NaN: not known */
 	const char *vcov_type;		/* what vcov is: "iid", "HC1"; NULL: iid */
 	double		df_inference;	/* of t, by which estimates are tested; INFINITY: by the normal distribution */
+	const GrTermMoves *moves;	/* for gr_model_solve(); NULL: none */
 	const char *design;			/* how terms are made of columns, see design.h; NULL or "": each is one */
 } GrModel;
 
@@ -53,7 +56,15 @@ typedef struct GrPredictor
 	ArrayType  *terms;			/* any texts, none NULL; the intercept, if there is one, and a feature each */
 	const double *coef;			/* of the terms; those that aren't NULL alone, which follow one another */
 	const bits8 *nulls;			/* of coef; NULL: none is */
+	const text *design;			/* how features are made of columns; NULL: each is one */
 } GrPredictor;
+
+/* The coefficient of term k, to which *at points unless it is NULL; as NaN if it is. The terms one after another */
+static inline double
+gr_next_coef(const GrPredictor *model, int k, const double **at)
+{
+	return model->nulls != NULL && (model->nulls[k / 8] & (1 << (k % 8))) == 0 ? (double) NAN : *(*at)++;
+}
 
 /* Reads argument 0, which is anyone's to make; ERROR if it is no model. */
 extern void gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model);

@@ -10,8 +10,7 @@
 
 #include "rows/columns.h"
 
-/* The model as a datum, of what function, called name, returns. */
-extern Datum gr_ols_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, bool intercept,
-							  const GrRoles *roles);
+/* The model as a datum of what the function, called name, returns; the roles have the formula and the intercept. */
+extern Datum gr_ols_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles);
 
 #endif							/* GPUREG_OLS_FIT_H */

@@ -26,6 +26,7 @@
 #include "run/args.h"
 #include "sql/feature_names.h"
 #include "sql/model.h"
+#include "sql/predict_design.h"
 
 PG_FUNCTION_INFO_V1(gr_predict);
 PG_FUNCTION_INFO_V1(gr_predict_intercept);
@@ -61,7 +62,7 @@ typedef struct NamedValues
 	bool		null;			/* was one of them NULL? */
 } NamedValues;
 
-/* How it is called; kept in fn_extra */
+/* How it is called */
 typedef struct Call
 {
 	bool		is_row;			/* else jsonb, if named isn't NULL */
@@ -71,11 +72,27 @@ typedef struct Call
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
 } Call;
 
-/* The coefficient of term k, to which *at points unless it is NULL; as NaN if it is */
-static inline double
-next_coef(const GrPredictor *model, int k, const double **at)
+/* What is kept in fn_extra: for models without a design, and for those that have one */
+typedef struct Calls
 {
-	return model->nulls != NULL && (model->nulls[k / 8] & (1 << (k % 8))) == 0 ? NAN : *(*at)++;
+	Call	   *plain;
+	GrDesignCall *designed;
+} Calls;
+
+/* The mean of a linear predictor; finite: so was everything that was summed up */
+static Datum
+mean_of(const GrPredictor *model, double eta, bool finite)
+{
+	/* a probability of an infinite predictor is right; infinity less infinity has none */
+	double		mean = gr_link_mean(model->link, eta);
+
+	if (finite && !isfinite(mean))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a prediction is out of range for float8"),
+				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
+				 errhint("Rescale the columns that the model is fitted to.")));
+	PG_RETURN_FLOAT8(mean);
 }
 
 /*
@@ -87,8 +104,7 @@ predict(const GrPredictor *model, const double *values)
 {
 	int			first = model->intercept ? 1 : 0;
 	const double *at = model->coef;
-	double		eta = model->intercept ? next_coef(model, 0, &at) : 0;
-	double		mean;
+	double		eta = model->intercept ? gr_next_coef(model, 0, &at) : 0;
 	bool		finite;
 
 	if (isnan(eta))
@@ -96,7 +112,7 @@ predict(const GrPredictor *model, const double *values)
 	finite = isfinite(eta);
 	for (int k = 0; k < model->nfeatures; k++)
 	{
-		double		b = next_coef(model, first + k, &at);
+		double		b = gr_next_coef(model, first + k, &at);
 
 		if (!isnan(b))
 		{
@@ -105,15 +121,7 @@ predict(const GrPredictor *model, const double *values)
 		}
 		gr_poll_loop(k);
 	}
-	/* a probability of an infinite predictor is right; infinity less infinity has none */
-	mean = gr_link_mean(model->link, eta);
-	if (finite && !isfinite(mean))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("a prediction is out of range for float8"),
-				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
-				 errhint("Rescale the columns that the model is fitted to.")));
-	PG_RETURN_FLOAT8(mean);
+	return mean_of(model, eta, finite);
 }
 
 static void
@@ -531,18 +539,39 @@ give_object(FunctionCallInfo fcinfo, const Call *call)
 	}
 }
 
+/* The prediction of a model with a design */
+static Datum
+predict_by_design(FunctionCallInfo fcinfo, GrDesignCall **call, const GrPredictor *model)
+{
+	const double *low;
+	const double *features = gr_design_features(fcinfo, 1, call, model, &low);
+	double		eta;
+	bool		finite;
+
+	if (features == NULL)
+		PG_RETURN_NULL();
+	eta = gr_design_predictor(*call, model, features, low, &finite);
+	return mean_of(model, eta, finite);
+}
+
 /* gpu_predict(model gpu_model, VARIADIC "any"): no argument is NULL */
 Datum
 gr_predict(PG_FUNCTION_ARGS)
 {
-	Call	   *call = fcinfo->flinfo->fn_extra;
+	Calls	   *calls = fcinfo->flinfo->fn_extra;
+	Call	   *call;
 	GrPredictor model;
 	double		buffer[FUNC_MAX_ARGS];
 	const double *values;
 
-	if (unlikely(call == NULL))
-		fcinfo->flinfo->fn_extra = call = describe_call(fcinfo);
+	if (unlikely(calls == NULL))
+		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Calls));
 	gr_open_predictor(fcinfo, &model);
+	if (model.design != NULL)
+		return predict_by_design(fcinfo, &calls->designed, &model);
+	if (unlikely(calls->plain == NULL))
+		calls->plain = describe_call(fcinfo);
+	call = calls->plain;
 	if (call->named == NULL)
 		values = values_by_position(fcinfo, call, &model, buffer);
 	else

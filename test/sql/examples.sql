@@ -43,6 +43,23 @@ SELECT gpu_feature_hash(regexp_split_to_array(lower(body), '\W+'), 8) FROM lette
 -- ... categories and numbers of a table's rows, straight into a regression
 SELECT round(r_squared::numeric, 3) AS r_squared, n FROM gpu_glance(gpu_ols_fit($$
     SELECT ln(price), ln(carat), gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity), 64) FROM diamonds$$));
+-- docs/formulas.md
+CREATE TABLE trees AS SELECT CASE WHEN i % 2 = 0 THEN 'oak' ELSE 'birch' END AS species, i AS age, 1 + i % 3 AS plot,
+    2 - (i % 2 = 0)::int + 0.3 * i + 0.15 * i * (i % 2 = 0)::int + (ARRAY[0, 0.5, -0.25])[1 + i % 3] AS height FROM generate_series(1, 60) i;
+CREATE TABLE filip AS SELECT y, x[1] AS x FROM nist_rows WHERE dataset = 'filip';
+SELECT term, round(estimate::numeric, 3) AS estimate
+FROM gpu_tidy(gpu_ols_fit('SELECT ln(price), ln(carat) AS lc, color FROM diamonds'));
+SELECT term, round(estimate::numeric, 3) AS estimate
+FROM gpu_tidy(gpu_ols_fit('SELECT * FROM trees', formula => 'height ~ species * age + factor(plot)'));
+SELECT f AS formula, (gpu_ols_fit('SELECT * FROM trees', formula => f)).terms
+FROM (VALUES ('height ~ species:age'), ('height ~ age + species:age'), ('height ~ 0 + species + factor(plot)')) v(f);
+SELECT round(g.r_squared::numeric, 12) AS r_squared, round(g.sigma::numeric, 15) AS sigma
+FROM gpu_glance(gpu_ols_fit('SELECT y, x FROM filip', formula => 'y ~ poly(x, 10)')) g;
+CREATE TABLE tree_model AS SELECT gpu_ols_fit('SELECT * FROM trees', formula => 'height ~ species * age + factor(plot)') AS m;
+SELECT round(gpu_predict(m, t)::numeric, 2) AS row, round(gpu_predict(m, 'oak', 40, 2)::numeric, 2) AS values,
+    round(gpu_predict(m, '{"species": "birch", "age": 10, "plot": 3}'::jsonb)::numeric, 2) AS object
+FROM tree_model, trees t LIMIT 1;
+DROP TABLE trees, filip, tree_model;
 DROP TABLE documents, articles, sketches, baskets, tastes, letters;
 DROP FUNCTION squared_distance, shingles, sketch;
 -- docs/glm.md

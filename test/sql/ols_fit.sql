@@ -130,7 +130,7 @@ SELECT terms FROM gpu_ols_fit($$WITH w AS (SELECT y, x + 1 FROM loom) SELECT y, 
 SELECT terms FROM gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 7)');
 SELECT terms, (SELECT array_agg(round(b::numeric, 6)) FROM unnest(coef) b) FROM gpu_ols_fit($$SELECT y, (a || i)[3:], a FROM loom$$);
 SELECT gpu_ols_fit($$SELECT y, x * 'NaN'::float8 FROM loom$$);
-SELECT gpu_ols_fit($$SELECT y, x, wool || tension FROM loom$$);
+SELECT gpu_ols_fit($$SELECT y, x, wool::bytea || tension::bytea FROM loom$$);
 
 -- the response alone: the intercept's model
 SELECT m.terms, abs(m.coef[1] - s.mean) < 1e-15 AS mean, abs(m.vcov[1][1] / s.variance - 1) < 1e-13 AS variance, m.n, m.rank, m.df_residual,

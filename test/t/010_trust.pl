@@ -159,6 +159,56 @@ refused('mallory', qq{
 	SELECT length(gpu_ols_pass_accum(s, $asked, '{y,x}', NULL, 1.0::float8, x)::text) FROM (VALUES (NULL::gpu_ols_stats, '{1}'::float8[]),
 		((SELECT gpu_ols_stats_agg(i, i, i * i, i % 3) FROM generate_series(1, 9) i), '{1,2,3}')) v(s, x)}, '22023', 'likewise, OLS');
 
+# Designs that nobody wrote, and values that aren't theirs
+my $design = q{'1 "" 3 n "x" f "g" 2 "a" "b" b "k" 2 "1" "2" 3 1 n 0 2 c 1 p 0 3 1 d 2'};
+gives('mallory', "SELECT gpu_design_row($design, false, 2, 'b', 1), gpu_design_row($design, true, 2, 'b'::name, 1.0::numeric), gpu_design_row($design, false, 2, NULL::text, 1),
+	gpu_design_row($design, false, '{3}'::float8[], 'a', 2::bigint), gpu_design_row('1 \"\" 1 n \"x\" 0', false, 1), gpu_design_row($design, false, '{NULL}'::float8[], 'a', 2)",
+	'{2,2,4,8,1,0}|{2,2,4,8,1,0,0,0,0}||{3,0,0,0,0,1}|{}|', 'a design, by hand');
+for my $case (
+	[ "gpu_design_row($design, false, 2, 'c', 1)", '22000' ], [ "gpu_design_row($design, false, 2, 'b', 3)", '22000' ], [ "gpu_design_row($design, false, 2, 'b')", '22023' ],
+	[ "gpu_design_row($design, false, 2, 'b', 1, 1)", '22023' ], [ "gpu_design_row($design, false, 2, 'b', 'a'::text)", '22023' ],
+	[ "gpu_design_row($design, false, 'b', 2, 1)", '22023' ], [ "gpu_design_row($design, false, 2, now(), 1)", '22023' ], [ "gpu_design_row($design, false, ARRAY[2], 'b', 1)", '22023' ],
+	[ "gpu_design_row($design, false, '{1,2}'::float8[], 'b', 1)", '22023' ], [ "gpu_design_row($design, false, '{}'::float8[], 'b', 1)", '22023' ],
+	[ "gpu_design_row($design, false, '{1}'::float8[], '{}'::float8[], 1)", '22023' ], [ "gpu_design_row($design, false, 'b', '{1}'::float8[], 1)", '22023' ],
+	[ "gpu_design_row($design, false, VARIADIC ARRAY['2', 'b', '1'])", '22023' ], [ "gpu_design_row($design, false, ROW(2), 'b', 1)", '22023' ],
+	[ "gpu_design_row('', false, 1)", '22023' ], [ q{gpu_design_row('2 "" 0 0', false, 1)}, '22023' ], [ q{gpu_design_row('1 "" 0 1 1 n 0', false, 1)}, '22023' ],
+	[ q{gpu_design_row('1 "" 1 n "x" 1 1 n 1', false, 1)}, '22023' ], [ q{gpu_design_row('1 "" 1 n "x" 1 1 c 0', false, 1)}, '22023' ],
+	[ q{gpu_design_row('1 "" 1 f "x" 2 "a" "a" 1 1 c 0', false, 'a')}, '22023' ], [ q{gpu_design_row('1 "" 1664 n "x" 1 1 n 0', false, 1)}, '22023' ],
+	[ q{gpu_design_row('1 "" 99999999999 0', false, 1)}, '22023' ], [ q{gpu_design_row('1 "" 1 n "x" 10000 ' || repeat('1 p 0 50 ', 10000), false, 1)}, '22023' ],
+	[ q{gpu_design_row('1 "" 1 n "x" 1 3 p 0 50 p 0 50 p 0 50', false, 1)}, '22023' ], [ q{gpu_design_row('1 "" 1 n "x" 1 1 q 0 2 7ff0000000000000', false, 1)}, '22023' ],
+	[ q{gpu_design_row('1 "' || repeat('x', 1000000) || '" 0 0', false, 1)}, '22023' ], [ q{gpu_design_row('1 "" 1 f "x" 10002 ' || repeat('"', 100000), false, 'a')}, '22023' ],
+	[ "gpu_levels_accum(NULL, NULL, 'a'::text)", '42883' ], [ 'gpu_levels_combine(NULL, NULL)', '42883' ], [ 'gpu_levels_final(NULL)', '42883' ],
+	[ q{(SELECT gpu_levels_pass('{x}', v) FROM (VALUES ('{1}'::int[])) u(v))}, '42804' ], [ q{(SELECT gpu_levels_pass(NULL, repeat('x', 2000)))}, '54000' ],
+	[ q{(SELECT gpu_levels_pass('{NULL}', i) FROM generate_series(1, 20000) i)}, '54000' ])
+{
+	refused('mallory', "SELECT $case->[0]::text", $case->[1], 'by hand: ' . substr($case->[0], 0, 100));
+}
+gives('mallory', q{SELECT gpu_levels_pass('{x,y}', v, w) FROM (VALUES ('b'::text, 2.50::numeric), ('a', 1), (NULL, 3), ('b', 1.0)) u(v, w)}, '{2,b,a,2,2.5,1}', 'levels, by hand');
+refused('mallory', 'CREATE AGGREGATE pg_temp.forged(text[], VARIADIC "any") (SFUNC = gpu_levels_accum, STYPE = internal)', '42P13', 'an aggregate of the same state');
+# another design, and other types behind it, in each row
+gives('mallory', q{SELECT gpu_design_row(d, false, 1, 'a') FROM (VALUES ('1 "" 2 n "x" f "g" 2 "a" "b" 1 2 n 0 d 1'), ('1 "" 2 n "x" f "g" 2 "c" "a" 2 1 d 1 1 p 0 2')) v(d)}, "{1,0}\n{0,1,1,1}",
+	'a design that changes from row to row');
+# levels of every byte; models whose designs were changed
+gives('mallory', q{SELECT rank, bool_and(gpu_predict(m, chr(i)) = i) FROM (SELECT m, (m).rank FROM gpu_ols_fit('SELECT i, chr(i) AS c FROM generate_series(1, 255) i') m) u, generate_series(1, 255) i GROUP BY rank},
+	'255|t', 'levels of every byte');
+for my $change (q{''}, q{'"'}, 'NULL', q{repeat('1', 100000)}, q{replace((m).design, ' 3 ', ' 2 ')}, q{replace((m).design, 'c 1', 'c 0')}, q{(m).design || ' 1'}, q{left((m).design, 30)}, q{replace((m).design, 'c 1', 'd 1')})
+{
+	my ($out, $err) = as('mallory', "SELECT gpu_predict(f, 1, 'a') FROM (SELECT m AS f FROM (SELECT (jsonb_populate_record(m, jsonb_build_object('design', $change))).* FROM gpu_ols_fit('SELECT x, i, v[1]::text AS g FROM a.t') m) m) u;
+		SELECT gpu_predict(jsonb_populate_record(m, jsonb_build_object('design', $change)), 1, '2') FROM gpu_ols_fit('SELECT x, i, v[1]::text AS g FROM a.t') m;\nSELECT 'still here'");
+
+	like($out, qr/still here$/, "a model with the design $change: the session goes on");
+	unlike($err, qr/XX000/, "a model with the design $change: no internal error");
+}
+# formulas that are long, deep or made of anything
+for my $formula (q{'y ~ ' || repeat('(', 65000)}, q{'y ~ x' || repeat('+.:.', 16000)}, q{repeat('y ~ x ', 10000)}, q{'y ~ ' || repeat('"', 60001)}, q{'y ~ ' || repeat('x:', 30000) || 'x'}, q{repeat(chr(233), 30000)},
+	q{E'y ~ x + \\x01'}, q{'y ~ poly(x, 50):poly(i, 50):poly(x, 49)'}, q{'y ~ ' || repeat('-', 60000)})
+{
+	my ($out, $err) = as('mallory', "SELECT (gpu_ols_fit('SELECT y, x, i FROM a.t', formula => $formula)).rank;\nSELECT 'still here'");
+
+	like($out, qr/still here$/, "formula $formula: the session goes on");
+	unlike($err, qr/XX000/, "formula $formula: no internal error");
+}
+
 # Whatever is called with nothing but NULLs answers, or refuses with a code of its own.
 gives('mallory', q{
 	CREATE FUNCTION pg_temp.call(f regprocedure, arguments text) RETURNS text LANGUAGE plpgsql AS $$

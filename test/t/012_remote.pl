@@ -87,6 +87,21 @@ for my $case ([ 'y, a, b, c, i % 4 AS w', "weights => 'w'" ], [ 'i % 4 AS w, y, 
 	like($reason, $made_there, 'the sums are made where they should be');
 }
 
+# Factors and powers: the rows come, after a look at the levels and one at the powers' ranges; nothing of them is pushed down
+for my $case ([ 'y, a, (i % 3)::text AS g', '', 2 ], [ '*', ", formula => 'y ~ poly(a, 3) * factor(b)'", 3 ], [ '*', ", formula => 'y ~ a + c:b'", 1 ])
+{
+	my ($columns, $arguments, $nscans) = @$case;
+
+	for my $set ('', $cheap, $snapshot)
+	{
+		my ($got, $scans, $reason) = far("SELECT $model, design FROM gpu_ols_fit('SELECT $columns FROM far'$arguments)", $set);
+
+		is($got, $node->safe_psql('postgres', "SELECT $model, design FROM gpu_ols_fit('SELECT $columns FROM near'$arguments)"), "$columns$arguments: the same model");
+		is($scans, $nscans, "$columns$arguments: scans");
+		like($reason, $came, "$columns$arguments: the rows come");
+	}
+}
+
 # Wherever the scan is in the plan
 for my $query ('SELECT y, v, w FROM (SELECT * FROM far WHERE i > 10 OFFSET 0) s', 'SELECT y, v, w FROM far UNION ALL SELECT y, v, w FROM near WHERE i < 10',
 	'WITH f AS MATERIALIZED (SELECT * FROM far) SELECT y, v, w FROM f', 'SELECT f.y, n.v, f.w FROM far f JOIN near n USING (i) WHERE i > 0',

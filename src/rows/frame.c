@@ -1,0 +1,631 @@
+/*
+ * frame.c: a query whose features are made of its columns by a formula.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "compute/design.h"
+#include "compute/design_moves.h"
+#include "rows/columns.h"
+#include "rows/design_values.h"
+#include "rows/formula_error.h"
+#include "rows/frame.h"
+#include "rows/levels.h"
+#include "rows/query.h"
+#include "rows/wrapper.h"
+#include "run/raise.h"
+
+/* Arguments of a function of ours, less what it has besides columns */
+#define COLUMN_ARGUMENTS_MAX 90
+
+/* What is being made a frame of */
+typedef struct Making
+{
+	const GrQuery *query;
+	Oid			function;
+	const char *text;			/* the formula's; NULL: there is none */
+	GrFormulaColumn *columns;
+	int			found[GR_ROLES_MAX];	/* where the response and the roles are */
+	int			nroles;
+	GrFormula	formula;
+	GrLevels   *levels;			/* of each column */
+	bool		pairs;			/* features in two columns */
+} Making;
+
+static Oid
+base_type(const GrQuery *query, int k)
+{
+	return getBaseType(TupleDescAttr(query->columns, k)->atttypid);
+}
+
+/*
+ * Columns and formula
+ */
+
+static bool
+has_role(const Making *m, int k)
+{
+	for (int i = 0; i < m->nroles; i++)
+		if (m->found[i] == k)
+			return true;
+	return false;
+}
+
+static void
+describe_columns(Making *m)
+{
+	m->columns = palloc0(m->query->columns->natts * sizeof(GrFormulaColumn));
+	for (int k = 0; k < m->query->columns->natts; k++)
+	{
+		Oid			type = base_type(m->query, k);
+
+		m->columns[k] = (GrFormulaColumn) {
+			.name = m->query->names[k],
+			.kind = gr_is_number_type(type) ? GR_COLUMN_NUMBER : gr_is_category_type(type) ? GR_COLUMN_FACTOR :
+			GR_COLUMN_OTHER,
+			.can_be_factor = gr_is_level_type(type),
+			.has_role = has_role(m, k)
+		};
+	}
+}
+
+/* Is a column that would be a feature a category? */
+static bool
+has_category(const Making *m)
+{
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (m->columns[k].kind == GR_COLUMN_FACTOR && !m->columns[k].has_role)
+			return true;
+	return false;
+}
+
+static void
+read_formula(Making *m, bool intercept)
+{
+	GrFormulaError err;
+
+	m->formula.response = m->found[0];
+	m->formula.intercept = intercept;
+	if (!gr_formula_read(&m->formula, m->text, m->text == NULL ? 0 : strlen(m->text), m->columns,
+						 m->query->columns->natts, gr_context_memory(CurrentMemoryContext), &gr_host, &err))
+	{
+		/* what the host has met is raised where it was kept */
+		if (err.fault == GR_FORMULA_CANCELED)
+			gr_raise(&(GrError) {.status = GR_CANCELED});
+		gr_raise_formula(&err, m->text, m->query->columns, m->query->names);
+	}
+	for (int i = 1; i < m->nroles; i++)
+		if (m->found[i] == m->formula.response)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column \"%s\" cannot be both response and weights or offsets",
+							m->query->names[m->formula.response])));
+	m->found[0] = m->formula.response;
+}
+
+/*
+ * Levels
+ */
+
+typedef struct LevelOrder
+{
+	FmgrInfo   *compare;
+	Oid			collation;
+} LevelOrder;
+
+typedef struct SortedLevel
+{
+	Datum		value;
+	GrString	level;
+} SortedLevel;
+
+static int
+compare_levels(const void *a, const void *b, void *arg)
+{
+	const SortedLevel *u = a;
+	const SortedLevel *v = b;
+	const LevelOrder *order = arg;
+	int32		result = DatumGetInt32(FunctionCall2Coll(order->compare, order->collation, u->value, v->value));
+
+	if (result != 0)
+		return result;
+	result = memcmp(u->level.bytes, v->level.bytes, Min(u->level.nbytes, v->level.nbytes));
+	return result != 0 ? result : u->level.nbytes - v->level.nbytes;
+}
+
+/* Adds a column's levels in the order of its type and its collation. */
+static void
+sort_levels(GrLevels *levels, const Datum *items, int n, Form_pg_attribute attribute)
+{
+	Oid			type = getBaseType(attribute->atttypid);
+	LevelOrder	order = {&lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO)->cmp_proc_finfo, attribute->attcollation};
+	SortedLevel *sorted = palloc(Max(n, 1) * sizeof(SortedLevel));
+	Oid			input;
+	Oid			param;
+
+	if (!OidIsValid(order.collation))
+		order.collation = get_typcollation(type);
+	getTypeInputInfo(type, &input, &param);
+	for (int k = 0; k < n; k++)
+	{
+		char	   *level = TextDatumGetCString(items[k]);
+
+		sorted[k].level = (GrString) {level, (int) strlen(level)};
+		sorted[k].value = OidInputFunctionCall(input, level, param, -1);
+	}
+	qsort_interruptible(sorted, n, sizeof(SortedLevel), compare_levels, &order);
+	for (int k = 0; k < n; k++)
+		if (!gr_level_add(levels, sorted[k].level, gr_context_memory(CurrentMemoryContext)))
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory")));
+}
+
+/* What column k is to the formula: a bit of the kinds of its variables */
+static int
+uses_of(const Making *m, int k)
+{
+	int			uses = 0;
+
+	for (int v = 0; v < m->formula.nvariables; v++)
+		if (m->formula.variables[v].used && m->formula.variables[v].column == k)
+			uses |= 1 << m->formula.variables[v].kind;
+	return uses;
+}
+
+static bool
+is_factor(const Making *m, int k)
+{
+	return (uses_of(m, k) & 1 << GR_VARIABLE_FACTOR) != 0;
+}
+
+/* Is neither the response nor a column with a role NULL and, features, none that the formula uses? */
+static Expr *
+are_complete(const Making *m, const GrWrapper *wrapper, bool features)
+{
+	List	   *tests = NIL;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+	{
+		NullTest   *test;
+
+		if (!has_role(m, k) && !(features && uses_of(m, k) != 0))
+			continue;
+		test = makeNode(NullTest);
+		test->arg = gr_wrapped_column(wrapper, k);
+		test->nulltesttype = IS_NOT_NULL;
+		test->location = -1;
+		tests = lappend(tests, test);
+	}
+	return list_length(tests) == 1 ? linitial(tests) : makeBoolExpr(AND_EXPR, tests, -1);
+}
+
+static GrPlan *
+plan_levels(const Making *m, const int *factors, int n)
+{
+	Oid			types[2] = {TEXTARRAYOID, ANYOID};
+	Datum	   *names = palloc(n * sizeof(Datum));
+	List	   *args = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	Oid			pass;
+	int			nest_level;
+
+	gr_wrap_query(&wrapper, m->query);
+	for (int i = 0; i < n; i++)
+	{
+		names[i] = CStringGetTextDatum(m->columns[factors[i]].name);
+		args = lappend(args, gr_wrapped_column(&wrapper, factors[i]));
+	}
+	args = lcons(gr_wrapper_constant(PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT)),
+									 TEXTARRAYOID), args);
+	wrapper.tree->jointree->quals = (Node *) are_complete(m, &wrapper, true);
+	pass = gr_own_function(m->function, "gpu_levels_pass", 2, types, TEXTARRAYOID);
+	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, pass, args));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
+	return plan;
+}
+
+/* Takes what the pass gives: of each column how many levels there are, and these. */
+static void
+take_levels(Making *m, const int *factors, int n, Datum value)
+{
+	Datum	   *items;
+	int			nitems;
+	int			at = 0;
+
+	deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &nitems);
+	for (int i = 0; i < n; i++)
+	{
+		int			nlevels = at < nitems ? pg_strtoint32(TextDatumGetCString(items[at++])) : 0;
+
+		if (nlevels < 0 || nlevels > nitems - at)
+			elog(ERROR, "gpu_levels_pass returned %d items", nitems);
+		sort_levels(&m->levels[factors[i]], items + at, nlevels, TupleDescAttr(m->query->columns, factors[i]));
+		at += nlevels;
+	}
+}
+
+static void
+find_levels(Making *m)
+{
+	int		   *factors = palloc(m->query->columns->natts * sizeof(int));
+	int			n = 0;
+	bool		isnull;
+	Datum		value;
+
+	m->levels = palloc0(m->query->columns->natts * sizeof(GrLevels));
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (is_factor(m, k))
+			factors[n++] = k;
+	if (n == 0)
+		return;
+	if (n > COLUMN_ARGUMENTS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many factors: %d", n),
+				 errdetail("At most %d columns of a query can be factors.", COLUMN_ARGUMENTS_MAX)));
+	value = gr_run_for_value(plan_levels(m, factors, n), NULL, &isnull);
+	/* without a complete row, the fit says so */
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("query returned no complete row"),
+				 errhint("A row takes part when none of its columns is NULL.")));
+	take_levels(m, factors, n, value);
+	for (int i = 0; i < n; i++)
+		if (m->levels[factors[i]].n == 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column \"%s\" of the query is a factor of one level", m->columns[factors[i]].name),
+					 errdetail("It is \"%s\" in every complete row.",
+							   gr_show_level(m->levels[factors[i]].level[0])),
+					 errhint("Leave it out: the intercept stands for it.")));
+}
+
+/*
+ * The design and its query
+ */
+
+/* The column whose part in the features is largest, where these are too many */
+static void
+check_nfeatures(const Making *m)
+{
+	double		nfeatures = gr_formula_nfeatures(&m->formula, m->levels);
+	int			largest = 0;
+
+	if (nfeatures <= GR_MAX_FEATURES)
+		return;
+	for (int k = 1; k < m->query->columns->natts; k++)
+		if (m->levels[k].n > m->levels[largest].n)
+			largest = k;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("too many features: %.0f", nfeatures),
+			 m->levels[largest].n == 0 ? errdetail("A model can have at most %d.", GR_MAX_FEATURES) :
+			 errdetail("A model can have at most %d. The factor of most levels is column \"%s\", which has %d.",
+					   GR_MAX_FEATURES, m->columns[largest].name, m->levels[largest].n)));
+}
+
+static char *
+write_design(const Making *m, const double *centers)
+{
+	GrString	text = {m->text == NULL ? "" : m->text, m->text == NULL ? 0 : (int) strlen(m->text)};
+	GrWriter	writer = {0};
+
+	gr_design_write(&writer, &m->formula, text, m->columns, m->query->columns->natts, m->levels,
+					centers);
+	writer.text = palloc0(writer.nbytes + 1);
+	writer.size = writer.nbytes;
+	writer.nbytes = 0;
+	gr_design_write(&writer, &m->formula, text, m->columns, m->query->columns->natts, m->levels,
+					centers);
+	return writer.text;
+}
+
+/* A number of the query's, as float8 */
+static Expr *
+number_of(const Making *m, const GrWrapper *wrapper, int k)
+{
+	Expr	   *value = gr_wrapped_column(wrapper, k);
+
+	/* there is no cast from boolean to float8 */
+	if (base_type(m->query, k) == BOOLOID)
+		value = gr_wrapper_cast(wrapper, value, INT4OID);
+	return gr_wrapper_cast(wrapper, value, FLOAT8OID);
+}
+
+/*
+ * The values of the design's columns as arguments: one by one in their order or, where there are too many, the numbers
+ * in arrays and then the others. (Numbers come first either way; see order_columns() in design_values.c.)
+ */
+static List *
+write_values(const Making *m, const GrWrapper *wrapper, List *args)
+{
+	List	   *numbers = NIL;
+	List	   *others = NIL;
+	bool		packs;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (is_factor(m, k))
+			others = lappend(others, gr_wrapped_column(wrapper, k));
+		else if (uses_of(m, k) != 0)
+			numbers = lappend_int(numbers, k);
+	packs = list_length(numbers) + list_length(others) > COLUMN_ARGUMENTS_MAX;
+	while (numbers != NIL)
+	{
+		List	   *elements = NIL;
+
+		for (int n = 0; packs && numbers != NIL && n < 500; n++, numbers = list_delete_first(numbers))
+			elements = lappend(elements, number_of(m, wrapper, linitial_int(numbers)));
+		args = lappend(args, packs ? gr_wrapper_array(elements, FLOAT8OID) :
+					   gr_wrapped_column(wrapper, linitial_int(numbers)));
+		if (!packs)
+			numbers = list_delete_first(numbers);
+	}
+	return list_concat(args, others);
+}
+
+/*
+ * CASE WHEN the response and the roles aren't NULL THEN gpu_design_row(design, pairs, columns ...) END: rows that don't
+ * take part may have levels that no other has.
+ */
+static Expr *
+write_row(const Making *m, const GrWrapper *wrapper, const char *design)
+{
+	Oid			types[3] = {TEXTOID, BOOLOID, ANYOID};
+	List	   *args = list_make2(gr_wrapper_constant(CStringGetTextDatum(design), TEXTOID),
+								  makeBoolConst(m->pairs, false));
+	CaseWhen   *complete = makeNode(CaseWhen);
+	CaseExpr   *row = makeNode(CaseExpr);
+
+	complete->expr = are_complete(m, wrapper, false);
+	complete->result = gr_wrapper_call(gr_own_function(m->function, "gpu_design_row", 3, types, FLOAT8ARRAYOID),
+									   write_values(m, wrapper, args));
+	complete->location = -1;
+	row->casetype = FLOAT8ARRAYOID;
+	row->args = list_make1(complete);
+	row->defresult = (Expr *) makeNullConst(FLOAT8ARRAYOID, -1, InvalidOid);
+	row->location = -1;
+	return (Expr *) row;
+}
+
+/*
+ * Are the features columns of numbers, as they are? But for one that has a role, too, as columns with a role are found
+ * by their names.
+ */
+static bool
+has_plain_features(const Making *m)
+{
+	for (int t = 0; t < m->formula.nterms; t++)
+	{
+		const GrVariable *first = &m->formula.variables[m->formula.terms[t].variable[0]];
+
+		if (gr_formula_order(&m->formula.terms[t]) > 1 || first->kind != GR_VARIABLE_NUMBER ||
+			has_role(m, first->column))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Selects the response, the roles, and the features: as columns where they are ones, else as one array, which has no
+ * name.
+ */
+static GrQuery *
+wrap_rows(const Making *m, const char *design, bool plain)
+{
+	const char **names = palloc((m->nroles + m->formula.nterms + 1) * sizeof(char *));
+	GrWrapper	wrapper;
+
+	gr_wrap_query(&wrapper, m->query);
+	for (int i = 0; i < m->nroles; i++)
+	{
+		names[i] = m->query->names[m->found[i]];
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, m->found[i]));
+	}
+	for (int t = 0; plain && t < m->formula.nterms; t++)
+	{
+		int			column = m->formula.variables[m->formula.terms[t].variable[0]].column;
+
+		names[m->nroles + t] = m->query->names[column];
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, column));
+	}
+	if (!plain)
+	{
+		names[m->nroles] = "";
+		gr_wrapper_select(&wrapper, write_row(m, &wrapper, design));
+	}
+	return gr_wrapper_query(&wrapper, names);
+}
+
+/* The design that was written */
+static GrDesign *
+open_design(const char *text)
+{
+	GrDesign   *design = gr_open_design(CurrentMemoryContext, text, strlen(text));
+
+	if (design == NULL)
+		elog(ERROR, "malformed design");
+	return design;
+}
+
+/* How many features have a second column; 0 if all these would be too many */
+static int
+count_rests(const char *text)
+{
+	GrDesign   *design = *text == '\0' ? NULL : open_design(text);
+
+	return design == NULL || design->nfeatures + design->npaired > GR_MAX_FEATURES ? 0 : design->npaired;
+}
+
+const GrTermMoves *
+gr_frame_moves(const char *text)
+{
+	GrTermMoves *moves = palloc(sizeof(GrTermMoves));
+
+	if (!gr_design_moves(open_design(text), gr_context_memory(CurrentMemoryContext), moves))
+		return NULL;
+	return moves->n == 0 ? NULL : moves;
+}
+
+int *
+gr_frame_rests(const char *text, int *nfeatures)
+{
+	GrDesign   *design = open_design(text);
+	int		   *rest_of = palloc(Max(design->nfeatures, 1) * sizeof(int));
+	int			nlow = 0;
+	int			k = 0;
+
+	for (int t = 0; t < design->nterms; t++)
+		for (int i = 0; i < design->terms[t].width; i++)
+			rest_of[k++] = design->terms[t].paired ? nlow++ : -1;
+	*nfeatures = design->nfeatures;
+	return rest_of;
+}
+
+/*
+ * Centers
+ */
+
+/* SELECT ARRAY[min, max of column k, ...] of the complete rows */
+static GrPlan *
+plan_ranges(const Making *m, const int *columns, int n)
+{
+	List	   *ends = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	int			nest_level;
+
+	gr_wrap_query(&wrapper, m->query);
+	for (int i = 0; i < n; i++)
+	{
+		Expr	   *number = number_of(m, &wrapper, columns[i]);
+
+		ends = lappend(ends, gr_wrapper_aggregate(&wrapper, F_MIN_FLOAT8, list_make1(number)));
+		ends = lappend(ends, gr_wrapper_aggregate(&wrapper, F_MAX_FLOAT8, list_make1(copyObject(number))));
+	}
+	wrapper.tree->jointree->quals = (Node *) are_complete(m, &wrapper, true);
+	gr_wrapper_select(&wrapper, gr_wrapper_array(ends, FLOAT8OID));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
+	return plan;
+}
+
+/* Of the columns that are raised to powers, the middles of their values; false if there are none */
+static bool
+find_centers(const Making *m, double *centers)
+{
+	int		   *columns = palloc(m->query->columns->natts * sizeof(int));
+	int			n = 0;
+	ArrayType  *ends;
+	bool		isnull;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if ((uses_of(m, k) & 1 << GR_VARIABLE_POLY) != 0)
+			columns[n++] = k;
+	/* a list's length is that of a function's arguments */
+	if (n == 0 || n > COLUMN_ARGUMENTS_MAX)
+		return false;
+	ends = DatumGetArrayTypeP(gr_run_for_value(plan_ranges(m, columns, n), NULL, &isnull));
+	if (isnull || array_contains_nulls(ends))
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		const double *end = (const double *) ARR_DATA_PTR(ends) + 2 * i;
+
+		centers[columns[i]] = end[0] / 2 + end[1] / 2;
+		if (!isfinite(centers[columns[i]]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The design that rows are made by: the model's or, where it has powers, their products with others are complete and
+ * there is an intercept, one of powers about centers.
+ */
+static const char *
+row_design(const Making *m, const GrFrame *frame)
+{
+	double	   *centers = palloc0(m->query->columns->natts * sizeof(double));
+	GrTermMoves moves;
+	const char *centered;
+
+	if (!m->pairs || !frame->intercept)
+		return frame->design;
+	/* whether it can be done is looked at before the query is run */
+	centered = write_design(m, centers);
+	if (!gr_design_moves(open_design(centered), gr_context_memory(CurrentMemoryContext), &moves) ||
+		!find_centers(m, centers))
+		return frame->design;
+	return write_design(m, centers);
+}
+
+GrFrame *
+gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
+{
+	Making		m = {.query = query,.function = function,.text = roles->formula};
+	GrFrame    *frame;
+
+	m.nroles = gr_find_roles(query->columns->natts, query->names, roles, m.found);
+	describe_columns(&m);
+	if (m.text == NULL && !has_category(&m))
+		return NULL;
+	read_formula(&m, roles->intercept);
+	find_levels(&m);
+	check_nfeatures(&m);
+	frame = palloc0(sizeof(GrFrame));
+	frame->intercept = m.formula.intercept;
+	frame->design = m.formula.nterms == 0 ? "" : write_design(&m, NULL);
+	m.pairs = roles->pairs && (frame->nlow = count_rests(frame->design)) > 0;
+	frame->row_design = row_design(&m, frame);
+	frame->plain = has_plain_features(&m);
+	frame->query = wrap_rows(&m, frame->row_design, frame->plain);
+	return frame;
+}
+
+static void
+name_features(const char *text, const char **names)
+{
+	GrDesign   *design = open_design(text);
+
+	for (int k = 0; k < design->nfeatures; k++)
+		names[k] = gr_design_feature_name(design, k);
+}
+
+GrColumns *
+gr_frame_columns(const GrFrame *frame, const GrRoles *roles)
+{
+	GrColumns  *columns = gr_query_columns(frame->query->columns, frame->query->names, roles);
+	const char **names;
+	int		   *rest_of;
+	int			n;
+
+	if (frame->plain)
+		return columns;
+	rest_of = gr_frame_rests(frame->row_design, &n);
+	names = palloc((n + frame->nlow) * sizeof(char *));
+	name_features(frame->row_design, names);
+	for (int k = 0; frame->nlow > 0 && k < n; k++)
+		if (rest_of[k] >= 0)
+			names[n + rest_of[k]] = names[k];
+	columns->column[columns->n - 1].elements = names;
+	gr_set_widths(columns, &(int32) {n + frame->nlow});
+	return columns;
+}

@@ -1,0 +1,28 @@
+/*
+ * predict_design.h: the features of a model with a design, from values of the columns that it was fitted to: one by one
+ * in the order of the query's columns, or as one row or jsonb object by their names, which may have others, too.
+ */
+#ifndef GPUREG_PREDICT_DESIGN_H
+#define GPUREG_PREDICT_DESIGN_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "sql/model.h"
+
+/* What is found out once and kept from call to call, as long as the models' designs are the same */
+typedef struct GrDesignCall GrDesignCall;
+
+/*
+ * The features of the arguments from first_argno on, none of which is NULL; NULL if one of the values is. *low: see
+ * gr_design_expand_pairs(). *call: NULL at first; it lies in the memory of the call's FmgrInfo.
+ */
+extern const double *gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **call,
+										const GrPredictor *model, const double **low);
+
+/* What the linear predictor has of them, with the coefficients; *finite: is everything that is summed up finite? */
+extern double gr_design_predictor(const GrDesignCall *call, const GrPredictor *model, const double *features,
+								  const double *low, bool *finite);
+
+#endif							/* GPUREG_PREDICT_DESIGN_H */

@@ -1,0 +1,42 @@
+# What docs/formulas.md shows is what a test runs: each of its statements is one of test/sql/examples.sql, and what it shows as their output is
+# in expected/examples.out.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $root = "$FindBin::RealBin/../..";
+plan skip_all => 'the tests were copied without the documentation' if !-e "$root/docs/formulas.md" || !-e "$root/expected/examples.out";
+
+# Spaces as single ones, and none at a line's end
+sub squeezed
+{
+	my ($text) = @_;
+	$text =~ s/\s+/ /g;
+	return $text =~ s/^ | $//gr;
+}
+
+my $page = slurp_file("$root/docs/formulas.md");
+my $run = squeezed(slurp_file("$root/test/sql/examples.sql"));
+my %shown = map { (squeezed($_) => 1) } split /\n/, slurp_file("$root/expected/examples.out");
+my $n = 0;
+
+while ($page =~ /^```sql\n(.*?)^```/gms)
+{
+	my $block = $1;
+	my @output = $block =~ /^-- (.*)$/mg;
+
+	for my $statement (grep { /\S/ } split /;\n/, $block =~ s/^--.*\n//gmr)
+	{
+		$statement = squeezed($statement);
+		isnt(index($run, $statement), -1, "$statement is run");
+		$n++;
+	}
+	ok($shown{ squeezed($_) } || /^[-+]+$/, "$_ is what it gives") for @output;
+}
+cmp_ok($n, '>', 5, 'statements');
+done_testing();

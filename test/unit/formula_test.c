@@ -1,0 +1,608 @@
+/*
+ * formula_test.c: formulas and designs: terms and names as R's model.matrix() has them, errors with their positions,
+ * texts of every kind, and rows.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/dd.h"
+#include "compute/design.h"
+#include "compute/design_moves.h"
+#include "compute/gram_fold.h"
+#include "unit.h"
+
+/*
+ * Memory, freed when a test is over
+ */
+
+static void *blocks[100000];
+static int	nblocks = 0;
+static int	nleft = -1;			/* that may be taken yet; -1: any number */
+
+static void *
+take(void *arg, size_t nbytes)
+{
+	(void) arg;
+	if (nleft == 0 || nblocks == COUNT(blocks))
+		return NULL;
+	nleft -= nleft > 0 ? 1 : 0;
+	/* of its own length, so that a sanitizer sees what is beyond */
+	return blocks[nblocks++] = malloc(nbytes);
+}
+
+static void
+free_blocks(void)
+{
+	while (nblocks > 0)
+		free(blocks[--nblocks]);
+	nleft = -1;
+}
+
+static const GrMemory memory = {take, NULL};
+
+/*
+ * A query: y, the factors a (2 levels), b (3) and "C c" (2, with quotes), numbers x, z and k, of which factor(k) has 3,
+ * something of no use, and two columns of one name
+ */
+static const GrFormulaColumn columns[] = {
+	{"y", GR_COLUMN_NUMBER, true, false}, {"a", GR_COLUMN_FACTOR, true, false}, {"b", GR_COLUMN_FACTOR, true, false},
+	{"C \"c", GR_COLUMN_FACTOR, true, true}, {"x", GR_COLUMN_NUMBER, true, false},
+	{"z", GR_COLUMN_NUMBER, true, false}, {"k", GR_COLUMN_NUMBER, true, false},
+	{"blob", GR_COLUMN_OTHER, false, true}, {"twice", GR_COLUMN_NUMBER, true, true},
+	{"twice", GR_COLUMN_NUMBER, true, true}, {"w", GR_COLUMN_NUMBER, true, true}
+};
+static const int nlevels[COUNT(columns)] = {0, 2, 3, 2, 2, 0, 3};
+static GrLevels levels[COUNT(columns)];
+
+static void
+make_levels(void)
+{
+	static const char *const names[] = {"1", "2", "3"};
+
+	memset(levels, 0, sizeof(levels));
+	for (int k = 0; k < COUNT(columns); k++)
+		for (int i = 0; i < nlevels[k]; i++)
+			(void) gr_level_add(&levels[k], (GrString) {names[i], 1}, memory);
+}
+
+static bool
+read_formula(GrFormula *formula, const char *text, size_t nbytes, GrFormulaError *err)
+{
+	/* without a 0 behind it */
+	char	   *copy = take(NULL, nbytes + (nbytes == 0 ? 1 : 0));
+
+	*formula = (GrFormula) {.intercept = true};
+	return gr_formula_read(formula, memcpy(copy, text, nbytes), nbytes, columns, COUNT(columns), memory, NULL, err);
+}
+
+/* Writes the design and reads it again; *text: what was written */
+static GrDesign *
+make_design(const GrFormula *formula, const char *source, GrString *text)
+{
+	GrString	quoted = {source, (int) strlen(source)};
+	GrWriter	w = {0};
+
+	make_levels();
+	gr_design_write(&w, formula, quoted, columns, COUNT(columns), levels, NULL);
+	w.text = take(NULL, w.nbytes);
+	w.size = w.nbytes;
+	w.nbytes = 0;
+	gr_design_write(&w, formula, quoted, columns, COUNT(columns), levels, NULL);
+	*text = (GrString) {w.text, (int) w.nbytes};
+	return gr_design_read(w.text, w.nbytes, memory);
+}
+
+/* The names of all features, each followed by a space */
+static const char *
+name_all(const GrDesign *design, char *text, size_t size)
+{
+	GrWriter	w = {.text = text,.size = size - 1};
+
+	for (int k = 0; k < design->nfeatures; k++)
+	{
+		gr_design_name(&w, design, k);
+		if (w.nbytes < w.size)
+			text[w.nbytes] = ' ';
+		w.nbytes++;
+	}
+	text[w.nbytes < w.size ? w.nbytes : w.size] = '\0';
+	return text;
+}
+
+/*
+ * What R 4.2's colnames(model.matrix()) gives, with levels called [1], [2] ...; factor(k) and raw powers renamed
+ */
+static const struct
+{
+	const char *formula;
+	bool		intercept;
+	const char *names;
+}			readings[] = {
+	{"y ~ x", true, "x "},
+	{"y~X+Z", true, "x z "},
+	{"y ~ a", true, "a[2] "},
+	{"y ~ a - 1", false, "a[1] a[2] "},
+	{"y ~ 0 + a + b", false, "a[1] a[2] b[2] b[3] "},
+	{"y ~ 0 + x + b", false, "x b[1] b[2] b[3] "},
+	{"y ~ a * b", true, "a[2] b[2] b[3] a[2]:b[2] a[2]:b[3] "},
+	{"y ~ a:b", true, "a[1]:b[1] a[2]:b[1] a[1]:b[2] a[2]:b[2] a[1]:b[3] a[2]:b[3] "},
+	{"y ~ b + a:b", true, "b[2] b[3] b[1]:a[2] b[2]:a[2] b[3]:a[2] "},
+	{"y ~ x:b", true, "x:b[1] x:b[2] x:b[3] "},
+	{"y ~ x + x:b", true, "x x:b[2] x:b[3] "},
+	{"y ~ x * b - x", true, "b[2] b[3] x:b[1] x:b[2] x:b[3] "},
+	{"y ~ factor(k) * x", true, "k[2] k[3] x k[2]:x k[3]:x "},
+	{"y ~ factor(k) + k", true, "k[2] k[3] k "},
+	{"y ~ factor(a)", true, "a[2] "},
+	{"y ~ poly(x, 3)", true, "x x^2 x^3 "},
+	{"y ~ poly(x,2):b", true, "x:b[1] x^2:b[1] x:b[2] x^2:b[2] x:b[3] x^2:b[3] "},
+	{"y ~ x:a + z + a", true, "z a[2] x:a[1] x:a[2] "},
+	{"y ~ (a + b) * x", true, "a[2] b[2] b[3] x a[2]:x b[2]:x b[3]:x "},
+	{"y ~ a * b * x - a:b:x", true, "a[2] b[2] b[3] x a[2]:b[2] a[2]:b[3] a[2]:x b[2]:x b[3]:x "},
+	{"y ~ a:a:a", true, "a[2] "},
+	{"y ~ - x + x", true, "x "},
+	{"y ~ x - 1 + 1", true, "x "},
+	{"y ~ x - 0", true, "x "},
+	{"y ~ x + 0", false, "x "},
+	{"y ~ 1", true, ""},
+	{"y ~ x - x", true, ""},
+	{"y ~ .", true, "a[2] b[2] b[3] x z k "},
+	{"y ~ . - b + w", true, "a[2] x z k w "},
+	{"x ~ .", true, "y a[2] b[2] b[3] z k "},
+	{"y ~ .:a", true, "a[2] a[1]:b[2] a[2]:b[2] a[1]:b[3] a[2]:b[3] a[1]:x a[2]:x a[1]:z a[2]:z a[1]:k a[2]:k "},
+	{"y ~ \"C \"\"c\"", true, "C \"c[2] "},
+	{"y ~ \"x\" +\t z", true, "x z "}
+};
+
+static void
+test_readings(void)
+{
+	for (int k = 0; k < COUNT(readings); k++)
+	{
+		GrFormula	formula;
+		GrFormulaError err;
+		GrString	text;
+		char		names[1000] = "";
+		GrDesign   *design = NULL;
+
+		if (read_formula(&formula, readings[k].formula, strlen(readings[k].formula), &err))
+			design = make_design(&formula, readings[k].formula, &text);
+		check(design != NULL && strcmp(name_all(design, names, sizeof(names)), readings[k].names) == 0 &&
+			  formula.intercept == readings[k].intercept &&
+			  design->nfeatures == gr_formula_nfeatures(&formula, levels), "%s: %s", readings[k].formula, names);
+		free_blocks();
+	}
+}
+
+static const struct
+{
+	const char *formula;
+	GrFormulaFault fault;
+	int			at;
+}			faults[] = {
+	{"", GR_FORMULA_ENDS, 0}, {"y", GR_FORMULA_ENDS, 1}, {"y ~", GR_FORMULA_ENDS, 3},
+	{"~ x", GR_FORMULA_NO_RESPONSE, 0},
+	{"y x", GR_FORMULA_UNEXPECTED, 2}, {"y ~ x z", GR_FORMULA_UNEXPECTED, 6}, {"y ~ x +", GR_FORMULA_ENDS, 7},
+	{"y ~ + + x", GR_FORMULA_UNEXPECTED, 6}, {"y ~ (x", GR_FORMULA_ENDS, 6}, {"y ~ x)", GR_FORMULA_UNEXPECTED, 5},
+	{"y ~ q", GR_FORMULA_UNKNOWN, 4}, {"q ~ x", GR_FORMULA_UNKNOWN, 0}, {"y ~ \"X\"", GR_FORMULA_UNKNOWN, 4},
+	{"y ~ twice", GR_FORMULA_AMBIGUOUS, 4}, {"y ~ x + y", GR_FORMULA_RESPONSE_USED, 8},
+	{"log(y) ~ x", GR_FORMULA_FOREIGN, 0}, {"y ~ log(x)", GR_FORMULA_FOREIGN, 4}, {"y(1) ~ x", GR_FORMULA_FOREIGN, 0},
+	{"y ~ x^2", GR_FORMULA_FOREIGN, 5}, {"y ~ x / z", GR_FORMULA_FOREIGN, 6}, {"y ~ x %in% z", GR_FORMULA_FOREIGN, 6},
+	{"y ~ \"x", GR_FORMULA_FOREIGN, 4}, {"y ~ \"\"", GR_FORMULA_FOREIGN, 4}, {"y ~ 2", GR_FORMULA_BAD_NUMBER, 4},
+	{"y ~ x * 1", GR_FORMULA_BAD_NUMBER, 8}, {"y ~ 1:x", GR_FORMULA_UNEXPECTED, 5},
+	{"y ~ 1.5", GR_FORMULA_BAD_NUMBER, 4},
+	{"y ~ poly(x)", GR_FORMULA_UNEXPECTED, 10}, {"y ~ poly(x, 0)", GR_FORMULA_BAD_DEGREE, 12},
+	{"y ~ poly(x, 51)", GR_FORMULA_BAD_DEGREE, 12}, {"y ~ poly(x, 99999999999)", GR_FORMULA_BAD_DEGREE, 12},
+	{"y ~ poly(x, z)", GR_FORMULA_BAD_DEGREE, 12}, {"y ~ poly(a, 2)", GR_FORMULA_NOT_A_NUMBER, 9},
+	{"y ~ poly(x + z, 2)", GR_FORMULA_UNEXPECTED, 11}, {"y ~ factor(blob)", GR_FORMULA_NOT_USABLE, 11},
+	{"y ~ x + blob", GR_FORMULA_NOT_USABLE, 8}, {"y ~ factor(x", GR_FORMULA_ENDS, 12},
+	{"y ~ x ~ z", GR_FORMULA_UNEXPECTED, 6},
+	{"y ~ poly(x,2):poly(x,3):poly(x,4):poly(x,5):poly(x,6):poly(x,7):poly(x,8):poly(x,9):z", GR_FORMULA_ORDER, 85}
+};
+
+static void
+test_faults(void)
+{
+	for (int k = 0; k < COUNT(faults); k++)
+	{
+		GrFormula	formula;
+		GrFormulaError err;
+		bool		read = read_formula(&formula, faults[k].formula, strlen(faults[k].formula), &err);
+
+		check(!read && err.fault == faults[k].fault && err.at == (size_t) faults[k].at,
+			  "%s: fault %d at %zu", faults[k].formula, err.fault, err.at);
+		free_blocks();
+	}
+}
+
+/*
+ * Limits
+ */
+
+static void
+test_limits(void)
+{
+	static char text[2 << 20];
+	GrFormula	formula;
+	GrFormulaError err;
+	size_t		n;
+
+	memset(text, '(', sizeof(text));
+	memcpy(text, "y ~ ", 4);
+	check(!read_formula(&formula, text, sizeof(text), &err) && err.fault == GR_FORMULA_TOO_LONG, "2 MB");
+	free_blocks();
+	check(!read_formula(&formula, text, 60000, &err) && err.fault == GR_FORMULA_TOO_DEEP && err.at == 36, "brackets");
+	free_blocks();
+	/* 50 powers of each of six, squared, with one another and with the three: too many terms, or too many features */
+	n = (size_t) sprintf(text, "y ~ ((x");
+	for (int k = 1; k <= 50; k++)
+		n += (size_t) sprintf(text + n, " + poly(x,%d) + poly(z,%d) + poly(k,%d)", k, k, k);
+	n += (size_t) sprintf(text + n, ")");
+	check(n > 0 && !read_formula(&formula, text, n, &err) && err.fault == GR_FORMULA_ENDS, "a sum that isn't closed");
+	free_blocks();
+	n += (size_t) sprintf(text + n, ") * (poly(w,1)");
+	for (int k = 2; k <= 50; k++)
+		n += (size_t) sprintf(text + n, " + poly(w,%d) + z:poly(w,%d)", k, k);
+	n += (size_t) sprintf(text + n, ")");
+	check(!read_formula(&formula, text, n, &err) && err.fault == GR_FORMULA_TOO_MANY, "15,000 products");
+	free_blocks();
+	for (int k = 0; k < 3; k++)
+	{
+		nleft = k;
+		make_levels();
+		*text = 'y';
+		formula = (GrFormula) {.intercept = true};
+		check(!gr_formula_read(&formula, "y ~ x", 5, columns, COUNT(columns), memory, NULL, &err) &&
+			  err.fault == GR_FORMULA_NO_MEMORY, "no memory after %d blocks", k);
+		free_blocks();
+	}
+}
+
+static void
+test_cancel(void)
+{
+	Stopper		stopper = {.stop_at = 1};
+	GrHost		host = {stop, &stopper};
+	static char text[70000];
+	size_t		n = 0;
+	GrFormula	formula = {.intercept = true};
+	GrFormulaError err;
+
+	n += (size_t) sprintf(text, "y ~ x");
+	while (n < 65000)
+		n += (size_t) sprintf(text + n, "+.:.");
+	check(!gr_formula_read(&formula, text, n, columns, COUNT(columns), memory, &host, &err) &&
+		  err.fault == GR_FORMULA_CANCELED, "long work is polled");
+	free_blocks();
+}
+
+/*
+ * Texts of all kinds
+ */
+
+static uint32_t seed = 1;
+
+static uint32_t
+draw(uint32_t n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+/* Words of formulas, and other bytes, in any order: whatever is read has a design that is read as well. */
+static void
+test_random_formulas(void)
+{
+	static const char *const words[] = {
+		"y", "~", "+", "-", "*", ":", "(", ")", "a", "b", "x", "z", "k", "w", "poly(", "factor(", ",", "2", "0", "1", ".",
+		"\"", "\"x\"", " ", "^", "\xc3\xa4", "blob", "twice", "poly(x,2)", "factor(k)"
+	};
+	int			nread = 0;
+	bool		ok = true;
+
+	for (int round = 0; round < 20000; round++)
+	{
+		char		text[200];
+		size_t		n = (size_t) sprintf(text, "%s", draw(4) > 0 ? "y ~ " : "");
+		GrFormula	formula;
+		GrFormulaError err;
+		GrString	written;
+
+		for (int k = (int) draw(14); k > 0; k--)
+			if (draw(50) == 0)
+				text[n++] = (char) draw(256);
+			else
+				n += (size_t) sprintf(text + n, "%s", words[draw(COUNT(words))]);
+		text[n] = '\0';
+		if (read_formula(&formula, text, n, &err))
+		{
+			GrDesign   *design = make_design(&formula, text, &written);
+
+			ok &= design != NULL && design->nfeatures == gr_formula_nfeatures(&formula, levels);
+			nread++;
+		}
+		else
+			ok &= err.fault != GR_FORMULA_OK && err.at + err.nbytes <= n;
+		free_blocks();
+	}
+	check(ok && nread > 500, "random formulas, of which %d are formulas", nread);
+}
+
+/* Designs with some bytes changed, left out or doubled: read or not, and if so then whole. */
+static void
+test_random_designs(void)
+{
+	GrFormula	formula;
+	GrFormulaError err;
+	GrString	written;
+	char		good[2000];
+	int			n;
+	int			nread = 0;
+	bool		ok = true;
+
+	(void) read_formula(&formula, "y ~ a * b * factor(k) + poly(x, 3):k", 36, &err);
+	(void) make_design(&formula, "a \"b\"", &written);
+	memcpy(good, written.bytes, (size_t) written.nbytes);
+	n = written.nbytes;
+	free_blocks();
+	for (int round = 0; round < 50000; round++)
+	{
+		int			cut = draw(4) == 0 ? (int) draw((uint32_t) n) : n;
+		char	   *text = take(NULL, (size_t) cut + 1);
+		GrDesign   *design;
+
+		memcpy(text, good, (size_t) cut);
+		for (int k = (int) draw(4); k > 0 && cut > 0; k--)
+			text[draw((uint32_t) cut)] = draw(2) == 0 ? "0123456789 \"npcdfb"[draw(18)] : (char) draw(256);
+		design = gr_design_read(text, (size_t) cut, memory);
+		if (design != NULL)
+		{
+			double	   *values = take(NULL, 2 * (size_t) (design->ncolumns + 1) * sizeof(double));
+			double	   *features = take(NULL, (size_t) (design->nfeatures + 1) * sizeof(double));
+			double	   *low = take(NULL, (size_t) (design->npaired + 1) * sizeof(double));
+			char		names[5000];
+
+			for (int k = 0; k < design->ncolumns; k++)
+			{
+				values[k] = k + 1;
+				values[design->ncolumns + k] = design->columns[k].is_factor ? design->columns[k].levels.n - 1 : 0;
+			}
+			gr_design_expand(design, values, features);
+			gr_design_expand_pairs(design, values, features, low);
+			(void) name_all(design, names, sizeof(names));
+			nread++;
+		}
+		free_blocks();
+	}
+	check(ok && nread > 1000, "changed designs, of which %d are designs", nread);
+}
+
+static const char *const no_designs[] = {
+	"", "1", "2 \"\" 0 0", "1 \"\" 0 1 1 n 0", "1 \"\" 1 n \"x\" 1 1 c 0", "1 \"\" 1 f \"x\" 2 \"a\" \"a\" 1 1 c 0",
+	"1 \"\" 1 f \"x\" 1 \"a\" 1 1 c 0", "1 \"\" 1 f \"x\" 2 \"a\" \"b\" 1 1 n 0", "1 \"\" 1 n \"x\" 1 1 n 1",
+	"1 \"\" 1 n \"x\" 1 1 n 0 ", "1 \"\" 1 n \"x\" 01 1 n 0", "1 \"\" 1 n \"x\" 1 1 p 0 51", "1 \"\" 1 n \"x\" 1 0",
+	"1 \"\" 1 n \"x\" 1 9 n 0 n 0 n 0 n 0 n 0 n 0 n 0 n 0 n 0", "1 \"\" 99999999999999999999 n \"x\" 1 1 n 0",
+	"1 \"\" 1 n \"x\" 10000 1 n 0", "1 \"\" 1 n \"x\" 1 3 p 0 50 p 0 50 p 0 50", "1 \"\" -1 0", "1  \"\" 0 0",
+	"1 \"\" 1664 0"
+};
+
+static void
+test_no_designs(void)
+{
+	for (int k = 0; k < COUNT(no_designs); k++)
+	{
+		check(gr_design_read(no_designs[k], strlen(no_designs[k]), memory) == NULL, "no design: %s", no_designs[k]);
+		free_blocks();
+	}
+	check(gr_design_read("1 \"\" 0 0", 8, memory) != NULL, "a design of nothing");
+	free_blocks();
+}
+
+/*
+ * Rows
+ */
+
+/* Every feature of every term against the product that its name says */
+static void
+test_rows(void)
+{
+	static const char source[] = "y ~ a * b * x + poly(z, 4):a:factor(k) + k";
+	GrFormula	formula;
+	GrFormulaError err;
+	GrString	text;
+	GrDesign   *design;
+	bool		same = true;
+	bool		low_right = true;
+
+	(void) read_formula(&formula, source, sizeof(source) - 1, &err);
+	design = make_design(&formula, source, &text);
+	for (int round = 0; round < 200; round++)
+	{
+		double		values[20];
+		double		features[200];
+		double		paired[200];
+		double		low[200];
+		int			at = 0;
+		int			nlow = 0;
+
+		for (int k = 0; k < design->ncolumns; k++)
+		{
+			values[k] = (draw(2000001) - 1000000.0) / 7919;
+			values[design->ncolumns + k] = design->columns[k].is_factor ?
+				draw((uint32_t) design->columns[k].levels.n) : 0;
+		}
+		gr_design_expand(design, values, features);
+		gr_design_expand_pairs(design, values, paired, low);
+		for (int t = 0; t < design->nterms; t++)
+			for (int k = 0; k < design->terms[t].width; k++, at++)
+			{
+				const GrDesignTerm *term = &design->terms[t];
+				long double want = 1;
+
+				for (int i = 0, rest = k; i < term->nparts; rest /= term->part[i].width, i++)
+				{
+					const GrDesignPart *part = &term->part[i];
+					int			j = rest % part->width;
+					double		v = values[part->at];
+
+					if (part->kind == GR_PART_CONTRASTS || part->kind == GR_PART_DUMMIES)
+						want *= v == j + (part->kind == GR_PART_CONTRASTS ? 1 : 0) ? 1 : 0;
+					else
+						for (int power = 0; power <= j; power++)
+							want *= v;
+				}
+				same &= fabs((double) (features[at] - want)) <= 1e-15 * fabs((double) want);
+				same &= fabs((double) (paired[at] - want)) <= 1e-15 * fabs((double) want);
+				if (term->paired)
+				{
+					low_right &= fabs((double) (want - paired[at] - low[nlow])) <= 1e-18 * fabs((double) want);
+					nlow++;
+				}
+			}
+		same &= at == design->nfeatures && nlow == design->npaired;
+	}
+	check(same, "features are the products that they are called");
+	check(low_right, "what rounding leaves of powers is kept");
+	free_blocks();
+}
+
+/* Features about a center against the features that they are moved to */
+static void
+test_moves(const char *source, bool complete)
+{
+	static const double centers[COUNT(columns)] = {[4] = 3.25, [5] = -1.5};
+	GrFormula	formula;
+	GrFormulaError err;
+	GrString	text;
+	GrDesign   *raw;
+	GrDesign   *centered;
+	GrWriter	w = {0};
+	GrTermMoves moves = {0};
+	bool		made;
+	bool		right = true;
+
+	(void) read_formula(&formula, source, strlen(source), &err);
+	raw = make_design(&formula, source, &text);
+	gr_design_write(&w, &formula, (GrString) {"", 0}, columns, COUNT(columns), levels, centers);
+	w = (GrWriter) {.text = take(NULL, w.nbytes),.size = w.nbytes};
+	gr_design_write(&w, &formula, (GrString) {"", 0}, columns, COUNT(columns), levels, centers);
+	centered = gr_design_read(w.text, w.nbytes, memory);
+	made = centered != NULL && gr_design_moves(centered, memory, &moves);
+	for (int round = 0; made && round < 100; round++)
+	{
+		double		values[20];
+		double		about[200];
+		double		want[200];
+		long double moved[201] = {0};
+
+		for (int k = 0; k < raw->ncolumns; k++)
+		{
+			values[k] = draw(1000) / 64.0 - 5;
+			values[raw->ncolumns + k] = raw->columns[k].is_factor ? draw((uint32_t) raw->columns[k].levels.n) : 0;
+		}
+		gr_design_expand(centered, values, about);
+		gr_design_expand(raw, values, want);
+		for (int k = 0; k < raw->nfeatures; k++)
+			moved[k + 1] = want[k];
+		for (int64_t n = 0; n < moves.n; n++)
+		{
+			const GrTermMove *move = &moves.move[n];
+
+			moved[move->from] += (long double) move->hi * (move->to == 0 ? 1 : want[move->to - 1]);
+			right &= move->to < move->from && (n == 0 || moves.move[n - 1].from <= move->from);
+		}
+		for (int k = 0; k < raw->nfeatures; k++)
+			right &= fabs((double) moved[k + 1] - about[k]) <= 1e-9 * (1 + fabs(about[k]));
+	}
+	check(made == complete && right, "%s: %d moves", source, (int) moves.n);
+	free_blocks();
+}
+
+/* Columns of two parts against those that they are, in integers */
+static void
+test_fold(bool shifted)
+{
+	enum
+	{
+		P = 4, LOW = 2, Q = P + LOW + 2
+	};
+	static const int rest_of[P] = {-1, 1, -1, 0};
+	double		hi[Q * (Q + 1) / 2] = {0};
+	double		lo[Q * (Q + 1) / 2] = {0};
+	double		want[(P + 2) * (P + 3) / 2] = {0};
+	double		shift[P + LOW + 1] = {0};
+	GrPoll		poll = {0};
+	bool		same = true;
+
+	if (shifted)
+		for (int k = 0; k <= P + LOW; k++)
+			shift[k] = k % 3 + 1;
+	for (int row = 0; row < 50; row++)
+	{
+		double		stored[Q] = {1};
+		double		folded[P + 2] = {1};
+
+		for (int k = 1; k < Q; k++)
+			stored[k] = (int) draw(1000) - 300;
+		for (int k = 0; k < P; k++)
+			folded[k + 1] = stored[k + 1] + (rest_of[k] < 0 ? 0 : stored[P + 1 + rest_of[k]]) - shift[k];
+		folded[P + 1] = stored[Q - 1] - shift[P + LOW];
+		for (int k = 1; k < Q; k++)
+			stored[k] -= shift[k - 1];
+		for (int i = 0; i < Q; i++)
+			for (int j = 0; j <= i; j++)
+				hi[gr_triangle(i) + j] += stored[i] * stored[j];
+		for (int i = 0; i < P + 2; i++)
+			for (int j = 0; j <= i; j++)
+				want[gr_triangle(i) + j] += folded[i] * folded[j];
+	}
+	same = gr_gram_fold(hi, lo, shift, P, rest_of, LOW, &poll);
+	for (int k = 0; k < COUNT(want); k++)
+		same &= hi[k] == want[k] && lo[k] == 0;
+	check(same && (!shifted || shift[P] == (P + LOW) % 3 + 1), "columns of two parts%s", shifted ? ", about a shift" : "");
+}
+
+/* As many levels as there may be */
+static void
+test_levels(void)
+{
+	GrLevels	many = {0};
+	bool		ok = true;
+
+	for (int k = 0; k <= GR_MAX_FEATURES; k++)
+	{
+		char	   *text = take(NULL, 12);
+		int			n = sprintf(text, "%d", k * 7919);
+
+		ok &= gr_level_find(&many, text, n) < 0 && gr_level_add(&many, (GrString) {text, n}, memory);
+	}
+	for (int k = 0; k <= GR_MAX_FEATURES; k++)
+	{
+		char		text[12];
+
+		ok &= gr_level_find(&many, text, sprintf(text, "%d", k * 7919)) == k;
+	}
+	check(ok && gr_level_find(&many, "", 0) < 0, "levels are found");
+	free_blocks();
+}
+
+int
+main(void)
+{
+	test_readings();
+	test_faults();
+	test_limits();
+	test_cancel();
+	test_random_formulas();
+	test_random_designs();
+	test_no_designs();
+	test_rows();
+	test_moves("y ~ poly(x, 5)", true);
+	test_moves("y ~ poly(x, 3) * b + poly(z, 2) * poly(x, 3)", true);
+	test_moves("y ~ poly(x, 3):b + b", false);
+	test_moves("y ~ poly(x, 2):poly(z, 2)", false);
+	test_moves("y ~ x + z", true);
+	test_fold(false);
+	test_fold(true);
+	test_levels();
+	return unit_done();
+}
