@@ -323,9 +323,10 @@ CREATE AGGREGATE gpu_ols_pass(request gpu_ols_stats, names text[], widths int[],
 );
 
 -- What the query forms run over their query where features are made of its columns by a formula, or of categories: first
--- the levels of factors, and then around each row its features.
+-- the levels of factors, and then around each row its features. An enum's labels are what its levels are called, and can
+-- be changed.
 CREATE FUNCTION gpu_levels_accum(internal, names text[], VARIADIC "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'gr_levels_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+    AS 'MODULE_PATHNAME', 'gr_levels_accum' LANGUAGE C STABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_levels_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_levels_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION gpu_levels_serial(internal) RETURNS bytea
@@ -345,7 +346,6 @@ CREATE AGGREGATE gpu_levels_pass(names text[], VARIADIC "any") (
     FINALFUNC_MODIFY = READ_ONLY,
     PARALLEL = SAFE
 );
--- An enum's labels are what its levels are called, and can be changed.
 CREATE FUNCTION gpu_design_row(design text, pairs boolean, VARIADIC "any") RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_design_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 

@@ -9,6 +9,9 @@
 
 #define ENTRY_WORK 8
 
+/* More take longer than the factorisation, and nobody polls while they are made. */
+#define MOVES_MAX 2000000
+
 typedef struct Maker
 {
 	const GrDesign *design;
@@ -102,7 +105,7 @@ make_moves(Maker *m, const GrDesignTerm *term, int first, int from, const int *p
 			}
 		}
 		base = dropped == 0 ? first : find_term(m->design, term, dropped);
-		if (base == -2)
+		if (base == -2 || m->n >= MOVES_MAX)
 			return false;
 		if (weight.hi == 0)
 			continue;
