@@ -400,8 +400,8 @@ weigh_other(GrDistribution distribution, double eta, double y, double prior)
 }
 
 /*
- * The same of a row with a weight or an offset, which lie behind the response, to the bit where they are 1 and 0; and of
- * any distribution. That is the same for all rows: a branch for all threads.
+ * The same of a row with a weight or an offset, which lie behind the response, to the bit where they are 1 and 0; and
+ * of any distribution. That is the same for all rows: a branch for all threads.
  */
 static __device__ __noinline__ Weight
 weigh_with(double eta, const double *response, GrRowShape shape, GrDistribution distribution)
@@ -446,8 +446,8 @@ weigh_row(double eta, const double *response, GrRowShape shape, GrDistribution d
 }
 
 /*
- * Columns of a row. ROLES: it may have a weight or an offset, and be of any distribution. Kernels are made twice, so that
- * the plain rows of a logistic regression lose nothing to what others need.
+ * Columns of a row. ROLES: it may have a weight or an offset, and be of any distribution. Kernels are made twice, so
+ * that the plain rows of a logistic regression lose nothing to what others need.
  */
 template <bool ROLES>
 static __device__ inline int

@@ -322,9 +322,9 @@ CREATE AGGREGATE gpu_ols_pass(request gpu_ols_stats, names text[], widths int[],
     PARALLEL = SAFE
 );
 
--- What the query forms run over their query where features are made of its columns by a formula, or of categories: first
--- the levels of factors, and then around each row its features. An enum's labels are what its levels are called, and can
--- be changed.
+-- What the query forms run over their query where features are made of its columns by a formula, or of categories:
+-- first the levels of factors, and then around each row its features. An enum's labels are what its levels are called,
+-- and can be changed.
 CREATE FUNCTION gpu_levels_accum(internal, names text[], VARIADIC "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_levels_accum' LANGUAGE C STABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_levels_combine(internal, internal) RETURNS internal
@@ -504,7 +504,8 @@ CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT tr
     AS 'MODULE_PATHNAME', 'gr_logreg_arrays_bool' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
 
 CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
-                               tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton', learning_rate float8 DEFAULT NULL,
+                               tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton',
+                               learning_rate float8 DEFAULT NULL,
                                weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL,
                                formula text DEFAULT NULL)
     RETURNS gpu_model
@@ -512,8 +513,8 @@ CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 fl
 
 CREATE FUNCTION gpu_glm_fit(query text, family text DEFAULT 'gaussian', link text DEFAULT NULL,
                             intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL,
-                            frequencies text DEFAULT NULL, offsets text DEFAULT NULL, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
-                            tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL)
+                            frequencies text DEFAULT NULL, offsets text DEFAULT NULL, l2 float8 DEFAULT 0,
+                            max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_glm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 

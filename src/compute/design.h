@@ -3,8 +3,8 @@
  * known. It is written as a text, which workers are told and a model carries, and read back from one that is anyone's.
  *
  * A term is a product of parts, each of which gives one number or several: a number itself; its powers 1 .. d; a
- * factor's indicators, of all levels or of all but the first. Its features are all products of a number of each part, the first
- * part's varying fastest, and are called by what they are made of: race[2]:x^3.
+ * factor's indicators, of all levels or of all but the first. Its features are all products of a number of each part,
+ * the first part's varying fastest, and are called by what they are made of: race[2]:x^3.
  *
  *	 design := 1 formula ncolumns { n name | f name levels | b name levels } nterms { nparts { part } }
  *	 levels := nlevels { level }		part := n column | p column degree | c column | d column

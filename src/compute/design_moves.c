@@ -75,8 +75,8 @@ next_lower(const GrDesignTerm *term, const int *power, int *lower)
 }
 
 /*
- * The moves from a feature of the term, whose first is first, of these powers of its parts: power[i] is 1 .. width, of a
- * factor the number of its indicator, from 1 on.
+ * The moves from a feature of the term, whose first is first, of these powers of its parts: power[i] is 1 .. width, of
+ * a factor the number of its indicator, from 1 on.
  */
 static bool
 make_moves(Maker *m, const GrDesignTerm *term, int first, int from, const int *power)
@@ -169,7 +169,9 @@ subtract(double *hi, double *lo, int64_t k, int64_t from, GrDD weight)
 	lo[k] = g.lo;
 }
 
-/* A feature about a center, less weight times each term that it is moved to, which are right already, is that wanted. */
+/*
+ * A feature about a center, less weight times each term that it is moved to, which are right already, is that wanted.
+ */
 bool
 gr_gram_move(double *hi, double *lo, double *shift, int nfeatures, const GrTermMoves *moves, GrPoll *poll)
 {

@@ -119,8 +119,8 @@ extern bool gr_can_fit(GrFamily family, double nrows, double ones, GrError *err)
 extern const char *gr_family_method(GrDistribution distribution, bool quasi);
 
 /*
- * Names as R has them, in lower case: "poisson". quasi: that of the family whose variance has a factor that is estimated,
- * "quasipoisson". The other way hyphens, underscores, blanks and case don't matter; false if there is none.
+ * Names as R has them, in lower case: "poisson". quasi: that of the family whose variance has a factor that is
+ * estimated, "quasipoisson". The other way hyphens, underscores, blanks and case don't matter; false if there is none.
  */
 extern const char *gr_family_name(GrFamily family, bool quasi);
 extern bool gr_family_named(const char *name, GrFamily *family, bool *quasi);

@@ -6,9 +6,9 @@
  * of them knows this header, the services of terms.h and newton_step.h, and no other phase's file: phases name each
  * other by GrLogregPhase alone.
  *
- * Terms come in two numberings. "Full" arrays have an entry for each of (1, x), the intercept first, whether the model has
- * one or not; arrays of terms begin at full index first, which is 0 or 1. theta and what is named after it are of
- * z = (1, x - shift), where x are the features as the rows have them, by fit->basis if there is one.
+ * Terms come in two numberings. "Full" arrays have an entry for each of (1, x), the intercept first, whether the model
+ * has one or not; arrays of terms begin at full index first, which is 0 or 1. theta and what is named after it are of z
+ * = (1, x - shift), where x are the features as the rows have them, by fit->basis if there is one.
  */
 #ifndef GPUREG_FIT_H
 #define GPUREG_FIT_H

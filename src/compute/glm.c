@@ -1,6 +1,6 @@
 /*
- * glm.c: the passes of generalised linear models on the CPU: chunks of rows, what the kernels of step_cpu.h make of them, and
- * sums.
+ * glm.c: the passes of generalised linear models on the CPU: chunks of rows, what the kernels of step_cpu.h make of
+ * them, and sums.
  *
  * EXACT and FACE bring the rows into a form whose Gram matrix is the wanted sum and leave the rest to gr_gram_add();
  * FAST and GRADIENT work on columns throughout.

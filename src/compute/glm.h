@@ -2,10 +2,9 @@
  * glm.h: one pass over the rows of a generalised linear model.
  *
  * All that a fit does to rows is a pass: for each row its linear predictor eta, the mean mu, the weight w and the
- * residual r as glm_row.h has them (of a logistic regression mu = 1 / (1 + exp(-eta)), w = mu (1 - mu), r = y - mu), and
- * sums over these. What a pass takes is a
- * GrPass, what it gives is a flat array of float8, so that partial sums of threads, workers, partitions or devices
- * merge by gr_pass_merge().
+ * residual r as glm_row.h has them (of a logistic regression mu = 1 / (1 + exp(-eta)), w = mu (1 - mu), r = y - mu),
+ * and sums over these. What a pass takes is a GrPass, what it gives is a flat array of float8, so that partial sums of
+ * threads, workers, partitions or devices merge by gr_pass_merge().
  *
  * Rows are those of row.h. The terms of a pass are z = (1, x_1 - shift_1, ..., x_p - shift_p),
  * and eta = z' beta. A model without an intercept has

@@ -1,8 +1,8 @@
 /*
  * glm_row.h: what a generalised linear model makes of one row, the same on the host and on the device.
  *
- * Of a logistic regression, a row's response y is 0 or 1 or, of weighted rows, the share of ones in as many trials as the
- * weight says. Both tails are computed as what they are, never as 1 - p: with t = exp(-|eta|) the unlikely side has
+ * Of a logistic regression, a row's response y is 0 or 1 or, of weighted rows, the share of ones in as many trials as
+ * the weight says. Both tails are computed as what they are, never as 1 - p: with t = exp(-|eta|) the unlikely side has
  * probability t / (1 + t). Each value is within a few units in the last place, and a weight of 1 changes no bit.
  *
  * Of the other families and links, the weight of a row is the one that is expected, w (dmu / deta)^2 / V(mu), as in
@@ -21,7 +21,7 @@
 typedef struct GrGlmRow
 {
 	double		u;				/* square root of the weight: |dmu / deta| root(w / V(mu)) */
-	double		v;				/* so that u v is w (y - mu) (dmu / deta) / V(mu): a Pearson residual but for its sign */
+	double		v;				/* so that u v is w (y - mu) (dmu / deta) / V(mu): +- a Pearson residual */
 	double		half_deviance;	/* w times the log of y's likelihood at mu = y over that at mu */
 } GrGlmRow;
 
@@ -156,8 +156,8 @@ gr_is_canonical(GrDistribution distribution)
 }
 
 /*
- * How far y is on its side, by eta, as gr_margin(); of counts with a mean exp(eta), 0 is expected the more the lower eta
- * is, and other counts are trials on both sides: eta must stay where it is.
+ * How far y is on its side, by eta, as gr_margin(); of counts with a mean exp(eta), 0 is expected the more the lower
+ * eta is, and other counts are trials on both sides: eta must stay where it is.
  */
 GR_HD double
 gr_margin_of(GrDistribution distribution, double eta, double y)
@@ -335,8 +335,8 @@ gr_glm_row(GrDistribution distribution, double eta, double y, double weight)
 }
 
 /*
- * A mean near the response, as R's glm begins with; but where a gaussian response has no predictor, one that is as good as
- * any
+ * A mean near the response, as R's glm begins with; but where a gaussian response has no predictor, one that is as good
+ * as any
  */
 GR_HD double
 gr_first_mean(GrDistribution distribution, double y, double weight)
@@ -350,15 +350,16 @@ gr_first_mean(GrDistribution distribution, double y, double weight)
 		case GR_NEGATIVE_BINOMIAL:
 			return y > 0.0 ? y : 1.0 / 6.0;
 		case GR_GAUSSIAN:
-			return distribution.link == GR_IDENTITY || y > 0.0 || (distribution.link == GR_INVERSE && y < 0.0) ? y : 1.0;
+			return distribution.link == GR_IDENTITY || y > 0.0 || (distribution.link == GR_INVERSE && y < 0.0) ?
+				y : 1.0;
 		default:
 			return y;
 	}
 }
 
 /*
- * The inverse of the standard normal distribution function, good enough to begin with: the upper tail's by Abramowitz and
- * Stegun, 26.2.23
+ * The inverse of the standard normal distribution function, good enough to begin with: the upper tail's by Abramowitz
+ * and Stegun, 26.2.23
  */
 GR_HD double
 gr_first_probit(double p)

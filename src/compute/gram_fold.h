@@ -17,8 +17,8 @@ extern "C" {
 /*
  * Folds a packed triangle of (1, x, v, y), of nfeatures features x and then nlow rests v, into that of (1, x + v, y):
  * rest_of[k] says which of v is to be added to x_k, from 0 on; -1: none. All of it is changed in place: the first
- * gr_triangle(gr_norder(nfeatures)) entries of hi and lo are the result, and of shift, of (x, v, y), the first nfeatures
- * + 1. False if the host asked to stop or there is no memory, and then the sums are of no use.
+ * gr_triangle(gr_norder(nfeatures)) entries of hi and lo are the result, and of shift, of (x, v, y), the first
+ * nfeatures + 1. False if the host asked to stop or there is no memory, and then the sums are of no use.
  */
 extern bool gr_gram_fold(double *hi, double *lo, double *shift, int nfeatures, const int *rest_of, int nlow,
 						 GrPoll *poll);

@@ -98,7 +98,7 @@ typedef struct GrLogregFit
 	int64_t		nlimit;			/* rows that no direction of separation separates: nrows where there is none, 0 where
 								 * it is complete */
 	double		deviance;		/* in the limit, where there is separation */
-	double		pearson;		/* the sum of squared Pearson residuals, of a fit that ended with an EXACT pass; else NaN */
+	double		pearson;		/* the sum of squared Pearson residuals, where the last pass was EXACT; else NaN */
 	double		null_deviance;	/* NaN where it wasn't wanted */
 	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
 	bool		converged;

@@ -2,7 +2,8 @@
  * mixing.h: faster steps where the weights of a fit are expected ones: Fisher's scoring.
  *
  * With a link that isn't the family's canonical one such steps shrink by some factor each, where Newton's would square
- * their length. Anderson's mixing (1965) of the last steps tells from how they changed what the Hessian would have said.
+ * their length. Anderson's mixing (1965) of the last steps tells from how they changed what the Hessian would have
+ * said.
  */
 #ifndef GPUREG_MIXING_H
 #define GPUREG_MIXING_H

@@ -28,8 +28,8 @@
 #define HALVINGS_MIN_STEP 1e-9
 
 /*
- * With offsets far apart most rows may weigh nothing, and a step be longer by any factor than the way: from here on it is
- * cut short faster, down to there.
+ * With offsets far apart most rows may weigh nothing, and a step be longer by any factor than the way: from here on it
+ * is cut short faster, down to there.
  */
 #define CUT_STEP 0x1p-7
 #define CUT 0x1p-8

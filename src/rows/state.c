@@ -403,7 +403,8 @@ gr_state_is_well_formed(GrState *state, GrStateType type)
 		(state->weight == 0 || state->weight == 1) && (state->offset == 0 || state->offset == 1) &&
 		(state->weighting == GR_PRIOR_WEIGHTS || state->weighting == GR_FREQUENCIES) &&
 		(state->weighted == 0 || state->weighted == 1) && (state->linear == 0 || state->linear == 1) &&
-		state->nfeatures >= -1 && state->nfeatures <= GR_MAX_FEATURES && is_distribution(state) && is_of_a_kind(state) &&
+		state->nfeatures >= -1 && state->nfeatures <= GR_MAX_FEATURES && is_distribution(state) &&
+		is_of_a_kind(state) &&
 		state->npending >= 0 && state->npending <= state->capacity &&
 		state->capacity <= gr_state_kinds[type].full_capacity &&
 		(state->nfeatures >= 0 || state->capacity == 0) &&

@@ -98,7 +98,8 @@ record_query_run(const GrRowSource *source)
 }
 
 /*
- * Fits to the query's rows. distribution, intercept and how to solve are given by the options; name: of the SQL function
+ * Fits to the query's rows. distribution, intercept and how to solve are given by the options; name: of the SQL
+ * function
  */
 static Datum
 fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles, GrLogregOptions *options,
@@ -171,8 +172,8 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 /* The arguments of gpu_glm_fit */
 enum
 {
-	GLM_QUERY, GLM_FAMILY, GLM_LINK, GLM_INTERCEPT, GLM_FORMULA, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS, GLM_L2, GLM_MAX_ITER,
-	GLM_TOL, GLM_THETA
+	GLM_QUERY, GLM_FAMILY, GLM_LINK, GLM_INTERCEPT, GLM_FORMULA, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS, GLM_L2,
+	GLM_MAX_ITER, GLM_TOL, GLM_THETA
 };
 
 /* The names that are listed, but for those that there aren't: "a, b and c" */
@@ -252,7 +253,8 @@ read_theta(FunctionCallInfo fcinfo, GrDistribution *distribution)
 
 /*
  * gpu_glm_fit(query text, family text, link text, intercept boolean, formula text, weights text, frequencies text,
- * offsets text, l2 float8, max_iter int, tol float8, theta float8): NULL if one of query, family, intercept, l2, max_iter and tol is NULL
+ * offsets text, l2 float8, max_iter int, tol float8, theta float8): NULL if one of query, family, intercept, l2,
+ * max_iter and tol is NULL
  */
 Datum
 gr_glm_fit(PG_FUNCTION_ARGS)
@@ -281,8 +283,8 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
 	gr_formula_argument(fcinfo, GLM_FORMULA, options.intercept, &roles);
 	/* linear regression takes one pass */
-	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY && roles.offsets == NULL &&
-		options.l2 == 0)
+	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&
+		roles.offsets == NULL && options.l2 == 0)
 	{
 		roles.pairs = true;
 		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", query, &roles);

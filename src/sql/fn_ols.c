@@ -35,7 +35,8 @@ PG_FUNCTION_INFO_V1(gr_ols_fit);
 
 /* Waits for the job's sums, solves, and releases the job. ingest: that the rows come from, or NULL */
 static void
-finish_model(GrJob *job, GrIngest *ingest, bool intercept, GrModel *model, bool want_vcov, const char *function, double started)
+finish_model(GrJob *job, GrIngest *ingest, bool intercept, GrModel *model, bool want_vcov, const char *function,
+			 double started)
 {
 	Size		triangle = gr_triangle(gr_norder(job->shape.nfeatures));
 	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double),

@@ -164,7 +164,8 @@ tell_signs(GrRowSource *source, const GrLogregOptions *options, GrLogregFit *fit
 }
 
 bool
-gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result, GrError *err)
+gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result,
+		   GrError *err)
 {
 	GrLogregOptions options = *given;
 	GrLogregFit *fit;
@@ -253,8 +254,8 @@ fit_name(const GrLogregOptions *options)
 }
 
 /*
- * The dispersion, by which the covariances are multiplied, and the log-likelihood: what Pearson's residuals tell, as R's
- * summary of a glm has it. A quasi family has no likelihood.
+ * The dispersion, by which the covariances are multiplied, and the log-likelihood: what Pearson's residuals tell, as
+ * R's summary of a glm has it. A quasi family has no likelihood.
  */
 static void
 estimate_dispersion(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options)

@@ -25,8 +25,8 @@ extern void gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLog
  * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all
  * other failures are raised.
  */
-extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result,
-					   GrError *err);
+extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names,
+					   GrLogregFit **result, GrError *err);
 
 /*
  * The fit as a model, and the warnings that go with it; model->quasi is set, and fit->vcov is multiplied by the

@@ -395,7 +395,8 @@ read_pass(Reader *reader, int nfeatures)
 	bool		has_roles = strncmp(reader->at, ",\"roles\"", 8) == 0;
 	int			roles = has_roles ? (int) read_integer(reader, ",", "roles", 0, 15) : 0;
 	bool		has_family = strncmp(reader->at, ",\"family\"", 9) == 0;
-	int			family = has_family ? (int) read_integer(reader, ",", "family", GR_GAUSSIAN, GR_NFAMILIES - 1) : GR_BINOMIAL;
+	int			family = has_family ? (int) read_integer(reader, ",", "family", GR_GAUSSIAN, GR_NFAMILIES - 1) :
+		GR_BINOMIAL;
 	int			link = has_family ? (int) read_integer(reader, ",", "link", 0, GR_NLINKS - 1) : GR_LOGIT;
 	int			nfaces = (int) read_integer(reader, ",", "faces", 0, GR_MAX_FACES);
 	int			nchanged = (int) read_integer(reader, ",", "changed", 0, Max(nfeatures, 0));

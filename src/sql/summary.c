@@ -565,7 +565,8 @@ append_notes(StringInfo out, const GrModel *model)
 	{
 		if (!is_separated(model, k))
 			continue;
-		appendStringInfoString(&names, names.len == 0 ? "The response is separated; without a finite estimate: " : ", ");
+		appendStringInfoString(&names, names.len == 0 ? "The response is separated; without a finite estimate: " :
+							   ", ");
 		append_shortened(&names, model->terms[k], LINE_WIDTH / 2);
 		CHECK_FOR_INTERRUPTS();
 	}
