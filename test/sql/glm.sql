@@ -63,6 +63,6 @@ SELECT family, link, way, count(DISTINCT id) AS fits, min(estimate) FILTER (WHER
        string_agg(DISTINCT dataset, ', ' ORDER BY dataset) FILTER (WHERE least(estimate, std_error) < 12) AS fewer
 FROM glm_digits GROUP BY family, link, way ORDER BY family COLLATE "C", link COLLATE "C", way COLLATE "C";
 -- a response that hardly differs from its mean: what is left of it has fewer digits
-SELECT dataset, min(estimate) > 11 AS eleven FROM glm_digits WHERE dataset LIKE '%hardly any%' GROUP BY dataset;
+SELECT dataset, min(estimate) > 10 AS ten FROM glm_digits WHERE dataset LIKE '%hardly any%' GROUP BY dataset;
 SELECT way, count(*), count(*) FILTER (WHERE NOT (m).converged) AS ran_off, max((m).iterations) < 25 AS enough, count(DISTINCT (m).separated) AS kinds
 FROM glm_models GROUP BY way ORDER BY way COLLATE "C";
