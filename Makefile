@@ -21,7 +21,7 @@ OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
 	$(addprefix src/rows/,state.o state_rows.o source.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_glm.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o model.o glm_fit.o feature_names.o predict.o predict_design.o) \
-	$(addprefix src/sql/,fn_distributions.o fn_compare.o fn_terms.o summary.o fn_score.o) \
+	$(addprefix src/sql/,predict_interval.o fn_distributions.o fn_compare.o fn_terms.o summary.o fn_score.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
@@ -70,7 +70,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
 REGRESS = setup weights weights_errors glm glm_errors ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model \
-	predict distributions compare summary score \
+	predict predict_interval distributions compare summary score \
 	logreg logreg_fit logreg_step factors formula separation nist reference invariance projection project_rows \
 	feature_hash examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.

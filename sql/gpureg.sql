@@ -96,6 +96,19 @@ CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x "any") RETURNS float8
 CREATE FUNCTION gpu_predict(model gpu_model) RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_predict_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+-- kind: 'confidence' or 'prediction'; what follows conf_level is as in gpu_predict
+CREATE FUNCTION gpu_predict_interval(model gpu_model, kind text, conf_level float8, VARIADIC x "any",
+                                     OUT fit float8, OUT std_error float8, OUT lower float8, OUT upper float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_interval' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict_interval(model gpu_model, kind text, conf_level float8,
+                                     OUT fit float8, OUT std_error float8, OUT lower float8, OUT upper float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_interval' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION gpu_leverage(model gpu_model, VARIADIC x "any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_leverage' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_leverage(model gpu_model) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_leverage' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
 --
 -- Linear regression
 --
@@ -739,6 +752,12 @@ COMMENT ON FUNCTION gpu_vif(gpu_ols_stats) IS 'variance inflation factors of a s
 COMMENT ON FUNCTION gpu_vif(gpu_model) IS 'variance inflation factors of a model''s terms';
 COMMENT ON FUNCTION gpu_predict(gpu_model, "any") IS 'prediction of a model';
 COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
+COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8, "any")
+    IS 'prediction of a model, with its standard error and limits';
+COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8)
+    IS 'prediction of a model without features, with its standard error and limits';
+COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'what share a row of these values would have in its own fit';
+COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'likewise, of a model without features';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text) IS 'linear regression over a query: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';

@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include "utils/lsyscache.h"
+
 #include "compute/compute.h"
 #include "run/args.h"
 
@@ -56,4 +58,12 @@ gr_check_vector(ArrayType *array, const char *name)
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("%s must be a one-dimensional array", name),
 				 errdetail("It has %d dimensions.", ARR_NDIM(array))));
+}
+
+const char *
+gr_called_name(FunctionCallInfo fcinfo)
+{
+	const char *name = get_func_name(fcinfo->flinfo->fn_oid);
+
+	return name == NULL ? "the function" : name;
 }

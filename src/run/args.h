@@ -68,4 +68,7 @@ gr_in_aggregate(FunctionCallInfo fcinfo)
 /* ERROR unless the array has one dimension (or none, when it is empty). */
 extern void gr_check_vector(ArrayType *array, const char *name);
 
+/* The name of the SQL function that is called, for messages that several have */
+extern const char *gr_called_name(FunctionCallInfo fcinfo);
+
 #endif							/* GPUREG_ARGS_H */

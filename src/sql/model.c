@@ -491,29 +491,67 @@ read_fields(FunctionCallInfo fcinfo, int argument, Datum *values, bool *nulls)
 			bad_model("One of its fields is NULL.");
 }
 
+/* The numbers of a model whose distribution is read */
+static void
+read_numbers(const Datum *values, const bool *nulls, GrModel *model)
+{
+	/* a model that doesn't tell is one of rows without weights */
+	bool		told = !nulls[F_FAMILY];
+
+	model->nrows = DatumGetInt64(values[F_N]);
+	model->nskipped = DatumGetInt64(values[F_N_SKIPPED]);
+	model->rank = DatumGetInt32(values[F_RANK]);
+	model->df_residual = DatumGetInt64(values[F_DF_RESIDUAL]);
+	model->deviance = DatumGetFloat8(values[F_DEVIANCE]);
+	model->null_deviance = DatumGetFloat8(values[F_NULL_DEVIANCE]);
+	model->log_lik = !nulls[F_LOG_LIK] ? DatumGetFloat8(values[F_LOG_LIK]) : told ? NAN :
+		gr_log_likelihood(model->distribution.family, model->deviance, (double) model->nrows, 0);
+	model->dispersion = nulls[F_DISPERSION] ? NAN : DatumGetFloat8(values[F_DISPERSION]);
+	model->df_inference = !nulls[F_DF_INFERENCE] ? DatumGetFloat8(values[F_DF_INFERENCE]) :
+		told || model->distribution.family == GR_BINOMIAL ? INFINITY : (double) model->df_residual;
+	model->iterations = DatumGetInt32(values[F_ITERATIONS]);
+	model->converged = DatumGetBool(values[F_CONVERGED]);
+}
+
+/* Of a model of so many terms, in which the distribution, quasi and l2 are read */
+static void
+read_error(const Datum *values, const bool *nulls, int nterms, GrModel *model, GrPredictorError *error)
+{
+	ArrayType  *vcov = nulls[F_VCOV] ? NULL : float_array(values[F_VCOV], 2, nterms);
+
+	read_numbers(values, nulls, model);
+	error->distribution = model->distribution;
+	error->l2 = model->l2;
+	error->robust = !nulls[F_VCOV_TYPE] && !is_text(DatumGetTextPP(values[F_VCOV_TYPE]), "iid");
+	error->vcov = vcov == NULL ? NULL : ARR_HASNULL(vcov) ? read_floats(vcov) : (double *) ARR_DATA_PTR(vcov);
+	error->dispersion = gr_model_dispersion(model);
+	error->df_inference = model->df_inference;
+}
+
 void
-gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model)
+gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *predictor, GrPredictorError *error)
 {
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS];
-	GrDistribution distribution;
+	GrModel		model;
 	ArrayType  *coef;
-	bool		quasi;
 
 	read_fields(fcinfo, 0, values, nulls);
-	distribution = read_distribution(values, nulls, &quasi);
-	(void) read_method(values[F_METHOD], distribution, quasi);
-	model->link = distribution.link;
-	model->terms = terms_of(values[F_TERMS]);
+	model.distribution = read_distribution(values, nulls, &model.quasi);
+	model.l2 = read_method(values[F_METHOD], model.distribution, model.quasi);
+	predictor->link = model.distribution.link;
+	predictor->terms = terms_of(values[F_TERMS]);
 	/* an array's data begins aligned, and with the first element */
-	model->intercept = is_text((text *) ARR_DATA_PTR(model->terms), GR_INTERCEPT);
-	model->nfeatures = ARR_DIMS(model->terms)[0] - (model->intercept ? 1 : 0);
-	coef = float_array(values[F_COEF], 1, ARR_DIMS(model->terms)[0]);
-	model->coef = (const double *) ARR_DATA_PTR(coef);
-	model->nulls = ARR_NULLBITMAP(coef);
-	model->design = nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]);
-	if (model->design != NULL && VARSIZE_ANY_EXHDR(model->design) == 0)
-		model->design = NULL;
+	predictor->intercept = is_text((text *) ARR_DATA_PTR(predictor->terms), GR_INTERCEPT);
+	predictor->nfeatures = ARR_DIMS(predictor->terms)[0] - (predictor->intercept ? 1 : 0);
+	coef = float_array(values[F_COEF], 1, ARR_DIMS(predictor->terms)[0]);
+	predictor->coef = (const double *) ARR_DATA_PTR(coef);
+	predictor->nulls = ARR_NULLBITMAP(coef);
+	predictor->design = nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]);
+	if (predictor->design != NULL && VARSIZE_ANY_EXHDR(predictor->design) == 0)
+		predictor->design = NULL;
+	if (error != NULL)
+		read_error(values, nulls, ARR_DIMS(predictor->terms)[0], &model, error);
 }
 
 void
@@ -522,7 +560,6 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS];
 	bool		want_vcov;
-	bool		told;
 
 	read_fields(fcinfo, argument, values, nulls);
 	model->distribution = read_distribution(values, nulls, &model->quasi);
@@ -535,23 +572,9 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 	model->separated = NULL;
 	if (parts == GR_MODEL_ALL && !nulls[F_SEPARATED])
 		read_separated(values[F_SEPARATED], model);
-	model->nrows = DatumGetInt64(values[F_N]);
-	model->nskipped = DatumGetInt64(values[F_N_SKIPPED]);
-	model->rank = DatumGetInt32(values[F_RANK]);
-	model->df_residual = DatumGetInt64(values[F_DF_RESIDUAL]);
-	model->deviance = DatumGetFloat8(values[F_DEVIANCE]);
-	model->null_deviance = DatumGetFloat8(values[F_NULL_DEVIANCE]);
-	/* a model that doesn't tell is one of rows without weights */
-	told = !nulls[F_FAMILY];
-	model->log_lik = !nulls[F_LOG_LIK] ? DatumGetFloat8(values[F_LOG_LIK]) : told ? NAN :
-		gr_log_likelihood(model->distribution.family, model->deviance, (double) model->nrows, 0);
-	model->dispersion = nulls[F_DISPERSION] ? NAN : DatumGetFloat8(values[F_DISPERSION]);
+	read_numbers(values, nulls, model);
 	model->vcov_type = nulls[F_VCOV_TYPE] ? NULL : text_to_cstring(DatumGetTextPP(values[F_VCOV_TYPE]));
-	model->df_inference = !nulls[F_DF_INFERENCE] ? DatumGetFloat8(values[F_DF_INFERENCE]) :
-		told || model->distribution.family == GR_BINOMIAL ? INFINITY : (double) model->df_residual;
 	model->design = nulls[F_DESIGN] ? "" : text_to_cstring(DatumGetTextPP(values[F_DESIGN]));
-	model->iterations = DatumGetInt32(values[F_ITERATIONS]);
-	model->converged = DatumGetBool(values[F_CONVERGED]);
 }
 
 /*

@@ -59,6 +59,17 @@ typedef struct GrPredictor
 	const text *design;			/* how features are made of columns; NULL: each is one */
 } GrPredictor;
 
+/* What the error of a prediction wants beside that */
+typedef struct GrPredictorError
+{
+	GrDistribution distribution;
+	double		l2;
+	bool		robust;			/* the covariances are made of residuals, not iid */
+	const double *vcov;			/* terms x terms, NaN for NULL; NULL: there is none */
+	double		dispersion;		/* NaN: not known */
+	double		df_inference;
+} GrPredictorError;
+
 /* The coefficient of term k, to which *at points unless it is NULL; as NaN if it is. The terms one after another */
 static inline double
 gr_next_coef(const GrPredictor *model, int k, const double **at)
@@ -66,8 +77,11 @@ gr_next_coef(const GrPredictor *model, int k, const double **at)
 	return model->nulls != NULL && (model->nulls[k / 8] & (1 << (k % 8))) == 0 ? (double) NAN : *(*at)++;
 }
 
-/* Reads argument 0, which is anyone's to make; ERROR if it is no model. */
-extern void gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *model);
+/*
+ * Reads argument 0, which is anyone's to make; ERROR if it is no model. error: NULL, or for its numbers, which may be
+ * any.
+ */
+extern void gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *predictor, GrPredictorError *error);
 
 /* The model as a datum of the composite type that the calling SQL function returns. */
 extern Datum gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model);

@@ -1,5 +1,5 @@
 /*
- * predict.c: gpu_predict, the prediction of a model.
+ * predict.c: gpu_predict, the prediction of a model; and the features of a row for all that take values as it does.
  *
  * The values come in the order of the model's features, as numbers and arrays of them; or by the features' names, as
  * one row or jsonb object. It is called for each row: what doesn't change from one to the next is found out once. That
@@ -26,7 +26,7 @@
 #include "run/args.h"
 #include "sql/feature_names.h"
 #include "sql/model.h"
-#include "sql/predict_design.h"
+#include "sql/predict.h"
 
 PG_FUNCTION_INFO_V1(gr_predict);
 PG_FUNCTION_INFO_V1(gr_predict_intercept);
@@ -63,25 +63,18 @@ typedef struct NamedValues
 } NamedValues;
 
 /* How it is called */
-typedef struct Call
+typedef struct PlainCall
 {
+	int			first_argno;	/* of the values */
 	bool		is_row;			/* else jsonb, if named isn't NULL */
 	NamedValues *named;			/* NULL: the values come by position */
-	int			n;				/* arguments after the model, by position */
+	int			n;				/* arguments that are values, by position */
 	int			narrays;
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
-} Call;
+} PlainCall;
 
-/* What is kept in fn_extra: for models without a design, and for those that have one */
-typedef struct Calls
-{
-	Call	   *plain;
-	GrDesignCall *designed;
-} Calls;
-
-/* The mean of a linear predictor; finite: so was everything that was summed up */
-static Datum
-mean_of(const GrPredictor *model, double eta, bool finite)
+double
+gr_predict_mean(const GrPredictor *model, double eta, bool finite)
 {
 	/* a probability of an infinite predictor is right; infinity less infinity has none */
 	double		mean = gr_link_mean(model->link, eta);
@@ -92,36 +85,48 @@ mean_of(const GrPredictor *model, double eta, bool finite)
 				 errmsg("a prediction is out of range for float8"),
 				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
 				 errhint("Rescale the columns that the model is fitted to.")));
-	PG_RETURN_FLOAT8(mean);
+	return mean;
 }
 
-/*
- * The prediction: the mean response, for a logistic model the probability; terms without a coefficient count as 0, as
- * in R.
- */
-static Datum
-predict(const GrPredictor *model, const double *values)
+double
+gr_predict_eta(const GrPredictor *model, const GrFeatures *features, bool *finite)
 {
 	int			first = model->intercept ? 1 : 0;
+	const double *values = features->values;
 	const double *at = model->coef;
-	double		eta = model->intercept ? gr_next_coef(model, 0, &at) : 0;
-	bool		finite;
+	double		eta;
 
+	if (features->design != NULL)
+		return gr_design_predictor(features->design, model, values, features->low, finite);
+	eta = model->intercept ? gr_next_coef(model, 0, &at) : 0;
 	if (isnan(eta))
 		eta = 0;
-	finite = isfinite(eta);
+	*finite = isfinite(eta);
 	for (int k = 0; k < model->nfeatures; k++)
 	{
 		double		b = gr_next_coef(model, first + k, &at);
 
 		if (!isnan(b))
 		{
-			finite &= isfinite(b) && isfinite(values[k]);
+			*finite &= isfinite(b) && isfinite(values[k]);
 			eta += b * values[k];
 		}
 		gr_poll_loop(k);
 	}
-	return mean_of(model, eta, finite);
+	return eta;
+}
+
+void
+gr_predict_pairs(const GrPredictor *model, const GrFeatures *features, GrDD *pairs)
+{
+	if (features->design != NULL)
+		gr_design_pairs(features->design, features->values, features->low, pairs);
+	else
+		for (int k = 0; k < model->nfeatures; k++)
+		{
+			pairs[k] = gr_dd(features->values[k]);
+			gr_poll_loop(k);
+		}
 }
 
 static void
@@ -139,34 +144,36 @@ check_count(const GrPredictor *model, int64 nvalues)
  */
 
 static void
-raise_type(int argno, Oid type)
+raise_type(FunctionCallInfo fcinfo, int argno, Oid type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("argument %d of gpu_predict has type %s", argno + 1, format_type_be(type)),
+			 errmsg("argument %d of %s has type %s", argno + 1, gr_called_name(fcinfo), format_type_be(type)),
 			 errdetail("Values must be numbers, booleans or arrays of them, or come as one row or jsonb object."),
 			 type == UNKNOWNOID ? errhint("Cast the literal or parameter to a number, as in '1'::float8.") :
 			 type == JSONOID ? errhint("Cast it to jsonb.") :
 			 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
 }
 
-static Call *
-describe_call(FunctionCallInfo fcinfo)
+static PlainCall *
+describe_call(FunctionCallInfo fcinfo, int first_argno)
 {
-	int			n = PG_NARGS() - 1;
+	int			n = PG_NARGS() - first_argno;
 	MemoryContext context = fcinfo->flinfo->fn_mcxt;
-	Call	   *call = MemoryContextAllocZero(context, offsetof(Call, column) + n * sizeof(GrColumn));
+	PlainCall  *call = MemoryContextAllocZero(context, offsetof(PlainCall, column) + n * sizeof(GrColumn));
 
+	call->first_argno = first_argno;
 	call->n = n;
 	for (int k = 0; k < n; k++)
 	{
-		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, k + 1);
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first_argno + k);
 		GrColumn   *column = &call->column[k];
 
 		if (!OidIsValid(type))
 			ereport(ERROR,
 					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
-					 errmsg("could not determine the type of argument %d of gpu_predict", k + 2)));
+					 errmsg("could not determine the type of argument %d of %s", first_argno + k + 1,
+							gr_called_name(fcinfo))));
 		if (gr_describe_value(column, type))
 			call->narrays += OidIsValid(column->element) ? 1 : 0;
 		else if (n == 1 && (column->type == JSONBOID || type_is_rowtype(column->type)))
@@ -175,7 +182,7 @@ describe_call(FunctionCallInfo fcinfo)
 			call->named = MemoryContextAllocZero(context, sizeof(NamedValues));
 		}
 		else
-			raise_type(k + 1, type);
+			raise_type(fcinfo, first_argno + k, type);
 	}
 	return call;
 }
@@ -185,7 +192,7 @@ describe_call(FunctionCallInfo fcinfo)
  * arguments; arrays may take more
  */
 static const double *
-values_by_position(FunctionCallInfo fcinfo, Call *call, const GrPredictor *model, double *buffer)
+values_by_position(FunctionCallInfo fcinfo, PlainCall *call, const GrPredictor *model, double *buffer)
 {
 	ArrayType  *arrays[FUNC_MAX_ARGS];
 	int64		nvalues = call->n;
@@ -194,7 +201,7 @@ values_by_position(FunctionCallInfo fcinfo, Call *call, const GrPredictor *model
 	for (int k = 0; k < call->n && call->narrays > 0; k++)
 		if (OidIsValid(call->column[k].element))
 		{
-			arrays[k] = PG_GETARG_ARRAYTYPE_P(k + 1);
+			arrays[k] = PG_GETARG_ARRAYTYPE_P(call->first_argno + k);
 			gr_check_vector(arrays[k], "x");
 			call->column[k].width = ArrayGetNItems(ARR_NDIM(arrays[k]), ARR_DIMS(arrays[k]));
 			nvalues += call->column[k].width - 1;
@@ -210,7 +217,8 @@ values_by_position(FunctionCallInfo fcinfo, Call *call, const GrPredictor *model
 		const GrColumn *column = &call->column[k];
 		bool		is_array = OidIsValid(column->element);
 
-		if (!gr_convert_value(column, is_array ? PointerGetDatum(arrays[k]) : PG_GETARG_DATUM(k + 1), at))
+		if (!gr_convert_value(column, is_array ? PointerGetDatum(arrays[k]) :
+							  PG_GETARG_DATUM(call->first_argno + k), at))
 			return NULL;
 		at += column->width;
 	}
@@ -223,7 +231,7 @@ values_by_position(FunctionCallInfo fcinfo, Call *call, const GrPredictor *model
 
 /* Something is wrong with the names of a row or object. */
 static void
-raise_names(const Call *call, const char *detail)
+raise_names(const PlainCall *call, const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -235,7 +243,7 @@ raise_names(const Call *call, const char *detail)
 }
 
 static void
-raise_unknown(const Call *call, const char *name, int len)
+raise_unknown(const PlainCall *call, const char *name, int len)
 {
 	raise_names(call, psprintf("The model has no feature \"%.*s\".", len, name));
 }
@@ -267,7 +275,7 @@ begin_named(NamedValues *named, const GrPredictor *model, MemoryContext context)
 }
 
 static void
-give_value(const Call *call, int feature, double value)
+give_value(const PlainCall *call, int feature, double value)
 {
 	NamedValues *named = call->named;
 
@@ -280,7 +288,7 @@ give_value(const Call *call, int feature, double value)
 
 /* A NULL for a feature or, where that is -1, for all elements that the model has */
 static void
-give_null(const Call *call, int feature, GrFeatureRange elements)
+give_null(const PlainCall *call, int feature, GrFeatureRange elements)
 {
 	call->named->null = true;
 	if (feature >= 0)
@@ -294,7 +302,7 @@ give_null(const Call *call, int feature, GrFeatureRange elements)
 
 /* ERROR unless the model has features for n elements of an array. */
 static void
-check_elements(const Call *call, GrFeatureRange elements, int n, const char *name, int len)
+check_elements(const PlainCall *call, GrFeatureRange elements, int n, const char *name, int len)
 {
 	for (int i = 0; i < n; i++)
 	{
@@ -306,7 +314,7 @@ check_elements(const Call *call, GrFeatureRange elements, int n, const char *nam
 
 /* The values of the features; NULL if one is. ERROR if there is none for some. */
 static const double *
-end_named(const Call *call)
+end_named(const PlainCall *call)
 {
 	const NamedValues *named = call->named;
 
@@ -325,7 +333,7 @@ end_named(const Call *call)
  */
 
 static void
-describe_column(const Call *call, NamedColumn *named, Form_pg_attribute attribute)
+describe_column(const PlainCall *call, NamedColumn *named, Form_pg_attribute attribute)
 {
 	const GrFeatureNames *names = call->named->names;
 	const char *name = NameStr(attribute->attname);
@@ -352,7 +360,7 @@ describe_column(const Call *call, NamedColumn *named, Form_pg_attribute attribut
 
 /* Finds out which features the columns of rows of this type are. */
 static void
-describe_row(const Call *call, TupleDesc tupdesc, uint64 type)
+describe_row(const PlainCall *call, TupleDesc tupdesc, uint64 type)
 {
 	NamedValues *named = call->named;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_SMALL_SIZES);
@@ -373,7 +381,7 @@ describe_row(const Call *call, TupleDesc tupdesc, uint64 type)
 }
 
 static void
-give_array(const Call *call, NamedColumn *named, Datum value)
+give_array(const PlainCall *call, NamedColumn *named, Datum value)
 {
 	const char *name = named->column.name;
 	ArrayType  *array = DatumGetArrayTypeP(value);
@@ -396,7 +404,7 @@ give_array(const Call *call, NamedColumn *named, Datum value)
 }
 
 static void
-give_column(const Call *call, NamedColumn *named, Datum value, bool null)
+give_column(const PlainCall *call, NamedColumn *named, Datum value, bool null)
 {
 	const char *name = named->column.name;
 	bool		is_array = OidIsValid(named->column.element);
@@ -416,9 +424,9 @@ give_column(const Call *call, NamedColumn *named, Datum value, bool null)
 }
 
 static void
-give_row(FunctionCallInfo fcinfo, const Call *call)
+give_row(FunctionCallInfo fcinfo, const PlainCall *call)
 {
-	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(1);
+	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(call->first_argno);
 	Oid			type = HeapTupleHeaderGetTypeId(header);
 	int32		typmod = HeapTupleHeaderGetTypMod(header);
 	TupleDesc	tupdesc = lookup_rowtype_tupdesc(type, typmod);
@@ -447,7 +455,7 @@ give_row(FunctionCallInfo fcinfo, const Call *call)
 
 /* A number of a feature; a NULL, too */
 static void
-give_json(const Call *call, int feature, const JsonbValue *value)
+give_json(const PlainCall *call, int feature, const JsonbValue *value)
 {
 	Datum		number;
 
@@ -473,7 +481,7 @@ give_json(const Call *call, int feature, const JsonbValue *value)
 }
 
 static void
-give_json_array(const Call *call, const char *name, int len, JsonbContainer *array)
+give_json_array(const PlainCall *call, const char *name, int len, JsonbContainer *array)
 {
 	GrFeatureRange elements = gr_find_elements(call->named->names, name, len);
 	JsonbIterator *iterator = JsonbIteratorInit(array);
@@ -491,7 +499,7 @@ give_json_array(const Call *call, const char *name, int len, JsonbContainer *arr
 }
 
 static void
-give_member(const Call *call, const char *name, int len, const JsonbValue *value)
+give_member(const PlainCall *call, const char *name, int len, const JsonbValue *value)
 {
 	int			feature = gr_find_feature(call->named->names, name, len);
 
@@ -510,9 +518,9 @@ give_member(const Call *call, const char *name, int len, const JsonbValue *value
 }
 
 static void
-give_object(FunctionCallInfo fcinfo, const Call *call)
+give_object(FunctionCallInfo fcinfo, const PlainCall *call)
 {
-	Jsonb	   *object = PG_GETARG_JSONB_P(1);
+	Jsonb	   *object = PG_GETARG_JSONB_P(call->first_argno);
 	JsonbIterator *iterator;
 	JsonbIteratorToken token;
 	JsonbValue	value;
@@ -539,62 +547,71 @@ give_object(FunctionCallInfo fcinfo, const Call *call)
 	}
 }
 
-/* The prediction of a model with a design */
-static Datum
-predict_by_design(FunctionCallInfo fcinfo, GrDesignCall **call, const GrPredictor *model)
-{
-	const double *low;
-	const double *features = gr_design_features(fcinfo, 1, call, model, &low);
-	double		eta;
-	bool		finite;
+/*
+ * All of them
+ */
 
-	if (features == NULL)
-		PG_RETURN_NULL();
-	eta = gr_design_predictor(*call, model, features, low, &finite);
-	return mean_of(model, eta, finite);
+bool
+gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, GrFeatures *features)
+{
+	PlainCall  *call;
+
+	features->values = features->low = NULL;
+	features->design = NULL;
+	if (PG_NARGS() == calls->first_argno)
+	{
+		/* of an intercept alone */
+		check_count(model, 0);
+		return true;
+	}
+	if (model->design != NULL)
+	{
+		features->values = gr_design_features(fcinfo, calls->first_argno, &calls->designed, model, &features->low);
+		features->design = calls->designed;
+		return features->values != NULL;
+	}
+	if (unlikely(calls->plain == NULL))
+		calls->plain = describe_call(fcinfo, calls->first_argno);
+	call = calls->plain;
+	if (call->named == NULL)
+		features->values = values_by_position(fcinfo, call, model, features->buffer);
+	else
+	{
+		begin_named(call->named, model, fcinfo->flinfo->fn_mcxt);
+		if (call->is_row)
+			give_row(fcinfo, call);
+		else
+			give_object(fcinfo, call);
+		features->values = end_named(call);
+	}
+	return features->values != NULL;
 }
 
 /* gpu_predict(model gpu_model, VARIADIC "any"): no argument is NULL */
 Datum
 gr_predict(PG_FUNCTION_ARGS)
 {
-	Calls	   *calls = fcinfo->flinfo->fn_extra;
-	Call	   *call;
+	GrPredictCalls *calls = fcinfo->flinfo->fn_extra;
 	GrPredictor model;
-	double		buffer[FUNC_MAX_ARGS];
-	const double *values;
+	GrFeatures	features;
+	double		eta;
+	bool		finite;
 
 	if (unlikely(calls == NULL))
-		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Calls));
-	gr_open_predictor(fcinfo, &model);
-	if (model.design != NULL)
-		return predict_by_design(fcinfo, &calls->designed, &model);
-	if (unlikely(calls->plain == NULL))
-		calls->plain = describe_call(fcinfo);
-	call = calls->plain;
-	if (call->named == NULL)
-		values = values_by_position(fcinfo, call, &model, buffer);
-	else
 	{
-		begin_named(call->named, &model, fcinfo->flinfo->fn_mcxt);
-		if (call->is_row)
-			give_row(fcinfo, call);
-		else
-			give_object(fcinfo, call);
-		values = end_named(call);
+		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrPredictCalls));
+		calls->first_argno = 1;
 	}
-	if (values == NULL)
+	gr_open_predictor(fcinfo, &model, NULL);
+	if (!gr_predict_features(fcinfo, calls, &model, &features))
 		PG_RETURN_NULL();
-	return predict(&model, values);
+	eta = gr_predict_eta(&model, &features, &finite);
+	PG_RETURN_FLOAT8(gr_predict_mean(&model, eta, finite));
 }
 
 /* gpu_predict(model gpu_model): of a model that is an intercept alone */
 Datum
 gr_predict_intercept(PG_FUNCTION_ARGS)
 {
-	GrPredictor model;
-
-	gr_open_predictor(fcinfo, &model);
-	check_count(&model, 0);
-	return predict(&model, NULL);
+	return gr_predict(fcinfo);
 }

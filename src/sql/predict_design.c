@@ -99,7 +99,8 @@ describe_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 		if (!OidIsValid(type))
 			ereport(ERROR,
 					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
-					 errmsg("could not determine the type of argument %d of gpu_predict", first_argno + k + 1)));
+					 errmsg("could not determine the type of argument %d of %s", first_argno + k + 1,
+							gr_called_name(fcinfo))));
 		(void) gr_describe_value(&call->column[k], type);
 	}
 }
@@ -397,4 +398,19 @@ gr_design_predictor(const GrDesignCall *call, const GrPredictor *model, const do
 		gr_poll_loop(t);
 	}
 	return gr_dd_to_double(eta);
+}
+
+void
+gr_design_pairs(const GrDesignCall *call, const double *features, const double *low, GrDD *pairs)
+{
+	int			k = 0;
+
+	for (int t = 0; t < call->design->nterms; t++)
+	{
+		const GrDesignTerm *term = &call->design->terms[t];
+
+		for (int i = 0; i < term->width; i++, k++)
+			pairs[k] = (GrDD) {features[k], term->paired ? *low++ : 0};
+		gr_poll_loop(t);
+	}
 }

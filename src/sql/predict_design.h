@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 
+#include "compute/dd.h"
 #include "sql/model.h"
 
 /* What is found out once and kept from call to call, as long as the models' designs are the same */
@@ -24,5 +25,8 @@ extern const double *gr_design_features(FunctionCallInfo fcinfo, int first_argno
 /* What the linear predictor has of them, with the coefficients; *finite: is everything that is summed up finite? */
 extern double gr_design_predictor(const GrDesignCall *call, const GrPredictor *model, const double *features,
 								  const double *low, bool *finite);
+
+/* The features with what rounding left of them, as pairs[k] = features[k] + low[...] */
+extern void gr_design_pairs(const GrDesignCall *call, const double *features, const double *low, GrDD *pairs);
 
 #endif							/* GPUREG_PREDICT_DESIGN_H */

@@ -1,0 +1,460 @@
+/*
+ * predict_interval.c: gpu_predict_interval and gpu_leverage, how far off a prediction may be.
+ *
+ * The linear predictor x' b has the variance x' V x, V being the coefficients' covariances. These are rounded, as the
+ * model has them as float8; what is lost where they cancel is what that took, as all sums are made in double-double.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+#include "compute/dd.h"
+#include "compute/inference.h"
+#include "run/args.h"
+#include "sql/model.h"
+#include "sql/predict.h"
+
+PG_FUNCTION_INFO_V1(gr_predict_interval);
+PG_FUNCTION_INFO_V1(gr_leverage);
+
+/* What gpu_predict_interval keeps from call to call */
+typedef struct IntervalCall
+{
+	GrPredictCalls calls;
+	TupleDesc	tupdesc;
+	double		conf_level;		/* that quantile is for, with df */
+	double		df;
+	double		quantile;
+} IntervalCall;
+
+/* A linear predictor and its standard error */
+typedef struct Predicted
+{
+	double		eta;
+	bool		finite;			/* was everything that eta is summed up of? */
+	bool		known;			/* has the model covariances of all that has a part in it? */
+	double		error;			/* where they are */
+} Predicted;
+
+/*
+ * The standard error of a linear predictor
+ */
+
+/* The values of all terms, 0 for those that have no part: without a coefficient */
+static GrDD *
+term_values(const GrPredictor *model, const GrFeatures *features)
+{
+	int			first = model->intercept ? 1 : 0;
+	const double *at = model->coef;
+	GrDD	   *x = palloc_extended((model->nfeatures + 1) * sizeof(GrDD), MCXT_ALLOC_HUGE);
+
+	if (model->intercept)
+		x[0] = gr_dd(1);
+	gr_predict_pairs(model, features, x + first);
+	for (int k = 0; k < first + model->nfeatures; k++)
+	{
+		if (isnan(gr_next_coef(model, k, &at)))
+			x[k] = gr_dd(0);
+		gr_poll_loop(k);
+	}
+	return x;
+}
+
+/*
+ * Makes variances 1 to 4, by powers of two that go into x, and then x less than 2 in magnitude. unit: what a covariance
+ * is to be multiplied by, for its row and for its column; *exponent: of the power of two that x was divided by. False
+ * if a value has a variance that is none.
+ */
+static bool
+scale_values(const double *vcov, int nterms, GrDD *x, double *unit, int *exponent)
+{
+	int			largest = INT_MIN;
+
+	for (int k = 0; k < nterms; k++)
+	{
+		double		variance = vcov[(Size) k * nterms + k];
+		int			half;
+
+		unit[k] = 1;
+		if (x[k].hi == 0)
+			continue;
+		if (!(variance >= 0 && isfinite(variance)))
+			return false;
+		half = variance > 0 ? (int) floor(0.5 * ilogb(variance)) : 0;
+		unit[k] = ldexp(1.0, -half);
+		largest = Max(largest, ilogb(x[k].hi) + half);
+		gr_poll_loop(k);
+	}
+	*exponent = largest == INT_MIN ? 0 : largest;
+	for (int k = 0; k < nterms; k++)
+	{
+		int			shift = -ilogb(unit[k]) - *exponent;
+
+		x[k] = (GrDD) {ldexp(x[k].hi, shift), ldexp(x[k].lo, shift)};
+		gr_poll_loop(k);
+	}
+	return true;
+}
+
+/* x' V x of the lower triangle */
+static double
+quadratic_form(const double *vcov, int nterms, const GrDD *x, const double *unit)
+{
+	GrDD		sum = gr_dd(0);
+	int64		n = 0;
+
+	for (int i = 0; i < nterms; i++)
+	{
+		const double *row = vcov + (Size) i * nterms;
+		GrDD		part = gr_dd(0);
+
+		gr_poll_loop(n++);
+		if (x[i].hi == 0)
+			continue;
+		for (int j = 0; j < i; j++)
+		{
+			if (x[j].hi != 0)
+				part = gr_dd_add(part, gr_dd_mul_d(x[j], row[j] * unit[i] * unit[j]));
+			gr_poll_loop(n++);
+		}
+		part = gr_dd_add(gr_dd_scale(part, 2), gr_dd_mul_d(x[i], row[i] * unit[i] * unit[i]));
+		sum = gr_dd_add(sum, gr_dd_mul(part, x[i]));
+	}
+	return gr_dd_to_double(sum);
+}
+
+/* Infinite values have an infinite error, and NaN has none, which arithmetic says. */
+static bool
+error_of_infinite(const double *vcov, int nterms, const GrDD *x, double *error)
+{
+	double		sum = 0;
+
+	for (int k = 0; k < nterms; k++)
+	{
+		if (!isfinite(x[k].hi))
+			sum += fabs(x[k].hi) * sqrt(vcov[(Size) k * nterms + k]);
+		gr_poll_loop(k);
+	}
+	*error = sum;
+	return sum != 0;
+}
+
+static void
+raise_range(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("the standard error of a prediction is out of range for float8"),
+			 errhint("Rescale the columns that the model is fitted to.")));
+}
+
+static void
+predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatures *features, Predicted *predicted)
+{
+	int			nterms = model->nfeatures + (model->intercept ? 1 : 0);
+	GrDD	   *x;
+	double	   *unit;
+	double		square;
+	int			exponent;
+
+	predicted->eta = gr_predict_eta(model, features, &predicted->finite);
+	predicted->known = false;
+	if (errors->vcov == NULL)
+		return;
+	x = term_values(model, features);
+	if (error_of_infinite(errors->vcov, nterms, x, &predicted->error))
+	{
+		predicted->known = true;
+		return;
+	}
+	unit = palloc_extended(nterms * sizeof(double), MCXT_ALLOC_HUGE);
+	if (!scale_values(errors->vcov, nterms, x, unit, &exponent))
+		return;
+	square = quadratic_form(errors->vcov, nterms, x, unit);
+	pfree(unit);
+	pfree(x);
+	/* negative where rounding left the covariances no digit, or where they are none; NaN where some aren't known */
+	if (!(square >= 0 && isfinite(square)))
+		return;
+	predicted->known = true;
+	predicted->error = ldexp(sqrt(square), exponent);
+	if (isinf(predicted->error))
+		raise_range();
+}
+
+/* |d mean / d eta| */
+static double
+mean_slope(GrLink link, double eta)
+{
+	double		t;
+
+	switch (link)
+	{
+		case GR_LOGIT:
+			t = exp(-fabs(eta));
+			return t / ((1 + t) * (1 + t));
+		case GR_PROBIT:
+			return 0.5 * M_2_SQRTPI * M_SQRT1_2 * exp(-0.5 * eta * eta);
+		case GR_CLOGLOG:
+			return exp(eta - exp(eta));
+		case GR_LOG:
+			return exp(eta);
+		case GR_SQRT:
+			return 2 * fabs(eta);
+		case GR_INVERSE:
+			return 1 / (eta * eta);
+		default:
+			return 1;
+	}
+}
+
+/*
+ * gpu_predict_interval
+ */
+
+/*
+ * The limits of the mean from those of the linear predictor, low <= eta <= high. Where these reach beyond what the link
+ * is defined for, they end there.
+ */
+static void
+mean_limits(const GrPredictorError *errors, double eta, double low, double high, double *lower, double *upper)
+{
+	GrLink		link = errors->distribution.link;
+
+	if (isnan(low) || isnan(high))
+	{
+		*lower = *upper = NAN;
+		return;
+	}
+	if (link == GR_INVERSE)
+	{
+		/* the mean falls with the predictor, on either side of 0, which is a mean's of infinity */
+		*upper = 1 / (eta > 0 && !(low > 0) ? 0.0 : low);
+		*lower = 1 / (eta < 0 && !(high < 0) ? -0.0 : high);
+		return;
+	}
+	*lower = gr_link_mean(link, low);
+	*upper = gr_link_mean(link, high);
+	if (link == GR_SQRT)
+	{
+		double		most = fmax(*lower, *upper);
+
+		*lower = low < 0 && high > 0 ? 0 : fmin(*lower, *upper);
+		*upper = most;
+	}
+	/* a mean that can't be negative */
+	if (link == GR_IDENTITY && errors->distribution.family != GR_GAUSSIAN && eta >= 0)
+		*lower = fmax(*lower, 0);
+}
+
+/* Is it an interval for a new response, and not for the mean? */
+static bool
+read_kind(const text *name)
+{
+	char	   *kind = text_to_cstring(name);
+
+	if (strcmp(kind, "prediction") != 0 && strcmp(kind, "confidence") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("kind must be 'confidence' or 'prediction', got \"%s\"", kind)));
+	return kind[0] == 'p';
+}
+
+static void
+check_prediction(const GrPredictorError *errors)
+{
+	GrDistribution distribution = errors->distribution;
+
+	if (distribution.family != GR_GAUSSIAN || distribution.link != GR_IDENTITY)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("prediction intervals are of linear models alone"),
+				 errdetail("The model's family is %s, its link %s.", gr_family_name(distribution.family, false),
+						   gr_link_name(distribution.link)),
+				 errhint("Ask for kind 'confidence', the interval of the mean.")));
+}
+
+static IntervalCall *
+open_call(FunctionCallInfo fcinfo)
+{
+	IntervalCall *call;
+	TupleDesc	tupdesc;
+	MemoryContext old;
+	bool		ok = get_call_result_type(fcinfo, NULL, &tupdesc) == TYPEFUNC_COMPOSITE && tupdesc->natts == 4;
+
+	for (int k = 0; ok && k < 4; k++)
+		ok = TupleDescAttr(tupdesc, k)->atttypid == FLOAT8OID;
+	if (!ok)
+		elog(ERROR, "result type is not four float8");
+	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	call = palloc0(sizeof(IntervalCall));
+	call->calls.first_argno = 3;
+	call->tupdesc = BlessTupleDesc(CreateTupleDescCopy(tupdesc));
+	call->conf_level = NAN;
+	MemoryContextSwitchTo(old);
+	return fcinfo->flinfo->fn_extra = call;
+}
+
+/* It takes much longer than the rest does. */
+static double
+quantile_of(IntervalCall *call, double conf_level, double df)
+{
+	if (call->conf_level != conf_level || call->df != df)
+	{
+		call->quantile = df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN;
+		call->conf_level = conf_level;
+		call->df = df;
+	}
+	return call->quantile;
+}
+
+/* The function's row; what the model doesn't tell is NULL */
+static Datum
+interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorError *errors, const Predicted *predicted,
+			 bool of_response, double quantile)
+{
+	Datum		values[4] = {0};
+	bool		nulls[4] = {false, true, true, true};
+	double		error = predicted->error;
+	double		std_error;
+	double		margin;
+	double		lower;
+	double		upper;
+
+	values[0] = Float8GetDatum(gr_predict_mean(model, predicted->eta, predicted->finite));
+	nulls[1] = !predicted->known ||
+		(of_response && !(errors->dispersion >= 0 && isfinite(errors->dispersion)));
+	if (!nulls[1])
+	{
+		if (of_response)
+			error = hypot(sqrt(errors->dispersion), error);
+		std_error = error == 0 ? 0 : mean_slope(model->link, predicted->eta) * error;
+		if (predicted->finite && isinf(std_error))
+			raise_range();
+		values[1] = Float8GetDatum(std_error);
+		nulls[2] = nulls[3] = isnan(quantile);
+	}
+	if (!nulls[2])
+	{
+		margin = error == 0 ? 0 : quantile * error;
+		mean_limits(errors, predicted->eta, predicted->eta - margin, predicted->eta + margin, &lower, &upper);
+		values[2] = Float8GetDatum(lower);
+		values[3] = Float8GetDatum(upper);
+	}
+	return HeapTupleGetDatum(heap_form_tuple(call->tupdesc, values, nulls));
+}
+
+/*
+ * gpu_predict_interval(model gpu_model, kind text, conf_level float8, VARIADIC "any"), and without values: no argument
+ * is NULL
+ */
+Datum
+gr_predict_interval(PG_FUNCTION_ARGS)
+{
+	IntervalCall *call = fcinfo->flinfo->fn_extra;
+	bool		of_response = read_kind(PG_GETARG_TEXT_PP(1));
+	double		conf_level = PG_GETARG_FLOAT8(2);
+	GrPredictor model;
+	GrPredictorError errors;
+	GrFeatures	features;
+	Predicted	predicted;
+
+	if (!(conf_level > 0 && conf_level < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("conf_level must be between 0 and 1, got %g", conf_level),
+				 errhint("0.95 gives 95%% confidence limits.")));
+	if (unlikely(call == NULL))
+		call = open_call(fcinfo);
+	gr_open_predictor(fcinfo, &model, &errors);
+	if (of_response)
+		check_prediction(&errors);
+	if (!gr_predict_features(fcinfo, &call->calls, &model, &features))
+		PG_RETURN_NULL();
+	predict(&model, &errors, &features, &predicted);
+	return interval_row(call, &model, &errors, &predicted, of_response,
+						quantile_of(call, conf_level, errors.df_inference));
+}
+
+/*
+ * gpu_leverage
+ */
+
+static void
+check_leverage(const GrPredictorError *errors)
+{
+	if (errors->l2 > 0 || errors->robust)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the model does not tell leverages"),
+				 errors->robust ? errdetail("Its covariances are robust ones, which the residuals have a part in.") :
+				 errdetail("It is penalised, and so are its covariances."),
+				 errhint("Fit it without l2, and with covariances of type iid.")));
+}
+
+/* (d mean / d eta)^2 / variance: what a row of that linear predictor counts for in a fit; prior weights aside */
+static double
+working_weight(GrDistribution distribution, double eta)
+{
+	double		mean = gr_link_mean(distribution.link, eta);
+	double		slope = mean_slope(distribution.link, eta);
+
+	if (slope == 0)
+		return 0;
+	switch (distribution.family)
+	{
+		case GR_BINOMIAL:
+			if (distribution.link == GR_LOGIT)
+				return slope;
+			if (distribution.link == GR_CLOGLOG)
+				return slope * (exp(eta) / mean);
+			return slope / mean / gr_link_mean(distribution.link, -eta) * slope;
+		case GR_POISSON:
+			return slope / mean * slope;
+		case GR_GAMMA:
+			return (slope / mean) * (slope / mean);
+		case GR_NEGATIVE_BINOMIAL:
+			return slope / mean / (1 + mean / distribution.theta) * slope;
+		default:
+			return slope * slope;
+	}
+}
+
+/* gpu_leverage(model gpu_model, VARIADIC "any"), and without values: no argument is NULL */
+Datum
+gr_leverage(PG_FUNCTION_ARGS)
+{
+	GrPredictCalls *calls = fcinfo->flinfo->fn_extra;
+	GrPredictor model;
+	GrPredictorError errors;
+	GrFeatures	features;
+	Predicted	predicted;
+	double		root;
+	double		leverage;
+
+	if (unlikely(calls == NULL))
+	{
+		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrPredictCalls));
+		calls->first_argno = 1;
+	}
+	gr_open_predictor(fcinfo, &model, &errors);
+	check_leverage(&errors);
+	if (!gr_predict_features(fcinfo, calls, &model, &features))
+		PG_RETURN_NULL();
+	predict(&model, &errors, &features, &predicted);
+	/* without a variance, no row is nearer to the fit than another */
+	if (!predicted.known || !(errors.dispersion > 0 && isfinite(errors.dispersion)))
+		PG_RETURN_NULL();
+	root = predicted.error / sqrt(errors.dispersion);
+	leverage = working_weight(errors.distribution, predicted.eta) * root * root;
+	/* a mean that the family can't have has no variance */
+	if (predicted.finite && !(leverage >= 0 && isfinite(leverage)))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(leverage);
+}
