@@ -98,3 +98,6 @@ $$;
 -- its plan is parallel; else its rows go to a temporary file.
 CREATE FUNCTION one_of_many() RETURNS SETOF int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1000000 AS $$ BEGIN RETURN NEXT 1; END $$;
 SELECT fit, count(*), sum(y) AS ones, max(cardinality(x)) AS features FROM logit_rows GROUP BY fit ORDER BY fit;
+CREATE FUNCTION digits_or_null(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN want IS NOT NULL THEN digits(got, want) WHEN got IS NULL THEN 16 ELSE 0 END
+$$;

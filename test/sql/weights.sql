@@ -84,9 +84,6 @@ LANGUAGE sql AS $$
     FROM gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, conf_low, conf_high, j)
     UNION ALL SELECT key, value::float8, NULL FROM gpu_glance(m) g, jsonb_each_text(to_jsonb(g)) WHERE key NOT IN ('converged', 'family', 'link', 'vcov')
 $$;
-CREATE FUNCTION digits_or_null(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN want IS NOT NULL THEN digits(got, want) WHEN got IS NULL THEN 16 ELSE 0 END
-$$;
 CREATE TABLE weights_digits AS
 SELECT way, dataset, kind, term ~ '^\d+$' AS is_term, term, digits_or_null(l.estimate, f.estimate) AS estimate,
        digits_or_null(l.std_error, f.std_error) AS std_error
