@@ -260,52 +260,29 @@ refuse_term(const char *name, const char *what, const char *hint)
 			 hint == NULL ? 0 : errhint("%s", hint)));
 }
 
-/* By name, then by place */
-static int
-compare_places(const void *a, const void *b, void *arg)
-{
-	const char *const *terms = arg;
-	int			i = *(const int *) a;
-	int			j = *(const int *) b;
-	int			order = strcmp(terms[i], terms[j]);
-
-	return order != 0 ? order : i < j ? -1 : i > j;
-}
-
 /* Marks the terms that are named; ERROR if there is none of a name. */
 static void
 mark_named(const GrModel *model, ArrayType *names, bool *wanted)
 {
-	int		   *sorted = palloc(model->nterms * sizeof(int));
+	int		   *sorted;
 	Datum	   *items;
 	bool	   *nulls;
 	int			n;
 
 	gr_check_vector(names, "terms");
 	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, &n);
-	for (int k = 0; k < model->nterms; k++)
-		sorted[k] = k;
-	qsort_interruptible(sorted, model->nterms, sizeof(int), compare_places, model->terms);
+	sorted = gr_model_sort_terms(model);
 	for (int i = 0; i < n; i++)
 	{
 		char	   *name;
-		int			low = 0;
-		int			high = model->nterms;
+		int			low;
 
 		if (nulls[i])
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("terms must not contain NULL")));
 		name = TextDatumGetCString(items[i]);
-		while (low < high)
-		{
-			int			middle = low + (high - low) / 2;
-
-			if (strcmp(model->terms[sorted[middle]], name) < 0)
-				low = middle + 1;
-			else
-				high = middle;
-		}
+		low = gr_model_find_term(model, sorted, name);
 		if (low == model->nterms || strcmp(model->terms[sorted[low]], name) != 0)
 			refuse_term(name, "is not in the model", NULL);
 		for (; low < model->nterms && strcmp(model->terms[sorted[low]], name) == 0 && !wanted[sorted[low]]; low++)

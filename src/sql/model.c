@@ -308,12 +308,22 @@ compare_terms(const void *a, const void *b, void *arg)
 	int			j = *(const int *) b;
 	int			order = strcmp(terms[i], terms[j]);
 
-	return order != 0 ? order : i < j ? -1 : i > j;
+	return order != 0 ? order : i - j;
 }
 
-/* Of the terms in their names' order, the first that isn't before the name */
-static int
-find_term(const GrModel *model, const int *sorted, const char *name)
+int *
+gr_model_sort_terms(const GrModel *model)
+{
+	int		   *sorted = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE);
+
+	for (int k = 0; k < model->nterms; k++)
+		sorted[k] = k;
+	qsort_interruptible(sorted, model->nterms, sizeof(int), compare_terms, model->terms);
+	return sorted;
+}
+
+int
+gr_model_find_term(const GrModel *model, const int *sorted, const char *name)
 {
 	int			low = 0;
 	int			high = model->nterms;
@@ -338,7 +348,7 @@ static void
 read_separated(Datum datum, GrModel *model)
 {
 	ArrayType  *array = DatumGetArrayTypeP(datum);
-	int		   *sorted = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE);
+	int		   *sorted;
 	int		   *nmarked = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	Datum	   *items;
 	bool	   *nulls;
@@ -348,14 +358,11 @@ read_separated(Datum datum, GrModel *model)
 		bad_model("Its separated terms are not a list of names.");
 	model->separated = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, &n);
-	for (int k = 0; n > 0 && k < model->nterms; k++)
-		sorted[k] = k;
-	if (n > 0)
-		qsort_interruptible(sorted, model->nterms, sizeof(int), compare_terms, model->terms);
+	sorted = n > 0 ? gr_model_sort_terms(model) : NULL;
 	for (int i = 0; i < n; i++)
 	{
 		const char *name = nulls[i] ? "" : TextDatumGetCString(items[i]);
-		int			first = find_term(model, sorted, name);
+		int			first = gr_model_find_term(model, sorted, name);
 		int			k = first < model->nterms ? first + nmarked[first] : first;
 
 		if (k < model->nterms && strcmp(model->terms[sorted[k]], name) == 0)
@@ -365,8 +372,6 @@ read_separated(Datum datum, GrModel *model)
 		}
 		gr_poll_loop(i);
 	}
-	pfree(sorted);
-	pfree(nmarked);
 }
 
 /* An array of at least one name, none of them NULL */
@@ -427,9 +432,8 @@ read_l2(const char *method, const char *name)
 	Size		length = strlen(name);
 	double		l2;
 
-	if (strncmp(method, name, length) != 0 || strncmp(method + length, " (l2 = ", 7) != 0)
-		bad_model(UNKNOWN_METHOD);
-	l2 = strtod(method + length + 7, NULL);
+	l2 = strncmp(method, name, length) != 0 || strncmp(method + length, " (l2 = ", 7) != 0 ? 0 :
+		strtod(method + length + 7, NULL);
 	if (!(l2 > 0 && isfinite(l2)) || strcmp(method, penalised_method(name, l2)) != 0)
 		bad_model(UNKNOWN_METHOD);
 	return l2;

@@ -108,6 +108,10 @@ typedef enum GrModelParts
  */
 extern void gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelParts parts);
 
+/* The terms' places in the order of their names, those of one name in their own; and the first not before the name */
+extern int *gr_model_sort_terms(const GrModel *model);
+extern int	gr_model_find_term(const GrModel *model, const int *sorted, const char *name);
+
 /* Argument 0, a model, with other names of its terms and of those that are separated: the caller's result */
 extern Datum gr_model_rename(FunctionCallInfo fcinfo, ArrayType *terms, ArrayType *separated);
 

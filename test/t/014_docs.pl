@@ -1,5 +1,5 @@
-# What docs/formulas.md and docs/glm.md show is what a test runs: each of their statements is one of test/sql/examples.sql, and what the former
-# shows as their output is in expected/examples.out.
+# What docs/formulas.md and docs/glm.md show is what a test runs: each of their statements is one of
+# test/sql/examples.sql, and what the former shows as their output is in expected/examples.out.
 use strict;
 use warnings;
 
@@ -10,7 +10,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $root = "$FindBin::RealBin/../..";
-plan skip_all => 'the tests were copied without the documentation' if !-e "$root/docs/formulas.md" || !-e "$root/expected/examples.out";
+plan skip_all => 'the tests were copied without the documentation'
+  if !-e "$root/docs/formulas.md"
+  || !-e "$root/expected/examples.out";
 
 # Spaces as single ones, and none at a line's end
 sub squeezed

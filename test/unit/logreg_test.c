@@ -625,7 +625,9 @@ make_step(const Data *data, const double *beta, bool intercept, double l2, Step 
 {
 	double		at[TERMS_MAX];
 	double		shift[TERMS_MAX] = {0};
-	GrPass		pass = {.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(data->p),.beta = at,.shift = shift};
+	GrPass		pass = {
+		.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(data->p),.beta = at,.shift = shift
+	};
 	double	   *sums = malloc(gr_pass_nsums(GR_PASS_EXACT, data->p) * sizeof(double));
 	void	   *workspace = malloc(gr_logreg_step_nbytes(data->p));
 
@@ -694,7 +696,9 @@ test_most_rows(void)
 	double		sums[GR_SUM_HEAD + 2 * 10];
 	double		beta[2] = {0};
 	double		shift[1] = {0};
-	GrPass		pass = {.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(1),.beta = beta,.shift = shift};
+	GrPass		pass = {
+		.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(1),.beta = beta,.shift = shift
+	};
 	void	   *workspace = malloc(gr_logreg_step_nbytes(1));
 	double		coef[2];
 	double		vcov[4];
@@ -781,8 +785,10 @@ test_logistic(void)
 		ordered &= gr_link_mean(GR_LOGIT, eta) <= gr_link_mean(GR_LOGIT, eta + 0.37);
 	}
 	check(worst < 5e-16 && ordered, "the logistic function: %.2g", worst);
-	check(gr_link_mean(GR_LOGIT, 0) == 0.5 && gr_link_mean(GR_LOGIT, INFINITY) == 1 && gr_link_mean(GR_LOGIT, -INFINITY) == 0 && gr_link_mean(GR_LOGIT, -740) > 0 &&
-		  gr_link_mean(GR_LOGIT, 1e300) == 1 && gr_link_mean(GR_LOGIT, -1e300) == 0 && isnan(gr_link_mean(GR_LOGIT, NAN)),
+	check(gr_link_mean(GR_LOGIT, 0) == 0.5 && gr_link_mean(GR_LOGIT, INFINITY) == 1 &&
+		  gr_link_mean(GR_LOGIT, -INFINITY) == 0 && gr_link_mean(GR_LOGIT, -740) > 0 &&
+		  gr_link_mean(GR_LOGIT, 1e300) == 1 && gr_link_mean(GR_LOGIT, -1e300) == 0 &&
+		  isnan(gr_link_mean(GR_LOGIT, NAN)),
 		  "the logistic function at its ends");
 }
 

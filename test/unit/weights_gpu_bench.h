@@ -72,7 +72,7 @@ bench_shape(const char *name, int p, int64_t nrows, double *memory, bool fast, b
 	fflush(stdout);
 }
 
-/* FAST of plain rows of some families beside the logistic one; at a beta of 0, or a mean of 3 where there must be one */
+/* FAST of plain rows of some families beside the logistic one */
 static void
 bench_distributions(int p, int64_t nrows, double *memory)
 {

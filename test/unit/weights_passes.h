@@ -73,7 +73,8 @@ random_rows_of(GrRowShape shape, int64_t nrows, double magnitude)
 		if (shape.weight && r % 3 == 0)
 			row[gr_response_at(shape)] = gr_link_mean(GR_LOGIT, eta + 2 * uniform());
 		else
-			row[gr_response_at(shape)] = uniform() < 2 * gr_link_mean(GR_LOGIT, eta + gr_row_offset(row, shape)) - 1 ? 1 : 0;
+			row[gr_response_at(shape)] = uniform() <
+				2 * gr_link_mean(GR_LOGIT, eta + gr_row_offset(row, shape)) - 1 ? 1 : 0;
 	}
 	return data;
 }
@@ -360,7 +361,8 @@ check_weighted_face(GrRowShape shape)
 	double		shift[128] = {0};
 	double		face[128] = {0.25, 1.0};
 	double		absolute = 1e-12;
-	GrPass		pass = {.kind = GR_PASS_FACE,.distribution = GR_LOGISTIC,.shape = shape,.beta = beta,.shift = shift,.nfaces = 1,.faces = face,
+	GrPass		pass = {.kind = GR_PASS_FACE,.distribution = GR_LOGISTIC,.shape = shape,.beta = beta,
+		.shift = shift,.nfaces = 1,.faces = face,
 	.face_absolute = &absolute};
 	Rows		data = random_rows_of(shape, 500, 3);
 	Rows		on = rows_new(gr_plain_shape(p), 500);
