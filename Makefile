@@ -47,7 +47,7 @@ endif
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and
 # a server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o \
-	phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o separation.o descent.o draw.o \
+	phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o eigen.o separation.o descent.o draw.o \
 	projection.o chunks.o sparse.o backend_cpu.o inference.o formula.o design.o design_moves.o gram_fold.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \

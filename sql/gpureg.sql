@@ -118,7 +118,8 @@ CREATE FUNCTION gpu_ols(x float8[], y float8[], intercept boolean DEFAULT true) 
     AS 'MODULE_PATHNAME', 'gr_ols_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
 
 CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true, formula text DEFAULT NULL,
-                            weights text DEFAULT NULL, frequencies text DEFAULT NULL)
+                            weights text DEFAULT NULL, frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
+                            clusters text[] DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -520,14 +521,16 @@ CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 fl
                                tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton',
                                learning_rate float8 DEFAULT NULL,
                                weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL,
-                               formula text DEFAULT NULL)
+                               formula text DEFAULT NULL, vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL,
+                               firth boolean DEFAULT false)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 CREATE FUNCTION gpu_glm_fit(query text, family text DEFAULT 'gaussian', link text DEFAULT NULL,
                             intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL,
                             frequencies text DEFAULT NULL, offsets text DEFAULT NULL, l2 float8 DEFAULT 0,
-                            max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL)
+                            max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL,
+                            vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL, firth boolean DEFAULT false)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_glm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -759,7 +762,8 @@ COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8)
 COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'what share a row of these values would have in its own fit';
 COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'likewise, of a model without features';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text) IS 'linear regression over a query: the model';
+COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[])
+    IS 'linear regression over a query: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(boolean, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_array_agg(float8, float8[]) IS 'linear regression: the model; x as one array';
@@ -843,9 +847,11 @@ COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8)
     IS 'logistic regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8)
     IS 'logistic regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text, text)
+COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text, text, text,
+                                   text[], boolean)
     IS 'logistic regression over a query: the model';
-COMMENT ON FUNCTION gpu_glm_fit(text, text, text, boolean, text, text, text, text, float8, int, float8, float8)
+COMMENT ON FUNCTION gpu_glm_fit(text, text, text, boolean, text, text, text, text, float8, int, float8, float8, text,
+                                text[], boolean)
     IS 'generalised linear model over a query: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/dd.h"
+#include "compute/finish.h"
 #include "compute/phases.h"
 #include "compute/terms.h"
 
@@ -126,38 +127,40 @@ transform_vcov(GrLogregFit *fit, const GrHost *host)
 	return true;
 }
 
-/* The inverse of the Hessian of the last EXACT pass; NaN for what isn't estimated. */
+/* The inverse of the Hessian of the last EXACT pass, NaN for what is left out, into vcov; or *found is false. */
 static bool
-fill_vcov(GrLogregFit *fit, bool have_sums, const GrHost *host, GrError *err)
+invert(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	size_t		n = (size_t) fit->nterms;
-	GrPoll		poll = {.host = host};
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov};
 	GrError		failure = {0};
 
-	memcpy(state->frozen, state->aliased, n * sizeof(bool));
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	*found = false;
 	/* the covariances would be those of the model without the collinear terms, which has other coefficients */
-	if (fit->rank < fit->nterms && gr_fit_is_classic(&state->options))
-		have_sums = false;
-	if (have_sums)
-	{
-		have_sums = gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE,
-									state->workspace, state->options.linear_solver, &solved, host, &failure);
-		if (!have_sums && failure.status != GR_OUT_OF_RANGE)
-		{
-			*err = failure;
-			return false;
-		}
-		if (have_sums && !transform_vcov(fit, host))
-			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-	}
+	if (!state->have_sums || (fit->rank < fit->nterms && gr_fit_is_classic(&state->options)))
+		return true;
+	*found = gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
+							 state->options.linear_solver, &solved, host, &failure);
+	if (*found || failure.status == GR_OUT_OF_RANGE)
+		return true;
+	*err = failure;
+	return false;
+}
+
+/* NaN for what isn't estimated, or all of it where there is no inverse */
+static bool
+mask_vcov(GrLogregFit *fit, const GrHost *host)
+{
+	size_t		n = (size_t) fit->nterms;
+	GrPoll		poll = {.host = host};
+
 	for (size_t i = 0; i < n; i++)
 	{
 		if (gr_poll(&poll, 2 * (int64_t) n))
-			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+			return false;
 		for (size_t j = 0; j < n; j++)
-			if (!have_sums || fit->separated[i] != 0 || fit->separated[j] != 0)
+			if (!fit->state->have_inverse || fit->separated[i] != 0 || fit->separated[j] != 0)
 				fit->vcov[i * n + j] = NAN;
 	}
 	return true;
@@ -240,6 +243,14 @@ name_separated(GrLogregFit *fit)
 	memset(lo, 0, (size_t) state->nfull * sizeof(double));
 }
 
+/* Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. */
+static bool
+is_for_sandwich(const GrLogregState *state)
+{
+	return state->options.vcov != GR_VCOV_IID && state->have_inverse &&
+		!(gr_vcov_is_clustered(state->options.vcov) && state->nfaces > 0);
+}
+
 bool
 gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
@@ -255,8 +266,21 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 		fit->nseparated += fit->separated[k] != 0 ? 1 : 0;
 	fit->converged &= fit->nseparated == 0;
 	fit->df_residual = fit->nrows - fit->rank;
-	if (fit->vcov != NULL && !fill_vcov(fit, state->have_sums, host, err))
+	if (fit->vcov != NULL && !invert(fit, &state->have_inverse, host, err))
 		return false;
+	if (fit->vcov != NULL && is_for_sandwich(state))
+		return gr_fit_enter(fit, GR_PHASE_SCORES, host, err);
+	state->have_inverse &= state->options.vcov == GR_VCOV_IID;
+	return gr_finish(fit, host, err);
+}
+
+bool
+gr_finish(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (fit->vcov != NULL && ((state->have_inverse && !transform_vcov(fit, host)) || !mask_vcov(fit, host)))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	gr_terms_unshift(fit, state->theta, fit->beta);
 	for (int j = 0; j < state->nfull; j++)
 		fit->beta[j] += state->removed[j];

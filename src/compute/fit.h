@@ -37,6 +37,8 @@ typedef enum GrLogregPhase
 	GR_PHASE_ASCEND,			/* gradient ascent on the caller's side */
 	GR_PHASE_LAST,				/* of gradient descent or L-BFGS: deviance and covariances at the final beta */
 	GR_PHASE_PLACE,				/* how far out is beta to be set along a face? entered by gr_fit_end() */
+	GR_PHASE_SCORES,			/* the pass of a sandwich estimate; entered by PLACE, to which it returns by gr_finish() */
+	GR_PHASE_CLUSTERS,			/* the clusters' sums of one; entered from SCORES */
 	/* a pass of the model with the intercept alone, for its deviance; entered after PLACE */
 	GR_PHASE_NULL,
 	GR_PHASE_DONE
@@ -85,6 +87,12 @@ struct GrLogregState
 
 	double	   *triangle;		/* hi and lo of terms and a right-hand side */
 	void	   *workspace;		/* of gr_normal_solve() */
+	double	   *factor;			/* C of GrPass, where leverages are wanted */
+	double	   *middle;			/* of a sandwich, of one way of clustering: hi and lo of a triangle of terms */
+	double	   *total;			/* the same of all ways */
+	double	   *scores;			/* a cluster's */
+	double	   *product_row;	/* of the bread and the middle, hi and lo */
+	double	   *hat;			/* CR2: two matrices of a cluster */
 	double	   *memory;			/* L-BFGS: see descent.c */
 	double	   *history;		/* of steps: see mixing.c; NULL: the link is canonical */
 	int			nmixed;			/* steps in it */
@@ -112,6 +120,8 @@ struct GrLogregState
 	bool		final_attempt;	/* made when there is no iteration left */
 	int			nfaces;
 	bool		have_sums;		/* PLACE is entered with the sums of an EXACT pass at theta */
+	bool		have_inverse;	/* their inverse is in vcov */
+	bool		lacks_deviance; /* ... of an EXACT pass at 0, which tells theta: SCORES gives the deviance */
 	int			placing;		/* the face that PLACE is at */
 	double		face_absolute[GR_FACES_MAX];
 	double		min_right[GR_FACES_MAX];

@@ -213,11 +213,20 @@ predict_rows(ExactWork *work, int nrows)
 								 shape.offset ? work->columns + gr_offset_at(shape) * EXACT_PITCH : NULL);
 }
 
-/* u, v and the head's sums of the rows kept */
-static void
-weigh_rows(ExactWork *work, double *sums, const double *rows)
+/* What a row of the one kind or the other is */
+typedef enum RowKind
+{
+	PLAIN_LOGISTIC,
+	WEIGHTED_LOGISTIC,
+	OTHER_ROW
+} RowKind;
+
+/* u, v and the head's sums of the rows kept. kind: a constant, for which the compiler makes a loop of its own */
+static inline void
+weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
 {
 	GrRowShape	shape = work->pass->shape;
+	GrDistribution distribution = work->pass->distribution;
 	const size_t stride = (size_t) gr_row_ncols(shape);
 	GrDD		half = {0.0, 0.0};
 
@@ -226,8 +235,10 @@ weigh_rows(ExactWork *work, double *sums, const double *rows)
 		double		eta = work->eta[work->kept[k]];
 		const double *at = rows + (size_t) work->kept[k] * stride;
 		double		y = gr_row_response(at, shape);
-		double		margin = gr_margin(eta, y);
-		GrGlmRow	row = shape.weight ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) : gr_plain_row(eta, y);
+		double		margin = kind == OTHER_ROW ? gr_margin_of(distribution, eta, y) : gr_margin(eta, y);
+		GrGlmRow	row = kind == PLAIN_LOGISTIC ? gr_plain_row(eta, y) :
+			kind == WEIGHTED_LOGISTIC ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) :
+			gr_glm_row(distribution, eta, y, gr_row_weight(at, shape));
 		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
 
 		half.hi = sum.hi;
@@ -241,33 +252,67 @@ weigh_rows(ExactWork *work, double *sums, const double *rows)
 	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
 }
 
-/* The same of other families and links than the logistic regression's */
 static void
-weigh_others(ExactWork *work, double *sums, const double *rows)
+weigh_rows(ExactWork *work, double *sums, const double *rows)
 {
-	GrRowShape	shape = work->pass->shape;
-	GrDistribution distribution = work->pass->distribution;
-	const size_t stride = (size_t) gr_row_ncols(shape);
-	GrDD		half = {0.0, 0.0};
+	if (!gr_is_logistic(work->pass->distribution))
+		weigh_kind(work, sums, rows, OTHER_ROW);
+	else if (work->pass->shape.weight)
+		weigh_kind(work, sums, rows, WEIGHTED_LOGISTIC);
+	else
+		weigh_kind(work, sums, rows, PLAIN_LOGISTIC);
+}
 
+/* The squared lengths of C z, in work->size, of all rows of a chunk */
+static void
+measure_lengths(ExactWork *work, int nrows)
+{
+	int			nterms = gr_nterms(work->pass->shape.nfeatures);
+	const double *factor = work->pass->factor;
+	double		sum[EXACT_PITCH];
+
+	memset(work->size, 0, sizeof(work->size));
+	for (int i = 0; i < nterms; factor += ++i)
+	{
+		for (int r = 0; r < EXACT_PITCH; r++)
+			sum[r] = factor[0];
+		for (int j = 1; j <= i; j++)
+		{
+			const double *column = work->columns + (size_t) (j - 1) * EXACT_PITCH;
+			double		shift = work->pass->shift[j - 1];
+
+			for (int r = 0; r < nrows; r++)
+				sum[r] += factor[j] * (column[r] - shift);
+		}
+		for (int r = 0; r < nrows; r++)
+			work->size[r] += sum[r] * sum[r];
+	}
+}
+
+/* What the pass's measure makes of u and v; rows without a score are counted, and have none. */
+static void
+apply_measure(ExactWork *work, double *sums, const double *rows, int nrows)
+{
+	const GrPass *pass = work->pass;
+	const size_t stride = (size_t) gr_row_ncols(pass->shape);
+
+	if (gr_measure_has_factor(pass->measure))
+		measure_lengths(work, nrows);
 	for (int k = 0; k < work->nkept; k++)
 	{
-		double		eta = work->eta[work->kept[k]];
-		const double *at = rows + (size_t) work->kept[k] * stride;
-		double		y = gr_row_response(at, shape);
-		double		margin = gr_margin_of(distribution, eta, y);
-		GrGlmRow	row = gr_glm_row(distribution, eta, y, gr_row_weight(at, shape));
-		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
+		int			r = work->kept[k];
+		double		count = pass->counts ? gr_row_weight(rows + (size_t) r * stride, pass->shape) : 1.0;
+		GrGlmRow	row = {work->u[k], work->v[k], 0.0};
 
-		half.hi = sum.hi;
-		half.lo += sum.lo;
+		row = gr_measured_row(pass->measure, row, work->eta[r], count, work->u[k] * work->u[k] * work->size[r]);
+		if (pass->measure != GR_MEASURE_FIRTH && isnan(row.u))
+		{
+			sums[GR_SUM_NWRONG] += 1.0;
+			row.u = 0.0;
+		}
 		work->u[k] = row.u;
 		work->v[k] = row.v;
-		sums[GR_SUM_MIN_MARGIN] = margin < sums[GR_SUM_MIN_MARGIN] ? margin : sums[GR_SUM_MIN_MARGIN];
-		sums[GR_SUM_NONES] += y;
 	}
-	half = gr_two_sum(half.hi, half.lo);
-	add_dd(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
 }
 
 /* A linear pass; see GrPass. */
@@ -329,10 +374,9 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 		else
 		{
 			predict_rows(work, nrows);
-			if (gr_is_logistic(pass->distribution))
-				weigh_rows(work, sums, rows);
-			else
-				weigh_others(work, sums, rows);
+			weigh_rows(work, sums, rows);
+			if (pass->measure != GR_MEASURE_STEP)
+				apply_measure(work, sums, rows, nrows);
 		}
 	}
 	if (work->nkept == 0)
@@ -356,7 +400,7 @@ add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, d
 	work.max_lanes = max_lanes;
 	work.poll = poll;
 	work.at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0 && !pass->shape.weight && !pass->shape.offset &&
-		gr_is_logistic(pass->distribution);
+		gr_is_logistic(pass->distribution) && pass->measure == GR_MEASURE_STEP;
 	for (int j = 0; j < nterms && work.at_zero; j++)
 		work.at_zero = pass->beta[j] == 0.0;
 	work.columns = align(scratch);

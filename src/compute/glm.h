@@ -38,6 +38,32 @@ typedef enum GrPassKind
 	GR_PASS_FACE
 } GrPassKind;
 
+/* What an EXACT pass makes of its rows' u and v; others are of steps alone */
+typedef enum GrMeasure
+{
+	GR_MEASURE_STEP,			/* a Newton step's */
+	/*
+	 * Scores, the rows' parts of the gradient: u is the score's factor of z, v is 0, and the matrix that of their
+	 * products, the middle of a sandwich estimate (White 1980). A row that stands f times has f of them. HC2 and HC3
+	 * divide them by the root of 1 - h, and by 1 - h, h being the row's leverage (MacKinnon and White 1985). Rows with
+	 * a leverage of 1 have no such score: they are counted as GR_SUM_NWRONG.
+	 */
+	GR_MEASURE_SCORES,
+	GR_MEASURE_SCORES_HC2,
+	GR_MEASURE_SCORES_HC3,
+	/* A step of Firth's (1993), of a logistic regression: r has h (1/2 - mu) beside y - mu */
+	GR_MEASURE_FIRTH
+} GrMeasure;
+
+#define GR_NMEASURES 5
+
+/* Is GrPass.factor wanted? */
+static inline bool
+gr_measure_has_factor(GrMeasure measure)
+{
+	return measure >= GR_MEASURE_SCORES_HC2;
+}
+
 /*
  * Rows on a face. With nfaces > 0 only rows that lie on all the faces before the candidate's take part: EXACT leaves
  * out those off any of the nfaces, FACE those off any of the first nfaces - 1. A row is on face f if |(1, x)' f| <=
@@ -60,6 +86,13 @@ typedef struct GrPass
 	 * taken for linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4.
 	 */
 	bool		linear;
+	GrMeasure	measure;
+	bool		counts;			/* rows with weights stand so many times each; see GrWeighting */
+	/*
+	 * A lower triangle C of t terms, packed, by which leverages are measured: a row's is u^2 times the squared length
+	 * of C z. NULL unless the measure wants it
+	 */
+	const double *factor;
 } GrPass;
 
 /* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */
@@ -70,7 +103,7 @@ enum
 	GR_SUM_DEVIANCE_LO,
 	GR_SUM_MIN_MARGIN,			/* least gr_margin_of(), (2 y - 1) eta; not FACE */
 	GR_SUM_NRIGHT,				/* FACE: rows off the face with a positive margin */
-	GR_SUM_NWRONG,				/* FACE: ... with a negative one */
+	GR_SUM_NWRONG,				/* FACE: ... with a negative one; HC2 and HC3: rows without a score */
 	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of those */
 	GR_SUM_NONES,				/* the sum of y over those that took part; EXACT and GRADIENT */
 	GR_SUM_HEAD					/* length of the head */

@@ -14,6 +14,7 @@
 
 #include "compute/dd.h"
 #include "compute/family.h"
+#include "compute/glm.h"
 
 /* Beyond this |eta| weights stop shrinking: exp(-460) is about 1e-200, whose squares still have all their digits. */
 #define GR_ETA_MAX 460.0
@@ -414,6 +415,39 @@ gr_first_row(GrDistribution distribution, double offset, double y, double weight
 		gr_row_of_mean(distribution, eta, mu, y, weight);
 	row.v += row.u * (eta - offset);
 	row.half_deviance = 0.0;
+	return row;
+}
+
+/*
+ * Scores and leverages
+ */
+
+/* A leverage nearer to 1 than this is 1, but for rounding. */
+#define GR_LEVERAGE_ROUNDING 1e-11
+
+/*
+ * u and v of a row by the pass's measure, from those of a step: count: how often it stands; leverage: of all of these.
+ * u is NaN where there is none. The deviance stays.
+ */
+GR_HD GrGlmRow
+gr_measured_row(GrMeasure measure, GrGlmRow row, double eta, double count, double leverage)
+{
+	double		left = 1.0 - leverage / count;
+
+	if (measure == GR_MEASURE_FIRTH)
+	{
+		/* 1 / 2 - mu is tanh(-eta / 2) / 2 */
+		row.v -= leverage * 0.5 * tanh(0.5 * eta) / row.u;
+		return row;
+	}
+	row.u = row.u * row.v / sqrt(count);
+	row.v = 0.0;
+	if (measure == GR_MEASURE_SCORES)
+		return row;
+	if (left < GR_LEVERAGE_ROUNDING)
+		row.u = NAN;
+	else
+		row.u /= measure == GR_MEASURE_SCORES_HC2 ? sqrt(left) : left;
 	return row;
 }
 

@@ -26,6 +26,7 @@
 #include "compute/backend.h"
 #include "compute/family.h"
 #include "compute/glm.h"
+#include "compute/vcov.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,6 +59,8 @@ typedef struct GrLogregOptions
 	bool		can_change;		/* the caller can answer GR_LOGREG_CHANGE */
 	int			leave_out;		/* 1 + a term that is to have no coefficient, as if it were collinear; 0: none */
 	const GrSolver *linear_solver;	/* where Newton's steps for many terms are solved; NULL: here; see ols.h */
+	GrVcov		vcov;			/* of estimates; solvers that form no Hessian give none */
+	int			ncluster_columns;	/* by which rows are in clusters: 1 or 2 where vcov is of clusters */
 	const double *start;		/* Newton: where to try to begin; see gr_logreg_take_start(); NULL: nowhere but at 0 */
 } GrLogregOptions;
 
@@ -65,6 +68,12 @@ typedef enum GrLogregWant
 {
 	GR_LOGREG_PASS,				/* make fit->pass, adding to fit->sums, which are cleared */
 	GR_LOGREG_CHANGE,			/* change the rows by fit->basis, for all passes from now on */
+	/*
+	 * make fit->pass over each cluster by itself: for each the gradient and, for CR2, the Hessian of its rows to
+	 * gr_logreg_add_cluster(). fit->way: rows are in one where they have the same in the first cluster column, 0, or in
+	 * the second, 1, or in both, 2
+	 */
+	GR_LOGREG_CLUSTERS,
 	GR_LOGREG_ASCEND,			/* do fit->ascent on fit->beta; set fit->ascended and fit->ascent_converged */
 	GR_LOGREG_DONE
 } GrLogregWant;
@@ -82,6 +91,8 @@ typedef struct GrLogregFit
 	double	   *beta;			/* of (1, x), x as the rows are then */
 	int64_t		ascended;
 	bool		ascent_converged;
+	int			way;
+	int64_t		nclusters_met;	/* of this way */
 
 	/* what came out, when done */
 	int			nterms;
@@ -90,7 +101,13 @@ typedef struct GrLogregFit
 	int64_t		df_residual;	/* nrows - rank */
 	double	   *coef;			/* nterms; NaN for an aliased term, but for GD at a given rate; a finite point far out
 								 * for a separated one */
-	double	   *vcov;			/* nterms x nterms; NaN for aliased and separated terms; NULL if it wasn't formed */
+	/*
+	 * nterms x nterms: the inverse of the Hessian, or a sandwich estimate; NaN for aliased and separated terms; NULL if
+	 * it wasn't formed
+	 */
+	double	   *vcov;
+	int64_t		nclusters;		/* of CR0, CR1 and CR2: of two ways, the fewer; 0: there was no reason to look */
+	int64_t		nwithout_score; /* HC2 and HC3: rows with a leverage of 1; if there are any, vcov is NaN */
 	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0; GR_EITHER_SIGN */
 	int			nseparated;
 	bool		ambiguous;		/* several directions separate: a sign may be that of the one that was met, see
@@ -123,6 +140,13 @@ extern GrLogregWant gr_logreg_next(GrLogregFit *fit);
  * and GR_CANCELED.
  */
 extern bool gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err);
+
+/*
+ * A cluster's rows: the sums of w (1, x - shift) r, nfull = nfeatures + 1 of them in double-double, and, for CR2, of w
+ * z z', a packed triangle of nfull rows; as FAST has them in glm.h. Fails with GR_CANCELED.
+ */
+extern bool gr_logreg_add_cluster(GrLogregFit *fit, const double *gradient_hi, const double *gradient_lo,
+								  const double *hessian, const GrHost *host, GrError *err);
 
 /*
  * A separated term has a sign if all directions that separate as many rows as can be separated move it to that side,

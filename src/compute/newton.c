@@ -37,6 +37,14 @@
 
 #define STRETCH_MAX 1024
 
+/* Is it a linear regression, whose pass at 0 tells all, and exactly? */
+static bool
+is_solved_at_zero(const GrLogregOptions *options)
+{
+	return options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY &&
+		!options->shape.offset;
+}
+
 /*
  * Newton steps
  */
@@ -77,7 +85,8 @@ next_kind(const GrLogregFit *fit)
 	const GrLogregState *state = fit->state;
 	double		length = sqrt(state->decrement);
 
-	if (state->nfaces > 0 || state->stiff || length <= 1e-6 || length <= state->options.tol)
+	if (is_solved_at_zero(&state->options) || state->nfaces > 0 || state->stiff || length <= 1e-6 ||
+		length <= state->options.tol)
 		return GR_PASS_EXACT;
 	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
 		length <= 1e-2 && is_last(fit, state->decrement * state->bend, state->bend))
@@ -210,6 +219,11 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		fit->imprecise = true;
 		return gr_fit_end(fit, false, false, host, err);
 	}
+	if (fit->iterations == 1 && is_solved_at_zero(&state->options))
+	{
+		take_last_step(fit);
+		return gr_fit_end(fit, true, true, host, err);
+	}
 	if (fit->iterations == 1)
 		state->left_by_first = state->decrement;
 	state->bend_before = state->bend;
@@ -249,6 +263,24 @@ has_totals(const GrLogregOptions *options)
 		gr_has_totals(options->shape, (GrRowRules) {options->distribution.family, options->weighting, 0});
 }
 
+/* The sum of squares that a linear regression without features leaves, from the pass at 0 */
+static double
+total_squares(GrLogregFit *fit)
+{
+	const double *hi = gr_fit_hi(fit);
+	const double *lo = gr_fit_lo(fit);
+	int64_t		last = gr_at(fit->state->nfull + 1, 0);
+	int64_t		diagonal = gr_at(fit->state->nfull + 1, fit->state->nfull + 1);
+	int64_t		ones = gr_at(1, 1);
+	GrDD		squares = {hi[diagonal], lo[diagonal]};
+	GrDD		sum = {hi[last + 1], lo[last + 1]};
+	GrDD		weight = {hi[ones], lo[ones]};
+
+	if (fit->state->options.intercept)
+		squares = gr_dd_sub(squares, gr_dd_div(gr_dd_mul(sum, sum), weight));
+	return fmax(gr_dd_to_double(squares), 0);
+}
+
 /* After the pass at 0: the null deviance, or NaN where that takes passes, and where those begin */
 static void
 choose_null(GrLogregFit *fit)
@@ -270,7 +302,7 @@ choose_null(GrLogregFit *fit)
 		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
 	if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
 		(!options->intercept && !gr_is_logistic(options->distribution)))
-		fit->null_deviance = NAN;
+		fit->null_deviance = fit->pass.linear && is_solved_at_zero(options) ? total_squares(fit) : NAN;
 	else if (weighted)
 		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
 			fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
@@ -317,6 +349,23 @@ begin_at_null(GrLogregFit *fit)
 	state->delta[0] -= state->null_intercept;
 }
 
+/*
+ * Is the step from 0 the estimate, and its pass all that the covariances want? The pass of scores gives the deviance
+ * then. Where rows are weighted, each of their products was rounded, and where columns are far from 0, scores are to be
+ * taken about their shifts.
+ */
+static bool
+wants_no_pass(const GrLogregFit *fit)
+{
+	const GrLogregOptions *options = &fit->state->options;
+	bool		shifted = fit->basis != NULL;
+
+	for (int j = 1; j < fit->state->nfull; j++)
+		shifted |= fit->state->shift[j - 1] != 0;
+	return is_solved_at_zero(options) && options->vcov != GR_VCOV_IID && !gr_vcov_is_clustered(options->vcov) &&
+		options->l2 == 0 && !options->shape.weight && !shifted;
+}
+
 bool
 gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
@@ -354,6 +403,13 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (state->options.solver != GR_SOLVER_NEWTON)
 		return gr_fit_enter(fit, GR_PHASE_DESCENT, host, err);
 	gr_terms_choose_shift(fit, 4);
+	if (wants_no_pass(fit))
+	{
+		memcpy(state->theta, state->delta, (size_t) state->nfull * sizeof(double));
+		state->lacks_deviance = true;
+		fit->iterations = 1;
+		return gr_fit_end(fit, true, true, host, err);
+	}
 	for (int j = 1; j < state->nfull; j++)
 		state->delta[0] = gr_fma(state->delta[j], state->shift[j - 1], state->delta[0]);
 	begin_at_null(fit);

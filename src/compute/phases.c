@@ -20,6 +20,8 @@ static const GrPhase phases[] = {
 	[GR_PHASE_ASCEND] = {GR_LOGREG_ASCEND, NULL, gr_ascend_take},
 	[GR_PHASE_LAST] = {GR_LOGREG_PASS, NULL, gr_last_take},
 	[GR_PHASE_PLACE] = {GR_LOGREG_PASS, gr_place_enter, gr_place_take},
+	[GR_PHASE_SCORES] = {GR_LOGREG_PASS, gr_sandwich_enter, gr_scores_take},
+	[GR_PHASE_CLUSTERS] = {GR_LOGREG_CLUSTERS, NULL, gr_clusters_take},
 	[GR_PHASE_NULL] = {GR_LOGREG_PASS, gr_null_enter, gr_null_take},
 	[GR_PHASE_DONE] = {GR_LOGREG_DONE, NULL, NULL},
 };
@@ -54,6 +56,29 @@ static bool
 is_dense(const GrLogregOptions *options)
 {
 	return options->solver == GR_SOLVER_NEWTON || gr_nterms(options->shape.nfeatures) <= GR_LOGREG_DENSE_TERMS;
+}
+
+/* Does a sandwich estimate measure leverages? */
+static bool
+wants_factor(GrVcov vcov)
+{
+	return vcov == GR_VCOV_HC2 || vcov == GR_VCOV_HC3 || vcov == GR_VCOV_CR2;
+}
+
+static void
+lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregState *state)
+{
+	size_t		p = (size_t) options->shape.nfeatures;
+	size_t		nterms = p + (options->intercept ? 1 : 0);
+	size_t		triangle = (size_t) gr_triangle((int64_t) nterms);
+	bool		clustered = gr_vcov_is_clustered(options->vcov);
+
+	state->factor = wants_factor(options->vcov) ? take_doubles(arena, (size_t) gr_triangle((int64_t) p + 1)) : NULL;
+	state->middle = clustered ? take_doubles(arena, 2 * triangle) : NULL;
+	state->total = clustered ? take_doubles(arena, 2 * triangle) : NULL;
+	state->scores = clustered ? take_doubles(arena, nterms) : NULL;
+	state->product_row = options->vcov != GR_VCOV_IID ? take_doubles(arena, 2 * nterms) : NULL;
+	state->hat = options->vcov == GR_VCOV_CR2 ? take_doubles(arena, 2 * nterms * nterms) : NULL;
 }
 
 static void
@@ -94,6 +119,7 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 	state->triangle = dense ? take_doubles(arena, 2 * (size_t) gr_triangle((int64_t) nterms + 1)) : NULL;
 	state->workspace = dense ? take(arena, gr_ols_workspace_nbytes((int) nterms)) : NULL;
 	state->history = gr_mixing_nbytes(options) > 0 ? take(arena, gr_mixing_nbytes(options)) : NULL;
+	lay_out_sandwich(arena, options, state);
 	state->memory = options->solver != GR_SOLVER_NEWTON ? take(arena, gr_descent_nbytes(options)) : NULL;
 }
 

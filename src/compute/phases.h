@@ -12,6 +12,7 @@ extern GrPhaseFunction gr_start_enter, gr_start_take;	/* start.c */
 extern GrPhaseFunction gr_classify_enter, gr_classify_take, gr_verify_enter, gr_verify_take;	/* separation.c */
 extern GrPhaseFunction gr_descent_enter, gr_descent_take, gr_shifted_take, gr_ascend_take;	/* descent.c */
 extern GrPhaseFunction gr_place_enter, gr_place_take;	/* finish.c */
+extern GrPhaseFunction gr_sandwich_enter, gr_scores_take, gr_clusters_take;	/* sandwich.c */
 extern GrPhaseFunction gr_null_enter, gr_null_take;	/* null.c */
 
 /* descent.c: bytes of state->memory */

@@ -364,6 +364,7 @@ gr_logreg_without(const GrLogregOptions *options, int k)
 	without.can_change = false;
 	without.leave_out = k + 1;
 	without.skip_null = true;
+	without.vcov = GR_VCOV_IID;
 	return without;
 }
 

@@ -45,6 +45,7 @@ gr_logreg_sample(const GrLogregOptions *options, double share)
 	sample.start = NULL;
 	sample.linear_solver = NULL;
 	sample.skip_null = true;
+	sample.vcov = GR_VCOV_IID;
 	return sample;
 }
 

@@ -40,7 +40,7 @@ state_size(const GrState *head, int capacity)
 {
 	Size		t = gr_state_nterms(head);
 	Size		ncells = head->nfeatures < 0 ? 0 :
-		(head->type == GR_STEP ? 3 : 1) * t + (head->nfaces + head->nchanged) * (t + 1) +
+		(head->type == GR_STEP ? 3 : 1) * t + (head->nfaces + head->nchanged) * (t + 1) + gr_state_nfactor(head) +
 		gr_kind_nsums(head->kind, head->nfeatures) + gr_state_ntotals(head) + capacity * gr_state_ncols(head);
 
 	return offsetof(GrState, data) + ncells * sizeof(double);
@@ -86,13 +86,13 @@ gr_state_create(GrStateType type, int nfeatures, int capacity)
 }
 
 GrState *
-gr_state_create_pass(GrPassKind kind, GrRowShape shape, GrDistribution distribution, GrWeighting weighting, int nfaces,
-					 int nchanged)
+gr_state_create_pass(const GrPass *pass, GrWeighting weighting, int nchanged)
 {
 	const GrState head = {
-		.type = GR_STEP,.kind = kind,.nfeatures = shape.nfeatures,.nfaces = nfaces,.nchanged = nchanged,
-		.intercept = 1,.internal = 1,.weight = shape.weight,.offset = shape.offset,.weighting = weighting,
-		.family = distribution.family,.link = distribution.link,.theta = distribution.theta
+		.type = GR_STEP,.kind = pass->kind,.nfeatures = pass->shape.nfeatures,.nfaces = pass->nfaces,
+		.nchanged = nchanged,.intercept = 1,.internal = 1,.weight = pass->shape.weight,.offset = pass->shape.offset,
+		.weighting = weighting,.linear = pass->linear,.family = pass->distribution.family,
+		.link = pass->distribution.link,.theta = pass->distribution.theta,.measure = pass->measure
 	};
 
 	return gr_state_clear(create_like(&head, 0));
@@ -139,12 +139,10 @@ GrState *
 gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis)
 {
 	int			nchanged = basis == NULL ? 0 : basis->nchanged;
-	GrState    *state = gr_state_create_pass(pass->kind, pass->shape, pass->distribution, rules.weighting,
-												pass->nfaces, nchanged);
+	GrState    *state = gr_state_create_pass(pass, rules.weighting, nchanged);
 	Size		t = gr_state_nterms(state);
 
 	state->face_relative = pass->face_relative;
-	state->linear = pass->linear;
 	if (pass->beta != NULL)
 		memcpy(gr_state_beta(state), pass->beta, t * sizeof(double));
 	memcpy(gr_state_shift(state), pass->shift, (t - 1) * sizeof(double));
@@ -154,6 +152,8 @@ gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis)
 		gr_state_changed(state)[k] = basis->changed[k];
 	if (nchanged > 0)
 		memcpy(gr_state_basis(state), basis->coef, nchanged * t * sizeof(double));
+	if (gr_state_nfactor(state) > 0)
+		memcpy(gr_state_factor(state), pass->factor, gr_state_nfactor(state) * sizeof(double));
 	return state;
 }
 
@@ -270,7 +270,10 @@ add_to_pass(GrState *state, double *scratch)
 		.faces = gr_state_faces(state),
 		.face_absolute = gr_state_face_absolute(state),
 		.face_relative = state->face_relative,
-		.linear = state->linear != 0
+		.linear = state->linear != 0,
+		.measure = (GrMeasure) state->measure,
+		.counts = state->weighting == GR_FREQUENCIES,
+		.factor = gr_state_nfactor(state) > 0 ? gr_state_factor(state) : NULL
 	};
 
 	change_pending(state);
@@ -387,13 +390,15 @@ is_of_a_kind(const GrState *state)
 {
 	if (state->internal == 0)
 		return state->kind == gr_public_kind((GrStateType) state->type) && state->nfaces == 0 && state->nchanged == 0 &&
-			state->offset == 0 && (state->weight == 0 || state->type == GR_STATS) &&
+			state->offset == 0 && state->measure == GR_MEASURE_STEP && (state->weight == 0 || state->type == GR_STATS) &&
 			(state->type == GR_STATS || (state->family == GR_BINOMIAL && state->link == GR_LOGIT));
 	/* a FACE pass has a candidate */
 	return state->internal == 1 && state->type == GR_STEP && state->intercept == 1 && state->nfeatures >= 0 &&
 		state->kind >= GR_PASS_EXACT && state->kind <= GR_PASS_FACE &&
 		state->nfaces >= (state->kind == GR_PASS_FACE ? 1 : 0) && state->nfaces <= GR_MAX_FACES &&
-		state->nchanged >= 0 && state->nchanged <= state->nfeatures;
+		state->nchanged >= 0 && state->nchanged <= state->nfeatures &&
+		state->measure >= GR_MEASURE_STEP && state->measure < GR_NMEASURES &&
+		(state->measure == GR_MEASURE_STEP || (state->kind == GR_PASS_EXACT && state->linear == 0));
 }
 
 bool
@@ -522,7 +527,7 @@ check_same_request(GrState *a, GrState *b)
 		(a->kind != b->kind || a->nfaces != b->nfaces || a->nchanged != b->nchanged || a->intercept != b->intercept ||
 		 a->internal != b->internal || a->weight != b->weight || a->offset != b->offset ||
 		 a->weighting != b->weighting || a->family != b->family || a->link != b->link || a->theta != b->theta ||
-		 a->linear != b->linear || memcmp(a->data, b->data, request_nbytes) != 0))
+		 a->linear != b->linear || a->measure != b->measure || memcmp(a->data, b->data, request_nbytes) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine Newton steps that were taken at different beta")));

@@ -74,6 +74,7 @@ typedef struct GrState
 	int8		linear;			/* as in GrPass */
 	int8		family;			/* GrFamily; gaussian of a gpu_ols_stats */
 	int8		link;			/* GrLink; identity of a gpu_ols_stats */
+	int8		measure;		/* GrMeasure */
 	double		theta;			/* as in GrDistribution */
 	double		log_constant;	/* gpu_ols_stats: of rows with weights, see GrRowTotals */
 	/*
@@ -81,7 +82,8 @@ typedef struct GrState
 	 * hi[triangle of t + 1], lo[same].
 	 *
 	 * gpu_logreg_step: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged],
-	 * basis[nchanged][t], sums[], the totals of rows that have some, pending[capacity][c]. The sums: as glm.h has them.
+	 * basis[nchanged][t], factor[triangle of t] where the measure has one, sums[], the totals of rows that have some,
+	 * pending[capacity][c]. The sums: as glm.h has them.
 	 */
 	double		data[FLEXIBLE_ARRAY_MEMBER];
 } GrState;
@@ -192,9 +194,21 @@ gr_state_basis(GrState *state)
 }
 
 static inline double *
-gr_state_sums(GrState *state)
+gr_state_factor(GrState *state)
 {
 	return gr_state_basis(state) + state->nchanged * gr_state_nterms(state);
+}
+
+static inline Size
+gr_state_nfactor(const GrState *state)
+{
+	return gr_measure_has_factor((GrMeasure) state->measure) ? (Size) gr_triangle(gr_state_nterms(state)) : 0;
+}
+
+static inline double *
+gr_state_sums(GrState *state)
+{
+	return gr_state_factor(state) + gr_state_nfactor(state);
 }
 
 static inline double *
@@ -234,11 +248,10 @@ gr_state_nobs(GrState *state)
 extern GrState *gr_state_create(GrStateType type, int nfeatures, int capacity);
 
 /*
- * A value for gpu_logreg_fit(), at a beta of 0, without shift, faces or basis set. The numbers must be within their
- * bounds.
+ * A value for gpu_logreg_fit(), for such a pass, but at a beta of 0, without shift, faces, basis or factor set. The
+ * numbers must be within their bounds.
  */
-extern GrState *gr_state_create_pass(GrPassKind kind, GrRowShape shape, GrDistribution distribution,
-									 GrWeighting weighting, int nfaces, int nchanged);
+extern GrState *gr_state_create_pass(const GrPass *pass, GrWeighting weighting, int nchanged);
 
 /*
  * A value that asks for a pass over rows changed by a basis, or NULL: the state that an aggregate over rows begins

@@ -78,77 +78,10 @@ fit_options(FunctionCallInfo fcinfo)
 	return options;
 }
 
-/* Notes a run over a query that is read again and again. */
-static void
-record_query_run(const GrRowSource *source)
-{
-	GrRun	   *run = &gr_last_run;
-	char		sample[80] = "";
-
-	if (source->nsampled > 0)
-		snprintf(sample, sizeof(sample), "after a fit to its first " INT64_FORMAT " rows ", source->nsampled);
-	run->nrows = source->nrows;
-	run->nworkers = source->nworkers;
-	/* a pass reads and computes at once */
-	run->read_s = source->pass_s;
-	run->solve_s = run->total_s - source->pass_s;
-	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
-			 "; %s%sthe query was run %d times",
-			 source->ingest != NULL ? "" : "more rows than gpureg.ring_size holds: ", sample, source->npasses);
-}
-
-/*
- * Fits to the query's rows. distribution, intercept and how to solve are given by the options; name: of the SQL
- * function
- */
-static Datum
-fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles, GrLogregOptions *options,
-		  bool quasi)
-{
-	double		started = gr_now();
-	double		read_done;
-	GrRowSource source;
-	GrIngest	ingest;
-	GrLogregFit *fit;
-	GrModel		model = {.quasi = quasi};
-	GrError		err = {0};
-	ErrorContextCallback context;
-
-	gr_enter_query(&context, query);
-	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, options->distribution.family, roles, &ingest);
-	ingest.rules.theta = options->distribution.theta;
-	gr_source_read(&source, &ingest);
-	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
-		gr_raise_no_rows(ingest.nskipped);
-	read_done = gr_now();
-	options->shape = source.shape;
-	options->intercept = ingest.intercept;
-	options->weighting = source.rules.weighting;
-	options->totals = &source.totals;
-	if (source.kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
-		options->can_ascend = gr_job_can_ascend(source.job, source.single);
-	gr_glm_find_start(&source, &ingest, options);
-	if (!gr_glm_run(&source, options, ingest.names, &fit, &err))
-		gr_raise_columns(&err, ingest.nfeatures, ingest.names);
-	if (roles->weighting == GR_FREQUENCIES)
-		(void) gr_count(source.totals.weights);
-	gr_record_run(name, source.job, started, read_done, gr_now());
-	if (source.job->spool.file != NULL)
-		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
-	if (source.kind == GR_SOURCE_QUERY)
-		record_query_run(&source);
-	gr_glm_model(&model, fit, options, ingest.names);
-	gr_leave_query(&context);
-	model.nskipped = source.nskipped;
-	model.design = ingest.design;
-	model.device = pstrdup(source.job->place.device);
-	gr_job_release(source.job);
-	return gr_model_datum(fcinfo, &model);
-}
-
 /*
  * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate
- * float8, weights text, frequencies text, offsets text, formula text): NULL if one of the first six is NULL
+ * float8, weights text, frequencies text, offsets text, formula text, vcov text, clusters text[], firth boolean): NULL
+ * if one of the first six is NULL
  */
 Datum
 gr_logreg_fit(PG_FUNCTION_ARGS)
@@ -162,7 +95,8 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	options = fit_options(fcinfo);
 	roles = gr_role_arguments(fcinfo, 7, 8, 9);
 	gr_formula_argument(fcinfo, 10, options.intercept, &roles);
-	return fit_query(fcinfo, "gpu_logreg_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
+	options.vcov = gr_vcov_argument(fcinfo, 11);
+	return gr_glm_fit_query(fcinfo, "gpu_logreg_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
 }
 
 /*
@@ -173,7 +107,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 enum
 {
 	GLM_QUERY, GLM_FAMILY, GLM_LINK, GLM_INTERCEPT, GLM_FORMULA, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS, GLM_L2,
-	GLM_MAX_ITER, GLM_TOL, GLM_THETA
+	GLM_MAX_ITER, GLM_TOL, GLM_THETA, GLM_VCOV, GLM_CLUSTERS, GLM_FIRTH
 };
 
 /* The names that are listed, but for those that there aren't: "a, b and c" */
@@ -253,8 +187,8 @@ read_theta(FunctionCallInfo fcinfo, GrDistribution *distribution)
 
 /*
  * gpu_glm_fit(query text, family text, link text, intercept boolean, formula text, weights text, frequencies text,
- * offsets text, l2 float8, max_iter int, tol float8, theta float8): NULL if one of query, family, intercept, l2,
- * max_iter and tol is NULL
+ * offsets text, l2 float8, max_iter int, tol float8, theta float8, vcov text, clusters text[], firth boolean): NULL if
+ * one of query, family, intercept, l2, max_iter and tol is NULL
  */
 Datum
 gr_glm_fit(PG_FUNCTION_ARGS)
@@ -282,12 +216,13 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	check_max_iter(options.max_iter);
 	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
 	gr_formula_argument(fcinfo, GLM_FORMULA, options.intercept, &roles);
+	options.vcov = gr_vcov_argument(fcinfo, GLM_VCOV);
 	/* linear regression takes one pass */
 	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&
-		roles.offsets == NULL && options.l2 == 0)
+		roles.offsets == NULL && options.l2 == 0 && options.vcov == GR_VCOV_IID)
 	{
 		roles.pairs = true;
 		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", query, &roles);
 	}
-	return fit_query(fcinfo, "gpu_glm_fit", query, &roles, &options, quasi);
+	return gr_glm_fit_query(fcinfo, "gpu_glm_fit", query, &roles, &options, quasi);
 }

@@ -26,6 +26,7 @@
 #include "run/report.h"
 #include "sql/arrays.h"
 #include "sql/model.h"
+#include "sql/glm_fit.h"
 #include "sql/ols_fit.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_arrays);
@@ -168,18 +169,26 @@ gr_ols_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, c
 }
 
 /*
- * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text): NULL if one of the first
- * two is
+ * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text, vcov text, clusters text[]):
+ * NULL if one of the first two is
  */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)
 {
 	GrRoles		roles;
+	GrLogregOptions options = gr_glm_defaults(0);
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	roles = gr_role_arguments(fcinfo, 3, 4, -1);
 	gr_formula_argument(fcinfo, 2, PG_GETARG_BOOL(1), &roles);
+	options.vcov = gr_vcov_argument(fcinfo, 5);
+	if (options.vcov != GR_VCOV_IID)
+	{
+		options.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
+		options.intercept = PG_GETARG_BOOL(1);
+		return gr_glm_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
+	}
 	roles.pairs = true;
 	return gr_ols_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles);
 }

@@ -8,17 +8,20 @@
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "compute/glm_row.h"
 #include "compute/logreg.h"
 #include "rows/ingest.h"
+#include "rows/query.h"
 #include "rows/source.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/device.h"
 #include "run/job.h"
 #include "run/raise.h"
+#include "run/report.h"
 #include "sql/glm_fit.h"
 
 GrLogregOptions
@@ -54,6 +57,23 @@ gr_check_tol(double tol)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("tol must be between 0 and 1, got %g", tol)));
+}
+
+GrVcov
+gr_vcov_argument(FunctionCallInfo fcinfo, int argument)
+{
+	GrVcov		vcov = GR_VCOV_IID;
+	char	   *name;
+
+	if (PG_ARGISNULL(argument))
+		return vcov;
+	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	if (!gr_vcov_named(name, &vcov))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown vcov \"%s\"", name),
+				 errhint("Covariances are iid, HC0, HC1, HC2, HC3 and, of clusters, CR0, CR1 and CR2.")));
+	return vcov;
 }
 
 /* Does what the fit wants of the rows. */
@@ -254,6 +274,28 @@ fit_name(const GrLogregOptions *options)
 }
 
 /*
+ * What goes with a sandwich estimate: of a linear regression t, with the residual degrees of freedom, or as many as
+ * there are clusters less one; else the normal distribution
+ */
+static void
+describe_sandwich(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options)
+{
+	bool		linear = options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY;
+
+	model->vcov_type = gr_vcov_name(options->vcov);
+	if (!linear)
+		model->df_inference = INFINITY;
+	else if (gr_vcov_is_clustered(options->vcov))
+		model->df_inference = (double) fit->nclusters - 1;
+	if (fit->nwithout_score > 0)
+		ereport(WARNING,
+				(errmsg("there are no %s covariances, as rows fit themselves alone", model->vcov_type),
+				 errdetail_plural(INT64_FORMAT " row has a leverage of 1.", INT64_FORMAT " rows have a leverage of 1.",
+								  fit->nwithout_score, fit->nwithout_score),
+				 errhint("Use HC0 or HC1.")));
+}
+
+/*
  * The dispersion, by which the covariances are multiplied, and the log-likelihood: what Pearson's residuals tell, as
  * R's summary of a glm has it. A quasi family has no likelihood.
  */
@@ -267,10 +309,16 @@ estimate_dispersion(GrModel *model, const GrLogregFit *fit, const GrLogregOption
 	model->df_inference = INFINITY;
 	model->log_lik = model->quasi ? NAN :
 		gr_log_likelihood(family, fit->deviance, nobs, options->totals == NULL ? 0 : options->totals->log_constant);
-	if (!gr_family_has_dispersion(family, model->quasi))
+	if (gr_family_has_dispersion(family, model->quasi))
+	{
+		model->dispersion = gr_model_mean_square(fit->pearson, (double) fit->df_residual);
+		model->df_inference = (double) fit->df_residual;
+	}
+	if (options->vcov != GR_VCOV_IID)
+	{
+		describe_sandwich(model, fit, options);
 		return;
-	model->dispersion = gr_model_mean_square(fit->pearson, (double) fit->df_residual);
-	model->df_inference = (double) fit->df_residual;
+	}
 	for (Size k = 0; fit->vcov != NULL && k < (Size) fit->nterms * fit->nterms; k++)
 		fit->vcov[k] *= model->dispersion;
 }
@@ -303,4 +351,72 @@ gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, c
 							   fit->iterations, fit_name(options), fit->iterations),
 				 fit->imprecise ? errdetail("Rounding error keeps it from coming closer.") : 0,
 				 hint_at_convergence(fit, options)));
+}
+
+/*
+ * Over a query
+ */
+
+/* Notes a run over a query that is read again and again. */
+static void
+record_query_run(const GrRowSource *source)
+{
+	GrRun	   *run = &gr_last_run;
+	char		sample[80] = "";
+
+	if (source->nsampled > 0)
+		snprintf(sample, sizeof(sample), "after a fit to its first " INT64_FORMAT " rows ", source->nsampled);
+	run->nrows = source->nrows;
+	run->nworkers = source->nworkers;
+	/* a pass reads and computes at once */
+	run->read_s = source->pass_s;
+	run->solve_s = run->total_s - source->pass_s;
+	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
+			 "; %s%sthe query was run %d times",
+			 source->ingest != NULL ? "" : "more rows than gpureg.ring_size holds: ", sample, source->npasses);
+}
+
+Datum
+gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles,
+				 GrLogregOptions *options, bool quasi)
+{
+	double		started = gr_now();
+	double		read_done;
+	GrRowSource source;
+	GrIngest	ingest;
+	GrLogregFit *fit;
+	GrModel		model = {.quasi = quasi};
+	GrError		err = {0};
+	ErrorContextCallback context;
+
+	gr_enter_query(&context, query);
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, options->distribution.family, roles, &ingest);
+	ingest.rules.theta = options->distribution.theta;
+	gr_source_read(&source, &ingest);
+	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
+		gr_raise_no_rows(ingest.nskipped);
+	read_done = gr_now();
+	options->shape = source.shape;
+	options->intercept = ingest.intercept;
+	options->weighting = source.rules.weighting;
+	options->totals = &source.totals;
+	if (source.kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
+		options->can_ascend = gr_job_can_ascend(source.job, source.single);
+	gr_glm_find_start(&source, &ingest, options);
+	if (!gr_glm_run(&source, options, ingest.names, &fit, &err))
+		gr_raise_columns(&err, ingest.nfeatures, ingest.names);
+	if (roles->weighting == GR_FREQUENCIES)
+		(void) gr_count(source.totals.weights);
+	gr_record_run(name, source.job, started, read_done, gr_now());
+	if (source.job->spool.file != NULL)
+		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
+	if (source.kind == GR_SOURCE_QUERY)
+		record_query_run(&source);
+	gr_glm_model(&model, fit, options, ingest.names);
+	gr_leave_query(&context);
+	model.nskipped = source.nskipped;
+	model.design = ingest.design;
+	model.device = pstrdup(source.job->place.device);
+	gr_job_release(source.job);
+	return gr_model_datum(fcinfo, &model);
 }

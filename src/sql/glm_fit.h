@@ -6,6 +6,8 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
+
 #include "compute/logreg.h"
 #include "rows/ingest.h"
 #include "rows/source.h"
@@ -17,6 +19,9 @@ extern GrLogregOptions gr_glm_defaults(int nfeatures);
 /* ERROR unless the option is one that a fit can have. */
 extern void gr_check_l2(double l2);
 extern void gr_check_tol(double tol);
+
+/* The covariances that an argument names; iid if it is NULL */
+extern GrVcov gr_vcov_argument(FunctionCallInfo fcinfo, int argument);
 
 /* Where the fit is to start, in options->start, if its first rows can say. */
 extern void gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options);
@@ -33,5 +38,12 @@ extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const 
  * dispersion.
  */
 extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names);
+
+/*
+ * Fits to a query's rows: a gpu_model. distribution, intercept, vcov and how to solve are given by the options; name:
+ * of the SQL function
+ */
+extern Datum gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles,
+							  GrLogregOptions *options, bool quasi);
 
 #endif							/* GPUREG_GLM_FIT_H */

@@ -18,7 +18,8 @@
  *	 {"version":1,"features":p,"skipped":k,"pass":kind,["roles":b,]["family":g,"link":l,]"faces":f,"changed":c,"rows":n,
  *	 "workers":w,"relative":[r],["theta":[d],]"request":[...],"sums":[...]}
  *
- * b: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, or their sum, if it isn't 0. g, l, d: its
+ * b: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, 16 times its measure, or their sum, if it
+ * isn't 0. g, l, d: its
  * distribution, where that isn't a logistic regression's. Its numbers may be "NaN", "Infinity" and "-Infinity".
  */
 #include "postgres.h"
@@ -220,7 +221,7 @@ append_number(StringInfo buf, const List *list, int64 k)
 static int
 roles_of(const GrState *state)
 {
-	return state->weight + 2 * state->offset + 4 * (state->weighting == GR_FREQUENCIES) + 8 * state->linear;
+	return state->weight + 2 * state->offset + 4 * (state->weighting == GR_FREQUENCIES) + 8 * state->linear + 16 * state->measure;
 }
 
 static Datum
@@ -393,22 +394,26 @@ read_pass(Reader *reader, int nfeatures)
 {
 	GrPassKind	kind = (GrPassKind) read_integer(reader, "", "pass", GR_PASS_EXACT, GR_PASS_FACE);
 	bool		has_roles = strncmp(reader->at, ",\"roles\"", 8) == 0;
-	int			roles = has_roles ? (int) read_integer(reader, ",", "roles", 0, 15) : 0;
+	int			roles = has_roles ? (int) read_integer(reader, ",", "roles", 0, 16 * GR_NMEASURES - 1) : 0;
 	bool		has_family = strncmp(reader->at, ",\"family\"", 9) == 0;
 	int			family = has_family ? (int) read_integer(reader, ",", "family", GR_GAUSSIAN, GR_NFAMILIES - 1) :
 		GR_BINOMIAL;
 	int			link = has_family ? (int) read_integer(reader, ",", "link", 0, GR_NLINKS - 1) : GR_LOGIT;
 	int			nfaces = (int) read_integer(reader, ",", "faces", 0, GR_MAX_FACES);
 	int			nchanged = (int) read_integer(reader, ",", "changed", 0, Max(nfeatures, 0));
+	GrMeasure	measure = (GrMeasure) (roles / 16);
+	GrPass		pass = {
+		.kind = kind,.shape = {nfeatures, false, (roles & 1) != 0, (roles & 2) != 0},
+		.distribution = {(GrFamily) family, (GrLink) link},.linear = (roles & 8) != 0,.measure = measure,
+		.nfaces = nfaces
+	};
+	Size		nfactor = nfeatures >= 0 && gr_measure_has_factor(measure) ? gr_triangle(gr_nterms(nfeatures)) : 0;
 	GrState    *state;
 
 	if (nfeatures < 0 || !gr_family_has_link((GrFamily) family, (GrLink) link))
 		raise_syntax(reader);
-	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (nfaces + nchanged) * (Size) gr_nterms(nfeatures));
-	state = gr_state_create_pass(kind, (GrRowShape) {nfeatures, false, (roles & 1) != 0, (roles & 2) != 0},
-								 (GrDistribution) {(GrFamily) family, (GrLink) link},
-								 (roles & 4) != 0 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, nfaces, nchanged);
-	state->linear = (roles & 8) != 0;
+	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (nfaces + nchanged) * (Size) gr_nterms(nfeatures) + nfactor);
+	state = gr_state_create_pass(&pass, (roles & 4) != 0 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, nchanged);
 	state->nrows = read_integer(reader, ",", "rows", 0, PG_INT64_MAX);
 	state->nworkers = (int16) read_integer(reader, ",", "workers", 0, PG_INT16_MAX);
 	return state;

@@ -1,0 +1,356 @@
+/*
+ * sandwich.c: the phases of a fit that make a sandwich estimate of its covariances: one pass over the scores of rows,
+ * or the clusters' sums of them; see vcov.h.
+ */
+#include "compute/vcov.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "compute/dd.h"
+#include "compute/eigen.h"
+#include "compute/finish.h"
+#include "compute/phases.h"
+
+/* A cluster's hat matrix with an eigenvalue nearer to 1 than this has no residual that way. */
+#define HAT_ROUNDING 1e-11
+
+static const char *const names[] = {"iid", "HC0", "HC1", "HC2", "HC3", "CR0", "CR1", "CR2"};
+
+const char *
+gr_vcov_name(GrVcov vcov)
+{
+	return names[vcov];
+}
+
+bool
+gr_vcov_named(const char *name, GrVcov *vcov)
+{
+	for (int k = 0; k < GR_NVCOVS; k++)
+	{
+		if (strcasecmp(name, names[k]) != 0)
+			continue;
+		*vcov = (GrVcov) k;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The lower triangle C with C' C = B, by which leverages are measured: row k is what is left of term k beyond the terms
+ * before it, in its standard deviations
+ */
+bool
+gr_sandwich_factor(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	int			first = state->first;
+	GrPoll		poll = {.host = host};
+	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.pivot = state->pivot};
+	double	   *coef = state->solution;
+
+	memset(state->factor, 0, (size_t) gr_triangle(state->nfull) * sizeof(double));
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + first, GR_FROZEN_TOLERANCE, state->workspace, NULL,
+						 &solved, host, err))
+		return false;
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		double	   *row = state->factor + gr_at(k + first, first);
+		double		deviation = sqrt(state->pivot[k] * gr_fit_hi(fit)[gr_at(k + first + 1, k + first + 1)]);
+
+		if (state->frozen[k])
+			continue;
+		if (!gr_normal_residual(state->workspace, fit->nterms, k, coef, &poll))
+			return gr_fail(err, GR_CANCELED, 0, "leverages");
+		for (int j = 0; j <= k; j++)
+			row[j] = coef[j] / coef[k] / deviation;
+	}
+	return true;
+}
+
+/*
+ * The middle
+ */
+
+/* The pass that is wanted of scores */
+static GrMeasure
+measure_of(GrVcov vcov)
+{
+	return vcov == GR_VCOV_HC2 ? GR_MEASURE_SCORES_HC2 : vcov == GR_VCOV_HC3 ? GR_MEASURE_SCORES_HC3 :
+		GR_MEASURE_SCORES;
+}
+
+/* Asks for the sums of clusters, of the next way. */
+static bool
+ask_for_clusters(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	gr_fit_ask(fit, GR_PHASE_CLUSTERS, GR_PASS_EXACT);
+	fit->nclusters_met = 0;
+	memset(state->middle, 0, 2 * (size_t) gr_triangle(fit->nterms) * sizeof(double));
+	return true;
+}
+
+/* Entered with the inverse in fit->vcov, from the sums of the last pass */
+bool
+gr_sandwich_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrVcov		vcov = state->options.vcov;
+
+	if ((vcov == GR_VCOV_HC2 || vcov == GR_VCOV_HC3 || vcov == GR_VCOV_CR2) && !gr_sandwich_factor(fit, host, err))
+		return false;
+	if (gr_vcov_is_clustered(vcov))
+	{
+		fit->way = 0;
+		memset(state->total, 0, 2 * (size_t) gr_triangle(fit->nterms) * sizeof(double));
+		return ask_for_clusters(fit);
+	}
+	gr_fit_ask(fit, GR_PHASE_SCORES, GR_PASS_EXACT);
+	fit->pass.measure = measure_of(vcov);
+	fit->pass.counts = state->options.weighting == GR_FREQUENCIES;
+	fit->pass.factor = state->factor;
+	return true;
+}
+
+/* hi, lo of n (n + 1) / 2 entries: += x x' */
+static void
+add_square(double *hi, double *lo, const double *x, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		for (int j = 0; j <= i; j++)
+		{
+			GrDD		sum = {*hi, *lo};
+
+			sum = gr_dd_add(sum, gr_two_prod(x[i], x[j]));
+			*hi++ = sum.hi;
+			*lo++ = sum.lo;
+		}
+	}
+}
+
+/* y = C x, or C' x, of terms */
+static void
+multiply_factor(const GrLogregFit *fit, const double *x, double *y, bool transposed)
+{
+	const GrLogregState *state = fit->state;
+	int			first = state->first;
+
+	memset(y, 0, (size_t) fit->nterms * sizeof(double));
+	for (int i = 0; i < fit->nterms; i++)
+	{
+		const double *row = state->factor + gr_at(i + first, first);
+
+		for (int j = 0; j <= i; j++)
+			y[transposed ? j : i] += row[j] * x[transposed ? i : j];
+	}
+}
+
+/* K = C H C', n x n, of the packed Hessian of a cluster; work: n x n */
+static void
+cluster_hat(const GrLogregFit *fit, const double *hessian, double *hat, double *work)
+{
+	int			n = fit->nterms;
+	int			first = fit->state->first;
+	double	   *column = fit->state->solution;
+
+	for (int j = 0; j < n; j++)
+	{
+		for (int i = 0; i < n; i++)
+			column[i] = hessian[i >= j ? gr_at(i + first, j + first) : gr_at(j + first, i + first)];
+		multiply_factor(fit, column, work + (size_t) j * n, false);
+	}
+	/* row j of work is column j of C H: column i of that is row i of H C' */
+	for (int i = 0; i < n; i++)
+	{
+		for (int j = 0; j < n; j++)
+			column[j] = work[(size_t) j * n + i];
+		multiply_factor(fit, column, hat + (size_t) i * n, false);
+	}
+}
+
+/*
+ * The scores that CR2 takes, as C' of them will be wanted: q becomes f(K) C s, where f is the inverse root of 1 - K,
+ * and 0 where that is 0; see Pustejovsky and Tipton (2018).
+ */
+static bool
+adjust_scores(GrLogregFit *fit, const double *hessian, double *scores, GrPoll *poll)
+{
+	GrLogregState *state = fit->state;
+	int			n = fit->nterms;
+	double	   *hat = state->hat;
+	double	   *vectors = hat + (size_t) n * n;
+	double	   *q = state->delta;
+
+	cluster_hat(fit, hessian, hat, vectors);
+	if (!gr_eigen(hat, vectors, n, poll))
+		return false;
+	multiply_factor(fit, scores, q, false);
+	memset(scores, 0, (size_t) n * sizeof(double));
+	for (int k = 0; k < n; k++)
+	{
+		const double *vector = vectors + (size_t) k * n;
+		double		left = 1 - hat[(size_t) k * n + k];
+		double		part = 0;
+
+		for (int i = 0; i < n; i++)
+			part += vector[i] * q[i];
+		part *= left < HAT_ROUNDING ? 0 : 1 / sqrt(left);
+		for (int i = 0; i < n; i++)
+			scores[i] += part * vector[i];
+	}
+	return true;
+}
+
+bool
+gr_logreg_add_cluster(GrLogregFit *fit, const double *gradient_hi, const double *gradient_lo, const double *hessian,
+					  const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	int			n = fit->nterms;
+	GrPoll		poll = {.host = host};
+	double	   *scores = state->scores;
+
+	for (int k = 0; k < n; k++)
+		scores[k] = state->frozen[k] ? 0 : gradient_hi[k + state->first] + gradient_lo[k + state->first];
+	if (state->options.vcov == GR_VCOV_CR2 && !adjust_scores(fit, hessian, scores, &poll))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+	add_square(state->middle, state->middle + gr_triangle(n), scores, n);
+	fit->nclusters_met++;
+	return true;
+}
+
+/*
+ * Around the middle
+ */
+
+/* An entry of a packed symmetric matrix */
+static inline GrDD
+entry_of(const double *hi, const double *lo, int64_t i, int64_t j)
+{
+	int64_t		at = i >= j ? gr_at(i, j) : gr_at(j, i);
+
+	return (GrDD) {hi[at], lo[at]};
+}
+
+/* Entry (i, k) of the matrix that is put around the middle on the left: B, or C', which is 0 above its own triangle */
+static double
+bread_entry(const GrLogregFit *fit, int i, int k, bool by_factor)
+{
+	const GrLogregState *state = fit->state;
+
+	if (state->frozen[i] || state->frozen[k] || (by_factor && k < i))
+		return 0;
+	return by_factor ? state->factor[gr_at(k + state->first, i + state->first)] :
+		fit->vcov[(size_t) i * (size_t) fit->nterms + (size_t) k];
+}
+
+/*
+ * fit->vcov = A M A' factor, where A is the inverse in it, or C'. hi, lo: M, packed from row and column `from` on.
+ */
+static bool
+surround(GrLogregFit *fit, const double *hi, const double *lo, int from, double factor, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	int			n = fit->nterms;
+	bool		by_factor = state->options.vcov == GR_VCOV_CR2;
+	double	   *result = state->triangle;
+	double	   *row = state->product_row;	/* two of n: a row of A M */
+	GrPoll		poll = {.host = host};
+
+	for (int i = 0; i < n; i++)
+	{
+		if (gr_poll(&poll, 40 * (int64_t) n * n))
+			return false;
+		for (int j = 0; j < n; j++)
+		{
+			GrDD		sum = {0, 0};
+
+			for (int k = 0; k < n; k++)
+				sum = gr_dd_add(sum, gr_dd_mul_d(entry_of(hi, lo, k + from, j + from), bread_entry(fit, i, k, by_factor)));
+			row[j] = sum.hi;
+			row[n + j] = sum.lo;
+		}
+		for (int j = 0; j <= i; j++)
+		{
+			GrDD		sum = {0, 0};
+
+			for (int k = 0; k < n; k++)
+				sum = gr_dd_add(sum, gr_dd_mul_d((GrDD) {row[k], row[n + k]}, bread_entry(fit, j, k, by_factor)));
+			result[gr_at(i, j)] = gr_dd_to_double(gr_dd_mul_d(sum, factor));
+		}
+	}
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < n; j++)
+			fit->vcov[(size_t) i * n + j] = state->frozen[i] || state->frozen[j] ? NAN :
+				result[i >= j ? gr_at(i, j) : gr_at(j, i)];
+	return true;
+}
+
+/* The fit's own size as CR1 and HC1 have it */
+static double
+degrees_factor(const GrLogregFit *fit, double above)
+{
+	double		left = (double) fit->nrows - fit->rank;
+
+	return left > 0 ? above / left : NAN;
+}
+
+static bool
+fail_canceled(GrError *err)
+{
+	return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+}
+
+bool
+gr_scores_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		factor = state->options.vcov == GR_VCOV_HC1 ? degrees_factor(fit, (double) fit->nrows) : 1;
+
+	fit->nwithout_score = gr_count_of(fit->sums[GR_SUM_NWRONG]);
+	if (fit->nwithout_score > 0)
+		factor = NAN;
+	if (state->lacks_deviance)
+		fit->pearson = fit->deviance = fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	if (!surround(fit, gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, factor, host))
+		return fail_canceled(err);
+	return gr_finish(fit, host, err);
+}
+
+/* After each way of clustering; the last one is that by both columns, which the others have in them twice. */
+bool
+gr_clusters_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	int64_t		size = gr_triangle(fit->nterms);
+	double		g = (double) fit->nclusters_met;
+	double		factor = state->options.vcov == GR_VCOV_CR1 ? degrees_factor(fit, (double) fit->nrows - 1) : 1;
+
+	if (state->options.vcov == GR_VCOV_CR1)
+		factor *= g / (g - 1);
+	if (fit->way < 2)
+		fit->nclusters = fit->way == 0 ? fit->nclusters_met :
+			fit->nclusters_met < fit->nclusters ? fit->nclusters_met : fit->nclusters;
+	for (int64_t k = 0; k < size; k++)
+	{
+		GrDD		sum = {state->total[k], state->total[size + k]};
+		GrDD		term = {state->middle[k], state->middle[size + k]};
+
+		sum = gr_dd_add(sum, gr_dd_mul_d(term, fit->way == 2 ? -factor : factor));
+		state->total[k] = sum.hi;
+		state->total[size + k] = sum.lo;
+	}
+	if (state->options.ncluster_columns == 2 && fit->way < 2)
+	{
+		fit->way++;
+		return ask_for_clusters(fit);
+	}
+	if (!surround(fit, state->total, state->total + size, 0, 1, host))
+		return fail_canceled(err);
+	return gr_finish(fit, host, err);
+}

@@ -1,0 +1,53 @@
+/*
+ * vcov.h: the kinds of covariance matrices of estimates.
+ *
+ * All but the first are sandwich estimates B M B: B is the inverse of the (expected) information, and M is of scores,
+ * the rows' parts of the gradient. So they hold without the model's variance being right.
+ *
+ * HC0 is White's (1980): M sums s s' over rows. HC1 multiplies that by n / (n - k). HC2 and HC3 divide a row's score by
+ * the root of 1 - h, and by 1 - h, h being its leverage (MacKinnon and White 1985).
+ *
+ * CR0, CR1 and CR2 sum the scores of a cluster before (Liang and Zeger 1986). CR1 multiplies that by
+ * G / (G - 1) (n - 1) / (n - k) of G clusters, as Stata's regress and fixest do. CR2 multiplies a cluster's scores by
+ * the inverse root of 1 less its part of the hat matrix (Bell and McCaffrey 2002). Of two ways of clustering each has
+ * such a matrix, and their sum less that of both together is the result (Cameron, Gelbach and Miller 2011).
+ */
+#ifndef GPUREG_VCOV_H
+#define GPUREG_VCOV_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum GrVcov
+{
+	GR_VCOV_IID,				/* B times the dispersion */
+	GR_VCOV_HC0,
+	GR_VCOV_HC1,
+	GR_VCOV_HC2,
+	GR_VCOV_HC3,
+	GR_VCOV_CR0,
+	GR_VCOV_CR1,
+	GR_VCOV_CR2
+} GrVcov;
+
+#define GR_NVCOVS 8
+
+#define GR_CLUSTERS_MAX 2		/* columns */
+
+static inline bool
+gr_vcov_is_clustered(GrVcov vcov)
+{
+	return vcov >= GR_VCOV_CR0;
+}
+
+/* "iid", "HC0", ...; the other way case doesn't matter; false if there is none of that name */
+extern const char *gr_vcov_name(GrVcov vcov);
+extern bool gr_vcov_named(const char *name, GrVcov *vcov);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_VCOV_H */
