@@ -112,6 +112,8 @@ struct RowsSink : GrSink
 	double	   *terms;			/* beta, then shift */
 	double	   *faces;			/* the faces, then their face_absolute */
 	size_t		faces_nbytes;
+	double	   *factor;			/* by which leverages are measured, as GlmTerms has it */
+	size_t		factor_nbytes;
 	double	   *result;			/* sums on their way back: on the device, */
 	double	   *transfer;		/* ... and pinned */
 	double		pending_s;		/* estimated work since the host was last asked */

@@ -26,11 +26,14 @@ tile_row(int lane)
 	return lane % 4 * 8 + lane / 4;
 }
 
-/* coefficients' (1, x - shift) of the lane's row of a tile of nrows rows; shift may be NULL. */
+/*
+ * coefficients' (1, x - shift) of the lane's row of a tile of nrows rows; shift may be NULL. Only the first nfeatures
+ * features have a coefficient.
+ */
 template <bool ROLES, typename Sum>
 static __device__ inline Sum
-tile_dot(const double *__restrict__ rows, int nrows, GrRowShape shape, const double *__restrict__ coefficients,
-		 const double *__restrict__ shift, int lane)
+tile_dot(const double *__restrict__ rows, int nrows, GrRowShape shape, int nfeatures,
+		 const double *__restrict__ coefficients, const double *__restrict__ shift, int lane)
 {
 	const int	ncols = columns_of<ROLES>(shape);
 	Sum			mine = {};
@@ -40,7 +43,7 @@ tile_dot(const double *__restrict__ rows, int nrows, GrRowShape shape, const dou
 	{
 		Sum			v[8] = {};
 
-		for (int column = lane; column < shape.nfeatures; column += 32)
+		for (int column = lane; column < nfeatures; column += 32)
 		{
 			double		coefficient = coefficients[column + 1];
 			double		center = shift != NULL ? shift[column] : 0.0;
@@ -129,7 +132,8 @@ weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, G
 		const double *tile = rows + first * columns_of<ROLES>(shape);
 		const int	count = (int) min((int64_t) GLM_TILE, nrows - first);
 		const int	at = tile_row(lane);
-		double		eta = tile_dot<ROLES, double>(tile, count, shape, terms.beta, terms.shift, lane);
+		double		eta = tile_dot<ROLES, double>(tile, count, shape, shape.nfeatures, terms.beta, terms.shift,
+												   lane);
 
 		if (at < count)
 		{
@@ -152,9 +156,9 @@ static __device__ inline double
 face_side(const double *tile, int nrows, GrRowShape shape, const GlmTerms &terms, int f, double y, int lane)
 {
 	const double *face = terms.faces + (int64_t) f * gr_nterms(shape.nfeatures);
-	Dot			dot = tile_dot<ROLES, Dot>(tile, nrows, shape, face, NULL, lane);
+	Dot			dot = tile_dot<ROLES, Dot>(tile, nrows, shape, shape.nfeatures, face, NULL, lane);
 	double		value = dot.s + dot.c;
-	double		magnitude = tile_dot<ROLES, Magnitude>(tile, nrows, shape, face, NULL, lane).sum;
+	double		magnitude = tile_dot<ROLES, Magnitude>(tile, nrows, shape, shape.nfeatures, face, NULL, lane).sum;
 
 	if (fabs(value) <= terms.face_absolute[f] + terms.face_relative * magnitude)
 		return 0.0;
@@ -201,7 +205,25 @@ write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows,
 	}
 }
 
-template <bool FACE, bool ROLES>
+/* The squared length of C z of the lane's row of a tile; see GrPass */
+static __device__ __noinline__ double
+squared_length(const double *tile, int nrows, GrRowShape shape, const GlmTerms &terms, int lane)
+{
+	const int	nterms = gr_nterms(shape.nfeatures);
+	double		length = 0.0;
+
+	for (int k = 0; k < nterms; k++)
+	{
+		double		part = tile_dot<true, double>(tile, nrows, shape, k, terms.factor + (int64_t) k * nterms, terms.shift,
+												  lane);
+
+		length = fma(part, part, length);
+	}
+	return length;
+}
+
+/* MEASURED: u and v by the pass's measure, a kernel of its own for what that takes in registers */
+template <bool FACE, bool ROLES, bool MEASURED>
 static __global__ void
 __launch_bounds__(ROW_NTHREADS)
 transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms,
@@ -252,7 +274,9 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 		}
 		else
 		{
-			Dot			dot = tile_dot<ROLES, Dot>(tile, count, shape, terms.beta, terms.shift, lane);
+			Dot			dot = tile_dot<ROLES, Dot>(tile, count, shape, shape.nfeatures, terms.beta, terms.shift,
+													   lane);
+			double		length = MEASURED && terms.factor != NULL ? squared_length(tile, count, shape, terms, lane) : 0.0;
 			double		eta;
 
 			if (ROLES && shape.offset)
@@ -264,6 +288,15 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 				GrGlmRow row = ROLES ? gr_glm_row(terms.distribution, eta, y, gr_row_weight(own, shape)) :
 					gr_plain_row(eta, y);
 
+				if (MEASURED)
+				{
+					const double count_of = terms.counts ? gr_row_weight(own, shape) : 1.0;
+					GrGlmRow measured = gr_measured_row(terms.measure, row, eta, count_of, row.u * row.u * length);
+
+					row.u = isnan(measured.u) ? 0.0 : measured.u;
+					row.v = measured.v;
+					head.nwrong += isnan(measured.u) ? 1.0 : 0.0;
+				}
 				u = row.u;
 				v = row.v;
 				head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
@@ -635,9 +668,12 @@ gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows
 
 	if (nrows == 0)
 		return cudaSuccess;
-	kernel = has_roles(plan->rows, terms->distribution) ?
-		(kind == GR_PASS_FACE ? transform_kernel<true, true> : transform_kernel<false, true>) :
-		(kind == GR_PASS_FACE ? transform_kernel<true, false> : transform_kernel<false, false>);
+	if (terms->measure != GR_MEASURE_STEP)
+		kernel = transform_kernel<false, true, true>;
+	else if (has_roles(plan->rows, terms->distribution))
+		kernel = kind == GR_PASS_FACE ? transform_kernel<true, true, false> : transform_kernel<false, true, false>;
+	else
+		kernel = kind == GR_PASS_FACE ? transform_kernel<true, false, false> : transform_kernel<false, false, false>;
 	kernel<<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>(rows, nrows, plan->rows, *terms, out, heads);
 	return cudaGetLastError();
 }

@@ -43,6 +43,9 @@ typedef struct GlmTerms
 	double		face_relative;
 	bool		linear;
 	GrDistribution distribution;
+	GrMeasure	measure;
+	bool		counts;
+	const double *factor;		/* rows of the triangle, nterms entries each, zeros behind its own; or NULL */
 } GlmTerms;
 
 /* How the fused kernel finds its rows in shared memory; see glm_step.cu. */

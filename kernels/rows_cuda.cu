@@ -466,6 +466,10 @@ sum_exact(RowsPass *run, GrError *err)
 	double		row_s = GRAM_LAUNCH_S / (double) rows->gram.max_rows_per_launch +
 		npredictors * rows->plan.transform_row_s;
 
+	/* products of the triangle */
+	if (gr_measure_has_factor(run->pass->measure))
+		row_s += (double) gr_nterms(rows->shape.nfeatures) * rows->plan.transform_row_s;
+
 	if (!sum_in_steps(run, launch_exact, sizeof(double) * (size_t) gr_norder(rows->shape.nfeatures), row_s, err))
 		return false;
 	SESSION_CUDA(rows->session, err,
@@ -492,7 +496,54 @@ sum_exact(RowsPass *run, GrError *err)
 	return true;
 }
 
-/* The faces and their tolerances; memory for them comes with the first pass that has some. */
+/*
+ * Memory that comes with the first pass that wants some: *memory has room for nbytes, out of what rows leave free, as it
+ * is little against these.
+ */
+static bool
+reserve(RowsSink *rows, double **memory, size_t *memory_nbytes, size_t nbytes, const char *what, GrError *err)
+{
+	SignalsBlocked blocked;
+	size_t		nbytes_free;
+	size_t		nbytes_total;
+
+	if (nbytes <= *memory_nbytes)
+		return true;
+	(void) cudaFree(*memory);
+	*memory = NULL;
+	rows->nbytes -= *memory_nbytes;
+	*memory_nbytes = 0;
+	SESSION_CUDA(rows->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+	if (nbytes > nbytes_free)
+		return fail_memory(rows, nbytes, nbytes_free, err);
+	if (!allocate(rows, memory, nbytes, what, err))
+		return false;
+	*memory_nbytes = nbytes;
+	return true;
+}
+
+/* The triangle by which leverages are measured, a row after another */
+static bool
+send_factor(RowsPass *run, GrError *err)
+{
+	RowsSink   *rows = run->rows;
+	const int64_t nterms = gr_nterms(rows->shape.nfeatures);
+	const double *row = run->pass->factor;
+	size_t		nbytes = sizeof(double) * (size_t) (nterms * nterms);
+
+	if (!reserve(rows, &rows->factor, &rows->factor_nbytes, nbytes, "allocating what leverages are measured by", err))
+		return false;
+	SESSION_CUDA(rows->session, err, cudaMemsetAsync(rows->factor, 0, nbytes, rows->kernel_stream), "clearing a triangle");
+	for (int64_t k = 0; k < nterms; row += ++k)
+		SESSION_CUDA(rows->session, err,
+					 cudaMemcpyAsync(rows->factor + k * nterms, row, sizeof(double) * (size_t) (k + 1),
+									 cudaMemcpyHostToDevice, rows->kernel_stream),
+					 "copying a triangle to the device");
+	run->terms.factor = rows->factor;
+	return true;
+}
+
+/* The faces and their tolerances */
 static bool
 send_faces(RowsPass *run, GrError *err)
 {
@@ -501,25 +552,8 @@ send_faces(RowsPass *run, GrError *err)
 	size_t		ndoubles = (size_t) pass->nfaces * (size_t) gr_nterms(rows->shape.nfeatures);
 	size_t		nbytes = sizeof(double) * (ndoubles + (size_t) pass->nfaces);
 
-	if (nbytes > rows->faces_nbytes)
-	{
-		SignalsBlocked blocked;
-		size_t		nbytes_free;
-		size_t		nbytes_total;
-
-		(void) cudaFree(rows->faces);
-		rows->faces = NULL;
-		rows->nbytes -= rows->faces_nbytes;
-		rows->faces_nbytes = 0;
-		/* few and small as they are, out of what rows leave free */
-		SESSION_CUDA(rows->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total),
-					 "reading the device's free memory");
-		if (nbytes > nbytes_free)
-			return fail_memory(rows, nbytes, nbytes_free, err);
-		if (!allocate(rows, &rows->faces, nbytes, "allocating the faces", err))
-			return false;
-		rows->faces_nbytes = nbytes;
-	}
+	if (!reserve(rows, &rows->faces, &rows->faces_nbytes, nbytes, "allocating the faces", err))
+		return false;
 	SESSION_CUDA(rows->session, err,
 				 cudaMemcpyAsync(rows->faces, pass->faces, sizeof(double) * ndoubles, cudaMemcpyHostToDevice,
 								 rows->kernel_stream),
@@ -558,6 +592,10 @@ start_pass(RowsPass *run, GrError *err)
 	run->terms.shift = rows->terms + nterms;
 	run->terms.linear = pass->linear;
 	run->terms.distribution = pass->distribution;
+	run->terms.measure = pass->measure;
+	run->terms.counts = pass->counts;
+	if (gr_measure_has_factor(pass->measure) && !send_factor(run, err))
+		return false;
 	if (pass->nfaces > 0 && (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE) && !send_faces(run, err))
 		return false;
 	SESSION_CUDA(rows->session, err,
@@ -634,6 +672,7 @@ gr_cuda_rows_free(RowsSink *rows)
 	(void) cudaFree(rows->work);
 	(void) cudaFree(rows->terms);
 	(void) cudaFree(rows->faces);
+	(void) cudaFree(rows->factor);
 	(void) cudaFree(rows->result);
 	(void) cudaFreeHost(rows->transfer);
 	if (rows->pass_begin != NULL)

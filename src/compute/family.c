@@ -409,6 +409,8 @@ gr_binomial_null_deviance(double weights, double ones)
 {
 	double		zeros = weights - ones;
 
+	if (ones == 0 || zeros == 0)
+		return 0;
 	/* log(weights / ones) and log(weights / zeros), good where either is near 0 */
 	return 2 * (ones * log1p(zeros / ones) + zeros * log1p(ones / zeros));
 }

@@ -28,6 +28,7 @@ gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
 	fit->pass.distribution = state->options.distribution;
 	fit->pass.beta = kind == GR_PASS_FACE ? NULL : state->theta;
 	fit->pass.shift = kind == GR_PASS_FACE ? state->no_shift : state->shift;
+	fit->pass.measure = GR_MEASURE_STEP;
 	fit->pass.nfaces = state->nfaces + (kind == GR_PASS_FACE ? 1 : 0);
 	fit->pass.faces = state->faces;
 	fit->pass.face_absolute = state->face_absolute;
@@ -72,5 +73,5 @@ gr_fit_deviance(const GrLogregFit *fit)
 
 	for (int j = 1; j < state->nfull; j++)
 		sum += state->theta[j] * state->theta[j];
-	return fit->sums[GR_SUM_DEVIANCE_HI] + (state->options.l2 == 0 ? 0 : state->options.l2 * sum);
+	return fit->sums[GR_SUM_DEVIANCE_HI] + state->penalty + (state->options.l2 == 0 ? 0 : state->options.l2 * sum);
 }

@@ -29,7 +29,8 @@ typedef enum GrLogregPhase
 	GR_PHASE_ZERO,				/* the pass at beta = 0 */
 	GR_PHASE_CHANGE,			/* of the rows, by the basis; then ZERO again */
 	GR_PHASE_START,				/* the pass at options.start; entered after ZERO; ITERATE, if there is no start */
-	GR_PHASE_ITERATE,			/* the pass after a Newton step; entered where that was solved at theta */
+	/* the pass after a Newton step, or two of them, see firth.h; entered where that was solved at theta */
+	GR_PHASE_ITERATE,
 	GR_PHASE_CLASSIFY,			/* which rows are nearly on the face of a candidate? entered where the fit runs off */
 	GR_PHASE_VERIFY,			/* does a candidate separate? entered at a theta with all rows on their right side */
 	GR_PHASE_DESCENT,			/* a pass of gradient descent or L-BFGS; entered after ZERO */
@@ -99,6 +100,7 @@ struct GrLogregState
 
 	GrBasis		basis;
 	double		deviance_old;	/* penalised, at theta_old */
+	double		penalty;		/* Firth's, of the deviance at theta */
 	double		decrement;		/* squared, of the step from the last accepted theta */
 	double		decrement_before;	/* ... and from the one before */
 	double		left_by_first;	/* the squared decrement after the first step */

@@ -59,6 +59,7 @@ typedef struct GrLogregOptions
 	bool		can_change;		/* the caller can answer GR_LOGREG_CHANGE */
 	int			leave_out;		/* 1 + a term that is to have no coefficient, as if it were collinear; 0: none */
 	const GrSolver *linear_solver;	/* where Newton's steps for many terms are solved; NULL: here; see ols.h */
+	bool		firth;			/* a logistic regression's, with Firth's (1993) penalty; see firth.h */
 	GrVcov		vcov;			/* of estimates; solvers that form no Hessian give none */
 	int			ncluster_columns;	/* by which rows are in clusters: 1 or 2 where vcov is of clusters */
 	const double *start;		/* Newton: where to try to begin; see gr_logreg_take_start(); NULL: nowhere but at 0 */

@@ -26,7 +26,7 @@
 size_t
 gr_mixing_nbytes(const GrLogregOptions *options)
 {
-	if (gr_is_canonical(options->distribution))
+	if (gr_is_canonical(options->distribution) && !options->firth)
 		return 0;
 	return (2 * NPAIRS + 2) * (size_t) gr_nterms(options->shape.nfeatures) * sizeof(double);
 }

@@ -10,7 +10,7 @@
 
 #include "compute/fit.h"
 
-/* Bytes of state->history; 0 for canonical links */
+/* Bytes of state->history; 0 where steps are Newton's: for canonical links, without Firth's penalty */
 extern size_t gr_mixing_nbytes(const GrLogregOptions *options);
 
 /* After a step was solved at the accepted theta: improves state->delta. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/dd.h"
+#include "compute/firth.h"
 #include "compute/glm_row.h"
 #include "compute/mixing.h"
 #include "compute/newton_step.h"
@@ -85,7 +86,7 @@ next_kind(const GrLogregFit *fit)
 	const GrLogregState *state = fit->state;
 	double		length = sqrt(state->decrement);
 
-	if (is_solved_at_zero(&state->options) || state->nfaces > 0 || state->stiff || length <= 1e-6 ||
+	if (is_solved_at_zero(&state->options) || state->options.firth || state->nfaces > 0 || state->stiff || length <= 1e-6 ||
 		length <= state->options.tol)
 		return GR_PASS_EXACT;
 	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
@@ -154,7 +155,7 @@ runs_off(GrLogregFit *fit)
 {
 	GrLogregState *state = fit->state;
 
-	if (state->options.l2 > 0 || state->nfaces == GR_FACES_MAX || !gr_can_separate(state->options.distribution))
+	if (state->options.l2 > 0 || state->options.firth || state->nfaces == GR_FACES_MAX || !gr_can_separate(state->options.distribution))
 		return false;
 	if (fit->iterations >= state->max_iter && !state->final_attempt)
 	{
@@ -196,11 +197,14 @@ bool
 gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	double		deviance = gr_fit_deviance(fit);
+	double		deviance;
 	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
 	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0 && gr_can_separate(state->options.distribution);
 	bool		offset = state->options.shape.offset;
 
+	if (state->options.firth && fit->pass.measure == GR_MEASURE_STEP)
+		return gr_firth_ask(fit, host, err);
+	deviance = gr_fit_deviance(fit);
 	if (is_refused(state, deviance) && state->step > (offset ? CUTS_MIN_STEP : HALVINGS_MIN_STEP))
 	{
 		state->step *= offset && state->step < CUT_STEP ? CUT : 0.5;
@@ -230,7 +234,7 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	state->bend = isfinite(state->decrement_before) ? sqrt(state->decrement) / state->decrement_before : INFINITY;
 	if (state->kind == GR_PASS_EXACT)
 		state->decrement_exact = state->decrement;
-	if (all_right && state->options.l2 == 0 && fit->iterations >= state->next_certificate &&
+	if (all_right && state->options.l2 == 0 && !state->options.firth && fit->iterations >= state->next_certificate &&
 		state->nfaces < GR_FACES_MAX)
 		return gr_fit_enter(fit, GR_PHASE_VERIFY, host, err);
 	if (state->kind == GR_PASS_EXACT)
@@ -300,7 +304,10 @@ choose_null(GrLogregFit *fit)
 		state->null_intercept = log(ones / (weights - ones));
 	else
 		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
-	if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
+	/* of one class, as Firth's penalty takes them: whatever the offsets are */
+	if (options->firth && options->intercept && (ones == 0 || ones == weights))
+		fit->null_deviance = 0;
+	else if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
 		(!options->intercept && !gr_is_logistic(options->distribution)))
 		fit->null_deviance = fit->pass.linear && is_solved_at_zero(options) ? total_squares(fit) : NAN;
 	else if (weighted)
@@ -319,8 +326,10 @@ check_rows(GrLogregFit *fit, GrError *err)
 	double		nones = fit->sums[GR_SUM_NONES];
 	int			column;
 
-	if (!gr_can_fit(options->distribution.family, nrows, nones, err))
+	if (!gr_can_fit(options->distribution.family, nrows, nones, err) &&
+		!(options->firth && err->status == GR_ONE_CLASS))
 		return false;
+	memset(err, 0, sizeof(*err));
 	/* columns of the matrix behind the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
 		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
@@ -374,7 +383,7 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (!check_rows(fit, err))
 		return false;
 	fit->rank = fit->nterms;
-	state->deviance_old = fit->pass.linear ? INFINITY : fit->sums[GR_SUM_DEVIANCE_HI];
+	state->deviance_old = fit->pass.linear || state->options.firth ? INFINITY : fit->sums[GR_SUM_DEVIANCE_HI];
 	if (!state->dense)
 		return gr_fit_enter(fit, GR_PHASE_DESCENT, host, err);
 	for (int j = 0; j < state->nfull; j++)

@@ -73,7 +73,7 @@ lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregState *st
 	size_t		triangle = (size_t) gr_triangle((int64_t) nterms);
 	bool		clustered = gr_vcov_is_clustered(options->vcov);
 
-	state->factor = wants_factor(options->vcov) ? take_doubles(arena, (size_t) gr_triangle((int64_t) p + 1)) : NULL;
+	state->factor = wants_factor(options->vcov) || options->firth ? take_doubles(arena, (size_t) gr_triangle((int64_t) p + 1)) : NULL;
 	state->middle = clustered ? take_doubles(arena, 2 * triangle) : NULL;
 	state->total = clustered ? take_doubles(arena, 2 * triangle) : NULL;
 	state->scores = clustered ? take_doubles(arena, nterms) : NULL;

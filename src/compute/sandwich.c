@@ -2,7 +2,7 @@
  * sandwich.c: the phases of a fit that make a sandwich estimate of its covariances: one pass over the scores of rows,
  * or the clusters' sums of them; see vcov.h.
  */
-#include "compute/vcov.h"
+#include "compute/sandwich.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,10 +37,7 @@ gr_vcov_named(const char *name, GrVcov *vcov)
 	return false;
 }
 
-/*
- * The lower triangle C with C' C = B, by which leverages are measured: row k is what is left of term k beyond the terms
- * before it, in its standard deviations
- */
+/* Row k is what is left of term k beyond the terms before it, in its standard deviations. */
 bool
 gr_sandwich_factor(GrLogregFit *fit, const GrHost *host, GrError *err)
 {

@@ -31,6 +31,7 @@ bool
 gr_logreg_uses_start(const GrLogregOptions *options)
 {
 	return options->solver == GR_SOLVER_NEWTON && options->max_iter >= MAX_ITER_MIN && !options->shape.offset &&
+		!options->firth &&
 		gr_is_logistic(options->distribution);
 }
 

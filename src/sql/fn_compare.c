@@ -82,6 +82,9 @@ check_nested(const GrModel *small, const GrModel *large)
 					   "Rows with a NULL are left out: fit both to the rows in which no column of either is NULL.");
 	if (small->l2 > 0 || large->l2 > 0)
 		bad_comparison("A penalised fit is not at the maximum of the likelihood.", "Fit both with l2 => 0.");
+	if (small->firth || large->firth)
+		bad_comparison("A fit with Firth's penalty is not at the maximum of the likelihood.",
+					   "Use gpu_wald, or fit both with firth => false.");
 	if (small->rank == large->rank)
 		bad_comparison(psprintf("Both have the rank %d.", small->rank), NESTED_HINT);
 }

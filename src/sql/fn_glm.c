@@ -96,6 +96,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	roles = gr_role_arguments(fcinfo, 7, 8, 9);
 	gr_formula_argument(fcinfo, 10, options.intercept, &roles);
 	options.vcov = gr_vcov_argument(fcinfo, 11);
+	gr_firth_argument(fcinfo, 13, &options, false);
 	return gr_glm_fit_query(fcinfo, "gpu_logreg_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
 }
 
@@ -217,6 +218,7 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
 	gr_formula_argument(fcinfo, GLM_FORMULA, options.intercept, &roles);
 	options.vcov = gr_vcov_argument(fcinfo, GLM_VCOV);
+	gr_firth_argument(fcinfo, GLM_FIRTH, &options, quasi);
 	/* linear regression takes one pass */
 	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&
 		roles.offsets == NULL && options.l2 == 0 && options.vcov == GR_VCOV_IID)

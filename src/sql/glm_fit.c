@@ -76,6 +76,36 @@ gr_vcov_argument(FunctionCallInfo fcinfo, int argument)
 	return vcov;
 }
 
+/* ERROR unless a fit with Firth's penalty can be had. */
+static void
+check_firth(const GrLogregOptions *options, bool quasi)
+{
+	if (!gr_is_logistic(options->distribution) || quasi)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("firth is for the binomial family with the logit link")));
+	if (options->l2 > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fit has either firth or an l2")));
+	if (options->solver != GR_SOLVER_NEWTON)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("firth is for solver newton alone")));
+	if (options->vcov != GR_VCOV_IID)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a fit with firth has iid covariances alone")));
+}
+
+void
+gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrLogregOptions *options, bool quasi)
+{
+	options->firth = !PG_ARGISNULL(argument) && PG_GETARG_BOOL(argument);
+	if (options->firth)
+		check_firth(options, quasi);
+}
+
 /* Does what the fit wants of the rows. */
 static void
 answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
@@ -263,6 +293,8 @@ warn_of_separation(GrModel *model, const GrLogregFit *fit)
 												 separated_terms(model, fit, true)) :
 			 errdetail("Terms without a finite estimate: %s. Among them, without a sign that the data determine: %s.",
 					   separated_terms(model, fit, true), without_sign),
+			 gr_is_logistic(model->distribution) && !model->quasi ?
+			 errhint("Leave such terms out, fit with firth => true, or give l2 a small positive value.") :
 			 errhint("Leave such terms out, or give l2 a small positive value.")));
 }
 
@@ -328,6 +360,7 @@ gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, c
 {
 	model->distribution = options->distribution;
 	model->l2 = options->l2;
+	model->firth = options->firth;
 	model->nterms = fit->nterms;
 	model->intercept = options->intercept;
 	gr_model_name_terms(model, names);

@@ -23,6 +23,9 @@ extern void gr_check_tol(double tol);
 /* The covariances that an argument names; iid if it is NULL */
 extern GrVcov gr_vcov_argument(FunctionCallInfo fcinfo, int argument);
 
+/* Firth's penalty, if an argument wants it; ERROR if the other options don't go with it */
+extern void gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrLogregOptions *options, bool quasi);
+
 /* Where the fit is to start, in options->start, if its first rows can say. */
 extern void gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options);
 

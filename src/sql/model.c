@@ -24,6 +24,7 @@
 #include "run/args.h"
 #include "run/device.h"
 #include "run/raise.h"
+#include "sql/method.h"
 #include "sql/model.h"
 
 PG_FUNCTION_INFO_V1(gr_tidy);
@@ -95,18 +96,6 @@ terms_array(const GrModel *model, bool separated)
 	return construct_array(items, n, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-/*
- * The field method: the type has none for l2, so that it stands here where there is one, exactly.
- */
-static char *
-penalised_method(const char *method, double l2)
-{
-	char		number[DOUBLE_SHORTEST_DECIMAL_LEN];
-
-	double_to_shortest_decimal_buf(l2, number);
-	return psprintf("%s (l2 = %s)", method, number);
-}
-
 ArrayType *
 gr_model_coefficients(const GrModel *model)
 {
@@ -127,7 +116,6 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	TupleDesc	tupdesc;
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS] = {false};
-	const char *method;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
 		elog(ERROR, "result type is not gpu_model");
@@ -136,8 +124,7 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
 
-	method = gr_family_method(model->distribution, model->quasi);
-	values[F_METHOD] = CStringGetTextDatum(model->l2 > 0 ? penalised_method(method, model->l2) : method);
+	values[F_METHOD] = PointerGetDatum(gr_method_of(model));
 	values[F_TERMS] = PointerGetDatum(terms_array(model, false));
 	values[F_COEF] = PointerGetDatum(gr_model_coefficients(model));
 	nulls[F_VCOV] = model->vcov == NULL;
@@ -258,8 +245,6 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 /*
  * Reading
  */
-
-#define UNKNOWN_METHOD "Its method is unknown to this version of gpureg."
 
 static void
 bad_model(const char *detail)
@@ -425,20 +410,6 @@ is_text(const text *value, const char *expected)
 	return VARSIZE_ANY_EXHDR(value) == n && memcmp(VARDATA_ANY(value), expected, n) == 0;
 }
 
-/* The l2 in a method behind its name; ERROR unless it is written as penalised_method() does. */
-static double
-read_l2(const char *method, const char *name)
-{
-	Size		length = strlen(name);
-	double		l2;
-
-	l2 = strncmp(method, name, length) != 0 || strncmp(method + length, " (l2 = ", 7) != 0 ? 0 :
-		strtod(method + length + 7, NULL);
-	if (!(l2 > 0 && isfinite(l2)) || strcmp(method, penalised_method(name, l2)) != 0)
-		bad_model(UNKNOWN_METHOD);
-	return l2;
-}
-
 /* The family and link; those of the method where the model doesn't tell, as those of earlier versions */
 static GrDistribution
 read_distribution(const Datum *values, const bool *nulls, bool *quasi)
@@ -465,14 +436,13 @@ read_distribution(const Datum *values, const bool *nulls, bool *quasi)
 	return distribution;
 }
 
-/* A penalty that stands in the method, or 0; ERROR if the method isn't the distribution's */
-static double
-read_method(Datum datum, GrDistribution distribution, bool quasi)
+/* The distribution, and what is penalised */
+static void
+read_kind(const Datum *values, const bool *nulls, GrModel *model)
 {
-	text	   *method = DatumGetTextPP(datum);
-	const char *name = gr_family_method(distribution, quasi);
-
-	return is_text(method, name) ? 0 : read_l2(text_to_cstring(method), name);
+	model->distribution = read_distribution(values, nulls, &model->quasi);
+	if (!gr_read_method(DatumGetTextPP(values[F_METHOD]), model))
+		bad_model("Its method is unknown to this version of gpureg.");
 }
 
 /* The fields of an argument. vcov, separated, device and all from log_lik on may be NULL. */
@@ -541,8 +511,7 @@ gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *predictor, GrPredictorEr
 	ArrayType  *coef;
 
 	read_fields(fcinfo, 0, values, nulls);
-	model.distribution = read_distribution(values, nulls, &model.quasi);
-	model.l2 = read_method(values[F_METHOD], model.distribution, model.quasi);
+	read_kind(values, nulls, &model);
 	predictor->link = model.distribution.link;
 	predictor->terms = terms_of(values[F_TERMS]);
 	/* an array's data begins aligned, and with the first element */
@@ -566,8 +535,7 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 	bool		want_vcov;
 
 	read_fields(fcinfo, argument, values, nulls);
-	model->distribution = read_distribution(values, nulls, &model->quasi);
-	model->l2 = read_method(values[F_METHOD], model->distribution, model->quasi);
+	read_kind(values, nulls, model);
 	want_vcov = !nulls[F_VCOV] && (parts == GR_MODEL_ALL || model->l2 > 0);
 	model->terms = read_terms(values[F_TERMS], &model->nterms);
 	model->intercept = strcmp(model->terms[0], GR_INTERCEPT) == 0;

@@ -24,6 +24,7 @@ typedef struct GrModel
 	GrDistribution distribution;
 	bool		quasi;			/* the family is R's quasibinomial or quasipoisson */
 	double		l2;				/* the penalty; in SQL a part of the method where it isn't 0 */
+	bool		firth;			/* Firth's is another, likewise */
 	int			nterms;
 	bool		intercept;		/* the first term is the intercept */
 	const char **terms;			/* nterms; NULL in a model being built: (intercept), x1, x2, ... */

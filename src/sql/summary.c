@@ -454,6 +454,8 @@ append_title(StringInfo out, const GrModel *model)
 						 gr_link_name(model->distribution.link));
 	if (model->distribution.family == GR_NEGATIVE_BINOMIAL)
 		appendStringInfo(&line, ", theta %s", format_one(model->distribution.theta, DIGITS));
+	if (model->firth)
+		appendStringInfoString(&line, ", with Firth's penalty");
 	if (model->l2 > 0)
 		appendStringInfo(&line, ", penalised with l2 = %s", format_one(model->l2, 7));
 	append_line(out, line.data);

@@ -424,6 +424,20 @@ sum_exact(const GlmPlan *plan, const Data *data, GrPassKind kind, const GlmTerms
 	device_free(heads, out, result, partials);
 }
 
+/* A pass's triangle, a row after another; NULL if it has none */
+static double *
+device_factor(const GrPass *pass)
+{
+	const int	t = gr_nterms(pass->shape.nfeatures);
+	const double *row = pass->factor;
+	double	   *factor = row != NULL ? zeros((size_t) t * (size_t) t) : NULL;
+
+	for (int k = 0; k < t && factor != NULL; row += ++k)
+		cuda_ok(cudaMemcpy(factor + (size_t) k * (size_t) t, row, sizeof(double) * (size_t) (k + 1),
+						   cudaMemcpyHostToDevice));
+	return factor;
+}
+
 /* The caller frees the sums, which start out as NaN. */
 static double *
 device_pass(const Data *data, const GrPass *pass, Way way)
@@ -433,8 +447,12 @@ device_pass(const Data *data, const GrPass *pass, Way way)
 	double	   *sums = (double *) malloc(nbytes);
 	GlmTerms	terms = {data->device_beta, data->device_shift, pass->nfaces, data->device_faces,
 	data->device_faces + nterms, pass->face_relative, pass->linear, pass->distribution};
+	double	   *factor = device_factor(pass);
 	GlmPlan		plan;
 
+	terms.measure = pass->measure;
+	terms.counts = pass->counts;
+	terms.factor = factor;
 	memset(sums, 0xff, nbytes);
 	if (!cuda_ok(gr_glm_plan(&plan, data->shape, BUDGET_NBYTES)))
 		return sums;
@@ -444,6 +462,7 @@ device_pass(const Data *data, const GrPass *pass, Way way)
 		sum_fused(&plan, data, pass->kind, &terms, sums);
 	else
 		sum_steps(&plan, data, pass->kind, &terms, way, sums);
+	device_free(factor);
 	return sums;
 }
 
@@ -794,6 +813,7 @@ check_distributions(bool quick)
 	distribution = GrDistribution GR_LOGISTIC;
 }
 
+#include "weights_measures.h"
 #include "weights_gpu_bench.h"
 
 static void
@@ -802,6 +822,7 @@ run_tests(const GpuRun *run)
 	check_grams(run->quick);
 	check_passes(run->quick);
 	check_distributions(run->quick);
+	check_measures(run->quick);
 	if (!run->quick)
 		check_extremes();
 }
