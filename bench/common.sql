@@ -61,7 +61,7 @@ CREATE FUNCTION pg_temp.apply(settings jsonb) RETURNS void LANGUAGE sql AS
 -- Warms a case up and looks at how it runs. A case that fails here is left out of what is timed, and says why.
 CREATE FUNCTION pg_temp.try_case(c cases) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    ours boolean := c.query ~ 'gpu_(ols|logreg)_fit';
+    ours boolean := c.query ~ 'gpu_(ols|logreg|glm)_fit';
     asked int := current_setting('max_parallel_workers_per_gather');
     why text;
     more text;
@@ -82,7 +82,7 @@ $$;
 -- Where a fit that was timed ran, and why: auto takes another choice once the session has the GPU open.
 CREATE FUNCTION pg_temp.note_run(c cases) RETURNS void LANGUAGE sql AS $$
     UPDATE results SET ran_on = r.device, reason = r.reason, ran_with = r.workers
-    FROM gpu_last_run() r WHERE nr = c.nr AND c.query ~ 'gpu_(ols|logreg)_fit'
+    FROM gpu_last_run() r WHERE nr = c.nr AND c.query ~ 'gpu_(ols|logreg|glm)_fit'
 $$;
 
 -- Times the cases in turn, into results. GPU or CPU as gpu_last_run() has it after the warm-up. What takes less than a second runs once more

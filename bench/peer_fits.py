@@ -130,7 +130,7 @@ def why_not(error):
 
 
 def emit(**fields):
-    print(json.dumps({"section": "peers", **fields}), flush=True)
+    print(json.dumps({"section": "peers"} | fields), flush=True)
 
 
 def short(seconds):

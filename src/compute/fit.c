@@ -33,7 +33,7 @@ gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
 	fit->pass.faces = state->faces;
 	fit->pass.face_absolute = state->face_absolute;
 	fit->pass.face_relative = 1e-11;
-	fit->pass.linear = phase == GR_PHASE_ZERO && kind == GR_PASS_EXACT &&
+	fit->pass.linear = phase == GR_PHASE_ZERO && (kind == GR_PASS_EXACT || kind == GR_PASS_FAST) &&
 		(state->options.shape.offset || !gr_is_logistic(state->options.distribution));
 	gr_pass_clear(kind, state->options.shape.nfeatures, fit->sums);
 	return true;

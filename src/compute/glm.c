@@ -522,6 +522,26 @@ weigh_chunk(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
 		chunk->weight[r] = chunk->residual[r] = 0.0;
 }
 
+/* The same of a linear pass */
+static void
+weigh_chunk_linearly(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+
+	*totals = (GrChunkTotals) {0.0, 0.0, INFINITY, 0.0};
+	for (int r = 0; r < chunk->nrows; r++)
+	{
+		GrGlmRow	row = gr_first_row(pass->distribution, chunk->offset == NULL ? 0.0 : chunk->offset[r], response[r],
+									   chunk->prior == NULL ? 1.0 : chunk->prior[r]);
+
+		chunk->weight[r] = row.u * row.u;
+		chunk->residual[r] = row.u * row.v;
+		totals->nones += response[r];
+	}
+	for (int r = chunk->nrows; r % MAX_LANES != 0; r++)
+		chunk->weight[r] = chunk->residual[r] = 0.0;
+}
+
 static bool
 add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, const GrChunk *chunk, GrPoll *poll)
 {
@@ -531,7 +551,9 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 	version->predict(chunk, pass->beta);
 	for (int r = 0; chunk->offset != NULL && r < chunk->nrows; r++)
 		chunk->weight[r] += chunk->offset[r];
-	if (pass->distribution.family == GR_POISSON && pass->distribution.link == GR_LOG)
+	if (pass->linear)
+		weigh_chunk_linearly(pass, chunk, &totals);
+	else if (pass->distribution.family == GR_POISSON && pass->distribution.link == GR_LOG)
 	{
 		version->poisson(chunk, &totals);
 		for (int r = 0; r < chunk->nrows; r++)
@@ -561,6 +583,7 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 			if (gr_poll(poll, ncolumns * left * chunk->nrows / 8))
 				return false;
 		}
+		sums[GR_SUM_NONES] += pass->linear ? totals.nones : 0.0;
 	}
 	else
 	{

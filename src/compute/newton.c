@@ -38,6 +38,9 @@
 
 #define STRETCH_MAX 1024
 
+/* With a pivot this small after a FAST pass at 0 it isn't sure which columns are collinear. */
+#define FAST_PIVOT_MIN 1e-6
+
 /* Is it a linear regression, whose pass at 0 tells all, and exactly? */
 static bool
 is_solved_at_zero(const GrLogregOptions *options)
@@ -375,11 +378,56 @@ wants_no_pass(const GrLogregFit *fit)
 		options->l2 == 0 && !options->shape.weight && !shifted;
 }
 
+/*
+ * The sums of a FAST pass at 0, as an EXACT one's; the response's own square is left out, which only linear regression
+ * looks at.
+ */
+static void
+widen_sums(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	int			t = state->nfull;
+	double	   *fast = fit->sums + GR_SUM_HEAD;
+	int64_t		size = gr_triangle((int64_t) t + 2);
+	double	   *copy = state->triangle;
+	double	   *hi = gr_fit_hi(fit);
+	double	   *lo = gr_fit_lo(fit);
+	const double *hessian = copy;
+
+	memcpy(copy, fast + 2 * t, (size_t) gr_triangle(t) * sizeof(double));
+	memcpy(state->theta_old, fast, (size_t) t * sizeof(double));
+	memcpy(state->theta_lo, fast + t, (size_t) t * sizeof(double));
+	memset(hi, 0, (size_t) (2 * size) * sizeof(double));
+	hi[0] = fit->sums[GR_SUM_NROWS];
+	for (int i = 0; i < t; hessian += ++i)
+		memcpy(hi + gr_at(i + 1, 1), hessian, ((size_t) i + 1) * sizeof(double));
+	memcpy(hi + gr_at(t + 1, 1), state->theta_old, (size_t) t * sizeof(double));
+	memcpy(lo + gr_at(t + 1, 1), state->theta_lo, (size_t) t * sizeof(double));
+	memset(state->theta_old, 0, (size_t) t * sizeof(double));
+	memset(state->theta_lo, 0, (size_t) t * sizeof(double));
+	fit->pass.kind = GR_PASS_EXACT;
+}
+
+/* After a FAST pass at 0: is a column so nearly collinear, or a sum so far out, that an EXACT one must tell? */
+static bool
+wants_exact_zero(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	bool		near = false;
+
+	for (int k = 0; k < fit->nterms; k++)
+		near |= !(state->pivot[k] > FAST_PIVOT_MIN);
+	return near;
+}
+
 bool
 gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
+	bool		fast = fit->pass.kind == GR_PASS_FAST;
 
+	if (fast)
+		widen_sums(fit);
 	if (!check_rows(fit, err))
 		return false;
 	fit->rank = fit->nterms;
@@ -395,6 +443,13 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		if (err->status == GR_OUT_OF_RANGE)
 			err->where--;		/* as in check_rows() */
 		return false;
+	}
+	if (fast && wants_exact_zero(fit))
+	{
+		memset(state->aliased, 0, (size_t) fit->nterms * sizeof(bool));
+		if (state->options.leave_out > 0)
+			state->aliased[state->options.leave_out - 1] = true;
+		return gr_fit_ask(fit, GR_PHASE_ZERO, GR_PASS_EXACT);
 	}
 	if (fit->basis == NULL)
 	{
