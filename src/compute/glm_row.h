@@ -14,7 +14,7 @@
 
 #include "compute/dd.h"
 #include "compute/family.h"
-#include "compute/glm.h"
+#include "compute/measure.h"
 
 /* Beyond this |eta| weights stop shrinking: exp(-460) is about 1e-200, whose squares still have all their digits. */
 #define GR_ETA_MAX 460.0

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "compute/dd.h"
 #include "compute/eigen.h"
@@ -24,12 +23,27 @@ gr_vcov_name(GrVcov vcov)
 	return names[vcov];
 }
 
+static char
+lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
+}
+
+/* Are the names the same but for case? */
+static bool
+same_name(const char *a, const char *b)
+{
+	while (*a != '\0' && lower(*a) == lower(*b))
+		a++, b++;
+	return *a == *b;
+}
+
 bool
 gr_vcov_named(const char *name, GrVcov *vcov)
 {
 	for (int k = 0; k < GR_NVCOVS; k++)
 	{
-		if (strcasecmp(name, names[k]) != 0)
+		if (!same_name(name, names[k]))
 			continue;
 		*vcov = (GrVcov) k;
 		return true;

@@ -11,16 +11,16 @@
 #include "sql/method.h"
 
 text *
-gr_method_of(const GrModel *model)
+gr_method_text(const GrMethod *method)
 {
-	const char *name = gr_family_method(model->distribution, model->quasi);
+	const char *name = gr_family_method(method->distribution, method->quasi);
 	char		number[DOUBLE_SHORTEST_DECIMAL_LEN];
 
-	if (model->firth)
+	if (method->firth)
 		return cstring_to_text(psprintf("%s (firth)", name));
-	if (model->l2 == 0)
+	if (method->l2 == 0)
 		return cstring_to_text(name);
-	double_to_shortest_decimal_buf(model->l2, number);
+	double_to_shortest_decimal_buf(method->l2, number);
 	return cstring_to_text(psprintf("%s (l2 = %s)", name, number));
 }
 
@@ -32,33 +32,33 @@ is_text(const text *value, const char *expected, Size n)
 
 /* Is it what such a model is called? */
 static bool
-is_method_of(const text *method, const GrModel *model)
+is_method_text(const text *value, const GrMethod *method)
 {
-	text	   *expected = gr_method_of(model);
-	bool		same = is_text(method, VARDATA_ANY(expected), VARSIZE_ANY_EXHDR(expected));
+	text	   *expected = gr_method_text(method);
+	bool		same = is_text(value, VARDATA_ANY(expected), VARSIZE_ANY_EXHDR(expected));
 
 	pfree(expected);
 	return same;
 }
 
 bool
-gr_read_method(const text *method, GrModel *model)
+gr_read_method(const text *value, GrMethod *method)
 {
-	const char *name = gr_family_method(model->distribution, model->quasi);
+	const char *name = gr_family_method(method->distribution, method->quasi);
 	const char *penalty;
 
-	model->l2 = 0;
-	model->firth = false;
+	method->l2 = 0;
+	method->firth = false;
 	/* read for each row of a prediction: most often that's all */
-	if (is_text(method, name, strlen(name)))
+	if (is_text(value, name, strlen(name)))
 		return true;
-	penalty = strrchr(text_to_cstring(method), '(');
+	penalty = strrchr(text_to_cstring(value), '(');
 	if (penalty == NULL)
 		return false;
 	if (strcmp(penalty, "(firth)") == 0)
-		model->firth = model->distribution.family == GR_BINOMIAL && model->distribution.link == GR_LOGIT &&
-			!model->quasi;
+		method->firth = method->distribution.family == GR_BINOMIAL && method->distribution.link == GR_LOGIT &&
+			!method->quasi;
 	else if (strncmp(penalty, "(l2 = ", 6) == 0)
-		model->l2 = strtod(penalty + 6, NULL);
-	return (model->firth || (model->l2 > 0 && isfinite(model->l2))) && is_method_of(method, model);
+		method->l2 = strtod(penalty + 6, NULL);
+	return (method->firth || (method->l2 > 0 && isfinite(method->l2))) && is_method_text(value, method);
 }

@@ -7,12 +7,21 @@
 
 #include "postgres.h"
 
-#include "sql/model.h"
+#include "compute/family.h"
+
+/* What it tells */
+typedef struct GrMethod
+{
+	GrDistribution distribution;
+	bool		quasi;
+	double		l2;				/* >= 0 */
+	bool		firth;
+} GrMethod;
 
 /* "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)" */
-extern text *gr_method_of(const GrModel *model);
+extern text *gr_method_text(const GrMethod *method);
 
-/* Sets the penalty of a model whose distribution is known; false if no such model is called that. */
-extern bool gr_read_method(const text *method, GrModel *model);
+/* Sets the penalty, where the distribution is known; false if no such model is called that. */
+extern bool gr_read_method(const text *value, GrMethod *method);
 
 #endif							/* GPUREG_METHOD_H */

@@ -116,6 +116,7 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	TupleDesc	tupdesc;
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS] = {false};
+	const GrMethod method = {model->distribution, model->quasi, model->l2, model->firth};
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
 		elog(ERROR, "result type is not gpu_model");
@@ -124,7 +125,7 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the covariance matrix of %d terms is too large for an array", model->nterms)));
 
-	values[F_METHOD] = PointerGetDatum(gr_method_of(model));
+	values[F_METHOD] = PointerGetDatum(gr_method_text(&method));
 	values[F_TERMS] = PointerGetDatum(terms_array(model, false));
 	values[F_COEF] = PointerGetDatum(gr_model_coefficients(model));
 	nulls[F_VCOV] = model->vcov == NULL;
@@ -440,9 +441,14 @@ read_distribution(const Datum *values, const bool *nulls, bool *quasi)
 static void
 read_kind(const Datum *values, const bool *nulls, GrModel *model)
 {
-	model->distribution = read_distribution(values, nulls, &model->quasi);
-	if (!gr_read_method(DatumGetTextPP(values[F_METHOD]), model))
+	GrMethod	method;
+
+	method.distribution = model->distribution = read_distribution(values, nulls, &model->quasi);
+	method.quasi = model->quasi;
+	if (!gr_read_method(DatumGetTextPP(values[F_METHOD]), &method))
 		bad_model("Its method is unknown to this version of gpureg.");
+	model->l2 = method.l2;
+	model->firth = method.firth;
 }
 
 /* The fields of an argument. vcov, separated, device and all from log_lik on may be NULL. */

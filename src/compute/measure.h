@@ -1,0 +1,42 @@
+/*
+ * measure.h: what a pass over rows is to tell: the sums of a step, or of scores.
+ */
+#ifndef GPUREG_MEASURE_H
+#define GPUREG_MEASURE_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an EXACT pass makes of its rows' u and v; others are of steps alone */
+typedef enum GrMeasure
+{
+	GR_MEASURE_STEP,			/* a Newton step's */
+	/*
+	 * Scores, the rows' parts of the gradient: u is the score's factor of z, v is 0, and the matrix that of their
+	 * products, the middle of a sandwich estimate (White 1980). A row that stands f times has f of them. HC2 and HC3
+	 * divide them by the root of 1 - h, and by 1 - h, h being the row's leverage (MacKinnon and White 1985). Rows with
+	 * a leverage of 1 have no such score: they are counted as GR_SUM_NWRONG.
+	 */
+	GR_MEASURE_SCORES,
+	GR_MEASURE_SCORES_HC2,
+	GR_MEASURE_SCORES_HC3,
+	/* A step of Firth's (1993), of a logistic regression: r has h (1/2 - mu) beside y - mu */
+	GR_MEASURE_FIRTH
+} GrMeasure;
+
+#define GR_NMEASURES 5
+
+/* Is GrPass.factor wanted? */
+static inline bool
+gr_measure_has_factor(GrMeasure measure)
+{
+	return measure >= GR_MEASURE_SCORES_HC2;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_MEASURE_H */
