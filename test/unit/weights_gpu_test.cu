@@ -445,14 +445,12 @@ device_pass(const Data *data, const GrPass *pass, Way way)
 	const size_t nterms = (size_t) gr_nterms(data->shape.nfeatures);
 	const size_t nbytes = sizeof(double) * gr_pass_nsums(pass->kind, data->shape.nfeatures);
 	double	   *sums = (double *) malloc(nbytes);
-	GlmTerms	terms = {data->device_beta, data->device_shift, pass->nfaces, data->device_faces,
-	data->device_faces + nterms, pass->face_relative, pass->linear, pass->distribution};
 	double	   *factor = device_factor(pass);
+	GlmTerms	terms = {data->device_beta, data->device_shift, pass->nfaces, data->device_faces,
+	data->device_faces + nterms, pass->face_relative, pass->linear, pass->distribution,
+	pass->measure, pass->counts, factor};
 	GlmPlan		plan;
 
-	terms.measure = pass->measure;
-	terms.counts = pass->counts;
-	terms.factor = factor;
 	memset(sums, 0xff, nbytes);
 	if (!cuda_ok(gr_glm_plan(&plan, data->shape, BUDGET_NBYTES)))
 		return sums;
