@@ -18,7 +18,7 @@ OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
 	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
 	$(addprefix src/rows/,formula_error.o levels.o design_values.o frame.o) \
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
-	$(addprefix src/rows/,state.o state_rows.o source.o) \
+	$(addprefix src/rows/,families.o state.o state_rows.o source.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_glm.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o model.o method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o fn_distributions.o fn_compare.o fn_terms.o summary.o fn_score.o) \
@@ -71,8 +71,8 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # setup loads what the others use
 REGRESS = setup weights weights_errors glm glm_errors ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model \
 	predict predict_interval distributions compare summary score firth \
-	logreg logreg_fit logreg_step factors formula separation nist reference invariance projection project_rows \
-	feature_hash examples errors logreg_errors projection_errors settings
+	logreg logreg_fit logreg_step glm_step factors formula separation nist reference invariance projection \
+	project_rows feature_hash examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)

@@ -390,7 +390,7 @@ CREATE FUNCTION gpu_ols_solve(stats gpu_ols_stats, intercept boolean DEFAULT tru
     AS 'MODULE_PATHNAME', 'gr_ols_solve_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
 --
--- One Newton step of a logistic regression, as a value
+-- One Newton step of a logistic regression, or of another family, as a value
 --
 
 CREATE TYPE gpu_logreg_step;
@@ -482,6 +482,56 @@ CREATE AGGREGATE gpu_logreg_rollup(step gpu_logreg_step) (
     PARALLEL = SAFE
 );
 
+-- The same of any family and link
+CREATE FUNCTION gpu_glm_step_accum(gpu_logreg_step, family text, link text, beta float8[], y float8,
+                                   VARIADIC x float8[])
+    RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_glm_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+CREATE FUNCTION gpu_glm_step_accum(gpu_logreg_step, family text, link text, beta float8[], y boolean,
+                                   VARIADIC x float8[])
+    RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_glm_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+
+CREATE AGGREGATE gpu_glm_step_agg(family text, link text, beta float8[], y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_glm_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_glm_step_agg(family text, link text, beta float8[], y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_glm_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_glm_step_array_agg(family text, link text, beta float8[], y float8, x float8[]) (
+    SFUNC = gpu_glm_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_glm_step_array_agg(family text, link text, beta float8[], y boolean, x float8[]) (
+    SFUNC = gpu_glm_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
 -- What gpu_logreg_fit runs over its query, once a pass.
 CREATE AGGREGATE gpu_logreg_pass(request gpu_logreg_step, names text[], widths int[], VARIADIC "any") (
     SFUNC = gpu_logreg_pass_accum,
@@ -505,6 +555,9 @@ CREATE AGGREGATE gpu_logreg_array_pass(request gpu_logreg_step, y float8, x floa
 );
 
 CREATE FUNCTION gpu_logreg_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+-- one function by two names
+CREATE FUNCTION gpu_glm_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
 --
@@ -810,7 +863,8 @@ COMMENT ON AGGREGATE gpu_ols_array_pass(float8, float8[]) IS 'the sums of gpu_ol
 COMMENT ON FUNCTION gpu_wls_array_pass_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_wls_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query with weights';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';
-COMMENT ON TYPE gpu_logreg_step IS 'mergeable state of one Newton step of a logistic regression';
+COMMENT ON TYPE gpu_logreg_step
+    IS 'mergeable state of one Newton step of a logistic regression or another generalised linear model';
 COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';
 COMMENT ON FUNCTION gpu_logreg_step_out(gpu_logreg_step) IS 'I/O';
 COMMENT ON FUNCTION gpu_logreg_step_recv(internal) IS 'I/O';
@@ -822,6 +876,10 @@ COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], boolean, fl
 COMMENT ON FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, gpu_logreg_step, text[], int[], "any")
     IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, gpu_logreg_step, float8, float8[])
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_glm_step_accum(gpu_logreg_step, text, text, float8[], float8, float8[])
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_glm_step_accum(gpu_logreg_step, text, text, float8[], boolean, float8[])
     IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) IS 'aggregate combine function';
 COMMENT ON FUNCTION gpu_logreg_step_final(gpu_logreg_step) IS 'aggregate final function';
@@ -836,6 +894,14 @@ COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], float8, float8[])
     IS 'logistic regression: the sums of a Newton step at beta; x as one array';
 COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], boolean, float8[])
     IS 'logistic regression: the sums of a Newton step at beta; x as one array';
+COMMENT ON AGGREGATE gpu_glm_step_agg(text, text, float8[], float8, VARIADIC float8[])
+    IS 'generalised linear model: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_glm_step_agg(text, text, float8[], boolean, VARIADIC float8[])
+    IS 'generalised linear model: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_glm_step_array_agg(text, text, float8[], float8, float8[])
+    IS 'generalised linear model: the sums of a Newton step at beta; x as one array';
+COMMENT ON AGGREGATE gpu_glm_step_array_agg(text, text, float8[], boolean, float8[])
+    IS 'generalised linear model: the sums of a Newton step at beta; x as one array';
 COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step) IS 'merges states of Newton steps';
 COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
     IS 'a pass of gpu_logreg_fit over its query';
@@ -843,6 +909,8 @@ COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[])
     IS 'a pass of gpu_logreg_fit over a remote query';
 COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8)
     IS 'logistic regression: the model one Newton step further';
+COMMENT ON FUNCTION gpu_glm_solve(gpu_logreg_step, float8, float8)
+    IS 'generalised linear model: the model one Newton step further';
 COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8)
     IS 'logistic regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8)

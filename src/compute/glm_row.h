@@ -166,6 +166,17 @@ gr_margin_of(GrDistribution distribution, double eta, double y)
 	return distribution.family == GR_BINOMIAL ? gr_margin(eta, y) : y == 0.0 ? -eta : -fabs(eta);
 }
 
+/*
+ * Do steps of their own, without offsets, begin with a linear pass? A logistic regression's begin at 0, and so may those
+ * of linear regression, whose step is the same from everywhere.
+ */
+GR_HD bool
+gr_is_first_linear(GrDistribution distribution)
+{
+	return !gr_is_logistic(distribution) &&
+		!(distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY);
+}
+
 /* Can estimates run off, the likelihood rising all the way? */
 GR_HD bool
 gr_can_separate(GrDistribution distribution)

@@ -177,21 +177,28 @@ extern bool gr_logreg_is_separated(const GrLogregFit *fit);
 extern bool gr_logreg_take_start(const GrLogregFit *sample, double *start);
 
 /*
- * The last Newton step by itself, from the sums of an EXACT pass at beta without faces or shift: coef becomes the next
- * beta (nterms as above), vcov the inverse of the Hessian at beta; deviance, null_deviance, rank and nrows are those of
- * the pass, and *decrement the length of the step in standard errors. workspace: gr_logreg_step_nbytes() bytes.
+ * The last Newton step by itself, from the sums of an EXACT pass at beta without faces or shift, which may be linear:
+ * coef becomes the next beta (nterms as above), vcov the inverse of the Hessian at beta; deviance, null_deviance,
+ * pearson, rank and nrows are those of the pass, and decrement the length of the step in standard errors. workspace: gr_logreg_step_nbytes() bytes.
  */
 typedef struct GrLogregStep
 {
+	/* given */
+	GrDistribution distribution;
+	bool		linear;
+
 	int			nterms;
 	int			rank;
 	int64_t		nrows;
 	double	   *coef;
 	double	   *vcov;
-	double		deviance;
-	double		null_deviance;
-	double		decrement;
+	double		deviance;		/* NaN of a linear pass */
+	double		null_deviance;	/* NaN where no formula has it */
+	double		pearson;		/* the sum of squared Pearson residuals; NaN of a linear pass */
+	double		decrement;		/* of the gaussian family in its response's unit */
 	double		rounding;		/* how long rounding alone may make a step, likewise */
+	double		unit;			/* what a standard error is there: the spread about the mean; else 1 */
+	double		unsure;			/* how long that of the rows' terms may, in the unit */
 } GrLogregStep;
 
 extern size_t gr_logreg_step_nbytes(int nfeatures);

@@ -578,6 +578,34 @@ gr_logreg_step_nbytes(int nfeatures)
 	return gr_ols_workspace_nbytes(nterms) + (size_t) nterms * sizeof(bool);
 }
 
+/* NaN where it would take a pass of its own */
+static double
+step_null_deviance(GrDistribution distribution, bool intercept, double nrows, double nones)
+{
+	if (distribution.family != GR_BINOMIAL)
+		return NAN;
+	if (intercept)
+		return gr_binomial_null_deviance(nrows, nones);
+	if (gr_is_logistic(distribution))
+		return 2 * nrows * log(2.0);
+	return 2 * (nones * gr_glm_row(distribution, 0, 1, 1).half_deviance +
+				(nrows - nones) * gr_glm_row(distribution, 0, 0, 1).half_deviance);
+}
+
+/*
+ * How exact it is. The share of rounding that is theta's own matters for no digit of the estimate, but was always
+ * counted in a logistic regression.
+ */
+static void
+measure_step(GrLogregStep *step, double length, double inflation)
+{
+	bool		gaussian = step->distribution.family == GR_GAUSSIAN && step->pearson > 0;
+
+	step->unit = gaussian ? sqrt(step->pearson / (double) step->nrows) : 1;
+	step->rounding = 0x1p-53 * (length + step->unit * sqrt(inflation));
+	step->unsure = gr_is_logistic(step->distribution) ? step->rounding : 0x1p-53 * sqrt(inflation);
+}
+
 bool
 gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
 			   GrLogregStep *step, const GrHost *host, GrError *err)
@@ -593,8 +621,10 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	double		nrows = sums[GR_SUM_NROWS];
 	double		nones = sums[GR_SUM_NONES];
 
-	if (!gr_has_both_classes(nrows, nones, err))
+	if (!gr_can_fit(step->distribution.family, nrows, nones, err))
 		return false;
+	step->deviance = step->linear ? NAN : sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
+	step->pearson = step->linear ? NAN : hi[gr_at(nfeatures + 2, nfeatures + 2)];
 	solved.nterms = gr_nterms(nfeatures) - first;
 	for (int k = 0; k < solved.nterms; k++)
 	{
@@ -619,13 +649,12 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 		inflation += h * step->vcov[(size_t) k * solved.nterms + k];
 		step->coef[k] += beta[k + first];
 	}
-	step->rounding = 0x1p-53 * (length + sqrt(inflation));
 	step->nterms = solved.nterms;
 	step->rank = solved.rank;
 	step->nrows = gr_count_of(nrows);
 	step->decrement = sqrt(solved.decrement);
-	step->deviance = sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
-	step->null_deviance = intercept ? gr_binomial_null_deviance(nrows, nones) : 2 * nrows * log(2.0);
+	step->null_deviance = step_null_deviance(step->distribution, intercept, nrows, nones);
+	measure_step(step, length, inflation);
 	return true;
 }
 
@@ -634,5 +663,8 @@ gr_logreg_step_is_last(const GrLogregStep *step, double tol)
 {
 	double		longest = tol > 1e-10 ? tol : fmin(tol, 10 * EXACT_TOL);
 
-	return step->decrement <= fmax(longest, 2 * step->rounding) && step->rounding <= ROUNDING_MAX;
+	/* a linear pass's is no step from anywhere, unless it leads nowhere */
+	if (step->linear)
+		return step->decrement == 0;
+	return step->decrement <= fmax(longest * step->unit, 2 * step->rounding) && step->unsure <= ROUNDING_MAX;
 }

@@ -17,6 +17,7 @@
 #include "compute/compute.h"
 #include "compute/family.h"
 #include "compute/glm.h"
+#include "compute/glm_row.h"
 #include "compute/gram_shift.h"
 #include "rows/state.h"
 #include "run/args.h"
@@ -80,6 +81,17 @@ gr_state_create(GrStateType type, int nfeatures, int capacity)
 	const GrState head = {
 		.type = type,.kind = gr_public_kind(type),.nfeatures = nfeatures,.intercept = 1,
 		.family = type == GR_STEP ? GR_BINOMIAL : GR_GAUSSIAN,.link = type == GR_STEP ? GR_LOGIT : GR_IDENTITY
+	};
+
+	return gr_state_clear(create_like(&head, capacity));
+}
+
+GrState *
+gr_state_create_step(GrDistribution distribution, bool quasi, int nfeatures, int capacity)
+{
+	const GrState head = {
+		.type = GR_STEP,.kind = GR_PASS_EXACT,.nfeatures = nfeatures,.intercept = 1,.family = distribution.family,
+		.link = distribution.link,.theta = distribution.theta,.quasi = quasi
 	};
 
 	return gr_state_clear(create_like(&head, capacity));
@@ -191,6 +203,9 @@ check_range(GrState *state, const char *const *names)
 		return;
 	if (!gr_all_finite(gr_state_pending(state), state->npending, gr_row_ncols(gr_state_shape(state)), &nonfinite))
 		gr_fail(&err, GR_NOT_FINITE, nonfinite, "%s", "");
+	else if (state->linear && column == 0)
+		/* the same without a beta: a response that a mean near it can't be had for */
+		gr_fail(&err, GR_OUT_OF_RANGE, p, "%s", "");
 	else if (weighted && column == 0)
 		/* it is the weight's root, which beta alone can spoil */
 		ereport(ERROR,
@@ -263,7 +278,7 @@ add_to_pass(GrState *state, double *scratch)
 	const GrPass pass = {
 		.kind = (GrPassKind) state->kind,
 		.shape = gr_state_shape(state),
-		.distribution = {(GrFamily) state->family, (GrLink) state->link, state->theta},
+		.distribution = gr_state_distribution(state),
 		.beta = gr_state_beta(state),
 		.shift = gr_state_shift(state),
 		.nfaces = state->nfaces,
@@ -384,16 +399,33 @@ is_distribution(const GrState *state)
 		(state->family == GR_NEGATIVE_BINOMIAL ? state->theta > 0 && isfinite(state->theta) : state->theta == 0);
 }
 
+/*
+ * May a user have it? Other families than the logistic regression's have no value without rows, and begin with a linear
+ * pass, but for linear regression, which needs none.
+ */
+static bool
+is_public(const GrState *state)
+{
+	bool		none = state->offset == 0 && state->nfaces == 0 && state->nchanged == 0 &&
+		state->measure == GR_MEASURE_STEP && state->kind == gr_public_kind((GrStateType) state->type);
+
+	if (state->type == GR_STATS)
+		return none && state->linear == 0 && state->quasi == 0;
+	if (state->quasi != 0 && gr_family_name((GrFamily) state->family, true) == NULL)
+		return false;
+	return none && state->weight == 0 && (gr_state_is_logistic(state) || state->nfeatures >= 0) &&
+		(state->linear == 0 || gr_is_first_linear(gr_state_distribution(state)));
+}
+
 /* Do the parts go together that the head names? */
 static bool
 is_of_a_kind(const GrState *state)
 {
 	if (state->internal == 0)
-		return state->kind == gr_public_kind((GrStateType) state->type) && state->nfaces == 0 && state->nchanged == 0 &&
-			state->offset == 0 && state->measure == GR_MEASURE_STEP && (state->weight == 0 || state->type == GR_STATS) &&
-			(state->type == GR_STATS || (state->family == GR_BINOMIAL && state->link == GR_LOGIT));
+		return is_public(state);
 	/* a FACE pass has a candidate */
 	return state->internal == 1 && state->type == GR_STEP && state->intercept == 1 && state->nfeatures >= 0 &&
+		state->quasi == 0 &&
 		state->kind >= GR_PASS_EXACT && state->kind <= GR_PASS_FACE &&
 		state->nfaces >= (state->kind == GR_PASS_FACE ? 1 : 0) && state->nfaces <= GR_MAX_FACES &&
 		state->nchanged >= 0 && state->nchanged <= state->nfeatures &&
@@ -408,6 +440,7 @@ gr_state_is_well_formed(GrState *state, GrStateType type)
 		(state->weight == 0 || state->weight == 1) && (state->offset == 0 || state->offset == 1) &&
 		(state->weighting == GR_PRIOR_WEIGHTS || state->weighting == GR_FREQUENCIES) &&
 		(state->weighted == 0 || state->weighted == 1) && (state->linear == 0 || state->linear == 1) &&
+		(state->quasi == 0 || state->quasi == 1) &&
 		state->nfeatures >= -1 && state->nfeatures <= GR_MAX_FEATURES && is_distribution(state) &&
 		is_of_a_kind(state) &&
 		state->npending >= 0 && state->npending <= state->capacity &&
@@ -511,6 +544,23 @@ gr_state_argument(FunctionCallInfo fcinfo, GrStateType type)
  * Merging
  */
 
+static bool
+same_family(const GrState *a, const GrState *b)
+{
+	return a->family == b->family && a->link == b->link && a->theta == b->theta && a->quasi == b->quasi;
+}
+
+/* For messages */
+static char *
+family_of(const GrState *state)
+{
+	const char *name = gr_family_name((GrFamily) state->family, state->quasi);
+	const char *link = gr_link_name((GrLink) state->link);
+
+	return state->family != GR_NEGATIVE_BINOMIAL ? psprintf("%s with link %s", name, link) :
+		psprintf("%s(%g) with link %s", name, state->theta, link);
+}
+
 /* ERROR unless the same is asked of the rows of both. The shifts of Gram matrices may differ. */
 static void
 check_same_request(GrState *a, GrState *b)
@@ -523,11 +573,16 @@ check_same_request(GrState *a, GrState *b)
 				 errmsg("cannot combine states with different numbers of features"),
 				 errdetail("One has %d, the other has %d.", Min(a->nfeatures, b->nfeatures),
 						   Max(a->nfeatures, b->nfeatures))));
+	if (!same_family(a, b))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot combine Newton steps of different families or links"),
+				 errdetail("One is of %s, the other of %s.", family_of(a), family_of(b))));
 	if (a->type == GR_STEP &&
 		(a->kind != b->kind || a->nfaces != b->nfaces || a->nchanged != b->nchanged || a->intercept != b->intercept ||
 		 a->internal != b->internal || a->weight != b->weight || a->offset != b->offset ||
-		 a->weighting != b->weighting || a->family != b->family || a->link != b->link || a->theta != b->theta ||
-		 a->linear != b->linear || a->measure != b->measure || memcmp(a->data, b->data, request_nbytes) != 0))
+		 a->weighting != b->weighting || a->linear != b->linear || a->measure != b->measure ||
+		 memcmp(a->data, b->data, request_nbytes) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine Newton steps that were taken at different beta")));

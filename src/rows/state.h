@@ -45,8 +45,8 @@ typedef enum GrStateType
  * of rows, since the kernels want many at a time, and is updated in place.
  *
  * What is asked of a gpu_ols_stats' rows is nothing; of a gpu_logreg_step's, a GrPass. A value given to a user is of
- * kind EXACT, without faces, basis or shift, all of its sums finite; others exist within a statement of
- * gpu_logreg_fit().
+ * kind EXACT, without faces, basis or shift, all of its sums but the deviance finite; others exist within a statement
+ * of gpu_logreg_fit(). One without a complete row is a logistic regression's, whatever family its aggregate is of.
  */
 typedef struct GrState
 {
@@ -75,6 +75,7 @@ typedef struct GrState
 	int8		family;			/* GrFamily; gaussian of a gpu_ols_stats */
 	int8		link;			/* GrLink; identity of a gpu_ols_stats */
 	int8		measure;		/* GrMeasure */
+	int8		quasi;			/* of a gpu_logreg_step that users have: the family is quasibinomial or -poisson */
 	double		theta;			/* as in GrDistribution */
 	double		log_constant;	/* gpu_ols_stats: of rows with weights, see GrRowTotals */
 	/*
@@ -139,6 +140,19 @@ static inline Size
 gr_state_ncols(const GrState *state)
 {
 	return state->nfeatures < 0 ? 0 : gr_row_ncols(gr_state_shape(state));
+}
+
+static inline GrDistribution
+gr_state_distribution(const GrState *state)
+{
+	return (GrDistribution) {(GrFamily) state->family, (GrLink) state->link, state->theta};
+}
+
+/* Is it a step of logistic regression, or a pass of such a fit? Asked for each row: one branch */
+static inline bool
+gr_state_is_logistic(const GrState *state)
+{
+	return ((state->family ^ GR_BINOMIAL) | (state->link ^ GR_LOGIT) | state->quasi) == 0;
 }
 
 /* Cells that totals take */
@@ -246,6 +260,9 @@ gr_state_nobs(GrState *state)
 
 /* A value for users, without rows; of a model with an intercept, at a beta of 0 */
 extern GrState *gr_state_create(GrStateType type, int nfeatures, int capacity);
+
+/* The same, a gpu_logreg_step, of a family; nfeatures >= 0 */
+extern GrState *gr_state_create_step(GrDistribution distribution, bool quasi, int nfeatures, int capacity);
 
 /*
  * A value for gpu_logreg_fit(), for such a pass, but at a beta of 0, without shift, faces, basis or factor set. The

@@ -1,7 +1,8 @@
 /*
  * state_rows.c: rows on their way into a state: the transition functions of the aggregates.
  *
- * gpu_ols_agg(y, x...) and its like, and gpu_logreg_step_agg(beta, y, x...), take rows as arrays. gpu_ols_pass(names,
+ * gpu_ols_agg(y, x...) and its like, gpu_logreg_step_agg(beta, y, x...) and gpu_glm_step_agg(family, link, beta, y,
+ * x...) take rows as arrays. gpu_ols_pass(names,
  * widths, columns...) and gpu_logreg_pass(request, names, widths, columns...) are what gpu_ols_fit() and
  * gpu_logreg_fit() run over their query, in parallel workers, and take the columns as they are. Over a remote query,
  * gpu_ols_array_pass(y, x), which has gpu_ols_agg's transition function, and gpu_logreg_array_pass(request, y, x) are
@@ -16,8 +17,11 @@
 #include "access/parallel.h"
 #include "fmgr.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 
+#include "compute/glm_row.h"
 #include "rows/columns.h"
+#include "rows/families.h"
 #include "rows/state.h"
 #include "run/args.h"
 #include "run/raise.h"
@@ -28,6 +32,8 @@ PG_FUNCTION_INFO_V1(gr_wls_stats_accum);
 PG_FUNCTION_INFO_V1(gr_wls_stats_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
+PG_FUNCTION_INFO_V1(gr_glm_step_accum);
+PG_FUNCTION_INFO_V1(gr_glm_step_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_array_pass_accum);
 PG_FUNCTION_INFO_V1(gr_wls_array_pass_accum);
 
@@ -147,10 +153,10 @@ check_row(GrState *state, const double *row, const char *const *names)
 
 /*
  * A state for p features, in place of one that has only left rows out, or of none. beta: that the first complete row
- * brings, or NULL
+ * brings, or NULL; family: likewise, NULL for the type's own
  */
 static GrState *
-first_state(const GrState *before, GrStateType type, ArrayType *beta, int p)
+first_state(const GrState *before, GrStateType type, const GrNamedFamily *family, ArrayType *beta, int p)
 {
 	int			n = beta == NULL ? 0 : ArrayGetNItems(ARR_NDIM(beta), ARR_DIMS(beta));
 	const double *at = beta == NULL ? NULL : (const double *) ARR_DATA_PTR(beta);
@@ -166,7 +172,8 @@ first_state(const GrState *before, GrStateType type, ArrayType *beta, int p)
 				 errdetail("It has %d, and x has %d.", n, p),
 				 errhint("Give the intercept and a coefficient a feature, the coefficients alone for a model without "
 						 "intercept, or '{}' to begin.")));
-	state = gr_state_create(type, p, first_capacity(type, p));
+	state = family == NULL ? gr_state_create(type, p, first_capacity(type, p)) :
+		gr_state_create_step(family->distribution, family->quasi, p, first_capacity(type, p));
 	state->intercept = first == 0;
 	state->nskipped = before == NULL ? 0 : before->nskipped;
 	for (int k = 0; k < n; k++)
@@ -181,6 +188,16 @@ first_state(const GrState *before, GrStateType type, ArrayType *beta, int p)
 			gr_state_beta(state)[k + first] = *at++;
 	}
 	return state;
+}
+
+static void raise_other_beta(void) __attribute__((noreturn));
+
+static void
+raise_other_beta(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("beta must be the same for all rows")));
 }
 
 static void
@@ -200,25 +217,29 @@ check_same_beta(GrState *state, ArrayType *beta)
 			same = *at++ == gr_state_beta(state)[k + first];
 	}
 	if (!same)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("beta must be the same for all rows")));
+		raise_other_beta();
 }
 
-/* Argument 1, before anything is done for a row. */
+/* beta, before anything is done for a row. */
 static inline ArrayType *
-beta_argument(FunctionCallInfo fcinfo, const GrState *state)
+beta_argument(FunctionCallInfo fcinfo, int argno)
 {
-	if (PG_ARGISNULL(1))
+	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("beta must not be NULL"),
 				 errhint("Begin with '{}'.")));
-	if (state != NULL && state->internal)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("not a state of gpu_logreg_step_agg")));
-	return PG_GETARG_ARRAYTYPE_P(1);
+	return PG_GETARG_ARRAYTYPE_P(argno);
+}
+
+static void raise_other_aggregate(const char *name) __attribute__((noreturn));
+
+static void
+raise_other_aggregate(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("not a state of %s", name)));
 }
 
 /*
@@ -230,11 +251,13 @@ accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, double y, boo
 {
 	const int	x_argno = type == GR_STEP || weight ? 3 : 2;
 	GrState    *state = gr_state_argument(fcinfo, type);
-	ArrayType  *beta = type == GR_STEP ? beta_argument(fcinfo, state) : NULL;
+	ArrayType  *beta = type == GR_STEP ? beta_argument(fcinfo, 1) : NULL;
 	ArrayType  *x = PG_ARGISNULL(x_argno) ? NULL : PG_GETARG_ARRAYTYPE_P(x_argno);
 	double	   *row;
 	int			p;
 
+	if (type == GR_STEP && state != NULL && unlikely(state->internal | !gr_state_is_logistic(state)))
+		raise_other_aggregate("gpu_logreg_step_agg");
 	if (x != NULL)
 		gr_check_vector(x, "x");
 	if (x == NULL || y_null || array_contains_nulls(x) || (weight && PG_ARGISNULL(1)))
@@ -250,7 +273,7 @@ accumulate(FunctionCallInfo fcinfo, GrStateType type, bool weight, double y, boo
 	{
 		if (beta != NULL)
 			gr_check_vector(beta, "beta");
-		state = first_state(state, type, beta, p);
+		state = first_state(state, type, NULL, beta, p);
 	}
 	else if (beta != NULL)
 	{
@@ -320,6 +343,164 @@ gr_logreg_step_accum_bool(PG_FUNCTION_ARGS)
 	bool		null = PG_ARGISNULL(2);
 
 	return accumulate(fcinfo, GR_STEP, false, null ? 0 : PG_GETARG_BOOL(2) ? 1 : 0, null);
+}
+
+/*
+ * Arrays, of any family
+ */
+
+/* Arguments: the state, family, link, beta, y and x */
+#define ARG_FAMILY 1
+#define ARG_LINK 2
+#define ARG_BETA 3
+#define ARG_Y 4
+#define ARG_X 5
+
+/* A row's family and link, and the names that said so, one behind the other: read again where a row has others */
+typedef struct FamilyArguments
+{
+	GrNamedFamily family;
+	int			family_nbytes;
+	int			link_nbytes;	/* -1: NULL */
+	char		names[FLEXIBLE_ARRAY_MEMBER];
+} FamilyArguments;
+
+/* link: or NULL */
+static inline bool
+has_names(const FamilyArguments *kept, const text *family, const text *link)
+{
+	int			link_nbytes = link == NULL ? -1 : (int) VARSIZE_ANY_EXHDR(link);
+
+	return kept != NULL && kept->family_nbytes == (int) VARSIZE_ANY_EXHDR(family) && kept->link_nbytes == link_nbytes &&
+		memcmp(kept->names, VARDATA_ANY(family), kept->family_nbytes) == 0 &&
+		(link == NULL || memcmp(kept->names + kept->family_nbytes, VARDATA_ANY(link), link_nbytes) == 0);
+}
+
+static pg_noinline const FamilyArguments *
+keep_names(FmgrInfo *flinfo, const text *family, const text *link)
+{
+	int			family_nbytes = VARSIZE_ANY_EXHDR(family);
+	int			link_nbytes = link == NULL ? 0 : VARSIZE_ANY_EXHDR(link);
+	GrNamedFamily named = gr_read_family_and_theta(text_to_cstring(family));
+	FamilyArguments *kept;
+
+	if (link != NULL)
+		gr_read_link(text_to_cstring(link), &named.distribution);
+	if (flinfo->fn_extra != NULL)
+		pfree(flinfo->fn_extra);
+	flinfo->fn_extra = NULL;
+	kept = MemoryContextAlloc(flinfo->fn_mcxt, offsetof(FamilyArguments, names) + family_nbytes + link_nbytes);
+	kept->family = named;
+	kept->family_nbytes = family_nbytes;
+	kept->link_nbytes = link == NULL ? -1 : link_nbytes;
+	memcpy(kept->names, VARDATA_ANY(family), family_nbytes);
+	if (link != NULL)
+		memcpy(kept->names + family_nbytes, VARDATA_ANY(link), link_nbytes);
+	flinfo->fn_extra = kept;
+	return kept;
+}
+
+static inline const GrNamedFamily *
+family_arguments(FunctionCallInfo fcinfo)
+{
+	const FamilyArguments *kept = fcinfo->flinfo->fn_extra;
+	const text *family;
+	const text *link;
+
+	if (PG_ARGISNULL(ARG_FAMILY))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("family must not be NULL")));
+	family = PG_GETARG_TEXT_PP(ARG_FAMILY);
+	link = PG_ARGISNULL(ARG_LINK) ? NULL : PG_GETARG_TEXT_PP(ARG_LINK);
+	if (unlikely(!has_names(kept, family, link)))
+		kept = keep_names(fcinfo->flinfo, family, link);
+	return &kept->family;
+}
+
+/* Is beta 0, but for terms that are kept out? These may be as many as fixed says, and not all that there are. */
+static bool
+is_at_zero(GrState *state, int fixed)
+{
+	int			first = state->intercept ? 0 : 1;
+	int			nfixed = 0;
+
+	for (int k = first; k <= state->nfeatures; k++)
+	{
+		if (gr_state_beta(state)[k] != 0)
+			return false;
+		nfixed += gr_state_fixed(state)[k] != 0 ? 1 : 0;
+	}
+	return nfixed <= fixed && nfixed <= state->nfeatures - first;
+}
+
+/* The state to which a complete row of p features goes, of that family and at that beta: the one that there is */
+static inline GrState *
+family_state(GrState *state, const GrNamedFamily *family, ArrayType *beta, int p)
+{
+	if (unlikely(state == NULL || state->nfeatures < 0))
+	{
+		gr_check_vector(beta, "beta");
+		state = first_state(state, GR_STEP, family, beta, p);
+		state->linear = is_at_zero(state, p) && gr_is_first_linear(family->distribution);
+		return state;
+	}
+	if (state->family != family->distribution.family || state->link != family->distribution.link ||
+		state->theta != family->distribution.theta || state->quasi != family->quasi)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("family and link must be the same for all rows")));
+	gr_check_same_width(state->nfeatures, p);
+	check_same_beta(state, beta);
+	if (ARR_NDIM(beta) == 0 && !is_at_zero(state, 0))
+		raise_other_beta();
+	return state;
+}
+
+/* As accumulate() */
+static pg_attribute_always_inline Datum
+accumulate_family(FunctionCallInfo fcinfo, double y, bool y_null)
+{
+	GrState    *state = gr_state_argument(fcinfo, GR_STEP);
+	const GrNamedFamily *family = family_arguments(fcinfo);
+	ArrayType  *beta = beta_argument(fcinfo, ARG_BETA);
+	ArrayType  *x = PG_ARGISNULL(ARG_X) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_X);
+	double	   *row;
+	int			p;
+
+	if (state != NULL && unlikely(state->internal))
+		raise_other_aggregate("gpu_glm_step_agg");
+	if (x != NULL)
+		gr_check_vector(x, "x");
+	if (x == NULL || y_null || array_contains_nulls(x))
+		return skip_row(fcinfo, state, GR_STEP);
+	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
+	state = family_state(state, family, beta, p);
+	row = next_row(&state, p, false);
+	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
+	row[p] = y;
+	if (state->family != GR_BINOMIAL || unlikely(!is_plain(row, p, GR_STEP, false)))
+		gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), NULL);
+	count_row(state);
+	return gr_state_result(fcinfo, state);
+}
+
+/* gr_glm_step_accum(state gpu_logreg_step, family text, link text, beta float8[], y float8, VARIADIC x float8[]) */
+Datum
+gr_glm_step_accum(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(ARG_Y);
+
+	return accumulate_family(fcinfo, null ? 0 : PG_GETARG_FLOAT8(ARG_Y), null);
+}
+
+/* gr_glm_step_accum_bool(state gpu_logreg_step, family text, link text, beta float8[], y boolean, VARIADIC float8[]) */
+Datum
+gr_glm_step_accum_bool(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(ARG_Y);
+
+	return accumulate_family(fcinfo, null ? 0 : PG_GETARG_BOOL(ARG_Y) ? 1 : 0, null);
 }
 
 /*
@@ -488,7 +669,7 @@ gr_wls_array_pass_accum(PG_FUNCTION_ARGS)
 		return skip_row(fcinfo, state, GR_STATS);
 	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x)) - 1;
 	if (unlikely(state == NULL || state->nfeatures < 0))
-		state = first_state(state, GR_STATS, NULL, p);
+		state = first_state(state, GR_STATS, NULL, NULL, p);
 	if (unlikely(!state->weight))
 		state = gr_state_reshape(state, (GrRowShape) {.nfeatures = state->nfeatures,.weight = true}, GR_PRIOR_WEIGHTS,
 								 state->capacity);

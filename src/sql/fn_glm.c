@@ -6,11 +6,11 @@
 #include <math.h>
 
 #include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
 #include "compute/glm_row.h"
 #include "compute/logreg.h"
+#include "rows/families.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/source.h"
@@ -111,60 +111,6 @@ enum
 	GLM_MAX_ITER, GLM_TOL, GLM_THETA, GLM_VCOV, GLM_CLUSTERS, GLM_FIRTH
 };
 
-/* The names that are listed, but for those that there aren't: "a, b and c" */
-static char *
-list_names(const char *(*name) (int), int n)
-{
-	StringInfoData buf;
-	int			last = n - 1;
-
-	initStringInfo(&buf);
-	while (last > 0 && name(last) == NULL)
-		last--;
-	for (int k = 0; k <= last; k++)
-		if (name(k) != NULL)
-			appendStringInfo(&buf, "%s%s", k == 0 ? "" : k == last ? " and " : ", ", name(k));
-	return buf.data;
-}
-
-static const char *
-nth_family(int k)
-{
-	return gr_family_name((GrFamily) (k / 2), k % 2 == 1);
-}
-
-static const char *
-nth_link(int k)
-{
-	return gr_link_name((GrLink) k);
-}
-
-static void
-read_family(const char *name, GrDistribution *distribution, bool *quasi)
-{
-	if (!gr_family_named(name, &distribution->family, quasi))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown family \"%s\"", name),
-				 errhint("Families are %s.", list_names(nth_family, 2 * GR_NFAMILIES))));
-	distribution->link = gr_family_link(distribution->family);
-}
-
-static void
-read_link(const char *name, GrDistribution *distribution)
-{
-	if (!gr_link_named(name, &distribution->link))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown link \"%s\"", name),
-				 errhint("Links are %s.", list_names(nth_link, GR_NLINKS))));
-	if (!gr_family_has_link(distribution->family, distribution->link))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the %s family has no link \"%s\"", gr_family_name(distribution->family, false), name),
-				 errhint("Its default is %s.", gr_link_name(gr_family_link(distribution->family)))));
-}
-
 /* The negative binomial family's parameter */
 static void
 read_theta(FunctionCallInfo fcinfo, GrDistribution *distribution)
@@ -179,11 +125,7 @@ read_theta(FunctionCallInfo fcinfo, GrDistribution *distribution)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the negative binomial family needs theta")));
-	distribution->theta = PG_GETARG_FLOAT8(GLM_THETA);
-	if (!(distribution->theta > 0 && isfinite(distribution->theta)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("theta must be a finite positive number, got %g", distribution->theta)));
+	distribution->theta = gr_checked_theta(PG_GETARG_FLOAT8(GLM_THETA));
 }
 
 /*
@@ -196,7 +138,7 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 {
 	static const int wanted[] = {GLM_QUERY, GLM_FAMILY, GLM_INTERCEPT, GLM_L2, GLM_MAX_ITER, GLM_TOL};
 	GrLogregOptions options = gr_glm_defaults(0);
-	bool		quasi;
+	GrNamedFamily named;
 	GrRoles		roles;
 	char	   *query;
 
@@ -204,9 +146,10 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 		if (PG_ARGISNULL(wanted[k]))
 			PG_RETURN_NULL();
 	query = text_to_cstring(PG_GETARG_TEXT_PP(GLM_QUERY));
-	read_family(text_to_cstring(PG_GETARG_TEXT_PP(GLM_FAMILY)), &options.distribution, &quasi);
+	named = gr_read_family(text_to_cstring(PG_GETARG_TEXT_PP(GLM_FAMILY)));
+	options.distribution = named.distribution;
 	if (!PG_ARGISNULL(GLM_LINK))
-		read_link(text_to_cstring(PG_GETARG_TEXT_PP(GLM_LINK)), &options.distribution);
+		gr_read_link(text_to_cstring(PG_GETARG_TEXT_PP(GLM_LINK)), &options.distribution);
 	read_theta(fcinfo, &options.distribution);
 	options.intercept = PG_GETARG_BOOL(GLM_INTERCEPT);
 	options.l2 = PG_GETARG_FLOAT8(GLM_L2);
@@ -218,7 +161,7 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
 	gr_formula_argument(fcinfo, GLM_FORMULA, options.intercept, &roles);
 	options.vcov = gr_vcov_argument(fcinfo, GLM_VCOV);
-	gr_firth_argument(fcinfo, GLM_FIRTH, &options, quasi);
+	gr_firth_argument(fcinfo, GLM_FIRTH, &options, named.quasi);
 	/* linear regression takes one pass */
 	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&
 		roles.offsets == NULL && options.l2 == 0 && options.vcov == GR_VCOV_IID)
@@ -226,5 +169,5 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 		roles.pairs = true;
 		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", query, &roles);
 	}
-	return gr_glm_fit_query(fcinfo, "gpu_glm_fit", query, &roles, &options, quasi);
+	return gr_glm_fit_query(fcinfo, "gpu_glm_fit", query, &roles, &options, named.quasi);
 }

@@ -14,6 +14,7 @@
 
 #include "compute/compute.h"
 #include "compute/glm.h"
+#include "compute/glm_row.h"
 #include "compute/logreg.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
@@ -316,9 +317,76 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * gpu_logreg_solve(step gpu_logreg_step, l2 float8, tol float8): the Newton step from a state. coef is the next beta;
- * vcov and deviance are those at the present one, and converged says whether the step between was at most tol standard
- * errors long.
+ * The Newton step from a state
+ */
+
+/* ERROR unless the state is one of the step aggregates', from which there is a way on. */
+static void
+check_step(GrState *state)
+{
+	const double *sums = gr_state_sums(state);
+
+	gr_check_terms(state->nfeatures, state->intercept);
+	if (state->internal)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("not a state of gpu_logreg_step_agg")));
+	if (!gr_is_logistic(gr_state_distribution(state)) && !isfinite(sums[GR_SUM_DEVIANCE_HI]))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("the deviance is infinite at this beta"),
+				 errdetail("The %s family has no mean for the linear predictor of some row, with the link %s.",
+						   gr_family_name((GrFamily) state->family, state->quasi),
+						   gr_link_name((GrLink) state->link)),
+				 errhint("Go on from halfway between this beta and the one before.")));
+}
+
+/* The step from a state with rows */
+static void
+solve_step(GrState *state, double l2, GrLogregStep *step)
+{
+	int			nterms = state->nfeatures + (state->intercept ? 1 : 0);
+	Size		nsums = gr_pass_nsums(GR_PASS_EXACT, state->nfeatures);
+	double	   *sums = palloc_extended(nsums * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *beta = palloc(gr_state_nterms(state) * sizeof(double));
+	GrError		err = {0};
+
+	memcpy(sums, gr_state_sums(state), nsums * sizeof(double));
+	for (int k = 0; k <= state->nfeatures; k++)
+		beta[k] = gr_state_fixed(state)[k] == 1 ? NAN : gr_state_beta(state)[k];
+	step->distribution = gr_state_distribution(state);
+	step->linear = state->linear;
+	step->coef = palloc(nterms * sizeof(double));
+	step->vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
+	if (!gr_logreg_step(beta, sums, state->nfeatures, state->intercept, l2,
+						palloc_extended(gr_logreg_step_nbytes(state->nfeatures), MCXT_ALLOC_HUGE), step, &gr_host,
+						&err))
+		gr_raise_columns(&err, state->nfeatures, NULL);
+}
+
+/* The dispersion at beta, and what follows from it; see glm_fit.c. A linear pass tells none. */
+static void
+disperse_step(GrModel *model, GrState *state, const GrLogregStep *step)
+{
+	GrFamily	family = model->distribution.family;
+
+	model->dispersion = 1;
+	model->df_inference = INFINITY;
+	model->log_lik = model->quasi || step->linear ? NAN :
+		gr_log_likelihood(family, step->deviance, (double) step->nrows,
+						  gr_state_ntotals(state) > 0 ? gr_state_totals(state)->log_constant : 0);
+	if (!gr_family_has_dispersion(family, model->quasi))
+		return;
+	model->dispersion = gr_model_mean_square(step->pearson, (double) model->df_residual);
+	model->df_inference = (double) model->df_residual;
+	for (Size k = 0; k < (Size) model->nterms * model->nterms; k++)
+		model->vcov[k] *= model->dispersion;
+}
+
+/*
+ * gpu_logreg_solve(step gpu_logreg_step, l2 float8, tol float8), gpu_glm_solve: the Newton step from a state. coef is
+ * the next beta; vcov and deviance are those at the present one, and converged says whether the step between was at
+ * most tol standard errors long.
  */
 Datum
 gr_logreg_solve(PG_FUNCTION_ARGS)
@@ -326,41 +394,20 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), GR_STEP, NULL);
 	double		l2 = PG_GETARG_FLOAT8(1);
 	double		tol = PG_GETARG_FLOAT8(2);
-	int			nterms = state->nfeatures + (state->intercept ? 1 : 0);
 	GrLogregStep step = {0};
 	GrModel		model = {0};
-	GrError		err = {0};
-	Size		nsums;
-	double	   *sums;
-	double	   *beta;
 
 	gr_check_l2(l2);
 	gr_check_tol(tol);
 	if (state->nfeatures < 0 || gr_state_sums(state)[GR_SUM_NROWS] == 0)
 		PG_RETURN_NULL();
-	gr_check_terms(state->nfeatures, state->intercept);
-	if (state->internal)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("not a state of gpu_logreg_step_agg")));
-	nsums = gr_pass_nsums(GR_PASS_EXACT, state->nfeatures);
-	sums = palloc_extended(nsums * sizeof(double), MCXT_ALLOC_HUGE);
-	memcpy(sums, gr_state_sums(state), nsums * sizeof(double));
-	beta = palloc(gr_state_nterms(state) * sizeof(double));
-	for (int k = 0; k <= state->nfeatures; k++)
-		beta[k] = gr_state_fixed(state)[k] == 1 ? NAN : gr_state_beta(state)[k];
-	step.coef = palloc(nterms * sizeof(double));
-	step.vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
-	if (!gr_logreg_step(beta, sums, state->nfeatures, state->intercept, l2,
-						palloc_extended(gr_logreg_step_nbytes(state->nfeatures), MCXT_ALLOC_HUGE), &step, &gr_host,
-						&err))
-		gr_raise_columns(&err, state->nfeatures, NULL);
+	check_step(state);
+	solve_step(state, l2, &step);
 
-	model.distribution = (GrDistribution) {GR_BINOMIAL, GR_LOGIT};
-	model.dispersion = 1;
-	model.df_inference = INFINITY;
+	model.distribution = step.distribution;
+	model.quasi = state->quasi;
 	model.l2 = l2;
-	model.nterms = nterms;
+	model.nterms = step.nterms;
 	model.intercept = state->intercept;
 	model.coef = step.coef;
 	model.vcov = step.vcov;
@@ -370,7 +417,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	model.df_residual = step.nrows - step.rank;
 	model.deviance = step.deviance;
 	model.null_deviance = step.null_deviance;
-	model.log_lik = gr_log_likelihood(GR_BINOMIAL, step.deviance, (double) step.nrows, 0);
+	disperse_step(&model, state, &step);
 	model.iterations = 1;
 	model.converged = gr_logreg_step_is_last(&step, tol);
 	model.device = "cpu";

@@ -135,8 +135,8 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	values[F_N_SKIPPED] = Int64GetDatum(model->nskipped);
 	values[F_RANK] = Int32GetDatum(model->rank);
 	values[F_DF_RESIDUAL] = Int64GetDatum(model->df_residual);
-	values[F_DEVIANCE] = Float8GetDatum(model->deviance);
-	values[F_NULL_DEVIANCE] = Float8GetDatum(model->null_deviance);
+	set_float(&values[F_DEVIANCE], &nulls[F_DEVIANCE], model->deviance);
+	set_float(&values[F_NULL_DEVIANCE], &nulls[F_NULL_DEVIANCE], model->null_deviance);
 	values[F_ITERATIONS] = Int32GetDatum(model->iterations);
 	values[F_CONVERGED] = BoolGetDatum(model->converged);
 	values[F_SEPARATED] = PointerGetDatum(terms_array(model, true));
@@ -451,7 +451,7 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 	model->firth = method.firth;
 }
 
-/* The fields of an argument. vcov, separated, device and all from log_lik on may be NULL. */
+/* The fields of an argument. vcov, the deviances, separated, device and all from log_lik on may be NULL. */
 static void
 read_fields(FunctionCallInfo fcinfo, int argument, Datum *values, bool *nulls)
 {
@@ -467,7 +467,7 @@ read_fields(FunctionCallInfo fcinfo, int argument, Datum *values, bool *nulls)
 	heap_deform_tuple(&tuple, tupdesc, values, nulls);
 	ReleaseTupleDesc(tupdesc);
 	for (int k = 0; k < MODEL_NFIELDS; k++)
-		if (nulls[k] && k != F_VCOV && k != F_SEPARATED && k != F_DEVICE && k < F_LOG_LIK)
+		if (nulls[k] && k != F_VCOV && (k < F_DEVIANCE || k == F_ITERATIONS || k == F_CONVERGED))
 			bad_model("One of its fields is NULL.");
 }
 
@@ -482,8 +482,8 @@ read_numbers(const Datum *values, const bool *nulls, GrModel *model)
 	model->nskipped = DatumGetInt64(values[F_N_SKIPPED]);
 	model->rank = DatumGetInt32(values[F_RANK]);
 	model->df_residual = DatumGetInt64(values[F_DF_RESIDUAL]);
-	model->deviance = DatumGetFloat8(values[F_DEVIANCE]);
-	model->null_deviance = DatumGetFloat8(values[F_NULL_DEVIANCE]);
+	model->deviance = nulls[F_DEVIANCE] ? NAN : DatumGetFloat8(values[F_DEVIANCE]);
+	model->null_deviance = nulls[F_NULL_DEVIANCE] ? NAN : DatumGetFloat8(values[F_NULL_DEVIANCE]);
 	model->log_lik = !nulls[F_LOG_LIK] ? DatumGetFloat8(values[F_LOG_LIK]) : told ? NAN :
 		gr_log_likelihood(model->distribution.family, model->deviance, (double) model->nrows, 0);
 	model->dispersion = nulls[F_DISPERSION] ? NAN : DatumGetFloat8(values[F_DISPERSION]);

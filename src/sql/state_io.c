@@ -7,11 +7,15 @@
  *	 {"version":2,"features":p,"rows":n,"skipped":k,"shift":[c,...],"gram":[hi,lo,hi,lo,...]}
  *	 {"version":3,"features":p,"rows":n,"skipped":k,"weights":[s],"shift":[c,...],"gram":[hi,lo,hi,lo,...]}
  *	 {"version":1,"features":p,"skipped":k,"intercept":1,"beta":[...],"head":[...],"gram":[...]}
+ *	 {"version":2,"features":p,"skipped":k,"intercept":1,"family":"poisson","link":"log","linear":0,["theta":[d],]
+ *	 "beta":[...],"head":[...],["totals":[...],]"gram":[...]}
  *
  * gpu_ols_stats: version 1 has no shift, version 3 is of rows with weights, whose logarithms come to 2 s.
  * gpu_logreg_step: beta has p + 1 numbers, null for a term that stays out; head and gram are the sums as glm.h has
- * them, null standing for infinity. Features are -1, and the lists empty, before the first complete row. On the wire
- * there are the same numbers in the same order, with marks of their own for the terms that stay out.
+ * them, null standing for infinity. Features are -1, and the lists empty, before the first complete row. Version 2 is
+ * of other families than the logistic regression's, and never without rows: linear as in GrPass, theta of a negative
+ * binomial one alone, totals as GrRowTotals, where there are some. On the wire there are the same numbers in the same
+ * order, with marks of their own for the terms that stay out, and numbers for names.
  *
  * A pass of gpu_logreg_fit() has a text alone, with all that is asked of the rows:
  *
@@ -35,12 +39,13 @@
 
 #include "compute/compute.h"
 #include "compute/glm.h"
+#include "rows/families.h"
 #include "rows/state.h"
 #include "run/args.h"
 
 /* Of the text and of the wire's bytes */
 #define STATS_VERSION 3			/* 2 where no row has a weight */
-#define STEP_VERSION 1
+#define STEP_VERSION 2			/* 1 of a logistic regression's, and of a pass */
 
 /*
  * Numbers of a state, as the text and the wire have them
@@ -56,7 +61,7 @@ typedef struct List
 	bool		any;			/* may they be NaN and infinite? As strings then */
 } List;
 
-#define MAX_LISTS 4
+#define MAX_LISTS 5
 
 static bool
 is_logistic(const GrState *state)
@@ -92,8 +97,12 @@ list_numbers(GrState *state, int version, List *list)
 			gr_state_sums(state),.null = NAN,.any = true};
 		return n;
 	}
+	if (state->family == GR_NEGATIVE_BINOMIAL)
+		list[n++] = (List) {"theta", 1, &state->theta,.null = NAN};
 	list[n++] = (List) {"beta", t, gr_state_beta(state),.marks = gr_state_fixed(state)};
 	list[n++] = (List) {"head", t > 0 ? GR_SUM_HEAD : 0, gr_state_sums(state),.null = INFINITY};
+	if (gr_state_ntotals(state) > 0)
+		list[n++] = (List) {"totals", gr_state_ntotals(state), &gr_state_totals(state)->weights,.null = NAN};
 	list[n++] = (List) {"gram", ngram, gr_state_hi(state),.null = NAN};
 	return n;
 }
@@ -117,7 +126,9 @@ text_version(GrStateType type)
 static int
 version_of(const GrState *state)
 {
-	return state->type == GR_STATS ? (state->weighted ? STATS_VERSION : STATS_VERSION - 1) : STEP_VERSION;
+	if (state->type == GR_STATS)
+		return state->weighted ? STATS_VERSION : STATS_VERSION - 1;
+	return state->internal || gr_state_is_logistic(state) ? STEP_VERSION - 1 : STEP_VERSION;
 }
 
 /*
@@ -152,6 +163,29 @@ is_of_rows(GrState *state)
 	return ok;
 }
 
+/* What a sum of responses and, beside it, the totals can be */
+static bool
+are_of_a_family(GrState *state)
+{
+	const double *sums = gr_state_sums(state);
+	double		n = sums[GR_SUM_NROWS];
+	double		ones = sums[GR_SUM_NONES];
+	const GrRowTotals *totals = gr_state_ntotals(state) > 0 ? gr_state_totals(state) : NULL;
+
+	if (totals != NULL && !(totals->weights == n && isfinite(totals->ones) && isfinite(totals->nshares) &&
+							isfinite(totals->log_constant) && isfinite(totals->log_constant_lo)))
+		return false;
+	switch (state->family)
+	{
+		case GR_GAUSSIAN:
+			return isfinite(ones);
+		case GR_BINOMIAL:
+			return ones >= 0 && ones <= n && ones == floor(ones);
+		default:
+			return ones >= 0 && isfinite(ones);
+	}
+}
+
 /* The same of a Newton step */
 static bool
 is_of_a_step(GrState *state)
@@ -159,11 +193,11 @@ is_of_a_step(GrState *state)
 	double	   *sums = gr_state_sums(state);
 	double	   *hi = gr_state_hi(state);
 	double		n = sums[GR_SUM_NROWS];
-	double		nones = sums[GR_SUM_NONES];
 	int64		t = gr_state_nterms(state);
-	bool		ok = n >= 0 && n <= GR_PASS_ROWS_MAX && n == floor(n) && nones >= 0 && nones <= n &&
-		nones == floor(nones) &&
-		sums[GR_SUM_DEVIANCE_HI] >= 0 && !isnan(sums[GR_SUM_MIN_MARGIN]) && hi[0] == n;
+	/* a deviance that is 0 but for rounding may be on either side of it where logarithms are subtracted */
+	bool		ok = n >= 0 && n <= GR_PASS_ROWS_MAX && n == floor(n) && are_of_a_family(state) &&
+		(sums[GR_SUM_DEVIANCE_HI] >= 0 || !gr_state_is_logistic(state)) &&
+		!isnan(sums[GR_SUM_DEVIANCE_HI]) && !isnan(sums[GR_SUM_MIN_MARGIN]) && hi[0] == n;
 
 	for (int64 k = 0; ok && k < t; k++)
 		ok = isfinite(gr_state_beta(state)[k]) && (gr_state_fixed(state)[k] == 0 || gr_state_fixed(state)[k] == 1);
@@ -189,7 +223,7 @@ read_result(GrState *state)
 	else if (state->internal)
 		ok &= gr_state_is_well_formed(state, GR_STEP);
 	else if (ok)
-		ok = is_step ? is_of_a_step(state) : is_of_rows(state);
+		ok = is_step ? gr_state_is_well_formed(state, GR_STEP) && is_of_a_step(state) : is_of_rows(state);
 	if (!ok)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
@@ -250,6 +284,10 @@ write_text(FunctionCallInfo fcinfo, GrStateType type)
 	}
 	else if (type == GR_STEP)
 		appendStringInfo(&buf, ",\"intercept\":%d", state->intercept);
+	if (type == GR_STEP && version > 1)
+		appendStringInfo(&buf, ",\"family\":\"%s\",\"link\":\"%s\",\"linear\":%d",
+						 gr_family_name((GrFamily) state->family, state->quasi), gr_link_name((GrLink) state->link),
+						 state->linear);
 	for (const List *list = lists; list < lists + nlists; list++)
 	{
 		appendStringInfo(&buf, ",\"%s\":[", list->key);
@@ -332,6 +370,23 @@ read_integer(Reader *reader, const char *before, const char *key, int64 min, int
 	reader->at = end;
 	skip_space(reader);
 	return value;
+}
+
+/* Reads before"key":"name"; names of ours are short */
+static void
+read_name(Reader *reader, const char *before, const char *key, char *name, Size size)
+{
+	Size		length;
+
+	expect_key(reader, before, key);
+	expect(reader, "\"");
+	length = strcspn(reader->at, "\"");
+	if (length >= size || reader->at[length] == '\0')
+		raise_syntax(reader);
+	memcpy(name, reader->at, length);
+	name[length] = '\0';
+	reader->at += length;
+	expect(reader, "\"");
 }
 
 /* A finite number or, where it may be any, one that isn't, as a string */
@@ -419,16 +474,39 @@ read_pass(Reader *reader, int nfeatures)
 	return state;
 }
 
+/* What a step of version 2 has behind its intercept, up to its lists: a state for them */
+static GrState *
+read_family(Reader *reader, int nfeatures)
+{
+	GrNamedFamily named = {{0}};
+	char		family[32];
+	char		link[32];
+	GrState    *state;
+
+	read_name(reader, ",", "family", family, sizeof(family));
+	read_name(reader, ",", "link", link, sizeof(link));
+	if (nfeatures < 0 || !gr_family_named(family, &named.distribution.family, &named.quasi) ||
+		!gr_link_named(link, &named.distribution.link) ||
+		!gr_family_has_link(named.distribution.family, named.distribution.link))
+		raise_syntax(reader);
+	state = gr_state_create_step(named.distribution, named.quasi, nfeatures, 0);
+	state->linear = (int8) read_integer(reader, ",", "linear", 0, 1);
+	return state;
+}
+
 /* The same up to the lists, from the counts on */
 static GrState *
-read_public(Reader *reader, GrStateType type, int nfeatures)
+read_public(Reader *reader, GrStateType type, int version, int nfeatures)
 {
+	int			intercept;
 	GrState    *state;
 
 	check_room(reader, gr_kind_nsums(gr_public_kind(type), nfeatures));
-	state = gr_state_create(type, nfeatures, 0);
-	if (type == GR_STEP)
-		state->intercept = (int8) read_integer(reader, "", "intercept", 0, 1);
+	if (type == GR_STATS)
+		return gr_state_create(type, nfeatures, 0);
+	intercept = (int) read_integer(reader, "", "intercept", 0, 1);
+	state = version > 1 ? read_family(reader, nfeatures) : gr_state_create(type, nfeatures, 0);
+	state->intercept = (int8) intercept;
 	return state;
 }
 
@@ -452,11 +530,11 @@ read_text(FunctionCallInfo fcinfo, GrStateType type)
 	nskipped = read_integer(&reader, ",", "skipped", 0, PG_INT64_MAX);
 	if (type == GR_STEP)
 		expect(&reader, ",");
-	if (type == GR_STEP && strncmp(reader.at, "\"pass\"", 6) == 0)
+	if (type == GR_STEP && version == 1 && strncmp(reader.at, "\"pass\"", 6) == 0)
 		state = read_pass(&reader, nfeatures);
 	else
 	{
-		state = read_public(&reader, type, nfeatures);
+		state = read_public(&reader, type, version, nfeatures);
 		state->nrows = nrows;
 	}
 	state->nskipped = nskipped;
@@ -500,6 +578,13 @@ write_wire(FunctionCallInfo fcinfo, GrStateType type)
 	pq_sendint64(&buf, state->nskipped);
 	if (type == GR_STEP)
 		pq_sendbyte(&buf, state->intercept);
+	if (type == GR_STEP && version > 1)
+	{
+		pq_sendbyte(&buf, state->family);
+		pq_sendbyte(&buf, state->link);
+		pq_sendbyte(&buf, state->quasi);
+		pq_sendbyte(&buf, state->linear);
+	}
 	for (const List *list = lists; list < lists + nlists; list++)
 	{
 		for (int64 k = 0; k < list->n; k++)
@@ -510,41 +595,93 @@ write_wire(FunctionCallInfo fcinfo, GrStateType type)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
 }
 
+/* What a value's bytes say of it before its numbers */
+typedef struct WireHead
+{
+	int			version;
+	int			nfeatures;
+	int64		nrows;
+	int64		nskipped;
+	int			intercept;
+	GrNamedFamily family;
+	int			linear;
+} WireHead;
+
+static void raise_wire(GrStateType type, const char *what) __attribute__((noreturn));
+
+static void
+raise_wire(GrStateType type, const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("invalid %s in external \"%s\" value", what, gr_state_type(type))));
+}
+
+static WireHead
+read_head(StringInfo buf, GrStateType type)
+{
+	WireHead	head = {.version = (int16) pq_getmsgint(buf, 2),.intercept = 1,.family = {GR_LOGISTIC}};
+	int			family;
+	int			link;
+	int			quasi;
+
+	gr_state_check_version(type, head.version, 1, text_version(type));
+	head.nfeatures = (int) pq_getmsgint(buf, 4);
+	if (type == GR_STATS)
+		head.nrows = pq_getmsgint64(buf);
+	head.nskipped = pq_getmsgint64(buf);
+	if (type == GR_STEP)
+		head.intercept = pq_getmsgbyte(buf);
+	if (type == GR_STATS || head.version == 1)
+		return head;
+	family = pq_getmsgbyte(buf);
+	link = pq_getmsgbyte(buf);
+	quasi = pq_getmsgbyte(buf);
+	head.linear = pq_getmsgbyte(buf);
+	if (family >= GR_NFAMILIES || link >= GR_NLINKS || quasi > 1 || head.linear > 1 || head.nfeatures < 0 ||
+		!gr_family_has_link((GrFamily) family, (GrLink) link))
+		raise_wire(type, "family");
+	head.family = (GrNamedFamily) {{(GrFamily) family, (GrLink) link, 0}, quasi == 1};
+	return head;
+}
+
+/* How many numbers follow it */
+static Size
+nlisted(const WireHead *head, GrStateType type)
+{
+	Size		t = gr_nterms(head->nfeatures);
+	Size		nsums = gr_kind_nsums(gr_public_kind(type), head->nfeatures);
+	GrFamily	family = head->family.distribution.family;
+
+	/* the shift and the number of the weights, where there are some */
+	if (type == GR_STATS)
+		return (head->version > 1 ? t : 0) + (head->version > 2 ? 1 : 0) + nsums;
+	/* beta and its marks, theta, the totals */
+	return 2 * t + (family == GR_NEGATIVE_BINOMIAL ? 1 : 0) +
+		(gr_has_totals(gr_plain_shape(head->nfeatures), (GrRowRules) {family}) ?
+		 sizeof(GrRowTotals) / sizeof(double) : 0) + nsums;
+}
+
 static Datum
 read_wire(FunctionCallInfo fcinfo, GrStateType type)
 {
 	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
-	int			version = (int16) pq_getmsgint(buf, 2);
-	int			intercept = 1;
-	int64		nrows = 0;
-	int64		nskipped;
-	int			nfeatures;
-	Size		nlisted;
+	WireHead	head = read_head(buf, type);
 	GrState    *state;
 	List		lists[MAX_LISTS];
 	int			nlists;
 
-	gr_state_check_version(type, version, 1, text_version(type));
-	nfeatures = (int) pq_getmsgint(buf, 4);
-	if (type == GR_STATS)
-		nrows = pq_getmsgint64(buf);
-	nskipped = pq_getmsgint64(buf);
-	if (type == GR_STEP)
-		intercept = pq_getmsgbyte(buf);
-	/* t numbers of the shift, where there is one, or of beta and as many marks; the weights' number */
-	nlisted = (version > 1 ? 1 : type == GR_STEP ? 2 : 0) * (Size) gr_nterms(nfeatures) + (version > 2 ? 1 : 0);
-	if (nfeatures < -1 || nfeatures > GR_MAX_FEATURES || intercept > 1 ||
-		(Size) (buf->len - buf->cursor) != (nlisted +
-											gr_kind_nsums(gr_public_kind(type), nfeatures)) * sizeof(double))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("invalid length in external \"%s\" value", gr_state_type(type))));
-	state = gr_state_create(type, nfeatures, 0);
-	state->nrows = nrows;
-	state->nskipped = nskipped;
-	state->intercept = intercept;
-	state->weighted = type == GR_STATS && version > 2;
-	nlists = list_numbers(state, version, lists);
+	if (head.nfeatures < -1 || head.nfeatures > GR_MAX_FEATURES || head.intercept > 1 ||
+		(Size) (buf->len - buf->cursor) != nlisted(&head, type) * sizeof(double))
+		raise_wire(type, "length");
+	state = type == GR_STATS || head.version == 1 ? gr_state_create(type, head.nfeatures, 0) :
+		gr_state_create_step(head.family.distribution, head.family.quasi, head.nfeatures, 0);
+	state->nrows = head.nrows;
+	state->nskipped = head.nskipped;
+	state->intercept = head.intercept;
+	state->linear = head.linear;
+	state->weighted = type == GR_STATS && head.version > 2;
+	nlists = list_numbers(state, head.version, lists);
 	for (const List *list = lists; list < lists + nlists; list++)
 	{
 		for (int64 k = 0; k < list->n; k++)

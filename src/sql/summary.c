@@ -518,6 +518,16 @@ append_linear(StringInfo out, const GrModel *model, const GrModelSummary *s)
 							  p_text(s->f_p_value)));
 }
 
+/* A number as f has it, or what R says where there is none */
+static void
+format_known(const Format *f, double value, char *cell)
+{
+	if (isnan(value))
+		strcpy(cell, "NA");
+	else
+		format_number(f, value, cell);
+}
+
 static void
 append_generalised(StringInfo out, const GrModel *model, const GrModelSummary *s)
 {
@@ -539,8 +549,8 @@ append_generalised(StringInfo out, const GrModel *model, const GrModelSummary *s
 	widen(&f, model->null_deviance);
 	widen(&f, model->deviance);
 	settle(&f);
-	format_number(&f, model->null_deviance, null_deviance);
-	format_number(&f, model->deviance, deviance);
+	format_known(&f, model->null_deviance, null_deviance);
+	format_known(&f, model->deviance, deviance);
 	width = Max(strlen(null_deviance), strlen(deviance));
 	append_line(out, psprintf("    Null deviance: %*s  on %*s  degrees of freedom", width, null_deviance, df_width,
 							  null_df));

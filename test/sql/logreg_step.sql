@@ -132,7 +132,7 @@ SELECT ''::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
 SELECT 'garbage'::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
-SELECT '{"version":2,"features":-1,"skipped":0,"intercept":1,"beta":[],"head":[],"gram":[]}'::gpu_logreg_step;
+SELECT '{"version":3,"features":-1,"skipped":0,"intercept":1,"beta":[],"head":[],"gram":[]}'::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":10000,"skipped":0,"intercept":1,"beta":[],"head":[],"gram":[]}'::gpu_logreg_step;
 \echo :LAST_ERROR_SQLSTATE

@@ -35,6 +35,9 @@ $node->safe_psql('postgres', q{
 	INSERT INTO steps SELECT 5, gpu_logreg_step_agg('{}', sin(i * i) > 0, VARIADIC ARRAY(SELECT cos(i * j) FROM generate_series(1, 60) j))
 		FROM generate_series(1, 200) i;
 	INSERT INTO steps VALUES (6, NULL);
+	INSERT INTO steps SELECT 17, gpu_glm_step_agg('negative binomial(0.1)', NULL, '{0.3,-1e-3}', i % 5, i) FROM generate_series(1, 70) i;
+	INSERT INTO steps SELECT 18, gpu_glm_step_agg('gamma', 'inverse', '{}', i + 1e-9, i, NULLIF(i, 7)) FROM generate_series(1, 9) i;
+	INSERT INTO steps SELECT 19, gpu_glm_step_agg('quasipoisson', 'identity', '{1,1}', i, i) FROM generate_series(1, 9) i;
 	SET client_min_messages = error;
 	CREATE TABLE logreg_models AS SELECT id, gpu_logreg_solve(s) AS model, gpu_logreg_solve(s, 1) AS penalised FROM steps
 		UNION ALL SELECT 7, gpu_logreg_agg(i / 3 % 2, i, i / 2, 3) , gpu_logreg_agg(i > 4, i) FROM generate_series(1, 9) i;
@@ -45,7 +48,7 @@ my $text = $node->safe_psql('postgres', $all);
 is(scalar(split /\n/, $text), 7, 'seven states');
 my $all_steps = 'SELECT id, s::text FROM steps ORDER BY id';
 my $steps_text = $node->safe_psql('postgres', $all_steps);
-is(scalar(split /\n/, $steps_text), 6, 'six steps');
+is(scalar(split /\n/, $steps_text), 9, 'nine steps');
 
 # Text
 is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::gpu_ols_stats::text = s::text'), '6',
@@ -53,7 +56,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::gpu_
 is($node->safe_psql('postgres', 'SELECT count(*) FROM states WHERE s::text::json IS NOT NULL'), '6', 'the text is JSON');
 is($node->safe_psql('postgres', q{SELECT (s::text::json -> 'shift')::text FROM states WHERE id = 7}) =~ /^\[9999999\d+(\.\d+)?,3,0,10000000\d+\]$/, 1,
 	'a state has its shift');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM steps WHERE s::text::gpu_logreg_step::text = s::text AND s::text::json IS NOT NULL'), '5',
+is($node->safe_psql('postgres', 'SELECT count(*) FROM steps WHERE s::text::gpu_logreg_step::text = s::text AND s::text::json IS NOT NULL'), '8',
 	'a step, too');
 for my $digits (-15, 0, 3)
 {
@@ -102,7 +105,7 @@ for my $kind ('custom', 'inserts')
 	is($node->safe_psql($kind, $all_steps), $steps_text, "$kind: the steps are the same");
 	is($node->safe_psql($kind, $logreg_models), $logreg_models_text, "$kind: the logistic models are the same");
 	is($node->safe_psql($kind, 'SELECT count(*) FROM logreg_models m JOIN steps s USING (id) WHERE m.model::text = gpu_logreg_solve(s)::text'),
-		'5', "$kind: the restored steps solve to the restored models");
+		'8', "$kind: the restored steps solve to the restored models");
 }
 
 # Version 1, which had no shift, as the release before wrote it: text, the wire's bytes, and what lies in a table, where an aggregate's
@@ -301,6 +304,8 @@ my $pending_step = $node->safe_psql('postgres', q{
 	SELECT raw_step_agg('{}', i % 2, i)::raw_state FROM generate_series(1, 40) i});
 my $pass = '{"version":1,"features":1,"skipped":0,"pass":%d,"faces":1,"changed":1,"rows":0,"workers":0,"relative":[0],"request":[0.5,0.25,0,0,0.25,0,'
   . '0,-2,1,0,1,2],"sums":[%s]}';
+my $glm_bytes = $node->safe_psql('postgres', 'SELECT s::raw_state FROM steps WHERE id = 17');
+my $begun_bytes = $node->safe_psql('postgres', 'SELECT s::raw_state FROM steps WHERE id = 18');
 my $pass_bytes = $node->safe_psql('postgres', sprintf "SELECT '$pass'::gpu_logreg_step::raw_state", 3, join(',', (0) x 28));
 
 # Mutations of such bytes as values of a type: each of these uses works, or is refused.
@@ -313,8 +318,8 @@ sub use_bytes
 	for my $k (1 .. 600)
 	{
 		my $bytes = pack('H*', substr($values->[ $k % @$values ], 2));
-		# the head is 44 bytes
-		my $at = int(rand($k % 3 ? 48 : length $bytes));
+		# all that a layout follows from is in the first 60 bytes
+		my $at = int(rand($k % 3 ? 60 : length $bytes));
 
 		if ($k % 10 == 0) { $bytes = substr($bytes, 0, int(rand(length $bytes))); }
 		elsif ($k % 10 < 3) { substr($bytes, 8 * int(rand(length($bytes) / 8)) + 4, 8) = ($nan_bytes, $infinity_bytes, "\xff" x 8, pack('d<', 1e308))[ $k % 4 ]; }
@@ -352,11 +357,13 @@ use_bytes('gpu_ols_stats', [ $pending, $raw, "\\x$stored_bytes" ],
 	'$1::text', 'gpu_ols_solve($1)', 'gpu_ols_solve($1, false)', 'gpu_ols_stats_send($1)', 'gpu_ols_stats_accum($1, 1, 2)',
 	'gpu_ols_stats_combine($1, s) FROM states', 'gpu_ols_stats_combine(s, $1) FROM states', 'gpu_ols_stats_combine($1, $1)',
 	'gpu_ols_stats_final($1)', 'gpu_ols_model_final($1)', 'gpu_ols_stats_accum($1, 1, 2, 3, 4)');
-use_bytes('gpu_logreg_step', [ $step_bytes, $pending_step, $pass_bytes ],
+use_bytes('gpu_logreg_step', [ $step_bytes, $glm_bytes, $pending_step, $begun_bytes, $pass_bytes ],
 	'$1::text', '$1::text::gpu_logreg_step', 'gpu_logreg_solve($1)', 'gpu_logreg_step_send($1)', q{gpu_logreg_step_accum($1, '{}', true, 2)},
 	'gpu_logreg_step_combine($1, s) FROM good_step', 'gpu_logreg_step_combine(s, $1) FROM good_step', 'gpu_logreg_step_combine($1, $1)',
 	'gpu_logreg_step_final($1)', q{gpu_logreg_pass_accum($1, $1, NULL, '{1}', true, 2)}, q{gpu_logreg_pass_accum(NULL, $1, NULL, '{1}', true, 2)},
-	q{gpu_logreg_pass_accum(NULL, $1, NULL, '{1,1}', true, 2, 3)});
+	q{gpu_logreg_pass_accum(NULL, $1, NULL, '{1,1}', true, 2, 3)},
+	q{gpu_glm_step_accum($1, 'gamma', 'inverse', '{}', 2::float8, 3, 4)},
+	q{gpu_glm_step_accum($1, 'negative binomial(0.1)', NULL, '{0.3,-1e-3}', true, 2)});
 error_is($node, "SELECT '$raw'::raw_state::gpu_logreg_step::text", 'XX001', 'one type\'s bytes as the other\'s');
 error_is($node, "SELECT '$step_bytes'::raw_state::gpu_ols_stats::text", 'XX001', 'and the other way');
 
@@ -390,7 +397,8 @@ my $nan = "\x7f\xf8" . "\0" x 6;
 my $minus_one = pack('d>', -1);
 my $with = sub { my ($at, $bytes) = @_; my $v = $value; substr($v, $at, length $bytes) = $bytes; return $v; };
 for my $case (
-	[ 'version 2', $with->(0, pack('n', 2)), '0A000' ],
+	[ 'version 3', $with->(0, pack('n', 3)), '0A000' ],
+	[ 'version 2, without a family', $with->(0, pack('n', 2)), '22P03' ],
 	[ 'no features', $with->(2, pack('N', 0)), '22P03' ],
 	[ 'too many features', $with->(2, pack('N', 2**31 - 1)), '22P03' ],
 	[ 'features -2', $with->(2, pack('N', 2**32 - 2)), '22P03' ],

@@ -21,7 +21,8 @@ my $window = 'ORDER BY i ROWS 50 PRECEDING';
 my @windows = (
 	'gpu_ols_array_agg(y, ARRAY[x1, x2])', 'gpu_ols_array_agg(won, ARRAY[x1, x2])', 'gpu_ols_stats_array_agg(y, ARRAY[x1, x2])',
 	'gpu_ols_stats_array_agg(won, ARRAY[x1, x2])', 'gpu_logreg_array_agg(won::int, ARRAY[x1, x2])', 'gpu_logreg_array_agg(won, ARRAY[x1, x2])',
-	q{gpu_logreg_step_array_agg('{}', won::int, ARRAY[x1, x2])}, q{gpu_logreg_step_array_agg('{0.1,0.2,0.3}', won, ARRAY[x1, x2])});
+	q{gpu_logreg_step_array_agg('{}', won::int, ARRAY[x1, x2])}, q{gpu_logreg_step_array_agg('{0.1,0.2,0.3}', won, ARRAY[x1, x2])},
+	q{gpu_glm_step_array_agg('poisson', NULL, '{}', won::int, ARRAY[x1, x2])});
 my @others = (
 	'SELECT g, gpu_ols_agg(y, x1, x2) AS o, gpu_ols_stats_agg(won, x1, x2) AS s, gpu_logreg_agg(won, VARIADIC ARRAY[x1, x2]) AS l FROM t GROUP BY g',
 	q{SELECT g, gpu_logreg_step_agg('{}', won, x1, x2) AS s, gpu_ols_array_agg(y, ARRAY[x1, x2]) FILTER (WHERE won) AS o FROM t GROUP BY g},

@@ -634,6 +634,7 @@ make_step(const Data *data, const double *beta, bool intercept, double l2, Step 
 	for (int j = 0; j <= data->p; j++)
 		at[j] = isnan(beta[j]) ? 0 : beta[j];
 	memset(result, 0, sizeof(*result));
+	result->step.distribution = (GrDistribution) GR_LOGISTIC;
 	result->step.coef = result->coef;
 	result->step.vcov = result->vcov;
 	gr_pass_clear(GR_PASS_EXACT, data->p, sums);
@@ -706,7 +707,7 @@ test_most_rows(void)
 
 	for (size_t k = 0; k < LENGTH(nrows); k++)
 	{
-		GrLogregStep step = {.coef = coef,.vcov = vcov};
+		GrLogregStep step = {.distribution = GR_LOGISTIC,.coef = coef,.vcov = vcov};
 		GrError		err = {0};
 
 		gr_pass_clear(GR_PASS_EXACT, 1, sums);
