@@ -109,6 +109,14 @@ CREATE FUNCTION gpu_leverage(model gpu_model, VARIADIC x "any") RETURNS float8
 CREATE FUNCTION gpu_leverage(model gpu_model) RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_leverage' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+-- A row a column of the query that the model is made of, or a level of it but the first; weights and offsets name
+-- columns of the query.
+CREATE FUNCTION gpu_margins(model gpu_model, query text, conf_level float8 DEFAULT 0.95, weights text DEFAULT NULL,
+                            offsets text DEFAULT NULL)
+    RETURNS TABLE (term text, estimate float8, std_error float8, statistic float8, p_value float8,
+                   conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_margins' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+
 --
 -- Linear regression
 --
@@ -814,6 +822,8 @@ COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8)
     IS 'prediction of a model without features, with its standard error and limits';
 COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'what share a row of these values would have in its own fit';
 COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'likewise, of a model without features';
+COMMENT ON FUNCTION gpu_margins(gpu_model, text, float8, text, text)
+    IS 'average marginal effects of a model over a query, with their standard errors';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[])
     IS 'linear regression over a query: the model';

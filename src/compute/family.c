@@ -405,6 +405,97 @@ gr_link_mean(GrLink link, double eta)
 }
 
 double
+gr_mean_slope(GrLink link, double eta)
+{
+	double		t;
+
+	switch (link)
+	{
+		case GR_LOGIT:
+			t = exp(-fabs(eta));
+			return t / ((1 + t) * (1 + t));
+		case GR_PROBIT:
+			return 0.5 * M_2_SQRTPI * M_SQRT1_2 * exp(-0.5 * eta * eta);
+		case GR_CLOGLOG:
+			return isinf(eta) ? 0 : exp(eta - exp(eta));
+		case GR_LOG:
+			return exp(eta);
+		case GR_SQRT:
+			return 2 * eta;
+		case GR_INVERSE:
+			return -1 / (eta * eta);
+		default:
+			return 1;
+	}
+}
+
+double
+gr_mean_curvature(GrLink link, double eta)
+{
+	double		slope = gr_mean_slope(link, eta);
+
+	/* infinity times 0 is none */
+	if (slope == 0 && link != GR_SQRT)
+		return 0;
+	switch (link)
+	{
+		case GR_LOGIT:
+			return -tanh(0.5 * eta) * slope;
+		case GR_PROBIT:
+			return -eta * slope;
+		case GR_CLOGLOG:
+			return -expm1(eta) * slope;
+		case GR_LOG:
+			return slope;
+		case GR_SQRT:
+			return 2;
+		case GR_INVERSE:
+			return -2 / eta * slope;
+		default:
+			return 0;
+	}
+}
+
+/* exp(to) - exp(from), by > 0 being to - from */
+static double
+exp_difference(double to, double from, double by)
+{
+	if (by < 1)
+		return exp(from) * expm1(by);
+	return isinf(exp(from)) ? INFINITY : exp(to) - exp(from);
+}
+
+double
+gr_mean_difference(GrLink link, double to, double from, double by)
+{
+	if (by < 0)
+		return -gr_mean_difference(link, from, to, -by);
+	if (by == 0)
+		return 0;
+	if (!isfinite(to) || !isfinite(from))
+		return to == from ? 0 : gr_link_mean(link, to) - gr_link_mean(link, from);
+	switch (link)
+	{
+		case GR_LOGIT:
+			/* p1 (1 - p0) - p0 (1 - p1), the latter being exp(-by) of the former */
+			return gr_link_mean(link, to) * gr_link_mean(link, -from) * -expm1(-by);
+		case GR_PROBIT:
+			return from > 0 ? gr_link_mean(link, -from) - gr_link_mean(link, -to) :
+				gr_link_mean(link, to) - gr_link_mean(link, from);
+		case GR_CLOGLOG:
+			return exp(-exp(from)) * -expm1(-exp_difference(to, from, by));
+		case GR_LOG:
+			return exp_difference(to, from, by);
+		case GR_SQRT:
+			return by * (to + from);
+		case GR_INVERSE:
+			return -by / to / from;
+		default:
+			return by;
+	}
+}
+
+double
 gr_binomial_null_deviance(double weights, double ones)
 {
 	double		zeros = weights - ones;

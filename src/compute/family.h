@@ -137,6 +137,16 @@ extern bool gr_family_has_dispersion(GrFamily family, bool quasi);
 /* The mean of a linear predictor, by the inverse of the link; good in both tails */
 extern double gr_link_mean(GrLink link, double eta);
 
+/* Its first and second derivatives; 0 in the tails where the mean has a limit */
+extern double gr_mean_slope(GrLink link, double eta);
+extern double gr_mean_curvature(GrLink link, double eta);
+
+/*
+ * mean(to) - mean(from), good where the two are near each other or in a tail (of probit: in a tail). by: to - from,
+ * which may have digits that to and from have lost
+ */
+extern double gr_mean_difference(GrLink link, double to, double from, double by);
+
 /*
  * The log-likelihood as R has it; nobs: the number of observations or, of gamma's, the sum of their weights;
  * log_constant: see GrRowTotals

@@ -100,10 +100,10 @@ gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRole
 	roles->intercept = intercept;
 }
 
-/* The query's column of a role, by its name; role: the argument that has named it */
-static int
-find_column(int n, const char *const *names, const char *role, const char *name)
+int
+gr_find_column(int n, const char *const *names, const char *role, const char *name)
 {
+	const char *whose = role == NULL ? "The model is made of it." : psprintf("It is named by the argument %s.", role);
 	int			found = -1;
 
 	for (int k = 0; k < n; k++)
@@ -114,14 +114,14 @@ find_column(int n, const char *const *names, const char *role, const char *name)
 			ereport(ERROR,
 					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
 					 errmsg("query has several columns \"%s\"", name),
-					 errdetail("It is named by the argument %s.", role)));
+					 errdetail("%s", whose)));
 		found = k;
 	}
 	if (found < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("query has no column \"%s\"", name),
-				 errdetail("It is named by the argument %s.", role)));
+				 errdetail("%s", whose)));
 	return found;
 }
 
@@ -133,9 +133,9 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 
 	found[1] = found[2] = -1;
 	if (roles->weights != NULL)
-		found[nroles++] = find_column(n, names, weights, roles->weights);
+		found[nroles++] = gr_find_column(n, names, weights, roles->weights);
 	if (roles->offsets != NULL)
-		found[nroles++] = find_column(n, names, "offsets", roles->offsets);
+		found[nroles++] = gr_find_column(n, names, "offsets", roles->offsets);
 	if (nroles == 3 && found[1] == found[2])
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

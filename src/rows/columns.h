@@ -119,6 +119,12 @@ extern GrRoles gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequ
 extern void gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles);
 
 /*
+ * Where the column of that name stands in a query of n columns. role: the argument that names it; NULL: a model does.
+ * ERROR if there is none, or several
+ */
+extern int	gr_find_column(int n, const char *const *names, const char *role, const char *name);
+
+/*
  * Where the response's column, the first that has no other role, and those of the roles stand in a query of n columns;
  * returns how many there are. ERROR as below
  */

@@ -116,6 +116,32 @@ form_of(FunctionCallInfo fcinfo, int first_argno)
 	return type == JSONBOID ? AS_OBJECT : type_is_rowtype(type) ? AS_ROW : BY_POSITION;
 }
 
+GrDesign *
+gr_open_model_design(MemoryContext context, const text *design)
+{
+	GrDesign   *opened = gr_open_design(context, VARDATA_ANY(design), VARSIZE_ANY_EXHDR(design));
+
+	if (opened == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("malformed gpu_model"),
+				 errdetail("Its design is not one of this version of gpureg."),
+				 errhint("Use a value that a gpureg function returned.")));
+	return opened;
+}
+
+void
+gr_check_design_size(const GrDesign *design, int nfeatures)
+{
+	if (design->nfeatures != nfeatures)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("malformed gpu_model"),
+				 errdetail("Its design and its coefficients differ in size: %d and %d features.", design->nfeatures,
+						   nfeatures),
+				 errhint("Use a value that a gpureg function returned.")));
+}
+
 /* The memory becomes the call's own when nothing can fail any more. */
 static GrDesignCall *
 describe_call(FunctionCallInfo fcinfo, int first_argno, const text *design)
@@ -128,13 +154,7 @@ describe_call(FunctionCallInfo fcinfo, int first_argno, const text *design)
 	call->context = context;
 	call->nbytes = VARSIZE_ANY_EXHDR(design);
 	call->text = memcpy(palloc(call->nbytes + 1), VARDATA_ANY(design), call->nbytes);
-	call->design = gr_open_design(context, call->text, call->nbytes);
-	if (call->design == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("malformed gpu_model"),
-				 errdetail("Its design is not one of this version of gpureg."),
-				 errhint("Use a value that a gpureg function returned.")));
+	call->design = gr_open_model_design(context, design);
 	ncolumns = Max(call->design->ncolumns, PG_NARGS()) + 1;
 	call->values = palloc0(2 * ncolumns * sizeof(double));
 	call->features = palloc((call->design->nfeatures + call->design->npaired + 1) * sizeof(double));
@@ -349,13 +369,7 @@ gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept
 			MemoryContextDelete(call->context);
 		call = *kept = describe_call(fcinfo, first_argno, model->design);
 	}
-	if (call->design->nfeatures != model->nfeatures)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("malformed gpu_model"),
-				 errdetail("Its design and its coefficients differ in size: %d and %d features.",
-						   call->design->nfeatures, model->nfeatures),
-				 errhint("Use a value that a gpureg function returned.")));
+	gr_check_design_size(call->design, model->nfeatures);
 	if (call->form == AS_ROW)
 		complete = take_row(fcinfo, first_argno, call);
 	else if (call->form == AS_OBJECT)

@@ -17,6 +17,7 @@
 #include "compute/dd.h"
 #include "compute/inference.h"
 #include "run/args.h"
+#include "sql/combination.h"
 #include "sql/model.h"
 #include "sql/predict.h"
 
@@ -66,69 +67,6 @@ term_values(const GrPredictor *model, const GrFeatures *features)
 	return x;
 }
 
-/*
- * Makes variances 1 to 4, by powers of two that go into x, and then x less than 2 in magnitude. unit: what a covariance
- * is to be multiplied by, for its row and for its column; *exponent: of the power of two that x was divided by. False
- * if a value has a variance that is none.
- */
-static bool
-scale_values(const double *vcov, int nterms, GrDD *x, double *unit, int *exponent)
-{
-	int			largest = INT_MIN;
-
-	for (int k = 0; k < nterms; k++)
-	{
-		double		variance = vcov[(Size) k * nterms + k];
-		int			half;
-
-		unit[k] = 1;
-		if (x[k].hi == 0)
-			continue;
-		if (!(variance >= 0 && isfinite(variance)))
-			return false;
-		half = variance > 0 ? (int) floor(0.5 * ilogb(variance)) : 0;
-		unit[k] = ldexp(1.0, -half);
-		largest = Max(largest, ilogb(x[k].hi) + half);
-		gr_poll_loop(k);
-	}
-	*exponent = largest == INT_MIN ? 0 : largest;
-	for (int k = 0; k < nterms; k++)
-	{
-		int			shift = -ilogb(unit[k]) - *exponent;
-
-		x[k] = (GrDD) {ldexp(x[k].hi, shift), ldexp(x[k].lo, shift)};
-		gr_poll_loop(k);
-	}
-	return true;
-}
-
-/* x' V x of the lower triangle */
-static double
-quadratic_form(const double *vcov, int nterms, const GrDD *x, const double *unit)
-{
-	GrDD		sum = gr_dd(0);
-	int64		n = 0;
-
-	for (int i = 0; i < nterms; i++)
-	{
-		const double *row = vcov + (Size) i * nterms;
-		GrDD		part = gr_dd(0);
-
-		gr_poll_loop(n++);
-		if (x[i].hi == 0)
-			continue;
-		for (int j = 0; j < i; j++)
-		{
-			if (x[j].hi != 0)
-				part = gr_dd_add(part, gr_dd_mul_d(x[j], row[j] * unit[i] * unit[j]));
-			gr_poll_loop(n++);
-		}
-		part = gr_dd_add(gr_dd_scale(part, 2), gr_dd_mul_d(x[i], row[i] * unit[i] * unit[i]));
-		sum = gr_dd_add(sum, gr_dd_mul(part, x[i]));
-	}
-	return gr_dd_to_double(sum);
-}
-
 /* Infinite values have an infinite error, and NaN has none, which arithmetic says. */
 static bool
 error_of_infinite(const double *vcov, int nterms, const GrDD *x, double *error)
@@ -159,9 +97,6 @@ predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatur
 {
 	int			nterms = model->nfeatures + (model->intercept ? 1 : 0);
 	GrDD	   *x;
-	double	   *unit;
-	double		square;
-	int			exponent;
 
 	predicted->eta = gr_predict_eta(model, features, &predicted->finite);
 	predicted->known = false;
@@ -173,45 +108,12 @@ predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatur
 		predicted->known = true;
 		return;
 	}
-	unit = palloc_extended(nterms * sizeof(double), MCXT_ALLOC_HUGE);
-	if (!scale_values(errors->vcov, nterms, x, unit, &exponent))
-		return;
-	square = quadratic_form(errors->vcov, nterms, x, unit);
-	pfree(unit);
+	predicted->known = gr_combination_error(errors->vcov, nterms, x, &predicted->error);
 	pfree(x);
-	/* negative where rounding left the covariances no digit, or where they are none; NaN where some aren't known */
-	if (!(square >= 0 && isfinite(square)))
+	if (!predicted->known)
 		return;
-	predicted->known = true;
-	predicted->error = ldexp(sqrt(square), exponent);
 	if (isinf(predicted->error))
 		raise_range();
-}
-
-/* |d mean / d eta| */
-static double
-mean_slope(GrLink link, double eta)
-{
-	double		t;
-
-	switch (link)
-	{
-		case GR_LOGIT:
-			t = exp(-fabs(eta));
-			return t / ((1 + t) * (1 + t));
-		case GR_PROBIT:
-			return 0.5 * M_2_SQRTPI * M_SQRT1_2 * exp(-0.5 * eta * eta);
-		case GR_CLOGLOG:
-			return exp(eta - exp(eta));
-		case GR_LOG:
-			return exp(eta);
-		case GR_SQRT:
-			return 2 * fabs(eta);
-		case GR_INVERSE:
-			return 1 / (eta * eta);
-		default:
-			return 1;
-	}
 }
 
 /*
@@ -334,7 +236,7 @@ interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorErro
 	{
 		if (of_response)
 			error = hypot(sqrt(errors->dispersion), error);
-		std_error = error == 0 ? 0 : mean_slope(model->link, predicted->eta) * error;
+		std_error = error == 0 ? 0 : fabs(gr_mean_slope(model->link, predicted->eta)) * error;
 		if (predicted->finite && isinf(std_error))
 			raise_range();
 		values[1] = Float8GetDatum(std_error);
@@ -403,7 +305,7 @@ static double
 working_weight(GrDistribution distribution, double eta)
 {
 	double		mean = gr_link_mean(distribution.link, eta);
-	double		slope = mean_slope(distribution.link, eta);
+	double		slope = fabs(gr_mean_slope(distribution.link, eta));
 
 	if (slope == 0)
 		return 0;

@@ -145,5 +145,19 @@ SELECT gpu_ols_fit('SELECT y, x FROM no_such_table');
 SELECT gpu_ols_fit('SELECT i, 1 / (i - 5000) FROM generate_series(1, 10000) i');
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM bad;
+-- effects of a model over a query
+CREATE TEMP TABLE fitted AS SELECT gpu_ols_agg(i + i % 3, i) AS m FROM generate_series(1, 9) i;
+SELECT gpu_margins(m, 'SELECT y, x FROM bad') FROM fitted;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_margins(m, 'SELECT ''{1}''::text AS x1') FROM fitted;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_margins(m, 'SELECT x AS x1 FROM bad FOR UPDATE') FROM fitted;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_margins(m, 'SELECT 1 / (i - 5000) AS x1 FROM generate_series(1, 10000) i') FROM fitted;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_margins(m, 'SELECT i AS x1, ''NaN''::real AS w FROM generate_series(1, 3) i', weights => 'w') FROM fitted;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_margins(m, 'SELECT i AS x1 FROM generate_series(1, 3) i', weights => 'x1', offsets => 'X1') FROM fitted;
+\echo :LAST_ERROR_SQLSTATE
 -- and the session goes on
 SELECT gpu_ols('{1,2,3}', '{3,5,7}');

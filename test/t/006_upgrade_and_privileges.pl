@@ -38,6 +38,7 @@ my $everything = q{
 		SELECT t.term, round(%1$s.gpu_predict(m, 3)), g.n FROM m, %1$s.gpu_tidy(m) t, %1$s.gpu_glance(m) g;
 	SELECT (b).n, round(%1$s.gpu_predict(m, r)), round(%1$s.gpu_predict(m, '{"x1": 3}'::jsonb))
 		FROM (SELECT %1$s.gpu_ols_agg(i > 4, i) AS b, %1$s.gpu_ols_agg(2 * i, i) AS m FROM generate_series(1, 9) i) t, (SELECT 3 AS x1) r;
+	SELECT term, round(estimate) FROM %1$s.gpu_margins(%1$s.gpu_ols_fit('SELECT 2 * i, i AS x FROM generate_series(1, 9) i'), 'SELECT i AS x FROM generate_series(1, 4) i');
 	SELECT count(*) >= 0 FROM %1$s.gpu_devices();
 	SELECT function, rows FROM %1$s.gpu_last_run();
 	SET gpureg.device = cpu;
@@ -73,7 +74,7 @@ my $everything = q{
 	INSERT INTO generated VALUES ('{1,2}'), ('{3,4}');
 	SELECT count(*) FROM generated WHERE p = %1$s.gpu_project(v, 5);
 };
-my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\n9|6|6\nt\ngpu_ols_fit|9\n"
+my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\n9|6|6\nx|2\nt\ngpu_ols_fit|9\n"
   . "1.386\n1.386\n{(intercept),x}\n1.504\n1.504\n9\nt\nt\ngpu_logreg_fit|t\n"
   . "5|[1:2][1:5]\n6|6\nt|t\n11841|663\n8|3\n8|3\na|3\na|3\na|3\ngpu_project_rows|1\n2";
 ($out, $err) = try_sql($node, sprintf($everything, 'stats'), db => 'mine', user => 'alice');
@@ -167,11 +168,11 @@ is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS
 # restricted: what reads or records the session's device and last run; unsafe: what runs a query of the user's
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}), "gpu_devices|r\ngpu_glm_fit|u\ngpu_last_run|r\ngpu_logreg|r\ngpu_logreg|r\ngpu_logreg_agg|r\ngpu_logreg_agg|r\n"
-	. "gpu_logreg_agg_final|r\ngpu_logreg_array_agg|r\ngpu_logreg_array_agg|r\ngpu_logreg_fit|u\ngpu_ols|r\ngpu_ols_fit|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
+	. "gpu_logreg_agg_final|r\ngpu_logreg_array_agg|r\ngpu_logreg_array_agg|r\ngpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_fit|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it, or write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_design_row|s\ngpu_devices|v\ngpu_glm_fit|v\ngpu_ingest_pass_accum|v\ngpu_last_run|v\ngpu_levels_accum|s\ngpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
-	. "gpu_logreg_fit|v\ngpu_ols|s\ngpu_ols_fit|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
+	. "gpu_logreg_fit|v\ngpu_margins|v\ngpu_ols|s\ngpu_ols_fit|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
 
 # Relocatable, with values and a view in use.
 $node->safe_psql('mine', q{

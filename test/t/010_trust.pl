@@ -288,6 +288,7 @@ my %flips = (
 	'gpu_ols_fit, a ring' => [ 'y, x', q{SELECT a.set('gpureg.debug_ring', 'on'), round((stats.gpu_ols_fit($q$%s$q$)).coef[2]::numeric, 9)} ],
 	'gpu_logreg_fit' => [ 'won, x', q{SELECT round((stats.gpu_logreg_fit($q$%s$q$)).coef[2]::numeric, 9)} ],
 	'gpu_logreg_fit, again and again' => [ 'won, x, i', q{SELECT a.set('gpureg.ring_size', '1MB'), round((stats.gpu_logreg_fit($q$%s $q$)).coef[2]::numeric, 9)} ],
+	'gpu_margins' => [ 'y, x', q{SELECT round(estimate::numeric, 9) FROM stats.gpu_margins(stats.gpu_logreg_fit('SELECT won, x FROM a.t'), $q$%s$q$)} ],
 	'gpu_project_rows' => [ 'i, v', q{SELECT round(sum(p::float8)::numeric, 3) FROM stats.gpu_project_rows($q$%s$q$, 3, 1, NULL::float8, NULL::int), unnest(projection) p} ]);
 for my $name (sort keys %flips)
 {
@@ -316,7 +317,7 @@ gives('owner', q{
 		BEGIN ALTER TABLE a.changing DROP x, ADD x text DEFAULT 'a text of some length'; RETURN true; END $$;
 	CREATE FUNCTION a.change() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN a.really_change(); END $$;}, '', 'a table that changes');
 for my $call (q{gpu_ols_fit('SELECT y, x FROM a.changing WHERE a.change()')}, q{gpu_ols_fit('SELECT y, x::float8 FROM a.changing WHERE a.change()')},
-	q{gpu_logreg_fit('SELECT y > 9, x FROM a.changing WHERE a.change()')}, q{gpu_project_rows('SELECT z, ARRAY[x]::real[] FROM a.changing WHERE a.change()', 3, id => NULL::int)})
+	q{gpu_logreg_fit('SELECT y > 9, x FROM a.changing WHERE a.change()')}, q{gpu_margins(gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 5)', formula => 'column1 ~ column2'), 'SELECT x AS column2 FROM a.changing WHERE a.change()')}, q{gpu_project_rows('SELECT z, ARRAY[x]::real[] FROM a.changing WHERE a.change()', 3, id => NULL::int)})
 {
 	for my $set ('', 'SET max_parallel_workers_per_gather = 0;')
 	{
@@ -338,6 +339,7 @@ $node->safe_psql('postgres', q{
 	ANALYZE a.rows;});
 gives('mallory', q{SELECT (gpu_logreg_fit('SELECT won, x FROM a.rows')).n}, '9000', 'policies of the role');
 for my $call (q{gpu_ols_fit('SELECT x, i FROM a.rows WHERE a.become(''reader'')')}, q{gpu_logreg_fit('SELECT won, x FROM a.rows WHERE a.become(''reader'')')},
+	q{gpu_margins(gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 5)', formula => 'column1 ~ column2'), 'SELECT x AS column2 FROM a.rows WHERE a.become(''reader'')')},
 	q{gpu_project_rows('SELECT i, ARRAY[x]::real[] FROM a.rows WHERE a.become(''reader'')', 3, id => NULL::int)})
 {
 	refused('mallory', "SELECT $call", '55000', "another role while the query is planned: $call");
