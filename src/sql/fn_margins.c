@@ -187,6 +187,16 @@ has_finite_coefficients(const GrModel *model)
 	return true;
 }
 
+/*
+ * Is there an estimate? Not without any coefficient that has a part in it; and a derivative along a term whose
+ * coefficient runs off has none, while means have their limits.
+ */
+static bool
+is_known(const GrMarginEffect *effect)
+{
+	return (effect->estimable || !effect->aliased) && (effect->is_step || !effect->separated);
+}
+
 /* A row an effect */
 static void
 put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margins, Inference inference)
@@ -199,13 +209,15 @@ put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margin
 		const GrMarginEffect *effect = &margins->effects[e];
 		const char *name = effect_name(margins->design, effect);
 		double		estimate = gr_margins_average(margins, e, margins->want_gradients ? gradient : NULL);
-		bool		estimable = effect->estimable || !effect->aliased;
+		bool		known = is_known(effect);
 		double		error = NAN;
 		Datum		values[7];
 		bool		nulls[7] = {false};
 
-		if (finite && estimable && !isfinite(estimate))
+		if (finite && known && !isfinite(estimate))
 			raise_range(name, false);
+		if (!known)
+			estimate = NAN;
 		if (isfinite(estimate))
 			error = standard_error(model, effect, gradient);
 		if (isinf(error) && finite)

@@ -89,10 +89,13 @@ SELECT g.term, g.estimate IS NULL AS aliased, g.std_error IS NULL AS no_error FR
 -- infinite coefficients: what arithmetic gives
 SELECT link, a, g.estimate, g.std_error FROM (VALUES ('gaussian', 'identity', 1), ('binomial', 'logit', 0), ('binomial', 'logit', 1)) v(family, link, a), gpu_margins(made(family, link, '{1,Infinity}'), format('SELECT %s AS a', a)) g;
 SELECT g.estimate, g.std_error > 0 AS error FROM gpu_margins(made('binomial', 'logit', '{0,Infinity}', separated => '{}'), 'SELECT true AS a') g;
--- separated data: what the separating level makes is known, its error isn't; of the others it is
+-- separated data: what the separating level makes is known, its error isn't; of the others it is. Of a separating
+-- number neither is.
 SET client_min_messages = error;
 SELECT g.term, round(g.estimate::numeric, 6) AS estimate, g.std_error > 0 AS error FROM gpu_logreg_fit('SELECT y, x, g FROM (VALUES (0, 1, ''a''), (1, 2, ''a''), (0, 3, ''a''), (1, 4, ''a''), (1, 2, ''b''), (1, 1, ''b''), (0, 2, ''c''), (1, 3, ''c'')) v(y, x, g)') m,
     gpu_margins(m, 'SELECT x, g FROM (VALUES (1, ''a''), (2, ''a''), (3, ''b''), (2, ''c'')) v(x, g)') g;
+SELECT g.term, round(g.estimate::numeric, 6) AS estimate, g.std_error > 0 AS error FROM gpu_logreg_fit('SELECT y, x, z FROM (VALUES (0, 1, 0), (1, 2, 0), (0, 3, 0), (1, 4, 0), (1, 2, 1), (1, 1, 1)) v(y, x, z)') m,
+    gpu_margins(m, 'SELECT 2 AS x, 0 AS z') g WHERE term = 'z' OR estimate > 0;
 RESET client_min_messages;
 -- an intercept alone has no effects; of a NULL model there are none
 SELECT count(*) FROM gpu_margins(gpu_ols_fit('SELECT mpg FROM mtcars'), 'SELECT 1');
