@@ -2,8 +2,11 @@
 \set ECHO none
 SET client_min_messages = warning;
 CREATE EXTENSION gpureg;
-CREATE TABLE diamonds (id int GENERATED ALWAYS AS IDENTITY, carat float8, cut text, color text, clarity text, depth float8, "table" float8, price float8,
-                       x float8, y float8, z float8);
+-- from the worst to the best
+CREATE TYPE cut AS ENUM ('Fair', 'Good', 'Very Good', 'Premium', 'Ideal');
+CREATE TYPE clarity AS ENUM ('I1', 'SI2', 'SI1', 'VS2', 'VS1', 'VVS2', 'VVS1', 'IF');
+CREATE TABLE diamonds (id int GENERATED ALWAYS AS IDENTITY, carat float8, cut cut, color text, clarity clarity, depth float8,
+                       "table" float8, price float8, x float8, y float8, z float8);
 \copy diamonds (carat, cut, color, clarity, depth, "table", price, x, y, z) FROM PROGRAM 'gzip -dc test/data/diamonds.csv.gz' WITH (FORMAT csv, HEADER)
 ANALYZE diamonds;
 \pset border 1
@@ -63,6 +66,35 @@ FROM (SELECT cut, gpu_ols_agg(price, carat) AS m FROM diamonds GROUP BY cut) AS 
 ORDER BY per_carat;
 \set ECHO none
 
+\echo '== Cut, color and clarity as they are, in ln(price): levels against the first, with robust standard errors'
+\echo
+\set ECHO queries
+SET extra_float_digits = -9;
+SELECT * FROM gpu_tidy(gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut, color, clarity FROM diamonds',
+                                   vcov => 'HC3'));
+\set ECHO none
+
+\echo '== Does clarity matter, once weight, cut and color are known?'
+\echo
+\set ECHO queries
+CREATE TABLE logs AS
+    SELECT gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut, color FROM diamonds') AS m0,
+           gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut, color, clarity FROM diamonds') AS m;
+SELECT a.* FROM logs, gpu_anova(m0, m) a;
+\set ECHO none
+
+\echo '== Predictions by name, and where 95 of 100 prices should lie'
+\echo
+\set ECHO queries
+CREATE VIEW stones AS SELECT *, ln(carat) AS lc FROM diamonds;
+SELECT carat, cut, color, clarity, price AS paid, round(exp(gpu_predict(m, t))) AS predicted,
+       round(exp(lower)) AS lower, round(exp(upper)) AS upper
+FROM logs, stones t, gpu_predict_interval(m, 'prediction', 0.95, t) WHERE id % 9000 = 4242 ORDER BY price;
+SELECT count(*) AS n, round(avg((ln(price) BETWEEN lower AND upper)::int), 3) AS share_within
+FROM logs, stones t, gpu_predict_interval(m, 'prediction', 0.95, t);
+\set ECHO none
+RESET extra_float_digits;
+
 \echo '== What makes a cut ideal: a logistic regression, as odds ratios'
 \echo
 \set ECHO queries
@@ -93,13 +125,13 @@ SELECT n, round(r_squared::numeric, 4) AS r_squared FROM gpu_glance(gpu_ols_fit(
 \echo '== ... and those projected to 24 dimensions: which stones are alike in all of it'
 \echo
 \set ECHO queries
-CREATE TABLE stones AS
+CREATE TABLE alike AS
     SELECT id, projection FROM gpu_project_rows($$
         SELECT id, ARRAY[ln(carat) * 5, depth / 5, "table" / 5]
                || gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity), 64)::float8[]
         FROM diamonds WHERE id <= 10000$$, 24);
-SELECT carat, cut, color, clarity, depth, "table", price FROM diamonds JOIN stones s USING (id)
-ORDER BY (SELECT sum((u - v) ^ 2) FROM stones q, unnest(q.projection, s.projection) t(u, v) WHERE q.id = 4242), id LIMIT 5;
+SELECT carat, cut, color, clarity, depth, "table", price FROM diamonds JOIN alike s USING (id)
+ORDER BY (SELECT sum((u - v) ^ 2) FROM alike q, unnest(q.projection, s.projection) t(u, v) WHERE q.id = 4242), id LIMIT 5;
 \set ECHO none
 
 \echo '== Where the first model was computed, and how fast'

@@ -82,3 +82,92 @@ SELECT term, estimate FROM gpu_tidy(gpu_glm_fit('SELECT sold / offered::float8 A
                                                 'probit', weights => 'offered'))) t;
 SELECT round((m).dispersion::numeric, 2) AS dispersion
 FROM gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'quasipoisson', offsets => 'o') m;
+DROP TABLE policies, shops;
+CREATE TABLE endometrial_rows (dataset text, y int, weight float8, frequency float8, base float8, x float8[]);
+\copy endometrial_rows FROM PROGRAM 'grep ^endometrial test/data/firth_rows.csv' WITH (FORMAT csv)
+CREATE TABLE endometrial AS SELECT y AS hg, x[1]::int AS nv, x[2] AS pi, x[3] AS eh FROM endometrial_rows;
+SET extra_float_digits = -9;
+SELECT hg, nv, count(*) FROM endometrial GROUP BY hg, nv ORDER BY hg, nv;
+SELECT term, estimate, std_error, p_value FROM gpu_tidy(gpu_logreg_fit('SELECT hg, nv, pi, eh FROM endometrial'));
+SELECT term, estimate, std_error, p_value
+FROM gpu_tidy(gpu_logreg_fit('SELECT hg, nv, pi, eh FROM endometrial', firth => true));
+RESET extra_float_digits;
+DROP TABLE endometrial_rows, endometrial;
+-- docs/linear.md
+SET extra_float_digits = -9;
+CREATE TABLE cars AS SELECT gpu_ols_fit('SELECT mpg, wt, hp FROM mtcars') AS m;
+SELECT t.* FROM cars, gpu_tidy(m) t;
+SELECT term, estimate, std_error FROM gpu_tidy(gpu_ols_fit('SELECT mpg, wt, hp FROM mtcars', intercept => false));
+SELECT n, rank, r_squared, sigma, f_statistic, f_p_value, aic FROM cars, gpu_glance(m);
+\pset format unaligned
+\pset tuples_only on
+SELECT gpu_summary(m) FROM cars;
+\pset format aligned
+\pset tuples_only off
+SELECT cut, t.estimate, t.conf_low, t.conf_high
+FROM (SELECT cut, gpu_with_terms(gpu_ols_agg(ln(price), ln(carat)), '{lc}') AS m FROM diamonds GROUP BY cut) s,
+     gpu_tidy(m) t
+WHERE t.term = 'lc' ORDER BY t.estimate;
+CREATE TABLE states AS SELECT cut, gpu_ols_stats_agg(ln(price), ln(carat), depth) AS s FROM diamonds GROUP BY cut;
+SELECT t.term, t.estimate, t.std_error
+FROM (SELECT gpu_ols_rollup(s) AS s FROM states WHERE cut <> 'Fair') r, gpu_tidy(gpu_ols_solve(s)) t;
+SELECT term, p.std_error AS plain, w.std_error AS weights, f.std_error AS frequencies
+FROM gpu_tidy(gpu_ols_fit('SELECT mpg, wt FROM mtcars')) p
+JOIN gpu_tidy(gpu_ols_fit('SELECT mpg, wt, 4 AS k FROM mtcars', weights => 'k')) w USING (term)
+JOIN gpu_tidy(gpu_ols_fit('SELECT mpg, wt, 4 AS k FROM mtcars', frequencies => 'k')) f USING (term) ORDER BY term;
+SELECT term, i.std_error AS iid, r.std_error AS hc3
+FROM cars, gpu_tidy(m) i JOIN gpu_tidy(gpu_ols_fit('SELECT mpg, wt, hp FROM mtcars', vcov => 'HC3')) r USING (term)
+ORDER BY term;
+SELECT v.*, i.*
+FROM (VALUES (2.5, 100), (3.5, 200)) v(wt, hp), cars, gpu_predict_interval(m, 'prediction', 0.95, wt, hp) i;
+SELECT v.*, i.*
+FROM (VALUES (2.5, 100), (3.5, 200)) v(wt, hp), cars, gpu_predict_interval(m, 'confidence', 0.95, v) i;
+SELECT mpg, wt, hp, gpu_leverage(m, wt, hp) AS leverage FROM mtcars, cars ORDER BY leverage DESC LIMIT 3;
+SELECT df, statistic, p_value, test
+FROM cars, gpu_anova(m, gpu_ols_fit('SELECT mpg, wt, hp, qsec, am FROM mtcars'));
+SELECT * FROM gpu_wald(gpu_ols_fit('SELECT mpg, wt, hp, qsec, am FROM mtcars', vcov => 'HC3'), '{qsec,am}');
+SELECT term, estimate, std_error FROM gpu_tidy(gpu_ols_fit('SELECT mpg, wt, wt * 1000 AS pounds, hp FROM mtcars'));
+SELECT * FROM gpu_vif(gpu_ols_fit('SELECT mpg, wt, hp, disp FROM mtcars'));
+SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error
+FROM gpu_tidy(gpu_ols_fit($$SELECT y, x FROM nist_rows WHERE dataset = 'longley'$$));
+DROP TABLE cars, states;
+-- Categories, robust covariances, predictions and tests of them, over the diamonds
+SELECT * FROM gpu_tidy(gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut, color, clarity FROM diamonds',
+                                   vcov => 'HC3'));
+CREATE TABLE prices AS
+SELECT gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut, color FROM diamonds') AS m0,
+       gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut, color, clarity FROM diamonds', vcov => 'HC3') AS m;
+CREATE TABLE large AS SELECT ln(carat) AS lc, cut, color, clarity, price FROM diamonds WHERE carat > 4;
+SELECT t.*, gpu_predict(m, t) FROM prices, large t ORDER BY price, color;
+SELECT ln(t.price) AS lp, (gpu_predict_interval(m, 'prediction', 0.95, t)).* FROM prices, large t ORDER BY price, color;
+SELECT df, statistic, p_value, test FROM prices, gpu_anova(m0, m);
+-- ... and over counts of claims
+CREATE TABLE policies AS
+SELECT i AS id, age, region, sum_insured, exposure,
+       (SELECT count(*) FROM (VALUES (1), (1 + mu), (1 + mu + mu * mu / 2)) v(p) WHERE u > exp(-mu) * p) AS claims
+FROM (SELECT *, exposure * exp(-1.5 - 0.01 * age + 0.02 * age * (region = 'south')::int + 0.004 * sum_insured) AS mu
+      FROM (SELECT i, 18 + (i * 7919 % 60)::int AS age,
+                   (ARRAY['east', 'north', 'south', 'west'])[1 + i * 31 % 4] AS region,
+                   10 + (i * 104729 % 1901) / 10.0::float8 AS sum_insured,
+                   0.25 + (i * 37 % 76) / 100.0::float8 AS exposure,
+                   (i * 2654435761 % 4294967296) / 4294967296.0::float8 AS u
+            FROM generate_series(1, 4000::bigint) i) r) r;
+CREATE TABLE claims AS
+SELECT gpu_glm_fit('SELECT claims, age, region, sum_insured, ln(exposure) AS ln_exposure FROM policies',
+                   family => 'poisson', formula => 'claims ~ age + region + sum_insured',
+                   offsets => 'ln_exposure') AS m0,
+       gpu_glm_fit('SELECT claims, age, region, sum_insured, ln(exposure) AS ln_exposure FROM policies',
+                   family => 'poisson', formula => 'claims ~ age * region + poly(sum_insured, 2)',
+                   offsets => 'ln_exposure') AS m;
+\pset format unaligned
+\pset tuples_only on
+SELECT gpu_summary(gpu_glm_fit('SELECT claims, age, region, sum_insured, ln(exposure) AS ln_exposure FROM policies',
+                               family => 'poisson', formula => 'claims ~ age * region + poly(sum_insured, 2)',
+                               offsets => 'ln_exposure'));
+\pset format aligned
+\pset tuples_only off
+SELECT t.*, gpu_predict(m, t) FROM claims, policies t WHERE id <= 4 ORDER BY id;
+SELECT t.id, (gpu_predict_interval(m, 'confidence', 0.95, t)).* FROM claims, policies t WHERE id <= 4 ORDER BY id;
+SELECT * FROM gpu_anova((SELECT m0 FROM claims), (SELECT m FROM claims));
+DROP TABLE policies, claims, prices, large;
+RESET extra_float_digits;

@@ -1,5 +1,5 @@
-# What docs/formulas.md and docs/glm.md show is what a test runs: each of their statements is one of
-# test/sql/examples.sql, and what the former shows as their output is in expected/examples.out.
+# What some pages show is what a test runs: each of their statements is one of test/sql/examples.sql, and what they show
+# as output, in comments, is in expected/examples.out.
 use strict;
 use warnings;
 
@@ -25,7 +25,7 @@ sub squeezed
 my $run = squeezed(slurp_file("$root/test/sql/examples.sql"));
 my %shown = map { (squeezed($_) => 1) } split /\n/, slurp_file("$root/expected/examples.out");
 
-for my $name ('formulas.md', 'glm.md')
+for my $name ('formulas.md', 'glm.md', 'linear.md')
 {
 	my $page = slurp_file("$root/docs/$name");
 	my $n = 0;
@@ -33,7 +33,7 @@ for my $name ('formulas.md', 'glm.md')
 	while ($page =~ /^```sql\n(.*?)^```/gms)
 	{
 		my $block = $1;
-		my @output = $name eq 'formulas.md' ? $block =~ /^-- (.*)$/mg : ();
+		my @output = $block =~ /^-- (.*)$/mg;
 
 		for my $statement (grep { /\S/ } split /;\n/, $block =~ s/^--.*\n//gmr)
 		{
