@@ -214,8 +214,8 @@ squared_length(const double *tile, int nrows, GrRowShape shape, const GlmTerms &
 
 	for (int k = 0; k < nterms; k++)
 	{
-		double		part = tile_dot<true, double>(tile, nrows, shape, k, terms.factor + (int64_t) k * nterms, terms.shift,
-												  lane);
+		const double *row = terms.factor + (int64_t) k * nterms;
+		double		part = tile_dot<true, double>(tile, nrows, shape, k, row, terms.shift, lane);
 
 		length = fma(part, part, length);
 	}
@@ -276,9 +276,11 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 		{
 			Dot			dot = tile_dot<ROLES, Dot>(tile, count, shape, shape.nfeatures, terms.beta, terms.shift,
 													   lane);
-			double		length = MEASURED && terms.factor != NULL ? squared_length(tile, count, shape, terms, lane) : 0.0;
+			double		length = 0.0;
 			double		eta;
 
+			if (MEASURED && terms.factor != NULL)
+				length = squared_length(tile, count, shape, terms, lane);
 			if (ROLES && shape.offset)
 				add_product(dot, 1.0, gr_row_offset(own, shape), 0.0);
 			eta = dot.s + dot.c;

@@ -497,8 +497,8 @@ sum_exact(RowsPass *run, GrError *err)
 }
 
 /*
- * Memory that comes with the first pass that wants some: *memory has room for nbytes, out of what rows leave free, as it
- * is little against these.
+ * Memory that comes with the first pass that wants some: *memory has room for nbytes, out of what rows leave free, as
+ * it is little against these.
  */
 static bool
 reserve(RowsSink *rows, double **memory, size_t *memory_nbytes, size_t nbytes, const char *what, GrError *err)
@@ -533,7 +533,8 @@ send_factor(RowsPass *run, GrError *err)
 
 	if (!reserve(rows, &rows->factor, &rows->factor_nbytes, nbytes, "allocating what leverages are measured by", err))
 		return false;
-	SESSION_CUDA(rows->session, err, cudaMemsetAsync(rows->factor, 0, nbytes, rows->kernel_stream), "clearing a triangle");
+	SESSION_CUDA(rows->session, err, cudaMemsetAsync(rows->factor, 0, nbytes, rows->kernel_stream),
+				 "clearing a triangle");
 	for (int64_t k = 0; k < nterms; row += ++k)
 		SESSION_CUDA(rows->session, err,
 					 cudaMemcpyAsync(rows->factor + k * nterms, row, sizeof(double) * (size_t) (k + 1),

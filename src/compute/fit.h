@@ -38,7 +38,8 @@ typedef enum GrLogregPhase
 	GR_PHASE_ASCEND,			/* gradient ascent on the caller's side */
 	GR_PHASE_LAST,				/* of gradient descent or L-BFGS: deviance and covariances at the final beta */
 	GR_PHASE_PLACE,				/* how far out is beta to be set along a face? entered by gr_fit_end() */
-	GR_PHASE_SCORES,			/* the pass of a sandwich estimate; entered by PLACE, to which it returns by gr_finish() */
+	/* the pass of a sandwich estimate; entered by PLACE, to which it returns by gr_finish() */
+	GR_PHASE_SCORES,
 	GR_PHASE_CLUSTERS,			/* the clusters' sums of one; entered from SCORES */
 	/* a pass of the model with the intercept alone, for its deviance; entered after PLACE */
 	GR_PHASE_NULL,

@@ -56,9 +56,9 @@ typedef struct GrPass
 	const double *face_absolute;	/* nfaces */
 	double		face_relative;
 	/*
-	 * EXACT and, on the CPU, FAST, at beta = 0: rows as gr_first_row() has them, whose Newton step is a least-squares fit that comes near the
-	 * estimate, however large offsets and responses are. There is no deviance. Of a logistic regression the mean is
-	 * taken for linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4.
+	 * EXACT and, on the CPU, FAST, at beta = 0: rows as gr_first_row() has them, whose Newton step is a least-squares
+	 * fit that comes near the estimate, however large offsets and responses are. There is no deviance. Of a logistic
+	 * regression the mean is taken for linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4.
 	 */
 	bool		linear;
 	GrMeasure	measure;

@@ -167,8 +167,8 @@ gr_margin_of(GrDistribution distribution, double eta, double y)
 }
 
 /*
- * Do steps of their own, without offsets, begin with a linear pass? A logistic regression's begin at 0, and so may those
- * of linear regression, whose step is the same from everywhere.
+ * Do steps of their own, without offsets, begin with a linear pass? A logistic regression's begin at 0, and so may
+ * those of linear regression, whose step is the same from everywhere.
  */
 GR_HD bool
 gr_is_first_linear(GrDistribution distribution)

@@ -57,7 +57,7 @@ typedef struct GrLogregOptions
 	double		learning_rate;	/* GD: of the classic batch update in the features' units; NaN: as descent.c chooses */
 	bool		can_ascend;		/* the caller can answer GR_LOGREG_ASCEND */
 	bool		can_change;		/* the caller can answer GR_LOGREG_CHANGE */
-	bool		can_begin_fast; /* its FAST passes may be linear: on the CPU, where EXACT ones take many times as long */
+	bool		can_begin_fast; /* FAST passes may be linear: on the CPU, where EXACT ones take many times as long */
 	int			leave_out;		/* 1 + a term that is to have no coefficient, as if it were collinear; 0: none */
 	const GrSolver *linear_solver;	/* where Newton's steps for many terms are solved; NULL: here; see ols.h */
 	bool		firth;			/* a logistic regression's, with Firth's (1993) penalty; see firth.h */
@@ -179,7 +179,8 @@ extern bool gr_logreg_take_start(const GrLogregFit *sample, double *start);
 /*
  * The last Newton step by itself, from the sums of an EXACT pass at beta without faces or shift, which may be linear:
  * coef becomes the next beta (nterms as above), vcov the inverse of the Hessian at beta; deviance, null_deviance,
- * pearson, rank and nrows are those of the pass, and decrement the length of the step in standard errors. workspace: gr_logreg_step_nbytes() bytes.
+ * pearson, rank and nrows are those of the pass, and decrement the length of the step in standard errors. workspace:
+ * gr_logreg_step_nbytes() bytes.
  */
 typedef struct GrLogregStep
 {

@@ -89,8 +89,8 @@ next_kind(const GrLogregFit *fit)
 	const GrLogregState *state = fit->state;
 	double		length = sqrt(state->decrement);
 
-	if (is_solved_at_zero(&state->options) || state->options.firth || state->nfaces > 0 || state->stiff || length <= 1e-6 ||
-		length <= state->options.tol)
+	if (is_solved_at_zero(&state->options) || state->options.firth || state->nfaces > 0 || state->stiff ||
+		length <= 1e-6 || length <= state->options.tol)
 		return GR_PASS_EXACT;
 	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
 		length <= 1e-2 && is_last(fit, state->decrement * state->bend, state->bend))
@@ -158,7 +158,8 @@ runs_off(GrLogregFit *fit)
 {
 	GrLogregState *state = fit->state;
 
-	if (state->options.l2 > 0 || state->options.firth || state->nfaces == GR_FACES_MAX || !gr_can_separate(state->options.distribution))
+	if (state->options.l2 > 0 || state->options.firth || state->nfaces == GR_FACES_MAX ||
+		!gr_can_separate(state->options.distribution))
 		return false;
 	if (fit->iterations >= state->max_iter && !state->final_attempt)
 	{

@@ -77,7 +77,8 @@ lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregState *st
 	size_t		triangle = (size_t) gr_triangle((int64_t) nterms);
 	bool		clustered = gr_vcov_is_clustered(options->vcov);
 
-	state->factor = wants_factor(options->vcov) || options->firth ? take_doubles(arena, (size_t) gr_triangle((int64_t) p + 1)) : NULL;
+	state->factor = wants_factor(options->vcov) || options->firth ?
+		take_doubles(arena, (size_t) gr_triangle((int64_t) p + 1)) : NULL;
 	state->middle = clustered ? take_doubles(arena, 2 * triangle) : NULL;
 	state->total = clustered ? take_doubles(arena, 2 * triangle) : NULL;
 	state->scores = clustered ? take_doubles(arena, nterms) : NULL;
@@ -184,6 +185,7 @@ gr_logreg_begin(void *memory, const GrLogregOptions *options)
 	if (options->leave_out > 0)
 		state->aliased[options->leave_out - 1] = true;
 	memset(fit->separated, 0, (size_t) fit->nterms * sizeof(int));
-	gr_fit_ask(fit, GR_PHASE_ZERO, begins_fast(options) ? GR_PASS_FAST : state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
+	gr_fit_ask(fit, GR_PHASE_ZERO, begins_fast(options) ? GR_PASS_FAST :
+			   state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
 	return fit;
 }

@@ -282,7 +282,8 @@ surround(GrLogregFit *fit, const double *hi, const double *lo, int from, double 
 			GrDD		sum = {0, 0};
 
 			for (int k = 0; k < n; k++)
-				sum = gr_dd_add(sum, gr_dd_mul_d(entry_of(hi, lo, k + from, j + from), bread_entry(fit, i, k, by_factor)));
+				sum = gr_dd_add(sum, gr_dd_mul_d(entry_of(hi, lo, k + from, j + from),
+												 bread_entry(fit, i, k, by_factor)));
 			row[j] = sum.hi;
 			row[n + j] = sum.lo;
 		}

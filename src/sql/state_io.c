@@ -255,7 +255,8 @@ append_number(StringInfo buf, const List *list, int64 k)
 static int
 roles_of(const GrState *state)
 {
-	return state->weight + 2 * state->offset + 4 * (state->weighting == GR_FREQUENCIES) + 8 * state->linear + 16 * state->measure;
+	return state->weight + 2 * state->offset + 4 * (state->weighting == GR_FREQUENCIES) + 8 * state->linear +
+		16 * state->measure;
 }
 
 static Datum
@@ -467,7 +468,8 @@ read_pass(Reader *reader, int nfeatures)
 
 	if (nfeatures < 0 || !gr_family_has_link((GrFamily) family, (GrLink) link))
 		raise_syntax(reader);
-	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (nfaces + nchanged) * (Size) gr_nterms(nfeatures) + nfactor);
+	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (nfaces + nchanged) * (Size) gr_nterms(nfeatures) +
+			   nfactor);
 	state = gr_state_create_pass(&pass, (roles & 4) != 0 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, nchanged);
 	state->nrows = read_integer(reader, ",", "rows", 0, PG_INT64_MAX);
 	state->nworkers = (int16) read_integer(reader, ",", "workers", 0, PG_INT16_MAX);

@@ -293,8 +293,8 @@ static void
 test_random_formulas(void)
 {
 	static const char *const words[] = {
-		"y", "~", "+", "-", "*", ":", "(", ")", "a", "b", "x", "z", "k", "w", "poly(", "factor(", ",", "2", "0", "1", ".",
-		"\"", "\"x\"", " ", "^", "\xc3\xa4", "blob", "twice", "poly(x,2)", "factor(k)"
+		"y", "~", "+", "-", "*", ":", "(", ")", "a", "b", "x", "z", "k", "w", "poly(", "factor(", ",", "2", "0", "1",
+		".", "\"", "\"x\"", " ", "^", "\xc3\xa4", "blob", "twice", "poly(x,2)", "factor(k)"
 	};
 	int			nread = 0;
 	bool		ok = true;
@@ -558,7 +558,8 @@ test_fold(bool shifted)
 	same = gr_gram_fold(hi, lo, shift, P, rest_of, LOW, &poll);
 	for (int k = 0; k < COUNT(want); k++)
 		same &= hi[k] == want[k] && lo[k] == 0;
-	check(same && (!shifted || shift[P] == (P + LOW) % 3 + 1), "columns of two parts%s", shifted ? ", about a shift" : "");
+	check(same && (!shifted || shift[P] == (P + LOW) % 3 + 1), "columns of two parts%s",
+		  shifted ? ", about a shift" : "");
 }
 
 /* As many levels as there may be */

@@ -86,8 +86,8 @@ data_free(Data *data)
 static GrPass
 make_pass(const Data *data, GrPassKind kind, int nfaces)
 {
-	GrPass		pass = {kind, gr_plain_shape(data->nfeatures), GR_LOGISTIC, data->beta, data->shift, nfaces, data->faces,
-		data->face_absolute, 0x1p-46, false, GR_MEASURE_STEP, false, NULL};
+	GrPass		pass = {kind, gr_plain_shape(data->nfeatures), GR_LOGISTIC, data->beta, data->shift, nfaces,
+		data->faces, data->face_absolute, 0x1p-46, false, GR_MEASURE_STEP, false, NULL};
 
 	return pass;
 }

@@ -114,8 +114,8 @@ static inline GrLogregOptions
 defaults(const Data *data)
 {
 	GrLogregOptions options = {
-		.shape = gr_plain_shape(data->p),.distribution = GR_LOGISTIC,.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON,.learning_rate =
-			NAN,
+		.shape = gr_plain_shape(data->p),.distribution = GR_LOGISTIC,.intercept = true,.max_iter = 25,.tol = 1e-10,
+		.solver = GR_SOLVER_NEWTON,.learning_rate = NAN,
 		.can_change = true
 	};
 

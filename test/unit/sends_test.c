@@ -145,7 +145,9 @@ static bool
 pass_over(GrSink *rows, int nfeatures, const double *beta, double *sums)
 {
 	double	   *shift = calloc((size_t) nfeatures, sizeof(double));
-	GrPass		pass = {.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(nfeatures),.beta = beta,.shift = shift};
+	GrPass		pass = {
+		.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(nfeatures),.beta = beta,.shift = shift
+	};
 	GrError		err = {0};
 	bool		ok;
 

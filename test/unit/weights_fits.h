@@ -48,7 +48,9 @@ fit_weighted(const Rows *data, GrLogregOptions options, GrRowTotals *totals)
 static inline GrLogregOptions
 weighted_defaults(void)
 {
-	GrLogregOptions options = {.distribution = GR_LOGISTIC,.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON};
+	GrLogregOptions options = {
+		.distribution = GR_LOGISTIC,.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON
+	};
 
 	options.learning_rate = NAN;
 	options.can_change = true;
