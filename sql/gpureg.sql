@@ -562,6 +562,30 @@ CREATE AGGREGATE gpu_logreg_array_pass(request gpu_logreg_step, y float8, x floa
     PARALLEL = SAFE
 );
 
+-- What fits with clusters run over their query, grouped by these. A group's sums are few numbers.
+CREATE FUNCTION gpu_scores_accum(internal, request gpu_logreg_step, names text[], widths int[], VARIADIC "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_scores_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_scores_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_scores_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_scores_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_scores_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_scores_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_scores_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_scores_final(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_scores_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_scores_pass(request gpu_logreg_step, names text[], widths int[], VARIADIC "any") (
+    SFUNC = gpu_scores_accum,
+    STYPE = internal,
+    SSPACE = 512,
+    COMBINEFUNC = gpu_scores_combine,
+    SERIALFUNC = gpu_scores_serial,
+    DESERIALFUNC = gpu_scores_deserial,
+    FINALFUNC = gpu_scores_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
 CREATE FUNCTION gpu_logreg_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 -- one function by two names
@@ -915,6 +939,14 @@ COMMENT ON AGGREGATE gpu_glm_step_array_agg(text, text, float8[], boolean, float
 COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step) IS 'merges states of Newton steps';
 COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
     IS 'a pass of gpu_logreg_fit over its query';
+COMMENT ON FUNCTION gpu_scores_accum(internal, gpu_logreg_step, text[], int[], "any")
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_scores_combine(internal, internal) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_scores_serial(internal) IS 'aggregate serialization function';
+COMMENT ON FUNCTION gpu_scores_deserial(bytea, internal) IS 'aggregate deserialization function';
+COMMENT ON FUNCTION gpu_scores_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_scores_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
+    IS 'the sums of a cluster for fits with clusters';
 COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[])
     IS 'a pass of gpu_logreg_fit over a remote query';
 COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8)

@@ -93,6 +93,8 @@ struct GrLogregState
 	double	   *middle;			/* of a sandwich, of one way of clustering: hi and lo of a triangle of terms */
 	double	   *total;			/* the same of all ways */
 	double	   *scores;			/* a cluster's */
+	double		pearson_hi;		/* of all clusters of the first way: squared Pearson residuals */
+	double		pearson_lo;
 	double	   *product_row;	/* of the bread and the middle, hi and lo */
 	double	   *hat;			/* CR2: two matrices of a cluster */
 	double	   *memory;			/* L-BFGS: see descent.c */

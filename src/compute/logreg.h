@@ -71,7 +71,7 @@ typedef enum GrLogregWant
 	GR_LOGREG_PASS,				/* make fit->pass, adding to fit->sums, which are cleared */
 	GR_LOGREG_CHANGE,			/* change the rows by fit->basis, for all passes from now on */
 	/*
-	 * make fit->pass over each cluster by itself: for each the gradient and, for CR2, the Hessian of its rows to
+	 * make the sums of each cluster's rows, see scores.h, about fit->pass and fit->pass_lo, and give them to
 	 * gr_logreg_add_cluster(). fit->way: rows are in one where they have the same in the first cluster column, 0, or in
 	 * the second, 1, or in both, 2
 	 */
@@ -93,7 +93,9 @@ typedef struct GrLogregFit
 	double	   *beta;			/* of (1, x), x as the rows are then */
 	int64_t		ascended;
 	bool		ascent_converged;
+	/* of CLUSTERS */
 	int			way;
+	const double *pass_lo;		/* what pass.beta has beyond its digits */
 	int64_t		nclusters_met;	/* of this way */
 
 	/* what came out, when done */
@@ -143,12 +145,11 @@ extern GrLogregWant gr_logreg_next(GrLogregFit *fit);
  */
 extern bool gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err);
 
-/*
- * A cluster's rows: the sums of w (1, x - shift) r, nfull = nfeatures + 1 of them in double-double, and, for CR2, of w
- * z z', a packed triangle of nfull rows; as FAST has them in glm.h. Fails with GR_CANCELED.
- */
-extern bool gr_logreg_add_cluster(GrLogregFit *fit, const double *gradient_hi, const double *gradient_lo,
-								  const double *hessian, const GrHost *host, GrError *err);
+/* The covariances that were asked for */
+extern GrVcov gr_fit_vcov(const GrLogregFit *fit);
+
+/* A cluster's sums, as scores.h has them; with the Hessian, for CR2. Fails with GR_CANCELED. */
+extern bool gr_logreg_add_cluster(GrLogregFit *fit, const double *sums, const GrHost *host, GrError *err);
 
 /*
  * A separated term has a sign if all directions that separate as many rows as can be separated move it to that side,

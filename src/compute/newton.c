@@ -363,8 +363,8 @@ begin_at_null(GrLogregFit *fit)
 }
 
 /*
- * Is the step from 0 the estimate, and its pass all that the covariances want? The pass of scores gives the deviance
- * then. Where rows are weighted, each of their products was rounded, and where columns are far from 0, scores are to be
+ * Is the step from 0 the estimate, and its pass all that the covariances want? The pass of scores, or the clusters' sums,
+ * give the deviance then. Where rows are weighted, each of their products was rounded, and where columns are far from 0, scores are to be
  * taken about their shifts.
  */
 static bool
@@ -375,8 +375,8 @@ wants_no_pass(const GrLogregFit *fit)
 
 	for (int j = 1; j < fit->state->nfull; j++)
 		shifted |= fit->state->shift[j - 1] != 0;
-	return is_solved_at_zero(options) && options->vcov != GR_VCOV_IID && !gr_vcov_is_clustered(options->vcov) &&
-		options->l2 == 0 && !options->shape.weight && !shifted;
+	return is_solved_at_zero(options) && options->vcov != GR_VCOV_IID && options->l2 == 0 &&
+		!options->shape.weight && !shifted;
 }
 
 /*

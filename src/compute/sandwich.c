@@ -11,6 +11,7 @@
 #include "compute/eigen.h"
 #include "compute/finish.h"
 #include "compute/phases.h"
+#include "compute/scores.h"
 
 /* A cluster's hat matrix with an eigenvalue nearer to 1 than this has no residual that way. */
 #define HAT_ROUNDING 1e-11
@@ -100,7 +101,9 @@ ask_for_clusters(GrLogregFit *fit)
 	GrLogregState *state = fit->state;
 
 	gr_fit_ask(fit, GR_PHASE_CLUSTERS, GR_PASS_EXACT);
+	fit->pass_lo = state->theta_lo;
 	fit->nclusters_met = 0;
+	state->pearson_hi = state->pearson_lo = 0;
 	memset(state->middle, 0, 2 * (size_t) gr_triangle(fit->nterms) * sizeof(double));
 	return true;
 }
@@ -217,20 +220,31 @@ adjust_scores(GrLogregFit *fit, const double *hessian, double *scores, GrPoll *p
 	return true;
 }
 
+GrVcov
+gr_fit_vcov(const GrLogregFit *fit)
+{
+	return fit->state->options.vcov;
+}
+
 bool
-gr_logreg_add_cluster(GrLogregFit *fit, const double *gradient_hi, const double *gradient_lo, const double *hessian,
-					  const GrHost *host, GrError *err)
+gr_logreg_add_cluster(GrLogregFit *fit, const double *sums, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	int			n = fit->nterms;
 	GrPoll		poll = {.host = host};
+	const double *hi = sums + GR_SCORES_HEAD;
+	const double *lo = hi + state->nfull;
 	double	   *scores = state->scores;
+	GrDD		pearson = {state->pearson_hi, state->pearson_lo};
 
 	for (int k = 0; k < n; k++)
-		scores[k] = state->frozen[k] ? 0 : gradient_hi[k + state->first] + gradient_lo[k + state->first];
-	if (state->options.vcov == GR_VCOV_CR2 && !adjust_scores(fit, hessian, scores, &poll))
+		scores[k] = state->frozen[k] ? 0 : hi[k + state->first] + lo[k + state->first];
+	if (state->options.vcov == GR_VCOV_CR2 && !adjust_scores(fit, lo + state->nfull, scores, &poll))
 		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	add_square(state->middle, state->middle + gr_triangle(n), scores, n);
+	pearson = gr_dd_add(pearson, (GrDD) {sums[GR_SCORES_PEARSON_HI], sums[GR_SCORES_PEARSON_LO]});
+	state->pearson_hi = pearson.hi;
+	state->pearson_lo = pearson.lo;
 	fit->nclusters_met++;
 	return true;
 }
@@ -345,6 +359,8 @@ gr_clusters_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 	if (state->options.vcov == GR_VCOV_CR1)
 		factor *= g / (g - 1);
+	if (state->lacks_deviance)
+		fit->pearson = fit->deviance = state->pearson_hi + state->pearson_lo;
 	if (fit->way < 2)
 		fit->nclusters = fit->way == 0 ? fit->nclusters_met :
 			fit->nclusters_met < fit->nclusters ? fit->nclusters_met : fit->nclusters;

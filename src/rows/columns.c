@@ -100,6 +100,36 @@ gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRole
 	roles->intercept = intercept;
 }
 
+/* The names that a text[] argument has; ERROR unless they are one or two different ones. */
+void
+gr_clusters_argument(FunctionCallInfo fcinfo, int clusters, GrRoles *roles)
+{
+	ArrayType  *array;
+	Datum	   *items;
+	int			n;
+
+	roles->nclusters = 0;
+	if (clusters >= PG_NARGS() || PG_ARGISNULL(clusters))
+		return;
+	array = PG_GETARG_ARRAYTYPE_P(clusters);
+	if (ARR_NDIM(array) > 1 || array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters must be a one-dimensional array of names without NULL")));
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &n);
+	if (n < 1 || n > GR_CLUSTERS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters must name one or two columns, got %d", n)));
+	for (int k = 0; k < n; k++)
+		roles->clusters[k] = TextDatumGetCString(items[k]);
+	if (n == 2 && strcmp(roles->clusters[0], roles->clusters[1]) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters name the column \"%s\" twice", roles->clusters[0])));
+	roles->nclusters = n;
+}
+
 int
 gr_find_column(int n, const char *const *names, const char *role, const char *name)
 {
@@ -125,10 +155,29 @@ gr_find_column(int n, const char *const *names, const char *role, const char *na
 	return found;
 }
 
+void
+gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *found)
+{
+	for (int k = 0; k < roles->nclusters; k++)
+		found[k] = gr_find_column(n, names, "clusters", roles->clusters[k]);
+}
+
+/* Is column k one that the response can't be taken for? */
+static bool
+has_other_role(int k, const int *found, const int *clusters, int nclusters)
+{
+	bool		has = k == found[1] || k == found[2];
+
+	for (int i = 0; i < nclusters; i++)
+		has |= k == clusters[i];
+	return has;
+}
+
 int
 gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 {
 	const char *weights = roles->weighting == GR_FREQUENCIES ? "frequencies" : "weights";
+	int			clusters[GR_CLUSTERS_MAX];
 	int			nroles = 1;
 
 	found[1] = found[2] = -1;
@@ -140,16 +189,17 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("column \"%s\" cannot be both %s and offsets", roles->offsets, weights)));
+	gr_find_clusters(n, names, roles, clusters);
 	/* the response is the first of the others */
 	found[0] = 0;
-	while (found[0] == found[1] || found[0] == found[2])
+	while (has_other_role(found[0], found, clusters, roles->nclusters))
 		found[0]++;
 	if (found[0] >= n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 nroles == 1 ? errmsg("query must return at least one column") :
+				 nroles + roles->nclusters == 1 ? errmsg("query must return at least one column") :
 				 errmsg("query must return at least one column beside those with a role"),
-				 nroles == 1 ? errhint("The first column is the response, the others are the features.") :
+				 nroles + roles->nclusters == 1 ? errhint("The first column is the response, the others are the features.") :
 				 errhint("The first of them is the response, the others are the features.")));
 	return nroles;
 }
@@ -179,10 +229,13 @@ gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *rol
 {
 	int			n = tupdesc->natts;
 	GrColumns  *columns = palloc0(columns_nbytes(n));
+	GrRoles		own = *roles;
 	int			found[GR_ROLES_MAX];
-	int			nroles = gr_find_roles(n, names, roles, found);
-	int			at = nroles;
+	int			nroles;
+	int			at;
 
+	own.nclusters = 0;
+	nroles = at = gr_find_roles(n, names, &own, found);
 	columns->n = n;
 	columns->weight = roles->weights != NULL;
 	columns->offset = roles->offsets != NULL;

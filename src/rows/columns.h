@@ -21,6 +21,7 @@
 
 #include "compute/family.h"
 #include "compute/row.h"
+#include "compute/vcov.h"
 
 /* A column that comes by its SQL type: a number, a boolean, or an array of them; domains are looked through. */
 typedef struct GrColumn
@@ -69,6 +70,8 @@ typedef struct GrRoles
 	const char *weights;
 	GrWeighting weighting;
 	const char *offsets;
+	int			nclusters;		/* columns by which rows are in clusters, which come to no row */
+	const char *clusters[GR_CLUSTERS_MAX];
 	const char *formula;		/* NULL: there is none; see frame.h */
 	bool		intercept;		/* ... where the formula doesn't say */
 	bool		pairs;			/* powers are wanted in two columns each; see gram_fold.h */
@@ -115,6 +118,12 @@ gr_roles_mask(GrRowShape shape, GrRowRules rules)
  */
 extern GrRoles gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets);
 
+/*
+ * The cluster columns that argument number clusters names, if it is there; ERROR unless they are one or two, and not
+ * the same
+ */
+extern void gr_clusters_argument(FunctionCallInfo fcinfo, int clusters, GrRoles *roles);
+
 /* The formula that argument number formula is, if it is there, and the intercept that goes with it */
 extern void gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles);
 
@@ -130,9 +139,12 @@ extern int	gr_find_column(int n, const char *const *names, const char *role, con
  */
 extern int	gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found);
 
+/* Where the cluster columns stand, likewise. They may have another role as well. */
+extern void gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *found);
+
 /*
  * A query's columns, of these names, in the current memory context. ERROR unless there is a response and a column for
- * each role, and all are of types that can be used.
+ * each role, and all are of types that can be used. Cluster columns are not looked for: they are no part of rows.
  */
 extern GrColumns *gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *roles);
 

@@ -7,6 +7,7 @@
 
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -37,6 +38,8 @@ typedef struct Making
 	GrFormulaColumn *columns;
 	int			found[GR_ROLES_MAX];	/* where the response and the roles are */
 	int			nroles;
+	int			clusters[GR_CLUSTERS_MAX];	/* where cluster columns are, which may have a role or be features, too */
+	int			nclusters;
 	GrFormula	formula;
 	GrLevels   *levels;			/* of each column */
 	bool		pairs;			/* features in two columns */
@@ -61,6 +64,15 @@ has_role(const Making *m, int k)
 	return false;
 }
 
+static bool
+is_cluster(const Making *m, int k)
+{
+	for (int i = 0; i < m->nclusters; i++)
+		if (m->clusters[i] == k)
+			return true;
+	return false;
+}
+
 static void
 describe_columns(Making *m)
 {
@@ -74,7 +86,7 @@ describe_columns(Making *m)
 			.kind = gr_is_number_type(type) ? GR_COLUMN_NUMBER : gr_is_category_type(type) ? GR_COLUMN_FACTOR :
 			GR_COLUMN_OTHER,
 			.can_be_factor = gr_is_level_type(type),
-			.has_role = has_role(m, k)
+			.has_role = has_role(m, k) || is_cluster(m, k)
 		};
 	}
 }
@@ -189,25 +201,55 @@ is_factor(const Making *m, int k)
 	return (uses_of(m, k) & 1 << GR_VARIABLE_FACTOR) != 0;
 }
 
-/* Is neither the response nor a column with a role NULL and, features, none that the formula uses? */
+static Expr *
+is_not_null(const GrWrapper *wrapper, int k)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = gr_wrapped_column(wrapper, k);
+	test->nulltesttype = IS_NOT_NULL;
+	/* of a composite value: whether it is there, not whether its fields are */
+	test->argisrow = false;
+	test->location = -1;
+	return (Expr *) test;
+}
+
+static Expr *
+all_of(List *tests)
+{
+	return list_length(tests) == 1 ? linitial(tests) : makeBoolExpr(AND_EXPR, tests, -1);
+}
+
+/*
+ * Is neither the response nor a column with a role, nor a cluster, NULL and, features, none that the formula uses?
+ */
 static Expr *
 are_complete(const Making *m, const GrWrapper *wrapper, bool features)
 {
 	List	   *tests = NIL;
 
 	for (int k = 0; k < m->query->columns->natts; k++)
-	{
-		NullTest   *test;
+		if (has_role(m, k) || is_cluster(m, k) || (features && uses_of(m, k) != 0))
+			tests = lappend(tests, is_not_null(wrapper, k));
+	return all_of(tests);
+}
 
-		if (!has_role(m, k) && !(features && uses_of(m, k) != 0))
-			continue;
-		test = makeNode(NullTest);
-		test->arg = gr_wrapped_column(wrapper, k);
-		test->nulltesttype = IS_NOT_NULL;
-		test->location = -1;
-		tests = lappend(tests, test);
-	}
-	return list_length(tests) == 1 ? linitial(tests) : makeBoolExpr(AND_EXPR, tests, -1);
+/* CASE WHEN test THEN value END */
+static Expr *
+value_where(Expr *test, Expr *value)
+{
+	CaseWhen   *when = makeNode(CaseWhen);
+	CaseExpr   *result = makeNode(CaseExpr);
+
+	when->expr = test;
+	when->result = value;
+	when->location = -1;
+	result->casetype = exprType((Node *) value);
+	result->casecollid = exprCollation((Node *) value);
+	result->args = list_make1(when);
+	result->defresult = (Expr *) makeNullConst(result->casetype, -1, result->casecollid);
+	result->location = -1;
+	return (Expr *) result;
 }
 
 static GrPlan *
@@ -388,18 +430,10 @@ write_row(const Making *m, const GrWrapper *wrapper, const char *design)
 	Oid			types[3] = {TEXTOID, BOOLOID, ANYOID};
 	List	   *args = list_make2(gr_wrapper_constant(CStringGetTextDatum(design), TEXTOID),
 								  makeBoolConst(m->pairs, false));
-	CaseWhen   *complete = makeNode(CaseWhen);
-	CaseExpr   *row = makeNode(CaseExpr);
+	Expr	   *row = gr_wrapper_call(gr_own_function(m->function, "gpu_design_row", 3, types, FLOAT8ARRAYOID),
+									  write_values(m, wrapper, args));
 
-	complete->expr = are_complete(m, wrapper, false);
-	complete->result = gr_wrapper_call(gr_own_function(m->function, "gpu_design_row", 3, types, FLOAT8ARRAYOID),
-									   write_values(m, wrapper, args));
-	complete->location = -1;
-	row->casetype = FLOAT8ARRAYOID;
-	row->args = list_make1(complete);
-	row->defresult = (Expr *) makeNullConst(FLOAT8ARRAYOID, -1, InvalidOid);
-	row->location = -1;
-	return (Expr *) row;
+	return value_where(are_complete(m, wrapper, false), row);
 }
 
 /*
@@ -420,35 +454,95 @@ has_plain_features(const Making *m)
 	return true;
 }
 
+/* The response: NULL in a row that is in no cluster */
+static Expr *
+write_response(const Making *m, const GrWrapper *wrapper)
+{
+	Expr	   *response = gr_wrapped_column(wrapper, m->found[0]);
+	List	   *tests = NIL;
+
+	for (int i = 0; i < m->nclusters; i++)
+		tests = lappend(tests, is_not_null(wrapper, m->clusters[i]));
+	return tests == NIL ? response : value_where(all_of(tests), response);
+}
+
+/* What the frame's queries select, and what it is called */
+typedef struct Selection
+{
+	GrWrapper	wrapper;
+	const char **names;
+	int			n;
+} Selection;
+
+static void
+add_column(Selection *selection, Expr *value, const char *name)
+{
+	selection->names[selection->n++] = name;
+	gr_wrapper_select(&selection->wrapper, value);
+}
+
 /*
- * Selects the response, the roles, and the features: as columns where they are ones, else as one array, which has no
- * name.
+ * Selects the response, the roles, and the features: columns where they are ones or, where there is a design, one
+ * array, which has no name. Then, if they are wanted, the clusters.
  */
 static GrQuery *
-wrap_rows(const Making *m, const char *design, bool plain)
+wrap_rows(const Making *m, List *features, const char *design, bool clusters)
 {
-	const char **names = palloc((m->nroles + m->formula.nterms + 1) * sizeof(char *));
-	GrWrapper	wrapper;
+	const char *const *names = m->query->names;
+	Selection	selection = {
+		.names = palloc((m->nroles + list_length(features) + 1 + m->nclusters) * sizeof(char *))
+	};
+	const GrWrapper *wrapper = &selection.wrapper;
+	ListCell   *cell;
 
-	gr_wrap_query(&wrapper, m->query);
-	for (int i = 0; i < m->nroles; i++)
-	{
-		names[i] = m->query->names[m->found[i]];
-		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, m->found[i]));
-	}
-	for (int t = 0; plain && t < m->formula.nterms; t++)
-	{
-		int			column = m->formula.variables[m->formula.terms[t].variable[0]].column;
+	gr_wrap_query(&selection.wrapper, m->query);
+	add_column(&selection, write_response(m, wrapper), names[m->found[0]]);
+	for (int i = 1; i < m->nroles; i++)
+		add_column(&selection, gr_wrapped_column(wrapper, m->found[i]), names[m->found[i]]);
+	foreach(cell, features)
+		add_column(&selection, gr_wrapped_column(wrapper, lfirst_int(cell)), names[lfirst_int(cell)]);
+	if (design != NULL)
+		add_column(&selection, write_row(m, wrapper, design), "");
+	for (int i = 0; clusters && i < m->nclusters; i++)
+		add_column(&selection, gr_wrapped_column(wrapper, m->clusters[i]), names[m->clusters[i]]);
+	return gr_wrapper_query(&selection.wrapper, selection.names);
+}
 
-		names[m->nroles + t] = m->query->names[column];
-		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, column));
-	}
-	if (!plain)
-	{
-		names[m->nroles] = "";
-		gr_wrapper_select(&wrapper, write_row(m, &wrapper, design));
-	}
-	return gr_wrapper_query(&wrapper, names);
+static void
+wrap_queries(const Making *m, GrFrame *frame, List *features)
+{
+	const char *design = frame->plain ? NULL : frame->row_design;
+
+	frame->query = wrap_rows(m, features, design, false);
+	if (m->nclusters > 0)
+		frame->clustered = wrap_rows(m, features, design, true);
+}
+
+/* The columns that the formula's terms are, where all are plain features */
+static List *
+term_columns(const Making *m)
+{
+	List	   *columns = NIL;
+
+	for (int t = 0; t < m->formula.nterms; t++)
+		columns = lappend_int(columns, m->formula.variables[m->formula.terms[t].variable[0]].column);
+	return columns;
+}
+
+/* Where there is no design: all columns that are nothing else are features. */
+static GrFrame *
+frame_columns(const Making *m, bool intercept)
+{
+	GrFrame    *frame = palloc0(sizeof(GrFrame));
+	List	   *features = NIL;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (!m->columns[k].has_role)
+			features = lappend_int(features, k);
+	frame->plain = true;
+	frame->intercept = intercept;
+	wrap_queries(m, frame, features);
+	return frame;
 }
 
 /* The design that was written */
@@ -582,9 +676,11 @@ gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
 	GrFrame    *frame;
 
 	m.nroles = gr_find_roles(query->columns->natts, query->names, roles, m.found);
+	m.nclusters = roles->nclusters;
+	gr_find_clusters(query->columns->natts, query->names, roles, m.clusters);
 	describe_columns(&m);
 	if (m.text == NULL && !has_category(&m))
-		return NULL;
+		return m.nclusters == 0 ? NULL : frame_columns(&m, roles->intercept);
 	read_formula(&m, roles->intercept);
 	find_levels(&m);
 	check_nfeatures(&m);
@@ -594,7 +690,7 @@ gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
 	m.pairs = roles->pairs && (frame->nlow = count_rests(frame->design)) > 0;
 	frame->row_design = row_design(&m, frame);
 	frame->plain = has_plain_features(&m);
-	frame->query = wrap_rows(&m, frame->row_design, frame->plain);
+	wrap_queries(&m, frame, frame->plain ? term_columns(&m) : NIL);
 	return frame;
 }
 

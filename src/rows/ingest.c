@@ -205,6 +205,8 @@ find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
 {
 	GrFrame    *frame = gr_make_frame(query, ingest->function, roles);
 
+	ingest->clustered = frame == NULL ? NULL : frame->clustered;
+	ingest->nclusters = roles->nclusters;
 	ingest->query = frame == NULL ? query : frame->query;
 	ingest->design = frame == NULL ? NULL : frame->design;
 	ingest->row_design = frame == NULL ? NULL : frame->row_design;
@@ -296,32 +298,88 @@ aggregate_settings(void)
 	return nest_level;
 }
 
+/*
+ * Selects aggregate(params, columns ..), the first ones of these types. False if these are more arguments than a
+ * function can have.
+ */
+static bool
+select_aggregate(const GrIngest *ingest, GrWrapper *wrapper, const char *aggregate, List *params, const Oid *types,
+				 Oid result)
+{
+	int			nparams = list_length(params);
+	Oid			declared[FUNC_MAX_ARGS];
+	Oid			function;
+
+	if (nparams + ingest->arguments->n > ARGUMENTS_LIMIT)
+		return false;
+	memcpy(declared, types, nparams * sizeof(Oid));
+	declared[nparams] = ANYOID;
+	function = gr_own_function(ingest->function, aggregate, nparams + 1, declared, result);
+	gr_wrapper_select(wrapper, gr_wrapper_aggregate(wrapper, function, write_arguments(ingest, wrapper, params)));
+	return true;
+}
+
 GrPlan *
 gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, const Oid *types, Oid result,
 				  int *nworkers)
 {
-	Oid			declared[FUNC_MAX_ARGS];
-	List	   *args = NIL;
+	List	   *params = NIL;
 	GrWrapper	wrapper;
 	GrPlan	   *plan;
-	Oid			function;
 	int			nest_level;
 
 	*nworkers = 0;
-	if (nparams + ingest->arguments->n > ARGUMENTS_LIMIT)
-		return NULL;
-	memcpy(declared, types, nparams * sizeof(Oid));
-	declared[nparams] = ANYOID;
-	gr_wrap_query(&wrapper, ingest->query);
 	for (int k = 0; k < nparams; k++)
-		args = lappend(args, gr_wrapper_parameter(k + 1, types[k]));
-	args = write_arguments(ingest, &wrapper, args);
-	function = gr_own_function(ingest->function, aggregate, nparams + 1, declared, result);
-	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, function, args));
+		params = lappend(params, gr_wrapper_parameter(k + 1, types[k]));
+	gr_wrap_query(&wrapper, ingest->query);
+	if (!select_aggregate(ingest, &wrapper, aggregate, params, types, result))
+		return NULL;
 	nest_level = aggregate_settings();
 	plan = gr_plan_wrapper(&wrapper);
 	AtEOXact_GUC(true, nest_level);
 	*nworkers = gr_planned_workers(plan);
+	return plan;
+}
+
+/* Cluster columns are the query's last ones. */
+static int
+cluster_at(const GrIngest *ingest, int k)
+{
+	return ingest->clustered->columns->natts - ingest->nclusters + k;
+}
+
+const char *
+gr_cluster_name(const GrIngest *ingest, int k)
+{
+	return ingest->clustered->names[cluster_at(ingest, k)];
+}
+
+Oid
+gr_cluster_type(const GrIngest *ingest, int k)
+{
+	return TupleDescAttr(ingest->clustered->columns, cluster_at(ingest, k))->atttypid;
+}
+
+GrPlan *
+gr_plan_clusters(const GrIngest *ingest, const char *aggregate, int nvalues, const Oid *types, const Datum *values,
+				 Oid result, int way)
+{
+	List	   *constants = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	int			nest_level;
+
+	for (int k = 0; k < nvalues; k++)
+		constants = lappend(constants, gr_wrapper_constant(values[k], types[k]));
+	gr_wrap_query(&wrapper, ingest->clustered);
+	if (!select_aggregate(ingest, &wrapper, aggregate, constants, types, result))
+		elog(ERROR, "too many columns for %s", aggregate);
+	for (int k = 0; k < ingest->nclusters; k++)
+		if (way == k || way == 2)
+			gr_wrapper_group(&wrapper, gr_wrapped_column(&wrapper, cluster_at(ingest, k)));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
 	return plan;
 }
 

@@ -17,6 +17,8 @@ typedef struct GrIngest
 {
 	/* from gr_ingest_prepare() */
 	GrQuery    *query;			/* the user's, or a frame's around it */
+	GrQuery    *clustered;		/* the same, with the cluster columns behind the others; NULL: there are none */
+	int			nclusters;
 	const char *design;			/* that makes the features; NULL or "": each is a column */
 	const char *row_design;		/* of its rows, see frame.h */
 	bool		intercept;		/* roles->intercept, or what a formula says */
@@ -73,6 +75,17 @@ extern bool gr_plan_ring(GrIngest *ingest);
 extern GrPlan *gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, const Oid *types,
 								 Oid result,
 								 int *nworkers);
+
+/*
+ * Plans SELECT aggregate(values ..., columns ..) FROM (query) GROUP BY the first cluster column, the second, or both,
+ * where way is 0, 1 or 2. The values, of these types, are constants: unlike parameters they cost a row nothing.
+ */
+extern GrPlan *gr_plan_clusters(const GrIngest *ingest, const char *aggregate, int nvalues, const Oid *types,
+								const Datum *values, Oid result, int way);
+
+/* What cluster column k is called, and its type */
+extern const char *gr_cluster_name(const GrIngest *ingest, int k);
+extern Oid	gr_cluster_type(const GrIngest *ingest, int k);
 
 /* What a function may have less those of gpu_features_pass that are no columns */
 #define GR_TYPED_COLUMNS_MAX (FUNC_MAX_ARGS - 3)

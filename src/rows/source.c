@@ -13,6 +13,7 @@
 
 #include "compute/compute.h"
 #include "compute/glm.h"
+#include "rows/clusters.h"
 #include "rows/columns.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
@@ -300,6 +301,11 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 
 	memset(source, 0, sizeof(*source));
 	source->single = ingest->real_features;
+	if (ingest->nclusters > 0)
+	{
+		gr_clusters_check(ingest);
+		source->clustered = ingest;
+	}
 	if (begin_remote_passes(source, ingest))
 		return;
 	options.cpu_reason = cpu_reason(ingest);
@@ -483,4 +489,13 @@ gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
 	}
 	source->npasses++;
 	source->pass_s += gr_now() - started;
+}
+
+void
+gr_source_clusters(GrRowSource *source, GrLogregFit *fit)
+{
+	if (source->clustered == NULL)
+		elog(ERROR, "rows are in no clusters");
+	gr_clusters_sum(source->clustered, fit, source->kind == GR_SOURCE_QUERY ? source->nrows : source->job->nrows);
+	source->nclusterings++;
 }

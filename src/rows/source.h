@@ -8,7 +8,7 @@
 #include "postgres.h"
 
 #include "compute/compute.h"
-#include "compute/glm.h"
+#include "compute/logreg.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/state.h"
@@ -41,6 +41,9 @@ typedef struct GrRowSource
 	GrJob	   *job;
 	const GrRowChunk *chunks;
 	const GrBasis *basis;		/* rows of chunks and of a query are changed by it for each pass; or NULL */
+
+	const GrIngest *clustered;	/* the query, where the fit wants the sums of clusters; or NULL */
+	int			nclusterings;	/* runs of the query for those */
 
 	/* of a query */
 	const GrIngest *ingest;		/* of a remote one, for which each pass is planned anew; else NULL */
@@ -93,6 +96,9 @@ extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nt
 
 /* Changes the rows for all passes to come, once. basis must stay. */
 extern void gr_source_change(GrRowSource *source, const GrBasis *basis);
+
+/* Gives the fit, which asks for clusters, their sums: runs source->clustered again. */
+extern void gr_source_clusters(GrRowSource *source, GrLogregFit *fit);
 
 /* Makes a pass: adds to sums. */
 extern void gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums);

@@ -13,6 +13,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
+#include "parser/parse_oper.h"
 #include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
@@ -189,6 +190,41 @@ gr_wrapper_select(GrWrapper *wrapper, Expr *value)
 	AttrNumber	n = list_length(*targets) + 1;
 
 	*targets = lappend(*targets, makeTargetEntry(value, n, psprintf("column%d", n), false));
+}
+
+/* Sets the operators that a clause groups a type's values by; false if there are none. */
+static bool
+find_grouping(SortGroupClause *group, Oid type)
+{
+	get_sort_group_operators(type, false, false, false, &group->sortop, &group->eqop, NULL, &group->hashable);
+	return OidIsValid(group->eqop) && (OidIsValid(group->sortop) || group->hashable);
+}
+
+void
+gr_check_groupable(Oid type, const char *name)
+{
+	SortGroupClause group;
+
+	if (!find_grouping(&group, type))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+				 errdetail("Rows cannot be grouped by a value of this type."),
+				 errhint("Cast it, to text for example.")));
+}
+
+void
+gr_wrapper_group(GrWrapper *wrapper, Expr *value)
+{
+	Query	   *tree = wrapper->tree;
+	SortGroupClause *group = makeNode(SortGroupClause);
+	TargetEntry *entry = makeTargetEntry(value, list_length(tree->targetList) + 1, NULL, true);
+
+	if (!find_grouping(group, exprType((Node *) value)))
+		elog(ERROR, "type %u cannot be grouped", exprType((Node *) value));
+	entry->ressortgroupref = group->tleSortGroupRef = list_length(tree->groupClause) + 1;
+	tree->targetList = lappend(tree->targetList, entry);
+	tree->groupClause = lappend(tree->groupClause, group);
 }
 
 GrQuery *

@@ -58,6 +58,12 @@ extern Expr *gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args);
 /* Adds a column to what is selected. */
 extern void gr_wrapper_select(GrWrapper *wrapper, Expr *value);
 
+/* ERROR unless values of the type, which the query's column of that name has, can be grouped. */
+extern void gr_check_groupable(Oid type, const char *name);
+
+/* Groups by a value of such a type, which isn't selected. */
+extern void gr_wrapper_group(GrWrapper *wrapper, Expr *value);
+
 /* It as a query like the user's own, whose columns have these names; the wrapper is given up. */
 extern GrQuery *gr_wrapper_query(GrWrapper *wrapper, const char **names);
 

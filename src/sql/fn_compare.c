@@ -18,6 +18,7 @@
 #include "compute/family.h"
 #include "compute/inference.h"
 #include "compute/ols.h"
+#include "compute/vcov.h"
 #include "rows/state.h"
 #include "run/args.h"
 #include "run/raise.h"
@@ -326,6 +327,7 @@ static int
 count_exact(const GrModel *model, const int *terms, int n)
 {
 	int			nexact = 0;
+	GrVcov		vcov;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -333,6 +335,10 @@ count_exact(const GrModel *model, const int *terms, int n)
 
 		if (isnan(variance))
 			return -1;
+		if (variance < 0 && model->vcov_type != NULL && gr_vcov_named(model->vcov_type, &vcov) &&
+			gr_vcov_is_clustered(vcov))
+			refuse_term(model->terms[terms[i]], "has a negative variance",
+						"Of two ways of clustering the matrix need not be positive: cluster by one of them.");
 		if (variance < 0 || isinf(variance))
 			refuse_term(model->terms[terms[i]], "has a variance that is none",
 						"Use a value that a gpureg function returned.");

@@ -95,7 +95,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 	options = fit_options(fcinfo);
 	roles = gr_role_arguments(fcinfo, 7, 8, 9);
 	gr_formula_argument(fcinfo, 10, options.intercept, &roles);
-	options.vcov = gr_vcov_argument(fcinfo, 11);
+	gr_vcov_arguments(fcinfo, 11, 12, &options, &roles);
 	gr_firth_argument(fcinfo, 13, &options, false);
 	return gr_glm_fit_query(fcinfo, "gpu_logreg_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
 }
@@ -160,7 +160,7 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	check_max_iter(options.max_iter);
 	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
 	gr_formula_argument(fcinfo, GLM_FORMULA, options.intercept, &roles);
-	options.vcov = gr_vcov_argument(fcinfo, GLM_VCOV);
+	gr_vcov_arguments(fcinfo, GLM_VCOV, GLM_CLUSTERS, &options, &roles);
 	gr_firth_argument(fcinfo, GLM_FIRTH, &options, named.quasi);
 	/* linear regression takes one pass */
 	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&

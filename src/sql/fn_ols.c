@@ -182,7 +182,7 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	roles = gr_role_arguments(fcinfo, 3, 4, -1);
 	gr_formula_argument(fcinfo, 2, PG_GETARG_BOOL(1), &roles);
-	options.vcov = gr_vcov_argument(fcinfo, 5);
+	gr_vcov_arguments(fcinfo, 5, 6, &options, &roles);
 	if (options.vcov != GR_VCOV_IID)
 	{
 		options.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};

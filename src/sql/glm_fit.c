@@ -59,15 +59,11 @@ gr_check_tol(double tol)
 				 errmsg("tol must be between 0 and 1, got %g", tol)));
 }
 
-GrVcov
-gr_vcov_argument(FunctionCallInfo fcinfo, int argument)
+static GrVcov
+vcov_named(const char *name)
 {
-	GrVcov		vcov = GR_VCOV_IID;
-	char	   *name;
+	GrVcov		vcov;
 
-	if (PG_ARGISNULL(argument))
-		return vcov;
-	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
 	if (!gr_vcov_named(name, &vcov))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -106,6 +102,24 @@ gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrLogregOptions *option
 		check_firth(options, quasi);
 }
 
+void
+gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrLogregOptions *options, GrRoles *roles)
+{
+	options->vcov = PG_ARGISNULL(vcov) ? GR_VCOV_IID : vcov_named(text_to_cstring(PG_GETARG_TEXT_PP(vcov)));
+	gr_clusters_argument(fcinfo, clusters, roles);
+	options->ncluster_columns = roles->nclusters;
+	if (gr_vcov_is_clustered(options->vcov) && roles->nclusters == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("vcov %s needs clusters", gr_vcov_name(options->vcov)),
+				 errhint("Name one or two columns of the query, as in clusters => '{region}'.")));
+	if (!gr_vcov_is_clustered(options->vcov) && roles->nclusters > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("vcov %s has no clusters", gr_vcov_name(options->vcov)),
+				 errhint("With clusters vcov is CR0, CR1 or CR2.")));
+}
+
 /* Does what the fit wants of the rows. */
 static void
 answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
@@ -117,6 +131,8 @@ answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
 		fit->ascent.single = source->single;
 		gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
 	}
+	else if (want == GR_LOGREG_CLUSTERS)
+		gr_source_clusters(source, fit);
 	else
 		gr_source_pass(source, &fit->pass, fit->sums);
 }
@@ -213,6 +229,20 @@ tell_signs(GrRowSource *source, const GrLogregOptions *options, GrLogregFit *fit
 	MemoryContextDelete(context);
 }
 
+/* ERROR where robust covariances are wanted of a fit that gives none. */
+static void
+check_vcov(const GrLogregOptions *options)
+{
+	int			nterms = gr_nterms(options->shape.nfeatures);
+
+	if (options->vcov == GR_VCOV_IID || options->solver == GR_SOLVER_NEWTON || nterms <= GR_LOGREG_DENSE_TERMS)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("vcov %s of %d terms needs solver newton", gr_vcov_name(options->vcov), nterms),
+			 errdetail("Beyond %d terms the other solvers give no covariances.", GR_LOGREG_DENSE_TERMS)));
+}
+
 bool
 gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result,
 		   GrError *err)
@@ -222,6 +252,7 @@ gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const 
 	GrLogregWant want;
 
 	gr_check_terms(options.shape.nfeatures, options.intercept);
+	check_vcov(&options);
 	if (source->kind == GR_SOURCE_JOB)
 		options.linear_solver = gr_job_solver(source->job);
 	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&options), MCXT_ALLOC_HUGE), &options);
@@ -318,7 +349,7 @@ describe_sandwich(GrModel *model, const GrLogregFit *fit, const GrLogregOptions 
 	if (!linear)
 		model->df_inference = INFINITY;
 	else if (gr_vcov_is_clustered(options->vcov))
-		model->df_inference = (double) fit->nclusters - 1;
+		model->df_inference = fit->nclusters > 0 ? (double) fit->nclusters - 1 : NAN;
 	if (fit->nwithout_score > 0)
 		ereport(WARNING,
 				(errmsg("there are no %s covariances, as rows fit themselves alone", model->vcov_type),
@@ -409,6 +440,17 @@ record_query_run(const GrRowSource *source)
 			 source->ingest != NULL ? "" : "more rows than gpureg.ring_size holds: ", sample, source->npasses);
 }
 
+/* Notes that the query was run for the sums of clusters. */
+static void
+record_clusters(const GrRowSource *source)
+{
+	GrRun	   *run = &gr_last_run;
+
+	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
+			 source->nclusterings == 1 ? "; the query was run once more for the sums of clusters" :
+			 "; the query was run %d times more for the sums of clusters", source->nclusterings);
+}
+
 Datum
 gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles,
 				 GrLogregOptions *options, bool quasi)
@@ -446,6 +488,8 @@ gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, c
 		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
 	if (source.kind == GR_SOURCE_QUERY)
 		record_query_run(&source);
+	if (source.nclusterings > 0)
+		record_clusters(&source);
 	gr_glm_model(&model, fit, options, ingest.names);
 	gr_leave_query(&context);
 	model.nskipped = source.nskipped;

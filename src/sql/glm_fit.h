@@ -20,8 +20,12 @@ extern GrLogregOptions gr_glm_defaults(int nfeatures);
 extern void gr_check_l2(double l2);
 extern void gr_check_tol(double tol);
 
-/* The covariances that an argument names; iid if it is NULL */
-extern GrVcov gr_vcov_argument(FunctionCallInfo fcinfo, int argument);
+/*
+ * The covariances that argument number vcov names, iid if it is NULL, and the cluster columns that argument number
+ * clusters does; ERROR unless they go together
+ */
+extern void gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrLogregOptions *options,
+							  GrRoles *roles);
 
 /* Firth's penalty, if an argument wants it; ERROR if the other options don't go with it */
 extern void gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrLogregOptions *options, bool quasi);

@@ -32,6 +32,13 @@ fit_in_r <- function(d, family, link, intercept) {
     list(m, d)
 }
 
+# Of least squares with weights and of generalised linear models: the regression in which the working weights are 1
+whitened <- function(m) {
+    x <- model.matrix(m) * sqrt(weights(m, "working"))
+    y <- residuals(m, "working") * sqrt(weights(m, "working"))
+    lm(y ~ 0 + x, tol = 1e-13)
+}
+
 for (name in unique(fits$dataset)) {
     of_one <- fits[fits$dataset == name, ]
     r <- fit_in_r(rows[rows$dataset == name, ], of_one$family[1], of_one$link[1], any(of_one$i == 0))
@@ -41,7 +48,8 @@ for (name in unique(fits$dataset)) {
         lines <- of_one[paste(of_one$vcov, of_one$clusters) == kind, ]
         vcov <- lines$vcov[1]
         columns <- as.integer(strsplit(lines$clusters[1], "+", fixed = TRUE)[[1]])
-        v <- if (vcov == "CR2") as.matrix(vcovCR(m, ids[, columns], type = "CR2"))
+        plain <- !inherits(m, "glm") && is.null(m$weights)
+        v <- if (vcov == "CR2") as.matrix(vcovCR(if (plain) m else whitened(m), ids[, columns], type = "CR2"))
              else if (vcov == "CR0") vcovCL(m, ids[columns], type = "HC0", cadjust = FALSE)
              else if (vcov == "CR1") vcovCL(m, ids[columns], type = "HC1")
              else vcovHC(m, type = vcov)

@@ -31,15 +31,20 @@ M = (sum W x x')^-1 and h = W x' M x:
              Robust inference with multiway clustering. Each has the factor of its own G, as in vcovCL; fixest takes the
              least G for all three by default (ssc(cluster.df = "min")), and its "conventional" is this one. The matrix
              is left as it is where it isn't positive.
-  CR2        u = sum over the cluster of d w / V(mu) A (y - mu) with rows d = mu'(eta) x, of R. Bell and D. McCaffrey
-             (2002), Bias reduction in standard errors for linear regression with multi-stage samples, as J. Pustejovsky
+  CR2        u = sum over the cluster of x~' (1 - H~)^(-1/2) r~ with the symmetric root, generalised where 1 - H~ is
+             singular, x~ = W^(1/2) x, r~ = (w / V(mu))^(1/2) (y - mu) and H~ = x~ M x~' of the cluster's rows: of R. Bell
+             and D. McCaffrey (2002), Bias reduction in standard errors for linear regression with multi-stage samples.
+             That is their matrix of the linear regression of r~ on x~, in which the working model's variance V(mu) / w
+             (1 / w of least squares with weights) is 1. Of least squares without weights it is what R's
+             clubSandwich::vcovCR gives, and with others what it gives for the regression of r~ on x~. J. Pustejovsky
              and E. Tipton (2018), Small-sample methods for cluster-robust variance estimation and hypothesis testing in
-             fixed effects models, have it: A = D' B^(-1/2) D, B = D ((I - H) Phi (I - H)')_g D', Phi_g = D' D, with the
-             symmetric root, generalised where B is singular. As R's clubSandwich::vcovCR takes Phi: the identity for
-             least squares, with weights too; V(mu) / w for generalised linear models.
+             fixed effects models, whom clubSandwich follows for weights and generalised linear models, take another
+             root of the same matrix, D' (D (1 - H) Phi (1 - H)' D')^(-1/2) D with Phi = D' D: either makes the
+             covariances unbiased where the working model is right, but theirs wants all rows of a cluster at once.
   frequency  each row as if it stood that often: s, W and h are those of one of them, n counts them. There is no CR2.
 
-test/data/covariance_reference.R makes the same with R's sandwich and clubSandwich and compares. With R 4.2.2, sandwich
+test/data/covariance_reference.R makes the same with R's sandwich and clubSandwich and compares. (CR2 of weights and of
+generalised linear models by clubSandwich for the regression of r~ on x~.) With R 4.2.2, sandwich
 3.0-2 and clubSandwich 0.5.8 no entry is farther than 1e-9 from these, relative to the square root of its two variances,
 but for the nearly collinear columns and those far from 0: M (sum s^2 x x') M then loses most digits of float8.
 
@@ -103,7 +108,6 @@ class Sandwich:
         self.residuals = [y - m.mu for y, m in zip(problem.ys, means)]
         self.precisions = [w / problem.family.variance(m)[0] for w, m in zip(problem.ws, means)]
         self.d = [[m.d1 * v for v in x] for m, x in zip(means, self.x)]
-        self.ols = family == "gaussian" and link == "identity"
 
     def of_meat(self, meat, factor=1):
         return [[factor * v for v in row] for row in quadratic(self.m, meat, self.m)]
@@ -134,18 +138,10 @@ class Sandwich:
         """A cluster's sum for CR2"""
         d, w, r = ([v[i] for i in group] for v in (self.d, self.precisions, self.residuals))
         p = range(len(group))
-        around = [[mpmath.fdot(cross(self.m, a), b) for b in d] for a in d]
-        if self.ols:
-            # (I - H) (I - H)' with H = d M d' w
-            squares = quadratic(self.m, outer_sum(self.d, [v * v for v in self.precisions]), self.m)
-            inner = [[mpmath.fdot(cross(squares, a), b) for b in d] for a in d]
-            roots = [mpf(1)] * len(group)
-            b = [[int(i == j) - around[i][j] * (w[i] + w[j]) + inner[i][j] for j in p] for i in p]
-        else:
-            # Phi is the inverse of w: Phi - d M d'
-            roots = [1 / mpmath.sqrt(v) for v in w]
-            b = [[roots[i] * roots[j] * ((1 / w[i] if i == j else 0) - around[i][j]) for j in p] for i in p]
-        values, vectors = mpmath.eigsy(mpmath.matrix(b))
+        roots = [mpmath.sqrt(v) for v in w]
+        scaled = [[root * v for v in row] for root, row in zip(roots, d)]
+        left = [[int(i == j) - mpmath.fdot(cross(self.m, scaled[i]), scaled[j]) for j in p] for i in p]
+        values, vectors = mpmath.eigsy(mpmath.matrix(left))
         assert all(v > -mpf(10) ** -40 for v in values)
         adjusted = [mpf(0)] * len(group)
         for e in p:
@@ -153,7 +149,7 @@ class Sandwich:
                 vector = [vectors[i, e] for i in p]
                 along = mpmath.fdot(vector, [a * b for a, b in zip(roots, r)]) / mpmath.sqrt(values[e])
                 adjusted = [a + along * v for a, v in zip(adjusted, vector)]
-        return cross(d, [v * q * a for v, q, a in zip(w, roots, adjusted)])
+        return cross(scaled, adjusted)
 
 
 class Case(Dataset):

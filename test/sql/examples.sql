@@ -171,3 +171,25 @@ SELECT t.id, (gpu_predict_interval(m, 'confidence', 0.95, t)).* FROM claims, pol
 SELECT * FROM gpu_anova((SELECT m0 FROM claims), (SELECT m FROM claims));
 DROP TABLE policies, claims, prices, large;
 RESET extra_float_digits;
+-- docs/covariances.md
+CREATE TABLE workers AS
+SELECT i AS id, 'firm ' || i * 37 % 45 AS firm, 2020 + i % 4 AS year, i * 13 % 21 AS tenure, (i * 7919 % 5 < 2)::int AS trained,
+       10 + 0.3 * (i * 13 % 21) + (i * 7919 % 5 < 2)::int + (i * 37 % 45) % 7 + (i * i % 17) / 4.0 AS wage
+FROM generate_series(1, 900) i;
+SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
+SELECT term, estimate, std_error FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained FROM workers', vcov => 'HC3'))) t;
+SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
+SELECT term, estimate, std_error
+FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm FROM workers', vcov => 'CR1', clusters => '{firm}'))) t;
+SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error, round(p_value::numeric, 6) AS p_value FROM (
+SELECT term, estimate, std_error, p_value
+FROM gpu_tidy(gpu_logreg_fit('SELECT trained, tenure, firm FROM workers', vcov => 'CR2', clusters => '{firm}'))) t;
+SELECT (gpu_glm_fit('SELECT wage, tenure, trained, firm, year FROM workers', 'gamma', 'log', vcov => 'CR1',
+                    clusters => '{firm,year}')).df_inference;
+SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
+SELECT term, estimate, std_error
+FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm, year FROM workers',
+                          formula => 'wage ~ tenure * trained + factor(year)', vcov => 'CR1', clusters => '{firm}'))) t;
+SELECT g.vcov, (m).df_inference
+FROM gpu_ols_fit('SELECT wage, tenure, firm FROM workers', vcov => 'CR1', clusters => '{firm}') m, gpu_glance(m) g;
+DROP TABLE workers;

@@ -237,6 +237,12 @@ $node->safe_psql('postgres', qq{
 	CREATE AGGREGATE far_partial(regprocedure, gpu_logreg_step, float8, float8[]) (SFUNC = far_partial_step, STYPE = internal, FINALFUNC = far_text);
 	CREATE AGGREGATE far_combined(regprocedure, text) (SFUNC = far_combine_step, STYPE = internal, FINALFUNC = far_text);});
 
+# Clusters are groups of the query run again, which no scan of another's is sure to give
+{
+	my ($out, $err) = try_sql($node, "SELECT gpu_ols_fit('SELECT y, a, part FROM far', vcov => 'CR1', clusters => '{part}')");
+	is(sqlstate($err), '0A000', 'clusters of a remote query');
+}
+
 # Sums in parts, one of them of rows that are all left out and one of no rows, against those of the rows as they come
 my $x = q{gpu_features_pass('{y,a,b,c}', false, 0, y, a, b, c)};
 my $parts = "(SELECT part, y, $x AS x FROM near WHERE part <> 7 UNION ALL SELECT 7, NULL, $x FROM near WHERE part = 7 UNION ALL SELECT 8, NULL, NULL FROM near WHERE part = 8) n";
