@@ -49,7 +49,7 @@ endif
 # a server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o \
 	phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o scores.o eigen.o firth.o \
-	separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o inference.o formula.o design.o \
+	negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o inference.o formula.o design.o \
 	design_moves.o design_slopes.o gram_fold.o margins.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
@@ -71,9 +71,9 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup weights weights_errors glm glm_errors ols_arrays ols_agg ols_stats ols_offsets ols_fit ring model \
-	predict predict_interval margins distributions compare summary score firth covariance \
-	covariance_errors logreg logreg_fit logreg_step glm_step factors formula separation nist reference invariance projection \
+REGRESS = setup weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats ols_offsets ols_fit ring \
+	model predict predict_interval margins distributions compare summary score firth covariance covariance_errors \
+	logreg logreg_fit logreg_step glm_step factors formula separation nist reference invariance projection \
 	project_rows feature_hash examples errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
@@ -84,8 +84,8 @@ PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
-	ols_test glm_test logreg_test conditions_test scores_test start_test separation_test projection_test formula_test \
-	margins_test)
+	ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test projection_test \
+	formula_test margins_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)

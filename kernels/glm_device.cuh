@@ -11,6 +11,7 @@
 
 #include "compute/dd.h"
 #include "compute/glm_row.h"
+#include "compute/negbin_row.h"
 #include "compute/row.h"
 
 #define FULL 0xffffffffu

@@ -287,10 +287,11 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 
 			if (in)
 			{
-				GrGlmRow row = ROLES ? gr_glm_row(terms.distribution, eta, y, gr_row_weight(own, shape)) :
-					gr_plain_row(eta, y);
+				const bool of_theta = MEASURED && terms.measure == GR_MEASURE_THETA;
+				GrGlmRow row = of_theta ? gr_theta_row(terms.distribution, eta, y, gr_row_weight(own, shape)) :
+					ROLES ? gr_glm_row(terms.distribution, eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
 
-				if (MEASURED)
+				if (MEASURED && !of_theta)
 				{
 					const double count_of = terms.counts ? gr_row_weight(own, shape) : 1.0;
 					GrGlmRow measured = gr_measured_row(terms.measure, row, eta, count_of, row.u * row.u * length);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/dd.h"
+#include "compute/stirling.h"
 
 /* Of rows with finite numbers: response and weight, one after the other */
 static bool
@@ -92,20 +93,6 @@ gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rule
  * Totals
  */
 
-#define HALF_LOG_2PI 0.91893853320467274178
-
-/* log of x! less Stirling's formula for it, sqrt(2 pi x) (x / e)^x; x > 0, whole or not */
-static double
-stirling_error(double x)
-{
-	double		r = 1.0 / (x * x);
-
-	if (x <= 15.0)
-		return lgamma(x + 1.0) - (x + 0.5) * log(x) + x - HALF_LOG_2PI;
-	return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 -
-												   (1.0 / 1188 - 691.0 / 360360 * r) * r) * r) * r) * r) / x;
-}
-
 /*
  * log of the probability of a share y of n trials where the mean is y: Loader's (2000), without large terms that cancel
  */
@@ -114,8 +101,8 @@ log_saturated(double y, double n)
 {
 	if (y == 0.0 || y == 1.0)
 		return 0.0;
-	return stirling_error(n) - stirling_error(n * y) - stirling_error(n * (1.0 - y)) -
-		HALF_LOG_2PI - 0.5 * log(n * y * (1.0 - y));
+	return gr_stirling_error(n) - gr_stirling_error(n * y) - gr_stirling_error(n * (1.0 - y)) -
+		GR_HALF_LOG_2PI - 0.5 * log(n * y * (1.0 - y));
 }
 
 static void
@@ -145,7 +132,7 @@ compute_count(double y)
 	if (y > 0.0)
 	{
 		values.loss = y * log(y) - y;
-		values.log_saturated = -stirling_error(y) - HALF_LOG_2PI - 0.5 * log(y);
+		values.log_saturated = -gr_stirling_error(y) - GR_HALF_LOG_2PI - 0.5 * log(y);
 	}
 	return values;
 }
@@ -175,24 +162,44 @@ gr_count_loss(double y)
 	return count_values(y).loss;
 }
 
-/*
- * The same of the negative binomial distribution: that of theta in y + theta trials by Loader (2000), times
- * theta / (y + theta)
- */
-static double
-log_saturated_waiting(double y, double theta)
+/* log of the negative binomial probability of small counts, which most are: of each when it is first met */
+typedef struct WaitingTable
 {
-	double		n = y + theta;
+	double		theta;
+	double		error_of_theta;
+	bool		known[NCOUNTS];
+	double		log_saturated[NCOUNTS];
+} WaitingTable;
 
-	if (y == 0.0)
+/* theta 0: of a fit that estimates it, and has its likelihood by a pass */
+static void
+waiting_begin(WaitingTable *table, double theta)
+{
+	table->theta = theta;
+	table->error_of_theta = theta > 0.0 ? gr_stirling_error(theta) : 0.0;
+	memset(table->known, 0, sizeof(table->known));
+}
+
+static double
+waiting_value(WaitingTable *table, double y)
+{
+	int			k = y < NCOUNTS ? (int) y : 0;
+
+	if (table->theta == 0.0 || y == 0.0)
 		return 0.0;
-	return stirling_error(n) - stirling_error(y) - stirling_error(theta) - HALF_LOG_2PI - 0.5 * log(y * theta / n) +
-		log(theta / n);
+	if (y != (double) k)
+		return gr_waiting_saturated(y, table->theta, table->error_of_theta);
+	if (!table->known[k])
+	{
+		table->log_saturated[k] = gr_waiting_saturated(y, table->theta, table->error_of_theta);
+		table->known[k] = true;
+	}
+	return table->log_saturated[k];
 }
 
 /* What a row of response y and that weight adds to the log-likelihood beside its deviance */
 static double
-log_constant_of(GrRowRules rules, double y, double weight)
+log_constant_of(GrRowRules rules, WaitingTable *table, double y, double weight)
 {
 	switch (rules.family)
 	{
@@ -205,7 +212,7 @@ log_constant_of(GrRowRules rules, double y, double weight)
 		case GR_GAMMA:
 			return -weight * log(y);
 		default:
-			return weight * log_saturated_waiting(y, rules.theta);
+			return weight * waiting_value(table, y);
 	}
 }
 
@@ -214,7 +221,10 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 {
 	size_t		row_nbytes = gr_row_nbytes(shape);
 	const char *at = (const char *) rows + (shape.single ? sizeof(float) : sizeof(double)) * (size_t) shape.nfeatures;
+	WaitingTable table;
 
+	if (rules.family == GR_NEGATIVE_BINOMIAL)
+		waiting_begin(&table, rules.theta);
 	for (int64_t r = 0; r < nrows; r++, at += row_nbytes)
 	{
 		double		rest[2] = {0.0, 1.0};	/* response, weight */
@@ -224,7 +234,7 @@ gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape s
 		totals->ones += rest[1] * rest[0];
 		totals->nshares += rest[0] != 0.0 && rest[0] != 1.0 ? 1.0 : 0.0;
 		if (rules.family > GR_BINOMIAL || rules.weighting == GR_PRIOR_WEIGHTS)
-			add_constant(totals, gr_dd(log_constant_of(rules, rest[0], rest[1])));
+			add_constant(totals, gr_dd(log_constant_of(rules, &table, rest[0], rest[1])));
 	}
 }
 
@@ -520,7 +530,7 @@ gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_cons
 		double		shape = nobs / deviance;
 
 		/* shape log(shape) - shape - log of the gamma function of it, by Stirling's formula for the latter */
-		return nobs * (0.5 * log(shape) - HALF_LOG_2PI - stirling_error(shape)) - 0.5 * nobs + log_constant;
+		return nobs * (0.5 * log(shape) - GR_HALF_LOG_2PI - gr_stirling_error(shape)) - 0.5 * nobs + log_constant;
 	}
 	return log_constant - 0.5 * deviance;
 }

@@ -189,7 +189,7 @@ place_next(GrLogregFit *fit, const GrHost *host, GrError *err)
 	}
 	for (int k = 0; k < fit->nterms; k++)
 		fit->coef[k] = state->collinear[k] && !gr_fit_is_classic(&state->options) ? NAN : fit->beta[k + state->first];
-	return gr_fit_enter(fit, GR_PHASE_NULL, host, err);
+	return gr_fit_enter(fit, GR_PHASE_LIKELIHOOD, host, err);
 }
 
 /*

@@ -31,6 +31,7 @@ typedef enum GrLogregPhase
 	GR_PHASE_START,				/* the pass at options.start; entered after ZERO; ITERATE, if there is no start */
 	/* the pass after a Newton step, or two of them, see firth.h; entered where that was solved at theta */
 	GR_PHASE_ITERATE,
+	GR_PHASE_THETA,				/* what the likelihood says of the negative binomial theta; entered near beta's estimate */
 	GR_PHASE_CLASSIFY,			/* which rows are nearly on the face of a candidate? entered where the fit runs off */
 	GR_PHASE_VERIFY,			/* does a candidate separate? entered at a theta with all rows on their right side */
 	GR_PHASE_DESCENT,			/* a pass of gradient descent or L-BFGS; entered after ZERO */
@@ -41,7 +42,8 @@ typedef enum GrLogregPhase
 	/* the pass of a sandwich estimate; entered by PLACE, to which it returns by gr_finish() */
 	GR_PHASE_SCORES,
 	GR_PHASE_CLUSTERS,			/* the clusters' sums of one; entered from SCORES */
-	/* a pass of the model with the intercept alone, for its deviance; entered after PLACE */
+	GR_PHASE_LIKELIHOOD,		/* the same at the end, for the log-likelihood; entered after PLACE */
+	/* a pass of the model with the intercept alone, for its deviance; entered after LIKELIHOOD */
 	GR_PHASE_NULL,
 	GR_PHASE_DONE
 } GrLogregPhase;
@@ -55,6 +57,21 @@ typedef struct GrPhase
 	GrPhaseFunction *enter;		/* brings the fit here from another phase; NULL: there is nothing to do but to ask */
 	GrPhaseFunction *take;		/* takes what was asked for; NULL: it is the end */
 } GrPhase;
+
+/* How far the estimate of the negative binomial theta is; see negbin.h */
+typedef struct GrThetaState
+{
+	bool		settled;		/* it moves no more */
+	bool		failed;			/* ... as it has moved too often */
+	int			nmoves;
+	double		length;			/* the last move, in standard errors; beta's step is to be shorter before the next one */
+	double		log_theta;		/* where the last move began, ... */
+	double		score;			/* ... and the score by the logarithm there; NaN: there was none */
+	double		low;			/* the logarithm is above that, ... */
+	double		high;			/* ... and below */
+	bool		beta_ended;		/* beta's steps had ended at the last pass */
+	double		pearson;		/* the sum of squared Pearson residuals there */
+} GrThetaState;
 
 struct GrLogregState
 {
@@ -100,8 +117,10 @@ struct GrLogregState
 	double	   *memory;			/* L-BFGS: see descent.c */
 	double	   *history;		/* of steps: see mixing.c; NULL: the link is canonical */
 	int			nmixed;			/* steps in it */
+	bool		mixed_apart;	/* the next step isn't to be compared with the last one */
 
 	GrBasis		basis;
+	GrThetaState negbin;
 	double		deviance_old;	/* penalised, at theta_old */
 	double		penalty;		/* Firth's, of the deviance at theta */
 	double		decrement;		/* squared, of the step from the last accepted theta */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compute/glm_row.h"
+#include "compute/negbin_row.h"
 #include "compute/step_cpu.h"
 
 #define MAX_LANES 8
@@ -218,6 +219,7 @@ typedef enum RowKind
 {
 	PLAIN_LOGISTIC,
 	WEIGHTED_LOGISTIC,
+	THETA_ROW,
 	OTHER_ROW
 } RowKind;
 
@@ -235,9 +237,10 @@ weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
 		double		eta = work->eta[work->kept[k]];
 		const double *at = rows + (size_t) work->kept[k] * stride;
 		double		y = gr_row_response(at, shape);
-		double		margin = kind == OTHER_ROW ? gr_margin_of(distribution, eta, y) : gr_margin(eta, y);
+		double		margin = kind >= THETA_ROW ? gr_margin_of(distribution, eta, y) : gr_margin(eta, y);
 		GrGlmRow	row = kind == PLAIN_LOGISTIC ? gr_plain_row(eta, y) :
 			kind == WEIGHTED_LOGISTIC ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) :
+			kind == THETA_ROW ? gr_theta_row(distribution, eta, y, gr_row_weight(at, shape)) :
 			gr_glm_row(distribution, eta, y, gr_row_weight(at, shape));
 		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
 
@@ -255,7 +258,9 @@ weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
 static void
 weigh_rows(ExactWork *work, double *sums, const double *rows)
 {
-	if (!gr_is_logistic(work->pass->distribution))
+	if (work->pass->measure == GR_MEASURE_THETA)
+		weigh_kind(work, sums, rows, THETA_ROW);
+	else if (!gr_is_logistic(work->pass->distribution))
 		weigh_kind(work, sums, rows, OTHER_ROW);
 	else if (work->pass->shape.weight)
 		weigh_kind(work, sums, rows, WEIGHTED_LOGISTIC);
@@ -375,7 +380,7 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 		{
 			predict_rows(work, nrows);
 			weigh_rows(work, sums, rows);
-			if (pass->measure != GR_MEASURE_STEP)
+			if (pass->measure > GR_MEASURE_THETA)
 				apply_measure(work, sums, rows, nrows);
 		}
 	}

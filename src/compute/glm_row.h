@@ -259,6 +259,26 @@ gr_binary_row(GrLink link, double eta, double y, double weight)
 	return row;
 }
 
+/*
+ * y log(y / mu) - (y + theta) log((y + theta) / (mu + theta)), y > 0, d = y - mu. With a = theta d / (mu (y + theta))
+ * and b = d / (mu + theta) it is y log(1 + a) - theta log(1 + b) or, as in a and b alone these cancel, theta a b -
+ * y (a - log(1 + a)) + theta (b - log(1 + b)), in which hardly anything does unless a is large.
+ */
+GR_HD double
+gr_waiting_deviance(double y, double mu, double theta, double d)
+{
+	double		x = y + theta;
+	double		m = mu + theta;
+	double		odds = theta / mu;
+	double		a = odds * d / x;
+	double		b = d / m;
+
+	if (fabs(a) < 0.2)
+		return theta * a * b - y * (gr_deviance_part(x, y + y * odds, -odds * d) / x) +
+			theta * (gr_deviance_part(m, x, -d) / m);
+	return y * log(y / mu) - x * (fabs(b) < 0.5 ? log1p(b) : log(x / m));
+}
+
 /* What follows from the mean, for other families than the binomial one */
 GR_HD double
 gr_half_deviance(GrDistribution distribution, double y, double mu)
@@ -272,12 +292,7 @@ gr_half_deviance(GrDistribution distribution, double y, double mu)
 		return gr_deviance_part(mu, y, -d) / mu;
 	if (distribution.family == GR_POISSON)
 		return y > 0.0 ? gr_deviance_part(y, mu, d) : mu;
-	if (y == 0.0)
-		return theta * log1p(mu / theta);
-	/* near y the parts are small, and far from it the logarithms don't cancel, whose parts may be large */
-	if (fabs(d) < 0.1 * (y + mu))
-		return gr_deviance_part(y, mu, d) - gr_deviance_part(y + theta, mu + theta, d);
-	return y * log(y / mu) - (y + theta) * log((y + theta) / (mu + theta));
+	return y == 0.0 ? theta * log1p(mu / theta) : gr_waiting_deviance(y, mu, theta, d);
 }
 
 /* dmu / deta, for links other than the binomial family's */

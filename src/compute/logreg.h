@@ -46,6 +46,7 @@ typedef struct GrLogregOptions
 {
 	GrRowShape	shape;			/* of the rows, which are not single */
 	GrDistribution distribution;
+	bool		estimate_theta;	/* of the negative binomial family: as negbin.h has it; the distribution's is ignored */
 	GrWeighting weighting;		/* of rows with weights */
 	const GrRowTotals *totals;	/* see gr_has_totals(): known once the first pass is made; NULL: there are none */
 	bool		skip_null;		/* the null deviance isn't wanted, where it takes passes of its own */
@@ -121,6 +122,10 @@ typedef struct GrLogregFit
 	double		deviance;		/* in the limit, where there is separation */
 	double		pearson;		/* the sum of squared Pearson residuals, where the last pass was EXACT; else NaN */
 	double		null_deviance;	/* NaN where it wasn't wanted */
+	double		theta;			/* the negative binomial distribution's; where it was estimated: */
+	double		theta_error;	/* ... its standard error, beta taken for known; NaN: there is none */
+	double		log_likelihood;	/* ... and this */
+	bool		theta_runs_off;	/* ... it grows without bound: theta is so large that the distribution is Poisson's */
 	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
 	bool		converged;
 	bool		imprecise;		/* it did not, and further iterations would be of no use: rounding error rules */

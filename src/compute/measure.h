@@ -15,6 +15,11 @@ typedef enum GrMeasure
 {
 	GR_MEASURE_STEP,			/* a Newton step's */
 	/*
+	 * Of the negative binomial family: what its likelihood says of theta, see gr_theta_row(). The sums of u and of v
+	 * are those with the ones. The deviance is the log-likelihood, times -2.
+	 */
+	GR_MEASURE_THETA,
+	/*
 	 * Scores, the rows' parts of the gradient: u is the score's factor of z, v is 0, and the matrix that of their
 	 * products, the middle of a sandwich estimate (White 1980). A row that stands f times has f of them. HC2 and HC3
 	 * divide them by the root of 1 - h, and by 1 - h, h being the row's leverage (MacKinnon and White 1985). Rows with
@@ -27,7 +32,7 @@ typedef enum GrMeasure
 	GR_MEASURE_FIRTH
 } GrMeasure;
 
-#define GR_NMEASURES 5
+#define GR_NMEASURES 6
 
 /* Is GrPass.factor wanted? */
 static inline bool

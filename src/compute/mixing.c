@@ -37,6 +37,12 @@ gr_mixing_forget(GrLogregState *state)
 	state->nmixed = 0;
 }
 
+void
+gr_mixing_break(GrLogregState *state)
+{
+	state->mixed_apart = true;
+}
+
 /* A pair's difference of theta, which that of the steps follows; which: 0 is the latest */
 static double *
 pair_of(const GrLogregState *state, int which)
@@ -64,9 +70,12 @@ note(GrLogregState *state)
 	size_t		n = (size_t) state->nfull;
 	double	   *theta = state->history + 2 * NPAIRS * n;
 	double	   *step = theta + n;
+	bool		paired = state->nmixed > 0 && !state->mixed_apart;
 
-	state->nmixed++;
-	if (state->nmixed > 1)
+	if (paired || state->nmixed == 0)
+		state->nmixed++;
+	state->mixed_apart = false;
+	if (paired)
 	{
 		double	   *pair = pair_of(state, 0);
 

@@ -13,6 +13,9 @@
 /* Bytes of state->history; 0 where steps are Newton's: for canonical links, without Firth's penalty */
 extern size_t gr_mixing_nbytes(const GrLogregOptions *options);
 
+/* What follows is of another theta of the distribution: the pairs so far are still as good, those across are none. */
+extern void gr_mixing_break(GrLogregState *state);
+
 /* After a step was solved at the accepted theta: improves state->delta. */
 extern void gr_mixing_improve(GrLogregState *state);
 

@@ -10,6 +10,7 @@
 #include "compute/firth.h"
 #include "compute/glm_row.h"
 #include "compute/mixing.h"
+#include "compute/negbin.h"
 #include "compute/newton_step.h"
 #include "compute/phases.h"
 #include "compute/terms.h"
@@ -185,6 +186,16 @@ take_last_step(GrLogregFit *fit)
 	}
 }
 
+/* The end, by has_converged() */
+static bool
+end_converged(GrLogregFit *fit, double rounding, const GrHost *host, GrError *err)
+{
+	if (fit->state->options.tol <= 1e-10 || sqrt(fit->state->decrement) <= fmax(EXACT_TOL, 2 * rounding))
+		take_last_step(fit);
+	fit->imprecise = rounding > ROUNDING_MAX;
+	return gr_fit_end(fit, !fit->imprecise, true, host, err);
+}
+
 /*
  * Is the deviance no better than before, where that is looked at? One that isn't finite is of a predictor for which
  * there is no mean.
@@ -205,6 +216,8 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
 	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0 && gr_can_separate(state->options.distribution);
 	bool		offset = state->options.shape.offset;
+	bool		converged = false;
+	double		rounding = 0;
 
 	if (state->options.firth && fit->pass.measure == GR_MEASURE_STEP)
 		return gr_firth_ask(fit, host, err);
@@ -243,16 +256,13 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return gr_fit_enter(fit, GR_PHASE_VERIFY, host, err);
 	if (state->kind == GR_PASS_EXACT)
 	{
-		double		rounding = gr_newton_rounding(fit);
-
-		if (has_converged(fit, decrement_exact, rounding))
-		{
-			if (state->options.tol <= 1e-10 || sqrt(state->decrement) <= fmax(EXACT_TOL, 2 * rounding))
-				take_last_step(fit);
-			fit->imprecise = rounding > ROUNDING_MAX;
-			return gr_fit_end(fit, !fit->imprecise, true, host, err);
-		}
+		rounding = gr_newton_rounding(fit);
+		converged = has_converged(fit, decrement_exact, rounding);
 	}
+	if (gr_negbin_is_next(fit, converged))
+		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
+	if (converged)
+		return end_converged(fit, rounding, host, err);
 	if (runs_off(fit))
 		return gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
 	gr_mixing_improve(state);

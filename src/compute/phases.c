@@ -17,6 +17,7 @@ static const GrPhase phases[] = {
 	[GR_PHASE_CHANGE] = {GR_LOGREG_CHANGE, NULL, gr_change_take},
 	[GR_PHASE_START] = {GR_LOGREG_PASS, gr_start_enter, gr_start_take},
 	[GR_PHASE_ITERATE] = {GR_LOGREG_PASS, gr_iterate_enter, gr_iterate_take},
+	[GR_PHASE_THETA] = {GR_LOGREG_PASS, gr_theta_enter, gr_theta_take},
 	[GR_PHASE_CLASSIFY] = {GR_LOGREG_PASS, gr_classify_enter, gr_classify_take},
 	[GR_PHASE_VERIFY] = {GR_LOGREG_PASS, gr_verify_enter, gr_verify_take},
 	[GR_PHASE_DESCENT] = {GR_LOGREG_PASS, gr_descent_enter, gr_descent_take},
@@ -26,6 +27,7 @@ static const GrPhase phases[] = {
 	[GR_PHASE_PLACE] = {GR_LOGREG_PASS, gr_place_enter, gr_place_take},
 	[GR_PHASE_SCORES] = {GR_LOGREG_PASS, gr_sandwich_enter, gr_scores_take},
 	[GR_PHASE_CLUSTERS] = {GR_LOGREG_CLUSTERS, NULL, gr_clusters_take},
+	[GR_PHASE_LIKELIHOOD] = {GR_LOGREG_PASS, gr_likelihood_enter, gr_likelihood_take},
 	[GR_PHASE_NULL] = {GR_LOGREG_PASS, gr_null_enter, gr_null_take},
 	[GR_PHASE_DONE] = {GR_LOGREG_DONE, NULL, NULL},
 };
@@ -173,6 +175,7 @@ gr_logreg_begin(void *memory, const GrLogregOptions *options)
 	state->dense = is_dense(options);
 	state->max_iter = options->max_iter;
 	state->next_attempt = 5;
+	gr_negbin_begin(fit);
 	memset(state->theta, 0, full_nbytes);
 	memset(state->theta_lo, 0, full_nbytes);
 	memset(state->theta_old, 0, full_nbytes);

@@ -13,7 +13,11 @@ extern GrPhaseFunction gr_classify_enter, gr_classify_take, gr_verify_enter, gr_
 extern GrPhaseFunction gr_descent_enter, gr_descent_take, gr_shifted_take, gr_ascend_take;	/* descent.c */
 extern GrPhaseFunction gr_place_enter, gr_place_take;	/* finish.c */
 extern GrPhaseFunction gr_sandwich_enter, gr_scores_take, gr_clusters_take;	/* sandwich.c */
+extern GrPhaseFunction gr_theta_enter, gr_theta_take, gr_likelihood_enter, gr_likelihood_take;	/* negbin.c */
 extern GrPhaseFunction gr_null_enter, gr_null_take;	/* null.c */
+
+/* negbin.c: what a fit begins with */
+extern void gr_negbin_begin(GrLogregFit *fit);
 
 /* descent.c: bytes of state->memory */
 extern size_t gr_descent_nbytes(const GrLogregOptions *options);

@@ -430,6 +430,7 @@ is_of_a_kind(const GrState *state)
 		state->nfaces >= (state->kind == GR_PASS_FACE ? 1 : 0) && state->nfaces <= GR_MAX_FACES &&
 		state->nchanged >= 0 && state->nchanged <= state->nfeatures &&
 		state->measure >= GR_MEASURE_STEP && state->measure < GR_NMEASURES &&
+		(state->measure != GR_MEASURE_THETA || state->family == GR_NEGATIVE_BINOMIAL) &&
 		(state->measure == GR_MEASURE_STEP || (state->kind == GR_PASS_EXACT && state->linear == 0));
 }
 

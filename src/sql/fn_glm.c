@@ -111,21 +111,21 @@ enum
 	GLM_MAX_ITER, GLM_TOL, GLM_THETA, GLM_VCOV, GLM_CLUSTERS, GLM_FIRTH
 };
 
-/* The negative binomial family's parameter */
+/* The negative binomial family's parameter, or that it is to be estimated */
 static void
-read_theta(FunctionCallInfo fcinfo, GrDistribution *distribution)
+read_theta(FunctionCallInfo fcinfo, GrLogregOptions *options)
 {
+	GrDistribution *distribution = &options->distribution;
+
 	if (distribution->family != GR_NEGATIVE_BINOMIAL && !PG_ARGISNULL(GLM_THETA))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("theta is for the negative binomial family alone")));
 	if (distribution->family != GR_NEGATIVE_BINOMIAL)
 		return;
-	if (PG_ARGISNULL(GLM_THETA))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the negative binomial family needs theta")));
-	distribution->theta = gr_checked_theta(PG_GETARG_FLOAT8(GLM_THETA));
+	options->estimate_theta = PG_ARGISNULL(GLM_THETA);
+	if (!options->estimate_theta)
+		distribution->theta = gr_checked_theta(PG_GETARG_FLOAT8(GLM_THETA));
 }
 
 /*
@@ -150,7 +150,7 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	options.distribution = named.distribution;
 	if (!PG_ARGISNULL(GLM_LINK))
 		gr_read_link(text_to_cstring(PG_GETARG_TEXT_PP(GLM_LINK)), &options.distribution);
-	read_theta(fcinfo, &options.distribution);
+	read_theta(fcinfo, &options);
 	options.intercept = PG_GETARG_BOOL(GLM_INTERCEPT);
 	options.l2 = PG_GETARG_FLOAT8(GLM_L2);
 	options.max_iter = PG_GETARG_INT32(GLM_MAX_ITER);

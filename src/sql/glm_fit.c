@@ -13,6 +13,7 @@
 
 #include "compute/glm_row.h"
 #include "compute/logreg.h"
+#include "compute/negbin_row.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/source.h"
@@ -267,6 +268,9 @@ gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const 
 		gr_note_device_error(err);
 		gr_raise_columns(err, options.shape.nfeatures, names);
 	}
+	/* as it is now, for whoever asks again */
+	options.distribution.theta = fit->theta;
+	options.estimate_theta = false;
 	if (fit->nseparated > 0 && fit->ambiguous)
 		tell_signs(source, &options, fit);
 	*result = fit;
@@ -370,7 +374,7 @@ estimate_dispersion(GrModel *model, const GrLogregFit *fit, const GrLogregOption
 
 	model->dispersion = 1;
 	model->df_inference = INFINITY;
-	model->log_lik = model->quasi ? NAN :
+	model->log_lik = model->quasi ? NAN : options->estimate_theta ? fit->log_likelihood :
 		gr_log_likelihood(family, fit->deviance, nobs, options->totals == NULL ? 0 : options->totals->log_constant);
 	if (gr_family_has_dispersion(family, model->quasi))
 	{
@@ -386,10 +390,26 @@ estimate_dispersion(GrModel *model, const GrLogregFit *fit, const GrLogregOption
 		fit->vcov[k] *= model->dispersion;
 }
 
+/* What is to be known of a theta that was estimated */
+static void
+warn_of_theta(const GrLogregFit *fit)
+{
+	if (fit->theta_runs_off)
+		ereport(WARNING,
+				(errmsg("the counts vary no more than Poisson's: theta is infinite"),
+				 errhint("Use the poisson family, whose fit this is.")));
+}
+
 void
 gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
 {
 	model->distribution = options->distribution;
+	if (options->estimate_theta)
+	{
+		/* as good as infinite, where the fit begins, too */
+		model->distribution.theta = fit->theta < GR_THETA_POISSON ? fit->theta : INFINITY;
+		model->theta_error = fit->theta_runs_off ? INFINITY : fit->theta_error;
+	}
 	model->l2 = options->l2;
 	model->firth = options->firth;
 	model->nterms = fit->nterms;
@@ -407,6 +427,7 @@ gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, c
 	model->iterations = fit->iterations;
 	model->converged = fit->converged;
 
+	warn_of_theta(fit);
 	if (fit->nseparated > 0)
 		warn_of_separation(model, fit);
 	else if (!fit->converged)

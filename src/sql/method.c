@@ -6,22 +6,40 @@
 #include <math.h>
 
 #include "common/shortest_dec.h"
+#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
 #include "sql/method.h"
 
+#define THETA_ERROR "theta error"
+
+/* Appends a number so that it is read back as it is. */
+static void
+append_part(StringInfo buf, const char *what, double number)
+{
+	char		digits[DOUBLE_SHORTEST_DECIMAL_LEN];
+
+	double_to_shortest_decimal_buf(number, digits);
+	appendStringInfo(buf, " (%s = %s)", what, digits);
+}
+
 text *
 gr_method_text(const GrMethod *method)
 {
-	const char *name = gr_family_method(method->distribution, method->quasi);
-	char		number[DOUBLE_SHORTEST_DECIMAL_LEN];
+	StringInfoData buf;
+	text	   *result;
 
+	initStringInfo(&buf);
+	appendStringInfoString(&buf, gr_family_method(method->distribution, method->quasi));
 	if (method->firth)
-		return cstring_to_text(psprintf("%s (firth)", name));
-	if (method->l2 == 0)
-		return cstring_to_text(name);
-	double_to_shortest_decimal_buf(method->l2, number);
-	return cstring_to_text(psprintf("%s (l2 = %s)", name, number));
+		appendStringInfoString(&buf, " (firth)");
+	if (method->l2 != 0)
+		append_part(&buf, "l2", method->l2);
+	if (method->theta_error != 0)
+		append_part(&buf, THETA_ERROR, method->theta_error);
+	result = cstring_to_text_with_len(buf.data, buf.len);
+	pfree(buf.data);
+	return result;
 }
 
 static bool
@@ -41,24 +59,36 @@ is_method_text(const text *value, const GrMethod *method)
 	return same;
 }
 
+/* The number of a part that append_part() has made, and whether there is one */
+static bool
+read_part(const char *parts, const char *what, double *number)
+{
+	const char *part = strstr(parts, psprintf(" (%s = ", what));
+
+	if (part == NULL)
+		return false;
+	*number = strtod(part + strlen(what) + 5, NULL);
+	return true;
+}
+
 bool
 gr_read_method(const text *value, GrMethod *method)
 {
 	const char *name = gr_family_method(method->distribution, method->quasi);
-	const char *penalty;
+	char	   *parts;
 
-	method->l2 = 0;
+	method->l2 = method->theta_error = 0;
 	method->firth = false;
 	/* read for each row of a prediction: most often that's all */
 	if (is_text(value, name, strlen(name)))
 		return true;
-	penalty = strrchr(text_to_cstring(value), '(');
-	if (penalty == NULL)
+	parts = text_to_cstring(value);
+	method->firth = method->distribution.family == GR_BINOMIAL && method->distribution.link == GR_LOGIT &&
+		!method->quasi && strstr(parts, " (firth)") != NULL;
+	if (read_part(parts, "l2", &method->l2) && !(method->l2 > 0 && isfinite(method->l2)))
 		return false;
-	if (strcmp(penalty, "(firth)") == 0)
-		method->firth = method->distribution.family == GR_BINOMIAL && method->distribution.link == GR_LOGIT &&
-			!method->quasi;
-	else if (strncmp(penalty, "(l2 = ", 6) == 0)
-		method->l2 = strtod(penalty + 6, NULL);
-	return (method->firth || (method->l2 > 0 && isfinite(method->l2))) && is_method_text(value, method);
+	if (read_part(parts, THETA_ERROR, &method->theta_error) &&
+		(method->distribution.family != GR_NEGATIVE_BINOMIAL || method->theta_error <= 0))
+		return false;
+	return is_method_text(value, method) && !(method->firth && method->l2 > 0);
 }

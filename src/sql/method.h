@@ -1,6 +1,6 @@
 /*
- * method.h: the field method of a gpu_model: what the model is called, and its penalty, for which the type has no other
- * field.
+ * method.h: the field method of a gpu_model: what the model is called, its penalty, and the error of an estimated theta,
+ * for which the type has no other field.
  */
 #ifndef GPUREG_METHOD_H
 #define GPUREG_METHOD_H
@@ -16,12 +16,13 @@ typedef struct GrMethod
 	bool		quasi;
 	double		l2;				/* >= 0 */
 	bool		firth;
+	double		theta_error;	/* see GrModel */
 } GrMethod;
 
-/* "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)" */
+/* "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)" */
 extern text *gr_method_text(const GrMethod *method);
 
-/* Sets the penalty, where the distribution is known; false if no such model is called that. */
+/* Sets the penalty and the error, where the distribution is known; false if no such model is called that. */
 extern bool gr_read_method(const text *value, GrMethod *method);
 
 #endif							/* GPUREG_METHOD_H */

@@ -116,7 +116,7 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	TupleDesc	tupdesc;
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS] = {false};
-	const GrMethod method = {model->distribution, model->quasi, model->l2, model->firth};
+	const GrMethod method = {model->distribution, model->quasi, model->l2, model->firth, model->theta_error};
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
 		elog(ERROR, "result type is not gpu_model");
@@ -432,7 +432,7 @@ read_distribution(const Datum *values, const bool *nulls, bool *quasi)
 		bad_model("Its family or link is unknown to this version of gpureg.");
 	if (distribution.family == GR_NEGATIVE_BINOMIAL)
 		distribution.theta = nulls[F_THETA] ? NAN : DatumGetFloat8(values[F_THETA]);
-	if (distribution.family == GR_NEGATIVE_BINOMIAL && !(distribution.theta > 0 && isfinite(distribution.theta)))
+	if (distribution.family == GR_NEGATIVE_BINOMIAL && !(distribution.theta > 0))
 		bad_model("Its theta is not a positive number.");
 	return distribution;
 }
@@ -449,6 +449,7 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 		bad_model("Its method is unknown to this version of gpureg.");
 	model->l2 = method.l2;
 	model->firth = method.firth;
+	model->theta_error = method.theta_error;
 }
 
 /* The fields of an argument. vcov, the deviances, separated, device and all from log_lik on may be NULL. */
@@ -666,7 +667,7 @@ static void
 summarise_likelihood(const GrModel *model, GrModelSummary *s)
 {
 	double		nparameters = effective_df(model) +
-		(gr_family_has_dispersion(model->distribution.family, model->quasi) ? 1 : 0);
+		(gr_family_has_dispersion(model->distribution.family, model->quasi) || model->theta_error != 0 ? 1 : 0);
 
 	s->r_squared = s->adj_r_squared = s->sigma = s->f_statistic = s->f_p_value = NAN;
 	s->aic = -2 * model->log_lik + 2.0 * nparameters;

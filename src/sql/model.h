@@ -25,6 +25,11 @@ typedef struct GrModel
 	bool		quasi;			/* the family is R's quasibinomial or quasipoisson */
 	double		l2;				/* the penalty; in SQL a part of the method where it isn't 0 */
 	bool		firth;			/* Firth's is another, likewise */
+	/*
+	 * The standard error of the negative binomial theta, infinite where that is; NaN: there is none. 0: theta wasn't
+	 * estimated, and is no parameter. In SQL a part of the method
+	 */
+	double		theta_error;
 	int			nterms;
 	bool		intercept;		/* the first term is the intercept */
 	const char **terms;			/* nterms; NULL in a model being built: (intercept), x1, x2, ... */

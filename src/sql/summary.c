@@ -528,6 +528,21 @@ format_known(const Format *f, double value, char *cell)
 		format_number(f, value, cell);
 }
 
+/* To three significant digits of the error, as MASS prints them; what can't be rounded so, by itself */
+static void
+append_theta(StringInfo out, const GrModel *model)
+{
+	double		theta = model->distribution.theta;
+	double		error = model->theta_error;
+	int			decimals = isfinite(error) && error > 0 ? Min(Max(2 - (int) floor(log10(error)), 0), 300) : 0;
+	bool		rounded = isfinite(theta) && isfinite(error);
+
+	appendStringInfo(out, "\n              Theta:  %s\n          Std. Err.:  %s\n\n 2 x log-likelihood:  %s\n",
+					 rounded ? psprintf("%.*f", decimals, theta) : format_one(theta, DIGITS + 1),
+					 rounded ? psprintf("%.*f", decimals, error) : isnan(error) ? "NA" : format_one(error, DIGITS + 1),
+					 isnan(model->log_lik) ? "NA" : psprintf("%.3f", 2 * model->log_lik));
+}
+
 static void
 append_generalised(StringInfo out, const GrModel *model, const GrModelSummary *s)
 {
@@ -558,6 +573,8 @@ append_generalised(StringInfo out, const GrModel *model, const GrModelSummary *s
 	append_rows_left_out(out, model);
 	appendStringInfo(out, "AIC: %s\n\nNumber of iterations: %d\n",
 					 isnan(s->aic) ? "NA" : format_one(s->aic, DIGITS + 1), model->iterations);
+	if (model->theta_error != 0)
+		append_theta(out, model);
 }
 
 /* What one should know before believing the table */

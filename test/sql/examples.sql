@@ -82,6 +82,8 @@ SELECT term, estimate FROM gpu_tidy(gpu_glm_fit('SELECT sold / offered::float8 A
                                                 'probit', weights => 'offered'))) t;
 SELECT round((m).dispersion::numeric, 2) AS dispersion
 FROM gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'quasipoisson', offsets => 'o') m;
+SELECT round((m).theta::numeric, 2) AS theta, (m).converged
+FROM gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'negative binomial', offsets => 'o') m;
 DROP TABLE policies, shops;
 CREATE TABLE endometrial_rows (dataset text, y int, weight float8, frequency float8, base float8, x float8[]);
 \copy endometrial_rows FROM PROGRAM 'grep ^endometrial test/data/firth_rows.csv' WITH (FORMAT csv)

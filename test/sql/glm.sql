@@ -4,7 +4,7 @@ CREATE TABLE glm_rows (i serial, dataset text, y float8, weight float8, frequenc
 CREATE TABLE glm_fits (dataset text, family text, link text, theta text, l2 float8, intercept boolean, term text, estimate numeric, std_error numeric);
 \copy glm_fits FROM 'test/data/glm_fits.csv' WITH (FORMAT csv, HEADER)
 ANALYZE glm_rows;
--- What isn't there: a theta that is estimated, both kinds of weights at once, and shares without weights
+-- What isn't there: both kinds of weights at once, and shares without weights
 CREATE TABLE glm_cases AS
 SELECT row_number() OVER (ORDER BY dataset COLLATE "C", family COLLATE "C", link COLLATE "C", theta COLLATE "C", l2, intercept) AS id, f.*,
        r.weights, r.frequencies, r.offsets
@@ -13,7 +13,7 @@ JOIN (SELECT dataset, CASE WHEN count(weight) > 0 THEN 'weight' END AS weights,
              CASE WHEN count(frequency) > 0 THEN 'frequency' END AS frequencies,
              CASE WHEN count(base) > 0 THEN 'base' END AS offsets
       FROM glm_rows GROUP BY dataset) r USING (dataset)
-WHERE theta IS DISTINCT FROM 'ml' AND num_nulls(weights, frequencies) > 0 AND dataset <> 'shares without weights';
+WHERE num_nulls(weights, frequencies) > 0 AND dataset <> 'shares without weights';
 SELECT family, link, count(*) AS fits, count(weights) AS weights, count(frequencies) AS frequencies, count(offsets) AS offsets,
        count(*) FILTER (WHERE NOT intercept) AS no_intercept, count(*) FILTER (WHERE l2 > 0) AS l2
 FROM glm_cases GROUP BY family, link ORDER BY family COLLATE "C", link COLLATE "C";
@@ -22,7 +22,7 @@ CREATE FUNCTION glm_fit(c glm_cases, also_from text DEFAULT '', also_where text 
     SELECT gpu_glm_fit(format('SELECT %sy, %sx%s FROM glm_rows%s WHERE dataset = %L%s', c.weights || ', ', c.frequencies || ', ',
                               ', ' || c.offsets, also_from, c.dataset, also_where),
                        c.family, c.link, c.intercept, weights => c.weights, frequencies => c.frequencies, offsets => c.offsets,
-                       l2 => c.l2, theta => nullif(c.theta, '')::float8)
+                       l2 => c.l2, theta => nullif(nullif(c.theta, ''), 'ml')::float8)
 $$;
 -- two fits say that they ran off
 SET client_min_messages = error;
@@ -48,6 +48,7 @@ CREATE FUNCTION glm_lines(m gpu_model, intercept boolean) RETURNS TABLE (term te
     FROM gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, conf_low, conf_high, j)
     UNION ALL SELECT key, value::float8, NULL FROM gpu_glance(m) g, jsonb_each_text(to_jsonb(g)) WHERE key NOT IN ('converged', 'family', 'link', 'vcov', 'dispersion')
     UNION ALL SELECT 'dispersion', (m).dispersion, NULL
+    UNION ALL SELECT 'theta', (m).theta, substring((m).method FROM 'theta error = ([^)]+)')::float8
 $$;
 CREATE TABLE glm_digits AS
 SELECT way, c.id, c.dataset, c.family, c.link, f.term ~ '^\d+$' AS is_term, f.term,
@@ -62,6 +63,10 @@ SELECT family, link, way, count(DISTINCT id) AS fits, min(estimate) FILTER (WHER
        min(std_error) FILTER (WHERE is_term) >= 12 AS std_errors, min(estimate) FILTER (WHERE NOT is_term) >= 12 AS summaries,
        string_agg(DISTINCT dataset, ', ' ORDER BY dataset) FILTER (WHERE least(estimate, std_error) < 12) AS fewer
 FROM glm_digits GROUP BY family, link, way ORDER BY family COLLATE "C", link COLLATE "C", way COLLATE "C";
+-- theta by maximum likelihood, by itself
+SELECT way, count(DISTINCT id) AS fits, min(d.estimate) FILTER (WHERE d.term = 'theta') >= 12 AS theta, min(d.std_error) FILTER (WHERE d.term = 'theta') >= 12 AS its_error,
+       min(least(d.estimate, d.std_error)) >= 12 AS all_numbers
+FROM glm_digits d JOIN glm_cases c USING (id) WHERE c.theta = 'ml' GROUP BY way ORDER BY way COLLATE "C";
 -- a response that hardly differs from its mean: what is left of it has fewer digits
 SELECT dataset, min(estimate) > 10 AS ten FROM glm_digits WHERE dataset LIKE '%hardly any%' GROUP BY dataset;
 SELECT way, count(*), count(*) FILTER (WHERE NOT (m).converged) AS ran_off, max((m).iterations) < 25 AS enough, count(DISTINCT (m).separated) AS kinds

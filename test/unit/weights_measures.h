@@ -1,5 +1,5 @@
 /*
- * weights_measures.h: part of weights_gpu_test.cu: passes over scores, leverages and Firth's steps, on the device and
+ * weights_measures.h: part of weights_gpu_test.cu: passes over scores, leverages, Firth's steps and theta, on the device and
  * on the CPU.
  */
 
@@ -22,12 +22,14 @@ measures_error(const Data *data, bool counts)
 	double	   *factor = random_factor(data);
 	double		worst = 0.0;
 
-	for (int measure = GR_MEASURE_SCORES; measure < GR_NMEASURES; measure++)
+	for (int measure = GR_MEASURE_THETA; measure < GR_NMEASURES; measure++)
 	{
 		GrPass		pass = make_pass(data, GR_PASS_EXACT, false);
 		double	   *sums;
 
 		if (measure == GR_MEASURE_FIRTH && !gr_is_logistic(distribution))
+			continue;
+		if (measure == GR_MEASURE_THETA && distribution.family != GR_NEGATIVE_BINOMIAL)
 			continue;
 		pass.measure = (GrMeasure) measure;
 		pass.counts = counts;
@@ -44,7 +46,8 @@ measures_error(const Data *data, bool counts)
 static void
 check_measures(bool quick)
 {
-	static const GrDistribution distributions[] = {GR_LOGISTIC, {GR_POISSON, GR_LOG, 0}, {GR_GAUSSIAN, GR_IDENTITY, 0}};
+	static const GrDistribution distributions[] = {GR_LOGISTIC, {GR_POISSON, GR_LOG, 0}, {GR_GAUSSIAN, GR_IDENTITY, 0},
+	{GR_NEGATIVE_BINOMIAL, GR_LOG, 2.5}};
 	const int	features[] = {3, 8, 33, 300};
 
 	for (int d = 0; d < COUNT(distributions); d++)

@@ -1,0 +1,191 @@
+/*
+ * negbin_test.c: what rows say of the negative binomial theta, and fits that estimate it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/logreg.h"
+#include "compute/negbin_row.h"
+#include "negbin_table.h"
+#include "unit.h"
+
+#define NROWS 500
+
+static void
+test_rows(void)
+{
+	double		first = 0;
+	double		second = 0;
+	double		likelihood = 0;
+	double		deviance = 0;
+
+	for (int k = 0; k < COUNT(negbin_rows); k++)
+	{
+		GrDistribution distribution = {GR_NEGATIVE_BINOMIAL, GR_IDENTITY, negbin_rows[k].theta};
+		GrGlmRow	row = gr_theta_row(distribution, negbin_rows[k].mu, negbin_rows[k].y, 1.0);
+		GrGlmRow	thrice = gr_theta_row(distribution, negbin_rows[k].mu, negbin_rows[k].y, 3.0);
+
+		if (negbin_rows[k].first_size > 0)
+			first = fmax(first, fabs(row.u - negbin_rows[k].first) / negbin_rows[k].first_size);
+		if (negbin_rows[k].second_size > 0)
+			second = fmax(second, fabs(row.v - negbin_rows[k].second) / negbin_rows[k].second_size);
+		likelihood = fmax(likelihood, fabs(row.half_deviance + negbin_rows[k].log_probability) /
+						  fmax(1, fabs(negbin_rows[k].log_probability)));
+		deviance = fmax(deviance, relative_error(gr_half_deviance(distribution, negbin_rows[k].y, negbin_rows[k].mu),
+												 negbin_rows[k].half_deviance));
+		check(relative_error(thrice.u, 3 * row.u) < 1e-15 && relative_error(thrice.v, 3 * row.v) < 1e-15 &&
+			  relative_error(thrice.half_deviance, 3 * row.half_deviance) < 1e-15, "a weight of 3, line %d", k);
+	}
+	check(first < 2e-14, "first derivatives: error %.2g", first);
+	check(second < 2e-14, "second derivatives: error %.2g", second);
+	check(likelihood < 2e-14, "likelihoods: error %.2g", likelihood);
+	check(deviance < 1e-14, "deviances: error %.2g", deviance);
+}
+
+/* Rows of one feature, their mean exp(1 + x / 2), whose counts vary more than Poisson's, or less */
+static void
+make_rows(double *rows, bool overdispersed)
+{
+	for (int r = 0; r < NROWS; r++)
+	{
+		double		x = (double) (r * 7 % 41) / 20 - 1;
+		double		factor = overdispersed ? (double) (r % 5) / 2 : 1.0 + (double) (r % 3 - 1) / 10;
+
+		rows[2 * r] = x;
+		rows[2 * r + 1] = floor(exp(1 + x / 2) * factor + 0.5);
+	}
+}
+
+/* The totals of rows that are added at once have the same bits as of rows that are added one by one. */
+static void
+test_totals(const double *rows)
+{
+	GrRowRules	rules = {GR_NEGATIVE_BINOMIAL, GR_PRIOR_WEIGHTS, 2.5};
+	GrRowTotals at_once = {0};
+	GrRowTotals one_by_one = {0};
+	double		sum = 0;
+
+	gr_totals_add(&at_once, rows, NROWS, gr_plain_shape(1), rules);
+	for (int r = 0; r < NROWS; r++)
+	{
+		gr_totals_add(&one_by_one, rows + 2 * r, 1, gr_plain_shape(1), rules);
+		if (rows[2 * r + 1] > 0)
+			sum += gr_waiting_saturated(rows[2 * r + 1], 2.5, gr_stirling_error(2.5));
+	}
+	check(memcmp(&at_once, &one_by_one, sizeof(at_once)) == 0, "totals of counts: the same bits from a table");
+	check(relative_error(at_once.log_constant, sum) < 1e-14, "totals of counts");
+	rules.theta = 0;
+	memset(&at_once, 0, sizeof(at_once));
+	gr_totals_add(&at_once, rows, NROWS, gr_plain_shape(1), rules);
+	check(at_once.log_constant == 0, "totals of counts: none of the likelihood's where theta isn't known");
+}
+
+typedef struct Fit
+{
+	GrLogregFit *fit;
+	void	   *memory;
+	int			npasses;
+	bool		done;
+} Fit;
+
+/* theta 0: estimated */
+static Fit
+fit_rows(const double *rows, double theta, double l2, int max_iter)
+{
+	GrRowShape	shape = gr_plain_shape(1);
+	GrRowTotals totals = {0};
+	GrLogregOptions options = {
+		.shape = shape,.distribution = {GR_NEGATIVE_BINOMIAL, GR_LOG, theta},.estimate_theta = theta == 0,
+		.intercept = true,.totals = &totals,.l2 = l2,.max_iter = max_iter,.tol = 1e-10,.learning_rate = NAN
+	};
+	GrRowRules	rules = {GR_NEGATIVE_BINOMIAL, GR_PRIOR_WEIGHTS, theta};
+	double	   *scratch = malloc(gr_pass_scratch_nbytes(GR_PASS_EXACT, shape) +
+								 gr_pass_scratch_nbytes(GR_PASS_FAST, shape));
+	GrError		err = {0};
+	Fit			run = {.done = true};
+
+	gr_totals_add(&totals, rows, NROWS, shape, rules);
+	run.memory = malloc(gr_logreg_nbytes(&options));
+	run.fit = gr_logreg_begin(run.memory, &options);
+	while (run.done && gr_logreg_next(run.fit) != GR_LOGREG_DONE)
+	{
+		gr_pass_add(&run.fit->pass, run.fit->sums, rows, NROWS, scratch);
+		run.npasses++;
+		run.done = gr_logreg_advance(run.fit, NULL, &err);
+	}
+	if (theta > 0)
+		run.fit->log_likelihood = gr_log_likelihood(GR_NEGATIVE_BINOMIAL, run.fit->deviance, NROWS,
+													totals.log_constant);
+	free(scratch);
+	return run;
+}
+
+/* The penalised log-likelihood of a fit at that theta */
+static double
+likelihood_at(const double *rows, double theta, double l2)
+{
+	Fit			run = fit_rows(rows, theta, l2, 100);
+	double		likelihood = run.fit->log_likelihood - 0.5 * l2 * run.fit->coef[1] * run.fit->coef[1];
+
+	free(run.memory);
+	return likelihood;
+}
+
+/* The estimate is where the likelihood of fits at given thetas is highest, and the fit there the same. */
+static void
+test_estimate(const double *rows, double l2)
+{
+	Fit			run = fit_rows(rows, 0, l2, 25);
+	Fit			given = fit_rows(rows, run.fit->theta, l2, 25);
+	double		theta = run.fit->theta;
+	double		step = 1e-3 * theta;
+	double		above = likelihood_at(rows, theta + step, l2);
+	double		below = likelihood_at(rows, theta - step, l2);
+	double		there = likelihood_at(rows, theta, l2);
+	double		curvature = (above - 2 * there + below) / (step * step);
+
+	check(run.done && run.fit->converged && !run.fit->theta_runs_off, "l2 %g: theta is estimated, %g, in %d passes", l2,
+		  theta, run.npasses);
+	check(run.npasses <= 45, "l2 %g: in few passes", l2);
+	check(fabs(above - below) / (2 * step) < 1e-3 * fabs(curvature) * run.fit->theta_error, "l2 %g: the highest", l2);
+	/* the likelihood of fits is less curved than that of theta alone */
+	check(run.fit->theta_error * sqrt(-curvature) > 0.8 && run.fit->theta_error * sqrt(-curvature) < 1.0001,
+		  "l2 %g: its error", l2);
+	check(relative_error(run.fit->log_likelihood, given.fit->log_likelihood) < 1e-13, "l2 %g: the likelihood", l2);
+	for (int k = 0; k < 2; k++)
+		check(relative_error(run.fit->coef[k], given.fit->coef[k]) < 1e-12 &&
+			  relative_error(run.fit->vcov[3 * k], given.fit->vcov[3 * k]) < 1e-12, "l2 %g: coefficient %d", l2, k);
+	check(relative_error(run.fit->null_deviance, given.fit->null_deviance) < 1e-12, "l2 %g: the null deviance", l2);
+	free(run.memory);
+	free(given.memory);
+}
+
+static void
+test_ends(const double *over, const double *under)
+{
+	Fit			run = fit_rows(under, 0, 0, 25);
+
+	check(run.done && run.fit->converged && run.fit->theta_runs_off && run.npasses <= 20,
+		  "counts that vary less than Poisson's: theta runs off, in %d passes", run.npasses);
+	free(run.memory);
+	run = fit_rows(over, 0, 0, 2);
+	check(run.done && !run.fit->converged && run.fit->theta > 0 && isfinite(run.fit->log_likelihood),
+		  "too few iterations");
+	free(run.memory);
+}
+
+int
+main(void)
+{
+	static double over[2 * NROWS];
+	static double under[2 * NROWS];
+
+	make_rows(over, true);
+	make_rows(under, false);
+	test_rows();
+	test_totals(over);
+	test_estimate(over, 0);
+	test_estimate(over, 30);
+	test_ends(over, under);
+	return unit_done();
+}
