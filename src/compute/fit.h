@@ -31,7 +31,7 @@ typedef enum GrLogregPhase
 	GR_PHASE_START,				/* the pass at options.start; entered after ZERO; ITERATE, if there is no start */
 	/* the pass after a Newton step, or two of them, see firth.h; entered where that was solved at theta */
 	GR_PHASE_ITERATE,
-	GR_PHASE_THETA,				/* what the likelihood says of the negative binomial theta; entered near beta's estimate */
+	GR_PHASE_THETA,				/* what the likelihood says of a negative binomial theta; entered near an estimate */
 	GR_PHASE_CLASSIFY,			/* which rows are nearly on the face of a candidate? entered where the fit runs off */
 	GR_PHASE_VERIFY,			/* does a candidate separate? entered at a theta with all rows on their right side */
 	GR_PHASE_DESCENT,			/* a pass of gradient descent or L-BFGS; entered after ZERO */
@@ -64,7 +64,7 @@ typedef struct GrThetaState
 	bool		settled;		/* it moves no more */
 	bool		failed;			/* ... as it has moved too often */
 	int			nmoves;
-	double		length;			/* the last move, in standard errors; beta's step is to be shorter before the next one */
+	double		length;			/* of the last move, in standard errors; beta's step is shorter at the next one */
 	double		log_theta;		/* where the last move began, ... */
 	double		score;			/* ... and the score by the logarithm there; NaN: there was none */
 	double		low;			/* the logarithm is above that, ... */

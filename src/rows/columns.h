@@ -69,6 +69,7 @@ typedef struct GrRoles
 {
 	const char *weights;
 	GrWeighting weighting;
+	bool		unit_weights;	/* each row gets a weight of 1; then no column has the role */
 	const char *offsets;
 	int			nclusters;		/* columns by which rows are in clusters, which come to no row */
 	const char *clusters[GR_CLUSTERS_MAX];

@@ -199,6 +199,36 @@ write_arguments(const GrIngest *ingest, const GrWrapper *wrapper, List *args)
 	return args;
 }
 
+static bool
+has_name(const GrQuery *query, const char *name)
+{
+	for (int k = 0; k < query->columns->natts; k++)
+		if (strcmp(query->names[k], name) == 0)
+			return true;
+	return false;
+}
+
+/* The query with a column of ones behind its own, by a name that none of these has: the weights */
+static GrQuery *
+add_unit_weights(GrQuery *query, GrRoles *roles)
+{
+	int			n = query->columns->natts;
+	const char **names = palloc((n + 1) * sizeof(char *));
+	char	   *weight = pstrdup("(weight)");
+	GrWrapper	wrapper;
+
+	while (has_name(query, weight))
+		weight = psprintf("(%s)", weight);
+	gr_wrap_query(&wrapper, query);
+	for (int k = 0; k < n; k++)
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, k));
+	gr_wrapper_select(&wrapper, (Expr *) makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), Float8GetDatum(1), false,
+												   FLOAT8PASSBYVAL));
+	memcpy(names, query->names, n * sizeof(char *));
+	names[n] = roles->weights = weight;
+	return gr_wrapper_query(&wrapper, names);
+}
+
 /* The query's columns, or those of its frame, where features are made of columns */
 static void
 find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
@@ -219,9 +249,14 @@ find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
 void
 gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles, GrIngest *ingest)
 {
+	GrQuery    *analysed = gr_analyse_query(query);
+	GrRoles		own = *roles;
+
 	memset(ingest, 0, sizeof(*ingest));
 	ingest->function = function;
-	find_columns(ingest, gr_analyse_query(query), roles);
+	if (roles->unit_weights)
+		analysed = add_unit_weights(analysed, &own);
+	find_columns(ingest, analysed, &own);
 	ingest->rules = (GrRowRules) {family, roles->weighting, 0};
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
 	ingest->remote = gr_is_remote(ingest->plan);

@@ -161,6 +161,8 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	roles = gr_role_arguments(fcinfo, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS);
 	gr_formula_argument(fcinfo, GLM_FORMULA, options.intercept, &roles);
 	gr_vcov_arguments(fcinfo, GLM_VCOV, GLM_CLUSTERS, &options, &roles);
+	/* then the response may be a share, of one trial */
+	roles.unit_weights = named.quasi && options.distribution.family == GR_BINOMIAL && roles.weights == NULL;
 	gr_firth_argument(fcinfo, GLM_FIRTH, &options, named.quasi);
 	/* linear regression takes one pass */
 	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&

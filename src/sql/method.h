@@ -1,6 +1,6 @@
 /*
- * method.h: the field method of a gpu_model: what the model is called, its penalty, and the error of an estimated theta,
- * for which the type has no other field.
+ * method.h: the field method of a gpu_model: what the model is called, its penalty, and the error of an estimated
+ * theta, for which the type has no other field.
  */
 #ifndef GPUREG_METHOD_H
 #define GPUREG_METHOD_H

@@ -4,14 +4,15 @@
     python3 test/data/negbin_reference.py > test/unit/negbin_table.h
 
 Each line has theta, y, mu, and, of the logarithm of y's probability, theta times its derivative by theta and theta^2
-times the second, each followed by the size of its terms, as negbin_row.h writes them, which nearly cancel where theta is
-large; then that logarithm itself, and half the deviance. Two runs give the same bytes.
+times the second, each followed by the size of its terms, as negbin_row.h writes them, which nearly cancel where theta
+is large; then that logarithm itself, and half the deviance. Two runs give the same bytes.
 """
 import mpmath
 from mpmath import mp, mpf
 
 THETAS = ("1e-6", "0.001", "0.125", "0.7", "1", "2.5", "7.25", "14.9", "15", "40", "1e4", "1e8", "1e13", "1e30")
-PAIRS = ((0, 0.3), (0, 1e4), (1, 1), (1, 1e-5), (2, 1.75), (0.5, 3), (7, 90), (100, 100.000001), (1000, 3), (1e6, 1.1e6))
+PAIRS = ((0, 0.3), (0, 1e4), (1, 1), (1, 1e-5), (2, 1.75), (0.5, 3), (7, 90), (100, 100.000001), (1000, 3),
+         (1e6, 1.1e6))
 
 
 def number(value):

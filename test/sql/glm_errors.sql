@@ -34,6 +34,11 @@ SELECT gpu_glm_fit('SELECT y - 1 AS "How many", x FROM glm_bad WHERE random() >=
 SELECT gpu_glm_fit('SELECT y, x FROM glm_bad', 'binomial', 'probit');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT y / 7, x, w FROM glm_bad', 'binomial', 'cloglog', weights => 'w') IS NOT NULL AS shares;
+SELECT (gpu_glm_fit('SELECT y / 7, x FROM glm_bad', 'quasibinomial')).converged AS shares_without_weights;
+SELECT gpu_glm_fit('SELECT y, x FROM glm_bad', 'quasibinomial', 'probit');
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_glm_fit('SELECT y / 7, x, w FROM glm_bad', 'quasibinomial', frequencies => 'w');
+\echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT y, x, w FROM glm_bad', 'binomial', 'cloglog', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_glm_fit('SELECT y, x, -w AS w FROM glm_bad', 'poisson', weights => 'w');
@@ -64,6 +69,11 @@ SELECT m.coef[2] IS NULL AS aliased, m.rank FROM gpu_glm_fit('SELECT y + 1, 4 AS
 SELECT m.df_residual, m.dispersion, m.deviance < 1e-20 AS perfect, round(m.coef[1]::numeric, 10) AS a, round(m.coef[2]::numeric, 10) AS b
 FROM gpu_glm_fit('SELECT * FROM (VALUES (1, 0), (2, 1)) v(y, x)', 'gamma') m;
 SELECT term, std_error, p_value FROM gpu_tidy(gpu_glm_fit('SELECT * FROM (VALUES (1, 0), (2, 1)) v(y, x)', 'gamma'));
+-- a share without weights is one of a trial each, whatever the columns are called
+SELECT link, (a).coef = (b).coef AS coef, (a).vcov = (b).vcov AS vcov, (a).null_deviance = (b).null_deviance AS null_deviance, (a).terms
+FROM unnest('{logit,probit,cloglog}'::text[]) link, LATERAL (SELECT gpu_glm_fit('SELECT y / 7 AS "(weight)", x, w AS "((weight))" FROM glm_bad', 'quasibinomial', link) AS a,
+     gpu_glm_fit('SELECT y / 7, x, w, 1 AS ones FROM glm_bad', 'quasibinomial', link, weights => 'ones') AS b OFFSET 0) t;
+SELECT m.terms, m.df_residual FROM gpu_glm_fit('SELECT y / 7 AS share, (x > 2)::text AS x, w, o FROM glm_bad', 'quasibinomial', formula => 'share ~ x * w', offsets => 'o') m;
 -- names as people write them
 SELECT f, m.family, m.link, m.method FROM unnest('{Poisson,quasi-poisson,quasi_poisson,QUASIBINOMIAL,negative-binomial,NegativeBinomial,Gamma,gaussian}'::text[]) f,
     gpu_glm_fit(CASE WHEN f ILIKE '%binomial' AND f NOT ILIKE 'neg%' THEN 'SELECT class, x FROM glm_bad' ELSE 'SELECT y + 1, x FROM glm_bad' END, f,

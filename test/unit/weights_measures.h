@@ -1,6 +1,6 @@
 /*
- * weights_measures.h: part of weights_gpu_test.cu: passes over scores, leverages, Firth's steps and theta, on the device and
- * on the CPU.
+ * weights_measures.h: part of weights_gpu_test.cu: passes over scores, leverages, Firth's steps and theta, on the
+ * device and on the CPU.
  */
 
 /* A lower triangle, packed, by which leverages of such rows are well below 1, and some above it */
