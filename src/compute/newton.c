@@ -373,9 +373,9 @@ begin_at_null(GrLogregFit *fit)
 }
 
 /*
- * Is the step from 0 the estimate, and its pass all that the covariances want? The pass of scores, or the clusters' sums,
- * give the deviance then. Where rows are weighted, each of their products was rounded, and where columns are far from 0, scores are to be
- * taken about their shifts.
+ * Is the step from 0 the estimate, and its pass all that the covariances want? The pass of scores, or the clusters'
+ * sums, give the deviance then. Where rows are weighted, each of their products was rounded, and where columns are far
+ * from 0, scores are to be taken about their shifts.
  */
 static bool
 wants_no_pass(const GrLogregFit *fit)
