@@ -593,7 +593,7 @@ start_pass(RowsPass *run, GrError *err)
 	run->terms.shift = rows->terms + nterms;
 	run->terms.linear = pass->linear;
 	run->terms.distribution = pass->distribution;
-	run->terms.measure = pass->measure;
+	run->terms.measure = gr_measure_is_step(pass->measure) ? GR_MEASURE_STEP : pass->measure;
 	run->terms.counts = pass->counts;
 	if (gr_measure_has_factor(pass->measure) && !send_factor(run, err))
 		return false;

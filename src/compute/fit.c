@@ -28,12 +28,13 @@ gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
 	fit->pass.distribution = state->options.distribution;
 	fit->pass.beta = kind == GR_PASS_FACE ? NULL : state->theta;
 	fit->pass.shift = kind == GR_PASS_FACE ? state->no_shift : state->shift;
-	fit->pass.measure = GR_MEASURE_STEP;
+	fit->pass.measure = kind == GR_PASS_EXACT && state->coarse && state->nfaces == 0 ? GR_MEASURE_COARSE_STEP :
+		GR_MEASURE_STEP;
 	fit->pass.nfaces = state->nfaces + (kind == GR_PASS_FACE ? 1 : 0);
 	fit->pass.faces = state->faces;
 	fit->pass.face_absolute = state->face_absolute;
 	fit->pass.face_relative = 1e-11;
-	fit->pass.linear = phase == GR_PHASE_ZERO && (kind == GR_PASS_EXACT || kind == GR_PASS_FAST) &&
+	fit->pass.linear = phase == GR_PHASE_ZERO && kind == GR_PASS_EXACT &&
 		(state->options.shape.offset || !gr_is_logistic(state->options.distribution));
 	gr_pass_clear(kind, state->options.shape.nfeatures, fit->sums);
 	return true;

@@ -81,6 +81,7 @@ struct GrLogregState
 	int			nfull;			/* of (1, x) */
 	int			first;			/* 0 with an intercept, else 1 */
 	bool		dense;			/* Hessians are formed */
+	bool		coarse;			/* EXACT passes are coarse, as no column is nearly collinear */
 
 	/* full arrays */
 	double	   *theta;			/* where the pass is made */

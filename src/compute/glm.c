@@ -135,6 +135,13 @@ exact_transformed_size(GrRowShape shape)
 	return round_up((size_t) gr_row_ncols(exact_shape(shape)) * EXACT_NROWS + MAX_LANES);
 }
 
+/* What add_exact() takes, likewise, but for its alignment */
+static size_t
+exact_size(GrRowShape shape)
+{
+	return exact_columns_size(shape) + exact_transformed_size(shape) + (size_t) gr_row_ncols(shape);
+}
+
 /* (1, x)' face of all rows of a chunk of nrows */
 static void
 measure_face(ExactWork *work, int face, int nrows)
@@ -320,6 +327,40 @@ apply_measure(ExactWork *work, double *sums, const double *rows, int nrows)
 	}
 }
 
+/*
+ * The products of the kept rows with v, and sums: the last row of the matrix and its first column, as in Dot2 of Ogita,
+ * Rump and Oishi (2005)
+ */
+static void
+add_border(ExactWork *work, double *hi, double *lo)
+{
+	int			t = gr_nterms(work->pass->shape.nfeatures);
+	int64_t		last = gr_triangle(t + 1);
+
+	hi[0] += work->nkept;
+	for (int k = 0; k < work->nkept; k++)
+	{
+		const double *row = work->transformed + (size_t) k * (size_t) (t + 1);
+		double		v = row[t];
+		int64_t		column = 1;
+
+		for (int j = 0; j <= t; j++)
+		{
+			GrDD		product = gr_two_prod(v, row[j]);
+			GrDD		sum = gr_two_sum(hi[last + 1 + j], product.hi);
+
+			hi[last + 1 + j] = sum.hi;
+			lo[last + 1 + j] += sum.lo + product.lo;
+			if (j == t)
+				column = last;
+			sum = gr_two_sum(hi[column], row[j]);
+			hi[column] = sum.hi;
+			lo[column] += sum.lo;
+			column += j + 2;
+		}
+	}
+}
+
 /* A linear pass; see GrPass. */
 static void
 weigh_rows_linearly(ExactWork *work, double *sums, const double *rows)
@@ -388,6 +429,11 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 		return true;
 	work->version->weigh(work->transformed, rows, gr_row_ncols(pass->shape), work->kept, work->nkept,
 						 pass->shape.nfeatures, pass->shift, work->u, work->v);
+	if (pass->measure == GR_MEASURE_COARSE_STEP)
+	{
+		add_border(work, hi, lo);
+		return true;
+	}
 	return gr_gram_add_polling(hi, lo, work->transformed, work->nkept, transformed, NULL, work->columns,
 							   work->max_lanes, work->poll);
 }
@@ -465,7 +511,10 @@ gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape)
 	if (kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT)
 		n = (step_ncolumns(shape) + 6) * step_pitch(kind, shape) + 4 * MAX_LANES * t + ncols;
 	else
-		n = exact_columns_size(shape) + exact_transformed_size(shape) + ncols;
+		n = exact_size(shape);
+	if (kind == GR_PASS_EXACT && t >= GR_COARSE_TERMS_MIN)
+		return n * sizeof(double) + (gr_pass_nsums(GR_PASS_FAST, shape.nfeatures) + 2 * ALIGNMENT) * sizeof(double) +
+			gr_pass_scratch_nbytes(GR_PASS_FAST, shape);
 	return (n + ALIGNMENT) * sizeof(double);
 }
 
@@ -541,7 +590,6 @@ weigh_chunk_linearly(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *to
 
 		chunk->weight[r] = row.u * row.u;
 		chunk->residual[r] = row.u * row.v;
-		totals->nones += response[r];
 	}
 	for (int r = chunk->nrows; r % MAX_LANES != 0; r++)
 		chunk->weight[r] = chunk->residual[r] = 0.0;
@@ -588,7 +636,6 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 			if (gr_poll(poll, ncolumns * left * chunk->nrows / 8))
 				return false;
 		}
-		sums[GR_SUM_NONES] += pass->linear ? totals.nones : 0.0;
 	}
 	else
 	{
@@ -658,6 +705,42 @@ add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 	return true;
 }
 
+/*
+ * A coarse pass: all but the products of z by add_exact(), which leaves those out, and they by a FAST pass over the
+ * same rows. scratch: behind add_exact()'s
+ */
+static bool
+add_coarse(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+		   GrPoll *poll)
+{
+	GrPass		fast = *pass;
+	int			p = pass->shape.nfeatures;
+	int			t = gr_nterms(p);
+	double	   *fast_sums = scratch + exact_size(pass->shape) + ALIGNMENT;
+	const double *hessian = fast_sums + GR_SUM_HEAD + 2 * t;
+	double	   *hi = sums + GR_SUM_HEAD;
+	double	   *lo = hi + gr_triangle(t + 2);
+
+	fast.kind = GR_PASS_FAST;
+	gr_pass_clear(GR_PASS_FAST, p, fast_sums);
+	if (!add_exact(pass, sums, rows, nrows, scratch, max_lanes, poll) ||
+		!add_step(&fast, fast_sums, rows, nrows, fast_sums + gr_pass_nsums(GR_PASS_FAST, p), MAX_LANES, poll))
+		return false;
+	for (int i = 0; i < t; i++)
+	{
+		int64_t		at = gr_triangle(i + 1) + 1;
+
+		for (int j = 0; j <= i; j++, at++, hessian++)
+		{
+			GrDD		sum = gr_two_sum(hi[at], *hessian);
+
+			hi[at] = sum.hi;
+			lo[at] += sum.lo;
+		}
+	}
+	return true;
+}
+
 static bool
 add_rows(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
 		 const GrHost *host)
@@ -666,6 +749,8 @@ add_rows(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 
 	if (pass->kind == GR_PASS_FAST || pass->kind == GR_PASS_GRADIENT)
 		return add_step(pass, sums, rows, nrows, scratch, max_lanes, &poll);
+	if (pass->measure == GR_MEASURE_COARSE_STEP)
+		return add_coarse(pass, sums, rows, nrows, scratch, max_lanes, &poll);
 	return add_exact(pass, sums, rows, nrows, scratch, max_lanes, &poll);
 }
 

@@ -21,6 +21,9 @@
 extern "C" {
 #endif
 
+/* From so many terms on, passes may be coarse: below, it would be of little use. */
+#define GR_COARSE_TERMS_MIN 48
+
 typedef enum GrPassKind
 {
 	/*
@@ -56,9 +59,9 @@ typedef struct GrPass
 	const double *face_absolute;	/* nfaces */
 	double		face_relative;
 	/*
-	 * EXACT and, on the CPU, FAST, at beta = 0: rows as gr_first_row() has them, whose Newton step is a least-squares
-	 * fit that comes near the estimate, however large offsets and responses are. There is no deviance. Of a logistic
-	 * regression the mean is taken for linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4.
+	 * EXACT, at beta = 0: rows as gr_first_row() has them, whose Newton step is a least-squares fit that comes near the
+	 * estimate, however large offsets and responses are. There is no deviance. Of a logistic regression the mean is
+	 * taken for linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4.
 	 */
 	bool		linear;
 	GrMeasure	measure;
@@ -80,7 +83,7 @@ enum
 	GR_SUM_NRIGHT,				/* FACE: rows off the face with a positive margin */
 	GR_SUM_NWRONG,				/* FACE: ... with a negative one; HC2 and HC3: rows without a score */
 	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of those */
-	GR_SUM_NONES,				/* the sum of y over those that took part; EXACT, GRADIENT and linear passes */
+	GR_SUM_NONES,				/* the sum of y over those that took part; EXACT and GRADIENT */
 	GR_SUM_HEAD					/* length of the head */
 };
 

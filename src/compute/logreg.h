@@ -58,7 +58,7 @@ typedef struct GrLogregOptions
 	double		learning_rate;	/* GD: of the classic batch update in the features' units; NaN: as descent.c chooses */
 	bool		can_ascend;		/* the caller can answer GR_LOGREG_ASCEND */
 	bool		can_change;		/* the caller can answer GR_LOGREG_CHANGE */
-	bool		can_begin_fast; /* FAST passes may be linear: on the CPU, where EXACT ones take many times as long */
+	bool		can_be_coarse;	/* so may passes be: on the CPU, where they take a tenth of the time; see measure.h */
 	int			leave_out;		/* 1 + a term that is to have no coefficient, as if it were collinear; 0: none */
 	const GrSolver *linear_solver;	/* where Newton's steps for many terms are solved; NULL: here; see ols.h */
 	bool		firth;			/* a logistic regression's, with Firth's (1993) penalty; see firth.h */

@@ -15,6 +15,11 @@ typedef enum GrMeasure
 {
 	GR_MEASURE_STEP,			/* a Newton step's */
 	/*
+	 * The same. On the CPU the products of z are summed in float8, all else as ever: where terms are many, most of the
+	 * time goes into these, which no column that is nearly collinear with others bears
+	 */
+	GR_MEASURE_COARSE_STEP,
+	/*
 	 * Of the negative binomial family: what its likelihood says of theta, see gr_theta_row(). The sums of u and of v
 	 * are those with the ones. The deviance is the log-likelihood, times -2.
 	 */
@@ -32,7 +37,14 @@ typedef enum GrMeasure
 	GR_MEASURE_FIRTH
 } GrMeasure;
 
-#define GR_NMEASURES 6
+#define GR_NMEASURES 7
+
+/* Is it that of a step, of one kind or the other? */
+static inline bool
+gr_measure_is_step(GrMeasure measure)
+{
+	return measure <= GR_MEASURE_COARSE_STEP;
+}
 
 /* Is GrPass.factor wanted? */
 static inline bool

@@ -39,8 +39,8 @@
 
 #define STRETCH_MAX 1024
 
-/* With a pivot this small after a FAST pass at 0 it isn't sure which columns are collinear. */
-#define FAST_PIVOT_MIN 1e-6
+/* With a pivot this small after a coarse pass less than 12 digits of standard errors are sure. */
+#define COARSE_PIVOT_MIN 1e-3
 
 /* Is it a linear regression, whose pass at 0 tells all, and exactly? */
 static bool
@@ -132,6 +132,21 @@ gr_iterate_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	state->check = state->decrement > CHECKED_DECREMENT;
 	state->step = state->stretch = stretch(fit);
 	return try_step(fit, next_kind(fit));
+}
+
+/* Was the last pass coarse, and some column too nearly collinear for that? Then none is from now on. */
+static bool
+was_too_coarse(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	bool		near = false;
+
+	if (fit->pass.measure != GR_MEASURE_COARSE_STEP)
+		return false;
+	for (int k = 0; k < fit->nterms; k++)
+		near |= !(state->pivot[k] > COARSE_PIVOT_MIN);
+	state->coarse = !near;
+	return near;
 }
 
 /* After an EXACT pass: is this the end? rounding: gr_newton_rounding() */
@@ -240,6 +255,9 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		fit->imprecise = true;
 		return gr_fit_end(fit, false, false, host, err);
 	}
+	/* the end takes a finer one */
+	if (was_too_coarse(fit))
+		state->kind = GR_PASS_FAST;
 	if (fit->iterations == 1 && is_solved_at_zero(&state->options))
 	{
 		take_last_step(fit);
@@ -389,56 +407,11 @@ wants_no_pass(const GrLogregFit *fit)
 		!options->shape.weight && !shifted;
 }
 
-/*
- * The sums of a FAST pass at 0, as an EXACT one's; the response's own square is left out, which only linear regression
- * looks at.
- */
-static void
-widen_sums(GrLogregFit *fit)
-{
-	GrLogregState *state = fit->state;
-	int			t = state->nfull;
-	double	   *fast = fit->sums + GR_SUM_HEAD;
-	int64_t		size = gr_triangle((int64_t) t + 2);
-	double	   *copy = state->triangle;
-	double	   *hi = gr_fit_hi(fit);
-	double	   *lo = gr_fit_lo(fit);
-	const double *hessian = copy;
-
-	memcpy(copy, fast + 2 * t, (size_t) gr_triangle(t) * sizeof(double));
-	memcpy(state->theta_old, fast, (size_t) t * sizeof(double));
-	memcpy(state->theta_lo, fast + t, (size_t) t * sizeof(double));
-	memset(hi, 0, (size_t) (2 * size) * sizeof(double));
-	hi[0] = fit->sums[GR_SUM_NROWS];
-	for (int i = 0; i < t; hessian += ++i)
-		memcpy(hi + gr_at(i + 1, 1), hessian, ((size_t) i + 1) * sizeof(double));
-	memcpy(hi + gr_at(t + 1, 1), state->theta_old, (size_t) t * sizeof(double));
-	memcpy(lo + gr_at(t + 1, 1), state->theta_lo, (size_t) t * sizeof(double));
-	memset(state->theta_old, 0, (size_t) t * sizeof(double));
-	memset(state->theta_lo, 0, (size_t) t * sizeof(double));
-	fit->pass.kind = GR_PASS_EXACT;
-}
-
-/* After a FAST pass at 0: is a column so nearly collinear, or a sum so far out, that an EXACT one must tell? */
-static bool
-wants_exact_zero(const GrLogregFit *fit)
-{
-	const GrLogregState *state = fit->state;
-	bool		near = false;
-
-	for (int k = 0; k < fit->nterms; k++)
-		near |= !(state->pivot[k] > FAST_PIVOT_MIN);
-	return near;
-}
-
 bool
 gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	bool		fast = fit->pass.kind == GR_PASS_FAST;
 
-	if (fast)
-		widen_sums(fit);
 	if (!check_rows(fit, err))
 		return false;
 	fit->rank = fit->nterms;
@@ -455,7 +428,7 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 			err->where--;		/* as in check_rows() */
 		return false;
 	}
-	if (fast && wants_exact_zero(fit))
+	if (was_too_coarse(fit))
 	{
 		memset(state->aliased, 0, (size_t) fit->nterms * sizeof(bool));
 		if (state->options.leave_out > 0)

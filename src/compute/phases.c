@@ -5,12 +5,8 @@
 
 #include <string.h>
 
-#include "compute/glm_row.h"
 #include "compute/mixing.h"
 #include "compute/terms.h"
-
-/* Terms from which on a fit begins with a FAST pass, where it can */
-#define FAST_TERMS_MIN 48
 
 static const GrPhase phases[] = {
 	[GR_PHASE_ZERO] = {GR_LOGREG_PASS, NULL, gr_zero_take},
@@ -143,15 +139,12 @@ gr_logreg_nbytes(const GrLogregOptions *options)
 	return arena.used;
 }
 
-/*
- * Is the first pass to be FAST? It only tells a start, and which columns are collinear. With many terms float8's sums
- * are as good for that, and many times as fast, as long as no column is nearly so; see gr_zero_take().
- */
+/* May passes be coarse? Not where all digits of the first one's matrix count, as in a linear regression's. */
 static bool
-begins_fast(const GrLogregOptions *options)
+begins_coarse(const GrLogregOptions *options)
 {
-	return options->can_begin_fast && options->solver == GR_SOLVER_NEWTON && !options->firth &&
-		gr_nterms(options->shape.nfeatures) >= FAST_TERMS_MIN && !gr_is_logistic(options->distribution) &&
+	return options->can_be_coarse && options->solver == GR_SOLVER_NEWTON && !options->firth &&
+		gr_nterms(options->shape.nfeatures) >= GR_COARSE_TERMS_MIN &&
 		!(options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY);
 }
 
@@ -173,6 +166,7 @@ gr_logreg_begin(void *memory, const GrLogregOptions *options)
 	state->nfull = gr_nterms(options->shape.nfeatures);
 	state->first = options->intercept ? 0 : 1;
 	state->dense = is_dense(options);
+	state->coarse = begins_coarse(options);
 	state->max_iter = options->max_iter;
 	state->next_attempt = 5;
 	gr_negbin_begin(fit);
@@ -188,7 +182,6 @@ gr_logreg_begin(void *memory, const GrLogregOptions *options)
 	if (options->leave_out > 0)
 		state->aliased[options->leave_out - 1] = true;
 	memset(fit->separated, 0, (size_t) fit->nterms * sizeof(int));
-	gr_fit_ask(fit, GR_PHASE_ZERO, begins_fast(options) ? GR_PASS_FAST :
-			   state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
+	gr_fit_ask(fit, GR_PHASE_ZERO, state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
 	return fit;
 }

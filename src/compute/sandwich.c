@@ -101,6 +101,7 @@ ask_for_clusters(GrLogregFit *fit)
 	GrLogregState *state = fit->state;
 
 	gr_fit_ask(fit, GR_PHASE_CLUSTERS, GR_PASS_EXACT);
+	fit->pass.measure = GR_MEASURE_STEP;
 	fit->pass_lo = state->theta_lo;
 	fit->nclusters_met = 0;
 	state->pearson_hi = state->pearson_lo = 0;

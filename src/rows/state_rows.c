@@ -130,24 +130,6 @@ is_plain(const double *row, int p, GrStateType type, bool roles)
 }
 
 /*
- * What isn't plain: an ERROR if it can't be computed with. A gaussian row is added at once, so that what its sums come
- * to is known here. names: of the columns, or NULL
- */
-static pg_noinline void
-check_row(GrState *state, const double *row, const char *const *names)
-{
-	bool		extreme = false;
-
-	if (state->type == GR_STEP || state->weight)
-		gr_check_rows(row, 1, gr_state_shape(state), gr_state_rules(state), names);
-	/* the square of a value times a weight */
-	for (Size k = 0; k < gr_state_ncols(state); k++)
-		extreme |= !(fabs(row[k]) < 1e90);
-	if (state->type == GR_STATS && extreme)
-		gr_state_flush(state, names);
-}
-
-/*
  * Arrays
  */
 
@@ -582,6 +564,27 @@ begin_pass(FunctionCallInfo fcinfo, GrStateType type, int p, const GrState *befo
 	return state;
 }
 
+/*
+ * A row that isn't plain: an ERROR if it can't be computed with. A gaussian one is added at once where it is extreme,
+ * so that what its sums come to is known here. Names are read where there is something to be said: these may be all
+ * rows.
+ */
+static pg_noinline void
+check_row(FunctionCallInfo fcinfo, const GrColumns *columns, GrState *state, const double *row)
+{
+	GrRowShape	shape = gr_state_shape(state);
+	bool		extreme = false;
+	GrError		err = {0};
+
+	if ((state->type == GR_STEP || state->weight) && !gr_rows_valid(row, 1, shape, gr_state_rules(state), &err))
+		gr_raise_columns(&err, shape.nfeatures, gr_read_names(fcinfo, columns, ARG_NAMES));
+	/* the square of a value times a weight */
+	for (Size k = 0; k < gr_state_ncols(state) && state->type == GR_STATS; k++)
+		extreme |= !(fabs(row[k]) < 1e90);
+	if (extreme)
+		gr_state_flush(state, gr_read_names(fcinfo, columns, ARG_NAMES));
+}
+
 /* The state, with a row of the columns */
 static pg_attribute_always_inline Datum
 accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
@@ -617,7 +620,7 @@ accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
 	count_row(state);
 	/* here and now, where the names are at hand */
 	if (unlikely(!is_plain(row, columns->nfeatures, type, gr_nroles(columns) > 1 || state->family != GR_BINOMIAL)))
-		check_row(state, row, gr_read_names(fcinfo, columns, ARG_NAMES));
+		check_row(fcinfo, columns, state, row);
 	return gr_state_result(fcinfo, state);
 }
 

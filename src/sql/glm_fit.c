@@ -496,7 +496,7 @@ gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, c
 	options->intercept = ingest.intercept;
 	options->weighting = source.rules.weighting;
 	options->totals = &source.totals;
-	options->can_begin_fast = source.kind == GR_SOURCE_QUERY || gr_on_cpu(&source.job->place);
+	options->can_be_coarse = source.kind == GR_SOURCE_QUERY || gr_on_cpu(&source.job->place);
 	if (source.kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
 		options->can_ascend = gr_job_can_ascend(source.job, source.single);
 	gr_glm_find_start(&source, &ingest, options);

@@ -72,7 +72,7 @@ SELECT dataset, min(estimate) > 10 AS ten FROM glm_digits WHERE dataset LIKE '%h
 SELECT way, count(*), count(*) FILTER (WHERE NOT (m).converged) AS ran_off, max((m).iterations) < 25 AS enough, count(DISTINCT (m).separated) AS kinds
 FROM glm_models GROUP BY way ORDER BY way COLLATE "C";
 
--- With many terms a fit begins with a pass in float8 on the CPU, and with an exact one where a column is collinear: the same fit.
+-- With many terms passes are coarse on the CPU, and exact where a column is collinear: the same fit.
 CREATE TABLE glm_wide AS
 SELECT floor(3 * exp(sum(sin(i * j)) FILTER (WHERE j < 4) / 2) * abs(cos(i)))::float8 AS y, array_agg(sin(i * j)::float8 ORDER BY j) AS x
 FROM generate_series(1, 700) i, generate_series(1, 60) j GROUP BY i;
