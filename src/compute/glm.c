@@ -705,6 +705,16 @@ add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 	return true;
 }
 
+/* What a sum has beyond hi's digits is in lo. */
+static void
+settle(double *hi, double *lo, int64_t at)
+{
+	GrDD		sum = gr_two_sum(hi[at], lo[at]);
+
+	hi[at] = sum.hi;
+	lo[at] = sum.lo;
+}
+
 /*
  * A coarse pass: all but the products of z by add_exact(), which leaves those out, and they by a FAST pass over the
  * same rows. scratch: behind add_exact()'s
@@ -726,6 +736,11 @@ add_coarse(const GrPass *pass, double *sums, const double *rows, int64_t nrows, 
 	if (!add_exact(pass, sums, rows, nrows, scratch, max_lanes, poll) ||
 		!add_step(&fast, fast_sums, rows, nrows, fast_sums + gr_pass_nsums(GR_PASS_FAST, p), MAX_LANES, poll))
 		return false;
+	for (int j = 0; j <= t + 1; j++)
+	{
+		settle(hi, lo, gr_triangle(t + 1) + j);
+		settle(hi, lo, gr_triangle(j));
+	}
 	for (int i = 0; i < t; i++)
 	{
 		int64_t		at = gr_triangle(i + 1) + 1;

@@ -449,6 +449,61 @@ test_totals(void)
 	rows_free(&data);
 }
 
+/* A coarse pass has all the sums of an exact one, but for the last digits of the products of terms. */
+static void
+test_coarse_passes(void)
+{
+	static const GrDistribution distributions[] = {GR_LOGISTIC, {GR_POISSON, GR_LOG, 0}};
+
+	for (int k = 0; k < 8; k++)
+	{
+		GrRowShape	shape = {GR_COARSE_TERMS_MIN + 7 * (k % 2), false, (k & 2) != 0, (k & 4) != 0};
+		Rows		data = random_rows_of(shape, 601, 3);
+		int			t = gr_nterms(shape.nfeatures);
+		double	   *beta = calloc((size_t) t, sizeof(double));
+		double	   *shift = calloc((size_t) t, sizeof(double));
+		double		worst = 0;
+		double		border = 0;
+
+		for (int j = 0; j < t; j++)
+		{
+			beta[j] = 0.01 * uniform();
+			shift[j] = 0.5 * uniform();
+		}
+		for (int d = 0; d < 4; d++)
+		{
+			GrPass		pass = {
+				.kind = GR_PASS_EXACT,.shape = shape,.distribution = distributions[d / 2],.beta = beta,
+				.shift = shift,.linear = d % 2 == 1
+			};
+			double	   *exact = run_weighted(&pass, &data, data.nrows, 300, 8);
+			double	   *coarse;
+			const double *a = exact + GR_SUM_HEAD;
+
+			pass.measure = GR_MEASURE_COARSE_STEP;
+			coarse = run_weighted(&pass, &data, data.nrows, 300, 8);
+			for (int h = 0; h < GR_SUM_HEAD; h++)
+				border = fmax(border, relative_error(coarse[h], exact[h]));
+			for (int i = 0; i < t + 2; i++)
+				for (int j = 0; j <= i; j++)
+				{
+					double		scale = sqrt(a[gr_triangle(i + 1) - 1] * a[gr_triangle(j + 1) - 1]);
+					double		error = fabs(coarse[GR_SUM_HEAD + gr_triangle(i) + j] - a[gr_triangle(i) + j]) /
+						scale;
+
+					*(j == 0 || i == t + 1 ? &border : &worst) = fmax(j == 0 || i == t + 1 ? border : worst, error);
+				}
+			free(exact);
+			free(coarse);
+		}
+		check(worst < 1e-14 && worst > 0 && border < 3e-16, "coarse, %d features%s: products %.2g, all else %.2g",
+			  shape.nfeatures, shape_names(shape), worst, border);
+		rows_free(&data);
+		free(beta);
+		free(shift);
+	}
+}
+
 int
 main(void)
 {
@@ -463,5 +518,6 @@ main(void)
 	test_totals();
 	test_weighted_passes();
 	test_weighted_fits();
+	test_coarse_passes();
 	return unit_done();
 }
