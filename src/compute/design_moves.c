@@ -1,6 +1,7 @@
 /*
  * design_moves.c: from powers about a center to powers.
  */
+#include <math.h>
 #include <string.h>
 
 #include "compute/dd.h"
@@ -105,7 +106,7 @@ make_moves(Maker *m, const GrDesignTerm *term, int first, int from, const int *p
 			}
 		}
 		base = dropped == 0 ? first : find_term(m->design, term, dropped);
-		if (base == -2 || m->n >= MOVES_MAX)
+		if (base == -2 || m->n >= MOVES_MAX || !isfinite(weight.hi))
 			return false;
 		if (weight.hi == 0)
 			continue;

@@ -17,7 +17,8 @@ extern "C" {
 
 /*
  * The moves of a design with an intercept, whose terms are numbered from the intercept, 0, on. False if there are none
- * because a term that they would need is missing, they would be too many, or there is no memory.
+ * because a term that they would need is missing, they would be too many, a weight is out of range, or there is no
+ * memory.
  */
 extern bool gr_design_moves(const GrDesign *design, GrMemory memory, GrTermMoves *moves);
 

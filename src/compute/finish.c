@@ -1,5 +1,6 @@
 /*
- * finish.c: what comes out of a logistic regression, in terms of the features as they came.
+ * finish.c: what comes out of a logistic regression, in terms of the features as they came, or of those that moves lead
+ * to.
  */
 #include <math.h>
 #include <string.h>
@@ -19,21 +20,21 @@ typedef struct Covariance
 } Covariance;
 
 static void
-add_to(Covariance *v, int64_t to, double c, int64_t from)
+add_to(Covariance *v, int64_t to, GrDD c, int64_t from)
 {
 	GrDD		sum = {v->hi[to], v->lo[to]};
 	GrDD		term = {v->hi[from], v->lo[from]};
 
-	sum = gr_dd_add(sum, gr_dd_mul_d(term, c));
+	sum = gr_dd_add(sum, gr_dd_mul(term, c));
 	v->hi[to] = sum.hi;
 	v->lo[to] = sum.lo;
 }
 
 /* A is the identity but for A[i][k] = c. False if canceled. */
 static bool
-add_term(Covariance *v, int i, double c, int k)
+add_term(Covariance *v, int i, GrDD c, int k)
 {
-	if (c == 0)
+	if (c.hi == 0)
 		return true;
 	if (gr_poll(&v->poll, 40 * (int64_t) v->n))
 		return false;
@@ -59,14 +60,15 @@ scale_term(Covariance *v, double c, int k)
 	}
 }
 
-/* From the terms of the fit to those of the features: the same steps as for theta, on both sides. False if canceled. */
+/* From the terms of the fit to those of the estimates: the steps as for theta, on both sides. False if canceled. */
 static bool
-vcov_to_features(GrLogregFit *fit, Covariance *v)
+vcov_to_model(GrLogregFit *fit, Covariance *v)
 {
 	const GrLogregState *state = fit->state;
+	const GrTermMoves *moves = state->options.moves;
 
 	for (int k = 1; k < fit->nterms && state->options.intercept; k++)
-		if (!add_term(v, 0, -state->shift[k - 1], k))
+		if (!add_term(v, 0, gr_dd(-state->shift[k - 1]), k))
 			return false;
 	for (int r = 0; fit->basis != NULL && r < fit->basis->nchanged; r++)
 	{
@@ -74,25 +76,41 @@ vcov_to_features(GrLogregFit *fit, Covariance *v)
 		const double *coef = fit->basis->coef + (size_t) r * state->nfull;
 
 		for (int j = state->first; j < own; j++)
-			if (!add_term(v, j - state->first, coef[j], own - state->first))
+			if (!add_term(v, j - state->first, gr_dd(coef[j]), own - state->first))
 				return false;
 		scale_term(v, coef[own], own - state->first);
 	}
+	for (int64_t n = 0; moves != NULL && n < moves->n; n++)
+		if (!add_term(v, moves->move[n].to, (GrDD) {moves->move[n].hi, moves->move[n].lo}, moves->move[n].from))
+			return false;
 	return true;
 }
 
-/* Is there a term that isn't taken as the feature itself? */
+/* Is there a term that isn't the estimate's own? */
 static bool
 is_transformed(const GrLogregFit *fit)
 {
-	bool		transformed = fit->basis != NULL;
+	bool		transformed = fit->basis != NULL || fit->state->options.moves != NULL;
 
 	for (int j = 1; j < fit->state->nfull; j++)
 		transformed |= fit->state->shift[j - 1] != 0;
 	return transformed;
 }
 
-/* Brings the inverse, with NaN for terms that are left out, to the features. False if canceled. */
+/* Are all variances within float8's range, but for terms that are left out? */
+static bool
+has_variances(const GrLogregFit *fit, int *where)
+{
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		*where = k;
+		if (!fit->state->frozen[k] && !isfinite(fit->vcov[(size_t) k * (size_t) fit->nterms + (size_t) k]))
+			return false;
+	}
+	return true;
+}
+
+/* Brings the covariances, with NaN for terms that are left out, to the estimates. False if canceled. */
 static bool
 transform_vcov(GrLogregFit *fit, const GrHost *host)
 {
@@ -100,17 +118,18 @@ transform_vcov(GrLogregFit *fit, const GrHost *host)
 	int64_t		n = fit->nterms;
 	Covariance	v = {.n = fit->nterms,.hi = fit->vcov,.lo = state->triangle,.poll = {.host = host}};
 
-	if (!is_transformed(fit))
-		return true;
-	for (int64_t i = 0; i < n * n; i++)
+	for (int64_t i = 0; i < n; i++)
 	{
-		if (isnan(v.hi[i]))
-			v.hi[i] = 0;
-		v.lo[i] = 0;
-		if (i % GR_POLL_WORK == GR_POLL_WORK - 1 && gr_canceled(host))
+		if (gr_poll(&v.poll, 2 * n))
 			return false;
+		for (int64_t j = 0; j < n; j++)
+		{
+			if (state->frozen[i] || state->frozen[j])
+				v.hi[i * n + j] = 0;
+			v.lo[i * n + j] = 0;
+		}
 	}
-	if (!vcov_to_features(fit, &v))
+	if (!vcov_to_model(fit, &v))
 		return false;
 	for (int64_t i = 0; i < n; i++)
 	{
@@ -125,6 +144,24 @@ transform_vcov(GrLogregFit *fit, const GrHost *host)
 		}
 	}
 	return true;
+}
+
+/* The same where there are covariances; GR_RESULT_OUT_OF_RANGE where that takes a variance out of float8's range */
+static bool
+finish_vcov(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	int			where;
+	bool		had = has_variances(fit, &where);
+
+	if (!fit->state->have_inverse || !is_transformed(fit))
+		return true;
+	if (!transform_vcov(fit, host))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+	if (!had || has_variances(fit, &where))
+		return true;
+	if (err->status == GR_OK)
+		err->value = INFINITY;
+	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, where + fit->state->first - 1, "variance of the coefficient");
 }
 
 /* The inverse of the Hessian of the last EXACT pass, NaN for what is left out, into vcov; or *found is false. */
@@ -185,7 +222,7 @@ place_next(GrLogregFit *fit, const GrHost *host, GrError *err)
 	else
 	{
 		memset(state->theta_lo, 0, (size_t) state->nfull * sizeof(double));
-		gr_terms_to_features(fit, fit->beta, state->theta_lo);
+		gr_terms_to_model(fit, fit->beta, state->theta_lo);
 	}
 	for (int k = 0; k < fit->nterms; k++)
 		fit->coef[k] = state->collinear[k] && !gr_fit_is_classic(&state->options) ? NAN : fit->beta[k + state->first];
@@ -243,6 +280,27 @@ name_separated(GrLogregFit *fit)
 	memset(lo, 0, (size_t) state->nfull * sizeof(double));
 }
 
+/*
+ * Would the moves lead elsewhere than to the estimates? A term that is collinear with those before it is so, too, as
+ * what it is moved to, and has no coefficient there. The moves of a term that runs off would let others run off.
+ */
+static bool
+is_unmovable(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	const GrTermMoves *moves = state->options.moves;
+
+	for (int64_t n = 0; moves != NULL && n < moves->n; n++)
+	{
+		int			to = moves->move[n].to;
+		int			from = moves->move[n].from;
+
+		if (fit->separated[from] != 0 || (state->collinear[to] && !state->collinear[from]))
+			return true;
+	}
+	return false;
+}
+
 /* Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. */
 static bool
 is_for_sandwich(const GrLogregState *state)
@@ -266,6 +324,9 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 		fit->nseparated += fit->separated[k] != 0 ? 1 : 0;
 	fit->converged &= fit->nseparated == 0;
 	fit->df_residual = fit->nrows - fit->rank;
+	fit->unmovable = is_unmovable(fit);
+	if (fit->unmovable)
+		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 	if (fit->vcov != NULL && !invert(fit, &state->have_inverse, host, err))
 		return false;
 	if (fit->vcov != NULL && is_for_sandwich(state))
@@ -279,7 +340,9 @@ gr_finish(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 
-	if (fit->vcov != NULL && ((state->have_inverse && !transform_vcov(fit, host)) || !mask_vcov(fit, host)))
+	if (fit->vcov != NULL && !finish_vcov(fit, host, err))
+		return false;
+	if (fit->vcov != NULL && !mask_vcov(fit, host))
 		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	gr_terms_unshift(fit, state->theta, fit->beta);
 	for (int j = 0; j < state->nfull; j++)

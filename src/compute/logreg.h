@@ -26,6 +26,7 @@
 #include "compute/backend.h"
 #include "compute/family.h"
 #include "compute/glm.h"
+#include "compute/ols.h"
 #include "compute/vcov.h"
 
 #ifdef __cplusplus
@@ -64,6 +65,11 @@ typedef struct GrLogregOptions
 	bool		firth;			/* a logistic regression's, with Firth's (1993) penalty; see firth.h */
 	GrVcov		vcov;			/* of estimates; solvers that form no Hessian give none */
 	int			ncluster_columns;	/* by which rows are in clusters: 1 or 2 where vcov is of clusters */
+	/*
+	 * From the terms of the rows to those of the estimates; then there are an intercept, no l2 and no learning rate.
+	 * NULL: they are the same
+	 */
+	const GrTermMoves *moves;
 	const double *start;		/* Newton: where to try to begin; see gr_logreg_take_start(); NULL: nowhere but at 0 */
 } GrLogregOptions;
 
@@ -128,6 +134,7 @@ typedef struct GrLogregFit
 	bool		theta_runs_off;	/* ... it grows without bound: theta is so large that the distribution is Poisson's */
 	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
 	bool		converged;
+	bool		unmovable;		/* a move from a separated term, or to a collinear one: all else is of no use */
 	bool		imprecise;		/* it did not, and further iterations would be of no use: rounding error rules */
 
 	GrLogregState *state;

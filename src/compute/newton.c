@@ -392,14 +392,14 @@ begin_at_null(GrLogregFit *fit)
 
 /*
  * Is the step from 0 the estimate, and its pass all that the covariances want? The pass of scores, or the clusters'
- * sums, give the deviance then. Where rows are weighted, each of their products was rounded, and where columns are far
- * from 0, scores are to be taken about their shifts.
+ * sums, give the deviance then. Where rows are weighted, each of their products was rounded, where columns are far from
+ * 0, scores are to be taken about their shifts, and where terms are moved, the estimate has more digits than theta.
  */
 static bool
 wants_no_pass(const GrLogregFit *fit)
 {
 	const GrLogregOptions *options = &fit->state->options;
-	bool		shifted = fit->basis != NULL;
+	bool		shifted = fit->basis != NULL || options->moves != NULL;
 
 	for (int j = 1; j < fit->state->nfull; j++)
 		shifted |= fit->state->shift[j - 1] != 0;

@@ -365,6 +365,7 @@ gr_logreg_without(const GrLogregOptions *options, int k)
 	without.leave_out = k + 1;
 	without.skip_null = true;
 	without.vcov = GR_VCOV_IID;
+	without.moves = NULL;
 	return without;
 }
 

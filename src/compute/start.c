@@ -47,6 +47,7 @@ gr_logreg_sample(const GrLogregOptions *options, double share)
 	sample.linear_solver = NULL;
 	sample.skip_null = true;
 	sample.vcov = GR_VCOV_IID;
+	sample.moves = NULL;
 	return sample;
 }
 

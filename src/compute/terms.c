@@ -235,7 +235,28 @@ gr_terms_to_features(const GrLogregFit *fit, double *beta, double *lo)
 		beta[j] += lo[j];
 }
 
-/* theta and what its last sum has lost, as coefficients of the features; each rounded once */
+void
+gr_terms_to_model(const GrLogregFit *fit, double *beta, double *lo)
+{
+	const GrTermMoves *moves = fit->state->options.moves;
+
+	if (fit->basis != NULL)
+		gr_basis_to_features(fit->basis, beta, lo);
+	for (int64_t n = 0; moves != NULL && n < moves->n; n++)
+	{
+		const GrTermMove *move = &moves->move[n];
+		GrDD		b = {beta[move->from], lo[move->from]};
+		GrDD		sum = {beta[move->to], lo[move->to]};
+
+		sum = gr_dd_add(sum, gr_dd_mul(b, (GrDD) {move->hi, move->lo}));
+		beta[move->to] = sum.hi;
+		lo[move->to] = sum.lo;
+	}
+	for (int j = 0; j < fit->state->nfull; j++)
+		beta[j] += lo[j];
+}
+
+/* theta and what its last sum has lost, as coefficients of the terms of the model; each rounded once */
 void
 gr_terms_estimate(const GrLogregFit *fit, double *beta)
 {
@@ -252,5 +273,5 @@ gr_terms_estimate(const GrLogregFit *fit, double *beta)
 	}
 	beta[0] = intercept.hi;
 	lo[0] = intercept.lo;
-	gr_terms_to_features(fit, beta, lo);
+	gr_terms_to_model(fit, beta, lo);
 }

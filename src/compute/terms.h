@@ -28,7 +28,10 @@ extern void gr_terms_shift(const GrLogregFit *fit, const double *beta, double *t
 /* beta + lo of (1, x), x as the rows have them, to the features as they came, in place; lo is given up. */
 extern void gr_terms_to_features(const GrLogregFit *fit, double *beta, double *lo);
 
-/* theta + theta_lo as coefficients of the features as they came, rounded once; theta_lo is given up. */
+/* The same, and on to the terms that the estimates are of, by the moves if there are any */
+extern void gr_terms_to_model(const GrLogregFit *fit, double *beta, double *lo);
+
+/* theta + theta_lo as coefficients of the terms that the estimates are of, rounded once; theta_lo is given up. */
 extern void gr_terms_estimate(const GrLogregFit *fit, double *beta);
 
 #endif							/* GPUREG_TERMS_H */

@@ -75,7 +75,8 @@ typedef struct GrRoles
 	const char *clusters[GR_CLUSTERS_MAX];
 	const char *formula;		/* NULL: there is none; see frame.h */
 	bool		intercept;		/* ... where the formula doesn't say */
-	bool		pairs;			/* powers are wanted in two columns each; see gram_fold.h */
+	bool		centered;		/* powers about centers are as good as powers; see design_moves.h */
+	bool		pairs;			/* ... and wanted in two columns each; see gram_fold.h */
 } GrRoles;
 
 #define GR_ROLES_MAX 3			/* the response, weights and offsets */

@@ -42,6 +42,7 @@ typedef struct Making
 	int			nclusters;
 	GrFormula	formula;
 	GrLevels   *levels;			/* of each column */
+	bool		centered;		/* powers may be about centers */
 	bool		pairs;			/* features in two columns */
 } Making;
 
@@ -556,6 +557,13 @@ open_design(const char *text)
 	return design;
 }
 
+/* Are there powers above the first? */
+static bool
+has_powers(const char *text)
+{
+	return *text != '\0' && open_design(text)->npaired > 0;
+}
+
 /* How many features have a second column; 0 if all these would be too many */
 static int
 count_rests(const char *text)
@@ -656,17 +664,19 @@ static const char *
 row_design(const Making *m, const GrFrame *frame)
 {
 	double	   *centers = palloc0(m->query->columns->natts * sizeof(double));
+	GrMemory	memory = gr_context_memory(CurrentMemoryContext);
 	GrTermMoves moves;
 	const char *centered;
 
-	if (!m->pairs || !frame->intercept)
+	if (!m->centered || !frame->intercept)
 		return frame->design;
 	/* whether it can be done is looked at before the query is run */
 	centered = write_design(m, centers);
-	if (!gr_design_moves(open_design(centered), gr_context_memory(CurrentMemoryContext), &moves) ||
-		!find_centers(m, centers))
+	if (!gr_design_moves(open_design(centered), memory, &moves) || !find_centers(m, centers))
 		return frame->design;
-	return write_design(m, centers);
+	/* and again by the centers, whose powers may be out of range */
+	centered = write_design(m, centers);
+	return gr_design_moves(open_design(centered), memory, &moves) ? centered : frame->design;
 }
 
 GrFrame *
@@ -688,6 +698,7 @@ gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
 	frame->intercept = m.formula.intercept;
 	frame->design = m.formula.nterms == 0 ? "" : write_design(&m, NULL);
 	m.pairs = roles->pairs && (frame->nlow = count_rests(frame->design)) > 0;
+	m.centered = (roles->pairs ? m.pairs : roles->centered) && has_powers(frame->design);
 	frame->row_design = row_design(&m, frame);
 	frame->plain = has_plain_features(&m);
 	wrap_queries(&m, frame, frame->plain ? term_columns(&m) : NIL);

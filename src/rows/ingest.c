@@ -484,7 +484,7 @@ gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift)
 const GrTermMoves *
 gr_ingest_moves(const GrIngest *ingest)
 {
-	return ingest->nlow == 0 || ingest->row_design == ingest->design ? NULL : gr_frame_moves(ingest->row_design);
+	return ingest->row_design == ingest->design ? NULL : gr_frame_moves(ingest->row_design);
 }
 
 void

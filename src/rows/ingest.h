@@ -126,7 +126,7 @@ extern GrJob *gr_ingest_sample(const GrIngest *ingest, int64 nrows);
  */
 extern void gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift);
 
-/* What is to be moved after they are solved; NULL: nothing */
+/* What is to be moved once a fit to the rows is solved; NULL: nothing */
 extern const GrTermMoves *gr_ingest_moves(const GrIngest *ingest);
 
 /* The query had no row without a NULL. */

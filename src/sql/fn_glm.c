@@ -168,7 +168,7 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&
 		roles.offsets == NULL && options.l2 == 0 && options.vcov == GR_VCOV_IID)
 	{
-		roles.pairs = true;
+		roles.centered = roles.pairs = true;
 		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", query, &roles);
 	}
 	return gr_glm_fit_query(fcinfo, "gpu_glm_fit", query, &roles, &options, named.quasi);

@@ -189,6 +189,6 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 		options.intercept = PG_GETARG_BOOL(1);
 		return gr_glm_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
 	}
-	roles.pairs = true;
+	roles.centered = roles.pairs = true;
 	return gr_ols_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles);
 }

@@ -271,7 +271,7 @@ gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const 
 	/* as it is now, for whoever asks again */
 	options.distribution.theta = fit->theta;
 	options.estimate_theta = false;
-	if (fit->nseparated > 0 && fit->ambiguous)
+	if (fit->nseparated > 0 && fit->ambiguous && !fit->unmovable)
 		tell_signs(source, &options, fit);
 	*result = fit;
 	return true;
@@ -472,50 +472,91 @@ record_clusters(const GrRowSource *source)
 			 "; the query was run %d times more for the sums of clusters", source->nclusterings);
 }
 
-Datum
-gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles,
-				 GrLogregOptions *options, bool quasi)
+/* A fit to a query's rows */
+typedef struct QueryFit
 {
-	double		started = gr_now();
-	double		read_done;
 	GrRowSource source;
 	GrIngest	ingest;
+	GrLogregOptions options;
 	GrLogregFit *fit;
-	GrModel		model = {.quasi = quasi};
+	double		read_done;
+} QueryFit;
+
+/* Reads the query, and fits to it. centered: powers may be about centers */
+static void
+fit_query(FunctionCallInfo fcinfo, const char *query, const GrRoles *given, bool centered,
+		  const GrLogregOptions *options, QueryFit *f)
+{
+	GrRoles		roles = *given;
 	GrError		err = {0};
+
+	roles.centered = centered;
+	f->options = *options;
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, options->distribution.family, &roles, &f->ingest);
+	f->ingest.rules.theta = options->distribution.theta;
+	gr_source_read(&f->source, &f->ingest);
+	if (f->ingest.nrows == 0 && f->source.kind == GR_SOURCE_JOB)
+		gr_raise_no_rows(f->ingest.nskipped);
+	f->read_done = gr_now();
+	f->options.shape = f->source.shape;
+	f->options.intercept = f->ingest.intercept;
+	f->options.weighting = f->source.rules.weighting;
+	f->options.totals = &f->source.totals;
+	f->options.moves = gr_ingest_moves(&f->ingest);
+	f->options.can_be_coarse = f->source.kind == GR_SOURCE_QUERY || gr_on_cpu(&f->source.job->place);
+	if (f->source.kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
+		f->options.can_ascend = gr_job_can_ascend(f->source.job, f->source.single);
+	gr_glm_find_start(&f->source, &f->ingest, &f->options);
+	if (!gr_glm_run(&f->source, &f->options, f->ingest.names, &f->fit, &err))
+		gr_raise_columns(&err, f->ingest.nfeatures, f->ingest.names);
+}
+
+/* Notes the run, of rows that were kept or read again and again. refitted: it is the second one */
+static void
+record_run(const char *name, const QueryFit *f, double started, bool refitted)
+{
+	const GrRowSource *source = &f->source;
+
+	gr_record_run(name, source->job, started, f->read_done, gr_now());
+	if (source->job->spool.file != NULL)
+		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
+	if (refitted)
+		strlcat(gr_last_run.reason, "; read and fitted twice, as terms are collinear or separated",
+				sizeof(gr_last_run.reason));
+	if (source->kind == GR_SOURCE_QUERY)
+		record_query_run(source);
+	if (source->nclusterings > 0)
+		record_clusters(source);
+}
+
+Datum
+gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles,
+				 const GrLogregOptions *options, bool quasi)
+{
+	double		started = gr_now();
+	/* the penalty and the learning rate are of the powers themselves */
+	bool		centered = options->l2 == 0 && isnan(options->learning_rate);
+	bool		refits;
+	QueryFit	f;
+	GrModel		model = {.quasi = quasi};
 	ErrorContextCallback context;
 
 	gr_enter_query(&context, query);
-	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, options->distribution.family, roles, &ingest);
-	ingest.rules.theta = options->distribution.theta;
-	gr_source_read(&source, &ingest);
-	if (ingest.nrows == 0 && source.kind == GR_SOURCE_JOB)
-		gr_raise_no_rows(ingest.nskipped);
-	read_done = gr_now();
-	options->shape = source.shape;
-	options->intercept = ingest.intercept;
-	options->weighting = source.rules.weighting;
-	options->totals = &source.totals;
-	options->can_be_coarse = source.kind == GR_SOURCE_QUERY || gr_on_cpu(&source.job->place);
-	if (source.kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
-		options->can_ascend = gr_job_can_ascend(source.job, source.single);
-	gr_glm_find_start(&source, &ingest, options);
-	if (!gr_glm_run(&source, options, ingest.names, &fit, &err))
-		gr_raise_columns(&err, ingest.nfeatures, ingest.names);
+	fit_query(fcinfo, query, roles, centered, options, &f);
+	refits = f.fit->unmovable;
+	if (refits)
+	{
+		gr_job_release(f.source.job);
+		fit_query(fcinfo, query, roles, false, options, &f);
+	}
 	if (roles->weighting == GR_FREQUENCIES)
-		(void) gr_count(source.totals.weights);
-	gr_record_run(name, source.job, started, read_done, gr_now());
-	if (source.job->spool.file != NULL)
-		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
-	if (source.kind == GR_SOURCE_QUERY)
-		record_query_run(&source);
-	if (source.nclusterings > 0)
-		record_clusters(&source);
-	gr_glm_model(&model, fit, options, ingest.names);
+		(void) gr_count(f.source.totals.weights);
+	record_run(name, &f, started, refits);
+	gr_glm_model(&model, f.fit, &f.options, f.ingest.names);
 	gr_leave_query(&context);
-	model.nskipped = source.nskipped;
-	model.design = ingest.design;
-	model.device = pstrdup(source.job->place.device);
-	gr_job_release(source.job);
+	model.nskipped = f.source.nskipped;
+	model.design = f.ingest.design;
+	model.device = pstrdup(f.source.job->place.device);
+	gr_job_release(f.source.job);
 	return gr_model_datum(fcinfo, &model);
 }

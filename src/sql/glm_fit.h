@@ -51,6 +51,6 @@ extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions
  * of the SQL function
  */
 extern Datum gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles,
-							  GrLogregOptions *options, bool quasi);
+							  const GrLogregOptions *options, bool quasi);
 
 #endif							/* GPUREG_GLM_FIT_H */

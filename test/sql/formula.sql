@@ -116,6 +116,77 @@ DROP TABLE polynomials, curves;
 DROP FUNCTION polynomial_digits;
 
 --
+-- Powers in fits of several passes, and with robust covariances, against fits in 60 digits: test/data/powers_reference.py
+--
+CREATE TABLE powers_rows (dataset text, y float8, cluster1 int, x float8);
+\copy powers_rows FROM 'test/data/powers_rows.csv' WITH (FORMAT csv, HEADER)
+CREATE TABLE powers_fits (dataset text, family text, link text, degree int, vcov text, i int, j int, value numeric);
+\copy powers_fits FROM 'test/data/powers_fits.csv' WITH (FORMAT csv, HEADER)
+ANALYZE powers_rows;
+CREATE TABLE powers_cases AS SELECT DISTINCT dataset, family, degree, vcov, CASE WHEN vcov ~ 'CR' THEN ARRAY['cluster1'] END AS clusters FROM powers_fits WHERE vcov <> 'coef';
+CREATE FUNCTION powers_fit(c powers_cases, also_from text DEFAULT '', also_where text DEFAULT '') RETURNS gpu_model LANGUAGE plpgsql AS $$
+DECLARE
+    query text := format('SELECT cluster1, 0.0 AS base, x, y FROM powers_rows%s WHERE dataset = %L%s', also_from, c.dataset, also_where);
+    formula text := format('y ~ poly(x, %s)', c.degree);
+BEGIN
+    IF c.family = 'binomial' THEN
+        RETURN gpu_logreg_fit(query, formula => formula, vcov => c.vcov, clusters => c.clusters);
+    ELSIF c.family = 'gaussian' AND c.vcov <> 'iid' THEN
+        RETURN gpu_ols_fit(query, formula => formula, vcov => c.vcov);
+    END IF;
+    RETURN gpu_glm_fit(query, c.family, formula => formula, vcov => c.vcov, clusters => c.clusters, offsets => 'base');
+END $$;
+CREATE TABLE powers_models (way text, c powers_cases, m gpu_model);
+INSERT INTO powers_models SELECT 'query', c, powers_fit(c) FROM powers_cases c;
+INSERT INTO powers_models SELECT 'query, volatile', c, powers_fit(c, also_where => ' AND random() >= 0') FROM powers_cases c WHERE clusters IS NULL;
+SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+INSERT INTO powers_models SELECT 'pass', c, powers_fit(c, also_from => ', one_of_many()') FROM powers_cases c WHERE vcov IN ('iid', 'HC2', 'CR0', 'CR2');
+SET gpureg.debug_ring = on;
+INSERT INTO powers_models SELECT 'ring', c, powers_fit(c) FROM powers_cases c WHERE vcov IN ('iid', 'HC3', 'CR2');
+RESET ALL;
+SET client_min_messages = warning;
+-- relative to the estimates, and to the roots of the variances
+CREATE FUNCTION powers_digits(way text) RETURNS TABLE (dataset text, vcov text, coefficients numeric, covariances numeric) LANGUAGE sql AS $$
+    SELECT (c).dataset, (c).vcov,
+        (SELECT min(digits((m).coef[f.i + 1], f.value)) FROM powers_fits f WHERE f.dataset = (c).dataset AND f.vcov = 'coef'),
+        (SELECT min(least(16, -log(abs((m).vcov[f.i + 1][f.j + 1]::text::numeric - f.value) / sqrt(u.value * v.value) + 1e-17))) FROM powers_fits f JOIN powers_fits u USING (dataset, vcov) JOIN powers_fits v USING (dataset, vcov)
+            WHERE u.i = f.i AND u.j = f.i AND v.i = f.j AND v.j = f.j AND f.dataset = (c).dataset AND f.vcov = (c).vcov)
+    FROM powers_models p WHERE p.way = powers_digits.way
+$$;
+SELECT way, dataset, count(*) AS fits, min(coefficients) >= 13 AS coefficients, min(covariances) >= 12 AS covariances FROM unnest(ARRAY['pass', 'query', 'query, volatile', 'ring']) way, powers_digits(way) GROUP BY way, dataset ORDER BY way COLLATE "C", dataset COLLATE "C";
+-- gradient descent ends with Newton's steps; Firth's penalty is the same of any powers, and l2 and the classic update are of those of x itself
+SELECT solver, (SELECT min(digits(c, f.value)) FROM unnest(m.coef) WITH ORDINALITY u(c, k) JOIN powers_fits f ON f.i = k - 1 AND f.dataset = 'classes about 2000' AND f.vcov = 'coef') >= 13 AS coefficients
+FROM unnest(ARRAY['gd', 'lbfgs']) solver, gpu_logreg_fit($$SELECT y, x FROM powers_rows WHERE dataset = 'classes about 2000'$$, formula => 'y ~ poly(x, 3)', solver => solver, max_iter => 10000) m;
+SET client_min_messages = error;
+SELECT way, relative_difference(m.coef, n.coef) < 1e-9 AS same FROM (VALUES ('firth', true, 0, 'newton', NULL), ('l2', false, 0.1, 'newton', NULL), ('classic', false, 0, 'gd', 1e-8)) v(way, firth, l2, solver, rate),
+    LATERAL gpu_logreg_fit($$SELECT y, x - 1990 AS x FROM powers_rows WHERE dataset = 'classes about 2000'$$, formula => 'y ~ poly(x, 2)', firth => firth, l2 => l2, solver => solver, learning_rate => rate, max_iter => 30) m,
+    LATERAL gpu_logreg_fit($$SELECT y, x - 1990 AS x, (x - 1990) * (x - 1990) AS x2 FROM powers_rows WHERE dataset = 'classes about 2000'$$, firth => firth, l2 => l2, solver => solver, learning_rate => rate, max_iter => 30) n;
+-- predictions are of x as it is
+SELECT bool_and(abs(gpu_predict(a.m, p) / gpu_predict(b.m, p.x - 1000) - 1) < 1e-5) AS predictions FROM (SELECT * FROM powers_rows WHERE dataset = 'counts about 1000') p,
+    (SELECT gpu_glm_fit($$SELECT y, x FROM powers_rows WHERE dataset = 'counts about 1000'$$, 'poisson', formula => 'y ~ poly(x, 4)') AS m) a,
+    (SELECT gpu_glm_fit($$SELECT y, x - 1000 AS x FROM powers_rows WHERE dataset = 'counts about 1000'$$, 'poisson', formula => 'y ~ poly(x, 4)') AS m) b;
+-- what is aliased or separated is so as a power of x, and is fitted as that
+CREATE TABLE steps AS SELECT i / 8.0 AS x, (i / 8.0) ^ 2 AS z, (ARRAY['a', 'b', 'c'])[1 + i % 3] AS g, i % 7 < 3 + sin(i / 9.0) * 3 AS y, i % 5 AS n, i % 4 AS k FROM generate_series(1, 120) i;
+SELECT m.terms, m.rank, m.coef[4] IS NULL AS aliased, relative_difference(ARRAY[m.coef[1], m.coef[3], m.coef[2], m.coef[5]], n.coef) < 1e-9 AS same
+FROM gpu_logreg_fit('SELECT y, x, z FROM steps', formula => 'y ~ poly(x, 3)') n, gpu_logreg_fit('SELECT y, x, z FROM steps', formula => 'y ~ z + poly(x, 3)') m;
+SELECT reason ~ 'read and fitted twice' AS twice FROM gpu_last_run();
+SELECT m.terms, m.rank, m.coef[4:5] AS aliased FROM gpu_logreg_fit('SELECT y, k FROM steps WHERE k > 0', formula => 'y ~ poly(k, 4)') m;
+SELECT reason ~ 'read and fitted twice' AS twice FROM gpu_last_run();
+CREATE FUNCTION separated_powers(y text, formula text) RETURNS TABLE (separated text[], errors text[], twice boolean) LANGUAGE sql AS $$
+    SELECT m.separated, (SELECT array_agg(t.term ORDER BY k) FROM gpu_tidy(m) WITH ORDINALITY t(term, estimate, std_error, statistic, p_value, low, high, k) WHERE t.std_error < 'Infinity'), r.reason ~ 'read and fitted twice'
+    FROM gpu_logreg_fit(format('SELECT %s AS y, x, g FROM steps', y), formula => formula) m, LATERAL (SELECT reason FROM gpu_last_run() WHERE m.n > 0) r
+$$;
+SELECT f, s.* FROM (VALUES ($$y OR g = 'c'$$, 'y ~ poly(x, 2) + g'), ($$y OR g = 'c'$$, 'y ~ poly(x, 2) * g'), ('x > 7', 'y ~ poly(x, 2)')) v(y, f), separated_powers(y, f) s;
+SELECT m.separated, (SELECT count(*) FROM unnest(m.vcov) v WHERE v IS NOT NULL) AS covariances FROM gpu_glm_fit($$SELECT CASE g WHEN 'b' THEN 0 ELSE n END AS n, x, g FROM steps$$, 'poisson', formula => 'n ~ poly(x, 2) + g', vcov => 'HC0') m;
+-- a row that fits itself alone; a variance, and a power, that are out of range
+SELECT m.coef[6] IS NOT NULL AS coefficients, (SELECT count(*) FROM unnest(m.vcov) v WHERE v IS NOT NULL) AS covariances FROM gpu_ols_fit($$SELECT n, 1000 + x AS x, CASE WHEN x = 1 THEN 'z' ELSE g END AS g FROM steps$$, formula => 'n ~ poly(x, 2) + g', vcov => 'HC2') m;
+SELECT gpu_glm_fit('SELECT n, 1e15 + 8 * x AS x FROM steps', 'poisson', formula => 'n ~ poly(x, 12)');
+SELECT gpu_glm_fit('SELECT n, 1e30 + 1e15 * x AS x FROM steps', 'poisson', formula => 'n ~ poly(x, 12)');
+SET client_min_messages = warning;
+DROP TABLE powers_rows, powers_fits, powers_cases, powers_models, steps CASCADE;
+DROP FUNCTION powers_digits, separated_powers;
+
+--
 -- Errors, with where they are
 --
 SELECT gpu_ols_fit('SELECT * FROM motors', formula => 'mpg ~ horses');

@@ -183,6 +183,115 @@ test_many(void)
 	data_free(&data);
 }
 
+#define CENTER 640.0
+
+/* From powers of z = x - CENTER to those of x. first: the term that z is */
+static void
+make_moves(GrTermMove *move, int first)
+{
+	move[0] = (GrTermMove) {.to = 0,.from = first,.hi = -CENTER};
+	move[1] = (GrTermMove) {.to = 0,.from = first + 1,.hi = CENTER * CENTER};
+	move[2] = (GrTermMove) {.to = first,.from = first + 1,.hi = -2 * CENTER};
+	move[3] = (GrTermMove) {.to = first + 1,.from = first + 2,.hi = -3 * CENTER};
+}
+
+/* Of z, the first feature: as many of (z, z^2, z^3) as there is room for, or of (z^2, z, z^2, z^3) */
+static Data
+powers_of(const Data *plain, bool square_first, int p)
+{
+	Data		data = data_new(p, plain->nrows);
+
+	for (int64_t r = 0; r < plain->nrows; r++)
+	{
+		double		z = row_of(plain, r)[0];
+		const double powers[] = {z * z, z, z * z, z * z * z};
+
+		memcpy(row_of(&data, r), powers + (square_first ? 0 : 1), (size_t) p * sizeof(double));
+		row_of(&data, r)[p] = row_of(plain, r)[plain->p];
+	}
+	return data;
+}
+
+/* Coefficients and variances are those of the terms that moves lead to, but for the last rounding. */
+static void
+test_moved_estimates(const Data *plain)
+{
+	GrTermMove	move[4];
+	GrTermMoves moves = {3, move};
+	Data		data = powers_of(plain, false, 2);
+	GrLogregOptions options = defaults(&data);
+	Run			before = run_fit(&data, &options);
+	Run			after;
+	const double *b = before.fit->coef;
+	const double *v = before.fit->vcov;
+	long double c = CENTER;
+
+	make_moves(move, 1);
+	options.moves = &moves;
+	after = run_fit(&data, &options);
+	check(after.ok && after.fit->converged && !after.fit->unmovable && after.fit->coef[2] == b[2] &&
+		  relative_error(after.fit->coef[1], (double) (b[1] - 2 * c * b[2])) < 1e-15 &&
+		  relative_error(after.fit->coef[0], (double) (b[0] - c * b[1] + c * c * b[2])) < 1e-14,
+		  "moved coefficients");
+	check(after.fit->vcov[8] == v[8] &&
+		  relative_error(after.fit->vcov[4], (double) (v[4] - 4 * c * v[5] + 4 * c * c * v[8])) < 1e-15 &&
+		  relative_error(after.fit->vcov[0], (double) (v[0] + c * c * v[4] + c * c * c * c * v[8] - 2 * c * v[1] +
+													   2 * c * c * v[2] - 2 * c * c * c * v[5])) < 1e-15,
+		  "moved covariances");
+	run_free(&before);
+	run_free(&after);
+	move[1].hi = 1e200;
+	after = run_fit(&data, &options);
+	check(!after.ok && after.err.status == GR_RESULT_OUT_OF_RANGE && after.err.where == -1, "a variance out of range");
+	run_free(&after);
+	data_free(&data);
+}
+
+/* What is moved from or to a term without an estimate */
+static void
+test_unmovable(const Data *plain)
+{
+	GrTermMove	move[4];
+	GrTermMoves moves = {3, move};
+
+	make_moves(move, 2);
+	for (int p = 3; p <= 4; p++, moves.n++)
+	{
+		Data		data = powers_of(plain, true, p);
+		GrLogregOptions options = defaults(&data);
+		Run			run;
+
+		options.moves = &moves;
+		run = run_fit(&data, &options);
+		check(run.ok && run.fit->unmovable == (p == 4) && (p == 4 || isnan(run.fit->coef[3])),
+			  "a collinear term, %d features", p);
+		run_free(&run);
+		data_free(&data);
+	}
+	make_moves(move, 1);
+	for (int separated = 1; separated <= 2; separated++)
+	{
+		Data		data = powers_of(plain, false, 3);
+		GrLogregOptions options = defaults(&data);
+		Run			run;
+
+		/* by z, or by an indicator that stands behind its powers */
+		for (int64_t r = 0; r < data.nrows; r++)
+		{
+			row_of(&data, r)[2] = r % 4 == 0 ? 1 : 0;
+			if (separated == 1 || r % 4 == 0)
+				row_of(&data, r)[3] = separated == 2 || row_of(&data, r)[0] > 0 ? 1 : 0;
+		}
+		moves.n = 3;
+		options.moves = &moves;
+		run = run_fit(&data, &options);
+		check(run.ok && run.fit->nseparated > 0 && run.fit->unmovable == (separated == 1),
+			  "separated by term %d", separated == 1 ? 1 : 3);
+		run_free(&run);
+		data_free(&data);
+	}
+}
+
 int
 main(void)
 {
@@ -193,6 +302,8 @@ main(void)
 	test_scales(&plain);
 	test_powers();
 	test_many();
+	test_moved_estimates(&plain);
+	test_unmovable(&plain);
 	data_free(&plain);
 	return unit_done();
 }
