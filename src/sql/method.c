@@ -8,6 +8,9 @@
 #include "common/shortest_dec.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 #include "sql/method.h"
 
