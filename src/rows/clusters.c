@@ -21,6 +21,9 @@
 #include "rows/wrapper.h"
 #include "run/raise.h"
 
+/* The arguments of gpu_scores_pass before the columns */
+#define NPARAMS 3
+
 typedef struct ClusterReceiver
 {
 	GrReceiver	base;
@@ -40,6 +43,12 @@ gr_clusters_check(const GrIngest *ingest)
 				 ingest->remote ? errdetail("It reads a custom scan, whose rows may change.") :
 				 errdetail("It calls volatile functions, samples, or depends on the order of its rows."),
 				 errhint("Store its result in a table.")));
+	if (!gr_fits_aggregate(ingest, NPARAMS))
+		ereport(ERROR,
+				(errcode(ERRCODE_TOO_MANY_ARGUMENTS),
+				 errmsg("the query of a fit with clusters has too many columns"),
+				 errdetail("It has %d columns that cannot be put together into arrays.", ingest->arguments->n),
+				 errhint("Concatenate its arrays.")));
 	for (int k = 0; k < ingest->nclusters; k++)
 		gr_check_groupable(gr_cluster_type(ingest, k), gr_cluster_name(ingest, k));
 }
@@ -107,15 +116,15 @@ gr_clusters_sum(const GrIngest *ingest, GrLogregFit *fit, int64 nrows)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg clusters", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	Oid			types[3] = {gr_own_type(ingest->function, "gpu_logreg_step"), TEXTARRAYOID, INT4ARRAYOID};
-	Datum		values[3] = {
+	Oid			types[NPARAMS] = {gr_own_type(ingest->function, "gpu_logreg_step"), TEXTARRAYOID, INT4ARRAYOID};
+	Datum		values[NPARAMS] = {
 		make_request(ingest, fit), gr_names_datum(ingest->columns), gr_widths_datum(ingest->arguments).value
 	};
 	ClusterReceiver receiver = {
 		.base.pub.receiveSlot = receive_cluster,.fit = fit,
 		.nbytes = gr_cluster_nbytes(fit->pass.shape.nfeatures, gr_fit_vcov(fit) == GR_VCOV_CR2)
 	};
-	GrPlan	   *plan = gr_plan_clusters(ingest, "gpu_scores_pass", 3, types, values, BYTEAOID, fit->way);
+	GrPlan	   *plan = gr_plan_clusters(ingest, "gpu_scores_pass", NPARAMS, types, values, BYTEAOID, fit->way);
 
 	receiver.sums = palloc_extended(receiver.nbytes, MCXT_ALLOC_HUGE);
 	gr_run_plan(plan, NULL, &receiver.base, 0);

@@ -333,6 +333,12 @@ aggregate_settings(void)
 	return nest_level;
 }
 
+bool
+gr_fits_aggregate(const GrIngest *ingest, int nparams)
+{
+	return nparams + ingest->arguments->n <= ARGUMENTS_LIMIT;
+}
+
 /*
  * Selects aggregate(params, columns ..), the first ones of these types. False if these are more arguments than a
  * function can have.
@@ -345,7 +351,7 @@ select_aggregate(const GrIngest *ingest, GrWrapper *wrapper, const char *aggrega
 	Oid			declared[FUNC_MAX_ARGS];
 	Oid			function;
 
-	if (nparams + ingest->arguments->n > ARGUMENTS_LIMIT)
+	if (!gr_fits_aggregate(ingest, nparams))
 		return false;
 	memcpy(declared, types, nparams * sizeof(Oid));
 	declared[nparams] = ANYOID;

@@ -71,6 +71,11 @@ SELECT gpu_logreg_fit('SELECT b, array_fill(x, ARRAY[2001]), g FROM cov_bad', so
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT b, array_fill(x, ARRAY[2001]) FROM cov_bad', solver => 'gd', vcov => 'HC1');
 \echo :LAST_ERROR_SQLSTATE
+-- more arrays than a function has arguments
+SELECT (gpu_ols_fit(format('SELECT y, %s, g FROM cov_bad', list))).n,
+       (gpu_ols_fit(format('SELECT y, %s, g FROM cov_bad', list), vcov => 'CR1', clusters => '{g}')).n
+FROM (SELECT string_agg(format('ARRAY[x + %s]', i), ', ') AS list FROM generate_series(1, 100) i) t;
+\echo :LAST_ERROR_SQLSTATE
 -- the aggregate, by hand
 SELECT gpu_scores_pass(NULL, NULL, '{1}', y, x) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
