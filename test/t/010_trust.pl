@@ -288,6 +288,8 @@ my %flips = (
 	'gpu_ols_fit, a ring' => [ 'y, x', q{SELECT a.set('gpureg.debug_ring', 'on'), round((stats.gpu_ols_fit($q$%s$q$)).coef[2]::numeric, 9)} ],
 	'gpu_logreg_fit' => [ 'won, x', q{SELECT round((stats.gpu_logreg_fit($q$%s$q$)).coef[2]::numeric, 9)} ],
 	'gpu_logreg_fit, again and again' => [ 'won, x, i', q{SELECT a.set('gpureg.ring_size', '1MB'), round((stats.gpu_logreg_fit($q$%s $q$)).coef[2]::numeric, 9)} ],
+	'gpu_ols_fit, clusters' => [ 'y, x, i', q{SELECT round((stats.gpu_ols_fit($q$%s$q$, vcov => 'CR1', clusters => '{i}')).vcov[2][2]::numeric, 12)} ],
+	'gpu_logreg_fit, clusters of two kinds' => [ 'won, i, x, i % 7 AS week', q{SELECT round((stats.gpu_logreg_fit($q$%s$q$, vcov => 'CR2', clusters => '{x,week}')).vcov[2][2]::numeric, 12)} ],
 	'gpu_margins' => [ 'y, x', q{SELECT round(estimate::numeric, 9) FROM stats.gpu_margins(stats.gpu_logreg_fit('SELECT won, x FROM a.t'), $q$%s$q$)} ],
 	'gpu_project_rows' => [ 'i, v', q{SELECT round(sum(p::float8)::numeric, 3) FROM stats.gpu_project_rows($q$%s$q$, 3, 1, NULL::float8, NULL::int), unnest(projection) p} ]);
 for my $name (sort keys %flips)
@@ -317,6 +319,7 @@ gives('owner', q{
 		BEGIN ALTER TABLE a.changing DROP x, ADD x text DEFAULT 'a text of some length'; RETURN true; END $$;
 	CREATE FUNCTION a.change() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN a.really_change(); END $$;}, '', 'a table that changes');
 for my $call (q{gpu_ols_fit('SELECT y, x FROM a.changing WHERE a.change()')}, q{gpu_ols_fit('SELECT y, x::float8 FROM a.changing WHERE a.change()')},
+	q{gpu_ols_fit('SELECT y, z, x FROM a.changing WHERE a.change()', vcov => 'CR1', clusters => '{x}')},
 	q{gpu_logreg_fit('SELECT y > 9, x FROM a.changing WHERE a.change()')}, q{gpu_margins(gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 5)', formula => 'column1 ~ column2'), 'SELECT x AS column2 FROM a.changing WHERE a.change()')}, q{gpu_project_rows('SELECT z, ARRAY[x]::real[] FROM a.changing WHERE a.change()', 3, id => NULL::int)})
 {
 	for my $set ('', 'SET max_parallel_workers_per_gather = 0;')
@@ -339,11 +342,41 @@ $node->safe_psql('postgres', q{
 	ANALYZE a.rows;});
 gives('mallory', q{SELECT (gpu_logreg_fit('SELECT won, x FROM a.rows')).n}, '9000', 'policies of the role');
 for my $call (q{gpu_ols_fit('SELECT x, i FROM a.rows WHERE a.become(''reader'')')}, q{gpu_logreg_fit('SELECT won, x FROM a.rows WHERE a.become(''reader'')')},
+	q{gpu_ols_fit('SELECT x, i, won FROM a.rows WHERE a.become(''reader'')', vcov => 'CR1', clusters => '{won}')},
 	q{gpu_margins(gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 5)', formula => 'column1 ~ column2'), 'SELECT x AS column2 FROM a.rows WHERE a.become(''reader'')')},
 	q{gpu_project_rows('SELECT i, ARRAY[x]::real[] FROM a.rows WHERE a.become(''reader'')', 3, id => NULL::int)})
 {
 	refused('mallory', "SELECT $call", '55000', "another role while the query is planned: $call");
 }
+
+# What a function does the nth time that it is called: a query with clusters is planned more than once, and runs twice.
+gives('mallory', q{SELECT (gpu_logreg_fit('SELECT won, x, i FROM a.rows', vcov => 'CR1', clusters => '{i}')).n}, '9000', 'policies of the role, clusters');
+$node->safe_psql('postgres', q{
+	CREATE SEQUENCE a.calls;
+	GRANT ALL ON SEQUENCE a.calls TO public;
+	CREATE TABLE a.victim AS SELECT i, (i % 7)::float8 AS x, i % 100 AS c FROM generate_series(1, 9000) i;
+	ALTER TABLE a.victim OWNER TO mallory;
+	CREATE FUNCTION a.really_do(what text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$ BEGIN EXECUTE what; RETURN true; END $$;
+	CREATE FUNCTION a.later(id int, what text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL RESTRICTED AS $$
+		BEGIN IF nextval('a.calls') = 100000 THEN RETURN a.really_do(what); END IF; RETURN true; END $$;});
+for my $case ([ 'a.rows', 'SET role = reader', '55000' ], [ 'a.victim', 'DROP TABLE a.victim', '55006|XX000' ], [ 'a.victim', 'ALTER TABLE a.victim ALTER x TYPE text', '55006|42804|P0002|22000' ],
+	[ 'a.victim', 'DELETE FROM a.victim', 'none' ], [ 'a.victim', 'SET search_path = b', 'none' ], [ 'a.victim', 'SET max_parallel_workers_per_gather = 0', 'none' ])
+{
+	my ($table, $what, $states) = @$case;
+
+	for my $id ('1', 'i')
+	{
+		for my $n ($id eq 'i' ? (1, 9001, 12000) : (1 .. 5))
+		{
+			my ($out, $err) = as('mallory', qq{SELECT setval('a.calls', 100000 - $n) > 0; BEGIN;
+				SELECT (gpu_ols_fit('SELECT x, i, i AS c FROM $table WHERE a.later($id, ''$what'')', vcov => 'CR1', clusters => '{c}')).n; ROLLBACK; SELECT 'still here'});
+
+			ok(sqlstate($err) =~ /^(?:$states)$/ || $out eq "t\n9000\nstill here", "call $n of a function of $id: $what") or diag($out, $err);
+			like($out, qr/still here$/, 'the session goes on');
+		}
+	}
+}
+survived($node, $pid, 'calls');
 
 # Settings that the planner's functions change
 for my $set ("'enable_partitionwise_aggregate', 'on'", "'max_parallel_workers_per_gather', '8'", "'max_parallel_workers_per_gather', '0'", "'max_parallel_workers', '1'",
