@@ -68,7 +68,7 @@ SELECT way, count(DISTINCT id) AS fits, min(d.estimate) FILTER (WHERE d.term = '
        min(least(d.estimate, d.std_error)) >= 12 AS all_numbers
 FROM glm_digits d JOIN glm_cases c USING (id) WHERE c.theta = 'ml' GROUP BY way ORDER BY way COLLATE "C";
 -- a response that hardly differs from its mean: what is left of it has fewer digits
-SELECT dataset, min(estimate) > 10 AS ten FROM glm_digits WHERE dataset LIKE '%hardly any%' GROUP BY dataset;
+SELECT dataset, min(estimate) > 9 AS nine FROM glm_digits WHERE dataset LIKE '%hardly any%' GROUP BY dataset;
 SELECT way, count(*), count(*) FILTER (WHERE NOT (m).converged) AS ran_off, max((m).iterations) < 25 AS enough, count(DISTINCT (m).separated) AS kinds
 FROM glm_models GROUP BY way ORDER BY way COLLATE "C";
 
