@@ -124,13 +124,15 @@ FROM (SELECT row_number() OVER w AS i, gpu_glm_step_array_agg('poisson', NULL, '
       FROM glm_rows WHERE dataset = 'counts' WINDOW w AS (ORDER BY i)) t;
 
 -- What a state is: a logistic one that of gpu_logreg_step_agg; link NULL the default; a boolean y, one array
-SELECT b, gpu_glm_step_agg('binomial', 'logit', b, am, wt, hp)::text = s::text AS logistic,
-       gpu_glm_step_agg('Binomial', NULL, b, am = 1, wt, hp)::text = s::text AS booleans,
-       gpu_glm_step_array_agg('binomial', NULL, b, am, ARRAY[wt, hp])::text = s::text AS arrays,
-       gpu_glm_step_array_agg('binomial', NULL, b, am = 1, ARRAY[wt, hp])::text = s::text AS both
-FROM mtcars, (VALUES ('{}'::float8[]), ('{1,2,-0.01}'), ('{1,-0.01}'), ('{1,NULL,-0.01}')) v(b),
-     LATERAL (SELECT gpu_logreg_step_agg(b, am, wt, hp)::text AS s FROM mtcars) u
-GROUP BY b, s ORDER BY b;
+SELECT b, logistic = s AS logistic, booleans = s AS booleans, arrays = s AS arrays, both_of_them = s AS both
+FROM (VALUES ('{}'::float8[]), ('{1,2,-0.01}'), ('{1,-0.01}'), ('{1,NULL,-0.01}')) v(b),
+     LATERAL (SELECT gpu_logreg_step_agg(b, am, wt, hp)::text AS s,
+                     gpu_glm_step_agg('binomial', 'logit', b, am, wt, hp)::text AS logistic,
+                     gpu_glm_step_agg('Binomial', NULL, b, am = 1, wt, hp)::text AS booleans,
+                     gpu_glm_step_array_agg('binomial', NULL, b, am, ARRAY[wt, hp])::text AS arrays,
+                     gpu_glm_step_array_agg('binomial', NULL, b, am = 1, ARRAY[wt, hp])::text AS both_of_them
+              FROM mtcars) u
+ORDER BY b;
 CREATE TEMP TABLE few AS SELECT * FROM (VALUES (1, 3), (0, 5), (4, 8), (NULL, 2)) AS t(y, x);
 SELECT gpu_glm_step_agg('gaussian', NULL, '{1,0.5}', y, x) FROM few;
 SELECT name, s ->> 'family' AS family, s ->> 'link' AS link, s ->> 'linear' AS linear, s -> 'theta' AS theta,

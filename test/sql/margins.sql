@@ -28,7 +28,7 @@ CREATE TABLE margins_got AS SELECT model, g.*, (m).df_inference FROM margins_mod
 SELECT model, count(*) AS n, bool_and(digits(g.estimate, f.estimate) >= 12) AS estimate, bool_and(digits(g.std_error, f.std_error) >= 12) AS std_error
 FROM margins_fits f FULL JOIN (SELECT model, regexp_replace(term, '^x\[(\d)\]$', 'x\1') AS term, estimate, std_error FROM margins_got) g USING (model, term) GROUP BY model ORDER BY model COLLATE "C";
 -- the terms in the order of the query's columns; tests and limits
-SELECT model, array_agg(term) FROM (SELECT model, term FROM margins_models, gpu_margins(m, query, weights => averages, offsets => offsets) WHERE model IN ('factor', 'infert logit', 'boolean', 'budworm', 'number and factor')) t GROUP BY model ORDER BY model COLLATE "C";
+SELECT model, array_agg(term ORDER BY position) FROM (SELECT model, term, position FROM margins_models, ROWS FROM (gpu_margins(m, query, weights => averages, offsets => offsets)) WITH ORDINALITY AS g(term, estimate, std_error, statistic, p_value, conf_low, conf_high, position) WHERE model IN ('factor', 'infert logit', 'boolean', 'budworm', 'number and factor')) t GROUP BY model ORDER BY model COLLATE "C";
 SELECT bool_and(statistic = estimate / std_error) AS statistic, bool_and(abs(p_value - 2 * gpu_pt(-abs(statistic), df_inference)) <= 1e-12 * p_value) AS p_value, bool_and(df_inference < 'Infinity') AS t, bool_and(abs((conf_high - conf_low) / (2 * gpu_qt(0.975, df_inference) * std_error) - 1) < 1e-12) AS limits
 FROM margins_got GROUP BY df_inference = 'Infinity' ORDER BY t;
 SELECT bool_and(abs(((conf_high - conf_low) / (2 * gpu_qt(0.9, (m).df_inference) * std_error)) - 1) < 1e-12) AS level FROM margins_models, gpu_margins(m, query, 0.8, averages, offsets);
