@@ -284,11 +284,11 @@ EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE || ' ' || SQLERRM || ': ' || said;
 END
 $$;
-SELECT method_error(method), string_agg(quote_literal(method), ' ') AS methods FROM unnest(ARRAY['logistic', 'logistic (l2 = 0.5)', 'logistic (l2 = 1)', 'logistic (l2 = 1e+22)', 'logistic (l2 = 5e-324)',
+SELECT method_error(method), string_agg(quote_literal(method), ' ' ORDER BY i) AS methods FROM unnest(ARRAY['logistic', 'logistic (l2 = 0.5)', 'logistic (l2 = 1)', 'logistic (l2 = 1e+22)', 'logistic (l2 = 5e-324)',
     'logistic (l2 = 0)', 'logistic (l2 = -0.5)', 'logistic (l2 = NaN)', 'logistic (l2 = nan)', 'logistic (l2 = Infinity)', 'logistic (l2 = inf)', 'logistic (l2 = 1e400)', 'logistic (l2 = 0x1)', 'logistic (l2 = 1.0)', 'logistic (l2 =  1)',
     'logistic (l2 = +1)', 'logistic (l2 = 1) ', 'logistic (l2 = 1', 'logistic (l2 = 1))', 'logistic (l2 = )', 'logistic (l2 = 0.50000000000000000001)', 'logistic (l2 = 1,5)', 'logistic(l2 = 1)', 'logistic ', 'logisti', 'l', '', 'ols (l2 = 1)',
     'logistic (l2 = ' || repeat('1', 100000) || ')'])
-    AS method WHERE length(method) < 100 OR method_error(method) NOT LIKE '22023%' GROUP BY 1 ORDER BY min(method);
+    WITH ORDINALITY AS t(method, i) WHERE length(method) < 100 OR method_error(method) NOT LIKE '22023%' GROUP BY 1 ORDER BY min(method);
 -- covariances that no fit has: NULL, none of the numbers is known
 SELECT t.vcov, round(aic::numeric, 12) AS aic, round(bic::numeric, 12) AS bic FROM (VALUES (NULL::float8[]), ('{{1,0},{0,NaN}}'), ('{{1,0},{0,NULL}}'), ('{{NULL,0},{0,0.5}}'), ('{{1,0},{0,0.5}}')) AS t(vcov),
     gpu_glance(ROW('logistic (l2 = 0.5)', '{(intercept),a}', '{1,2}', vcov, 10, 0, 2, 8, 5, 6, 4, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
