@@ -314,6 +314,9 @@ check_collinear(GrSession *session, bool quick)
 				for (int64_t r = 0; r < nrows; r++)
 				{
 					rows[r * (p + 1) + j] = floor(10 * random_double());
+					/* of fewer rows than terms, so that the first of these are far from collinear, whatever is drawn */
+					if (kind == FEW_ROWS && r == j)
+						rows[r * (p + 1) + j] += 100;
 					dependent = j < p && depend((Collinear) kind, rows + r * (p + 1), j);
 				}
 				rank += j == p || dependent ? 0 : 1;
