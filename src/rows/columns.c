@@ -199,7 +199,8 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 nroles + roles->nclusters == 1 ? errmsg("query must return at least one column") :
 				 errmsg("query must return at least one column beside those with a role"),
-				 nroles + roles->nclusters == 1 ? errhint("The first column is the response, the others are the features.") :
+				 nroles + roles->nclusters == 1 ?
+				 errhint("The first column is the response, the others are the features.") :
 				 errhint("The first of them is the response, the others are the features.")));
 	return nroles;
 }

@@ -81,8 +81,8 @@ extern bool gr_fits_aggregate(const GrIngest *ingest, int nparams);
 
 /*
  * Plans SELECT aggregate(values ..., columns ..) FROM (query) GROUP BY the first cluster column, the second, or both,
- * where way is 0, 1 or 2. The values, of these types, are constants: unlike parameters they cost a row nothing. They must
- * fit.
+ * where way is 0, 1 or 2. The values, of these types, are constants: unlike parameters they cost a row nothing. They
+ * must fit.
  */
 extern GrPlan *gr_plan_clusters(const GrIngest *ingest, const char *aggregate, int nvalues, const Oid *types,
 								const Datum *values, Oid result, int way);
