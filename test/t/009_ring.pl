@@ -30,7 +30,18 @@ create_process_kb($node);
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION gpureg;
 	ALTER FUNCTION process_kb PARALLEL SAFE;
-	CREATE FUNCTION nthreads() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT count(*) FROM pg_ls_dir('/proc/self/task') $$;
+	-- a thread that was joined may be listed for a moment more, until the kernel has taken it away
+	CREATE FUNCTION nthreads() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+	DECLARE
+		n bigint;
+	BEGIN
+		FOR try IN 1 .. 50 LOOP
+			SELECT count(*) INTO n FROM pg_ls_dir('/proc/self/task');
+			EXIT WHEN n = 1;
+			PERFORM pg_sleep(0.02);
+		END LOOP;
+		RETURN n;
+	END $$;
 	CREATE FUNCTION nfiles() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT count(*) FROM pg_ls_dir('/proc/self/fd') $$;
 	-- those of a ring's size: PostgreSQL has some of its own
 	CREATE FUNCTION nsegments() RETURNS bigint LANGUAGE sql VOLATILE AS $$
@@ -322,8 +333,8 @@ for my $mode ('fast', 'immediate')
 	wait_active($node, $_, 'gpu_ols_fit') for sort keys %sessions;
 	$node->stop($mode);
 	finish_session($_) for values %sessions;
-	# (at once: a warning, or not even that)
-	like($sessions{$_}{err}, $mode eq 'fast' ? qr/FATAL:  57P01/ : qr/closed the connection/, "$_, $mode shutdown: the session ends") for sort keys %sessions;
+	# (at once: a warning, or not even that; a worker may be ended before its session)
+	like($sessions{$_}{err}, $mode eq 'fast' ? qr/57P01: terminating/ : qr/closed the connection/, "$_, $mode shutdown: the session ends") for sort keys %sessions;
 	is(join(' ', segments()), '', 'fast shutdown: no segment is left') if $mode eq 'fast';
 	$node->start;
 	is((try_sql($node, $and_then))[0], $as_before, "$mode shutdown: the server starts again");
