@@ -1,9 +1,11 @@
-"""Peers of generalised linear models and of robust covariances: statsmodels, scikit-learn and glum, over what COPY (FORMAT binary) takes out.
+"""Peers of generalised linear models and of robust covariances: statsmodels, scikit-learn and glum, over what COPY
+(FORMAT binary) takes out.
 
-peer_models.py models [RESULTS]: of gpureg_bench_models. peer_models.py wide [RESULTS]: the Poisson regression with a ridge of gpureg_bench_wide.
-Prints a JSON line a fit: the seconds of the copy with its parse, of the fit, and of both; ours are the same fit's on the CPU and the GPU, and for wide
-the copy is not counted against the peers. Imports, and a first fit of 1,000 rows, are left out. Coefficients must agree with the first fit of
-their kind to four digits: libraries stop early by default, and are taken as they come. RESULTS: the JSON lines of this run so far.
+peer_models.py models [RESULTS]: of gpureg_bench_models. peer_models.py wide [RESULTS]: the Poisson regression with a
+ridge of gpureg_bench_wide. Prints a JSON line a fit: the seconds of the copy with its parse, of the fit, and of both;
+ours are the same fit's on the CPU and the GPU, and for wide the copy is not counted against the peers. Imports, and a
+first fit of 1,000 rows, are left out. Coefficients must agree with the first fit of their kind to four digits:
+libraries stop early by default, and are taken as they come. RESULTS: the JSON lines of this run so far.
 """
 import importlib
 import json
@@ -30,7 +32,9 @@ def statsmodels_glm(family):
 def statsmodels_robust(kind):
     def fit(x, y, clusters):
         import statsmodels.api as sm
-        options = {"cov_type": "cluster", "cov_kwds": {"groups": clusters.astype(int)}} if kind == "CR1" else {"cov_type": kind}
+        options = {"cov_type": kind}
+        if kind == "CR1":
+            options = {"cov_type": "cluster", "cov_kwds": {"groups": clusters.astype(int)}}
         return sm.OLS(y, with_ones(x)).fit(**options).bse
     return fit
 
@@ -64,14 +68,16 @@ MODELS = [
 ]
 WIDE = [
     ("poisson, 322 features, l2 = 60", "n", "glum", "glum, Poisson, 322 features", glum_poisson(1)),
-    ("poisson, 322 features, l2 = 60", "n", "sklearn", "scikit-learn's PoissonRegressor, newton-cholesky, 322 features",
-     sklearn_poisson(1, "newton-cholesky")),
-    ("poisson, 322 features, l2 = 60", "n", "sklearn", "scikit-learn's PoissonRegressor, lbfgs, 322 features", sklearn_poisson(1, "lbfgs")),
+    ("poisson, 322 features, l2 = 60", "n", "sklearn",
+     "scikit-learn's PoissonRegressor, newton-cholesky, 322 features", sklearn_poisson(1, "newton-cholesky")),
+    ("poisson, 322 features, l2 = 60", "n", "sklearn",
+     "scikit-learn's PoissonRegressor, lbfgs, 322 features", sklearn_poisson(1, "lbfgs")),
 ]
 
 
 def read_models():
-    x, last = as_arrays(copy_out("(SELECT x1, x2, x3, x4, x5, x6, x7, x8, y, n, g, c::float8 FROM gpureg_bench_models)"))
+    x, last = as_arrays(copy_out(
+        "(SELECT x1, x2, x3, x4, x5, x6, x7, x8, y, n, g, c::float8 FROM gpureg_bench_models)"))
     return x[:, :8].copy(), {"y": x[:, 8].copy(), "n": x[:, 9].copy(), "g": x[:, 10].copy(), "c": last}
 
 
@@ -119,9 +125,9 @@ def main():
         for device in ("cpu", "gpu"):
             case = f"{kind}, {device}"
             if case in seconds_of:
-                emit(section=section, bench=bench, ran_on="cpu", rows=len(x), features=x.shape[1], seconds=short(counted),
-                     copy_seconds=short(copy_seconds), fit_seconds=short(seconds), runs=nruns, ours=case,
-                     ours_seconds=seconds_of[case], times_ours=short(counted / seconds_of[case]))
+                emit(section=section, bench=bench, ran_on="cpu", rows=len(x), features=x.shape[1],
+                     seconds=short(counted), copy_seconds=short(copy_seconds), fit_seconds=short(seconds),
+                     runs=nruns, ours=case, ours_seconds=seconds_of[case], times_ours=short(counted / seconds_of[case]))
 
 
 if __name__ == "__main__":
