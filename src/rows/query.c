@@ -22,6 +22,7 @@
 #include "rows/columns.h"
 #include "rows/names.h"
 #include "rows/query.h"
+#include "rows/scan.h"
 
 /*
  * Messages
@@ -201,7 +202,10 @@ have_custom_scan(List *plans)
 	return false;
 }
 
-/* Is there a custom scan in the plan, at any depth? But for those in subplans, of which the statement has a list */
+/*
+ * Is there another extension's custom scan in the plan, at any depth? But for those in subplans, of which the statement
+ * has a list
+ */
 static bool
 has_custom_scan(const Plan *plan)
 {
@@ -211,7 +215,7 @@ has_custom_scan(const Plan *plan)
 	switch (nodeTag(plan))
 	{
 		case T_CustomScan:
-			return true;
+			return !gr_is_scan(plan);
 		case T_SubqueryScan:
 			return has_custom_scan(((const SubqueryScan *) plan)->subplan);
 		case T_Append:

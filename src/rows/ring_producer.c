@@ -17,6 +17,7 @@
 #include "compute/glm.h"
 #include "rows/columns.h"
 #include "rows/ring.h"
+#include "rows/ring_producer.h"
 #include "run/args.h"
 #include "run/raise.h"
 
@@ -27,7 +28,7 @@ PG_FUNCTION_INFO_V1(gr_ingest_pass_accum);
 #define ARG_NAMES 2				/* text[]: those of the query's columns */
 #define FIRST_COLUMN 3
 
-typedef struct Producer
+struct GrProducer
 {
 	GrRing	   *ring;
 	GrRingTicket ticket;
@@ -41,11 +42,11 @@ typedef struct Producer
 	char	   *at;				/* where the next row begins */
 	bool		discards;		/* nobody wants rows any more */
 	bool		all_float8;		/* every column is a float8 */
-} Producer;
+};
 
 /* ERROR unless the arguments are the columns that the ring was made for, of which it knows more than their types. */
 static void
-check_columns(Producer *p)
+check_columns(GrProducer *p)
 {
 	const GrRing *ring = p->ring;
 	bool		ok = p->columns->n == ring->ncolumns;
@@ -66,7 +67,7 @@ check_columns(Producer *p)
 
 /* The ring that the argument is a ticket to; ERROR if it is none. */
 static void
-find_ring(FunctionCallInfo fcinfo, Producer *p)
+find_ring(FunctionCallInfo fcinfo, GrProducer *p)
 {
 	const bytea *ticket = PG_ARGISNULL(ARG_RING) ? NULL : PG_GETARG_BYTEA_PP(ARG_RING);
 
@@ -80,10 +81,11 @@ find_ring(FunctionCallInfo fcinfo, Producer *p)
 	p->epoch = gr_ring_epoch;
 }
 
-static Producer *
+/* fcinfo: of a call with the ring, its columns' names and, by their types, its columns */
+static GrProducer *
 new_producer(FunctionCallInfo fcinfo)
 {
-	Producer   *p = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(Producer));
+	GrProducer *p = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrProducer));
 
 	find_ring(fcinfo, p);
 	p->columns = gr_argument_columns(fcinfo, FIRST_COLUMN, p->ring->shape);
@@ -99,7 +101,7 @@ new_producer(FunctionCallInfo fcinfo)
 
 /* Other rings of this process came or went: is the producer's still there? ERROR if it isn't. */
 static void
-find_again(FunctionCallInfo fcinfo, Producer *p)
+find_again(FunctionCallInfo fcinfo, GrProducer *p)
 {
 	if (gr_ring_attach(&p->ticket, fcinfo->flinfo->fn_mcxt) != p->ring)
 		elog(ERROR, "a ring has moved");
@@ -108,7 +110,7 @@ find_again(FunctionCallInfo fcinfo, Producer *p)
 
 /* At the first complete row: how many numbers the arrays have, from the ring or, for the ring, from this row. */
 static void
-agree_on_shape(FunctionCallInfo fcinfo, Producer *p)
+agree_on_shape(FunctionCallInfo fcinfo, GrProducer *p, GrValues values)
 {
 	GrRing	   *ring = p->ring;
 	GrColumns  *columns = p->columns;
@@ -116,7 +118,7 @@ agree_on_shape(FunctionCallInfo fcinfo, Producer *p)
 
 	if (!gr_ring_shape_known(ring))
 	{
-		gr_measure_row(columns, GR_ARGUMENT_VALUES(fcinfo, FIRST_COLUMN));
+		gr_measure_row(columns, values);
 		for (int k = 0; k < columns->n; k++)
 			widths[k] = columns->column[k].width;
 		gr_ring_agree(ring, widths, columns->nfeatures);
@@ -129,14 +131,14 @@ agree_on_shape(FunctionCallInfo fcinfo, Producer *p)
 		pg_atomic_fetch_add_u32(&ring->nworkers, 1);
 }
 
-/* A block to go on with; false if nobody wants rows any more. */
+/* A block to go on with; false if nobody wants rows any more. values: of a complete row */
 static bool
-next_block(FunctionCallInfo fcinfo, Producer *p)
+next_block(FunctionCallInfo fcinfo, GrProducer *p, GrValues values)
 {
 	if (p->discards)
 		return false;
 	if (p->row_nbytes == 0)
-		agree_on_shape(fcinfo, p);
+		agree_on_shape(fcinfo, p, values);
 	p->block = gr_ring_claim(p->ring, p->home);
 	p->discards = p->block < 0;
 	p->nrows = 0;
@@ -147,7 +149,7 @@ next_block(FunctionCallInfo fcinfo, Producer *p)
 
 /* The block is full: it goes off if all that is in it may be computed with. */
 static void
-finish_block(FunctionCallInfo fcinfo, Producer *p)
+finish_block(FunctionCallInfo fcinfo, GrProducer *p)
 {
 	GrRing	   *ring = p->ring;
 	GrError		err = {0};
@@ -163,7 +165,7 @@ finish_block(FunctionCallInfo fcinfo, Producer *p)
 
 /* The arguments, float8 all of them and none NULL, as a row */
 static inline GrRowFate
-copy_row(FunctionCallInfo fcinfo, const Producer *p)
+copy_row(FunctionCallInfo fcinfo, const GrProducer *p)
 {
 	const NullableDatum *values = &fcinfo->args[FIRST_COLUMN];
 	double	   *row = (double *) p->at;
@@ -185,7 +187,7 @@ copy_row(FunctionCallInfo fcinfo, const Producer *p)
 Datum
 gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 {
-	Producer   *p = fcinfo->flinfo->fn_extra;
+	GrProducer *p = fcinfo->flinfo->fn_extra;
 	int64		nskipped = PG_GETARG_INT64(0);
 	GrRowFate	fate;
 
@@ -198,7 +200,7 @@ gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 		gr_add_count(&nskipped, 1);
 		PG_RETURN_INT64(nskipped);
 	}
-	if (unlikely(p->block < 0) && !next_block(fcinfo, p))
+	if (unlikely(p->block < 0) && !next_block(fcinfo, p, GR_ARGUMENT_VALUES(fcinfo, FIRST_COLUMN)))
 		PG_RETURN_INT64(nskipped);
 	if (likely(p->all_float8))
 		fate = copy_row(fcinfo, p);
@@ -217,4 +219,86 @@ gr_ingest_pass_accum(PG_FUNCTION_ARGS)
 	if (unlikely(p->nrows == p->capacity))
 		finish_block(fcinfo, p);
 	PG_RETURN_INT64(nskipped);
+}
+
+/*
+ * A scan, which fills blocks without calling the aggregate
+ */
+
+/* The producer of this process's scans for one statement, which may be several: of each of a table's partitions */
+typedef struct Scanning
+{
+	GrProducer *producer;
+	MemoryContext owner;
+	MemoryContextCallback callback;
+} Scanning;
+
+static Scanning *scanning = NULL;
+
+static void
+forget_scanning(void *arg)
+{
+	if (scanning == arg)
+		scanning = NULL;
+}
+
+static bool
+is_for(const GrProducer *p, FunctionCallInfo fcinfo)
+{
+	const bytea *ticket = PG_ARGISNULL(ARG_RING) ? NULL : PG_GETARG_BYTEA_PP(ARG_RING);
+
+	return ticket != NULL && VARSIZE_ANY_EXHDR(ticket) == sizeof(GrRingTicket) &&
+		memcmp(VARDATA_ANY(ticket), &p->ticket, sizeof(GrRingTicket)) == 0;
+}
+
+GrProducer *
+gr_producer_of_scan(FunctionCallInfo fcinfo, MemoryContext owner)
+{
+	Scanning   *fresh;
+
+	if (scanning != NULL && scanning->owner == owner && is_for(scanning->producer, fcinfo))
+		return scanning->producer;
+	fcinfo->flinfo->fn_mcxt = owner;
+	fresh = MemoryContextAllocZero(owner, sizeof(Scanning));
+	fresh->owner = owner;
+	fresh->producer = new_producer(fcinfo);
+	fresh->callback.func = forget_scanning;
+	fresh->callback.arg = fresh;
+	MemoryContextRegisterResetCallback(owner, &fresh->callback);
+	scanning = fresh;
+	return fresh->producer;
+}
+
+const GrColumns *
+gr_producer_columns(const GrProducer *p)
+{
+	return p->columns;
+}
+
+GrRowShape
+gr_producer_shape(const GrProducer *p)
+{
+	return p->ring->shape;
+}
+
+char *
+gr_producer_room(GrProducer *p, FunctionCallInfo fcinfo, GrValues values, int64 *capacity)
+{
+	if (unlikely(p->epoch != gr_ring_epoch))
+		find_again(fcinfo, p);
+	*capacity = 0;
+	if (p->block < 0 && !next_block(fcinfo, p, values))
+		return NULL;
+	*capacity = p->capacity - p->nrows;
+	return p->at;
+}
+
+void
+gr_producer_take(GrProducer *p, FunctionCallInfo fcinfo, int64 nrows)
+{
+	p->nrows += nrows;
+	p->at += nrows * p->row_nbytes;
+	p->ring->blocks[p->block].nrows = p->nrows;
+	if (p->nrows == p->capacity)
+		finish_block(fcinfo, p);
 }

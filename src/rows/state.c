@@ -183,11 +183,11 @@ raise_canceled(void)
 }
 
 /*
- * ERROR if a sum left float8's range, or a pending row has a value that isn't finite: such a state is of no use, and
- * its text couldn't be read back. names: of the columns, for messages, or NULL
+ * ERROR if a sum left float8's range, or one of the rows just added has a value that isn't finite: such a state is of
+ * no use, and its text couldn't be read back. names: of the columns, for messages, or NULL
  */
 static void
-check_range(GrState *state, const char *const *names)
+check_range(GrState *state, const double *rows, int nrows, const char *const *names)
 {
 	bool		weighted = state->type == GR_STEP;
 	int			p = state->nfeatures;
@@ -201,7 +201,7 @@ check_range(GrState *state, const char *const *names)
 				 errmsg("number of rows is out of range")));
 	if (state->internal || gr_gram_finite(gr_state_hi(state), p + weighted, &column))
 		return;
-	if (!gr_all_finite(gr_state_pending(state), state->npending, gr_row_ncols(gr_state_shape(state)), &nonfinite))
+	if (!gr_all_finite(rows, nrows, gr_row_ncols(gr_state_shape(state)), &nonfinite))
 		gr_fail(&err, GR_NOT_FINITE, nonfinite, "%s", "");
 	else if (state->linear && column == 0)
 		/* the same without a beta: a response that a mean near it can't be had for */
@@ -218,23 +218,22 @@ check_range(GrState *state, const char *const *names)
 
 /* The first rows choose the shift; where later ones don't bear it, the matrix is translated to one that they do. */
 static void
-settle_shift(GrState *state, GrPoll *poll)
+settle_shift(GrState *state, const double *rows, int nrows, GrPoll *poll)
 {
 	int			p = state->nfeatures;
 	GrRowShape	shape = gr_state_shape(state);
 	double	   *shift = gr_state_shift(state);
-	double	   *pending = gr_state_pending(state);
 	double	   *narrowed;
 
 	if (gr_state_hi(state)[0] == 0.0)
 	{
-		(void) gr_shift_choose(shift, pending, state->npending, shape);
+		(void) gr_shift_choose(shift, rows, nrows, shape);
 		return;
 	}
-	if (!gr_shift_any(shift, p) || gr_shift_exact(shift, pending, state->npending, shape))
+	if (!gr_shift_any(shift, p) || gr_shift_exact(shift, rows, nrows, shape))
 		return;
 	narrowed = palloc(gr_nterms(p) * sizeof(double));
-	gr_shift_narrow(narrowed, shift, pending, state->npending, shape);
+	gr_shift_narrow(narrowed, shift, rows, nrows, shape);
 	if (!gr_gram_translate(gr_state_hi(state), gr_state_lo(state), p, shift, narrowed, poll))
 		raise_canceled();
 	memcpy(shift, narrowed, gr_nterms(p) * sizeof(double));
@@ -242,22 +241,21 @@ settle_shift(GrState *state, GrPoll *poll)
 }
 
 static void
-add_to_gram(GrState *state, double *scratch)
+add_to_gram(GrState *state, const double *rows, int nrows, double *scratch)
 {
 	int			p = state->nfeatures;
 	double	   *shift = gr_state_shift(state);
 	GrPoll		poll = {.host = &gr_host};
 
-	settle_shift(state, &poll);
-	if (!gr_gram_add_polling(gr_state_hi(state), gr_state_lo(state), gr_state_pending(state), state->npending,
-							 gr_state_shape(state), gr_shift_any(shift, p) ? shift : NULL, scratch, gr_gram_lanes(p),
-							 &poll))
+	settle_shift(state, rows, nrows, &poll);
+	if (!gr_gram_add_polling(gr_state_hi(state), gr_state_lo(state), rows, nrows, gr_state_shape(state),
+							 gr_shift_any(shift, p) ? shift : NULL, scratch, gr_gram_lanes(p), &poll))
 		raise_canceled();
 }
 
-/* Brings the pending rows to the basis that is asked for, if any is. */
+/* Brings rows to the basis that is asked for, if any is. */
 static void
-change_pending(GrState *state)
+change_rows(GrState *state, double *rows, int nrows)
 {
 	int			nchanged = state->nchanged;
 	int		   *changed;
@@ -268,12 +266,12 @@ change_pending(GrState *state)
 	for (int k = 0; k < nchanged; k++)
 		changed[k] = (int) gr_state_changed(state)[k];
 	gr_change_rows(&(GrBasis) {state->nfeatures, nchanged, changed, gr_state_basis(state)}, gr_state_shape(state),
-				   gr_state_pending(state), state->npending);
+				   rows, nrows);
 	pfree(changed);
 }
 
 static void
-add_to_pass(GrState *state, double *scratch)
+add_to_pass(GrState *state, double *rows, int nrows, double *scratch)
 {
 	const GrPass pass = {
 		.kind = (GrPassKind) state->kind,
@@ -291,18 +289,18 @@ add_to_pass(GrState *state, double *scratch)
 		.factor = gr_state_nfactor(state) > 0 ? gr_state_factor(state) : NULL
 	};
 
-	change_pending(state);
-	gr_add_pass(&pass, gr_state_sums(state), gr_state_pending(state), state->npending, scratch);
+	change_rows(state, rows, nrows);
+	gr_add_pass(&pass, gr_state_sums(state), rows, nrows, scratch);
 }
 
-/* What the pending rows' weights come to, but for the sums */
+/* What the rows' weights come to, but for the sums */
 static void
-add_totals(GrState *state)
+add_totals(GrState *state, const double *rows, int nrows)
 {
 	GrRowTotals fresh = {0};
 	GrRowTotals *totals = state->type == GR_STATS ? &fresh : gr_state_totals(state);
 
-	gr_totals_add(totals, gr_state_pending(state), state->npending, gr_state_shape(state), gr_state_rules(state));
+	gr_totals_add(totals, rows, nrows, gr_state_shape(state), gr_state_rules(state));
 	if (state->type == GR_STATS)
 	{
 		state->weighted = 1;
@@ -311,7 +309,7 @@ add_totals(GrState *state)
 }
 
 void
-gr_state_flush(GrState *state, const char *const *names)
+gr_state_add(GrState *state, double *rows, int nrows, const char *const *names)
 {
 	union
 	{
@@ -322,20 +320,26 @@ gr_state_flush(GrState *state, const char *const *names)
 	Size		nbytes;
 	double	   *scratch;
 
-	if (state->npending == 0)
-		return;
 	nbytes = is_gram ? gr_gram_scratch_nbytes(gr_state_shape(state)) :
 		gr_pass_scratch_nbytes((GrPassKind) state->kind, gr_state_shape(state));
 	scratch = nbytes <= sizeof(local) ? (double *) &local : palloc_extended(nbytes, MCXT_ALLOC_HUGE);
 	if (is_gram)
-		add_to_gram(state, scratch);
+		add_to_gram(state, rows, nrows, scratch);
 	else
-		add_to_pass(state, scratch);
+		add_to_pass(state, rows, nrows, scratch);
 	if (scratch != (double *) &local)
 		pfree(scratch);
 	if (gr_has_totals(gr_state_shape(state), gr_state_rules(state)))
-		add_totals(state);
-	check_range(state, names);
+		add_totals(state, rows, nrows);
+	check_range(state, rows, nrows, names);
+}
+
+void
+gr_state_flush(GrState *state, const char *const *names)
+{
+	if (state->npending == 0)
+		return;
+	gr_state_add(state, gr_state_pending(state), state->npending, names);
 	state->npending = 0;
 }
 
@@ -639,7 +643,7 @@ combine(FunctionCallInfo fcinfo, GrStateType type)
 	state->weighted |= other->weighted;
 	gr_add_count(&state->nrows, other->nrows);
 	state->nworkers = (int16) Min(state->nworkers + other->nworkers, PG_INT16_MAX);
-	check_range(state, NULL);
+	check_range(state, NULL, 0, NULL);
 	return gr_state_result(fcinfo, state);
 }
 

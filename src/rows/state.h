@@ -330,7 +330,13 @@ extern GrState *gr_state_clear(GrState *state);
 /* A copy with another capacity, which must hold the rows that are pending. */
 extern GrState *gr_state_resize(const GrState *from, int capacity);
 
-/* Adds the pending rows to the sums. names: of the columns, for messages, or NULL */
+/*
+ * Adds rows of its shape to the sums, at least one; where a basis is asked for they are changed in place. Whoever has
+ * them counts them. names: of the columns, for messages, or NULL
+ */
+extern void gr_state_add(GrState *state, double *rows, int nrows, const char *const *names);
+
+/* Adds the pending rows to the sums. */
 extern void gr_state_flush(GrState *state, const char *const *names);
 
 /* The first argument as a state that may be changed: the aggregate's own, or a copy, checked; NULL for NULL */

@@ -23,6 +23,7 @@
 #include "rows/columns.h"
 #include "rows/families.h"
 #include "rows/state.h"
+#include "rows/state_rows.h"
 #include "run/args.h"
 #include "run/raise.h"
 
@@ -34,6 +35,8 @@ PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum_bool);
 PG_FUNCTION_INFO_V1(gr_glm_step_accum);
 PG_FUNCTION_INFO_V1(gr_glm_step_accum_bool);
+PG_FUNCTION_INFO_V1(gr_ols_pass_accum);
+PG_FUNCTION_INFO_V1(gr_logreg_pass_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_array_pass_accum);
 PG_FUNCTION_INFO_V1(gr_wls_array_pass_accum);
 
@@ -416,17 +419,24 @@ is_at_zero(GrState *state, int fixed)
 	return nfixed <= fixed && nfixed <= state->nfeatures - first;
 }
 
+/* The state that the first complete row of p features begins, in place of one that has only left rows out */
+static GrState *
+first_family_state(const GrState *before, const GrNamedFamily *family, ArrayType *beta, int p)
+{
+	GrState    *state;
+
+	gr_check_vector(beta, "beta");
+	state = first_state(before, GR_STEP, family, beta, p);
+	state->linear = is_at_zero(state, p) && gr_is_first_linear(family->distribution);
+	return state;
+}
+
 /* The state to which a complete row of p features goes, of that family and at that beta: the one that there is */
 static inline GrState *
 family_state(GrState *state, const GrNamedFamily *family, ArrayType *beta, int p)
 {
 	if (unlikely(state == NULL || state->nfeatures < 0))
-	{
-		gr_check_vector(beta, "beta");
-		state = first_state(state, GR_STEP, family, beta, p);
-		state->linear = is_at_zero(state, p) && gr_is_first_linear(family->distribution);
-		return state;
-	}
+		return first_family_state(state, family, beta, p);
 	if (state->family != family->distribution.family || state->link != family->distribution.link ||
 		state->theta != family->distribution.theta || state->quasi != family->quasi)
 		ereport(ERROR,
@@ -485,13 +495,41 @@ gr_glm_step_accum_bool(PG_FUNCTION_ARGS)
 	return accumulate_family(fcinfo, null ? 0 : PG_GETARG_BOOL(ARG_Y) ? 1 : 0, null);
 }
 
+GrState *
+gr_arrays_state(FunctionCallInfo fcinfo, GrStateType type, GrArraysForm form, bool weight, int p)
+{
+	GrState    *state;
+
+	if (form == GR_ARRAYS_OF_FAMILY)
+		state = first_family_state(NULL, family_arguments(fcinfo), beta_argument(fcinfo, ARG_BETA), p);
+	else if (form == GR_ARRAYS_AT_BETA)
+	{
+		ArrayType  *beta = beta_argument(fcinfo, 1);
+
+		gr_check_vector(beta, "beta");
+		state = first_state(NULL, type, NULL, beta, p);
+	}
+	else
+		state = first_state(NULL, type, NULL, NULL, p);
+	return gr_state_reshape(state, (GrRowShape) {.nfeatures = p,.weight = weight}, GR_PRIOR_WEIGHTS, 0);
+}
+
+void
+gr_check_array_constants(FunctionCallInfo fcinfo, GrArraysForm form)
+{
+	if (form == GR_ARRAYS_OF_FAMILY)
+		(void) family_arguments(fcinfo);
+	if (form != GR_ARRAYS_PLAIN)
+		(void) beta_argument(fcinfo, form == GR_ARRAYS_OF_FAMILY ? ARG_BETA : 1);
+}
+
 /*
  * A query's columns
  */
 
 /* Arguments: the state, the request, names, widths, and the columns, of which those that have roles are first */
 #define ARG_REQUEST 1
-#define ARG_NAMES 2
+#define ARG_NAMES GR_PASS_NAMES
 #define ARG_WIDTHS 3
 #define FIRST_COLUMN 4
 
@@ -515,9 +553,8 @@ request_argument(FunctionCallInfo fcinfo, GrStateType type)
 	return gr_state_settled(PG_GETARG_DATUM(ARG_REQUEST), type, NULL);
 }
 
-/* Described at the first call, and kept for the others */
-static pg_noinline GrColumns *
-describe_columns(FunctionCallInfo fcinfo, GrStateType type)
+pg_noinline GrColumns *
+gr_pass_columns(FunctionCallInfo fcinfo, GrStateType type)
 {
 	GrState    *request = request_argument(fcinfo, type);
 	GrColumns  *columns = gr_argument_columns(fcinfo, FIRST_COLUMN, gr_state_shape(request));
@@ -538,12 +575,8 @@ describe_columns(FunctionCallInfo fcinfo, GrStateType type)
 	return columns;
 }
 
-/*
- * The state of a pass to begin with: empty while the columns' widths aren't known. ERROR unless what is requested is
- * for so many features; of a binomial pass, p may be -1, and as many are meant as the request is for.
- */
-static pg_noinline GrState *
-begin_pass(FunctionCallInfo fcinfo, GrStateType type, int p, const GrState *before)
+pg_noinline GrState *
+gr_pass_state(FunctionCallInfo fcinfo, GrStateType type, int p, const GrState *before)
 {
 	GrState    *request = request_argument(fcinfo, type);
 	GrState    *state;
@@ -597,7 +630,7 @@ accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
 	double	   *row;
 
 	if (unlikely(columns == NULL))
-		columns = describe_columns(fcinfo, type);
+		columns = gr_pass_columns(fcinfo, type);
 	complete = gr_arguments_complete(fcinfo, columns, first);
 	/* arrays whose widths aren't given have those of the first complete row */
 	if (unlikely(columns->nfeatures < 0) && complete)
@@ -606,7 +639,7 @@ accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
 		gr_name_arrays(fcinfo, columns, ARG_NAMES);
 	}
 	if (unlikely(state == NULL || (state->nfeatures < 0 && columns->nfeatures >= 0)))
-		state = begin_pass(fcinfo, type, columns->nfeatures, state);
+		state = gr_pass_state(fcinfo, type, columns->nfeatures, state);
 	if (!complete)
 		return skip_row(fcinfo, state, type);
 	if (unlikely(state->offset != columns->offset || state->nfeatures != columns->nfeatures))
@@ -624,11 +657,19 @@ accumulate_columns(FunctionCallInfo fcinfo, GrStateType type)
 	return gr_state_result(fcinfo, state);
 }
 
-/* gr_ols_pass_accum(state gpu_ols_stats, names text[], widths int[], VARIADIC "any") */
-GR_STATE_FUNCTION(gr_ols_pass_accum, accumulate_columns, GR_STATS)
+/* gr_ols_pass_accum(state gpu_ols_stats, request gpu_ols_stats, names text[], widths int[], VARIADIC "any") */
+Datum
+gr_ols_pass_accum(PG_FUNCTION_ARGS)
+{
+	return accumulate_columns(fcinfo, GR_STATS);
+}
 
 /* gr_logreg_pass_accum(state gpu_logreg_step, request gpu_logreg_step, names text[], widths int[], VARIADIC "any") */
-GR_STATE_FUNCTION(gr_logreg_pass_accum, accumulate_columns, GR_STEP)
+Datum
+gr_logreg_pass_accum(PG_FUNCTION_ARGS)
+{
+	return accumulate_columns(fcinfo, GR_STEP);
+}
 
 /*
  * The request as an argument
@@ -690,7 +731,7 @@ gr_logreg_array_pass_accum(PG_FUNCTION_ARGS)
 	ArrayType  *x = PG_ARGISNULL(3) ? NULL : PG_GETARG_ARRAYTYPE_P(3);
 
 	if (unlikely(state == NULL || state->nfeatures < 0))
-		state = begin_pass(fcinfo, GR_STEP, -1, state);
+		state = gr_pass_state(fcinfo, GR_STEP, -1, state);
 	if (x != NULL)
 		gr_check_vector(x, "x");
 	if (x == NULL || PG_ARGISNULL(2) || array_contains_nulls(x))

@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
+#include "rows/scan.h"
 #include "run/device.h"
 
 PG_MODULE_MAGIC;
@@ -67,5 +68,10 @@ _PG_init(void)
 							 "Reads rows through the ring that feeds a GPU, into the CPU.",
 							 "This is for tests on machines without a GPU.",
 							 &gr_debug_ring, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.enable_scan",
+							 "Enables the planner's use of gpureg's custom scan.",
+							 "It scans a table and sums its rows in one node.",
+							 &gr_enable_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("gpureg");
+	gr_scan_init();
 }

@@ -1,0 +1,266 @@
+/*
+ * scan_plan.c: where the planner may take the custom scan.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+
+#include "rows/scan.h"
+#include "rows/taker.h"
+
+bool		gr_enable_scan = true;
+
+static create_upper_paths_hook_type previous_hook = NULL;
+
+/* What a statement's aggregates are to be */
+typedef struct Scanned
+{
+	PlannerInfo *root;
+	RelOptInfo *table;			/* or the parent of partitions */
+	RelOptInfo *grouped;		/* whose paths are the statement's aggregates */
+	RelOptInfo *partial;		/* ... the partial ones */
+	PathTarget *target;			/* of partial aggregates */
+	List	   *having;
+} Scanned;
+
+/*
+ * Plans
+ */
+
+static Plan *
+plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *children)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	if (list_length(children) != 1 || !IsA(linitial(children), SeqScan))
+		elog(ERROR, "a scan's child is another plan");
+	scan->scan.plan.targetlist = targets;
+	scan->custom_scan_tlist = copyObject(targets);
+	scan->custom_plans = children;
+	scan->methods = &gr_scan_methods;
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {.CustomName = GR_SCAN_NAME,.PlanCustomPath = plan_scan};
+
+bool
+gr_is_scan(const Plan *plan)
+{
+	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == &gr_scan_methods;
+}
+
+/*
+ * Paths
+ */
+
+/* The sequential scan of a plain table that a path is; NULL if it is another path */
+static Path *
+sequential_scan(PlannerInfo *root, Path *path)
+{
+	if (IsA(path, ProjectionPath))
+		path = ((ProjectionPath *) path)->subpath;
+	return path->pathtype == T_SeqScan && path->param_info == NULL &&
+		planner_rt_fetch(path->parent->relid, root)->rtekind == RTE_RELATION ? path : NULL;
+}
+
+/* The same of aggregates over a parent's columns, as aggregates over a partition's */
+static PathTarget *
+translated_target(const Scanned *s, RelOptInfo *child)
+{
+	PathTarget *target = copy_pathtarget(s->target);
+
+	if (child == s->table)
+		return target;
+#if PG_VERSION_NUM >= 160000
+	target->exprs = (List *) adjust_appendrel_attrs_multilevel(s->root, (Node *) target->exprs, child, s->table);
+#else
+	target->exprs = (List *) adjust_appendrel_attrs_multilevel(s->root, (Node *) target->exprs, child->relids,
+															   s->table->relids);
+#endif
+	return target;
+}
+
+/* The custom scan in place of a sequential one, which costs no more than that. */
+static Path *
+custom_path(const Scanned *s, Path *scan)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = s->partial;
+	path->path.pathtarget = translated_target(s, scan->parent);
+	path->path.parallel_safe = scan->parallel_safe;
+	path->path.parallel_workers = scan->parallel_workers;
+	path->path.rows = 1;
+	path->path.startup_cost = path->path.total_cost = scan->total_cost;
+#if PG_VERSION_NUM >= 180000
+	path->path.disabled_nodes = scan->disabled_nodes;
+#endif
+	path->custom_paths = list_make1(scan);
+	path->methods = &path_methods;
+	return &path->path;
+}
+
+/* The paths of an append's children, of which the first ones are each for one process; NIL if one can't be had */
+static List *
+custom_paths(const Scanned *s, List *scans)
+{
+	List	   *paths = NIL;
+	ListCell   *cell;
+
+	foreach(cell, scans)
+	{
+		Path	   *scan = sequential_scan(s->root, lfirst(cell));
+
+		if (scan == NULL)
+			return NIL;
+		paths = lappend(paths, custom_path(s, scan));
+	}
+	return paths;
+}
+
+static Path *
+custom_append(const Scanned *s, AppendPath *append)
+{
+	List	   *paths = custom_paths(s, append->subpaths);
+	AppendPath *result;
+
+	if (paths == NIL || append->path.param_info != NULL)
+		return NULL;
+	result = create_append_path(s->root, s->partial, list_copy_head(paths, append->first_partial_path),
+								list_copy_tail(paths, append->first_partial_path), NIL, NULL,
+								append->path.parallel_workers, append->path.parallel_aware, -1);
+	result->path.pathtarget = s->target;
+	return &result->path;
+}
+
+/* The partial aggregates by custom scans in place of what a path does; NULL if it is one of those that can't be had */
+static Path *
+aggregates_instead_of(const Scanned *s, Path *path)
+{
+	Path	   *scan = sequential_scan(s->root, path);
+
+	if (scan != NULL)
+		return custom_path(s, scan);
+	if (IsA(path, ProjectionPath))
+		path = ((ProjectionPath *) path)->subpath;
+	return IsA(path, AppendPath) && ((AppendPath *) path)->subpaths != NIL ?
+		custom_append(s, (AppendPath *) path) : NULL;
+}
+
+/* Adds the aggregates over partial ones. */
+static void
+add_final_path(const Scanned *s, Path *path)
+{
+	AggClauseCosts costs = {0};
+
+	get_agg_clause_costs(s->root, AGGSPLIT_FINAL_DESERIAL, &costs);
+	add_path(s->grouped, (Path *) create_agg_path(s->root, s->grouped, path, s->grouped->reltarget, AGG_PLAIN,
+												  AGGSPLIT_FINAL_DESERIAL, NIL, s->having, &costs, 1));
+}
+
+static void
+add_paths(const Scanned *s)
+{
+	ListCell   *cell;
+	Path	   *path;
+
+	foreach(cell, s->table->pathlist)
+	{
+		path = aggregates_instead_of(s, lfirst(cell));
+		if (path != NULL)
+			add_final_path(s, path);
+	}
+	if (!s->grouped->consider_parallel)
+		return;
+	foreach(cell, s->table->partial_pathlist)
+	{
+		path = aggregates_instead_of(s, lfirst(cell));
+		if (path != NULL)
+		{
+			double		rows = path->parallel_workers + 1;
+
+			add_final_path(s, (Path *) create_gather_path(s->root, s->partial, path, s->target, NULL, &rows));
+		}
+	}
+}
+
+/*
+ * Where it can be right
+ */
+
+/*
+ * Are all that is selected and asked for of groups aggregates with a taker? These, as partial ones, into the target.
+ * SubPlans in their arguments would not be found there by the planner.
+ */
+static bool
+find_aggregates(Scanned *s)
+{
+	List	   *wanted = list_concat_copy(s->grouped->reltarget->exprs, s->having);
+	List	   *found = pull_var_clause((Node *) wanted, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+										PVC_INCLUDE_PLACEHOLDERS);
+	ListCell   *cell;
+
+	s->target = create_empty_pathtarget();
+	foreach(cell, found)
+	{
+		Aggref	   *aggregate = lfirst(cell);
+		GrTakerCall call;
+		Aggref	   *partial;
+
+		if (!IsA(aggregate, Aggref) || !gr_taker_call(aggregate, &call) ||
+			contain_volatile_functions((Node *) call.constants) || contain_subplans((Node *) aggregate))
+			return false;
+		partial = makeNode(Aggref);
+		memcpy(partial, aggregate, sizeof(Aggref));
+		mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
+		add_new_columns_to_pathtarget(s->target, list_make1(partial));
+	}
+	return found != NIL;
+}
+
+/* Thinks of it for the aggregates without GROUP BY over a table. */
+static void
+think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPathExtraData *extra)
+{
+	Scanned		s = {.root = root,.table = table,.grouped = grouped,.having = (List *) extra->havingQual};
+	const Query *query = root->parse;
+
+	if (!query->hasAggs || query->groupingSets != NIL || query->groupClause != NIL ||
+		table->reloptkind != RELOPT_BASEREL || table->rtekind != RTE_RELATION || !find_aggregates(&s))
+		return;
+	s.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, table->relids);
+	s.partial->consider_parallel = grouped->consider_parallel;
+	s.partial->reltarget = s.target;
+	set_pathtarget_cost_width(root, s.target);
+	add_paths(&s);
+}
+
+static void
+upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output, void *extra)
+{
+	if (previous_hook != NULL)
+		previous_hook(root, stage, input, output, extra);
+	if (gr_enable_scan && stage == UPPERREL_GROUP_AGG)
+		think(root, input, output, extra);
+}
+
+void
+gr_scan_init(void)
+{
+	RegisterCustomScanMethods(&gr_scan_methods);
+	previous_hook = create_upper_paths_hook;
+	create_upper_paths_hook = upper_paths;
+}
