@@ -131,10 +131,16 @@ CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true, formula 
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
+-- Of functions that the planner meets where an aggregate could be a custom scan: it loads the library.
+CREATE FUNCTION gpu_scan_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_scan_support' LANGUAGE C STRICT PARALLEL SAFE;
+
 CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
-    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y boolean, VARIADIC x float8[]) RETURNS gpu_ols_stats
-    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_stats_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION gpu_ols_stats_final(gpu_ols_stats) RETURNS gpu_ols_stats
@@ -226,9 +232,11 @@ CREATE AGGREGATE gpu_ols_stats_array_agg(y boolean, x float8[]) (
 
 -- The same with weights
 CREATE FUNCTION gpu_wls_stats_accum(gpu_ols_stats, weight float8, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
-    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_wls_stats_accum(gpu_ols_stats, weight float8, y boolean, VARIADIC x float8[]) RETURNS gpu_ols_stats
-    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    SUPPORT gpu_scan_support;
 
 CREATE AGGREGATE gpu_wls_agg(weight float8, y float8, VARIADIC x float8[]) (
     SFUNC = gpu_wls_stats_accum,
@@ -424,10 +432,12 @@ CREATE TYPE gpu_logreg_step (
 
 CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[])
     RETURNS gpu_logreg_step
-    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[])
     RETURNS gpu_logreg_step
-    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, request gpu_logreg_step, names text[], widths int[],
                                VARIADIC "any")
     RETURNS gpu_logreg_step
@@ -494,11 +504,13 @@ CREATE AGGREGATE gpu_logreg_rollup(step gpu_logreg_step) (
 CREATE FUNCTION gpu_glm_step_accum(gpu_logreg_step, family text, link text, beta float8[], y float8,
                                    VARIADIC x float8[])
     RETURNS gpu_logreg_step
-    AS 'MODULE_PATHNAME', 'gr_glm_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+    AS 'MODULE_PATHNAME', 'gr_glm_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_scan_support;
 CREATE FUNCTION gpu_glm_step_accum(gpu_logreg_step, family text, link text, beta float8[], y boolean,
                                    VARIADIC x float8[])
     RETURNS gpu_logreg_step
-    AS 'MODULE_PATHNAME', 'gr_glm_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+    AS 'MODULE_PATHNAME', 'gr_glm_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_scan_support;
 
 CREATE AGGREGATE gpu_glm_step_agg(family text, link text, beta float8[], y float8, VARIADIC x float8[]) (
     SFUNC = gpu_glm_step_accum,
@@ -824,6 +836,7 @@ COMMENT ON FUNCTION gpu_ols_stats_in(cstring) IS 'I/O';
 COMMENT ON FUNCTION gpu_ols_stats_out(gpu_ols_stats) IS 'I/O';
 COMMENT ON FUNCTION gpu_ols_stats_recv(internal) IS 'I/O';
 COMMENT ON FUNCTION gpu_ols_stats_send(gpu_ols_stats) IS 'I/O';
+COMMENT ON FUNCTION gpu_scan_support(internal) IS 'planner support: loads the library';
 COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, boolean, float8[]) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) IS 'aggregate combine function';

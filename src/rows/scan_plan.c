@@ -3,6 +3,7 @@
  */
 #include "postgres.h"
 
+#include "fmgr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -19,6 +20,8 @@
 
 #include "rows/scan.h"
 #include "rows/taker.h"
+
+PG_FUNCTION_INFO_V1(gr_scan_support);
 
 bool		gr_enable_scan = true;
 
@@ -263,4 +266,14 @@ gr_scan_init(void)
 	RegisterCustomScanMethods(&gr_scan_methods);
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = upper_paths;
+}
+
+/*
+ * gpu_scan_support(internal): the support function of transition functions. The planner calls it for their cost, before
+ * it calls its hooks, and so loads the library in a session that hasn't. It knows no better cost.
+ */
+Datum
+gr_scan_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(NULL);
 }
