@@ -266,6 +266,21 @@ gr_starts_at_once(const GrPlan *plan)
 	return !plan->remote && top->startup_cost <= parallel_setup_cost + top->total_cost / 50;
 }
 
+bool
+gr_is_scanned(const GrPlan *plan)
+{
+	const Plan *node = plan->stmt->planTree;
+
+	if (!IsA(node, Agg))
+		return false;
+	node = node->lefttree;
+	if (IsA(node, Gather))
+		node = node->lefttree;
+	if (IsA(node, Append))
+		node = linitial(((const Append *) node)->appendplans);
+	return gr_is_scan(node);
+}
+
 int
 gr_planned_workers(const GrPlan *plan)
 {

@@ -71,7 +71,7 @@ extern GrPlan *gr_plan_query(const GrQuery *query, int cursor_options);
 extern GrPlan *gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options);
 
 /*
- * Does the plan have its rows from a custom scan, which is another extension's, as gpureg has none? Such a scan may be
+ * Does the plan have its rows from a custom scan of another extension's? Such a scan may be
  * one of tables on other machines, as those of Citus are: its costs and numbers of rows are made up, it may read all
  * rows before it gives the first, and it may read under snapshots of its own each time it is run. So nobody looks at
  * its first row, its rows are kept when they have come once, and what is put around it goes to where the rows are; see
@@ -84,6 +84,9 @@ extern double gr_estimate_rows(const GrPlan *plan);
 
 /* Does the plan's first row come at little cost? Never if it is remote. */
 extern bool gr_starts_at_once(const GrPlan *plan);
+
+/* Is it an aggregate by this extension's own scan of a table, in workers or not? */
+extern bool gr_is_scanned(const GrPlan *plan);
 
 /* How many parallel workers it would run in: those of the topmost Gather */
 extern int	gr_planned_workers(const GrPlan *plan);

@@ -18,6 +18,7 @@
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/ring_consumer.h"
+#include "rows/scan.h"
 #include "rows/source.h"
 #include "rows/state.h"
 #include "rows/wrapper.h"
@@ -149,8 +150,8 @@ plan_remote_sums(const GrIngest *ingest, GrPlace *place)
 }
 
 /*
- * Whether the query is for gpu_ols_pass, in parallel workers on the CPU: the plan, or NULL. *place is then the CPU, and
- * the reason.
+ * Whether the query is for gpu_ols_pass, in parallel workers on the CPU or by a scan: the plan, or NULL. *place is then
+ * the CPU, and the reason.
  */
 static GrPlan *
 plan_sums(GrIngest *ingest, GrPlace *place)
@@ -163,8 +164,8 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 
 	if (ingest->remote)
 		return plan_remote_sums(ingest, place);
-	/* without workers, planning it would be for nothing */
-	if (gr_debug_ring || max_parallel_workers_per_gather == 0 || !tells_widths(ingest))
+	/* without workers or a scan, planning it would be for nothing */
+	if (gr_debug_ring || (max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !tells_widths(ingest))
 		return NULL;
 	work = gr_ingest_work(ingest, GR_SINK_SUM);
 	if (gr_prepare_place(place, work) &&
@@ -174,7 +175,7 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 		return NULL;
 	}
 	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &nworkers);
-	return nworkers > 0 ? plan : NULL;
+	return plan != NULL && (nworkers > 0 || gr_is_scanned(plan)) ? plan : NULL;
 }
 
 /* Sums out of range are found where no column has a name. */
@@ -250,7 +251,7 @@ gr_source_sum(GrIngest *ingest, GrPlace *place)
  * Rows for passes
  */
 
-/* Plans the passes over the query; true if they would run in parallel. */
+/* Plans the passes over the query; true if they would run in parallel, or by a scan. */
 static bool
 plan_passes(GrRowSource *source, const GrIngest *ingest)
 {
@@ -261,7 +262,7 @@ plan_passes(GrRowSource *source, const GrIngest *ingest)
 		return source->parallel;
 	source->step_type = types[0] = gr_own_type(ingest->function, "gpu_logreg_step");
 	source->plan = gr_plan_aggregate(ingest, "gpu_logreg_pass", 3, types, source->step_type, &nworkers);
-	source->parallel = nworkers > 0;
+	source->parallel = source->plan != NULL && (nworkers > 0 || gr_is_scanned(source->plan));
 	return source->parallel;
 }
 

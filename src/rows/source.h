@@ -48,7 +48,7 @@ typedef struct GrRowSource
 	/* of a query */
 	const GrIngest *ingest;		/* of a remote one, for which each pass is planned anew; else NULL */
 	GrPlan	   *plan;			/* of the passes over another */
-	bool		parallel;		/* ... in parallel workers, as it is planned */
+	bool		parallel;		/* ... in parallel workers or by a scan, as it is planned */
 	Oid			step_type;		/* gpu_logreg_step */
 	Datum		names;			/* text[]: the features', then the response's */
 	Datum		widths;			/* int[]: the numbers that each argument but the first gives */
@@ -64,7 +64,8 @@ typedef struct GrRowSource
 /*
  * Sums a query's rows up for a linear regression; ERROR if none is complete. ingest: prepared; its results are filled
  * in.
- * - In parallel workers on the CPU, where the planner likes that: the sums, and *place says why it is the CPU.
+ * - In parallel workers or by a scan on the CPU, where the planner likes that: the sums, and *place says why it is the
+ *   CPU.
  * - Of a remote query, where its rows are: likewise. (Not for gpureg.device = gpu, or with several arrays of which only
  *   rows could tell how wide each is.)
  * - Else NULL, and they are ingest->job's: on a device, the rows come through a ring, or through this process.
@@ -76,7 +77,7 @@ extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
  * - onto the device, where that is the choice and they fit;
  * - into memory, up to gpureg.ring_size;
  * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with
- *   parallel workers;
+ *   parallel workers or by a scan;
  * - else into a temporary file, as well as those of a query that could give other rows when it is run again.
  *
  * A remote query could, unless the transaction keeps to one snapshot, REPEATABLE READ or above: what is run on several

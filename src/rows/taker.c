@@ -276,12 +276,12 @@ set_types(GrTaker *taker)
 	for (int k = 0; k < columns->n; k++)
 	{
 		GrColumn   *column = &columns->column[k];
+		GrColumn	found;
 
-		if (OidIsValid(column->element))
-			column->element = OidIsValid(get_element_type(taker->types[k])) ? get_element_type(taker->types[k]) :
-				column->element;
-		else
-			column->type = taker->types[k];
+		if (!gr_describe_value(&found, taker->types[k]))
+			elog(ERROR, "unexpected type %u", taker->types[k]);
+		column->type = found.type;
+		column->element = found.element;
 		columns->plain &= k < gr_nroles(columns) || column->type == FLOAT8OID;
 	}
 }
