@@ -18,7 +18,7 @@ OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
 	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
 	$(addprefix src/rows/,formula_error.o levels.o design_values.o frame.o) \
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
-	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_node.o scan_plan.o) \
+	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_begin.o scan_groups.o scan_node.o scan_plan.o) \
 	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_glm.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o model.o method.o glm_fit.o feature_names.o predict.o predict_design.o) \

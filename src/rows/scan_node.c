@@ -9,201 +9,27 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_aggregate.h"
-#include "catalog/pg_proc.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #endif
 #include "executor/executor.h"
+#include "executor/nodeHash.h"
 #include "executor/nodeSeqscan.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
-#include "utils/acl.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 
-#include "rows/heap_rows.h"
 #include "rows/scan.h"
-#include "rows/scan_values.h"
-#include "rows/taker.h"
-
-/* An aggregate, and how a tuple becomes a row of it */
-typedef struct ScanAggregate
-{
-	const Aggref *call;
-	GrTakerCall parts;
-	ExprState  *filter;
-	List	   *constants;		/* ExprStates */
-	int			nsources;
-	ExprState **sources;		/* NULL each where all are columns of numbers */
-	Oid		   *types;			/* of their values */
-	Datum	   *values;
-	bool	   *isnull;
-
-	bool		direct;			/* all sources are columns of numbers */
-	GrNumberKind *kinds;		/* of these */
-	AttrNumber *attributes;
-	/* of such a row's numbers, in their order: how and where they are read */
-	int			nroles;			/* the last ones */
-	GrNumberKind *row_kinds;
-	int		   *wanted;			/* which of the wanted attributes */
-	int32	   *fixed;			/* where they are in tuples without NULLs, if that is always the same */
-	int32	   *row_at;			/* where they are in another */
-	bool		all_float8;
-
-	GrTaker    *taker;			/* of the scan that is running */
-} ScanAggregate;
-
-typedef struct GrScanState
-{
-	CustomScanState css;
-	SeqScanState *child;
-	int			naggregates;
-	ScanAggregate *aggregates;
-	int			ncomparisons;
-	GrComparison *comparisons;	/* of the WHERE clause: what doesn't pass one isn't wanted */
-	ExprState **constants;		/* of these */
-	bool		has_more;		/* clauses than those */
-	bool		by_slot;		/* something is wanted that only a slot can give */
-	GrHeapColumns columns;		/* what comparisons and direct aggregates want of a tuple */
-	int32	   *at;				/* where that is, in one that isn't like others */
-	HeapTupleData tuple;		/* the one in the child's slot */
-	MemoryContext scan_context; /* of what lives as long as a scan */
-	double		npassed;
-	double		nremoved;		/* by the WHERE clause */
-	bool		done;
-} GrScanState;
+#include "rows/scan_state.h"
 
 /*
- * Begin
+ * Rows
  */
-
-/* ERROR unless the aggregate's owner may call what it is made of, as the executor's own node would find. */
-static void
-check_privileges(const Aggref *aggregate)
-{
-	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
-	HeapTuple	function = SearchSysCache1(PROCOID, ObjectIdGetDatum(aggregate->aggfnoid));
-	Oid			transition;
-	Oid			owner;
-	AclResult	result;
-
-	if (!HeapTupleIsValid(tuple) || !HeapTupleIsValid(function))
-		elog(ERROR, "cache lookup failed for aggregate %u", aggregate->aggfnoid);
-	transition = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggtransfn;
-	owner = ((Form_pg_proc) GETSTRUCT(function))->proowner;
-	ReleaseSysCache(function);
-	ReleaseSysCache(tuple);
-#if PG_VERSION_NUM >= 160000
-	result = object_aclcheck(ProcedureRelationId, transition, owner, ACL_EXECUTE);
-#else
-	result = pg_proc_aclcheck(transition, owner, ACL_EXECUTE);
-#endif
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(transition));
-}
-
-/* Are all sources columns of numbers? Then their kinds, in the order of a row */
-static void
-find_direct(ScanAggregate *a, TupleDesc table)
-{
-	int			n = a->nsources;
-
-	a->direct = !a->parts.vector;
-	a->kinds = palloc(n * sizeof(GrNumberKind));
-	a->row_kinds = palloc(n * sizeof(GrNumberKind));
-	a->attributes = palloc(n * sizeof(AttrNumber));
-	a->wanted = palloc(n * sizeof(int));
-	a->fixed = palloc(n * sizeof(int32));
-	a->row_at = palloc(n * sizeof(int32));
-	for (int k = 0; a->direct && k < n; k++)
-	{
-		const Expr *source = list_nth(a->parts.sources, k);
-
-		a->direct = gr_is_number_column(source, table, &a->kinds[k]);
-		if (a->direct)
-			a->attributes[k] = ((const Var *) source)->varattno;
-	}
-}
-
-static void
-begin_aggregate(GrScanState *s, ScanAggregate *a, const Aggref *call, bool explains)
-{
-	PlanState  *parent = &s->child->ss.ps;
-	ListCell   *cell;
-	int			k = 0;
-
-	a->call = call;
-	if (!explains)
-		check_privileges(call);
-	if (!gr_taker_call(call, &a->parts))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("aggregate %s was changed since the statement was planned", get_func_name(call->aggfnoid))));
-	a->filter = call->aggfilter == NULL ? NULL : ExecInitQual(list_make1(call->aggfilter), parent);
-	foreach(cell, a->parts.constants)
-		a->constants = lappend(a->constants, ExecInitExpr(lfirst(cell), parent));
-	a->nsources = list_length(a->parts.sources);
-	a->sources = palloc0(a->nsources * sizeof(ExprState *));
-	a->types = palloc(a->nsources * sizeof(Oid));
-	a->values = palloc(a->nsources * sizeof(Datum));
-	a->isnull = palloc(a->nsources * sizeof(bool));
-	foreach(cell, a->parts.sources)
-		lfirst(cell) = gr_without_cast(lfirst(cell), &a->types[k++]);
-	find_direct(a, RelationGetDescr(s->child->ss.ss_currentRelation));
-	k = 0;
-	foreach(cell, a->parts.sources)
-		a->sources[k++] = ExecInitExpr(lfirst(cell), parent);
-}
-
-static int
-compare_attributes(const void *a, const void *b)
-{
-	return *(const AttrNumber *) a - *(const AttrNumber *) b;
-}
-
-static int
-find_wanted(const GrHeapColumns *columns, AttrNumber attribute)
-{
-	const AttrNumber *found = bsearch(&attribute, columns->wanted, columns->n, sizeof(AttrNumber),
-									  compare_attributes);
-
-	return (int) (found - columns->wanted);
-}
-
-/* Which attributes are wanted of a tuple as they lie there */
-static void
-want_columns(GrScanState *s)
-{
-	int			n = s->ncomparisons;
-	AttrNumber *wanted;
-	int			nwanted = 0;
-
-	for (int i = 0; i < s->naggregates; i++)
-		n += s->aggregates[i].nsources;
-	wanted = palloc(Max(n, 1) * sizeof(AttrNumber));
-	n = 0;
-	for (int k = 0; k < s->ncomparisons; k++)
-		wanted[n++] = s->comparisons[k].attribute;
-	for (int i = 0; i < s->naggregates; i++)
-		for (int k = 0; s->aggregates[i].direct && k < s->aggregates[i].nsources; k++)
-			wanted[n++] = s->aggregates[i].attributes[k];
-	qsort(wanted, n, sizeof(AttrNumber), compare_attributes);
-	for (int k = 0; k < n; k++)
-		if (nwanted == 0 || wanted[nwanted - 1] != wanted[k])
-			wanted[nwanted++] = wanted[k];
-	gr_heap_want(&s->columns, RelationGetDescr(s->child->ss.ss_currentRelation), nwanted, wanted);
-	s->at = palloc(Max(nwanted, 1) * sizeof(int32));
-	for (int k = 0; k < s->ncomparisons; k++)
-		s->comparisons[k].wanted = find_wanted(&s->columns, s->comparisons[k].attribute);
-}
 
 /* Turns the order of the sources, those with a role first, into that of a row, where they are last. */
 static void
-order_as_row(GrScanState *s, ScanAggregate *a, int nroles)
+order_as_row(GrScanState *s, GrScanAggregate *a, int nroles)
 {
 	int			n = a->nsources;
 
@@ -214,62 +40,15 @@ order_as_row(GrScanState *s, ScanAggregate *a, int nroles)
 		int			from = (k + nroles) % n;
 
 		a->row_kinds[k] = a->kinds[from];
-		a->wanted[k] = find_wanted(&s->columns, a->attributes[from]);
+		a->wanted[k] = gr_find_wanted(&s->columns, a->attributes[from]);
 		a->fixed[k] = s->columns.fixed[a->wanted[k]];
 		a->all_float8 &= a->row_kinds[k] == GR_FLOAT8;
 	}
 }
 
-/* The comparisons in the WHERE clause */
-static void
-begin_where(GrScanState *s)
-{
-	List	   *clauses = s->child->ss.ps.plan->qual;
-	TupleDesc	table = RelationGetDescr(s->child->ss.ss_currentRelation);
-	ListCell   *cell;
-
-	s->comparisons = palloc(Max(list_length(clauses), 1) * sizeof(GrComparison));
-	s->constants = palloc(Max(list_length(clauses), 1) * sizeof(ExprState *));
-	foreach(cell, clauses)
-	{
-		GrComparison *comparison = &s->comparisons[s->ncomparisons];
-
-		if (gr_is_comparison(lfirst(cell), table, comparison))
-			s->constants[s->ncomparisons++] = ExecInitExpr(comparison->constant, &s->child->ss.ps);
-		else
-			s->has_more = true;
-	}
-}
-
-static void
-begin_scan(CustomScanState *node, EState *estate, int eflags)
-{
-	GrScanState *s = (GrScanState *) node;
-	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	ListCell   *cell;
-
-	s->child = castNode(SeqScanState, ExecInitNode(linitial(plan->custom_plans), estate, eflags));
-	node->custom_ps = list_make1(s->child);
-	s->scan_context = AllocSetContextCreate(estate->es_query_cxt, "gpureg scan", ALLOCSET_DEFAULT_SIZES);
-	s->aggregates = palloc0(list_length(plan->custom_scan_tlist) * sizeof(ScanAggregate));
-	foreach(cell, plan->custom_scan_tlist)
-		begin_aggregate(s, &s->aggregates[s->naggregates++],
-						castNode(Aggref, ((TargetEntry *) lfirst(cell))->expr),
-						(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
-	begin_where(s);
-	want_columns(s);
-	s->by_slot = s->has_more;
-	for (int i = 0; i < s->naggregates; i++)
-		s->by_slot |= !s->aggregates[i].direct || s->aggregates[i].filter != NULL;
-}
-
-/*
- * Rows
- */
-
 /* At an aggregate's first row */
 static pg_noinline void
-start_aggregate(GrScanState *s, ScanAggregate *a)
+start_aggregate(GrScanState *s, GrScanAggregate *a)
 {
 	ExprContext *econtext = s->child->ss.ps.ps_ExprContext;
 	MemoryContext old = MemoryContextSwitchTo(s->scan_context);
@@ -286,12 +65,14 @@ start_aggregate(GrScanState *s, ScanAggregate *a)
 	gr_taker_start(a->taker);
 	if (a->direct)
 		order_as_row(s, a, gr_nroles(a->taker->columns));
+	if (s->nkeys > 0)
+		a->states = palloc(GR_TAKER_ROWS_MAX * sizeof(struct GrState **));
 	MemoryContextSwitchTo(old);
 }
 
 /* Numbers from where they are as the next row of a taker that has room */
 static inline void
-read_row(ScanAggregate *a, const char *data, const int32 *at)
+read_row(GrScanAggregate *a, const char *data, const int32 *at)
 {
 	GrTaker    *taker = a->taker;
 	int			n = a->nsources;
@@ -325,7 +106,7 @@ read_row(ScanAggregate *a, const char *data, const int32 *at)
 
 /* A row of an aggregate whose numbers are in a tuple; at: where, NULL: at their fixed places */
 static inline void
-take_direct(GrScanState *s, ScanAggregate *a, const char *data, const int32 *at)
+take_direct(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *at)
 {
 	if (unlikely(!gr_taker_has_room(a->taker)) && !gr_taker_make_room(a->taker))
 		return;
@@ -348,7 +129,7 @@ take_direct(GrScanState *s, ScanAggregate *a, const char *data, const int32 *at)
 
 /* A row of an aggregate, by the executor's expressions over the child's slot */
 static void
-take_values(GrScanState *s, ScanAggregate *a)
+take_values(GrScanState *s, GrScanAggregate *a)
 {
 	ExprContext *econtext = s->child->ss.ps.ps_ExprContext;
 
@@ -357,24 +138,264 @@ take_values(GrScanState *s, ScanAggregate *a)
 	gr_taker_take(a->taker, a->values, a->isnull);
 }
 
+/* A row of an aggregate; false if its FILTER doesn't let it through. data: of the tuple, NULL: there is only the slot */
+static inline bool
+take_of_aggregate(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *at)
+{
+	if (a->filter != NULL && !ExecQual(a->filter, s->child->ss.ps.ps_ExprContext))
+		return false;
+	if (unlikely(a->taker == NULL))
+		start_aggregate(s, a);
+	if (a->direct && data != NULL)
+		take_direct(s, a, data, at);
+	else
+		take_values(s, a);
+	return true;
+}
+
+/*
+ * Groups
+ */
+
+/* A key in a tuple as a Datum */
+static inline Datum
+read_key(const GrScanKey *key, const char *at)
+{
+	switch (key->nbytes)
+	{
+		case 8:
+			return Int64GetDatum(*(const int64 *) at);
+		case 4:
+			return Int32GetDatum(*(const int32 *) at);
+		case 2:
+			return Int16GetDatum(*(const int16 *) at);
+		default:
+			return CharGetDatum(*at);
+	}
+}
+
+/* Sets the row's keys; returns which are NULL. */
+static uint32
+find_keys(GrScanState *s, const char *data, const int32 *at)
+{
+	uint32		nulls = 0;
+
+	for (int k = 0; k < s->nkeys; k++)
+	{
+		const GrScanKey *key = &s->keys[k];
+		bool		isnull = false;
+
+		if (key->direct && data != NULL)
+		{
+			int32		offset = at == NULL ? s->columns.fixed[key->wanted] : at[key->wanted];
+
+			isnull = offset < 0;
+			if (!isnull)
+				s->key_values[k] = read_key(key, data + offset);
+		}
+		else
+			s->key_values[k] = ExecEvalExpr(key->value, s->child->ss.ps.ps_ExprContext, &isnull);
+		nulls |= isnull ? (uint32) 1 << k : 0;
+	}
+	return nulls;
+}
+
+/* Memory for the groups is what a hash table may take; a group is reckoned with the rows that it holds back. */
+static pg_noinline void
+begin_groups(GrScanState *s)
+{
+	MemoryContext old = MemoryContextSwitchTo(s->scan_context);
+
+	s->groups = gr_groups_create(s->nkeys, s->group_keys, s->naggregates, get_hash_memory_limit());
+	MemoryContextSwitchTo(old);
+}
+
+static void
+reckon_group(GrScanState *s)
+{
+	s->groups->group_nbytes = sizeof(GrGroup);
+	for (int i = 0; i < s->naggregates; i++)
+		if (s->aggregates[i].taker != NULL)
+			s->groups->group_nbytes += gr_taker_state_nbytes(s->aggregates[i].taker);
+}
+
+static void
+scatter(GrScanState *s, GrScanAggregate *a)
+{
+	gr_taker_scatter(a->taker, a->states, s->groups->context);
+	reckon_group(s);
+}
+
+/* A row that an aggregate's taker has looked at goes to the group, or where rows of groups wait that have no memory. */
+static inline void
+put_into_group(GrScanState *s, int i, GrGroup *group, BufFile *file, int64 nrows_before)
+{
+	GrScanAggregate *a = &s->aggregates[i];
+	GrTaker    *taker = a->taker;
+	bool		taken = taker->nrows > nrows_before;
+	bool		skipped = taker->nskipped > 0;
+
+	taker->nskipped = 0;
+	if (group == NULL)
+	{
+		gr_spill_part(file, taken ? GR_SPILLED_ROW : skipped ? GR_SPILLED_SKIPPED : GR_SPILLED_NOTHING,
+					  taken ? gr_taker_take_back(taker) : NULL, taker->row_nbytes);
+		return;
+	}
+	if (skipped)
+		group->states[i].nskipped++;
+	if (!taken)
+		return;
+	a->states[nrows_before] = &group->states[i].state;
+	if (!gr_taker_has_room(taker))
+		scatter(s, a);
+}
+
+static void
+take_grouped(GrScanState *s, const char *data, const int32 *at)
+{
+	uint32		nulls = find_keys(s, data, at);
+	uint32		hash;
+	GrGroup    *group;
+	BufFile    *file = NULL;
+
+	if (unlikely(s->groups == NULL))
+		begin_groups(s);
+	hash = gr_groups_hash(s->groups, s->key_values, nulls);
+	group = gr_groups_find(s->groups, hash, s->key_values, nulls);
+	if (group == NULL)
+		file = gr_groups_spill(s->groups, hash, s->key_values, nulls);
+	for (int i = 0; i < s->naggregates; i++)
+	{
+		GrTaker    *taker = s->aggregates[i].taker;
+		int64		nrows = taker == NULL ? 0 : taker->nrows;
+
+		if (take_of_aggregate(s, &s->aggregates[i], data, at))
+			put_into_group(s, i, group, file, nrows);
+		else if (group == NULL)
+			gr_spill_part(file, GR_SPILLED_NOTHING, NULL, 0);
+	}
+}
+
+/* No rows are to come for the groups that there are: these are returned now. */
+static void
+begin_emitting(GrScanState *s)
+{
+	if (s->groups == NULL)
+		return;
+	for (int i = 0; i < s->naggregates; i++)
+		if (s->aggregates[i].taker != NULL)
+			scatter(s, &s->aggregates[i]);
+	s->next = s->groups->first;
+}
+
+/* A row that waited in a file, into its group or a file again */
+static void
+take_waiting(GrScanState *s, GrWaiting *waiting, uint32 hash, uint32 nulls)
+{
+	GrGroup    *group = gr_groups_find(s->groups, hash, s->key_values, nulls);
+	BufFile    *file = group == NULL ? gr_groups_spill(s->groups, hash, s->key_values, nulls) : NULL;
+
+	for (int i = 0; i < s->naggregates; i++)
+	{
+		GrTaker    *taker = s->aggregates[i].taker;
+		int64		nrows = taker == NULL ? 0 : taker->nrows;
+		GrSpilled	what = gr_read_part(waiting->file, taker == NULL ? NULL : taker->at,
+										taker == NULL ? 0 : taker->row_nbytes);
+
+		if (taker == NULL)
+		{
+			Assert(what == GR_SPILLED_NOTHING);
+			if (file != NULL)
+				gr_spill_part(file, what, NULL, 0);
+			continue;
+		}
+		if (what == GR_SPILLED_ROW)
+			gr_taker_count_row(taker);
+		else if (what == GR_SPILLED_SKIPPED)
+			taker->nskipped++;
+		put_into_group(s, i, group, file, nrows);
+	}
+}
+
+/* Reads the next file of rows that wait; false if there is none. */
+static bool
+read_waiting(GrScanState *s)
+{
+	GrWaiting  *waiting = gr_groups_next_waiting(s->groups);
+	MemoryContext context = s->child->ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
+	MemoryContext old;
+	uint32		hash;
+	uint32		nulls;
+
+	if (waiting == NULL)
+		return false;
+	old = MemoryContextSwitchTo(context);
+	while (gr_read_keys(s->groups, waiting, &hash, s->key_values, &nulls))
+	{
+		CHECK_FOR_INTERRUPTS();
+		take_waiting(s, waiting, hash, nulls);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	gr_waiting_end(waiting);
+	begin_emitting(s);
+	return true;
+}
+
+/* The next group in the node's slot; false if there is none. */
+static bool
+emit_group(GrScanState *s)
+{
+	TupleTableSlot *slot = s->css.ss.ss_ScanTupleSlot;
+	List	   *targets = ((CustomScan *) s->css.ss.ps.plan)->custom_scan_tlist;
+	int			k = 0;
+	int			i = 0;
+	GrGroup    *group;
+
+	ExecClearTuple(slot);
+	while (s->groups != NULL && s->next == NULL)
+		if (!read_waiting(s))
+			return false;
+	if (s->groups == NULL)
+		return false;
+	group = s->next;
+	s->next = group->next;
+	for (int t = 0; t < list_length(targets); t++)
+	{
+		if (!IsA(((TargetEntry *) list_nth(targets, t))->expr, Aggref))
+		{
+			slot->tts_isnull[t] = (group->nulls & ((uint32) 1 << k)) != 0;
+			slot->tts_values[t] = group->keys[k++];
+			continue;
+		}
+		slot->tts_isnull[t] = true;
+		if (s->aggregates[i].taker != NULL)
+			slot->tts_values[t] = gr_taker_finish_group(s->aggregates[i].taker, group->states[i].state,
+														group->states[i].nskipped, s->groups->context,
+														&slot->tts_isnull[t]);
+		i++;
+	}
+	ExecStoreVirtualTuple(slot);
+	return true;
+}
+
+/*
+ * Tuples
+ */
+
 /* A row that the WHERE clause has let through. data: of the tuple, NULL: there is only the slot */
 static inline void
 take_row(GrScanState *s, const char *data, const int32 *at)
 {
 	s->npassed++;
-	for (int i = 0; i < s->naggregates; i++)
+	if (s->nkeys > 0)
 	{
-		ScanAggregate *a = &s->aggregates[i];
-
-		if (a->filter != NULL && !ExecQual(a->filter, s->child->ss.ps.ps_ExprContext))
-			continue;
-		if (unlikely(a->taker == NULL))
-			start_aggregate(s, a);
-		if (a->direct && data != NULL)
-			take_direct(s, a, data, at);
-		else
-			take_values(s, a);
+		take_grouped(s, data, at);
+		return;
 	}
+	for (int i = 0; i < s->naggregates; i++)
+		(void) take_of_aggregate(s, &s->aggregates[i], data, at);
 }
 
 /* The tuple in the child's slot */
@@ -503,12 +524,11 @@ set_constants(GrScanState *s)
 	}
 }
 
-/* Scans the table, and puts the partial states into the node's slot. */
+/* Scans the table. */
 static void
 run_scan(GrScanState *s)
 {
 	PlanState  *child = &s->child->ss.ps;
-	TupleTableSlot *slot = s->css.ss.ss_ScanTupleSlot;
 
 	if (child->chgParam != NULL)
 		ExecReScan(child);
@@ -520,6 +540,14 @@ run_scan(GrScanState *s)
 	if (child->instrument != NULL)
 		InstrStopNode(child->instrument, s->npassed);
 	InstrCountFiltered1(child, s->nremoved);
+}
+
+/* The partial states without groups, in the node's slot */
+static void
+emit_states(GrScanState *s)
+{
+	TupleTableSlot *slot = s->css.ss.ss_ScanTupleSlot;
+
 	ExecClearTuple(slot);
 	for (int i = 0; i < s->naggregates; i++)
 	{
@@ -535,13 +563,21 @@ static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
 	GrScanState *s = (GrScanState *) node;
+	bool		first = !s->emitting;
 
-	if (s->done)
-		return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
-	run_scan(s);
-	s->done = true;
+	if (first)
+	{
+		run_scan(s);
+		s->emitting = true;
+		begin_emitting(s);
+	}
+	if (s->nkeys > 0 ? !emit_group(s) : !first)
+		return NULL;
+	if (s->nkeys == 0)
+		emit_states(s);
 	if (node->ss.ps.ps_ProjInfo == NULL)
 		return node->ss.ss_ScanTupleSlot;
+	ResetExprContext(node->ss.ps.ps_ExprContext);
 	node->ss.ps.ps_ExprContext->ecxt_scantuple = node->ss.ss_ScanTupleSlot;
 	return ExecProject(node->ss.ps.ps_ProjInfo);
 }
@@ -556,7 +592,9 @@ rescan(CustomScanState *node)
 		s->aggregates[i].taker = NULL;
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	MemoryContextReset(s->scan_context);
-	s->done = false;
+	s->groups = NULL;
+	s->next = NULL;
+	s->emitting = false;
 	if (node->ss.ps.chgParam != NULL)
 		UpdateChangedParamSet(child, node->ss.ps.chgParam);
 	if (child->chgParam == NULL)
@@ -584,7 +622,7 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = GR_SCAN_NAME,
-	.BeginCustomScan = begin_scan,
+	.BeginCustomScan = gr_scan_begin,
 	.ExecCustomScan = exec_scan,
 	.EndCustomScan = end_scan,
 	.ReScanCustomScan = rescan,

@@ -17,8 +17,10 @@
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
+#include "utils/selfuncs.h"
 
 #include "rows/scan.h"
+#include "rows/scan_groups.h"
 #include "rows/taker.h"
 
 PG_FUNCTION_INFO_V1(gr_scan_support);
@@ -34,13 +36,45 @@ typedef struct Scanned
 	RelOptInfo *table;			/* or the parent of partitions */
 	RelOptInfo *grouped;		/* whose paths are the statement's aggregates */
 	RelOptInfo *partial;		/* ... the partial ones */
-	PathTarget *target;			/* of partial aggregates */
+	PathTarget *target;			/* of keys and partial aggregates */
 	List	   *having;
+	List	   *clause;			/* GROUP BY; NIL: there is none */
+	List	   *keys;			/* expressions of it */
+	double		ngroups;
 } Scanned;
 
 /*
  * Plans
  */
+
+/* GROUP BY, without what the planner has found to be needless */
+static List *
+group_clause(PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_groupClause;
+#else
+	return root->parse->groupClause;
+#endif
+}
+
+/* The operators that keys are equal by, in the order of those among the targets */
+static List *
+grouping_operators(PlannerInfo *root, List *targets)
+{
+	List	   *operators = NIL;
+	ListCell   *cell;
+
+	foreach(cell, targets)
+	{
+		const TargetEntry *target = lfirst(cell);
+
+		if (!IsA(target->expr, Aggref))
+			operators = lappend_oid(operators, get_sortgroupref_clause(target->ressortgroupref,
+																	   group_clause(root))->eqop);
+	}
+	return operators;
+}
 
 static Plan *
 plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *children)
@@ -51,6 +85,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, L
 		elog(ERROR, "a scan's child is another plan");
 	scan->scan.plan.targetlist = targets;
 	scan->custom_scan_tlist = copyObject(targets);
+	scan->custom_private = grouping_operators(root, targets);
 	scan->custom_plans = children;
 	scan->methods = &gr_scan_methods;
 	return &scan->scan.plan;
@@ -106,8 +141,10 @@ custom_path(const Scanned *s, Path *scan)
 	path->path.pathtarget = translated_target(s, scan->parent);
 	path->path.parallel_safe = scan->parallel_safe;
 	path->path.parallel_workers = scan->parallel_workers;
-	path->path.rows = 1;
-	path->path.startup_cost = path->path.total_cost = scan->total_cost;
+	path->path.rows = s->clause == NIL ? 1 : estimate_num_groups(s->root, s->keys, scan->rows, NULL, NULL);
+	path->path.startup_cost = path->path.total_cost = scan->total_cost +
+		cpu_operator_cost * list_length(s->clause) * scan->rows +
+		(s->clause == NIL ? 0 : cpu_tuple_cost * path->path.rows);
 #if PG_VERSION_NUM >= 180000
 	path->path.disabled_nodes = scan->disabled_nodes;
 #endif
@@ -170,8 +207,9 @@ add_final_path(const Scanned *s, Path *path)
 	AggClauseCosts costs = {0};
 
 	get_agg_clause_costs(s->root, AGGSPLIT_FINAL_DESERIAL, &costs);
-	add_path(s->grouped, (Path *) create_agg_path(s->root, s->grouped, path, s->grouped->reltarget, AGG_PLAIN,
-												  AGGSPLIT_FINAL_DESERIAL, NIL, s->having, &costs, 1));
+	add_path(s->grouped, (Path *) create_agg_path(s->root, s->grouped, path, s->grouped->reltarget,
+												  s->clause == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_FINAL_DESERIAL,
+												  s->clause, s->having, &costs, s->ngroups));
 }
 
 static void
@@ -193,7 +231,7 @@ add_paths(const Scanned *s)
 		path = aggregates_instead_of(s, lfirst(cell));
 		if (path != NULL)
 		{
-			double		rows = path->parallel_workers + 1;
+			double		rows = path->rows * path->parallel_workers;
 
 			add_final_path(s, (Path *) create_gather_path(s->root, s->partial, path, s->target, NULL, &rows));
 		}
@@ -204,19 +242,52 @@ add_paths(const Scanned *s)
  * Where it can be right
  */
 
+/* Is it a key of GROUP BY, whose number among the sort and group clauses that is? */
+static bool
+is_key(const Scanned *s, Index number)
+{
+	return number != 0 && get_sortgroupref_clause_noerr(number, s->clause) != NULL;
+}
+
+/* The keys among what is selected, into the target; the rest of it */
+static List *
+find_keys(Scanned *s)
+{
+	List	   *others = NIL;
+	ListCell   *cell;
+
+	foreach(cell, s->grouped->reltarget->exprs)
+	{
+		Index		number = get_pathtarget_sortgroupref(s->grouped->reltarget, foreach_current_index(cell));
+
+		if (!is_key(s, number))
+		{
+			others = lappend(others, lfirst(cell));
+			continue;
+		}
+		add_column_to_pathtarget(s->target, lfirst(cell), number);
+		s->keys = lappend(s->keys, lfirst(cell));
+	}
+	return others;
+}
+
 /*
- * Are all that is selected and asked for of groups aggregates with a taker? These, as partial ones, into the target.
- * SubPlans in their arguments would not be found there by the planner.
+ * Are all that is selected and asked for of groups keys and aggregates with a taker? These, as partial ones, into the
+ * target. SubPlans would not be found there by the planner.
  */
 static bool
-find_aggregates(Scanned *s)
+find_targets(Scanned *s)
 {
-	List	   *wanted = list_concat_copy(s->grouped->reltarget->exprs, s->having);
-	List	   *found = pull_var_clause((Node *) wanted, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
-										PVC_INCLUDE_PLACEHOLDERS);
+	List	   *others;
+	List	   *found;
 	ListCell   *cell;
 
 	s->target = create_empty_pathtarget();
+	others = find_keys(s);
+	found = pull_var_clause((Node *) list_concat_copy(others, s->having),
+							PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
+	if (found == NIL || contain_subplans((Node *) s->keys) || contain_volatile_functions((Node *) s->keys))
+		return false;
 	foreach(cell, found)
 	{
 		Aggref	   *aggregate = lfirst(cell);
@@ -224,6 +295,7 @@ find_aggregates(Scanned *s)
 		Aggref	   *partial;
 
 		if (!IsA(aggregate, Aggref) || !gr_taker_call(aggregate, &call) ||
+			(s->clause != NIL && !gr_taker_groups(&call)) ||
 			contain_volatile_functions((Node *) call.constants) || contain_subplans((Node *) aggregate))
 			return false;
 		partial = makeNode(Aggref);
@@ -231,19 +303,26 @@ find_aggregates(Scanned *s)
 		mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
 		add_new_columns_to_pathtarget(s->target, list_make1(partial));
 	}
-	return found != NIL;
+	return true;
 }
 
-/* Thinks of it for the aggregates without GROUP BY over a table. */
+/* Thinks of it for aggregates over a table. */
 static void
 think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPathExtraData *extra)
 {
-	Scanned		s = {.root = root,.table = table,.grouped = grouped,.having = (List *) extra->havingQual};
+	Scanned		s = {
+		.root = root,.table = table,.grouped = grouped,.having = (List *) extra->havingQual,
+		.clause = group_clause(root),.ngroups = 1
+	};
 	const Query *query = root->parse;
 
-	if (!query->hasAggs || query->groupingSets != NIL || query->groupClause != NIL ||
-		table->reloptkind != RELOPT_BASEREL || table->rtekind != RTE_RELATION || !find_aggregates(&s))
+	/* GROUP BY of constants alone is one that has no clause left, but no row where there are none */
+	if (!query->hasAggs || query->groupingSets != NIL || (query->groupClause != NIL) != (s.clause != NIL) ||
+		list_length(s.clause) > GR_GROUP_KEYS_MAX || (s.clause != NIL && !grouping_is_hashable(s.clause)) ||
+		table->reloptkind != RELOPT_BASEREL || table->rtekind != RTE_RELATION || !find_targets(&s))
 		return;
+	if (s.clause != NIL)
+		s.ngroups = estimate_num_groups(root, s.keys, table->rows, NULL, NULL);
 	s.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, table->relids);
 	s.partial->consider_parallel = grouped->consider_parallel;
 	s.partial->reltarget = s.target;

@@ -515,6 +515,14 @@ gr_state_checked(GrState *state, GrStateType type)
 	return state;
 }
 
+void
+gr_state_settle(GrState *state, const char *const *names)
+{
+	gr_state_flush(state, names);
+	SET_VARSIZE(state, VARSIZE(state) - state->capacity * gr_state_ncols(state) * sizeof(double));
+	state->capacity = 0;
+}
+
 GrState *
 gr_state_settled(Datum datum, GrStateType type, const char *const *names)
 {
@@ -523,9 +531,7 @@ gr_state_settled(Datum datum, GrStateType type, const char *const *names)
 	if (state->capacity == 0)
 		return state;
 	state = gr_state_resize(state, state->npending);
-	gr_state_flush(state, names);
-	SET_VARSIZE(state, VARSIZE(state) - state->capacity * gr_state_ncols(state) * sizeof(double));
-	state->capacity = 0;
+	gr_state_settle(state, names);
 	return state;
 }
 

@@ -297,6 +297,9 @@ extern GrState *gr_state_checked(GrState *state, GrStateType type);
  */
 extern GrState *gr_state_settled(Datum datum, GrStateType type, const char *const *names);
 
+/* Adds the pending rows of a state of this process's own, which then has no room for others. */
+extern void gr_state_settle(GrState *state, const char *const *names);
+
 /* Its name */
 extern const char *gr_state_type(GrStateType type);
 

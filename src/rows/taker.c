@@ -30,7 +30,6 @@
 /* Rows that are handed on at a time take this much, but are no fewer and no more than so many: they stay in the cache. */
 #define BLOCK_NBYTES 20480
 #define BLOCK_ROWS_MIN 32
-#define BLOCK_ROWS_MAX 512
 
 /* How an aggregate has its rows */
 typedef enum RowsForm
@@ -205,6 +204,12 @@ gr_taker_call(const Aggref *aggregate, GrTakerCall *call)
 	return true;
 }
 
+bool
+gr_taker_groups(const GrTakerCall *call)
+{
+	return call->kind->form == ARRAYS;
+}
+
 /*
  * Taking rows
  */
@@ -328,9 +333,21 @@ begin_state(GrTaker *taker, int nfeatures)
 	}
 	taker->shape = gr_state_shape(taker->state);
 	taker->row_nbytes = gr_row_nbytes(taker->shape);
-	taker->capacity = Min(Max(BLOCK_NBYTES / taker->row_nbytes, BLOCK_ROWS_MIN), BLOCK_ROWS_MAX);
+	taker->capacity = Min(Max(BLOCK_NBYTES / taker->row_nbytes, BLOCK_ROWS_MIN), GR_TAKER_ROWS_MAX);
 	taker->rows = taker->at = palloc_extended(taker->capacity * taker->row_nbytes, MCXT_ALLOC_HUGE);
 	MemoryContextSwitchTo(old);
+}
+
+/* ERROR unless the rows may be computed with: sums tell what values there were, but not whether they were allowed. */
+static void
+check_rows(const GrTaker *taker)
+{
+	const GrState *state = taker->state;
+	GrError		err = {0};
+
+	if ((state->type == GR_STEP || state->weight) &&
+		!gr_rows_valid(taker->rows, taker->nrows, taker->shape, gr_state_rules(state), &err))
+		gr_raise_columns(&err, taker->shape.nfeatures, taker->names);
 }
 
 /* The block's rows go to where they are wanted. */
@@ -338,25 +355,20 @@ static void
 hand_on(GrTaker *taker)
 {
 	int64		nrows = taker->nrows;
-	GrState    *state = taker->state;
-	GrError		err = {0};
 
 	if (nrows == 0)
 		return;
-	taker->nrows = 0;
 	if (taker->producer != NULL)
 	{
-		taker->capacity = 0;
+		taker->nrows = taker->capacity = 0;
 		gr_producer_take(taker->producer, taker->fcinfo, nrows);
 		return;
 	}
+	check_rows(taker);
+	taker->nrows = 0;
 	taker->at = taker->rows;
-	/* sums tell what values there were, but not whether a response or a weight was one */
-	if ((state->type == GR_STEP || state->weight) &&
-		!gr_rows_valid(taker->rows, nrows, taker->shape, gr_state_rules(state), &err))
-		gr_raise_columns(&err, taker->shape.nfeatures, taker->names);
-	gr_add_count(&state->nrows, nrows);
-	gr_state_add(state, (double *) taker->rows, (int) nrows, taker->names);
+	gr_add_count(&taker->state->nrows, nrows);
+	gr_state_add(taker->state, (double *) taker->rows, (int) nrows, taker->names);
 }
 
 /* The widths of arrays are those of the first complete row. */
@@ -476,6 +488,84 @@ gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnull)
 		gr_taker_count_row(taker);
 	else if (fate == GR_ROW_SKIPPED)
 		taker->nskipped++;
+}
+
+/*
+ * Groups
+ */
+
+/* Rows that wait in a group's state, at first and at most */
+#define FIRST_WAITING 4
+#define MOST_WAITING 32
+
+Size
+gr_taker_state_nbytes(const GrTaker *taker)
+{
+	return taker->state == NULL ? 0 : VARSIZE(taker->state) + MOST_WAITING * taker->row_nbytes;
+}
+
+/* Makes room for one more row in a group's state, or begins it. */
+static pg_noinline GrState *
+make_waiting_room(GrTaker *taker, GrState *state, MemoryContext context)
+{
+	MemoryContext old;
+	GrState    *larger;
+
+	if (state != NULL && state->capacity >= MOST_WAITING)
+	{
+		gr_state_flush(state, taker->names);
+		return state;
+	}
+	old = MemoryContextSwitchTo(context);
+	larger = gr_state_resize(state == NULL ? taker->state : state, state == NULL ? FIRST_WAITING : MOST_WAITING);
+	if (state != NULL)
+		pfree(state);
+	MemoryContextSwitchTo(old);
+	return larger;
+}
+
+void
+gr_taker_scatter(GrTaker *taker, GrState **const *states, MemoryContext context)
+{
+	const char *row = taker->rows;
+
+	if (taker->nrows == 0)
+		return;
+	check_rows(taker);
+	for (int64 k = 0; k < taker->nrows; k++, row += taker->row_nbytes)
+	{
+		GrState    *state = *states[k];
+
+		if (k + 8 < taker->nrows && *states[k + 8] != NULL)
+			__builtin_prefetch(*states[k + 8]);
+		if (state == NULL || state->npending == state->capacity)
+			state = *states[k] = make_waiting_room(taker, state, context);
+		memcpy((char *) gr_state_pending(state) + state->npending * taker->row_nbytes, row, taker->row_nbytes);
+		state->npending++;
+		gr_add_count(&state->nrows, 1);
+	}
+	taker->nrows = 0;
+	taker->at = taker->rows;
+}
+
+Datum
+gr_taker_finish_group(GrTaker *taker, GrState *state, int64 nskipped, MemoryContext context, bool *isnull)
+{
+	const GrTakerKind *kind = taker->kind;
+	MemoryContext old;
+
+	if (state == NULL && nskipped > 0)
+	{
+		old = MemoryContextSwitchTo(context);
+		state = gr_state_create(kind->type, -1, 0);
+		MemoryContextSwitchTo(old);
+	}
+	*isnull = state == NULL;
+	if (state == NULL)
+		return (Datum) 0;
+	gr_state_settle(state, taker->names);
+	state->nskipped = nskipped;
+	return PointerGetDatum(state);
 }
 
 /* Has a parallel worker said already that it had rows? It may scan several partitions. */

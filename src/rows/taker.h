@@ -34,6 +34,12 @@ typedef struct GrTakerCall
  */
 extern bool gr_taker_call(const Aggref *aggregate, GrTakerCall *call);
 
+/* Rows that wait in a taker at most, but for a ring's */
+#define GR_TAKER_ROWS_MAX 512
+
+/* Can its rows be taken by groups? */
+extern bool gr_taker_groups(const GrTakerCall *call);
+
 typedef struct GrTaker
 {
 	const GrTakerKind *kind;
@@ -90,6 +96,28 @@ gr_taker_count_row(GrTaker *taker)
 
 /* A row of these values, one for each source. Allocates in the current memory context */
 extern void gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnull);
+
+/*
+ * Of scans with groups: instead of into one state, the rows before *at go into those of their groups, at states[k] for
+ * row number k, where they wait with others of their group. context: of the states
+ */
+extern void gr_taker_scatter(GrTaker *taker, struct GrState **const *states, MemoryContext context);
+
+/* A row that was the last one is not taken, but somebody else's. */
+static inline const char *
+gr_taker_take_back(GrTaker *taker)
+{
+	taker->nrows--;
+	taker->at -= taker->row_nbytes;
+	return taker->at;
+}
+
+/* What a group's state takes, with the rows that wait in it */
+extern Size gr_taker_state_nbytes(const GrTaker *taker);
+
+/* A group's partial state, where *state is NULL if it has no complete row. *isnull: there is none */
+extern Datum gr_taker_finish_group(GrTaker *taker, struct GrState *state, int64 nskipped, MemoryContext context,
+								   bool *isnull);
 
 /* No row is to come: the partial state, in the taker's memory. *isnull: there is none */
 extern Datum gr_taker_finish(GrTaker *taker, bool *isnull);

@@ -1,0 +1,89 @@
+/*
+ * scan_state.h: what a custom scan keeps, and how it begins.
+ */
+#ifndef GPUREG_SCAN_STATE_H
+#define GPUREG_SCAN_STATE_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+
+#include "rows/heap_rows.h"
+#include "rows/scan_groups.h"
+#include "rows/scan_values.h"
+#include "rows/taker.h"
+
+/* An aggregate, and how a tuple becomes a row of it */
+typedef struct GrScanAggregate
+{
+	const Aggref *call;
+	GrTakerCall parts;
+	ExprState  *filter;
+	List	   *constants;		/* ExprStates */
+	int			nsources;
+	ExprState **sources;		/* NULL each where all are columns of numbers */
+	Oid		   *types;			/* of their values */
+	Datum	   *values;
+	bool	   *isnull;
+
+	bool		direct;			/* all sources are columns of numbers */
+	GrNumberKind *kinds;		/* of these */
+	AttrNumber *attributes;
+	/* of such a row's numbers, in their order: how and where they are read */
+	int			nroles;			/* the last ones */
+	GrNumberKind *row_kinds;
+	int		   *wanted;			/* which of the wanted attributes */
+	int32	   *fixed;			/* where they are in tuples without NULLs, if that is always the same */
+	int32	   *row_at;			/* where they are in another */
+	bool		all_float8;
+
+	GrTaker    *taker;			/* of the scan that is running */
+	struct GrState ***states;	/* with groups: where the taker's rows go */
+} GrScanAggregate;
+
+/* A key of groups */
+typedef struct GrScanKey
+{
+	ExprState  *value;
+	bool		direct;			/* a column of fixed width and passed by value: where it is in a tuple */
+	AttrNumber	attribute;
+	int			wanted;
+	int16		nbytes;
+} GrScanKey;
+
+typedef struct GrScanState
+{
+	CustomScanState css;
+	SeqScanState *child;
+	int			naggregates;
+	GrScanAggregate *aggregates;
+	int			ncomparisons;
+	GrComparison *comparisons;	/* of the WHERE clause: what doesn't pass one isn't wanted */
+	ExprState **constants;		/* of these */
+	bool		has_more;		/* clauses than those */
+	bool		by_slot;		/* something is wanted that only a slot can give */
+	GrHeapColumns columns;		/* what comparisons and direct aggregates want of a tuple */
+	int32	   *at;				/* where that is, in one that isn't like others */
+	HeapTupleData tuple;		/* the one in the child's slot */
+	MemoryContext scan_context; /* of what lives as long as a scan */
+
+	int			nkeys;			/* 0: there are no groups */
+	GrScanKey  *keys;
+	GrGroupKey *group_keys;
+	Datum	   *key_values;
+	GrGroups   *groups;			/* of the scan that is running; NULL: none yet */
+	GrGroup    *next;			/* to be returned */
+	bool		emitting;
+
+	double		npassed;
+	double		nremoved;		/* by the WHERE clause */
+} GrScanState;
+
+/* As CustomExecMethods have it */
+extern void gr_scan_begin(CustomScanState *node, EState *estate, int eflags);
+
+/* Which of the wanted attributes one is */
+extern int	gr_find_wanted(const GrHeapColumns *columns, AttrNumber attribute);
+
+#endif							/* GPUREG_SCAN_STATE_H */
