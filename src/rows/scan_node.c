@@ -504,7 +504,10 @@ scan_table(GrScanState *s)
 			ResetExprContext(econtext);
 			gr_heap_take_page(scan, &page);
 			for (int k = 0; k < page.n; k++)
+			{
+				gr_heap_fetch_ahead(&page, k);
 				take_tuple(s, &page, k);
+			}
 		}
 		MemoryContextSwitchTo(old);
 	}

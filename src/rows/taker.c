@@ -207,7 +207,7 @@ gr_taker_call(const Aggref *aggregate, GrTakerCall *call)
 bool
 gr_taker_groups(const GrTakerCall *call)
 {
-	return call->kind->form == ARRAYS;
+	return call->kind->form == ARRAYS && !call->vector;
 }
 
 /*
@@ -429,6 +429,7 @@ take_vector(GrTaker *taker, const Datum *values, const bool *isnull)
 	int			last = taker->nsources - 1;
 	ArrayType  *x = isnull[last] ? NULL : DatumGetArrayTypeP(values[last]);
 	bool		complete = x != NULL;
+	double		roles[GR_ROLES_MAX];
 	double	   *row;
 	int			p;
 
@@ -441,7 +442,10 @@ take_vector(GrTaker *taker, const Datum *values, const bool *isnull)
 		taker->nskipped++;
 		return;
 	}
-	if (taker->kind->weight && DatumGetFloat8(values[1]) == 0.0)
+	for (int k = 0; k < last; k++)
+		if (!gr_convert_value(&taker->columns->column[k], values[k], &roles[k]))
+			elog(ERROR, "unexpected NULL");
+	if (taker->kind->weight && roles[1] == 0.0)
 		return;
 	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
 	if (taker->state == NULL)
@@ -453,11 +457,9 @@ take_vector(GrTaker *taker, const Datum *values, const bool *isnull)
 	if (!gr_taker_has_room(taker))
 		hand_on(taker);
 	row = (double *) taker->at;
-	if (!gr_convert_value(&taker->columns->column[last], values[last], row))
+	if (!gr_convert_value(&taker->columns->column[last], PointerGetDatum(x), row))
 		elog(ERROR, "unexpected NULL in an array");
-	for (int k = 0; k < last; k++)
-		if (!gr_convert_value(&taker->columns->column[k], values[k], &row[p + k]))
-			elog(ERROR, "unexpected NULL");
+	memcpy(row + p, roles, last * sizeof(double));
 	gr_taker_count_row(taker);
 }
 

@@ -37,7 +37,7 @@ extern bool gr_taker_call(const Aggref *aggregate, GrTakerCall *call);
 /* Rows that wait in a taker at most, but for a ring's */
 #define GR_TAKER_ROWS_MAX 512
 
-/* Can its rows be taken by groups? */
+/* Can its rows be taken by groups? Not where each group's arrays may have a length of their own */
 extern bool gr_taker_groups(const GrTakerCall *call);
 
 typedef struct GrTaker
