@@ -128,12 +128,8 @@ extern size_t gr_gram_scratch_nbytes(GrRowShape shape);
 extern void gr_gram_add_lanes(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape,
 							  const double *shift, double *scratch, int max_lanes);
 
-/* The lanes that gr_gram_add() uses: AVX-512 pays when strips are long; short triangles waste its lanes. */
-static inline int
-gr_gram_lanes(int nfeatures)
-{
-	return nfeatures < 14 ? 4 : 8;
-}
+/* The lanes that gr_gram_add() uses on this processor; the bits are the same with any. */
+extern int	gr_gram_lanes(int nfeatures);
 
 /* The same, polling: false if the host asked to stop, and then the sums are of no use. */
 extern bool gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape,

@@ -67,6 +67,17 @@ single_rows_valid(const char *rows, int64_t nrows, GrRowShape shape, GrRowRules 
 	return true;
 }
 
+/* Is each of these responses 0 or 1? Without a branch for each */
+static bool
+all_classed(const double *response, int64_t nrows, int stride)
+{
+	int			others = 0;
+
+	for (int64_t r = 0; r < nrows; r++, response += stride)
+		others |= (*response != 0.0) & (*response != 1.0);
+	return others == 0;
+}
+
 bool
 gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err)
 {
@@ -79,13 +90,11 @@ gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rule
 		return single_rows_valid(rows, nrows, shape, rules, err);
 	if (!gr_all_finite(rows, nrows, stride, &column))
 		return gr_fail(err, GR_NOT_FINITE, column, "%s", "");
-	for (int64_t r = 0; !any && r < nrows; r++, response += stride)
-	{
-		bool		classed = *response == 0.0 || *response == 1.0;
-
-		if (!(classed && !shape.weight && rules.family == GR_BINOMIAL) && !one_valid(response, shape, rules, err))
+	if (any || (rules.family == GR_BINOMIAL && !shape.weight && all_classed(response, nrows, stride)))
+		return true;
+	for (int64_t r = 0; r < nrows; r++, response += stride)
+		if (!one_valid(response, shape, rules, err))
 			return false;
-	}
 	return true;
 }
 

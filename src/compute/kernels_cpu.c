@@ -218,6 +218,20 @@ choose_version(int max_lanes)
 	return &scalar_version;
 }
 
+/*
+ * Short triangles waste the lanes of long vectors: where these are worth two short ones, as on Intel's processors, they
+ * pay from a few features on, elsewhere when strips are long.
+ */
+int
+gr_gram_lanes(int nfeatures)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+	if (__builtin_cpu_is("intel"))
+		return nfeatures < 4 ? 4 : MAX_LANES;
+#endif
+	return nfeatures < 14 ? 4 : MAX_LANES;
+}
+
 const GrStepVersion *
 gr_step_version(int max_lanes)
 {

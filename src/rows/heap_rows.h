@@ -58,18 +58,17 @@ gr_heap_tuple(const GrHeapPage *page, int k)
 	return (HeapTupleHeader) PageGetItem(page->page, PageGetItemId(page->page, page->offsets[k]));
 }
 
-/* Tuples that are fetched before they are wanted: memory gives the next lines of a page in the time that these take */
-#define GR_HEAP_AHEAD 6
+/* Tuples that are fetched before they are wanted: memory gives a line in about the time that these take */
+#define GR_HEAP_AHEAD 12
 
-/* Fetches the tuple that will be wanted later than number k. */
 static inline void
-gr_heap_fetch_ahead(const GrHeapPage *page, int k)
+gr_heap_fetch(const GrHeapPage *page, int k)
 {
 	const char *tuple;
 
-	if (k + GR_HEAP_AHEAD >= page->n)
+	if (k >= page->n)
 		return;
-	tuple = (const char *) gr_heap_tuple(page, k + GR_HEAP_AHEAD);
+	tuple = (const char *) gr_heap_tuple(page, k);
 	__builtin_prefetch(tuple);
 	__builtin_prefetch(tuple + 64);
 }

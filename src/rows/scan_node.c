@@ -472,6 +472,18 @@ take_tuple(GrScanState *s, const GrHeapPage *page, int k)
 	take_row(s, data, at);
 }
 
+static void
+take_page(GrScanState *s, const GrHeapPage *page)
+{
+	for (int k = 0; k < GR_HEAP_AHEAD; k++)
+		gr_heap_fetch(page, k);
+	for (int k = 0; k < page->n; k++)
+	{
+		gr_heap_fetch(page, k + GR_HEAP_AHEAD);
+		take_tuple(s, page, k);
+	}
+}
+
 /* The child's scan, which is begun if it isn't shared among workers */
 static TableScanDesc
 begin_child_scan(SeqScanState *child)
@@ -503,11 +515,7 @@ scan_table(GrScanState *s)
 		{
 			ResetExprContext(econtext);
 			gr_heap_take_page(scan, &page);
-			for (int k = 0; k < page.n; k++)
-			{
-				gr_heap_fetch_ahead(&page, k);
-				take_tuple(s, &page, k);
-			}
+			take_page(s, &page);
 		}
 		MemoryContextSwitchTo(old);
 	}
