@@ -121,9 +121,14 @@ CREATE FUNCTION gpu_margins(model gpu_model, query text, conf_level float8 DEFAU
 -- Linear regression
 --
 
+-- The planner turns calls over arrays that array_agg makes into aggregates.
+CREATE FUNCTION gpu_array_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_array_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
 -- Where it computes depends on a setting, and it records what gpu_last_run() shows.
 CREATE FUNCTION gpu_ols(x float8[], y float8[], intercept boolean DEFAULT true) RETURNS float8[]
-    AS 'MODULE_PATHNAME', 'gr_ols_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
+    AS 'MODULE_PATHNAME', 'gr_ols_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
+    SUPPORT gpu_array_support;
 
 CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true, formula text DEFAULT NULL,
                             weights text DEFAULT NULL, frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
@@ -401,6 +406,22 @@ CREATE AGGREGATE gpu_wls_array_pass(y float8, x float8[]) (
     COMBINEFUNC = gpu_ols_stats_combine,
     PARALLEL = SAFE
 );
+
+-- gpu_ols(array_agg(v), array_agg(y)) as the planner writes it, for arrays v; where v is ARRAY[x1, ..], or a number x,
+-- it is gpu_ols_array_pass
+CREATE FUNCTION gpu_ols_vector_accum(gpu_ols_stats, y float8, x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_vector_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_vector_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE AGGREGATE gpu_ols_vector_pass(y float8, x float8[]) (
+    SFUNC = gpu_ols_vector_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_vector_combine,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_ols_coef(stats gpu_ols_stats, intercept boolean) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_ols_coef' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
 
 CREATE FUNCTION gpu_ols_solve(stats gpu_ols_stats, intercept boolean DEFAULT true) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_solve_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
@@ -861,6 +882,7 @@ COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'what share a row of these
 COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'likewise, of a model without features';
 COMMENT ON FUNCTION gpu_margins(gpu_model, text, float8, text, text)
     IS 'average marginal effects of a model over a query, with their standard errors';
+COMMENT ON FUNCTION gpu_array_support(internal) IS 'planner support function';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[])
     IS 'linear regression over a query: the model';
@@ -909,6 +931,10 @@ COMMENT ON FUNCTION gpu_features_pass(text[], boolean, int, "any")
 COMMENT ON AGGREGATE gpu_ols_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query';
 COMMENT ON FUNCTION gpu_wls_array_pass_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
 COMMENT ON AGGREGATE gpu_wls_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query with weights';
+COMMENT ON FUNCTION gpu_ols_vector_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats) IS 'aggregate combine function';
+COMMENT ON AGGREGATE gpu_ols_vector_pass(float8, float8[]) IS 'the sums of gpu_ols over array_agg, of arrays';
+COMMENT ON FUNCTION gpu_ols_coef(gpu_ols_stats, boolean) IS 'the coefficients of gpu_ols over array_agg, from its sums';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';
 COMMENT ON TYPE gpu_logreg_step
     IS 'mergeable state of one Newton step of a logistic regression or another generalised linear model';

@@ -653,6 +653,23 @@ combine(FunctionCallInfo fcinfo, GrStateType type)
 	return gr_state_result(fcinfo, state);
 }
 
+/* gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats): what array_agg asks of arrays it asks of those in all workers. */
+static Datum
+combine_vectors(FunctionCallInfo fcinfo, GrStateType type)
+{
+	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1))
+	{
+		GrState    *state = gr_state_argument(fcinfo, type);
+		GrState    *other = gr_state_checked((GrState *) PG_DETOAST_DATUM(PG_GETARG_DATUM(1)), type);
+
+		if (state->nfeatures >= 0 && other->nfeatures >= 0 &&
+			(state->nfeatures != other->nfeatures || *gr_state_lower_bound(state) != *gr_state_lower_bound(other)))
+			gr_raise_other_dimensions();
+	}
+	return combine(fcinfo, type);
+}
+
+GR_STATE_FUNCTION(gr_ols_vector_combine, combine_vectors, GR_STATS)
 GR_STATE_FUNCTION(gr_ols_stats_combine, combine, GR_STATS)
 GR_STATE_FUNCTION(gr_logreg_step_combine, combine, GR_STEP)
 

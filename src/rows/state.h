@@ -61,7 +61,7 @@ typedef struct GrState
 	int64		nrows;			/* complete rows, the pending ones included */
 
 	int64		nskipped;		/* rows left out for a NULL */
-	double		face_relative;
+	double		face_relative;	/* of a gpu_ols_stats: gr_state_lower_bound() */
 	int16		nfaces;
 	int16		nchanged;		/* features that a basis changes */
 	int16		nworkers;		/* of a pass over a query: parallel workers that had rows; else 0 */
@@ -235,6 +235,16 @@ static inline double *
 gr_state_lo(GrState *state)
 {
 	return gr_state_hi(state) + gr_state_triangle(state);
+}
+
+/*
+ * The lower bound of the arrays that gpu_ols_vector_pass has met, which array_agg wants to be the same in all rows; of
+ * use within that aggregate alone
+ */
+static inline double *
+gr_state_lower_bound(GrState *state)
+{
+	return &state->face_relative;
 }
 
 /* They are the value's end: wanted for each row, they are found from there. */

@@ -29,6 +29,7 @@
 
 PG_FUNCTION_INFO_V1(gr_ols_stats_accum);
 PG_FUNCTION_INFO_V1(gr_ols_stats_accum_bool);
+PG_FUNCTION_INFO_V1(gr_ols_vector_accum);
 PG_FUNCTION_INFO_V1(gr_wls_stats_accum);
 PG_FUNCTION_INFO_V1(gr_wls_stats_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_step_accum);
@@ -292,6 +293,67 @@ gr_ols_stats_accum_bool(PG_FUNCTION_ARGS)
 	bool		null = PG_ARGISNULL(1);
 
 	return accumulate(fcinfo, GR_STATS, false, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
+}
+
+/*
+ * Arrays as array_agg takes them
+ */
+
+/* ERROR where array_agg would raise one, or gpu_ols over what it gives; first: no array came before */
+static void
+check_accumulated(ArrayType *x, bool first)
+{
+	int			ndim = ARR_NDIM(x);
+
+	if (ndim == 1)
+		return;
+	if (!first)
+		gr_raise_other_dimensions();
+	if (ndim == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("cannot accumulate empty arrays")));
+	if (ndim == MAXDIM)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("number of array dimensions (%d) exceeds the maximum allowed (%d)", ndim + 1, MAXDIM)));
+	gr_check_ndim(ndim + 1, "x");
+}
+
+/*
+ * gr_ols_vector_accum(state gpu_ols_stats, y float8, x float8[]): as gpu_ols_stats_accum, but for what array_agg wants
+ * of arrays, whether or not their rows are left out
+ */
+Datum
+gr_ols_vector_accum(PG_FUNCTION_ARGS)
+{
+	GrState    *state = gr_state_argument(fcinfo, GR_STATS);
+	bool		first = state == NULL || state->nfeatures < 0;
+	ArrayType  *x;
+	double	   *row;
+	int			p;
+
+	if (PG_ARGISNULL(2))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("cannot accumulate null arrays")));
+	x = PG_GETARG_ARRAYTYPE_P(2);
+	check_accumulated(x, first);
+	p = ARR_DIMS(x)[0];
+	if (unlikely(first))
+	{
+		state = first_state(state, GR_STATS, NULL, NULL, p);
+		*gr_state_lower_bound(state) = ARR_LBOUND(x)[0];
+	}
+	else if (unlikely(p != state->nfeatures || ARR_LBOUND(x)[0] != *gr_state_lower_bound(state)))
+		gr_raise_other_dimensions();
+	if (PG_ARGISNULL(1) || array_contains_nulls(x))
+		return skip_row(fcinfo, state, GR_STATS);
+	row = next_row(&state, p, false);
+	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
+	row[p] = PG_GETARG_FLOAT8(1);
+	count_row(state);
+	return gr_state_result(fcinfo, state);
 }
 
 /* gr_wls_stats_accum(state gpu_ols_stats, weight float8, y float8, VARIADIC x float8[]) */

@@ -27,28 +27,51 @@
  * The extension's own
  */
 
-/* ERROR unless the object belongs to the extension that the function belongs to. */
-static void
-check_member(Oid sibling, Oid class, Oid object, const char *name)
+/* Does the object, if there is one, belong to the extension that the function belongs to? */
+static bool
+is_member(Oid sibling, Oid class, Oid object)
 {
 	Oid			extension = getExtensionOfObject(ProcedureRelationId, sibling);
 
-	if (!OidIsValid(object) || !OidIsValid(extension) || getExtensionOfObject(class, object) != extension)
+	return OidIsValid(object) && OidIsValid(extension) && getExtensionOfObject(class, object) == extension;
+}
+
+/* ERROR unless it does. */
+static void
+check_member(Oid sibling, Oid class, Oid object, const char *name)
+{
+	if (!is_member(sibling, class, object))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("extension \"gpureg\" has no %s beside function %s", name, get_func_name(sibling)),
 				 errhint("Drop the extension and create it again.")));
 }
 
-Oid
-gr_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result)
+static Oid
+find_sibling(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result)
 {
 	Oid			function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
 										   PointerGetDatum(buildoidvector(types, ntypes)),
 										   ObjectIdGetDatum(get_func_namespace(sibling)));
 
-	if (OidIsValid(function) && get_func_rettype(function) != result)
-		function = InvalidOid;
+	if (OidIsValid(function) && OidIsValid(result) && get_func_rettype(function) != result)
+		return InvalidOid;
+	return function;
+}
+
+Oid
+gr_find_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result)
+{
+	Oid			function = find_sibling(sibling, name, ntypes, types, result);
+
+	return is_member(sibling, ProcedureRelationId, function) ? function : InvalidOid;
+}
+
+Oid
+gr_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result)
+{
+	Oid			function = find_sibling(sibling, name, ntypes, types, result);
+
 	check_member(sibling, ProcedureRelationId, function, name);
 	return function;
 }

@@ -30,6 +30,9 @@ typedef struct GrWrapper
  */
 extern Oid	gr_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result);
 
+/* The same; InvalidOid if there is none. result: InvalidOid for any type that the one there is gives */
+extern Oid	gr_find_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result);
+
 /* The extension's own type of this name, likewise. */
 extern Oid	gr_own_type(Oid sibling, const char *name);
 

@@ -51,6 +51,14 @@ gr_raise_other_width(int expected, int p)
 }
 
 void
+gr_raise_other_dimensions(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+			 errmsg("cannot accumulate arrays of different dimensionality")));
+}
+
+void
 gr_check_vector(ArrayType *array, const char *name)
 {
 	if (ARR_NDIM(array) > 1)
@@ -58,6 +66,17 @@ gr_check_vector(ArrayType *array, const char *name)
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("%s must be a one-dimensional array", name),
 				 errdetail("It has %d dimensions.", ARR_NDIM(array))));
+}
+
+void
+gr_check_ndim(int ndim, const char *name)
+{
+	if (ndim > 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%s must have one or two dimensions", name),
+				 errdetail("It has %d.", ndim),
+				 errhint("Give one number a row, or rows x features as array_agg(ARRAY[x1, x2]) does.")));
 }
 
 const char *

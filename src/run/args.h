@@ -58,6 +58,9 @@ gr_check_same_width(int expected, int p)
 		gr_raise_other_width(expected, p);
 }
 
+/* What array_agg says of arrays of different sizes or lower bounds */
+extern void gr_raise_other_dimensions(void) __attribute__((noreturn));
+
 /* Does an aggregate call the function? What AggCheckCallContext() says, without a call for each row */
 static inline bool
 gr_in_aggregate(FunctionCallInfo fcinfo)
@@ -67,6 +70,9 @@ gr_in_aggregate(FunctionCallInfo fcinfo)
 
 /* ERROR unless the array has one dimension (or none, when it is empty). */
 extern void gr_check_vector(ArrayType *array, const char *name);
+
+/* ERROR if an array of rows has more than two dimensions. */
+extern void gr_check_ndim(int ndim, const char *name);
 
 /* The name of the SQL function that is called, for messages that several have */
 extern const char *gr_called_name(FunctionCallInfo fcinfo);

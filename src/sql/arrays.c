@@ -5,6 +5,7 @@
 
 #include "catalog/pg_type.h"
 
+#include "run/args.h"
 #include "sql/arrays.h"
 
 void
@@ -13,12 +14,7 @@ gr_open_float_array(ArrayType *array, const char *name, GrFloatArray *result)
 	int			ndim = ARR_NDIM(array);
 
 	Assert(ARR_ELEMTYPE(array) == FLOAT8OID);
-	if (ndim > 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("%s must have one or two dimensions", name),
-				 errdetail("It has %d.", ndim),
-				 errhint("Give one number a row, or rows x features as array_agg(ARRAY[x1, x2]) does.")));
+	gr_check_ndim(ndim, name);
 	result->values = (const double *) ARR_DATA_PTR(array);
 	result->nulls = ARR_NULLBITMAP(array);
 	result->nitems = ArrayGetNItems(ndim, ARR_DIMS(array));

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "access/parallel.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -32,6 +33,7 @@
 PG_FUNCTION_INFO_V1(gr_ols_arrays);
 PG_FUNCTION_INFO_V1(gr_ols_model_final);
 PG_FUNCTION_INFO_V1(gr_ols_solve_stats);
+PG_FUNCTION_INFO_V1(gr_ols_coef);
 PG_FUNCTION_INFO_V1(gr_ols_fit);
 
 /* Waits for the job's sums, solves, and releases the job. ingest: that the rows come from, or NULL */
@@ -135,6 +137,30 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	solve_stats(stats, stats->nfeatures, PG_GETARG_BOOL(1), NULL, &model);
 	return gr_model_datum(fcinfo, &model);
+}
+
+/*
+ * gpu_ols_coef(stats gpu_ols_stats, intercept boolean): what gpu_ols returns, which the planner has made a call of this
+ * over an aggregate's sums
+ */
+Datum
+gr_ols_coef(PG_FUNCTION_ARGS)
+{
+	double		started = gr_now();
+	GrState    *stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
+	GrModel		model = {0};
+	GrPlace		place = {0};
+
+	if (stats->nrows == 0)
+		PG_RETURN_NULL();
+	gr_place_on_cpu(&place, "the planner made gpu_ols over array_agg an aggregate");
+	gr_model_solve(&model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), stats->nfeatures,
+				   gr_state_nobs(stats), stats->log_constant, PG_GETARG_BOOL(1), NULL, false, NULL);
+	/* in a worker, where nobody could see it, nothing is left behind */
+	if (!IsParallelWorker())
+		gr_record_pass("gpu_ols", &place, stats->nrows, stats->nfeatures, stats->nworkers, started, started,
+					   gr_now());
+	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
 Datum

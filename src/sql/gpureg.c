@@ -13,6 +13,7 @@
 
 #include "rows/scan.h"
 #include "run/device.h"
+#include "sql/rewrite.h"
 
 PG_MODULE_MAGIC;
 
@@ -72,6 +73,10 @@ _PG_init(void)
 							 "Enables the planner's use of gpureg's custom scan.",
 							 "It scans a table and sums its rows in one node.",
 							 &gr_enable_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.enable_rewrite",
+							 "Lets the planner turn gpu_ols and gpu_logreg over array_agg into aggregates.",
+							 NULL,
+							 &gr_enable_rewrite, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("gpureg");
 	gr_scan_init();
 }

@@ -172,7 +172,7 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($member
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it, or write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_design_row|s\ngpu_devices|v\ngpu_glm_fit|v\ngpu_ingest_pass_accum|v\ngpu_last_run|v\ngpu_levels_accum|s\ngpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
-	. "gpu_logreg_fit|v\ngpu_margins|v\ngpu_ols|s\ngpu_ols_fit|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
+	. "gpu_logreg_fit|v\ngpu_margins|v\ngpu_ols|s\ngpu_ols_coef|s\ngpu_ols_fit|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
 
 # Relocatable, with values and a view in use.
 $node->safe_psql('mine', q{
