@@ -20,7 +20,7 @@ OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
 	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_begin.o scan_groups.o scan_node.o scan_plan.o) \
 	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
-	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o fn_glm.o fn_info.o) \
+	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o model.o method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o) \

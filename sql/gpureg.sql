@@ -630,10 +630,12 @@ CREATE FUNCTION gpu_glm_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol flo
 --
 
 CREATE FUNCTION gpu_logreg(x float8[], y float8[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0) RETURNS float8[]
-    AS 'MODULE_PATHNAME', 'gr_logreg_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
+    AS 'MODULE_PATHNAME', 'gr_logreg_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
+    SUPPORT gpu_array_support;
 CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0)
     RETURNS float8[]
-    AS 'MODULE_PATHNAME', 'gr_logreg_arrays_bool' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
+    AS 'MODULE_PATHNAME', 'gr_logreg_arrays_bool' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
+    SUPPORT gpu_array_support;
 
 CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
                                tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton',
@@ -656,44 +658,95 @@ CREATE FUNCTION gpu_logreg_agg_accum(internal, y float8, VARIADIC x float8[]) RE
     AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 CREATE FUNCTION gpu_logreg_agg_accum(internal, y boolean, VARIADIC x float8[]) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
--- It computes where gpureg.device says, as gpu_logreg does.
+-- A partial state is all rows of a worker's.
+CREATE FUNCTION gpu_logreg_agg_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_kept_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_agg_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_kept_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_agg_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_kept_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- It computes where gpureg.device says, as gpu_logreg does, and in a worker on the CPU.
 CREATE FUNCTION gpu_logreg_agg_final(internal) RETURNS gpu_model
-    AS 'MODULE_PATHNAME', 'gr_logreg_agg_final' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
+    AS 'MODULE_PATHNAME', 'gr_logreg_agg_final' LANGUAGE C STABLE PARALLEL SAFE COST 10000;
 
 CREATE AGGREGATE gpu_logreg_agg(y float8, VARIADIC x float8[]) (
     SFUNC = gpu_logreg_agg_accum,
     STYPE = internal,
     SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
     FINALFUNC = gpu_logreg_agg_final,
     FINALFUNC_MODIFY = READ_ONLY,
-    PARALLEL = RESTRICTED
+    PARALLEL = SAFE
 );
 
 CREATE AGGREGATE gpu_logreg_agg(y boolean, VARIADIC x float8[]) (
     SFUNC = gpu_logreg_agg_accum,
     STYPE = internal,
     SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
     FINALFUNC = gpu_logreg_agg_final,
     FINALFUNC_MODIFY = READ_ONLY,
-    PARALLEL = RESTRICTED
+    PARALLEL = SAFE
 );
 
 CREATE AGGREGATE gpu_logreg_array_agg(y float8, x float8[]) (
     SFUNC = gpu_logreg_agg_accum,
     STYPE = internal,
     SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
     FINALFUNC = gpu_logreg_agg_final,
     FINALFUNC_MODIFY = READ_ONLY,
-    PARALLEL = RESTRICTED
+    PARALLEL = SAFE
 );
 
 CREATE AGGREGATE gpu_logreg_array_agg(y boolean, x float8[]) (
     SFUNC = gpu_logreg_agg_accum,
     STYPE = internal,
     SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
     FINALFUNC = gpu_logreg_agg_final,
     FINALFUNC_MODIFY = READ_ONLY,
-    PARALLEL = RESTRICTED
+    PARALLEL = SAFE
+);
+
+-- gpu_logreg(array_agg(x), array_agg(y), intercept, l2) as the planner writes it
+CREATE FUNCTION gpu_logreg_rows_accum(internal, y float8, x float8[], intercept boolean, l2 float8) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_logreg_rows_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+CREATE FUNCTION gpu_logreg_rows_accum(internal, y boolean, x float8[], intercept boolean, l2 float8) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_logreg_rows_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+CREATE FUNCTION gpu_logreg_rows_final(internal) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_logreg_rows_final' LANGUAGE C STABLE PARALLEL SAFE COST 10000;
+
+CREATE AGGREGATE gpu_logreg_rows_agg(y float8, x float8[], intercept boolean, l2 float8) (
+    SFUNC = gpu_logreg_rows_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
+    FINALFUNC = gpu_logreg_rows_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_rows_agg(y boolean, x float8[], intercept boolean, l2 float8) (
+    SFUNC = gpu_logreg_rows_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
+    FINALFUNC = gpu_logreg_rows_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
 );
 
 --
@@ -958,7 +1011,19 @@ COMMENT ON FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) IS
 COMMENT ON FUNCTION gpu_logreg_step_final(gpu_logreg_step) IS 'aggregate final function';
 COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, float8, float8[]) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, boolean, float8[]) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_agg_combine(internal, internal) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_logreg_agg_serialize(internal) IS 'aggregate serial function';
+COMMENT ON FUNCTION gpu_logreg_agg_deserialize(bytea, internal) IS 'aggregate deserial function';
 COMMENT ON FUNCTION gpu_logreg_agg_final(internal) IS 'aggregate final function';
+COMMENT ON FUNCTION gpu_logreg_rows_accum(internal, float8, float8[], boolean, float8)
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_rows_accum(internal, boolean, float8[], boolean, float8)
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_logreg_rows_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_logreg_rows_agg(float8, float8[], boolean, float8)
+    IS 'gpu_logreg over array_agg: the coefficients';
+COMMENT ON AGGREGATE gpu_logreg_rows_agg(boolean, float8[], boolean, float8)
+    IS 'gpu_logreg over array_agg: the coefficients';
 COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], float8, VARIADIC float8[])
     IS 'logistic regression: the sums of a Newton step at beta';
 COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], boolean, VARIADIC float8[])

@@ -653,7 +653,7 @@ combine(FunctionCallInfo fcinfo, GrStateType type)
 	return gr_state_result(fcinfo, state);
 }
 
-/* gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats): what array_agg asks of arrays it asks of those in all workers. */
+/* gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats): array_agg's rules for arrays, across workers */
 static Datum
 combine_vectors(FunctionCallInfo fcinfo, GrStateType type)
 {

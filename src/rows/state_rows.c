@@ -299,27 +299,6 @@ gr_ols_stats_accum_bool(PG_FUNCTION_ARGS)
  * Arrays as array_agg takes them
  */
 
-/* ERROR where array_agg would raise one, or gpu_ols over what it gives; first: no array came before */
-static void
-check_accumulated(ArrayType *x, bool first)
-{
-	int			ndim = ARR_NDIM(x);
-
-	if (ndim == 1)
-		return;
-	if (!first)
-		gr_raise_other_dimensions();
-	if (ndim == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("cannot accumulate empty arrays")));
-	if (ndim == MAXDIM)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("number of array dimensions (%d) exceeds the maximum allowed (%d)", ndim + 1, MAXDIM)));
-	gr_check_ndim(ndim + 1, "x");
-}
-
 /*
  * gr_ols_vector_accum(state gpu_ols_stats, y float8, x float8[]): as gpu_ols_stats_accum, but for what array_agg wants
  * of arrays, whether or not their rows are left out
@@ -338,7 +317,7 @@ gr_ols_vector_accum(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("cannot accumulate null arrays")));
 	x = PG_GETARG_ARRAYTYPE_P(2);
-	check_accumulated(x, first);
+	gr_check_accumulated(x, first);
 	p = ARR_DIMS(x)[0];
 	if (unlikely(first))
 	{

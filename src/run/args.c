@@ -79,6 +79,26 @@ gr_check_ndim(int ndim, const char *name)
 				 errhint("Give one number a row, or rows x features as array_agg(ARRAY[x1, x2]) does.")));
 }
 
+void
+gr_check_accumulated(ArrayType *x, bool first)
+{
+	int			ndim = ARR_NDIM(x);
+
+	if (ndim == 1)
+		return;
+	if (!first)
+		gr_raise_other_dimensions();
+	if (ndim == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("cannot accumulate empty arrays")));
+	if (ndim == MAXDIM)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("number of array dimensions (%d) exceeds the maximum allowed (%d)", ndim + 1, MAXDIM)));
+	gr_check_ndim(ndim + 1, "x");
+}
+
 const char *
 gr_called_name(FunctionCallInfo fcinfo)
 {

@@ -74,6 +74,12 @@ extern void gr_check_vector(ArrayType *array, const char *name);
 /* ERROR if an array of rows has more than two dimensions. */
 extern void gr_check_ndim(int ndim, const char *name);
 
+/*
+ * ERROR where array_agg would raise one, or gpu_ols over what it gives; first: no array came before. What is left has
+ * one dimension, perhaps with another size or lower bound than those before.
+ */
+extern void gr_check_accumulated(ArrayType *x, bool first);
+
 /* The name of the SQL function that is called, for messages that several have */
 extern const char *gr_called_name(FunctionCallInfo fcinfo);
 

@@ -209,6 +209,18 @@ begin_elsewhere(GrJob *job, const GrJobOptions *options)
 	return true;
 }
 
+void
+gr_job_adopt(GrJob *job, GrSpool *spool)
+{
+	Assert(job->kind == GR_SINK_KEEP && job->overflowed);
+	gr_place_on_cpu(&job->place, job->place.reason);
+	if (job->allocated != NULL)
+		pfree(job->allocated);
+	job->overflowed = false;
+	job->spool = gr_spool_lend(spool);
+	allocate_blocks(job);
+}
+
 double
 gr_job_work(GrSinkKind kind, double nrows, int nfeatures)
 {

@@ -127,6 +127,12 @@ gr_job_nobs(const GrJob *job)
 /* KEEP: all are there. False if they didn't fit; the job is then released. */
 extern bool gr_job_keep(GrJob *job);
 
+/*
+ * KEEP: one that has overflowed takes the rows that somebody has in a file, job->nrows of them, from there, for passes.
+ * The file stays theirs, and must stay as it is meanwhile.
+ */
+extern void gr_job_adopt(GrJob *job, GrSpool *spool);
+
 /* KEEP: a pass over them; adds to sums. */
 extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
 

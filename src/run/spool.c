@@ -16,10 +16,22 @@ gr_spool_begin(GrSpool *spool, GrRowShape shape)
 	spool->file = BufFileCreateTemp(false);
 }
 
+static void
+raise_seek(void)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not seek in temporary file: %m")));
+}
+
 void
 gr_spool_write(GrSpool *spool, double *rows, int64 nrows)
 {
+	if (spool->moved && BufFileSeek(spool->file, spool->end_segment, spool->end_offset, SEEK_SET) != 0)
+		raise_seek();
 	BufFileWrite(spool->file, rows, nrows * gr_row_nbytes(spool->shape));
+	BufFileTell(spool->file, &spool->end_segment, &spool->end_offset);
+	spool->moved = false;
 }
 
 static void
@@ -37,20 +49,41 @@ read_exactly(BufFile *file, void *into, Size nbytes)
 }
 
 void
+gr_spool_rewind(GrSpool *spool)
+{
+	if (BufFileSeek(spool->file, 0, 0, SEEK_SET) != 0)
+		raise_seek();
+	spool->moved = true;
+}
+
+void
+gr_spool_read(GrSpool *spool, void *rows, int64 nrows)
+{
+	read_exactly(spool->file, rows, nrows * gr_row_nbytes(spool->shape));
+}
+
+GrSpool
+gr_spool_lend(GrSpool *spool)
+{
+	GrSpool		copy = *spool;
+
+	spool->moved = true;
+	copy.lent = true;
+	return copy;
+}
+
+void
 gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrPass *pass, double *sums)
 {
 	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->shape), MCXT_ALLOC_HUGE);
 
-	if (BufFileSeek(spool->file, 0, 0, SEEK_SET) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not rewind temporary file: %m")));
+	gr_spool_rewind(spool);
 	for (int64 left = nrows; left > 0;)
 	{
 		int64		n = Min(left, capacity);
 
 		CHECK_FOR_INTERRUPTS();
-		read_exactly(spool->file, block, n * gr_row_nbytes(spool->shape));
+		gr_spool_read(spool, block, n);
 		gr_change_rows(spool->basis, spool->shape, block, n);
 		gr_add_pass(pass, sums, block, n, scratch);
 		left -= n;
@@ -61,7 +94,7 @@ gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const 
 void
 gr_spool_end(GrSpool *spool)
 {
-	if (spool->file != NULL)
+	if (spool->file != NULL && !spool->lent)
 		BufFileClose(spool->file);
 	spool->file = NULL;
 }

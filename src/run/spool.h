@@ -15,10 +15,23 @@ typedef struct GrSpool
 	struct BufFile *file;		/* the server's to remove, whatever happens */
 	GrRowShape	shape;
 	const GrBasis *basis;		/* by which rows are changed as they are read; or NULL */
+	bool		lent;			/* the file is another spool's, and stays open */
+	bool		moved;			/* it was read since it was written to, whose end was there */
+	int			end_segment;
+	off_t		end_offset;
 } GrSpool;
 
 extern void gr_spool_begin(GrSpool *spool, GrRowShape shape);
+
+/* Behind those that are there */
 extern void gr_spool_write(GrSpool *spool, double *rows, int64 nrows);
+
+/* The next rows are the first ones, and the next ones after that; rows: anywhere in memory */
+extern void gr_spool_rewind(GrSpool *spool);
+extern void gr_spool_read(GrSpool *spool, void *rows, int64 nrows);
+
+/* The same rows for somebody else to read; they may be read and written here again when that is done. */
+extern GrSpool gr_spool_lend(GrSpool *spool);
 
 /* A pass over the first nrows rows, which are read into block, capacity of them at a time; adds to sums. */
 extern void gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrPass *pass, double *sums);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "access/parallel.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -28,20 +29,17 @@
 #include "run/report.h"
 #include "sql/arrays.h"
 #include "sql/glm_fit.h"
+#include "sql/kept_rows.h"
 #include "sql/model.h"
-
-/* What gpu_logreg_agg keeps of a group's rows at most; README says so. */
-#define KEPT_NBYTES_MAX ((Size) 256 << 20)
-
-/* Chunks of kept rows double in size from the one to the other, bytes. */
-#define FIRST_CHUNK_NBYTES 512
-#define LAST_CHUNK_NBYTES ((Size) 1 << 20)
 
 PG_FUNCTION_INFO_V1(gr_logreg_arrays);
 PG_FUNCTION_INFO_V1(gr_logreg_arrays_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_agg_accum);
 PG_FUNCTION_INFO_V1(gr_logreg_agg_accum_bool);
 PG_FUNCTION_INFO_V1(gr_logreg_agg_final);
+PG_FUNCTION_INFO_V1(gr_logreg_rows_accum);
+PG_FUNCTION_INFO_V1(gr_logreg_rows_accum_bool);
+PG_FUNCTION_INFO_V1(gr_logreg_rows_final);
 PG_FUNCTION_INFO_V1(gr_logreg_solve);
 
 /*
@@ -141,96 +139,36 @@ gr_logreg_arrays_bool(PG_FUNCTION_ARGS)
  * The aggregate, which keeps its rows
  */
 
-typedef struct KeptRows
+static inline void
+take_row(FunctionCallInfo fcinfo, GrKeptRows *rows, double y, ArrayType *x)
 {
-	int			nfeatures;		/* -1 until a complete row was seen */
-	int64		nrows;
-	int64		nskipped;
-	Size		nbytes;			/* of the chunks */
-	GrRowChunk *first;
-	GrRowChunk *last;
-	MemoryContext context;
-} KeptRows;
+	int			p = rows->nfeatures;
+	double	   *row = gr_kept_row(fcinfo, rows);
 
-static KeptRows *
-agg_state(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-	KeptRows   *state;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("function gpu_logreg_agg_accum called in non-aggregate context")));
-	if (!PG_ARGISNULL(0))
-		return (KeptRows *) PG_GETARG_POINTER(0);
-	state = MemoryContextAllocZero(context, sizeof(KeptRows));
-	state->nfeatures = -1;
-	state->context = context;
-	return state;
-}
-
-/* Where the next row goes. */
-static double *
-agg_row(KeptRows *state)
-{
-	Size		row_nbytes = gr_row_nbytes(gr_plain_shape(state->nfeatures));
-	GrRowChunk *chunk = state->last;
-	Size		nbytes;
-
-	if (chunk != NULL && chunk->nrows < chunk->capacity)
-		return chunk->rows + chunk->nrows * gr_row_ncols(gr_plain_shape(state->nfeatures));
-	nbytes = Max(row_nbytes, Min(LAST_CHUNK_NBYTES, Max(FIRST_CHUNK_NBYTES, state->nbytes)));
-	nbytes = Min(nbytes, KEPT_NBYTES_MAX - state->nbytes);
-	if (nbytes < row_nbytes)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("gpu_logreg_agg keeps at most %zu MB of rows", KEPT_NBYTES_MAX >> 20),
-				 errdetail("That is " INT64_FORMAT " rows here.", state->nrows),
-				 errhint("Use gpu_logreg_fit, which reads its query in bounded memory.")));
-	chunk = MemoryContextAlloc(state->context, offsetof(GrRowChunk, rows) + nbytes);
-	chunk->next = NULL;
-	chunk->nrows = 0;
-	chunk->capacity = nbytes / row_nbytes;
-	state->nbytes += chunk->capacity * row_nbytes;
-	if (state->last == NULL)
-		state->first = chunk;
-	else
-		state->last->next = chunk;
-	state->last = chunk;
-	return chunk->rows;
+	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
+	row[p] = y;
+	gr_check_rows(row, 1, gr_plain_shape(p), (GrRowRules) {GR_BINOMIAL}, NULL);
+	gr_kept_count(rows);
 }
 
 /* y and x of one row; y_null stands for a NULL of either kind of y */
 static Datum
 agg_accumulate(FunctionCallInfo fcinfo, double y, bool y_null)
 {
-	KeptRows   *state = agg_state(fcinfo);
+	static const GrKeptOptions none = {0};
+	GrKeptRows *rows = gr_kept_state(fcinfo);
 	ArrayType  *x = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
-	double	   *row;
-	int			p;
 
 	if (x != NULL)
 		gr_check_vector(x, "x");
 	if (x == NULL || y_null || array_contains_nulls(x))
 	{
-		state->nskipped++;
-		PG_RETURN_POINTER(state);
+		gr_add_count(&rows->nskipped, 1);
+		PG_RETURN_POINTER(rows);
 	}
-	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
-	if (state->nfeatures < 0)
-	{
-		gr_check_nfeatures(p);
-		state->nfeatures = p;
-	}
-	gr_check_same_width(state->nfeatures, p);
-	row = agg_row(state);
-	memcpy(row, ARR_DATA_PTR(x), p * sizeof(double));
-	row[p] = y;
-	gr_check_rows(row, 1, gr_plain_shape(p), (GrRowRules) {GR_BINOMIAL}, NULL);
-	state->last->nrows++;
-	state->nrows++;
-	PG_RETURN_POINTER(state);
+	gr_kept_check(rows, ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x)), &none);
+	take_row(fcinfo, rows, y, x);
+	PG_RETURN_POINTER(rows);
 }
 
 /* gr_logreg_agg_accum(state internal, y float8, VARIADIC x float8[]) */
@@ -251,31 +189,15 @@ gr_logreg_agg_accum_bool(PG_FUNCTION_ARGS)
 	return agg_accumulate(fcinfo, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
 }
 
-/* Where the kept rows are to be fitted: here, or, copied, on a device */
+/* In a worker, where nobody could see it, nothing is left behind. */
 static void
-agg_source(const KeptRows *state, GrRowSource *source)
+record_kept(const char *name, const GrRowSource *source, double started, double read_done)
 {
-	GrRowShape	shape = gr_plain_shape(state->nfeatures);
-	int			ncols = gr_row_ncols(shape);
-	GrJobOptions options = {
-		.kind = GR_SINK_KEEP,.shape = shape,.rules = {GR_BINOMIAL},.nrows_estimate = state->nrows,
-		.may_overflow = true,.device_only = true
-	};
-
-	source->shape = options.shape;
-	source->rules = options.rules;
-	source->chunks = state->first;
-	source->job = gr_job_begin(&options);
-	for (const GrRowChunk *chunk = state->first; chunk != NULL && !source->job->overflowed; chunk = chunk->next)
-	{
-		for (int64 row = 0; row < chunk->nrows && !source->job->overflowed; row++)
-		{
-			memcpy(gr_job_row(source->job), chunk->rows + row * ncols, ncols * sizeof(double));
-			gr_job_take_row(source->job);
-			gr_poll_loop(row);
-		}
-	}
-	source->kind = gr_job_keep(source->job) ? GR_SOURCE_JOB : GR_SOURCE_CHUNKS;
+	if (IsParallelWorker())
+		return;
+	gr_record_run(name, source->job, started, read_done, gr_now());
+	if (source->job->spool.file != NULL)
+		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
 }
 
 /* The final function of gpu_logreg_agg: NULL if there is no complete row, or, with a WARNING, one class only */
@@ -284,8 +206,8 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 {
 	double		started = gr_now();
 	double		read_done;
-	KeptRows   *state;
-	GrRowSource source = {0};
+	GrKeptRows *rows;
+	GrRowSource source;
 	GrLogregOptions options;
 	GrLogregFit *fit;
 	GrModel		model = {0};
@@ -293,12 +215,12 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state = (KeptRows *) PG_GETARG_POINTER(0);
-	if (state->nrows == 0)
+	rows = (GrKeptRows *) PG_GETARG_POINTER(0);
+	if (rows->nrows == 0)
 		PG_RETURN_NULL();
-	agg_source(state, &source);
+	gr_kept_source(rows, &source);
 	read_done = gr_now();
-	options = gr_glm_defaults(state->nfeatures);
+	options = gr_glm_defaults(rows->nfeatures);
 	if (!gr_glm_run(&source, &options, NULL, &fit, &err))
 	{
 		gr_job_release(source.job);
@@ -307,13 +229,96 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 				 errdetail("The model is NULL.")));
 		PG_RETURN_NULL();
 	}
-	source.job->nrows = state->nrows;
-	gr_record_run("gpu_logreg_agg", source.job, started, read_done, gr_now());
+	record_kept("gpu_logreg_agg", &source, started, read_done);
 	gr_glm_model(&model, fit, &options, NULL);
-	model.nskipped = state->nskipped;
+	model.nskipped = rows->nskipped;
 	model.device = pstrdup(source.job->place.device);
 	gr_job_release(source.job);
 	return gr_model_datum(fcinfo, &model);
+}
+
+/*
+ * gpu_logreg over array_agg, which the planner makes an aggregate: what array_agg asks of arrays is asked of x, in rows
+ * that are left out as well
+ */
+
+static Datum
+accumulate_arrays(FunctionCallInfo fcinfo, double y, bool y_null)
+{
+	GrKeptRows *rows = gr_kept_state(fcinfo);
+	GrKeptOptions options = {.accumulates = true,.isnull = PG_ARGISNULL(3) || PG_ARGISNULL(4)};
+	ArrayType  *x;
+
+	if (PG_ARGISNULL(2))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("cannot accumulate null arrays")));
+	x = PG_GETARG_ARRAYTYPE_P(2);
+	gr_check_accumulated(x, rows->nfeatures < 0);
+	options.lower_bound = ARR_LBOUND(x)[0];
+	if (!options.isnull)
+	{
+		options.intercept = PG_GETARG_BOOL(3);
+		options.l2 = PG_GETARG_FLOAT8(4);
+	}
+	gr_kept_check(rows, ARR_DIMS(x)[0], &options);
+	if (y_null || array_contains_nulls(x))
+		gr_add_count(&rows->nskipped, 1);
+	else
+		take_row(fcinfo, rows, y, x);
+	PG_RETURN_POINTER(rows);
+}
+
+/* gr_logreg_rows_accum(state internal, y float8, x float8[], intercept boolean, l2 float8) */
+Datum
+gr_logreg_rows_accum(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(1);
+
+	return accumulate_arrays(fcinfo, null ? 0 : PG_GETARG_FLOAT8(1), null);
+}
+
+/* gr_logreg_rows_accum_bool(state internal, y boolean, x float8[], intercept boolean, l2 float8) */
+Datum
+gr_logreg_rows_accum_bool(PG_FUNCTION_ARGS)
+{
+	bool		null = PG_ARGISNULL(1);
+
+	return accumulate_arrays(fcinfo, null ? 0 : PG_GETARG_BOOL(1) ? 1 : 0, null);
+}
+
+/* The final function of gpu_logreg_rows_agg: what gpu_logreg returns */
+Datum
+gr_logreg_rows_final(PG_FUNCTION_ARGS)
+{
+	double		started = gr_now();
+	double		read_done;
+	GrKeptRows *rows;
+	GrRowSource source;
+	GrLogregOptions options;
+	GrLogregFit *fit;
+	GrModel		model = {0};
+	GrError		err = {0};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = (GrKeptRows *) PG_GETARG_POINTER(0);
+	if (rows->options.isnull)
+		PG_RETURN_NULL();
+	gr_check_l2(rows->options.l2);
+	if (rows->nrows == 0)
+		PG_RETURN_NULL();
+	gr_kept_source(rows, &source);
+	read_done = gr_now();
+	options = gr_glm_defaults(rows->nfeatures);
+	options.intercept = rows->options.intercept;
+	options.l2 = rows->options.l2;
+	if (!gr_glm_run(&source, &options, NULL, &fit, &err))
+		gr_raise_columns(&err, rows->nfeatures, NULL);
+	record_kept("gpu_logreg", &source, started, read_done);
+	gr_job_release(source.job);
+	gr_glm_model(&model, fit, &options, NULL);
+	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
 /*

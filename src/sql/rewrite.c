@@ -5,6 +5,7 @@
  *	gpu_ols(array_agg(x), array_agg(y), i)	-> gpu_ols_coef(gpu_ols_array_pass(y, ARRAY[x]), i)
  *	gpu_ols(array_agg(ARRAY[x1, ..]), ...)	-> gpu_ols_coef(gpu_ols_array_pass(y, ARRAY[x1, ..]), i)
  *	gpu_ols(array_agg(v), array_agg(y), i)	-> gpu_ols_coef(gpu_ols_vector_pass(y, v), i)
+ *	gpu_logreg(array_agg(v), array_agg(y), i, l2) -> gpu_logreg_rows_agg(y, v, i, l2), and likewise for x
  *
  * No arrays are built then: it runs in parallel workers, in bounded memory, over any number of rows. The call is left
  * as it is wherever the aggregate might give something else, or may not be called. What is put in its place is found by
@@ -94,7 +95,9 @@ coerce_element(const ArrayCoerceExpr *coercion, Expr *value)
 static List *
 array_elements(const Expr *value)
 {
-	return IsA(value, ArrayExpr) && !((const ArrayExpr *) value)->multidims ? ((const ArrayExpr *) value)->elements : NIL;
+	const ArrayExpr *array = (const ArrayExpr *) value;
+
+	return IsA(value, ArrayExpr) && !array->multidims ? array->elements : NIL;
 }
 
 /* An array of each row, coerced as the array of all of them is; NULL likewise */
@@ -263,7 +266,8 @@ make_aggregate(const Aggref *like, Oid function, List *args)
 	{
 		Expr	   *value = lfirst(cell);
 
-		aggregate->args = lappend(aggregate->args, makeTargetEntry(value, foreach_current_index(cell) + 1, NULL, false));
+		aggregate->args = lappend(aggregate->args,
+								  makeTargetEntry(value, foreach_current_index(cell) + 1, NULL, false));
 		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes, exprType((Node *) value));
 	}
 	return (Expr *) aggregate;
@@ -289,6 +293,19 @@ rewrite_ols(const FuncExpr *call, const Aggref *like, Expr *y, Expr *x, bool vec
 													 copyObject(lthird(call->args))));
 }
 
+/* gpu_logreg(x, y, intercept, l2) */
+static Node *
+rewrite_logreg(const FuncExpr *call, const Aggref *like, Expr *y, Expr *x)
+{
+	Oid			types[4] = {exprType((Node *) y), FLOAT8ARRAYOID, BOOLOID, FLOAT8OID};
+	Oid			aggregate = gr_find_own_function(call->funcid, "gpu_logreg_rows_agg", 4, types, FLOAT8ARRAYOID);
+
+	if (!OidIsValid(aggregate) || !may_execute(aggregate))
+		return NULL;
+	return (Node *) make_aggregate(like, aggregate, list_make4(y, x, copyObject(lthird(call->args)),
+															   copyObject(lfourth(call->args))));
+}
+
 /* The call by an aggregate, or NULL if it is to stay */
 static Node *
 rewrite(const FuncExpr *call)
@@ -296,6 +313,7 @@ rewrite(const FuncExpr *call)
 	ArrayArgument x;
 	ArrayArgument y;
 	bool		vector = false;
+	Oid			response;
 
 	if (list_length(call->args) < 3 || !open_argument(linitial(call->args), &x) ||
 		!open_argument(lsecond(call->args), &y) || y.aggregate->aggfnoid != F_ARRAY_AGG_ANYNONARRAY ||
@@ -308,8 +326,11 @@ rewrite(const FuncExpr *call)
 	if (exprType((Node *) x.value) != FLOAT8ARRAYOID || !may_execute(call->funcid) ||
 		!may_execute(x.aggregate->aggfnoid) || !may_execute(y.aggregate->aggfnoid))
 		return NULL;
-	if (list_length(call->args) == 3 && exprType((Node *) y.value) == FLOAT8OID)
+	response = exprType((Node *) y.value);
+	if (list_length(call->args) == 3 && response == FLOAT8OID)
 		return rewrite_ols(call, x.aggregate, y.value, x.value, vector);
+	if (list_length(call->args) == 4 && (response == FLOAT8OID || response == BOOLOID))
+		return rewrite_logreg(call, x.aggregate, y.value, x.value);
 	return NULL;
 }
 

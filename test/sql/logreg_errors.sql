@@ -186,10 +186,15 @@ SELECT gpu_logreg(array_agg(x * 1e-150), array_agg(y)) FROM bad_logit;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x * 1e-150 AS tiny FROM bad_logit');
 \echo :LAST_ERROR_SQLSTATE
--- gpu_logreg_agg keeps its rows, up to 256 MB; gpu_logreg_fit doesn't
+-- gpu_logreg_agg keeps its rows, beyond work_mem in a temporary file, for which there may be a limit
 SET client_min_messages = error;
-SELECT gpu_logreg_agg(i % 2, VARIADIC array_fill(i::float8, ARRAY[10000])) FROM generate_series(1, 4000) i;
-\echo :LAST_ERROR_SQLSTATE
+SET work_mem = '64kB';
+SET temp_file_limit = '1MB';
+\set VERBOSITY sqlstate
+SELECT gpu_logreg_agg(i % 2, i, sin(i)) FROM (SELECT generate_series(1, 100000) AS i) s;
+\set VERBOSITY default
+RESET work_mem;
+RESET temp_file_limit;
 RESET client_min_messages;
 -- queries
 SELECT gpu_logreg_fit('SELECT');

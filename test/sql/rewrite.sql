@@ -101,6 +101,79 @@ SELECT query, b.* FROM unnest(ARRAY[
     'SELECT gpu_ols(array_agg(1 / (k - k)), array_agg(y)) FROM pairs'
 ]) WITH ORDINALITY AS q(query, o), both_ways(query) b ORDER BY o;
 
+-- logistic regression
+CREATE FUNCTION rounded(float8[]) RETURNS text[] LANGUAGE sql IMMUTABLE AS 'SELECT array_agg(to_char(v, ''9.999999999EEEE'') ORDER BY i) FROM unnest($1) WITH ORDINALITY AS u(v, i)';
+EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_logreg(array_agg(ARRAY[k, i]), array_agg(b)) FROM pairs;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT g, gpu_logreg(array_agg(v ORDER BY i), array_agg(b::int ORDER BY i), false, 0.5) FROM pairs GROUP BY g;
+SELECT gpu_logreg(array_agg(k), array_agg(b)) IS NOT NULL AS fits FROM pairs;
+SELECT function, device, rows, features FROM gpu_last_run();
+SET client_min_messages = error;
+SELECT query, b.* FROM unnest(ARRAY[
+    'SELECT rounded(gpu_logreg(array_agg(k), array_agg(b))) FROM pairs',
+    'SELECT rounded(gpu_logreg(array_agg(k), array_agg(b::int))) FROM pairs',
+    'SELECT rounded(gpu_logreg(array_agg(k), array_agg(b::int::float8), false, 2)) FROM pairs',
+    'SELECT rounded(gpu_logreg(array_agg(ARRAY[r, i, k]), array_agg(b))) FROM pairs WHERE i < 502',
+    'SELECT rounded(gpu_logreg(array_agg(v), array_agg(b), l2 => 1)) FROM pairs',
+    'SELECT rounded(gpu_logreg(array_agg(rv), array_agg(b::int))) FROM pairs',
+    'SELECT g, rounded(gpu_logreg(array_agg(k) FILTER (WHERE i > 9), array_agg(b) FILTER (WHERE i > 9))) FROM pairs GROUP BY g',
+    'SELECT g, rounded(gpu_logreg(array_agg(k), array_agg(b))) FROM pairs GROUP BY ROLLUP (g) HAVING (gpu_logreg(array_agg(k), array_agg(b)))[1] < 0',
+    'SELECT rounded(gpu_logreg(array_agg(i), array_agg(i > 50))) FROM pairs',
+    'SELECT rounded(gpu_logreg(array_agg(ARRAY[k, 2 * k]), array_agg(b))) FROM pairs',
+    'SELECT gpu_logreg(array_agg(k), array_agg(b)) FROM pairs WHERE false',
+    'SELECT gpu_logreg(array_agg(k), array_agg(b), l2 => -1) FROM pairs WHERE false',
+    'SELECT gpu_logreg(array_agg(k), array_agg(b)) FROM pairs WHERE b IS NULL',
+    'SELECT gpu_logreg(array_agg(k), array_agg(b), NULL) FROM pairs',
+    'SELECT gpu_logreg(array_agg(k), array_agg(b), true, NULL) FROM pairs',
+    'SELECT gpu_logreg(array_agg(k), array_agg(b), l2 => -1) FROM pairs',
+    'SELECT gpu_logreg(array_agg(k), array_agg(b), l2 => -1) FROM pairs WHERE b IS NULL',
+    'SELECT gpu_logreg(array_agg(k), array_agg(b)) FROM pairs WHERE b',
+    'SELECT gpu_logreg(array_agg(k), array_agg(0)) FROM pairs',
+    'SELECT gpu_logreg(array_agg(k), array_agg(i)) FROM pairs',
+    'SELECT gpu_logreg(array_agg(x), array_agg(coalesce(b, true))) FROM pairs',
+    'SELECT gpu_logreg(array_agg(i), array_agg(CASE WHEN i = 3 THEN ''NaN'' ELSE 1.0 END)) FROM pairs',
+    'SELECT gpu_logreg(array_agg(x * 1e200), array_agg(b)) FROM pairs WHERE x <> ''NaN''',
+    'SELECT gpu_logreg(array_agg(CASE WHEN i < 9 THEN v END), array_agg(NULL::boolean)) FROM pairs',
+    'SELECT gpu_logreg(array_agg(v[1:i]), array_agg(b)) FROM pairs',
+    'SELECT gpu_logreg(array_agg(ARRAY[v, v]), array_agg(b)) FROM pairs',
+    'SELECT gpu_logreg(array_agg(ARRAY[]::int[]), array_agg(b)) FROM pairs',
+    'SELECT gpu_logreg(array_agg(array_fill(1::float8, ARRAY[10001])), array_agg(NULL::boolean)) FROM pairs WHERE i < 4',
+    'SELECT rounded(gpu_logreg(array_agg(DISTINCT k), array_agg(DISTINCT k > 25))) FROM pairs',
+    'SELECT gpu_logreg(array_agg(k) FILTER (WHERE i > 3), array_agg(b)) FROM pairs',
+    'SELECT rounded(gpu_logreg(array_agg(k), array_agg(b), count(*) > 3)) FROM pairs',
+    'SELECT rounded(gpu_logreg(array_agg(k) OVER w, array_agg(b) OVER w)) FROM pairs WHERE i < 9 WINDOW w AS (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)'
+]) WITH ORDINALITY AS q(query, o), both_ways(query) b ORDER BY o;
+RESET client_min_messages;
+SELECT gpu_logreg_rows_agg(b, v, i > 5, 0) FROM pairs;
+\echo :LAST_ERROR_SQLSTATE
+PREPARE fit(boolean, float8) AS SELECT gpu_logreg(array_agg(k), array_agg(b), $1, $2) FROM pairs;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE fit(NULL, 1);
+EXECUTE fit(true, NULL);
+EXECUTE fit(true, -1);
+DEALLOCATE fit;
+RESET plan_cache_mode;
+
+-- rows that are more than work_mem are in a file, but for those of a window frame, which grows
+CREATE TABLE tall AS SELECT i, i % 20000 / 10000 AS g, (hashint4(i) % 1000) / 7.0::float8 AS a, (hashint4(i + 1) % 1000) / 3.0::float8 AS c,
+    hashint4(i + 2) % 5 < 2 + (hashint4(i) % 1000) / 800 AS b FROM generate_series(1, 20000) i;
+ANALYZE tall;
+CREATE TEMP TABLE kept AS SELECT g, gpu_logreg_agg(b, a, c) AS m FROM tall GROUP BY g;
+SELECT reason ~ 'temporary file' AS in_file FROM gpu_last_run();
+SET work_mem = '64kB';
+CREATE TEMP TABLE spooled AS SELECT g, gpu_logreg_agg(b, a, c) AS m FROM tall GROUP BY g;
+SELECT reason ~ 'temporary file' AS in_file FROM gpu_last_run() WHERE device = 'cpu';
+SELECT k.g, (k.m).n, (k.m).converged, relative_difference((k.m).coef, (s.m).coef) < 1e-12 AS coef, abs((k.m).deviance / (s.m).deviance - 1) < 1e-12 AS deviance FROM kept k JOIN spooled s USING (g) ORDER BY g;
+SELECT query, b.* FROM unnest(ARRAY[
+    'SELECT g, rounded(gpu_logreg(array_agg(ARRAY[a, c]), array_agg(b))) FROM tall GROUP BY g',
+    'SELECT rounded(gpu_logreg(array_agg(ARRAY[a, c, 1e3 + a * a]), array_agg(b::int), true, 1)) FROM tall',
+    'SELECT gpu_logreg(array_agg(a), array_agg(CASE WHEN i = 19999 THEN 2 ELSE b::int END)) FROM tall'
+]) WITH ORDINALITY AS q(query, o), both_ways(query) b ORDER BY o;
+SELECT part, (w).n = part * 4000 AND relative_difference((w).coef, (SELECT (gpu_logreg_agg(b, a, c)).coef FROM tall WHERE (i - 1) / 4000 < part)) < 1e-12 AS same
+FROM (SELECT part, max(w::text)::gpu_model AS w FROM (SELECT (i + 3999) / 4000 AS part, gpu_logreg_agg(b, a, c) OVER (ORDER BY (i + 3999) / 4000) AS w FROM tall) f GROUP BY part) s ORDER BY part;
+-- a file is given up with its group
+SELECT count(m), sum((m).n) FROM (SELECT gpu_logreg_agg(b, VARIADIC ARRAY[a, c]) AS m FROM tall, generate_series(1, 5) j GROUP BY j, i % 4) s;
+RESET work_mem;
+
 -- queries of all sorts
 CREATE VIEW by_group AS SELECT g, gpu_ols(array_agg(ARRAY[x, k]), array_agg(y)) AS coef FROM pairs WHERE x <> 'NaN' GROUP BY g;
 SELECT query, b.* FROM unnest(ARRAY[
@@ -193,8 +266,13 @@ SELECT query, b.* FROM unnest(ARRAY[
     'SELECT gpu_ols(array_agg(v), array_agg(y)) FROM pairs',
     'SELECT gpu_ols(array_agg(v[1:CASE WHEN i = 500 THEN 1 ELSE 2 END]), array_agg(y)) FROM pairs',
     'SELECT gpu_ols(array_agg(CASE WHEN i > 250 THEN v END), array_agg(y)) FROM pairs',
-    'SELECT g, gpu_ols(array_agg(i), array_agg(y)) FROM pairs GROUP BY g'
+    'SELECT g, gpu_ols(array_agg(i), array_agg(y)) FROM pairs GROUP BY g',
+    'SELECT rounded(gpu_logreg(array_agg(ARRAY[k, i]), array_agg(b))) FROM pairs',
+    'SELECT g, rounded(gpu_logreg(array_agg(k), array_agg(b))) FROM pairs GROUP BY g',
+    'SELECT gpu_logreg(array_agg(v[1:CASE WHEN i = 500 THEN 1 ELSE 2 END]), array_agg(b)) FROM pairs',
+    'SELECT gpu_logreg(array_agg(k), array_agg(b)) FROM pairs WHERE b'
 ]) WITH ORDINALITY AS q(query, o), both_ways(query) b ORDER BY o;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_logreg(array_agg(k), array_agg(b)), gpu_logreg_agg(b, k) FROM pairs;
 SELECT gpu_ols_coef(gpu_ols_rollup(s), true) IS NOT NULL AS merged FROM (SELECT gpu_ols_vector_pass(y, v) AS s FROM pairs GROUP BY g) t;
 ALTER TABLE pairs RESET (parallel_workers);
 RESET max_parallel_workers_per_gather;
@@ -244,8 +322,8 @@ ROLLBACK;
 REVOKE SELECT ON pairs FROM regress_gpureg_rewriter;
 DROP ROLE regress_gpureg_rewriter;
 DROP CAST (money_like AS float8);
-DROP FUNCTION as_number, counted, both_ways, plan_of, outcome;
-DROP TABLE pairs CASCADE;
+DROP FUNCTION as_number, counted, rounded, both_ways, plan_of, outcome;
+DROP TABLE pairs, tall CASCADE;
 DROP TYPE money_like;
 DROP DOMAIN positive;
 DROP DOMAIN numbers;
