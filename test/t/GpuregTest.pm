@@ -11,7 +11,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(start_node try_sql sqlstate error_is start_session wait_active finish_session seconds
+our @EXPORT = qw(start_node try_sql sqlstate error_is start_session wait_active finish_session open_psql
+  psql_says close_psql seconds
   relative_difference postmaster_pid survived create_process_kb);
 
 # A running server with the extension in database postgres.
@@ -91,6 +92,41 @@ sub finish_session
 
 	$session->{run}->finish;
 	return ($session->{out}, $session->{err});
+}
+
+# A psql that stays, for many small scripts: starting one costs more than most of these.
+sub open_psql
+{
+	my ($node, $name) = @_;
+	my $psql = { in => '', out => '', err => '', scripts => 0, timer => IPC::Run::timer(180) };
+	my $connection = $node->connstr('postgres') . " application_name=$name";
+	my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-f', '-', '-d', $connection);
+
+	my @pipes = ('<', \$psql->{in}, '>', \$psql->{out}, '2>', \$psql->{err});
+	$psql->{run} = IPC::Run::start(\@command, @pipes, $psql->{timer});
+	return $psql;
+}
+
+# Runs a script to its end, whatever fails in it; returns its output and its messages.
+sub psql_says
+{
+	my ($psql, $script) = @_;
+	my $end = 'end of script ' . ++$psql->{scripts};
+
+	@$psql{qw(out err)} = ('', '');
+	$psql->{in} .= "$script\n\\echo $end\n\\warn $end\n";
+	$psql->{timer}->start(180);
+	$psql->{run}->pump until $psql->{out} =~ /^\Q$end\E\n/m && $psql->{err} =~ /^\Q$end\E\n/m;
+	$psql->{timer}->reset;
+	return map { s/^\Q$end\E\n//mr } @$psql{qw(out err)};
+}
+
+sub close_psql
+{
+	my ($psql) = @_;
+
+	$psql->{in} .= "\\q\n";
+	$psql->{run}->finish;
 }
 
 # How long it takes to run $what, and what that returns.

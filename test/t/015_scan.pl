@@ -1,0 +1,299 @@
+# Random statements over random tables give the same with the custom scan as without: the same bits, the same errors.
+# What it reads is a matter of pages, visibility and types, of which no list of cases is complete.
+#
+# GPUREG_SEED repeats a run, and GPUREG_TABLE one table of it; GPUREG_LONG=1 takes more tables.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use IPC::Run;
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RandomStatements;
+use RandomTables;
+use Test::More;
+
+my $seed = $ENV{GPUREG_SEED} // time % 1_000_000;
+my $ntables = $ENV{GPUREG_TABLES} // ($ENV{GPUREG_LONG} && !$ENV{GPUREG_SANITIZE} ? 5000 : 300);
+my @numbers = defined $ENV{GPUREG_TABLE} ? ($ENV{GPUREG_TABLE}) : (1 .. $ntables);
+my $nstatements = 4;
+
+diag("GPUREG_SEED=$seed, " . @numbers . ' tables');
+
+my $node = start_node('main', 'autovacuum = off', 'max_worker_processes = 8', 'max_parallel_workers = 8',
+	"statement_timeout = '60s'", 'gpureg.device = cpu', 'log_min_error_statement = panic', 'jit = off');
+my $pid = postmaster_pid($node);
+my $version = $node->safe_psql('postgres', 'SHOW server_version_num') / 10000;
+my $has_scan = $node->safe_psql('postgres',
+	q{LOAD 'gpureg'; SELECT count(*) FROM pg_settings WHERE name = 'gpureg.enable_scan'});
+my $scan_setting = $has_scan ? q{'gpureg.enable_scan'} : 'NULL';
+
+$node->safe_psql('postgres', qq{
+	CREATE ROLE reader;
+	CREATE ACCESS METHOD heap_too TYPE TABLE HANDLER heap_tableam_handler;
+	CREATE FUNCTION u(i int, k int) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+		'SELECT (hashint8extended(i, k) & 1073741823) / 1073741824.0::float8';
+	CREATE TABLE few (v int);
+	INSERT INTO few VALUES (0), (2), (5);
+	GRANT SELECT ON few TO reader;
+
+	-- Texts of group keys that are equal for the equal.
+	CREATE FUNCTION same_key(k anyelement) RETURNS text LANGUAGE plpgsql IMMUTABLE AS \$\$
+	BEGIN
+		RETURN coalesce(CASE
+			WHEN pg_typeof(k) IN ('float8'::regtype, 'float4'::regtype) THEN (k::text::float8 + 0)::text
+			WHEN pg_typeof(k) = 'numeric'::regtype THEN trim_scale(k::text::numeric)::text
+			ELSE k::text
+		END, 'NULL');
+	END \$\$;
+
+	-- What a statement gives: rows as text, or its error. The settings, and what it changes, are rolled back.
+	CREATE FUNCTION outcome(scan text, s json, OUT result text, OUT uses_scan bool) LANGUAGE plpgsql AS \$\$
+	DECLARE
+		setting text;
+		r record;
+		c refcursor;
+		line text;
+		state text;
+		message text;
+	BEGIN
+		uses_scan := false;
+		DEALLOCATE ALL;
+		BEGIN
+			IF $scan_setting IS NOT NULL THEN
+				PERFORM set_config($scan_setting, scan, true);
+			END IF;
+			FOR setting IN SELECT json_array_elements_text(s->'settings') LOOP
+				PERFORM set_config(split_part(setting, '=', 1), split_part(setting, '=', 2), true);
+			END LOOP;
+			IF s->>'parameter' IS NOT NULL THEN
+				PERFORM set_config('plan_cache_mode', 'force_generic_plan', true);
+				EXECUTE format('PREPARE statement(%s) AS %s', s->'parameter'->>0, s->>'text');
+			END IF;
+			IF scan = 'on' THEN
+				FOR line IN EXECUTE format('EXPLAIN (%s) ', s->>'explain') ||
+						CASE WHEN s->>'parameter' IS NULL THEN s->>'text' ELSE 'EXECUTE statement(1)' END LOOP
+					uses_scan := uses_scan OR line LIKE '%Custom Scan (GpuregScan)%';
+				END LOOP;
+			END IF;
+			IF scan = 'on' AND s->>'mutation' IS NOT NULL THEN
+				EXECUTE s->>'mutation';
+			END IF;
+			IF s->>'how' = 'cursor' THEN
+				OPEN c SCROLL FOR EXECUTE s->>'text';
+				EXECUTE s->>'changes';
+				FETCH c INTO r;
+				result := r::text;
+				FETCH c INTO r;
+				MOVE BACKWARD ALL FROM c;
+				FETCH c INTO r;
+				result := result || ' and ' || r::text;
+			ELSIF s->>'parameter' IS NOT NULL THEN
+				EXECUTE format('EXECUTE statement(%s)', s->'parameter'->>1) INTO r;
+				result := r::text;
+				EXECUTE format('EXECUTE statement(%s)', s->'parameter'->>2) INTO r;
+				result := result || ' and ' || r::text;
+			ELSE
+				EXECUTE s->>'text' INTO r;
+				result := r::text;
+			END IF;
+			RAISE EXCEPTION USING ERRCODE = 'GR000';
+		EXCEPTION
+			WHEN SQLSTATE 'GR000' THEN
+			WHEN OTHERS THEN
+				GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
+				result := 'ERROR ' || state || ': ' || message;
+		END;
+	END \$\$;
+
+	-- One statement without the scan and with it, in either order, as one line of JSON
+	CREATE FUNCTION compare(id int, s json) RETURNS text LANGUAGE plpgsql AS \$\$
+	DECLARE
+		without record;
+		with_scan record;
+	BEGIN
+		IF s->>'first' = 'on' THEN
+			with_scan := outcome('on', s);
+		END IF;
+		without := outcome('off', s);
+		IF s->>'first' <> 'on' THEN
+			with_scan := outcome('on', s);
+		END IF;
+		RETURN json_build_object('id', id, 'off', without.result, 'uses_scan', with_scan.uses_scan,
+			'on', CASE WHEN with_scan.result IS DISTINCT FROM without.result THEN with_scan.result ELSE 'the same' END);
+	END \$\$;});
+
+my $json = JSON::PP->new->utf8->canonical;
+my $main = open_psql($node, 'main');
+my $rival = open_psql($node, 'rival');
+psql_says($_, 'SET client_min_messages = error;') for $main, $rival;
+my %count = map { $_ => 0 } 'statements', 'scans', 'errors', 'other errors', 'other bits', 'other digits';
+my $worst = 0;
+
+# The largest distance of two numbers at the same place in two texts, relative to the larger; what isn't a number must
+# be the same.
+sub difference
+{
+	my ($left, $right) = @_;
+	my @left = split /([{}()",\s|]+)/, $left;
+	my @right = split /([{}()",\s|]+)/, $right;
+	my $most = 0;
+
+	return 9e99 if @left != @right;
+	for my $k (0 .. $#left)
+	{
+		my ($u, $v) = ($left[$k], $right[$k]);
+		next if $u eq $v;
+		# counts are whole, estimates hardly ever
+		return 9e99 if grep { !/^-?\d+(?:\.\d+|(?:\.\d+)?e[-+]?\d+)?$/ } $u, $v;
+		return 9e99 if !grep { /[.e]/ } $u, $v;
+		my $scale = abs($u) > abs($v) ? abs($u) : abs($v);
+		my $difference = abs($u - $v) / $scale;
+		$most = $difference if $difference > $most;
+	}
+	return $most;
+}
+
+# Is what a statement gave the same? Which row or group fails first, where several would, is open where several
+# processes read rows, or groups come in an order of their own.
+sub is_same
+{
+	my ($statement, $line) = @_;
+	my ($off, $on) = map { $_ // 'NULL' } @$line{qw(off on)};
+	my $unordered = $statement->{text} =~ / GROUP BY /
+	  || grep { $_ eq 'max_parallel_workers_per_gather=2' } $statement->{settings}->@*;
+
+	$count{statements}++;
+	$count{errors}++ if $off =~ /^ERROR/;
+	$count{scans}++ if $line->{uses_scan};
+	return 1 if $on eq 'the same';
+	if ($off =~ /^ERROR/ && $on =~ /^ERROR/ && $on !~ /^ERROR XX/ && $unordered)
+	{
+		$count{'other errors'}++;
+		return 1;
+	}
+	my $difference = difference($off, $on);
+	return 0 if $difference >= 1e-12;
+	$count{'other bits'}++;
+	$count{'other digits'}++ if $difference > 1e-15;
+	$worst = $difference if $difference > $worst;
+	note(sprintf "%.1e: %s", $difference, $json->encode($statement));
+	return 1;
+}
+
+# What is run, drawn before anything is: another seed for each table, so that one can be had by itself.
+sub draw_all
+{
+	my ($number, $mutated) = @_;
+
+	srand($seed * 10007 + $number);
+	my $table = draw_table($number, $version);
+	my @statements = map { draw_statement($table) } 1 .. $nstatements;
+	my $script = {
+		table => $table, statements => \@statements,
+		setup => setup_sql($table), own => own_sql($table), drop => drop_sql($table),
+		rival => $table->{rivals} ? rival_sql($table) : undef,
+		begin => 'BEGIN ISOLATION LEVEL ' . pick('READ COMMITTED', 'REPEATABLE READ', 'REPEATABLE READ', 'SERIALIZABLE')
+	};
+	if ($mutated)
+	{
+		$script->{rival} = undef;
+		my $last = "SELECT max(ctid) FROM $table->{name}";
+		$_->{mutation} = "DELETE FROM $table->{name} WHERE ctid = ($last)" for @statements;
+	}
+	return $script;
+}
+
+# Runs a table's statements; returns their lines. The transactions of another session begin before those of the
+# statements, and end before the last of these, if these have a snapshot.
+sub run_table
+{
+	my ($script, $name) = @_;
+	my $statements = $script->{statements};
+	my $ends_early = $script->{rival} && $script->{begin} !~ /READ COMMITTED/;
+	my @texts = map { $json->encode($_) } @$statements;
+	my @calls = map { "SELECT compare($_, \$json\$$texts[$_]\$json\$);\n" } 0 .. $#texts;
+	my @last = $ends_early ? splice(@calls, 2) : ();
+	my (@out, @err);
+
+	($out[0], $err[0]) = psql_says($main, $script->{setup});
+	($out[1], $err[1]) = psql_says($rival, $script->{rival}) if $script->{rival};
+	($out[2], $err[2]) = psql_says($main, "$script->{begin};\n$script->{own}" . join '', @calls);
+	($out[3], $err[3]) = psql_says($rival, "$script->{table}->{rivals_end};") if $script->{rival};
+	($out[4], $err[4]) = psql_says($main, join('', @last) . 'COMMIT;');
+	($out[5], $err[5]) = psql_says($main, $script->{drop});
+	my $err = join '', grep { defined } @err;
+	my @lines = map { $json->decode($_) } split /\n/, join '', grep { defined } @out;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok($err eq '' && @lines == @$statements, "$name: runs") or diag(@$script{qw(setup rival begin own)}, $err);
+	return @lines;
+}
+
+sub test_table
+{
+	my ($number) = @_;
+	my $script = draw_all($number, 0);
+	my @bad;
+
+	for my $line (run_table($script, "table $number"))
+	{
+		my $statement = $script->{statements}->[ $line->{id} ];
+		next if is_same($statement, $line);
+		my ($off, $on) = map { $_ // 'NULL' } @$line{qw(off on)};
+		push @bad, join "\n", '', $json->encode($statement), "off: $off", "on:  $on";
+	}
+	ok(!@bad, "table $number: the same with the scan as without")
+	  or diag(join "\n", "GPUREG_SEED=$seed GPUREG_TABLE=$number",
+		(grep { defined } @$script{qw(setup rival begin own)}), @bad);
+}
+
+# Two transactions each sum up a table, and then add a row to it: one of them can't have been first.
+sub test_serializable
+{
+	my ($setting) = @_;
+	my $sums = 'SELECT gpu_ols_agg(y, x) FROM skew';
+	my $begin = "$setting; BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT (gpu_ols_agg(y, x)).n FROM skew;";
+	my $end = 'INSERT INTO skew VALUES (1, 1); COMMIT;';
+	my @err;
+
+	psql_says($main, 'CREATE TABLE skew AS SELECT sin(i) AS y, i::float8 AS x FROM generate_series(1, 500) i;');
+	psql_says($_, $begin) for $main, $rival;
+	(undef, $err[0]) = psql_says($main, $end);
+	(undef, $err[1]) = psql_says($rival, $end);
+	psql_says($_, 'ROLLBACK;') for $main, $rival;
+	psql_says($main, 'DROP TABLE skew;');
+	like("@err", qr/ERROR:  40001:/, "$setting: a row that another transaction would have seen is a conflict");
+}
+
+test_table($_) for @numbers;
+if (@numbers > 1)
+{
+	# the order of the rows decides upon the last bits of some
+	cmp_ok($count{'other bits'}, '<=', 0.03 * $count{statements}, 'few in other bits');
+	cmp_ok($count{'other digits'}, '<=', 0.01 * $count{statements}, 'hardly any in other digits');
+	cmp_ok($count{'other errors'}, '<=', 0.01 * $count{statements}, 'hardly any with other errors');
+	cmp_ok($count{errors}, '<=', 0.25 * $count{statements}, 'most give something');
+	cmp_ok($count{scans}, '>=', 0.3 * $count{statements}, 'many with the scan in their plan') if $has_scan;
+
+	# The test sees it if there is one row less.
+	my $noticed = 0;
+	for my $number (map { $ntables + $_ } 1 .. 20)
+	{
+		$noticed += grep { ($_->{on} // '') ne 'the same' } run_table(draw_all($number, 1), "mutant $number");
+	}
+	cmp_ok($noticed, '>=', 10, 'a row that is left out is noticed');
+	note("noticed in $noticed statements");
+	test_serializable($_) for $has_scan ? map { "SET gpureg.enable_scan = $_" } 'off', 'on' : 'RESET jit';
+}
+close_psql($_) for $main, $rival;
+
+diag(join ', ', (map { "$_: $count{$_}" } sort keys %count), sprintf 'largest difference: %.1e', $worst);
+unlike(slurp_file($node->logfile), qr/refcount leak|reference leak|was not closed|still referenced|leaked/,
+	'nothing is left open');
+survived($node, $pid, 'all of it');
+done_testing();
