@@ -1,0 +1,288 @@
+-- The custom scan: where a plan has it, where it can't have it, and that the results are the same with it as without.
+-- 015_scan.pl takes tables and statements at random; these are the cases that have a name.
+SET extra_float_digits = 1;
+CREATE TABLE scan_rows (k int, y float8, x1 float8, x2 real, x3 int2, x4 int4, x5 int8, b bool, n numeric, d date,
+    ts timestamp, t text, v float8[]);
+INSERT INTO scan_rows SELECT i % 5, sin(i * i), cos(i * 1.7), i % 7, i % 11, i % 13, i % 17, i % 3 = 0, i % 19 / 4.0,
+    date '2020-01-01' + i % 23,
+    timestamp '2020-01-01' + i % 29 * interval '1 hour', substr('abc', i % 3 + 1, 1), ARRAY[i % 5, sin(i)]
+        FROM generate_series(1, 2000) i;
+UPDATE scan_rows SET x1 = NULL WHERE k = 2 AND x3 = 4;
+DELETE FROM scan_rows WHERE k = 3 AND x3 = 5;
+CREATE TABLE scan_parts (LIKE scan_rows) PARTITION BY LIST (k);
+CREATE TABLE scan_parts_1 PARTITION OF scan_parts FOR VALUES IN (0, 1);
+CREATE TABLE scan_parts_2 (t text, gone int, b bool, v float8[], y float8, x1 float8, x2 real, x3 int2, x4 int4,
+    x5 int8, n numeric, d date, ts timestamp, k int);
+ALTER TABLE scan_parts_2 DROP COLUMN gone;
+ALTER TABLE scan_parts ATTACH PARTITION scan_parts_2 FOR VALUES IN (2, 3);
+CREATE TABLE scan_parts_3 PARTITION OF scan_parts DEFAULT;
+INSERT INTO scan_parts SELECT * FROM scan_rows;
+CREATE TABLE scan_parents (k int, y float8, x1 float8);
+CREATE TABLE scan_children (more text) INHERITS (scan_parents);
+INSERT INTO scan_parents SELECT k, y, x1 FROM scan_rows WHERE k < 2;
+INSERT INTO scan_children SELECT k, y, x1 FROM scan_rows WHERE k >= 2;
+CREATE VIEW scan_view AS SELECT y, x1, x2 * 2 AS twice FROM scan_rows WHERE k > 0;
+CREATE MATERIALIZED VIEW scan_matview AS SELECT k, y, x1 FROM scan_rows;
+CREATE UNLOGGED TABLE scan_unlogged AS SELECT * FROM scan_rows;
+CREATE TEMP TABLE scan_temporary AS SELECT * FROM scan_rows;
+CREATE TABLE scan_empty (LIKE scan_rows);
+CREATE TABLE scan_few (f int);
+INSERT INTO scan_few VALUES (1), (2), (4);
+ANALYZE scan_rows, scan_parts, scan_parents, scan_children, scan_matview, scan_unlogged, scan_temporary, scan_empty,
+    scan_few;
+
+CREATE FUNCTION uses_scan(statement text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    found_it bool := false;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP
+        found_it := found_it OR line LIKE '%Custom Scan (GpuregScan)%';
+    END LOOP;
+    RETURN found_it;
+END $$;
+-- What a statement of one row gives, as text, or its error.
+CREATE FUNCTION outcome(statement text, scan bool) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    r record;
+    state text;
+    message text;
+BEGIN
+    PERFORM set_config('gpureg.enable_scan', scan::text, true);
+    EXECUTE statement INTO r;
+    PERFORM set_config('gpureg.enable_scan', 'on', true);
+    RETURN r::text;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
+    RETURN state || ': ' || message;
+END $$;
+-- Rounded to 12 digits, as the order of the rows decides upon the last bits
+CREATE FUNCTION rounded(outcome text) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(CASE WHEN part ~ '^-?\d+\.\d+(e-?\d+)?$' THEN to_char(part::float8,
+        '9.99999999999EEEE') ELSE part END, ' ' ORDER BY i)
+    FROM regexp_split_to_table(outcome, '[^-+.\w]+') WITH ORDINALITY p(part, i)
+$$;
+CREATE FUNCTION same(statement text) RETURNS bool LANGUAGE sql AS $$
+    SELECT rounded(outcome(statement, true)) IS NOT DISTINCT FROM rounded(outcome(statement, false))
+$$;
+
+-- Aggregates that it takes, alone and together
+SELECT name, uses_scan(statement) AS scan, same(statement) FROM (VALUES
+    (1, 'ols', 'SELECT gpu_ols_agg(y, x1, x2) FROM scan_rows'),
+    (2, 'ols of a boolean', 'SELECT gpu_ols_agg(b, x1, x2) FROM scan_rows'),
+    (3, 'ols of an array', 'SELECT gpu_ols_agg(y, VARIADIC v) FROM scan_rows'),
+    (4, 'ols of an array expression', 'SELECT gpu_ols_array_agg(y, ARRAY[x1, x2]) FROM scan_rows'),
+    (5, 'stats', 'SELECT gpu_ols_solve(gpu_ols_stats_agg(y, x1, x2), false) FROM scan_rows'),
+    (6, 'stats of an array', 'SELECT gpu_ols_solve(gpu_ols_stats_array_agg(y, v)) FROM scan_rows'),
+    (7, 'wls', 'SELECT gpu_wls_agg(x3, y, x1, x2) FROM scan_rows'),
+    (8, 'wls stats', 'SELECT gpu_ols_solve(gpu_wls_stats_agg(x3, y, x1)) FROM scan_rows'),
+    (9, 'wls of an array', 'SELECT gpu_wls_array_agg(x3, y, v) FROM scan_rows'),
+    (9, 'wls of an array, weights of 0', 'SELECT gpu_wls_array_agg(n, y, v) FROM scan_rows'),
+    (10, 'logistic step', $$SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', b, x1, x2)) FROM scan_rows$$),
+    (11, 'logistic step at a beta',
+        $$SELECT gpu_logreg_solve(gpu_logreg_step_agg('{0.1,0.2,0}', b, x1, x2)) FROM scan_rows$$),
+    (12, 'logistic step of an array',
+        $$SELECT gpu_logreg_solve(gpu_logreg_step_array_agg('{}', b, v)) FROM scan_rows$$),
+    (13, 'glm step', $$SELECT gpu_logreg_solve(gpu_glm_step_agg('poisson', 'log', '{}', x4, x1, x2)) FROM scan_rows$$),
+    (14, 'several', 'SELECT gpu_ols_agg(y, x1), gpu_wls_agg(x3, y, x2), (gpu_ols_agg(y, x1)).n FROM scan_rows'),
+    (15, 'filter',
+        'SELECT gpu_ols_agg(y, x1) FILTER (WHERE k = 1), gpu_ols_agg(b, x1) FILTER (WHERE b) FROM scan_rows'),
+    (16, 'having', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows HAVING (gpu_ols_agg(y, x1)).n > 10'),
+    (17, 'having, no row', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows HAVING (gpu_ols_agg(y, x1)).n < 10')) c(i, name,
+        statement) ORDER BY i;
+
+-- Columns and expressions of every kind
+SELECT what, uses_scan(statement) AS scan, same(statement) FROM (
+    SELECT i, what, format('SELECT gpu_ols_agg(y, %s) FROM scan_rows', what) AS statement FROM unnest(ARRAY['x1', 'x2',
+        'x3', 'x4', 'x5', 'n', 'b::int',
+        'x2::float8', 'x1 * x2', 'ln(x4 + 1)', '(t = ''a'')::int', 'CASE WHEN b THEN x1 ELSE x2 END',
+            'coalesce(x1, 0)', 'd - date ''2020-01-01''',
+        'extract(epoch FROM ts)', 'length(t)', 'v[2]', 'x1, x2, x3, x4, x5, n', '1', 'NULL',
+            '(SELECT max(f) FROM scan_few) + x1']) WITH ORDINALITY w(what, i)) s
+ORDER BY i;
+
+-- Filters
+SELECT filter, uses_scan(statement) AS scan, same(statement) FROM (
+    SELECT i, filter, format('SELECT gpu_ols_agg(y, x1, x4) FROM scan_rows WHERE %s', filter) AS statement
+        FROM unnest(ARRAY['x1 > 0', 'x2 < 3.5', 'x3 <> 4',
+        'x4 >= 2::int8', 'x5 = 3.0', 'b', 'NOT b', 'b IS NOT TRUE', 'n > 1.5', 'd < ''2020-01-10''',
+            'd >= timestamp ''2020-01-05''', 'ts > ''2020-01-01 12:00''',
+        't = ''a''', 't LIKE ''b%''', 'x1 IS NULL', 'x1 IS NOT NULL', 'x4 IN (1, 2, 3)', 'x4 BETWEEN 2 AND 8',
+            'x1 > 0 OR x4 = 5', 'x1 < ''NaN''', 'x1 > ''NaN''',
+        'x1 < ''Infinity''', 'x1 < x2', 'abs(x1) < 0.5', 'k > (SELECT min(f) FROM scan_few)',
+            'k > (SELECT count(*) FROM scan_few WHERE f > x4)',
+        'ctid < ''(3,1)''', 'tableoid = ''scan_rows''::regclass', 'xmin IS NOT NULL', 'false', 'true',
+            'now() > ''2000-01-01''', 'EXISTS (SELECT FROM scan_few)',
+        '10 / (x4 + 1) > 3', '10 / x4 > 3', 'x4 > 0 AND x3 > 2 AND b AND t <> ''c''']) WITH ORDINALITY w(filter, i)) s
+            ORDER BY i;
+
+-- Tables
+SELECT "table", uses_scan(statement) AS scan, same(statement) FROM (
+    SELECT i, "table", format('SELECT gpu_ols_agg(y, x1) FROM %s', "table") AS statement
+        FROM unnest(ARRAY['scan_parts', 'scan_parts WHERE k = 1', 'scan_parts WHERE k IN (1, 2)',
+        'scan_parts_2', 'scan_parents', 'ONLY scan_parents', 'scan_view', 'scan_matview', 'scan_unlogged',
+            'scan_temporary', '(SELECT * FROM scan_rows WHERE b) s',
+        '(SELECT * FROM scan_rows UNION ALL SELECT * FROM scan_rows) s']) WITH ORDINALITY w("table", i)) s ORDER BY i;
+SELECT same('SELECT gpu_ols_agg(y, x1) FROM scan_empty');
+
+-- Groups
+SELECT keys, uses_scan(statement) AS scan, same(statement) FROM (
+    SELECT i, keys, format($$SELECT string_agg(q::text, ' ' ORDER BY q::text)
+        FROM (SELECT %1$s, gpu_ols_agg(y, x1) FROM scan_rows GROUP BY %1$s %2$s) q$$, keys, kept) AS statement
+    FROM unnest(ARRAY['k', 't', 'd', 'b', 'n', 'x2', 'x1 > 0', 'k, b', 'k % 2, t', 'k'], array_fill(''::text,
+        ARRAY[9]) || 'HAVING (gpu_ols_agg(y, x1)).n > 300'::text)
+        WITH ORDINALITY w(keys, kept, i)) s ORDER BY i;
+
+-- Where it can't be right, or isn't thought of: the plan is another, the result the same
+SELECT name, uses_scan(statement) AS scan, same(statement) FROM (VALUES
+    (1, 'distinct in the aggregate', 'SELECT gpu_ols_agg(DISTINCT y, x4) FROM scan_rows'),
+    (2, 'order in the aggregate', 'SELECT gpu_ols_agg(y, x4 ORDER BY x1) FROM scan_rows'),
+    (3, 'another aggregate beside', 'SELECT gpu_ols_agg(y, x1), count(*) FROM scan_rows'),
+    (4, 'another aggregate in having', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows HAVING count(*) > 3'),
+    (5, 'a join', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows JOIN scan_few ON k = f'),
+    (6, 'a semijoin', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows WHERE k IN (SELECT f FROM scan_few)'),
+    (7, 'sampling', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows TABLESAMPLE SYSTEM (50) REPEATABLE (1)'),
+    (8, 'locked rows', 'SELECT gpu_ols_agg(y, x1) FROM (SELECT y, x1 FROM scan_rows FOR UPDATE) s'),
+    (9, 'a limit below', 'SELECT gpu_ols_agg(y, x1) FROM (SELECT y, x1 FROM scan_rows ORDER BY y LIMIT 100) s'),
+    (10, 'a function', 'SELECT gpu_ols_agg(sin(i * i), i) FROM generate_series(1, 100) i'),
+    (11, 'values', 'SELECT gpu_ols_agg(y, x) FROM (VALUES (1, 2), (2, 3), (3, 5)) v(y, x)'),
+    (12, 'a common table expression',
+        'WITH c AS MATERIALIZED (SELECT * FROM scan_rows) SELECT gpu_ols_agg(y, x1) FROM c'),
+    (13, 'rollup', $$SELECT string_agg(m::text, ' ' ORDER BY m::text)
+        FROM (SELECT gpu_ols_agg(y, x1) AS m FROM scan_rows GROUP BY ROLLUP (k)) q$$),
+    (14, 'a window', 'SELECT max((m).n) FROM (SELECT gpu_ols_agg(y, x1) OVER (PARTITION BY k) AS m FROM scan_rows) w'),
+    (15, 'an outer query''s aggregate',
+        'SELECT (SELECT gpu_ols_agg(s.y, s.x1) FROM scan_few LIMIT 1) FROM scan_rows s'),
+    (16, 'not a sequential scan', 'SELECT gpu_ols_agg(y, x1) FROM scan_rows WHERE ctid = ''(0,1)'''),
+    (17, 'a coefficient of each row''s',
+        'SELECT gpu_logreg_solve(gpu_logreg_step_agg(ARRAY[x1 * 0, 0], b, x2)) FROM scan_rows')) c(i, name, statement)
+        ORDER BY i;
+-- what is volatile is called once for each row that passes the filter
+CREATE SEQUENCE scan_calls;
+SELECT uses_scan(s.statement), (outcome(s.statement, true)) ~ 'ols', currval('scan_calls') FROM (VALUES
+    ($$SELECT gpu_ols_agg(y, x4, nextval('scan_calls')) FROM scan_rows WHERE k = 0$$)) s(statement);
+SET gpureg.enable_scan = off;
+SELECT uses_scan('SELECT gpu_ols_agg(y, x1) FROM scan_rows');
+RESET gpureg.enable_scan;
+
+-- Errors are the same, with and without
+INSERT INTO scan_empty (y, x1, x4, b) VALUES (1, 2, 3, true), (2, 'NaN', 0, true), (3, 'Infinity', 5, true), (4, 1e200,
+    1, true);
+SELECT outcome(statement, true), same(statement) FROM (VALUES ('SELECT gpu_ols_agg(y, x1) FROM scan_empty'),
+    ('SELECT gpu_ols_agg(y, x4, x1) FROM scan_empty'),
+    ('SELECT gpu_ols_agg(x1, y) FROM scan_empty'),
+        ('SELECT gpu_ols_agg(y, x1) FROM scan_empty WHERE x1 < ''Infinity'''),
+        ('SELECT gpu_ols_agg(y, 1 / x4) FROM scan_empty'),
+    ('SELECT gpu_wls_agg(-x4, y, x4) FROM scan_empty'),
+        ('SELECT gpu_logreg_solve(gpu_logreg_step_agg(''{}'', y, x4)) FROM scan_empty')) s(statement);
+
+-- Row security and column privileges
+CREATE ROLE regress_gpureg_scan;
+GRANT SELECT (k, y, x1) ON scan_rows TO regress_gpureg_scan;
+GRANT SELECT ON scan_parents TO regress_gpureg_scan;
+ALTER TABLE scan_parents ENABLE ROW LEVEL SECURITY;
+CREATE POLICY scan_policy ON scan_parents TO regress_gpureg_scan USING (k = 1);
+CREATE FUNCTION scan_leak(float8) RETURNS bool LANGUAGE plpgsql COST 0.0001
+    AS $$ BEGIN RAISE NOTICE 'leaked'; RETURN true; END $$;
+SELECT count(*) AS allowed FROM scan_parents WHERE k = 1 \gset
+SET ROLE regress_gpureg_scan;
+SELECT (gpu_ols_agg(y, x1)).n > 0 AS may_read FROM scan_rows;
+SELECT gpu_ols_agg(y, x2) FROM scan_rows;
+SELECT gpu_ols_agg(y, x1) FROM scan_rows WHERE x4 > 3;
+SELECT gpu_ols_agg(y, x1) FROM scan_view;
+SELECT m.n + m.n_skipped = :allowed AS only_its_rows FROM (SELECT (gpu_ols_agg(y, x1)).* FROM scan_parents) m;
+SELECT m.n + m.n_skipped = :allowed AS only_its_rows FROM (SELECT (gpu_ols_agg(y, x1)).* FROM scan_parents
+    WHERE k = 0 OR k = 1) m;
+SELECT same('SELECT gpu_ols_agg(y, x1) FROM scan_parents WHERE k > 0');
+RESET ROLE;
+-- the policy is met before what could tell of other rows
+CREATE TABLE scan_secret (k int, y float8, x1 float8);
+INSERT INTO scan_secret VALUES (1, 1, 1), (2, 2, 3), (2, 3, 5);
+ALTER TABLE scan_secret ENABLE ROW LEVEL SECURITY;
+CREATE POLICY scan_policy ON scan_secret USING (k = 1);
+GRANT SELECT ON scan_secret TO regress_gpureg_scan;
+SET ROLE regress_gpureg_scan;
+SELECT (gpu_ols_agg(y, x1)).n FROM scan_secret WHERE scan_leak(y);
+RESET ROLE;
+-- a plan that is kept is another role's, and another policy's, too
+PREPARE of_policy AS SELECT (m).n + (m).n_skipped AS rows FROM (SELECT gpu_ols_agg(y, x1) AS m FROM scan_parents) q;
+SELECT uses_scan('EXECUTE of_policy');
+CREATE TEMP TABLE scan_counts AS EXECUTE of_policy;
+SET ROLE regress_gpureg_scan;
+EXECUTE of_policy \gset kept_
+RESET ROLE;
+SELECT :kept_rows = :allowed AS only_its_rows, rows > :allowed AS all_rows FROM scan_counts;
+
+-- Rescans: LATERAL, correlated subqueries, subplans
+SELECT uses_scan(statement), same(statement) FROM (VALUES
+    ('SELECT string_agg(q::text, '' '') FROM (VALUES (0), (1), (4), (1)) o(f),
+        LATERAL (SELECT gpu_ols_agg(y, x1) AS m FROM scan_rows WHERE k > o.f) q'),
+    ('SELECT string_agg((SELECT gpu_ols_agg(y, x1 + o.f) FROM scan_rows WHERE k = o.f)::text, '' '') FROM scan_few o'),
+    ('SELECT string_agg(q::text, '' '') FROM scan_few o,
+        LATERAL (SELECT gpu_ols_agg(y, x1) FILTER (WHERE k < o.f) AS m FROM scan_parts) q'),
+    ('SELECT count(*) FROM scan_few o
+        WHERE (SELECT (gpu_ols_agg(y, x1)).n FROM scan_rows WHERE k >= o.f) > 700')) s(statement);
+
+-- Parameters, of a plan for any value
+SET plan_cache_mode = force_generic_plan;
+PREPARE of_k(int, float8) AS SELECT (gpu_ols_agg(y, x1, x2 * $2)).n FROM scan_rows WHERE k = $1 AND x4 > $2;
+SELECT uses_scan('EXECUTE of_k(1, 2)');
+EXECUTE of_k(1, 2);
+EXECUTE of_k(NULL, 2);
+SELECT count(x1) FROM scan_rows WHERE k = 1 AND x4 > 2;
+-- its table's columns change beneath it
+ALTER TABLE scan_rows DROP COLUMN ts, ADD later float8 DEFAULT 2.5;
+EXECUTE of_k(1, 2);
+RESET plan_cache_mode;
+SELECT uses_scan(statement), same(statement)
+    FROM (VALUES ('SELECT gpu_ols_agg(y + later, x1, later) FROM scan_rows')) s(statement);
+
+-- Cursors: what is done after they are opened isn't seen; they may be read twice
+BEGIN;
+SELECT uses_scan('DECLARE c SCROLL CURSOR FOR SELECT (gpu_ols_agg(y, x1)).n FROM scan_rows');
+SELECT count(x1) AS before FROM scan_rows \gset
+DECLARE c SCROLL CURSOR FOR SELECT (gpu_ols_agg(y, x1)).n FROM scan_rows;
+DELETE FROM scan_rows WHERE k = 1;
+FETCH c \gset cursor_
+SELECT :cursor_n = :before AS as_it_was;
+MOVE BACKWARD ALL IN c;
+FETCH c \gset again_
+SELECT :again_n = :before AS the_same_again;
+-- what this transaction did, is seen by what begins later
+SELECT (gpu_ols_agg(y, x1)).n < :before AS less FROM scan_rows;
+SAVEPOINT s;
+DELETE FROM scan_rows;
+SELECT gpu_ols_agg(y, x1) IS NULL AS nothing FROM scan_rows;
+ROLLBACK TO s;
+SELECT (gpu_ols_agg(y, x1)).n > 0 AS again FROM scan_rows;
+ROLLBACK;
+SELECT (gpu_ols_agg(y, x1)).n = :before AS all_of_it FROM scan_rows;
+
+-- The query forms read their rows in the same way
+SELECT same(statement) FROM (VALUES ($$SELECT gpu_ols_fit('SELECT y, x1, x4, v FROM scan_rows WHERE k > 0')$$),
+    ($$SELECT gpu_logreg_fit('SELECT b, x1, x4 FROM scan_parts')$$),
+    ($$SELECT gpu_glm_fit('SELECT x4, x1, x2 FROM scan_rows', 'poisson', weights => 'x2')$$)) s(statement);
+
+-- EXPLAIN ANALYZE runs it
+CREATE FUNCTION scan_analyzed(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || statement LOOP
+        RETURN NEXT regexp_replace(substring(line FROM 'Custom Scan \(GpuregScan\) .*|Rows Removed by Filter: \d+'),
+            'rows=1\.00', 'rows=1');
+    END LOOP;
+END $$;
+BEGIN;
+SET LOCAL max_parallel_workers_per_gather = 0;
+SELECT line FROM scan_analyzed('SELECT gpu_ols_agg(y, x1) FROM scan_matview WHERE k = 1') line WHERE line IS NOT NULL;
+ROLLBACK;
+
+DROP MATERIALIZED VIEW scan_matview;
+DROP VIEW scan_view;
+DROP TABLE scan_rows, scan_parts, scan_parents, scan_children, scan_unlogged, scan_temporary, scan_empty, scan_few,
+    scan_secret, scan_counts;
+DROP SEQUENCE scan_calls;
+DROP FUNCTION uses_scan, outcome, rounded, same, scan_leak, scan_analyzed;
+DROP OWNED BY regress_gpureg_scan;
+DROP ROLE regress_gpureg_scan;
