@@ -42,16 +42,26 @@ $$;
 CREATE TEMP TABLE cases (nr int GENERATED ALWAYS AS IDENTITY, bench text, query text, settings jsonb DEFAULT '{}', yardstick text,
                          at_most float8, ours text);
 CREATE TEMP TABLE results (nr int, bench text, device text, workers int, ran_on text, ran_with int, reason text, yardstick text,
-                           at_most float8, ours text, seconds float8, fastest float8, slowest float8, runs int, not_run text);
+                           at_most float8, ours text, seconds float8, fastest float8, slowest float8, runs int, not_run text,
+                           custom_scan text);
 
--- The workers that a plan asks for.
-CREATE FUNCTION pg_temp.planned_workers(query text) RETURNS int LANGUAGE plpgsql AS $$
+-- The workers that a plan asks for, and the custom scan that it has.
+CREATE FUNCTION pg_temp.planned(query text, OUT workers int, OUT custom_scan text) LANGUAGE plpgsql AS $$
 DECLARE
     plan jsonb;
 BEGIN
     EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-    RETURN (SELECT coalesce(max(w::text::int), 0) FROM jsonb_path_query(plan, '$.**."Workers Planned"') w);
+    SELECT coalesce(max(w::text::int), 0) INTO workers FROM jsonb_path_query(plan, '$.**."Workers Planned"') w;
+    custom_scan := jsonb_path_query_first(plan, '$.**."Custom Plan Provider"') #>> '{}';
 END
+$$;
+
+-- Sums of columns, and those that normal equations need: of columns and of all products of two.
+CREATE FUNCTION pg_temp.sums(columns text[]) RETURNS text LANGUAGE sql IMMUTABLE AS
+    $$SELECT string_agg(format('sum(%s)', c), ', ' ORDER BY i) FROM unnest(columns) WITH ORDINALITY u (c, i)$$;
+CREATE FUNCTION pg_temp.sums_and_products(columns text[]) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT string_agg(format('sum(%s * %s)', a.c, b.c), ', ' ORDER BY a.i, b.i) || ', ' || pg_temp.sums(columns)
+    FROM unnest(columns) WITH ORDINALITY a (c, i) JOIN unnest(columns) WITH ORDINALITY b (c, i) ON a.i <= b.i
 $$;
 
 -- A query's settings, so that cases of different ones can be taken in turn.
@@ -63,14 +73,19 @@ CREATE FUNCTION pg_temp.try_case(c cases) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     ours boolean := c.query ~ 'gpu_(ols|logreg|glm)_fit';
     asked int := current_setting('max_parallel_workers_per_gather');
+    plan record;
     why text;
     more text;
 BEGIN
     PERFORM pg_temp.seconds(c.query);
-    INSERT INTO results (nr, bench, device, workers, ran_on, ran_with, reason, yardstick, at_most, ours)
+    SELECT NULL::int AS workers, NULL::text AS custom_scan INTO plan;
+    IF NOT ours THEN
+        SELECT * INTO plan FROM pg_temp.planned(c.query);
+    END IF;
+    INSERT INTO results (nr, bench, device, workers, ran_on, ran_with, reason, yardstick, at_most, ours, custom_scan)
     SELECT c.nr, c.bench, c.settings ->> 'gpureg.device', asked, r.device,
-           CASE WHEN ours THEN r.workers ELSE pg_temp.planned_workers(c.query) END, r.reason, c.yardstick, c.at_most,
-           c.ours
+           CASE WHEN ours THEN r.workers ELSE plan.workers END, r.reason, c.yardstick, c.at_most, c.ours,
+           plan.custom_scan
     FROM (VALUES (1)) one LEFT JOIN gpu_last_run() r ON ours;
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS why = MESSAGE_TEXT, more = PG_EXCEPTION_DETAIL;
@@ -134,7 +149,8 @@ CREATE FUNCTION pg_temp.short(x float8) RETURNS numeric LANGUAGE sql IMMUTABLE A
 CREATE FUNCTION pg_temp.lines(section text, nrows bigint, nfeatures int) RETURNS SETOF json LANGUAGE sql AS $$
     SELECT json_strip_nulls(json_build_object(
         'section', section, 'bench', r.bench, 'rows', nrows, 'features', nfeatures, 'device', r.device, 'workers', r.workers,
-        'ran_on', r.ran_on, 'ran_with_workers', r.ran_with, 'reason', r.reason, 'seconds', pg_temp.short(r.seconds),
+        'ran_on', r.ran_on, 'ran_with_workers', r.ran_with, 'reason', r.reason,
+        'custom_scan', r.custom_scan, 'seconds', pg_temp.short(r.seconds),
         'fastest', pg_temp.short(r.fastest), 'slowest', pg_temp.short(r.slowest), 'runs', r.runs, 'yardstick', r.yardstick,
         'yardstick_seconds', pg_temp.short(y.seconds), 'ratio', pg_temp.short(r.seconds / y.seconds), 'ratio_at_most', r.at_most,
         'target_seconds', pg_temp.short(r.at_most * y.seconds), 'ours', r.ours, 'ours_seconds', pg_temp.short(o.seconds),

@@ -22,10 +22,7 @@ FROM (VALUES ('sums of 9 columns, 10,000 groups', 'sum(x1), sum(x2), sum(x3), su
              ('regr_slope and regr_intercept on each of 8 columns, 10,000 groups',
               (SELECT string_agg(format('regr_slope(y, x%s), regr_intercept(y, x%1$s)', i), ', ') FROM generate_series(1, 8) i)),
              ('sums of all 54 products and columns, 10,000 groups',
-              (SELECT string_agg(format('sum(%s * %s)', a.c, b.c), ', ')
-               FROM unnest('{x1,x2,x3,x4,x5,x6,x7,x8,y}'::text[]) WITH ORDINALITY a (c, i)
-               JOIN unnest('{x1,x2,x3,x4,x5,x6,x7,x8,y}'::text[]) WITH ORDINALITY b (c, i) ON a.i <= b.i)
-              || ', sum(x1), sum(x2), sum(x3), sum(x4), sum(x5), sum(x6), sum(x7), sum(x8), sum(y)')) v (bench, what);
+              pg_temp.sums_and_products('{x1,x2,x3,x4,x5,x6,x7,x8,y}'))) v (bench, what);
 SELECT pg_temp.run_cases(5) \g /dev/null
 SELECT pg_temp.lines('groups', :group_rows, 8);
 DROP TABLE gpureg_bench_groups;
