@@ -1,8 +1,8 @@
 /*
  * heap_rows.h: the tuples of a heap, a page at a time, and where in them attributes are.
  *
- * What the versions of PostgreSQL differ in is here, and what is known of its heap: a scan that reads by pages keeps the
- * numbers of a page's visible tuples, and the one that it gave last among them. Which tuples are visible, the table
+ * What the versions of PostgreSQL differ in is here, and what is known of its heap: a scan that reads by pages keeps
+ * the numbers of a page's visible tuples, and the one that it gave last among them. Which tuples are visible, the table
  * access method has said by then.
  */
 #ifndef GPUREG_HEAP_ROWS_H
@@ -90,7 +90,7 @@ typedef struct GrHeapColumns
 {
 	int			n;
 	const AttrNumber *wanted;	/* of attributes, ascending */
-	int32	   *fixed;			/* where they are in a tuple without NULLs; -1: what precedes one is of variable length */
+	int32	   *fixed;			/* where they are in a tuple without NULLs; -1: behind what is of variable length */
 	bool		all_fixed;
 	AttrNumber	last;			/* the last of those wanted */
 	struct

@@ -29,7 +29,7 @@ extern bool gr_is_scan(const Plan *plan);
 
 #define GR_SCAN_NAME "GpuregScan"
 
-/* custom_scan_tlist has the partial aggregates, whose arguments are of the table's columns; the child is the SeqScan. */
+/* custom_scan_tlist has keys and partial aggregates over the table's columns; the child is the SeqScan. */
 extern const CustomScanMethods gr_scan_methods;
 
 #endif							/* GPUREG_SCAN_H */

@@ -1,7 +1,7 @@
 /*
  * scan_groups.h: the groups of a custom scan: a hash table of their keys, each with the states of its aggregates, which
- * hold rows back until there are enough for the vector code. In bounded memory: once it is full, the rows of groups that
- * aren't there yet go to temporary files, by their hash, to be taken when the others are done with.
+ * hold rows back until there are enough for the vector code. In bounded memory: once it is full, the rows of groups
+ * that aren't there yet go to temporary files, by their hash, to be taken when the others are done with.
  */
 #ifndef GPUREG_SCAN_GROUPS_H
 #define GPUREG_SCAN_GROUPS_H
@@ -72,7 +72,7 @@ typedef struct GrGroups
 	GrGroup    *first;
 	GrGroup   **last;
 	int			nbits;			/* of hashes that are all the same now */
-	GrWaiting **spilled;		/* GR_PARTITIONS files, each NULL or for rows of new groups; NULL: there is still memory */
+	GrWaiting **spilled;		/* GR_PARTITIONS files, or NULL, for rows of new groups; NULL: there is memory */
 	GrWaiting  *waiting;		/* files that were filled */
 } GrGroups;
 
@@ -86,8 +86,8 @@ extern uint32 gr_groups_hash(const GrGroups *groups, const Datum *keys, uint32 n
 extern GrGroup *gr_groups_find(GrGroups *groups, uint32 hash, const Datum *keys, uint32 nulls);
 
 /*
- * A row whose group there is no memory for: its keys, and then, for each aggregate in turn, what there is of it. row: of
- * so many bytes; NULL: there is none
+ * A row whose group there is no memory for: its keys, and then, for each aggregate in turn, what there is of it. row:
+ * of so many bytes; NULL: there is none
  */
 typedef enum GrSpilled
 {

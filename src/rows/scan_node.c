@@ -138,7 +138,7 @@ take_values(GrScanState *s, GrScanAggregate *a)
 	gr_taker_take(a->taker, a->values, a->isnull);
 }
 
-/* A row of an aggregate; false if its FILTER doesn't let it through. data: of the tuple, NULL: there is only the slot */
+/* A row of an aggregate; false if its FILTER doesn't let it through. data: the tuple's, NULL: there is only the slot */
 static inline bool
 take_of_aggregate(GrScanState *s, GrScanAggregate *a, const char *data, const int32 *at)
 {

@@ -320,7 +320,8 @@ think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPath
 	 * GROUP BY of constants alone is one that has no clause left, but no row where there are none. A filter without
 	 * columns is put above the scan.
 	 */
-	if (!query->hasAggs || root->hasPseudoConstantQuals || query->groupingSets != NIL || (query->groupClause != NIL) != (s.clause != NIL) ||
+	if (!query->hasAggs || root->hasPseudoConstantQuals || query->groupingSets != NIL ||
+		(query->groupClause != NIL) != (s.clause != NIL) ||
 		list_length(s.clause) > GR_GROUP_KEYS_MAX || (s.clause != NIL && !grouping_is_hashable(s.clause)) ||
 		table->reloptkind != RELOPT_BASEREL || table->rtekind != RTE_RELATION || !find_targets(&s))
 		return;
