@@ -27,7 +27,7 @@
 #include "run/args.h"
 #include "run/raise.h"
 
-/* Rows that are handed on at a time take this much, but are no fewer and no more than so many: it stays in the cache. */
+/* Rows are handed on this much at a time, but no fewer and no more of them than so many: it stays in the cache. */
 #define BLOCK_NBYTES 20480
 #define BLOCK_ROWS_MIN 32
 

@@ -115,9 +115,10 @@ my $err = error_is($node, "SELECT $wide OVER () FROM generate_series(1, 4000) i"
 like($err, qr/gpu_logreg_agg keeps at most 256 MB of a window frame's rows\nDETAIL:  That is \d+ rows here\.\nHINT:  .*gpu_logreg_fit/,
 	'gpu_logreg_array_agg over a window of more than it keeps: the message');
 
-# more than a worker can hand over
-$node->safe_psql('postgres', 'CREATE TABLE many AS SELECT generate_series(1, 13500) AS i; ANALYZE many; ALTER TABLE many SET (parallel_workers = 1)');
-$err = error_is($node, "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 1; SET parallel_leader_participation = off; SELECT $wide FROM many", '54000',
+# more than a worker can hand over: one of the two has half of the rows or more
+$node->safe_psql('postgres', 'CREATE TABLE many AS SELECT generate_series(1, 27000) AS i; ANALYZE many; ALTER TABLE many SET (parallel_workers = 2)');
+$err = error_is($node, "SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 1;
+	SET parallel_leader_participation = off; SET statement_timeout = '100s'; SELECT $wide FROM many", '54000',
 	'gpu_logreg_array_agg over more than a worker hands over');
 like($err, qr/a parallel worker has more rows than it can hand over\nDETAIL:  .*1022 MB.*\nHINT:  .*max_parallel_workers_per_gather/, 'and its message');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()'), '0', 'no file is left');
