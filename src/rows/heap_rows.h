@@ -85,6 +85,22 @@ gr_heap_describe_tuple(const GrHeapPage *page, int k, Oid table, HeapTuple tuple
 	ItemPointerSet(&tuple->t_self, BufferGetBlockNumber(page->buffer), page->offsets[k]);
 }
 
+/* A table's column */
+typedef struct GrHeapColumn
+{
+	int16		nbytes;			/* -1: a varlena; -2: a string in C */
+	uint8		alignment;		/* in bytes */
+} GrHeapColumn;
+
+/* Columns of fixed width that lie one behind the other, and the one of variable length that follows, in any tuple */
+typedef struct GrHeapSegment
+{
+	uint8		alignment;		/* of the first one, and no less than any other's */
+	int32		nbytes;			/* of all of them */
+	int			nwanted;
+	int			end;			/* the column behind them; of variable length, or else the next segment's first */
+} GrHeapSegment;
+
 /* What is wanted of tuples */
 typedef struct GrHeapColumns
 {
@@ -93,11 +109,10 @@ typedef struct GrHeapColumns
 	int32	   *fixed;			/* where they are in a tuple without NULLs; -1: behind what is of variable length */
 	bool		all_fixed;
 	AttrNumber	last;			/* the last of those wanted */
-	struct
-	{
-		int16		nbytes;		/* -1: a varlena; -2: a string in C */
-		uint8		alignment;	/* in bytes */
-	}		   *attribute;		/* of the table, up to the last one wanted */
+	GrHeapColumn *column;		/* up to the last one wanted */
+	int			nsegments;		/* of tuples without NULLs */
+	GrHeapSegment *segments;
+	int32	   *within;			/* where the wanted ones are in their segments */
 } GrHeapColumns;
 
 /* In the current memory context; wanted stays the caller's */

@@ -56,6 +56,7 @@ find_direct(GrScanAggregate *a, TupleDesc table)
 	a->wanted = palloc(n * sizeof(int));
 	a->fixed = palloc(n * sizeof(int32));
 	a->row_at = palloc(n * sizeof(int32));
+	a->spans = palloc(n * sizeof(GrScanSpan));
 	for (int k = 0; a->direct && k < n; k++)
 	{
 		const Expr *source = list_nth(a->parts.sources, k);

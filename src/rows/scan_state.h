@@ -14,6 +14,13 @@
 #include "rows/scan_values.h"
 #include "rows/taker.h"
 
+/* Numbers of a row that are as many of a tuple, in the same order */
+typedef struct GrScanSpan
+{
+	int32		from;			/* bytes, in a tuple without NULLs */
+	int			n;
+} GrScanSpan;
+
 /* An aggregate, and how a tuple becomes a row of it */
 typedef struct GrScanAggregate
 {
@@ -37,6 +44,8 @@ typedef struct GrScanAggregate
 	int32	   *fixed;			/* where they are in tuples without NULLs, if that is always the same */
 	int32	   *row_at;			/* where they are in another */
 	bool		all_float8;
+	int			nspans;			/* of a row of float8 alone: its numbers that lie side by side in a tuple, too */
+	GrScanSpan *spans;
 
 	GrTaker    *taker;			/* of the scan that is running */
 	struct GrState ***states;	/* with groups: where the taker's rows go */

@@ -258,12 +258,8 @@ gr_set_constant(GrComparison *comparison, Datum value, bool isnull)
 }
 
 bool
-gr_passes_float(const GrComparison *comparison, double value)
+gr_passes_nan(const GrComparison *comparison, double value)
 {
-	double		number = comparison->number;
-
-	if (unlikely(isnan(value) || isnan(number)))
-		return isnan(value) && isnan(number) ? comparison->equal :
-			isnan(value) ? comparison->above : comparison->below;
-	return value < number ? comparison->below : value > number ? comparison->above : comparison->equal;
+	return isnan(value) && isnan(comparison->number) ? comparison->equal :
+		isnan(value) ? comparison->above : comparison->below;
 }

@@ -73,8 +73,21 @@ extern bool gr_is_comparison(const Expr *clause, TupleDesc table, GrComparison *
 /* Sets the constant's value, of its type. */
 extern void gr_set_constant(GrComparison *comparison, Datum value, bool isnull);
 
-/* Does a value in a tuple pass? As PostgreSQL compares: a NaN is above all others, and equal to a NaN. */
-extern bool gr_passes_float(const GrComparison *comparison, double value);
+/* A comparison where one side is NaN: as PostgreSQL has it, above all other numbers, and equal to a NaN */
+extern bool gr_passes_nan(const GrComparison *comparison, double value);
+
+/* Does a value pass? Without a branch but for NaN: which rows pass nobody can foretell. */
+static inline bool
+gr_passes_float(const GrComparison *comparison, double value)
+{
+	bool		below = value < comparison->number;
+	bool		above = value > comparison->number;
+	bool		equal = value == comparison->number;
+
+	if (unlikely(!(below | above | equal)))
+		return gr_passes_nan(comparison, value);
+	return (below & comparison->below) | (above & comparison->above) | (equal & comparison->equal);
+}
 
 static inline bool
 gr_passes(const GrComparison *comparison, const char *at)
@@ -95,8 +108,8 @@ gr_passes(const GrComparison *comparison, const char *at)
 			value = *(const int16 *) at;
 			break;
 	}
-	return value < comparison->integer ? comparison->below :
-		value > comparison->integer ? comparison->above : comparison->equal;
+	return ((value < comparison->integer) & comparison->below) | ((value > comparison->integer) & comparison->above) |
+		((value == comparison->integer) & comparison->equal);
 }
 
 #endif							/* GPUREG_SCAN_VALUES_H */
