@@ -59,7 +59,7 @@ gr_heap_tuple(const GrHeapPage *page, int k)
 }
 
 /* Tuples that are fetched before they are wanted: memory gives a line in about the time that these take */
-#define GR_HEAP_AHEAD 12
+#define GR_HEAP_AHEAD 32
 
 static inline void
 gr_heap_fetch(const GrHeapPage *page, int k)

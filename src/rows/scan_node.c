@@ -72,6 +72,8 @@ start_aggregate(GrScanState *s, GrScanAggregate *a)
 	if (a->direct)
 		order_as_row(s, a, gr_nroles(a->taker->columns));
 	if (s->nkeys > 0)
+		gr_taker_limit_groups(a->taker, get_hash_memory_limit());
+	if (s->nkeys > 0)
 		a->states = palloc(GR_TAKER_ROWS_MAX * sizeof(struct GrState **));
 	MemoryContextSwitchTo(old);
 }
