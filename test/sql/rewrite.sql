@@ -1,4 +1,5 @@
 -- gpu_ols and gpu_logreg over array_agg, which the planner turns into aggregates: the same, and the same errors
+SET gpureg.device = auto;
 CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE result text; message text; detail text;
 BEGIN
@@ -283,7 +284,7 @@ RESET parallel_tuple_cost;
 -- who insists on the GPU gets it
 SET gpureg.device = gpu;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(x), array_agg(y)) FROM pairs;
-RESET gpureg.device;
+SET gpureg.device = auto;
 
 -- privileges
 CREATE ROLE regress_gpureg_rewriter;

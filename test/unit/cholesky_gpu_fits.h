@@ -115,6 +115,29 @@ difference(const double *a, const double *b, int64_t n)
 }
 
 /*
+ * The same of covariances, m x m: where an entry is far smaller than the two variances are, its terms cancelled, and it
+ * is no nearer than these.
+ */
+static double
+difference_of_covariances(const double *a, const double *b, int m)
+{
+	double		worst = 0;
+
+	for (int64_t k = 0; k < (int64_t) m * m; k++)
+	{
+		double		scale = 1e-3 * sqrt(b[k / m * m + k / m] * b[k % m * m + k % m]);
+
+		if (isnan(a[k]) && isnan(b[k]))
+			continue;
+		if (isnan(a[k]) || isnan(b[k]) || (a[k] == 0) != (b[k] == 0))
+			return INFINITY;
+		if (a[k] != b[k])
+			worst = fmax(worst, fabs(a[k] - b[k]) / fmax(fabs(b[k]), scale));
+	}
+	return worst;
+}
+
+/*
  * Sets to 0 what is less than 1e-24 of the largest: coefficients that should be 0, of which rounding left more in many
  * terms than a solve can tell from a value. Returns how many were exactly 0 before.
  */
@@ -139,7 +162,7 @@ static bool
 same_fit(const Fit *device, const Fit *cpu, double tolerance, const char *what)
 {
 	double		coef = difference(device->coef, cpu->coef, cpu->m);
-	double		vcov = difference(device->vcov, cpu->vcov, (int64_t) cpu->m * cpu->m);
+	double		vcov = difference_of_covariances(device->vcov, cpu->vcov, cpu->m);
 	double		sums[2][3] = {{device->ols.rss, device->ols.tss, device->normal.decrement},
 		{cpu->ols.rss, cpu->ols.tss, cpu->normal.decrement}};
 	double		sum = difference(sums[0], sums[1], 3);
