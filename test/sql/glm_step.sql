@@ -205,7 +205,9 @@ SELECT g, gpu_glm_step_agg(f, NULL, '{1,0.1,-0.1}', y, a, b) AS s FROM step_rows
 CREATE TEMP TABLE step_serial AS SELECT NULL::int AS g, s FROM step_one UNION ALL SELECT * FROM step_groups;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2; SET jit = off;
+SET gpureg.enable_scan = on;
 EXPLAIN (COSTS OFF) SELECT * FROM step_one;
+RESET gpureg.enable_scan;
 SELECT a.g IS NOT NULL AS grouped, count(*),
        max(step_difference(gpu_glm_solve(a.s), gpu_glm_solve(b.s))) < 1e-13 AS same
 FROM step_serial a JOIN (SELECT NULL::int AS g, s FROM step_one UNION ALL SELECT * FROM step_groups) b

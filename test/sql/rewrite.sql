@@ -37,8 +37,10 @@ INSERT INTO pairs VALUES (501, 1, NULL, 2, 3, 4, 5, true, '{1,2,3}', '{4,5}'), (
 ANALYZE pairs;
 
 -- what it becomes
+SET gpureg.enable_scan = on;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(x), array_agg(y)) FROM pairs;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT g, gpu_ols(array_agg(ARRAY[k, i] ORDER BY i), array_agg(r ORDER BY i), false) FROM pairs GROUP BY g HAVING (gpu_ols(array_agg(x), array_agg(y)))[2] > 0;
+RESET gpureg.enable_scan;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(rv) FILTER (WHERE k > 3), array_agg(n) FILTER (WHERE k > 3)) FROM pairs;
 SELECT gpu_ols(array_agg(x), array_agg(y)) IS NOT NULL AS fits FROM pairs WHERE i <= 500;
 SELECT function, device, reason, rows, features FROM gpu_last_run();
@@ -242,7 +244,9 @@ SELECT nextval('calls');
 -- prepared statements; the plan that is kept knows of privileges that are taken away, and of a setting when it is made
 PREPARE fit(boolean, int) AS SELECT gpu_ols(array_agg(i), array_agg(y), $1) FROM pairs WHERE i < $2;
 SET plan_cache_mode = force_generic_plan;
+SET gpureg.enable_scan = on;
 EXPLAIN (VERBOSE, COSTS OFF) EXECUTE fit(true, 100);
+RESET gpureg.enable_scan;
 EXECUTE fit(NULL, 100);
 CREATE TEMP TABLE rewritten AS EXECUTE fit(false, 100);
 SET gpureg.enable_rewrite = off;

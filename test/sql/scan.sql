@@ -1,5 +1,6 @@
 -- The custom scan: where a plan has it, where it can't have it, and that the results are the same with it as without.
 -- 015_scan.pl takes tables and statements at random; these are the cases that have a name.
+SET gpureg.enable_scan = on;
 SET extra_float_digits = 1;
 CREATE TABLE scan_rows (k int, y float8, x1 float8, x2 real, x3 int2, x4 int4, x5 int8, b bool, n numeric, d date,
     ts timestamp, t text, v float8[]);
@@ -163,7 +164,7 @@ SELECT uses_scan(s.statement), (outcome(s.statement, true)) ~ 'ols', currval('sc
     ($$SELECT gpu_ols_agg(y, x4, nextval('scan_calls')) FROM scan_rows WHERE k = 0$$)) s(statement);
 SET gpureg.enable_scan = off;
 SELECT uses_scan('SELECT gpu_ols_agg(y, x1) FROM scan_rows');
-RESET gpureg.enable_scan;
+SET gpureg.enable_scan = on;
 
 -- Errors are the same, with and without
 INSERT INTO scan_empty (y, x1, x4, b) VALUES (1, 2, 3, true), (2, 'NaN', 0, true), (3, 'Infinity', 5, true), (4, 1e200,

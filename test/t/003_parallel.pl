@@ -10,7 +10,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = start_node('main', 'max_worker_processes = 12', 'max_parallel_workers = 8');
+# the executor's aggregates, where nothing else is said; 015_scan.pl has more of the custom scan
+my $node = start_node('main', 'max_worker_processes = 12', 'max_parallel_workers = 8', 'gpureg.enable_scan = off');
 
 $node->safe_psql('postgres', q{
 	CREATE TABLE t (g int, y float8, x1 float8, x2 float8);
@@ -54,29 +55,36 @@ my $want_total = $node->safe_psql('postgres', "$serial $total");
 my $want_grouped = $node->safe_psql('postgres', "$serial $grouped");
 like($want_total, qr/\|299700\|300$/, 'rows and skipped rows');
 
-for my $workers (0, 1, 2, 4)
+for my $way (map { my $scan = $_; map { [ $scan, $_ ] } 0, 1, 2, 4 } 'off', 'on')
 {
-	my $set = "$cheap SET max_parallel_workers_per_gather = $workers;";
+	my ($scan, $workers) = @$way;
+	my $set = "$cheap SET gpureg.enable_scan = $scan; SET max_parallel_workers_per_gather = $workers;";
 	my $plan = $node->safe_psql('postgres', "$set $explain $total");
+	my $name = "$workers workers, scan $scan";
 
 	if ($workers > 0)
 	{
-		like($plan, qr/Finalize Aggregate.*Workers Launched: [1-9].*Partial Aggregate/s, "$workers workers: partial aggregates");
+		my $partial = $scan eq 'on' ? qr/Custom Scan/ : qr/Partial Aggregate/;
+
+		like($plan, qr/Finalize Aggregate.*Workers Launched: [1-9].*$partial/s, "$name: partial aggregates");
 	}
 	else
 	{
-		unlike($plan, qr/Partial|Workers/, 'no workers: plain aggregate');
+		unlike($plan, qr/Partial|Workers/, "$name: in one process");
+		is($plan =~ /Custom Scan/ ? 'on' : 'off', $scan, "$name: plain aggregate, or a scan");
 	}
-	same_fits($node->safe_psql('postgres', "$set $total"), $want_total, "$workers workers, no groups");
+	same_fits($node->safe_psql('postgres', "$set $total"), $want_total, "$name, no groups");
 	for my $off ('hashagg', 'sort')
 	{
 		my $how = $off eq 'sort' ? 'hash' : 'sort';
 		my $with = "$set SET enable_$off = off; SET enable_incremental_sort = off;";
 		my $node_name = $how eq 'hash' ? 'HashAggregate' : 'GroupAggregate';
+		my $executors = $workers > 0 ? qr/Partial $node_name/ : qr/$node_name/;
+		my $partial = $scan eq 'on' && $how eq 'hash' ? qr/Custom Scan/ : $executors;
 
 		$plan = $node->safe_psql('postgres', "$with $explain $grouped");
-		like($plan, $workers > 0 ? qr/Workers Launched: [1-9].*Partial $node_name/s : qr/$node_name/, "$workers workers, $how: plan");
-		same_fits($node->safe_psql('postgres', "$with $grouped"), $want_grouped, "$workers workers, grouped by $how");
+		like($plan, $workers > 0 ? qr/Workers Launched: [1-9].*$partial/s : $partial, "$name, $how: plan");
+		same_fits($node->safe_psql('postgres', "$with $grouped"), $want_grouped, "$name, grouped by $how");
 	}
 }
 
@@ -125,7 +133,8 @@ for my $workers (1, 2, 4)
 	}
 }
 
-# gpu_logreg_fit: rows that don't fit are read again for each pass, when that is done in workers, and otherwise stored
+# gpu_logreg_fit: rows that don't fit are read again for each pass, when that is done in workers or by a scan, and
+# otherwise stored
 my $logreg_fit = q{SET gpureg.device = cpu; SELECT coef, n, n_skipped, deviance FROM gpu_logreg_fit('SELECT y > 6, x1, x2 FROM t')};
 my $last_run = q{SELECT workers, reason FROM gpu_last_run()};
 my $small = "SET client_min_messages = error; SET gpureg.device = cpu; SET gpureg.ring_size = '1MB';";
@@ -133,14 +142,17 @@ my $kept = "SET client_min_messages = error; SET gpureg.device = cpu; SET gpureg
 my ($want_fit, $how) = split /\n/, $node->safe_psql('postgres', "$kept $serial $logreg_fit; $last_run");
 is($how, '0|gpureg.device is cpu', 'gpu_logreg_fit: rows are kept');
 like($want_fit, qr/\|299700\|300\|/, 'gpu_logreg_fit: rows and skipped rows');
-for my $workers (0, 1, 2, 4)
+for my $way ([ 'off', 0 ], [ 'off', 1 ], [ 'off', 2 ], [ 'off', 4 ], [ 'on', 0 ], [ 'on', 2 ])
 {
-	my ($got, $run) = split /\n/,
-	  $node->safe_psql('postgres', "$cheap $small SET max_parallel_workers_per_gather = $workers; $logreg_fit; $last_run");
+	my ($scan, $workers) = @$way;
+	my $set = "$cheap $small SET gpureg.enable_scan = $scan; SET max_parallel_workers_per_gather = $workers;";
+	my ($got, $run) = split /\n/, $node->safe_psql('postgres', "$set $logreg_fit; $last_run");
+	my $name = "gpu_logreg_fit, $workers workers, scan $scan";
+	my $counted = $workers == 0 ? '0' : "[1-$workers]";
 
-	same_fits($got, $want_fit, "gpu_logreg_fit, $workers workers", 1e-14);
-	like($run, $workers == 0 ? qr/^0\|.*; the rows went to a temporary file$/ : qr/^[1-$workers]\|.*the query was run \d+ times$/,
-		"gpu_logreg_fit, $workers workers: how");
+	same_fits($got, $want_fit, $name, 1e-14);
+	like($run, "$scan $workers" eq 'off 0' ? qr/^0\|.*; the rows went to a temporary file$/ :
+		qr/^$counted\|.*the query was run \d+ times$/, "$name: how");
 }
 
 # with what else a fit asks of its rows: other solvers, separation; and with columns of every kind, more than an aggregate can take

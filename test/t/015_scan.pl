@@ -76,7 +76,8 @@ $node->safe_psql('postgres', qq{
 			END IF;
 			IF scan = 'on' THEN
 				FOR line IN EXECUTE format('EXPLAIN (%s) ', s->>'explain') ||
-						CASE WHEN s->>'parameter' IS NULL THEN s->>'text' ELSE 'EXECUTE statement(1)' END LOOP
+						CASE WHEN s->>'parameter' IS NULL THEN s->>'text'
+							ELSE format('EXECUTE statement(%s)', s->'parameter'->>1) END LOOP
 					uses_scan := uses_scan OR line LIKE '%Custom Scan (GpuregScan)%';
 				END LOOP;
 			END IF;
