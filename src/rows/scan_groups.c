@@ -7,6 +7,9 @@
 #include "port/pg_bitutils.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 #include "rows/scan_groups.h"
 
@@ -180,6 +183,9 @@ write_key(BufFile *file, const GrGroupKey *key, Datum value)
 		BufFileWrite(file, &value, sizeof(Datum));
 		return;
 	}
+	/* what is in memory in a form of its own goes into the file as it would into a tuple */
+	if (key->nbytes == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		value = datumCopy(value, false, key->nbytes);
 	nbytes = datumGetSize(value, false, key->nbytes);
 	BufFileWrite(file, &nbytes, sizeof(nbytes));
 	BufFileWrite(file, DatumGetPointer(value), nbytes);
@@ -255,6 +261,7 @@ gr_groups_next_waiting(GrGroups *groups)
 	if (next == NULL)
 		return NULL;
 	groups->waiting = next->next;
+	groups->reading = next;
 	groups->nbits = next->nbits;
 	if (BufFileSeek(next->file, 0, 0, SEEK_SET) != 0)
 		ereport(ERROR,
@@ -318,8 +325,22 @@ gr_read_part(BufFile *file, char *row, Size nbytes)
 }
 
 void
-gr_waiting_end(GrWaiting *waiting)
+gr_waiting_end(GrGroups *groups, GrWaiting *waiting)
 {
+	Assert(groups->reading == waiting);
+	groups->reading = NULL;
 	BufFileClose(waiting->file);
 	pfree(waiting);
+}
+
+void
+gr_groups_close(GrGroups *groups)
+{
+	for (int p = 0; groups->spilled != NULL && p < GR_PARTITIONS; p++)
+		if (groups->spilled[p] != NULL)
+			BufFileClose(groups->spilled[p]->file);
+	for (GrWaiting *waiting = groups->waiting; waiting != NULL; waiting = waiting->next)
+		BufFileClose(waiting->file);
+	if (groups->reading != NULL)
+		BufFileClose(groups->reading->file);
 }

@@ -74,6 +74,7 @@ typedef struct GrGroups
 	int			nbits;			/* of hashes that are all the same now */
 	GrWaiting **spilled;		/* GR_PARTITIONS files, or NULL, for rows of new groups; NULL: there is memory */
 	GrWaiting  *waiting;		/* files that were filled */
+	GrWaiting  *reading;		/* the one that is being read; or NULL */
 } GrGroups;
 
 /* None, in the current memory context; keys stays the caller's. nbytes_max: what they may take */
@@ -107,6 +108,9 @@ extern bool gr_read_keys(GrGroups *groups, GrWaiting *waiting, uint32 *hash, Dat
 extern GrSpilled gr_read_part(BufFile *file, char *row, Size nbytes);
 
 /* All of its rows were read. */
-extern void gr_waiting_end(GrWaiting *waiting);
+extern void gr_waiting_end(GrGroups *groups, GrWaiting *waiting);
+
+/* Closes all files, before the memory goes; after an error the server does. */
+extern void gr_groups_close(GrGroups *groups);
 
 #endif							/* GPUREG_SCAN_GROUPS_H */

@@ -346,7 +346,7 @@ read_waiting(GrScanState *s)
 		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(old);
-	gr_waiting_end(waiting);
+	gr_waiting_end(s->groups, waiting);
 	begin_emitting(s);
 	return true;
 }
@@ -675,6 +675,8 @@ rescan(CustomScanState *node)
 	for (int i = 0; i < s->naggregates; i++)
 		s->aggregates[i].taker = NULL;
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	if (s->groups != NULL)
+		gr_groups_close(s->groups);
 	MemoryContextReset(s->scan_context);
 	s->groups = NULL;
 	s->next = NULL;
@@ -688,7 +690,12 @@ rescan(CustomScanState *node)
 static void
 end_scan(CustomScanState *node)
 {
-	ExecEndNode(&((GrScanState *) node)->child->ss.ps);
+	GrScanState *s = (GrScanState *) node;
+
+	if (s->groups != NULL)
+		gr_groups_close(s->groups);
+	s->groups = NULL;
+	ExecEndNode(&s->child->ss.ps);
 }
 
 /* How tuples are read */

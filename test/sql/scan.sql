@@ -287,3 +287,19 @@ DROP SEQUENCE scan_calls;
 DROP FUNCTION uses_scan, outcome, rounded, same, scan_leak, scan_analyzed;
 DROP OWNED BY regress_gpureg_scan;
 DROP ROLE regress_gpureg_scan;
+
+-- Keys that are in memory in a form of their own, when they go to files
+CREATE TABLE scan_arrays AS SELECT sin(i * 1.3) AS y, cos(i * 1.7) AS x1, ARRAY[i % 3000, 7] AS a
+FROM generate_series(1, 9000) i;
+ANALYZE scan_arrays;
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+SET enable_sort = off;
+SET max_parallel_workers_per_gather = 0;
+SELECT count(*) AS groups, sum((m).n) AS n, bool_and(k[3] = 1) AS keys
+FROM (SELECT array_append(a, 1) AS k, gpu_ols_agg(y, x1) AS m FROM scan_arrays GROUP BY 1) q;
+RESET work_mem;
+RESET hash_mem_multiplier;
+RESET enable_sort;
+RESET max_parallel_workers_per_gather;
+DROP TABLE scan_arrays;
