@@ -14,7 +14,6 @@
 #include "commands/explain_format.h"
 #endif
 #include "executor/executor.h"
-#include "executor/nodeHash.h"
 #include "executor/nodeSeqscan.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -255,6 +254,8 @@ put_into_group(GrScanState *s, int i, GrGroup *group, BufFile *file, int64 nrows
 	if (!taken)
 		return;
 	a->states[nrows_before] = &group->states[i].state;
+	if (unlikely(s->groups->group_nbytes == 0))
+		reckon_group(s);
 	if (!gr_taker_has_room(taker))
 		scatter(s, a);
 }

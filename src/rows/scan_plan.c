@@ -4,6 +4,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -13,10 +14,13 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
+#include "utils/memutils.h"
 #include "utils/selfuncs.h"
 
 #include "rows/scan.h"
@@ -41,6 +45,7 @@ typedef struct Scanned
 	List	   *clause;			/* GROUP BY; NIL: there is none */
 	List	   *keys;			/* expressions of it */
 	double		ngroups;
+	double		state_nbytes;	/* of a group's states, about */
 } Scanned;
 
 /*
@@ -130,7 +135,19 @@ translated_target(const Scanned *s, RelOptInfo *child)
 	return target;
 }
 
-/* The custom scan in place of a sequential one, which costs no more than that. */
+/* What groups cost: their keys, and files for the rows of those that there is no memory for */
+static Cost
+group_cost(const Scanned *s, const Path *scan)
+{
+	double		ngroups = estimate_num_groups(s->root, s->keys, scan->rows, NULL, NULL);
+	double		share = Max(0, 1 - get_hash_memory_limit() / (ngroups * (2 * s->state_nbytes + sizeof(GrGroup))));
+	double		npages = share * scan->rows * (scan->pathtarget->width + sizeof(double)) / BLCKSZ;
+
+	return cpu_operator_cost * list_length(s->clause) * scan->rows + cpu_tuple_cost * ngroups +
+		npages * (random_page_cost + seq_page_cost);
+}
+
+/* The custom scan in place of a sequential one, which without groups costs no more than that. */
 static Path *
 custom_path(const Scanned *s, Path *scan)
 {
@@ -142,15 +159,19 @@ custom_path(const Scanned *s, Path *scan)
 	path->path.parallel_safe = scan->parallel_safe;
 	path->path.parallel_workers = scan->parallel_workers;
 	path->path.rows = s->clause == NIL ? 1 : estimate_num_groups(s->root, s->keys, scan->rows, NULL, NULL);
-	path->path.startup_cost = path->path.total_cost = scan->total_cost +
-		cpu_operator_cost * list_length(s->clause) * scan->rows +
-		(s->clause == NIL ? 0 : cpu_tuple_cost * path->path.rows);
+	path->path.startup_cost = path->path.total_cost = scan->total_cost + (s->clause == NIL ? 0 : group_cost(s, scan));
 #if PG_VERSION_NUM >= 180000
 	path->path.disabled_nodes = scan->disabled_nodes;
 #endif
 	path->custom_paths = list_make1(scan);
 	path->methods = &path_methods;
 	return &path->path;
+}
+
+static bool
+has_parameter(Node *node, void *context)
+{
+	return node != NULL && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
 }
 
 /* The paths of an append's children, of which the first ones are each for one process; NIL if one can't be had */
@@ -171,10 +192,20 @@ custom_paths(const Scanned *s, List *scans)
 	return paths;
 }
 
+/* Could a scan rule partitions out that the planner can't, by parameters or by functions that aren't immutable? */
+static bool
+prunes_later(const Scanned *s)
+{
+	List	   *clauses = extract_actual_clauses(s->table->baserestrictinfo, false);
+
+	return enable_partition_pruning && s->table->part_scheme != NULL &&
+		(contain_mutable_functions((Node *) clauses) || has_parameter((Node *) clauses, NULL));
+}
+
 static Path *
 custom_append(const Scanned *s, AppendPath *append)
 {
-	List	   *paths = custom_paths(s, append->subpaths);
+	List	   *paths = prunes_later(s) ? NIL : custom_paths(s, append->subpaths);
 	AppendPath *result;
 
 	if (paths == NIL || append->path.param_info != NULL)
@@ -242,6 +273,15 @@ add_paths(const Scanned *s)
  * Where it can be right
  */
 
+/* What a group has for an aggregate: the sums of products in two halves */
+static double
+state_nbytes(const GrTakerCall *call)
+{
+	double		n = list_length(call->sources) + 1;
+
+	return n * (n + 1) * sizeof(double);
+}
+
 /* Is it a key of GROUP BY, whose number among the sort and group clauses that is? */
 static bool
 is_key(const Scanned *s, Index number)
@@ -298,6 +338,10 @@ find_targets(Scanned *s)
 			(s->clause != NIL && !gr_taker_groups(&call)) ||
 			contain_volatile_functions((Node *) call.constants) || contain_subplans((Node *) aggregate))
 			return false;
+		/* a plan that is kept is made anew when they are changed */
+		record_plan_function_dependency(s->root, call.transition);
+		record_plan_function_dependency(s->root, call.combine);
+		s->state_nbytes += state_nbytes(&call);
 		partial = makeNode(Aggref);
 		memcpy(partial, aggregate, sizeof(Aggref));
 		mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
@@ -331,6 +375,8 @@ think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPath
 	s.partial->consider_parallel = grouped->consider_parallel;
 	s.partial->reltarget = s.target;
 	set_pathtarget_cost_width(root, s.target);
+	/* a state is wider than its type says */
+	s.target->width += (int) Min(s.state_nbytes, MaxAllocSize / 2);
 	add_paths(&s);
 }
 

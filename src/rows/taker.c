@@ -124,9 +124,9 @@ has_combine(const GrTakerKind *kind, Oid function)
 	return symbol != NULL && strcmp(symbol, kind->combine) == 0;
 }
 
-/* The kind of an aggregate, whose partial states are its taker's; NULL if it is none of these */
+/* The kind of an aggregate, whose partial states are its taker's, and its functions; NULL if it is none of these */
 static const GrTakerKind *
-kind_of_aggregate(Oid aggregate)
+kind_of_aggregate(Oid aggregate, GrTakerCall *call)
 {
 	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
 	const GrTakerKind *kind;
@@ -137,6 +137,8 @@ kind_of_aggregate(Oid aggregate)
 		return NULL;
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
 	kind = form->aggkind == AGGKIND_NORMAL ? kind_of_transition(form->aggtransfn) : NULL;
+	call->transition = form->aggtransfn;
+	call->combine = form->aggcombinefn;
 	(void) SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &no_initial);
 	if (kind != NULL &&
 		(!has_combine(kind, form->aggcombinefn) || OidIsValid(form->aggserialfn) ||
@@ -190,7 +192,7 @@ gr_taker_call(const Aggref *aggregate, GrTakerCall *call)
 	if (aggregate->aggkind != AGGKIND_NORMAL || aggregate->aggorder != NIL || aggregate->aggdistinct != NIL ||
 		aggregate->agglevelsup != 0)
 		return false;
-	kind = call->kind = kind_of_aggregate(aggregate->aggfnoid);
+	kind = call->kind = kind_of_aggregate(aggregate->aggfnoid, call);
 	if (kind == NULL || list_length(aggregate->args) <= kind->nconstants)
 		return false;
 	for (int k = 0; k < kind->nconstants; k++)

@@ -24,6 +24,8 @@ typedef struct GrTakerCall
 {
 	const GrTakerKind *kind;
 	List	   *constants;		/* expressions that are the same for every row */
+	Oid			transition;		/* the functions that the taker stands for */
+	Oid			combine;
 	List	   *sources;		/* expressions of the values that a row is made of: those with a role first */
 	bool		vector;			/* the last source is an array of float8: all features of an aggregate over arrays */
 } GrTakerCall;

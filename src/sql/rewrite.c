@@ -226,7 +226,8 @@ has_plain_options(const FuncExpr *call)
 	{
 		Node	   *option = list_nth(call->args, k);
 
-		if (is_of_rows(option, NULL) || contain_volatile_functions(option))
+		/* a stable function would be called for each row */
+		if (is_of_rows(option, NULL) || contain_mutable_functions(option))
 			return false;
 	}
 	return true;
@@ -345,8 +346,11 @@ gr_array_support(PG_FUNCTION_ARGS)
 	if (!IsA(request, SupportRequestSimplify) || !gr_enable_rewrite || gr_device == GR_DEVICE_GPU)
 		PG_RETURN_POINTER(NULL);
 	result = rewrite(simplify->fcall);
-	/* so that a plan that is kept is made anew when the privileges of the function called change */
+	/* so that a plan that is kept is made anew for another role, and when the privileges of the function called change */
 	if (result != NULL && simplify->root != NULL)
+	{
+		simplify->root->glob->dependsOnRole = true;
 		record_plan_function_dependency(simplify->root, simplify->fcall->funcid);
+	}
 	PG_RETURN_POINTER(result);
 }
