@@ -188,7 +188,7 @@ sub draw_aggregate
 	my $x = $array ? array_of($table, @features) : join ', ', @features;
 	my $y = draw_response($table, $family);
 	my $weight = pick('abs(' . pick(tame_numbers($table))->{name} . ')', '2', '(g > 2)::int', '1.5::real');
-	my $beta = $array || chance(0.6) ? q{'{}'} : q{'{} '::float8[] || array_fill(0.01::float8, ARRAY[}
+	my $beta = $array || chance(0.6) ? q{'{}'} : q{'{} '::float8[] || array_fill(1e-6::float8, ARRAY[}
 		. ($nfeatures + 1) . '])';
 	my $filter = chance(0.15) ? ' FILTER (WHERE ' . draw_comparison(pick(columns_of($table, sub { 1 }))) . ')' : '';
 	my $of = $array && chance(0.5) ? '_array_agg' : '_agg';
