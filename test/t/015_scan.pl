@@ -135,6 +135,22 @@ psql_says($_, 'SET client_min_messages = error;') for $main, $rival;
 my %count = map { $_ => 0 } 'statements', 'scans', 'errors', 'other errors', 'other bits', 'other digits';
 my $worst = 0;
 
+# The largest number of the array that a number is in
+sub array_largest
+{
+	my ($parts, $k) = @_;
+	my ($from, $to) = ($k, $k);
+	my $largest = 0;
+
+	$from-- while $from > 0 && $parts->[$from] !~ /\{/;
+	$to++ while $to < $#$parts && $parts->[$to] !~ /\}/;
+	for my $part (@$parts[ $from .. $to ])
+	{
+		$largest = abs($part) if $part =~ /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/ && abs($part) > $largest;
+	}
+	return $largest;
+}
+
 # The largest distance of two numbers at the same place in two texts, relative to the larger; what isn't a number must
 # be the same.
 sub difference
@@ -153,6 +169,8 @@ sub difference
 		return 9e99 if grep { !/^-?\d+(?:\.\d+|(?:\.\d+)?e[-+]?\d+)?$/ } $u, $v;
 		return 9e99 if !grep { /[.e]/ } $u, $v;
 		my $scale = abs($u) > abs($v) ? abs($u) : abs($v);
+		# of a perfect fit: what rounding leaves of a coefficient that is 0 has digits of its own
+		next if $scale < 1e-17 * array_largest(\@left, $k);
 		my $difference = abs($u - $v) / $scale;
 		$most = $difference if $difference > $most;
 	}

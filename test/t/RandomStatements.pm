@@ -278,7 +278,7 @@ sub draw_odd_from
 
 	return pick("(SELECT * FROM $from WHERE g > 1) s",  "(SELECT * FROM $from OFFSET 0) s",
 		"(SELECT * FROM $from UNION ALL SELECT * FROM $from) s", "(SELECT * FROM $from ORDER BY g LIMIT 100000) s",
-		"(SELECT DISTINCT ON (g) * FROM $from) s", "$from s CROSS JOIN (VALUES (1), (2)) f(v)",
+		"(SELECT DISTINCT ON (g) r.* FROM $from r ORDER BY g, r::text) s", "$from s CROSS JOIN (VALUES (1), (2)) f(v)",
 		"(SELECT * FROM $from WHERE g = 2 UNION ALL SELECT * FROM $from WHERE g < 1) s");
 }
 
