@@ -135,18 +135,17 @@ locate_segments(const GrHeapColumns *columns, const char *data, int32 *at)
 	}
 }
 
-bool
+void
 gr_heap_locate(const GrHeapColumns *columns, HeapTupleHeader tuple, int32 *at)
 {
 	const char *data = (const char *) tuple + tuple->t_hoff;
-	bool		complete = true;
 	uint32		offset = 0;
 	int			k = 0;
 
 	if ((tuple->t_infomask & HEAP_HASNULL) == 0)
 	{
 		locate_segments(columns, data, at);
-		return true;
+		return;
 	}
 	for (int c = 0; c < columns->last; c++)
 	{
@@ -155,10 +154,7 @@ gr_heap_locate(const GrHeapColumns *columns, HeapTupleHeader tuple, int32 *at)
 		if (att_isnull(c, tuple->t_bits))
 		{
 			if (columns->wanted[k] == c + 1)
-			{
 				at[k++] = -1;
-				complete = false;
-			}
 			continue;
 		}
 		if (column->nbytes < 0)
@@ -171,5 +167,4 @@ gr_heap_locate(const GrHeapColumns *columns, HeapTupleHeader tuple, int32 *at)
 			at[k++] = offset;
 		offset += column->nbytes;
 	}
-	return complete;
 }

@@ -119,9 +119,8 @@ typedef struct GrHeapColumns
 extern void gr_heap_want(GrHeapColumns *columns, TupleDesc table, int n, const AttrNumber *wanted);
 
 /*
- * Where the wanted attributes are in a tuple, which has all of them: at[k] bytes from its data's beginning, -1: NULL.
- * True if none is NULL
+ * Where the wanted attributes are in a tuple, which has all of them: at[k] bytes from its data's beginning, -1: NULL
  */
-extern bool gr_heap_locate(const GrHeapColumns *columns, HeapTupleHeader tuple, int32 *at);
+extern void gr_heap_locate(const GrHeapColumns *columns, HeapTupleHeader tuple, int32 *at);
 
 #endif							/* GPUREG_HEAP_ROWS_H */

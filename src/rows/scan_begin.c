@@ -17,6 +17,7 @@
 
 #include "rows/scan.h"
 #include "rows/scan_state.h"
+#include "run/args.h"
 
 /* ERROR unless the aggregate's owner may call what it is made of, as the executor's own node would find. */
 static void
@@ -26,7 +27,6 @@ check_privileges(const Aggref *aggregate)
 	HeapTuple	function = SearchSysCache1(PROCOID, ObjectIdGetDatum(aggregate->aggfnoid));
 	Oid			transition;
 	Oid			owner;
-	AclResult	result;
 
 	if (!HeapTupleIsValid(tuple) || !HeapTupleIsValid(function))
 		elog(ERROR, "cache lookup failed for aggregate %u", aggregate->aggfnoid);
@@ -34,13 +34,8 @@ check_privileges(const Aggref *aggregate)
 	owner = ((Form_pg_proc) GETSTRUCT(function))->proowner;
 	ReleaseSysCache(function);
 	ReleaseSysCache(tuple);
-#if PG_VERSION_NUM >= 160000
-	result = object_aclcheck(ProcedureRelationId, transition, owner, ACL_EXECUTE);
-#else
-	result = pg_proc_aclcheck(transition, owner, ACL_EXECUTE);
-#endif
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(transition));
+	if (!gr_may_execute(transition, owner))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(transition));
 }
 
 /* Are all sources columns of numbers? Then their kinds, in the order of a row */

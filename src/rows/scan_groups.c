@@ -12,6 +12,7 @@
 #endif
 
 #include "rows/scan_groups.h"
+#include "run/spool.h"
 
 #define FIRST_BUCKETS 1024
 
@@ -263,25 +264,8 @@ gr_groups_next_waiting(GrGroups *groups)
 	groups->waiting = next->next;
 	groups->reading = next;
 	groups->nbits = next->nbits;
-	if (BufFileSeek(next->file, 0, 0, SEEK_SET) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not rewind temporary file: %m")));
+	gr_file_rewind(next->file);
 	return next;
-}
-
-static void
-read_exactly(BufFile *file, void *into, Size nbytes)
-{
-	/* PostgreSQL 16 has BufFileReadExact() for it, and leaves less to BufFileRead() */
-#if PG_VERSION_NUM >= 160000
-	BufFileReadExact(file, into, nbytes);
-#else
-	if (BufFileRead(file, into, nbytes) != nbytes)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read from temporary file: %m")));
-#endif
 }
 
 static Datum
@@ -292,12 +276,12 @@ read_key(BufFile *file, const GrGroupKey *key)
 
 	if (key->by_value)
 	{
-		read_exactly(file, &value, sizeof(Datum));
+		gr_file_read(file, &value, sizeof(Datum));
 		return value;
 	}
-	read_exactly(file, &nbytes, sizeof(nbytes));
+	gr_file_read(file, &nbytes, sizeof(nbytes));
 	value = PointerGetDatum(palloc(nbytes));
-	read_exactly(file, DatumGetPointer(value), nbytes);
+	gr_file_read(file, DatumGetPointer(value), nbytes);
 	return value;
 }
 
@@ -306,8 +290,8 @@ gr_read_keys(GrGroups *groups, GrWaiting *waiting, uint32 *hash, Datum *keys, ui
 {
 	if (waiting->nrows-- == 0)
 		return false;
-	read_exactly(waiting->file, hash, sizeof(*hash));
-	read_exactly(waiting->file, nulls, sizeof(*nulls));
+	gr_file_read(waiting->file, hash, sizeof(*hash));
+	gr_file_read(waiting->file, nulls, sizeof(*nulls));
 	for (int k = 0; k < groups->nkeys; k++)
 		keys[k] = (*nulls & ((uint32) 1 << k)) == 0 ? read_key(waiting->file, &groups->keys[k]) : (Datum) 0;
 	return true;
@@ -318,9 +302,9 @@ gr_read_part(BufFile *file, char *row, Size nbytes)
 {
 	char		what;
 
-	read_exactly(file, &what, 1);
+	gr_file_read(file, &what, 1);
 	if (what == GR_SPILLED_ROW)
-		read_exactly(file, row, nbytes);
+		gr_file_read(file, row, nbytes);
 	return (GrSpilled) what;
 }
 

@@ -71,8 +71,6 @@ start_aggregate(GrScanState *s, GrScanAggregate *a)
 	if (a->direct)
 		order_as_row(s, a, gr_nroles(a->taker->columns));
 	if (s->nkeys > 0)
-		gr_taker_limit_groups(a->taker, get_hash_memory_limit());
-	if (s->nkeys > 0)
 		a->states = palloc(GR_TAKER_ROWS_MAX * sizeof(struct GrState **));
 	MemoryContextSwitchTo(old);
 }
@@ -459,7 +457,7 @@ take_tuple(GrScanState *s, const GrHeapPage *page, int k)
 	}
 	if (unlikely(!s->columns.all_fixed || (tuple->t_infomask & HEAP_HASNULL) != 0))
 	{
-		(void) gr_heap_locate(&s->columns, tuple, s->at);
+		gr_heap_locate(&s->columns, tuple, s->at);
 		at = s->at;
 	}
 	if (s->ncomparisons > 0 && !passes_comparisons(s, data, at == NULL ? s->columns.fixed : at))

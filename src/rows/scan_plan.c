@@ -137,9 +137,8 @@ translated_target(const Scanned *s, RelOptInfo *child)
 
 /* What groups cost: their keys, and files for the rows of those that there is no memory for */
 static Cost
-group_cost(const Scanned *s, const Path *scan)
+group_cost(const Scanned *s, const Path *scan, double ngroups)
 {
-	double		ngroups = estimate_num_groups(s->root, s->keys, scan->rows, NULL, NULL);
 	double		share = Max(0, 1 - get_hash_memory_limit() / (ngroups * (2 * s->state_nbytes + sizeof(GrGroup))));
 	double		npages = share * scan->rows * (scan->pathtarget->width + sizeof(double)) / BLCKSZ;
 
@@ -152,14 +151,16 @@ static Path *
 custom_path(const Scanned *s, Path *scan)
 {
 	CustomPath *path = makeNode(CustomPath);
+	double		ngroups = s->clause == NIL ? 1 : estimate_num_groups(s->root, s->keys, scan->rows, NULL, NULL);
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = s->partial;
 	path->path.pathtarget = translated_target(s, scan->parent);
 	path->path.parallel_safe = scan->parallel_safe;
 	path->path.parallel_workers = scan->parallel_workers;
-	path->path.rows = s->clause == NIL ? 1 : estimate_num_groups(s->root, s->keys, scan->rows, NULL, NULL);
-	path->path.startup_cost = path->path.total_cost = scan->total_cost + (s->clause == NIL ? 0 : group_cost(s, scan));
+	path->path.rows = ngroups;
+	path->path.startup_cost = path->path.total_cost = scan->total_cost +
+		(s->clause == NIL ? 0 : group_cost(s, scan, ngroups));
 #if PG_VERSION_NUM >= 180000
 	path->path.disabled_nodes = scan->disabled_nodes;
 #endif

@@ -498,16 +498,14 @@ gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnull)
  * Groups
  */
 
-/* Rows that wait in a group's state, at first and at most: fewer where there is memory for few groups */
+/* Rows that wait in a group's state, at first and at most */
 #define FIRST_WAITING 4
 #define MOST_WAITING 32
-#define MOST_WAITING_TIGHT 12
-#define TIGHT_NBYTES ((Size) 32 << 20)
 
 Size
 gr_taker_state_nbytes(const GrTaker *taker)
 {
-	return taker->state == NULL ? 0 : VARSIZE(taker->state) + taker->most_waiting * taker->row_nbytes;
+	return taker->state == NULL ? 0 : VARSIZE(taker->state) + MOST_WAITING * taker->row_nbytes;
 }
 
 /* Makes room for one more row in a group's state, or begins it. */
@@ -517,23 +515,17 @@ make_waiting_room(GrTaker *taker, GrState *state, MemoryContext context)
 	MemoryContext old;
 	GrState    *larger;
 
-	if (state != NULL && state->capacity >= taker->most_waiting)
+	if (state != NULL && state->capacity >= MOST_WAITING)
 	{
 		gr_state_flush(state, taker->names);
 		return state;
 	}
 	old = MemoryContextSwitchTo(context);
-	larger = gr_state_resize(state == NULL ? taker->state : state, state == NULL ? FIRST_WAITING : taker->most_waiting);
+	larger = gr_state_resize(state == NULL ? taker->state : state, state == NULL ? FIRST_WAITING : MOST_WAITING);
 	if (state != NULL)
 		pfree(state);
 	MemoryContextSwitchTo(old);
 	return larger;
-}
-
-void
-gr_taker_limit_groups(GrTaker *taker, Size nbytes)
-{
-	taker->most_waiting = nbytes < TIGHT_NBYTES ? MOST_WAITING_TIGHT : MOST_WAITING;
 }
 
 void

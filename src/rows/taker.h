@@ -59,7 +59,6 @@ typedef struct GrTaker
 	int64		capacity;		/* of these; 0: there is no room yet */
 	char	   *rows;			/* where they are; NULL: in a ring */
 	int64		nskipped;
-	int			most_waiting;	/* rows in a group's state */
 	struct GrState *state;		/* NULL: of a ring, or none yet */
 	struct GrProducer *producer;
 	MemoryContext context;		/* of all that it has */
@@ -105,9 +104,6 @@ extern void gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnul
  * row number k, where they wait with others of their group. context: of the states
  */
 extern void gr_taker_scatter(GrTaker *taker, struct GrState **const *states, MemoryContext context);
-
-/* Before that: all groups together have so much memory. */
-extern void gr_taker_limit_groups(GrTaker *taker, Size nbytes);
 
 /* A row that was the last one is not taken, but somebody else's. */
 static inline const char *

@@ -181,8 +181,8 @@ gr_wrapper_call(Oid function, List *args)
 								 COERCE_EXPLICIT_CALL);
 }
 
-Expr *
-gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args)
+Aggref *
+gr_make_aggregate(Oid function, List *args)
 {
 	Aggref	   *call = makeNode(Aggref);
 	AttrNumber	n = 0;
@@ -202,8 +202,14 @@ gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args)
 		call->args = lappend(call->args, makeTargetEntry(value, ++n, NULL, false));
 		call->aggargtypes = lappend_oid(call->aggargtypes, exprType((Node *) value));
 	}
+	return call;
+}
+
+Expr *
+gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args)
+{
 	wrapper->tree->hasAggs = true;
-	return (Expr *) call;
+	return (Expr *) gr_make_aggregate(function, args);
 }
 
 void

@@ -56,6 +56,7 @@ extern Expr *gr_wrapper_array(List *elements, Oid element);
 
 /* A call of a function or of an aggregate, whose arguments have the types that it declares. */
 extern Expr *gr_wrapper_call(Oid function, List *args);
+extern Aggref *gr_make_aggregate(Oid function, List *args);
 extern Expr *gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args);
 
 /* Adds a column to what is selected. */

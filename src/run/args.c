@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_proc.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
 
 #include "compute/compute.h"
@@ -97,6 +99,16 @@ gr_check_accumulated(ArrayType *x, bool first)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("number of array dimensions (%d) exceeds the maximum allowed (%d)", ndim + 1, MAXDIM)));
 	gr_check_ndim(ndim + 1, "x");
+}
+
+bool
+gr_may_execute(Oid function, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#else
+	return pg_proc_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#endif
 }
 
 const char *

@@ -80,6 +80,9 @@ extern void gr_check_ndim(int ndim, const char *name);
  */
 extern void gr_check_accumulated(ArrayType *x, bool first);
 
+/* May the role call the function? */
+extern bool gr_may_execute(Oid function, Oid role);
+
 /* The name of the SQL function that is called, for messages that several have */
 extern const char *gr_called_name(FunctionCallInfo fcinfo);
 

@@ -10,32 +10,7 @@
 #include "run/spool.h"
 
 void
-gr_spool_begin(GrSpool *spool, GrRowShape shape)
-{
-	spool->shape = shape;
-	spool->file = BufFileCreateTemp(false);
-}
-
-static void
-raise_seek(void)
-{
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("could not seek in temporary file: %m")));
-}
-
-void
-gr_spool_write(GrSpool *spool, double *rows, int64 nrows)
-{
-	if (spool->moved && BufFileSeek(spool->file, spool->end_segment, spool->end_offset, SEEK_SET) != 0)
-		raise_seek();
-	BufFileWrite(spool->file, rows, nrows * gr_row_nbytes(spool->shape));
-	BufFileTell(spool->file, &spool->end_segment, &spool->end_offset);
-	spool->moved = false;
-}
-
-static void
-read_exactly(BufFile *file, void *into, Size nbytes)
+gr_file_read(BufFile *file, void *into, Size nbytes)
 {
 	/* PostgreSQL 16 has BufFileReadExact() for it, and leaves less to BufFileRead() */
 #if PG_VERSION_NUM >= 160000
@@ -48,18 +23,49 @@ read_exactly(BufFile *file, void *into, Size nbytes)
 #endif
 }
 
+static void
+raise_seek(void)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not seek in temporary file: %m")));
+}
+
+void
+gr_file_rewind(BufFile *file)
+{
+	if (BufFileSeek(file, 0, 0, SEEK_SET) != 0)
+		raise_seek();
+}
+
+void
+gr_spool_begin(GrSpool *spool, GrRowShape shape)
+{
+	spool->shape = shape;
+	spool->file = BufFileCreateTemp(false);
+}
+
+void
+gr_spool_write(GrSpool *spool, double *rows, int64 nrows)
+{
+	if (spool->moved && BufFileSeek(spool->file, spool->end_segment, spool->end_offset, SEEK_SET) != 0)
+		raise_seek();
+	BufFileWrite(spool->file, rows, nrows * gr_row_nbytes(spool->shape));
+	BufFileTell(spool->file, &spool->end_segment, &spool->end_offset);
+	spool->moved = false;
+}
+
 void
 gr_spool_rewind(GrSpool *spool)
 {
-	if (BufFileSeek(spool->file, 0, 0, SEEK_SET) != 0)
-		raise_seek();
+	gr_file_rewind(spool->file);
 	spool->moved = true;
 }
 
 void
 gr_spool_read(GrSpool *spool, void *rows, int64 nrows)
 {
-	read_exactly(spool->file, rows, nrows * gr_row_nbytes(spool->shape));
+	gr_file_read(spool->file, rows, nrows * gr_row_nbytes(spool->shape));
 }
 
 GrSpool

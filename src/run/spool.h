@@ -21,6 +21,10 @@ typedef struct GrSpool
 	off_t		end_offset;
 } GrSpool;
 
+/* Of any temporary file: reads so many bytes, or an ERROR; goes to its beginning. */
+extern void gr_file_read(struct BufFile *file, void *into, Size nbytes);
+extern void gr_file_rewind(struct BufFile *file);
+
 extern void gr_spool_begin(GrSpool *spool, GrRowShape shape);
 
 /* Behind those that are there */

@@ -13,23 +13,20 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_aggregate.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
 #include "optimizer/tlist.h"
-#include "utils/acl.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "compute/compute.h"
 #include "rows/wrapper.h"
+#include "run/args.h"
 #include "run/device.h"
 #include "sql/rewrite.h"
 
@@ -237,11 +234,7 @@ has_plain_options(const FuncExpr *call)
 static bool
 may_execute(Oid function)
 {
-#if PG_VERSION_NUM >= 160000
-	return object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
-#else
-	return pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
-#endif
+	return gr_may_execute(function, GetUserId());
 }
 
 /*
@@ -252,25 +245,10 @@ may_execute(Oid function)
 static Expr *
 make_aggregate(const Aggref *like, Oid function, List *args)
 {
-	Aggref	   *aggregate = makeNode(Aggref);
-	ListCell   *cell;
+	Aggref	   *aggregate = gr_make_aggregate(function, args);
 
-	aggregate->aggfnoid = function;
-	aggregate->aggtype = get_func_rettype(function);
 	aggregate->aggfilter = copyObject(like->aggfilter);
-	aggregate->aggkind = AGGKIND_NORMAL;
-	aggregate->aggsplit = AGGSPLIT_SIMPLE;
-	aggregate->aggno = -1;
-	aggregate->aggtransno = -1;
 	aggregate->location = like->location;
-	foreach(cell, args)
-	{
-		Expr	   *value = lfirst(cell);
-
-		aggregate->args = lappend(aggregate->args,
-								  makeTargetEntry(value, foreach_current_index(cell) + 1, NULL, false));
-		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes, exprType((Node *) value));
-	}
 	return (Expr *) aggregate;
 }
 
@@ -346,7 +324,7 @@ gr_array_support(PG_FUNCTION_ARGS)
 	if (!IsA(request, SupportRequestSimplify) || !gr_enable_rewrite || gr_device == GR_DEVICE_GPU)
 		PG_RETURN_POINTER(NULL);
 	result = rewrite(simplify->fcall);
-	/* so that a plan that is kept is made anew for another role, and when the privileges of the function called change */
+	/* so that a plan that is kept is made anew for another role, and when privileges on the function change */
 	if (result != NULL && simplify->root != NULL)
 	{
 		simplify->root->glob->dependsOnRole = true;
