@@ -192,29 +192,34 @@ for my $case (
 
 # gpu_logreg_agg's partial states are all rows of a worker's; the last setting has each state in a file.
 my ($agg, $agg_grouped) = map { s/gpu_ols_agg\(y, /gpu_logreg_agg(y > 6, /gr } $total, $grouped;
-my ($want_agg, $want_agg_grouped) = map { $node->safe_psql('postgres', "$serial SET work_mem = '64MB'; $_") } $agg, $agg_grouped;
+my ($want_agg, $want_agg_grouped) =
+  map { $node->safe_psql('postgres', "$serial SET work_mem = '64MB'; $_") } $agg, $agg_grouped;
 for my $case ([ 1, '4MB' ], [ 2, '64MB' ], [ 4, '64kB' ])
 {
 	my ($workers, $work_mem) = @$case;
-	my $set = "$cheap SET parallel_tuple_cost = 0.1; SET work_mem = '$work_mem'; SET max_parallel_workers_per_gather = $workers;";
+	my $set = "$cheap SET parallel_tuple_cost = 0.1; SET work_mem = '$work_mem';
+		SET max_parallel_workers_per_gather = $workers;";
 	my $plan = $node->safe_psql('postgres', "$set $explain $agg");
 	my ($launched) = $plan =~ /Workers Launched: (\d+)/;
 
 	like($plan, qr/Finalize Aggregate.*Partial Aggregate/s, "gpu_logreg_agg, $workers workers: plan");
 	same_fits($node->safe_psql('postgres', "$set $agg"), $want_agg, "gpu_logreg_agg, $workers workers", 1e-13);
-	same_fits($node->safe_psql('postgres', "$set $agg_grouped"), $want_agg_grouped, "gpu_logreg_agg, $workers workers, groups", 1e-13);
+	same_fits($node->safe_psql('postgres', "$set $agg_grouped"), $want_agg_grouped,
+		"gpu_logreg_agg, $workers workers, groups", 1e-13);
 }
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()'), '0', 'gpu_logreg_agg leaves no file');
 unlike(slurp_file($node->logfile), qr/temporary file leak/, 'gpu_logreg_agg closes its files');
 
 # gpu_ols and gpu_logreg over array_agg: the same as over arrays
-for my $call ('gpu_ols(array_agg(ARRAY[x1, x2]), array_agg(y))', 'gpu_logreg(array_agg(ARRAY[x1, x2]), array_agg(y > 6))')
+for my $call ('gpu_ols(array_agg(ARRAY[x1, x2]), array_agg(y))',
+	'gpu_logreg(array_agg(ARRAY[x1, x2]), array_agg(y > 6))')
 {
 	my $sql = "SELECT $call FROM t";
 	my $set = "$cheap SET parallel_tuple_cost = 0.1; SET max_parallel_workers_per_gather = 2;";
 
 	like($node->safe_psql('postgres', "$set $explain $sql"), qr/Finalize Aggregate.*Partial Aggregate/s, "$call: plan");
-	cmp_ok(relative_difference($node->safe_psql('postgres', "$set $sql"), $node->safe_psql('postgres', "SET gpureg.enable_rewrite = off; $sql")),
+	cmp_ok(relative_difference($node->safe_psql('postgres', "$set $sql"),
+			$node->safe_psql('postgres', "SET gpureg.enable_rewrite = off; $sql")),
 		'<=', 1e-13, "$call: the same");
 }
 

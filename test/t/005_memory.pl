@@ -104,23 +104,29 @@ for my $case ([ 'hash', $by_hash, qr/HashAggregate/ ], [ 'sort', $by_sort, qr/Gr
 	note("10,000 groups of gpu_logreg_agg by $name, work_mem 4 MB: $peak kB, against $base kB");
 	cmp_ok($peak - $base, '<', 40_000, "gpu_logreg_agg by $name: memory is bounded by work_mem");
 }
-# one group: what is more than work_mem is in a file, as it is for gpu_logreg over array_agg; a window frame's rows are bounded
+# one group: what is more than work_mem is in a file, as it is for gpu_logreg over array_agg; a window frame's rows are
+# bounded
 for my $call ('(gpu_logreg_agg(y, a, b, d)).n', 'gpu_logreg(array_agg(ARRAY[a, b, d]), array_agg(y))')
 {
 	($few, $many) = map { peak_kb("SELECT $call FROM (" . sprintf($binary, $_) . ') q') } 100_000, 1_000_000;
 	cmp_ok($many - $few, '<', 20_000, "$call: memory does not grow with the rows") or diag("$few kB, $many kB");
 }
 my $wide = 'gpu_logreg_array_agg(i % 2, array_fill(i::float8, ARRAY[10000]))';
-my $err = error_is($node, "SELECT $wide OVER () FROM generate_series(1, 4000) i", '54000', 'gpu_logreg_array_agg over a window of more than it keeps');
-like($err, qr/gpu_logreg_agg keeps at most 256 MB of a window frame's rows\nDETAIL:  That is \d+ rows here\.\nHINT:  .*gpu_logreg_fit/,
+my $err = error_is($node, "SELECT $wide OVER () FROM generate_series(1, 4000) i", '54000',
+	'gpu_logreg_array_agg over a window of more than it keeps');
+like($err,
+	qr/gpu_logreg_agg keeps at most 256 MB of a window frame's rows\nDETAIL:  That is \d+ rows here\.\nHINT:  .*gpu_logreg_fit/,
 	'gpu_logreg_array_agg over a window of more than it keeps: the message');
 
 # more than a worker can hand over: one of the two has half of the rows or more
-$node->safe_psql('postgres', 'CREATE TABLE many AS SELECT generate_series(1, 27000) AS i; ANALYZE many; ALTER TABLE many SET (parallel_workers = 2)');
+$node->safe_psql('postgres', 'CREATE TABLE many AS SELECT generate_series(1, 27000) AS i; ANALYZE many;
+	ALTER TABLE many SET (parallel_workers = 2)');
 $err = error_is($node, "SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 1;
 	SET parallel_leader_participation = off; SET statement_timeout = '100s'; SELECT $wide FROM many", '54000',
 	'gpu_logreg_array_agg over more than a worker hands over');
-like($err, qr/a parallel worker has more rows than it can hand over\nDETAIL:  .*1022 MB.*\nHINT:  .*max_parallel_workers_per_gather/, 'and its message');
+like($err,
+	qr/a parallel worker has more rows than it can hand over\nDETAIL:  .*1022 MB.*\nHINT:  .*max_parallel_workers_per_gather/,
+	'and its message');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()'), '0', 'no file is left');
 
 # Not asserted, since machines differ: time should grow with the groups, not with their square.

@@ -334,7 +334,8 @@ for my $mode ('fast', 'immediate')
 	$node->stop($mode);
 	finish_session($_) for values %sessions;
 	# (at once: a warning, or not even that; a worker may be ended before its session)
-	like($sessions{$_}{err}, $mode eq 'fast' ? qr/57P01: terminating/ : qr/closed the connection/, "$_, $mode shutdown: the session ends") for sort keys %sessions;
+	like($sessions{$_}{err}, $mode eq 'fast' ? qr/57P01: terminating/ : qr/closed the connection/,
+		"$_, $mode shutdown: the session ends") for sort keys %sessions;
 	is(join(' ', segments()), '', 'fast shutdown: no segment is left') if $mode eq 'fast';
 	$node->start;
 	is((try_sql($node, $and_then))[0], $as_before, "$mode shutdown: the server starts again");

@@ -346,7 +346,8 @@ gives('mallory', q{SELECT (gpu_logreg_fit('SELECT won, x FROM a.rows')).n}, '900
 for my $call (q{gpu_ols_fit('SELECT x, i FROM a.rows WHERE a.become(''reader'')')}, q{gpu_logreg_fit('SELECT won, x FROM a.rows WHERE a.become(''reader'')')},
 	q{gpu_ols_fit('SELECT x, i, won FROM a.rows WHERE a.become(''reader'')', vcov => 'CR1', clusters => '{won}')},
 	q{gpu_glm_fit('SELECT x / 7 AS share, i FROM a.rows WHERE a.become(''reader'')', 'quasibinomial')},
-	q{gpu_glm_fit('SELECT * FROM a.rows WHERE a.become(''reader'')', 'quasibinomial', formula => 'won ~ factor(x)', vcov => 'CR1', clusters => '{i}')},
+	q{gpu_glm_fit('SELECT * FROM a.rows WHERE a.become(''reader'')', 'quasibinomial',
+		formula => 'won ~ factor(x)', vcov => 'CR1', clusters => '{i}')},
 	q{gpu_logreg_fit('SELECT won, x FROM a.rows WHERE a.become(''reader'')', firth => true)},
 	q{gpu_margins(gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 5)', formula => 'column1 ~ column2'), 'SELECT x AS column2 FROM a.rows WHERE a.become(''reader'')')},
 	q{gpu_project_rows('SELECT i, ARRAY[x]::real[] FROM a.rows WHERE a.become(''reader'')', 3, id => NULL::int)})

@@ -11,10 +11,12 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The module is built for the server that runs the tests; a copy of PostgreSQL may have a pg_config that knows no headers, and the next one in PATH
+# The module is built for the server that runs the tests; a copy of PostgreSQL may have a pg_config that knows no
+# headers, and the next one in PATH
 # may be another version's.
 my $version = `pg_config --version`;
-my ($pg_config) = grep { `'$_' --version 2>/dev/null` eq $version and -e `'$_' --includedir-server 2>/dev/null` =~ s/\n//r . '/postgres.h' }
+my ($pg_config) = grep { `'$_' --version 2>/dev/null` eq $version
+	  and -e `'$_' --includedir-server 2>/dev/null` =~ s/\n//r . '/postgres.h' }
   grep { defined } $ENV{PG_CONFIG}, map({ "$_/pg_config" } split /:/, $ENV{PATH});
 plan skip_all => "no PostgreSQL headers were found" if !defined $pg_config;
 my $module = PostgreSQL::Test::Utils::tempdir . '/far.so';
