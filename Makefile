@@ -48,10 +48,10 @@ endif
 
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and
 # a server with LLVM would want bitcode of each.
-COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o basis.o ols.o fit.o \
-	phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o scores.o eigen.o firth.o \
-	negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o inference.o formula.o design.o \
-	design_moves.o design_slopes.o gram_fold.o margins.o)
+COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o glm_exact.o basis.o ols.o \
+	fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o scores.o eigen.o \
+	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o inference.o \
+	formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
 	gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o \

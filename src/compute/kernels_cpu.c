@@ -77,6 +77,7 @@ sum_4(__m256d v)
 #define V_LOAD_FLOAT4(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
 #define V_HOLD(v) __asm__("" : "+v" (v))
 #define V_DIV(a, b) _mm512_div_pd(a, b)
+#define V_SQRT(a) _mm512_sqrt_pd(a)
 #define V_SUM(a) _mm512_reduce_add_pd(a)
 #define V_MIN(a, b) _mm512_min_pd(a, b)
 #define V_MAX(a, b) _mm512_max_pd(a, b)
@@ -113,6 +114,7 @@ static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 #define V_LOAD_FLOAT4(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
 #define V_HOLD(v) __asm__("" : "+x" (v))
 #define V_DIV(a, b) _mm256_div_pd(a, b)
+#define V_SQRT(a) _mm256_sqrt_pd(a)
 #define V_SUM(a) sum_4(a)
 #define V_MIN(a, b) _mm256_min_pd(a, b)
 #define V_MAX(a, b) _mm256_max_pd(a, b)
@@ -163,6 +165,7 @@ shift_to_exponent(double v)
 #define V_LOAD_FLOAT4(p) ((double) *(p))
 #define V_HOLD(v) ((void) 0)
 #define V_DIV(a, b) ((a) / (b))
+#define V_SQRT(a) sqrt(a)
 #define V_SUM(a) (a)
 #define V_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define V_MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -429,18 +432,10 @@ bool
 gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column)
 {
 	int64_t		n = nrows * ncols;
-	double		acc[4] = {0, 0, 0, 0};
-	int64_t		k = 0;
 
-	/* v * 0 is 0 for finite v and NaN otherwise */
-	for (; k + 4 <= n; k += 4)
-		for (int l = 0; l < 4; l++)
-			acc[l] += rows[k + l] * 0.0;
-	for (; k < n; k++)
-		acc[0] += rows[k] * 0.0;
-	if (acc[0] + acc[1] + acc[2] + acc[3] == 0.0)
+	if (choose_version(MAX_LANES)->step->finite(rows, n))
 		return true;
-	for (k = 0; k < n; k++)
+	for (int64_t k = 0; k < n; k++)
 	{
 		if (!isfinite(rows[k]))
 		{

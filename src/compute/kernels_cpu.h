@@ -17,7 +17,7 @@
  *
  *	 V_MLA(a, b, c)                               a * b + c, rounded once or twice, whichever is faster
  *	 V_HOLD(v)                                    keeps v in a register: it is not loaded again at every use
- *	 V_DIV V_SUM(a)                               a quotient; the sum of all lanes
+ *	 V_DIV V_SQRT(a) V_SUM(a)                     a quotient; a root; the sum of all lanes
  *	 V_MIN(a, b) V_MAX(a, b)                      b where either is not a number
  *	 V_IF_NEGATIVE(m, a, b)                       a where m < 0, b where m > 0, either where m = 0
  *	 V_FILL_N(v, n, fill)                         the first n lanes of v, the others of fill
@@ -306,6 +306,7 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 #undef V_LOAD_FLOAT4
 #undef V_HOLD
 #undef V_DIV
+#undef V_SQRT
 #undef V_SUM
 #undef V_MIN
 #undef V_MAX

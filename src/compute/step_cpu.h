@@ -9,7 +9,9 @@
 #ifndef GPUREG_STEP_CPU_H
 #define GPUREG_STEP_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "compute/row.h"
 
@@ -46,6 +48,8 @@ typedef struct GrStepVersion
 	/* rows of ncols values, less their shift, into columns */
 	void		(*transpose) (double *columns, size_t pitch, const double *rows, int nrows, int ncols,
 							  const double *shift);
+	/* are all of them finite? */
+	bool		(*finite) (const double *values, int64_t n);
 	/* in float8 */
 	void		(*predict) (const GrChunk *chunk, const double *beta);
 	void		(*logistic) (const GrChunk *chunk, GrChunkTotals *totals);
@@ -63,6 +67,12 @@ typedef struct GrStepVersion
 	void		(*predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures,
 								  const double *beta,
 								  const double *shift, const double *offset);
+	/*
+	 * of rows without weights, whole vectors of them: u and v, as gr_plain_row() has them, and t = exp(-|eta|);
+	 * likewise the same bits
+	 */
+	void		(*logistic_exact) (double *u, double *v, double *t, const double *eta, const double *response,
+								   int nrows);
 	void		(*magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures,
 							  const double *beta);
 	void		(*weigh) (double *out, const double *rows, int stride, const int *which, int nrows, int nfeatures,
@@ -102,6 +112,35 @@ NAME(transpose) (double *restrict columns, size_t pitch, const double *restrict 
 	for (; r % W != 0; r++)
 		for (int k = 0; k < ncols; k++)
 			columns[k * pitch + r] = 0.0;
+}
+
+/* v * 0 is 0 for finite v and NaN otherwise. */
+static TARGET bool
+NAME(finite) (const double *values, int64_t n)
+{
+	V			a0 = V_ZERO();
+	V			a1 = a0;
+	V			a2 = a0;
+	V			a3 = a0;
+	int64_t		k = 0;
+	double		lanes[W];
+	double		sum = 0.0;
+
+	for (; k + 4 * W <= n; k += 4 * W)
+	{
+		a0 = V_MLA(V_LOAD(values + k), V_ZERO(), a0);
+		a1 = V_MLA(V_LOAD(values + k + W), V_ZERO(), a1);
+		a2 = V_MLA(V_LOAD(values + k + 2 * W), V_ZERO(), a2);
+		a3 = V_MLA(V_LOAD(values + k + 3 * W), V_ZERO(), a3);
+	}
+	for (; k + W <= n; k += W)
+		a0 = V_MLA(V_LOAD(values + k), V_ZERO(), a0);
+	V_STORE(lanes, V_ADD(V_ADD(a0, a1), V_ADD(a2, a3)));
+	for (int l = 0; l < W; l++)
+		sum += lanes[l];
+	for (; k < n; k++)
+		sum += values[k] * 0.0;
+	return sum == 0.0;
 }
 
 /* weight = eta, four vectors of rows at a time, as each waits for its last sum */
@@ -147,33 +186,41 @@ NAME(predict) (const GrChunk *chunk, const double *beta)
 	}
 }
 
+#define EXP_MLA(a, b, c) (fused ? V_FMA(a, b, c) : V_MLA(a, b, c))
+
 /*
  * exp(-a), 0 <= a <= 460, within one unit in the last place. -a = k log 2 + f, |f| <= log(2) / 2; adding 1.5 2^52
  * rounds to an integer, and 1023 more leaves k's biased exponent in the lowest bits. k times the high part of log 2 (33
  * bits, as in fdlibm's e_exp.c) is exact. The polynomial is the minimax one for (exp(f) - 1 - f) / f^2, relative error
- * of exp below 1e-17.
+ * of exp below 1e-17. fused: a constant; whether each product is rounded with its sum, whatever that takes
  */
+static inline __attribute__((always_inline)) TARGET V
+NAME(exp_minus_by) (V a, bool fused)
+{
+	const V		magic = V_SET1(0x1.8p52 + 1023);
+	V			shifted = EXP_MLA(a, V_SET1(-0x1.71547652b82fep0), magic);
+	V			k = V_SUB(shifted, magic);
+	V			f = EXP_MLA(k, V_SET1(-0x1.62e42fee00000p-1), V_SUB(V_ZERO(), a));
+	V			q = V_SET1(0x1.ad7f02a6aa9a0p-26);
+
+	f = EXP_MLA(k, V_SET1(-0x1.a39ef35793c76p-33), f);
+	q = EXP_MLA(q, f, V_SET1(0x1.28adce726e390p-22));
+	q = EXP_MLA(q, f, V_SET1(0x1.71df262c47695p-19));
+	q = EXP_MLA(q, f, V_SET1(0x1.a01999adcc22fp-16));
+	q = EXP_MLA(q, f, V_SET1(0x1.a01a0129b4608p-13));
+	q = EXP_MLA(q, f, V_SET1(0x1.6c16c1844b015p-10));
+	q = EXP_MLA(q, f, V_SET1(0x1.1111111127e83p-7));
+	q = EXP_MLA(q, f, V_SET1(0x1.55555555507f1p-5));
+	q = EXP_MLA(q, f, V_SET1(0x1.55555555554f9p-3));
+	q = EXP_MLA(q, f, V_SET1(0x1.000000000000ap-1));
+	q = V_ADD(V_SET1(1.0), EXP_MLA(V_MUL(f, f), q, f));
+	return V_MUL(q, V_SHIFT_TO_EXPONENT(shifted));
+}
+
 static inline TARGET V
 NAME(exp_minus) (V a)
 {
-	const V		magic = V_SET1(0x1.8p52 + 1023);
-	V			shifted = V_MLA(a, V_SET1(-0x1.71547652b82fep0), magic);
-	V			k = V_SUB(shifted, magic);
-	V			f = V_MLA(k, V_SET1(-0x1.62e42fee00000p-1), V_SUB(V_ZERO(), a));
-	V			q = V_SET1(0x1.ad7f02a6aa9a0p-26);
-
-	f = V_MLA(k, V_SET1(-0x1.a39ef35793c76p-33), f);
-	q = V_MLA(q, f, V_SET1(0x1.28adce726e390p-22));
-	q = V_MLA(q, f, V_SET1(0x1.71df262c47695p-19));
-	q = V_MLA(q, f, V_SET1(0x1.a01999adcc22fp-16));
-	q = V_MLA(q, f, V_SET1(0x1.a01a0129b4608p-13));
-	q = V_MLA(q, f, V_SET1(0x1.6c16c1844b015p-10));
-	q = V_MLA(q, f, V_SET1(0x1.1111111127e83p-7));
-	q = V_MLA(q, f, V_SET1(0x1.55555555507f1p-5));
-	q = V_MLA(q, f, V_SET1(0x1.55555555554f9p-3));
-	q = V_MLA(q, f, V_SET1(0x1.000000000000ap-1));
-	q = V_ADD(V_SET1(1.0), V_MLA(V_MUL(f, f), q, f));
-	return V_MUL(q, V_SHIFT_TO_EXPONENT(shifted));
+	return NAME(exp_minus_by) (a, false);
 }
 
 /*
@@ -518,6 +565,28 @@ NAME(predict_exact) (double *eta, const double *columns, size_t pitch, int nrows
 	}
 }
 
+/* t is at least exp(-460): a predictor that is not a number goes through, as V_MIN gives its second operand then. */
+static TARGET void
+NAME(logistic_exact) (double *u, double *v, double *ts, const double *etas, const double *response, int nrows)
+{
+	const V		one = V_SET1(1.0);
+
+	for (int r = 0; r < nrows; r += W)
+	{
+		V			eta = V_LOAD(etas + r);
+		V			y = V_LOAD(response + r);
+		V			sign = V_SUB(V_ADD(y, y), one);
+		V			t = NAME(exp_minus_by) (V_MIN(V_SET1(GR_ETA_MAX), V_ABS(eta)), true);
+		V			root = V_SQRT(t);
+		V			likely = V_MUL(sign, root);
+		V			unlikely = V_DIV(sign, root);
+
+		V_STORE(ts + r, t);
+		V_STORE(u + r, V_MUL(root, V_DIV(one, V_ADD(one, t))));
+		V_STORE(v + r, V_IF_NEGATIVE(V_MUL(sign, eta), unlikely, likely));
+	}
+}
+
 /* size = |beta_0| + sum of |beta_j x_j| */
 static TARGET void
 NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta)
@@ -560,6 +629,7 @@ NAME(weigh) (double *restrict out, const double *restrict rows, int stride, cons
 static const GrStepVersion NAME(step) = {
 	.lanes = W,
 	.transpose = NAME(transpose),
+	.finite = NAME(finite),
 	.predict = NAME(predict),
 	.logistic = NAME(logistic),
 	.logistic_weighted = NAME(logistic_weighted),
@@ -568,10 +638,12 @@ static const GrStepVersion NAME(step) = {
 	.curvature = NAME(curvature),
 	.hessian = NAME(hessian),
 	.predict_exact = NAME(predict_exact),
+	.logistic_exact = NAME(logistic_exact),
 	.magnitude = NAME(magnitude),
 	.weigh = NAME(weigh),
 };
 
+#undef EXP_MLA
 #undef TILE_ROW
 #undef TILE_SUM
 
