@@ -28,7 +28,8 @@ typedef enum GrLogregPhase
 {
 	GR_PHASE_ZERO,				/* the pass at beta = 0 */
 	GR_PHASE_CHANGE,			/* of the rows, by the basis; then ZERO again */
-	GR_PHASE_START,				/* the pass at options.start; entered after ZERO; ITERATE, if there is no start */
+	/* the pass at options.start; entered after ZERO, or the first of all; ITERATE, if there is no start */
+	GR_PHASE_START,
 	/* the pass after a Newton step, or two of them, see firth.h; entered where that was solved at theta */
 	GR_PHASE_ITERATE,
 	GR_PHASE_THETA,				/* what the likelihood says of a negative binomial theta; entered near an estimate */
@@ -82,6 +83,7 @@ struct GrLogregState
 	int			first;			/* 0 with an intercept, else 1 */
 	bool		dense;			/* Hessians are formed */
 	bool		coarse;			/* EXACT passes are coarse, as no column is nearly collinear */
+	bool		unproven;		/* no pass at 0 was made, as the start came with shifts; see gr_start_drop() */
 
 	/* full arrays */
 	double	   *theta;			/* where the pass is made */

@@ -5,12 +5,12 @@
  * makes the pass wherever the rows are, and gr_logreg_advance() takes the sums. So the same code serves rows in memory,
  * on a device, in a file, or in a query that is run once a pass.
  *
- * The default solver is Newton's (iteratively reweighted least squares) from beta = 0, with step halving. Its first
- * pass and its last ones sum in double-double (EXACT), those between in float8 (FAST). A step's length is measured by
- * the Newton decrement, the square root of g' H^-1 g: in standard errors of the estimate, whatever the scale of the
- * columns. The fit ends when that is below 1e-13, so that estimates are right to all digits, and the standard errors,
- * from the Hessian of that same pass, too; or, where there are so many rows that a longer step leaves the Hessian as it
- * is, then.
+ * The default solver is Newton's (iteratively reweighted least squares) from beta = 0, or from options.start, with step
+ * halving. Its pass at 0 and its last ones sum in double-double (EXACT), those between in float8 (FAST). A step's
+ * length is measured by the Newton decrement, the square root of g' H^-1 g: in standard errors of the estimate,
+ * whatever the scale of the columns. The fit ends when that is below 1e-13, so that estimates are right to all digits,
+ * and the standard errors, from the Hessian of that same pass, too; or, where there are so many rows that a longer step
+ * leaves the Hessian as it is, then.
  *
  * It minimises deviance / 2 + l2 / 2 sum of b_j^2, the intercept not penalised.
  *
@@ -71,6 +71,8 @@ typedef struct GrLogregOptions
 	 */
 	const GrTermMoves *moves;
 	const double *start;		/* Newton: where to try to begin; see gr_logreg_take_start(); NULL: nowhere but at 0 */
+	const double *start_shift;	/* ... in place of the pass at 0; see gr_logreg_take_shift(); NULL: after it */
+	bool		is_sample;		/* the fit is to say where another one starts: its last pass need not be EXACT */
 } GrLogregOptions;
 
 typedef enum GrLogregWant
@@ -188,6 +190,13 @@ extern bool gr_logreg_is_separated(const GrLogregFit *fit);
  * have been broken off, gives none that is worth a pass.
  */
 extern bool gr_logreg_take_start(const GrLogregFit *sample, double *start);
+
+/*
+ * The same where the sample tells all that the whole's pass at 0 is made for: no term is collinear, or nearly so, and
+ * shift, an entry a feature, is what the features are taken from. The whole's fit then begins at the start, and goes
+ * back to 0 where its own sums say otherwise.
+ */
+extern bool gr_logreg_take_shift(const GrLogregFit *sample, double *start, double *shift);
 
 /*
  * The last Newton step by itself, from the sums of an EXACT pass at beta without faces or shift, which may be linear:

@@ -51,6 +51,91 @@ is_solved_at_zero(const GrLogregOptions *options)
 }
 
 /*
+ * The rows
+ */
+
+/* Are there totals of rows like the fit's? */
+static bool
+has_totals(const GrLogregOptions *options)
+{
+	return options->totals != NULL &&
+		gr_has_totals(options->shape, (GrRowRules) {options->distribution.family, options->weighting, 0});
+}
+
+/* The sum of squares that a linear regression without features leaves, from the pass at 0 */
+static double
+total_squares(GrLogregFit *fit)
+{
+	const double *hi = gr_fit_hi(fit);
+	const double *lo = gr_fit_lo(fit);
+	int64_t		last = gr_at(fit->state->nfull + 1, 0);
+	int64_t		diagonal = gr_at(fit->state->nfull + 1, fit->state->nfull + 1);
+	int64_t		ones = gr_at(1, 1);
+	GrDD		squares = {hi[diagonal], lo[diagonal]};
+	GrDD		sum = {hi[last + 1], lo[last + 1]};
+	GrDD		weight = {hi[ones], lo[ones]};
+
+	if (fit->state->options.intercept)
+		squares = gr_dd_sub(squares, gr_dd_div(gr_dd_mul(sum, sum), weight));
+	return fmax(gr_dd_to_double(squares), 0);
+}
+
+/* After the pass at 0: the null deviance, or NaN where that takes passes, and where those begin */
+static void
+choose_null(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	const GrLogregOptions *options = &state->options;
+	bool		weighted = options->shape.weight;
+	double		weights = has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
+	double		ones = has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES];
+	bool		binary = options->distribution.family == GR_BINOMIAL;
+
+	if (!options->intercept)
+		state->null_intercept = 0;
+	else if (fit->pass.linear && options->shape.offset)
+		state->null_intercept = gr_fit_hi(fit)[gr_at(state->nfull + 1, 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
+	else if (gr_is_logistic(options->distribution))
+		state->null_intercept = log(ones / (weights - ones));
+	else
+		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
+	/* of one class, as Firth's penalty takes them: whatever the offsets are */
+	if (options->firth && options->intercept && (ones == 0 || ones == weights))
+		fit->null_deviance = 0;
+	else if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
+		(!options->intercept && !gr_is_logistic(options->distribution)))
+		fit->null_deviance = fit->pass.linear && is_solved_at_zero(options) ? total_squares(fit) : NAN;
+	else if (weighted)
+		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
+			fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	else
+		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) : 2 * weights * log(2.0);
+}
+
+/* The sums' head, and whether there is anything to fit. */
+static bool
+check_rows(GrLogregFit *fit, GrError *err)
+{
+	const GrLogregOptions *options = &fit->state->options;
+	double		nrows = fit->sums[GR_SUM_NROWS];
+	double		nones = fit->sums[GR_SUM_NONES];
+	int			column;
+
+	if (!gr_can_fit(options->distribution.family, nrows, nones, err) &&
+		!(options->firth && err->status == GR_ONE_CLASS))
+		return false;
+	memset(err, 0, sizeof(*err));
+	/* columns of the matrix behind the ones: u, u x_1, ... */
+	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
+		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
+	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals->weights :
+							 nrows);
+	fit->nlimit = fit->nrows;
+	choose_null(fit);
+	return true;
+}
+
+/*
  * Newton steps
  */
 
@@ -90,6 +175,8 @@ next_kind(const GrLogregFit *fit)
 	const GrLogregState *state = fit->state;
 	double		length = sqrt(state->decrement);
 
+	if (state->options.is_sample && state->nfaces == 0 && !state->stiff)
+		return GR_PASS_FAST;
 	if (is_solved_at_zero(&state->options) || state->options.firth || state->nfaces > 0 || state->stiff ||
 		length <= 1e-6 || length <= state->options.tol)
 		return GR_PASS_EXACT;
@@ -208,7 +295,7 @@ end_converged(GrLogregFit *fit, double rounding, const GrHost *host, GrError *er
 	if (fit->state->options.tol <= 1e-10 || sqrt(fit->state->decrement) <= fmax(EXACT_TOL, 2 * rounding))
 		take_last_step(fit);
 	fit->imprecise = rounding > ROUNDING_MAX;
-	return gr_fit_end(fit, !fit->imprecise, true, host, err);
+	return gr_fit_end(fit, !fit->imprecise, fit->pass.kind == GR_PASS_EXACT, host, err);
 }
 
 /*
@@ -223,6 +310,45 @@ is_refused(const GrLogregState *state, double deviance)
 	return !(deviance <= state->deviance_old);
 }
 
+/*
+ * What follows from the step that was solved, of a pass that isn't to be made again: the end, another phase, or the
+ * next step
+ */
+static bool
+go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	bool		converged = state->options.is_sample && sqrt(state->decrement) <= state->options.tol;
+	double		rounding = 0;
+
+	if (state->kind == GR_PASS_EXACT)
+	{
+		rounding = gr_newton_rounding(fit);
+		converged = has_converged(fit, decrement_exact_before, rounding);
+	}
+	if (gr_negbin_is_next(fit, converged))
+		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
+	if (converged)
+		return end_converged(fit, rounding, host, err);
+	if (runs_off(fit))
+		return state->unproven ? gr_start_drop(fit) : gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
+	gr_mixing_improve(state);
+	return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
+}
+
+/* The step that can't be solved, as the weights left float8's range: none can be had from here. */
+static bool
+end_unsolved(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	if (err->status != GR_OUT_OF_RANGE)
+		return false;
+	memset(err, 0, sizeof(*err));
+	if (fit->state->unproven)
+		return gr_start_drop(fit);
+	fit->imprecise = true;
+	return gr_fit_end(fit, false, false, host, err);
+}
+
 bool
 gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
@@ -231,12 +357,12 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
 	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0 && gr_can_separate(state->options.distribution);
 	bool		offset = state->options.shape.offset;
-	bool		converged = false;
-	double		rounding = 0;
 
 	if (state->options.firth && fit->pass.measure == GR_MEASURE_STEP)
 		return gr_firth_ask(fit, host, err);
 	deviance = gr_fit_deviance(fit);
+	if (state->unproven && (is_refused(state, deviance) || all_right))
+		return gr_start_drop(fit);
 	if (is_refused(state, deviance) && state->step > (offset ? CUTS_MIN_STEP : HALVINGS_MIN_STEP))
 	{
 		state->step *= offset && state->step < CUT_STEP ? CUT : 0.5;
@@ -246,15 +372,12 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	state->kind = fit->pass.kind;
 	state->decrement_before = state->decrement;
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	if (state->unproven && state->kind == GR_PASS_EXACT && !check_rows(fit, err))
+		return false;
 	if (!gr_newton_solve(fit, GR_FROZEN_TOLERANCE, state->frozen, host, err))
-	{
-		if (err->status != GR_OUT_OF_RANGE)
-			return false;
-		/* the weights left float8's range: no step can be had from here */
-		memset(err, 0, sizeof(*err));
-		fit->imprecise = true;
-		return gr_fit_end(fit, false, false, host, err);
-	}
+		return end_unsolved(fit, host, err);
+	if (state->unproven && !gr_start_holds(fit))
+		return gr_start_drop(fit);
 	/* the end takes a finer one */
 	if (was_too_coarse(fit))
 		state->kind = GR_PASS_FAST;
@@ -272,105 +395,12 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (all_right && state->options.l2 == 0 && !state->options.firth && fit->iterations >= state->next_certificate &&
 		state->nfaces < GR_FACES_MAX)
 		return gr_fit_enter(fit, GR_PHASE_VERIFY, host, err);
-	if (state->kind == GR_PASS_EXACT)
-	{
-		rounding = gr_newton_rounding(fit);
-		converged = has_converged(fit, decrement_exact, rounding);
-	}
-	if (gr_negbin_is_next(fit, converged))
-		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
-	if (converged)
-		return end_converged(fit, rounding, host, err);
-	if (runs_off(fit))
-		return gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
-	gr_mixing_improve(state);
-	return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
+	return go_on(fit, decrement_exact, host, err);
 }
 
 /*
  * The beginning
  */
-
-/* Are there totals of rows like the fit's? */
-static bool
-has_totals(const GrLogregOptions *options)
-{
-	return options->totals != NULL &&
-		gr_has_totals(options->shape, (GrRowRules) {options->distribution.family, options->weighting, 0});
-}
-
-/* The sum of squares that a linear regression without features leaves, from the pass at 0 */
-static double
-total_squares(GrLogregFit *fit)
-{
-	const double *hi = gr_fit_hi(fit);
-	const double *lo = gr_fit_lo(fit);
-	int64_t		last = gr_at(fit->state->nfull + 1, 0);
-	int64_t		diagonal = gr_at(fit->state->nfull + 1, fit->state->nfull + 1);
-	int64_t		ones = gr_at(1, 1);
-	GrDD		squares = {hi[diagonal], lo[diagonal]};
-	GrDD		sum = {hi[last + 1], lo[last + 1]};
-	GrDD		weight = {hi[ones], lo[ones]};
-
-	if (fit->state->options.intercept)
-		squares = gr_dd_sub(squares, gr_dd_div(gr_dd_mul(sum, sum), weight));
-	return fmax(gr_dd_to_double(squares), 0);
-}
-
-/* After the pass at 0: the null deviance, or NaN where that takes passes, and where those begin */
-static void
-choose_null(GrLogregFit *fit)
-{
-	GrLogregState *state = fit->state;
-	const GrLogregOptions *options = &state->options;
-	bool		weighted = options->shape.weight;
-	double		weights = has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
-	double		ones = has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES];
-	bool		binary = options->distribution.family == GR_BINOMIAL;
-
-	if (!options->intercept)
-		state->null_intercept = 0;
-	else if (fit->pass.linear && options->shape.offset)
-		state->null_intercept = gr_fit_hi(fit)[gr_at(state->nfull + 1, 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
-	else if (gr_is_logistic(options->distribution))
-		state->null_intercept = log(ones / (weights - ones));
-	else
-		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
-	/* of one class, as Firth's penalty takes them: whatever the offsets are */
-	if (options->firth && options->intercept && (ones == 0 || ones == weights))
-		fit->null_deviance = 0;
-	else if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
-		(!options->intercept && !gr_is_logistic(options->distribution)))
-		fit->null_deviance = fit->pass.linear && is_solved_at_zero(options) ? total_squares(fit) : NAN;
-	else if (weighted)
-		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
-			fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
-	else
-		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) : 2 * weights * log(2.0);
-}
-
-/* The sums' head, and whether there is anything to fit. */
-static bool
-check_rows(GrLogregFit *fit, GrError *err)
-{
-	const GrLogregOptions *options = &fit->state->options;
-	double		nrows = fit->sums[GR_SUM_NROWS];
-	double		nones = fit->sums[GR_SUM_NONES];
-	int			column;
-
-	if (!gr_can_fit(options->distribution.family, nrows, nones, err) &&
-		!(options->firth && err->status == GR_ONE_CLASS))
-		return false;
-	memset(err, 0, sizeof(*err));
-	/* columns of the matrix behind the ones: u, u x_1, ... */
-	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
-		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
-	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals->weights :
-							 nrows);
-	fit->nlimit = fit->nrows;
-	choose_null(fit);
-	return true;
-}
 
 /*
  * The first step of other fits than logistic ones leads from the model with the intercept alone to the least-squares

@@ -182,6 +182,7 @@ gr_logreg_begin(void *memory, const GrLogregOptions *options)
 	if (options->leave_out > 0)
 		state->aliased[options->leave_out - 1] = true;
 	memset(fit->separated, 0, (size_t) fit->nterms * sizeof(int));
-	gr_fit_ask(fit, GR_PHASE_ZERO, state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
+	if (!gr_start_begin(fit))
+		gr_fit_ask(fit, GR_PHASE_ZERO, state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
 	return fit;
 }

@@ -19,6 +19,16 @@ extern GrPhaseFunction gr_null_enter, gr_null_take;	/* null.c */
 /* negbin.c: what a fit begins with */
 extern void gr_negbin_begin(GrLogregFit *fit);
 
+/* start.c: asks for the pass at a start that is to be the first one, if there is such a start. */
+extern bool gr_start_begin(GrLogregFit *fit);
+
+/*
+ * start.c: may a fit without a pass at 0 go on from the sums that it has, of which a step has been solved? If not, it
+ * is to begin anew: forgets the start, and asks for the pass at 0.
+ */
+extern bool gr_start_holds(const GrLogregFit *fit);
+extern bool gr_start_drop(GrLogregFit *fit);
+
 /* descent.c: bytes of state->memory */
 extern size_t gr_descent_nbytes(const GrLogregOptions *options);
 

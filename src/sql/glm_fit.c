@@ -175,12 +175,15 @@ void
 gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options)
 {
 	double	   *start = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
+	double	   *shift = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
 	MemoryContext sample_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg sample", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(sample_context);
 	GrRowSource sample = {0};
 	GrLogregFit *fit = fit_sample(source, ingest, options, &sample);
 
-	if (fit != NULL && gr_logreg_take_start(fit, start))
+	if (fit != NULL && gr_logreg_take_shift(fit, start, shift))
+		options->start_shift = shift;
+	if (options->start_shift != NULL || (fit != NULL && gr_logreg_take_start(fit, start)))
 	{
 		options->start = start;
 		source->nsampled = sample.job->nrows;

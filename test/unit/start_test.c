@@ -55,6 +55,28 @@ sample_start(const Data *sample, const GrLogregOptions *options, double share, d
 	return given;
 }
 
+static Run
+run_without_zero(const Data *data, const GrLogregOptions *options, const double *start, const double *shift)
+{
+	GrLogregOptions with = *options;
+
+	with.start = start;
+	with.start_shift = shift;
+	return run_fit(data, &with);
+}
+
+/* A fit to a sample, and whether it spares the pass at 0 */
+static bool
+sample_shift(const Data *sample, const GrLogregOptions *options, double share, double *start, double *shift)
+{
+	GrLogregOptions few = gr_logreg_sample(options, share);
+	Run			run = run_fit(sample, &few);
+	bool		given = run.ok && gr_logreg_take_shift(run.fit, start, shift);
+
+	run_free(&run);
+	return given;
+}
+
 /* The largest difference of two fits, which may have terms without an estimate, in what is reported */
 static double
 apart(const GrLogregFit *a, const GrLogregFit *b)
@@ -103,10 +125,12 @@ test_sample(void)
 		Data		sample = first_rows(&data, 6000);
 		GrLogregOptions options = defaults(&data);
 		double		start[9];
+		double		shift[8];
 		double		worst;
 		bool		given;
 		Run			from_zero;
 		Run			run;
+		Run			without;
 
 		options.intercept = cases[c].intercept;
 		options.l2 = cases[c].l2;
@@ -118,6 +142,13 @@ test_sample(void)
 			  run.fit->iterations < from_zero.fit->iterations,
 			  "a sample of a tenth, case %zu: %d passes, not %d", c, run.npasses, from_zero.npasses);
 		check(worst < 3e-14, "a sample of a tenth, case %zu: results differ by %.2g", c, worst);
+		given = sample_shift(&sample, &options, 0.1, start, shift);
+		without = run_without_zero(&data, &options, start, shift);
+		worst = apart(without.fit, from_zero.fit);
+		check(given && regular(&without) && without.npasses == run.npasses - 1,
+			  "without a pass at 0, case %zu: %d passes, not %d", c, without.npasses, run.npasses);
+		check(worst < 3e-14, "without a pass at 0, case %zu: results differ by %.2g", c, worst);
+		run_free(&without);
 		run_free(&run);
 		run_free(&from_zero);
 		data_free(&data);
@@ -195,6 +226,59 @@ test_unlike(void)
 	run_free(&run);
 	run_free(&from_zero);
 	data_free(&data);
+}
+
+/*
+ * Whatever start and shift a fit without a pass at 0 is given, and whatever its rows have that the sample's didn't: it
+ * is that from 0, with a pass or two more.
+ */
+static void
+test_disproved(void)
+{
+	static const struct
+	{
+		const char *name;
+		double		factor;		/* of the start */
+		double		shift;		/* added */
+		double		heavy;		/* a column's value in two rows; 0: there is no such row */
+		int			more;		/* passes, at most */
+	}			cases[] = {
+		{"far off", 30, 0, 0, 1}, {"on the other side", -1, 0, 0, 1}, {"at 1e300", 1e300, 0, 0, 1},
+		{"too far", 6, 0, 0, 2}, {"a shift beside the column", 1, 1e5, 0, 1}, {"0", 0, 0, 0, 1},
+		{"a heavy row", 1, 0, 1e9, 1}, {"a column that is collinear but for rounding", 1, 0, 1e18, 1}
+	};
+
+	for (size_t c = 0; c < LENGTH(cases); c++)
+	{
+		Data		data = close_data(3, 20000, 0.3);
+		Data		sample = first_rows(&data, 2000);
+		GrLogregOptions options = defaults(&data);
+		double		start[4];
+		double		shift[3];
+		double		worst;
+		Run			from_zero;
+		Run			run;
+
+		for (int r = 19998; r < 20000 && cases[c].heavy > 0; r++)
+		{
+			row_of(&data, r)[0] = row_of(&data, r)[1] = r == 19998 ? cases[c].heavy : -cases[c].heavy;
+			row_of(&data, r)[3] = r - 19998;
+		}
+		check(sample_shift(&sample, &options, 0.1, start, shift), "a sample, %s", cases[c].name);
+		for (int j = 0; j < 4; j++)
+			start[j] *= cases[c].factor;
+		for (int j = 0; j < 3; j++)
+			shift[j] += cases[c].shift;
+		from_zero = run_fit(&data, &options);
+		run = run_without_zero(&data, &options, start, shift);
+		worst = apart(run.fit, from_zero.fit);
+		check(run.ok && run.npasses <= from_zero.npasses + cases[c].more && worst < 1e-12,
+			  "disproved: %s: %d passes, not %d, results differ by %.2g", cases[c].name, run.npasses,
+			  from_zero.npasses, worst);
+		run_free(&run);
+		run_free(&from_zero);
+		data_free(&data);
+	}
 }
 
 /* Column 1 is twice column 0: the sample says the same, or doesn't know, or says so of one that is free. */
@@ -362,6 +446,7 @@ main(void)
 	test_sample();
 	test_places();
 	test_unlike();
+	test_disproved();
 	test_aliased();
 	test_separated();
 	test_none();
