@@ -188,21 +188,24 @@ typedef struct Version
 									int end, double opaque_one);
 	void		(*dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n,
 						double *shi, double *slo, double *magnitudes);
+	GrDD		(*minus_products) (GrDD sum, GrDDConstVector a, GrDDConstVector b, int64_t first, int64_t n,
+								   double *magnitude);
 	const GrStepVersion *step;
 	GrGather	gather;
 } Version;
 
 static const Version scalar_version = {
-	pack_scalar, weigh_panels_scalar, exact_scalar, gram_scalar, gram_weighted_scalar, dot_scalar, &step_scalar,
-		gather_scalar
+	pack_scalar, weigh_panels_scalar, exact_scalar, gram_scalar, gram_weighted_scalar, dot_scalar,
+		minus_products_scalar, &step_scalar, gather_scalar
 };
 #if defined(__x86_64__) && defined(__GNUC__)
 static const Version avx2_version = {
-	pack_avx2, weigh_panels_avx2, exact_avx2, gram_avx2, gram_weighted_avx2, dot_avx2, &step_avx2, gather_avx2
+	pack_avx2, weigh_panels_avx2, exact_avx2, gram_avx2, gram_weighted_avx2, dot_avx2, minus_products_avx2,
+		&step_avx2, gather_avx2
 };
 static const Version avx512_version = {
-	pack_avx512, weigh_panels_avx512, exact_avx512, gram_avx512, gram_weighted_avx512, dot_avx512, &step_avx512,
-		gather_avx512
+	pack_avx512, weigh_panels_avx512, exact_avx512, gram_avx512, gram_weighted_avx512, dot_avx512,
+		minus_products_avx512, &step_avx512, gather_avx512
 };
 #endif
 
@@ -374,6 +377,7 @@ gr_shift_exact(const double *shift, const double *rows, int64_t nrows, GrRowShap
 GrDD
 gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude, int max_lanes)
 {
+	const Version *version = choose_version(max_lanes);
 	int64_t		whole = n - n % DOT_LANES;
 	GrDD		sum = start;
 
@@ -385,7 +389,7 @@ gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t 
 		double		magnitudes[DOT_LANES];
 		GrDD		lanes[DOT_LANES];
 
-		choose_version(max_lanes)->dot(a.hi, a.lo, b.hi, b.lo, whole, shi, slo, magnitudes);
+		version->dot(a.hi, a.lo, b.hi, b.lo, whole, shi, slo, magnitudes);
 		for (int l = 0; l < DOT_LANES; l++)
 		{
 			lanes[l] = gr_two_sum(shi[l], slo[l]);
@@ -396,16 +400,7 @@ gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t 
 				lanes[l] = gr_dd_add(lanes[l], lanes[l + half]);
 		sum = gr_dd_sub(sum, lanes[0]);
 	}
-	for (int64_t k = whole; k < n; k++)
-	{
-		GrDD		ak = {a.hi[k], a.lo[k]};
-		GrDD		bk = {b.hi[k], b.lo[k]};
-		GrDD		p = gr_dd_mul(ak, bk);
-
-		*magnitude += fabs(p.hi);
-		sum = gr_dd_sub(sum, p);
-	}
-	return sum;
+	return version->minus_products(sum, a, b, whole, n, magnitude);
 }
 
 GrDD

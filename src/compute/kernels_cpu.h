@@ -274,6 +274,22 @@ DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, 
 	}
 }
 
+/* sum less the products from first on, one after the other; adds their magnitudes. The same bits on every processor */
+static TARGET GrDD
+NAME(minus_products)(GrDD sum, GrDDConstVector a, GrDDConstVector b, int64_t first, int64_t n, double *magnitude)
+{
+	for (int64_t k = first; k < n; k++)
+	{
+		GrDD		ak = {a.hi[k], a.lo[k]};
+		GrDD		bk = {b.hi[k], b.lo[k]};
+		GrDD		p = gr_dd_mul(ak, bk);
+
+		*magnitude += fabs(p.hi);
+		sum = gr_dd_sub(sum, p);
+	}
+	return sum;
+}
+
 #include "compute/step_cpu.h"
 #include "compute/project_cpu.h"
 

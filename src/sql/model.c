@@ -48,14 +48,10 @@ static const Oid field_types[MODEL_NFIELDS] = {
  * Building
  */
 
-/* A float8[] of one (ncols 0) or two dimensions in which NaN becomes NULL. */
+/* A float8[] of one or two dimensions, n numbers in all, of which some are NaN: these become NULL. */
 static ArrayType *
-float_array_nan_null(const double *values, int nrows, int ncols)
+float_array_with_nulls(const double *values, int64 n, int ndim, int *dims, int *lbs)
 {
-	int			ndim = ncols > 0 ? 2 : 1;
-	int			dims[2] = {nrows, ncols};
-	int			lbs[2] = {1, 1};
-	int64		n = ncols > 0 ? (int64) nrows * ncols : nrows;
 	Datum	   *items = palloc(n * sizeof(Datum));
 	bool	   *nulls = palloc(n * sizeof(bool));
 	ArrayType  *array;
@@ -70,6 +66,34 @@ float_array_nan_null(const double *values, int nrows, int ncols)
 							   TYPALIGN_DOUBLE);
 	pfree(items);
 	pfree(nulls);
+	return array;
+}
+
+/*
+ * A float8[] of one (ncols 0) or two dimensions in which NaN becomes NULL. A covariance matrix may have many megabytes:
+ * without NaN it is copied as it is.
+ */
+static ArrayType *
+float_array_nan_null(const double *values, int nrows, int ncols)
+{
+	int			ndim = ncols > 0 ? 2 : 1;
+	int			dims[2] = {nrows, ncols};
+	int			lbs[2] = {1, 1};
+	int64		n = ncols > 0 ? (int64) nrows * ncols : nrows;
+	Size		nbytes = ARR_OVERHEAD_NONULLS(ndim) + n * sizeof(double);
+	ArrayType  *array;
+	bool		plain = n > 0;
+
+	for (int64 k = 0; k < n; k++)
+		plain &= !isnan(values[k]);
+	if (!plain)
+		return float_array_with_nulls(values, n, ndim, dims, lbs);
+	array = palloc(nbytes);
+	*array = (ArrayType) {.ndim = ndim,.elemtype = FLOAT8OID};
+	SET_VARSIZE(array, nbytes);
+	memcpy(ARR_DIMS(array), dims, ndim * sizeof(int));
+	memcpy(ARR_LBOUND(array), lbs, ndim * sizeof(int));
+	memcpy(ARR_DATA_PTR(array), values, n * sizeof(double));
 	return array;
 }
 
