@@ -18,7 +18,8 @@ OBJS = $(addprefix src/run/,args.o device.o spool.o job.o raise.o report.o) \
 	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
 	$(addprefix src/rows/,formula_error.o levels.o design_values.o frame.o) \
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
-	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_begin.o scan_groups.o scan_node.o scan_plan.o) \
+	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_begin.o scan_exchange.o scan_groups.o) \
+	$(addprefix src/rows/,scan_grouped.o scan_node.o scan_plan.o) \
 	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o model.o method.o glm_fit.o feature_names.o predict.o predict_design.o) \
@@ -72,7 +73,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup scan scan_edges weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
+REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
 	ols_offsets ols_fit ring model predict predict_interval margins distributions compare summary score firth \
 	covariance covariance_errors logreg logreg_fit logreg_step glm_step factors formula separation nist reference \
 	invariance projection project_rows feature_hash examples rewrite errors logreg_errors projection_errors \

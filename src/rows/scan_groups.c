@@ -16,6 +16,12 @@
 
 #define FIRST_BUCKETS 1024
 
+/*
+ * More memory than this makes no good use of the processor's caches while rows come in any order: they are better
+ * partitioned first. A million groups of 100 rows in 16 processes took 1.8 times as long with 2 GB each.
+ */
+#define EXCHANGING_NBYTES ((Size) 64 << 20)
+
 static void
 make_buckets(GrGroups *groups, uint32 n)
 {
@@ -36,8 +42,26 @@ gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max)
 	groups->files_context = CurrentMemoryContext;
 	groups->context = AllocSetContextCreate(CurrentMemoryContext, "gpureg groups", ALLOCSET_DEFAULT_SIZES);
 	groups->last = &groups->first;
+	groups->nfile_bits = GR_PARTITION_BITS;
 	make_buckets(groups, FIRST_BUCKETS);
 	return groups;
+}
+
+void
+gr_groups_exchange(GrGroups *groups, GrExchange *exchange, int process)
+{
+	groups->exchange = exchange;
+	groups->process = process;
+	groups->exchanging = process >= 0;
+	if (groups->exchanging)
+		groups->nfile_bits = exchange->nbits;
+}
+
+/* What groups may take while rows come to them */
+static Size
+memory_limit(const GrGroups *groups)
+{
+	return groups->exchanging ? Min(groups->nbytes_max, EXCHANGING_NBYTES) : groups->nbytes_max;
 }
 
 /*
@@ -126,9 +150,11 @@ enlarge(GrGroups *groups)
 static bool
 has_memory(const GrGroups *groups)
 {
-	return groups->spilled == NULL &&
-		(groups->n == 0 || ((groups->n + 1) * groups->group_nbytes <= groups->nbytes_max &&
-							MemoryContextMemAllocated(groups->context, true) <= groups->nbytes_max));
+	Size		limit = memory_limit(groups);
+
+	return !groups->full &&
+		(groups->n == 0 || ((groups->n + 1) * groups->group_nbytes <= limit &&
+							MemoryContextMemAllocated(groups->context, true) <= limit));
 }
 
 static GrGroup *
@@ -165,9 +191,17 @@ gr_groups_find(GrGroups *groups, uint32 hash, const Datum *keys, uint32 nulls)
 	uint32		b = hash & (groups->nbuckets - 1);
 
 	for (; groups->buckets[b].group != NULL; b = (b + 1) & (groups->nbuckets - 1))
+	{
 		if (groups->buckets[b].hash == hash && same_keys(groups, groups->buckets[b].group, keys, nulls))
+		{
+			groups->nfound++;
 			return groups->buckets[b].group;
-	return has_memory(groups) ? new_group(groups, hash, keys, nulls) : NULL;
+		}
+	}
+	if (has_memory(groups))
+		return new_group(groups, hash, keys, nulls);
+	groups->full = true;
+	return NULL;
 }
 
 /*
@@ -192,11 +226,24 @@ write_key(BufFile *file, const GrGroupKey *key, Datum value)
 	BufFileWrite(file, DatumGetPointer(value), nbytes);
 }
 
-/* The bits of a hash that say which file its rows go to: the first ones that they don't all share */
+/* The bits of a hash that say which file its records go to: the first ones that they don't all share */
 static int
 partition_of(const GrGroups *groups, uint32 hash)
 {
-	return (int) ((hash << groups->nbits) >> (32 - GR_PARTITION_BITS));
+	return (int) ((hash << groups->nbits) >> (32 - groups->nfile_bits));
+}
+
+static GrWaiting *
+create_waiting(const GrGroups *groups, int partition)
+{
+	GrWaiting  *waiting = palloc0(sizeof(GrWaiting));
+
+	/* bits that are used up are followed by none: then all is one partition */
+	waiting->nbits = Min(groups->nbits + groups->nfile_bits, 32 - GR_PARTITION_BITS);
+	waiting->partition = -1;
+	waiting->file = groups->exchanging ? gr_exchange_create_file(groups->exchange, groups->process, partition) :
+		BufFileCreateTemp(false);
+	return waiting;
 }
 
 BufFile *
@@ -207,17 +254,13 @@ gr_groups_spill(GrGroups *groups, uint32 hash, const Datum *keys, uint32 nulls)
 	GrWaiting  *waiting;
 
 	if (groups->spilled == NULL)
-		groups->spilled = palloc0(GR_PARTITIONS * sizeof(GrWaiting *));
+		groups->spilled = palloc0(sizeof(GrWaiting *) << groups->nfile_bits);
+	if (groups->spilled[p] == NULL)
+		groups->spilled[p] = create_waiting(groups, p);
 	waiting = groups->spilled[p];
-	if (waiting == NULL)
-	{
-		waiting = groups->spilled[p] = palloc0(sizeof(GrWaiting));
-		/* bits that are used up are followed by none: then all is one partition */
-		waiting->nbits = Min(groups->nbits + GR_PARTITION_BITS, 32 - GR_PARTITION_BITS);
-		waiting->file = BufFileCreateTemp(false);
-	}
 	MemoryContextSwitchTo(old);
-	waiting->nrows++;
+	waiting->nrecords++;
+	groups->nspilled++;
 	BufFileWrite(waiting->file, &hash, sizeof(hash));
 	BufFileWrite(waiting->file, &nulls, sizeof(nulls));
 	for (int k = 0; k < groups->nkeys; k++)
@@ -232,16 +275,56 @@ gr_spill_part(BufFile *file, GrSpilled what, const char *row, Size nbytes)
 	char		byte = (char) what;
 
 	BufFileWrite(file, &byte, 1);
-	if (what == GR_SPILLED_ROW)
+	if (row != NULL)
 		BufFileWrite(file, unconstify(char *, row), nbytes);
 }
 
-GrWaiting *
-gr_groups_next_waiting(GrGroups *groups)
+void
+gr_groups_forget(GrGroups *groups)
 {
-	GrWaiting  *next;
+	MemoryContextReset(groups->context);
+	groups->n = 0;
+	groups->nfound = 0;
+	groups->full = false;
+	groups->first = NULL;
+	groups->last = &groups->first;
+	make_buckets(groups, FIRST_BUCKETS);
+}
 
-	for (int p = 0; groups->spilled != NULL && p < GR_PARTITIONS; p++)
+/* From now on files are this process's own. */
+static void
+end_exchanging(GrGroups *groups)
+{
+	groups->exchanging = false;
+	groups->nfile_bits = GR_PARTITION_BITS;
+}
+
+void
+gr_groups_hand_over(GrGroups *groups)
+{
+	Assert(groups->exchanging && groups->n == 0);
+	for (int p = 0; groups->spilled != NULL && p < 1 << groups->nfile_bits; p++)
+	{
+		GrWaiting  *waiting = groups->spilled[p];
+
+		if (waiting == NULL)
+			continue;
+		groups->spilled[p] = NULL;
+		gr_exchange_close_file(groups->exchange, groups->process, p, waiting->file, waiting->nrecords);
+		pfree(waiting);
+	}
+	if (groups->spilled != NULL)
+		pfree(groups->spilled);
+	groups->spilled = NULL;
+	end_exchanging(groups);
+	gr_exchange_arrive(groups->exchange);
+}
+
+/* Files that were filled wait from now on. */
+static void
+end_spilling(GrGroups *groups)
+{
+	for (int p = 0; groups->spilled != NULL && p < 1 << groups->nfile_bits; p++)
 	{
 		GrWaiting  *waiting = groups->spilled[p];
 
@@ -253,19 +336,76 @@ gr_groups_next_waiting(GrGroups *groups)
 	if (groups->spilled != NULL)
 		pfree(groups->spilled);
 	groups->spilled = NULL;
-	MemoryContextReset(groups->context);
-	groups->n = 0;
-	groups->first = NULL;
-	groups->last = &groups->first;
-	make_buckets(groups, FIRST_BUCKETS);
-	next = groups->waiting;
+}
+
+void
+gr_groups_keep(GrGroups *groups)
+{
+	end_spilling(groups);
+	end_exchanging(groups);
+	groups->exchange = NULL;
+}
+
+/* The next file of this process's own */
+static GrWaiting *
+next_own(GrGroups *groups)
+{
+	GrWaiting  *next = groups->waiting;
+
 	if (next == NULL)
 		return NULL;
 	groups->waiting = next->next;
-	groups->reading = next;
-	groups->nbits = next->nbits;
 	gr_file_rewind(next->file);
 	return next;
+}
+
+/* The next partition of the exchange, none of whose files is open */
+static GrWaiting *
+next_partition(const GrGroups *groups)
+{
+	int			p = gr_exchange_next_partition(groups->exchange);
+	GrWaiting  *next;
+
+	if (p < 0)
+		return NULL;
+	next = MemoryContextAllocZero(groups->files_context, sizeof(GrWaiting));
+	next->nbits = groups->exchange->nbits;
+	next->partition = p;
+	next->process = -1;
+	return next;
+}
+
+GrWaiting *
+gr_groups_next_waiting(GrGroups *groups)
+{
+	GrWaiting  *next;
+
+	end_spilling(groups);
+	gr_groups_forget(groups);
+	next = next_own(groups);
+	if (next == NULL && groups->exchange != NULL)
+		next = next_partition(groups);
+	if (next == NULL)
+		return NULL;
+	groups->reading = next;
+	groups->nbits = next->nbits;
+	return next;
+}
+
+/* Opens the next file of a partition that has any records; false: there is none. */
+static bool
+open_next(const GrGroups *groups, GrWaiting *waiting)
+{
+	MemoryContext old = MemoryContextSwitchTo(groups->files_context);
+
+	if (waiting->file != NULL)
+		BufFileClose(waiting->file);
+	waiting->file = NULL;
+	while (waiting->file == NULL && ++waiting->process < groups->exchange->nprocesses)
+		waiting->file = gr_exchange_open_file(groups->exchange, waiting->process, waiting->partition,
+											  &waiting->nrecords);
+	MemoryContextSwitchTo(old);
+	return waiting->file != NULL;
 }
 
 static Datum
@@ -288,8 +428,9 @@ read_key(BufFile *file, const GrGroupKey *key)
 bool
 gr_read_keys(GrGroups *groups, GrWaiting *waiting, uint32 *hash, Datum *keys, uint32 *nulls)
 {
-	if (waiting->nrows-- == 0)
+	if (waiting->nrecords == 0 && (waiting->partition < 0 || !open_next(groups, waiting)))
 		return false;
+	waiting->nrecords--;
 	gr_file_read(waiting->file, hash, sizeof(*hash));
 	gr_file_read(waiting->file, nulls, sizeof(*nulls));
 	for (int k = 0; k < groups->nkeys; k++)
@@ -298,13 +439,11 @@ gr_read_keys(GrGroups *groups, GrWaiting *waiting, uint32 *hash, Datum *keys, ui
 }
 
 GrSpilled
-gr_read_part(BufFile *file, char *row, Size nbytes)
+gr_read_part(BufFile *file)
 {
 	char		what;
 
 	gr_file_read(file, &what, 1);
-	if (what == GR_SPILLED_ROW)
-		gr_file_read(file, row, nbytes);
 	return (GrSpilled) what;
 }
 
@@ -313,18 +452,17 @@ gr_waiting_end(GrGroups *groups, GrWaiting *waiting)
 {
 	Assert(groups->reading == waiting);
 	groups->reading = NULL;
-	BufFileClose(waiting->file);
+	if (waiting->file != NULL)
+		BufFileClose(waiting->file);
 	pfree(waiting);
 }
 
 void
 gr_groups_close(GrGroups *groups)
 {
-	for (int p = 0; groups->spilled != NULL && p < GR_PARTITIONS; p++)
-		if (groups->spilled[p] != NULL)
-			BufFileClose(groups->spilled[p]->file);
+	end_spilling(groups);
 	for (GrWaiting *waiting = groups->waiting; waiting != NULL; waiting = waiting->next)
 		BufFileClose(waiting->file);
-	if (groups->reading != NULL)
+	if (groups->reading != NULL && groups->reading->file != NULL)
 		BufFileClose(groups->reading->file);
 }

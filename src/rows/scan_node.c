@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -16,11 +17,15 @@
 #include "executor/executor.h"
 #include "executor/nodeSeqscan.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "rows/scan.h"
 #include "rows/scan_state.h"
+
+/* More groups than these are split into as many partitions as can be. */
+#define MANY_GROUPS 100000
 
 /*
  * Rows
@@ -51,9 +56,8 @@ order_as_row(GrScanState *s, GrScanAggregate *a, int nroles)
 	}
 }
 
-/* At an aggregate's first row */
-static pg_noinline void
-start_aggregate(GrScanState *s, GrScanAggregate *a)
+pg_noinline void
+gr_scan_start_aggregate(GrScanState *s, GrScanAggregate *a)
 {
 	ExprContext *econtext = s->child->ss.ps.ps_ExprContext;
 	MemoryContext old = MemoryContextSwitchTo(s->scan_context);
@@ -150,7 +154,7 @@ take_of_aggregate(GrScanState *s, GrScanAggregate *a, const char *data, const in
 	if (a->filter != NULL && !ExecQual(a->filter, s->child->ss.ps.ps_ExprContext))
 		return false;
 	if (unlikely(a->taker == NULL))
-		start_aggregate(s, a);
+		gr_scan_start_aggregate(s, a);
 	if (a->direct && data != NULL)
 		take_direct(s, a, data, at);
 	else
@@ -205,59 +209,6 @@ find_keys(GrScanState *s, const char *data, const int32 *at)
 	return nulls;
 }
 
-/* Memory for the groups is what a hash table may take; a group is reckoned with the rows that it holds back. */
-static pg_noinline void
-begin_groups(GrScanState *s)
-{
-	MemoryContext old = MemoryContextSwitchTo(s->scan_context);
-
-	s->groups = gr_groups_create(s->nkeys, s->group_keys, s->naggregates, get_hash_memory_limit());
-	MemoryContextSwitchTo(old);
-}
-
-static void
-reckon_group(GrScanState *s)
-{
-	s->groups->group_nbytes = sizeof(GrGroup);
-	for (int i = 0; i < s->naggregates; i++)
-		if (s->aggregates[i].taker != NULL)
-			s->groups->group_nbytes += gr_taker_state_nbytes(s->aggregates[i].taker);
-}
-
-static void
-scatter(GrScanState *s, GrScanAggregate *a)
-{
-	gr_taker_scatter(a->taker, a->states, s->groups->context);
-	reckon_group(s);
-}
-
-/* A row that an aggregate's taker has looked at goes to the group, or where rows of groups wait that have no memory. */
-static inline void
-put_into_group(GrScanState *s, int i, GrGroup *group, BufFile *file, int64 nrows_before)
-{
-	GrScanAggregate *a = &s->aggregates[i];
-	GrTaker    *taker = a->taker;
-	bool		taken = taker->nrows > nrows_before;
-	bool		skipped = taker->nskipped > 0;
-
-	taker->nskipped = 0;
-	if (group == NULL)
-	{
-		gr_spill_part(file, taken ? GR_SPILLED_ROW : skipped ? GR_SPILLED_SKIPPED : GR_SPILLED_NOTHING,
-					  taken ? gr_taker_take_back(taker) : NULL, taker->row_nbytes);
-		return;
-	}
-	if (skipped)
-		group->states[i].nskipped++;
-	if (!taken)
-		return;
-	a->states[nrows_before] = &group->states[i].state;
-	if (unlikely(s->groups->group_nbytes == 0))
-		reckon_group(s);
-	if (!gr_taker_has_room(taker))
-		scatter(s, a);
-}
-
 static void
 take_grouped(GrScanState *s, const char *data, const int32 *at)
 {
@@ -267,124 +218,21 @@ take_grouped(GrScanState *s, const char *data, const int32 *at)
 	BufFile    *file = NULL;
 
 	if (unlikely(s->groups == NULL))
-		begin_groups(s);
+		gr_scan_begin_groups(s);
 	hash = gr_groups_hash(s->groups, s->key_values, nulls);
 	group = gr_groups_find(s->groups, hash, s->key_values, nulls);
-	if (group == NULL)
-		file = gr_groups_spill(s->groups, hash, s->key_values, nulls);
+	if (unlikely(group == NULL))
+		group = gr_scan_make_room(s, hash, nulls, &file);
 	for (int i = 0; i < s->naggregates; i++)
 	{
 		GrTaker    *taker = s->aggregates[i].taker;
 		int64		nrows = taker == NULL ? 0 : taker->nrows;
 
 		if (take_of_aggregate(s, &s->aggregates[i], data, at))
-			put_into_group(s, i, group, file, nrows);
+			gr_scan_put(s, i, group, file, nrows);
 		else if (group == NULL)
 			gr_spill_part(file, GR_SPILLED_NOTHING, NULL, 0);
 	}
-}
-
-/* No rows are to come for the groups that there are: these are returned now. */
-static void
-begin_emitting(GrScanState *s)
-{
-	if (s->groups == NULL)
-		return;
-	for (int i = 0; i < s->naggregates; i++)
-		if (s->aggregates[i].taker != NULL)
-			scatter(s, &s->aggregates[i]);
-	s->next = s->groups->first;
-}
-
-/* A row that waited in a file, into its group or a file again */
-static void
-take_waiting(GrScanState *s, GrWaiting *waiting, uint32 hash, uint32 nulls)
-{
-	GrGroup    *group = gr_groups_find(s->groups, hash, s->key_values, nulls);
-	BufFile    *file = group == NULL ? gr_groups_spill(s->groups, hash, s->key_values, nulls) : NULL;
-
-	for (int i = 0; i < s->naggregates; i++)
-	{
-		GrTaker    *taker = s->aggregates[i].taker;
-		int64		nrows = taker == NULL ? 0 : taker->nrows;
-		GrSpilled	what = gr_read_part(waiting->file, taker == NULL ? NULL : taker->at,
-										taker == NULL ? 0 : taker->row_nbytes);
-
-		if (taker == NULL)
-		{
-			Assert(what == GR_SPILLED_NOTHING);
-			if (file != NULL)
-				gr_spill_part(file, what, NULL, 0);
-			continue;
-		}
-		if (what == GR_SPILLED_ROW)
-			gr_taker_count_row(taker);
-		else if (what == GR_SPILLED_SKIPPED)
-			taker->nskipped++;
-		put_into_group(s, i, group, file, nrows);
-	}
-}
-
-/* Reads the next file of rows that wait; false if there is none. */
-static bool
-read_waiting(GrScanState *s)
-{
-	GrWaiting  *waiting = gr_groups_next_waiting(s->groups);
-	MemoryContext context = s->child->ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
-	MemoryContext old;
-	uint32		hash;
-	uint32		nulls;
-
-	if (waiting == NULL)
-		return false;
-	old = MemoryContextSwitchTo(context);
-	while (gr_read_keys(s->groups, waiting, &hash, s->key_values, &nulls))
-	{
-		CHECK_FOR_INTERRUPTS();
-		take_waiting(s, waiting, hash, nulls);
-		MemoryContextReset(context);
-	}
-	MemoryContextSwitchTo(old);
-	gr_waiting_end(s->groups, waiting);
-	begin_emitting(s);
-	return true;
-}
-
-/* The next group in the node's slot; false if there is none. */
-static bool
-emit_group(GrScanState *s)
-{
-	TupleTableSlot *slot = s->css.ss.ss_ScanTupleSlot;
-	List	   *targets = ((CustomScan *) s->css.ss.ps.plan)->custom_scan_tlist;
-	int			k = 0;
-	int			i = 0;
-	GrGroup    *group;
-
-	ExecClearTuple(slot);
-	while (s->groups != NULL && s->next == NULL)
-		if (!read_waiting(s))
-			return false;
-	if (s->groups == NULL)
-		return false;
-	group = s->next;
-	s->next = group->next;
-	for (int t = 0; t < list_length(targets); t++)
-	{
-		if (!IsA(((TargetEntry *) list_nth(targets, t))->expr, Aggref))
-		{
-			slot->tts_isnull[t] = (group->nulls & ((uint32) 1 << k)) != 0;
-			slot->tts_values[t] = group->keys[k++];
-			continue;
-		}
-		slot->tts_isnull[t] = true;
-		if (s->aggregates[i].taker != NULL)
-			slot->tts_values[t] = gr_taker_finish_group(s->aggregates[i].taker, group->states[i].state,
-														group->states[i].nskipped, s->groups->context,
-														&slot->tts_isnull[t]);
-		i++;
-	}
-	ExecStoreVirtualTuple(slot);
-	return true;
 }
 
 /*
@@ -500,12 +348,25 @@ copy_span(double *to, const char *from, int n)
 	return to;
 }
 
-/* The same as take_tuple() for each tuple where is_simple(). What doesn't pass the WHERE clause is written over. */
-static void
-take_simple_page(GrScanState *s, const GrHeapPage *page)
+/*
+ * The same as take_tuple() for each tuple where is_simple(). What doesn't pass the WHERE clause is written over. n: its
+ * comparisons, a constant where it is 0 or 1. Rows are counted here until the taker must know of them: it lies in
+ * memory that rows might be written to, for all that a compiler can tell, and so do the comparisons.
+ */
+static pg_attribute_always_inline void
+take_simple_page(GrScanState *s, const GrHeapPage *page, int n)
 {
 	GrScanAggregate *a = &s->aggregates[0];
 	GrTaker    *taker = a->taker;
+	const GrComparison first = n == 0 ? (GrComparison) {0} : s->comparisons[0];
+	const int32 first_from = n == 0 ? 0 : s->columns.fixed[first.wanted];
+	const int	nspans = a->nspans;
+	const GrScanSpan *spans = a->spans;
+	const int	natts = s->columns.last;
+	Size		row_nbytes = taker->row_nbytes;	/* 0 until there was a complete row */
+	char	   *at = taker->at;
+	int64		nrows = taker->nrows;
+	int64		capacity = taker->capacity;
 	int			npassed = 0;
 	int			nother = 0;
 
@@ -513,28 +374,42 @@ take_simple_page(GrScanState *s, const GrHeapPage *page)
 	{
 		HeapTupleHeader tuple = gr_heap_tuple(page, k);
 		const char *data = (const char *) tuple + tuple->t_hoff;
+		bool		other = (tuple->t_infomask & HEAP_HASNULL) != 0 || HeapTupleHeaderGetNatts(tuple) < natts;
 		double	   *row;
-		bool		passes = true;
+		bool		passes;
 
 		gr_heap_fetch(page, k + GR_HEAP_AHEAD);
-		if (unlikely((tuple->t_infomask & HEAP_HASNULL) != 0 || HeapTupleHeaderGetNatts(tuple) < s->columns.last))
+		if (unlikely(other || nrows == capacity))
 		{
-			take_tuple(s, page, k);
-			nother++;
-			continue;
+			taker->at = at;
+			taker->nrows = nrows;
+			if (other)
+				take_tuple(s, page, k);
+			else
+				(void) gr_taker_make_room(taker);
+			nother += other;
+			row_nbytes = taker->row_nbytes;
+			at = taker->at;
+			nrows = taker->nrows;
+			capacity = taker->capacity;
+			if (other)
+				continue;
 		}
-		for (int c = 0; c < s->ncomparisons; c++)
+		passes = n == 0 || (!first.nothing & gr_passes(&first, data + first_from));
+		for (int c = 1; c < n; c++)
 			passes &= !s->comparisons[c].nothing &
 				gr_passes(&s->comparisons[c], data + s->columns.fixed[s->comparisons[c].wanted]);
 		npassed += passes;
-		if (unlikely(!gr_taker_has_room(taker)) && !gr_taker_make_room(taker))
+		if (unlikely(nrows == capacity))
 			continue;
-		row = (double *) taker->at;
-		for (int span = 0; span < a->nspans; span++)
-			row = copy_span(row, data + a->spans[span].from, a->spans[span].n);
-		taker->nrows += passes;
-		taker->at += passes ? taker->row_nbytes : 0;
+		row = (double *) at;
+		for (int span = 0; span < nspans; span++)
+			row = copy_span(row, data + spans[span].from, spans[span].n);
+		nrows += passes;
+		at += passes ? row_nbytes : 0;
 	}
+	taker->at = at;
+	taker->nrows = nrows;
 	s->npassed += npassed;
 	s->nremoved += page->n - nother - npassed;
 }
@@ -546,7 +421,12 @@ take_page(GrScanState *s, const GrHeapPage *page)
 		gr_heap_fetch(page, k);
 	if (is_simple(s))
 	{
-		take_simple_page(s, page);
+		if (s->ncomparisons == 0)
+			take_simple_page(s, page, 0);
+		else if (s->ncomparisons == 1)
+			take_simple_page(s, page, 1);
+		else
+			take_simple_page(s, page, s->ncomparisons);
 		return;
 	}
 	for (int k = 0; k < page->n; k++)
@@ -642,6 +522,19 @@ emit_states(GrScanState *s)
 	ExecStoreVirtualTuple(slot);
 }
 
+/* Scans the table, unless the other processes of an exchange have done with it. */
+static void
+take_all(GrScanState *s)
+{
+	s->exchange = s->shared;
+	if (s->exchange != NULL)
+		s->process = gr_exchange_join(s->exchange);
+	if (s->exchange == NULL || s->process >= 0)
+		run_scan(s);
+	if (s->nkeys > 0)
+		gr_scan_end_groups(s);
+}
+
 static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
@@ -649,12 +542,9 @@ exec_scan(CustomScanState *node)
 	bool		first = !s->emitting;
 
 	if (first)
-	{
-		run_scan(s);
-		s->emitting = true;
-		begin_emitting(s);
-	}
-	if (s->nkeys > 0 ? !emit_group(s) : !first)
+		take_all(s);
+	s->emitting = true;
+	if (s->nkeys > 0 ? !gr_scan_emit_group(s) : !first)
 		return NULL;
 	if (s->nkeys == 0)
 		emit_states(s);
@@ -663,6 +553,17 @@ exec_scan(CustomScanState *node)
 	ResetExprContext(node->ss.ps.ps_ExprContext);
 	node->ss.ps.ps_ExprContext->ecxt_scantuple = node->ss.ss_ScanTupleSlot;
 	return ExecProject(node->ss.ps.ps_ProjInfo);
+}
+
+/* What groups have open. Their memory goes with the scan's. */
+static void
+close_groups(GrScanState *s)
+{
+	if (s->groups == NULL)
+		return;
+	gr_groups_close(s->groups);
+	s->nspilled += s->groups->nspilled;
+	s->groups = NULL;
 }
 
 static void
@@ -674,11 +575,11 @@ rescan(CustomScanState *node)
 	for (int i = 0; i < s->naggregates; i++)
 		s->aggregates[i].taker = NULL;
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
-	if (s->groups != NULL)
-		gr_groups_close(s->groups);
+	close_groups(s);
 	MemoryContextReset(s->scan_context);
-	s->groups = NULL;
 	s->next = NULL;
+	s->exchange = NULL;
+	s->wrote_groups = false;
 	s->emitting = false;
 	if (node->ss.ps.chgParam != NULL)
 		UpdateChangedParamSet(child, node->ss.ps.chgParam);
@@ -691,23 +592,86 @@ end_scan(CustomScanState *node)
 {
 	GrScanState *s = (GrScanState *) node;
 
-	if (s->groups != NULL)
-		gr_groups_close(s->groups);
-	s->groups = NULL;
+	close_groups(s);
 	ExecEndNode(&s->child->ss.ps);
 }
 
-/* How tuples are read */
+/*
+ * Exchanging groups in a parallel plan
+ */
+
+/* Partitions so small that the processes take about as many groups each; more of them where there are many groups */
+static int
+exchange_bits(const GrScanState *s, int nprocesses)
+{
+	int			nbits = pg_ceil_log2_32(4 * nprocesses);
+
+	return s->css.ss.ps.plan->plan_rows * nprocesses > MANY_GROUPS ? GR_EXCHANGE_BITS_MAX :
+		Min(nbits, GR_EXCHANGE_BITS_MAX);
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *pcxt)
+{
+	return gr_exchange_nbytes(pcxt->nworkers + 1);
+}
+
+static void
+initialize_shared(CustomScanState *node, ParallelContext *pcxt, void *shared)
+{
+	GrScanState *s = (GrScanState *) node;
+
+	/* there may be no shared memory to be had: then this process is alone */
+	s->shared = pcxt->seg == NULL ? NULL : shared;
+	if (s->shared != NULL)
+		gr_exchange_init(s->shared, pcxt->seg, pcxt->nworkers + 1, exchange_bits(s, pcxt->nworkers + 1));
+}
+
+static void
+reinitialize_shared(CustomScanState *node, ParallelContext *pcxt, void *shared)
+{
+	GrScanState *s = (GrScanState *) node;
+
+	if (s->shared == NULL)
+		return;
+	s->nexchanged += gr_exchange_nrecords(shared);
+	gr_exchange_reset(shared);
+}
+
+static void
+attach_shared(CustomScanState *node, shm_toc *toc, void *shared)
+{
+	((GrScanState *) node)->shared = shared;
+	gr_exchange_attach(shared);
+}
+
+/* The shared memory is about to go. */
+static void
+leave_shared(CustomScanState *node)
+{
+	GrScanState *s = (GrScanState *) node;
+
+	if (s->shared != NULL && !IsParallelWorker())
+		s->nexchanged += gr_exchange_nrecords(s->shared);
+	s->shared = s->exchange = NULL;
+}
+
+/* How tuples are read, and what of groups went through files */
 static void
 explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GrScanState *s = (GrScanState *) node;
+	int64		nspilled = s->nspilled + (s->groups == NULL ? 0 : s->groups->nspilled);
 	bool		direct = false;
 
 	for (int i = 0; i < s->naggregates; i++)
 		direct |= s->aggregates[i].direct;
 	ExplainPropertyText("Columns", !direct ? "by expressions" : s->by_slot ? "in place and by expressions" :
 						s->columns.all_fixed ? "in place, at fixed offsets" : "in place", es);
+	if (es->analyze && s->nexchanged > 0)
+		ExplainPropertyInteger("Records Exchanged", NULL, s->nexchanged, es);
+	else if (es->analyze && nspilled > 0)
+		ExplainPropertyInteger("Records in Files", NULL, nspilled, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -716,6 +680,11 @@ static const CustomExecMethods exec_methods = {
 	.ExecCustomScan = exec_scan,
 	.EndCustomScan = end_scan,
 	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = initialize_shared,
+	.ReInitializeDSMCustomScan = reinitialize_shared,
+	.InitializeWorkerCustomScan = attach_shared,
+	.ShutdownCustomScan = leave_shared,
 	.ExplainCustomScan = explain_scan
 };
 

@@ -29,6 +29,9 @@
 
 PG_FUNCTION_INFO_V1(gr_scan_support);
 
+/* Of files that are created, waiting for other processes, and so on */
+#define EXCHANGE_COST 500.0
+
 bool		gr_enable_scan = true;
 
 static create_upper_paths_hook_type previous_hook = NULL;
@@ -169,6 +172,30 @@ custom_path(const Scanned *s, Path *scan)
 	return &path->path;
 }
 
+/*
+ * The custom scan of parallel workers that exchange their groups, so that each has some of them whole, in place of what
+ * a path does; NULL if it can't be had
+ */
+static Path *
+exchanged_groups(const Scanned *s, Path *path)
+{
+	Path	   *scan = s->clause == NIL ? NULL : sequential_scan(s->root, path);
+	double		nprocesses;
+	double		npages;
+
+	if (scan == NULL)
+		return NULL;
+	path = custom_path(s, scan);
+	nprocesses = path->parallel_workers + 1;
+	/* files of states, or, where groups have few rows, of rows */
+	npages = Min(path->rows * s->state_nbytes, scan->rows * (scan->pathtarget->width + sizeof(double))) / BLCKSZ;
+	path->total_cost += EXCHANGE_COST + 2 * npages * seq_page_cost + 2 * cpu_tuple_cost * path->rows;
+	path->startup_cost = path->total_cost;
+	path->rows = clamp_row_est(s->ngroups / nprocesses);
+	path->parallel_aware = true;
+	return path;
+}
+
 static bool
 has_parameter(Node *node, void *context)
 {
@@ -232,16 +259,19 @@ aggregates_instead_of(const Scanned *s, Path *path)
 		custom_append(s, (AppendPath *) path) : NULL;
 }
 
-/* Adds the aggregates over partial ones. */
-static void
-add_final_path(const Scanned *s, Path *path)
+/*
+ * The aggregates over partial ones. together: a process's partial ones of a group come one after the other, though in
+ * no order. ngroups: in a process
+ */
+static Path *
+final_path(const Scanned *s, Path *path, bool together, double ngroups)
 {
 	AggClauseCosts costs = {0};
+	AggStrategy strategy = s->clause == NIL ? AGG_PLAIN : together ? AGG_SORTED : AGG_HASHED;
 
 	get_agg_clause_costs(s->root, AGGSPLIT_FINAL_DESERIAL, &costs);
-	add_path(s->grouped, (Path *) create_agg_path(s->root, s->grouped, path, s->grouped->reltarget,
-												  s->clause == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_FINAL_DESERIAL,
-												  s->clause, s->having, &costs, s->ngroups));
+	return (Path *) create_agg_path(s->root, s->grouped, path, s->grouped->reltarget, strategy,
+									AGGSPLIT_FINAL_DESERIAL, s->clause, s->having, &costs, ngroups);
 }
 
 static void
@@ -254,7 +284,7 @@ add_paths(const Scanned *s)
 	{
 		path = aggregates_instead_of(s, lfirst(cell));
 		if (path != NULL)
-			add_final_path(s, path);
+			add_path(s->grouped, final_path(s, path, IsA(path, CustomPath), s->ngroups));
 	}
 	if (!s->grouped->consider_parallel)
 		return;
@@ -265,7 +295,17 @@ add_paths(const Scanned *s)
 		{
 			double		rows = path->rows * path->parallel_workers;
 
-			add_final_path(s, (Path *) create_gather_path(s->root, s->partial, path, s->target, NULL, &rows));
+			path = (Path *) create_gather_path(s->root, s->partial, path, s->target, NULL, &rows);
+			add_path(s->grouped, final_path(s, path, false, s->ngroups));
+		}
+		path = exchanged_groups(s, lfirst(cell));
+		if (path != NULL)
+		{
+			double		rows = s->ngroups;
+
+			path = final_path(s, path, true, path->rows);
+			add_path(s->grouped, (Path *) create_gather_path(s->root, s->grouped, path, s->grouped->reltarget, NULL,
+															 &rows));
 		}
 	}
 }
@@ -313,8 +353,8 @@ find_keys(Scanned *s)
 }
 
 /*
- * Are all that is selected and asked for of groups keys and aggregates with a taker? These, as partial ones, into the
- * target. SubPlans would not be found there by the planner.
+ * Is all that is selected and asked for of groups made of columns that are keys and of aggregates with a taker? These,
+ * as partial ones, into the target. SubPlans would not be found there by the planner.
  */
 static bool
 find_targets(Scanned *s)
@@ -327,7 +367,7 @@ find_targets(Scanned *s)
 	others = find_keys(s);
 	found = pull_var_clause((Node *) list_concat_copy(others, s->having),
 							PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
-	if (found == NIL || contain_subplans((Node *) s->keys) || contain_volatile_functions((Node *) s->keys))
+	if (contain_subplans((Node *) s->keys) || contain_volatile_functions((Node *) s->keys))
 		return false;
 	foreach(cell, found)
 	{
@@ -335,6 +375,8 @@ find_targets(Scanned *s)
 		GrTakerCall call;
 		Aggref	   *partial;
 
+		if (list_member(s->keys, aggregate))
+			continue;
 		if (!IsA(aggregate, Aggref) || !gr_taker_call(aggregate, &call) ||
 			(s->clause != NIL && !gr_taker_groups(&call)) ||
 			contain_volatile_functions((Node *) call.constants) || contain_subplans((Node *) aggregate))
@@ -348,7 +390,7 @@ find_targets(Scanned *s)
 		mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
 		add_new_columns_to_pathtarget(s->target, list_make1(partial));
 	}
-	return true;
+	return s->state_nbytes > 0;
 }
 
 /* Thinks of it for aggregates over a table. */

@@ -82,6 +82,12 @@ typedef struct GrScanState
 	GrGroupKey *group_keys;
 	Datum	   *key_values;
 	GrGroups   *groups;			/* of the scan that is running; NULL: none yet */
+	GrExchange *shared;			/* of the parallel plan; NULL: it has none */
+	GrExchange *exchange;		/* the same, of the scan that is running */
+	int			process;		/* in it; -1: only reads */
+	bool		wrote_groups;	/* to files of the exchange, before the end */
+	int64		nexchanged;		/* for EXPLAIN: records, in all processes, as far as scans have ended */
+	int64		nspilled;		/* ... that this process wrote to files of its own, or exchanged */
 	GrGroup    *next;			/* to be returned */
 	bool		emitting;
 
@@ -91,6 +97,31 @@ typedef struct GrScanState
 
 /* As CustomExecMethods have it */
 extern void gr_scan_begin(CustomScanState *node, EState *estate, int eflags);
+
+/* At an aggregate's first row */
+extern void gr_scan_start_aggregate(GrScanState *s, GrScanAggregate *a);
+
+/*
+ * With groups
+ */
+
+/* At the first row */
+extern void gr_scan_begin_groups(GrScanState *s);
+
+/* There is no memory for a group of the keys that the row has: the group, for which there is some now, or a file */
+extern GrGroup *gr_scan_make_room(GrScanState *s, uint32 hash, uint32 nulls, BufFile **file);
+
+/*
+ * A row that an aggregate's taker, which had so many rows before, has looked at goes to the group, or, where there is
+ * none, into the file.
+ */
+extern void gr_scan_put(GrScanState *s, int i, GrGroup *group, BufFile *file, int64 nrows_before);
+
+/* No row is to come. */
+extern void gr_scan_end_groups(GrScanState *s);
+
+/* The next group in the node's slot; false if there is none. */
+extern bool gr_scan_emit_group(GrScanState *s);
 
 /* Which of the wanted attributes one is */
 extern int	gr_find_wanted(const GrHeapColumns *columns, AttrNumber attribute);

@@ -613,6 +613,26 @@ merge_sums(GrState *state, GrState *other)
 		raise_canceled();
 }
 
+void
+gr_state_merge(GrState *state, GrState *other)
+{
+	gr_add_count(&state->nskipped, other->nskipped);
+	if (other->nfeatures < 0)
+		return;
+	check_same_request(state, other);
+	gr_state_flush(state, NULL);
+	merge_sums(state, other);
+	if (gr_state_ntotals(state) > 0)
+		gr_totals_merge(gr_state_totals(state), gr_state_totals(other));
+	state->log_constant += other->log_constant;
+	if (other->weighted && !state->weighted)
+		state->weighting = other->weighting;
+	state->weighted |= other->weighted;
+	gr_add_count(&state->nrows, other->nrows);
+	state->nworkers = (int16) Min(state->nworkers + other->nworkers, PG_INT16_MAX);
+	check_range(state, NULL, 0, NULL);
+}
+
 /* Two states as one: either may be NULL */
 static Datum
 combine(FunctionCallInfo fcinfo, GrStateType type)
@@ -635,21 +655,7 @@ combine(FunctionCallInfo fcinfo, GrStateType type)
 			gr_add_count(&fresh->nskipped, state->nskipped);
 		return gr_state_result(fcinfo, fresh);
 	}
-	gr_add_count(&state->nskipped, other->nskipped);
-	if (other->nfeatures < 0)
-		return gr_state_result(fcinfo, state);
-	check_same_request(state, other);
-	gr_state_flush(state, NULL);
-	merge_sums(state, other);
-	if (gr_state_ntotals(state) > 0)
-		gr_totals_merge(gr_state_totals(state), gr_state_totals(other));
-	state->log_constant += other->log_constant;
-	if (other->weighted && !state->weighted)
-		state->weighting = other->weighting;
-	state->weighted |= other->weighted;
-	gr_add_count(&state->nrows, other->nrows);
-	state->nworkers = (int16) Min(state->nworkers + other->nworkers, PG_INT16_MAX);
-	check_range(state, NULL, 0, NULL);
+	gr_state_merge(state, other);
 	return gr_state_result(fcinfo, state);
 }
 

@@ -310,6 +310,12 @@ extern GrState *gr_state_settled(Datum datum, GrStateType type, const char *cons
 /* Adds the pending rows of a state of this process's own, which then has no room for others. */
 extern void gr_state_settle(GrState *state, const char *const *names);
 
+/*
+ * Adds what other has, without pending rows, to a state that has a width. ERROR if something else was asked of other's
+ * rows
+ */
+extern void gr_state_merge(GrState *state, GrState *other);
+
 /* Its name */
 extern const char *gr_state_type(GrStateType type);
 

@@ -84,8 +84,24 @@ RESET plan_cache_mode;
 GRANT EXECUTE ON FUNCTION gpu_ols(float8[], float8[], boolean) TO PUBLIC;
 REVOKE EXECUTE ON FUNCTION gpu_ols(float8[], float8[], boolean) FROM regress_gpureg_edge_may;
 
+-- A table whose first pages have no complete row
+CREATE TABLE edge_late AS SELECT sin(i) AS y, CASE WHEN i > 1000 THEN cos(i * 1.7) END AS x FROM generate_series(1, 5000) i;
+CREATE FUNCTION edge_outcome(statement text, scan text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    r record;
+BEGIN
+    PERFORM set_config('gpureg.enable_scan', scan, true);
+    EXECUTE statement INTO r;
+    PERFORM set_config('gpureg.enable_scan', 'on', true);
+    RETURN r::text;
+END $$;
+SELECT statement, edge_outcome(statement, 'on') = edge_outcome(statement, 'off') AS same FROM (VALUES
+    ('SELECT gpu_ols_agg(y, x) FROM edge_late'), ('SELECT gpu_ols_agg(y, x) FROM edge_late WHERE y > 0'),
+    ('SELECT gpu_ols_agg(y, x) FROM edge_late WHERE y > 0 AND y < 0.9'),
+    ($q$SELECT gpu_ols_fit('SELECT y, x FROM edge_late')$q$)) s(statement);
+
 DEALLOCATE ALL;
-DROP TABLE edge_rows, edge_parts;
+DROP TABLE edge_rows, edge_parts, edge_late;
 DROP SEQUENCE edge_calls;
-DROP FUNCTION edge_array, edge_two, edge_partitions_read, edge_l2;
+DROP FUNCTION edge_array, edge_two, edge_partitions_read, edge_l2, edge_outcome;
 DROP ROLE regress_gpureg_edge_may, regress_gpureg_edge_may_not;

@@ -42,7 +42,7 @@ $node->safe_psql('postgres', qq{
 	GRANT SELECT ON few TO reader;
 
 	-- Texts of group keys that are equal for the equal.
-	CREATE FUNCTION same_key(k anyelement) RETURNS text LANGUAGE plpgsql IMMUTABLE AS \$\$
+	CREATE FUNCTION same_key(k anyelement) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS \$\$
 	BEGIN
 		RETURN coalesce(CASE
 			WHEN pg_typeof(k) IN ('float8'::regtype, 'float4'::regtype) THEN (k::text::float8 + 0)::text
@@ -52,7 +52,7 @@ $node->safe_psql('postgres', qq{
 	END \$\$;
 
 	-- What a statement gives: rows as text, or its error. The settings, and what it changes, are rolled back.
-	CREATE FUNCTION outcome(scan text, s json, OUT result text, OUT uses_scan bool) LANGUAGE plpgsql AS \$\$
+	CREATE FUNCTION outcome(scan text, s json, OUT result text, OUT uses_scan bool, OUT exchanges bool) LANGUAGE plpgsql AS \$\$
 	DECLARE
 		setting text;
 		r record;
@@ -62,6 +62,7 @@ $node->safe_psql('postgres', qq{
 		message text;
 	BEGIN
 		uses_scan := false;
+		exchanges := false;
 		DEALLOCATE ALL;
 		BEGIN
 			IF $scan_setting IS NOT NULL THEN
@@ -79,6 +80,7 @@ $node->safe_psql('postgres', qq{
 						CASE WHEN s->>'parameter' IS NULL THEN s->>'text'
 							ELSE format('EXECUTE statement(%s)', s->'parameter'->>1) END LOOP
 					uses_scan := uses_scan OR line LIKE '%Custom Scan (GpuregScan)%';
+					exchanges := exchanges OR line LIKE '%Parallel Custom Scan (GpuregScan)%';
 				END LOOP;
 			END IF;
 			IF scan = 'on' AND s->>'mutation' IS NOT NULL THEN
@@ -125,6 +127,7 @@ $node->safe_psql('postgres', qq{
 			with_scan := outcome('on', s);
 		END IF;
 		RETURN json_build_object('id', id, 'off', without.result, 'uses_scan', with_scan.uses_scan,
+			'exchanges', with_scan.exchanges,
 			'on', CASE WHEN with_scan.result IS DISTINCT FROM without.result THEN with_scan.result ELSE 'the same' END);
 	END \$\$;});
 
@@ -132,7 +135,7 @@ my $json = JSON::PP->new->utf8->canonical;
 my $main = open_psql($node, 'main');
 my $rival = open_psql($node, 'rival');
 psql_says($_, 'SET client_min_messages = error;') for $main, $rival;
-my %count = map { $_ => 0 } 'statements', 'scans', 'errors', 'other errors', 'other bits', 'other digits';
+my %count = map { $_ => 0 } 'statements', 'scans', 'exchanges', 'errors', 'other errors', 'other bits', 'other digits';
 my $worst = 0;
 
 # The largest number of the array that a number is in
@@ -189,6 +192,7 @@ sub is_same
 	$count{statements}++;
 	$count{errors}++ if $off =~ /^ERROR/;
 	$count{scans}++ if $line->{uses_scan};
+	$count{exchanges}++ if $line->{exchanges};
 	return 1 if $on eq 'the same';
 	if ($off =~ /^ERROR/ && $on =~ /^ERROR/ && $on !~ /^ERROR XX/ && $unordered)
 	{
@@ -298,6 +302,7 @@ if (@numbers > 1)
 	cmp_ok($count{'other errors'}, '<=', 0.01 * $count{statements}, 'hardly any with other errors');
 	cmp_ok($count{errors}, '<=', 0.25 * $count{statements}, 'most give something');
 	cmp_ok($count{scans}, '>=', 0.3 * $count{statements}, 'many with the scan in their plan') if $has_scan;
+	cmp_ok($count{exchanges}, '>=', 0.005 * $count{statements}, 'some whose workers exchange groups') if $has_scan;
 
 	# The test sees it if there is one row less.
 	my $noticed = 0;
