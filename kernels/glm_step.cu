@@ -222,6 +222,60 @@ squared_length(const double *tile, int nrows, GrRowShape shape, const GlmTerms &
 	return length;
 }
 
+/* A row in a pass over faces, by its side of the last: u and v, 0 beside it */
+static __device__ inline void
+face_row(double side, double y, bool in, Head &head, double &u, double &v)
+{
+	if (in && side == 0.0)
+	{
+		u = 1.0;
+		v = y;
+	}
+	head.nright += in && side > 0.0 ? 1.0 : 0.0;
+	head.nwrong += in && !(side >= 0.0) ? 1.0 : 0.0;
+	if (in && side > 0.0)
+		head.min_right = fmin(head.min_right, side);
+}
+
+/* A row in the pass that a linear model begins with, before there are coefficients */
+static __device__ inline void
+first_row(const double *own, double y, GrRowShape shape, GrDistribution distribution, bool in, Head &head, double &u,
+		  double &v)
+{
+	GrGlmRow	row = gr_first_row(distribution, gr_row_offset(own, shape), y, gr_row_weight(own, shape));
+
+	u = in ? row.u : 0.0;
+	v = in ? row.v : 0.0;
+	head.min_margin = fmin(head.min_margin, 0.0);
+	head.nones += in ? y : 0.0;
+}
+
+/* A row at eta. squared_length() of it where the pass has a factor, else 0 */
+template <bool ROLES, bool MEASURED>
+static __device__ inline void
+row_at(double eta, const double *own, double y, GrRowShape shape, const GlmTerms &terms, double length, Head &head,
+	   double &u, double &v)
+{
+	const bool	of_theta = MEASURED && terms.measure == GR_MEASURE_THETA;
+	GrGlmRow	row = of_theta ? gr_theta_row(terms.distribution, eta, y, gr_row_weight(own, shape)) :
+		ROLES ? gr_glm_row(terms.distribution, eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
+
+	if (MEASURED && !of_theta)
+	{
+		const double count_of = terms.counts ? gr_row_weight(own, shape) : 1.0;
+		GrGlmRow	measured = gr_measured_row(terms.measure, row, eta, count_of, row.u * row.u * length);
+
+		row.u = isnan(measured.u) ? 0.0 : measured.u;
+		row.v = measured.v;
+		head.nwrong += isnan(measured.u) ? 1.0 : 0.0;
+	}
+	u = row.u;
+	v = row.v;
+	head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
+	head.min_margin = fmin(head.min_margin, margin_of<ROLES>(terms.distribution, eta, y));
+	head.nones += y;
+}
+
 /* MEASURED: u and v by the pass's measure, a kernel of its own for what that takes in registers */
 template <bool FACE, bool ROLES, bool MEASURED>
 static __global__ void
@@ -249,63 +303,21 @@ transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shap
 		for (int f = 0; f < terms.nfaces - (FACE ? 1 : 0); f++)
 			in = face_side<ROLES>(tile, count, shape, terms, f, y, lane) == 0.0 && in;
 		if (FACE)
-		{
-			double		side = face_side<ROLES>(tile, count, shape, terms, terms.nfaces - 1, y, lane);
-
-			if (in && side == 0.0)
-			{
-				u = 1.0;
-				v = y;
-			}
-			head.nright += in && side > 0.0 ? 1.0 : 0.0;
-			head.nwrong += in && !(side >= 0.0) ? 1.0 : 0.0;
-			if (in && side > 0.0)
-				head.min_right = fmin(head.min_right, side);
-		}
+			face_row(face_side<ROLES>(tile, count, shape, terms, terms.nfaces - 1, y, lane), y, in, head, u, v);
 		else if (ROLES && terms.linear)
-		{
-			GrGlmRow row = gr_first_row(terms.distribution, gr_row_offset(own, shape), y,
-										gr_row_weight(own, shape));
-
-			u = in ? row.u : 0.0;
-			v = in ? row.v : 0.0;
-			head.min_margin = fmin(head.min_margin, 0.0);
-			head.nones += in ? y : 0.0;
-		}
+			first_row(own, y, shape, terms.distribution, in, head, u, v);
 		else
 		{
 			Dot			dot = tile_dot<ROLES, Dot>(tile, count, shape, shape.nfeatures, terms.beta, terms.shift,
 													   lane);
 			double		length = 0.0;
-			double		eta;
 
 			if (MEASURED && terms.factor != NULL)
 				length = squared_length(tile, count, shape, terms, lane);
 			if (ROLES && shape.offset)
 				add_product(dot, 1.0, gr_row_offset(own, shape), 0.0);
-			eta = dot.s + dot.c;
-
 			if (in)
-			{
-				const bool of_theta = MEASURED && terms.measure == GR_MEASURE_THETA;
-				GrGlmRow row = of_theta ? gr_theta_row(terms.distribution, eta, y, gr_row_weight(own, shape)) :
-					ROLES ? gr_glm_row(terms.distribution, eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
-
-				if (MEASURED && !of_theta)
-				{
-					const double count_of = terms.counts ? gr_row_weight(own, shape) : 1.0;
-					GrGlmRow measured = gr_measured_row(terms.measure, row, eta, count_of, row.u * row.u * length);
-
-					row.u = isnan(measured.u) ? 0.0 : measured.u;
-					row.v = measured.v;
-					head.nwrong += isnan(measured.u) ? 1.0 : 0.0;
-				}
-				u = row.u;
-				v = row.v;
-				head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
-				head.min_margin = fmin(head.min_margin, margin_of<ROLES>(terms.distribution, eta, y));
-				head.nones += y;
-			}
+				row_at<ROLES, MEASURED>(dot.s + dot.c, own, y, shape, terms, length, head, u, v);
 		}
 		head.nrows += in ? 1.0 : 0.0;
 		write_rows<ROLES>(out + first * gr_norder(shape.nfeatures), tile, count, shape, terms.shift, u, v, lane);

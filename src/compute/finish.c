@@ -151,10 +151,11 @@ static bool
 finish_vcov(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	int			where;
-	bool		had = has_variances(fit, &where);
+	bool		had;
 
 	if (!fit->state->have_inverse || !is_transformed(fit))
 		return true;
+	had = has_variances(fit, &where);
 	if (!transform_vcov(fit, host))
 		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	if (!had || has_variances(fit, &where))

@@ -60,13 +60,6 @@ is_dense(const GrLogregOptions *options)
 	return options->solver == GR_SOLVER_NEWTON || gr_nterms(options->shape.nfeatures) <= GR_LOGREG_DENSE_TERMS;
 }
 
-/* Does a sandwich estimate measure leverages? */
-static bool
-wants_factor(GrVcov vcov)
-{
-	return vcov == GR_VCOV_HC2 || vcov == GR_VCOV_HC3 || vcov == GR_VCOV_CR2;
-}
-
 static void
 lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregState *state)
 {
@@ -75,7 +68,7 @@ lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregState *st
 	size_t		triangle = (size_t) gr_triangle((int64_t) nterms);
 	bool		clustered = gr_vcov_is_clustered(options->vcov);
 
-	state->factor = wants_factor(options->vcov) || options->firth ?
+	state->factor = gr_vcov_has_leverages(options->vcov) || options->firth ?
 		take_doubles(arena, (size_t) gr_triangle((int64_t) p + 1)) : NULL;
 	state->middle = clustered ? take_doubles(arena, 2 * triangle) : NULL;
 	state->total = clustered ? take_doubles(arena, 2 * triangle) : NULL;

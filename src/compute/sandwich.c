@@ -116,7 +116,7 @@ gr_sandwich_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 	GrVcov		vcov = state->options.vcov;
 
-	if ((vcov == GR_VCOV_HC2 || vcov == GR_VCOV_HC3 || vcov == GR_VCOV_CR2) && !gr_sandwich_factor(fit, host, err))
+	if (gr_vcov_has_leverages(vcov) && !gr_sandwich_factor(fit, host, err))
 		return false;
 	if (gr_vcov_is_clustered(vcov))
 	{

@@ -43,6 +43,13 @@ gr_vcov_is_clustered(GrVcov vcov)
 	return vcov >= GR_VCOV_CR0;
 }
 
+/* Does it take the leverages of rows, or a cluster's part of the hat matrix? These are of gr_sandwich_factor(). */
+static inline bool
+gr_vcov_has_leverages(GrVcov vcov)
+{
+	return vcov == GR_VCOV_HC2 || vcov == GR_VCOV_HC3 || vcov == GR_VCOV_CR2;
+}
+
 /* "iid", "HC0", ...; the other way case doesn't matter; false if there is none of that name */
 extern const char *gr_vcov_name(GrVcov vcov);
 extern bool gr_vcov_named(const char *name, GrVcov *vcov);
