@@ -25,7 +25,8 @@ CREATE FUNCTION shingles(words text[]) RETURNS text[] LANGUAGE sql IMMUTABLE AS
     $$SELECT array_agg(words[i] || ' ' || words[i + 1]) FROM generate_series(1, cardinality(words) - 1) i$$;
 CREATE FUNCTION sketch(words text[]) RETURNS text LANGUAGE sql IMMUTABLE AS
     $$SELECT string_agg(CASE WHEN v > 0 THEN '1' ELSE '0' END, '' ORDER BY i) FROM unnest(gpu_feature_hash(shingles(words), 128, density => 0.5)) WITH ORDINALITY u(v, i)$$;
-CREATE TABLE sketches AS SELECT id, sketch(words) AS bits, substr(sketch(words), band * 16 + 1, 16) AS band_bits, band FROM articles, generate_series(0, 7) band;
+CREATE TABLE sketches AS WITH s AS MATERIALIZED (SELECT id, sketch(words) AS bits FROM articles)
+    SELECT id, bits, band, substr(bits, band * 16 + 1, 16) AS band_bits FROM s, generate_series(0, 7) band;
 CREATE INDEX ON sketches (band, band_bits);
 SELECT DISTINCT a.id, b.id AS duplicate FROM sketches a JOIN sketches b USING (band, band_bits)
 WHERE a.id < b.id AND bit_count((a.bits::bit(128) # b.bits::bit(128))) < 24 ORDER BY a.id;

@@ -114,7 +114,7 @@ INSERT INTO start_queries VALUES ('plain', true, 'SELECT y, a, b, c FROM started
     ('nothing', true, 'SELECT i * 7 % 5 < 2, a, b, c FROM started', true, 0), ('ordered', false, 'SELECT y, a, b, c FROM started ORDER BY c', true, 0), ('grouped', false, 'SELECT y, sum(a), sum(b), sum(c) FROM started GROUP BY y, i', true, 0),
     ('partly separated', false, 'SELECT y OR a > 2.5, (a > 2.5)::int AS high, b, c FROM started', true, 0), ('wholly separated', false, 'SELECT a > 0, a, b, c FROM started', true, 0), ('last separated', true, 'SELECT y OR late, a, b, c, late FROM started', true, 0);
 SET client_min_messages = error;
-CREATE TEMP TABLE start_fits AS SELECT name, samples, m AS memory, m AS passes, m AS file, '' AS reason FROM start_queries, gpu_logreg_fit(query, intercept, l2) m;
+CREATE TEMP TABLE start_fits AS SELECT name, samples, m AS memory, m AS passes, m AS file, '' AS reason, '' AS file_reason FROM start_queries, gpu_logreg_fit(query, intercept, l2) m;
 SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET enable_hashagg = off;
 DO $$
@@ -124,9 +124,14 @@ DECLARE
 BEGIN
     FOR q IN SELECT * FROM start_queries LOOP
         SET max_parallel_workers_per_gather = 0;
+        -- the scan would read the table once a pass
+        SET gpureg.enable_scan = off;
         m := gpu_logreg_fit(q.query, q.intercept, q.l2);
-        UPDATE start_fits SET file = m WHERE name = q.name;
+        UPDATE start_fits SET file = m, file_reason = r.reason FROM gpu_last_run() r WHERE name = q.name;
         SET max_parallel_workers_per_gather = 2;
+        RESET gpureg.enable_scan;
+        -- a hundred passes need no workers of their own
+        PERFORM set_config('max_parallel_workers', CASE q.name WHEN 'wholly separated' THEN '0' ELSE '8' END, false);
         m := gpu_logreg_fit(q.query, q.intercept, q.l2);
         UPDATE start_fits SET passes = m, reason = r.reason FROM gpu_last_run() r WHERE name = q.name;
     END LOOP;
@@ -139,7 +144,8 @@ CREATE FUNCTION same_fit(a gpu_model, b gpu_model) RETURNS boolean LANGUAGE sql 
        AND relative_difference((SELECT array_agg(estimate) FROM gpu_tidy(a)), (SELECT array_agg(estimate) FROM gpu_tidy(b))) < 1e-13
 $$;
 SELECT name, (memory).n, (memory).n_skipped, (memory).rank, (memory).separated, same_fit(memory, passes) AS passes, same_fit(memory, file) AS file,
-       (reason ~ 'after a fit to its first \d+ rows the query was run \d+ times$') = samples AND reason ~ 'the query was run \d+ times$' AS said
+       (reason ~ 'after a fit to its first \d+ rows the query was run \d+ times$') = samples AND reason ~ 'the query was run \d+ times$'
+           AND file_reason ~ 'the rows went to a temporary file$' AS said
 FROM start_fits WHERE name <> 'wholly separated' ORDER BY name;
 SELECT (memory).separated = (passes).separated AND (memory).separated = (file).separated AS separated, (passes).deviance = 0 AND (file).deviance = 0 AS no_deviance FROM start_fits WHERE name = 'wholly separated';
 -- what it spares, and what a start that leads nowhere costs
