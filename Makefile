@@ -3,6 +3,7 @@
 #   make                      with CUDA where nvcc is found, without it elsewhere
 #   make CUDA=no              without; CUDA=yes insists
 #   make NVCC_ARCH=sm_90      for one GPU architecture; default: every major one that nvcc supports
+#   make NVCC_OPTIMIZE=1      kernels that are compiled sooner and run slower; default: 3
 #   make WERROR=yes           warnings are errors
 #   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or
 #                             SANITIZE=address,undefined
@@ -31,8 +32,9 @@ PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA ?= $(if $(NVCC),$(if $(SANITIZE),no,yes),no)
 NVCC_ARCH ?= all-major
-CHOICE = CUDA=$(CUDA) NVCC_ARCH=$(if $(filter yes,$(CUDA)),$(NVCC_ARCH)) WERROR=$(WERROR) SANITIZE=$(SANITIZE) \
-	$(VERSION)
+NVCC_OPTIMIZE ?= 3
+CHOICE = CUDA=$(CUDA) $(if $(filter yes,$(CUDA)),NVCC_ARCH=$(NVCC_ARCH) -O$(NVCC_OPTIMIZE)) WERROR=$(WERROR) \
+	SANITIZE=$(SANITIZE) $(VERSION)
 
 # What the sanitizers watch, on the C and C++ of ours alone. Dividing by zero is left out: IEEE's infinities are meant.
 # Warnings aren't errors with them, as GCC advises: what they add misleads the analysis.
@@ -108,6 +110,7 @@ CSTD = -std=gnu11
 COMPUTE_FLAGS = -Isrc -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
 	-Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS)
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
+	$(if $(filter-out 3,$(NVCC_OPTIMIZE)),-Xcicc -O$(NVCC_OPTIMIZE) -Xptxas -O$(NVCC_OPTIMIZE)) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
 
 # A stamp holds what the objects depend on besides the sources, so that make CUDA=no after make, or another server,

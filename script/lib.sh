@@ -53,7 +53,8 @@ make_value() {
     make -s --no-print-directory -C "$1" --eval="gpureg-value: ; @echo \$($2)" gpureg-value
 }
 
-# Called once before the first build. One GPU architecture is enough for what is thrown away, and saves a minute.
+# Called once before the first build. One GPU architecture is enough for what is thrown away, and saves a minute. Where
+# there is no GPU, kernels are compiled but never run, and optimising them would take another.
 prepare_build() {
     local name
     # The caller's connection settings must not reach our server's clients.
@@ -66,6 +67,7 @@ prepare_build() {
         NVCC_ARCH=${NVCC_ARCH:-native}
     else
         NVCC_ARCH=${NVCC_ARCH:-sm_90}
+        export NVCC_OPTIMIZE=${NVCC_OPTIMIZE:-1}
     fi
     export PG_CONFIG NVCC_ARCH
 }
@@ -100,13 +102,15 @@ logged() {
     return "$status"
 }
 
+stop_child() {
+    [ -z "$CHILD" ] || kill -TERM -- "-$CHILD" 2>/dev/null || true
+}
+
 # Stops whatever runs from the temporary directory, a test's forgotten servers included, and removes the directory.
 cleanup() {
     local file
     trap '' INT TERM HUP
-    if [ -n "$CHILD" ]; then
-        kill -TERM -- "-$CHILD" 2>/dev/null || true
-    fi
+    stop_child
     if [ -n "$TEMP" ] && [ -d "$TEMP" ]; then
         find "$TEMP" -name postmaster.pid 2>/dev/null | while IFS= read -r file; do
             stop_postmaster "$file"

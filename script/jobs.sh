@@ -1,0 +1,96 @@
+# shellcheck shell=bash
+# Runs parts of the tests side by side; to be sourced by script/test, after lib.sh.
+#
+# A job is a function in a process of its own, with a temporary directory, and so a server, of its own. What it prints
+# comes out when it has ended. Its checks are counted as those of the script are, in PASSED, FAILED and SKIPPED, and
+# added to these.
+
+# more than a few would only disturb what tests say of a server that hangs
+SLOTS=$((JOBS < 4 ? JOBS : 4))
+
+declare -A JOB_NAMES=() # by process id, those that haven't been collected
+
+# start_job NAME FUNCTION [ARGUMENTS]: as soon as there is a slot
+start_job() {
+    local name=$1
+    shift
+    while [ ${#JOB_NAMES[@]} -ge "$SLOTS" ]; do
+        collect_jobs
+    done
+    mkdir "$TEMP/$name"
+    chmod 755 "$TEMP/$name"
+    run_job "$TEMP/$name" "$@" >"$TEMP/$name/output" 2>&1 3>&- &
+    JOB_NAMES[$!]=$name
+}
+
+# run_job DIRECTORY FUNCTION [ARGUMENTS]: what it has counted is left in a file, if it comes to its end
+run_job() {
+    JOB_NAMES=()
+    trap_exit end_job
+    TEMP=$1
+    shift
+    PASSED=0 FAILED=0 SKIPPED=0 RECORDED_S=$SECONDS
+    mkdir "$TEMP/socket"
+    give_to_server "$TEMP/socket"
+    prepare_sanitizers
+    "$@"
+    printf '%d %d %d\n' "$PASSED" "$FAILED" "$SKIPPED" >"$TEMP/counts"
+}
+
+end_job() {
+    trap '' INT TERM HUP
+    stop_child
+    stop_server
+}
+
+# Waits until a job has ended; prints what those that have ended had to say, and adds their counts.
+collect_jobs() {
+    local pid
+    # one that ended before wasn't waited for
+    ended_jobs >/dev/null || wait -n "${!JOB_NAMES[@]}" 2>/dev/null || true
+    for pid in $(ended_jobs); do
+        collect_job "$pid"
+    done
+}
+
+# The process ids of the jobs that have ended; false if none has
+ended_jobs() {
+    local pid status=1
+    for pid in "${!JOB_NAMES[@]}"; do
+        kill -0 "$pid" 2>/dev/null && continue
+        say "$pid"
+        status=0
+    done
+    return "$status"
+}
+
+collect_job() {
+    local name=${JOB_NAMES[$1]} status=0 passed failed skipped
+    local directory=$TEMP/$name
+    unset "JOB_NAMES[$1]"
+    wait "$1" || status=$?
+    cat "$directory/output"
+    if [ -s "$directory/counts" ]; then
+        read -r passed failed skipped <"$directory/counts"
+        PASSED=$((PASSED + passed))
+        FAILED=$((FAILED + failed))
+        SKIPPED=$((SKIPPED + skipped))
+    else
+        FAILED=$((FAILED + 1))
+        say "$name did not come to its end (status $status)"
+    fi
+    rm -rf "$directory"
+}
+
+finish_jobs() {
+    while [ ${#JOB_NAMES[@]} -gt 0 ]; do
+        collect_jobs
+    done
+}
+
+# Each ends its own programs, and stops its own server.
+stop_jobs() {
+    [ ${#JOB_NAMES[@]} -gt 0 ] || return 0
+    kill -TERM "${!JOB_NAMES[@]}" 2>/dev/null || true
+    wait "${!JOB_NAMES[@]}" 2>/dev/null || true
+}
