@@ -1,5 +1,6 @@
 -- What robust covariances refuse, and say, each with its SQLSTATE.
-CREATE TABLE cov_bad AS SELECT i::float8 AS y, sin(i) AS x, i % 4 AS g, i % 3 AS h, 1 AS one, NULL::int AS nothing, json_build_object('k', i % 4) AS json,
+CREATE TABLE cov_bad AS SELECT i::float8 AS y, sin(i) AS x, i % 4 AS g, i % 3 AS h, 1 AS one, NULL::int AS nothing,
+    json_build_object('k', i % 4) AS json,
                                point(i % 4, 0) AS point, i % 2 AS w, i % 2 = 0 AS b FROM generate_series(1, 20) i;
 \set SHOW_CONTEXT never
 -- the words
@@ -48,7 +49,8 @@ SELECT gpu_ols_fit('SELECT y, x, w, w AS c FROM cov_bad', weights => 'w', vcov =
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, nothing FROM cov_bad', vcov => 'CR1', clusters => '{nothing}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_ols_fit('SELECT y, x, nothing FROM cov_bad', formula => 'y ~ factor(x)', vcov => 'CR1', clusters => '{nothing}');
+SELECT gpu_ols_fit('SELECT y, x, nothing FROM cov_bad', formula => 'y ~ factor(x)', vcov => 'CR1',
+    clusters => '{nothing}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT y, x, g FROM cov_bad WHERE false', vcov => 'CR1', clusters => '{g}');
 \echo :LAST_ERROR_SQLSTATE
@@ -63,11 +65,13 @@ SELECT gpu_ols_fit('SELECT y, x, g FROM cov_bad TABLESAMPLE BERNOULLI (50)', vco
 \echo :LAST_ERROR_SQLSTATE
 -- a function that says it is immutable, and isn't
 CREATE SEQUENCE cov_calls;
-CREATE FUNCTION cov_lies(i float8) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN CASE WHEN nextval('cov_calls') > 25 THEN NULL ELSE i::int % 4 END; END $$;
+CREATE FUNCTION cov_lies(i float8) RETURNS int
+LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN CASE WHEN nextval('cov_calls') > 25 THEN NULL ELSE i::int % 4 END; END $$;
 SELECT gpu_ols_fit('SELECT y, x, cov_lies(y) AS g FROM cov_bad', vcov => 'CR1', clusters => '{g}');
 \echo :LAST_ERROR_SQLSTATE
 -- too many terms for a solver that forms no Hessian
-SELECT gpu_logreg_fit('SELECT b, array_fill(x, ARRAY[2001]), g FROM cov_bad', solver => 'lbfgs', vcov => 'CR1', clusters => '{g}');
+SELECT gpu_logreg_fit('SELECT b, array_fill(x, ARRAY[2001]), g FROM cov_bad', solver => 'lbfgs', vcov => 'CR1',
+    clusters => '{g}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT b, array_fill(x, ARRAY[2001]) FROM cov_bad', solver => 'gd', vcov => 'HC1');
 \echo :LAST_ERROR_SQLSTATE
@@ -79,13 +83,15 @@ FROM (SELECT string_agg(format('ARRAY[x + %s]', i), ', ') AS list FROM generate_
 -- the aggregate, by hand
 SELECT gpu_scores_pass(NULL, NULL, '{1}', y, x) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_scores_pass(s, '{y,x}', '{1}', y, x) FROM cov_bad, (SELECT gpu_logreg_step_agg('{}', b, x) AS s FROM cov_bad) t;
+SELECT gpu_scores_pass(s, '{y,x}', '{1}', y, x) FROM cov_bad, (SELECT gpu_logreg_step_agg('{}', b, x) AS s
+    FROM cov_bad) t;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_scores_accum(NULL, NULL, NULL, '{1}', y, x) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_scores_pass(s, NULL, NULL, y, x) FROM cov_bad, (SELECT gpu_logreg_step_agg('{}', b, x) AS s FROM cov_bad) t;
 \echo :LAST_ERROR_SQLSTATE
-\set pass '{"version":1,"features":1,"skipped":0,"pass":2,"faces":0,"changed":0,"rows":0,"workers":0,"relative":[0],"request":[0.5,1,0,0,0,0],"sums":[0,0,0,"Infinity",0,0,"Infinity",0,0,0,0,0,0,0,0,0]}'
+\set pass '{"version":1,"features":1,"skipped":0,"pass":2,"faces":0,"changed":0,"rows":0,"workers":0,"relative":[0],'
+\set pass :pass '"request":[0.5,1,0,0,0,0],"sums":[0,0,0,"Infinity",0,0,"Infinity",0,0,0,0,0,0,0,0,0]}'
 SELECT length(gpu_scores_pass(:'pass', '{y,x}', '{1}', b, x)) FROM cov_bad;
 SELECT length(gpu_scores_pass(:'pass', '{y,x}', '{2}', b, ARRAY[x, x])) FROM cov_bad;
 \echo :LAST_ERROR_SQLSTATE

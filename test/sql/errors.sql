@@ -33,7 +33,8 @@ SELECT gpu_ols_fit('SELECT i * 1e200 AS huge, i FROM generate_series(1, 3) i');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols(array_agg(i * 1e-150), array_agg(i)) FROM generate_series(1, 3) i;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_ols_rollup(s) FROM (SELECT gpu_ols_stats_agg(i, i * 1e154) AS s FROM generate_series(1, 2) i, generate_series(1, 20) j GROUP BY j) t;
+SELECT gpu_ols_rollup(s) FROM (SELECT gpu_ols_stats_agg(i, i * 1e154) AS s FROM generate_series(1, 2) i,
+    generate_series(1, 20) j GROUP BY j) t;
 \echo :LAST_ERROR_SQLSTATE
 -- results out of range: a variance that is too large or too small, named; coefficients alone have none
 CREATE TEMP TABLE sizes AS SELECT i % 5 + i / 7.0 AS x, sin(i) AS y FROM generate_series(1, 20) i;
@@ -46,22 +47,30 @@ SELECT gpu_ols_solve(gpu_ols_stats_agg(y * 1e-120, x * 1e130)) FROM sizes;
 SELECT gpu_ols_solve(gpu_ols_stats_agg(y * 1e-130, x * 1e148), false) FROM sizes;
 \echo :LAST_ERROR_SQLSTATE
 SELECT relative_difference(gpu_ols(array_agg(x * 1e-132), array_agg(y * 1e118)),
-                           (SELECT ARRAY[c[1] * 1e118, c[2] * 1e250] FROM (SELECT gpu_ols(array_agg(x), array_agg(y)) FROM sizes) t(c))) < 1e-14 AS coefficients
+                           (SELECT ARRAY[c[1] * 1e118, c[2] * 1e250]
+                               FROM (SELECT gpu_ols(array_agg(x), array_agg(y)) FROM sizes) t(c)))
+                               < 1e-14 AS coefficients
 FROM sizes;
 SELECT max(abs(a.statistic / b.statistic - 1)) < 1e-13 AS same FROM
     (SELECT t.* FROM (SELECT gpu_ols_agg(y, x) FROM sizes) f(m), gpu_tidy(m) t) a JOIN
     (SELECT t.* FROM (SELECT gpu_ols_agg(y * 1e50, x * 1e-100) FROM sizes) f(m), gpu_tidy(m) t) b USING (term);
 -- a glance at squares near the least float8: those of the same rows times a power of two
-SELECT abs(a.sigma * u / b.sigma - 1) < 1e-15 AS sigma, abs(a.f_statistic / b.f_statistic - 1) < 1e-15 AS f, a.r_squared = b.r_squared AS r2,
+SELECT abs(a.sigma * u / b.sigma - 1) < 1e-15 AS sigma, abs(a.f_statistic / b.f_statistic - 1) < 1e-15 AS f,
+    a.r_squared = b.r_squared AS r2,
        abs((a.log_lik - 20 * ln(u)) / b.log_lik - 1) < 1e-15 AS log_lik, b.deviance < 1e-290 AS small
-FROM (SELECT 2::float8 ^ -445) s(u), (SELECT g.* FROM (SELECT gpu_ols_agg(x + 1e-13 * y, x) FROM sizes) f(m), gpu_glance(m) g) a,
+FROM (SELECT 2::float8 ^ -445) s(u), (SELECT g.* FROM (SELECT gpu_ols_agg(x + 1e-13 * y, x) FROM sizes) f(m),
+    gpu_glance(m) g) a,
      (SELECT g.* FROM (SELECT gpu_ols_agg((x + 1e-13 * y) * 2::float8 ^ -445, x) FROM sizes) f(m), gpu_glance(m) g) b;
-SELECT f_statistic FROM gpu_glance(ROW('ols', '{(intercept),a}', '{1,2}', NULL, 9, 0, 2, 7, 1e-200, 1e200, 1, true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
+SELECT f_statistic FROM gpu_glance(ROW('ols', '{(intercept),a}', '{1,2}', NULL, 9, 0, 2, 7, 1e-200, 1e200, 1,
+    true, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model);
 \echo :LAST_ERROR_SQLSTATE
 -- a prediction out of range, where infinity less infinity is; not of an infinite value
-SELECT gpu_predict(m, x, x) FROM (SELECT gpu_ols_fit('VALUES (1e10, 1, 3), (5e10, 2, 4), (2e10, 3, 9), (1e10, 4, 4)')) f(m), (VALUES (1e300::float8)) v(x);
+SELECT gpu_predict(m, x, x)
+FROM (SELECT gpu_ols_fit('VALUES (1e10, 1, 3), (5e10, 2, 4), (2e10, 3, 9), (1e10, 4, 4)')) f(m),
+    (VALUES (1e300::float8)) v(x);
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_predict(m, 1e300, -1e300) FROM (SELECT gpu_ols_fit('VALUES (1e10, 1, 3), (5e10, 2, 4), (2e10, 3, 9), (1e10, 4, 4)')) f(m);
+SELECT gpu_predict(m, 1e300, -1e300)
+FROM (SELECT gpu_ols_fit('VALUES (1e10, 1, 3), (5e10, 2, 4), (2e10, 3, 9), (1e10, 4, 4)')) f(m);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict(m, 'Infinity'::float8) FROM (SELECT gpu_ols_fit('VALUES (1, 1), (3, 2), (4, 4)')) f(m);
 -- no rows, or only skipped ones: the query form says so

@@ -6,7 +6,8 @@ CREATE TABLE documents (
     small real[] GENERATED ALWAYS AS (gpu_project(embedding, 192)) STORED
 );
 INSERT INTO documents (id, embedding)
-SELECT i, (SELECT array_agg((sin(i / 40 * 7919 + j * j) + 0.3 * sin(i * 104729 + j * j * 31))::real ORDER BY j) FROM generate_series(1, 768) j)
+SELECT i, (SELECT array_agg((sin(i / 40 * 7919 + j * j) + 0.3 * sin(i * 104729 + j * j * 31))::real ORDER BY j)
+    FROM generate_series(1, 768) j)
 FROM generate_series(1, 400) i;
 CREATE FUNCTION squared_distance(a real[], b real[]) RETURNS float8 LANGUAGE sql IMMUTABLE AS
     'SELECT sum((u - v)::float8 ^ 2) FROM unnest(a, b) AS t(u, v)';
@@ -14,17 +15,22 @@ CREATE FUNCTION squared_distance(a real[], b real[]) RETURNS float8 LANGUAGE sql
 WITH query AS (SELECT * FROM documents WHERE id = 123),
 small AS (SELECT d.id FROM documents d, query q ORDER BY squared_distance(d.small, q.small) LIMIT 10),
 large AS (SELECT d.id FROM documents d, query q ORDER BY squared_distance(d.embedding, q.embedding) LIMIT 10)
-SELECT count(large.id) AS of_the_ten_nearest, bool_and(small.id / 40 = 123 / 40) AS same_group FROM small LEFT JOIN large USING (id);
+SELECT count(large.id) AS of_the_ten_nearest, bool_and(small.id / 40 = 123 / 40) AS same_group FROM small LEFT
+JOIN large USING (id);
 -- all at once, from a query, on a GPU if there is one
-SELECT count(*), bool_and(p.projection = d.small) AS same FROM gpu_project_rows('SELECT id, embedding FROM documents', 192) p JOIN documents d USING (id);
+SELECT count(*), bool_and(p.projection = d.small) AS same
+FROM gpu_project_rows('SELECT id, embedding FROM documents', 192) p JOIN documents d USING (id);
 -- Near duplicates: the signs of a projection are bits that agree as far as the vectors point the same way
 CREATE TABLE articles (id int, words text[]);
-INSERT INTO articles SELECT i, (SELECT array_agg('word' || (i * i * 7919 + j * j * 104729::bigint + i * j * 31) % 5003 ORDER BY j) FROM generate_series(1, 200) j) FROM generate_series(1, 300) i;
-INSERT INTO articles SELECT 1000 + id, words[1:90] || ARRAY['edited', 'here'] || words[93:200] FROM articles WHERE id % 50 = 0;
+INSERT INTO articles SELECT i, (SELECT array_agg('word' || (i * i * 7919 + j * j * 104729::bigint + i * j * 31) % 5003
+    ORDER BY j) FROM generate_series(1, 200) j) FROM generate_series(1, 300) i;
+INSERT INTO articles SELECT 1000 + id, words[1:90] || ARRAY['edited', 'here'] || words[93:200] FROM articles
+WHERE id % 50 = 0;
 CREATE FUNCTION shingles(words text[]) RETURNS text[] LANGUAGE sql IMMUTABLE AS
     $$SELECT array_agg(words[i] || ' ' || words[i + 1]) FROM generate_series(1, cardinality(words) - 1) i$$;
 CREATE FUNCTION sketch(words text[]) RETURNS text LANGUAGE sql IMMUTABLE AS
-    $$SELECT string_agg(CASE WHEN v > 0 THEN '1' ELSE '0' END, '' ORDER BY i) FROM unnest(gpu_feature_hash(shingles(words), 128, density => 0.5)) WITH ORDINALITY u(v, i)$$;
+    $$SELECT string_agg(CASE WHEN v > 0 THEN '1' ELSE '0' END, '' ORDER BY i)
+        FROM unnest(gpu_feature_hash(shingles(words), 128, density => 0.5)) WITH ORDINALITY u(v, i)$$;
 CREATE TABLE sketches AS WITH s AS MATERIALIZED (SELECT id, sketch(words) AS bits FROM articles)
     SELECT id, bits, band, substr(bits, band * 16 + 1, 16) AS band_bits FROM s, generate_series(0, 7) band;
 CREATE INDEX ON sketches (band, band_bits);
@@ -32,21 +38,26 @@ SELECT DISTINCT a.id, b.id AS duplicate FROM sketches a JOIN sketches b USING (b
 WHERE a.id < b.id AND bit_count((a.bits::bit(128) # b.bits::bit(128))) < 24 ORDER BY a.id;
 -- Sketches of very wide rows: what someone bought, among a million million things
 CREATE TABLE baskets AS SELECT u, array_agg(item ORDER BY item) AS items, array_agg(1::real) AS counts
-FROM (SELECT u, (u / 10 * 7919 + n * n * 104729::bigint + CASE WHEN n % 4 = 0 THEN u * 31 ELSE 0 END) * 15485863 % 1000000000000 AS item FROM generate_series(0, 49) u, generate_series(1, 60) n) t GROUP BY u;
+FROM (SELECT u, (u / 10 * 7919 + n * n * 104729::bigint + CASE WHEN n % 4 = 0 THEN u * 31
+    ELSE 0 END) * 15485863 % 1000000000000 AS item FROM generate_series(0, 49) u, generate_series(1, 60) n) t
+GROUP BY u;
 CREATE TABLE tastes AS SELECT u, gpu_project_sparse(items, counts, 256) AS taste FROM baskets;
 SELECT max(abs(in_common - from_sketch)) < 20 AS close, round(corr(in_common, from_sketch)::numeric, 2) AS correlation
 FROM tastes a JOIN tastes b ON a.u < b.u, LATERAL (
-    SELECT (SELECT count(*) FROM unnest((SELECT items FROM baskets WHERE u = a.u)) i JOIN unnest((SELECT items FROM baskets WHERE u = b.u)) j ON i = j) AS in_common,
+    SELECT (SELECT count(*) FROM unnest((SELECT items FROM baskets WHERE u = a.u)) i
+        JOIN unnest((SELECT items FROM baskets WHERE u = b.u)) j ON i = j) AS in_common,
            (SELECT sum(x::float8 * y) FROM unnest(a.taste, b.taste) t(x, y)) AS from_sketch) s;
 -- Raw features as a vector of fixed width: tokens of a text
 CREATE TABLE letters AS SELECT 'A rose is a rose is a rose.' AS body;
 SELECT gpu_feature_hash(regexp_split_to_array(lower(body), '\W+'), 8) FROM letters;
 -- ... categories and numbers of a table's rows, straight into a regression
 SELECT round(r_squared::numeric, 3) AS r_squared, n FROM gpu_glance(gpu_ols_fit($$
-    SELECT ln(price), ln(carat), gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity), 64) FROM diamonds$$));
+    SELECT ln(price), ln(carat), gpu_feature_hash(jsonb_build_object('cut', cut, 'color', color, 'clarity', clarity),
+        64) FROM diamonds$$));
 -- docs/formulas.md
 CREATE TABLE trees AS SELECT CASE WHEN i % 2 = 0 THEN 'oak' ELSE 'birch' END AS species, i AS age, 1 + i % 3 AS plot,
-    2 - (i % 2 = 0)::int + 0.3 * i + 0.15 * i * (i % 2 = 0)::int + (ARRAY[0, 0.5, -0.25])[1 + i % 3] AS height FROM generate_series(1, 60) i;
+    2 - (i % 2 = 0)::int + 0.3 * i + 0.15 * i * (i % 2 = 0)::int + (ARRAY[0, 0.5, -0.25])[1 + i % 3] AS height
+    FROM generate_series(1, 60) i;
 CREATE TABLE filip AS SELECT y, x[1] AS x FROM nist_rows WHERE dataset = 'filip';
 SELECT term, round(estimate::numeric, 3) AS estimate
 FROM gpu_tidy(gpu_ols_fit('SELECT ln(price), ln(carat) AS lc, color FROM diamonds'));
@@ -56,7 +67,8 @@ SELECT f AS formula, (gpu_ols_fit('SELECT * FROM trees', formula => f)).terms
 FROM (VALUES ('height ~ species:age'), ('height ~ age + species:age'), ('height ~ 0 + species + factor(plot)')) v(f);
 SELECT round(g.r_squared::numeric, 12) AS r_squared, round(g.sigma::numeric, 15) AS sigma
 FROM gpu_glance(gpu_ols_fit('SELECT y, x FROM filip', formula => 'y ~ poly(x, 10)')) g;
-CREATE TABLE tree_model AS SELECT gpu_ols_fit('SELECT * FROM trees', formula => 'height ~ species * age + factor(plot)') AS m;
+CREATE TABLE tree_model AS SELECT gpu_ols_fit('SELECT * FROM trees',
+    formula => 'height ~ species * age + factor(plot)') AS m;
 SELECT round(gpu_predict(m, t)::numeric, 2) AS row, round(gpu_predict(m, 'oak', 40, 2)::numeric, 2) AS values,
     round(gpu_predict(m, '{"species": "birch", "age": 10, "plot": 3}'::jsonb)::numeric, 2) AS object
 FROM tree_model, trees t LIMIT 1;
@@ -66,20 +78,26 @@ DROP FUNCTION squared_distance, shingles, sketch;
 -- docs/glm.md
 CREATE TABLE policies AS
 SELECT i AS id, 18 + i % 60 AS age, 1 + (i * 37 % 100) / 10.0 AS insured, 0.25 + (i * 13 % 12) / 8.0 AS years,
-       (i * 7919 + i * i) % 11 % 4 * ((i * 31 % 3 = 0)::int) AS claims, ((i * 104729) % 997) * (1 + i % 5) / 10.0 AS paid
+       (i * 7919 + i * i) % 11 % 4 * ((i * 31 % 3 = 0)::int) AS claims,
+       ((i * 104729) % 997) * (1 + i % 5) / 10.0 AS paid
 FROM generate_series(1, 2000) i;
-CREATE TABLE shops AS SELECT i AS id, 1 + i % 9 AS price, 5 + i % 4 AS offered, least(5, i * 7 % 6 + (i % 9 < 4)::int) AS sold FROM generate_series(1, 300) i;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error, round(p_value::numeric, 6) AS p_value FROM (
+CREATE TABLE shops AS SELECT i AS id, 1 + i % 9 AS price, 5 + i % 4 AS offered,
+    least(5, i * 7 % 6 + (i % 9 < 4)::int) AS sold FROM generate_series(1, 300) i;
+SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error,
+    round(p_value::numeric, 6) AS p_value FROM (
 SELECT term, estimate, std_error, p_value
 FROM gpu_tidy(gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'poisson', offsets => 'o'))) t;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(conf_low::numeric, 6) AS conf_low, round(conf_high::numeric, 6) AS conf_high FROM (
+SELECT term, round(estimate::numeric, 6) AS estimate, round(conf_low::numeric, 6) AS conf_low,
+    round(conf_high::numeric, 6) AS conf_high FROM (
 SELECT term, estimate, conf_low, conf_high
 FROM gpu_tidy(gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'poisson', offsets => 'o'),
               exponentiate => true)) t;
 SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
-SELECT term, estimate, std_error FROM gpu_tidy(gpu_glm_fit('SELECT paid, age, insured FROM policies WHERE paid > 0', 'gamma'))) t;
+SELECT term, estimate, std_error
+FROM gpu_tidy(gpu_glm_fit('SELECT paid, age, insured FROM policies WHERE paid > 0', 'gamma'))) t;
 SELECT term, round(estimate::numeric, 6) AS estimate FROM (
-SELECT term, estimate FROM gpu_tidy(gpu_glm_fit('SELECT sold / offered::float8 AS y, price, offered FROM shops', 'binomial',
+SELECT term, estimate FROM gpu_tidy(gpu_glm_fit('SELECT sold / offered::float8 AS y, price, offered FROM shops',
+    'binomial',
                                                 'probit', weights => 'offered'))) t;
 SELECT round((m).dispersion::numeric, 2) AS dispersion
 FROM gpu_glm_fit('SELECT claims, age, insured, ln(years) AS o FROM policies', 'quasipoisson', offsets => 'o') m;
@@ -176,15 +194,18 @@ DROP TABLE policies, claims, prices, large;
 RESET extra_float_digits;
 -- docs/covariances.md
 CREATE TABLE workers AS
-SELECT i AS id, 'firm ' || i * 37 % 45 AS firm, 2020 + i % 4 AS year, i * 13 % 21 AS tenure, (i * 7919 % 5 < 2)::int AS trained,
+SELECT i AS id, 'firm ' || i * 37 % 45 AS firm, 2020 + i % 4 AS year, i * 13 % 21 AS tenure,
+    (i * 7919 % 5 < 2)::int AS trained,
        10 + 0.3 * (i * 13 % 21) + (i * 7919 % 5 < 2)::int + (i * 37 % 45) % 7 + (i * i % 17) / 4.0 AS wage
 FROM generate_series(1, 900) i;
 SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
-SELECT term, estimate, std_error FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained FROM workers', vcov => 'HC3'))) t;
+SELECT term, estimate, std_error
+FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained FROM workers', vcov => 'HC3'))) t;
 SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error FROM (
 SELECT term, estimate, std_error
 FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm FROM workers', vcov => 'CR1', clusters => '{firm}'))) t;
-SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error, round(p_value::numeric, 6) AS p_value FROM (
+SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error,
+    round(p_value::numeric, 6) AS p_value FROM (
 SELECT term, estimate, std_error, p_value
 FROM gpu_tidy(gpu_logreg_fit('SELECT trained, tenure, firm FROM workers', vcov => 'CR2', clusters => '{firm}'))) t;
 SELECT (gpu_glm_fit('SELECT wage, tenure, trained, firm, year FROM workers', 'gamma', 'log', vcov => 'CR1',

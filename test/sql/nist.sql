@@ -14,10 +14,13 @@ LATERAL (
 CREATE VIEW nist_digits AS
 WITH models AS MATERIALIZED (SELECT * FROM nist_models),
 arrays AS (
-    SELECT dataset, gpu_ols(array_agg(x), array_agg(y), dataset NOT LIKE 'noint%') AS coef FROM nist_rows GROUP BY dataset
+    SELECT dataset, gpu_ols(array_agg(x), array_agg(y), dataset NOT LIKE 'noint%') AS coef FROM nist_rows
+    GROUP BY dataset
 ), computed AS (
-    SELECT dataset, form, 'B' || t.i - CASE WHEN dataset LIKE 'noint%' THEN 0 ELSE 1 END AS stat, t.estimate, t.std_error
-    FROM models, gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low, conf_high, i)
+    SELECT dataset, form, 'B' || t.i - CASE WHEN dataset LIKE 'noint%' THEN 0 ELSE 1 END AS stat, t.estimate,
+    t.std_error
+    FROM models, gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, conf_low,
+        conf_high, i)
     UNION ALL
     SELECT dataset, 'arrays', 'B' || i - CASE WHEN dataset LIKE 'noint%' THEN 0 ELSE 1 END, b, NULL
     FROM arrays, unnest(coef) WITH ORDINALITY AS u(b, i)
@@ -40,7 +43,8 @@ SELECT n.dataset, n.stat FROM nist_certified n WHERE NOT EXISTS
     (SELECT FROM nist_result r WHERE (r.dataset, r.stat, r.form) = (n.dataset, n.stat, 'query'));
 -- 13 digits of everything, but for filip, whose powers rounded to float8 leave 7.6
 SELECT dataset, form,
-       min(estimate_digits) FILTER (WHERE stat LIKE 'B%') >= CASE dataset WHEN 'filip' THEN 7.5 ELSE 13 END AS coefficients,
+       min(estimate_digits) FILTER (WHERE stat LIKE 'B%') >= CASE dataset WHEN 'filip' THEN 7.5
+           ELSE 13 END AS coefficients,
        min(sd_digits) >= CASE dataset WHEN 'filip' THEN 7.5 ELSE 13 END AS standard_deviations,
        min(estimate_digits) FILTER (WHERE stat IN ('rsd', 'r2', 'F', 'ss_res', 'ss_reg'))
            >= CASE dataset WHEN 'filip' THEN 7.5 ELSE 13 END AS summary

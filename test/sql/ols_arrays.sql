@@ -20,14 +20,16 @@ SELECT gpu_ols(NULL, '{1}') IS NULL AS a, gpu_ols('{1}', NULL) IS NULL AS b, gpu
 FROM generate_series(1, 0) x;
 -- fewer rows than terms, and collinear columns: what is estimable, NULL for the rest; later columns lose
 SELECT gpu_ols('{{1,2,5}}', '{7}') AS one_row, gpu_ols('{{1,2},{2,4},{3,6},{4,8}}', '{3,5,7,9}') AS doubled,
-       gpu_ols('{{7,1},{7,2},{7,3}}', '{1,2,3}') AS constant_column, gpu_ols('{{0,1},{0,2},{0,3}}', '{1,2,3}', false) AS zeros;
+       gpu_ols('{{7,1},{7,2},{7,3}}', '{1,2,3}') AS constant_column,
+       gpu_ols('{{0,1},{0,2},{0,3}}', '{1,2,3}', false) AS zeros;
 -- a column that is a combination of others up to rounding
 SELECT (gpu_ols(array_agg(ARRAY[a, b, 0.1::float8 * a - 3 * b]), array_agg(sin(i))))[4] IS NULL AS aliased
 FROM generate_series(1, 100) i, LATERAL (SELECT i / 7::float8 AS a, i * i / 11::float8 AS b) t;
 -- y constant
 SELECT gpu_ols(array_agg(x), array_agg(0.1)) FROM generate_series(1, 1000) x;
 -- columns of very different size
-SELECT relative_difference(gpu_ols(array_agg(ARRAY[x * 1e-60, x * x * 1e60]), array_agg(1 + x + x * x)), '{1, 1e60, 1e-60}') < 1e-15 AS scaled
+SELECT relative_difference(gpu_ols(array_agg(ARRAY[x * 1e-60, x * x * 1e60]), array_agg(1 + x + x * x)),
+    '{1, 1e60, 1e-60}') < 1e-15 AS scaled
 FROM generate_series(1, 50) x;
 -- a mean far from 0
 SELECT relative_difference(gpu_ols(array_agg(1e9 + x), array_agg(2 * x)), '{-2e9, 2}') < 1e-15 AS shifted
@@ -38,7 +40,8 @@ FROM (
     SELECT gpu_ols(array_agg(x ORDER BY i), array_agg(y ORDER BY i)) AS b
     FROM (
         SELECT i, array_agg(h ORDER BY j) AS x, 1 + sum((j + 1) * h) AS y
-        FROM (SELECT i, j, (hashint8(i * 1000 + j) % 1000)::float8 AS h FROM generate_series(1::bigint, 400) i, generate_series(1, 150) j) c
+        FROM (SELECT i, j, (hashint8(i * 1000 + j) % 1000)::float8 AS h FROM generate_series(1::bigint, 400) i,
+            generate_series(1, 150) j) c
         GROUP BY i
     ) r
 ) f, generate_series(1, 151) j GROUP BY b;

@@ -1,32 +1,51 @@
 -- gpu_predict: values in the order of the model's features, or by their names in a row or a jsonb object.
 -- models made by hand, whose predictions are plain to see: 1 + 10 a + 100 b ...
 CREATE FUNCTION linear(terms text[], coef float8[]) RETURNS gpu_model LANGUAGE sql IMMUTABLE AS
-    $$SELECT ROW('ols', terms, coef, NULL, 9, 0, 3, 6, 1, 2, 1, true, '{}', 'cpu', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model$$;
-CREATE TABLE by_hand AS SELECT linear('{(intercept),a,b,c}', '{1,10,100,1000}') AS m, linear('{(intercept),v[1],v[2],b}', '{1,10,100,1000}') AS mv;
+    $$SELECT ROW('ols', terms, coef, NULL, 9, 0, 3, 6, 1, 2, 1, true, '{}', 'cpu', NULL, NULL, NULL, NULL, NULL,
+        NULL, NULL, NULL)::gpu_model$$;
+CREATE TABLE by_hand AS SELECT linear('{(intercept),a,b,c}', '{1,10,100,1000}') AS m,
+    linear('{(intercept),v[1],v[2],b}', '{1,10,100,1000}') AS mv;
 -- by position: every type of number, boolean, domains, arrays, and any mixture of them
 CREATE DOMAIN small AS smallint CHECK (VALUE < 100);
 CREATE DOMAIN pair AS int[] CHECK (cardinality(VALUE) = 2);
 CREATE DOMAIN deep AS small;
-SELECT gpu_predict(m, 2::float8, 3::float8, 4::float8) AS float8, gpu_predict(m, 2::real, 3::real, 4::real) AS real, gpu_predict(m, 2, 3::smallint, 4::bigint) AS ints,
-       gpu_predict(m, 2.5, 3::numeric, 4e0) AS numeric, gpu_predict(m, true, false, 4) AS booleans, gpu_predict(m, 2::small, 3::deep, 4) AS domains FROM by_hand;
-SELECT gpu_predict(m, ARRAY[2,3,4]) AS int, gpu_predict(m, ARRAY[2.5,3,4]) AS numeric, gpu_predict(m, ARRAY[true,false,true]) AS boolean,
-       gpu_predict(m, ARRAY[2,3]::float8[], 4) AS first, gpu_predict(m, 2, ARRAY[3,4]::real[]) AS last, gpu_predict(m, '{}'::int[], ARRAY[2], ARRAY[3,4]::bigint[], '{}'::real[]) AS several,
-       gpu_predict(m, ARRAY[2,3]::pair, 4::small) AS domain, gpu_predict(m, ARRAY[2,3,4]::small[]) AS of_domain, gpu_predict(m, '[0:2]={2,3,4}'::float8[]) AS bounds FROM by_hand;
-SELECT gpu_predict(m, VARIADIC ARRAY[2,3,4]) AS int, gpu_predict(m, VARIADIC ARRAY[2,3,4]::float8[]) AS float8, gpu_predict(m, VARIADIC ARRAY[2.5,3,4]) AS numeric,
-       gpu_predict(m, VARIADIC ARRAY[true,false,true]) AS boolean, gpu_predict(model => m, VARIADIC x => ARRAY[2,3,4]) AS named FROM by_hand;
+SELECT gpu_predict(m, 2::float8, 3::float8, 4::float8) AS float8, gpu_predict(m, 2::real, 3::real, 4::real) AS real,
+    gpu_predict(m, 2, 3::smallint, 4::bigint) AS ints,
+       gpu_predict(m, 2.5, 3::numeric, 4e0) AS numeric, gpu_predict(m, true, false, 4) AS booleans,
+       gpu_predict(m, 2::small, 3::deep, 4) AS domains FROM by_hand;
+SELECT gpu_predict(m, ARRAY[2,3,4]) AS int, gpu_predict(m, ARRAY[2.5,3,4]) AS numeric,
+    gpu_predict(m, ARRAY[true,false,true]) AS boolean,
+       gpu_predict(m, ARRAY[2,3]::float8[], 4) AS first, gpu_predict(m, 2, ARRAY[3,4]::real[]) AS last,
+       gpu_predict(m, '{}'::int[], ARRAY[2], ARRAY[3,4]::bigint[], '{}'::real[]) AS several,
+       gpu_predict(m, ARRAY[2,3]::pair, 4::small) AS domain, gpu_predict(m, ARRAY[2,3,4]::small[]) AS of_domain,
+       gpu_predict(m, '[0:2]={2,3,4}'::float8[]) AS bounds FROM by_hand;
+SELECT gpu_predict(m, VARIADIC ARRAY[2,3,4]) AS int, gpu_predict(m, VARIADIC ARRAY[2,3,4]::float8[]) AS float8,
+    gpu_predict(m, VARIADIC ARRAY[2.5,3,4]) AS numeric,
+       gpu_predict(m, VARIADIC ARRAY[true,false,true]) AS boolean,
+       gpu_predict(model => m, VARIADIC x => ARRAY[2,3,4]) AS named FROM by_hand;
 -- arrays may change in length from row to row, as long as all is there
-SELECT gpu_predict(m, x, y) FROM by_hand, (VALUES (1, ARRAY[2], ARRAY[3,4]), (2, ARRAY[2,3], ARRAY[4]), (3, '{}', ARRAY[2,3,4])) AS t(i, x, y) ORDER BY i;
+SELECT gpu_predict(m, x, y) FROM by_hand, (VALUES (1, ARRAY[2], ARRAY[3,4]), (2, ARRAY[2,3], ARRAY[4]),
+    (3, '{}', ARRAY[2,3,4])) AS t(i, x, y) ORDER BY i;
 -- a NULL anywhere gives NULL
-SELECT gpu_predict(m, 2, NULL, 4) AS untyped, gpu_predict(m, 2, NULL::int, 4) AS value, gpu_predict(m, NULL::float8[]) AS "array", gpu_predict(m, ARRAY[2,NULL,4]) AS int_element,
-       gpu_predict(m, VARIADIC ARRAY[2,NULL,4]::float8[]) AS element, gpu_predict(m, ARRAY[2,NULL]::numeric[], 4) AS first_element, gpu_predict(NULL, 2, 3, 4) AS model FROM by_hand;
+SELECT gpu_predict(m, 2, NULL, 4) AS untyped, gpu_predict(m, 2, NULL::int, 4) AS value,
+    gpu_predict(m, NULL::float8[]) AS "array", gpu_predict(m, ARRAY[2,NULL,4]) AS int_element,
+       gpu_predict(m, VARIADIC ARRAY[2,NULL,4]::float8[]) AS element,
+       gpu_predict(m, ARRAY[2,NULL]::numeric[], 4) AS first_element, gpu_predict(NULL, 2, 3, 4) AS model FROM by_hand;
 -- NaN and infinity give what arithmetic gives
-SELECT gpu_predict(m, 'NaN'::float8, 3, 4) AS nan, gpu_predict(m, 'Infinity'::real, 3, 4) AS inf, gpu_predict(m, 'NaN'::numeric, 3, 4) AS numeric_nan, gpu_predict(m, ARRAY['-Infinity'::float8, 3, 4]) AS minus FROM by_hand;
+SELECT gpu_predict(m, 'NaN'::float8, 3, 4) AS nan, gpu_predict(m, 'Infinity'::real, 3, 4) AS inf,
+    gpu_predict(m, 'NaN'::numeric, 3, 4) AS numeric_nan, gpu_predict(m, ARRAY['-Infinity'::float8, 3, 4]) AS minus
+FROM by_hand;
 -- many features
-SELECT gpu_predict(linear(array_agg('x' || i ORDER BY i), array_agg(1)), VARIADIC array_agg(i)) AS sum, gpu_predict(linear(array_agg('x' || i ORDER BY i), array_agg(1)), array_agg(i::numeric), '{}'::int[]) AS sum_numeric
+SELECT gpu_predict(linear(array_agg('x' || i ORDER BY i), array_agg(1)), VARIADIC array_agg(i)) AS sum,
+    gpu_predict(linear(array_agg('x' || i ORDER BY i), array_agg(1)), array_agg(i::numeric), '{}'::int[]) AS sum_numeric
 FROM generate_series(1, 1000) i;
 -- a model of the intercept alone
-SELECT gpu_predict(linear('{(intercept)}', '{7}')) AS intercept, gpu_predict(linear('{(intercept)}', '{7}'), VARIADIC '{}'::int[]) AS nothing, gpu_predict(linear('{(intercept)}', '{7}'), '{}'::jsonb) AS no_keys,
-       gpu_predict(linear('{(intercept)}', '{NULL}')) AS aliased, gpu_predict(ROW('logistic', '{(intercept)}', '{0}', NULL, 9, 0, 1, 8, 1, 2, 1, true, '{}', 'cpu', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model) AS logistic,
+SELECT gpu_predict(linear('{(intercept)}', '{7}')) AS intercept,
+    gpu_predict(linear('{(intercept)}', '{7}'), VARIADIC '{}'::int[]) AS nothing,
+    gpu_predict(linear('{(intercept)}', '{7}'), '{}'::jsonb) AS no_keys,
+       gpu_predict(linear('{(intercept)}', '{NULL}')) AS aliased,
+       gpu_predict(ROW('logistic', '{(intercept)}', '{0}', NULL, 9, 0, 1, 8, 1, 2, 1, true, '{}', 'cpu', NULL,
+           NULL, NULL, NULL, NULL, NULL, NULL, NULL)::gpu_model) AS logistic,
        gpu_predict(NULL) IS NULL AS null_model;
 SELECT gpu_predict(m) FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
@@ -38,7 +57,8 @@ INSERT INTO abc VALUES (3, 2.5, 4), (NULL, 2, 4), (3, 2, 5);
 SELECT abc.*, gpu_predict(m, abc), gpu_predict(m, abc.*) AS star FROM by_hand, abc ORDER BY a DESC, b;
 CREATE DOMAIN checked_abc AS abc CHECK ((VALUE).a > 0);
 SELECT gpu_predict(m, ROW(3, 2.5, 4)::checked_abc) FROM by_hand;
-SELECT gpu_predict(m, NULL::abc) IS NULL AS null_row, gpu_predict(m, ROW(NULL, NULL, NULL)::abc) IS NULL AS row_of_nulls FROM by_hand;
+SELECT gpu_predict(m, NULL::abc) IS NULL AS null_row, gpu_predict(m, ROW(NULL, NULL, NULL)::abc) IS NULL AS row_of_nulls
+FROM by_hand;
 -- rows of a table that is altered, within one expression's life
 DO $$
 DECLARE
@@ -47,7 +67,8 @@ DECLARE
     of_abc abc;
 BEGIN
     FOR i IN 1..4 LOOP
-        IF i = 3 THEN ALTER TABLE abc RENAME a TO d; ALTER TABLE abc RENAME b TO a; ALTER TABLE abc RENAME d TO b; END IF;
+        IF i = 3 THEN ALTER TABLE abc RENAME a TO d; ALTER TABLE abc RENAME b TO a; ALTER TABLE abc RENAME d TO b;
+        END IF;
         IF i = 4 THEN ALTER TABLE abc DROP c, ADD c int DEFAULT 7; END IF;
         SELECT * INTO r FROM abc ORDER BY a, b LIMIT 1;
         SELECT * INTO of_abc FROM abc ORDER BY a, b LIMIT 1;
@@ -68,9 +89,12 @@ BEGIN
     RETURN r;
 END
 $$;
-SELECT i, gpu_predict(CASE i % 3 WHEN 2 THEN linear('{v[1],v[2]}', '{10,100}') ELSE linear('{a,b}', '{10,100}') END, a_record(i % 3)) FROM generate_series(0, 6) i;
-SELECT i, gpu_predict(linear(CASE i % 3 WHEN 0 THEN '{a,b}' WHEN 1 THEN '{b,a}'::text[] ELSE '{(intercept),b,a}' END, CASE i % 3 WHEN 2 THEN '{1,10,100}' ELSE '{10,100}'::float8[] END), r) AS "row",
-       gpu_predict(linear(CASE i % 3 WHEN 0 THEN '{a,b}' WHEN 1 THEN '{b,a}'::text[] ELSE '{(intercept),b,a}' END, CASE i % 3 WHEN 2 THEN '{1,10,100}' ELSE '{10,100}'::float8[] END), to_jsonb(r)) AS jsonb
+SELECT i, gpu_predict(CASE i % 3 WHEN 2 THEN linear('{v[1],v[2]}', '{10,100}') ELSE linear('{a,b}', '{10,100}') END,
+    a_record(i % 3)) FROM generate_series(0, 6) i;
+SELECT i, gpu_predict(linear(CASE i % 3 WHEN 0 THEN '{a,b}' WHEN 1 THEN '{b,a}'::text[] ELSE '{(intercept),b,a}' END,
+    CASE i % 3 WHEN 2 THEN '{1,10,100}' ELSE '{10,100}'::float8[] END), r) AS "row",
+       gpu_predict(linear(CASE i % 3 WHEN 0 THEN '{a,b}' WHEN 1 THEN '{b,a}'::text[] ELSE '{(intercept),b,a}' END,
+           CASE i % 3 WHEN 2 THEN '{1,10,100}' ELSE '{10,100}'::float8[] END), to_jsonb(r)) AS jsonb
 FROM generate_series(0, 6) i, (SELECT 2 AS a, 3 AS b) r;
 -- arrays are the features name[1], name[2], ...; a name may be written out as well
 SELECT gpu_predict(mv, r) FROM by_hand, (SELECT 4 AS b, ARRAY[2,3] AS v) r;
@@ -84,17 +108,28 @@ SELECT gpu_predict(mv, r) IS NULL AS null_element FROM by_hand, (SELECT ARRAY[1,
 SELECT gpu_predict(linear(ARRAY['wool = ''B''', 'x[01]', 'y[0]', '[1]', 'z[1][2]', ''], '{1,10,100,1000,1e4,1e5}'), r)
 FROM (SELECT true AS "wool = 'B'", 2 AS "x[01]", 3 AS "y[0]", 4 AS "[1]", 5 AS "z[1][2]") r;
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_predict(linear(ARRAY['wool = ''B''', 'x[01]', 'y[0]', '[1]', 'z[1][2]', '', 'q[12345678901]', '(intercept)'], '{1,10,100,1000,1e4,1e5,1e6,1e7}'),
-    '{"": 6, "wool = ''B''": true, "x[01]": 2, "y[0]": 3, "[1]": 4, "z[1][2]": 5, "q[12345678901]": 7, "(intercept)": 8}'::jsonb);
+SELECT gpu_predict(linear(ARRAY['wool = ''B''', 'x[01]', 'y[0]', '[1]', 'z[1][2]', '', 'q[12345678901]', '(intercept)'],
+    '{1,10,100,1000,1e4,1e5,1e6,1e7}'),
+    '{"": 6, "wool = ''B''": true, "x[01]": 2, "y[0]": 3, "[1]": 4, "z[1][2]": 5, "q[12345678901]": 7, "(intercept)": '
+        '8}'::jsonb);
 -- what a query is fitted to is what its columns are called by
-CREATE TEMP TABLE fitted AS SELECT gpu_ols_fit('SELECT mpg, wt, ARRAY[hp, qsec] AS speed, am = 1 AS manual FROM mtcars') AS m;
-SELECT (m).terms, bool_and(gpu_predict(m, t.wt, hp, qsec, am) = gpu_predict(m, r)) AS "row", bool_and(gpu_predict(m, t.wt, hp, qsec, am) = gpu_predict(m, to_jsonb(r))) AS jsonb, count(*)
+CREATE TEMP TABLE fitted AS
+    SELECT gpu_ols_fit('SELECT mpg, wt, ARRAY[hp, qsec] AS speed, am = 1 AS manual FROM mtcars') AS m;
+SELECT (m).terms, bool_and(gpu_predict(m, t.wt, hp, qsec, am) = gpu_predict(m, r)) AS "row",
+    bool_and(gpu_predict(m, t.wt, hp, qsec, am) = gpu_predict(m, to_jsonb(r))) AS jsonb, count(*)
 FROM fitted, mtcars t, LATERAL (SELECT t.wt, ARRAY[hp, qsec] AS speed, am = 1 AS manual) r GROUP BY 1;
-SELECT bool_and(gpu_predict(m, wt, hp) = gpu_predict(m, r)) AS same FROM (SELECT gpu_ols_agg(mpg, wt, hp) AS m FROM mtcars) f, mtcars, LATERAL (SELECT hp AS x2, wt AS x1) r;
+SELECT bool_and(gpu_predict(m, wt, hp) = gpu_predict(m, r)) AS same
+FROM (SELECT gpu_ols_agg(mpg, wt, hp) AS m FROM mtcars) f, mtcars, LATERAL (SELECT hp AS x2, wt AS x1) r;
 -- by name: a jsonb object
-SELECT gpu_predict(m, '{"a": 2.5, "c": true, "b": 3}'::jsonb) AS numbers, gpu_predict(m, '{"a": 2.5, "c": null, "b": 3}'::jsonb) AS "null", gpu_predict(mv, '{"v": [2, true], "b": 4}'::jsonb) AS "array",
-       gpu_predict(mv, '{"v[2]": 3, "b": 4, "v": [2]}'::jsonb) AS mixed, gpu_predict(mv, '{"v[2]": 3, "b": 4, "v[1]": 2}'::jsonb) AS elements, gpu_predict(mv, '{"v": null, "b": 4}'::jsonb) AS null_array,
-       gpu_predict(mv, '{"v": [null, 3], "b": 4}'::jsonb) AS null_element, gpu_predict(m, '{"a": 2.5, "c": 1, "b": 3, "d": []}'::jsonb) AS nothing, gpu_predict(m, NULL::jsonb) AS null_object FROM by_hand;
+SELECT gpu_predict(m, '{"a": 2.5, "c": true, "b": 3}'::jsonb) AS numbers,
+    gpu_predict(m, '{"a": 2.5, "c": null, "b": 3}'::jsonb) AS "null",
+    gpu_predict(mv, '{"v": [2, true], "b": 4}'::jsonb) AS "array",
+       gpu_predict(mv, '{"v[2]": 3, "b": 4, "v": [2]}'::jsonb) AS mixed,
+       gpu_predict(mv, '{"v[2]": 3, "b": 4, "v[1]": 2}'::jsonb) AS elements,
+       gpu_predict(mv, '{"v": null, "b": 4}'::jsonb) AS null_array,
+       gpu_predict(mv, '{"v": [null, 3], "b": 4}'::jsonb) AS null_element,
+       gpu_predict(m, '{"a": 2.5, "c": 1, "b": 3, "d": []}'::jsonb) AS nothing,
+       gpu_predict(m, NULL::jsonb) AS null_object FROM by_hand;
 -- names that are missing, too many, twice; also beside a NULL
 \set VERBOSITY default
 SELECT gpu_predict(m, r) FROM by_hand, (SELECT 2 AS a, 3 AS b) r;
@@ -183,12 +218,16 @@ SELECT gpu_predict(m, 'null'::jsonb) FROM by_hand;
 SELECT gpu_predict(m, VARIADIC '{1,2,3}') FROM by_hand;
 \echo :LAST_ERROR_SQLSTATE
 -- a view keeps what it was made of, with and without VARIADIC
-CREATE VIEW predicted AS SELECT gpu_predict(m, 2, ARRAY[3, 4]) AS mixed, gpu_predict(m, VARIADIC ARRAY[2, 3, 4]) AS variadic, gpu_predict(m, r) AS "row" FROM by_hand, (SELECT 2 AS a, 3 AS b, 4 AS c) r;
+CREATE VIEW predicted AS SELECT gpu_predict(m, 2, ARRAY[3, 4]) AS mixed,
+    gpu_predict(m, VARIADIC ARRAY[2, 3, 4]) AS variadic, gpu_predict(m, r) AS "row"
+FROM by_hand, (SELECT 2 AS a, 3 AS b, 4 AS c) r;
 SELECT * FROM predicted;
 SELECT pg_get_viewdef('predicted');
 DROP VIEW predicted;
 -- an index and a generated column may hold it
-CREATE TABLE kept (a int, b numeric, p float8 GENERATED ALWAYS AS (gpu_predict('(ols,"{a,b}","{10,100}",,9,0,3,6,1,2,1,t,{},cpu,,,,,,,,)'::gpu_model, a, b)) STORED);
+CREATE TABLE kept (a int, b numeric,
+    p float8 GENERATED ALWAYS AS (gpu_predict('(ols,"{a,b}","{10,100}",,9,0,3,6,1,2,1,t,{},cpu,,,,,,,,)'::gpu_model,
+    a, b)) STORED);
 INSERT INTO kept VALUES (2, 3), (NULL, 3);
 SELECT * FROM kept ORDER BY a;
 DROP TABLE kept, by_hand;

@@ -143,4 +143,5 @@ SELECT * FROM gpu_project_rows('SELECT no_such_column FROM mtcars', 2);
 SELECT count(*) FROM gpu_project_rows('SELECT i, ARRAY[1 / (i - 5000)] FROM generate_series(1, 10000) i', 2);
 \echo :LAST_ERROR_SQLSTATE
 -- nothing of it disturbs what comes next
-SELECT gpu_project('{1,2}', 2), (SELECT count(*) FROM gpu_project_rows('SELECT i, ARRAY[i] FROM generate_series(1, 10000) i', 2));
+SELECT gpu_project('{1,2}', 2),
+    (SELECT count(*) FROM gpu_project_rows('SELECT i, ARRAY[i] FROM generate_series(1, 10000) i', 2));

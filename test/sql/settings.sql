@@ -15,7 +15,8 @@ SELECT gpu_ols('{1,2,3}', '{3,5,7}');
 SELECT function, rows, features, device = 'cpu' OR device LIKE 'gpu%' AS device, reason <> '' AS reason, workers,
        least(read_seconds, copy_seconds, kernel_seconds, solve_seconds, bytes_to_device) >= 0 AS not_negative,
        total_seconds >= solve_seconds AND total_seconds < 100 AS total FROM gpu_last_run();
-SELECT (gpu_ols_fit('SELECT i, i * i, i * i * i FROM generate_series(1, 10) i')).device = (SELECT device FROM gpu_last_run()) AS same_device;
+SELECT (gpu_ols_fit('SELECT i, i * i, i * i * i FROM generate_series(1, 10) i')).device = (SELECT device
+    FROM gpu_last_run()) AS same_device;
 SELECT function, rows, features FROM gpu_last_run();
 -- the CPU when it is asked for
 SET gpureg.device = cpu;
@@ -28,7 +29,10 @@ SELECT device, reason ~ '^18 products are fewer than .*gpureg.min_gpu_work$' AS 
 RESET gpureg.device;
 -- blocks of another size
 SET gpureg.ring_size = '1MB';
-SELECT relative_difference((gpu_ols_fit('SELECT price, carat, depth FROM diamonds')).coef, (gpu_ols_agg(price, carat, depth)).coef) < 1e-15 AS same FROM diamonds;
+SELECT relative_difference((gpu_ols_fit('SELECT price, carat, depth FROM diamonds')).coef,
+    (gpu_ols_agg(price, carat, depth)).coef) < 1e-15 AS same FROM diamonds;
 RESET gpureg.ring_size;
 -- the devices, if there are any
-SELECT count(*) >= 0 AS listed, coalesce(bool_and(memory_total > 0 AND memory_free <= memory_total AND compute_capability ~ '^\d+\.\d$'), true) AS sane FROM gpu_devices();
+SELECT count(*) >= 0 AS listed,
+    coalesce(bool_and(memory_total > 0 AND memory_free <= memory_total AND compute_capability ~ '^\d+\.\d$'),
+    true) AS sane FROM gpu_devices();

@@ -1,7 +1,8 @@
 -- The extension, the reference data, and what the tests share.
 CREATE EXTENSION gpureg;
 
--- How many digits of got are right: the log relative error, or the log absolute error where the true value is 0. At most 16.
+-- How many digits of got are right: the log relative error, or the log absolute error where the true value is 0. At
+-- most 16.
 CREATE FUNCTION digits(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN got IS NULL OR got = 'NaN' THEN 0
@@ -41,7 +42,8 @@ TRUNCATE yx;
 INSERT INTO nist_rows SELECT 'pontius', y, ARRAY[x, x*x] FROM yx;
 TRUNCATE yx;
 \copy yx (y, x) FROM 'test/data/nist/filip.csv' WITH (FORMAT csv, HEADER)
-INSERT INTO nist_rows SELECT 'filip', y, ARRAY[x, x*x, x*x*x, x*x*x*x, x*x*x*x*x, x*x*x*x*x*x, x*x*x*x*x*x*x, x*x*x*x*x*x*x*x, x*x*x*x*x*x*x*x*x, x*x*x*x*x*x*x*x*x*x] FROM yx;
+INSERT INTO nist_rows SELECT 'filip', y, ARRAY[x, x*x, x*x*x, x*x*x*x, x*x*x*x*x, x*x*x*x*x*x, x*x*x*x*x*x*x,
+    x*x*x*x*x*x*x*x, x*x*x*x*x*x*x*x*x, x*x*x*x*x*x*x*x*x*x] FROM yx;
 TRUNCATE yx;
 \copy yx (y, x) FROM 'test/data/nist/wampler1.csv' WITH (FORMAT csv, HEADER)
 UPDATE yx SET dataset = 'wampler1' WHERE dataset IS NULL;
@@ -59,44 +61,59 @@ CREATE TABLE nist_certified (dataset text, stat text, estimate numeric, sd numer
 SELECT dataset, count(*), max(cardinality(x)) AS features FROM nist_rows GROUP BY dataset ORDER BY dataset;
 
 -- Small real sets with fits to 25 digits.
-CREATE TABLE mtcars (mpg float8, cyl float8, disp float8, hp float8, drat float8, wt float8, qsec float8, vs float8, am float8, gear float8, carb float8);
+CREATE TABLE mtcars (mpg float8, cyl float8, disp float8, hp float8, drat float8, wt float8, qsec float8, vs float8,
+    am float8, gear float8, carb float8);
 \copy mtcars FROM 'test/data/reference/mtcars.csv' WITH (FORMAT csv, HEADER)
-CREATE TABLE diabetes (y float8, age float8, sex float8, bmi float8, bp float8, s1 float8, s2 float8, s3 float8, s4 float8, s5 float8, s6 float8);
+CREATE TABLE diabetes (y float8, age float8, sex float8, bmi float8, bp float8, s1 float8, s2 float8, s3 float8,
+    s4 float8, s5 float8, s6 float8);
 \copy diabetes FROM 'test/data/reference/diabetes.csv' WITH (FORMAT csv, HEADER)
-CREATE TABLE reference_fits (fit text, kind text, file text, response text, term text, estimate numeric, std_error numeric);
+CREATE TABLE reference_fits (fit text, kind text, file text, response text, term text, estimate numeric,
+    std_error numeric);
 \copy reference_fits FROM 'test/data/reference/fits.csv' WITH (FORMAT csv, HEADER)
-CREATE TABLE diamonds (carat float8, cut text, color text, clarity text, depth float8, "table" float8, price int, x float8, y float8, z float8);
+CREATE TABLE diamonds (carat float8, cut text, color text, clarity text, depth float8, "table" float8, price int,
+    x float8, y float8, z float8);
 \copy diamonds FROM PROGRAM 'gzip -dc test/data/diamonds.csv.gz' WITH (FORMAT csv, HEADER)
 SELECT count(*) FROM diamonds;
 CREATE TABLE infert ("case" float8, age float8, parity float8, induced float8, spontaneous float8);
 \copy infert FROM 'test/data/reference/infert_case.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE iris_vv (y float8, sl float8, sw float8, pl float8, pw float8);
 \copy iris_vv FROM 'test/data/reference/iris_vv.csv' WITH (FORMAT csv, HEADER)
-CREATE TABLE breast_cancer (y float8, x0 float8, x1 float8, x2 float8, x3 float8, x4 float8, x5 float8, x6 float8, x7 float8, x8 float8, x9 float8, x10 float8, x11 float8, x12 float8, x13 float8, x14 float8, x15 float8, x16 float8, x17 float8, x18 float8, x19 float8, x20 float8, x21 float8, x22 float8, x23 float8, x24 float8, x25 float8, x26 float8, x27 float8, x28 float8, x29 float8);
+CREATE TABLE breast_cancer (y float8, x0 float8, x1 float8, x2 float8, x3 float8, x4 float8, x5 float8, x6 float8,
+    x7 float8, x8 float8, x9 float8, x10 float8, x11 float8, x12 float8, x13 float8, x14 float8, x15 float8, x16 float8,
+    x17 float8, x18 float8, x19 float8, x20 float8, x21 float8, x22 float8, x23 float8, x24 float8, x25 float8,
+    x26 float8, x27 float8, x28 float8, x29 float8);
 \copy breast_cancer FROM 'test/data/reference/breast_cancer.csv' WITH (FORMAT csv, HEADER)
-CREATE TABLE wine01 (y float8, x0 float8, x1 float8, x2 float8, x3 float8, x4 float8, x5 float8, x6 float8, x7 float8, x8 float8, x9 float8, x10 float8, x11 float8, x12 float8);
+CREATE TABLE wine01 (y float8, x0 float8, x1 float8, x2 float8, x3 float8, x4 float8, x5 float8, x6 float8, x7 float8,
+    x8 float8, x9 float8, x10 float8, x11 float8, x12 float8);
 \copy wine01 FROM 'test/data/reference/wine01.csv' WITH (FORMAT csv, HEADER)
--- The logistic fits among the references: their rows, their queries, and how many digits of coefficients or standard errors are right.
+-- The logistic fits among the references: their rows, their queries, and how many digits of coefficients or standard
+-- errors are right.
 CREATE TABLE logit_rows AS
 SELECT 'mtcars_glm' AS fit, am AS y, ARRAY[wt, hp] AS x FROM mtcars
 UNION ALL SELECT 'infert', "case", ARRAY[spontaneous, induced] FROM infert
 UNION ALL SELECT 'iris_vv', y, ARRAY[sl, sw, pl, pw] FROM iris_vv
 UNION ALL SELECT 'breast_cancer_5', y, ARRAY[x0, x1, x4, x5, x8] FROM breast_cancer;
 CREATE TABLE logit_queries AS
-SELECT * FROM (VALUES ('mtcars_glm', 'SELECT am, wt, hp FROM mtcars'), ('infert', 'SELECT "case", spontaneous, induced FROM infert'),
-    ('iris_vv', 'TABLE iris_vv'), ('breast_cancer_5', 'SELECT y, x0, x1, x4, x5, x8 FROM breast_cancer')) AS t(fit, query);
-CREATE FUNCTION right_digits(name text, got float8[], what text DEFAULT 'estimate') RETURNS numeric LANGUAGE sql STABLE AS $$
+SELECT * FROM (VALUES ('mtcars_glm', 'SELECT am, wt, hp FROM mtcars'),
+    ('infert', 'SELECT "case", spontaneous, induced FROM infert'),
+    ('iris_vv', 'TABLE iris_vv'), ('breast_cancer_5', 'SELECT y, x0, x1, x4, x5, x8 FROM breast_cancer')) AS t(fit,
+    query);
+CREATE FUNCTION right_digits(name text, got float8[], what text DEFAULT 'estimate') RETURNS numeric
+LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN count(*) = count(term) AND count(*) = count(i) THEN min(digits(u, want)) ELSE 0 END
     FROM unnest(got) WITH ORDINALITY AS g(u, i)
-    FULL JOIN (SELECT term, CASE what WHEN 'std_error' THEN std_error ELSE estimate END AS want, row_number() OVER (ORDER BY ctid) AS i
+    FULL JOIN (SELECT term, CASE what WHEN 'std_error' THEN std_error ELSE estimate END AS want,
+        row_number() OVER (ORDER BY ctid) AS i
                FROM reference_fits WHERE fit = name AND kind = 'logit' AND term <> 'loglik') r USING (i)
 $$;
 CREATE FUNCTION std_errors(model gpu_model) RETURNS float8[] LANGUAGE sql IMMUTABLE AS $$
-    SELECT array_agg(std_error ORDER BY i) FROM gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error, statistic, p_value, lo, hi, i)
+    SELECT array_agg(std_error ORDER BY i) FROM gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error,
+        statistic, p_value, lo, hi, i)
 $$;
--- One row, of which the planner expects a million: a query over it is taken for one whose rows don't fit. Such a query is run once a pass if
--- its plan is parallel; else its rows go to a temporary file.
-CREATE FUNCTION one_of_many() RETURNS SETOF int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1000000 AS $$ BEGIN RETURN NEXT 1; END $$;
+-- One row, of which the planner expects a million: a query over it is taken for one whose rows don't fit. Such a query
+-- is run once a pass if its plan is parallel; else its rows go to a temporary file.
+CREATE FUNCTION one_of_many() RETURNS SETOF int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1000000
+    AS $$ BEGIN RETURN NEXT 1; END $$;
 SELECT fit, count(*), sum(y) AS ones, max(cardinality(x)) AS features FROM logit_rows GROUP BY fit ORDER BY fit;
 CREATE FUNCTION digits_or_null(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN want IS NOT NULL THEN digits(got, want) WHEN got IS NULL THEN 16 ELSE 0 END

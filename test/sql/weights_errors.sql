@@ -1,7 +1,8 @@
 -- Bad weights, frequencies and offsets: each message with its SQLSTATE.
 \set SHOW_CONTEXT never
 CREATE TABLE bad_weights (y float8, x float8, w float8, f float8, o float8);
-INSERT INTO bad_weights SELECT (i * 7 + i / 3) % 5 % 2, i % 7, 1 + i % 3 / 2.0, i % 4, i % 5 / 2.0 FROM generate_series(1, 100) i;
+INSERT INTO bad_weights SELECT (i * 7 + i / 3) % 5 % 2, i % 7, 1 + i % 3 / 2.0, i % 4, i % 5 / 2.0
+FROM generate_series(1, 100) i;
 -- a negative weight: the value and the column are named, in every form
 UPDATE bad_weights SET w = -1 WHERE ctid = (SELECT max(ctid) FROM bad_weights);
 SELECT gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w');
@@ -64,14 +65,19 @@ SELECT gpu_wls_agg(1, 2, 3, 'NaN'::float8);
 \echo :LAST_ERROR_SQLSTATE
 -- in a row that is left out for a NULL they don't matter, and a NULL weight leaves one out
 UPDATE bad_weights SET x = NULL WHERE w = 'Infinity';
-SELECT (gpu_wls_agg(w, y, x)).n_skipped, (gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n_skipped AS ols,
+SELECT (gpu_wls_agg(w, y, x)).n_skipped,
+    (gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n_skipped AS ols,
        (gpu_logreg_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n_skipped AS logistic FROM bad_weights;
 UPDATE bad_weights SET x = 1, w = NULL WHERE x IS NULL;
-SELECT (gpu_wls_agg(w, y, x)).n_skipped, (gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n_skipped AS ols,
+SELECT (gpu_wls_agg(w, y, x)).n_skipped,
+    (gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n_skipped AS ols,
        (gpu_logreg_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n_skipped AS logistic FROM bad_weights;
-SELECT (s ->> 'rows')::int AS rows, (s ->> 'skipped')::int AS skipped FROM (SELECT gpu_wls_stats_agg(w, y, x)::text::json AS s FROM bad_weights) t;
+SELECT (s ->> 'rows')::int AS rows, (s ->> 'skipped')::int AS skipped
+FROM (SELECT gpu_wls_stats_agg(w, y, x)::text::json AS s FROM bad_weights) t;
 -- a weight of 0 is counted nowhere; nor is -0
-SELECT (m).n, (m).n_skipped, (m).df_residual FROM (SELECT gpu_wls_agg(CASE WHEN i > 5 THEN i % 2 * -0.0::float8 ELSE i END, i * i, i) AS m FROM generate_series(1, 9) i) t;
+SELECT (m).n, (m).n_skipped, (m).df_residual
+FROM (SELECT gpu_wls_agg(CASE WHEN i > 5 THEN i % 2 * -0.0::float8 ELSE i END, i * i, i) AS m
+    FROM generate_series(1, 9) i) t;
 -- no weight above 0: as without rows
 SELECT gpu_ols_fit('SELECT y, x, 0 AS w FROM bad_weights', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
@@ -81,7 +87,8 @@ SELECT gpu_logreg_fit('SELECT y, x, 0 AS w FROM bad_weights', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x, 0 AS f FROM bad_weights WHERE random() >= 0', frequencies => 'f');
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_wls_agg(0, y, x) IS NULL AS agg, gpu_wls_stats_agg(0, y, x) IS NULL AS stats, gpu_wls_agg(NULL::float8, y, x) IS NULL AS nulls,
+SELECT gpu_wls_agg(0, y, x) IS NULL AS agg, gpu_wls_stats_agg(0, y, x) IS NULL AS stats,
+    gpu_wls_agg(NULL::float8, y, x) IS NULL AS nulls,
        gpu_wls_stats_agg(w, y, x) FILTER (WHERE false) IS NULL AS no_rows FROM bad_weights;
 SELECT gpu_ols_fit('SELECT y, x, NULL::float8 AS w FROM bad_weights LIMIT 3', weights => 'w');
 \echo :LAST_ERROR_SQLSTATE
@@ -99,7 +106,8 @@ SELECT gpu_ols_fit('SELECT y, x, -1 AS f FROM bad_weights', frequencies => 'f');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_logreg_fit('SELECT y, x, -2 AS n FROM bad_weights WHERE random() >= 0', frequencies => 'n');
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_ols_fit('SELECT i AS y, i * i AS x, 5000000000000000000 AS f FROM generate_series(1, 4) i', frequencies => 'f');
+SELECT gpu_ols_fit('SELECT i AS y, i * i AS x, 5000000000000000000 AS f FROM generate_series(1, 4) i',
+    frequencies => 'f');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ols_fit('SELECT i AS y, i * i AS x, 1e30 AS f FROM generate_series(1, 4) i', frequencies => 'f');
 \echo :LAST_ERROR_SQLSTATE
@@ -167,5 +175,6 @@ SELECT gpu_wls_array_agg(1, 1, '{{1,2},{3,4}}'::float8[]);
 SELECT gpu_ols_rollup(s) FROM (SELECT gpu_wls_stats_agg(2, 1, 2) AS s UNION ALL SELECT gpu_ols_stats_agg(1, 2, 3)) t;
 \echo :LAST_ERROR_SQLSTATE
 -- and the session goes on
-SELECT (gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n, (gpu_logreg_fit('SELECT y, x, o FROM bad_weights', offsets => 'o')).converged;
+SELECT (gpu_ols_fit('SELECT y, x, w FROM bad_weights', weights => 'w')).n,
+    (gpu_logreg_fit('SELECT y, x, o FROM bad_weights', offsets => 'o')).converged;
 DROP TABLE bad_weights;
