@@ -40,7 +40,8 @@ sub check_server
 			$last_run;
 			SELECT (($fit)).device});
 		is($err, '', "$how: auto, $time session: no message");
-		is($out, "2\n1.0\ngpu_ols_fit|cpu|t\n1.0\ngpu_ols_fit|cpu|t\n2\ngpu_ols|cpu|t\ncpu", "$how: auto, $time session");
+		is($out, "2\n1.0\ngpu_ols_fit|cpu|t\n1.0\ngpu_ols_fit|cpu|t\n2\ngpu_ols|cpu|t\ncpu",
+			"$how: auto, $time session");
 	}
 
 	# gpu
@@ -65,9 +66,11 @@ sub check_server
 			SELECT $call});
 		is(() = $err =~ /ERROR:  0A000: no GPU can be used/g, 3, "$name: SQLSTATE, each time") or diag($err);
 		is(() = $err =~ /ERROR:/g, 3, "$name: no other error");
-		is(() = $err =~ /^DETAIL:  [[:alpha:]]+ .*[[:alpha:]]+.*[^.]\.$/mg, 3, "$name: a detail in words") or diag($err);
+		is(() = $err =~ /^DETAIL:  [[:alpha:]]+ .*[[:alpha:]]+.*[^.]\.$/mg, 3, "$name: a detail in words")
+			or diag($err);
 		is(() = $err =~ /^HINT:  .*gpureg\.device.*\.$/mg, 3, "$name: a hint");
-		like($out, qr/\A0\nt\ngpu_ols(?:_fit)?\|cpu\|t\nt\ngpureg.device is cpu\z/, "$name: auto and cpu work afterwards");
+		like($out, qr/\A0\nt\ngpu_ols(?:_fit)?\|cpu\|t\nt\ngpureg.device is cpu\z/,
+			"$name: auto and cpu work afterwards");
 	}
 
 	# the aggregates never need a device
@@ -79,7 +82,8 @@ my $node = start_node('plain');
 my $pid = postmaster_pid($node);
 
 is($node->safe_psql('postgres', 'SHOW shared_preload_libraries'), '', 'not preloaded');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu_devices()'), '0', 'no devices as the first call of a session');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu_devices()'), '0',
+	'no devices as the first call of a session');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu_last_run()'), '0', 'no last run in a new session');
 check_server($node, 'loaded at first use');
 survived($node, $pid, 'loaded at first use');

@@ -15,7 +15,8 @@ my $node = start_node('main', 'max_worker_processes = 12', 'max_parallel_workers
 
 $node->safe_psql('postgres', q{
 	CREATE TABLE t (g int, y float8, x1 float8, x2 float8);
-	INSERT INTO t SELECT i % 10, 3 + sin(i) * 5 + i % 7 + cos(i * 1.7), sin(i), CASE WHEN i % 1000 > 0 THEN 1000 + i % 7 END
+	INSERT INTO t SELECT i % 10, 3 + sin(i) * 5 + i % 7 + cos(i * 1.7), sin(i),
+		CASE WHEN i % 1000 > 0 THEN 1000 + i % 7 END
 		FROM generate_series(1, 300000) i;
 	CREATE TABLE p (LIKE t) PARTITION BY LIST (g);
 	CREATE TABLE p1 PARTITION OF p FOR VALUES IN (0, 1, 2);
@@ -34,16 +35,18 @@ sub fits_of
 {
 	my ($table) = @_;
 	return ("SELECT coef, n, n_skipped FROM (SELECT (gpu_ols_agg(y, x1, x2)).* FROM $table) m",
-		"SELECT g, coef, n, n_skipped FROM (SELECT g, (m).* FROM (SELECT g, gpu_ols_agg(y, x1, x2) AS m FROM $table GROUP BY g) a) b
+		"SELECT g, coef, n, n_skipped
+			FROM (SELECT g, (m).* FROM (SELECT g, gpu_ols_agg(y, x1, x2) AS m FROM $table GROUP BY g) a) b
 			ORDER BY g");
 }
 
-# Counts are compared exactly, coefficients to a few units in the last place; @errors: standard errors, where coefficients may be small
-# against them.
+# Counts are compared exactly, coefficients to a few units in the last place; @errors: standard errors, where
+# coefficients may be small against them.
 sub same_fits
 {
 	my ($got, $want, $name, $tolerance, @errors) = @_;
-	my ($got_counts, $want_counts) = map { join ' ', map { s/\{.*\}|\|\d+\.\d*(?:e-?\d+)?$//gr } split /\n/ } $got, $want;
+	my ($got_counts, $want_counts) = map { join ' ', map { s/\{.*\}|\|\d+\.\d*(?:e-?\d+)?$//gr } split /\n/ } $got,
+		$want;
 
 	is($got_counts, $want_counts, "$name: counts");
 	cmp_ok(relative_difference($got, $want, @errors), '<=', $tolerance // 1e-15, "$name: coefficients");
@@ -91,10 +94,12 @@ for my $way (map { my $scan = $_; map { [ $scan, $_ ] } 0, 1, 2, 4 } 'off', 'on'
 # Stored states merge in workers too.
 my $rollup = 'SELECT coef, n, n_skipped FROM (SELECT (gpu_ols_solve(gpu_ols_rollup(s))).* FROM states) m';
 my $two = "$cheap SET max_parallel_workers_per_gather = 2;";
-like($node->safe_psql('postgres', "$two $explain $rollup"), qr/Workers Launched: [1-9].*Partial Aggregate/s, 'rollup: plan');
+like($node->safe_psql('postgres', "$two $explain $rollup"), qr/Workers Launched: [1-9].*Partial Aggregate/s,
+	'rollup: plan');
 same_fits($node->safe_psql('postgres', "$two $rollup"), $node->safe_psql('postgres', "$serial $rollup"), 'rollup');
 cmp_ok(relative_difference($node->safe_psql('postgres', "$two SELECT coef FROM ($rollup) r"),
-	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15, 'rollup of copies: the same coefficients');
+	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15,
+		'rollup of copies: the same coefficients');
 
 # Partitions, each aggregated by itself
 ($total, $grouped) = fits_of('p');
@@ -103,7 +108,8 @@ for my $workers (0, 2)
 	my $set = "$cheap SET max_parallel_workers_per_gather = $workers; SET enable_partitionwise_aggregate = on;";
 	my $plan = $node->safe_psql('postgres', "$set $explain $total");
 
-	like($plan, qr/Append.*Partial Aggregate.*Partial Aggregate.*Partial Aggregate/s, "$workers workers: partial aggregates below Append")
+	like($plan, qr/Append.*Partial Aggregate.*Partial Aggregate.*Partial Aggregate/s,
+		"$workers workers: partial aggregates below Append")
 	  or diag($plan);
 	same_fits($node->safe_psql('postgres', "$set $total"), $want_total, "$workers workers, partitions");
 	$plan = $node->safe_psql('postgres', "$set $explain $grouped");
@@ -112,12 +118,15 @@ for my $workers (0, 2)
 }
 
 # Logistic regression: a step at some beta, by itself, grouped, and merged from stored ones
-my $step = "SELECT coef, n, n_skipped, deviance FROM (SELECT (gpu_logreg_solve(gpu_logreg_step_agg('{0.5,-1,0.001}', y > 6, x1, x2))).* FROM t) m";
+my $step = "SELECT coef, n, n_skipped, deviance
+	FROM (SELECT (gpu_logreg_solve(gpu_logreg_step_agg('{0.5,-1,0.001}', y > 6, x1, x2))).* FROM t) m";
 my $step_grouped = "SELECT g, coef, n, n_skipped FROM (SELECT g, (gpu_logreg_solve(s)).* FROM
 	(SELECT g, gpu_logreg_step_agg('{}', (y > 6)::int, x1, x2) AS s FROM t GROUP BY g) a) b ORDER BY g";
-my $step_rollup = 'SELECT coef, n, n_skipped FROM (SELECT (gpu_logreg_solve(gpu_logreg_rollup(s))).* FROM logreg_states) m';
+my $step_rollup = 'SELECT coef, n, n_skipped FROM (SELECT (gpu_logreg_solve(gpu_logreg_rollup(s))).*
+	FROM logreg_states) m';
 $node->safe_psql('postgres', q{
-	CREATE TABLE logreg_states AS SELECT gpu_logreg_step_agg('{}', y > 6, x1, x2) AS s FROM t GROUP BY g, x2 HAVING x2 IS NOT NULL;
+	CREATE TABLE logreg_states AS SELECT gpu_logreg_step_agg('{}', y > 6, x1, x2) AS s FROM t GROUP BY g, x2
+		HAVING x2 IS NOT NULL;
 	INSERT INTO logreg_states SELECT s.* FROM logreg_states s, generate_series(1, 19);
 	ANALYZE;});
 for my $workers (1, 2, 4)
@@ -128,14 +137,17 @@ for my $workers (1, 2, 4)
 	{
 		my ($name, $sql) = @$case;
 
-		like($node->safe_psql('postgres', "$set $explain $sql"), qr/Workers Launched: [1-9].*Partial/s, "$workers workers, $name: plan");
-		same_fits($node->safe_psql('postgres', "$set $sql"), $node->safe_psql('postgres', "$serial $sql"), "$workers workers, $name", 1e-14);
+		like($node->safe_psql('postgres', "$set $explain $sql"), qr/Workers Launched: [1-9].*Partial/s,
+			"$workers workers, $name: plan");
+		same_fits($node->safe_psql('postgres', "$set $sql"), $node->safe_psql('postgres', "$serial $sql"),
+			"$workers workers, $name", 1e-14);
 	}
 }
 
 # gpu_logreg_fit: rows that don't fit are read again for each pass, when that is done in workers or by a scan, and
 # otherwise stored
-my $logreg_fit = q{SET gpureg.device = cpu; SELECT coef, n, n_skipped, deviance FROM gpu_logreg_fit('SELECT y > 6, x1, x2 FROM t')};
+my $logreg_fit = q{SET gpureg.device = cpu; SELECT coef, n, n_skipped, deviance
+	FROM gpu_logreg_fit('SELECT y > 6, x1, x2 FROM t')};
 my $last_run = q{SELECT workers, reason FROM gpu_last_run()};
 my $small = "SET client_min_messages = error; SET gpureg.device = cpu; SET gpureg.ring_size = '1MB';";
 my $kept = "SET client_min_messages = error; SET gpureg.device = cpu; SET gpureg.ring_size = '128MB';";
@@ -155,12 +167,15 @@ for my $way ([ 'off', 0 ], [ 'off', 1 ], [ 'off', 2 ], [ 'off', 4 ], [ 'on', 0 ]
 		qr/^$counted\|.*the query was run \d+ times$/, "$name: how");
 }
 
-# with what else a fit asks of its rows: other solvers, separation; and with columns of every kind, more than an aggregate can take
-my $columns = join ', ', 'y > 0', 'y > 0.5 AS b', map { $_ % 7 == 0 ? "x[$_]::numeric" : $_ % 11 == 0 ? "x[$_]::real" : "x[$_]" } 1 .. 120;
+# with what else a fit asks of its rows: other solvers, separation; and with columns of every kind, more than an
+# aggregate can take
+my $columns = join ', ', 'y > 0', 'y > 0.5 AS b', map { $_ % 7 == 0 ? "x[$_]::numeric" : $_ % 11 == 0 ? "x[$_]::real" :
+	"x[$_]" } 1 .. 120;
 $node->safe_psql('postgres', q{
 	CREATE TABLE wide AS SELECT sin(i * i) AS y, ARRAY(SELECT cos(i * sqrt(j)) FROM generate_series(2, 401) j) AS x
 		FROM generate_series(1, 500) i;
-	CREATE TABLE many AS SELECT i, sin(i * i * 0.7) - 0.2 AS y, ARRAY(SELECT CASE WHEN i % 500 > 0 THEN round(cos(i * sqrt(j))::numeric, 3) END
+	CREATE TABLE many AS SELECT i, sin(i * i * 0.7) - 0.2 AS y,
+		ARRAY(SELECT CASE WHEN i % 500 > 0 THEN round(cos(i * sqrt(j))::numeric, 3) END
 		FROM generate_series(2, 131) j) AS x FROM generate_series(1, 3000) i;
 	ANALYZE;});
 for my $case (
@@ -179,11 +194,13 @@ for my $case (
 	my $name = substr($query, 0, 60) . ", $options";
 	# Newton's method may start at a sample's estimate when rows are read again
 	my $count = $options =~ /solver/ ? 'iterations' : 'converged::int';
-	my $sql = "SELECT coef, n, n_skipped, rank, cardinality(separated), $count, deviance FROM gpu_logreg_fit(\$q\$$query\$q\$, $options) m; $last_run";
+	my $sql = "SELECT coef, n, n_skipped, rank, cardinality(separated), $count, deviance
+		FROM gpu_logreg_fit(\$q\$$query\$q\$, $options) m; $last_run";
 	my $std_errors = $sql =~ s/coef.*deviance/ARRAY(SELECT coalesce(std_error, 0) FROM gpu_tidy(m::gpu_model))/r;
 	my ($want, $want_run) = split /\n/, $node->safe_psql('postgres', "$kept $serial $sql");
 	my ($errors) = split /\n/, $node->safe_psql('postgres', "$kept $serial $std_errors");
-	my ($got, $run) = split /\n/, $node->safe_psql('postgres', "$cheap $small SET max_parallel_workers_per_gather = 2; $sql");
+	my ($got, $run) = split /\n/,
+		$node->safe_psql('postgres', "$cheap $small SET max_parallel_workers_per_gather = 2; $sql");
 
 	is($want_run, '0|gpureg.device is cpu', "kept: $name");
 	like($run, qr/^[12]\|.*the query was run \d+ times$/, "read again: $name");
@@ -232,42 +249,56 @@ my @forced = (
 	$total, $grouped, $rollup,
 	"SELECT estimate, std_error FROM gpu_tidy($model)",
 	"SELECT r_squared, sigma, aic FROM gpu_glance($model)",
-	'WITH m AS MATERIALIZED (SELECT gpu_ols_agg(y, x1, x2) AS m FROM t) SELECT sum(gpu_predict(m, 0.5, v)) FROM m, generate_series(1, 9) v',
-	'SELECT gpu_ols(array_agg(ARRAY[x1, x2] ORDER BY g, y), array_agg(y ORDER BY g, y)) FROM (SELECT * FROM t LIMIT 1000) r',
+	'WITH m AS MATERIALIZED (SELECT gpu_ols_agg(y, x1, x2) AS m FROM t) SELECT sum(gpu_predict(m, 0.5, v))
+		FROM m, generate_series(1, 9) v',
+	'SELECT gpu_ols(array_agg(ARRAY[x1, x2] ORDER BY g, y), array_agg(y ORDER BY g, y))
+		FROM (SELECT * FROM t LIMIT 1000) r',
 	q{SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).coef},
 	$step, $step_grouped, $step_rollup, $logreg_fit,
 	"SELECT coef, n, n_skipped FROM (SELECT (gpu_logreg_agg(y > 6, x1, x2)).* FROM (SELECT * FROM t LIMIT 3000) r) m",
-	"SELECT coef, n, n_skipped FROM (SELECT (gpu_logreg_agg((y > 6)::int, x1, x2)).* FROM (SELECT * FROM t LIMIT 3000) r) m",
-	"SELECT estimate, std_error FROM gpu_tidy((SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', (y > 6)::int, x1, x2)) FROM t))",
-	'SELECT gpu_logreg(array_agg(x1 ORDER BY g, y), array_agg(y > 6 ORDER BY g, y)) FROM (SELECT * FROM t LIMIT 1000) r',
-	'SELECT gpu_logreg(array_agg(x1 ORDER BY g, y), array_agg((y > 6)::int::float8 ORDER BY g, y)) FROM (SELECT * FROM t LIMIT 1000) r',
+	"SELECT coef, n, n_skipped FROM (SELECT (gpu_logreg_agg((y > 6)::int, x1, x2)).*
+		FROM (SELECT * FROM t LIMIT 3000) r) m",
+	"SELECT estimate, std_error FROM gpu_tidy((SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', (y > 6)::int, x1, x2))
+		FROM t))",
+	'SELECT gpu_logreg(array_agg(x1 ORDER BY g, y), array_agg(y > 6 ORDER BY g, y))
+		FROM (SELECT * FROM t LIMIT 1000) r',
+	'SELECT gpu_logreg(array_agg(x1 ORDER BY g, y), array_agg((y > 6)::int::float8 ORDER BY g, y))
+		FROM (SELECT * FROM t LIMIT 1000) r',
 	'SELECT sum(rows) FROM gpu_last_run()');
 for my $k (0 .. $#forced)
 {
 	# the last one speaks of the one before it
-	my $sql = $k == $#forced ? "SET client_min_messages = warning; SELECT gpu_ols('{1,2}', '{1,2}') IS NULL; $forced[$k]" : $forced[$k];
+	my $sql = $k == $#forced ? "SET client_min_messages = warning; SELECT gpu_ols('{1,2}', '{1,2}') IS NULL;
+		$forced[$k]" : $forced[$k];
 	my $got = $node->safe_psql('postgres', "$serial $force $sql");
 
 	is((split /\n/, $got)[0], '1', "forced $k: the setting was found");
-	cmp_ok(relative_difference($got =~ s/\A1\n//r, $node->safe_psql('postgres', "$serial $sql")), '<=', 1e-15, "forced $k");
+	cmp_ok(relative_difference($got =~ s/\A1\n//r, $node->safe_psql('postgres', "$serial $sql")), '<=', 1e-15,
+		"forced $k");
 }
 
 # gpu_ols_fit runs its query in workers, when they pay
-is($node->safe_psql('postgres', "$cheap SET max_parallel_workers_per_gather = 4; SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).n"),
+is($node->safe_psql('postgres',
+	"$cheap SET max_parallel_workers_per_gather = 4; SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).n"),
 	'299700', 'gpu_ols_fit over a parallel scan: every row once');
 cmp_ok(relative_difference($node->safe_psql('postgres', "$two SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM t')).coef"),
-	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15, 'gpu_ols_fit over a parallel scan: coefficients');
+	$node->safe_psql('postgres', "$serial SELECT coef FROM ($total) r")), '<=', 1e-15,
+		'gpu_ols_fit over a parallel scan: coefficients');
 
-# ... with more columns than an aggregate can take, with several arrays, and where the first row is left out and has others
+# ... with more columns than an aggregate can take, with several arrays, and where the first row is left out and has
+# others
 $node->safe_psql('postgres', q{
 	CREATE TABLE odd (y float8, a float8[], b real[]);
 	INSERT INTO odd VALUES (NULL, '{1}', '{1}'), (1, '{}', NULL);
-	INSERT INTO odd SELECT sin(i), ARRAY[cos(i), sin(i * 0.7)], ARRAY[i % 7, (i * 7) % 5, cos(i * 0.3)] FROM generate_series(1, 50000) i;
+	INSERT INTO odd SELECT sin(i), ARRAY[cos(i), sin(i * 0.7)], ARRAY[i % 7, (i * 7) % 5, cos(i * 0.3)]
+		FROM generate_series(1, 50000) i;
 	CREATE TABLE uneven AS SELECT i, 1.0 AS y, ARRAY(SELECT 1.0 * i FROM generate_series(1, 2 + (i = 40000)::int)) AS a,
 		ARRAY(SELECT sin(i * j) FROM generate_series(1, 3 - (i = 40000)::int) j) AS b FROM generate_series(1, 50000) i;
-	CREATE TABLE nan_at AS SELECT i, 1.0::float8 AS y, CASE WHEN i = 40000 THEN 'NaN'::float8 ELSE i END AS x FROM generate_series(1, 50000) i;
+	CREATE TABLE nan_at AS SELECT i, 1.0::float8 AS y, CASE WHEN i = 40000 THEN 'NaN'::float8 ELSE i END AS x
+		FROM generate_series(1, 50000) i;
 	ANALYZE;});
-for my $query ("SELECT $columns FROM many", "SELECT $columns, x[121:130], i FROM many", 'SELECT y, x[1:60], i, x[61:130] FROM many', 'SELECT y, a, b FROM odd',
+for my $query ("SELECT $columns FROM many", "SELECT $columns, x[121:130], i FROM many",
+	'SELECT y, x[1:60], i, x[61:130] FROM many', 'SELECT y, a, b FROM odd',
 	'SELECT y, a, a[1] > 0, b::numeric[] FROM odd')
 {
 	my $sql = "SET client_min_messages = error; SELECT coef, n, n_skipped FROM gpu_ols_fit(\$q\$$query\$q\$); $last_run;
@@ -281,12 +312,14 @@ for my $query ("SELECT $columns FROM many", "SELECT $columns, x[121:130], i FROM
 	same_fits($got, $want, $name, 1e-13);
 }
 for my $case ([ 'SELECT y, a, b FROM uneven', qr/ERROR:  all arrays in column "[ab]" must have the same length$/m ],
-	[ 'SELECT y, ' . join(', ', map { "i + $_ AS c$_" } 1 .. 50) . ', x AS here, ' . join(', ', map { "i + $_ AS d$_" } 1 .. 50) . ' FROM nan_at',
+	[ 'SELECT y, ' . join(', ', map { "i + $_ AS c$_" } 1 .. 50) . ', x AS here, '
+		. join(', ', map { "i + $_ AS d$_" } 1 .. 50) . ' FROM nan_at',
 		qr/ERROR:  column "here" has a value that is NaN or infinite$/m ])
 {
 	for my $ring ('on', 'off')
 	{
-		my ($status, $stdout, $stderr) = $node->psql('postgres', "$two SET gpureg.debug_ring = $ring; SELECT gpu_ols_fit('$case->[0]')");
+		my ($status, $stdout, $stderr) = $node->psql('postgres',
+			"$two SET gpureg.debug_ring = $ring; SELECT gpu_ols_fit('$case->[0]')");
 
 		like($stderr, $case->[1], 'gpu_ols_fit in workers, ring ' . $ring . ': ' . substr($case->[0], 0, 60));
 	}
@@ -304,19 +337,22 @@ for my $fit ("gpu_ols_fit('SELECT y, thrower(x2) FROM t')", "gpu_logreg_fit('SEL
 	{
 		my ($query) = $fit =~ /'(.*)'/;
 		my ($status, $stdout, $stderr) = $node->psql('postgres',
-			"$two SET parallel_leader_participation = off; SET gpureg.debug_ring = $ring; SET gpureg.ring_size = '1MB'; SELECT $fit");
+			"$two SET parallel_leader_participation = off; SET gpureg.debug_ring = $ring; SET gpureg.ring_size = '1MB';
+				SELECT $fit");
 		my ($context) = $stderr =~ /^(CONTEXT:.*)/ms;
 
-		is($context =~ s/\n\z//r, qq{$at\nparallel worker\nSQL statement "$query"}, "the context of an error in a worker, ring $ring: $fit");
+		is($context =~ s/\n\z//r, qq{$at\nparallel worker\nSQL statement "$query"},
+			"the context of an error in a worker, ring $ring: $fit");
 	}
 }
 
-# A model too large for what malloc() keeps: it must outlive the query that it was fitted to. The aggregate sums the same
-# rows in other batches, so a few of its numbers may differ in the last place.
+# A model too large for what malloc() keeps: it must outlive the query that it was fitted to. The aggregate sums the
+# same rows in other batches, so a few of its numbers may differ in the last place.
 for my $field ('coef', 'vcov')
 {
 	cmp_ok(relative_difference($node->safe_psql('postgres', "SELECT (gpu_ols_fit('SELECT y, x FROM wide')).$field"),
-		$node->safe_psql('postgres', "SELECT (gpu_ols_agg(y, VARIADIC x)).$field FROM wide")), '<=', 1e-12, "400 features: $field");
+		$node->safe_psql('postgres', "SELECT (gpu_ols_agg(y, VARIADIC x)).$field FROM wide")), '<=', 1e-12,
+			"400 features: $field");
 }
 
 $node->stop;

@@ -33,18 +33,22 @@ my %long = (
 	'grouped gpu_ols_agg' => "SELECT sum((m).n) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM ($endless) q GROUP BY a) f",
 	gpu_ols_solve => 'SELECT gpu_ols_solve(s) FROM state',
 	'gpu_ols_agg over wide rows' => 'SELECT gpu_ols_stats_agg(w.y, VARIADIC w.x) FROM wide w, rows',
-	'parallel gpu_ols_agg' => 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
-		SET min_parallel_table_scan_size = 0; SELECT gpu_ols_agg(a.i, b.i) FROM rows a, rows b, generate_series(1, 50)');
+	'parallel gpu_ols_agg' =>
+		'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+		SET min_parallel_table_scan_size = 0; SELECT gpu_ols_agg(a.i, b.i)
+			FROM rows a, rows b, generate_series(1, 50)');
 
 for my $name (sort keys %long)
 {
-	my ($took, $err) = seconds(sub { error_is($node, "SET statement_timeout = '500ms'; $long{$name}", '57014', "$name, timeout") });
+	my ($took, $err) = seconds(sub { error_is($node, "SET statement_timeout = '500ms'; $long{$name}", '57014',
+		"$name, timeout") });
 
 	like($err, qr/57014: canceling statement due to statement timeout/, "$name, timeout: the message");
 	cmp_ok($took, '<', 0.5 + $prompt, "$name, timeout: promptly");
 	note(sprintf '%s, timeout of 0.5 s: %.2f s', $name, $took);
 
-	my $session = start_session($node, 'canceled', $long{$name}, q{SELECT (gpu_ols_fit('SELECT i, i FROM generate_series(1, 9) i')).n});
+	my $session = start_session($node, 'canceled', $long{$name},
+		q{SELECT (gpu_ols_fit('SELECT i, i FROM generate_series(1, 9) i')).n});
 	my $backend = wait_active($node, 'canceled', 'gpu_ols');
 	($took) = seconds(sub {
 		$node->safe_psql('postgres', "SELECT pg_cancel_backend($backend)");
@@ -59,7 +63,8 @@ for my $name (sort keys %long)
 	wait_active($node, 'gone', 'gpu_ols');
 	$session->{run}->kill_kill(grace => 0);
 	my $left = sub { $node->poll_query_until('postgres',
-		"SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'gone' OR backend_type = 'parallel worker'") };
+		"SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'gone'
+			OR backend_type = 'parallel worker'") };
 	($took) = seconds($left);
 	cmp_ok($took, '<', $prompt, "$name, client gone: no backend is left");
 }
@@ -78,7 +83,8 @@ cmp_ok($took, '<', $prompt, 'terminate: promptly');
 my $failing = 'SELECT 1 / (i - 500000) AS y, i % 11 AS x FROM (SELECT generate_series(1, 1000000) AS i) s';
 error_is($node, "SELECT gpu_ols_fit('$failing')", '22012', 'division by zero below gpu_ols_fit');
 error_is($node, "SELECT gpu_ols_agg(y, x) FROM ($failing) q", '22012', 'division by zero below gpu_ols_agg');
-error_is($node, q{SELECT gpu_ols_fit($$SELECT CASE WHEN i = 500000 THEN 'NaN'::float8 ELSE i END, i FROM generate_series(1, 600000) i$$)},
+error_is($node, q{SELECT gpu_ols_fit($$SELECT CASE WHEN i = 500000 THEN 'NaN'::float8 ELSE i END, i
+	FROM generate_series(1, 600000) i$$)},
 	'22023', 'NaN in the middle');
 
 # 200 caught errors leave no memory behind: neither PostgreSQL's nor the compute layer's own. 200 features make every
@@ -91,7 +97,8 @@ $node->safe_psql('postgres', q{
 		caught int := 0;
 		model gpu_model;
 		zero text := 'SELECT 1 / (i - 400), x FROM generate_series(1, 500) i, features';
-		not_finite text := $q$SELECT CASE WHEN i = 400 THEN 'NaN'::float8 ELSE i END, x FROM generate_series(1, 500) i, features$q$;
+		not_finite text := $q$SELECT CASE WHEN i = 400 THEN 'NaN'::float8 ELSE i END, x
+			FROM generate_series(1, 500) i, features$q$;
 		shape text := 'SELECT i, x[1:200 - i / 400] FROM generate_series(1, 500) i, features';
 	BEGIN
 		FOR k IN 1..times LOOP
@@ -102,7 +109,8 @@ $node->safe_psql('postgres', q{
 					WHEN 2 THEN model := gpu_ols_fit(not_finite);
 					WHEN 3 THEN SELECT * FROM gpu_ols_fit(shape) INTO model;
 					WHEN 4 THEN EXECUTE format('SELECT gpu_ols_agg(y, VARIADIC x) FROM (%s) q(y, x)', not_finite);
-					WHEN 5 THEN PERFORM gpu_ols(array_agg(f.x), array_agg(CASE WHEN i = 400 THEN 'NaN'::float8 ELSE i END))
+					WHEN 5 THEN PERFORM gpu_ols(array_agg(f.x),
+						array_agg(CASE WHEN i = 400 THEN 'NaN'::float8 ELSE i END))
 						FROM generate_series(1, 500) i, features f;
 				END CASE;
 			EXCEPTION WHEN division_by_zero OR invalid_parameter_value THEN

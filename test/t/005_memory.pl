@@ -13,7 +13,8 @@ use Test::More;
 plan skip_all => 'memory is read from /proc' unless -r '/proc/self/status';
 
 # A device's context takes memory of its own, which is not what is measured here.
-my $node = start_node('main', 'gpureg.device = cpu', "work_mem = '4MB'", 'max_parallel_workers_per_gather = 0', 'jit = off');
+my $node = start_node('main', 'gpureg.device = cpu', "work_mem = '4MB'", 'max_parallel_workers_per_gather = 0',
+	'jit = off');
 create_process_kb($node);
 
 # The most memory that a new session has had when it has run the statement, in kB.
@@ -26,17 +27,20 @@ sub peak_kb
 }
 
 # gpu_ols_fit
-my $rows = 'SELECT i %% 7 AS y, i %% 11 AS a, i %% 13 AS b, i * 0.5 AS c, sin(i) AS d FROM (SELECT generate_series(1, %d) AS i) s';
+my $rows = 'SELECT i %% 7 AS y, i %% 11 AS a, i %% 13 AS b, i * 0.5 AS c, sin(i) AS d
+	FROM (SELECT generate_series(1, %d) AS i) s';
 my ($few, $many) = map { peak_kb("SELECT (gpu_ols_fit('" . sprintf($rows, $_) . "')).n") } 100_000, 3_000_000;
 note("gpu_ols_fit: $few kB after 100,000 rows, $many kB after 3,000,000");
 cmp_ok($many - $few, '<', 20_000, 'gpu_ols_fit: memory does not grow with the rows');
 
 # so do the aggregates, and rows of arrays that are large enough to be toasted in a table
-($few, $many) = map { peak_kb('SELECT gpu_ols_agg(y, a, b, c, d) FROM (' . sprintf($rows, $_) . ') q') } 100_000, 1_000_000;
+($few, $many) = map { peak_kb('SELECT gpu_ols_agg(y, a, b, c, d) FROM (' . sprintf($rows, $_) . ') q') } 100_000,
+	1_000_000;
 note("gpu_ols_agg: $few kB after 100,000 rows, $many kB after 1,000,000");
 cmp_ok($many - $few, '<', 20_000, 'gpu_ols_agg: memory does not grow with the rows');
 $node->safe_psql('postgres', q{
-	CREATE TABLE wide AS SELECT i AS y, ARRAY(SELECT sin(i * j) FROM generate_series(1, 400) j) AS x FROM generate_series(1, 100) i;
+	CREATE TABLE wide AS SELECT i AS y, ARRAY(SELECT sin(i * j) FROM generate_series(1, 400) j) AS x
+		FROM generate_series(1, 100) i;
 	CREATE TABLE wide_states AS SELECT gpu_ols_stats_agg(y, VARIADIC x[1:100]) AS s FROM wide;});
 for my $sql (q{SELECT (gpu_ols_fit('SELECT y, x FROM wide, generate_series(1, %d)')).n},
 	'SELECT gpu_ols_agg(y, VARIADIC x) FROM wide, generate_series(1, %d)',
@@ -47,10 +51,12 @@ for my $sql (q{SELECT (gpu_ols_fit('SELECT y, x FROM wide, generate_series(1, %d
 }
 
 # 100,000 groups of 5 rows: each state takes about 1 kB, which is 100 MB when all are held at once
-my $source = '(SELECT i %% %1$d AS g, sin(i) AS y, cos(i * 1.7) AS a, i / %1$d AS b FROM (SELECT generate_series(0, 5 * %1$d - 1) AS i) s) q';
+my $source = '(SELECT i %% %1$d AS g, sin(i) AS y, cos(i * 1.7) AS a, i / %1$d AS b
+	FROM (SELECT generate_series(0, 5 * %1$d - 1) AS i) s) q';
 my $by_hash = 'SET enable_sort = off;';
 my $by_sort = 'SET enable_hashagg = off;';
-my $in_groups = 'SELECT count(*), sum((m).n) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM ' . sprintf($source, 100_000) . ' GROUP BY g) f';
+my $in_groups = 'SELECT count(*), sum((m).n) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM ' . sprintf($source, 100_000)
+	. ' GROUP BY g) f';
 my $base = peak_kb('SELECT (gpu_ols_agg(i, i)).n FROM generate_series(1, 10) i');
 for my $case ([ 'hash', $by_hash, qr/HashAggregate/ ], [ 'sort', $by_sort, qr/GroupAggregate/ ])
 {
@@ -64,32 +70,41 @@ for my $case ([ 'hash', $by_hash, qr/HashAggregate/ ], [ 'sort', $by_sort, qr/Gr
 	$node->safe_psql('postgres', "$set CREATE TABLE by_$name AS SELECT g, gpu_ols_agg(y, a, b) AS m FROM "
 		. sprintf($source, 100_000) . ' GROUP BY g');
 }
-like($node->safe_psql('postgres', "$by_hash EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $in_groups"), qr/Batches: (?!1 )\d+ .*Disk Usage/,
+like($node->safe_psql('postgres', "$by_hash EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $in_groups"),
+	qr/Batches: (?!1 )\d+ .*Disk Usage/,
 	'by hash: PostgreSQL spills');
 is($node->safe_psql('postgres', q{
 	SELECT count(*) FROM by_hash h JOIN by_sort s USING (g), unnest((h.m).coef, (s.m).coef) AS c(u, v)
 	WHERE abs(u - v) <= 1e-15 * greatest(abs(u), abs(v))}), '300000', 'both ways give the same coefficients');
 
 # gpu_logreg_fit keeps no more rows than gpureg.ring_size: the others are in a file, or read again
-my $binary = 'SELECT i %% 7 < 3 AS y, i %% 11 AS a, i %% 13 AS b, sin(i) AS d FROM (SELECT generate_series(1, %d) AS i) s';
+my $binary = 'SELECT i %% 7 < 3 AS y, i %% 11 AS a, i %% 13 AS b, sin(i) AS d
+	FROM (SELECT generate_series(1, %d) AS i) s';
 for my $how ('', ' WHERE random() >= 0')
 {
-	($few, $many) = map { peak_kb("SET gpureg.ring_size = '8MB'; SELECT (gpu_logreg_fit('" . sprintf($binary, $_) . "$how')).n") } 100_000, 1_000_000;
-	cmp_ok($many - $few, '<', 20_000, "gpu_logreg_fit$how: memory does not grow with the rows") or diag("$few kB, $many kB");
+	($few, $many) = map { peak_kb("SET gpureg.ring_size = '8MB'; SELECT (gpu_logreg_fit('" . sprintf($binary, $_)
+		. "$how')).n") } 100_000, 1_000_000;
+	cmp_ok($many - $few, '<', 20_000, "gpu_logreg_fit$how: memory does not grow with the rows")
+		or diag("$few kB, $many kB");
 }
 $node->safe_psql('postgres', q{
 	CREATE TABLE tall AS SELECT i % 7 < 3 AS y, i % 11 AS a, sin(i) AS b FROM generate_series(1, 600000) i;
 	ANALYZE tall;});
 my $workers = "SET max_parallel_workers_per_gather = 2; SET gpureg.ring_size = '1MB'; SET parallel_setup_cost = 0;";
 ($few, $many) = map { peak_kb("$workers SELECT (gpu_logreg_fit('SELECT y, a, b FROM tall', max_iter => $_)).n") } 1, 25;
-cmp_ok($many - $few, '<', 5_000, 'gpu_logreg_fit, read again: memory does not grow with the passes') or diag("$few kB, $many kB");
-like($node->safe_psql('postgres', "$workers SELECT (gpu_logreg_fit('SELECT y, a, b FROM tall')).n; SELECT reason FROM gpu_last_run()"),
+cmp_ok($many - $few, '<', 5_000, 'gpu_logreg_fit, read again: memory does not grow with the passes')
+	or diag("$few kB, $many kB");
+like($node->safe_psql('postgres',
+	"$workers SELECT (gpu_logreg_fit('SELECT y, a, b FROM tall')).n; SELECT reason FROM gpu_last_run()"),
 	qr/^600000\n.*the query was run \d+ times$/, 'gpu_logreg_fit: and that was so');
 
 # the aggregates of logistic regression: one state, and 10,000 groups of 20 rows that are all kept
-($few, $many) = map { peak_kb("SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', y, a, b, d)) FROM (" . sprintf($binary, $_) . ') q') } 100_000, 1_000_000;
-cmp_ok($many - $few, '<', 20_000, 'gpu_logreg_step_agg: memory does not grow with the rows') or diag("$few kB, $many kB");
-my $of_groups = '(SELECT i %% %1$d AS g, (i / %1$d) %% 3 = 0 OR (i / %1$d) %% 7 = 5 AS y, (i / %1$d) %% 5 + i %% 3 AS a, sin(i) AS b
+($few, $many) = map { peak_kb("SELECT gpu_logreg_solve(gpu_logreg_step_agg('{}', y, a, b, d)) FROM ("
+	. sprintf($binary, $_) . ') q') } 100_000, 1_000_000;
+cmp_ok($many - $few, '<', 20_000, 'gpu_logreg_step_agg: memory does not grow with the rows')
+	or diag("$few kB, $many kB");
+my $of_groups = '(SELECT i %% %1$d AS g, (i / %1$d) %% 3 = 0 OR (i / %1$d) %% 7 = 5 AS y, (i / %1$d) %% 5 + i %% 3 AS a,
+	sin(i) AS b
 	FROM (SELECT generate_series(0, 20 * %1$d - 1) AS i) s) q';
 for my $case ([ 'hash', $by_hash, qr/HashAggregate/ ], [ 'sort', $by_sort, qr/GroupAggregate/ ])
 {
@@ -99,7 +114,8 @@ for my $case ([ 'hash', $by_hash, qr/HashAggregate/ ], [ 'sort', $by_sort, qr/Gr
 
 	$set .= ' SET client_min_messages = error;';
 	like($node->safe_psql('postgres', "$set EXPLAIN (COSTS OFF) $in"), $plan, "gpu_logreg_agg by $name: plan");
-	like($node->safe_psql('postgres', "$set $in"), qr/^10000\|200000\|(?:9\d{3}|10000)$/, "gpu_logreg_agg by $name: every group and row");
+	like($node->safe_psql('postgres', "$set $in"), qr/^10000\|200000\|(?:9\d{3}|10000)$/,
+		"gpu_logreg_agg by $name: every group and row");
 	my $peak = peak_kb("$set $in");
 	note("10,000 groups of gpu_logreg_agg by $name, work_mem 4 MB: $peak kB, against $base kB");
 	cmp_ok($peak - $base, '<', 40_000, "gpu_logreg_agg by $name: memory is bounded by work_mem");
@@ -114,18 +130,21 @@ for my $call ('(gpu_logreg_agg(y, a, b, d)).n', 'gpu_logreg(array_agg(ARRAY[a, b
 my $wide = 'gpu_logreg_array_agg(i % 2, array_fill(i::float8, ARRAY[10000]))';
 my $err = error_is($node, "SELECT $wide OVER () FROM generate_series(1, 4000) i", '54000',
 	'gpu_logreg_array_agg over a window of more than it keeps');
-like($err,
-	qr/gpu_logreg_agg keeps at most 256 MB of a window frame's rows\nDETAIL:  That is \d+ rows here\.\nHINT:  .*gpu_logreg_fit/,
+like($err, qr/gpu_logreg_agg keeps at most 256 MB of a window frame's rows
+DETAIL:  That is \d+ rows here\.
+HINT:  .*gpu_logreg_fit/,
 	'gpu_logreg_array_agg over a window of more than it keeps: the message');
 
 # more than a worker can hand over: one of the two has half of the rows or more
 $node->safe_psql('postgres', 'CREATE TABLE many AS SELECT generate_series(1, 27000) AS i; ANALYZE many;
 	ALTER TABLE many SET (parallel_workers = 2)');
-$err = error_is($node, "SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 1;
+$err = error_is($node, "SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0;
+	SET parallel_tuple_cost = 1;
 	SET parallel_leader_participation = off; SET statement_timeout = '100s'; SELECT $wide FROM many", '54000',
 	'gpu_logreg_array_agg over more than a worker hands over');
-like($err,
-	qr/a parallel worker has more rows than it can hand over\nDETAIL:  .*1022 MB.*\nHINT:  .*max_parallel_workers_per_gather/,
+like($err, qr/a parallel worker has more rows than it can hand over
+DETAIL:  .*1022 MB.*
+HINT:  .*max_parallel_workers_per_gather/,
 	'and its message');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()'), '0', 'no file is left');
 
@@ -133,7 +152,8 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()'), '0', 'no
 my @took;
 for my $groups (25_000, 100_000)
 {
-	my $sql = 'SELECT sum((m).n) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM ' . sprintf($source, $groups) . ' GROUP BY g) f';
+	my $sql = 'SELECT sum((m).n) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM ' . sprintf($source, $groups)
+		. ' GROUP BY g) f';
 
 	push @took, (seconds(sub { $node->safe_psql('postgres', "SET work_mem = '1GB'; $by_hash $sql") }))[0];
 }

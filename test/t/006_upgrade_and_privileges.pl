@@ -17,13 +17,16 @@ my $pid = postmaster_pid($node);
 
 $node->safe_psql('postgres', 'CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN');
 $node->safe_psql('postgres', 'CREATE DATABASE mine');
-error_is($node, 'CREATE EXTENSION gpureg', '42501', 'CREATE EXTENSION without CREATE on the database', db => 'mine', user => 'bob');
+error_is($node, 'CREATE EXTENSION gpureg', '42501', 'CREATE EXTENSION without CREATE on the database', db => 'mine',
+	user => 'bob');
 $node->safe_psql('postgres', 'GRANT CREATE ON DATABASE mine TO alice');
 
 # Trusted: alice is no superuser. In a schema of hers, which is not on the search path.
-my ($out, $err) = try_sql($node, 'CREATE SCHEMA stats; CREATE EXTENSION gpureg SCHEMA stats', db => 'mine', user => 'alice');
+my ($out, $err) = try_sql($node, 'CREATE SCHEMA stats; CREATE EXTENSION gpureg SCHEMA stats', db => 'mine',
+	user => 'alice');
 is($err, '', 'a trusted extension: CREATE on the database is enough');
-is($node->safe_psql('mine', q{SELECT r.rolname || ' ' || r.rolsuper FROM pg_extension e JOIN pg_roles r ON r.oid = extowner
+is($node->safe_psql('mine',
+	q{SELECT r.rolname || ' ' || r.rolsuper FROM pg_extension e JOIN pg_roles r ON r.oid = extowner
 	WHERE extname = 'gpureg'}), 'alice false', 'it is hers');
 
 # Everything, schema-qualified, with nothing on the search path; %s is the schema.
@@ -37,8 +40,11 @@ my $everything = q{
 	WITH m AS (SELECT %1$s.gpu_ols_agg(2 * i, i) AS m FROM generate_series(1, 9) i)
 		SELECT t.term, round(%1$s.gpu_predict(m, 3)), g.n FROM m, %1$s.gpu_tidy(m) t, %1$s.gpu_glance(m) g;
 	SELECT (b).n, round(%1$s.gpu_predict(m, r)), round(%1$s.gpu_predict(m, '{"x1": 3}'::jsonb))
-		FROM (SELECT %1$s.gpu_ols_agg(i > 4, i) AS b, %1$s.gpu_ols_agg(2 * i, i) AS m FROM generate_series(1, 9) i) t, (SELECT 3 AS x1) r;
-	SELECT term, round(estimate) FROM %1$s.gpu_margins(%1$s.gpu_ols_fit('SELECT 2 * i, i AS x FROM generate_series(1, 9) i'), 'SELECT i AS x FROM generate_series(1, 4) i');
+		FROM (SELECT %1$s.gpu_ols_agg(i > 4, i) AS b, %1$s.gpu_ols_agg(2 * i, i) AS m FROM generate_series(1, 9) i) t,
+			(SELECT 3 AS x1) r;
+	SELECT term, round(estimate)
+		FROM %1$s.gpu_margins(%1$s.gpu_ols_fit('SELECT 2 * i, i AS x FROM generate_series(1, 9) i'),
+		'SELECT i AS x FROM generate_series(1, 4) i');
 	SELECT count(*) >= 0 FROM %1$s.gpu_devices();
 	SELECT function, rows FROM %1$s.gpu_last_run();
 	SET gpureg.device = cpu;
@@ -47,7 +53,8 @@ my $everything = q{
 	SELECT (%1$s.gpu_logreg_fit('SELECT i %% 3 = 0 AS y, i AS x FROM generate_series(1, 9) i')).terms;
 	SELECT round((%1$s.gpu_logreg_agg(i / 3 %% 2, i %% 2)).coef[2]::numeric, 3) FROM generate_series(1, 9) i;
 	SELECT round((%1$s.gpu_logreg_agg(i / 3 %% 2 = 1, i %% 2)).coef[2]::numeric, 3) FROM generate_series(1, 9) i;
-	WITH parts AS (SELECT i %% 2, %1$s.gpu_logreg_step_agg('{}', i / 3 %% 2, i) AS s FROM generate_series(1, 9) i GROUP BY 1)
+	WITH parts AS (SELECT i %% 2, %1$s.gpu_logreg_step_agg('{}', i / 3 %% 2, i) AS s FROM generate_series(1, 9) i
+		GROUP BY 1)
 		SELECT (%1$s.gpu_logreg_solve(%1$s.gpu_logreg_rollup(s::text::%1$s.gpu_logreg_step))).n FROM parts;
 	WITH s AS (SELECT %1$s.gpu_logreg_step_agg('{}', i / 3 %% 2 = 1, i) AS s FROM generate_series(1, 9) i)
 		SELECT (%1$s.gpu_logreg_solve(s, 1, 0.5)).converged FROM s;
@@ -59,15 +66,20 @@ my $everything = q{
 		(SELECT 60 * count(*) FROM pg_attribute);
 	SELECT function, reason ~ 'the query was run [0-9]+ times$' FROM %1$s.gpu_last_run();
 	SELECT cardinality(%1$s.gpu_project('{1,2,3}', 5)), array_dims(%1$s.gpu_project('{{1,2,3},{4,5,6}}', 5, 1, 0.5));
-	SELECT cardinality(%1$s.gpu_project_sparse('{7,70}', '{1,2}', 6)), cardinality(%1$s.gpu_project_sparse('{7,70}', '{1,2}', 6, dim => 100));
+	SELECT cardinality(%1$s.gpu_project_sparse('{7,70}', '{1,2}', 6)),
+		cardinality(%1$s.gpu_project_sparse('{7,70}', '{1,2}', 6, dim => 100));
 	SELECT %1$s.gpu_feature_hash('{a,b,a}'::text[], 4) = %1$s.gpu_feature_hash('{"a": 2, "b": 1}'::jsonb, 4),
-		%1$s.gpu_feature_hash('{a,b,a}'::text[], 4, 1, 0.5) = %1$s.gpu_feature_hash('{"a": 2, "b": 1}'::jsonb, 4, 1, 0.5);
+		%1$s.gpu_feature_hash('{a,b,a}'::text[], 4, 1, 0.5) = %1$s.gpu_feature_hash('{"a": 2, "b": 1}'::jsonb,
+			4, 1, 0.5);
 	SELECT %1$s.gpu_jl_min_dim(1000000), %1$s.gpu_jl_min_dim(1000000, 0.5);
 	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT 8, ''{1,2}''::real[]', 3);
 	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT 8, ''{1,2}''::real[]', 3, 1);
-	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT ''a''::text, ''{1,2}''::real[]', 3, 1, 0.5, NULL::text);
-	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT ''a''::text, ''{1,2}''::real[]', 3, 1::bigint, 0.5, NULL::text);
-	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT ''a''::text, %1$s.gpu_project(''{1,2}'', 4)', 3, id => NULL::text);
+	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT ''a''::text, ''{1,2}''::real[]',
+		3, 1, 0.5, NULL::text);
+	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT ''a''::text, ''{1,2}''::real[]',
+		3, 1::bigint, 0.5, NULL::text);
+	SELECT id, cardinality(projection) FROM %1$s.gpu_project_rows('SELECT ''a''::text, %1$s.gpu_project(''{1,2}'', 4)',
+		3, id => NULL::text);
 	SELECT function, rows FROM %1$s.gpu_last_run();
 	CREATE TEMPORARY TABLE generated (v real[], p real[] GENERATED ALWAYS AS (%1$s.gpu_project(v, 5)) STORED);
 	CREATE INDEX ON generated (%1$s.gpu_project(v, 2));
@@ -85,20 +97,24 @@ is("$err$out", $answers, 'so does another user');
 
 # gpureg.gpu_memory_limit is the administrator's; the other settings are everyone's.
 my $load = "SELECT stats.gpu_ols('{1,2}', '{1,2}') IS NULL";
-$err = error_is($node, "$load; SET gpureg.gpu_memory_limit = '1GB'", '42501', 'gpu_memory_limit of a user', db => 'mine', user => 'bob');
-($out, $err) = try_sql($node, "SET gpureg.gpu_memory_limit = '1GB'; $load; SHOW gpureg.gpu_memory_limit", db => 'mine', user => 'bob');
+$err = error_is($node, "$load; SET gpureg.gpu_memory_limit = '1GB'", '42501', 'gpu_memory_limit of a user',
+	db => 'mine', user => 'bob');
+($out, $err) = try_sql($node, "SET gpureg.gpu_memory_limit = '1GB'; $load; SHOW gpureg.gpu_memory_limit",
+	db => 'mine', user => 'bob');
 is($out, "f\n0", 'gpu_memory_limit of a user, set before the library is loaded: without effect');
 like($err, qr/WARNING:  42501: permission denied/, 'and a warning says so');
 is($node->safe_psql('mine', "$load; SET gpureg.gpu_memory_limit = '1GB'; SHOW gpureg.gpu_memory_limit"), "f\n1GB",
 	'gpu_memory_limit of a superuser');
 ($out, $err) = try_sql($node, "$load; SET gpureg.device = cpu; SET gpureg.gpu_id = 0; SET gpureg.ring_size = '8MB';
-	SET gpureg.min_gpu_work = 1; SET gpureg.projection_cache_size = '2MB'; SHOW gpureg.ring_size; SHOW gpureg.projection_cache_size",
+	SET gpureg.min_gpu_work = 1; SET gpureg.projection_cache_size = '2MB'; SHOW gpureg.ring_size;
+	SHOW gpureg.projection_cache_size",
 	db => 'mine', user => 'bob');
 is("$err$out", "f\n8MB\n2MB", 'the other settings of a user');
 
 # gpu_ols_fit runs its query as its caller.
 $node->safe_psql('mine', q{
-	CREATE TABLE secret AS SELECT i AS x, i * i AS y, CASE WHEN i <= 4 THEN 'bob' ELSE 'alice' END AS owner FROM generate_series(1, 10) i;
+	CREATE TABLE secret AS SELECT i AS x, i * i AS y, CASE WHEN i <= 4 THEN 'bob' ELSE 'alice' END AS owner
+		FROM generate_series(1, 10) i;
 	GRANT SELECT (x) ON secret TO bob;
 	CREATE TABLE guarded AS TABLE secret;
 	ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
@@ -110,7 +126,8 @@ error_is($node, sprintf($fit, 'secret'), '42501', 'a table without privileges', 
 error_is($node, sprintf($fit, 'secret'), '42501', 'a column without privileges', db => 'mine', user => 'bob');
 is($node->safe_psql('mine', sprintf($fit, 'guarded')), '10', 'row-level security: the owner fits every row');
 is((try_sql($node, sprintf($fit, 'guarded'), db => 'mine', user => 'bob'))[0], '4', 'row-level security: bob fits his');
-is((try_sql($node, sprintf($fit, 'guarded'), db => 'mine', user => 'alice'))[0], '6', 'row-level security: alice fits hers');
+is((try_sql($node, sprintf($fit, 'guarded'), db => 'mine', user => 'alice'))[0], '6',
+	'row-level security: alice fits hers');
 is($node->safe_psql('mine', sprintf("$fit; SET ROLE bob; $fit", 'guarded', 'guarded')), "10\n4", 'and after SET ROLE');
 
 # So does gpu_logreg_fit, each time it runs it.
@@ -122,11 +139,14 @@ $node->safe_psql('mine', q{
 	GRANT SELECT ON crowd TO alice;
 	GRANT SELECT (x, owner), SELECT (y) ON crowd TO bob;
 	ANALYZE crowd;});
-my $rerun = q{SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+my $rerun = q{SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET parallel_setup_cost = 0;
+	SET parallel_tuple_cost = 0;
 	SET min_parallel_table_scan_size = 0; SELECT (stats.gpu_logreg_fit('SELECT y, x %% 2 FROM %s')).n};
 my $ran = q{SELECT reason ~ 'the query was run [0-9]+ times$' FROM stats.gpu_last_run()};
-error_is($node, sprintf($rerun, 'secret'), '42501', 'gpu_logreg_fit: a table without privileges', db => 'mine', user => 'alice');
-error_is($node, q{SELECT stats.gpu_logreg_fit('SELECT y > 9, x FROM secret')}, '42501', 'gpu_logreg_fit: a column without privileges',
+error_is($node, sprintf($rerun, 'secret'), '42501', 'gpu_logreg_fit: a table without privileges', db => 'mine',
+	user => 'alice');
+error_is($node, q{SELECT stats.gpu_logreg_fit('SELECT y > 9, x FROM secret')}, '42501',
+	'gpu_logreg_fit: a column without privileges',
 	db => 'mine', user => 'bob');
 for my $case ([ 'alice', 150_000 ], [ 'bob', 100_000 ])
 {
@@ -140,39 +160,52 @@ is($node->safe_psql('mine', sprintf("$rerun; SET ROLE bob; $rerun; $ran", 'crowd
 for my $family ('gaussian', 'poisson')
 {
 	my $glm = "SELECT (stats.gpu_glm_fit('SELECT y, x %% 2 FROM %s', '$family')).n";
-	error_is($node, sprintf($glm, 'secret'), '42501', "gpu_glm_fit: a table without privileges, $family", db => 'mine', user => 'alice');
-	is((try_sql($node, sprintf($glm, 'guarded'), db => 'mine', user => 'bob'))[0], '4', "gpu_glm_fit: row-level security, $family");
+	error_is($node, sprintf($glm, 'secret'), '42501', "gpu_glm_fit: a table without privileges, $family",
+		db => 'mine', user => 'alice');
+	is((try_sql($node, sprintf($glm, 'guarded'), db => 'mine', user => 'bob'))[0], '4',
+		"gpu_glm_fit: row-level security, $family");
 }
 
 # gpu_project_rows, too
 my $project = q{SELECT count(*) FROM stats.gpu_project_rows('SELECT x, ARRAY[y, x]::real[] FROM %s', 4)};
-error_is($node, sprintf($project, 'secret'), '42501', 'gpu_project_rows: a table without privileges', db => 'mine', user => 'alice');
-error_is($node, sprintf($project, 'secret'), '42501', 'gpu_project_rows: a column without privileges', db => 'mine', user => 'bob');
-is($node->safe_psql('mine', sprintf($project, 'guarded')), '10', 'gpu_project_rows: row-level security: the owner projects every row');
-is((try_sql($node, sprintf($project, 'guarded'), db => 'mine', user => 'bob'))[0], '4', 'gpu_project_rows: row-level security: bob projects his');
+error_is($node, sprintf($project, 'secret'), '42501', 'gpu_project_rows: a table without privileges', db => 'mine',
+	user => 'alice');
+error_is($node, sprintf($project, 'secret'), '42501', 'gpu_project_rows: a column without privileges', db => 'mine',
+	user => 'bob');
+is($node->safe_psql('mine', sprintf($project, 'guarded')), '10',
+	'gpu_project_rows: row-level security: the owner projects every row');
+is((try_sql($node, sprintf($project, 'guarded'), db => 'mine', user => 'bob'))[0], '4',
+	'gpu_project_rows: row-level security: bob projects his');
 is((try_sql($node, sprintf($project, 'guarded'), db => 'mine', user => 'alice'))[0], '6',
 	'gpu_project_rows: row-level security: alice projects hers');
-is($node->safe_psql('mine', sprintf("$project; SET ROLE bob; $project", 'guarded', 'guarded')), "10\n4", 'gpu_project_rows: and after SET ROLE');
-error_is($node, q{SELECT * FROM stats.gpu_project_rows('DELETE FROM guarded RETURNING x, ARRAY[y]::real[]', 4)}, '0A000',
+is($node->safe_psql('mine', sprintf("$project; SET ROLE bob; $project", 'guarded', 'guarded')), "10\n4",
+	'gpu_project_rows: and after SET ROLE');
+error_is($node, q{SELECT * FROM stats.gpu_project_rows('DELETE FROM guarded RETURNING x, ARRAY[y]::real[]', 4)},
+	'0A000',
 	'gpu_project_rows: no writing', db => 'mine');
 
 # Every object is described and has the parallel label that it needs.
 my $members = q{FROM pg_depend d JOIN %s o ON o.oid = d.objid WHERE d.deptype = 'e' AND d.classid = '%s'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gpureg')};
-cmp_ok($node->safe_psql('mine', 'SELECT count(*) ' . sprintf($members, ('pg_proc') x 2)), '>', 15, 'functions were found');
+cmp_ok($node->safe_psql('mine', 'SELECT count(*) ' . sprintf($members, ('pg_proc') x 2)), '>', 15,
+	'functions were found');
 is($node->safe_psql('mine', 'SELECT o.oid::regprocedure ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND coalesce(obj_description(o.oid, 'pg_proc'), '') = '' ORDER BY 1}), '', 'every function has a comment');
 is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS NOT NULL FROM pg_type
-	WHERE typnamespace = 'stats'::regnamespace AND typname NOT LIKE '\_%' ORDER BY 1}), "gpu_logreg_step|t\ngpu_model|t\ngpu_ols_stats|t",
+	WHERE typnamespace = 'stats'::regnamespace AND typname NOT LIKE '\_%'
+		ORDER BY 1}), "gpu_logreg_step|t\ngpu_model|t\ngpu_ols_stats|t",
 	'every type has a comment');
 # restricted: what reads or records the session's device and last run; unsafe: what runs a query of the user's
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}),
 	"gpu_devices|r\ngpu_glm_fit|u\ngpu_last_run|r\ngpu_logreg|r\ngpu_logreg|r\n"
 	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_fit|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
-# an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it, or write into a ring
+# an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it,
+# or write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
-	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_design_row|s\ngpu_devices|v\ngpu_glm_fit|v\ngpu_ingest_pass_accum|v\ngpu_last_run|v\ngpu_levels_accum|s\ngpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
+	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_design_row|s\ngpu_devices|v\ngpu_glm_fit|v\n"
+	. "gpu_ingest_pass_accum|v\ngpu_last_run|v\ngpu_levels_accum|s\n"
+	. "gpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
 	. "gpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\ngpu_ols_coef|s\ngpu_ols_fit|v\n"
 	. "gpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
 
@@ -180,27 +213,32 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($member
 $node->safe_psql('mine', q{
 	CREATE TABLE kept AS SELECT stats.gpu_ols_stats_agg(2 * i, i) AS s, stats.gpu_ols_agg(2 * i, i) AS m,
 		stats.gpu_logreg_step_agg('{}', i / 3 % 2, i) AS step FROM generate_series(1, 9) i;
-	CREATE VIEW coefficients AS SELECT t.*, stats.gpu_logreg_solve(step) AS next FROM kept, stats.gpu_tidy(stats.gpu_ols_solve(s)) t;});
+	CREATE VIEW coefficients AS SELECT t.*, stats.gpu_logreg_solve(step) AS next
+		FROM kept, stats.gpu_tidy(stats.gpu_ols_solve(s)) t;});
 my $contents = 'SELECT s::text, m::text, step::text FROM kept; SELECT * FROM coefficients';
 my $before = $node->safe_psql('mine', $contents);
 # the objects of a trusted extension belong to the bootstrap superuser, so PostgreSQL leaves moving them to superusers
-($out, $err) = try_sql($node, 'CREATE SCHEMA "Other Place" AUTHORIZATION alice; ALTER EXTENSION gpureg SET SCHEMA "Other Place"', db => 'mine');
+($out, $err) = try_sql($node,
+	'CREATE SCHEMA "Other Place" AUTHORIZATION alice; ALTER EXTENSION gpureg SET SCHEMA "Other Place"', db => 'mine');
 is($err, '', 'ALTER EXTENSION SET SCHEMA');
 is($node->safe_psql('mine', $contents), $before, 'values and views follow');
 ($out, $err) = try_sql($node, sprintf($everything, '"Other Place"'), db => 'mine', user => 'alice');
 is("$err$out", $answers, 'everything works in its new place');
 
 # Gone without a trace
-error_is($node, 'DROP EXTENSION gpureg', '2BP01', 'DROP EXTENSION with a table that uses it', db => 'mine', user => 'alice');
+error_is($node, 'DROP EXTENSION gpureg', '2BP01', 'DROP EXTENSION with a table that uses it', db => 'mine',
+	user => 'alice');
 $node->safe_psql('mine', 'DROP TABLE kept CASCADE; DROP EXTENSION gpureg');
 is($node->safe_psql('mine', q{
 	SELECT proname FROM pg_proc WHERE probin LIKE '%gpureg%' OR proname LIKE 'gpu\_%' UNION ALL
 	SELECT typname FROM pg_type WHERE typname LIKE '%gpu\_%' UNION ALL
 	SELECT relname FROM pg_class WHERE relname LIKE '%gpu\_%' UNION ALL
-	SELECT description FROM pg_description WHERE objoid >= 16384 AND description ~* 'regression|projection|hash'}), '', 'DROP EXTENSION leaves nothing');
+	SELECT description FROM pg_description
+		WHERE objoid >= 16384 AND description ~* 'regression|projection|hash'}), '', 'DROP EXTENSION leaves nothing');
 ($out, $err) = try_sql($node, 'CREATE EXTENSION gpureg SCHEMA "Other Place"', db => 'mine', user => 'alice');
 is($err, '', 'and it can be created again');
-is($node->safe_psql('mine', q{SELECT default_version = installed_version FROM pg_available_extensions WHERE name = 'gpureg'}), 't',
+is($node->safe_psql('mine',
+	q{SELECT default_version = installed_version FROM pg_available_extensions WHERE name = 'gpureg'}), 't',
 	'in its default version');
 
 survived($node, $pid, 'privileges');

@@ -1,4 +1,5 @@
-# Logistic regression over rows that are kept, stored in a temporary file, or read again for each pass: interrupts, snapshots, errors.
+# Logistic regression over rows that are kept, stored in a temporary file, or read again for each pass: interrupts,
+# snapshots, errors.
 use strict;
 use warnings;
 
@@ -14,12 +15,14 @@ use Time::HiRes;
 # How long an interrupt may take, with what psql needs to start.
 my $prompt = 2.5;
 
-my $node = start_node('main', 'gpureg.device = cpu', 'max_worker_processes = 12', 'max_parallel_workers = 8', 'jit = off');
+my $node = start_node('main', 'gpureg.device = cpu', 'max_worker_processes = 12', 'max_parallel_workers = 8',
+	'jit = off');
 my $pid = postmaster_pid($node);
 
 $node->safe_psql('postgres', q{
 	SELECT setseed(0.5);
-	CREATE TABLE rows AS SELECT i, i / 3 % 2 = 0 OR i % 5 = 0 AS y, i % 7 + i / 1e6 AS x1, sin(i) AS x2 FROM generate_series(1, 100000) i;
+	CREATE TABLE rows AS SELECT i, i / 3 % 2 = 0 OR i % 5 = 0 AS y, i % 7 + i / 1e6 AS x1, sin(i) AS x2
+		FROM generate_series(1, 100000) i;
 	CREATE TABLE wide AS SELECT random() > 0.5 AS y, ARRAY(SELECT random() + 0 * i FROM generate_series(1, 2000)) AS x
 		FROM generate_series(1, 2100) i;
 	CREATE TABLE step AS SELECT gpu_logreg_step_agg('{}', y, VARIADIC x) AS s FROM (SELECT * FROM wide LIMIT 200) w;
@@ -50,7 +53,8 @@ like($want, qr/^\{[^N]+\}\|100000\|\d+\|t$/, 'a fit to compare with');
 for my $name (sort keys %holding)
 {
 	my ($set, $query, $reason) = @{ $holding{$name} };
-	my ($got, $run) = split /\n/, $node->safe_psql('postgres', "$set " . sprintf($fit, $query) . '; SELECT reason FROM gpu_last_run()');
+	my ($got, $run) = split /\n/, $node->safe_psql('postgres', "$set " . sprintf($fit, $query)
+		. '; SELECT reason FROM gpu_last_run()');
 
 	cmp_ok(relative_difference($got =~ s/\|[tf]$//r, $want =~ s/\|[tf]$//r), '<=', 1e-13, "$name: the same fit");
 	like($run, $reason, "$name: that way");
@@ -62,18 +66,23 @@ is(temporary_files(), '0', 'no temporary file is left');
 #
 
 # Gradient ascent that never ends makes passes; a wide fit is long in one.
-my $endless = q{SELECT gpu_logreg_fit($$%s$$, solver => 'gd', max_iter => 2000000000, tol => 1e-300, learning_rate => 1e-9)};
+my $endless = q{SELECT gpu_logreg_fit($$%s$$, solver => 'gd', max_iter => 2000000000, tol => 1e-300,
+	learning_rate => 1e-9)};
 my %long = (
-	(map { ("gpu_logreg_fit, $_" => "$holding{$_}[0] " . sprintf($endless, $holding{$_}[1])) } 'kept', 'volatile', 'read again'),
-	'gpu_logreg_fit, writing' => 'SELECT gpu_logreg_fit($$SELECT random() > 0.5, i % 11 FROM (SELECT generate_series(1, 1000000000) AS i) s$$)',
+	(map { ("gpu_logreg_fit, $_" => "$holding{$_}[0] " . sprintf($endless, $holding{$_}[1])) } 'kept', 'volatile',
+		'read again'),
+	'gpu_logreg_fit, writing' =>
+		'SELECT gpu_logreg_fit($$SELECT random() > 0.5, i % 11 FROM (SELECT generate_series(1, 1000000000) AS i) s$$)',
 	'gpu_logreg_fit, wide' => q{SET gpureg.ring_size = '64MB'; SELECT gpu_logreg_fit('SELECT y, x FROM wide')},
 	'gpu_logreg_agg, wide' => 'SELECT gpu_logreg_agg(y, VARIADIC x) FROM wide',
-	'gpu_logreg_step_agg, wide' => q{SELECT gpu_logreg_step_agg('{}', y, VARIADIC x) FROM wide, generate_series(1, 100)},
+	'gpu_logreg_step_agg, wide' =>
+		q{SELECT gpu_logreg_step_agg('{}', y, VARIADIC x) FROM wide, generate_series(1, 100)},
 	'gpu_logreg_solve' => 'SELECT gpu_logreg_solve(s) FROM step, generate_series(1, 100)');
 
 for my $name (sort keys %long)
 {
-	my ($took, $err) = seconds(sub { error_is($node, "SET statement_timeout = '300ms'; $long{$name}", '57014', "$name, timeout") });
+	my ($took, $err) = seconds(sub { error_is($node, "SET statement_timeout = '300ms'; $long{$name}", '57014',
+		"$name, timeout") });
 
 	like($err, qr/57014: canceling statement due to statement timeout/, "$name, timeout: the message");
 	cmp_ok($took, '<', 0.3 + $prompt, "$name, timeout: promptly");
@@ -94,11 +103,13 @@ for my $name (sort keys %long)
 # a client that is gone, in the way that has workers and in the one that has a file
 for my $name ('volatile', 'read again')
 {
-	my $session = start_session($node, 'gone', "SET client_connection_check_interval = '100ms'", $long{"gpu_logreg_fit, $name"});
+	my $session = start_session($node, 'gone', "SET client_connection_check_interval = '100ms'",
+		$long{"gpu_logreg_fit, $name"});
 	wait_active($node, 'gone', 'gpu_logreg');
 	$session->{run}->kill_kill(grace => 0);
 	my ($took) = seconds(sub { $node->poll_query_until('postgres',
-		"SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'gone' OR backend_type = 'parallel worker'") });
+		"SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'gone'
+			OR backend_type = 'parallel worker'") });
 	cmp_ok($took, '<', $prompt, "$name, client gone: no backend is left");
 }
 is(temporary_files(), '0', 'no temporary file is left by those that were interrupted');
@@ -107,7 +118,8 @@ is(temporary_files(), '0', 'no temporary file is left by those that were interru
 # Limits and errors
 #
 
-my $err = error_is($node, "SET temp_file_limit = '1MB'; " . sprintf($fit, $holding{volatile}[1]), '53400', 'temp_file_limit');
+my $err = error_is($node, "SET temp_file_limit = '1MB'; " . sprintf($fit, $holding{volatile}[1]), '53400',
+	'temp_file_limit');
 like($err, qr/temporary file size exceeds "?temp_file_limit/, 'temp_file_limit: the message');
 is(temporary_files(), '0', 'temp_file_limit: no temporary file is left');
 
@@ -118,7 +130,8 @@ for my $at (3, 60_000, 100_000)
 	{
 		my ($set, $query) = @{ $holding{$name} };
 
-		error_is($node, "$set " . sprintf($fit, $query =~ s/x2/x2 \/ (i - $at)/r), '22012', "$name: division by zero in row $at");
+		error_is($node, "$set " . sprintf($fit, $query =~ s/x2/x2 \/ (i - $at)/r), '22012',
+			"$name: division by zero in row $at");
 	}
 }
 for my $name (sort keys %holding)
@@ -126,13 +139,17 @@ for my $name (sort keys %holding)
 	my ($set, $query) = @{ $holding{$name} };
 	my $call = "$set $fit";
 
-	$err = error_is($node, sprintf($call, $query =~ s/x2/CASE WHEN i = 90000 THEN 'NaN' ELSE x2 END AS third/r), '22023', "$name: NaN");
+	$err = error_is($node, sprintf($call, $query =~ s/x2/CASE WHEN i = 90000 THEN 'NaN' ELSE x2 END AS third/r),
+		'22023', "$name: NaN");
 	like($err, qr/column "third" has a value that is NaN or infinite/, "$name: NaN: the column");
-	$err = error_is($node, sprintf($call, $query =~ s/SELECT y,/SELECT CASE WHEN i = 90000 THEN 2 ELSE y::int END AS first,/r), '22023', "$name: 2");
+	$err = error_is($node, sprintf($call,
+		$query =~ s/SELECT y,/SELECT CASE WHEN i = 90000 THEN 2 ELSE y::int END AS first,/r), '22023', "$name: 2");
 	like($err, qr/response must be 0 or 1, got 2\n.*column "first"/, "$name: 2: the column");
 	error_is($node, sprintf($call, $query =~ s/SELECT y,/SELECT y OR true,/r), '22023', "$name: one class");
-	error_is($node, sprintf($call, $query =~ s/x2/CASE WHEN i < 90000 THEN ARRAY[x2, 1] ELSE ARRAY[x2] END/r), '22023', "$name: lengths");
-	error_is($node, sprintf($call, $query =~ s/x2/CASE WHEN i = 90000 THEN 1e200 ELSE x2 END/r), '22003', "$name: 1e200");
+	error_is($node, sprintf($call, $query =~ s/x2/CASE WHEN i < 90000 THEN ARRAY[x2, 1] ELSE ARRAY[x2] END/r),
+		'22023', "$name: lengths");
+	error_is($node, sprintf($call, $query =~ s/x2/CASE WHEN i = 90000 THEN 1e200 ELSE x2 END/r), '22003',
+		"$name: 1e200");
 	error_is($node, sprintf($call, "$query WHERE i < 0"), 'P0002', "$name: no rows");
 }
 is(temporary_files(), '0', 'no temporary file is left by those that failed');
@@ -198,9 +215,11 @@ for my $name ('kept', 'volatile', 'read again')
 	my ($got, $run) = split /\n/, $out;
 
 	is($messages, '', "$name, while rows change: no message");
-	cmp_ok(relative_difference(($got // '') =~ s/\|[tf]$//r, $before =~ s/\|[tf]$//r), '<=', 1e-13, "$name: the rows of its start");
+	cmp_ok(relative_difference(($got // '') =~ s/\|[tf]$//r, $before =~ s/\|[tf]$//r), '<=', 1e-13,
+		"$name: the rows of its start");
 	cmp_ok($nruns, $name =~ /again/ ? '>' : '==', $changed_at, "$name: $nruns runs");
-	isnt($node->safe_psql('postgres', "$set " . sprintf($fit, $query =~ s/rows/changing/r)), $before, "$name: and they did change");
+	isnt($node->safe_psql('postgres', "$set " . sprintf($fit, $query =~ s/rows/changing/r)), $before,
+		"$name: and they did change");
 	$node->safe_psql('postgres', 'TRUNCATE changing; INSERT INTO changing TABLE rows; ANALYZE changing');
 }
 
@@ -217,15 +236,19 @@ $node->safe_psql('postgres', q{
 		PERFORM pg_sleep(0.002);
 		RETURN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint % most;
 	END $$});
-$err = error_is($node, "$parallel " . sprintf($fit, 'SELECT y, x1, x2 FROM rows WHERE i > (SELECT liar(30000))'), '22000', 'other rows');
-like($err, qr/query returned other rows when it was run again\nDETAIL:  It returned \d+ complete rows, and then \d+\.\nHINT:  /,
+$err = error_is($node, "$parallel " . sprintf($fit, 'SELECT y, x1, x2 FROM rows WHERE i > (SELECT liar(30000))'),
+	'22000', 'other rows');
+like($err, qr/query returned other rows when it was run again
+DETAIL:  It returned \d+ complete rows, and then \d+\.
+HINT:  /,
 	'other rows: the message');
 # without workers its result is stored, and is what it was
-($out, $messages) = try_sql($node, "$holding{serial}[0] " . sprintf($fit, 'SELECT y, x1, x2 FROM rows WHERE i > (SELECT liar(30000))'));
+($out, $messages) = try_sql($node, "$holding{serial}[0] " . sprintf($fit,
+	'SELECT y, x1, x2 FROM rows WHERE i > (SELECT liar(30000))'));
 like("$messages$out", qr/^\{[^N]+\}\|\d+\|\d+\|t$/, 'other rows: not where they are stored');
 
-# Under one snapshot a query may still give other rows each time, without any function that lies: which ones a LIMIT takes depends on
-# who comes first. Such rows are stored.
+# Under one snapshot a query may still give other rows each time, without any function that lies: which ones a LIMIT
+# takes depends on who comes first. Such rows are stored.
 $node->safe_psql('postgres', 'CREATE VIEW some_rows AS SELECT * FROM rows LIMIT 60000');
 for my $case (
 	[ 'LIMIT', 'SELECT y, x1, x2 FROM rows LIMIT 60000', 60_000 ],
@@ -268,7 +291,8 @@ $node->safe_psql('postgres', q{
 				CASE k % 8
 					WHEN 0 THEN model := gpu_logreg_fit('SELECT y, x[1:20] FROM long');
 					WHEN 1 THEN PERFORM gpu_logreg_fit('SELECT y, x[1:20] FROM long WHERE random() >= 0');
-					WHEN 2 THEN model := gpu_logreg_fit('SELECT y, x FROM long WHERE (SELECT sometimes()) = 0', max_iter => 1);
+					WHEN 2 THEN model := gpu_logreg_fit('SELECT y, x FROM long WHERE (SELECT sometimes()) = 0',
+						max_iter => 1);
 					WHEN 3 THEN PERFORM gpu_logreg_fit(late);
 					WHEN 4 THEN model := gpu_logreg_fit(late || ' WHERE random() >= 0');
 					WHEN 5 THEN PERFORM gpu_logreg_agg(y, VARIADIC x[1:20]) FROM long;

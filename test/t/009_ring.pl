@@ -1,5 +1,5 @@
-# The ring of shared memory that parallel workers fill and a thread of the session's process empties: whatever ends a statement, nothing of it is
-# left; where there is none to be had, the rows come without it.
+# The ring of shared memory that parallel workers fill and a thread of the session's process empties: whatever ends a
+# statement, nothing of it is left; where there is none to be had, the rows come without it.
 use strict;
 use warnings;
 
@@ -20,8 +20,10 @@ my $prompt = 2.5;
 # Segments are files in the data directory, where nobody else's are.
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 1);
-$node->append_conf('postgresql.conf', join "\n", 'dynamic_shared_memory_type = mmap', 'shared_buffers = 32MB', 'max_connections = 40', 'max_worker_processes = 32',
-	'max_parallel_workers = 24', 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'jit = off',
+$node->append_conf('postgresql.conf', join "\n", 'dynamic_shared_memory_type = mmap', 'shared_buffers = 32MB',
+	'max_connections = 40', 'max_worker_processes = 32',
+	'max_parallel_workers = 24', 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0',
+		'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'jit = off',
 	'gpureg.device = cpu', 'gpureg.debug_ring = on', "client_connection_check_interval = '100ms'", '');
 $node->start;
 my $pid = postmaster_pid($node);
@@ -42,13 +44,18 @@ $node->safe_psql('postgres', q{
 		END LOOP;
 		RETURN n;
 	END $$;
-	CREATE FUNCTION nfiles() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT count(*) FROM pg_ls_dir('/proc/self/fd') $$;
+	CREATE FUNCTION nfiles() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT count(*)
+		FROM pg_ls_dir('/proc/self/fd') $$;
 	-- those of a ring's size: PostgreSQL has some of its own
 	CREATE FUNCTION nsegments() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-		SELECT count(*) FROM regexp_matches(pg_read_file('/proc/self/maps'), '([0-9a-f]+)-([0-9a-f]+) [^\n]*(?:pg_dynshmem/mmap|/dev/shm/PostgreSQL|/SYSV)', 'g') AS m
-		WHERE ('x' || lpad(m[2], 16, '0'))::bit(64)::bigint - ('x' || lpad(m[1], 16, '0'))::bit(64)::bigint > 4000000 $$;
-	CREATE TABLE rows AS SELECT i, sin(i) + i % 5 AS y, i % 7 AS a, cos(i * 0.7) AS b, (i * 7 + i / 3) % 5 < 2 AS won FROM generate_series(1, 100000) i;
-	CREATE TABLE wide AS SELECT i, sin(i) AS y, ARRAY(SELECT cos(i * sqrt(j)) FROM generate_series(2, 2001) j) AS x FROM generate_series(1, 400) i;
+		SELECT count(*) FROM regexp_matches(pg_read_file('/proc/self/maps'),
+			'([0-9a-f]+)-([0-9a-f]+) [^\n]*(?:pg_dynshmem/mmap|/dev/shm/PostgreSQL|/SYSV)', 'g') AS m
+		WHERE ('x' || lpad(m[2], 16, '0'))::bit(64)::bigint - ('x'
+			|| lpad(m[1], 16, '0'))::bit(64)::bigint > 4000000 $$;
+	CREATE TABLE rows AS SELECT i, sin(i) + i % 5 AS y, i % 7 AS a, cos(i * 0.7) AS b, (i * 7 + i / 3) % 5 < 2 AS won
+		FROM generate_series(1, 100000) i;
+	CREATE TABLE wide AS SELECT i, sin(i) AS y, ARRAY(SELECT cos(i * sqrt(j)) FROM generate_series(2, 2001) j) AS x
+		FROM generate_series(1, 400) i;
 	ANALYZE;});
 
 # Segments of a ring's size
@@ -63,7 +70,9 @@ sub nothing_left
 	my ($name) = @_;
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker' OR (state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend')});
+	$node->poll_query_until('postgres',
+		q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'
+		OR (state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend')});
 	for (1 .. 20)
 	{
 		last if !segments();
@@ -73,7 +82,8 @@ sub nothing_left
 }
 
 # In the session itself: it works on, through a ring, and has one thread and no segment mapped.
-my $and_then = q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n, (SELECT reason FROM gpu_last_run()) IS NOT NULL, nthreads(), nsegments()};
+my $and_then = q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n, (SELECT reason FROM gpu_last_run()) IS NOT NULL,
+	nthreads(), nsegments()};
 my $as_before = '100000|t|1|0';
 
 my ($out) = try_sql($node, "$and_then; SELECT reason, rows FROM gpu_last_run()");
@@ -84,20 +94,25 @@ nothing_left('a fit');
 # Interrupts
 #
 
-# Rows that never end, taken as fast as they come; or so wide that the thread takes its time with them, and all others wait for a free block.
+# Rows that never end, taken as fast as they come; or so wide that the thread takes its time with them, and all others
+# wait for a free block.
 my %long = (
 	filling => q{SELECT gpu_ols_fit('SELECT r.y, s.a, s.b FROM rows r, rows s')},
-	'filling, logistic' => q{SET gpureg.ring_size = '256MB'; SELECT gpu_logreg_fit('SELECT r.won, s.a, s.b FROM rows r, rows s')},
+	'filling, logistic' => q{SET gpureg.ring_size = '256MB';
+		SELECT gpu_logreg_fit('SELECT r.won, s.a, s.b FROM rows r, rows s')},
 	waiting => q{SELECT gpu_ols_fit('SELECT w.y, w.x FROM wide w, rows r')},
-	'waiting, no worker to be had' => q{SET max_parallel_workers = 0; SELECT gpu_ols_fit('SELECT w.y, w.x FROM wide w, rows r')},
-	'waiting, leader looks on' => q{SET parallel_leader_participation = off; SELECT gpu_ols_fit('SELECT w.y, w.x FROM wide w, rows r')});
+	'waiting, no worker to be had' =>
+		q{SET max_parallel_workers = 0; SELECT gpu_ols_fit('SELECT w.y, w.x FROM wide w, rows r')},
+	'waiting, leader looks on' =>
+		q{SET parallel_leader_participation = off; SELECT gpu_ols_fit('SELECT w.y, w.x FROM wide w, rows r')});
 
 # Waits until the statement runs, and, if it is one of those, until somebody waits for a free block.
 sub wait_running
 {
 	my ($session, $name) = @_;
 	my $backend = wait_active($node, $session, 'gpu_(ols|logreg)_fit');
-	my $waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE (pid = $backend OR leader_pid = $backend) AND wait_event_type = 'Extension'";
+	my $waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE (pid = $backend OR leader_pid = $backend)
+		AND wait_event_type = 'Extension'";
 
 	if ($name =~ /^waiting/)
 	{
@@ -111,7 +126,9 @@ for my $name (sort keys %long)
 {
 	my @statements = split /; /, $long{$name};
 
-	my ($took, $result, $err) = seconds(sub { try_sql($node, "SET statement_timeout = '700ms'; $long{$name}; RESET statement_timeout; $and_then") });
+	my ($took, $result, $err) =
+		seconds(sub { try_sql($node,
+		"SET statement_timeout = '700ms'; $long{$name}; RESET statement_timeout; $and_then") });
 	is(sqlstate($err), '57014', "$name, timeout: SQLSTATE") or diag($err);
 	is($result, $as_before, "$name, timeout: the session goes on");
 	cmp_ok($took, '<', 0.7 + $prompt + 1, "$name, timeout: promptly");
@@ -141,7 +158,8 @@ for my $name (sort keys %long)
 	$session = start_session($node, 'gone', @statements);
 	wait_running('gone', $name);
 	$session->{run}->kill_kill(grace => 0);
-	($took) = seconds(sub { $node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'gone'}) });
+	($took) = seconds(sub { $node->poll_query_until('postgres',
+		q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'gone'}) });
 	cmp_ok($took, '<', $prompt, "$name, client gone: no backend is left");
 	nothing_left("$name, client gone");
 }
@@ -152,8 +170,10 @@ for my $name ('filling', 'waiting')
 	my $session = start_session($node, 'bereft', $long{$name}, $and_then);
 	my $backend = wait_running('bereft', $name);
 
-	ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE leader_pid = $backend"), "$name: there is a worker");
-	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE leader_pid = $backend LIMIT 1");
+	ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE leader_pid = $backend"),
+		"$name: there is a worker");
+	$node->safe_psql('postgres',
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE leader_pid = $backend LIMIT 1");
 	finish_session($session);
 	is(sqlstate($session->{err}), '57P01', "$name, a worker is ended: SQLSTATE") or diag($session->{err});
 	is($session->{out}, "$as_before\n", "$name, a worker is ended: the session goes on");
@@ -168,7 +188,8 @@ survived($node, $pid, 'interrupts');
 my %failing = (
 	'division by zero' => [ '22012', 'SELECT y, a / (i - 90000) FROM rows' ],
 	'NaN' => [ '22023', q{SELECT y, CASE i WHEN 90000 THEN 'NaN' ELSE b END AS b FROM rows} ],
-	'NaN among the last rows' => [ '22023', q{SELECT y, CASE i WHEN 10 THEN 'NaN' ELSE b END AS b FROM rows WHERE i < 20} ],
+	'NaN among the last rows' => [ '22023',
+		q{SELECT y, CASE i WHEN 10 THEN 'NaN' ELSE b END AS b FROM rows WHERE i < 20} ],
 	'a shape that changes' => [ '22023', 'SELECT y, x[1:2000 - i / 300] FROM wide' ],
 	'a shape that is too wide' => [ '54000', 'SELECT y, x || x || x || x || x || x AS x FROM wide' ],
 	'squares out of range' => [ '22003', 'SELECT y, CASE i WHEN 90000 THEN 1e200 ELSE b END AS b FROM rows' ]);
@@ -193,8 +214,10 @@ $node->safe_psql('postgres', q{
 	DECLARE
 		caught int := 0;
 		model gpu_model;
-		queries text[] := ARRAY['SELECT y, a / (i - 3000) FROM rows WHERE i < 4000', $q$SELECT y, CASE i WHEN 3000 THEN 'NaN' ELSE b END AS b FROM rows WHERE i < 4000$q$,
-			'SELECT y, x[1:20 - i / 300] FROM wide', 'SELECT y, NULL::int FROM wide', 'SELECT y, a, b FROM rows WHERE i < 4000', 'SELECT y, x[1:100] FROM wide'];
+		queries text[] := ARRAY['SELECT y, a / (i - 3000) FROM rows WHERE i < 4000', $q$SELECT y,
+			CASE i WHEN 3000 THEN 'NaN' ELSE b END AS b FROM rows WHERE i < 4000$q$,
+			'SELECT y, x[1:20 - i / 300] FROM wide', 'SELECT y, NULL::int FROM wide',
+				'SELECT y, a, b FROM rows WHERE i < 4000', 'SELECT y, x[1:100] FROM wide'];
 	BEGIN
 		FOR k IN 1..times LOOP
 			BEGIN
@@ -209,8 +232,10 @@ $node->safe_psql('postgres', q{
 		END LOOP;
 		RETURN caught;
 	END $$});
-my $state = q{SELECT sum(total_bytes) / 1024, process_kb('RssAnon'), nfiles(), nthreads(), nsegments() FROM pg_backend_memory_contexts};
-my @numbers = $node->safe_psql('postgres', "SELECT fail_often(60); $state; SELECT fail_often(400); $state") =~ /([\d.]+)/g;
+my $state = q{SELECT sum(total_bytes) / 1024, process_kb('RssAnon'), nfiles(), nthreads(), nsegments()
+	FROM pg_backend_memory_contexts};
+my @numbers = $node->safe_psql('postgres', "SELECT fail_often(60); $state; SELECT fail_often(400); $state") =~
+	/([\d.]+)/g;
 is($numbers[0], 40, 'errors were caught at first');
 is($numbers[6], 267, 'errors were caught') or diag("@numbers");
 cmp_ok($numbers[7] - $numbers[1], '<', 20_000, 'memory contexts did not grow');
@@ -226,26 +251,34 @@ nothing_left('errors');
 my %fits = (
 	gpu_ols_fit => [ q{SELECT coef, n FROM gpu_ols_fit('SELECT y, a, b FROM rows')}, 1e-15 ],
 	'gpu_ols_fit, single' => [ q{SELECT coef, n FROM gpu_ols_fit('SELECT y, a::smallint, b::real FROM rows')}, 1e-15 ],
-	'gpu_ols_fit, wide' => [ q{SELECT coef, n FROM gpu_ols_fit('SELECT y, x[1:50] FROM wide, generate_series(1, 100)')}, 1e-13 ],
+	'gpu_ols_fit, wide' => [ q{SELECT coef, n FROM gpu_ols_fit('SELECT y, x[1:50] FROM wide, generate_series(1, 100)')},
+		1e-13 ],
 	gpu_logreg_fit => [ q{SELECT coef, n FROM gpu_logreg_fit('SELECT won, a, b FROM rows')}, 1e-12 ]);
 for my $name (sort keys %fits)
 {
 	my ($sql, $tolerance) = @{ $fits{$name} };
-	my $want = $node->safe_psql('postgres', "SET gpureg.debug_ring = off; SET max_parallel_workers_per_gather = 0; $sql");
+	my $want = $node->safe_psql('postgres',
+		"SET gpureg.debug_ring = off; SET max_parallel_workers_per_gather = 0; $sql");
 
 	for my $workers (0 .. 4)
 	{
 		for my $leader ('on', 'off')
 		{
-			my ($got, $run) = split /\n/, $node->safe_psql('postgres', "SET max_parallel_workers_per_gather = 4; SET max_parallel_workers = $workers;
-				SET parallel_leader_participation = $leader; $sql; SELECT reason, workers BETWEEN 0 AND $workers FROM gpu_last_run()");
+			my ($got, $run) = split /\n/,
+				$node->safe_psql('postgres',
+				"SET max_parallel_workers_per_gather = 4; SET max_parallel_workers = $workers;
+				SET parallel_leader_participation = $leader; $sql; SELECT reason, workers BETWEEN 0 AND $workers
+					FROM gpu_last_run()");
 
 			is($run, 'gpureg.debug_ring is on|t', "$name, $workers workers, leader $leader: through the ring");
-			cmp_ok(relative_difference($got, $want), '<=', $tolerance, "$name, $workers workers, leader $leader: the same");
+			cmp_ok(relative_difference($got, $want), '<=', $tolerance,
+				"$name, $workers workers, leader $leader: the same");
 		}
 	}
 }
-is($node->safe_psql('postgres', q{SET parallel_leader_participation = off; SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n; SELECT workers > 0 FROM gpu_last_run()}),
+is($node->safe_psql('postgres',
+	q{SET parallel_leader_participation = off; SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n;
+	SELECT workers > 0 FROM gpu_last_run()}),
 	"100000\nt", 'workers are counted');
 
 # many sessions at once
@@ -259,7 +292,8 @@ nothing_left('many sessions');
 # transactions that may not write
 for my $transaction ('READ ONLY', 'ISOLATION LEVEL SERIALIZABLE', 'ISOLATION LEVEL REPEATABLE READ, READ ONLY')
 {
-	is($node->safe_psql('postgres', "BEGIN $transaction; $and_then; SELECT reason FROM gpu_last_run(); COMMIT"), "$as_before\ngpureg.debug_ring is on", $transaction);
+	is($node->safe_psql('postgres', "BEGIN $transaction; $and_then; SELECT reason FROM gpu_last_run(); COMMIT"),
+		"$as_before\ngpureg.debug_ring is on", $transaction);
 }
 
 # The memory of all processes over two million rows, which take 180 MB.
@@ -274,7 +308,8 @@ $node->safe_psql('postgres', q{
 		RETURN 1;
 	END $$});
 $out = $node->safe_psql('postgres', q{
-	SELECT (gpu_ols_fit('SELECT y, a, b, a * b, a * a, b * b, i, a * i, b * i, CASE WHEN i % 10000 = 0 THEN modest() ELSE 0 END AS modest, y * b FROM rows, generate_series(1, 20)')).n;
+	SELECT (gpu_ols_fit('SELECT y, a, b, a * b, a * a, b * b, i, a * i, b * i, CASE WHEN i % 10000 = 0 THEN modest() '
+		'ELSE 0 END AS modest, y * b FROM rows, generate_series(1, 20)')).n;
 	SELECT reason FROM gpu_last_run();
 	SELECT process_kb('VmHWM')});
 like($out, qr/^2000000\ngpureg.debug_ring is on\n\d+$/, 'two million rows');
@@ -285,24 +320,31 @@ cmp_ok((split /\n/, $out)[2], '<', 150_000, 'memory does not grow with the rows'
 # No ring
 #
 
-# Files of more than 12 MB cannot be written by the sessions to come: there is room for a worker's segments, not for a ring of 16 MB.
+# Files of more than 12 MB cannot be written by the sessions to come: there is room for a worker's segments, not for a
+# ring of 16 MB.
 SKIP:
 {
 	my $limited = system_log('prlimit', '--pid', $pid, '--fsize=12000000:') == 0;
 
 	skip 'prlimit is not there or cannot do it', 6 unless $limited;
 	my $without = q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n; SELECT reason FROM gpu_last_run();};
-	my ($result, $err) = try_sql($node, "$without $without SELECT nthreads(), nsegments(); SET gpureg.ring_size = '1MB'; $without");
+	my ($result, $err) = try_sql($node,
+		"$without $without SELECT nthreads(), nsegments(); SET gpureg.ring_size = '1MB'; $without");
 
-	is($result, "100000\ngpureg.device is cpu\n100000\ngpureg.device is cpu\n1|0\n100000\ngpureg.debug_ring is on", 'no room for a ring: the rows come without it; a smaller one is had');
+	is($result, "100000\ngpureg.device is cpu\n100000\ngpureg.device is cpu\n1|0\n100000\ngpureg.debug_ring is on",
+		'no room for a ring: the rows come without it; a smaller one is had');
 	is($err, '', 'no room for a ring: nothing is said');
-	($result, $err) = try_sql($node, "BEGIN; SAVEPOINT s; $without ROLLBACK TO s; $without COMMIT; SELECT (gpu_logreg_fit('SELECT won, a, b FROM rows')).n");
-	is($result, "100000\ngpureg.device is cpu\n100000\ngpureg.device is cpu\n100000", 'no room for a ring: in a subtransaction, and for logistic regression');
+	($result, $err) = try_sql($node,
+		"BEGIN; SAVEPOINT s; $without ROLLBACK TO s; $without COMMIT;
+		SELECT (gpu_logreg_fit('SELECT won, a, b FROM rows')).n");
+	is($result, "100000\ngpureg.device is cpu\n100000\ngpureg.device is cpu\n100000",
+		'no room for a ring: in a subtransaction, and for logistic regression');
 	($result) = try_sql($node, "SET gpureg.ring_size = '1MB'; SET max_parallel_workers_per_gather = 1024; $without");
 	is($result, "100000\ngpureg.debug_ring is on", 'a small ring, however many workers a query may ask for');
 	nothing_left('no room for a ring');
 	system_log('prlimit', '--pid', $pid, '--fsize=unlimited:');
-	is((try_sql($node, "$and_then; SELECT reason FROM gpu_last_run()"))[0], "$as_before\ngpureg.debug_ring is on", 'and with it again when there is room');
+	is((try_sql($node, "$and_then; SELECT reason FROM gpu_last_run()"))[0], "$as_before\ngpureg.debug_ring is on",
+		'and with it again when there is room');
 }
 
 #
@@ -317,7 +359,8 @@ $node->wait_for_catchup($standby);
 ($out) = try_sql($standby, "SELECT pg_is_in_recovery(); $and_then; SELECT reason FROM gpu_last_run();
 	SELECT gpu_ols_fit('SELECT y, a / (i - 90000) FROM rows'); $and_then");
 is($out, "t\n$as_before\ngpureg.debug_ring is on\n$as_before", 'on a hot standby');
-unlike(slurp_file($standby->logfile), qr/leak|PANIC|TRAP:|was terminated by signal/, 'on a hot standby: nothing was left, nothing crashed');
+unlike(slurp_file($standby->logfile), qr/leak|PANIC|TRAP:|was terminated by signal/,
+	'on a hot standby: nothing was left, nothing crashed');
 $standby->stop;
 
 survived($node, $pid, 'the ring');
@@ -349,7 +392,8 @@ unlike($log, qr/leak/, 'no leak was noticed');
 # Shared memory of other kinds, some of it the server's from its start
 #
 
-# False where the machine has no shared memory of this kind. A server that doesn't start for another reason ends the test.
+# False where the machine has no shared memory of this kind. A server that doesn't start for another reason ends the
+# test.
 sub starts_with
 {
 	my ($type) = @_;
@@ -370,13 +414,17 @@ for my $type ('posix', 'sysv')
   SKIP:
 	{
 		skip "no $type shared memory on this machine", 3 unless starts_with($type);
-		my $two = q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n, (gpu_ols_fit('SELECT y, a::smallint, b::real FROM rows')).n; SELECT reason FROM gpu_last_run()};
-		is($node->safe_psql('postgres', "$two; SET gpureg.ring_size = '64MB'; $two; SET gpureg.ring_size = '1MB'; $two"),
-			"100000|100000\ngpureg.debug_ring is on\n100000|100000\ngpureg.debug_ring is on\n100000|100000\ngpureg.debug_ring is on", "$type: through the ring");
+		my $two = q{SELECT (gpu_ols_fit('SELECT y, a, b FROM rows')).n,
+			(gpu_ols_fit('SELECT y, a::smallint, b::real FROM rows')).n; SELECT reason FROM gpu_last_run()};
+		is($node->safe_psql('postgres',
+			"$two; SET gpureg.ring_size = '64MB'; $two; SET gpureg.ring_size = '1MB'; $two"),
+			"100000|100000\ngpureg.debug_ring is on\n100000|100000\ngpureg.debug_ring is "
+				. "on\n100000|100000\ngpureg.debug_ring is on", "$type: through the ring");
 		my @three = map { start_session($node, "$type$_", ($two) x 3) } 1 .. 3;
 		finish_session($_) for @three;
 		is(join('', map { $_->{err} } @three), '', "$type: three sessions");
-		is((try_sql($node, "SET statement_timeout = '500ms'; $long{waiting}; RESET statement_timeout; $and_then"))[0], $as_before, "$type: after a timeout");
+		is((try_sql($node, "SET statement_timeout = '500ms'; $long{waiting}; RESET statement_timeout; $and_then"))[0],
+			$as_before, "$type: after a timeout");
 		$node->stop;
 	}
 }

@@ -65,7 +65,8 @@ sub start_session
 {
 	my ($node, $name, @statements) = @_;
 	my $session = { out => '', err => '' };
-	my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres') . " application_name=$name",
+	my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres')
+		. " application_name=$name",
 		map { ('-c', $_) } @statements);
 
 	$session->{run} = IPC::Run::start(\@command, '<', \undef, '>', \$session->{out}, '2>', \$session->{err});
@@ -76,7 +77,8 @@ sub start_session
 sub wait_active
 {
 	my ($node, $name, $pattern) = @_;
-	my $where = "application_name = '$name' AND state = 'active' AND query ~ '$pattern' AND backend_type = 'client backend'";
+	my $where = "application_name = '$name' AND state = 'active' AND query ~ '$pattern' AND backend_type = 'client "
+		. "backend'";
 
 	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE $where")
 	  or die "$name never ran $pattern";
@@ -139,7 +141,8 @@ sub seconds
 	return (time - $started, @result);
 }
 
-# The largest relative difference of two lists of numbers given as text; NULLs must match. @least: what is relative to no less.
+# The largest relative difference of two lists of numbers given as text; NULLs must match. @least: what is relative to
+# no less.
 sub relative_difference
 {
 	my ($left, $right, @least) = @_;
