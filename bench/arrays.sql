@@ -1,5 +1,6 @@
--- Rows of arrays: a fiftieth of the variable rows of 100 float8 and of 100 float4, and a fortieth of 1,000 float8 (of 10 million, 2 GB), which lie
--- outside their table. Yardsticks are aggregates that must get at each array's elements. Leaves nothing.
+-- Rows of arrays: a fiftieth of the variable rows of 100 float8 and of 100 float4, and a fortieth of 1,000 float8 (of
+-- 10 million, 2 GB), which lie outside their table. Yardsticks are aggregates that must get at each array's elements.
+-- Leaves nothing.
 \ir common.sql
 SELECT greatest(:rows / 50, 1000) AS array_rows, greatest(:rows / 40, 2000) AS wide_rows \gset
 SELECT setseed(0.5) \g /dev/null
@@ -29,11 +30,13 @@ CREATE FUNCTION pg_temp.array_cases(name text, what text, yardstick text, elemen
     SELECT 'gpu_ols_fit, ' || what, format('SELECT gpu_ols_fit(''SELECT y, x FROM gpureg_bench_%s'')', name),
            jsonb_build_object('gpureg.device', device), yardstick FROM unnest('{auto,gpu,cpu}'::text[]) device;
 $$;
-SELECT pg_temp.array_cases('float8', '100-element float8[]', 'sum of the first and the last of 100 float8', 'sum(x[1]), sum(x[100])'),
+SELECT pg_temp.array_cases('float8', '100-element float8[]', 'sum of the first and the last of 100 float8',
+    'sum(x[1]), sum(x[100])'),
        pg_temp.run_cases(5) \g /dev/null
 SELECT pg_temp.lines('arrays', :array_rows, 100);
 SELECT pg_temp.auto_lines(:array_rows, 100);
-SELECT pg_temp.array_cases('float4', '100-element float4[]', 'sum of the first and the last of 100 float4', 'sum(x[1]), sum(x[100])'),
+SELECT pg_temp.array_cases('float4', '100-element float4[]', 'sum of the first and the last of 100 float4',
+    'sum(x[1]), sum(x[100])'),
        pg_temp.run_cases(5) \g /dev/null
 SELECT pg_temp.lines('arrays', :array_rows, 100);
 SELECT pg_temp.auto_lines(:array_rows, 100);

@@ -1,10 +1,11 @@
--- gpureg.device = auto on small tables, where the wrong choice costs most; on the larger ones the other scripts report it. In a session that has
--- its device open. Leaves nothing.
+-- gpureg.device = auto on small tables, where the wrong choice costs most; on the larger ones the other scripts report
+-- it. In a session that has its device open. Leaves nothing.
 \ir common.sql
 SELECT setseed(0.5) \g /dev/null
 DROP TABLE IF EXISTS gpureg_bench_1k, gpureg_bench_100k;
 CREATE UNLOGGED TABLE gpureg_bench_100k AS
-SELECT random() AS x1, random() AS x2, random() AS x3, random() AS x4, random() AS x5, random() AS x6, random() AS x7, random() AS x8,
+SELECT random() AS x1, random() AS x2, random() AS x3, random() AS x4, random() AS x5, random() AS x6, random() AS x7,
+    random() AS x8,
        (random() < 0.5)::int::float8 AS y FROM generate_series(1, 100000);
 CREATE UNLOGGED TABLE gpureg_bench_1k AS SELECT * FROM gpureg_bench_100k LIMIT 1000;
 VACUUM (ANALYZE, FREEZE) gpureg_bench_1k, gpureg_bench_100k;

@@ -1,5 +1,5 @@
--- What the benchmarks share: a quiet session, and the median of five runs taken in turn after a warm-up. Variables: rows, workers (for
--- parallel plans; -1: as the server is set).
+-- What the benchmarks share: a quiet session, and the median of five runs taken in turn after a warm-up. Variables:
+-- rows, workers (for parallel plans; -1: as the server is set).
 \set QUIET on
 \pset tuples_only on
 \pset format unaligned
@@ -9,7 +9,8 @@ SET jit = off;
 SELECT :workers >= 0 AS workers_given \gset
 \if :workers_given
 SET max_parallel_workers_per_gather = :workers;
-SELECT set_config('max_parallel_workers', greatest(current_setting('max_parallel_workers')::int, :workers)::text, false) \g /dev/null
+SELECT set_config('max_parallel_workers', greatest(current_setting('max_parallel_workers')::int, :workers)::text,
+    false) \g /dev/null
 \endif
 CREATE TEMP TABLE setup AS SELECT :rows AS rows, current_setting('max_parallel_workers_per_gather')::int AS workers;
 
@@ -23,7 +24,8 @@ END
 $$;
 
 -- Times the queries in turn, so that all see the same machine.
-CREATE FUNCTION pg_temp.medians(names text[], queries text[]) RETURNS TABLE (name text, median float8) LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.medians(names text[], queries text[]) RETURNS TABLE (name text, median float8)
+LANGUAGE plpgsql AS $$
 DECLARE
     times float8[] := '{}';
 BEGIN
@@ -37,12 +39,16 @@ BEGIN
 END
 $$;
 
--- Cases to be timed: a query, the settings it runs under, and the case (of the same rows) that is its yardstick, of which it should take at
--- most so many times where there is a target. A peer names the case of ours instead that does the same.
-CREATE TEMP TABLE cases (nr int GENERATED ALWAYS AS IDENTITY, bench text, query text, settings jsonb DEFAULT '{}', yardstick text,
+-- Cases to be timed: a query, the settings it runs under, and the case (of the same rows) that is its yardstick, of
+-- which it should take at most so many times where there is a target. A peer names the case of ours instead that does
+-- the same.
+CREATE TEMP TABLE cases (nr int GENERATED ALWAYS AS IDENTITY, bench text, query text, settings jsonb DEFAULT '{}',
+    yardstick text,
                          at_most float8, ours text);
-CREATE TEMP TABLE results (nr int, bench text, device text, workers int, ran_on text, ran_with int, reason text, yardstick text,
-                           at_most float8, ours text, seconds float8, fastest float8, slowest float8, runs int, not_run text,
+CREATE TEMP TABLE results (nr int, bench text, device text, workers int, ran_on text, ran_with int, reason text,
+    yardstick text,
+                           at_most float8, ours text, seconds float8, fastest float8, slowest float8, runs int,
+                           not_run text,
                            custom_scan text);
 
 -- The workers that a plan asks for, and the custom scan that it has.
@@ -100,8 +106,9 @@ CREATE FUNCTION pg_temp.note_run(c cases) RETURNS void LANGUAGE sql AS $$
     FROM gpu_last_run() r WHERE nr = c.nr AND c.query ~ 'gpu_(ols|logreg|glm)_fit'
 $$;
 
--- Times the cases in turn, into results. GPU or CPU as gpu_last_run() has it after the warm-up. What takes less than a second runs once more
--- before each time it is timed: a GPU that lay idle for seconds, while the CPU had its turn, needs a while to come back to its clock.
+-- Times the cases in turn, into results. GPU or CPU as gpu_last_run() has it after the warm-up. What takes less than a
+-- second runs once more before each time it is timed: a GPU that lay idle for seconds, while the CPU had its turn,
+-- needs a while to come back to its clock.
 CREATE FUNCTION pg_temp.run_cases(nruns int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     before jsonb;
@@ -112,7 +119,8 @@ DECLARE
     c cases;
 BEGIN
     PERFORM FROM gpu_last_run();  -- the settings are there once the library is loaded
-    SELECT coalesce(jsonb_object_agg(key, current_setting(key)), '{}') INTO before FROM cases, jsonb_object_keys(settings) key;
+    SELECT coalesce(jsonb_object_agg(key, current_setting(key)), '{}') INTO before
+    FROM cases, jsonb_object_keys(settings) key;
     DELETE FROM results;
     FOR run IN 0..nruns LOOP
         FOR c IN SELECT * FROM cases ORDER BY nr LOOP
@@ -135,7 +143,8 @@ BEGIN
     END LOOP;
     PERFORM pg_temp.apply(before);
     UPDATE results r SET seconds = t.median, fastest = t.fastest, slowest = t.slowest, runs = nruns
-    FROM (SELECT nr, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS median, min(seconds) AS fastest, max(seconds) AS slowest
+    FROM (SELECT nr, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS median, min(seconds) AS fastest,
+        max(seconds) AS slowest
           FROM unnest(numbers, times) u (nr, seconds) GROUP BY nr) t WHERE r.nr = t.nr;
     DELETE FROM cases;
 END
@@ -148,18 +157,23 @@ CREATE FUNCTION pg_temp.short(x float8) RETURNS numeric LANGUAGE sql IMMUTABLE A
 -- A JSON line a case.
 CREATE FUNCTION pg_temp.lines(section text, nrows bigint, nfeatures int) RETURNS SETOF json LANGUAGE sql AS $$
     SELECT json_strip_nulls(json_build_object(
-        'section', section, 'bench', r.bench, 'rows', nrows, 'features', nfeatures, 'device', r.device, 'workers', r.workers,
+        'section', section, 'bench', r.bench, 'rows', nrows, 'features', nfeatures, 'device', r.device,
+        'workers', r.workers,
         'ran_on', r.ran_on, 'ran_with_workers', r.ran_with, 'reason', r.reason,
         'custom_scan', r.custom_scan, 'seconds', pg_temp.short(r.seconds),
-        'fastest', pg_temp.short(r.fastest), 'slowest', pg_temp.short(r.slowest), 'runs', r.runs, 'yardstick', r.yardstick,
-        'yardstick_seconds', pg_temp.short(y.seconds), 'ratio', pg_temp.short(r.seconds / y.seconds), 'ratio_at_most', r.at_most,
-        'target_seconds', pg_temp.short(r.at_most * y.seconds), 'ours', r.ours, 'ours_seconds', pg_temp.short(o.seconds),
+        'fastest', pg_temp.short(r.fastest), 'slowest', pg_temp.short(r.slowest), 'runs', r.runs,
+        'yardstick', r.yardstick,
+        'yardstick_seconds', pg_temp.short(y.seconds), 'ratio', pg_temp.short(r.seconds / y.seconds),
+        'ratio_at_most', r.at_most,
+        'target_seconds', pg_temp.short(r.at_most * y.seconds), 'ours', r.ours,
+        'ours_seconds', pg_temp.short(o.seconds),
         'times_ours', pg_temp.short(r.seconds / o.seconds), 'not_run', r.not_run))
     FROM results r LEFT JOIN results y ON y.bench = r.yardstick LEFT JOIN results o ON o.bench = r.ours
     ORDER BY r.nr
 $$;
 
--- A JSON line for each case that ran with gpureg.device = auto: what its choice cost, against the better of cpu and gpu.
+-- A JSON line for each case that ran with gpureg.device = auto: what its choice cost, against the better of cpu and
+-- gpu.
 CREATE FUNCTION pg_temp.auto_lines(nrows bigint, nfeatures int) RETURNS SETOF json LANGUAGE sql AS $$
     SELECT json_strip_nulls(json_build_object(
         'section', 'auto', 'bench', a.bench || ': auto over the better of cpu and gpu', 'rows', nrows,
@@ -167,12 +181,13 @@ CREATE FUNCTION pg_temp.auto_lines(nrows bigint, nfeatures int) RETURNS SETOF js
         'seconds', pg_temp.short(a.seconds), 'yardstick', b.device, 'yardstick_seconds', pg_temp.short(b.seconds),
         'ratio', pg_temp.short(a.seconds / b.seconds), 'ratio_at_most', CASE WHEN b.choices > 1 THEN 1.3 END))
     FROM results a, LATERAL (SELECT *, count(*) OVER () AS choices FROM results b
-                             WHERE b.bench = a.bench AND b.device IN ('cpu', 'gpu') AND b.not_run IS NULL ORDER BY b.seconds LIMIT 1) b
+                             WHERE b.bench = a.bench AND b.device IN ('cpu', 'gpu') AND b.not_run IS NULL
+                             ORDER BY b.seconds LIMIT 1) b
     WHERE a.device = 'auto' AND a.not_run IS NULL ORDER BY a.nr
 $$;
 
--- Reads a table (and what of it lies outside) into shared buffers, where pg_prewarm is to be had: a scan alone leaves there only tables of up to a
--- quarter of them.
+-- Reads a table (and what of it lies outside) into shared buffers, where pg_prewarm is to be had: a scan alone leaves
+-- there only tables of up to a quarter of them.
 CREATE FUNCTION pg_temp.warm(tables text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_prewarm') THEN

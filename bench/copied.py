@@ -1,4 +1,5 @@
-"""Rows of float8 columns, the response last, or of arrays, from psql's COPY (FORMAT binary), on standard input or from a psql of its own."""
+"""Rows of float8 columns, the response last, or of arrays, from psql's COPY (FORMAT binary), on standard input or from
+a psql of its own."""
 import subprocess
 import sys
 
@@ -14,7 +15,8 @@ def read_rows():
 
 def copy_out(table):
     """The table's bytes, through psql as the environment sets it."""
-    return subprocess.run(["psql", "-X", "-q", "-c", f"COPY {table} TO STDOUT (FORMAT binary)"], check=True, stdout=subprocess.PIPE).stdout
+    return subprocess.run(["psql", "-X", "-q", "-c", f"COPY {table} TO STDOUT (FORMAT binary)"], check=True,
+                          stdout=subprocess.PIPE).stdout
 
 
 def as_arrays(data):
@@ -29,11 +31,13 @@ def as_arrays(data):
 
 
 def array_columns(data, types):
-    """A matrix (rows x elements) a column; types: numpy's, of the elements, such as "f4". Arrays of a column have one length, and no NULLs."""
+    """A matrix (rows x elements) a column; types: numpy's, of the elements, such as "f4". Arrays of a column have one
+    length, and no NULLs."""
     fields, at = [("n", ">i2")], HEADER + 2
     for c, element in enumerate(types):
         size = np.dtype(element).itemsize
-        n = int.from_bytes(data[at + 16:at + 20], "big")  # after the field's length, dimensions, flags and the elements' type
+        # after the field's length, dimensions, flags and the elements' type
+        n = int.from_bytes(data[at + 16:at + 20], "big")
         fields += [(f"header{c}", ">i4", 6), (f"c{c}", [("length", ">i4"), ("value", ">" + element)], n)]
         at += 24 + n * (4 + size)
     row = np.dtype(fields)

@@ -1,8 +1,9 @@
 """Memory while fits run over a table and over its first tenth: it must not grow with the rows.
 
-Looks at the session's process and its parallel workers in /proc every few milliseconds, so it wants the server on this machine. What counts is
-the sum of their anonymous memory (RssAnon), its peak less what the session had before; shared buffers are left out so. The ring of rows is
-shared memory: of that, by how much the machine's grew (Shmem in /proc/meminfo, which others move too), and each process's own figures.
+Looks at the session's process and its parallel workers in /proc every few milliseconds, so it wants the server on this
+machine. What counts is the sum of their anonymous memory (RssAnon), its peak less what the session had before; shared
+buffers are left out so. The ring of rows is shared memory: of that, by how much the machine's grew (Shmem in
+/proc/meminfo, which others move too), and each process's own figures.
 Prints a JSON line a fit and table. Usage: memory.py WORKERS TABLE ROWS TENTH ROWS, with y and x1 to x8 in both tables.
 """
 import json
@@ -134,10 +135,14 @@ def measure(function, device, workers, table):
     finally:
         session.close()
     mb = {name: round(kb / 1024, 1) for name, kb in peaks.items() if name.startswith(("leader", "worker"))}
-    return {"ran_on": ran_on, "seconds": round(seconds, 3), "anonymous_mb": round((peaks["anonymous"] - before) / 1024, 1),
-            "anonymous_mb_before": round(before / 1024, 1), "shmem_growth_mb": round((peaks["shmem"] - shmem_before) / 1024, 1),
-            "processes": peaks["processes"], "peak_rss_mb": max(value for name, value in mb.items() if name.endswith("VmHWM")),
-            "peak_rss_mb_at_most": round(RSS_MB_AT_MOST + buffers_mb, 1), **{f"{name}_mb": value for name, value in mb.items()}}
+    return {"ran_on": ran_on, "seconds": round(seconds, 3),
+            "anonymous_mb": round((peaks["anonymous"] - before) / 1024, 1),
+            "anonymous_mb_before": round(before / 1024, 1),
+            "shmem_growth_mb": round((peaks["shmem"] - shmem_before) / 1024, 1),
+            "processes": peaks["processes"],
+            "peak_rss_mb": max(value for name, value in mb.items() if name.endswith("VmHWM")),
+            "peak_rss_mb_at_most": round(RSS_MB_AT_MOST + buffers_mb, 1),
+            **{f"{name}_mb": value for name, value in mb.items()}}
 
 
 def main():
@@ -147,10 +152,11 @@ def main():
         for table, rows in ((tenth, int(tenth_rows)), (big, int(big_rows))):
             result = measure(function, device, workers, table)
             if small and "anonymous_mb" in result:
-                result |= {"tenth_anonymous_mb": small["anonymous_mb"], "more_mb": round(result["anonymous_mb"] - small["anonymous_mb"], 1),
+                result |= {"tenth_anonymous_mb": small["anonymous_mb"],
+                           "more_mb": round(result["anonymous_mb"] - small["anonymous_mb"], 1),
                            "more_mb_at_most": MORE_MB_AT_MOST}
-            print(json.dumps({"section": "memory", "bench": f"memory of {function}", "device": device, "rows": rows, "features": 8,
-                              "workers": workers, **result}), flush=True)
+            print(json.dumps({"section": "memory", "bench": f"memory of {function}", "device": device, "rows": rows,
+                              "features": 8, "workers": workers, **result}), flush=True)
             small = result if "anonymous_mb" in result else None
 
 

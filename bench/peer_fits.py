@@ -1,10 +1,13 @@
-"""The usual way, as peers: COPY (FORMAT binary) of gpureg_bench to a client, parsed into numpy's arrays, and linear and logistic regression there:
-numpy, scikit-learn, statsmodels, and torch on the CPU, and on the GPU where torch sees one. All of them fit the same rows, copied once.
+"""The usual way, as peers: COPY (FORMAT binary) of gpureg_bench to a client, parsed into numpy's arrays, and linear and
+logistic regression there: numpy, scikit-learn, statsmodels, and torch on the CPU, and on the GPU where torch sees one.
+All of them fit the same rows, copied once.
 
-Prints a JSON line a fit: the seconds of the copy with its parse, of the fit, and of both. Imports, and a first fit of 1,000 rows that sets the
-libraries up, are left out. What is fitted must agree with the first fit of its kind to five digits. Medians of five, but one run (after one
-that warms up, for the copy) from 2 million rows on, where each takes seconds.
-Usage: peer_fits.py [RESULTS]; RESULTS: the JSON lines of this run so far, for the ratio to gpu_ols_fit and gpu_logreg_fit.
+Prints a JSON line a fit: the seconds of the copy with its parse, of the fit, and of both. Imports, and a first fit of
+1,000 rows that sets the libraries up, are left out. What is fitted must agree with the first fit of its kind to five
+digits. Medians of five, but one run (after one that warms up, for the copy) from 2 million rows on, where each takes
+seconds.
+Usage: peer_fits.py [RESULTS]; RESULTS: the JSON lines of this run so far, for the ratio to gpu_ols_fit and
+gpu_logreg_fit.
 """
 import importlib
 import json
@@ -88,7 +91,8 @@ def torch_lbfgs(x, y, device):
     import torch
     a, y = on_device(x, y, device)
     beta = torch.zeros(a.shape[1], dtype=a.dtype, device=device, requires_grad=True)
-    search = torch.optim.LBFGS([beta], max_iter=200, tolerance_grad=1e-9, tolerance_change=1e-18, line_search_fn="strong_wolfe")
+    search = torch.optim.LBFGS([beta], max_iter=200, tolerance_grad=1e-9, tolerance_change=1e-18,
+                               line_search_fn="strong_wolfe")
 
     def loss():
         search.zero_grad()
@@ -120,7 +124,8 @@ def ours(path, nrows):
         with open(path, encoding="utf-8") as lines:
             for line in lines:
                 record = json.loads(line) if line.startswith("{") else {}
-                if (record.get("section"), record.get("device"), record.get("rows")) == ("statements", "auto", nrows) and "seconds" in record:
+                case = (record.get("section"), record.get("device"), record.get("rows"))
+                if case == ("statements", "auto", nrows) and "seconds" in record:
                     found[record["bench"]] = record["seconds"]
     return found
 
@@ -192,11 +197,13 @@ def main():
             except Exception as error:  # too little memory, say: the others are still worth having
                 emit(bench=bench, device=where, rows=len(x), not_run=why_not(error))
                 continue
-            fields = {"bench": bench, "ran_on": where, "rows": len(x), "features": x.shape[1], "seconds": short(copy_seconds + seconds),
-                      "copy_seconds": short(copy_seconds), "fit_seconds": short(seconds), "runs": nruns}
+            fields = {"bench": bench, "ran_on": where, "rows": len(x), "features": x.shape[1],
+                      "seconds": short(copy_seconds + seconds), "copy_seconds": short(copy_seconds),
+                      "fit_seconds": short(seconds), "runs": nruns}
             if function in seconds_of:
                 fields |= {"ours": function, "ours_seconds": seconds_of[function],
-                           "times_ours": short((copy_seconds + seconds) / seconds_of[function]), "times_ours_at_least": TIMES_OURS}
+                           "times_ours": short((copy_seconds + seconds) / seconds_of[function]),
+                           "times_ours_at_least": TIMES_OURS}
             emit(**fields)
 
 

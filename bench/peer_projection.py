@@ -1,11 +1,13 @@
 """The usual way, as a peer: COPY to a client, and scikit-learn's random projection or feature hashing there.
 
-Prints the seconds from start to results, imports left out, those of them that the copy, parsing, fitting and transforming took, and rows.
+Prints the seconds from start to results, imports left out, those of them that the copy, parsing, fitting and
+transforming took, and rows.
 Usage: psql -c "COPY (SELECT v FROM t) TO STDOUT (FORMAT binary)" | python3 peer_projection.py dense
-       psql -c "COPY (SELECT idx, val FROM t) TO STDOUT (FORMAT binary)" | python3 peer_projection.py sparse NFEATURES [DENSITY]
+       psql -c "COPY (SELECT idx, val FROM t) TO STDOUT (FORMAT binary)" |
+           python3 peer_projection.py sparse NFEATURES [DENSITY]
        psql -c "COPY (SELECT array_to_string(tokens, ' ') FROM t) TO STDOUT" | python3 peer_projection.py hash
-The arrays of a column must have the same length and no NULLs. Tokens come as lines, for bytes.split() is faster than to go
-through a binary text[], whose elements have various lengths.
+The arrays of a column must have the same length and no NULLs. Tokens come as lines, for bytes.split() is faster than to
+go through a binary text[], whose elements have various lengths.
 """
 import sys
 import time
@@ -27,7 +29,8 @@ def parse_dense(data):
 def parse_sparse(data, nfeatures):
     idx, val = array_columns(data, ["i8", "f4"])
     nrows, n = idx.shape
-    return scipy.sparse.csr_array((val.ravel(), idx.astype(np.int32).ravel(), np.arange(0, nrows * n + 1, n, dtype=np.int32)),
+    return scipy.sparse.csr_array((val.ravel(), idx.astype(np.int32).ravel(),
+                                   np.arange(0, nrows * n + 1, n, dtype=np.int32)),
                                   shape=(nrows, nfeatures))
 
 
@@ -52,5 +55,6 @@ model.fit(x)
 fitted = time.perf_counter()
 y = model.transform(x)
 ended = time.perf_counter()
-print(f"{ended - started:.4f} {read - started:.4f} {parsed - read:.4f} {fitted - parsed:.4f} {ended - fitted:.4f} {nrows}")
+print(f"{ended - started:.4f} {read - started:.4f} {parsed - read:.4f} {fitted - parsed:.4f} {ended - fitted:.4f} "
+      f"{nrows}")
 assert y.shape == (nrows, HASHED if kind == "hash" else K)

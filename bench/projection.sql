@@ -1,13 +1,15 @@
--- Random projection and feature hashing beside reading the same arrays, in one session, by rows a second; and sparse rows in new sessions,
--- where the columns of S that they have must be drawn. Asked were 20,000 dense rows of 4,096 a second, 100,000 sparse ones of 100 nonzeros,
--- and 50,000 rows of 100 tokens. Dense rows are a fiftieth of the variable rows, the others a tenth.
+-- Random projection and feature hashing beside reading the same arrays, in one session, by rows a second; and sparse
+-- rows in new sessions, where the columns of S that they have must be drawn. Asked were 20,000 dense rows of 4,096 a
+-- second, 100,000 sparse ones of 100 nonzeros, and 50,000 rows of 100 tokens. Dense rows are a fiftieth of the variable
+-- rows, the others a tenth.
 -- Leaves the tables gpureg_bench_*.
 \ir common.sql
 
 -- As pg_temp.report: over so many rows, by rows a second.
 CREATE FUNCTION pg_temp.report_rows(nrows bigint, names text[], queries text[]) RETURNS SETOF json LANGUAGE sql AS $$
     WITH m AS (SELECT * FROM pg_temp.medians(names, queries))
-    SELECT json_build_object('section', 'projection', 'bench', m.name, 'rows', nrows, 'workers', workers, 'seconds', round(m.median::numeric, 4),
+    SELECT json_build_object('section', 'projection', 'bench', m.name, 'rows', nrows, 'workers', workers,
+        'seconds', round(m.median::numeric, 4),
                              'times_the_reading', round((m.median / r.median)::numeric, 2),
                              'rows_per_second', round(nrows / m.median), 'device', current_setting('gpureg.device'))
     FROM m, m r, setup WHERE r.name = names[1]
@@ -15,7 +17,8 @@ $$;
 
 SELECT greatest(:rows / 50, 1) AS dense_rows, greatest(:rows / 10, 1) AS sparse_rows \gset
 SELECT setseed(0.5) \g /dev/null
-DROP TABLE IF EXISTS gpureg_bench_dense, gpureg_bench_sparse, gpureg_bench_sparse_100k, gpureg_bench_tokens, gpureg_bench_members,
+DROP TABLE IF EXISTS gpureg_bench_dense, gpureg_bench_sparse, gpureg_bench_sparse_100k, gpureg_bench_tokens,
+    gpureg_bench_members,
     gpureg_bench_cold;
 -- slices of a pool of random numbers: they compress as little as these
 CREATE UNLOGGED TABLE gpureg_bench_dense AS
@@ -33,10 +36,13 @@ SELECT id, idx, val FROM generate_series(1, :sparse_rows) id,
 -- 100 different ones of 100,000 words
 CREATE UNLOGGED TABLE gpureg_bench_tokens AS
 SELECT id, tokens FROM generate_series(1, :sparse_rows) id,
-    LATERAL (SELECT array_agg('word' || m * 1000 + floor(random() * 1000)::int) AS tokens FROM generate_series(0, 99 + 0 * id) m) r;
+    LATERAL (SELECT array_agg('word' || m * 1000 + floor(random() * 1000)::int) AS tokens
+        FROM generate_series(0, 99 + 0 * id) m) r;
 CREATE UNLOGGED TABLE gpureg_bench_members AS
-SELECT id, (SELECT jsonb_object_agg(token, n % 5 + 1) FROM unnest(tokens) WITH ORDINALITY t (token, n)) AS members FROM gpureg_bench_tokens;
-VACUUM (ANALYZE, FREEZE) gpureg_bench_dense, gpureg_bench_sparse, gpureg_bench_sparse_100k, gpureg_bench_tokens, gpureg_bench_members;
+SELECT id, (SELECT jsonb_object_agg(token, n % 5 + 1) FROM unnest(tokens) WITH ORDINALITY t (token, n)) AS members
+FROM gpureg_bench_tokens;
+VACUUM (ANALYZE, FREEZE) gpureg_bench_dense, gpureg_bench_sparse, gpureg_bench_sparse_100k, gpureg_bench_tokens,
+    gpureg_bench_members;
 
 SELECT * FROM pg_temp.report_rows(:dense_rows,
     ARRAY['reading real[4096]', 'gpu_project, 4,096 to 256', 'gpu_project_rows, 4,096 to 256'],
@@ -44,7 +50,8 @@ SELECT * FROM pg_temp.report_rows(:dense_rows,
           'SELECT count(gpu_project(v, 256)) FROM gpureg_bench_dense',
           'SELECT count(projection) FROM gpu_project_rows(''SELECT id, v FROM gpureg_bench_dense'', 256)']);
 SELECT json_build_object('last run', reason, 'read_seconds', round(read_seconds::numeric, 4),
-                         'kernel_seconds', round(kernel_seconds::numeric, 4), 'total_seconds', round(total_seconds::numeric, 4))
+                         'kernel_seconds', round(kernel_seconds::numeric, 4),
+                         'total_seconds', round(total_seconds::numeric, 4))
 FROM gpu_last_run();
 -- Each by itself: kept columns of several projections would have to share gpureg.projection_cache_size.
 SELECT * FROM pg_temp.report_rows(:sparse_rows,
@@ -60,7 +67,8 @@ SELECT * FROM pg_temp.report_rows(:sparse_rows,
     ARRAY['SELECT sum(idx[1] + val[1]) FROM gpureg_bench_sparse',
           'SELECT count(gpu_project_sparse(idx, val, 256, dim => 1000000)) FROM gpureg_bench_sparse']);
 SELECT * FROM pg_temp.report_rows(:sparse_rows,
-    ARRAY['reading text[100]', 'gpu_feature_hash, 100 tokens to 4,096', 'gpu_feature_hash, 100 tokens to 4,096, density => 0.015625'],
+    ARRAY['reading text[100]', 'gpu_feature_hash, 100 tokens to 4,096',
+        'gpu_feature_hash, 100 tokens to 4,096, density => 0.015625'],
     ARRAY['SELECT count(tokens[1]) FROM gpureg_bench_tokens',
           'SELECT count(gpu_feature_hash(tokens, 4096)) FROM gpureg_bench_tokens',
           'SELECT count(gpu_feature_hash(tokens, 4096, density => 0.015625)) FROM gpureg_bench_tokens']);
@@ -77,15 +85,21 @@ SELECT * FROM pg_temp.report_rows(:dense_rows,
     ARRAY['reading real[4096]', 'gpu_project_rows, 4,096 to 256'],
     ARRAY['SELECT sum(v[1]) FROM gpureg_bench_dense',
           'SELECT count(projection) FROM gpu_project_rows(''SELECT id, v FROM gpureg_bench_dense'', 256)']);
-SELECT json_build_object('last run', device, 'copy_seconds', round(copy_seconds::numeric, 4), 'kernel_seconds', round(kernel_seconds::numeric, 4),
-                         'read_seconds', round(read_seconds::numeric, 4), 'total_seconds', round(total_seconds::numeric, 4))
+SELECT json_build_object('last run', device, 'copy_seconds', round(copy_seconds::numeric, 4),
+    'kernel_seconds', round(kernel_seconds::numeric, 4),
+                         'read_seconds', round(read_seconds::numeric, 4),
+                         'total_seconds', round(total_seconds::numeric, 4))
 FROM gpu_last_run();
 \endif
 
 -- the first run in a session, in five of them each
 CREATE UNLOGGED TABLE gpureg_bench_cold (name text, seconds float8);
-\set first_100k 'INSERT INTO gpureg_bench_cold SELECT \'gpu_project_sparse, 100 of 100,000 features to 256, first run in a session\', pg_temp.seconds(\'SELECT count(gpu_project_sparse(idx, val, 256)) FROM gpureg_bench_sparse_100k\');'
-\set first_1m 'INSERT INTO gpureg_bench_cold SELECT \'gpu_project_sparse, 100 of 1,000,000 features to 256, first run in a session\', pg_temp.seconds(\'SELECT count(gpu_project_sparse(idx, val, 256)) FROM gpureg_bench_sparse\');'
+\set first_100k 'INSERT INTO gpureg_bench_cold SELECT \'gpu_project_sparse, 100 of 100,000 features to 256, '
+\set first_100k :first_100k 'first run in a session\', pg_temp.seconds('
+\set first_100k :first_100k '\'SELECT count(gpu_project_sparse(idx, val, 256)) FROM gpureg_bench_sparse_100k\');'
+\set first_1m 'INSERT INTO gpureg_bench_cold SELECT \'gpu_project_sparse, 100 of 1,000,000 features to 256, '
+\set first_1m :first_1m 'first run in a session\', pg_temp.seconds('
+\set first_1m :first_1m '\'SELECT count(gpu_project_sparse(idx, val, 256)) FROM gpureg_bench_sparse\');'
 \connect -
 \ir common.sql
 :first_100k
@@ -116,8 +130,10 @@ CREATE UNLOGGED TABLE gpureg_bench_cold (name text, seconds float8);
 \connect -
 \ir common.sql
 :first_1m
-SELECT json_build_object('section', 'projection', 'bench', name, 'rows', :sparse_rows, 'workers', workers, 'seconds', round(median::numeric, 4),
+SELECT json_build_object('section', 'projection', 'bench', name, 'rows', :sparse_rows, 'workers', workers,
+    'seconds', round(median::numeric, 4),
                          'rows_per_second', round(:sparse_rows / median), 'device', current_setting('gpureg.device'))
-FROM (SELECT name, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS median FROM gpureg_bench_cold GROUP BY name) m, setup
+FROM (SELECT name, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS median FROM gpureg_bench_cold
+    GROUP BY name) m, setup
 ORDER BY median;
 DROP TABLE gpureg_bench_cold;
