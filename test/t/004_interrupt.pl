@@ -10,9 +10,6 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# How long an interrupt may take, with what psql needs to start.
-my $prompt = 2.5;
-
 my $node = start_node('main');
 my $pid = postmaster_pid($node);
 

@@ -12,9 +12,6 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes;
 
-# How long an interrupt may take, with what psql needs to start.
-my $prompt = 2.5;
-
 my $node = start_node('main', 'gpureg.device = cpu', 'max_worker_processes = 12', 'max_parallel_workers = 8',
 	'jit = off');
 my $pid = postmaster_pid($node);

@@ -11,9 +11,13 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(start_node try_sql sqlstate error_is start_session wait_active finish_session open_psql
+our @EXPORT = qw($prompt start_node try_sql sqlstate error_is start_session wait_active finish_session open_psql
   psql_says close_psql seconds
   relative_difference postmaster_pid survived create_process_kb);
+
+# Seconds within which what is canceled has ended, with what psql needs to start, beside other suites. What is canceled
+# would take minutes.
+our $prompt = 5;
 
 # A running server with the extension in database postgres.
 sub start_node
