@@ -8,7 +8,7 @@ ANALYZE grouped;
 -- costs that make it dear to do anything in one process that several can do
 SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
-SET cpu_operator_cost = 10;
+SET cpu_operator_cost = 1000;
 SET jit = off;
 SET enable_material = off;
 SET max_parallel_workers_per_gather = 2;

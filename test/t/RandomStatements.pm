@@ -246,7 +246,7 @@ sub draw_settings
 	{
 		push @settings, 'parallel_leader_participation=off' if chance(0.3);
 		# what is dear in one process: groups are exchanged
-		push @settings, 'cpu_operator_cost=100' if chance(0.6);
+		push @settings, 'cpu_operator_cost=10000' if chance(0.6);
 		push @settings, "$force=" . pick('on', 'regress') if chance(0.2);
 	}
 	push @settings, 'enable_partitionwise_aggregate=on', 'enable_partitionwise_join=on' if chance(0.3);
