@@ -138,15 +138,16 @@ psql_says($_, 'SET client_min_messages = error;') for $main, $rival;
 my %count = map { $_ => 0 } 'statements', 'scans', 'exchanges', 'errors', 'other errors', 'other bits', 'other digits';
 my $worst = 0;
 
-# The largest number of the array that a number is in
+# The largest number of the array that a number is in, or of the model with '(' and ')'
 sub array_largest
 {
-	my ($parts, $k) = @_;
+	my ($parts, $k, @within) = @_;
 	my ($from, $to) = ($k, $k);
 	my $largest = 0;
 
-	$from-- while $from > 0 && $parts->[$from] !~ /\{/;
-	$to++ while $to < $#$parts && $parts->[$to] !~ /\}/;
+	@within = ('{', '}') if !@within;
+	$from-- while $from > 0 && $parts->[$from] !~ /\Q$within[0]\E/;
+	$to++ while $to < $#$parts && $parts->[$to] !~ /\Q$within[1]\E/;
 	for my $part (@$parts[ $from .. $to ])
 	{
 		$largest = abs($part) if $part =~ /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/ && abs($part) > $largest;
@@ -172,12 +173,11 @@ sub difference
 		return 9e99 if grep { !/^-?\d+(?:\.\d+|(?:\.\d+)?e[-+]?\d+)?$/ } $u, $v;
 		return 9e99 if !grep { /[.e]/ } $u, $v;
 		my $scale = abs($u) > abs($v) ? abs($u) : abs($v);
-		my $largest = array_largest(\@left, $k);
 		# of a perfect fit: what rounding leaves of a coefficient that is 0 has digits of its own
-		next if $scale < 1e-17 * $largest;
+		next if $scale < 1e-17 * array_largest(\@left, $k);
 		my $difference = abs($u - $v) / $scale;
 		# columns that are collinear but for the last of 32 digits: what the order of the rows leaves of these
-		next if $largest > 1e20 && $difference < 1e-3;
+		next if array_largest(\@left, $k, '(', ')') > 1e20 && $difference < 1e-3;
 		$most = $difference if $difference > $most;
 	}
 	return $most;
