@@ -183,6 +183,23 @@ read_key(const GrScanKey *key, const char *at)
 	}
 }
 
+/* The same bits for the same value: what is beyond a type's width depends on which function has made the Datum. */
+static inline Datum
+without_more_bits(Datum value, int16 nbytes)
+{
+	switch (nbytes)
+	{
+		case 8:
+			return value;
+		case 4:
+			return Int32GetDatum(DatumGetInt32(value));
+		case 2:
+			return Int16GetDatum(DatumGetInt16(value));
+		default:
+			return CharGetDatum(DatumGetChar(value));
+	}
+}
+
 /* Sets the row's keys; returns which are NULL. */
 static uint32
 find_keys(GrScanState *s, const char *data, const int32 *at)
@@ -203,7 +220,11 @@ find_keys(GrScanState *s, const char *data, const int32 *at)
 				s->key_values[k] = read_key(key, data + offset);
 		}
 		else
+		{
 			s->key_values[k] = ExecEvalExpr(key->value, s->child->ss.ps.ps_ExprContext, &isnull);
+			if (s->group_keys[k].bitwise)
+				s->key_values[k] = without_more_bits(s->key_values[k], key->nbytes);
+		}
 		nulls |= isnull ? (uint32) 1 << k : 0;
 	}
 	return nulls;

@@ -25,10 +25,10 @@ DECLARE
     line text;
 BEGIN
     exchanged := false;
+    PERFORM set_config('gpureg.enable_scan', 'on', true);
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP
         exchanged := exchanged OR line LIKE '%Parallel Custom Scan (GpuregScan)%';
     END LOOP;
-    PERFORM set_config('gpureg.enable_scan', 'on', true);
     EXECUTE format('CREATE TEMP TABLE ours AS SELECT k::text AS k, (m).* FROM (%s) s(k, m)', statement);
     PERFORM set_config('gpureg.enable_scan', 'off', true);
     EXECUTE format('CREATE TEMP TABLE theirs AS SELECT k::text AS k, (m).* FROM (%s) s(k, m)',
@@ -88,6 +88,16 @@ SELECT what, compared(statement) FROM statements ORDER BY id;
 RESET work_mem;
 SELECT what, compared(statement) FROM statements ORDER BY id;
 SET max_parallel_workers_per_gather = 2;
+
+-- values of four bytes, which a column and a function may bring with other bits beyond these
+CREATE TABLE narrow AS SELECT i, t, hashtext(t) AS h, (3000000000 + i % 3)::oid AS o, sin(i) AS y, cos(i * 1.7) AS x
+FROM generate_series(1, 9000) i, LATERAL (SELECT 'text ' || (i * 7) % 9 AS t) s;
+ANALYZE narrow;
+SELECT count(*), sum((m).n) FROM (SELECT coalesce(CASE WHEN i % 2 = 0 THEN h END, hashtext(t)) AS k,
+    gpu_ols_agg(y, x) AS m FROM narrow GROUP BY 1) s;
+SELECT count(*), sum((m).n) FROM (SELECT CASE WHEN i % 2 = 0 THEN o ELSE ('300000000' || i % 3)::oid END AS k,
+    gpu_ols_agg(y, x) AS m FROM narrow GROUP BY 1) s;
+DROP TABLE narrow;
 
 -- EXPLAIN tells of records in files. Other processes may come too late.
 CREATE FUNCTION analyzed(statement text, ntimes int) RETURNS text LANGUAGE plpgsql AS $$
