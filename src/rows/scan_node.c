@@ -31,54 +31,6 @@
  * Rows
  */
 
-/* Turns the order of the sources, those with a role first, into that of a row, where they are last. */
-static void
-order_as_row(GrScanState *s, GrScanAggregate *a, int nroles)
-{
-	int			n = a->nsources;
-
-	a->nroles = nroles;
-	a->nspans = 0;
-	a->all_float8 = true;
-	for (int k = 0; k < n; k++)
-	{
-		int			from = (k + nroles) % n;
-
-		a->row_kinds[k] = a->kinds[from];
-		a->wanted[k] = gr_find_wanted(&s->columns, a->attributes[from]);
-		a->fixed[k] = s->columns.fixed[a->wanted[k]];
-		a->all_float8 &= a->row_kinds[k] == GR_FLOAT8;
-		if (a->nspans > 0 &&
-			a->fixed[k] == a->spans[a->nspans - 1].from + a->spans[a->nspans - 1].n * (int32) sizeof(float8))
-			a->spans[a->nspans - 1].n++;
-		else
-			a->spans[a->nspans++] = (GrScanSpan) {.from = a->fixed[k],.n = 1};
-	}
-}
-
-pg_noinline void
-gr_scan_start_aggregate(GrScanState *s, GrScanAggregate *a)
-{
-	ExprContext *econtext = s->child->ss.ps.ps_ExprContext;
-	MemoryContext old = MemoryContextSwitchTo(s->scan_context);
-	ListCell   *cell;
-	int			k = 1;
-
-	a->taker = gr_taker_create(&a->parts, a->call, a->types, s->css.ss.ps.state->es_query_cxt);
-	foreach(cell, a->constants)
-	{
-		NullableDatum *value = &a->taker->fcinfo->args[k++];
-
-		value->value = ExecEvalExpr((ExprState *) lfirst(cell), econtext, &value->isnull);
-	}
-	gr_taker_start(a->taker);
-	if (a->direct)
-		order_as_row(s, a, gr_nroles(a->taker->columns));
-	if (s->nkeys > 0)
-		a->states = palloc(GR_TAKER_ROWS_MAX * sizeof(struct GrState **));
-	MemoryContextSwitchTo(old);
-}
-
 /* Numbers from where they are as the next row of a taker that has room */
 static inline void
 read_row(GrScanAggregate *a, const char *data, const int32 *at)
