@@ -83,10 +83,13 @@ for my $way (map { my $scan = $_; map { [ $scan, $_ ] } 0, 1, 2, 4 } 'off', 'on'
 		my $with = "$set SET enable_$off = off; SET enable_incremental_sort = off;";
 		my $node_name = $how eq 'hash' ? 'HashAggregate' : 'GroupAggregate';
 		my $executors = $workers > 0 ? qr/Partial $node_name/ : qr/$node_name/;
-		my $partial = $scan eq 'on' && $how eq 'hash' ? qr/Custom Scan/ : $executors;
+		my $partial = $scan eq 'on' ? qr/Custom Scan/ : $executors;
+		my $pattern = $workers > 0 ? qr/Workers Launched: [1-9].*$partial/s : $partial;
 
+		# without a hash table for partial aggregates one process may be as good, which has its groups whole
+		$pattern = qr/$partial|$executors/ if $scan eq 'on' && $how eq 'sort';
 		$plan = $node->safe_psql('postgres', "$with $explain $grouped");
-		like($plan, $workers > 0 ? qr/Workers Launched: [1-9].*$partial/s : $partial, "$name, $how: plan");
+		like($plan, $pattern, "$name, $how: plan");
 		same_fits($node->safe_psql('postgres', "$with $grouped"), $want_grouped, "$name, grouped by $how");
 	}
 }
