@@ -52,7 +52,8 @@ $node->safe_psql('postgres', qq{
 	END \$\$;
 
 	-- What a statement gives: rows as text, or its error. The settings, and what it changes, are rolled back.
-	CREATE FUNCTION outcome(scan text, s json, OUT result text, OUT uses_scan bool, OUT exchanges bool) LANGUAGE plpgsql AS \$\$
+	CREATE FUNCTION outcome(scan text, s json, OUT result text, OUT uses_scan bool, OUT exchanges bool)
+	LANGUAGE plpgsql AS \$\$
 	DECLARE
 		setting text;
 		r record;
@@ -184,7 +185,8 @@ sub difference
 }
 
 # Is what a statement gave the same? Which row or group fails first, where several would, is open where several
-# processes read rows, groups come in an order of their own, or rows are looked at in blocks, each aggregate's by itself.
+# processes read rows, groups come in an order of their own, or rows are looked at in blocks, each aggregate's by
+# itself.
 sub is_same
 {
 	my ($statement, $line) = @_;
