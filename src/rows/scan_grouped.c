@@ -200,16 +200,16 @@ static void
 take_part(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to)
 {
 	GrSpilled	what = gr_read_part(from);
+	bool		of_group = what == GR_SPILLED_ROWS || what == GR_SPILLED_STATE;
 	GrSpilledGroup head = {0};
 
 	/* the process that wrote it may have met rows where this one has met none */
 	if (what != GR_SPILLED_NOTHING && s->aggregates[i].taker == NULL)
 		gr_scan_start_aggregate(s, &s->aggregates[i]);
-	if (what == GR_SPILLED_ROWS || what == GR_SPILLED_STATE)
+	if (of_group)
 		gr_file_read(from, &head, sizeof(head));
 	if (to != NULL)
-		gr_spill_part(to, what, what == GR_SPILLED_ROWS || what == GR_SPILLED_STATE ? (const char *) &head : NULL,
-					  sizeof(head));
+		gr_spill_part(to, what, of_group ? (const char *) &head : NULL, sizeof(head));
 	else
 		group->states[i].nskipped += what == GR_SPILLED_SKIPPED ? 1 : head.nskipped;
 	if (what == GR_SPILLED_STATE)
