@@ -84,7 +84,8 @@ typedef struct GrSinkOptions
 	 * device, passes are counted too.
 	 */
 	size_t		memory_limit;
-	const GrHost *host;			/* SUM: polled by send on the CPU, for which it computes; may be NULL */
+	size_t		expected_nbytes;	/* KEEP: of all the rows that are to come, as far as is known: what a service admits by */
+	const GrHost *host;			/* polled by begin, and, where it sums on the CPU, by send; may be NULL */
 } GrSinkOptions;
 
 /* Gradient ascent on the logistic log-likelihood, the classic batch update: beta += rate (X'(y - mu) - l2 (0, b)) */

@@ -1,0 +1,200 @@
+/*
+ * remote.h: a backend whose objects live elsewhere: in a server, a process that owns a device and serves many others, or,
+ * in the tests, a thread.
+ *
+ * A client and its server share a channel, in memory that both have mapped, perhaps at different addresses. The client
+ * writes commands into the channel's queue; the server's thread for that channel carries them out one after the other,
+ * by the tables of a backend of its own. Rows are not copied: they are sent from areas, pieces of memory that both have,
+ * and arrays of arguments and results go through one of those, the bulk area. Whoever makes channels and areas, and
+ * starts servers, is the caller: src/run/service.c does it in PostgreSQL's shared memory.
+ *
+ * A client's functions are called by one thread at a time. Client and server are parts of one extension of one server,
+ * and believe one another.
+ */
+#ifndef GPUREG_REMOTE_H
+#define GPUREG_REMOTE_H
+
+#include <semaphore.h>
+
+#include "compute/backend.h"
+#include "compute/basis.h"
+#include "compute/draw.h"
+#include "compute/glm.h"
+#include "compute/projection.h"
+
+#define GR_REMOTE_AREAS 16
+#define GR_REMOTE_OBJECTS 16	/* sinks, factors and projects of one client at a time */
+#define GR_REMOTE_COMMANDS 512	/* more than any ring has blocks */
+#define GR_REMOTE_BULK_NBYTES ((size_t) 256 << 10)	/* least size of the bulk area: what a thread's calls need */
+
+typedef enum GrRemoteOp
+{
+	GR_REMOTE_BEGIN,
+	GR_REMOTE_SEND,				/* the only one that isn't answered */
+	GR_REMOTE_RESTART,
+	GR_REMOTE_FINISH,
+	GR_REMOTE_PASS,
+	GR_REMOTE_CHANGE,
+	GR_REMOTE_CAN_ASCEND,
+	GR_REMOTE_ASCEND,
+	GR_REMOTE_FACTOR,
+	GR_REMOTE_INVERSE,
+	GR_REMOTE_PROJECT,
+	GR_REMOTE_SUBMIT,
+	GR_REMOTE_TAKE,
+	GR_REMOTE_END				/* of an object of any kind */
+} GrRemoteOp;
+
+typedef struct GrRemoteCommand
+{
+	GrRemoteOp	op;
+	int			object;
+	int			area;			/* SEND: where the rows are */
+	bool		counts;			/* SEND: as a call; else the rest of the call's rows follows */
+	uint64_t	offset;			/* SEND: in the area */
+	int64_t		n;				/* SEND: rows; SUBMIT: vectors */
+} GrRemoteCommand;
+
+/* What a command that is answered takes and gives besides what is in the bulk area; pointers in it only say whether. */
+typedef struct GrRemoteArguments
+{
+	GrSinkOptions sink;
+	GrPass		pass;
+	GrBasis		basis;
+	GrAscent	ascent;
+	GrFactorJob factor;
+	GrProjectOptions project;
+	GrDraw		draw;
+	bool		flag;			/* RESTART: has a shift; CAN_ASCEND: single, and the answer; ASCEND: converged */
+	int64_t		n;				/* ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors */
+	int			area;			/* PROJECT: of its vectors and, behind a batch of those, projections */
+	double		divisor;		/* INVERSE */
+} GrRemoteArguments;
+
+/* What a client may read of an object at any time */
+typedef struct GrRemoteObject
+{
+	int64_t		nread;			/* calls of send whose rows have been read */
+	uint32_t	failed;			/* a send has: error says how */
+	GrError		error;
+	GrTimes		times;
+} GrRemoteObject;
+
+typedef struct GrChannel
+{
+	sem_t		requests;		/* posted for the server, */
+	sem_t		replies;		/* and for the client where client_waits */
+	uint32_t	client_waits;
+	uint32_t	closing;		/* by the client, or on its behalf: the server ends all objects and returns */
+	uint32_t	canceled;		/* the client's statement: what is under way fails with GR_CANCELED */
+	uint32_t	server_gone;	/* gone_error says why */
+	uint64_t	nasked;			/* commands in the queue so far, */
+	uint64_t	ndone;			/* and those carried out */
+	GrRemoteCommand queue[GR_REMOTE_COMMANDS];
+	GrRemoteArguments arguments;
+	GrError		reply;			/* of the last command that is answered */
+	GrRemoteObject objects[GR_REMOTE_OBJECTS];
+	size_t		area_nbytes[GR_REMOTE_AREAS];	/* 0: there is none */
+	int			bulk;			/* the area of arguments and results */
+	GrError		gone_error;
+} GrChannel;
+
+/* False if there can be no semaphores. gr_channel_end(): nobody uses it any more. */
+extern bool gr_channel_begin(GrChannel *channel);
+extern void gr_channel_end(GrChannel *channel);
+
+/*
+ * The client's side: a GrSession of gr_backend_remote, which its owner fills in.
+ */
+typedef struct GrRemoteClient
+{
+	GrChannel  *channel;
+	char	   *areas[GR_REMOTE_AREAS]; /* here; NULL: none */
+	bool		used[GR_REMOTE_OBJECTS];
+	GrDeviceInfo info;			/* of the server's device */
+	/*
+	 * A further area, of at least so many bytes: its number, or -1 where that can't be had, in this thread at least.
+	 * And: it goes. NULL: there are no further ones
+	 */
+	int			(*lease) (struct GrRemoteClient *client, size_t nbytes);
+	void		(*end_lease) (struct GrRemoteClient *client, int area);
+	void	   *owner;			/* theirs */
+} GrRemoteClient;
+
+/* Rows that aren't in an area are copied through the bulk area. device has describe() alone: others open and close. */
+extern const GrBackend gr_backend_remote;
+extern const GrBackend gr_backend_remote_cpu;	/* the server's backend is the CPU: without a solver, as that one is */
+
+/* Tells the server to end all the client's objects and its thread; doesn't wait for it. */
+extern void gr_channel_close(GrChannel *channel);
+
+/*
+ * The server's side
+ */
+typedef struct GrServed
+{
+	GrRemoteOp	kind;			/* BEGIN, FACTOR or PROJECT */
+	void	   *object;			/* the backend's; NULL: none */
+	GrSinkOptions options;		/* BEGIN: what it was begun with */
+	int64_t		ncalls;			/* of the backend's send */
+	int64_t		ncounted;		/* of the client's */
+	int64_t		nread;			/* of the backend's calls */
+	int64_t		nterms;			/* FACTOR */
+	int64_t		dim;			/* PROJECT: numbers of a vector, */
+	int64_t		k;				/* and of its projection */
+	int64_t		capacity;		/* vectors of a batch */
+	size_t		admitted;		/* bytes */
+} GrServed;
+
+typedef struct GrRemoteServer
+{
+	GrChannel  *channel;
+	const GrBackend *backend;
+	GrSession  *session;		/* of the backend; NULL on the CPU */
+	char	   *areas[GR_REMOTE_AREAS]; /* here, set before a command names them */
+	GrServed	objects[GR_REMOTE_OBJECTS];
+	GrProjectionCache *cache;	/* the CPU's */
+	/*
+	 * May a sink take so many bytes? May wait, polling host; false with GR_DEVICE_MEMORY or GR_CANCELED. And: it is done
+	 * with them. NULL: no one asks
+	 */
+	bool		(*admit) (struct GrRemoteServer *server, size_t nbytes, const GrHost *host, GrError *err);
+	void		(*release) (struct GrRemoteServer *server, size_t nbytes);
+	/* the backend has lost its device; called by the thread that met it */
+	void		(*lost) (struct GrRemoteServer *server, const GrError *err);
+	void	   *owner;
+	bool		told;			/* lost() was called */
+	GrHost		host;			/* what objects are given: set by gr_remote_serve() */
+} GrRemoteServer;
+
+/* Serves the channel until it is closed, and then ends all its objects; to be called by a thread of its own. */
+extern void gr_remote_serve(GrRemoteServer *server);
+
+/* Has objects, as far as another thread can tell */
+extern bool gr_remote_is_busy(const GrRemoteServer *server);
+
+/* The server goes: the client's calls fail with this error from now on. */
+extern void gr_channel_abandon(GrChannel *channel, const GrError *err);
+
+/*
+ * For both sides: arrays of arguments and results stand one after the other in the bulk area, in the order in which
+ * both ask for them here.
+ */
+typedef struct GrRemoteWire
+{
+	char	   *at;				/* NULL: only counts */
+	size_t		nbytes;			/* used so far */
+	size_t		limit;
+} GrRemoteWire;
+
+/* Room for so many bytes, aligned; NULL where it only counts, or where there is none left */
+static inline void *
+gr_wire(GrRemoteWire *wire, size_t nbytes)
+{
+	size_t		from = wire->nbytes;
+
+	wire->nbytes += (nbytes + 63) / 64 * 64;
+	return wire->at == NULL || wire->nbytes > wire->limit ? NULL : wire->at + from;
+}
+
+#endif							/* GPUREG_REMOTE_H */

@@ -1,0 +1,729 @@
+/*
+ * remote_client.c: the client's side of a channel: the tables of a backend, by commands.
+ */
+#include "compute/remote.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "compute/remote_wire.h"
+
+#define LOOK_NS 20000000		/* between two looks for a cancel */
+
+struct GrSink
+{
+	GrRemoteClient *client;
+	int			object;
+	int64_t		ncalls;			/* of send */
+	GrSinkOptions options;
+};
+
+struct GrFactor
+{
+	GrRemoteClient *client;
+	int			object;
+	int			nterms;
+};
+
+struct GrProject
+{
+	GrRemoteClient *client;
+	int			object;
+	int			area;
+	int64_t		dim;
+	int64_t		k;
+	int64_t		capacity;
+	int			nsubmitted;		/* and not taken */
+	int			ntaken;
+};
+
+bool
+gr_channel_begin(GrChannel *channel)
+{
+	memset(channel, 0, sizeof(*channel));
+	if (sem_init(&channel->requests, 1, 0) != 0)
+		return false;
+	if (sem_init(&channel->replies, 1, 0) == 0)
+		return true;
+	(void) sem_destroy(&channel->requests);
+	return false;
+}
+
+void
+gr_channel_end(GrChannel *channel)
+{
+	(void) sem_destroy(&channel->requests);
+	(void) sem_destroy(&channel->replies);
+}
+
+void
+gr_channel_close(GrChannel *channel)
+{
+	__atomic_store_n(&channel->canceled, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&channel->closing, 1, __ATOMIC_SEQ_CST);
+	(void) sem_post(&channel->requests);
+}
+
+/*
+ * Waiting
+ */
+
+static bool
+server_is_gone(GrRemoteClient *client, GrError *err)
+{
+	GrChannel  *channel = client->channel;
+
+	if (__atomic_load_n(&channel->server_gone, __ATOMIC_ACQUIRE) == 0)
+		return false;
+	(void) gr_fail(err, GR_DEVICE_FAILED, 0, "the device service has ended: %s", channel->gone_error.detail);
+	return true;
+}
+
+/* What somebody waits for: so many commands carried out, or calls of an object read, or it has failed. */
+typedef struct Awaited
+{
+	uint64_t	ndone;
+	const GrRemoteObject *object;	/* or NULL */
+	int64_t		nread;
+} Awaited;
+
+static bool
+has_come(GrChannel *channel, const Awaited *awaited)
+{
+	const GrRemoteObject *object = awaited->object;
+
+	if (object == NULL)
+		return __atomic_load_n(&channel->ndone, __ATOMIC_ACQUIRE) >= awaited->ndone;
+	return __atomic_load_n(&object->nread, __ATOMIC_ACQUIRE) >= awaited->nread ||
+		__atomic_load_n(&object->failed, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Sleeps until it may have come, or for some time. */
+static void
+nap(GrChannel *channel, const Awaited *awaited)
+{
+	struct timespec until;
+
+	__atomic_store_n(&channel->client_waits, 1, __ATOMIC_SEQ_CST);
+	if (has_come(channel, awaited))
+		return;
+	(void) clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOOK_NS;
+	if (until.tv_nsec >= 1000000000)
+	{
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	(void) sem_timedwait(&channel->replies, &until);
+}
+
+/* False if the host asked to stop, once the server has stopped as well, or if there is no server any more. */
+static bool
+wait_for(GrRemoteClient *client, const Awaited *awaited, const GrHost *host, GrError *err)
+{
+	GrChannel  *channel = client->channel;
+	bool		canceled = false;
+
+	while (!has_come(channel, awaited))
+	{
+		if (server_is_gone(client, err))
+			return false;
+		nap(channel, awaited);
+		if (!canceled && gr_canceled(host))
+		{
+			canceled = true;
+			__atomic_store_n(&channel->canceled, 1, __ATOMIC_SEQ_CST);
+		}
+	}
+	return !canceled || gr_fail(err, GR_CANCELED, 0, "the device service");
+}
+
+/* Puts a command into the queue, as soon as there is room for it. */
+static bool
+post(GrRemoteClient *client, const GrRemoteCommand *command, GrError *err)
+{
+	GrChannel  *channel = client->channel;
+	Awaited		room = {.ndone = channel->nasked < GR_REMOTE_COMMANDS ? 0 : channel->nasked - GR_REMOTE_COMMANDS + 1};
+
+	if (server_is_gone(client, err) || !wait_for(client, &room, NULL, err))
+		return false;
+	channel->queue[channel->nasked % GR_REMOTE_COMMANDS] = *command;
+	__atomic_store_n(&channel->nasked, channel->nasked + 1, __ATOMIC_SEQ_CST);
+	(void) sem_post(&channel->requests);
+	return true;
+}
+
+/* A command that is answered; false with the server's error. */
+static bool
+ask(GrRemoteClient *client, GrRemoteOp op, int object, int64_t n, const GrHost *host, GrError *err)
+{
+	GrChannel  *channel = client->channel;
+	GrRemoteCommand command = {.op = op,.object = object,.n = n};
+	Awaited		done = {0};
+	bool		ok;
+
+	__atomic_store_n(&channel->canceled, 0, __ATOMIC_SEQ_CST);
+	if (!post(client, &command, err))
+		return false;
+	done.ndone = channel->nasked;
+	ok = wait_for(client, &done, host, err);
+	__atomic_store_n(&channel->canceled, 0, __ATOMIC_SEQ_CST);
+	if (!ok)
+		return false;
+	if (channel->reply.status == GR_OK)
+		return true;
+	*err = channel->reply;
+	return false;
+}
+
+/*
+ * Areas and objects
+ */
+
+/* The bulk area for nbytes of arguments; wire: where they are to be written. */
+static bool
+begin_bulk(GrRemoteClient *client, size_t nbytes, GrRemoteWire *wire, GrError *err)
+{
+	GrChannel  *channel = client->channel;
+
+	if (channel->area_nbytes[channel->bulk] < nbytes)
+	{
+		int			old = channel->bulk;
+		int			area = client->lease == NULL ? -1 : client->lease(client, nbytes);
+
+		if (area < 0)
+		{
+			err->bytes_needed = nbytes;
+			return gr_fail(err, GR_NO_MEMORY, 0, "shared memory for the device service");
+		}
+		channel->bulk = area;
+		client->end_lease(client, old);
+	}
+	*wire = (GrRemoteWire) {.at = client->areas[channel->bulk],.limit = channel->area_nbytes[channel->bulk]};
+	return true;
+}
+
+/* The area that has this memory, or -1 */
+static int
+find_area(const GrRemoteClient *client, const char *memory, size_t nbytes)
+{
+	for (int a = 0; a < GR_REMOTE_AREAS; a++)
+	{
+		const char *base = client->areas[a];
+		size_t		size = client->channel->area_nbytes[a];
+
+		if (base != NULL && memory >= base && nbytes <= size && (size_t) (memory - base) <= size - nbytes)
+			return a;
+	}
+	return -1;
+}
+
+static bool
+take_object(GrRemoteClient *client, int *object, GrError *err)
+{
+	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
+	{
+		if (client->used[k])
+			continue;
+		client->used[k] = true;
+		memset(&client->channel->objects[k], 0, sizeof(GrRemoteObject));
+		*object = k;
+		return true;
+	}
+	return gr_fail(err, GR_DEVICE_MEMORY, 0, "the session has %d computations under way", GR_REMOTE_OBJECTS);
+}
+
+/* Cannot fail: where the server doesn't answer, it has ended. */
+static void
+end_object(GrRemoteClient *client, int object)
+{
+	GrError		ignored = {0};
+
+	(void) ask(client, GR_REMOTE_END, object, 0, NULL, &ignored);
+	client->used[object] = false;
+}
+
+/* Has a send failed, of which nobody was told? */
+static bool
+check_object(GrRemoteClient *client, int object, GrError *err)
+{
+	const GrRemoteObject *o = &client->channel->objects[object];
+
+	if (__atomic_load_n(&o->failed, __ATOMIC_ACQUIRE) == 0)
+		return true;
+	*err = o->error;
+	return false;
+}
+
+/*
+ * Sinks
+ */
+
+static bool
+remote_sink_begin(GrSession *session, const GrSinkOptions *options, GrSink **sink, GrError *err)
+{
+	GrRemoteClient *client = (GrRemoteClient *) session;
+	GrSink	   *s;
+	int			object;
+
+	*sink = NULL;
+	if (!take_object(client, &object, err))
+		return false;
+	s = calloc(1, sizeof(GrSink));
+	if (s == NULL)
+	{
+		client->used[object] = false;
+		return gr_fail(err, GR_NO_MEMORY, 0, "rows");
+	}
+	*sink = s;
+	s->client = client;
+	s->object = object;
+	s->options = *options;
+	client->channel->arguments.sink = *options;
+	return ask(client, GR_REMOTE_BEGIN, object, 0, options->host, err);
+}
+
+static bool
+post_rows(GrSink *sink, int area, const char *at, int64_t nrows, bool counts, GrError *err)
+{
+	GrRemoteCommand command = {
+		.op = GR_REMOTE_SEND,.object = sink->object,.area = area,.counts = counts,
+		.offset = (uint64_t) (at - sink->client->areas[area]),.n = nrows
+	};
+
+	return post(sink->client, &command, err);
+}
+
+/* Rows that the server doesn't see where they are: each piece is read before the next one is copied. */
+static bool
+send_copies(GrSink *sink, const char *rows, int64_t nrows, GrError *err)
+{
+	GrRemoteClient *client = sink->client;
+	GrChannel  *channel = client->channel;
+	size_t		row_nbytes = gr_row_nbytes(sink->options.shape);
+	int64_t		piece = (int64_t) (channel->area_nbytes[channel->bulk] / row_nbytes);
+
+	if (piece == 0)
+		return gr_fail(err, GR_NO_MEMORY, 0, "a row of %zu bytes", row_nbytes);
+	for (int64_t done = 0;; done += piece)
+	{
+		int64_t		n = nrows - done < piece ? nrows - done : piece;
+		bool		last = done + n == nrows;
+		Awaited		read = {.object = &channel->objects[sink->object],.nread = sink->ncalls + 1};
+		Awaited		copied = {.ndone = 0};
+
+		memcpy(client->areas[channel->bulk], rows + (size_t) done * row_nbytes, (size_t) n * row_nbytes);
+		if (!post_rows(sink, channel->bulk, client->areas[channel->bulk], n, last, err))
+			return false;
+		copied.ndone = channel->nasked;
+		/* a piece that doesn't count is read when it is carried out */
+		if (!wait_for(client, last ? &read : &copied, NULL, err) || !check_object(client, sink->object, err))
+			return false;
+		if (last)
+			return true;
+	}
+}
+
+static bool
+remote_sink_send(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
+{
+	int			area = find_area(sink->client, rows, (size_t) nrows * gr_row_nbytes(sink->options.shape));
+
+	if (!check_object(sink->client, sink->object, err))
+		return false;
+	if (!(area >= 0 ? post_rows(sink, area, rows, nrows, true, err) : send_copies(sink, rows, nrows, err)))
+		return false;
+	sink->ncalls++;
+	return true;
+}
+
+static bool
+remote_sink_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
+{
+	const GrRemoteObject *object = &sink->client->channel->objects[sink->object];
+	int64_t		nread = __atomic_load_n(&object->nread, __ATOMIC_ACQUIRE);
+	Awaited		next = {.object = object,.nread = nread + 1};
+
+	if (wait && nread < sink->ncalls && !wait_for(sink->client, &next, NULL, err))
+		return false;
+	if (!check_object(sink->client, sink->object, err))
+		return false;
+	*ncalls = __atomic_load_n(&object->nread, __ATOMIC_ACQUIRE);
+	return true;
+}
+
+static bool
+remote_sink_restart(GrSink *sink, const double *shift, GrError *err)
+{
+	GrRemoteClient *client = sink->client;
+	size_t		nbytes = (size_t) gr_nterms(sink->options.shape.nfeatures) * sizeof(double);
+	GrRemoteWire wire;
+
+	if (!check_object(client, sink->object, err) || !begin_bulk(client, nbytes, &wire, err))
+		return false;
+	if (shift != NULL)
+		memcpy(wire.at, shift, nbytes);
+	client->channel->arguments.flag = shift != NULL;
+	return ask(client, GR_REMOTE_RESTART, sink->object, 0, NULL, err);
+}
+
+static bool
+remote_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
+{
+	GrRemoteClient *client = sink->client;
+	size_t		nbytes = (size_t) gr_triangle(gr_norder(sink->options.shape.nfeatures)) * sizeof(double);
+	GrRemoteWire wire = {0};
+	GrWireGram	gram;
+
+	(void) gr_wire_gram(&wire, sink->options.shape);
+	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err) ||
+		!ask(client, GR_REMOTE_FINISH, sink->object, 0, NULL, err))
+		return false;
+	gram = gr_wire_gram(&wire, sink->options.shape);
+	memcpy(hi, gram.hi, nbytes);
+	memcpy(lo, gram.lo, nbytes);
+	return true;
+}
+
+static void
+put(double *into, const double *from, int64_t n)
+{
+	if (into != NULL)
+		memcpy(into, from, (size_t) n * sizeof(double));
+}
+
+static bool
+remote_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	GrRemoteClient *client = sink->client;
+	int64_t		t = gr_nterms(pass->shape.nfeatures);
+	int64_t		nsums = (int64_t) gr_pass_nsums(pass->kind, pass->shape.nfeatures);
+	GrRemoteWire wire = {0};
+	GrWirePass	w;
+
+	(void) gr_wire_pass(&wire, pass);
+	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
+		return false;
+	w = gr_wire_pass(&wire, pass);
+	put(w.beta, pass->beta, t);
+	put(w.shift, pass->shift, t - 1);
+	put(w.faces, pass->faces, t * pass->nfaces);
+	put(w.face_absolute, pass->face_absolute, pass->nfaces);
+	put(w.factor, pass->factor, gr_triangle(t));
+	put(w.sums, sums, nsums);
+	client->channel->arguments.pass = *pass;
+	if (!ask(client, GR_REMOTE_PASS, sink->object, 0, host, err))
+		return false;
+	put(sums, w.sums, nsums);
+	return true;
+}
+
+static bool
+remote_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err)
+{
+	GrRemoteClient *client = sink->client;
+	GrRemoteWire wire = {0};
+	GrWireBasis w;
+
+	(void) gr_wire_basis(&wire, basis);
+	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
+		return false;
+	w = gr_wire_basis(&wire, basis);
+	memcpy(w.changed, basis->changed, (size_t) basis->nchanged * sizeof(int));
+	put(w.coef, basis->coef, (int64_t) basis->nchanged * gr_nterms(basis->nfeatures));
+	client->channel->arguments.basis = *basis;
+	return ask(client, GR_REMOTE_CHANGE, sink->object, 0, host, err);
+}
+
+static bool
+remote_sink_can_ascend(const GrSink *sink, bool single)
+{
+	GrRemoteArguments *arguments = &sink->client->channel->arguments;
+	GrError		ignored = {0};
+
+	arguments->flag = single;
+	return ask(sink->client, GR_REMOTE_CAN_ASCEND, sink->object, 0, NULL, &ignored) && arguments->flag;
+}
+
+static bool
+remote_sink_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
+				   const GrHost *host, GrError *err)
+{
+	GrRemoteClient *client = sink->client;
+	GrRemoteArguments *arguments = &client->channel->arguments;
+	int64_t		t = gr_nterms(sink->options.shape.nfeatures);
+	GrRemoteWire wire = {0};
+	GrWireAscent w;
+
+	(void) gr_wire_ascent(&wire, sink->options.shape);
+	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
+		return false;
+	w = gr_wire_ascent(&wire, sink->options.shape);
+	put(w.scale, ascent->scale, t);
+	put(w.beta, beta, t);
+	arguments->ascent = *ascent;
+	if (!ask(client, GR_REMOTE_ASCEND, sink->object, 0, host, err))
+		return false;
+	put(beta, w.beta, t);
+	*iterations = arguments->n;
+	*converged = arguments->flag;
+	return true;
+}
+
+static void
+remote_sink_times(const GrSink *sink, GrTimes *times)
+{
+	*times = sink->client->channel->objects[sink->object].times;
+}
+
+static void
+remote_sink_end(GrSink *sink)
+{
+	if (sink == NULL)
+		return;
+	end_object(sink->client, sink->object);
+	free(sink);
+}
+
+/*
+ * Factors
+ */
+
+static void
+put_factor(const GrWireFactor *w, const GrFactorJob *job)
+{
+	int64_t		m = job->nterms;
+	int64_t		n = gr_triangle(job->skip + m + 1);
+
+	put(w->hi, job->hi, n);
+	put(w->lo, job->lo, n);
+	put(w->scale, job->scale, m + 1);
+	put(w->least_pivot, job->least_pivot, m);
+	memcpy(w->aliased, job->aliased, (size_t) m * sizeof(bool));
+}
+
+static void
+take_factor(const GrWireFactor *w, const GrFactorJob *job)
+{
+	int64_t		m = job->nterms;
+
+	memcpy(job->aliased, w->aliased, (size_t) m * sizeof(bool));
+	put(job->d_hi, w->d_hi, m + 1);
+	put(job->d_lo, w->d_lo, m + 1);
+	put(job->row_hi, w->row_hi, m);
+	put(job->row_lo, w->row_lo, m);
+	put(job->coef_hi, w->coef_hi, m);
+	put(job->coef_lo, w->coef_lo, m);
+}
+
+static bool
+remote_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host, GrError *err)
+{
+	GrRemoteClient *client = (GrRemoteClient *) session;
+	GrRemoteWire wire = {0};
+	GrWireFactor w;
+	GrFactor   *f;
+	int			object;
+
+	*factor = NULL;
+	(void) gr_wire_factor(&wire, job);
+	if (!begin_bulk(client, wire.nbytes, &wire, err) || !take_object(client, &object, err))
+		return false;
+	f = calloc(1, sizeof(GrFactor));
+	if (f == NULL)
+	{
+		client->used[object] = false;
+		return gr_fail(err, GR_NO_MEMORY, 0, "a factorisation");
+	}
+	*factor = f;
+	f->client = client;
+	f->object = object;
+	f->nterms = job->nterms;
+	w = gr_wire_factor(&wire, job);
+	put_factor(&w, job);
+	client->channel->arguments.factor = *job;
+	if (!ask(client, GR_REMOTE_FACTOR, object, 0, host, err))
+		return false;
+	take_factor(&w, job);
+	return true;
+}
+
+static bool
+remote_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, double divisor, double *inverse,
+					  const GrHost *host, GrError *err)
+{
+	GrRemoteClient *client = factor->client;
+	int64_t		m = factor->nterms;
+	GrRemoteWire wire = {0};
+	GrWireInverse w;
+
+	(void) gr_wire_inverse(&wire, m);
+	if (!begin_bulk(client, wire.nbytes, &wire, err))
+		return false;
+	w = gr_wire_inverse(&wire, m);
+	put(w.w_hi, w_hi, m);
+	put(w.w_lo, w_lo, m);
+	client->channel->arguments.divisor = divisor;
+	if (!ask(client, GR_REMOTE_INVERSE, factor->object, 0, host, err))
+		return false;
+	put(inverse, w.inverse, m * m);
+	return true;
+}
+
+static void
+remote_factor_end(GrFactor *factor)
+{
+	if (factor == NULL)
+		return;
+	end_object(factor->client, factor->object);
+	free(factor);
+}
+
+/*
+ * Projects: an area of their own holds one batch of vectors, and the projections of as many batches as may be under way
+ */
+
+static bool
+remote_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project,
+					 GrError *err)
+{
+	GrRemoteClient *client = (GrRemoteClient *) session;
+	GrRemoteArguments *arguments = &client->channel->arguments;
+	size_t		vector_nbytes = (size_t) options->dim * sizeof(float);
+	size_t		all_nbytes = vector_nbytes + GR_PROJECT_NSLOTS * (size_t) options->draw->k * sizeof(float);
+	GrProject  *p;
+
+	*project = p = calloc(1, sizeof(GrProject));
+	if (p == NULL)
+		return gr_fail(err, GR_NO_MEMORY, 0, "vectors");
+	p->client = client;
+	p->object = -1;
+	p->dim = options->dim;
+	p->k = options->draw->k;
+	p->capacity = (int64_t) (options->block_nbytes / vector_nbytes) + (options->block_nbytes < vector_nbytes);
+	p->area = client->lease == NULL ? -1 : client->lease(client, (size_t) p->capacity * all_nbytes);
+	if (p->area < 0)
+	{
+		err->bytes_needed = (size_t) p->capacity * all_nbytes;
+		return gr_fail(err, GR_NO_MEMORY, 0, "shared memory for the device service");
+	}
+	if (!take_object(client, &p->object, err))
+	{
+		p->object = -1;
+		return false;
+	}
+	arguments->project = *options;
+	arguments->draw = *options->draw;
+	arguments->n = p->capacity;
+	arguments->area = p->area;
+	if (!ask(client, GR_REMOTE_PROJECT, p->object, 0, host, err))
+		return false;
+	p->capacity = arguments->n;
+	return true;
+}
+
+static bool
+remote_project_block(GrProject *project, float **vectors, int64_t *capacity, GrError *err)
+{
+	if (project->nsubmitted == GR_PROJECT_NSLOTS)
+		return gr_fail(err, GR_INVALID, 0, "no batch is free");
+	*vectors = (float *) project->client->areas[project->area];
+	*capacity = project->capacity;
+	return true;
+}
+
+static bool
+remote_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrError *err)
+{
+	if (project->nsubmitted == GR_PROJECT_NSLOTS || nvectors < 0 || nvectors > project->capacity)
+		return gr_fail(err, GR_INVALID, 0, "no batch of %lld vectors was handed out", (long long) nvectors);
+	if (!ask(project->client, GR_REMOTE_SUBMIT, project->object, nvectors, host, err))
+		return false;
+	project->nsubmitted++;
+	return true;
+}
+
+static bool
+remote_project_take(GrProject *project, const float **projected, int64_t *nvectors, GrError *err)
+{
+	const float *vectors = (const float *) project->client->areas[project->area];
+
+	if (project->nsubmitted == 0)
+		return gr_fail(err, GR_INVALID, 0, "no batch was submitted");
+	if (!ask(project->client, GR_REMOTE_TAKE, project->object, project->ntaken % GR_PROJECT_NSLOTS, NULL, err))
+		return false;
+	*projected = vectors + project->capacity * (project->dim + project->ntaken % GR_PROJECT_NSLOTS * project->k);
+	*nvectors = project->client->channel->arguments.n;
+	project->nsubmitted--;
+	project->ntaken++;
+	return true;
+}
+
+static void
+remote_project_times(const GrProject *project, GrTimes *times)
+{
+	*times = project->client->channel->objects[project->object].times;
+}
+
+static void
+remote_project_end(GrProject *project)
+{
+	if (project == NULL)
+		return;
+	if (project->object >= 0)
+		end_object(project->client, project->object);
+	if (project->area >= 0)
+		project->client->end_lease(project->client, project->area);
+	free(project);
+}
+
+/*
+ * The tables
+ */
+
+static const GrDeviceInfo *
+remote_describe(const GrSession *session)
+{
+	return &((const GrRemoteClient *) session)->info;
+}
+
+static const GrDeviceOps device_ops = {.describe = remote_describe};
+
+static const GrSinkOps sink_ops = {
+	.begin = remote_sink_begin,
+	.send = remote_sink_send,
+	.sent = remote_sink_sent,
+	.restart = remote_sink_restart,
+	.finish = remote_sink_finish,
+	.pass = remote_sink_pass,
+	.change = remote_sink_change,
+	.can_ascend = remote_sink_can_ascend,
+	.ascend = remote_sink_ascend,
+	.times = remote_sink_times,
+	.end = remote_sink_end
+};
+
+static const GrProjectorOps projector_ops = {
+	.begin = remote_project_begin,
+	.block = remote_project_block,
+	.submit = remote_project_submit,
+	.take = remote_project_take,
+	.times = remote_project_times,
+	.end = remote_project_end
+};
+
+static const GrSolverOps solver_ops = {
+	.begin = remote_factor_begin,
+	.inverse = remote_factor_inverse,
+	.end = remote_factor_end
+};
+
+const GrBackend gr_backend_remote_cpu = {
+	.name = "service",.device = &device_ops,.sink = &sink_ops,.projector = &projector_ops
+};
+
+const GrBackend gr_backend_remote = {
+	.name = "service",.device = &device_ops,.sink = &sink_ops,.projector = &projector_ops,.solver = &solver_ops
+};

@@ -1,0 +1,457 @@
+/*
+ * remote_server.c: the server's side of a channel: commands carried out by a backend's tables.
+ */
+#include "compute/remote.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "compute/remote_wire.h"
+
+/* Asked by the backend: is the client's statement to end, or the client gone? */
+static bool
+client_canceled(void *arg)
+{
+	GrChannel  *channel = arg;
+
+	return __atomic_load_n(&channel->canceled, __ATOMIC_RELAXED) != 0 ||
+		__atomic_load_n(&channel->closing, __ATOMIC_RELAXED) != 0;
+}
+
+static void
+wake_client(GrChannel *channel)
+{
+	if (__atomic_exchange_n(&channel->client_waits, 0, __ATOMIC_SEQ_CST) != 0)
+		(void) sem_post(&channel->replies);
+}
+
+void
+gr_channel_abandon(GrChannel *channel, const GrError *err)
+{
+	channel->gone_error = *err;
+	__atomic_store_n(&channel->server_gone, 1, __ATOMIC_SEQ_CST);
+	(void) sem_post(&channel->replies);
+}
+
+static GrRemoteWire
+bulk_of(const GrRemoteServer *server)
+{
+	const GrChannel *channel = server->channel;
+
+	return (GrRemoteWire) {.at = server->areas[channel->bulk],.limit = channel->area_nbytes[channel->bulk]};
+}
+
+/* Does what a command names fit the bulk area? It does unless client and server are of different minds. */
+static bool
+check_wire(const GrRemoteWire *wire, GrError *err)
+{
+	return (wire->at != NULL && wire->nbytes <= wire->limit) ||
+		gr_fail(err, GR_DEVICE_FAILED, 0, "arguments of %zu bytes don't fit the channel's %zu", wire->nbytes,
+				wire->limit);
+}
+
+/*
+ * Sinks
+ */
+
+static GrSink *
+sink_of(const GrRemoteServer *server, const GrRemoteCommand *command)
+{
+	return server->objects[command->object].object;
+}
+
+static void
+publish_times(GrRemoteServer *server, int object)
+{
+	GrServed   *served = &server->objects[object];
+	GrTimes    *times = &server->channel->objects[object].times;
+
+	if (served->object == NULL)
+		return;
+	if (served->kind == GR_REMOTE_BEGIN)
+		server->backend->sink->times(served->object, times);
+	else if (served->kind == GR_REMOTE_PROJECT)
+		server->backend->projector->times(served->object, times);
+}
+
+/*
+ * Tells the client how many of its calls have been read: a call may be several of the backend's, whose last one counts,
+ * and those that don't count were waited for.
+ */
+static bool
+look_for_read(GrRemoteServer *server, int object, bool wait, GrError *err)
+{
+	GrServed   *served = &server->objects[object];
+	int64_t		nread = served->nread;
+
+	if (!server->backend->sink->sent(served->object, wait, &nread, err))
+		return false;
+	served->nread = nread;
+	__atomic_store_n(&server->channel->objects[object].nread, served->ncounted - (served->ncalls - nread),
+					 __ATOMIC_RELEASE);
+	wake_client(server->channel);
+	return true;
+}
+
+static bool
+send_rows(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
+{
+	GrServed   *served = &server->objects[command->object];
+	const GrSinkOps *ops = server->backend->sink;
+
+	if (!ops->send(served->object, server->areas[command->area] + command->offset, command->n, err))
+		return false;
+	served->ncalls++;
+	served->ncounted += command->counts;
+	if (command->counts)
+		return look_for_read(server, command->object, false, err);
+	while (served->nread < served->ncalls)
+		if (!ops->sent(served->object, true, &served->nread, err))
+			return false;
+	return true;
+}
+
+static bool
+begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrServed   *served = &server->objects[command->object];
+	GrSink	   *sink = NULL;
+	bool		ok;
+
+	served->kind = GR_REMOTE_BEGIN;
+	served->options = server->channel->arguments.sink;
+	served->options.host = host;
+	if (server->admit != NULL && !server->admit(server, served->options.expected_nbytes, host, err))
+		return false;
+	served->admitted = server->admit != NULL ? served->options.expected_nbytes : 0;
+	ok = server->backend->sink->begin(server->session, &served->options, &sink, err);
+	served->object = sink;
+	return ok;
+}
+
+static bool
+finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
+{
+	GrRemoteWire wire = bulk_of(server);
+	GrWireGram	gram = gr_wire_gram(&wire, server->objects[command->object].options.shape);
+
+	return check_wire(&wire, err) &&
+		server->backend->sink->finish(sink_of(server, command), gram.hi, gram.lo, err);
+}
+
+static bool
+make_pass(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrPass		pass = server->channel->arguments.pass;
+	GrRemoteWire wire = bulk_of(server);
+	GrWirePass	w = gr_wire_pass(&wire, &pass);
+
+	if (!check_wire(&wire, err))
+		return false;
+	pass.beta = w.beta;
+	pass.shift = w.shift;
+	pass.faces = w.faces;
+	pass.face_absolute = w.face_absolute;
+	pass.factor = w.factor;
+	return server->backend->sink->pass(sink_of(server, command), &pass, w.sums, host, err);
+}
+
+static bool
+change_rows(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrBasis		basis = server->channel->arguments.basis;
+	GrRemoteWire wire = bulk_of(server);
+	GrWireBasis w = gr_wire_basis(&wire, &basis);
+
+	if (!check_wire(&wire, err))
+		return false;
+	basis.changed = w.changed;
+	basis.coef = w.coef;
+	return server->backend->sink->change(sink_of(server, command), &basis, host, err);
+}
+
+static bool
+ascend(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrRemoteArguments *arguments = &server->channel->arguments;
+	GrAscent	ascent = arguments->ascent;
+	GrRemoteWire wire = bulk_of(server);
+	GrWireAscent w = gr_wire_ascent(&wire, server->objects[command->object].options.shape);
+
+	if (!check_wire(&wire, err))
+		return false;
+	ascent.scale = w.scale;
+	return server->backend->sink->ascend(sink_of(server, command), &ascent, w.beta, &arguments->n, &arguments->flag,
+										 host, err);
+}
+
+/*
+ * Factors and projects
+ */
+
+static bool
+begin_factor(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrServed   *served = &server->objects[command->object];
+	GrFactorJob job = server->channel->arguments.factor;
+	GrRemoteWire wire = bulk_of(server);
+	GrWireFactor w = gr_wire_factor(&wire, &job);
+	GrFactor   *factor = NULL;
+	bool		ok;
+
+	served->kind = GR_REMOTE_FACTOR;
+	served->nterms = job.nterms;
+	if (!check_wire(&wire, err))
+		return false;
+	job.hi = w.hi;
+	job.lo = w.lo;
+	job.scale = w.scale;
+	job.least_pivot = w.least_pivot;
+	job.aliased = w.aliased;
+	job.d_hi = w.d_hi;
+	job.d_lo = w.d_lo;
+	job.row_hi = w.row_hi;
+	job.row_lo = w.row_lo;
+	job.coef_hi = w.coef_hi;
+	job.coef_lo = w.coef_lo;
+	if (server->backend->solver == NULL)
+		return gr_fail(err, GR_DEVICE_MEMORY, 0, "the device service has no solver");
+	ok = server->backend->solver->begin(server->session, &job, &factor, host, err);
+	served->object = factor;
+	return ok;
+}
+
+static bool
+invert(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrServed   *served = &server->objects[command->object];
+	GrRemoteWire wire = bulk_of(server);
+	GrWireInverse w = gr_wire_inverse(&wire, served->nterms);
+
+	return check_wire(&wire, err) &&
+		server->backend->solver->inverse(served->object, w.w_hi, w.w_lo, server->channel->arguments.divisor, w.inverse,
+										 host, err);
+}
+
+static bool
+begin_project(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrRemoteArguments *arguments = &server->channel->arguments;
+	GrServed   *served = &server->objects[command->object];
+	GrProjectOptions options = arguments->project;
+	GrProject  *project = NULL;
+	float	   *vectors;
+	int64_t		capacity = 0;
+	bool		ok;
+
+	served->kind = GR_REMOTE_PROJECT;
+	served->dim = options.dim;
+	served->k = arguments->draw.k;
+	served->options.block_nbytes = (size_t) arguments->area;
+	options.draw = &arguments->draw;
+	if (server->session == NULL && server->cache == NULL)
+		server->cache = gr_projection_cache_create();
+	options.cache = server->cache;
+	if (server->session == NULL && server->cache == NULL)
+		return gr_fail(err, GR_NO_MEMORY, 0, "vectors");
+	ok = server->backend->projector->begin(server->session, &options, host, &project, err);
+	served->object = project;
+	if (!ok || !server->backend->projector->block(project, &vectors, &capacity, err))
+		return false;
+	if (capacity < arguments->n)
+		arguments->n = capacity;
+	served->capacity = arguments->n;
+	return true;
+}
+
+/* Where the client's batch is, and the projections of batch number slot */
+static float *
+project_area(GrRemoteServer *server, const GrServed *served, int64_t slot)
+{
+	float	   *vectors = (float *) server->areas[served->options.block_nbytes];
+
+	return slot < 0 ? vectors : vectors + served->capacity * (served->dim + slot * served->k);
+}
+
+static bool
+submit(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrServed   *served = &server->objects[command->object];
+	float	   *vectors;
+	int64_t		capacity;
+
+	if (!server->backend->projector->block(served->object, &vectors, &capacity, err))
+		return false;
+	memcpy(vectors, project_area(server, served, -1), (size_t) command->n * (size_t) served->dim * sizeof(float));
+	return server->backend->projector->submit(served->object, command->n, host, err);
+}
+
+static bool
+take(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
+{
+	GrServed   *served = &server->objects[command->object];
+	const float *projected;
+	int64_t		nvectors;
+
+	if (!server->backend->projector->take(served->object, &projected, &nvectors, err))
+		return false;
+	memcpy(project_area(server, served, command->n), projected, (size_t) nvectors * (size_t) served->k * sizeof(float));
+	server->channel->arguments.n = nvectors;
+	return true;
+}
+
+/*
+ * All of them
+ */
+
+static void
+end_served(GrRemoteServer *server, int object)
+{
+	GrServed   *served = &server->objects[object];
+
+	if (served->object != NULL && served->kind == GR_REMOTE_BEGIN)
+		server->backend->sink->end(served->object);
+	else if (served->object != NULL && served->kind == GR_REMOTE_FACTOR)
+		server->backend->solver->end(served->object);
+	else if (served->object != NULL)
+		server->backend->projector->end(served->object);
+	if (served->admitted > 0)
+		server->release(server, served->admitted);
+	memset(served, 0, sizeof(*served));
+}
+
+static bool
+carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	const GrSinkOps *ops = server->backend->sink;
+	GrRemoteArguments *arguments = &server->channel->arguments;
+
+	switch (command->op)
+	{
+		case GR_REMOTE_BEGIN:
+			return begin_sink(server, command, host, err);
+		case GR_REMOTE_SEND:
+			return send_rows(server, command, err);
+		case GR_REMOTE_RESTART:
+			return ops->restart(sink_of(server, command),
+								arguments->flag ? (double *) server->areas[server->channel->bulk] : NULL, err);
+		case GR_REMOTE_FINISH:
+			return finish_sums(server, command, err);
+		case GR_REMOTE_PASS:
+			return make_pass(server, command, host, err);
+		case GR_REMOTE_CHANGE:
+			return change_rows(server, command, host, err);
+		case GR_REMOTE_CAN_ASCEND:
+			arguments->flag = ops->can_ascend != NULL && ops->can_ascend(sink_of(server, command), arguments->flag);
+			return true;
+		case GR_REMOTE_ASCEND:
+			return ascend(server, command, host, err);
+		case GR_REMOTE_FACTOR:
+			return begin_factor(server, command, host, err);
+		case GR_REMOTE_INVERSE:
+			return invert(server, command, host, err);
+		case GR_REMOTE_PROJECT:
+			return begin_project(server, command, host, err);
+		case GR_REMOTE_SUBMIT:
+			return submit(server, command, host, err);
+		case GR_REMOTE_TAKE:
+			return take(server, command, err);
+		case GR_REMOTE_END:
+			end_served(server, command->object);
+			return true;
+	}
+	return gr_fail(err, GR_DEVICE_FAILED, 0, "there is no command %d", (int) command->op);
+}
+
+/* A failed send is told when the client asks next; whatever else it has sent to that object goes nowhere. */
+static void
+note_failed_send(GrChannel *channel, int object, const GrError *err)
+{
+	channel->objects[object].error = *err;
+	__atomic_store_n(&channel->objects[object].failed, 1, __ATOMIC_RELEASE);
+	wake_client(channel);
+}
+
+static void
+serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
+{
+	GrChannel  *channel = server->channel;
+	GrError		err = {0};
+	bool		ok = true;
+
+	if (command->op != GR_REMOTE_SEND || channel->objects[command->object].failed == 0)
+		ok = carry_out(server, command, &server->host, &err);
+	if (command->op == GR_REMOTE_SEND && !ok)
+		note_failed_send(channel, command->object, &err);
+	if (command->op != GR_REMOTE_SEND)
+		channel->reply = err;
+	publish_times(server, command->object);
+	if (!ok && err.status == GR_DEVICE_LOST && !server->told)
+	{
+		server->told = true;
+		server->lost(server, &err);
+	}
+}
+
+/* An object whose rows are still being read, or -1 */
+static int
+find_unread(const GrRemoteServer *server)
+{
+	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
+	{
+		const GrServed *served = &server->objects[k];
+
+		if (served->kind == GR_REMOTE_BEGIN && served->object != NULL && served->nread < served->ncalls &&
+			server->channel->objects[k].failed == 0)
+			return k;
+	}
+	return -1;
+}
+
+/* Nothing is asked: looks after rows that are being read, or sleeps. */
+static void
+await_command(GrRemoteServer *server)
+{
+	int			unread = find_unread(server);
+	GrError		err = {0};
+
+	if (unread < 0)
+		while (sem_wait(&server->channel->requests) != 0 && errno == EINTR)
+			;
+	else if (!look_for_read(server, unread, true, &err))
+		note_failed_send(server->channel, unread, &err);
+}
+
+bool
+gr_remote_is_busy(const GrRemoteServer *server)
+{
+	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
+		if (__atomic_load_n(&server->objects[k].object, __ATOMIC_RELAXED) != NULL)
+			return true;
+	return false;
+}
+
+void
+gr_remote_serve(GrRemoteServer *server)
+{
+	GrChannel  *channel = server->channel;
+	uint64_t	ndone = channel->ndone;
+
+	server->host = (GrHost) {.canceled = client_canceled,.arg = channel};
+	while (__atomic_load_n(&channel->closing, __ATOMIC_SEQ_CST) == 0)
+	{
+		if (ndone == __atomic_load_n(&channel->nasked, __ATOMIC_SEQ_CST))
+		{
+			await_command(server);
+			continue;
+		}
+		serve_command(server, &channel->queue[ndone % GR_REMOTE_COMMANDS]);
+		ndone++;
+		__atomic_store_n(&channel->ndone, ndone, __ATOMIC_SEQ_CST);
+		wake_client(channel);
+	}
+	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
+		end_served(server, k);
+	gr_projection_cache_free(server->cache);
+	server->cache = NULL;
+}

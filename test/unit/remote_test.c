@@ -1,0 +1,461 @@
+/*
+ * remote_test.c: a backend behind a channel gives what the same backend gives by itself, to the bit; and what becomes of
+ * clients that are cancelled or go, and of those whose server goes. The server is a thread here.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compute/backend.h"
+#include "compute/family.h"
+#include "compute/glm.h"
+#include "compute/gram_shift.h"
+#include "compute/remote.h"
+#include "unit.h"
+
+#define P 5
+#define NROWS 20000
+#define BLOCK 700				/* rows */
+
+/* A client, its server, and the server's thread */
+typedef struct Pair
+{
+	GrChannel	channel;
+	GrRemoteClient client;
+	GrRemoteServer server;
+	pthread_t	thread;
+	int			nleased;		/* at present */
+	size_t		asked;			/* for admission, bytes, */
+	size_t		released;		/* and given back */
+	bool		lost;
+} Pair;
+
+/* A further area: the memory is the same on both sides. */
+static int
+lease(GrRemoteClient *client, size_t nbytes)
+{
+	Pair	   *pair = client->owner;
+
+	for (int a = 0; a < GR_REMOTE_AREAS; a++)
+	{
+		if (pair->channel.area_nbytes[a] != 0)
+			continue;
+		client->areas[a] = pair->server.areas[a] = malloc(nbytes);
+		pair->channel.area_nbytes[a] = nbytes;
+		pair->nleased++;
+		return a;
+	}
+	return -1;
+}
+
+static void
+end_lease(GrRemoteClient *client, int area)
+{
+	Pair	   *pair = client->owner;
+
+	free(client->areas[area]);
+	client->areas[area] = pair->server.areas[area] = NULL;
+	pair->channel.area_nbytes[area] = 0;
+	pair->nleased--;
+}
+
+static bool
+admit(GrRemoteServer *server, size_t nbytes, const GrHost *host, GrError *err)
+{
+	Pair	   *pair = server->owner;
+
+	(void) host;
+	pair->asked += nbytes;
+	return nbytes < ((size_t) 1 << 40) || gr_fail(err, GR_DEVICE_MEMORY, 0, "too much");
+}
+
+static void
+release(GrRemoteServer *server, size_t nbytes)
+{
+	((Pair *) server->owner)->released += nbytes;
+}
+
+static void
+lost(GrRemoteServer *server, const GrError *err)
+{
+	(void) err;
+	((Pair *) server->owner)->lost = true;
+}
+
+static void *
+serve(void *arg)
+{
+	gr_remote_serve(&((Pair *) arg)->server);
+	return NULL;
+}
+
+static Pair *
+begin_pair(const GrBackend *backend)
+{
+	Pair	   *pair = calloc(1, sizeof(Pair));
+
+	(void) gr_channel_begin(&pair->channel);
+	pair->client = (GrRemoteClient) {.channel = &pair->channel,.lease = lease,.end_lease = end_lease,.owner = pair};
+	pair->server = (GrRemoteServer) {
+		.channel = &pair->channel,.backend = backend,.admit = admit,.release = release,.lost = lost,.owner = pair
+	};
+	pair->channel.bulk = lease(&pair->client, GR_REMOTE_BULK_NBYTES);
+	(void) pthread_create(&pair->thread, NULL, serve, pair);
+	return pair;
+}
+
+static void
+end_pair(Pair *pair)
+{
+	gr_channel_close(&pair->channel);
+	(void) pthread_join(pair->thread, NULL);
+	for (int a = 0; a < GR_REMOTE_AREAS; a++)
+		if (pair->channel.area_nbytes[a] != 0)
+			end_lease(&pair->client, a);
+	gr_channel_end(&pair->channel);
+	free(pair);
+}
+
+static double *
+make_rows(double *rows)
+{
+	srandom(3);
+	for (int64_t r = 0; r < NROWS; r++)
+	{
+		double	   *row = rows + r * (P + 1);
+
+		for (int j = 0; j < P; j++)
+			row[j] = 1e6 * (j == 2) + (double) random() / 2147483648.0 - 0.5;
+		row[P] = random() % 3 == 0;
+	}
+	return rows;
+}
+
+/* Sends all rows, block by block, each from a place that is overwritten once it has been read. */
+static bool
+send_all(const GrSinkOps *ops, GrSink *sink, GrShiftedGram *shifted, const double *rows, char *memory, int nblocks,
+		 GrError *err)
+{
+	size_t		row_nbytes = (P + 1) * sizeof(double);
+	int64_t		ncalls = 0;
+	int64_t		nread = 0;
+
+	for (int64_t from = 0; from < NROWS; from += BLOCK, ncalls++)
+	{
+		int64_t		n = NROWS - from < BLOCK ? NROWS - from : BLOCK;
+		char	   *block = memory + (size_t) (ncalls % nblocks) * BLOCK * row_nbytes;
+
+		while (ncalls - nread >= nblocks)
+			if (!ops->sent(sink, true, &nread, err))
+				return false;
+		memcpy(block, rows + from * (P + 1), (size_t) n * row_nbytes);
+		if (!(shifted != NULL ? gr_shifted_send(shifted, block, n, err) : ops->send(sink, block, n, err)))
+			return false;
+	}
+	while (nread < ncalls)
+		if (!ops->sent(sink, true, &nread, err))
+			return false;
+	return true;
+}
+
+/* The sums of all rows, less a shift that is chosen on the way */
+static bool
+sum_all(const GrBackend *backend, GrSession *session, const double *rows, char *memory, double *hi, double *lo,
+		double *shift, GrError *err)
+{
+	const GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_SUM,.block_nbytes = 1 << 20};
+	GrShiftedGram shifted = {0};
+	GrSink	   *sink = NULL;
+	bool		ok;
+
+	ok = backend->sink->begin(session, &options, &sink, err) &&
+		gr_shifted_begin(&shifted, backend->sink, sink, &options, err) &&
+		send_all(backend->sink, sink, &shifted, rows, memory, 4, err) && gr_shifted_finish(&shifted, hi, lo, shift, err);
+	backend->sink->end(sink);
+	gr_shifted_end(&shifted);
+	return ok;
+}
+
+static void
+test_sums(const double *rows)
+{
+	Pair	   *pair = begin_pair(&gr_backend_cpu);
+	GrSession  *session = (GrSession *) &pair->client;
+	size_t		block_nbytes = BLOCK * (P + 1) * sizeof(double);
+	int			area = lease(&pair->client, 4 * block_nbytes);
+	char	   *elsewhere = malloc(4 * block_nbytes);
+	int64_t		n = gr_triangle(gr_norder(P));
+	double	   *sums = calloc((size_t) (6 * n), sizeof(double));
+	double		shift[3][P + 1];
+	GrError		err = {0};
+
+	check(sum_all(&gr_backend_cpu, NULL, rows, elsewhere, sums, sums + n, shift[0], &err), "sums here");
+	check(sum_all(&gr_backend_remote, session, rows, pair->client.areas[area], sums + 2 * n, sums + 3 * n, shift[1],
+				  &err), "sums there, sent from an area");
+	check(memcmp(sums, sums + 2 * n, (size_t) (2 * n) * sizeof(double)) == 0 &&
+		  memcmp(shift[0], shift[1], sizeof(shift[0])) == 0 && shift[0][2] != 0, "are the same bits, about a shift");
+	check(sum_all(&gr_backend_remote, session, rows, elsewhere, sums + 4 * n, sums + 5 * n, shift[2], &err),
+		  "sums there, sent from other memory");
+	check(memcmp(sums, sums + 4 * n, (size_t) (2 * n) * sizeof(double)) == 0, "are the same bits");
+	check(!gr_remote_is_busy(&pair->server), "and leave nothing");
+	free(sums);
+	free(elsewhere);
+	end_pair(pair);
+}
+
+/* A pass of each kind that a fit makes */
+static bool
+pass_all(const GrBackend *backend, GrSession *session, const double *rows, char *memory, double *sums[3], GrError *err)
+{
+	const GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.expected_nbytes = 1000};
+	const double beta[P + 1] = {0.5, -0.25, 1, 1e-7, -2, 0.125};
+	const double shift[P + 1] = {0, 0, 1e6, 0, 0, 0};
+	const int	changed[1] = {4};
+	const double coef[P + 1] = {1, 0.5, -1, 0, 0, 2};
+	const GrBasis basis = {.nfeatures = P,.nchanged = 1,.changed = changed,.coef = coef};
+	GrSink	   *sink = NULL;
+	GrPass		pass = {
+		.shape = gr_plain_shape(P),.distribution = GR_LOGISTIC,.beta = beta,.shift = shift
+	};
+	bool		ok = backend->sink->begin(session, &options, &sink, err) &&
+		send_all(backend->sink, sink, NULL, rows, memory, 4, err);
+
+	for (int k = 0; k < 3 && ok; k++)
+	{
+		pass.kind = k == 0 ? GR_PASS_EXACT : GR_PASS_FAST;
+		if (k == 2)
+			ok = backend->sink->change(sink, &basis, NULL, err);
+		gr_pass_clear(pass.kind, P, sums[k]);
+		ok = ok && backend->sink->pass(sink, &pass, sums[k], NULL, err);
+	}
+	backend->sink->end(sink);
+	return ok;
+}
+
+static void
+test_passes(const double *rows)
+{
+	Pair	   *pair = begin_pair(&gr_backend_cpu);
+	size_t		block_nbytes = BLOCK * (P + 1) * sizeof(double);
+	int			area = lease(&pair->client, 4 * block_nbytes);
+	char	   *elsewhere = malloc(4 * block_nbytes);
+	size_t		n = gr_pass_nsums(GR_PASS_EXACT, P);
+	double	   *memory = calloc(6 * n, sizeof(double));
+	double	   *here[3] = {memory, memory + n, memory + 2 * n};
+	double	   *there[3] = {memory + 3 * n, memory + 4 * n, memory + 5 * n};
+	GrError		err = {0};
+
+	check(pass_all(&gr_backend_cpu, NULL, rows, elsewhere, here, &err) &&
+		  pass_all(&gr_backend_remote, (GrSession *) &pair->client, rows, pair->client.areas[area], there, &err),
+		  "passes here and there");
+	check(memcmp(here[0], there[0], 3 * n * sizeof(double)) == 0 && here[0][GR_SUM_NROWS] == NROWS &&
+		  memcmp(here[1], here[2], n * sizeof(double)) != 0, "are the same bits, before and after a change of rows");
+	check(pair->asked == 1000 && pair->released == 1000, "what was admitted is given back");
+	free(memory);
+	free(elsewhere);
+	end_pair(pair);
+}
+
+/* Failures come where they are asked for. */
+static void
+test_failures(const double *rows)
+{
+	Pair	   *pair = begin_pair(&gr_backend_cpu);
+	GrSession  *session = (GrSession *) &pair->client;
+	GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.memory_limit = 100000};
+	size_t		block_nbytes = BLOCK * (P + 1) * sizeof(double);
+	int			area = lease(&pair->client, 4 * block_nbytes);
+	const double beta[P + 1] = {0};
+	GrPass		pass = {
+		.kind = GR_PASS_FAST,.shape = gr_plain_shape(P),.distribution = GR_LOGISTIC,.beta = beta,.shift = beta
+	};
+	double		sums[200];
+	GrSink	   *sinks[GR_REMOTE_OBJECTS + 1] = {0};
+	GrSink	   *sink = NULL;
+	GrError		err = {0};
+	int			nbegun = 0;
+
+	check(gr_backend_remote.sink->begin(session, &options, &sink, &err) &&
+		  !send_all(gr_backend_remote.sink, sink, NULL, rows, pair->client.areas[area], 4, &err) &&
+		  err.status == GR_NO_MEMORY && err.bytes_needed > 0, "rows beyond the limit: %s", err.detail);
+	memset(&err, 0, sizeof(err));
+	check(!gr_backend_remote.sink->pass(sink, &pass, sums, NULL, &err) && err.status == GR_NO_MEMORY,
+		  "and no pass over them");
+	gr_backend_remote.sink->end(sink);
+
+	memset(&err, 0, sizeof(err));
+	options.expected_nbytes = (size_t) 1 << 41;
+	check(!gr_backend_remote.sink->begin(session, &options, &sink, &err) && err.status == GR_DEVICE_MEMORY,
+		  "what isn't admitted isn't begun: %s", err.detail);
+	gr_backend_remote.sink->end(sink);
+
+	memset(&err, 0, sizeof(err));
+	options.expected_nbytes = 0;
+	while (nbegun <= GR_REMOTE_OBJECTS && gr_backend_remote.sink->begin(session, &options, &sinks[nbegun], &err))
+		nbegun++;
+	check(nbegun == GR_REMOTE_OBJECTS && err.status == GR_DEVICE_MEMORY, "%d sinks at a time: %s", nbegun, err.detail);
+	for (int k = 0; k < nbegun; k++)
+		gr_backend_remote.sink->end(sinks[k]);
+	check(!gr_remote_is_busy(&pair->server), "none is left");
+
+	end_pair(pair);
+}
+
+/* A backend whose pass ends when it is cancelled, or at once with a lost device. */
+static bool lose_device;
+
+static bool
+endless_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	(void) sink;
+	(void) pass;
+	(void) sums;
+	if (lose_device)
+		return gr_fail(err, GR_DEVICE_LOST, 0, "an illegal address");
+	while (!gr_canceled(host))
+		(void) usleep(1000);
+	return gr_fail(err, GR_CANCELED, 0, "an endless pass");
+}
+
+static void *
+close_later(void *arg)
+{
+	(void) usleep(100000);
+	gr_channel_close(arg);
+	return NULL;
+}
+
+static void *
+abandon_later(void *arg)
+{
+	GrError		err = {.status = GR_DEVICE_LOST,.detail = "an illegal address"};
+
+	(void) usleep(100000);
+	gr_channel_abandon(arg, &err);
+	return NULL;
+}
+
+static void
+test_ends(void)
+{
+	GrSinkOps	ops = *gr_backend_cpu.sink;
+	const GrBackend backend = {.name = "endless",.sink = &ops};
+	const GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.expected_nbytes = 7};
+	const double beta[P + 1] = {0};
+	GrPass		pass = {
+		.kind = GR_PASS_FAST,.shape = gr_plain_shape(P),.distribution = GR_LOGISTIC,.beta = beta,.shift = beta
+	};
+	double		sums[200];
+	Stopper		stopper = {.stop_at = 3};
+	const GrHost host = {.canceled = stop,.arg = &stopper};
+	pthread_t	thread;
+	GrSink	   *sink;
+
+	ops.pass = endless_pass;
+	for (int way = 0; way < 4; way++)
+	{
+		Pair	   *pair = begin_pair(&backend);
+		GrError		err = {0};
+
+		lose_device = way == 3;
+		(void) gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &sink, &err);
+		if (way == 1)
+			(void) pthread_create(&thread, NULL, close_later, &pair->channel);
+		if (way == 2)
+			(void) pthread_create(&thread, NULL, abandon_later, &pair->channel);
+		(void) gr_backend_remote.sink->pass(sink, &pass, sums, way == 0 ? &host : NULL, &err);
+		if (way == 0)
+			check(err.status == GR_CANCELED && stopper.asked == 3, "a cancelled client waits for its server to stop");
+		else if (way == 1)
+			check(err.status == GR_CANCELED, "a client that goes is one that cancels");
+		else if (way == 2)
+			check(err.status == GR_DEVICE_FAILED && strstr(err.detail, "an illegal address") != NULL,
+				  "a server that goes is an error: %s", err.detail);
+		else
+			check(err.status == GR_DEVICE_LOST && pair->lost, "a device that is lost is told of");
+		if (way == 1 || way == 2)
+			(void) pthread_join(thread, NULL);
+		if (way == 1)
+		{
+			GrError		gone = {.detail = "gone"};
+
+			/* whoever reaps it tells so; what the client does then ends */
+			gr_channel_abandon(&pair->channel, &gone);
+		}
+		gr_backend_remote.sink->end(sink);
+		gr_channel_close(&pair->channel);
+		(void) pthread_join(pair->thread, NULL);
+		check(pair->released == 7 && !gr_remote_is_busy(&pair->server), "and leaves nothing");
+		for (int a = 0; a < GR_REMOTE_AREAS; a++)
+			if (pair->channel.area_nbytes[a] != 0)
+				end_lease(&pair->client, a);
+		gr_channel_end(&pair->channel);
+		free(pair);
+	}
+}
+
+/* Projections: the same bits, and its own area */
+static bool
+project_all(const GrBackend *backend, GrSession *session, GrProjectionCache *cache, float *out, GrError *err)
+{
+	GrProjection *projection = gr_projection_open(cache, 16, 7, 0.25, 1 << 20, err);
+	const GrProjectOptions options = {
+		.draw = gr_projection_draw(projection),.dim = 100,.block_nbytes = 3000,.cache_nbytes = 1 << 20,.cache = cache
+	};
+	GrProject  *project = NULL;
+	bool		ok = backend->projector->begin(session, &options, NULL, &project, err);
+	int64_t		ndone = 0;
+	int64_t		ntaken = 0;
+
+	while (ok && ntaken < 50)
+	{
+		float	   *vectors;
+		const float *projected;
+		int64_t		n;
+
+		ok = backend->projector->block(project, &vectors, &n, err);
+		for (int64_t v = 0; v < n; v++)
+			for (int j = 0; j < 100; j++)
+				vectors[v * 100 + j] = (float) ((ndone + v) * 31 % 17 + j) / 7;
+		ok = ok && backend->projector->submit(project, n, NULL, err);
+		ndone += n;
+		ok = ok && backend->projector->take(project, &projected, &n, err);
+		for (int64_t v = 0; ok && v < n && ntaken < 50; v++, ntaken++)
+			memcpy(out + ntaken * 16, projected + v * 16, 16 * sizeof(float));
+	}
+	backend->projector->end(project);
+	return ok;
+}
+
+static void
+test_projects(void)
+{
+	Pair	   *pair = begin_pair(&gr_backend_cpu);
+	GrProjectionCache *cache = gr_projection_cache_create();
+	float	   *out = calloc(2 * 50 * 16, sizeof(float));
+	GrError		err = {0};
+
+	check(project_all(&gr_backend_cpu, NULL, cache, out, &err) &&
+		  project_all(&gr_backend_remote, (GrSession *) &pair->client, cache, out + 50 * 16, &err),
+		  "projections here and there %s", err.detail);
+	check(memcmp(out, out + 50 * 16, 50 * 16 * sizeof(float)) == 0 && out[0] != out[16], "are the same bits");
+	check(pair->nleased == 1, "their area is given back");
+	gr_projection_cache_free(cache);
+	free(out);
+	end_pair(pair);
+}
+
+int
+main(void)
+{
+	double	   *rows = make_rows(malloc(NROWS * (P + 1) * sizeof(double)));
+
+	test_sums(rows);
+	test_passes(rows);
+	test_failures(rows);
+	test_ends();
+	test_projects();
+	free(rows);
+	return unit_done();
+}
