@@ -155,6 +155,16 @@ post(GrRemoteClient *client, const GrRemoteCommand *command, GrError *err)
 	return true;
 }
 
+/* The server's error. A device that it has lost is its own loss: another server may open it again. */
+static bool
+pass_on(const GrError *from, GrError *err)
+{
+	*err = *from;
+	if (err->status == GR_DEVICE_LOST)
+		err->status = GR_DEVICE_FAILED;
+	return false;
+}
+
 /* A command that is answered; false with the server's error. */
 static bool
 ask(GrRemoteClient *client, GrRemoteOp op, int object, int64_t n, const GrHost *host, GrError *err)
@@ -172,10 +182,7 @@ ask(GrRemoteClient *client, GrRemoteOp op, int object, int64_t n, const GrHost *
 	__atomic_store_n(&channel->canceled, 0, __ATOMIC_SEQ_CST);
 	if (!ok)
 		return false;
-	if (channel->reply.status == GR_OK)
-		return true;
-	*err = channel->reply;
-	return false;
+	return channel->reply.status == GR_OK || pass_on(&channel->reply, err);
 }
 
 /*
@@ -251,10 +258,7 @@ check_object(GrRemoteClient *client, int object, GrError *err)
 {
 	const GrRemoteObject *o = &client->channel->objects[object];
 
-	if (__atomic_load_n(&o->failed, __ATOMIC_ACQUIRE) == 0)
-		return true;
-	*err = o->error;
-	return false;
+	return __atomic_load_n(&o->failed, __ATOMIC_ACQUIRE) == 0 || pass_on(&o->error, err);
 }
 
 /*

@@ -81,32 +81,59 @@ block_nbytes_for(Size nbytes, int nblocks)
 	return TYPEALIGN_DOWN(PAGE, Min(Max(nbytes / nblocks, GR_RING_BLOCK_NBYTES_MIN), GR_RING_BLOCK_NBYTES_MAX));
 }
 
-GrRing *
-gr_ring_create(Size nbytes, int nproducers, dsm_segment **segment)
+static Size
+data_offset_for(int nblocks, int nproducers)
+{
+	return TYPEALIGN(PAGE, offsetof(GrRing, blocks) + nblocks * (sizeof(GrRingBlock) + sizeof(pg_atomic_uint32)) +
+					 nproducers * sizeof(pg_atomic_uint32));
+}
+
+Size
+gr_ring_nbytes(Size nbytes, int nproducers)
 {
 	int			nblocks = blocks_for(nproducers);
-	Size		block_nbytes = block_nbytes_for(nbytes, nblocks);
-	Size		header = offsetof(GrRing, blocks) + nblocks * (sizeof(GrRingBlock) + sizeof(pg_atomic_uint32)) +
-		nproducers * sizeof(pg_atomic_uint32);
-	Size		data_offset = TYPEALIGN(PAGE, header);
-	GrRing	   *ring;
 
-	*segment = create_segment(data_offset + nblocks * block_nbytes);
-	if (*segment == NULL)
-		return NULL;
-	ring = dsm_segment_address(*segment);
+	return data_offset_for(nblocks, nproducers) + nblocks * block_nbytes_for(nbytes, nblocks);
+}
+
+GrRing *
+gr_ring_create_in(void *memory, Size nbytes, int nproducers)
+{
+	GrRing	   *ring = memory;
+	int			nblocks = blocks_for(nproducers);
+	Size		data_offset = data_offset_for(nblocks, nproducers);
+
 	memset(ring, 0, data_offset);
 	if (sem_init(&ring->wake, 1, 0) != 0)
-	{
-		dsm_detach(*segment);
-		*segment = NULL;
 		return NULL;
-	}
 	ring->nblocks = nblocks;
-	ring->block_nbytes = block_nbytes;
+	ring->block_nbytes = block_nbytes_for(nbytes, nblocks);
 	ring->data_offset = data_offset;
 	ring->nproducers_max = nproducers;
 	ring->nhome = nblocks / nproducers;
+	return ring;
+}
+
+void
+gr_ring_end(GrRing *ring)
+{
+	(void) sem_destroy(&ring->wake);
+}
+
+GrRing *
+gr_ring_create(Size nbytes, int nproducers, dsm_segment **segment)
+{
+	GrRing	   *ring;
+
+	*segment = create_segment(gr_ring_nbytes(nbytes, nproducers));
+	if (*segment == NULL)
+		return NULL;
+	ring = gr_ring_create_in(dsm_segment_address(*segment), nbytes, nproducers);
+	if (ring == NULL)
+	{
+		dsm_detach(*segment);
+		*segment = NULL;
+	}
 	return ring;
 }
 
@@ -184,12 +211,9 @@ gr_ring_stop(GrRing *ring)
 void
 gr_ring_destroy(dsm_segment *segment)
 {
-	GrRing	   *ring;
-
 	if (segment == NULL)
 		return;
-	ring = dsm_segment_address(segment);
-	(void) sem_destroy(&ring->wake);
+	gr_ring_end(dsm_segment_address(segment));
 	dsm_detach(segment);
 }
 

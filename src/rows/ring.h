@@ -100,6 +100,11 @@ typedef struct GrRing
  */
 extern GrRing *gr_ring_create(Size nbytes, int nproducers, dsm_segment **segment);
 
+/* The same in a segment of the caller's, of gr_ring_nbytes() bytes at least; gr_ring_end() before it goes */
+extern Size gr_ring_nbytes(Size nbytes, int nproducers);
+extern GrRing *gr_ring_create_in(void *memory, Size nbytes, int nproducers);
+extern void gr_ring_end(GrRing *ring);
+
 /* Is it what gr_ring_create() would make? */
 extern bool gr_ring_serves(const GrRing *ring, Size nbytes, int nproducers);
 

@@ -39,6 +39,7 @@ typedef struct RingReader
 {
 	GrRing	   *ring;			/* NULL: gone */
 	dsm_segment *segment;
+	GrLease		lease;			/* from a device service: what the ring is in, if it is from there */
 	GrJob	   *job;
 	bool		opens_device;	/* else the job has a place */
 
@@ -122,7 +123,8 @@ open_device(RingReader *r)
 
 	if (r->opens_device && !gr_open_place(place, &r->error))
 		return false;
-	if (r->pinned_for != NULL || gr_on_cpu(place))
+	/* a service's memory is pinned by it */
+	if (r->pinned_for != NULL || gr_on_cpu(place) || place->service != NULL)
 		return true;
 	/* memory that can't be pinned is slower, no more */
 	if (place->backend->device->pin(place->session, r->ring,
@@ -232,7 +234,11 @@ drop_ring(RingReader *r)
 	if (r->pinned_for != NULL)
 		gr_backend_cuda.device->unpin(r->pinned_for, r->ring);
 	r->pinned_for = NULL;
-	gr_ring_destroy(r->segment);
+	if (r->lease.client != NULL && r->ring != NULL)
+		gr_ring_end(r->ring);
+	else
+		gr_ring_destroy(r->segment);
+	gr_lease_end(&r->lease);
 	r->segment = NULL;
 	r->ring = NULL;
 }
@@ -367,18 +373,30 @@ run_query(RingReader *r, const GrPlan *plan, ParamListInfo params, GrIngest *ing
 
 /* A reader without a ring yet; the current memory context owns it. */
 static RingReader *
-new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device)
+new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device, double nrows_expected)
 {
 	RingReader *r = palloc0(sizeof(RingReader));
 
 	r->job = gr_job_new(options);
 	r->job->place = *place;
+	r->job->nrows_expected = nrows_expected;
 	r->opens_device = opens_device;
 	pg_atomic_init_u32(&r->ends, READER_RUNS);
 	r->callback.func = end_reader;
 	r->callback.arg = r;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &r->callback);
 	return r;
+}
+
+/* Makes the ring in memory that a device service has, too. */
+static bool
+lease_ring(RingReader *r, Size nbytes, int nproducers)
+{
+	if (!gr_lease_begin(&r->lease, r->job->place.service, gr_ring_nbytes(nbytes, nproducers)))
+		return false;
+	r->segment = r->lease.segment;
+	r->ring = gr_ring_create_in(r->lease.memory, nbytes, nproducers);
+	return r->ring != NULL;
 }
 
 /* Makes the ring, or takes the one that was kept; false if there is no shared memory for it. */
@@ -389,6 +407,8 @@ take_ring(RingReader *r, const GrIngest *ingest)
 	int			nworkers = Min(Max(max_parallel_workers_per_gather, ingest->nworkers), max_parallel_workers);
 	Size		nbytes = (Size) gr_ring_size * 1024 / 2;
 
+	if (r->job->place.service != NULL)
+		return lease_ring(r, nbytes, nworkers + 1);
 	if (kept.ring != NULL && (!r->opens_device || !gr_ring_serves(kept.ring, nbytes, nworkers + 1)))
 		forget_ring();
 	if (kept.ring != NULL)
@@ -497,7 +517,7 @@ gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason)
 
 	if (!wants_ring(ingest, options, &place, &opens_device) || !gr_plan_ring(ingest))
 		return GR_RING_UNUSED;
-	r = new_reader(options, &place, opens_device);
+	r = new_reader(options, &place, opens_device, ingest->nrows_estimate);
 	if (!make_ring(r, ingest, &ticket))
 	{
 		end_reader(r);

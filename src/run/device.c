@@ -1,5 +1,6 @@
 /*
- * device.c: where to compute, and the one owner of the device session. The session is opened at first use and kept
+ * device.c: where to compute, and the one owner of the device session, where no service owns the device for all
+ * sessions (service.h). The session is opened at first use and kept
  * until the process ends; a failure to open it is remembered as well, so that a machine without a device is asked once.
  * Parallel workers never open one.
  */
@@ -10,6 +11,7 @@
 
 #include "compute/backend.h"
 #include "run/device.h"
+#include "run/service.h"
 
 typedef struct DeviceSession
 {
@@ -25,6 +27,16 @@ typedef struct DeviceSession
 } DeviceSession;
 
 static DeviceSession device_session;
+
+/* The service that owns the device instead, as far as this session knows */
+static struct
+{
+	int			njobs;			/* of this session's that use it */
+	bool		failed;			/* it can't open a device: */
+	int			gpu_id;			/* this one, */
+	GrError		error;			/* because of this */
+}			service_use;
+
 static void (*before_close) (void);
 
 #define OPEN_DISCOUNT 40
@@ -72,6 +84,53 @@ prepare_session(DeviceSession *ds)
 	MemoryContextRegisterResetCallback(ds->context, &ds->callback);
 }
 
+bool
+gr_session_is_used(void)
+{
+	return service_use.njobs > 0;
+}
+
+/* The service that owns the device, or is to; NULL: this session opens it. */
+static GrRemoteClient *
+find_service(void)
+{
+	const char *reason = NULL;
+	GrRemoteClient *client;
+
+	/* a machine without a device needs no service to say so, and a session that has one open goes on with it */
+	if (!gr_debug_service &&
+		(!gr_backend_cuda.device->present() || (device_session.opened && device_session.njobs > 0)))
+		return NULL;
+	client = gr_service_connect(gr_gpu_id, &reason);
+	if (client == NULL && reason != NULL)
+		ereport(DEBUG1, (errmsg_internal("no device service: %s", reason)));
+	return client;
+}
+
+/* The same as gr_open_place(), of a service's device */
+static bool
+open_at_service(GrPlace *place, GrError *err)
+{
+	if (service_use.failed && service_use.gpu_id == gr_gpu_id)
+		*err = service_use.error;
+	else if (gr_service_await(place->service, err))
+	{
+		place->backend = gr_service_backend(place->service);
+		place->session = (GrSession *) place->service;
+		place->holds_session = true;
+		service_use.njobs++;
+		return true;
+	}
+	else if (err->status == GR_NO_DEVICE)
+	{
+		service_use.failed = true;
+		service_use.gpu_id = gr_gpu_id;
+		service_use.error = *err;
+	}
+	place->service = NULL;
+	return false;
+}
+
 int
 gr_list_devices(GrDeviceInfo *devices, int max, GrError *err)
 {
@@ -106,8 +165,9 @@ gr_place_on_cpu(GrPlace *place, const char *reason)
 static double
 least_work(void)
 {
-	return device_session.opened && device_session.gpu_id == gr_gpu_id ? gr_min_gpu_work / OPEN_DISCOUNT :
-		gr_min_gpu_work;
+	bool		is_open = (device_session.opened && device_session.gpu_id == gr_gpu_id) || gr_service_is_warm(gr_gpu_id);
+
+	return is_open ? gr_min_gpu_work / OPEN_DISCOUNT : gr_min_gpu_work;
 }
 
 bool
@@ -124,7 +184,9 @@ gr_prepare_place(GrPlace *place, double work)
 	place->work = work;
 	if (!gr_takes_cpu(work))
 	{
-		prepare_session(&device_session);
+		place->service = find_service();
+		if (place->service == NULL)
+			prepare_session(&device_session);
 		return true;
 	}
 	if (gr_device == GR_DEVICE_CPU)
@@ -139,12 +201,12 @@ gr_prepare_place(GrPlace *place, double work)
 	return false;
 }
 
-bool
-gr_open_place(GrPlace *place, GrError *err)
+/* The same as gr_open_place(), of this session's own device */
+static bool
+open_here(GrPlace *place, GrError *err)
 {
 	DeviceSession *ds = &device_session;
 	GrOpenOptions options = {.device_id = gr_gpu_id};
-	const GrDeviceInfo *info;
 
 	if (!ds->opened && !ds->failed)
 	{
@@ -154,19 +216,32 @@ gr_open_place(GrPlace *place, GrError *err)
 	if (!ds->opened)
 	{
 		*err = ds->error;
+		return false;
+	}
+	/* an open session has all the tables */
+	Assert(gr_backend_cuda.sink != NULL && gr_backend_cuda.projector != NULL && gr_backend_cuda.solver != NULL);
+	place->backend = &gr_backend_cuda;
+	place->session = ds->session;
+	place->holds_session = true;
+	ds->njobs++;
+	return true;
+}
+
+bool
+gr_open_place(GrPlace *place, GrError *err)
+{
+	const GrDeviceInfo *info;
+
+	if (!(place->service != NULL ? open_at_service(place, err) : open_here(place, err)))
+	{
 		/* in auto mode a device that cannot be used, for whatever reason, is none */
 		if (gr_device == GR_DEVICE_AUTO && err->status != GR_DEVICE_LOST)
 			err->status = GR_NO_DEVICE;
 		return false;
 	}
-	/* an open session has all the tables */
-	Assert(gr_backend_cuda.sink != NULL && gr_backend_cuda.projector != NULL && gr_backend_cuda.solver != NULL);
-	info = gr_backend_cuda.device->describe(ds->session);
-	place->backend = &gr_backend_cuda;
-	place->session = ds->session;
-	place->holds_session = true;
-	ds->njobs++;
-	snprintf(place->device, sizeof(place->device), "gpu %d: %s", info->id, info->name);
+	info = place->backend->device->describe(place->session);
+	snprintf(place->device, sizeof(place->device), "gpu %d: %s%s", info->id, info->name,
+			 place->service != NULL ? ", device service" : "");
 	if (gr_device == GR_DEVICE_GPU)
 		strlcpy(place->reason, "gpureg.device is gpu", sizeof(place->reason));
 	else
@@ -216,9 +291,12 @@ gr_retreat_to_cpu(GrPlace *place, const GrError *err)
 void
 gr_leave_place(GrPlace *place)
 {
-	if (place->holds_session)
+	if (place->holds_session && place->service != NULL)
+		service_use.njobs--;
+	else if (place->holds_session)
 		device_session.njobs--;
 	place->holds_session = false;
+	place->service = NULL;
 	place->session = NULL;
 }
 
@@ -227,6 +305,10 @@ gr_device_is_missing(void)
 {
 	DeviceSession *ds = &device_session;
 
+	if (gr_debug_service && gr_enable_service)
+		return false;
+	if (service_use.failed && service_use.gpu_id == gr_gpu_id)
+		return true;
 	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
 		return ds->failed;
 	return !gr_backend_cuda.device->present();

@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "compute/backend.h"
+#include "compute/remote.h"
 
 /* Settings; see gpureg.c. */
 typedef enum GrDeviceChoice
@@ -30,6 +31,7 @@ typedef struct GrPlace
 	const GrBackend *backend;
 	GrSession  *session;		/* of a device */
 	bool		holds_session;	/* ... which it keeps open */
+	GrRemoteClient *service;	/* that owns the device, once the place is prepared; NULL: this session does */
 	double		work;			/* products, that the choice went by */
 	char		device[300];	/* "cpu", or "gpu 0: NVIDIA H200" */
 	char		reason[300];	/* why there */
@@ -92,6 +94,9 @@ extern bool gr_device_is_missing(void);
  * asked to compute meanwhile, within the query that is being read, takes the CPU.
  */
 extern void gr_lend_session(bool lent);
+
+/* Is a computation using the session's device? */
+extern bool gr_session_is_used(void);
 
 /* Has this called before a session is closed, by which memory may be pinned. */
 extern void gr_before_session_close(void (*function) (void));

@@ -28,6 +28,7 @@
 static void
 unpin_blocks(GrJob *job)
 {
+	gr_lease_end(&job->lease);
 	if (job->pinned)
 		job->place.backend->device->unpin(job->place.session, job->memory);
 	job->pinned = false;
@@ -50,14 +51,16 @@ free_blocks(GrJob *job)
 	GrError		err = {0};
 	int64_t		nread = 0;
 
-	if (job->allocated == NULL || job->spool.file != NULL)
+	if (job->memory == NULL || job->spool.file != NULL)
 		return;
 	while (nread < job->ncalls)
 		if (!gr_job_sent(job, true, &nread, &err))
 			gr_job_fail(job, &err);
 	unpin_blocks(job);
-	pfree(job->allocated);
+	if (job->allocated != NULL)
+		pfree(job->allocated);
 	job->allocated = NULL;
+	job->memory = NULL;
 	job->block = NULL;
 }
 
@@ -152,6 +155,9 @@ gr_job_begin_sink(GrJob *job, GrError *err)
 		.memory_limit = gr_on_cpu(&job->place) ? job->cpu_limit : gr_device_limit(),.host = job->host
 	};
 
+	if (job->kind == GR_SINK_KEEP)
+		options.expected_nbytes = (Size) (job->nrows_expected * gr_row_nbytes(gr_wide_shape(job->shape)));
+
 	return ops->begin(job->place.session, &options, &job->sink, err) &&
 		(job->kind == GR_SINK_KEEP || gr_shifted_begin(&job->shifted, ops, job->sink, &options, err));
 }
@@ -177,11 +183,17 @@ allocate_blocks(GrJob *job)
 	/* whole pages, so that they can be pinned */
 	job->block_nbytes = TYPEALIGN(4096, job->block_capacity * row_nbytes);
 	nbytes = job->nblocks * job->block_nbytes;
-	job->allocated = palloc_extended(nbytes + 4096, MCXT_ALLOC_HUGE);
-	job->memory = (char *) TYPEALIGN(4096, job->allocated);
+	if (job->place.service != NULL && gr_lease_begin(&job->lease, job->place.service, nbytes))
+		job->memory = job->lease.memory;
+	else
+	{
+		job->allocated = palloc_extended(nbytes + 4096, MCXT_ALLOC_HUGE);
+		job->memory = (char *) TYPEALIGN(4096, job->allocated);
+	}
 	job->filling = 0;
 	job->block = (double *) job->memory;
-	if (!on_cpu)
+	/* what a service has no part in, it is sent copies of */
+	if (!on_cpu && job->place.service == NULL)
 		job->pinned = job->place.backend->device->pin(job->place.session, job->memory, nbytes, &ignored);
 	if (ignored.status == GR_DEVICE_LOST)
 		gr_job_fail(job, &ignored);
@@ -239,6 +251,7 @@ gr_job_new(const GrJobOptions *options)
 	job->names = options->names;
 	job->cpu_limit = options->cpu_limit;
 	job->may_overflow = options->may_overflow;
+	job->nrows_expected = options->nrows_estimate;
 	job->callback.func = release_job;
 	job->callback.arg = job;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->callback);

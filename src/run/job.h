@@ -16,6 +16,7 @@
 #include "compute/gram_shift.h"
 #include "run/args.h"
 #include "run/device.h"
+#include "run/service.h"
 #include "run/spool.h"
 
 typedef struct GrJobOptions
@@ -57,11 +58,13 @@ typedef struct GrJob
 	GrRowRules	rules;
 	const char *const *names;
 	int			nworkers;		/* parallel workers that had rows */
+	double		nrows_expected; /* 0: nobody knows */
 
 	/* rows that this process reads */
 	const GrHost *host;			/* polled while they are summed up; NULL where another thread sends */
 	void	   *allocated;		/* or NULL */
-	char	   *memory;			/* in it, of nblocks blocks */
+	GrLease		lease;			/* what they are in instead, on their way to a device service */
+	char	   *memory;			/* in either, of nblocks blocks */
 	bool		pinned;
 	int			nblocks;
 	Size		block_nbytes;

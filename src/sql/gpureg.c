@@ -13,6 +13,7 @@
 
 #include "rows/scan.h"
 #include "run/device.h"
+#include "run/service.h"
 #include "sql/rewrite.h"
 
 PG_MODULE_MAGIC;
@@ -24,6 +25,9 @@ int			gr_ring_size = 32768;
 int			gr_projection_cache_size = 262144;
 double		gr_min_gpu_work = 1e9;
 bool		gr_debug_ring = false;
+bool		gr_enable_service = true;
+int			gr_service_idle = 600;
+bool		gr_debug_service = false;
 
 static const struct config_enum_entry device_options[] = {
 	{"auto", GR_DEVICE_AUTO, false},
@@ -69,6 +73,18 @@ _PG_init(void)
 							 "Reads rows through the ring that feeds a GPU, into the CPU.",
 							 "This is for tests on machines without a GPU.",
 							 &gr_debug_ring, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.enable_service",
+							 "Lets a background worker own the GPU for all sessions.",
+							 "Before PostgreSQL 17 it takes gpureg in shared_preload_libraries.",
+							 &gr_enable_service, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.service_idle",
+							"Sets the time after which a device service that nobody uses ends.",
+							"-1 keeps it.",
+							&gr_service_idle, 600, -1, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.debug_service",
+							 "Uses a device service that computes on the CPU in place of a GPU.",
+							 "This is for tests on machines without a GPU.",
+							 &gr_debug_service, false, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpureg.enable_scan",
 							 "Enables the planner's use of gpureg's custom scan.",
 							 "It scans a table and sums its rows in one node.",
@@ -78,5 +94,6 @@ _PG_init(void)
 							 NULL,
 							 &gr_enable_rewrite, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("gpureg");
+	gr_service_init();
 	gr_scan_init();
 }

@@ -373,7 +373,7 @@ test_ends(void)
 			check(err.status == GR_DEVICE_FAILED && strstr(err.detail, "an illegal address") != NULL,
 				  "a server that goes is an error: %s", err.detail);
 		else
-			check(err.status == GR_DEVICE_LOST && pair->lost, "a device that is lost is told of");
+			check(err.status == GR_DEVICE_FAILED && pair->lost, "a device that is lost is told of");
 		if (way == 1 || way == 2)
 			(void) pthread_join(thread, NULL);
 		if (way == 1)

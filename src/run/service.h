@@ -1,0 +1,77 @@
+/*
+ * service.h: the device service: a background worker that owns a device for all sessions of the server, and how a session
+ * gets to it.
+ *
+ * A session that wants a device connects to the service of that device, and starts it if there is none. From then on it
+ * has a channel (compute/remote.h), by which the service's thread for it computes what the session's own device would,
+ * and leases memory that both have mapped, to send rows from. Nothing of a session outlives it in the service: its exit
+ * closes the channel, and the service's thread for it ends what it had.
+ *
+ * Before PostgreSQL 17 there is a service only where gpureg is in shared_preload_libraries; else, or where no background
+ * worker can be had, sessions open the device themselves.
+ */
+#ifndef GPUREG_SERVICE_H
+#define GPUREG_SERVICE_H
+
+#include "postgres.h"
+
+#include "storage/dsm.h"
+
+#include "compute/backend.h"
+#include "compute/remote.h"
+
+/* Settings; see gpureg.c. */
+extern bool gr_enable_service;
+extern int	gr_service_idle;	/* s */
+extern bool gr_debug_service;
+
+/* What is to be done while the library is loaded. */
+extern void gr_service_init(void);
+
+/*
+ * The session's connection to the service for gpureg.gpu_id, which it makes and whose service it starts if need be; NULL
+ * if there can be none, and then *reason says why. ERROR for a cancel alone. The device needn't be open yet.
+ */
+extern GrRemoteClient *gr_service_connect(int gpu_id, const char **reason);
+
+/* The backend that goes with it */
+extern const GrBackend *gr_service_backend(const GrRemoteClient *client);
+
+/*
+ * Waits until the service has opened its device, and describes it in client->info; false if it can't. Touches nothing of
+ * PostgreSQL's: another thread may call it.
+ */
+extern bool gr_service_await(GrRemoteClient *client, GrError *err);
+
+/* Is there a service whose device is open? Asks nobody. */
+extern bool gr_service_is_warm(int gpu_id);
+
+/* Is this a stand-in, which computes on the CPU? */
+extern bool gr_service_stands_in(const GrRemoteClient *client);
+
+/* Memory that a session and its service both have. */
+typedef struct GrLease
+{
+	GrRemoteClient *client;		/* NULL: none is leased */
+	uint64		connection;		/* of the client: another one has none of these */
+	int			area;
+	dsm_segment *segment;
+	void	   *memory;			/* whole pages */
+	Size		nbytes;
+} GrLease;
+
+/* At least so many bytes; false if they can't be had. Ending one that was ended, or never leased, does nothing. */
+extern bool gr_lease_begin(GrLease *lease, GrRemoteClient *client, Size nbytes);
+extern void gr_lease_end(GrLease *lease);
+
+/* What gpu_devices() shows of the services that run */
+typedef struct GrServiceInfo
+{
+	GrDeviceInfo device;
+	int			pid;
+	int			nsessions;
+} GrServiceInfo;
+
+extern int	gr_list_services(GrServiceInfo *services, int max);
+
+#endif							/* GPUREG_SERVICE_H */

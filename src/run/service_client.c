@@ -1,0 +1,487 @@
+/*
+ * service_client.c: the session's side of the device service: connecting, leasing, leaving.
+ *
+ * A session has one connection at a time. It is made when a device is first wanted, kept until the session ends or wants
+ * another device, and made anew where its service has ended.
+ */
+#include "postgres.h"
+
+#include <time.h>
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "run/device.h"
+#include "run/service.h"
+#include "run/service_shared.h"
+
+#define START_TIMEOUT_MS 10000	/* a service that doesn't answer in this time isn't there */
+#define NAP_MS 10
+#define AWAIT_NAP_NS 200000
+
+typedef struct Connection
+{
+	GrControl  *control;
+	GrClientSlot *slot;			/* NULL: none */
+	GrService  *service;
+	uint64		generation;		/* of the service */
+	uint64		number;			/* of connections that this session has had */
+	dsm_segment *segments[GR_REMOTE_AREAS];
+	GrRemoteClient client;
+	bool		leaves_at_exit; /* the callback is registered */
+} Connection;
+
+static Connection connection;
+
+static int	lease_area(GrRemoteClient *client, size_t nbytes);
+static void end_area(GrRemoteClient *client, int area);
+
+static uint32
+service_state(const GrService *service)
+{
+	return __atomic_load_n(&service->state, __ATOMIC_ACQUIRE);
+}
+
+static bool
+takes_clients(const GrService *service)
+{
+	uint32		state = service_state(service);
+
+	return state != GR_SERVICE_DOWN && state != GR_SERVICE_ENDING;
+}
+
+/* Is the service still the one that the session has connected to? */
+static bool
+is_alive(const Connection *c)
+{
+	return c->slot != NULL && __atomic_load_n(&c->slot->channel.server_gone, __ATOMIC_ACQUIRE) == 0 &&
+		c->service->generation == c->generation && takes_clients(c->service);
+}
+
+static void
+wake_service(const Connection *c)
+{
+	if (is_alive(c) && c->service->latch != NULL)
+		SetLatch(c->service->latch);
+}
+
+/* Leaves the slot to the service, or, where that has ended, to whoever comes. */
+static void
+disconnect(Connection *c)
+{
+	GrClientSlot *slot = c->slot;
+	bool		served;
+
+	if (slot == NULL)
+		return;
+	for (int a = 0; a < GR_REMOTE_AREAS; a++)
+	{
+		if (c->segments[a] != NULL)
+			dsm_detach(c->segments[a]);
+		c->segments[a] = NULL;
+		c->client.areas[a] = NULL;
+	}
+	gr_channel_close(&slot->channel);
+	c->slot = NULL;
+	LWLockAcquire(&c->control->lock, LW_EXCLUSIVE);
+	/* a service that ends looks for its clients under the lock */
+	served = c->service->generation == c->generation && service_state(c->service) != GR_SERVICE_DOWN;
+	if (!served)
+		gr_channel_end(&slot->channel);
+	slot->state = served ? GR_CLIENT_GONE : GR_CLIENT_FREE;
+	if (served && c->service->latch != NULL)
+		SetLatch(c->service->latch);
+	LWLockRelease(&c->control->lock);
+}
+
+/* What the transaction has on the device goes first, as long as there is a channel to say so. */
+static void
+leave_at_exit(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	if (connection.slot == NULL)
+		return;
+	AbortOutOfAnyTransaction();
+	disconnect(&connection);
+}
+
+/* Sleeps a little. Interrupts are left for later: what is waited for never takes long. */
+static void
+nap(void)
+{
+	int			events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, NAP_MS, PG_WAIT_EXTENSION);
+
+	if (events & WL_LATCH_SET)
+		ResetLatch(MyLatch);
+}
+
+/*
+ * Services
+ */
+
+/* The service for this device, or a place for one; NULL if there is none left. Under the lock */
+static GrService *
+find_service(GrControl *control, int gpu_id)
+{
+	GrService  *vacant = NULL;
+
+	for (int k = 0; k < GR_SERVICES; k++)
+	{
+		GrService  *service = &control->services[k];
+		uint32		state = service_state(service);
+
+		if (state == GR_SERVICE_DOWN)
+			vacant = vacant == NULL ? service : vacant;
+		else if (state == GR_SERVICE_ENDING)
+			continue;
+		else if (service->gpu_id == gpu_id ||
+				 (state == GR_SERVICE_READY && gpu_id >= 0 && service->gpu_id == -1 && service->info.id == gpu_id) ||
+				 (gpu_id == -1 && service->gpu_id >= 0))
+			return service;
+	}
+	return vacant;
+}
+
+/* Did whoever asked for it come to nothing? */
+static bool
+is_stillborn(const GrService *service)
+{
+	return service_state(service) == GR_SERVICE_STARTING &&
+		TimestampDifferenceExceeds(service->started, GetCurrentTimestamp(), START_TIMEOUT_MS);
+}
+
+static bool
+register_worker(const GrControl *control, const GrService *service)
+{
+	BackgroundWorker worker = {.bgw_flags = BGWORKER_SHMEM_ACCESS,.bgw_restart_time = BGW_NEVER_RESTART};
+
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	strlcpy(worker.bgw_library_name, "gpureg", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "gr_service_main", sizeof(worker.bgw_function_name));
+	snprintf(worker.bgw_name, sizeof(worker.bgw_name), "gpureg device service");
+	strlcpy(worker.bgw_type, "gpureg device service", sizeof(worker.bgw_type));
+	worker.bgw_main_arg = Int32GetDatum((int32) (service - control->services));
+	return RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
+/* The service, started if need be; NULL if that can't be done. */
+static GrService *
+get_service(GrControl *control, int gpu_id, const char **reason)
+{
+	GrService  *service;
+	bool		start = false;
+
+	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
+	service = find_service(control, gpu_id);
+	if (service != NULL && (service_state(service) == GR_SERVICE_DOWN || is_stillborn(service)))
+	{
+		service->gpu_id = gpu_id;
+		service->generation++;
+		service->started = GetCurrentTimestamp();
+		service->pid = 0;
+		service->latch = NULL;
+		__atomic_store_n(&service->state, GR_SERVICE_STARTING, __ATOMIC_RELEASE);
+		start = true;
+	}
+	LWLockRelease(&control->lock);
+	if (service == NULL)
+		*reason = "there are as many device services as there can be";
+	if (!start || register_worker(control, service))
+		return service;
+	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
+	__atomic_store_n(&service->state, GR_SERVICE_DOWN, __ATOMIC_RELEASE);
+	LWLockRelease(&control->lock);
+	*reason = "there is no background worker left for a device service, see max_worker_processes";
+	return NULL;
+}
+
+/* Takes a slot of the service's; false if there is none left, or the service has just ended. */
+static bool
+take_slot(Connection *c, GrService *service)
+{
+	GrClientSlot *slot = NULL;
+
+	LWLockAcquire(&c->control->lock, LW_EXCLUSIVE);
+	for (int k = 0; k < c->control->nclients && slot == NULL; k++)
+		if (c->control->clients[k].state == GR_CLIENT_FREE)
+			slot = &c->control->clients[k];
+	if (!takes_clients(service))
+		slot = NULL;
+	if (slot != NULL && !gr_channel_begin(&slot->channel))
+		slot = NULL;
+	if (slot != NULL)
+	{
+		slot->service = (int) (service - c->control->services);
+		slot->generation = service->generation;
+		slot->pid = MyProcPid;
+		slot->role = GetSessionUserId();
+		slot->touched = GetCurrentTimestamp();
+		slot->latch = MyLatch;
+		memset(slot->areas, 0, sizeof(slot->areas));
+		slot->state = GR_CLIENT_CONNECTED;
+		c->service = service;
+		c->generation = service->generation;
+	}
+	LWLockRelease(&c->control->lock);
+	c->slot = slot;
+	return slot != NULL;
+}
+
+/* Connects, and gets the bulk area. */
+static bool
+connect_to(Connection *c, GrService *service, const char **reason)
+{
+	int			area;
+
+	if (!c->leaves_at_exit)
+	{
+		before_shmem_exit(leave_at_exit, (Datum) 0);
+		c->leaves_at_exit = true;
+	}
+	if (!take_slot(c, service))
+	{
+		*reason = "the device service takes no more sessions";
+		return false;
+	}
+	memset(&c->client, 0, sizeof(c->client));
+	c->number++;
+	c->client.channel = &c->slot->channel;
+	c->client.lease = lease_area;
+	c->client.end_lease = end_area;
+	c->client.owner = c;
+	area = lease_area(&c->client, GR_REMOTE_BULK_NBYTES);
+	if (area < 0)
+	{
+		*reason = "the device service does not answer";
+		disconnect(c);
+		return false;
+	}
+	c->slot->channel.bulk = area;
+	return true;
+}
+
+GrRemoteClient *
+gr_service_connect(int gpu_id, const char **reason)
+{
+	Connection *c = &connection;
+	GrService  *service;
+
+	*reason = NULL;
+	if (gr_debug_service)
+		gpu_id = GR_STAND_IN_ID;
+	if (!gr_enable_service || IsParallelWorker() || IsBinaryUpgrade)
+	{
+		*reason = "gpureg.enable_service is off";
+		return NULL;
+	}
+	if (c->control == NULL)
+		c->control = gr_control(reason);
+	if (c->control == NULL)
+		return NULL;
+	if (is_alive(c))
+	{
+		LWLockAcquire(&c->control->lock, LW_SHARED);
+		service = find_service(c->control, gpu_id);
+		LWLockRelease(&c->control->lock);
+		c->slot->touched = GetCurrentTimestamp();
+		/* computations that are under way keep theirs */
+		if (service == c->service || gr_session_is_used())
+			return &c->client;
+	}
+	disconnect(c);
+	service = get_service(c->control, gpu_id, reason);
+	return service != NULL && connect_to(c, service, reason) ? &c->client : NULL;
+}
+
+const GrBackend *
+gr_service_backend(const GrRemoteClient *client)
+{
+	return gr_service_stands_in(client) ? &gr_backend_remote_cpu : &gr_backend_remote;
+}
+
+bool
+gr_service_stands_in(const GrRemoteClient *client)
+{
+	return ((const Connection *) client->owner)->service->gpu_id == GR_STAND_IN_ID;
+}
+
+bool
+gr_service_await(GrRemoteClient *client, GrError *err)
+{
+	Connection *c = client->owner;
+	GrChannel  *channel = client->channel;
+	const struct timespec pause = {.tv_nsec = AWAIT_NAP_NS};
+
+	while (service_state(c->service) != GR_SERVICE_READY)
+	{
+		if (__atomic_load_n(&channel->server_gone, __ATOMIC_ACQUIRE) != 0)
+		{
+			*err = channel->gone_error;
+			return false;
+		}
+		(void) nanosleep(&pause, NULL);
+	}
+	client->info = c->service->info;
+	return true;
+}
+
+bool
+gr_service_is_warm(int gpu_id)
+{
+	const char *reason;
+	GrControl  *control = gr_enable_service ? gr_control(&reason) : NULL;
+	GrService  *service;
+
+	if (control == NULL)
+		return false;
+	LWLockAcquire(&control->lock, LW_SHARED);
+	service = find_service(control, gr_debug_service ? GR_STAND_IN_ID : gpu_id);
+	LWLockRelease(&control->lock);
+	return service != NULL && service_state(service) == GR_SERVICE_READY;
+}
+
+int
+gr_list_services(GrServiceInfo *services, int max)
+{
+	const char *reason;
+	GrControl  *control = gr_control(&reason);
+	int			n = 0;
+
+	if (control == NULL)
+		return 0;
+	LWLockAcquire(&control->lock, LW_SHARED);
+	for (int k = 0; k < GR_SERVICES && n < max; k++)
+	{
+		const GrService *service = &control->services[k];
+
+		if (service_state(service) != GR_SERVICE_READY)
+			continue;
+		services[n] = (GrServiceInfo) {.device = service->info,.pid = service->pid};
+		for (int j = 0; j < control->nclients; j++)
+			services[n].nsessions += control->clients[j].state == GR_CLIENT_CONNECTED &&
+				control->clients[j].service == k;
+		n++;
+	}
+	LWLockRelease(&control->lock);
+	return n;
+}
+
+/*
+ * Areas
+ */
+
+/* Waits for the service's answer; false if it gives none. */
+static bool
+await_area(const Connection *c, const GrArea *area)
+{
+	TimestampTz started = GetCurrentTimestamp();
+
+	while (__atomic_load_n(&area->state, __ATOMIC_ACQUIRE) == GR_AREA_ASKED)
+	{
+		if (!is_alive(c) || TimestampDifferenceExceeds(started, GetCurrentTimestamp(), START_TIMEOUT_MS))
+			return false;
+		nap();
+	}
+	return true;
+}
+
+/* A free area, waiting for one that has been returned; -1 if there is none. */
+static int
+find_area(const Connection *c)
+{
+	for (int waited = 0; waited < START_TIMEOUT_MS && is_alive(c); waited += NAP_MS)
+	{
+		bool		returned = false;
+
+		for (int a = 0; a < GR_REMOTE_AREAS; a++)
+		{
+			uint32		state = __atomic_load_n(&c->slot->areas[a].state, __ATOMIC_ACQUIRE);
+
+			if (state == GR_AREA_FREE)
+				return a;
+			returned |= state == GR_AREA_RETURNED;
+		}
+		if (!returned)
+			break;
+		wake_service(c);
+		nap();
+	}
+	return -1;
+}
+
+static int
+lease_area(GrRemoteClient *client, size_t nbytes)
+{
+	Connection *c = client->owner;
+	int			a = find_area(c);
+	GrArea	   *area;
+	dsm_segment *segment = NULL;
+
+	if (a < 0)
+		return -1;
+	area = &c->slot->areas[a];
+	area->nbytes = nbytes;
+	__atomic_store_n(&area->state, GR_AREA_ASKED, __ATOMIC_SEQ_CST);
+	wake_service(c);
+	if (!await_area(c, area))
+		return -1;
+	if (area->state == GR_AREA_GIVEN)
+		segment = dsm_attach(area->handle);
+	if (segment == NULL)
+	{
+		__atomic_store_n(&area->state, area->state == GR_AREA_GIVEN ? GR_AREA_RETURNED : GR_AREA_FREE, __ATOMIC_SEQ_CST);
+		return -1;
+	}
+	dsm_pin_mapping(segment);
+	c->segments[a] = segment;
+	client->areas[a] = dsm_segment_address(segment);
+	client->channel->area_nbytes[a] = dsm_segment_map_length(segment);
+	return a;
+}
+
+static void
+end_area(GrRemoteClient *client, int area)
+{
+	Connection *c = client->owner;
+
+	if (c->segments[area] == NULL)
+		return;
+	dsm_detach(c->segments[area]);
+	c->segments[area] = NULL;
+	client->areas[area] = NULL;
+	client->channel->area_nbytes[area] = 0;
+	__atomic_store_n(&c->slot->areas[area].state, GR_AREA_RETURNED, __ATOMIC_SEQ_CST);
+	wake_service(c);
+}
+
+bool
+gr_lease_begin(GrLease *lease, GrRemoteClient *client, Size nbytes)
+{
+	Connection *c = client->owner;
+	int			area = lease_area(client, nbytes);
+
+	memset(lease, 0, sizeof(*lease));
+	if (area < 0)
+		return false;
+	*lease = (GrLease) {
+		.client = client,.connection = c->number,.area = area,.segment = c->segments[area],
+		.memory = client->areas[area],.nbytes = client->channel->area_nbytes[area]
+	};
+	return true;
+}
+
+void
+gr_lease_end(GrLease *lease)
+{
+	Connection *c = &connection;
+
+	if (lease->client != NULL && c->slot != NULL && lease->connection == c->number)
+		end_area(lease->client, lease->area);
+	memset(lease, 0, sizeof(*lease));
+}

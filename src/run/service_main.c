@@ -1,0 +1,546 @@
+/*
+ * service_main.c: the device service: a background worker that opens a device and serves the sessions that connect to it.
+ *
+ * The process itself looks after its clients: it gives them memory and takes it back, starts a thread for each, and clears
+ * away what is left of those that are gone. Threads carry out what clients ask for, by gr_remote_serve(). They touch
+ * nothing of PostgreSQL's and have all signals blocked; none is left when the process exits.
+ *
+ * A lost device ends the service: the statements that were using it fail, sessions live on, and the next one that wants
+ * the device starts another.
+ */
+#include "postgres.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/ps_status.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "run/device.h"
+#include "run/service.h"
+#include "run/service_shared.h"
+
+#define TICK_MS 10				/* between two looks at threads that start or end */
+#define LONG_TICK_MS 1000
+#define POOL_MAX 256			/* segments that nobody has leased, or somebody */
+#define SPARE_MS 10000			/* a segment that nobody has leased for so long goes */
+#define SEGMENT_NBYTES_MIN ((Size) 256 << 10)
+
+/* Memory to be leased: sizes are powers of two, so that it serves many. */
+typedef struct Segment
+{
+	dsm_segment *segment;		/* NULL: none */
+	Size		nbytes;
+	bool		leased;
+	bool		pinned;			/* by the device */
+	TimestampTz returned;
+} Segment;
+
+/* A client's thread, and what it works with */
+typedef struct Attendant
+{
+	GrClientSlot *slot;			/* NULL: none */
+	GrRemoteServer server;
+	int			segments[GR_REMOTE_AREAS];	/* of the pool; -1: none */
+	pthread_t	thread;
+	bool		started;
+	uint32		finished;		/* set by the thread at its end */
+	GrError		error;			/* why the thread could not begin */
+} Attendant;
+
+static GrControl *control;
+static GrService *service;
+static const GrBackend *backend;
+static GrSession *session;		/* of the device; NULL on the CPU */
+static Segment pool[POOL_MAX];
+static Attendant *attendants;
+static pthread_t opener;
+static bool opener_started;
+static uint32 opener_finished;
+static bool opened;
+static GrError open_error;
+static GrError lost_error;
+static uint32 device_lost;
+
+extern PGDLLEXPORT void gr_service_main(Datum arg);
+
+/*
+ * Threads
+ */
+
+static bool
+start_thread(pthread_t *thread, void *(*function) (void *), void *arg)
+{
+	sigset_t	all;
+	sigset_t	saved;
+	int			code;
+
+	sigfillset(&all);
+	if (pthread_sigmask(SIG_SETMASK, &all, &saved) != 0)
+		return false;
+	code = pthread_create(thread, NULL, function, arg);
+	(void) pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	return code == 0;
+}
+
+static void *
+open_device(void *arg)
+{
+	GrOpenOptions options = {.device_id = service->gpu_id};
+
+	(void) arg;
+	opened = backend->device == NULL || backend->device->open(&session, &options, &open_error);
+	__atomic_store_n(&opener_finished, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void
+note_lost(GrRemoteServer *server, const GrError *err)
+{
+	(void) server;
+	if (__atomic_exchange_n(&device_lost, 1, __ATOMIC_SEQ_CST) == 0)
+		lost_error = *err;
+}
+
+/* Each client has a session of its own on the device: what it keeps there is nobody else's. */
+static void *
+attend(void *arg)
+{
+	Attendant  *a = arg;
+	GrOpenOptions options = {.device_id = session != NULL ? backend->device->describe(session)->id : -1};
+
+	if (backend->device == NULL || backend->device->open(&a->server.session, &options, &a->error))
+		gr_remote_serve(&a->server);
+	if (a->server.session != NULL)
+		backend->device->close(a->server.session);
+	__atomic_store_n(&a->finished, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/*
+ * The pool
+ */
+
+/* A segment, or NULL where there is no room for it: an error here must not end the service. */
+static dsm_segment *
+create_segment(Size nbytes)
+{
+	MemoryContext context = CurrentMemoryContext;
+	dsm_segment *volatile segment = NULL;
+
+	PG_TRY();
+	{
+		segment = dsm_create(nbytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+		if (segment != NULL)
+			dsm_pin_mapping(segment);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		EmitErrorReport();
+		FlushErrorState();
+		segment = NULL;
+	}
+	PG_END_TRY();
+	return segment;
+}
+
+/* Memory that can't be pinned is slower, no more. */
+static void
+pin_segment(Segment *s)
+{
+	GrError		ignored = {0};
+
+	if (session != NULL && !s->pinned)
+		s->pinned = backend->device->pin(session, dsm_segment_address(s->segment), s->nbytes, &ignored);
+}
+
+static void
+drop_segment(Segment *s)
+{
+	if (s->pinned)
+		backend->device->unpin(session, dsm_segment_address(s->segment));
+	dsm_detach(s->segment);
+	memset(s, 0, sizeof(*s));
+}
+
+/* The number of a segment of at least nbytes, which is leased from now on; -1 if there is none to be had */
+static int
+lease_segment(Size nbytes)
+{
+	Size		size = SEGMENT_NBYTES_MIN;
+	int			vacant = -1;
+
+	while (size < nbytes)
+		size *= 2;
+	for (int k = 0; k < POOL_MAX; k++)
+	{
+		if (pool[k].segment == NULL)
+			vacant = vacant < 0 ? k : vacant;
+		else if (!pool[k].leased && pool[k].nbytes == size)
+		{
+			pool[k].leased = true;
+			return k;
+		}
+	}
+	if (vacant < 0)
+		return -1;
+	pool[vacant].segment = create_segment(size);
+	if (pool[vacant].segment == NULL)
+		return -1;
+	pool[vacant].nbytes = size;
+	pool[vacant].leased = true;
+	pin_segment(&pool[vacant]);
+	return vacant;
+}
+
+static void
+return_segment(int k)
+{
+	pool[k].leased = false;
+	pool[k].returned = GetCurrentTimestamp();
+}
+
+/* Lets segments go that nobody has wanted of late. */
+static void
+trim_pool(TimestampTz now)
+{
+	for (int k = 0; k < POOL_MAX; k++)
+		if (pool[k].segment != NULL && !pool[k].leased && TimestampDifferenceExceeds(pool[k].returned, now, SPARE_MS))
+			drop_segment(&pool[k]);
+}
+
+/*
+ * Clients
+ */
+
+static void
+give_area(Attendant *a, int k)
+{
+	GrArea	   *area = &a->slot->areas[k];
+	int			segment = lease_segment(area->nbytes);
+
+	a->segments[k] = segment;
+	if (segment < 0)
+	{
+		__atomic_store_n(&area->state, GR_AREA_REFUSED, __ATOMIC_SEQ_CST);
+		return;
+	}
+	area->handle = dsm_segment_handle(pool[segment].segment);
+	a->server.areas[k] = dsm_segment_address(pool[segment].segment);
+	__atomic_store_n(&area->state, GR_AREA_GIVEN, __ATOMIC_SEQ_CST);
+}
+
+static void
+take_area(Attendant *a, int k)
+{
+	if (a->segments[k] >= 0)
+		return_segment(a->segments[k]);
+	a->segments[k] = -1;
+	a->server.areas[k] = NULL;
+}
+
+/* Answers what the client has asked of its areas. */
+static void
+look_after_areas(Attendant *a)
+{
+	bool		answered = false;
+
+	for (int k = 0; k < GR_REMOTE_AREAS; k++)
+	{
+		GrArea	   *area = &a->slot->areas[k];
+		uint32		state = __atomic_load_n(&area->state, __ATOMIC_ACQUIRE);
+
+		if (state == GR_AREA_ASKED)
+			give_area(a, k);
+		else if (state == GR_AREA_RETURNED)
+		{
+			take_area(a, k);
+			__atomic_store_n(&area->state, GR_AREA_FREE, __ATOMIC_SEQ_CST);
+		}
+		else
+			continue;
+		answered = true;
+	}
+	if (answered)
+		SetLatch(a->slot->latch);
+}
+
+static void
+start_attendant(Attendant *a)
+{
+	GrError		err = {0};
+
+	a->started = start_thread(&a->thread, attend, a);
+	if (a->started)
+		return;
+	gr_fail(&err, GR_DEVICE_FAILED, 0, "there is no thread for the session");
+	gr_channel_abandon(&a->slot->channel, &err);
+}
+
+/* The client is gone, and its thread has ended: all that is left goes, too. */
+static void
+clear_away(Attendant *a)
+{
+	if (a->started)
+		(void) pthread_join(a->thread, NULL);
+	for (int k = 0; k < GR_REMOTE_AREAS; k++)
+		take_area(a, k);
+	gr_channel_end(&a->slot->channel);
+	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
+	a->slot->state = GR_CLIENT_FREE;
+	LWLockRelease(&control->lock);
+	memset(a, 0, sizeof(*a));
+}
+
+static bool
+is_ours(const GrClientSlot *slot)
+{
+	return slot->service == service - control->services && slot->generation == service->generation;
+}
+
+static void
+welcome(Attendant *a, GrClientSlot *slot)
+{
+	memset(a, 0, sizeof(*a));
+	a->slot = slot;
+	a->server.channel = &slot->channel;
+	a->server.backend = backend;
+	a->server.lost = note_lost;
+	for (int k = 0; k < GR_REMOTE_AREAS; k++)
+		a->segments[k] = -1;
+}
+
+/* Looks after the client of a slot; true if there is more to be done soon. */
+static bool
+look_after(int k)
+{
+	GrClientSlot *slot = &control->clients[k];
+	Attendant  *a = &attendants[k];
+	uint32		state;
+
+	LWLockAcquire(&control->lock, LW_SHARED);
+	state = is_ours(slot) ? slot->state : GR_CLIENT_FREE;
+	LWLockRelease(&control->lock);
+	if (state == GR_CLIENT_FREE)
+		return false;
+	if (a->slot == NULL)
+		welcome(a, slot);
+	if (state == GR_CLIENT_GONE)
+	{
+		if (a->started && __atomic_load_n(&a->finished, __ATOMIC_ACQUIRE) == 0)
+			return true;
+		clear_away(a);
+		return false;
+	}
+	look_after_areas(a);
+	if (service->state == GR_SERVICE_READY && !a->started)
+		start_attendant(a);
+	if (a->error.status != GR_OK && __atomic_load_n(&a->finished, __ATOMIC_ACQUIRE) != 0)
+		gr_channel_abandon(&slot->channel, &a->error);
+	return false;
+}
+
+/*
+ * The service
+ */
+
+/* Ends all threads: closed channels first, so that none waits for its client. */
+static void
+end_threads(void)
+{
+	for (int k = 0; k < control->nclients; k++)
+		if (attendants[k].started)
+			gr_channel_close(&attendants[k].slot->channel);
+	for (int k = 0; k < control->nclients; k++)
+	{
+		if (attendants[k].started)
+			(void) pthread_join(attendants[k].thread, NULL);
+		attendants[k].started = false;
+	}
+	if (opener_started)
+		(void) pthread_join(opener, NULL);
+	opener_started = false;
+}
+
+/* Nobody connects any more, and those who have are told why. */
+static void
+turn_away(const GrError *err)
+{
+	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
+	__atomic_store_n(&service->state, GR_SERVICE_ENDING, __ATOMIC_SEQ_CST);
+	for (int k = 0; k < control->nclients; k++)
+		if (control->clients[k].state == GR_CLIENT_CONNECTED && is_ours(&control->clients[k]))
+			gr_channel_abandon(&control->clients[k].channel, err);
+	LWLockRelease(&control->lock);
+}
+
+/* From here on sessions free their slots themselves: no thread uses one any more. */
+static void
+leave_place(void)
+{
+	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
+	for (int k = 0; k < control->nclients; k++)
+	{
+		GrClientSlot *slot = &control->clients[k];
+
+		if (slot->state != GR_CLIENT_GONE || !is_ours(slot))
+			continue;
+		gr_channel_end(&slot->channel);
+		slot->state = GR_CLIENT_FREE;
+	}
+	service->latch = NULL;
+	__atomic_store_n(&service->state, GR_SERVICE_DOWN, __ATOMIC_SEQ_CST);
+	LWLockRelease(&control->lock);
+}
+
+/* Whatever ends the service: no thread is left, its clients know, and another one may take its place. */
+static void
+end_service(int code, Datum arg)
+{
+	GrError		err = {.status = GR_DEVICE_FAILED};
+
+	(void) code;
+	(void) arg;
+	if (device_lost)
+		err = lost_error;
+	else if (open_error.status != GR_OK)
+		err = open_error;
+	else
+		strlcpy(err.detail, "it was told to", sizeof(err.detail));
+	turn_away(&err);
+	end_threads();
+	for (int k = 0; k < POOL_MAX; k++)
+		if (pool[k].segment != NULL)
+			drop_segment(&pool[k]);
+	if (session != NULL)
+		backend->device->close(session);
+	session = NULL;
+	leave_place();
+}
+
+/* The device is open, or can't be. */
+static void
+finish_opening(void)
+{
+	(void) pthread_join(opener, NULL);
+	opener_started = false;
+	if (!opened)
+		proc_exit(1);
+	if (session != NULL)
+		service->info = *backend->device->describe(session);
+	else
+		service->info = (GrDeviceInfo) {.id = -1,.name = "the CPU in place of a GPU"};
+	for (int k = 0; k < POOL_MAX; k++)
+		if (pool[k].segment != NULL)
+			pin_segment(&pool[k]);
+	__atomic_store_n(&service->state, GR_SERVICE_READY, __ATOMIC_RELEASE);
+}
+
+/* Has nobody wanted the device for so long that it may be closed? Then it is: nobody connects any more. */
+static bool
+retire_if_idle(TimestampTz now)
+{
+	bool		idle = gr_service_idle >= 0;
+
+	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
+	for (int k = 0; k < control->nclients && idle; k++)
+	{
+		const Attendant *a = &attendants[k];
+
+		if (a->slot == NULL)
+			continue;
+		idle = !gr_remote_is_busy(&a->server) &&
+			TimestampDifferenceExceeds(a->slot->touched, now, gr_service_idle * 1000);
+		for (int j = 0; j < GR_REMOTE_AREAS && idle; j++)
+			idle = a->segments[j] < 0 || j == a->slot->channel.bulk;
+	}
+	idle = idle && TimestampDifferenceExceeds(service->started, now, gr_service_idle * 1000);
+	if (idle)
+		__atomic_store_n(&service->state, GR_SERVICE_ENDING, __ATOMIC_SEQ_CST);
+	LWLockRelease(&control->lock);
+	return idle;
+}
+
+static void
+begin_service(int number)
+{
+	const char *reason = NULL;
+
+	control = gr_control(&reason);
+	if (control == NULL || number < 0 || number >= GR_SERVICES)
+		proc_exit(1);
+	service = &control->services[number];
+	attendants = MemoryContextAllocZero(TopMemoryContext, control->nclients * sizeof(Attendant));
+	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
+	if (service->state != GR_SERVICE_STARTING || service->pid != 0)
+	{
+		LWLockRelease(&control->lock);
+		proc_exit(1);
+	}
+	service->pid = MyProcPid;
+	service->latch = MyLatch;
+	__atomic_store_n(&service->state, GR_SERVICE_OPENING, __ATOMIC_RELEASE);
+	LWLockRelease(&control->lock);
+	before_shmem_exit(end_service, (Datum) 0);
+	backend = service->gpu_id == GR_STAND_IN_ID ? &gr_backend_cpu : &gr_backend_cuda;
+	opener_started = start_thread(&opener, open_device, NULL);
+	if (!opener_started)
+		proc_exit(1);
+}
+
+/* Looks after everything once; how long there is nothing to do, ms. */
+static long
+serve_once(void)
+{
+	bool		soon = service->state == GR_SERVICE_OPENING;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (service->state == GR_SERVICE_OPENING && __atomic_load_n(&opener_finished, __ATOMIC_ACQUIRE) != 0)
+		finish_opening();
+	for (int k = 0; k < control->nclients; k++)
+		soon |= look_after(k);
+	if (__atomic_load_n(&device_lost, __ATOMIC_ACQUIRE) != 0)
+	{
+		ereport(LOG,
+				(errmsg("gpureg device service ends, as its device failed"),
+				 errdetail("%s.", lost_error.detail)));
+		proc_exit(1);
+	}
+	trim_pool(now);
+	if (service->state == GR_SERVICE_READY && retire_if_idle(now))
+		proc_exit(0);
+	return soon ? TICK_MS : LONG_TICK_MS;
+}
+
+void
+gr_service_main(Datum arg)
+{
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	BackgroundWorkerUnblockSignals();
+	begin_service(DatumGetInt32(arg));
+	for (;;)
+	{
+		long		timeout_ms = serve_once();
+		int			events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms,
+									   PG_WAIT_EXTENSION);
+
+		if (events & WL_LATCH_SET)
+			ResetLatch(MyLatch);
+		if (ShutdownRequestPending)
+			proc_exit(0);
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+	}
+}

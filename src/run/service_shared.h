@@ -1,0 +1,88 @@
+/*
+ * service_shared.h: what sessions and device services share: a control block in shared memory.
+ */
+#ifndef GPUREG_SERVICE_SHARED_H
+#define GPUREG_SERVICE_SHARED_H
+
+#include "postgres.h"
+
+#include "datatype/timestamp.h"
+#include "storage/dsm.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+
+#include "compute/remote.h"
+
+#define GR_SERVICES 16			/* at a time */
+#define GR_STAND_IN_ID (-100)	/* the "device" of a service that computes on the CPU */
+
+typedef enum GrServiceState
+{
+	GR_SERVICE_DOWN,
+	GR_SERVICE_STARTING,		/* a session has asked for it */
+	GR_SERVICE_OPENING,			/* it runs, and opens its device */
+	GR_SERVICE_READY,
+	GR_SERVICE_ENDING			/* nobody connects any more; its threads are still there */
+} GrServiceState;
+
+typedef struct GrService
+{
+	uint32		state;			/* GrServiceState: changed under the lock, read without */
+	int			gpu_id;			/* as in gpureg.gpu_id: what it was started for */
+	uint64		generation;		/* of services in this place: a new one is another's */
+	TimestampTz started;
+	int			pid;			/* 0: not yet */
+	Latch	   *latch;
+	GrDeviceInfo info;			/* READY */
+} GrService;
+
+/* An area of a client: who may change what it is, follows from that. */
+typedef enum GrAreaState
+{
+	GR_AREA_FREE,				/* the client */
+	GR_AREA_ASKED,				/* the service: of nbytes */
+	GR_AREA_GIVEN,				/* the client: handle */
+	GR_AREA_REFUSED,			/* the client */
+	GR_AREA_RETURNED			/* the service */
+} GrAreaState;
+
+typedef struct GrArea
+{
+	uint32		state;
+	Size		nbytes;
+	dsm_handle	handle;
+} GrArea;
+
+typedef enum GrClientState
+{
+	GR_CLIENT_FREE,
+	GR_CLIENT_CONNECTED,		/* by its session, which has begun the channel */
+	GR_CLIENT_GONE				/* the session is; for the service to clear away */
+} GrClientState;
+
+typedef struct GrClientSlot
+{
+	uint32		state;			/* from FREE and to FREE under the lock */
+	int			service;		/* which */
+	uint64		generation;		/* of the service */
+	int			pid;
+	Oid			role;			/* that the session is of */
+	TimestampTz touched;		/* when the session last looked for the device */
+	Latch	   *latch;
+	GrArea		areas[GR_REMOTE_AREAS];
+	GrChannel	channel;
+} GrClientSlot;
+
+typedef struct GrControl
+{
+	LWLock		lock;
+	int			tranche;
+	int			nclients;
+	GrService	services[GR_SERVICES];
+	GrClientSlot clients[FLEXIBLE_ARRAY_MEMBER];
+} GrControl;
+
+/* The control block, attached if need be; NULL where there is none, and then *reason says why. */
+extern GrControl *gr_control(const char **reason);
+
+#endif							/* GPUREG_SERVICE_SHARED_H */
