@@ -892,7 +892,8 @@ CREATE FUNCTION gpu_jl_min_dim(n bigint, eps float8 DEFAULT 0.1) RETURNS int
 --
 
 CREATE FUNCTION gpu_devices()
-    RETURNS TABLE (id int, name text, compute_capability text, memory_total bigint, memory_free bigint, driver text)
+    RETURNS TABLE (id int, name text, compute_capability text, memory_total bigint, memory_free bigint, driver text,
+                   service_pid int, sessions int, computations int, memory_reserved bigint)
     AS 'MODULE_PATHNAME', 'gr_devices' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
 
 CREATE FUNCTION gpu_last_run()

@@ -27,6 +27,7 @@ typedef struct GrTimes
 	int64_t		bytes_to_device;
 	double		copy_s;
 	double		kernel_s;
+	double		waited_s;		/* for others' memory, in a device service */
 } GrTimes;
 
 /*
@@ -85,6 +86,7 @@ typedef struct GrSinkOptions
 	 */
 	size_t		memory_limit;
 	size_t		expected_nbytes;	/* KEEP: of all the rows that are to come, as far as is known: what a service admits by */
+	bool		waits;			/* ... until others have given back what they have; else begin fails with GR_DEVICE_MEMORY */
 	const GrHost *host;			/* polled by begin, and, where it sums on the CPU, by send; may be NULL */
 } GrSinkOptions;
 

@@ -88,6 +88,8 @@ typedef struct GrChannel
 	uint32_t	closing;		/* by the client, or on its behalf: the server ends all objects and returns */
 	uint32_t	canceled;		/* the client's statement: what is under way fails with GR_CANCELED */
 	uint32_t	server_gone;	/* gone_error says why */
+	uint32_t	nobjects;		/* that the client has, */
+	uint64_t	admitted_nbytes;	/* and the memory of their rows */
 	uint64_t	nasked;			/* commands in the queue so far, */
 	uint64_t	ndone;			/* and those carried out */
 	GrRemoteCommand queue[GR_REMOTE_COMMANDS];
@@ -111,6 +113,7 @@ typedef struct GrRemoteClient
 	GrChannel  *channel;
 	char	   *areas[GR_REMOTE_AREAS]; /* here; NULL: none */
 	bool		used[GR_REMOTE_OBJECTS];
+	uint32_t	stopping;		/* set by another thread: what waits for the server is canceled */
 	GrDeviceInfo info;			/* of the server's device */
 	/*
 	 * A further area, of at least so many bytes: its number, or -1 where that can't be had, in this thread at least.
@@ -144,6 +147,7 @@ typedef struct GrServed
 	int64_t		k;				/* and of its projection */
 	int64_t		capacity;		/* vectors of a batch */
 	size_t		admitted;		/* bytes */
+	double		waited_s;
 } GrServed;
 
 typedef struct GrRemoteServer
@@ -155,10 +159,11 @@ typedef struct GrRemoteServer
 	GrServed	objects[GR_REMOTE_OBJECTS];
 	GrProjectionCache *cache;	/* the CPU's */
 	/*
-	 * May a sink take so many bytes? May wait, polling host; false with GR_DEVICE_MEMORY or GR_CANCELED. And: it is done
-	 * with them. NULL: no one asks
+	 * May a sink take so many bytes? Waits for them if it waits, polling host, and says how long; false with
+	 * GR_DEVICE_MEMORY or GR_CANCELED. And: it is done with them. NULL: no one asks
 	 */
-	bool		(*admit) (struct GrRemoteServer *server, size_t nbytes, const GrHost *host, GrError *err);
+	bool		(*admit) (struct GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, double *waited_s,
+						  GrError *err);
 	void		(*release) (struct GrRemoteServer *server, size_t nbytes);
 	/* the backend has lost its device; called by the thread that met it */
 	void		(*lost) (struct GrRemoteServer *server, const GrError *err);

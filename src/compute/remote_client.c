@@ -131,7 +131,7 @@ wait_for(GrRemoteClient *client, const Awaited *awaited, const GrHost *host, GrE
 		if (server_is_gone(client, err))
 			return false;
 		nap(channel, awaited);
-		if (!canceled && gr_canceled(host))
+		if (!canceled && (__atomic_load_n(&client->stopping, __ATOMIC_RELAXED) != 0 || gr_canceled(host)))
 		{
 			canceled = true;
 			__atomic_store_n(&channel->canceled, 1, __ATOMIC_SEQ_CST);
@@ -595,8 +595,8 @@ remote_project_begin(GrSession *session, const GrProjectOptions *options, const 
 {
 	GrRemoteClient *client = (GrRemoteClient *) session;
 	GrRemoteArguments *arguments = &client->channel->arguments;
-	size_t		vector_nbytes = (size_t) options->dim * sizeof(float);
-	size_t		all_nbytes = vector_nbytes + GR_PROJECT_NSLOTS * (size_t) options->draw->k * sizeof(float);
+	size_t		larger = (size_t) (options->dim > options->draw->k ? options->dim : options->draw->k) * sizeof(float);
+	size_t		all_nbytes = ((size_t) options->dim + GR_PROJECT_NSLOTS * (size_t) options->draw->k) * sizeof(float);
 	GrProject  *p;
 
 	*project = p = calloc(1, sizeof(GrProject));
@@ -606,7 +606,9 @@ remote_project_begin(GrSession *session, const GrProjectOptions *options, const 
 	p->object = -1;
 	p->dim = options->dim;
 	p->k = options->draw->k;
-	p->capacity = (int64_t) (options->block_nbytes / vector_nbytes) + (options->block_nbytes < vector_nbytes);
+	p->capacity = options->block_nbytes < larger ? 1 : (int64_t) (options->block_nbytes / larger);
+	if (options->nvectors > 0 && p->capacity > options->nvectors)
+		p->capacity = options->nvectors;
 	p->area = client->lease == NULL ? -1 : client->lease(client, (size_t) p->capacity * all_nbytes);
 	if (p->area < 0)
 	{

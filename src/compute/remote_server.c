@@ -69,7 +69,10 @@ publish_times(GrRemoteServer *server, int object)
 	if (served->object == NULL)
 		return;
 	if (served->kind == GR_REMOTE_BEGIN)
+	{
 		server->backend->sink->times(served->object, times);
+		times->waited_s = served->waited_s;
+	}
 	else if (served->kind == GR_REMOTE_PROJECT)
 		server->backend->projector->times(served->object, times);
 }
@@ -121,9 +124,13 @@ begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost 
 	served->kind = GR_REMOTE_BEGIN;
 	served->options = server->channel->arguments.sink;
 	served->options.host = host;
-	if (server->admit != NULL && !server->admit(server, served->options.expected_nbytes, host, err))
-		return false;
-	served->admitted = server->admit != NULL ? served->options.expected_nbytes : 0;
+	if (server->admit != NULL && served->options.expected_nbytes > 0)
+	{
+		if (!server->admit(server, served->options.expected_nbytes, served->options.waits, host, &served->waited_s, err))
+			return false;
+		served->admitted = served->options.expected_nbytes;
+		server->channel->admitted_nbytes += served->admitted;
+	}
 	ok = server->backend->sink->begin(server->session, &served->options, &sink, err);
 	served->object = sink;
 	return ok;
@@ -316,7 +323,10 @@ end_served(GrRemoteServer *server, int object)
 	else if (served->object != NULL)
 		server->backend->projector->end(served->object);
 	if (served->admitted > 0)
+	{
+		server->channel->admitted_nbytes -= served->admitted;
 		server->release(server, served->admitted);
+	}
 	memset(served, 0, sizeof(*served));
 }
 
@@ -363,6 +373,16 @@ carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 	return gr_fail(err, GR_DEVICE_FAILED, 0, "there is no command %d", (int) command->op);
 }
 
+static uint32_t
+count_objects(const GrRemoteServer *server)
+{
+	uint32_t	n = 0;
+
+	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
+		n += server->objects[k].object != NULL;
+	return n;
+}
+
 /* A failed send is told when the client asks next; whatever else it has sent to that object goes nowhere. */
 static void
 note_failed_send(GrChannel *channel, int object, const GrError *err)
@@ -386,6 +406,7 @@ serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
 	if (command->op != GR_REMOTE_SEND)
 		channel->reply = err;
 	publish_times(server, command->object);
+	channel->nobjects = count_objects(server);
 	if (!ok && err.status == GR_DEVICE_LOST && !server->told)
 	{
 		server->told = true;
@@ -452,6 +473,7 @@ gr_remote_serve(GrRemoteServer *server)
 	}
 	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
 		end_served(server, k);
+	channel->nobjects = 0;
 	gr_projection_cache_free(server->cache);
 	server->cache = NULL;
 }

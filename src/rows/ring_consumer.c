@@ -39,7 +39,8 @@ typedef struct RingReader
 {
 	GrRing	   *ring;			/* NULL: gone */
 	dsm_segment *segment;
-	GrLease		lease;			/* from a device service: what the ring is in, if it is from there */
+	GrRemoteClient *service;	/* that owns the device; NULL: this session does */
+	GrLease		lease;			/* from the service: what the ring is in, if it is from there */
 	GrJob	   *job;
 	bool		opens_device;	/* else the job has a place */
 
@@ -217,11 +218,18 @@ reader_main(void *arg)
 static void
 join_thread(RingReader *r, ReaderEnd end)
 {
+	GrRemoteClient *service = r->opens_device ? r->service : NULL;
+
 	if (!r->started)
 		return;
 	pg_atomic_write_u32(&r->ends, end);
+	/* where it waits for a service, perhaps for others' memory */
+	if (service != NULL && end == READER_STOPS)
+		__atomic_store_n(&service->stopping, 1, __ATOMIC_SEQ_CST);
 	(void) sem_post(&r->ring->wake);
 	(void) pthread_join(r->thread, NULL);
+	if (service != NULL)
+		__atomic_store_n(&service->stopping, 0, __ATOMIC_SEQ_CST);
 	r->started = false;
 	gr_lend_session(false);
 	gr_note_device_error(&r->error);
@@ -379,6 +387,7 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device,
 
 	r->job = gr_job_new(options);
 	r->job->place = *place;
+	r->service = place->service;
 	r->job->nrows_expected = nrows_expected;
 	r->opens_device = opens_device;
 	pg_atomic_init_u32(&r->ends, READER_RUNS);
@@ -392,7 +401,7 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device,
 static bool
 lease_ring(RingReader *r, Size nbytes, int nproducers)
 {
-	if (!gr_lease_begin(&r->lease, r->job->place.service, gr_ring_nbytes(nbytes, nproducers)))
+	if (!gr_lease_begin(&r->lease, r->service, gr_ring_nbytes(nbytes, nproducers)))
 		return false;
 	r->segment = r->lease.segment;
 	r->ring = gr_ring_create_in(r->lease.memory, nbytes, nproducers);
@@ -407,7 +416,7 @@ take_ring(RingReader *r, const GrIngest *ingest)
 	int			nworkers = Min(Max(max_parallel_workers_per_gather, ingest->nworkers), max_parallel_workers);
 	Size		nbytes = (Size) gr_ring_size * 1024 / 2;
 
-	if (r->job->place.service != NULL)
+	if (r->service != NULL)
 		return lease_ring(r, nbytes, nworkers + 1);
 	if (kept.ring != NULL && (!r->opens_device || !gr_ring_serves(kept.ring, nbytes, nworkers + 1)))
 		forget_ring();

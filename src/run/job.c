@@ -155,6 +155,7 @@ gr_job_begin_sink(GrJob *job, GrError *err)
 		.memory_limit = gr_on_cpu(&job->place) ? job->cpu_limit : gr_device_limit(),.host = job->host
 	};
 
+	options.waits = gr_device == GR_DEVICE_GPU;
 	if (job->kind == GR_SINK_KEEP)
 		options.expected_nbytes = (Size) (job->nrows_expected * gr_row_nbytes(gr_wide_shape(job->shape)));
 

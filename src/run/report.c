@@ -43,6 +43,9 @@ gr_record_run(const char *function, const GrJob *job, double started, double rea
 	run->bytes_to_device = job->times.bytes_to_device;
 	run->copy_s = job->times.copy_s;
 	run->kernel_s = job->times.kernel_s;
+	if (job->times.waited_s > 0)
+		snprintf(run->reason, sizeof(run->reason), "%s, after %.3g s of waiting for memory", job->place.reason,
+				 job->times.waited_s);
 	/* a Gram matrix on the CPU is summed between reads; on a device, beside them */
 	run->read_s = read_done - started;
 	if (job->kind == GR_SINK_SUM && job->times.bytes_to_device == 0)

@@ -23,6 +23,7 @@
 /* Settings; see gpureg.c. */
 extern bool gr_enable_service;
 extern int	gr_service_idle;	/* s */
+extern int	gr_service_memory;	/* MB; 0: what the device has */
 extern bool gr_debug_service;
 
 /* What is to be done while the library is loaded. */
@@ -70,6 +71,8 @@ typedef struct GrServiceInfo
 	GrDeviceInfo device;
 	int			pid;
 	int			nsessions;
+	int			njobs;			/* computations under way */
+	int64		admitted_nbytes;	/* of memory, for their rows */
 } GrServiceInfo;
 
 extern int	gr_list_services(GrServiceInfo *services, int max);

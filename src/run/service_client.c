@@ -364,8 +364,15 @@ gr_list_services(GrServiceInfo *services, int max)
 			continue;
 		services[n] = (GrServiceInfo) {.device = service->info,.pid = service->pid};
 		for (int j = 0; j < control->nclients; j++)
-			services[n].nsessions += control->clients[j].state == GR_CLIENT_CONNECTED &&
-				control->clients[j].service == k;
+		{
+			const GrClientSlot *slot = &control->clients[j];
+
+			if (slot->state == GR_CLIENT_FREE || slot->service != k || slot->generation != service->generation)
+				continue;
+			services[n].nsessions += slot->state == GR_CLIENT_CONNECTED;
+			services[n].njobs += slot->channel.nobjects;
+			services[n].admitted_nbytes += slot->channel.admitted_nbytes;
+		}
 		n++;
 	}
 	LWLockRelease(&control->lock);

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
@@ -31,6 +32,7 @@
 #define LONG_TICK_MS 1000
 #define POOL_MAX 256			/* segments that nobody has leased, or somebody */
 #define SPARE_MS 10000			/* a segment that nobody has leased for so long goes */
+#define STAND_IN_NBYTES (UINT64CONST(16) << 30) /* what a stand-in says that it has */
 #define SEGMENT_NBYTES_MIN ((Size) 256 << 10)
 
 /* Memory to be leased: sizes are powers of two, so that it serves many. */
@@ -122,6 +124,95 @@ attend(void *arg)
 		backend->device->close(a->server.session);
 	__atomic_store_n(&a->finished, 1, __ATOMIC_RELEASE);
 	return NULL;
+}
+
+/*
+ * Memory for rows: who wants more than is left waits for others, or goes elsewhere
+ */
+static struct
+{
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	uint64		total;			/* bytes that may be given out */
+	uint64		given;
+}			admission = {.mutex = PTHREAD_MUTEX_INITIALIZER,.changed = PTHREAD_COND_INITIALIZER};
+
+static double
+clock_s(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+/* Sleeps until somebody gives memory back, or for some time. With the mutex */
+static void
+await_memory(void)
+{
+	struct timespec until;
+
+	(void) clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += TICK_MS * 1000000;
+	if (until.tv_nsec >= 1000000000)
+	{
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	(void) pthread_cond_timedwait(&admission.changed, &admission.mutex, &until);
+}
+
+static bool
+admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, double *waited_s, GrError *err)
+{
+	double		started = clock_s();
+	bool		canceled = false;
+	bool		waited = false;
+	uint64		left;
+
+	(void) server;
+	(void) pthread_mutex_lock(&admission.mutex);
+	while (waits && nbytes <= admission.total && admission.total - admission.given < nbytes && !canceled)
+	{
+		waited = true;
+		await_memory();
+		canceled = gr_canceled(host);
+	}
+	left = admission.total - admission.given;
+	if (!canceled && nbytes <= left)
+		admission.given += nbytes;
+	(void) pthread_mutex_unlock(&admission.mutex);
+	if (canceled)
+		return gr_fail(err, GR_CANCELED, 0, "waiting for memory");
+	*waited_s = waited ? clock_s() - started : 0;
+	if (nbytes <= left)
+		return true;
+	err->bytes_needed = nbytes;
+	err->bytes_free = left;
+	return gr_fail(err, GR_DEVICE_MEMORY, 0, "the rows of all sessions");
+}
+
+static void
+release(GrRemoteServer *server, size_t nbytes)
+{
+	(void) server;
+	(void) pthread_mutex_lock(&admission.mutex);
+	admission.given -= nbytes;
+	(void) pthread_cond_broadcast(&admission.changed);
+	(void) pthread_mutex_unlock(&admission.mutex);
+}
+
+/* As the settings say, and the device has it; what was given out stays so. */
+static void
+set_total(void)
+{
+	uint64		total = service->info.memory_free / 10 * 9;
+	uint64		limit = (uint64) gr_service_memory << 20;
+
+	(void) pthread_mutex_lock(&admission.mutex);
+	admission.total = Max(limit > 0 && (limit < total || session == NULL) ? limit : total, admission.given);
+	(void) pthread_cond_broadcast(&admission.changed);
+	(void) pthread_mutex_unlock(&admission.mutex);
 }
 
 /*
@@ -314,6 +405,8 @@ welcome(Attendant *a, GrClientSlot *slot)
 	a->server.channel = &slot->channel;
 	a->server.backend = backend;
 	a->server.lost = note_lost;
+	a->server.admit = admit;
+	a->server.release = release;
 	for (int k = 0; k < GR_REMOTE_AREAS; k++)
 		a->segments[k] = -1;
 }
@@ -437,7 +530,10 @@ finish_opening(void)
 	if (session != NULL)
 		service->info = *backend->device->describe(session);
 	else
-		service->info = (GrDeviceInfo) {.id = -1,.name = "the CPU in place of a GPU"};
+		service->info = (GrDeviceInfo) {
+			.id = -1,.name = "the CPU in place of a GPU",.memory_total = STAND_IN_NBYTES,.memory_free = STAND_IN_NBYTES
+		};
+	set_total();
 	for (int k = 0; k < POOL_MAX; k++)
 		if (pool[k].segment != NULL)
 			pin_segment(&pool[k]);
@@ -541,6 +637,8 @@ gr_service_main(Datum arg)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
+			if (service->state == GR_SERVICE_READY)
+				set_total();
 		}
 	}
 }

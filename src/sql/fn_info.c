@@ -10,17 +10,44 @@
 #include "compute/compute.h"
 #include "run/device.h"
 #include "run/report.h"
+#include "run/service.h"
 #define MAX_DEVICES 64
 
 PG_FUNCTION_INFO_V1(gr_devices);
 PG_FUNCTION_INFO_V1(gr_show_last_run);
 
-/* gpu_devices(): a row a device, none where there is no driver */
+static void
+put_device(ReturnSetInfo *rsinfo, const GrDeviceInfo *device, const GrServiceInfo *service)
+{
+	Datum		values[10];
+	bool		nulls[10] = {false};
+
+	values[0] = Int32GetDatum(device->id);
+	values[1] = CStringGetTextDatum(device->name);
+	values[2] = CStringGetTextDatum(psprintf("%d.%d", device->major, device->minor));
+	values[3] = Int64GetDatum(device->memory_total);
+	values[4] = Int64GetDatum(device->memory_free);
+	values[5] = CStringGetTextDatum(device->driver);
+	for (int k = 6; k < 10; k++)
+		nulls[k] = service == NULL;
+	if (service != NULL)
+	{
+		values[6] = Int32GetDatum(service->pid);
+		values[7] = Int32GetDatum(service->nsessions);
+		values[8] = Int32GetDatum(service->njobs);
+		values[9] = Int64GetDatum(service->admitted_nbytes);
+	}
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* gpu_devices(): a row a device, and what its service is doing if it has one; none where there is no driver */
 Datum
 gr_devices(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	GrDeviceInfo *devices = palloc0(MAX_DEVICES * sizeof(GrDeviceInfo));
+	GrServiceInfo *services = palloc0(MAX_DEVICES * sizeof(GrServiceInfo));
+	int			nservices = gr_list_services(services, MAX_DEVICES);
 	GrError		err = {0};
 	int			ndevices;
 
@@ -30,17 +57,17 @@ gr_devices(PG_FUNCTION_ARGS)
 		ereport(DEBUG1, (errmsg_internal("no GPU: %s", err.detail)));
 	for (int k = 0; k < ndevices; k++)
 	{
-		Datum		values[6];
-		bool		nulls[6] = {false};
+		const GrServiceInfo *service = NULL;
 
-		values[0] = Int32GetDatum(devices[k].id);
-		values[1] = CStringGetTextDatum(devices[k].name);
-		values[2] = CStringGetTextDatum(psprintf("%d.%d", devices[k].major, devices[k].minor));
-		values[3] = Int64GetDatum(devices[k].memory_total);
-		values[4] = Int64GetDatum(devices[k].memory_free);
-		values[5] = CStringGetTextDatum(devices[k].driver);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		for (int j = 0; j < nservices && service == NULL; j++)
+			if (services[j].device.id == devices[k].id)
+				service = &services[j];
+		put_device(rsinfo, &devices[k], service);
 	}
+	/* what stands in for a device is in nobody's list */
+	for (int j = 0; j < nservices; j++)
+		if (services[j].device.id < 0)
+			put_device(rsinfo, &services[j].device, &services[j]);
 	return (Datum) 0;
 }
 

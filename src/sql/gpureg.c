@@ -27,6 +27,7 @@ double		gr_min_gpu_work = 1e9;
 bool		gr_debug_ring = false;
 bool		gr_enable_service = true;
 int			gr_service_idle = 600;
+int			gr_service_memory = 0;
 bool		gr_debug_service = false;
 
 static const struct config_enum_entry device_options[] = {
@@ -81,6 +82,10 @@ _PG_init(void)
 							"Sets the time after which a device service that nobody uses ends.",
 							"-1 keeps it.",
 							&gr_service_idle, 600, -1, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.service_memory",
+							"Limits the memory that the rows of all sessions may take in a device service.",
+							"0 sets no limit but nine tenths of what is free when the device is opened.",
+							&gr_service_memory, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpureg.debug_service",
 							 "Uses a device service that computes on the CPU in place of a GPU.",
 							 "This is for tests on machines without a GPU.",

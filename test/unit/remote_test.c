@@ -61,11 +61,13 @@ end_lease(GrRemoteClient *client, int area)
 }
 
 static bool
-admit(GrRemoteServer *server, size_t nbytes, const GrHost *host, GrError *err)
+admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, double *waited_s, GrError *err)
 {
 	Pair	   *pair = server->owner;
 
 	(void) host;
+	(void) waits;
+	*waited_s = 0;
 	pair->asked += nbytes;
 	return nbytes < ((size_t) 1 << 40) || gr_fail(err, GR_DEVICE_MEMORY, 0, "too much");
 }
