@@ -76,7 +76,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
-	ols_offsets ols_fit ring model predict predict_interval margins distributions compare summary score firth \
+	ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score firth \
 	covariance covariance_errors logreg logreg_fit logreg_step glm_step factors formula separation nist reference \
 	invariance projection project_rows feature_hash examples rewrite errors logreg_errors projection_errors \
 	settings
@@ -89,8 +89,8 @@ PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
-	sink_many_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test projection_test \
-	formula_test margins_test)
+	sink_many_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test \
+	projection_test formula_test margins_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)

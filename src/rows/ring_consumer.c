@@ -47,6 +47,7 @@ typedef struct RingReader
 	pg_atomic_uint32 ends;		/* see ReaderEnd */
 
 	GrSession  *pinned_for;		/* NULL: the ring's memory isn't pinned */
+	const GrDeviceOps *pinned_by;	/* whose session that is */
 	bool		begun;			/* the job's sink */
 	int64		nsent;			/* full blocks sent, which are numbered as they became full */
 	int64		nread;			/* of them, blocks free again */
@@ -72,6 +73,7 @@ static struct
 	GrRing	   *ring;
 	dsm_segment *segment;
 	GrSession  *session;		/* by which its memory is pinned */
+	const GrDeviceOps *device;	/* whose session that is */
 }			kept;
 
 /*
@@ -127,7 +129,10 @@ open_device(RingReader *r)
 	/* memory that can't be pinned is slower, no more */
 	if (place->backend->device->pin(place->session, r->ring,
 									r->ring->data_offset + r->ring->nblocks * r->ring->block_nbytes, &ignored))
+	{
 		r->pinned_for = place->session;
+		r->pinned_by = place->backend->device;
+	}
 	if (ignored.status == GR_DEVICE_LOST)
 		r->error = ignored;
 	return r->error.status == GR_OK;
@@ -230,7 +235,7 @@ static void
 drop_ring(RingReader *r)
 {
 	if (r->pinned_for != NULL)
-		gr_backend_cuda.device->unpin(r->pinned_for, r->ring);
+		r->pinned_by->unpin(r->pinned_for, r->ring);
 	r->pinned_for = NULL;
 	gr_ring_destroy(r->segment);
 	r->segment = NULL;
@@ -243,7 +248,7 @@ forget_ring(void)
 {
 	if (kept.ring == NULL)
 		return;
-	gr_backend_cuda.device->unpin(kept.session, kept.ring);
+	kept.device->unpin(kept.session, kept.ring);
 	gr_ring_destroy(kept.segment);
 	memset(&kept, 0, sizeof(kept));
 }
@@ -261,6 +266,7 @@ keep_ring(RingReader *r)
 	kept.ring = r->ring;
 	kept.segment = r->segment;
 	kept.session = r->pinned_for;
+	kept.device = r->pinned_by;
 	r->ring = NULL;
 	r->segment = NULL;
 	r->pinned_for = NULL;
@@ -396,6 +402,7 @@ take_ring(RingReader *r, const GrIngest *ingest)
 		r->ring = kept.ring;
 		r->segment = kept.segment;
 		r->pinned_for = kept.session;
+		r->pinned_by = kept.device;
 		memset(&kept, 0, sizeof(kept));
 	}
 	else

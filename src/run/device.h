@@ -23,6 +23,7 @@ extern int	gr_ring_size;		/* kB */
 extern int	gr_projection_cache_size;	/* kB */
 extern double gr_min_gpu_work;	/* products */
 extern bool gr_debug_ring;
+extern int	gr_debug_sinks;		/* a job's rows are dealt to so many sinks; 0: they go to one */
 
 /* Where a job is computed. */
 typedef struct GrPlace
@@ -31,7 +32,7 @@ typedef struct GrPlace
 	GrSession  *session;		/* of a device */
 	bool		holds_session;	/* ... which it keeps open */
 	double		work;			/* products, that the choice went by */
-	char		device[300];	/* "cpu", or "gpu 0: NVIDIA H200" */
+	char		device[300];	/* "cpu", "gpu 0: NVIDIA H200", or "gpu 0 .. 1: 2 x NVIDIA H200" */
 	char		reason[300];	/* why there */
 } GrPlace;
 
