@@ -93,7 +93,7 @@ UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_sh
 	projection_test formula_test margins_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
-	change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)
+	change_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build \
