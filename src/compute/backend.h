@@ -3,7 +3,7 @@
  *
  * Objects (sessions, sinks, projects, factors) are set before anything is acquired for them, so that an owner that is
  * registered first always sees what there is to release. close and end accept NULL and half-opened objects and cannot
- * fail. An object's functions may be called by different threads, one at a time.
+ * fail. An object's functions may be called by different threads, one at a time; sinks of one session at the same time.
  */
 #ifndef GPUREG_BACKEND_H
 #define GPUREG_BACKEND_H

@@ -5,11 +5,12 @@
  * parts are, and sums don't depend on that. What a part has to do is what its calls brought: parts are even where calls
  * are of one size, as full blocks are, and as many as n or more. Where a part has no more room there is none.
  *
- * SUM: parts are sent to and sum on their own, and their triangles are merged in double-double in the order of the
- * parts. KEEP: passes and changes are made by all parts at once, part 0 by the calling thread, each other by a thread of
- * its own, which begins with the first pass, has all signals blocked, and ends with the sink. Sums are merged in the
- * order of the parts. Only the calling thread asks the host; it does so until all parts are done. What fails in one part
- * fails in all, which then stop as if they were canceled; a lost device counts before other failures.
+ * SUM: each part sums what it is sent, and the triangles are merged in double-double in the order of the parts.
+ *
+ * KEEP: passes and changes are made by all parts at once, part 0 by the calling thread, each other by a thread of its
+ * own, which begins with the first pass, has all signals blocked, and ends with the sink. Sums are merged in the order
+ * of the parts. Only the calling thread asks the host; it does so until all parts are done. What fails in one part
+ * stops all, as if they were canceled; a lost device counts before other failures, and these before a cancel.
  */
 #ifndef GPUREG_SINK_MANY_H
 #define GPUREG_SINK_MANY_H

@@ -78,6 +78,7 @@ SELECT ring, relative_difference((f).m.coef, (w.m).coef) < 1e-12 AS same
 FROM many_models w, LATERAL (SELECT many_fit(call, 3, ring) AS f FROM many_calls c WHERE c.name = w.name OFFSET 0) s
 WHERE name = 'logistic' AND sinks = 0 ORDER BY ring;
 RESET gpureg.ring_size;
--- what a row is blamed for
+-- what a row is blamed for, here or in a worker
+\set SHOW_CONTEXT never
 SELECT many_fit($$gpu_ols_fit('SELECT CASE WHEN i < 11000 THEN y ELSE ''NaN'' END, x FROM many_rows')$$, 3, true);
 SELECT many_fit($$gpu_logreg_fit('SELECT i / 11000 * 2, x FROM many_rows')$$, 3, false);

@@ -219,8 +219,8 @@ static void
 test_stops(const char *name, const GrSinkOps *ops, GrSession *session, const Data *data)
 {
 	const int	p = data->shape.nfeatures;
-	GrPass		pass = {GR_PASS_FAST, data->shape, GR_LOGISTIC, data->beta, data->beta + p + 1, 0, NULL, NULL, 0, false,
-		GR_MEASURE_STEP, false, NULL};
+	GrPass		pass = {GR_PASS_FAST, data->shape, GR_LOGISTIC, data->beta, data->beta + p + 1, 0, NULL, NULL, 0,
+		false, GR_MEASURE_STEP, false, NULL};
 	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass.kind, p));
 	Stopper		stopper = {0, 1};
 	GrHost		host = {stop, &stopper};
@@ -399,11 +399,11 @@ bench_kept(const GrBackend *backend, GrSession *session, int ndevices, const Dat
 		if (ndevices == 1)
 			of[k] = ms;
 		printf("{\"section\": \"devices\", \"bench\": \"a pass over kept rows, %s, %d GPU%s\", \"rows\": %lld, "
-			   "\"features\": %d, \"seconds\": %.6f", names[k], ndevices, ndevices == 1 ? "" : "s", (long long) nrows, p,
-			   ms * 1e-3);
+			   "\"features\": %d, \"seconds\": %.6f", names[k], ndevices, ndevices == 1 ? "" : "s",
+			   (long long) nrows, p, ms * 1e-3);
 		if (ndevices > 1)
-			printf(", \"yardstick\": \"a pass over kept rows, %s, 1 GPU\", \"yardstick_seconds\": %.6f, \"ratio\": %.3f, "
-				   "\"ratio_at_most\": %.2f", names[k], of[k] * 1e-3, ms / of[k], 1.1 / ndevices);
+			printf(", \"yardstick\": \"a pass over kept rows, %s, 1 GPU\", \"yardstick_seconds\": %.6f, "
+				   "\"ratio\": %.3f, \"ratio_at_most\": %.2f", names[k], of[k] * 1e-3, ms / of[k], 1.1 / ndevices);
 		printf(", \"sent_seconds\": %.3f}\n", send_s);
 	}
 	fflush(stdout);

@@ -161,6 +161,22 @@ sums_error(GrPassKind kind, int p, const double *got, const double *want)
 	return worst;
 }
 
+/* What a pass of t terms points to: beta, shift, two faces, the coefficients of a change, and a diagonal factor */
+static double *
+pass_arguments(size_t t)
+{
+	double	   *arguments = calloc(5 * t + (size_t) gr_triangle((int64_t) t), sizeof(double));
+
+	for (size_t j = 0; j < t; j++)
+	{
+		arguments[j] = 0.25 * (double) (j % 5) - 0.5;
+		arguments[2 * t + j] = arguments[3 * t + j] = j == 1;
+		arguments[4 * t + j] = j == 0 ? 0.5 : j == t - 1 ? 1 : 0.125;
+		arguments[5 * t + (size_t) gr_triangle((int64_t) j) + j] = 0.05;
+	}
+	return arguments;
+}
+
 /* KEEP: a pass by all parts and by one sink, before a change and after it; and the same bits each time. */
 static void
 test_pass(GrPassKind kind, GrMeasure measure, int nparts, GrRowShape shape, int64_t nrows)
@@ -170,7 +186,7 @@ test_pass(GrPassKind kind, GrMeasure measure, int nparts, GrRowShape shape, int6
 	int			p = shape.nfeatures;
 	size_t		t = (size_t) gr_nterms(p);
 	double	   *rows = random_rows(nrows, shape, true);
-	double	   *arguments = calloc(5 * t + (size_t) gr_triangle((int64_t) t), sizeof(double));
+	double	   *arguments = pass_arguments(t);
 	double		absolute[2] = {1e9, 0.1};
 	int			changed[1] = {p - 1};
 	GrPass		pass = {
@@ -188,18 +204,8 @@ test_pass(GrPassKind kind, GrMeasure measure, int nparts, GrRowShape shape, int6
 		send_all(&gr_sink_many, many, rows, nrows, shape, &err) &&
 		gr_backend_cpu.sink->send(one, rows, nrows, &err);
 
-	for (size_t j = 0; j < t; j++)
-	{
-		arguments[j] = 0.25 * (double) (j % 5) - 0.5;
-		arguments[2 * t + j] = arguments[3 * t + j] = j == 1;
-		arguments[4 * t + j] = j == 0 ? 0.5 : j == t - 1 ? 1 : 0.125;
-	}
 	if (gr_measure_has_factor(measure))
-	{
 		pass.factor = arguments + 5 * t;
-		for (size_t j = 0; j < t; j++)
-			arguments[5 * t + (size_t) gr_triangle((int64_t) j) + j] = 0.05;
-	}
 	for (int k = 0; k < 3; k++)
 		sums[k] = malloc(n * sizeof(double));
 	for (int turn = 0; turn < 2; turn++)
@@ -554,8 +560,9 @@ test_failures(int nparts, GrSinkKind kind)
 		nwrong += whole_job(nparts, kind, &err) || err.status != stub.status || err.where != at || stub.nbroken != 1;
 		nleft += stub.nopen;
 	}
-	check(ok && ncalls > 7 && nwrong == 0 && nleft == 0, "%s, %d parts: each of %d calls fails by itself, nothing is left",
-		  kind == GR_SINK_SUM ? "SUM" : "KEEP", nparts, ncalls);
+	check(ok && ncalls > 7 && nwrong == 0 && nleft == 0,
+		  "%s, %d parts: each of %d calls fails by itself, nothing is left", kind == GR_SINK_SUM ? "SUM" : "KEEP",
+		  nparts, ncalls);
 }
 
 /*

@@ -1,6 +1,6 @@
 /*
- * sink_stub.h: for the tests of several devices as one: devices and sinks that compute nothing, count what is open, note
- * what is called, and fail at the call that they are told to fail at.
+ * sink_stub.h: for the tests of several devices as one: devices and sinks that compute nothing, count what is open,
+ * note what is called, and fail at the call that they are told to fail at.
  */
 #ifndef GPUREG_SINK_STUB_H
 #define GPUREG_SINK_STUB_H
