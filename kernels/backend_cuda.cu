@@ -42,7 +42,7 @@ has_context(int device)
 }
 
 static bool
-count_devices(int *ndevices, GrError *err)
+cuda_count(int *ndevices, GrError *err)
 {
 	cudaError_t code = cudaGetDeviceCount(ndevices);
 
@@ -84,7 +84,7 @@ cuda_list(GrDeviceInfo *devices, int max, int *ndevices, GrError *err)
 	int			n;
 
 	*ndevices = 0;
-	if (!count_devices(&n, err))
+	if (!cuda_count(&n, err))
 	{
 		/* no device is an answer; the detail says why */
 		err->status = GR_OK;
@@ -108,7 +108,7 @@ choose_device(int wanted, int *device, GrError *err)
 	int			n;
 	size_t		most_free = 0;
 
-	if (!count_devices(&n, err))
+	if (!cuda_count(&n, err))
 		return false;
 	if (wanted < -1 || wanted >= n)
 		return gr_fail(err, GR_NO_DEVICE, wanted, "there is no CUDA device %d: there %s %d, numbered from 0", wanted,
@@ -205,7 +205,7 @@ cuda_present(void)
 	return version > 0;
 }
 
-/* Registered pages are the host's: a lack of them is not the device's. */
+/* Registered pages are the host's: a lack of them is not the device's. All devices may copy from them. */
 static bool
 cuda_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
 {
@@ -213,7 +213,7 @@ cuda_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
 	cudaError_t code;
 
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
-	code = cudaHostRegister(memory, nbytes, cudaHostRegisterDefault);
+	code = cudaHostRegister(memory, nbytes, cudaHostRegisterPortable);
 	if (code == cudaErrorMemoryAllocation)
 	{
 		(void) cudaGetLastError();
@@ -307,6 +307,7 @@ cuda_sink_end(GrSink *sink)
 
 static const GrDeviceOps device_ops = {
 	cuda_present,
+	cuda_count,
 	cuda_list,
 	cuda_open,
 	cuda_close,

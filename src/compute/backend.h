@@ -3,7 +3,7 @@
  *
  * Objects (sessions, sinks, projects, factors) are set before anything is acquired for them, so that an owner that is
  * registered first always sees what there is to release. close and end accept NULL and half-opened objects and cannot
- * fail. An object's functions may be called by different threads, one at a time.
+ * fail. An object's functions may be called by different threads, one at a time; sinks of one session at the same time.
  */
 #ifndef GPUREG_BACKEND_H
 #define GPUREG_BACKEND_H
@@ -43,17 +43,22 @@ typedef struct GrDeviceInfo
 	size_t		memory_total;	/* bytes */
 	size_t		memory_free;	/* bytes */
 	char		driver[32];		/* the newest CUDA version the driver supports, as in "13.0" */
+	int			nbeside;		/* of a session of several devices: id + 1 .. id + nbeside are its others */
 } GrDeviceInfo;
+
+#define GR_ALL_DEVICES (-2)
 
 typedef struct GrOpenOptions
 {
-	int			device_id;		/* -1: the one with most free memory */
+	int			device_id;		/* -1: the one with most free memory; gr_backend_many: GR_ALL_DEVICES, too */
 } GrOpenOptions;
 
 typedef struct GrDeviceOps
 {
 	/* Could there be a device at all? Cheap: opens nothing. */
 	bool		(*present) (void);
+	/* How many there are, numbered from 0; fails where there is none. Opens nothing. */
+	bool		(*count) (int *ndevices, GrError *err);
 	/* Fills up to max entries, sets *ndevices. No device is not an error: *ndevices = 0 and err->detail says why. */
 	bool		(*list) (GrDeviceInfo *devices, int max, int *ndevices, GrError *err);
 	bool		(*open) (GrSession **session, const GrOpenOptions *options, GrError *err);
@@ -61,7 +66,10 @@ typedef struct GrDeviceOps
 	/* Of a session: NULL where none can be opened */
 	void		(*close) (GrSession *session);
 	const GrDeviceInfo *(*describe) (const GrSession *session);
-	/* Memory that rows will be sent from; without it sending is slower. It must be whole pages and stay until unpin. */
+	/*
+	 * Memory that rows will be sent from, for this device and all others; without it sending is slower. It must be
+	 * whole pages and stay until unpin.
+	 */
 	bool		(*pin) (GrSession *session, void *memory, size_t nbytes, GrError *err);
 	void		(*unpin) (GrSession *session, void *memory);
 } GrDeviceOps;
@@ -243,6 +251,7 @@ typedef struct GrBackend
 
 extern const GrBackend gr_backend_cpu;
 extern const GrBackend gr_backend_cuda; /* without nvcc: a device table whose open() says that there is no device */
+extern const GrBackend gr_backend_many; /* several of gr_backend_cuda's devices as one; see backend_many.h */
 
 #ifdef __cplusplus
 }

@@ -47,7 +47,9 @@ typedef struct GrJobOptions
 typedef struct GrJob
 {
 	GrSinkKind	kind;
+	int			nsinks;			/* gpureg.debug_sinks, as it was when the job was made */
 	GrPlace		place;
+	const GrSinkOps *ops;		/* of the sink */
 	GrSink	   *sink;
 	GrShiftedGram shifted;		/* SUM: by which rows go to the sink */
 	GrSpool		spool;			/* KEEP: where rows are instead, if it has a file */

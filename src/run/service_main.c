@@ -116,8 +116,11 @@ static void *
 attend(void *arg)
 {
 	Attendant  *a = arg;
-	GrOpenOptions options = {.device_id = session != NULL ? backend->device->describe(session)->id : -1};
+	GrOpenOptions options = {.device_id = service->gpu_id};
 
+	/* not the one that has most free memory now */
+	if (session != NULL && service->gpu_id == -1)
+		options.device_id = backend->device->describe(session)->id;
 	if (backend->device == NULL || backend->device->open(&a->server.session, &options, &a->error))
 		gr_remote_serve(&a->server);
 	if (a->server.session != NULL)
@@ -586,7 +589,8 @@ begin_service(int number)
 	__atomic_store_n(&service->state, GR_SERVICE_OPENING, __ATOMIC_RELEASE);
 	LWLockRelease(&control->lock);
 	before_shmem_exit(end_service, (Datum) 0);
-	backend = service->gpu_id == GR_STAND_IN_ID ? &gr_backend_cpu : &gr_backend_cuda;
+	backend = service->gpu_id == GR_STAND_IN_ID ? &gr_backend_cpu :
+		service->gpu_id == GR_ALL_DEVICES ? &gr_backend_many : &gr_backend_cuda;
 	opener_started = start_thread(&opener, open_device, NULL);
 	if (!opener_started)
 		proc_exit(1);
