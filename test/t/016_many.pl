@@ -84,6 +84,12 @@ cmp_ok($took, '<', $prompt, 'cancel: promptly');
 });
 is(sqlstate($session->{err}), '57P01', 'terminate: SQLSTATE') or diag($session->{err});
 cmp_ok($took, '<', $prompt, 'terminate: promptly');
+# the client is told before the threads are joined
+for (1 .. 10 * $prompt)
+{
+	last if !-d "/proc/$backend";
+	sleep 0.1;
+}
 ok(!-d "/proc/$backend", 'terminate: the backend is gone');
 survived($node, $pid, 'terminate');
 
