@@ -325,6 +325,7 @@ static const GrSinkOps sink_ops = {
 	gr_cuda_rows_change,
 	gr_cuda_rows_can_ascend,
 	gr_cuda_rows_ascend,
+	NULL,
 	cuda_sink_times,
 	cuda_sink_end,
 };
