@@ -45,6 +45,7 @@ typedef struct Layout
 {
 	size_t		used;
 	size_t		column;
+	size_t		made;
 	size_t		found;
 	size_t		places;
 	size_t		totals;
@@ -64,7 +65,8 @@ lay_out(const GrDerivation *d)
 
 	at.used = aligned(gr_derivation_nbytes(d));
 	at.column = at.used + aligned(sizeof(int32_t) * (size_t) d->ncolumns);
-	at.found = at.column + aligned(sizeof(int32_t) * (size_t) gr_row_ncols(gr_derived_shape(d)));
+	at.made = at.column + aligned(sizeof(int32_t) * (size_t) gr_row_ncols(gr_derived_shape(d)));
+	at.found = at.made + aligned(sizeof(int32_t) * (size_t) gr_row_ncols(gr_derived_shape(d)));
 	at.places = at.found + aligned(sizeof(DeriveFound));
 	at.totals = at.places + aligned(sizeof(DeriveInto) * (GR_CHUNKS_MAX + 1));
 	at.end = at.totals + sizeof(double) * DERIVE_TOTALS * DERIVE_NTOTALS;
@@ -130,11 +132,21 @@ describe(Deriving *run, GrRowRules rules, GrError *err)
 	memcpy(copy, d, gr_derivation_nbytes(d));
 	plan->nused = gr_derivation_used(d, (int32_t *) (copy + at.used));
 	for (int j = 0; j < plan->ncols; j++)
-		((int32_t *) (copy + at.column))[j] = gr_derived_column(&gr_derived_numbers(d)[j], gr_derive_factors(d));
+	{
+		int			column = gr_derived_column(&gr_derived_numbers(d)[j], gr_derive_factors(d));
+
+		if (column < 0)
+		{
+			((int32_t *) (copy + at.made))[plan->nmade++] = j;
+			column = -plan->nmade;
+		}
+		((int32_t *) (copy + at.column))[j] = column;
+	}
 	plan->numbers = gr_derived_numbers(copied);
 	plan->factors = (const GrDeriveFactor *) ((const char *) copied + ((const char *) gr_derive_factors(d) - first));
 	plan->steps = (const GrFilterStep *) ((const char *) copied + ((const char *) gr_derive_filter(d) - first));
 	plan->used = (const int32_t *) (run->described + at.used);
+	plan->made = (const int32_t *) (run->described + at.made);
 	plan->column = (const int32_t *) (run->described + at.column);
 	run->found = (DeriveFound *) (run->described + at.found);
 	run->places = (DeriveInto *) (run->described + at.places);
