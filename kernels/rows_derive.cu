@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAUNCH_WORK 1e9			/* of gr_derivation_work() between two looks at the host: some 50 ms on slow devices */
+#define LAUNCH_WORK 1e9			/* of gr_derivation_work() between two looks at the host */
 
 /* Rows being derived; memory is on the device. */
 typedef struct Deriving

@@ -107,9 +107,10 @@ typedef struct GrSinkOps
 	bool		(*begin) (GrSession *session, const GrSinkOptions *options, GrSink **sink, GrError *err);
 
 	/*
-	 * Takes rows, which must be finite. May return before they are read: they stay as they are until sent() counts the
-	 * call. KEEP fails with GR_NO_MEMORY or GR_DEVICE_MEMORY when there is no room for more (within memory_limit, the
-	 * passes' own needs included); the rows are then lost.
+	 * Takes rows, which must be finite; of a KEEP that rows are only derived from, NULLs may be NaN. May return before
+	 * they are read: they stay as they are until sent() counts the call. KEEP fails with GR_NO_MEMORY or
+	 * GR_DEVICE_MEMORY when there is no room for more (within memory_limit, the passes' own needs included); the rows
+	 * are then lost.
 	 */
 	bool		(*send) (GrSink *sink, const void *rows, int64_t nrows, GrError *err);
 	/* How many calls' rows have been read so far, in order. wait: first waits for the oldest that isn't. */
