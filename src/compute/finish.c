@@ -8,6 +8,7 @@
 #include "compute/dd.h"
 #include "compute/finish.h"
 #include "compute/phases.h"
+#include "compute/sandwich.h"
 #include "compute/terms.h"
 
 /* The covariance matrix of b is A V A' where theta's is V and b = A theta. hi + lo: n x n; NULL lo: none yet */
@@ -330,6 +331,12 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 	if (fit->vcov != NULL && !invert(fit, &state->have_inverse, host, err))
 		return false;
+	if (state->options.want_factor && state->have_inverse && state->nfaces == 0)
+	{
+		if (!gr_sandwich_factor(fit, host, err))
+			return false;
+		state->have_factor = true;
+	}
 	if (fit->vcov != NULL && is_for_sandwich(state))
 		return gr_fit_enter(fit, GR_PHASE_SCORES, host, err);
 	state->have_inverse &= state->options.vcov == GR_VCOV_IID;
