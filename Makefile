@@ -57,7 +57,7 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o inference.o \
 	formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o boot.o boot_fit.o boot_interval.o)
 ifeq ($(CUDA),yes)
-KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
+KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o rows_boot.o boot.o \
 	gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o \
 	project_cuda.o cholesky.o solve_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
@@ -78,7 +78,7 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
 	ols_offsets ols_fit ring model predict predict_interval margins distributions compare summary score firth \
-	covariance covariance_errors logreg logreg_fit logreg_step glm_step factors formula separation nist reference \
+	covariance covariance_errors boot logreg logreg_fit logreg_step glm_step factors formula separation nist reference \
 	invariance projection project_rows feature_hash examples rewrite errors logreg_errors projection_errors \
 	settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
@@ -91,10 +91,10 @@ PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test projection_test \
-	formula_test margins_test)
+	formula_test margins_test boot_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
-	change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)
+	change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test boot_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build \

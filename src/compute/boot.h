@@ -3,9 +3,10 @@
  *
  * Replicates are one Newton step from the fit, which is all the way for a linear regression: b_r = b + (sum of w u^2 z
  * z')^-1 (sum of w u v z), where w is how often the row stands in the replicate (boot_draw.h), and z, u and v are the
- * row's as glm.h has them at b. Rows are taken as q = u B z, where B has the rows of a triangle C with C'C = (sum of u^2
- * z z')^-1 that aren't 0: without w the sum of q q' is the identity, and with w it is about that, whatever the columns
- * are. So sums in float8 are good: with G = sum of w q q' and h = sum of w q v it is b_r = b + B' G^-1 h.
+ * row's as glm.h has them at b. Rows are taken as q = u B z, where B has the rows of a triangle C with C'C = (sum of
+ * u^2 z z')^-1 that aren't 0: without w the sum of q q' is the identity, and with w it is about that, whatever the
+ * columns are. So sums in float8 are good: with G = sum of w q q' and h = sum of w q v it is b_r = b + B' G^-1 h, to
+ * some 1e-14 of its standard error.
  *
  * The sums of a pass are the number of rows and, of nreps replicates, a number for each of them of each of the products
  * of q, packed as a triangle is, and then of q v.

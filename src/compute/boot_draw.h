@@ -10,8 +10,8 @@
  * 2000-01-01, a timestamp its microseconds since then, false is 0 and true 1. Whatever is no such integer is a hash of
  * bytes: of a text these are its characters in UTF-8, of a uuid its 16, of another integer its 8 in two's complement,
  * the least significant first, of another numeric its digits as text without trailing zeros. The hash is FNV-1a of 64
- * bits (Fowler, Noll and Vo), folded to 52: the upper 12 bits xor the others. Rows of one key stand equally often: those
- * of a cluster do, whose rows have its key.
+ * bits (Fowler, Noll and Vo), folded to 52: the upper 12 bits xor the others. Rows of one key stand equally often:
+ * those of a cluster do, whose rows have its key.
  *
  * Replicates are r = 0, 1, 2, ... Word r % 4 of Philox 4x32-10 with the counter (low half of k, high half of k, r / 4,
  * GR_BOOT_TAG), k in two's complement of 64 bits, and the key (low half of the seed, high half of the seed) is the

@@ -18,10 +18,8 @@ gr_boot_begin(GrBootPass *pass, GrLogregFit *fit, double *factor)
 		return false;
 	*pass = (GrBootPass) {
 		.shape = state->options.shape,.distribution = state->options.distribution,.beta = state->theta,
-		.beta_lo = state->theta_lo,.shift = state->shift,.factor = factor,.triangle = state->factor
+		.beta_lo = state->delta,.shift = state->shift,.factor = factor,.triangle = state->factor
 	};
-	/* the estimate took it, and gave it up */
-	memset(state->theta_lo, 0, (size_t) state->nfull * sizeof(double));
 	pass->nactive = gr_boot_factor(state->factor, state->nfull, factor);
 	return true;
 }

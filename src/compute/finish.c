@@ -8,7 +8,6 @@
 #include "compute/dd.h"
 #include "compute/finish.h"
 #include "compute/phases.h"
-#include "compute/sandwich.h"
 #include "compute/terms.h"
 
 /* The covariance matrix of b is A V A' where theta's is V and b = A theta. hi + lo: n x n; NULL lo: none yet */
@@ -303,10 +302,12 @@ is_unmovable(const GrLogregFit *fit)
 	return false;
 }
 
-/* Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. */
+/* Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. Or a bootstrap's triangle? */
 static bool
 is_for_sandwich(const GrLogregState *state)
 {
+	if (state->options.want_factor)
+		return state->have_inverse && state->nfaces == 0;
 	return state->options.vcov != GR_VCOV_IID && state->have_inverse &&
 		!(gr_vcov_is_clustered(state->options.vcov) && state->nfaces > 0);
 }
@@ -331,12 +332,6 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 	if (fit->vcov != NULL && !invert(fit, &state->have_inverse, host, err))
 		return false;
-	if (state->options.want_factor && state->have_inverse && state->nfaces == 0)
-	{
-		if (!gr_sandwich_factor(fit, host, err))
-			return false;
-		state->have_factor = true;
-	}
 	if (fit->vcov != NULL && is_for_sandwich(state))
 		return gr_fit_enter(fit, GR_PHASE_SCORES, host, err);
 	state->have_inverse &= state->options.vcov == GR_VCOV_IID;

@@ -148,7 +148,7 @@ struct GrLogregState
 	int			nfaces;
 	bool		have_sums;		/* PLACE is entered with the sums of an EXACT pass at theta */
 	bool		have_inverse;	/* their inverse is in vcov */
-	bool		have_factor;	/* options.want_factor, and it is there */
+	bool		have_factor;	/* options.want_factor, and it is there; delta is then what theta_lo was */
 	bool		lacks_deviance; /* ... of an EXACT pass at 0, which tells theta: SCORES gives the deviance */
 	int			placing;		/* the face that PLACE is at */
 	double		face_absolute[GR_FACES_MAX];

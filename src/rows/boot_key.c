@@ -77,7 +77,7 @@ key_of_text(Datum value, bool blank_padded)
 	return converted == bytes ? key_of_bytes(bytes, n) : key_of_bytes(converted, strlen(converted));
 }
 
-/* An integer that is a key by itself, or the digits: trailing zeros are of the display scale, and none of the value's */
+/* An integer that is a key by itself, or the digits: trailing zeros are the display scale's, and not the value's */
 static int64
 key_of_numeric(Datum value)
 {

@@ -243,8 +243,8 @@ add_unit_weights(GrQuery *query, GrRoles *roles)
 }
 
 /*
- * The query with what gpu_boot_key() makes of the key's column behind its own columns. That column itself is no feature,
- * as those of clusters aren't.
+ * The query with what gpu_boot_key() makes of the key's column behind its own columns. That column itself is no
+ * feature, as those of clusters aren't.
  */
 static GrQuery *
 add_key(GrQuery *query, Oid function, GrRoles *roles)

@@ -79,7 +79,8 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 static bool
 is_to_be_pulled(const GrIngest *ingest)
 {
-	return gr_device == GR_DEVICE_GPU || ingest->design != NULL || ingest->columns->key || ingest->columns->n <= gr_nroles(ingest->columns) ||
+	return gr_device == GR_DEVICE_GPU || ingest->design != NULL || ingest->columns->key ||
+		ingest->columns->n <= gr_nroles(ingest->columns) ||
 		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
 }
 

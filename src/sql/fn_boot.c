@@ -312,7 +312,7 @@ run_boot(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
 		ereport(WARNING,
 				(errmsg_plural("%d of %d replicate is singular", "%d of %d replicates are singular", boot->reps,
 							   boot->nsingular, boot->reps),
-				 errdetail("Their rows do not determine all terms; they take no part in what is said of the estimates."),
+				 errdetail("Their rows do not determine all terms: such replicates are left out."),
 				 errhint("Terms that few rows tell of, such as rare levels, are better left out or joined.")));
 }
 
