@@ -174,7 +174,8 @@ boot_influence_kernel(BootTerms terms, int pitch, const double *q, int64_t nrows
 	double		square = 0.0;
 	double		cube = 0.0;
 
-	for (int64_t r = (int64_t) blockIdx.x * blockDim.x + threadIdx.x; r < nrows; r += (int64_t) gridDim.x * blockDim.x)
+	for (int64_t r = (int64_t) blockIdx.x * blockDim.x + threadIdx.x; r < nrows;
+		 r += (int64_t) gridDim.x * blockDim.x)
 	{
 		const double *row = q + r * pitch;
 		double		value = 0.0;

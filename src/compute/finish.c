@@ -302,7 +302,10 @@ is_unmovable(const GrLogregFit *fit)
 	return false;
 }
 
-/* Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. Or a bootstrap's triangle? */
+/*
+ * Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. Or the triangle of a
+ * bootstrap?
+ */
 static bool
 is_for_sandwich(const GrLogregState *state)
 {
