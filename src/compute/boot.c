@@ -55,7 +55,7 @@ typedef struct BootVersion
 #define V_LOAD(p) _mm512_loadu_pd(p)
 #define V_STORE(p, v) _mm512_storeu_pd(p, v)
 #define V_ADD(a, b) _mm512_add_pd(a, b)
-#define V_MUL(a, b) _mm512_mul_pd(a, b)
+#define V_MLA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #define U_SET1(x) _mm512_set1_epi64((long long) (x))
 #define U_LOAD(p) _mm512_loadu_si512(p)
 #define U_XOR(a, b) _mm512_xor_si512(a, b)
@@ -64,6 +64,7 @@ typedef struct BootVersion
 #define U_MUL(a, b) _mm512_mul_epu32(a, b)
 #define U_COUNT(c, a, m) \
 	_mm512_mask_add_epi64(c, _mm512_cmpge_epu64_mask(a, U_SET1(m)), c, _mm512_set1_epi64(1))
+#define U_ANY(a, m) (_mm512_cmpge_epu64_mask(a, U_SET1(m)) != 0)
 #define U_FLOAT(c) \
 	_mm512_sub_pd(_mm512_castsi512_pd(_mm512_or_si512(c, U_SET1(0x4330000000000000))), _mm512_set1_pd(0x1p52))
 #include "compute/boot_cpu.h"
@@ -79,7 +80,7 @@ typedef struct BootVersion
 #define V_LOAD(p) _mm256_loadu_pd(p)
 #define V_STORE(p, v) _mm256_storeu_pd(p, v)
 #define V_ADD(a, b) _mm256_add_pd(a, b)
-#define V_MUL(a, b) _mm256_mul_pd(a, b)
+#define V_MLA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define U_SET1(x) _mm256_set1_epi64x((long long) (x))
 #define U_LOAD(p) _mm256_loadu_si256((const __m256i *) (p))
 #define U_XOR(a, b) _mm256_xor_si256(a, b)
@@ -87,6 +88,7 @@ typedef struct BootVersion
 #define U_LOW(a) _mm256_and_si256(a, _mm256_set1_epi64x(0xFFFFFFFF))
 #define U_MUL(a, b) _mm256_mul_epu32(a, b)
 #define U_COUNT(c, a, m) _mm256_sub_epi64(c, _mm256_cmpgt_epi64(a, U_SET1((m) - 1)))
+#define U_ANY(a, m) (_mm256_movemask_epi8(_mm256_cmpgt_epi64(a, U_SET1((m) - 1))) != 0)
 #define U_FLOAT(c) \
 	_mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(c, U_SET1(0x4330000000000000))), _mm256_set1_pd(0x1p52))
 #include "compute/boot_cpu.h"
@@ -103,7 +105,7 @@ typedef struct BootVersion
 #define V_LOAD(p) (*(p))
 #define V_STORE(p, v) (*(p) = (v))
 #define V_ADD(a, b) ((a) + (b))
-#define V_MUL(a, b) ((a) * (b))
+#define V_MLA(a, b, c) ((a) * (b) + (c))
 #define U_SET1(x) ((uint64_t) (x))
 #define U_LOAD(p) (*(p))
 #define U_XOR(a, b) ((a) ^ (b))
@@ -111,6 +113,7 @@ typedef struct BootVersion
 #define U_LOW(a) ((a) & UINT64_C(0xFFFFFFFF))
 #define U_MUL(a, b) (U_LOW(a) * U_LOW(b))
 #define U_COUNT(c, a, m) ((c) + ((a) >= (m) ? 1 : 0))
+#define U_ANY(a, m) ((a) >= (m))
 #define U_FLOAT(c) ((double) (c))
 #include "compute/boot_cpu.h"
 

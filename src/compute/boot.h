@@ -72,8 +72,8 @@ extern int	gr_boot_reps_a_pass(int nactive, int nreps, size_t nbytes);
 
 /*
  * The pass on the CPU: adds nrows rows to sums. False if the host asked to stop. The result depends on the rows and on
- * how they are split over calls, not on the processor (beyond libm's functions). scratch: gr_boot_scratch_nbytes()
- * bytes, of any alignment that malloc() gives.
+ * how they are split over calls, and on whether the processor has fused operations. scratch: gr_boot_scratch_nbytes()
+ * bytes, aligned as float8.
  */
 extern bool gr_boot_add(const GrBootPass *pass, double *sums, const double *rows, int64_t nrows, void *scratch,
 						const GrHost *host);

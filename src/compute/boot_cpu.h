@@ -1,11 +1,12 @@
 /*
  * boot_cpu.h: the kernels of boot.c, for one instruction set each time that it is included, by these macros:
  *	 NAME(f), TARGET, W (lanes: 1, 4, 8), NV (vectors of a tile), V and U (vectors of float8, of 64-bit integers)
- *	 V_ZERO() V_SET1(x) V_LOAD(p) V_STORE(p, v) V_ADD(a, b) V_MUL(a, b)
+ *	 V_ZERO() V_SET1(x) V_LOAD(p) V_STORE(p, v) V_ADD(a, b) V_MLA(a, b, c): a b + c
  *	 U_SET1(x) U_LOAD(p) U_XOR(a, b) U_HIGH(a): the upper 32 bits; U_MUL(a, b): the product of the lower 32 bits
- *	 U_LOW(a): the lower 32 bits; U_COUNT(c, a, m): c + 1 where a >= m; U_FLOAT(c): small integers as float8
+ *	 U_LOW(a): the lower 32 bits; U_COUNT(c, a, m): c + 1 where a >= m; U_ANY(a, m): is any a >= m?
+ *	 U_FLOAT(c): small integers as float8
  *
- * Products and sums are rounded one by one, in the same order on all: so are the bits.
+ * The order of every sum is the same on all, so that those with fused operations give the same bits.
  */
 
 /*
@@ -42,7 +43,11 @@ NAME(draw) (double *counts, const int64_t *keys, int n, uint32_t group, const Bo
 				U			count = U_SET1(0);
 
 #define COUNT(threshold) count = U_COUNT(count, word, UINT64_C(threshold));
-				GR_BOOT_THRESHOLDS(COUNT)
+				GR_BOOT_FIRST_THRESHOLDS(COUNT)
+				if (__builtin_expect(U_ANY(word, GR_BOOT_RARE), 0))
+				{
+					GR_BOOT_RARE_THRESHOLDS(COUNT)
+				}
 #undef COUNT
 				V_STORE(counts + 8 * i + l, U_FLOAT(count));
 			}
@@ -78,7 +83,7 @@ NAME(sum) (double *into, size_t pitch, const double *counts, const double *produ
 
 #pragma GCC unroll 4
 				for (int v = 0; v < NV; v++)
-					sum[k][v] = V_ADD(sum[k][v], V_MUL(count[v], p));
+					sum[k][v] = V_MLA(count[v], p, sum[k][v]);
 			}
 		}
 #pragma GCC unroll 6
@@ -120,7 +125,7 @@ NAME(make) (double *q, const GrBootPass *pass, const double *rows, int n)
 #undef V_LOAD
 #undef V_STORE
 #undef V_ADD
-#undef V_MUL
+#undef V_MLA
 #undef U_SET1
 #undef U_LOAD
 #undef U_XOR
@@ -128,4 +133,5 @@ NAME(make) (double *q, const GrBootPass *pass, const double *rows, int n)
 #undef U_LOW
 #undef U_MUL
 #undef U_COUNT
+#undef U_ANY
 #undef U_FLOAT

@@ -89,8 +89,8 @@ my $everything = q{
 	INSERT INTO generated VALUES ('{1,2}'), ('{3,4}');
 	SELECT count(*) FROM generated WHERE p = %1$s.gpu_project(v, 5);
 };
-my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\n9|6|6\nx|2\nt\ngpu_ols_fit|9\n"
-  . "1.386\n1.386\n{(intercept),x}\n1.504\n1.504\n9\nt\nt\ngpu_logreg_fit|t\n"
+my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\n9|6|6\nx|2\n(intercept)|2\nx|2\nt\n"
+  . "gpu_ols_boot|99\n1.386\n1.386\n{(intercept),x}\n1.504\n1.504\n9\nt\nt\ngpu_logreg_fit|t\n"
   . "5|[1:2][1:5]\n6|6\nt|t\n11841|663\n8|3\n8|3\na|3\na|3\na|3\ngpu_project_rows|1\n2";
 ($out, $err) = try_sql($node, sprintf($everything, 'stats'), db => 'mine', user => 'alice');
 is("$err$out", $answers, 'its owner uses everything, without a search path');

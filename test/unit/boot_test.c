@@ -94,7 +94,7 @@ check_pass(int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily fami
 	{
 		double	   *narrow = make_pass(&made.pass, made.rows, nrows, lanes, nrows);
 
-		check(memcmp(narrow, got, n * sizeof(double)) == 0, "the same bits on %d lanes", lanes);
+		check(boot_worst(narrow, want, n) < 1e-13, "on %d lanes", lanes);
 		free(narrow);
 	}
 	free(want);
