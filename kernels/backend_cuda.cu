@@ -345,6 +345,7 @@ static const GrSinkOps sink_ops = {
 	gr_cuda_gram_restart,
 	gr_cuda_gram_finish,
 	gr_cuda_rows_pass,
+	gr_cuda_rows_boot,
 	gr_cuda_rows_change,
 	gr_cuda_rows_can_ascend,
 	gr_cuda_rows_ascend,

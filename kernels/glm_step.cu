@@ -545,7 +545,7 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 		return cudaSuccess;
 	plan->wide_ncolumns = ncolumns;
 	plan->wide_nrows = nrows;
-	plan->wide_nblocks = plan->nsms * resident[plan->rows.weight || plan->rows.offset ? 1 : 0];
+	plan->wide_nblocks = plan->nsms * resident[plan->rows.weight || plan->rows.offset || plan->rows.key ? 1 : 0];
 	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(gr_nterms(plan->rows.nfeatures),
 																						false);
 	return cudaSuccess;

@@ -12,7 +12,7 @@ gr_cuda_rows_can_ascend(const GrSink *sink, bool single)
 {
 	const RowsSink *rows = static_cast<const RowsSink *>(sink);
 
-	return rows->nchunks <= 1 && !rows->shape.weight && !rows->shape.offset &&
+	return rows->nchunks <= 1 && !rows->shape.weight && !rows->shape.offset && !rows->shape.key &&
 		gr_ascent_fits(rows->shape.nfeatures, rows->nrows, single);
 }
 

@@ -19,6 +19,7 @@ typedef struct GrPass GrPass;	/* glm.h */
 typedef struct GrBasis GrBasis; /* basis.h */
 typedef struct GrDerivation GrDerivation;	/* derive.h */
 typedef struct GrDeriveCounts GrDeriveCounts;
+typedef struct GrBootPass GrBootPass;	/* boot.h */
 typedef struct GrSession GrSession; /* a device opened; NULL on the CPU */
 typedef struct GrSink GrSink;	/* rows being summed up, or kept */
 typedef struct GrProject GrProject; /* vectors being projected */
@@ -137,6 +138,8 @@ typedef struct GrSinkOps
 
 	/* KEEP: a pass over all; adds to sums, which gr_pass_clear() has prepared. Polls host on the way. */
 	bool		(*pass) (GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
+	/* KEEP: the same of a bootstrap; see boot.h */
+	bool		(*boot) (GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err);
 	/* KEEP: changes the rows by a basis, once, before the first pass that is to see them so. */
 	bool		(*change) (GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err);
 	/*

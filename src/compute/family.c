@@ -33,7 +33,7 @@ single_rows_valid(const char *rows, int64_t nrows, GrRowShape shape, GrRowRules 
 	{
 		const float *features = (const float *) rows;
 		float		acc = 0;
-		double		rest[3];
+		double		rest[4];
 
 		memcpy(rest, features + shape.nfeatures, (size_t) nrest * sizeof(double));
 		/* v * 0 is 0 for finite v and NaN otherwise */

@@ -419,6 +419,25 @@ gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 }
 
 void
+gr_job_boot(GrJob *job, const GrBootPass *pass, double *sums)
+{
+	const GrSinkOps *ops = job->place.backend->sink;
+	double		started = gr_now();
+	GrError		err = {0};
+
+	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
+	if (job->spool.file != NULL)
+	{
+		gr_spool_boot(&job->spool, job->nrows, job->block, job->block_capacity, pass, sums);
+		job->times.kernel_s += gr_now() - started;
+		return;
+	}
+	if (!ops->boot(job->sink, pass, sums, &gr_host, &err))
+		gr_job_fail(job, &err);
+	ops->times(job->sink, &job->times);
+}
+
+void
 gr_job_change(GrJob *job, const GrBasis *basis)
 {
 	GrError		err = {0};

@@ -141,6 +141,9 @@ extern void gr_job_adopt(GrJob *job, GrSpool *spool);
 /* KEEP: a pass over them; adds to sums. */
 extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
 
+/* KEEP: the same of a bootstrap */
+extern void gr_job_boot(GrJob *job, const GrBootPass *pass, double *sums);
+
 /* KEEP: changes them for all passes to come, once. basis must stay. */
 extern void gr_job_change(GrJob *job, const GrBasis *basis);
 

@@ -46,6 +46,25 @@ extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const 
  */
 extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names);
 
+/* A fit to a query's rows */
+typedef struct GrQueryFit
+{
+	int			boot_reps;		/* given: replicates that are wanted besides; see GrIngest */
+	GrRowSource source;
+	GrIngest	ingest;
+	GrLogregOptions options;
+	GrLogregFit *fit;
+	double		read_done;
+	bool		refitted;		/* it is the second one */
+} GrQueryFit;
+
+/* Fits to a query's rows, which stay where they are until the source's job is released. */
+extern void gr_glm_open_query(FunctionCallInfo fcinfo, const char *query, const GrRoles *roles,
+							  const GrLogregOptions *options, GrQueryFit *f);
+
+/* Notes the run, of rows that were kept or read again and again, before the job is released. */
+extern void gr_glm_record_query(const char *name, const GrQueryFit *f, double started);
+
 /*
  * Fits to a query's rows: a gpu_model. distribution, intercept, vcov and how to solve are given by the options; name:
  * of the SQL function
