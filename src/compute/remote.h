@@ -18,6 +18,7 @@
 
 #include "compute/backend.h"
 #include "compute/basis.h"
+#include "compute/boot.h"
 #include "compute/draw.h"
 #include "compute/glm.h"
 #include "compute/projection.h"
@@ -34,6 +35,7 @@ typedef enum GrRemoteOp
 	GR_REMOTE_RESTART,
 	GR_REMOTE_FINISH,
 	GR_REMOTE_PASS,
+	GR_REMOTE_BOOT,
 	GR_REMOTE_CHANGE,
 	GR_REMOTE_CAN_ASCEND,
 	GR_REMOTE_ASCEND,
@@ -60,6 +62,7 @@ typedef struct GrRemoteArguments
 {
 	GrSinkOptions sink;
 	GrPass		pass;
+	GrBootPass	boot;
 	GrBasis		basis;
 	GrAscent	ascent;
 	GrFactorJob factor;

@@ -164,6 +164,24 @@ make_pass(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 }
 
 static bool
+make_boot(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrBootPass	pass = server->channel->arguments.boot;
+	GrRemoteWire wire = bulk_of(server);
+	GrWireBoot	w = gr_wire_boot(&wire, &pass);
+
+	if (!check_wire(&wire, err))
+		return false;
+	pass.beta = w.beta;
+	pass.beta_lo = w.beta_lo;
+	pass.shift = w.shift;
+	pass.factor = w.factor;
+	pass.triangle = NULL;
+	pass.influence = w.influence;
+	return server->backend->sink->boot(sink_of(server, command), &pass, w.sums, host, err);
+}
+
+static bool
 change_rows(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
 	GrBasis		basis = server->channel->arguments.basis;
@@ -349,6 +367,8 @@ carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 			return finish_sums(server, command, err);
 		case GR_REMOTE_PASS:
 			return make_pass(server, command, host, err);
+		case GR_REMOTE_BOOT:
+			return make_boot(server, command, host, err);
 		case GR_REMOTE_CHANGE:
 			return change_rows(server, command, host, err);
 		case GR_REMOTE_CAN_ASCEND:

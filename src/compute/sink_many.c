@@ -14,11 +14,20 @@
 #include <time.h>
 
 #include "compute/basis.h"
+#include "compute/boot.h"
 #include "compute/glm.h"
 
 #define POLL_NS 5000000			/* between two looks at the host while other parts are at work */
 
 typedef struct ManySink ManySink;
+
+/* What all parts do at once */
+typedef enum RoundKind
+{
+	ROUND_PASS,
+	ROUND_CHANGE,
+	ROUND_BOOT
+} RoundKind;
 
 typedef struct Part
 {
@@ -41,10 +50,11 @@ struct ManySink
 	int64_t		nread;			/* of them, as was last told */
 
 	/* a round; what the threads read is written under the mutex, before they are woken */
-	bool		changes;		/* it is a change, by basis */
+	RoundKind	kind;
 	GrPass		pass;
 	GrBasis		basis;
-	double	   *arguments;		/* of the pass or the basis */
+	GrBootPass	boot;
+	double	   *arguments;		/* of whichever of them it is */
 	double	   *sums;			/* of the parts but the first */
 	int			stops;			/* atomic: all parts are to stop */
 
@@ -281,8 +291,18 @@ run_part(Part *part, const GrHost *host)
 	ManySink   *many = part->many;
 
 	memset(&part->error, 0, sizeof(part->error));
-	part->failed = many->changes ? !many->ops->change(part->sink, &many->basis, host, &part->error) :
-		!many->ops->pass(part->sink, &many->pass, part->sums, host, &part->error);
+	switch (many->kind)
+	{
+		case ROUND_PASS:
+			part->failed = !many->ops->pass(part->sink, &many->pass, part->sums, host, &part->error);
+			break;
+		case ROUND_CHANGE:
+			part->failed = !many->ops->change(part->sink, &many->basis, host, &part->error);
+			break;
+		case ROUND_BOOT:
+			part->failed = !many->ops->boot(part->sink, &many->boot, part->sums, host, &part->error);
+			break;
+	}
 	if (part->failed)
 		stop_all(many);
 }
@@ -435,7 +455,7 @@ prepare_pass(ManySink *many, const GrPass *pass, double *sums, GrError *err)
 	if (many->arguments == NULL || many->sums == NULL)
 		return fail_memory(err, (narguments + nothers * nsums) * sizeof(double), "the sums of a pass");
 	to = many->arguments;
-	many->changes = false;
+	many->kind = ROUND_PASS;
 	many->pass = *pass;
 	many->pass.beta = keep(&to, pass->beta, t);
 	many->pass.shift = keep(&to, pass->shift, t - 1);
@@ -452,6 +472,36 @@ prepare_pass(ManySink *many, const GrPass *pass, double *sums, GrError *err)
 }
 
 static bool
+prepare_boot(ManySink *many, const GrBootPass *pass, double *sums, GrError *err)
+{
+	size_t		t = (size_t) gr_nterms(pass->shape.nfeatures);
+	size_t		nactive = (size_t) pass->nactive;
+	size_t		ninfluence = pass->nreps == 0 ? (size_t) pass->ninfluence : 0;
+	size_t		narguments = 2 * t + (t - 1) + nactive * t + ninfluence * nactive;
+	size_t		nsums = gr_boot_nsums(pass);
+	size_t		nothers = (size_t) many->n - 1;
+	double	   *to;
+
+	many->arguments = malloc(narguments * sizeof(double));
+	many->sums = calloc(nothers * nsums, sizeof(double));
+	if (many->arguments == NULL || many->sums == NULL)
+		return fail_memory(err, (narguments + nothers * nsums) * sizeof(double), "the sums of a bootstrap");
+	to = many->arguments;
+	many->kind = ROUND_BOOT;
+	many->boot = *pass;
+	many->boot.beta = keep(&to, pass->beta, t);
+	many->boot.beta_lo = keep(&to, pass->beta_lo, t);
+	many->boot.shift = keep(&to, pass->shift, t - 1);
+	many->boot.factor = keep(&to, pass->factor, nactive * t);
+	many->boot.triangle = NULL;
+	many->boot.influence = keep(&to, pass->influence, ninfluence * nactive);
+	many->parts[0].sums = sums;
+	for (int i = 1; i < many->n; i++)
+		many->parts[i].sums = many->sums + (size_t) (i - 1) * nsums;
+	return true;
+}
+
+static bool
 prepare_change(ManySink *many, const GrBasis *basis, GrError *err)
 {
 	size_t		ncoef = (size_t) basis->nchanged * (size_t) gr_nterms(basis->nfeatures);
@@ -462,7 +512,7 @@ prepare_change(ManySink *many, const GrBasis *basis, GrError *err)
 	many->arguments = to;
 	if (to == NULL)
 		return fail_memory(err, nbytes, "a change of basis");
-	many->changes = true;
+	many->kind = ROUND_CHANGE;
 	many->basis = *basis;
 	many->basis.coef = keep(&to, basis->coef, ncoef);
 	memcpy(to, basis->changed, changed_nbytes);
@@ -490,6 +540,23 @@ many_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, Gr
 	ok = prepare_pass(many, pass, sums, err) && run_round(many, host, err);
 	for (int i = 1; ok && i < many->n; i++)
 		gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, many->parts[i].sums);
+	forget_round(many);
+	return ok;
+}
+
+static bool
+many_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	size_t		nsums = gr_boot_nsums(pass);
+	bool		ok;
+
+	if (many->n == 1)
+		return many->ops->boot(many->parts[0].sink, pass, sums, host, err);
+	ok = prepare_boot(many, pass, sums, err) && run_round(many, host, err);
+	for (int i = 1; ok && i < many->n; i++)
+		for (size_t k = 0; k < nsums; k++)
+			sums[k] += many->parts[i].sums[k];
 	forget_round(many);
 	return ok;
 }
@@ -549,6 +616,7 @@ const GrSinkOps gr_sink_many = {
 	.restart = many_restart,
 	.finish = many_finish,
 	.pass = many_pass,
+	.boot = many_boot,
 	.change = many_change,
 	.can_ascend = many_can_ascend,
 	.ascend = many_ascend,

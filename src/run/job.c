@@ -421,7 +421,6 @@ gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 void
 gr_job_boot(GrJob *job, const GrBootPass *pass, double *sums)
 {
-	const GrSinkOps *ops = job->place.backend->sink;
 	double		started = gr_now();
 	GrError		err = {0};
 
@@ -432,9 +431,9 @@ gr_job_boot(GrJob *job, const GrBootPass *pass, double *sums)
 		job->times.kernel_s += gr_now() - started;
 		return;
 	}
-	if (!ops->boot(job->sink, pass, sums, &gr_host, &err))
+	if (!job->ops->boot(job->sink, pass, sums, &gr_host, &err))
 		gr_job_fail(job, &err);
-	ops->times(job->sink, &job->times);
+	job->ops->times(job->sink, &job->times);
 }
 
 void
