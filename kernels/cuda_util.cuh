@@ -11,6 +11,9 @@
 #include "compute/compute.h"
 
 #include <cuda_runtime.h>
+#include <pthread.h>
+
+#define GR_DEVICES_MAX 64		/* devices of a machine beyond these aren't seen */
 
 /* The errors after which CUDA's manual says that the process must end: every later call would return them again. */
 static inline bool
@@ -113,5 +116,24 @@ gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
 		if (gr_code_ != cudaSuccess) \
 			return gr_cuda_fail((err), gr_code_, 0, (what)); \
 	} while (0)
+
+/* The mutex is this thread's for as long as the object lives. */
+class Locked
+{
+public:
+	explicit Locked(pthread_mutex_t *mutex) : mutex(mutex)
+	{
+		pthread_mutex_lock(mutex);
+	}
+	~Locked()
+	{
+		pthread_mutex_unlock(mutex);
+	}
+	Locked(const Locked &) = delete;
+	Locked &operator=(const Locked &) = delete;
+
+private:
+	pthread_mutex_t *mutex;
+};
 
 #endif							/* GPUREG_CUDA_UTIL_CUH */

@@ -162,16 +162,16 @@ static CountValues
 count_values(double y)
 {
 	static CountValues table[NCOUNTS];
-	static volatile bool ready = false;
+	static bool ready = false;
 	int			k = y < NCOUNTS ? (int) y : 0;
 
 	if (y != (double) k)
 		return compute_count(y);
-	if (!ready)
+	if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
 	{
 		for (int j = 0; j < NCOUNTS; j++)
 			table[j] = compute_count(j);
-		ready = true;
+		__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
 	}
 	return table[k];
 }
