@@ -47,6 +47,7 @@ typedef struct GrDeviceInfo
 typedef struct GrOpenOptions
 {
 	int			device_id;		/* -1: the one with most free memory */
+	bool		serves_many;	/* the process serves many sessions: it may keep more memory between computations */
 } GrOpenOptions;
 
 typedef struct GrDeviceOps
@@ -84,7 +85,8 @@ typedef struct GrSinkOptions
 	 * device, passes are counted too.
 	 */
 	size_t		memory_limit;
-	size_t		expected_nbytes;	/* KEEP: of all the rows that are to come, as far as is known: what a service admits by */
+	/* KEEP: of all the rows that are to come, as far as is known: what a service admits by, and a device puts first */
+	size_t		expected_nbytes;
 	const GrHost *host;			/* polled by begin, and, where it sums on the CPU, by send; may be NULL */
 } GrSinkOptions;
 

@@ -93,7 +93,7 @@ start_thread(pthread_t *thread, void *(*function) (void *), void *arg)
 static void *
 open_device(void *arg)
 {
-	GrOpenOptions options = {.device_id = service->gpu_id};
+	GrOpenOptions options = {.device_id = service->gpu_id,.serves_many = true};
 
 	(void) arg;
 	opened = backend->device == NULL || backend->device->open(&session, &options, &open_error);
@@ -114,7 +114,9 @@ static void *
 attend(void *arg)
 {
 	Attendant  *a = arg;
-	GrOpenOptions options = {.device_id = session != NULL ? backend->device->describe(session)->id : -1};
+	GrOpenOptions options = {
+		.device_id = session != NULL ? backend->device->describe(session)->id : -1,.serves_many = true
+	};
 
 	if (backend->device == NULL || backend->device->open(&a->server.session, &options, &a->error))
 		gr_remote_serve(&a->server);

@@ -305,7 +305,7 @@ static void
 check_failures(GrSession *session)
 {
 	GrSinkOptions options = {shape_of(200, false), GR_SINK_SUM, 1 << 20, 1000, 0, NULL};
-	GrOpenOptions no_such = {12345};
+	GrOpenOptions no_such = {12345, false};
 	GrSession  *other = NULL;
 	GrSink	   *gram = NULL;
 	GrError		err = {};
@@ -353,7 +353,7 @@ check_failures(GrSession *session)
 static void
 check_sessions(GrSession *session)
 {
-	GrOpenOptions options = {gpu->device->describe(session)->id};
+	GrOpenOptions options = {gpu->device->describe(session)->id, false};
 	GrSession  *other = NULL;
 	GrDeviceInfo devices[16];
 	GrError		err = {};
