@@ -57,7 +57,7 @@ allocate(BootRun *run, GrError *err)
 	run->host_memory = (double *) malloc(sizeof(double) * larger);
 	if (run->host_memory == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "the sums of a bootstrap");
-	code = cudaMalloc((void **) &run->memory, sizeof(double) * total);
+	code = gr_memory_get(session->info.id, (void **) &run->memory, sizeof(double) * total);
 	if (code != cudaSuccess)
 	{
 		run->memory = NULL;
@@ -194,7 +194,7 @@ gr_cuda_rows_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHo
 	/* nothing may be under way when its memory goes */
 	if (!ok)
 		(void) cudaStreamSynchronize(rows->kernel_stream);
-	(void) cudaFree(run.memory);
+	gr_memory_give(rows->session->info.id, run.memory);
 	free(run.host_memory);
 	return ok;
 }

@@ -77,7 +77,7 @@ static bool
 allocate(Deriving *run, char **memory, size_t nbytes, GrError *err)
 {
 	SignalsBlocked blocked;
-	cudaError_t code = cudaMalloc((void **) memory, nbytes);
+	cudaError_t code = gr_memory_get(run->session->info.id, (void **) memory, nbytes);
 
 	if (code == cudaSuccess)
 		return true;
@@ -420,7 +420,7 @@ gr_cuda_rows_derive(RowsSink *from, const GrDerivation *d, GrRowRules rules, Row
 	ok = gr_sends_wait(&from->sends, err) && describe(&run, rules, err) && derive(&run, counts, err);
 	/* what was launched reads the memory that is freed */
 	(void) cudaStreamSynchronize(run.stream);
-	(void) cudaFree(run.described);
-	(void) cudaFree(run.marked);
+	gr_memory_give(run.session->info.id, run.described);
+	gr_memory_give(run.session->info.id, run.marked);
 	return ok;
 }

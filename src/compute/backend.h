@@ -55,6 +55,7 @@ typedef struct GrDeviceInfo
 typedef struct GrOpenOptions
 {
 	int			device_id;		/* -1: the one with most free memory; gr_backend_many: GR_ALL_DEVICES, too */
+	bool		serves_many;	/* the process serves many sessions: it may keep more memory between computations */
 } GrOpenOptions;
 
 typedef struct GrDeviceOps
@@ -97,8 +98,9 @@ typedef struct GrSinkOptions
 	 * device, passes are counted too.
 	 */
 	size_t		memory_limit;
-	size_t		expected_nbytes;	/* KEEP: of all the rows that are to come, as far as is known: what a service admits by */
-	bool		waits;			/* ... until others have given back what they have; else begin fails with GR_DEVICE_MEMORY */
+	/* KEEP: of all the rows that are to come, as far as is known: what a service admits by, and a device puts first */
+	size_t		expected_nbytes;
+	bool		waits;			/* for memory that others have; else begin fails with GR_DEVICE_MEMORY */
 	const GrHost *host;			/* polled by begin, and, where it sums on the CPU, by send; may be NULL */
 } GrSinkOptions;
 

@@ -74,9 +74,9 @@ describe_all(GrSession *s)
 
 /* The first failure says whose it is. */
 static bool
-open_one(GrSession *s, int device_id, GrError *err)
+open_one(GrSession *s, int device_id, bool serves_many, GrError *err)
 {
-	GrOpenOptions options = {.device_id = device_id};
+	GrOpenOptions options = {.device_id = device_id,.serves_many = serves_many};
 	GrError		own = {0};
 
 	/* counted first, so that a half-opened one is closed */
@@ -115,7 +115,7 @@ gr_many_open(GrSession **session, const GrDeviceOps *device, const GrSinkOps *si
 		return gr_fail(err, GR_NO_DEVICE, 0, "%d devices are more than the %d that one computation can use", ndevices,
 					   GR_PARTS_MAX);
 	while (s->parts.n < ndevices)
-		if (!open_one(s, s->parts.n, err))
+		if (!open_one(s, s->parts.n, options->serves_many, err))
 			return false;
 	describe_all(s);
 	return true;

@@ -86,12 +86,6 @@ prepare_session(DeviceSession *ds)
 	MemoryContextRegisterResetCallback(ds->context, &ds->callback);
 }
 
-bool
-gr_session_is_used(void)
-{
-	return service_use.njobs > 0;
-}
-
 /* The service that owns the device, or is to; NULL: this session opens it. */
 static GrRemoteClient *
 find_service(void)
@@ -103,7 +97,7 @@ find_service(void)
 	if (!gr_debug_service &&
 		(!gr_backend_cuda.device->present() || (device_session.opened && device_session.njobs > 0)))
 		return NULL;
-	client = gr_service_connect(gr_gpu_id, &reason);
+	client = gr_service_connect(gr_gpu_id, service_use.njobs > 0, &reason);
 	if (client == NULL && reason != NULL)
 		ereport(DEBUG1, (errmsg_internal("no device service: %s", reason)));
 	return client;

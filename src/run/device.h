@@ -96,9 +96,6 @@ extern bool gr_device_is_missing(void);
  */
 extern void gr_lend_session(bool lent);
 
-/* Is a computation using the session's device? */
-extern bool gr_session_is_used(void);
-
 /* Has this called before a session is closed, by which memory may be pinned. */
 extern void gr_before_session_close(void (*function) (void));
 

@@ -31,9 +31,10 @@ extern void gr_service_init(void);
 
 /*
  * The session's connection to the service for gpureg.gpu_id, which it makes and whose service it starts if need be; NULL
- * if there can be none, and then *reason says why. ERROR for a cancel alone. The device needn't be open yet.
+ * if there can be none, and then *reason says why. in_use: computations are under way, which keep the connection that
+ * there is. The device needn't be open yet.
  */
-extern GrRemoteClient *gr_service_connect(int gpu_id, const char **reason);
+extern GrRemoteClient *gr_service_connect(int gpu_id, bool in_use, const char **reason);
 
 /* The backend that goes with it */
 extern const GrBackend *gr_service_backend(const GrRemoteClient *client);

@@ -16,7 +16,6 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "run/device.h"
 #include "run/service.h"
 #include "run/service_shared.h"
 
@@ -267,7 +266,7 @@ connect_to(Connection *c, GrService *service, const char **reason)
 }
 
 GrRemoteClient *
-gr_service_connect(int gpu_id, const char **reason)
+gr_service_connect(int gpu_id, bool in_use, const char **reason)
 {
 	Connection *c = &connection;
 	GrService  *service;
@@ -291,7 +290,7 @@ gr_service_connect(int gpu_id, const char **reason)
 		LWLockRelease(&c->control->lock);
 		c->slot->touched = GetCurrentTimestamp();
 		/* computations that are under way keep theirs */
-		if (service == c->service || gr_session_is_used())
+		if (service == c->service || in_use)
 			return &c->client;
 	}
 	disconnect(c);
