@@ -302,9 +302,10 @@ run_boot(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
 
 	gr_enter_query(&context, boot->query);
 	fit_rows(fcinfo, boot, distribution);
-	make_replicates(boot);
+	/* one pass, whose errors nobody should wait for */
 	if (boot->wants_acceleration)
 		find_acceleration(boot);
+	make_replicates(boot);
 	gr_glm_record_query(boot->name, &boot->f, started);
 	gr_leave_query(&context);
 	gr_job_release(boot->f.source.job);

@@ -166,5 +166,28 @@ FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', 1, 'id', kind => 'normal');
 SELECT gpu_boot_pass(NULL::gpu_logreg_step, ARRAY[1, 0, 4], '{}', NULL, NULL, 1.0, 2.0, 3.0);
 SELECT gpu_boot_pass(s, ARRAY[1, 0, 4], '{}', NULL, '{1}', 1.0, 2.0, 3.0)
 FROM (SELECT gpu_logreg_step_agg('{0, 0}', y, x) AS s FROM (VALUES (0, 1), (1, 2)) v(y, x)) t;
+\set request '{"version":1,"features":1,"skipped":0,"pass":0,"roles":64,"faces":0,"changed":0,"rows":0,"workers":0,'
+\set sums '0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0'
+\set pass :request '"relative":[0],"request":[0.5,1,0,0,0,0,1,0,1],"sums":[' :sums ']}'
+CREATE TABLE boot_bad (y boolean, k float8, x float8);
+INSERT INTO boot_bad SELECT i % 3 = 0, i, i / 7.0 FROM generate_series(1, 600) i;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,0}', '{1,2}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT count(DISTINCT gpu_boot_pass) FROM (SELECT gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, k, x)
+    FROM boot_bad GROUP BY k::int % 7) t;
+SELECT length(gpu_boot_pass(:'pass', '{1,2,4}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,-4}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,NULL}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{{1,0,4}}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', NULL, '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', NULL, NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,0}', '{1,2,3}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{2}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, 'NaN'::float8, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, 1e300, x)) FROM boot_bad;
+SELECT gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, k, x) FROM boot_bad WHERE false;
+DROP TABLE boot_bad;
 DROP FUNCTION boot_replicates, boot_apart;
 DROP TABLE boot_rows, boot_fits, boot_limits, boot_cases, boot_got, boot_summaries;
