@@ -307,7 +307,7 @@ test_projector(GrSession *all, GrSession *one)
 static void
 tests(const GpuRun *run)
 {
-	GrOpenOptions options = {GR_ALL_DEVICES};
+	GrOpenOptions options = {GR_ALL_DEVICES, false};
 	GrSession  *all = NULL;
 	GrError		err = {};
 	int			ndevices = 0;
@@ -418,7 +418,7 @@ bench(const GpuRun *run)
 {
 	const char *given = option_value(run->argc, run->argv, "--rows=");
 	int64_t		nrows = given != NULL ? strtoll(given, NULL, 10) : 40000000;
-	GrOpenOptions options = {GR_ALL_DEVICES};
+	GrOpenOptions options = {GR_ALL_DEVICES, false};
 	GrSession  *all = NULL;
 	Data		block = random_data(BLOCK_ROWS, 32, false);
 	GrError		err = {};
