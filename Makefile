@@ -55,11 +55,12 @@ endif
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o glm_exact.o basis.o ols.o \
 	fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o scores.o eigen.o \
 	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o inference.o \
-	formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o remote_client.o remote_server.o)
+	formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o derive.o row_filter.o remote_client.o \
+	remote_server.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
-	gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o \
-	project_cuda.o cholesky.o solve_cuda.o)
+	derive.o rows_derive.o gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o \
+	project_kept.o project_cuda.o cholesky.o solve_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib \
 	/usr/lib/x86_64-linux-gnu))
@@ -91,10 +92,10 @@ PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test projection_test \
-	formula_test margins_test remote_test)
+	formula_test margins_test derive_test filter_test remote_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
-	change_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)
+	change_gpu_test derive_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build \

@@ -6,6 +6,8 @@
  */
 #include "sends.cuh"
 
+#include "compute/derive.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +275,26 @@ cuda_sink_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 	return gr_sends_done(&sink->sends, wait, ncalls, err);
 }
 
+static bool
+cuda_sink_derive(GrSink *sink, const GrDerivation *derivation, GrRowRules rules, const GrSinkOptions *options,
+				 GrSink **derived, GrDeriveCounts *counts, const GrHost *host, GrError *err)
+{
+	GrSinkOptions of_derived = *options;
+
+	if (derived != NULL)
+		*derived = NULL;
+	memset(counts, 0, sizeof(*counts));
+	if (sink->kind != GR_SINK_KEEP || derivation->ncolumns != gr_row_ncols(sink->shape))
+		return gr_fail(err, GR_INVALID, 0, "rows of %d columns are derived from others", derivation->ncolumns);
+	of_derived.kind = GR_SINK_KEEP;
+	of_derived.shape = gr_derived_shape(derivation);
+	if (derived != NULL && !cuda_sink_begin(sink->session, &of_derived, derived, err))
+		return false;
+	SESSION_CUDA(sink->session, err, cudaSetDevice(sink->session->info.id), "selecting the device");
+	return gr_cuda_rows_derive(static_cast<RowsSink *>(sink), derivation, rules,
+							   derived == NULL ? NULL : static_cast<RowsSink *>(*derived), counts, host, err);
+}
+
 static void
 cuda_sink_times(const GrSink *sink, GrTimes *times)
 {
@@ -325,6 +347,7 @@ static const GrSinkOps sink_ops = {
 	gr_cuda_rows_change,
 	gr_cuda_rows_can_ascend,
 	gr_cuda_rows_ascend,
+	cuda_sink_derive,
 	cuda_sink_times,
 	cuda_sink_end,
 };

@@ -169,6 +169,13 @@ extern bool gr_cuda_rows_open(RowsSink *rows, const GrSinkOptions *options, GrEr
 extern bool gr_cuda_gram_add(GramSink *gram, const void *rows, int64_t nrows, GrError *err);
 extern bool gr_cuda_rows_add(RowsSink *rows, const void *block, int64_t nrows, GrError *err);
 
+/* KEEP: becomes one of nrows rows, in chunks as if these had been sent; what they are is the caller's to write. */
+extern bool gr_cuda_rows_resize(RowsSink *rows, int64_t nrows, GrError *err);
+
+/* The rows of another sink by a derivation of those here, or, without one, their counts alone; see derive() */
+extern bool gr_cuda_rows_derive(RowsSink *from, const GrDerivation *d, GrRowRules rules, RowsSink *into,
+								GrDeriveCounts *counts, const GrHost *host, GrError *err);
+
 /* What the kind has opened, the streams being idle. */
 extern void gr_cuda_gram_free(GramSink *gram);
 extern void gr_cuda_rows_free(RowsSink *rows);

@@ -231,6 +231,62 @@ add_chunk(RowsSink *rows, int64_t nrows, GrError *err)
 	return true;
 }
 
+/* The chunk that the next of nrows rows go to, and how many of them it takes; NULL if there is no memory */
+static RowsChunk *
+next_chunk(RowsSink *rows, int64_t nrows, int64_t *n, GrError *err)
+{
+	RowsChunk  *chunk = &rows->chunks[rows->nchunks > 0 ? rows->nchunks - 1 : 0];
+
+	if (rows->nchunks == 0 || chunk->nrows == chunk->capacity)
+	{
+		if (!add_chunk(rows, nrows, err))
+			return NULL;
+		chunk = &rows->chunks[rows->nchunks - 1];
+	}
+	*n = chunk->capacity - chunk->nrows < nrows ? chunk->capacity - chunk->nrows : nrows;
+	return chunk;
+}
+
+/* Takes back the last chunk, for which there is no row. */
+static void
+drop_chunk(RowsSink *rows)
+{
+	RowsChunk  *chunk = &rows->chunks[--rows->nchunks];
+
+	(void) cudaFree(chunk->rows);
+	rows->nbytes -= (size_t) chunk->capacity * row_nbytes(rows);
+	chunk->rows = NULL;
+	rows->chunk_nbytes = CHUNK_NBYTES_FIRST;
+	for (int c = 0; c < rows->nchunks && rows->chunk_nbytes < CHUNK_NBYTES_MAX; c++)
+		rows->chunk_nbytes *= 2;
+}
+
+bool
+gr_cuda_rows_resize(RowsSink *rows, int64_t nrows, GrError *err)
+{
+	rows->nrows = 0;
+	for (int c = 0; c < rows->nchunks; c++)
+	{
+		RowsChunk  *chunk = &rows->chunks[c];
+
+		chunk->nrows = nrows - rows->nrows < chunk->capacity ? nrows - rows->nrows : chunk->capacity;
+		rows->nrows += chunk->nrows;
+	}
+	while (rows->nchunks > 0 && rows->chunks[rows->nchunks - 1].nrows == 0)
+		drop_chunk(rows);
+	while (rows->nrows < nrows)
+	{
+		int64_t		n;
+		RowsChunk  *chunk = next_chunk(rows, nrows - rows->nrows, &n, err);
+
+		if (chunk == NULL)
+			return false;
+		chunk->nrows += n;
+		rows->nrows += n;
+	}
+	return true;
+}
+
 bool
 gr_cuda_rows_add(RowsSink *rows, const void *block, int64_t nrows, GrError *err)
 {
@@ -238,16 +294,11 @@ gr_cuda_rows_add(RowsSink *rows, const void *block, int64_t nrows, GrError *err)
 
 	for (int64_t done = 0; done < nrows;)
 	{
-		RowsChunk  *chunk = &rows->chunks[rows->nchunks > 0 ? rows->nchunks - 1 : 0];
 		int64_t		n;
+		RowsChunk  *chunk = next_chunk(rows, nrows - done, &n, err);
 
-		if (rows->nchunks == 0 || chunk->nrows == chunk->capacity)
-		{
-			if (!add_chunk(rows, nrows - done, err))
-				return false;
-			chunk = &rows->chunks[rows->nchunks - 1];
-		}
-		n = chunk->capacity - chunk->nrows < nrows - done ? chunk->capacity - chunk->nrows : nrows - done;
+		if (chunk == NULL)
+			return false;
 		if (!gr_sends_copy(&rows->sends, chunk->rows + chunk->nrows * gr_row_ncols(rows->shape),
 						   (const char *) block + (size_t) done * sent_nbytes, n, err))
 			return false;

@@ -9,6 +9,7 @@
 #define GPUREG_BACKEND_H
 
 #include "compute/compute.h"
+#include "compute/family.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,6 +17,8 @@ extern "C" {
 
 typedef struct GrPass GrPass;	/* glm.h */
 typedef struct GrBasis GrBasis; /* basis.h */
+typedef struct GrDerivation GrDerivation;	/* derive.h */
+typedef struct GrDeriveCounts GrDeriveCounts;
 typedef struct GrSession GrSession; /* a device opened; NULL on the CPU */
 typedef struct GrSink GrSink;	/* rows being summed up, or kept */
 typedef struct GrProject GrProject; /* vectors being projected */
@@ -135,6 +138,18 @@ typedef struct GrSinkOps
 	bool		(*can_ascend) (const GrSink *sink, bool single);
 	bool		(*ascend) (GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
 						   const GrHost *host, GrError *err);
+
+	/*
+	 * KEEP: makes another sink of the same session, of kind KEEP, of the rows that a derivation makes of those kept
+	 * here, which is valid for them (gr_derivation_valid()); see derive.h for which rows those are. They lie in it as
+	 * if they had been sent, so that passes over them have the same bits. options: its memory_limit counts; the shape
+	 * is gr_derived_shape(). counts: are set, the totals too. derived NULL: no sink is made; rows are counted and
+	 * checked alone. Fails as gr_derived_valid() does, and as begin and send do, with *derived then the caller's to
+	 * end. Polls host. The rows here stay as they are, and rows may be sent afterwards.
+	 */
+	bool		(*derive) (GrSink *sink, const GrDerivation *derivation, GrRowRules rules,
+						   const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host,
+						   GrError *err);
 
 	/* All that was sent is counted once finish or a pass has waited for it. */
 	void		(*times) (const GrSink *sink, GrTimes *times);

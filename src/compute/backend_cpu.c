@@ -9,6 +9,7 @@
 
 #include "compute/basis.h"
 #include "compute/chunks.h"
+#include "compute/derive.h"
 #include "compute/glm.h"
 
 /* Chunks of kept rows double in size from the one to the other, bytes. */
@@ -311,6 +312,91 @@ cpu_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError 
 	return true;
 }
 
+/* Rows on their way from a sink to one that is derived of it */
+typedef struct Derive
+{
+	GrDeriving *deriving;
+	const GrDerivation *d;
+	GrRowRules	rules;
+	GrSink	   *derived;		/* NULL: rows are counted and checked alone */
+	GrDeriveCounts *counts;
+	double	   *rows;			/* derived ones, in the cache */
+	int64_t		capacity;
+	GrPoll		poll;
+} Derive;
+
+static bool
+derive_begin(Derive *derive, GrError *err)
+{
+	size_t		row_nbytes = gr_row_nbytes(gr_derived_shape(derive->d));
+	int64_t		most = POLL_WORK / gr_derivation_work(derive->d) + 1;
+
+	derive->capacity = (int64_t) (WIDE_NBYTES / row_nbytes) + 1;
+	derive->capacity = derive->capacity < most ? derive->capacity : most;
+	derive->deriving = gr_deriving_begin(derive->d, err);
+	if (derive->deriving == NULL)
+		return false;
+	derive->rows = malloc((size_t) derive->capacity * row_nbytes);
+	if (derive->rows != NULL)
+		return true;
+	err->bytes_needed = (size_t) derive->capacity * row_nbytes;
+	return gr_fail(err, GR_NO_MEMORY, 0, "rows that are derived");
+}
+
+static bool
+derive_chunk(Derive *derive, const Chunk *chunk, GrError *err)
+{
+	GrRowShape	shape = gr_derived_shape(derive->d);
+	int64_t		row_work = gr_derivation_work(derive->d);
+
+	for (int64_t done = 0; done < chunk->nrows; done += derive->capacity)
+	{
+		int64_t		n = chunk->nrows - done < derive->capacity ? chunk->nrows - done : derive->capacity;
+		int64_t		nderived = gr_derive_rows(derive->deriving, chunk->rows + done * derive->d->ncolumns, n,
+											  derive->rows, derive->counts);
+
+		if (!gr_derived_valid(derive->rows, nderived, shape, derive->rules, err))
+			return false;
+		if (gr_has_totals(shape, derive->rules))
+			gr_totals_add(&derive->counts->totals, derive->rows, nderived, shape, derive->rules);
+		if (derive->derived != NULL && !keep_rows(derive->derived, derive->rows, nderived, err))
+			return false;
+		if (gr_poll(&derive->poll, n * row_work))
+			return gr_fail(err, GR_CANCELED, 0, "rows that are derived");
+	}
+	return true;
+}
+
+static bool
+cpu_sink_derive(GrSink *sink, const GrDerivation *d, GrRowRules rules, const GrSinkOptions *options, GrSink **derived,
+				GrDeriveCounts *counts, const GrHost *host, GrError *err)
+{
+	double		started = now_s();
+	GrSinkOptions of_derived = *options;
+	Derive		derive = {.d = d,.rules = rules,.counts = counts,.poll = {.host = host}};
+	bool		ok = true;
+
+	if (derived != NULL)
+		*derived = NULL;
+	memset(counts, 0, sizeof(*counts));
+	if (sink->options.kind != GR_SINK_KEEP || d->ncolumns != gr_row_ncols(sink->options.shape))
+		return gr_fail(err, GR_INVALID, 0, "rows of %d columns are derived from others", d->ncolumns);
+	of_derived.kind = GR_SINK_KEEP;
+	of_derived.shape = gr_derived_shape(d);
+	if (derived != NULL && !cpu_sink_begin(NULL, &of_derived, derived, err))
+		return false;
+	derive.derived = derived == NULL ? NULL : *derived;
+	ok = derive_begin(&derive, err);
+	for (const Chunk *chunk = sink->first; ok && chunk != NULL; chunk = chunk->next)
+		ok = derive_chunk(&derive, chunk, err);
+	ok = ok && (!gr_canceled(host) || gr_fail(err, GR_CANCELED, 0, "rows that are derived"));
+	gr_deriving_end(derive.deriving);
+	free(derive.rows);
+	if (derive.derived != NULL)
+		derive.derived->kernel_s += now_s() - started;
+	return ok;
+}
+
 static void
 cpu_sink_times(const GrSink *sink, GrTimes *times)
 {
@@ -326,6 +412,7 @@ static const GrSinkOps sink_ops = {
 	.finish = cpu_sink_finish,
 	.pass = cpu_sink_pass,
 	.change = cpu_sink_change,
+	.derive = cpu_sink_derive,
 	.times = cpu_sink_times,
 	.end = cpu_sink_end
 };

@@ -7,34 +7,19 @@
 #include <string.h>
 
 #include "compute/dd.h"
-#include "compute/stirling.h"
 
 /* Of rows with finite numbers: response and weight, one after the other */
 static bool
 one_valid(const double *response, GrRowShape shape, GrRowRules rules, GrError *err)
 {
-	double		y = response[0];
 	double		weight = shape.weight ? response[1] : 1.0;
-	bool		trials = shape.weight && rules.weighting == GR_PRIOR_WEIGHTS;
+	GrStatus	fault = gr_row_fault(response[0], weight, shape.weight, rules);
+	bool		of_weight = fault == GR_NEGATIVE_WEIGHT || fault == GR_NOT_A_COUNT;
 
-	if (rules.family == GR_BINOMIAL && y != 0.0 && y != 1.0 && !(trials && y > 0.0 && y < 1.0))
-	{
-		err->value = y;
-		return gr_fail(err, trials ? GR_NOT_A_SHARE : GR_NOT_BINARY, gr_response_at(shape), "%s", "");
-	}
-	if (rules.family > GR_BINOMIAL && (rules.family == GR_GAMMA ? !(y > 0.0) : y < 0.0))
-	{
-		err->value = y;
-		return gr_fail(err, rules.family == GR_GAMMA ? GR_NOT_POSITIVE : GR_NEGATIVE_RESPONSE, gr_response_at(shape),
-					   "%s", "");
-	}
-	if (weight < 0.0 || (rules.weighting == GR_FREQUENCIES && weight != floor(weight)))
-	{
-		err->value = weight;
-		return gr_fail(err, rules.weighting == GR_FREQUENCIES ? GR_NOT_A_COUNT : GR_NEGATIVE_WEIGHT,
-					   gr_weight_at(shape), "%s", "");
-	}
-	return true;
+	if (fault == GR_OK)
+		return true;
+	err->value = of_weight ? weight : response[0];
+	return gr_fail(err, fault, of_weight ? gr_weight_at(shape) : gr_response_at(shape), "%s", "");
 }
 
 /* Of single rows, which are looked at as float8 where one of their features may be bad */
@@ -113,18 +98,6 @@ gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rule
  * Totals
  */
 
-/*
- * log of the probability of a share y of n trials where the mean is y: Loader's (2000), without large terms that cancel
- */
-static double
-log_saturated(double y, double n)
-{
-	if (y == 0.0 || y == 1.0)
-		return 0.0;
-	return gr_stirling_error(n) - gr_stirling_error(n * y) - gr_stirling_error(n * (1.0 - y)) -
-		GR_HALF_LOG_2PI - 0.5 * log(n * y * (1.0 - y));
-}
-
 static void
 add_constant(GrRowTotals *totals, GrDD term)
 {
@@ -147,14 +120,7 @@ typedef struct CountValues
 static CountValues
 compute_count(double y)
 {
-	CountValues values = {0.0, 0.0};
-
-	if (y > 0.0)
-	{
-		values.loss = y * log(y) - y;
-		values.log_saturated = -gr_stirling_error(y) - GR_HALF_LOG_2PI - 0.5 * log(y);
-	}
-	return values;
+	return (CountValues) {y > 0.0 ? y * log(y) - y : 0.0, gr_count_saturated(y)};
 }
 
 /* The table is filled when it is first wanted: by whichever thread, as all would write the same. */
@@ -217,22 +183,18 @@ waiting_value(WaitingTable *table, double y)
 	return table->log_saturated[k];
 }
 
-/* What a row of response y and that weight adds to the log-likelihood beside its deviance */
+/* gr_log_constant(), by tables where there are some */
 static double
 log_constant_of(GrRowRules rules, WaitingTable *table, double y, double weight)
 {
 	switch (rules.family)
 	{
-		case GR_GAUSSIAN:
-			return rules.weighting == GR_PRIOR_WEIGHTS ? 0.5 * log(weight) : 0.0;
-		case GR_BINOMIAL:
-			return rules.weighting == GR_PRIOR_WEIGHTS ? log_saturated(y, weight) : 0.0;
 		case GR_POISSON:
 			return weight * count_values(y).log_saturated;
-		case GR_GAMMA:
-			return -weight * log(y);
-		default:
+		case GR_NEGATIVE_BINOMIAL:
 			return weight * waiting_value(table, y);
+		default:
+			return gr_log_constant(rules, 0.0, y, weight);
 	}
 }
 

@@ -8,10 +8,12 @@
 #ifndef GPUREG_FAMILY_H
 #define GPUREG_FAMILY_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "compute/compute.h"
 #include "compute/row.h"
+#include "compute/stirling.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -152,6 +154,67 @@ extern double gr_mean_difference(GrLink link, double to, double from, double by)
  * log_constant: see GrRowTotals
  */
 extern double gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant);
+
+/*
+ * One row's response and weight, on the host and on the device
+ */
+
+/* GR_OK, or why a response and a weight, both finite, can't be computed with. weight: 1 where rows have none */
+GR_HD GrStatus
+gr_row_fault(double y, double weight, bool weighted, GrRowRules rules)
+{
+	bool		trials = weighted && rules.weighting == GR_PRIOR_WEIGHTS;
+
+	if (rules.family == GR_BINOMIAL && y != 0.0 && y != 1.0 && !(trials && y > 0.0 && y < 1.0))
+		return trials ? GR_NOT_A_SHARE : GR_NOT_BINARY;
+	if (rules.family > GR_BINOMIAL && (rules.family == GR_GAMMA ? !(y > 0.0) : y < 0.0))
+		return rules.family == GR_GAMMA ? GR_NOT_POSITIVE : GR_NEGATIVE_RESPONSE;
+	if (weight < 0.0 || (rules.weighting == GR_FREQUENCIES && weight != floor(weight)))
+		return rules.weighting == GR_FREQUENCIES ? GR_NOT_A_COUNT : GR_NEGATIVE_WEIGHT;
+	return GR_OK;
+}
+
+/*
+ * log of the probability of a share y of n trials where the mean is y: Loader's (2000), without large terms that cancel
+ */
+GR_HD double
+gr_share_saturated(double y, double n)
+{
+	if (y == 0.0 || y == 1.0)
+		return 0.0;
+	return gr_stirling_error(n) - gr_stirling_error(n * y) - gr_stirling_error(n * (1.0 - y)) -
+		GR_HALF_LOG_2PI - 0.5 * log(n * y * (1.0 - y));
+}
+
+/* log of the Poisson probability of y where the mean is y */
+GR_HD double
+gr_count_saturated(double y)
+{
+	return y > 0.0 ? -gr_stirling_error(y) - GR_HALF_LOG_2PI - 0.5 * log(y) : 0.0;
+}
+
+/*
+ * What a row adds to the log-likelihood beside its deviance. error_of_theta: Stirling's, of the negative binomial
+ * family; theta 0: of a fit that estimates it, and has its likelihood by a pass
+ */
+GR_HD double
+gr_log_constant(GrRowRules rules, double error_of_theta, double y, double weight)
+{
+	switch (rules.family)
+	{
+		case GR_GAUSSIAN:
+			return rules.weighting == GR_PRIOR_WEIGHTS ? 0.5 * log(weight) : 0.0;
+		case GR_BINOMIAL:
+			return rules.weighting == GR_PRIOR_WEIGHTS ? gr_share_saturated(y, weight) : 0.0;
+		case GR_POISSON:
+			return weight * gr_count_saturated(y);
+		case GR_GAMMA:
+			return -weight * log(y);
+		default:
+			return rules.theta == 0.0 || y == 0.0 ? 0.0 :
+				weight * gr_waiting_saturated(y, rules.theta, error_of_theta);
+	}
+}
 
 #ifdef __cplusplus
 }

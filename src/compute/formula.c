@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/formula.h"
+#include "compute/token.h"
 
 /* Terms on the stack: two lists and their products, each of which is of GR_MAX_FEATURES at most */
 #define STACK_MAX (4 * GR_MAX_FEATURES)
@@ -75,46 +76,6 @@ polled(Reader *r, int64_t work)
  * Tokens
  */
 
-static bool
-is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* Bytes from 128 on are letters, as the server takes them. */
-static bool
-begins_name(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char) c >= 128;
-}
-
-static bool
-goes_on_name(char c)
-{
-	return begins_name(c) || is_digit(c) || c == '$';
-}
-
-/* The end of a quoted name that begins there; 0: it has none */
-static size_t
-end_of_quoted(const Reader *r, size_t at)
-{
-	for (at++; at < r->nbytes; at++)
-	{
-		if (r->text[at] != '"')
-			continue;
-		if (at + 1 >= r->nbytes || r->text[at + 1] != '"')
-			return at + 1;
-		at++;
-	}
-	return 0;
-}
-
 /* Reads the next token. */
 static void
 advance(Reader *r)
@@ -124,28 +85,28 @@ advance(Reader *r)
 	size_t		end;
 	char		c;
 
-	while (at < r->nbytes && is_space(r->text[at]))
+	while (at < r->nbytes && gr_is_space(r->text[at]))
 		at++;
 	*token = (Token) {.kind = TOKEN_END,.at = at};
 	end = at;
 	c = at < r->nbytes ? r->text[at] : '\0';
 	if (at >= r->nbytes)
 		token->kind = TOKEN_END;
-	else if (begins_name(c))
+	else if (gr_begins_name(c))
 	{
 		token->kind = TOKEN_NAME;
-		while (end < r->nbytes && goes_on_name(r->text[end]))
+		while (end < r->nbytes && gr_goes_on_name(r->text[end]))
 			end++;
 	}
-	else if (c == '"' && (end = end_of_quoted(r, at)) > at + 2)
+	else if (c == '"' && (end = gr_end_of_quoted(r->text, r->nbytes, at)) > at + 2)
 	{
 		token->kind = TOKEN_NAME;
 		token->quoted = true;
 	}
-	else if (is_digit(c))
+	else if (gr_is_digit(c))
 	{
 		token->kind = TOKEN_NUMBER;
-		while (end < r->nbytes && (goes_on_name(r->text[end]) || r->text[end] == '.'))
+		while (end < r->nbytes && (gr_goes_on_name(r->text[end]) || r->text[end] == '.'))
 			end++;
 	}
 	else
@@ -177,25 +138,8 @@ expect(Reader *r, char symbol)
 static bool
 is_named(const Reader *r, const char *name, bool may_be_quoted)
 {
-	const char *text = r->text + r->token.at;
-	size_t		n = r->token.nbytes;
-
-	if (r->token.quoted)
-	{
-		if (!may_be_quoted)
-			return false;
-		for (size_t k = 1; k < n - 1; k++, name++)
-		{
-			if (*name == '\0' || *name != text[k])
-				return false;
-			k += text[k] == '"' ? 1 : 0;
-		}
-		return *name == '\0';
-	}
-	for (size_t k = 0; k < n; k++, name++)
-		if (*name == '\0' || *name != (text[k] >= 'A' && text[k] <= 'Z' ? text[k] - 'A' + 'a' : text[k]))
-			return false;
-	return *name == '\0';
+	return (!r->token.quoted || may_be_quoted) &&
+		gr_is_named(r->text + r->token.at, r->token.nbytes, r->token.quoted, name);
 }
 
 /*
@@ -416,7 +360,7 @@ read_degree(Reader *r, int *degree)
 	{
 		char		c = r->text[r->token.at + k];
 
-		if (!is_digit(c) || *degree > GR_POLY_DEGREE_MAX)
+		if (!gr_is_digit(c) || *degree > GR_POLY_DEGREE_MAX)
 			return fail(r, GR_FORMULA_BAD_DEGREE);
 		*degree = 10 * *degree + (c - '0');
 	}
@@ -432,7 +376,7 @@ is_called(const Reader *r)
 {
 	size_t		at = r->next;
 
-	while (at < r->nbytes && is_space(r->text[at]))
+	while (at < r->nbytes && gr_is_space(r->text[at]))
 		at++;
 	return at < r->nbytes && r->text[at] == '(';
 }

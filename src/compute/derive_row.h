@@ -1,0 +1,134 @@
+/*
+ * derive_row.h: what a derivation makes of one row, on the host and on the device; see derive.h.
+ */
+#ifndef GPUREG_DERIVE_ROW_H
+#define GPUREG_DERIVE_ROW_H
+
+#include "compute/dd.h"
+#include "compute/derivation.h"
+
+/* NULL, which is a NaN, makes a factor NaN, indicators too, so that a product tells of each NULL that it met. */
+GR_HD GrDD
+gr_derive_factor(const GrDeriveFactor *factor, const double *row)
+{
+	double		x = row[factor->column];
+	GrDD		first;
+	GrDD		power;
+
+	if (factor->power == 0)
+		return gr_dd(x == factor->value ? 1.0 : x == x ? 0.0 : x);
+	first = power = gr_two_sum(x, -factor->value);
+	for (int k = 1; k < factor->power; k++)
+		power = gr_dd_mul(power, first);
+	return power;
+}
+
+/* In the order in which expand_term() and expand_pairs() of design.c multiply */
+GR_HD double
+gr_derive_number(const GrDerivedNumber *number, const GrDeriveFactor *factors, const double *row)
+{
+	const GrDeriveFactor *factor = factors + number->first;
+	GrDD		product = gr_dd(1.0);
+
+	if (number->kind == GR_DERIVED_COLUMN)
+		return row[factor->column];
+	for (int k = 0; k < number->nfactors; k++)
+	{
+		GrDD		next = gr_derive_factor(&factor[k], row);
+
+		if (number->kind == GR_DERIVED_PRODUCT)
+			product.hi *= gr_dd_to_double(next);
+		else
+			product = gr_dd_mul(product, next);
+	}
+	return number->kind == GR_DERIVED_LOW ? product.lo : product.hi;
+}
+
+/* The column that the number is as it stands; -1: none */
+GR_HD int
+gr_derived_column(const GrDerivedNumber *number, const GrDeriveFactor *factors)
+{
+	return number->kind == GR_DERIVED_COLUMN ? factors[number->first].column : -1;
+}
+
+GR_HD bool
+gr_filter_compare(int32_t op, double x, double value)
+{
+	switch (op)
+	{
+		case GR_FILTER_EQ:
+			return x == value;
+		case GR_FILTER_NE:
+			return x != value;
+		case GR_FILTER_LT:
+			return x < value;
+		case GR_FILTER_LE:
+			return x <= value;
+		case GR_FILTER_GT:
+			return x > value;
+		default:
+			return x >= value;
+	}
+}
+
+/* The truth values on the stack, of which the lowest bits are the top: those that are true, and those that are false */
+typedef struct GrTruths
+{
+	uint64_t	yes;
+	uint64_t	no;
+} GrTruths;
+
+GR_HD GrTruths
+gr_filter_push(GrTruths truths, bool yes, bool no)
+{
+	truths.yes = truths.yes << 1 | (yes ? 1 : 0);
+	truths.no = truths.no << 1 | (no ? 1 : 0);
+	return truths;
+}
+
+GR_HD GrTruths
+gr_filter_step(GrTruths truths, const GrFilterStep *step, const double *row)
+{
+	GrTruths	below = {truths.yes >> 1, truths.no >> 1};
+	double		x;
+	bool		is;
+
+	switch (step->op)
+	{
+		case GR_FILTER_AND:
+			below.yes &= truths.yes | ~(uint64_t) 1;
+			below.no |= truths.no & 1;
+			return below;
+		case GR_FILTER_OR:
+			below.yes |= truths.yes & 1;
+			below.no &= truths.no | ~(uint64_t) 1;
+			return below;
+		case GR_FILTER_NOT:
+			return gr_filter_push(below, truths.no & 1, truths.yes & 1);
+		case GR_FILTER_TRUE:
+		case GR_FILTER_FALSE:
+			return gr_filter_push(truths, step->op == GR_FILTER_TRUE, step->op == GR_FILTER_FALSE);
+		case GR_FILTER_IS_NULL:
+		case GR_FILTER_IS_NOT_NULL:
+			x = row[step->column];
+			is = (x != x) == (step->op == GR_FILTER_IS_NULL);
+			return gr_filter_push(truths, is, !is);
+		default:
+			x = row[step->column];
+			is = gr_filter_compare(step->op, x, step->value);
+			return gr_filter_push(truths, x == x && is, x == x && !is);
+	}
+}
+
+/* Is the filter true of the row? One without steps is. */
+GR_HD bool
+gr_filter_passes(const GrFilterStep *steps, int nsteps, const double *row)
+{
+	GrTruths	truths = {0, 0};
+
+	for (int k = 0; k < nsteps; k++)
+		truths = gr_filter_step(truths, &steps[k], row);
+	return nsteps == 0 || (truths.yes & 1) != 0;
+}
+
+#endif							/* GPUREG_DERIVE_ROW_H */

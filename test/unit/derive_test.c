@@ -1,0 +1,569 @@
+/*
+ * derive_test.c: rows derived from kept ones: each number to the bit as a design makes it, which rows take part, what
+ * is a derivation and what isn't, and the CPU's sinks. Filters: filter_test.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/backend.h"
+#include "compute/derive_row.h"
+#include "compute/glm.h"
+#include "derive_rows.h"
+#include "unit.h"
+
+/*
+ * Designs: kept columns are g (levels 0 .. 2), z, x, the response, k (5 and 7 for its levels), the weight, the offset
+ */
+
+static const char *const designs[] = {
+	"1 \"\" 1 n \"x\" 1 1 n 0",
+	"1 \"\" 2 n \"x\" n \"z\" 2 1 n 1 1 n 0",
+	"1 \"\" 1 n \"x\" 1 1 p 0 7",
+	"1 \"\" 1 n \"x\" 1 1 q 0 5 3fd5555555555555",
+	"1 \"\" 1 n \"x\" 1 1 q 0 1 8000000000000000",
+	"1 \"\" 1 n \"x\" 1 1 p 0 50",
+	"1 \"\" 2 n \"x\" f \"g\" 3 \"a\" \"b\" \"c\" 3 1 n 0 1 c 1 2 n 0 c 1",
+	"1 \"\" 2 n \"x\" f \"g\" 3 \"a\" \"b\" \"c\" 2 1 d 1 2 d 1 n 0",
+	"1 \"\" 4 n \"x\" f \"g\" 3 \"a\" \"b\" \"c\" b \"k\" 2 \"5\" \"7\" n \"z\" "
+	"6 1 n 2 1 c 2 2 c 1 d 2 3 n 0 c 2 d 1 2 p 3 2 n 2 3 q 0 3 bff0000000000000 d 1 q 3 2 4000000000000000",
+	"1 \"\" 3 n \"x\" n \"z\" b \"k\" 2 \"5\" \"7\" 2 2 p 0 3 p 1 3 4 n 0 n 1 n 2 d 2"
+};
+
+/* Where the columns of a design are among the kept ones, by their names */
+static const char *const kept_names[] = {"g", "z", "x", "y", "k", "w", "o"};
+static const double k_codes[] = {5, 7};
+
+#define NKEPT COUNT(kept_names)
+
+/* Kept rows without a NULL, of numbers of any size and sign, -0 among them */
+static double *
+random_kept(int nrows)
+{
+	double	   *rows = malloc((size_t) nrows * NKEPT * sizeof(double));
+
+	for (int r = 0; r < nrows; r++)
+	{
+		double	   *row = rows + r * NKEPT;
+
+		for (int c = 0; c < NKEPT; c++)
+			row[c] = (any_double() - 0.5) * (random() % 4 == 0 ? 1e5 : 1);
+		row[0] = (double) (random() % 3);
+		row[2] = random() % 10 == 0 ? -0.0 : row[2];
+		row[4] = random() % 2 ? 5 : 7;
+	}
+	return rows;
+}
+
+/* The values that a design is given of a kept row */
+static void
+design_values(const GrDesign *design, const int *columns, const double *row, double *values)
+{
+	for (int k = 0; k < design->ncolumns; k++)
+	{
+		values[k] = row[columns[k]];
+		values[design->ncolumns + k] = columns[k] == 4 ? (row[4] == 5 ? 0 : 1) : row[columns[k]];
+	}
+}
+
+/* How many numbers of how many rows aren't what the design makes */
+static int
+count_other(const GrDerivation *d, const GrDesign *design, const int *columns, bool pairs)
+{
+	int			nrows = 200;
+	int			ncols = gr_row_ncols(gr_derived_shape(d));
+	double	   *rows = random_kept(nrows);
+	double	   *got = malloc((size_t) (nrows * ncols) * sizeof(double));
+	double	   *want = malloc((size_t) ncols * sizeof(double));
+	double		values[2 * NKEPT];
+	GrError		err = {0};
+	GrDeriving *deriving = gr_deriving_begin(d, &err);
+	GrDeriveCounts counts = {0};
+	int			nother = gr_derive_rows(deriving, rows, nrows, got, &counts) == nrows ? 0 : nrows;
+
+	for (int r = 0; r < nrows && nother == 0; r++)
+	{
+		const double *row = rows + r * NKEPT;
+
+		design_values(design, columns, row, values);
+		if (pairs)
+			gr_design_expand_pairs(design, values, want, want + design->nfeatures);
+		else
+			gr_design_expand(design, values, want);
+		memcpy(want + d->nfeatures, (double[]) {row[3], row[5], row[6]}, 3 * sizeof(double));
+		for (int j = 0; j < ncols; j++)
+			nother += memcmp(&want[j], &got[r * ncols + j], sizeof(double)) != 0;
+	}
+	gr_deriving_end(deriving);
+	free(rows);
+	free(got);
+	free(want);
+	return nother;
+}
+
+static void
+test_design(const char *text, bool pairs)
+{
+	GrDesign   *design = gr_design_read(text, strlen(text), memory);
+	int			columns[NKEPT];
+	const double *codes[NKEPT];
+	GrDeriveOptions options = {
+		.ncolumns = NKEPT,.response = 3,.weight = 5,.offset = 6,.columns = columns,.design = design,
+		.codes = codes,.pairs = pairs
+	};
+	GrDerivation *d;
+	GrError		err = {0};
+
+	for (int k = 0; k < design->ncolumns; k++)
+	{
+		columns[k] = 0;
+		while (strncmp(design->columns[k].name.bytes, kept_names[columns[k]], 1) != 0)
+			columns[k]++;
+		codes[k] = columns[k] == 4 ? k_codes : NULL;
+	}
+	d = gr_derivation_make(&options, memory, &err);
+	check(d != NULL && d->nfeatures == design->nfeatures + (pairs ? design->npaired : 0) &&
+		  count_other(d, design, columns, pairs) == 0 && !gr_derivation_is_identity(d), "%s%s: %s",
+		  pairs ? "in pairs: " : "", text, err.detail);
+	free_blocks();
+}
+
+/*
+ * Which rows take part
+ */
+
+/* The same by one row after another: NULL's, weights of 0, and the filter's scalar form */
+static int64_t
+derive_plainly(const GrDerivation *d, const double *rows, int64_t nrows, double *out, GrDeriveCounts *counts)
+{
+	GrRowShape	shape = gr_derived_shape(d);
+	int			ncols = gr_row_ncols(shape);
+	int64_t		n = 0;
+
+	for (int64_t r = 0; r < nrows; r++, rows += d->ncolumns)
+	{
+		bool		null = false;
+
+		if (!gr_filter_passes(gr_derive_filter(d), d->nsteps, rows))
+		{
+			counts->nfiltered++;
+			continue;
+		}
+		for (int k = 0; k < d->nfactors; k++)
+			null |= isnan(rows[gr_derive_factors(d)[k].column]);
+		for (int j = 0; j < ncols; j++)
+			out[n * ncols + j] = gr_derive_number(&gr_derived_numbers(d)[j], gr_derive_factors(d), rows);
+		if (null)
+			counts->nskipped++;
+		else if (gr_row_weight(out + n * ncols, shape) == 0)
+			counts->nweightless++;
+		else
+			n++;
+	}
+	counts->nrows += n;
+	return n;
+}
+
+static void
+test_fates(const Sample *sample, int nrows)
+{
+	GrDerivation *d = sample_derivation(sample);
+	size_t		out_nbytes = (size_t) nrows * gr_row_nbytes(gr_derived_shape(d));
+	double	   *rows = sample_rows(sample, nrows);
+	double	   *got = malloc(out_nbytes + 1);
+	double	   *want = malloc(out_nbytes + 1);
+	GrDeriveCounts got_counts = {0};
+	GrDeriveCounts want_counts = {0};
+	GrError		err = {0};
+	GrDeriving *deriving = gr_deriving_begin(d, &err);
+	int64_t		n = gr_derive_rows(deriving, rows, nrows, got, &got_counts);
+
+	check(n == derive_plainly(d, rows, nrows, want, &want_counts) &&
+		  memcmp(&got_counts, &want_counts, sizeof(got_counts)) == 0 &&
+		  memcmp(got, want, (size_t) n * gr_row_nbytes(gr_derived_shape(d))) == 0,
+		  "%s: %lld of %d rows, %lld with a NULL, %lld of weight 0", sample->name, (long long) n, nrows,
+		  (long long) got_counts.nskipped, (long long) got_counts.nweightless);
+	gr_deriving_end(deriving);
+	free(rows);
+	free(got);
+	free(want);
+	free_blocks();
+}
+
+/* A row for each fate, and what comes first where there are several */
+static void
+test_order_of_fates(void)
+{
+	static const GrFilterStep above[] = {{GR_FILTER_GT, 0, 0.0}};
+	static const double rows[][4] = {
+		{1, 2, 3, 4}, {0, NAN, 3, 0}, {NAN, 2, 3, 4}, {1, NAN, 3, 0}, {1, 2, 3, 0}, {1, 2, NAN, 4},
+		{2, INFINITY, 3, -0.0}, {3, 4, 5, 6}
+	};
+	int			columns[] = {1};
+	GrDeriveOptions options = {
+		.ncolumns = 4,.response = 2,.weight = 3,.offset = -1,.columns = columns,.nfeatures = 1,
+		.steps = above,.nsteps = 1
+	};
+	GrError		err = {0};
+	GrDerivation *d = gr_derivation_make(&options, memory, &err);
+	GrDeriving *deriving = gr_deriving_begin(d, &err);
+	GrDeriveCounts counts = {0};
+	double		out[COUNT(rows)][3];
+	int32_t		used[4];
+
+	check(gr_derive_rows(deriving, rows[0], COUNT(rows), out[0], &counts) == 2 && out[0][0] == 2 && out[0][2] == 4 &&
+		  out[1][1] == 5 && counts.nrows == 2 && counts.nfiltered == 2 && counts.nskipped == 2 &&
+		  counts.nweightless == 2, "the filter, then NULLs, then weights of 0");
+	check(gr_derivation_used(d, used) == 3 && used[0] == 1 && used[1] == 2 && used[2] == 3,
+		  "columns of the filter alone aren't used");
+	gr_deriving_end(deriving);
+	free_blocks();
+}
+
+/*
+ * What is a derivation
+ */
+
+static void
+test_identity(void)
+{
+	int			columns[] = {0, 1, 2};
+	GrDeriveOptions options = {
+		.ncolumns = 4,.response = 3,.weight = -1,.offset = -1,.columns = columns,.nfeatures = 3
+	};
+	static const GrFilterStep always[] = {{GR_FILTER_TRUE, 0, 0}};
+	GrError		err = {0};
+	GrDerivation *d = gr_derivation_make(&options, memory, &err);
+
+	check(gr_derivation_is_identity(d), "all columns in their order");
+	options.nsteps = 1;
+	options.steps = always;
+	check(!gr_derivation_is_identity(gr_derivation_make(&options, memory, &err)), "with a filter");
+	options.nsteps = 0;
+	columns[0] = 1;
+	columns[1] = 0;
+	check(!gr_derivation_is_identity(gr_derivation_make(&options, memory, &err)), "in another order");
+	columns[0] = 0;
+	columns[1] = 1;
+	options.nfeatures = 2;
+	options.weight = 2;
+	check(!gr_derivation_is_identity(gr_derivation_make(&options, memory, &err)), "with a weight");
+	options.weight = -1;
+	check(!gr_derivation_is_identity(gr_derivation_make(&options, memory, &err)), "less a column");
+	free_blocks();
+}
+
+static bool
+is_made(GrDeriveOptions options)
+{
+	GrError		err = {0};
+	bool		made = gr_derivation_make(&options, memory, &err) != NULL;
+
+	return made == (err.status == GR_OK) && (made || err.status == GR_INVALID) && made;
+}
+
+static void
+test_made(void)
+{
+	int			columns[] = {0, 1};
+	int			outside[] = {0, 4};
+	GrDeriveOptions good = {
+		.ncolumns = 4,.response = 3,.weight = 2,.offset = 1,.columns = columns,.nfeatures = 2
+	};
+	GrDeriveOptions bad = good;
+	GrFilterStep step = {GR_FILTER_EQ, 3, 1};
+	GrError		err = {0};
+
+	check(is_made(good), "what is good");
+	bad.columns = outside;
+	check(!is_made(bad), "a feature that is no column");
+	bad = good;
+	bad.response = -1;
+	check(!is_made(bad), "no response");
+	bad = good;
+	bad.weight = 4;
+	check(!is_made(bad), "a weight that is no column");
+	bad = good;
+	bad.ncolumns = GR_ROW_NCOLS_MAX + 1;
+	check(!is_made(bad), "too many columns");
+	bad = good;
+	bad.nfeatures = -1;
+	check(!is_made(bad), "fewer features than none");
+	bad.nfeatures = GR_MAX_FEATURES + 1;
+	check(!is_made(bad), "too many features");
+	bad = good;
+	bad.nfeatures = 0;
+	check(is_made(bad), "no feature");
+	bad.steps = &step;
+	bad.nsteps = 1;
+	check(is_made(bad), "with a filter");
+	step.column = 4;
+	check(!is_made(bad), "a filter of no column");
+	nleft = 0;
+	check(gr_derivation_make(&good, memory, &err) == NULL && err.status == GR_NO_MEMORY && err.bytes_needed > 0,
+		  "without memory");
+	free_blocks();
+}
+
+/* A copy of just its size, as a sanitizer sees what is beyond, of which a word or a bit is another one */
+static GrDerivation *
+spoil(const GrDerivation *d, size_t nbytes, long at, int how)
+{
+	unsigned char *copy = memcpy(memory.take(memory.arg, nbytes), d, nbytes);
+	int32_t		words[] = {0, 1, -1, INT32_MAX, INT32_MIN, 3, 10003, 0x7ff00000};
+
+	if (how < COUNT(words))
+		memcpy(copy + at / 4 * 4, &words[how], sizeof(int32_t));
+	else
+		copy[at] ^= (unsigned char) (1 << how % 8);
+	return (GrDerivation *) copy;
+}
+
+/* Whatever is still called valid must do no harm: for a sanitizer to tell. */
+static void
+test_spoilt(const Sample *sample)
+{
+	const GrDerivation *d = sample_derivation(sample);
+	size_t		nbytes = gr_derivation_nbytes(d);
+	double	   *rows = sample_rows(sample, 70);
+	int			nvalid = 0;
+	int			ntried = 0;
+
+	check(gr_derivation_valid(d, nbytes, d->ncolumns) && !gr_derivation_valid(d, nbytes, d->ncolumns + 1) &&
+		  !gr_derivation_valid(d, nbytes - 1, d->ncolumns) && !gr_derivation_valid(d, nbytes + 8, d->ncolumns) &&
+		  !gr_derivation_valid(d, 0, d->ncolumns) && !gr_derivation_valid(d, sizeof(*d), d->ncolumns),
+		  "%s: of its length", sample->name);
+	for (long at = 0; at < (long) nbytes; at++)
+		for (int how = 0; how < 16; how++, ntried++)
+		{
+			GrDerivation *other = spoil(d, nbytes, at, how);
+			GrDeriveCounts counts = {0};
+			GrError		err = {0};
+			GrDeriving *deriving;
+			double	   *out;
+
+			if (!gr_derivation_valid(other, nbytes, d->ncolumns))
+			{
+				free(blocks[--nblocks]);
+				continue;
+			}
+			nvalid++;
+			deriving = gr_deriving_begin(other, &err);
+			out = malloc(70 * gr_row_nbytes(gr_derived_shape(other)));
+			(void) gr_derive_rows(deriving, rows, 70, out, &counts);
+			(void) gr_derivation_is_identity(other);
+			(void) gr_derivation_work(other);
+			gr_deriving_end(deriving);
+			free(out);
+			free(blocks[--nblocks]);
+		}
+	check(nvalid > 0 && nvalid < ntried / 2, "%s: %d of %d spoilt ones are others", sample->name, nvalid, ntried);
+	free(rows);
+	free_blocks();
+}
+
+static void
+test_filters_valid(void)
+{
+	GrFilterStep steps[GR_FILTER_STEPS_MAX + 1];
+	GrFilterStep push = {GR_FILTER_LT, 1, 0.5};
+
+	for (int k = 0; k <= GR_FILTER_STEPS_MAX; k++)
+		steps[k] = push;
+	check(gr_filter_valid(steps, 0, 2) && gr_filter_valid(steps, 1, 2), "none and one");
+	check(!gr_filter_valid(steps, 1, 1) && !gr_filter_valid(steps, 2, 2), "no column; two values left");
+	for (int k = 0; k < GR_FILTER_DEPTH_MAX - 1; k++)
+		steps[GR_FILTER_DEPTH_MAX + k] = (GrFilterStep) {k % 2 ? GR_FILTER_AND : GR_FILTER_OR, 0, 0};
+	check(gr_filter_valid(steps, 2 * GR_FILTER_DEPTH_MAX - 1, 2), "as deep as can be");
+	steps[GR_FILTER_DEPTH_MAX] = push;
+	check(!gr_filter_valid(steps, 2 * GR_FILTER_DEPTH_MAX - 1, 2), "deeper");
+	for (int k = 1; k <= GR_FILTER_STEPS_MAX; k++)
+		steps[k] = k % 2 ? push : (GrFilterStep) {GR_FILTER_AND, 0, 0};
+	check(gr_filter_valid(steps, GR_FILTER_STEPS_MAX - 1, 2) && !gr_filter_valid(steps, GR_FILTER_STEPS_MAX + 1, 2),
+		  "as long as can be, and longer");
+	steps[1] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
+	check(!gr_filter_valid(steps, 2, 2), "one value for two");
+	steps[0] = (GrFilterStep) {GR_FILTER_NOT, 0, 0};
+	check(!gr_filter_valid(steps, 1, 2), "none for one");
+	steps[0] = (GrFilterStep) {GR_FILTER_EQ, 0, NAN};
+	check(!gr_filter_valid(steps, 1, 2), "compared with NaN");
+	steps[0] = (GrFilterStep) {GR_NFILTER_OPS, 0, 0};
+	check(!gr_filter_valid(steps, 1, 2), "no operation");
+}
+
+/*
+ * Sinks
+ */
+
+static const GrSinkOps *ops;
+
+static GrSink *
+keep(GrRowShape shape, const double *rows, int64_t nrows)
+{
+	GrSinkOptions options = {.shape = shape,.kind = GR_SINK_KEEP};
+	GrSink	   *sink = NULL;
+	GrError		err = {0};
+
+	return ops->begin(NULL, &options, &sink, &err) && ops->send(sink, rows, nrows, &err) ? sink : NULL;
+}
+
+/* The sums of an EXACT pass at 0 */
+static double *
+sums_of(GrSink *sink, GrRowShape shape)
+{
+	double	   *sums = malloc(gr_pass_nsums(GR_PASS_EXACT, shape.nfeatures) * sizeof(double));
+	double	   *zeros = calloc((size_t) gr_nterms(shape.nfeatures), sizeof(double));
+	GrPass		pass = {
+		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY, 0},.beta = zeros,.shift = zeros,
+		.linear = true
+	};
+	GrError		err = {0};
+
+	gr_pass_clear(GR_PASS_EXACT, shape.nfeatures, sums);
+	if (!ops->pass(sink, &pass, sums, NULL, &err))
+		sums[0] = NAN;
+	free(zeros);
+	return sums;
+}
+
+/* Passes over derived rows have the bits of those over the same rows sent. */
+static void
+test_sink(const Sample *sample, int nrows)
+{
+	GrDerivation *d = sample_derivation(sample);
+	GrRowShape	shape = gr_derived_shape(d);
+	size_t		sums_nbytes = gr_pass_nsums(GR_PASS_EXACT, shape.nfeatures) * sizeof(double);
+	GrRowRules	rules = {GR_GAUSSIAN, GR_PRIOR_WEIGHTS, 0};
+	double	   *rows = sample_rows(sample, nrows);
+	double	   *want = malloc((size_t) nrows * gr_row_nbytes(shape) + 1);
+	GrSinkOptions options = {0};
+	GrDeriveCounts counts;
+	GrDeriveCounts alone;
+	GrDeriveCounts want_counts = {0};
+	GrError		err = {0};
+	GrSink	   *kept = keep(gr_plain_shape(d->ncolumns - 1), rows, nrows);
+	GrSink	   *derived = NULL;
+	GrSink	   *sent = keep(shape, want, derive_plainly(d, rows, nrows, want, &want_counts));
+	bool		ok = ops->derive(kept, d, rules, &options, &derived, &counts, NULL, &err) &&
+		ops->derive(kept, d, rules, &options, NULL, &alone, NULL, &err);
+	double	   *got_sums;
+	double	   *want_sums;
+
+	if (gr_has_totals(shape, rules))
+		gr_totals_add(&want_counts.totals, want, want_counts.nrows, shape, rules);
+	if (check(ok && sent != NULL && memcmp(&counts, &want_counts, sizeof(counts)) == 0 &&
+			  memcmp(&counts, &alone, sizeof(counts)) == 0, "%s: %d rows in a sink, and counted alone: %s",
+			  sample->name, nrows, err.detail))
+	{
+		got_sums = sums_of(derived, shape);
+		want_sums = sums_of(sent, shape);
+		check(memcmp(got_sums, want_sums, sums_nbytes) == 0 && got_sums[0] == (double) counts.nrows,
+			  "%s: a pass over them", sample->name);
+		free(got_sums);
+		free(want_sums);
+	}
+	ops->end(kept);
+	ops->end(derived);
+	ops->end(sent);
+	free(rows);
+	free(want);
+	free_blocks();
+}
+
+/* The first row that is bad, and its first number that isn't finite, is what a failure is about. */
+static void
+test_bad_rows(void)
+{
+	double		rows[200][3];
+	int			columns[] = {0, 1};
+	GrDeriveOptions options = {
+		.ncolumns = 3,.response = 2,.weight = -1,.offset = -1,.columns = columns,.nfeatures = 2
+	};
+	GrRowRules	rules = {GR_BINOMIAL, GR_PRIOR_WEIGHTS, 0};
+	GrError		err = {0};
+	GrDerivation *d = gr_derivation_make(&options, memory, &err);
+	GrSinkOptions sink_options = {0};
+	GrDeriveCounts counts;
+	GrSink	   *kept;
+	GrSink	   *derived = NULL;
+
+	for (int r = 0; r < 200; r++)
+		memcpy(rows[r], (double[]) {r, r, r % 2}, sizeof(rows[r]));
+	rows[150][1] = INFINITY;
+	rows[120][2] = 0.25;
+	kept = keep(gr_plain_shape(2), rows[0], 200);
+	check(!ops->derive(kept, d, rules, &sink_options, &derived, &counts, NULL, &err) &&
+		  err.status == GR_NOT_BINARY && err.where == 2 && err.value == 0.25, "a response that isn't one");
+	ops->end(derived);
+	ops->end(kept);
+	rows[20][1] = -INFINITY;
+	kept = keep(gr_plain_shape(2), rows[0], 200);
+	memset(&err, 0, sizeof(err));
+	check(!ops->derive(kept, d, rules, &sink_options, NULL, &counts, NULL, &err) &&
+		  err.status == GR_NOT_FINITE && err.where == 1, "a number that isn't finite");
+	memset(&err, 0, sizeof(err));
+	options.ncolumns = 4;
+	d = gr_derivation_make(&options, memory, &err);
+	check(!ops->derive(kept, d, rules, &sink_options, NULL, &counts, NULL, &err) && err.status == GR_INVALID,
+		  "a derivation of other rows");
+	ops->end(kept);
+	free_blocks();
+}
+
+static void
+test_contract(void)
+{
+	const Sample *sample = &samples[0];
+	GrDerivation *d = sample_derivation(sample);
+	GrRowRules	rules = {GR_GAUSSIAN, GR_PRIOR_WEIGHTS, 0};
+	double	   *rows = sample_rows(sample, 100000);
+	GrSink	   *kept = keep(gr_plain_shape(d->ncolumns - 1), rows, 100000);
+	GrSink	   *derived = NULL;
+	Stopper		stopper = {0, 1};
+	GrHost		host = {stop, &stopper};
+	GrSinkOptions options = {.memory_limit = 100000};
+	GrDeriveCounts counts;
+	GrError		err = {0};
+
+	check(!ops->derive(kept, d, rules, &options, &derived, &counts, NULL, &err) && err.status == GR_NO_MEMORY &&
+		  err.bytes_needed > 100000, "within a limit");
+	ops->end(derived);
+	memset(&err, 0, sizeof(err));
+	check(!ops->derive(kept, d, rules, &options, NULL, &counts, &host, &err) && err.status == GR_CANCELED,
+		  "canceled");
+	memset(&err, 0, sizeof(err));
+	ops->end(kept);
+	kept = keep(gr_plain_shape(d->ncolumns - 1), rows, 0);
+	check(ops->derive(kept, d, rules, &options, &derived, &counts, NULL, &err) && counts.nrows == 0, "no rows");
+	ops->end(kept);
+	ops->end(derived);
+	free(rows);
+	free_blocks();
+}
+
+int
+main(void)
+{
+	srandom(16);
+	ops = gr_backend_cpu.sink;
+	for (int k = 0; k < COUNT(designs); k++)
+	{
+		test_design(designs[k], false);
+		test_design(designs[k], true);
+	}
+	for (int k = 0; k < COUNT(samples); k++)
+	{
+		test_fates(&samples[k], 1);
+		test_fates(&samples[k], 64);
+		test_fates(&samples[k], 1000);
+		test_spoilt(&samples[k]);
+		test_sink(&samples[k], 10);
+		test_sink(&samples[k], 30000);
+	}
+	test_order_of_fates();
+	test_identity();
+	test_made();
+	test_filters_valid();
+	test_bad_rows();
+	test_contract();
+	return unit_done();
+}
