@@ -11,6 +11,7 @@
 
 #include "compute/backend.h"
 #include "run/device.h"
+#include "run/raise.h"
 #include "run/service.h"
 
 typedef struct DeviceSession
@@ -107,6 +108,16 @@ find_service(void)
 	return client;
 }
 
+/* The place's service has a device: that is the place. */
+static void
+take_service(GrPlace *place)
+{
+	place->backend = gr_service_backend(place->service);
+	place->session = (GrSession *) place->service;
+	place->holds_session = true;
+	service_use.njobs++;
+}
+
 /* The same as gr_open_place(), of a service's device */
 static bool
 open_at_service(GrPlace *place, GrError *err)
@@ -115,10 +126,7 @@ open_at_service(GrPlace *place, GrError *err)
 		*err = service_use.error;
 	else if (gr_service_await(place->service, err))
 	{
-		place->backend = gr_service_backend(place->service);
-		place->session = (GrSession *) place->service;
-		place->holds_session = true;
-		service_use.njobs++;
+		take_service(place);
 		return true;
 	}
 	else if (err->status == GR_NO_DEVICE)
@@ -250,6 +258,49 @@ gr_open_place(GrPlace *place, GrError *err)
 }
 
 bool
+gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err)
+{
+	const GrDeviceInfo *info;
+
+	gr_place_on_cpu(place, "");
+	place->service = service;
+	if (!gr_service_await(service, err))
+	{
+		place->service = NULL;
+		return false;
+	}
+	take_service(place);
+	info = place->backend->device->describe(place->session);
+	if (gr_service_stands_in(service))
+		strlcpy(place->device, "cpu, device service", sizeof(place->device));
+	else
+		snprintf(place->device, sizeof(place->device), "gpu %d: %s, device service", info->id, info->name);
+	strlcpy(place->reason, "the rows are kept there", sizeof(place->reason));
+	return true;
+}
+
+GrRemoteClient *
+gr_keeping_service(const char **reason)
+{
+	GrRemoteClient *client;
+	GrError		err = {0};
+
+	if (gr_device == GR_DEVICE_CPU)
+		return gr_service_connect(GR_STAND_IN_ID, reason);
+	if (gr_debug_service || gr_backend_cuda.device->present())
+	{
+		client = gr_service_connect(gr_gpu_id, reason);
+		if (client == NULL || gr_service_await(client, &err))
+			return client;
+	}
+	else
+		(void) gr_fail(&err, GR_NO_DEVICE, 0, "there is no driver");
+	if (gr_device == GR_DEVICE_GPU || err.status != GR_NO_DEVICE)
+		gr_raise(&err);
+	return gr_service_connect(GR_STAND_IN_ID, reason);
+}
+
+bool
 gr_choose_place(GrPlace *place, double work, GrError *err)
 {
 	if (!gr_prepare_place(place, work) || gr_open_place(place, err))
@@ -318,6 +369,12 @@ void
 gr_lend_session(bool lent)
 {
 	device_session.nlent += lent ? 1 : -1;
+}
+
+bool
+gr_session_is_lent(void)
+{
+	return device_session.nlent > 0;
 }
 
 void

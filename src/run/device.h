@@ -68,6 +68,18 @@ extern bool gr_choose_place(GrPlace *place, double work, GrError *err);
 extern bool gr_prepare_place(GrPlace *place, double work);
 extern bool gr_open_place(GrPlace *place, GrError *err);
 
+/*
+ * The service that keeps rows, whatever the settings say about other computations, as soon as it has its device; false
+ * if it can't. Touches nothing of PostgreSQL's.
+ */
+extern bool gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err);
+
+/*
+ * The service that rows are kept by from now on: the device's, as the settings say, or, without a device, the CPU's.
+ * NULL with *reason if there can be none; ERROR where a device is insisted on that there isn't.
+ */
+extern GrRemoteClient *gr_keeping_service(const char **reason);
+
 /* The CPU, whatever the settings say. */
 extern void gr_place_on_cpu(GrPlace *place, const char *reason);
 
@@ -94,6 +106,9 @@ extern bool gr_device_is_missing(void);
  * asked to compute meanwhile, within the query that is being read, takes the CPU.
  */
 extern void gr_lend_session(bool lent);
+
+/* Is it lent? */
+extern bool gr_session_is_lent(void);
 
 /* Is a computation using the session's device? */
 extern bool gr_session_is_used(void);

@@ -195,26 +195,27 @@ gr_ols_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, c
 }
 
 /*
- * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text, vcov text, clusters text[]):
- * NULL if one of the first two is
+ * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text, vcov text, clusters text[],
+ * kept text, rows text): NULL if intercept is, or both query and kept are
  */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)
 {
 	GrRoles		roles;
+	GrFitRows	rows;
 	GrLogregOptions options = gr_glm_defaults(0);
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+	if (!gr_fit_arguments(fcinfo, 0, 7, 8, &rows) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	roles = gr_role_arguments(fcinfo, 3, 4, -1);
 	gr_formula_argument(fcinfo, 2, PG_GETARG_BOOL(1), &roles);
 	gr_vcov_arguments(fcinfo, 5, 6, &options, &roles);
-	if (options.vcov != GR_VCOV_IID)
+	if (options.vcov != GR_VCOV_IID || rows.kept != NULL)
 	{
 		options.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
 		options.intercept = PG_GETARG_BOOL(1);
-		return gr_glm_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
+		return gr_glm_fit_rows(fcinfo, "gpu_ols_fit", &rows, &roles, &options, false);
 	}
 	roles.centered = roles.pairs = true;
-	return gr_ols_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles);
+	return gr_ols_fit_query(fcinfo, "gpu_ols_fit", rows.query, &roles);
 }

@@ -10,6 +10,7 @@
 
 #include "compute/logreg.h"
 #include "rows/ingest.h"
+#include "rows/kept_set.h"
 #include "rows/source.h"
 #include "sql/model.h"
 
@@ -47,10 +48,16 @@ extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const 
 extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names);
 
 /*
- * Fits to a query's rows: a gpu_model. distribution, intercept, vcov and how to solve are given by the options; name:
+ * What a function's arguments say that the fit is to: number query, kept and rows (the filter). False if there is
+ * neither a query nor kept rows; ERROR if there are both
+ */
+extern bool gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit);
+
+/*
+ * Fits to a query's rows, or to kept ones: a gpu_model. distribution, intercept, vcov and how to solve are given by the options; name:
  * of the SQL function
  */
-extern Datum gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles,
-							  const GrLogregOptions *options, bool quasi);
+extern Datum gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
+							 const GrLogregOptions *options, bool quasi);
 
 #endif							/* GPUREG_GLM_FIT_H */

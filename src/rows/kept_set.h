@@ -1,0 +1,74 @@
+/*
+ * kept_set.h: rows that a device service keeps: what their columns are, reading a query to keep it, and a fit's rows
+ * derived from them.
+ *
+ * Kept rows are numbers: those of a column of numbers or booleans, a number that stands for a level of a factor, and
+ * NaN for NULL. The description, in shared memory, says what the numbers are; see kept_list.h for who has it, and
+ * derive.h for what is made of them.
+ */
+#ifndef GPUREG_KEPT_SET_H
+#define GPUREG_KEPT_SET_H
+
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+
+#include "compute/design.h"
+#include "rows/ingest.h"
+#include "rows/source.h"
+#include "run/kept_list.h"
+
+typedef enum GrKeptKind
+{
+	GR_KEPT_NUMBER = 'n',
+	GR_KEPT_BOOLEAN = 'b',
+	GR_KEPT_FACTOR = 'f'
+} GrKeptKind;
+
+typedef struct GrKeptColumn
+{
+	const char *name;
+	GrKeptKind	kind;
+	bool		nulls;			/* it has some */
+	double		center;			/* a number's: the middle of the values */
+	GrLevels	levels;			/* a factor's, in their order, */
+	double	   *codes;			/* and what stands for them */
+} GrKeptColumn;
+
+typedef struct GrKeptSet
+{
+	GrKeptEntry entry;			/* as the list had it */
+	int			ncolumns;
+	GrKeptColumn *columns;
+	const char **names;			/* the columns' */
+} GrKeptSet;
+
+/* A description, and what it describes, in the current memory context */
+extern void gr_describe_kept(StringInfo description, int ncolumns, const GrKeptColumn *columns);
+extern void gr_read_description(StringInfo description, GrKeptSet *set);
+
+/* ERROR where the session is in the middle of sending rows to a service: it has no ear for other answers. */
+extern void gr_check_not_lent(void);
+
+/*
+ * Reads a query, whose text is given, with the caller's rights, and keeps its rows by that name; how many they are.
+ * function: the SQL function, for gpu_last_run()
+ */
+extern int64 gr_keep_query(const char *function, const char *name, const char *query, bool replace);
+
+/* What a fit is to: a query, or kept rows of a name, those for which a filter is true (NULL: all) */
+typedef struct GrFitRows
+{
+	const char *query;
+	const char *kept;
+	const char *filter;
+} GrFitRows;
+
+/*
+ * gr_ingest_prepare() and gr_source_read() of kept rows: ingest and source are as those leave them, in as far as a fit
+ * looks at them, and the source is a job. ERROR unless there are such rows which the role may use, and some take part.
+ */
+extern void gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest,
+						 GrRowSource *source);
+
+#endif							/* GPUREG_KEPT_SET_H */
