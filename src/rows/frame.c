@@ -706,13 +706,19 @@ gr_make_frame_of(const GrQuery *described, const GrFrameColumns *columns, const 
 	return begin_making(&m, roles) ? frame_formula(&m, roles) : NULL;
 }
 
-static void
-name_features(const char *text, const char **names)
+void
+gr_frame_names(const char *text, int nlow, const char **names)
 {
 	GrDesign   *design = open_design(text);
+	int			nfeatures;
+	const int  *rest_of = gr_frame_rests(text, &nfeatures);
 
-	for (int k = 0; k < design->nfeatures; k++)
+	for (int k = 0; k < nfeatures; k++)
+	{
 		names[k] = gr_design_feature_name(design, k);
+		if (nlow > 0 && rest_of[k] >= 0)
+			names[nfeatures + rest_of[k]] = names[k];
+	}
 }
 
 GrColumns *
@@ -720,17 +726,13 @@ gr_frame_columns(const GrFrame *frame, const GrRoles *roles)
 {
 	GrColumns  *columns = gr_query_columns(frame->query->columns, frame->query->names, roles);
 	const char **names;
-	int		   *rest_of;
 	int			n;
 
 	if (frame->plain)
 		return columns;
-	rest_of = gr_frame_rests(frame->row_design, &n);
+	(void) gr_frame_rests(frame->row_design, &n);
 	names = palloc((n + frame->nlow) * sizeof(char *));
-	name_features(frame->row_design, names);
-	for (int k = 0; frame->nlow > 0 && k < n; k++)
-		if (rest_of[k] >= 0)
-			names[n + rest_of[k]] = names[k];
+	gr_frame_names(frame->row_design, frame->nlow, names);
 	columns->column[columns->n - 1].elements = names;
 	gr_set_widths(columns, &(int32) {n + frame->nlow});
 	return columns;

@@ -379,12 +379,12 @@ derive_design(const Reading *r, GrIngest *ingest)
 
 	if (design == NULL && ingest->row_design[0] != '\0')
 		elog(ERROR, "malformed design");
-	ingest->nfeatures = design == NULL ? 0 : design->nfeatures;
+	ingest->nfeatures = design == NULL ? 0 : design->nfeatures + ingest->nlow;
 	ingest->names = name_roles(r, r->found, r->nroles, ingest->nfeatures);
 	if (design == NULL)
 		return make_derivation(&options);
-	for (int k = 0; k < design->nfeatures; k++)
-		ingest->names[k] = gr_design_feature_name(design, k);
+	gr_frame_names(ingest->row_design, ingest->nlow, ingest->names);
+	options.pairs = ingest->nlow > 0;
 	columns = design_columns(r, design);
 	options.columns = columns;
 	options.design = design;
@@ -433,6 +433,7 @@ derive_features(Reading *r, GrIngest *ingest)
 	ingest->intercept = frame == NULL ? r->roles->intercept : frame->intercept;
 	ingest->design = frame == NULL ? NULL : frame->design;
 	ingest->row_design = frame == NULL ? NULL : frame->row_design;
+	ingest->nlow = frame == NULL ? 0 : frame->nlow;
 	if (frame == NULL)
 		r->nroles = gr_find_roles(r->set.ncolumns, r->set.names, r->roles, r->found);
 	else

@@ -169,11 +169,11 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 	roles.unit_weights = named.quasi && options.distribution.family == GR_BINOMIAL && roles.weights == NULL;
 	gr_firth_argument(fcinfo, GLM_FIRTH, &options, named.quasi);
 	/* linear regression takes one pass */
-	if (rows.kept == NULL && options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&
+	if (options.distribution.family == GR_GAUSSIAN && options.distribution.link == GR_IDENTITY &&
 		roles.offsets == NULL && options.l2 == 0 && options.vcov == GR_VCOV_IID)
 	{
 		roles.centered = roles.pairs = true;
-		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", rows.query, &roles);
+		return gr_ols_fit_rows(fcinfo, "gpu_glm_fit", &rows, &roles);
 	}
 	return gr_glm_fit_rows(fcinfo, "gpu_glm_fit", &rows, &roles, &options, named.quasi);
 }
