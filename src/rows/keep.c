@@ -1,5 +1,5 @@
 /*
- * keep.c: a query's rows -> rows that a device service keeps.
+ * keep.c: a query's rows -> rows that a device service keeps; see keep.h.
  *
  * This process reads them, as the query's plan gives them, perhaps from parallel workers of its own. A level of a
  * factor gets its number where it is first met, so that the query is read once; the description has the levels in
@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 
 #include "rows/columns.h"
+#include "rows/keep.h"
 #include "rows/kept_set.h"
 #include "rows/levels.h"
 #include "rows/query.h"

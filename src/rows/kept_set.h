@@ -1,6 +1,5 @@
 /*
- * kept_set.h: rows that a device service keeps: what their columns are, reading a query to keep it, and a fit's rows
- * derived from them.
+ * kept_set.h: rows that a device service keeps: what their columns are.
  *
  * Kept rows are numbers: those of a column of numbers or booleans, a number that stands for a level of a factor, and
  * NaN for NULL. The description, in shared memory, says what the numbers are; see kept_list.h for who has it, and
@@ -14,8 +13,6 @@
 #include "lib/stringinfo.h"
 
 #include "compute/design.h"
-#include "rows/ingest.h"
-#include "rows/source.h"
 #include "run/kept_list.h"
 
 typedef enum GrKeptKind
@@ -49,26 +46,5 @@ extern void gr_read_description(StringInfo description, GrKeptSet *set);
 
 /* ERROR where the session is in the middle of sending rows to a service: it has no ear for other answers. */
 extern void gr_check_not_lent(void);
-
-/*
- * Reads a query, whose text is given, with the caller's rights, and keeps its rows by that name; how many they are.
- * function: the SQL function, for gpu_last_run()
- */
-extern int64 gr_keep_query(const char *function, const char *name, const char *query, bool replace);
-
-/* What a fit is to: a query, or kept rows of a name, those for which a filter is true (NULL: all) */
-typedef struct GrFitRows
-{
-	const char *query;
-	const char *kept;
-	const char *filter;
-} GrFitRows;
-
-/*
- * gr_ingest_prepare() and gr_source_read() of kept rows: ingest and source are as those leave them, in as far as a fit
- * looks at them, and the source is a job. ERROR unless there are such rows which the role may use, and some take part.
- */
-extern void gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest,
-						 GrRowSource *source);
 
 #endif							/* GPUREG_KEPT_SET_H */

@@ -15,6 +15,7 @@
 #include "rows/design_values.h"
 #include "rows/frame.h"
 #include "rows/kept_set.h"
+#include "rows/kept_source.h"
 #include "rows/levels.h"
 #include "run/args.h"
 #include "run/job.h"

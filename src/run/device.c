@@ -11,7 +11,6 @@
 
 #include "compute/backend.h"
 #include "run/device.h"
-#include "run/raise.h"
 #include "run/service.h"
 
 typedef struct DeviceSession
@@ -277,27 +276,6 @@ gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err)
 		snprintf(place->device, sizeof(place->device), "gpu %d: %s, device service", info->id, info->name);
 	strlcpy(place->reason, "the rows are kept there", sizeof(place->reason));
 	return true;
-}
-
-GrRemoteClient *
-gr_keeping_service(const char **reason)
-{
-	GrRemoteClient *client;
-	GrError		err = {0};
-
-	if (gr_device == GR_DEVICE_CPU)
-		return gr_service_connect(GR_STAND_IN_ID, reason);
-	if (gr_debug_service || gr_backend_cuda.device->present())
-	{
-		client = gr_service_connect(gr_gpu_id, reason);
-		if (client == NULL || gr_service_await(client, &err))
-			return client;
-	}
-	else
-		(void) gr_fail(&err, GR_NO_DEVICE, 0, "there is no driver");
-	if (gr_device == GR_DEVICE_GPU || err.status != GR_NO_DEVICE)
-		gr_raise(&err);
-	return gr_service_connect(GR_STAND_IN_ID, reason);
 }
 
 bool

@@ -74,12 +74,6 @@ extern bool gr_open_place(GrPlace *place, GrError *err);
  */
 extern bool gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err);
 
-/*
- * The service that rows are kept by from now on: the device's, as the settings say, or, without a device, the CPU's.
- * NULL with *reason if there can be none; ERROR where a device is insisted on that there isn't.
- */
-extern GrRemoteClient *gr_keeping_service(const char **reason);
-
 /* The CPU, whatever the settings say. */
 extern void gr_place_on_cpu(GrPlace *place, const char *reason);
 

@@ -11,7 +11,9 @@
 #include "utils/acl.h"
 #include "utils/timestamp.h"
 
+#include "run/device.h"
 #include "run/kept_list.h"
+#include "run/raise.h"
 
 void
 gr_raise_no_service(const char *reason)
@@ -35,24 +37,6 @@ get_control(void)
 	return control;
 }
 
-bool
-gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry)
-{
-	const GrService *service = &control->services[entry->service];
-	uint32		state = __atomic_load_n(&service->state, __ATOMIC_ACQUIRE);
-
-	return entry->state != GR_KEPT_FREE && service->generation == entry->generation &&
-		state != GR_SERVICE_DOWN && state != GR_SERVICE_ENDING;
-}
-
-void
-gr_kept_clear(GrKeptEntry *entry)
-{
-	if (entry->state == GR_KEPT_THERE)
-		dsm_unpin_segment(entry->description);
-	memset(entry, 0, sizeof(*entry));
-}
-
 /* The service lets the rows go when it looks next. With the lock */
 static void
 clear_and_tell(GrControl *control, GrKeptEntry *entry)
@@ -62,6 +46,27 @@ clear_and_tell(GrControl *control, GrKeptEntry *entry)
 	if (gr_kept_is_alive(control, entry) && service->latch != NULL)
 		SetLatch(service->latch);
 	gr_kept_clear(entry);
+}
+
+GrRemoteClient *
+gr_keeping_service(const char **reason)
+{
+	GrRemoteClient *client;
+	GrError		err = {0};
+
+	if (gr_device == GR_DEVICE_CPU)
+		return gr_service_connect(GR_STAND_IN_ID, reason);
+	if (gr_debug_service || gr_backend_cuda.device->present())
+	{
+		client = gr_service_connect(gr_gpu_id, reason);
+		if (client == NULL || gr_service_await(client, &err))
+			return client;
+	}
+	else
+		(void) gr_fail(&err, GR_NO_DEVICE, 0, "there is no driver");
+	if (gr_device == GR_DEVICE_GPU || err.status != GR_NO_DEVICE)
+		gr_raise(&err);
+	return gr_service_connect(GR_STAND_IN_ID, reason);
 }
 
 /* This database's set of that name, in that state, other than id; with the lock */

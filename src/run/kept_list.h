@@ -15,6 +15,12 @@
 #include "run/service.h"
 #include "run/service_shared.h"
 
+/*
+ * The service that rows are kept by from now on: the device's, as the settings say, or, without a device, the CPU's.
+ * NULL with *reason if there can be none; ERROR where a device is insisted on that there isn't.
+ */
+extern GrRemoteClient *gr_keeping_service(const char **reason);
+
 /* A name that is taken for rows which are being read. The current memory context's reset gives it up. */
 typedef struct GrKeptClaim
 {

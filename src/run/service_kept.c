@@ -1,5 +1,5 @@
 /*
- * service_kept.c: rows that a device service keeps for all sessions, as its side has them.
+ * service_kept.c: rows that a device service keeps; see service_kept.h.
  *
  * The list of what is kept is the control block's, and this is what it names. Threads put rows here, and take them by
  * turns to derive others; the service's process ends those that the list has no more.
@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "run/service_shared.h"
+#include "run/service_kept.h"
 
 #define ITEMS_MAX (2 * GR_KEPT_MAX) /* those that replace others, too, and those that are still in use */
 #define LOOK_NS 10000000		/* between two looks for a cancel */

@@ -27,6 +27,7 @@
 
 #include "run/device.h"
 #include "run/service.h"
+#include "run/service_kept.h"
 #include "run/service_shared.h"
 
 #define TICK_MS 10				/* between two looks at threads that start or end */

@@ -124,18 +124,4 @@ extern bool gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry)
 /* The entry is free, and its description goes. Under the lock, taken exclusively */
 extern void gr_kept_clear(GrKeptEntry *entry);
 
-/*
- * The service's own store of kept rows; see compute/remote.h. release: is called with the bytes that rows had which are
- * gone. The session must stay until gr_kept_end().
- */
-extern const GrRemoteStore *gr_kept_begin(const GrBackend *backend, GrSession *session, void (*release) (size_t nbytes));
-
-/* Ends what is in store without being in the list, or, at the end, all of it. */
-extern void gr_kept_sweep(GrControl *control);
-extern void gr_kept_end(void);
-
-/* Is anything in store? And what do those rows take? */
-extern bool gr_kept_has_any(void);
-extern uint64 gr_kept_nbytes(void);
-
 #endif							/* GPUREG_SERVICE_SHARED_H */

@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "rows/keep.h"
 #include "rows/kept_set.h"
 #include "run/kept_list.h"
 

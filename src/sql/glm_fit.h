@@ -10,7 +10,7 @@
 
 #include "compute/logreg.h"
 #include "rows/ingest.h"
-#include "rows/kept_set.h"
+#include "rows/kept_source.h"
 #include "rows/source.h"
 #include "sql/model.h"
 

@@ -9,7 +9,7 @@
 #include "fmgr.h"
 
 #include "rows/columns.h"
-#include "rows/kept_set.h"
+#include "rows/kept_source.h"
 
 /* The model as a datum of what the function, called name, returns; the roles have the formula and the intercept. */
 extern Datum gr_ols_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles);
