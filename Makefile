@@ -24,11 +24,11 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_begin.o scan_exchange.o scan_groups.o) \
 	$(addprefix src/rows/,scan_grouped.o scan_node.o scan_plan.o) \
 	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
-	$(addprefix src/rows/,kept_set.o keep.o kept_source.o) \
+	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep.o kept_source.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o model.o method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
-	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o) \
+	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
@@ -56,13 +56,13 @@ endif
 # a server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o glm_exact.o basis.o ols.o \
 	fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o scores.o eigen.o \
-	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o inference.o \
-	formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o derive.o row_filter.o remote_client.o \
-	remote_server.o)
+	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o sink_many.o \
+	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
+	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_server.o)
 ifeq ($(CUDA),yes)
-KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o sends.o gram_cuda.o rows_cuda.o rows_change.o rows_ascent.o \
-	derive.o rows_derive.o gram.o weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o \
-	project_kept.o project_cuda.o cholesky.o solve_cuda.o)
+KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
+	rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o project.o \
+	project_draw.o project_fused.o project_kept.o project_cuda.o cholesky.o solve_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib \
 	/usr/lib/x86_64-linux-gnu))
@@ -80,8 +80,8 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
-	ols_offsets ols_fit ring model predict predict_interval margins distributions compare summary score firth \
-	covariance covariance_errors logreg logreg_fit logreg_step glm_step factors formula separation nist reference \
+	ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score firth \
+	covariance covariance_errors boot logreg logreg_fit logreg_step glm_step factors formula separation nist reference \
 	invariance projection project_rows feature_hash examples rewrite errors logreg_errors projection_errors \
 	settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
@@ -93,11 +93,13 @@ PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
-	ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test projection_test \
-	formula_test margins_test derive_test filter_test remote_test)
+	sink_many_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test \
+	projection_test formula_test margins_test derive_test filter_test gram_subset_test boot_test \
+	remote_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
-	change_gpu_test derive_gpu_test weights_gpu_test project_gpu_test cholesky_gpu_test)
+	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \
+	boot_gpu_test memory_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build \
@@ -145,7 +147,7 @@ REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projec
 
 # Unit tests: plain programs over the compute layer, and the kernels where there is nvcc.
 build/unit/%: test/unit/%.c $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(REFERENCE_OBJS) build/choice
-	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) -lstdc++ -lm -o $@
+	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) -lstdc++ -lpthread -lm -o $@
 
 build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(KERNEL_OBJS) $(REFERENCE_OBJS) build/choice
 	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lm -o $@

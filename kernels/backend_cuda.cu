@@ -12,11 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICES_MAX 64			/* devices whose sessions are counted */
+#define ALONE_NBYTES_MAX ((size_t) 256 << 20)	/* kept unused in a process that serves one session */
+
+/* Held while contexts come or go: a device is reset where nobody has a session or is about to open one. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 /* Sessions open on each device in this process. If the first of them brought the context, the last takes it away. */
-static int	sessions_open[DEVICES_MAX];
-static bool contexts_owned[DEVICES_MAX];
+static int	sessions_open[GR_DEVICES_MAX];
+static bool contexts_owned[GR_DEVICES_MAX];
 
 /* Whether this process has a context on the device already. True if that can't be told: the context then stays. */
 static bool
@@ -44,17 +47,22 @@ has_context(int device)
 }
 
 static bool
-count_devices(int *ndevices, GrError *err)
+cuda_count(int *ndevices, GrError *err)
 {
 	cudaError_t code = cudaGetDeviceCount(ndevices);
 
+	if (code == cudaSuccess && *ndevices > GR_DEVICES_MAX)
+		*ndevices = GR_DEVICES_MAX;
 	if (code == cudaSuccess && *ndevices > 0)
 		return true;
 	*ndevices = 0;
 	return gr_cuda_fail(err, code == cudaSuccess ? cudaErrorNoDevice : code, 0, "looking for CUDA devices");
 }
 
-/* Fills info. Opens a context, as only that tells the free memory; gives it back if keep is false and it was new. */
+/*
+ * Fills info. Opens a context, as only that tells the free memory; gives it back if keep is false and it was new. The
+ * caller holds opening.
+ */
 static bool
 device_info(int device, bool keep, GrDeviceInfo *info, GrError *err)
 {
@@ -72,7 +80,7 @@ device_info(int device, bool keep, GrDeviceInfo *info, GrError *err)
 	info->major = properties.major;
 	info->minor = properties.minor;
 	GR_CUDA(err, cudaSetDevice(device), "opening the device");
-	code = cudaMemGetInfo(&info->memory_free, &info->memory_total);
+	code = gr_memory_info(device, &info->memory_free, &info->memory_total);
 	if (!keep && !had_context)
 		(void) cudaDeviceReset();
 	GR_CUDA(err, code, "opening the device");
@@ -83,10 +91,11 @@ static bool
 cuda_list(GrDeviceInfo *devices, int max, int *ndevices, GrError *err)
 {
 	SignalsBlocked blocked;
+	Locked		locked(&opening);
 	int			n;
 
 	*ndevices = 0;
-	if (!count_devices(&n, err))
+	if (!cuda_count(&n, err))
 	{
 		/* no device is an answer; the detail says why */
 		err->status = GR_OK;
@@ -103,14 +112,14 @@ cuda_list(GrDeviceInfo *devices, int max, int *ndevices, GrError *err)
 	return true;
 }
 
-/* The device asked for, or the one with most free memory. */
+/* The device asked for, or the one with most free memory. The caller holds opening. */
 static bool
 choose_device(int wanted, int *device, GrError *err)
 {
 	int			n;
 	size_t		most_free = 0;
 
-	if (!count_devices(&n, err))
+	if (!cuda_count(&n, err))
 		return false;
 	if (wanted < -1 || wanted >= n)
 		return gr_fail(err, GR_NO_DEVICE, wanted, "there is no CUDA device %d: there %s %d, numbered from 0", wanted,
@@ -136,10 +145,23 @@ choose_device(int wanted, int *device, GrError *err)
 	return true;
 }
 
+/*
+ * Memory that may be kept unused on a device, where this process serves many sessions or one: other processes can't
+ * have it.
+ */
+static size_t
+kept_nbytes(const GrDeviceInfo *info, bool many)
+{
+	if (many)
+		return info->memory_total / 8;
+	return info->memory_total / 64 < ALONE_NBYTES_MAX ? info->memory_total / 64 : ALONE_NBYTES_MAX;
+}
+
 static bool
 cuda_open(GrSession **session, const GrOpenOptions *options, GrError *err)
 {
 	SignalsBlocked blocked;
+	Locked		locked(&opening);
 	GrSession  *s = (GrSession *) calloc(1, sizeof(GrSession));
 	GramPlan	plan;
 	int			device = 0;
@@ -152,12 +174,9 @@ cuda_open(GrSession **session, const GrOpenOptions *options, GrError *err)
 	if (!choose_device(options != NULL ? options->device_id : -1, &device, err))
 		return false;
 	s->info.id = device;
-	if (device < DEVICES_MAX)
-	{
-		if (__atomic_fetch_add(&sessions_open[device], 1, __ATOMIC_SEQ_CST) == 0)
-			contexts_owned[device] = !has_context(device);
-		s->counted = true;
-	}
+	if (sessions_open[device]++ == 0)
+		contexts_owned[device] = !has_context(device);
+	s->counted = true;
 	if (!device_info(device, true, &s->info, err))
 	{
 		s->info.id = device;
@@ -168,6 +187,7 @@ cuda_open(GrSession **session, const GrOpenOptions *options, GrError *err)
 	code = gr_gram_plan(&plan, gr_plain_shape(1), GR_PARTIALS_NBYTES);
 	if (code != cudaSuccess)
 		return session_fail(s, err, code, 0, "loading the kernels");
+	gr_memory_keep(device, kept_nbytes(&s->info, options != NULL && options->serves_many));
 	return true;
 }
 
@@ -180,11 +200,15 @@ cuda_close(GrSession *session)
 	if (session->counted)
 	{
 		SignalsBlocked blocked;
+		Locked		locked(&opening);
 		int			device = session->info.id;
-		int			left = __atomic_sub_fetch(&sessions_open[device], 1, __ATOMIC_SEQ_CST);
 
-		if (left == 0 && contexts_owned[device] && !session->lost && cudaSetDevice(device) == cudaSuccess)
-			(void) cudaDeviceReset();
+		if (--sessions_open[device] == 0 && cudaSetDevice(device) == cudaSuccess)
+		{
+			gr_memory_forget(device);
+			if (contexts_owned[device] && !session->lost)
+				(void) cudaDeviceReset();
+		}
 		(void) cudaGetLastError();
 	}
 	free(session);
@@ -207,7 +231,7 @@ cuda_present(void)
 	return version > 0;
 }
 
-/* Registered pages are the host's: a lack of them is not the device's. */
+/* Registered pages are the host's: a lack of them is not the device's. All devices may copy from them. */
 static bool
 cuda_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
 {
@@ -215,7 +239,7 @@ cuda_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
 	cudaError_t code;
 
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
-	code = cudaHostRegister(memory, nbytes, cudaHostRegisterDefault);
+	code = cudaHostRegister(memory, nbytes, cudaHostRegisterPortable);
 	if (code == cudaErrorMemoryAllocation)
 	{
 		(void) cudaGetLastError();
@@ -253,6 +277,7 @@ cuda_sink_begin(GrSession *session, const GrSinkOptions *options, GrSink **sink,
 	s->kind = options->kind;
 	s->session = session;
 	s->shape = gr_wide_shape(options->shape);
+	s->urgent = keep && options->expected_nbytes > 0 && options->expected_nbytes <= GR_URGENT_NBYTES;
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
 	return keep ? gr_cuda_rows_open(static_cast<RowsSink *>(s), options, err)
 		: gr_cuda_gram_open(static_cast<GramSink *>(s), options, err);
@@ -317,8 +342,7 @@ cuda_sink_end(GrSink *sink)
 		gr_cuda_rows_free(static_cast<RowsSink *>(sink));
 	else
 		gr_cuda_gram_free(static_cast<GramSink *>(sink));
-	if (sink->kernel_stream != NULL)
-		(void) cudaStreamDestroy(sink->kernel_stream);
+	gr_stream_give(sink->session->info.id, sink->urgent, sink->kernel_stream);
 	(void) cudaGetLastError();
 	free(sink);
 }
@@ -329,6 +353,7 @@ cuda_sink_end(GrSink *sink)
 
 static const GrDeviceOps device_ops = {
 	cuda_present,
+	cuda_count,
 	cuda_list,
 	cuda_open,
 	cuda_close,
@@ -344,6 +369,7 @@ static const GrSinkOps sink_ops = {
 	gr_cuda_gram_restart,
 	gr_cuda_gram_finish,
 	gr_cuda_rows_pass,
+	gr_cuda_rows_boot,
 	gr_cuda_rows_change,
 	gr_cuda_rows_can_ascend,
 	gr_cuda_rows_ascend,

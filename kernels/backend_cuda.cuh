@@ -6,6 +6,7 @@
 
 #include "glm_step.cuh"
 #include "gram.cuh"
+#include "memory.cuh"
 
 #include "compute/backend.h"
 
@@ -15,6 +16,7 @@
 #define GR_NSLOTS 3				/* row blocks in flight */
 #define GR_SENDS 32				/* calls under way whose rows are not all read */
 #define GR_SINGLE_NBYTES ((size_t) 1 << 20) /* single rows made float8 at a time */
+#define GR_URGENT_NBYTES ((size_t) 64 << 20)	/* rows that are so few don't wait behind those of larger sinks */
 
 struct GrSession
 {
@@ -29,6 +31,7 @@ typedef struct Sends
 {
 	GrSession  *session;
 	GrRowShape	shape;			/* of the rows as they come; on the device all are float8 */
+	bool		urgent;			/* the stream's thread blocks and copies go first */
 	cudaStream_t stream;
 	cudaEvent_t begin[GR_SENDS];
 	cudaEvent_t end[GR_SENDS];
@@ -45,6 +48,7 @@ struct GrSink
 	GrSinkKind	kind;
 	GrSession  *session;
 	GrRowShape	shape;			/* of the rows on the device */
+	bool		urgent;			/* its streams are */
 	Sends		sends;
 	cudaStream_t kernel_stream;
 	double		kernel_s;
@@ -145,6 +149,45 @@ private:
 	bool		blocked;
 };
 
+/*
+ * Records a failed call in the driver's own words, and takes it off the run time's record so that it isn't reported
+ * again; always returns false. what: the call, for a person; nbytes: what was asked for, 0 if that isn't known.
+ */
+static inline bool
+gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
+{
+	GrStatus	status = gr_cuda_status(code);
+	bool		first = err->status == GR_OK;
+
+	(void) cudaGetLastError();
+	gr_fail(err, status, 0, "%s: %s", what, cudaGetErrorString(code));
+	if (first && status == GR_DEVICE_MEMORY && nbytes > 0)
+	{
+		size_t		nbytes_free = 0;
+		size_t		nbytes_total = 0;
+		int			device = 0;
+
+		/* without a context there is no telling what is free: then the detail has to do */
+		if (cudaGetDevice(&device) == cudaSuccess && device < GR_DEVICES_MAX &&
+			gr_memory_info(device, &nbytes_free, &nbytes_total) == cudaSuccess)
+		{
+			err->bytes_needed = nbytes;
+			err->bytes_free = nbytes_free;
+		}
+		else
+			(void) cudaGetLastError();
+	}
+	return false;
+}
+
+/* Returns false from the function around it when the call fails. */
+#define GR_CUDA(err, call, what) \
+	do { \
+		cudaError_t gr_code_ = (call); \
+		if (gr_code_ != cudaSuccess) \
+			return gr_cuda_fail((err), gr_code_, 0, (what)); \
+	} while (0)
+
 /* Records a failure, and that the session is lost if it is of that kind; always returns false. */
 static inline bool
 session_fail(GrSession *session, GrError *err, cudaError_t code, size_t nbytes, const char *what)
@@ -184,6 +227,7 @@ extern void gr_cuda_rows_free(RowsSink *rows);
 extern bool gr_cuda_gram_restart(GrSink *sink, const double *shift, GrError *err);
 extern bool gr_cuda_gram_finish(GrSink *sink, double *hi, double *lo, GrError *err);
 extern bool gr_cuda_rows_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
+extern bool gr_cuda_rows_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err);
 extern bool gr_cuda_rows_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err);
 extern bool gr_cuda_rows_can_ascend(const GrSink *sink, bool single);
 extern bool gr_cuda_rows_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations,

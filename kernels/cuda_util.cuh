@@ -1,5 +1,5 @@
 /*
- * cuda_util.cuh: what the CUDA files share: the run time's failures as GrError values.
+ * cuda_util.cuh: what the CUDA files share: what kind of failure the run time's are, and locks.
  */
 #ifndef GPUREG_CUDA_UTIL_CUH
 #define GPUREG_CUDA_UTIL_CUH
@@ -11,6 +11,9 @@
 #include "compute/compute.h"
 
 #include <cuda_runtime.h>
+#include <pthread.h>
+
+#define GR_DEVICES_MAX 64		/* devices of a machine beyond these aren't seen */
 
 /* The errors after which CUDA's manual says that the process must end: every later call would return them again. */
 static inline bool
@@ -77,41 +80,23 @@ gr_cuda_status(cudaError_t code)
 	}
 }
 
-/*
- * Records a failed call in the driver's own words, and takes it off the run time's record so that it isn't reported
- * again; always returns false. what: the call, for a person; nbytes: what was asked for, 0 if that isn't known.
- */
-static inline bool
-gr_cuda_fail(GrError *err, cudaError_t code, size_t nbytes, const char *what)
+/* The mutex is this thread's for as long as the object lives. */
+class Locked
 {
-	GrStatus	status = gr_cuda_status(code);
-	bool		first = err->status == GR_OK;
-
-	(void) cudaGetLastError();
-	gr_fail(err, status, 0, "%s: %s", what, cudaGetErrorString(code));
-	if (first && status == GR_DEVICE_MEMORY && nbytes > 0)
+public:
+	explicit Locked(pthread_mutex_t *mutex) : mutex(mutex)
 	{
-		size_t		nbytes_free = 0;
-		size_t		nbytes_total = 0;
-
-		/* without a context there is no telling what is free: then the detail has to do */
-		if (cudaMemGetInfo(&nbytes_free, &nbytes_total) == cudaSuccess)
-		{
-			err->bytes_needed = nbytes;
-			err->bytes_free = nbytes_free;
-		}
-		else
-			(void) cudaGetLastError();
+		pthread_mutex_lock(mutex);
 	}
-	return false;
-}
+	~Locked()
+	{
+		pthread_mutex_unlock(mutex);
+	}
+	Locked(const Locked &) = delete;
+	Locked &operator=(const Locked &) = delete;
 
-/* Returns false from the function around it when the call fails. */
-#define GR_CUDA(err, call, what) \
-	do { \
-		cudaError_t gr_code_ = (call); \
-		if (gr_code_ != cudaSuccess) \
-			return gr_cuda_fail((err), gr_code_, 0, (what)); \
-	} while (0)
+private:
+	pthread_mutex_t *mutex;
+};
 
 #endif							/* GPUREG_CUDA_UTIL_CUH */

@@ -3,8 +3,9 @@
  *
  * out[k][j] = the product of number j over row r(k), r(k) being the kth row that takes part. A block owns a tile: of
  * marking, a lane a row; of writing, its threads take the tile's numbers one after another as they lie in memory, so
- * that writes are whole lines, and reads too where numbers are neighbouring columns. A row's place is that of its tile,
- * which a scan over the tiles' counts tells, and the marks before it in the tile: the order is kept.
+ * that writes are whole lines, and reads too where numbers are neighbouring columns. Numbers that are made are made
+ * first, a lane a row, so that all lanes of a warp make the same one, and wait in shared memory. A row's place is that
+ * of its tile, which a scan over the tiles' counts tells, and the marks before it in the tile: the order is kept.
  */
 #include "derive.cuh"
 
@@ -16,6 +17,7 @@
 #define WARPS (THREADS / 32)
 #define BATCH 4					/* numbers that a thread reads before it writes them */
 #define CACHED 1024				/* numbers of a row whose columns a block keeps by itself */
+#define MADE 4096				/* numbers that are made which a block keeps at a time */
 #define NARROW 64				/* columns: of so many a lane looks at a row by itself */
 #define TILE_NUMBERS 16384		/* of a tile, or so */
 #define ALL_LANES 0xffffffffu
@@ -207,14 +209,31 @@ advance(Place place, int ncols)
 	return place;
 }
 
-/* n rows from list[from] on; out: where they go, without a gap, or NULL */
+/* The numbers of n rows of a tile that aren't columns, all rows' of one and then those of the next, stride apart */
+static __device__ void
+make_numbers(const DerivePlan &plan, const double *tile, const uint16_t *list, int n, double *made, int stride)
+{
+	for (int k = threadIdx.x; k < plan.nmade * n; k += THREADS)
+	{
+		int			m = k / n;
+		int			r = k - m * n;
+
+		made[m * stride + r] = gr_derive_number(&plan.numbers[plan.made[m]], plan.factors,
+												tile + (int64_t) list[r] * plan.ncolumns);
+	}
+}
+
+/*
+ * n rows, those in list; made: see make_numbers(), or NULL where they are made here; out: where they go, without a gap,
+ * or NULL
+ */
 static __device__ void
 write_rows(const DerivePlan &plan, const double *__restrict__ tile, const uint16_t *list, const int32_t *column,
-		   int64_t first, int from, int n, bool all, double *__restrict__ out, DeriveFound *found)
+		   int64_t first, int n, bool all, const double *made, int stride, double *__restrict__ out, DeriveFound *found)
 {
 	const int	ncols = plan.ncols;
 	const int	nnumbers = n * ncols;
-	Place		place = {from + (int) threadIdx.x / ncols, (int) threadIdx.x % ncols};
+	Place		place = {(int) threadIdx.x / ncols, (int) threadIdx.x % ncols};
 
 	for (int k = threadIdx.x; k < nnumbers; k += BATCH * THREADS)
 	{
@@ -232,7 +251,12 @@ write_rows(const DerivePlan &plan, const double *__restrict__ tile, const uint16
 				continue;
 			row = tile + (int64_t) list[place.row] * plan.ncolumns;
 			c = column[place.j];
-			value[b] = c >= 0 ? __ldg(row + c) : gr_derive_number(&plan.numbers[place.j], plan.factors, row);
+			if (c >= 0)
+				value[b] = __ldg(row + c);
+			else if (made != NULL)
+				value[b] = made[(-1 - c) * stride + place.row];
+			else
+				value[b] = gr_derive_number(&plan.numbers[place.j], plan.factors, row);
 		}
 #pragma unroll
 		for (int b = 0; b < BATCH; b++)
@@ -247,17 +271,22 @@ write_rows(const DerivePlan &plan, const double *__restrict__ tile, const uint16
 	}
 }
 
+/* STAGED: numbers that are made wait in shared memory. */
+template <bool STAGED>
 static __global__ void __launch_bounds__(THREADS, 4)
 write_kernel(DerivePlan plan, DeriveRows rows, const uint32_t *marks, const int64_t *offsets, const DeriveInto *into,
 			 DeriveFound *found)
 {
 	__shared__ uint16_t list[DERIVE_TILE_MAX];
 	__shared__ int32_t cached[CACHED];
+	__shared__ double made[STAGED ? MADE : 1];
 	const int32_t *column = plan.ncols <= CACHED ? cached : plan.column;
 	const int64_t before = (int64_t) blockIdx.x * plan.tile_nrows;
 	const double *tile = rows.rows + before * plan.ncolumns;
 	const int64_t first = rows.first + before;
 	const int	nlisted = list_rows(plan, rows, marks, list);
+	/* an odd one, as neighbouring lanes read numbers that are so far apart */
+	const int	stride = STAGED ? (MADE / plan.nmade - 1) | 1 : 0;
 	int64_t		to = marks == NULL ? first : offsets[rows.first_tile + blockIdx.x];
 
 	/* not all rows take part, and all that is written will be written anew */
@@ -266,24 +295,25 @@ write_kernel(DerivePlan plan, DeriveRows rows, const uint32_t *marks, const int6
 	for (int j = threadIdx.x; plan.ncols <= CACHED && j < plan.ncols; j += THREADS)
 		cached[j] = plan.column[j];
 	__syncthreads();
-	if (into == NULL)
-	{
-		write_rows(plan, tile, list, column, first, 0, nlisted, marks == NULL, NULL, found);
-		return;
-	}
 	/* as far as each chunk goes */
-	for (int done = 0; done < nlisted;)
+	for (int done = 0, n; done < nlisted; done += n, to += n)
 	{
-		int			n = nlisted - done;
-
-		while (into[1].first <= to)
+		n = nlisted - done;
+		while (into != NULL && into[1].first <= to)
 			into++;
-		if (into[1].first - to < n)
+		if (into != NULL && into[1].first - to < n)
 			n = (int) (into[1].first - to);
-		write_rows(plan, tile, list, column, first, done, n, marks == NULL,
-				   into->rows + (to - into->first) * plan.ncols, found);
-		done += n;
-		to += n;
+		if (STAGED && n > stride)
+			n = stride;
+		if (STAGED)
+		{
+			make_numbers(plan, tile, list + done, n, made, stride);
+			__syncthreads();
+		}
+		write_rows(plan, tile, list + done, column, first, n, marks == NULL, STAGED ? made : NULL, stride,
+				   into == NULL ? NULL : into->rows + (to - into->first) * plan.ncols, found);
+		if (STAGED)
+			__syncthreads();
 	}
 }
 
@@ -291,7 +321,12 @@ cudaError_t
 gr_derive_write_launch(const DerivePlan *plan, DeriveRows rows, const uint32_t *marks, const int64_t *offsets,
 					   const DeriveInto *into, DeriveFound *found, cudaStream_t stream)
 {
-	write_kernel<<<count_tiles(plan, rows), THREADS, 0, stream>>>(*plan, rows, marks, offsets, into, found);
+	const unsigned nblocks = count_tiles(plan, rows);
+
+	if (plan->nmade > 0 && plan->nmade <= MADE / 32)
+		write_kernel<true><<<nblocks, THREADS, 0, stream>>>(*plan, rows, marks, offsets, into, found);
+	else
+		write_kernel<false><<<nblocks, THREADS, 0, stream>>>(*plan, rows, marks, offsets, into, found);
 	return cudaGetLastError();
 }
 

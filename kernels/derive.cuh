@@ -27,12 +27,14 @@ typedef struct DerivePlan
 	int			ncols;			/* of derived rows */
 	int			nsteps;
 	int			nused;
+	int			nmade;			/* numbers that aren't columns as they stand */
 	int			tile_nrows;		/* a multiple of 32 */
 	const GrDerivedNumber *numbers;
 	const GrDeriveFactor *factors;
 	const GrFilterStep *steps;
 	const int32_t *used;		/* columns that numbers use */
-	const int32_t *column;		/* which column a number is; -1: none */
+	const int32_t *made;		/* which numbers those are */
+	const int32_t *column;		/* which column a number is, or, less than 0, which of those: -1, -2, ... */
 } DerivePlan;
 
 /* Rows of a chunk, or some of them, in a launch */

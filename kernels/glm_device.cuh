@@ -469,7 +469,7 @@ margin_of(GrDistribution distribution, double eta, double y)
 static inline bool
 has_roles(GrRowShape shape, GrDistribution distribution)
 {
-	return shape.weight || shape.offset || !gr_is_logistic(distribution);
+	return shape.weight || shape.offset || shape.key || !gr_is_logistic(distribution);
 }
 
 #endif							/* GPUREG_GLM_DEVICE_CUH */

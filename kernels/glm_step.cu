@@ -11,6 +11,7 @@
  * dd.h does.
  */
 #include "glm_wide.cuh"
+#include "device.cuh"
 
 #define ROW_NTHREADS 256
 #define COLUMN_NSLICES 8		/* rows side by side */
@@ -505,8 +506,7 @@ plan_fused(GlmPlan *plan, int shared_nbytes)
 	{
 		bool		hessian = k % 2 == 1;
 		size_t		ndoubles = (size_t) (plan->nsms * nwarps) * (size_t) fused_record_ndoubles(nterms, hessian);
-		cudaError_t code = cudaFuncSetAttribute(fused_function(plan->rows, k >= 2, hessian),
-												cudaFuncAttributeMaxDynamicSharedMemorySize, (int) plan->fused_nbytes);
+		cudaError_t code = gr_allow_shared(fused_function(plan->rows, k >= 2, hessian), plan->fused_nbytes);
 
 		if (code != cudaSuccess)
 			return code;
@@ -535,8 +535,7 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 	{
 		const void *function = wide_function(roles != 0, ncolumns, nrows);
 
-		if ((code = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										 (int) plan->wide_nbytes)) != cudaSuccess ||
+		if ((code = gr_allow_shared(function, plan->wide_nbytes)) != cudaSuccess ||
 			(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident[roles], function, plan->wide_nthreads,
 																  plan->wide_nbytes)) != cudaSuccess)
 			return code;
@@ -545,7 +544,7 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 		return cudaSuccess;
 	plan->wide_ncolumns = ncolumns;
 	plan->wide_nrows = nrows;
-	plan->wide_nblocks = plan->nsms * resident[plan->rows.weight || plan->rows.offset ? 1 : 0];
+	plan->wide_nblocks = plan->nsms * resident[plan->rows.weight || plan->rows.offset || plan->rows.key ? 1 : 0];
 	plan->fused_ndoubles = (size_t) plan->wide_nblocks * (size_t) fused_record_ndoubles(gr_nterms(plan->rows.nfeatures),
 																						false);
 	return cudaSuccess;
@@ -556,25 +555,18 @@ gr_glm_plan(GlmPlan *plan, GrRowShape rows, size_t budget_nbytes)
 {
 	const double nterms = gr_nterms(rows.nfeatures);
 	int			ncolumn_blocks = (gr_nterms(rows.nfeatures) + 31) / 32;
-	int			device;
-	int			clock_khz;
-	int			fp64_ratio;
-	int			shared_nbytes;
+	GrDeviceFacts device;
 	double		operations_per_s;
-	cudaError_t code;
+	cudaError_t code = gr_device_facts(&device);
 
 	*plan = GlmPlan();
 	plan->rows = rows;
-	if ((code = cudaGetDevice(&device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&plan->nsms, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio,
-									   device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&shared_nbytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess)
+	if (code != cudaSuccess)
 		return code;
+	plan->nsms = device.nsms;
 	/* 128 lanes is the most any multiprocessor has in single precision */
-	operations_per_s = plan->nsms * (clock_khz > 0 ? clock_khz :
-									 1e6) * 1e3 * (128.0 / (fp64_ratio > 0 ? fp64_ratio : 1));
+	operations_per_s = plan->nsms * (device.clock_khz > 0 ? device.clock_khz : 1e6) * 1e3 *
+		(128.0 / (device.fp64_ratio > 0 ? device.fp64_ratio : 1));
 	plan->row_nblocks = 8 * plan->nsms;
 	plan->heads_ndoubles = (size_t) plan->row_nblocks * (ROW_NTHREADS / 32) * GR_SUM_HEAD;
 	plan->column_nsplits = 8 * plan->nsms / ncolumn_blocks > 1 ? 8 * plan->nsms / ncolumn_blocks : 1;
@@ -583,8 +575,8 @@ gr_glm_plan(GlmPlan *plan, GrRowShape rows, size_t budget_nbytes)
 	plan->weigh_row_s = (8.0 * nterms + 200.0) / operations_per_s;
 	plan->transform_row_s = (25.0 * nterms + 400.0) / operations_per_s;
 	if (rows.nfeatures <= GLM_FUSED_FEATURES)
-		return plan_fused(plan, shared_nbytes);
-	if ((code = plan_wide(plan, shared_nbytes)) != cudaSuccess)
+		return plan_fused(plan, device.shared_nbytes);
+	if ((code = plan_wide(plan, device.shared_nbytes)) != cudaSuccess)
 		return code;
 	code = gr_weighted_gram_plan(&plan->gram, rows.nfeatures, budget_nbytes);
 	plan->matrix_ndoubles = plan->gram.partials_ndoubles;

@@ -23,6 +23,7 @@
  * Needs -fmad=false, as dd.h does.
  */
 #include "gram.cuh"
+#include "device.cuh"
 
 #include "compute/dd.h"
 
@@ -418,25 +419,20 @@ plan_device(GramPlan *plan, size_t budget_nbytes)
 		(const void *) gram_kernel<4, false, false>;
 	size_t		split_nbytes = (size_t) plan->nblocks * plan->nthreads * plan->micro * plan->micro * sizeof(double2);
 	double		products_per_row = (double) plan->nblocks * plan->nthreads * plan->micro * plan->micro;
-	int			device;
-	int			clock_khz;
+	GrDeviceFacts device;
 	int			fp64_ratio;
 	int			resident;
 	double		products_per_s;
 	cudaError_t code;
 
-	if ((code = cudaGetDevice(&device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&plan->nsms, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio,
-									   device)) != cudaSuccess ||
+	if ((code = gr_device_facts(&device)) != cudaSuccess ||
 		(code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, plan->nthreads,
 															  plan->staged_nbytes)) != cudaSuccess)
 		return code;
 	if (resident < 1)
 		resident = 1;
-	if (fp64_ratio < 1)
-		fp64_ratio = 1;
+	plan->nsms = device.nsms;
+	fp64_ratio = device.fp64_ratio < 1 ? 1 : device.fp64_ratio;
 	/* squares are many: a second round evens out the last one */
 	plan->nsplits = (plan->shape.tiled ? 2 : 1) * resident * plan->nsms / plan->nblocks;
 	if (plan->nsplits > 0 && (size_t) plan->nsplits > budget_nbytes / split_nbytes)
@@ -446,7 +442,7 @@ plan_device(GramPlan *plan, size_t budget_nbytes)
 	plan->partials_nbytes = split_nbytes * (size_t) plan->nsplits;
 
 	/* 128 lanes is the most any multiprocessor has in single precision; 8 operations a product */
-	products_per_s = plan->nsms * (clock_khz > 0 ? clock_khz : 1e6) * 1e3 * (128.0 / fp64_ratio) / 8.0;
+	products_per_s = plan->nsms * (device.clock_khz > 0 ? device.clock_khz : 1e6) * 1e3 * (128.0 / fp64_ratio) / 8.0;
 	plan->max_rows_per_launch = (int64_t) (LAUNCH_S * products_per_s / (products_per_row / plan->shape.nslices)) + 1;
 	return cudaSuccess;
 }

@@ -15,15 +15,17 @@
 static bool
 slot_open(GramSink *gram, Slot *slot, size_t needed_nbytes, GrError *err)
 {
-	cudaError_t code = cudaMalloc((void **) &slot->device, gram->block_nbytes);
+	const int	device = gram->session->info.id;
+	cudaError_t code = gr_memory_get(device, (void **) &slot->device, gram->block_nbytes);
 
 	if (code != cudaSuccess)
 		return session_fail(gram->session, err, code, needed_nbytes, "allocating a row block");
-	SESSION_CUDA(gram->session, err, cudaEventCreateWithFlags(&slot->copy_end, cudaEventDisableTiming),
+	SESSION_CUDA(gram->session, err, gr_event_get(device, cudaEventDisableTiming, &slot->copy_end),
 				 "creating an event");
-	SESSION_CUDA(gram->session, err, cudaEventCreate(&slot->kernel_begin), "creating an event");
+	SESSION_CUDA(gram->session, err, gr_event_get(device, cudaEventDefault, &slot->kernel_begin),
+				 "creating an event");
 	/* the one that the host waits for: asleep, as the cores are busy reading rows */
-	SESSION_CUDA(gram->session, err, cudaEventCreateWithFlags(&slot->kernel_end, cudaEventBlockingSync),
+	SESSION_CUDA(gram->session, err, gr_event_get(device, cudaEventBlockingSync, &slot->kernel_end),
 				 "creating an event");
 	return true;
 }
@@ -44,7 +46,8 @@ plan_within_limit(GramSink *gram, const GrSinkOptions *options, size_t *needed, 
 	size_t		nbytes_free;
 	size_t		nbytes_total;
 
-	SESSION_CUDA(gram->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+	SESSION_CUDA(gram->session, err, gr_memory_info(gram->session->info.id, &nbytes_free, &nbytes_total),
+				 "reading the device's free memory");
 	if (memory_limit > 0 && memory_limit < nbytes_free)
 		nbytes_free = memory_limit;
 	if (nbytes_free > blocks_nbytes)
@@ -83,7 +86,8 @@ gr_cuda_gram_open(GramSink *gram, const GrSinkOptions *options, GrError *err)
 		gram->block_nbytes = OUTPUT_NBYTES;
 	if (!plan_within_limit(gram, options, &needed_nbytes, err) || !gr_sink_connect(gram, options->shape, err))
 		return false;
-	code = cudaMalloc((void **) &gram->partials, gram->plan.partials_nbytes + shift_nbytes(gram));
+	code = gr_memory_get(session->info.id, (void **) &gram->partials,
+						 gram->plan.partials_nbytes + shift_nbytes(gram));
 	if (code != cudaSuccess)
 		return session_fail(session, err, code, needed_nbytes, "allocating the sums");
 	gram->shift = (double *) ((char *) gram->partials + gram->plan.partials_nbytes);
@@ -96,7 +100,7 @@ gr_cuda_gram_open(GramSink *gram, const GrSinkOptions *options, GrError *err)
 	gram->transfer_nbytes = 2 * sizeof(double) * (size_t) gr_triangle(gr_norder(gram->shape.nfeatures));
 	if (gram->transfer_nbytes > gram->block_nbytes)
 		gram->transfer_nbytes = gram->block_nbytes / (2 * sizeof(double)) * (2 * sizeof(double));
-	code = cudaMallocHost((void **) &gram->transfer, gram->transfer_nbytes);
+	code = gr_pinned_get(session->info.id, (void **) &gram->transfer, gram->transfer_nbytes);
 	if (code == cudaErrorMemoryAllocation)
 	{
 		(void) cudaGetLastError();
@@ -237,15 +241,15 @@ gr_cuda_gram_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 void
 gr_cuda_gram_free(GramSink *gram)
 {
+	const int	device = gram->session->info.id;
+
 	for (Slot &slot : gram->slots)
 	{
-		cudaEvent_t events[] = {slot.copy_end, slot.kernel_begin, slot.kernel_end};
-
-		for (cudaEvent_t event : events)
-			if (event != NULL)
-				(void) cudaEventDestroy(event);
-		(void) cudaFree(slot.device);
+		gr_event_give(device, cudaEventDisableTiming, slot.copy_end);
+		gr_event_give(device, cudaEventDefault, slot.kernel_begin);
+		gr_event_give(device, cudaEventBlockingSync, slot.kernel_end);
+		gr_memory_give(device, slot.device);
 	}
-	(void) cudaFree(gram->partials);
-	(void) cudaFreeHost(gram->transfer);
+	gr_memory_give(device, gram->partials);
+	gr_pinned_give(device, gram->transfer);
 }

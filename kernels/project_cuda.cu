@@ -41,43 +41,40 @@ gr_cuda_project_kept(const GrProject *project)
 	return project->s;
 }
 
-/* Frees the memory and leaves the streams and events. */
+/* Gives the memory back, and leaves the streams, which are idle, and the events. */
 static void
-free_memory(ProjectBuffers *buffers)
+free_memory(int device, ProjectBuffers *buffers)
 {
 	for (ProjectSlot &slot : buffers->slots)
 	{
-		(void) cudaFreeHost(slot.vectors);
-		(void) cudaFreeHost(slot.projected);
-		(void) cudaFree(slot.device_vectors);
-		(void) cudaFree(slot.device_projected);
+		gr_pinned_give(device, slot.vectors);
+		gr_pinned_give(device, slot.projected);
+		gr_memory_give(device, slot.device_vectors);
+		gr_memory_give(device, slot.device_projected);
 		slot.vectors = slot.projected = slot.device_vectors = slot.device_projected = NULL;
 	}
-	(void) cudaFree(buffers->tiles);
-	(void) cudaFree(buffers->sums);
+	gr_memory_give(device, buffers->tiles);
+	gr_memory_give(device, buffers->sums);
 	buffers->tiles = NULL;
 	buffers->sums = NULL;
 	memset(&buffers->sizes, 0, sizeof(buffers->sizes));
 }
 
 static void
-buffers_free(ProjectBuffers *buffers)
+buffers_free(int device, ProjectBuffers *buffers)
 {
 	if (buffers == NULL)
 		return;
-	free_memory(buffers);
+	free_memory(device, buffers);
 	for (ProjectSlot &slot : buffers->slots)
 	{
-		cudaEvent_t events[] = {slot.copy_begin, slot.copy_end, slot.kernel_begin, slot.kernel_end, slot.result_begin,
-		slot.result_end};
-
-		for (cudaEvent_t event : events)
-			if (event != NULL)
-				(void) cudaEventDestroy(event);
+		for (cudaEvent_t event : {slot.copy_begin, slot.copy_end, slot.kernel_begin, slot.kernel_end,
+								  slot.result_begin})
+			gr_event_give(device, cudaEventDefault, event);
+		gr_event_give(device, cudaEventBlockingSync, slot.result_end);
 	}
 	for (cudaStream_t stream : {buffers->copy_stream, buffers->kernel_stream, buffers->result_stream})
-		if (stream != NULL)
-			(void) cudaStreamDestroy(stream);
+		gr_stream_give(device, false, stream);
 	(void) cudaGetLastError();
 	free(buffers);
 }
@@ -88,6 +85,7 @@ open_buffers(GrProject *project, GrError *err)
 {
 	SignalsBlocked blocked;
 	GrSession  *session = project->session;
+	const int	device = session->info.id;
 	ProjectBuffers *buffers;
 
 	project->buffers = session->projects->buffers;
@@ -99,7 +97,7 @@ open_buffers(GrProject *project, GrError *err)
 		return gr_fail(err, GR_NO_MEMORY, 0, "a projection's buffers");
 	for (cudaStream_t *stream : {&buffers->copy_stream, &buffers->kernel_stream, &buffers->result_stream})
 		if (*stream == NULL)
-			SESSION_CUDA(session, err, cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "creating a stream");
+			SESSION_CUDA(session, err, gr_stream_get(device, false, stream), "creating a stream");
 	for (ProjectSlot &slot : buffers->slots)
 	{
 		cudaEvent_t *timed[] = {&slot.copy_begin, &slot.copy_end, &slot.kernel_begin, &slot.kernel_end,
@@ -107,10 +105,10 @@ open_buffers(GrProject *project, GrError *err)
 
 		for (cudaEvent_t *event : timed)
 			if (*event == NULL)
-				SESSION_CUDA(session, err, cudaEventCreate(event), "creating an event");
+				SESSION_CUDA(session, err, gr_event_get(device, cudaEventDefault, event), "creating an event");
 		/* the one that the host waits for: asleep, as the cores are busy reading rows */
 		if (slot.result_end == NULL)
-			SESSION_CUDA(session, err, cudaEventCreateWithFlags(&slot.result_end, cudaEventBlockingSync),
+			SESSION_CUDA(session, err, gr_event_get(device, cudaEventBlockingSync, &slot.result_end),
 						 "creating an event");
 	}
 	return true;
@@ -148,10 +146,11 @@ static bool
 allocate_slot(GrProject *project, ProjectSlot *slot, const ProjectSizes *want, GrError *err)
 {
 	GrSession  *session = project->session;
-	cudaError_t code = cudaMallocHost((void **) &slot->vectors, want->vectors_nbytes);
+	const int	device = session->info.id;
+	cudaError_t code = gr_pinned_get(device, (void **) &slot->vectors, want->vectors_nbytes);
 
 	if (code == cudaSuccess)
-		code = cudaMallocHost((void **) &slot->projected, want->projected_nbytes);
+		code = gr_pinned_get(device, (void **) &slot->projected, want->projected_nbytes);
 	if (code == cudaErrorMemoryAllocation)
 	{
 		(void) cudaGetLastError();
@@ -159,9 +158,9 @@ allocate_slot(GrProject *project, ProjectSlot *slot, const ProjectSizes *want, G
 					   want->vectors_nbytes + want->projected_nbytes);
 	}
 	SESSION_CUDA(session, err, code, "allocating pinned memory");
-	code = cudaMalloc((void **) &slot->device_vectors, want->vectors_nbytes);
+	code = gr_memory_get(device, (void **) &slot->device_vectors, want->vectors_nbytes);
 	if (code == cudaSuccess)
-		code = cudaMalloc((void **) &slot->device_projected, want->projected_nbytes);
+		code = gr_memory_get(device, (void **) &slot->device_projected, want->projected_nbytes);
 	if (code != cudaSuccess)
 		return session_fail(session, err, code, device_nbytes(want), "allocating vectors");
 	return true;
@@ -175,21 +174,20 @@ allocate_memory(GrProject *project, size_t memory_limit, GrError *err)
 	GrSession  *session = project->session;
 	ProjectBuffers *buffers = project->buffers;
 	const ProjectSizes want = sizes_wanted(project);
-	cudaError_t code = cudaSuccess;
+	cudaError_t code;
 
 	if (sizes_suffice(&buffers->sizes, &want))
 		return true;
-	free_memory(buffers);
+	free_memory(session->info.id, buffers);
 	if (!gr_project_make_room(session, device_nbytes(&want), project->s->nbytes + device_nbytes(&want), memory_limit,
 							  err))
 		return false;
 	for (ProjectSlot &slot : buffers->slots)
 		if (!allocate_slot(project, &slot, &want, err))
 			return false;
-	if (want.tiles_nbytes > 0)
-		code = cudaMalloc((void **) &buffers->tiles, want.tiles_nbytes);
-	if (code == cudaSuccess && want.sums_nbytes > 0)
-		code = cudaMalloc((void **) &buffers->sums, want.sums_nbytes);
+	code = gr_memory_get(session->info.id, (void **) &buffers->tiles, want.tiles_nbytes);
+	if (code == cudaSuccess)
+		code = gr_memory_get(session->info.id, (void **) &buffers->sums, want.sums_nbytes);
 	if (code != cudaSuccess)
 		return session_fail(session, err, code, device_nbytes(&want), "allocating vectors");
 	buffers->sizes = want;
@@ -215,7 +213,7 @@ acquire_matrix(GrProject *project, const GrProjectOptions *options, const GrHost
 	request.other_nbytes = device_nbytes(&want);
 	/* buffers from an earlier job that are too small go before there are others */
 	if (!sizes_suffice(&buffers->sizes, &want))
-		free_memory(buffers);
+		free_memory(session->info.id, buffers);
 	else
 		request.taken_nbytes = request.other_nbytes;
 	request.memory_limit = options->memory_limit;
@@ -253,6 +251,7 @@ project_open(GrProject *project, const GrProjectOptions *options, const GrHost *
 		session->projects = (ProjectStore *) calloc(1, sizeof(ProjectStore));
 	if (session->projects == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "what a session keeps of projections");
+	session->projects->device = session->info.id;
 	if (!open_buffers(project, err))
 		return false;
 	SESSION_CUDA(session, err,
@@ -483,7 +482,7 @@ gr_cuda_project_end(GrProject *project)
 			device_nbytes(&buffers->sizes) <= KEPT_NBYTES_MAX)
 			store->buffers = buffers;
 		else
-			buffers_free(buffers);
+			buffers_free(store->device, buffers);
 	}
 	gr_project_release(project->session, project->s);
 	(void) cudaGetLastError();
@@ -499,7 +498,7 @@ gr_cuda_project_forget(GrSession *session)
 		return;
 	(void) cudaSetDevice(session->info.id);
 	gr_project_drop_all(store);
-	buffers_free(store->buffers);
+	buffers_free(store->device, store->buffers);
 	free(store);
 	session->projects = NULL;
 	(void) cudaGetLastError();

@@ -65,6 +65,7 @@ typedef struct ProjectBuffers
 /* What a session keeps: every S there is, and a job's buffers if they were small. */
 typedef struct ProjectStore
 {
+	int			device;
 	ProjectKept *first;
 	ProjectBuffers *buffers;
 	uint64_t	clock;			/* of last_use */

@@ -19,6 +19,7 @@
  * a float8, are the value times 2^-896 (subnormals too), and fma(that, 2^896, sum) rounds once, as the addition does.
  */
 #include "project.cuh"
+#include "device.cuh"
 
 #include "compute/projection.h"
 
@@ -403,8 +404,7 @@ launch_fused(const ProjectMatrix *matrix, const float *x, int64_t nvectors, floa
 {
 	const int	nslices = padded_rows(matrix->k) / (FUSED_NWARPS * R);
 	const int64_t nblocks = (nvectors + FUSED_NVECTORS - 1) / FUSED_NVECTORS * nslices;
-	cudaError_t code = cudaFuncSetAttribute(fused_kernel<R>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-											(int) STAGED_NBYTES);
+	cudaError_t code = gr_allow_shared((const void *) fused_kernel<R>, STAGED_NBYTES);
 
 	if (code != cudaSuccess)
 		return code;

@@ -11,17 +11,20 @@
 #define SLACK_NBYTES ((size_t) 64 << 20)	/* of the device's memory, left for its own needs */
 #define FILLED_PER_LAUNCH ((int64_t) 1 << 31)	/* entries; p = 1 */
 
-/* Memory that goes when the function that asked for it returns, unless it is taken. */
+/* Memory that goes when the function that asked for it returns, unless it is taken: then nothing is under way there. */
 class Scratch
 {
 public:
-	Scratch() : memory(NULL) {}
+	Scratch() : memory(NULL), device(0), stream(NULL) {}
 	~Scratch()
 	{
-		(void) cudaFree(memory);
+		if (memory != NULL)
+			(void) cudaStreamSynchronize(stream);
+		gr_memory_give(device, memory);
 	}
 	Scratch(const Scratch &) = delete;
 	Scratch &operator=(const Scratch &) = delete;
+	bool allocate(const ProjectRequest *request, size_t nbytes, const char *what, GrError *err);
 	void *take()
 	{
 		void	   *taken = memory;
@@ -31,6 +34,10 @@ public:
 	}
 
 	void	   *memory;
+
+private:
+	int			device;
+	cudaStream_t stream;		/* that uses it */
 };
 
 /* S being drawn */
@@ -50,15 +57,20 @@ static bool
 allocate(GrSession *session, void **memory, size_t nbytes, const char *what, GrError *err)
 {
 	SignalsBlocked blocked;
-	cudaError_t code = cudaMalloc(memory, nbytes);
+	cudaError_t code = gr_memory_get(session->info.id, memory, nbytes);
 
-	if (code == cudaSuccess)
-		return true;
-	*memory = NULL;
-	return session_fail(session, err, code, nbytes, what);
+	return code == cudaSuccess || session_fail(session, err, code, nbytes, what);
 }
 
-/* Takes S off the list and frees it. */
+bool
+Scratch::allocate(const ProjectRequest *request, size_t nbytes, const char *what, GrError *err)
+{
+	device = request->session->info.id;
+	stream = request->stream;
+	return ::allocate(request->session, &memory, nbytes, what, err);
+}
+
+/* Takes S, which no job uses any more, off the list and gives its memory back. */
 static void
 drop(ProjectStore *store, ProjectKept *s)
 {
@@ -68,12 +80,11 @@ drop(ProjectStore *store, ProjectKept *s)
 			*link = s->next;
 			break;
 		}
-	(void) cudaFree(s->row_start);
-	(void) cudaFree(s->entries);
-	(void) cudaFree(s->segment_start);
-	(void) cudaFree(s->program_start);
-	(void) cudaFree(s->program);
-	(void) cudaGetLastError();
+	gr_memory_give(store->device, s->row_start);
+	gr_memory_give(store->device, s->entries);
+	gr_memory_give(store->device, s->segment_start);
+	gr_memory_give(store->device, s->program_start);
+	gr_memory_give(store->device, s->program);
 	free(s);
 }
 
@@ -133,7 +144,8 @@ gr_project_make_room(GrSession *session, size_t nbytes, size_t job_nbytes, size_
 		size_t		nbytes_free;
 		size_t		nbytes_total;
 
-		SESSION_CUDA(session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+		SESSION_CUDA(session, err, gr_memory_info(session->info.id, &nbytes_free, &nbytes_total),
+					 "reading the device's free memory");
 		nbytes_free = nbytes_free > SLACK_NBYTES ? nbytes_free - SLACK_NBYTES : 0;
 		if (nbytes <= nbytes_free)
 			return true;
@@ -211,9 +223,8 @@ count_nonzeros(Drawing *d, int64_t *nnonzeros, GrError *err)
 	GrSession  *session = request->session;
 	int64_t    *counts;
 
-	if (!allocate(session, &d->counts.memory, sizeof(int64_t) * (size_t) (drawing->nblocks + 1), "allocating counts",
-				  err) ||
-		!allocate(session, &d->scan.memory, drawing->scan_nbytes, "allocating counts", err))
+	if (!d->counts.allocate(request, sizeof(int64_t) * (size_t) (drawing->nblocks + 1), "allocating counts", err) ||
+		!d->scan.allocate(request, drawing->scan_nbytes, "allocating counts", err))
 		return false;
 	counts = (int64_t *) d->counts.memory;
 	for (int64_t first = 0; first < drawing->nblocks; first += drawing->nblocks_per_launch)
@@ -244,12 +255,11 @@ draw_pairs(Drawing *d, int64_t nnonzeros, size_t sort_nbytes, GrError *err)
 
 	/* a byte at least, as nothing can't be allocated */
 	for (int i = 0; i < 2; i++)
-		if (!allocate(session, &d->values[i].memory, entries_nbytes(nnonzeros), "allocating the matrix", err) ||
-			!allocate(session, &d->keys[i].memory, (size_t) drawing->key_nbytes * (size_t) nnonzeros + 1,
-					  "allocating the matrix",
-					  err))
+		if (!d->values[i].allocate(request, entries_nbytes(nnonzeros), "allocating the matrix", err) ||
+			!d->keys[i].allocate(request, (size_t) drawing->key_nbytes * (size_t) nnonzeros + 1,
+								 "allocating the matrix", err))
 			return false;
-	if (!allocate(session, &d->sort.memory, sort_nbytes + 1, "allocating the matrix", err))
+	if (!d->sort.allocate(request, sort_nbytes + 1, "allocating the matrix", err))
 		return false;
 	for (int64_t first = 0; first < drawing->nblocks; first += drawing->nblocks_per_launch)
 	{
@@ -387,7 +397,7 @@ make_program(const ProjectRequest *request, ProjectKept *s, GrError *err)
 							  err) ||
 		!allocate(session, (void **) &s->program_start, start_nbytes, "allocating the matrix", err) ||
 		!allocate(session, (void **) &s->program, program_nbytes, "allocating the matrix", err) ||
-		!allocate(session, &scratch.memory, scratch_nbytes + 1, "allocating the matrix", err))
+		!scratch.allocate(request, scratch_nbytes + 1, "allocating the matrix", err))
 		return false;
 	SESSION_CUDA(session, err,
 				 gr_project_program_launch(&s->matrix, s->program_start, s->program, scratch.memory, scratch_nbytes,
@@ -442,8 +452,8 @@ gr_project_acquire(const ProjectRequest *request, ProjectKept **s, bool *drawn, 
 	if (request->program && (*s)->matrix.program == NULL)
 	{
 		/* a program that was begun and not ended: from the start */
-		(void) cudaFree((*s)->program_start);
-		(void) cudaFree((*s)->program);
+		gr_memory_give(store->device, (*s)->program_start);
+		gr_memory_give(store->device, (*s)->program);
 		(*s)->program_start = NULL;
 		(*s)->program = NULL;
 		if (!make_program(request, *s, err))

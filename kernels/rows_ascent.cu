@@ -12,7 +12,7 @@ gr_cuda_rows_can_ascend(const GrSink *sink, bool single)
 {
 	const RowsSink *rows = static_cast<const RowsSink *>(sink);
 
-	return rows->nchunks <= 1 && !rows->shape.weight && !rows->shape.offset &&
+	return rows->nchunks <= 1 && !rows->shape.weight && !rows->shape.offset && !rows->shape.key &&
 		gr_ascent_fits(rows->shape.nfeatures, rows->nrows, single);
 }
 
@@ -51,7 +51,7 @@ run_launches(RowsSink *rows, const GrAscent *ascent, GrAscentState *state, char 
 	return true;
 }
 
-/* Brings the state and the scale to the device; *device is the caller's to free. */
+/* Brings the state and the scale to the device; *device is the caller's to give back. */
 static bool
 send_state(RowsSink *rows, const GrAscent *ascent, const GrAscentState *state, char **device, GrError *err)
 {
@@ -63,14 +63,16 @@ send_state(RowsSink *rows, const GrAscent *ascent, const GrAscentState *state, c
 	SESSION_CUDA(session, err, cudaSetDevice(session->info.id), "selecting the device");
 	if (!gr_sends_wait(&rows->sends, err))
 		return false;
-	code = cudaMalloc((void **) device, sizeof(GrAscentState) + scale_nbytes);
+	code = gr_memory_get(session->info.id, (void **) device, sizeof(GrAscentState) + scale_nbytes);
 	if (code != cudaSuccess)
 		return session_fail(session, err, code, sizeof(GrAscentState) + scale_nbytes, "allocating the coefficients");
 	SESSION_CUDA(session, err,
-				 cudaMemcpy(*device, state, gr_ascent_state_nbytes(rows->shape.nfeatures), cudaMemcpyHostToDevice),
+				 cudaMemcpyAsync(*device, state, gr_ascent_state_nbytes(rows->shape.nfeatures), cudaMemcpyHostToDevice,
+								 rows->kernel_stream),
 				 "copying the coefficients to the device");
 	SESSION_CUDA(session, err,
-				 cudaMemcpy(*device + sizeof(GrAscentState), ascent->scale, scale_nbytes, cudaMemcpyHostToDevice),
+				 cudaMemcpyAsync(*device + sizeof(GrAscentState), ascent->scale, scale_nbytes, cudaMemcpyHostToDevice,
+								 rows->kernel_stream),
 				 "copying the coefficients to the device");
 	return true;
 }
@@ -90,7 +92,9 @@ gr_cuda_rows_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t 
 		return gr_fail(err, GR_INVALID, 0, "gradient ascent over rows that don't fit one thread block");
 	gr_ascent_state_set(&state, beta, rows->shape.nfeatures, ascent->single);
 	ok = send_state(rows, ascent, &state, &device, err) && run_launches(rows, ascent, &state, device, host, err);
-	(void) cudaFree(device);
+	/* the state is this function's, and the memory another one's soon: nothing may be under way, after failures too */
+	(void) cudaStreamSynchronize(rows->kernel_stream);
+	gr_memory_give(rows->session->info.id, device);
 	if (!ok)
 		return false;
 	gr_ascent_state_get(&state, beta, rows->shape.nfeatures, ascent->intercept);

@@ -109,25 +109,24 @@ run_launches(RowsSink *rows, const GrBasis *basis, const char *device, const GrH
 	return true;
 }
 
-/* Brings the basis to the device; *device is the caller's to free. */
+/* Brings the basis to the device; *device is the caller's to give back. */
 static bool
 send_basis(RowsSink *rows, const GrBasis *basis, char **device, GrError *err)
 {
 	SignalsBlocked blocked;
 	size_t		coef_nbytes = sizeof(double) * (size_t) basis->nchanged * (size_t) gr_nterms(rows->shape.nfeatures);
 	size_t		changed_nbytes = sizeof(int) * (size_t) basis->nchanged;
-	cudaError_t code = cudaMalloc((void **) device, coef_nbytes + changed_nbytes);
+	cudaError_t code = gr_memory_get(rows->session->info.id, (void **) device, coef_nbytes + changed_nbytes);
 
 	if (code != cudaSuccess)
-	{
-		*device = NULL;
 		return session_fail(rows->session, err, code, rows->nbytes + coef_nbytes + changed_nbytes,
 							"allocating a basis");
-	}
-	SESSION_CUDA(rows->session, err, cudaMemcpy(*device, basis->coef, coef_nbytes, cudaMemcpyHostToDevice),
+	SESSION_CUDA(rows->session, err,
+				 cudaMemcpyAsync(*device, basis->coef, coef_nbytes, cudaMemcpyHostToDevice, rows->kernel_stream),
 				 "copying a basis to the device");
 	SESSION_CUDA(rows->session, err,
-				 cudaMemcpy(*device + coef_nbytes, basis->changed, changed_nbytes, cudaMemcpyHostToDevice),
+				 cudaMemcpyAsync(*device + coef_nbytes, basis->changed, changed_nbytes, cudaMemcpyHostToDevice,
+								 rows->kernel_stream),
 				 "copying a basis to the device");
 	return true;
 }
@@ -148,6 +147,8 @@ gr_cuda_rows_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrEr
 	if (!gr_sends_wait(&rows->sends, err))
 		return false;
 	ok = send_basis(rows, basis, &device, err) && run_launches(rows, basis, device, host, err);
-	(void) cudaFree(device);
+	/* after a failure something may be under way */
+	(void) cudaStreamSynchronize(rows->kernel_stream);
+	gr_memory_give(rows->session->info.id, device);
 	return ok;
 }

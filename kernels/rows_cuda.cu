@@ -53,7 +53,8 @@ available(RowsSink *rows, size_t *nbytes, GrError *err)
 	size_t		nbytes_free;
 	size_t		nbytes_total;
 
-	SESSION_CUDA(rows->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+	SESSION_CUDA(rows->session, err, gr_memory_info(rows->session->info.id, &nbytes_free, &nbytes_total),
+				 "reading the device's free memory");
 	*nbytes = nbytes_free > SLACK_NBYTES ? nbytes_free - SLACK_NBYTES : 0;
 	if (rows->memory_limit > 0)
 	{
@@ -81,13 +82,10 @@ fail_memory(RowsSink *rows, size_t nbytes, size_t nbytes_free, GrError *err)
 static bool
 allocate(RowsSink *rows, double **memory, size_t nbytes, const char *what, GrError *err)
 {
-	cudaError_t code = cudaMalloc((void **) memory, nbytes);
+	cudaError_t code = gr_memory_get(rows->session->info.id, (void **) memory, nbytes);
 
 	if (code != cudaSuccess)
-	{
-		*memory = NULL;
 		return session_fail(rows->session, err, code, rows->nbytes + nbytes, what);
-	}
 	rows->nbytes += nbytes;
 	return true;
 }
@@ -114,17 +112,14 @@ plan_work(const RowsSink *rows, GrPassKind kind)
 	return work;
 }
 
-/* Plans the sums, and what they and the scratch memory take in all. */
+/* Plans the sums, within free memory, and what they and the scratch memory take in all. */
 static bool
-plan_passes(RowsSink *rows, size_t *nbytes, GrError *err)
+plan_passes(RowsSink *rows, size_t nbytes_free, size_t *nbytes, GrError *err)
 {
 	const GrPassKind kinds[] = {GR_PASS_EXACT, GR_PASS_FAST, GR_PASS_GRADIENT};
 	size_t		tile_nbytes = GLM_TILE * (row_nbytes(rows) + sizeof(double));
-	size_t		nbytes_free;
 	size_t		budget_nbytes;
 
-	if (!available(rows, &nbytes_free, err))
-		return false;
 	budget_nbytes = nbytes_free / 4 < GR_PARTIALS_NBYTES ? nbytes_free / 4 : GR_PARTIALS_NBYTES;
 	rows->scratch_nbytes = nbytes_free / 8 < SCRATCH_NBYTES ? nbytes_free / 8 : SCRATCH_NBYTES;
 	rows->scratch_nbytes = rows->scratch_nbytes / 256 * 256;
@@ -148,12 +143,11 @@ plan_passes(RowsSink *rows, size_t *nbytes, GrError *err)
 static bool
 allocate_pinned(RowsSink *rows, double **memory, size_t nbytes, GrError *err)
 {
-	cudaError_t code = cudaMallocHost((void **) memory, nbytes);
+	cudaError_t code = gr_pinned_get(rows->session->info.id, (void **) memory, nbytes);
 
 	if (code == cudaErrorMemoryAllocation)
 	{
 		(void) cudaGetLastError();
-		*memory = NULL;
 		return gr_fail(err, GR_NO_MEMORY, 0, "%zu bytes of pinned memory", nbytes);
 	}
 	SESSION_CUDA(rows->session, err, code, "allocating pinned memory");
@@ -173,7 +167,7 @@ gr_cuda_rows_open(RowsSink *rows, const GrSinkOptions *options, GrError *err)
 
 	rows->chunk_nbytes = CHUNK_NBYTES_FIRST;
 	rows->memory_limit = options->memory_limit;
-	if (!plan_passes(rows, &work_nbytes, err) || !available(rows, &nbytes_free, err))
+	if (!available(rows, &nbytes_free, err) || !plan_passes(rows, nbytes_free, &work_nbytes, err))
 		return false;
 	needed_nbytes = work_nbytes + terms_nbytes + result_nbytes + gr_sends_nbytes(options->shape.single);
 	if (needed_nbytes > nbytes_free)
@@ -181,8 +175,10 @@ gr_cuda_rows_open(RowsSink *rows, const GrSinkOptions *options, GrError *err)
 	if (!gr_sink_connect(rows, options->shape, err))
 		return false;
 	rows->nbytes += gr_sends_nbytes(options->shape.single);
-	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_begin), "creating an event");
-	SESSION_CUDA(session, err, cudaEventCreate(&rows->pass_end), "creating an event");
+	SESSION_CUDA(session, err, gr_event_get(session->info.id, cudaEventDefault, &rows->pass_begin),
+				 "creating an event");
+	SESSION_CUDA(session, err, gr_event_get(session->info.id, cudaEventDefault, &rows->pass_end),
+				 "creating an event");
 	return allocate(rows, &rows->work, work_nbytes, "allocating the sums", err) &&
 		allocate(rows, &rows->terms, terms_nbytes, "allocating the coefficients", err) &&
 		allocate(rows, &rows->result, result_nbytes, "allocating the result", err) &&
@@ -211,17 +207,14 @@ add_chunk(RowsSink *rows, int64_t nrows, GrError *err)
 	if (ntiles == 0)
 		return fail_memory(rows, wanted < tile_nbytes ? tile_nbytes : wanted, nbytes_free, err);
 	/* memory in pieces may hold less than it has free */
-	while ((code = cudaMalloc((void **) &chunk->rows, (size_t) ntiles * tile_nbytes)) == cudaErrorMemoryAllocation &&
-		   ntiles > 1)
+	while ((code = gr_memory_get(rows->session->info.id, (void **) &chunk->rows,
+								 (size_t) ntiles * tile_nbytes)) == cudaErrorMemoryAllocation && ntiles > 1)
 	{
 		(void) cudaGetLastError();
 		ntiles /= 2;
 	}
 	if (code != cudaSuccess)
-	{
-		chunk->rows = NULL;
 		return session_fail(rows->session, err, code, rows->nbytes + wanted, "allocating rows");
-	}
 	chunk->capacity = ntiles * GLM_TILE;
 	chunk->nrows = 0;
 	rows->nchunks++;
@@ -253,7 +246,7 @@ drop_chunk(RowsSink *rows)
 {
 	RowsChunk  *chunk = &rows->chunks[--rows->nchunks];
 
-	(void) cudaFree(chunk->rows);
+	gr_memory_give(rows->session->info.id, chunk->rows);
 	rows->nbytes -= (size_t) chunk->capacity * row_nbytes(rows);
 	chunk->rows = NULL;
 	rows->chunk_nbytes = CHUNK_NBYTES_FIRST;
@@ -560,11 +553,14 @@ reserve(RowsSink *rows, double **memory, size_t *memory_nbytes, size_t nbytes, c
 
 	if (nbytes <= *memory_nbytes)
 		return true;
-	(void) cudaFree(*memory);
+	/* a pass that was cancelled may still be reading it */
+	SESSION_CUDA(rows->session, err, cudaStreamSynchronize(rows->kernel_stream), "summing rows on the device");
+	gr_memory_give(rows->session->info.id, *memory);
 	*memory = NULL;
 	rows->nbytes -= *memory_nbytes;
 	*memory_nbytes = 0;
-	SESSION_CUDA(rows->session, err, cudaMemGetInfo(&nbytes_free, &nbytes_total), "reading the device's free memory");
+	SESSION_CUDA(rows->session, err, gr_memory_info(rows->session->info.id, &nbytes_free, &nbytes_total),
+				 "reading the device's free memory");
 	if (nbytes > nbytes_free)
 		return fail_memory(rows, nbytes, nbytes_free, err);
 	if (!allocate(rows, memory, nbytes, what, err))
@@ -719,16 +715,13 @@ gr_cuda_rows_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *
 void
 gr_cuda_rows_free(RowsSink *rows)
 {
+	const int	device = rows->session->info.id;
+
 	for (int c = 0; c < rows->nchunks; c++)
-		(void) cudaFree(rows->chunks[c].rows);
-	(void) cudaFree(rows->work);
-	(void) cudaFree(rows->terms);
-	(void) cudaFree(rows->faces);
-	(void) cudaFree(rows->factor);
-	(void) cudaFree(rows->result);
-	(void) cudaFreeHost(rows->transfer);
-	if (rows->pass_begin != NULL)
-		(void) cudaEventDestroy(rows->pass_begin);
-	if (rows->pass_end != NULL)
-		(void) cudaEventDestroy(rows->pass_end);
+		gr_memory_give(device, rows->chunks[c].rows);
+	for (double *memory : {rows->work, rows->terms, rows->faces, rows->factor, rows->result})
+		gr_memory_give(device, memory);
+	gr_pinned_give(device, rows->transfer);
+	gr_event_give(device, cudaEventDefault, rows->pass_begin);
+	gr_event_give(device, cudaEventDefault, rows->pass_end);
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAUNCH_WORK 1e9			/* of gr_derivation_work() between two looks at the host: some 50 ms on slow devices */
+#define LAUNCH_WORK 1e9			/* of gr_derivation_work() between two looks at the host */
 
 /* Rows being derived; memory is on the device. */
 typedef struct Deriving
@@ -45,6 +45,7 @@ typedef struct Layout
 {
 	size_t		used;
 	size_t		column;
+	size_t		made;
 	size_t		found;
 	size_t		places;
 	size_t		totals;
@@ -64,7 +65,8 @@ lay_out(const GrDerivation *d)
 
 	at.used = aligned(gr_derivation_nbytes(d));
 	at.column = at.used + aligned(sizeof(int32_t) * (size_t) d->ncolumns);
-	at.found = at.column + aligned(sizeof(int32_t) * (size_t) gr_row_ncols(gr_derived_shape(d)));
+	at.made = at.column + aligned(sizeof(int32_t) * (size_t) gr_row_ncols(gr_derived_shape(d)));
+	at.found = at.made + aligned(sizeof(int32_t) * (size_t) gr_row_ncols(gr_derived_shape(d)));
 	at.places = at.found + aligned(sizeof(DeriveFound));
 	at.totals = at.places + aligned(sizeof(DeriveInto) * (GR_CHUNKS_MAX + 1));
 	at.end = at.totals + sizeof(double) * DERIVE_TOTALS * DERIVE_NTOTALS;
@@ -75,7 +77,7 @@ static bool
 allocate(Deriving *run, char **memory, size_t nbytes, GrError *err)
 {
 	SignalsBlocked blocked;
-	cudaError_t code = cudaMalloc((void **) memory, nbytes);
+	cudaError_t code = gr_memory_get(run->session->info.id, (void **) memory, nbytes);
 
 	if (code == cudaSuccess)
 		return true;
@@ -130,11 +132,21 @@ describe(Deriving *run, GrRowRules rules, GrError *err)
 	memcpy(copy, d, gr_derivation_nbytes(d));
 	plan->nused = gr_derivation_used(d, (int32_t *) (copy + at.used));
 	for (int j = 0; j < plan->ncols; j++)
-		((int32_t *) (copy + at.column))[j] = gr_derived_column(&gr_derived_numbers(d)[j], gr_derive_factors(d));
+	{
+		int			column = gr_derived_column(&gr_derived_numbers(d)[j], gr_derive_factors(d));
+
+		if (column < 0)
+		{
+			((int32_t *) (copy + at.made))[plan->nmade++] = j;
+			column = -plan->nmade;
+		}
+		((int32_t *) (copy + at.column))[j] = column;
+	}
 	plan->numbers = gr_derived_numbers(copied);
 	plan->factors = (const GrDeriveFactor *) ((const char *) copied + ((const char *) gr_derive_factors(d) - first));
 	plan->steps = (const GrFilterStep *) ((const char *) copied + ((const char *) gr_derive_filter(d) - first));
 	plan->used = (const int32_t *) (run->described + at.used);
+	plan->made = (const int32_t *) (run->described + at.made);
 	plan->column = (const int32_t *) (run->described + at.column);
 	run->found = (DeriveFound *) (run->described + at.found);
 	run->places = (DeriveInto *) (run->described + at.places);
@@ -408,7 +420,7 @@ gr_cuda_rows_derive(RowsSink *from, const GrDerivation *d, GrRowRules rules, Row
 	ok = gr_sends_wait(&from->sends, err) && describe(&run, rules, err) && derive(&run, counts, err);
 	/* what was launched reads the memory that is freed */
 	(void) cudaStreamSynchronize(run.stream);
-	(void) cudaFree(run.described);
-	(void) cudaFree(run.marked);
+	gr_memory_give(run.session->info.id, run.described);
+	gr_memory_give(run.session->info.id, run.marked);
 	return ok;
 }

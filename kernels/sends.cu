@@ -40,23 +40,24 @@ widen_kernel(const float *narrow, double *wide, GrRowShape shape, int64_t nentri
 
 /* The stream, and what single rows want: device memory. */
 static bool
-open_sends(Sends *sends, GrSession *session, GrRowShape shape, GrError *err)
+open_sends(Sends *sends, GrSession *session, GrRowShape shape, bool urgent, GrError *err)
 {
+	const int	device = session->info.id;
 	cudaError_t code;
 
 	sends->session = session;
 	sends->shape = shape;
-	SESSION_CUDA(session, err, cudaStreamCreateWithFlags(&sends->stream, cudaStreamNonBlocking), "creating a stream");
+	sends->urgent = urgent;
+	SESSION_CUDA(session, err, gr_stream_get(device, urgent, &sends->stream), "creating a stream");
 	for (int k = 0; k < GR_SENDS; k++)
 	{
-		SESSION_CUDA(session, err, cudaEventCreate(&sends->begin[k]), "creating an event");
+		SESSION_CUDA(session, err, gr_event_get(device, cudaEventDefault, &sends->begin[k]), "creating an event");
 		/* the one that the host waits for: asleep, as the cores are busy reading rows */
-		SESSION_CUDA(session, err, cudaEventCreateWithFlags(&sends->end[k], cudaEventBlockingSync),
-					 "creating an event");
+		SESSION_CUDA(session, err, gr_event_get(device, cudaEventBlockingSync, &sends->end[k]), "creating an event");
 	}
 	if (!shape.single)
 		return true;
-	code = cudaMalloc((void **) &sends->narrow, GR_SINGLE_NBYTES);
+	code = gr_memory_get(device, (void **) &sends->narrow, GR_SINGLE_NBYTES);
 	if (code != cudaSuccess)
 		return session_fail(session, err, code, GR_SINGLE_NBYTES, "allocating room for single rows");
 	return true;
@@ -65,9 +66,9 @@ open_sends(Sends *sends, GrSession *session, GrRowShape shape, GrError *err)
 bool
 gr_sink_connect(GrSink *sink, GrRowShape sent, GrError *err)
 {
-	if (!open_sends(&sink->sends, sink->session, sent, err))
+	if (!open_sends(&sink->sends, sink->session, sent, sink->urgent, err))
 		return false;
-	SESSION_CUDA(sink->session, err, cudaStreamCreateWithFlags(&sink->kernel_stream, cudaStreamNonBlocking),
+	SESSION_CUDA(sink->session, err, gr_stream_get(sink->session->info.id, sink->urgent, &sink->kernel_stream),
 				 "creating a stream");
 	return true;
 }
@@ -174,17 +175,18 @@ gr_sends_wait(Sends *sends, GrError *err)
 void
 gr_sends_close(Sends *sends)
 {
+	int			device;
+
+	if (sends->session == NULL)
+		return;					/* not opened */
+	device = sends->session->info.id;
 	if (sends->stream != NULL)
-	{
 		(void) cudaStreamSynchronize(sends->stream);
-		(void) cudaStreamDestroy(sends->stream);
-	}
+	gr_stream_give(device, sends->urgent, sends->stream);
 	for (int k = 0; k < GR_SENDS; k++)
 	{
-		if (sends->begin[k] != NULL)
-			(void) cudaEventDestroy(sends->begin[k]);
-		if (sends->end[k] != NULL)
-			(void) cudaEventDestroy(sends->end[k]);
+		gr_event_give(device, cudaEventDefault, sends->begin[k]);
+		gr_event_give(device, cudaEventBlockingSync, sends->end[k]);
 	}
-	(void) cudaFree(sends->narrow);
+	gr_memory_give(device, sends->narrow);
 }

@@ -76,9 +76,9 @@ acquire(GrFactor *factor, const GrFactorJob *job, int64_t nentries, GrError *err
 	factor->transfer = (char *) calloc(1, plan->results_nbytes + weights_nbytes);
 	if (factor->transfer == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "a solve");
-	SESSION_CUDA(factor->session, err, cudaStreamCreateWithFlags(&factor->stream, cudaStreamNonBlocking),
+	SESSION_CUDA(factor->session, err, gr_stream_get(factor->session->info.id, false, &factor->stream),
 				 "creating a stream");
-	code = cudaMalloc(&factor->memory, nbytes);
+	code = gr_memory_get(factor->session->info.id, &factor->memory, nbytes);
 	if (code != cudaSuccess)
 		return session_fail(factor->session, err, code, nbytes, "allocating the matrix");
 	gr_cholesky_place(plan, job->nterms, nentries, job->want_inverse, factor->memory);
@@ -280,11 +280,9 @@ gr_cuda_factor_end(GrFactor *factor)
 		return;
 	(void) cudaSetDevice(factor->session->info.id);
 	if (factor->stream != NULL)
-	{
 		(void) cudaStreamSynchronize(factor->stream);
-		(void) cudaStreamDestroy(factor->stream);
-	}
-	(void) cudaFree(factor->memory);
+	gr_stream_give(factor->session->info.id, false, factor->stream);
+	gr_memory_give(factor->session->info.id, factor->memory);
 	(void) cudaGetLastError();
 	free(factor->transfer);
 	free(factor);

@@ -9,6 +9,7 @@
  * either kind is what a greedy schedule finishes first with.
  */
 #include "weighted_gram_tile.cuh"
+#include "device.cuh"
 
 #define REDUCE_NTHREADS 256
 
@@ -311,30 +312,21 @@ plan_triangle(WeightedGramPlan *plan, int shared_nbytes)
 cudaError_t
 gr_weighted_gram_plan(WeightedGramPlan *plan, int p, size_t budget_nbytes)
 {
-	int			device;
-	int			clock_khz;
-	int			fp64_ratio;
-	int			shared_nbytes;
+	GrDeviceFacts device;
 	double		nsquares;
-	cudaError_t code;
+	cudaError_t code = gr_device_facts(&device);
 
 	*plan = WeightedGramPlan();
 	plan->p = p;
-	if ((code = cudaGetDevice(&device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&plan->nsms, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&fp64_ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio,
-									   device)) != cudaSuccess ||
-		(code = cudaDeviceGetAttribute(&shared_nbytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess)
+	if (code != cudaSuccess)
 		return code;
+	plan->nsms = device.nsms;
 	if (p > 64)
-		plan_tiles(plan, shared_nbytes, budget_nbytes);
-	else if ((code = plan_triangle(plan, shared_nbytes)) != cudaSuccess)
+		plan_tiles(plan, device.shared_nbytes, budget_nbytes);
+	else if ((code = plan_triangle(plan, device.shared_nbytes)) != cudaSuccess)
 		return code;
 	for (int k = 0; k < 4; k++)
-		if ((code = cudaFuncSetAttribute(gram_function(plan, k / 2 != 0, k % 2 != 0),
-										 cudaFuncAttributeMaxDynamicSharedMemorySize,
-										 (int) plan->shared_nbytes)) != cudaSuccess)
+		if ((code = gr_allow_shared(gram_function(plan, k / 2 != 0, k % 2 != 0), plan->shared_nbytes)) != cudaSuccess)
 			return code;
 	plan->partials_ndoubles = (size_t) (gr_triangle(plan->ntiles) - plan->ntiles) * (size_t) plan->nsplits[0] *
 		(size_t) plan->record_ndoubles[0] +
@@ -345,7 +337,8 @@ gr_weighted_gram_plan(WeightedGramPlan *plan, int p, size_t budget_nbytes)
 		plan->ntiles * tile_work(plan->ngroups, true);
 	/* 128 lanes is the most any multiprocessor has in single precision */
 	plan->row_s = 128.0 * nsquares /
-		(plan->nsms * (clock_khz > 0 ? clock_khz : 1e6) * 1e3 * (128.0 / (fp64_ratio > 0 ? fp64_ratio : 1)));
+		(plan->nsms * (device.clock_khz > 0 ? device.clock_khz : 1e6) * 1e3 *
+		 (128.0 / (device.fp64_ratio > 0 ? device.fp64_ratio : 1)));
 	return cudaSuccess;
 }
 

@@ -619,6 +619,58 @@ CREATE AGGREGATE gpu_scores_pass(request gpu_logreg_step, names text[], widths i
     PARALLEL = SAFE
 );
 
+-- What bootstraps over a query run over it, in parallel workers: a state has rows on their way, and the sums.
+CREATE FUNCTION gpu_boot_key("any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_boot_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_boot_accum(internal, request gpu_logreg_step, draws bigint[], influence float8[], names text[],
+                               widths int[], VARIADIC "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+CREATE FUNCTION gpu_boot_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_boot_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_boot_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_boot_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_boot_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_boot_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_boot_final(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_boot_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_boot_pass(request gpu_logreg_step, draws bigint[], influence float8[], names text[],
+                               widths int[], VARIADIC "any") (
+    SFUNC = gpu_boot_accum,
+    STYPE = internal,
+    SSPACE = 500000,
+    COMBINEFUNC = gpu_boot_combine,
+    SERIALFUNC = gpu_boot_serial,
+    DESERIALFUNC = gpu_boot_deserial,
+    FINALFUNC = gpu_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- The Poisson bootstrap: a row a term, or a row a replicate and term. key or clusters names a column of the query.
+CREATE FUNCTION gpu_ols_boot(query text, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
+                             intercept boolean DEFAULT true, formula text DEFAULT NULL,
+                             weights text DEFAULT NULL, clusters text DEFAULT NULL,
+                             conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile')
+    RETURNS TABLE (term text, estimate float8, std_error float8, bias float8, conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_ols_boot' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+CREATE FUNCTION gpu_ols_boot_replicates(
+    query text, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0, intercept boolean DEFAULT true,
+    formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL)
+    RETURNS TABLE (replicate int, term text, estimate float8)
+    AS 'MODULE_PATHNAME', 'gr_ols_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
+CREATE FUNCTION gpu_logreg_boot(query text, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
+                                intercept boolean DEFAULT true, formula text DEFAULT NULL,
+                                weights text DEFAULT NULL, clusters text DEFAULT NULL,
+                                conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile')
+    RETURNS TABLE (term text, estimate float8, std_error float8, bias float8, conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_logreg_boot' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+CREATE FUNCTION gpu_logreg_boot_replicates(
+    query text, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0, intercept boolean DEFAULT true,
+    formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL)
+    RETURNS TABLE (replicate int, term text, estimate float8)
+    AS 'MODULE_PATHNAME', 'gr_logreg_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
+
 CREATE FUNCTION gpu_logreg_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 -- one function by two names
@@ -1068,6 +1120,23 @@ COMMENT ON FUNCTION gpu_scores_deserial(bytea, internal) IS 'aggregate deseriali
 COMMENT ON FUNCTION gpu_scores_final(internal) IS 'aggregate final function';
 COMMENT ON AGGREGATE gpu_scores_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
     IS 'the sums of a cluster for fits with clusters';
+COMMENT ON FUNCTION gpu_boot_key("any") IS 'the key by which a bootstrap draws for a value';
+COMMENT ON FUNCTION gpu_boot_accum(internal, gpu_logreg_step, bigint[], float8[], text[], int[], "any")
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_boot_combine(internal, internal) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_boot_serial(internal) IS 'aggregate serialization function';
+COMMENT ON FUNCTION gpu_boot_deserial(bytea, internal) IS 'aggregate deserialization function';
+COMMENT ON FUNCTION gpu_boot_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_boot_pass(gpu_logreg_step, bigint[], float8[], text[], int[], VARIADIC "any")
+    IS 'a pass of a bootstrap over its query';
+COMMENT ON FUNCTION gpu_ols_boot(text, int, text, bigint, boolean, text, text, text, float8, text)
+    IS 'bootstrap of a linear regression over a query: standard errors, bias and confidence limits';
+COMMENT ON FUNCTION gpu_ols_boot_replicates(text, int, text, bigint, boolean, text, text, text)
+    IS 'bootstrap of a linear regression over a query: the replicates';
+COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text, text, float8, text)
+    IS 'bootstrap of a logistic regression over a query: standard errors, bias and confidence limits';
+COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text)
+    IS 'bootstrap of a logistic regression over a query: the replicates';
 COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[])
     IS 'a pass of gpu_logreg_fit over a remote query';
 COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8)

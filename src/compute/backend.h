@@ -3,7 +3,7 @@
  *
  * Objects (sessions, sinks, projects, factors) are set before anything is acquired for them, so that an owner that is
  * registered first always sees what there is to release. close and end accept NULL and half-opened objects and cannot
- * fail. An object's functions may be called by different threads, one at a time.
+ * fail. An object's functions may be called by different threads, one at a time; sinks of one session at the same time.
  */
 #ifndef GPUREG_BACKEND_H
 #define GPUREG_BACKEND_H
@@ -19,6 +19,7 @@ typedef struct GrPass GrPass;	/* glm.h */
 typedef struct GrBasis GrBasis; /* basis.h */
 typedef struct GrDerivation GrDerivation;	/* derive.h */
 typedef struct GrDeriveCounts GrDeriveCounts;
+typedef struct GrBootPass GrBootPass;	/* boot.h */
 typedef struct GrSession GrSession; /* a device opened; NULL on the CPU */
 typedef struct GrSink GrSink;	/* rows being summed up, or kept */
 typedef struct GrProject GrProject; /* vectors being projected */
@@ -46,17 +47,23 @@ typedef struct GrDeviceInfo
 	size_t		memory_total;	/* bytes */
 	size_t		memory_free;	/* bytes */
 	char		driver[32];		/* the newest CUDA version the driver supports, as in "13.0" */
+	int			nbeside;		/* of a session of several devices: id + 1 .. id + nbeside are its others */
 } GrDeviceInfo;
+
+#define GR_ALL_DEVICES (-2)
 
 typedef struct GrOpenOptions
 {
-	int			device_id;		/* -1: the one with most free memory */
+	int			device_id;		/* -1: the one with most free memory; gr_backend_many: GR_ALL_DEVICES, too */
+	bool		serves_many;	/* the process serves many sessions: it may keep more memory between computations */
 } GrOpenOptions;
 
 typedef struct GrDeviceOps
 {
 	/* Could there be a device at all? Cheap: opens nothing. */
 	bool		(*present) (void);
+	/* How many there are, numbered from 0; fails where there is none. Opens nothing. */
+	bool		(*count) (int *ndevices, GrError *err);
 	/* Fills up to max entries, sets *ndevices. No device is not an error: *ndevices = 0 and err->detail says why. */
 	bool		(*list) (GrDeviceInfo *devices, int max, int *ndevices, GrError *err);
 	bool		(*open) (GrSession **session, const GrOpenOptions *options, GrError *err);
@@ -64,7 +71,10 @@ typedef struct GrDeviceOps
 	/* Of a session: NULL where none can be opened */
 	void		(*close) (GrSession *session);
 	const GrDeviceInfo *(*describe) (const GrSession *session);
-	/* Memory that rows will be sent from; without it sending is slower. It must be whole pages and stay until unpin. */
+	/*
+	 * Memory that rows will be sent from, for this device and all others; without it sending is slower. It must be
+	 * whole pages and stay until unpin.
+	 */
 	bool		(*pin) (GrSession *session, void *memory, size_t nbytes, GrError *err);
 	void		(*unpin) (GrSession *session, void *memory);
 } GrDeviceOps;
@@ -88,8 +98,9 @@ typedef struct GrSinkOptions
 	 * device, passes are counted too.
 	 */
 	size_t		memory_limit;
-	size_t		expected_nbytes;	/* KEEP: of all the rows that are to come, as far as is known: what a service admits by */
-	bool		waits;			/* ... until others have given back what they have; else begin fails with GR_DEVICE_MEMORY */
+	/* KEEP: of all the rows that are to come, as far as is known: what a service admits by, and a device puts first */
+	size_t		expected_nbytes;
+	bool		waits;			/* for memory that others have; else begin fails with GR_DEVICE_MEMORY */
 	const GrHost *host;			/* polled by begin, and, where it sums on the CPU, by send; may be NULL */
 	bool		stays;			/* KEEP, in a device service: it may be stored there; see gr_remote_store() */
 } GrSinkOptions;
@@ -111,9 +122,10 @@ typedef struct GrSinkOps
 	bool		(*begin) (GrSession *session, const GrSinkOptions *options, GrSink **sink, GrError *err);
 
 	/*
-	 * Takes rows, which must be finite. May return before they are read: they stay as they are until sent() counts the
-	 * call. KEEP fails with GR_NO_MEMORY or GR_DEVICE_MEMORY when there is no room for more (within memory_limit, the
-	 * passes' own needs included); the rows are then lost.
+	 * Takes rows, which must be finite; of a KEEP that rows are only derived from, NULLs may be NaN. May return before
+	 * they are read: they stay as they are until sent() counts the call. KEEP fails with GR_NO_MEMORY or
+	 * GR_DEVICE_MEMORY when there is no room for more (within memory_limit, the passes' own needs included); the rows
+	 * are then lost.
 	 */
 	bool		(*send) (GrSink *sink, const void *rows, int64_t nrows, GrError *err);
 	/* How many calls' rows have been read so far, in order. wait: first waits for the oldest that isn't. */
@@ -129,6 +141,8 @@ typedef struct GrSinkOps
 
 	/* KEEP: a pass over all; adds to sums, which gr_pass_clear() has prepared. Polls host on the way. */
 	bool		(*pass) (GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
+	/* KEEP: the same of a bootstrap; see boot.h */
+	bool		(*boot) (GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err);
 	/* KEEP: changes the rows by a basis, once, before the first pass that is to see them so. */
 	bool		(*change) (GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err);
 	/*
@@ -259,6 +273,7 @@ typedef struct GrBackend
 
 extern const GrBackend gr_backend_cpu;
 extern const GrBackend gr_backend_cuda; /* without nvcc: a device table whose open() says that there is no device */
+extern const GrBackend gr_backend_many; /* several of gr_backend_cuda's devices as one; see backend_many.h */
 
 #ifdef __cplusplus
 }

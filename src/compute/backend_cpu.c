@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "compute/basis.h"
+#include "compute/boot.h"
 #include "compute/chunks.h"
 #include "compute/derive.h"
 #include "compute/glm.h"
@@ -300,6 +301,26 @@ cpu_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host
 }
 
 static bool
+cpu_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	double		started = now_s();
+	size_t		scratch_nbytes = gr_boot_scratch_nbytes(pass);
+	void	   *scratch = malloc(scratch_nbytes);
+	bool		ok = true;
+
+	if (scratch == NULL)
+	{
+		err->bytes_needed = scratch_nbytes;
+		return gr_fail(err, GR_NO_MEMORY, 0, "scratch memory of a bootstrap");
+	}
+	for (const Chunk *chunk = sink->first; ok && chunk != NULL; chunk = chunk->next)
+		ok = gr_boot_add(pass, sums, chunk->rows, chunk->nrows, scratch, host);
+	free(scratch);
+	sink->kernel_s += now_s() - started;
+	return ok || gr_fail(err, GR_CANCELED, 0, "a bootstrap over the rows");
+}
+
+static bool
 cpu_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err)
 {
 	double		started = now_s();
@@ -411,6 +432,7 @@ static const GrSinkOps sink_ops = {
 	.restart = cpu_sink_restart,
 	.finish = cpu_sink_finish,
 	.pass = cpu_sink_pass,
+	.boot = cpu_sink_boot,
 	.change = cpu_sink_change,
 	.derive = cpu_sink_derive,
 	.times = cpu_sink_times,

@@ -12,6 +12,13 @@ none_present(void)
 }
 
 static bool
+none_count(int *ndevices, GrError *err)
+{
+	*ndevices = 0;
+	return gr_fail(err, GR_NO_DEVICE, 0, "%s", REASON);
+}
+
+static bool
 none_list(GrDeviceInfo *devices, int max, int *ndevices, GrError *err)
 {
 	(void) devices;
@@ -29,6 +36,8 @@ none_open(GrSession **session, const GrOpenOptions *options, GrError *err)
 	return gr_fail(err, GR_NO_DEVICE, 0, "%s", REASON);
 }
 
-static const GrDeviceOps device_ops = {.present = none_present,.list = none_list,.open = none_open};
+static const GrDeviceOps device_ops = {
+	.present = none_present,.count = none_count,.list = none_list,.open = none_open
+};
 
 const GrBackend gr_backend_cuda = {.name = "gpu",.device = &device_ops};

@@ -91,7 +91,9 @@ typedef struct GrDerivation
 GR_HD GrRowShape
 gr_derived_shape(const GrDerivation *d)
 {
-	GrRowShape	shape = {d->nfeatures, false, (d->roles & GR_DERIVES_WEIGHT) != 0, (d->roles & GR_DERIVES_OFFSET) != 0};
+	GrRowShape	shape = {
+		d->nfeatures, false, (d->roles & GR_DERIVES_WEIGHT) != 0, (d->roles & GR_DERIVES_OFFSET) != 0, false
+	};
 
 	return shape;
 }

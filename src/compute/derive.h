@@ -64,7 +64,8 @@ extern GrDerivation *gr_derivation_make(const GrDeriveOptions *options, GrMemory
 /*
  * Are the derived rows the kept ones themselves, as long as none of these has a NULL: all columns in their order, the
  * response last, no weight (of which some may be 0), and no filter? Whether there are NULLs, and whether the rows are
- * of the family, is told by a sink's derive() without a sink to derive.
+ * of the family, is told by a sink's derive() without a sink to derive. Passes may then be made over the kept rows; a
+ * fit that comes to change its rows by a basis must derive them all the same.
  */
 extern bool gr_derivation_is_identity(const GrDerivation *d);
 

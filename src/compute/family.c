@@ -33,7 +33,7 @@ single_rows_valid(const char *rows, int64_t nrows, GrRowShape shape, GrRowRules 
 	{
 		const float *features = (const float *) rows;
 		float		acc = 0;
-		double		rest[3];
+		double		rest[4];
 
 		memcpy(rest, features + shape.nfeatures, (size_t) nrest * sizeof(double));
 		/* v * 0 is 0 for finite v and NaN otherwise */
@@ -128,16 +128,16 @@ static CountValues
 count_values(double y)
 {
 	static CountValues table[NCOUNTS];
-	static volatile bool ready = false;
+	static bool ready = false;
 	int			k = y < NCOUNTS ? (int) y : 0;
 
 	if (y != (double) k)
 		return compute_count(y);
-	if (!ready)
+	if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
 	{
 		for (int j = 0; j < NCOUNTS; j++)
 			table[j] = compute_count(j);
-		ready = true;
+		__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
 	}
 	return table[k];
 }

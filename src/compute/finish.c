@@ -302,10 +302,15 @@ is_unmovable(const GrLogregFit *fit)
 	return false;
 }
 
-/* Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. */
+/*
+ * Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. Or the triangle of a
+ * bootstrap?
+ */
 static bool
 is_for_sandwich(const GrLogregState *state)
 {
+	if (state->options.want_factor)
+		return state->have_inverse && state->nfaces == 0;
 	return state->options.vcov != GR_VCOV_IID && state->have_inverse &&
 		!(gr_vcov_is_clustered(state->options.vcov) && state->nfaces > 0);
 }

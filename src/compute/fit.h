@@ -109,7 +109,7 @@ struct GrLogregState
 
 	double	   *triangle;		/* hi and lo of terms and a right-hand side */
 	void	   *workspace;		/* of gr_normal_solve() */
-	double	   *factor;			/* C of GrPass, where leverages are wanted */
+	double	   *factor;			/* C of GrPass, where leverages are wanted, or for a bootstrap */
 	double	   *middle;			/* of a sandwich, of one way of clustering: hi and lo of a triangle of terms */
 	double	   *total;			/* the same of all ways */
 	double	   *scores;			/* a cluster's */
@@ -148,6 +148,7 @@ struct GrLogregState
 	int			nfaces;
 	bool		have_sums;		/* PLACE is entered with the sums of an EXACT pass at theta */
 	bool		have_inverse;	/* their inverse is in vcov */
+	bool		have_factor;	/* options.want_factor, and it is there; delta is then what theta_lo was */
 	bool		lacks_deviance; /* ... of an EXACT pass at 0, which tells theta: SCORES gives the deviance */
 	int			placing;		/* the face that PLACE is at */
 	double		face_absolute[GR_FACES_MAX];

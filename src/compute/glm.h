@@ -46,6 +46,8 @@ typedef enum GrPassKind
  * Rows on a face. With nfaces > 0 only rows that lie on all the faces before the candidate's take part: EXACT leaves
  * out those off any of the nfaces, FACE those off any of the first nfaces - 1. A row is on face f if |(1, x)' f| <=
  * face_absolute[k] + face_relative * (|f_0| + sum of |f_j x_j|). FAST and GRADIENT know no faces.
+ *
+ * What a pass points to is copied by sink_many.c, where passes are made by several threads.
  */
 typedef struct GrPass
 {

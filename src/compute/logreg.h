@@ -72,6 +72,7 @@ typedef struct GrLogregOptions
 	const GrTermMoves *moves;
 	const double *start;		/* Newton: where to try to begin; see gr_logreg_take_start(); NULL: nowhere but at 0 */
 	const double *start_shift;	/* ... in place of the pass at 0; see gr_logreg_take_shift(); NULL: after it */
+	bool		want_factor;	/* with vcov iid: the triangle by which a bootstrap takes rows; see boot_fit.h */
 	bool		is_sample;		/* the fit is to say where another one starts: its last pass need not be EXACT */
 } GrLogregOptions;
 

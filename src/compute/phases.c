@@ -68,7 +68,7 @@ lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregState *st
 	size_t		triangle = (size_t) gr_triangle((int64_t) nterms);
 	bool		clustered = gr_vcov_is_clustered(options->vcov);
 
-	state->factor = gr_vcov_has_leverages(options->vcov) || options->firth ?
+	state->factor = gr_vcov_has_leverages(options->vcov) || options->firth || options->want_factor ?
 		take_doubles(arena, (size_t) gr_triangle((int64_t) p + 1)) : NULL;
 	state->middle = clustered ? take_doubles(arena, 2 * triangle) : NULL;
 	state->total = clustered ? take_doubles(arena, 2 * triangle) : NULL;

@@ -18,6 +18,7 @@
 
 #include "compute/backend.h"
 #include "compute/basis.h"
+#include "compute/boot.h"
 #include "compute/derive.h"
 #include "compute/draw.h"
 #include "compute/glm.h"
@@ -35,6 +36,7 @@ typedef enum GrRemoteOp
 	GR_REMOTE_RESTART,
 	GR_REMOTE_FINISH,
 	GR_REMOTE_PASS,
+	GR_REMOTE_BOOT,
 	GR_REMOTE_CHANGE,
 	GR_REMOTE_CAN_ASCEND,
 	GR_REMOTE_ASCEND,
@@ -63,6 +65,7 @@ typedef struct GrRemoteArguments
 {
 	GrSinkOptions sink;
 	GrPass		pass;
+	GrBootPass	boot;
 	GrBasis		basis;
 	GrAscent	ascent;
 	GrFactorJob factor;

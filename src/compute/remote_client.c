@@ -414,6 +414,32 @@ remote_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *h
 }
 
 static bool
+remote_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	GrRemoteClient *client = sink->client;
+	int64_t		t = gr_nterms(pass->shape.nfeatures);
+	int64_t		nsums = (int64_t) gr_boot_nsums(pass);
+	GrRemoteWire wire = {0};
+	GrWireBoot	w;
+
+	(void) gr_wire_boot(&wire, pass);
+	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
+		return false;
+	w = gr_wire_boot(&wire, pass);
+	put(w.beta, pass->beta, t);
+	put(w.beta_lo, pass->beta_lo, t);
+	put(w.shift, pass->shift, t - 1);
+	put(w.factor, pass->factor, pass->nactive * t);
+	put(w.influence, pass->influence, (int64_t) pass->ninfluence * pass->nactive);
+	put(w.sums, sums, nsums);
+	client->channel->arguments.boot = *pass;
+	if (!ask(client, GR_REMOTE_BOOT, sink->object, 0, host, err))
+		return false;
+	put(sums, w.sums, nsums);
+	return true;
+}
+
+static bool
 remote_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err)
 {
 	GrRemoteClient *client = sink->client;
@@ -751,6 +777,7 @@ static const GrSinkOps sink_ops = {
 	.restart = remote_sink_restart,
 	.finish = remote_sink_finish,
 	.pass = remote_sink_pass,
+	.boot = remote_sink_boot,
 	.change = remote_sink_change,
 	.can_ascend = remote_sink_can_ascend,
 	.ascend = remote_sink_ascend,

@@ -179,7 +179,7 @@ begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost 
 	served->kind = GR_REMOTE_BEGIN;
 	served->options = server->channel->arguments.sink;
 	served->options.host = host;
-	if (served->options.stays && server->store == NULL)
+	if (served->options.stays && (server->store == NULL || server->backend->sink->derive == NULL))
 		return gr_fail(err, GR_DEVICE_FAILED, 0, "nothing stays in the device service");
 	if (served->options.stays)
 	{
@@ -220,6 +220,24 @@ make_pass(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 	pass.face_absolute = w.face_absolute;
 	pass.factor = w.factor;
 	return server->backend->sink->pass(sink_of(server, command), &pass, w.sums, host, err);
+}
+
+static bool
+make_boot(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrBootPass	pass = server->channel->arguments.boot;
+	GrRemoteWire wire = bulk_of(server);
+	GrWireBoot	w = gr_wire_boot(&wire, &pass);
+
+	if (!check_wire(&wire, err))
+		return false;
+	pass.beta = w.beta;
+	pass.beta_lo = w.beta_lo;
+	pass.shift = w.shift;
+	pass.factor = w.factor;
+	pass.triangle = NULL;
+	pass.influence = w.influence;
+	return server->backend->sink->boot(sink_of(server, command), &pass, w.sums, host, err);
 }
 
 static bool
@@ -500,6 +518,8 @@ carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 			return finish_sums(server, command, err);
 		case GR_REMOTE_PASS:
 			return make_pass(server, command, host, err);
+		case GR_REMOTE_BOOT:
+			return make_boot(server, command, host, err);
 		case GR_REMOTE_CHANGE:
 			return change_rows(server, command, host, err);
 		case GR_REMOTE_CAN_ASCEND:

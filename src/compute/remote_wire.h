@@ -57,6 +57,32 @@ gr_wire_pass(GrRemoteWire *wire, const GrPass *pass)
 	return w;
 }
 
+/* A bootstrap's pass, likewise */
+typedef struct GrWireBoot
+{
+	double	   *beta;
+	double	   *beta_lo;
+	double	   *shift;
+	double	   *factor;
+	double	   *influence;
+	double	   *sums;
+} GrWireBoot;
+
+static inline GrWireBoot
+gr_wire_boot(GrRemoteWire *wire, const GrBootPass *pass)
+{
+	int64_t		t = gr_nterms(pass->shape.nfeatures);
+	GrWireBoot	w;
+
+	w.beta = gr_wire_doubles(wire, t);
+	w.beta_lo = gr_wire_doubles(wire, t);
+	w.shift = gr_wire_doubles(wire, t);
+	w.factor = gr_wire_doubles(wire, pass->nactive * t);
+	w.influence = pass->nreps > 0 ? NULL : gr_wire_doubles(wire, (int64_t) pass->ninfluence * pass->nactive);
+	w.sums = gr_wire_doubles(wire, (int64_t) gr_boot_nsums(pass));
+	return w;
+}
+
 typedef struct GrWireBasis
 {
 	int		   *changed;

@@ -116,8 +116,15 @@ gr_sandwich_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 	GrVcov		vcov = state->options.vcov;
 
-	if (gr_vcov_has_leverages(vcov) && !gr_sandwich_factor(fit, host, err))
+	if ((gr_vcov_has_leverages(vcov) || state->options.want_factor) && !gr_sandwich_factor(fit, host, err))
 		return false;
+	if (state->options.want_factor)
+	{
+		state->have_factor = true;
+		/* the estimate gives theta_lo up, and there is no further step */
+		memcpy(state->delta, state->theta_lo, (size_t) state->nfull * sizeof(double));
+		return gr_finish(fit, host, err);
+	}
 	if (gr_vcov_is_clustered(vcov))
 	{
 		fit->way = 0;

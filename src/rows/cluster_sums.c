@@ -87,16 +87,6 @@ describe_scores(GrScores *scores, GrState *request)
 	scores->terms = palloc(gr_state_nterms(request) * sizeof(double));
 }
 
-static void
-describe_basis(GrBasis *basis, GrState *request)
-{
-	int		   *changed = palloc(Max(request->nchanged, 1) * sizeof(int));
-
-	for (int k = 0; k < request->nchanged; k++)
-		changed[k] = (int) gr_state_changed(request)[k];
-	*basis = (GrBasis) {request->nfeatures, request->nchanged, changed, gr_state_basis(request)};
-}
-
 /* At the first row */
 static pg_noinline Call *
 describe_call(FunctionCallInfo fcinfo)
@@ -110,7 +100,7 @@ describe_call(FunctionCallInfo fcinfo)
 		raise_request();
 	gr_name_arrays(fcinfo, call->columns, ARG_NAMES);
 	describe_scores(&call->scores, request);
-	describe_basis(&call->basis, request);
+	call->basis = gr_state_requested_basis(request);
 	call->row = palloc(gr_row_ncols(call->scores.shape) * sizeof(double));
 	MemoryContextSwitchTo(old);
 	fcinfo->flinfo->fn_extra = call;

@@ -166,7 +166,7 @@ gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *fou
 static bool
 has_other_role(int k, const int *found, const int *clusters, int nclusters)
 {
-	bool		has = k == found[1] || k == found[2];
+	bool		has = k == found[1] || k == found[2] || k == found[3];
 
 	for (int i = 0; i < nclusters; i++)
 		has |= k == clusters[i];
@@ -180,7 +180,7 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 	int			clusters[GR_CLUSTERS_MAX];
 	int			nroles = 1;
 
-	found[1] = found[2] = -1;
+	found[1] = found[2] = found[3] = -1;
 	if (roles->weights != NULL)
 		found[nroles++] = gr_find_column(n, names, weights, roles->weights);
 	if (roles->offsets != NULL)
@@ -189,6 +189,8 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("column \"%s\" cannot be both %s and offsets", roles->offsets, weights)));
+	if (roles->made_key != NULL)
+		found[nroles++] = gr_find_column(n, names, roles->key_role, roles->made_key);
 	gr_find_clusters(n, names, roles, clusters);
 	/* the response is the first of the others */
 	found[0] = 0;
@@ -240,12 +242,14 @@ gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *rol
 	columns->n = n;
 	columns->weight = roles->weights != NULL;
 	columns->offset = roles->offsets != NULL;
+	columns->key = roles->made_key != NULL;
 	for (int k = 0; k < nroles; k++)
 		take_column(columns, k, tupdesc, names, found[k],
-					k == 0 ? "Response" : k == nroles - 1 && columns->offset ? "Offsets" :
+					k == 0 ? "Response" : columns->key && k == nroles - 1 ? "Keys" :
+					columns->offset && k == nroles - 1 - columns->key ? "Offsets" :
 					roles->weighting == GR_FREQUENCIES ? "Frequencies" : "Weights");
 	for (int k = 0; k < n; k++)
-		if (k != found[0] && k != found[1] && k != found[2])
+		if (k != found[0] && !has_other_role(k, found, NULL, 0))
 			take_column(columns, at++, tupdesc, names, k, NULL);
 	sum_up(columns);
 	return columns;
@@ -261,6 +265,7 @@ gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, GrRowShape shape)
 	columns->n = n;
 	columns->weight = shape.weight;
 	columns->offset = shape.offset;
+	columns->key = shape.key;
 	ok = n >= gr_nroles(columns);
 	for (int k = 0; ok && k < n; k++)
 	{
@@ -281,6 +286,20 @@ GrColumns *
 gr_copy_columns(const GrColumns *columns)
 {
 	return memcpy(palloc(columns_nbytes(columns->n)), columns, columns_nbytes(columns->n));
+}
+
+GrColumns *
+gr_columns_without_key(const GrColumns *columns)
+{
+	GrColumns  *copy = gr_copy_columns(columns);
+	int			at = gr_nroles(columns) - 1;
+
+	if (!columns->key)
+		return copy;
+	copy->key = false;
+	copy->n--;
+	memmove(copy->column + at, copy->column + at + 1, (copy->n - at) * sizeof(GrColumn));
+	return copy;
 }
 
 GrColumns *
@@ -507,7 +526,7 @@ gr_read_names(FunctionCallInfo fcinfo, const GrColumns *columns, int argno)
 		return NULL;
 	if (n == columns->nfeatures + nroles)
 	{
-		const char *roles[3];
+		const char *roles[GR_ROLES_MAX];
 
 		memcpy(roles, told, nroles * sizeof(char *));
 		memmove(told, told + nroles, columns->nfeatures * sizeof(char *));
@@ -681,7 +700,7 @@ GrRowFate
 gr_convert_row_single(const GrColumns *columns, GrValues values, float *row)
 {
 	int			nroles = gr_nroles(columns);
-	double		roles[3];
+	double		roles[GR_ROLES_MAX];
 	float	   *at = row;
 
 	for (int k = nroles; k < columns->n; k++)

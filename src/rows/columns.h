@@ -41,6 +41,7 @@ typedef struct GrColumns
 	int			nfeatures;		/* -1 while an array's width isn't known */
 	bool		weight;			/* there is one, behind the response */
 	bool		offset;			/* there is one, behind those */
+	bool		key;			/* there is one, behind those: what gpu_boot_key() gives */
 	bool		plain;			/* the features' columns are all float8, none an array */
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
 } GrColumns;
@@ -49,7 +50,7 @@ typedef struct GrColumns
 static inline int
 gr_nroles(const GrColumns *columns)
 {
-	return 1 + (columns->weight ? 1 : 0) + (columns->offset ? 1 : 0);
+	return 1 + (columns->weight ? 1 : 0) + (columns->offset ? 1 : 0) + (columns->key ? 1 : 0);
 }
 
 /* The rows that they make, where nfeatures is known; not single */
@@ -57,7 +58,7 @@ static inline GrRowShape
 gr_columns_shape(const GrColumns *columns)
 {
 	return (GrRowShape) {
-		.nfeatures = columns->nfeatures,.weight = columns->weight,.offset = columns->offset
+		.nfeatures = columns->nfeatures,.weight = columns->weight,.offset = columns->offset,.key = columns->key
 	};
 }
 
@@ -71,6 +72,10 @@ typedef struct GrRoles
 	GrWeighting weighting;
 	bool		unit_weights;	/* each row gets a weight of 1; then no column has the role */
 	const char *offsets;
+	/* of a bootstrap: the column that tells its draws, which is a cluster column, too; and the one made of it */
+	const char *key;
+	const char *key_role;		/* the argument that names it */
+	const char *made_key;
 	int			nclusters;		/* columns by which rows are in clusters, which come to no row */
 	const char *clusters[GR_CLUSTERS_MAX];
 	const char *formula;		/* NULL: there is none; see frame.h */
@@ -79,7 +84,7 @@ typedef struct GrRoles
 	bool		pairs;			/* ... and wanted in two columns each; see gram_fold.h */
 } GrRoles;
 
-#define GR_ROLES_MAX 3			/* the response, weights and offsets */
+#define GR_ROLES_MAX 4			/* the response, weights, offsets and the key */
 
 /*
  * Values of a row: a tuple slot's Datums, or a function's arguments, whose Datums lie further apart.
@@ -157,6 +162,9 @@ extern GrColumns *gr_query_columns(TupleDesc tupdesc, const char *const *names, 
 extern GrColumns *gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, GrRowShape shape);
 
 extern GrColumns *gr_copy_columns(const GrColumns *columns);
+
+/* A copy without the key's column, if there is one: what passes are told that have no use for it */
+extern GrColumns *gr_columns_without_key(const GrColumns *columns);
 
 /*
  * The columns as at most so many arguments of an aggregate: as they are or, where there are too many, packed. single:

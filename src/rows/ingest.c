@@ -15,8 +15,10 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
+#include "compute/boot.h"
 #include "compute/compute.h"
 #include "compute/gram_fold.h"
+#include "rows/boot_key.h"
 #include "rows/columns.h"
 #include "rows/frame.h"
 #include "rows/ingest.h"
@@ -153,6 +155,16 @@ gr_plan_ring(GrIngest *ingest)
 	return ingest->nworkers > 0;
 }
 
+/* A product of a replicate takes an eighth of one in double-double. */
+#define REPLICATE_WORK 0.125
+
+double
+gr_boot_work(const GrIngest *ingest)
+{
+	return ingest->nrows_estimate * gr_boot_nproducts(gr_nterms(ingest->shape.nfeatures)) * ingest->boot_reps *
+		REPLICATE_WORK;
+}
+
 double
 gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 {
@@ -160,6 +172,7 @@ gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
 	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape));
 	bool		kept = kind == GR_SINK_KEEP && nbytes <= (double) gr_ring_size * 1024;
 
+	work += gr_boot_work(ingest);
 	if (kind == GR_SINK_KEEP && !kept)
 		work += ingest->nrows_estimate * REREAD_WORK;
 	/* rows that are kept are one process's */
@@ -229,6 +242,35 @@ add_unit_weights(GrQuery *query, GrRoles *roles)
 	return gr_wrapper_query(&wrapper, names);
 }
 
+/*
+ * The query with what gpu_boot_key() makes of the key's column behind its own columns. That column itself is no
+ * feature, as those of clusters aren't.
+ */
+static GrQuery *
+add_key(GrQuery *query, Oid function, GrRoles *roles)
+{
+	int			n = query->columns->natts;
+	int			at = gr_find_column(n, query->names, roles->key_role, roles->key);
+	const char **names = palloc((n + 1) * sizeof(char *));
+	Oid			types[1] = {ANYOID};
+	char	   *made = psprintf("(%s)", roles->key);
+	GrWrapper	wrapper;
+
+	gr_check_boot_key(TupleDescAttr(query->columns, at)->atttypid, roles->key);
+	while (has_name(query, made))
+		made = psprintf("(%s)", made);
+	gr_wrap_query(&wrapper, query);
+	for (int k = 0; k < n; k++)
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, k));
+	gr_wrapper_select(&wrapper, gr_wrapper_call(gr_own_function(function, "gpu_boot_key", 1, types, FLOAT8OID),
+												list_make1(gr_wrapped_column(&wrapper, at))));
+	memcpy(names, query->names, n * sizeof(char *));
+	names[n] = roles->made_key = made;
+	roles->nclusters = 1;
+	roles->clusters[0] = roles->key;
+	return gr_wrapper_query(&wrapper, names);
+}
+
 /* The query's columns, or those of its frame, where features are made of columns */
 static void
 find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
@@ -256,6 +298,8 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 	ingest->function = function;
 	if (roles->unit_weights)
 		analysed = add_unit_weights(analysed, &own);
+	if (roles->key != NULL)
+		analysed = add_key(analysed, function, &own);
 	find_columns(ingest, analysed, &own);
 	ingest->rules = (GrRowRules) {family, roles->weighting, 0};
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
@@ -331,6 +375,19 @@ aggregate_settings(void)
 	(void) set_config_option("enable_partitionwise_aggregate", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
 						0, false);
 	return nest_level;
+}
+
+GrIngest
+gr_ingest_without_key(const GrIngest *ingest)
+{
+	GrIngest	copy = *ingest;
+
+	if (!ingest->columns->key)
+		return copy;
+	copy.columns = gr_columns_without_key(ingest->columns);
+	copy.shape.key = false;
+	copy.arguments = gr_pack_columns(copy.columns, ARGUMENTS_MAX, ingest->shape.single);
+	return copy;
 }
 
 bool

@@ -41,6 +41,9 @@ typedef struct GrIngest
 	GrRowShape	shape;
 	GrRowRules	rules;			/* the caller's family; what weights are */
 
+	/* the caller's, behind it: replicates of a bootstrap that are wanted over the rows; 0: none */
+	int			boot_reps;
+
 	/* from reading it */
 	GrJob	   *job;			/* NULL if no complete row was seen */
 	int			nfeatures;
@@ -64,6 +67,9 @@ extern void gr_ingest_prepare(const char *query, Oid function, GrFamily family, 
  */
 extern double gr_ingest_work(GrIngest *ingest, GrSinkKind kind);
 
+/* What the replicates of a bootstrap take of that */
+extern double gr_boot_work(const GrIngest *ingest);
+
 /* Plans the aggregate that brings the rows into a ring; false if it wouldn't run in parallel. See ring_consumer.h. */
 extern bool gr_plan_ring(GrIngest *ingest);
 
@@ -75,6 +81,9 @@ extern bool gr_plan_ring(GrIngest *ingest);
 extern GrPlan *gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, const Oid *types,
 								 Oid result,
 								 int *nworkers);
+
+/* The same query as passes see it that have no use for keys: its columns and arguments are without one. */
+extern GrIngest gr_ingest_without_key(const GrIngest *ingest);
 
 /* Can a function have as many arguments as ingest->arguments, with nparams before them? */
 extern bool gr_fits_aggregate(const GrIngest *ingest, int nparams);

@@ -18,6 +18,7 @@
 #include "rows/kept_source.h"
 #include "rows/levels.h"
 #include "run/args.h"
+#include "run/device.h"
 #include "run/job.h"
 #include "run/raise.h"
 
@@ -67,7 +68,8 @@ open_set(Reading *r)
 	initStringInfo(&description);
 	gr_kept_find(r->rows->kept, &r->set.entry, &description);
 	gr_read_description(&description, &r->set);
-	r->client = gr_service_connect_to(r->set.entry.service, r->set.entry.generation, &reason);
+	r->client = gr_service_connect_to(r->set.entry.service, r->set.entry.generation, gr_service_is_used(),
+									  &reason);
 	if (r->client == NULL)
 		gr_raise_no_service(reason);
 }

@@ -34,6 +34,7 @@
 #include "run/job.h"
 #include "run/raise.h"
 #define DOZE_NS 100000
+#define JOIN_NAP_NS 20000000	/* between two looks for a cancel */
 
 typedef struct RingReader
 {
@@ -49,6 +50,7 @@ typedef struct RingReader
 	pg_atomic_uint32 ends;		/* see ReaderEnd */
 
 	GrSession  *pinned_for;		/* NULL: the ring's memory isn't pinned */
+	const GrDeviceOps *pinned_by;	/* whose session that is */
 	bool		begun;			/* the job's sink */
 	int64		nsent;			/* full blocks sent, which are numbered as they became full */
 	int64		nread;			/* of them, blocks free again */
@@ -74,6 +76,7 @@ static struct
 	GrRing	   *ring;
 	dsm_segment *segment;
 	GrSession  *session;		/* by which its memory is pinned */
+	const GrDeviceOps *device;	/* whose session that is */
 }			kept;
 
 /*
@@ -130,7 +133,10 @@ open_device(RingReader *r)
 	/* memory that can't be pinned is slower, no more */
 	if (place->backend->device->pin(place->session, r->ring,
 									r->ring->data_offset + r->ring->nblocks * r->ring->block_nbytes, &ignored))
+	{
 		r->pinned_for = place->session;
+		r->pinned_by = place->backend->device;
+	}
 	if (ignored.status == GR_DEVICE_LOST)
 		r->error = ignored;
 	return r->error.status == GR_OK;
@@ -215,21 +221,46 @@ reader_main(void *arg)
  * The session's own process
  */
 
+/*
+ * Joins the thread. One that waits for a device service, perhaps for others' memory, may wait for long: it is told to stop
+ * where the statement is canceled, and that is its error then.
+ */
+static void
+await_thread(RingReader *r, bool stops)
+{
+	struct timespec until;
+
+	if (r->service == NULL)
+	{
+		(void) pthread_join(r->thread, NULL);
+		return;
+	}
+	for (;;)
+	{
+		if (stops)
+			__atomic_store_n(&r->service->stopping, 1, __ATOMIC_SEQ_CST);
+		(void) clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += JOIN_NAP_NS;
+		if (until.tv_nsec >= 1000000000)
+		{
+			until.tv_nsec -= 1000000000;
+			until.tv_sec++;
+		}
+		if (pthread_timedjoin_np(r->thread, NULL, &until) == 0)
+			break;
+		stops = stops || gr_canceled(&gr_host);
+	}
+	__atomic_store_n(&r->service->stopping, 0, __ATOMIC_SEQ_CST);
+}
+
 static void
 join_thread(RingReader *r, ReaderEnd end)
 {
-	GrRemoteClient *service = r->opens_device ? r->service : NULL;
-
 	if (!r->started)
 		return;
 	pg_atomic_write_u32(&r->ends, end);
-	/* where it waits for a service, perhaps for others' memory */
-	if (service != NULL && end == READER_STOPS)
-		__atomic_store_n(&service->stopping, 1, __ATOMIC_SEQ_CST);
 	(void) sem_post(&r->ring->wake);
-	(void) pthread_join(r->thread, NULL);
-	if (service != NULL)
-		__atomic_store_n(&service->stopping, 0, __ATOMIC_SEQ_CST);
+	await_thread(r, end == READER_STOPS);
 	r->started = false;
 	gr_lend_session(false);
 	gr_note_device_error(&r->error);
@@ -240,7 +271,7 @@ static void
 drop_ring(RingReader *r)
 {
 	if (r->pinned_for != NULL)
-		gr_backend_cuda.device->unpin(r->pinned_for, r->ring);
+		r->pinned_by->unpin(r->pinned_for, r->ring);
 	r->pinned_for = NULL;
 	if (r->lease.client != NULL && r->ring != NULL)
 		gr_ring_end(r->ring);
@@ -257,7 +288,7 @@ forget_ring(void)
 {
 	if (kept.ring == NULL)
 		return;
-	gr_backend_cuda.device->unpin(kept.session, kept.ring);
+	kept.device->unpin(kept.session, kept.ring);
 	gr_ring_destroy(kept.segment);
 	memset(&kept, 0, sizeof(kept));
 }
@@ -275,6 +306,7 @@ keep_ring(RingReader *r)
 	kept.ring = r->ring;
 	kept.segment = r->segment;
 	kept.session = r->pinned_for;
+	kept.device = r->pinned_by;
 	r->ring = NULL;
 	r->segment = NULL;
 	r->pinned_for = NULL;
@@ -425,6 +457,7 @@ take_ring(RingReader *r, const GrIngest *ingest)
 		r->ring = kept.ring;
 		r->segment = kept.segment;
 		r->pinned_for = kept.session;
+		r->pinned_by = kept.device;
 		memset(&kept, 0, sizeof(kept));
 	}
 	else

@@ -13,6 +13,7 @@
 
 #include "compute/compute.h"
 #include "compute/glm.h"
+#include "rows/boot_sums.h"
 #include "rows/clusters.h"
 #include "rows/columns.h"
 #include "rows/ingest.h"
@@ -78,7 +79,8 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 static bool
 is_to_be_pulled(const GrIngest *ingest)
 {
-	return gr_device == GR_DEVICE_GPU || ingest->design != NULL || ingest->columns->n <= gr_nroles(ingest->columns) ||
+	return gr_device == GR_DEVICE_GPU || ingest->design != NULL || ingest->columns->key ||
+		ingest->columns->n <= gr_nroles(ingest->columns) ||
 		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
 }
 
@@ -256,12 +258,14 @@ static bool
 plan_passes(GrRowSource *source, const GrIngest *ingest)
 {
 	Oid			types[3] = {InvalidOid, TEXTARRAYOID, INT4ARRAYOID};
+	GrIngest	keyless;
 	int			nworkers;
 
 	if (source->plan != NULL)
 		return source->parallel;
 	source->step_type = types[0] = gr_own_type(ingest->function, "gpu_logreg_step");
-	source->plan = gr_plan_aggregate(ingest, "gpu_logreg_pass", 3, types, source->step_type, &nworkers);
+	keyless = gr_ingest_without_key(ingest);
+	source->plan = gr_plan_aggregate(&keyless, "gpu_logreg_pass", 3, types, source->step_type, &nworkers);
 	source->parallel = source->plan != NULL && (nworkers > 0 || gr_is_scanned(source->plan));
 	return source->parallel;
 }
@@ -302,7 +306,8 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 
 	memset(source, 0, sizeof(*source));
 	source->single = ingest->real_features;
-	if (ingest->nclusters > 0)
+	/* of a bootstrap they are for its keys */
+	if (ingest->nclusters > 0 && !ingest->columns->key)
 	{
 		gr_clusters_check(ingest);
 		source->clustered = ingest;
@@ -325,9 +330,11 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 		return;
 	if (plan_passes(source, ingest))
 	{
+		GrIngest	keyless = gr_ingest_without_key(ingest);
+
 		source->kind = GR_SOURCE_QUERY;
-		source->names = gr_names_datum(ingest->columns);
-		source->widths = gr_widths_datum(ingest->arguments).value;
+		source->names = gr_names_datum(keyless.columns);
+		source->widths = gr_widths_datum(keyless.arguments).value;
 		source->nrows = -1;
 		return;
 	}
@@ -367,12 +374,8 @@ gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowS
 
 /* Every pass must meet the same rows: the sums of different ones don't go together. */
 static void
-check_same_rows(GrRowSource *source, const GrPass *pass, const double *sums)
+check_same_rows(GrRowSource *source, int64 nrows)
 {
-	int64		nrows = (int64) sums[GR_SUM_NROWS];
-
-	if (pass->nfaces > 0)
-		return;
 	if (source->nrows < 0 && nrows == 0)
 		gr_raise_no_rows(source->nskipped);
 	if (source->nrows < 0)
@@ -427,7 +430,8 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 	source->nworkers = Max(source->nworkers, state->nworkers);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	check_same_rows(source, pass, sums);
+	if (pass->nfaces == 0)
+		check_same_rows(source, (int64) sums[GR_SUM_NROWS]);
 }
 
 /* The caller's rows stay as they are. */
@@ -487,6 +491,25 @@ gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
 		case GR_SOURCE_QUERY:
 			pass_over_query(source, pass, sums);
 			break;
+	}
+	source->npasses++;
+	source->pass_s += gr_now() - started;
+}
+
+void
+gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pass, double *sums)
+{
+	double		started = gr_now();
+
+	Assert(source->kind != GR_SOURCE_CHUNKS && source->ingest == NULL);
+	if (source->kind == GR_SOURCE_JOB)
+		gr_job_boot(source->job, pass, sums);
+	else
+	{
+		if (source->boot_plan == NULL)
+			source->boot_plan = gr_boot_plan(ingest);
+		gr_boot_run(ingest, source->boot_plan, source->basis, pass, sums);
+		check_same_rows(source, (int64) sums[0]);
 	}
 	source->npasses++;
 	source->pass_s += gr_now() - started;

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "compute/boot.h"
 #include "compute/compute.h"
 #include "compute/logreg.h"
 #include "rows/ingest.h"
@@ -49,6 +50,7 @@ typedef struct GrRowSource
 	const GrIngest *ingest;		/* of a remote one, for which each pass is planned anew; else NULL */
 	GrPlan	   *plan;			/* of the passes over another */
 	bool		parallel;		/* ... in parallel workers or by a scan, as it is planned */
+	GrPlan	   *boot_plan;		/* of a bootstrap's passes, once there was one */
 	Oid			step_type;		/* gpu_logreg_step */
 	Datum		names;			/* text[]: the features', then the response's */
 	Datum		widths;			/* int[]: the numbers that each argument but the first gives */
@@ -100,6 +102,12 @@ extern void gr_source_change(GrRowSource *source, const GrBasis *basis);
 
 /* Gives the fit, which asks for clusters, their sums: runs source->clustered again. */
 extern void gr_source_clusters(GrRowSource *source, GrLogregFit *fit);
+
+/*
+ * Makes a pass of a bootstrap about the fit that the source's passes were for: adds to sums. ingest: from which the
+ * source was read. Not of chunks
+ */
+extern void gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pass, double *sums);
 
 /* Makes a pass: adds to sums. */
 extern void gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums);

@@ -169,6 +169,16 @@ gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis)
 	return state;
 }
 
+GrBasis
+gr_state_requested_basis(GrState *request)
+{
+	int		   *changed = palloc(Max(request->nchanged, 1) * sizeof(int));
+
+	for (int k = 0; k < request->nchanged; k++)
+		changed[k] = (int) gr_state_changed(request)[k];
+	return (GrBasis) {request->nfeatures, request->nchanged, changed, gr_state_basis(request)};
+}
+
 /*
  * Sums
  */

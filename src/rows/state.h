@@ -286,6 +286,9 @@ extern GrState *gr_state_create_pass(const GrPass *pass, GrWeighting weighting, 
  */
 extern GrState *gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis);
 
+/* The basis that a request has, whose numbers stay the request's; in the current memory context */
+extern GrBasis gr_state_requested_basis(GrState *request);
+
 /* The same for the sums of gpu_ols_fit(), of rows whose number of features may not be known */
 extern GrState *gr_state_request_sums(GrRowShape shape, GrRowRules rules);
 

@@ -15,6 +15,7 @@
 
 typedef struct DeviceSession
 {
+	const GrBackend *backend;	/* whose the session is */
 	GrSession  *session;
 	bool		opened;
 	bool		failed;
@@ -56,7 +57,7 @@ close_device_session(void *arg)
 	if (before_close != NULL)
 		before_close();
 	if (ds->session != NULL)
-		gr_backend_cuda.device->close(ds->session);
+		ds->backend->device->close(ds->session);
 	ds->session = NULL;
 	ds->opened = false;
 	ds->context = NULL;
@@ -78,16 +79,11 @@ prepare_session(DeviceSession *ds)
 
 	memset(ds, 0, sizeof(*ds));
 	ds->gpu_id = gr_gpu_id;
+	ds->backend = gr_gpu_id == GR_ALL_DEVICES ? &gr_backend_many : &gr_backend_cuda;
 	ds->context = AllocSetContextCreate(TopMemoryContext, "gpureg device session", ALLOCSET_SMALL_SIZES);
 	ds->callback.func = close_device_session;
 	ds->callback.arg = ds;
 	MemoryContextRegisterResetCallback(ds->context, &ds->callback);
-}
-
-bool
-gr_session_is_used(void)
-{
-	return service_use.njobs > 0;
 }
 
 /* The service that owns the device, or is to; NULL: this session opens it. */
@@ -101,7 +97,7 @@ find_service(void)
 	if (!gr_debug_service &&
 		(!gr_backend_cuda.device->present() || (device_session.opened && device_session.njobs > 0)))
 		return NULL;
-	client = gr_service_connect(gr_gpu_id, &reason);
+	client = gr_service_connect(gr_gpu_id, service_use.njobs > 0, &reason);
 	if (client == NULL && reason != NULL)
 		ereport(DEBUG1, (errmsg_internal("no device service: %s", reason)));
 	return client;
@@ -217,7 +213,7 @@ open_here(GrPlace *place, GrError *err)
 
 	if (!ds->opened && !ds->failed)
 	{
-		ds->opened = gr_backend_cuda.device->open(&ds->session, &options, &ds->error);
+		ds->opened = ds->backend->device->open(&ds->session, &options, &ds->error);
 		ds->failed = !ds->opened;
 	}
 	if (!ds->opened)
@@ -226,8 +222,8 @@ open_here(GrPlace *place, GrError *err)
 		return false;
 	}
 	/* an open session has all the tables */
-	Assert(gr_backend_cuda.sink != NULL && gr_backend_cuda.projector != NULL && gr_backend_cuda.solver != NULL);
-	place->backend = &gr_backend_cuda;
+	Assert(ds->backend->sink != NULL && ds->backend->projector != NULL && ds->backend->solver != NULL);
+	place->backend = ds->backend;
 	place->session = ds->session;
 	place->holds_session = true;
 	ds->njobs++;
@@ -247,8 +243,13 @@ gr_open_place(GrPlace *place, GrError *err)
 		return false;
 	}
 	info = place->backend->device->describe(place->session);
-	snprintf(place->device, sizeof(place->device), "gpu %d: %s%s", info->id, info->name,
-			 place->service != NULL ? ", device service" : "");
+	if (info->nbeside > 0)
+		snprintf(place->device, sizeof(place->device), "gpu %d .. %d: %s", info->id, info->id + info->nbeside,
+				 info->name);
+	else
+		snprintf(place->device, sizeof(place->device), "gpu %d: %s", info->id, info->name);
+	if (place->service != NULL)
+		strlcat(place->device, ", device service", sizeof(place->device));
 	if (gr_device == GR_DEVICE_GPU)
 		strlcpy(place->reason, "gpureg.device is gpu", sizeof(place->reason));
 	else
@@ -347,6 +348,12 @@ void
 gr_lend_session(bool lent)
 {
 	device_session.nlent += lent ? 1 : -1;
+}
+
+bool
+gr_service_is_used(void)
+{
+	return service_use.njobs > 0;
 }
 
 bool

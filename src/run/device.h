@@ -24,6 +24,7 @@ extern int	gr_ring_size;		/* kB */
 extern int	gr_projection_cache_size;	/* kB */
 extern double gr_min_gpu_work;	/* products */
 extern bool gr_debug_ring;
+extern int	gr_debug_sinks;		/* a job's rows are dealt to so many sinks; 0: they go to one */
 
 /* Where a job is computed. */
 typedef struct GrPlace
@@ -33,7 +34,7 @@ typedef struct GrPlace
 	bool		holds_session;	/* ... which it keeps open */
 	GrRemoteClient *service;	/* that owns the device, once the place is prepared; NULL: this session does */
 	double		work;			/* products, that the choice went by */
-	char		device[300];	/* "cpu", or "gpu 0: NVIDIA H200" */
+	char		device[300];	/* "cpu", "gpu 0: NVIDIA H200", or "gpu 0 .. 1: 2 x NVIDIA H200" */
 	char		reason[300];	/* why there */
 } GrPlace;
 
@@ -101,11 +102,11 @@ extern bool gr_device_is_missing(void);
  */
 extern void gr_lend_session(bool lent);
 
-/* Is it lent? */
-extern bool gr_session_is_lent(void);
+/* Do computations under way use a connection to a device service? */
+extern bool gr_service_is_used(void);
 
-/* Is a computation using the session's device? */
-extern bool gr_session_is_used(void);
+/* Is the session lent? */
+extern bool gr_session_is_lent(void);
 
 /* Has this called before a session is closed, by which memory may be pinned. */
 extern void gr_before_session_close(void (*function) (void));

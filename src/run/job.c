@@ -13,6 +13,7 @@
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
 #include "compute/remote.h"
+#include "compute/sink_many.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/device.h"
@@ -39,7 +40,7 @@ void
 gr_job_end_sink(GrJob *job)
 {
 	if (job->sink != NULL)
-		job->place.backend->sink->end(job->sink);
+		job->ops->end(job->sink);
 	gr_shifted_end(&job->shifted);
 	job->sink = NULL;
 	unpin_blocks(job);
@@ -132,7 +133,7 @@ gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 	if (job->kind == GR_SINK_SUM)
 		ok = gr_shifted_send(&job->shifted, rows, nrows, err);
 	else
-		ok = job->place.backend->sink->send(job->sink, rows, nrows, err);
+		ok = job->ops->send(job->sink, rows, nrows, err);
 	job->ncalls += ok;
 	return ok;
 }
@@ -140,7 +141,7 @@ gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
 bool
 gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err)
 {
-	return job->place.backend->sink->sent(job->sink, wait, ncalls, err);
+	return job->ops->sent(job->sink, wait, ncalls, err);
 }
 
 /* The next block, as soon as the rows that were in it have been read. */
@@ -163,10 +164,23 @@ next_block(GrJob *job)
 	}
 }
 
+/* Several sinks where the place has one, by gpureg.debug_sinks: they stand in for several devices. */
+static bool
+begin_many(GrJob *job, const GrSinkOptions *options, GrError *err)
+{
+	Size		length = strlen(job->place.device);
+	GrParts		parts = {.ops = job->place.backend->sink,.n = job->nsinks};
+
+	for (int i = 0; i < parts.n; i++)
+		parts.sessions[i] = job->place.session;
+	job->ops = &gr_sink_many;
+	snprintf(job->place.device + length, sizeof(job->place.device) - length, ", %d sinks", parts.n);
+	return gr_many_begin(&parts, options, &job->sink, err);
+}
+
 bool
 gr_job_begin_sink(GrJob *job, GrError *err)
 {
-	const GrSinkOps *ops = job->place.backend->sink;
 	GrSinkOptions options = {
 		.shape = job->shape,.kind = job->kind,.block_nbytes = DEVICE_BLOCK_NBYTES,
 		.memory_limit = gr_on_cpu(&job->place) ? job->cpu_limit : gr_device_limit(),.host = job->host
@@ -176,9 +190,12 @@ gr_job_begin_sink(GrJob *job, GrError *err)
 	options.stays = job->stays;
 	if (job->kind == GR_SINK_KEEP)
 		options.expected_nbytes = (Size) (job->nrows_expected * gr_row_nbytes(gr_wide_shape(job->shape)));
-
-	return ops->begin(job->place.session, &options, &job->sink, err) &&
-		(job->kind == GR_SINK_KEEP || gr_shifted_begin(&job->shifted, ops, job->sink, &options, err));
+	job->ops = job->place.backend->sink;
+	/* what a session has at a service is one thread's at a time */
+	if (job->nsinks > 0 && job->place.service == NULL ? !begin_many(job, &options, err) :
+		!job->ops->begin(job->place.session, &options, &job->sink, err))
+		return false;
+	return job->kind == GR_SINK_KEEP || gr_shifted_begin(&job->shifted, job->ops, job->sink, &options, err);
 }
 
 /*
@@ -265,6 +282,7 @@ gr_job_new(const GrJobOptions *options)
 	GrJob	   *job = palloc0(sizeof(GrJob));
 
 	job->kind = options->kind;
+	job->nsinks = gr_debug_sinks;
 	job->shape = options->shape;
 	job->rules = options->rules;
 	job->names = options->names;
@@ -365,7 +383,7 @@ gr_job_finish(GrJob *job, double *hi, double *lo, double *shift)
 	submit_block(job);
 	if (!gr_shifted_finish(&job->shifted, hi, lo, shift, &err))
 		gr_job_fail(job, &err);
-	job->place.backend->sink->times(job->sink, &job->times);
+	job->ops->times(job->sink, &job->times);
 	gr_job_end_sink(job);
 	if (!gr_gram_finite(hi, job->shape.nfeatures, &column))
 	{
@@ -422,11 +440,12 @@ gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *deriva
 	job->derived = true;
 	if (!gr_place_at_service(&job->place, options->keeper, &err))
 		gr_job_fail(job, &err);
+	job->ops = job->place.backend->sink;
 	if (gr_remote_derive(options->keeper, id, derivation, job->rules, &sink, &job->sink, counts, &gr_host, &err))
 	{
 		job->nrows = counts->nrows;
 		job->totals = counts->totals;
-		job->place.backend->sink->times(job->sink, &job->times);
+		job->ops->times(job->sink, &job->times);
 		return job;
 	}
 	if (err.status != GR_INVALID)
@@ -449,7 +468,6 @@ gr_job_head(const GrJob *job, int64 nrows)
 void
 gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 {
-	const GrSinkOps *ops = job->place.backend->sink;
 	double		started = gr_now();
 	GrError		err = {0};
 
@@ -460,9 +478,27 @@ gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 		job->times.kernel_s += gr_now() - started;
 		return;
 	}
-	if (!ops->pass(job->sink, pass, sums, &gr_host, &err))
+	if (!job->ops->pass(job->sink, pass, sums, &gr_host, &err))
 		gr_job_fail(job, &err);
-	ops->times(job->sink, &job->times);
+	job->ops->times(job->sink, &job->times);
+}
+
+void
+gr_job_boot(GrJob *job, const GrBootPass *pass, double *sums)
+{
+	double		started = gr_now();
+	GrError		err = {0};
+
+	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
+	if (job->spool.file != NULL)
+	{
+		gr_spool_boot(&job->spool, job->nrows, job->block, job->block_capacity, pass, sums);
+		job->times.kernel_s += gr_now() - started;
+		return;
+	}
+	if (!job->ops->boot(job->sink, pass, sums, &gr_host, &err))
+		gr_job_fail(job, &err);
+	job->ops->times(job->sink, &job->times);
 }
 
 void
@@ -473,27 +509,24 @@ gr_job_change(GrJob *job, const GrBasis *basis)
 	Assert(job->kind == GR_SINK_KEEP && !job->overflowed && job->spool.basis == NULL);
 	if (job->spool.file != NULL)
 		job->spool.basis = basis;
-	else if (!job->place.backend->sink->change(job->sink, basis, &gr_host, &err))
+	else if (!job->ops->change(job->sink, basis, &gr_host, &err))
 		gr_job_fail(job, &err);
 }
 
 bool
 gr_job_can_ascend(const GrJob *job, bool single)
 {
-	const GrSinkOps *ops = job->place.backend->sink;
-
-	return job->spool.file == NULL && ops->can_ascend != NULL && ops->can_ascend(job->sink, single);
+	return job->sink != NULL && job->ops->can_ascend != NULL && job->ops->can_ascend(job->sink, single);
 }
 
 void
 gr_job_ascend(GrJob *job, const GrAscent *ascent, double *beta, int64 *iterations, bool *converged)
 {
-	const GrSinkOps *ops = job->place.backend->sink;
 	GrError		err = {0};
 	int64_t		done = 0;
 
-	if (!ops->ascend(job->sink, ascent, beta, &done, converged, &gr_host, &err))
+	if (!job->ops->ascend(job->sink, ascent, beta, &done, converged, &gr_host, &err))
 		gr_job_fail(job, &err);
 	*iterations = done;
-	ops->times(job->sink, &job->times);
+	job->ops->times(job->sink, &job->times);
 }

@@ -52,7 +52,9 @@ typedef struct GrJobOptions
 typedef struct GrJob
 {
 	GrSinkKind	kind;
+	int			nsinks;			/* gpureg.debug_sinks, as it was when the job was made */
 	GrPlace		place;
+	const GrSinkOps *ops;		/* of the sink */
 	GrSink	   *sink;
 	GrShiftedGram shifted;		/* SUM: by which rows go to the sink */
 	GrSpool		spool;			/* KEEP: where rows are instead, if it has a file */
@@ -155,6 +157,9 @@ extern GrJob *gr_job_derive(const GrJobOptions *options, uint64 id, const GrDeri
 
 /* KEEP: a pass over them; adds to sums. */
 extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
+
+/* KEEP: the same of a bootstrap */
+extern void gr_job_boot(GrJob *job, const GrBootPass *pass, double *sums);
 
 /* KEEP: changes them for all passes to come, once. basis must stay. */
 extern void gr_job_change(GrJob *job, const GrBasis *basis);

@@ -55,10 +55,15 @@ gr_keeping_service(const char **reason)
 	GrError		err = {0};
 
 	if (gr_device == GR_DEVICE_CPU)
-		return gr_service_connect(GR_STAND_IN_ID, reason);
+		return gr_service_connect(GR_STAND_IN_ID, gr_service_is_used(), reason);
+	if (gr_gpu_id == GR_ALL_DEVICES)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("rows cannot be kept on several GPUs"),
+				 errhint("Set gpureg.gpu_id to one of them, or to -1.")));
 	if (gr_debug_service || gr_backend_cuda.device->present())
 	{
-		client = gr_service_connect(gr_gpu_id, reason);
+		client = gr_service_connect(gr_gpu_id, gr_service_is_used(), reason);
 		if (client == NULL || gr_service_await(client, &err))
 			return client;
 	}
@@ -66,7 +71,7 @@ gr_keeping_service(const char **reason)
 		(void) gr_fail(&err, GR_NO_DEVICE, 0, "there is no driver");
 	if (gr_device == GR_DEVICE_GPU || err.status != GR_NO_DEVICE)
 		gr_raise(&err);
-	return gr_service_connect(GR_STAND_IN_ID, reason);
+	return gr_service_connect(GR_STAND_IN_ID, gr_service_is_used(), reason);
 }
 
 /* This database's set of that name, in that state, other than id; with the lock */

@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "compute/basis.h"
+#include "compute/boot.h"
 #include "compute/compute.h"
 #include "compute/family.h"
 #include "compute/glm.h"
@@ -33,6 +34,9 @@ extern void gr_check_rows(const double *rows, int64 nrows, GrRowShape shape, GrR
 
 /* gr_pass_add(), interruptible */
 extern void gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch);
+
+/* gr_boot_add(), interruptible */
+extern void gr_add_boot(const GrBootPass *pass, double *sums, const double *rows, int64 nrows, void *scratch);
 
 /* gr_basis_change_rows() with interrupts; basis may be NULL. */
 extern void gr_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64 nrows);

@@ -31,9 +31,10 @@ extern void gr_service_init(void);
 
 /*
  * The session's connection to the service for gpureg.gpu_id, which it makes and whose service it starts if need be; NULL
- * if there can be none, and then *reason says why. ERROR for a cancel alone. The device needn't be open yet.
+ * if there can be none, and then *reason says why. in_use: computations are under way, which keep the connection that
+ * there is. The device needn't be open yet.
  */
-extern GrRemoteClient *gr_service_connect(int gpu_id, const char **reason);
+extern GrRemoteClient *gr_service_connect(int gpu_id, bool in_use, const char **reason);
 
 /* The device whose service computes on the CPU, for rows that are kept where there is no device, or it isn't wanted */
 #define GR_STAND_IN_ID (-100)
@@ -42,7 +43,7 @@ extern GrRemoteClient *gr_service_connect(int gpu_id, const char **reason);
  * The same, to a service that runs, number and generation: NULL where it has ended, or where this session's
  * computations use another device's.
  */
-extern GrRemoteClient *gr_service_connect_to(int number, uint64 generation, const char **reason);
+extern GrRemoteClient *gr_service_connect_to(int number, uint64 generation, bool in_use, const char **reason);
 
 /* Which service a connection is to */
 extern int	gr_service_number(const GrRemoteClient *client, uint64 *generation);

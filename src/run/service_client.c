@@ -17,7 +17,6 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "run/device.h"
 #include "run/service.h"
 #include "run/service_shared.h"
 
@@ -270,7 +269,7 @@ connect_to(Connection *c, GrService *service, const char **reason)
 }
 
 GrRemoteClient *
-gr_service_connect(int gpu_id, const char **reason)
+gr_service_connect(int gpu_id, bool in_use, const char **reason)
 {
 	Connection *c = &connections[gpu_id == GR_STAND_IN_ID && !gr_debug_service ? 1 : 0];
 	GrService  *service;
@@ -294,7 +293,7 @@ gr_service_connect(int gpu_id, const char **reason)
 		LWLockRelease(&c->control->lock);
 		c->slot->touched = GetCurrentTimestamp();
 		/* computations that are under way keep theirs */
-		if (service == c->service || gr_session_is_used())
+		if (service == c->service || in_use)
 			return &c->client;
 	}
 	disconnect(c);
@@ -303,7 +302,7 @@ gr_service_connect(int gpu_id, const char **reason)
 }
 
 GrRemoteClient *
-gr_service_connect_to(int number, uint64 generation, const char **reason)
+gr_service_connect_to(int number, uint64 generation, bool in_use, const char **reason)
 {
 	GrControl  *control = gr_control(reason);
 	GrRemoteClient *client;
@@ -320,7 +319,7 @@ gr_service_connect_to(int number, uint64 generation, const char **reason)
 	*reason = "the device service has ended";
 	if (!runs)
 		return NULL;
-	client = gr_service_connect(gpu_id, reason);
+	client = gr_service_connect(gpu_id, in_use, reason);
 	if (client == NULL)
 		return NULL;
 	c = client->owner;

@@ -1,9 +1,9 @@
 /*
- * service_main.c: the device service: a background worker that opens a device and serves the sessions that connect to it.
+ * service_main.c: the device service: a background worker that opens a device and serves the sessions that connect.
  *
- * The process itself looks after its clients: it gives them memory and takes it back, starts a thread for each, and clears
- * away what is left of those that are gone. Threads carry out what clients ask for, by gr_remote_serve(). They touch
- * nothing of PostgreSQL's and have all signals blocked; none is left when the process exits.
+ * The process itself looks after its clients: it gives them memory and takes it back, starts a thread for each, and
+ * clears away what is left of those that are gone. Threads carry out what clients ask for, by gr_remote_serve(). They
+ * touch nothing of PostgreSQL's and have all signals blocked; none is left when the process exits.
  *
  * A lost device ends the service: the statements that were using it fail, sessions live on, and the next one that wants
  * the device starts another.
@@ -97,7 +97,7 @@ start_thread(pthread_t *thread, void *(*function) (void *), void *arg)
 static void *
 open_device(void *arg)
 {
-	GrOpenOptions options = {.device_id = service->gpu_id};
+	GrOpenOptions options = {.device_id = service->gpu_id,.serves_many = true};
 
 	(void) arg;
 	opened = backend->device == NULL || backend->device->open(&session, &options, &open_error);
@@ -118,8 +118,11 @@ static void *
 attend(void *arg)
 {
 	Attendant  *a = arg;
-	GrOpenOptions options = {.device_id = session != NULL ? backend->device->describe(session)->id : -1};
+	GrOpenOptions options = {.device_id = service->gpu_id,.serves_many = true};
 
+	/* not the one that has most free memory now */
+	if (session != NULL && service->gpu_id == -1)
+		options.device_id = backend->device->describe(session)->id;
 	if (backend->device == NULL || backend->device->open(&a->server.session, &options, &a->error))
 		gr_remote_serve(&a->server);
 	if (a->server.session != NULL)
@@ -609,7 +612,8 @@ begin_service(int number)
 	__atomic_store_n(&service->state, GR_SERVICE_OPENING, __ATOMIC_RELEASE);
 	LWLockRelease(&control->lock);
 	before_shmem_exit(end_service, (Datum) 0);
-	backend = service->gpu_id == GR_STAND_IN_ID ? &gr_backend_cpu : &gr_backend_cuda;
+	backend = service->gpu_id == GR_STAND_IN_ID ? &gr_backend_cpu :
+		service->gpu_id == GR_ALL_DEVICES ? &gr_backend_many : &gr_backend_cuda;
 	opener_started = start_thread(&opener, open_device, NULL);
 	if (!opener_started)
 		proc_exit(1);

@@ -78,6 +78,18 @@ gr_spool_lend(GrSpool *spool)
 	return copy;
 }
 
+/* The next rows as passes see them, at most left of them and capacity; how many they are */
+static int64
+next_rows(GrSpool *spool, int64 left, double *block, int64 capacity)
+{
+	int64		n = Min(left, capacity);
+
+	CHECK_FOR_INTERRUPTS();
+	gr_spool_read(spool, block, n);
+	gr_change_rows(spool->basis, spool->shape, block, n);
+	return n;
+}
+
 void
 gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrPass *pass, double *sums)
 {
@@ -86,12 +98,25 @@ gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const 
 	gr_spool_rewind(spool);
 	for (int64 left = nrows; left > 0;)
 	{
-		int64		n = Min(left, capacity);
+		int64		n = next_rows(spool, left, block, capacity);
 
-		CHECK_FOR_INTERRUPTS();
-		gr_spool_read(spool, block, n);
-		gr_change_rows(spool->basis, spool->shape, block, n);
 		gr_add_pass(pass, sums, block, n, scratch);
+		left -= n;
+	}
+	pfree(scratch);
+}
+
+void
+gr_spool_boot(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrBootPass *pass, double *sums)
+{
+	void	   *scratch = palloc_extended(gr_boot_scratch_nbytes(pass), MCXT_ALLOC_HUGE);
+
+	gr_spool_rewind(spool);
+	for (int64 left = nrows; left > 0;)
+	{
+		int64		n = next_rows(spool, left, block, capacity);
+
+		gr_add_boot(pass, sums, block, n, scratch);
 		left -= n;
 	}
 	pfree(scratch);

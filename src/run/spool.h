@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "compute/basis.h"
+#include "compute/boot.h"
 #include "compute/glm.h"
 
 /* Rows lie in it as in blocks, one after the other. All zeros is none. */
@@ -39,6 +40,10 @@ extern GrSpool gr_spool_lend(GrSpool *spool);
 
 /* A pass over the first nrows rows, which are read into block, capacity of them at a time; adds to sums. */
 extern void gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrPass *pass, double *sums);
+
+/* The same of a bootstrap */
+extern void gr_spool_boot(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrBootPass *pass,
+						  double *sums);
 
 /* Accepts none. */
 extern void gr_spool_end(GrSpool *spool);

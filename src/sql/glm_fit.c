@@ -475,16 +475,6 @@ record_clusters(const GrRowSource *source)
 			 "; the query was run %d times more for the sums of clusters", source->nclusterings);
 }
 
-/* A fit to a query's rows, or to kept ones */
-typedef struct QueryFit
-{
-	GrRowSource source;
-	GrIngest	ingest;
-	GrLogregOptions options;
-	GrLogregFit *fit;
-	double		read_done;
-} QueryFit;
-
 bool
 gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit)
 {
@@ -510,7 +500,7 @@ gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRo
 /* Reads the rows, wherever they are. */
 static void
 read_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, GrDistribution distribution,
-		  QueryFit *f)
+		  GrQueryFit *f)
 {
 	if (rows->kept != NULL)
 	{
@@ -520,13 +510,14 @@ read_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, 
 	}
 	gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, distribution.family, roles, &f->ingest);
 	f->ingest.rules.theta = distribution.theta;
+	f->ingest.boot_reps = f->boot_reps;
 	gr_source_read(&f->source, &f->ingest);
 }
 
 /* Reads the rows, and fits to them. centered: powers may be about centers */
 static void
 fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, bool centered,
-		 const GrLogregOptions *options, QueryFit *f)
+		 const GrLogregOptions *options, GrQueryFit *f)
 {
 	GrRoles		roles = *given;
 	GrError		err = {0};
@@ -550,16 +541,15 @@ fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, b
 		gr_raise_columns(&err, f->ingest.nfeatures, f->ingest.names);
 }
 
-/* Notes the run, of rows that were kept or read again and again. refitted: it is the second one */
-static void
-record_run(const char *name, const QueryFit *f, double started, bool refitted)
+void
+gr_glm_record_query(const char *name, const GrQueryFit *f, double started)
 {
 	const GrRowSource *source = &f->source;
 
 	gr_record_run(name, source->job, started, f->read_done, gr_now());
 	if (source->job->spool.file != NULL)
 		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
-	if (refitted)
+	if (f->refitted)
 		strlcat(gr_last_run.reason, "; read and fitted twice, as terms are collinear or separated",
 				sizeof(gr_last_run.reason));
 	if (source->kind == GR_SOURCE_QUERY)
@@ -568,30 +558,37 @@ record_run(const char *name, const QueryFit *f, double started, bool refitted)
 		record_clusters(source);
 }
 
+void
+gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, const GrLogregOptions *options,
+				 GrQueryFit *f)
+{
+	/* the penalty and the learning rate are of the powers themselves */
+	bool		centered = options->l2 == 0 && isnan(options->learning_rate);
+
+	fit_rows(fcinfo, rows, roles, centered, options, f);
+	f->refitted = f->fit->unmovable;
+	if (f->refitted)
+	{
+		gr_job_release(f->source.job);
+		fit_rows(fcinfo, rows, roles, false, options, f);
+	}
+}
+
 Datum
 gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
 				const GrLogregOptions *options, bool quasi)
 {
 	double		started = gr_now();
-	/* the penalty and the learning rate are of the powers themselves */
-	bool		centered = options->l2 == 0 && isnan(options->learning_rate);
-	bool		refits;
-	QueryFit	f;
+	GrQueryFit	f = {0};
 	GrModel		model = {.quasi = quasi};
 	ErrorContextCallback context;
 
 	if (rows->query != NULL)
 		gr_enter_query(&context, rows->query);
-	fit_rows(fcinfo, rows, roles, centered, options, &f);
-	refits = f.fit->unmovable;
-	if (refits)
-	{
-		gr_job_release(f.source.job);
-		fit_rows(fcinfo, rows, roles, false, options, &f);
-	}
+	gr_glm_open_rows(fcinfo, rows, roles, options, &f);
 	if (roles->weighting == GR_FREQUENCIES)
 		(void) gr_count(f.source.totals.weights);
-	record_run(name, &f, started, refits);
+	gr_glm_record_query(name, &f, started);
 	gr_glm_model(&model, f.fit, &f.options, f.ingest.names);
 	if (rows->query != NULL)
 		gr_leave_query(&context);

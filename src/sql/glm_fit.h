@@ -47,6 +47,25 @@ extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const 
  */
 extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names);
 
+/* A fit to a query's rows, or to kept ones */
+typedef struct GrQueryFit
+{
+	int			boot_reps;		/* given: replicates that are wanted besides; see GrIngest */
+	GrRowSource source;
+	GrIngest	ingest;
+	GrLogregOptions options;
+	GrLogregFit *fit;
+	double		read_done;
+	bool		refitted;		/* it is the second one */
+} GrQueryFit;
+
+/* Fits to a query's rows, or kept ones, which stay where they are until the source's job is released. */
+extern void gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles,
+							 const GrLogregOptions *options, GrQueryFit *f);
+
+/* Notes the run, of rows that were kept or read again and again, before the job is released. */
+extern void gr_glm_record_query(const char *name, const GrQueryFit *f, double started);
+
 /*
  * What a function's arguments say that the fit is to: number query, kept and rows (the filter). False if there is
  * neither a query nor kept rows; ERROR if there are both
@@ -54,8 +73,8 @@ extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions
 extern bool gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit);
 
 /*
- * Fits to a query's rows, or to kept ones: a gpu_model. distribution, intercept, vcov and how to solve are given by the options; name:
- * of the SQL function
+ * Fits to a query's rows, or to kept ones: a gpu_model. distribution, intercept, vcov and how to solve are given by the
+ * options; name: of the SQL function
  */
 extern Datum gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
 							 const GrLogregOptions *options, bool quasi);

@@ -18,6 +18,8 @@
 
 PG_MODULE_MAGIC;
 
+#define MAX_DEBUG_SINKS 8		/* each may have a thread */
+
 int			gr_device = GR_DEVICE_AUTO;
 int			gr_gpu_id = -1;
 int			gr_gpu_memory_limit = 0;
@@ -29,6 +31,7 @@ bool		gr_enable_service = true;
 int			gr_service_idle = 600;
 int			gr_service_memory = 0;
 bool		gr_debug_service = false;
+int			gr_debug_sinks = 0;
 
 static const struct config_enum_entry device_options[] = {
 	{"auto", GR_DEVICE_AUTO, false},
@@ -49,8 +52,8 @@ _PG_init(void)
 							 &gr_device, GR_DEVICE_AUTO, device_options, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.gpu_id",
 							"Chooses the GPU.",
-							"-1 takes the one with the most free memory.",
-							&gr_gpu_id, -1, -1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+							"-1 takes the one with the most free memory, -2 all of them.",
+							&gr_gpu_id, -1, GR_ALL_DEVICES, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.gpu_memory_limit",
 							"Limits the GPU memory that one computation may take.",
 							"0 sets no limit.",
@@ -90,6 +93,10 @@ _PG_init(void)
 							 "Uses a device service that computes on the CPU in place of a GPU.",
 							 "This is for tests on machines without a GPU.",
 							 &gr_debug_service, false, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.debug_sinks",
+							"Deals rows to so many sinks that stand in for as many GPUs.",
+							"This is for tests on machines without several GPUs. 0 deals to none.",
+							&gr_debug_sinks, 0, 0, MAX_DEBUG_SINKS, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpureg.enable_scan",
 							 "Enables the planner's use of gpureg's custom scan.",
 							 "It scans a table and sums its rows in one node.",

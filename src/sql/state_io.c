@@ -459,7 +459,7 @@ read_pass(Reader *reader, int nfeatures)
 	int			nchanged = (int) read_integer(reader, ",", "changed", 0, Max(nfeatures, 0));
 	GrMeasure	measure = (GrMeasure) (roles / 16);
 	GrPass		pass = {
-		.kind = kind,.shape = {nfeatures, false, (roles & 1) != 0, (roles & 2) != 0},
+		.kind = kind,.shape = {nfeatures, false, (roles & 1) != 0, (roles & 2) != 0, false},
 		.distribution = {(GrFamily) family, (GrLink) link},.linear = (roles & 8) != 0,.measure = measure,
 		.nfaces = nfaces
 	};

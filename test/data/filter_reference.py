@@ -3,8 +3,8 @@
 
     python3 test/data/filter_reference.py > test/unit/filter_cases.h
 
-Random conditions over columns of small numbers, booleans and texts with NULLs among them: three-valued logic, precedence
-and the ways to write a number are SQLite's. Two runs give the same bytes.
+Random conditions over columns of small numbers, booleans and texts with NULLs among them: three-valued logic,
+precedence and the ways to write a number are SQLite's. Two runs give the same bytes.
 """
 import random
 import sqlite3

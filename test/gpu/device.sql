@@ -330,3 +330,19 @@ SELECT (SELECT max(abs(a - b)) / max(abs(b)) FROM unnest((g).coef, (c).coef) u (
 FROM (SELECT ring_fit('gpu', 'ols', 'SELECT y, x FROM terms') AS g, ring_fit('cpu', 'ols', 'SELECT y, x FROM terms') AS c OFFSET 0) m;
 SELECT (SELECT max(abs(a - b)) / max(abs(b)) FROM unnest((g).coef, (c).coef) u (a, b)) < 1e-11 AS coefficients, (g).converged, (g).iterations = (c).iterations AS iterations
 FROM (SELECT ring_fit('gpu', 'logreg', 'SELECT y > 0.3, x[1:120] FROM terms') AS g, ring_fit('cpu', 'logreg', 'SELECT y > 0.3, x[1:120] FROM terms') AS c OFFSET 0) m;
+-- a bootstrap's draws are the same, and its replicates
+CREATE TABLE boots AS SELECT i AS id, sin(i) AS y, cos(i * 3) AS x1, sin(i * 7) AS x2 FROM generate_series(1, 50000) i;
+\set boots 'SELECT y, x1, x2, id FROM boots'
+\set boots_won 'SELECT y > 0.2, x1, x2, id FROM boots'
+SET gpureg.device = gpu;
+CREATE TABLE boots_gpu AS SELECT 'ols' AS fit, b.* FROM gpu_ols_boot_replicates(:'boots', 300, 'id', 1) b;
+SELECT function, device LIKE 'gpu%' AS gpu, rows FROM gpu_last_run();
+INSERT INTO boots_gpu SELECT 'logreg', b.* FROM gpu_logreg_boot_replicates(:'boots_won', 300, 'id', 1) b;
+SELECT array_agg(conf_low ORDER BY term) AS bca FROM gpu_ols_boot(:'boots', 300, 'id', 1, kind => 'bca') \gset
+SET gpureg.device = cpu;
+SELECT g.fit, count(*), max(abs(g.estimate - c.estimate)) < 1e-13 AS same
+FROM boots_gpu g JOIN (SELECT 'ols' AS fit, b.* FROM gpu_ols_boot_replicates(:'boots', 300, 'id', 1) b
+    UNION ALL SELECT 'logreg', b.* FROM gpu_logreg_boot_replicates(:'boots_won', 300, 'id', 1) b) c
+    USING (fit, replicate, term) GROUP BY g.fit ORDER BY g.fit;
+SELECT relative_difference(array_agg(conf_low ORDER BY term), :'bca') < 1e-12 AS bca
+FROM gpu_ols_boot(:'boots', 300, 'id', 1, kind => 'bca');

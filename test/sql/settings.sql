@@ -6,7 +6,7 @@ SELECT count(*) FROM gpu_last_run();
 SELECT name, vartype, context, boot_val, min_val, unit FROM pg_settings WHERE name LIKE 'gpureg.%' ORDER BY name;
 SET gpureg.device = 'tpu';
 \echo :LAST_ERROR_SQLSTATE
-SET gpureg.gpu_id = -2;
+SET gpureg.gpu_id = -3;
 \echo :LAST_ERROR_SQLSTATE
 SET gpureg.no_such_setting = 1;
 \echo :LAST_ERROR_SQLSTATE

@@ -63,12 +63,14 @@ sub check_server
 			SELECT reason FROM gpu_last_run();
 			SET gpureg.device = gpu;
 			SET gpureg.gpu_id = 0;
+			SELECT $call;
+			SET gpureg.gpu_id = -2;
 			SELECT $call});
-		is(() = $err =~ /ERROR:  0A000: no GPU can be used/g, 3, "$name: SQLSTATE, each time") or diag($err);
-		is(() = $err =~ /ERROR:/g, 3, "$name: no other error");
-		is(() = $err =~ /^DETAIL:  [[:alpha:]]+ .*[[:alpha:]]+.*[^.]\.$/mg, 3, "$name: a detail in words")
+		is(() = $err =~ /ERROR:  0A000: no GPU can be used/g, 4, "$name: SQLSTATE, each time") or diag($err);
+		is(() = $err =~ /ERROR:/g, 4, "$name: no other error");
+		is(() = $err =~ /^DETAIL:  [[:alpha:]]+ .*[[:alpha:]]+.*[^.]\.$/mg, 4, "$name: a detail in words")
 			or diag($err);
-		is(() = $err =~ /^HINT:  .*gpureg\.device.*\.$/mg, 3, "$name: a hint");
+		is(() = $err =~ /^HINT:  .*gpureg\.device.*\.$/mg, 4, "$name: a hint");
 		like($out, qr/\A0\nt\ngpu_ols(?:_fit)?\|cpu\|t\nt\ngpureg.device is cpu\z/,
 			"$name: auto and cpu work afterwards");
 	}

@@ -45,6 +45,9 @@ my $everything = q{
 	SELECT term, round(estimate)
 		FROM %1$s.gpu_margins(%1$s.gpu_ols_fit('SELECT 2 * i, i AS x FROM generate_series(1, 9) i'),
 		'SELECT i AS x FROM generate_series(1, 4) i');
+	SELECT term, round(estimate)
+		FROM %1$s.gpu_ols_boot('SELECT 2 * i + 1 + i %% 2 AS y, i AS x, i AS id FROM generate_series(1, 99) i', 50,
+		'id', conf_level => 0.5);
 	SELECT count(*) >= 0 FROM %1$s.gpu_devices();
 	SELECT function, rows FROM %1$s.gpu_last_run();
 	SET gpureg.device = cpu;
@@ -86,8 +89,8 @@ my $everything = q{
 	INSERT INTO generated VALUES ('{1,2}'), ('{3,4}');
 	SELECT count(*) FROM generated WHERE p = %1$s.gpu_project(v, 5);
 };
-my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\n9|6|6\nx|2\nt\ngpu_ols_fit|9\n"
-  . "1.386\n1.386\n{(intercept),x}\n1.504\n1.504\n9\nt\nt\ngpu_logreg_fit|t\n"
+my $answers = "{1,2}\n{(intercept),x}\n2\n9\n(intercept)|6|9\nx1|6|9\n9|6|6\nx|2\n(intercept)|2\nx|2\nt\n"
+  . "gpu_ols_boot|99\n1.386\n1.386\n{(intercept),x}\n1.504\n1.504\n9\nt\nt\ngpu_logreg_fit|t\n"
   . "5|[1:2][1:5]\n6|6\nt|t\n11841|663\n8|3\n8|3\na|3\na|3\na|3\ngpu_project_rows|1\n2";
 ($out, $err) = try_sql($node, sprintf($everything, 'stats'), db => 'mine', user => 'alice');
 is("$err$out", $answers, 'its owner uses everything, without a search path');
@@ -156,6 +159,13 @@ for my $case ([ 'alice', 150_000 ], [ 'bob', 100_000 ])
 is($node->safe_psql('mine', sprintf("$rerun; SET ROLE bob; $rerun; $ran", 'crowd', 'crowd')), "250000\n100000\nt",
 	'gpu_logreg_fit: and after SET ROLE');
 
+# gpu_ols_boot, too
+my $boot = q{SELECT count(*) FROM stats.gpu_ols_boot('SELECT y, x, x AS id FROM %s', 50, 'id', conf_level => 0.5)};
+error_is($node, sprintf($boot, 'secret'), '42501', 'gpu_ols_boot: a table without privileges', db => 'mine',
+	user => 'alice');
+is((try_sql($node, sprintf("$boot; SELECT rows FROM stats.gpu_last_run()", 'guarded'), db => 'mine',
+		user => 'bob'))[0], "2\n4", 'gpu_ols_boot: row-level security');
+
 # gpu_glm_fit, too
 for my $family ('gaussian', 'poisson')
 {
@@ -199,14 +209,18 @@ is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}),
 	"gpu_devices|r\ngpu_glm_fit|u\ngpu_last_run|r\ngpu_logreg|r\ngpu_logreg|r\n"
-	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_fit|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
+	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\n"
+	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_fit|u"
+	. "\ngpu_project_rows|u" x 5, 'parallel labels');
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it,
 # or write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_design_row|s\ngpu_devices|v\ngpu_glm_fit|v\n"
 	. "gpu_ingest_pass_accum|v\ngpu_last_run|v\ngpu_levels_accum|s\n"
 	. "gpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
-	. "gpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\ngpu_ols_coef|s\ngpu_ols_fit|v\n"
+	. "gpu_logreg_boot|v\ngpu_logreg_boot_replicates|v\n"
+	. "gpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\n"
+	. "gpu_ols_boot|v\ngpu_ols_boot_replicates|v\ngpu_ols_coef|s\ngpu_ols_fit|v\n"
 	. "gpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
 
 # Relocatable, with values and a view in use.

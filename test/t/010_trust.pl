@@ -399,6 +399,11 @@ my %flips = (
 	'gpu_margins' => [ 'y, x',
 		q{SELECT round(estimate::numeric, 9) FROM stats.gpu_margins(stats.gpu_logreg_fit('SELECT won, x FROM a.t'),
 		$q$%s$q$)} ],
+	'gpu_ols_boot' => [ 'y, x, i',
+		q{SELECT round(std_error::numeric, 9) FROM stats.gpu_ols_boot($q$%s$q$, 50, 'i', kind => 'normal')} ],
+	'gpu_logreg_boot, again and again' => [ 'won, x, i',
+		q{SELECT a.set('gpureg.ring_size', '1MB'), round(std_error::numeric, 9)
+		FROM stats.gpu_logreg_boot($q$%s $q$, 50, clusters => 'i', kind => 'bca', conf_level => 0.5)} ],
 	'gpu_project_rows' => [ 'i, v',
 		q{SELECT round(sum(p::float8)::numeric, 3) FROM stats.gpu_project_rows($q$%s$q$, 3, 1, NULL::float8, NULL::int),
 		unnest(projection) p} ]);
@@ -438,6 +443,7 @@ for my $call (q{gpu_ols_fit('SELECT y, x FROM a.changing WHERE a.change()')},
 	q{gpu_ols_fit('SELECT y, x::float8 FROM a.changing WHERE a.change()')},
 	q{gpu_ols_fit('SELECT y, z, x FROM a.changing WHERE a.change()', vcov => 'CR1', clusters => '{x}')},
 	q{gpu_logreg_fit('SELECT y > 9, x FROM a.changing WHERE a.change()')},
+	q{gpu_ols_boot('SELECT y, z, x FROM a.changing WHERE a.change()', 9, clusters => 'x')},
 		q{gpu_margins(gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 5)', formula => 'column1 ~ column2'),
 		'SELECT x AS column2 FROM a.changing WHERE a.change()')}, q{gpu_project_rows('SELECT z, ARRAY[x]::real[] FROM '
 		'a.changing WHERE a.change()', 3, id => NULL::int)})
@@ -465,6 +471,7 @@ $node->safe_psql('postgres', q{
 gives('mallory', q{SELECT (gpu_logreg_fit('SELECT won, x FROM a.rows')).n}, '9000', 'policies of the role');
 for my $call (q{gpu_ols_fit('SELECT x, i FROM a.rows WHERE a.become(''reader'')')},
 	q{gpu_logreg_fit('SELECT won, x FROM a.rows WHERE a.become(''reader'')')},
+	q{gpu_logreg_boot('SELECT won, x, i FROM a.rows WHERE a.become(''reader'')', 9, 'i')},
 	q{gpu_ols_fit('SELECT x, i, won FROM a.rows WHERE a.become(''reader'')', vcov => 'CR1', clusters => '{won}')},
 	q{gpu_glm_fit('SELECT x / 7 AS share, i FROM a.rows WHERE a.become(''reader'')', 'quasibinomial')},
 	q{gpu_glm_fit('SELECT * FROM a.rows WHERE a.become(''reader'')', 'quasibinomial',

@@ -390,7 +390,7 @@ check_normal(GrSession *session, bool quick)
 static Fit
 fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 {
-	const GrSinkOptions rows_options = {shape_of(p, false), GR_SINK_KEEP, 0, 0, NULL};
+	const GrSinkOptions rows_options = {shape_of(p, false), GR_SINK_KEEP, 0, 0, 0, NULL};
 	GrLogregOptions options = {};
 	GrLogregFit *logreg;
 	GrSink	   *kept = NULL;
@@ -546,8 +546,11 @@ check_memory(GrSession *session, const Gram *gram, bool quick)
 	solver.memory_limit = 0;
 	if (!quick)
 	{
-		int			n = take_memory(pieces, COUNT(pieces));
+		int			n;
 
+		/* what earlier solves have used would do for this one */
+		(void) gr_memory_release(gpu->device->describe(session)->id);
+		n = take_memory(pieces, COUNT(pieces));
 		limited = fit_ols(gram, true, &solver, NULL);
 		check(limited.ok && !limited.ols.on_device &&
 			  memcmp(limited.coef, cpu.coef, sizeof(double) * (size_t) cpu.m) == 0,

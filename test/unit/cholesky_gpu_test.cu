@@ -7,6 +7,7 @@
  * or in GPUREG_CUBLAS_DIR.
  */
 #include "../../kernels/cholesky.cuh"
+#include "../../kernels/memory.cuh"
 #include "cholesky_reference.h"
 #include "compute/dd.h"
 #include "compute/logreg.h"

@@ -240,7 +240,7 @@ static inline int
 backend_main(int argc, char **argv, GpuTests tests, GpuBench bench)
 {
 	GpuRun		run = gpu_options(argc, argv);
-	GrOpenOptions options = {-1};
+	GrOpenOptions options = {-1, false};
 	GrError		err = {};
 
 	if (!gpu->device->open(&run.session, &options, &err))

@@ -4,6 +4,7 @@
  * project_gpu_test [--quick] [--bench[=columns|rows|backend]] [--seed=N]: see gpu_harness.h. --bench prints a JSON line
  * a result and a table.
  */
+#include "../../kernels/memory.cuh"
 #include "../../kernels/project_cuda.cuh"
 #include "compute/draw.h"
 #include "compute/projection.h"
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define KEPT_NBYTES ((size_t) 256 << 20)	/* for any job */
 
 static bool quick_run = false;	/* --quick */
 
@@ -426,14 +429,19 @@ check_room(void)
 	device_free(counts, scan, keys, values);
 }
 
+/* Without what the process keeps for any job */
 static size_t
 free_nbytes(void)
 {
 	size_t		nbytes_free = 0;
 	size_t		nbytes_total;
+	int			device = 0;
 
+	cuda_ok(cudaGetDevice(&device));
 	cuda_ok(cudaDeviceSynchronize());
+	gr_memory_forget(device);
 	cuda_ok(cudaMemGetInfo(&nbytes_free, &nbytes_total));
+	gr_memory_keep(device, KEPT_NBYTES);
 	return nbytes_free;
 }
 
@@ -651,7 +659,7 @@ check_misuse(GrSession *session)
 static void
 check_closing(const GrSession *session, int64_t dim)
 {
-	GrOpenOptions options = {gpu->device->describe(session)->id};
+	GrOpenOptions options = {gpu->device->describe(session)->id, false};
 	GrSession  *other = NULL;
 	GrDraw		draw;
 	GrError		err = {};

@@ -282,7 +282,7 @@ check_grams(bool quick)
 			for (int k = 0; k < 4; k++)
 			{
 				int			p = quick ? quick_features[f] : features[f];
-				GrRowShape	shape = {p, false, k != 1, k != 0};
+				GrRowShape	shape = {p, false, k != 1, k != 0, false};
 
 				/* the CPU's time */
 				if (p < 100 || rows[r] <= 1000)
@@ -686,13 +686,13 @@ check_passes(bool quick)
 			for (int k = 1; k < 4; k++)
 			{
 				int			p = quick ? quick_features[f] : features[f];
-				GrRowShape	shape = {p, false, (k & 1) != 0, (k & 2) != 0};
+				GrRowShape	shape = {p, false, (k & 1) != 0, (k & 2) != 0, false};
 				int64_t		most = quick ? (p > 100 ? 70 : 300) : p > 100 ? 1500 : p > 32 ? 10007 : 30001;
 
 				check_shape(shape, rows[r] < most ? rows[r] : most);
 			}
 	if (!quick)
-		check_shape(GrRowShape {2100, false, true, true}, 77);	/* so many that planned passes go by columns */
+		check_shape(GrRowShape {2100, false, true, true, false}, 77);	/* so many that planned passes go by columns */
 }
 
 /* Predictors far out, by offsets, and weights of all magnitudes that sums bear */
@@ -702,7 +702,7 @@ check_extremes(void)
 	for (int p = 9; p <= 40; p += 31)
 		for (int k = 0; k < 3; k++)
 		{
-			GrRowShape	shape = {p, false, k != 1, k != 2};
+			GrRowShape	shape = {p, false, k != 1, k != 2, false};
 			Data		data = random_data(shape, 3000);
 
 			for (int64_t r = 0; r < padded(data.nrows); r++)
@@ -801,7 +801,7 @@ check_distributions(bool quick)
 			for (int f = 0; f < (quick ? 1 : COUNT(features)); f++)
 				for (int k = 0; k < 4; k += quick ? 3 : 1)
 				{
-					GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0};
+					GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0, false};
 
 					if (gr_is_logistic(distribution) && k == 0)
 						continue;

@@ -1,0 +1,19 @@
+/*
+ * boot_clusters.h: the influence of clusters on a bootstrap's estimates, from the query, which PostgreSQL groups; see
+ * clusters.h.
+ */
+#ifndef GPUREG_BOOT_CLUSTERS_H
+#define GPUREG_BOOT_CLUSTERS_H
+
+#include "postgres.h"
+
+#include "compute/boot.h"
+#include "rows/ingest.h"
+
+/*
+ * The sums of squares and of cubes as a pass with influence has them, of a cluster's rows together: adds to sums. ERROR
+ * unless the query can be run again and be grouped.
+ */
+extern void gr_boot_clusters(const GrIngest *ingest, const GrBasis *basis, const GrBootPass *pass, double *sums);
+
+#endif							/* GPUREG_BOOT_CLUSTERS_H */

@@ -1,0 +1,463 @@
+/*
+ * fn_boot.c: the Poisson bootstrap of a regression over a query: gpu_ols_boot, gpu_logreg_boot, and their replicates
+ * as rows.
+ *
+ * The rows are fitted first, in double-double. Then they are passed over for the replicates, as many at a time as their
+ * sums have room for; each is one Newton step from the fit. See boot.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "compute/boot_draw.h"
+#include "compute/boot_fit.h"
+#include "compute/boot_interval.h"
+#include "rows/boot_clusters.h"
+#include "rows/columns.h"
+#include "rows/query.h"
+#include "rows/source.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/job.h"
+#include "run/raise.h"
+#include "sql/glm_fit.h"
+#include "sql/model.h"
+
+PG_FUNCTION_INFO_V1(gr_ols_boot);
+PG_FUNCTION_INFO_V1(gr_logreg_boot);
+PG_FUNCTION_INFO_V1(gr_ols_boot_replicates);
+PG_FUNCTION_INFO_V1(gr_logreg_boot_replicates);
+
+/* The arguments; the replicates' functions have no more than the first ones */
+enum
+{
+	ARG_QUERY, ARG_REPS, ARG_KEY, ARG_SEED, ARG_INTERCEPT, ARG_FORMULA, ARG_WEIGHTS, ARG_CLUSTERS, ARG_CONF_LEVEL,
+	ARG_KIND
+};
+
+/* Sums of a pass, at most */
+#define SUMS_NBYTES ((Size) 32 << 20)
+
+/* A bootstrap, from its arguments to its replicates */
+typedef struct Boot
+{
+	const char *name;			/* of the SQL function */
+	char	   *query;
+	GrRoles		roles;
+	uint64		seed;
+	int			reps;
+	bool		wants_acceleration;
+
+	GrQueryFit	f;
+	GrModel		model;
+	GrBootPass	pass;
+	double	   *coef;			/* model.nterms x reps */
+	bool	   *singular;		/* reps: there is no such replicate */
+	int			nsingular;
+	double	   *acceleration;	/* model.nterms; NULL: it isn't wanted */
+} Boot;
+
+/*
+ * Arguments
+ */
+
+static const char *const argument_names[] = {
+	"query", "reps", "key", "seed", "intercept", "formula", "weights", "clusters", "conf_level", "kind"
+};
+
+/* ERROR if one of those is NULL that must not be. */
+static void
+check_nulls(FunctionCallInfo fcinfo)
+{
+	for (int k = 0; k < PG_NARGS(); k++)
+		if (PG_ARGISNULL(k) && k != ARG_KEY && k != ARG_FORMULA && k != ARG_WEIGHTS && k != ARG_CLUSTERS)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s must not be null", argument_names[k])));
+}
+
+static void
+read_key(FunctionCallInfo fcinfo, GrRoles *roles)
+{
+	bool		clusters = !PG_ARGISNULL(ARG_CLUSTERS);
+
+	if (clusters != PG_ARGISNULL(ARG_KEY))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 clusters ? errmsg("key and clusters cannot be used together") :
+				 errmsg("%s needs a key, or clusters", gr_called_name(fcinfo)),
+				 errdetail("How often a row stands in a replicate is drawn by its key, or by its cluster's."),
+				 errhint("Name a column of the query that tells rows apart, as in key => 'id', or one that tells "
+						 "clusters apart.")));
+	roles->key = text_to_cstring(PG_GETARG_TEXT_PP(clusters ? ARG_CLUSTERS : ARG_KEY));
+	roles->key_role = clusters ? "clusters" : "key";
+}
+
+static void
+read_arguments(FunctionCallInfo fcinfo, Boot *boot)
+{
+	check_nulls(fcinfo);
+	boot->reps = PG_GETARG_INT32(ARG_REPS);
+	if (boot->reps < 1 || boot->reps > GR_BOOT_REPS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("reps must be from 1 to %d, got %d", GR_BOOT_REPS_MAX, boot->reps)));
+	boot->query = text_to_cstring(PG_GETARG_TEXT_PP(ARG_QUERY));
+	boot->seed = (uint64) PG_GETARG_INT64(ARG_SEED);
+	boot->roles = gr_role_arguments(fcinfo, ARG_WEIGHTS, -1, -1);
+	gr_formula_argument(fcinfo, ARG_FORMULA, PG_GETARG_BOOL(ARG_INTERCEPT), &boot->roles);
+	read_key(fcinfo, &boot->roles);
+}
+
+static double
+read_conf_level(FunctionCallInfo fcinfo)
+{
+	double		conf_level = PG_GETARG_FLOAT8(ARG_CONF_LEVEL);
+
+	if (!(conf_level > 0 && conf_level < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("conf_level must be between 0 and 1, got %g", conf_level),
+				 errhint("0.95 gives 95%% confidence limits.")));
+	return conf_level;
+}
+
+static GrBootKind
+read_kind(FunctionCallInfo fcinfo)
+{
+	static const char *const kinds[] = {"percentile", "basic", "normal", "bca"};
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_KIND));
+
+	for (int k = 0; k < (int) lengthof(kinds); k++)
+		if (pg_strcasecmp(name, kinds[k]) == 0)
+			return (GrBootKind) k;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown kind \"%s\"", name),
+			 errhint("Kinds of confidence limits are percentile, basic, normal and bca.")));
+}
+
+/*
+ * The fit
+ */
+
+/* ERROR unless there is an estimate to begin at. */
+static void
+check_fit(Boot *boot)
+{
+	const GrLogregFit *fit = boot->f.fit;
+	StringInfoData terms;
+
+	initStringInfo(&terms);
+	for (int k = 0; k < fit->nterms; k++)
+		if (fit->separated[k] != 0)
+			appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(&boot->model, k));
+	if (fit->nseparated > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the response is separated: there is no finite estimate to bootstrap"),
+				 errdetail("Terms without a finite estimate: %s.", terms.data),
+				 errhint("Leave such terms out.")));
+	if (!fit->converged)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the fit did not converge in %d iterations: there is no estimate to bootstrap",
+						fit->iterations)));
+}
+
+/* ERROR unless the replicates of so many terms can be had. */
+static void
+check_size(const Boot *boot)
+{
+	if (gr_nterms(boot->f.options.shape.nfeatures) > GR_BOOT_TERMS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a bootstrap of %d terms is too large", boot->f.fit->nterms),
+				 errdetail("A model can have at most %d for one.", GR_BOOT_TERMS_MAX)));
+	if ((Size) boot->reps * boot->f.fit->nterms > MaxAllocSize / sizeof(double))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%d replicates of %d terms are too large", boot->reps, boot->f.fit->nterms),
+				 errhint("Ask for fewer replicates.")));
+}
+
+static void
+fit_rows(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
+{
+	GrLogregOptions options = gr_glm_defaults(0);
+	int			t;
+
+	options.distribution = distribution;
+	options.intercept = boot->roles.intercept;
+	options.skip_null = true;
+	options.want_factor = true;
+	boot->f.boot_reps = boot->reps;
+	gr_glm_open_rows(fcinfo, &(GrFitRows) {.query = boot->query}, &boot->roles, &options, &boot->f);
+	boot->model.nterms = boot->f.fit->nterms;
+	boot->model.intercept = boot->f.options.intercept;
+	gr_model_name_terms(&boot->model, boot->f.ingest.names);
+	check_fit(boot);
+	check_size(boot);
+	t = gr_nterms(boot->f.options.shape.nfeatures);
+	if (!gr_boot_begin(&boot->pass, boot->f.fit, palloc_extended((Size) t * t * sizeof(double), MCXT_ALLOC_HUGE)))
+		elog(ERROR, "a fit that has converged has no triangle");
+	boot->pass.seed = boot->seed;
+}
+
+/*
+ * Replicates
+ */
+
+/* Of a pass, from number `first` on */
+static void
+take_replicates(Boot *boot, const double *sums, int first, double *work)
+{
+	const GrLogregFit *fit = boot->f.fit;
+	int			t = gr_nterms(boot->pass.shape.nfeatures);
+	double	   *delta = work;
+
+	for (int r = 0; r < boot->pass.nreps; r++)
+	{
+		bool		found = gr_boot_solve(&boot->pass, sums, r, delta, work + 2 * t);
+
+		CHECK_FOR_INTERRUPTS();
+		boot->singular[first + r] = !found;
+		boot->nsingular += found ? 0 : 1;
+		if (found)
+			gr_boot_to_model(fit, delta, delta + t);
+		for (int k = 0; k < fit->nterms; k++)
+			boot->coef[(Size) k * boot->reps + first + r] = found ? fit->coef[k] + delta[k] : NAN;
+	}
+}
+
+static void
+make_replicates(Boot *boot)
+{
+	GrBootPass *pass = &boot->pass;
+	int			t = gr_nterms(pass->shape.nfeatures);
+	int			step = gr_boot_reps_a_pass(pass->nactive, boot->reps, SUMS_NBYTES);
+	double	   *work = palloc_extended((2 * t + (Size) pass->nactive * (pass->nactive + 3)) * sizeof(double),
+									   MCXT_ALLOC_HUGE);
+	double	   *sums;
+
+	pass->nreps = step;
+	sums = palloc_extended(gr_boot_nsums(pass) * sizeof(double), MCXT_ALLOC_HUGE);
+	boot->coef = palloc_extended((Size) boot->reps * boot->f.fit->nterms * sizeof(double), MCXT_ALLOC_HUGE);
+	boot->singular = palloc(boot->reps * sizeof(bool));
+	for (int first = 0; first < boot->reps; first += step)
+	{
+		pass->first = first;
+		pass->nreps = Min(step, boot->reps - first);
+		memset(sums, 0, gr_boot_nsums(pass) * sizeof(double));
+		gr_source_boot(&boot->f.source, &boot->f.ingest, pass, sums);
+		take_replicates(boot, sums, first, work);
+	}
+	pfree(sums);
+	pfree(work);
+}
+
+/* Of the sums of squares and of cubes of influence values */
+static double
+acceleration_of(double squares, double cubes)
+{
+	return cubes / (6 * squares * sqrt(squares));
+}
+
+/* BCa's accelerations, by the influence of rows or of clusters */
+static void
+find_acceleration(Boot *boot)
+{
+	GrBootPass	pass = boot->pass;
+	int			n = boot->f.fit->nterms;
+	int			t = gr_nterms(pass.shape.nfeatures);
+	double	   *influence = palloc_extended((Size) n * pass.nactive * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *sums = palloc0((GR_BOOT_HEAD + 2 * (Size) n) * sizeof(double));
+
+	gr_boot_influence(boot->f.fit, &pass, influence, palloc(2 * t * sizeof(double)));
+	pass.nreps = 0;
+	pass.first = 0;
+	pass.influence = influence;
+	pass.ninfluence = n;
+	if (strcmp(boot->roles.key_role, "clusters") == 0)
+		gr_boot_clusters(&boot->f.ingest, boot->f.source.basis, &pass, sums);
+	else
+		gr_source_boot(&boot->f.source, &boot->f.ingest, &pass, sums);
+	boot->acceleration = palloc(n * sizeof(double));
+	for (int k = 0; k < n; k++)
+		boot->acceleration[k] = acceleration_of(sums[GR_BOOT_HEAD + k], sums[GR_BOOT_HEAD + n + k]);
+}
+
+/* Fits, and makes the replicates. */
+static void
+run_boot(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
+{
+	double		started = gr_now();
+	ErrorContextCallback context;
+
+	gr_enter_query(&context, boot->query);
+	fit_rows(fcinfo, boot, distribution);
+	/* one pass, whose errors nobody should wait for */
+	if (boot->wants_acceleration)
+		find_acceleration(boot);
+	make_replicates(boot);
+	gr_glm_record_query(boot->name, &boot->f, started);
+	gr_leave_query(&context);
+	gr_job_release(boot->f.source.job);
+	if (boot->nsingular > 0)
+		ereport(WARNING,
+				(errmsg_plural("%d of %d replicate is singular", "%d of %d replicates are singular", boot->reps,
+							   boot->nsingular, boot->reps),
+				 errdetail("Their rows do not determine all terms: such replicates are left out."),
+				 errhint("Terms that few rows tell of, such as rare levels, are better left out or joined.")));
+}
+
+/*
+ * Results
+ */
+
+static void
+set_float(Datum *value, bool *null, double x)
+{
+	*value = Float8GetDatum(x);
+	*null = isnan(x);
+}
+
+static int
+compare_floats(const void *a, const void *b, void *arg)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The replicates of term k, in order, in place; how many they are */
+static int
+sort_replicates(Boot *boot, int k)
+{
+	double	   *coef = boot->coef + (Size) k * boot->reps;
+	int			n = 0;
+
+	for (int r = 0; r < boot->reps; r++)
+		if (!boot->singular[r])
+			coef[n++] = coef[r];
+	qsort_interruptible(coef, n, sizeof(double), compare_floats, NULL);
+	return n;
+}
+
+static void
+warn_of_extremes(int nextreme)
+{
+	if (nextreme > 0)
+		ereport(WARNING,
+				(errmsg("there are too few replicates for some confidence limits"),
+				 errdetail_plural("The limits of %d term are the least or the greatest replicate.",
+								  "The limits of %d terms are the least or the greatest replicate.", nextreme,
+								  nextreme),
+				 errhint("Raise reps, or lower conf_level.")));
+}
+
+/* A row a term */
+static Datum
+put_summaries(FunctionCallInfo fcinfo, const char *name, GrDistribution distribution)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Boot		boot = {.name = name};
+	int			nextreme = 0;
+	double		conf_level;
+	GrBootKind	kind;
+
+	InitMaterializedSRF(fcinfo, 0);
+	read_arguments(fcinfo, &boot);
+	conf_level = read_conf_level(fcinfo);
+	kind = read_kind(fcinfo);
+	boot.wants_acceleration = kind == GR_BOOT_BCA;
+	run_boot(fcinfo, &boot, distribution);
+	for (int k = 0; k < boot.model.nterms; k++)
+	{
+		double		estimate = boot.f.fit->coef[k];
+		int			n = isnan(estimate) ? 0 : sort_replicates(&boot, k);
+		Datum		values[6] = {CStringGetTextDatum(gr_model_term(&boot.model, k))};
+		bool		nulls[6] = {false};
+		GrBootSummary summary;
+
+		gr_boot_summarise(&summary, boot.coef + (Size) k * boot.reps, n, estimate, kind, conf_level,
+						  boot.acceleration == NULL ? NAN : boot.acceleration[k]);
+		nextreme += summary.extreme ? 1 : 0;
+		set_float(&values[1], &nulls[1], estimate);
+		set_float(&values[2], &nulls[2], summary.std_error);
+		set_float(&values[3], &nulls[3], summary.bias);
+		set_float(&values[4], &nulls[4], summary.low);
+		set_float(&values[5], &nulls[5], summary.high);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		CHECK_FOR_INTERRUPTS();
+	}
+	warn_of_extremes(nextreme);
+	return (Datum) 0;
+}
+
+/* A row a replicate and term */
+static Datum
+put_replicates(FunctionCallInfo fcinfo, const char *name, GrDistribution distribution)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Boot		boot = {.name = name};
+	Datum	   *terms;
+
+	InitMaterializedSRF(fcinfo, 0);
+	read_arguments(fcinfo, &boot);
+	run_boot(fcinfo, &boot, distribution);
+	terms = palloc(boot.model.nterms * sizeof(Datum));
+	for (int k = 0; k < boot.model.nterms; k++)
+		terms[k] = CStringGetTextDatum(gr_model_term(&boot.model, k));
+	for (int r = 0; r < boot.reps; r++)
+		for (int k = 0; k < boot.model.nterms; k++)
+		{
+			Datum		values[3] = {Int32GetDatum(r + 1), terms[k]};
+			bool		nulls[3] = {false};
+
+			set_float(&values[2], &nulls[2], boot.coef[(Size) k * boot.reps + r]);
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+			CHECK_FOR_INTERRUPTS();
+		}
+	return (Datum) 0;
+}
+
+#define LINEAR ((GrDistribution) {GR_GAUSSIAN, GR_IDENTITY, 0})
+
+/*
+ * gpu_ols_boot(query text, reps int, key text, seed bigint, intercept boolean, formula text, weights text, clusters
+ * text, conf_level float8, kind text)
+ */
+Datum
+gr_ols_boot(PG_FUNCTION_ARGS)
+{
+	return put_summaries(fcinfo, "gpu_ols_boot", LINEAR);
+}
+
+/* gpu_logreg_boot, of the same arguments */
+Datum
+gr_logreg_boot(PG_FUNCTION_ARGS)
+{
+	return put_summaries(fcinfo, "gpu_logreg_boot", (GrDistribution) GR_LOGISTIC);
+}
+
+/* gpu_ols_boot_replicates, of the same arguments without the last two */
+Datum
+gr_ols_boot_replicates(PG_FUNCTION_ARGS)
+{
+	return put_replicates(fcinfo, "gpu_ols_boot_replicates", LINEAR);
+}
+
+/* gpu_logreg_boot_replicates, likewise */
+Datum
+gr_logreg_boot_replicates(PG_FUNCTION_ARGS)
+{
+	return put_replicates(fcinfo, "gpu_logreg_boot_replicates", (GrDistribution) GR_LOGISTIC);
+}

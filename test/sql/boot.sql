@@ -1,0 +1,193 @@
+-- The Poisson bootstrap. Reference values are of 80 digits, from draws that are made there by what boot_draw.h says:
+-- test/data/boot_reference.py.
+\set VERBOSITY default
+CREATE TABLE boot_rows (id int, big bigint, name text, number numeric, token uuid, day date, instant timestamp,
+    firm text, level text, y float8, x1 float8, x2 float8, far float8, z int, w int);
+\copy boot_rows FROM 'test/data/boot_rows.csv' WITH (FORMAT csv, HEADER)
+CREATE TABLE boot_fits (fit text, replicate int, term text, estimate numeric);
+\copy boot_fits FROM 'test/data/boot_fits.csv' WITH (FORMAT csv, HEADER)
+CREATE TABLE boot_limits (fit text, kind text, term text, std_error numeric, bias numeric, conf_low numeric,
+    conf_high numeric);
+\copy boot_limits FROM 'test/data/boot_limits.csv' WITH (FORMAT csv, HEADER)
+CREATE TABLE boot_cases AS
+SELECT 'by ' || k AS fit, format('SELECT y, x1, x2, %I FROM boot_rows', k) AS query, k AS key, NULL AS clusters,
+    seed, true AS intercept, NULL AS formula, NULL AS weights
+FROM (VALUES ('id', 1), ('big', -5), ('name', 1099511627779), ('number', 0), ('token', 2), ('day', 3),
+    ('instant', 4)) v(k, seed)
+UNION ALL VALUES ('by firm', 'SELECT firm, y, x1, x2 FROM boot_rows', NULL, 'firm', 5, true, NULL, NULL),
+    ('weights', 'SELECT w, id, y, x1, x2 FROM boot_rows', 'id', NULL, 6, true, NULL, 'w'),
+    ('no intercept', 'SELECT y, x1, x2, id FROM boot_rows', 'id', NULL, 7, false, NULL, NULL),
+    ('far', 'SELECT y, far, x1, id FROM boot_rows', 'id', NULL, 8, true, NULL, NULL),
+    ('tight', 'SELECT 1024 * far + trunc(1024 * y) / 1048576, far, id FROM boot_rows', 'id', NULL, 9, true, NULL,
+        NULL),
+    ('rare', 'SELECT * FROM boot_rows', 'id', NULL, 10, true, 'y ~ x1 + level', NULL),
+    ('logistic', 'SELECT z, x1, x2, id FROM boot_rows', 'id', NULL, 1, true, NULL, NULL),
+    ('logistic by firm', 'SELECT * FROM boot_rows', NULL, 'firm', 11, true, 'z ~ x1 + x2', NULL),
+    ('logistic weights', 'SELECT * FROM boot_rows', 'name', NULL, 12, true, 'z ~ x1 + x2', 'w');
+-- also_from: what stands behind the query's table
+CREATE FUNCTION boot_replicates(c boot_cases, reps int DEFAULT 70, also_from text DEFAULT '')
+RETURNS TABLE (replicate int, term text, estimate float8) LANGUAGE plpgsql AS $$
+BEGIN
+    IF c.fit LIKE 'logistic%' THEN
+        RETURN QUERY SELECT * FROM gpu_logreg_boot_replicates(c.query || also_from, reps, c.key, c.seed, c.intercept,
+            c.formula, c.weights, c.clusters);
+    ELSE
+        RETURN QUERY SELECT * FROM gpu_ols_boot_replicates(c.query || also_from, reps, c.key, c.seed, c.intercept,
+            c.formula, c.weights, c.clusters);
+    END IF;
+END $$;
+CREATE TABLE boot_got (way text, fit text, replicate int, term text, estimate float8);
+SET client_min_messages = error;
+INSERT INTO boot_got SELECT 'memory', fit, b.* FROM boot_cases c, boot_replicates(c) b;
+RESET client_min_messages;
+SELECT function, device, rows, features FROM gpu_last_run();
+-- the rows in a temporary file; the query run once a pass, in parallel workers and in the session's process alone; rows
+-- by way of a ring
+SET client_min_messages = error; SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;
+SET max_parallel_workers_per_gather = 0;
+INSERT INTO boot_got SELECT 'file', fit, b.* FROM boot_cases c, boot_replicates(c, 70, ', one_of_many()') b;
+SELECT reason LIKE '%temporary file%' AS in_file FROM gpu_last_run();
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+INSERT INTO boot_got SELECT 'pass, workers', fit, b.* FROM boot_cases c, boot_replicates(c, 70, ', one_of_many()') b;
+SELECT reason LIKE '%the query was run%times%' AS passes FROM gpu_last_run();
+SET max_parallel_workers = 0;
+INSERT INTO boot_got SELECT 'pass', fit, b.* FROM boot_cases c, boot_replicates(c, 70, ', one_of_many()') b;
+RESET max_parallel_workers; RESET gpureg.ring_size; RESET gpureg.device;
+SET gpureg.debug_ring = on;
+INSERT INTO boot_got SELECT 'ring', fit, b.* FROM boot_cases c, boot_replicates(c) b;
+RESET ALL;
+-- Every replicate is right, to 1e-13 of its standard error and its last digit; those that are singular are no others.
+SELECT way, count(*) AS n, count(DISTINCT fit) AS fits, count(*) - count(estimate) AS singular,
+    bool_and(CASE WHEN want IS NULL THEN estimate IS NULL ELSE
+        abs(estimate::text::numeric - want) <= 1e-13 * std_error + 2.3e-16 * abs(want) END) AS right
+FROM boot_got JOIN (SELECT fit, replicate, term, estimate AS want FROM boot_fits) w USING (fit, replicate, term)
+JOIN (SELECT fit, term, stddev(estimate) AS std_error FROM boot_fits GROUP BY fit, term) s USING (fit, term)
+GROUP BY way ORDER BY way COLLATE "C";
+SELECT count(*) AS missing FROM boot_fits WHERE replicate > 0 AND (fit, replicate, term) NOT IN (SELECT fit, replicate,
+    term FROM boot_got WHERE way = 'memory');
+
+-- Limits, standard errors and biases, of 199 replicates
+CREATE TABLE boot_summaries AS
+SELECT fit, kind, b.* FROM boot_cases c, unnest('{percentile,basic,normal,bca}'::text[]) kind,
+    gpu_ols_boot(c.query, 199, c.key, c.seed, clusters => c.clusters, kind => kind) b
+WHERE fit IN ('by id', 'by firm')
+UNION ALL SELECT fit, kind, b.* FROM boot_cases c, unnest('{percentile,basic,normal,bca}'::text[]) kind,
+    gpu_logreg_boot(c.query, 199, c.key, c.seed, formula => formula, clusters => c.clusters, kind => kind) b
+WHERE fit IN ('logistic', 'logistic by firm');
+SELECT kind, count(*) AS n, bool_and(digits(g.std_error, l.std_error) > 12) AS std_error,
+    bool_and(abs(g.bias::text::numeric - l.bias) < 1e-12 * l.std_error) AS bias,
+    bool_and(abs(g.conf_low::text::numeric - l.conf_low) < 1e-11 * l.std_error) AS low,
+    bool_and(abs(g.conf_high::text::numeric - l.conf_high) < 1e-11 * l.std_error) AS high
+FROM boot_summaries g FULL JOIN boot_limits l USING (fit, kind, term) GROUP BY kind ORDER BY kind COLLATE "C";
+-- BCa by a query that is run for each pass
+SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off; SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+SELECT bool_and(abs(b.conf_low::text::numeric - l.conf_low) < 1e-11 * l.std_error) AS low
+FROM boot_cases c, gpu_ols_boot(c.query || ', one_of_many()', 199, c.key, c.seed, clusters => c.clusters,
+    kind => 'BCa') b JOIN boot_limits l USING (term)
+WHERE c.fit = l.fit AND l.kind = 'bca' AND c.fit IN ('by id', 'by firm');
+RESET ALL;
+-- the estimates are the fits'
+SELECT bool_and(b.estimate = t.estimate OR abs(b.estimate / t.estimate - 1) < 1e-15) AS same
+FROM gpu_ols_boot('SELECT y, x1, x2, id FROM boot_rows', 10, 'id') b
+JOIN gpu_tidy(gpu_ols_fit('SELECT y, x1, x2 FROM boot_rows')) t USING (term);
+
+-- Replicates are what they are by seed, number and key: not by the rows' order, nor by how many replicates there are
+CREATE FUNCTION boot_apart(a text, b text, a_reps int DEFAULT 40, b_reps int DEFAULT 40) RETURNS float8 LANGUAGE sql
+AS $$
+    SELECT max(abs(r.estimate - s.estimate)) FROM gpu_ols_boot_replicates(a, a_reps, 'id', 3) r
+    JOIN gpu_ols_boot_replicates(b, b_reps, 'id', 3) s USING (replicate, term)
+$$;
+SELECT boot_apart('SELECT y, x1, id FROM boot_rows', 'SELECT y, x1, id FROM boot_rows ORDER BY md5(y::text)') < 1e-13
+    AS reordered,
+    boot_apart('SELECT y, x1, id FROM boot_rows', 'SELECT y, x1, id FROM boot_rows', 40, 333) < 1e-13 AS more,
+    boot_apart('SELECT y, x1, id FROM boot_rows', 'SELECT y, x1, id::numeric(9, 2) AS id FROM boot_rows') < 1e-13
+        AS numerics,
+    boot_apart('SELECT y, x1, id FROM boot_rows', 'SELECT y, x1, id + 1 AS id FROM boot_rows') > 0.01 AS other_keys;
+-- a model of 41 terms: its sums are cut into passes of some replicates each
+SELECT count(*) AS n, bool_and(abs(b.estimate - w.estimate) < 1e-9) AS right
+FROM gpu_ols_boot_replicates('SELECT y, ARRAY(SELECT cos(i * j * 0.37) FROM generate_series(1, 40) j) AS x, i FROM '
+    '(SELECT i, sin(i) AS y FROM generate_series(1, 400) i) t', 6000, 'i', 1) b
+JOIN gpu_ols_boot_replicates('SELECT y, ARRAY(SELECT cos(i * j * 0.37) FROM generate_series(1, 40) j) AS x, i FROM '
+    '(SELECT i, sin(i) AS y FROM generate_series(1, 400) i) t', 4000, 'i', 1) w USING (replicate, term)
+WHERE replicate > 3900;
+
+-- Keys
+SELECT gpu_boot_key(7::smallint) AS int2, gpu_boot_key(-7) AS int4, gpu_boot_key(9007199254740992) AS int8,
+    gpu_boot_key(true) AS bool, gpu_boot_key(7.000) AS numeric, gpu_boot_key(date '2000-01-02') AS date,
+    gpu_boot_key(timestamptz '2000-01-01 00:00:01+00') AS timestamptz;
+SELECT gpu_boot_key('x'::varchar) = gpu_boot_key('x'::text) AS varchar,
+    gpu_boot_key('x'::char(9)) = gpu_boot_key('x'::text) AS "char", gpu_boot_key(1.50) = gpu_boot_key(1.5) AS scale,
+    gpu_boot_key(9007199254740993) = gpu_boot_key(9007199254740992) AS beyond,
+    gpu_boot_key(NULL::int) IS NULL AS none;
+-- a row without a key takes no part
+SELECT bool_and(abs(a.estimate - b.estimate) < 1e-13) AS same, (SELECT rows FROM gpu_last_run()) AS rows
+FROM gpu_ols_boot('SELECT y, x1, nullif(id, 5) AS id FROM boot_rows', 10, 'id') a
+JOIN gpu_ols_boot('SELECT y, x1, id FROM boot_rows WHERE id <> 5', 10, 'id') b USING (term);
+-- the key may be of use to the formula, too
+SELECT count(*) FROM gpu_ols_boot('SELECT * FROM boot_rows', 10, 'id', formula => 'y ~ x1 + id');
+-- collinear columns have no replicates
+SELECT term, estimate IS NULL AS aliased, std_error > 0 AS known
+FROM gpu_ols_boot('SELECT y, x1, 2 * x1 AS twice, id FROM boot_rows', 50, 'id');
+
+-- Errors
+\set VERBOSITY terse
+SELECT * FROM gpu_ols_boot('SELECT y, x1 FROM boot_rows');
+SELECT * FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', key => 'id', clusters => 'id');
+SELECT * FROM gpu_ols_boot('SELECT y, x1 FROM boot_rows', key => 'id');
+SELECT * FROM gpu_ols_boot('SELECT y, x1 FROM boot_rows', clusters => 'firm');
+SELECT * FROM gpu_ols_boot('SELECT y, x1, x2 FROM boot_rows', key => 'x2');
+SELECT * FROM gpu_ols_boot('SELECT id FROM boot_rows', key => 'id');
+SELECT * FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', 0, 'id');
+SELECT * FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', 1000001, 'id');
+SELECT * FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', NULL, 'id');
+SELECT * FROM gpu_ols_boot(NULL, key => 'id');
+SELECT * FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', key => 'id', kind => 'studentized');
+SELECT * FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', key => 'id', kind => NULL);
+SELECT * FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', key => 'id', conf_level => 1);
+SELECT * FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows WHERE false', key => 'id');
+SELECT * FROM gpu_logreg_boot('SELECT y, x1, id FROM boot_rows', key => 'id');
+SELECT * FROM gpu_logreg_boot('SELECT x1 > 0.5, x1, id FROM boot_rows', key => 'id');
+SELECT * FROM gpu_logreg_boot('SELECT 1, x1, id FROM boot_rows', key => 'id');
+SELECT count(*) FROM gpu_ols_boot('SELECT random(), x1, firm FROM boot_rows', 10, clusters => 'firm', kind => 'bca');
+SELECT gpu_boot_key(1.5::float8);
+SELECT gpu_boot_key('x');
+-- what is warned of
+\set VERBOSITY default
+SELECT count(*) FROM gpu_ols_boot('SELECT * FROM boot_rows', 70, 'id', 10, formula => 'y ~ x1 + level');
+SELECT count(*) FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', 19, 'id');
+-- of one replicate there is no spread
+SELECT term, std_error IS NULL AS no_error, bias IS NOT NULL AS bias
+FROM gpu_ols_boot('SELECT y, x1, id FROM boot_rows', 1, 'id', kind => 'normal');
+
+-- What passes over a query are made by takes nothing that a caller makes up
+\set VERBOSITY terse
+SELECT gpu_boot_pass(NULL::gpu_logreg_step, ARRAY[1, 0, 4], '{}', NULL, NULL, 1.0, 2.0, 3.0);
+SELECT gpu_boot_pass(s, ARRAY[1, 0, 4], '{}', NULL, '{1}', 1.0, 2.0, 3.0)
+FROM (SELECT gpu_logreg_step_agg('{0, 0}', y, x) AS s FROM (VALUES (0, 1), (1, 2)) v(y, x)) t;
+\set request '{"version":1,"features":1,"skipped":0,"pass":0,"roles":64,"faces":0,"changed":0,"rows":0,"workers":0,'
+\set sums '0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0'
+\set pass :request '"relative":[0],"request":[0.5,1,0,0,0,0,1,0,1],"sums":[' :sums ']}'
+CREATE TABLE boot_bad (y boolean, k float8, x float8);
+INSERT INTO boot_bad SELECT i % 3 = 0, i, i / 7.0 FROM generate_series(1, 600) i;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,0}', '{1,2}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT count(DISTINCT gpu_boot_pass) FROM (SELECT gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, k, x)
+    FROM boot_bad GROUP BY k::int % 7) t;
+SELECT length(gpu_boot_pass(:'pass', '{1,2,4}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,-4}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,NULL}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{{1,0,4}}', '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', NULL, '{}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', NULL, NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,0}', '{1,2,3}', NULL, '{1}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{2}', y, k, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, 'NaN'::float8, x)) FROM boot_bad;
+SELECT length(gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, 1e300, x)) FROM boot_bad;
+SELECT gpu_boot_pass(:'pass', '{1,0,4}', '{}', NULL, '{1}', y, k, x) FROM boot_bad WHERE false;
+DROP TABLE boot_bad;
+DROP FUNCTION boot_replicates, boot_apart;
+DROP TABLE boot_rows, boot_fits, boot_limits, boot_cases, boot_got, boot_summaries;

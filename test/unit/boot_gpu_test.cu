@@ -1,0 +1,141 @@
+/*
+ * boot_gpu_test.cu: a bootstrap's passes on the device against the same on the CPU.
+ *
+ * boot_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
+ */
+#include "../../kernels/backend_cuda.cuh"
+#include "boot_rows.h"
+#include "gpu_harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+send_rows(GrSession *session, const BootRows *made, GrSink **rows, GrError *err)
+{
+	GrSinkOptions options = {};
+	int64_t		ncalls = 0;
+
+	options.shape = made->pass.shape;
+	options.kind = GR_SINK_KEEP;
+	return gpu->sink->begin(session, &options, rows, err) &&
+		gpu->sink->send(*rows, made->rows, made->nrows, err) && gpu->sink->sent(*rows, true, &ncalls, err);
+}
+
+/* Twice over the same rows: the device gives the same bits */
+static void
+check_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily family, bool weights)
+{
+	BootRows	made = boot_rows_make(nrows, nfeatures, nreps, first, family, weights);
+	size_t		n = gr_boot_nsums(&made.pass);
+	double	   *want = (double *) calloc(n, sizeof(double));
+	double	   *got = (double *) calloc(n, sizeof(double));
+	double	   *again = (double *) calloc(n, sizeof(double));
+	void	   *scratch = malloc(gr_boot_scratch_nbytes(&made.pass));
+	GrSink	   *rows = NULL;
+	GrError		err = {};
+	bool		ok = send_rows(session, &made, &rows, &err) &&
+		gpu->sink->boot(rows, &made.pass, got, NULL, &err) && gpu->sink->boot(rows, &made.pass, again, NULL, &err);
+	double		worst;
+
+	(void) gr_boot_add(&made.pass, want, made.rows, nrows, scratch, NULL);
+	worst = ok ? boot_worst(got, want, n) : INFINITY;
+	check(worst < 1e-12, "%lld rows of %d features, %d replicates from %lld%s: %.2g %s", (long long) nrows, nfeatures,
+		  nreps, (long long) first, weights ? ", weights" : "", worst, err.detail);
+	check(ok && memcmp(got, again, sizeof(double) * n) == 0, "the same bits again");
+	gpu->sink->end(rows);
+	free(scratch);
+	free(want);
+	free(got);
+	free(again);
+	boot_rows_free(&made);
+}
+
+static void
+check_contract(GrSession *session)
+{
+	BootRows	made = boot_rows_make(1000, 3, 32, 0, GR_GAUSSIAN, false);
+	double	   *sums = (double *) calloc(gr_boot_nsums(&made.pass), sizeof(double));
+	Stopper		stopper = {0, 1};
+	GrHost		host = {stop, &stopper};
+	GrSink	   *rows = NULL;
+	GrError		err = {};
+	bool		ok = send_rows(session, &made, &rows, &err);
+
+	check(ok && !gpu->sink->boot(rows, &made.pass, sums, &host, &err) && err.status == GR_CANCELED,
+		  "a bootstrap is canceled");
+	memset(&err, 0, sizeof(err));
+	made.pass.first = 3;
+	check(!gpu->sink->boot(rows, &made.pass, sums, NULL, &err) && err.status == GR_INVALID,
+		  "a first replicate that begins no group");
+	gpu->sink->end(rows);
+	free(sums);
+	boot_rows_free(&made);
+}
+
+/* Operations: products and sums of each, and draws */
+static void
+bench_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps)
+{
+	BootRows	made = boot_rows_make(nrows, nfeatures, nreps, 0, GR_GAUSSIAN, false);
+	double		draws = (double) nrows * nreps;
+	double		flops = 2.0 * draws * (double) gr_boot_nproducts(made.pass.nactive);
+	double	   *sums = (double *) calloc(gr_boot_nsums(&made.pass), sizeof(double));
+	GrSink	   *rows = NULL;
+	GrError		err = {};
+	double		least_ms = INFINITY;
+
+	if (send_rows(session, &made, &rows, &err))
+	{
+		for (int turn = 0; turn < 5; turn++)
+		{
+			double		begin_ms = now_ms();
+
+			if (!gpu->sink->boot(rows, &made.pass, sums, NULL, &err))
+				break;
+			least_ms = fmin(least_ms, now_ms() - begin_ms);
+		}
+	}
+	printf("# %9lld x %4d, %d replicates: %.3f ms, %.1f TFLOP/s, %.0f draws a ns %s\n", (long long) nrows, nfeatures,
+		   nreps, least_ms, flops / least_ms * 1e-9, draws / least_ms * 1e-6, err.detail);
+	gpu->sink->end(rows);
+	free(sums);
+	boot_rows_free(&made);
+}
+
+static bool
+run_bench(const GpuRun *run)
+{
+	bench_shape(run->session, 10000000, 8, 1000);
+	bench_shape(run->session, 10000000, 2, 1000);
+	bench_shape(run->session, 1000000, 32, 1000);
+	bench_shape(run->session, 100000, 8, 1000);
+	bench_shape(run->session, 10000000, 8, 32);
+	return true;
+}
+
+/* A shape of each plan: tiles, slices of replicates, parts of products, few warps; influence */
+static void
+run_tests(const GpuRun *run)
+{
+	check_shape(run->session, 1, 1, 1, 0, GR_GAUSSIAN, false);
+	check_shape(run->session, 77, 2, 33, 4, GR_GAUSSIAN, true);
+	check_shape(run->session, 1000, 4, 300, 999700, GR_GAUSSIAN, false);
+	check_shape(run->session, 500, 8, 64, 32, GR_BINOMIAL, true);
+	check_shape(run->session, 700, 5, 0, 0, GR_GAUSSIAN, true);
+	if (!run->quick)
+	{
+		check_shape(run->session, 100003, 8, 1000, 0, GR_GAUSSIAN, false);
+		check_shape(run->session, 30000, 20, 96, 0, GR_BINOMIAL, false);
+		check_shape(run->session, 3000, 100, 40, 8, GR_GAUSSIAN, true);
+		check_shape(run->session, 1000003, 3, 128, 0, GR_GAUSSIAN, false);
+		check_shape(run->session, 300000, 30, 0, 0, GR_BINOMIAL, false);
+	}
+	check_contract(run->session);
+}
+
+int
+main(int argc, char **argv)
+{
+	return backend_main(argc, argv, run_tests, run_bench);
+}

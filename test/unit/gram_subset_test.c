@@ -1,0 +1,196 @@
+/*
+ * gram_subset_test.c: Gram matrices of some columns, taken from that of all, against sums over the rows of these alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/gram_subset.h"
+#include "compute/glm.h"
+#include "gram_reference.h"
+#include "unit.h"
+
+/* 2^-98: some hundred roundings of 2^-105 */
+#define TOLERANCE 3.2e-30
+#define NCOLUMNS 7
+#define NROWS 1000
+#define Q (NCOLUMNS + 1)
+#define TRIANGLE (Q * (Q + 1) / 2)
+
+typedef struct Gram
+{
+	double		hi[TRIANGLE];
+	double		lo[TRIANGLE];
+} Gram;
+
+static double rows[NROWS][NCOLUMNS];
+
+/* Whole numbers, whose sums are exact, or such as have all bits in use and sums that cancel */
+static void
+make_rows(bool whole)
+{
+	for (int r = 0; r < NROWS; r++)
+		for (int c = 0; c < NCOLUMNS; c++)
+			rows[r][c] = whole ? (double) (random() % 2001 - 1000) :
+				2.0 * ((double) random() + (double) random() / 2147483648.0) / 2147483648.0 - 1.0;
+}
+
+/* The matrix of columns of the rows, the last of which is the response, less a shift of each */
+static void
+sum_columns(Gram *gram, const int *columns, int n, const double *shift)
+{
+	double	   *some = malloc((size_t) (NROWS * n) * sizeof(double));
+	double		of_some[NCOLUMNS];
+	GrRowShape	shape = gr_plain_shape(n - 1);
+	double	   *scratch = malloc(gr_gram_scratch_nbytes(shape));
+
+	for (int r = 0; r < NROWS; r++)
+		for (int k = 0; k < n; k++)
+			some[r * n + k] = rows[r][columns[k]];
+	for (int k = 0; k < n; k++)
+		of_some[k] = shift[columns[k]];
+	memset(gram, 0, sizeof(*gram));
+	gr_gram_add(gram->hi, gram->lo, some, NROWS, shape, of_some, scratch);
+	free(some);
+	free(scratch);
+}
+
+/* Any columns in any order */
+static int
+choose_columns(int *columns)
+{
+	int			n = 1 + (int) (random() % NCOLUMNS);
+
+	for (int k = 0; k < NCOLUMNS; k++)
+		columns[k] = k;
+	for (int k = 0; k < n; k++)
+	{
+		int			other = k + (int) (random() % (NCOLUMNS - k));
+		int			c = columns[k];
+
+		columns[k] = columns[other];
+		columns[other] = c;
+	}
+	return n;
+}
+
+/* The largest difference from sums in quadruple precision, in units of the sum of sizes */
+static double
+subset_error(const Gram *gram, const int *columns, int n)
+{
+	double		worst = 0;
+
+	for (int i = 0; i <= n; i++)
+		for (int j = 0; j <= i; j++)
+		{
+			int64_t		k = gr_triangle(i) + j;
+			Quad		sum = 0;
+			Quad		size = 0;
+
+			for (int r = 0; r < NROWS; r++)
+			{
+				Quad		product = (Quad) (i == 0 ? 1 : rows[r][columns[i - 1]]) *
+					(j == 0 ? 1 : rows[r][columns[j - 1]]);
+
+				sum += product;
+				size += product < 0 ? -product : product;
+			}
+			sum -= (Quad) gram->hi[k] + gram->lo[k];
+			worst = fmax(worst, fabs((double) (sum / size)));
+		}
+	return worst;
+}
+
+static void
+test_subsets(bool whole, bool shifted)
+{
+	static const int all[] = {0, 1, 2, 3, 4, 5, 6};
+	double		shift[NCOLUMNS];
+	double		worst = 0;
+	int			nother = 0;
+	Gram		gram;
+
+	make_rows(whole);
+	for (int k = 0; k < NCOLUMNS; k++)
+		shift[k] = shifted ? (double) (random() % 100) : 0;
+	sum_columns(&gram, all, NCOLUMNS, shift);
+	for (int turn = 0; turn < 300; turn++)
+	{
+		int			columns[NCOLUMNS];
+		int			entries[Q] = {0};
+		int			n = choose_columns(columns);
+		size_t		nbytes = (size_t) gr_triangle(n + 1) * sizeof(double);
+		Gram		subset;
+		Gram		want;
+
+		for (int k = 0; k < n; k++)
+			entries[k + 1] = columns[k] + 1;
+		nother += !gr_gram_subset(gram.hi, gram.lo, Q, entries, n + 1, subset.hi, subset.lo);
+		sum_columns(&want, columns, n, shift);
+		if (whole)
+			nother += memcmp(subset.hi, want.hi, nbytes) != 0 || memcmp(subset.lo, want.lo, nbytes) != 0;
+		else
+			worst = fmax(worst, subset_error(&subset, columns, n));
+	}
+	check(nother == 0 && worst < TOLERANCE, "300 subsets of %s%s: %d are others, %.2g", whole ? "whole numbers" :
+		  "numbers", shifted ? ", shifted" : "", nother, worst);
+}
+
+/* A pass's sums have the matrix in them. */
+static void
+test_pass(void)
+{
+	static const int all[] = {0, 1, 2, 3, 4, 5, 6};
+	static const double zeros[NCOLUMNS + 1];
+	GrRowShape	shape = gr_plain_shape(NCOLUMNS - 1);
+	GrPass		pass = {
+		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY, 0},.beta = zeros,.shift = zeros,
+		.linear = true
+	};
+	double	   *sums = malloc(gr_pass_nsums(GR_PASS_EXACT, NCOLUMNS - 1) * sizeof(double));
+	double	   *scratch = malloc(gr_pass_scratch_nbytes(GR_PASS_EXACT, shape));
+	const double *hi = sums + GR_SUM_HEAD;
+	int			entries[Q] = {0};
+	Gram		want;
+	Gram		got;
+
+	make_rows(true);
+	gr_pass_clear(GR_PASS_EXACT, NCOLUMNS - 1, sums);
+	gr_pass_add(&pass, sums, rows[0], NROWS, scratch);
+	sum_columns(&want, all, NCOLUMNS, zeros);
+	for (int k = 1; k < Q; k++)
+		entries[k] = k + 1;
+	check(gr_gram_subset(hi, hi + gr_triangle(Q + 1), Q + 1, entries, Q, got.hi, got.lo) &&
+		  memcmp(&got, &want, sizeof(got)) == 0, "the sums of a pass");
+	free(sums);
+	free(scratch);
+}
+
+static void
+test_entries(void)
+{
+	Gram		gram = {{0}, {0}};
+	Gram		subset = {{1}, {1}};
+
+	check(!gr_gram_subset(gram.hi, gram.lo, Q, (int[]) {0, Q}, 2, subset.hi, subset.lo) && subset.hi[0] == 1,
+		  "an entry too far");
+	check(!gr_gram_subset(gram.hi, gram.lo, Q, (int[]) {-1}, 1, subset.hi, subset.lo) && subset.lo[0] == 1,
+		  "none before the first");
+	gram.hi[0] = 3;
+	gram.hi[1] = 4;
+	gram.hi[2] = 5;
+	check(gr_gram_subset(gram.hi, gram.lo, 2, (int[]) {1, 0, 1}, 3, subset.hi, subset.lo) && subset.hi[0] == 5 &&
+		  subset.hi[1] == 4 && subset.hi[2] == 3 && subset.hi[3] == 5 && subset.hi[4] == 4 && subset.hi[5] == 5,
+		  "an entry twice");
+}
+
+int
+main(void)
+{
+	srandom(16);
+	test_subsets(true, false);
+	test_subsets(true, true);
+	test_subsets(false, false);
+	test_pass();
+	test_entries();
+	return unit_done();
+}
