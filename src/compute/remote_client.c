@@ -39,14 +39,6 @@ struct GrProject
 	int			ntaken;
 };
 
-void
-gr_channel_close(GrChannel *channel)
-{
-	__atomic_store_n(&channel->canceled, 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&channel->closing, 1, __ATOMIC_SEQ_CST);
-	(void) sem_post(&channel->requests);
-}
-
 /*
  * Waiting
  */
@@ -524,7 +516,7 @@ static bool
 ask_derived(GrSink *sink, const GrDerivation *derivation, GrDeriveCounts *counts, const GrHost *host, GrError *err)
 {
 	GrRemoteClient *client = sink->client;
-	size_t		nbytes = gr_derivation_nbytes(derivation);
+	const size_t nbytes = gr_derivation_nbytes(derivation);
 	GrRemoteWire wire;
 
 	if (!begin_bulk(client, nbytes + 64, &wire, err))
@@ -542,19 +534,16 @@ gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *deriva
 				 const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host,
 				 GrError *err)
 {
-	GrSinkOptions own = *options;
 	GrSink	   *sink;
-	bool		ok;
+	bool		ok = new_sink(client, options, &sink, err);
 
-	own.kind = GR_SINK_KEEP;
-	own.shape = gr_derived_shape(derivation);
-	if (derived != NULL)
-		*derived = NULL;
-	if (!new_sink(client, &own, &sink, err))
-		return false;
 	if (derived != NULL)
 		*derived = sink;
-	client->channel->arguments.sink = own;
+	if (!ok)
+		return false;
+	sink->options.kind = GR_SINK_KEEP;
+	sink->options.shape = gr_derived_shape(derivation);
+	client->channel->arguments.sink = sink->options;
 	client->channel->arguments.stored = id;
 	client->channel->arguments.rules = rules;
 	client->channel->arguments.flag = derived != NULL;

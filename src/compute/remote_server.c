@@ -30,6 +30,14 @@ gr_channel_end(GrChannel *channel)
 	(void) sem_destroy(&channel->replies);
 }
 
+void
+gr_channel_close(GrChannel *channel)
+{
+	__atomic_store_n(&channel->canceled, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&channel->closing, 1, __ATOMIC_SEQ_CST);
+	(void) sem_post(&channel->requests);
+}
+
 /* Asked by the backend: is the client's statement to end, or the client gone? */
 static bool
 client_canceled(void *arg)

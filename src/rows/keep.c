@@ -229,11 +229,10 @@ describe(const KeepReceiver *receiver, const GrQuery *query, StringInfo descript
 	gr_describe_kept(description, receiver->n, columns);
 }
 
-/* Runs the query into a job at the service. */
+/* Runs the plan into a job at the service. */
 static void
-read_rows(KeepReceiver *receiver, const GrQuery *query, GrRemoteClient *client)
+read_rows(KeepReceiver *receiver, const GrPlan *plan, GrRemoteClient *client)
 {
-	GrPlan	   *plan = gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
 	GrJobOptions options = {
 		.kind = GR_SINK_KEEP,.shape = gr_plain_shape(receiver->n - 1),.names = receiver->names,.keeper = client
 	};
@@ -259,19 +258,22 @@ gr_keep_query(const char *function, const char *name, const char *text, bool rep
 	GrRemoteClient *client;
 	GrKeptClaim *claim;
 	GrQuery    *query;
+	GrPlan	   *plan;
 	double		read_done;
 
-	gr_check_not_lent();
-	client = gr_keeping_service(&reason);
-	if (client == NULL)
-		gr_raise_no_service(reason);
-	claim = gr_kept_claim(name, replace, client);
 	gr_enter_query(&context, text);
 	query = gr_analyse_query(text);
 	receiver.n = query->columns->natts;
 	receiver.columns = describe_columns(query);
 	receiver.names = query->names;
-	read_rows(&receiver, query, client);
+	plan = gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
+	/* planning may run anything, the rest up to the job nothing: a job keeps the connection, whatever is set */
+	gr_check_not_lent();
+	client = gr_keeping_service(&reason);
+	if (client == NULL)
+		gr_raise_no_service(reason);
+	claim = gr_kept_claim(name, replace, client);
+	read_rows(&receiver, plan, client);
 	gr_leave_query(&context);
 	initStringInfo(&description);
 	describe(&receiver, query, &description);

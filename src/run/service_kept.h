@@ -13,7 +13,8 @@
  * The service's own store of kept rows; see compute/remote.h. release: is called with the bytes that rows had which are
  * gone. The session must stay until gr_kept_end().
  */
-extern const GrRemoteStore *gr_kept_begin(const GrBackend *backend, GrSession *session, void (*release) (size_t nbytes));
+extern const GrRemoteStore *gr_kept_begin(const GrBackend *backend, GrSession *session,
+										  void (*release) (size_t nbytes));
 
 /* Ends what is in store without being in the list, or, at the end, all of it. */
 extern void gr_kept_sweep(GrControl *control);

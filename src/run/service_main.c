@@ -178,7 +178,8 @@ admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, dou
 	(void) server;
 	(void) pthread_mutex_lock(&admission.mutex);
 	/* kept rows stay: nobody waits for what they have */
-	while (waits && gr_kept_nbytes() + nbytes <= admission.total && admission.total - admission.given < nbytes && !canceled)
+	while (waits && gr_kept_nbytes() + nbytes <= admission.total &&
+		   admission.total - admission.given < nbytes && !canceled)
 	{
 		waited = true;
 		await_memory();

@@ -1,5 +1,5 @@
-# Kept rows, on a machine without a GPU: that fits to them are the same as to their query; who may do what; what goes with
-# what; and that nothing is left of rows that were not kept to the end.
+# Kept rows, on a machine without a GPU: that fits to them are the same as to their query; who may do what; what goes
+# with what; and that nothing is left of rows that were not kept to the end.
 use strict;
 use warnings;
 
@@ -44,21 +44,23 @@ $node->safe_psql('postgres', q{
 		$$SELECT max(CASE WHEN u IS NOT DISTINCT FROM v THEN 0
 			ELSE coalesce(abs(u - v) / greatest(abs(u), abs(v)), 'Infinity') END) FROM unnest(a, b) AS d (u, v)$$;
 	-- what a fit to kept rows and one to the query differ by: numbers, and whether all else is the same
-	CREATE FUNCTION compare(fit text, options text, filter text, OUT numbers float8, OUT rest boolean) LANGUAGE plpgsql AS $$
+	CREATE FUNCTION compare(fit text, options text, filter text, OUT numbers float8, OUT rest boolean)
+		LANGUAGE plpgsql AS $$
 		DECLARE
 			k gpu_model;
 			q gpu_model;
 		BEGIN
 			EXECUTE format('SELECT * FROM %s(kept => %L, rows => %L %s)', fit, 't', filter, options) INTO k;
-			EXECUTE format('SELECT * FROM %s(query => %L %s)', fit, 'SELECT y, x1, x2, x3, big, g, s, b, won, w, count FROM t WHERE '
-				|| coalesce(filter, 'true'), options) INTO q;
+			EXECUTE format('SELECT * FROM %s(query => %L %s)', fit,
+				'SELECT y, x1, x2, x3, big, g, s, b, won, w, count FROM t WHERE ' || coalesce(filter, 'true'), options)
+				INTO q;
 			numbers := greatest(difference(k.coef, q.coef), difference(k.vcov, q.vcov),
 				difference(ARRAY[k.deviance, k.null_deviance, k.log_lik, k.dispersion],
 					ARRAY[q.deviance, q.null_deviance, q.log_lik, q.dispersion]));
 			rest := (k.method, k.terms, k.n, k.n_skipped, k.rank, k.df_residual, k.iterations, k.converged, k.separated,
 				k.family, k.link, k.vcov_type, k.df_inference, k.design)
-				IS NOT DISTINCT FROM (q.method, q.terms, q.n, q.n_skipped, q.rank, q.df_residual, q.iterations, q.converged,
-				q.separated, q.family, q.link, q.vcov_type, q.df_inference, q.design);
+				IS NOT DISTINCT FROM (q.method, q.terms, q.n, q.n_skipped, q.rank, q.df_residual, q.iterations,
+				q.converged, q.separated, q.family, q.link, q.vcov_type, q.df_inference, q.design);
 		END$$;
 	-- what the service has: its process, sessions, computations, bytes
 	CREATE VIEW service AS SELECT service_pid, sessions, computations, memory_reserved FROM gpu_devices()
@@ -212,7 +214,8 @@ left($bytes, 'eight sessions');
 #
 # What is refused
 #
-$node->safe_psql('postgres', q{CREATE TABLE odd AS SELECT i AS y, CASE i WHEN 7 THEN 'NaN'::float8 ELSE i END AS x, 'a' AS g,
+$node->safe_psql('postgres', q{CREATE TABLE odd AS SELECT i AS y,
+	CASE i WHEN 7 THEN 'NaN'::float8 ELSE i END AS x, 'a' AS g,
 	'one' AS one, ARRAY[i, 1] AS v, CASE WHEN i < 0 THEN 1 END AS none FROM generate_series(1, 9) i});
 sub keeping { return "SELECT gpu_keep('odd', '$_[0]')"; }
 sub fitting { return "SELECT gpu_ols_fit(kept => 't', $_[0])"; }
@@ -335,8 +338,8 @@ my $large = q{SELECT gpu_keep('large', 'SELECT y, x1, x2 FROM t, generate_series
 like(error_is($node, $large, '53200', 'more than there is memory for'), qr/not enough memory in the device service/,
 	'is said so');
 left(0, 'rows that did not fit');
-is($node->safe_psql('postgres', q{SELECT gpu_keep('large', 'SELECT y, x1, x2 FROM t, generate_series(1, 10)')}), 10 * $rows,
-	'what fits is kept');
+is($node->safe_psql('postgres', q{SELECT gpu_keep('large', 'SELECT y, x1, x2 FROM t, generate_series(1, 10)')}),
+	10 * $rows, 'what fits is kept');
 left(10 * $rows * 24, 'what fits');
 my $started = time;
 error_is($node, q{SELECT gpu_ols_fit(kept => 'large')}, '53200', 'a fit beside which there is no room');
