@@ -15,7 +15,8 @@ DATA_built = sql/gpureg--$(EXTVERSION).sql
 DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
-OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o service_main.o spool.o job.o) \
+OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o service_main.o service_kept.o) \
+	$(addprefix src/run/,kept_list.o spool.o job.o) \
 	$(addprefix src/run/,raise.o report.o) \
 	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
 	$(addprefix src/rows/,formula_error.o levels.o design_values.o frame.o) \
@@ -23,8 +24,8 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_begin.o scan_exchange.o scan_groups.o) \
 	$(addprefix src/rows/,scan_grouped.o scan_node.o scan_plan.o) \
 	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
-	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o) \
-	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_info.o) \
+	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep.o kept_source.o) \
+	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o model.o method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o) \

@@ -130,9 +130,9 @@ CREATE FUNCTION gpu_ols(x float8[], y float8[], intercept boolean DEFAULT true) 
     AS 'MODULE_PATHNAME', 'gr_ols_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
     SUPPORT gpu_array_support;
 
-CREATE FUNCTION gpu_ols_fit(query text, intercept boolean DEFAULT true, formula text DEFAULT NULL,
+CREATE FUNCTION gpu_ols_fit(query text DEFAULT NULL, intercept boolean DEFAULT true, formula text DEFAULT NULL,
                             weights text DEFAULT NULL, frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
-                            clusters text[] DEFAULT NULL)
+                            clusters text[] DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -689,20 +689,21 @@ CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT tr
     AS 'MODULE_PATHNAME', 'gr_logreg_arrays_bool' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
     SUPPORT gpu_array_support;
 
-CREATE FUNCTION gpu_logreg_fit(query text, intercept boolean DEFAULT true, l2 float8 DEFAULT 0, max_iter int DEFAULT 25,
-                               tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton',
+CREATE FUNCTION gpu_logreg_fit(query text DEFAULT NULL, intercept boolean DEFAULT true, l2 float8 DEFAULT 0,
+                               max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton',
                                learning_rate float8 DEFAULT NULL,
                                weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL,
                                formula text DEFAULT NULL, vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL,
-                               firth boolean DEFAULT false)
+                               firth boolean DEFAULT false, kept text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
-CREATE FUNCTION gpu_glm_fit(query text, family text DEFAULT 'gaussian', link text DEFAULT NULL,
+CREATE FUNCTION gpu_glm_fit(query text DEFAULT NULL, family text DEFAULT 'gaussian', link text DEFAULT NULL,
                             intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL,
                             frequencies text DEFAULT NULL, offsets text DEFAULT NULL, l2 float8 DEFAULT 0,
                             max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL,
-                            vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL, firth boolean DEFAULT false)
+                            vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL, firth boolean DEFAULT false,
+                            kept text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_glm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -948,6 +949,21 @@ CREATE FUNCTION gpu_devices()
                    service_pid int, sessions int, computations int, memory_reserved bigint)
     AS 'MODULE_PATHNAME', 'gr_devices' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
 
+--
+-- Kept rows
+--
+
+CREATE FUNCTION gpu_keep(name text, query text, replace boolean DEFAULT false) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'gr_keep' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
+
+CREATE FUNCTION gpu_kept()
+    RETURNS TABLE (name text, owner text, query text, columns text[], rows bigint, bytes bigint, kept_at timestamptz,
+                   hits bigint, device text)
+    AS 'MODULE_PATHNAME', 'gr_show_kept' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
+CREATE FUNCTION gpu_forget(name text) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'gr_forget' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
 CREATE FUNCTION gpu_last_run()
     RETURNS TABLE (function text, device text, reason text, rows bigint, features int, bytes_to_device bigint,
                    read_seconds float8, copy_seconds float8, kernel_seconds float8, solve_seconds float8,
@@ -990,7 +1006,7 @@ COMMENT ON FUNCTION gpu_margins(gpu_model, text, float8, text, text)
     IS 'average marginal effects of a model over a query, with their standard errors';
 COMMENT ON FUNCTION gpu_array_support(internal) IS 'planner support function';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
-COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[])
+COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text)
     IS 'linear regression over a query: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
 COMMENT ON AGGREGATE gpu_ols_agg(boolean, VARIADIC float8[]) IS 'linear regression: the model';
@@ -1132,10 +1148,10 @@ COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8)
 COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8)
     IS 'logistic regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text, text, text,
-                                   text[], boolean)
+                                   text[], boolean, text, text)
     IS 'logistic regression over a query: the model';
 COMMENT ON FUNCTION gpu_glm_fit(text, text, text, boolean, text, text, text, text, float8, int, float8, float8, text,
-                                text[], boolean)
+                                text[], boolean, text, text)
     IS 'generalised linear model over a query: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
 COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
@@ -1183,5 +1199,8 @@ COMMENT ON FUNCTION gpu_feature_hash(text[], int, bigint, float8) IS 'tokens has
 COMMENT ON FUNCTION gpu_feature_hash(jsonb, int, bigint, float8)
     IS 'features and their values hashed into a vector of k elements';
 COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';
+COMMENT ON FUNCTION gpu_keep(text, text, boolean) IS 'keeps the rows of a query in a device service';
+COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role may use them';
+COMMENT ON FUNCTION gpu_forget(text) IS 'lets kept rows go';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';

@@ -102,6 +102,7 @@ typedef struct GrSinkOptions
 	size_t		expected_nbytes;
 	bool		waits;			/* for memory that others have; else begin fails with GR_DEVICE_MEMORY */
 	const GrHost *host;			/* polled by begin, and, where it sums on the CPU, by send; may be NULL */
+	bool		stays;			/* KEEP, in a device service: it may be stored there; see gr_remote_store() */
 } GrSinkOptions;
 
 /* Gradient ascent on the logistic log-likelihood, the classic batch update: beta += rate (X'(y - mu) - l2 (0, b)) */

@@ -17,6 +17,7 @@
 
 /* Below, the squares of differences of one ulp could leave float8's range where the values' own don't. */
 #define LEAST_SHIFT 1e-110
+#define MOST_SHIFT 1e140		/* above, the squares that tell the spread are near the end of the range */
 
 /* Single rows made float8 at a time, bytes */
 #define WIDE_NBYTES ((size_t) 128 << 10)
@@ -79,6 +80,28 @@ gr_shift_choose(double *shift, const double *rows, int64_t nrows, GrRowShape sha
 	for (int j = 0; j < gr_nterms(shape.nfeatures); j++)
 		shift[j] = choose_column(rows + j, nrows, gr_row_ncols(shape));
 	return gr_shift_any(shift, shape.nfeatures);
+}
+
+bool
+gr_shift_by_sums(double *shift, const double *hi, const double *lo, int nfeatures, double far)
+{
+	double		n = hi[0];
+
+	memset(shift, 0, (size_t) gr_nterms(nfeatures) * sizeof(double));
+	for (int64_t j = 1; j <= nfeatures; j++)
+	{
+		GrDD		sum = get(hi, lo, at(j, 0));
+		GrDD		mean = gr_dd_div(sum, get(hi, lo, 0));
+		GrDD		sumsq = gr_dd_sub(get(hi, lo, at(j, j)), gr_dd_mul(sum, mean));
+		double		spread = sumsq.hi > 0.0 ? sqrt(sumsq.hi / n) : 0.0;
+
+		if (!(fabs(mean.hi) > far * spread) || !(fabs(mean.hi) >= LEAST_SHIFT && fabs(mean.hi) <= MOST_SHIFT))
+			continue;
+		shift[j - 1] = mean.hi;
+		if (spread > 0x1p-50 * fabs(mean.hi))
+			shift[j - 1] = ldexp(rint(ldexp(mean.hi, -ilogb(spread))), ilogb(spread));
+	}
+	return gr_shift_any(shift, nfeatures);
 }
 
 bool

@@ -34,6 +34,13 @@ extern "C" {
  */
 extern bool gr_shift_choose(double *shift, const double *rows, int64_t nrows, GrRowShape shape);
 
+/*
+ * A shift for another pass over rows whose sums, without one, are known: that of a feature which is further from 0 than
+ * far times its spread is near its mean, so rounded that most differences are exact. The response has none. False: all
+ * are 0
+ */
+extern bool gr_shift_by_sums(double *shift, const double *hi, const double *lo, int nfeatures, double far);
+
 /* Is a column's not 0? */
 extern bool gr_shift_any(const double *shift, int nfeatures);
 

@@ -19,6 +19,7 @@
 #include "compute/backend.h"
 #include "compute/basis.h"
 #include "compute/boot.h"
+#include "compute/derive.h"
 #include "compute/draw.h"
 #include "compute/glm.h"
 #include "compute/projection.h"
@@ -44,6 +45,8 @@ typedef enum GrRemoteOp
 	GR_REMOTE_PROJECT,
 	GR_REMOTE_SUBMIT,
 	GR_REMOTE_TAKE,
+	GR_REMOTE_STORE,			/* a sink that stays */
+	GR_REMOTE_DERIVE,			/* a sink, of rows that are stored */
 	GR_REMOTE_END				/* of an object of any kind */
 } GrRemoteOp;
 
@@ -72,6 +75,9 @@ typedef struct GrRemoteArguments
 	int64_t		n;				/* ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors */
 	int			area;			/* PROJECT: of its vectors and, behind a batch of those, projections */
 	double		divisor;		/* INVERSE */
+	uint64_t	stored;			/* STORE, DERIVE: as what the rows are stored */
+	GrRowRules	rules;			/* DERIVE; then n is the derivation's bytes, and flag whether a sink is wanted */
+	GrDeriveCounts counts;		/* DERIVE, out */
 } GrRemoteArguments;
 
 /* What a client may read of an object at any time */
@@ -131,6 +137,20 @@ typedef struct GrRemoteClient
 extern const GrBackend gr_backend_remote;
 extern const GrBackend gr_backend_remote_cpu;	/* the server's backend is the CPU: without a solver, as that one is */
 
+/*
+ * Of a sink that stays: its rows become the server's, as number id, which nothing there has. Nothing but its end may be
+ * asked of it afterwards.
+ */
+extern bool gr_remote_store(GrSink *sink, uint64_t id, GrError *err);
+
+/*
+ * derive() of the sink that is stored as number id. options: its expected_nbytes are what the derived rows may take.
+ * With GR_INVALID where nothing is stored as that any more.
+ */
+extern bool gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *derivation, GrRowRules rules,
+							 const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts,
+							 const GrHost *host, GrError *err);
+
 /* Tells the server to end all the client's objects and its thread; doesn't wait for it. */
 extern void gr_channel_close(GrChannel *channel);
 
@@ -145,6 +165,7 @@ typedef struct GrServed
 	int64_t		ncalls;			/* of the backend's send */
 	int64_t		ncounted;		/* of the client's */
 	int64_t		nread;			/* of the backend's calls */
+	int64_t		nrows;			/* BEGIN: sent */
 	int64_t		nterms;			/* FACTOR */
 	int64_t		dim;			/* PROJECT: numbers of a vector, */
 	int64_t		k;				/* and of its projection */
@@ -152,6 +173,25 @@ typedef struct GrServed
 	size_t		admitted;		/* bytes */
 	double		waited_s;
 } GrServed;
+
+/* Rows that are stored, while somebody uses them */
+typedef struct GrRemoteStored
+{
+	GrSink	   *sink;
+	int			ncolumns;
+	void	   *owner;			/* the store's */
+} GrRemoteStored;
+
+/* Where rows stay that outlive their client, of all clients: each function may be called by several threads at once. */
+typedef struct GrRemoteStore
+{
+	GrSession  *session;		/* of the backend, that sinks which stay are of; NULL on the CPU */
+	/* Takes a sink over, whose rows take so many bytes, which were admitted; false with an error, and it didn't. */
+	bool		(*put) (uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err);
+	/* For one at a time, waiting for the others, polling host; false with GR_INVALID or GR_CANCELED. And back */
+	bool		(*take) (uint64_t id, GrRemoteStored *stored, const GrHost *host, GrError *err);
+	void		(*give_back) (const GrRemoteStored *stored);
+} GrRemoteStore;
 
 typedef struct GrRemoteServer
 {
@@ -161,6 +201,7 @@ typedef struct GrRemoteServer
 	char	   *areas[GR_REMOTE_AREAS]; /* here, set before a command names them */
 	GrServed	objects[GR_REMOTE_OBJECTS];
 	GrProjectionCache *cache;	/* the CPU's */
+	const GrRemoteStore *store; /* NULL: nothing stays */
 	/*
 	 * May a sink take so many bytes? Waits for them if it waits, polling host, and says how long; false with
 	 * GR_DEVICE_MEMORY or GR_CANCELED. And: it is done with them. NULL: no one asks

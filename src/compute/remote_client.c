@@ -39,33 +39,6 @@ struct GrProject
 	int			ntaken;
 };
 
-bool
-gr_channel_begin(GrChannel *channel)
-{
-	memset(channel, 0, sizeof(*channel));
-	if (sem_init(&channel->requests, 1, 0) != 0)
-		return false;
-	if (sem_init(&channel->replies, 1, 0) == 0)
-		return true;
-	(void) sem_destroy(&channel->requests);
-	return false;
-}
-
-void
-gr_channel_end(GrChannel *channel)
-{
-	(void) sem_destroy(&channel->requests);
-	(void) sem_destroy(&channel->replies);
-}
-
-void
-gr_channel_close(GrChannel *channel)
-{
-	__atomic_store_n(&channel->canceled, 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&channel->closing, 1, __ATOMIC_SEQ_CST);
-	(void) sem_post(&channel->requests);
-}
-
 /*
  * Waiting
  */
@@ -270,28 +243,36 @@ check_object(GrRemoteClient *client, int object, GrError *err)
  * Sinks
  */
 
+/* A sink that the server is to be asked for */
 static bool
-remote_sink_begin(GrSession *session, const GrSinkOptions *options, GrSink **sink, GrError *err)
+new_sink(GrRemoteClient *client, const GrSinkOptions *options, GrSink **sink, GrError *err)
 {
-	GrRemoteClient *client = (GrRemoteClient *) session;
-	GrSink	   *s;
 	int			object;
 
 	*sink = NULL;
 	if (!take_object(client, &object, err))
 		return false;
-	s = calloc(1, sizeof(GrSink));
-	if (s == NULL)
+	*sink = calloc(1, sizeof(GrSink));
+	if (*sink == NULL)
 	{
 		client->used[object] = false;
 		return gr_fail(err, GR_NO_MEMORY, 0, "rows");
 	}
-	*sink = s;
-	s->client = client;
-	s->object = object;
-	s->options = *options;
+	(*sink)->client = client;
+	(*sink)->object = object;
+	(*sink)->options = *options;
+	return true;
+}
+
+static bool
+remote_sink_begin(GrSession *session, const GrSinkOptions *options, GrSink **sink, GrError *err)
+{
+	GrRemoteClient *client = (GrRemoteClient *) session;
+
+	if (!new_sink(client, options, sink, err))
+		return false;
 	client->channel->arguments.sink = *options;
-	return ask(client, GR_REMOTE_BEGIN, object, 0, options->host, err);
+	return ask(client, GR_REMOTE_BEGIN, (*sink)->object, 0, options->host, err);
 }
 
 static bool
@@ -520,6 +501,61 @@ remote_sink_end(GrSink *sink)
 		return;
 	end_object(sink->client, sink->object);
 	free(sink);
+}
+
+/*
+ * Rows that are stored
+ */
+
+bool
+gr_remote_store(GrSink *sink, uint64_t id, GrError *err)
+{
+	if (!check_object(sink->client, sink->object, err))
+		return false;
+	sink->client->channel->arguments.stored = id;
+	return ask(sink->client, GR_REMOTE_STORE, sink->object, 0, NULL, err);
+}
+
+/* Asks for an object, a sink or none; counts: what it is made of */
+static bool
+ask_derived(GrSink *sink, const GrDerivation *derivation, GrDeriveCounts *counts, const GrHost *host, GrError *err)
+{
+	GrRemoteClient *client = sink->client;
+	const size_t nbytes = gr_derivation_nbytes(derivation);
+	GrRemoteWire wire;
+
+	if (!begin_bulk(client, nbytes + 64, &wire, err))
+		return false;
+	memcpy(gr_wire(&wire, nbytes), derivation, nbytes);
+	client->channel->arguments.n = (int64_t) nbytes;
+	if (!ask(client, GR_REMOTE_DERIVE, sink->object, 0, host, err))
+		return false;
+	*counts = client->channel->arguments.counts;
+	return true;
+}
+
+bool
+gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *derivation, GrRowRules rules,
+				 const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host,
+				 GrError *err)
+{
+	GrSink	   *sink;
+	bool		ok = new_sink(client, options, &sink, err);
+
+	if (derived != NULL)
+		*derived = sink;
+	if (!ok)
+		return false;
+	sink->options.kind = GR_SINK_KEEP;
+	sink->options.shape = gr_derived_shape(derivation);
+	client->channel->arguments.sink = sink->options;
+	client->channel->arguments.stored = id;
+	client->channel->arguments.rules = rules;
+	client->channel->arguments.flag = derived != NULL;
+	ok = ask_derived(sink, derivation, counts, host, err);
+	if (derived == NULL)
+		remote_sink_end(sink);
+	return ok;
 }
 
 /*

@@ -4,9 +4,39 @@
 #include "compute/remote.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compute/remote_wire.h"
+
+#define STAY_NBYTES ((size_t) 1 << 20)	/* rows that stay are admitted so many bytes ahead, at least */
+
+bool
+gr_channel_begin(GrChannel *channel)
+{
+	memset(channel, 0, sizeof(*channel));
+	if (sem_init(&channel->requests, 1, 0) != 0)
+		return false;
+	if (sem_init(&channel->replies, 1, 0) == 0)
+		return true;
+	(void) sem_destroy(&channel->requests);
+	return false;
+}
+
+void
+gr_channel_end(GrChannel *channel)
+{
+	(void) sem_destroy(&channel->requests);
+	(void) sem_destroy(&channel->replies);
+}
+
+void
+gr_channel_close(GrChannel *channel)
+{
+	__atomic_store_n(&channel->canceled, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&channel->closing, 1, __ATOMIC_SEQ_CST);
+	(void) sem_post(&channel->requests);
+}
 
 /* Asked by the backend: is the client's statement to end, or the client gone? */
 static bool
@@ -96,12 +126,44 @@ look_for_read(GrRemoteServer *server, int object, bool wait, GrError *err)
 	return true;
 }
 
+/* Is there memory for so many bytes more, of which the client's rows take at least some now? */
+static bool
+admit_bytes(GrRemoteServer *server, GrServed *served, size_t nbytes, bool waits, const GrHost *host, GrError *err)
+{
+	if (!server->admit(server, nbytes, waits, host, &served->waited_s, err))
+		return false;
+	served->admitted += nbytes;
+	server->channel->admitted_nbytes += nbytes;
+	return true;
+}
+
+/*
+ * Rows that stay are admitted as they come, some ahead: how many there will be is a guess, and what they take is taken
+ * for long.
+ */
+static bool
+admit_rows(GrRemoteServer *server, GrServed *served, int64_t nrows, GrError *err)
+{
+	size_t		nbytes = (size_t) (served->nrows + nrows) * gr_row_nbytes(gr_wide_shape(served->options.shape));
+	size_t		more = nbytes > served->admitted ? nbytes - served->admitted : 0;
+	size_t		ahead = served->admitted / 4 > STAY_NBYTES ? served->admitted / 4 : STAY_NBYTES;
+	GrError		ignored = {0};
+
+	if (!served->options.stays || server->admit == NULL || more == 0)
+		return true;
+	return (ahead > more && admit_bytes(server, served, ahead, false, NULL, &ignored)) ||
+		admit_bytes(server, served, more, false, NULL, err);
+}
+
 static bool
 send_rows(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 {
 	GrServed   *served = &server->objects[command->object];
 	const GrSinkOps *ops = server->backend->sink;
 
+	if (!admit_rows(server, served, command->n, err))
+		return false;
+	served->nrows += command->n;
 	if (!ops->send(served->object, server->areas[command->area] + command->offset, command->n, err))
 		return false;
 	served->ncalls++;
@@ -119,19 +181,24 @@ begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost 
 {
 	GrServed   *served = &server->objects[command->object];
 	GrSink	   *sink = NULL;
+	GrSession  *session = server->session;
 	bool		ok;
 
 	served->kind = GR_REMOTE_BEGIN;
 	served->options = server->channel->arguments.sink;
 	served->options.host = host;
-	if (server->admit != NULL && served->options.expected_nbytes > 0)
+	if (served->options.stays && (server->store == NULL || server->backend->sink->derive == NULL))
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "nothing stays in the device service");
+	if (served->options.stays)
 	{
-		if (!server->admit(server, served->options.expected_nbytes, served->options.waits, host, &served->waited_s, err))
-			return false;
-		served->admitted = served->options.expected_nbytes;
-		server->channel->admitted_nbytes += served->admitted;
+		/* it is no matter of this client's alone */
+		session = server->store->session;
+		served->options.host = NULL;
 	}
-	ok = server->backend->sink->begin(server->session, &served->options, &sink, err);
+	else if (server->admit != NULL && served->options.expected_nbytes > 0 &&
+			 !admit_bytes(server, served, served->options.expected_nbytes, served->options.waits, host, err))
+		return false;
+	ok = server->backend->sink->begin(session, &served->options, &sink, err);
 	served->object = sink;
 	return ok;
 }
@@ -208,6 +275,98 @@ ascend(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *hos
 	ascent.scale = w.scale;
 	return server->backend->sink->ascend(sink_of(server, command), &ascent, w.beta, &arguments->n, &arguments->flag,
 										 host, err);
+}
+
+/*
+ * Rows that stay
+ */
+
+static void
+release_bytes(GrRemoteServer *server, GrServed *served, size_t nbytes)
+{
+	served->admitted -= nbytes;
+	server->channel->admitted_nbytes -= nbytes;
+	server->release(server, nbytes);
+}
+
+/* A sink becomes the store's. What was admitted for rows that have not come is given back. */
+static bool
+store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
+{
+	GrServed   *served = &server->objects[command->object];
+	GrRowShape	shape = gr_wide_shape(served->options.shape);
+	size_t		nbytes = (size_t) served->nrows * gr_row_nbytes(shape);
+
+	if (!served->options.stays || server->channel->objects[command->object].failed != 0)
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "rows that do not stay cannot be stored");
+	while (served->nread < served->ncalls)
+		if (!server->backend->sink->sent(served->object, true, &served->nread, err))
+			return false;
+	if (served->admitted > nbytes)
+		release_bytes(server, served, served->admitted - nbytes);
+	if (!server->store->put(server->channel->arguments.stored, served->object, gr_row_ncols(shape), served->admitted,
+							err))
+		return false;
+	server->channel->admitted_nbytes -= served->admitted;
+	memset(served, 0, sizeof(*served));
+	return true;
+}
+
+/* The client's derivation, in memory that nobody else writes to; NULL with an error unless it is one */
+static GrDerivation *
+copy_derivation(GrRemoteServer *server, int ncolumns, GrError *err)
+{
+	size_t		nbytes = (size_t) server->channel->arguments.n;
+	GrRemoteWire wire = bulk_of(server);
+	const void *from = gr_wire(&wire, nbytes);
+	GrDerivation *copy;
+
+	if (!check_wire(&wire, err))
+		return NULL;
+	copy = malloc(nbytes > 0 ? nbytes : 1);
+	if (copy == NULL)
+	{
+		(void) gr_fail(err, GR_NO_MEMORY, 0, "a derivation of rows");
+		return NULL;
+	}
+	memcpy(copy, from, nbytes);
+	if (gr_derivation_valid(copy, nbytes, ncolumns))
+		return copy;
+	free(copy);
+	(void) gr_fail(err, GR_DEVICE_FAILED, 0, "no derivation of rows of %d columns", ncolumns);
+	return NULL;
+}
+
+/* The memory is admitted before the stored rows are taken, so that nobody waits for those who wait for memory. */
+static bool
+derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrRemoteArguments *arguments = &server->channel->arguments;
+	GrServed   *served = &server->objects[command->object];
+	GrRemoteStored stored;
+	GrDerivation *d;
+	GrSink	   *derived = NULL;
+	bool		ok;
+
+	served->kind = GR_REMOTE_BEGIN;
+	served->options = arguments->sink;
+	served->options.host = host;
+	memset(&arguments->counts, 0, sizeof(arguments->counts));
+	if (arguments->flag && server->admit != NULL && served->options.expected_nbytes > 0 &&
+		!admit_bytes(server, served, served->options.expected_nbytes, served->options.waits, host, err))
+		return false;
+	if (server->store == NULL || !server->store->take(arguments->stored, &stored, host, err))
+		return gr_fail(err, GR_INVALID, 0, "nothing is stored in the device service");
+	d = copy_derivation(server, stored.ncolumns, err);
+	ok = d != NULL &&
+		server->backend->sink->derive(stored.sink, d, arguments->rules, &served->options,
+									  arguments->flag ? &derived : NULL, &arguments->counts, host, err);
+	server->store->give_back(&stored);
+	if (d != NULL)
+		served->options.shape = gr_derived_shape(d);
+	free(d);
+	served->object = derived;
+	return ok;
 }
 
 /*
@@ -386,6 +545,10 @@ carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 			return submit(server, command, host, err);
 		case GR_REMOTE_TAKE:
 			return take(server, command, err);
+		case GR_REMOTE_STORE:
+			return store_sink(server, command, err);
+		case GR_REMOTE_DERIVE:
+			return derive_sink(server, command, host, err);
 		case GR_REMOTE_END:
 			end_served(server, command->object);
 			return true;

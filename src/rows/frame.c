@@ -13,7 +13,6 @@
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/typcache.h"
 
 #include "compute/design.h"
 #include "compute/design_moves.h"
@@ -33,6 +32,7 @@
 typedef struct Making
 {
 	const GrQuery *query;
+	const GrFrameColumns *kept; /* NULL: the query tells what rows there are */
 	Oid			function;
 	const char *text;			/* the formula's; NULL: there is none */
 	GrFormulaColumn *columns;
@@ -129,60 +129,6 @@ read_formula(Making *m, bool intercept)
 /*
  * Levels
  */
-
-typedef struct LevelOrder
-{
-	FmgrInfo   *compare;
-	Oid			collation;
-} LevelOrder;
-
-typedef struct SortedLevel
-{
-	Datum		value;
-	GrString	level;
-} SortedLevel;
-
-static int
-compare_levels(const void *a, const void *b, void *arg)
-{
-	const SortedLevel *u = a;
-	const SortedLevel *v = b;
-	const LevelOrder *order = arg;
-	int32		result = DatumGetInt32(FunctionCall2Coll(order->compare, order->collation, u->value, v->value));
-
-	if (result != 0)
-		return result;
-	result = memcmp(u->level.bytes, v->level.bytes, Min(u->level.nbytes, v->level.nbytes));
-	return result != 0 ? result : u->level.nbytes - v->level.nbytes;
-}
-
-/* Adds a column's levels in the order of its type and its collation. */
-static void
-sort_levels(GrLevels *levels, const Datum *items, int n, Form_pg_attribute attribute)
-{
-	Oid			type = getBaseType(attribute->atttypid);
-	LevelOrder	order = {&lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO)->cmp_proc_finfo, attribute->attcollation};
-	SortedLevel *sorted = palloc(Max(n, 1) * sizeof(SortedLevel));
-	Oid			input;
-	Oid			param;
-
-	if (!OidIsValid(order.collation))
-		order.collation = get_typcollation(type);
-	getTypeInputInfo(type, &input, &param);
-	for (int k = 0; k < n; k++)
-	{
-		char	   *level = TextDatumGetCString(items[k]);
-
-		sorted[k].level = (GrString) {level, (int) strlen(level)};
-		sorted[k].value = OidInputFunctionCall(input, level, param, -1);
-	}
-	qsort_interruptible(sorted, n, sizeof(SortedLevel), compare_levels, &order);
-	for (int k = 0; k < n; k++)
-		if (!gr_level_add(levels, sorted[k].level, gr_context_memory(CurrentMemoryContext)))
-			ereport(ERROR,
-					(errcode(ERRCODE_OUT_OF_MEMORY),
-					 errmsg("out of memory")));
-}
 
 /* What column k is to the formula: a bit of the kinds of its variables */
 static int
@@ -296,25 +242,18 @@ take_levels(Making *m, const int *factors, int n, Datum value)
 
 		if (nlevels < 0 || nlevels > nitems - at)
 			elog(ERROR, "gpu_levels_pass returned %d items", nitems);
-		sort_levels(&m->levels[factors[i]], items + at, nlevels, TupleDescAttr(m->query->columns, factors[i]));
+		gr_sort_levels(&m->levels[factors[i]], items + at, nlevels, TupleDescAttr(m->query->columns, factors[i]));
 		at += nlevels;
 	}
 }
 
+/* The levels of n factors, by the query's rows */
 static void
-find_levels(Making *m)
+read_levels(Making *m, const int *factors, int n)
 {
-	int		   *factors = palloc(m->query->columns->natts * sizeof(int));
-	int			n = 0;
 	bool		isnull;
 	Datum		value;
 
-	m->levels = palloc0(m->query->columns->natts * sizeof(GrLevels));
-	for (int k = 0; k < m->query->columns->natts; k++)
-		if (is_factor(m, k))
-			factors[n++] = k;
-	if (n == 0)
-		return;
 	if (n > COLUMN_ARGUMENTS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -328,6 +267,36 @@ find_levels(Making *m)
 				 errmsg("query returned no complete row"),
 				 errhint("A row takes part when none of its columns is NULL.")));
 	take_levels(m, factors, n, value);
+}
+
+/* The same, by who knows the rows */
+static void
+ask_levels(Making *m, const int *factors, int n)
+{
+	bool	   *used = palloc(m->query->columns->natts * sizeof(bool));
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		used[k] = uses_of(m, k) != 0;
+	for (int i = 0; i < n; i++)
+		m->kept->find_levels(m->kept->arg, factors[i], m->found, m->nroles, used, &m->levels[factors[i]]);
+}
+
+static void
+find_levels(Making *m)
+{
+	int		   *factors = palloc(m->query->columns->natts * sizeof(int));
+	int			n = 0;
+
+	m->levels = palloc0(m->query->columns->natts * sizeof(GrLevels));
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (is_factor(m, k))
+			factors[n++] = k;
+	if (n == 0)
+		return;
+	if (m->kept == NULL)
+		read_levels(m, factors, n);
+	else
+		ask_levels(m, factors, n);
 	for (int i = 0; i < n; i++)
 		if (m->levels[factors[i]].n == 1)
 			ereport(ERROR,
@@ -639,8 +608,14 @@ find_centers(const Making *m, double *centers)
 	for (int k = 0; k < m->query->columns->natts; k++)
 		if ((uses_of(m, k) & 1 << GR_VARIABLE_POLY) != 0)
 			columns[n++] = k;
+	if (n == 0)
+		return false;
+	for (int i = 0; m->kept != NULL && i < n; i++)
+		centers[columns[i]] = m->kept->find_center(m->kept->arg, columns[i]);
+	if (m->kept != NULL)
+		return true;
 	/* a list's length is that of a function's arguments */
-	if (n == 0 || n > COLUMN_ARGUMENTS_MAX)
+	if (n > COLUMN_ARGUMENTS_MAX)
 		return false;
 	ends = DatumGetArrayTypeP(gr_run_for_value(plan_ranges(m, columns, n), NULL, &isnull));
 	if (isnull || array_contains_nulls(ends))
@@ -679,39 +654,71 @@ row_design(const Making *m, const GrFrame *frame)
 	return gr_design_moves(open_design(centered), memory, &moves) ? centered : frame->design;
 }
 
+/* The frame's columns, and what is made of them */
+static GrFrame *
+frame_formula(Making *m, const GrRoles *roles)
+{
+	GrFrame    *frame = palloc0(sizeof(GrFrame));
+
+	read_formula(m, roles->intercept);
+	find_levels(m);
+	check_nfeatures(m);
+	frame->nroles = m->nroles;
+	memcpy(frame->found, m->found, sizeof(frame->found));
+	frame->intercept = m->formula.intercept;
+	frame->design = m->formula.nterms == 0 ? "" : write_design(m, NULL);
+	m->pairs = roles->pairs && (frame->nlow = count_rests(frame->design)) > 0;
+	m->centered = (roles->pairs ? m->pairs : roles->centered) && has_powers(frame->design);
+	frame->row_design = row_design(m, frame);
+	frame->plain = has_plain_features(m);
+	return frame;
+}
+
+/* What the columns are to be; false if each that has no role is a feature as it is. */
+static bool
+begin_making(Making *m, const GrRoles *roles)
+{
+	m->nroles = gr_find_roles(m->query->columns->natts, m->query->names, roles, m->found);
+	m->nclusters = roles->nclusters;
+	gr_find_clusters(m->query->columns->natts, m->query->names, roles, m->clusters);
+	describe_columns(m);
+	return m->text != NULL || has_category(m);
+}
+
 GrFrame *
 gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
 {
 	Making		m = {.query = query,.function = function,.text = roles->formula};
 	GrFrame    *frame;
 
-	m.nroles = gr_find_roles(query->columns->natts, query->names, roles, m.found);
-	m.nclusters = roles->nclusters;
-	gr_find_clusters(query->columns->natts, query->names, roles, m.clusters);
-	describe_columns(&m);
-	if (m.text == NULL && !has_category(&m))
+	if (!begin_making(&m, roles))
 		return m.nclusters == 0 ? NULL : frame_columns(&m, roles->intercept);
-	read_formula(&m, roles->intercept);
-	find_levels(&m);
-	check_nfeatures(&m);
-	frame = palloc0(sizeof(GrFrame));
-	frame->intercept = m.formula.intercept;
-	frame->design = m.formula.nterms == 0 ? "" : write_design(&m, NULL);
-	m.pairs = roles->pairs && (frame->nlow = count_rests(frame->design)) > 0;
-	m.centered = (roles->pairs ? m.pairs : roles->centered) && has_powers(frame->design);
-	frame->row_design = row_design(&m, frame);
-	frame->plain = has_plain_features(&m);
+	frame = frame_formula(&m, roles);
 	wrap_queries(&m, frame, frame->plain ? term_columns(&m) : NIL);
 	return frame;
 }
 
-static void
-name_features(const char *text, const char **names)
+GrFrame *
+gr_make_frame_of(const GrQuery *described, const GrFrameColumns *columns, const GrRoles *roles)
+{
+	Making		m = {.query = described,.kept = columns,.text = roles->formula};
+
+	return begin_making(&m, roles) ? frame_formula(&m, roles) : NULL;
+}
+
+void
+gr_frame_names(const char *text, int nlow, const char **names)
 {
 	GrDesign   *design = open_design(text);
+	int			nfeatures;
+	const int  *rest_of = gr_frame_rests(text, &nfeatures);
 
-	for (int k = 0; k < design->nfeatures; k++)
+	for (int k = 0; k < nfeatures; k++)
+	{
 		names[k] = gr_design_feature_name(design, k);
+		if (nlow > 0 && rest_of[k] >= 0)
+			names[nfeatures + rest_of[k]] = names[k];
+	}
 }
 
 GrColumns *
@@ -719,17 +726,13 @@ gr_frame_columns(const GrFrame *frame, const GrRoles *roles)
 {
 	GrColumns  *columns = gr_query_columns(frame->query->columns, frame->query->names, roles);
 	const char **names;
-	int		   *rest_of;
 	int			n;
 
 	if (frame->plain)
 		return columns;
-	rest_of = gr_frame_rests(frame->row_design, &n);
+	(void) gr_frame_rests(frame->row_design, &n);
 	names = palloc((n + frame->nlow) * sizeof(char *));
-	name_features(frame->row_design, names);
-	for (int k = 0; frame->nlow > 0 && k < n; k++)
-		if (rest_of[k] >= 0)
-			names[n + rest_of[k]] = names[k];
+	gr_frame_names(frame->row_design, frame->nlow, names);
 	columns->column[columns->n - 1].elements = names;
 	gr_set_widths(columns, &(int32) {n + frame->nlow});
 	return columns;

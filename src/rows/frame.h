@@ -11,6 +11,7 @@
 
 #include "postgres.h"
 
+#include "compute/design.h"
 #include "compute/ols.h"
 #include "rows/columns.h"
 #include "rows/query.h"
@@ -24,7 +25,21 @@ typedef struct GrFrame
 	bool		plain;			/* the features are columns as they are, not one array */
 	bool		intercept;
 	int			nlow;			/* of the features, the last ones: what rounding left of some of the others */
+	int			found[GR_ROLES_MAX];	/* where the response and the columns with a role are */
+	int			nroles;
 } GrFrame;
+
+/* Columns that aren't a query's: what their rows would tell otherwise */
+typedef struct GrFrameColumns
+{
+	/*
+	 * Adds the levels of column k that complete rows have. These have no NULL in the used columns, nor in the response
+	 * and the columns with a role, which are found.
+	 */
+	void		(*find_levels) (void *arg, int k, const int *found, int nroles, const bool *used, GrLevels *levels);
+	double		(*find_center) (void *arg, int k);	/* about which powers of column k may be */
+	void	   *arg;
+} GrFrameColumns;
 
 /*
  * The frame of a query, in the current memory context; NULL if its columns are its features as they are: there is no
@@ -32,6 +47,9 @@ typedef struct GrFrame
  * has no response in it. function: as for gr_ingest_prepare()
  */
 extern GrFrame *gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles);
+
+/* The same of columns that are described as a query's are: its query is NULL, and so is that of the frame. */
+extern GrFrame *gr_make_frame_of(const GrQuery *described, const GrFrameColumns *columns, const GrRoles *roles);
 
 /*
  * Of a row's design without its nlow last features: which of these has what rounding left of each, from 0 on, or -1;
@@ -41,6 +59,9 @@ extern int *gr_frame_rests(const char *design, int *nfeatures);
 
 /* What brings the terms of a row's design to those of the model's; NULL: they are those */
 extern const GrTermMoves *gr_frame_moves(const char *design);
+
+/* What the features of a row's design are called, nlow of them twice */
+extern void gr_frame_names(const char *design, int nlow, const char **names);
 
 /* The columns of the frame's query; features that are what rounding left are called as the others */
 extern GrColumns *gr_frame_columns(const GrFrame *frame, const GrRoles *roles);

@@ -16,6 +16,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
+#include "utils/typcache.h"
 
 #include "rows/columns.h"
 #include "rows/levels.h"
@@ -128,6 +129,63 @@ GrMemory
 gr_context_memory(MemoryContext context)
 {
 	return (GrMemory) {take_memory, context};
+}
+
+/*
+ * Their order
+ */
+
+typedef struct LevelOrder
+{
+	FmgrInfo   *compare;
+	Oid			collation;
+} LevelOrder;
+
+typedef struct SortedLevel
+{
+	Datum		value;
+	GrString	level;
+} SortedLevel;
+
+static int
+compare_levels(const void *a, const void *b, void *arg)
+{
+	const SortedLevel *u = a;
+	const SortedLevel *v = b;
+	const LevelOrder *order = arg;
+	int32		result = DatumGetInt32(FunctionCall2Coll(order->compare, order->collation, u->value, v->value));
+
+	if (result != 0)
+		return result;
+	result = memcmp(u->level.bytes, v->level.bytes, Min(u->level.nbytes, v->level.nbytes));
+	return result != 0 ? result : u->level.nbytes - v->level.nbytes;
+}
+
+void
+gr_sort_levels(GrLevels *levels, const Datum *items, int n, Form_pg_attribute attribute)
+{
+	Oid			type = getBaseType(attribute->atttypid);
+	LevelOrder	order = {&lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO)->cmp_proc_finfo, attribute->attcollation};
+	SortedLevel *sorted = palloc(Max(n, 1) * sizeof(SortedLevel));
+	Oid			input;
+	Oid			param;
+
+	if (!OidIsValid(order.collation))
+		order.collation = get_typcollation(type);
+	getTypeInputInfo(type, &input, &param);
+	for (int k = 0; k < n; k++)
+	{
+		char	   *level = TextDatumGetCString(items[k]);
+
+		sorted[k].level = (GrString) {level, (int) strlen(level)};
+		sorted[k].value = OidInputFunctionCall(input, level, param, -1);
+	}
+	qsort_interruptible(sorted, n, sizeof(SortedLevel), compare_levels, &order);
+	for (int k = 0; k < n; k++)
+		if (!gr_level_add(levels, sorted[k].level, gr_context_memory(CurrentMemoryContext)))
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory")));
 }
 
 /*

@@ -10,6 +10,8 @@
 
 #include "postgres.h"
 
+#include "access/tupdesc.h"
+
 #include "compute/design.h"
 
 /* Is a column of this type, which is no domain, a factor by itself? May it be made one? */
@@ -18,6 +20,9 @@ extern bool gr_is_level_type(Oid type);
 
 /* A value's level; allocated in the current memory context, or a part of the value. */
 extern GrString gr_level_of(Oid type, Datum value);
+
+/* Adds levels, which are texts, in the order of a column's type and its collation. */
+extern void gr_sort_levels(GrLevels *levels, const Datum *items, int n, Form_pg_attribute attribute);
 
 /* Memory of a context, for the compute layer */
 extern GrMemory gr_context_memory(MemoryContext context);

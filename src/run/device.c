@@ -109,6 +109,16 @@ find_service(void)
 	return client;
 }
 
+/* The place's service has a device: that is the place. */
+static void
+take_service(GrPlace *place)
+{
+	place->backend = gr_service_backend(place->service);
+	place->session = (GrSession *) place->service;
+	place->holds_session = true;
+	service_use.njobs++;
+}
+
 /* The same as gr_open_place(), of a service's device */
 static bool
 open_at_service(GrPlace *place, GrError *err)
@@ -117,10 +127,7 @@ open_at_service(GrPlace *place, GrError *err)
 		*err = service_use.error;
 	else if (gr_service_await(place->service, err))
 	{
-		place->backend = gr_service_backend(place->service);
-		place->session = (GrSession *) place->service;
-		place->holds_session = true;
-		service_use.njobs++;
+		take_service(place);
 		return true;
 	}
 	else if (err->status == GR_NO_DEVICE)
@@ -257,6 +264,28 @@ gr_open_place(GrPlace *place, GrError *err)
 }
 
 bool
+gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err)
+{
+	const GrDeviceInfo *info;
+
+	gr_place_on_cpu(place, "");
+	place->service = service;
+	if (!gr_service_await(service, err))
+	{
+		place->service = NULL;
+		return false;
+	}
+	take_service(place);
+	info = place->backend->device->describe(place->session);
+	if (gr_service_stands_in(service))
+		strlcpy(place->device, "cpu, device service", sizeof(place->device));
+	else
+		snprintf(place->device, sizeof(place->device), "gpu %d: %s, device service", info->id, info->name);
+	strlcpy(place->reason, "the rows are kept there", sizeof(place->reason));
+	return true;
+}
+
+bool
 gr_choose_place(GrPlace *place, double work, GrError *err)
 {
 	if (!gr_prepare_place(place, work) || gr_open_place(place, err))
@@ -325,6 +354,18 @@ void
 gr_lend_session(bool lent)
 {
 	device_session.nlent += lent ? 1 : -1;
+}
+
+bool
+gr_service_is_used(void)
+{
+	return service_use.njobs > 0;
+}
+
+bool
+gr_session_is_lent(void)
+{
+	return device_session.nlent > 0;
 }
 
 void

@@ -69,6 +69,12 @@ extern bool gr_choose_place(GrPlace *place, double work, GrError *err);
 extern bool gr_prepare_place(GrPlace *place, double work);
 extern bool gr_open_place(GrPlace *place, GrError *err);
 
+/*
+ * The service that keeps rows, whatever the settings say about other computations, as soon as it has its device; false
+ * if it can't. Touches nothing of PostgreSQL's.
+ */
+extern bool gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err);
+
 /* The CPU, whatever the settings say. */
 extern void gr_place_on_cpu(GrPlace *place, const char *reason);
 
@@ -95,6 +101,12 @@ extern bool gr_device_is_missing(void);
  * asked to compute meanwhile, within the query that is being read, takes the CPU.
  */
 extern void gr_lend_session(bool lent);
+
+/* Do computations under way use a connection to a device service? */
+extern bool gr_service_is_used(void);
+
+/* Is the session lent? */
+extern bool gr_session_is_lent(void);
 
 /* Has this called before a session is closed, by which memory may be pinned. */
 extern void gr_before_session_close(void (*function) (void));

@@ -12,6 +12,7 @@
 #include "compute/backend.h"
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
+#include "compute/remote.h"
 #include "compute/sink_many.h"
 #include "run/args.h"
 #include "run/clock.h"
@@ -81,9 +82,25 @@ gr_job_release(GrJob *job)
 	gr_spool_end(&job->spool);
 }
 
+/* Kept rows take memory for as long as they are kept. */
+static void
+raise_kept_shortage(const GrError *err)
+{
+	char		shortage[GR_SHORTAGE_SIZE];
+
+	gr_describe_shortage(err, shortage, sizeof(shortage));
+	ereport(ERROR,
+			(errcode(ERRCODE_OUT_OF_MEMORY),
+			 errmsg("not enough memory in the device service"),
+			 errdetail("%s.", shortage),
+			 errhint("Let kept rows go, by gpu_forget(), or raise gpureg.service_memory where it is set.")));
+}
+
 void
 gr_job_fail(GrJob *job, const GrError *err)
 {
+	if ((job->stays || job->derived) && err->status == GR_DEVICE_MEMORY)
+		raise_kept_shortage(err);
 	gr_note_device_error(err);
 	gr_raise_columns(err, job->shape.nfeatures, job->names);
 }
@@ -170,6 +187,7 @@ gr_job_begin_sink(GrJob *job, GrError *err)
 	};
 
 	options.waits = gr_device == GR_DEVICE_GPU;
+	options.stays = job->stays;
 	if (job->kind == GR_SINK_KEEP)
 		options.expected_nbytes = (Size) (job->nrows_expected * gr_row_nbytes(gr_wide_shape(job->shape)));
 	job->ops = job->place.backend->sink;
@@ -291,7 +309,13 @@ gr_job_begin(const GrJobOptions *options)
 		gr_check_nfeatures(options->shape.nfeatures);
 	job = gr_job_new(options);
 	job->host = &gr_host;
-	if (options->shape.nfeatures == 0)
+	job->stays = options->keeper != NULL;
+	if (job->stays)
+	{
+		if (!gr_place_at_service(&job->place, options->keeper, &err))
+			gr_raise(&err);
+	}
+	else if (options->shape.nfeatures == 0)
 		gr_place_on_cpu(&job->place, "there are no features");
 	else if (options->cpu_reason != NULL)
 		gr_place_on_cpu(&job->place, options->cpu_reason);
@@ -304,7 +328,7 @@ gr_job_begin(const GrJobOptions *options)
 	{
 		gr_job_end_sink(job);
 		/* nothing was computed yet: the CPU may take it */
-		if (gr_retreat_to_cpu(&job->place, &err))
+		if (!job->stays && gr_retreat_to_cpu(&job->place, &err))
 		{
 			memset(&err, 0, sizeof(err));
 			if (begin_elsewhere(job, options))
@@ -327,7 +351,8 @@ submit_block(GrJob *job)
 
 	if (nrows == 0)
 		return;
-	gr_check_rows(job->block, nrows, job->shape, job->rules, job->names);
+	if (!job->stays)
+		gr_check_rows(job->block, nrows, job->shape, job->rules, job->names);
 	if (gr_has_totals(job->shape, job->rules))
 		gr_totals_add(&job->totals, job->block, nrows, job->shape, job->rules);
 	job->block_nrows = 0;
@@ -387,6 +412,46 @@ gr_job_keep(GrJob *job)
 	if (!job->overflowed)
 		free_blocks(job);
 	return !job->overflowed;
+}
+
+void
+gr_job_store(GrJob *job, uint64 id)
+{
+	GrError		err = {0};
+
+	Assert(job->stays && !job->overflowed);
+	submit_block(job);
+	free_blocks(job);
+	if (!gr_remote_store(job->sink, id, &err))
+		gr_job_fail(job, &err);
+}
+
+GrJob *
+gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *derivation, int64 nrows_max,
+			  GrDeriveCounts *counts)
+{
+	GrJob	   *job = gr_job_new(options);
+	GrSinkOptions sink = {
+		.kind = GR_SINK_KEEP,.memory_limit = gr_device_limit(),
+		.expected_nbytes = (Size) nrows_max * gr_row_nbytes(job->shape),.waits = true,.host = &gr_host
+	};
+	GrError		err = {0};
+
+	job->derived = true;
+	if (!gr_place_at_service(&job->place, options->keeper, &err))
+		gr_job_fail(job, &err);
+	job->ops = job->place.backend->sink;
+	if (gr_remote_derive(options->keeper, id, derivation, job->rules, &sink, &job->sink, counts, &gr_host, &err))
+	{
+		job->nrows = counts->nrows;
+		job->totals = counts->totals;
+		job->ops->times(job->sink, &job->times);
+		return job;
+	}
+	if (err.status != GR_INVALID)
+		gr_job_fail(job, &err);
+	gr_job_release(job);
+	return NULL;
 }
 
 GrJob *

@@ -38,6 +38,11 @@ typedef struct GrJobOptions
 	bool		device_only;
 	/* KEEP on the CPU: rows go to a temporary file of PostgreSQL's; overrides cpu_limit */
 	bool		spool;
+	/*
+	 * KEEP: the device service that these rows are to stay in, where a NaN is a NULL; the caller checks them. Or that
+	 * has the rows which others are derived from. NULL: the job's place is chosen
+	 */
+	GrRemoteClient *keeper;
 	/* the CPU, because of this: what job->place.reason is to say; NULL: as the settings say */
 	const char *cpu_reason;
 } GrJobOptions;
@@ -56,6 +61,8 @@ typedef struct GrJob
 	Size		cpu_limit;
 	bool		may_overflow;
 	bool		overflowed;		/* the rows are lost: no more may be taken */
+	bool		stays;			/* KEEP: its rows are for a service to keep; the caller checks them */
+	bool		derived;		/* KEEP: its rows are derived from such */
 	GrRowShape	shape;			/* of the rows that are sent */
 	GrRowRules	rules;
 	const char *const *names;
@@ -137,6 +144,16 @@ extern bool gr_job_keep(GrJob *job);
  * The file stays theirs, and must stay as it is meanwhile.
  */
 extern void gr_job_adopt(GrJob *job, GrSpool *spool);
+
+/* KEEP: all are there, and stay in the service as number id. */
+extern void gr_job_store(GrJob *job, uint64 id);
+
+/*
+ * KEEP: a job of rows that are derived from those which options->keeper has as number id, at most nrows_max of them;
+ * see gr_remote_derive(). NULL if there are none of that number any more
+ */
+extern GrJob *gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *derivation, int64 nrows_max,
+							GrDeriveCounts *counts);
 
 /* KEEP: a pass over them; adds to sums. */
 extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);

@@ -36,6 +36,18 @@ extern void gr_service_init(void);
  */
 extern GrRemoteClient *gr_service_connect(int gpu_id, bool in_use, const char **reason);
 
+/* The device whose service computes on the CPU, for rows that are kept where there is no device, or it isn't wanted */
+#define GR_STAND_IN_ID (-100)
+
+/*
+ * The same, to a service that runs, number and generation: NULL where it has ended, or where this session's
+ * computations use another device's.
+ */
+extern GrRemoteClient *gr_service_connect_to(int number, uint64 generation, bool in_use, const char **reason);
+
+/* Which service a connection is to */
+extern int	gr_service_number(const GrRemoteClient *client, uint64 *generation);
+
 /* The backend that goes with it */
 extern const GrBackend *gr_service_backend(const GrRemoteClient *client);
 

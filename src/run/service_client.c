@@ -1,8 +1,9 @@
 /*
  * service_client.c: the session's side of the device service: connecting, leasing, leaving.
  *
- * A session has one connection at a time. It is made when a device is first wanted, kept until the session ends or wants
- * another device, and made anew where its service has ended.
+ * A session has one connection at a time, and perhaps another to the service that computes on the CPU, which has kept
+ * rows. It is made when a device is first wanted, kept until the session ends or wants another device, and made anew
+ * where its service has ended.
  */
 #include "postgres.h"
 
@@ -32,10 +33,11 @@ typedef struct Connection
 	uint64		number;			/* of connections that this session has had */
 	dsm_segment *segments[GR_REMOTE_AREAS];
 	GrRemoteClient client;
-	bool		leaves_at_exit; /* the callback is registered */
 } Connection;
 
-static Connection connection;
+/* The device's, and that to the CPU's service, for kept rows, where it doesn't stand in for the device */
+static Connection connections[2];
+static bool leaves_at_exit;		/* the callback is registered */
 
 static int	lease_area(GrRemoteClient *client, size_t nbytes);
 static void end_area(GrRemoteClient *client, int area);
@@ -104,10 +106,11 @@ leave_at_exit(int code, Datum arg)
 {
 	(void) code;
 	(void) arg;
-	if (connection.slot == NULL)
+	if (connections[0].slot == NULL && connections[1].slot == NULL)
 		return;
 	AbortOutOfAnyTransaction();
-	disconnect(&connection);
+	disconnect(&connections[0]);
+	disconnect(&connections[1]);
 }
 
 /* Sleeps a little. Interrupts are left for later: what is waited for never takes long. */
@@ -238,10 +241,10 @@ connect_to(Connection *c, GrService *service, const char **reason)
 {
 	int			area;
 
-	if (!c->leaves_at_exit)
+	if (!leaves_at_exit)
 	{
 		before_shmem_exit(leave_at_exit, (Datum) 0);
-		c->leaves_at_exit = true;
+		leaves_at_exit = true;
 	}
 	if (!take_slot(c, service))
 	{
@@ -268,7 +271,7 @@ connect_to(Connection *c, GrService *service, const char **reason)
 GrRemoteClient *
 gr_service_connect(int gpu_id, bool in_use, const char **reason)
 {
-	Connection *c = &connection;
+	Connection *c = &connections[gpu_id == GR_STAND_IN_ID && !gr_debug_service ? 1 : 0];
 	GrService  *service;
 
 	*reason = NULL;
@@ -296,6 +299,41 @@ gr_service_connect(int gpu_id, bool in_use, const char **reason)
 	disconnect(c);
 	service = get_service(c->control, gpu_id, reason);
 	return service != NULL && connect_to(c, service, reason) ? &c->client : NULL;
+}
+
+GrRemoteClient *
+gr_service_connect_to(int number, uint64 generation, bool in_use, const char **reason)
+{
+	GrControl  *control = gr_control(reason);
+	GrRemoteClient *client;
+	const Connection *c;
+	bool		runs;
+	int			gpu_id;
+
+	if (control == NULL)
+		return NULL;
+	LWLockAcquire(&control->lock, LW_SHARED);
+	gpu_id = control->services[number].gpu_id;
+	runs = control->services[number].generation == generation && takes_clients(&control->services[number]);
+	LWLockRelease(&control->lock);
+	*reason = "the device service has ended";
+	if (!runs)
+		return NULL;
+	client = gr_service_connect(gpu_id, in_use, reason);
+	if (client == NULL)
+		return NULL;
+	c = client->owner;
+	*reason = "they are in another service than that of the session's computations under way";
+	return c->service == &control->services[number] && c->generation == generation ? client : NULL;
+}
+
+int
+gr_service_number(const GrRemoteClient *client, uint64 *generation)
+{
+	const Connection *c = client->owner;
+
+	*generation = c->generation;
+	return (int) (c->service - c->control->services);
 }
 
 const GrBackend *
@@ -371,6 +409,13 @@ gr_list_services(GrServiceInfo *services, int max)
 			services[n].nsessions += slot->state == GR_CLIENT_CONNECTED;
 			services[n].njobs += slot->channel.nobjects;
 			services[n].admitted_nbytes += slot->channel.admitted_nbytes;
+		}
+		for (int j = 0; j < GR_KEPT_MAX; j++)
+		{
+			const GrKeptEntry *entry = &control->kept[j];
+
+			if (entry->state == GR_KEPT_THERE && entry->service == k && entry->generation == service->generation)
+				services[n].admitted_nbytes += entry->nbytes;
 		}
 		n++;
 	}
@@ -485,9 +530,9 @@ gr_lease_begin(GrLease *lease, GrRemoteClient *client, Size nbytes)
 void
 gr_lease_end(GrLease *lease)
 {
-	Connection *c = &connection;
+	const Connection *c = lease->client == NULL ? NULL : lease->client->owner;
 
-	if (lease->client != NULL && c->slot != NULL && lease->connection == c->number)
+	if (c != NULL && c->slot != NULL && lease->connection == c->number)
 		end_area(lease->client, lease->area);
 	memset(lease, 0, sizeof(*lease));
 }

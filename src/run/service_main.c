@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
@@ -26,13 +27,13 @@
 
 #include "run/device.h"
 #include "run/service.h"
+#include "run/service_kept.h"
 #include "run/service_shared.h"
 
 #define TICK_MS 10				/* between two looks at threads that start or end */
 #define LONG_TICK_MS 1000
 #define POOL_MAX 256			/* segments that nobody has leased, or somebody */
 #define SPARE_MS 10000			/* a segment that nobody has leased for so long goes */
-#define STAND_IN_NBYTES (UINT64CONST(16) << 30) /* what a stand-in says that it has */
 #define SEGMENT_NBYTES_MIN ((Size) 256 << 10)
 
 /* Memory to be leased: sizes are powers of two, so that it serves many. */
@@ -69,6 +70,7 @@ static uint32 opener_finished;
 static bool opened;
 static GrError open_error;
 static GrError lost_error;
+static const GrRemoteStore *store;	/* of kept rows, once the device is open */
 static uint32 device_lost;
 
 extern PGDLLEXPORT void gr_service_main(Datum arg);
@@ -175,7 +177,9 @@ admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, dou
 
 	(void) server;
 	(void) pthread_mutex_lock(&admission.mutex);
-	while (waits && nbytes <= admission.total && admission.total - admission.given < nbytes && !canceled)
+	/* kept rows stay: nobody waits for what they have */
+	while (waits && gr_kept_nbytes() + nbytes <= admission.total &&
+		   admission.total - admission.given < nbytes && !canceled)
 	{
 		waited = true;
 		await_memory();
@@ -196,13 +200,19 @@ admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, dou
 }
 
 static void
-release(GrRemoteServer *server, size_t nbytes)
+release_bytes(size_t nbytes)
 {
-	(void) server;
 	(void) pthread_mutex_lock(&admission.mutex);
 	admission.given -= nbytes;
 	(void) pthread_cond_broadcast(&admission.changed);
 	(void) pthread_mutex_unlock(&admission.mutex);
+}
+
+static void
+release(GrRemoteServer *server, size_t nbytes)
+{
+	(void) server;
+	release_bytes(nbytes);
 }
 
 /* As the settings say, and the device has it; what was given out stays so. */
@@ -410,6 +420,7 @@ welcome(Attendant *a, GrClientSlot *slot)
 	a->server.lost = note_lost;
 	a->server.admit = admit;
 	a->server.release = release;
+	a->server.store = store;
 	for (int k = 0; k < GR_REMOTE_AREAS; k++)
 		a->segments[k] = -1;
 }
@@ -492,6 +503,10 @@ leave_place(void)
 		gr_channel_end(&slot->channel);
 		slot->state = GR_CLIENT_FREE;
 	}
+	for (int k = 0; k < GR_KEPT_MAX; k++)
+		if (control->kept[k].state != GR_KEPT_FREE && control->kept[k].generation == service->generation &&
+			control->kept[k].service == service - control->services)
+			gr_kept_clear(&control->kept[k]);
 	service->latch = NULL;
 	__atomic_store_n(&service->state, GR_SERVICE_DOWN, __ATOMIC_SEQ_CST);
 	LWLockRelease(&control->lock);
@@ -513,6 +528,7 @@ end_service(int code, Datum arg)
 		strlcpy(err.detail, "it was told to", sizeof(err.detail));
 	turn_away(&err);
 	end_threads();
+	gr_kept_end();
 	for (int k = 0; k < POOL_MAX; k++)
 		if (pool[k].segment != NULL)
 			drop_segment(&pool[k]);
@@ -533,9 +549,17 @@ finish_opening(void)
 	if (session != NULL)
 		service->info = *backend->device->describe(session);
 	else
+	{
+		size_t		nbytes = (size_t) sysconf(_SC_PHYS_PAGES) * (size_t) sysconf(_SC_PAGESIZE);
+
+		/* the server and others need memory, too */
 		service->info = (GrDeviceInfo) {
-			.id = -1,.name = "the CPU in place of a GPU",.memory_total = STAND_IN_NBYTES,.memory_free = STAND_IN_NBYTES
+			.id = -1,.name = "the CPU in place of a GPU",.memory_total = nbytes,.memory_free = nbytes / 4
 		};
+	}
+	store = gr_kept_begin(backend, session, release_bytes);
+	for (int k = 0; k < control->nclients; k++)
+		attendants[k].server.store = store;
 	set_total();
 	for (int k = 0; k < POOL_MAX; k++)
 		if (pool[k].segment != NULL)
@@ -547,7 +571,7 @@ finish_opening(void)
 static bool
 retire_if_idle(TimestampTz now)
 {
-	bool		idle = gr_service_idle >= 0;
+	bool		idle = gr_service_idle >= 0 && !gr_kept_has_any();
 
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
 	for (int k = 0; k < control->nclients && idle; k++)
@@ -615,6 +639,7 @@ serve_once(void)
 		proc_exit(1);
 	}
 	trim_pool(now);
+	gr_kept_sweep(control);
 	if (service->state == GR_SERVICE_READY && retire_if_idle(now))
 		proc_exit(0);
 	return soon ? TICK_MS : LONG_TICK_MS;

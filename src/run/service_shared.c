@@ -106,3 +106,21 @@ gr_control(const char **reason)
 		LWLockRegisterTranche(control->tranche, "gpureg");
 	return control;
 }
+
+bool
+gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry)
+{
+	const GrService *service = &control->services[entry->service];
+	uint32		state = __atomic_load_n(&service->state, __ATOMIC_ACQUIRE);
+
+	return entry->state != GR_KEPT_FREE && service->generation == entry->generation &&
+		state != GR_SERVICE_DOWN && state != GR_SERVICE_ENDING;
+}
+
+void
+gr_kept_clear(GrKeptEntry *entry)
+{
+	if (entry->state == GR_KEPT_THERE)
+		dsm_unpin_segment(entry->description);
+	memset(entry, 0, sizeof(*entry));
+}

@@ -14,7 +14,6 @@
 #include "compute/remote.h"
 
 #define GR_SERVICES 16			/* at a time */
-#define GR_STAND_IN_ID (-100)	/* the "device" of a service that computes on the CPU */
 
 typedef enum GrServiceState
 {
@@ -73,16 +72,56 @@ typedef struct GrClientSlot
 	GrChannel	channel;
 } GrClientSlot;
 
+#define GR_KEPT_MAX 64			/* sets of kept rows at a time */
+#define GR_KEPT_QUERY_NBYTES 1000	/* of a query's text, as it is shown */
+
+typedef enum GrKeptState
+{
+	GR_KEPT_FREE,
+	GR_KEPT_READING,			/* by the session whose id it has: its name is taken */
+	GR_KEPT_THERE
+} GrKeptState;
+
+/*
+ * A set of kept rows. What a service has in store without an entry here of the same id, goes. All is written under the
+ * lock, by sessions and, where it ends, by the service; the entry goes with its service.
+ */
+typedef struct GrKeptEntry
+{
+	GrKeptState state;
+	uint64		id;				/* as which the rows are stored; no other set ever has it */
+	int			service;		/* which has them */
+	uint64		generation;		/* of the service */
+	Oid			database;
+	Oid			owner;
+	char		name[NAMEDATALEN];
+	char		query[GR_KEPT_QUERY_NBYTES + 1];
+	int64		nrows;
+	uint64		nbytes;
+	TimestampTz kept_at;
+	uint64		hits;			/* counted under the lock taken shared */
+	dsm_handle	description;	/* a pinned segment: see rows/kept_set.h */
+	Size		description_nbytes;
+} GrKeptEntry;
+
 typedef struct GrControl
 {
 	LWLock		lock;
 	int			tranche;
 	int			nclients;
+	uint64		last_kept_id;
+	GrKeptEntry kept[GR_KEPT_MAX];
 	GrService	services[GR_SERVICES];
 	GrClientSlot clients[FLEXIBLE_ARRAY_MEMBER];
 } GrControl;
 
 /* The control block, attached if need be; NULL where there is none, and then *reason says why. */
 extern GrControl *gr_control(const char **reason);
+
+/* Does the service that an entry is of take clients, still? Under the lock */
+extern bool gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry);
+
+/* The entry is free, and its description goes. Under the lock, taken exclusively */
+extern void gr_kept_clear(GrKeptEntry *entry);
 
 #endif							/* GPUREG_SERVICE_SHARED_H */

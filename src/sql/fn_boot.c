@@ -198,7 +198,7 @@ fit_rows(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
 	options.skip_null = true;
 	options.want_factor = true;
 	boot->f.boot_reps = boot->reps;
-	gr_glm_open_query(fcinfo, boot->query, &boot->roles, &options, &boot->f);
+	gr_glm_open_rows(fcinfo, &(GrFitRows) {.query = boot->query}, &boot->roles, &options, &boot->f);
 	boot->model.nterms = boot->f.fit->nterms;
 	boot->model.intercept = boot->f.options.intercept;
 	gr_model_name_terms(&boot->model, boot->f.ingest.names);

@@ -80,24 +80,27 @@ fit_options(FunctionCallInfo fcinfo)
 
 /*
  * gpu_logreg_fit(query text, intercept boolean, l2 float8, max_iter int, tol float8, solver text, learning_rate
- * float8, weights text, frequencies text, offsets text, formula text, vcov text, clusters text[], firth boolean): NULL
- * if one of the first six is NULL
+ * float8, weights text, frequencies text, offsets text, formula text, vcov text, clusters text[], firth boolean,
+ * kept text, rows text): NULL if one of intercept .. solver is NULL, or both query and kept are
  */
 Datum
 gr_logreg_fit(PG_FUNCTION_ARGS)
 {
 	GrLogregOptions options;
+	GrFitRows	rows;
 	GrRoles		roles;
 
-	for (int k = 0; k < 6; k++)
+	for (int k = 1; k < 6; k++)
 		if (PG_ARGISNULL(k))
 			PG_RETURN_NULL();
+	if (!gr_fit_arguments(fcinfo, 0, 14, 15, &rows))
+		PG_RETURN_NULL();
 	options = fit_options(fcinfo);
 	roles = gr_role_arguments(fcinfo, 7, 8, 9);
 	gr_formula_argument(fcinfo, 10, options.intercept, &roles);
 	gr_vcov_arguments(fcinfo, 11, 12, &options, &roles);
 	gr_firth_argument(fcinfo, 13, &options, false);
-	return gr_glm_fit_query(fcinfo, "gpu_logreg_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
+	return gr_glm_fit_rows(fcinfo, "gpu_logreg_fit", &rows, &roles, &options, false);
 }
 
 /*
@@ -108,7 +111,7 @@ gr_logreg_fit(PG_FUNCTION_ARGS)
 enum
 {
 	GLM_QUERY, GLM_FAMILY, GLM_LINK, GLM_INTERCEPT, GLM_FORMULA, GLM_WEIGHTS, GLM_FREQUENCIES, GLM_OFFSETS, GLM_L2,
-	GLM_MAX_ITER, GLM_TOL, GLM_THETA, GLM_VCOV, GLM_CLUSTERS, GLM_FIRTH
+	GLM_MAX_ITER, GLM_TOL, GLM_THETA, GLM_VCOV, GLM_CLUSTERS, GLM_FIRTH, GLM_KEPT, GLM_ROWS
 };
 
 /* The negative binomial family's parameter, or that it is to be estimated */
@@ -130,22 +133,23 @@ read_theta(FunctionCallInfo fcinfo, GrLogregOptions *options)
 
 /*
  * gpu_glm_fit(query text, family text, link text, intercept boolean, formula text, weights text, frequencies text,
- * offsets text, l2 float8, max_iter int, tol float8, theta float8, vcov text, clusters text[], firth boolean): NULL if
- * one of query, family, intercept, l2, max_iter and tol is NULL
+ * offsets text, l2 float8, max_iter int, tol float8, theta float8, vcov text, clusters text[], firth boolean,
+ * kept text, rows text): NULL if one of family, intercept, l2, max_iter and tol is NULL, or both query and kept are
  */
 Datum
 gr_glm_fit(PG_FUNCTION_ARGS)
 {
-	static const int wanted[] = {GLM_QUERY, GLM_FAMILY, GLM_INTERCEPT, GLM_L2, GLM_MAX_ITER, GLM_TOL};
+	static const int wanted[] = {GLM_FAMILY, GLM_INTERCEPT, GLM_L2, GLM_MAX_ITER, GLM_TOL};
 	GrLogregOptions options = gr_glm_defaults(0);
 	GrNamedFamily named;
+	GrFitRows	rows;
 	GrRoles		roles;
-	char	   *query;
 
 	for (int k = 0; k < (int) lengthof(wanted); k++)
 		if (PG_ARGISNULL(wanted[k]))
 			PG_RETURN_NULL();
-	query = text_to_cstring(PG_GETARG_TEXT_PP(GLM_QUERY));
+	if (!gr_fit_arguments(fcinfo, GLM_QUERY, GLM_KEPT, GLM_ROWS, &rows))
+		PG_RETURN_NULL();
 	named = gr_read_family(text_to_cstring(PG_GETARG_TEXT_PP(GLM_FAMILY)));
 	options.distribution = named.distribution;
 	if (!PG_ARGISNULL(GLM_LINK))
@@ -169,7 +173,7 @@ gr_glm_fit(PG_FUNCTION_ARGS)
 		roles.offsets == NULL && options.l2 == 0 && options.vcov == GR_VCOV_IID)
 	{
 		roles.centered = roles.pairs = true;
-		return gr_ols_fit_query(fcinfo, "gpu_glm_fit", query, &roles);
+		return gr_ols_fit_rows(fcinfo, "gpu_glm_fit", &rows, &roles);
 	}
-	return gr_glm_fit_query(fcinfo, "gpu_glm_fit", query, &roles, &options, named.quasi);
+	return gr_glm_fit_rows(fcinfo, "gpu_glm_fit", &rows, &roles, &options, named.quasi);
 }

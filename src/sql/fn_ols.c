@@ -16,6 +16,8 @@
 #include "utils/memutils.h"
 
 #include "compute/compute.h"
+#include "compute/glm.h"
+#include "compute/gram_shift.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/source.h"
@@ -36,10 +38,63 @@ PG_FUNCTION_INFO_V1(gr_ols_solve_stats);
 PG_FUNCTION_INFO_V1(gr_ols_coef);
 PG_FUNCTION_INFO_V1(gr_ols_fit);
 
-/* Waits for the job's sums, solves, and releases the job. ingest: that the rows come from, or NULL */
+/* Kept columns that are further from 0 than so many of their spreads are summed about their means. */
+#define FAR_SPREADS 4.0
+
+/* Of an EXACT pass's sums: those of (1, x, y), which are behind a row of ones */
 static void
-finish_model(GrJob *job, GrIngest *ingest, bool intercept, GrModel *model, bool want_vcov, const char *function,
-			 double started)
+take_triangle(const double *sums, int nfeatures, double *hi, double *lo)
+{
+	const double *from_hi = sums + GR_SUM_HEAD;
+	const double *from_lo = from_hi + gr_triangle(gr_norder(nfeatures) + 1);
+	Size		k = 0;
+
+	for (Size i = 1; i <= gr_norder(nfeatures); i++)
+		for (Size j = 1; j <= i; j++, k++)
+		{
+			hi[k] = from_hi[i * (i + 1) / 2 + j];
+			lo[k] = from_lo[i * (i + 1) / 2 + j];
+		}
+}
+
+/*
+ * What gr_job_finish() gives, of rows that are kept: a pass tells it and, where a column wants a shift, another. The
+ * response has none: passes know of none.
+ */
+static void
+sum_kept(GrRowSource *source, double *hi, double *lo, double *shift)
+{
+	int			nfeatures = source->shape.nfeatures;
+	double	   *sums = palloc_extended(gr_pass_nsums(GR_PASS_EXACT, nfeatures) * sizeof(double), MCXT_ALLOC_HUGE);
+	GrPass		pass = {
+		.kind = GR_PASS_EXACT,.shape = source->shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY},.linear = true,
+		.beta = palloc0(gr_nterms(nfeatures) * sizeof(double)),.shift = shift,.measure = GR_MEASURE_STEP,
+		.counts = source->rules.weighting == GR_FREQUENCIES
+	};
+	GrError		err = {0};
+	int			column;
+
+	memset(shift, 0, gr_nterms(nfeatures) * sizeof(double));
+	do
+	{
+		gr_pass_clear(GR_PASS_EXACT, nfeatures, sums);
+		gr_source_pass(source, &pass, sums);
+		take_triangle(sums, nfeatures, hi, lo);
+	} while (source->npasses == 1 && gr_shift_by_sums(shift, hi, lo, nfeatures, FAR_SPREADS));
+	pfree(sums);
+	if (gr_gram_finite(hi, nfeatures, &column))
+		return;
+	gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
+	gr_job_fail(source->job, &err);
+}
+
+/*
+ * Waits for the job's sums, solves, and releases the job. ingest: that the rows come from, or NULL; kept: the source of
+ * rows that are kept, or NULL
+ */
+static void
+finish_model(GrJob *job, GrIngest *ingest, GrRowSource *kept, bool intercept, GrModel *model, bool want_vcov,
+			 const char *function, double started)
 {
 	Size		triangle = gr_triangle(gr_norder(job->shape.nfeatures));
 	double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double),
@@ -48,7 +103,10 @@ finish_model(GrJob *job, GrIngest *ingest, bool intercept, GrModel *model, bool 
 	double	   *shift = lo + triangle;
 	double		read_done;
 
-	gr_job_finish(job, hi, lo, shift);
+	if (kept == NULL)
+		gr_job_finish(job, hi, lo, shift);
+	else
+		sum_kept(kept, hi, lo, shift);
 	read_done = gr_now();
 	if (ingest != NULL)
 	{
@@ -96,7 +154,7 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 	}
 	if (job->nrows == 0)
 		PG_RETURN_NULL();
-	finish_model(job, NULL, intercept, &model, false, "gpu_ols", started);
+	finish_model(job, NULL, NULL, intercept, &model, false, "gpu_ols", started);
 	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
@@ -163,48 +221,66 @@ gr_ols_coef(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(gr_model_coefficients(&model));
 }
 
-Datum
-gr_ols_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles)
+/* The same over a query */
+static void
+fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles, GrIngest *ingest,
+		  GrModel *model)
 {
 	double		started = gr_now();
 	GrPlace		place = {0};
 	ErrorContextCallback context;
 	GrState    *stats;
-	GrIngest	ingest;
-	GrModel		model = {0};
+	double		read_done;
 
 	gr_enter_query(&context, query);
-	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, roles, &ingest);
-	stats = gr_source_sum(&ingest, &place);
+	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, roles, ingest);
+	stats = gr_source_sum(ingest, &place);
 	if (stats == NULL)
-		finish_model(ingest.job, &ingest, ingest.intercept, &model, true, name, started);
+		finish_model(ingest->job, ingest, NULL, ingest->intercept, model, true, name, started);
 	else
 	{
-		double		read_done = gr_now();
-
+		read_done = gr_now();
 		/* this process's own, which nobody looks at again */
-		gr_fold_sums(&ingest, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats));
-		model.moves = gr_ingest_moves(&ingest);
-		solve_stats(stats, ingest.nfeatures, ingest.intercept, ingest.names, &model);
+		gr_fold_sums(ingest, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats));
+		model->moves = gr_ingest_moves(ingest);
+		solve_stats(stats, ingest->nfeatures, ingest->intercept, ingest->names, model);
 		gr_record_pass(name, &place, stats->nrows, stats->nfeatures, stats->nworkers, started, read_done, gr_now());
 	}
 	gr_leave_query(&context);
+}
+
+Datum
+gr_ols_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles)
+{
+	double		started = gr_now();
+	GrIngest	ingest;
+	GrRowSource source;
+	GrModel		model = {0};
+
+	if (rows->kept != NULL)
+	{
+		gr_kept_read(rows, (GrRowRules) {GR_GAUSSIAN, roles->weighting, 0}, roles, &ingest, &source);
+		finish_model(ingest.job, &ingest, &source, ingest.intercept, &model, true, name, started);
+	}
+	else
+		fit_query(fcinfo, name, rows->query, roles, &ingest, &model);
 	model.nskipped = ingest.nskipped;
 	model.design = ingest.design;
 	return gr_model_datum(fcinfo, &model);
 }
 
 /*
- * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text, vcov text, clusters text[]):
- * NULL if one of the first two is
+ * gpu_ols_fit(query text, intercept boolean, formula text, weights text, frequencies text, vcov text, clusters text[],
+ * kept text, rows text): NULL if intercept is, or both query and kept are
  */
 Datum
 gr_ols_fit(PG_FUNCTION_ARGS)
 {
 	GrRoles		roles;
+	GrFitRows	rows;
 	GrLogregOptions options = gr_glm_defaults(0);
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+	if (!gr_fit_arguments(fcinfo, 0, 7, 8, &rows) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	roles = gr_role_arguments(fcinfo, 3, 4, -1);
 	gr_formula_argument(fcinfo, 2, PG_GETARG_BOOL(1), &roles);
@@ -213,8 +289,8 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 	{
 		options.distribution = (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY};
 		options.intercept = PG_GETARG_BOOL(1);
-		return gr_glm_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles, &options, false);
+		return gr_glm_fit_rows(fcinfo, "gpu_ols_fit", &rows, &roles, &options, false);
 	}
 	roles.centered = roles.pairs = true;
-	return gr_ols_fit_query(fcinfo, "gpu_ols_fit", text_to_cstring(PG_GETARG_TEXT_PP(0)), &roles);
+	return gr_ols_fit_rows(fcinfo, "gpu_ols_fit", &rows, &roles);
 }

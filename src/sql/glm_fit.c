@@ -442,7 +442,7 @@ gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, c
 }
 
 /*
- * Over a query
+ * Over a query, or kept rows
  */
 
 /* Notes a run over a query that is read again and again. */
@@ -476,20 +476,56 @@ record_clusters(const GrRowSource *source)
 			 "; the query was run %d times more for the sums of clusters", source->nclusterings);
 }
 
-/* Reads the query, and fits to it. centered: powers may be about centers */
+bool
+gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit)
+{
+	memset(fit, 0, sizeof(*fit));
+	if (!PG_ARGISNULL(query))
+		fit->query = text_to_cstring(PG_GETARG_TEXT_PP(query));
+	if (!PG_ARGISNULL(kept))
+		fit->kept = text_to_cstring(PG_GETARG_TEXT_PP(kept));
+	if (!PG_ARGISNULL(rows))
+		fit->filter = text_to_cstring(PG_GETARG_TEXT_PP(rows));
+	if (fit->query != NULL && fit->kept != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fit is to a query or to kept rows, not to both")));
+	if (fit->filter != NULL && fit->kept == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rows is a filter of kept rows"),
+				 errhint("A query has its WHERE clause.")));
+	return fit->query != NULL || fit->kept != NULL;
+}
+
+/* Reads the rows, wherever they are. */
 static void
-fit_query(FunctionCallInfo fcinfo, const char *query, const GrRoles *given, bool centered,
-		  const GrLogregOptions *options, GrQueryFit *f)
+read_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, GrDistribution distribution,
+		  GrQueryFit *f)
+{
+	if (rows->kept != NULL)
+	{
+		gr_kept_read(rows, (GrRowRules) {distribution.family, roles->weighting, distribution.theta}, roles, &f->ingest,
+					 &f->source);
+		return;
+	}
+	gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, distribution.family, roles, &f->ingest);
+	f->ingest.rules.theta = distribution.theta;
+	f->ingest.boot_reps = f->boot_reps;
+	gr_source_read(&f->source, &f->ingest);
+}
+
+/* Reads the rows, and fits to them. centered: powers may be about centers */
+static void
+fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, bool centered,
+		 const GrLogregOptions *options, GrQueryFit *f)
 {
 	GrRoles		roles = *given;
 	GrError		err = {0};
 
 	roles.centered = centered;
 	f->options = *options;
-	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, options->distribution.family, &roles, &f->ingest);
-	f->ingest.rules.theta = options->distribution.theta;
-	f->ingest.boot_reps = f->boot_reps;
-	gr_source_read(&f->source, &f->ingest);
+	read_rows(fcinfo, rows, &roles, options->distribution, f);
 	if (f->ingest.nrows == 0 && f->source.kind == GR_SOURCE_JOB)
 		gr_raise_no_rows(f->ingest.nskipped);
 	f->read_done = gr_now();
@@ -524,37 +560,39 @@ gr_glm_record_query(const char *name, const GrQueryFit *f, double started)
 }
 
 void
-gr_glm_open_query(FunctionCallInfo fcinfo, const char *query, const GrRoles *roles, const GrLogregOptions *options,
-				  GrQueryFit *f)
+gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, const GrLogregOptions *options,
+				 GrQueryFit *f)
 {
 	/* the penalty and the learning rate are of the powers themselves */
 	bool		centered = options->l2 == 0 && isnan(options->learning_rate);
 
-	fit_query(fcinfo, query, roles, centered, options, f);
+	fit_rows(fcinfo, rows, roles, centered, options, f);
 	f->refitted = f->fit->unmovable;
 	if (f->refitted)
 	{
 		gr_job_release(f->source.job);
-		fit_query(fcinfo, query, roles, false, options, f);
+		fit_rows(fcinfo, rows, roles, false, options, f);
 	}
 }
 
 Datum
-gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles,
-				 const GrLogregOptions *options, bool quasi)
+gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
+				const GrLogregOptions *options, bool quasi)
 {
 	double		started = gr_now();
 	GrQueryFit	f = {0};
 	GrModel		model = {.quasi = quasi};
 	ErrorContextCallback context;
 
-	gr_enter_query(&context, query);
-	gr_glm_open_query(fcinfo, query, roles, options, &f);
+	if (rows->query != NULL)
+		gr_enter_query(&context, rows->query);
+	gr_glm_open_rows(fcinfo, rows, roles, options, &f);
 	if (roles->weighting == GR_FREQUENCIES)
 		(void) gr_count(f.source.totals.weights);
 	gr_glm_record_query(name, &f, started);
 	gr_glm_model(&model, f.fit, &f.options, f.ingest.names);
-	gr_leave_query(&context);
+	if (rows->query != NULL)
+		gr_leave_query(&context);
 	model.nskipped = f.source.nskipped;
 	model.design = f.ingest.design;
 	model.device = pstrdup(f.source.job->place.device);

@@ -10,6 +10,7 @@
 
 #include "compute/logreg.h"
 #include "rows/ingest.h"
+#include "rows/kept_source.h"
 #include "rows/source.h"
 #include "sql/model.h"
 
@@ -46,7 +47,7 @@ extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const 
  */
 extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names);
 
-/* A fit to a query's rows */
+/* A fit to a query's rows, or to kept ones */
 typedef struct GrQueryFit
 {
 	int			boot_reps;		/* given: replicates that are wanted besides; see GrIngest */
@@ -58,18 +59,24 @@ typedef struct GrQueryFit
 	bool		refitted;		/* it is the second one */
 } GrQueryFit;
 
-/* Fits to a query's rows, which stay where they are until the source's job is released. */
-extern void gr_glm_open_query(FunctionCallInfo fcinfo, const char *query, const GrRoles *roles,
-							  const GrLogregOptions *options, GrQueryFit *f);
+/* Fits to a query's rows, or kept ones, which stay where they are until the source's job is released. */
+extern void gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles,
+							 const GrLogregOptions *options, GrQueryFit *f);
 
 /* Notes the run, of rows that were kept or read again and again, before the job is released. */
 extern void gr_glm_record_query(const char *name, const GrQueryFit *f, double started);
 
 /*
- * Fits to a query's rows: a gpu_model. distribution, intercept, vcov and how to solve are given by the options; name:
- * of the SQL function
+ * What a function's arguments say that the fit is to: number query, kept and rows (the filter). False if there is
+ * neither a query nor kept rows; ERROR if there are both
  */
-extern Datum gr_glm_fit_query(FunctionCallInfo fcinfo, const char *name, const char *query, const GrRoles *roles,
-							  const GrLogregOptions *options, bool quasi);
+extern bool gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit);
+
+/*
+ * Fits to a query's rows, or to kept ones: a gpu_model. distribution, intercept, vcov and how to solve are given by the
+ * options; name: of the SQL function
+ */
+extern Datum gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
+							 const GrLogregOptions *options, bool quasi);
 
 #endif							/* GPUREG_GLM_FIT_H */

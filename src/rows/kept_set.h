@@ -1,0 +1,50 @@
+/*
+ * kept_set.h: rows that a device service keeps: what their columns are.
+ *
+ * Kept rows are numbers: those of a column of numbers or booleans, a number that stands for a level of a factor, and
+ * NaN for NULL. The description, in shared memory, says what the numbers are; see kept_list.h for who has it, and
+ * derive.h for what is made of them.
+ */
+#ifndef GPUREG_KEPT_SET_H
+#define GPUREG_KEPT_SET_H
+
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+
+#include "compute/design.h"
+#include "run/kept_list.h"
+
+typedef enum GrKeptKind
+{
+	GR_KEPT_NUMBER = 'n',
+	GR_KEPT_BOOLEAN = 'b',
+	GR_KEPT_FACTOR = 'f'
+} GrKeptKind;
+
+typedef struct GrKeptColumn
+{
+	const char *name;
+	GrKeptKind	kind;
+	bool		nulls;			/* it has some */
+	double		center;			/* a number's: the middle of the values */
+	GrLevels	levels;			/* a factor's, in their order, */
+	double	   *codes;			/* and what stands for them */
+} GrKeptColumn;
+
+typedef struct GrKeptSet
+{
+	GrKeptEntry entry;			/* as the list had it */
+	int			ncolumns;
+	GrKeptColumn *columns;
+	const char **names;			/* the columns' */
+} GrKeptSet;
+
+/* A description, and what it describes, in the current memory context */
+extern void gr_describe_kept(StringInfo description, int ncolumns, const GrKeptColumn *columns);
+extern void gr_read_description(StringInfo description, GrKeptSet *set);
+
+/* ERROR where the session is in the middle of sending rows to a service: it has no ear for other answers. */
+extern void gr_check_not_lent(void);
+
+#endif							/* GPUREG_KEPT_SET_H */

@@ -1,0 +1,529 @@
+/*
+ * kept_source.c: the rows of a fit, derived from kept ones: what of them is wanted is a formula, columns with roles and
+ * a filter, and the service makes the rows of it; see derive.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+
+#include "compute/derive.h"
+#include "compute/row_filter.h"
+#include "rows/design_values.h"
+#include "rows/frame.h"
+#include "rows/kept_set.h"
+#include "rows/kept_source.h"
+#include "rows/levels.h"
+#include "run/args.h"
+#include "run/device.h"
+#include "run/job.h"
+#include "run/raise.h"
+
+/* What is being read */
+typedef struct Reading
+{
+	const GrFitRows *rows;
+	const GrRoles *roles;
+	GrRowRules	rules;
+	GrKeptSet	set;
+	GrRemoteClient *client;
+	GrQuery		described;		/* the columns as a query's are described */
+	GrFilterStep *steps;		/* room for more than there can be */
+	int			nsteps;
+	int			found[GR_ROLES_MAX];	/* where the response and the columns with a role are */
+	int			nroles;
+} Reading;
+
+static void
+raise_gone(const Reading *r)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("kept rows \"%s\" have gone", r->rows->kept)));
+}
+
+static void raise_none(const GrDeriveCounts *counts) __attribute__((noreturn));
+
+static void
+raise_none(const GrDeriveCounts *counts)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NO_DATA_FOUND),
+			 errmsg("no kept row takes part"),
+			 errdetail(INT64_FORMAT " rows were left out by the filter, and " INT64_FORMAT " for a NULL.",
+					   (int64) counts->nfiltered, (int64) counts->nskipped)));
+}
+
+/* Finds the rows, and the service that has them. */
+static void
+open_set(Reading *r)
+{
+	StringInfoData description;
+	const char *reason = NULL;
+
+	gr_check_not_lent();
+	initStringInfo(&description);
+	gr_kept_find(r->rows->kept, &r->set.entry, &description);
+	gr_read_description(&description, &r->set);
+	r->client = gr_service_connect_to(r->set.entry.service, r->set.entry.generation, gr_service_is_used(),
+									  &reason);
+	if (r->client == NULL)
+		gr_raise_no_service(reason);
+}
+
+static Oid
+type_of(GrKeptKind kind)
+{
+	return kind == GR_KEPT_FACTOR ? TEXTOID : kind == GR_KEPT_BOOLEAN ? BOOLOID : FLOAT8OID;
+}
+
+static void
+describe_as_query(Reading *r)
+{
+	TupleDesc	columns = CreateTemplateTupleDesc(r->set.ncolumns);
+
+	for (int k = 0; k < r->set.ncolumns; k++)
+		TupleDescInitEntry(columns, k + 1, NULL, type_of(r->set.columns[k].kind), -1, 0);
+	r->described.columns = columns;
+	r->described.names = r->set.names;
+}
+
+/*
+ * The filter
+ */
+
+static bool
+find_code(void *arg, int k, const char *bytes, int nbytes, double *code)
+{
+	const Reading *r = arg;
+	const GrKeptColumn *column = &r->set.columns[k];
+	int			level = column->kind == GR_KEPT_FACTOR ? gr_level_find(&column->levels, bytes, nbytes) : -1;
+
+	if (level >= 0)
+		*code = column->codes[level];
+	return level >= 0;
+}
+
+static int
+filter_errcode(GrFilterFault fault)
+{
+	switch (fault)
+	{
+		case GR_FILTER_UNKNOWN:
+			return ERRCODE_UNDEFINED_COLUMN;
+		case GR_FILTER_AMBIGUOUS:
+			return ERRCODE_AMBIGUOUS_COLUMN;
+		case GR_FILTER_MISMATCH:
+			return ERRCODE_DATATYPE_MISMATCH;
+		case GR_FILTER_RANGE:
+			return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+		case GR_FILTER_LIMIT:
+			return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+		default:
+			return ERRCODE_SYNTAX_ERROR;
+	}
+}
+
+static void
+raise_filter(const Reading *r, GrFilterFault fault, const GrError *err)
+{
+	const char *text = r->rows->filter;
+	bool		placed = fault != GR_FILTER_LIMIT;
+
+	ereport(ERROR,
+			(errcode(filter_errcode(fault)),
+			 errmsg("%s", err->detail),
+			 errhint("A filter compares kept columns with constants, as in x1 > 3 AND g IN ('a', 'b')."),
+			 placed ? internalerrposition(pg_mbstrlen_with_len(text, (int) err->where) + 1) : 0,
+			 placed ? internalerrquery(text) : 0));
+}
+
+static void
+read_filter(Reading *r)
+{
+	GrFilterColumn *columns = palloc(r->set.ncolumns * sizeof(GrFilterColumn));
+	GrFilterColumns all = {.n = r->set.ncolumns,.column = columns,.find_level = find_code,.arg = r};
+	GrFilterFault fault = GR_FILTER_OK;
+	GrError		err = {0};
+
+	/* and room for what read_level() adds */
+	r->steps = palloc((GR_FILTER_STEPS_MAX + 2) * sizeof(GrFilterStep));
+	for (int k = 0; k < r->set.ncolumns; k++)
+		columns[k] = (GrFilterColumn) {
+			r->set.names[k], r->set.columns[k].kind == GR_KEPT_FACTOR ? GR_FILTER_FACTOR :
+			r->set.columns[k].kind == GR_KEPT_BOOLEAN ? GR_FILTER_BOOLEAN : GR_FILTER_NUMBER
+		};
+	if (r->rows->filter != NULL &&
+		!gr_row_filter_read(r->rows->filter, strlen(r->rows->filter), &all, r->steps, &r->nsteps, &fault, &err))
+		raise_filter(r, fault, &err);
+}
+
+/*
+ * Derivations
+ */
+
+/* What is derived whatever the features are */
+static GrDeriveOptions
+derive_options(const Reading *r, const int *found, int nroles)
+{
+	return (GrDeriveOptions) {
+		.ncolumns = r->set.ncolumns,.response = found[0],
+		.weight = r->roles->weights != NULL ? found[1] : -1,
+		.offset = r->roles->offsets != NULL ? found[nroles - 1] : -1,
+		.steps = r->steps,.nsteps = r->nsteps
+	};
+}
+
+static GrDerivation *
+make_derivation(const GrDeriveOptions *options)
+{
+	GrError		err = {0};
+	GrDerivation *d = gr_derivation_make(options, gr_context_memory(CurrentMemoryContext), &err);
+
+	if (d == NULL)
+		gr_raise(&err);
+	return d;
+}
+
+/* The names of derived rows' numbers, as row.h has them; room for those of the features, which are the caller's */
+static const char **
+name_roles(const Reading *r, const int *found, int nroles, int nfeatures)
+{
+	const char **names = palloc((nfeatures + GR_ROLES_MAX) * sizeof(char *));
+
+	for (int i = 0; i < nroles; i++)
+		names[nfeatures + i] = r->set.names[found[i]];
+	return names;
+}
+
+/* How many rows a derivation gives, which are looked over */
+static GrDeriveCounts
+count_rows(const Reading *r, const GrDerivation *d, const char *const *names)
+{
+	GrSinkOptions sink = {.kind = GR_SINK_KEEP};
+	GrDeriveCounts counts = {0};
+	GrError		err = {0};
+
+	if (gr_remote_derive(r->client, r->set.entry.id, d, r->rules, &sink, NULL, &counts, &gr_host, &err))
+		return counts;
+	if (err.status == GR_INVALID)
+		raise_gone(r);
+	gr_note_device_error(&err);
+	gr_raise_columns(&err, d->nfeatures, names);
+}
+
+/*
+ * Levels
+ */
+
+/* The levels, which need no look at the rows where none is left out */
+static bool
+has_all_levels(const Reading *r, const int *found, int nroles, const bool *used)
+{
+	bool		nulls = false;
+
+	for (int k = 0; k < r->set.ncolumns; k++)
+		nulls |= used[k] && r->set.columns[k].nulls;
+	for (int i = 0; i < nroles; i++)
+		nulls |= r->set.columns[found[i]].nulls;
+	return r->nsteps == 0 && !nulls;
+}
+
+/* Has a complete row this number in column k? */
+static bool
+has_level(Reading *r, GrDeriveOptions *options, int k, double code, const char *const *names)
+{
+	GrDeriveCounts counts;
+
+	r->steps[r->nsteps] = (GrFilterStep) {GR_FILTER_EQ, k, code};
+	r->steps[r->nsteps + 1] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
+	options->nsteps = r->nsteps + (r->nsteps > 0 ? 2 : 1);
+	if (options->nsteps > GR_FILTER_STEPS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter has too many comparisons beside factors")));
+	counts = count_rows(r, make_derivation(options), names);
+	return counts.nrows + counts.nweightless > 0;
+}
+
+static void
+add_level(GrLevels *levels, GrString level)
+{
+	if (!gr_level_add(levels, level, gr_context_memory(CurrentMemoryContext)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+}
+
+static void
+check_can_be_factor(const GrKeptColumn *column)
+{
+	if (column->kind == GR_KEPT_NUMBER)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("kept numbers cannot be a factor"),
+				 errdetail("Column \"%s\" was kept as numbers.", column->name),
+				 errhint("Keep it as texts: %s::text.", quote_identifier(column->name))));
+}
+
+/* The levels that a column has in any row */
+static void
+list_levels(const GrKeptColumn *column, GrLevels *levels, double *codes)
+{
+	if (column->kind == GR_KEPT_FACTOR)
+	{
+		*levels = column->levels;
+		memcpy(codes, column->codes, column->levels.n * sizeof(double));
+		return;
+	}
+	add_level(levels, (GrString) {"false", 5});
+	add_level(levels, (GrString) {"true", 4});
+	codes[0] = 0;
+	codes[1] = 1;
+}
+
+/* As GrFrameColumns wants it */
+static void
+find_levels(void *arg, int k, const int *found, int nroles, const bool *used, GrLevels *levels)
+{
+	Reading    *r = arg;
+	const GrKeptColumn *column = &r->set.columns[k];
+	GrDeriveOptions options = derive_options(r, found, nroles);
+	int		   *features = palloc(r->set.ncolumns * sizeof(int));
+	double	   *codes = palloc(Max(column->levels.n, 2) * sizeof(double));
+	GrLevels	all = {0};
+	const char **names;
+
+	check_can_be_factor(column);
+	list_levels(column, &all, codes);
+	if (column->kind == GR_KEPT_FACTOR && has_all_levels(r, found, nroles, used))
+	{
+		*levels = all;
+		return;
+	}
+	for (int j = 0; j < r->set.ncolumns; j++)
+		if (used[j])
+			features[options.nfeatures++] = j;
+	options.columns = features;
+	names = name_roles(r, found, nroles, options.nfeatures);
+	for (int j = 0; j < options.nfeatures; j++)
+		names[j] = r->set.names[features[j]];
+	for (int i = 0; i < all.n; i++)
+		if (has_level(r, &options, k, codes[i], names))
+			add_level(levels, all.level[i]);
+	if (levels->n == 0)
+	{
+		GrDeriveCounts counts;
+
+		options.nsteps = r->nsteps;
+		counts = count_rows(r, make_derivation(&options), names);
+		raise_none(&counts);
+	}
+}
+
+static double
+find_center(void *arg, int k)
+{
+	return ((const Reading *) arg)->set.columns[k].center;
+}
+
+/*
+ * Features
+ */
+
+/* Which kept columns those of the design are */
+static int *
+design_columns(const Reading *r, const GrDesign *design)
+{
+	int		   *columns = palloc(Max(design->ncolumns, 1) * sizeof(int));
+
+	for (int k = 0; k < design->ncolumns; k++)
+		columns[k] = gr_find_column(r->set.ncolumns, r->set.names, NULL, gr_design_column_name(design, k));
+	return columns;
+}
+
+/* What stands for the levels of the design's columns */
+static const double *const *
+design_codes(const Reading *r, const GrDesign *design, const int *columns)
+{
+	const double **codes = palloc0(Max(design->ncolumns, 1) * sizeof(double *));
+
+	for (int k = 0; k < design->ncolumns; k++)
+	{
+		const GrLevels *levels = &design->columns[k].levels;
+		const GrKeptColumn *column = &r->set.columns[columns[k]];
+		double	   *of_levels = palloc(Max(levels->n, 1) * sizeof(double));
+
+		for (int i = 0; i < levels->n; i++)
+		{
+			GrString	level = levels->level[i];
+			bool		found = find_code((void *) r, columns[k], level.bytes, level.nbytes, &of_levels[i]);
+
+			/* a boolean's are false and true */
+			if (!found)
+				of_levels[i] = column->kind == GR_KEPT_BOOLEAN && level.nbytes == 4 ? 1 : 0;
+		}
+		codes[k] = levels->n > 0 ? of_levels : NULL;
+	}
+	return codes;
+}
+
+/* The features that a frame's design makes */
+static GrDerivation *
+derive_design(const Reading *r, GrIngest *ingest)
+{
+	GrDeriveOptions options = derive_options(r, r->found, r->nroles);
+	GrDesign   *design = ingest->row_design[0] == '\0' ? NULL :
+		gr_open_design(CurrentMemoryContext, ingest->row_design, strlen(ingest->row_design));
+	int		   *columns;
+
+	if (design == NULL && ingest->row_design[0] != '\0')
+		elog(ERROR, "malformed design");
+	ingest->nfeatures = design == NULL ? 0 : design->nfeatures + ingest->nlow;
+	ingest->names = name_roles(r, r->found, r->nroles, ingest->nfeatures);
+	if (design == NULL)
+		return make_derivation(&options);
+	gr_frame_names(ingest->row_design, ingest->nlow, ingest->names);
+	options.pairs = ingest->nlow > 0;
+	columns = design_columns(r, design);
+	options.columns = columns;
+	options.design = design;
+	options.codes = design_codes(r, design, columns);
+	return make_derivation(&options);
+}
+
+/* All columns that are nothing else */
+static GrDerivation *
+derive_columns(const Reading *r, GrIngest *ingest)
+{
+	GrDeriveOptions options = derive_options(r, r->found, r->nroles);
+	int		   *columns = palloc(r->set.ncolumns * sizeof(int));
+
+	for (int k = 0; k < r->set.ncolumns; k++)
+		if (k != r->found[0] && k != options.weight && k != options.offset)
+			columns[options.nfeatures++] = k;
+	options.columns = columns;
+	ingest->nfeatures = options.nfeatures;
+	ingest->names = name_roles(r, r->found, r->nroles, options.nfeatures);
+	for (int k = 0; k < options.nfeatures; k++)
+		ingest->names[k] = r->set.names[columns[k]];
+	return make_derivation(&options);
+}
+
+/* A category can't be the response, nor a weight or an offset. */
+static void
+check_roles(const Reading *r)
+{
+	for (int i = 0; i < r->nroles; i++)
+		if (r->set.columns[r->found[i]].kind == GR_KEPT_FACTOR)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("kept column \"%s\" is a category", r->set.names[r->found[i]]),
+					 i == 0 ? errdetail("The response must be a number or a boolean.") :
+					 errdetail("Weights, frequencies and offsets must be numbers.")));
+}
+
+/* What the features are, and what else a fit wants to know of them */
+static GrDerivation *
+derive_features(Reading *r, GrIngest *ingest)
+{
+	const GrFrameColumns columns = {find_levels, find_center, r};
+	GrFrame    *frame = gr_make_frame_of(&r->described, &columns, r->roles);
+
+	ingest->intercept = frame == NULL ? r->roles->intercept : frame->intercept;
+	ingest->design = frame == NULL ? NULL : frame->design;
+	ingest->row_design = frame == NULL ? NULL : frame->row_design;
+	ingest->nlow = frame == NULL ? 0 : frame->nlow;
+	if (frame == NULL)
+		r->nroles = gr_find_roles(r->set.ncolumns, r->set.names, r->roles, r->found);
+	else
+	{
+		r->nroles = frame->nroles;
+		memcpy(r->found, frame->found, sizeof(r->found));
+	}
+	check_roles(r);
+	return frame == NULL ? derive_columns(r, ingest) : derive_design(r, ingest);
+}
+
+/*
+ * All of it
+ */
+
+static void
+check_request(const Reading *r)
+{
+	if (r->roles->nclusters > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("clusters are not supported for kept rows"),
+				 errhint("Fit to the query itself.")));
+	if (r->roles->unit_weights)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the quasibinomial family needs weights for kept rows"),
+				 errhint("Keep a column of ones, and name it as weights.")));
+}
+
+/* Has the service make the rows. */
+static GrJob *
+derive_job(const Reading *r, const GrIngest *ingest, const GrDerivation *d, GrDeriveCounts *counts)
+{
+	GrJobOptions options = {
+		.kind = GR_SINK_KEEP,.shape = gr_derived_shape(d),.rules = r->rules,.names = ingest->names,
+		.keeper = r->client
+	};
+	int64		nrows_max = r->set.entry.nrows;
+	GrJob	   *job;
+
+	gr_check_terms(d->nfeatures, ingest->intercept);
+	if (d->nfeatures == 0 && !gr_service_stands_in(r->client))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a fit to rows kept on a GPU must have a feature")));
+	/* memory is asked for what is sure to be needed, where that is known by a look */
+	if (r->nsteps > 0)
+		nrows_max = count_rows(r, d, ingest->names).nrows;
+	job = gr_job_derive(&options, r->set.entry.id, d, nrows_max, counts);
+	if (job == NULL)
+		raise_gone(r);
+	return job;
+}
+
+static void
+describe_kept(void *arg)
+{
+	errcontext("kept rows \"%s\"", (const char *) arg);
+}
+
+void
+gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest, GrRowSource *source)
+{
+	Reading		r = {.rows = rows,.roles = roles,.rules = rules};
+	ErrorContextCallback context = {.callback = describe_kept,.arg = unconstify(char *, rows->kept)};
+	GrDeriveCounts counts = {0};
+	GrDerivation *d;
+
+	memset(ingest, 0, sizeof(*ingest));
+	memset(source, 0, sizeof(*source));
+	check_request(&r);
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	open_set(&r);
+	describe_as_query(&r);
+	read_filter(&r);
+	d = derive_features(&r, ingest);
+	ingest->rules = source->rules = rules;
+	ingest->shape = source->shape = gr_derived_shape(d);
+	source->kind = GR_SOURCE_JOB;
+	source->job = ingest->job = derive_job(&r, ingest, d, &counts);
+	ingest->nrows = counts.nrows;
+	ingest->nrows_estimate = (double) counts.nrows;
+	ingest->nskipped = source->nskipped = counts.nskipped;
+	source->totals = counts.totals;
+	if (counts.nrows == 0)
+		raise_none(&counts);
+	error_context_stack = context.previous;
+}

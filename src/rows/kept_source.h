@@ -1,0 +1,28 @@
+/*
+ * kept_source.h: the rows of a fit, derived from kept ones.
+ */
+#ifndef GPUREG_KEPT_SOURCE_H
+#define GPUREG_KEPT_SOURCE_H
+
+#include "postgres.h"
+
+#include "rows/columns.h"
+#include "rows/ingest.h"
+#include "rows/source.h"
+
+/* What a fit is to: a query, or kept rows of a name, those for which a filter is true (NULL: all) */
+typedef struct GrFitRows
+{
+	const char *query;
+	const char *kept;
+	const char *filter;
+} GrFitRows;
+
+/*
+ * gr_ingest_prepare() and gr_source_read() of kept rows: ingest and source are as those leave them, in as far as a fit
+ * looks at them, and the source is a job. ERROR unless there are such rows which the role may use, and some take part.
+ */
+extern void gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest,
+						 GrRowSource *source);
+
+#endif							/* GPUREG_KEPT_SOURCE_H */

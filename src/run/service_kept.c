@@ -1,0 +1,233 @@
+/*
+ * service_kept.c: rows that a device service keeps; see service_kept.h.
+ *
+ * The list of what is kept is the control block's, and this is what it names. Threads put rows here, and take them by
+ * turns to derive others; the service's process ends those that the list has no more.
+ */
+#include "postgres.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "run/service_kept.h"
+
+#define ITEMS_MAX (2 * GR_KEPT_MAX) /* those that replace others, too, and those that are still in use */
+#define LOOK_NS 10000000		/* between two looks for a cancel */
+
+typedef struct Item
+{
+	uint64		id;				/* 0: none */
+	GrSink	   *sink;
+	int			ncolumns;
+	size_t		nbytes;
+	int			nusers;			/* threads that have it, or wait for it */
+	pthread_mutex_t turn;		/* the one that has it */
+} Item;
+
+static Item items[ITEMS_MAX];
+static pthread_mutex_t items_mutex = PTHREAD_MUTEX_INITIALIZER; /* of all but the sinks themselves */
+static const GrBackend *kept_backend;
+static void (*release_bytes) (size_t nbytes);
+
+/* With the mutex; NULL: there is none */
+static Item *
+find_item(uint64 id)
+{
+	for (int k = 0; k < ITEMS_MAX; k++)
+		if (items[k].id == id)
+			return &items[k];
+	return NULL;
+}
+
+static bool
+put_rows(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err)
+{
+	Item	   *item;
+
+	(void) pthread_mutex_lock(&items_mutex);
+	item = find_item(0);
+	if (item != NULL && pthread_mutex_init(&item->turn, NULL) != 0)
+		item = NULL;
+	if (item != NULL)
+	{
+		item->id = id;
+		item->sink = sink;
+		item->ncolumns = ncolumns;
+		item->nbytes = nbytes;
+		item->nusers = 0;
+	}
+	(void) pthread_mutex_unlock(&items_mutex);
+	return item != NULL || gr_fail(err, GR_DEVICE_FAILED, 0, "too many rows are kept");
+}
+
+static void
+leave_item(Item *item)
+{
+	(void) pthread_mutex_lock(&items_mutex);
+	item->nusers--;
+	(void) pthread_mutex_unlock(&items_mutex);
+}
+
+/* Waits for the item's turn; false if the host asks to stop. */
+static bool
+await_turn(Item *item, const GrHost *host)
+{
+	for (;;)
+	{
+		struct timespec until;
+
+		(void) clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOK_NS;
+		if (until.tv_nsec >= 1000000000)
+		{
+			until.tv_nsec -= 1000000000;
+			until.tv_sec++;
+		}
+		if (pthread_mutex_timedlock(&item->turn, &until) == 0)
+			return true;
+		if (gr_canceled(host))
+			return false;
+	}
+}
+
+static bool
+take_rows(uint64_t id, GrRemoteStored *stored, const GrHost *host, GrError *err)
+{
+	Item	   *item;
+
+	(void) pthread_mutex_lock(&items_mutex);
+	item = id == 0 ? NULL : find_item(id);
+	if (item != NULL)
+		item->nusers++;
+	(void) pthread_mutex_unlock(&items_mutex);
+	if (item == NULL)
+		return gr_fail(err, GR_INVALID, 0, "rows that were kept are gone");
+	if (!await_turn(item, host))
+	{
+		leave_item(item);
+		return gr_fail(err, GR_CANCELED, 0, "waiting for kept rows");
+	}
+	*stored = (GrRemoteStored) {item->sink, item->ncolumns, item};
+	return true;
+}
+
+static void
+give_rows_back(const GrRemoteStored *stored)
+{
+	Item	   *item = stored->owner;
+
+	(void) pthread_mutex_unlock(&item->turn);
+	leave_item(item);
+}
+
+const GrRemoteStore *
+gr_kept_begin(const GrBackend *backend, GrSession *session, void (*release) (size_t nbytes))
+{
+	static GrRemoteStore store = {.put = put_rows,.take = take_rows,.give_back = give_rows_back};
+
+	kept_backend = backend;
+	release_bytes = release;
+	store.session = session;
+	return &store;
+}
+
+/* Is the item in the list? Under the lock */
+static bool
+is_listed(const GrControl *control, uint64 id)
+{
+	for (int k = 0; k < GR_KEPT_MAX; k++)
+		if (control->kept[k].state != GR_KEPT_FREE && control->kept[k].id == id)
+			return true;
+	return false;
+}
+
+/* Takes an item out; false if somebody uses it. */
+static bool
+take_out(Item *item, Item *taken)
+{
+	bool		is_free;
+
+	(void) pthread_mutex_lock(&items_mutex);
+	is_free = item->nusers == 0;
+	if (is_free)
+	{
+		*taken = *item;
+		(void) pthread_mutex_destroy(&item->turn);
+		memset(item, 0, sizeof(*item));
+	}
+	(void) pthread_mutex_unlock(&items_mutex);
+	return is_free;
+}
+
+static void
+end_item(Item *item)
+{
+	Item		taken;
+
+	if (!take_out(item, &taken))
+		return;
+	kept_backend->sink->end(taken.sink);
+	release_bytes(taken.nbytes);
+}
+
+static uint64
+id_of(const Item *item)
+{
+	uint64		id;
+
+	(void) pthread_mutex_lock(&items_mutex);
+	id = item->id;
+	(void) pthread_mutex_unlock(&items_mutex);
+	return id;
+}
+
+void
+gr_kept_sweep(GrControl *control)
+{
+	for (int k = 0; k < ITEMS_MAX; k++)
+	{
+		uint64		id = id_of(&items[k]);
+		bool		listed;
+
+		if (id == 0)
+			continue;
+		LWLockAcquire(&control->lock, LW_SHARED);
+		listed = is_listed(control, id);
+		LWLockRelease(&control->lock);
+		if (!listed)
+			end_item(&items[k]);
+	}
+}
+
+/* No thread is left. */
+void
+gr_kept_end(void)
+{
+	for (int k = 0; k < ITEMS_MAX; k++)
+		if (items[k].id != 0)
+			end_item(&items[k]);
+}
+
+bool
+gr_kept_has_any(void)
+{
+	bool		has = false;
+
+	(void) pthread_mutex_lock(&items_mutex);
+	for (int k = 0; k < ITEMS_MAX; k++)
+		has |= items[k].id != 0;
+	(void) pthread_mutex_unlock(&items_mutex);
+	return has;
+}
+
+uint64
+gr_kept_nbytes(void)
+{
+	uint64		nbytes = 0;
+
+	(void) pthread_mutex_lock(&items_mutex);
+	for (int k = 0; k < ITEMS_MAX; k++)
+		nbytes += items[k].nbytes;
+	(void) pthread_mutex_unlock(&items_mutex);
+	return nbytes;
+}

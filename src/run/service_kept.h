@@ -1,0 +1,27 @@
+/*
+ * service_kept.h: rows that a device service keeps for all sessions, as its side has them.
+ */
+#ifndef GPUREG_SERVICE_KEPT_H
+#define GPUREG_SERVICE_KEPT_H
+
+#include "postgres.h"
+
+#include "compute/remote.h"
+#include "run/service_shared.h"
+
+/*
+ * The service's own store of kept rows; see compute/remote.h. release: is called with the bytes that rows had which are
+ * gone. The session must stay until gr_kept_end().
+ */
+extern const GrRemoteStore *gr_kept_begin(const GrBackend *backend, GrSession *session,
+										  void (*release) (size_t nbytes));
+
+/* Ends what is in store without being in the list, or, at the end, all of it. */
+extern void gr_kept_sweep(GrControl *control);
+extern void gr_kept_end(void);
+
+/* Is anything in store? And what do those rows take? */
+extern bool gr_kept_has_any(void);
+extern uint64 gr_kept_nbytes(void);
+
+#endif							/* GPUREG_SERVICE_KEPT_H */

@@ -1,0 +1,410 @@
+# Kept rows, on a machine without a GPU: that fits to them are the same as to their query; who may do what; what goes
+# with what; and that nothing is left of rows that were not kept to the end.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+# What is left of a client is gone within this time, with what psql needs to ask. (The service looks every 10 ms, and
+# once a second at what nobody has told it of.)
+my $patience = 2.5;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(auth_extra => [ '--create-role', 'alice,bob' ]);
+# before PostgreSQL 17 a service takes a preloaded library
+my $preloads = $node->pg_version < 17;
+$node->append_conf('postgresql.conf', join "\n", $preloads ? "shared_preload_libraries = 'gpureg'" : '',
+	'shared_buffers = 32MB', 'max_connections = 60', 'max_worker_processes = 32', 'jit = off', 'gpureg.device = cpu',
+	'gpureg.ring_size = 8MB', '');
+$node->start;
+my $postmaster = postmaster_pid($node);
+
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION gpureg;
+	CREATE ROLE alice LOGIN;
+	CREATE ROLE bob LOGIN;
+	CREATE TYPE size AS ENUM ('small', 'large', 'huge');
+	CREATE TABLE t AS SELECT i, sin(i) * 3 + i % 5 AS y, cos(i * 0.7)::real AS x1, i % 7 AS x2,
+		CASE WHEN i % 11 <> 0 THEN (i % 13) / 2.0 END AS x3, 1e9::float8 + i % 17 AS big,
+		CASE WHEN i % 29 <> 0 THEN (ARRAY['b', 'a', 'it''s', '"q"'])[1 + i % 4] END AS g,
+		(ARRAY['large', 'huge', 'small'])[1 + i % 3]::size AS s, i % 3 = 0 AS b, (i * 7 + i / 3) % 5 < 2 AS won,
+		(1 + i % 3)::float8 AS w, i % 4 AS count
+		FROM generate_series(1, 5000) i;
+	CREATE FUNCTION napping(i int) RETURNS int LANGUAGE plpgsql VOLATILE AS
+		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.1) END; RETURN i; END$$;
+	-- the largest relative difference
+	CREATE FUNCTION difference(a float8[], b float8[]) RETURNS float8 LANGUAGE sql AS
+		$$SELECT max(CASE WHEN u IS NOT DISTINCT FROM v THEN 0
+			ELSE coalesce(abs(u - v) / greatest(abs(u), abs(v)), 'Infinity') END) FROM unnest(a, b) AS d (u, v)$$;
+	-- what a fit to kept rows and one to the query differ by: numbers, and whether all else is the same
+	CREATE FUNCTION compare(fit text, options text, filter text, OUT numbers float8, OUT rest boolean)
+		LANGUAGE plpgsql AS $$
+		DECLARE
+			k gpu_model;
+			q gpu_model;
+		BEGIN
+			EXECUTE format('SELECT * FROM %s(kept => %L, rows => %L %s)', fit, 't', filter, options) INTO k;
+			EXECUTE format('SELECT * FROM %s(query => %L %s)', fit,
+				'SELECT y, x1, x2, x3, big, g, s, b, won, w, count FROM t WHERE ' || coalesce(filter, 'true'), options)
+				INTO q;
+			numbers := greatest(difference(k.coef, q.coef), difference(k.vcov, q.vcov),
+				difference(ARRAY[k.deviance, k.null_deviance, k.log_lik, k.dispersion],
+					ARRAY[q.deviance, q.null_deviance, q.log_lik, q.dispersion]));
+			rest := (k.method, k.terms, k.n, k.n_skipped, k.rank, k.df_residual, k.iterations, k.converged, k.separated,
+				k.family, k.link, k.vcov_type, k.df_inference, k.design)
+				IS NOT DISTINCT FROM (q.method, q.terms, q.n, q.n_skipped, q.rank, q.df_residual, q.iterations,
+				q.converged, q.separated, q.family, q.link, q.vcov_type, q.df_inference, q.design);
+		END$$;
+	-- what the service has: its process, sessions, computations, bytes
+	CREATE VIEW service AS SELECT service_pid, sessions, computations, memory_reserved FROM gpu_devices()
+		WHERE service_pid IS NOT NULL;
+	GRANT SELECT ON t TO alice;
+	CREATE DATABASE other;
+	ANALYZE;});
+
+my $columns = 'y, x1, x2, x3, big, g, s, b, won, w, count';
+my $rows = 5000;
+my $bytes = $rows * 11 * 8;
+my $keep = "SELECT gpu_keep('t', 'SELECT $columns FROM t')";
+my $again = "SELECT gpu_keep('t', 'SELECT $columns FROM t', true)";
+my $fit = q{SELECT (gpu_ols_fit(kept => 't', formula => 'y ~ x1 + g')).coef};
+my $slow = q{SELECT gpu_keep('slow', 'SELECT y, napping(i) AS x FROM t')};
+my $names = 'SELECT coalesce(string_agg(name, $$,$$ ORDER BY name), $$none$$) FROM gpu_kept()';
+
+sub services
+{
+	return grep { slurp_file($_) =~ /gpureg device service/ } grep { -r } map { "/proc/$_/cmdline" }
+	  split /\s+/, `pgrep -P $postmaster`;
+}
+
+sub service
+{
+	return $node->safe_psql('postgres', 'SELECT * FROM service');
+}
+
+# Waits until the view says so; how long that took, s
+sub service_becomes
+{
+	my ($what) = @_;
+	my $started = time;
+
+	while (time - $started < 10)
+	{
+		return time - $started if service() =~ $what;
+		sleep 0.02;
+	}
+	return 'inf';
+}
+
+# So many bytes are kept, and nothing else is left in the service.
+sub left
+{
+	my ($nbytes, $name) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	cmp_ok(service_becomes(qr/^\d+\|\d+\|0\|$nbytes$/), '<', $patience, "$name: what is left in the service")
+	  or diag(service());
+}
+
+#
+# Keeping
+#
+is($node->safe_psql('postgres', "$names; SELECT gpu_forget('t')"), "none\nf", 'nothing is kept at first');
+is(scalar(services()), 0, 'and there is no service');
+error_is($node, $fit, '42704', 'a fit to rows that nobody has kept');
+is($node->safe_psql('postgres', $keep), $rows, 'gpu_keep tells how many rows');
+is(scalar(services()), 1, 'a service has them');
+is($node->safe_psql('postgres', q{SELECT name, owner = current_user, query, columns, rows, bytes,
+	kept_at BETWEEN now() - interval '1 minute' AND now(), hits, device FROM gpu_kept()}),
+	"t|t|SELECT $columns FROM t|{" . $columns =~ s/ //gr . "}|$rows|$bytes|t|0|cpu", 'gpu_kept');
+left($bytes, 'kept rows');
+my ($pid) = split /\|/, service();
+
+#
+# Fits
+#
+my @cases = (
+	[ 'gpu_ols_fit', 'y ~ x1 + x2' ],
+	[ 'gpu_ols_fit', 'y ~ x1 + x2 - 1' ],
+	[ 'gpu_ols_fit', 'y ~ 1' ],
+	[ 'gpu_ols_fit', 'y ~ .' ],
+	[ 'gpu_ols_fit', 'y ~ big + x1 + x2', 'x1 > 0.5' ],
+	[ 'gpu_ols_fit', 'y ~ poly(x2, 3) * g' ],
+	[ 'gpu_ols_fit', 'y ~ poly(big, 2) + x3' ],
+	[ 'gpu_ols_fit', 'y ~ poly(x1, 2):x3 + b', 'NOT b OR x3 > 2' ],
+	[ 'gpu_ols_fit', 'y ~ x3 + g * s', q{g <> 'it''s'} ],
+	[ 'gpu_ols_fit', 'y ~ x3 + g + factor(b)', q{g IN ('"q"', 'a') AND s <> 'huge'} ],
+	[ 'gpu_ols_fit', 'y ~ x1 + x1', 'x3 IS NULL' ],
+	[ 'gpu_ols_fit', 'x3 ~ g + won', 'x2 BETWEEN 2 AND 5', q{vcov => 'HC3'} ],
+	[ 'gpu_ols_fit', 'y ~ poly(big, 2) + g', 'x2 IN (2, 5)', q{vcov => 'HC0'} ],
+	[ 'gpu_ols_fit', 'y ~ poly(x1, 4) + s', undef, q{vcov => 'HC2'} ],
+	[ 'gpu_glm_fit', 'y ~ x1 + s', undef, q{family => 'gaussian'} ],
+	[ 'gpu_glm_fit', 'y ~ x1 + g', undef, q{family => 'gaussian', l2 => 0.5} ],
+	[ 'gpu_glm_fit', 'y ~ x1 + g', undef, q{family => 'gaussian', offsets => 'w'} ],
+	[ 'gpu_glm_fit', 'count ~ x1 + g', 'x3 IS NOT NULL', q{family => 'poisson', weights => 'w'} ],
+	[ 'gpu_glm_fit', 'count ~ x1 + x3 + poly(x2, 2)', undef, q{family => 'poisson', offsets => 'x3'} ],
+	[ 'gpu_glm_fit', 'count ~ x1 + x2', undef, q{family => 'negative_binomial', theta => 2} ],
+	[ 'gpu_glm_fit', 'w ~ x1 + x2 + s', 'w < 3', q{family => 'gamma', link => 'log'} ],
+	[ 'gpu_glm_fit', 'won ~ x1 + x2', undef, q{family => 'quasibinomial', weights => 'w'} ],
+	[ 'gpu_logreg_fit', 'won ~ x1 + x2 + g' ],
+	[ 'gpu_logreg_fit', 'won ~ x1 + x3 + g:b', 'x2 < 6', q{vcov => 'HC1'} ],
+	[ 'gpu_logreg_fit', 'won ~ x1 + x3', 'x2 < 3', 'firth => true' ],
+	[ 'gpu_logreg_fit', 'won ~ x1 + x3', undef, q{solver => 'lbfgs'} ],
+	[ 'gpu_logreg_fit', 'won ~ x1 + x2', undef, q{solver => 'gd', learning_rate => 1e-4, max_iter => 20} ],
+	[ 'gpu_logreg_fit', 'won ~ x1 + x2', undef, q{l2 => 1, frequencies => 'count'} ],
+	[ 'gpu_logreg_fit', 'won ~ x1 + s', 'y > 0', q{weights => 'w', intercept => false} ],
+	# with weights, rows of a linear regression are multiplied by their roots first
+	[ 'gpu_ols_fit', 'y ~ x1 + x2 + s', undef, q{weights => 'w'}, 1e-11 ],
+	[ 'gpu_ols_fit', 'y ~ x1 + g', 'x1 < 0.7', q{frequencies => 'count'}, 1e-11 ]);
+
+for my $case (@cases)
+{
+	my ($function, $formula, $filter, $options, $tolerance) = @$case;
+	my $arguments = ", formula => '$formula'" . (defined $options ? ", $options" : '');
+	my ($answer, $messages) = try_sql($node, "SET client_min_messages = error; SELECT * FROM compare('$function', "
+		. "\$o\$$arguments\$o\$, " . (defined $filter ? "\$f\$$filter\$f\$" : 'NULL') . ')');
+	my ($numbers, $rest) = split /\|/, $answer || 'inf|f';
+
+	# rows in the same order give the same bits
+	ok($rest eq 't' && $numbers <= ($tolerance // 0), "$function, $formula" . (defined $filter ? ", $filter" : ''))
+	  or diag("$arguments: $answer $messages");
+}
+
+# no formula: the first column is the response, and the others the features
+$node->safe_psql('postgres', q{SELECT gpu_keep('plain', 'SELECT y, w, x1, x2, x3 FROM t');
+	SELECT gpu_keep('mixed', 'SELECT won, g, x1, s FROM t')});
+for my $case ([ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', '' ],
+	[ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', ', intercept => false' ],
+	[ 'gpu_glm_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', q{, offsets => 'w'} ],
+	[ 'gpu_logreg_fit', 'mixed', 'SELECT won, g, x1, s FROM t', '' ])
+{
+	my ($function, $name, $query, $options) = @$case;
+
+	is($node->safe_psql('postgres', "SELECT to_jsonb($function(kept => '$name'$options)) - 'device'"),
+		$node->safe_psql('postgres', "SELECT to_jsonb($function('$query'$options)) - 'device'"),
+		"$function without a formula$options");
+}
+is($node->safe_psql('postgres', q{SELECT count(*), count(DISTINCT gpu_predict(m, t) = gpu_predict(q, t))
+	FROM gpu_ols_fit(kept => 't', formula => 'y ~ poly(x2, 2) * s + x1') m,
+		gpu_ols_fit('TABLE t', formula => 'y ~ poly(x2, 2) * s + x1') q, t}), "$rows|1", 'predictions');
+like($node->safe_psql('postgres', "$fit; SELECT function, device, reason, rows FROM gpu_last_run()"),
+	qr/\ngpu_ols_fit\|cpu, device service\|the rows are kept there\|4828$/, 'gpu_last_run');
+is($node->safe_psql('postgres', q{SELECT hits > 30 FROM gpu_kept() WHERE name = 't'}), 't', 'hits are counted');
+my $expected = $node->safe_psql('postgres', $fit);
+is($node->safe_psql('postgres', q{SELECT (gpu_ols_fit($$SELECT y, x1,
+	(gpu_ols_fit(kept => 't', formula => 'y ~ x2')).coef[1] + x2 AS x FROM t WHERE i <= 50$$)).n}), '50',
+	'a fit to kept rows within a query');
+$node->safe_psql('postgres', "SELECT gpu_forget(name) FROM gpu_kept() WHERE name <> 't'");
+
+# what is a snapshot stays one
+is($node->safe_psql('postgres', "BEGIN; TRUNCATE t; $fit; ROLLBACK"), $expected, 'the table may change');
+
+# many at once
+my @sessions = map { start_session($node, "many$_", ($fit) x 4) } 1 .. 8;
+is(join('', map { (finish_session($_))[0] } @sessions), "$expected\n" x 32, 'eight sessions at once');
+left($bytes, 'eight sessions');
+
+#
+# What is refused
+#
+$node->safe_psql('postgres', q{CREATE TABLE odd AS SELECT i AS y,
+	CASE i WHEN 7 THEN 'NaN'::float8 ELSE i END AS x, 'a' AS g,
+	'one' AS one, ARRAY[i, 1] AS v, CASE WHEN i < 0 THEN 1 END AS none FROM generate_series(1, 9) i});
+sub keeping { return "SELECT gpu_keep('odd', '$_[0]')"; }
+sub fitting { return "SELECT gpu_ols_fit(kept => 't', $_[0])"; }
+for my $case (
+	[ $keep, '42710', 'a name that is taken' ],
+	[ q{SELECT gpu_keep('', 'SELECT y, x1 FROM t')}, '42602', 'an empty name' ],
+	[ q{SELECT gpu_keep(repeat('x', 64), 'SELECT y, x1 FROM t')}, '42602', 'a long name' ],
+	[ keeping('SELECT y FROM odd'), '22023', 'one column' ],
+	[ keeping('SELECT y, g, y FROM odd'), '42701', 'columns of one name' ],
+	[ keeping('SELECT y, v FROM odd'), '42804', 'an array' ],
+	[ keeping('SELECT y, now() FROM odd'), '42804', 'a type of no use' ],
+	[ keeping('SELECT y, x FROM odd'), '22023', 'NaN' ],
+	[ keeping('SELECT y, 1 / (y - 7) FROM odd'), '22012', 'an error of the query' ],
+	[ keeping('SELECT y, repeat(g, 2000) FROM odd'), '54000', 'a long level' ],
+	[ keeping('SELECT y, g FROM odd WHERE y < 0'), 'P0002', 'no rows' ],
+	[ keeping('DELETE FROM odd RETURNING y, g'), '0A000', 'a query that writes' ],
+	[ keeping('SELECT y, g FROM odd; SELECT 1'), '42601', 'two queries' ],
+	[ keeping('SELECT y, g FROM nowhere'), '42P01', 'no table' ],
+	[ q{SELECT gpu_ols_fit('TABLE t', kept => 't')}, '22023', 'both a query and kept rows' ],
+	[ q{SELECT gpu_ols_fit('TABLE t', rows => 'x1 > 0')}, '22023', 'a filter of a query' ],
+	[ q{SELECT gpu_logreg_fit(kept => 'T')}, '42704', 'no such rows' ],
+	[ q{SELECT gpu_glm_fit(kept => 't', family => 'quasibinomial', formula => 'won ~ x1')}, '0A000', 'unit weights' ],
+	[ q{SELECT gpu_logreg_fit(kept => 't', formula => 'y ~ x1')}, '22023', 'a response that is none' ],
+	[ fitting(q{vcov => 'CR1', clusters => '{x2}', formula => 'y ~ x1'}), '0A000', 'clusters' ],
+	[ fitting(q{formula => 'y ~ factor(x2)'}), '0A000', 'numbers as a factor' ],
+	[ fitting(q{formula => 'g ~ x1'}), '42804', 'a category as the response' ],
+	[ fitting(q{formula => 'y ~ x1', weights => 's'}), '42804', 'a category as weights' ],
+	[ fitting(q{formula => 'y ~ x1', weights => 'nothing'}), '42703', 'no weights' ],
+	[ fitting(q{formula => 'y ~ z'}), '42703', 'no column' ],
+	[ fitting(q{formula => 'y ~ poly(g, 2)'}), '42804', 'powers of a category' ],
+	[ fitting(q{formula => 'y ~ x1 +'}), '42601', 'half a formula' ],
+	[ fitting(q{formula => 'y ~ s', rows => 's = ''huge'''}), '22023', 'a factor of one level' ],
+	[ fitting(q{formula => 'y ~ x1', rows => 'x1 >'}), '42601', 'half a filter' ],
+	[ fitting(q{formula => 'y ~ x1', rows => 'z > 1'}), '42703', 'a filter of no column' ],
+	[ fitting(q{formula => 'y ~ x1', rows => 'x1 = ''a'''}), '42804', 'a filter that compares nothing' ],
+	[ fitting(q{formula => 'y ~ x1', rows => 'x1 > 1e999'}), '22003', 'a filter out of range' ],
+	[ fitting(q{formula => 'y ~ x1', rows => 'x1 > 5'}), 'P0002', 'a filter that leaves nothing' ],
+	[ fitting(q{formula => 'y ~ x1 + g', rows => 'x1 > 5'}), 'P0002', 'a filter that leaves no level' ])
+{
+	error_is($node, @$case);
+}
+is($node->safe_psql('postgres', "SELECT gpu_ols_fit() IS NULL, gpu_logreg_fit(kept => NULL) IS NULL,
+	gpu_keep(NULL, 'TABLE t') IS NULL; $names"), "t|t|t\nt", 'NULL');
+left($bytes, 'errors');
+
+#
+# Roles and databases
+#
+sub as { my ($user, $sql, %opt) = @_; return try_sql($node, $sql, user => $user, %opt); }
+is((as('bob', "$names; $again"))[0], 'none', 'another role sees nothing');
+for my $case ([ $fit, 'fits' ], [ $again, 'replaces' ], [ q{SELECT gpu_forget('t')}, 'lets go' ])
+{
+	is(sqlstate((as('bob', $case->[0]))[1]), '42501', "who has no privileges of the owner's, and $case->[1]");
+}
+is(sqlstate((as('bob', q{SELECT gpu_keep('own', 'SELECT y, x1 FROM t')}))[1]), '42501', 'a table without privileges');
+is((as('alice', q{SELECT gpu_keep('own', 'SELECT y, x1, g FROM t')}))[0], $rows, 'a role keeps rows');
+is((as('alice', $names))[0], 'own', 'and sees them');
+is($node->safe_psql('postgres', $names), 'own,t', 'so does a superuser');
+is(sqlstate((as('bob', q{SELECT gpu_ols_fit(kept => 'own')}))[1]), '42501', 'they are not for others');
+$node->safe_psql('postgres', 'GRANT alice TO bob');
+is((as('bob', q{SELECT (gpu_ols_fit(kept => 'own', formula => 'y ~ x1')).n}))[0], $rows,
+	'but for roles that have the privileges');
+is((as('bob', q{SELECT gpu_keep('own', 'SELECT i AS y, 2 * i AS x FROM generate_series(1, 9) i', true)}))[0], '9',
+	'who may replace them, too,');
+is($node->safe_psql('postgres', q{SELECT owner, rows FROM gpu_kept() WHERE name = 'own'}), 'bob|9',
+	'and then is the owner');
+is((as('bob', q{SELECT gpu_forget('own')}))[0], 't', 'the owner lets them go');
+$node->safe_psql('postgres', 'REVOKE alice FROM bob');
+is($node->safe_psql('other', "CREATE EXTENSION gpureg; $names; "
+	. q{SELECT gpu_keep('t', 'SELECT i AS y, 2 * i AS x FROM generate_series(1, 9) i'); SELECT count(*) FROM gpu_kept();
+	SELECT (gpu_ols_fit(kept => 't')).n; SELECT gpu_forget('t')}), "none\n9\n1\n9\nt",
+	'a database has names of its own');
+is($node->safe_psql('postgres', $fit), $expected, 'and leaves those of others');
+left($bytes, 'roles');
+
+# in a transaction
+is($node->safe_psql('postgres', "BEGIN; $again; ROLLBACK; $fit"), "$rows\n$expected", 'ROLLBACK leaves what is kept');
+
+#
+# Who ends while rows are being kept, or while they are used
+#
+for my $way (qw(cancel terminate))
+{
+	my $session = start_session($node, $way, $slow);
+	my $backend = wait_active($node, $way, 'gpu_keep');
+
+	cmp_ok(service_becomes(qr/^$pid\|\d+\|1\|/), '<', 10, "$way: rows are on their way") or diag(service());
+	error_is($node, $slow, '55006', "$way: somebody else keeps rows by the name");
+	error_is($node, q{SELECT gpu_ols_fit(kept => 'slow')}, '42704', "$way: rows that are not there yet");
+	is($node->safe_psql('postgres', "$names; SELECT gpu_forget('slow')"), "t\nf", "$way: nor in the list");
+	my $started = time;
+	$node->safe_psql('postgres', "SELECT pg_${way}_backend($backend)");
+	my (undef, $err) = finish_session($session);
+	cmp_ok(time - $started, '<', $prompt, "$way: promptly");
+	is(sqlstate($err), $way eq 'cancel' ? '57014' : '57P01', "$way: the error");
+	left($bytes, $way);
+	is($node->safe_psql('postgres', q{SELECT gpu_keep('slow', 'SELECT y, x1 FROM t'); SELECT gpu_forget('slow')}),
+		"$rows\nt", "$way: the name is free");
+}
+my $passing = q{SELECT gpu_logreg_fit(kept => 't', formula => 'won ~ x1 + x2', solver => 'gd', learning_rate => 1e-9,
+	tol => 1e-300, max_iter => 2000000000)};
+my $session = start_session($node, 'passing', $passing, $fit);
+wait_active($node, 'passing', 'gpu_logreg_fit');
+is($node->safe_psql('postgres', "$again; $fit"), "$rows\n$expected", 'rows that are used are replaced');
+is($node->safe_psql('postgres', q{SELECT gpu_forget('t')}), 't', 'and let go');
+like(service(), qr/^$pid\|\d+\|1\|/, 'while that fit goes on');
+$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'passing'});
+my (undef, $err) = finish_session($session);
+like($err, qr/57014.*42704/s, 'which is cancelled, and the next one has nothing to fit to');
+left(0, 'a fit that was cancelled');
+survived($node, $postmaster, 'who ends');
+is((split /\|/, service())[0], $pid, 'and the service is the same');
+
+#
+# Memory
+#
+$node->safe_psql('postgres', "ALTER SYSTEM SET gpureg.service_memory = '2MB'; SELECT pg_reload_conf()");
+sleep 0.5;
+my $large = q{SELECT gpu_keep('large', 'SELECT y, x1, x2 FROM t, generate_series(1, 40)')};
+like(error_is($node, $large, '53200', 'more than there is memory for'), qr/not enough memory in the device service/,
+	'is said so');
+left(0, 'rows that did not fit');
+is($node->safe_psql('postgres', q{SELECT gpu_keep('large', 'SELECT y, x1, x2 FROM t, generate_series(1, 10)')}),
+	10 * $rows, 'what fits is kept');
+left(10 * $rows * 24, 'what fits');
+my $started = time;
+error_is($node, q{SELECT gpu_ols_fit(kept => 'large')}, '53200', 'a fit beside which there is no room');
+cmp_ok(time - $started, '<', $prompt, 'does not wait for what is kept');
+is($node->safe_psql('postgres', q{SELECT (gpu_ols_fit(kept => 'large', rows => 'x2 = 3')).n =
+	(SELECT 10 * count(*) FROM t WHERE x2 = 3)}), 't', 'a filter leaves less');
+$node->safe_psql('postgres', q{SELECT gpu_forget('large'); ALTER SYSTEM RESET gpureg.service_memory;
+	SELECT pg_reload_conf()});
+left(0, 'memory');
+
+# as many as there can be
+is($node->safe_psql('postgres', q{SELECT sum(gpu_keep('set' || k, 'SELECT y, x1 FROM t LIMIT 10'))
+	FROM generate_series(1, 64) k}), '640', 'many sets');
+error_is($node, $keep, '53400', 'one more');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM gpu_kept() WHERE gpu_forget(name)}), '64', 'all are let go');
+left(0, 'many sets');
+
+#
+# The service ends
+#
+$node->safe_psql('postgres', "$keep; ALTER SYSTEM SET gpureg.service_idle = 1; SELECT pg_reload_conf()");
+($pid) = split /\|/, service();
+sleep 4;
+is($node->safe_psql('postgres', $fit), $expected, 'a service that keeps rows stays');
+is((split /\|/, service())[0], $pid, 'the same one');
+$node->safe_psql('postgres', q{SELECT gpu_forget('t')});
+for (1 .. 100)
+{
+	last if !services();
+	sleep 0.1;
+}
+is(scalar(services()), 0, 'and ends when there are none');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET gpureg.service_idle; SELECT pg_reload_conf()');
+my $open = open_psql($node, 'open');
+is((psql_says($open, "$keep;\n$fit;"))[0], "$rows\n$expected\n", 'a session keeps rows');
+($pid) = split /\|/, service();
+kill 'TERM', $pid;
+for (1 .. 100)
+{
+	last if !services();
+	sleep 0.1;
+}
+is($node->safe_psql('postgres', $names), 'none', 'kept rows go with their service');
+my ($out, $messages) = psql_says($open, "$fit;\n$keep;\n$fit;");
+is(sqlstate($messages), '42704', 'which a fit says');
+is($out, "$rows\n$expected\n", 'and the same session keeps them anew');
+close_psql($open);
+$node->restart;
+$postmaster = postmaster_pid($node);
+is($node->safe_psql('postgres', $names), 'none', 'kept rows go with the server');
+is($node->safe_psql('postgres', "$keep; $fit"), "$rows\n$expected", 'and are kept anew');
+survived($node, $postmaster, 'ends of services');
+
+#
+# Where there is no service
+#
+error_is($node, "SET gpureg.enable_service = off; $fit", '55000', 'gpureg.enable_service is off');
+error_is($node, "SET gpureg.enable_service = off; $again", '55000', 'gpureg.enable_service is off, and rows to keep');
+error_is($node, "SET gpureg.device = gpu; $again", '0A000', 'a GPU is insisted on');
+if ($preloads)
+{
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
+	$node->restart;
+	like(error_is($node, $keep, '55000', 'a library that was not preloaded'), qr/HINT: .*shared_preload_libraries/,
+		'is said so');
+	is($node->safe_psql('postgres', "$names; SELECT gpu_forget('t')"), "none\nf", 'and nothing is kept');
+}
+done_testing();
