@@ -139,21 +139,58 @@ psql_says($_, 'SET client_min_messages = error;') for $main, $rival;
 my %count = map { $_ => 0 } 'statements', 'scans', 'exchanges', 'errors', 'other errors', 'other bits', 'other digits';
 my $worst = 0;
 
-# The largest number of the array that a number is in, or of the model with '(' and ')'
+# The parts of a text around one of them, from one that has $open to one that has $close
+sub parts_around
+{
+	my ($parts, $k, $open, $close) = @_;
+	my ($from, $to) = ($k, $k);
+
+	$from-- while $from > 0 && $parts->[$from] !~ /\Q$open\E/;
+	$to++ while $to < $#$parts && $parts->[$to] !~ /\Q$close\E/;
+	return @$parts[ $from .. $to ];
+}
+
+# The largest number of the array that a number is in
 sub array_largest
 {
-	my ($parts, $k, @within) = @_;
-	my ($from, $to) = ($k, $k);
+	my ($parts, $k) = @_;
 	my $largest = 0;
 
-	@within = ('{', '}') if !@within;
-	$from-- while $from > 0 && $parts->[$from] !~ /\Q$within[0]\E/;
-	$to++ while $to < $#$parts && $parts->[$to] !~ /\Q$within[1]\E/;
-	for my $part (@$parts[ $from .. $to ])
+	for my $part (parts_around($parts, $k, '{', '}'))
 	{
 		$largest = abs($part) if $part =~ /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/ && abs($part) > $largest;
 	}
 	return $largest;
+}
+
+# Are terms of the model that a number is in collinear as far as its covariances can tell? They are if some of the
+# estimates say all of another: eliminating one after the other from the matrix of their correlations leaves it nothing
+# but what float8 rounds off.
+sub is_collinear
+{
+	my ($parts, $k) = @_;
+	my ($matrix) = join('', parts_around($parts, $k, '(', ')')) =~ /\{\{(.*?)\}\}/ or return 0;
+	my @rows = map { [ split /,/ ] } split /\},\{/, $matrix;
+	my @left = grep { $rows[$_][$_] ne 'NULL' } 0 .. $#rows;
+	my @variances = map { $rows[$_][$_] } 0 .. $#rows;
+
+	return 0 if grep { !($variances[$_] > 0 && $variances[$_] < 9e307) } @left;
+	for my $i (@left)
+	{
+		$rows[$i][$_] /= sqrt($variances[$i]) * sqrt($variances[$_]) for @left;
+	}
+	while (@left)
+	{
+		my $pivot;
+		($pivot, @left) = sort { $rows[$b][$b] <=> $rows[$a][$a] } @left;
+		return 1 if $rows[$pivot][$pivot] < 1e-15;
+		for my $i (@left)
+		{
+			my $share = $rows[$i][$pivot] / $rows[$pivot][$pivot];
+			$rows[$i][$_] -= $share * $rows[$pivot][$_] for @left;
+		}
+	}
+	return 0;
 }
 
 # The largest distance of two numbers at the same place in two texts, relative to the larger; what isn't a number must
@@ -177,8 +214,9 @@ sub difference
 		# of a perfect fit: what rounding leaves of a coefficient that is 0 has digits of its own
 		next if $scale < 1e-17 * array_largest(\@left, $k);
 		my $difference = abs($u - $v) / $scale;
-		# columns that are collinear but for the last of 32 digits: what the order of the rows leaves of these
-		next if array_largest(\@left, $k, '(', ')') > 1e20 && $difference < 1e-3;
+		# Of sums of 32 digits, a step is solved in as many terms as have 1e-28 of their squares left beside the others:
+		# what the order of the rows changes of such terms is in the fourth digit.
+		next if $difference >= 1e-12 && $difference < 1e-3 && is_collinear(\@left, $k);
 		$most = $difference if $difference > $most;
 	}
 	return $most;
