@@ -139,28 +139,58 @@ psql_says($_, 'SET client_min_messages = error;') for $main, $rival;
 my %count = map { $_ => 0 } 'statements', 'scans', 'exchanges', 'errors', 'other errors', 'other bits', 'other digits';
 my $worst = 0;
 
-# The parts of a text around one of them, from one that has $open to one that has $close
-sub parts_around
+# Around a part of a text: where the last before it is that has $open, and the first after it that has $close
+sub around
 {
 	my ($parts, $k, $open, $close) = @_;
 	my ($from, $to) = ($k, $k);
 
 	$from-- while $from > 0 && $parts->[$from] !~ /\Q$open\E/;
 	$to++ while $to < $#$parts && $parts->[$to] !~ /\Q$close\E/;
-	return @$parts[ $from .. $to ];
+	return ($from, $to);
 }
 
 # The largest number of the array that a number is in
 sub array_largest
 {
 	my ($parts, $k) = @_;
+	my ($from, $to) = around($parts, $k, '{', '}');
 	my $largest = 0;
 
-	for my $part (parts_around($parts, $k, '{', '}'))
+	for my $part (@$parts[ $from .. $to ])
 	{
 		$largest = abs($part) if $part =~ /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/ && abs($part) > $largest;
 	}
 	return $largest;
+}
+
+# The covariances of the model that a number is in, as rows
+sub covariances
+{
+	my ($parts, $k) = @_;
+	my ($from, $to) = around($parts, $k, '(', ')');
+	my ($matrix) = join('', @$parts[ $from .. $to ]) =~ /\{\{(.*?)\}\}/;
+
+	return map { [ split /,/ ] } split /\},\{/, $matrix // '';
+}
+
+sub is_variance
+{
+	my ($text) = @_;
+
+	return $text ne 'NULL' && $text > 0 && $text < 9e307;
+}
+
+# The standard error of the coefficient that a number is, or 0. The coefficients stand before the covariances.
+sub std_error
+{
+	my ($parts, $k) = @_;
+	my ($from, $to) = around($parts, $k, '{', '}');
+	my $i = ($k - $from - 1) / 2;
+
+	return 0 if $parts->[$to] !~ /\}.*\{\{/;
+	my @rows = covariances($parts, $k);
+	return is_variance($rows[$i][$i]) ? sqrt($rows[$i][$i]) : 0;
 }
 
 # Are terms of the model that a number is in collinear as far as its covariances can tell? They are if some of the
@@ -168,21 +198,18 @@ sub array_largest
 # but what float8 rounds off.
 sub is_collinear
 {
-	my ($parts, $k) = @_;
-	my ($matrix) = join('', parts_around($parts, $k, '(', ')')) =~ /\{\{(.*?)\}\}/ or return 0;
-	my @rows = map { [ split /,/ ] } split /\},\{/, $matrix;
+	my @rows = covariances(@_);
 	my @left = grep { $rows[$_][$_] ne 'NULL' } 0 .. $#rows;
-	my @variances = map { $rows[$_][$_] } 0 .. $#rows;
 
-	return 0 if grep { !($variances[$_] > 0 && $variances[$_] < 9e307) } @left;
+	return 0 if grep { !is_variance($rows[$_][$_]) } @left;
+	my %scale = map { $_ => sqrt($rows[$_][$_]) } @left;
 	for my $i (@left)
 	{
-		$rows[$i][$_] /= sqrt($variances[$i]) * sqrt($variances[$_]) for @left;
+		$rows[$i][$_] /= $scale{$i} * $scale{$_} for @left;
 	}
 	while (@left)
 	{
-		my $pivot;
-		($pivot, @left) = sort { $rows[$b][$b] <=> $rows[$a][$a] } @left;
+		(my $pivot, @left) = sort { $rows[$b][$b] <=> $rows[$a][$a] } @left;
 		return 1 if $rows[$pivot][$pivot] < 1e-15;
 		for my $i (@left)
 		{
@@ -214,8 +241,10 @@ sub difference
 		# of a perfect fit: what rounding leaves of a coefficient that is 0 has digits of its own
 		next if $scale < 1e-17 * array_largest(\@left, $k);
 		my $difference = abs($u - $v) / $scale;
-		# Of sums of 32 digits, a step is solved in as many terms as have 1e-28 of their squares left beside the others:
-		# what the order of the rows changes of such terms is in the fourth digit.
+		# Of sums of 32 digits: a step from far off leaves those that its standard error has;
+		next if $difference >= 1e-12 && abs($u - $v) < 1e-20 * std_error(\@left, $k);
+		# and as terms are in it that have 1e-28 of their squares left beside the others, the order of the rows may
+		# change the fourth digit.
 		next if $difference >= 1e-12 && $difference < 1e-3 && is_collinear(\@left, $k);
 		$most = $difference if $difference > $most;
 	}
