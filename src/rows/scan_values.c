@@ -17,12 +17,15 @@
  * Casts
  */
 
-/* Is it a cast to float8 of a number, or one of a boolean to a number that another cast follows? */
+/*
+ * Is it a cast to float8 of a number? Not that of a numeric: it may fail, which a row tells even if it is left out for
+ * a NULL elsewhere.
+ */
 static bool
 is_number_cast(Oid function)
 {
 	return function == F_FLOAT8_FLOAT4 || function == F_FLOAT8_INT2 || function == F_FLOAT8_INT4 ||
-		function == F_FLOAT8_INT8 || function == F_FLOAT8_NUMERIC;
+		function == F_FLOAT8_INT8;
 }
 
 /* What is below a relabelling that leaves values as they are, a domain's over its type among them */

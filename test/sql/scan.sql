@@ -176,6 +176,13 @@ SELECT outcome(statement, true), same(statement) FROM (VALUES ('SELECT gpu_ols_a
         ('SELECT gpu_ols_agg(y, 1 / x4) FROM scan_empty'),
     ('SELECT gpu_wls_agg(-x4, y, x4) FROM scan_empty'),
         ('SELECT gpu_logreg_solve(gpu_logreg_step_agg(''{}'', y, x4)) FROM scan_empty')) s(statement);
+-- ... also those of values in rows that are left out for a NULL
+INSERT INTO scan_empty (k, n) VALUES (9, 1e400);
+SELECT left(outcome(statement, true), 40), same(statement) FROM (VALUES
+    ('SELECT gpu_ols_agg(y, n) FROM scan_empty WHERE k = 9'), ('SELECT gpu_ols_agg(n, VARIADIC v) FROM scan_empty'),
+    ('SELECT max(m) FROM (SELECT gpu_ols_agg(y, n)::text AS m FROM scan_empty GROUP BY k) s'),
+    ($q$SELECT gpu_ols_fit('SELECT y, n::float8 FROM scan_empty WHERE k = 9')$q$),
+    ($q$SELECT gpu_ols_fit('SELECT y, n FROM scan_empty WHERE k = 9')$q$)) s(statement);
 
 -- Row security and column privileges
 CREATE ROLE regress_gpureg_scan;

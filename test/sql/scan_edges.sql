@@ -85,7 +85,8 @@ GRANT EXECUTE ON FUNCTION gpu_ols(float8[], float8[], boolean) TO PUBLIC;
 REVOKE EXECUTE ON FUNCTION gpu_ols(float8[], float8[], boolean) FROM regress_gpureg_edge_may;
 
 -- A table whose first pages have no complete row
-CREATE TABLE edge_late AS SELECT sin(i) AS y, CASE WHEN i > 1000 THEN cos(i * 1.7) END AS x FROM generate_series(1, 5000) i;
+CREATE TABLE edge_late AS SELECT sin(i) AS y, CASE WHEN i > 1000 THEN cos(i * 1.7) END AS x
+    FROM generate_series(1, 5000) i;
 CREATE FUNCTION edge_outcome(statement text, scan text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     r record;

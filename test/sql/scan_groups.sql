@@ -1,4 +1,5 @@
 -- The groups of a custom scan, in memory, in files, and exchanged among parallel workers: as the executor has them.
+SET gpureg.enable_scan = on;
 CREATE TABLE grouped AS
 SELECT i, i % 700 AS few, i / 60 AS clustered, (i * 7919) % 3000 AS many, 'group ' || i % 300 AS name,
        CASE WHEN i % 90 <> 0 THEN (i % 90)::numeric / 4 END AS part, i % 3 AS two, sin(i * 1.1) AS y,

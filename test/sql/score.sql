@@ -90,13 +90,9 @@ SELECT gpu_brier(0.5, 0.5);
 SELECT gpu_auc(i, true) FROM generate_series(1, 17000000) i;
 \echo :LAST_ERROR_SQLSTATE
 -- functions of the aggregates, called by hand
-SELECT gpu_auc_final(NULL);
-\echo :LAST_ERROR_SQLSTATE
-SELECT gpu_auc_accum(NULL, 1, true);
-\echo :LAST_ERROR_SQLSTATE
-SELECT gpu_auc_combine(NULL, NULL);
-\echo :LAST_ERROR_SQLSTATE
-SELECT gpu_auc_deserialize('\x00', NULL) IS NULL AS strict;
+SELECT call, refuses_internal(call) AS refused
+FROM unnest(ARRAY['gpu_auc_final(NULL)', 'gpu_auc_accum(NULL, 1, true)', 'gpu_auc_combine(NULL, NULL)',
+    $$gpu_auc_deserialize('\x00', NULL)$$]) call;
 SELECT gpu_brier_accum('{1,2}', 0.5, true);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_brier_accum('{1,2,NULL}', 0.5, true);

@@ -118,3 +118,13 @@ SELECT fit, count(*), sum(y) AS ones, max(cardinality(x)) AS features FROM logit
 CREATE FUNCTION digits_or_null(got float8, want numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN want IS NOT NULL THEN digits(got, want) WHEN got IS NULL THEN 16 ELSE 0 END
 $$;
+-- PostgreSQL lets nobody pass a value of type internal; how it says so depends on its minor release.
+CREATE FUNCTION refuses_internal(call text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE 'SELECT ' || call;
+    RETURN false;
+EXCEPTION WHEN undefined_function OR feature_not_supported THEN
+    RETURN EXISTS (SELECT FROM pg_proc WHERE proname = split_part(call, '(', 1))
+       AND sqlerrm ~ 'does not exist$|^cannot accept a value of type internal$';
+END
+$$;

@@ -57,9 +57,12 @@ sub refused
 	my ($out, $err) = as($role, "$sql;\nSELECT 'still here'");
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is(sqlstate($err), $state, "$name: SQLSTATE") or diag($err);
+	like(sqlstate($err), qr/^(?:$state)$/, "$name: SQLSTATE") or diag($err);
 	like($out, qr/still here$/, "$name: the session goes on");
 }
+
+# PostgreSQL lets nobody pass a value of type internal; how it says so depends on its minor release.
+my $internal = '42883|0A000';
 
 # As this role, the script gives this, and no message but notices.
 sub gives
@@ -246,8 +249,8 @@ for my $case (
 		[ q{gpu_design_row('1 "" 1 n "x" 1 1 q 0 2 7ff0000000000000', false, 1)}, '22023' ],
 	[ q{gpu_design_row('1 "' || repeat('x', 1000000) || '" 0 0', false, 1)}, '22023' ],
 		[ q{gpu_design_row('1 "" 1 f "x" 10002 ' || repeat('"', 100000), false, 'a')}, '22023' ],
-	[ "gpu_levels_accum(NULL, NULL, 'a'::text)", '42883' ], [ 'gpu_levels_combine(NULL, NULL)', '42883' ],
-		[ 'gpu_levels_final(NULL)', '42883' ],
+	[ "gpu_levels_accum(NULL, NULL, 'a'::text)", $internal ], [ 'gpu_levels_combine(NULL, NULL)', $internal ],
+		[ 'gpu_levels_final(NULL)', $internal ],
 	[ q{(SELECT gpu_levels_pass('{x}', v) FROM (VALUES ('{1}'::int[])) u(v))}, '42804' ],
 		[ q{(SELECT gpu_levels_pass(NULL, repeat('x', 2000)))}, '54000' ],
 	[ q{(SELECT gpu_levels_pass('{NULL}', i) FROM generate_series(1, 20000) i)}, '54000' ])

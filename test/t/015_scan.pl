@@ -139,21 +139,85 @@ psql_says($_, 'SET client_min_messages = error;') for $main, $rival;
 my %count = map { $_ => 0 } 'statements', 'scans', 'exchanges', 'errors', 'other errors', 'other bits', 'other digits';
 my $worst = 0;
 
-# The largest number of the array that a number is in, or of the model with '(' and ')'
+# Around a part of a text: where the last before it is that has $open, and the first after it that has $close
+sub around
+{
+	my ($parts, $k, $open, $close) = @_;
+	my ($from, $to) = ($k, $k);
+
+	$from-- while $from > 0 && $parts->[$from] !~ /\Q$open\E/;
+	$to++ while $to < $#$parts && $parts->[$to] !~ /\Q$close\E/;
+	return ($from, $to);
+}
+
+# The largest number of the array that a number is in
 sub array_largest
 {
-	my ($parts, $k, @within) = @_;
-	my ($from, $to) = ($k, $k);
+	my ($parts, $k) = @_;
+	my ($from, $to) = around($parts, $k, '{', '}');
 	my $largest = 0;
 
-	@within = ('{', '}') if !@within;
-	$from-- while $from > 0 && $parts->[$from] !~ /\Q$within[0]\E/;
-	$to++ while $to < $#$parts && $parts->[$to] !~ /\Q$within[1]\E/;
 	for my $part (@$parts[ $from .. $to ])
 	{
 		$largest = abs($part) if $part =~ /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/ && abs($part) > $largest;
 	}
 	return $largest;
+}
+
+# The covariances of the model that a number is in, as rows
+sub covariances
+{
+	my ($parts, $k) = @_;
+	my ($from, $to) = around($parts, $k, '(', ')');
+	my ($matrix) = join('', @$parts[ $from .. $to ]) =~ /\{\{(.*?)\}\}/;
+
+	return map { [ split /,/ ] } split /\},\{/, $matrix // '';
+}
+
+sub is_variance
+{
+	my ($text) = @_;
+
+	return $text ne 'NULL' && $text > 0 && $text < 9e307;
+}
+
+# The standard error of the coefficient that a number is, or 0. The coefficients stand before the covariances.
+sub std_error
+{
+	my ($parts, $k) = @_;
+	my ($from, $to) = around($parts, $k, '{', '}');
+	my $i = ($k - $from - 1) / 2;
+
+	return 0 if $parts->[$to] !~ /\}.*\{\{/;
+	my @rows = covariances($parts, $k);
+	return is_variance($rows[$i][$i]) ? sqrt($rows[$i][$i]) : 0;
+}
+
+# Are terms of the model that a number is in collinear as far as its covariances can tell? They are if some of the
+# estimates say all of another: eliminating one after the other from the matrix of their correlations leaves it nothing
+# but what float8 rounds off.
+sub is_collinear
+{
+	my @rows = covariances(@_);
+	my @left = grep { $rows[$_][$_] ne 'NULL' } 0 .. $#rows;
+
+	return 0 if grep { !is_variance($rows[$_][$_]) } @left;
+	my %scale = map { $_ => sqrt($rows[$_][$_]) } @left;
+	for my $i (@left)
+	{
+		$rows[$i][$_] /= $scale{$i} * $scale{$_} for @left;
+	}
+	while (@left)
+	{
+		(my $pivot, @left) = sort { $rows[$b][$b] <=> $rows[$a][$a] } @left;
+		return 1 if $rows[$pivot][$pivot] < 1e-15;
+		for my $i (@left)
+		{
+			my $share = $rows[$i][$pivot] / $rows[$pivot][$pivot];
+			$rows[$i][$_] -= $share * $rows[$pivot][$_] for @left;
+		}
+	}
+	return 0;
 }
 
 # The largest distance of two numbers at the same place in two texts, relative to the larger; what isn't a number must
@@ -177,8 +241,11 @@ sub difference
 		# of a perfect fit: what rounding leaves of a coefficient that is 0 has digits of its own
 		next if $scale < 1e-17 * array_largest(\@left, $k);
 		my $difference = abs($u - $v) / $scale;
-		# columns that are collinear but for the last of 32 digits: what the order of the rows leaves of these
-		next if array_largest(\@left, $k, '(', ')') > 1e20 && $difference < 1e-3;
+		# Of sums of 32 digits: a step from far off leaves those that its standard error has;
+		next if $difference >= 1e-12 && abs($u - $v) < 1e-20 * std_error(\@left, $k);
+		# and as terms are in it that have 1e-28 of their squares left beside the others, the order of the rows may
+		# change the fourth digit.
+		next if $difference >= 1e-12 && $difference < 1e-3 && is_collinear(\@left, $k);
 		$most = $difference if $difference > $most;
 	}
 	return $most;
