@@ -145,9 +145,10 @@ sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
 
 REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projection_reference.o cholesky_reference.o)
 
-# Unit tests: plain programs over the compute layer, and the kernels where there is nvcc.
-build/unit/%: test/unit/%.c $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(REFERENCE_OBJS) build/choice
-	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) -lstdc++ -lpthread -lm -o $@
+# Unit tests: plain programs over the compute layer, for which there is no device, and the kernels where there is nvcc.
+PLAIN_OBJS = $(sort $(COMPUTE_OBJS) src/compute/backend_none.o)
+build/unit/%: test/unit/%.c $(wildcard test/unit/*.h) $(PLAIN_OBJS) $(REFERENCE_OBJS) build/choice
+	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(PLAIN_OBJS) -lstdc++ -lpthread -lm -o $@
 
 build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(KERNEL_OBJS) $(REFERENCE_OBJS) build/choice
 	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lm -o $@

@@ -26,13 +26,13 @@ def sql(*statements):
 
 def make_table(nrows):
     sql("DROP TABLE IF EXISTS gpureg_bench_boot",
-        f"""CREATE TABLE gpureg_bench_boot AS SELECT i AS id, r[1] AS x1, r[2] AS x2, r[3] AS x3, r[4] AS x4, r[5] AS x5,
-            r[6] AS x6, r[7] AS x7, r[8] AS x8, r[1] + r[2] - r[3] + r[9] AS y FROM generate_series(1, {nrows}) i,
+        f"""CREATE TABLE gpureg_bench_boot AS SELECT i AS id, r[1] AS x1, r[2] AS x2, r[3] AS x3, r[4] AS x4,
+            r[5] AS x5, r[6] AS x6, r[7] AS x7, r[8] AS x8, r[1] + r[2] - r[3] + r[9] AS y
+            FROM generate_series(1, {nrows}) i,
             LATERAL (SELECT ARRAY(SELECT random() FROM generate_series(1, 9) WHERE i > 0) AS r) t""",
         "VACUUM ANALYZE gpureg_bench_boot")
     with tempfile.NamedTemporaryFile(suffix=".csv") as f:
-        subprocess.run(["psql", "-X", "-q", "-c", f"\\copy (SELECT {COLUMNS} FROM gpureg_bench_boot) TO '{f.name}' CSV"],
-                       check=True)
+        sql(f"\\copy (SELECT {COLUMNS} FROM gpureg_bench_boot) TO '{f.name}' CSV")
         rows = np.loadtxt(f.name, delimiter=",")
     return np.column_stack([np.ones(len(rows)), rows[:, 1:]]), rows[:, 0]
 

@@ -128,10 +128,15 @@ post(GrRemoteClient *client, const GrRemoteCommand *command, GrError *err)
 	return true;
 }
 
-/* The server's error. A device that it has lost is its own loss: another server may open it again. */
+/*
+ * The server's error. A device that it has lost is its own loss: another server may open it again. One that ends cancels
+ * what is under way, which isn't the client's doing.
+ */
 static bool
-pass_on(const GrError *from, GrError *err)
+pass_on(GrRemoteClient *client, const GrError *from, GrError *err)
 {
+	if (from->status == GR_CANCELED && server_is_gone(client, err))
+		return false;
 	*err = *from;
 	if (err->status == GR_DEVICE_LOST)
 		err->status = GR_DEVICE_FAILED;
@@ -155,7 +160,7 @@ ask(GrRemoteClient *client, GrRemoteOp op, int object, int64_t n, const GrHost *
 	__atomic_store_n(&channel->canceled, 0, __ATOMIC_SEQ_CST);
 	if (!ok)
 		return false;
-	return channel->reply.status == GR_OK || pass_on(&channel->reply, err);
+	return channel->reply.status == GR_OK || pass_on(client, &channel->reply, err);
 }
 
 /*
@@ -231,7 +236,7 @@ check_object(GrRemoteClient *client, int object, GrError *err)
 {
 	const GrRemoteObject *o = &client->channel->objects[object];
 
-	return __atomic_load_n(&o->failed, __ATOMIC_ACQUIRE) == 0 || pass_on(&o->error, err);
+	return __atomic_load_n(&o->failed, __ATOMIC_ACQUIRE) == 0 || pass_on(client, &o->error, err);
 }
 
 /*

@@ -15,6 +15,9 @@
 #include "compute/boot.h"
 #include "rows/ingest.h"
 
+/* Arguments of gpu_boot_pass before the columns */
+#define GR_BOOT_NPARAMS 5
+
 /* Plans the passes; ERROR if the query has more columns than an aggregate can have arguments. */
 extern GrPlan *gr_boot_plan(const GrIngest *ingest);
 

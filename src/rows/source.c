@@ -36,6 +36,9 @@
 #define SAMPLE_NBYTES_MAX ((Size) 8 << 20)
 #define SAMPLE_PART 16
 
+/* Work of a bootstrap, as gr_job_work() has it, from which on it is shared: half a second */
+#define WORK_FOR_WORKERS 5e8
+
 /* With fewer rows to a term than this a sample's estimate is too far off. */
 #define SAMPLE_ROWS_A_TERM 30
 
@@ -296,6 +299,15 @@ begin_remote_passes(GrRowSource *source, GrIngest *ingest)
 	return true;
 }
 
+/* Is a bootstrap so much work that rows which could be kept, by one process, are better read again by several? */
+static bool
+is_for_workers(GrRowSource *source, const GrIngest *ingest)
+{
+	return gr_boot_work(ingest) >= WORK_FOR_WORKERS && ingest->repeatable && max_parallel_workers_per_gather > 0 &&
+		gr_fits_aggregate(ingest, GR_BOOT_NPARAMS) && plan_passes(source, ingest) &&
+		gr_planned_workers(source->boot_plan = gr_boot_plan(ingest)) > 0;
+}
+
 void
 gr_source_read(GrRowSource *source, GrIngest *ingest)
 {
@@ -315,6 +327,8 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 	if (begin_remote_passes(source, ingest))
 		return;
 	options.cpu_reason = cpu_reason(ingest);
+	source->for_workers = !large && is_for_workers(source, ingest);
+	large |= source->for_workers;
 	/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
 	options.cpu_limit = large ? 1 : limit;
 	options.spool = !ingest->repeatable || (large && !plan_passes(source, ingest));

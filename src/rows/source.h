@@ -50,6 +50,7 @@ typedef struct GrRowSource
 	const GrIngest *ingest;		/* of a remote one, for which each pass is planned anew; else NULL */
 	GrPlan	   *plan;			/* of the passes over another */
 	bool		parallel;		/* ... in parallel workers or by a scan, as it is planned */
+	bool		for_workers;	/* rows that could be kept are read again, as passes are worth workers */
 	GrPlan	   *boot_plan;		/* of a bootstrap's passes, once there was one */
 	Oid			step_type;		/* gpu_logreg_step */
 	Datum		names;			/* text[]: the features', then the response's */
@@ -77,7 +78,7 @@ extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
 /*
  * Reads a query's rows, to where passes can be made over them:
  * - onto the device, where that is the choice and they fit;
- * - into memory, up to gpureg.ring_size;
+ * - into memory, up to gpureg.ring_size, unless a bootstrap's passes over them are worth parallel workers;
  * - beyond, they are read again for each pass, under the snapshot that is active, if the planner does that with
  *   parallel workers or by a scan;
  * - else into a temporary file, as well as those of a query that could give other rows when it is run again.

@@ -86,6 +86,13 @@ prepare_session(DeviceSession *ds)
 	MemoryContextRegisterResetCallback(ds->context, &ds->callback);
 }
 
+/* Could there be a device? A service that has one open says so without this process loading the driver, in 10 ms. */
+static bool
+is_present(void)
+{
+	return gr_service_is_warm(gr_gpu_id) || gr_backend_cuda.device->present();
+}
+
 /* The service that owns the device, or is to; NULL: this session opens it. */
 static GrRemoteClient *
 find_service(void)
@@ -94,8 +101,7 @@ find_service(void)
 	GrRemoteClient *client;
 
 	/* a machine without a device needs no service to say so, and a session that has one open goes on with it */
-	if (!gr_debug_service &&
-		(!gr_backend_cuda.device->present() || (device_session.opened && device_session.njobs > 0)))
+	if (!gr_debug_service && ((device_session.opened && device_session.njobs > 0) || !is_present()))
 		return NULL;
 	client = gr_service_connect(gr_gpu_id, service_use.njobs > 0, &reason);
 	if (client == NULL && reason != NULL)
@@ -341,7 +347,7 @@ gr_device_is_missing(void)
 		return true;
 	if ((ds->opened || ds->failed) && ds->gpu_id == gr_gpu_id)
 		return ds->failed;
-	return !gr_backend_cuda.device->present();
+	return !is_present();
 }
 
 void

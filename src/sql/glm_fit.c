@@ -461,7 +461,8 @@ record_query_run(const GrRowSource *source)
 	run->solve_s = run->total_s - source->pass_s;
 	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
 			 "; %s%sthe query was run %d times",
-			 source->ingest != NULL ? "" : "more rows than gpureg.ring_size holds: ", sample, source->npasses);
+			 source->ingest != NULL ? "" : source->for_workers ? "a bootstrap is worth parallel workers: " :
+			 "more rows than gpureg.ring_size holds: ", sample, source->npasses);
 }
 
 /* Notes that the query was run for the sums of clusters. */

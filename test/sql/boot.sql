@@ -66,6 +66,17 @@ JOIN (SELECT fit, term, stddev(estimate) AS std_error FROM boot_fits GROUP BY fi
 GROUP BY way ORDER BY way COLLATE "C";
 SELECT count(*) AS missing FROM boot_fits WHERE replicate > 0 AND (fit, replicate, term) NOT IN (SELECT fit, replicate,
     term FROM boot_got WHERE way = 'memory');
+-- so many replicates that parallel workers make them, though the rows could be kept
+CREATE FUNCTION one_of_some() RETURNS SETOF int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1000
+    AS $$ BEGIN RETURN NEXT 1; END $$;
+SET gpureg.device = cpu; SET jit = off; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+SELECT count(*) AS n, max(abs(b.estimate - g.estimate)) < 1e-13 AS same
+FROM gpu_ols_boot_replicates('SELECT y, x1, x2, id FROM boot_rows, one_of_some()', 10000, 'id', 1) b
+JOIN boot_got g USING (replicate, term) WHERE way = 'memory' AND fit = 'by id';
+SELECT reason LIKE '%a bootstrap is worth parallel workers: the query was run % times' AS workers FROM gpu_last_run();
+RESET ALL;
+DROP FUNCTION one_of_some;
 
 -- Limits, standard errors and biases, of 199 replicates
 CREATE TABLE boot_summaries AS

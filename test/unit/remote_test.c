@@ -522,6 +522,51 @@ test_ends(void)
 	}
 }
 
+/* A server that ends tells so first, and then cancels what is under way: the client hears of the end, not of a cancel. */
+static void *
+end_later(void *arg)
+{
+	GrError		err = {.status = GR_DEVICE_FAILED,.detail = "it was told to"};
+
+	(void) usleep(50000);
+	gr_channel_abandon(arg, &err);
+	gr_channel_close(arg);
+	return NULL;
+}
+
+static void
+test_server_ends(void)
+{
+	GrSinkOps	ops = *gr_backend_cpu.sink;
+	const GrBackend backend = {.name = "endless",.sink = &ops};
+	const GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP};
+	const double beta[P + 1] = {0};
+	GrPass		pass = {
+		.kind = GR_PASS_FAST,.shape = gr_plain_shape(P),.distribution = GR_LOGISTIC,.beta = beta,.shift = beta
+	};
+	double		sums[200];
+	int			ntold = 0;
+
+	ops.pass = endless_pass;
+	lose_device = false;
+	for (int turn = 0; turn < 10; turn++)
+	{
+		Pair	   *pair = begin_pair(&backend);
+		GrSink	   *sink;
+		GrError		err = {0};
+		pthread_t	thread;
+
+		(void) gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &sink, &err);
+		(void) pthread_create(&thread, NULL, end_later, &pair->channel);
+		(void) gr_backend_remote.sink->pass(sink, &pass, sums, NULL, &err);
+		ntold += err.status == GR_DEVICE_FAILED;
+		(void) pthread_join(thread, NULL);
+		gr_backend_remote.sink->end(sink);
+		end_pair(pair);
+	}
+	check(ntold == 10, "a server that ends is no cancel of the client's");
+}
+
 /* Projections: the same bits, and its own area */
 static bool
 project_all(const GrBackend *backend, GrSession *session, GrProjectionCache *cache, float *out, GrError *err)
@@ -583,6 +628,7 @@ main(void)
 	test_stored(rows);
 	test_failures(rows);
 	test_ends();
+	test_server_ends();
 	test_projects();
 	free(rows);
 	return unit_done();
