@@ -166,7 +166,7 @@ raise_busy(const char *name)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("another session is keeping rows as \"%s\"", name)));
+			 errmsg("rows are being kept as \"%s\" at the moment", name)));
 }
 
 static void

@@ -571,7 +571,7 @@ finish_opening(void)
 static bool
 retire_if_idle(TimestampTz now)
 {
-	bool		idle = gr_service_idle >= 0 && !gr_kept_has_any();
+	bool		idle = gr_service_idle >= 0;
 
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
 	for (int k = 0; k < control->nclients && idle; k++)
@@ -585,7 +585,8 @@ retire_if_idle(TimestampTz now)
 		for (int j = 0; j < GR_REMOTE_AREAS && idle; j++)
 			idle = a->segments[j] < 0 || j == a->slot->channel.bulk;
 	}
-	idle = idle && TimestampDifferenceExceeds(service->started, now, gr_service_idle * 1000);
+	/* rows that a client has stored meanwhile are looked for after the client */
+	idle = idle && !gr_kept_has_any() && TimestampDifferenceExceeds(service->started, now, gr_service_idle * 1000);
 	if (idle)
 		__atomic_store_n(&service->state, GR_SERVICE_ENDING, __ATOMIC_SEQ_CST);
 	LWLockRelease(&control->lock);

@@ -259,6 +259,131 @@ test_passes(const double *rows)
 	end_pair(pair);
 }
 
+/* A store of one */
+static GrRemoteStored stored;
+static size_t stored_nbytes;
+
+static bool
+put_stored(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err)
+{
+	if (stored.sink != NULL)
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "there is one already");
+	stored = (GrRemoteStored) {sink, ncolumns, NULL};
+	stored_nbytes = nbytes;
+	return id == 7;
+}
+
+static bool
+take_stored(uint64_t id, GrRemoteStored *taken, const GrHost *host, GrError *err)
+{
+	(void) host;
+	*taken = stored;
+	return (id == 7 && stored.sink != NULL) || gr_fail(err, GR_INVALID, 0, "there is none");
+}
+
+static void
+give_stored_back(const GrRemoteStored *taken)
+{
+	(void) taken;
+}
+
+static void *
+take_memory(void *arg, size_t nbytes)
+{
+	(void) arg;
+	return malloc(nbytes);
+}
+
+/* Of rows of P features and the response: features 4 and 0, where feature 1 is above 0.25 */
+static GrDerivation *
+derivation_of(int ncolumns)
+{
+	const int	columns[2] = {4, 0};
+	const GrFilterStep step = {GR_FILTER_GT, 1, 0.25};
+	const GrDeriveOptions options = {
+		.ncolumns = ncolumns,.response = P,.weight = -1,.offset = -1,.columns = columns,.nfeatures = 2,
+		.steps = &step,.nsteps = 1
+	};
+	GrError		err = {0};
+
+	return gr_derivation_make(&options, (GrMemory) {take_memory, NULL}, &err);
+}
+
+/* Passes over a sink that is derived, here and there */
+static bool
+pass_derived(const GrBackend *backend, GrSink *sink, double *sums, GrError *err)
+{
+	const double beta[3] = {0.5, -0.25, 1};
+	const double shift[3] = {0};
+	const GrPass pass = {
+		.kind = GR_PASS_EXACT,.shape = gr_plain_shape(2),.distribution = GR_LOGISTIC,.beta = beta,.shift = shift
+	};
+
+	gr_pass_clear(pass.kind, 2, sums);
+	return backend->sink->pass(sink, &pass, sums, NULL, err);
+}
+
+/* The server's main thread has what is stored, and ends it. */
+static void
+test_stored(const double *rows)
+{
+	static const GrRemoteStore store = {.put = put_stored,.take = take_stored,.give_back = give_stored_back};
+	Pair	   *keeper = begin_pair(&gr_backend_cpu);
+	Pair	   *pair = begin_pair(&gr_backend_cpu);
+	GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.stays = true};
+	const GrSinkOptions of_derived = {.expected_nbytes = 3000};
+	const GrRowRules rules = {GR_BINOMIAL, GR_PRIOR_WEIGHTS, 0};
+	GrDerivation *d = derivation_of(P + 1);
+	GrDerivation *other = derivation_of(P + 2);
+	char	   *memory = malloc(4 * BLOCK * (P + 1) * sizeof(double));
+	double		sums[2][100];
+	GrSink	   *sink = NULL;
+	GrSink	   *here = NULL;
+	GrDeriveCounts counts[3] = {0};
+	GrError		err = {0};
+
+	check(!gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &sink, &err),
+		  "without a store nothing stays: %s", err.detail);
+	gr_backend_remote.sink->end(sink);
+	keeper->server.store = pair->server.store = &store;
+	memset(&err, 0, sizeof(err));
+	check(gr_backend_remote.sink->begin((GrSession *) &keeper->client, &options, &sink, &err) &&
+		  send_all(gr_backend_remote.sink, sink, NULL, rows, memory, 4, &err) && gr_remote_store(sink, 7, &err),
+		  "rows are stored %s", err.detail);
+	check(stored_nbytes == (size_t) NROWS * (P + 1) * sizeof(double) &&
+		  keeper->asked - keeper->released == stored_nbytes, "what was admitted for them is what they take");
+	gr_backend_remote.sink->end(sink);
+	end_pair(keeper);
+
+	check(gr_remote_derive(&pair->client, 7, d, rules, &of_derived, &sink, &counts[0], NULL, &err) &&
+		  gr_backend_cpu.sink->derive(stored.sink, d, rules, &of_derived, &here, &counts[1], NULL, &err) &&
+		  gr_remote_derive(&pair->client, 7, d, rules, &of_derived, NULL, &counts[2], NULL, &err),
+		  "another client derives others when that one is gone %s", err.detail);
+	check(memcmp(&counts[0], &counts[1], sizeof(counts[0])) == 0 &&
+		  memcmp(&counts[0], &counts[2], sizeof(counts[0])) == 0 && counts[0].nrows > 0 &&
+		  counts[0].nrows + counts[0].nfiltered == NROWS, "are counted, with and without a sink");
+	check(pass_derived(&gr_backend_remote, sink, sums[0], &err) && pass_derived(&gr_backend_cpu, here, sums[1], &err) &&
+		  memcmp(sums[0], sums[1], gr_pass_nsums(GR_PASS_EXACT, 2) * sizeof(double)) == 0,
+		  "passes over them have the same bits");
+	gr_backend_remote.sink->end(sink);
+	check(pair->asked == 3000 && pair->released == 3000, "their memory is admitted, and given back");
+
+	check(!gr_remote_derive(&pair->client, 8, d, rules, &of_derived, &sink, counts, NULL, &err) &&
+		  err.status == GR_INVALID, "none of another number");
+	gr_backend_remote.sink->end(sink);
+	memset(&err, 0, sizeof(err));
+	check(!gr_remote_derive(&pair->client, 7, other, rules, &of_derived, &sink, counts, NULL, &err) &&
+		  err.status == GR_DEVICE_FAILED, "nor of another shape: %s", err.detail);
+	gr_backend_remote.sink->end(sink);
+	check(!gr_remote_is_busy(&pair->server) && pair->asked == pair->released, "which leave nothing");
+	end_pair(pair);
+	gr_backend_cpu.sink->end(here);
+	gr_backend_cpu.sink->end(stored.sink);
+	free(memory);
+	free(d);
+	free(other);
+}
+
 /* Failures come where they are asked for. */
 static void
 test_failures(const double *rows)
@@ -500,6 +625,7 @@ main(void)
 
 	test_sums(rows);
 	test_passes(rows);
+	test_stored(rows);
 	test_failures(rows);
 	test_ends();
 	test_server_ends();

@@ -1,0 +1,54 @@
+-- Fits to rows that are kept in a device service, beside the same from the table. Leaves nothing. Variables: rows,
+-- workers; device (default gpu; cpu tries the script out).
+\ir common.sql
+\if :{?device}
+\else
+\set device gpu
+\endif
+SELECT setseed(0.25) \g /dev/null
+DROP TABLE IF EXISTS gpureg_bench_kept;
+CREATE UNLOGGED TABLE gpureg_bench_kept AS
+SELECT x1 + x2 - x3 + random() AS y, r.*, x1 + x2 + random() > 1.5 AS won,
+       (ARRAY['a', 'b', 'c', 'd'])[1 + (4 * random())::int % 4] AS g
+FROM (SELECT random() AS x1, random() AS x2, random() AS x3, random() AS x4, random() AS x5, random() AS x6,
+             random() AS x7, random() AS x8 FROM generate_series(1, :rows) OFFSET 0) r;
+VACUUM (ANALYZE, FREEZE) gpureg_bench_kept;
+\if :workers_given
+ALTER TABLE gpureg_bench_kept SET (parallel_workers = :workers);
+\endif
+SELECT pg_temp.warm('{gpureg_bench_kept}') \g /dev/null
+SET gpureg.device = :device;
+-- where there can be no service, each case says so
+DO $$
+BEGIN
+    PERFORM gpu_keep('gpureg_bench', 'TABLE gpureg_bench_kept', true);
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING '%', SQLERRM;
+END
+$$;
+
+CREATE FUNCTION pg_temp.add_fit(bench text, fit text, arguments text, filter text DEFAULT NULL) RETURNS void
+LANGUAGE sql AS $$
+    INSERT INTO cases (bench, query, settings, yardstick)
+    SELECT bench || ', ' || v.place, format('SELECT (%s(%s, %s)).n', fit, v.source, arguments),
+           jsonb_build_object('gpureg.device', current_setting('gpureg.device')),
+           CASE v.place WHEN 'kept' THEN bench || ', from the table' END
+    FROM (VALUES (1, 'from the table',
+                  format('query => %L', 'SELECT * FROM gpureg_bench_kept' || coalesce(' WHERE ' || filter, ''))),
+                 (2, 'kept', 'kept => ''gpureg_bench''' || coalesce(format(', rows => %L', filter), '')))
+         v (nr, place, source)
+    ORDER BY v.nr
+$$;
+\set eight 'x1 + x2 + x3 + x4 + x5 + x6 + x7 + x8'
+SELECT pg_temp.add_fit('gpu_ols_fit', 'gpu_ols_fit', format('formula => %L', 'y ~ ' || :'eight')) \g /dev/null
+SELECT pg_temp.add_fit('gpu_ols_fit, 3 of 8', 'gpu_ols_fit', 'formula => ''y ~ x2 + x4 + x7''') \g /dev/null
+SELECT pg_temp.add_fit('gpu_ols_fit, a factor', 'gpu_ols_fit', 'formula => ''y ~ x1 + x2 + g''') \g /dev/null
+SELECT pg_temp.add_fit('gpu_ols_fit, half of the rows', 'gpu_ols_fit', format('formula => %L', 'y ~ ' || :'eight'),
+                       'x1 > 0.5') \g /dev/null
+SELECT pg_temp.add_fit('gpu_ols_fit, HC3', 'gpu_ols_fit', format('formula => %L, vcov => ''HC3''', 'y ~ ' || :'eight'))
+\g /dev/null
+SELECT pg_temp.add_fit('gpu_logreg_fit', 'gpu_logreg_fit', format('formula => %L', 'won ~ ' || :'eight')) \g /dev/null
+SELECT pg_temp.run_cases(5) \g /dev/null
+SELECT pg_temp.lines('kept', :rows, 8);
+SELECT gpu_forget('gpureg_bench') \g /dev/null
+DROP TABLE gpureg_bench_kept;
