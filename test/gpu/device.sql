@@ -1,6 +1,8 @@
 -- What only a machine with a GPU can show; after test/sql, in the same database. script/verify-gpu compares with device.out.
 \set VERBOSITY default
 SET gpureg.device = gpu;
+-- the session's own: what a service has for it, it keeps, and its free memory is told by nobody else
+SET gpureg.enable_service = off;
 -- it is used, and says so
 SELECT count(*) > 0 AS devices FROM gpu_devices();
 SELECT (gpu_ols_fit('SELECT price, carat, depth, "table", x, y, z FROM diamonds')).device LIKE 'gpu _: %' AS on_gpu;

@@ -40,7 +40,7 @@ CREATE TABLE boot_got (way text, fit text, replicate int, term text, estimate fl
 SET client_min_messages = error;
 INSERT INTO boot_got SELECT 'memory', fit, b.* FROM boot_cases c, boot_replicates(c) b;
 RESET client_min_messages;
-SELECT function, device, rows, features FROM gpu_last_run();
+SELECT function, rows, features FROM gpu_last_run();
 -- the rows in a temporary file; the query run once a pass, in parallel workers and in the session's process alone; rows
 -- by way of a ring
 SET client_min_messages = error; SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off;

@@ -1,5 +1,6 @@
 -- Rows dealt to several sinks that stand in for several GPUs (gpureg.debug_sinks): the same models as of one, whether
--- the session's process reads the rows or they come through the ring.
+-- the session's process reads the rows or they come through the ring. What goes to a device service is dealt by that.
+SET gpureg.enable_service = off;
 SET jit = off;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
