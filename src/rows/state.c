@@ -158,8 +158,11 @@ gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis)
 	if (pass->beta != NULL)
 		memcpy(gr_state_beta(state), pass->beta, t * sizeof(double));
 	memcpy(gr_state_shift(state), pass->shift, (t - 1) * sizeof(double));
-	memcpy(gr_state_face_absolute(state), pass->face_absolute, pass->nfaces * sizeof(double));
-	memcpy(gr_state_faces(state), pass->faces, pass->nfaces * t * sizeof(double));
+	if (pass->nfaces > 0)
+	{
+		memcpy(gr_state_face_absolute(state), pass->face_absolute, pass->nfaces * sizeof(double));
+		memcpy(gr_state_faces(state), pass->faces, pass->nfaces * t * sizeof(double));
+	}
 	for (int k = 0; k < nchanged; k++)
 		gr_state_changed(state)[k] = basis->changed[k];
 	if (nchanged > 0)
