@@ -222,8 +222,8 @@ reader_main(void *arg)
  */
 
 /*
- * Joins the thread. One that waits for a device service, perhaps for others' memory, may wait for long: it is told to stop
- * where the statement is canceled, and that is its error then.
+ * Joins the thread. One that waits for a device service, perhaps for others' memory, may wait for long: it is told to
+ * stop where the statement is canceled, and that is its error then.
  */
 static void
 await_thread(RingReader *r, bool stops)

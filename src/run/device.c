@@ -174,9 +174,9 @@ gr_place_on_cpu(GrPlace *place, const char *reason)
 static double
 least_work(void)
 {
-	bool		is_open = (device_session.opened && device_session.gpu_id == gr_gpu_id) || gr_service_is_warm(gr_gpu_id);
+	bool		is_open = device_session.opened && device_session.gpu_id == gr_gpu_id;
 
-	return is_open ? gr_min_gpu_work / OPEN_DISCOUNT : gr_min_gpu_work;
+	return is_open || gr_service_is_warm(gr_gpu_id) ? gr_min_gpu_work / OPEN_DISCOUNT : gr_min_gpu_work;
 }
 
 bool

@@ -1,11 +1,11 @@
 /*
- * service.h: the device service: a background worker that owns a device for all sessions of the server, and how a session
- * gets to it.
+ * service.h: the device service: a background worker that owns a device for all sessions of the server, and how a
+ * session gets to it.
  *
- * A session that wants a device connects to the service of that device, and starts it if there is none. From then on it
- * has a channel (compute/remote.h), by which the service's thread for it computes what the session's own device would,
- * and leases memory that both have mapped, to send rows from. Nothing of a session outlives it in the service: its exit
- * closes the channel, and the service's thread for it ends what it had.
+ * A session that wants a device connects to the service of that device, and starts it if there is none. From then on
+ * it has a channel (compute/remote.h), by which the service's thread for it computes what the session's own device
+ * would, and leases memory that both have mapped, to send rows from. Nothing of a session outlives it in the service:
+ * its exit closes the channel, and the service's thread for it ends what it had.
  *
  * Before PostgreSQL 17 there is a service only where gpureg is in shared_preload_libraries; else, or where no background
  * worker can be had, sessions open the device themselves.
@@ -30,8 +30,8 @@ extern bool gr_debug_service;
 extern void gr_service_init(void);
 
 /*
- * The session's connection to the service for gpureg.gpu_id, which it makes and whose service it starts if need be; NULL
- * if there can be none, and then *reason says why. in_use: computations are under way, which keep the connection that
+ * The session's connection to the service for gpureg.gpu_id, which it makes and whose service it starts if need be;
+ * NULL if there can be none, and then *reason says why. in_use: computations are under way, which keep the connection that
  * there is. The device needn't be open yet.
  */
 extern GrRemoteClient *gr_service_connect(int gpu_id, bool in_use, const char **reason);
@@ -52,8 +52,8 @@ extern int	gr_service_number(const GrRemoteClient *client, uint64 *generation);
 extern const GrBackend *gr_service_backend(const GrRemoteClient *client);
 
 /*
- * Waits until the service has opened its device, and describes it in client->info; false if it can't. Touches nothing of
- * PostgreSQL's: another thread may call it.
+ * Waits until the service has opened its device, and describes it in client->info; false if it can't. Touches nothing
+ * of PostgreSQL's: another thread may call it.
  */
 extern bool gr_service_await(GrRemoteClient *client, GrError *err);
 

@@ -486,7 +486,8 @@ lease_area(GrRemoteClient *client, size_t nbytes)
 		segment = dsm_attach(area->handle);
 	if (segment == NULL)
 	{
-		__atomic_store_n(&area->state, area->state == GR_AREA_GIVEN ? GR_AREA_RETURNED : GR_AREA_FREE, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&area->state, area->state == GR_AREA_GIVEN ? GR_AREA_RETURNED : GR_AREA_FREE,
+						 __ATOMIC_SEQ_CST);
 		return -1;
 	}
 	dsm_pin_mapping(segment);

@@ -40,6 +40,27 @@ static const struct config_enum_entry device_options[] = {
 	{NULL, 0, false}
 };
 
+static void
+define_service_settings(void)
+{
+	DefineCustomBoolVariable("gpureg.enable_service",
+							 "Lets a background worker own the GPU for all sessions.",
+							 "Before PostgreSQL 17 it takes gpureg in shared_preload_libraries.",
+							 &gr_enable_service, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.service_idle",
+							"Sets the time after which a device service that nobody uses ends.",
+							"-1 keeps it.",
+							&gr_service_idle, 600, -1, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.service_memory",
+							"Limits the memory that the rows of all sessions may take in a device service.",
+							"0 sets no limit but nine tenths of what is free when the device is opened.",
+							&gr_service_memory, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.debug_service",
+							 "Uses a device service that computes on the CPU in place of a GPU.",
+							 "This is for tests on machines without a GPU.",
+							 &gr_debug_service, false, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+}
+
 void		_PG_init(void);
 
 void
@@ -77,22 +98,6 @@ _PG_init(void)
 							 "Reads rows through the ring that feeds a GPU, into the CPU.",
 							 "This is for tests on machines without a GPU.",
 							 &gr_debug_ring, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
-	DefineCustomBoolVariable("gpureg.enable_service",
-							 "Lets a background worker own the GPU for all sessions.",
-							 "Before PostgreSQL 17 it takes gpureg in shared_preload_libraries.",
-							 &gr_enable_service, true, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpureg.service_idle",
-							"Sets the time after which a device service that nobody uses ends.",
-							"-1 keeps it.",
-							&gr_service_idle, 600, -1, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpureg.service_memory",
-							"Limits the memory that the rows of all sessions may take in a device service.",
-							"0 sets no limit but nine tenths of what is free when the device is opened.",
-							&gr_service_memory, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
-	DefineCustomBoolVariable("gpureg.debug_service",
-							 "Uses a device service that computes on the CPU in place of a GPU.",
-							 "This is for tests on machines without a GPU.",
-							 &gr_debug_service, false, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.debug_sinks",
 							"Deals rows to so many sinks that stand in for as many GPUs.",
 							"This is for tests on machines without several GPUs. 0 deals to none.",
@@ -105,6 +110,7 @@ _PG_init(void)
 							 "Lets the planner turn gpu_ols and gpu_logreg over array_agg into aggregates.",
 							 NULL,
 							 &gr_enable_rewrite, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	define_service_settings();
 	MarkGUCPrefixReserved("gpureg");
 	gr_service_init();
 	gr_scan_init();
