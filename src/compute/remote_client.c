@@ -377,13 +377,6 @@ remote_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 	return true;
 }
 
-static void
-put(double *into, const double *from, int64_t n)
-{
-	if (into != NULL)
-		memcpy(into, from, (size_t) n * sizeof(double));
-}
-
 static bool
 remote_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
 {
@@ -397,16 +390,16 @@ remote_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *h
 	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_pass(&wire, pass);
-	put(w.beta, pass->beta, t);
-	put(w.shift, pass->shift, t - 1);
-	put(w.faces, pass->faces, t * pass->nfaces);
-	put(w.face_absolute, pass->face_absolute, pass->nfaces);
-	put(w.factor, pass->factor, gr_triangle(t));
-	put(w.sums, sums, nsums);
+	gr_wire_put(w.beta, pass->beta, t);
+	gr_wire_put(w.shift, pass->shift, t - 1);
+	gr_wire_put(w.faces, pass->faces, t * pass->nfaces);
+	gr_wire_put(w.face_absolute, pass->face_absolute, pass->nfaces);
+	gr_wire_put(w.factor, pass->factor, gr_triangle(t));
+	gr_wire_put(w.sums, sums, nsums);
 	client->channel->arguments.pass = *pass;
 	if (!ask(client, GR_REMOTE_PASS, sink->object, 0, host, err))
 		return false;
-	put(sums, w.sums, nsums);
+	gr_wire_put(sums, w.sums, nsums);
 	return true;
 }
 
@@ -423,16 +416,16 @@ remote_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHos
 	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_boot(&wire, pass);
-	put(w.beta, pass->beta, t);
-	put(w.beta_lo, pass->beta_lo, t);
-	put(w.shift, pass->shift, t - 1);
-	put(w.factor, pass->factor, pass->nactive * t);
-	put(w.influence, pass->influence, (int64_t) pass->ninfluence * pass->nactive);
-	put(w.sums, sums, nsums);
+	gr_wire_put(w.beta, pass->beta, t);
+	gr_wire_put(w.beta_lo, pass->beta_lo, t);
+	gr_wire_put(w.shift, pass->shift, t - 1);
+	gr_wire_put(w.factor, pass->factor, pass->nactive * t);
+	gr_wire_put(w.influence, pass->influence, (int64_t) pass->ninfluence * pass->nactive);
+	gr_wire_put(w.sums, sums, nsums);
 	client->channel->arguments.boot = *pass;
 	if (!ask(client, GR_REMOTE_BOOT, sink->object, 0, host, err))
 		return false;
-	put(sums, w.sums, nsums);
+	gr_wire_put(sums, w.sums, nsums);
 	return true;
 }
 
@@ -448,7 +441,7 @@ remote_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrErr
 		return false;
 	w = gr_wire_basis(&wire, basis);
 	memcpy(w.changed, basis->changed, (size_t) basis->nchanged * sizeof(int));
-	put(w.coef, basis->coef, (int64_t) basis->nchanged * gr_nterms(basis->nfeatures));
+	gr_wire_put(w.coef, basis->coef, (int64_t) basis->nchanged * gr_nterms(basis->nfeatures));
 	client->channel->arguments.basis = *basis;
 	return ask(client, GR_REMOTE_CHANGE, sink->object, 0, host, err);
 }
@@ -477,12 +470,12 @@ remote_sink_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *
 	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_ascent(&wire, sink->options.shape);
-	put(w.scale, ascent->scale, t);
-	put(w.beta, beta, t);
+	gr_wire_put(w.scale, ascent->scale, t);
+	gr_wire_put(w.beta, beta, t);
 	arguments->ascent = *ascent;
 	if (!ask(client, GR_REMOTE_ASCEND, sink->object, 0, host, err))
 		return false;
-	put(beta, w.beta, t);
+	gr_wire_put(beta, w.beta, t);
 	*iterations = arguments->n;
 	*converged = arguments->flag;
 	return true;
@@ -568,10 +561,10 @@ put_factor(const GrWireFactor *w, const GrFactorJob *job)
 	int64_t		m = job->nterms;
 	int64_t		n = gr_triangle(job->skip + m + 1);
 
-	put(w->hi, job->hi, n);
-	put(w->lo, job->lo, n);
-	put(w->scale, job->scale, m + 1);
-	put(w->least_pivot, job->least_pivot, m);
+	gr_wire_put(w->hi, job->hi, n);
+	gr_wire_put(w->lo, job->lo, n);
+	gr_wire_put(w->scale, job->scale, m + 1);
+	gr_wire_put(w->least_pivot, job->least_pivot, m);
 	memcpy(w->aliased, job->aliased, (size_t) m * sizeof(bool));
 }
 
@@ -581,12 +574,12 @@ take_factor(const GrWireFactor *w, const GrFactorJob *job)
 	int64_t		m = job->nterms;
 
 	memcpy(job->aliased, w->aliased, (size_t) m * sizeof(bool));
-	put(job->d_hi, w->d_hi, m + 1);
-	put(job->d_lo, w->d_lo, m + 1);
-	put(job->row_hi, w->row_hi, m);
-	put(job->row_lo, w->row_lo, m);
-	put(job->coef_hi, w->coef_hi, m);
-	put(job->coef_lo, w->coef_lo, m);
+	gr_wire_put(job->d_hi, w->d_hi, m + 1);
+	gr_wire_put(job->d_lo, w->d_lo, m + 1);
+	gr_wire_put(job->row_hi, w->row_hi, m);
+	gr_wire_put(job->row_lo, w->row_lo, m);
+	gr_wire_put(job->coef_hi, w->coef_hi, m);
+	gr_wire_put(job->coef_lo, w->coef_lo, m);
 }
 
 static bool
@@ -634,12 +627,12 @@ remote_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, 
 	if (!begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_inverse(&wire, m);
-	put(w.w_hi, w_hi, m);
-	put(w.w_lo, w_lo, m);
+	gr_wire_put(w.w_hi, w_hi, m);
+	gr_wire_put(w.w_lo, w_lo, m);
 	client->channel->arguments.divisor = divisor;
 	if (!ask(client, GR_REMOTE_INVERSE, factor->object, 0, host, err))
 		return false;
-	put(inverse, w.inverse, m * m);
+	gr_wire_put(inverse, w.inverse, m * m);
 	return true;
 }
 

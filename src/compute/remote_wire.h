@@ -5,12 +5,22 @@
 #ifndef GPUREG_REMOTE_WIRE_H
 #define GPUREG_REMOTE_WIRE_H
 
+#include <string.h>
+
 #include "compute/remote.h"
 
 static inline double *
 gr_wire_doubles(GrRemoteWire *wire, int64_t n)
 {
 	return (double *) gr_wire(wire, (size_t) n * sizeof(double));
+}
+
+/* Writes n numbers to where they stand; NULL: they are not wanted */
+static inline void
+gr_wire_put(double *into, const double *from, int64_t n)
+{
+	if (into != NULL)
+		memcpy(into, from, (size_t) n * sizeof(double));
 }
 
 /* SUM: the triangles of hi and lo */

@@ -7,8 +7,8 @@
  * would, and leases memory that both have mapped, to send rows from. Nothing of a session outlives it in the service:
  * its exit closes the channel, and the service's thread for it ends what it had.
  *
- * Before PostgreSQL 17 there is a service only where gpureg is in shared_preload_libraries; else, or where no background
- * worker can be had, sessions open the device themselves.
+ * Before PostgreSQL 17 there is a service only where gpureg is in shared_preload_libraries; else, or where no
+ * background worker can be had, sessions open the device themselves.
  */
 #ifndef GPUREG_SERVICE_H
 #define GPUREG_SERVICE_H
@@ -31,8 +31,8 @@ extern void gr_service_init(void);
 
 /*
  * The session's connection to the service for gpureg.gpu_id, which it makes and whose service it starts if need be;
- * NULL if there can be none, and then *reason says why. in_use: computations are under way, which keep the connection that
- * there is. The device needn't be open yet.
+ * NULL if there can be none, and then *reason says why. in_use: computations are under way, which keep the connection
+ * that there is. The device needn't be open yet.
  */
 extern GrRemoteClient *gr_service_connect(int gpu_id, bool in_use, const char **reason);
 

@@ -221,8 +221,6 @@ take_slot(Connection *c, GrService *service)
 	{
 		slot->service = (int) (service - c->control->services);
 		slot->generation = service->generation;
-		slot->pid = MyProcPid;
-		slot->role = GetSessionUserId();
 		slot->touched = GetCurrentTimestamp();
 		slot->latch = MyLatch;
 		memset(slot->areas, 0, sizeof(slot->areas));
@@ -362,6 +360,8 @@ gr_service_await(GrRemoteClient *client, GrError *err)
 			*err = channel->gone_error;
 			return false;
 		}
+		if (__atomic_load_n(&client->stopping, __ATOMIC_RELAXED) != 0)
+			return gr_fail(err, GR_CANCELED, 0, "the device service");
 		(void) nanosleep(&pause, NULL);
 	}
 	client->info = c->service->info;
@@ -377,9 +377,8 @@ gr_service_is_warm(int gpu_id)
 
 	if (control == NULL)
 		return false;
-	LWLockAcquire(&control->lock, LW_SHARED);
+	/* without the lock, as it may be asked for each row: what has just changed may be missed */
 	service = find_service(control, gr_debug_service ? GR_STAND_IN_ID : gpu_id);
-	LWLockRelease(&control->lock);
 	return service != NULL && service_state(service) == GR_SERVICE_READY;
 }
 

@@ -21,11 +21,10 @@
 #include "storage/ipc.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
-#include "utils/ps_status.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "run/device.h"
+#include "run/clock.h"
 #include "run/service.h"
 #include "run/service_kept.h"
 #include "run/service_shared.h"
@@ -142,15 +141,6 @@ static struct
 	uint64		given;
 }			admission = {.mutex = PTHREAD_MUTEX_INITIALIZER,.changed = PTHREAD_COND_INITIALIZER};
 
-static double
-clock_s(void)
-{
-	struct timespec now;
-
-	(void) clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec * 1e-9;
-}
-
 /* Sleeps until somebody gives memory back, or for some time. With the mutex */
 static void
 await_memory(void)
@@ -170,7 +160,7 @@ await_memory(void)
 static bool
 admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, double *waited_s, GrError *err)
 {
-	double		started = clock_s();
+	double		started = gr_now();
 	bool		canceled = false;
 	bool		waited = false;
 	uint64		left;
@@ -191,7 +181,7 @@ admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, dou
 	(void) pthread_mutex_unlock(&admission.mutex);
 	if (canceled)
 		return gr_fail(err, GR_CANCELED, 0, "waiting for memory");
-	*waited_s = waited ? clock_s() - started : 0;
+	*waited_s = waited ? gr_now() - started : 0;
 	if (nbytes <= left)
 		return true;
 	err->bytes_needed = nbytes;
@@ -433,6 +423,8 @@ look_after(int k)
 	Attendant  *a = &attendants[k];
 	uint32		state;
 
+	if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == GR_CLIENT_FREE)
+		return false;
 	LWLockAcquire(&control->lock, LW_SHARED);
 	state = is_ours(slot) ? slot->state : GR_CLIENT_FREE;
 	LWLockRelease(&control->lock);

@@ -64,8 +64,6 @@ typedef struct GrClientSlot
 	uint32		state;			/* from FREE and to FREE under the lock */
 	int			service;		/* which */
 	uint64		generation;		/* of the service */
-	int			pid;
-	Oid			role;			/* that the session is of */
 	TimestampTz touched;		/* when the session last looked for the device */
 	Latch	   *latch;
 	GrArea		areas[GR_REMOTE_AREAS];

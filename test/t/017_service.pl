@@ -164,7 +164,8 @@ wait_active($node, 'orphan', 'gpu_logreg_fit');
 ok(service_becomes(qr/^$pid\|1\|1\|/) < 10, 'a session is served');
 kill 'TERM', $pid;
 my ($out, $err) = finish_session($session);
-like($err, qr/58000.*GPU operation failed.*the device service has ended/s, 'its service ends: an error in its statement');
+like($err, qr/58000.*GPU operation failed.*the device service has ended/s,
+	'its service ends: an error in its statement');
 same($out, $cpu[1], 'and its next statement has a new one');
 my ($second) = split /\|/, service();
 isnt($second, $pid, 'of another process');
@@ -207,7 +208,8 @@ like($err, qr/57014/, 'who waits can be cancelled');
 $node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'});
 finish_session($holder);
 ($out) = finish_session($waiter);
-like($out, qr/^\{.*\}\ngpureg.device is gpu, after [\d.]+ s of waiting for memory$/, 'and who waits is served, and told');
+like($out, qr/^\{.*\}\ngpureg.device is gpu, after [\d.]+ s of waiting for memory$/,
+	'and who waits is served, and told');
 (undef, $err) = try_sql($node, "ALTER SYSTEM SET gpureg.service_memory = '1MB'; SELECT pg_reload_conf();"
 	. " SELECT pg_sleep(0.5); $logit");
 is(sqlstate($err), '53200', 'more than there is to be had is an error');
@@ -217,7 +219,8 @@ nothing_left('memory');
 #
 # Roles
 #
-$node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN; CREATE TABLE own AS SELECT * FROM rows; ALTER TABLE own OWNER TO nobody');
+$node->safe_psql('postgres',
+	'CREATE ROLE nobody LOGIN; CREATE TABLE own AS SELECT * FROM rows; ALTER TABLE own OWNER TO nobody');
 ($out, $err) = try_sql($node, 'SET gpureg.debug_service = off', user => 'nobody');
 is(sqlstate($err), '42501', 'who may not choose the stand-in');
 same($node->safe_psql('postgres', $logit =~ s/rows/own/r, extra_params => [ '-U', 'nobody' ]), $cpu[1],
@@ -237,6 +240,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nmax_worker
 $node->restart;
 (undef, $err) = try_sql($node, "SET client_min_messages = debug1; $logit");
 my $refused = $err =~ /no device service: gpureg is not in shared_preload_libraries/ ? 1 : 0;
-is($refused, $node->safe_psql('postgres', 'SHOW server_version_num') < 170000 ? 1 : 0, 'a library that was not preloaded');
+is($refused, $node->safe_psql('postgres', 'SHOW server_version_num') < 170000 ? 1 : 0,
+	'a library that was not preloaded');
 
 done_testing();
