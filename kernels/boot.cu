@@ -159,7 +159,7 @@ boot_merge_kernel(BootPlan plan, int nreps, const double *partials, double *sums
 	sums[at] = sum;
 }
 
-/* The sums of squares and of cubes of a line's influence: a block has a line, and every nsplits-th piece of the rows. */
+/* The sums of squares and of cubes of a line's influence: a block has a line and every nsplits-th piece of the rows. */
 static __global__ void
 boot_influence_kernel(BootTerms terms, int pitch, const double *q, int64_t nrows, double *partials)
 {

@@ -1,11 +1,11 @@
 /*
- * remote.h: a backend whose objects live elsewhere: in a server, a process that owns a device and serves many others, or,
- * in the tests, a thread.
+ * remote.h: a backend whose objects live elsewhere: in a server, a process that owns a device and serves many others,
+ * or, in the tests, a thread.
  *
  * A client and its server share a channel, in memory that both have mapped, perhaps at different addresses. The client
  * writes commands into the channel's queue; the server's thread for that channel carries them out one after the other,
- * by the tables of a backend of its own. Rows are not copied: they are sent from areas, pieces of memory that both have,
- * and arrays of arguments and results go through one of those, the bulk area. Whoever makes channels and areas, and
+ * by the tables of a backend of its own. Rows are not copied: they are sent from areas, pieces of memory that both
+ * have, and arrays of arguments and results go through one of those, the bulk area. Whoever makes channels and areas, and
  * starts servers, is the caller: src/run/service.c does it in PostgreSQL's shared memory.
  *
  * A client's functions are called by one thread at a time. Client and server are parts of one extension of one server,
@@ -206,7 +206,8 @@ typedef struct GrRemoteServer
 	 * May a sink take so many bytes? Waits for them if it waits, polling host, and says how long; false with
 	 * GR_DEVICE_MEMORY or GR_CANCELED. And: it is done with them. NULL: no one asks
 	 */
-	bool		(*admit) (struct GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, double *waited_s,
+	bool		(*admit) (struct GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host,
+						  double *waited_s,
 						  GrError *err);
 	void		(*release) (struct GrRemoteServer *server, size_t nbytes);
 	/* the backend has lost its device; called by the thread that met it */

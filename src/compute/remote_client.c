@@ -129,8 +129,8 @@ post(GrRemoteClient *client, const GrRemoteCommand *command, GrError *err)
 }
 
 /*
- * The server's error. A device that it has lost is its own loss: another server may open it again. One that ends cancels
- * what is under way, which isn't the client's doing.
+ * The server's error. A device that it has lost is its own loss: another server may open it again. One that ends
+ * cancels what is under way, which isn't the client's doing.
  */
 static bool
 pass_on(GrRemoteClient *client, const GrError *from, GrError *err)

@@ -1,6 +1,6 @@
 /*
- * remote_test.c: a backend behind a channel gives what the same backend gives by itself, to the bit; and what becomes of
- * clients that are cancelled or go, and of those whose server goes. The server is a thread here.
+ * remote_test.c: a backend behind a channel gives what the same backend gives by itself, to the bit; and what becomes
+ * of clients that are cancelled or go, and of those whose server goes. The server is a thread here.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -173,7 +173,8 @@ sum_all(const GrBackend *backend, GrSession *session, const double *rows, char *
 
 	ok = backend->sink->begin(session, &options, &sink, err) &&
 		gr_shifted_begin(&shifted, backend->sink, sink, &options, err) &&
-		send_all(backend->sink, sink, &shifted, rows, memory, 4, err) && gr_shifted_finish(&shifted, hi, lo, shift, err);
+		send_all(backend->sink, sink, &shifted, rows, memory, 4, err) &&
+		gr_shifted_finish(&shifted, hi, lo, shift, err);
 	backend->sink->end(sink);
 	gr_shifted_end(&shifted);
 	return ok;
@@ -522,7 +523,7 @@ test_ends(void)
 	}
 }
 
-/* A server that ends tells so first, and then cancels what is under way: the client hears of the end, not of a cancel. */
+/* A server that ends tells so first, and then cancels what is under way: the client hears of the end alone. */
 static void *
 end_later(void *arg)
 {
