@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "compute/remote_wire.h"
+#include "compute/thread.h"
 
 #define LOOK_NS 20000000		/* between two looks for a cancel */
 
@@ -82,14 +82,8 @@ nap(GrChannel *channel, const Awaited *awaited)
 	__atomic_store_n(&channel->client_waits, 1, __ATOMIC_SEQ_CST);
 	if (has_come(channel, awaited))
 		return;
-	(void) clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LOOK_NS;
-	if (until.tv_nsec >= 1000000000)
-	{
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	(void) sem_timedwait(&channel->replies, &until);
+	until = gr_deadline(LOOK_NS);
+	(void) sem_clockwait(&channel->replies, GR_CLOCK, &until);
 }
 
 /* False if the host asked to stop, once the server has stopped as well, or if there is no server any more. */

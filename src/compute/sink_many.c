@@ -7,15 +7,13 @@
  */
 #include "compute/sink_many.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "compute/basis.h"
 #include "compute/boot.h"
 #include "compute/glm.h"
+#include "compute/thread.h"
 
 #define POLL_NS 5000000			/* between two looks at the host while other parts are at work */
 
@@ -103,7 +101,6 @@ gr_many_begin(const GrParts *parts, const GrSinkOptions *options, GrSink **sink,
 {
 	size_t		nbytes = sizeof(ManySink) + (size_t) parts->n * sizeof(Part);
 	ManySink   *many = calloc(1, nbytes);
-	pthread_condattr_t monotonic;
 
 	*sink = (GrSink *) many;
 	if (many == NULL)
@@ -112,10 +109,7 @@ gr_many_begin(const GrParts *parts, const GrSinkOptions *options, GrSink **sink,
 	many->shape = options->shape;
 	(void) pthread_mutex_init(&many->mutex, NULL);
 	(void) pthread_cond_init(&many->wake, NULL);
-	(void) pthread_condattr_init(&monotonic);
-	(void) pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void) pthread_cond_init(&many->done, &monotonic);
-	(void) pthread_condattr_destroy(&monotonic);
+	(void) pthread_cond_init(&many->done, NULL);
 	for (int i = 0; i < parts->n; i++)
 	{
 		GrSinkOptions own = *options;
@@ -333,29 +327,23 @@ part_main(void *arg)
 	return NULL;
 }
 
-/* Before the first round; all signals are the other threads'. */
+/* Before the first round */
 static bool
 start_threads(ManySink *many, GrError *err)
 {
-	sigset_t	all;
-	sigset_t	saved;
 	int			code = 0;
 
 	if (many->round > 0)
 		return true;
-	(void) sigfillset(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &saved) != 0)
-		return gr_fail(err, GR_NO_MEMORY, 0, "blocking signals for another thread");
 	for (int i = 1; i < many->n && code == 0; i++)
 	{
 		Part	   *part = &many->parts[i];
 
 		if (part->started)
 			continue;
-		code = pthread_create(&part->thread, NULL, part_main, part);
+		code = gr_thread_create(&part->thread, part_main, part);
 		part->started = code == 0;
 	}
-	(void) pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	return code == 0 || gr_fail(err, GR_NO_MEMORY, 0, "a thread for each device: %s", strerror(code));
 }
 
@@ -368,14 +356,8 @@ wait_for_parts(ManySink *many, Caller *caller)
 	{
 		struct timespec until;
 
-		(void) clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += POLL_NS;
-		if (until.tv_nsec >= 1000000000)
-		{
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
-		(void) pthread_cond_timedwait(&many->done, &many->mutex, &until);
+		until = gr_deadline(POLL_NS);
+		(void) pthread_cond_clockwait(&many->done, &many->mutex, GR_CLOCK, &until);
 		if (many->nrunning == 0)
 			break;
 		(void) pthread_mutex_unlock(&many->mutex);

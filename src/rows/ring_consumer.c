@@ -10,9 +10,6 @@
  */
 #include "postgres.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <time.h>
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
@@ -25,6 +22,7 @@
 
 #include "compute/backend.h"
 #include "compute/glm.h"
+#include "compute/thread.h"
 #include "rows/columns.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
@@ -148,14 +146,8 @@ doze(RingReader *r)
 {
 	struct timespec until;
 
-	(void) clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += DOZE_NS;
-	if (until.tv_nsec >= 1000000000)
-	{
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	(void) sem_timedwait(&r->ring->wake, &until);
+	until = gr_deadline(DOZE_NS);
+	(void) sem_clockwait(&r->ring->wake, GR_CLOCK, &until);
 }
 
 /* Sends blocks as they become full, until there will be no more. */
@@ -239,14 +231,8 @@ await_thread(RingReader *r, bool stops)
 	{
 		if (stops)
 			__atomic_store_n(&r->service->stopping, 1, __ATOMIC_SEQ_CST);
-		(void) clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += JOIN_NAP_NS;
-		if (until.tv_nsec >= 1000000000)
-		{
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
-		if (pthread_timedjoin_np(r->thread, NULL, &until) == 0)
+		until = gr_deadline(JOIN_NAP_NS);
+		if (pthread_clockjoin_np(r->thread, NULL, GR_CLOCK, &until) == 0)
 			break;
 		stops = stops || gr_canceled(&gr_host);
 	}
@@ -330,21 +316,11 @@ end_reader(void *arg)
 	gr_job_release(r->job);
 }
 
-/* All signals are the main thread's. */
 static bool
 start_thread(RingReader *r)
 {
-	sigset_t	all;
-	sigset_t	saved;
-	int			code;
-
-	sigfillset(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &saved) != 0)
-		return false;
 	gr_lend_session(true);
-	code = pthread_create(&r->thread, NULL, reader_main, r);
-	(void) pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	r->started = code == 0;
+	r->started = gr_thread_create(&r->thread, reader_main, r) == 0;
 	if (!r->started)
 		gr_lend_session(false);
 	return r->started;

@@ -6,9 +6,7 @@
  */
 #include "postgres.h"
 
-#include <pthread.h>
-#include <time.h>
-
+#include "compute/thread.h"
 #include "run/service_kept.h"
 
 #define ITEMS_MAX (2 * GR_KEPT_MAX) /* those that replace others, too, and those that are still in use */
@@ -76,14 +74,8 @@ await_turn(Item *item, const GrHost *host)
 	{
 		struct timespec until;
 
-		(void) clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += LOOK_NS;
-		if (until.tv_nsec >= 1000000000)
-		{
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
-		if (pthread_mutex_timedlock(&item->turn, &until) == 0)
+		until = gr_deadline(LOOK_NS);
+		if (pthread_mutex_clocklock(&item->turn, GR_CLOCK, &until) == 0)
 			return true;
 		if (gr_canceled(host))
 			return false;

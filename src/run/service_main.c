@@ -10,9 +10,6 @@
  */
 #include "postgres.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
@@ -24,6 +21,7 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+#include "compute/thread.h"
 #include "run/clock.h"
 #include "run/service.h"
 #include "run/service_kept.h"
@@ -77,21 +75,6 @@ extern PGDLLEXPORT void gr_service_main(Datum arg);
 /*
  * Threads
  */
-
-static bool
-start_thread(pthread_t *thread, void *(*function) (void *), void *arg)
-{
-	sigset_t	all;
-	sigset_t	saved;
-	int			code;
-
-	sigfillset(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &saved) != 0)
-		return false;
-	code = pthread_create(thread, NULL, function, arg);
-	(void) pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	return code == 0;
-}
 
 static void *
 open_device(void *arg)
@@ -147,14 +130,8 @@ await_memory(void)
 {
 	struct timespec until;
 
-	(void) clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += TICK_MS * 1000000;
-	if (until.tv_nsec >= 1000000000)
-	{
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	(void) pthread_cond_timedwait(&admission.changed, &admission.mutex, &until);
+	until = gr_deadline(TICK_MS * 1000000);
+	(void) pthread_cond_clockwait(&admission.changed, &admission.mutex, GR_CLOCK, &until);
 }
 
 static bool
@@ -372,7 +349,7 @@ start_attendant(Attendant *a)
 {
 	GrError		err = {0};
 
-	a->started = start_thread(&a->thread, attend, a);
+	a->started = gr_thread_create(&a->thread, attend, a) == 0;
 	if (a->started)
 		return;
 	gr_fail(&err, GR_DEVICE_FAILED, 0, "there is no thread for the session");
@@ -608,7 +585,7 @@ begin_service(int number)
 	before_shmem_exit(end_service, (Datum) 0);
 	backend = service->gpu_id == GR_STAND_IN_ID ? &gr_backend_cpu :
 		service->gpu_id == GR_ALL_DEVICES ? &gr_backend_many : &gr_backend_cuda;
-	opener_started = start_thread(&opener, open_device, NULL);
+	opener_started = gr_thread_create(&opener, open_device, NULL) == 0;
 	if (!opener_started)
 		proc_exit(1);
 }
