@@ -431,6 +431,15 @@ CREATE FUNCTION gpu_ols_named(stats gpu_ols_stats, names text[]) RETURNS gpu_ols
 CREATE FUNCTION gpu_ols_names(stats gpu_ols_stats) RETURNS text[]
     AS 'MODULE_PATHNAME', 'gr_ols_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+-- Two-stage least squares; endogenous, instruments, features: numbers or names of the state's columns
+CREATE FUNCTION gpu_iv_solve(stats gpu_ols_stats, endogenous "any", instruments "any", intercept boolean DEFAULT true,
+                             features "any" DEFAULT NULL, response "any" DEFAULT NULL) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_iv_solve_stats' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE FUNCTION gpu_iv_tests(stats gpu_ols_stats, endogenous "any", instruments "any", intercept boolean DEFAULT true,
+                             features "any" DEFAULT NULL, response "any" DEFAULT NULL)
+    RETURNS TABLE (test text, df1 int, df2 bigint, statistic float8, p_value float8)
+    AS 'MODULE_PATHNAME', 'gr_iv_tests' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200 ROWS 3;
+
 --
 -- One Newton step of a logistic regression, or of another family, as a value
 --
@@ -1064,6 +1073,10 @@ COMMENT ON AGGREGATE gpu_ols_vector_pass(float8, float8[]) IS 'the sums of gpu_o
 COMMENT ON FUNCTION gpu_ols_coef(gpu_ols_stats, boolean) IS 'the coefficients of gpu_ols over array_agg, from its sums';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean, "any", "any", float8)
     IS 'linear or ridge regression from a state, of any of its columns: the model';
+COMMENT ON FUNCTION gpu_iv_solve(gpu_ols_stats, "any", "any", boolean, "any", "any")
+    IS 'two-stage least squares from a state: the model';
+COMMENT ON FUNCTION gpu_iv_tests(gpu_ols_stats, "any", "any", boolean, "any", "any")
+    IS 'tests of two-stage least squares: weak instruments, Wu-Hausman, Sargan';
 COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[]) IS 'the state with names of its columns, the response''s first';
 COMMENT ON FUNCTION gpu_ols_names(gpu_ols_stats) IS 'names of a state''s columns, the response''s first';
 COMMENT ON TYPE gpu_logreg_step

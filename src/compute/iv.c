@@ -99,7 +99,7 @@ carve_workspace(Iv *iv, void *workspace)
 
 /* The triangle about its shift or, without an intercept, about 0 */
 static bool
-load(Iv *iv, const double *hi, const double *lo, const double *shift, const GrHost *host, GrError *err)
+load(Iv *iv, const double *hi, const double *lo, const double *shift, int64_t nrows, const GrHost *host, GrError *err)
 {
 	size_t		nbytes = (size_t) gr_triangle(gr_norder(iv->nall)) * sizeof(double);
 	GrPoll		poll = {.host = host};
@@ -112,6 +112,7 @@ load(Iv *iv, const double *hi, const double *lo, const double *shift, const GrHo
 	else if (shift != NULL && gr_shift_any(shift, iv->nall) &&
 			 !gr_gram_translate(iv->hi, iv->lo, iv->nall, shift, NULL, &poll))
 		return gr_fail(err, GR_CANCELED, 0, "factorisation");
+	iv->all.max_rank = nrows;
 	return gr_ldl_load(&iv->all, iv->hi, iv->lo, iv->shift, 1 - iv->first, err) &&
 		gr_ldl_factorise(&iv->all, host, err);
 }
@@ -140,9 +141,19 @@ copy_scales(GrLdl *to, const GrLdl *all, int first)
 	memcpy(to->least_pivot, all->least_pivot + first, (size_t) to->n * sizeof(double));
 }
 
+static int
+count_pivots(const GrLdl *ldl, int first, int end)
+{
+	int			n = 0;
+
+	for (int k = first; k < end; k++)
+		n += ldl->aliased[k] ? 0 : 1;
+	return n;
+}
+
 /* The three matrices, factorised: E that are aliased for OLS are so in all of them */
 static bool
-factorise_blocks(Iv *iv, const GrHost *host, GrError *err)
+factorise_blocks(Iv *iv, int64_t nrows, const GrHost *host, GrError *err)
 {
 	const GrLdl *all = &iv->all;
 	size_t		nbytes = (size_t) iv->ne * sizeof(bool);
@@ -163,21 +174,14 @@ factorise_blocks(Iv *iv, const GrHost *host, GrError *err)
 	copy_scales(&iv->ols, all, iv->nz);
 	copy_scales(&iv->rest, all, iv->nz);
 	copy_scales(&iv->projected, all, iv->nz);
+	iv->ols.max_rank = nrows - count_pivots(all, 0, iv->nw);
+	iv->rest.max_rank = nrows - count_pivots(all, 0, iv->nz);
+	iv->projected.max_rank = count_pivots(all, iv->nw, iv->nz);
 	if (!gr_ldl_factorise(&iv->ols, host, err))
 		return false;
 	memcpy(iv->rest.aliased, iv->ols.aliased, nbytes);
 	memcpy(iv->projected.aliased, iv->ols.aliased, nbytes);
 	return gr_ldl_factorise(&iv->rest, host, err) && gr_ldl_factorise(&iv->projected, host, err);
-}
-
-static int
-count_pivots(const GrLdl *ldl, int first, int end)
-{
-	int			n = 0;
-
-	for (int k = first; k < end; k++)
-		n += ldl->aliased[k] ? 0 : 1;
-	return n;
 }
 
 /* What is left of y, which is 0 or more */
@@ -346,7 +350,7 @@ gr_iv_solve(const double *hi, const double *lo, const double *shift, const GrIvC
 	iv.nz = iv.nw + columns->ninstruments;
 	iv.ne = columns->nendogenous;
 	carve_workspace(&iv, workspace);
-	if (!load(&iv, hi, lo, shift, host, err) || !factorise_blocks(&iv, host, err))
+	if (!load(&iv, hi, lo, shift, nrows, host, err) || !factorise_blocks(&iv, nrows, host, err))
 		return false;
 	fit->nterms = iv.nw + iv.ne;
 	fit->instruments = count_pivots(&iv.all, iv.nw, iv.nz);
@@ -361,7 +365,12 @@ gr_iv_solve(const double *hi, const double *lo, const double *shift, const GrIvC
 	make_terms(&iv, rss);
 	if (!gr_ols_finish(iv.term_hi, iv.term_lo, iv.term_shift, nfeatures, nrows, intercept, iv.l, iv.d, iv.aliased,
 					   iv.ols_workspace, &ols, host, err))
+	{
+		/* a column of that triangle as one of this */
+		if (err->where >= columns->nexogenous)
+			err->where += columns->ninstruments;
 		return false;
+	}
 	fit->rss = ols.rss;
 	fit->tss = ols.tss;
 	make_tests(&iv, nrows, fit);

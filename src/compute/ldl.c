@@ -33,6 +33,7 @@ gr_ldl_carve(GrLdl *ldl, int n, double **next)
 {
 	ldl->n = n;
 	ldl->npivots = n - 1;
+	ldl->max_rank = n;
 	ldl->l = carve_vector(next, (size_t) gr_triangle(n));
 	ldl->d = carve_vector(next, (size_t) n);
 	ldl->u = carve_vector(next, (size_t) n);
@@ -112,6 +113,7 @@ bool
 gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err)
 {
 	GrPoll		poll = {.host = host};
+	int64_t		rank = 0;
 
 	for (int64_t i = 0; i < ldl->n; i++)
 	{
@@ -132,8 +134,10 @@ gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err)
 		d = gr_ldl_minus_dot(gr_dd_get(ldl->l, gr_packed(i, i)), gr_dd_from(ldl->u, 0),
 							 gr_dd_from(ldl->l, gr_packed(i, 0)), end);
 		gr_dd_set(ldl->d, i, d);
-		if (i < ldl->npivots)
-			ldl->aliased[i] |= !(d.hi > ldl->least_pivot[i]);
+		if (i >= ldl->npivots)
+			continue;
+		ldl->aliased[i] |= !(d.hi > ldl->least_pivot[i]) || rank >= ldl->max_rank;
+		rank += ldl->aliased[i] ? 0 : 1;
 	}
 	return true;
 }

@@ -27,6 +27,7 @@ typedef struct GrLdl
 	double	   *sumsq;			/* n: the scaled diagonal entries */
 	double	   *least_pivot;	/* n: a pivot that isn't above counts as 0 */
 	bool	   *aliased;		/* n; in: rows to leave out as pivots; out: and those whose pivot counts as 0 */
+	int64_t		max_rank;		/* the pivots are known to be no more, as those over so many rows; all others are 0 */
 } GrLdl;
 
 /* Where entry (i, j), j <= i, of a packed triangle is */
@@ -62,7 +63,7 @@ gr_dd_from(GrDDVector v, int64_t k)
 /* Doubles of room for the vectors of n rows, and for n rows' flags in as many as these take */
 extern size_t gr_ldl_ndoubles(int n);
 
-/* The vectors in such room, which *next points to and is moved behind; all rows are pivots but the last */
+/* The vectors in such room, which *next points to and is moved behind; all rows are pivots but the last, at any rank */
 extern void gr_ldl_carve(GrLdl *ldl, int n, double **next);
 
 /*
