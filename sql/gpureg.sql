@@ -440,6 +440,14 @@ CREATE FUNCTION gpu_iv_tests(stats gpu_ols_stats, endogenous "any", instruments 
     RETURNS TABLE (test text, df1 int, df2 bigint, statistic float8, p_value float8)
     AS 'MODULE_PATHNAME', 'gr_iv_tests' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200 ROWS 3;
 
+-- A row a size; criterion: bic, aic, cp, adjr2; method: best, forward, backward
+CREATE FUNCTION gpu_ols_select(stats gpu_ols_stats, criterion text DEFAULT 'bic', method text DEFAULT 'best',
+                               intercept boolean DEFAULT true, features "any" DEFAULT NULL,
+                               response "any" DEFAULT NULL, max_size int DEFAULT NULL)
+    RETURNS TABLE (size int, columns int[], terms text[], rss float8, r_squared float8, adj_r_squared float8,
+                   cp float8, aic float8, bic float8, best boolean)
+    AS 'MODULE_PATHNAME', 'gr_ols_select' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 10;
+
 --
 -- One Newton step of a logistic regression, or of another family, as a value
 --
@@ -1077,6 +1085,8 @@ COMMENT ON FUNCTION gpu_iv_solve(gpu_ols_stats, "any", "any", boolean, "any", "a
     IS 'two-stage least squares from a state: the model';
 COMMENT ON FUNCTION gpu_iv_tests(gpu_ols_stats, "any", "any", boolean, "any", "any")
     IS 'tests of two-stage least squares: weak instruments, Wu-Hausman, Sargan';
+COMMENT ON FUNCTION gpu_ols_select(gpu_ols_stats, text, text, boolean, "any", "any", int)
+    IS 'the best subset of features of each size, or steps forward or backward, from a state';
 COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[]) IS 'the state with names of its columns, the response''s first';
 COMMENT ON FUNCTION gpu_ols_names(gpu_ols_stats) IS 'names of a state''s columns, the response''s first';
 COMMENT ON TYPE gpu_logreg_step

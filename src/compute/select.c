@@ -26,7 +26,7 @@ gr_select_workspace_nbytes(int nfeatures, GrSelectMethod method)
 	size_t		p = (size_t) nfeatures;
 	size_t		all = (size_t) gr_triangle((int64_t) p + 2);
 
-	/* c, and the same swept; a subset; the triangle without a shift; scales and so on; entries, sorted, known */
+	/* c, and the same swept; the triangle about 0; a subset; scales and so on; entries, sorted, known */
 	return (8 * all + 12 * (p + 4) + gr_ldl_ndoubles(nfeatures + 2) +
 			(method == GR_SELECT_BEST ? gr_select_best_ndoubles(nfeatures) : 0)) * sizeof(double) +
 		gr_ols_workspace_nbytes(nfeatures);
@@ -42,7 +42,7 @@ carve(double **next, size_t n)
 }
 
 static void
-carve_workspace(GrSelect *select, GrLdl *ldl, GrDDVector *swept, void *workspace)
+carve_workspace(GrSelect *select, GrLdl *ldl, GrDDVector *swept, GrDDVector *about_0, void *workspace)
 {
 	double	   *next = workspace;
 	size_t		p = (size_t) select->nfeatures;
@@ -53,6 +53,8 @@ carve_workspace(GrSelect *select, GrLdl *ldl, GrDDVector *swept, void *workspace
 	select->c_lo = carve(&next, all);
 	swept->hi = carve(&next, all);
 	swept->lo = carve(&next, all);
+	about_0->hi = carve(&next, all);
+	about_0->lo = carve(&next, all);
 	select->subset_hi = carve(&next, all);
 	select->subset_lo = carve(&next, all);
 	select->subset_shift = carve(&next, p + 1);
@@ -97,6 +99,25 @@ load(GrSelect *select, GrLdl *ldl)
 	return true;
 }
 
+/* Without an intercept, the sums about 0 in place of those about a shift */
+static bool
+translate_back(GrSelect *select, GrDDVector about_0)
+{
+	size_t		nbytes = (size_t) gr_triangle(gr_norder(select->nfeatures)) * sizeof(double);
+	GrPoll		poll = {.host = select->host};
+
+	if (select->selection->intercept || select->shift == NULL || !gr_shift_any(select->shift, select->nfeatures))
+		return true;
+	memcpy(about_0.hi, select->hi, nbytes);
+	memcpy(about_0.lo, select->lo, nbytes);
+	if (!gr_gram_translate(about_0.hi, about_0.lo, select->nfeatures, select->shift, NULL, &poll))
+		return gr_fail(select->err, GR_CANCELED, 0, "selection");
+	select->hi = about_0.hi;
+	select->lo = about_0.lo;
+	select->shift = NULL;
+	return true;
+}
+
 static void
 sort_places(int *places, int n)
 {
@@ -130,8 +151,13 @@ solve_subset(GrSelect *select, const int *features, int n, GrOlsFit *fit)
 	fit->coef = select->coef;
 	fit->vcov = NULL;
 	select->selection->nsolved++;
-	return gr_ols_solve(select->subset_hi, select->subset_lo, select->subset_shift, n, select->nrows,
-						select->selection->intercept, select->ols_workspace, NULL, fit, select->host, select->err);
+	if (gr_ols_solve(select->subset_hi, select->subset_lo, select->subset_shift, n, select->nrows,
+					 select->selection->intercept, select->ols_workspace, NULL, fit, select->host, select->err))
+		return true;
+	/* a column of the subset as one of all */
+	if (select->err->where >= 0)
+		select->err->where = select->err->where < n ? features[select->err->where] : p;
+	return false;
 }
 
 bool
@@ -348,8 +374,9 @@ gr_select(const double *hi, const double *lo, const double *shift, int nfeatures
 	};
 	GrLdl		ldl;
 	GrDDVector	swept;
+	GrDDVector	about_0;
 
 	selection->nnodes = selection->nsolved = 0;
-	carve_workspace(&select, &ldl, &swept, workspace);
-	return load(&select, &ldl) && run(&select, swept, ldl.aliased);
+	carve_workspace(&select, &ldl, &swept, &about_0, workspace);
+	return translate_back(&select, about_0) && load(&select, &ldl) && run(&select, swept, ldl.aliased);
 }

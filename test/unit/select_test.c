@@ -76,6 +76,8 @@ start(Problem *problem, int p, int64_t nrows, Kind kind, bool intercept)
 	problem->p = p;
 	problem->nrows = nrows;
 	problem->intercept = intercept;
+	for (int k = 0; k <= p && kind != COPIES; k++)
+		problem->shift[k] = k % 3;
 	for (int64_t r = 0; r < nrows; r++)
 	{
 		double		row[MAX_P + 1];
@@ -108,16 +110,18 @@ rss_of(const Problem *problem, const int *features, int n)
 {
 	double		hi[(MAX_P + 2) * (MAX_P + 3) / 2];
 	double		lo[(MAX_P + 2) * (MAX_P + 3) / 2];
-	double		shift[MAX_P + 1] = {0};
+	double		shift[MAX_P + 1];
 	double		coef[MAX_P + 1];
 	GrOlsFit	fit = {.coef = coef};
 	GrError		err = {0};
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(n));
 	int			entries[MAX_P + 2] = {0};
 
-	for (int k = 0; k < n; k++)
-		entries[k + 1] = features[k] + 1;
-	entries[n + 1] = problem->p + 1;
+	for (int k = 0; k <= n; k++)
+	{
+		entries[k + 1] = k < n ? features[k] + 1 : problem->p + 1;
+		shift[k] = problem->shift[entries[k + 1] - 1];
+	}
 	for (int i = 0; i < n + 2; i++)
 		for (int j = 0; j <= i; j++)
 		{
