@@ -29,7 +29,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o method.o glm_fit.o) \
 	$(addprefix src/sql/,feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
-	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o fn_iv.o fn_select.o) \
+	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o fn_iv.o fn_select.o fn_rolling.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
@@ -85,7 +85,7 @@ REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_error
 	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score firth \
 	covariance covariance_errors boot logreg logreg_fit logreg_step glm_step factors formula separation nist reference \
 	invariance projection project_rows feature_hash examples rewrite errors logreg_errors projection_errors \
-	iv select settings
+	iv select rolling settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)

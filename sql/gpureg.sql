@@ -448,6 +448,12 @@ CREATE FUNCTION gpu_ols_select(stats gpu_ols_stats, criterion text DEFAULT 'bic'
                    cp float8, aic float8, bic float8, best boolean)
     AS 'MODULE_PATHNAME', 'gr_ols_select' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 10;
 
+-- A row a window of that many rows of an ordered query, and after each step
+CREATE FUNCTION gpu_ols_rolling(query text, width int, step int DEFAULT 1, intercept boolean DEFAULT true)
+    RETURNS TABLE (row_number bigint, n bigint, n_skipped bigint, coef float8[], std_error float8[], sigma float8,
+                   r_squared float8)
+    AS 'MODULE_PATHNAME', 'gr_ols_rolling' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
 --
 -- One Newton step of a logistic regression, or of another family, as a value
 --
@@ -1087,6 +1093,8 @@ COMMENT ON FUNCTION gpu_iv_tests(gpu_ols_stats, "any", "any", boolean, "any", "a
     IS 'tests of two-stage least squares: weak instruments, Wu-Hausman, Sargan';
 COMMENT ON FUNCTION gpu_ols_select(gpu_ols_stats, text, text, boolean, "any", "any", int)
     IS 'the best subset of features of each size, or steps forward or backward, from a state';
+COMMENT ON FUNCTION gpu_ols_rolling(text, int, int, boolean)
+    IS 'linear regression over windows of an ordered query''s rows';
 COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[]) IS 'the state with names of its columns, the response''s first';
 COMMENT ON FUNCTION gpu_ols_names(gpu_ols_stats) IS 'names of a state''s columns, the response''s first';
 COMMENT ON TYPE gpu_logreg_step
