@@ -431,6 +431,29 @@ CREATE FUNCTION gpu_ols_named(stats gpu_ols_stats, names text[]) RETURNS gpu_ols
 CREATE FUNCTION gpu_ols_names(stats gpu_ols_stats) RETURNS text[]
     AS 'MODULE_PATHNAME', 'gr_ols_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+-- Two-stage least squares; endogenous, instruments, features: numbers or names of the state's columns
+CREATE FUNCTION gpu_iv_solve(stats gpu_ols_stats, endogenous "any", instruments "any", intercept boolean DEFAULT true,
+                             features "any" DEFAULT NULL, response "any" DEFAULT NULL) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_iv_solve_stats' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE FUNCTION gpu_iv_tests(stats gpu_ols_stats, endogenous "any", instruments "any", intercept boolean DEFAULT true,
+                             features "any" DEFAULT NULL, response "any" DEFAULT NULL)
+    RETURNS TABLE (test text, df1 int, df2 bigint, statistic float8, p_value float8)
+    AS 'MODULE_PATHNAME', 'gr_iv_tests' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200 ROWS 3;
+
+-- A row a size; criterion: bic, aic, cp, adjr2; method: best, forward, backward
+CREATE FUNCTION gpu_ols_select(stats gpu_ols_stats, criterion text DEFAULT 'bic', method text DEFAULT 'best',
+                               intercept boolean DEFAULT true, features "any" DEFAULT NULL,
+                               response "any" DEFAULT NULL, max_size int DEFAULT NULL)
+    RETURNS TABLE (size int, columns int[], terms text[], rss float8, r_squared float8, adj_r_squared float8,
+                   cp float8, aic float8, bic float8, best boolean)
+    AS 'MODULE_PATHNAME', 'gr_ols_select' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 10;
+
+-- A row a window of that many rows of an ordered query, and after each step
+CREATE FUNCTION gpu_ols_rolling(query text, width int, step int DEFAULT 1, intercept boolean DEFAULT true)
+    RETURNS TABLE (row_number bigint, n bigint, n_skipped bigint, coef float8[], std_error float8[], sigma float8,
+                   r_squared float8)
+    AS 'MODULE_PATHNAME', 'gr_ols_rolling' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
 --
 -- One Newton step of a logistic regression, or of another family, as a value
 --
@@ -1064,6 +1087,14 @@ COMMENT ON AGGREGATE gpu_ols_vector_pass(float8, float8[]) IS 'the sums of gpu_o
 COMMENT ON FUNCTION gpu_ols_coef(gpu_ols_stats, boolean) IS 'the coefficients of gpu_ols over array_agg, from its sums';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean, "any", "any", float8)
     IS 'linear or ridge regression from a state, of any of its columns: the model';
+COMMENT ON FUNCTION gpu_iv_solve(gpu_ols_stats, "any", "any", boolean, "any", "any")
+    IS 'two-stage least squares from a state: the model';
+COMMENT ON FUNCTION gpu_iv_tests(gpu_ols_stats, "any", "any", boolean, "any", "any")
+    IS 'tests of two-stage least squares: weak instruments, Wu-Hausman, Sargan';
+COMMENT ON FUNCTION gpu_ols_select(gpu_ols_stats, text, text, boolean, "any", "any", int)
+    IS 'the best subset of features of each size, or steps forward or backward, from a state';
+COMMENT ON FUNCTION gpu_ols_rolling(text, int, int, boolean)
+    IS 'linear regression over windows of an ordered query''s rows';
 COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[]) IS 'the state with names of its columns, the response''s first';
 COMMENT ON FUNCTION gpu_ols_names(gpu_ols_stats) IS 'names of a state''s columns, the response''s first';
 COMMENT ON TYPE gpu_logreg_step

@@ -86,6 +86,8 @@ check_nested(const GrModel *small, const GrModel *large)
 	if (small->firth || large->firth)
 		bad_comparison("A fit with Firth's penalty is not at the maximum of the likelihood.",
 					   "Use gpu_wald, or fit both with firth => false.");
+	if (small->iv || large->iv)
+		bad_comparison("Two-stage least squares are not at the least sum of squares.", "Use gpu_wald.");
 	if (small->rank == large->rank)
 		bad_comparison(psprintf("Both have the rank %d.", small->rank), NESTED_HINT);
 }
@@ -446,6 +448,8 @@ check_vif_model(const GrModel *model)
 		why = "The model has no intercept, about which terms would vary.";
 	else if (model->l2 > 0)
 		why = "The model is penalised, and so are its covariances.";
+	else if (model->iv)
+		why = "The model is one of two-stage least squares, whose covariances are those of projections.";
 	else if (model->vcov == NULL)
 		why = "The model has no covariance matrix.";
 	else if (model->vcov_type != NULL && strcmp(model->vcov_type, "iid") != 0)

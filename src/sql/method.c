@@ -15,6 +15,7 @@
 #include "sql/method.h"
 
 #define THETA_ERROR "theta error"
+#define IV "iv"
 
 /* Appends a number so that it is read back as it is. */
 static void
@@ -33,7 +34,7 @@ gr_method_text(const GrMethod *method)
 	text	   *result;
 
 	initStringInfo(&buf);
-	appendStringInfoString(&buf, gr_family_method(method->distribution, method->quasi));
+	appendStringInfoString(&buf, method->iv ? IV : gr_family_method(method->distribution, method->quasi));
 	if (method->firth)
 		appendStringInfoString(&buf, " (firth)");
 	if (method->l2 != 0)
@@ -81,11 +82,13 @@ gr_read_method(const text *value, GrMethod *method)
 	char	   *parts;
 
 	method->l2 = method->theta_error = 0;
-	method->firth = false;
+	method->firth = method->iv = false;
 	/* read for each row of a prediction: most often that's all */
 	if (is_text(value, name, strlen(name)))
 		return true;
 	parts = text_to_cstring(value);
+	method->iv = method->distribution.family == GR_GAUSSIAN && method->distribution.link == GR_IDENTITY &&
+		strcmp(parts, IV) == 0;
 	method->firth = method->distribution.family == GR_BINOMIAL && method->distribution.link == GR_LOGIT &&
 		!method->quasi && strstr(parts, " (firth)") != NULL;
 	if (read_part(parts, "l2", &method->l2) && !(method->l2 > 0 && isfinite(method->l2)))

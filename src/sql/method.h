@@ -16,10 +16,11 @@ typedef struct GrMethod
 	bool		quasi;
 	double		l2;				/* >= 0 */
 	bool		firth;
+	bool		iv;				/* linear, by two-stage least squares */
 	double		theta_error;	/* see GrModel */
 } GrMethod;
 
-/* "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)" */
+/* "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)", "iv", "glm (theta error = 0.2)" */
 extern text *gr_method_text(const GrMethod *method);
 
 /* Sets the penalty and the error, where the distribution is known; false if no such model is called that. */

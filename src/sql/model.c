@@ -140,7 +140,10 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	TupleDesc	tupdesc;
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS] = {false};
-	const GrMethod method = {model->distribution, model->quasi, model->l2, model->firth, model->theta_error};
+	const GrMethod method = {
+		.distribution = model->distribution,.quasi = model->quasi,.l2 = model->l2,.firth = model->firth,
+		.iv = model->iv,.theta_error = model->theta_error
+	};
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
 		elog(ERROR, "result type is not gpu_model");
@@ -474,6 +477,7 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 		bad_model("Its method is unknown to this version of gpureg.");
 	model->l2 = method.l2;
 	model->firth = method.firth;
+	model->iv = method.iv;
 	model->theta_error = method.theta_error;
 }
 
@@ -528,6 +532,7 @@ read_error(const Datum *values, const bool *nulls, int nterms, GrModel *model, G
 	read_numbers(values, nulls, model);
 	error->distribution = model->distribution;
 	error->l2 = model->l2;
+	error->iv = model->iv;
 	error->robust = !nulls[F_VCOV_TYPE] && !is_text(DatumGetTextPP(values[F_VCOV_TYPE]), "iid");
 	error->vcov = vcov == NULL ? NULL : ARR_HASNULL(vcov) ? read_floats(vcov) : (double *) ARR_DATA_PTR(vcov);
 	error->dispersion = gr_model_dispersion(model);
@@ -678,7 +683,10 @@ summarise_linear(const GrModel *model, GrModelSummary *s)
 	s->r_squared = tss > 0 ? 1 - rss / tss : NAN;
 	s->sigma = df > 0 ? sqrt(rss * unit / df) / sqrt(unit) : NAN;
 	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
-	s->f_statistic = df > 0 && df_model > 0 && tss > 0 ? (tss - rss) * unit / df_model / (rss * unit / df) : NAN;
+	/* where it is no least squares fit, the squares don't add up to those of a test */
+	s->f_statistic = NAN;
+	if (df > 0 && df_model > 0 && tss > 0 && !model->iv)
+		s->f_statistic = (tss - rss) * unit / df_model / (rss * unit / df);
 	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
 	s->aic = -2 * model->log_lik + 2 * nparameters;
 	s->bic = -2 * model->log_lik + log(n) * nparameters;

@@ -25,6 +25,7 @@ typedef struct GrModel
 	bool		quasi;			/* the family is R's quasibinomial or quasipoisson */
 	double		l2;				/* the penalty; in SQL a part of the method where it isn't 0 */
 	bool		firth;			/* Firth's is another, likewise */
+	bool		iv;				/* two-stage least squares, likewise: the deviances are the squares that y - X b leaves */
 	/*
 	 * The standard error of the negative binomial theta, infinite where that is; NaN: there is none. 0: theta wasn't
 	 * estimated, and is no parameter. In SQL a part of the method
@@ -71,6 +72,7 @@ typedef struct GrPredictorError
 	GrDistribution distribution;
 	double		l2;
 	bool		robust;			/* the covariances are made of residuals, not iid */
+	bool		iv;				/* ... of the regressors' projections */
 	const double *vcov;			/* terms x terms, NaN for NULL; NULL: there is none */
 	double		dispersion;		/* NaN: not known */
 	double		df_inference;

@@ -291,13 +291,14 @@ gr_predict_interval(PG_FUNCTION_ARGS)
 static void
 check_leverage(const GrPredictorError *errors)
 {
-	if (errors->l2 > 0 || errors->robust)
+	if (errors->l2 > 0 || errors->robust || errors->iv)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the model does not tell leverages"),
 				 errors->robust ? errdetail("Its covariances are robust ones, which the residuals have a part in.") :
+				 errors->iv ? errdetail("Its covariances are those of projections, by two-stage least squares.") :
 				 errdetail("It is penalised, and so are its covariances."),
-				 errhint("Fit it without l2, and with covariances of type iid.")));
+				 errors->iv ? 0 : errhint("Fit it without l2, and with covariances of type iid.")));
 }
 
 /* (d mean / d eta)^2 / variance: what a row of that linear predictor counts for in a fit; prior weights aside */

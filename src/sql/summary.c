@@ -447,7 +447,7 @@ append_title(StringInfo out, const GrModel *model)
 
 	initStringInfo(&line);
 	if (model->distribution.family == GR_GAUSSIAN && model->distribution.link == GR_IDENTITY)
-		appendStringInfoString(&line, "Linear model");
+		appendStringInfoString(&line, model->iv ? "Linear model, by two-stage least squares" : "Linear model");
 	else
 		appendStringInfo(&line, "Generalized linear model: family %s, link %s",
 						 gr_family_name(model->distribution.family, model->quasi),
@@ -513,6 +513,8 @@ append_linear(StringInfo out, const GrModel *model, const GrModelSummary *s)
 		return;
 	append_line(out, psprintf("Multiple R-squared:  %s,  Adjusted R-squared:  %s", format_general(s->r_squared),
 							  format_general(s->adj_r_squared)));
+	if (model->iv)
+		return;
 	append_line(out, psprintf("F-statistic: %s on " INT64_FORMAT " and " INT64_FORMAT " DF,  p-value: %s",
 							  format_general(s->f_statistic), df_model, model->df_residual,
 							  p_text(s->f_p_value)));

@@ -1,0 +1,96 @@
+/*
+ * ldl.h: L D L' of a matrix in double-double, as far as its first rows go; for what is computed from Gram matrices
+ * beside a linear regression (ols.h), with the same scales and the same tolerances.
+ */
+#ifndef GPUREG_LDL_H
+#define GPUREG_LDL_H
+
+#include "compute/dd_dot.h"
+#include "compute/ols.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A matrix, packed by rows, of which the first npivots rows are factorised. Each row is scaled by a power of two so that
+ * its diagonal entry is in [1, 4), where gr_ldl_load() has loaded it.
+ */
+typedef struct GrLdl
+{
+	int			n;				/* rows */
+	int			npivots;
+	GrDDVector	l;				/* in: A; out: L left of the diagonal, in the columns of the pivots */
+	GrDDVector	d;				/* n: D; of the rows behind the pivots, what these leave of the diagonal entry */
+	GrDDVector	u;				/* n: room; after gr_ldl_row(), the row of L times D */
+	double	   *scale;			/* n: the powers of two */
+	double	   *sumsq;			/* n: the scaled diagonal entries */
+	double	   *least_pivot;	/* n: a pivot that isn't above counts as 0 */
+	bool	   *aliased;		/* n; in: rows to leave out as pivots; out: and those whose pivot counts as 0 */
+	int64_t		max_rank;		/* the pivots are known to be no more, as those over so many rows; all others are 0 */
+} GrLdl;
+
+/* Where entry (i, j), j <= i, of a packed triangle is */
+static inline int64_t
+gr_packed(int64_t i, int64_t j)
+{
+	return i * (i + 1) / 2 + j;
+}
+
+static inline GrDD
+gr_dd_get(GrDDVector v, int64_t k)
+{
+	GrDD		r = {v.hi[k], v.lo[k]};
+
+	return r;
+}
+
+static inline void
+gr_dd_set(GrDDVector v, int64_t k, GrDD value)
+{
+	v.hi[k] = value.hi;
+	v.lo[k] = value.lo;
+}
+
+static inline GrDDConstVector
+gr_dd_from(GrDDVector v, int64_t k)
+{
+	GrDDConstVector r = {v.hi + k, v.lo + k};
+
+	return r;
+}
+
+/* Doubles of room for the vectors of n rows, and for n rows' flags in as many as these take */
+extern size_t gr_ldl_ndoubles(int n);
+
+/* The vectors in such room, which *next points to and is moved behind; all rows are pivots but the last, at any rank */
+extern void gr_ldl_carve(GrLdl *ldl, int n, double **next);
+
+/*
+ * Loads the packed triangle of (1, x, y) about shift (of (x, y); NULL: 0), less its first skip rows, scaled; no row is
+ * left out. Fails as gr_ols_solve() does: with GR_OUT_OF_RANGE (where: the column).
+ */
+extern bool gr_ldl_load(GrLdl *ldl, const double *hi, const double *lo, const double *shift, int skip, GrError *err);
+
+/* Factorises. False if the host asked to stop */
+extern bool gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err);
+
+/*
+ * start - sum of a[k] b[k], k < n; exactly 0 where no more than rounding error is left, as in ols.h
+ */
+extern GrDD gr_ldl_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n);
+
+/*
+ * What gr_ols_solve() makes of a factorisation that is another's: of the terms' projections, say. hi, lo, shift: as
+ * there; of the packed triangle, the response's sums and the diagonal alone are looked at, the latter for the powers of
+ * two that each row is scaled by, to [1, 4). l: packed, of the scaled terms and the response as the last row, of which
+ * what is left of the diagonal counts; d: D, and the residual sum of squares; aliased: of the terms.
+ */
+extern bool gr_ols_finish(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows,
+						  bool intercept, GrDDVector l, GrDDVector d, const bool *aliased, void *workspace,
+						  GrOlsFit *fit, const GrHost *host, GrError *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_LDL_H */
