@@ -58,7 +58,8 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o scores.o eigen.o \
 	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o sink_many.o \
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
-	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_server.o)
+	derive.o row_filter.o gram_subset.o path.o path_active.o path_factor.o path_dd.o boot.o boot_fit.o boot_interval.o \
+	remote_client.o remote_server.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
 	rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o project.o \
@@ -130,6 +131,9 @@ COMPUTE_HEADERS = $(wildcard src/compute/*.h)
 
 src/compute/%.o: src/compute/%.c $(COMPUTE_HEADERS) build/choice
 	$(CC) $(CSTD) $(COMPUTE_FLAGS) -c $< -o $@
+
+# loops over double-double that are to be vectorised
+src/compute/path_dd.o: COMPUTE_FLAGS += -O3
 
 src/compute/%.o: src/compute/%.cpp $(COMPUTE_HEADERS) build/choice
 	$(CXX) -std=c++17 $(COMPUTE_FLAGS) -c $< -o $@
