@@ -432,6 +432,28 @@ CREATE FUNCTION gpu_ols_names(stats gpu_ols_stats) RETURNS text[]
     AS 'MODULE_PATHNAME', 'gr_ols_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 --
+-- Elastic nets from such states
+--
+
+-- positive: a boolean, or an array of them, one a feature
+CREATE FUNCTION gpu_enet_path(stats gpu_ols_stats, alpha float8 DEFAULT 1, nlambda int DEFAULT 100,
+                              lambda float8[] DEFAULT NULL, lambda_min_ratio float8 DEFAULT NULL,
+                              penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                              intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                              features "any" DEFAULT NULL, response "any" DEFAULT NULL)
+    RETURNS TABLE (lambda float8, df int, dev_ratio float8, coef float8[])
+    AS 'MODULE_PATHNAME', 'gr_enet_path' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 100;
+CREATE FUNCTION gpu_enet_model(stats gpu_ols_stats, lambda float8, alpha float8 DEFAULT 1,
+                               penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                               intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                               features "any" DEFAULT NULL, response "any" DEFAULT NULL) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_enet_stats_model' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
+COMMENT ON FUNCTION gpu_enet_path(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean, "any", "any")
+    IS 'elastic net from a state: coefficients at each of a grid of penalties';
+COMMENT ON FUNCTION gpu_enet_model(gpu_ols_stats, float8, float8, float8[], "any", boolean, boolean, "any", "any")
+    IS 'elastic net from a state: the model at one penalty';
+
+--
 -- One Newton step of a logistic regression, or of another family, as a value
 --
 

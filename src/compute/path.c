@@ -212,6 +212,7 @@ set_units(GrPath *path, const GrPathOptions *options, const double *hi, const do
 		path->usable[j] = spread.hi > 0 && !isinf(factor);
 		path->nusable += path->usable[j];
 		path->positive[j] = options->positive != NULL && options->positive[j];
+		path->any_positive |= path->positive[j];
 		if (options->standardize)
 			sd = square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, sd.hi), sd.hi), n));
 		sd = gr_dd_mul(sd, gr_dd_div(gr_dd_mul_d(n, isinf(factor) ? 1 : factor), gr_dd_div(sum, gr_dd(p))));
@@ -446,18 +447,19 @@ gr_path_step(GrPath *path, double lambda, GrPathPoint *point, double *coef, GrEr
 	if (rss.hi < 0)
 		rss = gr_dd(0);
 	point->rss = gr_dd_to_double(rss) / path->scale[p] / path->scale[p];
+	point->tss = gr_dd_to_double(total) / path->scale[p] / path->scale[p];
 	point->dev_ratio = total.hi > 0 ? 1 - gr_dd_to_double(gr_dd_div(rss, total)) : 0;
 	return give_coefficients(path, coef, err);
 }
 
 bool
-gr_path_ends(const GrPathPoint *before, const GrPathPoint *point, int k, int n)
+gr_path_ends(const GrPath *path, const GrPathPoint *before, const GrPathPoint *point, int k, int n)
 {
 	int			least = n < GR_PATH_LEAST_LAMBDAS ? n : GR_PATH_LEAST_LAMBDAS;
+	double		least_gain = path->any_positive ? 0 : GR_PATH_LEAST_GAIN * point->dev_ratio;
 
-	return k + 1 >= least && k > 0 &&
-		(point->dev_ratio - before->dev_ratio < GR_PATH_LEAST_GAIN * point->dev_ratio ||
-		 point->dev_ratio > GR_PATH_MOST_EXPLAINED);
+	return k > 0 && k + 1 >= least &&
+		(point->dev_ratio - before->dev_ratio < least_gain || point->dev_ratio > GR_PATH_MOST_EXPLAINED);
 }
 
 double

@@ -55,7 +55,8 @@ typedef struct GrPathPoint
 	double		lambda;
 	int			df;				/* coefficients that aren't 0, the intercept left out */
 	double		rss;
-	double		dev_ratio;		/* 1 - RSS / TSS, the latter about the mean if there is an intercept, else about 0 */
+	double		tss;			/* about the mean if there is an intercept, else about 0 */
+	double		dev_ratio;		/* 1 - RSS / TSS */
 } GrPathPoint;
 
 /* LDL' of a matrix that grows and shrinks: rows of L one after another, of 0, 1, 2, ... entries; L has ones besides */
@@ -72,6 +73,7 @@ typedef struct GrPath
 	int			p;
 	double		alpha;
 	bool		intercept;
+	bool		any_positive;
 	bool		response_varies;	/* else there is no path */
 	int			nusable;		/* features that vary and aren't left out; without one there is none either */
 	const double *hi;			/* the caller's triangle, or without an intercept one about 0 */
@@ -133,8 +135,11 @@ extern bool gr_path_grid(GrPath *path, double min_ratio, int *n, double *lambda,
  */
 extern bool gr_path_step(GrPath *path, double lambda, GrPathPoint *point, double *coef, GrError *err);
 
-/* Does glmnet end a path of its own grid with this one, the k'th (from 0) of n? before: the point before it */
-extern bool gr_path_ends(const GrPathPoint *before, const GrPathPoint *point, int k, int n);
+/*
+ * Does glmnet end a path of its own grid with this one, the k'th (from 0) of n? before: the point before it. Where
+ * coefficients must be positive, a small gain doesn't end it.
+ */
+extern bool gr_path_ends(const GrPath *path, const GrPathPoint *before, const GrPathPoint *point, int k, int n);
 
 /*
  * The residual sum of squares of coefficients over rows whose sums are these (the intercept first, if there is one), as

@@ -138,11 +138,21 @@ Datum
 gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 {
 	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "result type is not gpu_model");
+	return gr_model_row(tupdesc, model);
+}
+
+Datum
+gr_model_row(TupleDesc tupdesc, const GrModel *model)
+{
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS] = {false};
-	const GrMethod method = {model->distribution, model->quasi, model->l2, model->firth, model->theta_error};
+	const GrMethod method = {model->distribution, model->quasi, model->l2, model->firth, model->theta_error,
+	model->net, model->net_alpha, model->net_lambda};
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
+	if (tupdesc->natts != MODEL_NFIELDS)
 		elog(ERROR, "result type is not gpu_model");
 	if (model->vcov != NULL && (int64) model->nterms * model->nterms > MaxArraySize)
 		ereport(ERROR,
@@ -475,6 +485,9 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 	model->l2 = method.l2;
 	model->firth = method.firth;
 	model->theta_error = method.theta_error;
+	model->net = method.net;
+	model->net_alpha = method.alpha;
+	model->net_lambda = method.lambda;
 }
 
 /* The fields of an argument. vcov, the deviances, separated, device and all from log_lik on may be NULL. */
@@ -649,6 +662,9 @@ effective_df(const GrModel *model)
 {
 	double		df = model->rank;
 
+	/* of the lasso: Zou, Hastie and Tibshirani (2007), "On the degrees of freedom of the lasso" */
+	if (model->net && model->net_alpha < 1)
+		return NAN;
 	if (model->l2 == 0)
 		return df;
 	if (model->vcov == NULL)
@@ -679,6 +695,8 @@ summarise_linear(const GrModel *model, GrModelSummary *s)
 	s->sigma = df > 0 ? sqrt(rss * unit / df) / sqrt(unit) : NAN;
 	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
 	s->f_statistic = df > 0 && df_model > 0 && tss > 0 ? (tss - rss) * unit / df_model / (rss * unit / df) : NAN;
+	if (model->net)
+		s->f_statistic = NAN;
 	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
 	s->aic = -2 * model->log_lik + 2 * nparameters;
 	s->bic = -2 * model->log_lik + log(n) * nparameters;
