@@ -464,32 +464,34 @@ gr_path_ends(const GrPath *path, const GrPathPoint *before, const GrPathPoint *p
 
 double
 gr_path_rss(const double *hi, const double *lo, const double *shift, int nfeatures, bool intercept, const double *coef,
-			GrDD *work)
+			double *work)
 {
 	const double *b = coef + (intercept ? 1 : 0);
-	GrDD	   *z = work;
+	GrDDVector	z = {work, work + nfeatures + 2};
+	GrDD		first = gr_dd_sub(gr_dd(shift[nfeatures]), gr_dd(intercept ? coef[0] : 0));
 	GrDD		rss = gr_dd(0);
+	double		magnitude;
 
 	/* the residual is z'(1, x - shift, y - shift) */
-	z[0] = gr_dd_sub(gr_dd(shift[nfeatures]), gr_dd(intercept ? coef[0] : 0));
 	for (int j = 0; j < nfeatures; j++)
 	{
-		z[j + 1] = gr_dd(-b[j]);
-		z[0] = gr_dd_sub(z[0], gr_two_prod(b[j], shift[j]));
+		set(z, j + 1, gr_dd(-b[j]));
+		if (b[j] != 0)
+			first = gr_dd_sub(first, gr_two_prod(b[j], shift[j]));
 	}
-	z[nfeatures + 1] = gr_dd(1);
+	set(z, 0, first);
+	set(z, nfeatures + 1, gr_dd(1));
 	for (int64_t i = 0; i < nfeatures + 2; i++)
 	{
-		GrDD		sum = gr_dd(0);
 		int64_t		row = gr_triangle(i);
+		GrDD		own = gr_dd_mul((GrDD) {hi[row + i], lo[row + i]}, get(z, i));
+		GrDD		sum;
 
-		if (z[i].hi == 0)
+		if (z.hi[i] == 0)
 			continue;
-		for (int64_t j = 0; j < i; j++)
-			if (z[j].hi != 0)
-				sum = gr_dd_add(sum, gr_dd_mul((GrDD) {hi[row + j], lo[row + j]}, z[j]));
-		sum = gr_dd_add(gr_dd_scale(sum, 2), gr_dd_mul((GrDD) {hi[row + i], lo[row + i]}, z[i]));
-		rss = gr_dd_add(rss, gr_dd_mul(sum, z[i]));
+		sum = gr_dd_minus_dot(gr_dd(0), (GrDDConstVector) {hi + row, lo + row}, (GrDDConstVector) {z.hi, z.lo}, i,
+							  &magnitude);
+		rss = gr_dd_add(rss, gr_dd_mul(gr_dd_sub(own, gr_dd_scale(sum, 2)), get(z, i)));
 	}
 	return rss.hi > 0 ? gr_dd_to_double(rss) : 0;
 }

@@ -143,10 +143,10 @@ extern bool gr_path_ends(const GrPath *path, const GrPathPoint *before, const Gr
 
 /*
  * The residual sum of squares of coefficients over rows whose sums are these (the intercept first, if there is one), as
- * z'Gz in double-double. work: nfeatures + 2 numbers
+ * z'Gz in double-double. work: 2 (nfeatures + 2) numbers
  */
 extern double gr_path_rss(const double *hi, const double *lo, const double *shift, int nfeatures, bool intercept,
-						  const double *coef, GrDD *work);
+						  const double *coef, double *work);
 
 /*
  * What path.c uses, of path_factor.c
