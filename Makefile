@@ -27,6 +27,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep.o kept_source.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o method.o glm_fit.o) \
+	$(addprefix src/sql/,enet.o enet_cv.o fn_enet.o fn_enet_cv.o fn_enet_fit.o) \
 	$(addprefix src/sql/,feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o fn_iv.o fn_select.o fn_rolling.o) \
@@ -60,7 +61,7 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o sink_many.o \
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_server.o \
-	ldl.o iv.o select.o select_best.o)
+	ldl.o iv.o select.o select_best.o path.o path_active.o path_factor.o path_dd.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
 	rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o project.o \
@@ -132,6 +133,9 @@ COMPUTE_HEADERS = $(wildcard src/compute/*.h)
 
 src/compute/%.o: src/compute/%.c $(COMPUTE_HEADERS) build/choice
 	$(CC) $(CSTD) $(COMPUTE_FLAGS) -c $< -o $@
+
+# loops over double-double that are to be vectorised
+src/compute/path_dd.o: COMPUTE_FLAGS += -O3
 
 src/compute/%.o: src/compute/%.cpp $(COMPUTE_HEADERS) build/choice
 	$(CXX) -std=c++17 $(COMPUTE_FLAGS) -c $< -o $@

@@ -455,6 +455,105 @@ CREATE FUNCTION gpu_ols_rolling(query text, width int, step int DEFAULT 1, inter
     AS 'MODULE_PATHNAME', 'gr_ols_rolling' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1000;
 
 --
+-- Elastic nets from such states
+--
+
+-- positive: a boolean, or an array of them, one a feature
+CREATE FUNCTION gpu_enet_path(stats gpu_ols_stats, alpha float8 DEFAULT 1, nlambda int DEFAULT 100,
+                              lambda float8[] DEFAULT NULL, lambda_min_ratio float8 DEFAULT NULL,
+                              penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                              intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                              features "any" DEFAULT NULL, response "any" DEFAULT NULL)
+    RETURNS TABLE (lambda float8, df int, dev_ratio float8, coef float8[])
+    AS 'MODULE_PATHNAME', 'gr_enet_path' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 100;
+CREATE FUNCTION gpu_enet_model(stats gpu_ols_stats, lambda float8, alpha float8 DEFAULT 1,
+                               penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                               intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                               features "any" DEFAULT NULL, response "any" DEFAULT NULL) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_enet_stats_model' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
+
+-- A cross-validation of them, from a state a fold; what cv.glmnet says of each lambda
+CREATE TYPE gpu_enet_cv AS (
+    lambda float8[],
+    mean float8[],
+    std_error float8[],
+    df int[],
+    lambda_min float8,
+    lambda_1se float8,
+    nfolds int,
+    model_min gpu_model,
+    model_1se gpu_model
+);
+
+CREATE FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_enet_cv_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, alpha float8) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_enet_cv_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, alpha float8, nlambda int, lambda float8[],
+                                  lambda_min_ratio float8, penalty_factor float8[], positive "any",
+                                  intercept boolean, standardize boolean, features "any", response "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_enet_cv_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_enet_cv_final(internal) RETURNS gpu_enet_cv
+    AS 'MODULE_PATHNAME', 'gr_enet_cv_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats) (
+    SFUNC = gpu_enet_cv_accum,
+    STYPE = internal,
+    FINALFUNC = gpu_enet_cv_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats, alpha float8) (
+    SFUNC = gpu_enet_cv_accum,
+    STYPE = internal,
+    FINALFUNC = gpu_enet_cv_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+-- aggregates have no defaults: NULL stands for what may be left out of gpu_enet_path
+CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats, alpha float8, nlambda int, lambda float8[],
+                                 lambda_min_ratio float8, penalty_factor float8[], positive "any",
+                                 intercept boolean, standardize boolean, features "any", response "any") (
+    SFUNC = gpu_enet_cv_accum,
+    STYPE = internal,
+    FINALFUNC = gpu_enet_cv_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- Over a query, as gpu_ols_fit. Without lambda: the one that a cross-validation chooses, '1se' or 'min', of the folds that
+-- the column named fold tells apart, or of so many that a row's values come to.
+CREATE FUNCTION gpu_enet_fit(query text, lambda float8 DEFAULT NULL, alpha float8 DEFAULT 1, folds int DEFAULT 10,
+                             fold text DEFAULT NULL, choose text DEFAULT '1se', penalty_factor float8[] DEFAULT NULL,
+                             positive "any" DEFAULT false, intercept boolean DEFAULT true,
+                             standardize boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL,
+                             frequencies text DEFAULT NULL) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_enet_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_enet_fold(folds int, VARIADIC "any") RETURNS int
+    AS 'MODULE_PATHNAME', 'gr_enet_fold' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION gpu_enet_fit(text, float8, float8, int, text, text, float8[], "any", boolean, boolean, text, text,
+                                 text)
+    IS 'elastic net over a query, at a penalty or at the one that cross-validation chooses: the model';
+COMMENT ON FUNCTION gpu_enet_fold(int, "any") IS 'one of so many numbers from 0 on, the same for the same values';
+COMMENT ON TYPE gpu_enet_cv IS 'cross-validation of an elastic net';
+COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, float8) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean,
+                                      boolean, "any", "any") IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_enet_cv_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats)
+    IS 'cross-validation of the lasso from a state of each fold: the error at each of a grid of penalties, and models';
+COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats, float8) IS 'the same of an elastic net';
+COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean,
+                                     "any", "any") IS 'the same with all that gpu_enet_path can be told';
+COMMENT ON FUNCTION gpu_enet_path(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean, "any", "any")
+    IS 'elastic net from a state: coefficients at each of a grid of penalties';
+COMMENT ON FUNCTION gpu_enet_model(gpu_ols_stats, float8, float8, float8[], "any", boolean, boolean, "any", "any")
+    IS 'elastic net from a state: the model at one penalty';
+
+--
 -- One Newton step of a logistic regression, or of another family, as a value
 --
 

@@ -159,7 +159,8 @@ void
 gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *found)
 {
 	for (int k = 0; k < roles->nclusters; k++)
-		found[k] = gr_find_column(n, names, "clusters", roles->clusters[k]);
+		found[k] = gr_find_column(n, names, roles->cluster_role == NULL ? "clusters" : roles->cluster_role,
+								  roles->clusters[k]);
 }
 
 /* Is column k one that the response can't be taken for? */

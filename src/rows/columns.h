@@ -78,6 +78,7 @@ typedef struct GrRoles
 	const char *made_key;
 	int			nclusters;		/* columns by which rows are in clusters, which come to no row */
 	const char *clusters[GR_CLUSTERS_MAX];
+	const char *cluster_role;	/* the argument that names them; NULL: clusters */
 	const char *formula;		/* NULL: there is none; see frame.h */
 	bool		intercept;		/* ... where the formula doesn't say */
 	bool		centered;		/* powers about centers are as good as powers; see design_moves.h */

@@ -481,6 +481,38 @@ gr_plan_clusters(const GrIngest *ingest, const char *aggregate, int nvalues, con
 	return plan;
 }
 
+/* gpu_enet_fold(nfolds, columns ...) */
+static Expr *
+write_fold(const GrIngest *ingest, const GrWrapper *wrapper, int nfolds)
+{
+	Oid			types[2] = {INT4OID, ANYOID};
+	List	   *args = list_make1(makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(nfolds), false, true));
+
+	return gr_wrapper_call(gr_own_function(ingest->function, "gpu_enet_fold", 2, types, INT4OID),
+						   write_arguments(ingest, wrapper, args));
+}
+
+GrPlan *
+gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int nparams, const Oid *types, Oid result)
+{
+	List	   *params = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	int			nest_level;
+
+	for (int k = 0; k < nparams; k++)
+		params = lappend(params, gr_wrapper_parameter(k + 1, types[k]));
+	gr_wrap_query(&wrapper, ingest->clustered != NULL ? ingest->clustered : ingest->query);
+	if (!select_aggregate(ingest, &wrapper, aggregate, params, types, result))
+		elog(ERROR, "too many columns for %s", aggregate);
+	gr_wrapper_group(&wrapper, ingest->clustered != NULL ? gr_wrapped_column(&wrapper, cluster_at(ingest, 0)) :
+					 write_fold(ingest, &wrapper, nfolds));
+	nest_level = aggregate_settings();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
+	return plan;
+}
+
 /* gpu_features_pass(names, is_binary, roles, columns ...) */
 static Expr *
 write_features(const GrIngest *ingest, const GrWrapper *wrapper)

@@ -96,6 +96,13 @@ extern bool gr_fits_aggregate(const GrIngest *ingest, int nparams);
 extern GrPlan *gr_plan_clusters(const GrIngest *ingest, const char *aggregate, int nvalues, const Oid *types,
 								const Datum *values, Oid result, int way);
 
+/*
+ * Plans SELECT aggregate($1, .., columns ..) FROM (query), as gr_plan_aggregate() does, for each fold: GROUP BY the
+ * cluster column, if there is one, else by one of nfolds numbers that a row's values come to, gpu_enet_fold's.
+ */
+extern GrPlan *gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int nparams, const Oid *types,
+							 Oid result);
+
 /* What cluster column k is called, and its type */
 extern const char *gr_cluster_name(const GrIngest *ingest, int k);
 extern Oid	gr_cluster_type(const GrIngest *ingest, int k);

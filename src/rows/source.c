@@ -5,6 +5,7 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
+#include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "utils/array.h"
@@ -250,6 +251,95 @@ gr_source_sum(GrIngest *ingest, GrPlace *place)
 	if (ingest->nrows == 0)
 		gr_raise_no_rows(ingest->nskipped);
 	return NULL;
+}
+
+/*
+ * Sums of folds
+ */
+
+typedef struct FoldReceiver
+{
+	GrReceiver	base;
+	MemoryContext context;		/* where the states are to be */
+	GrState   **state;
+	int			n;
+	int			capacity;
+} FoldReceiver;
+
+static bool
+receive_fold(TupleTableSlot *slot, DestReceiver *self)
+{
+	FoldReceiver *receiver = (FoldReceiver *) self;
+	bool		isnull;
+	Datum		value = slot_getattr(slot, 1, &isnull);
+	MemoryContext old;
+
+	CHECK_FOR_INTERRUPTS();
+	if (isnull)
+		return true;
+	old = MemoryContextSwitchTo(receiver->context);
+	if (receiver->n == receiver->capacity)
+	{
+		receiver->capacity *= 2;
+		receiver->state = repalloc(receiver->state, receiver->capacity * sizeof(GrState *));
+	}
+	receiver->state[receiver->n++] = (GrState *) PG_DETOAST_DATUM_COPY(value);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+static void
+check_foldable(const GrIngest *ingest)
+{
+	if (ingest->remote)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("folds cannot be made of a query that reads a custom scan"),
+				 errhint("Make a state of each with gpu_ols_stats_agg and GROUP BY, and use gpu_enet_cv_agg.")));
+	if (!tells_widths(ingest) || !gr_fits_aggregate(ingest, 3))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("folds cannot be made of a query with several arrays whose widths only its rows tell"),
+				 errhint("Concatenate its arrays.")));
+	if (ingest->clustered != NULL)
+		gr_check_groupable(gr_cluster_type(ingest, 0), gr_cluster_name(ingest, 0));
+}
+
+GrState **
+gr_source_folds(GrIngest *ingest, int nfolds, int *n)
+{
+	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
+	NullableDatum values[3] = {
+		{.value = PointerGetDatum(gr_state_request_sums(ingest->shape, ingest->rules))},
+		{.value = gr_names_datum(ingest->columns)}, gr_widths_datum(ingest->arguments)
+	};
+	FoldReceiver receiver = {.base.pub.receiveSlot = receive_fold,.context = CurrentMemoryContext,.capacity = 16};
+	int			nfeatures = -1;
+
+	check_foldable(ingest);
+	receiver.state = palloc(receiver.capacity * sizeof(GrState *));
+	gr_run_plan(gr_plan_folds(ingest, nfolds, "gpu_ols_pass", 3, types, types[0]), gr_make_params(3, values, types),
+				&receiver.base, 0);
+	ingest->nrows = ingest->nskipped = 0;
+	for (int k = 0; k < receiver.n; k++)
+	{
+		GrState    *state = receiver.state[k];
+
+		gr_add_count(&ingest->nrows, state->nrows);
+		gr_add_count(&ingest->nskipped, state->nskipped);
+		if (state->nrows > 0 && nfeatures >= 0)
+			gr_check_same_width(nfeatures, state->nfeatures);
+		if (state->nrows > 0)
+			nfeatures = state->nfeatures;
+	}
+	if (ingest->nrows == 0)
+		gr_raise_no_rows(ingest->nskipped);
+	note_width(ingest, nfeatures);
+	gr_name_ingested(ingest);
+	for (int k = 0; k < receiver.n; k++)
+		receiver.state[k] = gr_state_settled(PointerGetDatum(receiver.state[k]), GR_STATS, ingest->names);
+	*n = receiver.n;
+	return receiver.state;
 }
 
 /*

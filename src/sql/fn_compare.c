@@ -83,6 +83,9 @@ check_nested(const GrModel *small, const GrModel *large)
 					   "Rows with a NULL are left out: fit both to the rows in which no column of either is NULL.");
 	if (small->l2 > 0 || large->l2 > 0)
 		bad_comparison("A penalised fit is not at the maximum of the likelihood.", "Fit both with l2 => 0.");
+	if (small->net || large->net)
+		bad_comparison("An elastic net is not at the maximum of the likelihood.",
+					   "Choose the penalty by cross-validation: gpu_enet_cv_agg.");
 	if (small->firth || large->firth)
 		bad_comparison("A fit with Firth's penalty is not at the maximum of the likelihood.",
 					   "Use gpu_wald, or fit both with firth => false.");

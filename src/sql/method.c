@@ -16,6 +16,7 @@
 
 #define THETA_ERROR "theta error"
 #define IV "iv"
+#define ELASTIC_NET " (elastic net)"
 
 /* Appends a number so that it is read back as it is. */
 static void
@@ -41,6 +42,12 @@ gr_method_text(const GrMethod *method)
 		append_part(&buf, "l2", method->l2);
 	if (method->theta_error != 0)
 		append_part(&buf, THETA_ERROR, method->theta_error);
+	if (method->net)
+	{
+		appendStringInfoString(&buf, ELASTIC_NET);
+		append_part(&buf, "alpha", method->alpha);
+		append_part(&buf, "lambda", method->lambda);
+	}
 	result = cstring_to_text_with_len(buf.data, buf.len);
 	pfree(buf.data);
 	return result;
@@ -75,14 +82,26 @@ read_part(const char *parts, const char *what, double *number)
 	return true;
 }
 
+/* The parts of an elastic net; false where they aren't what one has */
+static bool
+read_net(const char *parts, GrMethod *method)
+{
+	method->net = strstr(parts, ELASTIC_NET) != NULL;
+	if (!method->net)
+		return true;
+	return read_part(parts, "alpha", &method->alpha) && method->alpha >= 0 && method->alpha <= 1 &&
+		read_part(parts, "lambda", &method->lambda) && method->lambda >= 0 && isfinite(method->lambda) &&
+		method->l2 == 0 && !method->firth;
+}
+
 bool
 gr_read_method(const text *value, GrMethod *method)
 {
 	const char *name = gr_family_method(method->distribution, method->quasi);
 	char	   *parts;
 
-	method->l2 = method->theta_error = 0;
-	method->firth = method->iv = false;
+	method->l2 = method->theta_error = method->alpha = method->lambda = 0;
+	method->firth = method->iv = method->net = false;
 	/* read for each row of a prediction: most often that's all */
 	if (is_text(value, name, strlen(name)))
 		return true;
@@ -95,6 +114,8 @@ gr_read_method(const text *value, GrMethod *method)
 		return false;
 	if (read_part(parts, THETA_ERROR, &method->theta_error) &&
 		(method->distribution.family != GR_NEGATIVE_BINOMIAL || method->theta_error <= 0))
+		return false;
+	if (!read_net(parts, method))
 		return false;
 	return is_method_text(value, method) && !(method->firth && method->l2 > 0);
 }

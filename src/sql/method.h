@@ -18,9 +18,15 @@ typedef struct GrMethod
 	bool		firth;
 	bool		iv;				/* linear, by two-stage least squares */
 	double		theta_error;	/* see GrModel */
+	bool		net;			/* an elastic net, of these: */
+	double		alpha;			/* 0 .. 1 */
+	double		lambda;			/* >= 0 */
 } GrMethod;
 
-/* "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)", "iv", "glm (theta error = 0.2)" */
+/*
+ * "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)", "iv",
+ * "linear regression (elastic net) (alpha = 1) (lambda = 0.1)"
+ */
 extern text *gr_method_text(const GrMethod *method);
 
 /* Sets the penalty and the error, where the distribution is known; false if no such model is called that. */

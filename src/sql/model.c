@@ -138,14 +138,24 @@ Datum
 gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 {
 	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "result type is not gpu_model");
+	return gr_model_row(tupdesc, model);
+}
+
+Datum
+gr_model_row(TupleDesc tupdesc, const GrModel *model)
+{
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS] = {false};
 	const GrMethod method = {
 		.distribution = model->distribution,.quasi = model->quasi,.l2 = model->l2,.firth = model->firth,
-		.iv = model->iv,.theta_error = model->theta_error
+		.iv = model->iv,.theta_error = model->theta_error,.net = model->net,.alpha = model->net_alpha,
+		.lambda = model->net_lambda
 	};
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != MODEL_NFIELDS)
+	if (tupdesc->natts != MODEL_NFIELDS)
 		elog(ERROR, "result type is not gpu_model");
 	if (model->vcov != NULL && (int64) model->nterms * model->nterms > MaxArraySize)
 		ereport(ERROR,
@@ -479,6 +489,9 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 	model->firth = method.firth;
 	model->iv = method.iv;
 	model->theta_error = method.theta_error;
+	model->net = method.net;
+	model->net_alpha = method.alpha;
+	model->net_lambda = method.lambda;
 }
 
 /* The fields of an argument. vcov, the deviances, separated, device and all from log_lik on may be NULL. */
@@ -654,6 +667,9 @@ effective_df(const GrModel *model)
 {
 	double		df = model->rank;
 
+	/* of the lasso: Zou, Hastie and Tibshirani (2007), "On the degrees of freedom of the lasso" */
+	if (model->net && model->net_alpha < 1)
+		return NAN;
 	if (model->l2 == 0)
 		return df;
 	if (model->vcov == NULL)
@@ -685,7 +701,7 @@ summarise_linear(const GrModel *model, GrModelSummary *s)
 	s->adj_r_squared = df > 0 ? 1 - (1 - s->r_squared) * ((n - (model->intercept ? 1 : 0)) / df) : NAN;
 	/* where it is no least squares fit, the squares don't add up to those of a test */
 	s->f_statistic = NAN;
-	if (df > 0 && df_model > 0 && tss > 0 && !model->iv)
+	if (df > 0 && df_model > 0 && tss > 0 && !model->iv && !model->net)
 		s->f_statistic = (tss - rss) * unit / df_model / (rss * unit / df);
 	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
 	s->aic = -2 * model->log_lik + 2 * nparameters;

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "access/tupdesc.h"
 #include "fmgr.h"
 #include "utils/array.h"
 
@@ -26,6 +27,9 @@ typedef struct GrModel
 	double		l2;				/* the penalty; in SQL a part of the method where it isn't 0 */
 	bool		firth;			/* Firth's is another, likewise */
 	bool		iv;				/* two-stage least squares, likewise: the deviances are the squares that y - X b leaves */
+	bool		net;			/* an elastic net's is another, likewise, of these: */
+	double		net_alpha;
+	double		net_lambda;
 	/*
 	 * The standard error of the negative binomial theta, infinite where that is; NaN: there is none. 0: theta wasn't
 	 * estimated, and is no parameter. In SQL a part of the method
@@ -93,6 +97,9 @@ extern void gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *predictor, G
 
 /* The model as a datum of the composite type that the calling SQL function returns. */
 extern Datum gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model);
+
+/* The same as a row of this type, which must be gpu_model's: where a model is a field of something. */
+extern Datum gr_model_row(TupleDesc tupdesc, const GrModel *model);
 
 /* The coefficients as a float8[]. */
 extern ArrayType *gr_model_coefficients(const GrModel *model);

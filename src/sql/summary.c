@@ -458,6 +458,9 @@ append_title(StringInfo out, const GrModel *model)
 		appendStringInfoString(&line, ", with Firth's penalty");
 	if (model->l2 > 0)
 		appendStringInfo(&line, ", penalised with l2 = %s", format_one(model->l2, 7));
+	if (model->net)
+		appendStringInfo(&line, ", an elastic net of alpha %s and lambda %s", format_one(model->net_alpha, 7),
+						 format_one(model->net_lambda, 7));
 	append_line(out, line.data);
 	appendStringInfoChar(out, '\n');
 }
