@@ -9,6 +9,7 @@
 #include "compute/gram_shift.h"
 #include "compute/gram_subset.h"
 #include "compute/ldl.h"
+#include "compute/ols.h"
 
 /*
  * The factorisation of (Z, E, y), Z being (1, W, Q), and three matrices of (E, y). That of OLS: given (1, W). Given Z,
@@ -344,6 +345,7 @@ gr_iv_solve(const double *hi, const double *lo, const double *shift, const GrIvC
 	Iv			iv = {.columns = columns,.nall = nall_of(columns),.first = intercept ? 1 : 0};
 	int			nfeatures = columns->nexogenous + columns->nendogenous;
 	GrOlsFit	ols = {.coef = fit->coef,.vcov = fit->vcov};
+	GrOlsFactor factor;
 	GrDD		rss;
 
 	iv.nw = iv.first + columns->nexogenous;
@@ -363,8 +365,9 @@ gr_iv_solve(const double *hi, const double *lo, const double *shift, const GrIvC
 	solve_endogenous(&iv);
 	rss = residual_squares(&iv);
 	make_terms(&iv, rss);
-	if (!gr_ols_finish(iv.term_hi, iv.term_lo, iv.term_shift, nfeatures, nrows, intercept, iv.l, iv.d, iv.aliased,
-					   iv.ols_workspace, &ols, host, err))
+	factor = (GrOlsFactor) {iv.l.hi, iv.l.lo, iv.d.hi, iv.d.lo, iv.aliased};
+	if (!gr_ols_finish(iv.term_hi, iv.term_lo, iv.term_shift, nfeatures, nrows, intercept, &factor, iv.ols_workspace,
+					   &ols, host, err))
 	{
 		/* a column of that triangle as one of this */
 		if (err->where >= columns->nexogenous)

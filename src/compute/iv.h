@@ -1,9 +1,9 @@
 /*
  * iv.h: two-stage least squares from a Gram matrix in double-double, and the tests that go with it.
  *
- * Regressors X = (1, exogenous W, endogenous E), instruments Z = (1, W, excluded instruments Q): b = (X'PX)^-1 X'Py with
- * P = Z (Z'Z)^-1 Z', and the covariances are sigma^2 (X'PX)^-1, sigma^2 being RSS over the rows less the terms. One
- * factorisation of (Z, E, y) gives it all: what the columns of Q add to that of (1, W) is the projection of E and y
+ * Regressors X = (1, exogenous W, endogenous E), instruments Z = (1, W, excluded instruments Q): b = (X'PX)^-1 X'Py
+ * with P = Z (Z'Z)^-1 Z', and the covariances are sigma^2 (X'PX)^-1, sigma^2 being RSS over the rows less the terms.
+ * One factorisation of (Z, E, y) gives it all: what the columns of Q add to that of (1, W) is the projection of E and y
  * (A), what all of Z leaves is the rest (R); both are sums of products, so that a weak instrument doesn't cancel. See
  * Davidson and MacKinnon (2004), Econometric Theory and Methods, 8.3 and 8.6.
  *
@@ -41,7 +41,7 @@ typedef struct GrIvFit
 	int			rank;			/* terms that are not aliased */
 	int			instruments;	/* excluded ones that aren't aliased */
 	int			endogenous;		/* likewise */
-	bool		identified;		/* false: the instruments don't tell the endogenous' effects; all below is of no use */
+	bool		identified;		/* do instruments tell the endogenous' effects? If not, all below is of no use */
 	int64_t		df_residual;	/* rows - rank */
 	double	   *coef;			/* nterms; NaN for an aliased term */
 	double	   *vcov;			/* nterms x nterms; NaN for aliased terms, or all of it if df_residual is 0 */

@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 /*
- * A matrix, packed by rows, of which the first npivots rows are factorised. Each row is scaled by a power of two so that
- * its diagonal entry is in [1, 4), where gr_ldl_load() has loaded it.
+ * A matrix, packed by rows, of which the first npivots rows are factorised. Each row is scaled by a power of two that
+ * brings its diagonal entry into [1, 4), where gr_ldl_load() has loaded it.
  */
 typedef struct GrLdl
 {
@@ -27,7 +27,7 @@ typedef struct GrLdl
 	double	   *sumsq;			/* n: the scaled diagonal entries */
 	double	   *least_pivot;	/* n: a pivot that isn't above counts as 0 */
 	bool	   *aliased;		/* n; in: rows to leave out as pivots; out: and those whose pivot counts as 0 */
-	int64_t		max_rank;		/* the pivots are known to be no more, as those over so many rows; all others are 0 */
+	int64_t		max_rank;		/* there are no more pivots, as of sums over so many rows; all others are 0 */
 } GrLdl;
 
 /* Where entry (i, j), j <= i, of a packed triangle is */
@@ -79,16 +79,6 @@ extern bool gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err);
  * start - sum of a[k] b[k], k < n; exactly 0 where no more than rounding error is left, as in ols.h
  */
 extern GrDD gr_ldl_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n);
-
-/*
- * What gr_ols_solve() makes of a factorisation that is another's: of the terms' projections, say. hi, lo, shift: as
- * there; of the packed triangle, the response's sums and the diagonal alone are looked at, the latter for the powers of
- * two that each row is scaled by, to [1, 4). l: packed, of the scaled terms and the response as the last row, of which
- * what is left of the diagonal counts; d: D, and the residual sum of squares; aliased: of the terms.
- */
-extern bool gr_ols_finish(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows,
-						  bool intercept, GrDDVector l, GrDDVector d, const bool *aliased, void *workspace,
-						  GrOlsFit *fit, const GrHost *host, GrError *err);
 
 #ifdef __cplusplus
 }

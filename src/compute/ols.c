@@ -9,7 +9,6 @@
 
 #include "compute/dd_dot.h"
 #include "compute/gram_shift.h"
-#include "compute/ldl.h"
 
 /*
  * A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double.
@@ -874,22 +873,21 @@ gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *pol
 
 bool
 gr_ols_finish(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows, bool intercept,
-			  GrDDVector l, GrDDVector d, const bool *aliased, void *workspace, GrOlsFit *fit, const GrHost *host,
-			  GrError *err)
+			  const GrOlsFactor *factor, void *workspace, GrOlsFit *fit, const GrHost *host, GrError *err)
 {
 	bool		shifted = shift != NULL && gr_shift_any(shift, nfeatures);
 	Matrix		a = {.hi = hi,.lo = lo,.skip = intercept ? 0 : 1,.shift = shifted ? shift : NULL};
 	Factor		f = {.m = nfeatures + (intercept ? 1 : 0)};
-	size_t		nentries;
+	size_t		nentries = (size_t) gr_triangle((int64_t) f.m + 1);
+	size_t		nrows_l = (size_t) f.m + 1;
 
 	carve_workspace(&f, a.skip, workspace);
-	nentries = (size_t) gr_triangle((int64_t) f.m + 1);
-	memcpy(f.aliased, aliased, (size_t) f.m * sizeof(bool));
+	memcpy(f.aliased, factor->aliased, (size_t) f.m * sizeof(bool));
 	if (!choose_scales(&f, &a, GR_ALIAS_TOLERANCE, err))
 		return false;
-	memcpy(f.l.hi, l.hi, nentries * sizeof(double));
-	memcpy(f.l.lo, l.lo, nentries * sizeof(double));
-	memcpy(f.d.hi, d.hi, ((size_t) f.m + 1) * sizeof(double));
-	memcpy(f.d.lo, d.lo, ((size_t) f.m + 1) * sizeof(double));
+	memcpy(f.l.hi, factor->l_hi, nentries * sizeof(double));
+	memcpy(f.l.lo, factor->l_lo, nentries * sizeof(double));
+	memcpy(f.d.hi, factor->d_hi, nrows_l * sizeof(double));
+	memcpy(f.d.lo, factor->d_lo, nrows_l * sizeof(double));
 	return back_substitute(&f, host, err) && fill_ols(&f, &a, nrows, intercept, fit, host, err);
 }

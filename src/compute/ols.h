@@ -116,6 +116,28 @@ extern bool gr_normal_solve(const double *hi, const double *lo, int skip, double
  */
 extern bool gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *poll);
 
+/*
+ * A factorisation L D L' of terms and the response, which is the last row, in double-double: of the terms' projections,
+ * say. Each row is scaled by the power of two that brings its sum of squares, in the triangle that goes with it, into
+ * [1, 4).
+ */
+typedef struct GrOlsFactor
+{
+	const double *l_hi;			/* packed; the diagonal isn't looked at */
+	const double *l_lo;
+	const double *d_hi;			/* D, and the residual sum of squares */
+	const double *d_lo;
+	const bool *aliased;		/* of the terms: those that are left out */
+} GrOlsFactor;
+
+/*
+ * What gr_ols_solve() makes of its own factorisation, and fails with. Of the triangle, the diagonal, the sums and the
+ * response's row are looked at.
+ */
+extern bool gr_ols_finish(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows,
+						  bool intercept, const GrOlsFactor *factor, void *workspace, GrOlsFit *fit,
+						  const GrHost *host, GrError *err);
+
 #ifdef __cplusplus
 }
 #endif

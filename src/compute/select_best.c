@@ -1,7 +1,7 @@
 /*
  * select_best.c: the best subset of each size by branch and bound; see select.h.
  */
-#include "compute/select.h"
+#include "compute/select_best.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,6 +14,9 @@
 
 /* ... and of so many are bounded anew by how their coefficients' variances lie together. */
 #define BOUND_MIN 14
+
+/* What is left of a bound, for its own rounding */
+#define SLACK 1e-6
 
 /*
  * The rounding of a subset's RSS as the search has it, as a share of the response's length: so many roundings for each
@@ -31,7 +34,7 @@ typedef struct Search
 	int			max_size;
 	double		rounding;		/* in units of the scaled response */
 	double		unit;			/* times this squared, an RSS is in these units squared */
-	double	   *limit;			/* max_size + 1: what an RSS must be below to be the best of its size, but for rounding */
+	double	   *limit;			/* max_size + 1: below it an RSS is the best of its size, but for rounding */
 	double	   *limit_from;		/* max_size + 1: the largest of that size or greater ones */
 	int		   *places;			/* p: the features */
 	int		   *fixed;			/* of a node */
@@ -83,8 +86,8 @@ try_subset(Search *search, int size)
 }
 
 /*
- * For V, of n rows, which becomes its diagonal: no less than the largest eigenvalue of V as a correlation matrix C. That
- * is at most the root of the trace of a power of C. room: as large as V
+ * For V, of n rows, which becomes its diagonal: no less than the largest eigenvalue of V as a correlation matrix C.
+ * That is at most the root of the trace of a power of C. room: 2 n more than V
  */
 static double
 spread_of(double *v, int n, double *room)
@@ -118,15 +121,15 @@ spread_of(double *v, int n, double *room)
 	for (int i = 0; i < n; i++)
 		trace += v[i * n + i];
 	memcpy(v, room, (size_t) n * sizeof(double));
-	return pow(trace, exponent) * (1 + 1e-6);
+	return pow(trace, exponent) * (1 + SLACK);
 }
 
 /*
  * Which children of a node can be better than what is known; cost[j] becomes infinite where that of feature j can't.
  * Dropping features D adds b_D' (V_DD)^-1 b_D to the RSS, V being the inverse of the products and b the coefficients:
- * at least what dropping one of them does, and, as V is at most a diagonal matrix in the order of matrices, and stays so
- * when features are dropped, at least the sum of b[j]^2 over that diagonal. search->share has these, in the order of the
- * node's b features.
+ * at least what dropping one of them does. And V is at most a diagonal matrix, in the order of matrices, and stays so
+ * when features are dropped: so it is at least the sum of b[j]^2 over that diagonal, which search->share has, in the
+ * order of the node's b features.
  */
 static void
 bound_children(Search *search, int b, double rss, double *cost)
@@ -137,8 +140,8 @@ bound_children(Search *search, int b, double rss, double *cost)
 	for (int j = b - 1; j >= 0; j--)
 	{
 		double		share = search->share[j];
-		double		sum = rss + share * (1 - 1e-6);
-		bool		hopeless = rss + cost[j] * (1 - 1e-6) >= search->limit_from[search->nfixed + j + 1];
+		double		sum = rss + share * (1 - SLACK);
+		bool		hopeless = rss + cost[j] * (1 - SLACK) >= search->limit_from[search->nfixed + j + 1];
 		int			k = n++;
 
 		/* as many as there are, less one for each feature that is dropped */
@@ -150,7 +153,7 @@ bound_children(Search *search, int b, double rss, double *cost)
 				int			size = search->nfixed + b - 1 - dropped;
 
 				hopeless = size > search->max_size || sum >= search->limit[size];
-				sum += least[dropped] * (1 - 1e-6);
+				sum += least[dropped] * (1 - SLACK);
 			}
 		}
 		if (hopeless)
@@ -211,10 +214,10 @@ gr_select_best_ndoubles(int nfeatures)
 {
 	size_t		p = (size_t) nfeatures + 1;
 
-	/*
-	 * a node of b features has b rows of b + 1, room for a child's and two rows, and that for its own; a node at each b
-	 */
-	return gr_ldl_ndoubles(nfeatures + 1) + 2 * (p * (p + 1) * (2 * p + 1) / 6 + 6 * p * (p + 2)) + 5 * p * (p + 3) + 8 * p;
+	/* a node of b features has b rows of b + 1, a row, and what it is sorted with; there is one of each b */
+	size_t		nodes = 2 * (p * (p + 1) * (2 * p + 1) / 6 + 6 * p * (p + 2));
+
+	return gr_ldl_ndoubles(nfeatures + 1) + nodes + 5 * p * (p + 3) + 8 * p;
 }
 
 static double *

@@ -275,7 +275,7 @@ make_tails(Rolling *r)
 	int64		row = r->nrows;
 	int64		next;
 
-	/* the first place, from 1, of the next block where a window ends; that begins one behind the same place of this one */
+	/* the first place, from 1, of the next block where a window ends, which begins behind that place of this one */
 	r->first_tail = r->step - (r->row_number - r->width) % r->step;
 	next = r->first_tail < r->width ? (r->width - 1 - r->first_tail) / r->step : -1;
 	if (next >= r->tails_capacity)

@@ -1,7 +1,9 @@
--- Two-stage least squares and its tests, against fits in 60 digits: test/data/iv_reference.py, with which R's AER agrees.
+-- Two-stage least squares and its tests, against fits in 60 digits: test/data/iv_reference.py, with which R's AER
+-- agrees.
 CREATE TABLE iv_rows (dataset text, weight float8, y float8, x float8[]);
 \copy iv_rows FROM 'test/data/iv_rows.csv' WITH (FORMAT csv, HEADER)
-CREATE TABLE iv_fits (name text, dataset text, endogenous int[], instruments int[], intercept boolean, i int, value numeric);
+CREATE TABLE iv_fits (name text, dataset text, endogenous int[], instruments int[], intercept boolean, i int,
+    value numeric);
 \copy iv_fits FROM 'test/data/iv_fits.csv' WITH (FORMAT csv, HEADER)
 
 CREATE TABLE iv_states AS
@@ -42,7 +44,8 @@ FROM iv_states WHERE dataset = 'cigarettes';
 \pset format aligned
 \pset tuples_only off
 SELECT test, df1, df2, round(statistic::numeric, 3) AS statistic, round(p_value::numeric, 6) AS p_value
-FROM gpu_iv_tests((SELECT gpu_ols_named(s, '{packs,price,income,tdiff,tax}') FROM iv_states WHERE dataset = 'cigarettes'),
+FROM gpu_iv_tests((SELECT gpu_ols_named(s, '{packs,price,income,tdiff,tax}') FROM iv_states
+                   WHERE dataset = 'cigarettes'),
                   '{price}', '{tdiff,tax}');
 
 -- a model like others: terms, predictions, tests, and what it doesn't tell
@@ -96,7 +99,8 @@ SELECT gpu_iv_solve(s, '{1}', '{4}', features => '{1,2,3}') FROM iv_state;
 SELECT gpu_iv_solve(s, 1.5, '{4}') FROM iv_state;
 SELECT gpu_iv_tests(s, '{1,2}', '{4}') FROM iv_state;
 -- instruments that tell the same of both
-SELECT gpu_iv_solve(gpu_ols_stats_agg(y, x[4], x[4] + x[5], x[4], 2 * x[4]), '{1,2}', '{3,4}') FROM iv_rows WHERE dataset = 'two';
+SELECT gpu_iv_solve(gpu_ols_stats_agg(y, x[4], x[4] + x[5], x[4], 2 * x[4]), '{1,2}', '{3,4}')
+FROM iv_rows WHERE dataset = 'two';
 -- as many rows as terms, fewer, none
 SELECT (m).df_residual, (m).rank, (m).coef[1] IS NOT NULL AS solved, (m).vcov[1][1] IS NULL AS no_vcov
 FROM (SELECT gpu_iv_solve(gpu_ols_stats_agg(y, x[1], x[3], x[4]), '{1}', '{3}') AS m
@@ -111,4 +115,5 @@ SELECT gpu_iv_solve(s, '{1}', '{4}', NULL) IS NULL AS null_intercept FROM iv_sta
 -- a perfect fit, with an endogenous regressor that isn't
 SELECT round((m).coef[2]::numeric, 12) AS slope, (m).deviance, t.test, t.statistic
 FROM (SELECT gpu_ols_stats_agg(3 * x[1] + 1, x[1], x[4], x[5]) AS s FROM iv_rows WHERE dataset = 'two') r,
-     LATERAL (SELECT gpu_iv_solve(s, '{1}', '{2,3}') AS m) f, gpu_iv_tests(s, '{1}', '{2,3}') t WHERE t.test <> 'Weak instruments (x1)';
+     LATERAL (SELECT gpu_iv_solve(s, '{1}', '{2,3}') AS m) f, gpu_iv_tests(s, '{1}', '{2,3}') t
+WHERE t.test <> 'Weak instruments (x1)';

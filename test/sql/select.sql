@@ -20,7 +20,8 @@ SELECT method, count(*) AS subsets, bool_and(r.columns = f.columns) AS same,
     bool_and(close_to(r.rss, f.rss, 0) AND close_to(r.r_squared, f.r_squared, 1) AND
              close_to(r.adj_r_squared, f.adj_r_squared, 1) AND close_to(r.cp, f.cp, 1e4) AND
              close_to(r.aic, f.aic, 100) AND close_to(r.bic, f.bic, 100)) AS agree
-FROM selected r FULL JOIN select_fits f USING (dataset, method, intercept, size) GROUP BY method ORDER BY method COLLATE "C";
+FROM selected r FULL JOIN select_fits f USING (dataset, method, intercept, size)
+GROUP BY method ORDER BY method COLLATE "C";
 -- a fit of these columns: to the bit
 SELECT bool_and(r.rss = (gpu_ols_solve(s, intercept, r.columns)).deviance) AS of_a_fit
 FROM selected r JOIN select_states USING (dataset) WHERE size > 0;
@@ -46,7 +47,8 @@ SELECT bool_and(a.rss = b.rss AND a.terms = b.terms) AS same, count(*)
 FROM select_states, gpu_ols_select(s, 'cp', 'best', max_size => 3) a, gpu_ols_select(s, 'cp') b
 WHERE a.size = b.size AND dataset = 'diabetes';
 -- weights, and frequencies, as R's AIC of such fits
-SELECT bool_and(abs(r.aic - g.aic) < 1e-9 AND abs(r.bic - g.bic) < 1e-9 AND abs(r.adj_r_squared - g.adj_r_squared) < 1e-14) AS as_glance
+SELECT bool_and(abs(r.aic - g.aic) < 1e-9 AND abs(r.bic - g.bic) < 1e-9 AND
+                abs(r.adj_r_squared - g.adj_r_squared) < 1e-14) AS as_glance
 FROM (SELECT gpu_wls_stats_agg(qsec, mpg, wt, hp, drat, am) AS s FROM mtcars) m, gpu_ols_select(s) r,
      gpu_glance(gpu_ols_solve(s, features => CASE WHEN r.size > 0 THEN r.columns END)) g WHERE size IN (1, 2, 3, 4);
 
@@ -54,22 +56,26 @@ FROM (SELECT gpu_wls_stats_agg(qsec, mpg, wt, hp, drat, am) AS s FROM mtcars) m,
 CREATE TABLE thirty AS
 SELECT gpu_ols_stats_agg(y, VARIADIC x) AS s
 FROM (SELECT array_agg(v + common ORDER BY k) AS x, sum((v + common) * (k % 5 - 2)) + 20 * sin(i * 1.7) AS y
-      FROM (SELECT i, k, sin(i * (k + 0.37) * 12.9898) * 43758.5453 - floor(sin(i * (k + 0.37) * 12.9898) * 43758.5453) AS v,
-                   2 * sin(i * 3.3) AS common
-            FROM generate_series(1, 400) i, generate_series(1, 30) k) v GROUP BY i) r;
+      FROM (SELECT i, k, h - floor(h) AS v, 2 * sin(i * 3.3) AS common
+            FROM generate_series(1, 400) i, generate_series(1, 30) k,
+                 LATERAL (SELECT sin(i * (k + 0.37) * 12.9898) * 43758.5453 AS h) h) v GROUP BY i) r;
 SELECT count(*) AS sizes, bool_and(r.rss <= f.rss) AS no_worse_than_forward, bool_and(r.rss <= b.rss) AS than_backward,
-    bool_and(r.rss = (gpu_ols_solve(s, features => CASE WHEN r.size > 0 THEN r.columns END)).deviance) FILTER (WHERE size > 0) AS of_a_fit
+    bool_and(r.rss = (gpu_ols_solve(s, features => CASE WHEN r.size > 0 THEN r.columns END)).deviance)
+        FILTER (WHERE size > 0) AS of_a_fit
 FROM thirty, gpu_ols_select(s) r JOIN gpu_ols_select((SELECT s FROM thirty), 'bic', 'forward') f USING (size)
 JOIN gpu_ols_select((SELECT s FROM thirty), 'bic', 'backward') b USING (size);
 
 -- collinear features: no subset has more than the rank; backward begins with those that a fit of all keeps
-SELECT method, count(*) AS sizes, max(size), max(columns::text) FILTER (WHERE size = 3 AND method = 'backward') AS kept, bool_or(best) AS one_is_best
+SELECT method, count(*) AS sizes, max(size),
+    max(columns::text) FILTER (WHERE size = 3 AND method = 'backward') AS kept, bool_or(best) AS one_is_best
 FROM (SELECT gpu_ols_stats_agg(mpg, wt, hp, wt + hp, 3, qsec) AS s FROM mtcars) m,
-     unnest('{best,forward,backward}'::text[]) method, gpu_ols_select(s, 'aic', method) GROUP BY method ORDER BY method COLLATE "C";
+     unnest('{best,forward,backward}'::text[]) method, gpu_ols_select(s, 'aic', method)
+GROUP BY method ORDER BY method COLLATE "C";
 -- as many features as rows, and more: up to the rank, without a best among what has no residual
 SELECT method, count(*) AS sizes, max(size), count(cp) AS cp, max(size) FILTER (WHERE best) < 5 AS best_has_residuals
 FROM (SELECT gpu_ols_stats_agg(mpg, cyl, disp, hp, drat, wt, qsec, carb) AS s FROM (SELECT * FROM mtcars LIMIT 6) m) m,
-     unnest('{best,forward,backward}'::text[]) method, gpu_ols_select(s, 'bic', method) GROUP BY method ORDER BY method COLLATE "C";
+     unnest('{best,forward,backward}'::text[]) method, gpu_ols_select(s, 'bic', method)
+GROUP BY method ORDER BY method COLLATE "C";
 -- a perfect fit: the smallest subset that has it
 SELECT size, columns, rss FROM (SELECT gpu_ols_stats_agg(2 * wt - hp + 1, wt, hp, qsec, drat) AS s FROM mtcars) m,
     gpu_ols_select(s) WHERE best;
@@ -79,7 +85,8 @@ SELECT size, columns, rss FROM (SELECT gpu_ols_stats_agg(2 * wt - hp + 1, wt, hp
 CREATE TABLE select_state AS SELECT s FROM select_states WHERE dataset = 'mtcars';
 SELECT gpu_ols_select(s, 'r2') FROM select_state;
 SELECT gpu_ols_select(s, 'bic', 'leaps') FROM select_state;
-SELECT gpu_ols_select(s, 'cp') FROM (SELECT gpu_ols_stats_agg(mpg, cyl, disp, hp) AS s FROM (SELECT * FROM mtcars LIMIT 4) m) m;
+SELECT gpu_ols_select(s, 'cp')
+FROM (SELECT gpu_ols_stats_agg(mpg, cyl, disp, hp) AS s FROM (SELECT * FROM mtcars LIMIT 4) m) m;
 \set VERBOSITY terse
 SELECT gpu_ols_select(s, max_size => 0) FROM select_state;
 SELECT gpu_ols_select(s, features => '{1,11}') FROM select_state;

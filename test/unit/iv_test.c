@@ -345,8 +345,8 @@ test_rank(void)
 
 	draw_rows(rows, 5);
 	problem = drawn_problem(rows, (GrIvColumns) {1, 2, 2});
-	check(solve(&problem, NULL) && problem.fit.identified && problem.fit.rank == 4 && isnan(problem.fit.sargan.statistic),
-		  "as many instruments as endogenous regressors");
+	check(solve(&problem, NULL) && problem.fit.identified && problem.fit.rank == 4 &&
+		  isnan(problem.fit.sargan.statistic), "as many instruments as endogenous regressors");
 	problem = drawn_problem(rows, (GrIvColumns) {2, 1, 2});
 	check(solve(&problem, NULL) && !problem.fit.identified && problem.fit.instruments == 1, "one too few");
 	problem = drawn_problem(rows, (GrIvColumns) {4, 0, 1});

@@ -46,7 +46,8 @@ typedef enum Kind
 } Kind;
 
 static const char *const kinds[NKINDS] = {
-	"apart", "a series", "alike", "powers", "copies and a constant", "levels", "a perfect fit", "fewer rows than features"
+	"apart", "a series", "alike", "powers", "copies and a constant", "levels", "a perfect fit",
+	"fewer rows than features"
 };
 
 static void
@@ -60,11 +61,21 @@ fill_row(double *x, int p, Kind kind, int64_t r)
 		double		v = draw();
 
 		before = 0.9 * before + v;
-		x[k] = kind == SERIES ? before : kind == ALIKE ? common + v / 8 : kind == POWERS ? pow(1 + 0.01 * (double) r, k + 1) :
-			kind == COPIES && k % 3 == 2 ? x[k - 1] : kind == COPIES && k == 4 ? 7 :
-			kind == LEVELS ? (double) ((r >> (k % 5)) & 1) * ((r >> (k % 3)) & 1 ? 1 : -1) : v;
+		if (kind == SERIES)
+			v = before;
+		else if (kind == ALIKE)
+			v = common + v / 8;
+		else if (kind == POWERS)
+			v = pow(1 + 0.01 * (double) r, k + 1);
+		else if (kind == COPIES)
+			v = k % 3 == 2 ? x[k - 1] : k == 4 ? 7 : v;
+		else if (kind == LEVELS)
+			v = (double) ((r >> (k % 5)) & 1) * ((r >> (k % 3)) & 1 ? 1 : -1);
+		x[k] = v;
 	}
-	x[p] = kind == PERFECT ? 3 * x[1] - 2 * x[p - 1] + 1 : x[0] + x[p / 2] - x[p - 1] / 2 + (kind == LEVELS ? 0 : 2 * draw());
+	x[p] = x[0] + x[p / 2] - x[p - 1] / 2 + (kind == LEVELS ? 0 : 2 * draw());
+	if (kind == PERFECT)
+		x[p] = 3 * x[1] - 2 * x[p - 1] + 1;
 }
 
 static void
@@ -189,8 +200,9 @@ test_best(void)
 			ok = run(&problem, GR_SELECT_BEST, p, NULL) && is_consistent(&problem);
 			for (int n = 1; n <= p; n++)
 				ok &= n < problem.selection.nsizes ? problem.rss[n] == best[n] : best[n] == INFINITY;
-			check(ok && problem.selection.nsizes == problem.selection.rank + 1, "best of %s%s: %d sizes, %ld nodes, %ld solved",
-				  kinds[kind], intercept ? "" : ", without an intercept", problem.selection.nsizes,
+			check(ok && problem.selection.nsizes == problem.selection.rank + 1,
+				  "best of %s%s: %d sizes, %ld nodes, %ld solved", kinds[kind],
+				  intercept ? "" : ", without an intercept", problem.selection.nsizes,
 				  (long) problem.selection.nnodes, (long) problem.selection.nsolved);
 		}
 }
@@ -242,8 +254,8 @@ test_steps(void)
 			check(ok && problem.selection.nsizes == problem.selection.rank + 1,
 				  "forward, %s%s: %d sizes", kinds[kind], intercept ? "" : ", without an intercept",
 				  problem.selection.nsizes);
-			check(run(&problem, GR_SELECT_BACKWARD, p, NULL) && is_consistent(&problem) && is_stepped(&problem, false) &&
-				  problem.selection.nsizes == problem.selection.rank + 1,
+			ok = run(&problem, GR_SELECT_BACKWARD, p, NULL) && is_consistent(&problem) && is_stepped(&problem, false);
+			check(ok && problem.selection.nsizes == problem.selection.rank + 1,
 				  "backward, %s%s", kinds[kind], intercept ? "" : ", without an intercept");
 		}
 }
@@ -260,10 +272,12 @@ test_other(void)
 
 	start(&problem, 30, 200, SERIES, true);
 	ok = run(&problem, GR_SELECT_BEST, 30, NULL) && is_consistent(&problem);
-	check(ok && problem.selection.nsizes == 31 && problem.selection.nnodes < 100000, "thirty features: %ld nodes", (long) problem.selection.nnodes);
+	check(ok && problem.selection.nsizes == 31 && problem.selection.nnodes < 100000, "thirty features: %ld nodes",
+		  (long) problem.selection.nnodes);
 	memcpy(rss, problem.rss, sizeof(rss));
 	ok = run(&problem, GR_SELECT_BEST, 4, NULL);
-	check(ok && problem.selection.nsizes == 5 && memcmp(rss, problem.rss, 5 * sizeof(double)) == 0, "four at most: %ld nodes", (long) problem.selection.nnodes);
+	check(ok && problem.selection.nsizes == 5 && memcmp(rss, problem.rss, 5 * sizeof(double)) == 0,
+		  "four at most: %ld nodes", (long) problem.selection.nnodes);
 	for (int method = GR_SELECT_BEST; method <= GR_SELECT_BACKWARD; method++)
 	{
 		stopper.asked = 0;
