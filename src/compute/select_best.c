@@ -15,6 +15,9 @@
 /* ... and of so many are bounded anew by how their coefficients' variances lie together. */
 #define BOUND_MIN 14
 
+/* The power of a matrix whose trace tells its largest eigenvalue, to within that root of its size */
+#define SPREAD_POWER 128
+
 /* What is left of a bound, for its own rounding */
 #define SLACK 1e-6
 
@@ -87,24 +90,29 @@ try_subset(Search *search, int size)
 
 /*
  * For V, of n rows, which becomes its diagonal: no less than the largest eigenvalue of V as a correlation matrix C.
- * That is at most the root of the trace of a power of C. room: 2 n more than V
+ * That is at most the root of the trace of a power of C. room: n more than V
  */
 static double
 spread_of(double *v, int n, double *room)
 {
-	double		trace = 0;
-	double		exponent = 1;
+	double		logarithm = 0;	/* of what C's power was divided by */
+	double		power = 1;
 
 	for (int i = 0; i < n; i++)
 		room[i] = v[i * n + i];
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < n; k++)
 			v[i * n + k] /= sqrt(room[i] * room[k]);
-	memcpy(room + n, room, (size_t) n * sizeof(double));
-	for (int squared = 0; squared < 5; squared++)
+	for (;;)
 	{
-		double	   *to = room + 2 * n;
+		double	   *to = room + n;
+		double		trace = 0;
 
+		for (int i = 0; i < n; i++)
+			trace += v[i * n + i];
+		logarithm += log(trace) / power;
+		if (power == SPREAD_POWER)
+			break;
 		/* symmetric: a row by a row */
 		for (int i = 0; i < n; i++)
 			for (int k = 0; k <= i; k++)
@@ -113,15 +121,13 @@ spread_of(double *v, int n, double *room)
 
 				for (int c = 0; c < n; c++)
 					sum += v[i * n + c] * v[k * n + c];
-				to[i * n + k] = to[k * n + i] = sum;
+				to[i * n + k] = to[k * n + i] = sum / trace / trace;
 			}
 		memcpy(v, to, (size_t) n * n * sizeof(double));
-		exponent /= 2;
+		power *= 2;
 	}
-	for (int i = 0; i < n; i++)
-		trace += v[i * n + i];
 	memcpy(v, room, (size_t) n * sizeof(double));
-	return pow(trace, exponent) * (1 + SLACK);
+	return exp(logarithm) * (1 + SLACK);
 }
 
 /*

@@ -85,7 +85,7 @@ SELECT * FROM gpu_ols_rolling('SELECT y, b FROM rolling_many ORDER BY i', 10, NU
 SELECT * FROM gpu_ols_rolling('SELECT y, b FROM rolling_many ORDER BY i', 10, 1, NULL);
 SELECT * FROM gpu_ols_rolling('SELECT y FROM rolling_many ORDER BY i', 10, intercept => false);
 SELECT * FROM gpu_ols_rolling('SELECT y, ''a''::text FROM rolling_many ORDER BY i', 10);
-SELECT * FROM gpu_ols_rolling('SELECT y, CASE WHEN i=40 THEN ''NaN'' ELSE b END AS nan FROM rolling_many ORDER BY i', 9);
+SELECT * FROM gpu_ols_rolling('SELECT 1, CASE WHEN i=4 THEN ''NaN''::float8 END AS nan FROM rolling_many ORDER BY i', 9);
 SELECT * FROM gpu_ols_rolling('SELECT y, CASE WHEN i=40 THEN 1e200 ELSE b END AS huge FROM rolling_many ORDER BY i', 9);
 SELECT * FROM gpu_ols_rolling('SELECT y, (ARRAY[b, c, d])[1:1 + i % 2] FROM rolling_many ORDER BY i', 10);
 SELECT * FROM gpu_ols_rolling('DELETE FROM rolling_many RETURNING y', 10);
