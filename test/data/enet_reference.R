@@ -43,7 +43,7 @@ folds <- NULL
 for (set in c("plain", "wide")) for (alpha in c(1, 0.5)) {
     d <- data_of(set)
     lambda <- glmnet(d$x, d$y, alpha = alpha, thresh = 1e-24, maxit = 1e8)$lambda
-    g <- suppressWarnings(cv.glmnet(d$x, d$y, alpha = alpha, foldid = d$fold, lambda = lambda, grouped = TRUE, thresh = 1e-24,
+    g <- suppressWarnings(cv.glmnet(d$x, d$y, alpha = alpha, foldid = (d$fold - 1) %% 4 + 1, lambda = lambda, grouped = TRUE, thresh = 1e-24,
                                     maxit = 1e8))
     n <- length(lambda)
     k <- unique(c(seq(1, n, 8), n))
