@@ -3,8 +3,8 @@
 #     Rscript test/data/enet_reference.R test/data
 #
 # reads enet_rows.csv there and writes enet_paths.csv (set, fit, k, lambda, df, dev_ratio, coef: every sixth lambda of
-# the path, and the last one; n: how many there are) and enet_cv.csv (set, alpha, k, lambda, mean, std_error, df, and the
-# chosen lambdas). Made with glmnet 4.1-6. The folds' fits are at the lambdas of all rows, as ours are; left to itself,
+# the path, and the last one; n: how many there are) and enet_cv.csv (set, alpha, k, lambda, mean, std_error, df, and
+# the chosen lambdas). Made with glmnet 4.1-6. The folds' fits are at the lambdas of all rows, as ours are; left to itself,
 # cv.glmnet interpolates between those of each fold's own path.
 suppressMessages(library(glmnet))
 folder <- commandArgs(trailingOnly = TRUE)[1]

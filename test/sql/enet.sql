@@ -246,8 +246,6 @@ SELECT gpu_enet_cv_agg(s, 2) FROM enet_folds WHERE set = 'plain';
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_cv_agg(s, 1, 100, NULL, NULL, '{1}', NULL, true, true, NULL, NULL) FROM enet_folds WHERE set = 'plain';
 \echo :LAST_ERROR_SQLSTATE
-SELECT gpu_enet_cv_final(NULL);
-\echo :LAST_ERROR_SQLSTATE
 -- a fold of one row, and one that is all that varies
 SELECT (gpu_enet_cv_agg(s)).nfolds
 FROM (SELECT gpu_ols_stats_array_agg(y, x) AS s FROM enet_rows WHERE set = 'plain' GROUP BY y) f;
