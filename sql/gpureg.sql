@@ -522,8 +522,8 @@ CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats, alpha float8, nlambda int,
     PARALLEL = SAFE
 );
 
--- Over a query, as gpu_ols_fit. Without lambda: the one that a cross-validation chooses, '1se' or 'min', of the folds that
--- the column named fold tells apart, or of so many that a row's values come to.
+-- Over a query, as gpu_ols_fit. Without lambda: the one that a cross-validation chooses, '1se' or 'min', of the folds
+-- that the column named fold tells apart, or of so many that a row's values come to.
 CREATE FUNCTION gpu_enet_fit(query text, lambda float8 DEFAULT NULL, alpha float8 DEFAULT 1, folds int DEFAULT 10,
                              fold text DEFAULT NULL, choose text DEFAULT '1se', penalty_factor float8[] DEFAULT NULL,
                              positive "any" DEFAULT false, intercept boolean DEFAULT true,
@@ -548,7 +548,8 @@ COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats)
 COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats, float8) IS 'the same of an elastic net';
 COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean,
                                      "any", "any") IS 'the same with all that gpu_enet_path can be told';
-COMMENT ON FUNCTION gpu_enet_path(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean, "any", "any")
+COMMENT ON FUNCTION gpu_enet_path(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean,
+                                  "any", "any")
     IS 'elastic net from a state: coefficients at each of a grid of penalties';
 COMMENT ON FUNCTION gpu_enet_model(gpu_ols_stats, float8, float8, float8[], "any", boolean, boolean, "any", "any")
     IS 'elastic net from a state: the model at one penalty';

@@ -67,7 +67,9 @@ typedef struct GrPathFactor
 	GrDDVector	d;
 } GrPathFactor;
 
-/* The state of a path: all vectors are the workspace's, and of p where not said. Features are scaled by powers of two. */
+/*
+ * The state of a path: all vectors are the workspace's, and of p where not said. Features are scaled by powers of two.
+ */
 typedef struct GrPath
 {
 	int			p;

@@ -11,7 +11,7 @@
 /* Gradients are right to this share of a feature's length and that of what the response is made of. */
 #define GRADIENT_ROUNDING 0x1p-84
 
-/* Lines from one set to another at a lambda: a multiple of the features, and some. A matrix of products needs far less. */
+/* Rounds at a lambda: a multiple of the features, and some. A matrix of products needs far fewer. */
 #define ROUNDS_PER_FEATURE 20
 #define LEAST_ROUNDS 1000
 

@@ -486,7 +486,8 @@ static Expr *
 write_fold(const GrIngest *ingest, const GrWrapper *wrapper, int nfolds)
 {
 	Oid			types[2] = {INT4OID, ANYOID};
-	List	   *args = list_make1(makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(nfolds), false, true));
+	Const	   *n = makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(nfolds), false, true);
+	List	   *args = list_make1(n);
 
 	return gr_wrapper_call(gr_own_function(ingest->function, "gpu_enet_fold", 2, types, INT4OID),
 						   write_arguments(ingest, wrapper, args));

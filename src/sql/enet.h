@@ -65,8 +65,8 @@ extern GrEnetSums gr_enet_sums(const GrStats *stats);
 extern void gr_enet_set_lambda(GrEnet *net, double lambda);
 
 /*
- * Opens a path in the current memory context; ERROR where the penalties don't go with the features, or where there is no
- * path, unless these sums are some rows' alone.
+ * Opens a path in the current memory context; ERROR where the penalties don't go with the features, or where there is
+ * no path, unless these sums are some rows' alone.
  */
 extern void gr_enet_open(const GrEnet *net, const GrEnetSums *sums, void *workspace, bool some, GrPath *path);
 
@@ -79,7 +79,7 @@ extern double *gr_enet_lambdas(const GrEnet *net, const GrEnetSums *sums, GrPath
 /* gr_path_step(); ERROR where that fails */
 extern void gr_enet_step(GrPath *path, const GrEnetSums *sums, double lambda, GrPathPoint *point, double *coef);
 
-/* The model of a point; names: of the features, or NULL. The totals are the caller's to set: nskipped, log_lik, device */
+/* The model of a point, whose nskipped is the caller's to set; log_constant: see GrRowTotals */
 extern void gr_enet_model(GrModel *model, const GrEnet *net, const GrEnetSums *sums, const GrPathPoint *point,
 						  double *coef, double log_constant);
 

@@ -134,8 +134,8 @@ fit_all(const GrFolds *folds, const GrFoldSums *all, void *workspace, GrFoldScor
 
 /* A fold's errors under the paths over the others */
 static void
-score_fold(const GrFolds *folds, const GrFoldSums *others, const GrFoldSums *fold, void *workspace, const GrFoldScores *scores,
-		   double *error)
+score_fold(const GrFolds *folds, const GrFoldSums *others, const GrFoldSums *fold, void *workspace,
+		   const GrFoldScores *scores, double *error)
 {
 	GrEnetSums	sums = as_sums(folds, others);
 	double	   *coef = palloc(gr_nterms(folds->nfeatures) * sizeof(double));

@@ -3,8 +3,8 @@
 
     python3 test/data/enet_reference.py test/data
 
-writes enet_rows.csv and enet_fits.csv there; the suite reads them, and needs neither Python nor mpmath. To change a case,
-change it here, run this again with mpmath (1.2 or later), and commit the files. Two runs give the same bytes.
+writes enet_rows.csv and enet_fits.csv there; the suite reads them, and needs neither Python nor mpmath. To change a
+case, change it here, run this again with mpmath (1.2 or later), and commit the files. Two runs give the same bytes.
 
 enet_rows.csv: set, fold, y, x: rows of float8 numbers, from a generator of its own. enet_fits.csv: set, alpha, penalty,
 positive, intercept, standardize, lambda, coef: the intercept first, if there is one.
