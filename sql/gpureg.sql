@@ -426,6 +426,55 @@ CREATE FUNCTION gpu_ols_coef(stats gpu_ols_stats, intercept boolean) RETURNS flo
 CREATE FUNCTION gpu_ols_solve(stats gpu_ols_stats, intercept boolean DEFAULT true) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_ols_solve_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
+-- Covariances robust to clusters, from one state a cluster; CR1 if vcov isn't given. features and response as in
+-- gpu_ols_solve
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats, vcov text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats, vcov text, intercept boolean) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats, vcov text, intercept boolean, features "any",
+                                      response "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_final(internal) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats) (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text) (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text, intercept boolean) (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text, intercept boolean, features "any",
+                                     response "any") (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_ols_two_way(one gpu_model, other gpu_model, "both" gpu_model) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_two_way' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
 --
 -- One Newton step of a logistic regression, or of another family, as a value
 --
@@ -1058,6 +1107,21 @@ COMMENT ON FUNCTION gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats) IS 'agg
 COMMENT ON AGGREGATE gpu_ols_vector_pass(float8, float8[]) IS 'the sums of gpu_ols over array_agg, of arrays';
 COMMENT ON FUNCTION gpu_ols_coef(gpu_ols_stats, boolean) IS 'the coefficients of gpu_ols over array_agg, from its sums';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean, "any", "any") IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_cluster_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats)
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text)
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean)
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean, "any", "any")
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON FUNCTION gpu_ols_two_way(gpu_model, gpu_model, gpu_model)
+    IS 'covariances by two ways of clustering, from those by each and by both';
 COMMENT ON TYPE gpu_logreg_step
     IS 'mergeable state of one Newton step of a logistic regression or another generalised linear model';
 COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';
