@@ -423,8 +423,13 @@ CREATE AGGREGATE gpu_ols_vector_pass(y float8, x float8[]) (
 CREATE FUNCTION gpu_ols_coef(stats gpu_ols_stats, intercept boolean) RETURNS float8[]
     AS 'MODULE_PATHNAME', 'gr_ols_coef' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
 
-CREATE FUNCTION gpu_ols_solve(stats gpu_ols_stats, intercept boolean DEFAULT true) RETURNS gpu_model
-    AS 'MODULE_PATHNAME', 'gr_ols_solve_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_ols_solve(stats gpu_ols_stats, intercept boolean DEFAULT true, features "any" DEFAULT NULL,
+                              response "any" DEFAULT NULL, l2 float8 DEFAULT 0) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_solve_stats' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_ols_named(stats gpu_ols_stats, names text[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_named' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_ols_names(stats gpu_ols_stats) RETURNS text[]
+    AS 'MODULE_PATHNAME', 'gr_ols_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- Covariances robust to clusters, from one state a cluster; CR1 if vcov isn't given. features and response as in
 -- gpu_ols_solve
@@ -1106,7 +1111,10 @@ COMMENT ON FUNCTION gpu_ols_vector_accum(gpu_ols_stats, float8, float8[]) IS 'ag
 COMMENT ON FUNCTION gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats) IS 'aggregate combine function';
 COMMENT ON AGGREGATE gpu_ols_vector_pass(float8, float8[]) IS 'the sums of gpu_ols over array_agg, of arrays';
 COMMENT ON FUNCTION gpu_ols_coef(gpu_ols_stats, boolean) IS 'the coefficients of gpu_ols over array_agg, from its sums';
-COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean) IS 'linear regression from a state: the model';
+COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean, "any", "any", float8)
+    IS 'linear or ridge regression from a state, of any of its columns: the model';
+COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[]) IS 'the state with names of its columns, the response''s first';
+COMMENT ON FUNCTION gpu_ols_names(gpu_ols_stats) IS 'names of a state''s columns, the response''s first';
 COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean) IS 'aggregate transition function';

@@ -170,7 +170,10 @@ static bool
 invert(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov};
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov,
+		.max_rank = gr_fit_max_rank(fit)
+	};
 	GrError		failure = {0};
 
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));

@@ -631,8 +631,10 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	double	   *hi = sums + GR_SUM_HEAD;
 	double	   *lo = hi + gr_triangle(nfeatures + 3);
 	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(gr_nterms(nfeatures)));
-	GrNormalFit solved = {.aliased = aliased,.coef = step->coef,.inverse = step->vcov};
 	double		nrows = sums[GR_SUM_NROWS];
+	GrNormalFit solved = {
+		.aliased = aliased,.coef = step->coef,.inverse = step->vcov,.max_rank = l2 > 0 ? 0 : (int64_t) nrows
+	};
 	double		nones = sums[GR_SUM_NONES];
 
 	if (!gr_can_fit(step->distribution.family, nrows, nones, err))

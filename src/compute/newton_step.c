@@ -65,7 +65,10 @@ gr_newton_solve(GrLogregFit *fit, double tolerance, bool *aliased, const GrHost 
 	bool		fast = fit->pass.kind == GR_PASS_FAST;
 	double	   *hi = fast ? state->triangle : gr_fit_hi(fit);
 	double	   *lo = fast ? hi + gr_triangle(fit->nterms + 1) : gr_fit_lo(fit);
-	GrNormalFit solved = {.nterms = fit->nterms,.aliased = aliased,.coef = state->solution,.pivot = state->pivot};
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = aliased,.coef = state->solution,.pivot = state->pivot,
+		.max_rank = gr_fit_max_rank(fit)
+	};
 
 	if (fast && !load_fast(fit, hi, lo, host))
 		return gr_fail(err, GR_CANCELED, 0, "newton");

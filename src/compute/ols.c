@@ -27,6 +27,7 @@ typedef struct Matrix
 	bool		right_hand_side;	/* the last row is one, and has no diagonal entry */
 	const double *shift;		/* of the columns after the ones, the last row's included; NULL: 0 */
 	const GrTermMoves *moves;	/* NULL: none */
+	int64_t		max_rank;		/* of the terms; 0: not known */
 } Matrix;
 
 /*
@@ -222,11 +223,15 @@ minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n)
 	return fabs(sum.hi) <= NOISE * magnitude ? gr_dd(0.0) : sum;
 }
 
-/* A = L D L', row by row; aliased terms, those that were so before included, get a zero column in L. */
+/*
+ * A = L D L', row by row; aliased terms, those that were so before included, get a zero column in L. What rounding
+ * leaves of a term beyond A's rank may be above any tolerance that keeps those within.
+ */
 static bool
-factorise(Factor *f, const GrHost *host, GrError *err)
+factorise(Factor *f, const Matrix *a, const GrHost *host, GrError *err)
 {
 	GrPoll		poll = {.host = host};
+	int64_t		rank = 0;
 
 	for (int64_t i = 0; i <= f->m; i++)
 	{
@@ -245,8 +250,10 @@ factorise(Factor *f, const GrHost *host, GrError *err)
 			set(f->l, at(i, j), f->aliased[j] ? gr_dd(0.0) : gr_dd_div(get(f->u, j), get(f->d, j)));
 		d = minus_dot(get(f->l, at(i, i)), from(f->u, 0), from(f->l, at(i, 0)), i);
 		set(f->d, i, d);
-		if (i < f->m)
-			f->aliased[i] |= !(d.hi > f->least_pivot[i]);
+		if (i == f->m)
+			break;
+		f->aliased[i] |= !(d.hi > f->least_pivot[i]) || (a->max_rank > 0 && rank == a->max_rank);
+		rank += f->aliased[i] ? 0 : 1;
 	}
 	return true;
 }
@@ -556,6 +563,33 @@ solve_for_origin(Factor *f, const Matrix *a, bool *solved, const GrHost *host, G
 	return ok;
 }
 
+/* Marks terms beyond the first max_rank that aren't aliased as such; were there any? */
+static bool
+leave_out_beyond(Factor *f, int64_t max_rank)
+{
+	int64_t		rank = 0;
+
+	for (int64_t k = 0; k < f->m; k++)
+	{
+		rank += f->aliased[k] ? 0 : 1;
+		f->aliased[k] |= rank > max_rank;
+	}
+	return rank > max_rank;
+}
+
+/* A device finds out the rank alone; what is beyond max_rank is left out of another factorisation. */
+static bool
+solve_within_rank(Factor *f, const Matrix *a, bool want_inverse, const GrHost *host, GrError *err)
+{
+	if (!solve_on_device(f, a, want_inverse, host, err))
+		return false;
+	if (f->device == NULL || a->max_rank == 0 || !leave_out_beyond(f, a->max_rank))
+		return true;
+	f->solver->ops->end(f->device);
+	f->device = NULL;
+	return solve_on_device(f, a, want_inverse, host, err);
+}
+
 /* A = L D L' and the solution, wherever that is quicker. */
 static bool
 solve(Factor *f, const Matrix *a, double tolerance, bool want_inverse, const GrHost *host, GrError *err)
@@ -566,11 +600,11 @@ solve(Factor *f, const Matrix *a, double tolerance, bool want_inverse, const GrH
 		return false;
 	if (on_device && want_inverse && has_shifted_terms(f, a) && !solve_for_origin(f, a, &on_device, host, err))
 		return false;
-	if (on_device && !solve_on_device(f, a, want_inverse, host, err))
+	if (on_device && !solve_within_rank(f, a, want_inverse, host, err))
 		return false;
 	if (f->device != NULL)
 		return true;
-	return load_scaled(f, a, host, err) && factorise(f, host, err) && back_substitute(f, host, err);
+	return load_scaled(f, a, host, err) && factorise(f, a, host, err) && back_substitute(f, host, err);
 }
 
 static void
@@ -662,6 +696,22 @@ fill_vcov(Factor *f, const Matrix *a, GrDD rss, double y_scale, GrOlsFit *fit, c
 	return variances_in_range(f, a, fit->vcov, none || rss.hi == 0.0, err);
 }
 
+/* l2 times the slopes' sum of squares, scaled as the residual sum of squares is */
+static GrDD
+ridge_of(const Factor *f, bool intercept, double l2)
+{
+	GrDD		sum = {0, 0};
+
+	for (int64_t k = intercept ? 1 : 0; k < f->m; k++)
+	{
+		GrDD		b = gr_dd_scale(get(f->u, k), f->scale[k]);
+
+		if (!f->aliased[k])
+			sum = gr_dd_add(sum, gr_dd_mul(b, b));
+	}
+	return gr_dd_mul_d(sum, l2);
+}
+
 /* What an OLS fit is made of, from a solution. */
 static bool
 fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fit, const GrHost *host, GrError *err)
@@ -688,7 +738,9 @@ fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fi
 	fit->on_device = f->device != NULL;
 	fit->rank = fill_coef(f, fit->coef);
 	fit->df_residual = nrows - fit->rank;
-	if (fit->df_residual <= 0 || rss.hi <= noise)
+	if (fit->l2 > 0)
+		rss = gr_dd_sub(rss, ridge_of(f, intercept, fit->l2));
+	if ((fit->df_residual <= 0 && fit->l2 == 0) || rss.hi <= noise)
 		rss = gr_dd(0.0);
 	fit->rss = gr_dd_to_double(rss) / y_scale / y_scale;
 	fit->tss = gr_dd_to_double(tss) / y_scale / y_scale;
@@ -702,21 +754,36 @@ fill_ols(Factor *f, const Matrix *a, int64_t nrows, bool intercept, GrOlsFit *fi
 		fill_vcov(f, a, rss, y_scale, fit, host, err);
 }
 
-/* Without an intercept, the sums about the values themselves, which take the room of the inverse */
-static bool
-translate_back(Factor *f, Matrix *a, int nfeatures, const GrHost *host, GrError *err)
+/* Sums of one's own, which take the room of the inverse */
+static void
+copy_sums(Factor *f, Matrix *a, int nfeatures)
 {
 	size_t		nbytes = (size_t) gr_triangle(gr_norder(nfeatures)) * sizeof(double);
-	GrPoll		poll = {.host = host};
 
 	memcpy(f->inverse.hi, a->hi, nbytes);
 	memcpy(f->inverse.lo, a->lo, nbytes);
-	if (!gr_gram_translate(f->inverse.hi, f->inverse.lo, nfeatures, a->shift, NULL, &poll))
-		return gr_fail(err, GR_CANCELED, 0, "factorisation");
 	a->hi = f->inverse.hi;
 	a->lo = f->inverse.lo;
+}
+
+/* Without an intercept, the sums about the values themselves */
+static bool
+translate_back(Factor *f, Matrix *a, int nfeatures, const GrHost *host, GrError *err)
+{
+	GrPoll		poll = {.host = host};
+
+	if (!gr_gram_translate(f->inverse.hi, f->inverse.lo, nfeatures, a->shift, NULL, &poll))
+		return gr_fail(err, GR_CANCELED, 0, "factorisation");
 	a->shift = NULL;
 	return true;
+}
+
+/* The penalty's second derivative: l2 on the slopes' diagonal, about any shift */
+static void
+add_ridge(Factor *f, int nfeatures, double l2)
+{
+	for (int64_t j = 1; j <= nfeatures; j++)
+		set(f->inverse, at(j, j), gr_dd_add(get(f->inverse, at(j, j)), gr_dd(l2)));
 }
 
 bool
@@ -729,10 +796,17 @@ gr_ols_solve(const double *hi, const double *lo, const double *shift, int nfeatu
 	bool		ok;
 
 	a.moves = fit->moves;
+	a.max_rank = fit->l2 > 0 ? 0 : nrows;
+	if (fit->l2 > 0)
+		f.solver = NULL;
 	carve_workspace(&f, a.skip, workspace);
 	memset(f.aliased, 0, (size_t) f.m * sizeof(bool));
+	if ((shifted && !intercept) || fit->l2 > 0)
+		copy_sums(&f, &a, nfeatures);
 	if (shifted && !intercept && !translate_back(&f, &a, nfeatures, host, err))
 		return false;
+	if (fit->l2 > 0)
+		add_ridge(&f, nfeatures, fit->l2);
 	ok = solve(&f, &a, GR_ALIAS_TOLERANCE, fit->vcov != NULL, host, err) &&
 		fill_ols(&f, &a, nrows, intercept, fit, host, err);
 	release(&f);
@@ -743,7 +817,7 @@ bool
 gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace, const GrSolver *solver,
 				GrNormalFit *fit, const GrHost *host, GrError *err)
 {
-	const Matrix a = {.hi = hi,.lo = lo,.skip = skip,.right_hand_side = true};
+	const Matrix a = {.hi = hi,.lo = lo,.skip = skip,.right_hand_side = true,.max_rank = fit->max_rank};
 	Factor		f = {.m = fit->nterms,.solver = solver};
 	GrDD		decrement = {0, 0};
 	bool		ok;

@@ -5,7 +5,8 @@
  * on the terms before it is not above GR_ALIAS_TOLERANCE of its own sum of squares is aliased: it has no coefficient,
  * as in R's lm(), where later terms lose to earlier ones too. The tolerance is on squares: a term counts as collinear
  * when its distance from the span of the others is below 1e-12 of its length, some thousand roundings of float8. (R's
- * default of 1e-7 drops a term of NIST's filip, which lies at 5.2e-8 and has eight digits to give.) For a column that
+ * default of 1e-7 drops a term of NIST's filip, which lies at 5.2e-8 and has eight digits to give.) Once there are as
+ * many terms as rows, all others are aliased, whatever rounding has left of them. For a column that
  * is summed about a shift (gram_shift.h), the sum of squares is that about the shift; what is aliased too is a squared
  * residual below GR_ROUNDING_TOLERANCE of the values' own squares, as what float8 leaves of a column computed from
  * others is: 28 roundings.
@@ -58,13 +59,14 @@ typedef struct GrOlsFit
 {
 	int			nterms;			/* nfeatures, and one if there is an intercept, which is the first */
 	int			rank;			/* terms that are not aliased */
-	int64_t		df_residual;	/* rows - rank */
+	int64_t		df_residual;	/* rows - rank; with an l2, the rank is that of penalised sums, and may be more */
 	double	   *coef;			/* nterms; NaN for an aliased term */
 	double	   *vcov;			/* nterms x nterms; NaN for aliased terms, or all of it if df_residual is 0; or NULL */
 	double		rss;			/* residual sum of squares */
 	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
 	bool		on_device;		/* solved there */
 	const GrTermMoves *moves;	/* in: NULL: none; else there is an intercept, and the solve is done here */
+	double		l2;				/* in: >= 0: l2 / 2 times the slopes' sum of squares is added to half the rss; then here too */
 	bool		unmovable;		/* a term that is aliased would be moved to: all else is of no use */
 } GrOlsFit;
 
@@ -95,6 +97,7 @@ typedef struct GrNormalFit
 	double	   *pivot;			/* nterms: the share of its diagonal entry that a term's pivot is; NULL: not wanted */
 	double		decrement;		/* c' A^-1 c */
 	bool		on_device;		/* solved there */
+	int64_t		max_rank;		/* in: A's is known to be no larger, as of sums over so many rows; 0: not known */
 } GrNormalFit;
 
 /*

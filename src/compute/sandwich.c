@@ -59,7 +59,10 @@ gr_sandwich_factor(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 	int			first = state->first;
 	GrPoll		poll = {.host = host};
-	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.pivot = state->pivot};
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.pivot = state->pivot,
+		.max_rank = gr_fit_max_rank(fit)
+	};
 	double	   *coef = state->solution;
 
 	memset(state->factor, 0, (size_t) gr_triangle(state->nfull) * sizeof(double));

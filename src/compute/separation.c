@@ -92,7 +92,9 @@ static bool
 find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.max_rank = gr_fit_max_rank(fit)
+	};
 
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
 	return gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,

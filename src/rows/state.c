@@ -42,7 +42,8 @@ state_size(const GrState *head, int capacity)
 	Size		t = gr_state_nterms(head);
 	Size		ncells = head->nfeatures < 0 ? 0 :
 		(head->type == GR_STEP ? 3 : 1) * t + (head->nfaces + head->nchanged) * (t + 1) + gr_state_nfactor(head) +
-		gr_kind_nsums(head->kind, head->nfeatures) + gr_state_ntotals(head) + capacity * gr_state_ncols(head);
+		gr_kind_nsums(head->kind, head->nfeatures) + gr_state_ntotals(head) + head->nnames +
+		capacity * gr_state_ncols(head);
 
 	return offsetof(GrState, data) + ncells * sizeof(double);
 }
@@ -54,6 +55,10 @@ create_like(const GrState *head, int capacity)
 	Size		size = state_size(head, capacity);
 	GrState    *state;
 
+	if (size > MaxAllocSize && head->type == GR_STATS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the names of %d columns are too long for a value", head->nfeatures + 1)));
 	if (size > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -121,6 +126,39 @@ gr_state_resize(const GrState *from, int capacity)
 }
 
 GrState *
+gr_state_named(GrState *state, const char *names, Size nbytes)
+{
+	GrState		head;
+	GrState    *named;
+
+	gr_state_flush(state, NULL);
+	head = *state;
+	head.npending = 0;
+	head.nnames = (nbytes + sizeof(double) - 1) / sizeof(double);
+	named = create_like(&head, 0);
+	memcpy(named->data, state->data, gr_state_names(state) - (char *) state->data);
+	memcpy(gr_state_names(named), names, nbytes);
+	return named;
+}
+
+const char **
+gr_state_column_names(GrState *state)
+{
+	const char **names;
+	const char *at = gr_state_names(state);
+
+	if (state->nnames == 0)
+		return NULL;
+	names = palloc(gr_state_nterms(state) * sizeof(char *));
+	for (int k = 0; k <= state->nfeatures; k++)
+	{
+		names[k == 0 ? state->nfeatures : k - 1] = at;
+		at += strlen(at) + 1;
+	}
+	return names;
+}
+
+GrState *
 gr_state_reshape(GrState *state, GrRowShape shape, GrWeighting weighting, int capacity)
 {
 	GrState		head;
@@ -133,7 +171,9 @@ gr_state_reshape(GrState *state, GrRowShape shape, GrWeighting weighting, int ca
 	head.offset = shape.offset;
 	head.weighting = weighting;
 	reshaped = create_like(&head, capacity);
-	memcpy(reshaped->data, state->data, (char *) gr_state_totals(state) - (char *) state->data);
+	/* the names are where others have totals */
+	memcpy(reshaped->data, state->data,
+		   gr_state_names(state) - (char *) state->data + (Size) state->nnames * sizeof(double));
 	return reshaped;
 }
 
@@ -430,7 +470,7 @@ is_public(const GrState *state)
 		return none && state->linear == 0 && state->quasi == 0;
 	if (state->quasi != 0 && gr_family_name((GrFamily) state->family, true) == NULL)
 		return false;
-	return none && state->weight == 0 && (gr_state_is_logistic(state) || state->nfeatures >= 0) &&
+	return none && state->nnames == 0 && state->weight == 0 && (gr_state_is_logistic(state) || state->nfeatures >= 0) &&
 		(state->linear == 0 || gr_is_first_linear(gr_state_distribution(state)));
 }
 
@@ -442,7 +482,7 @@ is_of_a_kind(const GrState *state)
 		return is_public(state);
 	/* a FACE pass has a candidate */
 	return state->internal == 1 && state->type == GR_STEP && state->intercept == 1 && state->nfeatures >= 0 &&
-		state->quasi == 0 &&
+		state->quasi == 0 && state->nnames == 0 &&
 		state->kind >= GR_PASS_EXACT && state->kind <= GR_PASS_FACE &&
 		state->nfaces >= (state->kind == GR_PASS_FACE ? 1 : 0) && state->nfaces <= GR_MAX_FACES &&
 		state->nchanged >= 0 && state->nchanged <= state->nfeatures &&
@@ -451,6 +491,28 @@ is_of_a_kind(const GrState *state)
 		(state->measure == GR_MEASURE_STEP || state->kind == GR_PASS_EXACT) &&
 		(gr_measure_is_step((GrMeasure) state->measure) || state->linear == 0) &&
 		(state->measure != GR_MEASURE_COARSE_STEP || gr_state_nterms(state) >= GR_COARSE_TERMS_MIN);
+}
+
+/* Are there as many names as columns? Nobody looks further than these then. */
+static bool
+are_names(GrState *state)
+{
+	const char *at = gr_state_names(state);
+	const char *end = at + (Size) state->nnames * sizeof(double);
+	int			n = 0;
+
+	if (state->nnames == 0)
+		return true;
+	while (at < end && n <= state->nfeatures)
+	{
+		const char *zero = memchr(at, 0, end - at);
+
+		if (zero == NULL || zero == at)
+			return false;
+		at = zero + 1;
+		n++;
+	}
+	return n == state->nfeatures + 1;
 }
 
 bool
@@ -466,7 +528,8 @@ gr_state_is_well_formed(GrState *state, GrStateType type)
 		state->npending >= 0 && state->npending <= state->capacity &&
 		state->capacity <= gr_state_kinds[type].full_capacity &&
 		(state->nfeatures >= 0 || state->capacity == 0) &&
-		VARSIZE(state) == state_size(state, state->capacity) && is_basis(state);
+		state->nnames >= 0 && (state->nfeatures >= 0 || state->nnames == 0) &&
+		VARSIZE(state) == state_size(state, state->capacity) && is_basis(state) && are_names(state);
 }
 
 /* A gpu_ols_stats as it was before the types shared a layout */
@@ -587,6 +650,26 @@ family_of(const GrState *state)
 		psprintf("%s(%g) with link %s", name, state->theta, link);
 }
 
+/* ERROR unless columns that have names have the same on both sides. */
+static void
+check_same_names(GrState *a, GrState *b)
+{
+	const char *name = gr_state_names(a);
+	const char *other = gr_state_names(b);
+
+	for (int k = 0; a->nnames > 0 && b->nnames > 0 && k <= a->nfeatures; k++)
+	{
+		if (strcmp(name, other) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("cannot combine states whose columns have different names"),
+					 errdetail("Column %d is \"%s\" in one and \"%s\" in the other.", k, name, other)));
+		name += strlen(name) + 1;
+		other += strlen(other) + 1;
+		gr_poll_loop(k);
+	}
+}
+
 /* ERROR unless the same is asked of the rows of both. The shifts of Gram matrices may differ. */
 static void
 check_same_request(GrState *a, GrState *b)
@@ -599,6 +682,7 @@ check_same_request(GrState *a, GrState *b)
 				 errmsg("cannot combine states with different numbers of features"),
 				 errdetail("One has %d, the other has %d.", Min(a->nfeatures, b->nfeatures),
 						   Max(a->nfeatures, b->nfeatures))));
+	check_same_names(a, b);
 	if (!same_family(a, b))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -668,6 +752,8 @@ combine(FunctionCallInfo fcinfo, GrStateType type)
 			gr_add_count(&fresh->nskipped, state->nskipped);
 		return gr_state_result(fcinfo, fresh);
 	}
+	if (state->nnames == 0 && other->nnames > 0)
+		state = gr_state_named(state, gr_state_names(other), (Size) other->nnames * sizeof(double));
 	gr_state_merge(state, other);
 	return gr_state_result(fcinfo, state);
 }

@@ -76,11 +76,13 @@ typedef struct GrState
 	int8		link;			/* GrLink; identity of a gpu_ols_stats */
 	int8		measure;		/* GrMeasure */
 	int8		quasi;			/* of a gpu_logreg_step that users have: the family is quasibinomial or -poisson */
+	int32		nnames;			/* of a gpu_ols_stats: cells that the names of its columns take; 0: they have none */
 	double		theta;			/* as in GrDistribution */
 	double		log_constant;	/* gpu_ols_stats: of rows with weights, see GrRowTotals */
 	/*
-	 * gpu_ols_stats: shift[t], sums[], pending[capacity][c]; t: gr_state_nterms(), c: gr_state_ncols(). The sums:
-	 * hi[triangle of t + 1], lo[same].
+	 * gpu_ols_stats: shift[t], sums[], names[nnames], pending[capacity][c]; t: gr_state_nterms(), c: gr_state_ncols().
+	 * The sums: hi[triangle of t + 1], lo[same]. The names: t strings one behind the other, each with its final 0, the
+	 * response's first; then zeros.
 	 *
 	 * gpu_logreg_step: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged],
 	 * basis[nchanged][t], factor[triangle of t] where the measure has one, sums[], the totals of rows that have some,
@@ -247,6 +249,13 @@ gr_state_lower_bound(GrState *state)
 	return &state->face_relative;
 }
 
+/* Of a gpu_ols_stats that has some */
+static inline char *
+gr_state_names(GrState *state)
+{
+	return (char *) (gr_state_sums(state) + gr_kind_nsums(state->kind, state->nfeatures));
+}
+
 /* They are the value's end: wanted for each row, they are found from there. */
 static inline double *
 gr_state_pending(GrState *state)
@@ -318,6 +327,15 @@ extern void gr_state_settle(GrState *state, const char *const *names);
  * rows
  */
 extern void gr_state_merge(GrState *state, GrState *other);
+
+/*
+ * names: nbytes of them, as GrState has them, a column of state's each: a copy of a gpu_ols_stats without pending rows
+ * that has these names. ERROR where they are too long for a value.
+ */
+extern GrState *gr_state_named(GrState *state, const char *names, Size nbytes);
+
+/* The names of its columns, which are the state's: of the features, and then of the response; NULL: they have none */
+extern const char **gr_state_column_names(GrState *state);
 
 /* Its name */
 extern const char *gr_state_type(GrStateType type);

@@ -46,16 +46,29 @@ gr_cluster_states_record(const GrClusterStates *states)
 	return gr_cluster_record_size(states->nfeatures);
 }
 
-/* The first state with a width says which columns there are. */
-static void
-choose_columns(GrClusterStates *states, FunctionCallInfo fcinfo, const GrState *state)
+/* The first cluster says which columns there are. False if it is none. */
+static bool
+choose_columns(GrClusterStates *states, FunctionCallInfo fcinfo, int features_arg, int response_arg)
 {
-	int			n = state->nfeatures;
+	MemoryContext old;
+	GrStats		stats;
 
-	states->nfeatures = n;
-	states->columns = palloc((n + 2) * sizeof(int));
-	for (int k = 0; k <= n + 1; k++)
-		states->columns[k] = k;
+	if (!gr_stats_arguments(fcinfo, 1, features_arg, response_arg, &stats))
+		return false;
+	old = MemoryContextSwitchTo(states->context);
+	states->entries = palloc((stats.nfeatures + 2) * sizeof(int));
+	MemoryContextSwitchTo(old);
+	states->entries[0] = 0;
+	for (int k = 0; k <= stats.nfeatures; k++)
+	{
+		int			column = k == stats.nfeatures ? stats.response : stats.features[k];
+
+		/* column 0, the state's own response, is the last entry */
+		states->entries[k + 1] = column == 0 ? stats.state->nfeatures + 1 : column;
+	}
+	states->whole = stats.whole;
+	states->nfeatures = stats.nfeatures;
+	return true;
 }
 
 /* Merges as gpu_ols_rollup does, to the bit. */
@@ -111,26 +124,25 @@ take_columns(const GrClusterStates *states, GrState *state, double *record)
 	int			n = states->nfeatures;
 	int64		triangle = gr_triangle(gr_norder(n));
 
-	if (!gr_gram_subset(gr_state_hi(state), gr_state_lo(state), gr_norder(state->nfeatures), states->columns, n + 2,
+	if (!gr_gram_subset(gr_state_hi(state), gr_state_lo(state), gr_norder(state->nfeatures), states->entries, n + 2,
 						record, record + triangle))
 		elog(ERROR, "a column is none of the state's");
 	for (int k = 0; k <= n; k++)
-		record[2 * triangle + k] = gr_state_shift(state)[states->columns[k + 1] - 1];
+		record[2 * triangle + k] = gr_state_shift(state)[states->entries[k + 1] - 1];
 }
 
 bool
 gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int features_arg, int response_arg)
 {
-	MemoryContext old;
 	GrState    *state = gr_state_settled(PG_GETARG_DATUM(1), GR_STATS, NULL);
 	bool		taken = state->nfeatures >= 0 && state->nrows > 0 && gr_state_hi(state)[0] != 0;
+	MemoryContext old;
 
-	(void) features_arg;
-	(void) response_arg;
+	if (taken && states->nfeatures < 0)
+		taken = choose_columns(states, fcinfo, features_arg, response_arg);
 	old = MemoryContextSwitchTo(states->context);
+	/* ERROR for one of another width */
 	merge_total(states, state);
-	if (states->nfeatures < 0 && state->nfeatures >= 0)
-		choose_columns(states, fcinfo, state);
 	if (taken)
 	{
 		take_columns(states, state, next_record(states));
@@ -143,13 +155,25 @@ gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int feat
 	return taken;
 }
 
-double *
-gr_cluster_states_total(GrClusterStates *states)
+void
+gr_cluster_states_total(GrClusterStates *states, GrStats *stats)
 {
-	double	   *record = palloc_extended(gr_cluster_states_record(states) * sizeof(double), MCXT_ALLOC_HUGE);
+	int			n = states->nfeatures;
+	int64		triangle = gr_triangle(gr_norder(n));
+	const char **own;
 
-	take_columns(states, states->total, record);
-	return record;
+	if (!gr_stats_open(PointerGetDatum(states->total), stats))
+		elog(ERROR, "there is no cluster");
+	own = stats->names;
+	stats->nfeatures = n;
+	stats->whole = states->whole;
+	stats->hi = palloc_extended(gr_cluster_states_record(states) * sizeof(double), MCXT_ALLOC_HUGE);
+	stats->lo = stats->hi + triangle;
+	stats->shift = stats->lo + triangle;
+	take_columns(states, states->total, stats->hi);
+	stats->names = palloc((n + 1) * sizeof(char *));
+	for (int k = 0; k <= n; k++)
+		stats->names[k] = own[states->entries[k + 1] - 1];
 }
 
 void

@@ -13,14 +13,15 @@
 
 #include "rows/state.h"
 #include "run/spool.h"
+#include "sql/stats.h"
 
 typedef struct GrClusterStates
 {
 	MemoryContext context;		/* where this lives */
 	GrState    *total;			/* what gpu_ols_rollup makes of them */
-	int			nfeatures;		/* chosen; -1: no state with a width came yet */
-	int		   *columns;		/* nfeatures + 2: the entries of the states' (1, x, y) that records have */
-	const char **names;			/* of the features and the response; NULL: they have none */
+	int			nfeatures;		/* chosen; -1: no cluster came yet */
+	int		   *entries;		/* nfeatures + 2: those of the states' (1, x, y) that records have */
+	bool		whole;			/* all of them, in their order */
 	int64		n;				/* clusters */
 	int64		nheld;			/* the last ones, which are in records */
 	int64		capacity;
@@ -41,8 +42,8 @@ extern GrClusterStates *gr_cluster_states_create(FunctionCallInfo fcinfo);
 extern bool gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int features_arg,
 								  int response_arg);
 
-/* The sums of all over the chosen columns, allocated: triangles hi and lo; and the shift of (x, y) behind */
-extern double *gr_cluster_states_total(GrClusterStates *states);
+/* The chosen columns of all states together, as gr_stats_arguments() has them, but for their numbers; n isn't 0 */
+extern void gr_cluster_states_total(GrClusterStates *states, GrStats *stats);
 
 /* Numbers of a record */
 extern Size gr_cluster_states_record(const GrClusterStates *states);

@@ -102,11 +102,10 @@ gr_ols_cluster_accum(PG_FUNCTION_ARGS)
 
 /* The covariances of the terms that have coefficients, into the model's */
 static void
-fill_vcov(const Clustered *clustered, const double *total, GrModel *model)
+fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 {
 	GrClusterStates *states = clustered->states;
-	int			p = states->nfeatures;
-	int64		triangle = gr_triangle(gr_norder(p));
+	int			p = total->nfeatures;
 	int		   *terms = palloc(model->nterms * sizeof(int));
 	int		   *entries = palloc(model->nterms * sizeof(int));
 	int			n = 0;
@@ -129,14 +128,14 @@ fill_vcov(const Clustered *clustered, const double *total, GrModel *model)
 		model->vcov[k] = NAN;
 	if (n == 0)
 		return;
-	ok = gr_cluster_fit_begin(&fit, total, total + triangle, total + 2 * triangle, p, entries, n, !model->intercept,
+	ok = gr_cluster_fit_begin(&fit, total->hi, total->lo, total->shift, p, entries, n, !model->intercept,
 							  clustered->kind >= GR_CLUSTER_CR3,
 							  palloc_extended(gr_cluster_fit_nbytes(p, n), MCXT_ALLOC_HUGE), &gr_host, &err);
 	gr_cluster_reader_begin(&reader, states);
 	while (ok && (records = gr_cluster_reader_next(&reader, &nrecords)) != NULL)
 		ok = gr_cluster_fit_add(&fit, records, nrecords, GR_CLUSTER_LANES, &gr_host, &err);
 	if (!ok || !gr_cluster_fit_vcov(&fit, clustered->kind, model->nrows, vcov, &gr_host, &err))
-		gr_raise_columns(&err, p, states->names);
+		gr_raise_columns(&err, p, gr_stats_names(total));
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
 			model->vcov[(Size) terms[i] * model->nterms + terms[j]] =
@@ -167,24 +166,21 @@ gr_ols_cluster_final(PG_FUNCTION_ARGS)
 	Clustered  *clustered = PG_ARGISNULL(0) ? NULL : (Clustered *) PG_GETARG_POINTER(0);
 	GrClusterStates *states;
 	GrModel		model = {0};
-	double	   *total;
-	int64		triangle;
+	GrStats		total;
 
 	(void) gr_cluster_context(fcinfo);
 	if (clustered == NULL || clustered->states->n == 0)
 		PG_RETURN_NULL();
 	states = clustered->states;
 	check_clusters(states, clustered->intercept);
-	total = gr_cluster_states_total(states);
-	triangle = gr_triangle(gr_norder(states->nfeatures));
-	gr_model_solve(&model, total, total + triangle, total + 2 * triangle, states->nfeatures,
-				   gr_state_nobs(states->total), states->total->log_constant, clustered->intercept, states->names, true,
-				   NULL);
-	model.nskipped = states->total->nskipped;
+	gr_cluster_states_total(states, &total);
+	gr_model_solve(&model, total.hi, total.lo, total.shift, total.nfeatures, total.nobs, total.state->log_constant,
+				   clustered->intercept, gr_stats_names(&total), true, NULL);
+	model.nskipped = total.state->nskipped;
 	model.device = "cpu";
 	model.vcov_type = gr_cluster_kind_name(clustered->kind);
 	model.df_inference = (double) states->n - 1;
-	fill_vcov(clustered, total, &model);
+	fill_vcov(clustered, &total, &model);
 	return gr_model_datum(fcinfo, &model);
 }
 

@@ -34,7 +34,6 @@
 
 PG_FUNCTION_INFO_V1(gr_ols_arrays);
 PG_FUNCTION_INFO_V1(gr_ols_model_final);
-PG_FUNCTION_INFO_V1(gr_ols_solve_stats);
 PG_FUNCTION_INFO_V1(gr_ols_coef);
 PG_FUNCTION_INFO_V1(gr_ols_fit);
 
@@ -180,20 +179,7 @@ gr_ols_model_final(PG_FUNCTION_ARGS)
 	stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
-	solve_stats(stats, stats->nfeatures, true, NULL, &model);
-	return gr_model_datum(fcinfo, &model);
-}
-
-/* gpu_ols_solve(stats gpu_ols_stats, intercept boolean) */
-Datum
-gr_ols_solve_stats(PG_FUNCTION_ARGS)
-{
-	GrState    *stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
-	GrModel		model = {0};
-
-	if (stats->nrows == 0)
-		PG_RETURN_NULL();
-	solve_stats(stats, stats->nfeatures, PG_GETARG_BOOL(1), NULL, &model);
+	solve_stats(stats, stats->nfeatures, true, (const char *const *) gr_state_column_names(stats), &model);
 	return gr_model_datum(fcinfo, &model);
 }
 

@@ -501,6 +501,71 @@ always(void *arg)
 	return true;
 }
 
+/*
+ * Four rows, of which four columns that are nearly each other use up all freedom: over such pivots, rounding leaves of
+ * the others more than the tolerance
+ */
+static void
+test_rank_is_at_most_rows(void)
+{
+	int			nwrong = 0;
+
+	for (int k = 0; k < 2000; k++)
+	{
+		Problem		problem;
+		double		spread = pow(10, -1 - k % 10);
+
+		start(&problem, 7);
+		for (int r = 0; r < 4; r++)
+		{
+			double		row[8];
+
+			row[0] = (double) (random() % 1000) / 7;
+			for (int j = 1; j < 8; j++)
+				row[j] = (j < 4 ? row[0] : 0) + (j < 4 ? spread : 1) * ((double) (random() % 1000) / 500 - 1);
+			add_row(&problem, row);
+		}
+		nwrong += !solve(&problem, k % 2 == 0, NULL) || problem.fit.rank > 4 || problem.fit.df_residual < 0;
+	}
+	if (!check(nwrong == 0, "a rank beyond the rows"))
+		printf("# %d of 2000\n", nwrong);
+}
+
+/*
+ * y = 1, 2, 2 on x = 1, 2, 3 with l2 = 1, about any shift: by hand, slope 1 / (2 + 1), intercept 5/3 - 2/3, rss 2/9;
+ * without an intercept slope 11/15
+ */
+static void
+test_ridge(void)
+{
+	static const double rows[3][2] = {{1, 1}, {2, 2}, {3, 2}};
+
+	for (int shifted = 0; shifted < 2; shifted++)
+	{
+		Problem		problem;
+
+		start(&problem, 1);
+		problem.shift[0] = shifted * 2;
+		problem.shift[1] = shifted * 1;
+		for (int r = 0; r < 3; r++)
+			add_row(&problem, rows[r]);
+		problem.fit.l2 = 1;
+		check(solve(&problem, true, NULL) && relative_error(problem.coef[1], 1.0 / 3) < 2e-16 &&
+			  relative_error(problem.coef[0], 1) < 2e-16, "coefficients with an l2, shift %g", problem.shift[0]);
+		check(relative_error(problem.fit.rss, 2.0 / 9) < 2e-16 && relative_error(problem.fit.tss, 2.0 / 3) < 2e-16 &&
+			  relative_error(problem.vcov[3], 2.0 / 27) < 2e-16, "sums of squares with an l2");
+		check(solve(&problem, false, NULL) && relative_error(problem.coef[0], 11.0 / 15) < 2e-16,
+			  "without an intercept");
+		/* two columns alike share the coefficient, and fewer rows than terms will do */
+		start(&problem, 2);
+		add_row(&problem, (const double[]) {1, 1, 3});
+		problem.fit.l2 = 1;
+		check(solve(&problem, false, NULL) && problem.fit.rank == 2 && relative_error(problem.coef[0], 1) < 2e-16 &&
+			  problem.coef[1] == problem.coef[0] && relative_error(problem.fit.rss, 1) < 2e-16 &&
+			  problem.fit.df_residual == -1 && isnan(problem.vcov[0]), "more terms than rows with an l2");
+	}
+}
+
 static void
 test_cancel(void)
 {
@@ -570,6 +635,8 @@ main(void)
 	test_shifted_aliasing();
 	test_shifted_on_device();
 	test_result_ranges();
+	test_rank_is_at_most_rows();
+	test_ridge();
 	test_cancel();
 	test_polls();
 	return unit_done();
