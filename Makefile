@@ -29,7 +29,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o method.o glm_fit.o) \
 	$(addprefix src/sql/,feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
-	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o cluster_states.o fn_clusters.o) \
+	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o cluster_states.o fn_clusters.o fn_wild.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
@@ -59,7 +59,7 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o scores.o eigen.o \
 	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o sink_many.o \
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
-	derive.o row_filter.o gram_subset.o sum_clusters.o boot.o boot_fit.o boot_interval.o remote_client.o remote_server.o)
+	derive.o row_filter.o gram_subset.o sum_clusters.o wild.o boot.o boot_fit.o boot_interval.o remote_client.o remote_server.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
 	rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o project.o \

@@ -156,6 +156,21 @@ gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int feat
 }
 
 void
+gr_cluster_states_check(const GrClusterStates *states, bool intercept)
+{
+	if (states->n < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("covariances of clusters need at least two clusters"),
+				 errdetail("Only one state has a complete row."),
+				 errhint("Aggregate one state a cluster: gpu_ols_rollup() merges those of one.")));
+	if (states->nfeatures + (intercept ? 1 : 0) > GR_CLUSTER_TERMS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("covariances of clusters from states can have at most %d terms", GR_CLUSTER_TERMS_MAX)));
+}
+
+void
 gr_cluster_states_total(GrClusterStates *states, GrStats *stats)
 {
 	int			n = states->nfeatures;

@@ -143,22 +143,6 @@ fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 				model->deviance == 0 && !isnan(vcov[(Size) i * n + j]) ? 0 : vcov[(Size) i * n + j];
 }
 
-/* ERROR unless there are clusters enough, of not too many terms. */
-static void
-check_clusters(const GrClusterStates *states, bool intercept)
-{
-	if (states->n < 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("covariances of clusters need at least two clusters"),
-				 errdetail("Only one state has a complete row."),
-				 errhint("Aggregate one state a cluster: gpu_ols_rollup() merges those of one.")));
-	if (states->nfeatures + (intercept ? 1 : 0) > GR_CLUSTER_TERMS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("covariances of clusters from states can have at most %d terms", GR_CLUSTER_TERMS_MAX)));
-}
-
 /* gpu_ols_cluster_final(state internal): NULL if there is no complete row */
 Datum
 gr_ols_cluster_final(PG_FUNCTION_ARGS)
@@ -172,7 +156,7 @@ gr_ols_cluster_final(PG_FUNCTION_ARGS)
 	if (clustered == NULL || clustered->states->n == 0)
 		PG_RETURN_NULL();
 	states = clustered->states;
-	check_clusters(states, clustered->intercept);
+	gr_cluster_states_check(states, clustered->intercept);
 	gr_cluster_states_total(states, &total);
 	gr_model_solve(&model, total.hi, total.lo, total.shift, total.nfeatures, total.nobs, total.state->log_constant,
 				   clustered->intercept, gr_stats_names(&total), true, NULL);
