@@ -33,7 +33,7 @@
 #define LOST_DIGITS 1e-4
 
 /* A |t| that is above another by less than this share is a tie, and so is a t of this share of the residuals. */
-#define TIE 1e-9
+#define TIE 1e-11
 #define NO_CHANGE 1e-12
 
 /* How many steps outwards are taken for a limit, each longer than that before it: to a million standard errors */
@@ -572,7 +572,7 @@ count_above(const GrWild *wild, double theta)
 
 	for (int i = 0; i < 5; i++)
 		replicates[i] = wild->replicates + i * pitch;
-	return find_kernels(8)->count_above(replicates, pitch, theta, w, theta * theta * (1 + TIE),
+	return find_kernels(8)->count_above(replicates, pitch, theta, w, theta * theta * (1 + TIE) * (1 + TIE),
 										NO_CHANGE * NO_CHANGE * w * w);
 }
 
