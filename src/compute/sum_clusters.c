@@ -14,6 +14,8 @@
 
 /* A column whose mean is further from 0 than so many of its spreads is taken about its mean. */
 #define FAR_SPREADS 4.0
+#define LEAST_SHIFT 1e-110		/* as in gram_shift.c */
+#define MOST_SHIFT 1e140
 
 /* Entries of A^-1, in units of the terms' own, up to which K in float8 keeps some 13 digits */
 #define COLLINEAR 1000.0
@@ -351,23 +353,34 @@ solve_system(GrClusterFit *fit, System *system, double *workspace, bool *aliased
 	return true;
 }
 
-/* The shift that all sums are brought to, and the sums about it, in hi, lo */
-static bool
-choose_shift(GrClusterFit *fit, double *hi, double *lo, const double *shift, bool origin, double *means, GrPoll *poll)
+/*
+ * The shift for a column whose sums about another are in hi, lo: near its mean where this is far from 0, rounded to the
+ * size of its spread. So it doesn't depend on that other shift, which is that of the state that came first.
+ */
+static double
+choose_column(const double *hi, const double *lo, int64_t column, double shift)
 {
-	int			p = fit->nfeatures;
+	int64_t		at = triangle_at(column, 0);
+	GrDD		sum = {hi[at], lo[at]};
+	GrDD		about = gr_dd_div(sum, (GrDD) {hi[0], lo[0]});
+	GrDD		squares = {hi[triangle_at(column, column)], lo[triangle_at(column, column)]};
+	double		mean = gr_dd_to_double(gr_dd_add(about, gr_dd(shift)));
+	double		spread;
 
-	memset(fit->shift, 0, (size_t) (p + 1) * sizeof(double));
-	if (!origin)
-	{
-		memcpy(fit->shift, shift, (size_t) (p + 1) * sizeof(double));
-		(void) gr_shift_by_sums(means, hi, lo, p, FAR_SPREADS);
-		/* a column's sums about a shift tell its mean beyond that, and its spread */
-		for (int j = 0; j < p; j++)
-			if (shift[j] == 0)
-				fit->shift[j] = means[j];
-	}
-	return gr_gram_translate(hi, lo, p, shift, fit->shift, poll);
+	squares = gr_dd_sub(squares, gr_dd_mul(sum, about));
+	spread = squares.hi > 0 ? sqrt(squares.hi / hi[0]) : 0;
+	if (!(fabs(mean) > FAR_SPREADS * spread) || !(fabs(mean) >= LEAST_SHIFT && fabs(mean) <= MOST_SHIFT))
+		return 0;
+	return spread > 0x1p-50 * fabs(mean) ? ldexp(rint(ldexp(mean, -ilogb(spread))), ilogb(spread)) : mean;
+}
+
+/* The shift that all sums are brought to; and those of all rows about it, in hi, lo. False if canceled. */
+static bool
+choose_shift(GrClusterFit *fit, double *hi, double *lo, const double *shift, bool origin, GrPoll *poll)
+{
+	for (int j = 0; j <= fit->nfeatures; j++)
+		fit->shift[j] = origin ? 0 : choose_column(hi, lo, j + 1, shift[j]);
+	return gr_gram_translate(hi, lo, fit->nfeatures, shift, fit->shift, poll);
 }
 
 bool
@@ -388,7 +401,7 @@ gr_cluster_fit_begin(GrClusterFit *fit, const double *hi, const double *lo, cons
 	all = carve(&next, 2 * size);
 	memcpy(all, hi, (size_t) size * sizeof(double));
 	memcpy(all + size, lo, (size_t) size * sizeof(double));
-	if (!choose_shift(fit, all, all + size, shift, origin, work->d_hi, &system.poll))
+	if (!choose_shift(fit, all, all + size, shift, origin, &system.poll))
 		return fail_canceled(err);
 	memcpy(columns, entries, (size_t) nterms * sizeof(int));
 	columns[nterms] = nfeatures + 1;
