@@ -29,6 +29,13 @@ gr_cluster_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
+/* At the aggregate's end, unless that is an error's: then the file is the server's to close */
+static void
+close_states(Datum arg)
+{
+	gr_spool_end(&((GrClusterStates *) DatumGetPointer(arg))->spool);
+}
+
 GrClusterStates *
 gr_cluster_states_create(FunctionCallInfo fcinfo)
 {
@@ -37,6 +44,7 @@ gr_cluster_states_create(FunctionCallInfo fcinfo)
 
 	states->context = context;
 	states->nfeatures = -1;
+	AggRegisterCallback(fcinfo, close_states, PointerGetDatum(states));
 	return states;
 }
 
@@ -124,6 +132,12 @@ take_columns(const GrClusterStates *states, GrState *state, double *record)
 	int			n = states->nfeatures;
 	int64		triangle = gr_triangle(gr_norder(n));
 
+	if (states->whole)
+	{
+		memcpy(record, gr_state_hi(state), 2 * triangle * sizeof(double));
+		memcpy(record + 2 * triangle, gr_state_shift(state), (n + 1) * sizeof(double));
+		return;
+	}
 	if (!gr_gram_subset(gr_state_hi(state), gr_state_lo(state), gr_norder(state->nfeatures), states->entries, n + 2,
 						record, record + triangle))
 		elog(ERROR, "a column is none of the state's");
