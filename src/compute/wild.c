@@ -16,8 +16,14 @@
 #include "compute/dd.h"
 #include "compute/wild_draw.h"
 
+/* Calls of Philox at a time */
+#define GR_WILD_LANES 8
+
 /* Replicates of a block; a multiple of those that one call of Philox tells */
 #define GR_WILD_DRAWS 512
+
+/* Words that a cluster takes of them, at most */
+#define BLOCK_WORDS_MAX (4 * GR_WILD_DRAWS / GR_WILD_WEBB_DRAWS)
 
 /* Tables that are added at a time: with them a replicate's sums are read and written once */
 #define GR_WILD_NTABLES 6
@@ -71,6 +77,7 @@ static const Weights all_weights[] = {
 
 typedef struct Kernels
 {
+	void		(*philox) (uint64_t counter[4][GR_WILD_LANES], uint64_t seed);
 	void		(*make_table) (double *table, int nentries, const double *rows, int n, int ncols, int pitch,
 							   const double *weights, int nweights);
 	void		(*add_tables) (double *sums, const double *tables, int64_t table_size, const uint8_t *index, int ndraws,
@@ -93,6 +100,13 @@ typedef struct Kernels
 #define V_MUL(a, b) _mm512_mul_pd(a, b)
 #define V_FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #define V_COUNT_ABOVE(a, b) __builtin_popcount(_mm512_cmp_pd_mask(a, b, _CMP_GT_OQ))
+#define U __m512i
+#define U_SET1(x) _mm512_set1_epi64((long long) (x))
+#define U_LOAD(p) _mm512_loadu_si512(p)
+#define U_STORE(p, u) _mm512_storeu_si512(p, u)
+#define U_XOR(a, b) _mm512_xor_si512(a, b)
+#define U_HIGH(a) _mm512_srli_epi64(a, 32)
+#define U_MUL(a, b) _mm512_mul_epu32(a, b)
 #include "compute/wild_cpu.h"
 
 #define NAME(f) f##_avx2
@@ -106,6 +120,13 @@ typedef struct Kernels
 #define V_MUL(a, b) _mm256_mul_pd(a, b)
 #define V_FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define V_COUNT_ABOVE(a, b) __builtin_popcount((unsigned) _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_GT_OQ)))
+#define U __m256i
+#define U_SET1(x) _mm256_set1_epi64x((long long) (x))
+#define U_LOAD(p) _mm256_loadu_si256((const __m256i *) (p))
+#define U_STORE(p, u) _mm256_storeu_si256((__m256i *) (p), u)
+#define U_XOR(a, b) _mm256_xor_si256(a, b)
+#define U_HIGH(a) _mm256_srli_epi64(a, 32)
+#define U_MUL(a, b) _mm256_mul_epu32(a, b)
 #include "compute/wild_cpu.h"
 #endif
 
@@ -120,15 +141,22 @@ typedef struct Kernels
 #define V_MUL(a, b) ((a) * (b))
 #define V_FMA(a, b, c) gr_fma(a, b, c)
 #define V_COUNT_ABOVE(a, b) ((a) > (b) ? 1 : 0)
+#define U uint64_t
+#define U_SET1(x) ((uint64_t) (x))
+#define U_LOAD(p) (*(p))
+#define U_STORE(p, u) (*(p) = (u))
+#define U_XOR(a, b) ((a) ^ (b))
+#define U_HIGH(a) ((a) >> 32)
+#define U_MUL(a, b) (((a) & UINT64_C(0xFFFFFFFF)) * ((b) & UINT64_C(0xFFFFFFFF)))
 #include "compute/wild_cpu.h"
 
 static const Kernels *
 find_kernels(int max_lanes)
 {
-	static const Kernels plain = {make_table_plain, add_tables_plain, count_above_plain};
+	static const Kernels plain = {philox_plain, make_table_plain, add_tables_plain, count_above_plain};
 #if defined(__x86_64__) && defined(__GNUC__)
-	static const Kernels avx512 = {make_table_avx512, add_tables_avx512, count_above_avx512};
-	static const Kernels avx2 = {make_table_avx2, add_tables_avx2, count_above_avx2};
+	static const Kernels avx512 = {philox_avx512, make_table_avx512, add_tables_avx512, count_above_avx512};
+	static const Kernels avx2 = {philox_avx2, make_table_avx2, add_tables_avx2, count_above_avx2};
 
 	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma"))
 		return &avx512;
@@ -186,35 +214,6 @@ spread(uint64_t byte)
 	return (bits + UINT64_C(0x7F7F7F7F7F7F7F7F)) >> 7 & UINT64_C(0x0101010101010101);
 }
 
-/* Which weight a cluster has in each of the replicates of a block, which begins at a multiple of GR_WILD_DRAWS */
-static void
-draw_block(const GrWild *wild, int64_t cluster, int64_t first, uint8_t *digits)
-{
-	bool		webbs = wild->weights == GR_WILD_WEBB;
-	uint32_t	tag = webbs ? GR_WILD_WEBB_TAG : GR_WILD_RADEMACHER_TAG;
-	int			draws = all_weights[wild->weights].draws;
-
-	for (int64_t r = 0; r < GR_WILD_DRAWS; r += draws, digits += draws)
-	{
-		GrPhilox	words = gr_wild_words(wild->seed, wild->keys[cluster], (uint32_t) ((first + r) / draws), tag);
-
-		for (int w = 0; w < 4; w++)
-		{
-			uint32_t	word = words.word[w];
-
-			for (int i = 0; i < 4; i++, word *= 6)
-			{
-				uint64_t	bytes = spread(words.word[w] >> (8 * i) & 0xFF);
-
-				if (webbs)
-					digits[4 * w + i] = (uint8_t) ((UINT64_C(6) * word) >> 32);
-				else
-					memcpy(digits + 32 * w + 8 * i, &bytes, sizeof(bytes));
-			}
-		}
-	}
-}
-
 /* One cluster's weight in one replicate */
 static double
 weight_of(const GrWild *wild, int64_t cluster, int64_t r)
@@ -254,6 +253,7 @@ typedef struct Work
 	double	   *hat_d0;
 	double	   *hat_d1;
 	double		squares[3];		/* sums of q_k^2, q_k u_k, u_k^2 */
+	uint32_t   *words;			/* of Philox: a cluster's for a block, DIRECT_CLUSTERS clusters at most */
 	uint8_t    *digits;			/* DIRECT_CLUSTERS x GR_WILD_DRAWS */
 	uint8_t    *index;			/* GR_WILD_NTABLES x GR_WILD_DRAWS */
 } Work;
@@ -271,7 +271,8 @@ gr_wild_workspace_nbytes(int nterms)
 	size_t		k = (size_t) nterms;
 
 	return ((GR_WILD_DRAWS + GR_WILD_NTABLES * (ENTRIES_MAX + GR_WILD_GROUP_MAX)) * ncols + k * k + 4 * k) *
-		sizeof(double) + (DIRECT_CLUSTERS + GR_WILD_NTABLES) * GR_WILD_DRAWS;
+		sizeof(double) + DIRECT_CLUSTERS * BLOCK_WORDS_MAX * sizeof(uint32_t) +
+		(DIRECT_CLUSTERS + GR_WILD_NTABLES) * GR_WILD_DRAWS;
 }
 
 static void
@@ -293,13 +294,70 @@ carve_work(Work *work, const GrWild *wild, int max_lanes, double *next)
 	work->d1 = work->d0 + k;
 	work->hat_d0 = work->d1 + k;
 	work->hat_d1 = work->hat_d0 + k;
-	work->digits = (uint8_t *) (work->hat_d1 + k);
+	work->words = (uint32_t *) (work->hat_d1 + k);
+	work->digits = (uint8_t *) (work->words + DIRECT_CLUSTERS * BLOCK_WORDS_MAX);
 	work->index = work->digits + DIRECT_CLUSTERS * GR_WILD_DRAWS;
 }
 
 /*
  * Replicates
  */
+
+/* The words of n clusters, DIRECT_CLUSTERS at most, for the replicates of a block, which begins at a multiple of it */
+static void
+draw_words(const Work *work, int64_t first_cluster, int n, int64_t first)
+{
+	const GrWild *wild = work->wild;
+	uint32_t	tag = wild->weights == GR_WILD_WEBB ? GR_WILD_WEBB_TAG : GR_WILD_RADEMACHER_TAG;
+	int			draws = work->weights->draws;
+	int			ncalls = GR_WILD_DRAWS / draws;
+	uint64_t	counter[4][GR_WILD_LANES];
+
+	for (int call = 0; call < n * ncalls; call += GR_WILD_LANES)
+	{
+		for (int l = 0; l < GR_WILD_LANES; l++)
+		{
+			int			g = (call + l) / ncalls < n ? (call + l) / ncalls : n - 1;
+			uint64_t	key = (uint64_t) wild->keys[first_cluster + g];
+
+			counter[0][l] = (uint32_t) key;
+			counter[1][l] = key >> 32;
+			counter[2][l] = (uint64_t) (first / draws + (call + l) % ncalls);
+			counter[3][l] = tag;
+		}
+		work->kernels->philox(counter, wild->seed);
+		for (int l = 0; l < GR_WILD_LANES && call + l < n * ncalls; l++)
+			for (int i = 0; i < 4; i++)
+				work->words[4 * (call + l) + i] = (uint32_t) counter[i][l];
+	}
+}
+
+/* Which weight a cluster, of those whose words were drawn, has in each replicate of the block */
+static void
+fill_digits(const Work *work, int cluster, uint8_t *digits)
+{
+	int			nwords = 4 * GR_WILD_DRAWS / work->weights->draws;
+	const uint32_t *words = work->words + (int64_t) cluster * nwords;
+
+	if (work->weights->nweights == 2)
+	{
+		for (int w = 0; w < nwords; w++)
+			for (int i = 0; i < 4; i++, digits += 8)
+			{
+				uint64_t	bytes = spread(words[w] >> (8 * i) & 0xFF);
+
+				memcpy(digits, &bytes, sizeof(bytes));
+			}
+		return;
+	}
+	for (int w = 0; w < nwords; w++)
+	{
+		uint32_t	word = words[w];
+
+		for (int i = 0; i < 4; i++, word *= 6)
+			*digits++ = (uint8_t) ((UINT64_C(6) * word) >> 32);
+	}
+}
 
 /* The numbers of replicate r */
 static void
@@ -361,12 +419,14 @@ sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll 
 static bool
 run_directly(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
 {
-	for (int64_t g = 0; g < wild->nclusters; g++)
+	if (!wild->enumerated)
+		draw_words(work, 0, (int) wild->nclusters, first);
+	for (int g = 0; g < wild->nclusters; g++)
 	{
 		uint8_t    *digits = work->digits + g * GR_WILD_DRAWS;
 
 		if (!wild->enumerated)
-			draw_block(wild, g, first, digits);
+			fill_digits(work, g, digits);
 		else
 			for (int r = 0; r < ndraws; r++)
 				digits[r] = (uint8_t) ((first + r) >> g & 1);
@@ -416,6 +476,7 @@ add_batch(Work *work, int64_t first_cluster, int n, int64_t first)
 	int			nentries = weights->nweights == 2 ? 16 : ENTRIES_MAX;
 
 	fill_rows(work, first_cluster, n);
+	draw_words(work, first_cluster, n, first);
 	memset(work->index, 0, GR_WILD_NTABLES * GR_WILD_DRAWS);
 	for (int t = 0; t < GR_WILD_NTABLES; t++)
 	{
@@ -434,7 +495,7 @@ add_batch(Work *work, int64_t first_cluster, int n, int64_t first)
 
 			if (t * group + i >= n)
 				continue;
-			draw_block(work->wild, first_cluster + t * group + i, first, work->digits);
+			fill_digits(work, t * group + i, work->digits);
 			for (int r = 0; r < GR_WILD_DRAWS; r += 8)
 			{
 				uint64_t	bytes;

@@ -1,7 +1,42 @@
 /*
  * wild_cpu.h: the kernels of wild.c, for one instruction set each time that it is included, by the macros that
- * sum_clusters_cpu.h has, and V_COUNT_ABOVE(a, b): of how many lanes a > b. Numbers of a row come in vectors of 8.
+ * sum_clusters_cpu.h has, and
+ *	 V_COUNT_ABOVE(a, b): of how many lanes a > b
+ *	 U (a vector of 64-bit integers), U_SET1(x) U_LOAD(p) U_STORE(p, u) U_XOR(a, b) U_HIGH(a): the upper 32 bits;
+ *	 U_MUL(a, b): the product of the lower 32 bits
+ *
+ * Numbers of a row come in vectors of 8.
  */
+
+/* Philox for GR_WILD_LANES counters, in place: word i of lane l is counter[i][l], of which the lower half counts */
+TARGET static void
+NAME(philox) (uint64_t counter[4][GR_WILD_LANES], uint64_t seed)
+{
+	for (int l = 0; l < GR_WILD_LANES; l += W)
+	{
+		uint32_t	key0 = (uint32_t) seed;
+		uint32_t	key1 = (uint32_t) (seed >> 32);
+		U			c[4] = {
+			U_LOAD(counter[0] + l), U_LOAD(counter[1] + l), U_LOAD(counter[2] + l), U_LOAD(counter[3] + l)
+		};
+
+		for (int round = 0; round < GR_PHILOX_ROUNDS; round++)
+		{
+			U			a = U_MUL(c[0], U_SET1(GR_PHILOX_M0));
+			U			b = U_MUL(c[2], U_SET1(GR_PHILOX_M1));
+
+			/* upper halves are left as they come: products don't look at them */
+			c[0] = U_XOR(U_XOR(U_HIGH(b), c[1]), U_SET1(key0));
+			c[2] = U_XOR(U_XOR(U_HIGH(a), c[3]), U_SET1(key1));
+			c[1] = b;
+			c[3] = a;
+			key0 += GR_PHILOX_W0;
+			key1 += GR_PHILOX_W1;
+		}
+		for (int i = 0; i < 4; i++)
+			U_STORE(counter[i] + l, c[i]);
+	}
+}
 
 /*
  * table[entry] = sum over i < n of weight[digit i of entry, in base nweights] rows[i], of ncols numbers; rows of both are
@@ -80,3 +115,10 @@ NAME(count_above) (const double *const *replicates, int64_t n, double theta, dou
 #undef V_MUL
 #undef V_FMA
 #undef V_COUNT_ABOVE
+#undef U
+#undef U_SET1
+#undef U_LOAD
+#undef U_STORE
+#undef U_XOR
+#undef U_HIGH
+#undef U_MUL
