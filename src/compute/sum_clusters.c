@@ -27,6 +27,12 @@
 /* An eigenvalue of 1 - K below this is 0: the rows without the cluster say nothing that way. */
 #define LEFT_ROUNDING 1e-11
 
+/*
+ * A sum of squares of scores that is less than this share of the residuals' is rounding: residuals of float8 rows leave
+ * some 2^-106 where they should leave nothing.
+ */
+#define SCORES_ROUNDING 1e-28
+
 static inline int64_t
 triangle_at(int64_t i, int64_t j)
 {
@@ -712,9 +718,9 @@ factor_of(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs)
 	}
 }
 
-/* The middle, n x n, symmetric */
+/* The middle, n x n, symmetric; 0 where it is rounding */
 static void
-fill_middle(const GrClusterFit *fit, GrClusterKind kind, double *hi, double *lo)
+fill_middle(const GrClusterFit *fit, GrClusterKind kind, double rss, double *hi, double *lo)
 {
 	int64_t		n = fit->nterms;
 	int64_t		triangle = gr_triangle(n) * GR_CLUSTER_LANES;
@@ -736,6 +742,13 @@ fill_middle(const GrClusterFit *fit, GrClusterKind kind, double *hi, double *lo)
 			hi[i * n + j] = hi[j * n + i] = sum.hi;
 			lo[i * n + j] = lo[j * n + i] = sum.lo;
 		}
+	for (int64_t i = 0; i < n; i++)
+	{
+		if (!gr_cluster_scores_are_rounding(hi[i * n + i], rss))
+			continue;
+		for (int64_t j = 0; j < n; j++)
+			hi[i * n + j] = hi[j * n + i] = lo[i * n + j] = lo[j * n + i] = 0;
+	}
 }
 
 /* C as the terms about a shift of 0 have it: the intercept is less by the shifts of the others, times their slopes. */
@@ -760,8 +773,8 @@ fill_origin_factor(const GrClusterFit *fit, double *factor)
 }
 
 bool
-gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, double *vcov, const GrHost *host,
-					GrError *err)
+gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, double rss, double *vcov,
+					const GrHost *host, GrError *err)
 {
 	const Work *work = fit->work;
 	int64_t		n = fit->nterms;
@@ -773,7 +786,7 @@ gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, d
 	double		scale = factor_of(fit, kind, nobs);
 	GrPoll		poll = {.host = host};
 
-	fill_middle(fit, kind, hi, lo);
+	fill_middle(fit, kind, rss, hi, lo);
 	fill_origin_factor(fit, factor);
 	for (int64_t i = 0; i < n; i++)
 	{
@@ -800,4 +813,10 @@ gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, d
 			return gr_fail(err, GR_RESULT_OUT_OF_RANGE, fit->entries[i] - 1, "variance of the coefficient");
 	}
 	return true;
+}
+
+bool
+gr_cluster_scores_are_rounding(double squares, double rss)
+{
+	return !(squares > SCORES_ROUNDING * rss && rss > 0);
 }

@@ -44,7 +44,10 @@ gr_cluster_states_create(FunctionCallInfo fcinfo)
 
 	states->context = context;
 	states->nfeatures = -1;
-	AggRegisterCallback(fcinfo, close_states, PointerGetDatum(states));
+	/* a window function's end isn't told of: it keeps all in memory */
+	states->spills = IsA(fcinfo->context, AggState);
+	if (states->spills)
+		AggRegisterCallback(fcinfo, close_states, PointerGetDatum(states));
 	return states;
 }
 
@@ -110,9 +113,9 @@ static double *
 next_record(GrClusterStates *states)
 {
 	Size		size = gr_cluster_states_record(states);
-	int64		most = Max((int64) ((Size) work_mem * 1024 / (size * sizeof(double))) & ~INT64CONST(7),
-						   FIRST_CAPACITY);
+	int64		most = (int64) ((Size) work_mem * 1024 / (size * sizeof(double))) & ~INT64CONST(7);
 
+	most = states->spills ? Max(most, FIRST_CAPACITY) : PG_INT64_MAX;
 	if (states->nheld == most)
 		spill(states);
 	if (states->nheld == states->capacity)
@@ -169,19 +172,20 @@ gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int feat
 	return taken;
 }
 
-void
+bool
 gr_cluster_states_check(const GrClusterStates *states, bool intercept)
 {
-	if (states->n < 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("covariances of clusters need at least two clusters"),
-				 errdetail("Only one state has a complete row."),
-				 errhint("Aggregate one state a cluster: gpu_ols_rollup() merges those of one.")));
 	if (states->nfeatures + (intercept ? 1 : 0) > GR_CLUSTER_TERMS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("covariances of clusters from states can have at most %d terms", GR_CLUSTER_TERMS_MAX)));
+	/* no ERROR: it would end the other groups of a query */
+	if (states->n < 2)
+		ereport(WARNING,
+				(errmsg("covariances of clusters need at least two clusters"),
+				 errdetail("Only one state has a complete row."),
+				 errhint("Aggregate one state a cluster: gpu_ols_rollup() merges those of one.")));
+	return states->n >= 2;
 }
 
 void

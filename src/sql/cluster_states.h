@@ -26,6 +26,7 @@ typedef struct GrClusterStates
 	int64		nheld;			/* the last ones, which are in records */
 	int64		capacity;
 	double	   *records;
+	bool		spills;			/* to the file, beyond work_mem */
 	GrSpool		spool;			/* those before them */
 } GrClusterStates;
 
@@ -42,8 +43,8 @@ extern GrClusterStates *gr_cluster_states_create(FunctionCallInfo fcinfo);
 extern bool gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int features_arg,
 								  int response_arg);
 
-/* ERROR unless there are clusters enough, of not too many terms. */
-extern void gr_cluster_states_check(const GrClusterStates *states, bool intercept);
+/* ERROR if there are too many terms. False, and a WARNING, if there is but one cluster */
+extern bool gr_cluster_states_check(const GrClusterStates *states, bool intercept);
 
 /* The chosen columns of all states together, as gr_stats_arguments() has them, but for their numbers; n isn't 0 */
 extern void gr_cluster_states_total(GrClusterStates *states, GrStats *stats);

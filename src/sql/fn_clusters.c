@@ -100,7 +100,14 @@ gr_ols_cluster_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(clustered);
 }
 
-/* The covariances of the terms that have coefficients, into the model's */
+static void
+clear_vcov(GrModel *model)
+{
+	for (int64 k = 0; k < (int64) model->nterms * model->nterms; k++)
+		model->vcov[k] = NAN;
+}
+
+/* The covariances of the terms that have coefficients, into the model's, whose others are cleared */
 static void
 fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 {
@@ -124,8 +131,6 @@ fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 			entries[n++] = model->intercept ? k : k + 1;
 		}
 	vcov = palloc_extended(((Size) n * n + 1) * sizeof(double), MCXT_ALLOC_HUGE);
-	for (int64 k = 0; k < (int64) model->nterms * model->nterms; k++)
-		model->vcov[k] = NAN;
 	if (n == 0)
 		return;
 	ok = gr_cluster_fit_begin(&fit, total->hi, total->lo, total->shift, p, entries, n, !model->intercept,
@@ -134,13 +139,11 @@ fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 	gr_cluster_reader_begin(&reader, states);
 	while (ok && (records = gr_cluster_reader_next(&reader, &nrecords)) != NULL)
 		ok = gr_cluster_fit_add(&fit, records, nrecords, GR_CLUSTER_LANES, &gr_host, &err);
-	if (!ok || !gr_cluster_fit_vcov(&fit, clustered->kind, model->nrows, vcov, &gr_host, &err))
+	if (!ok || !gr_cluster_fit_vcov(&fit, clustered->kind, model->nrows, model->deviance, vcov, &gr_host, &err))
 		gr_raise_columns(&err, p, gr_stats_names(total));
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
-			model->vcov[(Size) terms[i] * model->nterms + terms[j]] =
-				/* what a perfect fit leaves is rounding */
-				model->deviance == 0 && !isnan(vcov[(Size) i * n + j]) ? 0 : vcov[(Size) i * n + j];
+			model->vcov[(Size) terms[i] * model->nterms + terms[j]] = vcov[(Size) i * n + j];
 }
 
 /* gpu_ols_cluster_final(state internal): NULL if there is no complete row */
@@ -151,12 +154,13 @@ gr_ols_cluster_final(PG_FUNCTION_ARGS)
 	GrClusterStates *states;
 	GrModel		model = {0};
 	GrStats		total;
+	bool		enough;
 
 	(void) gr_cluster_context(fcinfo);
 	if (clustered == NULL || clustered->states->n == 0)
 		PG_RETURN_NULL();
 	states = clustered->states;
-	gr_cluster_states_check(states, clustered->intercept);
+	enough = gr_cluster_states_check(states, clustered->intercept);
 	gr_cluster_states_total(states, &total);
 	gr_model_solve(&model, total.hi, total.lo, total.shift, total.nfeatures, total.nobs, total.state->log_constant,
 				   clustered->intercept, gr_stats_names(&total), true, NULL);
@@ -164,7 +168,9 @@ gr_ols_cluster_final(PG_FUNCTION_ARGS)
 	model.device = "cpu";
 	model.vcov_type = gr_cluster_kind_name(clustered->kind);
 	model.df_inference = (double) states->n - 1;
-	fill_vcov(clustered, &total, &model);
+	clear_vcov(&model);
+	if (enough)
+		fill_vcov(clustered, &total, &model);
 	return gr_model_datum(fcinfo, &model);
 }
 

@@ -259,6 +259,18 @@ fill_scores(GrClusterStates *states, GrClusterFit *fit, double *q, double *u)
 		}
 }
 
+/* Scores of the last term that are all rounding become 0: then there is no t. */
+static void
+clear_rounding(double *q, int64 nclusters, int nterms, double rss)
+{
+	double		squares = 0;
+
+	for (int64 g = 0; g < nclusters; g++)
+		squares += q[g * nterms + nterms - 1] * q[g * nterms + nterms - 1];
+	if (gr_cluster_scores_are_rounding(squares, rss))
+		memset(q, 0, nclusters * nterms * sizeof(double));
+}
+
 /*
  * The clusters' order
  */
@@ -387,9 +399,7 @@ run_boot(const WildBoot *boot, const GrStats *total, const GrModel *model, int t
 							  palloc_extended(gr_cluster_fit_nbytes(p, n), MCXT_ALLOC_HUGE), &gr_host, &err))
 		gr_raise_columns(&err, p, gr_stats_names(total));
 	fill_scores(boot->states, &fit, q, u);
-	/* what a perfect fit leaves is rounding */
-	if (model->deviance == 0)
-		memset(q, 0, wild.nclusters * n * sizeof(double));
+	clear_rounding(q, wild.nclusters, n, model->deviance);
 	order_clusters(boot, &wild, q, u);
 	pfree(q);
 	pfree(u);
@@ -397,7 +407,6 @@ run_boot(const WildBoot *boot, const GrStats *total, const GrModel *model, int t
 	if (!gr_wild_run(&wild, palloc_extended(gr_wild_workspace_nbytes(n), MCXT_ALLOC_HUGE), GR_CLUSTER_LANES, &gr_host,
 					 &err))
 		gr_raise(&err);
-	result->estimate = model->coef[term];
 	fill_result(boot, model, &wild, fit.factor[(Size) n * n - 1], result);
 }
 
@@ -431,17 +440,20 @@ gr_wild_boot_final(PG_FUNCTION_ARGS)
 	WildBoot   *boot = PG_ARGISNULL(0) ? NULL : (WildBoot *) PG_GETARG_POINTER(0);
 	GrModel		model = {0};
 	GrStats		total;
-	WildResult		result;
+	WildResult	result = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
+	bool		enough;
 	int			term;
 
 	(void) gr_cluster_context(fcinfo);
 	if (boot == NULL || boot->states->n == 0)
 		PG_RETURN_NULL();
-	gr_cluster_states_check(boot->states, boot->intercept);
+	enough = gr_cluster_states_check(boot->states, boot->intercept);
 	gr_cluster_states_total(boot->states, &total);
 	gr_model_solve(&model, total.hi, total.lo, total.shift, total.nfeatures, total.nobs, total.state->log_constant,
 				   boot->intercept, gr_stats_names(&total), true, NULL);
 	term = find_term(boot, &model);
-	run_boot(boot, &total, &model, term, &result);
+	result.estimate = model.coef[term];
+	if (enough)
+		run_boot(boot, &total, &model, term, &result);
 	return result_datum(fcinfo, boot, gr_model_term(&model, term), &result);
 }

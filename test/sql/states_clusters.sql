@@ -107,3 +107,146 @@ FROM (SELECT dataset, gpu_wild_boot_agg(s, 'x1', 500 ORDER BY mixed) AS b FROM o
       UNION ALL SELECT dataset, gpu_wild_boot_agg(s, 'x1', 500 ORDER BY cluster) FROM orders GROUP BY dataset
       UNION ALL SELECT dataset, gpu_wild_boot_agg(s, 'x1', 500 ORDER BY cluster DESC) FROM orders GROUP BY dataset) q
 GROUP BY dataset ORDER BY dataset COLLATE "C";
+-- in a temporary file
+SET work_mem = '64kB';
+SELECT bool_and(a.m::text = c.m::text) AS same
+FROM (SELECT dataset, vcov, gpu_ols_cluster_agg(s, vcov, true ORDER BY cluster) AS m
+      FROM firm_states, unnest('{CR0,cr1,CR3,cr3j}'::text[]) vcov GROUP BY dataset, vcov) a
+JOIN cluster_models c USING (dataset, vcov) WHERE c.intercept;
+SELECT bool_and((a.m).vcov::text = (b.m).vcov::text) AS same
+FROM (SELECT dataset, gpu_ols_cluster_agg(s, 'CR3') AS m FROM both_states WHERE dataset IN ('petersen', 'fatalities')
+      GROUP BY dataset) a
+JOIN (SELECT dataset, gpu_ols_cluster_agg(s, 'CR3', true, NULL, NULL) AS m FROM both_states GROUP BY dataset) b
+    USING (dataset);
+-- and in a window frame that grows, where the final function leaves the state as it was
+CREATE TABLE growing AS
+SELECT row_number() OVER w AS n, gpu_ols_cluster_agg(s, 'CR3') OVER w AS m
+FROM both_states WHERE dataset = 'petersen' WINDOW w AS (ORDER BY ctid ROWS BETWEEN UNBOUNDED PRECEDING AND 9 FOLLOWING);
+SELECT count(*) AS frames, bool_and(g.m::text = f.m::text) AS same
+FROM growing g
+JOIN (SELECT 491 AS n, gpu_ols_cluster_agg(s, 'CR3' ORDER BY ctid) AS m
+      FROM (SELECT s, ctid FROM both_states WHERE dataset = 'petersen' ORDER BY ctid LIMIT 500) q
+      UNION ALL SELECT 1000, gpu_ols_cluster_agg(s, 'CR3' ORDER BY ctid)
+      FROM both_states WHERE dataset = 'petersen') f
+    USING (n);
+RESET work_mem;
+
+-- Columns by number and by name; other responses
+SELECT (a).terms, (a).coef = (gpu_ols_solve(r, true, '{2}', 1)).coef AS solved, a::text = b::text AS by_name,
+    (SELECT max(abs(e.value - o.value) / o.size) < 1e-14
+     FROM model_entries(a, true) e, model_entries(f, true) o WHERE (e.i, e.j) = (o.i, o.j)) AS as_alone
+FROM (SELECT gpu_ols_cluster_agg(gpu_ols_named(s, '{invest,value,capital}'), 'CR1', true, '{2}', 1 ORDER BY cluster) AS a,
+          gpu_ols_cluster_agg(gpu_ols_named(s, '{invest,value,capital}'), 'CR1', true, '{capital}', 'value'::text
+              ORDER BY cluster) AS b,
+          gpu_ols_rollup(s ORDER BY cluster) AS r
+      FROM firm_states WHERE dataset = 'grunfeld') q,
+    gpu_ols_fit($$SELECT x[1], x[2], cluster1 FROM cluster_rows WHERE dataset = 'grunfeld'$$, vcov => 'CR1',
+        clusters => '{cluster1}') f;
+SELECT (gpu_wild_boot_agg(gpu_ols_named(s, '{invest,value,capital}'), 'capital')).term,
+    (gpu_wild_boot_agg(s, '2')).term AS by_number
+FROM firm_states WHERE dataset = 'grunfeld';
+
+-- Weights and frequencies
+CREATE TABLE weighted_states AS
+SELECT cluster1 AS cluster, gpu_wls_stats_array_agg(1 + i % 3, y, x) AS s FROM cluster_rows WHERE dataset = 'grunfeld'
+GROUP BY cluster1;
+SELECT max(abs(a.value - b.value) / b.size) < 1e-14 AS agrees
+FROM (SELECT gpu_ols_cluster_agg(s, 'CR1') AS m FROM weighted_states) q,
+    gpu_ols_fit($$SELECT y, x, cluster1, 1 + i % 3 AS w FROM cluster_rows WHERE dataset = 'grunfeld'$$, vcov => 'CR1',
+        clusters => '{cluster1}', weights => 'w') f,
+    model_entries(q.m, true) a, model_entries(f, true) b
+WHERE (a.i, a.j) = (b.i, b.j);
+
+-- Columns far from 0, and states about shifts of their own, give what columns near 0 do, but for the intercept
+SELECT vcov, abs((a).vcov[2][2] / (b).vcov[2][2] - 1) < 1e-12 AS slope, (a).vcov[1][1] > 1e12 AS intercept
+FROM (SELECT vcov, gpu_ols_cluster_agg(near, vcov) AS b, gpu_ols_cluster_agg(far, vcov) AS a
+      FROM (SELECT g % 30, gpu_ols_stats_agg(sin(g), g % 8) AS near,
+                gpu_ols_stats_agg(sin(g) + 1024, g % 8 + 4294967296.0) AS far
+            FROM generate_series(1, 300) g GROUP BY 1) c, unnest('{CR0,CR1,CR3,CR3J}'::text[]) vcov GROUP BY vcov) q
+ORDER BY vcov COLLATE "C";
+
+-- A cluster with a dummy of its own, without which that has no coefficient: others are what the rows without it tell
+CREATE TABLE dummy_states AS
+SELECT g % 6 AS c, gpu_ols_stats_agg(cos(g), sqrt(g), (g % 6 = 0)::int) AS s FROM generate_series(1, 90) g GROUP BY 1;
+SELECT (m).rank, k, abs((m).vcov[k][k] / (5.0 / 6 * sum(((l).coef[k] - (m).coef[k]) ^ 2)) - 1) < 1e-12 AS agrees,
+    count((l).coef[3]) AS with_dummy
+FROM (SELECT gpu_ols_cluster_agg(s, 'CR3') AS m FROM dummy_states) f, generate_series(1, 2) k,
+    LATERAL (SELECT d.c, gpu_ols_solve(gpu_ols_rollup(o.s)) AS l FROM dummy_states d JOIN dummy_states o ON d.c <> o.c
+             GROUP BY d.c) q
+GROUP BY m, k ORDER BY k;
+SELECT vcov, (gpu_ols_cluster_agg(s, vcov)).vcov[3][3] > 0 AS positive
+FROM dummy_states, unnest('{CR0,CR3,CR3J}'::text[]) vcov GROUP BY vcov ORDER BY vcov COLLATE "C";
+
+-- No residuals; clusters that are all the same; as many terms as rows
+SELECT vcov, (gpu_ols_cluster_agg(s, vcov)).vcov
+FROM (SELECT gpu_ols_stats_agg(2 * g + 1, g) AS s FROM generate_series(1, 50) g GROUP BY g % 5) c,
+    unnest('{CR0,CR1,CR3,CR3J}'::text[]) vcov
+GROUP BY vcov ORDER BY vcov COLLATE "C";
+SELECT vcov, (gpu_ols_cluster_agg(s, vcov)).vcov
+FROM firm_states, generate_series(1, 5), unnest('{CR1,CR3,CR3J}'::text[]) vcov
+WHERE dataset = 'grunfeld' AND cluster = 1 GROUP BY vcov ORDER BY vcov COLLATE "C";
+SELECT b.std_error, b.p_value, b.conf_low, b.reps, b.clusters
+FROM (SELECT (gpu_wild_boot_agg(s, 'x1')).*
+      FROM firm_states, generate_series(1, 5) WHERE dataset = 'grunfeld' AND cluster = 1) b;
+SELECT vcov, (gpu_ols_cluster_agg(s, vcov)).vcov
+FROM (SELECT gpu_ols_stats_agg(g * g, g, g * g * g, sin(g)) AS s FROM generate_series(1, 3) g GROUP BY g) c,
+    unnest('{CR0,CR1}'::text[]) vcov
+GROUP BY vcov ORDER BY vcov COLLATE "C";
+SELECT b.p_value, b.conf_low, b.conf_high
+FROM (SELECT (gpu_wild_boot_agg(s, 'x1')).* FROM (SELECT gpu_ols_stats_agg(g * g, g, g * g * g, sin(g)) AS s
+      FROM generate_series(1, 3) g GROUP BY g) c) b;
+
+-- No states, NULL ones, and those without a complete row
+SELECT gpu_ols_cluster_agg(s) IS NULL AS none, gpu_wild_boot_agg(s, 'x1') IS NULL AS no_boot
+FROM firm_states WHERE false;
+SELECT gpu_ols_cluster_agg(NULL::gpu_ols_stats) IS NULL AS none,
+    gpu_wild_boot_agg(NULL::gpu_ols_stats, 'x1') IS NULL AS no_boot FROM firm_states;
+SELECT (gpu_ols_cluster_agg(s)).df_inference, (gpu_ols_cluster_agg(s)).n_skipped
+FROM (SELECT s FROM firm_states WHERE dataset = 'grunfeld' UNION ALL SELECT NULL UNION ALL
+      SELECT gpu_ols_stats_array_agg(NULL::float8, x) FROM cluster_rows WHERE i < 3) q;
+
+-- One cluster
+SELECT (m).coef IS NOT NULL AS coef, (m).vcov, (m).df_inference
+FROM (SELECT gpu_ols_cluster_agg(s) AS m FROM firm_states WHERE dataset = 'grunfeld' AND cluster = 1) q;
+SELECT (b).estimate IS NOT NULL AS estimate, (b).std_error, (b).p_value, (b).conf_low, (b).reps, (b).clusters
+FROM (SELECT gpu_wild_boot_agg(s, 'x1') AS b FROM firm_states WHERE dataset = 'grunfeld' AND cluster = 1) q;
+SELECT count(std_error) AS std_errors, count(p_value) AS p_values
+FROM (SELECT gpu_ols_cluster_agg(s) AS m FROM firm_states WHERE dataset = 'grunfeld' AND cluster = 1) q, gpu_tidy(m);
+
+-- Errors
+SELECT gpu_ols_cluster_agg(s) FROM firm_states WHERE dataset IN ('grunfeld', 'petersen');
+SELECT gpu_wild_boot_agg(s, 'x1') FROM firm_states WHERE dataset IN ('grunfeld', 'petersen');
+SELECT gpu_ols_cluster_agg(s, 'CR2') FROM firm_states;
+SELECT gpu_ols_cluster_agg(s, NULL) FROM firm_states;
+SELECT gpu_ols_cluster_agg(s, 'CR1', NULL) FROM firm_states;
+SELECT gpu_ols_cluster_agg(s, 'CR1', true, '{9}', NULL) FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_ols_cluster_agg(s, 'CR1', false, '{}', NULL) FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, 'x9') FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, NULL) FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, 'x2')
+FROM (SELECT gpu_ols_stats_agg(sin(g), g, 2 * g) AS s FROM generate_series(1, 50) g GROUP BY g % 5) c;
+SELECT gpu_wild_boot_agg(s, 'x1', 0) FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, 'x1', 99, 'mammen', 0, 0.95, 0) FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, 'x1', 99, 'webb', 'nan', 0.95, 0) FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, 'x1', 99, 'webb', 0, 1, 0) FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, 'x1', 99, 'webb', 0, 0.95, NULL) FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, 'x1', 99, 'webb', 0, 0.95, 0, cluster / 2) FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, 'x1', 99, 'webb', 0, 0.95, 0, nullif(cluster, 3) ORDER BY cluster) FROM firm_states
+WHERE dataset = 'grunfeld';
+SELECT gpu_wild_boot_agg(s, 'x1', 99, 'webb', 0, 0.95, 0, '{}'::json) FROM firm_states WHERE dataset = 'grunfeld';
+CREATE TABLE grunfeld_models AS
+SELECT gpu_ols_cluster_agg(s) AS m, gpu_ols_cluster_agg(s, 'CR3') AS cr3, gpu_ols_solve(gpu_ols_rollup(s)) AS iid,
+    gpu_ols_cluster_agg(s, 'CR1', false) AS no_intercept, gpu_ols_cluster_agg(s, 'CR1', true, '{2,1}', NULL) AS moved,
+    gpu_ols_cluster_agg(s) FILTER (WHERE cluster > 1) AS fewer,
+    gpu_ols_cluster_agg(s, 'CR1', true, '{0,2}', 1) AS other
+FROM firm_states WHERE dataset = 'grunfeld';
+SELECT gpu_ols_two_way(m, m, NULL) IS NULL AS none FROM grunfeld_models;
+SELECT gpu_ols_two_way(m, m, iid) FROM grunfeld_models;
+SELECT gpu_ols_two_way(m, cr3, m) FROM grunfeld_models;
+SELECT gpu_ols_two_way(m, m, no_intercept) FROM grunfeld_models;
+SELECT gpu_ols_two_way(m, fewer, m) FROM grunfeld_models;
+SELECT gpu_ols_two_way(m, moved, m) FROM grunfeld_models;
+SELECT gpu_ols_two_way(m, other, m) FROM grunfeld_models;
+DROP TABLE cluster_rows, cluster_fits, cluster_r, cluster_wild, firm_states, year_states, both_states, cluster_models,
+    wild_boots, two_way_models, orders, growing, weighted_states, dummy_states, grunfeld_models;
+DROP FUNCTION model_entries(gpu_model, boolean);
