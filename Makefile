@@ -59,7 +59,7 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o scores.o eigen.o \
 	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o sink_many.o \
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
-	derive.o row_filter.o gram_subset.o sum_clusters.o wild.o boot.o boot_fit.o boot_interval.o remote_client.o remote_server.o)
+	derive.o row_filter.o gram_subset.o sum_clusters.o sum_clusters_vcov.o wild.o boot.o boot_fit.o boot_interval.o remote_client.o remote_server.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
 	rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o project.o \
@@ -82,8 +82,8 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
 	ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score firth \
-	covariance covariance_errors states_clusters boot logreg logreg_fit logreg_step glm_step factors formula separation nist reference \
-	invariance projection project_rows feature_hash examples rewrite errors logreg_errors projection_errors \
+	covariance covariance_errors states_clusters boot logreg logreg_fit logreg_step glm_step factors formula \
+	separation nist reference invariance projection project_rows feature_hash examples rewrite errors logreg_errors projection_errors \
 	settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.

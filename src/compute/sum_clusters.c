@@ -11,6 +11,7 @@
 #include "compute/gram_shift.h"
 #include "compute/gram_subset.h"
 #include "compute/ols.h"
+#include "compute/sum_clusters_work.h"
 
 /* A column whose mean is further from 0 than so many of its spreads is taken about its mean. */
 #define FAR_SPREADS 4.0
@@ -26,18 +27,6 @@
 
 /* An eigenvalue of 1 - K below this is 0: the rows without the cluster say nothing that way. */
 #define LEFT_ROUNDING 1e-11
-
-/*
- * A sum of squares of scores that is less than this share of the residuals' is rounding: residuals of float8 rows leave
- * some 2^-106 where they should leave nothing.
- */
-#define SCORES_ROUNDING 1e-28
-
-static inline int64_t
-triangle_at(int64_t i, int64_t j)
-{
-	return i * (i + 1) / 2 + j;
-}
 
 /*
  * Kernels
@@ -123,60 +112,8 @@ find_kernels(int max_lanes)
 }
 
 /*
- * Names
- */
-
-static const char *const kind_names[GR_NCLUSTER_KINDS] = {"CR0", "CR1", "CR3", "CR3J"};
-
-const char *
-gr_cluster_kind_name(GrClusterKind kind)
-{
-	return kind_names[kind];
-}
-
-/* Are the names the same but for case? */
-static bool
-same_name(const char *a, const char *b)
-{
-	while (*a != '\0' && (*a == *b || (*a >= 'a' && *a <= 'z' && *a - 'a' + 'A' == *b)))
-		a++, b++;
-	return *a == *b;
-}
-
-bool
-gr_cluster_kind_named(const char *name, GrClusterKind *kind)
-{
-	for (int k = 0; k < GR_NCLUSTER_KINDS; k++)
-	{
-		*kind = (GrClusterKind) k;
-		if (same_name(name, kind_names[k]))
-			return true;
-	}
-	return false;
-}
-
-/*
  * Memory
  */
-
-/* What a block of clusters is computed in; arrays are [entry][lane], but for the last ones, of one cluster */
-typedef struct Work
-{
-	double	   *hi;				/* triangles of (1, x, y) */
-	double	   *lo;
-	double	   *d_hi;			/* by how much columns grow: of (1, x, y) */
-	double	   *d_lo;
-	double	   *s_hi;			/* n: the scores */
-	double	   *s_lo;
-	double	   *q;				/* n */
-	double	   *left;			/* triangle of n: 1 - K */
-	double	   *product;		/* n x n */
-	double	   *pivot;			/* n */
-	double	   *exact_hi;		/* n x n, in double-double: A C', and then 1 - K alone */
-	double	   *exact_lo;
-	double	   *vectors;		/* n x n */
-	int64_t    *at;				/* triangle of (terms, y): where the triangle of (1, x, y) has it, in a block */
-} Work;
 
 static double *
 carve(double **next, int64_t n)
@@ -196,7 +133,7 @@ middle_size(int n)
 
 /* Lays out what is in the workspace; what is behind it */
 static double *
-carve_all(GrClusterFit *fit, Work *work, double *next)
+carve_all(GrClusterFit *fit, GrClusterWork *work, double *next)
 {
 	int64_t		n = fit->nterms;
 	int64_t		norder = gr_norder(fit->nfeatures);
@@ -235,7 +172,7 @@ gr_cluster_fit_nbytes(int nfeatures, int nterms)
 
 	/* what gr_cluster_fit_begin() takes besides */
 	own += 2 * triangle + 2 * (size_t) gr_triangle(nterms + 1) + 3 * n;
-	return sizeof(Work) + own * sizeof(double) + gr_ols_workspace_nbytes(nterms);
+	return sizeof(GrClusterWork) + own * sizeof(double) + gr_ols_workspace_nbytes(nterms);
 }
 
 /*
@@ -329,12 +266,6 @@ is_collinear(const GrClusterFit *fit, const System *system)
 	return false;
 }
 
-static bool
-fail_canceled(GrError *err)
-{
-	return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-}
-
 /* b and C of the system */
 static bool
 solve_system(GrClusterFit *fit, System *system, double *workspace, bool *aliased, const GrHost *host, GrError *err)
@@ -396,7 +327,7 @@ gr_cluster_fit_begin(GrClusterFit *fit, const double *hi, const double *lo, cons
 {
 	int64_t		size = gr_triangle(gr_norder(nfeatures));
 	System		system = {.n = nterms,.poll = {.host = host}};
-	Work	   *work = workspace;
+	GrClusterWork	   *work = workspace;
 	double	   *next = (double *) (work + 1);
 	double	   *all;
 	int			columns[GR_CLUSTER_TERMS_MAX + 1];
@@ -431,7 +362,7 @@ gr_cluster_fit_begin(GrClusterFit *fit, const double *hi, const double *lo, cons
 static void
 load_block(const GrClusterFit *fit, const Kernels *kernels, const double *records, int n)
 {
-	const Work *work = fit->work;
+	const GrClusterWork *work = fit->work;
 	int64_t		record_size = gr_cluster_record_size(fit->nfeatures);
 	int64_t		size = gr_triangle(gr_norder(fit->nfeatures));
 	bool		moves = false;
@@ -469,7 +400,7 @@ load_block(const GrClusterFit *fit, const Kernels *kernels, const double *record
 static inline GrDD
 lane_entry(const GrClusterFit *fit, int64_t i, int64_t j, int lane)
 {
-	const Work *work = fit->work;
+	const GrClusterWork *work = fit->work;
 	int64_t		at = work->at[i >= j ? triangle_at(i, j) : triangle_at(j, i)] + lane;
 
 	return (GrDD) {work->hi[at], work->lo[at]};
@@ -479,7 +410,7 @@ lane_entry(const GrClusterFit *fit, int64_t i, int64_t j, int lane)
 static bool
 exact_hat(GrClusterFit *fit, int lane, int first, GrPoll *poll)
 {
-	Work	   *work = fit->work;
+	GrClusterWork	   *work = fit->work;
 	int64_t		n = fit->nterms;
 
 	for (int64_t j = first; j < n; j++)
@@ -567,7 +498,7 @@ solve_singular(double *left, double *vectors, double *x, double *solution, int64
 static bool
 solve_lane(GrClusterFit *fit, int lane, double *x, double *scratch, GrPoll *poll)
 {
-	Work	   *work = fit->work;
+	GrClusterWork	   *work = fit->work;
 	int64_t		n = fit->nterms;
 
 	if (!exact_hat(fit, lane, 0, poll))
@@ -589,7 +520,7 @@ solve_lane(GrClusterFit *fit, int lane, double *x, double *scratch, GrPoll *poll
 static bool
 leave_clusters_out(GrClusterFit *fit, const Kernels *kernels, int nlanes, GrPoll *poll)
 {
-	Work	   *work = fit->work;
+	GrClusterWork	   *work = fit->work;
 	int64_t		n = fit->nterms;
 	double	   *x = work->product;
 
@@ -632,7 +563,7 @@ gr_cluster_fit_add(GrClusterFit *fit, const double *records, int64_t n, int max_
 				   GrError *err)
 {
 	const Kernels *kernels = find_kernels(max_lanes);
-	Work	   *work = fit->work;
+	GrClusterWork	   *work = fit->work;
 	int64_t		triangle = gr_triangle(fit->nterms) * GR_CLUSTER_LANES;
 	double	   *sum_hi = fit->middle + 2 * triangle;
 	double	   *sum_lo = sum_hi + fit->nterms * GR_CLUSTER_LANES;
@@ -666,7 +597,7 @@ bool
 gr_cluster_fit_scores(GrClusterFit *fit, const double *records, int n, double *q, double *hat, GrPoll *poll)
 {
 	const Kernels *kernels = find_kernels(GR_CLUSTER_LANES);
-	Work	   *work = fit->work;
+	GrClusterWork	   *work = fit->work;
 	int64_t		nterms = fit->nterms;
 
 	load_block(fit, kernels, records, n);
@@ -683,140 +614,4 @@ gr_cluster_fit_scores(GrClusterFit *fit, const double *records, int n, double *q
 		}
 	}
 	return true;
-}
-
-/*
- * Covariances
- */
-
-/* The lanes' sums, one after another */
-static GrDD
-fold_lanes(const double *hi, const double *lo)
-{
-	GrDD		sum = {0, 0};
-
-	for (int l = 0; l < GR_CLUSTER_LANES; l++)
-		sum = gr_dd_add(sum, gr_dd_add(gr_dd(hi[l]), gr_dd(lo[l])));
-	return sum;
-}
-
-/* What a sum of squares is multiplied by */
-static double
-factor_of(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs)
-{
-	double		g = (double) fit->nclusters;
-	double		left = (double) nobs - fit->nterms;
-
-	switch (kind)
-	{
-		case GR_CLUSTER_CR0:
-			return 1;
-		case GR_CLUSTER_CR1:
-			return left > 0 ? g / (g - 1) * (((double) nobs - 1) / left) : NAN;
-		default:
-			return (g - 1) / g;
-	}
-}
-
-/* The middle, n x n, symmetric; 0 where it is rounding */
-static void
-fill_middle(const GrClusterFit *fit, GrClusterKind kind, double rss, double *hi, double *lo)
-{
-	int64_t		n = fit->nterms;
-	int64_t		triangle = gr_triangle(n) * GR_CLUSTER_LANES;
-	const double *sums = fit->middle + 2 * triangle;
-
-	for (int64_t i = 0; i < n; i++)
-		for (int64_t j = 0; j <= i; j++)
-		{
-			int64_t		at = triangle_at(i, j) * GR_CLUSTER_LANES;
-			GrDD		sum = fold_lanes(fit->middle + at, fit->middle + triangle + at);
-
-			if (kind == GR_CLUSTER_CR3J)
-			{
-				GrDD		a = fold_lanes(sums + i * GR_CLUSTER_LANES, sums + (n + i) * GR_CLUSTER_LANES);
-				GrDD		b = fold_lanes(sums + j * GR_CLUSTER_LANES, sums + (n + j) * GR_CLUSTER_LANES);
-
-				sum = gr_dd_sub(sum, gr_dd_div(gr_dd_mul(a, b), gr_dd((double) fit->nclusters)));
-			}
-			hi[i * n + j] = hi[j * n + i] = sum.hi;
-			lo[i * n + j] = lo[j * n + i] = sum.lo;
-		}
-	for (int64_t i = 0; i < n; i++)
-	{
-		if (!gr_cluster_scores_are_rounding(hi[i * n + i], rss))
-			continue;
-		for (int64_t j = 0; j < n; j++)
-			hi[i * n + j] = hi[j * n + i] = lo[i * n + j] = lo[j * n + i] = 0;
-	}
-}
-
-/* C as the terms about a shift of 0 have it: the intercept is less by the shifts of the others, times their slopes. */
-static void
-fill_origin_factor(const GrClusterFit *fit, double *factor)
-{
-	int64_t		n = fit->nterms;
-
-	memcpy(factor, fit->factor, (size_t) (n * n) * sizeof(double));
-	for (int64_t i = 0; i < n; i++)
-		for (int64_t k = 0; k < n; k++)
-		{
-			GrDD		sum = {factor[i * n + k], 0};
-
-			if (fit->entries[k] != 0)
-				continue;
-			for (int64_t j = 0; j <= i; j++)
-				if (fit->entries[j] != 0)
-					sum = gr_dd_sub(sum, gr_two_prod(fit->shift[fit->entries[j] - 1], fit->factor[i * n + j]));
-			factor[i * n + k] = gr_dd_to_double(sum);
-		}
-}
-
-bool
-gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, double rss, double *vcov,
-					const GrHost *host, GrError *err)
-{
-	const Work *work = fit->work;
-	int64_t		n = fit->nterms;
-	double	   *hi = work->exact_hi;
-	double	   *lo = work->exact_lo;
-	double	   *factor = work->vectors;
-	double	   *row_hi = work->q;
-	double	   *row_lo = work->s_hi;
-	double		scale = factor_of(fit, kind, nobs);
-	GrPoll		poll = {.host = host};
-
-	fill_middle(fit, kind, rss, hi, lo);
-	fill_origin_factor(fit, factor);
-	for (int64_t i = 0; i < n; i++)
-	{
-		if (gr_poll(&poll, 40 * n * n))
-			return fail_canceled(err);
-		for (int64_t j = 0; j < n; j++)
-		{
-			GrDD		sum = {0, 0};
-
-			for (int64_t m = 0; m < n; m++)
-				sum = gr_dd_add(sum, gr_dd_mul_d((GrDD) {hi[m * n + j], lo[m * n + j]}, factor[m * n + i]));
-			row_hi[j] = sum.hi;
-			row_lo[j] = sum.lo;
-		}
-		for (int64_t j = 0; j <= i; j++)
-		{
-			GrDD		sum = {0, 0};
-
-			for (int64_t m = 0; m < n; m++)
-				sum = gr_dd_add(sum, gr_dd_mul_d((GrDD) {row_hi[m], row_lo[m]}, factor[m * n + j]));
-			vcov[i * n + j] = vcov[j * n + i] = gr_dd_to_double(gr_dd_mul_d(sum, scale));
-		}
-		if (!isnan(scale) && !isfinite(vcov[i * n + i]))
-			return gr_fail(err, GR_RESULT_OUT_OF_RANGE, fit->entries[i] - 1, "variance of the coefficient");
-	}
-	return true;
-}
-
-bool
-gr_cluster_scores_are_rounding(double squares, double rss)
-{
-	return !(squares > SCORES_ROUNDING * rss && rss > 0);
 }

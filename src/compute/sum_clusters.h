@@ -2,18 +2,18 @@
  * sum_clusters.h: covariances robust to clusters, of a linear regression whose clusters' sums are known.
  *
  * A cluster is a record: the packed triangle of (1, x, y) over its rows, hi and lo, about a shift of its own, as
- * compute.h and gram_shift.h have them. With A_g and c_g its products of terms and of these with y, A and c those of all
- * rows, and b = A^-1 c, the cluster's score is s_g = c_g - A_g b. It is what the cluster's residuals leave, and cancels:
- * so b is known in double-double here, and so is the sum that s_g is.
+ * compute.h and gram_shift.h have them. With A_g and c_g its products of terms and of these with y, A and c those of
+ * all rows, and b = A^-1 c, the cluster's score is s_g = c_g - A_g b. It is what the cluster's residuals leave, and
+ * cancels: so b is known in double-double here, and so is the sum that s_g is.
  *
  * Everything after it is in units of a triangle C with C A C' = 1: q_g = C s_g, and K_g = C A_g C', whose eigenvalues
  * are from 0 to 1, as the cluster's part of the hat matrix has them. What is put between C' and C is
  *
  *	 CR0, CR1	sum of q q' (Liang and Zeger 1986); CR1 has the factor of vcov.h
- *	 CR3		(G - 1) / G sum of w w', w = (1 - K_g)^-1 q_g: C' w is by how much the estimate without the cluster differs
+ *	 CR3		(G - 1) / G sum of w w', w = (1 - K_g)^-1 q_g
  *	 CR3J		(G - 1) / G sum of (w - m)(w - m)', m the mean of w
  *
- * CR3 and CR3J are the cluster jackknife about the estimate and about the mean of those without a cluster, CV3 and CV3J
+ * C' w is by how much the estimate without the cluster differs: CR3 and CR3J are the cluster jackknife about the estimate and about the mean of those without a cluster, CV3 and CV3J
  * of MacKinnon, Nielsen and Webb (2023), "Leverage, influence, and the jackknife in clustered regression models". Where
  * the rows without a cluster don't determine all coefficients, 1 - K_g is singular, and its generalised inverse stands
  * for the inverse: of all estimates without the cluster, that nearest to b by A is taken.
@@ -104,8 +104,8 @@ extern bool gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int
 extern bool gr_cluster_scores_are_rounding(double squares, double rss);
 
 /*
- * q and the last column of K of up to GR_CLUSTER_LANES records, n numbers a record, for the wild bootstrap. False if the
- * host asked to stop.
+ * q and the last column of K of up to GR_CLUSTER_LANES records, n numbers a record, for the wild bootstrap. False if
+ * the host asked to stop.
  */
 extern bool gr_cluster_fit_scores(GrClusterFit *fit, const double *records, int nrecords, double *q, double *hat,
 								  GrPoll *poll);

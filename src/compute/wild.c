@@ -373,7 +373,10 @@ set_replicate(GrWild *wild, int64_t r, double d0, double d1, double s0, double s
 	into[4 * pitch] = s2;
 }
 
-/* A replicate's S as the sum of squares that it is. digits: of the clusters, GR_WILD_DRAWS apart; NULL: they are drawn */
+/*
+ * A replicate, with S as the sum of squares that it is. digits: of the clusters, GR_WILD_DRAWS apart; NULL: they are
+ * drawn
+ */
 static bool
 sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll *poll)
 {

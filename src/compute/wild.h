@@ -1,18 +1,18 @@
 /*
- * wild.h: the wild cluster bootstrap of one coefficient of a linear regression, restricted (WCR), from clusters' scores.
+ * wild.h: the wild cluster bootstrap of a coefficient of a linear regression, restricted (WCR), from clusters' scores.
  *
  * Cameron, Gelbach and Miller (2008): the null b = c is imposed, residuals of the restricted fit are multiplied by a
- * weight v_g of mean 0 and variance 1 a cluster, and the regression of what that gives is run again. Its t statistic, by
- * CR1, is compared with that of the data. Roodman, MacKinnon, Nielsen and Webb (2019), "Fast and wild", section 5, is
- * where it comes from that no regression is run.
+ * weight v_g of mean 0 and variance 1 a cluster, and the regression of what that gives is run again. Its t statistic,
+ * by CR1, is compared with that of the data. Roodman, MacKinnon, Nielsen and Webb (2019), "Fast and wild", section 5,
+ * is where it comes from that no regression is run.
  *
- * In the units of sum_clusters.h, with the coefficient's term as the last one, q_g the clusters' scores and u_g the last
- * column of K_g, theta = (c - b) / C_kk says which null: scores at the restricted fit are q_g - theta u_g. With
- * d = sum of v_g (q_g - theta u_g) a replicate's
+ * In the units of sum_clusters.h, with the coefficient's term as the last one, q_g the clusters' scores and u_g the
+ * last column of K_g, theta = (c - b) / C_kk says which null: scores at the restricted fit are q_g - theta u_g. With
+ * d = sum of v_g (q_g - theta u_g) a replicate's t is
  *
- *	 t = d_k / sqrt(f S), S = sum of (v_g (q_gk - theta u_gk) - u_g' d)^2,	the data's: -theta / sqrt(f W), W = sum q_gk^2
+ *	 d_k / sqrt(f S), S = sum of (v_g (q_gk - theta u_gk) - u_g' d)^2
  *
- * where f is CR1's factor, which cancels from comparisons. d_k and S are of degree 1 and 2 in theta: five numbers a
+ * and the data's -theta / sqrt(f W), W = sum of q_gk^2, where f is CR1's factor, which cancels from comparisons. d_k and S are of degree 1 and 2 in theta: five numbers a
  * replicate are its t for each null. So limits of confidence, the nulls that aren't rejected, cost little more than one
  * p-value.
  *
@@ -80,8 +80,9 @@ extern double gr_wild_p_value(const GrWild *wild, double theta);
 
 /*
  * The limit of the nulls that aren't rejected at alpha, above 0 (sign 1) or below (-1), as a theta: where p, followed
- * from 0 on in steps of half of scale, first isn't above alpha, to 2^-40 of scale. Infinite: nowhere within a million of
- * scale. scale > 0: the standard error as a theta. False if the host asked to stop.
+ * from 0 on in steps of half of scale and growing, first isn't above alpha, to 2^-40 of scale or of the last step.
+ * Infinite: nowhere within a million of scale. scale > 0: the standard error as a theta. False if the host asked to
+ * stop.
  */
 extern bool gr_wild_limit(const GrWild *wild, double alpha, int sign, double scale, double *limit, const GrHost *host);
 

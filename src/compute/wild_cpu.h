@@ -39,8 +39,8 @@ NAME(philox) (uint64_t counter[4][GR_WILD_LANES], uint64_t seed)
 }
 
 /*
- * table[entry] = sum over i < n of weight[digit i of entry, in base nweights] rows[i], of ncols numbers; rows of both are
- * pitch apart
+ * table[entry] = sum over i < n of weight[digit i of entry, in base nweights] rows[i], of ncols numbers; rows of both
+ * are pitch apart
  */
 TARGET static void
 NAME(make_table) (double *table, int nentries, const double *rows, int n, int ncols, int pitch, const double *weights,

@@ -5,8 +5,8 @@
  * the same whatever the clusters' order, on every machine, and for ever: stored results depend on every detail below,
  * and none may change. Keys are those of boot_draw.h, of values; or numbers 0, 1, 2, ...
  *
- * Philox 4x32-10 with the counter (low half of the key, high half of the key, b, tag) and the key (low half of the seed,
- * high half of the seed) gives four words.
+ * Philox 4x32-10 with the counter (low half of the key, high half of the key, b, tag) and the key (low half of the
+ * seed, high half of the seed) gives four words.
  *
  * Rademacher: tag GR_WILD_RADEMACHER_TAG, b = r / 128; bit r % 32 of word r % 128 / 32. 0 is the weight 1, 1 is -1.
  *

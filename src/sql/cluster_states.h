@@ -53,8 +53,8 @@ extern void gr_cluster_states_total(GrClusterStates *states, GrStats *stats);
 extern Size gr_cluster_states_record(const GrClusterStates *states);
 
 /*
- * Reading, from the first cluster on; the states stay as they are. next: some, of which there are a multiple of 8 but for
- * the last ones; *n is 0 at the end
+ * Reading, from the first cluster on; the states stay as they are. next: some, of which there are a multiple of 8 but
+ * for the last ones; NULL at the end
  */
 typedef struct GrClusterReader
 {

@@ -27,7 +27,7 @@ enum
 	ARG_STATE, ARG_STATS, ARG_VCOV, ARG_INTERCEPT, ARG_FEATURES, ARG_RESPONSE
 };
 
-/* Coefficients of the same rows, summed in another order, differ by less than this share of themselves or their errors. */
+/* Coefficients of the same rows, summed in another order, differ by less than this share of them or their errors. */
 #define SAME_COEFFICIENT 1e-6
 
 /* The aggregate's state */
@@ -78,8 +78,8 @@ create_clustered(FunctionCallInfo fcinfo)
 }
 
 /*
- * gpu_ols_cluster_accum(state internal, stats gpu_ols_stats [, vcov text [, intercept boolean [, features "any", response
- * "any"]]])
+ * gpu_ols_cluster_accum(state internal, stats gpu_ols_stats [, vcov text [, intercept boolean [, features "any",
+ * response "any"]]])
  */
 Datum
 gr_ols_cluster_accum(PG_FUNCTION_ARGS)
@@ -227,8 +227,8 @@ check_same_fit(const GrModel *a, const GrModel *b)
 }
 
 /*
- * gpu_ols_two_way(one gpu_model, other gpu_model, both gpu_model): the first, with the sum of the covariances by the one
- * column and by the other less those by both (Cameron, Gelbach and Miller 2011)
+ * gpu_ols_two_way(one gpu_model, other gpu_model, both gpu_model): the first, with the sum of the covariances by the
+ * one column and by the other less those by both (Cameron, Gelbach and Miller 2011)
  */
 Datum
 gr_ols_two_way(PG_FUNCTION_ARGS)

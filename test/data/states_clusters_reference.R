@@ -12,8 +12,8 @@
 #   petersen     sandwich: the first 100 firms, of 10 years, of the simulated panel of Petersen 2009
 #   longley      datasets: 16 years, ill-conditioned; clusters are pairs of years. By R it has too few digits.
 #
-# CR0 and CR1 are sandwich's vcovCL, of types HC0 and HC1. CR3 is clubSandwich's CR3 times (G - 1) / G, and CR3J what R's
-# own lm gives without each cluster.
+# CR0 and CR1 are sandwich's vcovCL, of types HC0 and HC1. CR3 is clubSandwich's CR3 times (G - 1) / G, and CR3J what
+# R's own lm gives without each cluster.
 suppressMessages({library(sandwich); library(clubSandwich); library(AER)})
 data("Grunfeld", package = "AER")
 data("Fatalities", package = "AER")

@@ -7,8 +7,8 @@ reads states_clusters_rows.csv there, which states_clusters_reference.R makes, a
 states_clusters_wild.csv; the suite reads these, and needs neither Python nor R. To change a case, change it here, run
 this again with mpmath and numpy, and commit the files.
 
-states_clusters_fits.csv: dataset, vcov, intercept, i, j, value: of the terms i and j <= i, 0 being the intercept, of the
-float8 rows exactly as they stand, to 25 digits. Clusters are those of cluster1. With k coefficients of n rows in G
+states_clusters_fits.csv: dataset, vcov, intercept, i, j, value: of the terms i and j <= i, 0 being the intercept, of
+the float8 rows exactly as they stand, to 25 digits. Clusters are those of cluster1. With k coefficients of n rows in G
 clusters, M = (X'X)^-1, u = X_g' r_g a cluster's scores and b_g the coefficients of the rows without it:
 
   CR0    M (sum u u') M

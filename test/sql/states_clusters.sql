@@ -7,8 +7,8 @@ CREATE TABLE cluster_fits (dataset text, vcov text, intercept boolean, i int, j 
 CREATE TABLE cluster_r (dataset text, vcov text, clusters text, i int, j int, value float8);
 \copy cluster_r FROM 'test/data/states_clusters_r.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE cluster_wild (dataset text, intercept boolean, term int, reps int, weights text, "null" float8,
-    conf_level float8, seed bigint, estimate float8, std_error float8, statistic float8, p_value float8, conf_low float8,
-    conf_high float8, reps_made int);
+    conf_level float8, seed bigint, estimate float8, std_error float8, statistic float8, p_value float8,
+    conf_low float8, conf_high float8, reps_made int);
 \copy cluster_wild FROM 'test/data/states_clusters_wild.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE firm_states AS
 SELECT dataset, cluster1 AS cluster, gpu_ols_stats_array_agg(y, x) AS s FROM cluster_rows GROUP BY dataset, cluster1;
@@ -46,7 +46,8 @@ FROM cluster_models c JOIN (SELECT dataset, intercept,
 
 -- The wild bootstrap, with keys: p-values are shares of the same replicates
 CREATE TABLE wild_boots AS
-SELECT w.*, gpu_wild_boot_agg(s, term::text, reps, weights, "null", conf_level, seed, cluster, intercept, NULL, NULL) AS b
+SELECT w.*,
+    gpu_wild_boot_agg(s, term::text, reps, weights, "null", conf_level, seed, cluster, intercept, NULL, NULL) AS b
 FROM cluster_wild w JOIN firm_states USING (dataset)
 WHERE term > 0
 GROUP BY dataset, intercept, term, reps, weights, "null", conf_level, seed, estimate, std_error, statistic, p_value,
@@ -80,8 +81,8 @@ JOIN ((SELECT dataset, '1' AS clusters, m FROM cluster_models WHERE intercept UN
 GROUP BY f.dataset, f.clusters, f.vcov ORDER BY f.dataset COLLATE "C", f.clusters COLLATE "C", f.vcov COLLATE "C";
 SELECT dataset, (t.m).df_inference = (f.m).df_inference AS df, max(abs(a.value - b.value) / b.size) < 1e-14 AS agrees
 FROM two_way_models t
-JOIN (SELECT dataset, gpu_ols_fit(format('SELECT y, x, cluster1, cluster2 FROM cluster_rows WHERE dataset = %L', dataset),
-          vcov => 'CR1', clusters => '{cluster1,cluster2}') AS m FROM (SELECT DISTINCT dataset FROM cluster_r) d) f
+JOIN (SELECT dataset, gpu_ols_fit(
+          format('SELECT y, x, cluster1, cluster2 FROM cluster_rows WHERE dataset = %L', dataset), vcov => 'CR1', clusters => '{cluster1,cluster2}') AS m FROM (SELECT DISTINCT dataset FROM cluster_r) d) f
     USING (dataset), model_entries(t.m, true) a, model_entries(f.m, true) b
 WHERE (a.i, a.j) = (b.i, b.j)
 GROUP BY dataset, t.m, f.m ORDER BY dataset COLLATE "C";
@@ -121,7 +122,8 @@ JOIN (SELECT dataset, gpu_ols_cluster_agg(s, 'CR3', true, NULL, NULL) AS m FROM 
 -- and in a window frame that grows, where the final function leaves the state as it was
 CREATE TABLE growing AS
 SELECT row_number() OVER w AS n, gpu_ols_cluster_agg(s, 'CR3') OVER w AS m
-FROM both_states WHERE dataset = 'petersen' WINDOW w AS (ORDER BY ctid ROWS BETWEEN UNBOUNDED PRECEDING AND 9 FOLLOWING);
+FROM both_states WHERE dataset = 'petersen'
+WINDOW w AS (ORDER BY ctid ROWS BETWEEN UNBOUNDED PRECEDING AND 9 FOLLOWING);
 SELECT count(*) AS frames, bool_and(g.m::text = f.m::text) AS same
 FROM growing g
 JOIN (SELECT 491 AS n, gpu_ols_cluster_agg(s, 'CR3' ORDER BY ctid) AS m
@@ -135,7 +137,8 @@ RESET work_mem;
 SELECT (a).terms, (a).coef = (gpu_ols_solve(r, true, '{2}', 1)).coef AS solved, a::text = b::text AS by_name,
     (SELECT max(abs(e.value - o.value) / o.size) < 1e-14
      FROM model_entries(a, true) e, model_entries(f, true) o WHERE (e.i, e.j) = (o.i, o.j)) AS as_alone
-FROM (SELECT gpu_ols_cluster_agg(gpu_ols_named(s, '{invest,value,capital}'), 'CR1', true, '{2}', 1 ORDER BY cluster) AS a,
+FROM (SELECT gpu_ols_cluster_agg(gpu_ols_named(s, '{invest,value,capital}'), 'CR1', true, '{2}', 1
+              ORDER BY cluster) AS a,
           gpu_ols_cluster_agg(gpu_ols_named(s, '{invest,value,capital}'), 'CR1', true, '{capital}', 'value'::text
               ORDER BY cluster) AS b,
           gpu_ols_rollup(s ORDER BY cluster) AS r
