@@ -13,10 +13,11 @@
  *	 CR3		(G - 1) / G sum of w w', w = (1 - K_g)^-1 q_g
  *	 CR3J		(G - 1) / G sum of (w - m)(w - m)', m the mean of w
  *
- * C' w is by how much the estimate without the cluster differs: CR3 and CR3J are the cluster jackknife about the estimate and about the mean of those without a cluster, CV3 and CV3J
- * of MacKinnon, Nielsen and Webb (2023), "Leverage, influence, and the jackknife in clustered regression models". Where
- * the rows without a cluster don't determine all coefficients, 1 - K_g is singular, and its generalised inverse stands
- * for the inverse: of all estimates without the cluster, that nearest to b by A is taken.
+ * C' w is by how much the estimate without the cluster differs: CR3 and CR3J are the cluster jackknife about the
+ * estimate and about the mean of those without a cluster, CV3 and CV3J of MacKinnon, Nielsen and Webb (2023),
+ * "Leverage, influence, and the jackknife in clustered regression models". Where the rows without a cluster don't
+ * determine all coefficients, 1 - K_g is singular, and its generalised inverse stands for the inverse: of all estimates
+ * without the cluster, that nearest to b by A is taken.
  *
  * Clusters are taken GR_CLUSTER_LANES at a time, each in a lane of its own; the bits depend on their order, to the last
  * of double-double, and not on the processor.

@@ -12,9 +12,9 @@
  *
  *	 d_k / sqrt(f S), S = sum of (v_g (q_gk - theta u_gk) - u_g' d)^2
  *
- * and the data's -theta / sqrt(f W), W = sum of q_gk^2, where f is CR1's factor, which cancels from comparisons. d_k and S are of degree 1 and 2 in theta: five numbers a
- * replicate are its t for each null. So limits of confidence, the nulls that aren't rejected, cost little more than one
- * p-value.
+ * and the data's -theta / sqrt(f W), W = sum of q_gk^2, where f is CR1's factor, which cancels from comparisons. d_k
+ * and S are of degree 1 and 2 in theta: five numbers a replicate are its t for each null. So limits of confidence, the
+ * nulls that aren't rejected, cost little more than one p-value.
  *
  * P-values are those of two tails, symmetric: the share of replicates whose |t| is above the data's. A tie, as the
  * replicate has whose weights are all 1, isn't above.
