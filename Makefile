@@ -82,9 +82,10 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
-	ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score firth \
-	covariance covariance_errors states_clusters boot logreg logreg_fit logreg_step glm_step factors formula \
-	separation nist reference invariance projection project_rows feature_hash examples rewrite errors logreg_errors projection_errors \
+	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
+	firth covariance covariance_errors states_clusters boot logreg logreg_fit logreg_step glm_step factors formula \
+	separation nist reference invariance projection project_rows feature_hash examples rewrite errors logreg_errors \
+	projection_errors \
 	settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.

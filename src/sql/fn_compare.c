@@ -602,6 +602,7 @@ gr_vif_stats(PG_FUNCTION_ARGS)
 	GrError		err = {0};
 	Features	f;
 	double	   *vif;
+	const char **names = gr_state_column_names(stats);
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (stats->nrows == 0)
@@ -613,7 +614,7 @@ gr_vif_stats(PG_FUNCTION_ARGS)
 	memcpy(fit.aliased, f.aliased, (f.p + 1) * sizeof(bool));
 	fit.inverse = palloc_extended((Size) (f.p + 1) * (f.p + 1) * sizeof(double), MCXT_ALLOC_HUGE);
 	if (!gr_normal_solve(f.hi, f.lo, 0, 0, f.workspace, NULL, &fit, &gr_host, &err))
-		gr_raise_columns(&err, f.p, NULL);
+		gr_raise_columns(&err, f.p, (const char *const *) names);
 	vif = palloc(f.p * sizeof(double));
 	for (int k = 0; k < f.p; k++)
 		vif[k] = f.aliased[k + 1] ? INFINITY :
@@ -622,6 +623,6 @@ gr_vif_stats(PG_FUNCTION_ARGS)
 		if (f.aliased[k + 1])
 			mark_partners(&f, k, vif);
 	for (int k = 0; k < f.p; k++)
-		put_vif(rsinfo, psprintf("x%d", k + 1), vif[k]);
+		put_vif(rsinfo, names != NULL ? names[k] : psprintf("x%d", k + 1), vif[k]);
 	return (Datum) 0;
 }

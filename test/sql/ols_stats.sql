@@ -77,7 +77,7 @@ SELECT 'garbage'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6]}'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
-SELECT '{"version":4,"features":1,"rows":0,"skipped":0,"shift":[0,0],"gram":[]}'::gpu_ols_stats;
+SELECT '{"version":5,"features":1,"rows":0,"skipped":0,"shift":[0,0],"gram":[]}'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":2,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE

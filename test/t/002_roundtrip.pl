@@ -235,8 +235,18 @@ sub with_value
 
 my $value = substr($good, $value_at, unpack('N', substr($good, $value_at - 4, 4)));
 my $after_features = substr($value, 6);
+# version 4 has whether there are weights, and a name a column
+my $named = sub { return pack('n', 4) . substr($value, 2, 20) . $_[0] . substr($value, 22) };
 my @refused = (
-	[ 'version 4', pack('n', 4) . substr($value, 2), '0A000' ],
+	[ 'version 5', pack('n', 5) . substr($value, 2), '0A000' ],
+	[ 'version 4 without names', pack('n', 4) . substr($value, 2), '22P03' ],
+	[ 'a name too few', $named->("\0y\0x\0"), '22P03' ],
+	[ 'a name too many', $named->("\0y\0x\0z\0w\0"), '22P03' ],
+	[ 'an empty name', $named->("\0y\0\0z\0"), '22P03' ],
+	[ 'a name that is no text', $named->("\0y\0\xff\0z\0"), '22021' ],
+	[ 'names of weights that are not there', $named->("\1y\0x\0z\0"), '22P03' ],
+	[ 'a name without an end', pack('n', 4) . substr($value, 2, 20) . "\0y\0x\0z", '08P01' ],
+	[ 'names of no columns', pack('nN', 4, 2**32 - 1) . substr($value, 6, 16) . "\0y\0", '22P03' ],
 	[ 'version 3 without the weights\' number', pack('n', 3) . substr($value, 2), '22P03' ],
 	[ 'version 0', pack('n', 0) . substr($value, 2), '0A000' ],
 	[ 'version 1 with a shift', pack('n', 1) . substr($value, 2), '22P03' ],
