@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/dd.h"
+#include "compute/sum_clusters.h"
 #include "compute/sum_clusters_work.h"
 
 /*

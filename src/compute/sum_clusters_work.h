@@ -4,7 +4,7 @@
 #ifndef GPUREG_SUM_CLUSTERS_WORK_H
 #define GPUREG_SUM_CLUSTERS_WORK_H
 
-#include "compute/sum_clusters.h"
+#include "compute/compute.h"
 
 /* What a block of clusters is computed in; arrays are [entry][lane], but for the last ones, of one cluster */
 typedef struct GrClusterWork
