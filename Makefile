@@ -31,6 +31,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/sql/,feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o fn_iv.o fn_select.o fn_rolling.o) \
+	$(addprefix src/sql/,cluster_states.o fn_clusters.o fn_wild.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
@@ -61,7 +62,8 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o sink_many.o \
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_server.o \
-	ldl.o iv.o select.o select_subset.o select_best.o path.o path_active.o path_factor.o path_dd.o)
+	sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
+	path.o path_active.o path_factor.o path_dd.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
 	rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o project.o \
@@ -83,10 +85,10 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
-	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score firth \
-	covariance covariance_errors boot enet iv select rolling logreg logreg_fit logreg_step glm_step factors formula \
-	separation nist reference invariance projection project_rows feature_hash examples rewrite errors logreg_errors \
-	projection_errors settings
+	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
+	firth covariance covariance_errors boot enet iv select rolling states_clusters logreg logreg_fit logreg_step \
+	glm_step factors formula separation nist reference invariance projection project_rows feature_hash examples \
+	rewrite errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)
@@ -98,7 +100,7 @@ PROVE_FLAGS += -I test/t
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	sink_many_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test \
 	projection_test formula_test margins_test derive_test filter_test gram_subset_test boot_test \
-	remote_test iv_test select_test)
+	remote_test iv_test select_test sum_clusters_test wild_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \

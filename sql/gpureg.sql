@@ -431,6 +431,126 @@ CREATE FUNCTION gpu_ols_named(stats gpu_ols_stats, names text[]) RETURNS gpu_ols
 CREATE FUNCTION gpu_ols_names(stats gpu_ols_stats) RETURNS text[]
     AS 'MODULE_PATHNAME', 'gr_ols_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+-- Covariances robust to clusters, from one state a cluster; CR1 if vcov isn't given. features and response as in
+-- gpu_ols_solve
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats, vcov text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats, vcov text, intercept boolean) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats, vcov text, intercept boolean, features "any",
+                                      response "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_final(internal) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats) (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text) (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text, intercept boolean) (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text, intercept boolean, features "any",
+                                     response "any") (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_ols_two_way(one gpu_model, other gpu_model, "both" gpu_model) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_two_way' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+-- The wild cluster bootstrap of one coefficient, from one state a cluster
+CREATE TYPE gpu_wild_boot AS (
+    term text, estimate float8, std_error float8, statistic float8, p_value float8, conf_low float8, conf_high float8,
+    reps int, clusters bigint
+);
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text, reps int)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                    conf_level float8, seed bigint)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                    conf_level float8, seed bigint, key "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                    conf_level float8, seed bigint, key "any", intercept boolean, features "any",
+                                    response "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_final(internal) RETURNS gpu_wild_boot
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text) (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text, reps int) (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                   conf_level float8, seed bigint) (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                   conf_level float8, seed bigint, key "any") (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                   conf_level float8, seed bigint, key "any", intercept boolean, features "any",
+                                   response "any") (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
 -- Two-stage least squares; endogenous, instruments, features: numbers or names of the state's columns
 CREATE FUNCTION gpu_iv_solve(stats gpu_ols_stats, endogenous "any", instruments "any", intercept boolean DEFAULT true,
                              features "any" DEFAULT NULL, response "any" DEFAULT NULL) RETURNS gpu_model
@@ -1197,6 +1317,46 @@ COMMENT ON FUNCTION gpu_ols_rolling(text, int, int, boolean)
     IS 'linear regression over windows of an ordered query''s rows';
 COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[]) IS 'the state with names of its columns, the response''s first';
 COMMENT ON FUNCTION gpu_ols_names(gpu_ols_stats) IS 'names of a state''s columns, the response''s first';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean, "any", "any")
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_cluster_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats)
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text)
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean)
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean, "any", "any")
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON FUNCTION gpu_ols_two_way(gpu_model, gpu_model, gpu_model)
+    IS 'covariances by two ways of clustering, from those by each and by both';
+COMMENT ON TYPE gpu_wild_boot IS 'a wild cluster bootstrap of a coefficient';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text)
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int)
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text, float8, float8, bigint)
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text, float8, float8, bigint, "any")
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text, float8, float8, bigint, "any",
+                                        boolean, "any", "any")
+    IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_wild_boot_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text)
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int)
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint)
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint, "any")
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint, "any", boolean, "any",
+                                       "any")
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
 COMMENT ON TYPE gpu_logreg_step
     IS 'mergeable state of one Newton step of a logistic regression or another generalised linear model';
 COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';

@@ -96,8 +96,8 @@ key_of_numeric(Datum value)
 	return key_of_bytes(digits, strlen(digits));
 }
 
-static int64
-key_of(Oid type, Datum value)
+int64
+gr_boot_key_of(Oid type, Datum value)
 {
 	switch (type)
 	{
@@ -123,6 +123,20 @@ key_of(Oid type, Datum value)
 	}
 }
 
+Oid
+gr_boot_key_type(FunctionCallInfo fcinfo, int argument)
+{
+	Oid			given = get_fn_expr_argtype(fcinfo->flinfo, argument);
+	Oid			type = getBaseType(given);
+
+	if (!has_keys(type))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("values of type %s have no keys", format_type_be(given)),
+				 errhint("Cast them, to text for example.")));
+	return type;
+}
+
 /* The type, looked up at the first call */
 static Oid
 find_type(FunctionCallInfo fcinfo)
@@ -131,15 +145,8 @@ find_type(FunctionCallInfo fcinfo)
 
 	if (type == NULL)
 	{
-		Oid			given = get_fn_expr_argtype(fcinfo->flinfo, 0);
-
 		type = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(Oid));
-		*type = getBaseType(given);
-		if (!has_keys(*type))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("values of type %s have no keys", format_type_be(given)),
-					 errhint("Cast them, to text for example.")));
+		*type = gr_boot_key_type(fcinfo, 0);
 		fcinfo->flinfo->fn_extra = type;
 	}
 	return *type;
@@ -151,5 +158,5 @@ gr_boot_key(PG_FUNCTION_ARGS)
 {
 	Oid			type = find_type(fcinfo);
 
-	PG_RETURN_FLOAT8((float8) key_of(type, PG_GETARG_DATUM(0)));
+	PG_RETURN_FLOAT8((float8) gr_boot_key_of(type, PG_GETARG_DATUM(0)));
 }

@@ -6,7 +6,15 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
+
 /* ERROR unless values of the type, which the query's column of that name has, have keys. */
 extern void gr_check_boot_key(Oid type, const char *name);
+
+/* The type of an argument, whose values have keys; ERROR if they don't. */
+extern Oid	gr_boot_key_type(FunctionCallInfo fcinfo, int argument);
+
+/* The key of a value of such a type: an integer that is within 2^53 */
+extern int64 gr_boot_key_of(Oid type, Datum value);
 
 #endif							/* GPUREG_BOOT_KEY_H */
