@@ -958,6 +958,30 @@ CREATE FUNCTION gpu_devices()
 -- Kept rows
 --
 
+-- What gpu_keep runs over its query in parallel workers: rows go into a ring, and the state is what was learnt of the
+-- columns. An enum's labels are what its levels are called, and can be changed.
+CREATE FUNCTION gpu_keep_accum(internal, ring bytea, names text[], VARIADIC "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_keep_accum' LANGUAGE C VOLATILE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_keep_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_keep_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_keep_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_keep_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_keep_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_keep_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_keep_final(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_keep_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_keep_pass(ring bytea, names text[], VARIADIC "any") (
+    SFUNC = gpu_keep_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_keep_combine,
+    SERIALFUNC = gpu_keep_serial,
+    DESERIALFUNC = gpu_keep_deserial,
+    FINALFUNC = gpu_keep_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
 CREATE FUNCTION gpu_keep(name text, query text, replace boolean DEFAULT false) RETURNS bigint
     AS 'MODULE_PATHNAME', 'gr_keep' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
 
@@ -1207,6 +1231,13 @@ COMMENT ON FUNCTION gpu_feature_hash(text[], int, bigint, float8) IS 'tokens has
 COMMENT ON FUNCTION gpu_feature_hash(jsonb, int, bigint, float8)
     IS 'features and their values hashed into a vector of k elements';
 COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';
+COMMENT ON FUNCTION gpu_keep_accum(internal, bytea, text[], "any") IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_keep_combine(internal, internal) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_keep_serial(internal) IS 'aggregate serialization function';
+COMMENT ON FUNCTION gpu_keep_deserial(bytea, internal) IS 'aggregate deserialization function';
+COMMENT ON FUNCTION gpu_keep_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_keep_pass(bytea, text[], VARIADIC "any")
+    IS 'the rows of a query on their way to a device service that keeps them';
 COMMENT ON FUNCTION gpu_keep(text, text, boolean) IS 'keeps the rows of a query in a device service';
 COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role may use them';
 COMMENT ON FUNCTION gpu_forget(text) IS 'lets kept rows go';

@@ -9,4 +9,7 @@
 /* ERROR unless values of the type, which the query's column of that name has, have keys. */
 extern void gr_check_boot_key(Oid type, const char *name);
 
+/* The key of a text, whose blanks at the end count */
+extern int64 gr_boot_text_key(const char *bytes, int nbytes);
+
 #endif							/* GPUREG_BOOT_KEY_H */

@@ -39,6 +39,8 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 5000) i;
 	CREATE FUNCTION napping(i int) RETURNS int LANGUAGE plpgsql VOLATILE AS
 		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.1) END; RETURN i; END$$;
+	CREATE FUNCTION worker_napping(i int) RETURNS int LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS
+		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.1) END; RETURN i; END$$;
 	-- the largest relative difference
 	CREATE FUNCTION difference(a float8[], b float8[]) RETURNS float8 LANGUAGE sql AS
 		$$SELECT max(CASE WHEN u IS NOT DISTINCT FROM v THEN 0
@@ -290,6 +292,69 @@ is($node->safe_psql('other', "CREATE EXTENSION gpureg; $names; "
 	'a database has names of its own');
 is($node->safe_psql('postgres', $fit), $expected, 'and leaves those of others');
 left($bytes, 'roles');
+
+#
+# Rows that parallel workers read: the same ones, in another order
+#
+my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
+  . 'SET parallel_leader_participation = off';
+my $by_workers = "SELECT gpu_keep('by workers', 'SELECT $columns FROM t')";
+my $workers_slow = q{SELECT gpu_keep('slow', 'SELECT y, worker_napping(i) AS x, g FROM t')};
+is($node->safe_psql('postgres', "$parallel; $by_workers; SELECT function, device, rows, workers > 0 FROM gpu_last_run()"),
+	"$rows\ngpu_keep|cpu, device service|$rows|t", 'workers read the rows');
+is($node->safe_psql('postgres', q{SELECT k.rows, k.bytes = t.bytes, k.columns = t.columns FROM gpu_kept() k, gpu_kept() t
+	WHERE k.name = 'by workers' AND t.name = 't'}), "$rows|t|t", 'as many, and of the same columns');
+for my $case (
+	[ 'gpu_ols_fit', q{formula => 'y ~ x3 + g * s + b'} ],
+	[ 'gpu_ols_fit', q{formula => 'y ~ poly(big, 2) + x1', rows => 'g <> ''a'' AND won'} ],
+	[ 'gpu_logreg_fit', q{formula => 'won ~ x1 + x3 + g', weights => 'w'} ],
+	[ 'gpu_glm_fit', q{formula => 'count ~ x1 + s', family => 'poisson', offsets => 'x3'} ])
+{
+	my ($function, $options) = @$case;
+
+	is($node->safe_psql('postgres', "SELECT difference(k.coef, t.coef) < 1e-11, difference(k.vcov, t.vcov) < 1e-11,
+		(k.terms, k.n, k.n_skipped, k.design) IS NOT DISTINCT FROM (t.terms, t.n, t.n_skipped, t.design)
+		FROM $function(kept => 'by workers', $options) k, $function(kept => 't', $options) t"), 't|t|t',
+		"$function to rows that workers have read: $options");
+}
+is($node->safe_psql('postgres', "$parallel; SELECT gpu_keep('by workers', 'SELECT y, x1, s FROM t ORDER BY i', true);
+	SELECT (gpu_ols_fit(kept => 'by workers')).coef = (gpu_ols_fit('SELECT y, x1, s FROM t ORDER BY i')).coef"),
+	"$rows\nt", 'ORDER BY is heeded');
+$node->safe_psql('postgres', q{SELECT gpu_forget('by workers');
+	CREATE TABLE wide AS SELECT y, x1, i, CASE WHEN i = 4321 THEN 'NaN'::float8 ELSE i END AS nan FROM t; ANALYZE wide});
+for my $case (
+	[ 'SELECT y, nan FROM wide', '22023', 'NaN' ],
+	[ 'SELECT y, 1 / (i - 4321) FROM wide', '22012', 'an error of the query' ],
+	[ 'SELECT y, repeat(i::text, 400) FROM wide', '54000', 'a long level' ],
+	[ 'SELECT y, i::text || g FROM wide, (VALUES (1), (2), (3)) v (g)', '54000', 'too many levels' ],
+	[ 'SELECT y, x1 FROM wide WHERE i < 0', 'P0002', 'no rows' ])
+{
+	my ($query, $state, $name) = @$case;
+
+	error_is($node, "$parallel; SELECT gpu_keep('by workers', '$query')", $state, "workers: $name");
+	left($bytes, "workers: $name");
+}
+for my $way (qw(cancel terminate))
+{
+	my $session = start_session($node, "workers_$way", split(/; /, $parallel), $workers_slow);
+	my $backend = wait_active($node, "workers_$way", 'gpu_keep');
+
+	cmp_ok(service_becomes(qr/^$pid\|\d+\|1\|/), '<', 10, "workers, $way: rows are on their way") or diag(service());
+	cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE leader_pid = $backend"), '>', 0,
+		"workers, $way: there are some");
+	$node->safe_psql('postgres', "SELECT pg_${way}_backend($backend)");
+	my (undef, $err) = finish_session($session);
+	is(sqlstate($err), $way eq 'cancel' ? '57014' : '57P01', "workers, $way: the error");
+	left($bytes, "workers, $way");
+}
+$node->safe_psql('postgres', "ALTER SYSTEM SET gpureg.service_memory = '2MB'; SELECT pg_reload_conf()");
+sleep 0.5;
+like(error_is($node, "$parallel; " . q{SELECT gpu_keep('large', 'SELECT y, x1, v FROM wide, generate_series(1, 40) v')},
+		'53200', 'workers: more than there is memory for'), qr/not enough memory in the device service/, 'is said so');
+left($bytes, 'workers: rows that did not fit');
+$node->safe_psql('postgres', q{ALTER SYSTEM RESET gpureg.service_memory; SELECT pg_reload_conf(); DROP TABLE wide});
+sleep 0.5;
+survived($node, $postmaster, 'workers');
 
 # in a transaction
 is($node->safe_psql('postgres', "BEGIN; $again; ROLLBACK; $fit"), "$rows\n$expected", 'ROLLBACK leaves what is kept');
