@@ -294,6 +294,64 @@ is($node->safe_psql('postgres', $fit), $expected, 'and leaves those of others');
 left($bytes, 'roles');
 
 #
+# Bootstraps: the same replicates as of the query, to the bit
+#
+my $boot_columns = 'i, y, x1, x2, x3, big, g, s::text AS s, b, won, w';
+$node->safe_psql('postgres', "SELECT gpu_keep('boot', 'SELECT $boot_columns FROM t')");
+for my $case (
+	[ 'ols', q{key => 'i', formula => 'y ~ x1 + x3'} ],
+	[ 'ols', q{key => 'i', formula => 'y ~ poly(big, 2) * g', weights => 'w'}, 'x2 > 3' ],
+	[ 'ols', q{key => 'i', formula => 'y ~ . - i + poly(i, 2)'} ],
+	[ 'ols', q{clusters => 'x2', formula => 'y ~ x1 + x2', intercept => false} ],
+	[ 'ols', q{clusters => 'g', formula => 'y ~ x1 + s'} ],
+	[ 'ols', q{clusters => 's', formula => 'y ~ x1 + s'}, q{g <> 'a'} ],
+	[ 'ols', q{key => 'b', formula => 'y ~ x1'} ],
+	[ 'logreg', q{key => 'i', formula => 'won ~ x1 + x3 + g', weights => 'w'}, 'won OR x2 < 4' ],
+	[ 'logreg', q{clusters => 'g', formula => 'won ~ x1'} ])
+{
+	my ($function, $options, $filter) = @$case;
+	my $of = "gpu_${function}_boot_replicates(reps => 70, seed => -3, $options";
+	my $rows_are = defined $filter ? "\$f\$$filter\$f\$" : 'NULL';
+	my $where = $filter // 'true';
+
+	is($node->safe_psql('postgres', "SET client_min_messages = error;
+		SELECT bool_and(k.estimate IS NOT DISTINCT FROM q.estimate), count(*) = count(k.term), count(*) = count(q.term),
+			count(k.estimate) > 0
+		FROM $of, kept => 'boot', rows => $rows_are) k
+		FULL JOIN $of, query => \$q\$SELECT $boot_columns FROM t WHERE $where\$q\$) q USING (replicate, term)"),
+		't|t|t|t', "bootstrap, $function, $options, $where");
+}
+for my $kind (qw(percentile basic normal bca))
+{
+	my $options = "100, 'i', 7, formula => 'won ~ x1 + x2', kind => '$kind'";
+
+	is($node->safe_psql('postgres', "SELECT * FROM gpu_logreg_boot(NULL, $options, kept => 'boot')"),
+		$node->safe_psql('postgres', "SELECT * FROM gpu_logreg_boot('SELECT $boot_columns FROM t', $options)"),
+		"bootstrap, $kind limits");
+}
+like($node->safe_psql('postgres', q{SELECT count(*) FROM gpu_ols_boot(kept => 'boot', key => 'i', formula => 'y ~ x1');
+	SELECT function, device, reason, rows FROM gpu_last_run()}),
+	qr/^2\ngpu_ols_boot\|cpu, device service\|the rows are kept there\|$rows$/, 'gpu_last_run of a bootstrap');
+sub boot { return "SELECT * FROM gpu_ols_boot(kept => 'boot', formula => 'y ~ x2', $_[0])"; }
+for my $case (
+	[ boot(q{key => 'x1'}), '42804', 'keys that are no integers' ],
+	[ boot(q{key => 'big', clusters => 'i'}), '22023', 'a key and clusters' ],
+	[ boot('reps => 10'), '22023', 'neither' ],
+	[ boot(q{key => 'nothing'}), '42703', 'no such key' ],
+	[ boot(q{key => 'i', reps => NULL}), '22004', 'NULL replicates' ],
+	[ boot(q{clusters => 'g', kind => 'bca'}), '0A000', 'bca by clusters' ],
+	[ boot(q{key => 'i', query => 'TABLE t'}), '22023', 'both a query and kept rows' ],
+	[ boot(q{key => 'i', rows => 'x2 > 99'}), 'P0002', 'a filter that leaves nothing' ],
+	[ q{SELECT * FROM gpu_ols_boot(key => 'i')}, '22004', 'neither a query nor kept rows' ],
+	[ q{SELECT * FROM gpu_ols_boot('TABLE t', key => 'i', rows => 'x1 > 0')}, '22023', 'a filter of a query' ],
+	[ q{SELECT * FROM gpu_logreg_boot(kept => 'nowhere', key => 'i')}, '42704', 'no such rows' ])
+{
+	error_is($node, $case->[0], $case->[1], "bootstrap: $case->[2]");
+}
+$node->safe_psql('postgres', q{SELECT gpu_forget('boot')});
+left($bytes, 'bootstraps');
+
+#
 # Rows that parallel workers read: the same ones, in another order
 #
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
@@ -317,6 +375,11 @@ for my $case (
 		FROM $function(kept => 'by workers', $options) k, $function(kept => 't', $options) t"), 't|t|t',
 		"$function to rows that workers have read: $options");
 }
+is($node->safe_psql('postgres', "$parallel; " . q{SELECT gpu_keep('by workers', 'SELECT i, y, x1, g FROM t', true);
+	SELECT max(abs(k.estimate - q.estimate)) < 1e-12
+	FROM gpu_ols_boot_replicates(kept => 'by workers', key => 'i', reps => 50, formula => 'y ~ x1 + g') k
+	JOIN gpu_ols_boot_replicates('SELECT i, y, x1, g FROM t', 50, 'i', formula => 'y ~ x1 + g') q
+		USING (replicate, term)}), "$rows\nt", 'a bootstrap is of the same replicates, whatever the order');
 is($node->safe_psql('postgres', "$parallel; SELECT gpu_keep('by workers', 'SELECT y, x1, s FROM t ORDER BY i', true);
 	SELECT (gpu_ols_fit(kept => 'by workers')).coef = (gpu_ols_fit('SELECT y, x1, s FROM t ORDER BY i')).coef"),
 	"$rows\nt", 'ORDER BY is heeded');

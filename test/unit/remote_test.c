@@ -302,7 +302,7 @@ derivation_of(int ncolumns)
 	const int	columns[2] = {4, 0};
 	const GrFilterStep step = {GR_FILTER_GT, 1, 0.25};
 	const GrDeriveOptions options = {
-		.ncolumns = ncolumns,.response = P,.weight = -1,.offset = -1,.columns = columns,.nfeatures = 2,
+		.ncolumns = ncolumns,.response = P,.weight = -1,.offset = -1,.key = -1,.columns = columns,.nfeatures = 2,
 		.steps = &step,.nsteps = 1
 	};
 	GrError		err = {0};
