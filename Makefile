@@ -30,7 +30,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o method.o glm_fit.o) \
 	$(addprefix src/sql/,feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
-	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o) \
+	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o fn_predict_rows.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config

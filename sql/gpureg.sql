@@ -999,6 +999,11 @@ CREATE FUNCTION gpu_kept()
 CREATE FUNCTION gpu_forget(name text) RETURNS boolean
     AS 'MODULE_PATHNAME', 'gr_forget' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 
+-- Predictions for kept rows; id: the value of the column key
+CREATE FUNCTION gpu_predict_rows(model gpu_model, kept text, key text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (id float8, prediction float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000;
+
 CREATE FUNCTION gpu_last_run()
     RETURNS TABLE (function text, device text, reason text, rows bigint, features int, bytes_to_device bigint,
                    read_seconds float8, copy_seconds float8, kernel_seconds float8, solve_seconds float8,
@@ -1247,5 +1252,6 @@ COMMENT ON AGGREGATE gpu_keep_pass(bytea, text[], VARIADIC "any")
 COMMENT ON FUNCTION gpu_keep(text, text, boolean) IS 'keeps the rows of a query in a device service';
 COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role may use them';
 COMMENT ON FUNCTION gpu_forget(text) IS 'lets kept rows go';
+COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, text) IS 'predictions of a model for kept rows';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';

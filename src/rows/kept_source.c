@@ -8,9 +8,11 @@
 
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "compute/derive.h"
+#include "compute/derive_row.h"
 #include "compute/row_filter.h"
 #include "rows/design_values.h"
 #include "rows/frame.h"
@@ -21,6 +23,9 @@
 #include "run/device.h"
 #include "run/job.h"
 #include "run/raise.h"
+
+/* Rows that are read back at a time */
+#define PIECE_NBYTES ((Size) 1 << 20)
 
 /* What is being read */
 typedef struct Reading
@@ -581,4 +586,88 @@ gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIn
 	if (counts.nrows == 0)
 		raise_none(&counts);
 	error_context_stack = context.previous;
+}
+
+/*
+ * Rows that are read back
+ */
+
+struct GrKeptReader
+{
+	Reading		reading;
+	GrFitRows	rows;
+	int64		npiece;			/* rows of a piece, but for the last one */
+	int64		first;			/* that wasn't read yet */
+	double	   *piece;
+	int64		n;				/* rows in it, */
+	int64		at;				/* and those that were given */
+};
+
+GrKeptReader *
+gr_kept_reader(const char *kept, const char *filter)
+{
+	GrKeptReader *reader = palloc0(sizeof(GrKeptReader));
+	Size		row_nbytes;
+
+	reader->rows = (GrFitRows) {.kept = kept,.filter = filter};
+	reader->reading.rows = &reader->rows;
+	reader->reading.key = -1;
+	open_set(&reader->reading);
+	read_filter(&reader->reading);
+	row_nbytes = reader->reading.set.ncolumns * sizeof(double);
+	reader->npiece = Max(PIECE_NBYTES / row_nbytes, 1);
+	reader->piece = palloc(reader->npiece * row_nbytes);
+	return reader;
+}
+
+const GrKeptSet *
+gr_kept_reader_set(const GrKeptReader *reader)
+{
+	return &reader->reading.set;
+}
+
+/* False: there are no more rows. What came is copied, as others may ask the service meanwhile. */
+static bool
+read_piece(GrKeptReader *reader)
+{
+	const Reading *r = &reader->reading;
+	int64		n = Min(reader->npiece, r->set.entry.nrows - reader->first);
+	const double *rows = NULL;
+	GrError		err = {0};
+
+	CHECK_FOR_INTERRUPTS();
+	if (n <= 0)
+		return false;
+	if (!gr_remote_read(r->client, r->set.entry.id, r->set.ncolumns, reader->first, n, &rows, &gr_host, &err))
+	{
+		if (err.status == GR_INVALID)
+			raise_gone(r);
+		gr_raise(&err);
+	}
+	memcpy(reader->piece, rows, n * r->set.ncolumns * sizeof(double));
+	reader->first += n;
+	reader->n = n;
+	reader->at = 0;
+	return true;
+}
+
+const double *
+gr_kept_next(GrKeptReader *reader)
+{
+	const Reading *r = &reader->reading;
+
+	for (;;)
+	{
+		const double *row = reader->piece + reader->at * r->set.ncolumns;
+
+		if (reader->at == reader->n)
+		{
+			if (!read_piece(reader))
+				return NULL;
+			continue;
+		}
+		reader->at++;
+		if (gr_filter_passes(r->steps, r->nsteps, row))
+			return row;
+	}
 }
