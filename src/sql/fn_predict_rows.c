@@ -246,6 +246,26 @@ put_rows(ReturnSetInfo *rsinfo, Prediction *p, GrKeptReader *reader, int key)
 	MemoryContextSwitchTo(old);
 }
 
+static void
+describe_kept(void *arg)
+{
+	errcontext("kept rows \"%s\"", (const char *) arg);
+}
+
+/* Where the column that tells rows apart is; -1: none is named */
+static int
+find_key(FunctionCallInfo fcinfo, const GrKeptSet *set)
+{
+	int			key;
+
+	if (PG_ARGISNULL(ARG_KEY))
+		return -1;
+	key = gr_find_column(set->ncolumns, set->names, "key", text_to_cstring(PG_GETARG_TEXT_PP(ARG_KEY)));
+	if (set->columns[key].kind == GR_KEPT_FACTOR)
+		raise_kind(&set->columns[key], true);
+	return key;
+}
+
 /*
  * gpu_predict_rows(model gpu_model, kept text, key text, rows text): (id float8, prediction float8); no rows if there is
  * no model, or no name
@@ -254,24 +274,20 @@ Datum
 gr_predict_rows(PG_FUNCTION_ARGS)
 {
 	Prediction	p = {.n = 0};
+	ErrorContextCallback context = {.callback = describe_kept,.previous = error_context_stack};
 	GrKeptReader *reader;
-	int			key = -1;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(ARG_MODEL) || PG_ARGISNULL(ARG_KEPT))
 		return (Datum) 0;
 	gr_open_predictor(fcinfo, &p.model, NULL);
-	reader = gr_kept_reader(text_to_cstring(PG_GETARG_TEXT_PP(ARG_KEPT)), PG_ARGISNULL(ARG_ROWS) ? NULL :
-							text_to_cstring(PG_GETARG_TEXT_PP(ARG_ROWS)));
+	context.arg = text_to_cstring(PG_GETARG_TEXT_PP(ARG_KEPT));
+	error_context_stack = &context;
+	reader = gr_kept_reader(context.arg, PG_ARGISNULL(ARG_ROWS) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(ARG_ROWS)));
 	p.set = gr_kept_reader_set(reader);
 	find_columns(&p);
-	if (!PG_ARGISNULL(ARG_KEY))
-	{
-		key = gr_find_column(p.set->ncolumns, p.set->names, "key", text_to_cstring(PG_GETARG_TEXT_PP(ARG_KEY)));
-		if (p.set->columns[key].kind == GR_KEPT_FACTOR)
-			raise_kind(&p.set->columns[key], true);
-	}
 	p.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
-	put_rows((ReturnSetInfo *) fcinfo->resultinfo, &p, reader, key);
+	put_rows((ReturnSetInfo *) fcinfo->resultinfo, &p, reader, find_key(fcinfo, p.set));
+	error_context_stack = context.previous;
 	return (Datum) 0;
 }

@@ -352,6 +352,55 @@ $node->safe_psql('postgres', q{SELECT gpu_forget('boot')});
 left($bytes, 'bootstraps');
 
 #
+# Predictions: those of the rows themselves, to the bit
+#
+$node->safe_psql('postgres', q{SELECT gpu_keep('rows', 'SELECT i, y, x1, x2, x3, big, g, s, b, won FROM t')});
+for my $case (
+	[ q{gpu_ols_fit(kept => 'rows', formula => 'y ~ x1 + x3')} ],
+	[ q{gpu_ols_fit(kept => 'rows', formula => 'y ~ poly(big, 3) * g + b + s')}, 'x2 > 2' ],
+	[ q{gpu_ols_fit('TABLE t', formula => 'y ~ factor(x2) * s + factor(b):x1')} ],
+	[ q{gpu_logreg_fit('TABLE t', formula => 'won ~ x2 * x1 + g')}, q{g = 'a' OR x3 > 3} ],
+	[ q{gpu_glm_fit('TABLE t', family => 'poisson', formula => 'count ~ x1')}, 'x1 < 0' ])
+{
+	my ($fit, $filter) = @$case;
+	my $where = $filter // 'true';
+	my $rows_are = defined $filter ? "\$f\$$filter\$f\$" : 'NULL';
+
+	is($node->safe_psql('postgres', "SELECT count(*) = (SELECT count(*) FROM t WHERE $where), count(p.prediction) > 0,
+		bool_and(p.prediction IS NOT DISTINCT FROM gpu_predict(m, t))
+		FROM $fit m, gpu_predict_rows(m, 'rows', 'i', $rows_are) p JOIN t ON t.i = p.id"), 't|t|t',
+		"predictions of $fit, $where");
+}
+is($node->safe_psql('postgres', q{SELECT bool_and(p.prediction = gpu_predict(m, x1, x2)), count(*)
+	FROM gpu_ols_fit('SELECT y, x1, x2 FROM t') m, gpu_predict_rows(m, 'rows', 'i') p JOIN t ON i = id}), "t|$rows",
+	'of a model without a formula');
+is($node->safe_psql('postgres', q{SELECT count(*), count(id), count(prediction), max(prediction) = min(prediction)
+	FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ 1'), 'rows')}), "$rows|0|$rows|t",
+	'of an intercept, without a key');
+is($node->safe_psql('postgres', q{SELECT (SELECT count(*) FROM gpu_predict_rows(NULL, 'rows')),
+	(SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ x1'), NULL)),
+	(SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ x1'), 'rows', rows => 'x1 > 9'))}),
+	'0|0|0', 'of nothing');
+sub predicting { return "SELECT * FROM gpu_predict_rows(gpu_ols_fit('TABLE t', formula => '$_[0]'), $_[1])"; }
+for my $case (
+	[ predicting('y ~ x1', q{'nowhere'}), '42704', 'no such rows' ],
+	[ predicting('y ~ x1', q{'rows', 'g'}), '42804', 'a category as the key' ],
+	[ predicting('y ~ x1', q{'rows', 'nothing'}), '42703', 'no such key' ],
+	[ predicting('y ~ x1', q{'rows', rows => 'x1 >'}), '42601', 'half a filter' ],
+	[ predicting('y ~ w', q{'rows'}), '42703', 'a column that was not kept' ],
+	[ q{SELECT * FROM gpu_predict_rows(gpu_ols_fit('SELECT y, x1 AS g FROM t'), 'rows')}, '42804',
+		'a category for a number' ],
+	[ q{SELECT * FROM gpu_predict_rows(gpu_ols_fit('SELECT y, g FROM t WHERE g <> ''a'''), 'rows')}, '22023',
+		'a level that the model does not have' ])
+{
+	error_is($node, $case->[0], $case->[1], "predictions: $case->[2]");
+}
+is(sqlstate((try_sql($node, q{SELECT * FROM gpu_predict_rows(gpu_ols_fit('SELECT i AS y, i * i AS x1
+	FROM generate_series(1, 9) i'), 'rows')}, user => 'bob'))[1]), '42501', 'predictions of rows of another role');
+$node->safe_psql('postgres', q{SELECT gpu_forget('rows')});
+left($bytes, 'predictions');
+
+#
 # Rows that parallel workers read: the same ones, in another order
 #
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
