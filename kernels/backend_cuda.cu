@@ -374,6 +374,7 @@ static const GrSinkOps sink_ops = {
 	gr_cuda_rows_can_ascend,
 	gr_cuda_rows_ascend,
 	cuda_sink_derive,
+	gr_cuda_rows_read,
 	cuda_sink_times,
 	cuda_sink_end,
 };

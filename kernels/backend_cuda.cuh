@@ -219,6 +219,9 @@ extern bool gr_cuda_rows_resize(RowsSink *rows, int64_t nrows, GrError *err);
 extern bool gr_cuda_rows_derive(RowsSink *from, const GrDerivation *d, GrRowRules rules, RowsSink *into,
 								GrDeriveCounts *counts, const GrHost *host, GrError *err);
 
+/* Rows as they are kept, on their way back; see read() */
+extern bool gr_cuda_rows_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError *err);
+
 /* What the kind has opened, the streams being idle. */
 extern void gr_cuda_gram_free(GramSink *gram);
 extern void gr_cuda_rows_free(RowsSink *rows);

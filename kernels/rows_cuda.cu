@@ -302,6 +302,34 @@ gr_cuda_rows_add(RowsSink *rows, const void *block, int64_t nrows, GrError *err)
 	return true;
 }
 
+bool
+gr_cuda_rows_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError *err)
+{
+	const RowsSink *from = static_cast<const RowsSink *>(sink);
+	const int64_t ncols = gr_row_ncols(sink->shape);
+
+	if (sink->kind != GR_SINK_KEEP || first < 0 || nrows < 0 || nrows > from->nrows - first)
+		return gr_fail(err, GR_INVALID, 0, "there are no such rows");
+	SESSION_CUDA(sink->session, err, cudaSetDevice(sink->session->info.id), "selecting the device");
+	for (int c = 0; nrows > 0 && c < from->nchunks; c++)
+	{
+		const RowsChunk *chunk = &from->chunks[c];
+		const int64_t n = chunk->nrows - first < nrows ? chunk->nrows - first : nrows;
+
+		if (n > 0)
+		{
+			SESSION_CUDA(sink->session, err,
+						 cudaMemcpyAsync(rows, chunk->rows + first * ncols, (size_t) (n * ncols) * sizeof(double),
+										 cudaMemcpyDeviceToHost, sink->kernel_stream), "copying rows from the device");
+			rows += n * ncols;
+			nrows -= n;
+		}
+		first = first > chunk->nrows ? first - chunk->nrows : 0;
+	}
+	SESSION_CUDA(sink->session, err, cudaStreamSynchronize(sink->kernel_stream), "copying rows from the device");
+	return true;
+}
+
 /* After work estimated at work_s was sent: waits for it and asks the host, once enough has come together. */
 static bool
 poll_host(RowsPass *run, double work_s, GrError *err)

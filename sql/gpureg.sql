@@ -895,27 +895,33 @@ CREATE AGGREGATE gpu_boot_pass(request gpu_logreg_step, draws bigint[], influenc
     PARALLEL = SAFE
 );
 
--- The Poisson bootstrap: a row a term, or a row a replicate and term. key or clusters names a column of the query.
-CREATE FUNCTION gpu_ols_boot(query text, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
+-- The Poisson bootstrap: a row a term, or a row a replicate and term. key or clusters names a column of the query, or of
+-- the kept rows.
+CREATE FUNCTION gpu_ols_boot(query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL,
+                             seed bigint DEFAULT 0,
                              intercept boolean DEFAULT true, formula text DEFAULT NULL,
                              weights text DEFAULT NULL, clusters text DEFAULT NULL,
-                             conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile')
+                             conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile',
+                             kept text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS TABLE (term text, estimate float8, std_error float8, bias float8, conf_low float8, conf_high float8)
     AS 'MODULE_PATHNAME', 'gr_ols_boot' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
 CREATE FUNCTION gpu_ols_boot_replicates(
-    query text, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0, intercept boolean DEFAULT true,
-    formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL)
+    query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
+    intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL,
+    kept text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS TABLE (replicate int, term text, estimate float8)
     AS 'MODULE_PATHNAME', 'gr_ols_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
-CREATE FUNCTION gpu_logreg_boot(query text, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
+CREATE FUNCTION gpu_logreg_boot(query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
                                 intercept boolean DEFAULT true, formula text DEFAULT NULL,
                                 weights text DEFAULT NULL, clusters text DEFAULT NULL,
-                                conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile')
+                                conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile',
+                                kept text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS TABLE (term text, estimate float8, std_error float8, bias float8, conf_low float8, conf_high float8)
     AS 'MODULE_PATHNAME', 'gr_logreg_boot' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
 CREATE FUNCTION gpu_logreg_boot_replicates(
-    query text, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0, intercept boolean DEFAULT true,
-    formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL)
+    query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
+    intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL,
+    kept text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS TABLE (replicate int, term text, estimate float8)
     AS 'MODULE_PATHNAME', 'gr_logreg_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
 
@@ -1201,6 +1207,30 @@ CREATE FUNCTION gpu_devices()
 -- Kept rows
 --
 
+-- What gpu_keep runs over its query in parallel workers: rows go into a ring, and the state is what was learnt of the
+-- columns. An enum's labels are what its levels are called, and can be changed.
+CREATE FUNCTION gpu_keep_accum(internal, ring bytea, names text[], VARIADIC "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_keep_accum' LANGUAGE C VOLATILE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_keep_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_keep_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_keep_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_keep_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_keep_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_keep_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_keep_final(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_keep_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_keep_pass(ring bytea, names text[], VARIADIC "any") (
+    SFUNC = gpu_keep_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_keep_combine,
+    SERIALFUNC = gpu_keep_serial,
+    DESERIALFUNC = gpu_keep_deserial,
+    FINALFUNC = gpu_keep_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
 CREATE FUNCTION gpu_keep(name text, query text, replace boolean DEFAULT false) RETURNS bigint
     AS 'MODULE_PATHNAME', 'gr_keep' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
 
@@ -1211,6 +1241,11 @@ CREATE FUNCTION gpu_kept()
 
 CREATE FUNCTION gpu_forget(name text) RETURNS boolean
     AS 'MODULE_PATHNAME', 'gr_forget' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+-- Predictions for kept rows; id: the value of the column key
+CREATE FUNCTION gpu_predict_rows(model gpu_model, kept text, key text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (id float8, prediction float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000;
 
 CREATE FUNCTION gpu_last_run()
     RETURNS TABLE (function text, device text, reason text, rows bigint, features int, bytes_to_device bigint,
@@ -1428,13 +1463,13 @@ COMMENT ON FUNCTION gpu_boot_deserial(bytea, internal) IS 'aggregate deserializa
 COMMENT ON FUNCTION gpu_boot_final(internal) IS 'aggregate final function';
 COMMENT ON AGGREGATE gpu_boot_pass(gpu_logreg_step, bigint[], float8[], text[], int[], VARIADIC "any")
     IS 'a pass of a bootstrap over its query';
-COMMENT ON FUNCTION gpu_ols_boot(text, int, text, bigint, boolean, text, text, text, float8, text)
+COMMENT ON FUNCTION gpu_ols_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text)
     IS 'bootstrap of a linear regression over a query: standard errors, bias and confidence limits';
-COMMENT ON FUNCTION gpu_ols_boot_replicates(text, int, text, bigint, boolean, text, text, text)
+COMMENT ON FUNCTION gpu_ols_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text)
     IS 'bootstrap of a linear regression over a query: the replicates';
-COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text, text, float8, text)
+COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text)
     IS 'bootstrap of a logistic regression over a query: standard errors, bias and confidence limits';
-COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text)
+COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text)
     IS 'bootstrap of a logistic regression over a query: the replicates';
 COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[])
     IS 'a pass of gpu_logreg_fit over a remote query';
@@ -1498,8 +1533,16 @@ COMMENT ON FUNCTION gpu_feature_hash(text[], int, bigint, float8) IS 'tokens has
 COMMENT ON FUNCTION gpu_feature_hash(jsonb, int, bigint, float8)
     IS 'features and their values hashed into a vector of k elements';
 COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';
+COMMENT ON FUNCTION gpu_keep_accum(internal, bytea, text[], "any") IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_keep_combine(internal, internal) IS 'aggregate combine function';
+COMMENT ON FUNCTION gpu_keep_serial(internal) IS 'aggregate serialization function';
+COMMENT ON FUNCTION gpu_keep_deserial(bytea, internal) IS 'aggregate deserialization function';
+COMMENT ON FUNCTION gpu_keep_final(internal) IS 'aggregate final function';
+COMMENT ON AGGREGATE gpu_keep_pass(bytea, text[], VARIADIC "any")
+    IS 'the rows of a query on their way to a device service that keeps them';
 COMMENT ON FUNCTION gpu_keep(text, text, boolean) IS 'keeps the rows of a query in a device service';
 COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role may use them';
 COMMENT ON FUNCTION gpu_forget(text) IS 'lets kept rows go';
+COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, text) IS 'predictions of a model for kept rows';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';

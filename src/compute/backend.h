@@ -166,6 +166,12 @@ typedef struct GrSinkOps
 						   const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host,
 						   GrError *err);
 
+	/*
+	 * KEEP, once all that was sent has been read: writes rows first .. first + nrows - 1 as they are kept, in the order
+	 * in which they were sent, as float8. Fails with GR_INVALID if there are no such rows. NULL: not to be had
+	 */
+	bool		(*read) (GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError *err);
+
 	/* All that was sent is counted once finish or a pass has waited for it. */
 	void		(*times) (const GrSink *sink, GrTimes *times);
 	void		(*end) (GrSink *sink);

@@ -418,6 +418,28 @@ cpu_sink_derive(GrSink *sink, const GrDerivation *d, GrRowRules rules, const GrS
 	return ok;
 }
 
+static bool
+cpu_sink_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError *err)
+{
+	int64_t		ncols = gr_row_ncols(sink->options.shape);
+
+	if (first < 0 || nrows < 0)
+		return gr_fail(err, GR_INVALID, 0, "there are no such rows");
+	for (const Chunk *chunk = sink->first; nrows > 0 && chunk != NULL; chunk = chunk->next)
+	{
+		int64_t		n = chunk->nrows - first < nrows ? chunk->nrows - first : nrows;
+
+		if (n > 0)
+		{
+			memcpy(rows, chunk->rows + first * ncols, (size_t) (n * ncols) * sizeof(double));
+			rows += n * ncols;
+			nrows -= n;
+		}
+		first = first > chunk->nrows ? first - chunk->nrows : 0;
+	}
+	return nrows == 0 || gr_fail(err, GR_INVALID, 0, "there are no such rows");
+}
+
 static void
 cpu_sink_times(const GrSink *sink, GrTimes *times)
 {
@@ -435,6 +457,7 @@ static const GrSinkOps sink_ops = {
 	.boot = cpu_sink_boot,
 	.change = cpu_sink_change,
 	.derive = cpu_sink_derive,
+	.read = cpu_sink_read,
 	.times = cpu_sink_times,
 	.end = cpu_sink_end
 };

@@ -7,8 +7,8 @@
 #include "compute/formula.h"
 #include "compute/row.h"
 
-/* The most numbers of a row: features, the response, a weight and an offset */
-#define GR_ROW_NCOLS_MAX (GR_MAX_FEATURES + 3)
+/* The most numbers of a row: features, the response, a weight, an offset and a key */
+#define GR_ROW_NCOLS_MAX (GR_MAX_FEATURES + 4)
 
 #define GR_FILTER_STEPS_MAX 4096
 #define GR_FILTER_DEPTH_MAX 64	/* truth values on the stack: bits of a word */
@@ -72,6 +72,7 @@ typedef struct GrDerivedNumber
 
 #define GR_DERIVES_WEIGHT 1
 #define GR_DERIVES_OFFSET 2
+#define GR_DERIVES_KEY 4
 
 /*
  * This head, at a multiple of 8 bytes; then as many GrDerivedNumber as a derived row has numbers, in the order of
@@ -81,7 +82,7 @@ typedef struct GrDerivation
 {
 	int32_t		ncolumns;		/* of the rows that are there */
 	int32_t		nfeatures;		/* of the derived ones */
-	int32_t		roles;			/* bits: GR_DERIVES_WEIGHT, GR_DERIVES_OFFSET */
+	int32_t		roles;			/* bits: GR_DERIVES_WEIGHT, GR_DERIVES_OFFSET, GR_DERIVES_KEY */
 	int32_t		nfactors;
 	int32_t		nsteps;			/* 0: there is no filter, all rows pass */
 	int32_t		zero;			/* 0 */
@@ -92,7 +93,8 @@ GR_HD GrRowShape
 gr_derived_shape(const GrDerivation *d)
 {
 	GrRowShape	shape = {
-		d->nfeatures, false, (d->roles & GR_DERIVES_WEIGHT) != 0, (d->roles & GR_DERIVES_OFFSET) != 0, false
+		d->nfeatures, false, (d->roles & GR_DERIVES_WEIGHT) != 0, (d->roles & GR_DERIVES_OFFSET) != 0,
+		(d->roles & GR_DERIVES_KEY) != 0
 	};
 
 	return shape;

@@ -53,7 +53,7 @@ gr_filter_valid(const GrFilterStep *steps, int nsteps, int ncolumns)
 static bool
 head_valid(const GrDerivation *d, int ncolumns)
 {
-	int			nroles = GR_DERIVES_WEIGHT | GR_DERIVES_OFFSET;
+	int			nroles = GR_DERIVES_WEIGHT | GR_DERIVES_OFFSET | GR_DERIVES_KEY;
 	int64_t		ncols;
 
 	if (d->ncolumns != ncolumns || ncolumns < 1 || ncolumns > GR_ROW_NCOLS_MAX || d->zero != 0)
@@ -223,7 +223,8 @@ head_of(const GrDeriveOptions *options)
 	const GrDesign *design = options->design;
 	GrDerivation head = {.ncolumns = options->ncolumns,.nfeatures = options->nfeatures,.nsteps = options->nsteps};
 
-	head.roles = (options->weight >= 0 ? GR_DERIVES_WEIGHT : 0) | (options->offset >= 0 ? GR_DERIVES_OFFSET : 0);
+	head.roles = (options->weight >= 0 ? GR_DERIVES_WEIGHT : 0) | (options->offset >= 0 ? GR_DERIVES_OFFSET : 0) |
+		(options->key >= 0 ? GR_DERIVES_KEY : 0);
 	if (design != NULL)
 		head.nfeatures = design->nfeatures + (options->pairs ? design->npaired : 0);
 	head.nfactors = gr_row_ncols(gr_derived_shape(&head));
@@ -262,6 +263,8 @@ gr_derivation_make(const GrDeriveOptions *options, GrMemory memory, GrError *err
 		put_column(&m, options->weight);
 	if (options->offset >= 0)
 		put_column(&m, options->offset);
+	if (options->key >= 0)
+		put_column(&m, options->key);
 	if (options->nsteps > 0)
 		memcpy(m.factor, options->steps, (size_t) options->nsteps * sizeof(GrFilterStep));
 	if (gr_derivation_valid(d, gr_derivation_nbytes(d), options->ncolumns))

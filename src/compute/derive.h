@@ -1,6 +1,6 @@
 /*
- * derive.h: rows of one fit, made of rows that are kept: any of their columns is the response, a feature, the weight or
- * the offset, features are products of columns, and a filter says which rows take part.
+ * derive.h: rows of one fit, made of rows that are kept: any of their columns is the response, a feature, the weight,
+ * the offset or a bootstrap's key, features are products of columns, and a filter says which rows take part.
  *
  * Kept rows are a matrix of float8: numbers, and the levels of factors as numbers that stand for them. A NaN is a NULL.
  * What becomes of a row is what becomes of it on its way from a query (columns.h, frame.c), in this order:
@@ -44,6 +44,7 @@ typedef struct GrDeriveOptions
 	int			response;		/* a column */
 	int			weight;			/* a column; -1: none */
 	int			offset;			/* likewise */
+	int			key;			/* likewise, of integers that are keys of a bootstrap, as the caller knows */
 	/* the features: columns themselves; or, with a design, which columns those of the design are */
 	const int  *columns;
 	int			nfeatures;		/* without a design: how many */

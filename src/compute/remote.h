@@ -47,6 +47,7 @@ typedef enum GrRemoteOp
 	GR_REMOTE_TAKE,
 	GR_REMOTE_STORE,			/* a sink that stays */
 	GR_REMOTE_DERIVE,			/* a sink, of rows that are stored */
+	GR_REMOTE_READ,				/* of those, back; of no object */
 	GR_REMOTE_END				/* of an object of any kind */
 } GrRemoteOp;
 
@@ -57,7 +58,7 @@ typedef struct GrRemoteCommand
 	int			area;			/* SEND: where the rows are */
 	bool		counts;			/* SEND: as a call; else the rest of the call's rows follows */
 	uint64_t	offset;			/* SEND: in the area */
-	int64_t		n;				/* SEND: rows; SUBMIT: vectors */
+	int64_t		n;				/* SEND, READ: rows; SUBMIT: vectors */
 } GrRemoteCommand;
 
 /* What a command that is answered takes and gives besides what is in the bulk area; pointers in it only say whether. */
@@ -72,10 +73,10 @@ typedef struct GrRemoteArguments
 	GrProjectOptions project;
 	GrDraw		draw;
 	bool		flag;			/* RESTART: has a shift; CAN_ASCEND: single, and the answer; ASCEND: converged */
-	int64_t		n;				/* ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors */
+	int64_t		n;				/* ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors; READ: first row */
 	int			area;			/* PROJECT: of its vectors and, behind a batch of those, projections */
 	double		divisor;		/* INVERSE */
-	uint64_t	stored;			/* STORE, DERIVE: as what the rows are stored */
+	uint64_t	stored;			/* STORE, DERIVE, READ: as what the rows are stored */
 	GrRowRules	rules;			/* DERIVE; then n is the derivation's bytes, and flag whether a sink is wanted */
 	GrDeriveCounts counts;		/* DERIVE, out */
 } GrRemoteArguments;
@@ -150,6 +151,13 @@ extern bool gr_remote_store(GrSink *sink, uint64_t id, GrError *err);
 extern bool gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *derivation, GrRowRules rules,
 							 const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts,
 							 const GrHost *host, GrError *err);
+
+/*
+ * read() of the sink that is stored as number id, which has so many columns: *rows are nrows rows from number first on,
+ * in memory that stays as it is until the client asks for anything else. With GR_INVALID likewise
+ */
+extern bool gr_remote_read(GrRemoteClient *client, uint64_t id, int ncolumns, int64_t first, int64_t nrows,
+						   const double **rows, const GrHost *host, GrError *err);
 
 /* Tells the server to end all the client's objects and its thread; doesn't wait for it. */
 extern void gr_channel_close(GrChannel *channel);

@@ -545,6 +545,21 @@ gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *deriva
 	return ok;
 }
 
+bool
+gr_remote_read(GrRemoteClient *client, uint64_t id, int ncolumns, int64_t first, int64_t nrows, const double **rows,
+			   const GrHost *host, GrError *err)
+{
+	const size_t nbytes = (size_t) nrows * (size_t) ncolumns * sizeof(double);
+	GrRemoteWire wire;
+
+	if (!begin_bulk(client, nbytes + 64, &wire, err))
+		return false;
+	*rows = gr_wire(&wire, nbytes);
+	client->channel->arguments.stored = id;
+	client->channel->arguments.n = first;
+	return ask(client, GR_REMOTE_READ, 0, nrows, host, err);
+}
+
 /*
  * Factors
  */

@@ -369,6 +369,24 @@ derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost
 	return ok;
 }
 
+static bool
+read_stored(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+{
+	GrRemoteArguments *arguments = &server->channel->arguments;
+	GrRemoteWire wire = bulk_of(server);
+	GrRemoteStored stored;
+	double	   *rows;
+	bool		ok;
+
+	if (server->backend->sink->read == NULL || server->store == NULL ||
+		!server->store->take(arguments->stored, &stored, host, err))
+		return gr_fail(err, GR_INVALID, 0, "nothing is stored in the device service");
+	rows = gr_wire_doubles(&wire, command->n * stored.ncolumns);
+	ok = check_wire(&wire, err) && server->backend->sink->read(stored.sink, arguments->n, command->n, rows, err);
+	server->store->give_back(&stored);
+	return ok;
+}
+
 /*
  * Factors and projects
  */
@@ -549,6 +567,8 @@ carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 			return store_sink(server, command, err);
 		case GR_REMOTE_DERIVE:
 			return derive_sink(server, command, host, err);
+		case GR_REMOTE_READ:
+			return read_stored(server, command, host, err);
 		case GR_REMOTE_END:
 			end_served(server, command->object);
 			return true;

@@ -62,19 +62,26 @@ key_of_bytes(const void *bytes, Size n)
 	return gr_boot_hash_key(gr_boot_hash_add(GR_BOOT_HASH_BEGIN, bytes, n));
 }
 
-/* In UTF-8, whatever the database has; of a character(n) without the blanks that don't count */
+/* In UTF-8, whatever the database has */
+int64
+gr_boot_text_key(const char *bytes, int nbytes)
+{
+	char	   *converted = pg_server_to_any(bytes, nbytes, PG_UTF8);
+
+	return converted == bytes ? key_of_bytes(bytes, nbytes) : key_of_bytes(converted, strlen(converted));
+}
+
+/* Of a character(n) without the blanks that don't count */
 static int64
 key_of_text(Datum value, bool blank_padded)
 {
 	text	   *string = DatumGetTextPP(value);
 	const char *bytes = VARDATA_ANY(string);
 	int			n = VARSIZE_ANY_EXHDR(string);
-	char	   *converted;
 
 	while (blank_padded && n > 0 && bytes[n - 1] == ' ')
 		n--;
-	converted = pg_server_to_any(bytes, n, PG_UTF8);
-	return converted == bytes ? key_of_bytes(bytes, n) : key_of_bytes(converted, strlen(converted));
+	return gr_boot_text_key(bytes, n);
 }
 
 /* An integer that is a key by itself, or the digits: trailing zeros are the display scale's, and not the value's */

@@ -17,4 +17,7 @@ extern Oid	gr_boot_key_type(FunctionCallInfo fcinfo, int argument);
 /* The key of a value of such a type: an integer that is within 2^53 */
 extern int64 gr_boot_key_of(Oid type, Datum value);
 
+/* The key of a text, whose blanks at the end count */
+extern int64 gr_boot_text_key(const char *bytes, int nbytes);
+
 #endif							/* GPUREG_BOOT_KEY_H */

@@ -362,21 +362,6 @@ gr_ingest_sample(const GrIngest *ingest, int64 nrows)
 	return sample.job;
 }
 
-/*
- * Settings under which an aggregate of ours is planned; returns the nesting level that ends them. Partitions must not
- * be aggregated one by one: each would leave a block of the ring half full, which holds up the others when there are
- * more partitions than blocks.
- */
-static int
-aggregate_settings(void)
-{
-	int			nest_level = gr_turn_jit_off();
-
-	(void) set_config_option("enable_partitionwise_aggregate", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
-						0, false);
-	return nest_level;
-}
-
 GrIngest
 gr_ingest_without_key(const GrIngest *ingest)
 {
@@ -423,8 +408,6 @@ gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, co
 {
 	List	   *params = NIL;
 	GrWrapper	wrapper;
-	GrPlan	   *plan;
-	int			nest_level;
 
 	*nworkers = 0;
 	for (int k = 0; k < nparams; k++)
@@ -432,11 +415,7 @@ gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, co
 	gr_wrap_query(&wrapper, ingest->query);
 	if (!select_aggregate(ingest, &wrapper, aggregate, params, types, result))
 		return NULL;
-	nest_level = aggregate_settings();
-	plan = gr_plan_wrapper(&wrapper);
-	AtEOXact_GUC(true, nest_level);
-	*nworkers = gr_planned_workers(plan);
-	return plan;
+	return gr_plan_wrapped_aggregate(&wrapper, nworkers);
 }
 
 /* Cluster columns are the query's last ones. */

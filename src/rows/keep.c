@@ -1,49 +1,43 @@
 /*
  * keep.c: a query's rows -> rows that a device service keeps; see keep.h.
  *
- * This process reads them, as the query's plan gives them, perhaps from parallel workers of its own. A level of a
- * factor gets its number where it is first met, so that the query is read once; the description has the levels in
- * their order.
+ * Where the planner runs an aggregate over the query in parallel workers, these write the rows into a ring in memory
+ * that the service has, too (gpu_keep_pass). The rows are kept in no order of the query's then: nothing relies on one.
+ * Keys of a bootstrap, weights and clusters are columns, and sums over rows in another order differ in their last
+ * digits at most. Else, a query with an ORDER BY or a LIMIT among them, this process reads the rows as its plan gives
+ * them. The query is read once; the description has the levels of factors in their order.
  */
 #include "postgres.h"
 
-#include <math.h>
-
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"
 #include "nodes/parsenodes.h"
+#include "optimizer/cost.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
-#include "rows/columns.h"
 #include "rows/keep.h"
+#include "rows/keep_columns.h"
 #include "rows/kept_set.h"
 #include "rows/levels.h"
 #include "rows/query.h"
+#include "rows/ring_consumer.h"
+#include "rows/wrapper.h"
 #include "run/clock.h"
 #include "run/job.h"
 #include "run/raise.h"
 #include "run/report.h"
 
-/* A column on its way */
-typedef struct KeepColumn
-{
-	GrKeptColumn kept;			/* its levels stand in the order in which they came */
-	GrColumn	column;			/* of numbers and booleans */
-	Oid			type;			/* no domain */
-	double		low;
-	double		high;
-} KeepColumn;
-
 typedef struct KeepReceiver
 {
 	GrReceiver	base;
 	GrJob	   *job;
-	int			n;
-	KeepColumn *columns;
-	const char *const *names;
-	MemoryContext context;		/* owns the levels */
+	GrKeepColumns *columns;
 	MemoryContext row_context;	/* reset after each row */
 } KeepReceiver;
 
@@ -63,35 +57,11 @@ check_names(const GrQuery *query)
 						 errhint("Columns of kept rows are told by their names: give them different ones.")));
 }
 
-static void
-describe_column(const GrQuery *query, int k, KeepColumn *column)
-{
-	Oid			type = TupleDescAttr(query->columns, k)->atttypid;
-
-	column->kept.name = query->names[k];
-	column->type = getBaseType(type);
-	column->low = INFINITY;
-	column->high = -INFINITY;
-	if (gr_is_category_type(column->type))
-		column->kept.kind = GR_KEPT_FACTOR;
-	else if (gr_is_number_type(column->type) && gr_describe_value(&column->column, type))
-		column->kept.kind = column->type == BOOLOID ? GR_KEPT_BOOLEAN : GR_KEPT_NUMBER;
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the query has type %s", query->names[k], format_type_be(type)),
-				 errdetail("Kept rows are of numbers, booleans, texts or enums."),
-				 OidIsValid(get_element_type(column->type)) ?
-				 errhint("Select its elements one by one, as %s[1] AS x1.", quote_identifier(query->names[k])) :
-				 errhint("Cast it: to a number, or to text if it is a category.")));
-	column->column.name = query->names[k];
-}
-
-static KeepColumn *
+static GrKeepColumns *
 describe_columns(const GrQuery *query)
 {
 	int			n = query->columns->natts;
-	KeepColumn *columns = palloc0(Max(n, 1) * sizeof(KeepColumn));
+	Oid		   *types = palloc(Max(n, 1) * sizeof(Oid));
 
 	if (n < 2)
 		ereport(ERROR,
@@ -100,68 +70,13 @@ describe_columns(const GrQuery *query)
 				 errhint("A fit to kept rows has a response and a feature among them.")));
 	check_names(query);
 	for (int k = 0; k < n; k++)
-		describe_column(query, k, &columns[k]);
-	return columns;
+		types[k] = TupleDescAttr(query->columns, k)->atttypid;
+	return gr_keep_columns(CurrentMemoryContext, n, types, query->names);
 }
 
 /*
- * Rows
+ * Rows that this process reads
  */
-
-static void
-check_level(const KeepColumn *column, GrString level)
-{
-	if (level.nbytes > GR_LEVEL_NBYTES_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("column \"%s\" of the query has a level of more than %d bytes", column->kept.name,
-						GR_LEVEL_NBYTES_MAX),
-				 errdetail("It begins with \"%s\".", gr_show_level(level)),
-				 errhint("Texts are factors, whose levels are terms. Turn it into numbers or shorter levels in the "
-						 "query.")));
-	if (column->kept.levels.n > GR_MAX_FEATURES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("column \"%s\" of the query has too many levels", column->kept.name),
-				 errdetail("Each level but the first of a factor is a term, of which a model can have at most %d.",
-						   GR_MAX_FEATURES),
-				 errhint("Leave the column out, or group its levels in the query.")));
-}
-
-/* The number that stands for a value's level */
-static double
-code_of(KeepReceiver *receiver, KeepColumn *column, Datum value)
-{
-	GrString	level = gr_level_of(column->type, value);
-	int			found = gr_level_find(&column->kept.levels, level.bytes, level.nbytes);
-	char	   *copy;
-
-	if (likely(found >= 0))
-		return found;
-	check_level(column, level);
-	copy = MemoryContextAlloc(receiver->context, level.nbytes + 1);
-	memcpy(copy, level.bytes, level.nbytes);
-	level.bytes = copy;
-	if (!gr_level_add(&column->kept.levels, level, gr_context_memory(receiver->context)))
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory")));
-	return column->kept.levels.n - 1;
-}
-
-static double
-number_of(KeepReceiver *receiver, int k, Datum value)
-{
-	KeepColumn *column = &receiver->columns[k];
-	double		number;
-
-	(void) gr_convert_value(&column->column, value, &number);
-	if (unlikely(!isfinite(number)))
-		gr_raise_columns(&(GrError) {.status = GR_NOT_FINITE,.where = k}, receiver->n, receiver->names);
-	column->low = Min(column->low, number);
-	column->high = Max(column->high, number);
-	return number;
-}
 
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *self)
@@ -171,117 +86,212 @@ receive_row(TupleTableSlot *slot, DestReceiver *self)
 	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
 
 	slot_getallattrs(slot);
-	for (int k = 0; k < receiver->n; k++)
-	{
-		KeepColumn *column = &receiver->columns[k];
-
-		if (slot->tts_isnull[k])
-		{
-			column->kept.nulls = true;
-			row[k] = NAN;
-		}
-		else if (column->kept.kind == GR_KEPT_FACTOR)
-			row[k] = code_of(receiver, column, slot->tts_values[k]);
-		else
-			row[k] = number_of(receiver, k, slot->tts_values[k]);
-	}
+	for (int k = 0; k < receiver->columns->n; k++)
+		row[k] = gr_keep_value(receiver->columns, k, slot->tts_values[k], slot->tts_isnull[k]);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(receiver->row_context);
 	gr_job_take_row(receiver->job);
 	return true;
 }
 
+static GrJob *
+read_here(const GrPlan *plan, const GrJobOptions *options, GrKeepColumns *columns)
+{
+	KeepReceiver receiver = {.base.pub.receiveSlot = receive_row,.job = gr_job_begin(options),.columns = columns};
+
+	receiver.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	gr_run_plan(plan, NULL, &receiver.base, 0);
+	return receiver.job;
+}
+
+/*
+ * Rows that parallel workers read
+ */
+
+/* SELECT gpu_keep_pass(ring, names, columns ..) FROM (query); NULL if it wouldn't run in workers. */
+static GrPlan *
+plan_pass(const GrQuery *query, Oid function, int *nworkers)
+{
+	Oid			types[GR_KEEP_NPARAMS + 1] = {BYTEAOID, TEXTARRAYOID, ANYOID};
+	List	   *args = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+
+	/* making a ring takes a subtransaction; and the state is an argument too */
+	if (max_parallel_workers_per_gather == 0 || IsInParallelMode() ||
+		query->columns->natts + GR_KEEP_NPARAMS + 1 > FUNC_MAX_ARGS)
+		return NULL;
+	for (int k = 0; k < GR_KEEP_NPARAMS; k++)
+		args = lappend(args, gr_wrapper_parameter(k + 1, types[k]));
+	gr_wrap_query(&wrapper, query);
+	for (int k = 0; k < query->columns->natts; k++)
+		args = lappend(args, gr_wrapped_column(&wrapper, k));
+	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, gr_own_function(function, "gpu_keep_pass",
+																			  GR_KEEP_NPARAMS + 1, types, BYTEAOID),
+													 args));
+	plan = gr_plan_wrapped_aggregate(&wrapper, nworkers);
+	return *nworkers > 0 ? plan : NULL;
+}
+
+static Datum
+names_datum(const GrKeepColumns *columns)
+{
+	Datum	   *names = palloc(columns->n * sizeof(Datum));
+
+	for (int k = 0; k < columns->n; k++)
+		names[k] = CStringGetTextDatum(columns->names[k]);
+	return PointerGetDatum(construct_array(names, columns->n, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+/* NULL if there is no memory for a ring */
+static GrJob *
+read_by_workers(const GrPlan *plan, int nworkers, const GrJobOptions *options, GrKeepColumns *columns)
+{
+	NullableDatum told = {0};
+	GrJob	   *job = gr_ring_keep(plan, nworkers, options, names_datum(columns), &told);
+	StringInfoData from;
+	bytea	   *bytes;
+
+	if (job == NULL || told.isnull)
+		return job;
+	bytes = DatumGetByteaPP(told.value);
+	initStringInfo(&from);
+	appendBinaryStringInfo(&from, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	gr_keep_merge(columns, &from);
+	return job;
+}
+
 /*
  * All of it
  */
 
-/* A factor's levels in their order, and the numbers that they have got */
-static void
-order_levels(GrKeptColumn *column, Form_pg_attribute attribute)
+typedef struct CodedLevel
 {
-	GrLevels	came = column->levels;
-	Datum	   *items = palloc(Max(came.n, 1) * sizeof(Datum));
+	double		code;
+	GrString	level;
+} CodedLevel;
 
-	for (int k = 0; k < came.n; k++)
-		items[k] = PointerGetDatum(cstring_to_text_with_len(came.level[k].bytes, came.level[k].nbytes));
-	memset(&column->levels, 0, sizeof(column->levels));
-	gr_sort_levels(&column->levels, items, came.n, attribute);
-	column->codes = palloc(Max(came.n, 1) * sizeof(double));
-	for (int k = 0; k < came.n; k++)
-		column->codes[k] = gr_level_find(&came, column->levels.level[k].bytes, column->levels.level[k].nbytes);
+static int
+compare_codes(const void *a, const void *b)
+{
+	double		u = ((const CodedLevel *) a)->code;
+	double		v = ((const CodedLevel *) b)->code;
+
+	return u < v ? -1 : u > v;
+}
+
+/* ERROR if two levels have one number. That takes a billion tries or so, or somebody who wants it. */
+static void
+check_codes(const GrKeepColumn *column, const char *name)
+{
+	int			n = column->levels.n;
+	CodedLevel *coded = palloc(Max(n, 1) * sizeof(CodedLevel));
+
+	for (int k = 0; k < n; k++)
+		coded[k] = (CodedLevel) {column->codes[k], column->levels.level[k]};
+	qsort(coded, n, sizeof(CodedLevel), compare_codes);
+	for (int k = 1; k < n; k++)
+		if (coded[k - 1].code == coded[k].code)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("two levels of column \"%s\" of the query cannot be told apart", name),
+					 errdetail("\"%s\" and \"%s\" have the same hash.", gr_show_level(coded[k - 1].level),
+							   gr_show_level(coded[k].level)),
+					 errhint("Call one of them something else in the query.")));
+}
+
+/* A factor's levels in their order, and the numbers that stand for them */
+static void
+order_levels(GrKeptColumn *kept, const GrKeepColumn *column, Form_pg_attribute attribute)
+{
+	const GrLevels *came = &column->levels;
+	Datum	   *items = palloc(Max(came->n, 1) * sizeof(Datum));
+
+	for (int k = 0; k < came->n; k++)
+		items[k] = PointerGetDatum(cstring_to_text_with_len(came->level[k].bytes, came->level[k].nbytes));
+	gr_sort_levels(&kept->levels, items, came->n, attribute);
+	kept->codes = palloc(Max(came->n, 1) * sizeof(double));
+	for (int k = 0; k < came->n; k++)
+		kept->codes[k] = column->codes[gr_level_find(came, kept->levels.level[k].bytes, kept->levels.level[k].nbytes)];
 }
 
 static void
-describe(const KeepReceiver *receiver, const GrQuery *query, StringInfo description)
+describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo description)
 {
-	GrKeptColumn *columns = palloc(receiver->n * sizeof(GrKeptColumn));
+	GrKeptColumn *kept = palloc0(columns->n * sizeof(GrKeptColumn));
 
-	for (int k = 0; k < receiver->n; k++)
+	for (int k = 0; k < columns->n; k++)
 	{
-		const KeepColumn *column = &receiver->columns[k];
+		const GrKeepColumn *column = &columns->column[k];
 
-		columns[k] = column->kept;
+		kept[k].name = columns->names[k];
+		kept[k].kind = column->kind;
+		kept[k].nulls = column->nulls;
+		kept[k].keys = column->keys;
 		/* without a value there is none */
-		columns[k].center = column->low <= column->high ? column->low / 2 + column->high / 2 : 0;
-		if (columns[k].kind == GR_KEPT_FACTOR)
-			order_levels(&columns[k], TupleDescAttr(query->columns, k));
+		kept[k].center = column->low <= column->high ? column->low / 2 + column->high / 2 : 0;
+		if (column->kind != GR_KEPT_FACTOR)
+			continue;
+		check_codes(column, columns->names[k]);
+		order_levels(&kept[k], column, TupleDescAttr(query->columns, k));
 	}
-	gr_describe_kept(description, receiver->n, columns);
+	gr_describe_kept(description, columns->n, kept);
 }
 
-/* Runs the plan into a job at the service. */
-static void
-read_rows(KeepReceiver *receiver, const GrPlan *plan, GrRemoteClient *client)
+/* Runs the query into a job at the service. */
+static GrJob *
+read_rows(const GrPlan *plan, const GrPlan *pass, int nworkers, GrKeepColumns *columns, GrRemoteClient *client)
 {
 	GrJobOptions options = {
-		.kind = GR_SINK_KEEP,.shape = gr_plain_shape(receiver->n - 1),.names = receiver->names,.keeper = client
+		.kind = GR_SINK_KEEP,.shape = gr_plain_shape(columns->n - 1),.names = columns->names,.keeper = client
 	};
+	GrJob	   *job = pass == NULL ? NULL : read_by_workers(pass, nworkers, &options, columns);
 
-	receiver->job = gr_job_begin(&options);
-	receiver->context = CurrentMemoryContext;
-	receiver->row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
-	gr_run_plan(plan, NULL, &receiver->base, 0);
-	if (receiver->job->nrows == 0)
+	if (job == NULL)
+		job = read_here(plan, &options, columns);
+	if (job->nrows == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
 				 errmsg("query returned no row")));
+	return job;
 }
 
 int64
-gr_keep_query(const char *function, const char *name, const char *text, bool replace)
+gr_keep_query(FunctionCallInfo fcinfo, const char *name, const char *text, bool replace)
 {
-	KeepReceiver receiver = {.base.pub.receiveSlot = receive_row};
 	double		started = gr_now();
 	const char *reason = NULL;
+	int			nworkers = 0;
 	StringInfoData description;
 	ErrorContextCallback context;
+	GrKeepColumns *columns;
 	GrRemoteClient *client;
 	GrKeptClaim *claim;
 	GrQuery    *query;
 	GrPlan	   *plan;
+	GrPlan	   *pass;
+	GrJob	   *job;
 	double		read_done;
 
 	gr_enter_query(&context, text);
 	query = gr_analyse_query(text);
-	receiver.n = query->columns->natts;
-	receiver.columns = describe_columns(query);
-	receiver.names = query->names;
+	columns = describe_columns(query);
 	plan = gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
+	pass = plan->remote ? NULL : plan_pass(query, fcinfo->flinfo->fn_oid, &nworkers);
 	/* planning may run anything, the rest up to the job nothing: a job keeps the connection, whatever is set */
 	gr_check_not_lent();
 	client = gr_keeping_service(&reason);
 	if (client == NULL)
 		gr_raise_no_service(reason);
 	claim = gr_kept_claim(name, replace, client);
-	read_rows(&receiver, plan, client);
+	job = read_rows(plan, pass, nworkers, columns, client);
 	gr_leave_query(&context);
 	initStringInfo(&description);
-	describe(&receiver, query, &description);
-	gr_job_store(receiver.job, claim->id);
+	describe(columns, query, &description);
+	gr_job_store(job, claim->id);
 	read_done = gr_now();
-	gr_kept_publish(claim, text, receiver.job->nrows, receiver.job->nrows * gr_row_nbytes(receiver.job->shape),
-					&description);
-	gr_record_run(function, receiver.job, started, read_done, gr_now());
-	gr_job_release(receiver.job);
-	return receiver.job->nrows;
+	gr_kept_publish(claim, text, job->nrows, job->nrows * gr_row_nbytes(job->shape), &description);
+	gr_record_run("gpu_keep", job, started, read_done, gr_now());
+	gr_job_release(job);
+	return job->nrows;
 }

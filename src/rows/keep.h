@@ -6,10 +6,12 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
+
 /*
  * Reads a query, whose text is given, with the caller's rights, and keeps its rows by that name; how many they are.
- * function: the SQL function, for gpu_last_run()
+ * fcinfo: of gpu_keep()
  */
-extern int64 gr_keep_query(const char *function, const char *name, const char *query, bool replace);
+extern int64 gr_keep_query(FunctionCallInfo fcinfo, const char *name, const char *query, bool replace);
 
 #endif							/* GPUREG_KEEP_H */

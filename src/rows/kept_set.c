@@ -34,6 +34,7 @@ gr_describe_kept(StringInfo description, int ncolumns, const GrKeptColumn *colum
 		send_string(description, (GrString) {column->name, (int) strlen(column->name)});
 		pq_sendbyte(description, column->kind);
 		pq_sendbyte(description, column->nulls);
+		pq_sendbyte(description, column->keys);
 		pq_sendfloat8(description, column->center);
 		pq_sendint32(description, column->levels.n);
 		for (int k = 0; k < column->levels.n; k++)
@@ -53,6 +54,7 @@ read_column(StringInfo description, GrKeptColumn *column)
 	column->name = pnstrdup(name.bytes, name.nbytes);
 	column->kind = (GrKeptKind) pq_getmsgbyte(description);
 	column->nulls = pq_getmsgbyte(description) != 0;
+	column->keys = pq_getmsgbyte(description) != 0;
 	column->center = pq_getmsgfloat8(description);
 	nlevels = pq_getmsgint(description, 4);
 	column->codes = palloc(Max(nlevels, 1) * sizeof(double));

@@ -27,6 +27,7 @@ typedef struct GrKeptColumn
 	const char *name;
 	GrKeptKind	kind;
 	bool		nulls;			/* it has some */
+	bool		keys;			/* its numbers are integers, which can be keys of a bootstrap */
 	double		center;			/* a number's: the middle of the values */
 	GrLevels	levels;			/* a factor's, in their order, */
 	double	   *codes;			/* and what stands for them */

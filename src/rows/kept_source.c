@@ -8,9 +8,11 @@
 
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "compute/derive.h"
+#include "compute/derive_row.h"
 #include "compute/row_filter.h"
 #include "rows/design_values.h"
 #include "rows/frame.h"
@@ -22,15 +24,19 @@
 #include "run/job.h"
 #include "run/raise.h"
 
+/* Rows that are read back at a time */
+#define PIECE_NBYTES ((Size) 1 << 20)
+
 /* What is being read */
 typedef struct Reading
 {
 	const GrFitRows *rows;
-	const GrRoles *roles;
+	GrRoles		roles;
 	GrRowRules	rules;
 	GrKeptSet	set;
 	GrRemoteClient *client;
-	GrQuery		described;		/* the columns as a query's are described */
+	GrQuery		described;		/* the columns as a query's are described, and behind them the key, if there is one */
+	int			key;			/* which kept column that is; -1: none */
 	GrFilterStep *steps;		/* room for more than there can be */
 	int			nsteps;
 	int			found[GR_ROLES_MAX];	/* where the response and the columns with a role are */
@@ -80,12 +86,65 @@ type_of(GrKeptKind kind)
 	return kind == GR_KEPT_FACTOR ? TEXTOID : kind == GR_KEPT_BOOLEAN ? BOOLOID : FLOAT8OID;
 }
 
+static bool
+has_name(const Reading *r, const char *name)
+{
+	for (int k = 0; k < r->set.ncolumns; k++)
+		if (strcmp(r->set.names[k], name) == 0)
+			return true;
+	return false;
+}
+
+/* ERROR unless the numbers of the column are keys; see boot_draw.h. Those of levels are. */
+static void
+check_key(const GrKeptColumn *column)
+{
+	if (!column->keys)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("kept column \"%s\" has no keys", column->name),
+				 errdetail("Kept keys must be integers of at most 2^53, booleans, texts or enums."),
+				 errhint("Keep it as texts, if it has no more than %d values.", GR_MAX_FEATURES)));
+}
+
+/*
+ * The key's column once more behind the others, as a query has it that is given one (add_key() of ingest.c): the column
+ * itself is no feature, but where a formula says so.
+ */
+static void
+add_key(Reading *r)
+{
+	int			n = r->set.ncolumns;
+	GrKeptColumn *columns = palloc((n + 1) * sizeof(GrKeptColumn));
+	const char **names = palloc((n + 1) * sizeof(char *));
+	char	   *made;
+
+	r->key = -1;
+	if (r->roles.key == NULL)
+		return;
+	r->key = gr_find_column(n, r->set.names, r->roles.key_role, r->roles.key);
+	check_key(&r->set.columns[r->key]);
+	made = psprintf("(%s)", r->roles.key);
+	while (has_name(r, made))
+		made = psprintf("(%s)", made);
+	memcpy(columns, r->set.columns, n * sizeof(GrKeptColumn));
+	memcpy(names, r->set.names, n * sizeof(char *));
+	columns[n] = columns[r->key];
+	columns[n].name = names[n] = r->roles.made_key = made;
+	columns[n].kind = GR_KEPT_NUMBER;
+	r->set.columns = columns;
+	r->set.names = names;
+	r->roles.nclusters = 1;
+	r->roles.clusters[0] = r->roles.key;
+}
+
 static void
 describe_as_query(Reading *r)
 {
-	TupleDesc	columns = CreateTemplateTupleDesc(r->set.ncolumns);
+	int			n = r->set.ncolumns + (r->key >= 0 ? 1 : 0);
+	TupleDesc	columns = CreateTemplateTupleDesc(n);
 
-	for (int k = 0; k < r->set.ncolumns; k++)
+	for (int k = 0; k < n; k++)
 		TupleDescInitEntry(columns, k + 1, NULL, type_of(r->set.columns[k].kind), -1, 0);
 	r->described.columns = columns;
 	r->described.names = r->set.names;
@@ -171,8 +230,8 @@ derive_options(const Reading *r, const int *found, int nroles)
 {
 	return (GrDeriveOptions) {
 		.ncolumns = r->set.ncolumns,.response = found[0],
-		.weight = r->roles->weights != NULL ? found[1] : -1,
-		.offset = r->roles->offsets != NULL ? found[nroles - 1] : -1,
+		.weight = r->roles.weights != NULL ? found[1] : -1,
+		.offset = r->roles.offsets != NULL ? found[nroles - 1 - (r->key >= 0 ? 1 : 0)] : -1,.key = r->key,
 		.steps = r->steps,.nsteps = r->nsteps
 	};
 }
@@ -403,7 +462,7 @@ derive_columns(const Reading *r, GrIngest *ingest)
 	int		   *columns = palloc(r->set.ncolumns * sizeof(int));
 
 	for (int k = 0; k < r->set.ncolumns; k++)
-		if (k != r->found[0] && k != options.weight && k != options.offset)
+		if (k != r->found[0] && k != options.weight && k != options.offset && k != options.key)
 			columns[options.nfeatures++] = k;
 	options.columns = columns;
 	ingest->nfeatures = options.nfeatures;
@@ -431,14 +490,14 @@ static GrDerivation *
 derive_features(Reading *r, GrIngest *ingest)
 {
 	const GrFrameColumns columns = {find_levels, find_center, r};
-	GrFrame    *frame = gr_make_frame_of(&r->described, &columns, r->roles);
+	GrFrame    *frame = gr_make_frame_of(&r->described, &columns, &r->roles);
 
-	ingest->intercept = frame == NULL ? r->roles->intercept : frame->intercept;
+	ingest->intercept = frame == NULL ? r->roles.intercept : frame->intercept;
 	ingest->design = frame == NULL ? NULL : frame->design;
 	ingest->row_design = frame == NULL ? NULL : frame->row_design;
 	ingest->nlow = frame == NULL ? 0 : frame->nlow;
 	if (frame == NULL)
-		r->nroles = gr_find_roles(r->set.ncolumns, r->set.names, r->roles, r->found);
+		r->nroles = gr_find_roles(r->described.columns->natts, r->set.names, &r->roles, r->found);
 	else
 	{
 		r->nroles = frame->nroles;
@@ -455,12 +514,12 @@ derive_features(Reading *r, GrIngest *ingest)
 static void
 check_request(const Reading *r)
 {
-	if (r->roles->nclusters > 0)
+	if (r->roles.nclusters > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("clusters are not supported for kept rows"),
 				 errhint("Fit to the query itself.")));
-	if (r->roles->unit_weights)
+	if (r->roles.unit_weights)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the quasibinomial family needs weights for kept rows"),
@@ -501,7 +560,7 @@ describe_kept(void *arg)
 void
 gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest, GrRowSource *source)
 {
-	Reading		r = {.rows = rows,.roles = roles,.rules = rules};
+	Reading		r = {.rows = rows,.roles = *roles,.rules = rules};
 	ErrorContextCallback context = {.callback = describe_kept,.arg = unconstify(char *, rows->kept)};
 	GrDeriveCounts counts = {0};
 	GrDerivation *d;
@@ -512,6 +571,7 @@ gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIn
 	context.previous = error_context_stack;
 	error_context_stack = &context;
 	open_set(&r);
+	add_key(&r);
 	describe_as_query(&r);
 	read_filter(&r);
 	d = derive_features(&r, ingest);
@@ -526,4 +586,88 @@ gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIn
 	if (counts.nrows == 0)
 		raise_none(&counts);
 	error_context_stack = context.previous;
+}
+
+/*
+ * Rows that are read back
+ */
+
+struct GrKeptReader
+{
+	Reading		reading;
+	GrFitRows	rows;
+	int64		npiece;			/* rows of a piece, but for the last one */
+	int64		first;			/* that wasn't read yet */
+	double	   *piece;
+	int64		n;				/* rows in it, */
+	int64		at;				/* and those that were given */
+};
+
+GrKeptReader *
+gr_kept_reader(const char *kept, const char *filter)
+{
+	GrKeptReader *reader = palloc0(sizeof(GrKeptReader));
+	Size		row_nbytes;
+
+	reader->rows = (GrFitRows) {.kept = kept,.filter = filter};
+	reader->reading.rows = &reader->rows;
+	reader->reading.key = -1;
+	open_set(&reader->reading);
+	read_filter(&reader->reading);
+	row_nbytes = reader->reading.set.ncolumns * sizeof(double);
+	reader->npiece = Max(PIECE_NBYTES / row_nbytes, 1);
+	reader->piece = palloc(reader->npiece * row_nbytes);
+	return reader;
+}
+
+const GrKeptSet *
+gr_kept_reader_set(const GrKeptReader *reader)
+{
+	return &reader->reading.set;
+}
+
+/* False: there are no more rows. What came is copied, as others may ask the service meanwhile. */
+static bool
+read_piece(GrKeptReader *reader)
+{
+	const Reading *r = &reader->reading;
+	int64		n = Min(reader->npiece, r->set.entry.nrows - reader->first);
+	const double *rows = NULL;
+	GrError		err = {0};
+
+	CHECK_FOR_INTERRUPTS();
+	if (n <= 0)
+		return false;
+	if (!gr_remote_read(r->client, r->set.entry.id, r->set.ncolumns, reader->first, n, &rows, &gr_host, &err))
+	{
+		if (err.status == GR_INVALID)
+			raise_gone(r);
+		gr_raise(&err);
+	}
+	memcpy(reader->piece, rows, n * r->set.ncolumns * sizeof(double));
+	reader->first += n;
+	reader->n = n;
+	reader->at = 0;
+	return true;
+}
+
+const double *
+gr_kept_next(GrKeptReader *reader)
+{
+	const Reading *r = &reader->reading;
+
+	for (;;)
+	{
+		const double *row = reader->piece + reader->at * r->set.ncolumns;
+
+		if (reader->at == reader->n)
+		{
+			if (!read_piece(reader))
+				return NULL;
+			continue;
+		}
+		reader->at++;
+		if (gr_filter_passes(r->steps, r->nsteps, row))
+			return row;
+	}
 }

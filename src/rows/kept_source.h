@@ -8,6 +8,7 @@
 
 #include "rows/columns.h"
 #include "rows/ingest.h"
+#include "rows/kept_set.h"
 #include "rows/source.h"
 
 /* What a fit is to: a query, or kept rows of a name, those for which a filter is true (NULL: all) */
@@ -24,5 +25,15 @@ typedef struct GrFitRows
  */
 extern void gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest,
 						 GrRowSource *source);
+
+/* Kept rows that are read back, one after the other as they lie there: those for which a filter is true (NULL: all) */
+typedef struct GrKeptReader GrKeptReader;
+
+/* In the current memory context. ERROR unless there are such rows which the role may use */
+extern GrKeptReader *gr_kept_reader(const char *kept, const char *filter);
+extern const GrKeptSet *gr_kept_reader_set(const GrKeptReader *reader);
+
+/* The next row, of the set's columns, for a moment; NULL: there is none. ERROR where they have gone meanwhile */
+extern const double *gr_kept_next(GrKeptReader *reader);
 
 #endif							/* GPUREG_KEPT_SOURCE_H */

@@ -153,15 +153,15 @@ leader_pid(void)
 	return leader->pid;
 }
 
-bool
-gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, GrRowShape shape, GrRowRules rules,
-			  GrRingTicket *ticket)
+/* What the ring is told of a query's columns; the shape of rows that are kept is known as it is. */
+static void
+take_columns(GrRing *ring, const GrColumns *columns)
 {
-	Assert(columns->n <= GR_RING_COLUMNS_MAX);
-	ring->shape = shape;
-	ring->rules = rules;
-	ring->leader_pid = leader_pid();
-	ring->ncolumns = columns->n;
+	ring->ncolumns = columns == NULL ? gr_row_ncols(ring->shape) : columns->n;
+	Assert(ring->ncolumns <= GR_RING_COLUMNS_MAX);
+	pg_atomic_init_u32(&ring->shape_state, columns == NULL ? GR_SHAPE_KNOWN : GR_SHAPE_UNKNOWN);
+	if (columns == NULL)
+		return;
 	memcpy(ring->columns, columns->column, columns->n * sizeof(GrColumn));
 	for (int k = 0; k < columns->n; k++)
 	{
@@ -169,8 +169,18 @@ gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, GrRo
 		ring->columns[k].elements = NULL;
 	}
 	ring->shape.nfeatures = 0;
+}
+
+bool
+gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, GrRowShape shape, GrRowRules rules,
+			  GrRingTicket *ticket)
+{
+	ring->shape = shape;
+	ring->rules = rules;
+	ring->keeps = columns == NULL;
+	ring->leader_pid = leader_pid();
+	take_columns(ring, columns);
 	memset(&ring->error, 0, sizeof(ring->error));
-	pg_atomic_init_u32(&ring->shape_state, GR_SHAPE_UNKNOWN);
 	pg_atomic_init_u32(&ring->verdict, GR_RING_TAKES);
 	pg_atomic_init_u32(&ring->nworkers, 0);
 	pg_atomic_init_u32(&ring->nproducers, 0);
@@ -335,6 +345,8 @@ gr_ring_claim(GrRing *ring, int home)
 				return -1;
 			case GR_RING_FAILED:
 				pg_read_barrier();
+				if (ring->keeps && ring->error.status == GR_DEVICE_MEMORY)
+					gr_raise_kept_shortage(&ring->error);
 				gr_raise(&ring->error);
 		}
 		block = find_free(ring, home);

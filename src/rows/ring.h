@@ -71,6 +71,7 @@ typedef struct GrRing
 	Size		data_offset;	/* of the blocks' rows from the ring's beginning, whole pages */
 	GrRowShape	shape;			/* of its rows; how many features, the first complete row tells */
 	GrRowRules	rules;			/* that they must obey */
+	bool		keeps;			/* its rows are for a service to keep: a NaN is a NULL, and their producers check them */
 	int			leader_pid;		/* of the session's process: it and its parallel workers may attach, and nobody else */
 	int			ncolumns;		/* the response is the first */
 	GrColumn	columns[GR_RING_COLUMNS_MAX];	/* without names */
@@ -110,7 +111,8 @@ extern bool gr_ring_serves(const GrRing *ring, Size nbytes, int nproducers);
 
 /*
  * Makes it ready for a query with these columns, whose producers find it by the ticket; false if that can't be done.
- * gr_ring_stop() ends that: from then on nobody finds it. (It may be called again.)
+ * columns NULL: rows that a service is to keep, all numbers of which are columns. gr_ring_stop() ends that: from then
+ * on nobody finds it. (It may be called again.)
  */
 extern bool gr_ring_start(GrRing *ring, dsm_segment *segment, const GrColumns *columns, GrRowShape shape,
 						  GrRowRules rules, GrRingTicket *ticket);

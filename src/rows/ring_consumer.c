@@ -190,6 +190,8 @@ send_blocks(RingReader *r)
 static bool
 retreats(const RingReader *r)
 {
+	if (r->job->stays)
+		return false;
 	if (gr_on_cpu(&r->job->place) && !r->opens_device)
 		return r->job->may_overflow && r->error.status == GR_NO_MEMORY;
 	return gr_may_retreat(&r->error);
@@ -328,7 +330,7 @@ start_thread(RingReader *r)
 
 /* Blocks that their producers didn't fill; there is nobody else left who could touch them. */
 static bool
-send_rest(RingReader *r, const GrIngest *ingest)
+send_rest(RingReader *r)
 {
 	GrRing	   *ring = r->ring;
 
@@ -339,8 +341,8 @@ send_rest(RingReader *r, const GrIngest *ingest)
 
 		if (pg_atomic_read_u32(&block->state) != GR_BLOCK_FILLING || block->nrows == 0)
 			continue;
-		if (!gr_rows_valid(gr_ring_rows(ring, b), block->nrows, ring->shape, ring->rules, &err))
-			gr_raise_columns(&err, ingest->nfeatures, ingest->names);
+		if (!ring->keeps && !gr_rows_valid(gr_ring_rows(ring, b), block->nrows, ring->shape, ring->rules, &err))
+			gr_raise_columns(&err, r->job->shape.nfeatures, r->job->names);
 		gr_ring_total(ring, b);
 		if (!send_block(r, b))
 			return false;
@@ -365,16 +367,15 @@ describe_rows(RingReader *r, GrIngest *ingest)
 	return true;
 }
 
-/* Runs the aggregate; the rows left out for a NULL are counted. Ends the thread. */
-static void
-run_query(RingReader *r, const GrPlan *plan, ParamListInfo params, GrIngest *ingest)
+/* Runs the aggregate; what it gives. Ends the thread. */
+static NullableDatum
+run_query(RingReader *r, const GrPlan *plan, ParamListInfo params)
 {
+	NullableDatum *result = palloc0(sizeof(NullableDatum));
+
 	PG_TRY();
 	{
-		bool		isnull;
-		Datum		result = gr_run_for_value(plan, params, &isnull);
-
-		ingest->nskipped = isnull ? 0 : DatumGetInt64(result);
+		result->value = gr_run_for_value(plan, params, &result->isnull);
 	}
 	PG_CATCH();
 	{
@@ -385,6 +386,7 @@ run_query(RingReader *r, const GrPlan *plan, ParamListInfo params, GrIngest *ing
 	PG_END_TRY();
 	gr_ring_stop(r->ring);
 	join_thread(r, READER_DRAINS);
+	return *result;
 }
 
 /* A reader without a ring yet; the current memory context owns it. */
@@ -395,6 +397,7 @@ new_reader(const GrJobOptions *options, const GrPlace *place, bool opens_device,
 
 	r->job = gr_job_new(options);
 	r->job->place = *place;
+	r->job->stays = options->keeper != NULL;
 	r->service = place->service;
 	r->job->nrows_expected = nrows_expected;
 	r->opens_device = opens_device;
@@ -418,10 +421,10 @@ lease_ring(RingReader *r, Size nbytes, int nproducers)
 
 /* Makes the ring, or takes the one that was kept; false if there is no shared memory for it. */
 static bool
-take_ring(RingReader *r, const GrIngest *ingest)
+take_ring(RingReader *r, int nplanned)
 {
 	/* a query may ask for more workers than the server gives */
-	int			nworkers = Min(Max(max_parallel_workers_per_gather, ingest->nworkers), max_parallel_workers);
+	int			nworkers = Min(Max(max_parallel_workers_per_gather, nplanned), max_parallel_workers);
 	Size		nbytes = (Size) gr_ring_size * 1024 / 2;
 
 	if (r->service != NULL)
@@ -449,7 +452,7 @@ make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
 	int32		widths[GR_RING_COLUMNS_MAX];
 
 	r->job->rules = ingest->rules;
-	if (!take_ring(r, ingest) || !gr_ring_start(r->ring, r->segment, arguments, ingest->shape, ingest->rules, ticket))
+	if (!take_ring(r, ingest->nworkers) || !gr_ring_start(r->ring, r->segment, arguments, ingest->shape, ingest->rules, ticket))
 		return false;
 	for (int k = 0; k < arguments->n; k++)
 		widths[k] = arguments->column[k].width;
@@ -497,7 +500,7 @@ static GrRingOutcome
 finish_reading(RingReader *r, GrIngest *ingest, char *reason)
 {
 	if (r->error.status == GR_OK && describe_rows(r, ingest))
-		(void) send_rest(r, ingest);
+		(void) send_rest(r);
 	if (r->error.status != GR_OK)
 	{
 		bool		retreating = retreats(r);
@@ -531,6 +534,7 @@ gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason)
 	Oid			types[2] = {BYTEAOID, TEXTARRAYOID};
 	NullableDatum values[2] = {0};
 	bool		opens_device;
+	NullableDatum nskipped;
 	RingReader *r;
 
 	if (!wants_ring(ingest, options, &place, &opens_device) || !gr_plan_ring(ingest))
@@ -548,6 +552,57 @@ gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason)
 		end_reader(r);
 		return GR_RING_UNUSED;
 	}
-	run_query(r, ingest->ring_plan, gr_make_params(2, values, types), ingest);
+	nskipped = run_query(r, ingest->ring_plan, gr_make_params(2, values, types));
+	ingest->nskipped = nskipped.isnull ? 0 : DatumGetInt64(nskipped.value);
 	return finish_reading(r, ingest, reason);
+}
+
+/*
+ * Rows that a service keeps
+ */
+
+/* A ring at the service that is to keep the rows, and a thread that sends them; NULL if that can't be had. */
+static RingReader *
+start_keeping(const GrJobOptions *options, int nplanned, GrRingTicket *ticket)
+{
+	GrPlace		place = {0};
+	GrError		err = {0};
+	RingReader *r;
+
+	if (!gr_place_at_service(&place, options->keeper, &err))
+		gr_raise(&err);
+	r = new_reader(options, &place, false, 0);
+	if (take_ring(r, nplanned) && gr_ring_start(r->ring, r->segment, NULL, options->shape, options->rules, ticket))
+	{
+		r->sent = palloc(r->ring->nblocks * sizeof(int));
+		if (start_thread(r))
+			return r;
+	}
+	end_reader(r);
+	return NULL;
+}
+
+GrJob *
+gr_ring_keep(const GrPlan *plan, int nplanned, const GrJobOptions *options, Datum names, NullableDatum *told)
+{
+	Oid			types[2] = {BYTEAOID, TEXTARRAYOID};
+	NullableDatum values[2] = {{.value = 0}, {.value = names}};
+	GrRingTicket ticket = {0};
+	RingReader *r = start_keeping(options, nplanned, &ticket);
+
+	if (r == NULL)
+		return NULL;
+	values[0].value = ticket_datum(&ticket);
+	*told = run_query(r, plan, gr_make_params(2, values, types));
+	if (r->error.status == GR_OK)
+		(void) send_rest(r);
+	if (r->error.status != GR_OK)
+	{
+		end_reader(r);
+		gr_job_fail(r->job, &r->error);
+	}
+	r->job->nrows = r->nrows;
+	r->job->nworkers = (int) pg_atomic_read_u32(&r->ring->nworkers);
+	drop_ring(r);
+	return r->job;
 }

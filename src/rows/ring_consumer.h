@@ -24,4 +24,12 @@ typedef enum GrRingOutcome
  */
 extern GrRingOutcome gr_ring_read(GrIngest *ingest, const GrJobOptions *options, char *reason);
 
+/*
+ * Reads rows that a device service is to keep through a ring that workers fill: runs a plan of gpu_keep_pass, which is
+ * planned for so many. options: of gr_job_begin(); names: text[], the columns'. *told: what the aggregate gives. The
+ * job has all rows, for gr_job_store(). NULL: there is no memory for a ring, and nothing was read
+ */
+extern GrJob *gr_ring_keep(const GrPlan *plan, int nplanned, const GrJobOptions *options, Datum names,
+						   NullableDatum *told);
+
 #endif							/* GPUREG_RING_CONSUMER_H */

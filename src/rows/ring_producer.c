@@ -49,7 +49,7 @@ static void
 check_columns(GrProducer *p)
 {
 	const GrRing *ring = p->ring;
-	bool		ok = p->columns->n == ring->ncolumns;
+	bool		ok = p->columns->n == ring->ncolumns && !ring->keeps;
 
 	for (int k = 0; ok && k < ring->ncolumns; k++)
 	{

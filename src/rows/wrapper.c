@@ -17,6 +17,7 @@
 #include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -278,5 +279,31 @@ gr_plan_wrapper(GrWrapper *wrapper)
 	assign_query_collations(wrapper->pstate, wrapper->tree);
 	plan = gr_plan_tree(wrapper->query, wrapper->tree, CURSOR_OPT_PARALLEL_OK);
 	free_parsestate(wrapper->pstate);
+	return plan;
+}
+
+/*
+ * Settings under which an aggregate of ours is planned; returns the nesting level that ends them. Partitions must not
+ * be aggregated one by one: each would leave a block of the ring half full, which holds up the others when there are
+ * more partitions than blocks.
+ */
+static int
+aggregate_settings(void)
+{
+	int			nest_level = gr_turn_jit_off();
+
+	(void) set_config_option("enable_partitionwise_aggregate", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+							 0, false);
+	return nest_level;
+}
+
+GrPlan *
+gr_plan_wrapped_aggregate(GrWrapper *wrapper, int *nworkers)
+{
+	int			nest_level = aggregate_settings();
+	GrPlan	   *plan = gr_plan_wrapper(wrapper);
+
+	AtEOXact_GUC(true, nest_level);
+	*nworkers = gr_planned_workers(plan);
 	return plan;
 }

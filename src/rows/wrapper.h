@@ -74,4 +74,7 @@ extern GrQuery *gr_wrapper_query(GrWrapper *wrapper, const char **names);
 /* Plans it, in parallel workers where the planner likes; the wrapper is given up. */
 extern GrPlan *gr_plan_wrapper(GrWrapper *wrapper);
 
+/* The same of an aggregate of the extension's over the whole query. *nworkers: how many it would run in */
+extern GrPlan *gr_plan_wrapped_aggregate(GrWrapper *wrapper, int *nworkers);
+
 #endif							/* GPUREG_WRAPPER_H */

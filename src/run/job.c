@@ -82,25 +82,11 @@ gr_job_release(GrJob *job)
 	gr_spool_end(&job->spool);
 }
 
-/* Kept rows take memory for as long as they are kept. */
-static void
-raise_kept_shortage(const GrError *err)
-{
-	char		shortage[GR_SHORTAGE_SIZE];
-
-	gr_describe_shortage(err, shortage, sizeof(shortage));
-	ereport(ERROR,
-			(errcode(ERRCODE_OUT_OF_MEMORY),
-			 errmsg("not enough memory in the device service"),
-			 errdetail("%s.", shortage),
-			 errhint("Let kept rows go, by gpu_forget(), or raise gpureg.service_memory where it is set.")));
-}
-
 void
 gr_job_fail(GrJob *job, const GrError *err)
 {
 	if ((job->stays || job->derived) && err->status == GR_DEVICE_MEMORY)
-		raise_kept_shortage(err);
+		gr_raise_kept_shortage(err);
 	gr_note_device_error(err);
 	gr_raise_columns(err, job->shape.nfeatures, job->names);
 }

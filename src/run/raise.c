@@ -92,6 +92,19 @@ raise_device_error(const GrError *err)
 	}
 }
 
+void
+gr_raise_kept_shortage(const GrError *err)
+{
+	char		shortage[GR_SHORTAGE_SIZE];
+
+	gr_describe_shortage(err, shortage, sizeof(shortage));
+	ereport(ERROR,
+			(errcode(ERRCODE_OUT_OF_MEMORY),
+			 errmsg("not enough memory in the device service"),
+			 errdetail("%s.", shortage),
+			 errhint("Let kept rows go, by gpu_forget(), or raise gpureg.service_memory where it is set.")));
+}
+
 /* What no column is to blame for */
 static void raise_other(const GrError *err) __attribute__((noreturn));
 

@@ -26,6 +26,10 @@ extern void gr_raise_columns(const GrError *err, int nfeatures, const char *cons
 extern void gr_raise(const GrError *err)
 			__attribute__((noreturn));
 
+/* A lack of memory for rows that are kept, or that are derived from those: memory that stays taken */
+extern void gr_raise_kept_shortage(const GrError *err)
+			__attribute__((noreturn));
+
 /*
  * ERROR if rows can't be computed with; see gr_rows_valid(). names: likewise
  */

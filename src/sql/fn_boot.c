@@ -1,6 +1,6 @@
 /*
- * fn_boot.c: the Poisson bootstrap of a regression over a query: gpu_ols_boot, gpu_logreg_boot, and their replicates
- * as rows.
+ * fn_boot.c: the Poisson bootstrap of a regression over a query, or over kept rows: gpu_ols_boot, gpu_logreg_boot, and
+ * their replicates as rows.
  *
  * The rows are fitted first, in double-double. Then they are passed over for the replicates, as many at a time as their
  * sums have room for; each is one Newton step from the fit. See boot.h.
@@ -34,12 +34,15 @@ PG_FUNCTION_INFO_V1(gr_logreg_boot);
 PG_FUNCTION_INFO_V1(gr_ols_boot_replicates);
 PG_FUNCTION_INFO_V1(gr_logreg_boot_replicates);
 
-/* The arguments; the replicates' functions have no more than the first ones */
+/* The arguments; the replicates' functions lack two of them. The last two are kept and rows. */
 enum
 {
 	ARG_QUERY, ARG_REPS, ARG_KEY, ARG_SEED, ARG_INTERCEPT, ARG_FORMULA, ARG_WEIGHTS, ARG_CLUSTERS, ARG_CONF_LEVEL,
 	ARG_KIND
 };
+
+#define ARG_KEPT(fcinfo) ((fcinfo)->nargs - 2)
+#define ARG_ROWS(fcinfo) ((fcinfo)->nargs - 1)
 
 /* Sums of a pass, at most */
 #define SUMS_NBYTES ((Size) 32 << 20)
@@ -48,7 +51,7 @@ enum
 typedef struct Boot
 {
 	const char *name;			/* of the SQL function */
-	char	   *query;
+	GrFitRows	rows;
 	GrRoles		roles;
 	uint64		seed;
 	int			reps;
@@ -71,11 +74,11 @@ static const char *const argument_names[] = {
 	"query", "reps", "key", "seed", "intercept", "formula", "weights", "clusters", "conf_level", "kind"
 };
 
-/* ERROR if one of those is NULL that must not be. */
+/* ERROR if one of those is NULL that must not be: a query, unless there are kept rows. */
 static void
 check_nulls(FunctionCallInfo fcinfo)
 {
-	for (int k = 0; k < PG_NARGS(); k++)
+	for (int k = PG_ARGISNULL(ARG_KEPT(fcinfo)) ? 0 : 1; k < ARG_KEPT(fcinfo); k++)
 		if (PG_ARGISNULL(k) && k != ARG_KEY && k != ARG_FORMULA && k != ARG_WEIGHTS && k != ARG_CLUSTERS)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -108,7 +111,7 @@ read_arguments(FunctionCallInfo fcinfo, Boot *boot)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("reps must be from 1 to %d, got %d", GR_BOOT_REPS_MAX, boot->reps)));
-	boot->query = text_to_cstring(PG_GETARG_TEXT_PP(ARG_QUERY));
+	(void) gr_fit_arguments(fcinfo, ARG_QUERY, ARG_KEPT(fcinfo), ARG_ROWS(fcinfo), &boot->rows);
 	boot->seed = (uint64) PG_GETARG_INT64(ARG_SEED);
 	boot->roles = gr_role_arguments(fcinfo, ARG_WEIGHTS, -1, -1);
 	gr_formula_argument(fcinfo, ARG_FORMULA, PG_GETARG_BOOL(ARG_INTERCEPT), &boot->roles);
@@ -198,7 +201,7 @@ fit_rows(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
 	options.skip_null = true;
 	options.want_factor = true;
 	boot->f.boot_reps = boot->reps;
-	gr_glm_open_rows(fcinfo, &(GrFitRows) {.query = boot->query}, &boot->roles, &options, &boot->f);
+	gr_glm_open_rows(fcinfo, &boot->rows, &boot->roles, &options, &boot->f);
 	boot->model.nterms = boot->f.fit->nterms;
 	boot->model.intercept = boot->f.options.intercept;
 	gr_model_name_terms(&boot->model, boot->f.ingest.names);
@@ -300,14 +303,16 @@ run_boot(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
 	double		started = gr_now();
 	ErrorContextCallback context;
 
-	gr_enter_query(&context, boot->query);
+	if (boot->rows.query != NULL)
+		gr_enter_query(&context, boot->rows.query);
 	fit_rows(fcinfo, boot, distribution);
 	/* one pass, whose errors nobody should wait for */
 	if (boot->wants_acceleration)
 		find_acceleration(boot);
 	make_replicates(boot);
 	gr_glm_record_query(boot->name, &boot->f, started);
-	gr_leave_query(&context);
+	if (boot->rows.query != NULL)
+		gr_leave_query(&context);
 	gr_job_release(boot->f.source.job);
 	if (boot->nsingular > 0)
 		ereport(WARNING,
@@ -378,6 +383,11 @@ put_summaries(FunctionCallInfo fcinfo, const char *name, GrDistribution distribu
 	conf_level = read_conf_level(fcinfo);
 	kind = read_kind(fcinfo);
 	boot.wants_acceleration = kind == GR_BOOT_BCA;
+	if (boot.wants_acceleration && boot.rows.kept != NULL && strcmp(boot.roles.key_role, "clusters") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("kind bca by clusters is not supported for kept rows"),
+				 errhint("Use another kind, or the query itself.")));
 	run_boot(fcinfo, &boot, distribution);
 	for (int k = 0; k < boot.model.nterms; k++)
 	{
@@ -433,7 +443,7 @@ put_replicates(FunctionCallInfo fcinfo, const char *name, GrDistribution distrib
 
 /*
  * gpu_ols_boot(query text, reps int, key text, seed bigint, intercept boolean, formula text, weights text, clusters
- * text, conf_level float8, kind text)
+ * text, conf_level float8, kind text, kept text, rows text)
  */
 Datum
 gr_ols_boot(PG_FUNCTION_ARGS)
@@ -448,7 +458,7 @@ gr_logreg_boot(PG_FUNCTION_ARGS)
 	return put_summaries(fcinfo, "gpu_logreg_boot", (GrDistribution) GR_LOGISTIC);
 }
 
-/* gpu_ols_boot_replicates, of the same arguments without the last two */
+/* gpu_ols_boot_replicates, of the same arguments without conf_level and kind */
 Datum
 gr_ols_boot_replicates(PG_FUNCTION_ARGS)
 {

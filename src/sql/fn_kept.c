@@ -26,7 +26,7 @@ gr_keep(PG_FUNCTION_ARGS)
 	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(1));
 
-	PG_RETURN_INT64(gr_keep_query("gpu_keep", name, query, PG_GETARG_BOOL(2)));
+	PG_RETURN_INT64(gr_keep_query(fcinfo, name, query, PG_GETARG_BOOL(2)));
 }
 
 /* The names of the columns, a text[] */

@@ -567,7 +567,7 @@ gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPred
 	if (model->design != NULL)
 	{
 		features->values = gr_design_features(fcinfo, calls->first_argno, &calls->designed, model, &features->low);
-		features->design = calls->designed;
+		features->design = gr_design_of_call(calls->designed);
 		return features->values != NULL;
 	}
 	if (unlikely(calls->plain == NULL))

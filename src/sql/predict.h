@@ -25,7 +25,7 @@ typedef struct GrFeatures
 {
 	const double *values;
 	const double *low;			/* see gr_design_features(); of a model with a design */
-	const GrDesignCall *design; /* NULL: a model without one */
+	const GrDesign *design;		/* NULL: a model without one */
 	double		buffer[FUNC_MAX_ARGS];	/* for what the values may point to */
 } GrFeatures;
 

@@ -383,8 +383,14 @@ gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept
 	return call->features;
 }
 
+const GrDesign *
+gr_design_of_call(const GrDesignCall *call)
+{
+	return call->design;
+}
+
 double
-gr_design_predictor(const GrDesignCall *call, const GrPredictor *model, const double *features, const double *low,
+gr_design_predictor(const GrDesign *design, const GrPredictor *model, const double *features, const double *low,
 					bool *finite)
 {
 	int			first = model->intercept ? 1 : 0;
@@ -395,9 +401,9 @@ gr_design_predictor(const GrDesignCall *call, const GrPredictor *model, const do
 	if (isnan(eta.hi))
 		eta = gr_dd(0);
 	*finite = isfinite(eta.hi);
-	for (int t = 0; t < call->design->nterms; t++)
+	for (int t = 0; t < design->nterms; t++)
 	{
-		const GrDesignTerm *term = &call->design->terms[t];
+		const GrDesignTerm *term = &design->terms[t];
 
 		for (int i = 0; i < term->width; i++, k++)
 		{
@@ -415,13 +421,13 @@ gr_design_predictor(const GrDesignCall *call, const GrPredictor *model, const do
 }
 
 void
-gr_design_pairs(const GrDesignCall *call, const double *features, const double *low, GrDD *pairs)
+gr_design_pairs(const GrDesign *design, const double *features, const double *low, GrDD *pairs)
 {
 	int			k = 0;
 
-	for (int t = 0; t < call->design->nterms; t++)
+	for (int t = 0; t < design->nterms; t++)
 	{
-		const GrDesignTerm *term = &call->design->terms[t];
+		const GrDesignTerm *term = &design->terms[t];
 
 		for (int i = 0; i < term->width; i++, k++)
 			pairs[k] = (GrDD) {features[k], term->paired ? *low++ : 0};

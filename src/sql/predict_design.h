@@ -27,11 +27,14 @@ typedef struct GrDesignCall GrDesignCall;
 extern const double *gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **call,
 										const GrPredictor *model, const double **low);
 
+/* The design of the model that the call was last for */
+extern const GrDesign *gr_design_of_call(const GrDesignCall *call);
+
 /* What the linear predictor has of them, with the coefficients; *finite: is everything that is summed up finite? */
-extern double gr_design_predictor(const GrDesignCall *call, const GrPredictor *model, const double *features,
+extern double gr_design_predictor(const GrDesign *design, const GrPredictor *model, const double *features,
 								  const double *low, bool *finite);
 
 /* The features with what rounding left of them, as pairs[k] = features[k] + low[...] */
-extern void gr_design_pairs(const GrDesignCall *call, const double *features, const double *low, GrDD *pairs);
+extern void gr_design_pairs(const GrDesign *design, const double *features, const double *low, GrDD *pairs);
 
 #endif							/* GPUREG_PREDICT_DESIGN_H */

@@ -343,6 +343,11 @@ SELECT gpu_ingest_pass(decode(repeat('17', 20), 'hex'), ARRAY['y', 'x'], VARIADI
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_ingest_pass_accum(NULL, decode(repeat('17', 20), 'hex'), ARRAY['y', 'x'], 1, 2);
 \echo :LAST_ERROR_SQLSTATE
+SELECT gpu_keep_pass(NULL, ARRAY['y', 'x'], y, int) FROM ring_kinds;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_keep_pass(decode(repeat('17', 20), 'hex'), ARRAY['y', 'x'], y, int) FROM ring_kinds;
+\echo :LAST_ERROR_SQLSTATE
+SELECT gpu_keep_pass(decode(repeat('17', 20), 'hex'), NULL, y) FROM ring_kinds WHERE false;
 \set SHOW_CONTEXT errors
 RESET ALL;
 DROP VIEW ring_view;

@@ -39,6 +39,8 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 5000) i;
 	CREATE FUNCTION napping(i int) RETURNS int LANGUAGE plpgsql VOLATILE AS
 		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.1) END; RETURN i; END$$;
+	CREATE FUNCTION worker_napping(i int) RETURNS int LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS
+		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.1) END; RETURN i; END$$;
 	-- the largest relative difference
 	CREATE FUNCTION difference(a float8[], b float8[]) RETURNS float8 LANGUAGE sql AS
 		$$SELECT max(CASE WHEN u IS NOT DISTINCT FROM v THEN 0
@@ -290,6 +292,181 @@ is($node->safe_psql('other', "CREATE EXTENSION gpureg; $names; "
 	'a database has names of its own');
 is($node->safe_psql('postgres', $fit), $expected, 'and leaves those of others');
 left($bytes, 'roles');
+
+#
+# Bootstraps: the same replicates as of the query, to the bit
+#
+my $boot_columns = 'i, y, x1, x2, x3, big, g, s::text AS s, b, won, w';
+$node->safe_psql('postgres', "SELECT gpu_keep('boot', 'SELECT $boot_columns FROM t')");
+for my $case (
+	[ 'ols', q{key => 'i', formula => 'y ~ x1 + x3'} ],
+	[ 'ols', q{key => 'i', formula => 'y ~ poly(big, 2) * g', weights => 'w'}, 'x2 > 3' ],
+	[ 'ols', q{key => 'i', formula => 'y ~ . - i + poly(i, 2)'} ],
+	[ 'ols', q{clusters => 'x2', formula => 'y ~ x1 + x2', intercept => false} ],
+	[ 'ols', q{clusters => 'g', formula => 'y ~ x1 + s'} ],
+	[ 'ols', q{clusters => 's', formula => 'y ~ x1 + s'}, q{g <> 'a'} ],
+	[ 'ols', q{key => 'b', formula => 'y ~ x1'} ],
+	[ 'logreg', q{key => 'i', formula => 'won ~ x1 + x3 + g', weights => 'w'}, 'won OR x2 < 4' ],
+	[ 'logreg', q{clusters => 'g', formula => 'won ~ x1'} ])
+{
+	my ($function, $options, $filter) = @$case;
+	my $of = "gpu_${function}_boot_replicates(reps => 70, seed => -3, $options";
+	my $rows_are = defined $filter ? "\$f\$$filter\$f\$" : 'NULL';
+	my $where = $filter // 'true';
+
+	is($node->safe_psql('postgres', "SET client_min_messages = error;
+		SELECT bool_and(k.estimate IS NOT DISTINCT FROM q.estimate), count(*) = count(k.term), count(*) = count(q.term),
+			count(k.estimate) > 0
+		FROM $of, kept => 'boot', rows => $rows_are) k
+		FULL JOIN $of, query => \$q\$SELECT $boot_columns FROM t WHERE $where\$q\$) q USING (replicate, term)"),
+		't|t|t|t', "bootstrap, $function, $options, $where");
+}
+for my $kind (qw(percentile basic normal bca))
+{
+	my $options = "100, 'i', 7, formula => 'won ~ x1 + x2', kind => '$kind'";
+
+	is($node->safe_psql('postgres', "SELECT * FROM gpu_logreg_boot(NULL, $options, kept => 'boot')"),
+		$node->safe_psql('postgres', "SELECT * FROM gpu_logreg_boot('SELECT $boot_columns FROM t', $options)"),
+		"bootstrap, $kind limits");
+}
+like($node->safe_psql('postgres', q{SELECT count(*) FROM gpu_ols_boot(kept => 'boot', key => 'i', formula => 'y ~ x1');
+	SELECT function, device, reason, rows FROM gpu_last_run()}),
+	qr/^2\ngpu_ols_boot\|cpu, device service\|the rows are kept there\|$rows$/, 'gpu_last_run of a bootstrap');
+sub boot { return "SELECT * FROM gpu_ols_boot(kept => 'boot', formula => 'y ~ x2', $_[0])"; }
+for my $case (
+	[ boot(q{key => 'x1'}), '42804', 'keys that are no integers' ],
+	[ boot(q{key => 'big', clusters => 'i'}), '22023', 'a key and clusters' ],
+	[ boot('reps => 10'), '22023', 'neither' ],
+	[ boot(q{key => 'nothing'}), '42703', 'no such key' ],
+	[ boot(q{key => 'i', reps => NULL}), '22004', 'NULL replicates' ],
+	[ boot(q{clusters => 'g', kind => 'bca'}), '0A000', 'bca by clusters' ],
+	[ boot(q{key => 'i', query => 'TABLE t'}), '22023', 'both a query and kept rows' ],
+	[ boot(q{key => 'i', rows => 'x2 > 99'}), 'P0002', 'a filter that leaves nothing' ],
+	[ q{SELECT * FROM gpu_ols_boot(key => 'i')}, '22004', 'neither a query nor kept rows' ],
+	[ q{SELECT * FROM gpu_ols_boot('TABLE t', key => 'i', rows => 'x1 > 0')}, '22023', 'a filter of a query' ],
+	[ q{SELECT * FROM gpu_logreg_boot(kept => 'nowhere', key => 'i')}, '42704', 'no such rows' ])
+{
+	error_is($node, $case->[0], $case->[1], "bootstrap: $case->[2]");
+}
+$node->safe_psql('postgres', q{SELECT gpu_forget('boot')});
+left($bytes, 'bootstraps');
+
+#
+# Predictions: those of the rows themselves, to the bit
+#
+$node->safe_psql('postgres', q{SELECT gpu_keep('rows', 'SELECT i, y, x1, x2, x3, big, g, s, b, won FROM t')});
+for my $case (
+	[ q{gpu_ols_fit(kept => 'rows', formula => 'y ~ x1 + x3')} ],
+	[ q{gpu_ols_fit(kept => 'rows', formula => 'y ~ poly(big, 3) * g + b + s')}, 'x2 > 2' ],
+	[ q{gpu_ols_fit('TABLE t', formula => 'y ~ factor(x2) * s + factor(b):x1')} ],
+	[ q{gpu_logreg_fit('TABLE t', formula => 'won ~ x2 * x1 + g')}, q{g = 'a' OR x3 > 3} ],
+	[ q{gpu_glm_fit('TABLE t', family => 'poisson', formula => 'count ~ x1')}, 'x1 < 0' ])
+{
+	my ($fit, $filter) = @$case;
+	my $where = $filter // 'true';
+	my $rows_are = defined $filter ? "\$f\$$filter\$f\$" : 'NULL';
+
+	is($node->safe_psql('postgres', "SELECT count(*) = (SELECT count(*) FROM t WHERE $where), count(p.prediction) > 0,
+		bool_and(p.prediction IS NOT DISTINCT FROM gpu_predict(m, t))
+		FROM $fit m, gpu_predict_rows(m, 'rows', 'i', $rows_are) p JOIN t ON t.i = p.id"), 't|t|t',
+		"predictions of $fit, $where");
+}
+is($node->safe_psql('postgres', q{SELECT bool_and(p.prediction = gpu_predict(m, x1, x2)), count(*)
+	FROM gpu_ols_fit('SELECT y, x1, x2 FROM t') m, gpu_predict_rows(m, 'rows', 'i') p JOIN t ON i = id}), "t|$rows",
+	'of a model without a formula');
+is($node->safe_psql('postgres', q{SELECT count(*), count(id), count(prediction), max(prediction) = min(prediction)
+	FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ 1'), 'rows')}), "$rows|0|$rows|t",
+	'of an intercept, without a key');
+is($node->safe_psql('postgres', q{SELECT (SELECT count(*) FROM gpu_predict_rows(NULL, 'rows')),
+	(SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ x1'), NULL)),
+	(SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ x1'), 'rows', rows => 'x1 > 9'))}),
+	'0|0|0', 'of nothing');
+sub predicting { return "SELECT * FROM gpu_predict_rows(gpu_ols_fit('TABLE t', formula => '$_[0]'), $_[1])"; }
+for my $case (
+	[ predicting('y ~ x1', q{'nowhere'}), '42704', 'no such rows' ],
+	[ predicting('y ~ x1', q{'rows', 'g'}), '42804', 'a category as the key' ],
+	[ predicting('y ~ x1', q{'rows', 'nothing'}), '42703', 'no such key' ],
+	[ predicting('y ~ x1', q{'rows', rows => 'x1 >'}), '42601', 'half a filter' ],
+	[ predicting('y ~ w', q{'rows'}), '42703', 'a column that was not kept' ],
+	[ q{SELECT * FROM gpu_predict_rows(gpu_ols_fit('SELECT y, x1 AS g FROM t'), 'rows')}, '42804',
+		'a category for a number' ],
+	[ q{SELECT * FROM gpu_predict_rows(gpu_ols_fit('SELECT y, g FROM t WHERE g <> ''a'''), 'rows')}, '22023',
+		'a level that the model does not have' ])
+{
+	error_is($node, $case->[0], $case->[1], "predictions: $case->[2]");
+}
+is(sqlstate((try_sql($node, q{SELECT * FROM gpu_predict_rows(gpu_ols_fit('SELECT i AS y, i * i AS x1
+	FROM generate_series(1, 9) i'), 'rows')}, user => 'bob'))[1]), '42501', 'predictions of rows of another role');
+$node->safe_psql('postgres', q{SELECT gpu_forget('rows')});
+left($bytes, 'predictions');
+
+#
+# Rows that parallel workers read: the same ones, in another order
+#
+my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
+  . 'SET parallel_leader_participation = off';
+my $by_workers = "SELECT gpu_keep('by workers', 'SELECT $columns FROM t')";
+my $workers_slow = q{SELECT gpu_keep('slow', 'SELECT y, worker_napping(i) AS x, g FROM t')};
+is($node->safe_psql('postgres', "$parallel; $by_workers; SELECT function, device, rows, workers > 0 FROM gpu_last_run()"),
+	"$rows\ngpu_keep|cpu, device service|$rows|t", 'workers read the rows');
+is($node->safe_psql('postgres', q{SELECT k.rows, k.bytes = t.bytes, k.columns = t.columns FROM gpu_kept() k, gpu_kept() t
+	WHERE k.name = 'by workers' AND t.name = 't'}), "$rows|t|t", 'as many, and of the same columns');
+for my $case (
+	[ 'gpu_ols_fit', q{formula => 'y ~ x3 + g * s + b'} ],
+	[ 'gpu_ols_fit', q{formula => 'y ~ poly(big, 2) + x1', rows => 'g <> ''a'' AND won'} ],
+	[ 'gpu_logreg_fit', q{formula => 'won ~ x1 + x3 + g', weights => 'w'} ],
+	[ 'gpu_glm_fit', q{formula => 'count ~ x1 + s', family => 'poisson', offsets => 'x3'} ])
+{
+	my ($function, $options) = @$case;
+
+	is($node->safe_psql('postgres', "SELECT difference(k.coef, t.coef) < 1e-11, difference(k.vcov, t.vcov) < 1e-11,
+		(k.terms, k.n, k.n_skipped, k.design) IS NOT DISTINCT FROM (t.terms, t.n, t.n_skipped, t.design)
+		FROM $function(kept => 'by workers', $options) k, $function(kept => 't', $options) t"), 't|t|t',
+		"$function to rows that workers have read: $options");
+}
+is($node->safe_psql('postgres', "$parallel; " . q{SELECT gpu_keep('by workers', 'SELECT i, y, x1, g FROM t', true);
+	SELECT max(abs(k.estimate - q.estimate)) < 1e-12
+	FROM gpu_ols_boot_replicates(kept => 'by workers', key => 'i', reps => 50, formula => 'y ~ x1 + g') k
+	JOIN gpu_ols_boot_replicates('SELECT i, y, x1, g FROM t', 50, 'i', formula => 'y ~ x1 + g') q
+		USING (replicate, term)}), "$rows\nt", 'a bootstrap is of the same replicates, whatever the order');
+is($node->safe_psql('postgres', "$parallel; SELECT gpu_keep('by workers', 'SELECT y, x1, s FROM t ORDER BY i', true);
+	SELECT (gpu_ols_fit(kept => 'by workers')).coef = (gpu_ols_fit('SELECT y, x1, s FROM t ORDER BY i')).coef"),
+	"$rows\nt", 'ORDER BY is heeded');
+$node->safe_psql('postgres', q{SELECT gpu_forget('by workers');
+	CREATE TABLE wide AS SELECT y, x1, i, CASE WHEN i = 4321 THEN 'NaN'::float8 ELSE i END AS nan FROM t; ANALYZE wide});
+for my $case (
+	[ 'SELECT y, nan FROM wide', '22023', 'NaN' ],
+	[ 'SELECT y, 1 / (i - 4321) FROM wide', '22012', 'an error of the query' ],
+	[ 'SELECT y, repeat(i::text, 400) FROM wide', '54000', 'a long level' ],
+	[ 'SELECT y, i::text || g FROM wide, (VALUES (1), (2), (3)) v (g)', '54000', 'too many levels' ],
+	[ 'SELECT y, x1 FROM wide WHERE i < 0', 'P0002', 'no rows' ])
+{
+	my ($query, $state, $name) = @$case;
+
+	error_is($node, "$parallel; SELECT gpu_keep('by workers', '$query')", $state, "workers: $name");
+	left($bytes, "workers: $name");
+}
+for my $way (qw(cancel terminate))
+{
+	my $session = start_session($node, "workers_$way", split(/; /, $parallel), $workers_slow);
+	my $backend = wait_active($node, "workers_$way", 'gpu_keep');
+
+	cmp_ok(service_becomes(qr/^$pid\|\d+\|1\|/), '<', 10, "workers, $way: rows are on their way") or diag(service());
+	cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE leader_pid = $backend"), '>', 0,
+		"workers, $way: there are some");
+	$node->safe_psql('postgres', "SELECT pg_${way}_backend($backend)");
+	my (undef, $err) = finish_session($session);
+	is(sqlstate($err), $way eq 'cancel' ? '57014' : '57P01', "workers, $way: the error");
+	left($bytes, "workers, $way");
+}
+$node->safe_psql('postgres', "ALTER SYSTEM SET gpureg.service_memory = '2MB'; SELECT pg_reload_conf()");
+sleep 0.5;
+like(error_is($node, "$parallel; " . q{SELECT gpu_keep('large', 'SELECT y, x1, v FROM wide, generate_series(1, 40) v')},
+		'53200', 'workers: more than there is memory for'), qr/not enough memory in the device service/, 'is said so');
+left($bytes, 'workers: rows that did not fit');
+$node->safe_psql('postgres', q{ALTER SYSTEM RESET gpureg.service_memory; SELECT pg_reload_conf(); DROP TABLE wide});
+sleep 0.5;
+survived($node, $postmaster, 'workers');
 
 # in a transaction
 is($node->safe_psql('postgres', "BEGIN; $again; ROLLBACK; $fit"), "$rows\n$expected", 'ROLLBACK leaves what is kept');

@@ -224,6 +224,7 @@ check_bad(GrSession *session, GrRowRules rules, bool weight, int column, double 
 	options.response = 3;
 	options.weight = weight ? 2 : -1;
 	options.offset = -1;
+	options.key = -1;
 	options.columns = columns;
 	options.nfeatures = 2;
 	for (int64_t r = 0; r < nrows; r++)

@@ -95,6 +95,7 @@ sample_derivation(const Sample *sample)
 	options.response = sample->ncolumns - 1;
 	options.weight = sample->weight ? 1 : -1;
 	options.offset = sample->offset ? 2 : -1;
+	options.key = -1;
 	options.columns = columns;
 	options.nfeatures = sample->nfeatures;
 	if (sample->design != NULL)

@@ -107,7 +107,7 @@ test_design(const char *text, bool pairs)
 	int			columns[NKEPT];
 	const double *codes[NKEPT];
 	GrDeriveOptions options = {
-		.ncolumns = NKEPT,.response = 3,.weight = 5,.offset = 6,.columns = columns,.design = design,
+		.ncolumns = NKEPT,.response = 3,.weight = 5,.offset = 6,.key = -1,.columns = columns,.design = design,
 		.codes = codes,.pairs = pairs
 	};
 	GrDerivation *d;
@@ -200,7 +200,7 @@ test_order_of_fates(void)
 	};
 	int			columns[] = {1};
 	GrDeriveOptions options = {
-		.ncolumns = 4,.response = 2,.weight = 3,.offset = -1,.columns = columns,.nfeatures = 1,
+		.ncolumns = 4,.response = 2,.weight = 3,.offset = -1,.key = -1,.columns = columns,.nfeatures = 1,
 		.steps = above,.nsteps = 1
 	};
 	GrError		err = {0};
@@ -219,6 +219,33 @@ test_order_of_fates(void)
 	free_blocks();
 }
 
+/* A key stands behind all, whether or not its column is something else, too; a row without one is left out. */
+static void
+test_key(void)
+{
+	static const double rows[][4] = {{1, 10, 2, 0.5}, {2, NAN, 3, 0.5}, {3, -7, 4, 0.25}};
+	int			columns[] = {0, 1};
+	GrDeriveOptions options = {
+		.ncolumns = 4,.response = 2,.weight = -1,.offset = 3,.key = 1,.columns = columns,.nfeatures = 2
+	};
+	GrError		err = {0};
+	GrDerivation *d = gr_derivation_make(&options, memory, &err);
+	GrDeriving *deriving = gr_deriving_begin(d, &err);
+	GrRowShape	shape = gr_derived_shape(d);
+	GrDeriveCounts counts = {0};
+	double		out[COUNT(rows)][5];
+
+	check(shape.key && shape.offset && !shape.weight && gr_row_ncols(shape) == 5 && gr_key_at(shape) == 4,
+		  "a key in the shape");
+	check(gr_derive_rows(deriving, rows[0], COUNT(rows), out[0], &counts) == 2 && counts.nskipped == 1 &&
+		  out[0][4] == 10 && out[0][1] == 10 && out[0][3] == 0.5 && out[1][4] == -7, "keys behind all");
+	check(!gr_derivation_is_identity(d), "rows with a key aren't the kept ones");
+	options.key = 4;
+	check(gr_derivation_make(&options, memory, &err) == NULL && err.status == GR_INVALID, "a key that is no column");
+	gr_deriving_end(deriving);
+	free_blocks();
+}
+
 /*
  * What is a derivation
  */
@@ -228,7 +255,7 @@ test_identity(void)
 {
 	int			columns[] = {0, 1, 2};
 	GrDeriveOptions options = {
-		.ncolumns = 4,.response = 3,.weight = -1,.offset = -1,.columns = columns,.nfeatures = 3
+		.ncolumns = 4,.response = 3,.weight = -1,.offset = -1,.key = -1,.columns = columns,.nfeatures = 3
 	};
 	static const GrFilterStep always[] = {{GR_FILTER_TRUE, 0, 0}};
 	GrError		err = {0};
@@ -267,7 +294,7 @@ test_made(void)
 	int			columns[] = {0, 1};
 	int			outside[] = {0, 4};
 	GrDeriveOptions good = {
-		.ncolumns = 4,.response = 3,.weight = 2,.offset = 1,.columns = columns,.nfeatures = 2
+		.ncolumns = 4,.response = 3,.weight = 2,.offset = 1,.key = -1,.columns = columns,.nfeatures = 2
 	};
 	GrDeriveOptions bad = good;
 	GrFilterStep step = {GR_FILTER_EQ, 3, 1};
@@ -476,7 +503,7 @@ test_bad_rows(void)
 	double		rows[200][3];
 	int			columns[] = {0, 1};
 	GrDeriveOptions options = {
-		.ncolumns = 3,.response = 2,.weight = -1,.offset = -1,.columns = columns,.nfeatures = 2
+		.ncolumns = 3,.response = 2,.weight = -1,.offset = -1,.key = -1,.columns = columns,.nfeatures = 2
 	};
 	GrRowRules	rules = {GR_BINOMIAL, GR_PRIOR_WEIGHTS, 0};
 	GrError		err = {0};
@@ -560,6 +587,7 @@ main(void)
 		test_sink(&samples[k], 30000);
 	}
 	test_order_of_fates();
+	test_key();
 	test_identity();
 	test_made();
 	test_filters_valid();

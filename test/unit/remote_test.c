@@ -302,7 +302,7 @@ derivation_of(int ncolumns)
 	const int	columns[2] = {4, 0};
 	const GrFilterStep step = {GR_FILTER_GT, 1, 0.25};
 	const GrDeriveOptions options = {
-		.ncolumns = ncolumns,.response = P,.weight = -1,.offset = -1,.columns = columns,.nfeatures = 2,
+		.ncolumns = ncolumns,.response = P,.weight = -1,.offset = -1,.key = -1,.columns = columns,.nfeatures = 2,
 		.steps = &step,.nsteps = 1
 	};
 	GrError		err = {0};
@@ -322,6 +322,28 @@ pass_derived(const GrBackend *backend, GrSink *sink, double *sums, GrError *err)
 
 	gr_pass_clear(pass.kind, 2, sums);
 	return backend->sink->pass(sink, &pass, sums, NULL, err);
+}
+
+/* Rows that are stored come back as they are, from any to any. */
+static void
+test_read(Pair *pair, const double *rows)
+{
+	static const int64_t spans[][2] = {{0, 1}, {0, NROWS}, {NROWS - 1, 1}, {NROWS, 0}, {7, NROWS / 2}, {NROWS / 3, 100}};
+	const double *read = NULL;
+	GrError		err = {0};
+
+	for (size_t k = 0; k < sizeof(spans) / sizeof(spans[0]); k++)
+		check(gr_remote_read(&pair->client, 7, P + 1, spans[k][0], spans[k][1], &read, NULL, &err) &&
+			  memcmp(read, rows + spans[k][0] * (P + 1), (size_t) spans[k][1] * (P + 1) * sizeof(double)) == 0,
+			  "%d rows from %d on are read back %s", (int) spans[k][1], (int) spans[k][0], err.detail);
+	check(!gr_remote_read(&pair->client, 7, P + 1, NROWS - 1, 2, &read, NULL, &err) && err.status == GR_INVALID,
+		  "but none behind the last");
+	memset(&err, 0, sizeof(err));
+	check(!gr_remote_read(&pair->client, 7, P + 1, -1, 2, &read, NULL, &err) && err.status == GR_INVALID,
+		  "nor before the first");
+	memset(&err, 0, sizeof(err));
+	check(!gr_remote_read(&pair->client, 8, P + 1, 0, 1, &read, NULL, &err) && err.status == GR_INVALID,
+		  "nor of another number");
 }
 
 /* The server's main thread has what is stored, and ends it. */
@@ -369,6 +391,7 @@ test_stored(const double *rows)
 	gr_backend_remote.sink->end(sink);
 	check(pair->asked == 3000 && pair->released == 3000, "their memory is admitted, and given back");
 
+	test_read(pair, rows);
 	check(!gr_remote_derive(&pair->client, 8, d, rules, &of_derived, &sink, counts, NULL, &err) &&
 		  err.status == GR_INVALID, "none of another number");
 	gr_backend_remote.sink->end(sink);
