@@ -477,8 +477,7 @@ gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int npa
 {
 	List	   *params = NIL;
 	GrWrapper	wrapper;
-	GrPlan	   *plan;
-	int			nest_level;
+	int			nworkers;
 
 	for (int k = 0; k < nparams; k++)
 		params = lappend(params, gr_wrapper_parameter(k + 1, types[k]));
@@ -487,10 +486,7 @@ gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int npa
 		elog(ERROR, "too many columns for %s", aggregate);
 	gr_wrapper_group(&wrapper, ingest->clustered != NULL ? gr_wrapped_column(&wrapper, cluster_at(ingest, 0)) :
 					 write_fold(ingest, &wrapper, nfolds));
-	nest_level = aggregate_settings();
-	plan = gr_plan_wrapper(&wrapper);
-	AtEOXact_GUC(true, nest_level);
-	return plan;
+	return gr_plan_wrapped_aggregate(&wrapper, &nworkers);
 }
 
 /* gpu_features_pass(names, is_binary, roles, columns ...) */
