@@ -895,11 +895,10 @@ CREATE AGGREGATE gpu_boot_pass(request gpu_logreg_step, draws bigint[], influenc
     PARALLEL = SAFE
 );
 
--- The Poisson bootstrap: a row a term, or a row a replicate and term. key or clusters names a column of the query, or of
--- the kept rows.
+-- The Poisson bootstrap: a row a term, or a row a replicate and term. key or clusters names a column of the query, or
+-- of the kept rows.
 CREATE FUNCTION gpu_ols_boot(query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL,
-                             seed bigint DEFAULT 0,
-                             intercept boolean DEFAULT true, formula text DEFAULT NULL,
+                             seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
                              weights text DEFAULT NULL, clusters text DEFAULT NULL,
                              conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile',
                              kept text DEFAULT NULL, rows text DEFAULT NULL)
@@ -911,8 +910,8 @@ CREATE FUNCTION gpu_ols_boot_replicates(
     kept text DEFAULT NULL, rows text DEFAULT NULL)
     RETURNS TABLE (replicate int, term text, estimate float8)
     AS 'MODULE_PATHNAME', 'gr_ols_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
-CREATE FUNCTION gpu_logreg_boot(query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
-                                intercept boolean DEFAULT true, formula text DEFAULT NULL,
+CREATE FUNCTION gpu_logreg_boot(query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL,
+                                seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
                                 weights text DEFAULT NULL, clusters text DEFAULT NULL,
                                 conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile',
                                 kept text DEFAULT NULL, rows text DEFAULT NULL)

@@ -73,7 +73,8 @@ typedef struct GrRemoteArguments
 	GrProjectOptions project;
 	GrDraw		draw;
 	bool		flag;			/* RESTART: has a shift; CAN_ASCEND: single, and the answer; ASCEND: converged */
-	int64_t		n;				/* ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors; READ: first row */
+	/* ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors; READ: the first row */
+	int64_t		n;
 	int			area;			/* PROJECT: of its vectors and, behind a batch of those, projections */
 	double		divisor;		/* INVERSE */
 	uint64_t	stored;			/* STORE, DERIVE, READ: as what the rows are stored */

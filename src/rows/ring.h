@@ -71,7 +71,7 @@ typedef struct GrRing
 	Size		data_offset;	/* of the blocks' rows from the ring's beginning, whole pages */
 	GrRowShape	shape;			/* of its rows; how many features, the first complete row tells */
 	GrRowRules	rules;			/* that they must obey */
-	bool		keeps;			/* its rows are for a service to keep: a NaN is a NULL, and their producers check them */
+	bool		keeps;			/* its rows are for a service to keep: NaN is NULL, and producers check them */
 	int			leader_pid;		/* of the session's process: it and its parallel workers may attach, and nobody else */
 	int			ncolumns;		/* the response is the first */
 	GrColumn	columns[GR_RING_COLUMNS_MAX];	/* without names */

@@ -452,7 +452,8 @@ make_ring(RingReader *r, const GrIngest *ingest, GrRingTicket *ticket)
 	int32		widths[GR_RING_COLUMNS_MAX];
 
 	r->job->rules = ingest->rules;
-	if (!take_ring(r, ingest->nworkers) || !gr_ring_start(r->ring, r->segment, arguments, ingest->shape, ingest->rules, ticket))
+	if (!take_ring(r, ingest->nworkers) ||
+		!gr_ring_start(r->ring, r->segment, arguments, ingest->shape, ingest->rules, ticket))
 		return false;
 	for (int k = 0; k < arguments->n; k++)
 		widths[k] = arguments->column[k].width;

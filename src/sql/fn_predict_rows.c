@@ -1,5 +1,5 @@
 /*
- * fn_predict_rows.c: gpu_predict_rows(): predictions of a model for all rows of a kept set, by the names of its columns.
+ * fn_predict_rows.c: gpu_predict_rows(): predictions of a model for the rows of a kept set, by its columns' names.
  *
  * Rows come back from the device service a piece at a time, and are predicted here, as gpu_predict() does it for one.
  */
@@ -267,8 +267,8 @@ find_key(FunctionCallInfo fcinfo, const GrKeptSet *set)
 }
 
 /*
- * gpu_predict_rows(model gpu_model, kept text, key text, rows text): (id float8, prediction float8); no rows if there is
- * no model, or no name
+ * gpu_predict_rows(model gpu_model, kept text, key text, rows text): (id float8, prediction float8); no rows if there
+ * is no model, or no name
  */
 Datum
 gr_predict_rows(PG_FUNCTION_ARGS)

@@ -379,7 +379,8 @@ is($node->safe_psql('postgres', q{SELECT count(*), count(id), count(prediction),
 	'of an intercept, without a key');
 is($node->safe_psql('postgres', q{SELECT (SELECT count(*) FROM gpu_predict_rows(NULL, 'rows')),
 	(SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ x1'), NULL)),
-	(SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ x1'), 'rows', rows => 'x1 > 9'))}),
+	(SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ x1'), 'rows',
+		rows => 'x1 > 9'))}),
 	'0|0|0', 'of nothing');
 sub predicting { return "SELECT * FROM gpu_predict_rows(gpu_ols_fit('TABLE t', formula => '$_[0]'), $_[1])"; }
 for my $case (
@@ -407,10 +408,12 @@ my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET mi
   . 'SET parallel_leader_participation = off';
 my $by_workers = "SELECT gpu_keep('by workers', 'SELECT $columns FROM t')";
 my $workers_slow = q{SELECT gpu_keep('slow', 'SELECT y, worker_napping(i) AS x, g FROM t')};
-is($node->safe_psql('postgres', "$parallel; $by_workers; SELECT function, device, rows, workers > 0 FROM gpu_last_run()"),
+is($node->safe_psql('postgres', "$parallel; $by_workers;
+	SELECT function, device, rows, workers > 0 FROM gpu_last_run()"),
 	"$rows\ngpu_keep|cpu, device service|$rows|t", 'workers read the rows');
-is($node->safe_psql('postgres', q{SELECT k.rows, k.bytes = t.bytes, k.columns = t.columns FROM gpu_kept() k, gpu_kept() t
-	WHERE k.name = 'by workers' AND t.name = 't'}), "$rows|t|t", 'as many, and of the same columns');
+is($node->safe_psql('postgres', q{SELECT k.rows, k.bytes = t.bytes, k.columns = t.columns
+	FROM gpu_kept() k, gpu_kept() t WHERE k.name = 'by workers' AND t.name = 't'}), "$rows|t|t",
+	'as many, and of the same columns');
 for my $case (
 	[ 'gpu_ols_fit', q{formula => 'y ~ x3 + g * s + b'} ],
 	[ 'gpu_ols_fit', q{formula => 'y ~ poly(big, 2) + x1', rows => 'g <> ''a'' AND won'} ],
@@ -433,7 +436,8 @@ is($node->safe_psql('postgres', "$parallel; SELECT gpu_keep('by workers', 'SELEC
 	SELECT (gpu_ols_fit(kept => 'by workers')).coef = (gpu_ols_fit('SELECT y, x1, s FROM t ORDER BY i')).coef"),
 	"$rows\nt", 'ORDER BY is heeded');
 $node->safe_psql('postgres', q{SELECT gpu_forget('by workers');
-	CREATE TABLE wide AS SELECT y, x1, i, CASE WHEN i = 4321 THEN 'NaN'::float8 ELSE i END AS nan FROM t; ANALYZE wide});
+	CREATE TABLE wide AS SELECT y, x1, i, CASE WHEN i = 4321 THEN 'NaN'::float8 ELSE i END AS nan FROM t;
+	ANALYZE wide});
 for my $case (
 	[ 'SELECT y, nan FROM wide', '22023', 'NaN' ],
 	[ 'SELECT y, 1 / (i - 4321) FROM wide', '22012', 'an error of the query' ],

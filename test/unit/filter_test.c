@@ -49,7 +49,9 @@ derived_rows(int nsteps)
 {
 	double		rows[COUNT(filter_rows)][5];
 	double		out[COUNT(filter_rows)];
-	GrDeriveOptions options = {.ncolumns = 5,.response = 4,.weight = -1,.offset = -1,.key = -1,.steps = steps,.nsteps = nsteps};
+	GrDeriveOptions options = {
+		.ncolumns = 5,.response = 4,.weight = -1,.offset = -1,.key = -1,.steps = steps,.nsteps = nsteps
+	};
 	GrError		err = {0};
 	GrDerivation *d = gr_derivation_make(&options, memory, &err);
 	GrDeriving *deriving = gr_deriving_begin(d, &err);

@@ -328,7 +328,9 @@ pass_derived(const GrBackend *backend, GrSink *sink, double *sums, GrError *err)
 static void
 test_read(Pair *pair, const double *rows)
 {
-	static const int64_t spans[][2] = {{0, 1}, {0, NROWS}, {NROWS - 1, 1}, {NROWS, 0}, {7, NROWS / 2}, {NROWS / 3, 100}};
+	static const int64_t spans[][2] = {
+		{0, 1}, {0, NROWS}, {NROWS - 1, 1}, {NROWS, 0}, {7, NROWS / 2}, {NROWS / 3, 100}
+	};
 	const double *read = NULL;
 	GrError		err = {0};
 
