@@ -27,9 +27,9 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep_columns.o keep_pass.o keep.o) \
 	src/rows/kept_source.o \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o) \
-	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o method.o glm_fit.o) \
+	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o model_summary.o) \
 	$(addprefix src/sql/,enet.o enet_cv.o fn_enet.o fn_enet_cv.o fn_enet_fit.o) \
-	$(addprefix src/sql/,feature_names.o predict.o predict_design.o) \
+	$(addprefix src/sql/,method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o fn_predict_rows.o fn_iv.o fn_select.o) \
 	$(addprefix src/sql/,fn_rolling.o cluster_states.o fn_clusters.o fn_wild.o) \
@@ -100,7 +100,7 @@ PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	sink_many_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test \
-	projection_test formula_test margins_test derive_test filter_test gram_subset_test boot_test \
+	projection_test formula_test margins_test derive_test filter_test gram_subset_test path_test boot_test \
 	remote_test iv_test select_test sum_clusters_test wild_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \

@@ -78,8 +78,8 @@ extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
 /*
  * The sums of each fold of a query's rows, on the CPU: by the cluster column, if there is one, else by what rows come
  * to, nfolds of them; *n states, some of which may have no complete row. The query runs once. ERROR where it is remote,
- * where it has several arrays of which only rows could tell how wide each is, and if no row is complete. ingest: as with
- * gr_source_sum()
+ * where it has several arrays of which only rows could tell how wide each is, and if no row is complete. ingest: as
+ * with gr_source_sum()
  */
 extern GrState **gr_source_folds(GrIngest *ingest, int nfolds, int *n);
 

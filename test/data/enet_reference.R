@@ -4,8 +4,8 @@
 #
 # reads enet_rows.csv there and writes enet_paths.csv (set, fit, k, lambda, df, dev_ratio, coef: every sixth lambda of
 # the path, and the last one; n: how many there are) and enet_cv.csv (set, alpha, k, lambda, mean, std_error, df, and
-# the chosen lambdas). Made with glmnet 4.1-6. The folds' fits are at the lambdas of all rows, as ours are; left to itself,
-# cv.glmnet interpolates between those of each fold's own path.
+# the chosen lambdas; folds are fold modulo 4). Made with glmnet 4.1-6. The folds' fits are at the lambdas of all rows,
+# as ours are; left to itself, cv.glmnet interpolates between those of each fold's own path.
 suppressMessages(library(glmnet))
 folder <- commandArgs(trailingOnly = TRUE)[1]
 rows <- read.csv(file.path(folder, "enet_rows.csv"))
@@ -43,8 +43,8 @@ folds <- NULL
 for (set in c("plain", "wide")) for (alpha in c(1, 0.5)) {
     d <- data_of(set)
     lambda <- glmnet(d$x, d$y, alpha = alpha, thresh = 1e-24, maxit = 1e8)$lambda
-    g <- suppressWarnings(cv.glmnet(d$x, d$y, alpha = alpha, foldid = (d$fold - 1) %% 4 + 1, lambda = lambda, grouped = TRUE, thresh = 1e-24,
-                                    maxit = 1e8))
+    g <- suppressWarnings(cv.glmnet(d$x, d$y, alpha = alpha, foldid = (d$fold - 1) %% 4 + 1, lambda = lambda,
+                                    grouped = TRUE, thresh = 1e-24, maxit = 1e8))
     n <- length(lambda)
     k <- unique(c(seq(1, n, 8), n))
     folds <- rbind(folds, data.frame(set, alpha, n, k, lambda = number(g$lambda[k]), mean = number(g$cvm[k]),

@@ -82,7 +82,8 @@ SELECT set, alpha,
        enet_error((c).model_min.coef, (gpu_enet_model(s, (c).lambda_min, alpha)).coef) < 1e-14 AS least,
        enet_error((c).model_1se.coef, (gpu_enet_model(s, (c).lambda_1se, alpha)).coef) < 1e-14 AS within,
        (SELECT relative_difference((gpu_enet_cv_agg(f.s, alpha, 100, NULL, NULL, NULL, NULL, true, true, NULL,
-                                                    NULL)).mean, (c).mean) < 1e-14 FROM enet_folds f WHERE f.set = v.set) AS same
+                                                    NULL)).mean, (c).mean) < 1e-14
+        FROM enet_folds f WHERE f.set = v.set) AS same
 FROM enet_validated v JOIN enet_states USING (set) ORDER BY set, alpha;
 
 -- a model: predictions, what gpu_glance has to say, its text, and who refuses it
