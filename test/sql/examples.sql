@@ -152,6 +152,57 @@ SELECT * FROM gpu_vif(gpu_ols_fit('SELECT mpg, wt, hp, disp FROM mtcars'));
 SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error
 FROM gpu_tidy(gpu_ols_fit($$SELECT y, x FROM nist_rows WHERE dataset = 'longley'$$));
 DROP TABLE cars, states;
+-- docs/states.md
+CREATE TABLE clusters_rows (dataset text, y float8, x float8[], cluster1 int, cluster2 int);
+\copy clusters_rows FROM PROGRAM 'grep ^grunfeld test/data/states_clusters_rows.csv' WITH (FORMAT csv)
+CREATE TABLE grunfeld AS
+SELECT cluster1 AS firm, cluster2 AS year, y AS invest, x[1] AS value, x[2] AS capital FROM clusters_rows;
+CREATE TABLE instruments_rows (dataset text, weight float8, y float8, x float8[]);
+\copy instruments_rows FROM PROGRAM 'grep ^cigarettes test/data/iv_rows.csv' WITH (FORMAT csv)
+CREATE TABLE cigarettes AS
+SELECT y AS packs, x[1] AS price, x[2] AS income, x[3] AS tdiff, x[4] AS tax FROM instruments_rows;
+CREATE TABLE parts AS
+SELECT cut, abs(hashfloat8(carat + price * 100 + x * 7)) % 10 AS fold,
+       gpu_ols_named(gpu_ols_stats_agg(ln(price), ln(carat), depth, "table", x, y, z),
+                     '{lprice,lcarat,depth,table,x,y,z}') AS s
+FROM diamonds WHERE x > 0 AND y > 0 AND z > 0 GROUP BY 1, 2;
+SELECT t.term, t.estimate, t.std_error FROM gpu_tidy((SELECT gpu_ols_solve(gpu_ols_rollup(s)) FROM parts)) t;
+CREATE TABLE whole AS SELECT gpu_ols_rollup(s) AS s FROM parts;
+SELECT t.term, t.estimate, t.std_error
+FROM gpu_tidy((SELECT gpu_ols_solve(s, features => '{lcarat,depth}') FROM whole)) t;
+SELECT t.term, t.estimate, t.std_error
+FROM gpu_tidy((SELECT gpu_ols_solve(s, features => '{x,y}', response => 'z') FROM whole)) t;
+SELECT size, terms, r_squared, bic, best FROM whole, gpu_ols_select(s, 'bic', 'best') ORDER BY size;
+SELECT l2, (gpu_ols_solve(s, features => '{x,y,z}', l2 => l2)).coef FROM whole, unnest('{0,1000,100000}'::float8[]) l2;
+SELECT lambda, df, dev_ratio, coef FROM whole, gpu_enet_path(s, nlambda => 6, lambda_min_ratio => 0.001);
+SELECT lambda_min, lambda_1se, (model_1se).rank, (model_1se).coef
+FROM (SELECT (gpu_enet_cv_agg(s)).* FROM (SELECT gpu_ols_rollup(s) AS s FROM parts GROUP BY fold) f) cv;
+CREATE TABLE firms AS
+SELECT firm, gpu_ols_named(gpu_ols_stats_agg(invest, value, capital), '{invest,value,capital}') AS s
+FROM grunfeld GROUP BY firm;
+SELECT v.kind, t.term, t.estimate, t.std_error, t.p_value
+FROM (SELECT 'iid' AS kind, gpu_ols_solve(gpu_ols_rollup(s)) AS m FROM firms
+      UNION ALL SELECT 'CR1', gpu_ols_cluster_agg(s) FROM firms
+      UNION ALL SELECT 'CR3', gpu_ols_cluster_agg(s, 'CR3') FROM firms) v, gpu_tidy(m) t
+WHERE t.term <> '(intercept)' ORDER BY t.term DESC, t.std_error;
+WITH cells AS (
+    SELECT firm, year, gpu_ols_stats_agg(invest, value, capital) AS s FROM grunfeld GROUP BY firm, year
+), ways AS (
+    SELECT (SELECT gpu_ols_cluster_agg(s) FROM (SELECT gpu_ols_rollup(s) AS s FROM cells GROUP BY firm) f) AS by_firm,
+           (SELECT gpu_ols_cluster_agg(s) FROM (SELECT gpu_ols_rollup(s) AS s FROM cells GROUP BY year) y) AS by_year,
+           (SELECT gpu_ols_cluster_agg(s) FROM cells) AS by_both
+)
+SELECT t.term, t.estimate, t.std_error FROM ways, gpu_tidy(gpu_ols_two_way(by_firm, by_year, by_both)) t;
+SELECT (gpu_wild_boot_agg(s, 'capital', 9999)).* FROM firms;
+CREATE TABLE smoke AS
+SELECT gpu_ols_named(gpu_ols_stats_agg(packs, price, income, tdiff, tax), '{packs,price,income,tdiff,tax}') AS s
+FROM cigarettes;
+SELECT t.term, t.estimate, t.std_error
+FROM gpu_tidy((SELECT gpu_iv_solve(s, endogenous => '{price}', instruments => '{tdiff,tax}') FROM smoke)) t;
+SELECT t.* FROM smoke, gpu_iv_tests(s, '{price}', '{tdiff,tax}') t;
+SELECT row_number, n, coef, r_squared
+FROM gpu_ols_rolling('SELECT invest, value, capital FROM grunfeld WHERE firm = 3 ORDER BY year', 10, 5);
+DROP TABLE clusters_rows, instruments_rows, grunfeld, cigarettes, parts, whole, firms, smoke;
 -- Categories, robust covariances, predictions and tests of them, over the diamonds
 SELECT * FROM gpu_tidy(gpu_ols_fit('SELECT ln(price) AS lp, ln(carat) AS lc, cut, color, clarity FROM diamonds',
                                    vcov => 'HC3'));

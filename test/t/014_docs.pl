@@ -22,11 +22,11 @@ sub squeezed
 	return $text =~ s/^ | $//gr;
 }
 
-my %shows_output = map { ($_ => 1) } ('formulas.md', 'glm.md', 'linear.md');
+my %shows_output = map { ($_ => 1) } ('formulas.md', 'glm.md', 'linear.md', 'states.md');
 my $run = squeezed(slurp_file("$root/test/sql/examples.sql"));
 my %shown = map { (squeezed($_) => 1) } split /\n/, slurp_file("$root/expected/examples.out");
 
-for my $name ('formulas.md', 'glm.md', 'linear.md', 'covariances.md')
+for my $name ('formulas.md', 'glm.md', 'linear.md', 'states.md', 'covariances.md')
 {
 	my $page = slurp_file("$root/docs/$name");
 	my $n = 0;
