@@ -56,7 +56,8 @@ CREATE FUNCTION pg_temp.add_case(bench text, query text, yardstick text DEFAULT 
 SELECT pg_temp.add_case('reading the state, p = ' || p, format('SELECT gpu_ols_names(s) FROM gpureg_bench_states '
                         'WHERE name = %L', 'p = ' || p)) FROM unnest('{8,32,100,1000}'::int[]) p \g /dev/null
 SELECT pg_temp.add_case('gpu_enet_path, 100 lambdas, p = ' || p,
-                        format('SELECT count(*) FROM gpureg_bench_states, gpu_enet_path(s) WHERE name = %L', 'p = ' || p),
+                        format('SELECT count(*) FROM gpureg_bench_states, gpu_enet_path(s) WHERE name = %L',
+                               'p = ' || p),
                         'reading the state, p = ' || p) FROM unnest('{8,32,100,1000}'::int[]) p \g /dev/null
 SELECT pg_temp.add_case('gpu_enet_path, 100 lambdas, alpha 0.5, p = 100',
                         'SELECT count(*) FROM gpureg_bench_states, gpu_enet_path(s, 0.5) WHERE name = ''p = 100''')

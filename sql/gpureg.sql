@@ -1349,7 +1349,8 @@ COMMENT ON FUNCTION gpu_ols_select(gpu_ols_stats, text, text, boolean, "any", "a
     IS 'the best subset of features of each size, or steps forward or backward, from a state';
 COMMENT ON FUNCTION gpu_ols_rolling(text, int, int, boolean)
     IS 'linear regression over windows of an ordered query''s rows';
-COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[]) IS 'the state with names of its columns, the response''s first';
+COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[])
+    IS 'the state with names of its columns, the response''s first';
 COMMENT ON FUNCTION gpu_ols_names(gpu_ols_stats) IS 'names of a state''s columns, the response''s first';
 COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats) IS 'aggregate transition function';
 COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text) IS 'aggregate transition function';

@@ -66,7 +66,8 @@ typedef struct GrOlsFit
 	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
 	bool		on_device;		/* solved there */
 	const GrTermMoves *moves;	/* in: NULL: none; else there is an intercept, and the solve is done here */
-	double		l2;				/* in: >= 0: l2 / 2 times the slopes' sum of squares is added to half the rss; then here too */
+	/* in: >= 0: l2 / 2 times the slopes' sum of squares is added to half of rss; where it isn't 0, solved here, too */
+	double		l2;
 	bool		unmovable;		/* a term that is aliased would be moved to: all else is of no use */
 } GrOlsFit;
 

@@ -5,8 +5,8 @@
  * A client and its server share a channel, in memory that both have mapped, perhaps at different addresses. The client
  * writes commands into the channel's queue; the server's thread for that channel carries them out one after the other,
  * by the tables of a backend of its own. Rows are not copied: they are sent from areas, pieces of memory that both
- * have, and arrays of arguments and results go through one of those, the bulk area. Whoever makes channels and areas, and
- * starts servers, is the caller: src/run/service.c does it in PostgreSQL's shared memory.
+ * have, and arrays of arguments and results go through one of those, the bulk area. Whoever makes channels and areas,
+ * and starts servers, is the caller: src/run/service_*.c do it in PostgreSQL's shared memory.
  *
  * A client's functions are called by one thread at a time. Client and server are parts of one extension of one server,
  * and believe one another.

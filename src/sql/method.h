@@ -24,8 +24,8 @@ typedef struct GrMethod
 } GrMethod;
 
 /*
- * "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)", "iv",
- * "linear regression (elastic net) (alpha = 1) (lambda = 0.1)"
+ * "logistic regression", "logistic regression (l2 = 0.1)", "logistic regression (firth)", "glm (theta error = 0.2)",
+ * "iv", "ols (elastic net) (alpha = 1) (lambda = 0.1)"
  */
 extern text *gr_method_text(const GrMethod *method);
 

@@ -154,8 +154,8 @@ extern double gr_model_mean_square(double sum, double df);
 
 /*
  * Solves for a model. hi, lo: the packed triangle of (1, x, y) about shift, as in gr_ols_solve(), over nobs
- * observations; log_constant: of those, see GrRowTotals. names: as in gr_raise_columns(). model->moves and model->l2 are
- * heeded, the latter with the covariances that gpu_glm_fit() has: the dispersion times the inverse of the penalised
+ * observations; log_constant: of those, see GrRowTotals. names: as in gr_raise_columns(). model->moves and model->l2
+ * are heeded, the latter with the covariances that gpu_glm_fit() has: the dispersion times the inverse of the penalised
  * X'X. The arrays are allocated in the current context; want_vcov false leaves vcov NULL.
  */
 extern void gr_model_solve(GrModel *model, const double *hi, const double *lo, const double *shift, int nfeatures,

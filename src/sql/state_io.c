@@ -25,7 +25,8 @@
  *	 "workers":w,"relative":[r],["theta":[d],]"request":[...],"sums":[...]}
  *
  * b: 1 for weights, 2 for offsets, 4 for frequencies, 8 for a linear pass, 16 times its measure, or their sum, if it
- * isn't 0. g, l, d: its distribution, where that isn't a logistic regression's. Its numbers may be "NaN", "Infinity" and "-Infinity".
+ * isn't 0. g, l, d: its distribution, where that isn't a logistic regression's. Its numbers may be "NaN", "Infinity"
+ * and "-Infinity".
  */
 #include "postgres.h"
 
