@@ -185,13 +185,11 @@ extern bool gr_fit_end(GrLogregFit *fit, bool converged, bool have_sums, const G
 /* The penalised deviance that a pass at theta has given */
 extern double gr_fit_deviance(const GrLogregFit *fit);
 
-/* What the rank of the pass's sums is at most, for gr_normal_solve(); 0: not known, as a penalty raises it */
+/* Of the pass's sums, for gr_normal_solve() */
 static inline int64_t
 gr_fit_max_rank(const GrLogregFit *fit)
 {
-	double		nrows = fit->sums[GR_SUM_NROWS];
-
-	return fit->state->options.l2 == 0 && nrows >= 1 && nrows <= GR_MAX_FEATURES ? (int64_t) nrows : 0;
+	return gr_max_rank(fit->sums[GR_SUM_NROWS], fit->state->options.l2);
 }
 
 static inline double *

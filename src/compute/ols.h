@@ -101,6 +101,13 @@ typedef struct GrNormalFit
 	int64_t		max_rank;		/* in: A's is known to be no larger, as of sums over so many rows; 0: not known */
 } GrNormalFit;
 
+/* max_rank of sums over so many rows, and of sums with a penalty, which raises it */
+static inline int64_t
+gr_max_rank(double nrows, double l2)
+{
+	return l2 == 0 && nrows >= 1 && nrows <= GR_MAX_FEATURES ? (int64_t) nrows : 0;
+}
+
 /*
  * Solves A b = c for a positive semidefinite A. hi, lo: a packed triangle in double-double of skip + nterms + 1 rows:
  * skip that are passed over, those of A, and c' as the last one, whose diagonal entry is not looked at. A term is

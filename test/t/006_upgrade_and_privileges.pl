@@ -203,24 +203,27 @@ is($node->safe_psql('mine', 'SELECT o.oid::regprocedure ' . sprintf($members, ('
 	. q{ AND coalesce(obj_description(o.oid, 'pg_proc'), '') = '' ORDER BY 1}), '', 'every function has a comment');
 is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS NOT NULL FROM pg_type
 	WHERE typnamespace = 'stats'::regnamespace AND typname NOT LIKE '\_%'
-		ORDER BY 1}), "gpu_logreg_step|t\ngpu_model|t\ngpu_ols_stats|t",
+		ORDER BY 1}), "gpu_enet_cv|t\ngpu_logreg_step|t\ngpu_model|t\ngpu_ols_stats|t\ngpu_wild_boot|t",
 	'every type has a comment');
 # restricted: what reads or records the session's device and last run; unsafe: what runs a query of the user's
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}),
-	"gpu_devices|r\ngpu_forget|u\ngpu_glm_fit|u\ngpu_keep|u\ngpu_kept|r\ngpu_last_run|r\ngpu_logreg|r\ngpu_logreg|r\n"
+	"gpu_devices|r\ngpu_enet_fit|u\ngpu_forget|u\ngpu_glm_fit|u\ngpu_keep|u\ngpu_kept|r\ngpu_last_run|r\n"
+	. "gpu_logreg|r\ngpu_logreg|r\n"
 	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\n"
-	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_fit|u"
+	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_fit|u\n"
+	. "gpu_ols_rolling|u"
 	. "\ngpu_predict_rows|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it,
 # or write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
-	. q{ AND o.provolatile <> 'i' ORDER BY 1}), "gpu_design_row|s\ngpu_devices|v\ngpu_forget|v\ngpu_glm_fit|v\n"
+	. q{ AND o.provolatile <> 'i' ORDER BY 1}),
+	"gpu_design_row|s\ngpu_devices|v\ngpu_enet_fit|v\ngpu_forget|v\ngpu_glm_fit|v\n"
 	. "gpu_ingest_pass_accum|v\ngpu_keep|v\ngpu_keep_accum|v\ngpu_kept|v\ngpu_last_run|v\ngpu_levels_accum|s\n"
 	. "gpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
 	. "gpu_logreg_boot|v\ngpu_logreg_boot_replicates|v\n"
 	. "gpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\n"
-	. "gpu_ols_boot|v\ngpu_ols_boot_replicates|v\ngpu_ols_coef|s\ngpu_ols_fit|v\n"
+	. "gpu_ols_boot|v\ngpu_ols_boot_replicates|v\ngpu_ols_coef|s\ngpu_ols_fit|v\ngpu_ols_rolling|v\n"
 	. "gpu_predict_rows|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
 
 # Relocatable, with values and a view in use.
