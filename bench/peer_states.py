@@ -28,7 +28,9 @@ def lasso_path(x, y):
 
 def lasso_cv(x, y):
     from sklearn.linear_model import LassoCV
-    return LassoCV(cv=10, n_alphas=100, eps=1e-4).fit(x, y)
+    if hasattr(LassoCV(), "n_alphas"):  # until 1.8
+        return LassoCV(cv=10, n_alphas=100, eps=1e-4).fit(x, y)
+    return LassoCV(cv=10, alphas=100, eps=1e-4).fit(x, y)
 
 
 def cluster_errors(x, y, firm):

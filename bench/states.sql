@@ -86,4 +86,4 @@ SELECT pg_temp.add_case('gpu_ols_rolling, 1,000,000 rows of 4, windows of 250',
                         'SELECT count(*) FROM gpu_ols_rolling(''SELECT y, x1, x2, x3, x4 FROM '
                         'gpureg_bench_states_series ORDER BY t'', 250)') \g /dev/null
 SELECT pg_temp.run_cases(5) \g /dev/null
-SELECT pg_temp.lines('states', :rows, 0);
+SELECT pg_temp.lines('states', NULL, NULL);
