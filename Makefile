@@ -62,8 +62,8 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o scores.o eigen.o \
 	firth.o negbin.o separation.o descent.o draw.o projection.o chunks.o sparse.o backend_cpu.o sink_many.o \
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
-	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_server.o \
-	sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
+	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
+	remote_server.o sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
 	path.o path_active.o path_factor.o path_dd.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \

@@ -123,6 +123,7 @@ typedef struct GrRemoteClient
 {
 	GrChannel  *channel;
 	char	   *areas[GR_REMOTE_AREAS]; /* here; NULL: none */
+	uint64_t	connection;		/* the caller's number of it: objects of another, which has ended, are no more */
 	bool		used[GR_REMOTE_OBJECTS];
 	uint32_t	stopping;		/* set by another thread: what waits for the server is canceled */
 	GrDeviceInfo info;			/* of the server's device */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/remote_ask.h"
 #include "compute/remote_wire.h"
 #include "compute/thread.h"
 
@@ -15,7 +16,7 @@
 struct GrSink
 {
 	GrRemoteClient *client;
-	int			object;
+	GrRemoteHandle object;
 	int64_t		ncalls;			/* of send */
 	GrSinkOptions options;
 };
@@ -23,20 +24,8 @@ struct GrSink
 struct GrFactor
 {
 	GrRemoteClient *client;
-	int			object;
+	GrRemoteHandle object;
 	int			nterms;
-};
-
-struct GrProject
-{
-	GrRemoteClient *client;
-	int			object;
-	int			area;
-	int64_t		dim;
-	int64_t		k;
-	int64_t		capacity;
-	int			nsubmitted;		/* and not taken */
-	int			ntaken;
 };
 
 /*
@@ -138,8 +127,8 @@ pass_on(GrRemoteClient *client, const GrError *from, GrError *err)
 }
 
 /* A command that is answered; false with the server's error. */
-static bool
-ask(GrRemoteClient *client, GrRemoteOp op, int object, int64_t n, const GrHost *host, GrError *err)
+bool
+gr_remote_ask(GrRemoteClient *client, GrRemoteOp op, int object, int64_t n, const GrHost *host, GrError *err)
 {
 	GrChannel  *channel = client->channel;
 	GrRemoteCommand command = {.op = op,.object = object,.n = n};
@@ -199,8 +188,8 @@ find_area(const GrRemoteClient *client, const char *memory, size_t nbytes)
 	return -1;
 }
 
-static bool
-take_object(GrRemoteClient *client, int *object, GrError *err)
+bool
+gr_remote_take_object(GrRemoteClient *client, GrRemoteHandle *object, GrError *err)
 {
 	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
 	{
@@ -208,28 +197,32 @@ take_object(GrRemoteClient *client, int *object, GrError *err)
 			continue;
 		client->used[k] = true;
 		memset(&client->channel->objects[k], 0, sizeof(GrRemoteObject));
-		*object = k;
+		*object = (GrRemoteHandle) {client->connection, k};
 		return true;
 	}
 	return gr_fail(err, GR_DEVICE_MEMORY, 0, "the session has %d computations under way", GR_REMOTE_OBJECTS);
 }
 
 /* Cannot fail: where the server doesn't answer, it has ended. */
-static void
-end_object(GrRemoteClient *client, int object)
+void
+gr_remote_end_object(GrRemoteClient *client, GrRemoteHandle object)
 {
 	GrError		ignored = {0};
 
-	(void) ask(client, GR_REMOTE_END, object, 0, NULL, &ignored);
-	client->used[object] = false;
+	if (object.connection != client->connection)
+		return;
+	(void) gr_remote_ask(client, GR_REMOTE_END, object.number, 0, NULL, &ignored);
+	client->used[object.number] = false;
 }
 
-/* Has a send failed, of which nobody was told? */
-static bool
-check_object(GrRemoteClient *client, int object, GrError *err)
+/* Is it there, and has no send failed of which nobody was told? */
+bool
+gr_remote_check_object(GrRemoteClient *client, GrRemoteHandle object, GrError *err)
 {
-	const GrRemoteObject *o = &client->channel->objects[object];
+	const GrRemoteObject *o = &client->channel->objects[object.number];
 
+	if (object.connection != client->connection)
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "the device service has ended");
 	return __atomic_load_n(&o->failed, __ATOMIC_ACQUIRE) == 0 || pass_on(client, &o->error, err);
 }
 
@@ -241,15 +234,15 @@ check_object(GrRemoteClient *client, int object, GrError *err)
 static bool
 new_sink(GrRemoteClient *client, const GrSinkOptions *options, GrSink **sink, GrError *err)
 {
-	int			object;
+	GrRemoteHandle object;
 
 	*sink = NULL;
-	if (!take_object(client, &object, err))
+	if (!gr_remote_take_object(client, &object, err))
 		return false;
 	*sink = calloc(1, sizeof(GrSink));
 	if (*sink == NULL)
 	{
-		client->used[object] = false;
+		client->used[object.number] = false;
 		return gr_fail(err, GR_NO_MEMORY, 0, "rows");
 	}
 	(*sink)->client = client;
@@ -266,14 +259,14 @@ remote_sink_begin(GrSession *session, const GrSinkOptions *options, GrSink **sin
 	if (!new_sink(client, options, sink, err))
 		return false;
 	client->channel->arguments.sink = *options;
-	return ask(client, GR_REMOTE_BEGIN, (*sink)->object, 0, options->host, err);
+	return gr_remote_ask(client, GR_REMOTE_BEGIN, (*sink)->object.number, 0, options->host, err);
 }
 
 static bool
 post_rows(GrSink *sink, int area, const char *at, int64_t nrows, bool counts, GrError *err)
 {
 	GrRemoteCommand command = {
-		.op = GR_REMOTE_SEND,.object = sink->object,.area = area,.counts = counts,
+		.op = GR_REMOTE_SEND,.object = sink->object.number,.area = area,.counts = counts,
 		.offset = (uint64_t) (at - sink->client->areas[area]),.n = nrows
 	};
 
@@ -295,7 +288,7 @@ send_copies(GrSink *sink, const char *rows, int64_t nrows, GrError *err)
 	{
 		int64_t		n = nrows - done < piece ? nrows - done : piece;
 		bool		last = done + n == nrows;
-		Awaited		read = {.object = &channel->objects[sink->object],.nread = sink->ncalls + 1};
+		Awaited		read = {.object = &channel->objects[sink->object.number],.nread = sink->ncalls + 1};
 		Awaited		copied = {.ndone = 0};
 
 		memcpy(client->areas[channel->bulk], rows + (size_t) done * row_nbytes, (size_t) n * row_nbytes);
@@ -303,7 +296,7 @@ send_copies(GrSink *sink, const char *rows, int64_t nrows, GrError *err)
 			return false;
 		copied.ndone = channel->nasked;
 		/* a piece that doesn't count is read when it is carried out */
-		if (!wait_for(client, last ? &read : &copied, NULL, err) || !check_object(client, sink->object, err))
+		if (!wait_for(client, last ? &read : &copied, NULL, err) || !gr_remote_check_object(client, sink->object, err))
 			return false;
 		if (last)
 			return true;
@@ -315,7 +308,7 @@ remote_sink_send(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 {
 	int			area = find_area(sink->client, rows, (size_t) nrows * gr_row_nbytes(sink->options.shape));
 
-	if (!check_object(sink->client, sink->object, err))
+	if (!gr_remote_check_object(sink->client, sink->object, err))
 		return false;
 	if (!(area >= 0 ? post_rows(sink, area, rows, nrows, true, err) : send_copies(sink, rows, nrows, err)))
 		return false;
@@ -326,13 +319,13 @@ remote_sink_send(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 static bool
 remote_sink_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 {
-	const GrRemoteObject *object = &sink->client->channel->objects[sink->object];
+	const GrRemoteObject *object = &sink->client->channel->objects[sink->object.number];
 	int64_t		nread = __atomic_load_n(&object->nread, __ATOMIC_ACQUIRE);
 	Awaited		next = {.object = object,.nread = nread + 1};
 
 	if (wait && nread < sink->ncalls && !wait_for(sink->client, &next, NULL, err))
 		return false;
-	if (!check_object(sink->client, sink->object, err))
+	if (!gr_remote_check_object(sink->client, sink->object, err))
 		return false;
 	*ncalls = __atomic_load_n(&object->nread, __ATOMIC_ACQUIRE);
 	return true;
@@ -345,12 +338,12 @@ remote_sink_restart(GrSink *sink, const double *shift, GrError *err)
 	size_t		nbytes = (size_t) gr_nterms(sink->options.shape.nfeatures) * sizeof(double);
 	GrRemoteWire wire;
 
-	if (!check_object(client, sink->object, err) || !begin_bulk(client, nbytes, &wire, err))
+	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, nbytes, &wire, err))
 		return false;
 	if (shift != NULL)
 		memcpy(wire.at, shift, nbytes);
 	client->channel->arguments.flag = shift != NULL;
-	return ask(client, GR_REMOTE_RESTART, sink->object, 0, NULL, err);
+	return gr_remote_ask(client, GR_REMOTE_RESTART, sink->object.number, 0, NULL, err);
 }
 
 static bool
@@ -362,8 +355,8 @@ remote_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 	GrWireGram	gram;
 
 	(void) gr_wire_gram(&wire, sink->options.shape);
-	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err) ||
-		!ask(client, GR_REMOTE_FINISH, sink->object, 0, NULL, err))
+	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err) ||
+		!gr_remote_ask(client, GR_REMOTE_FINISH, sink->object.number, 0, NULL, err))
 		return false;
 	gram = gr_wire_gram(&wire, sink->options.shape);
 	memcpy(hi, gram.hi, nbytes);
@@ -381,7 +374,7 @@ remote_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *h
 	GrWirePass	w;
 
 	(void) gr_wire_pass(&wire, pass);
-	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
+	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_pass(&wire, pass);
 	gr_wire_put(w.beta, pass->beta, t);
@@ -391,7 +384,7 @@ remote_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *h
 	gr_wire_put(w.factor, pass->factor, gr_triangle(t));
 	gr_wire_put(w.sums, sums, nsums);
 	client->channel->arguments.pass = *pass;
-	if (!ask(client, GR_REMOTE_PASS, sink->object, 0, host, err))
+	if (!gr_remote_ask(client, GR_REMOTE_PASS, sink->object.number, 0, host, err))
 		return false;
 	gr_wire_put(sums, w.sums, nsums);
 	return true;
@@ -407,7 +400,7 @@ remote_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHos
 	GrWireBoot	w;
 
 	(void) gr_wire_boot(&wire, pass);
-	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
+	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_boot(&wire, pass);
 	gr_wire_put(w.beta, pass->beta, t);
@@ -417,7 +410,7 @@ remote_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHos
 	gr_wire_put(w.influence, pass->influence, (int64_t) pass->ninfluence * pass->nactive);
 	gr_wire_put(w.sums, sums, nsums);
 	client->channel->arguments.boot = *pass;
-	if (!ask(client, GR_REMOTE_BOOT, sink->object, 0, host, err))
+	if (!gr_remote_ask(client, GR_REMOTE_BOOT, sink->object.number, 0, host, err))
 		return false;
 	gr_wire_put(sums, w.sums, nsums);
 	return true;
@@ -431,13 +424,13 @@ remote_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrErr
 	GrWireBasis w;
 
 	(void) gr_wire_basis(&wire, basis);
-	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
+	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_basis(&wire, basis);
 	memcpy(w.changed, basis->changed, (size_t) basis->nchanged * sizeof(int));
 	gr_wire_put(w.coef, basis->coef, (int64_t) basis->nchanged * gr_nterms(basis->nfeatures));
 	client->channel->arguments.basis = *basis;
-	return ask(client, GR_REMOTE_CHANGE, sink->object, 0, host, err);
+	return gr_remote_ask(client, GR_REMOTE_CHANGE, sink->object.number, 0, host, err);
 }
 
 static bool
@@ -447,7 +440,8 @@ remote_sink_can_ascend(const GrSink *sink, bool single)
 	GrError		ignored = {0};
 
 	arguments->flag = single;
-	return ask(sink->client, GR_REMOTE_CAN_ASCEND, sink->object, 0, NULL, &ignored) && arguments->flag;
+	return gr_remote_check_object(sink->client, sink->object, &ignored) &&
+		gr_remote_ask(sink->client, GR_REMOTE_CAN_ASCEND, sink->object.number, 0, NULL, &ignored) && arguments->flag;
 }
 
 static bool
@@ -461,13 +455,13 @@ remote_sink_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *
 	GrWireAscent w;
 
 	(void) gr_wire_ascent(&wire, sink->options.shape);
-	if (!check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
+	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_ascent(&wire, sink->options.shape);
 	gr_wire_put(w.scale, ascent->scale, t);
 	gr_wire_put(w.beta, beta, t);
 	arguments->ascent = *ascent;
-	if (!ask(client, GR_REMOTE_ASCEND, sink->object, 0, host, err))
+	if (!gr_remote_ask(client, GR_REMOTE_ASCEND, sink->object.number, 0, host, err))
 		return false;
 	gr_wire_put(beta, w.beta, t);
 	*iterations = arguments->n;
@@ -478,7 +472,7 @@ remote_sink_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *
 static void
 remote_sink_times(const GrSink *sink, GrTimes *times)
 {
-	*times = sink->client->channel->objects[sink->object].times;
+	*times = sink->client->channel->objects[sink->object.number].times;
 }
 
 static void
@@ -486,7 +480,7 @@ remote_sink_end(GrSink *sink)
 {
 	if (sink == NULL)
 		return;
-	end_object(sink->client, sink->object);
+	gr_remote_end_object(sink->client, sink->object);
 	free(sink);
 }
 
@@ -497,10 +491,10 @@ remote_sink_end(GrSink *sink)
 bool
 gr_remote_store(GrSink *sink, uint64_t id, GrError *err)
 {
-	if (!check_object(sink->client, sink->object, err))
+	if (!gr_remote_check_object(sink->client, sink->object, err))
 		return false;
 	sink->client->channel->arguments.stored = id;
-	return ask(sink->client, GR_REMOTE_STORE, sink->object, 0, NULL, err);
+	return gr_remote_ask(sink->client, GR_REMOTE_STORE, sink->object.number, 0, NULL, err);
 }
 
 /* Asks for an object, a sink or none; counts: what it is made of */
@@ -515,7 +509,7 @@ ask_derived(GrSink *sink, const GrDerivation *derivation, GrDeriveCounts *counts
 		return false;
 	memcpy(gr_wire(&wire, nbytes), derivation, nbytes);
 	client->channel->arguments.n = (int64_t) nbytes;
-	if (!ask(client, GR_REMOTE_DERIVE, sink->object, 0, host, err))
+	if (!gr_remote_ask(client, GR_REMOTE_DERIVE, sink->object.number, 0, host, err))
 		return false;
 	*counts = client->channel->arguments.counts;
 	return true;
@@ -557,7 +551,7 @@ gr_remote_read(GrRemoteClient *client, uint64_t id, int ncolumns, int64_t first,
 	*rows = gr_wire(&wire, nbytes);
 	client->channel->arguments.stored = id;
 	client->channel->arguments.n = first;
-	return ask(client, GR_REMOTE_READ, 0, nrows, host, err);
+	return gr_remote_ask(client, GR_REMOTE_READ, 0, nrows, host, err);
 }
 
 /*
@@ -598,16 +592,16 @@ remote_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **facto
 	GrRemoteWire wire = {0};
 	GrWireFactor w;
 	GrFactor   *f;
-	int			object;
+	GrRemoteHandle object;
 
 	*factor = NULL;
 	(void) gr_wire_factor(&wire, job);
-	if (!begin_bulk(client, wire.nbytes, &wire, err) || !take_object(client, &object, err))
+	if (!begin_bulk(client, wire.nbytes, &wire, err) || !gr_remote_take_object(client, &object, err))
 		return false;
 	f = calloc(1, sizeof(GrFactor));
 	if (f == NULL)
 	{
-		client->used[object] = false;
+		client->used[object.number] = false;
 		return gr_fail(err, GR_NO_MEMORY, 0, "a factorisation");
 	}
 	*factor = f;
@@ -617,7 +611,7 @@ remote_factor_begin(GrSession *session, const GrFactorJob *job, GrFactor **facto
 	w = gr_wire_factor(&wire, job);
 	put_factor(&w, job);
 	client->channel->arguments.factor = *job;
-	if (!ask(client, GR_REMOTE_FACTOR, object, 0, host, err))
+	if (!gr_remote_ask(client, GR_REMOTE_FACTOR, object.number, 0, host, err))
 		return false;
 	take_factor(&w, job);
 	return true;
@@ -633,13 +627,13 @@ remote_factor_inverse(GrFactor *factor, const double *w_hi, const double *w_lo, 
 	GrWireInverse w;
 
 	(void) gr_wire_inverse(&wire, m);
-	if (!begin_bulk(client, wire.nbytes, &wire, err))
+	if (!gr_remote_check_object(client, factor->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
 	w = gr_wire_inverse(&wire, m);
 	gr_wire_put(w.w_hi, w_hi, m);
 	gr_wire_put(w.w_lo, w_lo, m);
 	client->channel->arguments.divisor = divisor;
-	if (!ask(client, GR_REMOTE_INVERSE, factor->object, 0, host, err))
+	if (!gr_remote_ask(client, GR_REMOTE_INVERSE, factor->object.number, 0, host, err))
 		return false;
 	gr_wire_put(inverse, w.inverse, m * m);
 	return true;
@@ -650,108 +644,8 @@ remote_factor_end(GrFactor *factor)
 {
 	if (factor == NULL)
 		return;
-	end_object(factor->client, factor->object);
+	gr_remote_end_object(factor->client, factor->object);
 	free(factor);
-}
-
-/*
- * Projects: an area of their own holds one batch of vectors, and the projections of as many batches as may be under way
- */
-
-static bool
-remote_project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project,
-					 GrError *err)
-{
-	GrRemoteClient *client = (GrRemoteClient *) session;
-	GrRemoteArguments *arguments = &client->channel->arguments;
-	size_t		larger = (size_t) (options->dim > options->draw->k ? options->dim : options->draw->k) * sizeof(float);
-	size_t		all_nbytes = ((size_t) options->dim + GR_PROJECT_NSLOTS * (size_t) options->draw->k) * sizeof(float);
-	GrProject  *p;
-
-	*project = p = calloc(1, sizeof(GrProject));
-	if (p == NULL)
-		return gr_fail(err, GR_NO_MEMORY, 0, "vectors");
-	p->client = client;
-	p->object = -1;
-	p->dim = options->dim;
-	p->k = options->draw->k;
-	p->capacity = options->block_nbytes < larger ? 1 : (int64_t) (options->block_nbytes / larger);
-	if (options->nvectors > 0 && p->capacity > options->nvectors)
-		p->capacity = options->nvectors;
-	p->area = client->lease == NULL ? -1 : client->lease(client, (size_t) p->capacity * all_nbytes);
-	if (p->area < 0)
-	{
-		err->bytes_needed = (size_t) p->capacity * all_nbytes;
-		return gr_fail(err, GR_NO_MEMORY, 0, "shared memory for the device service");
-	}
-	if (!take_object(client, &p->object, err))
-	{
-		p->object = -1;
-		return false;
-	}
-	arguments->project = *options;
-	arguments->draw = *options->draw;
-	arguments->n = p->capacity;
-	arguments->area = p->area;
-	if (!ask(client, GR_REMOTE_PROJECT, p->object, 0, host, err))
-		return false;
-	p->capacity = arguments->n;
-	return true;
-}
-
-static bool
-remote_project_block(GrProject *project, float **vectors, int64_t *capacity, GrError *err)
-{
-	if (project->nsubmitted == GR_PROJECT_NSLOTS)
-		return gr_fail(err, GR_INVALID, 0, "no batch is free");
-	*vectors = (float *) project->client->areas[project->area];
-	*capacity = project->capacity;
-	return true;
-}
-
-static bool
-remote_project_submit(GrProject *project, int64_t nvectors, const GrHost *host, GrError *err)
-{
-	if (project->nsubmitted == GR_PROJECT_NSLOTS || nvectors < 0 || nvectors > project->capacity)
-		return gr_fail(err, GR_INVALID, 0, "no batch of %lld vectors was handed out", (long long) nvectors);
-	if (!ask(project->client, GR_REMOTE_SUBMIT, project->object, nvectors, host, err))
-		return false;
-	project->nsubmitted++;
-	return true;
-}
-
-static bool
-remote_project_take(GrProject *project, const float **projected, int64_t *nvectors, GrError *err)
-{
-	const float *vectors = (const float *) project->client->areas[project->area];
-
-	if (project->nsubmitted == 0)
-		return gr_fail(err, GR_INVALID, 0, "no batch was submitted");
-	if (!ask(project->client, GR_REMOTE_TAKE, project->object, project->ntaken % GR_PROJECT_NSLOTS, NULL, err))
-		return false;
-	*projected = vectors + project->capacity * (project->dim + project->ntaken % GR_PROJECT_NSLOTS * project->k);
-	*nvectors = project->client->channel->arguments.n;
-	project->nsubmitted--;
-	project->ntaken++;
-	return true;
-}
-
-static void
-remote_project_times(const GrProject *project, GrTimes *times)
-{
-	*times = project->client->channel->objects[project->object].times;
-}
-
-static void
-remote_project_end(GrProject *project)
-{
-	if (project == NULL)
-		return;
-	if (project->object >= 0)
-		end_object(project->client, project->object);
-	if (project->area >= 0)
-		project->client->end_lease(project->client, project->area);
-	free(project);
 }
 
 /*
@@ -781,15 +675,6 @@ static const GrSinkOps sink_ops = {
 	.end = remote_sink_end
 };
 
-static const GrProjectorOps projector_ops = {
-	.begin = remote_project_begin,
-	.block = remote_project_block,
-	.submit = remote_project_submit,
-	.take = remote_project_take,
-	.times = remote_project_times,
-	.end = remote_project_end
-};
-
 static const GrSolverOps solver_ops = {
 	.begin = remote_factor_begin,
 	.inverse = remote_factor_inverse,
@@ -797,9 +682,9 @@ static const GrSolverOps solver_ops = {
 };
 
 const GrBackend gr_backend_remote_cpu = {
-	.name = "service",.device = &device_ops,.sink = &sink_ops,.projector = &projector_ops
+	.name = "service",.device = &device_ops,.sink = &sink_ops,.projector = &gr_remote_projector_ops
 };
 
 const GrBackend gr_backend_remote = {
-	.name = "service",.device = &device_ops,.sink = &sink_ops,.projector = &projector_ops,.solver = &solver_ops
+	.name = "service",.device = &device_ops,.sink = &sink_ops,.projector = &gr_remote_projector_ops,.solver = &solver_ops
 };

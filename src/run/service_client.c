@@ -252,6 +252,7 @@ connect_to(Connection *c, GrService *service, const char **reason)
 	memset(&c->client, 0, sizeof(c->client));
 	c->number++;
 	c->client.channel = &c->slot->channel;
+	c->client.connection = c->number;
 	c->client.lease = lease_area;
 	c->client.end_lease = end_area;
 	c->client.owner = c;

@@ -17,6 +17,7 @@
 #define P 5
 #define NROWS 20000
 #define BLOCK 700				/* rows */
+#define TRIANGLE ((P + 2) * (P + 3) / 2)
 
 /* A client, its server, and the server's thread */
 typedef struct Pair
@@ -456,6 +457,37 @@ test_failures(const double *rows)
 }
 
 /* A backend whose pass ends when it is cancelled, or at once with a lost device. */
+/*
+ * Objects of a connection that has ended, while the client has another already, whose objects have the same numbers: they
+ * are no more, and their end is nobody else's
+ */
+static void
+test_earlier_connection(const double *rows)
+{
+	const GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_SUM,.block_nbytes = 1 << 20};
+	Pair	   *pair = begin_pair(&gr_backend_cpu);
+	GrSession  *session = (GrSession *) &pair->client;
+	const GrSinkOps *ops = gr_backend_remote.sink;
+	double	   *hi = calloc(2 * TRIANGLE, sizeof(double));
+	GrSink	   *earlier = NULL;
+	GrSink	   *sink = NULL;
+	GrError		err = {0};
+	GrError		earlier_err = {0};
+	bool		ok = ops->begin(session, &options, &earlier, &err);
+
+	pair->client.connection++;
+	memset(pair->client.used, 0, sizeof(pair->client.used));
+	ok = ok && ops->begin(session, &options, &sink, &err) && ops->send(sink, rows, 10, &err);
+	check(ok && !ops->send(earlier, rows, 10, &earlier_err) && earlier_err.status == GR_DEVICE_FAILED,
+		  "rows for an object of an earlier connection");
+	ops->end(earlier);
+	check(ok && ops->send(sink, rows, 10, &err) && ops->finish(sink, hi, hi + TRIANGLE, &err) && hi[0] == 20,
+		  "its end isn't that of another");
+	ops->end(sink);
+	free(hi);
+	end_pair(pair);
+}
+
 static bool lose_device;
 
 static bool
@@ -653,6 +685,7 @@ main(void)
 	test_passes(rows);
 	test_stored(rows);
 	test_failures(rows);
+	test_earlier_connection(rows);
 	test_ends();
 	test_server_ends();
 	test_projects();
