@@ -114,6 +114,13 @@ gr_triangle(int64_t q)
 	return q * (q + 1) / 2;
 }
 
+/* Where entry (i, j), j <= i, of a packed triangle is */
+static inline int64_t
+gr_packed(int64_t i, int64_t j)
+{
+	return i * (i + 1) / 2 + j;
+}
+
 /*
  * The CPU's Gram primitive by itself, for the aggregates: adds nrows rows, less shift (of (x, y); NULL:
  * none), to a packed triangle. The result depends on the rows and on how they are split over calls, not on the

@@ -30,4 +30,42 @@ extern GrDD gr_dd_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, in
 extern GrDD gr_dd_minus_dot_lanes(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, double *magnitude,
 								  int max_lanes);
 
+/*
+ * A sum below this fraction of its terms' magnitudes is rounding error: 2^-98, some hundred roundings in double-double.
+ */
+#define GR_DD_NOISE 3.2e-30
+
+/* The same; exactly 0 where no more than rounding error is left */
+static inline GrDD
+gr_dd_residual(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n)
+{
+	double		magnitude;
+	GrDD		sum = gr_dd_minus_dot(start, a, b, n, &magnitude);
+
+	return fabs(sum.hi) <= GR_DD_NOISE * magnitude ? gr_dd(0.0) : sum;
+}
+
+static inline GrDD
+gr_dd_get(GrDDVector v, int64_t k)
+{
+	GrDD		r = {v.hi[k], v.lo[k]};
+
+	return r;
+}
+
+static inline void
+gr_dd_set(GrDDVector v, int64_t k, GrDD value)
+{
+	v.hi[k] = value.hi;
+	v.lo[k] = value.lo;
+}
+
+static inline GrDDConstVector
+gr_dd_from(GrDDVector v, int64_t k)
+{
+	GrDDConstVector r = {v.hi + k, v.lo + k};
+
+	return r;
+}
+
 #endif							/* GPUREG_DD_DOT_H */

@@ -127,10 +127,10 @@ fill_entry(Iv *iv, int64_t a, int64_t b)
 	int64_t		row = gr_packed(iv->nz + b, 0);
 	GrDD		entry = gr_dd_get(all->l, gr_packed(iv->nz + a, iv->nz + b));
 
-	gr_dd_set(iv->ols.l, k, gr_ldl_minus_dot(entry, gr_dd_from(all->u, 0), gr_dd_from(all->l, row), iv->nw));
-	gr_dd_set(iv->rest.l, k, gr_ldl_minus_dot(entry, gr_dd_from(all->u, 0), gr_dd_from(all->l, row), iv->nz));
+	gr_dd_set(iv->ols.l, k, gr_dd_residual(entry, gr_dd_from(all->u, 0), gr_dd_from(all->l, row), iv->nw));
+	gr_dd_set(iv->rest.l, k, gr_dd_residual(entry, gr_dd_from(all->u, 0), gr_dd_from(all->l, row), iv->nz));
 	gr_dd_set(iv->projected.l, k,
-			  gr_dd_neg(gr_ldl_minus_dot(gr_dd(0.0), gr_dd_from(all->u, iv->nw), gr_dd_from(all->l, row + iv->nw),
+			  gr_dd_neg(gr_dd_residual(gr_dd(0.0), gr_dd_from(all->u, iv->nw), gr_dd_from(all->l, row + iv->nw),
 										 iv->nz - iv->nw)));
 }
 

@@ -6,9 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* As in ols.c: some hundred roundings in double-double */
-#define NOISE 3.2e-30
-
 /* A product's share of the time between two polls; see GrPoll */
 #define PRODUCT_WORK 2
 
@@ -43,15 +40,6 @@ gr_ldl_carve(GrLdl *ldl, int n, double **next)
 	ldl->aliased = (bool *) (ldl->least_pivot + n);
 	*next += 4 * (size_t) n;
 	memset(ldl->aliased, 0, (size_t) n * sizeof(bool));
-}
-
-GrDD
-gr_ldl_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n)
-{
-	double		magnitude;
-	GrDD		sum = gr_dd_minus_dot(start, a, b, n, &magnitude);
-
-	return fabs(sum.hi) <= NOISE * magnitude ? gr_dd(0.0) : sum;
 }
 
 /* 2^-k with d 2^-2k in [1, 4), for d > 0 */
@@ -125,13 +113,13 @@ gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err)
 			if (gr_poll(&poll, PRODUCT_WORK * (j + 10)))
 				return gr_fail(err, GR_CANCELED, 0, "factorisation");
 			gr_dd_set(ldl->u, j, ldl->aliased[j] ? gr_dd(0.0) :
-					  gr_ldl_minus_dot(gr_dd_get(ldl->l, gr_packed(i, j)), gr_dd_from(ldl->u, 0),
+					  gr_dd_residual(gr_dd_get(ldl->l, gr_packed(i, j)), gr_dd_from(ldl->u, 0),
 									   gr_dd_from(ldl->l, gr_packed(j, 0)), j));
 		}
 		for (int64_t j = 0; j < end; j++)
 			gr_dd_set(ldl->l, gr_packed(i, j), ldl->aliased[j] ? gr_dd(0.0) :
 					  gr_dd_div(gr_dd_get(ldl->u, j), gr_dd_get(ldl->d, j)));
-		d = gr_ldl_minus_dot(gr_dd_get(ldl->l, gr_packed(i, i)), gr_dd_from(ldl->u, 0),
+		d = gr_dd_residual(gr_dd_get(ldl->l, gr_packed(i, i)), gr_dd_from(ldl->u, 0),
 							 gr_dd_from(ldl->l, gr_packed(i, 0)), end);
 		gr_dd_set(ldl->d, i, d);
 		if (i >= ldl->npivots)

@@ -30,36 +30,6 @@ typedef struct GrLdl
 	int64_t		max_rank;		/* there are no more pivots, as of sums over so many rows; all others are 0 */
 } GrLdl;
 
-/* Where entry (i, j), j <= i, of a packed triangle is */
-static inline int64_t
-gr_packed(int64_t i, int64_t j)
-{
-	return i * (i + 1) / 2 + j;
-}
-
-static inline GrDD
-gr_dd_get(GrDDVector v, int64_t k)
-{
-	GrDD		r = {v.hi[k], v.lo[k]};
-
-	return r;
-}
-
-static inline void
-gr_dd_set(GrDDVector v, int64_t k, GrDD value)
-{
-	v.hi[k] = value.hi;
-	v.lo[k] = value.lo;
-}
-
-static inline GrDDConstVector
-gr_dd_from(GrDDVector v, int64_t k)
-{
-	GrDDConstVector r = {v.hi + k, v.lo + k};
-
-	return r;
-}
-
 /* Doubles of room for the vectors of n rows, and for n rows' flags in as many as these take */
 extern size_t gr_ldl_ndoubles(int n);
 
@@ -74,11 +44,6 @@ extern bool gr_ldl_load(GrLdl *ldl, const double *hi, const double *lo, const do
 
 /* Factorises. False if the host asked to stop */
 extern bool gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err);
-
-/*
- * start - sum of a[k] b[k], k < n; exactly 0 where no more than rounding error is left, as in ols.h
- */
-extern GrDD gr_ldl_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n);
 
 #ifdef __cplusplus
 }

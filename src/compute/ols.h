@@ -22,38 +22,11 @@
 #define GPUREG_OLS_H
 
 #include "compute/backend.h"
+#include "compute/ols_factor.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define GR_ALIAS_TOLERANCE 1e-24
-#define GR_ROUNDING_TOLERANCE 1e-29
-
-/*
- * From so many terms on an open device is quicker, even the first time, with or without covariances; see
- * bench/notes.md.
- */
-#define GR_SOLVER_MIN_TERMS 96
-
-/* b_to += weight b_from, of terms; to < from, and those of later terms come later */
-typedef struct GrTermMove
-{
-	int			to;
-	int			from;
-	double		hi;				/* the weight, in double-double */
-	double		lo;
-} GrTermMove;
-
-/*
- * What brings the terms that are solved for to those that are wanted, such as powers of x - c to powers of x. The
- * system is as well conditioned as the former, and the moves are made in double-double.
- */
-typedef struct GrTermMoves
-{
-	int64_t		n;
-	const GrTermMove *move;
-} GrTermMoves;
 
 typedef struct GrOlsFit
 {

@@ -686,5 +686,6 @@ const GrBackend gr_backend_remote_cpu = {
 };
 
 const GrBackend gr_backend_remote = {
-	.name = "service",.device = &device_ops,.sink = &sink_ops,.projector = &gr_remote_projector_ops,.solver = &solver_ops
+	.name = "service",.device = &device_ops,.sink = &sink_ops,.projector = &gr_remote_projector_ops,
+	.solver = &solver_ops
 };

@@ -91,7 +91,8 @@ remote_project_take(GrProject *project, const float **projected, int64_t *nvecto
 	if (project->nsubmitted == 0)
 		return gr_fail(err, GR_INVALID, 0, "no batch was submitted");
 	if (!gr_remote_check_object(project->client, project->object, err) ||
-		!gr_remote_ask(project->client, GR_REMOTE_TAKE, project->object.number, project->ntaken % GR_PROJECT_NSLOTS, NULL, err))
+		!gr_remote_ask(project->client, GR_REMOTE_TAKE, project->object.number, project->ntaken % GR_PROJECT_NSLOTS,
+					   NULL, err))
 		return false;
 	*projected = vectors + project->capacity * (project->dim + project->ntaken % GR_PROJECT_NSLOTS * project->k);
 	*nvectors = project->client->channel->arguments.n;

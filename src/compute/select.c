@@ -10,9 +10,6 @@
 #include "compute/ldl.h"
 #include "compute/select_best.h"
 
-/* As in ols.c */
-#define NOISE 3.2e-30
-
 /* Entry (i, j) of a packed triangle, whichever is greater */
 static inline int64_t
 entry_of(int64_t i, int64_t j)
@@ -91,7 +88,7 @@ load(GrSelect *select, GrLdl *ldl)
 		GrDDConstVector row = {&u.hi, &u.lo};
 
 		for (int64_t j = 0; j <= i; j++)
-			gr_dd_set(c, gr_packed(i, j), gr_ldl_minus_dot(gr_dd_get(ldl->l, gr_packed(i + first, j + first)), row,
+			gr_dd_set(c, gr_packed(i, j), gr_dd_residual(gr_dd_get(ldl->l, gr_packed(i + first, j + first)), row,
 														   gr_dd_from(ldl->l, gr_packed(j + first, 0)), first));
 		if (i < select->nfeatures)
 			select->least_pivot[i] = ldl->least_pivot[i + first];
@@ -145,7 +142,8 @@ sweep(GrDDVector a, int64_t m, int64_t k, bool out, GrPoll *poll)
 			GrDD		sum = gr_dd_sub(entry, p);
 
 			if (j != k)
-				gr_dd_set(a, gr_packed(i, j), fabs(sum.hi) <= NOISE * (fabs(entry.hi) + fabs(p.hi)) ? gr_dd(0.0) : sum);
+				gr_dd_set(a, gr_packed(i, j), fabs(sum.hi) <= GR_DD_NOISE * (fabs(entry.hi) + fabs(p.hi)) ?
+						  gr_dd(0.0) : sum);
 		}
 	}
 	for (int64_t i = 0; i < m; i++)

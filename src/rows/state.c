@@ -55,15 +55,13 @@ create_like(const GrState *head, int capacity)
 	Size		size = state_size(head, capacity);
 	GrState    *state;
 
-	if (size > MaxAllocSize && head->type == GR_STATS)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("the names of %d columns are too long for a value", head->nfeatures + 1)));
 	if (size > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a Newton step over %d features is too large for a value", head->nfeatures),
-				 errhint("Use gpu_logreg_fit with solver => 'lbfgs', which needs no matrix of them.")));
+				 errmsg("a %s of %d features is too large for a value", gr_state_kinds[head->type].type,
+						head->nfeatures),
+				 head->type == GR_STEP ?
+				 errhint("Use gpu_logreg_fit with solver => 'lbfgs', which needs no matrix of them.") : 0));
 	state = palloc0(size);
 	memcpy(state, head, offsetof(GrState, data));
 	SET_VARSIZE(state, size);
