@@ -139,6 +139,8 @@ src/compute/%.o: src/compute/%.c $(COMPUTE_HEADERS) build/choice
 
 # loops over double-double that are to be vectorised
 src/compute/path_dd.o: COMPUTE_FLAGS += -O3
+# where a loop lies among cache lines is worth some percent: so that it doesn't depend on what is linked before
+src/compute/kernels_cpu.o: COMPUTE_FLAGS += -falign-functions=64
 
 src/compute/%.o: src/compute/%.cpp $(COMPUTE_HEADERS) build/choice
 	$(CXX) -std=c++17 $(COMPUTE_FLAGS) -c $< -o $@
