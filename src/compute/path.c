@@ -22,21 +22,6 @@
 
 #define NVECTORS 13				/* of double-double, of p + 2 each */
 
-static inline GrDD
-get(GrDDVector v, int64_t k)
-{
-	GrDD		r = {v.hi[k], v.lo[k]};
-
-	return r;
-}
-
-static inline void
-set(GrDDVector v, int64_t k, GrDD x)
-{
-	v.hi[k] = x.hi;
-	v.lo[k] = x.lo;
-}
-
 static GrDD
 square_root(GrDD a)
 {
@@ -170,17 +155,17 @@ scale_column(GrPath *path, int k, GrError *err)
 		return gr_fail(err, GR_OUT_OF_RANGE, k, "%s", "");
 	if (!path->intercept)
 		sum = gr_dd(0);
-	set(path->sums, k, sum);
+	gr_dd_set(path->sums, k, sum);
 	square = gr_dd_sub(square, gr_dd_div(gr_dd_mul(sum, sum), path->total));
 	path->scale[k] = square.hi > 0 ? ldexp(1, -(int) floor(ilogb(square.hi) / 2.0)) : 1;
 	square = gr_dd_scale(gr_dd_scale(square, path->scale[k]), path->scale[k]);
-	set(path->diagonal, k, square.hi > 0 ? square : gr_dd(0));
+	gr_dd_set(path->diagonal, k, square.hi > 0 ? square : gr_dd(0));
 	path->norm[k] = square.hi > 0 ? sqrt(square.hi) : 0;
 	if (k < path->p)
 	{
 		GrDD		product = {path->hi[last + k + 1], path->lo[last + k + 1]};
 
-		set(path->response, k, product);
+		gr_dd_set(path->response, k, product);
 	}
 	return true;
 }
@@ -216,16 +201,16 @@ set_units(GrPath *path, const GrPathOptions *options, const double *hi, const do
 		if (options->standardize)
 			sd = square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, sd.hi), sd.hi), n));
 		sd = gr_dd_mul(sd, gr_dd_div(gr_dd_mul_d(n, isinf(factor) ? 1 : factor), gr_dd_div(sum, gr_dd(p))));
-		set(path->unit1, j, sd);
+		gr_dd_set(path->unit1, j, sd);
 		/* sd has pf N in it */
-		set(path->unit2, j, gr_dd(0));
+		gr_dd_set(path->unit2, j, gr_dd(0));
 		if (path->response_varies && sd.hi > 0)
 		{
 			GrDD		own = options->standardize ?
 				square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, path->scale[j]), path->scale[j]), n)) :
 				gr_dd(path->scale[j]);
 
-			set(path->unit2, j, gr_dd_div(gr_dd_mul(sd, own), response_sd));
+			gr_dd_set(path->unit2, j, gr_dd_div(gr_dd_mul(sd, own), response_sd));
 		}
 	}
 }
@@ -237,7 +222,7 @@ set_products(GrPath *path)
 	int			p = path->p;
 
 	gr_path_centre(path->response, (GrDDConstVector) {path->sums.hi, path->sums.lo},
-				   gr_dd_div(get(path->sums, p), path->total), path->scale, path->scale[p], p);
+				   gr_dd_div(gr_dd_get(path->sums, p), path->total), path->scale, path->scale[p], p);
 	memcpy(path->gradient.hi, path->response.hi, (size_t) p * sizeof(double));
 	memcpy(path->gradient.lo, path->response.lo, (size_t) p * sizeof(double));
 }
@@ -267,10 +252,10 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 	set_units(path, options, hi, lo, shift);
 	for (int j = 0; j < p; j++)
 	{
-		set(path->b, j, gr_dd(0));
-		set(path->moved, j, gr_dd(0));
-		set(path->penalty2, j, gr_dd(0));
-		set(path->penalty1, j, gr_dd(path->unit1.hi[j] > 0 ? INFINITY : 0));
+		gr_dd_set(path->b, j, gr_dd(0));
+		gr_dd_set(path->moved, j, gr_dd(0));
+		gr_dd_set(path->penalty2, j, gr_dd(0));
+		gr_dd_set(path->penalty1, j, gr_dd(path->unit1.hi[j] > 0 ? INFINITY : 0));
 		path->sign[j] = 0;
 		path->slot[j] = path->place[j] = -1;
 	}
@@ -296,8 +281,9 @@ factor_again(GrPath *path, GrError *err)
 		const double *row_lo = path->rows.lo + (int64_t) path->slot[j] * path->p;
 
 		for (int i = 0; i < m; i++)
-			set(path->step, i, (GrDD) {row_hi[path->active[i]], row_lo[path->active[i]]});
-		if (gr_factor_append(&path->factor, path->step, gr_dd_add(get(path->diagonal, j), get(path->penalty2, j)),
+			gr_dd_set(path->step, i, (GrDD) {row_hi[path->active[i]], row_lo[path->active[i]]});
+		if (gr_factor_append(&path->factor, path->step,
+							 gr_dd_add(gr_dd_get(path->diagonal, j), gr_dd_get(path->penalty2, j)),
 							 GR_ALIAS_TOLERANCE, path->work))
 		{
 			path->active[m] = j;
@@ -306,8 +292,8 @@ factor_again(GrPath *path, GrError *err)
 		else
 		{
 			path->place[j] = -1;
-			set(path->moved, j, gr_dd_sub(get(path->moved, j), get(path->b, j)));
-			set(path->b, j, gr_dd(0));
+			gr_dd_set(path->moved, j, gr_dd_sub(gr_dd_get(path->moved, j), gr_dd_get(path->b, j)));
+			gr_dd_set(path->b, j, gr_dd(0));
 		}
 		if (gr_poll(&path->poll, (int64_t) m * m / 2))
 			return gr_fail(err, GR_CANCELED, 0, "elastic net");
@@ -342,10 +328,10 @@ largest_lambda(const GrPath *path)
 
 	for (int j = 0; j < path->p; j++)
 	{
-		GrDD		unit = gr_dd_mul_d(get(path->unit1, j), alpha);
+		GrDD		unit = gr_dd_mul_d(gr_dd_get(path->unit1, j), alpha);
 
 		if (path->usable[j] && unit.hi > 0)
-			largest = fmax(largest, fabs(gr_dd_to_double(gr_dd_div(get(path->gradient, j), unit))));
+			largest = fmax(largest, fabs(gr_dd_to_double(gr_dd_div(gr_dd_get(path->gradient, j), unit))));
 	}
 	/* so that rounding leaves none */
 	return largest > 0 ? nextafter(largest, INFINITY) : 0;
@@ -403,7 +389,7 @@ give_coefficients(const GrPath *path, double *coef, GrError *err)
 
 	for (int j = 0; j < p; j++)
 	{
-		GrDD		b = gr_dd_scale(gr_dd_scale(get(path->b, j), path->scale[j]), 1 / path->scale[p]);
+		GrDD		b = gr_dd_scale(gr_dd_scale(gr_dd_get(path->b, j), path->scale[j]), 1 / path->scale[p]);
 
 		coef[j + path->intercept] = b.hi;
 		if (!isfinite(b.hi))
@@ -412,8 +398,11 @@ give_coefficients(const GrPath *path, double *coef, GrError *err)
 			return gr_fail(err, GR_RESULT_OUT_OF_RANGE, j, "coefficient");
 		}
 		if (b.hi != 0)
-			constant = gr_dd_sub(constant, gr_dd_mul(b, gr_dd_add(gr_dd(path->shift[j]),
-																	 gr_dd_div(get(path->sums, j), path->total))));
+		{
+			GrDD		mean = gr_dd_div(gr_dd_get(path->sums, j), path->total);
+
+			constant = gr_dd_sub(constant, gr_dd_mul(b, gr_dd_add(gr_dd(path->shift[j]), mean)));
+		}
 	}
 	if (!path->intercept)
 		return true;
@@ -428,7 +417,7 @@ bool
 gr_path_step(GrPath *path, double lambda, GrPathPoint *point, double *coef, GrError *err)
 {
 	int			p = path->p;
-	GrDD		total = get(path->diagonal, p);
+	GrDD		total = gr_dd_get(path->diagonal, p);
 	GrDD		rss = total;
 
 	if (!approach(path, lambda * path->scale[p], err))
@@ -441,7 +430,8 @@ gr_path_step(GrPath *path, double lambda, GrPathPoint *point, double *coef, GrEr
 
 		if (path->b.hi[j] == 0)
 			continue;
-		rss = gr_dd_sub(rss, gr_dd_mul(get(path->b, j), gr_dd_add(get(path->response, j), get(path->gradient, j))));
+		rss = gr_dd_sub(rss, gr_dd_mul(gr_dd_get(path->b, j),
+									   gr_dd_add(gr_dd_get(path->response, j), gr_dd_get(path->gradient, j))));
 		point->df++;
 	}
 	if (rss.hi < 0)
@@ -475,23 +465,23 @@ gr_path_rss(const double *hi, const double *lo, const double *shift, int nfeatur
 	/* the residual is z'(1, x - shift, y - shift) */
 	for (int j = 0; j < nfeatures; j++)
 	{
-		set(z, j + 1, gr_dd(-b[j]));
+		gr_dd_set(z, j + 1, gr_dd(-b[j]));
 		if (b[j] != 0)
 			first = gr_dd_sub(first, gr_two_prod(b[j], shift[j]));
 	}
-	set(z, 0, first);
-	set(z, nfeatures + 1, gr_dd(1));
+	gr_dd_set(z, 0, first);
+	gr_dd_set(z, nfeatures + 1, gr_dd(1));
 	for (int64_t i = 0; i < nfeatures + 2; i++)
 	{
 		int64_t		row = gr_triangle(i);
-		GrDD		own = gr_dd_mul((GrDD) {hi[row + i], lo[row + i]}, get(z, i));
+		GrDD		own = gr_dd_mul((GrDD) {hi[row + i], lo[row + i]}, gr_dd_get(z, i));
 		GrDD		sum;
 
 		if (z.hi[i] == 0)
 			continue;
 		sum = gr_dd_minus_dot(gr_dd(0), (GrDDConstVector) {hi + row, lo + row}, (GrDDConstVector) {z.hi, z.lo}, i,
 							  &magnitude);
-		rss = gr_dd_add(rss, gr_dd_mul(gr_dd_sub(own, gr_dd_scale(sum, 2)), get(z, i)));
+		rss = gr_dd_add(rss, gr_dd_mul(gr_dd_sub(own, gr_dd_scale(sum, 2)), gr_dd_get(z, i)));
 	}
 	return rss.hi > 0 ? gr_dd_to_double(rss) : 0;
 }

@@ -18,21 +18,6 @@
 /* An entry in double-double's share of the time between two polls; see GrPoll */
 #define ENTRY_WORK 1
 
-static inline GrDD
-get(GrDDVector v, int64_t k)
-{
-	GrDD		r = {v.hi[k], v.lo[k]};
-
-	return r;
-}
-
-static inline void
-set(GrDDVector v, int64_t k, GrDD x)
-{
-	v.hi[k] = x.hi;
-	v.lo[k] = x.lo;
-}
-
 /* Must the coefficient keep its sign? */
 static inline bool
 is_constrained(const GrPath *path, int j)
@@ -44,7 +29,7 @@ is_constrained(const GrPath *path, int j)
 static inline GrDD
 signed_penalty(const GrPath *path, int j)
 {
-	GrDD		penalty = get(path->penalty1, j);
+	GrDD		penalty = gr_dd_get(path->penalty1, j);
 
 	return path->sign[j] < 0 ? gr_dd_neg(penalty) : penalty;
 }
@@ -70,7 +55,8 @@ row_of(GrPath *path, int j)
 		row.hi[i] = path->hi[gr_triangle(i + 1) + j + 1];
 		row.lo[i] = path->lo[gr_triangle(i + 1) + j + 1];
 	}
-	gr_path_centre(row, (GrDDConstVector) {path->sums.hi, path->sums.lo}, gr_dd_div(get(path->sums, j), path->total),
+	gr_path_centre(row, (GrDDConstVector) {path->sums.hi, path->sums.lo},
+				   gr_dd_div(gr_dd_get(path->sums, j), path->total),
 				   path->scale, path->scale[j], p);
 	return row;
 }
@@ -83,8 +69,9 @@ enter(GrPath *path, int j)
 	int			n = path->factor.n;
 
 	for (int i = 0; i < n; i++)
-		set(path->step, i, get(row, path->active[i]));
-	if (!gr_factor_append(&path->factor, path->step, gr_dd_add(get(path->diagonal, j), get(path->penalty2, j)),
+		gr_dd_set(path->step, i, gr_dd_get(row, path->active[i]));
+	if (!gr_factor_append(&path->factor, path->step,
+						  gr_dd_add(gr_dd_get(path->diagonal, j), gr_dd_get(path->penalty2, j)),
 						  GR_ALIAS_TOLERANCE, path->work))
 		return false;
 	path->active[n] = j;
@@ -104,11 +91,11 @@ leave(GrPath *path, int k)
 	{
 		path->active[i - 1] = path->active[i];
 		path->place[path->active[i - 1]] = i - 1;
-		set(path->residual, i - 1, get(path->residual, i));
+		gr_dd_set(path->residual, i - 1, gr_dd_get(path->residual, i));
 	}
 	path->place[j] = -1;
-	set(path->moved, j, gr_dd_sub(get(path->moved, j), get(path->b, j)));
-	set(path->b, j, gr_dd(0));
+	gr_dd_set(path->moved, j, gr_dd_sub(gr_dd_get(path->moved, j), gr_dd_get(path->b, j)));
+	gr_dd_set(path->b, j, gr_dd(0));
 }
 
 /* Brings the gradient to the present coefficients. */
@@ -125,8 +112,8 @@ update_gradient(GrPath *path)
 			continue;
 		path->terms[n] = (GrDDConstVector) {path->rows.hi + (int64_t) s * path->p,
 			path->rows.lo + (int64_t) s * path->p};
-		path->factors[n++] = get(path->moved, j);
-		set(path->moved, j, gr_dd(0));
+		path->factors[n++] = gr_dd_get(path->moved, j);
+		gr_dd_set(path->moved, j, gr_dd(0));
 	}
 	gr_path_subtract(path->gradient, path->terms, path->factors, n, path->p);
 	return !gr_poll(&path->poll, ENTRY_WORK * (int64_t) n * path->p);
@@ -139,11 +126,11 @@ compute_residual(GrPath *path)
 	for (int i = 0; i < path->factor.n; i++)
 	{
 		int			j = path->active[i];
-		GrDD		r = gr_dd_sub(get(path->gradient, j), signed_penalty(path, j));
+		GrDD		r = gr_dd_sub(gr_dd_get(path->gradient, j), signed_penalty(path, j));
 
 		if (path->penalty2.hi[j] > 0)
-			r = gr_dd_sub(r, gr_dd_mul(get(path->penalty2, j), get(path->b, j)));
-		set(path->residual, i, r);
+			r = gr_dd_sub(r, gr_dd_mul(gr_dd_get(path->penalty2, j), gr_dd_get(path->b, j)));
+		gr_dd_set(path->residual, i, r);
 	}
 }
 
@@ -157,8 +144,8 @@ step_length(const GrPath *path, int *blocking)
 	for (int i = 0; i < path->factor.n; i++)
 	{
 		int			j = path->active[i];
-		GrDD		b = get(path->b, j);
-		GrDD		step = get(path->step, i);
+		GrDD		b = gr_dd_get(path->b, j);
+		GrDD		step = gr_dd_get(path->step, i);
 		GrDD		end = gr_dd_add(b, step);
 		GrDD		t = gr_dd(0);
 
@@ -182,12 +169,12 @@ advance(GrPath *path, GrDD length)
 	for (int i = 0; i < path->factor.n; i++)
 	{
 		int			j = path->active[i];
-		GrDD		way = gr_dd_mul(length, get(path->step, i));
+		GrDD		way = gr_dd_mul(length, gr_dd_get(path->step, i));
 
-		set(path->b, j, gr_dd_add(get(path->b, j), way));
-		set(path->moved, j, gr_dd_add(get(path->moved, j), way));
+		gr_dd_set(path->b, j, gr_dd_add(gr_dd_get(path->b, j), way));
+		gr_dd_set(path->moved, j, gr_dd_add(gr_dd_get(path->moved, j), way));
 		/* what is left to go grows shorter, and its gradient with it */
-		set(path->residual, i, gr_dd_mul(gr_dd_sub(gr_dd(1), length), get(path->residual, i)));
+		gr_dd_set(path->residual, i, gr_dd_mul(gr_dd_sub(gr_dd(1), length), gr_dd_get(path->residual, i)));
 	}
 }
 
@@ -264,12 +251,12 @@ gradient_error(const GrPath *path)
 static double
 excess(const GrPath *path, int j, double error)
 {
-	GrDD		g = get(path->gradient, j);
+	GrDD		g = gr_dd_get(path->gradient, j);
 	GrDD		over;
 
 	if (path->place[j] >= 0 || !path->usable[j] || path->skipped[j] || (g.hi < 0 && path->positive[j]))
 		return 0;
-	over = gr_dd_sub(g.hi < 0 ? gr_dd_neg(g) : g, get(path->penalty1, j));
+	over = gr_dd_sub(g.hi < 0 ? gr_dd_neg(g) : g, gr_dd_get(path->penalty1, j));
 	return over.hi > error * path->norm[j] ? over.hi : 0;
 }
 
@@ -290,11 +277,11 @@ exchange(GrPath *path, int j)
 	gr_factor_solve_back(&path->factor, path->step);
 	for (int i = 0; i < n; i++)
 	{
-		GrDD		b = get(path->b, path->active[i]);
-		GrDD		step = get(path->step, i);
+		GrDD		b = gr_dd_get(path->b, path->active[i]);
+		GrDD		step = gr_dd_get(path->step, i);
 
 		step = path->sign[j] < 0 ? step : gr_dd_neg(step);
-		set(path->step, i, step);
+		gr_dd_set(path->step, i, step);
 		if (is_constrained(path, path->active[i]) && step.hi * b.hi < 0)
 		{
 			GrDD		t = gr_dd_div(gr_dd_neg(b), step);
@@ -310,15 +297,15 @@ exchange(GrPath *path, int j)
 		return false;
 	for (int i = 0; i < n; i++)
 	{
-		GrDD		way = gr_dd_mul(length, get(path->step, i));
+		GrDD		way = gr_dd_mul(length, gr_dd_get(path->step, i));
 
-		set(path->b, path->active[i], gr_dd_add(get(path->b, path->active[i]), way));
-		set(path->moved, path->active[i], gr_dd_add(get(path->moved, path->active[i]), way));
+		gr_dd_set(path->b, path->active[i], gr_dd_add(gr_dd_get(path->b, path->active[i]), way));
+		gr_dd_set(path->moved, path->active[i], gr_dd_add(gr_dd_get(path->moved, path->active[i]), way));
 	}
 	if (path->sign[j] < 0)
 		length = gr_dd_neg(length);
-	set(path->b, j, gr_dd_add(get(path->b, j), length));
-	set(path->moved, j, gr_dd_add(get(path->moved, j), length));
+	gr_dd_set(path->b, j, gr_dd_add(gr_dd_get(path->b, j), length));
+	gr_dd_set(path->moved, j, gr_dd_add(gr_dd_get(path->moved, j), length));
 	leave(path, blocking);
 	return true;
 }
@@ -334,8 +321,8 @@ enter_collinear(GrPath *path, int j)
 		{
 			path->skipped[j] = true;
 			/* what it has got of the others' coefficients is theirs again at the next step */
-			set(path->moved, j, gr_dd_sub(get(path->moved, j), get(path->b, j)));
-			set(path->b, j, gr_dd(0));
+			gr_dd_set(path->moved, j, gr_dd_sub(gr_dd_get(path->moved, j), gr_dd_get(path->b, j)));
+			gr_dd_set(path->b, j, gr_dd(0));
 			break;
 		}
 }

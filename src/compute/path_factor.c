@@ -6,21 +6,6 @@
 #include "compute/path.h"
 #include "compute/path_dd.h"
 
-static inline GrDD
-get(GrDDVector v, int64_t k)
-{
-	GrDD		r = {v.hi[k], v.lo[k]};
-
-	return r;
-}
-
-static inline void
-set(GrDDVector v, int64_t k, GrDD x)
-{
-	v.hi[k] = x.hi;
-	v.lo[k] = x.lo;
-}
-
 static inline GrDDVector
 row_of(const GrPathFactor *factor, int64_t i)
 {
@@ -45,9 +30,10 @@ gr_factor_append(GrPathFactor *factor, GrDDVector products, GrDD square, double 
 
 	/* L z = products, then the row is z over d, and the pivot square - z'row */
 	for (int i = 0; i < n; i++)
-		set(work, i, gr_dd_minus_dot(get(products, i), constant(row_of(factor, i)), constant(work), i, &magnitude));
+		gr_dd_set(work, i, gr_dd_minus_dot(gr_dd_get(products, i), constant(row_of(factor, i)), constant(work), i,
+										   &magnitude));
 	for (int i = 0; i < n; i++)
-		set(row, i, gr_dd_div(get(work, i), get(factor->d, i)));
+		gr_dd_set(row, i, gr_dd_div(gr_dd_get(work, i), gr_dd_get(factor->d, i)));
 	pivot = gr_dd_minus_dot(square, constant(row), constant(work), n, &magnitude);
 	if (!(pivot.hi > tolerance * square.hi))
 	{
@@ -55,7 +41,7 @@ gr_factor_append(GrPathFactor *factor, GrDDVector products, GrDD square, double 
 		memcpy(work.lo, row.lo, (size_t) n * sizeof(double));
 		return false;
 	}
-	set(factor->d, n, pivot);
+	gr_dd_set(factor->d, n, pivot);
 	factor->n++;
 	return true;
 }
@@ -69,12 +55,12 @@ remove_row(GrPathFactor *factor, int k, GrDDVector w)
 		GrDDVector	from = row_of(factor, i);
 		GrDDVector	to = row_of(factor, i - 1);
 
-		set(w, i - 1, get(from, k));
+		gr_dd_set(w, i - 1, gr_dd_get(from, k));
 		memmove(to.hi, from.hi, (size_t) k * sizeof(double));
 		memmove(to.lo, from.lo, (size_t) k * sizeof(double));
 		memmove(to.hi + k, from.hi + k + 1, (size_t) (i - 1 - k) * sizeof(double));
 		memmove(to.lo + k, from.lo + k + 1, (size_t) (i - 1 - k) * sizeof(double));
-		set(factor->d, i - 1, get(factor->d, i));
+		gr_dd_set(factor->d, i - 1, gr_dd_get(factor->d, i));
 	}
 	factor->n--;
 }
@@ -86,7 +72,7 @@ remove_row(GrPathFactor *factor, int k, GrDDVector w)
 void
 gr_factor_drop(GrPathFactor *factor, int k, GrDDVector before, GrDDVector share)
 {
-	GrDD		weight = get(factor->d, k);
+	GrDD		weight = gr_dd_get(factor->d, k);
 
 	remove_row(factor, k, before);
 	for (int i = k; i < factor->n; i++)
@@ -95,14 +81,14 @@ gr_factor_drop(GrPathFactor *factor, int k, GrDDVector before, GrDDVector share)
 		GrDDVector	tail = {row.hi + k, row.lo + k};
 		GrDDConstVector p = {before.hi + k, before.lo + k};
 		GrDDConstVector q = {share.hi + k, share.lo + k};
-		GrDD		w = gr_path_downdate(tail, p, q, get(before, i), i - k);
+		GrDD		w = gr_path_downdate(tail, p, q, gr_dd_get(before, i), i - k);
 		GrDD		weighted = gr_dd_mul(weight, w);
-		GrDD		pivot = gr_dd_add(get(factor->d, i), gr_dd_mul(weighted, w));
+		GrDD		pivot = gr_dd_add(gr_dd_get(factor->d, i), gr_dd_mul(weighted, w));
 
-		set(before, i, w);
-		set(share, i, gr_dd_div(weighted, pivot));
-		weight = gr_dd_div(gr_dd_mul(get(factor->d, i), weight), pivot);
-		set(factor->d, i, pivot);
+		gr_dd_set(before, i, w);
+		gr_dd_set(share, i, gr_dd_div(weighted, pivot));
+		weight = gr_dd_div(gr_dd_mul(gr_dd_get(factor->d, i), weight), pivot);
+		gr_dd_set(factor->d, i, pivot);
 	}
 }
 
@@ -112,7 +98,7 @@ gr_factor_solve_back(const GrPathFactor *factor, GrDDVector x)
 	for (int i = factor->n - 1; i > 0; i--)
 	{
 		GrDDConstVector row = constant(row_of(factor, i));
-		GrDD		factor_i = get(x, i);
+		GrDD		factor_i = gr_dd_get(x, i);
 
 		gr_path_subtract(x, &row, &factor_i, 1, i);
 	}
@@ -124,8 +110,9 @@ gr_factor_solve(const GrPathFactor *factor, GrDDConstVector r, GrDDVector x)
 	double		magnitude;
 
 	for (int i = 0; i < factor->n; i++)
-		set(x, i, gr_dd_minus_dot((GrDD) {r.hi[i], r.lo[i]}, constant(row_of(factor, i)), constant(x), i, &magnitude));
+		gr_dd_set(x, i, gr_dd_minus_dot((GrDD) {r.hi[i], r.lo[i]}, constant(row_of(factor, i)), constant(x), i,
+										&magnitude));
 	for (int i = 0; i < factor->n; i++)
-		set(x, i, gr_dd_div(get(x, i), get(factor->d, i)));
+		gr_dd_set(x, i, gr_dd_div(gr_dd_get(x, i), gr_dd_get(factor->d, i)));
 	gr_factor_solve_back(factor, x);
 }

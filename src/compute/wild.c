@@ -82,8 +82,8 @@ typedef struct Kernels
 							   const double *weights, int nweights);
 	void		(*add_tables) (double *sums, const double *tables, int64_t table_size, const uint8_t *index, int ndraws,
 							   int ncols);
-	int64_t		(*count_above) (const double *const *replicates, int64_t n, double theta, double squares, double bound,
-								double least);
+	int64_t		(*count_above) (const double *const *replicates, int64_t n, double theta, double squares,
+								double bound, double least);
 } Kernels;
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -35,7 +35,7 @@ typedef struct Reading
 	GrRowRules	rules;
 	GrKeptSet	set;
 	GrRemoteClient *client;
-	GrQuery		described;		/* the columns as a query's are described, and behind them the key, if there is one */
+	GrQuery		described;		/* the columns as a query's are described, and behind them the key, if any */
 	int			key;			/* which kept column that is; -1: none */
 	GrFilterStep *steps;		/* room for more than there can be */
 	int			nsteps;

@@ -76,7 +76,7 @@ typedef struct GrState
 	int8		link;			/* GrLink; identity of a gpu_ols_stats */
 	int8		measure;		/* GrMeasure */
 	int8		quasi;			/* of a gpu_logreg_step that users have: the family is quasibinomial or -poisson */
-	int32		nnames;			/* of a gpu_ols_stats: cells that the names of its columns take; 0: they have none */
+	int32		nnames;			/* of a gpu_ols_stats: cells that its columns' names take; 0: they have none */
 	double		theta;			/* as in GrDistribution */
 	double		log_constant;	/* gpu_ols_stats: of rows with weights, see GrRowTotals */
 	/*

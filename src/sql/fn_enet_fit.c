@@ -42,7 +42,7 @@ enum
 typedef struct Choice
 {
 	int			nfolds;
-	bool		least;			/* of the lambdas the one of the least error, not the largest within a standard error */
+	bool		least;			/* the lambda of the least error, not the largest within a standard error */
 } Choice;
 
 /*

@@ -26,7 +26,7 @@ typedef struct GrModel
 	bool		quasi;			/* the family is R's quasibinomial or quasipoisson */
 	double		l2;				/* the penalty; in SQL a part of the method where it isn't 0 */
 	bool		firth;			/* Firth's is another, likewise */
-	bool		iv;				/* two-stage least squares, likewise: the deviances are the squares that y - X b leaves */
+	bool		iv;				/* two-stage least squares, likewise: the deviances are what y - X b leaves, squared */
 	bool		net;			/* an elastic net's is another, likewise, of these: */
 	double		net_alpha;
 	double		net_lambda;

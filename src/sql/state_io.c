@@ -224,8 +224,8 @@ read_escape(Reader *reader)
 	static const char escapes[] = "\"\"\\\\b\bf\fn\nr\rt\t";
 	unsigned int code;
 
-	if (*reader->at == 'u' && sscanf(reader->at, "u%4x", &code) == 1 && strspn(reader->at + 1, "0123456789abcdef") >= 4 &&
-		code >= 1 && code < ' ')
+	if (*reader->at == 'u' && sscanf(reader->at, "u%4x", &code) == 1 &&
+		strspn(reader->at + 1, "0123456789abcdef") >= 4 && code >= 1 && code < ' ')
 	{
 		reader->at += 5;
 		return (char) code;

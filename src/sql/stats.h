@@ -23,7 +23,7 @@ typedef struct GrStats
 	double	   *lo;
 	double	   *shift;			/* of the features, and of the response */
 	int64		nobs;			/* observations, as gr_state_nobs() */
-	const char **names;			/* nfeatures + 1: of the features, and of the response; where the state has none x3, y */
+	const char **names;			/* nfeatures + 1: of the features and the response; where the state has none x3, y */
 	bool		whole;			/* the state's own columns in their order */
 } GrStats;
 

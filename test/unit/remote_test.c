@@ -458,8 +458,8 @@ test_failures(const double *rows)
 
 /* A backend whose pass ends when it is cancelled, or at once with a lost device. */
 /*
- * Objects of a connection that has ended, while the client has another already, whose objects have the same numbers: they
- * are no more, and their end is nobody else's
+ * Objects of a connection that has ended, while the client has another already, whose objects have the same numbers:
+ * they are no more, and their end is nobody else's
  */
 static void
 test_earlier_connection(const double *rows)
