@@ -3,118 +3,22 @@
  * sums of r z, of w z z', and of the deviance.
  *
  * Who owns what. glm_fused.cuh has FAST's and GRADIENT's kernel for few features, glm_wide.cuh GRADIENT's for more, and
- * the Hessian of many features is weighted_gram.cu's. weigh and transform: a warp takes tiles of 32 rows, eight rows at
- * a time, lanes over columns; the lanes' sums are transposed as they are added up, until each lane has the eta of one
- * row. columns: lanes over terms, eight slices of rows in a thread block.
+ * the Hessian of many features is weighted_gram.cu's. transform, for EXACT and FACE, is glm_transform.cuh's; weigh: a
+ * warp takes tiles of 32 rows as SpreadRows has them there. columns: lanes over terms, eight slices of rows in a thread
+ * block.
  *
  * Every record belongs to one warp or thread block of each launch: no atomics, a fixed order. Needs -fmad=false, as
  * dd.h does.
  */
+#include "glm_transform.cuh"
 #include "glm_wide.cuh"
 #include "device.cuh"
 
-#define ROW_NTHREADS 256
 #define COLUMN_NSLICES 8		/* rows side by side */
 #define REDUCE_NSLICES 32
 #define REDUCE_NSUMS 8
 
-/* Row by row: weigh and transform */
-
-/* The lane's row of a tile, as fold_eight() leaves it. */
-static __device__ inline int
-tile_row(int lane)
-{
-	return lane % 4 * 8 + lane / 4;
-}
-
-/*
- * coefficients' (1, x - shift) of the lane's row of a tile of nrows rows; shift may be NULL. Only the first nfeatures
- * features have a coefficient.
- */
-template <bool ROLES, typename Sum>
-static __device__ inline Sum
-tile_dot(const double *__restrict__ rows, int nrows, GrRowShape shape, int nfeatures,
-		 const double *__restrict__ coefficients, const double *__restrict__ shift, int lane)
-{
-	const int	ncols = columns_of<ROLES>(shape);
-	Sum			mine = {};
-	Sum			start = {};
-
-	for (int round = 0; round < 4 && 8 * round < nrows; round++)
-	{
-		Sum			v[8] = {};
-
-		for (int column = lane; column < nfeatures; column += 32)
-		{
-			double		coefficient = coefficients[column + 1];
-			double		center = shift != NULL ? shift[column] : 0.0;
-			double		x[8];
-
-#pragma unroll
-			for (int k = 0; k < 8; k++)
-				x[k] = rows[(int64_t) min(8 * round + k, nrows - 1) * ncols + column];
-#pragma unroll
-			for (int k = 0; k < 8; k++)
-				add_product(v[k], coefficient, x[k], center);
-		}
-
-		Sum			sum = fold_eight(v, lane);
-
-		sum = join(sum, from_lane_xor(sum, 2));
-		sum = join(sum, from_lane_xor(sum, 1));
-		if (lane % 4 == round)
-			mine = sum;
-	}
-	add_product(start, coefficients[0], 1.0, 0.0);
-	return join(start, mine);
-}
-
-/* A lane's part of the head. */
-typedef struct Head
-{
-	double		nrows;
-	GrDD		half_deviance;
-	double		min_margin;
-	double		nright;
-	double		nwrong;
-	double		min_right;
-	double		nones;
-} Head;
-
-static __device__ inline Head
-head_empty(void)
-{
-	Head		head = {};
-
-	head.min_margin = INFINITY;
-	head.min_right = INFINITY;
-	return head;
-}
-
-/* A least value counts once there is a row that it is of. */
-static __device__ inline void
-head_record(double *record, const Head &head, int lane)
-{
-	GrDD		deviance = warp_sum(head.half_deviance);
-	double		nrows = warp_sum(head.nrows);
-	double		min_margin = warp_min(head.min_margin);
-	double		nright = warp_sum(head.nright);
-	double		nwrong = warp_sum(head.nwrong);
-	double		min_right = warp_min(head.min_right);
-	double		nones = warp_sum(head.nones);
-
-	if (lane != 0)
-		return;
-	if (nrows > 0.0 && (record[GR_SUM_NROWS] == 0.0 || min_margin < record[GR_SUM_MIN_MARGIN]))
-		record[GR_SUM_MIN_MARGIN] = min_margin;
-	if (nright > 0.0 && (record[GR_SUM_NRIGHT] == 0.0 || min_right < record[GR_SUM_MIN_RIGHT]))
-		record[GR_SUM_MIN_RIGHT] = min_right;
-	record[GR_SUM_NROWS] += nrows;
-	record_add(record, GR_SUM_DEVIANCE_HI, GR_SUM_DEVIANCE_LO, gr_dd_scale(deviance, 2.0));
-	record[GR_SUM_NRIGHT] += nright;
-	record[GR_SUM_NWRONG] += nwrong;
-	record[GR_SUM_NONES] += nones;
-}
+/* Row by row: weigh */
 
 template <bool ROLES>
 static __global__ void
@@ -147,181 +51,6 @@ weigh_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, G
 			head.min_margin = fmin(head.min_margin, row.margin);
 			head.nones += response[0];
 		}
-	}
-	head_record(heads + (int64_t) warp * GR_SUM_HEAD, head, lane);
-}
-
-/* Which side of face f the lane's row is on, as a margin; 0 if it is on the face. */
-template <bool ROLES>
-static __device__ inline double
-face_side(const double *tile, int nrows, GrRowShape shape, const GlmTerms &terms, int f, double y, int lane)
-{
-	const double *face = terms.faces + (int64_t) f * gr_nterms(shape.nfeatures);
-	Dot			dot = tile_dot<ROLES, Dot>(tile, nrows, shape, shape.nfeatures, face, NULL, lane);
-	double		value = dot.s + dot.c;
-	double		magnitude = tile_dot<ROLES, Magnitude>(tile, nrows, shape, shape.nfeatures, face, NULL, lane).sum;
-
-	if (fabs(value) <= terms.face_absolute[f] + terms.face_relative * magnitude)
-		return 0.0;
-	return margin_of<ROLES>(terms.distribution, value, y);
-}
-
-/* Writes the rows of a tile: (u, u z, v) of the lane that holds each. */
-template <bool ROLES>
-static __device__ inline void
-write_rows(double *__restrict__ out, const double *__restrict__ tile, int nrows, GrRowShape shape,
-		   const double *__restrict__ shift, double u, double v, int lane)
-{
-	const int	ncols = columns_of<ROLES>(shape);
-	const int	nout = gr_norder(shape.nfeatures);	/* columns of a row written */
-	const int	at = tile_row(lane);
-
-	for (int first = 0; first < nrows; first += 8)
-	{
-		double		weight[8];
-
-#pragma unroll
-		for (int k = 0; k < 8; k++)
-			weight[k] = __shfl_sync(FULL, u, k * 4 + first / 8);
-		for (int column = lane; column < shape.nfeatures; column += 32)
-		{
-			const double *from = tile + (int64_t) first * ncols + column;
-			double	   *to = out + (int64_t) first * nout + 1 + column;
-			double		center = shift[column];
-			double		x[8];
-
-#pragma unroll
-			for (int k = 0; k < 8; k++)
-				x[k] = from[min(k, nrows - 1 - first) * ncols];
-#pragma unroll
-			for (int k = 0; k < 8; k++)
-				if (first + k < nrows)
-					to[k * nout] = weight[k] * (x[k] - center);
-		}
-	}
-	if (at < nrows)
-	{
-		out[(int64_t) at * nout] = u;
-		out[(int64_t) at * nout + nout - 1] = v;
-	}
-}
-
-/* The squared length of C z of the lane's row of a tile; see GrPass */
-static __device__ __noinline__ double
-squared_length(const double *tile, int nrows, GrRowShape shape, const GlmTerms &terms, int lane)
-{
-	const int	nterms = gr_nterms(shape.nfeatures);
-	double		length = 0.0;
-
-	for (int k = 0; k < nterms; k++)
-	{
-		const double *row = terms.factor + (int64_t) k * nterms;
-		double		part = tile_dot<true, double>(tile, nrows, shape, k, row, terms.shift, lane);
-
-		length = fma(part, part, length);
-	}
-	return length;
-}
-
-/* A row in a pass over faces, by its side of the last: u and v, 0 beside it */
-static __device__ inline void
-face_row(double side, double y, bool in, Head &head, double &u, double &v)
-{
-	if (in && side == 0.0)
-	{
-		u = 1.0;
-		v = y;
-	}
-	head.nright += in && side > 0.0 ? 1.0 : 0.0;
-	head.nwrong += in && !(side >= 0.0) ? 1.0 : 0.0;
-	if (in && side > 0.0)
-		head.min_right = fmin(head.min_right, side);
-}
-
-/* A row in the pass that a linear model begins with, before there are coefficients */
-static __device__ inline void
-first_row(const double *own, double y, GrRowShape shape, GrDistribution distribution, bool in, Head &head, double &u,
-		  double &v)
-{
-	GrGlmRow	row = gr_first_row(distribution, gr_row_offset(own, shape), y, gr_row_weight(own, shape));
-
-	u = in ? row.u : 0.0;
-	v = in ? row.v : 0.0;
-	head.min_margin = fmin(head.min_margin, 0.0);
-	head.nones += in ? y : 0.0;
-}
-
-/* A row at eta. squared_length() of it where the pass has a factor, else 0 */
-template <bool ROLES, bool MEASURED>
-static __device__ inline void
-row_at(double eta, const double *own, double y, GrRowShape shape, const GlmTerms &terms, double length, Head &head,
-	   double &u, double &v)
-{
-	const bool	of_theta = MEASURED && terms.measure == GR_MEASURE_THETA;
-	GrGlmRow	row = of_theta ? gr_theta_row(terms.distribution, eta, y, gr_row_weight(own, shape)) :
-		ROLES ? gr_glm_row(terms.distribution, eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
-
-	if (MEASURED && !of_theta)
-	{
-		const double count_of = terms.counts ? gr_row_weight(own, shape) : 1.0;
-		GrGlmRow	measured = gr_measured_row(terms.measure, row, eta, count_of, row.u * row.u * length);
-
-		row.u = isnan(measured.u) ? 0.0 : measured.u;
-		row.v = measured.v;
-		head.nwrong += isnan(measured.u) ? 1.0 : 0.0;
-	}
-	u = row.u;
-	v = row.v;
-	head.half_deviance = gr_dd_add(head.half_deviance, gr_dd(row.half_deviance));
-	head.min_margin = fmin(head.min_margin, margin_of<ROLES>(terms.distribution, eta, y));
-	head.nones += y;
-}
-
-/* MEASURED: u and v by the pass's measure, a kernel of its own for what that takes in registers */
-template <bool FACE, bool ROLES, bool MEASURED>
-static __global__ void
-__launch_bounds__(ROW_NTHREADS)
-transform_kernel(const double *__restrict__ rows, int64_t nrows, GrRowShape shape, GlmTerms terms,
-				 double *__restrict__ out,
-				 double *heads)
-{
-	const int	lane = threadIdx.x % 32;
-	const int	nwarps = gridDim.x * (ROW_NTHREADS / 32);
-	const int	warp = (int) (blockIdx.x * ROW_NTHREADS + threadIdx.x) / 32;
-	const int	at = tile_row(lane);
-	Head		head = head_empty();
-
-	for (int64_t first = (int64_t) warp * GLM_TILE; first < nrows; first += (int64_t) nwarps * GLM_TILE)
-	{
-		const double *tile = rows + first * columns_of<ROLES>(shape);
-		const int	count = (int) min((int64_t) GLM_TILE, nrows - first);
-		const double *own = tile + (int64_t) min(at, count - 1) * columns_of<ROLES>(shape);
-		const double y = gr_row_response(own, shape);
-		bool		in = at < count;
-		double		u = 0.0;
-		double		v = 0.0;
-
-		for (int f = 0; f < terms.nfaces - (FACE ? 1 : 0); f++)
-			in = face_side<ROLES>(tile, count, shape, terms, f, y, lane) == 0.0 && in;
-		if (FACE)
-			face_row(face_side<ROLES>(tile, count, shape, terms, terms.nfaces - 1, y, lane), y, in, head, u, v);
-		else if (ROLES && terms.linear)
-			first_row(own, y, shape, terms.distribution, in, head, u, v);
-		else
-		{
-			Dot			dot = tile_dot<ROLES, Dot>(tile, count, shape, shape.nfeatures, terms.beta, terms.shift,
-													   lane);
-			double		length = 0.0;
-
-			if (MEASURED && terms.factor != NULL)
-				length = squared_length(tile, count, shape, terms, lane);
-			if (ROLES && shape.offset)
-				add_product(dot, 1.0, gr_row_offset(own, shape), 0.0);
-			if (in)
-				row_at<ROLES, MEASURED>(dot.s + dot.c, own, y, shape, terms, length, head, u, v);
-		}
-		head.nrows += in ? 1.0 : 0.0;
-		write_rows<ROLES>(out + first * gr_norder(shape.nfeatures), tile, count, shape, terms.shift, u, v, lane);
 	}
 	head_record(heads + (int64_t) warp * GR_SUM_HEAD, head, lane);
 }
@@ -550,6 +279,46 @@ plan_wide(GlmPlan *plan, int shared_nbytes)
 	return cudaSuccess;
 }
 
+typedef void (*TransformKernel) (const double *, int64_t, GrRowShape, GlmTerms, int, double *, double *);
+
+enum
+{
+	TRANSFORM_PLAIN, TRANSFORM_FACE, TRANSFORM_ROLES, TRANSFORM_ROLES_FACE, TRANSFORM_MEASURED, NTRANSFORMS
+};
+
+/* own: rows that a lane has by itself */
+static TransformKernel
+transform_function(bool own, int kind)
+{
+	static const TransformKernel functions[2][NTRANSFORMS] = {
+		{transform_kernel<SpreadRows, false, false, false>, transform_kernel<SpreadRows, true, false, false>,
+		transform_kernel<SpreadRows, false, true, false>, transform_kernel<SpreadRows, true, true, false>,
+		transform_kernel<SpreadRows, false, true, true>},
+		{transform_kernel<OwnRows, false, false, false>, transform_kernel<OwnRows, true, false, false>,
+		transform_kernel<OwnRows, false, true, false>, transform_kernel<OwnRows, true, true, false>,
+		transform_kernel<OwnRows, false, true, true>}
+	};
+
+	return functions[own][kind];
+}
+
+/* A lane has a row by itself where rows are short, and the device has shared memory for them. */
+static cudaError_t
+plan_transform(GlmPlan *plan, int shared_nbytes)
+{
+	const int	ndoubles = GLM_TILE * own_step(plan->rows);
+	const size_t nbytes = sizeof(double) * (size_t) (ROW_NTHREADS / 32 * ndoubles);
+	cudaError_t code = cudaSuccess;
+
+	if (plan->rows.nfeatures > GLM_FUSED_FEATURES || nbytes > (size_t) shared_nbytes)
+		return cudaSuccess;
+	plan->own_ndoubles = ndoubles;
+	plan->own_nbytes = nbytes;
+	for (int kind = 0; kind < NTRANSFORMS && code == cudaSuccess; kind++)
+		code = gr_allow_shared((const void *) transform_function(true, kind), nbytes);
+	return code;
+}
+
 cudaError_t
 gr_glm_plan(GlmPlan *plan, GrRowShape rows, size_t budget_nbytes)
 {
@@ -574,6 +343,8 @@ gr_glm_plan(GlmPlan *plan, GrRowShape rows, size_t budget_nbytes)
 	plan->fused_row_s = (0.5 * nterms * nterms + 12.0 * nterms + 100.0) / operations_per_s;
 	plan->weigh_row_s = (8.0 * nterms + 200.0) / operations_per_s;
 	plan->transform_row_s = (25.0 * nterms + 400.0) / operations_per_s;
+	if ((code = plan_transform(plan, device.shared_nbytes)) != cudaSuccess)
+		return code;
 	if (rows.nfeatures <= GLM_FUSED_FEATURES)
 		return plan_fused(plan, device.shared_nbytes);
 	if ((code = plan_wide(plan, device.shared_nbytes)) != cudaSuccess)
@@ -671,17 +442,17 @@ cudaError_t
 gr_glm_transform_launch(const GlmPlan *plan, GrPassKind kind, const double *rows, int64_t nrows, const GlmTerms *terms,
 						double *out, double *heads, cudaStream_t stream)
 {
-	void		(*kernel) (const double *, int64_t, GrRowShape, GlmTerms, double *, double *);
+	const bool	face = kind == GR_PASS_FACE;
+	int			transform = face ? TRANSFORM_FACE : TRANSFORM_PLAIN;
 
 	if (nrows == 0)
 		return cudaSuccess;
 	if (terms->measure != GR_MEASURE_STEP)
-		kernel = transform_kernel<false, true, true>;
+		transform = TRANSFORM_MEASURED;
 	else if (has_roles(plan->rows, terms->distribution))
-		kernel = kind == GR_PASS_FACE ? transform_kernel<true, true, false> : transform_kernel<false, true, false>;
-	else
-		kernel = kind == GR_PASS_FACE ? transform_kernel<true, false, false> : transform_kernel<false, false, false>;
-	kernel<<<count_row_blocks(plan, nrows), ROW_NTHREADS, 0, stream>>>(rows, nrows, plan->rows, *terms, out, heads);
+		transform = face ? TRANSFORM_ROLES_FACE : TRANSFORM_ROLES;
+	transform_function(plan->own_ndoubles > 0, transform)<<<count_row_blocks(plan, nrows), ROW_NTHREADS,
+		plan->own_nbytes, stream>>>(rows, nrows, plan->rows, *terms, plan->own_ndoubles, out, heads);
 	return cudaGetLastError();
 }
 

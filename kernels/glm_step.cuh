@@ -69,6 +69,8 @@ typedef struct GlmPlan
 	int			wide_nthreads;	/* a thread block */
 	int			wide_nblocks;
 	size_t		wide_nbytes;
+	int			own_ndoubles;	/* shared memory of a warp of transform; 0: it spreads rows over lanes */
+	size_t		own_nbytes;		/* ... and of a thread block */
 	int			row_nblocks;	/* thread blocks of weigh and transform, at most */
 	int			column_nsplits; /* copies of the columns' sums */
 	WeightedGramPlan gram;		/* the Hessian's, where the fused kernel doesn't serve */

@@ -656,12 +656,13 @@ start_pass(RowsPass *run, GrError *err)
 	int64_t		npadding = (GLM_TILE - last->nrows % GLM_TILE) % GLM_TILE;
 
 	SESSION_CUDA(rows->session, err, cudaEventRecord(rows->pass_begin, rows->kernel_stream), "recording an event");
-	memset(rows->transfer, 0, sizeof(double) * nterms);
+	/* behind the features' shifts that of the response, which is 0 */
+	memset(rows->transfer, 0, sizeof(double) * 2 * nterms);
 	if (pass->kind != GR_PASS_FACE)
 		memcpy(rows->transfer, pass->beta, sizeof(double) * nterms);
 	memcpy(rows->transfer + nterms, pass->shift, sizeof(double) * (nterms - 1));
 	SESSION_CUDA(rows->session, err,
-				 cudaMemcpyAsync(rows->terms, rows->transfer, sizeof(double) * (2 * nterms - 1), cudaMemcpyHostToDevice,
+				 cudaMemcpyAsync(rows->terms, rows->transfer, sizeof(double) * 2 * nterms, cudaMemcpyHostToDevice,
 								 rows->kernel_stream),
 				 "copying coefficients to the device");
 	run->terms.beta = rows->terms;
@@ -694,7 +695,8 @@ run_pass(RowsPass *run, GrError *err)
 
 	if (!start_pass(run, err))
 		return false;
-	if (fused ? !sum_fused(run, err)
+	if (gr_cuda_rows_are_linear(rows, run->pass) ? !gr_cuda_rows_linear(rows, run->terms.shift, run->sums, run->host, err)
+		: fused ? !sum_fused(run, err)
 		: run->pass->kind == GR_PASS_FAST || run->pass->kind == GR_PASS_GRADIENT ? !sum_steps(run, err)
 		: !sum_exact(run, err))
 		return false;
