@@ -142,8 +142,12 @@ extern int	gr_gram_lanes(int nfeatures);
 extern bool gr_gram_add_polling(double *hi, double *lo, const double *rows, int64_t nrows, GrRowShape shape,
 								const double *shift, double *scratch, int max_lanes, GrPoll *poll);
 
-/* hi + lo += hi2 + lo2, n entries. */
+/* hi + lo += hi2 + lo2, n entries, each gr_dd_add()'s bits */
 extern void gr_gram_merge(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n);
+
+/* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
+extern void gr_gram_merge_lanes(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n,
+								int max_lanes);
 
 /* True if all are finite; else *column (0-based, < ncols) is that of the first value that isn't, row by row. */
 extern bool gr_all_finite(const double *rows, int64_t nrows, int ncols, int *column);

@@ -190,22 +190,24 @@ typedef struct Version
 						double *shi, double *slo, double *magnitudes);
 	GrDD		(*minus_products) (GrDD sum, GrDDConstVector a, GrDDConstVector b, int64_t first, int64_t n,
 								   double *magnitude);
+	void		(*merge) (double *restrict hi, double *restrict lo, const double *restrict hi2,
+						  const double *restrict lo2, int64_t n);
 	const GrStepVersion *step;
 	GrGather	gather;
 } Version;
 
 static const Version scalar_version = {
 	pack_scalar, weigh_panels_scalar, exact_scalar, gram_scalar, gram_weighted_scalar, dot_scalar,
-		minus_products_scalar, &step_scalar, gather_scalar
+		minus_products_scalar, merge_scalar, &step_scalar, gather_scalar
 };
 #if defined(__x86_64__) && defined(__GNUC__)
 static const Version avx2_version = {
 	pack_avx2, weigh_panels_avx2, exact_avx2, gram_avx2, gram_weighted_avx2, dot_avx2, minus_products_avx2,
-		&step_avx2, gather_avx2
+		merge_avx2, &step_avx2, gather_avx2
 };
 static const Version avx512_version = {
 	pack_avx512, weigh_panels_avx512, exact_avx512, gram_avx512, gram_weighted_avx512, dot_avx512,
-		minus_products_avx512, &step_avx512, gather_avx512
+		minus_products_avx512, merge_avx512, &step_avx512, gather_avx512
 };
 #endif
 
@@ -412,15 +414,13 @@ gr_dd_minus_dot(GrDD start, GrDDConstVector a, GrDDConstVector b, int64_t n, dou
 void
 gr_gram_merge(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n)
 {
-	for (int64_t k = 0; k < n; k++)
-	{
-		GrDD		a = {hi[k], lo[k]};
-		GrDD		b = {hi2[k], lo2[k]};
+	gr_gram_merge_lanes(hi, lo, hi2, lo2, n, MAX_LANES);
+}
 
-		a = gr_dd_add(a, b);
-		hi[k] = a.hi;
-		lo[k] = a.lo;
-	}
+void
+gr_gram_merge_lanes(double *hi, double *lo, const double *hi2, const double *lo2, int64_t n, int max_lanes)
+{
+	choose_version(max_lanes)->merge(hi, lo, hi2, lo2, n);
 }
 
 bool

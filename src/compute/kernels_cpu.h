@@ -290,6 +290,44 @@ NAME(minus_products)(GrDD sum, GrDDConstVector a, GrDDConstVector b, int64_t fir
 	return sum;
 }
 
+/* hi + lo += hi2 + lo2 of n entries, each gr_dd_add()'s bits */
+static TARGET void
+NAME(merge)(double *restrict hi, double *restrict lo, const double *restrict hi2, const double *restrict lo2, int64_t n)
+{
+	int64_t		k = 0;
+
+	for (; k + W <= n; k += W)
+	{
+		V			a = V_LOAD(hi + k);
+		V			b = V_LOAD(hi2 + k);
+		V			s = V_ADD(a, b);
+		V			part = V_SUB(s, a);
+		V			rest = V_ADD(V_SUB(a, V_SUB(s, part)), V_SUB(b, part));
+		V			c = V_LOAD(lo + k);
+		V			d = V_LOAD(lo2 + k);
+		V			t = V_ADD(c, d);
+		V			u;
+
+		part = V_SUB(t, c);
+		d = V_ADD(V_SUB(c, V_SUB(t, part)), V_SUB(d, part));
+		t = V_ADD(rest, t);
+		u = V_ADD(s, t);
+		d = V_ADD(V_SUB(t, V_SUB(u, s)), d);
+		s = V_ADD(u, d);
+		V_STORE(hi + k, s);
+		V_STORE(lo + k, V_SUB(d, V_SUB(s, u)));
+	}
+	for (; k < n; k++)
+	{
+		GrDD		a = {hi[k], lo[k]};
+		GrDD		b = {hi2[k], lo2[k]};
+
+		a = gr_dd_add(a, b);
+		hi[k] = a.hi;
+		lo[k] = a.lo;
+	}
+}
+
 #include "compute/step_cpu.h"
 #include "compute/project_cpu.h"
 

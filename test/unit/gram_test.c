@@ -103,6 +103,43 @@ test_merge(void)
 	free(a);
 }
 
+/* Entries of all sizes, of either sign, that cancel or don't, in numbers that leave every rest of a vector */
+static void
+test_merge_bits(void)
+{
+	double		sums[2][40];
+	double		others[2][40];
+	bool		same = true;
+
+	for (int n = 0; n <= 40; n++)
+		for (int lanes = 1; lanes <= 8; lanes += lanes == 1 ? 3 : 4)
+		{
+			double		merged[2][40];
+
+			for (int k = 0; k < n; k++)
+			{
+				GrDD		a = gr_two_sum(ldexp(uniform() - 0.5, (int) (random() % 60)), uniform() * 0x1p-40);
+				GrDD		b = k % 5 == 0 ? gr_dd_neg(a) :
+				gr_two_sum(ldexp(uniform() - 0.5, (int) (random() % 60)), uniform() * 0x1p-40);
+
+				sums[0][k] = k % 7 == 0 ? -0.0 : a.hi;
+				sums[1][k] = k % 7 == 0 ? -0.0 : a.lo;
+				others[0][k] = k % 14 == 0 ? -0.0 : b.hi;
+				others[1][k] = k % 14 == 0 ? -0.0 : b.lo;
+			}
+			memcpy(merged, sums, sizeof(sums));
+			gr_gram_merge_lanes(merged[0], merged[1], others[0], others[1], n, lanes);
+			for (int k = 0; k < n; k++)
+			{
+				GrDD		one = gr_dd_add((GrDD) {sums[0][k], sums[1][k]}, (GrDD) {others[0][k], others[1][k]});
+
+				same = same && memcmp(&one.hi, &merged[0][k], sizeof(double)) == 0 &&
+					memcmp(&one.lo, &merged[1][k], sizeof(double)) == 0;
+			}
+		}
+	check(same, "merged sums are those of their entries, to the bit, on vectors of 8, 4 and 1");
+}
+
 static void
 test_finite(void)
 {
@@ -260,6 +297,7 @@ main(void)
 	test_dot();
 	test_shapes();
 	test_merge();
+	test_merge_bits();
 	test_finite();
 	test_overflow();
 	test_polls(false);
