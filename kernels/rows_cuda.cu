@@ -695,7 +695,8 @@ run_pass(RowsPass *run, GrError *err)
 
 	if (!start_pass(run, err))
 		return false;
-	if (gr_cuda_rows_are_linear(rows, run->pass) ? !gr_cuda_rows_linear(rows, run->terms.shift, run->sums, run->host, err)
+	if (gr_cuda_rows_are_linear(rows, run->pass)
+		? !gr_cuda_rows_linear(rows, run->pass, run->terms.shift, run->sums, run->host, err)
 		: fused ? !sum_fused(run, err)
 		: run->pass->kind == GR_PASS_FAST || run->pass->kind == GR_PASS_GRADIENT ? !sum_steps(run, err)
 		: !sum_exact(run, err))

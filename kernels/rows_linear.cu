@@ -1,14 +1,18 @@
 /*
- * rows_linear.cu: the pass that a linear regression begins with, and mostly ends with, over rows on the device.
+ * rows_linear.cu: the passes at 0 over rows on the device that their Gram matrix tells: the one that a linear regression
+ * begins with, and mostly ends with, and the one that a logistic regression begins with.
  *
- * EXACT's sums are the Gram matrix of (1, u, u z, v). Where a linear model has neither weights nor offsets, u is 1 and
- * v is y, so they are those of (1, z, y) with the row of ones twice: the rows needn't be brought into that form, but are
- * summed as they lie.
+ * EXACT's sums are the Gram matrix of (1, u, u z, v). Without weights and offsets, u is the same for all rows, and v is
+ * linear in y: 1 and y of a linear regression, 1/2 and 2 y - 1 of a logistic one, whose y is 0 or 1. So they follow
+ * from the Gram matrix of (1, x, y), for which rows needn't be brought into a form, but are summed as they lie.
  */
 #include "sends.cuh"
 
+#include "compute/dd.h"
+#include "compute/glm_row.h"
 #include "compute/gram_shift.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,28 +20,100 @@
 #define GRAM_LAUNCH_S 0.03		/* what gram.cu reckons its longest launch to take */
 #define SEGMENT 32768			/* entries brought back at a time: hi and lo are all of RowsSink's result */
 
+static bool
+is_zero(const double *beta, int n)
+{
+	for (int k = 0; k < n; k++)
+		if (beta[k] != 0.0)
+			return false;
+	return true;
+}
+
 bool
 gr_cuda_rows_are_linear(const RowsSink *rows, const GrPass *pass)
 {
-	return pass->kind == GR_PASS_EXACT && pass->linear && pass->distribution.family == GR_GAUSSIAN &&
-		pass->distribution.link == GR_IDENTITY && pass->measure == GR_MEASURE_STEP && pass->nfaces == 0 &&
-		!rows->shape.weight && !rows->shape.offset && !rows->shape.key;
+	const bool	linear = pass->linear && pass->distribution.family == GR_GAUSSIAN &&
+		pass->distribution.link == GR_IDENTITY;
+
+	return pass->kind == GR_PASS_EXACT && pass->measure == GR_MEASURE_STEP && pass->nfaces == 0 &&
+		!rows->shape.weight && !rows->shape.offset && !rows->shape.key &&
+		(linear || (gr_is_logistic(pass->distribution) && is_zero(pass->beta, gr_nterms(rows->shape.nfeatures))));
 }
 
-/* (1, x, y)'s entry, or its place, of one of (1, 1, x, y)'s */
-static int64_t
-single_row(int64_t i)
+/* What a column of EXACT's is made of: scale times that of (1, x, y), and a constant */
+typedef struct Made
 {
-	return i > 0 ? i - 1 : 0;
+	int64_t		column;
+	double		scale;
+	double		constant;
+} Made;
+
+static Made
+made_of(bool logistic, int nfeatures, int64_t i)
+{
+	Made		made = {i > 0 ? i - 1 : 0, 1.0, 0.0};
+
+	if (logistic && i > nfeatures + 1)
+		made = {i - 1, 2.0, -1.0};
+	else if (logistic && i > 0)
+		made.scale = 0.5;
+	return made;
 }
 
-/* sums: the triangle of (1, 1, x, y), of that of (1, x, y); both packed */
+/* An entry of hi and, nentries behind it, lo */
+static GrDD
+entry(const double *triangle, int64_t nentries, int64_t i, int64_t j)
+{
+	int64_t		at = gr_triangle(i > j ? i : j) + (i > j ? j : i);
+	GrDD		value = {triangle[at], triangle[nentries + at]};
+
+	return value;
+}
+
+/* The sum of a b, a and b being made of the columns of (1, x, y) */
+static GrDD
+product_of(const double *triangle, int64_t nentries, Made a, Made b)
+{
+	GrDD		sum = gr_dd_scale(entry(triangle, nentries, a.column, b.column), a.scale * b.scale);
+
+	/* scales and constants are powers of two, or 0 */
+	if (b.constant != 0.0)
+		sum = gr_dd_add(sum, gr_dd_scale(entry(triangle, nentries, a.column, 0), a.scale * b.constant));
+	if (a.constant != 0.0)
+		sum = gr_dd_add(sum, gr_dd_scale(entry(triangle, nentries, b.column, 0), b.scale * a.constant));
+	if (a.constant != 0.0 && b.constant != 0.0)
+		sum = gr_dd_add(sum, gr_dd_scale(entry(triangle, nentries, 0, 0), a.constant * b.constant));
+	return sum;
+}
+
+/* EXACT's sums, of the triangle of (1, x, y) */
 static void
-repeat_ones(const double *from, int nfeatures, double *sums)
+make_sums(const double *triangle, int nfeatures, bool logistic, double *sums)
 {
+	const int64_t nentries = gr_triangle(gr_norder(nfeatures));
+	const int64_t nsums = gr_triangle((int64_t) gr_norder(nfeatures) + 1);
+	double	   *hi = sums + GR_SUM_HEAD;
+
+	gr_pass_clear(GR_PASS_EXACT, nfeatures, sums);
 	for (int64_t i = 0, at = 0; i <= gr_norder(nfeatures); i++)
 		for (int64_t j = 0; j <= i; j++, at++)
-			sums[at] = from[gr_triangle(single_row(i)) + single_row(j)];
+		{
+			GrDD		sum = product_of(triangle, nentries, made_of(logistic, nfeatures, i),
+										 made_of(logistic, nfeatures, j));
+
+			hi[at] = sum.hi;
+			hi[nsums + at] = sum.lo;
+		}
+	sums[GR_SUM_NROWS] = triangle[0];
+	sums[GR_SUM_NONES] = triangle[gr_triangle(gr_nterms(nfeatures))];
+	sums[GR_SUM_MIN_MARGIN] = 0.0;
+	if (logistic)
+	{
+		GrDD		deviance = gr_two_prod(triangle[0], 2.0 * log(2.0));
+
+		sums[GR_SUM_DEVIANCE_HI] = deviance.hi;
+		sums[GR_SUM_DEVIANCE_LO] = deviance.lo;
+	}
 }
 
 /* n float8 from the device, which are waited for */
@@ -108,12 +184,12 @@ fetch_triangle(RowsSink *rows, const GramPlan *plan, double *triangle, GrError *
 }
 
 bool
-gr_cuda_rows_linear(RowsSink *rows, const double *shift, double *sums, const GrHost *host, GrError *err)
+gr_cuda_rows_linear(RowsSink *rows, const GrPass *pass, const double *shift, double *sums, const GrHost *host,
+					GrError *err)
 {
 	const int	nfeatures = rows->shape.nfeatures;
-	const bool	shifted = gr_shift_any(rows->transfer + gr_nterms(nfeatures), nfeatures);
 	const int64_t nentries = gr_triangle(gr_norder(nfeatures));
-	const int64_t nsums = gr_triangle((int64_t) gr_norder(nfeatures) + 1);
+	const bool	shifted = gr_shift_any(rows->transfer + gr_nterms(nfeatures), nfeatures);
 	double	   *triangle = (double *) malloc(sizeof(double) * 2 * (size_t) nentries);
 	GramPlan	plan;
 	bool		ok = false;
@@ -126,14 +202,7 @@ gr_cuda_rows_linear(RowsSink *rows, const double *shift, double *sums, const GrH
 	else
 		ok = sum_chunks(rows, &plan, shifted ? shift : NULL, host, err) && fetch_triangle(rows, &plan, triangle, err);
 	if (ok)
-	{
-		gr_pass_clear(GR_PASS_EXACT, nfeatures, sums);
-		repeat_ones(triangle, nfeatures, sums + GR_SUM_HEAD);
-		repeat_ones(triangle + nentries, nfeatures, sums + GR_SUM_HEAD + nsums);
-		sums[GR_SUM_NROWS] = (double) rows->nrows;
-		sums[GR_SUM_NONES] = triangle[gr_triangle(gr_nterms(nfeatures))];
-		sums[GR_SUM_MIN_MARGIN] = 0.0;
-	}
+		make_sums(triangle, nfeatures, gr_is_logistic(pass->distribution), sums);
 	free(triangle);
 	return ok;
 }

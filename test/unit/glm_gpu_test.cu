@@ -227,6 +227,36 @@ check_pass(GrSink *rows, const Data *data, int64_t nrows, GrPassKind kind, int n
 	free(second);
 }
 
+/* The passes that the rows' own Gram matrix tells: at 0, of a logistic and of a linear regression */
+static void
+check_zero(GrSink *rows, const Data *data)
+{
+	const GrDistribution distributions[] = {{GR_BINOMIAL, GR_LOGIT, 0}, {GR_GAUSSIAN, GR_IDENTITY, 0}};
+	double	   *zero = (double *) calloc((size_t) data->nfeatures + 1, sizeof(double));
+
+	for (GrDistribution distribution : distributions)
+		for (int shifted = 0; shifted < 2; shifted++)
+		{
+			GrPass		pass = make_pass(data, GR_PASS_EXACT, 0);
+			GrError		err = {};
+			double	   *sums;
+			double		error;
+
+			pass.distribution = distribution;
+			pass.linear = distribution.family == GR_GAUSSIAN;
+			pass.beta = zero;
+			pass.shift = shifted ? data->shift : zero;
+			sums = run_pass(rows, &pass, NULL, &err);
+			error = sums != NULL ? pass_error(data, &pass, data->nrows, sums) : INFINITY;
+			if (!check(error <= EXACT_TOLERANCE, "at 0, %s, %d features, %lld rows, %s",
+					   pass.linear ? "linear" : "logistic", data->nfeatures, (long long) data->nrows,
+					   shifted ? "shifted" : "as they are"))
+				printf("# error %.3g, %s\n", error, err.detail);
+			free(sums);
+		}
+	free(zero);
+}
+
 /* All kinds, over some of the rows and then over all. */
 static void
 check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
@@ -254,6 +284,7 @@ check_shape(GrSession *session, int nfeatures, int64_t nrows, bool matrices)
 			check_pass(rows, &data, nrows, GR_PASS_EXACT, 2);
 			check_pass(rows, &data, nrows, GR_PASS_FACE, 1);
 			check_pass(rows, &data, nrows, GR_PASS_FACE, 2);
+			check_zero(rows, &data);
 		}
 		gpu->sink->times(rows, &times);
 	}
