@@ -318,7 +318,9 @@ static bool
 go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	bool		converged = state->options.is_sample && sqrt(state->decrement) <= state->options.tol;
+	bool		converged = state->options.is_sample &&
+		(sqrt(state->decrement) <= state->options.tol ||
+		 (state->options.is_fold && state->nfaces == 0 && state->decrement * state->bend <= state->options.tol));
 	double		rounding = 0;
 
 	if (state->kind == GR_PASS_EXACT)

@@ -232,7 +232,7 @@ derive_options(const Reading *r, const int *found, int nroles)
 		.ncolumns = r->set.ncolumns,.response = found[0],
 		.weight = r->roles.weights != NULL ? found[1] : -1,
 		.offset = r->roles.offsets != NULL ? found[nroles - 1 - (r->key >= 0 ? 1 : 0)] : -1,.key = r->key,
-		.steps = r->steps,.nsteps = r->nsteps
+		.nfolds = r->roles.nfolds,.fold_seed = r->roles.fold_seed,.steps = r->steps,.nsteps = r->nsteps
 	};
 }
 
