@@ -274,6 +274,8 @@ add_key(GrQuery *query, Oid function, GrRoles *roles)
 	GrWrapper	wrapper;
 
 	gr_check_boot_key(TupleDescAttr(query->columns, at)->atttypid, roles->key);
+	if (roles->key_is_fold)
+		gr_check_fold(TupleDescAttr(query->columns, at)->atttypid, roles->key);
 	while (has_name(query, made))
 		made = psprintf("(%s)", made);
 	gr_wrap_query(&wrapper, query);

@@ -124,6 +124,11 @@ add_key(Reading *r)
 		return;
 	r->key = gr_find_column(n, r->set.names, r->roles.key_role, r->roles.key);
 	check_key(&r->set.columns[r->key]);
+	if (r->roles.key_is_fold && r->set.columns[r->key].kind == GR_KEPT_FACTOR)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("kept column \"%s\" is a category", r->roles.key),
+				 errdetail("Folds must be integers or booleans.")));
 	made = psprintf("(%s)", r->roles.key);
 	while (has_name(r, made))
 		made = psprintf("(%s)", made);

@@ -52,8 +52,4 @@ extern void gr_cv_record(const GrCv *cv, const GrFoldRows *rows, GrRowSource *so
 /* Makes room for n folds. */
 extern void gr_cv_begin(GrCv *cv, int n);
 
-/* The two of them */
-extern void gr_cv_linear(FunctionCallInfo fcinfo, GrCv *cv);
-extern void gr_cv_logistic(FunctionCallInfo fcinfo, GrCv *cv);
-
 #endif							/* GPUREG_CV_H */

@@ -1,5 +1,5 @@
 /*
- * cv_linear.c: cross-validation of a linear regression from the sums of each fold.
+ * cv_linear.c: cross-validation of a linear regression from the sums of each fold; see cv_linear.h.
  *
  * The sums of the rows that a fit is to are those of the other folds, merged: of those before the fold and those behind
  * it, and never made by taking the fold's away, which would cancel. The error in the fold is told by its own sums, in
@@ -17,7 +17,7 @@
 #include "run/clock.h"
 #include "run/raise.h"
 #include "run/report.h"
-#include "sql/cv.h"
+#include "sql/cv_linear.h"
 #include "sql/ols_fit.h"
 
 /* Sums of rows: a fold's, or those of several */

@@ -1,5 +1,5 @@
 /*
- * cv_logistic.c: cross-validation of a logistic regression, over rows in parts.
+ * cv_logistic.c: cross-validation of a logistic regression; see cv_logistic.h.
  *
  * The fit to all rows comes first, and those that leave a fold out begin at its estimate. What the first pass of each
  * of them sums is the same in each part, and is summed once; Newton's error is squared by each step, and so one more
@@ -16,7 +16,7 @@
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/raise.h"
-#include "sql/cv.h"
+#include "sql/cv_logistic.h"
 #include "sql/glm_fit.h"
 
 /* What is the same for all fits */
