@@ -914,13 +914,13 @@ CREATE FUNCTION gpu_logreg_boot(query text DEFAULT NULL, reps int DEFAULT 1000, 
                                 seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
                                 weights text DEFAULT NULL, clusters text DEFAULT NULL,
                                 conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile',
-                                kept text DEFAULT NULL, rows text DEFAULT NULL)
+                                kept text DEFAULT NULL, rows text DEFAULT NULL, method text DEFAULT 'one-step')
     RETURNS TABLE (term text, estimate float8, std_error float8, bias float8, conf_low float8, conf_high float8)
     AS 'MODULE_PATHNAME', 'gr_logreg_boot' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
 CREATE FUNCTION gpu_logreg_boot_replicates(
     query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
     intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL,
-    kept text DEFAULT NULL, rows text DEFAULT NULL)
+    kept text DEFAULT NULL, rows text DEFAULT NULL, method text DEFAULT 'one-step')
     RETURNS TABLE (replicate int, term text, estimate float8)
     AS 'MODULE_PATHNAME', 'gr_logreg_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
 
@@ -1491,9 +1491,9 @@ COMMENT ON FUNCTION gpu_ols_boot(text, int, text, bigint, boolean, text, text, t
     IS 'bootstrap of a linear regression over a query: standard errors, bias and confidence limits';
 COMMENT ON FUNCTION gpu_ols_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text)
     IS 'bootstrap of a linear regression over a query: the replicates';
-COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text)
+COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text, text)
     IS 'bootstrap of a logistic regression over a query: standard errors, bias and confidence limits';
-COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text)
+COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text, text)
     IS 'bootstrap of a logistic regression over a query: the replicates';
 COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[])
     IS 'a pass of gpu_logreg_fit over a remote query';

@@ -320,6 +320,90 @@ add_influence(BootWork *work, double *sums, int n)
 	return true;
 }
 
+/*
+ * A row at the replicate's own coefficients: eta is that at beta, z is B times the row's. Where the row doesn't stand in
+ * the replicate nothing is added.
+ */
+static void
+add_own(const BootWork *work, const double *row, const double *z, double eta, const double *counts, int first,
+		double *sums)
+{
+	const GrBootPass *pass = work->pass;
+	int			n = pass->nactive;
+	double		y = gr_row_response(row, pass->shape);
+	double		weight = gr_row_weight(row, pass->shape);
+
+	for (int r = first; r < first + GR_BOOT_LANES && r < pass->nreps; r++)
+	{
+		const double *step = pass->steps + (size_t) r * (size_t) n;
+		double		count = counts[r % 4 * 8 + (r - first) / 4];
+		double		own = eta;
+		double	   *at = sums + GR_BOOT_HEAD + r;
+		GrGlmRow	made;
+
+		if (count == 0.0 || isnan(step[0]))
+			continue;
+		for (int i = 0; i < n; i++)
+			own += z[i] * step[i];
+		made = gr_glm_row(pass->distribution, own, y, weight);
+		for (int i = 0; i < n; i++)
+			for (int j = 0; j <= i; j++, at += pass->nreps)
+				*at += count * made.u * made.u * z[i] * z[j];
+		for (int j = 0; j < n; j++, at += pass->nreps)
+			*at += count * made.u * made.v * z[j];
+	}
+}
+
+/* The linear predictor at beta, less its offset's rounding */
+static double
+predictor_of(const GrBootPass *pass, const double *row)
+{
+	GrDot		dot = {pass->beta[0], pass->beta_lo[0]};
+
+	for (int j = 0; j < pass->shape.nfeatures; j++)
+	{
+		double		z = row[j] - pass->shift[j];
+
+		gr_dot_add(&dot, pass->beta[j + 1], z);
+		dot.rest += pass->beta_lo[j + 1] * z;
+	}
+	return dot.sum + dot.rest + gr_row_offset(row, pass->shape);
+}
+
+/* The same as add_block(), of replicates with steps */
+static bool
+add_block_stepped(BootWork *work, double *sums, const double *rows, int n)
+{
+	const GrBootPass *pass = work->pass;
+	int			ncols = gr_row_ncols(pass->shape);
+	int			t = gr_nterms(pass->shape.nfeatures);
+
+	for (int r = 0; r < n; r++)
+	{
+		const double *row = rows + (size_t) r * (size_t) ncols;
+		double	   *z = work->q + (size_t) r * (size_t) (pass->nactive + 1);
+
+		work->keys[r] = gr_boot_key_of(pass->shape, row);
+		for (int i = 0; i < pass->nactive; i++)
+			z[i] = gr_boot_entry(pass->factor + (size_t) i * (size_t) t, 1.0, pass->shape, row, pass->shift);
+		z[pass->nactive] = predictor_of(pass, row);
+	}
+	for (int first = 0; first < work->nlanes; first += GR_BOOT_LANES)
+	{
+		work->version->draw(work->counts, work->keys, n, (uint32_t) ((pass->first + first) / 4), work->rounds);
+		for (int r = 0; r < n; r++)
+		{
+			const double *z = work->q + (size_t) r * (size_t) (pass->nactive + 1);
+
+			add_own(work, rows + (size_t) r * (size_t) ncols, z, z[pass->nactive],
+					work->counts + (size_t) r * GR_BOOT_LANES, first, sums);
+			if (gr_poll(&work->poll, GR_BOOT_LANES * ((int64_t) work->nproducts + 30)))
+				return false;
+		}
+	}
+	return true;
+}
+
 bool
 gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double *rows, int64_t nrows, void *scratch,
 				  const GrHost *host, int max_lanes)
@@ -339,7 +423,9 @@ gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double *rows, int6
 		int			n = nrows - done < work.nrows ? (int) (nrows - done) : work.nrows;
 		const double *block = rows + done * gr_row_ncols(pass->shape);
 
-		if (pass->nreps > 0 && !add_block(&work, block, n))
+		if (pass->steps != NULL && !add_block_stepped(&work, sums, block, n))
+			return false;
+		if (pass->nreps > 0 && pass->steps == NULL && !add_block(&work, block, n))
 			return false;
 		if (pass->nreps > 0)
 			continue;
@@ -347,7 +433,7 @@ gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double *rows, int6
 		if (!add_influence(&work, sums, n))
 			return false;
 	}
-	if (pass->nreps > 0)
+	if (pass->nreps > 0 && pass->steps == NULL)
 		take_sums(&work, sums);
 	sums[0] += (double) nrows;
 	return true;

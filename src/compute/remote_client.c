@@ -408,6 +408,7 @@ remote_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHos
 	gr_wire_put(w.shift, pass->shift, t - 1);
 	gr_wire_put(w.factor, pass->factor, pass->nactive * t);
 	gr_wire_put(w.influence, pass->influence, (int64_t) pass->ninfluence * pass->nactive);
+	gr_wire_put(w.steps, pass->steps, (int64_t) pass->nreps * pass->nactive);
 	gr_wire_put(w.sums, sums, nsums);
 	client->channel->arguments.boot = *pass;
 	if (!gr_remote_ask(client, GR_REMOTE_BOOT, sink->object.number, 0, host, err))

@@ -245,6 +245,7 @@ make_boot(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 	pass.factor = w.factor;
 	pass.triangle = NULL;
 	pass.influence = w.influence;
+	pass.steps = w.steps;
 	return server->backend->sink->boot(sink_of(server, command), &pass, w.sums, host, err);
 }
 
