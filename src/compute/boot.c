@@ -321,37 +321,44 @@ add_influence(BootWork *work, double *sums, int n)
 }
 
 /*
- * A row at the replicate's own coefficients: eta is that at beta, z is B times the row's. Where the row doesn't stand in
- * the replicate nothing is added.
+ * Adds a block's rows to replicate r, at its own coefficients. A row's q is B times its z, and its linear predictor at
+ * beta; a row that doesn't stand in the replicate adds nothing.
  */
 static void
-add_own(const BootWork *work, const double *row, const double *z, double eta, const double *counts, int first,
-		double *sums)
+add_own(BootWork *work, int r, const double *rows, int n, double *sums)
 {
 	const GrBootPass *pass = work->pass;
-	int			n = pass->nactive;
-	double		y = gr_row_response(row, pass->shape);
-	double		weight = gr_row_weight(row, pass->shape);
+	int			nactive = pass->nactive;
+	int			triangle = (int) gr_triangle(nactive);
+	int			ncols = gr_row_ncols(pass->shape);
+	const double *step = pass->steps + (size_t) r * (size_t) nactive;
+	const double *count = work->counts + r % 4 * 8 + r % GR_BOOT_LANES / 4;
+	double	   *own = work->sums;
 
-	for (int r = first; r < first + GR_BOOT_LANES && r < pass->nreps; r++)
+	memset(own, 0, (size_t) work->nproducts * sizeof(double));
+	for (int k = 0; k < n; k++, rows += ncols, count += GR_BOOT_LANES)
 	{
-		const double *step = pass->steps + (size_t) r * (size_t) n;
-		double		count = counts[r % 4 * 8 + (r - first) / 4];
-		double		own = eta;
-		double	   *at = sums + GR_BOOT_HEAD + r;
+		const double *q = work->q + (size_t) k * (size_t) (nactive + 1);
+		const double *product = work->products + (size_t) k * (size_t) work->products_pitch;
+		double		eta = q[nactive];
 		GrGlmRow	made;
+		double		factor;
 
-		if (count == 0.0 || isnan(step[0]))
+		if (*count == 0.0)
 			continue;
-		for (int i = 0; i < n; i++)
-			own += z[i] * step[i];
-		made = gr_glm_row(pass->distribution, own, y, weight);
-		for (int i = 0; i < n; i++)
-			for (int j = 0; j <= i; j++, at += pass->nreps)
-				*at += count * made.u * made.u * z[i] * z[j];
-		for (int j = 0; j < n; j++, at += pass->nreps)
-			*at += count * made.u * made.v * z[j];
+		for (int i = 0; i < nactive; i++)
+			eta += q[i] * step[i];
+		made = gr_glm_row(pass->distribution, eta, gr_row_response(rows, pass->shape),
+						  gr_row_weight(rows, pass->shape));
+		factor = *count * made.u * made.u;
+		for (int i = 0; i < triangle; i++)
+			own[i] += factor * product[i];
+		factor = *count * made.u * made.v;
+		for (int i = 0; i < nactive; i++)
+			own[triangle + i] += factor * q[i];
 	}
+	for (int k = 0; k < work->nproducts; k++)
+		sums[GR_BOOT_HEAD + (size_t) k * (size_t) pass->nreps + (size_t) r] += own[k];
 }
 
 /* The linear predictor at beta, less its offset's rounding */
@@ -370,7 +377,7 @@ predictor_of(const GrBootPass *pass, const double *row)
 	return dot.sum + dot.rest + gr_row_offset(row, pass->shape);
 }
 
-/* The same as add_block(), of replicates with steps */
+/* The same as add_block(), of replicates with steps. Of the products those of q with its last entry are of no use. */
 static bool
 add_block_stepped(BootWork *work, double *sums, const double *rows, int n)
 {
@@ -388,16 +395,16 @@ add_block_stepped(BootWork *work, double *sums, const double *rows, int n)
 			z[i] = gr_boot_entry(pass->factor + (size_t) i * (size_t) t, 1.0, pass->shape, row, pass->shift);
 		z[pass->nactive] = predictor_of(pass, row);
 	}
+	multiply(work, n);
 	for (int first = 0; first < work->nlanes; first += GR_BOOT_LANES)
 	{
 		work->version->draw(work->counts, work->keys, n, (uint32_t) ((pass->first + first) / 4), work->rounds);
-		for (int r = 0; r < n; r++)
+		for (int r = first; r < first + GR_BOOT_LANES && r < pass->nreps; r++)
 		{
-			const double *z = work->q + (size_t) r * (size_t) (pass->nactive + 1);
-
-			add_own(work, rows + (size_t) r * (size_t) ncols, z, z[pass->nactive],
-					work->counts + (size_t) r * GR_BOOT_LANES, first, sums);
-			if (gr_poll(&work->poll, GR_BOOT_LANES * ((int64_t) work->nproducts + 30)))
+			if (isnan(pass->steps[(size_t) r * (size_t) pass->nactive]))
+				continue;
+			add_own(work, r, rows, n, sums);
+			if (gr_poll(&work->poll, (int64_t) n * (work->nproducts + 30)))
 				return false;
 		}
 	}
