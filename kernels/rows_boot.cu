@@ -176,6 +176,8 @@ gr_cuda_rows_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHo
 	int			nsms;
 	bool		ok;
 
+	if (pass->steps != NULL)
+		return gr_fail(err, GR_INVALID, 0, "a bootstrap whose replicates have coefficients of their own");
 	if (!gr_same_shape(pass->shape, rows->shape) || !pass->shape.key || pass->first % 4 != 0)
 		return gr_fail(err, GR_INVALID, 0, "a bootstrap of other rows, or from a replicate that begins no group");
 	if (rows->nrows == 0)

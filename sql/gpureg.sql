@@ -914,15 +914,34 @@ CREATE FUNCTION gpu_logreg_boot(query text DEFAULT NULL, reps int DEFAULT 1000, 
                                 seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
                                 weights text DEFAULT NULL, clusters text DEFAULT NULL,
                                 conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile',
-                                kept text DEFAULT NULL, rows text DEFAULT NULL)
+                                kept text DEFAULT NULL, rows text DEFAULT NULL, method text DEFAULT 'one-step')
     RETURNS TABLE (term text, estimate float8, std_error float8, bias float8, conf_low float8, conf_high float8)
     AS 'MODULE_PATHNAME', 'gr_logreg_boot' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
 CREATE FUNCTION gpu_logreg_boot_replicates(
     query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
     intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL,
-    kept text DEFAULT NULL, rows text DEFAULT NULL)
+    kept text DEFAULT NULL, rows text DEFAULT NULL, method text DEFAULT 'one-step')
     RETURNS TABLE (replicate int, term text, estimate float8)
     AS 'MODULE_PATHNAME', 'gr_logreg_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
+
+-- Cross-validation: a row a fold, and one for all of them. fold names a column of folds, key one by which they are drawn.
+CREATE FUNCTION gpu_cv_fold(key "any", folds int, seed bigint DEFAULT 0) RETURNS int
+    AS 'MODULE_PATHNAME', 'gr_cv_fold' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_ols_cv(query text DEFAULT NULL, folds int DEFAULT 10, fold text DEFAULT NULL,
+                           key text DEFAULT NULL, seed bigint DEFAULT 0, intercept boolean DEFAULT true,
+                           formula text DEFAULT NULL, weights text DEFAULT NULL, l2 float8 DEFAULT 0,
+                           kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (fold bigint, n_train bigint, n_test bigint, terms text[], coef float8[], mse float8,
+                   mse_error float8)
+    AS 'MODULE_PATHNAME', 'gr_ols_cv' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 11;
+CREATE FUNCTION gpu_logreg_cv(query text DEFAULT NULL, folds int DEFAULT 10, fold text DEFAULT NULL,
+                              key text DEFAULT NULL, seed bigint DEFAULT 0, intercept boolean DEFAULT true,
+                              formula text DEFAULT NULL, weights text DEFAULT NULL, l2 float8 DEFAULT 0,
+                              kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (fold bigint, n_train bigint, n_test bigint, terms text[], coef float8[], iterations int,
+                   converged boolean, deviance float8, deviance_error float8, misclassified float8,
+                   misclassified_error float8)
+    AS 'MODULE_PATHNAME', 'gr_logreg_cv' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 11;
 
 CREATE FUNCTION gpu_logreg_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
@@ -1463,13 +1482,18 @@ COMMENT ON FUNCTION gpu_boot_deserial(bytea, internal) IS 'aggregate deserializa
 COMMENT ON FUNCTION gpu_boot_final(internal) IS 'aggregate final function';
 COMMENT ON AGGREGATE gpu_boot_pass(gpu_logreg_step, bigint[], float8[], text[], int[], VARIADIC "any")
     IS 'a pass of a bootstrap over its query';
+COMMENT ON FUNCTION gpu_cv_fold("any", int, bigint) IS 'the fold of a cross-validation that is drawn by a key';
+COMMENT ON FUNCTION gpu_ols_cv(text, int, text, text, bigint, boolean, text, text, float8, text, text)
+    IS 'cross-validation of a linear regression over a query or kept rows';
+COMMENT ON FUNCTION gpu_logreg_cv(text, int, text, text, bigint, boolean, text, text, float8, text, text)
+    IS 'cross-validation of a logistic regression over a query or kept rows';
 COMMENT ON FUNCTION gpu_ols_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text)
     IS 'bootstrap of a linear regression over a query: standard errors, bias and confidence limits';
 COMMENT ON FUNCTION gpu_ols_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text)
     IS 'bootstrap of a linear regression over a query: the replicates';
-COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text)
+COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text, text)
     IS 'bootstrap of a logistic regression over a query: standard errors, bias and confidence limits';
-COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text)
+COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text, text)
     IS 'bootstrap of a logistic regression over a query: the replicates';
 COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[])
     IS 'a pass of gpu_logreg_fit over a remote query';

@@ -320,6 +320,97 @@ add_influence(BootWork *work, double *sums, int n)
 	return true;
 }
 
+/*
+ * Adds a block's rows to replicate r, at its own coefficients. A row's q is B times its z, and its linear predictor at
+ * beta; a row that doesn't stand in the replicate adds nothing.
+ */
+static void
+add_own(BootWork *work, int r, const double *rows, int n, double *sums)
+{
+	const GrBootPass *pass = work->pass;
+	int			nactive = pass->nactive;
+	int			triangle = (int) gr_triangle(nactive);
+	int			ncols = gr_row_ncols(pass->shape);
+	const double *step = pass->steps + (size_t) r * (size_t) nactive;
+	const double *count = work->counts + r % 4 * 8 + r % GR_BOOT_LANES / 4;
+	double	   *own = work->sums;
+
+	memset(own, 0, (size_t) work->nproducts * sizeof(double));
+	for (int k = 0; k < n; k++, rows += ncols, count += GR_BOOT_LANES)
+	{
+		const double *q = work->q + (size_t) k * (size_t) (nactive + 1);
+		const double *product = work->products + (size_t) k * (size_t) work->products_pitch;
+		double		eta = q[nactive];
+		GrGlmRow	made;
+		double		factor;
+
+		if (*count == 0.0)
+			continue;
+		for (int i = 0; i < nactive; i++)
+			eta += q[i] * step[i];
+		made = gr_glm_row(pass->distribution, eta, gr_row_response(rows, pass->shape),
+						  gr_row_weight(rows, pass->shape));
+		factor = *count * made.u * made.u;
+		for (int i = 0; i < triangle; i++)
+			own[i] += factor * product[i];
+		factor = *count * made.u * made.v;
+		for (int i = 0; i < nactive; i++)
+			own[triangle + i] += factor * q[i];
+	}
+	for (int k = 0; k < work->nproducts; k++)
+		sums[GR_BOOT_HEAD + (size_t) k * (size_t) pass->nreps + (size_t) r] += own[k];
+}
+
+/* The linear predictor at beta, less its offset's rounding */
+static double
+predictor_of(const GrBootPass *pass, const double *row)
+{
+	GrDot		dot = {pass->beta[0], pass->beta_lo[0]};
+
+	for (int j = 0; j < pass->shape.nfeatures; j++)
+	{
+		double		z = row[j] - pass->shift[j];
+
+		gr_dot_add(&dot, pass->beta[j + 1], z);
+		dot.rest += pass->beta_lo[j + 1] * z;
+	}
+	return dot.sum + dot.rest + gr_row_offset(row, pass->shape);
+}
+
+/* The same as add_block(), of replicates with steps. Of the products those of q with its last entry are of no use. */
+static bool
+add_block_stepped(BootWork *work, double *sums, const double *rows, int n)
+{
+	const GrBootPass *pass = work->pass;
+	int			ncols = gr_row_ncols(pass->shape);
+	int			t = gr_nterms(pass->shape.nfeatures);
+
+	for (int r = 0; r < n; r++)
+	{
+		const double *row = rows + (size_t) r * (size_t) ncols;
+		double	   *z = work->q + (size_t) r * (size_t) (pass->nactive + 1);
+
+		work->keys[r] = gr_boot_key_of(pass->shape, row);
+		for (int i = 0; i < pass->nactive; i++)
+			z[i] = gr_boot_entry(pass->factor + (size_t) i * (size_t) t, 1.0, pass->shape, row, pass->shift);
+		z[pass->nactive] = predictor_of(pass, row);
+	}
+	multiply(work, n);
+	for (int first = 0; first < work->nlanes; first += GR_BOOT_LANES)
+	{
+		work->version->draw(work->counts, work->keys, n, (uint32_t) ((pass->first + first) / 4), work->rounds);
+		for (int r = first; r < first + GR_BOOT_LANES && r < pass->nreps; r++)
+		{
+			if (isnan(pass->steps[(size_t) r * (size_t) pass->nactive]))
+				continue;
+			add_own(work, r, rows, n, sums);
+			if (gr_poll(&work->poll, (int64_t) n * (work->nproducts + 30)))
+				return false;
+		}
+	}
+	return true;
+}
+
 bool
 gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double *rows, int64_t nrows, void *scratch,
 				  const GrHost *host, int max_lanes)
@@ -339,7 +430,9 @@ gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double *rows, int6
 		int			n = nrows - done < work.nrows ? (int) (nrows - done) : work.nrows;
 		const double *block = rows + done * gr_row_ncols(pass->shape);
 
-		if (pass->nreps > 0 && !add_block(&work, block, n))
+		if (pass->steps != NULL && !add_block_stepped(&work, sums, block, n))
+			return false;
+		if (pass->nreps > 0 && pass->steps == NULL && !add_block(&work, block, n))
 			return false;
 		if (pass->nreps > 0)
 			continue;
@@ -347,7 +440,7 @@ gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double *rows, int6
 		if (!add_influence(&work, sums, n))
 			return false;
 	}
-	if (pass->nreps > 0)
+	if (pass->nreps > 0 && pass->steps == NULL)
 		take_sums(&work, sums);
 	sums[0] += (double) nrows;
 	return true;

@@ -41,6 +41,11 @@ typedef struct GrBootPass
 	int64_t		first;			/* replicate, a multiple of 4 */
 	int			nreps;			/* 0: influence is wanted */
 	/*
+	 * nreps x nactive: replicate r is summed about beta + B' times its line, with the u and v that rows have there, and
+	 * not at all where the line begins with a NaN; NULL: all are about beta. On the CPU
+	 */
+	const double *steps;
+	/*
 	 * n x nactive, with nreps = 0: the sums are the number of rows, and of each line a the sums of (a'q v)^2 and of
 	 * (a'q v)^3, n of those and n of these
 	 */
@@ -84,9 +89,12 @@ extern bool gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double
 							  const GrHost *host, int max_lanes);
 
 /*
- * Replicate r of the pass: delta, t of them, is by how much the coefficients of z differ from beta. False if it is
- * singular: less than 1e-10 of what a term tells beyond those before it is left. work: nactive * (nactive + 3) doubles
+ * Replicate r of the pass: delta, t of them, is by how much the coefficients of z differ from those that it was summed
+ * about. False if it is singular: less than 1e-10 of what a term tells beyond those before it is left. work: nactive *
+ * (nactive + 3) doubles; those from GR_BOOT_STEP(nactive) on are then the step, delta being B' times it
  */
+#define GR_BOOT_STEP(nactive) ((size_t) (nactive) * (size_t) (nactive))
+
 extern bool gr_boot_solve(const GrBootPass *pass, const double *sums, int r, double *delta, double *work);
 
 #ifdef __cplusplus

@@ -60,8 +60,15 @@ typedef enum GrDerivedKind
 	GR_DERIVED_COLUMN,			/* as it stands, its one factor being of power 1, less 0 */
 	GR_DERIVED_PRODUCT,			/* of factors each of which is rounded first */
 	GR_DERIVED_HIGH,			/* the product in double-double, rounded */
-	GR_DERIVED_LOW				/* and what rounding left of it */
+	GR_DERIVED_LOW,				/* and what rounding left of it */
+	/*
+	 * the fold of the key in the column, see fold_draw.h: three factors of that column, of power 1, whose values are
+	 * the number of folds, and the low and the high half of the seed
+	 */
+	GR_DERIVED_FOLD
 } GrDerivedKind;
+
+#define GR_FOLD_NFACTORS 3
 
 typedef struct GrDerivedNumber
 {

@@ -66,13 +66,32 @@ head_valid(const GrDerivation *d, int ncolumns)
 }
 
 static bool
+is_integer_within(double value, double least, double most)
+{
+	return value >= least && value <= most && value == floor(value);
+}
+
+/* The factors of a fold */
+static bool
+fold_valid(const GrDeriveFactor *factor)
+{
+	for (int k = 0; k < GR_FOLD_NFACTORS; k++)
+		if (factor[k].column != factor[0].column || factor[k].power != 1)
+			return false;
+	return is_integer_within(factor[0].value, 1, GR_FOLDS_MAX) && is_integer_within(factor[1].value, 0, UINT32_MAX) &&
+		is_integer_within(factor[2].value, 0, UINT32_MAX);
+}
+
+static bool
 number_valid(const GrDerivedNumber *number, const GrDerivation *d, int32_t first)
 {
 	const GrDeriveFactor *factor = gr_derive_factors(d) + first;
 
 	if (number->first != first || number->nfactors < 1 || number->nfactors > GR_FORMULA_ORDER_MAX ||
-		number->kind > GR_DERIVED_LOW || number->nfactors > d->nfactors - first)
+		number->kind > GR_DERIVED_FOLD || number->nfactors > d->nfactors - first)
 		return false;
+	if (number->kind == GR_DERIVED_FOLD)
+		return number->nfactors == GR_FOLD_NFACTORS && fold_valid(factor);
 	return number->kind != GR_DERIVED_COLUMN ||
 		(number->nfactors == 1 && factor->power == 1 && factor->value == 0.0);
 }
@@ -167,6 +186,24 @@ put_column(Making *m, int column)
 	put_number(m, 1, GR_DERIVED_COLUMN);
 }
 
+/* What stands in the place of the key */
+static void
+put_key(Making *m)
+{
+	const GrDeriveOptions *options = m->options;
+	int			column = options->key;
+
+	if (options->nfolds == 0)
+	{
+		put_column(m, column);
+		return;
+	}
+	*m->factor++ = (GrDeriveFactor) {column, 1, options->nfolds};
+	*m->factor++ = (GrDeriveFactor) {column, 1, (double) (uint32_t) options->fold_seed};
+	*m->factor++ = (GrDeriveFactor) {column, 1, (double) (uint32_t) (options->fold_seed >> 32)};
+	put_number(m, GR_FOLD_NFACTORS, GR_DERIVED_FOLD);
+}
+
 /* Number k of a part */
 static GrDeriveFactor
 factor_of(const GrDeriveOptions *options, const GrDesignPart *part, int k)
@@ -228,6 +265,8 @@ head_of(const GrDeriveOptions *options)
 	if (design != NULL)
 		head.nfeatures = design->nfeatures + (options->pairs ? design->npaired : 0);
 	head.nfactors = gr_row_ncols(gr_derived_shape(&head));
+	if (options->key >= 0 && options->nfolds > 0)
+		head.nfactors += GR_FOLD_NFACTORS - 1;
 	for (int t = 0; design != NULL && t < design->nterms; t++)
 		head.nfactors += (design->terms[t].nparts - 1) * design->terms[t].width *
 			(options->pairs && design->terms[t].paired ? 2 : 1);
@@ -264,7 +303,7 @@ gr_derivation_make(const GrDeriveOptions *options, GrMemory memory, GrError *err
 	if (options->offset >= 0)
 		put_column(&m, options->offset);
 	if (options->key >= 0)
-		put_column(&m, options->key);
+		put_key(&m);
 	if (options->nsteps > 0)
 		memcpy(m.factor, options->steps, (size_t) options->nsteps * sizeof(GrFilterStep));
 	if (gr_derivation_valid(d, gr_derivation_nbytes(d), options->ncolumns))

@@ -45,6 +45,8 @@ typedef struct GrDeriveOptions
 	int			weight;			/* a column; -1: none */
 	int			offset;			/* likewise */
 	int			key;			/* likewise, of integers that are keys of a bootstrap, as the caller knows */
+	int			nfolds;			/* > 0: the key's fold takes its place, drawn from the seed; see fold_draw.h */
+	uint64_t	fold_seed;
 	/* the features: columns themselves; or, with a design, which columns those of the design are */
 	const int  *columns;
 	int			nfeatures;		/* without a design: how many */

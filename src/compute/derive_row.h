@@ -6,6 +6,7 @@
 
 #include "compute/dd.h"
 #include "compute/derivation.h"
+#include "compute/fold_draw.h"
 
 /* NULL, which is a NaN, makes a factor NaN, indicators too, so that a product tells of each NULL that it met. */
 GR_HD GrDD
@@ -23,6 +24,17 @@ gr_derive_factor(const GrDeriveFactor *factor, const double *row)
 	return power;
 }
 
+/* Of a key that isn't NULL an integer from 1 on; one that is none can only be made up, and is in no fold. */
+GR_HD double
+gr_derive_fold(const GrDeriveFactor *factor, const double *row)
+{
+	double		key = row[factor[0].column];
+
+	if (!(key >= -0x1p53 && key <= 0x1p53))
+		return key == key ? 0.0 : key;
+	return gr_fold_of((uint32_t) factor[1].value, (uint32_t) factor[2].value, (int64_t) key, (int) factor[0].value);
+}
+
 /* In the order in which expand_term() and expand_pairs() of design.c multiply */
 GR_HD double
 gr_derive_number(const GrDerivedNumber *number, const GrDeriveFactor *factors, const double *row)
@@ -32,6 +44,8 @@ gr_derive_number(const GrDerivedNumber *number, const GrDeriveFactor *factors, c
 
 	if (number->kind == GR_DERIVED_COLUMN)
 		return row[factor->column];
+	if (number->kind == GR_DERIVED_FOLD)
+		return gr_derive_fold(factor, row);
 	for (int k = 0; k < number->nfactors; k++)
 	{
 		GrDD		next = gr_derive_factor(&factor[k], row);

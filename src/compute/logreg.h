@@ -74,6 +74,7 @@ typedef struct GrLogregOptions
 	const double *start_shift;	/* ... in place of the pass at 0; see gr_logreg_take_shift(); NULL: after it */
 	bool		want_factor;	/* with vcov iid: the triangle by which a bootstrap takes rows; see boot_fit.h */
 	bool		is_sample;		/* the fit is to say where another one starts: its last pass need not be EXACT */
+	bool		is_fold;		/* ... or is of a cross-validation: it ends where the next step would be rounding error */
 } GrLogregOptions;
 
 typedef enum GrLogregWant

@@ -18,6 +18,9 @@
 /* A last step this short, in standard errors, is as good as none: estimates are right to their last digits. */
 #define EXACT_TOL 1e-13
 
+/* Likewise of a fit of a cross-validation, times the root of how many rows there are: some 13 digits of a row's unit */
+#define FOLD_TOL 2e-14
+
 /* Below this squared decrement full steps are safe, and deviances too close to compare. */
 #define CHECKED_DECREMENT 1e-3
 
@@ -311,6 +314,17 @@ is_refused(const GrLogregState *state, double deviance)
 }
 
 /*
+ * Of a fit of a cross-validation: would the step after this one be rounding error? A standard error of the estimates
+ * is that of a row, some unit, over the root of how many rows there are.
+ */
+static bool
+is_near_enough(const GrLogregFit *fit)
+{
+	return fit->state->nfaces == 0 &&
+		fit->state->decrement * fit->state->bend <= FOLD_TOL * sqrt(fit->sums[GR_SUM_NROWS]);
+}
+
+/*
  * What follows from the step that was solved, of a pass that isn't to be made again: the end, another phase, or the
  * next step
  */
@@ -318,7 +332,9 @@ static bool
 go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	bool		converged = state->options.is_sample && sqrt(state->decrement) <= state->options.tol;
+	bool		converged = state->options.is_sample &&
+		(sqrt(state->decrement) <= state->options.tol ||
+		 (state->options.is_fold && is_near_enough(fit)));
 	double		rounding = 0;
 
 	if (state->kind == GR_PASS_EXACT)

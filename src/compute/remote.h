@@ -25,7 +25,7 @@
 #include "compute/projection.h"
 
 #define GR_REMOTE_AREAS 16
-#define GR_REMOTE_OBJECTS 16	/* sinks, factors and projects of one client at a time */
+#define GR_REMOTE_OBJECTS 112	/* sinks, factors and projects of one client at a time: GR_FOLDS_MAX and some */
 #define GR_REMOTE_COMMANDS 512	/* more than any ring has blocks */
 #define GR_REMOTE_BULK_NBYTES ((size_t) 256 << 10)	/* least size of the bulk area: what a thread's calls need */
 
@@ -46,7 +46,7 @@ typedef enum GrRemoteOp
 	GR_REMOTE_SUBMIT,
 	GR_REMOTE_TAKE,
 	GR_REMOTE_STORE,			/* a sink that stays */
-	GR_REMOTE_DERIVE,			/* a sink, of rows that are stored */
+	GR_REMOTE_DERIVE,			/* a sink, of rows that are stored or of another sink's */
 	GR_REMOTE_READ,				/* of those, back; of no object */
 	GR_REMOTE_END				/* of an object of any kind */
 } GrRemoteOp;
@@ -78,6 +78,7 @@ typedef struct GrRemoteArguments
 	int			area;			/* PROJECT: of its vectors and, behind a batch of those, projections */
 	double		divisor;		/* INVERSE */
 	uint64_t	stored;			/* STORE, DERIVE, READ: as what the rows are stored */
+	int			from;			/* DERIVE: or of which object of the client's they are; -1: they are stored */
 	GrRowRules	rules;			/* DERIVE; then n is the derivation's bytes, and flag whether a sink is wanted */
 	GrDeriveCounts counts;		/* DERIVE, out */
 } GrRemoteArguments;

@@ -408,6 +408,7 @@ remote_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHos
 	gr_wire_put(w.shift, pass->shift, t - 1);
 	gr_wire_put(w.factor, pass->factor, pass->nactive * t);
 	gr_wire_put(w.influence, pass->influence, (int64_t) pass->ninfluence * pass->nactive);
+	gr_wire_put(w.steps, pass->steps, (int64_t) pass->nreps * pass->nactive);
 	gr_wire_put(w.sums, sums, nsums);
 	client->channel->arguments.boot = *pass;
 	if (!gr_remote_ask(client, GR_REMOTE_BOOT, sink->object.number, 0, host, err))
@@ -515,10 +516,10 @@ ask_derived(GrSink *sink, const GrDerivation *derivation, GrDeriveCounts *counts
 	return true;
 }
 
-bool
-gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *derivation, GrRowRules rules,
-				 const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host,
-				 GrError *err)
+/* Of what is stored as number id or, unless from is -1, of that object */
+static bool
+derive_from(GrRemoteClient *client, uint64_t id, int from, const GrDerivation *derivation, GrRowRules rules,
+			const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host, GrError *err)
 {
 	GrSink	   *sink;
 	bool		ok = new_sink(client, options, &sink, err);
@@ -531,12 +532,31 @@ gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *deriva
 	sink->options.shape = gr_derived_shape(derivation);
 	client->channel->arguments.sink = sink->options;
 	client->channel->arguments.stored = id;
+	client->channel->arguments.from = from;
 	client->channel->arguments.rules = rules;
 	client->channel->arguments.flag = derived != NULL;
 	ok = ask_derived(sink, derivation, counts, host, err);
 	if (derived == NULL)
 		remote_sink_end(sink);
 	return ok;
+}
+
+bool
+gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *derivation, GrRowRules rules,
+				 const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host,
+				 GrError *err)
+{
+	return derive_from(client, id, -1, derivation, rules, options, derived, counts, host, err);
+}
+
+static bool
+remote_sink_derive(GrSink *sink, const GrDerivation *derivation, GrRowRules rules, const GrSinkOptions *options,
+				   GrSink **derived, GrDeriveCounts *counts, const GrHost *host, GrError *err)
+{
+	if (derived != NULL)
+		*derived = NULL;
+	return gr_remote_check_object(sink->client, sink->object, err) &&
+		derive_from(sink->client, 0, sink->object.number, derivation, rules, options, derived, counts, host, err);
 }
 
 bool
@@ -671,6 +691,7 @@ static const GrSinkOps sink_ops = {
 	.change = remote_sink_change,
 	.can_ascend = remote_sink_can_ascend,
 	.ascend = remote_sink_ascend,
+	.derive = remote_sink_derive,
 	.times = remote_sink_times,
 	.end = remote_sink_end
 };

@@ -245,6 +245,7 @@ make_boot(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 	pass.factor = w.factor;
 	pass.triangle = NULL;
 	pass.influence = w.influence;
+	pass.steps = w.steps;
 	return server->backend->sink->boot(sink_of(server, command), &pass, w.sums, host, err);
 }
 
@@ -337,6 +338,33 @@ copy_derivation(GrRemoteServer *server, int ncolumns, GrError *err)
 	return NULL;
 }
 
+/*
+ * What rows are derived from: what is stored, of which the store may have one taker at a time, or a sink of the
+ * client's own, all of whose rows have been read by then. The server looks at what it has itself, and not at what the
+ * client says of it.
+ */
+static bool
+take_origin(GrRemoteServer *server, int from, int object, GrRemoteStored *origin, const GrHost *host, GrError *err)
+{
+	GrServed   *served;
+
+	if (from < 0)
+		return (server->store != NULL && server->store->take(server->channel->arguments.stored, origin, host, err)) ||
+			gr_fail(err, GR_INVALID, 0, "nothing is stored in the device service");
+	if (from >= GR_REMOTE_OBJECTS || from == object)
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "there is no object %d", from);
+	served = &server->objects[from];
+	if (served->object == NULL || served->kind != GR_REMOTE_BEGIN || served->options.kind != GR_SINK_KEEP ||
+		served->options.stays || server->channel->objects[from].failed != 0 ||
+		server->backend->sink->derive == NULL)
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "rows cannot be derived from object %d", from);
+	while (served->nread < served->ncalls)
+		if (!server->backend->sink->sent(served->object, true, &served->nread, err))
+			return false;
+	*origin = (GrRemoteStored) {.sink = served->object,.ncolumns = gr_row_ncols(served->options.shape)};
+	return true;
+}
+
 /* The memory is admitted before the stored rows are taken, so that nobody waits for those who wait for memory. */
 static bool
 derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
@@ -346,6 +374,7 @@ derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost
 	GrRemoteStored stored;
 	GrDerivation *d;
 	GrSink	   *derived = NULL;
+	int			from = __atomic_load_n(&arguments->from, __ATOMIC_RELAXED);
 	bool		ok;
 
 	served->kind = GR_REMOTE_BEGIN;
@@ -355,13 +384,14 @@ derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost
 	if (arguments->flag && server->admit != NULL && served->options.expected_nbytes > 0 &&
 		!admit_bytes(server, served, served->options.expected_nbytes, served->options.waits, host, err))
 		return false;
-	if (server->store == NULL || !server->store->take(arguments->stored, &stored, host, err))
-		return gr_fail(err, GR_INVALID, 0, "nothing is stored in the device service");
+	if (!take_origin(server, from, command->object, &stored, host, err))
+		return false;
 	d = copy_derivation(server, stored.ncolumns, err);
 	ok = d != NULL &&
 		server->backend->sink->derive(stored.sink, d, arguments->rules, &served->options,
 									  arguments->flag ? &derived : NULL, &arguments->counts, host, err);
-	server->store->give_back(&stored);
+	if (from < 0)
+		server->store->give_back(&stored);
 	if (d != NULL)
 		served->options.shape = gr_derived_shape(d);
 	free(d);

@@ -75,6 +75,7 @@ typedef struct GrWireBoot
 	double	   *shift;
 	double	   *factor;
 	double	   *influence;
+	double	   *steps;
 	double	   *sums;
 } GrWireBoot;
 
@@ -89,6 +90,7 @@ gr_wire_boot(GrRemoteWire *wire, const GrBootPass *pass)
 	w.shift = gr_wire_doubles(wire, t);
 	w.factor = gr_wire_doubles(wire, pass->nactive * t);
 	w.influence = pass->nreps > 0 ? NULL : gr_wire_doubles(wire, (int64_t) pass->ninfluence * pass->nactive);
+	w.steps = pass->steps == NULL ? NULL : gr_wire_doubles(wire, (int64_t) pass->nreps * pass->nactive);
 	w.sums = gr_wire_doubles(wire, (int64_t) gr_boot_nsums(pass));
 	return w;
 }

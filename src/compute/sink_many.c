@@ -459,7 +459,8 @@ prepare_boot(ManySink *many, const GrBootPass *pass, double *sums, GrError *err)
 	size_t		t = (size_t) gr_nterms(pass->shape.nfeatures);
 	size_t		nactive = (size_t) pass->nactive;
 	size_t		ninfluence = pass->nreps == 0 ? (size_t) pass->ninfluence : 0;
-	size_t		narguments = 2 * t + (t - 1) + nactive * t + ninfluence * nactive;
+	size_t		nsteps = pass->steps == NULL ? 0 : (size_t) pass->nreps * nactive;
+	size_t		narguments = 2 * t + (t - 1) + nactive * t + ninfluence * nactive + nsteps;
 	size_t		nsums = gr_boot_nsums(pass);
 	size_t		nothers = (size_t) many->n - 1;
 	double	   *to;
@@ -477,6 +478,7 @@ prepare_boot(ManySink *many, const GrBootPass *pass, double *sums, GrError *err)
 	many->boot.factor = keep(&to, pass->factor, nactive * t);
 	many->boot.triangle = NULL;
 	many->boot.influence = keep(&to, pass->influence, ninfluence * nactive);
+	many->boot.steps = pass->steps == NULL ? NULL : keep(&to, pass->steps, nsteps);
 	many->parts[0].sums = sums;
 	for (int i = 1; i < many->n; i++)
 		many->parts[i].sums = many->sums + (size_t) (i - 1) * nsums;

@@ -56,6 +56,19 @@ gr_check_boot_key(Oid type, const char *name)
 				 errhint("Cast it, to text for example.")));
 }
 
+void
+gr_check_fold(Oid type, const char *name)
+{
+	Oid			base = getBaseType(type);
+
+	if (base != INT2OID && base != INT4OID && base != INT8OID && base != BOOLOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+				 errdetail("Folds must be integers or booleans."),
+				 errhint("Number them, or have them drawn by a key.")));
+}
+
 static int64
 key_of_bytes(const void *bytes, Size n)
 {

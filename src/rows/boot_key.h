@@ -11,6 +11,9 @@
 /* ERROR unless values of the type, which the query's column of that name has, have keys. */
 extern void gr_check_boot_key(Oid type, const char *name);
 
+/* ERROR unless it is a type of integers or boolean, as that of a column of folds must be, whose keys are themselves. */
+extern void gr_check_fold(Oid type, const char *name);
+
 /* The type of an argument, whose values have keys; ERROR if they don't. */
 extern Oid	gr_boot_key_type(FunctionCallInfo fcinfo, int argument);
 

@@ -114,7 +114,7 @@ read_draws(FunctionCallInfo fcinfo, GrBootPass *pass)
 	pass->influence = read_vector(fcinfo, ARG_INFLUENCE, FLOAT8OID, &n);
 	if (ndraws != 3 || draws[1] < 0 || draws[1] % 4 != 0 || draws[1] > GR_BOOT_REPS_MAX || draws[2] < 0 ||
 		draws[2] > GR_BOOT_REPS_MAX || pass->nactive == 0 || n % pass->nactive != 0 ||
-		n / pass->nactive > GR_BOOT_TERMS_MAX)
+		n / pass->nactive > Max(GR_BOOT_TERMS_MAX, draws[2]))
 		raise_request();
 	pass->seed = (uint64) draws[0];
 	pass->first = draws[1];
@@ -122,6 +122,13 @@ read_draws(FunctionCallInfo fcinfo, GrBootPass *pass)
 	pass->ninfluence = n / pass->nactive;
 	if (gr_boot_nsums(pass) > SUMS_MAX)
 		raise_request();
+	if (pass->nreps == 0 || n == 0)
+		return;
+	/* of replicates the vector is their steps */
+	if (pass->ninfluence != pass->nreps)
+		raise_request();
+	pass->steps = pass->influence;
+	pass->ninfluence = 0;
 }
 
 static void
@@ -390,10 +397,12 @@ void
 gr_boot_run(const GrIngest *ingest, const GrPlan *plan, const GrBasis *basis, const GrBootPass *pass, double *sums)
 {
 	int64		draws[3] = {(int64) pass->seed, pass->first, pass->nreps};
+	int			nvector = pass->nreps == 0 ? pass->ninfluence * pass->nactive :
+		pass->steps == NULL ? 0 : pass->nreps * pass->nactive;
 	Oid			types[NPARAMS];
 	NullableDatum values[NPARAMS] = {
 		{.value = make_request(ingest, basis, pass)}, {.value = vector_datum(draws, 3, INT8OID)},
-		{.value = vector_datum(pass->influence, pass->nreps > 0 ? 0 : pass->ninfluence * pass->nactive, FLOAT8OID)},
+		{.value = vector_datum(pass->nreps > 0 ? pass->steps : pass->influence, nvector, FLOAT8OID)},
 		{.value = gr_names_datum(ingest->columns)}, {.value = gr_widths_datum(ingest->arguments).value}
 	};
 	bool		isnull;

@@ -76,6 +76,9 @@ typedef struct GrRoles
 	const char *key;
 	const char *key_role;		/* the argument that names it */
 	const char *made_key;
+	bool		key_is_fold;	/* its values are folds of a cross-validation */
+	int			nfolds;			/* > 0: the key's fold is what is made, of so many, drawn from the seed */
+	uint64		fold_seed;
 	int			nclusters;		/* columns by which rows are in clusters, which come to no row */
 	const char *clusters[GR_CLUSTERS_MAX];
 	const char *cluster_role;	/* the argument that names them; NULL: clusters */

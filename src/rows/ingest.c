@@ -242,6 +242,24 @@ add_unit_weights(GrQuery *query, GrRoles *roles)
 	return gr_wrapper_query(&wrapper, names);
 }
 
+/* gpu_boot_key(column), or gpu_cv_fold(column, folds, seed) */
+static Expr *
+write_key(Oid function, const GrRoles *roles, Expr *column)
+{
+	Oid			types[3] = {ANYOID, INT4OID, INT8OID};
+	Oid			made;
+	Const	   *n;
+	Const	   *seed;
+
+	if (roles->nfolds == 0)
+		return gr_wrapper_call(gr_own_function(function, "gpu_boot_key", 1, types, FLOAT8OID), list_make1(column));
+	made = gr_own_function(function, "gpu_cv_fold", 3, types, INT4OID);
+	n = makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(roles->nfolds), false, true);
+	seed = makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum((int64) roles->fold_seed), false,
+					 FLOAT8PASSBYVAL);
+	return gr_wrapper_call(made, list_make3(column, n, seed));
+}
+
 /*
  * The query with what gpu_boot_key() makes of the key's column behind its own columns. That column itself is no
  * feature, as those of clusters aren't.
@@ -252,18 +270,18 @@ add_key(GrQuery *query, Oid function, GrRoles *roles)
 	int			n = query->columns->natts;
 	int			at = gr_find_column(n, query->names, roles->key_role, roles->key);
 	const char **names = palloc((n + 1) * sizeof(char *));
-	Oid			types[1] = {ANYOID};
 	char	   *made = psprintf("(%s)", roles->key);
 	GrWrapper	wrapper;
 
 	gr_check_boot_key(TupleDescAttr(query->columns, at)->atttypid, roles->key);
+	if (roles->key_is_fold)
+		gr_check_fold(TupleDescAttr(query->columns, at)->atttypid, roles->key);
 	while (has_name(query, made))
 		made = psprintf("(%s)", made);
 	gr_wrap_query(&wrapper, query);
 	for (int k = 0; k < n; k++)
 		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, k));
-	gr_wrapper_select(&wrapper, gr_wrapper_call(gr_own_function(function, "gpu_boot_key", 1, types, FLOAT8OID),
-												list_make1(gr_wrapped_column(&wrapper, at))));
+	gr_wrapper_select(&wrapper, write_key(function, roles, gr_wrapped_column(&wrapper, at)));
 	memcpy(names, query->names, n * sizeof(char *));
 	names[n] = roles->made_key = made;
 	roles->nclusters = 1;
@@ -481,6 +499,18 @@ gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int npa
 
 	for (int k = 0; k < nparams; k++)
 		params = lappend(params, gr_wrapper_parameter(k + 1, types[k]));
+	if (ingest->columns->key)
+	{
+		GrIngest	keyless = gr_ingest_without_key(ingest);
+		int			at = ingest->columns->column[gr_nroles(ingest->columns) - 1].at;
+
+		gr_wrap_query(&wrapper, ingest->query);
+		if (!select_aggregate(&keyless, &wrapper, aggregate, params, types, result))
+			elog(ERROR, "too many columns for %s", aggregate);
+		gr_wrapper_select(&wrapper, gr_wrapper_cast(&wrapper, gr_wrapped_column(&wrapper, at), FLOAT8OID));
+		gr_wrapper_group(&wrapper, gr_wrapped_column(&wrapper, at));
+		return gr_plan_wrapped_aggregate(&wrapper, &nworkers);
+	}
 	gr_wrap_query(&wrapper, ingest->clustered != NULL ? ingest->clustered : ingest->query);
 	if (!select_aggregate(ingest, &wrapper, aggregate, params, types, result))
 		elog(ERROR, "too many columns for %s", aggregate);

@@ -43,6 +43,7 @@ typedef struct GrIngest
 
 	/* the caller's, behind it: replicates of a bootstrap that are wanted over the rows; 0: none */
 	int			boot_reps;
+	bool		parted;			/* rows are wanted in parts: they are read once, into a file where they have no room */
 
 	/* from reading it */
 	GrJob	   *job;			/* NULL if no complete row was seen */
@@ -99,6 +100,7 @@ extern GrPlan *gr_plan_clusters(const GrIngest *ingest, const char *aggregate, i
 /*
  * Plans SELECT aggregate($1, .., columns ..) FROM (query), as gr_plan_aggregate() does, for each fold: GROUP BY the
  * cluster column, if there is one, else by one of nfolds numbers that a row's values come to, gpu_enet_fold's.
+ * With a key that is what rows are grouped by, and the second column of what the plan gives, a float8.
  */
 extern GrPlan *gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int nparams, const Oid *types,
 							 Oid result);

@@ -124,6 +124,11 @@ add_key(Reading *r)
 		return;
 	r->key = gr_find_column(n, r->set.names, r->roles.key_role, r->roles.key);
 	check_key(&r->set.columns[r->key]);
+	if (r->roles.key_is_fold && r->set.columns[r->key].kind == GR_KEPT_FACTOR)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("kept column \"%s\" is a category", r->roles.key),
+				 errdetail("Folds must be integers or booleans.")));
 	made = psprintf("(%s)", r->roles.key);
 	while (has_name(r, made))
 		made = psprintf("(%s)", made);
@@ -232,7 +237,7 @@ derive_options(const Reading *r, const int *found, int nroles)
 		.ncolumns = r->set.ncolumns,.response = found[0],
 		.weight = r->roles.weights != NULL ? found[1] : -1,
 		.offset = r->roles.offsets != NULL ? found[nroles - 1 - (r->key >= 0 ? 1 : 0)] : -1,.key = r->key,
-		.steps = r->steps,.nsteps = r->nsteps
+		.nfolds = r->roles.nfolds,.fold_seed = r->roles.fold_seed,.steps = r->steps,.nsteps = r->nsteps
 	};
 }
 

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "compute/compute.h"
+#include "compute/fold_draw.h"
 #include "compute/glm.h"
 #include "rows/boot_sums.h"
 #include "rows/clusters.h"
@@ -262,8 +263,10 @@ typedef struct FoldReceiver
 	GrReceiver	base;
 	MemoryContext context;		/* where the states are to be */
 	GrState   **state;
+	double	   *label;			/* by the key; NULL: folds have none */
 	int			n;
 	int			capacity;
+	int64		nskipped;		/* rows without a key */
 } FoldReceiver;
 
 static bool
@@ -272,17 +275,36 @@ receive_fold(TupleTableSlot *slot, DestReceiver *self)
 	FoldReceiver *receiver = (FoldReceiver *) self;
 	bool		isnull;
 	Datum		value = slot_getattr(slot, 1, &isnull);
+	double		label = 0;
+	bool		unlabelled = false;
 	MemoryContext old;
 
 	CHECK_FOR_INTERRUPTS();
 	if (isnull)
 		return true;
+	if (receiver->label != NULL)
+		label = DatumGetFloat8(slot_getattr(slot, 2, &unlabelled));
 	old = MemoryContextSwitchTo(receiver->context);
+	if (unlabelled)
+	{
+		GrState    *state = (GrState *) PG_DETOAST_DATUM(value);
+
+		gr_add_count(&receiver->nskipped, state->nrows);
+		gr_add_count(&receiver->nskipped, state->nskipped);
+		MemoryContextSwitchTo(old);
+		return true;
+	}
+	if (receiver->label != NULL && receiver->n == GR_FOLDS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are more than %d folds", GR_FOLDS_MAX)));
 	if (receiver->n == receiver->capacity)
 	{
 		receiver->capacity *= 2;
 		receiver->state = repalloc(receiver->state, receiver->capacity * sizeof(GrState *));
 	}
+	if (receiver->label != NULL)
+		receiver->label[receiver->n] = label;
 	receiver->state[receiver->n++] = (GrState *) PG_DETOAST_DATUM_COPY(value);
 	MemoryContextSwitchTo(old);
 	return true;
@@ -301,26 +323,31 @@ check_foldable(const GrIngest *ingest)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("folds cannot be made of a query with several arrays whose widths only its rows tell"),
 				 errhint("Concatenate its arrays.")));
-	if (ingest->clustered != NULL)
+	if (ingest->clustered != NULL && !ingest->columns->key)
 		gr_check_groupable(gr_cluster_type(ingest, 0), gr_cluster_name(ingest, 0));
 }
 
-GrState **
-gr_source_folds(GrIngest *ingest, int nfolds, int *n)
+/* labels: NULL where folds have none */
+static GrState **
+sum_folds(GrIngest *ingest, int nfolds, double *labels, int *n)
 {
+	GrIngest	keyless = gr_ingest_without_key(ingest);
 	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
 	NullableDatum values[3] = {
-		{.value = PointerGetDatum(gr_state_request_sums(ingest->shape, ingest->rules))},
-		{.value = gr_names_datum(ingest->columns)}, gr_widths_datum(ingest->arguments)
+		{.value = PointerGetDatum(gr_state_request_sums(keyless.shape, ingest->rules))},
+		{.value = gr_names_datum(keyless.columns)}, gr_widths_datum(keyless.arguments)
 	};
-	FoldReceiver receiver = {.base.pub.receiveSlot = receive_fold,.context = CurrentMemoryContext,.capacity = 16};
+	FoldReceiver receiver = {
+		.base.pub.receiveSlot = receive_fold,.context = CurrentMemoryContext,.capacity = 16,.label = labels
+	};
 	int			nfeatures = -1;
 
 	check_foldable(ingest);
 	receiver.state = palloc(receiver.capacity * sizeof(GrState *));
 	gr_run_plan(gr_plan_folds(ingest, nfolds, "gpu_ols_pass", 3, types, types[0]), gr_make_params(3, values, types),
 				&receiver.base, 0);
-	ingest->nrows = ingest->nskipped = 0;
+	ingest->nrows = 0;
+	ingest->nskipped = receiver.nskipped;
 	for (int k = 0; k < receiver.n; k++)
 	{
 		GrState    *state = receiver.state[k];
@@ -340,6 +367,38 @@ gr_source_folds(GrIngest *ingest, int nfolds, int *n)
 		receiver.state[k] = gr_state_settled(PointerGetDatum(receiver.state[k]), GR_STATS, ingest->names);
 	*n = receiver.n;
 	return receiver.state;
+}
+
+GrState **
+gr_source_folds(GrIngest *ingest, int nfolds, int *n)
+{
+	return sum_folds(ingest, nfolds, NULL, n);
+}
+
+GrState **
+gr_source_key_folds(GrIngest *ingest, int64 **labels, int *n)
+{
+	double	   *label = palloc(GR_FOLDS_MAX * sizeof(double));
+	GrState   **state = sum_folds(ingest, 0, label, n);
+
+	*labels = palloc(GR_FOLDS_MAX * sizeof(int64));
+	/* groups come in any order */
+	for (int k = 0; k < *n; k++)
+	{
+		GrState    *own = state[k];
+		int64		of_own = (int64) label[k];
+		int			at = k;
+
+		for (; at > 0 && (*labels)[at - 1] > of_own; at--)
+		{
+			(*labels)[at] = (*labels)[at - 1];
+			state[at] = state[at - 1];
+		}
+		(*labels)[at] = of_own;
+		state[at] = own;
+	}
+	pfree(label);
+	return state;
 }
 
 /*
@@ -421,7 +480,7 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 	large |= source->for_workers;
 	/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
 	options.cpu_limit = large ? 1 : limit;
-	options.spool = !ingest->repeatable || (large && !plan_passes(source, ingest));
+	options.spool = !ingest->repeatable || (large && (ingest->parted || !plan_passes(source, ingest)));
 	read_query(ingest, &options);
 	source->kind = GR_SOURCE_JOB;
 	source->job = ingest->job;
@@ -432,7 +491,7 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 		source->totals = source->job->totals;
 	if (!ingest->overflowed)
 		return;
-	if (plan_passes(source, ingest))
+	if (!ingest->parted && plan_passes(source, ingest))
 	{
 		GrIngest	keyless = gr_ingest_without_key(ingest);
 
@@ -594,6 +653,9 @@ gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
 			break;
 		case GR_SOURCE_QUERY:
 			pass_over_query(source, pass, sums);
+			break;
+		case GR_SOURCE_FOLDS:
+			gr_fold_pass(source->folds, source->left_out, pass, sums);
 			break;
 	}
 	source->npasses++;

@@ -10,6 +10,7 @@
 #include "compute/boot.h"
 #include "compute/compute.h"
 #include "compute/logreg.h"
+#include "rows/folds.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/state.h"
@@ -29,8 +30,9 @@ typedef enum GrRowSourceKind
 {
 	GR_SOURCE_JOB,				/* kept on a backend, or spooled */
 	GR_SOURCE_CHUNKS,			/* in memory */
-	GR_SOURCE_QUERY				/* read again for each pass, by gpu_logreg_pass, in parallel where the planner likes, or
+	GR_SOURCE_QUERY,			/* read again for each pass, by gpu_logreg_pass, in parallel where the planner likes, or
 								 * where a remote query has its rows */
+	GR_SOURCE_FOLDS				/* the parts of a cross-validation but one, or all of them */
 } GrRowSourceKind;
 
 typedef struct GrRowSource
@@ -41,6 +43,8 @@ typedef struct GrRowSource
 	bool		single;			/* the features are of type real: gradient ascent on a device may iterate in float4 */
 	GrJob	   *job;
 	const GrRowChunk *chunks;
+	GrFoldRows *folds;
+	int			left_out;		/* or GR_NO_FOLD */
 	const GrBasis *basis;		/* rows of chunks and of a query are changed by it for each pass; or NULL */
 
 	const GrIngest *clustered;	/* the query, where the fit wants the sums of clusters; or NULL */
@@ -82,6 +86,12 @@ extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
  * with gr_source_sum()
  */
 extern GrState **gr_source_folds(GrIngest *ingest, int nfolds, int *n);
+
+/*
+ * The same by the key, which is what rows are grouped by; labels: the folds', ascending. Rows without a key are
+ * skipped.
+ */
+extern GrState **gr_source_key_folds(GrIngest *ingest, int64 **labels, int *n);
 
 /*
  * Reads a query's rows, to where passes can be made over them:

@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "compute/backend.h"
+#include "compute/derive.h"
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
 #include "compute/remote.h"
@@ -438,6 +439,109 @@ gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *deriva
 		gr_job_fail(job, &err);
 	gr_job_release(job);
 	return NULL;
+}
+
+/*
+ * Parts
+ */
+
+/* Goes over the rows of a spool; part NULL: they are counted alone. */
+static void
+derive_spool(GrJob *from, const GrDerivation *derivation, GrJob *part, GrDeriveCounts *counts)
+{
+	GrError		err = {0};
+	GrDeriving *deriving = gr_deriving_begin(derivation, &err);
+	int64		capacity = part == NULL ? from->block_capacity : Min(part->block_capacity, from->block_capacity);
+	double	   *out = part == NULL ? palloc_extended(capacity * gr_row_nbytes(gr_derived_shape(derivation)),
+													 MCXT_ALLOC_HUGE) : part->block;
+
+	if (deriving == NULL)
+		gr_raise(&err);
+	PG_TRY();
+	{
+		gr_spool_rewind(&from->spool);
+		for (int64 left = from->nrows; left > 0;)
+		{
+			int64		n = Min(left, capacity);
+			int64		nout;
+
+			CHECK_FOR_INTERRUPTS();
+			gr_spool_read(&from->spool, from->block, n);
+			nout = gr_derive_rows(deriving, from->block, n, out, counts);
+			if (part != NULL && gr_has_totals(part->shape, part->rules))
+				gr_totals_add(&counts->totals, out, nout, part->shape, part->rules);
+			if (part != NULL && nout > 0)
+				gr_spool_write(&part->spool, out, nout);
+			left -= n;
+		}
+	}
+	PG_FINALLY();
+	{
+		gr_deriving_end(deriving);
+	}
+	PG_END_TRY();
+	if (part == NULL)
+		pfree(out);
+}
+
+static void
+check_derivable(GrJob *job)
+{
+	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
+	if (job->spool.file == NULL && job->ops->derive == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("rows on several devices cannot be parted"),
+				 errhint("Set gpureg.gpu_id to one of them.")));
+}
+
+GrJob *
+gr_job_part(GrJob *from, const GrDerivation *derivation, const char *const *names, int64 nrows_expected)
+{
+	GrJobOptions options = {
+		.kind = GR_SINK_KEEP,.shape = gr_derived_shape(derivation),.rules = from->rules,.names = names,
+		.nrows_estimate = (double) nrows_expected
+	};
+	GrSinkOptions sink = {
+		.kind = GR_SINK_KEEP,.shape = options.shape,.memory_limit = gr_on_cpu(&from->place) ? 0 : gr_device_limit(),
+		.expected_nbytes = (Size) nrows_expected * gr_row_nbytes(options.shape),.host = &gr_host
+	};
+	GrJob	   *job = gr_job_new(&options);
+	GrDeriveCounts counts = {0};
+	GrError		err = {0};
+
+	check_derivable(from);
+	job->derived = from->derived;
+	job->place = from->place;
+	job->place.holds_session = false;
+	job->ops = from->ops;
+	if (from->spool.file != NULL)
+	{
+		gr_spool_begin(&job->spool, job->shape);
+		allocate_blocks(job);
+		derive_spool(from, derivation, job, &counts);
+	}
+	else if (!from->ops->derive(from->sink, derivation, job->rules, &sink, &job->sink, &counts, &gr_host, &err))
+		gr_job_fail(job, &err);
+	else
+		job->ops->times(job->sink, &job->times);
+	job->nrows = counts.nrows;
+	job->totals = counts.totals;
+	return job;
+}
+
+void
+gr_job_count(GrJob *job, const GrDerivation *derivation, GrDeriveCounts *counts)
+{
+	GrSinkOptions sink = {.kind = GR_SINK_KEEP};
+	GrError		err = {0};
+
+	check_derivable(job);
+	memset(counts, 0, sizeof(*counts));
+	if (job->spool.file != NULL)
+		derive_spool(job, derivation, NULL, counts);
+	else if (!job->ops->derive(job->sink, derivation, job->rules, &sink, NULL, counts, &gr_host, &err))
+		gr_job_fail(job, &err);
 }
 
 GrJob *

@@ -155,6 +155,14 @@ extern void gr_job_store(GrJob *job, uint64 id);
 extern GrJob *gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *derivation, int64 nrows_max,
 							GrDeriveCounts *counts);
 
+/*
+ * KEEP: a job at the same place, of rows that are derived from another one's, which must stay until it is released; its
+ * sink may be ended before. names: of the derived ones; nrows_expected: of them. And: how many there would be; counts
+ * are set
+ */
+extern GrJob *gr_job_part(GrJob *from, const GrDerivation *derivation, const char *const *names, int64 nrows_expected);
+extern void gr_job_count(GrJob *job, const GrDerivation *derivation, GrDeriveCounts *counts);
+
 /* KEEP: a pass over them; adds to sums. */
 extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
 

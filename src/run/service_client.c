@@ -158,6 +158,44 @@ is_stillborn(const GrService *service)
 		TimestampDifferenceExceeds(service->started, GetCurrentTimestamp(), START_TIMEOUT_MS);
 }
 
+/*
+ * Is a service being started that may come to have the device with this number, as it is for the one with most free
+ * memory? Under the lock
+ */
+static bool
+may_become(GrControl *control, int gpu_id)
+{
+	for (int k = 0; k < GR_SERVICES && gpu_id >= 0; k++)
+	{
+		const GrService *service = &control->services[k];
+		uint32		state = service_state(service);
+
+		if (service->gpu_id == -1 && !is_stillborn(service) &&
+			(state == GR_SERVICE_STARTING || state == GR_SERVICE_OPENING))
+			return true;
+	}
+	return false;
+}
+
+/* A device has one service: where it isn't known yet whether one is this device's, that is waited for, 0.3 s or so. */
+static void
+await_numbers(GrControl *control, int gpu_id)
+{
+	TimestampTz started = GetCurrentTimestamp();
+	bool		waits;
+
+	do
+	{
+		LWLockAcquire(&control->lock, LW_SHARED);
+		waits = may_become(control, gpu_id);
+		LWLockRelease(&control->lock);
+		if (!waits)
+			return;
+		CHECK_FOR_INTERRUPTS();
+		nap();
+	} while (!TimestampDifferenceExceeds(started, GetCurrentTimestamp(), START_TIMEOUT_MS));
+}
+
 static bool
 register_worker(const GrControl *control, const GrService *service)
 {
@@ -296,6 +334,7 @@ gr_service_connect(int gpu_id, bool in_use, const char **reason)
 			return &c->client;
 	}
 	disconnect(c);
+	await_numbers(c->control, gpu_id);
 	service = get_service(c->control, gpu_id, reason);
 	return service != NULL && connect_to(c, service, reason) ? &c->client : NULL;
 }

@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #include "compute/boot_draw.h"
+#include "compute/dd.h"
 #include "compute/boot_fit.h"
 #include "compute/boot_interval.h"
 #include "rows/boot_clusters.h"
@@ -34,15 +35,27 @@ PG_FUNCTION_INFO_V1(gr_logreg_boot);
 PG_FUNCTION_INFO_V1(gr_ols_boot_replicates);
 PG_FUNCTION_INFO_V1(gr_logreg_boot_replicates);
 
-/* The arguments; the replicates' functions lack two of them. The last two are kept and rows. */
+/*
+ * The arguments; the replicates' functions lack two of them. The last two are kept and rows, behind which those of
+ * logistic regressions have the method.
+ */
 enum
 {
 	ARG_QUERY, ARG_REPS, ARG_KEY, ARG_SEED, ARG_INTERCEPT, ARG_FORMULA, ARG_WEIGHTS, ARG_CLUSTERS, ARG_CONF_LEVEL,
 	ARG_KIND
 };
 
-#define ARG_KEPT(fcinfo) ((fcinfo)->nargs - 2)
-#define ARG_ROWS(fcinfo) ((fcinfo)->nargs - 1)
+/* Are there conf_level and kind, and two or three more? */
+#define ARG_KEPT(fcinfo) ((fcinfo)->nargs >= ARG_KIND + 3 ? ARG_KIND + 1 : ARG_CONF_LEVEL)
+#define ARG_ROWS(fcinfo) (ARG_KEPT(fcinfo) + 1)
+#define ARG_METHOD(fcinfo) (ARG_KEPT(fcinfo) + 2)
+
+/*
+ * Newton's steps of a replicate: the last one is so long, in standard errors, of which the square is rounding error.
+ * One that takes more of them has no estimate.
+ */
+#define STEP_LAST 1e-7
+#define STEPS_MAX 25
 
 /* Sums of a pass, at most */
 #define SUMS_NBYTES ((Size) 32 << 20)
@@ -56,6 +69,7 @@ typedef struct Boot
 	uint64		seed;
 	int			reps;
 	bool		wants_acceleration;
+	bool		iterates;		/* replicates go on to their own estimates, beyond one step */
 
 	GrQueryFit	f;
 	GrModel		model;
@@ -103,6 +117,26 @@ read_key(FunctionCallInfo fcinfo, GrRoles *roles)
 }
 
 static void
+read_method(FunctionCallInfo fcinfo, Boot *boot)
+{
+	char	   *name;
+
+	if (fcinfo->nargs <= ARG_METHOD(fcinfo))
+		return;
+	if (PG_ARGISNULL(ARG_METHOD(fcinfo)))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("method must not be null")));
+	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_METHOD(fcinfo)));
+	boot->iterates = strcmp(name, "newton") == 0;
+	if (!boot->iterates && strcmp(name, "one-step") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown method \"%s\"", name),
+				 errhint("Methods of a bootstrap are one-step and newton.")));
+}
+
+static void
 read_arguments(FunctionCallInfo fcinfo, Boot *boot)
 {
 	check_nulls(fcinfo);
@@ -116,6 +150,7 @@ read_arguments(FunctionCallInfo fcinfo, Boot *boot)
 	boot->roles = gr_role_arguments(fcinfo, ARG_WEIGHTS, -1, -1);
 	gr_formula_argument(fcinfo, ARG_FORMULA, PG_GETARG_BOOL(ARG_INTERCEPT), &boot->roles);
 	read_key(fcinfo, &boot->roles);
+	read_method(fcinfo, boot);
 }
 
 static double
@@ -239,6 +274,136 @@ take_replicates(Boot *boot, const double *sums, int first, double *work)
 	}
 }
 
+/*
+ * Newton's steps of each replicate
+ */
+
+/* Replicates of a pass, on their way; n: nactive */
+typedef struct Iterating
+{
+	GrBootPass	pass;
+	double	   *steps;			/* nreps x n: where they are */
+	double	   *asked;			/* ... and a NaN at the beginning of those that are there */
+	bool	   *done;
+	bool	   *failed;
+	int			nleft;
+} Iterating;
+
+/* Takes what a pass gave for replicate r, which stands in it as number at. */
+static void
+take_step(Iterating *it, int r, const GrBootPass *pass, const double *sums, int at, double *work)
+{
+	int			n = it->pass.nactive;
+	const double *step = work + 2 * gr_nterms(pass->shape.nfeatures) + GR_BOOT_STEP(n);
+	double		square = 0;
+
+	if (!gr_boot_solve(pass, sums, at, work, work + 2 * gr_nterms(pass->shape.nfeatures)))
+		it->failed[r] = true;
+	for (int i = 0; i < n && !it->failed[r]; i++)
+	{
+		it->steps[(Size) r * n + i] += step[i];
+		square += step[i] * step[i];
+	}
+	it->failed[r] |= !isfinite(square);
+	it->done[r] = it->failed[r] || square <= STEP_LAST * STEP_LAST;
+	it->nleft -= it->done[r] ? 1 : 0;
+}
+
+/* One step of all that are left, in one pass over the rows */
+static void
+step_together(Boot *boot, Iterating *it, double *sums, double *work)
+{
+	int			n = it->pass.nactive;
+
+	memcpy(it->asked, it->steps, (Size) it->pass.nreps * n * sizeof(double));
+	for (int r = 0; r < it->pass.nreps; r++)
+		if (it->done[r])
+			it->asked[(Size) r * n] = NAN;
+	it->pass.steps = it->asked;
+	memset(sums, 0, gr_boot_nsums(&it->pass) * sizeof(double));
+	gr_source_boot(&boot->f.source, &boot->f.ingest, &it->pass, sums);
+	for (int r = 0; r < it->pass.nreps; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!it->done[r])
+			take_step(it, r, &it->pass, sums, r, work);
+	}
+}
+
+/* The same by a pass for each, about its own coefficients: what a device has */
+static void
+step_one_by_one(Boot *boot, Iterating *it, double *sums, double *work)
+{
+	int			n = it->pass.nactive;
+	int			t = gr_nterms(it->pass.shape.nfeatures);
+	double	   *beta = palloc(2 * t * sizeof(double));
+
+	for (int r = 0; r < it->pass.nreps; r++)
+	{
+		GrBootPass	one = it->pass;
+
+		if (it->done[r])
+			continue;
+		for (int j = 0; j < t; j++)
+		{
+			GrDD		sum = {it->pass.beta[j], it->pass.beta_lo[j]};
+
+			for (int i = 0; i < n; i++)
+				sum = gr_dd_add(sum, gr_two_prod(it->pass.factor[(Size) i * t + j], it->steps[(Size) r * n + i]));
+			beta[j] = sum.hi;
+			beta[t + j] = sum.lo;
+		}
+		one.beta = beta;
+		one.beta_lo = beta + t;
+		/* draws come by fours */
+		one.first = (it->pass.first + r) / 4 * 4;
+		one.nreps = 4;
+		memset(sums, 0, gr_boot_nsums(&one) * sizeof(double));
+		gr_source_boot(&boot->f.source, &boot->f.ingest, &one, sums);
+		take_step(it, r, &one, sums, (it->pass.first + r) % 4, work);
+	}
+	pfree(beta);
+}
+
+/* The estimates of a pass's replicates, from number `first` on */
+static void
+iterate_replicates(Boot *boot, double *sums, int first, double *work)
+{
+	const GrLogregFit *fit = boot->f.fit;
+	bool		together = boot->f.source.kind == GR_SOURCE_QUERY || gr_on_cpu(&boot->f.source.job->place);
+	int			n = boot->pass.nactive;
+	int			t = gr_nterms(boot->pass.shape.nfeatures);
+	int			nreps = boot->pass.nreps;
+	Iterating	it = {.pass = boot->pass,.nleft = nreps};
+
+	it.steps = palloc_extended((Size) nreps * n * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	it.asked = palloc_extended((Size) nreps * n * sizeof(double), MCXT_ALLOC_HUGE);
+	it.done = palloc0(nreps * sizeof(bool));
+	it.failed = palloc0(nreps * sizeof(bool));
+	for (int k = 0; k < STEPS_MAX && it.nleft > 0; k++)
+		(together ? step_together : step_one_by_one) (boot, &it, sums, work);
+	for (int r = 0; r < nreps; r++)
+	{
+		bool		found = it.done[r] && !it.failed[r];
+		double	   *delta = work;
+
+		CHECK_FOR_INTERRUPTS();
+		boot->singular[first + r] = !found;
+		boot->nsingular += found ? 0 : 1;
+		memset(delta, 0, t * sizeof(double));
+		for (int i = 0; i < n; i++)
+			for (int j = 0; j < t; j++)
+				delta[j] += it.steps[(Size) r * n + i] * boot->pass.factor[(Size) i * t + j];
+		gr_boot_to_model(fit, delta, delta + t);
+		for (int k = 0; k < fit->nterms; k++)
+			boot->coef[(Size) k * boot->reps + first + r] = found ? fit->coef[k] + delta[k] : NAN;
+	}
+	pfree(it.steps);
+	pfree(it.asked);
+	pfree(it.done);
+	pfree(it.failed);
+}
+
 static void
 make_replicates(Boot *boot)
 {
@@ -250,13 +415,20 @@ make_replicates(Boot *boot)
 	double	   *sums;
 
 	pass->nreps = step;
-	sums = palloc_extended(gr_boot_nsums(pass) * sizeof(double), MCXT_ALLOC_HUGE);
+	/* a pass for one replicate gives those of four */
+	sums = palloc_extended(Max(gr_boot_nsums(pass), GR_BOOT_HEAD + 4 * gr_boot_nproducts(pass->nactive)) *
+						   sizeof(double), MCXT_ALLOC_HUGE);
 	boot->coef = palloc_extended((Size) boot->reps * boot->f.fit->nterms * sizeof(double), MCXT_ALLOC_HUGE);
 	boot->singular = palloc(boot->reps * sizeof(bool));
 	for (int first = 0; first < boot->reps; first += step)
 	{
 		pass->first = first;
 		pass->nreps = Min(step, boot->reps - first);
+		if (boot->iterates)
+		{
+			iterate_replicates(boot, sums, first, work);
+			continue;
+		}
 		memset(sums, 0, gr_boot_nsums(pass) * sizeof(double));
 		gr_source_boot(&boot->f.source, &boot->f.ingest, pass, sums);
 		take_replicates(boot, sums, first, work);
@@ -318,6 +490,8 @@ run_boot(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
 		ereport(WARNING,
 				(errmsg_plural("%d of %d replicate is singular", "%d of %d replicates are singular", boot->reps,
 							   boot->nsingular, boot->reps),
+				 boot->iterates ? errdetail("Their rows do not determine all terms, or separate the response: such "
+											"replicates are left out.") :
 				 errdetail("Their rows do not determine all terms: such replicates are left out."),
 				 errhint("Terms that few rows tell of, such as rare levels, are better left out or joined.")));
 }

@@ -379,6 +379,8 @@ wald_statistic(const GrModel *model, const int *terms, int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the covariance matrix of the terms is singular"),
+				 model->vcov_type != NULL && strncmp(model->vcov_type, "CR", 2) == 0 ?
+				 errhint("Test fewer terms at a time: of clusters, fewer than there are of these.") :
 				 errhint("Test fewer terms at a time.")));
 	return block.quadratic;
 }

@@ -37,12 +37,8 @@ PG_FUNCTION_INFO_V1(gr_ols_model_final);
 PG_FUNCTION_INFO_V1(gr_ols_coef);
 PG_FUNCTION_INFO_V1(gr_ols_fit);
 
-/* Kept columns that are further from 0 than so many of their spreads are summed about their means. */
-#define FAR_SPREADS 4.0
-
-/* Of an EXACT pass's sums: those of (1, x, y), which are behind a row of ones */
-static void
-take_triangle(const double *sums, int nfeatures, double *hi, double *lo)
+void
+gr_ols_take_sums(const double *sums, int nfeatures, double *hi, double *lo)
 {
 	const double *from_hi = sums + GR_SUM_HEAD;
 	const double *from_lo = from_hi + gr_triangle(gr_norder(nfeatures) + 1);
@@ -56,6 +52,15 @@ take_triangle(const double *sums, int nfeatures, double *hi, double *lo)
 		}
 }
 
+GrPass
+gr_ols_pass_of(GrRowShape shape, GrRowRules rules, const double *zeros, const double *shift)
+{
+	return (GrPass) {
+		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY},.linear = true,
+		.beta = zeros,.shift = shift,.measure = GR_MEASURE_STEP,.counts = rules.weighting == GR_FREQUENCIES
+	};
+}
+
 /*
  * What gr_job_finish() gives, of rows that are kept: a pass tells it and, where a column wants a shift, another. The
  * response has none: passes know of none.
@@ -65,11 +70,8 @@ sum_kept(GrRowSource *source, double *hi, double *lo, double *shift)
 {
 	int			nfeatures = source->shape.nfeatures;
 	double	   *sums = palloc_extended(gr_pass_nsums(GR_PASS_EXACT, nfeatures) * sizeof(double), MCXT_ALLOC_HUGE);
-	GrPass		pass = {
-		.kind = GR_PASS_EXACT,.shape = source->shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY},.linear = true,
-		.beta = palloc0(gr_nterms(nfeatures) * sizeof(double)),.shift = shift,.measure = GR_MEASURE_STEP,
-		.counts = source->rules.weighting == GR_FREQUENCIES
-	};
+	GrPass		pass = gr_ols_pass_of(source->shape, source->rules, palloc0(gr_nterms(nfeatures) * sizeof(double)),
+									  shift);
 	GrError		err = {0};
 	int			column;
 
@@ -78,8 +80,8 @@ sum_kept(GrRowSource *source, double *hi, double *lo, double *shift)
 	{
 		gr_pass_clear(GR_PASS_EXACT, nfeatures, sums);
 		gr_source_pass(source, &pass, sums);
-		take_triangle(sums, nfeatures, hi, lo);
-	} while (source->npasses == 1 && gr_shift_by_sums(shift, hi, lo, nfeatures, FAR_SPREADS));
+		gr_ols_take_sums(sums, nfeatures, hi, lo);
+	} while (source->npasses == 1 && gr_shift_by_sums(shift, hi, lo, nfeatures, GR_FAR_SPREADS));
 	pfree(sums);
 	if (gr_gram_finite(hi, nfeatures, &column))
 		return;

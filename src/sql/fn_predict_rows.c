@@ -19,6 +19,9 @@
 #include "rows/design_values.h"
 #include "rows/kept_source.h"
 #include "run/args.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/report.h"
 #include "sql/feature_names.h"
 #include "sql/model.h"
 #include "sql/predict.h"
@@ -224,14 +227,15 @@ predict(const Prediction *p)
 	return gr_predict_mean(&p->model, eta, finite);
 }
 
-/* A row of the result for each kept row, in the order in which they lie there */
-static void
+/* A row of the result for each kept row, in the order in which they lie there; returns how many there are */
+static int64
 put_rows(ReturnSetInfo *rsinfo, Prediction *p, GrKeptReader *reader, int key)
 {
 	MemoryContext old = MemoryContextSwitchTo(p->row_context);
 	const double *row;
+	int64		n = 0;
 
-	while ((row = gr_kept_next(reader)) != NULL)
+	for (; (row = gr_kept_next(reader)) != NULL; n++)
 	{
 		Datum		values[2] = {0};
 		bool		nulls[2] = {key < 0 || isnan(row[Max(key, 0)]), !take_row(p, row)};
@@ -244,6 +248,7 @@ put_rows(ReturnSetInfo *rsinfo, Prediction *p, GrKeptReader *reader, int key)
 		MemoryContextReset(p->row_context);
 	}
 	MemoryContextSwitchTo(old);
+	return n;
 }
 
 static void
@@ -276,6 +281,10 @@ gr_predict_rows(PG_FUNCTION_ARGS)
 	Prediction	p = {.n = 0};
 	ErrorContextCallback context = {.callback = describe_kept,.previous = error_context_stack};
 	GrKeptReader *reader;
+	GrPlace		place = {0};
+	double		started = gr_now();
+	double		opened;
+	int64		n;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(ARG_MODEL) || PG_ARGISNULL(ARG_KEPT))
@@ -287,7 +296,10 @@ gr_predict_rows(PG_FUNCTION_ARGS)
 	p.set = gr_kept_reader_set(reader);
 	find_columns(&p);
 	p.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
-	put_rows((ReturnSetInfo *) fcinfo->resultinfo, &p, reader, find_key(fcinfo, p.set));
+	opened = gr_now();
+	n = put_rows((ReturnSetInfo *) fcinfo->resultinfo, &p, reader, find_key(fcinfo, p.set));
+	gr_place_on_cpu(&place, "rows come back from the device service that keeps them");
+	gr_record_pass("gpu_predict_rows", &place, n, p.model.nfeatures, 0, started, opened, gr_now());
 	error_context_stack = context.previous;
 	return (Datum) 0;
 }

@@ -69,6 +69,8 @@ vcov_named(const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown vcov \"%s\"", name),
+				 pg_strcasecmp(name, "CR3") == 0 || pg_strcasecmp(name, "CR3J") == 0 ?
+				 errhint("CR3 is made of a state of each cluster, by gpu_ols_cluster_agg.") :
 				 errhint("Covariances are iid, HC0, HC1, HC2, HC3 and, of clusters, CR0, CR1 and CR2.")));
 	return vcov;
 }

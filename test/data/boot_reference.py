@@ -3,12 +3,13 @@
 
     python3 test/data/boot_reference.py test/data
 
-writes boot_rows.csv, boot_fits.csv and boot_limits.csv there; the suite reads them, and needs neither Python nor
+writes boot_rows.csv, boot_fits.csv, boot_newton.csv and boot_limits.csv there; the suite reads them, and needs neither Python nor
 mpmath. To change a case, change it here, run this again with mpmath (1.2 or later), and commit the files. Two runs give
 the same bytes.
 
 boot_rows.csv: the rows of all cases, numbers from a generator of its own; boot_fits.csv: fit, replicate (0: the
-estimate), term, estimate (NULL: the replicate is singular); boot_limits.csv: fit, kind, term, std_error, bias,
+estimate), term, estimate (NULL: the replicate is singular); boot_newton.csv: the same of logistic replicates that are
+iterated to their own estimates (NULL: there is none, as Newton's steps don't end); boot_limits.csv: fit, kind, term, std_error, bias,
 conf_low, conf_high.
 
 How often a row stands in a replicate is made here from what src/compute/boot_draw.h says, with Python's integers: keys,
@@ -156,6 +157,22 @@ class Fit:
                          [c * s for c, s in zip(counts, residuals)])
             yield None if step is None else [b + d for b, d in zip(beta, step)]
 
+    def estimates(self, beta, n):
+        for r in range(n):
+            counts = [count(self.seed, k, r) for k in self.key]
+            at, step = beta, None
+            for _ in range(60):
+                weights, residuals = self.at(at)
+                step = solve(self.rows, [c * w for c, w in zip(counts, weights)],
+                             [c * s for c, s in zip(counts, residuals)])
+                if step is None or max(abs(d) for d in step) > 100:
+                    step = None
+                    break
+                at = [b + d for b, d in zip(at, step)]
+                if max(abs(d) for d in step) < mpf(10) ** -40:
+                    break
+            yield at if step is not None and max(abs(d) for d in step) < mpf(10) ** -40 else None
+
     def acceleration(self, beta):
         weights, residuals = self.at(beta)
         values = {}
@@ -240,7 +257,7 @@ def main(folder):
         Fit("logistic weights", terms, 12, key("name"), design("1", "x1", "x2"), number["z"], number["w"], True)]
     with open(os.path.join(folder, "boot_rows.csv"), "w", newline="", encoding="utf-8") as f:
         csv.writer(f, lineterminator="\n").writerows([COLUMNS] + data)
-    lines, ends = [], []
+    lines, ends, newton = [], [], []
     for fit in fits:
         beta = fit.estimate()
         limited = fit.name in ("by id", "by firm", "logistic", "logistic by firm")
@@ -248,6 +265,9 @@ def main(folder):
         for r, values in enumerate(replicates[:NREPS + 1]):
             for k, term in enumerate(fit.terms):
                 lines.append([fit.name, r, term, "" if values is None else mpmath.nstr(values[k], 25)])
+        for r, values in enumerate(fit.estimates(beta, NREPS) if fit.logistic else []):
+            for k, term in enumerate(fit.terms):
+                newton.append([fit.name, r + 1, term, "" if values is None else mpmath.nstr(values[k], 25)])
         if not limited:
             continue
         acceleration = fit.acceleration(beta)
@@ -257,6 +277,7 @@ def main(folder):
                 ends.append([fit.name, kind, term] + [mpmath.nstr(v, 25) for v in
                                                       limits(beta[k], values, kind, acceleration[k])])
     for name, head, rows in [("boot_fits.csv", ["fit", "replicate", "term", "estimate"], lines),
+                             ("boot_newton.csv", ["fit", "replicate", "term", "estimate"], newton),
                              ("boot_limits.csv", ["fit", "kind", "term", "std_error", "bias", "conf_low",
                                                   "conf_high"], ends)]:
         with open(os.path.join(folder, name), "w", newline="") as f:

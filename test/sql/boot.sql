@@ -104,6 +104,43 @@ SELECT bool_and(b.estimate = t.estimate OR abs(b.estimate / t.estimate - 1) < 1e
 FROM gpu_ols_boot('SELECT y, x1, x2, id FROM boot_rows', 10, 'id') b
 JOIN gpu_tidy(gpu_ols_fit('SELECT y, x1, x2 FROM boot_rows')) t USING (term);
 
+-- Logistic replicates iterated to their own estimates, of 80 digits too, or to none
+CREATE TABLE boot_newton (fit text, replicate int, term text, estimate numeric);
+\copy boot_newton FROM 'test/data/boot_newton.csv' WITH (FORMAT csv, HEADER)
+CREATE FUNCTION boot_newton_got(also_from text DEFAULT '')
+RETURNS TABLE (fit text, replicate int, term text, estimate float8) LANGUAGE sql AS $$
+    SELECT fit, b.* FROM boot_cases c, gpu_logreg_boot_replicates(c.query || also_from, 70, c.key, c.seed, c.intercept,
+        c.formula, c.weights, c.clusters, method => 'newton') b WHERE fit LIKE 'logistic%'
+$$;
+CREATE FUNCTION boot_newton_right(also_from text DEFAULT '', OUT n bigint, OUT lost bigint, OUT "right" boolean)
+LANGUAGE sql AS $$
+    SELECT count(*), count(*) - count(g.estimate),
+        bool_and(CASE WHEN w.estimate IS NULL THEN g.estimate IS NULL ELSE
+            abs(g.estimate::text::numeric - w.estimate) <= 1e-12 * std_error + 1e-15 * abs(w.estimate) END)
+    FROM boot_newton_got(also_from) g FULL JOIN boot_newton w USING (fit, replicate, term)
+    JOIN (SELECT fit, term, stddev(estimate) AS std_error FROM boot_fits GROUP BY fit, term) s USING (fit, term)
+$$;
+SET client_min_messages = error;
+SELECT 'memory' AS way, * FROM boot_newton_right();
+SET gpureg.device = cpu; SET gpureg.ring_size = '1MB'; SET jit = off; SET max_parallel_workers_per_gather = 0;
+SELECT 'file' AS way, * FROM boot_newton_right(', one_of_many()');
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SELECT 'pass, workers' AS way, * FROM boot_newton_right(', one_of_many()');
+RESET ALL;
+SET gpureg.debug_sinks = 3;
+SELECT 'sinks' AS way, * FROM boot_newton_right();
+RESET ALL;
+SELECT count(*) AS n, bool_and(b.std_error > 0 AND b.conf_low < b.conf_high) AS limits
+FROM gpu_logreg_boot('SELECT z, x1, x2, id FROM boot_rows', 40, 'id', method => 'newton') b;
+-- replicates that separate are singular
+SELECT count(*) AS n, count(estimate) BETWEEN 20 AND 180 AS some FROM gpu_logreg_boot_replicates(
+    'SELECT (i IN (3, 5, 6, 7, 8))::int AS z, i AS x, i FROM generate_series(1, 8) i', 100, 'i', 1, method => 'newton');
+SELECT * FROM gpu_logreg_boot('SELECT z, x1, x2, id FROM boot_rows', 40, 'id', method => 'two-step');
+SELECT * FROM gpu_logreg_boot('SELECT z, x1, x2, id FROM boot_rows', 40, 'id', method => NULL);
+DROP FUNCTION boot_newton_right, boot_newton_got;
+DROP TABLE boot_newton;
+
 -- Replicates are what they are by seed, number and key: not by the rows' order, nor by how many replicates there are
 CREATE FUNCTION boot_apart(a text, b text, a_reps int DEFAULT 40, b_reps int DEFAULT 40) RETURNS float8 LANGUAGE sql
 AS $$

@@ -348,8 +348,57 @@ for my $case (
 {
 	error_is($node, $case->[0], $case->[1], "bootstrap: $case->[2]");
 }
+
+#
+# Cross-validations
+#
+
+# What one of kept rows and one of the query differ by: coefficients and errors; whether all else is the same
+for my $case (
+	[ 'ols', q{key => 'i', seed => 3, formula => 'y ~ x1 + x2 * g'}, 'mse', 'NULL', 'true' ],
+	[ 'ols', q{fold => 'x2', formula => 'y ~ x1 + big', weights => 'w', l2 => 2}, 'mse', q{'x1 > 0'}, 'x1 > 0' ],
+	[ 'ols', q{fold => 'b', formula => 'y ~ poly(x1, 2) + x3'}, 'mse', 'NULL', 'true' ],
+	[ 'logreg', q{key => 'i', folds => 100, formula => 'won ~ x1 + x2'}, 'deviance', 'NULL', 'true' ],
+	[ 'logreg', q{key => 's', folds => 2, seed => 1, formula => 'won ~ x1 + g'}, 'deviance', q{'x2 <> 3'}, 'x2 <> 3' ],
+	[ 'logreg', q{fold => 'x2', formula => 'won ~ x1 + s', weights => 'w'}, 'deviance', 'NULL', 'true' ])
+{
+	my ($function, $options, $error, $rows_are, $where) = @$case;
+
+	is($node->safe_psql('postgres', "
+		SELECT max(difference(k.coef, q.coef)) < 1e-9, max(abs(k.$error / q.$error - 1)) < 1e-9, count(*) > 2,
+			bool_and((k.fold, k.n_train, k.n_test, k.terms) IS NOT DISTINCT FROM
+				(q.fold, q.n_train, q.n_test, q.terms))
+		FROM gpu_${function}_cv($options, kept => 'boot', rows => $rows_are) k
+		FULL JOIN gpu_${function}_cv(\$q\$SELECT $boot_columns FROM t WHERE $where\$q\$, $options) q
+			ON coalesce(k.fold, -9) = coalesce(q.fold, -9)"), 't|t|t|t', "cross-validation, $function, $options");
+}
+like($node->safe_psql('postgres', q{SELECT count(*) FROM gpu_logreg_cv(kept => 'boot', key => 'i', formula => 'won ~ x1');
+	SELECT function, device, reason, rows FROM gpu_last_run()}),
+	qr/^11\ngpu_logreg_cv\|cpu, device service\|the rows are kept there; 10 folds, \d+ passes over one each\|$rows$/,
+	'gpu_last_run of a cross-validation');
+# rows that are sent to a service are parted there
+like($node->safe_psql('postgres', q{SET gpureg.debug_service = on; SET gpureg.device = gpu;
+	SELECT max(abs(a.deviance / b.deviance - 1)) < 1e-14 FROM gpu_logreg_cv('SELECT won, x1, x2, i FROM t', key => 'i') a
+	JOIN gpu_logreg_cv(kept => 'boot', key => 'i', formula => 'won ~ x1 + x2') b USING (fold);
+	SELECT count(*) FROM gpu_logreg_cv('SELECT won, x1, x2, i FROM t', key => 'i');
+	SELECT device, reason FROM gpu_last_run()}),
+	qr/^t\n11\n.*device service\|.*; 10 folds, \d+ passes over one each$/, 'cross-validation in a service');
+sub cv { return "SELECT * FROM gpu_logreg_cv(kept => 'boot', formula => 'won ~ x2', $_[0])"; }
+for my $case (
+	[ cv(q{key => 'x1'}), '42804', 'keys that are no integers' ],
+	[ cv(q{fold => 'x1'}), '42804', 'folds that are no integers' ],
+	[ cv(q{fold => 'g'}), '42804', 'folds that are texts' ],
+	[ cv(q{fold => 'i'}), '54000', 'too many folds' ],
+	[ cv(q{key => 'i', fold => 'x2'}), '22023', 'a key and folds' ],
+	[ cv('folds => 5'), '22023', 'neither' ],
+	[ cv(q{fold => 'x2', rows => 'x2 = 3'}), '22023', 'one fold' ],
+	[ cv(q{key => 'i', rows => 'x2 > 99'}), 'P0002', 'a filter that leaves nothing' ],
+	[ cv(q{key => 'i', query => 'TABLE t'}), '22023', 'both a query and kept rows' ])
+{
+	error_is($node, $case->[0], $case->[1], "cross-validation: $case->[2]");
+}
 $node->safe_psql('postgres', q{SELECT gpu_forget('boot')});
-left($bytes, 'bootstraps');
+left($bytes, 'bootstraps and cross-validations');
 
 #
 # Predictions: those of the rows themselves, to the bit
