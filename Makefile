@@ -25,10 +25,10 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,scan_grouped.o scan_node.o scan_plan.o) \
 	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
 	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep_columns.o keep_pass.o keep.o) \
-	src/rows/kept_source.o \
+	src/rows/fold_rows.o src/rows/kept_source.o \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o model_summary.o) \
-	$(addprefix src/sql/,enet.o enet_cv.o fn_enet.o fn_enet_cv.o fn_enet_fit.o) \
+	$(addprefix src/sql/,enet.o enet_cv.o enet_rows.o enet_logit.o fn_enet.o fn_enet_cv.o fn_enet_fit.o fn_enet_fold.o) \
 	$(addprefix src/sql/,method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o fn_predict_rows.o fn_iv.o fn_select.o) \

@@ -491,6 +491,12 @@ gr_logit_path_go_to(GrLogitPath *path, double lambda, const GrHost *host, GrErro
 	path->lambda = lambda;
 	path->length = 0;
 	path->nsteps = 0;
+	/* nothing follows from where it ran off to */
+	if (!path->converged)
+	{
+		path->point.lambda = lambda;
+		return true;
+	}
 	return improve(path, host, err);
 }
 

@@ -50,7 +50,7 @@ typedef struct GrLogitPath
 	/* what there is at the lambda that was gone to */
 	GrPathPoint point;			/* rss and tss are the deviance and the null deviance */
 	double	   *coef;			/* the intercept, if there is one, and p */
-	bool		converged;
+	bool		converged;		/* false: what isn't penalised ran off, and no lambda can be gone to any more */
 	int			npasses;		/* of all lambdas */
 
 	/* what there is once the path has begun */

@@ -288,8 +288,8 @@ receive_fold(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-static void
-check_foldable(const GrIngest *ingest)
+void
+gr_check_foldable(const GrIngest *ingest)
 {
 	if (ingest->remote)
 		ereport(ERROR,
@@ -316,7 +316,7 @@ gr_source_folds(GrIngest *ingest, int nfolds, int *n)
 	FoldReceiver receiver = {.base.pub.receiveSlot = receive_fold,.context = CurrentMemoryContext,.capacity = 16};
 	int			nfeatures = -1;
 
-	check_foldable(ingest);
+	gr_check_foldable(ingest);
 	receiver.state = palloc(receiver.capacity * sizeof(GrState *));
 	gr_run_plan(gr_plan_folds(ingest, nfolds, "gpu_ols_pass", 3, types, types[0]), gr_make_params(3, values, types),
 				&receiver.base, 0);

@@ -83,6 +83,9 @@ extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
  */
 extern GrState **gr_source_folds(GrIngest *ingest, int nfolds, int *n);
 
+/* ERROR unless the query's rows can be put into folds. */
+extern void gr_check_foldable(const GrIngest *ingest);
+
 /*
  * Reads a query's rows, to where passes can be made over them:
  * - onto the device, where that is the choice and they fit;

@@ -157,8 +157,8 @@ score_fold(const GrFolds *folds, const GrFoldSums *others, const GrFoldSums *fol
 }
 
 /* cv.glmnet's mean and standard error: folds weigh what their rows do */
-static void
-summarise(const GrFolds *folds, GrFoldScores *scores)
+void
+gr_folds_summarise(GrFoldScores *scores, const double *weight, int nfolds)
 {
 	int			n = scores->n;
 
@@ -170,19 +170,19 @@ summarise(const GrFolds *folds, GrFoldScores *scores)
 		double		sum = 0;
 		double		square = 0;
 
-		for (int f = 0; f < folds->n; f++)
+		for (int f = 0; f < nfolds; f++)
 		{
-			total += folds->fold[f].hi[0];
-			sum += folds->fold[f].hi[0] * scores->error[(Size) f * n + k];
+			total += weight[f];
+			sum += weight[f] * scores->error[(Size) f * n + k];
 		}
-		for (int f = 0; f < folds->n; f++)
+		for (int f = 0; f < nfolds; f++)
 		{
 			double		away = scores->error[(Size) f * n + k] - sum / total;
 
-			square += folds->fold[f].hi[0] * away * away;
+			square += weight[f] * away * away;
 		}
 		scores->mean[k] = sum / total;
-		scores->std_error[k] = sqrt(square / total / (folds->n - 1));
+		scores->std_error[k] = sqrt(square / total / (nfolds - 1));
 	}
 	scores->least = 0;
 	for (int k = 1; k < n; k++)
@@ -194,19 +194,26 @@ summarise(const GrFolds *folds, GrFoldScores *scores)
 }
 
 void
+gr_folds_check(int n)
+{
+	if (n < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cross-validation needs two folds or more, got %d", n),
+				 errhint("Give one state for each fold, for instance of rows grouped by a number modulo 10.")));
+}
+
+void
 gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 {
 	int			p = folds->nfeatures;
 	GrFoldSums *rest = palloc((folds->n + 1) * sizeof(GrFoldSums));	/* of the folds from each on */
 	GrFoldSums	before;
 	GrFoldSums	others;
+	double	   *weight = palloc((folds->n + 1) * sizeof(double));
 	void	   *workspace;
 
-	if (folds->n < 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cross-validation needs two folds or more, got %d", folds->n),
-				 errhint("Give one state for each fold, for instance of rows grouped by a number modulo 10.")));
+	gr_folds_check(folds->n);
 	before = make_sums(p);
 	others = make_sums(p);
 	workspace = gr_enet_workspace(&folds->net, p);
@@ -222,6 +229,8 @@ gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 	fit_all(folds, &rest[0], workspace, scores);
 	scores->error = palloc_extended((Size) folds->n * scores->n * sizeof(double), MCXT_ALLOC_HUGE);
 	for (int f = 0; f < folds->n; f++)
+		weight[f] = folds->fold[f].hi[0];
+	for (int f = 0; f < folds->n; f++)
 	{
 		const GrFoldSums *from = f == 0 ? &rest[1] : &before;
 
@@ -234,7 +243,7 @@ gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 		else
 			merge_sums(&before, &folds->fold[f], p);
 	}
-	summarise(folds, scores);
+	gr_folds_summarise(scores, weight, folds->n);
 }
 
 void
