@@ -654,6 +654,14 @@ CREATE FUNCTION gpu_enet_fit(query text DEFAULT NULL, lambda float8 DEFAULT NULL
                              nlambda int DEFAULT 100, lambda_min_ratio float8 DEFAULT NULL,
                              lambdas float8[] DEFAULT NULL) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_enet_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_enet_cv(query text DEFAULT NULL, alpha float8 DEFAULT 1, folds int DEFAULT 10,
+                            fold text DEFAULT NULL, nlambda int DEFAULT 100, lambda float8[] DEFAULT NULL,
+                            lambda_min_ratio float8 DEFAULT NULL, penalty_factor float8[] DEFAULT NULL,
+                            positive "any" DEFAULT false, intercept boolean DEFAULT true,
+                            standardize boolean DEFAULT true, family text DEFAULT 'gaussian',
+                            formula text DEFAULT NULL, weights text DEFAULT NULL, frequencies text DEFAULT NULL,
+                            kept text DEFAULT NULL, rows text DEFAULT NULL) RETURNS gpu_enet_cv
+    AS 'MODULE_PATHNAME', 'gr_enet_query_cv' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 CREATE FUNCTION gpu_enet_path(query text DEFAULT NULL, alpha float8 DEFAULT 1, nlambda int DEFAULT 100,
                               lambda float8[] DEFAULT NULL, lambda_min_ratio float8 DEFAULT NULL,
                               penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
@@ -669,6 +677,9 @@ CREATE FUNCTION gpu_enet_fold(folds int, VARIADIC "any") RETURNS int
 COMMENT ON FUNCTION gpu_enet_fit(text, float8, float8, int, text, text, float8[], "any", boolean, boolean, text, text,
                                  text, text, text, text, int, float8, float8[])
     IS 'elastic net over a query or kept rows, at a penalty or at the one that cross-validation chooses: the model';
+COMMENT ON FUNCTION gpu_enet_cv(text, float8, int, text, int, float8[], float8, float8[], "any", boolean, boolean, text,
+                                text, text, text, text, text)
+    IS 'cross-validation of an elastic net over a query or kept rows';
 COMMENT ON FUNCTION gpu_enet_path(text, float8, int, float8[], float8, float8[], "any", boolean, boolean, text, text,
                                   text, text, text, text)
     IS 'elastic net over a query or kept rows: coefficients at each of a grid of penalties';

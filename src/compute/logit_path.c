@@ -510,10 +510,11 @@ gr_logit_path_grid(const GrLogitPath *path, double min_ratio, int *n, double *la
 }
 
 bool
-gr_logit_path_ends(const GrPathPoint *before, const GrPathPoint *point, int k, int n)
+gr_logit_path_ends(const GrLogitPath *path, const GrPathPoint *before, int k, int n)
 {
 	int			least = n < GR_PATH_LEAST_LAMBDAS ? n : GR_PATH_LEAST_LAMBDAS;
 
 	return k > 0 && k + 1 >= least &&
-		(point->dev_ratio - before->dev_ratio < LEAST_GAIN || point->dev_ratio > GR_PATH_MOST_EXPLAINED);
+		(path->point.dev_ratio - before->dev_ratio < (path->any_positive ? 0 : LEAST_GAIN) ||
+		 path->point.dev_ratio > GR_PATH_MOST_EXPLAINED);
 }

@@ -105,8 +105,11 @@ extern bool gr_logit_path_go_to(GrLogitPath *path, double lambda, const GrHost *
 /* glmnet's grid, once the path has begun: n lambdas; *n becomes 1 where the largest one is 0. */
 extern void gr_logit_path_grid(const GrLogitPath *path, double min_ratio, int *n, double *lambda);
 
-/* Does glmnet end a path of its own grid with this one, the k'th (from 0) of n? before: the point before it */
-extern bool gr_logit_path_ends(const GrPathPoint *before, const GrPathPoint *point, int k, int n);
+/*
+ * Does glmnet end a path of its own grid with this lambda, the k'th (from 0) of n? before: the point before it. As with
+ * gr_path_ends(), but that a gain is small in itself, not as a share of what is explained
+ */
+extern bool gr_logit_path_ends(const GrLogitPath *path, const GrPathPoint *before, int k, int n);
 
 #ifdef __cplusplus
 }

@@ -5,12 +5,24 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/typcache.h"
 
 #include "compute/gram_shift.h"
 #include "run/args.h"
 #include "run/raise.h"
 #include "sql/enet_cv.h"
+
+/* The fields of gpu_enet_cv, in the order of its definition */
+enum
+{
+	CV_LAMBDA, CV_MEAN, CV_STD_ERROR, CV_DF, CV_LAMBDA_MIN, CV_LAMBDA_1SE, CV_NFOLDS, CV_MODEL_MIN, CV_MODEL_1SE,
+	CV_NFIELDS
+};
 
 static GrFoldSums
 make_sums(int nfeatures)
@@ -200,7 +212,7 @@ gr_folds_check(int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cross-validation needs two folds or more, got %d", n),
-				 errhint("Give one state for each fold, for instance of rows grouped by a number modulo 10.")));
+				 errhint("Each fold needs rows, or a state of its own, for instance of a number modulo 10.")));
 }
 
 void
@@ -256,4 +268,42 @@ gr_folds_model(const GrFolds *folds, const GrFoldScores *scores, int k, GrModel 
 	gr_enet_model(model, &folds->net, &sums, &scores->point[k], scores->coef + (Size) k * count_terms(folds),
 				  folds->log_constant);
 	model->nskipped = folds->nskipped;
+}
+
+/*
+ * The result
+ */
+
+static Datum
+df_array(const GrFoldScores *scores)
+{
+	Datum	   *items = palloc(scores->n * sizeof(Datum));
+
+	for (int k = 0; k < scores->n; k++)
+		items[k] = Int32GetDatum(scores->point[k].df);
+	return PointerGetDatum(construct_array(items, scores->n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+Datum
+gr_folds_datum(FunctionCallInfo fcinfo, const GrFoldScores *scores, int nfolds, const GrModel *least,
+			   const GrModel *within)
+{
+	TupleDesc	tupdesc;
+	TupleDesc	row;
+	Datum		values[CV_NFIELDS];
+	bool		nulls[CV_NFIELDS] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != CV_NFIELDS)
+		elog(ERROR, "result type is not gpu_enet_cv");
+	row = lookup_rowtype_tupdesc_copy(TupleDescAttr(tupdesc, CV_MODEL_MIN)->atttypid, -1);
+	values[CV_LAMBDA] = gr_enet_array(scores->lambda, scores->n);
+	values[CV_MEAN] = gr_enet_array(scores->mean, scores->n);
+	values[CV_STD_ERROR] = gr_enet_array(scores->std_error, scores->n);
+	values[CV_DF] = df_array(scores);
+	values[CV_LAMBDA_MIN] = Float8GetDatum(scores->lambda[scores->least]);
+	values[CV_LAMBDA_1SE] = Float8GetDatum(scores->lambda[scores->within]);
+	values[CV_NFOLDS] = Int32GetDatum(nfolds);
+	values[CV_MODEL_MIN] = gr_model_row(row, least);
+	values[CV_MODEL_1SE] = gr_model_row(row, within);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }

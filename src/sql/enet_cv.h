@@ -72,4 +72,8 @@ extern void gr_folds_summarise(GrFoldScores *scores, const double *weight, int n
 /* The model over all rows at a lambda */
 extern void gr_folds_model(const GrFolds *folds, const GrFoldScores *scores, int k, GrModel *model);
 
+/* A gpu_enet_cv, which the function returns, of these models */
+extern Datum gr_folds_datum(FunctionCallInfo fcinfo, const GrFoldScores *scores, int nfolds, const GrModel *least,
+							const GrModel *within);
+
 #endif							/* GPUREG_ENET_CV_H */

@@ -37,18 +37,11 @@ make_passes(GrEnetLogit *logit)
 	}
 }
 
-/* Unpenalised features may separate the response, and then even the path's beginning is out of reach. */
-static bool
-check_converged(const GrLogitPath *path)
+static int
+detail_separation(const GrLogitPath *path)
 {
-	if (path->converged)
-		return true;
-	ereport(WARNING,
-			(errmsg("the elastic net did not converge at lambda = %g", path->point.lambda),
-			 path->point.dev_ratio > GR_PATH_MOST_EXPLAINED ?
-			 errdetail("The response is separated: estimates run off to infinity.") : 0,
-			 errhint("Give lambda a larger value.")));
-	return false;
+	return path->point.dev_ratio > GR_PATH_MOST_EXPLAINED ?
+		errdetail("The response is separated: estimates run off to infinity.") : 0;
 }
 
 void
@@ -65,7 +58,12 @@ gr_enet_logit_begin(GrEnetLogit *logit, const GrEnet *net, GrEnetRows *rows, int
 	make_passes(logit);
 	if (left_out < 0)
 		gr_enet_check_usable(logit->path.nusable, options.shape.nfeatures);
-	(void) check_converged(&logit->path);
+	logit->lost = !logit->path.converged;
+	if (logit->lost)
+		ereport(WARNING,
+				(errmsg("the elastic net did not converge without the features that are penalised"),
+				 detail_separation(&logit->path),
+				 errhint("Give all features a penalty factor above 0.")));
 }
 
 int64
@@ -105,10 +103,17 @@ gr_enet_logit_step(GrEnetLogit *logit, double lambda)
 	GrError		err = {0};
 
 	CHECK_FOR_INTERRUPTS();
+	if (logit->lost)
+		return false;
 	if (!gr_logit_path_go_to(&logit->path, lambda, &gr_host, &err))
 		gr_raise_columns(&err, logit->path.p, (const char *const *) logit->rows->ingest.names);
 	make_passes(logit);
-	return check_converged(&logit->path);
+	if (!logit->path.converged)
+		ereport(WARNING,
+				(errmsg("the elastic net did not converge at lambda = %g", lambda),
+				 detail_separation(&logit->path),
+				 errhint("Give lambda a larger value.")));
+	return logit->path.converged;
 }
 
 void
@@ -126,7 +131,7 @@ gr_enet_logit_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, GrEnetRows *row
 		const GrPathPoint *point = &logit.path.point;
 
 		gr_enet_put_point(rsinfo, point, logit.path.coef, logit.path.p + (net->intercept ? 1 : 0));
-		if (net->lambda == NULL && gr_logit_path_ends(&before, point, k, n))
+		if (net->lambda == NULL && gr_logit_path_ends(&logit.path, &before, k, n))
 			break;
 		before = *point;
 	}
@@ -156,7 +161,7 @@ fit_all(const GrEnet *net, GrEnetRows *rows, GrFoldScores *scores)
 			break;
 		scores->point[k] = logit.path.point;
 		memcpy(scores->coef + (Size) k * nterms, logit.path.coef, nterms * sizeof(double));
-		if (net->lambda == NULL && k > 0 && gr_logit_path_ends(&scores->point[k - 1], &scores->point[k], k, n))
+		if (net->lambda == NULL && k > 0 && gr_logit_path_ends(&logit.path, &scores->point[k - 1], k, n))
 		{
 			k++;
 			break;
@@ -165,7 +170,7 @@ fit_all(const GrEnet *net, GrEnetRows *rows, GrFoldScores *scores)
 	if (k == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("no lambda is large enough for an elastic net")));
+				 errmsg("an elastic net could not be fitted at any lambda")));
 	scores->n = k;
 }
 
@@ -192,6 +197,12 @@ weight_of(const GrRowSource *source)
 	return source->shape.weight ? source->totals.weights : (double) source->job->nrows;
 }
 
+static void
+describe_fold(void *arg)
+{
+	errcontext("cross-validation, without fold %d", *(int *) arg + 1);
+}
+
 /* A fold's errors under the path over the others, beyond whose end its last coefficients are those of all lambdas */
 static void
 score_fold(const GrEnet *net, GrEnetRows *rows, int fold, const GrFoldScores *scores, double *error)
@@ -200,9 +211,11 @@ score_fold(const GrEnet *net, GrEnetRows *rows, int fold, const GrFoldScores *sc
 	int			p = source->shape.nfeatures;
 	double	   *beta = palloc0(gr_nterms(p) * sizeof(double));
 	double	   *sums = palloc(gr_pass_nsums(GR_PASS_GRADIENT, p) * sizeof(double));
+	ErrorContextCallback context = {.callback = describe_fold,.arg = &fold,.previous = error_context_stack};
 	GrEnetLogit logit;
 	bool		goes_on = true;
 
+	error_context_stack = &context;
 	gr_enet_logit_begin(&logit, net, rows, fold);
 	for (int k = 0; k < scores->n; k++)
 	{
@@ -210,6 +223,7 @@ score_fold(const GrEnet *net, GrEnetRows *rows, int fold, const GrFoldScores *sc
 		memcpy(beta + (net->intercept ? 0 : 1), logit.path.coef, (p + (net->intercept ? 1 : 0)) * sizeof(double));
 		error[k] = deviance_of(source, beta, sums) / weight_of(source);
 	}
+	error_context_stack = context.previous;
 }
 
 void

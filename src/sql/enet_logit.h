@@ -20,16 +20,17 @@ typedef struct GrEnetLogit
 	const GrEnet *net;
 	GrEnetRows *rows;
 	int			left_out;		/* a source; -1: none */
+	bool		lost;			/* what isn't penalised runs off: no lambda can be gone to */
 	GrLogitPath path;
 } GrEnetLogit;
 
-/* Begins a path; ERROR where there is none. */
+/* Begins a path; ERROR where there is none, and a WARNING where it is lost. */
 extern void gr_enet_logit_begin(GrEnetLogit *logit, const GrEnet *net, GrEnetRows *rows, int left_out);
 
 /* The lambdas that are asked for, *n of them */
 extern double *gr_enet_logit_lambdas(const GrEnetLogit *logit, int *n);
 
-/* Goes to a lambda: logit->path has what there is. False, with a WARNING, if it can't be had, as estimates run off. */
+/* Goes to a lambda: logit->path has what there is. False, with a WARNING, if it can't be had, as estimates run off */
 extern bool gr_enet_logit_step(GrEnetLogit *logit, double lambda);
 
 /* Observations of all rows; known once the path has begun */

@@ -1,5 +1,5 @@
 /*
- * fn_enet_fit.c: elastic nets over a query or kept rows: gpu_enet_fit, gpu_enet_path.
+ * fn_enet_fit.c: elastic nets over a query or kept rows: gpu_enet_fit, gpu_enet_cv, gpu_enet_path.
  *
  * With a lambda the sums of all rows are enough for a linear regression; for a cross-validation those of each fold are.
  * A logistic regression makes passes over rows that are kept; see enet_rows.h and enet_logit.h.
@@ -23,6 +23,7 @@
 #include "sql/glm_fit.h"
 
 PG_FUNCTION_INFO_V1(gr_enet_fit);
+PG_FUNCTION_INFO_V1(gr_enet_query_cv);
 PG_FUNCTION_INFO_V1(gr_enet_query_path);
 
 /* gpu_enet_fit's */
@@ -40,55 +41,58 @@ enum
 	PATH_STANDARDIZE, PATH_FAMILY, PATH_FORMULA, PATH_WEIGHTS, PATH_FREQUENCIES, PATH_KEPT, PATH_ROWS
 };
 
-/* What gpu_enet_fit's arguments say beside the net */
-typedef struct Choice
+/* gpu_enet_cv's */
+enum
 {
+	CV_QUERY, CV_ALPHA, CV_FOLDS, CV_FOLD, CV_NLAMBDA, CV_LAMBDA, CV_MIN_RATIO, CV_PENALTY, CV_POSITIVE,
+	CV_INTERCEPT, CV_STANDARDIZE, CV_FAMILY, CV_FORMULA, CV_WEIGHTS, CV_FREQUENCIES, CV_KEPT, CV_ROWS
+};
+
+/* A cross-validation: what lambdas come to, and the models that are chosen */
+typedef struct Validation
+{
+	GrFoldScores scores;
 	int			nfolds;
-	bool		least;			/* the lambda of the least error, not the largest within a standard error */
-} Choice;
+	GrModel		least;			/* of the least error */
+	GrModel		within;			/* of the largest lambda within a standard error of that */
+} Validation;
 
 /*
  * Arguments
  */
 
-/* False if one is NULL that must not be */
+/* The lambda of the least error, not the largest within a standard error? */
 static bool
-read_choice(FunctionCallInfo fcinfo, Choice *choice)
+chooses_least(const char *name)
 {
-	char	   *name;
+	bool		least = strcmp(name, "min") == 0;
 
-	if (PG_ARGISNULL(FIT_FOLDS) || PG_ARGISNULL(FIT_CHOOSE))
-		return false;
-	choice->nfolds = PG_GETARG_INT32(FIT_FOLDS);
-	gr_check_nfolds(choice->nfolds);
-	name = text_to_cstring(PG_GETARG_TEXT_PP(FIT_CHOOSE));
-	choice->least = strcmp(name, "min") == 0;
-	if (!choice->least && strcmp(name, "1se") != 0)
+	if (!least && strcmp(name, "1se") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown choice \"%s\" of lambda", name),
 				 errhint("Use '1se' or 'min'.")));
-	return true;
+	return least;
 }
 
 /* The column that tells folds apart, if it is named */
 static void
-read_fold(FunctionCallInfo fcinfo, GrRoles *roles)
+read_fold(FunctionCallInfo fcinfo, int argument, GrRoles *roles)
 {
-	if (PG_ARGISNULL(FIT_FOLD))
+	if (PG_ARGISNULL(argument))
 		return;
 	roles->nclusters = 1;
-	roles->clusters[0] = text_to_cstring(PG_GETARG_TEXT_PP(FIT_FOLD));
+	roles->clusters[0] = text_to_cstring(PG_GETARG_TEXT_PP(argument));
 	roles->cluster_role = "fold";
 }
 
 /*
- * gpu_enet_fit
+ * Models
  */
 
-/* The model at one lambda */
+/* The model at one lambda, from sums */
 static void
-fit_at(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+fit_sums(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
 {
 	double		log_constant;
 	const char *device;
@@ -107,52 +111,95 @@ fit_at(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrMod
 	model->device = device;
 }
 
-/* The model that a cross-validation chooses */
 static void
-fit_best(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, const Choice *choice, GrModel *model)
+fit_logit(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+{
+	GrEnetRows	rows;
+	GrEnetLogit logit;
+
+	gr_enet_read(fcinfo, request, &rows);
+	net->intercept = rows.ingest.intercept;
+	gr_enet_logit_begin(&logit, net, &rows, -1);
+	(void) gr_enet_logit_step(&logit, net->lambda[0]);
+	gr_enet_logit_model(model, net, &rows, &logit.path.point, logit.path.coef);
+	model->converged = logit.path.converged;
+	model->device = gr_enet_release(request, &rows);
+}
+
+static void
+validate_sums(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
 {
 	const char *device;
 	GrIngest	ingest;
 	GrFolds    *folds = gr_enet_sum_folds(fcinfo, request, &ingest, &device);
-	GrFoldScores scores;
+	GrModel    *models[2] = {&v->least, &v->within};
 
 	net->intercept = ingest.intercept;
 	folds->net = *net;
-	gr_folds_validate(folds, &scores);
-	gr_folds_model(folds, &scores, choice->least ? scores.least : scores.within, model);
-	model->nskipped = ingest.nskipped;
-	model->design = ingest.design;
-	model->device = device;
+	gr_folds_validate(folds, &v->scores);
+	v->nfolds = folds->n;
+	for (int i = 0; i < 2; i++)
+	{
+		gr_folds_model(folds, &v->scores, i == 0 ? v->scores.least : v->scores.within, models[i]);
+		models[i]->nskipped = ingest.nskipped;
+		models[i]->design = ingest.design;
+		models[i]->device = device;
+	}
 }
 
-/* The same of a logistic regression */
 static void
-fit_logit(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, const Choice *choice, GrModel *model)
+validate_logit(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
 {
 	GrEnetRows	rows;
-	GrEnetLogit logit;
-	GrFoldScores scores;
+	GrModel    *models[2] = {&v->least, &v->within};
 
 	gr_enet_read(fcinfo, request, &rows);
 	net->intercept = rows.ingest.intercept;
-	if (request->nfolds == 0)
+	gr_enet_logit_validate(net, &rows, &v->scores);
+	v->nfolds = rows.n;
+	for (int i = 0; i < 2; i++)
 	{
-		gr_enet_logit_begin(&logit, net, &rows, -1);
-		(void) gr_enet_logit_step(&logit, net->lambda[0]);
-		gr_enet_logit_model(model, net, &rows, &logit.path.point, logit.path.coef);
-		model->converged = logit.path.converged;
-	}
-	else
-	{
-		int			k;
+		int			k = i == 0 ? v->scores.least : v->scores.within;
+		int			nterms = rows.source->shape.nfeatures + (net->intercept ? 1 : 0);
 
-		gr_enet_logit_validate(net, &rows, &scores);
-		k = choice->least ? scores.least : scores.within;
-		gr_enet_logit_model(model, net, &rows, &scores.point[k],
-							scores.coef + (Size) k * (rows.source->shape.nfeatures + (net->intercept ? 1 : 0)));
+		gr_enet_logit_model(models[i], net, &rows, &v->scores.point[k], v->scores.coef + (Size) k * nterms);
 	}
-	model->device = gr_enet_release(request, &rows);
+	v->least.device = v->within.device = gr_enet_release(request, &rows);
 }
+
+static void
+validate(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+{
+	ErrorContextCallback context;
+
+	if (request->rows.query != NULL)
+		gr_enter_query(&context, request->rows.query);
+	if (request->binomial)
+		validate_logit(fcinfo, request, net, v);
+	else
+		validate_sums(fcinfo, request, net, v);
+	if (request->rows.query != NULL)
+		gr_leave_query(&context);
+}
+
+static void
+fit_at(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+{
+	ErrorContextCallback context;
+
+	if (request->rows.query != NULL)
+		gr_enter_query(&context, request->rows.query);
+	if (request->binomial)
+		fit_logit(fcinfo, request, net, model);
+	else
+		fit_sums(fcinfo, request, net, model);
+	if (request->rows.query != NULL)
+		gr_leave_query(&context);
+}
+
+/*
+ * gpu_enet_fit
+ */
 
 /* Sets the one lambda, if there is one. */
 static void
@@ -181,31 +228,58 @@ gr_enet_fit(PG_FUNCTION_ARGS)
 		.penalty = FIT_PENALTY,.positive = FIT_POSITIVE,.intercept = FIT_INTERCEPT,.standardize = FIT_STANDARDIZE
 	};
 	GrEnetRequest request = {.function = "gpu_enet_fit",.started = gr_now()};
-	ErrorContextCallback context;
 	GrEnet		net;
-	Choice		choice;
+	Validation	v;
 	GrModel		model;
+	bool		least;
 
 	if (!gr_fit_arguments(fcinfo, FIT_QUERY, FIT_KEPT, FIT_ROWS, &request.rows) || PG_ARGISNULL(FIT_FAMILY) ||
-		!gr_enet_arguments(fcinfo, &places, &net) || !read_choice(fcinfo, &choice))
+		PG_ARGISNULL(FIT_FOLDS) || PG_ARGISNULL(FIT_CHOOSE) || !gr_enet_arguments(fcinfo, &places, &net))
 		PG_RETURN_NULL();
+	gr_check_nfolds(PG_GETARG_INT32(FIT_FOLDS));
+	least = chooses_least(text_to_cstring(PG_GETARG_TEXT_PP(FIT_CHOOSE)));
 	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(FIT_FAMILY)));
 	read_lambda(fcinfo, &net);
-	request.nfolds = PG_ARGISNULL(FIT_LAMBDA) ? choice.nfolds : 0;
 	request.roles = gr_role_arguments(fcinfo, FIT_WEIGHTS, FIT_FREQUENCIES, -1);
 	gr_formula_argument(fcinfo, FIT_FORMULA, net.intercept, &request.roles);
-	read_fold(fcinfo, &request.roles);
-	if (request.rows.query != NULL)
-		gr_enter_query(&context, request.rows.query);
-	if (request.binomial)
-		fit_logit(fcinfo, &request, &net, &choice, &model);
-	else if (request.nfolds == 0)
+	read_fold(fcinfo, FIT_FOLD, &request.roles);
+	if (!PG_ARGISNULL(FIT_LAMBDA))
+	{
 		fit_at(fcinfo, &request, &net, &model);
-	else
-		fit_best(fcinfo, &request, &net, &choice, &model);
-	if (request.rows.query != NULL)
-		gr_leave_query(&context);
-	return gr_model_datum(fcinfo, &model);
+		return gr_model_datum(fcinfo, &model);
+	}
+	request.nfolds = PG_GETARG_INT32(FIT_FOLDS);
+	validate(fcinfo, &request, &net, &v);
+	return gr_model_datum(fcinfo, least ? &v.least : &v.within);
+}
+
+/*
+ * gpu_enet_cv(query text, alpha float8, folds int, fold text, nlambda int, lambda float8[], lambda_min_ratio float8,
+ * penalty_factor float8[], positive "any", intercept boolean, standardize boolean, family text, formula text, weights
+ * text, frequencies text, kept text, rows text): NULL as above
+ */
+Datum
+gr_enet_query_cv(PG_FUNCTION_ARGS)
+{
+	static const GrEnetPlaces places = {
+		.alpha = CV_ALPHA,.nlambda = CV_NLAMBDA,.lambda = CV_LAMBDA,.min_ratio = CV_MIN_RATIO,
+		.penalty = CV_PENALTY,.positive = CV_POSITIVE,.intercept = CV_INTERCEPT,.standardize = CV_STANDARDIZE
+	};
+	GrEnetRequest request = {.function = "gpu_enet_cv",.started = gr_now()};
+	GrEnet		net;
+	Validation	v;
+
+	if (!gr_fit_arguments(fcinfo, CV_QUERY, CV_KEPT, CV_ROWS, &request.rows) || PG_ARGISNULL(CV_FAMILY) ||
+		PG_ARGISNULL(CV_FOLDS) || !gr_enet_arguments(fcinfo, &places, &net))
+		PG_RETURN_NULL();
+	request.nfolds = PG_GETARG_INT32(CV_FOLDS);
+	gr_check_nfolds(request.nfolds);
+	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(CV_FAMILY)));
+	request.roles = gr_role_arguments(fcinfo, CV_WEIGHTS, CV_FREQUENCIES, -1);
+	gr_formula_argument(fcinfo, CV_FORMULA, net.intercept, &request.roles);
+	read_fold(fcinfo, CV_FOLD, &request.roles);
+	validate(fcinfo, &request, &net, &v);
+	return gr_folds_datum(fcinfo, &v.scores, v.nfolds, &v.least, &v.within);
 }
 
 /*
