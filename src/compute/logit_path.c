@@ -17,6 +17,8 @@
 #define LEFT_MAX 1e-12
 /* Steps as short as rounding makes them end a lambda, whatever they leave. */
 #define LENGTH_ROUNDING 1e-13
+/* Of a set of features whose least pivot is above this share, a FAST pass tells the minimum to some 1e-13. */
+#define PIVOT_FAST 1e-3
 /* An objective that is higher by such a share isn't. */
 #define OBJECTIVE_ROUNDING 1e-12
 
@@ -178,6 +180,21 @@ add_response(GrLogitPath *path)
  * The quadratic's minimum
  */
 
+/* Of the active features: what is left of one, as a share of its square, that the others and the penalty don't have */
+static double
+least_pivot(const GrPath *net)
+{
+	double		least = 1;
+
+	for (int i = 0; i < net->factor.n; i++)
+	{
+		int			j = net->active[i];
+
+		least = fmin(least, net->factor.d.hi[i] / (net->diagonal.hi[j] + net->penalty2.hi[j]));
+	}
+	return least;
+}
+
 /*
  * At the present lambda, into solved. At an infinite one it is that of a lasso's largest lambda, which nothing that is
  * penalised has entered at, and the path's follows.
@@ -209,7 +226,9 @@ solve(GrLogitPath *path, const GrHost *host, GrError *err)
 	path->solved[0] = 0;
 	if (isinf(path->lambda))
 		path->largest = alpha == 1 || lambda == 0 ? lambda : nextafter(lambda / alpha, INFINITY);
-	return gr_path_step(&net, lambda, &point, path->solved + (path->options.net.intercept ? 0 : 1), err);
+	ok = gr_path_step(&net, lambda, &point, path->solved + (path->options.net.intercept ? 0 : 1), err);
+	path->pivot = ok ? least_pivot(&net) : 0;
+	return ok;
 }
 
 /* b'X'WX b / the sum of w, of a change of coefficients, or about the mean where the intercept is left out */
@@ -314,6 +333,7 @@ improve(GrLogitPath *path, const GrHost *host, GrError *err)
 	double		length;
 	double		size;
 	double		left;
+	bool		fast;
 
 	if (!solve(path, host, err))
 		return go_on_unsolved(path, err);
@@ -324,7 +344,8 @@ improve(GrLogitPath *path, const GrHost *host, GrError *err)
 	if (path->length > 0)
 		path->curvature = fmax(1, length / (path->length * path->length));
 	left = path->curvature * length * length;
-	if (!path->rounded && (left <= LEFT_MAX * size || length <= LENGTH_ROUNDING))
+	fast = path->pivot > PIVOT_FAST;
+	if ((fast || !path->rounded) && (left <= LEFT_MAX * size || length <= LENGTH_ROUNDING))
 	{
 		end_lambda(path, true);
 		return true;
@@ -338,7 +359,7 @@ improve(GrLogitPath *path, const GrHost *host, GrError *err)
 	memcpy(path->beta, path->solved, (size_t) (path->p + 1) * sizeof(double));
 	path->nhalvings = 0;
 	/* what the next step will leave says whether it is the last one */
-	ask(path, path->curvature * left * left > LEFT_MAX * size ? GR_PASS_FAST : GR_PASS_EXACT);
+	ask(path, fast || path->curvature * left * left > LEFT_MAX * size ? GR_PASS_FAST : GR_PASS_EXACT);
 	return true;
 }
 

@@ -15,7 +15,8 @@
  * objective is higher there. The last step isn't looked at: that leaves an error which is the square of its length, and
  * the step is that short. A lambda begins with the last one's quadratic, so that its first pass is near its minimum.
  *
- * The steps on the way are solved from FAST passes, and the last one of a lambda from an EXACT one.
+ * Steps are solved from FAST passes, and the last one of a lambda from an EXACT one where its features are so nearly
+ * collinear that float8 would leave too few digits.
  */
 #ifndef GPUREG_LOGIT_PATH_H
 #define GPUREG_LOGIT_PATH_H
@@ -80,6 +81,7 @@ typedef struct GrLogitPath
 	double		square;			/* of an EXACT pass, the last one: the sum of the working residuals' squares */
 	double		length;			/* of the last step at this lambda; 0: there was none */
 	double		curvature;		/* a step's length over the square of the one before */
+	double		pivot;			/* the least one of the features that were solved for; see least_pivot() */
 	int			nsteps;			/* passes at this lambda */
 	int			nhalvings;		/* of the step that is being looked at */
 	void	   *workspace;		/* gr_path_open()'s */

@@ -25,7 +25,7 @@
 
 /* The tolerances where sums are of float8 */
 #define ROUNDED_ALIAS_TOLERANCE 1e-11
-#define ROUNDED_GRADIENT 0x1p-40
+#define ROUNDED_GRADIENT 0x1p-46
 
 #define NVECTORS 13				/* of double-double, of p + 2 each */
 
