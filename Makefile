@@ -25,10 +25,11 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,scan_grouped.o scan_node.o scan_plan.o) \
 	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
 	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep_columns.o keep_pass.o keep.o) \
-	$(addprefix src/rows/,kept_source.o folds.o) \
+	$(addprefix src/rows/,fold_rows.o kept_source.o folds.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o model_summary.o) \
-	$(addprefix src/sql/,enet.o enet_cv.o fn_enet.o fn_enet_cv.o fn_enet_fit.o cv.o fn_cv.o cv_linear.o cv_logistic.o) \
+	$(addprefix src/sql/,enet.o enet_cv.o enet_rows.o enet_logit.o fn_enet.o fn_enet_cv.o fn_enet_fit.o fn_enet_fold.o) \
+	$(addprefix src/sql/,cv.o fn_cv.o cv_linear.o cv_logistic.o) \
 	$(addprefix src/sql/,method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o fn_predict_rows.o fn_iv.o fn_select.o) \
@@ -65,7 +66,7 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
 	remote_server.o sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
-	path.o path_active.o path_factor.o path_dd.o)
+	path.o path_active.o path_factor.o path_dd.o logit_path.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
 	rows_linear.o rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o \
@@ -88,8 +89,8 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
 	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
-	firth covariance covariance_errors boot cv enet iv select rolling states_clusters logreg logreg_fit logreg_step \
-	glm_step factors formula separation nist reference invariance projection project_rows feature_hash examples \
+	firth covariance covariance_errors boot cv enet enet_logit iv select rolling states_clusters logreg logreg_fit \
+	logreg_step glm_step factors formula separation nist reference invariance projection project_rows feature_hash examples \
 	rewrite errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
@@ -101,8 +102,8 @@ PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	sink_many_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test \
-	projection_test formula_test margins_test derive_test filter_test gram_subset_test path_test boot_test \
-	remote_test iv_test select_test sum_clusters_test wild_test)
+	projection_test formula_test margins_test derive_test filter_test gram_subset_test path_test logit_path_test \
+	boot_test remote_test iv_test select_test sum_clusters_test wild_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \

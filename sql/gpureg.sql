@@ -642,20 +642,47 @@ CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats, alpha float8, nlambda int,
     PARALLEL = SAFE
 );
 
--- Over a query, as gpu_ols_fit. Without lambda: the one that a cross-validation chooses, '1se' or 'min', of the folds
--- that the column named fold tells apart, or of so many that a row's values come to.
-CREATE FUNCTION gpu_enet_fit(query text, lambda float8 DEFAULT NULL, alpha float8 DEFAULT 1, folds int DEFAULT 10,
-                             fold text DEFAULT NULL, choose text DEFAULT '1se', penalty_factor float8[] DEFAULT NULL,
-                             positive "any" DEFAULT false, intercept boolean DEFAULT true,
-                             standardize boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL,
-                             frequencies text DEFAULT NULL) RETURNS gpu_model
+-- Over a query or kept rows, as gpu_ols_fit and gpu_logreg_fit. Without lambda: the one that a cross-validation
+-- chooses, '1se' or 'min', of the folds that the column named fold tells apart, or of so many that a row's values come
+-- to. family: 'gaussian' or 'binomial'
+CREATE FUNCTION gpu_enet_fit(query text DEFAULT NULL, lambda float8 DEFAULT NULL, alpha float8 DEFAULT 1,
+                             folds int DEFAULT 10, fold text DEFAULT NULL, choose text DEFAULT '1se',
+                             penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                             intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                             formula text DEFAULT NULL, weights text DEFAULT NULL, frequencies text DEFAULT NULL,
+                             family text DEFAULT 'gaussian', kept text DEFAULT NULL, rows text DEFAULT NULL,
+                             nlambda int DEFAULT 100, lambda_min_ratio float8 DEFAULT NULL,
+                             lambdas float8[] DEFAULT NULL) RETURNS gpu_model
     AS 'MODULE_PATHNAME', 'gr_enet_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_enet_cv(query text DEFAULT NULL, alpha float8 DEFAULT 1, folds int DEFAULT 10,
+                            fold text DEFAULT NULL, nlambda int DEFAULT 100, lambda float8[] DEFAULT NULL,
+                            lambda_min_ratio float8 DEFAULT NULL, penalty_factor float8[] DEFAULT NULL,
+                            positive "any" DEFAULT false, intercept boolean DEFAULT true,
+                            standardize boolean DEFAULT true, family text DEFAULT 'gaussian',
+                            formula text DEFAULT NULL, weights text DEFAULT NULL, frequencies text DEFAULT NULL,
+                            kept text DEFAULT NULL, rows text DEFAULT NULL) RETURNS gpu_enet_cv
+    AS 'MODULE_PATHNAME', 'gr_enet_query_cv' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_enet_path(query text DEFAULT NULL, alpha float8 DEFAULT 1, nlambda int DEFAULT 100,
+                              lambda float8[] DEFAULT NULL, lambda_min_ratio float8 DEFAULT NULL,
+                              penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                              intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                              family text DEFAULT 'gaussian', formula text DEFAULT NULL, weights text DEFAULT NULL,
+                              frequencies text DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (lambda float8, df int, dev_ratio float8, coef float8[])
+    AS 'MODULE_PATHNAME', 'gr_enet_query_path' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100;
+-- stable: the label of an enum can be renamed
 CREATE FUNCTION gpu_enet_fold(folds int, VARIADIC "any") RETURNS int
-    AS 'MODULE_PATHNAME', 'gr_enet_fold' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'gr_enet_fold' LANGUAGE C STABLE PARALLEL SAFE;
 
 COMMENT ON FUNCTION gpu_enet_fit(text, float8, float8, int, text, text, float8[], "any", boolean, boolean, text, text,
-                                 text)
-    IS 'elastic net over a query, at a penalty or at the one that cross-validation chooses: the model';
+                                 text, text, text, text, int, float8, float8[])
+    IS 'elastic net over a query or kept rows, at a penalty or at the one that cross-validation chooses: the model';
+COMMENT ON FUNCTION gpu_enet_cv(text, float8, int, text, int, float8[], float8, float8[], "any", boolean, boolean, text,
+                                text, text, text, text, text)
+    IS 'cross-validation of an elastic net over a query or kept rows';
+COMMENT ON FUNCTION gpu_enet_path(text, float8, int, float8[], float8, float8[], "any", boolean, boolean, text, text,
+                                  text, text, text, text)
+    IS 'elastic net over a query or kept rows: coefficients at each of a grid of penalties';
 COMMENT ON FUNCTION gpu_enet_fold(int, "any") IS 'one of so many numbers from 0 on, the same for the same values';
 COMMENT ON TYPE gpu_enet_cv IS 'cross-validation of an elastic net';
 COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats) IS 'aggregate transition function';

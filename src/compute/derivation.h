@@ -31,10 +31,16 @@ typedef enum GrFilterOp
 	GR_FILTER_FALSE,
 	GR_FILTER_AND,				/* of the two at the top */
 	GR_FILTER_OR,
-	GR_FILTER_NOT
+	GR_FILTER_NOT,
+	/* of the row's first so many columns, which column says: is what they come to the fold that value says? */
+	GR_FILTER_FOLD
 } GrFilterOp;
 
-#define GR_NFILTER_OPS 13
+#define GR_NFILTER_OPS 14
+
+/* Fold k of n, k < n <= GR_FILTER_FOLDS_MAX, as a step's value */
+#define GR_FILTER_FOLDS_MAX 65535
+#define GR_FOLD_VALUE(k, n) ((double) (k) * (GR_FILTER_FOLDS_MAX + 1) + (n))
 
 typedef struct GrFilterStep
 {

@@ -19,11 +19,25 @@ step_has_column(int32_t op)
 	return op <= GR_FILTER_IS_NOT_NULL;
 }
 
+/* Of the first columns, and of a fold among so many */
+static bool
+fold_step_valid(const GrFilterStep *step, int ncolumns)
+{
+	double		n = GR_FILTER_FOLDS_MAX + 1.0;
+	double		fold = floor(step->value / n);
+	double		nfolds = step->value - fold * n;
+
+	return step->column >= 1 && step->column <= ncolumns && step->value >= 0 && step->value < n * n &&
+		nfolds == floor(nfolds) && fold < nfolds;
+}
+
 static bool
 step_valid(const GrFilterStep *step, int ncolumns)
 {
 	if (step->op < 0 || step->op >= GR_NFILTER_OPS || !isfinite(step->value))
 		return false;
+	if (step->op == GR_FILTER_FOLD)
+		return fold_step_valid(step, ncolumns);
 	if (step->op > GR_FILTER_GE && step->value != 0.0)
 		return false;
 	return step_has_column(step->op) ? step->column >= 0 && step->column < ncolumns : step->column == 0;
@@ -73,7 +87,7 @@ is_integer_within(double value, double least, double most)
 
 /* The factors of a fold */
 static bool
-fold_valid(const GrDeriveFactor *factor)
+fold_number_valid(const GrDeriveFactor *factor)
 {
 	for (int k = 0; k < GR_FOLD_NFACTORS; k++)
 		if (factor[k].column != factor[0].column || factor[k].power != 1)
@@ -91,7 +105,7 @@ number_valid(const GrDerivedNumber *number, const GrDerivation *d, int32_t first
 		number->kind > GR_DERIVED_FOLD || number->nfactors > d->nfactors - first)
 		return false;
 	if (number->kind == GR_DERIVED_FOLD)
-		return number->nfactors == GR_FOLD_NFACTORS && fold_valid(factor);
+		return number->nfactors == GR_FOLD_NFACTORS && fold_number_valid(factor);
 	return number->kind != GR_DERIVED_COLUMN ||
 		(number->nfactors == 1 && factor->power == 1 && factor->value == 0.0);
 }
@@ -410,6 +424,17 @@ test_block(const GrFilterStep *step, const double *rows, int n, int stride)
 	return (BlockTruths) {is & ~nulls, ~is & ~nulls};
 }
 
+/* Of a step that asks for a fold, which has no NULL */
+static BlockTruths
+fold_block(const GrFilterStep *step, const double *rows, int n, int stride)
+{
+	uint64_t	is = 0;
+
+	for (int r = 0; r < n; r++)
+		is |= (uint64_t) gr_is_fold(step, rows + (int64_t) r * stride) << r;
+	return (BlockTruths) {is, ~is};
+}
+
 /* Which of up to BLOCK rows the filter is true of, a bit each */
 static uint64_t
 filter_block(const GrDerivation *d, const double *rows, int n)
@@ -441,6 +466,9 @@ filter_block(const GrDerivation *d, const double *rows, int n)
 				break;
 			case GR_FILTER_FALSE:
 				stack[++top] = (BlockTruths) {0, all};
+				break;
+			case GR_FILTER_FOLD:
+				stack[++top] = fold_block(&steps[k], rows, n, d->ncolumns);
 				break;
 			default:
 				stack[++top] = test_block(&steps[k], rows, n, d->ncolumns);

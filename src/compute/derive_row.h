@@ -4,6 +4,8 @@
 #ifndef GPUREG_DERIVE_ROW_H
 #define GPUREG_DERIVE_ROW_H
 
+#include <string.h>
+
 #include "compute/dd.h"
 #include "compute/derivation.h"
 #include "compute/fold_draw.h"
@@ -85,6 +87,40 @@ gr_filter_compare(int32_t op, double x, double value)
 	}
 }
 
+/*
+ * What columns come to: Stafford's mixing of 64 bits (SplitMix64's), of each number's bits and what those before it
+ * came to. 0 and -0 are the same, and all NULLs.
+ */
+GR_HD uint64_t
+gr_row_hash(const double *row, int ncolumns)
+{
+	uint64_t	hash = 0;
+
+	for (int k = 0; k < ncolumns; k++)
+	{
+		double		x = row[k] + 0.0;
+		uint64_t	bits = UINT64_C(0x7ff8000000000000);
+
+		if (x == x)
+			memcpy(&bits, &x, sizeof(bits));
+		hash = (hash ^ bits) + UINT64_C(0x9e3779b97f4a7c15);
+		hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+		hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+		hash ^= hash >> 31;
+	}
+	return hash;
+}
+
+/* Is it so of the row? */
+GR_HD bool
+gr_is_fold(const GrFilterStep *step, const double *row)
+{
+	uint64_t	value = (uint64_t) step->value;
+	uint64_t	n = value % (GR_FILTER_FOLDS_MAX + 1);
+
+	return gr_row_hash(row, step->column) % n == value / (GR_FILTER_FOLDS_MAX + 1);
+}
+
 /* The truth values on the stack, of which the lowest bits are the top: those that are true, and those that are false */
 typedef struct GrTruths
 {
@@ -122,6 +158,9 @@ gr_filter_step(GrTruths truths, const GrFilterStep *step, const double *row)
 		case GR_FILTER_TRUE:
 		case GR_FILTER_FALSE:
 			return gr_filter_push(truths, step->op == GR_FILTER_TRUE, step->op == GR_FILTER_FALSE);
+		case GR_FILTER_FOLD:
+			is = gr_is_fold(step, row);
+			return gr_filter_push(truths, is, !is);
 		case GR_FILTER_IS_NULL:
 		case GR_FILTER_IS_NOT_NULL:
 			x = row[step->column];

@@ -20,6 +20,13 @@
 /* of the largest lambda: below, the next one is gone to at once */
 #define LEAST_BETWEEN 1e-6
 
+/* Gradients are right to this share of a feature's length and that of what the response is made of. */
+#define GRADIENT_ROUNDING 0x1p-84
+
+/* The tolerances where sums are of float8 */
+#define ROUNDED_ALIAS_TOLERANCE 1e-11
+#define ROUNDED_GRADIENT 0x1p-46
+
 #define NVECTORS 13				/* of double-double, of p + 2 each */
 
 static GrDD
@@ -127,9 +134,8 @@ take_sums(GrPath *path, const double *hi, const double *lo, const double *shift,
 	return gr_fail(err, GR_CANCELED, 0, "elastic net");
 }
 
-/* Of column k, the response being the last: its sum of squares about its mean; 0 if that is rounding */
-static GrDD
-spread_of(const double *hi, const double *lo, const double *shift, int k, GrDD total)
+GrDD
+gr_path_spread(const double *hi, const double *lo, const double *shift, int k, GrDD total)
 {
 	int64_t		row = gr_triangle(k + 1);
 	int64_t		own = row + k + 1;
@@ -170,18 +176,29 @@ scale_column(GrPath *path, int k, GrError *err)
 	return true;
 }
 
+/* The standard deviation of column k, scaled as it is; 0 of one that doesn't vary */
+static GrDD
+deviation_of(const GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift,
+			 int k)
+{
+	GrDD		spread;
+
+	if (options->deviation != NULL)
+		return gr_dd((k < path->p ? options->deviation[k] : 1) * path->scale[k]);
+	spread = gr_path_spread(hi, lo, shift, k, path->total);
+	return square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, path->scale[k]), path->scale[k]), path->total));
+}
+
 /* The penalties at a lambda of 1: pf N s_j, and pf N s_j^2 / s_y */
 static void
 set_units(GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift)
 {
 	int			p = path->p;
 	GrDD		sum = gr_dd(0);
-	GrDD		n = path->total;
-	GrDD		spread = spread_of(hi, lo, shift, p, n);
-	GrDD		response_sd = square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, path->scale[p]), path->scale[p]),
-												n));
+	GrDD		n = options->deviation == NULL ? path->total : gr_dd(options->total);
+	GrDD		response_sd = deviation_of(path, options, hi, lo, shift, p);
 
-	path->response_varies = spread.hi > 0;
+	path->response_varies = response_sd.hi > 0;
 	for (int j = 0; j < p; j++)
 	{
 		double		factor = options->penalty == NULL ? 1 : options->penalty[j];
@@ -191,27 +208,19 @@ set_units(GrPath *path, const GrPathOptions *options, const double *hi, const do
 	for (int j = 0; j < p; j++)
 	{
 		double		factor = options->penalty == NULL ? 1 : options->penalty[j];
-		GrDD		sd = gr_dd(path->scale[j]);
+		GrDD		deviation = deviation_of(path, options, hi, lo, shift, j);
+		GrDD		own = options->standardize ? deviation : gr_dd(path->scale[j]);
+		GrDD		unit = gr_dd_mul(own, gr_dd_div(gr_dd_mul_d(n, isinf(factor) ? 1 : factor),
+													gr_dd_div(sum, gr_dd(p))));
 
-		spread = spread_of(hi, lo, shift, j, n);
-		path->usable[j] = spread.hi > 0 && !isinf(factor);
+		path->usable[j] = deviation.hi > 0 && !isinf(factor);
 		path->nusable += path->usable[j];
 		path->positive[j] = options->positive != NULL && options->positive[j];
 		path->any_positive |= path->positive[j];
-		if (options->standardize)
-			sd = square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, sd.hi), sd.hi), n));
-		sd = gr_dd_mul(sd, gr_dd_div(gr_dd_mul_d(n, isinf(factor) ? 1 : factor), gr_dd_div(sum, gr_dd(p))));
-		gr_dd_set(path->unit1, j, sd);
-		/* sd has pf N in it */
+		gr_dd_set(path->unit1, j, unit);
 		gr_dd_set(path->unit2, j, gr_dd(0));
-		if (path->response_varies && sd.hi > 0)
-		{
-			GrDD		own = options->standardize ?
-				square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, path->scale[j]), path->scale[j]), n)) :
-				gr_dd(path->scale[j]);
-
-			gr_dd_set(path->unit2, j, gr_dd_div(gr_dd_mul(sd, own), response_sd));
-		}
+		if (path->response_varies && unit.hi > 0)
+			gr_dd_set(path->unit2, j, gr_dd_div(gr_dd_mul(unit, own), response_sd));
 	}
 }
 
@@ -240,6 +249,8 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 	path->poll.host = host;
 	path->total = (GrDD) {hi[0], lo[0]};
 	path->lambda = INFINITY;
+	path->alias_tolerance = options->rounded ? ROUNDED_ALIAS_TOLERANCE : GR_ALIAS_TOLERANCE;
+	path->gradient_rounding = options->rounded ? ROUNDED_GRADIENT : GRADIENT_ROUNDING;
 	(void) lay_out(path, p, path->intercept, (char *) (((uintptr_t) workspace + 63) / 64 * 64));
 	if (!(path->total.hi > 0) || !isfinite(path->total.hi))
 		return gr_fail(err, GR_OUT_OF_RANGE, p, "%s", "");
@@ -284,7 +295,7 @@ factor_again(GrPath *path, GrError *err)
 			gr_dd_set(path->step, i, (GrDD) {row_hi[path->active[i]], row_lo[path->active[i]]});
 		if (gr_factor_append(&path->factor, path->step,
 							 gr_dd_add(gr_dd_get(path->diagonal, j), gr_dd_get(path->penalty2, j)),
-							 GR_ALIAS_TOLERANCE, path->work))
+							 path->alias_tolerance, path->work))
 		{
 			path->active[m] = j;
 			path->place[j] = m;
@@ -302,8 +313,8 @@ factor_again(GrPath *path, GrError *err)
 }
 
 /* lambda: scaled */
-static bool
-go_to(GrPath *path, double lambda, GrError *err)
+static void
+set_penalties(GrPath *path, double lambda)
 {
 	GrDDConstVector unit1 = {path->unit1.hi, path->unit1.lo};
 	GrDDConstVector unit2 = {path->unit2.hi, path->unit2.lo};
@@ -311,12 +322,32 @@ go_to(GrPath *path, double lambda, GrError *err)
 	path->lambda = lambda;
 	gr_path_multiply(path->penalty1, unit1, gr_two_prod(lambda, path->alpha), path->p);
 	if (path->alpha < 1)
-	{
 		gr_path_multiply(path->penalty2, unit2, gr_dd_mul_d(gr_two_sum(1, -path->alpha), lambda), path->p);
-		if (!factor_again(path, err))
-			return false;
-	}
+}
+
+static bool
+go_to(GrPath *path, double lambda, GrError *err)
+{
+	bool		same = path->lambda == lambda;
+
+	set_penalties(path, lambda);
+	if (path->alpha < 1 && !same && !factor_again(path, err))
+		return false;
 	return gr_path_minimise(path, err);
+}
+
+bool
+gr_path_resume(GrPath *path, double lambda, const double *coef, GrError *err)
+{
+	int			p = path->p;
+
+	/* at infinity the penalties are as the path was opened */
+	if (!isinf(lambda))
+		set_penalties(path, lambda * path->scale[p]);
+	/* of no use before the first step */
+	for (int j = 0; j < p; j++)
+		path->residual.hi[j] = coef[j] * path->scale[p] / path->scale[j];
+	return gr_path_begin_at(path, path->residual.hi, err);
 }
 
 /* The least lambda, scaled, without a nonzero coefficient that is penalised; that of an alpha below the least one */

@@ -47,6 +47,13 @@ typedef struct GrPathOptions
 	bool		standardize;
 	const double *penalty;		/* p factors >= 0, not all 0 or infinite; NULL: 1 each */
 	const bool *positive;		/* p: which coefficients must not be negative; NULL: none */
+	/*
+	 * Of sums that are weighted by a step of another model's fit: the features' s_j, 0 of one that doesn't vary, and N.
+	 * s_y is 1 then. NULL: as the sums have them
+	 */
+	const double *deviation;
+	double		total;
+	bool		rounded;		/* they are of float8 alone: what is collinear, or a minimum, is told to some 1e-11 */
 } GrPathOptions;
 
 /* What there is at a lambda */
@@ -83,6 +90,8 @@ typedef struct GrPath
 	const double *shift;		/* of those sums */
 	GrDD		total;			/* N */
 	double	   *scale;			/* p + 1, the response's last */
+	double		alias_tolerance;
+	double		gradient_rounding;
 	GrDDVector	sums;			/* p + 1; 0 where there is no intercept */
 	GrDDVector	diagonal;		/* sums of squares, p + 1 */
 	GrDDVector	unit1;			/* the penalties at a lambda of 1 and an alpha of 1 and 0 */
@@ -124,6 +133,16 @@ extern size_t gr_path_workspace_nbytes(int nfeatures, bool intercept);
  */
 extern bool gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const double *lo,
 						 const double *shift, int nfeatures, void *workspace, const GrHost *host, GrError *err);
+
+/*
+ * Goes on at a lambda, which may be infinite, from coefficients (p, without the intercept) that are about those of its
+ * minimum, so that the way to it is short: those that aren't 0 are the active ones. The path must be new. Fails like
+ * gr_path_open()
+ */
+extern bool gr_path_resume(GrPath *path, double lambda, const double *coef, GrError *err);
+
+/* Of column k, the response being the last: its sum of squares about its mean; 0 if that is rounding */
+extern GrDD gr_path_spread(const double *hi, const double *lo, const double *shift, int k, GrDD total);
 
 /*
  * glmnet's grid: from the least lambda at which no penalised coefficient is nonzero, n of them, evenly in the logarithm
@@ -169,6 +188,9 @@ extern void gr_factor_solve_back(const GrPathFactor *factor, GrDDVector x);
 
 /* Of path_active.c: the minimum at the present penalties; false and an error, as gr_path_step() */
 extern bool gr_path_minimise(GrPath *path, GrError *err);
+
+/* Of path_active.c: makes b, scaled, of a new path the present coefficients, but of collinear features. */
+extern bool gr_path_begin_at(GrPath *path, const double *b, GrError *err);
 
 #ifdef __cplusplus
 }

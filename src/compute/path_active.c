@@ -4,12 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/ols.h"
 #include "compute/path.h"
 #include "compute/path_dd.h"
-
-/* Gradients are right to this share of a feature's length and that of what the response is made of. */
-#define GRADIENT_ROUNDING 0x1p-84
 
 /* Rounds at a lambda: a multiple of the features, and some. A matrix of products needs far fewer. */
 #define ROUNDS_PER_FEATURE 20
@@ -72,7 +68,7 @@ enter(GrPath *path, int j)
 		gr_dd_set(path->step, i, gr_dd_get(row, path->active[i]));
 	if (!gr_factor_append(&path->factor, path->step,
 						  gr_dd_add(gr_dd_get(path->diagonal, j), gr_dd_get(path->penalty2, j)),
-						  GR_ALIAS_TOLERANCE, path->work))
+						  path->alias_tolerance, path->work))
 		return false;
 	path->active[n] = j;
 	path->place[j] = n;
@@ -244,7 +240,7 @@ gradient_error(const GrPath *path)
 
 	for (int i = 0; i < path->factor.n; i++)
 		size += fabs(path->b.hi[path->active[i]]) * path->norm[path->active[i]];
-	return GRADIENT_ROUNDING * size;
+	return path->gradient_rounding * size;
 }
 
 /* By how much an inactive feature's gradient is above its penalty; 0 where it isn't */
@@ -374,4 +370,22 @@ gr_path_minimise(GrPath *path, GrError *err)
 			return true;
 	}
 	return gr_fail(err, GR_OUT_OF_RANGE, path->p, "%s", "");
+}
+
+bool
+gr_path_begin_at(GrPath *path, const double *b, GrError *err)
+{
+	for (int j = 0; j < path->p; j++)
+	{
+		double		start = b[j];
+
+		if (start == 0 || !path->usable[j] || (isinf(path->penalty1.hi[j]) && path->penalty1.hi[j] > 0))
+			continue;
+		path->sign[j] = start < 0 ? -1 : 1;
+		if (!enter(path, j))
+			continue;
+		gr_dd_set(path->b, j, gr_dd(start));
+		gr_dd_set(path->moved, j, gr_dd(start));
+	}
+	return update_gradient(path) || gr_fail(err, GR_CANCELED, 0, "elastic net");
 }

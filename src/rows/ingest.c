@@ -519,6 +519,19 @@ gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int npa
 	return gr_plan_wrapped_aggregate(&wrapper, &nworkers);
 }
 
+GrPlan *
+gr_plan_fold_rows(const GrIngest *ingest, int nfolds)
+{
+	GrWrapper	wrapper;
+
+	gr_wrap_query(&wrapper, ingest->clustered != NULL ? ingest->clustered : ingest->query);
+	for (int k = 0; k < ingest->query->columns->natts; k++)
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, k));
+	gr_wrapper_select(&wrapper, ingest->clustered != NULL ? gr_wrapped_column(&wrapper, cluster_at(ingest, 0)) :
+					  write_fold(ingest, &wrapper, nfolds));
+	return gr_plan_wrapper(&wrapper);
+}
+
 /* gpu_features_pass(names, is_binary, roles, columns ...) */
 static Expr *
 write_features(const GrIngest *ingest, const GrWrapper *wrapper)

@@ -105,6 +105,9 @@ extern GrPlan *gr_plan_clusters(const GrIngest *ingest, const char *aggregate, i
 extern GrPlan *gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int nparams, const Oid *types,
 							 Oid result);
 
+/* Plans the query's rows with the value behind them that tells folds apart. */
+extern GrPlan *gr_plan_fold_rows(const GrIngest *ingest, int nfolds);
+
 /* What cluster column k is called, and its type */
 extern const char *gr_cluster_name(const GrIngest *ingest, int k);
 extern Oid	gr_cluster_type(const GrIngest *ingest, int k);

@@ -37,6 +37,7 @@ typedef struct Reading
 	GrRemoteClient *client;
 	GrQuery		described;		/* the columns as a query's are described, and behind them the key, if any */
 	int			key;			/* which kept column that is; -1: none */
+	int			fold;			/* which one tells folds apart; -1: none */
 	GrFilterStep *steps;		/* room for more than there can be */
 	int			nsteps;
 	int			found[GR_ROLES_MAX];	/* where the response and the columns with a role are */
@@ -213,7 +214,7 @@ read_filter(Reading *r)
 	GrFilterFault fault = GR_FILTER_OK;
 	GrError		err = {0};
 
-	/* and room for what read_level() adds */
+	/* and room for what read_level() and add_step() add */
 	r->steps = palloc((GR_FILTER_STEPS_MAX + 2) * sizeof(GrFilterStep));
 	for (int k = 0; k < r->set.ncolumns; k++)
 		columns[k] = (GrFilterColumn) {
@@ -467,7 +468,7 @@ derive_columns(const Reading *r, GrIngest *ingest)
 	int		   *columns = palloc(r->set.ncolumns * sizeof(int));
 
 	for (int k = 0; k < r->set.ncolumns; k++)
-		if (k != r->found[0] && k != options.weight && k != options.offset && k != options.key)
+		if (k != r->found[0] && k != options.weight && k != options.offset && k != options.key && k != r->fold)
 			columns[options.nfeatures++] = k;
 	options.columns = columns;
 	ingest->nfeatures = options.nfeatures;
@@ -491,8 +492,8 @@ check_roles(const Reading *r)
 }
 
 /* What the features are, and what else a fit wants to know of them */
-static GrDerivation *
-derive_features(Reading *r, GrIngest *ingest)
+static void
+find_features(Reading *r, GrIngest *ingest)
 {
 	const GrFrameColumns columns = {find_levels, find_center, r};
 	GrFrame    *frame = gr_make_frame_of(&r->described, &columns, &r->roles);
@@ -509,7 +510,12 @@ derive_features(Reading *r, GrIngest *ingest)
 		memcpy(r->found, frame->found, sizeof(r->found));
 	}
 	check_roles(r);
-	return frame == NULL ? derive_columns(r, ingest) : derive_design(r, ingest);
+}
+
+static GrDerivation *
+derive_features(const Reading *r, GrIngest *ingest)
+{
+	return ingest->row_design == NULL ? derive_columns(r, ingest) : derive_design(r, ingest);
 }
 
 /*
@@ -562,35 +568,186 @@ describe_kept(void *arg)
 	errcontext("kept rows \"%s\"", (const char *) arg);
 }
 
+/* Finds the rows, and what of them is wanted. */
+static void
+open_reading(Reading *r, GrIngest *ingest)
+{
+	memset(ingest, 0, sizeof(*ingest));
+	check_request(r);
+	open_set(r);
+	add_key(r);
+	describe_as_query(r);
+	read_filter(r);
+}
+
+/* The rows that pass the filter as a source of their own */
+static void
+derive_source(const Reading *r, GrIngest *ingest, const GrDerivation *d, GrRowSource *source, GrDeriveCounts *counts)
+{
+	memset(source, 0, sizeof(*source));
+	ingest->rules = source->rules = r->rules;
+	ingest->shape = source->shape = gr_derived_shape(d);
+	source->kind = GR_SOURCE_JOB;
+	source->job = ingest->job = derive_job(r, ingest, d, counts);
+	ingest->nrows = counts->nrows;
+	ingest->nrows_estimate = (double) counts->nrows;
+	ingest->nskipped = source->nskipped = counts->nskipped;
+	source->totals = counts->totals;
+}
+
 void
 gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest, GrRowSource *source)
 {
-	Reading		r = {.rows = rows,.roles = *roles,.rules = rules};
+	Reading		r = {.rows = rows,.roles = *roles,.rules = rules,.fold = -1};
 	ErrorContextCallback context = {.callback = describe_kept,.arg = unconstify(char *, rows->kept)};
 	GrDeriveCounts counts = {0};
-	GrDerivation *d;
 
-	memset(ingest, 0, sizeof(*ingest));
-	memset(source, 0, sizeof(*source));
-	check_request(&r);
 	context.previous = error_context_stack;
 	error_context_stack = &context;
-	open_set(&r);
-	add_key(&r);
-	describe_as_query(&r);
-	read_filter(&r);
-	d = derive_features(&r, ingest);
-	ingest->rules = source->rules = rules;
-	ingest->shape = source->shape = gr_derived_shape(d);
-	source->kind = GR_SOURCE_JOB;
-	source->job = ingest->job = derive_job(&r, ingest, d, &counts);
-	ingest->nrows = counts.nrows;
-	ingest->nrows_estimate = (double) counts.nrows;
-	ingest->nskipped = source->nskipped = counts.nskipped;
-	source->totals = counts.totals;
+	open_reading(&r, ingest);
+	find_features(&r, ingest);
+	derive_source(&r, ingest, derive_features(&r, ingest), source, &counts);
 	if (counts.nrows == 0)
 		raise_none(&counts);
 	error_context_stack = context.previous;
+}
+
+/*
+ * Folds
+ */
+
+/* The column that tells folds apart, which is nothing else */
+static void
+find_fold(Reading *r, const char *name)
+{
+	r->fold = gr_find_column(r->set.ncolumns, r->set.names, r->roles.cluster_role, name);
+	r->roles.nclusters = 1;
+	r->roles.clusters[0] = name;
+}
+
+/* The numbers that a column has in any row which passes the filter, no more than so many of them; they are read. */
+static int
+list_numbers(const Reading *r, double *values, int most)
+{
+	GrKeptReader *reader = gr_kept_reader(r->rows->kept, r->rows->filter);
+	const double *row;
+	int			n = 0;
+
+	while ((row = gr_kept_next(reader)) != NULL)
+	{
+		double		value = row[r->fold];
+		int			k = 0;
+
+		if (isnan(value))
+			continue;
+		while (k < n && values[k] != value)
+			k++;
+		if (k == most)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("more than %d folds", most)));
+		if (k == n)
+			values[n++] = value;
+	}
+	return n;
+}
+
+/* What tells the folds of a column apart; ERROR if these are too many */
+static double *
+list_folds(const Reading *r, int most, int *n)
+{
+	const GrKeptColumn *column = &r->set.columns[r->fold];
+	double	   *values = palloc(Max(most, Max(column->levels.n, 2)) * sizeof(double));
+
+	if (column->kind == GR_KEPT_NUMBER)
+		*n = list_numbers(r, values, most);
+	else
+	{
+		GrLevels	levels = {0};
+
+		list_levels(column, &levels, values);
+		*n = levels.n;
+	}
+	if (*n > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("more than %d folds", most)));
+	return values;
+}
+
+/* The filter, and this besides; it stays so until nsteps is set back */
+static void
+add_step(Reading *r, GrFilterStep step)
+{
+	bool		first = r->nsteps == 0;
+
+	if (r->nsteps + 2 > GR_FILTER_STEPS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter has too many comparisons beside folds")));
+	r->steps[r->nsteps++] = step;
+	if (!first)
+		r->steps[r->nsteps++] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
+}
+
+/* Rows without a NULL but where folds are told apart are as if that were no column of the set. */
+static void
+read_folds(Reading *r, GrIngest *ingest, const double *values, int nfolds, GrRowSource *source, int *n)
+{
+	int			nsteps = r->nsteps;
+	GrDeriveCounts all = {0};
+
+	*n = 0;
+	for (int k = 0; k < nfolds; k++)
+	{
+		GrDeriveCounts counts = {0};
+		GrDerivation *d;
+
+		CHECK_FOR_INTERRUPTS();
+		r->nsteps = nsteps;
+		add_step(r, values != NULL ? (GrFilterStep) {GR_FILTER_EQ, r->fold, values[k]} :
+				 (GrFilterStep) {GR_FILTER_FOLD, r->set.ncolumns, GR_FOLD_VALUE(k, nfolds)});
+		d = derive_features(r, ingest);
+		counts = count_rows(r, d, ingest->names);
+		all.nskipped += counts.nskipped;
+		all.nfiltered = counts.nfiltered;
+		if (counts.nrows == 0)
+			continue;
+		derive_source(r, ingest, d, &source[*n], &counts);
+		all.nrows += counts.nrows;
+		(*n)++;
+	}
+	if (all.nrows == 0)
+		raise_none(&all);
+	ingest->nrows = all.nrows;
+	ingest->nrows_estimate = (double) all.nrows;
+	ingest->nskipped = all.nskipped;
+	ingest->job = NULL;
+}
+
+GrRowSource *
+gr_kept_read_folds(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, int nfolds, int most,
+				   GrIngest *ingest, int *n)
+{
+	Reading		r = {.rows = rows,.roles = *roles,.rules = rules,.fold = -1};
+	ErrorContextCallback context = {.callback = describe_kept,.arg = unconstify(char *, rows->kept)};
+	double	   *values = NULL;
+	GrRowSource *source;
+
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	r.roles.nclusters = 0;
+	open_reading(&r, ingest);
+	if (roles->nclusters > 0)
+	{
+		find_fold(&r, roles->clusters[0]);
+		values = list_folds(&r, most, &nfolds);
+	}
+	find_features(&r, ingest);
+	source = palloc0(Max(nfolds, 1) * sizeof(GrRowSource));
+	read_folds(&r, ingest, values, nfolds, source, n);
+	error_context_stack = context.previous;
+	return source;
 }
 
 /*
@@ -616,7 +773,7 @@ gr_kept_reader(const char *kept, const char *filter)
 
 	reader->rows = (GrFitRows) {.kept = kept,.filter = filter};
 	reader->reading.rows = &reader->rows;
-	reader->reading.key = -1;
+	reader->reading.key = reader->reading.fold = -1;
 	open_set(&reader->reading);
 	read_filter(&reader->reading);
 	row_nbytes = reader->reading.set.ncolumns * sizeof(double);

@@ -26,6 +26,14 @@ typedef struct GrFitRows
 extern void gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest,
 						 GrRowSource *source);
 
+/*
+ * The same fold by fold, each as a source of its own, so that passes can be made over all but one: *n of them, all of
+ * which have rows. Folds are told apart by the cluster column, if there is one, of which there may be so many values at
+ * most, or by what all kept columns of a row come to (GR_FILTER_FOLD), nfolds of them. The job isn't ingest's.
+ */
+extern GrRowSource *gr_kept_read_folds(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, int nfolds,
+									   int most, GrIngest *ingest, int *n);
+
 /* Kept rows that are read back, one after the other as they lie there: those for which a filter is true (NULL: all) */
 typedef struct GrKeptReader GrKeptReader;
 

@@ -310,8 +310,8 @@ receive_fold(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-static void
-check_foldable(const GrIngest *ingest)
+void
+gr_check_foldable(const GrIngest *ingest)
 {
 	if (ingest->remote)
 		ereport(ERROR,
@@ -342,7 +342,7 @@ sum_folds(GrIngest *ingest, int nfolds, double *labels, int *n)
 	};
 	int			nfeatures = -1;
 
-	check_foldable(ingest);
+	gr_check_foldable(ingest);
 	receiver.state = palloc(receiver.capacity * sizeof(GrState *));
 	gr_run_plan(gr_plan_folds(ingest, nfolds, "gpu_ols_pass", 3, types, types[0]), gr_make_params(3, values, types),
 				&receiver.base, 0);

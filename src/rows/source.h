@@ -87,6 +87,9 @@ extern GrState *gr_source_sum(GrIngest *ingest, GrPlace *place);
  */
 extern GrState **gr_source_folds(GrIngest *ingest, int nfolds, int *n);
 
+/* ERROR unless the query's rows can be put into folds. */
+extern void gr_check_foldable(const GrIngest *ingest);
+
 /*
  * The same by the key, which is what rows are grouped by; labels: the folds', ascending. Rows without a key are
  * skipped.

@@ -229,27 +229,45 @@ gr_enet_workspace(const GrEnet *net, int nfeatures)
 	return palloc_extended(gr_path_workspace_nbytes(nfeatures, net->intercept), MCXT_ALLOC_HUGE);
 }
 
-void
-gr_enet_open(const GrEnet *net, const GrEnetSums *sums, void *workspace, bool some, GrPath *path)
+GrPathOptions
+gr_enet_options(const GrEnet *net, int nfeatures)
 {
-	int			p = sums->nfeatures;
 	GrPathOptions options = {
 		.alpha = net->alpha,.intercept = net->intercept,.standardize = net->standardize,.penalty = net->penalty,
 		.positive = net->positive
 	};
-	GrError		err = {0};
 
 	if (net->penalty != NULL)
-		check_length("penalty_factor", net->npenalty, p);
+		check_length("penalty_factor", net->npenalty, nfeatures);
 	if (net->positive != NULL)
-		check_length("positive", net->npositive, p);
+		check_length("positive", net->npositive, nfeatures);
 	if (net->all_positive)
 	{
-		bool	   *positive = palloc(p + 1);
+		bool	   *positive = palloc(nfeatures + 1);
 
-		memset(positive, true, p);
+		memset(positive, true, nfeatures);
 		options.positive = positive;
 	}
+	return options;
+}
+
+void
+gr_enet_check_usable(int nusable, int nfeatures)
+{
+	if (nusable == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("an elastic net needs a feature that varies"),
+				 nfeatures == 0 ? 0 : errdetail("All are constant, or left out by an infinite penalty factor.")));
+}
+
+void
+gr_enet_open(const GrEnet *net, const GrEnetSums *sums, void *workspace, bool some, GrPath *path)
+{
+	int			p = sums->nfeatures;
+	GrPathOptions options = gr_enet_options(net, p);
+	GrError		err = {0};
+
 	if (!gr_path_open(path, &options, sums->hi, sums->lo, sums->shift, p, workspace, &gr_host, &err))
 		gr_raise_columns(&err, p, sums->names);
 	if (some)
@@ -259,18 +277,19 @@ gr_enet_open(const GrEnet *net, const GrEnetSums *sums, void *workspace, bool so
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("an elastic net needs a response that varies"),
 				 errdetail("Column \"%s\" is constant.", gr_column_name(p, p, sums->names))));
-	if (path->nusable == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("an elastic net needs a feature that varies"),
-				 p == 0 ? 0 : errdetail("All are constant, or left out by an infinite penalty factor.")));
+	gr_enet_check_usable(path->nusable, p);
+}
+
+double
+gr_enet_min_ratio(const GrEnet *net, int64 nobs, int nfeatures)
+{
+	return net->min_ratio > 0 ? net->min_ratio : nobs < nfeatures ? MIN_RATIO_FEW_ROWS : MIN_RATIO;
 }
 
 double *
 gr_enet_lambdas(const GrEnet *net, const GrEnetSums *sums, GrPath *path, int *n)
 {
-	double		min_ratio = net->min_ratio > 0 ? net->min_ratio :
-		sums->nobs < sums->nfeatures ? MIN_RATIO_FEW_ROWS : MIN_RATIO;
+	double		min_ratio = gr_enet_min_ratio(net, sums->nobs, sums->nfeatures);
 	double	   *lambda = net->lambda;
 	GrError		err = {0};
 
@@ -308,6 +327,43 @@ gr_enet_model(GrModel *model, const GrEnet *net, const GrEnetSums *sums, const G
 	model->log_lik = gr_log_likelihood(GR_GAUSSIAN, point->rss, (double) sums->nobs, log_constant);
 	model->dispersion = gr_model_mean_square(point->rss, (double) model->df_residual);
 	model->df_inference = (double) model->df_residual;
+}
+
+void
+gr_enet_put_point(ReturnSetInfo *rsinfo, const GrPathPoint *point, const double *coef, int nterms)
+{
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	values[0] = Float8GetDatum(point->lambda);
+	values[1] = Int32GetDatum(point->df);
+	values[2] = Float8GetDatum(point->dev_ratio);
+	values[3] = gr_enet_array(coef, nterms);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	pfree(DatumGetPointer(values[3]));
+}
+
+void
+gr_enet_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, const GrEnetSums *sums)
+{
+	GrPath		path;
+	GrPathPoint point;
+	GrPathPoint before;
+	double	   *lambda;
+	double	   *coef = palloc((sums->nfeatures + 1) * sizeof(double));
+	int			n;
+
+	gr_enet_open(net, sums, gr_enet_workspace(net, sums->nfeatures), false, &path);
+	lambda = gr_enet_lambdas(net, sums, &path, &n);
+	for (int k = 0; k < n; k++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		gr_enet_step(&path, sums, lambda[k], &point, coef);
+		gr_enet_put_point(rsinfo, &point, coef, sums->nfeatures + (net->intercept ? 1 : 0));
+		if (net->lambda == NULL && gr_path_ends(&path, &before, &point, k, n))
+			break;
+		before = point;
+	}
 }
 
 Datum

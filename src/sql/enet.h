@@ -1,5 +1,5 @@
 /*
- * enet.h: elastic nets from sums: what the SQL functions of fn_enet.c, fn_enet_cv.c and fn_enet_fit.c share.
+ * enet.h: elastic nets: what the SQL functions of fn_enet.c, fn_enet_cv.c and fn_enet_fit.c share.
  */
 #ifndef GPUREG_ENET_H
 #define GPUREG_ENET_H
@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "nodes/execnodes.h"
 
 #include "compute/path.h"
 #include "sql/model.h"
@@ -64,6 +65,15 @@ extern GrEnetSums gr_enet_sums(const GrStats *stats);
 /* One lambda, the only one of net; ERROR unless it is a number >= 0. */
 extern void gr_enet_set_lambda(GrEnet *net, double lambda);
 
+/* The options of a path of so many features; ERROR where the penalties don't go with them */
+extern GrPathOptions gr_enet_options(const GrEnet *net, int nfeatures);
+
+/* ERROR unless so many of the features vary and aren't left out. */
+extern void gr_enet_check_usable(int nusable, int nfeatures);
+
+/* What the grid's least lambda is to the largest, of so many rows */
+extern double gr_enet_min_ratio(const GrEnet *net, int64 nobs, int nfeatures);
+
 /*
  * Opens a path in the current memory context; ERROR where the penalties don't go with the features, or where there is
  * no path, unless these sums are some rows' alone.
@@ -82,6 +92,10 @@ extern void gr_enet_step(GrPath *path, const GrEnetSums *sums, double lambda, Gr
 /* The model of a point, whose nskipped is the caller's to set; log_constant: see GrRowTotals */
 extern void gr_enet_model(GrModel *model, const GrEnet *net, const GrEnetSums *sums, const GrPathPoint *point,
 						  double *coef, double log_constant);
+
+/* The path over sums as rows of a function's result, a row a lambda; and one such row */
+extern void gr_enet_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, const GrEnetSums *sums);
+extern void gr_enet_put_point(ReturnSetInfo *rsinfo, const GrPathPoint *point, const double *coef, int nterms);
 
 /* A float8[] of n numbers */
 extern Datum gr_enet_array(const double *values, int n);

@@ -5,12 +5,24 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/typcache.h"
 
 #include "compute/gram_shift.h"
 #include "run/args.h"
 #include "run/raise.h"
 #include "sql/enet_cv.h"
+
+/* The fields of gpu_enet_cv, in the order of its definition */
+enum
+{
+	CV_LAMBDA, CV_MEAN, CV_STD_ERROR, CV_DF, CV_LAMBDA_MIN, CV_LAMBDA_1SE, CV_NFOLDS, CV_MODEL_MIN, CV_MODEL_1SE,
+	CV_NFIELDS
+};
 
 static GrFoldSums
 make_sums(int nfeatures)
@@ -157,8 +169,8 @@ score_fold(const GrFolds *folds, const GrFoldSums *others, const GrFoldSums *fol
 }
 
 /* cv.glmnet's mean and standard error: folds weigh what their rows do */
-static void
-summarise(const GrFolds *folds, GrFoldScores *scores)
+void
+gr_folds_summarise(GrFoldScores *scores, const double *weight, int nfolds)
 {
 	int			n = scores->n;
 
@@ -170,19 +182,19 @@ summarise(const GrFolds *folds, GrFoldScores *scores)
 		double		sum = 0;
 		double		square = 0;
 
-		for (int f = 0; f < folds->n; f++)
+		for (int f = 0; f < nfolds; f++)
 		{
-			total += folds->fold[f].hi[0];
-			sum += folds->fold[f].hi[0] * scores->error[(Size) f * n + k];
+			total += weight[f];
+			sum += weight[f] * scores->error[(Size) f * n + k];
 		}
-		for (int f = 0; f < folds->n; f++)
+		for (int f = 0; f < nfolds; f++)
 		{
 			double		away = scores->error[(Size) f * n + k] - sum / total;
 
-			square += folds->fold[f].hi[0] * away * away;
+			square += weight[f] * away * away;
 		}
 		scores->mean[k] = sum / total;
-		scores->std_error[k] = sqrt(square / total / (folds->n - 1));
+		scores->std_error[k] = sqrt(square / total / (nfolds - 1));
 	}
 	scores->least = 0;
 	for (int k = 1; k < n; k++)
@@ -194,19 +206,26 @@ summarise(const GrFolds *folds, GrFoldScores *scores)
 }
 
 void
+gr_folds_check(int n)
+{
+	if (n < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cross-validation needs two folds or more, got %d", n),
+				 errhint("Each fold needs rows, or a state of its own, for instance of a number modulo 10.")));
+}
+
+void
 gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 {
 	int			p = folds->nfeatures;
 	GrFoldSums *rest = palloc((folds->n + 1) * sizeof(GrFoldSums));	/* of the folds from each on */
 	GrFoldSums	before;
 	GrFoldSums	others;
+	double	   *weight = palloc((folds->n + 1) * sizeof(double));
 	void	   *workspace;
 
-	if (folds->n < 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cross-validation needs two folds or more, got %d", folds->n),
-				 errhint("Give one state for each fold, for instance of rows grouped by a number modulo 10.")));
+	gr_folds_check(folds->n);
 	before = make_sums(p);
 	others = make_sums(p);
 	workspace = gr_enet_workspace(&folds->net, p);
@@ -222,6 +241,8 @@ gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 	fit_all(folds, &rest[0], workspace, scores);
 	scores->error = palloc_extended((Size) folds->n * scores->n * sizeof(double), MCXT_ALLOC_HUGE);
 	for (int f = 0; f < folds->n; f++)
+		weight[f] = folds->fold[f].hi[0];
+	for (int f = 0; f < folds->n; f++)
 	{
 		const GrFoldSums *from = f == 0 ? &rest[1] : &before;
 
@@ -234,7 +255,7 @@ gr_folds_validate(const GrFolds *folds, GrFoldScores *scores)
 		else
 			merge_sums(&before, &folds->fold[f], p);
 	}
-	summarise(folds, scores);
+	gr_folds_summarise(scores, weight, folds->n);
 }
 
 void
@@ -247,4 +268,42 @@ gr_folds_model(const GrFolds *folds, const GrFoldScores *scores, int k, GrModel 
 	gr_enet_model(model, &folds->net, &sums, &scores->point[k], scores->coef + (Size) k * count_terms(folds),
 				  folds->log_constant);
 	model->nskipped = folds->nskipped;
+}
+
+/*
+ * The result
+ */
+
+static Datum
+df_array(const GrFoldScores *scores)
+{
+	Datum	   *items = palloc(scores->n * sizeof(Datum));
+
+	for (int k = 0; k < scores->n; k++)
+		items[k] = Int32GetDatum(scores->point[k].df);
+	return PointerGetDatum(construct_array(items, scores->n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+Datum
+gr_folds_datum(FunctionCallInfo fcinfo, const GrFoldScores *scores, int nfolds, const GrModel *least,
+			   const GrModel *within)
+{
+	TupleDesc	tupdesc;
+	TupleDesc	row;
+	Datum		values[CV_NFIELDS];
+	bool		nulls[CV_NFIELDS] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != CV_NFIELDS)
+		elog(ERROR, "result type is not gpu_enet_cv");
+	row = lookup_rowtype_tupdesc_copy(TupleDescAttr(tupdesc, CV_MODEL_MIN)->atttypid, -1);
+	values[CV_LAMBDA] = gr_enet_array(scores->lambda, scores->n);
+	values[CV_MEAN] = gr_enet_array(scores->mean, scores->n);
+	values[CV_STD_ERROR] = gr_enet_array(scores->std_error, scores->n);
+	values[CV_DF] = df_array(scores);
+	values[CV_LAMBDA_MIN] = Float8GetDatum(scores->lambda[scores->least]);
+	values[CV_LAMBDA_1SE] = Float8GetDatum(scores->lambda[scores->within]);
+	values[CV_NFOLDS] = Int32GetDatum(nfolds);
+	values[CV_MODEL_MIN] = gr_model_row(row, least);
+	values[CV_MODEL_1SE] = gr_model_row(row, within);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }

@@ -59,9 +59,21 @@ extern void gr_folds_add(GrFolds *folds, const double *hi, const double *lo, con
 						 int64 nskipped, double log_constant);
 
 /* ERROR unless there are two folds or more. */
+extern void gr_folds_check(int n);
+
+/* Finds the scores of each lambda; ERROR as above. */
 extern void gr_folds_validate(const GrFolds *folds, GrFoldScores *scores);
+
+/*
+ * The means and standard errors of the folds' errors, and the lambdas that these choose; weight: of each fold's rows
+ */
+extern void gr_folds_summarise(GrFoldScores *scores, const double *weight, int nfolds);
 
 /* The model over all rows at a lambda */
 extern void gr_folds_model(const GrFolds *folds, const GrFoldScores *scores, int k, GrModel *model);
+
+/* A gpu_enet_cv, which the function returns, of these models */
+extern Datum gr_folds_datum(FunctionCallInfo fcinfo, const GrFoldScores *scores, int nfolds, const GrModel *least,
+							const GrModel *within);
 
 #endif							/* GPUREG_ENET_CV_H */

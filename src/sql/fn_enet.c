@@ -5,26 +5,11 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 
 #include "sql/enet.h"
 
 PG_FUNCTION_INFO_V1(gr_enet_path);
 PG_FUNCTION_INFO_V1(gr_enet_stats_model);
-
-static void
-put_point(ReturnSetInfo *rsinfo, const GrPathPoint *point, const double *coef, int nterms)
-{
-	Datum		values[4];
-	bool		nulls[4] = {false};
-
-	values[0] = Float8GetDatum(point->lambda);
-	values[1] = Int32GetDatum(point->df);
-	values[2] = Float8GetDatum(point->dev_ratio);
-	values[3] = gr_enet_array(coef, nterms);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	pfree(DatumGetPointer(values[3]));
-}
 
 /*
  * gpu_enet_path(stats gpu_ols_stats, alpha float8, nlambda int, lambda float8[], lambda_min_ratio float8,
@@ -41,29 +26,12 @@ gr_enet_path(PG_FUNCTION_ARGS)
 	GrEnet		net;
 	GrStats		stats;
 	GrEnetSums	sums;
-	GrPath		path;
-	GrPathPoint point;
-	GrPathPoint before;
-	double	   *lambda;
-	double	   *coef;
-	int			n;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0) || !gr_enet_arguments(fcinfo, &places, &net) || !gr_stats_arguments(fcinfo, 0, 9, 10, &stats))
 		return (Datum) 0;
 	sums = gr_enet_sums(&stats);
-	gr_enet_open(&net, &sums, gr_enet_workspace(&net, sums.nfeatures), false, &path);
-	lambda = gr_enet_lambdas(&net, &sums, &path, &n);
-	coef = palloc((sums.nfeatures + 1) * sizeof(double));
-	for (int k = 0; k < n; k++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		gr_enet_step(&path, &sums, lambda[k], &point, coef);
-		put_point(rsinfo, &point, coef, sums.nfeatures + (net.intercept ? 1 : 0));
-		if (net.lambda == NULL && gr_path_ends(&path, &before, &point, k, n))
-			break;
-		before = point;
-	}
+	gr_enet_put_path(rsinfo, &net, &sums);
 	return (Datum) 0;
 }
 

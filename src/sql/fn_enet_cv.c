@@ -3,14 +3,8 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/typcache.h"
 
 #include "run/args.h"
 #include "run/raise.h"
@@ -18,13 +12,6 @@
 
 PG_FUNCTION_INFO_V1(gr_enet_cv_accum);
 PG_FUNCTION_INFO_V1(gr_enet_cv_final);
-
-/* The fields of gpu_enet_cv, in the order of its definition */
-enum
-{
-	CV_LAMBDA, CV_MEAN, CV_STD_ERROR, CV_DF, CV_LAMBDA_MIN, CV_LAMBDA_1SE, CV_NFOLDS, CV_MODEL_MIN, CV_MODEL_1SE,
-	CV_NFIELDS
-};
 
 /*
  * Folds coming in
@@ -121,52 +108,14 @@ gr_enet_cv_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(folds);
 }
 
-/*
- * The result
- */
-
-static Datum
-df_array(const GrFoldScores *scores)
-{
-	Datum	   *items = palloc(scores->n * sizeof(Datum));
-
-	for (int k = 0; k < scores->n; k++)
-		items[k] = Int32GetDatum(scores->point[k].df);
-	return PointerGetDatum(construct_array(items, scores->n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
-}
-
-static Datum
-cv_datum(FunctionCallInfo fcinfo, const GrFolds *folds, const GrFoldScores *scores)
-{
-	TupleDesc	tupdesc;
-	TupleDesc	row;
-	Datum		values[CV_NFIELDS];
-	bool		nulls[CV_NFIELDS] = {false};
-	GrModel		model;
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE || tupdesc->natts != CV_NFIELDS)
-		elog(ERROR, "result type is not gpu_enet_cv");
-	row = lookup_rowtype_tupdesc_copy(TupleDescAttr(tupdesc, CV_MODEL_MIN)->atttypid, -1);
-	values[CV_LAMBDA] = gr_enet_array(scores->lambda, scores->n);
-	values[CV_MEAN] = gr_enet_array(scores->mean, scores->n);
-	values[CV_STD_ERROR] = gr_enet_array(scores->std_error, scores->n);
-	values[CV_DF] = df_array(scores);
-	values[CV_LAMBDA_MIN] = Float8GetDatum(scores->lambda[scores->least]);
-	values[CV_LAMBDA_1SE] = Float8GetDatum(scores->lambda[scores->within]);
-	values[CV_NFOLDS] = Int32GetDatum(folds->n);
-	gr_folds_model(folds, scores, scores->least, &model);
-	values[CV_MODEL_MIN] = gr_model_row(row, &model);
-	gr_folds_model(folds, scores, scores->within, &model);
-	values[CV_MODEL_1SE] = gr_model_row(row, &model);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
-}
-
 /* The final function: NULL without a fold */
 Datum
 gr_enet_cv_final(PG_FUNCTION_ARGS)
 {
 	const GrFolds *folds;
-	GrFoldScores		scores;
+	GrFoldScores scores;
+	GrModel		least;
+	GrModel		within;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -174,5 +123,7 @@ gr_enet_cv_final(PG_FUNCTION_ARGS)
 	if (folds->net.nlambda == 0)
 		PG_RETURN_NULL();
 	gr_folds_validate(folds, &scores);
-	return cv_datum(fcinfo, folds, &scores);
+	gr_folds_model(folds, &scores, scores.least, &least);
+	gr_folds_model(folds, &scores, scores.within, &within);
+	return gr_folds_datum(fcinfo, &scores, folds->n, &least, &within);
 }

@@ -1,269 +1,346 @@
 /*
- * fn_enet_fit.c: elastic nets over a query: gpu_enet_fit.
+ * fn_enet_fit.c: elastic nets over a query or kept rows: gpu_enet_fit, gpu_enet_cv, gpu_enet_path.
  *
- * The query runs once. With a lambda its sums are those of a linear regression, made where these are made; for a
- * cross-validation PostgreSQL groups the rows by fold, and makes a state of each.
+ * With a lambda the sums of all rows are enough for a linear regression; for a cross-validation those of each fold are.
+ * A logistic regression makes passes over rows that are kept; see enet_rows.h and enet_logit.h.
  *
  * Without a column that tells folds apart, a row's fold is what its values hash to. So it doesn't depend on the order
  * in which workers meet the rows, and rows that are equal are in one fold.
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "common/hashfn.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/typcache.h"
 
-#include "rows/ingest.h"
 #include "rows/query.h"
-#include "rows/source.h"
 #include "run/args.h"
 #include "run/clock.h"
-#include "run/job.h"
-#include "run/report.h"
 #include "sql/enet_cv.h"
+#include "sql/enet_logit.h"
+#include "sql/enet_rows.h"
+#include "sql/glm_fit.h"
 
 PG_FUNCTION_INFO_V1(gr_enet_fit);
-PG_FUNCTION_INFO_V1(gr_enet_fold);
+PG_FUNCTION_INFO_V1(gr_enet_query_cv);
+PG_FUNCTION_INFO_V1(gr_enet_query_path);
 
-#define MOST_FOLDS 1000
-
+/* gpu_enet_fit's */
 enum
 {
-	ARG_QUERY, ARG_LAMBDA, ARG_ALPHA, ARG_FOLDS, ARG_FOLD, ARG_CHOOSE, ARG_PENALTY, ARG_POSITIVE, ARG_INTERCEPT,
-	ARG_STANDARDIZE, ARG_FORMULA, ARG_WEIGHTS, ARG_FREQUENCIES
+	FIT_QUERY, FIT_LAMBDA, FIT_ALPHA, FIT_FOLDS, FIT_FOLD, FIT_CHOOSE, FIT_PENALTY, FIT_POSITIVE, FIT_INTERCEPT,
+	FIT_STANDARDIZE, FIT_FORMULA, FIT_WEIGHTS, FIT_FREQUENCIES, FIT_FAMILY, FIT_KEPT, FIT_ROWS, FIT_NLAMBDA,
+	FIT_MIN_RATIO, FIT_LAMBDAS
 };
 
-/* What the arguments say beside the net */
-typedef struct Choice
+/* gpu_enet_path's */
+enum
 {
+	PATH_QUERY, PATH_ALPHA, PATH_NLAMBDA, PATH_LAMBDA, PATH_MIN_RATIO, PATH_PENALTY, PATH_POSITIVE, PATH_INTERCEPT,
+	PATH_STANDARDIZE, PATH_FAMILY, PATH_FORMULA, PATH_WEIGHTS, PATH_FREQUENCIES, PATH_KEPT, PATH_ROWS
+};
+
+/* gpu_enet_cv's */
+enum
+{
+	CV_QUERY, CV_ALPHA, CV_FOLDS, CV_FOLD, CV_NLAMBDA, CV_LAMBDA, CV_MIN_RATIO, CV_PENALTY, CV_POSITIVE,
+	CV_INTERCEPT, CV_STANDARDIZE, CV_FAMILY, CV_FORMULA, CV_WEIGHTS, CV_FREQUENCIES, CV_KEPT, CV_ROWS
+};
+
+/* A cross-validation: what lambdas come to, and the models that are chosen */
+typedef struct Validation
+{
+	GrFoldScores scores;
 	int			nfolds;
-	bool		least;			/* the lambda of the least error, not the largest within a standard error */
-} Choice;
+	GrModel		least;			/* of the least error */
+	GrModel		within;			/* of the largest lambda within a standard error of that */
+} Validation;
 
 /*
  * Arguments
  */
 
-static void
-check_nfolds(int n)
-{
-	if (n < 2 || n > MOST_FOLDS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("folds must be between 2 and %d, got %d", MOST_FOLDS, n)));
-}
-
-/* False if one is NULL that must not be */
+/* The lambda of the least error, not the largest within a standard error? */
 static bool
-read_choice(FunctionCallInfo fcinfo, Choice *choice)
+chooses_least(const char *name)
 {
-	char	   *name;
+	bool		least = strcmp(name, "min") == 0;
 
-	if (PG_ARGISNULL(ARG_FOLDS) || PG_ARGISNULL(ARG_CHOOSE))
-		return false;
-	choice->nfolds = PG_GETARG_INT32(ARG_FOLDS);
-	check_nfolds(choice->nfolds);
-	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_CHOOSE));
-	choice->least = strcmp(name, "min") == 0;
-	if (!choice->least && strcmp(name, "1se") != 0)
+	if (!least && strcmp(name, "1se") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown choice \"%s\" of lambda", name),
 				 errhint("Use '1se' or 'min'.")));
-	return true;
+	return least;
 }
 
-static GrRoles
-read_roles(FunctionCallInfo fcinfo, bool intercept)
+/* The column that tells folds apart, if it is named */
+static void
+read_fold(FunctionCallInfo fcinfo, int argument, GrRoles *roles)
 {
-	GrRoles		roles = gr_role_arguments(fcinfo, ARG_WEIGHTS, ARG_FREQUENCIES, -1);
-
-	gr_formula_argument(fcinfo, ARG_FORMULA, intercept, &roles);
-	if (!PG_ARGISNULL(ARG_FOLD))
-	{
-		roles.nclusters = 1;
-		roles.clusters[0] = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FOLD));
-		roles.cluster_role = "fold";
-	}
-	return roles;
+	if (PG_ARGISNULL(argument))
+		return;
+	roles->nclusters = 1;
+	roles->clusters[0] = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	roles->cluster_role = "fold";
 }
 
 /*
- * Fits
+ * Models
  */
 
-/* The sums of all rows; *log_constant: see GrRowTotals */
-static GrEnetSums
-sum_query(GrIngest *ingest, double *log_constant, double started)
-{
-	GrPlace		place = {0};
-	GrState    *state = gr_source_sum(ingest, &place);
-	GrEnetSums	sums = {0};
-
-	if (state != NULL)
-	{
-		sums = (GrEnetSums) {
-			.hi = gr_state_hi(state),.lo = gr_state_lo(state),.shift = gr_state_shift(state),
-			.nobs = gr_state_nobs(state)
-		};
-		*log_constant = state->log_constant;
-		gr_record_pass("gpu_enet_fit", &place, state->nrows, state->nfeatures, state->nworkers, started, gr_now(),
-					   gr_now());
-	}
-	else
-	{
-		GrJob	   *job = ingest->job;
-		Size		triangle = gr_triangle(gr_norder(job->shape.nfeatures));
-		double	   *hi = palloc_extended((2 * triangle + gr_nterms(job->shape.nfeatures)) * sizeof(double),
-									 MCXT_ALLOC_HUGE);
-
-		gr_job_finish(job, hi, hi + triangle, hi + 2 * triangle);
-		sums = (GrEnetSums) {.hi = hi,.lo = hi + triangle,.shift = hi + 2 * triangle,.nobs = gr_job_nobs(job)};
-		*log_constant = job->totals.log_constant;
-		gr_record_run("gpu_enet_fit", job, started, gr_now(), gr_now());
-		gr_job_release(job);
-	}
-	sums.nfeatures = ingest->nfeatures;
-	sums.names = (const char *const *) ingest->names;
-	return sums;
-}
-
+/* The model at one lambda, from sums */
 static void
-fit_at(GrEnet *net, double lambda, GrIngest *ingest, GrModel *model, double started)
+fit_sums(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
 {
 	double		log_constant;
-	GrEnetSums	sums = sum_query(ingest, &log_constant, started);
+	const char *device;
+	GrIngest	ingest;
+	GrEnetSums	sums = gr_enet_sum(fcinfo, request, &ingest, &log_constant, &device);
 	GrPath		path;
 	GrPathPoint point;
 	double	   *coef = palloc((sums.nfeatures + 1) * sizeof(double));
 
-	gr_enet_set_lambda(net, lambda);
+	net->intercept = ingest.intercept;
 	gr_enet_open(net, &sums, gr_enet_workspace(net, sums.nfeatures), false, &path);
-	gr_enet_step(&path, &sums, lambda, &point, coef);
+	gr_enet_step(&path, &sums, net->lambda[0], &point, coef);
 	gr_enet_model(model, net, &sums, &point, coef, log_constant);
+	model->nskipped = ingest.nskipped;
+	model->design = ingest.design;
+	model->device = device;
 }
 
 static void
-fit_best(const GrEnet *net, const Choice *choice, GrIngest *ingest, GrModel *model, double started)
+fit_logit(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
 {
-	int			n;
-	GrState   **state = gr_source_folds(ingest, choice->nfolds, &n);
-	GrFolds    *folds = gr_folds_create(ingest->nfeatures, (const char *const *) ingest->names);
-	GrFoldScores scores;
-	GrPlace		place = {0};
-	double		read_done = gr_now();
-	int			nworkers = 0;
+	GrEnetRows	rows;
+	GrEnetLogit logit;
 
+	gr_enet_read(fcinfo, request, &rows);
+	net->intercept = rows.ingest.intercept;
+	gr_enet_logit_begin(&logit, net, &rows, -1);
+	(void) gr_enet_logit_step(&logit, net->lambda[0]);
+	gr_enet_logit_model(model, net, &rows, &logit.path.point, logit.path.coef);
+	model->converged = logit.path.converged;
+	model->device = gr_enet_release(request, &rows);
+}
+
+static void
+validate_sums(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+{
+	const char *device;
+	GrIngest	ingest;
+	GrFolds    *folds = gr_enet_sum_folds(fcinfo, request, &ingest, &device);
+	GrModel    *models[2] = {&v->least, &v->within};
+
+	net->intercept = ingest.intercept;
 	folds->net = *net;
-	for (int k = 0; k < n; k++)
+	gr_folds_validate(folds, &v->scores);
+	v->nfolds = folds->n;
+	for (int i = 0; i < 2; i++)
 	{
-		if (state[k]->nrows > 0)
-			gr_folds_add(folds, gr_state_hi(state[k]), gr_state_lo(state[k]), gr_state_shift(state[k]),
-						 gr_state_nobs(state[k]), 0, state[k]->log_constant);
-		nworkers = Max(nworkers, state[k]->nworkers);
+		gr_folds_model(folds, &v->scores, i == 0 ? v->scores.least : v->scores.within, models[i]);
+		models[i]->nskipped = ingest.nskipped;
+		models[i]->design = ingest.design;
+		models[i]->device = device;
 	}
-	gr_folds_validate(folds, &scores);
-	gr_folds_model(folds, &scores, choice->least ? scores.least : scores.within, model);
-	gr_place_on_cpu(&place, "the rows were grouped into folds");
-	gr_record_pass("gpu_enet_fit", &place, ingest->nrows, ingest->nfeatures, nworkers, started, read_done, gr_now());
+}
+
+static void
+validate_logit(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+{
+	GrEnetRows	rows;
+	GrModel    *models[2] = {&v->least, &v->within};
+
+	gr_enet_read(fcinfo, request, &rows);
+	net->intercept = rows.ingest.intercept;
+	gr_enet_logit_validate(net, &rows, &v->scores);
+	v->nfolds = rows.n;
+	for (int i = 0; i < 2; i++)
+	{
+		int			k = i == 0 ? v->scores.least : v->scores.within;
+		int			nterms = rows.source->shape.nfeatures + (net->intercept ? 1 : 0);
+
+		gr_enet_logit_model(models[i], net, &rows, &v->scores.point[k], v->scores.coef + (Size) k * nterms);
+	}
+	v->least.device = v->within.device = gr_enet_release(request, &rows);
+}
+
+static void
+validate(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+{
+	ErrorContextCallback context;
+
+	if (request->rows.query != NULL)
+		gr_enter_query(&context, request->rows.query);
+	if (request->binomial)
+		validate_logit(fcinfo, request, net, v);
+	else
+		validate_sums(fcinfo, request, net, v);
+	if (request->rows.query != NULL)
+		gr_leave_query(&context);
+}
+
+static void
+fit_at(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+{
+	ErrorContextCallback context;
+
+	if (request->rows.query != NULL)
+		gr_enter_query(&context, request->rows.query);
+	if (request->binomial)
+		fit_logit(fcinfo, request, net, model);
+	else
+		fit_sums(fcinfo, request, net, model);
+	if (request->rows.query != NULL)
+		gr_leave_query(&context);
+}
+
+/*
+ * gpu_enet_fit
+ */
+
+/* Sets the one lambda, if there is one. */
+static void
+read_lambda(FunctionCallInfo fcinfo, GrEnet *net)
+{
+	if (PG_ARGISNULL(FIT_LAMBDA))
+		return;
+	if (net->lambda != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fit has either a lambda or lambdas to choose from")));
+	gr_enet_set_lambda(net, PG_GETARG_FLOAT8(FIT_LAMBDA));
 }
 
 /*
  * gpu_enet_fit(query text, lambda float8, alpha float8, folds int, fold text, choose text, penalty_factor float8[],
- * positive "any", intercept boolean, standardize boolean, formula text, weights text, frequencies text): NULL if one is
- * that has another default
+ * positive "any", intercept boolean, standardize boolean, formula text, weights text, frequencies text, family text,
+ * kept text, rows text, nlambda int, lambda_min_ratio float8, lambdas float8[]): NULL if one is that has another
+ * default, or both query and kept are
  */
 Datum
 gr_enet_fit(PG_FUNCTION_ARGS)
 {
 	static const GrEnetPlaces places = {
-		.alpha = ARG_ALPHA,.nlambda = -1,.lambda = -1,.min_ratio = -1,.penalty = ARG_PENALTY,
-		.positive = ARG_POSITIVE,.intercept = ARG_INTERCEPT,.standardize = ARG_STANDARDIZE
+		.alpha = FIT_ALPHA,.nlambda = FIT_NLAMBDA,.lambda = FIT_LAMBDAS,.min_ratio = FIT_MIN_RATIO,
+		.penalty = FIT_PENALTY,.positive = FIT_POSITIVE,.intercept = FIT_INTERCEPT,.standardize = FIT_STANDARDIZE
 	};
-	double		started = gr_now();
-	ErrorContextCallback context;
+	GrEnetRequest request = {.function = "gpu_enet_fit",.started = gr_now()};
 	GrEnet		net;
-	Choice		choice;
-	GrRoles		roles;
-	GrIngest	ingest;
+	Validation	v;
 	GrModel		model;
-	char	   *query;
+	bool		least;
 
-	if (PG_ARGISNULL(ARG_QUERY) || !gr_enet_arguments(fcinfo, &places, &net) || !read_choice(fcinfo, &choice))
+	if (!gr_fit_arguments(fcinfo, FIT_QUERY, FIT_KEPT, FIT_ROWS, &request.rows) || PG_ARGISNULL(FIT_FAMILY) ||
+		PG_ARGISNULL(FIT_FOLDS) || PG_ARGISNULL(FIT_CHOOSE) || !gr_enet_arguments(fcinfo, &places, &net))
 		PG_RETURN_NULL();
-	if (!PG_ARGISNULL(ARG_LAMBDA))
-		gr_enet_set_lambda(&net, PG_GETARG_FLOAT8(ARG_LAMBDA));
-	roles = read_roles(fcinfo, net.intercept);
-	query = text_to_cstring(PG_GETARG_TEXT_PP(ARG_QUERY));
-	gr_enter_query(&context, query);
-	gr_ingest_prepare(query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, &roles, &ingest);
-	net.intercept = ingest.intercept;
-	if (net.lambda != NULL)
-		fit_at(&net, net.lambda[0], &ingest, &model, started);
-	else
-		fit_best(&net, &choice, &ingest, &model, started);
-	gr_leave_query(&context);
-	model.nskipped = ingest.nskipped;
-	model.design = ingest.design;
-	return gr_model_datum(fcinfo, &model);
+	gr_check_nfolds(PG_GETARG_INT32(FIT_FOLDS));
+	least = chooses_least(text_to_cstring(PG_GETARG_TEXT_PP(FIT_CHOOSE)));
+	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(FIT_FAMILY)));
+	read_lambda(fcinfo, &net);
+	request.roles = gr_role_arguments(fcinfo, FIT_WEIGHTS, FIT_FREQUENCIES, -1);
+	gr_formula_argument(fcinfo, FIT_FORMULA, net.intercept, &request.roles);
+	read_fold(fcinfo, FIT_FOLD, &request.roles);
+	if (!PG_ARGISNULL(FIT_LAMBDA))
+	{
+		fit_at(fcinfo, &request, &net, &model);
+		return gr_model_datum(fcinfo, &model);
+	}
+	request.nfolds = PG_GETARG_INT32(FIT_FOLDS);
+	validate(fcinfo, &request, &net, &v);
+	return gr_model_datum(fcinfo, least ? &v.least : &v.within);
 }
 
 /*
- * Folds of rows
+ * gpu_enet_cv(query text, alpha float8, folds int, fold text, nlambda int, lambda float8[], lambda_min_ratio float8,
+ * penalty_factor float8[], positive "any", intercept boolean, standardize boolean, family text, formula text, weights
+ * text, frequencies text, kept text, rows text): NULL as above
  */
-
-/* How the arguments' types are hashed, from the first call on */
-static FmgrInfo **
-find_hashes(FunctionCallInfo fcinfo)
+Datum
+gr_enet_query_cv(PG_FUNCTION_ARGS)
 {
-	FmgrInfo  **hashes = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, PG_NARGS() * sizeof(FmgrInfo *));
+	static const GrEnetPlaces places = {
+		.alpha = CV_ALPHA,.nlambda = CV_NLAMBDA,.lambda = CV_LAMBDA,.min_ratio = CV_MIN_RATIO,
+		.penalty = CV_PENALTY,.positive = CV_POSITIVE,.intercept = CV_INTERCEPT,.standardize = CV_STANDARDIZE
+	};
+	GrEnetRequest request = {.function = "gpu_enet_cv",.started = gr_now()};
+	GrEnet		net;
+	Validation	v;
 
-	for (int k = 1; k < PG_NARGS(); k++)
-	{
-		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, k);
-		TypeCacheEntry *entry = OidIsValid(type) ? lookup_type_cache(getBaseType(type),
-																	  TYPECACHE_HASH_EXTENDED_PROC_FINFO) : NULL;
-
-		if (entry == NULL || !OidIsValid(entry->hash_extended_proc_finfo.fn_oid))
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_FUNCTION),
-					 errmsg("argument %d of gpu_enet_fold has a type that cannot be hashed", k + 1)));
-		hashes[k] = &entry->hash_extended_proc_finfo;
-	}
-	fcinfo->flinfo->fn_extra = hashes;
-	return hashes;
+	if (!gr_fit_arguments(fcinfo, CV_QUERY, CV_KEPT, CV_ROWS, &request.rows) || PG_ARGISNULL(CV_FAMILY) ||
+		PG_ARGISNULL(CV_FOLDS) || !gr_enet_arguments(fcinfo, &places, &net))
+		PG_RETURN_NULL();
+	request.nfolds = PG_GETARG_INT32(CV_FOLDS);
+	gr_check_nfolds(request.nfolds);
+	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(CV_FAMILY)));
+	request.roles = gr_role_arguments(fcinfo, CV_WEIGHTS, CV_FREQUENCIES, -1);
+	gr_formula_argument(fcinfo, CV_FORMULA, net.intercept, &request.roles);
+	read_fold(fcinfo, CV_FOLD, &request.roles);
+	validate(fcinfo, &request, &net, &v);
+	return gr_folds_datum(fcinfo, &v.scores, v.nfolds, &v.least, &v.within);
 }
 
-/* gpu_enet_fold(folds int, VARIADIC "any") */
-Datum
-gr_enet_fold(PG_FUNCTION_ARGS)
+/*
+ * gpu_enet_path
+ */
+
+static void
+put_path(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net)
 {
-	FmgrInfo  **hashes = fcinfo->flinfo->fn_extra;
-	uint64		hash = 0;
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	double		log_constant;
+	const char *device;
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	check_nfolds(PG_GETARG_INT32(0));
-	if (get_fn_expr_variadic(fcinfo->flinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("gpu_enet_fold takes no VARIADIC array"),
-				 errhint("Give the array as it is.")));
-	if (hashes == NULL)
-		hashes = find_hashes(fcinfo);
-	for (int k = 1; k < PG_NARGS(); k++)
+	if (request->binomial)
 	{
-		uint64		own = PG_ARGISNULL(k) ? 0 :
-			DatumGetUInt64(FunctionCall2Coll(hashes[k], PG_GET_COLLATION(), PG_GETARG_DATUM(k), UInt64GetDatum(0)));
+		GrEnetRows	rows;
 
-		hash = hash_combine64(hash, own);
+		gr_enet_read(fcinfo, request, &rows);
+		net->intercept = rows.ingest.intercept;
+		gr_enet_logit_put_path(rsinfo, net, &rows);
+		(void) gr_enet_release(request, &rows);
 	}
-	/* the combination alone is poorly mixed */
-	PG_RETURN_INT32((int32) (DatumGetUInt64(hash_any_extended((unsigned char *) &hash, sizeof(hash), 0)) %
-							 (uint64) PG_GETARG_INT32(0)));
+	else
+	{
+		GrIngest	ingest;
+		GrEnetSums	sums = gr_enet_sum(fcinfo, request, &ingest, &log_constant, &device);
+
+		net->intercept = ingest.intercept;
+		gr_enet_put_path(rsinfo, net, &sums);
+	}
+}
+
+/*
+ * gpu_enet_path(query text, alpha float8, nlambda int, lambda float8[], lambda_min_ratio float8, penalty_factor
+ * float8[], positive "any", intercept boolean, standardize boolean, family text, formula text, weights text,
+ * frequencies text, kept text, rows text): a row a lambda; none if an argument is NULL that has another default, or
+ * both query and kept are
+ */
+Datum
+gr_enet_query_path(PG_FUNCTION_ARGS)
+{
+	static const GrEnetPlaces places = {
+		.alpha = PATH_ALPHA,.nlambda = PATH_NLAMBDA,.lambda = PATH_LAMBDA,.min_ratio = PATH_MIN_RATIO,
+		.penalty = PATH_PENALTY,.positive = PATH_POSITIVE,.intercept = PATH_INTERCEPT,
+		.standardize = PATH_STANDARDIZE
+	};
+	GrEnetRequest request = {.function = "gpu_enet_path",.started = gr_now()};
+	ErrorContextCallback context;
+	GrEnet		net;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!gr_fit_arguments(fcinfo, PATH_QUERY, PATH_KEPT, PATH_ROWS, &request.rows) || PG_ARGISNULL(PATH_FAMILY) ||
+		!gr_enet_arguments(fcinfo, &places, &net))
+		return (Datum) 0;
+	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(PATH_FAMILY)));
+	request.roles = gr_role_arguments(fcinfo, PATH_WEIGHTS, PATH_FREQUENCIES, -1);
+	gr_formula_argument(fcinfo, PATH_FORMULA, net.intercept, &request.roles);
+	if (request.rows.query != NULL)
+		gr_enter_query(&context, request.rows.query);
+	put_path(fcinfo, &request, &net);
+	if (request.rows.query != NULL)
+		gr_leave_query(&context);
+	return (Datum) 0;
 }

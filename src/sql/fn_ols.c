@@ -61,12 +61,9 @@ gr_ols_pass_of(GrRowShape shape, GrRowRules rules, const double *zeros, const do
 	};
 }
 
-/*
- * What gr_job_finish() gives, of rows that are kept: a pass tells it and, where a column wants a shift, another. The
- * response has none: passes know of none.
- */
-static void
-sum_kept(GrRowSource *source, double *hi, double *lo, double *shift)
+/* The response has no shift: passes know of none. */
+void
+gr_ols_sum_kept(GrRowSource *source, double *hi, double *lo, double *shift)
 {
 	int			nfeatures = source->shape.nfeatures;
 	double	   *sums = palloc_extended(gr_pass_nsums(GR_PASS_EXACT, nfeatures) * sizeof(double), MCXT_ALLOC_HUGE);
@@ -107,7 +104,7 @@ finish_model(GrJob *job, GrIngest *ingest, GrRowSource *kept, bool intercept, Gr
 	if (kept == NULL)
 		gr_job_finish(job, hi, lo, shift);
 	else
-		sum_kept(kept, hi, lo, shift);
+		gr_ols_sum_kept(kept, hi, lo, shift);
 	read_done = gr_now();
 	if (ingest != NULL)
 	{

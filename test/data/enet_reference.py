@@ -188,4 +188,5 @@ def main(folder):
                                        'ft'[o.get('standardize', True)], repr(lam), text(coef)])
 
 
-main(sys.argv[1])
+if __name__ == '__main__':
+    main(sys.argv[1])

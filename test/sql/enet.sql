@@ -232,7 +232,7 @@ SELECT enet_error((gpu_enet_model(s, 0)).coef, (gpu_ols_solve(s)).coef) < 1e-14 
 SELECT set, count(*) FROM enet_states, gpu_enet_path(s, lambda => '{0}') GROUP BY set ORDER BY set;
 -- sums that no rows have: correlations of 0.9, 0.9 and -0.9
 SELECT count(*) FROM gpu_enet_path('{"version":2,"features":3,"rows":50,"skipped":0,"shift":[0,0,0,0],"gram":[50,0,0,0,
-    1,0,0,0,0.9,0,1,0,0,0,0.9,0,-0.9,0,1,0,0,0,0.5,0,0.1,0,0.2,0,1,0]}');
+    1,0,0,0,0.9,0,1,0,0,0,0.9,0,-0.9,0,1,0,0,0,0.5,0,0.1,0,0.2,0,1,0]}'::gpu_ols_stats);
 \echo :LAST_ERROR_SQLSTATE
 -- folds
 SELECT gpu_enet_cv_agg(s) FROM enet_bad;

@@ -162,6 +162,14 @@ my @cases = (
 	[ 'gpu_logreg_fit', 'won ~ x1 + x2', undef, q{solver => 'gd', learning_rate => 1e-4, max_iter => 20} ],
 	[ 'gpu_logreg_fit', 'won ~ x1 + x2', undef, q{l2 => 1, frequencies => 'count'} ],
 	[ 'gpu_logreg_fit', 'won ~ x1 + s', 'y > 0', q{weights => 'w', intercept => false} ],
+	[ 'gpu_enet_fit', 'won ~ x1 + x2 + g', undef, q{lambda => 0.001, family => 'binomial'} ],
+	[ 'gpu_enet_fit', 'won ~ x1 + x3', 'x2 < 6', q{lambda => 0.01, alpha => 0.3, weights => 'w', family => 'binomial'} ],
+	# folds come in another order, and passes are added up in it
+	[ 'gpu_enet_fit', 'won ~ x1 + x3 + b', q{g <> 'a'}, q{fold => 's', nlambda => 20, family => 'binomial'}, 1e-11 ],
+	[ 'gpu_enet_fit', 'won ~ poly(x2, 2) + s', undef, q{fold => 'count', choose => 'min', family => 'binomial'}, 1e-11 ],
+	[ 'gpu_enet_fit', 'y ~ x1 + x2 + g', undef, q{lambda => 0.01}, 1e-11 ],
+	[ 'gpu_enet_fit', 'y ~ x1 + x3 + s', 'x2 < 6', q{fold => 'b', choose => 'min'}, 1e-11 ],
+	[ 'gpu_enet_fit', 'y ~ x1 + x2', undef, q{fold => 'count', alpha => 0.5, lambdas => '{1,0.1,0.01}'}, 1e-11 ],
 	# with weights, rows of a linear regression are multiplied by their roots first
 	[ 'gpu_ols_fit', 'y ~ x1 + x2 + s', undef, q{weights => 'w'}, 1e-11 ],
 	[ 'gpu_ols_fit', 'y ~ x1 + g', 'x1 < 0.7', q{frequencies => 'count'}, 1e-11 ]);
@@ -193,6 +201,27 @@ for my $case ([ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', '' ],
 		$node->safe_psql('postgres', "SELECT to_jsonb($function('$query'$options)) - 'device'"),
 		"$function without a formula$options");
 }
+# folds by what rows come to: each row is in one, and they are the same ones each time
+is($node->safe_psql('postgres', q{SELECT (c).nfolds, ((c).model_min).n, (c).mean = (d).mean, (c).lambda_1se = e.lambda
+	FROM gpu_enet_cv(kept => 't', formula => 'won ~ x1 + x2 + s', family => 'binomial') c,
+		gpu_enet_cv(kept => 't', formula => 'won ~ x1 + x2 + s', family => 'binomial') d,
+		(SELECT substring((gpu_enet_fit(kept => 't', formula => 'won ~ x1 + x2 + s', family => 'binomial')).method
+			FROM 'lambda = (.*)\)')::float8 AS lambda) e}), "10|$rows|t|t", 'folds by hash');
+is($node->safe_psql('postgres', q{SELECT (c).nfolds, ((c).model_min).n
+	FROM gpu_enet_cv(kept => 't', formula => 'y ~ x1 + x2', rows => 'x2 > 1', folds => 7) c}),
+	'7|' . $node->safe_psql('postgres', 'SELECT count(*) FROM t WHERE x2 > 1'), 'folds by hash of a linear regression');
+for my $family ('gaussian', 'binomial')
+{
+	is($node->safe_psql('postgres', qq{SELECT count(*) > 3, max(difference(k.coef, q.coef)) < 1e-11, bool_and(k.df = q.df)
+		FROM gpu_enet_path(kept => 't', formula => 'won ~ x1 + x2 + s', rows => 'x2 > 1', family => '$family')
+				WITH ORDINALITY k (lambda, df, dev_ratio, coef, i)
+			JOIN gpu_enet_path('SELECT * FROM t WHERE x2 > 1', formula => 'won ~ x1 + x2 + s', family => '$family')
+				WITH ORDINALITY q (lambda, df, dev_ratio, coef, i) USING (i)}), 't|t|t', "gpu_enet_path, $family");
+}
+like($node->safe_psql('postgres', q{SELECT (gpu_enet_cv(kept => 't', formula => 'won ~ x1 + x2',
+		family => 'binomial')).nfolds;
+	SELECT function, device, reason, rows FROM gpu_last_run()}),
+	qr/\ngpu_enet_cv\|cpu, device service\|the rows are kept there\|5000$/, 'gpu_last_run of folds');
 is($node->safe_psql('postgres', q{SELECT count(*), count(DISTINCT gpu_predict(m, t) = gpu_predict(q, t))
 	FROM gpu_ols_fit(kept => 't', formula => 'y ~ poly(x2, 2) * s + x1') m,
 		gpu_ols_fit('TABLE t', formula => 'y ~ poly(x2, 2) * s + x1') q, t}), "$rows|1", 'predictions');
@@ -241,6 +270,14 @@ for my $case (
 	[ q{SELECT gpu_logreg_fit(kept => 'T')}, '42704', 'no such rows' ],
 	[ q{SELECT gpu_glm_fit(kept => 't', family => 'quasibinomial', formula => 'won ~ x1')}, '0A000', 'unit weights' ],
 	[ q{SELECT gpu_logreg_fit(kept => 't', formula => 'y ~ x1')}, '22023', 'a response that is none' ],
+	[ q{SELECT gpu_enet_fit(kept => 't', formula => 'y ~ x1', family => 'binomial')}, '22023', 'the same of a net' ],
+	[ q{SELECT gpu_enet_fit(kept => 't', formula => 'won ~ x1', fold => 'none')}, '42703', 'a fold that is none' ],
+	[ q{SELECT gpu_enet_fit(kept => 't', formula => 'won ~ x1', fold => 'y')}, '54000', 'too many folds' ],
+	[ q{SELECT gpu_enet_fit(kept => 't', formula => 'won ~ x1', fold => 'b', rows => 'b')}, '22023', 'a single fold' ],
+	[ q{SELECT gpu_enet_fit(kept => 't', formula => 'won ~ x1', rows => 'won', family => 'binomial')}, '22023',
+		'one class' ],
+	[ q{SELECT gpu_enet_cv(kept => 't', formula => 'won ~ x1', rows => 'x1 > 2')}, 'P0002', 'no row in any fold' ],
+	[ q{SELECT gpu_enet_path(kept => 't', formula => 'won ~ x1', rows => 'x1 > 2')}, 'P0002', 'no row on a path' ],
 	[ fitting(q{vcov => 'CR1', clusters => '{x2}', formula => 'y ~ x1'}), '0A000', 'clusters' ],
 	[ fitting(q{formula => 'y ~ factor(x2)'}), '0A000', 'numbers as a factor' ],
 	[ fitting(q{formula => 'g ~ x1'}), '42804', 'a category as the response' ],
@@ -277,6 +314,7 @@ is((as('alice', q{SELECT gpu_keep('own', 'SELECT y, x1, g FROM t')}))[0], $rows,
 is((as('alice', $names))[0], 'own', 'and sees them');
 is($node->safe_psql('postgres', $names), 'own,t', 'so does a superuser');
 is(sqlstate((as('bob', q{SELECT gpu_ols_fit(kept => 'own')}))[1]), '42501', 'they are not for others');
+is(sqlstate((as('bob', q{SELECT gpu_enet_cv(kept => 'own', fold => 'x1')}))[1]), '42501', 'nor are their folds');
 $node->safe_psql('postgres', 'GRANT alice TO bob');
 is((as('bob', q{SELECT (gpu_ols_fit(kept => 'own', formula => 'y ~ x1')).n}))[0], $rows,
 	'but for roles that have the privileges');
