@@ -210,9 +210,9 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($member
 	. q{ AND o.proparallel <> 's' ORDER BY 1}),
 	"gpu_devices|r\ngpu_enet_cv|u\ngpu_enet_fit|u\ngpu_enet_path|u\ngpu_forget|u\ngpu_glm_fit|u\ngpu_keep|u\ngpu_kept|r\ngpu_last_run|r\n"
 	. "gpu_logreg|r\ngpu_logreg|r\n"
-	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\n"
-	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_fit|u\n"
-	. "gpu_ols_rolling|u"
+	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\ngpu_logreg_cv|u\n"
+	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_cv|u\n"
+	. "gpu_ols_fit|u\ngpu_ols_rolling|u"
 	. "\ngpu_predict_rows|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it,
 # or write into a ring
@@ -221,9 +221,10 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($member
 	"gpu_design_row|s\ngpu_devices|v\ngpu_enet_cv|v\ngpu_enet_fit|v\ngpu_enet_fold|s\ngpu_enet_path|v\ngpu_forget|v\ngpu_glm_fit|v\n"
 	. "gpu_ingest_pass_accum|v\ngpu_keep|v\ngpu_keep_accum|v\ngpu_kept|v\ngpu_last_run|v\ngpu_levels_accum|s\n"
 	. "gpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
-	. "gpu_logreg_boot|v\ngpu_logreg_boot_replicates|v\n"
+	. "gpu_logreg_boot|v\ngpu_logreg_boot_replicates|v\ngpu_logreg_cv|v\n"
 	. "gpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\n"
-	. "gpu_ols_boot|v\ngpu_ols_boot_replicates|v\ngpu_ols_coef|s\ngpu_ols_fit|v\ngpu_ols_rolling|v\n"
+	. "gpu_ols_boot|v\ngpu_ols_boot_replicates|v\ngpu_ols_coef|s\ngpu_ols_cv|v\ngpu_ols_fit|v\n"
+	. "gpu_ols_rolling|v\n"
 	. "gpu_predict_rows|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
 
 # Relocatable, with values and a view in use.
