@@ -88,7 +88,8 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
 	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
-	firth covariance covariance_errors boot enet enet_logit iv select rolling states_clusters logreg logreg_fit logreg_step \
+	firth covariance covariance_errors boot enet enet_logit iv select rolling states_clusters logreg logreg_fit \
+	logreg_step \
 	glm_step factors formula separation nist reference invariance projection project_rows feature_hash examples \
 	rewrite errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
