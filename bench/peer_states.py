@@ -94,6 +94,12 @@ R_PEERS = [
     ("gpu_enet_path, 100 lambdas, p = 100", "glmnet", "R's glmnet, 100,000 rows", "glmnet(x, y)", "rows"),
     ("gpu_enet_path, 100 lambdas, p = 1000", "glmnet", "R's glmnet, 5,000 rows", "glmnet(x, y)", "wide"),
     ("gpu_enet_cv_agg, 10 folds, p = 32", "glmnet", "R's cv.glmnet, 100,000 rows", "cv.glmnet(x[, 1:32], y)", "rows"),
+    ("gpu_enet_path, binomial, 100,000 rows of 8", "glmnet", "R's glmnet",
+     'glmnet(x[, 1:8], y > 0, family = "binomial")', "rows"),
+    ("gpu_enet_path, binomial, 100,000 rows of 32", "glmnet", "R's glmnet",
+     'glmnet(x[, 1:32], y > 0, family = "binomial")', "rows"),
+    ("gpu_enet_cv, binomial, 10 folds, 100,000 rows of 8", "glmnet", "R's cv.glmnet",
+     'cv.glmnet(x[, 1:8], y > 0, family = "binomial")', "rows"),
     ("gpu_ols_select, best subsets, p = 30", "leaps", "R's leaps, 100,000 rows",
      "regsubsets(x[, 1:30], y, nvmax = 30, really.big = TRUE)", "rows"),
 ]

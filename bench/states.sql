@@ -65,6 +65,17 @@ SELECT pg_temp.add_case('gpu_enet_path, 100 lambdas, alpha 0.5, p = 100',
 SELECT pg_temp.add_case('gpu_enet_cv_agg, 10 folds, p = 32',
                         'SELECT (gpu_enet_cv_agg(s)).lambda_min FROM gpureg_bench_states WHERE name = ''folds''')
 \g /dev/null
+-- logistic nets, of the rows themselves
+SELECT pg_temp.add_case(format('gpu_logreg_fit, 100,000 rows of %s', p),
+                        format('SELECT gpu_logreg_fit(''SELECT y > 0 AS y, x[1:%s] AS x '
+                               'FROM gpureg_bench_states_rows'')', p)) FROM unnest('{8,32}'::int[]) p \g /dev/null
+SELECT pg_temp.add_case(format('gpu_enet_path, binomial, 100,000 rows of %s', p),
+                        format('SELECT count(*) FROM gpu_enet_path(''SELECT y > 0 AS y, x[1:%s] AS x '
+                               'FROM gpureg_bench_states_rows'', family => ''binomial'')', p),
+                        format('gpu_logreg_fit, 100,000 rows of %s', p)) FROM unnest('{8,32}'::int[]) p \g /dev/null
+SELECT pg_temp.add_case('gpu_enet_cv, binomial, 10 folds, 100,000 rows of 8',
+                        'SELECT (gpu_enet_cv(''SELECT y > 0 AS y, x[1:8] AS x FROM gpureg_bench_states_rows'', '
+                        'family => ''binomial'')).lambda_min') \g /dev/null
 SELECT pg_temp.add_case('reading 100,000 states of 8',
                         'SELECT count(gpu_ols_names(s)) FROM gpureg_bench_states WHERE name = ''firms''') \g /dev/null
 SELECT pg_temp.add_case('gpu_ols_rollup, 100,000 states of 8',

@@ -7,15 +7,14 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "compute/derive.h"
 #include "compute/derive_row.h"
-#include "compute/row_filter.h"
 #include "rows/design_values.h"
 #include "rows/frame.h"
+#include "rows/kept_filter.h"
 #include "rows/kept_set.h"
 #include "rows/kept_source.h"
 #include "rows/levels.h"
@@ -156,74 +155,14 @@ describe_as_query(Reading *r)
 	r->described.names = r->set.names;
 }
 
-/*
- * The filter
- */
-
-static bool
-find_code(void *arg, int k, const char *bytes, int nbytes, double *code)
-{
-	const Reading *r = arg;
-	const GrKeptColumn *column = &r->set.columns[k];
-	int			level = column->kind == GR_KEPT_FACTOR ? gr_level_find(&column->levels, bytes, nbytes) : -1;
-
-	if (level >= 0)
-		*code = column->codes[level];
-	return level >= 0;
-}
-
-static int
-filter_errcode(GrFilterFault fault)
-{
-	switch (fault)
-	{
-		case GR_FILTER_UNKNOWN:
-			return ERRCODE_UNDEFINED_COLUMN;
-		case GR_FILTER_AMBIGUOUS:
-			return ERRCODE_AMBIGUOUS_COLUMN;
-		case GR_FILTER_MISMATCH:
-			return ERRCODE_DATATYPE_MISMATCH;
-		case GR_FILTER_RANGE:
-			return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
-		case GR_FILTER_LIMIT:
-			return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
-		default:
-			return ERRCODE_SYNTAX_ERROR;
-	}
-}
-
-static void
-raise_filter(const Reading *r, GrFilterFault fault, const GrError *err)
-{
-	const char *text = r->rows->filter;
-	bool		placed = fault != GR_FILTER_LIMIT;
-
-	ereport(ERROR,
-			(errcode(filter_errcode(fault)),
-			 errmsg("%s", err->detail),
-			 errhint("A filter compares kept columns with constants, as in x1 > 3 AND g IN ('a', 'b')."),
-			 placed ? internalerrposition(pg_mbstrlen_with_len(text, (int) err->where) + 1) : 0,
-			 placed ? internalerrquery(text) : 0));
-}
-
+/* The filter's steps, with room for more than there can be */
 static void
 read_filter(Reading *r)
 {
-	GrFilterColumn *columns = palloc(r->set.ncolumns * sizeof(GrFilterColumn));
-	GrFilterColumns all = {.n = r->set.ncolumns,.column = columns,.find_level = find_code,.arg = r};
-	GrFilterFault fault = GR_FILTER_OK;
-	GrError		err = {0};
-
-	/* and room for what read_level() and add_step() add */
+	/* and room for what has_level() and add_step() add */
 	r->steps = palloc((GR_FILTER_STEPS_MAX + 2) * sizeof(GrFilterStep));
-	for (int k = 0; k < r->set.ncolumns; k++)
-		columns[k] = (GrFilterColumn) {
-			r->set.names[k], r->set.columns[k].kind == GR_KEPT_FACTOR ? GR_FILTER_FACTOR :
-			r->set.columns[k].kind == GR_KEPT_BOOLEAN ? GR_FILTER_BOOLEAN : GR_FILTER_NUMBER
-		};
-	if (r->rows->filter != NULL &&
-		!gr_row_filter_read(r->rows->filter, strlen(r->rows->filter), &all, r->steps, &r->nsteps, &fault, &err))
-		raise_filter(r, fault, &err);
+	if (r->rows->filter != NULL)
+		r->nsteps = gr_kept_filter(&r->set, r->rows->filter, r->steps);
 }
 
 /*
@@ -425,7 +364,7 @@ design_codes(const Reading *r, const GrDesign *design, const int *columns)
 		for (int i = 0; i < levels->n; i++)
 		{
 			GrString	level = levels->level[i];
-			bool		found = find_code((void *) r, columns[k], level.bytes, level.nbytes, &of_levels[i]);
+			bool		found = gr_kept_code(&r->set, columns[k], level.bytes, level.nbytes, &of_levels[i]);
 
 			/* a boolean's are false and true */
 			if (!found)
@@ -537,15 +476,14 @@ check_request(const Reading *r)
 				 errhint("Keep a column of ones, and name it as weights.")));
 }
 
-/* Has the service make the rows. */
+/* Has the service make the rows, at most nrows_max of them. */
 static GrJob *
-derive_job(const Reading *r, const GrIngest *ingest, const GrDerivation *d, GrDeriveCounts *counts)
+derive_job(const Reading *r, const GrIngest *ingest, const GrDerivation *d, int64 nrows_max, GrDeriveCounts *counts)
 {
 	GrJobOptions options = {
 		.kind = GR_SINK_KEEP,.shape = gr_derived_shape(d),.rules = r->rules,.names = ingest->names,
 		.keeper = r->client
 	};
-	int64		nrows_max = r->set.entry.nrows;
 	GrJob	   *job;
 
 	gr_check_terms(d->nfeatures, ingest->intercept);
@@ -553,9 +491,6 @@ derive_job(const Reading *r, const GrIngest *ingest, const GrDerivation *d, GrDe
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("a fit to rows kept on a GPU must have a feature")));
-	/* memory is asked for what is sure to be needed, where that is known by a look */
-	if (r->nsteps > 0)
-		nrows_max = count_rows(r, d, ingest->names).nrows;
 	job = gr_job_derive(&options, r->set.entry.id, d, nrows_max, counts);
 	if (job == NULL)
 		raise_gone(r);
@@ -580,15 +515,16 @@ open_reading(Reading *r, GrIngest *ingest)
 	read_filter(r);
 }
 
-/* The rows that pass the filter as a source of their own */
+/* The rows that pass the filter, at most nrows_max of them, as a source of their own */
 static void
-derive_source(const Reading *r, GrIngest *ingest, const GrDerivation *d, GrRowSource *source, GrDeriveCounts *counts)
+derive_source(const Reading *r, GrIngest *ingest, const GrDerivation *d, int64 nrows_max, GrRowSource *source,
+			  GrDeriveCounts *counts)
 {
 	memset(source, 0, sizeof(*source));
 	ingest->rules = source->rules = r->rules;
 	ingest->shape = source->shape = gr_derived_shape(d);
 	source->kind = GR_SOURCE_JOB;
-	source->job = ingest->job = derive_job(r, ingest, d, counts);
+	source->job = ingest->job = derive_job(r, ingest, d, nrows_max, counts);
 	ingest->nrows = counts->nrows;
 	ingest->nrows_estimate = (double) counts->nrows;
 	ingest->nskipped = source->nskipped = counts->nskipped;
@@ -601,12 +537,16 @@ gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIn
 	Reading		r = {.rows = rows,.roles = *roles,.rules = rules,.fold = -1};
 	ErrorContextCallback context = {.callback = describe_kept,.arg = unconstify(char *, rows->kept)};
 	GrDeriveCounts counts = {0};
+	GrDerivation *d;
 
 	context.previous = error_context_stack;
 	error_context_stack = &context;
 	open_reading(&r, ingest);
 	find_features(&r, ingest);
-	derive_source(&r, ingest, derive_features(&r, ingest), source, &counts);
+	d = derive_features(&r, ingest);
+	/* memory is asked for what is sure to be needed, where that is known by a look */
+	derive_source(&r, ingest, d, r.nsteps > 0 ? count_rows(&r, d, ingest->names).nrows : r.set.entry.nrows, source,
+				  &counts);
 	if (counts.nrows == 0)
 		raise_none(&counts);
 	error_context_stack = context.previous;
@@ -713,7 +653,7 @@ read_folds(Reading *r, GrIngest *ingest, const double *values, int nfolds, GrRow
 		all.nfiltered = counts.nfiltered;
 		if (counts.nrows == 0)
 			continue;
-		derive_source(r, ingest, d, &source[*n], &counts);
+		derive_source(r, ingest, d, counts.nrows, &source[*n], &counts);
 		all.nrows += counts.nrows;
 		(*n)++;
 	}

@@ -73,6 +73,8 @@ static const Sample samples[] = {
 	{"a filter of levels, NULLs", 9, NULL, 3, true, false, 5,
 		{{GR_FILTER_EQ, 0, 2}, {GR_FILTER_IS_NULL, 7, 0}, {GR_FILTER_OR, 0, 0}, {GR_FILTER_LE, 5, 0.25},
 		{GR_FILTER_AND, 0, 0}}, 0.1},
+	{"a fold of three, NULLs", 9, NULL, 8, false, false, 3,
+		{{GR_FILTER_LT, 3, 1.5}, {GR_FILTER_FOLD, 9, GR_FOLD_VALUE(2, 3)}, {GR_FILTER_AND, 0, 0}}, 0.01},
 	{"nothing passes", 4, NULL, 2, false, false, 1, {{GR_FILTER_FALSE, 0, 0}}, 0},
 	{"more features than columns", 3, NULL, 40, false, true, 1, {{GR_FILTER_GE, 1, 0}}, 0.01},
 	{"many columns", 150, NULL, 140, false, false, 1, {{GR_FILTER_NE, 149, 1}}, 0.001},

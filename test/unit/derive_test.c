@@ -417,6 +417,45 @@ test_filters_valid(void)
 	check(!gr_filter_valid(steps, 1, 2), "no operation");
 }
 
+/* Each row is in one fold, of folds that are about even; NULLs are the same, and 0 and -0. */
+static void
+test_folds(void)
+{
+	enum { NROWS = 10000, N = 7 };
+	static const double bad[] = {GR_FOLD_VALUE(7, 7), GR_FOLD_VALUE(0, 0), -1, 0.5, 1e300, INFINITY};
+	const double zeros[2][2] = {{0.0, NAN}, {-0.0, -NAN}};
+	GrFilterStep step = {GR_FILTER_FOLD, 2, 0};
+	int			counts[N] = {0};
+	int			nbad = 0;
+	bool		ok = true;
+
+	for (int r = 0; r < NROWS; r++)
+	{
+		double		row[2] = {r % 100, any_double()};
+		int			nfolds = 0;
+
+		for (int k = 0; k < N; k++)
+		{
+			step.value = GR_FOLD_VALUE(k, N);
+			if (gr_filter_passes(&step, 1, row))
+				nfolds++, counts[k]++;
+		}
+		ok &= nfolds == 1;
+	}
+	for (int k = 0; k < N; k++)
+		ok &= abs(counts[k] - NROWS / N) < 200;
+	check(ok && gr_row_hash(zeros[0], 2) == gr_row_hash(zeros[1], 2), "folds");
+	step.value = GR_FOLD_VALUE(6, 7);
+	ok = gr_filter_valid(&step, 1, 2) && !gr_filter_valid(&step, 1, 1);
+	for (int k = 0; k < COUNT(bad); k++)
+	{
+		step.value = bad[k];
+		nbad += !gr_filter_valid(&step, 1, 2);
+	}
+	step = (GrFilterStep) {GR_FILTER_FOLD, 0, GR_FOLD_VALUE(6, 7)};
+	check(ok && nbad == COUNT(bad) && !gr_filter_valid(&step, 1, 2), "steps that are no fold");
+}
+
 /*
  * Sinks
  */
@@ -591,6 +630,7 @@ main(void)
 	test_identity();
 	test_made();
 	test_filters_valid();
+	test_folds();
 	test_bad_rows();
 	test_contract();
 	return unit_done();
