@@ -106,13 +106,13 @@ make_sums(const double *triangle, int nfeatures, bool logistic, double *sums)
 		}
 	sums[GR_SUM_NROWS] = triangle[0];
 	sums[GR_SUM_NONES] = triangle[gr_triangle(gr_nterms(nfeatures))];
-	sums[GR_SUM_MIN_MARGIN] = 0.0;
 	if (logistic)
 	{
 		GrDD		deviance = gr_two_prod(triangle[0], 2.0 * log(2.0));
 
 		sums[GR_SUM_DEVIANCE_HI] = deviance.hi;
 		sums[GR_SUM_DEVIANCE_LO] = deviance.lo;
+		sums[GR_SUM_MIN_MARGIN] = 0.0;
 	}
 }
 

@@ -161,7 +161,7 @@ SELECT min(n) > 500 AS even, count(*)
 FROM (SELECT count(*) AS n FROM enet_many GROUP BY gpu_enet_fold(10, y, a, b, c)) f;
 SELECT (gpu_enet_fit('SELECT y, a, b, c FROM enet_many', formula => 'y ~ a + poly(b, 2) + factor(c)')).terms;
 SELECT (gpu_enet_fit('SELECT y, a, b, c FROM enet_many', 0.01, formula => 'y ~ 0 + a + b')).terms;
-SELECT "function", device FROM gpu_last_run();
+SELECT "function" FROM gpu_last_run();
 
 -- what input gets
 \set SHOW_CONTEXT never
