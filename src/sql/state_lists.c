@@ -154,7 +154,8 @@ Datum
 gr_state_read_result(GrState *state)
 {
 	bool		is_step = state->type == GR_STEP;
-	bool		ok = state->nrows >= 0 && state->nskipped >= 0;
+	/* of rows without weights, and of a step, it is 0 */
+	bool		ok = state->nrows >= 0 && state->nskipped >= 0 && isfinite(state->log_constant);
 
 	if (state->nfeatures < 0)
 		ok &= state->nrows == 0;
