@@ -414,15 +414,19 @@ take_design(Text *text, GrDesign *design)
 		!take_number(text, 0, GR_DESIGN_COLUMNS_MAX, &design->ncolumns))
 		return false;
 	design->columns = text->memory.take(text->memory.arg, (size_t) (design->ncolumns + 1) * sizeof(GrDesignColumn));
+	if (design->columns == NULL)
+		return false;
 	for (int k = 0; k < design->ncolumns; k++)
-		if (design->columns == NULL || !take_column(text, &design->columns[k]))
+		if (!take_column(text, &design->columns[k]))
 			return false;
 	/* a term takes four bytes and more */
 	if (!take_number(text, 0, GR_MAX_FEATURES, &design->nterms) || (text->end - text->at) / 4 < design->nterms)
 		return false;
 	design->terms = text->memory.take(text->memory.arg, (size_t) (design->nterms + 1) * sizeof(GrDesignTerm));
+	if (design->terms == NULL)
+		return false;
 	for (int t = 0; t < design->nterms; t++)
-		if (design->terms == NULL || !take_term(text, design, &design->terms[t]))
+		if (!take_term(text, design, &design->terms[t]))
 			return false;
 	return text->at == text->end;
 }

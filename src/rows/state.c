@@ -243,18 +243,18 @@ check_range(GrState *state, const double *rows, int nrows, const char *const *na
 	bool		weighted = state->type == GR_STEP;
 	int			p = state->nfeatures;
 	GrError		err = {0};
-	int			column;
+	int			column = 0;
 	int			nonfinite;
 
 	if (weighted && gr_state_sums(state)[GR_SUM_NROWS] > GR_PASS_ROWS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("number of rows is out of range")));
-	if (state->internal || gr_gram_finite(gr_state_hi(state), p + weighted, &column))
+	if (state->internal || (gr_state_others_finite(state) && gr_gram_finite(gr_state_hi(state), p + weighted, &column)))
 		return;
 	if (!gr_all_finite(rows, nrows, gr_row_ncols(gr_state_shape(state)), &nonfinite))
 		gr_fail(&err, GR_NOT_FINITE, nonfinite, "%s", "");
-	else if (state->linear && column == 0)
+	else if (!gr_state_others_finite(state) || (state->linear && column == 0))
 		/* the same without a beta: a response that a mean near it can't be had for */
 		gr_fail(&err, GR_OUT_OF_RANGE, p, "%s", "");
 	else if (weighted && column == 0)

@@ -6,6 +6,8 @@
 
 #include "postgres.h"
 
+#include <math.h>
+
 #include "fmgr.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -268,6 +270,19 @@ static inline GrRowTotals *
 gr_state_totals(GrState *state)
 {
 	return (GrRowTotals *) (gr_state_sums(state) + gr_kind_nsums(state->kind, state->nfeatures));
+}
+
+/* What is beside the matrix of a public value's sums, as far as it has to be finite for its text to be read back */
+static inline bool
+gr_state_others_finite(GrState *state)
+{
+	const double *totals = gr_state_ntotals(state) > 0 ? &gr_state_totals(state)->weights : NULL;
+	bool		ok = isfinite(state->log_constant) &&
+		(state->type == GR_STATS || isfinite(gr_state_sums(state)[GR_SUM_NONES]));
+
+	for (Size k = 0; k < gr_state_ntotals(state); k++)
+		ok &= isfinite(totals[k]);
+	return ok;
 }
 
 /* Observations: rows, or the sum of their frequencies, whose ERROR see gr_count() */

@@ -72,7 +72,8 @@ gr_state_version_of(const GrState *state)
 
 /*
  * Could the numbers have come from rows? Entries of a Gram matrix are checked one by one and against their diagonal
- * (Cauchy and Schwarz); a matrix that passes and still isn't one of cross products is met by the solver as collinear
+ * (Cauchy and Schwarz, but for what a row may lose below the least float8), so that what holds of two states holds of
+ * both merged; a matrix that passes and still isn't one of cross products is met by the solver as collinear
  * terms.
  */
 static bool
@@ -82,6 +83,9 @@ is_of_rows(GrState *state)
 	double	   *lo = gr_state_lo(state);
 	bool		ok = state->weighted ? hi[0] > 0 : hi[0] == (double) state->nrows || hi[0] +
 		lo[0] == (double) state->nrows;
+
+	/* a number of rows has no digits behind those of a float8 that would come to a row where states are merged */
+	ok &= state->weighted || lo[0] == 0 || hi[0] >= GR_PASS_ROWS_MAX;
 
 	for (int64 i = 0; ok && i < gr_norder(state->nfeatures); i++)
 	{
@@ -94,7 +98,7 @@ is_of_rows(GrState *state)
 			double		djj = hi[j * (j + 1) / 2 + j];
 
 			ok = isfinite(hi[k]) && isfinite(lo[k]) && hi[k] + lo[k] == hi[k] &&
-				fabs(hi[k]) <= sqrt(dii) * sqrt(djj) * (1 + 1e-14) + DBL_MIN;
+				fabs(hi[k]) <= sqrt(dii) * sqrt(djj) * (1 + 1e-14) + DBL_MIN * (double) state->nrows;
 		}
 	}
 	for (int64 j = 0; ok && j <= state->nfeatures; j++)
@@ -131,12 +135,15 @@ is_of_a_step(GrState *state)
 {
 	double	   *sums = gr_state_sums(state);
 	double	   *hi = gr_state_hi(state);
+	double	   *lo = gr_state_lo(state);
 	double		n = sums[GR_SUM_NROWS];
+	double		deviance = sums[GR_SUM_DEVIANCE_HI];
 	int64		t = gr_state_nterms(state);
 	/* a deviance that is 0 but for rounding may be on either side of it where logarithms are subtracted */
 	bool		ok = n >= 0 && n <= GR_PASS_ROWS_MAX && n == floor(n) && are_of_a_family(state) &&
-		(sums[GR_SUM_DEVIANCE_HI] >= 0 || !gr_state_is_logistic(state)) &&
-		!isnan(sums[GR_SUM_DEVIANCE_HI]) && !isnan(sums[GR_SUM_MIN_MARGIN]) && hi[0] == n;
+		(deviance >= 0 || !gr_state_is_logistic(state)) && !isnan(deviance) &&
+		(isinf(deviance) || deviance + sums[GR_SUM_DEVIANCE_LO] == deviance) &&
+		!isnan(sums[GR_SUM_MIN_MARGIN]) && hi[0] == n && lo[0] == 0;
 
 	for (int64 k = 0; ok && k < t; k++)
 		ok = isfinite(gr_state_beta(state)[k]) && (gr_state_fixed(state)[k] == 0 || gr_state_fixed(state)[k] == 1);
@@ -145,8 +152,13 @@ is_of_a_step(GrState *state)
 		ok = isfinite(hi[k]);
 		gr_poll_loop(k);
 	}
+	/* sums of squares, which no merge makes negative */
 	for (int64 k = 1; ok && k <= t + 1; k++)
-		ok = hi[k * (k + 1) / 2 + k] >= 0;
+	{
+		int64		kk = k * (k + 1) / 2 + k;
+
+		ok = hi[kk] >= 0 && hi[kk] + lo[kk] >= 0;
+	}
 	return ok;
 }
 
@@ -154,7 +166,8 @@ Datum
 gr_state_read_result(GrState *state)
 {
 	bool		is_step = state->type == GR_STEP;
-	bool		ok = state->nrows >= 0 && state->nskipped >= 0;
+	/* of rows without weights, and of a step, it is 0 */
+	bool		ok = state->nrows >= 0 && state->nskipped >= 0 && isfinite(state->log_constant);
 
 	if (state->nfeatures < 0)
 		ok &= state->nrows == 0;

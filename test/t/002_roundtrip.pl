@@ -248,6 +248,9 @@ my @refused = (
 	[ 'a name without an end', pack('n', 4) . substr($value, 2, 20) . "\0y\0x\0z", '08P01' ],
 	[ 'names of no columns', pack('nN', 4, 2**32 - 1) . substr($value, 6, 16) . "\0y\0", '22P03' ],
 	[ 'version 3 without the weights\' number', pack('n', 3) . substr($value, 2), '22P03' ],
+	[ 'a NaN for the weights\' number', pack('n', 3) . substr($value, 2, 20) . "\x7f\xf8" . "\0" x 6
+		. substr($value, 22), '22P02' ],
+	[ 'an infinite one of no rows', pack('nN', 3, 2**32 - 1) . "\0" x 16 . "\x7f\xf0" . "\0" x 6, '22P02' ],
 	[ 'version 0', pack('n', 0) . substr($value, 2), '0A000' ],
 	[ 'version 1 with a shift', pack('n', 1) . substr($value, 2), '22P03' ],
 	[ 'an infinite shift', substr($value, 0, 22) . "\x7f\xf0" . "\0" x 6 . substr($value, 30), '22P02' ],

@@ -394,6 +394,12 @@ test_no_designs(void)
 		free_blocks();
 	}
 	check(gr_design_read("1 \"\" 0 0", 8, memory) != NULL, "a design of nothing");
+	for (int k = 0, n = nblocks; k < n; k++)
+	{
+		free_blocks();
+		nleft = k;
+		check(gr_design_read("1 \"\" 0 0", 8, memory) == NULL, "none where memory ends at piece %d", k);
+	}
 	free_blocks();
 }
 

@@ -1,0 +1,163 @@
+# Runs random scripts (RandomCalls.pm) through psql, a session each, and looks at what comes back: for
+# 019_random_sql.pl and script/random-sql.
+package RandomRun;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IO::Handle;
+use IPC::Run;
+use POSIX ();
+use RandomCalls;
+
+our @EXPORT = qw(random_run random_setup random_drop run_scripts findings_of summary);
+
+# connstr: of the database; seed; nstatements: of a script; show: print scripts
+sub random_run
+{
+	my (%run) = @_;
+
+	return { nstatements => 100, patience => 20, states => {}, calls => 0, good => 0, %run };
+}
+
+sub psql
+{
+	my ($connstr, $script, $seconds) = @_;
+	my ($out, $err) = ('', '');
+	my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-f', '-', '-d', $connstr);
+	my $ended = eval {
+		IPC::Run::run(\@command, '<', \$script, '>', \$out, '2>', \$err, IPC::Run::timeout($seconds));
+		1;
+	};
+
+	return ($out, $err, $ended ? $? : 'late');
+}
+
+sub ask
+{
+	my ($run, $query, $connstr) = @_;
+	my ($out, $err, $status) = psql($connstr // $run->{connstr}, $query, 120);
+
+	die substr($query, 0, 100) . "...: $err" if $err =~ /ERROR|FATAL|psql: error/;
+	return $out;
+}
+
+# A database of this name, with the tables; the catalogue is read from it
+sub random_setup
+{
+	my ($run, $db) = @_;
+
+	if ($db)
+	{
+		ask($run, "DROP DATABASE IF EXISTS $db; CREATE DATABASE $db;\\c $db\nCREATE EXTENSION gpureg;",
+			$run->{connstr} =~ s/dbname=\S+/dbname=postgres/r);
+	}
+	ask($run, "\\set ON_ERROR_STOP on\n" . calls_setup());
+	$run->{version} = ask($run, 'SHOW server_version_num;') / 10000;
+	$run->{catalog} = read_catalog(sub { ask($run, $_[0]) });
+}
+
+sub random_drop
+{
+	my ($run, $db) = @_;
+
+	ask($run, "DROP DATABASE $db WITH (FORCE);", $run->{connstr} =~ s/dbname=\S+/dbname=postgres/r);
+}
+
+# What is wrong with a script's messages, as texts
+sub findings_of
+{
+	my ($run, $number, $script, $err, $status) = @_;
+	my @statements = split /^\\warn statement \w+\n/m, $script;
+	my @messages = split /^(?:psql:[^\n]*?: *)?statement (\w+)\n/m, $err;
+	my ($last, @findings) = (0);
+	my $finding = sub {
+		my ($k, $what) = @_;
+		push @findings, "--seed $run->{seed} --script $number, statement $k: $what"
+		  . ($k =~ /^\d+$/ ? $statements[$k] // '' : '');
+	};
+
+	shift @messages;
+	while (my ($k, $text) = splice(@messages, 0, 2))
+	{
+		my $errors = 0;
+		$last = $k;
+		$run->{calls}++ if $k ne 'end';
+		for my $state (defined $text ? $text =~ /(?:ERROR|FATAL|PANIC):\s+([0-9A-Z]{5}):/g : ())
+		{
+			$errors++;
+			$run->{states}{$state}++;
+			$finding->($k, $text) if !is_expected($state);
+		}
+		$run->{good}++ if !$errors && $k ne 'end';
+		$finding->($k, $text) if ($text // '') =~
+			/leak|problem in|detected write past|not closed|still referenced|TRAP|(?:FATAL|PANIC):|server closed/;
+	}
+	$finding->($last, "psql ended: $status\n$err\n") if $status && !@findings || $last ne 'end' && !@findings;
+	return @findings;
+}
+
+sub run_script
+{
+	my ($run, $number) = @_;
+	my $script = draw_script($run->{catalog}, $run->{seed}, $number, $run->{nstatements}, $run->{version});
+	my ($out, $err, $status) = psql($run->{connstr}, "\\o /dev/null\n$script", 30 + 2.2 * $run->{nstatements});
+	my @findings = findings_of($run, $number, $script, $err, $status);
+
+	print $script, $err if $run->{show};
+	return @findings if !grep { /server closed|late/ } @findings;
+	# until the server is back
+	for (1 .. 100)
+	{
+		last if eval { ask($run, 'SELECT 1;'); 1 };
+		select(undef, undef, undef, 0.3);
+	}
+	return @findings;
+}
+
+# Runs the scripts of these numbers, so many at once; returns what was found
+sub run_scripts
+{
+	my ($run, $njobs, @numbers) = @_;
+
+	return map { run_script($run, $_) } @numbers if $njobs < 2;
+	my (@findings, @pipes);
+	for my $job (0 .. $njobs - 1)
+	{
+		my $pid = open(my $from, '-|') // die "fork: $!";
+		if (!$pid)
+		{
+			my @own = map { $numbers[$_] } grep { $_ % $njobs == $job } 0 .. $#numbers;
+			print map { s/\n/\r/gr . "\n" } run_scripts($run, 1, @own);
+			print "\t", join(' ', map { $_ => $run->{$_} } qw(calls good)), ' ', join(' ', %{ $run->{states} }), "\n";
+			# what the parent would do at its end isn't the child's
+			STDOUT->flush;
+			POSIX::_exit(0);
+		}
+		push @pipes, $from;
+	}
+	for my $from (@pipes)
+	{
+		while (my $line = <$from>)
+		{
+			chomp $line;
+			push @findings, $line =~ s/\r/\n/gr and next if $line !~ s/^\t//;
+			my %counts = split / /, $line;
+			$run->{$_} += delete $counts{$_} for qw(calls good);
+			$run->{states}{$_} += $counts{$_} for keys %counts;
+		}
+	}
+	return @findings;
+}
+
+sub summary
+{
+	my ($run) = @_;
+	my $states = $run->{states};
+
+	return "seed $run->{seed}: $run->{calls} statements, $run->{good} without an error; errors: "
+	  . join(', ', map { "$_ $states->{$_}" } sort { $states->{$b} <=> $states->{$a} || $a cmp $b } keys %$states);
+}
+
+1;
