@@ -165,8 +165,6 @@ SELECT gpu_enet_fit(net_query('plain'), kept => 'k');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_fit(net_query('plain'), rows => 'x > 1');
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM gpu_enet_path(kept => 'none of that name');
-\echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_fit(net_query('plain'), nlambda => 0, family => 'binomial');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_enet_cv('SELECT 1; SELECT 2');

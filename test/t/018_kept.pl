@@ -268,6 +268,8 @@ for my $case (
 	[ q{SELECT gpu_ols_fit('TABLE t', kept => 't')}, '22023', 'both a query and kept rows' ],
 	[ q{SELECT gpu_ols_fit('TABLE t', rows => 'x1 > 0')}, '22023', 'a filter of a query' ],
 	[ q{SELECT gpu_logreg_fit(kept => 'T')}, '42704', 'no such rows' ],
+	[ q{SELECT * FROM gpu_ols_cv(kept => 'T', key => 'i')}, '42704', 'no such rows, in folds' ],
+	[ q{SELECT * FROM gpu_enet_path(kept => 'T')}, '42704', 'no such rows, along a path' ],
 	[ q{SELECT gpu_glm_fit(kept => 't', family => 'quasibinomial', formula => 'won ~ x1')}, '0A000', 'unit weights' ],
 	[ q{SELECT gpu_logreg_fit(kept => 't', formula => 'y ~ x1')}, '22023', 'a response that is none' ],
 	[ q{SELECT gpu_enet_fit(kept => 't', formula => 'y ~ x1', family => 'binomial')}, '22023', 'the same of a net' ],
