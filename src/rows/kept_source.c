@@ -158,7 +158,7 @@ add_step(Reading *r, GrFilterStep step, const char *beside)
 		r->steps[r->nsteps++] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
 }
 
-/* The cluster columns of a fit. A row that is in no cluster takes no part, as of a query; see wrap_rows() of frame.c. */
+/* The cluster columns of a fit. A row that is in no cluster takes no part, as of a query; see wrap_rows() in frame.c */
 static void
 find_clusters(Reading *r)
 {
