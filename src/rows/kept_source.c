@@ -79,7 +79,7 @@ check_key(const GrKeptColumn *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("kept column \"%s\" has no keys", column->name),
-				 errdetail("Kept keys must be integers of at most 2^53, booleans, texts or enums."),
+				 errdetail("Kept keys and clusters must be integers of at most 2^53, booleans, texts or enums."),
 				 errhint("Keep it as texts, if it has no more than %d values.", GR_MAX_FEATURES)));
 }
 

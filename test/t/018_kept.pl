@@ -245,6 +245,11 @@ for my $vcov (qw(CR1 CR2))
 		qr/^t\|t\nthe rows are kept there; they were read back ([2-9]|\d\d) times for the sums of clusters$/,
 		"many clusters, $vcov");
 }
+# reading them back again and again is what a timeout ends
+$node->safe_psql('postgres',
+	q{SELECT gpu_keep('long', 'SELECT i % 7 AS y, i % 11 AS x, i FROM generate_series(1, 1000000) i')});
+error_is($node, q{SET statement_timeout = '150ms'; SET gpureg.ring_size = '1MB';
+	SELECT gpu_ols_fit(kept => 'long', formula => 'y ~ x', vcov => 'CR1', clusters => '{i}')}, '57014', 'a timeout');
 # folds by what rows come to: each row is in one, and they are the same ones each time
 is($node->safe_psql('postgres', q{SELECT (c).nfolds, ((c).model_min).n, (c).mean = (d).mean, (c).lambda_1se = e.lambda
 	FROM gpu_enet_cv(kept => 't', formula => 'won ~ x1 + x2 + s', family => 'binomial') c,
