@@ -25,7 +25,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,scan_grouped.o scan_node.o scan_plan.o) \
 	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
 	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep_columns.o keep_pass.o keep.o) \
-	$(addprefix src/rows/,fold_rows.o kept_filter.o kept_source.o folds.o) \
+	$(addprefix src/rows/,fold_rows.o kept_filter.o kept_reader.o kept_clusters.o kept_source.o folds.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o) \
 	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o model_summary.o) \
 	$(addprefix src/sql/,enet.o enet_cv.o enet_rows.o enet_logit.o fn_enet.o fn_enet_cv.o fn_enet_fit.o fn_enet_fold.o) \

@@ -16,6 +16,7 @@
 #include "rows/boot_clusters.h"
 #include "rows/cluster_sums.h"
 #include "rows/clusters.h"
+#include "rows/kept_clusters.h"
 #include "rows/query.h"
 #include "rows/state.h"
 #include "rows/wrapper.h"
@@ -99,23 +100,54 @@ make_request(const GrIngest *ingest, const GrBasis *basis, const GrBootPass *pas
 	return PointerGetDatum(state);
 }
 
-void
-gr_boot_clusters(const GrIngest *ingest, const GrBasis *basis, const GrBootPass *pass, double *sums)
+/* The clusters of a query */
+static void
+add_queried(const GrIngest *ingest, const GrBasis *basis, ClusterReceiver *receiver)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg clusters", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
 	GrIngest	keyless = gr_ingest_without_key(ingest);
 	Oid			types[NPARAMS] = {gr_own_type(ingest->function, "gpu_logreg_step"), TEXTARRAYOID, INT4ARRAYOID};
 	Datum		values[NPARAMS] = {
-		make_request(&keyless, basis, pass), gr_names_datum(keyless.columns), gr_widths_datum(keyless.arguments).value
+		make_request(&keyless, basis, receiver->pass), gr_names_datum(keyless.columns),
+		gr_widths_datum(keyless.arguments).value
 	};
-	ClusterReceiver receiver = {.base.pub.receiveSlot = receive_cluster,.pass = pass,.sums = sums};
 
 	gr_clusters_check(&keyless);
+	gr_run_plan(gr_plan_clusters(&keyless, "gpu_scores_pass", NPARAMS, types, values, BYTEAOID, 0), NULL,
+				&receiver->base, 0);
+}
+
+static void
+take_kept_cluster(void *arg, const GrClusterSums *cluster)
+{
+	add_cluster(arg, cluster);
+}
+
+/* Those of kept rows */
+static void
+add_kept(const GrKeptClusters *clusters, const GrBasis *basis, ClusterReceiver *receiver)
+{
+	const GrBootPass *pass = receiver->pass;
+	const GrScores scores = {
+		.shape = pass->shape,.distribution = pass->distribution,.beta = pass->beta,.beta_lo = pass->beta_lo,
+		.shift = pass->shift
+	};
+
+	(void) gr_kept_clusters_read(clusters, &scores, basis, 0, take_kept_cluster, receiver);
+}
+
+void
+gr_boot_clusters(const GrRowSource *source, const GrIngest *ingest, const GrBootPass *pass, double *sums)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg clusters", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	ClusterReceiver receiver = {.base.pub.receiveSlot = receive_cluster,.pass = pass,.sums = sums};
+
 	receiver.scores = palloc(gr_nterms(pass->shape.nfeatures) * sizeof(double));
 	receiver.q = palloc(pass->nactive * sizeof(double));
-	gr_run_plan(gr_plan_clusters(&keyless, "gpu_scores_pass", NPARAMS, types, values, BYTEAOID, 0), NULL,
-				&receiver.base, 0);
+	if (source->kept_clusters != NULL)
+		add_kept(source->kept_clusters, source->basis, &receiver);
+	else
+		add_queried(ingest, source->basis, &receiver);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

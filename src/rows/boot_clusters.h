@@ -1,6 +1,6 @@
 /*
- * boot_clusters.h: the influence of clusters on a bootstrap's estimates, from the query, which PostgreSQL groups; see
- * clusters.h.
+ * boot_clusters.h: the influence of clusters on a bootstrap's estimates, from the query, which PostgreSQL groups, see
+ * clusters.h, or from kept rows that are read back, see kept_clusters.h.
  */
 #ifndef GPUREG_BOOT_CLUSTERS_H
 #define GPUREG_BOOT_CLUSTERS_H
@@ -9,11 +9,12 @@
 
 #include "compute/boot.h"
 #include "rows/ingest.h"
+#include "rows/source.h"
 
 /*
  * The sums of squares and of cubes as a pass with influence has them, of a cluster's rows together: adds to sums. ERROR
- * unless the query can be run again and be grouped.
+ * unless the query can be run again and be grouped. source: as gr_source_read() or gr_kept_read() left it with ingest
  */
-extern void gr_boot_clusters(const GrIngest *ingest, const GrBasis *basis, const GrBootPass *pass, double *sums);
+extern void gr_boot_clusters(const GrRowSource *source, const GrIngest *ingest, const GrBootPass *pass, double *sums);
 
 #endif							/* GPUREG_BOOT_CLUSTERS_H */

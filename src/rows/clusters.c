@@ -53,6 +53,16 @@ gr_clusters_check(const GrIngest *ingest)
 		gr_check_groupable(gr_cluster_type(ingest, k), gr_cluster_name(ingest, k));
 }
 
+void
+gr_clusters_check_met(const GrLogregFit *fit, const char *name)
+{
+	if (fit->nclusters_met < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("covariances of clusters need at least two clusters"),
+				 errdetail("Column \"%s\" is the same in every row that takes part.", name)));
+}
+
 /* One group: NULL where none of its rows takes part */
 static bool
 receive_cluster(TupleTableSlot *slot, DestReceiver *self)
@@ -94,8 +104,6 @@ make_request(const GrIngest *ingest, const GrLogregFit *fit)
 static void
 check_clusters(const GrIngest *ingest, const ClusterReceiver *receiver, int64 nrows)
 {
-	const GrLogregFit *fit = receiver->fit;
-
 	if (receiver->nrows != nrows)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
@@ -103,12 +111,7 @@ check_clusters(const GrIngest *ingest, const ClusterReceiver *receiver, int64 nr
 				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", nrows,
 						   receiver->nrows),
 				 errhint("Store its result in a table.")));
-	if (fit->nclusters_met < 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("covariances of clusters need at least two clusters"),
-				 errdetail("Column \"%s\" is the same in every row that takes part.",
-						   gr_cluster_name(ingest, Min(fit->way, 1)))));
+	gr_clusters_check_met(receiver->fit, gr_cluster_name(ingest, Min(receiver->fit->way, ingest->nclusters - 1)));
 }
 
 void

@@ -23,4 +23,7 @@ extern void gr_clusters_check(const GrIngest *ingest);
  */
 extern void gr_clusters_sum(const GrIngest *ingest, GrLogregFit *fit, int64 nrows);
 
+/* ERROR unless the fit has met two clusters, with the name of the column that made them. */
+extern void gr_clusters_check_met(const GrLogregFit *fit, const char *name);
+
 #endif							/* GPUREG_CLUSTERS_H */

@@ -11,10 +11,11 @@
 #include "utils/builtins.h"
 
 #include "compute/derive.h"
-#include "compute/derive_row.h"
 #include "rows/design_values.h"
 #include "rows/frame.h"
+#include "rows/kept_clusters.h"
 #include "rows/kept_filter.h"
+#include "rows/kept_reader.h"
 #include "rows/kept_set.h"
 #include "rows/kept_source.h"
 #include "rows/levels.h"
@@ -22,9 +23,6 @@
 #include "run/device.h"
 #include "run/job.h"
 #include "run/raise.h"
-
-/* Rows that are read back at a time */
-#define PIECE_NBYTES ((Size) 1 << 20)
 
 /* What is being read */
 typedef struct Reading
@@ -37,19 +35,14 @@ typedef struct Reading
 	GrQuery		described;		/* the columns as a query's are described, and behind them the key, if any */
 	int			key;			/* which kept column that is; -1: none */
 	int			fold;			/* which one tells folds apart; -1: none */
+	int			nclusters;		/* columns by which rows are in clusters */
+	int			clusters[GR_CLUSTERS_MAX];	/* which ones, of a fit or, as its key, of a bootstrap */
+	int			ncluster_steps; /* of the filter's, the last ones: rows in no cluster are left out */
 	GrFilterStep *steps;		/* room for more than there can be */
 	int			nsteps;
 	int			found[GR_ROLES_MAX];	/* where the response and the columns with a role are */
 	int			nroles;
 } Reading;
-
-static void
-raise_gone(const Reading *r)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("kept rows \"%s\" have gone", r->rows->kept)));
-}
 
 static void raise_none(const GrDeriveCounts *counts) __attribute__((noreturn));
 
@@ -61,23 +54,6 @@ raise_none(const GrDeriveCounts *counts)
 			 errmsg("no kept row takes part"),
 			 errdetail(INT64_FORMAT " rows were left out by the filter, and " INT64_FORMAT " for a NULL.",
 					   (int64) counts->nfiltered, (int64) counts->nskipped)));
-}
-
-/* Finds the rows, and the service that has them. */
-static void
-open_set(Reading *r)
-{
-	StringInfoData description;
-	const char *reason = NULL;
-
-	gr_check_not_lent();
-	initStringInfo(&description);
-	gr_kept_find(r->rows->kept, &r->set.entry, &description);
-	gr_read_description(&description, &r->set);
-	r->client = gr_service_connect_to(r->set.entry.service, r->set.entry.generation, gr_service_is_used(),
-									  &reason);
-	if (r->client == NULL)
-		gr_raise_no_service(reason);
 }
 
 static Oid
@@ -103,7 +79,7 @@ check_key(const GrKeptColumn *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("kept column \"%s\" has no keys", column->name),
-				 errdetail("Kept keys must be integers of at most 2^53, booleans, texts or enums."),
+				 errdetail("Kept keys and clusters must be integers of at most 2^53, booleans, texts or enums."),
 				 errhint("Keep it as texts, if it has no more than %d values.", GR_MAX_FEATURES)));
 }
 
@@ -141,6 +117,8 @@ add_key(Reading *r)
 	r->set.names = names;
 	r->roles.nclusters = 1;
 	r->roles.clusters[0] = r->roles.key;
+	if (strcmp(r->roles.key_role, "clusters") == 0)
+		r->clusters[r->nclusters++] = r->key;
 }
 
 static void
@@ -163,6 +141,40 @@ read_filter(Reading *r)
 	r->steps = palloc((GR_FILTER_STEPS_MAX + 2) * sizeof(GrFilterStep));
 	if (r->rows->filter != NULL)
 		r->nsteps = gr_kept_filter(&r->set, r->rows->filter, r->steps);
+}
+
+/* The filter, and this besides */
+static void
+add_step(Reading *r, GrFilterStep step, const char *beside)
+{
+	bool		first = r->nsteps == 0;
+
+	if (r->nsteps + 2 > GR_FILTER_STEPS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter has too many comparisons beside %s", beside)));
+	r->steps[r->nsteps++] = step;
+	if (!first)
+		r->steps[r->nsteps++] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
+}
+
+/* The cluster columns of a fit. A row that is in no cluster takes no part, as of a query; see wrap_rows() in frame.c */
+static void
+find_clusters(Reading *r)
+{
+	int			nsteps = r->nsteps;
+
+	if (r->key >= 0 || r->roles.nclusters == 0)
+		return;
+	r->nclusters = r->roles.nclusters;
+	gr_find_clusters(r->set.ncolumns, r->set.names, &r->roles, r->clusters);
+	for (int k = 0; k < r->nclusters; k++)
+	{
+		check_key(&r->set.columns[r->clusters[k]]);
+		if (r->set.columns[r->clusters[k]].nulls)
+			add_step(r, (GrFilterStep) {GR_FILTER_IS_NOT_NULL, r->clusters[k], 0}, "clusters");
+	}
+	r->ncluster_steps = r->nsteps - nsteps;
 }
 
 /*
@@ -214,7 +226,7 @@ count_rows(const Reading *r, const GrDerivation *d, const char *const *names)
 	if (gr_remote_derive(r->client, r->set.entry.id, d, r->rules, &sink, NULL, &counts, &gr_host, &err))
 		return counts;
 	if (err.status == GR_INVALID)
-		raise_gone(r);
+		gr_raise_kept_gone(r->rows->kept);
 	gr_note_device_error(&err);
 	gr_raise_columns(&err, d->nfeatures, names);
 }
@@ -399,6 +411,15 @@ derive_design(const Reading *r, GrIngest *ingest)
 	return make_derivation(&options);
 }
 
+static bool
+is_cluster(const Reading *r, int k)
+{
+	for (int i = 0; i < r->nclusters; i++)
+		if (r->clusters[i] == k)
+			return true;
+	return false;
+}
+
 /* All columns that are nothing else */
 static GrDerivation *
 derive_columns(const Reading *r, GrIngest *ingest)
@@ -407,7 +428,8 @@ derive_columns(const Reading *r, GrIngest *ingest)
 	int		   *columns = palloc(r->set.ncolumns * sizeof(int));
 
 	for (int k = 0; k < r->set.ncolumns; k++)
-		if (k != r->found[0] && k != options.weight && k != options.offset && k != options.key && k != r->fold)
+		if (k != r->found[0] && k != options.weight && k != options.offset && k != options.key && k != r->fold &&
+			!is_cluster(r, k))
 			columns[options.nfeatures++] = k;
 	options.columns = columns;
 	ingest->nfeatures = options.nfeatures;
@@ -464,11 +486,6 @@ derive_features(const Reading *r, GrIngest *ingest)
 static void
 check_request(const Reading *r)
 {
-	if (r->roles.nclusters > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("clusters are not supported for kept rows"),
-				 errhint("Fit to the query itself.")));
 	if (r->roles.unit_weights)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -493,7 +510,7 @@ derive_job(const Reading *r, const GrIngest *ingest, const GrDerivation *d, int6
 				 errmsg("a fit to rows kept on a GPU must have a feature")));
 	job = gr_job_derive(&options, r->set.entry.id, d, nrows_max, counts);
 	if (job == NULL)
-		raise_gone(r);
+		gr_raise_kept_gone(r->rows->kept);
 	return job;
 }
 
@@ -509,10 +526,11 @@ open_reading(Reading *r, GrIngest *ingest)
 {
 	memset(ingest, 0, sizeof(*ingest));
 	check_request(r);
-	open_set(r);
+	r->client = gr_kept_open(r->rows->kept, &r->set);
 	add_key(r);
 	describe_as_query(r);
 	read_filter(r);
+	find_clusters(r);
 }
 
 /* The rows that pass the filter, at most nrows_max of them, as a source of their own */
@@ -531,6 +549,46 @@ derive_source(const Reading *r, GrIngest *ingest, const GrDerivation *d, int64 n
 	source->totals = counts->totals;
 }
 
+/*
+ * Rows that were left out as they are in no cluster count as those with any other NULL, not as the filter's. These are
+ * counted by columns that every row has something valid in, or a NULL.
+ */
+static void
+count_clusterless(const Reading *r, GrDeriveCounts *counts)
+{
+	Reading		all = *r;
+	int			feature = r->clusters[0] == 0 ? 1 : 0;
+	const char *names[] = {r->set.names[feature], r->set.names[r->clusters[0]]};
+	GrDeriveOptions options = {
+		.ncolumns = r->set.ncolumns,.response = r->clusters[0],.weight = -1,.offset = -1,.key = -1,
+		.columns = &feature,.nfeatures = 1,.steps = r->steps,.nsteps = r->nsteps - r->ncluster_steps
+	};
+	int64		nclusterless;
+
+	if (r->ncluster_steps == 0)
+		return;
+	all.rules = (GrRowRules) {GR_GAUSSIAN};
+	nclusterless = counts->nfiltered - count_rows(&all, make_derivation(&options), names).nfiltered;
+	counts->nfiltered -= nclusterless;
+	counts->nskipped += nclusterless;
+}
+
+/* The clusters that the source's rows are in, if they are wanted */
+static const GrKeptClusters *
+describe_clusters(const Reading *r, const GrDerivation *d)
+{
+	GrKeptClusters *clusters;
+
+	if (r->nclusters == 0)
+		return NULL;
+	clusters = palloc0(sizeof(GrKeptClusters));
+	*clusters = (GrKeptClusters) {
+		.kept = r->rows->kept,.set = r->set,.client = r->client,.derivation = d,.n = r->nclusters
+	};
+	memcpy(clusters->columns, r->clusters, sizeof(clusters->columns));
+	return clusters;
+}
+
 void
 gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest, GrRowSource *source)
 {
@@ -547,8 +605,11 @@ gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIn
 	/* memory is asked for what is sure to be needed, where that is known by a look */
 	derive_source(&r, ingest, d, r.nsteps > 0 ? count_rows(&r, d, ingest->names).nrows : r.set.entry.nrows, source,
 				  &counts);
+	count_clusterless(&r, &counts);
+	ingest->nskipped = source->nskipped = counts.nskipped;
 	if (counts.nrows == 0)
 		raise_none(&counts);
+	source->kept_clusters = describe_clusters(&r, d);
 	error_context_stack = context.previous;
 }
 
@@ -615,21 +676,6 @@ list_folds(const Reading *r, int most, int *n)
 	return values;
 }
 
-/* The filter, and this besides; it stays so until nsteps is set back */
-static void
-add_step(Reading *r, GrFilterStep step)
-{
-	bool		first = r->nsteps == 0;
-
-	if (r->nsteps + 2 > GR_FILTER_STEPS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("filter has too many comparisons beside folds")));
-	r->steps[r->nsteps++] = step;
-	if (!first)
-		r->steps[r->nsteps++] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
-}
-
 /* Rows without a NULL but where folds are told apart are as if that were no column of the set. */
 static void
 read_folds(Reading *r, GrIngest *ingest, const double *values, int nfolds, GrRowSource *source, int *n)
@@ -644,9 +690,10 @@ read_folds(Reading *r, GrIngest *ingest, const double *values, int nfolds, GrRow
 		GrDerivation *d;
 
 		CHECK_FOR_INTERRUPTS();
+		/* the steps of the fold before are written over */
 		r->nsteps = nsteps;
 		add_step(r, values != NULL ? (GrFilterStep) {GR_FILTER_EQ, r->fold, values[k]} :
-				 (GrFilterStep) {GR_FILTER_FOLD, r->set.ncolumns, GR_FOLD_VALUE(k, nfolds)});
+				 (GrFilterStep) {GR_FILTER_FOLD, r->set.ncolumns, GR_FOLD_VALUE(k, nfolds)}, "folds");
 		d = derive_features(r, ingest);
 		counts = count_rows(r, d, ingest->names);
 		all.nskipped += counts.nskipped;
@@ -688,88 +735,4 @@ gr_kept_read_folds(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles
 	read_folds(&r, ingest, values, nfolds, source, n);
 	error_context_stack = context.previous;
 	return source;
-}
-
-/*
- * Rows that are read back
- */
-
-struct GrKeptReader
-{
-	Reading		reading;
-	GrFitRows	rows;
-	int64		npiece;			/* rows of a piece, but for the last one */
-	int64		first;			/* that wasn't read yet */
-	double	   *piece;
-	int64		n;				/* rows in it, */
-	int64		at;				/* and those that were given */
-};
-
-GrKeptReader *
-gr_kept_reader(const char *kept, const char *filter)
-{
-	GrKeptReader *reader = palloc0(sizeof(GrKeptReader));
-	Size		row_nbytes;
-
-	reader->rows = (GrFitRows) {.kept = kept,.filter = filter};
-	reader->reading.rows = &reader->rows;
-	reader->reading.key = reader->reading.fold = -1;
-	open_set(&reader->reading);
-	read_filter(&reader->reading);
-	row_nbytes = reader->reading.set.ncolumns * sizeof(double);
-	reader->npiece = Max(PIECE_NBYTES / row_nbytes, 1);
-	reader->piece = palloc(reader->npiece * row_nbytes);
-	return reader;
-}
-
-const GrKeptSet *
-gr_kept_reader_set(const GrKeptReader *reader)
-{
-	return &reader->reading.set;
-}
-
-/* False: there are no more rows. What came is copied, as others may ask the service meanwhile. */
-static bool
-read_piece(GrKeptReader *reader)
-{
-	const Reading *r = &reader->reading;
-	int64		n = Min(reader->npiece, r->set.entry.nrows - reader->first);
-	const double *rows = NULL;
-	GrError		err = {0};
-
-	CHECK_FOR_INTERRUPTS();
-	if (n <= 0)
-		return false;
-	if (!gr_remote_read(r->client, r->set.entry.id, r->set.ncolumns, reader->first, n, &rows, &gr_host, &err))
-	{
-		if (err.status == GR_INVALID)
-			raise_gone(r);
-		gr_raise(&err);
-	}
-	memcpy(reader->piece, rows, n * r->set.ncolumns * sizeof(double));
-	reader->first += n;
-	reader->n = n;
-	reader->at = 0;
-	return true;
-}
-
-const double *
-gr_kept_next(GrKeptReader *reader)
-{
-	const Reading *r = &reader->reading;
-
-	for (;;)
-	{
-		const double *row = reader->piece + reader->at * r->set.ncolumns;
-
-		if (reader->at == reader->n)
-		{
-			if (!read_piece(reader))
-				return NULL;
-			continue;
-		}
-		reader->at++;
-		if (gr_filter_passes(r->steps, r->nsteps, row))
-			return row;
-	}
 }

@@ -8,7 +8,6 @@
 
 #include "rows/columns.h"
 #include "rows/ingest.h"
-#include "rows/kept_set.h"
 #include "rows/source.h"
 
 /* What a fit is to: a query, or kept rows of a name, those for which a filter is true (NULL: all) */
@@ -21,7 +20,8 @@ typedef struct GrFitRows
 
 /*
  * gr_ingest_prepare() and gr_source_read() of kept rows: ingest and source are as those leave them, in as far as a fit
- * looks at them, and the source is a job. ERROR unless there are such rows which the role may use, and some take part.
+ * looks at them, and the source is a job, with clusters where the fit has some, or a bootstrap's key is theirs. ERROR
+ * unless there are such rows which the role may use, and some take part.
  */
 extern void gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest,
 						 GrRowSource *source);
@@ -33,15 +33,5 @@ extern void gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles 
  */
 extern GrRowSource *gr_kept_read_folds(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, int nfolds,
 									   int most, GrIngest *ingest, int *n);
-
-/* Kept rows that are read back, one after the other as they lie there: those for which a filter is true (NULL: all) */
-typedef struct GrKeptReader GrKeptReader;
-
-/* In the current memory context. ERROR unless there are such rows which the role may use */
-extern GrKeptReader *gr_kept_reader(const char *kept, const char *filter);
-extern const GrKeptSet *gr_kept_reader_set(const GrKeptReader *reader);
-
-/* The next row, of the set's columns, for a moment; NULL: there is none. ERROR where they have gone meanwhile */
-extern const double *gr_kept_next(GrKeptReader *reader);
 
 #endif							/* GPUREG_KEPT_SOURCE_H */

@@ -684,6 +684,11 @@ gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pa
 void
 gr_source_clusters(GrRowSource *source, GrLogregFit *fit)
 {
+	if (source->kept_clusters != NULL)
+	{
+		source->nclusterings += gr_kept_clusters_sum(source->kept_clusters, fit, source->job->nrows);
+		return;
+	}
 	if (source->clustered == NULL)
 		elog(ERROR, "rows are in no clusters");
 	gr_clusters_sum(source->clustered, fit, source->kind == GR_SOURCE_QUERY ? source->nrows : source->job->nrows);

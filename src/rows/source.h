@@ -12,6 +12,7 @@
 #include "compute/logreg.h"
 #include "rows/folds.h"
 #include "rows/ingest.h"
+#include "rows/kept_clusters.h"
 #include "rows/query.h"
 #include "rows/state.h"
 #include "run/device.h"
@@ -48,7 +49,8 @@ typedef struct GrRowSource
 	const GrBasis *basis;		/* rows of chunks and of a query are changed by it for each pass; or NULL */
 
 	const GrIngest *clustered;	/* the query, where the fit wants the sums of clusters; or NULL */
-	int			nclusterings;	/* runs of the query for those */
+	const GrKeptClusters *kept_clusters;	/* the same of kept rows */
+	int			nclusterings;	/* runs of the query, or readings of the kept rows, for those */
 
 	/* of a query */
 	const GrIngest *ingest;		/* of a remote one, for which each pass is planned anew; else NULL */
@@ -122,7 +124,7 @@ extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nt
 /* Changes the rows for all passes to come, once. basis must stay. */
 extern void gr_source_change(GrRowSource *source, const GrBasis *basis);
 
-/* Gives the fit, which asks for clusters, their sums: runs source->clustered again. */
+/* Gives the fit, which asks for clusters, their sums: runs source->clustered again, or reads kept rows back. */
 extern void gr_source_clusters(GrRowSource *source, GrLogregFit *fit);
 
 /*

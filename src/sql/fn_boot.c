@@ -460,7 +460,7 @@ find_acceleration(Boot *boot)
 	pass.influence = influence;
 	pass.ninfluence = n;
 	if (strcmp(boot->roles.key_role, "clusters") == 0)
-		gr_boot_clusters(&boot->f.ingest, boot->f.source.basis, &pass, sums);
+		gr_boot_clusters(&boot->f.source, &boot->f.ingest, &pass, sums);
 	else
 		gr_source_boot(&boot->f.source, &boot->f.ingest, &pass, sums);
 	boot->acceleration = palloc(n * sizeof(double));
@@ -557,11 +557,6 @@ put_summaries(FunctionCallInfo fcinfo, const char *name, GrDistribution distribu
 	conf_level = read_conf_level(fcinfo);
 	kind = read_kind(fcinfo);
 	boot.wants_acceleration = kind == GR_BOOT_BCA;
-	if (boot.wants_acceleration && boot.rows.kept != NULL && strcmp(boot.roles.key_role, "clusters") == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("kind bca by clusters is not supported for kept rows"),
-				 errhint("Use another kind, or the query itself.")));
 	run_boot(fcinfo, &boot, distribution);
 	for (int k = 0; k < boot.model.nterms; k++)
 	{

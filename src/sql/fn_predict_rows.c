@@ -17,7 +17,7 @@
 #include "compute/design.h"
 #include "rows/columns.h"
 #include "rows/design_values.h"
-#include "rows/kept_source.h"
+#include "rows/kept_reader.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/device.h"

@@ -467,13 +467,16 @@ record_query_run(const GrRowSource *source)
 			 "more rows than gpureg.ring_size holds: ", sample, source->npasses);
 }
 
-/* Notes that the query was run for the sums of clusters. */
+/* Notes that the query was run, or kept rows were read back, for the sums of clusters. */
 static void
 record_clusters(const GrRowSource *source)
 {
 	GrRun	   *run = &gr_last_run;
 
 	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
+			 source->kept_clusters != NULL ?
+			 (source->nclusterings == 1 ? "; they were read back once for the sums of clusters" :
+			  "; they were read back %d times for the sums of clusters") :
 			 source->nclusterings == 1 ? "; the query was run once more for the sums of clusters" :
 			 "; the query was run %d times more for the sums of clusters", source->nclusterings);
 }

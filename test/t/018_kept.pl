@@ -172,7 +172,22 @@ my @cases = (
 	[ 'gpu_enet_fit', 'y ~ x1 + x2', undef, q{fold => 'count', alpha => 0.5, lambdas => '{1,0.1,0.01}'}, 1e-11 ],
 	# with weights, rows of a linear regression are multiplied by their roots first
 	[ 'gpu_ols_fit', 'y ~ x1 + x2 + s', undef, q{weights => 'w'}, 1e-11 ],
-	[ 'gpu_ols_fit', 'y ~ x1 + g', 'x1 < 0.7', q{frequencies => 'count'}, 1e-11 ]);
+	[ 'gpu_ols_fit', 'y ~ x1 + g', 'x1 < 0.7', q{frequencies => 'count'}, 1e-11 ],
+	# clusters come in another order
+	[ 'gpu_ols_fit', 'y ~ x1 + x3', undef, q{vcov => 'CR0', clusters => '{x2}'}, 1e-12 ],
+	[ 'gpu_ols_fit', 'y ~ x1 + g', 'x1 < 0.7', q{vcov => 'CR1', clusters => '{big}'}, 1e-12 ],
+	[ 'gpu_ols_fit', 'y ~ x1 + x2', undef, q{vcov => 'CR1', clusters => '{g}', weights => 'w'}, 1e-11 ],
+	[ 'gpu_ols_fit', 'y ~ x1 * x2', 'x2 < 5 OR g IS NULL', q{vcov => 'CR1', clusters => '{g,x2}'}, 1e-12 ],
+	[ 'gpu_ols_fit', 'y ~ x1 + s', undef, q{vcov => 'CR1', clusters => '{s,b}'}, 1e-9 ],
+	[ 'gpu_ols_fit', 'y ~ .', undef, q{vcov => 'CR2', clusters => '{big}'}, 1e-11 ],
+	[ 'gpu_ols_fit', 'y ~ x1 + poly(big, 3)', undef, q{vcov => 'CR2', clusters => '{x2,g}'}, 1e-11 ],
+	[ 'gpu_ols_fit', 'y ~ x1 + g', undef, q{vcov => 'CR0', clusters => '{count}', frequencies => 'count'}, 1e-11 ],
+	[ 'gpu_logreg_fit', 'won ~ x1 + x2 + g', undef, q{vcov => 'CR1', clusters => '{big}'}, 1e-11 ],
+	[ 'gpu_logreg_fit', 'won ~ x1 + x3', 'x2 < 6', q{vcov => 'CR2', clusters => '{g,big}'}, 1e-11 ],
+	[ 'gpu_glm_fit', 'count ~ x1 + x3', undef,
+		q{family => 'poisson', offsets => 'x3', vcov => 'CR0', clusters => '{g}'}, 1e-11 ],
+	[ 'gpu_glm_fit', 'count ~ x1 + s', 'y > 0',
+		q{family => 'poisson', weights => 'w', vcov => 'CR2', clusters => '{x2}'}, 1e-11 ]);
 
 for my $case (@cases)
 {
@@ -193,7 +208,9 @@ $node->safe_psql('postgres', q{SELECT gpu_keep('plain', 'SELECT y, w, x1, x2, x3
 for my $case ([ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', '' ],
 	[ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', ', intercept => false' ],
 	[ 'gpu_glm_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', q{, offsets => 'w'} ],
-	[ 'gpu_logreg_fit', 'mixed', 'SELECT won, g, x1, s FROM t', '' ])
+	[ 'gpu_logreg_fit', 'mixed', 'SELECT won, g, x1, s FROM t', '' ],
+	[ 'gpu_logreg_fit', 'mixed', 'SELECT won, g, x1, s FROM t', q{, vcov => 'CR0', clusters => '{g}'} ],
+	[ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', q{, vcov => 'CR0', clusters => '{w}'} ])
 {
 	my ($function, $name, $query, $options) = @$case;
 
@@ -201,6 +218,38 @@ for my $case ([ 'gpu_ols_fit', 'plain', 'SELECT y, w, x1, x2, x3 FROM t', '' ],
 		$node->safe_psql('postgres', "SELECT to_jsonb($function('$query'$options)) - 'device'"),
 		"$function without a formula$options");
 }
+# A row that is in no cluster takes no part, whatever else it has.
+$node->safe_psql('postgres', q{CREATE TABLE strays AS SELECT CASE WHEN g IS NULL THEN 7 ELSE won::int END AS won, g, x1,
+	x3, i FROM t; SELECT gpu_keep('strays', 'TABLE strays')});
+is($node->safe_psql('postgres', q{SELECT (k).n, (k).n_skipped, (k).n_skipped = (q).n_skipped,
+		difference((k).vcov, (q).vcov) < 1e-11
+	FROM gpu_logreg_fit(kept => 'strays', formula => 'won ~ x1 + x3', rows => 'x1 < 0.5', vcov => 'CR1',
+			clusters => '{g}') k,
+		gpu_logreg_fit('SELECT * FROM strays WHERE x1 < 0.5', formula => 'won ~ x1 + x3', vcov => 'CR1',
+			clusters => '{g}') q}),
+	$node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE complete), count(*) - count(*) FILTER (WHERE complete),
+		true, true
+	FROM (SELECT x3 IS NOT NULL AND g IS NOT NULL AS complete FROM strays WHERE x1 < 0.5) s}), 'rows in no cluster');
+# more clusters than there is memory for
+for my $vcov (qw(CR1 CR2))
+{
+	my $options = "formula => 'won ~ x1 + poly(x3, 8)', vcov => '$vcov', clusters => '{i,x1}'";
+
+	$options =~ s/,x1}/}/ if $vcov eq 'CR2';
+	$node->safe_psql('postgres', q{SELECT gpu_keep('many', 'SELECT won, i, i % 1000 AS x1, x3 FROM t', true)});
+	like($node->safe_psql('postgres', qq{SET gpureg.ring_size = '1MB';
+		SELECT difference((k).vcov, (q).vcov) < 1e-8, (k).df_inference = (q).df_inference
+		FROM gpu_ols_fit('SELECT won, i, i % 1000 AS x1, x3 FROM t', $options) q,
+			gpu_ols_fit(kept => 'many', $options) k;
+		SELECT reason FROM gpu_last_run()}),
+		qr/^t\|t\nthe rows are kept there; they were read back ([2-9]|\d\d) times for the sums of clusters$/,
+		"many clusters, $vcov");
+}
+# reading them back again and again is what a timeout ends
+$node->safe_psql('postgres',
+	q{SELECT gpu_keep('long', 'SELECT i % 7 AS y, i % 11 AS x, i FROM generate_series(1, 1000000) i')});
+error_is($node, q{SET statement_timeout = '150ms'; SET gpureg.ring_size = '1MB';
+	SELECT gpu_ols_fit(kept => 'long', formula => 'y ~ x', vcov => 'CR1', clusters => '{i}')}, '57014', 'a timeout');
 # folds by what rows come to: each row is in one, and they are the same ones each time
 is($node->safe_psql('postgres', q{SELECT (c).nfolds, ((c).model_min).n, (c).mean = (d).mean, (c).lambda_1se = e.lambda
 	FROM gpu_enet_cv(kept => 't', formula => 'won ~ x1 + x2 + s', family => 'binomial') c,
@@ -280,7 +329,13 @@ for my $case (
 		'one class' ],
 	[ q{SELECT gpu_enet_cv(kept => 't', formula => 'won ~ x1', rows => 'x1 > 2')}, 'P0002', 'no row in any fold' ],
 	[ q{SELECT gpu_enet_path(kept => 't', formula => 'won ~ x1', rows => 'x1 > 2')}, 'P0002', 'no row on a path' ],
-	[ fitting(q{vcov => 'CR1', clusters => '{x2}', formula => 'y ~ x1'}), '0A000', 'clusters' ],
+	[ fitting(q{vcov => 'CR1', clusters => '{x1}', formula => 'y ~ x2'}), '42804', 'clusters that are no integers' ],
+	[ fitting(q{vcov => 'CR1', clusters => '{x2,x3}', formula => 'y ~ x1'}), '42804', 'the same in the second column' ],
+	[ fitting(q{vcov => 'CR1', clusters => '{x2,none}', formula => 'y ~ x1'}), '42703', 'no such clusters' ],
+	[ fitting(q{vcov => 'CR1', clusters => '{b}', formula => 'y ~ x1', rows => 'b'}), '22023', 'a single cluster' ],
+	[ fitting(q{vcov => 'CR1', clusters => '{x2,b}', formula => 'y ~ x1', rows => 'b'}), '22023',
+		'a single cluster in the second column' ],
+	[ fitting(q{vcov => 'CR1', clusters => '{g}', formula => 'y ~ x1', rows => 'g IS NULL'}), 'P0002', 'no cluster' ],
 	[ fitting(q{formula => 'y ~ factor(x2)'}), '0A000', 'numbers as a factor' ],
 	[ fitting(q{formula => 'g ~ x1'}), '42804', 'a category as the response' ],
 	[ fitting(q{formula => 'y ~ x1', weights => 's'}), '42804', 'a category as weights' ],
@@ -369,6 +424,19 @@ for my $kind (qw(percentile basic normal bca))
 		$node->safe_psql('postgres', "SELECT * FROM gpu_logreg_boot('SELECT $boot_columns FROM t', $options)"),
 		"bootstrap, $kind limits");
 }
+for my $case ([ 'ols', 'y ~ x1 + x3', 'g', 'x2 > 1' ], [ 'logreg', 'won ~ x1 + s', 'x2', 'true' ],
+	[ 'logreg', 'won ~ x1', 'i', 'true', q{, weights => 'w'} ])
+{
+	my ($function, $formula, $clusters, $filter, $more) = @$case;
+	my $options = "200, NULL, 7, formula => '$formula', clusters => '$clusters', kind => 'bca'" . ($more // '');
+
+	is($node->safe_psql('postgres', "SET client_min_messages = error;
+		SELECT bool_and(k.estimate = q.estimate AND k.std_error = q.std_error),
+			max(abs(k.conf_low - q.conf_low)) < 1e-9, max(abs(k.conf_high - q.conf_high)) < 1e-9
+		FROM gpu_${function}_boot(NULL, $options, kept => 'boot', rows => '$filter') k
+		JOIN gpu_${function}_boot('SELECT $boot_columns FROM t WHERE $filter', $options) q USING (term)"), 't|t|t',
+		"bootstrap, bca limits by clusters, $function, $clusters");
+}
 like($node->safe_psql('postgres', q{SELECT count(*) FROM gpu_ols_boot(kept => 'boot', key => 'i', formula => 'y ~ x1');
 	SELECT function, device, reason, rows FROM gpu_last_run()}),
 	qr/^2\ngpu_ols_boot\|cpu, device service\|the rows are kept there\|$rows$/, 'gpu_last_run of a bootstrap');
@@ -379,7 +447,7 @@ for my $case (
 	[ boot('reps => 10'), '22023', 'neither' ],
 	[ boot(q{key => 'nothing'}), '42703', 'no such key' ],
 	[ boot(q{key => 'i', reps => NULL}), '22004', 'NULL replicates' ],
-	[ boot(q{clusters => 'g', kind => 'bca'}), '0A000', 'bca by clusters' ],
+	[ boot(q{clusters => 'x3', kind => 'bca'}), '42804', 'bca by clusters that are no integers' ],
 	[ boot(q{key => 'i', query => 'TABLE t'}), '22023', 'both a query and kept rows' ],
 	[ boot(q{key => 'i', rows => 'x2 > 99'}), 'P0002', 'a filter that leaves nothing' ],
 	[ q{SELECT * FROM gpu_ols_boot(key => 'i')}, '22004', 'neither a query nor kept rows' ],
