@@ -45,10 +45,22 @@ typedef struct Permutation
 {
 	GrBoot		boot;
 	double		rss;			/* NaN: the rows leave no residuals to flip */
-	double	   *influence;		/* model.nterms x nactive: a of each term */
+	double	   *influence;		/* model.nterms x nactive: a of each term over its length, the root of a'a */
+	double	   *along;			/* model.nterms: the coefficient over that length */
 	double	   *statistic;		/* model.nterms: t of the fit; NaN: there is none */
 	int		   *nextreme;		/* replicates whose |t| is at least that */
 } Permutation;
+
+/* a'b */
+static double
+multiply(const double *a, const double *b, int n)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
 
 /* t of the fit, and what those of replicates are made of */
 static void
@@ -62,42 +74,38 @@ begin_terms(Permutation *p)
 	p->rss = dispersion > 0 ? fit->pearson : NAN;
 	p->influence = palloc_extended((Size) n * p->boot.pass.nactive * sizeof(double), MCXT_ALLOC_HUGE);
 	gr_boot_influence(fit, &p->boot.pass, p->influence, palloc(2 * t * sizeof(double)));
+	p->along = palloc(n * sizeof(double));
 	p->statistic = palloc(n * sizeof(double));
 	p->nextreme = palloc0(n * sizeof(int));
 	for (int k = 0; k < n; k++)
+	{
+		double	   *line = p->influence + (Size) k * p->boot.pass.nactive;
+		double		length = sqrt(multiply(line, line, p->boot.pass.nactive));
+
+		for (int j = 0; j < p->boot.pass.nactive; j++)
+			line[j] /= length;
+		p->along[k] = fit->coef[k] / length;
 		p->statistic[k] = dispersion > 0 ?
 			fit->coef[k] / sqrt(fit->vcov[(Size) k * n + k]) / sqrt(dispersion) : NAN;
-}
-
-/* a'b */
-static double
-multiply(const double *a, const double *b, int n)
-{
-	double		sum = 0;
-
-	for (int i = 0; i < n; i++)
-		sum += a[i] * b[i];
-	return sum;
+	}
 }
 
 /* Is |t| of term k in the replicate of gram, n x n, and h as large as the fit's? c, g: room for n */
 static bool
 is_extreme(const Permutation *p, int k, const double *gram, const double *h, double *c, double *g)
 {
-	const GrLogregFit *fit = p->boot.f.fit;
 	int			n = p->boot.pass.nactive;
 	const double *a = p->influence + (Size) k * n;
-	double		square = multiply(a, a, n);
-	double		left = p->rss + fit->coef[k] * (fit->coef[k] / square);
+	double		left = p->rss + p->along[k] * p->along[k];
 
 	for (int j = 0; j < n; j++)
-		c[j] = a[j] * (fit->coef[k] / square);
+		c[j] = a[j] * p->along[k];
 	for (int i = 0; i < n; i++)
 		g[i] = h[i] + multiply(gram + (Size) i * n, c, n);
 	/* residuals that are all fitted leave rounding error */
 	left = Max(left - multiply(g, g, n), 0);
 	return fabs(multiply(a, g, n)) >=
-		fabs(p->statistic[k]) * sqrt(left / (double) fit->df_residual * square) * (1 - TIE_SHARE);
+		fabs(p->statistic[k]) * sqrt(left / (double) p->boot.f.fit->df_residual) * (1 - TIE_SHARE);
 }
 
 /* Counts replicate r of a pass. work: room for n (n + 3), n = nactive */

@@ -84,6 +84,9 @@ SELECT term, estimate, statistic, p_value FROM gpu_ols_permute('SELECT 0 AS y, x
 -- an estimate of 0 is exceeded by all
 SELECT term, estimate, statistic, p_value
 FROM gpu_ols_permute('SELECT y, i FROM (VALUES (1, 1), (-1, 2), (0, 3)) v(y, i)', 99, 'i');
+-- units don't matter
+SELECT bool_and(a.p_value = b.p_value) AS same FROM gpu_ols_permute('SELECT y, x1, id FROM permute_rows', 99, 'id') a
+JOIN gpu_ols_permute('SELECT 1e120 * y, 1e-100 * x1 AS x1, id FROM permute_rows', 99, 'id') b USING (term);
 -- a row without a key takes no part
 SELECT bool_and(a = b) AS same, (SELECT rows FROM gpu_last_run()) AS rows
 FROM gpu_ols_permute('SELECT y, x1, nullif(id, 5) AS id FROM permute_rows', 99, 'id') a
