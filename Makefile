@@ -32,7 +32,8 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/sql/,cv.o fn_cv.o cv_linear.o cv_logistic.o) \
 	$(addprefix src/sql/,method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
-	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o fn_boot.o fn_predict_rows.o fn_iv.o fn_select.o) \
+	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o boot_begin.o fn_boot.o fn_permute.o) \
+	$(addprefix src/sql/,fn_predict_rows.o fn_iv.o fn_select.o) \
 	$(addprefix src/sql/,fn_rolling.o cluster_states.o fn_clusters.o fn_wild.o) \
 	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
@@ -89,9 +90,9 @@ SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_errors negbin ols_arrays ols_agg ols_stats \
 	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
-	firth covariance covariance_errors boot cv enet enet_logit iv select rolling states_clusters logreg logreg_fit \
-	logreg_step glm_step factors formula separation nist reference invariance metamorphic projection project_rows \
-	feature_hash examples rewrite errors logreg_errors projection_errors settings
+	firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
+	logreg_fit logreg_step glm_step factors formula separation nist reference invariance metamorphic projection \
+	project_rows feature_hash examples rewrite errors logreg_errors projection_errors settings
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)

@@ -6,6 +6,8 @@
  * multiplies it: lane (g = lane / 4, t = lane % 4) of mma.sync's layout holds rows t, t + 4, t + 8 and t + 12 of
  * replicates 4 g .. 4 g + 3, which are the four words of one Philox counter. The block's warps, of other replicates,
  * share P, which they make of 64 rows' q in shared memory.
+ *
+ * Of a permutation test W has signs; the warp's 32 replicates are then the bits of one word.
  */
 #include "boot.cuh"
 
@@ -13,6 +15,7 @@
 
 #include "compute/boot_draw.h"
 #include "compute/boot_row.h"
+#include "compute/flip_draw.h"
 
 #define MAKE_THREADS 256
 #define STAGE_NROWS 64
@@ -80,7 +83,7 @@ make_stage(double *products, int64_t *keys, const int2 *entries, const double *q
 		keys[r] = r < nrows ? __double_as_longlong(q[(int64_t) r * q_pitch + nactive + 1]) : 0;
 }
 
-template <int NT>
+template <int NT, bool FLIPS>
 static __global__ void __launch_bounds__(32 * WARPS_MAX, 1)
 boot_sum_kernel(BootTerms terms, BootPlan plan, const double *q, int64_t nrows, double *partials)
 {
@@ -111,11 +114,14 @@ boot_sum_kernel(BootTerms terms, BootPlan plan, const double *q, int64_t nrows, 
 #pragma unroll
 			for (int k = 0; k < 4; k++)
 			{
-				const GrPhilox words = gr_boot_words(terms.seed, keys[step + t + 4 * k], group);
+				const int64_t key = keys[step + t + 4 * k];
+				const GrPhilox words = FLIPS ? gr_flip_words(terms.seed, key, group / 32) :
+					gr_boot_words(terms.seed, key, group);
+				const uint32_t bits = words.word[group % 32 / 8] >> (group % 8 * 4);
 
 #pragma unroll
 				for (int w = 0; w < 4; w++)
-					a[w / 2][2 * k + w % 2] = count_of(words.word[w]);
+					a[w / 2][2 * k + w % 2] = FLIPS ? gr_flip_sign(bits, w) : count_of(words.word[w]);
 			}
 #pragma unroll
 			for (int n = 0; n < NT; n++)
@@ -256,7 +262,10 @@ launch_sums(const BootPlan *plan, const BootTerms *terms, const double *q, int64
 {
 	const dim3	grid((unsigned) plan->nsplits, (unsigned) plan->nslices, (unsigned) plan->nparts);
 
-	boot_sum_kernel<NT><<<grid, 32 * plan->nwarps, 0, stream>>>(*terms, *plan, q, nrows, partials);
+	if (terms->flips)
+		boot_sum_kernel<NT, true><<<grid, 32 * plan->nwarps, 0, stream>>>(*terms, *plan, q, nrows, partials);
+	else
+		boot_sum_kernel<NT, false><<<grid, 32 * plan->nwarps, 0, stream>>>(*terms, *plan, q, nrows, partials);
 }
 
 cudaError_t

@@ -27,6 +27,7 @@ typedef struct BootTerms
 	int			nreps;
 	const double *influence;	/* ninfluence x nactive, with nreps = 0 */
 	int			ninfluence;
+	bool		flips;			/* counts are signs */
 } BootTerms;
 
 typedef struct BootPlan

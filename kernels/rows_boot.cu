@@ -97,6 +97,7 @@ send_arguments(BootRun *run, GrError *err)
 	terms->group = (uint32_t) (pass->first / 4);
 	terms->nreps = pass->nreps;
 	terms->ninfluence = pass->ninfluence;
+	terms->flips = pass->flips;
 	terms->beta = put(run, &used, pass->beta, t);
 	terms->beta_lo = put(run, &used, pass->beta_lo, t);
 	terms->shift = put(run, &used, pass->shift, t - 1);
@@ -178,7 +179,8 @@ gr_cuda_rows_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHo
 
 	if (pass->steps != NULL)
 		return gr_fail(err, GR_INVALID, 0, "a bootstrap whose replicates have coefficients of their own");
-	if (!gr_same_shape(pass->shape, rows->shape) || !pass->shape.key || pass->first % 4 != 0)
+	if (!gr_same_shape(pass->shape, rows->shape) || !pass->shape.key ||
+		pass->first % (pass->flips ? GR_BOOT_LANES : 4) != 0)
 		return gr_fail(err, GR_INVALID, 0, "a bootstrap of other rows, or from a replicate that begins no group");
 	if (rows->nrows == 0)
 		return true;

@@ -951,6 +951,14 @@ CREATE FUNCTION gpu_logreg_boot_replicates(
     RETURNS TABLE (replicate int, term text, estimate float8)
     AS 'MODULE_PATHNAME', 'gr_logreg_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
 
+-- A row a term: t, and how often it is as large where the signs of residuals are drawn
+CREATE FUNCTION gpu_ols_permute(query text DEFAULT NULL, reps int DEFAULT 999, key text DEFAULT NULL,
+                                seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
+                                weights text DEFAULT NULL, clusters text DEFAULT NULL, kept text DEFAULT NULL,
+                                rows text DEFAULT NULL)
+    RETURNS TABLE (term text, estimate float8, statistic float8, p_value float8, reps int)
+    AS 'MODULE_PATHNAME', 'gr_ols_permute' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+
 -- Cross-validation: a row a fold, and one for all of them. fold names a column of folds, key one by which they are drawn.
 CREATE FUNCTION gpu_cv_fold(key "any", folds int, seed bigint DEFAULT 0) RETURNS int
     AS 'MODULE_PATHNAME', 'gr_cv_fold' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -1518,6 +1526,8 @@ COMMENT ON FUNCTION gpu_ols_boot(text, int, text, bigint, boolean, text, text, t
     IS 'bootstrap of a linear regression over a query: standard errors, bias and confidence limits';
 COMMENT ON FUNCTION gpu_ols_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text)
     IS 'bootstrap of a linear regression over a query: the replicates';
+COMMENT ON FUNCTION gpu_ols_permute(text, int, text, bigint, boolean, text, text, text, text, text)
+    IS 'permutation tests of a linear regression over a query or kept rows, by flipping the signs of residuals';
 COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text, text)
     IS 'bootstrap of a logistic regression over a query: standard errors, bias and confidence limits';
 COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text, text)

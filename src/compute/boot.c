@@ -12,6 +12,7 @@
 
 #include "compute/boot_draw.h"
 #include "compute/boot_row.h"
+#include "compute/flip_draw.h"
 
 /* products summed at a time, in registers */
 #define GR_BOOT_NTILE 6
@@ -158,8 +159,9 @@ typedef struct BootWork
 	double	   *q;				/* of a block */
 	double	   *products;		/* of a block, products_pitch a row */
 	double	   *counts;			/* of a block, GR_BOOT_LANES a row */
-	double	   *sums;			/* products_pitch x nlanes, replicates as draw() has them */
+	double	   *sums;			/* products_pitch x nlanes, replicates as draw() or flip() has them */
 	int64_t    *keys;
+	GrPhilox	flips[BLOCK_NROWS]; /* of a block's rows, where signs are drawn */
 } BootWork;
 
 /* Lays out the memory, and returns how many float8 it has. */
@@ -252,6 +254,38 @@ multiply(const BootWork *work, int n)
 	}
 }
 
+/* What four bits of a word multiply with, the least significant first */
+#define SIGN(bits, i) ((bits) >> (i) & 1 ? -1.0 : 1.0)
+#define SIGNS(bits) {SIGN(bits, 0), SIGN(bits, 1), SIGN(bits, 2), SIGN(bits, 3)}
+static const double signs[16][4] = {
+	SIGNS(0), SIGNS(1), SIGNS(2), SIGNS(3), SIGNS(4), SIGNS(5), SIGNS(6), SIGNS(7), SIGNS(8), SIGNS(9), SIGNS(10),
+	SIGNS(11), SIGNS(12), SIGNS(13), SIGNS(14), SIGNS(15)
+};
+
+/*
+ * The signs of n rows in the pass's replicates from number first on, a multiple of GR_BOOT_LANES, in their order. One
+ * call of Philox, whose words stay in work->flips, tells those of several such groups.
+ */
+static void
+flip(BootWork *work, int n, int first)
+{
+	const GrBootPass *pass = work->pass;
+	int64_t		number = pass->first + first;
+	int			at = (int) (number % GR_FLIP_DRAWS / GR_FLIP_WORD_DRAWS);
+	double	   *counts = work->counts;
+
+	if (first == 0 || at == 0)
+		for (int r = 0; r < n; r++)
+			work->flips[r] = gr_flip_words(pass->seed, work->keys[r], (uint32_t) (number / GR_FLIP_DRAWS));
+	for (int r = 0; r < n; r++, counts += GR_BOOT_LANES)
+	{
+		uint32_t	word = work->flips[r].word[at];
+
+		for (int i = 0; i < GR_BOOT_LANES / 4; i++)
+			memcpy(counts + (size_t) 4 * i, signs[word >> (4 * i) & 15], sizeof(signs[0]));
+	}
+}
+
 /* Adds a block's rows, of n; false if canceled */
 static bool
 add_block(BootWork *work, const double *rows, int n)
@@ -265,7 +299,10 @@ add_block(BootWork *work, const double *rows, int n)
 		work->keys[r] = gr_boot_key_of(pass->shape, rows + (size_t) r * ncols);
 	for (int first = 0; first < work->nlanes; first += GR_BOOT_LANES)
 	{
-		work->version->draw(work->counts, work->keys, n, (uint32_t) ((pass->first + first) / 4), work->rounds);
+		if (pass->flips)
+			flip(work, n, first);
+		else
+			work->version->draw(work->counts, work->keys, n, (uint32_t) ((pass->first + first) / 4), work->rounds);
 		for (int k = 0; k < work->products_pitch; k += GR_BOOT_NTILE)
 			work->version->sum(work->sums + (size_t) k * work->nlanes + first, (size_t) work->nlanes, work->counts,
 							   work->products + k, (size_t) work->products_pitch, n);
@@ -287,7 +324,11 @@ take_sums(const BootWork *work, double *sums)
 		double	   *into = sums + GR_BOOT_HEAD + (size_t) k * nreps;
 
 		for (int r = 0; r < nreps; r++)
-			into[r] += from[r / GR_BOOT_LANES * GR_BOOT_LANES + r % 4 * 8 + r % GR_BOOT_LANES / 4];
+		{
+			int			drawn = r / GR_BOOT_LANES * GR_BOOT_LANES + r % 4 * 8 + r % GR_BOOT_LANES / 4;
+
+			into[r] += from[work->pass->flips ? r : drawn];
+		}
 	}
 }
 

@@ -10,6 +10,9 @@
  *
  * The sums of a pass are the number of rows and, of nreps replicates, a number for each of them of each of the products
  * of q, packed as a triangle is, and then of q v.
+ *
+ * A permutation test's sums are the same with signs for w, 1 or -1 (flip_draw.h). A replicate flips the residuals of
+ * the model without a term, which are v + q'c with a vector c of the term's, so that h + G c is what its fit is of.
  */
 #ifndef GPUREG_BOOT_H
 #define GPUREG_BOOT_H
@@ -38,7 +41,7 @@ typedef struct GrBootPass
 	const double *factor;		/* nactive x t: B */
 	const double *triangle;		/* C, packed; of no use to the pass itself */
 	uint64_t	seed;
-	int64_t		first;			/* replicate, a multiple of 4 */
+	int64_t		first;			/* replicate, a multiple of 4; with flips of GR_BOOT_LANES */
 	int			nreps;			/* 0: influence is wanted */
 	/*
 	 * nreps x nactive: replicate r is summed about beta + B' times its line, with the u and v that rows have there, and
@@ -51,6 +54,7 @@ typedef struct GrBootPass
 	 */
 	const double *influence;
 	int			ninfluence;		/* n */
+	bool		flips;			/* signs are drawn in the place of counts: without steps */
 } GrBootPass;
 
 #define GR_BOOT_HEAD 1

@@ -112,14 +112,21 @@ read_draws(FunctionCallInfo fcinfo, GrBootPass *pass)
 	const int64 *draws = read_vector(fcinfo, ARG_DRAWS, INT8OID, &ndraws);
 
 	pass->influence = read_vector(fcinfo, ARG_INFLUENCE, FLOAT8OID, &n);
-	if (ndraws != 3 || draws[1] < 0 || draws[1] % 4 != 0 || draws[1] > GR_BOOT_REPS_MAX || draws[2] < 0 ||
-		draws[2] > GR_BOOT_REPS_MAX || pass->nactive == 0 || n % pass->nactive != 0 ||
+	if ((ndraws != 3 && ndraws != 4) || draws[1] < 0 || draws[1] % 4 != 0 || draws[1] > GR_BOOT_REPS_MAX ||
+		draws[2] < 0 || draws[2] > GR_BOOT_REPS_MAX || pass->nactive == 0 || n % pass->nactive != 0 ||
 		n / pass->nactive > Max(GR_BOOT_TERMS_MAX, draws[2]))
 		raise_request();
 	pass->seed = (uint64) draws[0];
 	pass->first = draws[1];
 	pass->nreps = (int) draws[2];
 	pass->ninfluence = n / pass->nactive;
+	if (ndraws == 4)
+	{
+		/* signs have neither steps nor influence, and begin with a word */
+		if (draws[3] != 1 || draws[1] % GR_BOOT_LANES != 0 || draws[2] == 0 || n != 0)
+			raise_request();
+		pass->flips = true;
+	}
 	if (gr_boot_nsums(pass) > SUMS_MAX)
 		raise_request();
 	if (pass->nreps == 0 || n == 0)
@@ -396,12 +403,12 @@ vector_datum(const void *values, int n, Oid element)
 void
 gr_boot_run(const GrIngest *ingest, const GrPlan *plan, const GrBasis *basis, const GrBootPass *pass, double *sums)
 {
-	int64		draws[3] = {(int64) pass->seed, pass->first, pass->nreps};
+	int64		draws[4] = {(int64) pass->seed, pass->first, pass->nreps, 1};
 	int			nvector = pass->nreps == 0 ? pass->ninfluence * pass->nactive :
 		pass->steps == NULL ? 0 : pass->nreps * pass->nactive;
 	Oid			types[NPARAMS];
 	NullableDatum values[NPARAMS] = {
-		{.value = make_request(ingest, basis, pass)}, {.value = vector_datum(draws, 3, INT8OID)},
+		{.value = make_request(ingest, basis, pass)}, {.value = vector_datum(draws, pass->flips ? 4 : 3, INT8OID)},
 		{.value = vector_datum(pass->nreps > 0 ? pass->steps : pass->influence, nvector, FLOAT8OID)},
 		{.value = gr_names_datum(ingest->columns)}, {.value = gr_widths_datum(ingest->arguments).value}
 	};

@@ -4,8 +4,8 @@
  * columns ...).
  *
  * The request is that of an EXACT pass with leverages, from which coefficients, shift, basis and triangle are taken;
- * draws are the seed, the first replicate and how many there are. The state is the process's own memory; the result, a
- * bytea, is the sums as boot.h has them.
+ * draws are the seed, the first replicate and how many there are, and a 1 where they are of signs. The state is the
+ * process's own memory; the result, a bytea, is the sums as boot.h has them.
  */
 #ifndef GPUREG_BOOT_SUMS_H
 #define GPUREG_BOOT_SUMS_H

@@ -27,28 +27,12 @@
 #include "run/clock.h"
 #include "run/job.h"
 #include "run/raise.h"
-#include "sql/glm_fit.h"
-#include "sql/model.h"
+#include "sql/boot_begin.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_boot);
 PG_FUNCTION_INFO_V1(gr_logreg_boot);
 PG_FUNCTION_INFO_V1(gr_ols_boot_replicates);
 PG_FUNCTION_INFO_V1(gr_logreg_boot_replicates);
-
-/*
- * The arguments; the replicates' functions lack two of them. The last two are kept and rows, behind which those of
- * logistic regressions have the method.
- */
-enum
-{
-	ARG_QUERY, ARG_REPS, ARG_KEY, ARG_SEED, ARG_INTERCEPT, ARG_FORMULA, ARG_WEIGHTS, ARG_CLUSTERS, ARG_CONF_LEVEL,
-	ARG_KIND
-};
-
-/* Are there conf_level and kind, and two or three more? */
-#define ARG_KEPT(fcinfo) ((fcinfo)->nargs >= ARG_KIND + 3 ? ARG_KIND + 1 : ARG_CONF_LEVEL)
-#define ARG_ROWS(fcinfo) (ARG_KEPT(fcinfo) + 1)
-#define ARG_METHOD(fcinfo) (ARG_KEPT(fcinfo) + 2)
 
 /*
  * Newton's steps of a replicate: the last one is so long, in standard errors, of which the square is rounding error.
@@ -57,77 +41,22 @@ enum
 #define STEP_LAST 1e-7
 #define STEPS_MAX 25
 
-/* Sums of a pass, at most */
-#define SUMS_NBYTES ((Size) 32 << 20)
-
-/* A bootstrap, from its arguments to its replicates */
-typedef struct Boot
-{
-	const char *name;			/* of the SQL function */
-	GrFitRows	rows;
-	GrRoles		roles;
-	uint64		seed;
-	int			reps;
-	bool		wants_acceleration;
-	bool		iterates;		/* replicates go on to their own estimates, beyond one step */
-
-	GrQueryFit	f;
-	GrModel		model;
-	GrBootPass	pass;
-	double	   *coef;			/* model.nterms x reps */
-	bool	   *singular;		/* reps: there is no such replicate */
-	int			nsingular;
-	double	   *acceleration;	/* model.nterms; NULL: it isn't wanted */
-} Boot;
-
 /*
  * Arguments
  */
 
-static const char *const argument_names[] = {
-	"query", "reps", "key", "seed", "intercept", "formula", "weights", "clusters", "conf_level", "kind"
-};
-
-/* ERROR if one of those is NULL that must not be: a query, unless there are kept rows. */
 static void
-check_nulls(FunctionCallInfo fcinfo)
-{
-	for (int k = PG_ARGISNULL(ARG_KEPT(fcinfo)) ? 0 : 1; k < ARG_KEPT(fcinfo); k++)
-		if (PG_ARGISNULL(k) && k != ARG_KEY && k != ARG_FORMULA && k != ARG_WEIGHTS && k != ARG_CLUSTERS)
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("%s must not be null", argument_names[k])));
-}
-
-static void
-read_key(FunctionCallInfo fcinfo, GrRoles *roles)
-{
-	bool		clusters = !PG_ARGISNULL(ARG_CLUSTERS);
-
-	if (clusters != PG_ARGISNULL(ARG_KEY))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 clusters ? errmsg("key and clusters cannot be used together") :
-				 errmsg("%s needs a key, or clusters", gr_called_name(fcinfo)),
-				 errdetail("How often a row stands in a replicate is drawn by its key, or by its cluster's."),
-				 errhint("Name a column of the query that tells rows apart, as in key => 'id', or one that tells "
-						 "clusters apart.")));
-	roles->key = text_to_cstring(PG_GETARG_TEXT_PP(clusters ? ARG_CLUSTERS : ARG_KEY));
-	roles->key_role = clusters ? "clusters" : "key";
-}
-
-static void
-read_method(FunctionCallInfo fcinfo, Boot *boot)
+read_method(FunctionCallInfo fcinfo, GrBoot *boot)
 {
 	char	   *name;
 
-	if (fcinfo->nargs <= ARG_METHOD(fcinfo))
+	if (fcinfo->nargs <= GR_BOOT_ARG_METHOD(fcinfo))
 		return;
-	if (PG_ARGISNULL(ARG_METHOD(fcinfo)))
+	if (PG_ARGISNULL(GR_BOOT_ARG_METHOD(fcinfo)))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("method must not be null")));
-	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_METHOD(fcinfo)));
+	name = text_to_cstring(PG_GETARG_TEXT_PP(GR_BOOT_ARG_METHOD(fcinfo)));
 	boot->iterates = strcmp(name, "newton") == 0;
 	if (!boot->iterates && strcmp(name, "one-step") != 0)
 		ereport(ERROR,
@@ -137,26 +66,16 @@ read_method(FunctionCallInfo fcinfo, Boot *boot)
 }
 
 static void
-read_arguments(FunctionCallInfo fcinfo, Boot *boot)
+read_arguments(FunctionCallInfo fcinfo, GrBoot *boot)
 {
-	check_nulls(fcinfo);
-	boot->reps = PG_GETARG_INT32(ARG_REPS);
-	if (boot->reps < 1 || boot->reps > GR_BOOT_REPS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("reps must be from 1 to %d, got %d", GR_BOOT_REPS_MAX, boot->reps)));
-	(void) gr_fit_arguments(fcinfo, ARG_QUERY, ARG_KEPT(fcinfo), ARG_ROWS(fcinfo), &boot->rows);
-	boot->seed = (uint64) PG_GETARG_INT64(ARG_SEED);
-	boot->roles = gr_role_arguments(fcinfo, ARG_WEIGHTS, -1, -1);
-	gr_formula_argument(fcinfo, ARG_FORMULA, PG_GETARG_BOOL(ARG_INTERCEPT), &boot->roles);
-	read_key(fcinfo, &boot->roles);
+	gr_boot_read_arguments(fcinfo, boot);
 	read_method(fcinfo, boot);
 }
 
 static double
 read_conf_level(FunctionCallInfo fcinfo)
 {
-	double		conf_level = PG_GETARG_FLOAT8(ARG_CONF_LEVEL);
+	double		conf_level = PG_GETARG_FLOAT8(GR_BOOT_ARG_CONF_LEVEL);
 
 	if (!(conf_level > 0 && conf_level < 1))
 		ereport(ERROR,
@@ -170,7 +89,7 @@ static GrBootKind
 read_kind(FunctionCallInfo fcinfo)
 {
 	static const char *const kinds[] = {"percentile", "basic", "normal", "bca"};
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_KIND));
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(GR_BOOT_ARG_KIND));
 
 	for (int k = 0; k < (int) lengthof(kinds); k++)
 		if (pg_strcasecmp(name, kinds[k]) == 0)
@@ -182,79 +101,12 @@ read_kind(FunctionCallInfo fcinfo)
 }
 
 /*
- * The fit
- */
-
-/* ERROR unless there is an estimate to begin at. */
-static void
-check_fit(Boot *boot)
-{
-	const GrLogregFit *fit = boot->f.fit;
-	StringInfoData terms;
-
-	initStringInfo(&terms);
-	for (int k = 0; k < fit->nterms; k++)
-		if (fit->separated[k] != 0)
-			appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(&boot->model, k));
-	if (fit->nseparated > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the response is separated: there is no finite estimate to bootstrap"),
-				 errdetail("Terms without a finite estimate: %s.", terms.data),
-				 errhint("Leave such terms out.")));
-	if (!fit->converged)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the fit did not converge in %d iterations: there is no estimate to bootstrap",
-						fit->iterations)));
-}
-
-/* ERROR unless the replicates of so many terms can be had. */
-static void
-check_size(const Boot *boot)
-{
-	if (gr_nterms(boot->f.options.shape.nfeatures) > GR_BOOT_TERMS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a bootstrap of %d terms is too large", boot->f.fit->nterms),
-				 errdetail("A model can have at most %d for one.", GR_BOOT_TERMS_MAX)));
-	if ((Size) boot->reps * boot->f.fit->nterms > MaxAllocSize / sizeof(double))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("%d replicates of %d terms are too large", boot->reps, boot->f.fit->nterms),
-				 errhint("Ask for fewer replicates.")));
-}
-
-static void
-fit_rows(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
-{
-	GrLogregOptions options = gr_glm_defaults(0);
-	int			t;
-
-	options.distribution = distribution;
-	options.intercept = boot->roles.intercept;
-	options.skip_null = true;
-	options.want_factor = true;
-	boot->f.boot_reps = boot->reps;
-	gr_glm_open_rows(fcinfo, &boot->rows, &boot->roles, &options, &boot->f);
-	boot->model.nterms = boot->f.fit->nterms;
-	boot->model.intercept = boot->f.options.intercept;
-	gr_model_name_terms(&boot->model, boot->f.ingest.names);
-	check_fit(boot);
-	check_size(boot);
-	t = gr_nterms(boot->f.options.shape.nfeatures);
-	if (!gr_boot_begin(&boot->pass, boot->f.fit, palloc_extended((Size) t * t * sizeof(double), MCXT_ALLOC_HUGE)))
-		elog(ERROR, "a fit that has converged has no triangle");
-	boot->pass.seed = boot->seed;
-}
-
-/*
  * Replicates
  */
 
 /* Of a pass, from number `first` on */
 static void
-take_replicates(Boot *boot, const double *sums, int first, double *work)
+take_replicates(GrBoot *boot, const double *sums, int first, double *work)
 {
 	const GrLogregFit *fit = boot->f.fit;
 	int			t = gr_nterms(boot->pass.shape.nfeatures);
@@ -311,7 +163,7 @@ take_step(Iterating *it, int r, const GrBootPass *pass, const double *sums, int 
 
 /* One step of all that are left, in one pass over the rows */
 static void
-step_together(Boot *boot, Iterating *it, double *sums, double *work)
+step_together(GrBoot *boot, Iterating *it, double *sums, double *work)
 {
 	int			n = it->pass.nactive;
 
@@ -332,7 +184,7 @@ step_together(Boot *boot, Iterating *it, double *sums, double *work)
 
 /* The same by a pass for each, about its own coefficients: what a device has */
 static void
-step_one_by_one(Boot *boot, Iterating *it, double *sums, double *work)
+step_one_by_one(GrBoot *boot, Iterating *it, double *sums, double *work)
 {
 	int			n = it->pass.nactive;
 	int			t = gr_nterms(it->pass.shape.nfeatures);
@@ -367,7 +219,7 @@ step_one_by_one(Boot *boot, Iterating *it, double *sums, double *work)
 
 /* The estimates of a pass's replicates, from number `first` on */
 static void
-iterate_replicates(Boot *boot, double *sums, int first, double *work)
+iterate_replicates(GrBoot *boot, double *sums, int first, double *work)
 {
 	const GrLogregFit *fit = boot->f.fit;
 	bool		together = boot->f.source.kind == GR_SOURCE_QUERY || gr_on_cpu(&boot->f.source.job->place);
@@ -405,11 +257,11 @@ iterate_replicates(Boot *boot, double *sums, int first, double *work)
 }
 
 static void
-make_replicates(Boot *boot)
+make_replicates(GrBoot *boot)
 {
 	GrBootPass *pass = &boot->pass;
 	int			t = gr_nterms(pass->shape.nfeatures);
-	int			step = gr_boot_reps_a_pass(pass->nactive, boot->reps, SUMS_NBYTES);
+	int			step = gr_boot_reps_a_pass(pass->nactive, boot->reps, GR_BOOT_SUMS_NBYTES);
 	double	   *work = palloc_extended((2 * t + (Size) pass->nactive * (pass->nactive + 3)) * sizeof(double),
 									   MCXT_ALLOC_HUGE);
 	double	   *sums;
@@ -446,7 +298,7 @@ acceleration_of(double squares, double cubes)
 
 /* BCa's accelerations, by the influence of rows or of clusters */
 static void
-find_acceleration(Boot *boot)
+find_acceleration(GrBoot *boot)
 {
 	GrBootPass	pass = boot->pass;
 	int			n = boot->f.fit->nterms;
@@ -470,14 +322,14 @@ find_acceleration(Boot *boot)
 
 /* Fits, and makes the replicates. */
 static void
-run_boot(FunctionCallInfo fcinfo, Boot *boot, GrDistribution distribution)
+run_boot(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
 {
 	double		started = gr_now();
 	ErrorContextCallback context;
 
 	if (boot->rows.query != NULL)
 		gr_enter_query(&context, boot->rows.query);
-	fit_rows(fcinfo, boot, distribution);
+	gr_boot_fit_rows(fcinfo, boot, distribution);
 	/* one pass, whose errors nobody should wait for */
 	if (boot->wants_acceleration)
 		find_acceleration(boot);
@@ -518,7 +370,7 @@ compare_floats(const void *a, const void *b, void *arg)
 
 /* The replicates of term k, in order, in place; how many they are */
 static int
-sort_replicates(Boot *boot, int k)
+sort_replicates(GrBoot *boot, int k)
 {
 	double	   *coef = boot->coef + (Size) k * boot->reps;
 	int			n = 0;
@@ -547,7 +399,7 @@ static Datum
 put_summaries(FunctionCallInfo fcinfo, const char *name, GrDistribution distribution)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Boot		boot = {.name = name};
+	GrBoot		boot = {.name = name};
 	int			nextreme = 0;
 	double		conf_level;
 	GrBootKind	kind;
@@ -586,7 +438,7 @@ static Datum
 put_replicates(FunctionCallInfo fcinfo, const char *name, GrDistribution distribution)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Boot		boot = {.name = name};
+	GrBoot		boot = {.name = name};
 	Datum	   *terms;
 
 	InitMaterializedSRF(fcinfo, 0);

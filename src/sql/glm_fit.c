@@ -449,8 +449,9 @@ gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, c
 
 /* Notes a run over a query that is read again and again. */
 static void
-record_query_run(const GrRowSource *source)
+record_query_run(const GrQueryFit *f)
 {
+	const GrRowSource *source = &f->source;
 	GrRun	   *run = &gr_last_run;
 	char		sample[80] = "";
 
@@ -463,8 +464,9 @@ record_query_run(const GrRowSource *source)
 	run->solve_s = run->total_s - source->pass_s;
 	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
 			 "; %s%sthe query was run %d times",
-			 source->ingest != NULL ? "" : source->for_workers ? "a bootstrap is worth parallel workers: " :
-			 "more rows than gpureg.ring_size holds: ", sample, source->npasses);
+			 source->ingest != NULL ? "" : !source->for_workers ? "more rows than gpureg.ring_size holds: " :
+			 f->boot_flips ? "a permutation test is worth parallel workers: " :
+			 "a bootstrap is worth parallel workers: ", sample, source->npasses);
 }
 
 /* Notes that the query was run, or kept rows were read back, for the sums of clusters. */
@@ -559,7 +561,7 @@ gr_glm_record_query(const char *name, const GrQueryFit *f, double started)
 		strlcat(gr_last_run.reason, "; read and fitted twice, as terms are collinear or separated",
 				sizeof(gr_last_run.reason));
 	if (source->kind == GR_SOURCE_QUERY)
-		record_query_run(source);
+		record_query_run(f);
 	if (source->nclusterings > 0)
 		record_clusters(source);
 }

@@ -51,6 +51,7 @@ extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions
 typedef struct GrQueryFit
 {
 	int			boot_reps;		/* given: replicates that are wanted besides; see GrIngest */
+	bool		boot_flips;		/* given: they are of a permutation test */
 	GrRowSource source;
 	GrIngest	ingest;
 	GrLogregOptions options;

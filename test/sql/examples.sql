@@ -147,6 +147,8 @@ SELECT mpg, wt, hp, gpu_leverage(m, wt, hp) AS leverage FROM mtcars, cars ORDER 
 SELECT df, statistic, p_value, test
 FROM cars, gpu_anova(m, gpu_ols_fit('SELECT mpg, wt, hp, qsec, am FROM mtcars'));
 SELECT * FROM gpu_wald(gpu_ols_fit('SELECT mpg, wt, hp, qsec, am FROM mtcars', vcov => 'HC3'), '{qsec,am}');
+SELECT term, p_value
+FROM gpu_ols_permute('SELECT mpg, wt, hp, qsec, row_number() OVER (ORDER BY wt, qsec) AS car FROM mtcars', 9999, 'car');
 SELECT term, estimate, std_error FROM gpu_tidy(gpu_ols_fit('SELECT mpg, wt, wt * 1000 AS pounds, hp FROM mtcars'));
 SELECT * FROM gpu_vif(gpu_ols_fit('SELECT mpg, wt, hp, disp FROM mtcars'));
 SELECT term, round(estimate::numeric, 6) AS estimate, round(std_error::numeric, 6) AS std_error

@@ -163,6 +163,8 @@ is($node->safe_psql('mine', sprintf("$rerun; SET ROLE bob; $rerun; $ran", 'crowd
 my $boot = q{SELECT count(*) FROM stats.gpu_ols_boot('SELECT y, x, x AS id FROM %s', 50, 'id', conf_level => 0.5)};
 error_is($node, sprintf($boot, 'secret'), '42501', 'gpu_ols_boot: a table without privileges', db => 'mine',
 	user => 'alice');
+error_is($node, q{SELECT * FROM stats.gpu_ols_permute('SELECT y, x, x AS id FROM secret', 9, 'id')}, '42501',
+	'gpu_ols_permute: a table without privileges', db => 'mine', user => 'alice');
 is((try_sql($node, sprintf("$boot; SELECT rows FROM stats.gpu_last_run()", 'guarded'), db => 'mine',
 		user => 'bob'))[0], "2\n4", 'gpu_ols_boot: row-level security');
 
@@ -212,7 +214,7 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($member
 	. "gpu_logreg|r\ngpu_logreg|r\n"
 	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\ngpu_logreg_cv|u\n"
 	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_cv|u\n"
-	. "gpu_ols_fit|u\ngpu_ols_rolling|u"
+	. "gpu_ols_fit|u\ngpu_ols_permute|u\ngpu_ols_rolling|u"
 	. "\ngpu_predict_rows|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it,
 # or write into a ring
@@ -224,7 +226,7 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($member
 	. "gpu_logreg_boot|v\ngpu_logreg_boot_replicates|v\ngpu_logreg_cv|v\n"
 	. "gpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\n"
 	. "gpu_ols_boot|v\ngpu_ols_boot_replicates|v\ngpu_ols_coef|s\ngpu_ols_cv|v\ngpu_ols_fit|v\n"
-	. "gpu_ols_rolling|v\n"
+	. "gpu_ols_permute|v\ngpu_ols_rolling|v\n"
 	. "gpu_predict_rows|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
 
 # Relocatable, with values and a view in use.

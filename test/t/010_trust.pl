@@ -404,6 +404,8 @@ my %flips = (
 		$q$%s$q$)} ],
 	'gpu_ols_boot' => [ 'y, x, i',
 		q{SELECT round(std_error::numeric, 9) FROM stats.gpu_ols_boot($q$%s$q$, 50, 'i', kind => 'normal')} ],
+	'gpu_ols_permute' => [ 'y, x, i',
+		q{SELECT round(statistic::numeric, 9), p_value FROM stats.gpu_ols_permute($q$%s$q$, 99, 'i')} ],
 	'gpu_logreg_boot, again and again' => [ 'won, x, i',
 		q{SELECT a.set('gpureg.ring_size', '1MB'), round(std_error::numeric, 9)
 		FROM stats.gpu_logreg_boot($q$%s $q$, 50, clusters => 'i', kind => 'bca', conf_level => 0.5)} ],
@@ -447,6 +449,7 @@ for my $call (q{gpu_ols_fit('SELECT y, x FROM a.changing WHERE a.change()')},
 	q{gpu_ols_fit('SELECT y, z, x FROM a.changing WHERE a.change()', vcov => 'CR1', clusters => '{x}')},
 	q{gpu_logreg_fit('SELECT y > 9, x FROM a.changing WHERE a.change()')},
 	q{gpu_ols_boot('SELECT y, z, x FROM a.changing WHERE a.change()', 9, clusters => 'x')},
+	q{gpu_ols_permute('SELECT y, z, x FROM a.changing WHERE a.change()', 9, 'x')},
 		q{gpu_margins(gpu_ols_fit('VALUES (1, 2), (2, 4), (3, 5)', formula => 'column1 ~ column2'),
 		'SELECT x AS column2 FROM a.changing WHERE a.change()')}, q{gpu_project_rows('SELECT z, ARRAY[x]::real[] FROM '
 		'a.changing WHERE a.change()', 3, id => NULL::int)})
@@ -475,6 +478,7 @@ gives('mallory', q{SELECT (gpu_logreg_fit('SELECT won, x FROM a.rows')).n}, '900
 for my $call (q{gpu_ols_fit('SELECT x, i FROM a.rows WHERE a.become(''reader'')')},
 	q{gpu_logreg_fit('SELECT won, x FROM a.rows WHERE a.become(''reader'')')},
 	q{gpu_logreg_boot('SELECT won, x, i FROM a.rows WHERE a.become(''reader'')', 9, 'i')},
+	q{gpu_ols_permute('SELECT x, i FROM a.rows WHERE a.become(''reader'')', 9, 'i')},
 	q{gpu_ols_fit('SELECT x, i, won FROM a.rows WHERE a.become(''reader'')', vcov => 'CR1', clusters => '{won}')},
 	q{gpu_glm_fit('SELECT x / 7 AS share, i FROM a.rows WHERE a.become(''reader'')', 'quasibinomial')},
 	q{gpu_glm_fit('SELECT * FROM a.rows WHERE a.become(''reader'')', 'quasibinomial',

@@ -415,6 +415,12 @@ for my $case (
 		FROM $of, kept => 'boot', rows => $rows_are) k
 		FULL JOIN $of, query => \$q\$SELECT $boot_columns FROM t WHERE $where\$q\$) q USING (replicate, term)"),
 		't|t|t|t', "bootstrap, $function, $options, $where");
+	next if $function ne 'ols';
+	$of = "gpu_ols_permute(reps => 333, seed => -3, $options";
+	is($node->safe_psql('postgres', "SELECT bool_and(k IS NOT DISTINCT FROM q), count(k.p_value) > 0
+		FROM $of, kept => 'boot', rows => $rows_are) k
+		FULL JOIN $of, query => \$q\$SELECT $boot_columns FROM t WHERE $where\$q\$) q USING (term)"),
+		't|t', "permutation test, $options, $where");
 }
 for my $kind (qw(percentile basic normal bca))
 {

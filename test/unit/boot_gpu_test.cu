@@ -24,9 +24,9 @@ send_rows(GrSession *session, const BootRows *made, GrSink **rows, GrError *err)
 
 /* Twice over the same rows: the device gives the same bits */
 static void
-check_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily family, bool weights)
+check_made(GrSession *session, BootRows made, const char *what)
 {
-	BootRows	made = boot_rows_make(nrows, nfeatures, nreps, first, family, weights);
+	int64_t		nrows = made.nrows;
 	size_t		n = gr_boot_nsums(&made.pass);
 	double	   *want = (double *) calloc(n, sizeof(double));
 	double	   *got = (double *) calloc(n, sizeof(double));
@@ -40,8 +40,8 @@ check_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps, int64_t
 
 	(void) gr_boot_add(&made.pass, want, made.rows, nrows, scratch, NULL);
 	worst = ok ? boot_worst(got, want, n) : INFINITY;
-	check(worst < 1e-12, "%lld rows of %d features, %d replicates from %lld%s: %.2g %s", (long long) nrows, nfeatures,
-		  nreps, (long long) first, weights ? ", weights" : "", worst, err.detail);
+	check(worst < 1e-12, "%lld rows of %d features, %d replicates from %lld%s: %.2g %s", (long long) nrows,
+		  made.pass.shape.nfeatures, made.pass.nreps, (long long) made.pass.first, what, worst, err.detail);
 	check(ok && memcmp(got, again, sizeof(double) * n) == 0, "the same bits again");
 	gpu->sink->end(rows);
 	free(scratch);
@@ -49,6 +49,22 @@ check_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps, int64_t
 	free(got);
 	free(again);
 	boot_rows_free(&made);
+}
+
+static void
+check_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily family, bool weights)
+{
+	check_made(session, boot_rows_make(nrows, nfeatures, nreps, first, family, weights), weights ? ", weights" : "");
+}
+
+/* The same of signs */
+static void
+check_flips(GrSession *session, int64_t nrows, int nfeatures, int nreps, int64_t first, bool weights)
+{
+	BootRows	made = boot_rows_make(nrows, nfeatures, nreps, first, GR_GAUSSIAN, weights);
+
+	made.pass.flips = true;
+	check_made(session, made, ", of signs");
 }
 
 static void
@@ -75,7 +91,7 @@ check_contract(GrSession *session)
 
 /* Operations: products and sums of each, and draws */
 static void
-bench_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps)
+bench_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps, bool flips)
 {
 	BootRows	made = boot_rows_make(nrows, nfeatures, nreps, 0, GR_GAUSSIAN, false);
 	double		draws = (double) nrows * nreps;
@@ -85,6 +101,7 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps)
 	GrError		err = {};
 	double		least_ms = INFINITY;
 
+	made.pass.flips = flips;
 	if (send_rows(session, &made, &rows, &err))
 	{
 		for (int turn = 0; turn < 5; turn++)
@@ -96,8 +113,9 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps)
 			least_ms = fmin(least_ms, now_ms() - begin_ms);
 		}
 	}
-	printf("# %9lld x %4d, %d replicates: %.3f ms, %.1f TFLOP/s, %.0f draws a ns %s\n", (long long) nrows, nfeatures,
-		   nreps, least_ms, flops / least_ms * 1e-9, draws / least_ms * 1e-6, err.detail);
+	printf("# %9lld x %4d, %d %s: %.3f ms, %.1f TFLOP/s, %.0f draws a ns %s\n", (long long) nrows, nfeatures,
+		   nreps, flips ? "permutations" : "replicates", least_ms, flops / least_ms * 1e-9, draws / least_ms * 1e-6,
+		   err.detail);
 	gpu->sink->end(rows);
 	free(sums);
 	boot_rows_free(&made);
@@ -106,11 +124,12 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps)
 static bool
 run_bench(const GpuRun *run)
 {
-	bench_shape(run->session, 10000000, 8, 1000);
-	bench_shape(run->session, 10000000, 2, 1000);
-	bench_shape(run->session, 1000000, 32, 1000);
-	bench_shape(run->session, 100000, 8, 1000);
-	bench_shape(run->session, 10000000, 8, 32);
+	bench_shape(run->session, 10000000, 8, 1000, false);
+	bench_shape(run->session, 10000000, 2, 1000, false);
+	bench_shape(run->session, 1000000, 32, 1000, false);
+	bench_shape(run->session, 100000, 8, 1000, false);
+	bench_shape(run->session, 10000000, 8, 32, false);
+	bench_shape(run->session, 10000000, 8, 999, true);
 	return true;
 }
 
@@ -123,6 +142,10 @@ run_tests(const GpuRun *run)
 	check_shape(run->session, 1000, 4, 300, 999700, GR_GAUSSIAN, false);
 	check_shape(run->session, 500, 8, 64, 32, GR_BINOMIAL, true);
 	check_shape(run->session, 700, 5, 0, 0, GR_GAUSSIAN, true);
+	check_flips(run->session, 1, 1, 1, 0, false);
+	check_flips(run->session, 77, 2, 33, 32, true);
+	check_flips(run->session, 1000, 12, 300, 999648, false);
+	check_flips(run->session, 700, 40, 200, 96, true);
 	if (!run->quick)
 	{
 		check_shape(run->session, 100003, 8, 1000, 0, GR_GAUSSIAN, false);
@@ -130,6 +153,8 @@ run_tests(const GpuRun *run)
 		check_shape(run->session, 3000, 100, 40, 8, GR_GAUSSIAN, true);
 		check_shape(run->session, 1000003, 3, 128, 0, GR_GAUSSIAN, false);
 		check_shape(run->session, 300000, 30, 0, 0, GR_BINOMIAL, false);
+		check_flips(run->session, 100003, 8, 999, 0, false);
+		check_flips(run->session, 30000, 100, 200, 0, true);
 	}
 	check_contract(run->session);
 }

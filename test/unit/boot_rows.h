@@ -10,6 +10,7 @@
 
 #include "compute/boot.h"
 #include "compute/boot_draw.h"
+#include "compute/flip_draw.h"
 
 /* Owns what the pass points to */
 typedef struct BootRows
@@ -137,6 +138,12 @@ boot_add_wanted(const GrBootPass *pass, const long double *q, int64_t key, long 
 		long double *at = sums + GR_BOOT_HEAD + r;
 		int			count = gr_boot_count(gr_boot_words(pass->seed, key, (uint32_t) (number / 4)).word[number % 4]);
 
+		if (pass->flips)
+		{
+			GrPhilox	words = gr_flip_words(pass->seed, key, (uint32_t) (number / 128));
+
+			count = (int) gr_flip_sign(words.word[number % 128 / 32], (int) (number % 32));
+		}
 		for (int i = 0; i <= n; i++)
 			for (int j = 0; j <= i && j < n; j++, at += pass->nreps)
 				*at += count * q[i] * q[j];

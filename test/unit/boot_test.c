@@ -9,6 +9,7 @@
 #include "boot_rows.h"
 #include "compute/boot_draw.h"
 #include "compute/boot_interval.h"
+#include "compute/flip_draw.h"
 #include "unit.h"
 
 /*
@@ -59,6 +60,44 @@ check_draws(void)
 		  moments[0], moments[1], moments[2]);
 }
 
+/* Likewise, of test/data/permute_reference.py */
+static void
+check_signs(void)
+{
+	static const struct
+	{
+		uint64_t	seed;
+		int64_t		key;
+		uint32_t	b;
+		uint32_t	word[4];
+	}			known[] = {
+		{0, 0, 0, {0x4E8F5594, 0x67FC5839, 0xFA67A07C, 0x9FCB9FFB}},
+		{1, 12345, 7, {0x652CCB13, 0x3A1E74FB, 0xFBD467CE, 0xB1DCA5AB}},
+		{(uint64_t) -5, -GR_BOOT_KEY_MAX, 0, {0x32F770C9, 0x0F1FADB2, 0xE74107D7, 0xFD44B93A}},
+		{INT64_MAX, GR_BOOT_KEY_MAX, 7812, {0xAA18C87A, 0x4E71D04B, 0x687EB679, 0xA5A02F91}}
+	};
+	double		moments[2] = {0};
+	int			n = 1000000;
+
+	for (int k = 0; k < COUNT(known); k++)
+	{
+		GrPhilox	words = gr_flip_words(known[k].seed, known[k].key, known[k].b);
+
+		check(memcmp(words.word, known[k].word, sizeof(words.word)) == 0, "words %d: %08x", k, words.word[0]);
+	}
+	check(gr_flip_sign(0x80000001, 0) == -1 && gr_flip_sign(0x80000001, 1) == 1 && gr_flip_sign(0x80000001, 31) == -1,
+		  "bits");
+	/* the mean and the covariance of neighbours, within five standard errors */
+	for (int k = 0; k < n; k++)
+	{
+		double		a = gr_flip_sign(gr_flip_words(7, k, 3).word[1], 9);
+
+		moments[0] += a / n;
+		moments[1] += a * gr_flip_sign(gr_flip_words(7, k + 1, 3).word[1], 9) / n;
+	}
+	check(fabs(moments[0]) < 5e-3 && fabs(moments[1]) < 5e-3, "moments %g %g", moments[0], moments[1]);
+}
+
 /*
  * Passes
  */
@@ -78,9 +117,9 @@ make_pass(const GrBootPass *pass, const double *rows, int64_t nrows, int lanes, 
 }
 
 static void
-check_pass(int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily family, bool weights)
+check_made(BootRows made, const char *what)
 {
-	BootRows	made = boot_rows_make(nrows, nfeatures, nreps, first, family, weights);
+	int64_t		nrows = made.nrows;
 	size_t		n = gr_boot_nsums(&made.pass);
 	double	   *want = boot_sums_wanted(&made);
 	double	   *got = make_pass(&made.pass, made.rows, nrows, 8, nrows);
@@ -88,7 +127,7 @@ check_pass(int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily fami
 	double		worst = boot_worst(got, want, n);
 
 	check(worst < 1e-13 && got[0] == (double) nrows, "%lld rows of %d features, %d replicates from %lld%s: %.2g",
-		  (long long) nrows, nfeatures, nreps, (long long) first, weights ? ", weights" : "", worst);
+		  (long long) nrows, made.pass.shape.nfeatures, made.pass.nreps, (long long) made.pass.first, what, worst);
 	check(boot_worst(pieces, want, n) < 1e-13, "in pieces");
 	for (int lanes = 1; lanes <= 4; lanes += 3)
 	{
@@ -101,6 +140,22 @@ check_pass(int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily fami
 	free(got);
 	free(pieces);
 	boot_rows_free(&made);
+}
+
+static void
+check_pass(int64_t nrows, int nfeatures, int nreps, int64_t first, GrFamily family, bool weights)
+{
+	check_made(boot_rows_make(nrows, nfeatures, nreps, first, family, weights), weights ? ", weights" : "");
+}
+
+/* The same of signs */
+static void
+check_flips(int64_t nrows, int nfeatures, int nreps, int64_t first, bool weights)
+{
+	BootRows	made = boot_rows_make(nrows, nfeatures, nreps, first, GR_GAUSSIAN, weights);
+
+	made.pass.flips = true;
+	check_made(made, ", of signs");
 }
 
 static void
@@ -187,12 +242,17 @@ int
 main(void)
 {
 	check_draws();
+	check_signs();
 	check_pass(1, 1, 1, 0, GR_GAUSSIAN, false);
 	check_pass(63, 2, 33, 4, GR_GAUSSIAN, true);
 	check_pass(1000, 8, 100, 999900, GR_GAUSSIAN, false);
 	check_pass(500, 3, 64, 32, GR_BINOMIAL, true);
 	check_pass(200, 40, 7, 0, GR_BINOMIAL, false);
 	check_pass(700, 5, 0, 0, GR_GAUSSIAN, true);
+	check_flips(1, 1, 1, 0, false);
+	check_flips(63, 2, 33, 32, true);
+	check_flips(1000, 8, 300, 999648, false);
+	check_flips(130, 40, 7, 96, true);
 	check_polling();
 	check_solve();
 	check_sizes();
