@@ -43,7 +43,7 @@ typedef struct GrIngest
 
 	/* the caller's, behind it: replicates of a bootstrap that are wanted over the rows; 0: none */
 	int			boot_reps;
-	bool		parted;			/* rows are wanted in parts: they are read once, into a file where they have no room */
+	bool		parted;			/* rows are wanted in parts: read once, into a file where they have no room */
 
 	/* from reading it */
 	GrJob	   *job;			/* NULL if no complete row was seen */

@@ -40,8 +40,8 @@ typedef void (*GrTakeCluster) (void *arg, const GrClusterSums *cluster);
  * rows are changed first; or NULL. Returns how many times the rows were read. The shape of scores may lack a key that
  * derived rows have. ERROR where the rows have gone meanwhile
  */
-extern int	gr_kept_clusters_read(const GrKeptClusters *clusters, const GrScores *scores, const GrBasis *basis, int way,
-								  GrTakeCluster take, void *arg);
+extern int	gr_kept_clusters_read(const GrKeptClusters *clusters, const GrScores *scores, const GrBasis *basis,
+								  int way, GrTakeCluster take, void *arg);
 
 /*
  * gr_clusters_sum() of clusters.h: answers GR_LOGREG_CLUSTERS. nrows: the rows of the fit. Returns how many times the

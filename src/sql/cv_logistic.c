@@ -83,9 +83,12 @@ count_wrong(Fitting *f, int part, const double *beta, double *sums)
 	return sums[GR_SUM_NWRONG] + sums[GR_SUM_HEAD + gr_triangle(gr_nterms(p) + 1)];
 }
 
-/* A term that is aliased adds nothing to a prediction. Without a finite estimate there is none. */
+/*
+ * A term that is aliased adds nothing to a prediction. Without a finite estimate there is none. The deviance is that of
+ * the fit's own coefficients, about its shift: those about 0 round an intercept that is far from 0.
+ */
 static void
-test_fold(Fitting *f, int part, GrCvFold *fold)
+test_fold(Fitting *f, int part, const GrLogregFit *fit, GrCvFold *fold)
 {
 	int			p = f->rows->shape.nfeatures;
 	int			first = f->options.intercept ? 0 : 1;
@@ -93,8 +96,8 @@ test_fold(Fitting *f, int part, GrCvFold *fold)
 	double	   *beta = palloc0(gr_nterms(p) * sizeof(double));
 	double	   *sums = palloc_extended(gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double), MCXT_ALLOC_HUGE);
 	GrPass		pass = {
-		.kind = GR_PASS_GRADIENT,.shape = f->rows->shape,.distribution = GR_LOGISTIC,.beta = beta,
-		.shift = palloc0((p + 1) * sizeof(double))
+		.kind = GR_PASS_GRADIENT,.shape = f->rows->shape,.distribution = GR_LOGISTIC,.beta = fit->pass.beta,
+		.shift = fit->pass.shift
 	};
 
 	fold->ntest = job->nrows;
@@ -102,11 +105,11 @@ test_fold(Fitting *f, int part, GrCvFold *fold)
 	fold->error = fold->misclassified = NAN;
 	if (!fold->converged)
 		return;
-	for (int k = 0; k + first <= p; k++)
-		beta[k + first] = isnan(fold->coef[k]) ? 0 : fold->coef[k];
 	gr_pass_clear(GR_PASS_GRADIENT, p, sums);
 	gr_fold_part_pass(f->rows, part, &pass, sums);
 	fold->error = (sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO]) / fold->weight;
+	for (int k = 0; k + first <= p; k++)
+		beta[k + first] = isnan(fold->coef[k]) ? 0 : fold->coef[k];
 	if (!f->rows->shape.weight)
 		fold->misclassified = count_wrong(f, part, beta, sums) / (double) job->nrows;
 	pfree(sums);
@@ -176,8 +179,7 @@ gr_cv_logistic(FunctionCallInfo fcinfo, GrCv *cv)
 		double	   *coef;
 
 		cv->fold[k].label = f.rows->label[k];
-		(void) fit_parts(&f, k, &cv->fold[k]);
-		test_fold(&f, k, &cv->fold[k]);
+		test_fold(&f, k, fit_parts(&f, k, &cv->fold[k]), &cv->fold[k]);
 		MemoryContextSwitchTo(old);
 		coef = palloc(Max(all->nterms, 1) * sizeof(double));
 		cv->fold[k].coef = memcpy(coef, cv->fold[k].coef, all->nterms * sizeof(double));

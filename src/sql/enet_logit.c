@@ -47,7 +47,9 @@ detail_separation(const GrLogitPath *path)
 void
 gr_enet_logit_begin(GrEnetLogit *logit, const GrEnet *net, GrEnetRows *rows, int left_out)
 {
-	GrLogitPathOptions options = {.shape = rows->source->shape,.counts = rows->source->rules.weighting == GR_FREQUENCIES};
+	GrLogitPathOptions options = {
+		.shape = rows->source->shape,.counts = rows->source->rules.weighting == GR_FREQUENCIES
+	};
 
 	options.net = gr_enet_options(net, options.shape.nfeatures);
 	logit->net = net;
