@@ -163,10 +163,12 @@ my @cases = (
 	[ 'gpu_logreg_fit', 'won ~ x1 + x2', undef, q{l2 => 1, frequencies => 'count'} ],
 	[ 'gpu_logreg_fit', 'won ~ x1 + s', 'y > 0', q{weights => 'w', intercept => false} ],
 	[ 'gpu_enet_fit', 'won ~ x1 + x2 + g', undef, q{lambda => 0.001, family => 'binomial'} ],
-	[ 'gpu_enet_fit', 'won ~ x1 + x3', 'x2 < 6', q{lambda => 0.01, alpha => 0.3, weights => 'w', family => 'binomial'} ],
+	[ 'gpu_enet_fit', 'won ~ x1 + x3', 'x2 < 6',
+		q{lambda => 0.01, alpha => 0.3, weights => 'w', family => 'binomial'} ],
 	# folds come in another order, and passes are added up in it
 	[ 'gpu_enet_fit', 'won ~ x1 + x3 + b', q{g <> 'a'}, q{fold => 's', nlambda => 20, family => 'binomial'}, 1e-11 ],
-	[ 'gpu_enet_fit', 'won ~ poly(x2, 2) + s', undef, q{fold => 'count', choose => 'min', family => 'binomial'}, 1e-11 ],
+	[ 'gpu_enet_fit', 'won ~ poly(x2, 2) + s', undef,
+		q{fold => 'count', choose => 'min', family => 'binomial'}, 1e-11 ],
 	[ 'gpu_enet_fit', 'y ~ x1 + x2 + g', undef, q{lambda => 0.01}, 1e-11 ],
 	[ 'gpu_enet_fit', 'y ~ x1 + x3 + s', 'x2 < 6', q{fold => 'b', choose => 'min'}, 1e-11 ],
 	[ 'gpu_enet_fit', 'y ~ x1 + x2', undef, q{fold => 'count', alpha => 0.5, lambdas => '{1,0.1,0.01}'}, 1e-11 ],
@@ -261,7 +263,8 @@ is($node->safe_psql('postgres', q{SELECT (c).nfolds, ((c).model_min).n
 	'7|' . $node->safe_psql('postgres', 'SELECT count(*) FROM t WHERE x2 > 1'), 'folds by hash of a linear regression');
 for my $family ('gaussian', 'binomial')
 {
-	is($node->safe_psql('postgres', qq{SELECT count(*) > 3, max(difference(k.coef, q.coef)) < 1e-11, bool_and(k.df = q.df)
+	is($node->safe_psql('postgres', qq{
+		SELECT count(*) > 3, max(difference(k.coef, q.coef)) < 1e-11, bool_and(k.df = q.df)
 		FROM gpu_enet_path(kept => 't', formula => 'won ~ x1 + x2 + s', rows => 'x2 > 1', family => '$family')
 				WITH ORDINALITY k (lambda, df, dev_ratio, coef, i)
 			JOIN gpu_enet_path('SELECT * FROM t WHERE x2 > 1', formula => 'won ~ x1 + x2 + s', family => '$family')
@@ -486,13 +489,15 @@ for my $case (
 		FULL JOIN gpu_${function}_cv(\$q\$SELECT $boot_columns FROM t WHERE $where\$q\$, $options) q
 			ON coalesce(k.fold, -9) = coalesce(q.fold, -9)"), 't|t|t|t', "cross-validation, $function, $options");
 }
-like($node->safe_psql('postgres', q{SELECT count(*) FROM gpu_logreg_cv(kept => 'boot', key => 'i', formula => 'won ~ x1');
+like($node->safe_psql('postgres', q{
+	SELECT count(*) FROM gpu_logreg_cv(kept => 'boot', key => 'i', formula => 'won ~ x1');
 	SELECT function, device, reason, rows FROM gpu_last_run()}),
 	qr/^11\ngpu_logreg_cv\|cpu, device service\|the rows are kept there; 10 folds, \d+ passes over one each\|$rows$/,
 	'gpu_last_run of a cross-validation');
 # rows that are sent to a service are parted there
 like($node->safe_psql('postgres', q{SET gpureg.debug_service = on; SET gpureg.device = gpu;
-	SELECT max(abs(a.deviance / b.deviance - 1)) < 1e-14 FROM gpu_logreg_cv('SELECT won, x1, x2, i FROM t', key => 'i') a
+	SELECT max(abs(a.deviance / b.deviance - 1)) < 1e-14
+	FROM gpu_logreg_cv('SELECT won, x1, x2, i FROM t', key => 'i') a
 	JOIN gpu_logreg_cv(kept => 'boot', key => 'i', formula => 'won ~ x1 + x2') b USING (fold);
 	SELECT count(*) FROM gpu_logreg_cv('SELECT won, x1, x2, i FROM t', key => 'i');
 	SELECT device, reason FROM gpu_last_run()}),

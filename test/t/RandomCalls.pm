@@ -148,7 +148,8 @@ my @windows = ('ORDER BY i ROWS BETWEEN 5 PRECEDING AND CURRENT ROW', 'PARTITION
 sub draw_from
 {
 	return pick('rows', 'rows', 'rows', 'odd', 'parts', 'rows WHERE g < 2', 'rows WHERE x3 IS NOT NULL',
-		'odd WHERE i < 9', 'rows WHERE false', '(SELECT * FROM rows ORDER BY random()) u', 'rows TABLESAMPLE SYSTEM (50)');
+		'odd WHERE i < 9', 'rows WHERE false', '(SELECT * FROM rows ORDER BY random()) u',
+		'rows TABLESAMPLE SYSTEM (50)');
 }
 
 sub draw_over_states
