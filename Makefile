@@ -63,7 +63,7 @@ endif
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o glm_exact.o basis.o \
 	ols_factor.o ols.o fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o \
 	scores.o eigen.o firth.o negbin.o separation.o descent.o draw.o projection.o \
-	chunks.o sparse.o backend_cpu.o sink_many.o \
+	chunks.o sparse.o backend_cpu.o sink_many.o sink_many_rounds.o \
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
 	remote_server.o sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
@@ -102,8 +102,8 @@ PROVE_TESTS = $(wildcard test/t/*.pl)
 PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
-	sink_many_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test separation_test \
-	projection_test formula_test margins_test derive_test filter_test gram_subset_test path_test logit_path_test \
+	sink_many_test many_derive_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test \
+	separation_test projection_test formula_test margins_test derive_test filter_test gram_subset_test path_test logit_path_test \
 	boot_test remote_test iv_test select_test sum_clusters_test wild_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \

@@ -1,70 +1,12 @@
 /*
- * sink_many.c: rows dealt to several sinks, and passes that all of them make at once.
- *
- * A round is a pass or a change by all parts: the calling thread wakes the others, does its own part, and waits. The
- * threads read nothing that is the caller's but the rows in the parts: where the host ends the process it does so from
- * within canceled(), which doesn't return, and the caller's memory may go before the sink is ended.
+ * sink_many.c: rows dealt to several sinks; see sink_many_rounds.c for what these do at once.
  */
 #include "compute/sink_many.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/basis.h"
-#include "compute/boot.h"
-#include "compute/glm.h"
-#include "compute/thread.h"
-
-#define POLL_NS 5000000			/* between two looks at the host while other parts are at work */
-
-typedef struct ManySink ManySink;
-
-/* What all parts do at once */
-typedef enum RoundKind
-{
-	ROUND_PASS,
-	ROUND_CHANGE,
-	ROUND_BOOT
-} RoundKind;
-
-typedef struct Part
-{
-	ManySink   *many;
-	GrSink	   *sink;
-	int64_t		nread;			/* of its calls */
-	pthread_t	thread;			/* none of part 0 */
-	bool		started;
-	double	   *sums;			/* of a pass */
-	bool		failed;			/* in this round */
-	GrError		error;
-} Part;
-
-struct ManySink
-{
-	const GrSinkOps *ops;
-	GrRowShape	shape;
-	int			n;
-	int64_t		ncalls;			/* of send */
-	int64_t		nread;			/* of them, as was last told */
-
-	/* a round; what the threads read is written under the mutex, before they are woken */
-	RoundKind	kind;
-	GrPass		pass;
-	GrBasis		basis;
-	GrBootPass	boot;
-	double	   *arguments;		/* of whichever of them it is */
-	double	   *sums;			/* of the parts but the first */
-	int			stops;			/* atomic: all parts are to stop */
-
-	pthread_mutex_t mutex;
-	pthread_cond_t wake;		/* a round has begun, or the threads are to end */
-	pthread_cond_t done;		/* all threads are through with it */
-	int64_t		round;
-	int			nrunning;
-	bool		ends;
-
-	Part		parts[];
-};
+#include "compute/sink_many_parts.h"
 
 static ManySink *
 many_of(GrSink *sink)
@@ -84,43 +26,62 @@ fail_memory(GrError *err, size_t nbytes, const char *what)
  * Beginning and end
  */
 
-/* What part i may take of its device's memory. */
-static size_t
-limit_of(const GrParts *parts, int i, size_t limit)
+GrSinkOptions
+gr_part_options(const Part *part, const GrSinkOptions *options)
 {
-	size_t		nbeside = 0;
+	size_t		n = (size_t) part->many->n;
+	size_t		nbeside = (size_t) part->nbeside;
+	GrSinkOptions own = *options;
 
-	for (int k = 0; k < parts->n; k++)
-		nbeside += parts->sessions[k] == parts->sessions[i];
+	own.expected_nbytes = options->expected_nbytes / n + (options->expected_nbytes % n != 0);
 	/* 0 would be no limit */
-	return limit == 0 ? 0 : limit < nbeside ? 1 : limit / nbeside;
+	if (options->memory_limit > 0)
+		own.memory_limit = options->memory_limit < nbeside ? 1 : options->memory_limit / nbeside;
+	return own;
+}
+
+/* Without sinks in its parts; NULL if there is no memory */
+static ManySink *
+many_new(const GrSinkOps *ops, int n, GrRowShape shape, GrSinkKind kind, GrError *err)
+{
+	size_t		nbytes = sizeof(ManySink) + (size_t) n * sizeof(Part);
+	ManySink   *many = calloc(1, nbytes);
+
+	if (many == NULL)
+	{
+		fail_memory(err, nbytes, "rows for several devices");
+		return NULL;
+	}
+	many->ops = ops;
+	many->shape = shape;
+	many->kind = kind;
+	many->n = n;
+	for (int i = 0; i < n; i++)
+		many->parts[i].many = many;
+	(void) pthread_mutex_init(&many->mutex, NULL);
+	(void) pthread_cond_init(&many->wake, NULL);
+	(void) pthread_cond_init(&many->done, NULL);
+	return many;
 }
 
 bool
 gr_many_begin(const GrParts *parts, const GrSinkOptions *options, GrSink **sink, GrError *err)
 {
-	size_t		nbytes = sizeof(ManySink) + (size_t) parts->n * sizeof(Part);
-	ManySink   *many = calloc(1, nbytes);
+	ManySink   *many = many_new(parts->ops, parts->n, options->shape, options->kind, err);
 
 	*sink = (GrSink *) many;
-	if (many == NULL)
-		return fail_memory(err, nbytes, "rows for several devices");
-	many->ops = parts->ops;
-	many->shape = options->shape;
-	(void) pthread_mutex_init(&many->mutex, NULL);
-	(void) pthread_cond_init(&many->wake, NULL);
-	(void) pthread_cond_init(&many->done, NULL);
-	for (int i = 0; i < parts->n; i++)
+	for (int i = 0; many != NULL && i < parts->n; i++)
 	{
-		GrSinkOptions own = *options;
+		Part	   *part = &many->parts[i];
+		GrSinkOptions own;
 
-		own.memory_limit = limit_of(parts, i, options->memory_limit);
-		many->parts[i].many = many;
-		many->n = i + 1;
-		if (!parts->ops->begin(parts->sessions[i], &own, &many->parts[i].sink, err))
+		for (int k = 0; k < parts->n; k++)
+			part->nbeside += parts->sessions[k] == parts->sessions[i];
+		own = gr_part_options(part, options);
+		if (!parts->ops->begin(parts->sessions[i], &own, &part->sink, err))
 			return false;
 	}
-	return true;
+	return many != NULL;
 }
 
 static bool
@@ -129,7 +90,6 @@ many_begin(GrSession *session, const GrSinkOptions *options, GrSink **sink, GrEr
 	return gr_many_begin((const GrParts *) session, options, sink, err);
 }
 
-/* Also from within a round, by what the host has called, which doesn't return then. */
 static void
 many_end(GrSink *sink)
 {
@@ -137,14 +97,14 @@ many_end(GrSink *sink)
 
 	if (many == NULL)
 		return;
-	__atomic_store_n(&many->stops, 1, __ATOMIC_SEQ_CST);
-	(void) pthread_mutex_lock(&many->mutex);
-	many->ends = true;
-	(void) pthread_cond_broadcast(&many->wake);
-	(void) pthread_mutex_unlock(&many->mutex);
-	for (int i = 1; i < many->n; i++)
-		if (many->parts[i].started)
-			(void) pthread_join(many->parts[i].thread, NULL);
+	/* whichever ends first of two sinks, no thread writes into the other's parts any more */
+	if (many->source != NULL)
+		gr_many_end_threads(many->source);
+	gr_many_end_threads(many);
+	if (many->deriving.derived != NULL)
+		many->deriving.derived->source = NULL;
+	if (many->source != NULL)
+		many->source->deriving.derived = NULL;
 	for (int i = 0; i < many->n; i++)
 		many->ops->end(many->parts[i].sink);
 	(void) pthread_cond_destroy(&many->wake);
@@ -152,6 +112,7 @@ many_end(GrSink *sink)
 	(void) pthread_mutex_destroy(&many->mutex);
 	free(many->arguments);
 	free(many->sums);
+	free(many->calls);
 	free(many);
 }
 
@@ -159,13 +120,39 @@ many_end(GrSink *sink)
  * Rows
  */
 
+/* Room to note one more call */
+static bool
+make_room(ManySink *many, GrError *err)
+{
+	int64_t		capacity = many->calls_capacity > 0 ? 2 * many->calls_capacity : 256;
+	size_t		nbytes = (size_t) capacity * sizeof(Call);
+	Call	   *calls;
+
+	if (many->kind == GR_SINK_SUM || many->ncalls < many->calls_capacity)
+		return true;
+	calls = realloc(many->calls, nbytes);
+	if (calls == NULL)
+		return fail_memory(err, nbytes, "rows for several devices");
+	many->calls = calls;
+	many->calls_capacity = capacity;
+	return true;
+}
+
 static bool
 many_send(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 {
 	ManySink   *many = many_of(sink);
+	Part	   *part = &many->parts[many->ncalls % many->n];
 
-	if (!many->ops->send(many->parts[many->ncalls % many->n].sink, rows, nrows, err))
+	if (!make_room(many, err) || !many->ops->send(part->sink, rows, nrows, err))
 		return false;
+	if (many->kind == GR_SINK_KEEP)
+	{
+		int64_t		before = many->ncalls > 0 ? many->calls[many->ncalls - 1].end : 0;
+
+		many->calls[many->ncalls] = (Call) {before + nrows, part->nrows};
+		part->nrows += nrows;
+	}
 	many->ncalls++;
 	return true;
 }
@@ -247,166 +234,8 @@ many_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 }
 
 /*
- * KEEP: rounds
+ * KEEP
  */
-
-static void
-stop_all(ManySink *many)
-{
-	__atomic_store_n(&many->stops, 1, __ATOMIC_SEQ_CST);
-}
-
-static bool
-stopped(void *arg)
-{
-	return __atomic_load_n(&((ManySink *) arg)->stops, __ATOMIC_SEQ_CST) != 0;
-}
-
-/* What the calling thread's part polls: the host, which is not asked again once it has said stop. */
-typedef struct Caller
-{
-	ManySink   *many;
-	const GrHost *host;
-} Caller;
-
-static bool
-caller_stopped(void *arg)
-{
-	Caller	   *caller = arg;
-
-	if (!stopped(caller->many) && gr_canceled(caller->host))
-		stop_all(caller->many);
-	return stopped(caller->many);
-}
-
-static void
-run_part(Part *part, const GrHost *host)
-{
-	ManySink   *many = part->many;
-
-	memset(&part->error, 0, sizeof(part->error));
-	switch (many->kind)
-	{
-		case ROUND_PASS:
-			part->failed = !many->ops->pass(part->sink, &many->pass, part->sums, host, &part->error);
-			break;
-		case ROUND_CHANGE:
-			part->failed = !many->ops->change(part->sink, &many->basis, host, &part->error);
-			break;
-		case ROUND_BOOT:
-			part->failed = !many->ops->boot(part->sink, &many->boot, part->sums, host, &part->error);
-			break;
-	}
-	if (part->failed)
-		stop_all(many);
-}
-
-static void *
-part_main(void *arg)
-{
-	Part	   *part = arg;
-	ManySink   *many = part->many;
-	const GrHost host = {stopped, many};
-	int64_t		ndone = 0;
-
-	(void) pthread_mutex_lock(&many->mutex);
-	for (;;)
-	{
-		while (many->round == ndone && !many->ends)
-			(void) pthread_cond_wait(&many->wake, &many->mutex);
-		if (many->ends)
-			break;
-		ndone = many->round;
-		(void) pthread_mutex_unlock(&many->mutex);
-		run_part(part, &host);
-		(void) pthread_mutex_lock(&many->mutex);
-		if (--many->nrunning == 0)
-			(void) pthread_cond_signal(&many->done);
-	}
-	(void) pthread_mutex_unlock(&many->mutex);
-	return NULL;
-}
-
-/* Before the first round */
-static bool
-start_threads(ManySink *many, GrError *err)
-{
-	int			code = 0;
-
-	if (many->round > 0)
-		return true;
-	for (int i = 1; i < many->n && code == 0; i++)
-	{
-		Part	   *part = &many->parts[i];
-
-		if (part->started)
-			continue;
-		code = gr_thread_create(&part->thread, part_main, part);
-		part->started = code == 0;
-	}
-	return code == 0 || gr_fail(err, GR_NO_MEMORY, 0, "a thread for each device: %s", strerror(code));
-}
-
-/* Waits for the other parts, and asks the host meanwhile, which may end the process: so without the mutex. */
-static void
-wait_for_parts(ManySink *many, Caller *caller)
-{
-	(void) pthread_mutex_lock(&many->mutex);
-	while (many->nrunning > 0)
-	{
-		struct timespec until;
-
-		until = gr_deadline(POLL_NS);
-		(void) pthread_cond_clockwait(&many->done, &many->mutex, GR_CLOCK, &until);
-		if (many->nrunning == 0)
-			break;
-		(void) pthread_mutex_unlock(&many->mutex);
-		(void) caller_stopped(caller);
-		(void) pthread_mutex_lock(&many->mutex);
-	}
-	(void) pthread_mutex_unlock(&many->mutex);
-}
-
-/* How much a failure says: a part that was told to stop says least, and a lost device must be known. */
-static int
-gravity(const Part *part)
-{
-	return !part->failed ? 0 : part->error.status == GR_CANCELED ? 1 : part->error.status == GR_DEVICE_LOST ? 3 : 2;
-}
-
-/* The gravest failure of a round, of several the first part's */
-static bool
-round_verdict(const ManySink *many, GrError *err)
-{
-	const Part *worst = &many->parts[0];
-
-	for (int i = 1; i < many->n; i++)
-		if (gravity(&many->parts[i]) > gravity(worst))
-			worst = &many->parts[i];
-	if (worst->failed && err->status == GR_OK)
-		*err = worst->error;
-	return !worst->failed;
-}
-
-/* The pass or the change that was prepared, by all parts. */
-static bool
-run_round(ManySink *many, const GrHost *host, GrError *err)
-{
-	Caller		caller = {many, host};
-	const GrHost polled = {caller_stopped, &caller};
-
-	if (!start_threads(many, err))
-		return false;
-	(void) pthread_mutex_lock(&many->mutex);
-	__atomic_store_n(&many->stops, 0, __ATOMIC_SEQ_CST);
-	many->nrunning = many->n - 1;
-	many->round++;
-	(void) pthread_cond_broadcast(&many->wake);
-	(void) pthread_mutex_unlock(&many->mutex);
-	run_part(&many->parts[0], &polled);
-	wait_for_parts(many, &caller);
-	return round_verdict(many, err);
-}
 
 /* n float8 become the sink's own, at *to; NULL stays NULL. */
 static const double *
@@ -437,7 +266,7 @@ prepare_pass(ManySink *many, const GrPass *pass, double *sums, GrError *err)
 	if (many->arguments == NULL || many->sums == NULL)
 		return fail_memory(err, (narguments + nothers * nsums) * sizeof(double), "the sums of a pass");
 	to = many->arguments;
-	many->kind = ROUND_PASS;
+	many->round_kind = ROUND_PASS;
 	many->pass = *pass;
 	many->pass.beta = keep(&to, pass->beta, t);
 	many->pass.shift = keep(&to, pass->shift, t - 1);
@@ -470,7 +299,7 @@ prepare_boot(ManySink *many, const GrBootPass *pass, double *sums, GrError *err)
 	if (many->arguments == NULL || many->sums == NULL)
 		return fail_memory(err, (narguments + nothers * nsums) * sizeof(double), "the sums of a bootstrap");
 	to = many->arguments;
-	many->kind = ROUND_BOOT;
+	many->round_kind = ROUND_BOOT;
 	many->boot = *pass;
 	many->boot.beta = keep(&to, pass->beta, t);
 	many->boot.beta_lo = keep(&to, pass->beta_lo, t);
@@ -496,7 +325,7 @@ prepare_change(ManySink *many, const GrBasis *basis, GrError *err)
 	many->arguments = to;
 	if (to == NULL)
 		return fail_memory(err, nbytes, "a change of basis");
-	many->kind = ROUND_CHANGE;
+	many->round_kind = ROUND_CHANGE;
 	many->basis = *basis;
 	many->basis.coef = keep(&to, basis->coef, ncoef);
 	memcpy(to, basis->changed, changed_nbytes);
@@ -504,9 +333,29 @@ prepare_change(ManySink *many, const GrBasis *basis, GrError *err)
 	return true;
 }
 
+static bool
+prepare_derive(ManySink *many, const Deriving *deriving, GrError *err)
+{
+	size_t		nbytes = gr_derivation_nbytes(deriving->derivation);
+
+	many->arguments = malloc(nbytes);
+	if (many->arguments == NULL)
+		return fail_memory(err, nbytes, "a derivation");
+	memcpy(many->arguments, deriving->derivation, nbytes);
+	many->round_kind = ROUND_DERIVE;
+	many->deriving = *deriving;
+	many->deriving.derivation = (const GrDerivation *) many->arguments;
+	if (deriving->derived != NULL)
+		deriving->derived->source = many;
+	return true;
+}
+
 static void
 forget_round(ManySink *many)
 {
+	if (many->deriving.derived != NULL)
+		many->deriving.derived->source = NULL;
+	many->deriving.derived = NULL;
 	free(many->arguments);
 	free(many->sums);
 	many->arguments = NULL;
@@ -521,7 +370,7 @@ many_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, Gr
 
 	if (many->n == 1)
 		return many->ops->pass(many->parts[0].sink, pass, sums, host, err);
-	ok = prepare_pass(many, pass, sums, err) && run_round(many, host, err);
+	ok = prepare_pass(many, pass, sums, err) && gr_many_round(many, host, err);
 	for (int i = 1; ok && i < many->n; i++)
 		gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, many->parts[i].sums);
 	forget_round(many);
@@ -537,7 +386,7 @@ many_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host
 
 	if (many->n == 1)
 		return many->ops->boot(many->parts[0].sink, pass, sums, host, err);
-	ok = prepare_boot(many, pass, sums, err) && run_round(many, host, err);
+	ok = prepare_boot(many, pass, sums, err) && gr_many_round(many, host, err);
 	for (int i = 1; ok && i < many->n; i++)
 		for (size_t k = 0; k < nsums; k++)
 			sums[k] += many->parts[i].sums[k];
@@ -553,9 +402,88 @@ many_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err
 
 	if (many->n == 1)
 		return many->ops->change(many->parts[0].sink, basis, host, err);
-	ok = prepare_change(many, basis, err) && run_round(many, host, err);
+	ok = prepare_change(many, basis, err) && gr_many_round(many, host, err);
 	forget_round(many);
 	return ok;
+}
+
+static void
+merge_counts(GrDeriveCounts *counts, const GrDeriveCounts *other)
+{
+	counts->nrows += other->nrows;
+	counts->nfiltered += other->nfiltered;
+	counts->nskipped += other->nskipped;
+	counts->nweightless += other->nweightless;
+	gr_totals_merge(&counts->totals, &other->totals);
+}
+
+/* Each part's rows are derived into a part beside it. */
+static bool
+many_derive(GrSink *sink, const GrDerivation *d, GrRowRules rules, const GrSinkOptions *options, GrSink **derived,
+			GrDeriveCounts *counts, const GrHost *host, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	Deriving	deriving = {.derivation = d,.rules = rules,.options = *options};
+	bool		ok;
+
+	memset(counts, 0, sizeof(*counts));
+	if (derived != NULL)
+	{
+		deriving.derived = many_new(many->ops, many->n, gr_derived_shape(d), GR_SINK_KEEP, err);
+		*derived = (GrSink *) deriving.derived;
+		if (deriving.derived == NULL)
+			return false;
+		for (int i = 0; i < many->n; i++)
+			deriving.derived->parts[i].nbeside = many->parts[i].nbeside;
+	}
+	ok = prepare_derive(many, &deriving, err) && gr_many_round(many, host, err);
+	for (int i = 0; ok && i < many->n; i++)
+		merge_counts(counts, &many->parts[i].counts);
+	forget_round(many);
+	return ok;
+}
+
+/* The call that brought this row, which there is */
+static int64_t
+find_call(const ManySink *many, int64_t row)
+{
+	int64_t		low = 0;
+	int64_t		high = many->ncalls - 1;
+
+	while (low < high)
+	{
+		int64_t		middle = low + (high - low) / 2;
+
+		if (many->calls[middle].end > row)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static bool
+many_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	int64_t		nsent = many->kind == GR_SINK_KEEP && many->ncalls > 0 ? many->calls[many->ncalls - 1].end : 0;
+	int64_t		ncols = gr_row_ncols(many->shape);
+
+	if (first < 0 || nrows < 0 || nrows > nsent - first)
+		return gr_fail(err, GR_INVALID, 0, "there are no such rows");
+	for (int64_t k = nrows > 0 ? find_call(many, first) : 0; nrows > 0; k++)
+	{
+		const Call *call = &many->calls[k];
+		int64_t		start = k > 0 ? call[-1].end : 0;
+		int64_t		n = call->end - first < nrows ? call->end - first : nrows;
+
+		if (!many->ops->read(many->parts[k % many->n].sink, call->before + (first - start), n, rows, err))
+			return false;
+		rows += n * ncols;
+		first += n;
+		nrows -= n;
+	}
+	return true;
 }
 
 /* An ascent stays on one device; over several, the caller's passes have them all. */
@@ -604,6 +532,8 @@ const GrSinkOps gr_sink_many = {
 	.change = many_change,
 	.can_ascend = many_can_ascend,
 	.ascend = many_ascend,
+	.derive = many_derive,
+	.read = many_read,
 	.times = many_times,
 	.end = many_end
 };

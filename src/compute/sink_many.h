@@ -7,10 +7,12 @@
  *
  * SUM: each part sums what it is sent, and the triangles are merged in double-double in the order of the parts.
  *
- * KEEP: passes and changes are made by all parts at once, part 0 by the calling thread, each other by a thread of its
- * own, which begins with the first pass, has all signals blocked, and ends with the sink. Sums are merged in the order
- * of the parts. Only the calling thread asks the host; it does so until all parts are done. What fails in one part
- * stops all, as if they were canceled; a lost device counts before other failures, and these before a cancel.
+ * KEEP: passes, changes and derivations are made by all parts at once, part 0 by the calling thread, each other by a
+ * thread of its own, which begins with the first of these, has all signals blocked, and ends with the sink. Sums are
+ * merged in the order of the parts. Rows are derived part by part, into a sink of as many parts; of that one none can
+ * be read. Only the calling thread asks the host; it does so until all parts are done. What fails in one part stops
+ * all, as if they were canceled, but for a row that isn't valid, which is the first part's that has one; a lost device
+ * counts before other failures, and these before a cancel.
  */
 #ifndef GPUREG_SINK_MANY_H
 #define GPUREG_SINK_MANY_H

@@ -484,17 +484,6 @@ derive_spool(GrJob *from, const GrDerivation *derivation, GrJob *part, GrDeriveC
 		pfree(out);
 }
 
-static void
-check_derivable(GrJob *job)
-{
-	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
-	if (job->spool.file == NULL && job->ops->derive == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("rows on several devices cannot be parted"),
-				 errhint("Set gpureg.gpu_id to one of them.")));
-}
-
 GrJob *
 gr_job_part(GrJob *from, const GrDerivation *derivation, const char *const *names, int64 nrows_expected)
 {
@@ -510,7 +499,7 @@ gr_job_part(GrJob *from, const GrDerivation *derivation, const char *const *name
 	GrDeriveCounts counts = {0};
 	GrError		err = {0};
 
-	check_derivable(from);
+	Assert(from->kind == GR_SINK_KEEP && !from->overflowed);
 	job->derived = from->derived;
 	job->place = from->place;
 	job->place.holds_session = false;
@@ -536,7 +525,7 @@ gr_job_count(GrJob *job, const GrDerivation *derivation, GrDeriveCounts *counts)
 	GrSinkOptions sink = {.kind = GR_SINK_KEEP};
 	GrError		err = {0};
 
-	check_derivable(job);
+	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
 	memset(counts, 0, sizeof(*counts));
 	if (job->spool.file != NULL)
 		derive_spool(job, derivation, NULL, counts);

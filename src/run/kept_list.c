@@ -56,11 +56,6 @@ gr_keeping_service(const char **reason)
 
 	if (gr_device == GR_DEVICE_CPU)
 		return gr_service_connect(GR_STAND_IN_ID, gr_service_is_used(), reason);
-	if (gr_gpu_id == GR_ALL_DEVICES)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("rows cannot be kept on several GPUs"),
-				 errhint("Set gpureg.gpu_id to one of them, or to -1.")));
 	if (gr_debug_service || gr_backend_cuda.device->present())
 	{
 		client = gr_service_connect(gr_gpu_id, gr_service_is_used(), reason);

@@ -21,8 +21,10 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+#include "compute/sink_many.h"
 #include "compute/thread.h"
 #include "run/clock.h"
+#include "run/device.h"
 #include "run/service.h"
 #include "run/service_kept.h"
 #include "run/service_shared.h"
@@ -67,6 +69,7 @@ static uint32 opener_finished;
 static bool opened;
 static GrError open_error;
 static GrError lost_error;
+static int	nstand_ins;			/* see stand_in() */
 static const GrRemoteStore *store;	/* of kept rows, once the device is open */
 static uint32 device_lost;
 
@@ -562,6 +565,32 @@ retire_if_idle(TimestampTz now)
 	return idle;
 }
 
+/* The CPU, or several sinks of it that stand in for several GPUs, as gpureg.debug_sinks is when the service begins. */
+static bool
+begin_stand_ins(GrSession *unused, const GrSinkOptions *options, GrSink **sink, GrError *err)
+{
+	const GrParts parts = {.ops = gr_backend_cpu.sink,.n = nstand_ins};
+
+	(void) unused;
+	return gr_many_begin(&parts, options, sink, err);
+}
+
+static const GrBackend *
+stand_in(void)
+{
+	static GrSinkOps sinks;
+	static GrBackend several;
+
+	nstand_ins = gr_debug_sinks;
+	if (nstand_ins == 0)
+		return &gr_backend_cpu;
+	sinks = gr_sink_many;
+	sinks.begin = begin_stand_ins;
+	several = gr_backend_cpu;
+	several.sink = &sinks;
+	return &several;
+}
+
 static void
 begin_service(int number)
 {
@@ -583,7 +612,7 @@ begin_service(int number)
 	__atomic_store_n(&service->state, GR_SERVICE_OPENING, __ATOMIC_RELEASE);
 	LWLockRelease(&control->lock);
 	before_shmem_exit(end_service, (Datum) 0);
-	backend = service->gpu_id == GR_STAND_IN_ID ? &gr_backend_cpu :
+	backend = service->gpu_id == GR_STAND_IN_ID ? stand_in() :
 		service->gpu_id == GR_ALL_DEVICES ? &gr_backend_many : &gr_backend_cuda;
 	opener_started = gr_thread_create(&opener, open_device, NULL) == 0;
 	if (!opener_started)

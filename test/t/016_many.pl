@@ -117,4 +117,72 @@ error_is($node, q{SELECT gpu_ols('{1,2,3}', '{3,5,7}'); SET gpureg.debug_sinks =
 
 survived($node, $pid, 'at the end');
 $node->stop;
+
+# Rows kept over several sinks, which stand in for several GPUs in the service, too: what is computed of them is what is
+# computed of the query, up to rounding.
+my $keeper = PostgreSQL::Test::Cluster->new('keeper');
+$keeper->init;
+$keeper->append_conf('postgresql.conf', join "\n",
+	$keeper->pg_version < 17 ? "shared_preload_libraries = 'gpureg'" : '', 'jit = off', 'gpureg.device = cpu',
+	'gpureg.debug_sinks = 3', 'gpureg.ring_size = 1MB', 'max_parallel_workers_per_gather = 0', '');
+$keeper->start;
+my $keeper_pid = postmaster_pid($keeper);
+$keeper->safe_psql('postgres', q{
+	CREATE EXTENSION gpureg;
+	CREATE TABLE t AS SELECT i, sin(i) + i % 5 AS y, cos(i * 0.7) AS a, i % 7 AS b,
+		CASE WHEN i % 11 <> 0 THEN (i % 13) / 2.0 END AS c, (ARRAY['u', 'v', 'w'])[1 + i % 3] AS g,
+		(i * 7 + i / 3) % 5 < 2 AS won, (1 + i % 3)::float8 AS w, i % 40 AS firm
+		FROM generate_series(1, 50000) i;
+	-- all numbers of all rows that a query gives, however deep
+	CREATE FUNCTION numbers(query text) RETURNS float8[] LANGUAGE plpgsql AS $$
+		DECLARE
+			n float8[];
+		BEGIN
+			EXECUTE format($f$SELECT array_agg((m.m[1])::float8 ORDER BY r.n, m.n) FROM (SELECT row_number() OVER () AS n,
+				replace(q::text, '3 sinks', '') AS t FROM (%s) q) r, regexp_matches(r.t, '([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)', 'g')
+				WITH ORDINALITY m (m, n)$f$, query) INTO n;
+			RETURN n;
+		END$$;
+	CREATE FUNCTION far(a float8[], b float8[]) RETURNS float8 LANGUAGE sql AS
+		$$SELECT CASE WHEN cardinality(a) = cardinality(b) THEN max(abs(u - v) / greatest(abs(u), abs(v), 1e-3)) END
+			FROM unnest(a, b) d (u, v)$$;});
+is($keeper->safe_psql('postgres', q{SELECT gpu_keep('t', 'TABLE t')}), '50000', 'rows are kept over several sinks');
+
+# what comes before and after the rows of a call
+my @calls = (
+	[ 'gpu_ols_fit', q{formula => 'y ~ a + b'} ],
+	[ 'gpu_ols_fit', q{formula => 'y ~ a + c + g', weights => 'w', vcov => 'HC3'}, 'b > 2' ],
+	[ 'gpu_ols_fit', q{formula => 'y ~ a + c', vcov => 'CR1', clusters => '{firm}'} ],
+	[ 'gpu_logreg_fit', q{formula => 'won ~ a + c + g'}, q{g <> 'u'} ],
+	[ 'gpu_logreg_fit', q{formula => 'won ~ a', firth => true}, 'i < 400' ],
+	[ 'gpu_glm_fit', q{family => 'poisson', formula => 'b ~ a + c'} ],
+	[ 'gpu_ols_boot', q{formula => 'y ~ a + c', key => 'i', reps => 50} ],
+	[ 'gpu_logreg_boot', q{formula => 'won ~ a', key => 'i', reps => 20, method => 'newton'} ],
+	[ 'gpu_ols_cv', q{formula => 'y ~ a + c', key => 'i', folds => 5} ],
+	[ 'gpu_logreg_cv', q{formula => 'won ~ a + c', key => 'i', folds => 4}, 'b > 1' ],
+	[ 'gpu_logreg_cv', q{formula => 'won ~ a', fold => 'b'} ],
+	[ 'gpu_ols_permute', q{formula => 'y ~ a + c', key => 'i', reps => 19} ],
+	[ 'gpu_enet_fit', q{formula => 'y ~ a + b + g', lambda => 0.01} ],
+	[ 'gpu_enet_fit', q{formula => 'won ~ a + b', lambda => 0.01, family => 'binomial'} ]);
+
+for my $call (@calls)
+{
+	my ($function, $options, $filter) = @$call;
+	my $of_query = 'SELECT * FROM t' . (defined $filter ? " WHERE $filter" : '');
+	my $rows = defined $filter ? ", rows => \$\$$filter\$\$" : '';
+	my $far = $keeper->safe_psql('postgres', qq{SELECT far(
+		numbers(\$q\$SELECT * FROM $function(kept => 't'$rows, $options)\$q\$),
+		numbers(\$q\$SELECT * FROM $function(\$\$$of_query\$\$, $options)\$q\$))});
+
+	ok($far ne '' && $far < 1e-10, "kept over several sinks: $function($options)") or diag("$far apart");
+}
+is($keeper->safe_psql('postgres', q{
+	WITH m AS (SELECT gpu_ols_fit(kept => 't', formula => 'y ~ a + g') AS m)
+	SELECT count(*) || '|' || bool_and(p.prediction = gpu_predict(m, t))
+	FROM m, LATERAL gpu_predict_rows(m, 't', 'i') p JOIN t ON t.i = p.id}), '50000|true',
+	'predictions of rows that are read back');
+is($keeper->safe_psql('postgres', q{SELECT gpu_forget('t'); SELECT memory_reserved FROM gpu_devices()}), "t\n0",
+	'kept over several sinks: all is released');
+survived($keeper, $keeper_pid, 'rows kept over several sinks');
+$keeper->stop;
 done_testing();

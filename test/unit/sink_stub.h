@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "compute/backend.h"
+#include "compute/derive.h"
 #include "compute/glm.h"
 
 #define STUB_SINKS 8
@@ -188,6 +189,24 @@ stub_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err
 	return stub_work((StubSink *) sink, host, err);
 }
 
+/* Counts one row. */
+static inline bool
+stub_derive(GrSink *sink, const GrDerivation *d, GrRowRules rules, const GrSinkOptions *options, GrSink **derived,
+			GrDeriveCounts *counts, const GrHost *host, GrError *err)
+{
+	(void) d;
+	(void) rules;
+	(void) options;
+	if (derived != NULL)
+	{
+		*derived = (GrSink *) calloc(1, sizeof(StubSink));
+		(void) __atomic_add_fetch(&stub.nopen, 1, __ATOMIC_SEQ_CST);
+	}
+	memset(counts, 0, sizeof(*counts));
+	counts->nrows = 1;
+	return stub_work((StubSink *) sink, host, err);
+}
+
 static inline void
 stub_times(const GrSink *sink, GrTimes *times)
 {
@@ -213,6 +232,7 @@ static const GrSinkOps stub_sink = {
 	.finish = stub_finish,
 	.pass = stub_pass,
 	.change = stub_change,
+	.derive = stub_derive,
 	.times = stub_times,
 	.end = stub_end
 };
