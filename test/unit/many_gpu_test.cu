@@ -9,6 +9,7 @@
 #include "compute/draw.h"
 #include "compute/glm.h"
 #include "compute/sink_many.h"
+#include "derive_rows.h"
 #include "gpu_harness.h"
 
 #include <math.h>
@@ -214,6 +215,80 @@ test_keep(const char *name, const GrSinkOps *ops, GrSession *session, GrSession 
 	gpu->sink->end(one.sink);
 }
 
+/* The exact sums of a linear pass at 0 over derived rows; the caller's to free */
+static double *
+linear_sums(const Sink *s, GrRowShape shape, GrError *err)
+{
+	const size_t t = (size_t) shape.nfeatures + 1;
+	double	   *zeros = (double *) calloc(2 * t, sizeof(double));
+	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(GR_PASS_EXACT, shape.nfeatures));
+	GrPass		pass = {GR_PASS_EXACT, shape, {GR_GAUSSIAN, GR_IDENTITY, 0}, zeros, zeros + t, 0, NULL, NULL, 0, false,
+		GR_MEASURE_STEP, true, NULL};
+
+	gr_pass_clear(GR_PASS_EXACT, shape.nfeatures, sums);
+	if (!s->ops->pass(s->sink, &pass, sums, NULL, err))
+		sums[GR_SUM_NROWS] = NAN;
+	free(zeros);
+	return sums;
+}
+
+/* Rows that are derived on each device, of a filter and some of the columns, and all rows read back */
+static void
+test_derive(const char *name, const GrSinkOps *ops, GrSession *session, GrSession *one_session, const Data *data)
+{
+	const int	ncolumns = gr_row_ncols(data->shape);
+	const GrFilterStep filter = {GR_FILTER_GT, 0, 0.1};
+	int			columns[2] = {2, 0};
+	GrDeriveOptions options = {};
+	GrRowRules	rules = {GR_GAUSSIAN, GR_PRIOR_WEIGHTS, 0};
+	GrSinkOptions of_derived = {};
+	GrDeriveCounts counts[2];
+	Data		plain = *data;
+	Sink		kept[2] = {};
+	Sink		derived[2] = {};
+	double	   *sums[2] = {};
+	const size_t nbytes = sizeof(double) * (size_t) (data->nrows * ncolumns);
+	double	   *rows = (double *) malloc(nbytes);
+	GrDerivation *d;
+	GrError		err = {};
+	bool		ok = true;
+
+	plain.shape = gr_plain_shape(ncolumns - 1);
+	options.ncolumns = ncolumns;
+	options.response = data->shape.nfeatures;
+	options.weight = options.offset = options.key = -1;
+	options.columns = columns;
+	options.nfeatures = 2;
+	options.steps = &filter;
+	options.nsteps = 1;
+	d = gr_derivation_make(&options, memory, &err);
+	for (int i = 0; i < 2; i++)
+	{
+		ok = ok && begin(&kept[i], i == 0 ? ops : gpu->sink, i == 0 ? session : one_session, GR_SINK_KEEP, &plain,
+						 &err) && send_all(&kept[i], &plain, &err);
+		derived[i].ops = kept[i].ops;
+		ok = ok && kept[i].ops->derive(kept[i].sink, d, rules, &of_derived, &derived[i].sink, &counts[i], NULL, &err);
+		sums[i] = ok ? linear_sums(&derived[i], gr_derived_shape(d), &err) : NULL;
+	}
+	check(ok && counts[0].nrows == counts[1].nrows && counts[0].nfiltered == counts[1].nfiltered &&
+		  counts[0].nrows > 0 && counts[0].nfiltered > 0 && sums[0][GR_SUM_NROWS] == (double) counts[1].nrows &&
+		  triangle_error(sums[0] + GR_SUM_HEAD, sums[1] + GR_SUM_HEAD, 5) < 1e-29,
+		  "%s, derived rows of %lld of %d columns: one device's counts and sums %s", name, (long long) data->nrows,
+		  ncolumns, err.detail);
+	ok = ok && ops->read(kept[0].sink, 0, data->nrows, rows, &err) && memcmp(rows, data->rows, nbytes) == 0;
+	ok = ok && ops->read(kept[0].sink, BLOCK_ROWS - 5, BLOCK_ROWS + 9, rows, &err) &&
+		memcmp(rows, data->rows + (BLOCK_ROWS - 5) * ncolumns, sizeof(double) * ncolumns * (BLOCK_ROWS + 9)) == 0;
+	check(ok, "... and rows read back %s", err.detail);
+	for (int i = 0; i < 2; i++)
+	{
+		kept[i].ops->end(kept[i].sink);
+		derived[i].ops->end(derived[i].sink);
+		free(sums[i]);
+	}
+	free(rows);
+	free_blocks();
+}
+
 /* The host says stop, and the next pass is a whole one; rows that have no room say so. */
 static void
 test_stops(const char *name, const GrSinkOps *ops, GrSession *session, const Data *data)
@@ -262,6 +337,7 @@ test_session(const char *name, const GrSinkOps *ops, GrSession *session, GrSessi
 			check(gpu->device->pin(one, data.rows, data.nbytes, &err), "%s: pinned memory", name);
 			test_sum(name, ops, session, one, &data);
 			test_keep(name, ops, session, one, &data);
+			test_derive(name, ops, session, one, &data);
 			if (k == 0)
 				test_stops(name, ops, session, &data);
 			gpu->device->unpin(one, data.rows);
