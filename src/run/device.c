@@ -236,6 +236,13 @@ open_here(GrPlace *place, GrError *err)
 	return true;
 }
 
+char *
+gr_name_device(const GrDeviceInfo *info)
+{
+	return info->nbeside > 0 ? psprintf("gpu %d .. %d: %s", info->id, info->id + info->nbeside, info->name) :
+		psprintf("gpu %d: %s", info->id, info->name);
+}
+
 bool
 gr_open_place(GrPlace *place, GrError *err)
 {
@@ -249,11 +256,7 @@ gr_open_place(GrPlace *place, GrError *err)
 		return false;
 	}
 	info = place->backend->device->describe(place->session);
-	if (info->nbeside > 0)
-		snprintf(place->device, sizeof(place->device), "gpu %d .. %d: %s", info->id, info->id + info->nbeside,
-				 info->name);
-	else
-		snprintf(place->device, sizeof(place->device), "gpu %d: %s", info->id, info->name);
+	strlcpy(place->device, gr_name_device(info), sizeof(place->device));
 	if (place->service != NULL)
 		strlcat(place->device, ", device service", sizeof(place->device));
 	if (gr_device == GR_DEVICE_GPU)
@@ -280,7 +283,7 @@ gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err)
 	if (gr_service_stands_in(service))
 		strlcpy(place->device, "cpu, device service", sizeof(place->device));
 	else
-		snprintf(place->device, sizeof(place->device), "gpu %d: %s, device service", info->id, info->name);
+		snprintf(place->device, sizeof(place->device), "%s, device service", gr_name_device(info));
 	strlcpy(place->reason, "the rows are kept there", sizeof(place->reason));
 	return true;
 }

@@ -69,6 +69,9 @@ extern bool gr_choose_place(GrPlace *place, double work, GrError *err);
 extern bool gr_prepare_place(GrPlace *place, double work);
 extern bool gr_open_place(GrPlace *place, GrError *err);
 
+/* "gpu 0: its name", or of several "gpu 0 .. 1: 2 x their name"; palloc'ed */
+extern char *gr_name_device(const GrDeviceInfo *info);
+
 /*
  * The service that keeps rows, whatever the settings say about other computations, as soon as it has its device; false
  * if it can't. Touches nothing of PostgreSQL's.

@@ -397,5 +397,5 @@ gr_kept_device(const GrKeptEntry *entry)
 	gpu_id = control->services[entry->service].gpu_id;
 	info = control->services[entry->service].info;
 	LWLockRelease(&control->lock);
-	return gpu_id == GR_STAND_IN_ID ? "cpu" : psprintf("gpu %d: %s", info.id, info.name);
+	return gpu_id == GR_STAND_IN_ID ? "cpu" : gr_name_device(&info);
 }

@@ -226,13 +226,13 @@ create_segment(Size nbytes)
 	return segment;
 }
 
-/* Memory that can't be pinned is slower, no more. */
+/* Memory that can't be pinned is slower, no more. What is leased while the device is being opened waits until it is. */
 static void
 pin_segment(Segment *s)
 {
 	GrError		ignored = {0};
 
-	if (session != NULL && !s->pinned)
+	if (!opener_started && session != NULL && !s->pinned)
 		s->pinned = backend->device->pin(session, dsm_segment_address(s->segment), s->nbytes, &ignored);
 }
 
