@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/sink_many_parts.h"
+#include "compute/sink_many_rounds.h"
 
 static ManySink *
 many_of(GrSink *sink)
@@ -25,20 +25,6 @@ fail_memory(GrError *err, size_t nbytes, const char *what)
 /*
  * Beginning and end
  */
-
-GrSinkOptions
-gr_part_options(const Part *part, const GrSinkOptions *options)
-{
-	size_t		n = (size_t) part->many->n;
-	size_t		nbeside = (size_t) part->nbeside;
-	GrSinkOptions own = *options;
-
-	own.expected_nbytes = options->expected_nbytes / n + (options->expected_nbytes % n != 0);
-	/* 0 would be no limit */
-	if (options->memory_limit > 0)
-		own.memory_limit = options->memory_limit < nbeside ? 1 : options->memory_limit / nbeside;
-	return own;
-}
 
 /* Without sinks in its parts; NULL if there is no memory */
 static ManySink *

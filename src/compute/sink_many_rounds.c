@@ -5,12 +5,27 @@
  * waits. The threads read nothing that is the caller's but the rows in the parts: where the host ends the process it
  * does so from within canceled(), which doesn't return, and the caller's memory may go before the sink is ended.
  */
+#include "compute/sink_many_rounds.h"
+
 #include <string.h>
 
-#include "compute/sink_many_parts.h"
 #include "compute/thread.h"
 
 #define POLL_NS 5000000			/* between two looks at the host while other parts are at work */
+
+GrSinkOptions
+gr_part_options(const Part *part, const GrSinkOptions *options)
+{
+	size_t		n = (size_t) part->many->n;
+	size_t		nbeside = (size_t) part->nbeside;
+	GrSinkOptions own = *options;
+
+	own.expected_nbytes = options->expected_nbytes / n + (options->expected_nbytes % n != 0);
+	/* 0 would be no limit */
+	if (options->memory_limit > 0)
+		own.memory_limit = options->memory_limit < nbeside ? 1 : options->memory_limit / nbeside;
+	return own;
+}
 
 static void
 stop_all(ManySink *many)

@@ -236,11 +236,13 @@ open_here(GrPlace *place, GrError *err)
 	return true;
 }
 
-char *
-gr_name_device(const GrDeviceInfo *info)
+void
+gr_name_device(const GrDeviceInfo *info, char *name, size_t size)
 {
-	return info->nbeside > 0 ? psprintf("gpu %d .. %d: %s", info->id, info->id + info->nbeside, info->name) :
-		psprintf("gpu %d: %s", info->id, info->name);
+	if (info->nbeside > 0)
+		snprintf(name, size, "gpu %d .. %d: %s", info->id, info->id + info->nbeside, info->name);
+	else
+		snprintf(name, size, "gpu %d: %s", info->id, info->name);
 }
 
 bool
@@ -256,7 +258,7 @@ gr_open_place(GrPlace *place, GrError *err)
 		return false;
 	}
 	info = place->backend->device->describe(place->session);
-	strlcpy(place->device, gr_name_device(info), sizeof(place->device));
+	gr_name_device(info, place->device, sizeof(place->device));
 	if (place->service != NULL)
 		strlcat(place->device, ", device service", sizeof(place->device));
 	if (gr_device == GR_DEVICE_GPU)
@@ -283,7 +285,10 @@ gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err)
 	if (gr_service_stands_in(service))
 		strlcpy(place->device, "cpu, device service", sizeof(place->device));
 	else
-		snprintf(place->device, sizeof(place->device), "%s, device service", gr_name_device(info));
+	{
+		gr_name_device(info, place->device, sizeof(place->device));
+		strlcat(place->device, ", device service", sizeof(place->device));
+	}
 	strlcpy(place->reason, "the rows are kept there", sizeof(place->reason));
 	return true;
 }

@@ -26,6 +26,8 @@ extern double gr_min_gpu_work;	/* products */
 extern bool gr_debug_ring;
 extern int	gr_debug_sinks;		/* a job's rows are dealt to so many sinks; 0: they go to one */
 
+#define GR_DEVICE_NAME_SIZE 300
+
 /* Where a job is computed. */
 typedef struct GrPlace
 {
@@ -34,7 +36,7 @@ typedef struct GrPlace
 	bool		holds_session;	/* ... which it keeps open */
 	GrRemoteClient *service;	/* that owns the device, once the place is prepared; NULL: this session does */
 	double		work;			/* products, that the choice went by */
-	char		device[300];	/* "cpu", "gpu 0: NVIDIA H200", or "gpu 0 .. 1: 2 x NVIDIA H200" */
+	char		device[GR_DEVICE_NAME_SIZE];	/* "cpu", "gpu 0: NVIDIA H200", or "gpu 0 .. 1: 2 x NVIDIA H200" */
 	char		reason[300];	/* why there */
 } GrPlace;
 
@@ -69,8 +71,8 @@ extern bool gr_choose_place(GrPlace *place, double work, GrError *err);
 extern bool gr_prepare_place(GrPlace *place, double work);
 extern bool gr_open_place(GrPlace *place, GrError *err);
 
-/* "gpu 0: its name", or of several "gpu 0 .. 1: 2 x their name"; palloc'ed */
-extern char *gr_name_device(const GrDeviceInfo *info);
+/* "gpu 0: its name", or of several "gpu 0 .. 1: 2 x their name"; cut to size. Touches nothing of PostgreSQL's. */
+extern void gr_name_device(const GrDeviceInfo *info, char *name, size_t size);
 
 /*
  * The service that keeps rows, whatever the settings say about other computations, as soon as it has its device; false

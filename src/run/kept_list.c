@@ -391,11 +391,14 @@ gr_kept_device(const GrKeptEntry *entry)
 {
 	GrControl  *control = get_control();
 	GrDeviceInfo info;
+	char		name[GR_DEVICE_NAME_SIZE] = "cpu";
 	int			gpu_id;
 
 	LWLockAcquire(&control->lock, LW_SHARED);
 	gpu_id = control->services[entry->service].gpu_id;
 	info = control->services[entry->service].info;
 	LWLockRelease(&control->lock);
-	return gpu_id == GR_STAND_IN_ID ? "cpu" : gr_name_device(&info);
+	if (gpu_id != GR_STAND_IN_ID)
+		gr_name_device(&info, name, sizeof(name));
+	return pstrdup(name);
 }

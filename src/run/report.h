@@ -15,7 +15,7 @@
 typedef struct GrRun
 {
 	const char *function;		/* static; NULL: nothing ran yet */
-	char		device[300];
+	char		device[GR_DEVICE_NAME_SIZE];
 	char		reason[300];
 	int64		nrows;
 	int			nfeatures;

@@ -119,6 +119,11 @@ my @answers = map { (finish_session($_))[0] } @sessions;
 same(join('', @answers), join("\n", ($cpu[1], $cpu[0]) x 36), 'twelve sessions at once');
 nothing_left('twelve sessions');
 
+# Each fit's place is opened by the ring's thread while the session plans and reads: nothing of the session's memory may
+# be touched there, and a session that does so is lost within some hundred fits.
+is($node->safe_psql('postgres', q{SELECT count((gpu_ols_fit(format('SELECT y, a, b FROM rows WHERE i <= %s', 50 + k))).n)
+	FROM generate_series(1, 1000) k}), '1000', 'a thousand fits in a session');
+
 # a query that fits within a query that is fitted
 is($node->safe_psql('postgres', 'SELECT (gpu_ols_fit($$SELECT y, a, (gpu_ols_fit(\'SELECT y, a FROM rows WHERE i <= '
 	. '100\')).coef[1] + b AS b FROM rows WHERE i <= 50$$)).n'), '50', 'fits within a fit');

@@ -1,8 +1,8 @@
 /*
- * sink_many_parts.h: a sink over several as sink_many.c has it, and the rounds that its parts make at once.
+ * sink_many_rounds.h: a sink over several (sink_many.h), and the rounds that its parts make at once.
  */
-#ifndef GPUREG_SINK_MANY_PARTS_H
-#define GPUREG_SINK_MANY_PARTS_H
+#ifndef GPUREG_SINK_MANY_ROUNDS_H
+#define GPUREG_SINK_MANY_ROUNDS_H
 
 #include <pthread.h>
 
@@ -10,7 +10,7 @@
 #include "compute/boot.h"
 #include "compute/derive.h"
 #include "compute/glm.h"
-#include "compute/sink_many.h"
+#include "compute/backend.h"
 
 typedef struct ManySink ManySink;
 
@@ -95,4 +95,4 @@ extern bool gr_many_round(ManySink *many, const GrHost *host, GrError *err);
 /* Also from within a round, by what the host has called, which doesn't return then */
 extern void gr_many_end_threads(ManySink *many);
 
-#endif							/* GPUREG_SINK_MANY_PARTS_H */
+#endif							/* GPUREG_SINK_MANY_ROUNDS_H */
