@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include <sys/mman.h>
+
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -16,8 +18,14 @@
 /* Records that are read at a time; a multiple of 8 */
 #define READ_RECORDS 64
 
-/* Room for these at first, and at least */
+/* Room for these at first, and at least; a multiple of 8 */
 #define FIRST_CAPACITY 8
+
+/* A chunk of records is no larger, unless FIRST_CAPACITY are */
+#define CHUNK_NBYTES ((Size) 32 * 1024 * 1024)
+
+/* The system's large pages, where it has such */
+#define LARGE_PAGE ((uintptr_t) 2 * 1024 * 1024)
 
 MemoryContext
 gr_cluster_context(FunctionCallInfo fcinfo)
@@ -98,34 +106,73 @@ merge_total(GrClusterStates *states, GrState *state)
 		gr_state_merge(total, state);
 }
 
-/* The records in memory go to the file. */
+/* The records in memory go to the file; the memory stays. */
 static void
 spill(GrClusterStates *states)
 {
 	if (states->spool.file == NULL)
 		gr_spool_begin(&states->spool, gr_plain_shape((int) gr_cluster_states_record(states) - 1));
-	gr_spool_write(&states->spool, states->records, states->nheld);
+	for (GrRecordChunk *chunk = states->first; chunk != NULL; chunk = chunk->next)
+	{
+		gr_spool_write(&states->spool, chunk->records, chunk->n);
+		chunk->n = 0;
+	}
 	states->nheld = 0;
+	states->last = states->first;
 }
 
-/* Where the next record goes */
+/* Pages of 4 kB take longer to come by, one fault each, than their records to be copied. It is but a wish. */
+static void
+want_large_pages(void *memory, Size nbytes)
+{
+#ifdef MADV_HUGEPAGE
+	uintptr_t	begin = ((uintptr_t) memory + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	uintptr_t	end = ((uintptr_t) memory + nbytes) & ~(LARGE_PAGE - 1);
+
+	if (begin < end)
+		(void) madvise((void *) begin, end - begin, MADV_HUGEPAGE);
+#endif
+}
+
+/* Room for as many records again, but no more than most in all; empty */
+static GrRecordChunk *
+new_chunk(const GrClusterStates *states, Size record_nbytes, int64 most)
+{
+	int64		largest = Max((int64) (CHUNK_NBYTES / record_nbytes) & ~INT64CONST(7), FIRST_CAPACITY);
+	int64		capacity = Min(Min(Max(states->nheld, FIRST_CAPACITY), largest), most - states->nheld);
+	Size		nbytes = offsetof(GrRecordChunk, records) + capacity * record_nbytes;
+	GrRecordChunk *chunk = MemoryContextAllocHuge(states->context, nbytes);
+
+	Assert(capacity > 0 && capacity % 8 == 0);
+	want_large_pages(chunk, nbytes);
+	chunk->next = NULL;
+	chunk->n = 0;
+	chunk->capacity = capacity;
+	return chunk;
+}
+
+/* Where the next record goes, which counts from now on */
 static double *
 next_record(GrClusterStates *states)
 {
 	Size		size = gr_cluster_states_record(states);
 	int64		most = (int64) ((Size) work_mem * 1024 / (size * sizeof(double))) & ~INT64CONST(7);
 
-	most = states->spills ? Max(most, FIRST_CAPACITY) : PG_INT64_MAX;
-	if (states->nheld == most)
+	most = states->spills ? Max(most, FIRST_CAPACITY) : PG_INT64_MAX & ~INT64CONST(7);
+	/* work_mem may have been lowered since; what is read comes in multiples of 8 */
+	if (states->nheld >= most && states->nheld % 8 == 0)
 		spill(states);
-	if (states->nheld == states->capacity)
+	if (states->last == NULL)
+		states->first = states->last = new_chunk(states, size * sizeof(double), most);
+	else if (states->last->n == states->last->capacity)
 	{
-		states->capacity = states->capacity == 0 ? FIRST_CAPACITY : Min(2 * states->capacity, most);
-		states->records = states->records == NULL ?
-			palloc_extended(states->capacity * size * sizeof(double), MCXT_ALLOC_HUGE) :
-			repalloc_huge(states->records, states->capacity * size * sizeof(double));
+		if (states->last->next == NULL)
+			states->last->next = new_chunk(states, size * sizeof(double), most);
+		states->last = states->last->next;
 	}
-	return states->records + states->nheld * size;
+	states->n++;
+	states->nheld++;
+	return states->last->records + states->last->n++ * size;
 }
 
 /* The chosen columns' sums and shift, as a record */
@@ -161,11 +208,7 @@ gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int feat
 	/* ERROR for one of another width */
 	merge_total(states, state);
 	if (taken)
-	{
 		take_columns(states, state, next_record(states));
-		states->nheld++;
-		states->n++;
-	}
 	MemoryContextSwitchTo(old);
 	if ((Pointer) state != DatumGetPointer(PG_GETARG_DATUM(1)))
 		pfree(state);
@@ -212,8 +255,8 @@ gr_cluster_states_total(GrClusterStates *states, GrStats *stats)
 void
 gr_cluster_reader_begin(GrClusterReader *reader, GrClusterStates *states)
 {
-	*reader = (GrClusterReader) {.states = states};
-	if (states->nheld == states->n)
+	*reader = (GrClusterReader) {.nfiled = states->n - states->nheld, .states = states, .chunk = states->first};
+	if (reader->nfiled == 0)
 		return;
 	reader->block = palloc_extended(READ_RECORDS * gr_cluster_states_record(states) * sizeof(double),
 									MCXT_ALLOC_HUGE);
@@ -223,18 +266,18 @@ gr_cluster_reader_begin(GrClusterReader *reader, GrClusterStates *states)
 const double *
 gr_cluster_reader_next(GrClusterReader *reader, int64 *n)
 {
-	GrClusterStates *states = reader->states;
-	int64		nfiled = states->n - states->nheld;
-	int64		done = reader->done;
+	GrRecordChunk *chunk = reader->chunk;
 
-	if (done < nfiled)
+	if (reader->nfiled > 0)
 	{
-		*n = Min(nfiled - done, READ_RECORDS);
-		gr_spool_read(&states->spool, reader->block, *n);
-		reader->done += *n;
+		*n = Min(reader->nfiled, READ_RECORDS);
+		gr_spool_read(&reader->states->spool, reader->block, *n);
+		reader->nfiled -= *n;
 		return reader->block;
 	}
-	*n = states->n - done;
-	reader->done = states->n;
-	return *n == 0 ? NULL : states->records + (done - nfiled) * gr_cluster_states_record(states);
+	*n = chunk == NULL ? 0 : chunk->n;
+	if (*n == 0)
+		return NULL;
+	reader->chunk = chunk->next;
+	return chunk->records;
 }

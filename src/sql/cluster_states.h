@@ -15,6 +15,15 @@
 #include "run/spool.h"
 #include "sql/stats.h"
 
+/* Records in memory, in their order: as many as were wanted at a time, so that none is copied for want of room */
+typedef struct GrRecordChunk
+{
+	struct GrRecordChunk *next;
+	int64		n;
+	int64		capacity;		/* a multiple of 8 */
+	double		records[FLEXIBLE_ARRAY_MEMBER];
+} GrRecordChunk;
+
 typedef struct GrClusterStates
 {
 	MemoryContext context;		/* where this lives */
@@ -23,9 +32,9 @@ typedef struct GrClusterStates
 	int		   *entries;		/* nfeatures + 2: those of the states' (1, x, y) that records have */
 	bool		whole;			/* all of them, in their order */
 	int64		n;				/* clusters */
-	int64		nheld;			/* the last ones, which are in records */
-	int64		capacity;
-	double	   *records;
+	int64		nheld;			/* the last ones, which are in chunks */
+	GrRecordChunk *first;
+	GrRecordChunk *last;		/* that the next record goes to; those after it are empty */
 	bool		spills;			/* to the file, beyond work_mem */
 	GrSpool		spool;			/* those before them */
 } GrClusterStates;
@@ -59,8 +68,9 @@ extern Size gr_cluster_states_record(const GrClusterStates *states);
 typedef struct GrClusterReader
 {
 	GrClusterStates *states;
-	int64		done;
-	double	   *block;			/* of what is read from the file */
+	int64		nfiled;			/* that are still to be read from the file */
+	double	   *block;			/* of what is read from there */
+	GrRecordChunk *chunk;		/* the next one */
 } GrClusterReader;
 
 extern void gr_cluster_reader_begin(GrClusterReader *reader, GrClusterStates *states);

@@ -131,6 +131,15 @@ JOIN (SELECT 491 AS n, gpu_ols_cluster_agg(s, 'CR3' ORDER BY ctid) AS m
       UNION ALL SELECT 1000, gpu_ols_cluster_agg(s, 'CR3' ORDER BY ctid)
       FROM both_states WHERE dataset = 'petersen') f
     USING (n);
+-- and where work_mem changes between two states
+SELECT bool_and(a.m::text = b.m::text) AS same
+FROM (SELECT period, gpu_ols_cluster_agg(s, 'CR3') AS m
+      FROM unnest('{2,7,100,601,900}'::int[]) period,
+          LATERAL (SELECT s, row_number() OVER (ORDER BY ctid) AS i FROM both_states WHERE dataset = 'petersen'
+                   ORDER BY ctid) q
+      WHERE set_config('work_mem', CASE WHEN i % period < period / 2 THEN '4MB' ELSE '64kB' END, false) <> ''
+      GROUP BY period) a,
+    (SELECT gpu_ols_cluster_agg(s, 'CR3' ORDER BY ctid) AS m FROM both_states WHERE dataset = 'petersen') b;
 RESET work_mem;
 
 -- Columns by number and by name; other responses
