@@ -1,5 +1,6 @@
--- Fits to rows that are kept in a device service, beside the same from the table. Leaves nothing. Variables: rows,
--- workers; device (default gpu; cpu tries the script out).
+-- Fits to rows that are kept in a device service, beside the same from the table; and elastic nets, cross-validation,
+-- bootstraps and permutation tests of kept rows that have a key, alone. Leaves nothing. Variables: rows, workers; device
+-- (default gpu; cpu tries the script out).
 \ir common.sql
 \if :{?device}
 \else
@@ -48,7 +49,31 @@ SELECT pg_temp.add_fit('gpu_ols_fit, half of the rows', 'gpu_ols_fit', format('f
 SELECT pg_temp.add_fit('gpu_ols_fit, HC3', 'gpu_ols_fit', format('formula => %L, vcov => ''HC3''', 'y ~ ' || :'eight'))
 \g /dev/null
 SELECT pg_temp.add_fit('gpu_logreg_fit', 'gpu_logreg_fit', format('formula => %L', 'won ~ ' || :'eight')) \g /dev/null
+
+DO $$
+BEGIN
+    PERFORM gpu_keep('gpureg_bench_keyed', 'SELECT *, (row_number() OVER ())::float8 AS key FROM gpureg_bench_kept', true);
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING '%', SQLERRM;
+END
+$$;
+INSERT INTO cases (bench, query, settings)
+SELECT bench || ', kept', format('SELECT count(*) FROM %s(kept => ''gpureg_bench_keyed'', %s, formula => %L)', function,
+                                 arguments, response || ' ~ ' || :'eight'),
+       jsonb_build_object('gpureg.device', :'device')
+FROM (VALUES ('gpu_enet_path', 'gpu_enet_path', 'nlambda => 100', 'y'),
+             ('gpu_enet_path, 100 lambdas', 'gpu_enet_path',
+              'lambda => (SELECT array_agg(0.4 * 0.9 ^ k ORDER BY k) FROM generate_series(0, 99) k)', 'y'),
+             ('gpu_enet_fit, 10 folds', 'gpu_enet_fit', 'folds => 10', 'y'),
+             ('gpu_ols_cv, 10 folds', 'gpu_ols_cv', 'key => ''key''', 'y'),
+             ('gpu_logreg_cv, 10 folds', 'gpu_logreg_cv', 'key => ''key''', 'won'),
+             ('gpu_enet_path, logistic', 'gpu_enet_path', 'family => ''binomial''', 'won'),
+             ('gpu_enet_fit, logistic, 10 folds', 'gpu_enet_fit', 'family => ''binomial''', 'won'),
+             ('gpu_ols_boot, 1,000 replicates', 'gpu_ols_boot', 'key => ''key''', 'y'),
+             ('gpu_logreg_boot, 1,000 replicates', 'gpu_logreg_boot', 'key => ''key''', 'won'),
+             ('gpu_ols_permute, 999 permutations', 'gpu_ols_permute', 'key => ''key''', 'y'))
+     v (bench, function, arguments, response);
 SELECT pg_temp.run_cases(5) \g /dev/null
 SELECT pg_temp.lines('kept', :rows, 8);
-SELECT gpu_forget('gpureg_bench') \g /dev/null
+SELECT gpu_forget(name) FROM gpu_kept() WHERE name LIKE 'gpureg\_bench%' \g /dev/null
 DROP TABLE gpureg_bench_kept;
