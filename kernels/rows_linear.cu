@@ -4,7 +4,8 @@
  *
  * EXACT's sums are the Gram matrix of (1, u, u z, v). Without weights and offsets, u is the same for all rows, and v is
  * linear in y: 1 and y of a linear regression, 1/2 and 2 y - 1 of a logistic one, whose y is 0 or 1. So they follow
- * from the Gram matrix of (1, x, y), for which rows needn't be brought into a form, but are summed as they lie.
+ * from the Gram matrix of (1, x, y), for which rows needn't be brought into a form, but are summed as they lie. Likewise
+ * the linear pass of weighted rows, whose sums are products with the weight; see gr_pass_is_weighted_gram().
  */
 #include "sends.cuh"
 
@@ -35,6 +36,8 @@ gr_cuda_rows_are_linear(const RowsSink *rows, const GrPass *pass)
 	const bool	linear = pass->linear && pass->distribution.family == GR_GAUSSIAN &&
 		pass->distribution.link == GR_IDENTITY;
 
+	if (gr_pass_is_weighted_gram(pass))
+		return true;
 	return pass->kind == GR_PASS_EXACT && pass->measure == GR_MEASURE_STEP && pass->nfaces == 0 &&
 		!rows->shape.weight && !rows->shape.offset && !rows->shape.key &&
 		(linear || (gr_is_logistic(pass->distribution) && is_zero(pass->beta, gr_nterms(rows->shape.nfeatures))));
@@ -116,6 +119,24 @@ make_sums(const double *triangle, int nfeatures, bool logistic, double *sums)
 	}
 }
 
+/* The same of weighted rows, where row 0 has but their number */
+static void
+make_weighted_sums(const double *triangle, int nfeatures, int64_t nrows, double *sums)
+{
+	const int64_t nentries = gr_triangle(gr_norder(nfeatures));
+	const int64_t nsums = gr_triangle((int64_t) gr_norder(nfeatures) + 1);
+	double	   *hi = sums + GR_SUM_HEAD;
+
+	gr_pass_clear(GR_PASS_EXACT, nfeatures, sums);
+	for (int64_t i = 0, at = 0; i < gr_norder(nfeatures); i++)
+		for (int64_t j = 0; j <= i; j++, at++)
+		{
+			hi[gr_packed(i + 1, j + 1)] = triangle[at];
+			hi[nsums + gr_packed(i + 1, j + 1)] = triangle[nentries + at];
+		}
+	sums[GR_SUM_NROWS] = hi[0] = (double) nrows;
+}
+
 /* n float8 from the device, which are waited for */
 static bool
 fetch(RowsSink *rows, const double *from, double *to, int64_t n, GrError *err)
@@ -183,6 +204,16 @@ fetch_triangle(RowsSink *rows, const GramPlan *plan, double *triangle, GrError *
 	return true;
 }
 
+static int64_t
+count_rows(const RowsSink *rows)
+{
+	int64_t		n = 0;
+
+	for (int c = 0; c < rows->nchunks; c++)
+		n += rows->chunks[c].nrows;
+	return n;
+}
+
 bool
 gr_cuda_rows_linear(RowsSink *rows, const GrPass *pass, const double *shift, double *sums, const GrHost *host,
 					GrError *err)
@@ -197,11 +228,13 @@ gr_cuda_rows_linear(RowsSink *rows, const GrPass *pass, const double *shift, dou
 	if (triangle == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "the sums of a pass");
 	/* a row and a column less than rows->gram has, in no more memory */
-	if (gr_gram_plan(&plan, gr_plain_shape(nfeatures), rows->gram.partials_nbytes) != cudaSuccess)
+	if (gr_gram_plan(&plan, pass->shape, rows->gram.partials_nbytes) != cudaSuccess)
 		session_fail(rows->session, err, cudaGetLastError(), 0, "planning the sums");
 	else
 		ok = sum_chunks(rows, &plan, shifted ? shift : NULL, host, err) && fetch_triangle(rows, &plan, triangle, err);
-	if (ok)
+	if (ok && pass->shape.weight)
+		make_weighted_sums(triangle, nfeatures, count_rows(rows), sums);
+	else if (ok)
 		make_sums(triangle, nfeatures, gr_is_logistic(pass->distribution), sums);
 	free(triangle);
 	return ok;

@@ -63,7 +63,8 @@ typedef struct GrPass
 	/*
 	 * EXACT, at beta = 0: rows as gr_first_row() has them, whose Newton step is a least-squares fit that comes near the
 	 * estimate, however large offsets and responses are. There is no deviance. Of a logistic regression the mean is
-	 * taken for linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4.
+	 * taken for linear in eta, 1/2 + eta / 4: w = 1/4, r = y - 1/2 - offset / 4. Of a linear regression without offsets
+	 * the sums are those of the rows' own products, w z_i z_j, without u's rounding (gr_pass_is_weighted_gram()).
 	 */
 	bool		linear;
 	GrMeasure	measure;
@@ -74,6 +75,20 @@ typedef struct GrPass
 	 */
 	const double *factor;
 } GrPass;
+
+/*
+ * Is it the linear pass of a linear regression of weighted rows, with neither offsets nor faces? Its sums are the
+ * weighted Gram matrix of (1, x, y), each product exact: rounded to float8, a row of u z would lose as many digits as
+ * the features' condition number has. Of row 0 of the sums there is only the number of rows, and the sum of the
+ * responses may be left out.
+ */
+static inline bool
+gr_pass_is_weighted_gram(const GrPass *pass)
+{
+	return pass->kind == GR_PASS_EXACT && pass->linear && pass->measure == GR_MEASURE_STEP && pass->nfaces == 0 &&
+		pass->distribution.family == GR_GAUSSIAN && pass->distribution.link == GR_IDENTITY && pass->shape.weight &&
+		!pass->shape.offset && !pass->shape.key;
+}
 
 /* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */
 enum

@@ -46,14 +46,26 @@ exact_shape(GrRowShape shape)
 	return gr_plain_shape(gr_nterms(shape.nfeatures));
 }
 
-/* in doubles: the columns, or the Gram matrix's panels */
+/* in doubles: the columns, or the Gram matrix's panels, which are more where rows have weights */
 static size_t
 exact_columns_size(GrRowShape shape)
 {
 	size_t		columns = (size_t) gr_row_ncols(shape) * PITCH;
 	size_t		panels = gr_gram_scratch_nbytes(exact_shape(shape)) / sizeof(double);
+	size_t		weighted = gr_gram_scratch_nbytes(shape) / sizeof(double);
 
+	if (weighted > panels)
+		panels = weighted;
 	return gr_round_up(columns > panels ? columns : panels);
+}
+
+/* in doubles: the triangle of a weighted Gram matrix, and its shift */
+static size_t
+weighted_gram_size(GrRowShape shape)
+{
+	if (!shape.weight || shape.offset || shape.key)
+		return 0;
+	return gr_round_up(2 * (size_t) gr_triangle(gr_norder(shape.nfeatures)) + (size_t) gr_nterms(shape.nfeatures));
 }
 
 static size_t
@@ -65,7 +77,8 @@ exact_transformed_size(GrRowShape shape)
 size_t
 gr_exact_size(GrRowShape shape)
 {
-	return exact_columns_size(shape) + exact_transformed_size(shape) + (size_t) gr_row_ncols(shape);
+	return exact_columns_size(shape) + exact_transformed_size(shape) + gr_round_up((size_t) gr_row_ncols(shape)) +
+		weighted_gram_size(shape);
 }
 
 /* (1, x)' face of all rows of a chunk of nrows */
@@ -428,6 +441,42 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 							   work->max_lanes, work->poll);
 }
 
+/* The sums of gr_pass_is_weighted_gram(). panels: gr_gram_add()'s scratch; space: weighted_gram_size() */
+static bool
+add_weighted_gram(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *panels, double *space,
+				  int max_lanes, GrPoll *poll)
+{
+	GrRowShape	shape = pass->shape;
+	int			p = shape.nfeatures;
+	int64_t		triangle = gr_triangle(gr_norder(p));
+	int64_t		nsums = gr_triangle((int64_t) gr_norder(p) + 1);
+	double	   *hi = space;
+	double	   *lo = hi + triangle;
+	double	   *shift = lo + triangle;
+	double	   *total_hi = sums + GR_SUM_HEAD;
+	double	   *total_lo = total_hi + nsums;
+
+	memset(space, 0, 2 * (size_t) triangle * sizeof(double));
+	memcpy(shift, pass->shift, (size_t) p * sizeof(double));
+	shift[p] = 0.0;
+	if (!gr_gram_add_polling(hi, lo, rows, nrows, shape, shift, panels, max_lanes, poll))
+		return false;
+	for (int64_t i = 0, k = 0; i < gr_norder(p); i++)
+		for (int64_t j = 0; j <= i; j++, k++)
+		{
+			int64_t		at = gr_packed(i + 1, j + 1);
+			GrDD		sum = gr_dd_add((GrDD) {total_hi[at], total_lo[at]}, (GrDD) {hi[k], lo[k]});
+
+			total_hi[at] = sum.hi;
+			total_lo[at] = sum.lo;
+		}
+	for (int64_t r = 0; r < nrows; r++)
+		sums[GR_SUM_NONES] += gr_row_response(rows + r * gr_row_ncols(shape), shape);
+	sums[GR_SUM_NROWS] += (double) nrows;
+	total_hi[0] += (double) nrows;
+	return true;
+}
+
 bool
 gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
 		  GrPoll *poll)
@@ -436,6 +485,12 @@ gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows
 	int			stride = gr_row_ncols(pass->shape);
 	ExactWork	work;
 
+	work.columns = gr_align(scratch);
+	work.transformed = work.columns + exact_columns_size(pass->shape);
+	work.zeros = work.transformed + exact_transformed_size(pass->shape);
+	if (gr_pass_is_weighted_gram(pass))
+		return add_weighted_gram(pass, sums, rows, nrows, work.columns, work.zeros + gr_round_up((size_t) stride),
+								 max_lanes, poll);
 	work.pass = pass;
 	work.version = gr_step_version(max_lanes);
 	work.max_lanes = max_lanes;
@@ -444,9 +499,6 @@ gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows
 		gr_is_logistic(pass->distribution) && pass->measure == GR_MEASURE_STEP;
 	for (int j = 0; j < nterms && work.at_zero; j++)
 		work.at_zero = pass->beta[j] == 0.0;
-	work.columns = gr_align(scratch);
-	work.transformed = work.columns + exact_columns_size(pass->shape);
-	work.zeros = work.transformed + exact_transformed_size(pass->shape);
 	memset(work.zeros, 0, (size_t) stride * sizeof(double));
 
 	for (int64_t first = 0; first < nrows; first += NROWS)

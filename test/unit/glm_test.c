@@ -106,7 +106,7 @@ sum_rows(const GrPass *pass, const double *rows, int64_t nrows, int64_t block_nr
 	{
 		int64_t		n = nrows - at < block_nrows ? nrows - at : block_nrows;
 
-		gr_pass_add_lanes(pass, sums, rows + at * (pass->shape.nfeatures + 1), n, scratch, lanes);
+		gr_pass_add_lanes(pass, sums, rows + at * gr_row_ncols(pass->shape), n, scratch, lanes);
 	}
 	if (nrows == 0)
 		gr_pass_add_lanes(pass, sums, rows, 0, scratch, lanes);
@@ -617,6 +617,76 @@ test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 	free(scratch);
 }
 
+/*
+ * The linear pass of a linear regression of weighted rows sums their products exactly, also of a column that is another
+ * one but for 1e-6: against quadruple precision.
+ */
+static void
+test_weighted_gram(int p, int64_t nrows)
+{
+	const GrRowShape shape = {.nfeatures = p,.weight = true};
+	const int	stride = gr_row_ncols(shape);
+	const int	order = gr_norder(p);
+	double	   *rows = malloc((size_t) (nrows * stride) * sizeof(double));
+	double	   *beta = calloc((size_t) gr_nterms(p), sizeof(double));
+	double	   *shift = calloc((size_t) p, sizeof(double));
+	GrPass		pass = {
+		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY},.beta = beta,.shift = shift,
+		.linear = true
+	};
+
+	shift[0] = 0.25;
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		double	   *row = rows + r * stride;
+
+		for (int j = 0; j < stride; j++)
+			row[j] = uniform();
+		/* so that the shift leaves no rounding */
+		row[0] = ldexp(floor(ldexp(row[0], 20)), -20);
+		if (p > 1)
+			row[1] = row[0] + 1e-6 * row[1];
+		row[gr_weight_at(shape)] = fabs(row[gr_weight_at(shape)]) * 3;
+	}
+	for (int k = 0; k < 3; k++)
+	{
+		double	   *sums = sum_rows(&pass, rows, nrows, nrows / 2 + 1, all_lanes[k]);
+		const double *hi = sums + GR_SUM_HEAD;
+		const double *lo = hi + gr_triangle(order + 1);
+		double		worst = 0;
+
+		for (int i = 0; i < order; i++)
+			for (int j = 0; j <= i; j++)
+			{
+				int64_t		at = gr_packed(i + 1, j + 1);
+				__float128	sum = 0;
+				__float128	size = 0;
+
+				for (int64_t r = 0; r < nrows; r++)
+				{
+					const double *row = rows + r * stride;
+					__float128	a = i == 0 ? 1 : i == 1 ? (__float128) row[0] - 0.25 : row[i - 1];
+					__float128	b = j == 0 ? 1 : j == 1 ? (__float128) row[0] - 0.25 : row[j - 1];
+					__float128	product = a * b * row[gr_weight_at(shape)];
+
+					sum += product;
+					size += product < 0 ? -product : product;
+				}
+				sum -= hi[at];
+				sum -= lo[at];
+				/* not a number is no less than anything */
+				if (!((sum < 0 ? -sum : sum) <= worst * size))
+					worst = (double) ((sum < 0 ? -sum : sum) / size);
+			}
+		check(worst < 1e-30 && sums[GR_SUM_NROWS] == (double) nrows && hi[0] == (double) nrows,
+			  "weighted products, %d features, lanes %d: %.1g", p, all_lanes[k], worst);
+		free(sums);
+	}
+	free(rows);
+	free(beta);
+	free(shift);
+}
+
 int
 main(void)
 {
@@ -635,5 +705,8 @@ main(void)
 	test_polls(GR_PASS_FACE, 600, 300, 4);
 	test_polls(GR_PASS_FAST, 800, 500, 10);
 	test_polls(GR_PASS_GRADIENT, 800, 5000, 4);
+	test_weighted_gram(1, 5);
+	test_weighted_gram(3, 200);
+	test_weighted_gram(17, 1000);
 	return unit_done();
 }

@@ -1,0 +1,98 @@
+# Runs random problems (RandomFits.pm) through psql, a session each, and looks at what comes back.
+package RandomFitsRun;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run;
+use RandomFits;
+
+our @EXPORT = qw(fits_run fits_database fits_make fits_drop run_problems fits_summary);
+
+# connstr: of the database; seed; show: print scripts and answers
+sub fits_run
+{
+	my (%run) = @_;
+
+	return { problems => 0, ways => 0, errors => 0, largest => {}, patience => 120, %run };
+}
+
+sub psql
+{
+	my ($connstr, $script, $seconds) = @_;
+	my ($out, $err) = ('', '');
+	my @command = ('psql', '-XAtq', '-f', '-', '-d', $connstr);
+	my $ended = eval {
+		IPC::Run::run(\@command, '<', \$script, '>', \$out, '2>', \$err, IPC::Run::timeout($seconds));
+		1;
+	};
+
+	return ($out, $err, $ended ? $? : 'late');
+}
+
+# In the database that there is
+sub fits_make
+{
+	my ($run) = @_;
+	my ($out, $err, $status) = psql($run->{connstr}, "\\set ON_ERROR_STOP on\n" . fits_setup(), 120);
+
+	die $err if $status;
+}
+
+# The same in a new one
+sub fits_database
+{
+	my ($run, $db) = @_;
+
+	psql('dbname=postgres', "DROP DATABASE IF EXISTS $db; CREATE DATABASE $db;", 120);
+	fits_make($run);
+}
+
+sub fits_drop
+{
+	my ($run, $db) = @_;
+
+	psql('dbname=postgres', "DROP DATABASE $db WITH (FORCE);", 120);
+}
+
+# What is wrong with them, as texts
+sub run_problems
+{
+	my ($run, @numbers) = @_;
+	my @findings;
+
+	for my $number (@numbers)
+	{
+		my $problem = draw_problem($run->{seed}, $number);
+		my $script = problem_script($problem);
+		my ($out, $err, $status) = psql($run->{connstr}, $script, $run->{patience});
+		my $answers = read_answers($out);
+
+		print $script, $out, $err if $run->{show};
+		if (!defined $answers || $status)
+		{
+			push @findings, "--seed $run->{seed} --problem $number: psql ended: $status\n$err";
+			last if $err =~ /could not connect/;
+			next;
+		}
+		$run->{largest}{ $problem->{family} } //= 0;
+		push @findings, disagreements($problem, $answers, \$run->{largest}{ $problem->{family} });
+		push @findings, map { "--seed $run->{seed} --problem $number: $_" } grep { /XX000|TRAP|leak/ } split /\n/, $err;
+		$run->{problems}++;
+		$run->{ways} += @$answers;
+		$run->{errors}++ if $answers->[0]{state} ne '00000';
+	}
+	return @findings;
+}
+
+sub fits_summary
+{
+	my ($run) = @_;
+	my $largest = $run->{largest};
+
+	return "seed $run->{seed}: $run->{problems} problems, $run->{ways} fits, $run->{errors} problems of errors; furthest "
+	  . 'apart: ' . join(', ', map { sprintf('%s %.1g', $_, $largest->{$_}) } sort keys %$largest);
+}
+
+1;
