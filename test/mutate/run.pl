@@ -19,8 +19,8 @@ use Mutants qw(mutants_of mutated choose block_of blocks_of same_place find_plac
 use Tests qw(all_tests place run_test link_units renew stop_place slurp write_file run_limited output_of);
 
 my $root = "$FindBin::RealBin/../..";
-my %opt = (seed => 1, count => 400, jobs => 1, tap => 300, work => $ENV{GPUREG_MUTATE});
-GetOptions(\%opt, 'seed=i', 'count=i', 'only=s', 'rule=s', 'jobs=i', 'tap=i', 'work=s', 'list', 'lived', 'anew', 'named',
+my %opt = (seed => 1, count => 400, jobs => 1, regress => 60, tap => 300, work => $ENV{GPUREG_MUTATE});
+GetOptions(\%opt, 'seed=i', 'count=i', 'only=s', 'rule=s', 'jobs=i', 'regress=i', 'tap=i', 'work=s', 'list', 'lived', 'anew', 'named',
 	'record', 'measure', 'stale') or exit 2;
 chdir $root or die "cannot enter $root: $!\n";
 $| = 1;
@@ -211,14 +211,15 @@ sub same_code
 sub run_covering
 {
 	my ($place, $coverage, @covering) = @_;
-	my ($installed, $tap_s) = (0, 0);
+	my %left = (unit => 60, regress => $opt{regress}, tap => $opt{tap});
+	my $installed = 0;
 
 	for my $test (@covering)
 	{
 		my $seconds = $coverage->{seconds}{ $test->{name} };
+		next if ($left{ $test->{kind} } -= $seconds) < 0;
 		if ($test->{kind} eq 'unit') { link_units($place, $test->{name}) }
 		elsif (!$installed++) { install($place) }
-		next if $test->{kind} eq 'tap' && ($tap_s += $seconds) > $opt{tap};
 		my $why = run_test($place, $test, 20 + int(5 * $seconds));
 		return $test->{name} . ($why eq 'failed' ? '' : " ($why)") if $why ne '';
 	}
