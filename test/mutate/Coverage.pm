@@ -154,23 +154,32 @@ sub read_coverage
 		for (@files)
 		{
 			my ($file, $lines) = split ' ';
-			push @{ $coverage{run}{$file}{$_} }, $test->{name} for numbers($lines);
+			my @lines = numbers($lines);
+			push @{ $coverage{run}{$file}{$_} }, $test->{name} for @lines;
+			$coverage{share}{ $test->{name} }{$file} = @lines;
+			$coverage{all}{ $test->{name} } += @lines;
 		}
 	}
 	return \%coverage;
 }
 
-# The tests that run a mutant's line, or where it has no code of its own, the nearest above, quickest first
+# The tests that run a mutant's line, or where it has no code of its own, the nearest above: unit tests, suites, TAP
+# tests; of each first what is quick and has more to do with the file than with others
 sub covering
 {
 	my ($coverage, $mutant) = @_;
 	my ($file, $line) = @$mutant{qw(file line)};
 	my %rank = (unit => 0, regress => 1, tap => 2);
+	my $cost = sub {
+		my ($name) = @_;
+		return (0.3 + $coverage->{seconds}{$name}) * $coverage->{all}{$name} / $coverage->{share}{$name}{$file};
+	};
 
 	$line-- while $line > 1 && !$coverage->{code}{$file}{$line};
-	return sort { $rank{ $a->{kind} } <=> $rank{ $b->{kind} }
-		  || $coverage->{seconds}{ $a->{name} } <=> $coverage->{seconds}{ $b->{name} } }
-	  map { $coverage->{test}{$_} } @{ $coverage->{run}{$file}{$line} // [] };
+	my @names = @{ $coverage->{run}{$file}{$line} // [] };
+	my %cost = map { $_ => $cost->($_) } @names;
+	return sort { $rank{ $a->{kind} } <=> $rank{ $b->{kind} } || $cost{ $a->{name} } <=> $cost{ $b->{name} } }
+	  map { $coverage->{test}{$_} } @names;
 }
 
 1;

@@ -155,7 +155,7 @@ sub try
 	my ($place, $coverage, $mutant, $n, $of) = @_;
 	my $began = time;
 	my @objects = objects_of($place, $mutant->{file});
-	my ($verdict, $by) = ('lived', '');
+	my ($verdict, $by) = ('', '');
 	my $source = "$place->{tree}/$mutant->{file}";
 
 	rename "$place->{tree}/$_", "$place->{tree}/$_.kept" or die "no $_: $!\n" for @objects;
@@ -165,9 +165,7 @@ sub try
 	elsif (defined $equivalent{ same_place($mutant) }) { $verdict = 'equivalent' }
 	else
 	{
-		my @covering = covering($coverage, $mutant);
-		$by = run_covering($place, $coverage, @covering);
-		($verdict, $by) = $by ne '' ? ('killed', $by) : ('lived', join ', ', map { $_->{name} } @covering);
+		($verdict, $by) = run_covering($place, $coverage, covering($coverage, $mutant));
 	}
 	rename "$place->{tree}/$_.kept", "$place->{tree}/$_" for @objects;
 	write_file($source, $text{ $mutant->{file} });
@@ -178,7 +176,7 @@ sub try
 	close $out;
 	printf "%d/%d %s%s, %.0f s: %s:%d %s\n", $n, $of, $verdict, $by ne '' && $verdict eq 'killed' ? " by $by" : '',
 	  time - $began, $mutant->{file}, $mutant->{line}, $mutant->{rule};
-	print block_of($mutant, $by) if $verdict eq 'lived';
+	print block_of($mutant, "ran: $by") if $verdict eq 'lived';
 }
 
 sub objects_of
@@ -207,12 +205,13 @@ sub same_code
 	return !grep { slurp("$place->{tree}/$_") ne slurp("$place->{tree}/$_.kept") } @objects;
 }
 
-# The name of the first test that fails, or ''
+# "killed" and the name of the first test that fails, or "lived" and the names of those that ran
 sub run_covering
 {
 	my ($place, $coverage, @covering) = @_;
 	my %left = (unit => 60, regress => $opt{regress}, tap => $opt{tap});
 	my $installed = 0;
+	my @ran;
 
 	for my $test (@covering)
 	{
@@ -221,9 +220,10 @@ sub run_covering
 		if ($test->{kind} eq 'unit') { link_units($place, $test->{name}) }
 		elsif (!$installed++) { install($place) }
 		my $why = run_test($place, $test, 20 + int(5 * $seconds));
-		return $test->{name} . ($why eq 'failed' ? '' : " ($why)") if $why ne '';
+		return ('killed', $test->{name} . ($why eq 'failed' ? '' : " ($why)")) if $why ne '';
+		push @ran, $test->{name};
 	}
-	return '';
+	return ('lived', @ran > 0 ? join(', ', @ran) : @covering > 0 ? 'nothing within the limits' : 'nothing runs it');
 }
 
 # The library as it is now; backends that have another in memory keep that
@@ -268,7 +268,7 @@ sub record
 		  : $found->{verdict};
 		$n{$verdict}++;
 		$_->{$verdict}++ for $of{ $mutant->{rule} } //= {}, $of{ dirname($mutant->{file}) } //= {};
-		push @lived, block_of($mutant, $found->{by} eq '' ? 'no test runs it' : ()) if $verdict eq 'lived';
+		push @lived, block_of($mutant, $found->{by} eq 'nothing runs it' ? 'no test runs it' : ()) if $verdict eq 'lived';
 		push @killed, "$mutant->{file}: $mutant->{function}, $mutant->{rule}: $found->{by}" if $verdict eq 'killed';
 	}
 	my $text = sprintf "# Written by script/mutate --record (seed %d).\n#\n# %d mutants: %d killed, %d lived, %d equivalent "
