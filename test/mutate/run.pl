@@ -165,11 +165,14 @@ sub try
 	elsif (defined $equivalent{ same_place($mutant) }) { $verdict = 'equivalent' }
 	else
 	{
-		($verdict, $by) = run_covering($place, $coverage, covering($coverage, $mutant));
+		my $before = $known{ same_place($mutant) };
+		my %ran = $opt{anew} || !$before ? () : map { $_ => 1 } grep { is_older($coverage->{test}{$_}, $before->{at}) }
+		  split /, /, $before->{by};
+		($verdict, $by) = run_covering($place, $coverage, \%ran, covering($coverage, $mutant));
 	}
 	rename "$place->{tree}/$_.kept", "$place->{tree}/$_" for @objects;
 	write_file($source, $text{ $mutant->{file} });
-	my $line = sprintf "%s\t%s\t%.1f\t%s", $verdict, $by, time - $began, same_place($mutant) =~ s/\n/\x1f/gr;
+	my $line = sprintf "%s\t%s\t%.1f\t%d\t%s", $verdict, $by, time - $began, time, same_place($mutant) =~ s/\n/\x1f/gr;
 	open my $out, '>>', "$opt{work}/results" or die "cannot write the results: $!\n";
 	flock $out, LOCK_EX;
 	print $out "$line\n";
@@ -205,15 +208,25 @@ sub same_code
 	return !grep { slurp("$place->{tree}/$_") ne slurp("$place->{tree}/$_.kept") } @objects;
 }
 
-# "killed" and the name of the first test that fails, or "lived" and the names of those that ran
+# Has the test not changed since then?
+sub is_older
+{
+	my ($test, $at) = @_;
+	return 0 if !$test;
+	my @files = grep { -e $_ } $test->{file}, "expected/" . basename($test->{file}, '.sql') . '.out';
+	return !grep { (stat $_)[9] > $at } @files;
+}
+
+# "killed" and the name of the first test that fails, or "lived" and the names of those that ran; ran: those that ran
+# before, which need not again
 sub run_covering
 {
-	my ($place, $coverage, @covering) = @_;
+	my ($place, $coverage, $ran, @covering) = @_;
 	my %left = (unit => 60, regress => $opt{regress}, tap => $opt{tap});
 	my $installed = 0;
-	my @ran;
+	my @ran = grep { $ran->{ $_->{name} } } @covering;
 
-	for my $test (@covering)
+	for my $test (grep { !$ran->{ $_->{name} } } @covering)
 	{
 		my $seconds = $coverage->{seconds}{ $test->{name} };
 		next if ($left{ $test->{kind} } -= $seconds) < 0;
@@ -221,9 +234,9 @@ sub run_covering
 		elsif (!$installed++) { install($place) }
 		my $why = run_test($place, $test, 20 + int(5 * $seconds));
 		return ('killed', $test->{name} . ($why eq 'failed' ? '' : " ($why)")) if $why ne '';
-		push @ran, $test->{name};
+		push @ran, $test;
 	}
-	return ('lived', @ran > 0 ? join(', ', @ran) : @covering > 0 ? 'nothing within the limits' : 'nothing runs it');
+	return ('lived', @ran > 0 ? join(', ', map { $_->{name} } @ran) : @covering > 0 ? 'nothing within the limits' : 'nothing runs it');
 }
 
 # The library as it is now; backends that have another in memory keep that
@@ -250,8 +263,8 @@ sub known
 	return if !-e "$opt{work}/results";
 	for (split /\n/, slurp("$opt{work}/results"))
 	{
-		my ($verdict, $by, $seconds, $place) = split /\t/, $_, 4;
-		$found{ $place =~ s/\x1f/\n/gr } = { verdict => $verdict, by => $by };
+		my ($verdict, $by, $seconds, $at, $place) = split /\t/, $_, 5;
+		$found{ $place =~ s/\x1f/\n/gr } = { verdict => $verdict, by => $by, at => $at };
 	}
 	return %found;
 }
