@@ -94,6 +94,12 @@ SELECT '{"version":1,"features":20000,"rows":0,"skipped":0,"gram":[]}'::gpu_ols_
 \echo :LAST_ERROR_SQLSTATE
 SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]} x'::gpu_ols_stats;
 \echo :LAST_ERROR_SQLSTATE
+-- more than a bigint, which strtoll() makes the largest of; the largest itself is taken
+SELECT '{"version":1,"features":1,"rows":3,"skipped":9223372036854775808,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'
+    ::gpu_ols_stats;
+\echo :LAST_ERROR_SQLSTATE
+SELECT length('{"version":1,"features":1,"rows":3,"skipped":9223372036854775807,"gram":[3,0,6,0,14,0,16,0,37,0,98,0]}'
+    ::gpu_ols_stats::text) > 0 AS taken;
 -- a shift is no more than a number: what is too large for its squares is met by what solves
 SELECT gpu_ols_solve('{"version":2,"features":1,"rows":3,"skipped":0,"shift":[1e300,0],"gram":[3,0,6,0,14,0,16,0,37,0,'
     '98,0]}', false);

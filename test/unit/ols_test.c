@@ -596,12 +596,15 @@ test_polls(void)
 	GrError		err = {0};
 	int			nasked;
 	int			nwrong = 0;
+	int			first = 1;
+	int			after;
+	bool		between = false;
 
 	for (int64_t i = 0; i < m; i++)
 		for (int64_t j = 0; j <= i; j++)
 			hi[i * (i + 1) / 2 + j] = i == j ? 2 : 1.0 / (i + j + 2);
 	nwrong += !gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, &host, &err);
-	nasked = stopper.asked;
+	nasked = after = stopper.asked;
 	for (int at = 1; at <= nasked; at += at < nasked - 3 ? 97 : 1)
 	{
 		GrError		canceled = {0};
@@ -613,6 +616,23 @@ test_polls(void)
 	}
 	if (!check(nwrong == 0 && nasked >= 3 * m + 1 + 150, "%d terms: polls", m))
 		printf("# %d wrong, asked %d times\n", nwrong, nasked);
+	/* the first question whose answer ends more than the factorisation lies in [first, after) */
+	while (after - first > 1)
+	{
+		GrError		canceled = {0};
+		int			middle = first + (after - first) / 2;
+
+		stopper.asked = 0;
+		stopper.stop_at = middle;
+		gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, &host, &canceled);
+		if (strcmp(canceled.detail, "factorisation") == 0)
+			first = middle;
+		else
+			after = middle;
+		if (strcmp(canceled.detail, "back substitution") == 0)
+			between = true;
+	}
+	check(between, "the back substitution asks, too");
 	free(hi);
 	free(lo);
 	free(aliased);
