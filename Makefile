@@ -7,6 +7,7 @@
 #   make WERROR=yes           warnings are errors
 #   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or
 #                             SANITIZE=address,undefined
+#   make FAULTS=yes           without CUDA, with a setting that makes an allocation fail (test/faults/faults.h)
 #   make install, make installcheck, make check-unit, make check-layers, make check-gpu-stamp
 
 EXTENSION = gpureg
@@ -39,11 +40,11 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
-CUDA ?= $(if $(NVCC),$(if $(SANITIZE),no,yes),no)
+CUDA ?= $(if $(NVCC),$(if $(SANITIZE)$(FAULTS),no,yes),no)
 NVCC_ARCH ?= all-major
 NVCC_OPTIMIZE ?= 3
 CHOICE = CUDA=$(CUDA) $(if $(filter yes,$(CUDA)),NVCC_ARCH=$(NVCC_ARCH) -O$(NVCC_OPTIMIZE)) WERROR=$(WERROR) \
-	SANITIZE=$(SANITIZE) $(VERSION)
+	SANITIZE=$(SANITIZE) FAULTS=$(FAULTS) $(VERSION)
 
 # What the sanitizers watch, on the C and C++ of ours alone. Dividing by zero is left out: IEEE's infinities are meant.
 # Warnings aren't errors with them, as GCC advises: what they add misleads the analysis.
@@ -81,6 +82,11 @@ COMPUTE_OBJS += src/compute/backend_none.o
 endif
 
 PG_CPPFLAGS = -Isrc
+ifeq ($(FAULTS),yes)
+OBJS += test/faults/faults.o
+PG_CPPFLAGS += -include test/faults/faults.h
+FAULT_FLAGS = -DGPUREG_FAULTS_PLAIN -include test/faults/faults.h
+endif
 WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare \
 	$(if $(filter yes,$(WERROR)),-Werror)
 PG_CFLAGS = $(WARNINGS) -Wno-declaration-after-statement $(SANITIZE_FLAGS)
@@ -123,7 +129,7 @@ endif
 
 CSTD = -std=gnu11
 COMPUTE_FLAGS = -Isrc -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
-	-Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS)
+	-Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS) $(FAULT_FLAGS)
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
 	$(if $(filter-out 3,$(NVCC_OPTIMIZE)),-Xcicc -O$(NVCC_OPTIMIZE) -Xptxas -O$(NVCC_OPTIMIZE)) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)

@@ -414,8 +414,12 @@ lease_ring(RingReader *r, Size nbytes, int nproducers)
 {
 	if (!gr_lease_begin(&r->lease, r->service, gr_ring_nbytes(nbytes, nproducers)))
 		return false;
-	r->segment = r->lease.segment;
 	r->ring = gr_ring_create_in(r->lease.memory, nbytes, nproducers);
+	/* the segment is the lease's, and goes with it */
+	if (r->ring == NULL)
+		gr_lease_end(&r->lease);
+	else
+		r->segment = r->lease.segment;
 	return r->ring != NULL;
 }
 

@@ -505,6 +505,25 @@ find_area(const Connection *c)
 	return -1;
 }
 
+/* An area that can't be had is the service's again, also after an ERROR. */
+static dsm_segment *
+attach_area(GrArea *area)
+{
+	dsm_segment *volatile segment = NULL;
+
+	PG_TRY();
+	{
+		segment = dsm_attach(area->handle);
+	}
+	PG_CATCH();
+	{
+		__atomic_store_n(&area->state, GR_AREA_RETURNED, __ATOMIC_SEQ_CST);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	return segment;
+}
+
 static int
 lease_area(GrRemoteClient *client, size_t nbytes)
 {
@@ -522,7 +541,7 @@ lease_area(GrRemoteClient *client, size_t nbytes)
 	if (!await_area(c, area))
 		return -1;
 	if (area->state == GR_AREA_GIVEN)
-		segment = dsm_attach(area->handle);
+		segment = attach_area(area);
 	if (segment == NULL)
 	{
 		__atomic_store_n(&area->state, area->state == GR_AREA_GIVEN ? GR_AREA_RETURNED : GR_AREA_FREE,

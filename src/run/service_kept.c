@@ -12,7 +12,7 @@
 #define ITEMS_MAX (2 * GR_KEPT_MAX) /* those that replace others, too, and those that are still in use */
 #define LOOK_NS 10000000		/* between two looks for a cancel */
 
-typedef struct Item
+typedef struct KeptItem
 {
 	uint64		id;				/* 0: none */
 	GrSink	   *sink;
@@ -20,15 +20,15 @@ typedef struct Item
 	size_t		nbytes;
 	int			nusers;			/* threads that have it, or wait for it */
 	pthread_mutex_t turn;		/* the one that has it */
-} Item;
+} KeptItem;
 
-static Item items[ITEMS_MAX];
+static KeptItem items[ITEMS_MAX];
 static pthread_mutex_t items_mutex = PTHREAD_MUTEX_INITIALIZER; /* of all but the sinks themselves */
 static const GrBackend *kept_backend;
 static void (*release_bytes) (size_t nbytes);
 
 /* With the mutex; NULL: there is none */
-static Item *
+static KeptItem *
 find_item(uint64 id)
 {
 	for (int k = 0; k < ITEMS_MAX; k++)
@@ -40,7 +40,7 @@ find_item(uint64 id)
 static bool
 put_rows(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err)
 {
-	Item	   *item;
+	KeptItem   *item;
 
 	(void) pthread_mutex_lock(&items_mutex);
 	item = find_item(0);
@@ -59,7 +59,7 @@ put_rows(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err)
 }
 
 static void
-leave_item(Item *item)
+leave_item(KeptItem *item)
 {
 	(void) pthread_mutex_lock(&items_mutex);
 	item->nusers--;
@@ -68,7 +68,7 @@ leave_item(Item *item)
 
 /* Waits for the item's turn; false if the host asks to stop. */
 static bool
-await_turn(Item *item, const GrHost *host)
+await_turn(KeptItem *item, const GrHost *host)
 {
 	for (;;)
 	{
@@ -85,7 +85,7 @@ await_turn(Item *item, const GrHost *host)
 static bool
 take_rows(uint64_t id, GrRemoteStored *stored, const GrHost *host, GrError *err)
 {
-	Item	   *item;
+	KeptItem   *item;
 
 	(void) pthread_mutex_lock(&items_mutex);
 	item = id == 0 ? NULL : find_item(id);
@@ -106,7 +106,7 @@ take_rows(uint64_t id, GrRemoteStored *stored, const GrHost *host, GrError *err)
 static void
 give_rows_back(const GrRemoteStored *stored)
 {
-	Item	   *item = stored->owner;
+	KeptItem   *item = stored->owner;
 
 	(void) pthread_mutex_unlock(&item->turn);
 	leave_item(item);
@@ -135,7 +135,7 @@ is_listed(const GrControl *control, uint64 id)
 
 /* Takes an item out; false if somebody uses it. */
 static bool
-take_out(Item *item, Item *taken)
+take_out(KeptItem *item, KeptItem *taken)
 {
 	bool		is_free;
 
@@ -152,9 +152,9 @@ take_out(Item *item, Item *taken)
 }
 
 static void
-end_item(Item *item)
+end_item(KeptItem *item)
 {
-	Item		taken;
+	KeptItem		taken;
 
 	if (!take_out(item, &taken))
 		return;
@@ -163,7 +163,7 @@ end_item(Item *item)
 }
 
 static uint64
-id_of(const Item *item)
+id_of(const KeptItem *item)
 {
 	uint64		id;
 

@@ -111,6 +111,9 @@ _PG_init(void)
 							 NULL,
 							 &gr_enable_rewrite, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	define_service_settings();
+#ifdef GPUREG_FAULTS_H
+	gr_faults_begin();
+#endif
 	MarkGUCPrefixReserved("gpureg");
 	gr_service_init();
 	gr_scan_init();
