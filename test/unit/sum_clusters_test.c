@@ -10,7 +10,7 @@
 #include "compute/sum_clusters.h"
 #include "unit.h"
 
-#define MAX_P 12
+#define MAX_P 40
 #define MAX_TERMS (MAX_P + 1)
 #define MAX_CLUSTERS 40
 #define ROWS 15					/* of a cluster */
@@ -257,10 +257,10 @@ free_sums(Sums *sums)
 	free(sums->total);
 }
 
-/* False where it fails */
+/* False where it fails. vcov_host: of the last part */
 static bool
-fill_vcov(const Problem *problem, const Sums *sums, GrClusterKind kind, int max_lanes, const GrHost *host,
-		  double *vcov, GrError *err)
+fill_vcov_between(const Problem *problem, const Sums *sums, GrClusterKind kind, int max_lanes, const GrHost *host,
+				  const GrHost *vcov_host, double *vcov, GrError *err)
 {
 	int			n = terms_of(problem);
 	int			entries[MAX_TERMS];
@@ -275,9 +275,16 @@ fill_vcov(const Problem *problem, const Sums *sums, GrClusterKind kind, int max_
 							  problem->p, entries, n, !problem->intercept, kind >= GR_CLUSTER_CR3, workspace, host,
 							  err) &&
 		gr_cluster_fit_add(&fit, sums->records, problem->nclusters, max_lanes, host, err) &&
-		gr_cluster_fit_vcov(&fit, kind, problem->nclusters * ROWS, 1, vcov, host, err);
+		gr_cluster_fit_vcov(&fit, kind, problem->nclusters * ROWS, 1, vcov, vcov_host, err);
 	free(workspace);
 	return ok;
+}
+
+static bool
+fill_vcov(const Problem *problem, const Sums *sums, GrClusterKind kind, int max_lanes, const GrHost *host,
+		  double *vcov, GrError *err)
+{
+	return fill_vcov_between(problem, sums, kind, max_lanes, host, host, vcov, err);
 }
 
 static double
@@ -427,6 +434,14 @@ check_cancel(void)
 			ncanceled++;
 	}
 	check(asked > 3 && ncanceled == asked, "canceled at each of %d polls", asked);
+	free_sums(&sums);
+	/* the product with the middle asks, too, once it has that much to do */
+	problem.p = MAX_P;
+	make_rows(&problem);
+	sum_clusters(&problem, NULL, true, &sums);
+	stopper = (Stopper) {.stop_at = 1};
+	check(!fill_vcov_between(&problem, &sums, GR_CLUSTER_CR0, 8, NULL, &host, vcov, &err) &&
+		  err.status == GR_CANCELED, "%d features: canceled at the last", MAX_P);
 	free_sums(&sums);
 }
 
