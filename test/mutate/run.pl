@@ -9,7 +9,7 @@ use lib $FindBin::RealBin;
 use Digest::MD5 'md5_hex';
 use Fcntl ':flock';
 use File::Basename;
-use File::Path 'make_path';
+use File::Path qw(make_path remove_tree);
 use Getopt::Long;
 use List::Util qw(max sum0);
 use Time::HiRes 'time';
@@ -120,6 +120,7 @@ sub try_all
 		if ($pid) { push @children, $pid; next }
 		my $place = place("$opt{work}/job$job");
 		clean_objects($place);
+		remove_tree($place->{work});
 		install($place);
 		renew($place);
 		while ((my $n = take_number()) < @todo) { try($place, $coverage, $todo[$n], $n + 1, scalar @todo) }
