@@ -6,6 +6,7 @@
 
 #include "projection_data.h"
 
+#include "compute/backend.h"
 #include "compute/murmur3.h"
 #include "draw_law.h"
 #include "projection_cache.h"
@@ -577,6 +578,16 @@ test_arguments(void)
 	check(gr_draw_init(&draw, 100, 7, 0.25, &err) && draw.k == 100 && draw.seed == 7 && draw.stratum_nrows == 32 &&
 		  draw.nstrata == 4 &&
 		  draw.full.nrows == 32 && draw.last.nrows == 4 && draw.scale == 0.2, "strata");
+	for (int k = 0; k < 4; k++)
+	{
+		static const int64_t dims[] = {INT64_MIN, 0, (int64_t) GR_MAX_DIM + 1, INT64_MAX};
+		GrProjectOptions options = {.draw = &draw,.dim = dims[k],.block_nbytes = 1000};
+		GrProject  *project;
+
+		check(!gr_backend_cpu.projector->begin(NULL, &options, NULL, &project, &err) && err.status == GR_INVALID &&
+			  project == NULL, "vectors of %lld elements", (long long) dims[k]);
+		err = (GrError) {0};
+	}
 }
 
 /*
