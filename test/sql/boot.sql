@@ -103,6 +103,17 @@ RESET ALL;
 SELECT bool_and(b.estimate = t.estimate OR abs(b.estimate / t.estimate - 1) < 1e-15) AS same
 FROM gpu_ols_boot('SELECT y, x1, x2, id FROM boot_rows', 10, 'id') b
 JOIN gpu_tidy(gpu_ols_fit('SELECT y, x1, x2 FROM boot_rows')) t USING (term);
+-- replicates of powers, which are taken about a center, are those of the powers themselves
+SELECT bool_and(abs(a.estimate / b.estimate - 1) < 1e-9) AS linear,
+    bool_and(abs(c.estimate / d.estimate - 1) < 1e-9) AS logistic, count(*)
+FROM gpu_ols_boot_replicates('SELECT y, x1 + 10 AS f, id FROM boot_rows', 5, 'id', formula => 'y ~ poly(f, 2)')
+    WITH ORDINALITY a (replicate, term, estimate, k)
+JOIN gpu_ols_boot_replicates('SELECT y, x1 + 10 AS f, (x1 + 10) ^ 2 AS f2, id FROM boot_rows', 5, 'id')
+    WITH ORDINALITY b (replicate, term, estimate, k) USING (k)
+JOIN gpu_logreg_boot_replicates('SELECT z, x1 + 10 AS f, id FROM boot_rows', 5, 'id', formula => 'z ~ poly(f, 2)')
+    WITH ORDINALITY c (replicate, term, estimate, k) USING (k)
+JOIN gpu_logreg_boot_replicates('SELECT z, x1 + 10 AS f, (x1 + 10) ^ 2 AS f2, id FROM boot_rows', 5, 'id')
+    WITH ORDINALITY d (replicate, term, estimate, k) USING (k);
 
 -- Logistic replicates iterated to their own estimates, of 80 digits too, or to none
 CREATE TABLE boot_newton (fit text, replicate int, term text, estimate numeric);

@@ -43,7 +43,8 @@ END $$;
 CREATE TABLE cv_got (way text, fit text, fold bigint, n_train bigint, n_test bigint, coef float8[], error float8,
     std_error float8, misclassified float8);
 INSERT INTO cv_got SELECT 'memory', c.fit, v.* FROM cv_cases c, cv(c) v;
-SELECT function, rows, features, reason ~ '; 5 folds, \d+ passes over one each$' AS passes FROM gpu_last_run();
+SELECT function, rows, features, reason ~ '; 5 folds, \d+ passes over one each$' AS passes,
+       kernel_seconds BETWEEN 0 AND total_seconds AS seconds FROM gpu_last_run();
 -- workers; the rows in a temporary file, as they have no room or could be others; by way of a ring
 SET jit = off; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
@@ -81,6 +82,15 @@ SELECT gpu_cv_fold(7::smallint, 9) = gpu_cv_fold(7::numeric, 9) AS number, gpu_c
 SELECT fold, terms, (coef[3] IS NULL) AS aliased, mse > 0 AS error FROM gpu_ols_cv(
     'SELECT y, x1, (i = 3)::int AS only, i % 2 AS fold FROM (SELECT i, sin(i) AS y, cos(i) AS x1 FROM '
     'generate_series(1, 20) i) t', fold => 'fold');
+-- ... so that its error is that of a fit without it
+SELECT abs(a.mse / b.mse - 1) < 1e-14 AS linear, abs(c.deviance / d.deviance - 1) < 1e-12 AS logistic
+FROM (SELECT 'SELECT sin(i) AS y, cos(i) AS x1, i % 2 AS fold FROM generate_series(1, 20) i' AS q,
+             'SELECT sin(i) AS y, cos(i) AS x1, (i = 3)::int AS only, i % 2 AS fold FROM generate_series(1, 20) i'
+                 AS r) t,
+     gpu_ols_cv(r, fold => 'fold') a, gpu_ols_cv(q, fold => 'fold') b,
+     gpu_logreg_cv(replace(r, 'sin(i)', 'sin(i) > 0.1'), fold => 'fold') c,
+     gpu_logreg_cv(replace(q, 'sin(i)', 'sin(i) > 0.1'), fold => 'fold') d
+WHERE a.fold = 1 AND b.fold = 1 AND c.fold = 1 AND d.fold = 1;
 -- a fold that separates: no estimate, no error
 SELECT fold, n_test, converged, coef[2] IS NULL AS none, deviance IS NULL AS no_deviance, misclassified IS NULL AS
     no_share FROM gpu_logreg_cv('SELECT i % 20 > 9 AND i <> 32 AS z, i % 20 AS x, i / 20 AS fold FROM '

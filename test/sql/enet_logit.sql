@@ -124,7 +124,14 @@ SELECT net_error((gpu_enet_fit(q, 0.01, family => 'binomial')).coef, (m).coef) <
        net_error((gpu_enet_cv(q, fold => 'f', family => 'binomial')).mean, (c).mean) < 1e-11 AS folds
 FROM net_whole, (SELECT 'SELECT y, a, b, f FROM net_many' AS q) s;
 RESET gpureg.ring_size;
+SELECT "function", rows = (SELECT count(*) FROM net_many) AS all_rows FROM gpu_last_run();
 SELECT (c).nfolds, cardinality((c).mean) = cardinality((c).lambda) AS means FROM net_whole;
+
+-- an error within a query says so
+\set SHOW_CONTEXT errors
+SELECT gpu_enet_path('SELECT y, 1 / (x[1] - x[1])::int AS a FROM net_rows', family => 'binomial');
+SELECT gpu_enet_fit('SELECT y, 1 / (x[1] - x[1])::int AS a FROM net_rows', family => 'binomial');
+SELECT gpu_enet_cv('SELECT y, 1 / (x[1] - x[1])::int AS a FROM net_rows', family => 'binomial');
 
 -- what input gets
 \set SHOW_CONTEXT never

@@ -103,6 +103,13 @@ SELECT gpu_predict(m, 1, 'good', true, 'q') = gpu_predict(m, 1, 'good'::grade, t
     gpu_predict(m, 1, NULL::text, true, 'q') AS null,
     gpu_predict(m, '{"x": 1, "enum": null, "flag": true, "varchar": "q"}'::jsonb) AS null_key
     FROM (SELECT m FROM factor_model) u;
+-- a NULL in any column of a row gives NULL
+SELECT gpu_predict(m, a) IS NULL AS x, gpu_predict(m, b) IS NULL AS enum, gpu_predict(m, c) IS NULL AS flag,
+    gpu_predict(m, d) IS NULL AS varchar
+FROM factor_model, (SELECT NULL::int AS x, 'best' AS enum, true AS flag, 'q' AS varchar) a,
+    (SELECT 1 AS x, NULL::text AS enum, true AS flag, 'q' AS varchar) b,
+    (SELECT 1 AS x, 'best' AS enum, NULL::boolean AS flag, 'q' AS varchar) c,
+    (SELECT 1 AS x, 'best' AS enum, true AS flag, NULL::text AS varchar) d;
 SELECT gpu_predict(m, 1, 'excellent', true, 'q') FROM factor_model;
 SELECT gpu_predict(m, 1, 'poor'::grade, true, 'q') FROM factor_model;
 SELECT gpu_predict(m, '{"x": 1, "enum": "excellent", "flag": true, "varchar": "q"}'::jsonb) FROM factor_model;

@@ -452,9 +452,15 @@ my $infinity = "\x7f\xf0" . "\0" x 6;
 my $nan = "\x7f\xf8" . "\0" x 6;
 my $minus_one = pack('d>', -1);
 my $with = sub { my ($at, $bytes) = @_; my $v = $value; substr($v, $at, length $bytes) = $bytes; return $v; };
+# family, link, quasi and linear behind the intercept
+my $version2 = sub { return pack('n', 2) . substr($value, 2, 13) . pack('C4', @_) . substr($value, 15); };
 for my $case (
 	[ 'version 3', $with->(0, pack('n', 3)), '0A000' ],
 	[ 'version 2, without a family', $with->(0, pack('n', 2)), '22P03' ],
+	[ 'version 2, family 200', $version2->(200, 0, 0, 0), '22P03' ],
+	[ 'version 2, link 200', $version2->(0, 200, 0, 0), '22P03' ],
+	[ 'version 2, quasi 2', $version2->(0, 0, 2, 0), '22P03' ],
+	[ 'version 2, linear 2', $version2->(0, 0, 0, 2), '22P03' ],
 	[ 'no features', $with->(2, pack('N', 0)), '22P03' ],
 	[ 'too many features', $with->(2, pack('N', 2**31 - 1)), '22P03' ],
 	[ 'features -2', $with->(2, pack('N', 2**32 - 2)), '22P03' ],

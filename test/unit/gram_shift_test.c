@@ -377,6 +377,30 @@ test_cancel(void)
 	free(shift);
 }
 
+/* A job hears of it, too, where it moves its sums to another shift: here at the row that doesn't suit the first. */
+static void
+test_job_canceled(void)
+{
+	static const GrHost host = {.canceled = always};
+	int			p = 3;
+	double	   *rows = offset_rows(50, p + 1);
+	GrSinkOptions options = {.shape = shape_of(p, false)};
+	GrShiftedGram s;
+	GrSink	   *gram;
+	GrError		err = {0};
+	bool		ok;
+
+	ok = gr_backend_cpu.sink->begin(NULL, &options, &gram, &err) &&
+		gr_shifted_begin(&s, gr_backend_cpu.sink, gram, &options, &err) && gr_shifted_send(&s, rows, 50, &err);
+	s.poll.host = &host;
+	s.poll.work = GR_POLL_WORK;
+	rows[0] = 0.3e-9;
+	check(ok && !gr_shifted_send(&s, rows, 1, &err) && err.status == GR_CANCELED, "a job hears of cancel");
+	gr_shifted_end(&s);
+	gr_backend_cpu.sink->end(gram);
+	free(rows);
+}
+
 int
 main(void)
 {
@@ -391,5 +415,6 @@ main(void)
 	for (int k = 0; k < 4; k++)
 		test_job(k % 2 == 1, k >= 2);
 	test_cancel();
+	test_job_canceled();
 	return unit_done();
 }

@@ -296,6 +296,40 @@ test_cancel(const GrDesign *design)
 	check(gr_margins_begin(&m, memory) && !gr_margins_add(&m, values, 1, 0, &poll) && stopper.asked == 2, "canceled");
 }
 
+/* As much as it is told to give, and then nothing */
+static void *
+take_some(void *arg, size_t nbytes)
+{
+	int		   *left = arg;
+
+	return (*left)-- > 0 ? malloc(nbytes) : NULL;
+}
+
+/* Wherever memory ends, they don't begin. */
+static void
+test_memory(const GrDesign *design)
+{
+	double		coef[NTERMS] = {0};
+	int			nfailed = 0;
+	bool		begun = false;
+
+	for (int given = 0; given < 100 && !begun; given++)
+	{
+		GrMarginEffect effects[3] = {{.column = 0}, {.column = 1,.is_step = true}, {.column = 0}};
+		GrMargins	m = {
+			.design = design,.link = GR_LOG,.intercept = true,.want_gradients = true,.nterms = NTERMS,.coef = coef,
+			.neffects = COUNT(effects),.effects = effects
+		};
+		int			left = given;
+
+		begun = gr_margins_begin(&m, (GrMemory) {take_some, &left});
+		nfailed += !begun;
+		if (begun)
+			check(left == 0 && nfailed == given && nfailed > 5, "no memory, at each of %d places", nfailed);
+	}
+	check(begun, "enough of it");
+}
+
 int
 main(void)
 {
@@ -309,5 +343,6 @@ main(void)
 	for (int link = 0; link < GR_NLINKS; link++)
 		test_effects(design, (GrLink) link, link % 2 == 1);
 	test_cancel(design);
+	test_memory(design);
 	return unit_done();
 }

@@ -641,6 +641,59 @@ test_polls(void)
 	free(workspace);
 }
 
+/* How often a solve of p features asks, with an intercept, about such a shift */
+static int
+times_asked(int p, double shift)
+{
+	int			m = p + 1;
+	size_t		n = (size_t) gr_triangle(m + 1);
+	double	   *hi = calloc(2 * n, sizeof(double));
+	double	   *shifts = calloc((size_t) m, sizeof(double));
+	double	   *coef = malloc((size_t) m * sizeof(double));
+	double	   *vcov = malloc((size_t) m * m * sizeof(double));
+	void	   *workspace = malloc(gr_ols_workspace_nbytes(p));
+	GrOlsFit	fit = {.coef = coef,.vcov = vcov};
+	Stopper		stopper = {.stop_at = INT_MAX};
+	GrHost		host = {stop, &stopper};
+	GrError		err = {0};
+
+	for (int64_t i = 0; i <= m; i++)
+		hi[gr_triangle(i) + i] = 2000;
+	for (int j = 0; j < p; j++)
+		shifts[j] = shift;
+	if (!gr_ols_solve(hi, hi + n, shifts, p, 2000, true, workspace, NULL, &fit, &host, &err))
+		stopper.asked = -1;
+	free(hi);
+	free(shifts);
+	free(coef);
+	free(vcov);
+	free(workspace);
+	return stopper.asked;
+}
+
+/* What a shift adds asks, too; and so does a residual, when enough work was done before it. */
+static void
+test_polls_beside(void)
+{
+	int			plain = times_asked(700, 0);
+	int			shifted = times_asked(700, 3);
+	double		hi[10] = {2, 1, 2, 1, 1, 2, 0, 0, 0, 0};
+	double		lo[10] = {0};
+	double		coef[3];
+	bool		aliased[3] = {0};
+	void	   *workspace = malloc(gr_ols_workspace_nbytes(3));
+	GrNormalFit fit = {.nterms = 3,.aliased = aliased,.coef = coef};
+	Stopper		stopper = {.stop_at = 1};
+	GrHost		host = {stop, &stopper};
+	GrPoll		poll = {.host = &host,.work = GR_POLL_WORK - 1};
+	GrError		err = {0};
+
+	check(plain > 0 && shifted >= plain + 2, "700 features about a shift: asked %d times, without %d", shifted, plain);
+	check(gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, NULL, &err) &&
+		  !gr_normal_residual(workspace, 3, 2, coef, &poll) && stopper.asked == 1, "a residual asks");
+	free(workspace);
+}
+
 int
 main(void)
 {
@@ -659,5 +712,6 @@ main(void)
 	test_ridge();
 	test_cancel();
 	test_polls();
+	test_polls_beside();
 	return unit_done();
 }

@@ -6,6 +6,7 @@
 
 #include "projection_data.h"
 
+#include "compute/backend.h"
 #include "compute/murmur3.h"
 #include "draw_law.h"
 #include "projection_cache.h"
@@ -577,6 +578,16 @@ test_arguments(void)
 	check(gr_draw_init(&draw, 100, 7, 0.25, &err) && draw.k == 100 && draw.seed == 7 && draw.stratum_nrows == 32 &&
 		  draw.nstrata == 4 &&
 		  draw.full.nrows == 32 && draw.last.nrows == 4 && draw.scale == 0.2, "strata");
+	for (int k = 0; k < 4; k++)
+	{
+		static const int64_t dims[] = {INT64_MIN, 0, (int64_t) GR_MAX_DIM + 1, INT64_MAX};
+		GrProjectOptions options = {.draw = &draw,.dim = dims[k],.block_nbytes = 1000};
+		GrProject  *project;
+
+		check(!gr_backend_cpu.projector->begin(NULL, &options, NULL, &project, &err) && err.status == GR_INVALID &&
+			  project == NULL, "vectors of %lld elements", (long long) dims[k]);
+		err = (GrError) {0};
+	}
 }
 
 /*
@@ -650,6 +661,34 @@ test_cancel(const char *name, Key key, int64_t dim, int64_t nvectors, size_t lim
 	gr_projection_cache_free(cache);
 }
 
+/*
+ * A word w gives a row of 3 and a sign, one of 6, as floor(6 w / 2^32): 2^32 = 4 modulo 6, so that of those words whose
+ * 6 w is below 6 modulo 2^32 that one is taken whose rest is 4, and of those whose rest is 0 or 2 none (Lemire 2019).
+ */
+static void
+test_words_taken(void)
+{
+	static const struct
+	{
+		uint32_t	word;
+		bool		taken;
+		uint32_t	row;
+	}			words[] = {
+		{0, false, 0}, {715827883, false, 0}, {1431655766, true, 1}, {2147483648u, false, 0}, {2863311531u, false, 0},
+		{3579139414u, true, 2}, {715827882, true, 0}, {4294967295u, true, 2}
+	};
+
+	for (int k = 0; k < COUNT(words); k++)
+	{
+		uint32_t	entries[1] = {99};
+		uint64_t	seen = 0;
+		bool		taken = gr_draw_entry(words[k].word, 0, 2, entries, 0, 1, &seen);
+
+		check(taken == words[k].taken && (!taken || (entries[0] & ~GR_ENTRY_SIGN) == words[k].row), "the word %u",
+			  words[k].word);
+	}
+}
+
 int
 main(void)
 {
@@ -687,6 +726,7 @@ main(void)
 	test_polls("many rows, a sparse vector", (Key) {4000000, 1, 1e-6}, 20, 1, LARGE, true, 3);
 	test_polls("the table of columns", (Key) {100, 1, 0.125}, 400000, 1, LARGE, true, 12);
 	test_law();
+	test_words_taken();
 	test_outcomes();
 	return unit_done();
 }

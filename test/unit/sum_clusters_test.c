@@ -10,7 +10,7 @@
 #include "compute/sum_clusters.h"
 #include "unit.h"
 
-#define MAX_P 12
+#define MAX_P 40
 #define MAX_TERMS (MAX_P + 1)
 #define MAX_CLUSTERS 40
 #define ROWS 15					/* of a cluster */
@@ -257,10 +257,10 @@ free_sums(Sums *sums)
 	free(sums->total);
 }
 
-/* False where it fails */
+/* False where it fails. vcov_host: of the last part */
 static bool
-fill_vcov(const Problem *problem, const Sums *sums, GrClusterKind kind, int max_lanes, const GrHost *host,
-		  double *vcov, GrError *err)
+fill_vcov_between(const Problem *problem, const Sums *sums, GrClusterKind kind, int max_lanes, const GrHost *host,
+				  const GrHost *vcov_host, double *vcov, GrError *err)
 {
 	int			n = terms_of(problem);
 	int			entries[MAX_TERMS];
@@ -275,9 +275,16 @@ fill_vcov(const Problem *problem, const Sums *sums, GrClusterKind kind, int max_
 							  problem->p, entries, n, !problem->intercept, kind >= GR_CLUSTER_CR3, workspace, host,
 							  err) &&
 		gr_cluster_fit_add(&fit, sums->records, problem->nclusters, max_lanes, host, err) &&
-		gr_cluster_fit_vcov(&fit, kind, problem->nclusters * ROWS, 1, vcov, host, err);
+		gr_cluster_fit_vcov(&fit, kind, problem->nclusters * ROWS, 1, vcov, vcov_host, err);
 	free(workspace);
 	return ok;
+}
+
+static bool
+fill_vcov(const Problem *problem, const Sums *sums, GrClusterKind kind, int max_lanes, const GrHost *host,
+		  double *vcov, GrError *err)
+{
+	return fill_vcov_between(problem, sums, kind, max_lanes, host, host, vcov, err);
 }
 
 static double
@@ -404,29 +411,33 @@ check_nonsense(void)
 	check(nfailed > 0 && nfailed < 300, "sums that are none of rows: %d of 300 fail", nfailed);
 }
 
+/* Each of p features' polls is heard, and the last product asks, too, where there are many. */
 static void
-check_cancel(void)
+check_cancel(int p, int step)
 {
-	static Problem problem = {.p = 12,.nclusters = 40,.intercept = true,.collinear = 1e-6};
+	static Problem problem = {.nclusters = 40,.intercept = true,.collinear = 1e-6};
 	double		vcov[MAX_TERMS * MAX_TERMS];
 	Stopper		stopper = {.stop_at = 1000000};
 	GrHost		host = {.canceled = stop,.arg = &stopper};
 	GrError		err;
 	Sums		sums;
 	int			asked;
-	int			ncanceled = 0;
+	int			nwrong = 0;
 
+	problem.p = p;
 	make_rows(&problem);
 	sum_clusters(&problem, NULL, true, &sums);
 	(void) fill_vcov(&problem, &sums, GR_CLUSTER_CR3, 8, &host, vcov, &err);
 	asked = stopper.asked;
-	for (int at = 1; at <= asked; at++)
+	for (int at = 1; at <= asked; at += step)
 	{
 		stopper = (Stopper) {.stop_at = at};
-		if (!fill_vcov(&problem, &sums, GR_CLUSTER_CR3, 8, &host, vcov, &err) && err.status == GR_CANCELED)
-			ncanceled++;
+		nwrong += fill_vcov(&problem, &sums, GR_CLUSTER_CR3, 8, &host, vcov, &err) || err.status != GR_CANCELED;
 	}
-	check(asked > 3 && ncanceled == asked, "canceled at each of %d polls", asked);
+	check(asked > 3 && nwrong == 0, "%d features: canceled at each of %d polls", p, asked);
+	stopper = (Stopper) {.stop_at = 1};
+	check(p < 40 || (!fill_vcov_between(&problem, &sums, GR_CLUSTER_CR0, 8, NULL, &host, vcov, &err) &&
+					 err.status == GR_CANCELED), "%d features: canceled at the last", p);
 	free_sums(&sums);
 }
 
@@ -451,7 +462,8 @@ main(void)
 		check_problem(&problems[k]);
 	check_own();
 	check_nonsense();
-	check_cancel();
+	check_cancel(12, 1);
+	check_cancel(MAX_P, 1);
 	check(gr_cluster_kind_named("cr3j", &kind) && kind == GR_CLUSTER_CR3J, "names in any case");
 	check(!gr_cluster_kind_named("CR2", &kind) && !gr_cluster_kind_named("", &kind) &&
 		  !gr_cluster_kind_named("CR", &kind), "other names");
