@@ -369,6 +369,8 @@ sub disagreements
 		for my $part (1 .. 3)
 		{
 			next if $part > 1 && $name =~ /^coefficients/;
+			# on their way to infinity coefficients are where the iterations ended
+			next if $part < 3 && $expected[0] =~ /,f,/;
 			my @scales = split /,/, $expected[2] // '', -1;
 			my $distance = distance($got[$part] // '', $expected[$part] // '', $part == 1 ? \@scales : []);
 			$$largest = $distance if $distance > $$largest && $distance < 9e99;
