@@ -23,6 +23,9 @@
 /* Gradients are right to this share of a feature's length and that of what the response is made of. */
 #define GRADIENT_ROUNDING 0x1p-84
 
+/* Of so few features the factor is in double-double from the beginning, unless it is made anew at each lambda. */
+#define MOST_EXACT 16
+
 /* The tolerances where sums are of float8 */
 #define ROUNDED_ALIAS_TOLERANCE 1e-11
 #define ROUNDED_GRADIENT 0x1p-46
@@ -255,6 +258,8 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 	path->poll.host = host;
 	path->total = (GrDD) {hi[0], lo[0]};
 	path->lambda = INFINITY;
+	path->rounded = options->rounded;
+	path->exact = p <= MOST_EXACT && path->alpha == 1;
 	path->alias_tolerance = options->rounded ? ROUNDED_ALIAS_TOLERANCE : GR_ALIAS_TOLERANCE;
 	path->gradient_rounding = options->rounded ? ROUNDED_GRADIENT : GRADIENT_ROUNDING;
 	(void) lay_out(path, p, path->intercept, (char *) (((uintptr_t) workspace + 63) / 64 * 64));

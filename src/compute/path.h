@@ -120,6 +120,8 @@ typedef struct GrPath
 	GrQuick		quick;
 	GrPathFactor factor;
 	GrDDVector	residual;		/* of the active ones, in their order: how far their conditions are from being met */
+	bool		rounded;		/* as in the options */
+	double		gain;			/* the most that a step had of its residuals, at this lambda */
 	double		slack;			/* what it may be wrong by, for a feature of length 1 */
 	double		drift;			/* likewise, what other features' gradients have changed by since they were computed */
 	int			nevaluated;		/* how often it was computed anew at this lambda */

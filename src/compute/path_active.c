@@ -25,6 +25,12 @@
 #define EXACT_ROUNDING 0x1p-101
 #define SOME_ROUNDINGS 8
 
+/*
+ * What coefficients may be wrong by, of the size of all, and what gradients in double-double can't tell; see goal_of()
+ */
+#define COEFFICIENT_ROUNDING 0x1p-66
+#define LEAST_GOAL 0x1p-94
+
 /* By so many times what the conditions of the active features lack, another feature's gradient must be too large. */
 #define CERTAIN 1024.0
 
@@ -47,14 +53,29 @@ signed_penalty(const GrPath *path, int j)
 	return path->sign[j] < 0 ? gr_dd_neg(penalty) : penalty;
 }
 
-/* What of a feature's condition is rounding, for a length of 1; *size: of what gradients are made of */
+/* The size of what gradients are made of, for a feature of length 1 */
 static double
-tolerance_of(const GrPath *path, double *size)
+size_of(const GrPath *path)
 {
-	*size = path->norm[path->p];
+	double		size = path->norm[path->p];
+
 	for (int i = 0; i < path->nactive; i++)
-		*size += fabs(path->b.hi[path->active[i]]) * path->norm[path->active[i]];
-	return path->gradient_rounding * *size;
+		size += fabs(path->b.hi[path->active[i]]) * path->norm[path->active[i]];
+	return size;
+}
+
+/*
+ * Up to what, for a length of 1, an active feature's condition counts as met: rounding, and with a factor in float8
+ * what coefficients don't feel, by the gain that the steps at this lambda had
+ */
+static double
+goal_of(const GrPath *path, double size)
+{
+	double		goal = path->gradient_rounding;
+
+	if (!path->exact && !path->rounded && path->gain > 0)
+		goal = fmin(goal, fmax(COEFFICIENT_ROUNDING / path->gain, LEAST_GOAL));
+	return goal * size;
 }
 
 /* How far each active coefficient's condition is from being met, by the gradients as they are known */
@@ -293,6 +314,7 @@ advance(GrPath *path, GrDD length)
 {
 	double		size = 0;
 	double		longest = 1;
+	double		worst = 0;
 	double		rounding = (path->exact ? EXACT_ROUNDING : QUICK_ROUNDING) * (path->nactive + SOME_ROUNDINGS);
 
 	for (int i = 0; i < path->nactive; i++)
@@ -305,10 +327,13 @@ advance(GrPath *path, GrDD length)
 		path->drift += fabs(way.hi) * path->norm[j];
 		size += fabs(way.hi) * path->norm[j] * stretch;
 		longest = fmax(longest, stretch);
+		worst = fmax(worst, fabs(path->residual.hi[i]) / path->norm[j]);
 		/* what is left to go grows shorter, and its gradient with it */
 		gr_dd_set(path->residual, i, gr_dd_mul(gr_dd_sub(gr_dd(1), length), gr_dd_get(path->residual, i)));
 	}
 	path->slack += rounding * size * longest;
+	if (worst > 0)
+		path->gain = fmax(path->gain, size / (length.hi * worst));
 }
 
 /* Those just entered whose coefficients would get the other sign leave again: true if there is one. */
@@ -340,11 +365,10 @@ leave_newcomers(GrPath *path)
 static bool
 has_residual(const GrPath *path)
 {
-	double		size;
-	double		tolerance = tolerance_of(path, &size);
+	double		goal = goal_of(path, size_of(path));
 
 	for (int i = 0; i < path->nactive; i++)
-		if (fabs(path->residual.hi[i]) > tolerance * path->norm[path->active[i]])
+		if (fabs(path->residual.hi[i]) > goal * path->norm[path->active[i]])
 			return true;
 	return false;
 }
@@ -391,15 +415,15 @@ excess(const GrPath *path, int j, double error)
 	return over.hi > error * path->norm[j] ? over.hi : 0;
 }
 
-/* Can an inactive feature's gradient be above its penalty, being known to some doubt? */
-static bool
-is_suspect(const GrPath *path, int j, double doubt)
+/* By how much a feature's gradient is about above its penalty, for a length of 1; very negative if it can't enter */
+static double
+about_excess(const GrPath *path, int j)
 {
 	double		g = path->gradient.hi[j];
 
 	if (path->place[j] >= 0 || !path->usable[j] || path->skipped[j])
-		return false;
-	return (path->positive[j] ? g : fabs(g)) - path->penalty1.hi[j] > -doubt * path->norm[j];
+		return -INFINITY;
+	return ((path->positive[j] ? g : fabs(g)) - path->penalty1.hi[j]) / path->norm[j];
 }
 
 /*
@@ -471,6 +495,15 @@ enter_collinear(GrPath *path, int j)
 	return refresh(path);
 }
 
+/* Gives features slots, at most GR_QUICK_MOST, and their gradients in double-double. */
+static void
+make_exact(GrPath *path, const int *features, int n)
+{
+	gr_path_make_rows(path, features, n);
+	for (int k = 0; k < n; k++)
+		gr_path_make_exact(path, features[k]);
+}
+
 /* The first n features of the list enter; *any: one has, or in place of others. False if the host asked to stop */
 static bool
 enter_listed(GrPath *path, int n, bool *any)
@@ -482,8 +515,10 @@ enter_listed(GrPath *path, int n, bool *any)
 	while (k < n && !path->exact)
 	{
 		int			m = n - k < GR_QUICK_MOST ? n - k : GR_QUICK_MOST;
-		int			entered = enter_quickly(path, path->entering + k, m);
+		int			entered;
 
+		make_exact(path, path->entering + k, m);
+		entered = enter_quickly(path, path->entering + k, m);
 		k += entered;
 		*any |= entered > 0;
 		if (entered < m && !factor_exactly(path))
@@ -493,8 +528,10 @@ enter_listed(GrPath *path, int n, bool *any)
 	}
 	for (; k < n; k++)
 	{
-		double		over = excess(path, path->entering[k], 0);
+		double		over;
 
+		make_exact(path, path->entering + k, 1);
+		over = excess(path, path->entering[k], 0);
 		if (enter(path, path->entering[k]))
 			*any = true;
 		else if (over > most)
@@ -512,6 +549,35 @@ enter_listed(GrPath *path, int n, bool *any)
 	return enter_collinear(path, collinear);
 }
 
+/* Which of the first n features of the list are above their penalties by more than error; -1 if the host asked to stop */
+static int
+choose_exactly(GrPath *path, int n, double error)
+{
+	int			nchosen = 0;
+
+	/* the gradients of all take a row for each active feature */
+	if (n > path->nactive)
+	{
+		if (!gr_path_make_all_exact(path))
+			return -1;
+		path->drift = 0;
+	}
+	for (int k = 0; k < n; k++)
+	{
+		int			j = path->list[k];
+
+		if (n <= path->nactive)
+		{
+			gr_path_make_exact(path, j);
+			if (gr_poll(&path->poll, path->p))
+				return -1;
+		}
+		if (excess(path, j, error) > 0)
+			path->list[nchosen++] = j;
+	}
+	return nchosen;
+}
+
 /*
  * The features whose gradients are above their penalties enter; *any: there were some. While the active features'
  * conditions are not met to rounding, those alone enter that are so by far more. False if the host asked to stop
@@ -519,10 +585,11 @@ enter_listed(GrPath *path, int n, bool *any)
 static bool
 enter_violators(GrPath *path, bool *any)
 {
-	double		size;
-	double		tolerance = tolerance_of(path, &size);
-	double		error = path->slack <= tolerance ? tolerance : tolerance + CERTAIN * path->slack;
+	double		size = size_of(path);
+	bool		met = path->slack <= path->gradient_rounding * size;
+	double		error = path->gradient_rounding * size + (met ? 0 : CERTAIN * path->slack);
 	double		doubt;
+	int			ndoubtful = 0;
 	int			n = 0;
 
 	*any = false;
@@ -535,16 +602,20 @@ enter_violators(GrPath *path, bool *any)
 	doubt = QUICK_ROUNDING * (path->nslots + SOME_ROUNDINGS) * size + path->drift;
 	for (int j = 0; j < path->p; j++)
 	{
-		if (!is_suspect(path, j, doubt - (path->slack <= tolerance ? 0 : error)))
-			continue;
-		gr_path_make_exact(path, j);
-		if (gr_poll(&path->poll, path->p))
-			return false;
-		if (excess(path, j, error) == 0)
-			continue;
-		path->sign[j] = path->gradient.hi[j] < 0 ? -1 : 1;
-		path->entering[n++] = j;
+		double		over = about_excess(path, j);
+
+		if (over > error + doubt)
+			path->entering[n++] = j;
+		else if (over > error - doubt || (met && over > -doubt))
+			path->list[ndoubtful++] = j;
 	}
+	ndoubtful = choose_exactly(path, ndoubtful, error);
+	if (ndoubtful < 0)
+		return false;
+	memcpy(path->entering + n, path->list, (size_t) ndoubtful * sizeof(int));
+	n += ndoubtful;
+	for (int k = 0; k < n; k++)
+		path->sign[path->entering[k]] = path->gradient.hi[path->entering[k]] < 0 ? -1 : 1;
 	return enter_listed(path, n, any);
 }
 
@@ -555,17 +626,17 @@ gr_path_minimise(GrPath *path, GrError *err)
 
 	memset(path->skipped, 0, (size_t) path->p * sizeof(bool));
 	path->nevaluated = 0;
+	path->gain = 0;
 	compute_residual(path);
 	while (rounds-- > 0)
 	{
-		double		size;
 		bool		any;
 
 		if ((has_residual(path) && !descend(path)) || !enter_violators(path, &any))
 			return gr_fail(err, GR_CANCELED, 0, "elastic net");
 		if (any)
 			continue;
-		if (path->slack <= tolerance_of(path, &size))
+		if (path->slack <= goal_of(path, size_of(path)))
 		{
 			settle(path);
 			return true;
