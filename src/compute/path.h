@@ -12,11 +12,13 @@
  * whose factor is infinite, has the coefficient 0.
  *
  * The minimum is found exactly, not to a tolerance: for a given set of nonzero coefficients with given signs it is a
- * linear system, which is factored in double-double, LDL'. From the minimum at one lambda, the next one is gone to in
- * a straight line until a coefficient reaches zero, which then leaves the set; at the end of the line, those features
- * enter it whose correlation with the residuals is above their penalty (Osborne, Presnell and Turlach 2000, "A new
- * approach to variable selection in least squares problems"; Lee, Battle, Raina and Ng 2007, "Efficient sparse coding
- * algorithms"). Each line lowers the objective, so no set comes twice. All gradients are kept in double-double, so
+ * linear system, which is factored in float8, LDL', and refined by residuals in double-double until these are rounding;
+ * where a feature has little of its own, or that doesn't end, it is factored in double-double. From the minimum at one
+ * lambda, the next one is gone to in a straight line until a coefficient reaches zero, which then leaves the set; at
+ * the end of the line, those features enter it whose correlation with the residuals is above their penalty (Osborne,
+ * Presnell and Turlach 2000, "A new approach to variable selection in least squares problems"; Lee, Battle, Raina and
+ * Ng 2007, "Efficient sparse coding algorithms"). Each line lowers the objective, so no set comes twice. Gradients of
+ * active features are computed in double-double, and those of others where float8 leaves it open whether they enter, so
  * that the conditions of a minimum are met to some 2^-84 of a feature's and the response's lengths.
  *
  * Coefficients are right to float8's last digit or two up to a condition number of about 1e16 of the Gram matrix, 1e8
@@ -227,7 +229,10 @@ extern void gr_factor_solve(const GrPathFactor *factor, GrDDConstVector r, GrDDV
 /* x = L'^-1 x */
 extern void gr_factor_solve_back(const GrPathFactor *factor, GrDDVector x);
 
-/* Of path_active.c: factors the active set anew, whose penalties on squares have changed. False if the host asked to stop */
+/*
+ * Of path_active.c: factors the active set anew, whose penalties on squares have changed. False if the host asked to
+ * stop
+ */
 extern bool gr_path_factor_again(GrPath *path);
 
 /* Of path_active.c: the minimum at the present penalties; false and an error, as gr_path_step() */
