@@ -549,7 +549,7 @@ enter_listed(GrPath *path, int n, bool *any)
 	return enter_collinear(path, collinear);
 }
 
-/* Chooses those of the list's n features that are above their penalties by more than error; -1: the host has stopped it */
+/* Chooses those of the list's n features that are above their penalties by more than error; -1: it was stopped */
 static int
 choose_exactly(GrPath *path, int n, double error)
 {

@@ -8,9 +8,9 @@
 #include "compute/path.h"
 #include "unit.h"
 
-#define MAX_P 140
+#define MAX_P 280
 #define MAX_TRIANGLE ((MAX_P + 2) * (MAX_P + 3) / 2)
-#define MAX_ROWS 200
+#define MAX_ROWS 300
 #define NROWS 60
 
 typedef struct Problem
@@ -424,31 +424,92 @@ distance_in_sums(const GrPath *path)
 	return worst;
 }
 
-/* Conditions are met to double-double's rounding, with a factor in float8, and where that is given up for the other. */
+/* How far gradients in float8 of features that aren't active are from those in double-double, for lengths of 1 */
+static double
+distance_of_approximations(GrPath *path)
+{
+	double		size = path->norm[path->p];
+	double		worst = 0;
+
+	for (int j = 0; j < path->p; j++)
+		size += fabs(path->b.hi[j]) * path->norm[j];
+	if (!gr_path_approximate(path))
+		return INFINITY;
+	for (int j = 0; j < path->p; j++)
+	{
+		double		about = path->gradient.hi[j];
+
+		if (path->place[j] >= 0)
+			continue;
+		gr_path_make_exact(path, j);
+		worst = fmax(worst, fabs(about - path->gradient.hi[j]) / path->norm[j] / size);
+	}
+	return worst;
+}
+
+/*
+ * Conditions are met to double-double's rounding, with a factor in float8, and where that is given up for the other;
+ * coefficients are those that the other one has.
+ */
 static void
 check_conditions(int p, int nrows, double own, double alpha, bool exact)
 {
 	GrPathOptions options = {.alpha = alpha,.intercept = true,.standardize = true};
-	void	   *workspace = malloc(gr_path_workspace_nbytes(p, true));
-	double		coef[MAX_P + 1];
+	void	   *workspaces[2];
+	double		coef[2][MAX_P + 1];
 	double		lambda[40];
 	int			n = COUNT(lambda);
-	GrPath		path;
+	GrPath		path[2];
 	GrPathPoint point;
 	GrError		err = {0};
 	double		worst = 0;
-	bool		ok;
+	double		worst_about = 0;
+	double		worst_coef = 0;
+	bool		ok = true;
 
 	make_near_problem(p, nrows, own);
-	ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, p, workspace, NULL, &err) &&
-		gr_path_grid(&path, 1e-6, &n, lambda, &err);
+	for (int k = 0; k < 2; k++)
+	{
+		workspaces[k] = malloc(gr_path_workspace_nbytes(p, true));
+		ok &= gr_path_open(path + k, &options, problem.hi, problem.lo, problem.shift, p, workspaces[k], NULL, &err);
+	}
+	path[1].exact = true;
+	ok &= gr_path_grid(path, 1e-6, &n, lambda, &err);
 	for (int k = 0; ok && k < n; k++)
 	{
-		ok = gr_path_step(&path, lambda[k], &point, coef, &err);
-		worst = fmax(worst, distance_in_sums(&path));
+		ok = gr_path_step(path, lambda[k], &point, coef[0], &err) && gr_path_step(path + 1, lambda[k], &point, coef[1],
+																				  &err);
+		worst = fmax(worst, distance_in_sums(path));
+		worst_about = fmax(worst_about, distance_of_approximations(path));
+		for (int j = 0; j <= p; j++)
+			worst_coef = fmax(worst_coef, relative_error(coef[0][j], coef[1][j]));
 	}
-	check(ok && point.df > p / 2 && path.exact == exact && worst < 0x1p-82,
-		  "%d features, %g of their own, alpha %g: %g, %s", p, own, alpha, worst, path.exact ? "double-double" : "float8");
+	check(ok && point.df > p / 2 && path->exact == exact && worst < 0x1p-82 && worst_about < 1e-14 && worst_coef < 5e-16,
+		  "%d features, %g of their own, alpha %g: %g, %g, %g, %s", p, own, alpha, worst, worst_about, worst_coef,
+		  path->exact ? "double-double" : "float8");
+	free(workspaces[0]);
+	free(workspaces[1]);
+}
+
+/* A feature enters as soon as its correlation is above the penalty by a rounding. */
+static void
+check_entry(int p)
+{
+	GrPathOptions options = {.alpha = 1,.intercept = true,.standardize = true};
+	void	   *workspace = malloc(gr_path_workspace_nbytes(p, true));
+	double		coef[MAX_P + 1];
+	double		lambda;
+	int			n = 1;
+	GrPath		path;
+	GrPathPoint before;
+	GrPathPoint point;
+	GrError		err = {0};
+
+	make_near_problem(p, NROWS, 1);
+	check(gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, p, workspace, NULL, &err) &&
+		  gr_path_grid(&path, 0.5, &n, &lambda, &err) && gr_path_step(&path, lambda, &before, coef, &err) &&
+		  gr_path_step(&path, lambda * (1 - 0x1p-50), &point, coef, &err) && before.df == 0 && point.df == 1,
+		  "%d features, the first enters", p);
 	free(workspace);
 }
 
@@ -492,7 +553,7 @@ static void
 check_cancel(void)
 {
 	GrPathOptions options = {.alpha = 0.5,.intercept = true,.standardize = true};
-	void	   *workspace = malloc(gr_path_workspace_nbytes(MAX_P, true));
+	void	   *workspace = malloc(gr_path_workspace_nbytes(40, true));
 	Stopper		stopper = {.stop_at = 1};
 	GrHost		host = {stop, &stopper};
 	double		coef[MAX_P + 1];
@@ -501,9 +562,9 @@ check_cancel(void)
 	GrError		err = {0};
 	bool		ok = true;
 
-	make_problem(MAX_P, 0.5);
+	make_problem(40, 0.5);
 	for (int t = 0; ok && t < 1000; t++)
-		ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, MAX_P, workspace, &host, &err) &&
+		ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, 40, workspace, &host, &err) &&
 			(path.poll.work = GR_POLL_WORK, gr_path_step(&path, 1e-6, &point, coef, &err));
 	check(!ok && err.status == GR_CANCELED, "stopped");
 	free(workspace);
@@ -527,10 +588,13 @@ main(void)
 		check_symmetric(n);
 	for (int n = 0; n <= QUICK_MOST; n += 8)
 		check_rows(n);
+	check_entry(10);
+	check_entry(36);
 	check_conditions(36, 60, 1, 1, false);
 	check_conditions(36, 60, 0.01, 1, false);
 	check_conditions(36, 60, 0.01, 0.5, false);
 	check_conditions(36, 60, 0.01, 0, false);
+	check_conditions(36, 60, 0.002, 1, false);
 	check_conditions(MAX_P, MAX_ROWS, 0.1, 1, false);
 	check_conditions(MAX_P, MAX_ROWS, 0.1, 0.5, false);
 	check_conditions(36, 60, 1e-5, 1, true);
