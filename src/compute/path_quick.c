@@ -55,10 +55,9 @@ gr_quick_append(GrQuick *quick, const double *solved, double square, double shar
 	double	   *row = row_of(quick, n);
 	double		pivot = square;
 
-	/* the others of a group are read with it */
+	/* the others of a group are read with it, times 0 */
 	if (n % 8 == 0)
 		memset(row, 0, sizeof(double) * 8 * (size_t) GR_PATH_PITCH(n));
-	memset(row + n, 0, sizeof(double) * (size_t) (GR_PATH_PITCH(n) - n));
 	for (int k = 0; k < n; k++)
 		row[k] = solved[k] / quick->d[k];
 	for (int k = 0; k < n; k++)
@@ -82,7 +81,6 @@ remove_row(GrQuick *quick, int k, double *w)
 		w[i - 1] = from[k];
 		memmove(to, from, (size_t) k * sizeof(double));
 		memmove(to + k, from + k + 1, (size_t) (i - 1 - k) * sizeof(double));
-		memset(to + i - 1, 0, (size_t) (GR_PATH_PITCH(i - 1) - (i - 1)) * sizeof(double));
 		quick->d[i - 1] = quick->d[i];
 	}
 	quick->n--;

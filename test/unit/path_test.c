@@ -24,6 +24,15 @@ typedef struct Problem
 
 static Problem problem;
 
+/* Memory that has been used: not a number anywhere */
+static void *
+make_workspace(int p, bool intercept)
+{
+	size_t		nbytes = gr_path_workspace_nbytes(p, intercept);
+
+	return memset(malloc(nbytes), 0xff, nbytes);
+}
+
 static double
 uniform(void)
 {
@@ -130,7 +139,7 @@ check_path(int p, double share, double alpha, bool is_positive)
 {
 	bool		positive[MAX_P];
 	GrPathOptions options = {.alpha = alpha,.intercept = true,.standardize = true,.positive = positive};
-	void	   *workspace = malloc(gr_path_workspace_nbytes(p, true));
+	void	   *workspace = make_workspace(p, true);
 	double		lambda[30];
 	double		coef[MAX_P + 1];
 	double		work[2 * (MAX_P + 2)];
@@ -470,7 +479,7 @@ check_conditions(int p, int nrows, double own, double alpha, bool exact)
 	make_near_problem(p, nrows, own);
 	for (int k = 0; k < 2; k++)
 	{
-		workspaces[k] = malloc(gr_path_workspace_nbytes(p, true));
+		workspaces[k] = make_workspace(p, true);
 		ok &= gr_path_open(path + k, &options, problem.hi, problem.lo, problem.shift, p, workspaces[k], NULL, &err);
 	}
 	path[1].exact = true;
@@ -484,7 +493,8 @@ check_conditions(int p, int nrows, double own, double alpha, bool exact)
 		for (int j = 0; j <= p; j++)
 			worst_coef = fmax(worst_coef, relative_error(coef[0][j], coef[1][j]));
 	}
-	check(ok && point.df > p / 2 && path->exact == exact && worst < 0x1p-82 && worst_about < 1e-14 && worst_coef < 5e-16,
+	check(ok && point.df > p / 2 && path->exact == exact && worst < 0x1p-82 && worst_about < 1e-14 &&
+		  worst_coef < 5e-16,
 		  "%d features, %g of their own, alpha %g: %g, %g, %g, %s", p, own, alpha, worst, worst_about, worst_coef,
 		  path->exact ? "double-double" : "float8");
 	free(workspaces[0]);
@@ -496,7 +506,7 @@ static void
 check_entry(int p)
 {
 	GrPathOptions options = {.alpha = 1,.intercept = true,.standardize = true};
-	void	   *workspace = malloc(gr_path_workspace_nbytes(p, true));
+	void	   *workspace = make_workspace(p, true);
 	double		coef[MAX_P + 1];
 	double		lambda;
 	int			n = 1;
@@ -524,7 +534,7 @@ check_made_up(void)
 	{
 		GrPathOptions options = {.alpha = t % 3 / 2.0,.intercept = t % 2,.standardize = t % 5 > 0};
 		int			p = 1 + t % 12;
-		void	   *workspace = malloc(gr_path_workspace_nbytes(p, options.intercept));
+		void	   *workspace = make_workspace(p, options.intercept);
 		double		coef[MAX_P + 1];
 		double		lambda[20];
 		int			n = COUNT(lambda);
@@ -553,7 +563,7 @@ static void
 check_cancel(void)
 {
 	GrPathOptions options = {.alpha = 0.5,.intercept = true,.standardize = true};
-	void	   *workspace = malloc(gr_path_workspace_nbytes(40, true));
+	void	   *workspace = make_workspace(40, true);
 	Stopper		stopper = {.stop_at = 1};
 	GrHost		host = {stop, &stopper};
 	double		coef[MAX_P + 1];
@@ -595,6 +605,7 @@ main(void)
 	check_conditions(36, 60, 0.01, 0.5, false);
 	check_conditions(36, 60, 0.01, 0, false);
 	check_conditions(36, 60, 0.002, 1, false);
+	check_conditions(200, MAX_ROWS, 0.001, 1, false);
 	check_conditions(MAX_P, MAX_ROWS, 0.1, 1, false);
 	check_conditions(MAX_P, MAX_ROWS, 0.1, 0.5, false);
 	check_conditions(36, 60, 1e-5, 1, true);
