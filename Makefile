@@ -68,7 +68,7 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
 	remote_server.o sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
-	path.o path_active.o path_factor.o path_dd.o logit_path.o)
+	path.o path_active.o path_rows.o path_factor.o path_quick.o path_kernels.o path_dd.o logit_path.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
 	rows_linear.o rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o \

@@ -180,21 +180,6 @@ add_response(GrLogitPath *path)
  * The quadratic's minimum
  */
 
-/* Of the active features: what is left of one, as a share of its square, that the others and the penalty don't have */
-static double
-least_pivot(const GrPath *net)
-{
-	double		least = 1;
-
-	for (int i = 0; i < net->factor.n; i++)
-	{
-		int			j = net->active[i];
-
-		least = fmin(least, net->factor.d.hi[i] / (net->diagonal.hi[j] + net->penalty2.hi[j]));
-	}
-	return least;
-}
-
 /*
  * At the present lambda, into solved. At an infinite one it is that of a lasso's largest lambda, which nothing that is
  * penalised has entered at, and the path's follows.
@@ -227,7 +212,7 @@ solve(GrLogitPath *path, const GrHost *host, GrError *err)
 	if (isinf(path->lambda))
 		path->largest = alpha == 1 || lambda == 0 ? lambda : nextafter(lambda / alpha, INFINITY);
 	ok = gr_path_step(&net, lambda, &point, path->solved + (path->options.net.intercept ? 0 : 1), err);
-	path->pivot = ok ? least_pivot(&net) : 0;
+	path->pivot = ok ? gr_path_least_pivot(&net) : 0;
 	return ok;
 }
 

@@ -23,11 +23,14 @@
 /* Gradients are right to this share of a feature's length and that of what the response is made of. */
 #define GRADIENT_ROUNDING 0x1p-84
 
+/* Of so few features the factor is in double-double from the beginning, unless it is made anew at each lambda. */
+#define MOST_EXACT 16
+
 /* The tolerances where sums are of float8 */
 #define ROUNDED_ALIAS_TOLERANCE 1e-11
 #define ROUNDED_GRADIENT 0x1p-46
 
-#define NVECTORS 13				/* of double-double, of p + 2 each */
+#define NVECTORS 15				/* of double-double, of p + 2 each and zeros */
 
 static GrDD
 square_root(GrDD a)
@@ -70,11 +73,13 @@ lay_out(GrPath *path, int64_t p, bool intercept, char *start)
 	char	   *at = start;
 	GrDDVector *vectors[NVECTORS] = {
 		&path->sums, &path->diagonal, &path->unit1, &path->unit2, &path->penalty1, &path->penalty2, &path->response,
-		&path->gradient, &path->b, &path->moved, &path->residual, &path->step, &path->work
+		&path->gradient, &path->b, &path->residual, &path->step, &path->work, &path->row, &path->placed,
+		&path->placed_gradient
 	};
+	int64_t		padded = gr_path_padded(p + 2);
 
 	for (int k = 0; k < NVECTORS; k++)
-		*vectors[k] = carve_vector(&at, p + 2);
+		*vectors[k] = carve_vector(&at, padded);
 	path->factor.d = carve_vector(&at, p);
 	path->scale = carve(&at, (size_t) (p + 1) * sizeof(double));
 	path->norm = carve(&at, (size_t) (p + 1) * sizeof(double));
@@ -83,13 +88,17 @@ lay_out(GrPath *path, int64_t p, bool intercept, char *start)
 	path->skipped = carve(&at, (size_t) p * sizeof(bool));
 	path->sign = carve(&at, (size_t) p);
 	path->slot = carve(&at, (size_t) p * sizeof(int));
-	path->row_feature = carve(&at, (size_t) p * sizeof(int));
+	path->slot_feature = carve(&at, (size_t) p * sizeof(int));
 	path->active = carve(&at, (size_t) p * sizeof(int));
 	path->place = carve(&at, (size_t) p * sizeof(int));
-	path->terms = carve(&at, (size_t) p * sizeof(GrDDConstVector));
-	path->factors = carve(&at, (size_t) p * sizeof(GrDD));
+	path->list = carve(&at, (size_t) p * sizeof(int));
+	path->entering = carve(&at, (size_t) p * sizeof(int));
+	path->batch = carve(&at, (size_t) (GR_QUICK_MOST * padded) * sizeof(double));
+	path->quick.d = carve(&at, (size_t) padded * sizeof(double));
+	path->quick.l = carve(&at, (size_t) gr_path_row_at(padded) * sizeof(double));
+	path->products = carve_vector(&at, gr_path_row_at(padded));
+	path->columns = carve(&at, (size_t) ((p + GR_PATH_PANEL - 1) / GR_PATH_PANEL * p * GR_PATH_PANEL) * sizeof(double));
 	path->factor.l = carve_vector(&at, p * (p - 1) / 2);
-	path->rows = carve_vector(&at, p * p);
 	if (!intercept)
 	{
 		GrDDVector	moved = carve_vector(&at, gr_triangle(p + 2));
@@ -249,6 +258,8 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 	path->poll.host = host;
 	path->total = (GrDD) {hi[0], lo[0]};
 	path->lambda = INFINITY;
+	path->rounded = options->rounded;
+	path->exact = p <= MOST_EXACT && path->alpha == 1;
 	path->alias_tolerance = options->rounded ? ROUNDED_ALIAS_TOLERANCE : GR_ALIAS_TOLERANCE;
 	path->gradient_rounding = options->rounded ? ROUNDED_GRADIENT : GRADIENT_ROUNDING;
 	(void) lay_out(path, p, path->intercept, (char *) (((uintptr_t) workspace + 63) / 64 * 64));
@@ -264,7 +275,6 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 	for (int j = 0; j < p; j++)
 	{
 		gr_dd_set(path->b, j, gr_dd(0));
-		gr_dd_set(path->moved, j, gr_dd(0));
 		gr_dd_set(path->penalty2, j, gr_dd(0));
 		gr_dd_set(path->penalty1, j, gr_dd(path->unit1.hi[j] > 0 ? INFINITY : 0));
 		path->sign[j] = 0;
@@ -276,41 +286,6 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 /*
  * Going along
  */
-
-/* Factors the active set anew, whose penalties on squares have changed. */
-static bool
-factor_again(GrPath *path, GrError *err)
-{
-	int			n = path->factor.n;
-
-	path->factor.n = 0;
-	for (int k = 0; k < n; k++)
-	{
-		int			j = path->active[k];
-		int			m = path->factor.n;
-		const double *row_hi = path->rows.hi + (int64_t) path->slot[j] * path->p;
-		const double *row_lo = path->rows.lo + (int64_t) path->slot[j] * path->p;
-
-		for (int i = 0; i < m; i++)
-			gr_dd_set(path->step, i, (GrDD) {row_hi[path->active[i]], row_lo[path->active[i]]});
-		if (gr_factor_append(&path->factor, path->step,
-							 gr_dd_add(gr_dd_get(path->diagonal, j), gr_dd_get(path->penalty2, j)),
-							 path->alias_tolerance, path->work))
-		{
-			path->active[m] = j;
-			path->place[j] = m;
-		}
-		else
-		{
-			path->place[j] = -1;
-			gr_dd_set(path->moved, j, gr_dd_sub(gr_dd_get(path->moved, j), gr_dd_get(path->b, j)));
-			gr_dd_set(path->b, j, gr_dd(0));
-		}
-		if (gr_poll(&path->poll, (int64_t) m * m / 2))
-			return gr_fail(err, GR_CANCELED, 0, "elastic net");
-	}
-	return true;
-}
 
 /* lambda: scaled */
 static void
@@ -331,8 +306,8 @@ go_to(GrPath *path, double lambda, GrError *err)
 	bool		same = path->lambda == lambda;
 
 	set_penalties(path, lambda);
-	if (path->alpha < 1 && !same && !factor_again(path, err))
-		return false;
+	if (path->alpha < 1 && !same && !gr_path_factor_again(path))
+		return gr_fail(err, GR_CANCELED, 0, "elastic net");
 	return gr_path_minimise(path, err);
 }
 
@@ -368,14 +343,25 @@ largest_lambda(const GrPath *path)
 	return largest > 0 ? nextafter(largest, INFINITY) : 0;
 }
 
+/* The same, once those that aren't penalised have been fitted */
+static bool
+find_largest_lambda(GrPath *path, double *largest, GrError *err)
+{
+	if (!gr_path_minimise(path, err))
+		return false;
+	if (path->nactive > 0 && !gr_path_make_all_exact(path))
+		return gr_fail(err, GR_CANCELED, 0, "elastic net");
+	*largest = largest_lambda(path);
+	return true;
+}
+
 bool
 gr_path_grid(GrPath *path, double min_ratio, int *n, double *lambda, GrError *err)
 {
 	double		largest;
 
-	if (!gr_path_minimise(path, err))
+	if (!find_largest_lambda(path, &largest, err))
 		return false;
-	largest = largest_lambda(path);
 	/* a response that the features don't tell anything of */
 	if (largest == 0)
 		*n = 1;
@@ -392,9 +378,8 @@ approach(GrPath *path, double lambda, GrError *err)
 	{
 		double		largest;
 
-		if (!gr_path_minimise(path, err))
+		if (!find_largest_lambda(path, &largest, err))
 			return false;
-		largest = largest_lambda(path);
 		if (lambda < largest && !go_to(path, largest, err))
 			return false;
 	}
@@ -455,7 +440,7 @@ gr_path_step(GrPath *path, double lambda, GrPathPoint *point, double *coef, GrEr
 		return false;
 	*point = (GrPathPoint) {.lambda = lambda};
 	/* y'y - b'X'(y + (y - Xb)) */
-	for (int i = 0; i < path->factor.n; i++)
+	for (int i = 0; i < path->nactive; i++)
 	{
 		int			j = path->active[i];
 
@@ -481,6 +466,21 @@ gr_path_ends(const GrPath *path, const GrPathPoint *before, const GrPathPoint *p
 
 	return k > 0 && k + 1 >= least &&
 		(point->dev_ratio - before->dev_ratio < least_gain || point->dev_ratio > GR_PATH_MOST_EXPLAINED);
+}
+
+double
+gr_path_least_pivot(const GrPath *path)
+{
+	double		least = 1;
+
+	for (int i = 0; i < path->nactive; i++)
+	{
+		int			j = path->active[i];
+
+		least = fmin(least, (path->exact ? path->factor.d.hi[i] : path->quick.d[i]) /
+					 (path->diagonal.hi[j] + path->penalty2.hi[j]));
+	}
+	return least;
 }
 
 double

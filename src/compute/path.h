@@ -12,11 +12,13 @@
  * whose factor is infinite, has the coefficient 0.
  *
  * The minimum is found exactly, not to a tolerance: for a given set of nonzero coefficients with given signs it is a
- * linear system, which is factored in double-double, LDL'. From the minimum at one lambda, the next one is gone to in
- * a straight line until a coefficient reaches zero, which then leaves the set; at the end of the line, those features
- * enter it whose correlation with the residuals is above their penalty (Osborne, Presnell and Turlach 2000, "A new
- * approach to variable selection in least squares problems"; Lee, Battle, Raina and Ng 2007, "Efficient sparse coding
- * algorithms"). Each line lowers the objective, so no set comes twice. All gradients are kept in double-double, so
+ * linear system, which is factored in float8, LDL', and refined by residuals in double-double until these are rounding;
+ * where a feature has little of its own, or that doesn't end, it is factored in double-double. From the minimum at one
+ * lambda, the next one is gone to in a straight line until a coefficient reaches zero, which then leaves the set; at
+ * the end of the line, those features enter it whose correlation with the residuals is above their penalty (Osborne,
+ * Presnell and Turlach 2000, "A new approach to variable selection in least squares problems"; Lee, Battle, Raina and
+ * Ng 2007, "Efficient sparse coding algorithms"). Each line lowers the objective, so no set comes twice. Gradients of
+ * active features are computed in double-double, and those of others where float8 leaves it open whether they enter, so
  * that the conditions of a minimum are met to some 2^-84 of a feature's and the response's lengths.
  *
  * Coefficients are right to float8's last digit or two up to a condition number of about 1e16 of the Gram matrix, 1e8
@@ -27,6 +29,7 @@
 
 #include "compute/compute.h"
 #include "compute/dd_dot.h"
+#include "compute/path_quick.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -103,23 +106,35 @@ typedef struct GrPath
 	bool	   *positive;
 	double		lambda;			/* present, scaled; infinite at first */
 	GrDDVector	response;		/* products with the response */
-	GrDDVector	gradient;		/* response - C b, but for what is in moved */
+	GrDDVector	gradient;		/* response - C b: of active features; of others about, in hi */
 	GrDDVector	b;
-	GrDDVector	moved;
 	signed char *sign;
-	int			nrows;			/* rows of C that are at hand: of features that ever were active */
-	int		   *slot;			/* each one's place among them, or -1 */
-	int		   *row_feature;
-	GrDDVector	rows;			/* p x p */
-	int		   *active;			/* factor.n */
+	int			nslots;			/* of features that ever were active */
+	int		   *slot;			/* each one's, or -1 */
+	int		   *slot_feature;
+	GrDDVector	products;		/* C of those, by slots, without the diagonal; see path_kernels.h */
+	double	   *columns;		/* C of all features and those; see path_rows.c */
+	int			nactive;
+	int		   *active;
 	int		   *place;			/* in active, or -1 */
 	bool	   *skipped;		/* collinear with the active ones, at this lambda */
+	bool		exact;			/* is the active set's factor in double-double? Then it stays so */
+	GrQuick		quick;
 	GrPathFactor factor;
-	GrDDVector	residual;		/* of the active ones, in their order */
+	GrDDVector	residual;		/* of the active ones, in their order: how far their conditions are from being met */
+	bool		rounded;		/* as in the options */
+	double		gain;			/* the most that a step had of its residuals, at this lambda */
+	double		slack;			/* what it may be wrong by, for a feature of length 1 */
+	double		drift;			/* likewise, what other features' gradients have changed by since they were computed */
+	int			nevaluated;		/* how often it was computed anew at this lambda */
 	GrDDVector	step;
 	GrDDVector	work;
-	GrDDConstVector *terms;		/* for gr_path_subtract() */
-	GrDD	   *factors;
+	GrDDVector	row;			/* a feature's products with all */
+	GrDDVector	placed;			/* b by slots */
+	GrDDVector	placed_gradient;
+	double	   *batch;			/* GR_QUICK_MOST rows */
+	int		   *list;
+	int		   *entering;
 	GrPoll		poll;
 } GrPath;
 
@@ -169,8 +184,36 @@ extern bool gr_path_ends(const GrPath *path, const GrPathPoint *before, const Gr
 extern double gr_path_rss(const double *hi, const double *lo, const double *shift, int nfeatures, bool intercept,
 						  const double *coef, double *work);
 
+/* Of the active features: what is left of one, as a share of its square, that the others and the penalty don't have */
+extern double gr_path_least_pivot(const GrPath *path);
+
 /*
- * What path.c uses, of path_factor.c
+ * What path.c uses, of path_rows.c
+ */
+
+/* Slots of a panel of GrPath's columns; a multiple of 8 */
+#define GR_PATH_PANEL 128
+
+/* Gives features, at most GR_QUICK_MOST, slots, those that have none. */
+extern void gr_path_make_rows(GrPath *path, const int *features, int n);
+
+/* The product of two features that have slots, centred and scaled */
+extern GrDD gr_path_product(const GrPath *path, int i, int j);
+
+/* The gradients of the active features, at the present coefficients; false if the host asked to stop */
+extern bool gr_path_evaluate(GrPath *path);
+
+/* Of the other features, to some rounding of float8 and n of the sizes of what they are made of; likewise */
+extern bool gr_path_approximate(GrPath *path);
+
+/* Of one other feature, in double-double */
+extern void gr_path_make_exact(GrPath *path, int j);
+
+/* Of all features; false if the host asked to stop */
+extern bool gr_path_make_all_exact(GrPath *path);
+
+/*
+ * Of path_factor.c
  */
 
 /* Appends the row of a new entry whose products with those there are given, and with itself. False: it is collinear,
@@ -185,6 +228,12 @@ extern void gr_factor_solve(const GrPathFactor *factor, GrDDConstVector r, GrDDV
 
 /* x = L'^-1 x */
 extern void gr_factor_solve_back(const GrPathFactor *factor, GrDDVector x);
+
+/*
+ * Of path_active.c: factors the active set anew, whose penalties on squares have changed. False if the host asked to
+ * stop
+ */
+extern bool gr_path_factor_again(GrPath *path);
 
 /* Of path_active.c: the minimum at the present penalties; false and an error, as gr_path_step() */
 extern bool gr_path_minimise(GrPath *path, GrError *err);

@@ -65,8 +65,25 @@ def constant(g):
     return [x[0], 7.25, x[1], x[1], round(x[2] * 64) / 64], x[0] - 2 * x[1] + g.normal()
 
 
+def chain(g):
+    """24 columns, each of which is near the one before"""
+    x = [g.normal()]
+    for _ in range(23):
+        x.append(x[-1] + 0.03 * g.normal())
+    x = [round(v, 9) for v in x]
+    return x, round(x[0] - 2 * x[5] + 3 * x[11] + x[23] + 0.1 * g.normal(), 6)
+
+
+def pairs(g):
+    """12 columns, and each again but for 1e-5: of some pairs both have coefficients"""
+    x = [g.normal() for _ in range(12)]
+    y = sum((1 - k % 3) * x[k] for k in range(12))
+    x = [round(v, 9) for v in x + [v + 1e-5 * g.normal() for v in x]]
+    return x, round(y + 1e5 * (x[15] - x[3]) - 2e5 * (x[20] - x[8]) + 0.1 * g.normal(), 6)
+
+
 SETS = [('plain', plain, 40, 1), ('near', near, 60, 2), ('wide', wide, 12, 3), ('powers', powers, 50, 4),
-        ('constant', constant, 30, 5)]
+        ('constant', constant, 30, 5), ('chain', chain, 60, 6), ('pairs', pairs, 60, 7)]
 INF = float('inf')
 FRACTIONS = [mpf(f) for f in ('0.7', '0.3', '0.03', '0.001', '0.00002')]
 FEW_ROWS = [mpf(f) for f in ('0.7', '0.3', '0.1', '0.05')]
@@ -75,6 +92,8 @@ OPTIONS = [dict(), dict(alpha=0.5), dict(alpha=0.0), dict(positive=True), dict(i
 
 
 def options_of(name):
+    if name in ('chain', 'pairs'):
+        return [dict(), dict(alpha=0.9), dict(positive=True), dict(intercept=False, standardize=False)]
     options = [o for o in OPTIONS if name != 'constant' or o.get('alpha', 1) != 1 or o.get('positive')]
     if name == 'plain':
         options += [dict(penalty=[0, 1, 2, 0.5, 1, 3]), dict(alpha=0.7, penalty=[1, INF, 1, 0, 2, 1]),

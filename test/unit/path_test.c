@@ -1,6 +1,6 @@
 /*
  * path_test.c: elastic nets from sums: the conditions of a minimum, sets that shrink, residuals, and sums that no rows
- * have. Coefficients against 60 digits: test/sql/enet.sql.
+ * have; the factor in float8 and kernels. Coefficients against 60 digits: test/sql/enet.sql.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,20 +8,30 @@
 #include "compute/path.h"
 #include "unit.h"
 
-#define MAX_P 40
+#define MAX_P 280
 #define MAX_TRIANGLE ((MAX_P + 2) * (MAX_P + 3) / 2)
+#define MAX_ROWS 300
 #define NROWS 60
 
 typedef struct Problem
 {
 	int			p;
-	double		rows[NROWS * (MAX_P + 1)];
+	double		rows[MAX_ROWS * (MAX_P + 1)];
 	double		hi[MAX_TRIANGLE];
 	double		lo[MAX_TRIANGLE];
 	double		shift[MAX_P + 1];
 } Problem;
 
 static Problem problem;
+
+/* Memory that has been used: not a number anywhere */
+static void *
+make_workspace(int p, bool intercept)
+{
+	size_t		nbytes = gr_path_workspace_nbytes(p, intercept);
+
+	return memset(malloc(nbytes), 0xff, nbytes);
+}
 
 static double
 uniform(void)
@@ -50,6 +60,30 @@ make_problem(int p, double share)
 		}
 	}
 	gr_gram_add(problem.hi, problem.lo, problem.rows, NROWS, shape, problem.shift, scratch);
+	free(scratch);
+}
+
+/* Columns of which each is the one before but for so much; the response is an alternating sum */
+static void
+make_near_problem(int p, int nrows, double own)
+{
+	GrRowShape	shape = shape_of(p, false);
+	double	   *scratch = malloc(gr_gram_scratch_nbytes(shape));
+
+	memset(&problem, 0, sizeof(problem));
+	problem.p = p;
+	for (int r = 0; r < nrows; r++)
+	{
+		double	   *row = problem.rows + r * (p + 1);
+
+		row[p] = uniform();
+		for (int j = 0; j < p; j++)
+		{
+			row[j] = j == 0 ? uniform() : row[j - 1] + own * uniform();
+			row[p] += (j % 2 == 0 ? 1 : -1) * row[j] / own;
+		}
+	}
+	gr_gram_add(problem.hi, problem.lo, problem.rows, nrows, shape, problem.shift, scratch);
 	free(scratch);
 }
 
@@ -105,7 +139,7 @@ check_path(int p, double share, double alpha, bool is_positive)
 {
 	bool		positive[MAX_P];
 	GrPathOptions options = {.alpha = alpha,.intercept = true,.standardize = true,.positive = positive};
-	void	   *workspace = malloc(gr_path_workspace_nbytes(p, true));
+	void	   *workspace = make_workspace(p, true);
 	double		lambda[30];
 	double		coef[MAX_P + 1];
 	double		work[2 * (MAX_P + 2)];
@@ -180,6 +214,315 @@ check_drop(void)
 	check(factor.n == 5 && worst < 1e-28, "rows that were dropped: %g", worst);
 }
 
+#define QUICK_MOST 40
+
+/* A factor in float8 of n rows, taken in as many as can be together; false if one was refused */
+static bool
+append_quickly(GrQuick *quick, double a[QUICK_MOST][QUICK_MOST], int n)
+{
+	double		columns[GR_QUICK_MOST][QUICK_MOST];
+	double	   *solved[GR_QUICK_MOST];
+	bool		ok = true;
+
+	for (int first = 0; first < n; first += GR_QUICK_MOST)
+	{
+		int			m = n - first < GR_QUICK_MOST ? n - first : GR_QUICK_MOST;
+
+		for (int q = 0; q < m; q++)
+			solved[q] = memcpy(columns[q], a[first + q], sizeof(a[0]));
+		gr_quick_forward(quick, solved, m, 0, first);
+		for (int q = 0; q < m; q++)
+		{
+			gr_quick_forward(quick, solved + q, 1, first, first + q);
+			ok &= gr_quick_append(quick, columns[q], a[first + q][first + q], 1e-7);
+		}
+	}
+	return ok;
+}
+
+/* Is a row that is the sum of the first two refused, and the factor left as it was? */
+static bool
+refuses_sum(GrQuick *quick, double a[QUICK_MOST][QUICK_MOST])
+{
+	int			n = quick->n;
+	double		column[QUICK_MOST];
+	double	   *solved = column;
+
+	for (int j = 0; j < n; j++)
+		column[j] = a[0][j] + a[1][j];
+	gr_quick_forward(quick, &solved, 1, 0, n);
+	return !gr_quick_append(quick, column, a[0][0] + 2 * a[0][1] + a[1][1], 1e-7) && quick->n == n;
+}
+
+/* The factor in float8 likewise */
+static void
+check_quick(int n)
+{
+	static double l[QUICK_MOST * (QUICK_MOST + 16)];
+	double		d[QUICK_MOST];
+	double		a[QUICK_MOST][QUICK_MOST];
+	double		work[2 * QUICK_MOST];
+	double		x[QUICK_MOST];
+	int			left[QUICK_MOST];
+	GrQuick		quick = {0, l, d};
+	double		worst = 0;
+	bool		ok;
+
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j <= i; j++)
+			a[i][j] = a[j][i] = i == j ? n : uniform();
+	ok = append_quickly(&quick, a, n) && (n < 2 || n == QUICK_MOST || refuses_sum(&quick, a));
+	for (int i = 0; i < n; i++)
+		left[i] = i;
+	for (int k = n - 1; k >= 0; k -= 4)
+	{
+		gr_quick_drop(&quick, k, work);
+		memmove(left + k, left + k + 1, (size_t) (quick.n - k) * sizeof(int));
+	}
+	for (int i = 0; i < quick.n; i++)
+		x[i] = i + 1;
+	gr_quick_solve(&quick, x);
+	for (int i = 0; i < quick.n; i++)
+	{
+		double		sum = -(i + 1);
+
+		for (int j = 0; j < quick.n; j++)
+			sum += x[j] * a[left[i]][left[j]];
+		worst = fmax(worst, fabs(sum));
+	}
+	check(ok && quick.n == n - (n + 3) / 4 && worst < 1e-13 * n, "%d rows in float8, a quarter dropped: %g", n, worst);
+}
+
+/* A triangle's rows as kernels have them, and a vector, with lower halves */
+typedef struct Products
+{
+	double		hi[QUICK_MOST * (QUICK_MOST + 16)];
+	double		lo[QUICK_MOST * (QUICK_MOST + 16)];
+	double		b_hi[QUICK_MOST];
+	double		b_lo[QUICK_MOST];
+} Products;
+
+static Products products;
+
+static void
+make_products(int n)
+{
+	memset(&products, 0, sizeof(products));
+	for (int i = 0; i < n; i++)
+	{
+		int64_t		at = gr_path_row_at(i);
+
+		products.b_hi[i] = uniform();
+		products.b_lo[i] = products.b_hi[i] * 0x1p-54 * uniform();
+		for (int j = 0; j < i; j++)
+		{
+			products.hi[at + j] = uniform();
+			products.lo[at + j] = products.hi[at + j] * 0x1p-54 * uniform();
+		}
+	}
+}
+
+/* Products with a symmetric matrix, against double-double by entries; the same bits on all vectors */
+static void
+check_symmetric(int n)
+{
+	double		y[3][2][QUICK_MOST] = {{{0}}};
+	double		worst = 0;
+
+	make_products(n);
+	for (int v = 0; v < 3; v++)
+		gr_path_kernels(v == 0 ? 1 : 4 * v)->subtract_symmetric(y[v][0], y[v][1], products.hi, products.lo,
+																products.b_hi, products.b_lo, n);
+	for (int i = 0; i < n; i++)
+	{
+		GrDD		sum = gr_two_sum(y[0][0][i], y[0][1][i]);
+
+		for (int j = 0; j < n; j++)
+		{
+			int64_t		at = i > j ? gr_path_row_at(i) + j : gr_path_row_at(j) + i;
+
+			if (i != j)
+				sum = gr_dd_add(sum, gr_dd_mul((GrDD) {products.hi[at], products.lo[at]},
+											   (GrDD) {products.b_hi[j], products.b_lo[j]}));
+		}
+		worst = fmax(worst, fabs(sum.hi));
+	}
+	check(worst < 1e-30 && memcmp(y[1], y[0], sizeof(y[0])) == 0 && memcmp(y[2], y[0], sizeof(y[0])) == 0,
+		  "products of %d: %g", n, worst);
+}
+
+/* Those of eight rows, from both sides */
+static void
+check_rows(int n)
+{
+	double		x[3][QUICK_MOST];
+	double		sums[3][8];
+	const double *rows[8];
+	double		worst = 0;
+
+	make_products(QUICK_MOST);
+	for (int r = 0; r < 8; r++)
+		rows[r] = products.hi + gr_path_row_at(QUICK_MOST - 8 + r);
+	for (int v = 0; v < 3; v++)
+	{
+		const GrPathKernels *kernels = gr_path_kernels(v == 0 ? 1 : 4 * v);
+
+		memcpy(x[v], products.b_hi, sizeof(x[v]));
+		kernels->dots(sums[v], rows, x[v], n);
+		kernels->subtract(x[v], rows, sums[v], n);
+	}
+	for (int r = 0; r < 8; r++)
+	{
+		GrDD		sum = gr_dd(-sums[0][r]);
+
+		for (int k = 0; k < n; k++)
+			sum = gr_dd_add(sum, gr_two_prod(rows[r][k], products.b_hi[k]));
+		worst = fmax(worst, fabs(sum.hi));
+	}
+	for (int k = 0; k < QUICK_MOST; k++)
+	{
+		GrDD		sum = gr_two_sum(products.b_hi[k], -x[0][k]);
+
+		for (int r = 0; r < 8 && k < n; r++)
+			sum = gr_dd_sub(sum, gr_two_prod(rows[r][k], sums[0][r]));
+		worst = fmax(worst, fabs(sum.hi));
+	}
+	check(worst < 1e-14 && memcmp(x[1], x[0], sizeof(x[0])) == 0 && memcmp(x[2], x[0], sizeof(x[0])) == 0 &&
+		  memcmp(sums[1], sums[0], sizeof(sums[0])) == 0 && memcmp(sums[2], sums[0], sizeof(sums[0])) == 0,
+		  "eight rows of %d: %g", n, worst);
+}
+
+/*
+ * How far the path's own coefficients are from a minimum, by the sums as they were given: the worst condition of an
+ * active feature, and the worst of another that is above its penalty, for lengths of 1
+ */
+static double
+distance_in_sums(const GrPath *path)
+{
+	int			p = path->p;
+	double		size = path->norm[p];
+	double		worst = 0;
+
+	for (int j = 0; j < p; j++)
+		size += fabs(path->b.hi[j]) * path->norm[j];
+	for (int j = 0; j < p; j++)
+	{
+		GrDD		sum_j = {problem.hi[gr_packed(j + 1, 0)], problem.lo[gr_packed(j + 1, 0)]};
+		GrDD		g = gr_dd(0);
+		GrDD		penalty = gr_dd_get(path->penalty1, j);
+		double		over;
+
+		if (!path->usable[j])
+			continue;
+		for (int i = 0; i <= p; i++)
+		{
+			int64_t		at = i > j ? gr_packed(i + 1, j + 1) : gr_packed(j + 1, i + 1);
+			GrDD		sum_i = {problem.hi[gr_packed(i + 1, 0)], problem.lo[gr_packed(i + 1, 0)]};
+			GrDD		c = gr_dd_sub((GrDD) {problem.hi[at], problem.lo[at]},
+									  gr_dd_div(gr_dd_mul(sum_i, sum_j), path->total));
+
+			c = gr_dd_scale(gr_dd_scale(c, path->scale[i]), path->scale[j]);
+			g = i == p ? gr_dd_add(g, c) : gr_dd_sub(g, gr_dd_mul(c, gr_dd_get(path->b, i)));
+		}
+		g = gr_dd_sub(g, gr_dd_mul(gr_dd_get(path->penalty2, j), gr_dd_get(path->b, j)));
+		if (g.hi < 0)
+			g = gr_dd_neg(g);
+		over = gr_dd_sub(g, penalty).hi / path->norm[j] / size;
+		worst = fmax(worst, path->b.hi[j] != 0 ? fabs(over) : over);
+	}
+	return worst;
+}
+
+/* How far gradients in float8 of features that aren't active are from those in double-double, for lengths of 1 */
+static double
+distance_of_approximations(GrPath *path)
+{
+	double		size = path->norm[path->p];
+	double		worst = 0;
+
+	for (int j = 0; j < path->p; j++)
+		size += fabs(path->b.hi[j]) * path->norm[j];
+	if (!gr_path_approximate(path))
+		return INFINITY;
+	for (int j = 0; j < path->p; j++)
+	{
+		double		about = path->gradient.hi[j];
+
+		if (path->place[j] >= 0)
+			continue;
+		gr_path_make_exact(path, j);
+		worst = fmax(worst, fabs(about - path->gradient.hi[j]) / path->norm[j] / size);
+	}
+	return worst;
+}
+
+/*
+ * Conditions are met to double-double's rounding, with a factor in float8, and where that is given up for the other;
+ * coefficients are those that the other one has.
+ */
+static void
+check_conditions(int p, int nrows, double own, double alpha, bool exact)
+{
+	GrPathOptions options = {.alpha = alpha,.intercept = true,.standardize = true};
+	void	   *workspaces[2];
+	double		coef[2][MAX_P + 1];
+	double		lambda[40];
+	int			n = COUNT(lambda);
+	GrPath		path[2];
+	GrPathPoint point;
+	GrError		err = {0};
+	double		worst = 0;
+	double		worst_about = 0;
+	double		worst_coef = 0;
+	bool		ok = true;
+
+	make_near_problem(p, nrows, own);
+	for (int k = 0; k < 2; k++)
+	{
+		workspaces[k] = make_workspace(p, true);
+		ok &= gr_path_open(path + k, &options, problem.hi, problem.lo, problem.shift, p, workspaces[k], NULL, &err);
+	}
+	path[1].exact = true;
+	ok &= gr_path_grid(path, 1e-6, &n, lambda, &err);
+	for (int k = 0; ok && k < n; k++)
+	{
+		ok = gr_path_step(path, lambda[k], &point, coef[0], &err) && gr_path_step(path + 1, lambda[k], &point, coef[1],
+																				  &err);
+		worst = fmax(worst, distance_in_sums(path));
+		worst_about = fmax(worst_about, distance_of_approximations(path));
+		for (int j = 0; j <= p; j++)
+			worst_coef = fmax(worst_coef, relative_error(coef[0][j], coef[1][j]));
+	}
+	check(ok && point.df > p / 2 && path->exact == exact && worst < 0x1p-82 && worst_about < 1e-14 &&
+		  worst_coef < 5e-16,
+		  "%d features, %g of their own, alpha %g: %g, %g, %g, %s", p, own, alpha, worst, worst_about, worst_coef,
+		  path->exact ? "double-double" : "float8");
+	free(workspaces[0]);
+	free(workspaces[1]);
+}
+
+/* A feature enters as soon as its correlation is above the penalty by a rounding. */
+static void
+check_entry(int p)
+{
+	GrPathOptions options = {.alpha = 1,.intercept = true,.standardize = true};
+	void	   *workspace = make_workspace(p, true);
+	double		coef[MAX_P + 1];
+	double		lambda;
+	int			n = 1;
+	GrPath		path;
+	GrPathPoint before;
+	GrPathPoint point;
+	GrError		err = {0};
+
+	make_near_problem(p, NROWS, 1);
+	check(gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, p, workspace, NULL, &err) &&
+		  gr_path_grid(&path, 0.5, &n, &lambda, &err) && gr_path_step(&path, lambda, &before, coef, &err) &&
+		  gr_path_step(&path, lambda * (1 - 0x1p-50), &point, coef, &err) && before.df == 0 && point.df == 1,
+		  "%d features, the first enters", p);
+	free(workspace);
+}
+
 /* Numbers that no rows have: an end, whichever it is */
 static void
 check_made_up(void)
@@ -191,7 +534,7 @@ check_made_up(void)
 	{
 		GrPathOptions options = {.alpha = t % 3 / 2.0,.intercept = t % 2,.standardize = t % 5 > 0};
 		int			p = 1 + t % 12;
-		void	   *workspace = malloc(gr_path_workspace_nbytes(p, options.intercept));
+		void	   *workspace = make_workspace(p, options.intercept);
 		double		coef[MAX_P + 1];
 		double		lambda[20];
 		int			n = COUNT(lambda);
@@ -220,7 +563,7 @@ static void
 check_cancel(void)
 {
 	GrPathOptions options = {.alpha = 0.5,.intercept = true,.standardize = true};
-	void	   *workspace = malloc(gr_path_workspace_nbytes(MAX_P, true));
+	void	   *workspace = make_workspace(40, true);
 	Stopper		stopper = {.stop_at = 1};
 	GrHost		host = {stop, &stopper};
 	double		coef[MAX_P + 1];
@@ -229,9 +572,9 @@ check_cancel(void)
 	GrError		err = {0};
 	bool		ok = true;
 
-	make_problem(MAX_P, 0.5);
+	make_problem(40, 0.5);
 	for (int t = 0; ok && t < 1000; t++)
-		ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, MAX_P, workspace, &host, &err) &&
+		ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, 40, workspace, &host, &err) &&
 			(path.poll.work = GR_POLL_WORK, gr_path_step(&path, 1e-6, &point, coef, &err));
 	check(!ok && err.status == GR_CANCELED, "stopped");
 	free(workspace);
@@ -241,7 +584,7 @@ int
 main(void)
 {
 	srandom(17);
-	for (int p = 1; p <= MAX_P; p += 13)
+	for (int p = 1; p <= 40; p += 13)
 		for (int k = 0; k < 3; k++)
 			for (int positive = 0; positive < 2; positive++)
 			{
@@ -249,6 +592,24 @@ main(void)
 				check_path(p, 1, k / 2.0, positive);
 			}
 	check_drop();
+	for (int n = 1; n <= QUICK_MOST; n += 3)
+		check_quick(n);
+	for (int n = 0; n <= QUICK_MOST; n += 5)
+		check_symmetric(n);
+	for (int n = 0; n <= QUICK_MOST; n += 8)
+		check_rows(n);
+	check_entry(10);
+	check_entry(36);
+	check_conditions(36, 60, 1, 1, false);
+	check_conditions(36, 60, 0.01, 1, false);
+	check_conditions(36, 60, 0.01, 0.5, false);
+	check_conditions(36, 60, 0.01, 0, false);
+	check_conditions(36, 60, 0.002, 1, false);
+	check_conditions(200, MAX_ROWS, 0.001, 1, false);
+	check_conditions(MAX_P, MAX_ROWS, 0.1, 1, false);
+	check_conditions(MAX_P, MAX_ROWS, 0.1, 0.5, false);
+	check_conditions(36, 60, 1e-5, 1, true);
+	check_conditions(36, 60, 1e-5, 0.999999999999, true);
 	check_made_up();
 	check_cancel();
 	return unit_done();

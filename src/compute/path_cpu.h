@@ -1,0 +1,153 @@
+/*
+ * path_cpu.h: the kernels of path_kernels.c, for one instruction set each time that it is included, by these macros:
+ *	 NAME(f), TARGET, W (lanes: 1, 4, 8), V (a vector of float8)
+ *	 V_ZERO() V_SET1(x) V_LOAD(p) V_STORE(p, v) V_ADD(a, b) V_SUB(a, b) V_MUL(a, b)
+ *	 V_FMA(a, b, c) V_FMS(a, b, c): a b + c, a b - c, rounded once
+ *
+ * Every sum has eight parts, of each eighth entry, whatever W is: the same bits on every processor.
+ */
+
+/* out[r] = sum over k < n, a multiple of 8, of rows[r][k] x[k], of eight rows */
+TARGET static void
+NAME(dots) (double *out, const double *const *rows, const double *x, int64_t n)
+{
+	double		lanes[8][8];
+
+	for (int l = 0; l < 8; l += W)
+	{
+		V			sum[8];
+
+#pragma GCC unroll 8
+		for (int r = 0; r < 8; r++)
+			sum[r] = V_ZERO();
+		for (int64_t k = l; k < n; k += 8)
+		{
+			V			v = V_LOAD(x + k);
+
+#pragma GCC unroll 8
+			for (int r = 0; r < 8; r++)
+				sum[r] = V_FMA(V_LOAD(rows[r] + k), v, sum[r]);
+		}
+#pragma GCC unroll 8
+		for (int r = 0; r < 8; r++)
+			V_STORE(lanes[r] + l, sum[r]);
+	}
+	for (int r = 0; r < 8; r++)
+		out[r] = ((lanes[r][0] + lanes[r][4]) + (lanes[r][2] + lanes[r][6])) +
+			((lanes[r][1] + lanes[r][5]) + (lanes[r][3] + lanes[r][7]));
+}
+
+/* x[k] -= sum over eight rows of rows[r][k] c[r], for k < n, a multiple of 8 */
+TARGET static void
+NAME(subtract) (double *x, const double *const *rows, const double *c, int64_t n)
+{
+	V			factor[8];
+
+#pragma GCC unroll 8
+	for (int r = 0; r < 8; r++)
+		factor[r] = V_SET1(-c[r]);
+	for (int64_t k = 0; k < n; k += W)
+	{
+		V			sum = V_LOAD(x + k);
+
+#pragma GCC unroll 8
+		for (int r = 0; r < 8; r++)
+			sum = V_FMA(V_LOAD(rows[r] + k), factor[r], sum);
+		V_STORE(x + k, sum);
+	}
+}
+
+/*
+ * (hi, lo) += (a + a_lo)(b + b_lo), where lo is left to grow. TwoSum's differences are exact, so that what the sum and
+ * the product lose is one difference and one a b - t, rounded once, as in kernels_cpu.h.
+ */
+#define ADD_PRODUCT(hi, lo, a, a_lo, b, b_lo) do { \
+	V s_ = V_ADD(hi, V_MUL(a, b)); \
+	V t_ = V_SUB(s_, hi); \
+	V u_ = V_SUB(hi, V_SUB(s_, t_)); \
+	lo = V_ADD(lo, V_FMA(a, b_lo, V_FMA(a_lo, b, V_ADD(u_, V_FMS(a, b, t_))))); \
+	hi = s_; \
+} while (0)
+
+/* Of four rows of the triangle from row t on: the rows' products with b; and what the rows above have of theirs */
+TARGET static void
+NAME(subtract_rows) (double *y_hi, double *y_lo, const double *hi, const double *lo, const double *b_hi,
+					 const double *b_lo, int64_t t)
+{
+	int64_t		pitch = GR_PATH_PITCH(t);
+	double		sum_hi[4][8];
+	double		sum_lo[4][8];
+
+	for (int l = 0; l < 8; l += W)
+	{
+		V			s[4];
+		V			e[4];
+		V			minus[4];
+		V			minus_lo[4];
+
+#pragma GCC unroll 4
+		for (int r = 0; r < 4; r++)
+		{
+			s[r] = e[r] = V_ZERO();
+			minus[r] = V_SET1(-b_hi[t + r]);
+			minus_lo[r] = V_SET1(-b_lo[t + r]);
+		}
+		for (int64_t k = l; k < pitch; k += 8)
+		{
+			V			y = V_LOAD(y_hi + k);
+			V			rest = V_LOAD(y_lo + k);
+			V			b = V_LOAD(b_hi + k);
+			V			b_rest = V_LOAD(b_lo + k);
+
+#pragma GCC unroll 4
+			for (int r = 0; r < 4; r++)
+			{
+				V			a = V_LOAD(hi + r * pitch + k);
+				V			a_lo = V_LOAD(lo + r * pitch + k);
+
+				ADD_PRODUCT(y, rest, a, a_lo, minus[r], minus_lo[r]);
+				ADD_PRODUCT(s[r], e[r], a, a_lo, b, b_rest);
+			}
+			V_STORE(y_hi + k, y);
+			V_STORE(y_lo + k, rest);
+		}
+#pragma GCC unroll 4
+		for (int r = 0; r < 4; r++)
+		{
+			V_STORE(sum_hi[r] + l, s[r]);
+			V_STORE(sum_lo[r] + l, e[r]);
+		}
+	}
+	for (int r = 0; r < 4; r++)
+		for (int l = 0; l < 8; l++)
+		{
+			GrDD		y = gr_two_sum(y_hi[t + r], -sum_hi[r][l]);
+
+			y_hi[t + r] = y.hi;
+			y_lo[t + r] += y.lo - sum_lo[r][l];
+		}
+}
+
+/* y -= C b for a symmetric C, of whose triangle the rows below the diagonal are given, as gr_path_row_at() has them */
+TARGET static void
+NAME(subtract_symmetric) (double *y_hi, double *y_lo, const double *hi, const double *lo, const double *b_hi,
+						  const double *b_lo, int64_t n)
+{
+	for (int64_t t = 0; t < n; t += 4)
+		NAME(subtract_rows) (y_hi, y_lo, hi + gr_path_row_at(t), lo + gr_path_row_at(t), b_hi, b_lo, t);
+}
+
+#undef ADD_PRODUCT
+#undef NAME
+#undef TARGET
+#undef W
+#undef V
+#undef V_ZERO
+#undef V_SET1
+#undef V_LOAD
+#undef V_STORE
+#undef V_ADD
+#undef V_SUB
+#undef V_MUL
+#undef V_FMA
+#undef V_FMS
