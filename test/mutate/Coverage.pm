@@ -74,7 +74,7 @@ sub measure
 		write_file(file_of($kept, $test), sprintf("%s %.2f\n", test_stamp($root, $sources, $test), $seconds)
 			. join('', map { "$_ " . ranges(keys %{ $run->{$_} }) . "\n" } sort keys %$run));
 		write_file("$kept/code", join('', map { "$_ " . ranges(keys %{ $all->{$_} }) . "\n" } sort keys %$all))
-		  if $test->{kind} ne 'unit';
+		  if $test->{kind} ne 'unit' && %$all;
 	}
 	stop_place($place);
 }
