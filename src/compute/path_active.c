@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "compute/path.h"
-#include "compute/path_dd.h"
 
 /* Rounds at a lambda: a multiple of the features, and some. A matrix of products needs far fewer. */
 #define ROUNDS_PER_FEATURE 20

@@ -5,8 +5,6 @@
  * double-double, by slots; of all features, their products with those in float8, a row a feature, in panels of so many
  * slots as are likely to be needed together.
  */
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "compute/path.h"
