@@ -53,7 +53,7 @@ my %known = known();
 if (!$opt{record})
 {
 	my $coverage = read_coverage($opt{work}, @tests);
-	my @todo = grep { !defined $known{ same_place($_) } || $opt{anew}
+	my @todo = grep { is_wanted($_) } grep { !defined $known{ same_place($_) } || $opt{anew}
 		  || $opt{lived} && $known{ same_place($_) }{verdict} eq 'lived' } @chosen;
 	printf "%d mutants, of which %d are known\n", scalar @chosen, @chosen - @todo;
 	try_all($coverage, @todo);
@@ -67,12 +67,19 @@ exit 0;
 # The mutants to try: those with names, and by the seed so many more
 sub chosen
 {
-	my $one = sub { my ($m) = @_; (!$opt{only} || $m->{file} =~ /$opt{only}/) && (!$opt{rule} || $m->{rule} eq $opt{rule}) };
+	# with --lived they are chosen without regard to what is tried of them
+	my $one = sub { $opt{lived} || is_wanted($_[0]) };
 	my @named = grep { $one->($_) } @$named;
 	return @named if $opt{named};
 	my %taken = map { same_place($_) => 1 } @named;
 	my @all = grep { $one->($_) && !$taken{ same_place($_) } } map { mutants_of($_, $text{$_}) } grep { tried($_) } @files;
 	return (@named, choose($opt{seed}, max(0, $opt{count} - @named), @all));
+}
+
+sub is_wanted
+{
+	my ($m) = @_;
+	return (!$opt{only} || $m->{file} =~ /$opt{only}/) && (!$opt{rule} || $m->{rule} eq $opt{rule});
 }
 
 # What half the tree includes would have to be compiled again for each.
