@@ -295,10 +295,10 @@ sub record
 		push @lived, block_of($mutant, $found->{by} eq 'nothing runs it' ? 'no test runs it' : ()) if $verdict eq 'lived';
 		push @killed, "$mutant->{file}: $mutant->{function}, $mutant->{rule}: $found->{by}" if $verdict eq 'killed';
 	}
-	my $text = sprintf "# Written by script/mutate --record (seed %d).\n#\n# %d mutants: %d killed, %d lived, %d equivalent "
+	my $text = sprintf "# Written by script/mutate --record --seed %d --count %d.\n#\n# %d mutants: %d killed, %d lived, %d equivalent "
 	  . "(test/mutate/equivalent says why); of others the\n# compiler made the same code (%d) or refused them (%d).\n# "
 	  . "Killed of those that are not equivalent: %.1f%%\n#\n",
-	  $opt{seed}, sum0(map { $n{$_} // 0 } qw(killed lived equivalent)), (map { $n{$_} // 0 } qw(killed lived equivalent
+	  @opt{qw(seed count)}, sum0(map { $n{$_} // 0 } qw(killed lived equivalent)), (map { $n{$_} // 0 } qw(killed lived equivalent
 		same refused)), 100 * ($n{killed} // 0) / max(1, ($n{killed} // 0) + ($n{lived} // 0));
 	$text .= sprintf "# %-16s %6s %6s %6s\n", '', 'killed', 'lived', 'equiv.';
 	$text .= sprintf "# %-16s %6d %6d %6d\n", $_, map { $_ // 0 } @{ $of{$_} }{qw(killed lived equivalent)} for sort keys %of;

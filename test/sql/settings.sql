@@ -5,6 +5,7 @@ SELECT count(*) FROM gpu_last_run();
 -- the settings, which the library brings when it is first used
 SELECT name, vartype, context, boot_val, min_val, unit FROM pg_settings WHERE name LIKE 'gpureg.%' ORDER BY name;
 SET gpureg.device = 'tpu';
+SET gpureg.device = cpu, gpu;
 \echo :LAST_ERROR_SQLSTATE
 SET gpureg.gpu_id = -3;
 \echo :LAST_ERROR_SQLSTATE
