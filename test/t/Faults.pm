@@ -1,5 +1,5 @@
 # Makes allocations of statements fail, in a library that make FAULTS=yes has built (test/faults/faults.h): for
-# 021_faults.pl and script/faults.
+# 022_faults.pl and script/faults.
 package Faults;
 
 use strict;
