@@ -1,6 +1,6 @@
 -- Fits to rows that are kept in a device service, beside the same from the table; and elastic nets, cross-validation,
--- bootstraps and permutation tests of kept rows that have a key, alone. Leaves nothing. Variables: rows, workers; device
--- (default gpu; cpu tries the script out).
+-- bootstraps and permutation tests of kept rows that have a key, alone. Leaves nothing. Variables: rows, workers;
+-- device (default gpu; cpu tries the script out).
 \ir common.sql
 \if :{?device}
 \else
@@ -52,7 +52,8 @@ SELECT pg_temp.add_fit('gpu_logreg_fit', 'gpu_logreg_fit', format('formula => %L
 
 DO $$
 BEGIN
-    PERFORM gpu_keep('gpureg_bench_keyed', 'SELECT *, (row_number() OVER ())::float8 AS key FROM gpureg_bench_kept', true);
+    PERFORM gpu_keep('gpureg_bench_keyed',
+                     'SELECT *, (row_number() OVER ())::float8 AS key FROM gpureg_bench_kept', true);
 EXCEPTION WHEN OTHERS THEN
     RAISE WARNING '%', SQLERRM;
 END

@@ -154,7 +154,7 @@ take_out(KeptItem *item, KeptItem *taken)
 static void
 end_item(KeptItem *item)
 {
-	KeptItem		taken;
+	KeptItem	taken;
 
 	if (!take_out(item, &taken))
 		return;

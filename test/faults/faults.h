@@ -1,8 +1,8 @@
 /*
  * faults.h: a build (make FAULTS=yes, never a release's) in which the n-th allocation, temporary file, segment, thread,
  * lock or semaphore after SET gpureg.debug_fault = n fails, once, in each process of the statement. Every file of the
- * library is compiled with this header before its own (-include): the compute layer's with GPUREG_FAULTS_PLAIN, to which
- * the server is unknown.
+ * library is compiled with this header before its own (-include): the compute layer's, to which the server is unknown,
+ * with GPUREG_FAULTS_PLAIN.
  *
  * What the server gives, only the process's first thread may ask for: that is checked at each call.
  */

@@ -121,7 +121,8 @@ nothing_left('twelve sessions');
 
 # Each fit's place is opened by the ring's thread while the session plans and reads: nothing of the session's memory may
 # be touched there, and a session that does so is lost within some hundred fits.
-is($node->safe_psql('postgres', q{SELECT count((gpu_ols_fit(format('SELECT y, a, b FROM rows WHERE i <= %s', 50 + k))).n)
+is($node->safe_psql('postgres', q{
+	SELECT count((gpu_ols_fit(format('SELECT y, a, b FROM rows WHERE i <= %s', 50 + k))).n)
 	FROM generate_series(1, 1000) k}), '1000', 'a thousand fits in a session');
 
 # a query that fits within a query that is fitted

@@ -1,5 +1,5 @@
-# Each allocation, temporary file, segment, thread and lock of statements of all kinds fails once (Faults.pm): an error or
-# the right answer, and nothing is left. Wants a library built by make FAULTS=yes, as script/test --faults does.
+# Each allocation, temporary file, segment, thread and lock of statements of all kinds fails once (Faults.pm): an error
+# or the right answer, and nothing is left. Wants a library built by make FAULTS=yes, as script/test --faults does.
 #
 # GPUREG_LONG=1 takes more of those of statements that have many.
 use strict;
@@ -27,8 +27,10 @@ if (!can_fault($node->connstr('postgres')))
 	plan skip_all => 'the library is not built with FAULTS=yes';
 }
 my $pid = postmaster_pid($node);
-my ($counts, @findings) = run_faults($node->connstr('postgres'), $ENV{GPUREG_LONG} ? 500 : 100, '.', sub { diag($_[0]) });
-is(scalar(@findings), 0, 'errors or right answers') or diag(map { "$_\n" } @findings[ 0 .. ($#findings < 9 ? $#findings : 9) ]);
+my ($counts, @findings) = run_faults($node->connstr('postgres'), $ENV{GPUREG_LONG} ? 500 : 100, '.',
+	sub { diag($_[0]) });
+is(scalar(@findings), 0, 'errors or right answers')
+  or diag(map { "$_\n" } @findings[ 0 .. ($#findings < 9 ? $#findings : 9) ]);
 diag($counts);
 cmp_ok($counts =~ s/ .*//r, '>', 3000, 'many faults');
 unlike(slurp_file($node->logfile), qr/refcount leak|reference leak|was not closed|still referenced|TRAP:|PANIC:/,

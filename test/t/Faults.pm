@@ -124,7 +124,8 @@ sub psql
 
 # What there must be none of: computations and memory of sessions in the service, temporary files, workers
 my $left = q{SELECT concat_ws(' ', (SELECT sum(computations) FROM gpu_devices() WHERE service_pid IS NOT NULL),
-	(SELECT count(*) FROM pg_ls_tmpdir()), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'));};
+	(SELECT count(*) FROM pg_ls_tmpdir()),
+	(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'));};
 my $bytes = 'SELECT sum(total_bytes) FROM pg_backend_memory_contexts;';
 my $most_growth = 4 << 20;
 
@@ -229,8 +230,8 @@ sub try_statement
 	psql($keep);
 }
 
-# In an empty database. only: a pattern of statements' names; tell: called with a line for each. What was found, as texts,
-# and a line of counts
+# In an empty database. only: a pattern of statements' names; tell: called with a line for each. A line of counts, and
+# what was found, as texts
 sub run_faults
 {
 	my ($database, $every, $only, $tell) = @_;

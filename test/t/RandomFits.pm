@@ -1,7 +1,7 @@
 # Random problems that several ways lead through: the same rows fitted from arrays, by an aggregate, by a query, from
 # states and from kept rows; by the executor's rows and by the scan's, in one process and in workers, through the ring,
-# over several sinks, by a device service. What they give must agree: errors in their SQLSTATE, counts exactly, numbers to
-# the digits that a problem's kind is promised. For 020_random_fits.pl and script/random-fits.
+# over several sinks, by a device service. What they give must agree: errors in their SQLSTATE, counts exactly, numbers
+# to the digits that a problem's kind is promised. For 020_random_fits.pl and script/random-fits.
 #
 # A problem depends on nothing but the seed and its number: all about it is drawn by Perl's generator before anything is
 # run, and values are hashes of (row, column).
@@ -30,7 +30,8 @@ sub fits_setup
 							 array_to_string((m).coef, ',', 'NULL'),
 							 (SELECT string_agg(coalesce(sqrt((m).vcov[k][k])::text, 'NULL'), ',' ORDER BY k)
 							  FROM generate_subscripts((m).coef, 1) k),
-							 concat_ws(',', coalesce((m).deviance::text, 'NULL'), coalesce((m).null_deviance::text, 'NULL')))
+							 concat_ws(',', coalesce((m).deviance::text, 'NULL'),
+									   coalesce((m).null_deviance::text, 'NULL')))
 			WHERE m IS NOT NULL OR (m).n IS NOT NULL
 		$$;};
 }
@@ -44,8 +45,8 @@ sub draw_feature
 {
 	my ($k, $whole, $intercept) = @_;
 	my $u = "u(i, $k)";
-	my $kind = pick(('plain') x 6, ('normal') x 3, ('counts') x 4, 'binary', 'offset', 'far', 'large', 'small', 'constant',
-		('sum') x 1, 'near');
+	my $kind = pick(('plain') x 6, ('normal') x 3, ('counts') x 4, 'binary', 'offset', 'far', 'large', 'small',
+		'constant', 'sum', 'near');
 
 	# of columns near 1e9 about 0, and few rows, rounding says whether others depend on them
 	return ('plain', "$u * 20 - 10") if $kind eq 'plain' || ($kind eq 'far' && !$intercept)
@@ -89,7 +90,8 @@ sub draw_problem
 		my ($kind, $value) = draw_feature($k, \@whole, $intercept);
 		my $type = draw_type($kind);
 		push @whole, $value if $kind eq 'counts' || $kind eq 'binary';
-		push @features, { name => "x$k", kind => $kind, type => $type, value => $value, nulls => pick((0) x 6, 0.02, 0.4) };
+		push @features, { name => "x$k", kind => $kind, type => $type, value => $value,
+			nulls => pick((0) x 6, 0.02, 0.4) };
 	}
 	my %problem = (
 		seed => $seed,
@@ -112,9 +114,9 @@ sub linear_part
 {
 	my ($problem, $size) = @_;
 	my @usual = grep { $_->{kind} =~ /^(?:plain|normal|counts|binary|sum)$/ } @{ $problem->{features} };
-	my $k = 0;
 
-	return join ' + ', '0.3', map { $k++; sprintf('%.3f * (%s)', $size * (($k % 3) - 0.9) / (1 + $k), $_->{value}) } @usual;
+	return join ' + ', '0.3',
+	  map { sprintf('%.3f * (%s)', $size * ($_ % 3 - 0.9) / (1 + $_), $usual[$_ - 1]{value}) } 1 .. @usual;
 }
 
 sub response_of
@@ -122,7 +124,8 @@ sub response_of
 	my ($problem) = @_;
 	my $noise = "(u(i, 501) + u(i, 502) + u(i, 503) - 1.5)";
 
-	return ('float8', linear_part($problem, 1) . " + $problem->{noise} * $noise") if $problem->{family} !~ /logit|poisson/;
+	return ('float8', linear_part($problem, 1) . " + $problem->{noise} * $noise")
+	  if $problem->{family} !~ /logit|poisson/;
 	return ('bool', '(' . linear_part($problem, 0.3) . ") + 4 * $noise > 0") if $problem->{family} eq 'logit';
 	return ('int4', 'floor(exp(least((' . linear_part($problem, 0.03) . "), 5)) * 3 * u(i, 504))");
 }
@@ -231,7 +234,8 @@ sub ways_of
 		  for 'plain', 'scan, workers';
 		$add->('states', $_, "SELECT shown(gpu_ols_solve(gpu_ols_rollup(s), $intercept)) FROM (SELECT "
 			  . "gpu_ols_stats_agg(y, $floats) AS s FROM fits$where GROUP BY part) q;") for 'plain', 'scan, workers';
-		$add->('states as texts', 'plain', "SELECT shown(gpu_ols_solve(gpu_ols_rollup(s::text::gpu_ols_stats), $intercept)) "
+		$add->('states as texts', 'plain',
+			"SELECT shown(gpu_ols_solve(gpu_ols_rollup(s::text::gpu_ols_stats), $intercept)) "
 			  . "FROM (SELECT gpu_ols_stats_agg(y, $floats) AS s FROM fits$where GROUP BY part) q;");
 		push @ways, [ "coefficients: $_", { %{ $SETTINGS{$_} }, 'gpureg.enable_rewrite' => /scan/ ? 'on' : 'off' },
 			"SELECT '|' || array_to_string(gpu_ols(array_agg(ARRAY[$floats]), array_agg(y), $intercept), ',', 'NULL') "
@@ -239,11 +243,13 @@ sub ways_of
 	}
 	if ($family eq 'wls')
 	{
-		$add->('aggregate', $_, "SELECT shown(gpu_wls_agg(w, y, $floats)) FROM fits$where;") for 'plain', 'scan, workers';
+		$add->('aggregate', $_, "SELECT shown(gpu_wls_agg(w, y, $floats)) FROM fits$where;")
+		  for 'plain', 'scan, workers';
 	}
 	if ($family eq 'logit')
 	{
-		$add->('aggregate', $_, "SELECT shown(gpu_logreg_agg(y, $floats)) FROM fits$where;") for 'plain', 'scan, workers';
+		$add->('aggregate', $_, "SELECT shown(gpu_logreg_agg(y, $floats)) FROM fits$where;")
+		  for 'plain', 'scan, workers';
 		push @ways, [ "coefficients: $_", { %{ $SETTINGS{$_} }, 'gpureg.enable_rewrite' => /scan/ ? 'on' : 'off' },
 			"SELECT '|' || array_to_string(gpu_logreg(array_agg(ARRAY[$floats]), array_agg(y)), ',', 'NULL') "
 			  . "FROM fits$where;" ] for 'plain', 'scan, workers', 'service';
@@ -353,7 +359,8 @@ sub disagreements
 		if ($answer->{state} ne $first->{state})
 		{
 			# an aggregate over no rows is NULL, as PostgreSQL's are, where a query's fit is an error
-			next if $name =~ /^(?:aggregate|state|coefficients)/ && $answer->{text} eq '' && $answer->{state} eq '00000';
+			next if $name =~ /^(?:aggregate|state|coefficients)/ && $answer->{text} eq ''
+			  && $answer->{state} eq '00000';
 			$wrong->($k, 'another SQLSTATE');
 			next;
 		}

@@ -91,8 +91,8 @@ sub fits_summary
 	my ($run) = @_;
 	my $largest = $run->{largest};
 
-	return "seed $run->{seed}: $run->{problems} problems, $run->{ways} fits, $run->{errors} problems of errors; furthest "
-	  . 'apart: ' . join(', ', map { sprintf('%s %.1g', $_, $largest->{$_}) } sort keys %$largest);
+	return "seed $run->{seed}: $run->{problems} problems, $run->{ways} fits, $run->{errors} problems of errors; "
+	  . 'furthest apart: ' . join(', ', map { sprintf('%s %.1g', $_, $largest->{$_}) } sort keys %$largest);
 }
 
 1;
