@@ -1212,6 +1212,8 @@ CREATE FUNCTION gpu_project(x real[], k int, seed bigint DEFAULT 0, density floa
 CREATE FUNCTION gpu_project_sparse(idx bigint[], val real[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL,
                                    dim bigint DEFAULT NULL) RETURNS real[]
     AS 'MODULE_PATHNAME', 'gr_project_sparse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION gpu_project_bits(x real[], k int, seed bigint DEFAULT 0) RETURNS bit varying
+    AS 'MODULE_PATHNAME', 'gr_project_bits' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 -- The parser takes a polymorphic result's type from where the argument stands in the call, before it fills in defaults
 -- and sorts named arguments. So ids are bigint where none is given; one form has id third, for k, id => NULL::uuid and
 -- whatever else; those that have it last take seed and density by position alone; and forms with an integer seed keep
@@ -1578,6 +1580,8 @@ COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
     IS 'random projection of a vector, or of several, to k dimensions';
 COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint)
     IS 'random projection of a sparse vector to k dimensions';
+COMMENT ON FUNCTION gpu_project_bits(real[], int, bigint)
+    IS 'signs of a vector''s first k coordinates after a random rotation, for the Hamming distance';
 COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8)
     IS 'random projection of a query''s vectors to k dimensions';
 COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8)
