@@ -1308,6 +1308,12 @@ CREATE FUNCTION gpu_last_run()
                    total_seconds float8, workers int)
     AS 'MODULE_PATHNAME', 'gr_show_last_run' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
 
+-- What sessions are at, of the roles whose privileges the caller has; pg_read_all_stats sees all
+CREATE FUNCTION gpu_progress()
+    RETURNS TABLE (pid int, function text, rows_read bigint, rows_per_second float8, workers int, passes bigint,
+                   iteration int, deviance float8, seconds float8)
+    AS 'MODULE_PATHNAME', 'gr_progress' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
 --
 -- Comments
 --
@@ -1610,4 +1616,5 @@ COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role ma
 COMMENT ON FUNCTION gpu_forget(text) IS 'lets kept rows go';
 COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, text) IS 'predictions of a model for kept rows';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
+COMMENT ON FUNCTION gpu_progress() IS 'how far the fits under way in this server''s sessions are';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';
