@@ -30,7 +30,7 @@ my $run = moments_begin(
 	target => { host => $node->host, port => $node->port, user => scalar(getpwuid $<), dbname => 'postgres' },
 	rows => $long ? 20000 : 2000, seed => $seed, bound => $prompt, patient => $long, tell => sub { note($_[0]) });
 
-run_moments($run, $long ? 12 : 1, '.', '.');
+run_moments($run, $long ? 8 : 1, '.', '.');
 moments_end($run);
 survived($node, $pid, 'moments');
 run_kills($run, $long ? 20 : 2, '.');

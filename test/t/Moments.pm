@@ -6,7 +6,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use List::Util qw(max min sum);
+use List::Util qw(max min);
 use ServerClient;
 use StatementKinds;
 use Time::HiRes qw(time sleep);
@@ -208,7 +208,7 @@ sub usual_seconds
 	my ($kind) = @_;
 	my @sorted = sort { $a <=> $b } @{ $kind->{seconds} };
 
-	return $sorted[ @sorted / 2 ];
+	return $sorted[ @sorted / 3 ];
 }
 
 # A kind with its session, warm, and its right answer
@@ -460,7 +460,8 @@ sub kill_one
 		$run->{moments}{$way}++ if $waiting;
 		$session->{whole} = $came eq 'ready';
 		check_answer($run, $name, $way, $session, $kind);
-		push @{ $run->{answers}{$way} }, [ $session->{ended} - $sent, 0, 0, $name ] if $signal eq 'TERM';
+		push @{ $run->{answers}{$way} }, [ max(0, $session->{ended} - $sent), 0, 0, $name ]
+		  if $signal eq 'TERM' && $waiting;
 		await_restart($run, $name, $kind, $sent) if $way =~ /killed/;
 		if ($way eq 'full ring')
 		{
@@ -474,7 +475,7 @@ sub kill_one
 }
 
 # Rows that are more than a ring holds
-my $many = q{SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM r, generate_series(1, 60)')).coef};
+my $many = q{SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM r, generate_series(1, 600)')).coef};
 
 # count moments of each way, dealt to the kinds that have such processes
 sub run_kills
@@ -489,12 +490,14 @@ sub run_kills
 		@with = map { [ 'ring that is full', "$_->[1] SET gpureg.ring_size = '1MB';", $many ] }
 		  grep { $_->[0] eq 'ols ring, workers' } @kinds if $way eq 'full ring';
 		srand($run->{seed} + 100 * $w + 7);
+		my $each = $count / min($count || 1, scalar @with);
 		for my $n (0 .. min($#with, $count - 1))
 		{
 			my $kind = begin_kind($run, $with[$n]);
+			my $wanted = ($run->{moments}{$way} // 0) + $each;
 
-			$run->{segments} += 8 if $way =~ /^service/;
-			for (my $k = $n; $k < $count; $k += @with)
+			# A statement may have ended before its workers came.
+			for (my $k = 0; $k < 10 * $each && ($run->{moments}{$way} // 0) < $wanted; $k++)
 			{
 				kill_one($run, $way, $kind, $k);
 			}
@@ -596,9 +599,10 @@ sub moments_report
 	for my $way (grep { $run->{moments}{$_} } @ways, @kill_ways)
 	{
 		my @ms = sort { $a <=> $b } map { 1000 * $_->[0] } @{ $run->{answers}{$way} // [] };
+		my @figures = @ms ? @ms[ @ms / 2, int(0.99 * @ms), -1 ] : (0, 0, 0);
 
 		push @lines, sprintf '%-20s %8d %8d %8d ' . '%8.1f ' x 3 . '%8d', $way, $run->{moments}{$way},
-		  $run->{stopped}{$way} // 0, scalar @ms, map({ $_ // 0 } $ms[ @ms / 2 ], $ms[ int(0.99 * @ms) ], $ms[-1]),
+		  $run->{stopped}{$way} // 0, scalar @ms, @figures,
 		  scalar grep { $_ > 200 } @ms;
 	}
 	my @worst = sort { $b->[0] <=> $a->[0] } map { @$_ } values %{ $run->{answers} };
