@@ -1,7 +1,8 @@
 # Statements of all kinds are stopped at random moments, their workers and the device service killed (Moments.pm): each
 # answers soon, nothing is left, and what lives fits the same again.
 #
-# GPUREG_LONG=1: more moments, of longer statements; script/moments: any number. GPUREG_SEED: the seed, which is printed.
+# GPUREG_LONG=1: more moments, of longer statements; script/moments: any number. GPUREG_SEED: the seed, which is
+# printed.
 use strict;
 use warnings;
 

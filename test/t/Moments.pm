@@ -115,6 +115,16 @@ sub segments
 	  $run->{posix} ? entries('/dev/shm') : ();
 }
 
+# Those of a server that has just started, where somebody has asked for the service: from PostgreSQL 17 on what sessions
+# share with it, and the registry of that, are such segments, too.
+sub segments_of_server
+{
+	my ($run) = @_;
+
+	client_ask($run->{control}, 'SELECT count(*) FROM gpu_devices()');
+	return segments($run);
+}
+
 sub temporary_files
 {
 	my ($run) = @_;
@@ -315,8 +325,8 @@ sub disturb
 	my $pid = $session->{pid};
 	my $timeout = max(1, int($seconds * 1000 + 0.5));
 
-	my $running = $way eq 'timeout' ? run_until($session, $kind, $timeout / 1000, "SET LOCAL statement_timeout = $timeout;")
-	  : run_until($session, $kind, $seconds);
+	my @before = $way eq 'timeout' ? "SET LOCAL statement_timeout = $timeout;" : ();
+	my $running = run_until($session, $kind, $way eq 'timeout' ? $timeout / 1000 : $seconds, @before);
 	my $before = scheduled($pid);
 	my $sent = $way eq 'timeout' ? ($session->{begun} // time) + $timeout / 1000 : time;
 	kill 'INT', $pid if $way eq 'cancel';
@@ -334,7 +344,8 @@ sub disturb
 	}
 	check_answer($run, $name, $way, $session, $kind) if $way ne 'lost';
 	$after //= scheduled($pid);
-	my $answer = [ max(0, $session->{ended} - $sent), map { $before && $after ? $after->[$_] - $before->[$_] : 0 } 0, 1 ];
+	my @took = map { $before && $after ? $after->[$_] - $before->[$_] : 0 } 0, 1;
+	my $answer = [ max(0, $session->{ended} - $sent), @took ];
 	my $stopped = $session->{state} eq $state_of{timeout};
 	end_timeout($run, $name, $session) if $way eq 'timeout';
 	return $running || ($way eq 'timeout' && $stopped) ? $answer : undef;
@@ -553,8 +564,8 @@ sub moments_begin
 	$run->{data} = client_ask($run->{control}, 'SHOW data_directory');
 	$run->{posix} = client_ask($run->{control}, 'SHOW dynamic_shared_memory_type') eq 'posix';
 	($run->{postmaster}) = slurp("$run->{data}/postmaster.pid") =~ /^(\d+)/ or die "the server isn't on this machine\n";
-	$run->{first_segments} = segments($run);
 	client_ask($run->{control}, $_) for grep { /\S/ } split /;\s*\n/, kinds_setup($run->{rows});
+	$run->{first_segments} = segments_of_server($run);
 
 	# a session that kept rows and was served, and is gone
 	my $session = new_session($run, 'SET gpureg.device = gpu;');
@@ -580,7 +591,8 @@ sub moments_end
 	my $until = time + $spare_s + $left_s;
 
 	finding($run, "the service is another: $pid") if defined $run->{service} && ($pid // '') ne $run->{service};
-	finding($run, "the service has $threads threads, not $run->{threads}") if defined $pid && $threads != $run->{threads};
+	finding($run, "the service has $threads threads, not $run->{threads}")
+	  if defined $pid && $threads != $run->{threads};
 	finding($run, "the service has $kilobytes kB, not $run->{kilobytes}")
 	  if defined $pid && $kilobytes > $run->{kilobytes} + $most_kilobytes;
 	sleep 0.2 while segments($run) > $run->{last_segments} && time < $until;

@@ -1,5 +1,5 @@
-# A statement of each kind, for tests that disturb them: Faults.pm (allocations that fail) and Moments.pm (signals at any
-# time).
+# A statement of each kind, for tests that disturb them: Faults.pm (allocations that fail) and Moments.pm (signals at
+# any time).
 package StatementKinds;
 
 use strict;
