@@ -2,7 +2,22 @@
  * remote_stand_in_test.c: what a channel carries, seen by a stand-in for the backend: what a device has and the CPU has
  * not (factors, ascents, rows that are read later), and what fails on the way.
  */
+#include <time.h>
 #include <unistd.h>
+
+/* The clock by which deadlines are told, as a test sets it */
+static struct timespec now;
+
+static int
+read_clock(clockid_t clock, struct timespec *at)
+{
+	*at = now;
+	return clock == CLOCK_MONOTONIC ? 0 : -1;
+}
+
+#define clock_gettime read_clock
+#include "compute/thread.h"
+#undef clock_gettime
 
 #include "compute/boot.h"
 #include "compute/family.h"
@@ -543,6 +558,32 @@ test_lost(void)
 	end(pair, "a lost device");
 }
 
+/* A deadline's nanoseconds are below a second's. */
+static void
+test_deadlines(void)
+{
+	static const struct
+	{
+		long		at;
+		int64_t		ns;
+		long		seconds;
+		long		left;
+	}			cases[] = {
+		{0, 5, 7, 5}, {999999990, 9, 7, 999999999}, {999999990, 10, 8, 0}, {999999990, 11, 8, 1},
+		{999999999, 999999999, 8, 999999998}
+	};
+
+	for (int k = 0; k < COUNT(cases); k++)
+	{
+		struct timespec until;
+
+		now = (struct timespec) {.tv_sec = 7,.tv_nsec = cases[k].at};
+		until = gr_deadline(cases[k].ns);
+		check(until.tv_sec == cases[k].seconds && until.tv_nsec == cases[k].left, "%ld ns and %ld more", cases[k].at,
+			  (long) cases[k].ns);
+	}
+}
+
 /*
  * What there is no room for
  */
@@ -572,7 +613,7 @@ test_room(void)
 		  gr_backend_remote.sink->send(sink, row, 1, &err), "a wide row");
 	pair->client.lease = NULL;
 	check(!gr_backend_remote.sink->pass(sink, &pass, sums, NULL, &err) && err.status == GR_NO_MEMORY &&
-		  err.bytes_needed > nsums * sizeof(double), "no room for its sums: %zu bytes", err.bytes_needed);
+		  err.bytes_needed > nsums * sizeof(double), "no room for its sums");
 	pair->client.lease = lease;
 	memset(&err, 0, sizeof(err));
 	check(gr_backend_remote.sink->pass(sink, &pass, sums, NULL, &err) && sums[GR_SUM_NROWS] == 1 && pair->nleased == 1 &&
@@ -687,6 +728,7 @@ main(void)
 	test_reads();
 	test_failed_reads();
 	test_lost();
+	test_deadlines();
 	test_room();
 	test_objects();
 	test_origins();
