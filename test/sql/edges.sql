@@ -64,6 +64,11 @@ SELECT (m).converged, relative_difference((m).coef, q.coef) < 1e-10 AS same, (m)
     FROM (SELECT gpu_logreg_agg(won, u, 1e5 * u + (i % 97) / 97.0) AS m FROM edge_rows) a,
     gpu_logreg_fit('SELECT won, u, 1e5 * u + (i % 97) / 97.0 FROM edge_rows') AS q;
 
+-- weights whose sum leaves float8, with features whose products don't, with an intercept and without
+SELECT gpu_logreg_fit('SELECT won, u * 1e-120, 1e308 AS w FROM edge_rows WHERE i <= 50', weights => 'w');
+SELECT gpu_logreg_fit('SELECT won, u * 1e-120, 1e308 AS w FROM edge_rows WHERE i <= 50', weights => 'w',
+    intercept => false);
+
 -- gpu_auc keeps different scores, however many rows there are
 CREATE FUNCTION edge_memory() RETURNS numeric LANGUAGE sql VOLATILE AS
     $$SELECT sum(total_bytes) FROM pg_backend_memory_contexts$$;
