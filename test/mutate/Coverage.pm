@@ -56,6 +56,8 @@ sub measure
 	return if !@todo;
 	make_path($kept);
 	$place = prepare("$directory/cover");
+	# tests as they were in another run
+	remove_tree($place->{work});
 	for my $test (@todo)
 	{
 		my $gcda = "$directory/cover/gcda";
