@@ -54,10 +54,21 @@ ANALYZE edge_parts;
 SELECT (gpu_ols_fit('SELECT y, x FROM edge_parts')).n;
 SELECT workers BETWEEN 1 AND 2 AS at_most_two FROM gpu_last_run();
 RESET parallel_leader_participation;
+
+-- arrays whose length isn't known before they come, by workers that have their name
+SELECT gpu_ols_fit('SELECT y, CASE WHEN i = 30000 THEN ARRAY[x] ELSE ARRAY[x, u] END AS numbers FROM edge_rows');
 RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
+
+-- an aggregate of partitions, of which one has rows
+SET enable_partitionwise_aggregate = on;
+SET max_parallel_workers_per_gather = 0;
+SELECT p.part, (SELECT (gpu_logreg_agg(y > 0, x)).n = count(*) FROM edge_parts WHERE tableoid = p.part) AS all_of_it
+    FROM unnest(ARRAY['edge_part0', 'edge_part3']::regclass[]) AS p (part);
+RESET max_parallel_workers_per_gather;
+RESET enable_partitionwise_aggregate;
 
 -- rows of an aggregate that are changed, as columns are nearly collinear, from one piece of memory to the next
 SELECT (m).converged, relative_difference((m).coef, q.coef) < 1e-10 AS same, (m).deviance = q.deviance AS same_deviance
@@ -102,6 +113,10 @@ SELECT gpu_ols_two_way(one, other, edge_without(two, 'vcov_type')) FROM edge_mod
 SELECT line FROM edge_models, unnest(ARRAY[59, 60, 61]) AS length,
     jsonb_populate_record(one, jsonb_build_object('vcov_type', repeat('v', length))) AS m,
     unnest(string_to_array(gpu_summary(m), E'\n')) AS line WHERE line LIKE 'Standard errors%' ORDER BY length;
+
+-- what was left out of a state's rows is told of the elastic net
+SELECT (gpu_enet_model(s, 0.1)).n_skipped FROM (
+    SELECT gpu_ols_stats_agg(CASE WHEN i > 2 THEN y END, x, u) AS s FROM edge_rows WHERE i <= 100) q;
 
 -- a state of no rows, whatever sums it has, is no cluster
 CREATE TEMP TABLE edge_states AS SELECT g, gpu_wls_stats_agg(1.5, y, x) AS s
