@@ -125,6 +125,10 @@ SELECT (gpu_ols_cluster_agg(s)).df_inference FROM edge_states;
 SELECT (gpu_ols_cluster_agg(CASE WHEN g = 1 THEN regexp_replace(s::text, '"rows":\d+', '"rows":0')::gpu_ols_stats
     ELSE s END)).df_inference FROM edge_states;
 
+-- a state of a family whose name has no end
+SELECT regexp_replace(s::text, '"poisson"', '"' || repeat('p', 200) || '"')::gpu_logreg_step IS NULL
+    FROM (SELECT gpu_glm_step_agg('poisson', 'log', ARRAY[0.0, 0.0], i::float8, x) AS s FROM edge_rows WHERE i < 5) q;
+
 -- a type of other fields than the library knows is not a model's
 CREATE TEMP TABLE edge_fields AS SELECT (one).* FROM edge_models;
 DROP TABLE edge_models;
