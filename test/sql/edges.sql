@@ -70,6 +70,13 @@ SELECT p.part, (SELECT (gpu_logreg_agg(y > 0, x)).n = count(*) FROM edge_parts W
 RESET max_parallel_workers_per_gather;
 RESET enable_partitionwise_aggregate;
 
+-- a scan that is run again, for each row of another query, with a filter whose list is of that row
+SET max_parallel_workers_per_gather = 0;
+SELECT k, (SELECT (gpu_ols_agg(y, x)).n FROM edge_rows WHERE i <= 100 AND NOT i IN (
+    SELECT 10 * l + m FROM generate_series(1, 5) AS l, generate_series(0, 1) AS m WHERE l <= k)) AS n
+    FROM generate_series(1, 4) AS k ORDER BY k;
+RESET max_parallel_workers_per_gather;
+
 -- rows of an aggregate that are changed, as columns are nearly collinear, from one piece of memory to the next
 SELECT (m).converged, relative_difference((m).coef, q.coef) < 1e-10 AS same, (m).deviance = q.deviance AS same_deviance
     FROM (SELECT gpu_logreg_agg(won, u, 1e5 * u + (i % 97) / 97.0) AS m FROM edge_rows) a,

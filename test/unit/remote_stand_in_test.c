@@ -243,12 +243,25 @@ factor_end(GrFactor *factor)
 	stand_in.nfactors_ended++;
 }
 
+static bool
+project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project, GrError *err)
+{
+	(void) session;
+	(void) options;
+	(void) host;
+	*project = NULL;
+	return gr_fail(err, stand_in.status, 0, "no projection");
+}
+
+static const GrProjectorOps projector_ops = {.begin = project_begin};
 static const GrSinkOps sink_ops = {
 	.begin = stand_in_begin,.send = stand_in_send,.sent = stand_in_sent,.pass = stand_in_pass,.boot = stand_in_boot,
 	.can_ascend = stand_in_can_ascend,.ascend = stand_in_ascend,.times = stand_in_times,.end = stand_in_end
 };
 static const GrSolverOps solver_ops = {.begin = factor_begin,.inverse = factor_inverse,.end = factor_end};
-static const GrBackend backend = {.name = "stand-in",.sink = &sink_ops,.solver = &solver_ops};
+static const GrBackend backend = {
+	.name = "stand-in",.sink = &sink_ops,.solver = &solver_ops,.projector = &projector_ops
+};
 static const GrBackend without_solver = {.name = "stand-in",.sink = &sink_ops};
 
 /* A sink of rows of P features and the response */
@@ -558,6 +571,32 @@ test_lost(void)
 	end(pair, "a lost device");
 }
 
+/* A projection that the server can't begin leaves nothing, nor does one for which there is no memory. */
+static void
+test_projections(void)
+{
+	Pair	   *pair = begin_pair(&backend);
+	GrSession  *session = (GrSession *) &pair->client;
+	const GrDraw draw = {.k = 16};
+	const GrProjectOptions options = {.draw = &draw,.dim = 100,.block_nbytes = 3000};
+	GrProject  *project = NULL;
+	GrError		err = {0};
+
+	reset();
+	check(!gr_backend_remote.projector->begin(session, &options, NULL, &project, &err) &&
+		  err.status == GR_DEVICE_FAILED && pair->nleased == 2, "a projection that fails: it has its area");
+	gr_backend_remote.projector->end(project);
+	check(pair->nleased == 1, "which goes");
+	pair->client.lease = NULL;
+	memset(&err, 0, sizeof(err));
+	check(!gr_backend_remote.projector->begin(session, &options, NULL, &project, &err) &&
+		  err.status == GR_NO_MEMORY && err.bytes_needed == 7 * (100 + GR_PROJECT_NSLOTS * 16) * sizeof(float),
+		  "no area for a projection");
+	gr_backend_remote.projector->end(project);
+	pair->client.lease = lease;
+	end(pair, "projections");
+}
+
 /* A deadline's nanoseconds are below a second's. */
 static void
 test_deadlines(void)
@@ -728,6 +767,7 @@ main(void)
 	test_reads();
 	test_failed_reads();
 	test_lost();
+	test_projections();
 	test_deadlines();
 	test_room();
 	test_objects();
