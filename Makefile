@@ -98,7 +98,7 @@ REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_error
 	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
 	firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
 	logreg_fit logreg_step glm_step factors formula separation nist reference invariance metamorphic projection \
-	project_bits project_rows feature_hash examples rewrite errors logreg_errors projection_errors settings
+	project_bits project_rows feature_hash examples rewrite errors logreg_errors projection_errors settings edges
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)
@@ -110,7 +110,8 @@ PROVE_FLAGS += -I test/t
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	sink_many_test many_derive_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test \
 	separation_test projection_test formula_test margins_test derive_test filter_test gram_subset_test path_test logit_path_test \
-	boot_test remote_test iv_test select_test sum_clusters_test wild_test)
+	boot_test remote_test remote_stand_in_test passes_test iv_test select_test \
+	sum_clusters_test wild_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \
