@@ -1,0 +1,291 @@
+# What a load has done to a server: answers, memory over time, what is left. For Load.pm.
+package LoadVerdict;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use List::Util qw(max min sum0);
+use LoadClient;
+use LoadMonitor;
+use POSIX ();
+use Time::HiRes qw(time sleep);
+
+our @EXPORT = qw(let_go end_service judge_load judge_growth memory_line load_summary load_record);
+
+# What a process may have more in the last fifth of the time than in the second, kB, largest against largest: a session
+# between its statements, and what its memory contexts have; the device service and other processes at any moment.
+# Memory contexts keep what they have, and grow no more once a session has seen each kind of statement. The C library
+# keeps some of what is given back, for the next one: up to 128 kB a heap where MALLOC_TRIM_THRESHOLD_ says so in the
+# postmaster's environment, and the service's threads share eight heaps a processor; else twice the largest block that
+# was ever given back, up to 64 MB.
+my %may_grow = (session => 64 << 10, contexts => 1 << 10, service => 128 << 10, other => 4 << 10);
+my %may_grow_trimmed = (%may_grow, session => 4 << 10, service => 32 << 10);
+
+# What is left in shared memory and on a GPU after the end, beyond what there was: kB, MB
+my ($shm_slack, $device_slack) = (4 << 10, 16);
+
+# How long what is left has to go away, s
+my $goes = 60;
+
+# Ends the device service, if there is one
+sub end_service
+{
+	my ($client) = @_;
+
+	ask($client, 'SELECT count(pg_terminate_backend(service_pid)) FROM (SELECT DISTINCT service_pid FROM gpu_devices() '
+		. 'WHERE service_pid IS NOT NULL) d;');
+	for (1 .. 10 * $goes)
+	{
+		last if !ask($client, 'SELECT count(*) FROM gpu_devices() WHERE service_pid IS NOT NULL;');
+		sleep 0.1;
+	}
+}
+
+# Kept rows, but those for all
+sub let_go
+{
+	my ($client) = @_;
+
+	ask($client, q{SELECT gpu_forget(name) FROM gpu_kept() WHERE name ~ '^load_[0-9]';});
+}
+
+# What the watcher has written since the last time: seconds, kB by process
+sub read_memory
+{
+	my ($run) = @_;
+	my $samples = $run->{samples} //= {};
+
+	open(my $file, '<', "$run->{dir}/memory") or die "memory: $!";
+	seek $file, $run->{memory_at} // 0, 0;
+	while (my $line = <$file>)
+	{
+		last if $line !~ /\n$/;
+		$run->{memory_at} = tell $file;
+		push @{ $run->{findings} }, $1 and next if $line =~ /^F (.*)/;
+		++$run->{seen}{$1} and next if $line =~ /^G (.*)/;
+		my ($when, $pid, $name, $kb) = split ' ', $line;
+		push @{ $samples->{"$name $pid"} }, [ $when, $kb ];
+		$run->{latest} = $when;
+	}
+}
+
+# A line for now: the largest session, the service, all processes, shared memory
+sub memory_line
+{
+	my ($run) = @_;
+
+	read_memory($run);
+	my %now = map { $_ => $run->{samples}{$_}[-1][1] } grep { $run->{samples}{$_}[-1][0] >= $run->{latest} - 10 }
+	  keys %{ $run->{samples} };
+	my $largest = sub {
+		my ($what) = @_;
+		return max(0, map { $now{$_} } grep { /^$what / } keys %now) / 1024;
+	};
+	my $line = sprintf '%6.0f s: %d processes; the largest session %.0f MB, worker %.0f MB, service %.0f MB; '
+	  . 'shared segments %.0f MB', $run->{latest}, scalar(grep { !/ 0$/ } keys %now), $largest->('session'),
+	  $largest->('worker'), $largest->('service'), $largest->('shm');
+	return $line . ($run->{gpu} ? sprintf('; device %.0f MB', $largest->('device')) : '');
+}
+
+#
+# What came out
+#
+
+sub judge_load
+{
+	my ($run) = @_;
+
+	read_memory($run);
+	read_sessions($run, $_) for 1 .. $run->{sessions};
+	read_cancels($run);
+	judge_growth($run);
+	judge_rest($run);
+	$run->{tell}->($_) for kinds_lines($run);
+}
+
+sub read_sessions
+{
+	my ($run, $k) = @_;
+
+	open(my $file, '<', "$run->{dir}/session$k") or die "session$k: $!";
+	while (my $line = <$file>)
+	{
+		chomp $line;
+		push @{ $run->{findings} }, $1 =~ s/\r/\n/gr and next if $line =~ /^F (.*)/;
+		++$run->{counts}{disconnects} and next if $line eq 'D';
+		my ($what, $when, @values) = split ' ', $line;
+		if ($what eq 'C')
+		{
+			push @{ $run->{idle}{"contexts $values[0]"} }, [ $when, $values[1] / 1024 ];
+			next;
+		}
+		my ($number, $outcome, $took, $pid, $kb) = @values;
+		push @{ $run->{idle}{"session $pid"} }, [ $when, $kb ] if $kb;
+		$run->{counts}{$outcome}++;
+		my $kind = $run->{kinds}{ $run->{items}[$number]{name} } //= { n => 0, took => 0, rows => 0 };
+		next if $outcome ne 'ok';
+		$kind->{n}++;
+		$kind->{took} += $took;
+		$kind->{rows} += $run->{items}[$number]{n};
+	}
+}
+
+# No more sessions are canceled and ended than somebody has asked for.
+sub read_cancels
+{
+	my ($run) = @_;
+	my $counts = $run->{counts};
+
+	open(my $file, '<', "$run->{dir}/cancels") or die "cancels: $!";
+	while (my $line = <$file>)
+	{
+		chomp $line;
+		push @{ $run->{findings} }, $1 and next if $line =~ /^F (.*)/;
+		$counts->{"sent $line"}++;
+	}
+	$counts->{$_} //= 0 for qw(ok canceled timeout terminated lost ended disconnects), 'sent cancel', 'sent terminate';
+	push @{ $run->{findings} }, "$counts->{canceled} statements were canceled, of $counts->{'sent cancel'} cancels"
+	  if $counts->{canceled} > $counts->{'sent cancel'};
+	push @{ $run->{findings} }, "$counts->{terminated} sessions ended, of $counts->{'sent terminate'} told to"
+	  if $counts->{terminated} > $counts->{'sent terminate'};
+}
+
+# The largest of a process's samples in the fifth of that number; undef where it has none
+sub largest_in_fifth
+{
+	my ($run, $samples, $fifth) = @_;
+	my $length = $run->{seconds} / 5;
+
+	return max(map { $_->[1] } grep { $_->[0] >= ($fifth - 1) * $length && ($fifth == 5 || $_->[0] < $fifth * $length) }
+		@$samples);
+}
+
+sub judge_growth
+{
+	my ($run) = @_;
+	my %all = (%{ $run->{idle} // {} }, map { $_ => $run->{samples}{$_} }
+		grep { !/^(?:session|worker|shm|device) / } keys %{ $run->{samples} });
+
+	my $bounds = $run->{trimmed} ? \%may_grow_trimmed : \%may_grow;
+	for my $name (sort keys %all)
+	{
+		my ($early, $late) = map { largest_in_fifth($run, $all{$name}, $_) } 2, 5;
+		my ($kind) = split ' ', $name;
+
+		next if !defined $early || !defined $late;
+		$run->{growth}{ exists $may_grow{$kind} ? $kind : 'other' }{$name} = $late - $early;
+		push @{ $run->{findings} }, sprintf('%s grew: at most %d kB in the second fifth of the time, %d kB in the last',
+			$name, $early, $late) if $late - $early > ($bounds->{$kind} // $bounds->{other});
+	}
+	for my $kind (sort keys %{ $run->{growth} })
+	{
+		my @by = sort { $a <=> $b } values %{ $run->{growth}{$kind} };
+
+		$run->{tell}->(sprintf 'growth, %s: %d seen in the second and the last fifth, by %+.1f to %+.1f MB, the middle '
+			. 'one %+.1f', $kind, scalar(@by), map { $_ / 1024 } @by[ 0, -1, $#by / 2 ]);
+	}
+}
+
+# Sessions have ended, the service has nothing, and without it all is as it was.
+sub judge_rest
+{
+	my ($run) = @_;
+	my ($control, $before) = @$run{qw(control before)};
+	my $sessions = q{SELECT count(*) FROM pg_stat_activity WHERE application_name ~ '^load ';};
+	my $until = sub {
+		my ($what) = @_;
+		my $found;
+		my $patience = time + $goes;
+		while (($found = $what->()) && time < $patience)
+		{
+			sleep 0.5;
+		}
+		push @{ $run->{findings} }, "is left: $found" if $found;
+	};
+
+	$until->(sub { my $n = ask($control, $sessions); $n && "$n sessions" });
+	let_go($control);
+	$until->(sub { service_left($control) });
+	ask($control, 'SELECT gpu_forget(name) FROM gpu_kept();');
+	$until->(sub { my $text = ask($control, q{SELECT concat(computations, ' computations, ', memory_reserved, ' bytes')
+		FROM gpu_devices() WHERE computations + memory_reserved > 0;}); $text });
+	end_service($control);
+	$until->(sub { left_around($run) });
+	push @{ $run->{findings} }, 'the server was started again' if $run->{server}{checkpointer} ne
+	  ask($control, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer';});
+}
+
+# Computations, and threads beyond those of the sessions that are connected (a GPU's driver has some of its own)
+sub service_left
+{
+	my ($control) = @_;
+	my ($pid, $sessions, $computations, $gpu) = split /\|/, ask($control, 'SELECT service_pid, sessions, computations, id '
+		. '>= 0 AND driver IS NOT NULL FROM gpu_devices() WHERE service_pid IS NOT NULL LIMIT 1;');
+
+	return '' if !defined $pid;
+	my $threads = () = glob "/proc/$pid/task/*";
+	return "$computations computations" if $computations;
+	return $threads > 1 + $sessions + ($gpu eq 't' ? 8 : 0) ? "$threads threads for $sessions sessions" : '';
+}
+
+sub left_around
+{
+	my ($run) = @_;
+	my ($before, $now) = ($run->{before}, surroundings($run->{server}, $run->{control}, $run->{seen} // {}));
+	my @left;
+
+	$run->{after} = $now;
+	push @left, "$now->{shm_kb} kB of shared memory, after $before->{shm_kb}"
+	  if $now->{shm_kb} > $before->{shm_kb} + $shm_slack;
+	push @left, "$now->{files} temporary files" if $now->{files} > $before->{files};
+	push @left, "$now->{workers} workers" if $now->{workers} > $before->{workers};
+	push @left, "$now->{device_mb} MB of device memory, after $before->{device_mb}"
+	  if $run->{gpu} && $now->{device_mb} > $before->{device_mb} + $device_slack;
+	return join ', ', @left;
+}
+
+sub kinds_lines
+{
+	my ($run) = @_;
+	my $kinds = $run->{kinds};
+
+	return map { sprintf '%-28s %7d answers, %8.2f a second, %9.1f ms each, %8.2f million rows a second', $_,
+		$kinds->{$_}{n}, $kinds->{$_}{n} / $run->{seconds}, $kinds->{$_}{n} ? 1000 * $kinds->{$_}{took} / $kinds->{$_}{n}
+		: 0, $kinds->{$_}{rows} / 1e6 / $run->{seconds} } sort keys %$kinds;
+}
+
+sub load_summary
+{
+	my ($run) = @_;
+	my ($c, $before, $after) = @$run{qw(counts before after)};
+	my $largest = sub {
+		my ($what) = @_;
+		my @kb = map { $_->[1] } map { @{ $run->{samples}{$_} } } grep { /^$what / } keys %{ $run->{samples} };
+		return max(0, @kb) / 1024;
+	};
+
+	return sprintf('seed %d: %d sessions, %d s, PostgreSQL %s, %s: %d answers that are the serial ones, %d canceled (of %d '
+		. 'cancels), %d timeouts, %d terminated, %d clients lost, %d connections ended; largest session %.0f MB, service '
+		. '%.0f MB; shared segments %.1f MB before, at most %.1f, %.1f after', @$run{qw(seed sessions seconds version)},
+		$run->{gpu} ? 'GPU' : $run->{has}{device} ? 'service on the CPU' : 'no service', @$c{qw(ok canceled)},
+		$c->{'sent cancel'}, @$c{qw(timeout terminated lost disconnects)}, $largest->('session'), $largest->('service'),
+		$before->{shm_kb} / 1024, $largest->('shm'), $after->{shm_kb} / 1024)
+	  . ($run->{gpu} ? "; device memory $before->{device_mb} MB before, at most " . $largest->('device')
+		. ", $after->{device_mb} after" : '');
+}
+
+# Appends what was run and what came out
+sub load_record
+{
+	my ($path, $command, $summary, @findings) = @_;
+	my ($cpu) = map { /^model name\s*:\s*(.*)/ ? $1 : () } do { open(my $f, '<', '/proc/cpuinfo') or (); <$f> };
+	my $cores = () = glob '/sys/devices/system/cpu/cpu[0-9]*';
+
+	open(my $file, '>>', $path) or die "$path: $!";
+	print $file POSIX::strftime("%Y-%m-%d %H:%M\n", localtime), "    $cores cores, ", $cpu // 'unknown',
+	  "\n    $command\n    $summary\n    findings: ", scalar(@findings), "\n", map { "    $_\n" } @findings;
+	close $file;
+}
+
+1;
