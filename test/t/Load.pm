@@ -32,13 +32,25 @@ sub run_load
 {
 	my $run = { pause => 0, dir => tempdir('gpureg_load_XXXXXX', TMPDIR => 1, CLEANUP => 1), findings => [], @_ };
 
+	my ($began, $tell) = (time, $run->{tell});
+	$run->{tell} = sub { $tell->(sprintf '%5.0f s: %s', time - $began, $_[0]) };
+	# A connection may have a context on the GPU, which is to be no part of what there was before.
+	my $first = control($run);
+	ask($first, 'CREATE EXTENSION IF NOT EXISTS gpureg;');
+	end_service($first);
+	close_client($first);
+	$run->{before_mb} = device_mb();
 	$run->{control} = control($run);
 	prepare($run);
-	serial_answers($run);
-	let_go($run->{control});
+	my $single = control($run);
+	find_ways($run, $single);
+	serial_answers($run, $single);
+	let_go($single);
+	close_client($single);
 	under_load($run);
 	judge_load($run);
 	close_client($run->{control});
+	judge_device($run);
 	return (load_summary($run), @{ $run->{findings} });
 }
 
@@ -69,7 +81,7 @@ sub prepare
 	my ($run) = @_;
 	my $control = $run->{control};
 
-	$run->{gpu} = $run->{device} ne 'cpu' && device_mb() > 0;
+	$run->{gpu} = $run->{device} ne 'cpu' && has_gpu();
 	die "There is no GPU.\n" if $run->{device} eq 'gpu' && !$run->{gpu};
 	$run->{rows} //= $run->{gpu} ? 10_000_000 : 1_000_000;
 	$run->{prologue} = "RESET ALL;\n" . ($run->{gpu} ? '' : "SET gpureg.debug_service = on;\n");
@@ -77,9 +89,8 @@ sub prepare
 	die "A server keeps 64 sets of rows: at most 60 sessions.\n" if $run->{sessions} > 60;
 	$run->{version} = ask($control, 'SHOW server_version;') =~ s/ .*//r;
 	$run->{server} = find_server($control);
-	$run->{trimmed} = returns_memory($run->{server});
-	ask($control, 'CREATE EXTENSION IF NOT EXISTS gpureg;');
-	end_service($control);
+	# a GPU's driver has memory of its own
+	$run->{trimmed} = !$run->{gpu} && returns_memory($run->{server});
 	$run->{before} = surroundings($run->{server}, $control, {});
 	$run->{sizes} = [ grep { $_ <= $run->{rows} } map { 10**$_ } 2 .. 7 ];
 	for my $n (@{ $run->{sizes} })
@@ -87,44 +98,58 @@ sub prepare
 		$run->{tell}->("making a table of $n rows");
 		ask($control, load_setup($n));
 	}
+}
+
+# Is there a device, and a service?
+sub find_ways
+{
+	my ($run, $client) = @_;
 	my $works = sub {
-		say_to($control, "$run->{prologue}$_[0]");
-		my ($out, $err) = hear($control, $patience);
+		say_to($client, "$run->{prologue}$_[0]");
+		my ($out, $err) = hear($client, $patience);
 		return $err !~ /ERROR|FATAL/;
 	};
+
 	$run->{has} = { device => $works->(q{SET gpureg.device = gpu; SELECT gpu_ols_fit('SELECT y, x1 FROM t100');}),
 		service => $works->(q{SELECT gpu_keep('load_all', 'SELECT y, x1, x2, won, g FROM t1000', true);}) };
 	$run->{tell}->("no $_: its statements are left out") for grep { !$run->{has}{$_} } sort keys %{ $run->{has} };
 }
 
-# A session's statements, each with what one session gets, and how long that takes it. Those that take more than a
-# thirtieth of the time are left out.
+# Every statement, with what one session gets for it, and how long that takes. Those that take more than a thirtieth
+# of the time are left out, and those of which that is to be expected, as they take long with a tenth of the rows.
 sub serial_answers
 {
-	my ($run) = @_;
-	my (@items, $left_out);
+	my ($run, $client) = @_;
+	my ($limit, $sum, %cost, @items, @left_out) = ($run->{seconds} / 30, 0);
 
 	for my $item (load_items($run->{has}, @{ $run->{sizes} }))
 	{
-		my $started = time;
+		my $kind = "$item->{name} ($item->{way})";
 
-		say_to($run->{control}, item_script($run, $item, 0));
-		my ($out, $err, $ended) = hear($run->{control}, $patience);
-		@$item{qw(answer state cost)} = ($out, state_of($err), time - $started);
+		if (($cost{$kind} // 0) > $limit / 4)
+		{
+			push @left_out, item_name($item);
+			next;
+		}
+		my $started = time;
+		say_to($client, item_script($run, $item, 0));
+		my ($out, $err, $ended) = hear($client, $patience);
+		$cost{$kind} = time - $started;
 		die item_name($item) . ": $err$ended\n" if $ended;
+		# the same time for each, but that the smallest would be nearly all
+		@$item{qw(answer state weight)} = ($out, state_of($err), 1 / ($cost{$kind} + 0.02));
+		$item->{cost} = $cost{$kind};
 		if (($item->{name} =~ /^fails/ xor $item->{state} ne '00000') || $item->{state} eq 'XX000')
 		{
 			push @{ $run->{findings} }, item_name($item) . ", one session: $err";
 			next;
 		}
-		$left_out .= ', ' . item_name($item) and next if $item->{cost} > $run->{seconds} / 30;
-		# the same time for each, but that the smallest would be nearly all
-		$item->{weight} = 1 / ($item->{cost} + 0.02);
 		push @items, $item;
+		$sum += $cost{$kind};
 	}
 	$run->{items} = \@items;
-	$run->{tell}->(sprintf '%d statements, which one session runs in %.1f s%s', scalar(@items),
-		eval { my $s = 0; $s += $_->{cost} for @items; $s }, $left_out ? '; left out, too long' . $left_out : '');
+	$run->{tell}->(sprintf '%d statements, which one session runs in %.1f s', scalar(@items), $sum);
+	$run->{tell}->('left out, as they take too long: ' . join(', ', @left_out)) if @left_out;
 	die "nothing to run\n" if !@items;
 }
 
@@ -316,22 +341,31 @@ sub one_statement
 	return 'ok';
 }
 
-# Texts are the same, numbers to 1e-12 of themselves or of a thousandth of the largest; or all of it in every bit
+# Texts are the same, numbers to 1e-12 of themselves; those of an array, or of a line without arrays, to 1e-12 of a
+# thousandth of the largest of them. Or all of it in every bit
 sub is_same_answer
 {
 	my ($got, $right, $bits) = @_;
 	my $number = qr/-?\d+(?:\.\d+)?(?:e[-+]\d+)?/;
-	my $largest = 0;
 
 	return 1 if $got eq $right;
 	return 0 if $bits || $got =~ s/$number/#/gr ne $right =~ s/$number/#/gr;
-	my @got = $got =~ /$number/g;
-	my @right = $right =~ /$number/g;
-	$largest = abs($_) > $largest ? abs($_) : $largest for @right;
+	my @got = $got =~ /(\{[^{}]*\}|[^{}\n]+)/g;
+	my @right = $right =~ /(\{[^{}]*\}|[^{}\n]+)/g;
 	for my $i (0 .. $#right)
 	{
-		my $size = abs($right[$i]) > 1e-3 * $largest ? abs($right[$i]) : 1e-3 * $largest;
-		return 0 if abs($got[$i] - $right[$i]) > 1e-12 * $size;
+		my ($largest, @g) = (0, $got[$i] =~ /$number/g);
+		my @r = $right[$i] =~ /$number/g;
+
+		for my $r ($right[$i] =~ /^\{/ || $right !~ /\{/ ? @r : ())
+		{
+			$largest = abs($r) if abs($r) > $largest;
+		}
+		for my $j (0 .. $#r)
+		{
+			my $size = abs($r[$j]) > 1e-3 * $largest ? abs($r[$j]) : 1e-3 * $largest;
+			return 0 if abs($g[$j] - $r[$j]) > 1e-12 * $size;
+		}
 	}
 	return 1;
 }

@@ -9,7 +9,7 @@ use LoadClient;
 use List::Util qw(max sum0);
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(memory_kb parent_of children_of find_server returns_memory surroundings device_mb watch_server process_name);
+our @EXPORT = qw(memory_kb find_server returns_memory surroundings has_gpu device_mb watch_server);
 
 sub slurp
 {
@@ -66,10 +66,11 @@ sub find_server
 	my ($client) = @_;
 	my $postmaster = parent_of($client->{pid});
 
-	die "The server isn't on this machine.\n" if !$postmaster || !grep { $_ == $client->{pid} } children_of($postmaster);
-	return { postmaster => $postmaster, mmap => ask($client, 'SHOW dynamic_shared_memory_type;') eq 'mmap',
-		data => ask($client, 'SHOW data_directory;'), checkpointer => ask($client, 'SELECT pid FROM pg_stat_activity '
-			. q{WHERE backend_type = 'checkpointer';}) };
+	die "The server isn't on this machine.\n"
+	  if !$postmaster || !grep { $_ == $client->{pid} } children_of($postmaster);
+	my $checkpointer = ask($client, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer';});
+	return { postmaster => $postmaster, checkpointer => $checkpointer, data => ask($client, 'SHOW data_directory;'),
+		mmap => ask($client, 'SHOW dynamic_shared_memory_type;') eq 'mmap' };
 }
 
 # Does the C library of its processes keep little of what they give back?
@@ -94,12 +95,13 @@ sub mapped
 	return keys %files;
 }
 
-# Bytes of shared memory that are there: what is mapped, what was at some time ($seen), and what lies in the server's own
-# directory, if it puts them there
+# Shared memory that is there: what is mapped, what was at some time ($seen), and what lies in the server's own
+# directory, if it puts its files there
 sub shm_kb
 {
 	my ($server, $seen) = @_;
-	my %files = (%$seen, map { $_ => 1 } mapped($server), $server->{mmap} ? glob "$server->{data}/pg_dynshmem/mmap.*" : ());
+	my @lie = $server->{mmap} ? glob "$server->{data}/pg_dynshmem/mmap.*" : ();
+	my %files = (%$seen, map { $_ => 1 } mapped($server), @lie);
 
 	return int(sum0(map { -s $_ // 0 } keys %files) / 1024);
 }
@@ -109,9 +111,14 @@ sub surroundings
 {
 	my ($server, $client, $seen) = @_;
 
-	return { shm_kb => shm_kb($server, $seen), device_mb => device_mb(),
+	return { shm_kb => shm_kb($server, $seen),
 		files => ask($client, q{SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false);}),
 		workers => ask($client, q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';}) };
+}
+
+sub has_gpu
+{
+	return `nvidia-smi -L 2>/dev/null` =~ /^GPU /m;
 }
 
 # Memory in use on all GPUs, MB; 0 where there is none

@@ -52,16 +52,19 @@ my @kinds = (
 	[ 'ols aggregate', 'one scanless workers', 10_000_000, 'SELECT gpu_ols_agg(y, x1, x2) FROM t%n' ],
 	[ 'groups', 'one scanless spilled|spilled, workers', 100_000, 'SELECT sum((m).coef[1]::numeric) FROM '
 		. '(SELECT gpu_ols_agg(y, x1) AS m FROM t%n GROUP BY i / 5) q' ],
-	[ 'groups of few', 'one workers', 1_000_000, 'SELECT firm, gpu_ols_agg(y, x1, x2) FROM t%n GROUP BY firm ORDER BY 1' ],
+	[ 'groups of few', 'one workers', 1_000_000,
+		'SELECT firm, gpu_ols_agg(y, x1, x2) FROM t%n GROUP BY firm ORDER BY 1' ],
 	[ 'ols', $query, 10_000_000, q{SELECT gpu_ols_fit('SELECT y, x1, x2, x3 FROM t%n')} ],
 	[ 'ols formula', 'one workers device', 1_000_000, q{SELECT gpu_ols_fit('SELECT y, x1, x2, g, f FROM t%n',
 		formula => 'y ~ x1 * g + poly(x2, 2)', weights => 'f')} ],
 	[ 'ols clusters', 'one workers device', 1_000_000,
 		q{SELECT gpu_ols_fit('SELECT y, x1, x2, firm FROM t%n', vcov => 'CR2', clusters => '{firm}')} ],
 	[ 'logistic', $query, 10_000_000, q{SELECT gpu_logreg_fit('SELECT won, x1, x2 FROM t%n')} ],
-	[ 'logistic arrays', 'arrays device', 10_000, 'SELECT gpu_logreg(array_agg(ARRAY[x1, x2]), array_agg(won)) FROM t%n' ],
+	[ 'logistic arrays', 'arrays device', 10_000,
+		'SELECT gpu_logreg(array_agg(ARRAY[x1, x2]), array_agg(won)) FROM t%n' ],
 	[ 'logistic aggregate', 'one workers', 100_000, 'SELECT gpu_logreg_agg(won, x1, x2) FROM t%n' ],
-	[ 'logistic L-BFGS', 'one device', 100_000, q{SELECT gpu_logreg_fit('SELECT won, x1, x2 FROM t%n', solver => 'lbfgs')} ],
+	[ 'logistic L-BFGS', 'one device', 100_000,
+		q{SELECT gpu_logreg_fit('SELECT won, x1, x2 FROM t%n', solver => 'lbfgs')} ],
 	[ 'logistic Firth', 'one device', 100_000, q{SELECT gpu_logreg_fit('SELECT won, x1 FROM t%n', firth => true)} ],
 	[ 'logistic HC3', 'one device', 1_000_000,
 		q{SELECT gpu_logreg_fit('SELECT won, x1, g FROM t%n', vcov => 'HC3')} ],
@@ -82,15 +85,18 @@ my @kinds = (
 	[ 'elastic net', 'one', 100_000, q{SELECT gpu_enet_fit('SELECT y, x1, x2, x3 FROM t%n', folds => 3)} ],
 	[ 'logistic elastic net', 'one device', 10_000,
 		q{SELECT gpu_enet_fit('SELECT won, x1, x2, x3 FROM t%n', folds => 3, family => 'binomial')} ],
-	[ 'selection', 'one', 10_000, q{SELECT * FROM gpu_ols_select((SELECT gpu_ols_rollup(s) FROM s%n), 'bic', 'best')} ],
+	[ 'selection', 'one', 10_000,
+		q{SELECT * FROM gpu_ols_select((SELECT gpu_ols_rollup(s) FROM s%n), 'bic', 'best')} ],
 	[ 'instruments', 'one', 10_000,
 		q{SELECT gpu_iv_solve(gpu_ols_rollup(s), endogenous => '{1}', instruments => '{3}') FROM s%n} ],
-	[ 'rolling', 'one', 10_000, q{SELECT sum(n) FROM gpu_ols_rolling('SELECT i, y, x1, x2 FROM t%n ORDER BY i', 50, 10)} ],
+	[ 'rolling', 'one', 10_000,
+		q{SELECT sum(n) FROM gpu_ols_rolling('SELECT i, y, x1, x2 FROM t%n ORDER BY i', 50, 10)} ],
 	[ 'bootstrap', 'one device', 100_000,
 		q{SELECT * FROM gpu_ols_boot('SELECT i, y, x1 FROM t%n', reps => 50, key => 'i')} ],
 	[ 'bootstrap, clusters', 'one device', 10_000, q{SELECT * FROM gpu_logreg_boot('SELECT firm, won, x1 FROM t%n',
 		reps => 20, clusters => 'firm', kind => 'bca')} ],
-	[ 'permutations', 'one', 10_000, q{SELECT * FROM gpu_ols_permute('SELECT i, y, x1 FROM t%n', reps => 49, key => 'i')} ],
+	[ 'permutations', 'one', 10_000,
+		q{SELECT * FROM gpu_ols_permute('SELECT i, y, x1 FROM t%n', reps => 49, key => 'i')} ],
 	[ 'cross-validation', 'one device', 100_000,
 		q{SELECT * FROM gpu_ols_cv('SELECT i, y, x1 FROM t%n', folds => 4, key => 'i')} ],
 	[ 'logistic cross-validation', 'one device', 10_000,
@@ -98,15 +104,16 @@ my @kinds = (
 	[ 'step', 'one', 100_000, q{SELECT gpu_logreg_step_agg('{}', won, x1, x2) FROM t%n} ],
 	[ 'predictions', 'one workers', 100_000,
 		'SELECT count(*), sum(gpu_predict(m, x1, x2, g)::numeric) FROM m%n, t%n' ],
-	[ 'after a fit', 'one', 10_000, 'SELECT gpu_tidy(m), gpu_tidy(l) FROM m%n; SELECT gpu_summary(m), gpu_summary(l) FROM '
-		. 'm%n; SELECT * FROM m%n, gpu_anova(m%n.l, m%n.q); '
+	[ 'after a fit', 'one', 10_000, 'SELECT gpu_tidy(m), gpu_tidy(l) FROM m%n; '
+		. 'SELECT gpu_summary(m), gpu_summary(l) FROM m%n; SELECT * FROM m%n, gpu_anova(m%n.l, m%n.q); '
 		. q{SELECT gpu_predict_interval(m, 'prediction', 0.9, x1, x2, g) FROM m%n, t%n WHERE i < 30} ],
 	[ 'margins', 'one', 10_000, q{SELECT c.* FROM m%n, gpu_margins(m%n.l, 'SELECT x1, x2 FROM t%n') c} ],
 	[ 'projection', 'one', 10_000, 'SELECT sum((gpu_project(ARRAY[x1, x2, x3]::real[], 8, 5))[3]::numeric) FROM t%n' ],
 	[ 'projected rows', 'one device', 100_000, 'SELECT count(*), sum(p[2]::numeric) FROM gpu_project_rows('
 		. q{'SELECT i::bigint, ARRAY[x1, x2, x3]::real[] FROM t%n', 4, 5) AS r (id, p)} ],
 	[ 'hashing', 'one', 10_000, 'SELECT count(gpu_feature_hash(ARRAY[word, g], 16)) FROM t%n' ],
-	[ 'kept rows', 'service', 10_000_000, q{SELECT gpu_keep('%k', 'SELECT y, x1, x2, x3, won, g, firm, i FROM t%n', true);
+	[ 'kept rows', 'service', 10_000_000, q{
+		SELECT gpu_keep('%k', 'SELECT y, x1, x2, x3, won, g, firm, i FROM t%n', true);
 		SELECT gpu_ols_fit(kept => '%k', formula => 'y ~ x1 * g');
 		SELECT gpu_logreg_fit(kept => '%k', formula => 'won ~ x1', rows => 'x2 > 0');
 		SELECT count(*), sum(prediction) FROM m%n, gpu_predict_rows(m, '%k', rows => 'i < 1000');
@@ -114,7 +121,8 @@ my @kinds = (
 		SELECT gpu_forget('%k')} ],
 	[ 'rows kept for all', 'service', 1000, q{SELECT gpu_ols_fit(kept => 'load_all', formula => 'y ~ x1 + g');
 		SELECT gpu_logreg_fit(kept => 'load_all', formula => 'won ~ x1')} ],
-	[ 'kept again', 'service', 1000, q{SELECT gpu_keep('load_all', 'SELECT y, x1, x2, won, g FROM t1000', true)}, '55006' ],
+	[ 'kept again', 'service', 1000,
+		q{SELECT gpu_keep('load_all', 'SELECT y, x1, x2, won, g FROM t1000', true)}, '55006' ],
 	[ 'fails: NaN', 'one workers device|device, workers', 1_000_000,
 		q{SELECT gpu_ols_fit('SELECT y, CASE WHEN i % 50 = 49 THEN ''NaN'' ELSE x1 END AS x1 FROM t%n')} ],
 	[ 'fails: division by zero', 'one|ring, workers|device, workers', 1_000_000,
@@ -139,9 +147,9 @@ sub load_items
 			next if $w->{device} && !$has->{device} || $w->{service} && !$has->{service};
 			# of kinds whose size is given, once
 			@n = ($n[-1]) if $text !~ /%n/;
+			my $bits = $w->{bits} && $name =~ /ols|groups|states|clusters|instruments|project|hash/ ? 1 : 0;
 			push @items, { name => $name, way => $way, n => $_, settings => $w->{settings}, else => "@else",
-				text => $text =~ s/%n/$_/gr, bits => scalar($w->{bits} && $name =~ /ols|groups|states|clusters|instr|proj|hash/) }
-			  for @n;
+				text => $text =~ s/%n/$_/gr, bits => $bits } for @n;
 		}
 	}
 	return @items;

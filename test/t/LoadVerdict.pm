@@ -11,7 +11,7 @@ use LoadMonitor;
 use POSIX ();
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(let_go end_service judge_load judge_growth memory_line load_summary load_record);
+our @EXPORT = qw(let_go end_service judge_load judge_growth judge_device memory_line load_summary load_record);
 
 # What a process may have more in the last fifth of the time than in the second, kB, largest against largest: a session
 # between its statements, and what its memory contexts have; the device service and other processes at any moment.
@@ -76,14 +76,14 @@ sub memory_line
 	my ($run) = @_;
 
 	read_memory($run);
-	my %now = map { $_ => $run->{samples}{$_}[-1][1] } grep { $run->{samples}{$_}[-1][0] >= $run->{latest} - 10 }
+	my %now = map { $_ => $run->{samples}{$_}[-1][1] } grep { $run->{samples}{$_}[-1][0] >= ($run->{latest} // 0) - 10 }
 	  keys %{ $run->{samples} };
 	my $largest = sub {
 		my ($what) = @_;
 		return max(0, map { $now{$_} } grep { /^$what / } keys %now) / 1024;
 	};
-	my $line = sprintf '%6.0f s: %d processes; the largest session %.0f MB, worker %.0f MB, service %.0f MB; '
-	  . 'shared segments %.0f MB', $run->{latest}, scalar(grep { !/ 0$/ } keys %now), $largest->('session'),
+	my $line = sprintf '%d processes; the largest session %.0f MB, worker %.0f MB, service %.0f MB; '
+	  . 'shared segments %.0f MB', scalar(grep { !/ 0$/ } keys %now), $largest->('session'),
 	  $largest->('worker'), $largest->('service'), $largest->('shm');
 	return $line . ($run->{gpu} ? sprintf('; device %.0f MB', $largest->('device')) : '');
 }
@@ -187,46 +187,50 @@ sub judge_growth
 	}
 }
 
+# Waits until there is nothing of that any more, and says what there still is
+sub goes_away
+{
+	my ($run, $what) = @_;
+	my ($until, $found) = (time + $goes);
+
+	while (($found = $what->()) && time < $until)
+	{
+		sleep 0.5;
+	}
+	push @{ $run->{findings} }, "is left: $found" if $found;
+}
+
 # Sessions have ended, the service has nothing, and without it all is as it was.
 sub judge_rest
 {
 	my ($run) = @_;
-	my ($control, $before) = @$run{qw(control before)};
+	my $control = $run->{control};
 	my $sessions = q{SELECT count(*) FROM pg_stat_activity WHERE application_name ~ '^load ';};
-	my $until = sub {
-		my ($what) = @_;
-		my $found;
-		my $patience = time + $goes;
-		while (($found = $what->()) && time < $patience)
-		{
-			sleep 0.5;
-		}
-		push @{ $run->{findings} }, "is left: $found" if $found;
-	};
+	my $reserved = q{SELECT concat(computations, ' computations, ', memory_reserved, ' bytes') FROM gpu_devices()
+		WHERE computations + memory_reserved > 0;};
 
-	$until->(sub { my $n = ask($control, $sessions); $n && "$n sessions" });
-	let_go($control);
-	$until->(sub { service_left($control) });
+	goes_away($run, sub { my $n = ask($control, $sessions); $n && "$n sessions" });
+	goes_away($run, sub { service_left($run) });
 	ask($control, 'SELECT gpu_forget(name) FROM gpu_kept();');
-	$until->(sub { my $text = ask($control, q{SELECT concat(computations, ' computations, ', memory_reserved, ' bytes')
-		FROM gpu_devices() WHERE computations + memory_reserved > 0;}); $text });
+	goes_away($run, sub { ask($control, $reserved) });
 	end_service($control);
-	$until->(sub { left_around($run) });
+	goes_away($run, sub { left_around($run) });
 	push @{ $run->{findings} }, 'the server was started again' if $run->{server}{checkpointer} ne
 	  ask($control, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer';});
 }
 
-# Computations, and threads beyond those of the sessions that are connected (a GPU's driver has some of its own)
+# Computations, and threads beyond one and those of the sessions that are connected. (A GPU's driver has some of its
+# own, which don't become more with the sessions.)
 sub service_left
 {
-	my ($control) = @_;
-	my ($pid, $sessions, $computations, $gpu) = split /\|/, ask($control, 'SELECT service_pid, sessions, computations, id '
-		. '>= 0 AND driver IS NOT NULL FROM gpu_devices() WHERE service_pid IS NOT NULL LIMIT 1;');
+	my ($run) = @_;
+	my ($pid, $sessions, $computations) = split /\|/, ask($run->{control}, 'SELECT service_pid, sessions, computations '
+		. 'FROM gpu_devices() WHERE service_pid IS NOT NULL LIMIT 1;');
 
 	return '' if !defined $pid;
 	my $threads = () = glob "/proc/$pid/task/*";
 	return "$computations computations" if $computations;
-	return $threads > 1 + $sessions + ($gpu eq 't' ? 8 : 0) ? "$threads threads for $sessions sessions" : '';
+	return $threads > 1 + $sessions + ($run->{gpu} ? 12 : 0) ? "$threads threads for $sessions sessions" : '';
 }
 
 sub left_around
@@ -240,9 +244,19 @@ sub left_around
 	  if $now->{shm_kb} > $before->{shm_kb} + $shm_slack;
 	push @left, "$now->{files} temporary files" if $now->{files} > $before->{files};
 	push @left, "$now->{workers} workers" if $now->{workers} > $before->{workers};
-	push @left, "$now->{device_mb} MB of device memory, after $before->{device_mb}"
-	  if $run->{gpu} && $now->{device_mb} > $before->{device_mb} + $device_slack;
 	return join ', ', @left;
+}
+
+# Once all have gone
+sub judge_device
+{
+	my ($run) = @_;
+
+	goes_away($run, sub {
+		$run->{after_mb} = device_mb();
+		my $more = $run->{after_mb} > $run->{before_mb} + $device_slack;
+		return $more ? "$run->{after_mb} MB of a GPU, after $run->{before_mb}" : '';
+	}) if $run->{gpu};
 }
 
 sub kinds_lines
@@ -250,9 +264,13 @@ sub kinds_lines
 	my ($run) = @_;
 	my $kinds = $run->{kinds};
 
-	return map { sprintf '%-28s %7d answers, %8.2f a second, %9.1f ms each, %8.2f million rows a second', $_,
-		$kinds->{$_}{n}, $kinds->{$_}{n} / $run->{seconds}, $kinds->{$_}{n} ? 1000 * $kinds->{$_}{took} / $kinds->{$_}{n}
-		: 0, $kinds->{$_}{rows} / 1e6 / $run->{seconds} } sort keys %$kinds;
+	my $line = sub {
+		my ($name) = @_;
+		my ($n, $took, $rows) = @{ $kinds->{$name} }{qw(n took rows)};
+		return sprintf '%-28s %7d answers, %8.2f a second, %9.1f ms each, %8.2f million rows a second', $name, $n,
+		  $n / $run->{seconds}, $n ? 1000 * $took / $n : 0, $rows / 1e6 / $run->{seconds};
+	};
+	return map { $line->($_) } sort keys %$kinds;
 }
 
 sub load_summary
@@ -265,26 +283,33 @@ sub load_summary
 		return max(0, @kb) / 1024;
 	};
 
-	return sprintf('seed %d: %d sessions, %d s, PostgreSQL %s, %s: %d answers that are the serial ones, %d canceled (of %d '
-		. 'cancels), %d timeouts, %d terminated, %d clients lost, %d connections ended; largest session %.0f MB, service '
-		. '%.0f MB; shared segments %.1f MB before, at most %.1f, %.1f after', @$run{qw(seed sessions seconds version)},
-		$run->{gpu} ? 'GPU' : $run->{has}{device} ? 'service on the CPU' : 'no service', @$c{qw(ok canceled)},
-		$c->{'sent cancel'}, @$c{qw(timeout terminated lost disconnects)}, $largest->('session'), $largest->('service'),
-		$before->{shm_kb} / 1024, $largest->('shm'), $after->{shm_kb} / 1024)
-	  . ($run->{gpu} ? "; device memory $before->{device_mb} MB before, at most " . $largest->('device')
-		. ", $after->{device_mb} after" : '');
+	my $text = sprintf('seed %d: %d sessions, %d s, tables of up to %d rows, PostgreSQL %s, %s: ',
+		@$run{qw(seed sessions seconds rows version)},
+		$run->{gpu} ? 'on a GPU' : $run->{has}{device} ? 'a device service that computes on the CPU' : 'no device');
+	$text .= sprintf('%d answers that are the serial ones, %d canceled (of %d cancels), %d timeouts, %d terminated, '
+		. '%d clients lost, %d connections ended; ', @$c{qw(ok canceled)}, $c->{'sent cancel'},
+		@$c{qw(timeout terminated lost disconnects)});
+	$text .= sprintf('largest session %.0f MB, service %.0f MB; '
+		. 'shared segments %.1f MB before, at most %.1f, %.1f after',
+		$largest->('session'), $largest->('service'), $before->{shm_kb} / 1024, $largest->('shm'),
+		$after->{shm_kb} / 1024);
+	$text .= sprintf('; GPU memory %d MB before, at most %d, %d after', $run->{before_mb}, $largest->('device'),
+		$run->{after_mb}) if $run->{gpu};
+	return $text;
 }
 
 # Appends what was run and what came out
 sub load_record
 {
 	my ($path, $command, $summary, @findings) = @_;
-	my ($cpu) = map { /^model name\s*:\s*(.*)/ ? $1 : () } do { open(my $f, '<', '/proc/cpuinfo') or (); <$f> };
+	my ($cpu) = `cat /proc/cpuinfo` =~ /^model name\s*:\s*(.*)/m;
 	my $cores = () = glob '/sys/devices/system/cpu/cpu[0-9]*';
+	my $machine = join ', ', "$cores cores", $cpu // 'unknown', `nvidia-smi -L 2>/dev/null` =~ /^GPU \d+: (.*?) \(/mg;
 
 	open(my $file, '>>', $path) or die "$path: $!";
-	print $file POSIX::strftime("%Y-%m-%d %H:%M\n", localtime), "    $cores cores, ", $cpu // 'unknown',
-	  "\n    $command\n    $summary\n    findings: ", scalar(@findings), "\n", map { "    $_\n" } @findings;
+	print $file POSIX::strftime("%Y-%m-%d %H:%M\n", localtime),
+	  "    $machine\n    $command\n    $summary\n    findings: ", scalar(@findings), "\n",
+	  map { s/^/    /gmr . "\n" } @findings;
 	close $file;
 }
 
