@@ -189,7 +189,7 @@ sub under_load
 
 	$run->{started} = time;
 	$run->{until} = $run->{started} + $run->{seconds};
-	my @others = (child($run, 'cancels', sub { cancel_some($run, $stop, @_) }),
+	my @others = (child($run, 'cancels', sub { cancel_some($run, $_[0]) }),
 		child($run, 'memory', sub { watch_server($run->{server}, $run->{started}, $stop, $_[0], $run->{gpu}) }));
 	my @sessions;
 	for my $k (1 .. $run->{sessions})
@@ -226,7 +226,7 @@ sub child
 # Cancels statements, and ends sessions that aren't steady
 sub cancel_some
 {
-	my ($run, $stop, $to) = @_;
+	my ($run, $to) = @_;
 	my $client = control($run);
 	my $whose = q{FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND }
 	  . 'application_name ~ ';
