@@ -50,7 +50,8 @@ my $right = '(ols,"{intercept,x1}",12,1.5,-2.5e-05,{0.25,1e-9},cpu,t)';
 for my $change ([ 'the same', sub { }, 1, 1 ], [ 'a last digit', sub { s/1\.5/1.5000000000000002/ }, 1, 0 ],
 	[ 'the eleventh digit', sub { s/1\.5/1.50000000002/ }, 0, 0 ], [ 'a sign', sub { s/,-2/,2/ }, 0, 0 ],
 	[ 'a count', sub { s/12/13/ }, 0, 0 ], [ 'a word', sub { s/x1/x2/ }, 0, 0 ],
-	[ 'a small number in an array', sub { s/1e-9/1.0000001e-9/ }, 1, 0 ], [ 'more of it', sub { s/1e-9/1.00001e-9/ }, 0, 0 ],
+	[ 'a small number in an array', sub { s/1e-9/1.0000001e-9/ }, 1, 0 ],
+	[ 'more of it', sub { s/1e-9/1.00001e-9/ }, 0, 0 ],
 	[ 'a device', sub { s/cpu/"gpu 0: NVIDIA H100, device service"/ }, 1, 1 ], [ 'nothing', sub { $_ = '' }, 0, 0 ])
 {
 	my ($name, $how, $digits, $bits) = @$change;
