@@ -22,58 +22,11 @@ sigjmp_buf	backend_catch;
 int			backend_state;
 int			backend_allowed;
 volatile sig_atomic_t InterruptPending;
-MemoryContext CurrentMemoryContext;
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
 
 static char message[1000];
 static int	level;
-
-/*
- * Memory
- */
-
-void *
-palloc(Size size)
-{
-	/* the server's own error would be one of XX000 */
-	must(AllocSizeIsValid(size));
-	return fuzz_take(NULL, size);
-}
-
-void *
-palloc0(Size size)
-{
-	return memset(palloc(size), 0, size);
-}
-
-void *
-palloc_extended(Size size, int flags)
-{
-	void	   *piece;
-
-	must((flags & MCXT_ALLOC_HUGE) != 0 ? AllocHugeSizeIsValid(size) : AllocSizeIsValid(size));
-	piece = fuzz_take(NULL, size);
-	return (flags & MCXT_ALLOC_ZERO) != 0 ? memset(piece, 0, size) : piece;
-}
-
-/* What has been freed isn't to be used: that is for a sanitizer of memory to say, which frees it at the end. */
-void
-pfree(void *pointer)
-{
-	must(pointer != NULL);
-}
-
-char *
-pnstrdup(const char *in, Size len)
-{
-	Size		n = strnlen(in, len);
-	char	   *copy = palloc(n + 1);
-
-	memcpy(copy, in, n);
-	copy[n] = '\0';
-	return copy;
-}
 
 /*
  * Errors
@@ -127,6 +80,7 @@ note(const char *fmt, va_list args)
 NOTES(errmsg)
 NOTES(errmsg_internal)
 NOTES(errdetail)
+NOTES(errdetail_internal)
 NOTES(errhint)
 
 void
@@ -415,6 +369,12 @@ pq_sendfloat8(StringInfo buf, float8 f)
 
 struct varlena *
 pg_detoast_datum(struct varlena *datum)
+{
+	return datum;
+}
+
+struct varlena *
+pg_detoast_datum_packed(struct varlena *datum)
 {
 	return datum;
 }
