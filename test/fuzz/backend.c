@@ -22,6 +22,7 @@ sigjmp_buf	backend_catch;
 int			backend_state;
 int			backend_allowed;
 volatile sig_atomic_t InterruptPending;
+int			ParallelWorkerNumber = -1;
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
 
@@ -318,6 +319,33 @@ pq_getmsgfloat8(StringInfo msg)
 
 	memcpy(&value, &bits, sizeof(value));
 	return value;
+}
+
+const char *
+pq_getmsgbytes(StringInfo msg, int datalen)
+{
+	if (datalen < 0 || datalen > msg->len - msg->cursor)
+		ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("insufficient data left in message")));
+	return message_bytes(msg, datalen);
+}
+
+void
+pq_getmsgend(StringInfo msg)
+{
+	if (msg->cursor != msg->len)
+		ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("invalid message format")));
+}
+
+void
+pq_sendbytes(StringInfo buf,
+#if PG_VERSION_NUM >= 160000
+			 const void *data,
+#else
+			 const char *data,
+#endif
+			 int datalen)
+{
+	appendBinaryStringInfo(buf, data, datalen);
 }
 
 const char *

@@ -4,6 +4,8 @@
  */
 #include "backend.h"
 
+#include <sanitizer/allocator_interface.h>
+
 #include "access/tupdesc.h"
 #include "nodes/execnodes.h"
 
@@ -226,6 +228,25 @@ pfree(void *pointer)
 	/* of nobody's context, as where there are none */
 	must(CurrentMemoryContext == NULL);
 	fuzz_forget(pointer);
+}
+
+void *
+repalloc(void *pointer, Size size)
+{
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext context = NULL;
+	void	   *piece;
+
+	for (size_t i = 0; i < npieces; i++)
+		if (pieces[i].memory == pointer)
+			context = &contexts[pieces[i].context].head;
+	must(context != NULL);
+	MemoryContextSwitchTo(context);
+	piece = palloc(size);
+	memcpy(piece, pointer, Min(size, __sanitizer_get_allocated_size(pointer)));
+	pfree(pointer);
+	MemoryContextSwitchTo(old);
+	return piece;
 }
 
 char *
