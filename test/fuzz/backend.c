@@ -7,6 +7,7 @@
 
 #include "common/shortest_dec.h"
 #include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/json.h"
@@ -23,6 +24,7 @@ int			backend_state;
 int			backend_allowed;
 volatile sig_atomic_t InterruptPending;
 int			ParallelWorkerNumber = -1;
+int			gr_projection_cache_size = 256;	/* kB */
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
 
@@ -137,6 +139,12 @@ gr_note_device_error(const GrError *err)
 /*
  * Strings
  */
+
+int
+GetDatabaseEncoding(void)
+{
+	return PG_UTF8;
+}
 
 void
 initStringInfo(StringInfo str)
