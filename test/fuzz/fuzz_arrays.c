@@ -191,7 +191,7 @@ take_array(FuzzInput *in, Oid element)
 	for (int k = 0; k < ndim; k++)
 	{
 		/* the server has no empty array of a dimension, and of more only small ones are made here */
-		dims[k] = 1 + (ndim > 2 ? take_byte(in) % 2 : how < 16 ? take_byte(in) : take_byte(in) % 4);
+		dims[k] = 1 + (ndim > 2 ? take_byte(in) % 2 : how < 16 ? take_byte(in) % 40 : take_byte(in) % 4);
 		bounds[k] = how % 16 == 5 ? (int8_t) take_byte(in) : 1;
 		n *= dims[k];
 	}
