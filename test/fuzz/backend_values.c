@@ -125,7 +125,8 @@ layout(Oid type, int *length, char *align)
 {
 	*length = type == FLOAT8OID || type == INT8OID ? 8 : type == FLOAT4OID || type == INT4OID ? 4 :
 		type == INT2OID ? 2 : type == BOOLOID ? 1 : -1;
-	*align = *length == 8 ? TYPALIGN_DOUBLE : *length == 2 ? TYPALIGN_SHORT : *length == 1 ? TYPALIGN_CHAR : TYPALIGN_INT;
+	*align = *length == 8 ? TYPALIGN_DOUBLE : *length == 2 ? TYPALIGN_SHORT : *length == 1 ? TYPALIGN_CHAR :
+		TYPALIGN_INT;
 }
 
 void

@@ -1,7 +1,7 @@
 /*
  * fuzz_model.c: values of gpu_model, which are rows that anyone may make of whatever fields, handed to the functions
- * that take one: predictions with values by position, as a row and as JSON, intervals, leverages, tables, tests. What is
- * written of a model that was read is read again as the same; a prediction of finite numbers is finite, and the same
+ * that take one: predictions with values by position, as a row and as JSON, intervals, leverages, tables, tests. What
+ * is written of a model that was read is read again as the same; a prediction of finite numbers is finite, and the same
  * however its values come; limits are on their sides of the mean.
  */
 #include <math.h>
@@ -162,7 +162,8 @@ take_design(FuzzInput *in, Made *made)
 	if (which >= 220)
 		return take_text(in, formulas, COUNT(formulas));
 	text = formulas[which % COUNT(formulas)];
-	must(gr_level_add(&levels[3], (GrString) {"u", 1}, memory) && gr_level_add(&levels[3], (GrString) {"v", 1}, memory));
+	must(gr_level_add(&levels[3], (GrString) {"u", 1}, memory) &&
+		 gr_level_add(&levels[3], (GrString) {"v", 1}, memory));
 	if (!gr_formula_read(&formula, text, strlen(text), columns, COUNT(columns), memory, NULL, &err))
 		return PointerGetDatum(backend_text(text, strlen(text), false));
 	for (int k = 0; k < 2; k++)
@@ -440,7 +441,9 @@ predict_some(FuzzInput *in, const Made *first, const Made *second, uint8_t op)
 static void
 tabulate(FuzzInput *in, const Made *first, const Made *second, uint8_t op)
 {
-	static const PGFunction functions[] = {gr_tidy, gr_glance, gr_summary, gr_with_terms, gr_wald, gr_vif_model, gr_anova};
+	static const PGFunction functions[] = {
+		gr_tidy, gr_glance, gr_summary, gr_with_terms, gr_wald, gr_vif_model, gr_anova
+	};
 	PGFunction	function = functions[op % COUNT(functions)];
 	BackendCall *call = backend_call(false);
 

@@ -1,8 +1,8 @@
 /*
- * fuzz_ring.c: the ring's door, at which a ticket, columns and rows come from whoever calls its aggregate: nobody gets in
- * without the ticket that the ring was started with, or with other columns, and what was written is in blocks that were
- * given out, no more rows than they hold. And what parallel workers hand over as bytes: states of the aggregates whose
- * memory is the process's own, which are read as they were written.
+ * fuzz_ring.c: the ring's door, at which a ticket, columns and rows come from whoever calls its aggregate: nobody gets
+ * in without the ticket that the ring was started with, or with other columns, and what was written is in blocks that
+ * were given out, no more rows than they hold. And what parallel workers hand over as bytes: states of the aggregates
+ * whose memory is the process's own, which are read as they were written.
  */
 #include <math.h>
 

@@ -28,8 +28,8 @@ static void **pieces;
 static size_t npieces;
 
 /*
- * Large pieces are of the same sizes for most inputs, and are kept from one to the next: the kernel's work on them would
- * be most of the time.
+ * Large pieces are of the same sizes for most inputs, and are kept from one to the next: the kernel's work on them
+ * would be most of the time.
  */
 #define LARGE 16384
 #define NLARGE 64
