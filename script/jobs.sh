@@ -29,6 +29,7 @@ run_job() {
     trap_exit end_job
     TEMP=$1
     shift
+    # shellcheck disable=SC2034  # the last is script/test's
     PASSED=0 FAILED=0 SKIPPED=0 RECORDED_S=$SECONDS
     mkdir "$TEMP/socket"
     give_to_server "$TEMP/socket"

@@ -133,6 +133,7 @@ stop_postmaster() {
 }
 
 trap_exit() {
+    # shellcheck disable=SC2064  # the argument is what to run
     trap "$1" EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT

@@ -1,0 +1,428 @@
+/*
+ * ring_threads.c: a ring's producers and its consumer as threads of one process, which ThreadSanitizer watches, over
+ * the sources of both sides; the server and the device are stand-ins. Prints TAP. Run by script/analyze.
+ *
+ * ring_threads reads | writes: without the barriers of the one kind. Then the sanitizer is to report a race.
+ *
+ * A block's rows are read by a thread of their own while others are filled, as by a device. All rows must come, once,
+ * whatever the order; where the device fails, or the query, all must end.
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "utils/wait_event.h"
+
+#define ROWS_EACH 20000
+#define NPRODUCERS 4
+#define NFEATURES 40			/* few rows a block, so that there are many */
+
+static __thread int producer_pid;
+
+#undef printf
+#define MyProcPid producer_pid
+#undef pgstat_report_wait_start
+#undef pgstat_report_wait_end
+#define pgstat_report_wait_start(event) ((void) (event))
+#define pgstat_report_wait_end() ((void) 0)
+
+/* The semaphore wakes, no more: what others have written is not to be known by it. */
+extern void AnnotateIgnoreSyncBegin(const char *file, int line);
+extern void AnnotateIgnoreSyncEnd(const char *file, int line);
+
+#define QUIETLY(call) \
+	({ \
+		int			result_; \
+		AnnotateIgnoreSyncBegin(__FILE__, __LINE__); \
+		result_ = (call); \
+		AnnotateIgnoreSyncEnd(__FILE__, __LINE__); \
+		result_; \
+	})
+
+#include <semaphore.h>
+
+#define sem_post(sem) QUIETLY(sem_post(sem))
+#define sem_wait(sem) QUIETLY(sem_wait(sem))
+#define sem_trywait(sem) QUIETLY(sem_trywait(sem))
+#define sem_clockwait(sem, clock, until) QUIETLY(sem_clockwait(sem, clock, until))
+
+#include "../../src/rows/ring.c"
+#include "../../src/rows/ring_consumer.c"
+
+bool		atomics_lose_reads;
+bool		atomics_lose_writes;
+__thread volatile void *atomics_read;
+__thread bool atomics_released;
+
+/*
+ * The server, as far as the ring asks for it
+ */
+
+volatile sig_atomic_t InterruptPending;
+struct Latch *MyLatch;
+static PGPROC process;
+PGPROC	   *MyProc = &process;
+const GrHost gr_host;
+
+void
+ProcessInterrupts(void)
+{
+}
+
+void
+pg_usleep(long microsec)
+{
+	(void) usleep((useconds_t) microsec);
+}
+
+int
+WaitLatch(struct Latch *latch, int wakeEvents, long timeout, uint32 wait_event_info)
+{
+	pg_usleep(timeout * 1000);
+	return WL_TIMEOUT;
+}
+
+void
+ResetLatch(struct Latch *latch)
+{
+}
+
+bool
+pg_strong_random(void *buf, size_t len)
+{
+	memset(buf, 7, len);
+	return true;
+}
+
+dsm_handle
+dsm_segment_handle(dsm_segment *seg)
+{
+	return 1;
+}
+
+void
+gr_progress_rows(int64 nrows)
+{
+}
+
+void
+gr_note_device_error(const GrError *err)
+{
+}
+
+void
+gr_lend_session(bool lends)
+{
+}
+
+bool
+gr_open_place(GrPlace *place, GrError *err)
+{
+	return true;
+}
+
+bool
+gr_may_retreat(const GrError *err)
+{
+	return true;
+}
+
+void
+gr_raise(const GrError *err)
+{
+	abort();
+}
+
+void
+gr_raise_kept_shortage(const GrError *err)
+{
+	abort();
+}
+
+void
+gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
+{
+	abort();
+}
+
+bool
+errstart(int elevel, const char *domain)
+{
+	abort();
+}
+
+bool
+errstart_cold(int elevel, const char *domain)
+{
+	abort();
+}
+
+int
+errcode(int sqlerrcode)
+{
+	return 0;
+}
+
+int
+errmsg(const char *fmt,...)
+{
+	return 0;
+}
+
+int
+errhint(const char *fmt,...)
+{
+	return 0;
+}
+
+void
+errfinish(const char *filename, int lineno, const char *funcname)
+{
+	abort();
+}
+
+/*
+ * The device: blocks wait for a thread that reads them
+ */
+
+#define QUEUE 4096
+
+static struct
+{
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	const double *rows[QUEUE];
+	int64		nrows[QUEUE];
+	int64		nasked;
+	int64		nread;
+	bool		ends;
+	int64		fails_at;		/* the block that it doesn't take; -1: none */
+	int			ncols;
+	double		sum;			/* of what rows have */
+	int64		total;
+}			device = {.mutex = PTHREAD_MUTEX_INITIALIZER,.changed = PTHREAD_COND_INITIALIZER};
+
+static void
+read_block(const double *rows, int64 nrows)
+{
+	for (int64 k = 0; k < nrows; k++)
+		for (int c = 0; c < device.ncols; c++)
+			device.sum += rows[k * device.ncols + c];
+	device.total += nrows;
+}
+
+static void *
+device_main(void *arg)
+{
+	(void) pthread_mutex_lock(&device.mutex);
+	for (;;)
+	{
+		int64		at = device.nread % QUEUE;
+
+		while (device.nread == device.nasked && !device.ends)
+			(void) pthread_cond_wait(&device.changed, &device.mutex);
+		if (device.nread == device.nasked)
+			break;
+		(void) pthread_mutex_unlock(&device.mutex);
+		read_block(device.rows[at], device.nrows[at]);
+		(void) pthread_mutex_lock(&device.mutex);
+		device.nread++;
+		(void) pthread_cond_broadcast(&device.changed);
+	}
+	(void) pthread_mutex_unlock(&device.mutex);
+	return NULL;
+}
+
+bool
+gr_job_begin_sink(GrJob *job, GrError *err)
+{
+	device.ncols = gr_row_ncols(job->shape);
+	return true;
+}
+
+bool
+gr_job_send(GrJob *job, const void *rows, int64 nrows, GrError *err)
+{
+	bool		takes;
+
+	(void) pthread_mutex_lock(&device.mutex);
+	takes = device.nasked != device.fails_at;
+	if (takes)
+	{
+		device.rows[device.nasked % QUEUE] = rows;
+		device.nrows[device.nasked % QUEUE] = nrows;
+		device.nasked++;
+		(void) pthread_cond_broadcast(&device.changed);
+	}
+	(void) pthread_mutex_unlock(&device.mutex);
+	if (!takes)
+		err->status = GR_NO_MEMORY;
+	return takes;
+}
+
+bool
+gr_job_sent(GrJob *job, bool wait, int64_t *ncalls, GrError *err)
+{
+	(void) pthread_mutex_lock(&device.mutex);
+	while (wait && device.nread == *ncalls)
+		(void) pthread_cond_wait(&device.changed, &device.mutex);
+	*ncalls = device.nread;
+	(void) pthread_mutex_unlock(&device.mutex);
+	return true;
+}
+
+/*
+ * A query
+ */
+
+typedef struct Scanner
+{
+	GrRing	   *ring;
+	int			number;
+	int64		nrows;			/* that it has */
+	int64		written;		/* that the ring took */
+	double		sum;
+	pthread_t	thread;
+} Scanner;
+
+/* As ring_producer.c does it */
+static void *
+scan_main(void *arg)
+{
+	Scanner	   *scan = arg;
+	GrRing	   *ring = scan->ring;
+	int32		widths[GR_RING_COLUMNS_MAX] = {1, 1, NFEATURES};
+	int			block = -1;
+	int64		n = 0;
+	int			home;
+
+	producer_pid = 1000 + scan->number;
+	home = gr_ring_join(ring);
+	if (!gr_ring_shape_known(ring))
+		gr_ring_agree(ring, widths, NFEATURES);
+	for (int64 k = 0; k < scan->nrows; k++)
+	{
+		int			ncols = gr_row_ncols(ring->shape);
+		double	   *row;
+
+		if (block < 0 && (block = gr_ring_claim(ring, home)) < 0)
+			break;
+		row = (double *) gr_ring_rows(ring, block) + n * ncols;
+		for (int c = 0; c < ncols; c++)
+		{
+			row[c] = c == ncols - 1 ? 1.0 : (double) (k % 100 + c + scan->number);
+			scan->sum += row[c];
+		}
+		ring->blocks[block].nrows = ++n;
+		scan->written++;
+		if (n < gr_ring_capacity(ring))
+			continue;
+		gr_ring_total(ring, block);
+		gr_ring_publish(ring, block);
+		block = -1;
+		n = 0;
+	}
+	return NULL;
+}
+
+typedef enum Course
+{
+	WHOLE,						/* to the end */
+	FAILS,						/* the device takes no more, and the session goes on without */
+	STOPPED						/* the statement is canceled */
+} Course;
+
+static int	ntests;
+
+static void
+check(bool ok, const char *what, int query)
+{
+	printf("%s %d - query %d: %s\n", ok ? "ok" : "not ok", ++ntests, query, what);
+	fflush(stdout);
+}
+
+/* The statement has come to its end: what it was to read has been read. */
+static void
+check_whole(const RingReader *r, const Scanner *scans, int query)
+{
+	int64		nrows = 0;
+	double		sum = 0;
+
+	for (int k = 0; k < NPRODUCERS; k++)
+	{
+		nrows += scans[k].written;
+		sum += scans[k].sum;
+	}
+	check(nrows == NPRODUCERS * ROWS_EACH - NPRODUCERS * 7 && r->nrows == nrows, "all rows were sent", query);
+	check(device.total == nrows && device.sum == sum, "... and read as they were written", query);
+	check(r->job->totals.weights == (double) nrows, "... and their weights", query);
+}
+
+/* A query over the ring, in which this process takes part itself */
+static void
+run(GrRing *ring, Course course, int query)
+{
+	GrColumns  *columns = calloc(1, sizeof(GrColumns) + 3 * sizeof(GrColumn));
+	GrJob		job = {.place = {.backend = &gr_backend_cpu},.may_overflow = true};
+	RingReader	r = {.ring = ring,.job = &job};
+	Scanner		scans[NPRODUCERS] = {{0}};
+	GrRingTicket ticket;
+	pthread_t	reads;
+
+	columns->n = 3;
+	device.nasked = device.nread = device.total = 0;
+	device.sum = 0;
+	device.ends = false;
+	device.fails_at = course == FAILS ? 20 : -1;
+	r.sent = calloc(ring->nblocks, sizeof(int));
+	pg_atomic_init_u32(&r.ends, READER_RUNS);
+	(void) gr_ring_start(ring, NULL, columns, (GrRowShape) {.weight = true}, (GrRowRules) {.weighting = GR_FREQUENCIES},
+						 &ticket);
+	(void) pthread_create(&reads, NULL, device_main, NULL);
+	(void) start_thread(&r);
+	for (int k = 0; k < NPRODUCERS; k++)
+	{
+		scans[k] = (Scanner) {.ring = ring,.number = k,.nrows = ROWS_EACH - 7};
+		if (course == STOPPED)
+			scans[k].nrows = 1000;
+		if (k > 0)
+			(void) pthread_create(&scans[k].thread, NULL, scan_main, &scans[k]);
+	}
+	(void) scan_main(&scans[0]);
+	for (int k = 1; k < NPRODUCERS; k++)
+		(void) pthread_join(scans[k].thread, NULL);
+	gr_ring_stop(ring);
+	join_thread(&r, course == STOPPED ? READER_STOPS : READER_DRAINS);
+	if (course == WHOLE)
+		(void) send_rest(&r);
+	(void) pthread_mutex_lock(&device.mutex);
+	device.ends = true;
+	(void) pthread_cond_broadcast(&device.changed);
+	(void) pthread_mutex_unlock(&device.mutex);
+	(void) pthread_join(reads, NULL);
+	if (course == WHOLE)
+		check_whole(&r, scans, query);
+	else if (course == FAILS)
+		check(r.error.status == GR_NO_MEMORY && device.nasked == 20, "a device that takes no more ends it", query);
+	else
+		check(r.error.status == GR_OK, "a statement that is stopped ends it", query);
+	free(r.sent);
+	free(columns);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const Course courses[] = {WHOLE, FAILS, WHOLE, STOPPED, WHOLE};
+	Size		nbytes = gr_ring_nbytes(0, NPRODUCERS);
+	GrRing	   *ring = gr_ring_create_in(aligned_alloc(4096, TYPEALIGN(4096, nbytes)), 0, NPRODUCERS);
+
+	atomics_lose_reads = argc > 1 && strcmp(argv[1], "reads") == 0;
+	atomics_lose_writes = argc > 1 && strcmp(argv[1], "writes") == 0;
+	for (int k = 0; k < (int) lengthof(courses); k++)
+		run(ring, courses[k], k + 1);
+	gr_ring_end(ring);
+	printf("1..%d\n", ntests);
+	return 0;
+}
