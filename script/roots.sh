@@ -40,6 +40,11 @@ put_sources() {
 }
 
 need_roots() {
-    [ "$(id -u)" = 0 ] || { say "$1 makes roots of other systems, and must be run as root" >&2; exit 2; }
-    have debootstrap && have unshare || { say "$1 needs debootstrap and unshare (util-linux)" >&2; exit 2; }
+    if [ "$(id -u)" != 0 ]; then
+        say "$1 makes roots of other systems, and must be run as root" >&2
+        exit 2
+    elif ! have debootstrap || ! have unshare; then
+        say "$1 needs debootstrap and unshare (util-linux)" >&2
+        exit 2
+    fi
 }
