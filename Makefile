@@ -8,7 +8,8 @@
 #   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or
 #                             SANITIZE=address,undefined
 #   make FAULTS=yes           without CUDA, with a setting that makes an allocation fail (test/faults/faults.h)
-#   make install, make installcheck, make check-unit, make check-layers, make check-gpu-stamp
+#   make install, make installcheck, make check-unit, make check-layers, make check-version, make check-gpu-stamp
+#   make dist                 build/gpureg-VERSION.zip, as PGXN takes it: the last commit's files
 
 EXTENSION = gpureg
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" gpureg.control)
@@ -177,7 +178,7 @@ build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(KERNEL_
 build/unit/%_reference.o: test/unit/%_reference.c $(wildcard test/unit/*.h) build/choice
 	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit -c $< -o $@
 
-.PHONY: units check-unit check-layers check-gpu-stamp
+.PHONY: units check-unit check-layers check-version check-gpu-stamp dist
 units: $(UNIT_TESTS)
 
 check-unit: units
@@ -187,5 +188,13 @@ check-unit: units
 check-layers:
 	@script/check-layers
 
+# gpureg.control's version is everyone's
+check-version:
+	@script/check-version
+
 check-gpu-stamp:
 	@script/gpu-stamp check
+
+dist: check-version
+	@mkdir -p build
+	git archive --format=zip --prefix=gpureg-$(EXTVERSION)/ -o build/gpureg-$(EXTVERSION).zip HEAD

@@ -693,15 +693,15 @@ test_weighted_gram(int p, int64_t nrows)
 			for (int j = 0; j <= i; j++)
 			{
 				int64_t		at = gr_packed(i + 1, j + 1);
-				__float128	sum = 0;
-				__float128	size = 0;
+				Quad	sum = 0;
+				Quad	size = 0;
 
 				for (int64_t r = 0; r < nrows; r++)
 				{
 					const double *row = rows + r * stride;
-					__float128	a = i == 0 ? 1 : i == 1 ? (__float128) row[0] - 0.25 : row[i - 1];
-					__float128	b = j == 0 ? 1 : j == 1 ? (__float128) row[0] - 0.25 : row[j - 1];
-					__float128	product = a * b * row[gr_weight_at(shape)];
+					Quad	a = i == 0 ? 1 : i == 1 ? (Quad) row[0] - 0.25 : row[i - 1];
+					Quad	b = j == 0 ? 1 : j == 1 ? (Quad) row[0] - 0.25 : row[j - 1];
+					Quad	product = a * b * row[gr_weight_at(shape)];
 
 					sum += product;
 					size += product < 0 ? -product : product;

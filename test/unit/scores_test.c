@@ -4,6 +4,7 @@
 #include "compute/scores.h"
 
 #include "compute/dd.h"
+#include "gram_reference.h"
 #include "logreg_driver.h"
 
 #define P 3
@@ -107,28 +108,28 @@ test_against_float128(void)
 	double		sums[NSUMS];
 	GrScores	scores = scores_of((GrDistribution) {GR_GAUSSIAN, GR_IDENTITY, 0}, beta, beta_lo, terms);
 	double	   *rows = make_rows(GR_GAUSSIAN, shift);
-	__float128	want[T] = {0};
-	__float128	size[T] = {0};
+	Quad	want[T] = {0};
+	Quad	size[T] = {0};
 	double		worst = 0;
 
 	add_rows(&scores, rows, 0, NROWS, sums);
 	for (int r = 0; r < NROWS; r++)
 	{
 		const double *row = rows + r * (P + 3);
-		__float128	residual = (__float128) row[P] - row[P + 2] - beta[0] - beta_lo[0];
+		Quad	residual = (Quad) row[P] - row[P + 2] - beta[0] - beta_lo[0];
 
 		for (int j = 0; j < P; j++)
-			residual -= ((__float128) beta[j + 1] + beta_lo[j + 1]) * ((__float128) row[j] - shift[j]);
+			residual -= ((Quad) beta[j + 1] + beta_lo[j + 1]) * ((Quad) row[j] - shift[j]);
 		for (int j = 0; j < T; j++)
 		{
-			__float128	score = row[P + 1] * residual * (j == 0 ? 1 : (__float128) row[j - 1] - shift[j - 1]);
+			Quad	score = row[P + 1] * residual * (j == 0 ? 1 : (Quad) row[j - 1] - shift[j - 1]);
 
 			want[j] += score;
 			size[j] += score < 0 ? -score : score;
 		}
 	}
 	for (int j = 0; j < T; j++)
-		worst = fmax(worst, fabs((double) ((sums[GR_SCORES_HEAD + j] + (__float128) sums[GR_SCORES_HEAD + T + j] -
+		worst = fmax(worst, fabs((double) ((sums[GR_SCORES_HEAD + j] + (Quad) sums[GR_SCORES_HEAD + T + j] -
 											want[j]) / size[j])));
 	/* the last place of eta itself is 1e-10 */
 	check(worst < 1e-15, "scores far from 0 are right, %g", worst);

@@ -8,14 +8,13 @@
 #include "compute/gram_shift.h"
 #include "compute/ols.h"
 #include "compute/sum_clusters.h"
+#include "gram_reference.h"
 #include "unit.h"
 
 #define MAX_P 40
 #define MAX_TERMS (MAX_P + 1)
 #define MAX_CLUSTERS 40
 #define ROWS 15					/* of a cluster */
-
-typedef __float128 Quad;
 
 typedef struct Problem
 {
