@@ -116,11 +116,12 @@ void
 gr_mixing_improve(GrLogregState *state)
 {
 	size_t		n = (size_t) state->nfull;
-	const double *step = state->history + (2 * NPAIRS + 1) * n;
+	const double *step;
 	int			npairs;
 
 	if (state->history == NULL)
 		return;
+	step = state->history + (2 * NPAIRS + 1) * n;
 	if (!(state->decrement < LOCAL_DECREMENT))
 	{
 		gr_mixing_forget(state);

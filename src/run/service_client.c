@@ -94,7 +94,7 @@ disconnect(Connection *c)
 	served = c->service->generation == c->generation && service_state(c->service) != GR_SERVICE_DOWN;
 	if (!served)
 		gr_channel_end(&slot->channel);
-	slot->state = served ? GR_CLIENT_GONE : GR_CLIENT_FREE;
+	__atomic_store_n(&slot->state, served ? GR_CLIENT_GONE : GR_CLIENT_FREE, __ATOMIC_RELAXED);
 	if (served && c->service->latch != NULL)
 		SetLatch(c->service->latch);
 	LWLockRelease(&c->control->lock);
@@ -262,7 +262,7 @@ take_slot(Connection *c, GrService *service)
 		slot->touched = GetCurrentTimestamp();
 		slot->latch = MyLatch;
 		memset(slot->areas, 0, sizeof(slot->areas));
-		slot->state = GR_CLIENT_CONNECTED;
+		__atomic_store_n(&slot->state, GR_CLIENT_CONNECTED, __ATOMIC_RELAXED);
 		c->service = service;
 		c->generation = service->generation;
 	}
@@ -328,7 +328,7 @@ gr_service_connect(int gpu_id, bool in_use, const char **reason)
 		LWLockAcquire(&c->control->lock, LW_SHARED);
 		service = find_service(c->control, gpu_id);
 		LWLockRelease(&c->control->lock);
-		c->slot->touched = GetCurrentTimestamp();
+		__atomic_store_n(&c->slot->touched, GetCurrentTimestamp(), __ATOMIC_RELAXED);
 		/* computations that are under way keep theirs */
 		if (service == c->service || in_use)
 			return &c->client;

@@ -71,7 +71,7 @@ static GrError open_error;
 static GrError lost_error;
 static int	nstand_ins;			/* see stand_in() */
 static const GrRemoteStore *store;	/* of kept rows, once the device is open */
-static uint32 device_lost;
+static uint32 device_lost;		/* 1: a thread writes lost_error, 2: it is there */
 
 extern PGDLLEXPORT void gr_service_main(Datum arg);
 
@@ -93,9 +93,14 @@ open_device(void *arg)
 static void
 note_lost(GrRemoteServer *server, const GrError *err)
 {
+	uint32		none = 0;
+
 	(void) server;
-	if (__atomic_exchange_n(&device_lost, 1, __ATOMIC_SEQ_CST) == 0)
+	if (__atomic_compare_exchange_n(&device_lost, &none, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	{
 		lost_error = *err;
+		__atomic_store_n(&device_lost, 2, __ATOMIC_RELEASE);
+	}
 }
 
 /* Each client has a session of its own on the device: what it keeps there is nobody else's. */
@@ -422,7 +427,7 @@ look_after(int k)
 	look_after_areas(a);
 	if (service->state == GR_SERVICE_READY && !a->started)
 		start_attendant(a);
-	if (a->error.status != GR_OK && __atomic_load_n(&a->finished, __ATOMIC_ACQUIRE) != 0)
+	if (__atomic_load_n(&a->finished, __ATOMIC_ACQUIRE) != 0 && a->error.status != GR_OK)
 		gr_channel_abandon(&slot->channel, &a->error);
 	return false;
 }
@@ -492,7 +497,7 @@ end_service(int code, Datum arg)
 
 	(void) code;
 	(void) arg;
-	if (device_lost)
+	if (__atomic_load_n(&device_lost, __ATOMIC_ACQUIRE) == 2)
 		err = lost_error;
 	else if (open_error.status != GR_OK)
 		err = open_error;
@@ -553,7 +558,8 @@ retire_if_idle(TimestampTz now)
 		if (a->slot == NULL)
 			continue;
 		idle = !gr_remote_is_busy(&a->server) &&
-			TimestampDifferenceExceeds(a->slot->touched, now, gr_service_idle * 1000);
+			TimestampDifferenceExceeds(__atomic_load_n(&a->slot->touched, __ATOMIC_RELAXED), now,
+									   gr_service_idle * 1000);
 		for (int j = 0; j < GR_REMOTE_AREAS && idle; j++)
 			idle = a->segments[j] < 0 || j == a->slot->channel.bulk;
 	}
@@ -630,7 +636,7 @@ serve_once(void)
 		finish_opening();
 	for (int k = 0; k < control->nclients; k++)
 		soon |= look_after(k);
-	if (__atomic_load_n(&device_lost, __ATOMIC_ACQUIRE) != 0)
+	if (__atomic_load_n(&device_lost, __ATOMIC_ACQUIRE) == 2)
 	{
 		ereport(LOG,
 				(errmsg("gpureg device service ends, as its device failed"),

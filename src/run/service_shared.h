@@ -61,10 +61,10 @@ typedef enum GrClientState
 
 typedef struct GrClientSlot
 {
-	uint32		state;			/* from FREE and to FREE under the lock */
+	uint32		state;			/* changed under the lock, read without */
 	int			service;		/* which */
 	uint64		generation;		/* of the service */
-	TimestampTz touched;		/* when the session last looked for the device */
+	TimestampTz touched;		/* when the session last looked for the device; written and read without the lock */
 	Latch	   *latch;
 	GrArea		areas[GR_REMOTE_AREAS];
 	GrChannel	channel;

@@ -9,19 +9,15 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "miscadmin.h"
 #include "utils/wait_event.h"
+
+#include "server.h"
 
 #define ROWS_EACH 20000
 #define NPRODUCERS 4
 #define NFEATURES 40			/* few rows a block, so that there are many */
 
-static __thread int producer_pid;
-
-#undef printf
-#define MyProcPid producer_pid
 #undef pgstat_report_wait_start
 #undef pgstat_report_wait_end
 #define pgstat_report_wait_start(event) ((void) (event))
@@ -50,43 +46,13 @@ extern void AnnotateIgnoreSyncEnd(const char *file, int line);
 #include "../../src/rows/ring.c"
 #include "../../src/rows/ring_consumer.c"
 
-bool		atomics_lose_reads;
-bool		atomics_lose_writes;
-__thread volatile void *atomics_read;
-__thread bool atomics_released;
-
 /*
  * The server, as far as the ring asks for it
  */
 
-volatile sig_atomic_t InterruptPending;
-struct Latch *MyLatch;
 static PGPROC process;
 PGPROC	   *MyProc = &process;
 const GrHost gr_host;
-
-void
-ProcessInterrupts(void)
-{
-}
-
-void
-pg_usleep(long microsec)
-{
-	(void) usleep((useconds_t) microsec);
-}
-
-int
-WaitLatch(struct Latch *latch, int wakeEvents, long timeout, uint32 wait_event_info)
-{
-	pg_usleep(timeout * 1000);
-	return WL_TIMEOUT;
-}
-
-void
-ResetLatch(struct Latch *latch)
-{
-}
 
 bool
 pg_strong_random(void *buf, size_t len)
@@ -142,42 +108,6 @@ gr_raise_kept_shortage(const GrError *err)
 
 void
 gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
-{
-	abort();
-}
-
-bool
-errstart(int elevel, const char *domain)
-{
-	abort();
-}
-
-bool
-errstart_cold(int elevel, const char *domain)
-{
-	abort();
-}
-
-int
-errcode(int sqlerrcode)
-{
-	return 0;
-}
-
-int
-errmsg(const char *fmt,...)
-{
-	return 0;
-}
-
-int
-errhint(const char *fmt,...)
-{
-	return 0;
-}
-
-void
-errfinish(const char *filename, int lineno, const char *funcname)
 {
 	abort();
 }
@@ -297,7 +227,7 @@ scan_main(void *arg)
 	int64		n = 0;
 	int			home;
 
-	producer_pid = 1000 + scan->number;
+	process_id = 1000 + scan->number;
 	home = gr_ring_join(ring);
 	if (!gr_ring_shape_known(ring))
 		gr_ring_agree(ring, widths, NFEATURES);
@@ -333,15 +263,6 @@ typedef enum Course
 	STOPPED						/* the statement is canceled */
 } Course;
 
-static int	ntests;
-
-static void
-check(bool ok, const char *what, int query)
-{
-	printf("%s %d - query %d: %s\n", ok ? "ok" : "not ok", ++ntests, query, what);
-	fflush(stdout);
-}
-
 /* The statement has come to its end: what it was to read has been read. */
 static void
 check_whole(const RingReader *r, const Scanner *scans, int query)
@@ -354,9 +275,9 @@ check_whole(const RingReader *r, const Scanner *scans, int query)
 		nrows += scans[k].written;
 		sum += scans[k].sum;
 	}
-	check(nrows == NPRODUCERS * ROWS_EACH - NPRODUCERS * 7 && r->nrows == nrows, "all rows were sent", query);
-	check(device.total == nrows && device.sum == sum, "... and read as they were written", query);
-	check(r->job->totals.weights == (double) nrows, "... and their weights", query);
+	check(nrows == NPRODUCERS * ROWS_EACH - NPRODUCERS * 7 && r->nrows == nrows, "all rows were sent: query", query);
+	check(device.total == nrows && device.sum == sum, "... and read as they were written: query", query);
+	check(r->job->totals.weights == (double) nrows, "... and their weights: query", query);
 }
 
 /* A query over the ring, in which this process takes part itself */
@@ -404,9 +325,9 @@ run(GrRing *ring, Course course, int query)
 	if (course == WHOLE)
 		check_whole(&r, scans, query);
 	else if (course == FAILS)
-		check(r.error.status == GR_NO_MEMORY && device.nasked == 20, "a device that takes no more ends it", query);
+		check(r.error.status == GR_NO_MEMORY && device.nasked == 20, "a device that takes no more ends it: query", query);
 	else
-		check(r.error.status == GR_OK, "a statement that is stopped ends it", query);
+		check(r.error.status == GR_OK, "a statement that is stopped ends it: query", query);
 	free(r.sent);
 	free(columns);
 }
@@ -423,6 +344,5 @@ main(int argc, char **argv)
 	for (int k = 0; k < (int) lengthof(courses); k++)
 		run(ring, courses[k], k + 1);
 	gr_ring_end(ring);
-	printf("1..%d\n", ntests);
-	return 0;
+	return done_testing();
 }
