@@ -9,6 +9,7 @@ use Exporter 'import';
 use IPC::Run;
 
 our @EXPORT = qw(run_faults can_fault);
+our @EXPORT_OK = qw(statements_of_all_kinds is_same);
 
 my $setup = q{
 	CREATE EXTENSION IF NOT EXISTS gpureg;
@@ -22,6 +23,8 @@ my $setup = q{
 		gpu_glm_fit('SELECT counts, x1 FROM r', family => 'poisson') AS p;
 	VACUUM ANALYZE;
 };
+
+my $keep = q{SELECT gpu_keep('kept', 'SELECT y, x1, x2, x3, won, g, firm, i FROM r', true);};
 
 # name, settings, statement
 my $workers = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; '
@@ -122,6 +125,12 @@ sub psql
 	return ($out, $err, $ended ? $? : 'late');
 }
 
+# What they read, what is kept for those that read kept rows, and the statements
+sub statements_of_all_kinds
+{
+	return ($setup, $keep, @statements);
+}
+
 # What there must be none of: computations and memory of sessions in the service, temporary files, workers
 my $left = q{SELECT concat_ws(' ', (SELECT sum(computations) FROM gpu_devices() WHERE service_pid IS NOT NULL),
 	(SELECT count(*) FROM pg_ls_tmpdir()),
@@ -198,8 +207,6 @@ sub can_fault
 	($connstr) = @_;
 	return answer_of('', 'CREATE EXTENSION IF NOT EXISTS gpureg; SET gpureg.debug_fault = 0; SELECT 1') eq "1\n";
 }
-
-my $keep = q{SELECT gpu_keep('kept', 'SELECT y, x1, x2, x3, won, g, firm, i FROM r', true);};
 
 # All n of a statement's up to every are taken, and of those beyond one in twenty.
 sub try_statement
