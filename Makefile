@@ -18,7 +18,7 @@ DATA = $(wildcard sql/gpureg--*--*.sql)
 MODULE_big = gpureg
 OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o service_main.o service_kept.o) \
 	$(addprefix src/run/,kept_list.o spool.o job.o) \
-	$(addprefix src/run/,raise.o report.o) \
+	$(addprefix src/run/,raise.o report.o progress.o) \
 	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
 	$(addprefix src/rows/,formula_error.o levels.o design_values.o frame.o) \
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
@@ -36,7 +36,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o boot_begin.o fn_boot.o fn_permute.o) \
 	$(addprefix src/sql/,fn_predict_rows.o fn_iv.o fn_select.o) \
 	$(addprefix src/sql/,fn_rolling.o cluster_states.o fn_clusters.o fn_wild.o) \
-	$(addprefix src/projection/,fn_project.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
+	$(addprefix src/projection/,fn_project.o fn_project_bits.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -64,7 +64,7 @@ endif
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o glm_exact.o basis.o \
 	ols_factor.o ols.o fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o \
 	scores.o eigen.o firth.o negbin.o separation.o descent.o draw.o projection.o \
-	chunks.o sparse.o backend_cpu.o sink_many.o sink_many_rounds.o \
+	chunks.o sparse.o rotation.o backend_cpu.o sink_many.o sink_many_rounds.o \
 	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
 	remote_server.o sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
@@ -98,7 +98,7 @@ REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_error
 	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
 	firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
 	logreg_fit logreg_step glm_step factors formula separation nist reference invariance metamorphic projection \
-	project_rows feature_hash examples rewrite errors logreg_errors projection_errors settings
+	project_bits project_rows feature_hash examples rewrite errors logreg_errors projection_errors settings edges
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)
@@ -110,7 +110,8 @@ PROVE_FLAGS += -I test/t
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	sink_many_test many_derive_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test \
 	separation_test projection_test formula_test margins_test derive_test filter_test gram_subset_test path_test logit_path_test \
-	boot_test remote_test iv_test select_test sum_clusters_test wild_test)
+	boot_test remote_test remote_stand_in_test passes_test iv_test select_test \
+	sum_clusters_test wild_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \

@@ -14,7 +14,7 @@
 
 #define GR_PARTIALS_NBYTES ((size_t) 256 << 20) /* more splits than this holds would gain nothing */
 #define GR_NSLOTS 3				/* row blocks in flight */
-#define GR_SENDS 32				/* calls under way whose rows are not all read */
+#define GR_SENDS 16				/* groups of calls under way whose rows are not all read */
 #define GR_SINGLE_NBYTES ((size_t) 1 << 20) /* single rows made float8 at a time */
 #define GR_URGENT_NBYTES ((size_t) 64 << 20)	/* rows that are so few don't wait behind those of larger sinks */
 
@@ -26,6 +26,19 @@ struct GrSession
 	struct ProjectStore *projects;	/* what random projection keeps; see project_cuda.cuh */
 };
 
+/* Calls that follow one another closely, noted by the same events */
+typedef struct SendGroup
+{
+	cudaEvent_t begin;			/* around the first of them, whose copies are timed */
+	cudaEvent_t end;
+	cudaEvent_t read;			/* behind the last, where it isn't the first */
+	int64_t		nsends;			/* of the sink so far, with these; not yet known of the open group */
+	int64_t		first_nbytes;	/* of the timed one */
+	int64_t		before_nbytes;	/* copied before this group */
+	int64_t		nbytes;			/* of all */
+	bool		several;
+} SendGroup;
+
 /* Rows on their way to the device; see sends.cuh. */
 typedef struct Sends
 {
@@ -33,10 +46,13 @@ typedef struct Sends
 	GrRowShape	shape;			/* of the rows as they come; on the device all are float8 */
 	bool		urgent;			/* the stream's thread blocks and copies go first */
 	cudaStream_t stream;
-	cudaEvent_t begin[GR_SENDS];
-	cudaEvent_t end[GR_SENDS];
-	int64_t		nbegun;			/* sends so far */
-	int64_t		ndone;			/* those read, and their times taken */
+	SendGroup	groups[GR_SENDS];
+	int64_t		ngroups;		/* so far, the open one not among them */
+	int64_t		ngroups_read;	/* of them, whose rows are read and times taken */
+	int64_t		nsends;			/* so far */
+	int64_t		ngrouped;		/* of them, in closed groups */
+	int64_t		nread;			/* of them, read */
+	int64_t		last_ns;		/* when the last of them was sent */
 	float	   *narrow;			/* single rows on the device */
 	int64_t		nbytes;			/* copied */
 	double		copy_s;

@@ -1,12 +1,21 @@
 /*
  * sends.cu: rows on their way from the host's memory to the device.
  *
- * A send is noted by a pair of events, whose time is the copies'. Single rows are copied as they are, half the bytes
- * over the bus, and made float8 on the device by a kernel on the same stream, so that their memory is free again when
- * the next ones come.
+ * A ring's blocks are small, and an event, a look at one or a reading of its time takes the driver as long as the call
+ * that copies a block. So sends that follow one another closely are a group, with one event behind them all that tells
+ * that they are read; of a group the first send is timed, and the others are taken to be as fast. A group is closed
+ * when it is large, when no send has followed for a while, or when somebody waits.
+ *
+ * Single rows are copied as they are, half the bytes over the bus, and made float8 on the device by a kernel on the same
+ * stream, so that their memory is free again when the next ones come.
  */
 #include "sends.cuh"
 
+#include <time.h>
+
+#define TOGETHER_SENDS 4		/* of the 64 blocks and more that a ring has */
+#define TOGETHER_NBYTES ((int64_t) 2 << 20)
+#define IDLE_NS 20000			/* without a send */
 #define WIDEN_THREADS 256
 #define WIDEN_BLOCKS_MAX 1024
 
@@ -49,11 +58,12 @@ open_sends(Sends *sends, GrSession *session, GrRowShape shape, bool urgent, GrEr
 	sends->shape = shape;
 	sends->urgent = urgent;
 	SESSION_CUDA(session, err, gr_stream_get(device, urgent, &sends->stream), "creating a stream");
-	for (int k = 0; k < GR_SENDS; k++)
+	for (SendGroup &group : sends->groups)
 	{
-		SESSION_CUDA(session, err, gr_event_get(device, cudaEventDefault, &sends->begin[k]), "creating an event");
-		/* the one that the host waits for: asleep, as the cores are busy reading rows */
-		SESSION_CUDA(session, err, gr_event_get(device, cudaEventBlockingSync, &sends->end[k]), "creating an event");
+		SESSION_CUDA(session, err, gr_event_get(device, cudaEventDefault, &group.begin), "creating an event");
+		/* those that the host waits for: asleep, as the cores are busy reading rows */
+		SESSION_CUDA(session, err, gr_event_get(device, cudaEventBlockingSync, &group.end), "creating an event");
+		SESSION_CUDA(session, err, gr_event_get(device, cudaEventBlockingSync, &group.read), "creating an event");
 	}
 	if (!shape.single)
 		return true;
@@ -73,23 +83,69 @@ gr_sink_connect(GrSink *sink, GrRowShape sent, GrError *err)
 	return true;
 }
 
-/* Takes the oldest send's time; its events have happened. */
+static int64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The group that sends go to */
+static SendGroup *
+open_group(Sends *sends)
+{
+	return &sends->groups[sends->ngroups % GR_SENDS];
+}
+
+static SendGroup *
+oldest_group(Sends *sends)
+{
+	return &sends->groups[sends->ngroups_read % GR_SENDS];
+}
+
+/* The last of its events */
+static cudaEvent_t
+read_event(const SendGroup *group)
+{
+	return group->several ? group->read : group->end;
+}
+
+static bool
+close_group(Sends *sends, GrError *err)
+{
+	SendGroup  *group = open_group(sends);
+
+	if (sends->nsends == sends->ngrouped)
+		return true;
+	group->several = sends->nsends > sends->ngrouped + 1;
+	group->nbytes = sends->nbytes - group->before_nbytes;
+	if (group->several)
+		SESSION_CUDA(sends->session, err, cudaEventRecord(group->read, sends->stream), "recording an event");
+	group->nsends = sends->ngrouped = sends->nsends;
+	sends->ngroups++;
+	return true;
+}
+
+/* Takes the oldest group's time; its events have happened. */
 static bool
 take_time(Sends *sends, GrError *err)
 {
-	int			k = (int) (sends->ndone % GR_SENDS);
+	SendGroup  *group = oldest_group(sends);
 	float		ms;
 
-	SESSION_CUDA(sends->session, err, cudaEventElapsedTime(&ms, sends->begin[k], sends->end[k]), "reading an event");
-	sends->copy_s += ms * 1e-3;
-	sends->ndone++;
+	SESSION_CUDA(sends->session, err, cudaEventElapsedTime(&ms, group->begin, group->end), "reading an event");
+	sends->copy_s += ms * 1e-3 * (group->first_nbytes > 0 ? (double) group->nbytes / (double) group->first_nbytes : 1);
+	sends->nread = group->nsends;
+	sends->ngroups_read++;
 	return true;
 }
 
 static bool
 wait_for_oldest(Sends *sends, GrError *err)
 {
-	SESSION_CUDA(sends->session, err, cudaEventSynchronize(sends->end[sends->ndone % GR_SENDS]),
+	SESSION_CUDA(sends->session, err, cudaEventSynchronize(read_event(oldest_group(sends))),
 				 "copying rows to the device");
 	return take_time(sends, err);
 }
@@ -97,10 +153,12 @@ wait_for_oldest(Sends *sends, GrError *err)
 bool
 gr_sends_begin(Sends *sends, GrError *err)
 {
-	if (sends->nbegun - sends->ndone == GR_SENDS && !wait_for_oldest(sends, err))
+	if (sends->nsends > sends->ngrouped)
+		return true;
+	if (sends->ngroups - sends->ngroups_read == GR_SENDS && !wait_for_oldest(sends, err))
 		return false;
-	SESSION_CUDA(sends->session, err, cudaEventRecord(sends->begin[sends->nbegun % GR_SENDS], sends->stream),
-				 "recording an event");
+	open_group(sends)->before_nbytes = sends->nbytes;
+	SESSION_CUDA(sends->session, err, cudaEventRecord(open_group(sends)->begin, sends->stream), "recording an event");
 	return true;
 }
 
@@ -135,20 +193,29 @@ gr_sends_copy(Sends *sends, double *device, const void *rows, int64_t nrows, GrE
 bool
 gr_sends_end(Sends *sends, GrError *err)
 {
-	SESSION_CUDA(sends->session, err, cudaEventRecord(sends->end[sends->nbegun % GR_SENDS], sends->stream),
-				 "recording an event");
-	sends->nbegun++;
-	return true;
+	SendGroup  *group = open_group(sends);
+	int64_t		nbytes = sends->nbytes - group->before_nbytes;
+
+	if (sends->nsends == sends->ngrouped)
+	{
+		group->first_nbytes = nbytes;
+		SESSION_CUDA(sends->session, err, cudaEventRecord(group->end, sends->stream), "recording an event");
+	}
+	sends->nsends++;
+	sends->last_ns = now_ns();
+	return (nbytes < TOGETHER_NBYTES && sends->nsends - sends->ngrouped < TOGETHER_SENDS) || close_group(sends, err);
 }
 
 bool
 gr_sends_done(Sends *sends, bool wait, int64_t *ncalls, GrError *err)
 {
-	if (wait && sends->ndone < sends->nbegun && !wait_for_oldest(sends, err))
+	if (sends->nsends > sends->ngrouped && (wait || now_ns() - sends->last_ns >= IDLE_NS) && !close_group(sends, err))
 		return false;
-	while (sends->ndone < sends->nbegun)
+	if (wait && sends->ngroups_read < sends->ngroups && !wait_for_oldest(sends, err))
+		return false;
+	while (sends->ngroups_read < sends->ngroups)
 	{
-		cudaError_t code = cudaEventQuery(sends->end[sends->ndone % GR_SENDS]);
+		cudaError_t code = cudaEventQuery(read_event(oldest_group(sends)));
 
 		if (code == cudaErrorNotReady)
 		{
@@ -159,14 +226,16 @@ gr_sends_done(Sends *sends, bool wait, int64_t *ncalls, GrError *err)
 		if (!take_time(sends, err))
 			return false;
 	}
-	*ncalls = sends->ndone;
+	*ncalls = sends->nread;
 	return true;
 }
 
 bool
 gr_sends_wait(Sends *sends, GrError *err)
 {
-	while (sends->ndone < sends->nbegun)
+	if (!close_group(sends, err))
+		return false;
+	while (sends->ngroups_read < sends->ngroups)
 		if (!wait_for_oldest(sends, err))
 			return false;
 	return true;
@@ -183,10 +252,11 @@ gr_sends_close(Sends *sends)
 	if (sends->stream != NULL)
 		(void) cudaStreamSynchronize(sends->stream);
 	gr_stream_give(device, sends->urgent, sends->stream);
-	for (int k = 0; k < GR_SENDS; k++)
+	for (SendGroup &group : sends->groups)
 	{
-		gr_event_give(device, cudaEventDefault, sends->begin[k]);
-		gr_event_give(device, cudaEventBlockingSync, sends->end[k]);
+		gr_event_give(device, cudaEventDefault, group.begin);
+		gr_event_give(device, cudaEventBlockingSync, group.end);
+		gr_event_give(device, cudaEventBlockingSync, group.read);
 	}
 	gr_memory_give(device, sends->narrow);
 }

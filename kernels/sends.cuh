@@ -13,7 +13,7 @@
 /* Opens a sink's sends and its kernels' stream. sent: the rows as they come; single ones want gr_sends_nbytes(). */
 extern bool gr_sink_connect(GrSink *sink, GrRowShape sent, GrError *err);
 
-/* Begins a send; waits for the oldest one where too many are under way. */
+/* Begins a send; waits for the oldest ones where too many are under way. */
 extern bool gr_sends_begin(Sends *sends, GrError *err);
 
 /* nrows rows as float8 to device memory, behind what is on the stream. rows: where they begin in the host's memory */
@@ -21,7 +21,10 @@ extern bool gr_sends_copy(Sends *sends, double *device, const void *rows, int64_
 
 extern bool gr_sends_end(Sends *sends, GrError *err);
 
-/* How many sends have been read, in order. wait: first waits for the oldest that isn't. Takes their times. */
+/*
+ * How many sends have been read, in order, as far as that is known: a few that follow one another are seen together.
+ * wait: first waits for the oldest that isn't. Takes their times.
+ */
 extern bool gr_sends_done(Sends *sends, bool wait, int64_t *ncalls, GrError *err);
 
 /* Waits for all. */

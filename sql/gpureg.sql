@@ -1212,6 +1212,8 @@ CREATE FUNCTION gpu_project(x real[], k int, seed bigint DEFAULT 0, density floa
 CREATE FUNCTION gpu_project_sparse(idx bigint[], val real[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL,
                                    dim bigint DEFAULT NULL) RETURNS real[]
     AS 'MODULE_PATHNAME', 'gr_project_sparse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION gpu_project_bits(x real[], k int, seed bigint DEFAULT 0) RETURNS bit varying
+    AS 'MODULE_PATHNAME', 'gr_project_bits' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 -- The parser takes a polymorphic result's type from where the argument stands in the call, before it fills in defaults
 -- and sorts named arguments. So ids are bigint where none is given; one form has id third, for k, id => NULL::uuid and
 -- whatever else; those that have it last take seed and density by position alone; and forms with an integer seed keep
@@ -1305,6 +1307,12 @@ CREATE FUNCTION gpu_last_run()
                    read_seconds float8, copy_seconds float8, kernel_seconds float8, solve_seconds float8,
                    total_seconds float8, workers int)
     AS 'MODULE_PATHNAME', 'gr_show_last_run' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
+
+-- What sessions are at, of the roles whose privileges the caller has; pg_read_all_stats sees all
+CREATE FUNCTION gpu_progress()
+    RETURNS TABLE (pid int, function text, rows_read bigint, rows_per_second float8, workers int, passes bigint,
+                   iteration int, deviance float8, seconds float8)
+    AS 'MODULE_PATHNAME', 'gr_progress' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 
 --
 -- Comments
@@ -1578,6 +1586,8 @@ COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
     IS 'random projection of a vector, or of several, to k dimensions';
 COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint)
     IS 'random projection of a sparse vector to k dimensions';
+COMMENT ON FUNCTION gpu_project_bits(real[], int, bigint)
+    IS 'signs of a vector''s first k coordinates after a random rotation, for the Hamming distance';
 COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8)
     IS 'random projection of a query''s vectors to k dimensions';
 COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8)
@@ -1606,4 +1616,5 @@ COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role ma
 COMMENT ON FUNCTION gpu_forget(text) IS 'lets kept rows go';
 COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, text) IS 'predictions of a model for kept rows';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
+COMMENT ON FUNCTION gpu_progress() IS 'how far the fits under way in this server''s sessions are';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';

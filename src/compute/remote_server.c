@@ -639,7 +639,8 @@ serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
 	if (command->op != GR_REMOTE_SEND)
 		channel->reply = err;
 	publish_times(server, command->object);
-	channel->nobjects = count_objects(server);
+	if (command->op != GR_REMOTE_SEND)
+		channel->nobjects = count_objects(server);
 	if (!ok && err.status == GR_DEVICE_LOST && !server->told)
 	{
 		server->told = true;

@@ -158,24 +158,35 @@ first_unread(const ManySink *many)
 	return first;
 }
 
+/* Asks the parts in whose turn it is, from the oldest call on: no other can bring the answer forward. */
+static bool
+look_for_read(ManySink *many, int64_t *first, GrError *err)
+{
+	for (int64_t before = -1; (*first = first_unread(many)) != before && *first < many->ncalls; before = *first)
+	{
+		Part	   *oldest = &many->parts[*first % many->n];
+
+		if (!many->ops->sent(oldest->sink, false, &oldest->nread, err))
+			return false;
+	}
+	return true;
+}
+
 static bool
 many_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 {
 	ManySink   *many = many_of(sink);
 	int64_t		first;
 
-	for (int i = 0; i < many->n; i++)
-		if (!many->ops->sent(many->parts[i].sink, false, &many->parts[i].nread, err))
-			return false;
-	first = first_unread(many);
+	if (!look_for_read(many, &first, err))
+		return false;
 	/* what was read since the caller last asked need not be waited for */
 	if (wait && first == many->nread && first < many->ncalls)
 	{
 		Part	   *oldest = &many->parts[first % many->n];
 
-		if (!many->ops->sent(oldest->sink, true, &oldest->nread, err))
+		if (!many->ops->sent(oldest->sink, true, &oldest->nread, err) || !look_for_read(many, &first, err))
 			return false;
-		first = first_unread(many);
 	}
 	many->nread = first;
 	*ncalls = first;

@@ -223,6 +223,19 @@ gr_scores_serial(PG_FUNCTION_ARGS)
 	return bytes_datum(state, state_nbytes(state->nfeatures, state->hessian));
 }
 
+/* Are so many bytes a state? Of a boolean they may be any. */
+static bool
+is_state(const State *state, Size nbytes)
+{
+	uint8		hessian;
+
+	if (nbytes < offsetof(State, sums))
+		return false;
+	memcpy(&hessian, &state->hessian, sizeof(hessian));
+	return hessian <= 1 && state->nfeatures >= 0 && state->nfeatures <= GR_MAX_FEATURES &&
+		nbytes == state_nbytes(state->nfeatures, hessian == 1);
+}
+
 /* gpu_scores_deserial(bytea, internal) returns internal */
 Datum
 gr_scores_deserial(PG_FUNCTION_ARGS)
@@ -233,7 +246,7 @@ gr_scores_deserial(PG_FUNCTION_ARGS)
 
 	(void) state_context(fcinfo);
 	memcpy(state, VARDATA_ANY(bytes), nbytes);
-	if (nbytes < offsetof(State, sums) || nbytes != state_nbytes(state->nfeatures, state->hessian))
+	if (!is_state(state, nbytes))
 		elog(ERROR, "malformed state of gpu_scores_pass");
 	PG_RETURN_POINTER(state);
 }

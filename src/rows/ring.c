@@ -14,6 +14,7 @@
 
 #include "rows/columns.h"
 #include "rows/ring.h"
+#include "run/progress.h"
 #include "run/raise.h"
 #define RING_MAGIC UINT64CONST(0x6770755f72696e67)
 #define PAGE ((Size) 4096)
@@ -369,6 +370,7 @@ gr_ring_publish(GrRing *ring, int block)
 {
 	uint64		sequence;
 
+	gr_progress_rows(ring->blocks[block].nrows);
 	pg_atomic_write_u32(&ring->blocks[block].state, GR_BLOCK_FULL);
 	sequence = pg_atomic_fetch_add_u64(&ring->nfull, 1);
 	pg_write_barrier();

@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -30,6 +29,7 @@
 #include "rows/ring_consumer.h"
 #include "run/device.h"
 #include "run/job.h"
+#include "run/progress.h"
 #include "run/raise.h"
 #define DOZE_NS 100000
 #define JOIN_NAP_NS 20000000	/* between two looks for a cancel */
@@ -344,6 +344,7 @@ send_rest(RingReader *r)
 		if (!ring->keeps && !gr_rows_valid(gr_ring_rows(ring, b), block->nrows, ring->shape, ring->rules, &err))
 			gr_raise_columns(&err, r->job->shape.nfeatures, r->job->names);
 		gr_ring_total(ring, b);
+		gr_progress_rows(block->nrows);
 		if (!send_block(r, b))
 			return false;
 	}

@@ -29,6 +29,7 @@
 #include "run/clock.h"
 #include "run/device.h"
 #include "run/job.h"
+#include "run/progress.h"
 #include "run/raise.h"
 
 /*
@@ -659,6 +660,7 @@ gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
 			break;
 	}
 	source->npasses++;
+	gr_progress_pass();
 	source->pass_s += gr_now() - started;
 }
 
@@ -678,6 +680,7 @@ gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pa
 		check_same_rows(source, (int64) sums[0]);
 	}
 	source->npasses++;
+	gr_progress_pass();
 	source->pass_s += gr_now() - started;
 }
 

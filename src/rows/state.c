@@ -21,6 +21,7 @@
 #include "compute/gram_shift.h"
 #include "rows/state.h"
 #include "run/args.h"
+#include "run/progress.h"
 #include "run/raise.h"
 
 /* The kernels' scratch memory comes from the stack up to this many bytes. */
@@ -325,8 +326,7 @@ static void
 add_to_pass(GrState *state, double *rows, int nrows, double *scratch)
 {
 	const GrPass pass = {
-		.kind = (GrPassKind) state->kind,
-		.shape = gr_state_shape(state),
+		.kind = (GrPassKind) state->kind,.shape = gr_state_shape(state),
 		.distribution = gr_state_distribution(state),
 		.beta = gr_state_beta(state),
 		.shift = gr_state_shift(state),
@@ -368,11 +368,10 @@ gr_state_add(GrState *state, double *rows, int nrows, const char *const *names)
 		double		align;
 	}			local;
 	bool		is_gram = state->type == GR_STATS;
-	Size		nbytes;
+	Size		nbytes = is_gram ? gr_gram_scratch_nbytes(gr_state_shape(state)) :
+		gr_pass_scratch_nbytes((GrPassKind) state->kind, gr_state_shape(state));
 	double	   *scratch;
 
-	nbytes = is_gram ? gr_gram_scratch_nbytes(gr_state_shape(state)) :
-		gr_pass_scratch_nbytes((GrPassKind) state->kind, gr_state_shape(state));
 	scratch = nbytes <= sizeof(local) ? (double *) &local : palloc_extended(nbytes, MCXT_ALLOC_HUGE);
 	if (is_gram)
 		add_to_gram(state, rows, nrows, scratch);
@@ -380,6 +379,7 @@ gr_state_add(GrState *state, double *rows, int nrows, const char *const *names)
 		add_to_pass(state, rows, nrows, scratch);
 	if (scratch != (double *) &local)
 		pfree(scratch);
+	gr_progress_rows(nrows);
 	if (gr_has_totals(gr_state_shape(state), gr_state_rules(state)))
 		add_totals(state, rows, nrows);
 	check_range(state, rows, nrows, names);

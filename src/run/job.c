@@ -19,6 +19,7 @@
 #include "run/clock.h"
 #include "run/device.h"
 #include "run/job.h"
+#include "run/progress.h"
 #include "run/raise.h"
 #include "run/spool.h"
 
@@ -343,6 +344,7 @@ submit_block(GrJob *job)
 	if (gr_has_totals(job->shape, job->rules))
 		gr_totals_add(&job->totals, job->block, nrows, job->shape, job->rules);
 	job->block_nrows = 0;
+	gr_progress_rows(nrows);
 	if (job->spool.file != NULL)
 		gr_spool_write(&job->spool, job->block, nrows);
 	else if (gr_job_send(job, job->block, nrows, &err))

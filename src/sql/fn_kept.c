@@ -14,6 +14,7 @@
 #include "rows/keep.h"
 #include "rows/kept_set.h"
 #include "run/kept_list.h"
+#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(gr_keep);
 PG_FUNCTION_INFO_V1(gr_show_kept);
@@ -26,6 +27,7 @@ gr_keep(PG_FUNCTION_ARGS)
 	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(1));
 
+	gr_progress_begin(fcinfo);
 	PG_RETURN_INT64(gr_keep_query(fcinfo, name, query, PG_GETARG_BOOL(2)));
 }
 

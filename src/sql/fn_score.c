@@ -227,6 +227,16 @@ gr_auc_serialize(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(result);
 }
 
+static void raise_malformed_auc(void) __attribute__((noreturn));
+
+static void
+raise_malformed_auc(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("malformed state of gpu_auc")));
+}
+
 /* gpu_auc_deserialize(bytea, internal) */
 Datum
 gr_auc_deserialize(PG_FUNCTION_ARGS)
@@ -239,13 +249,18 @@ gr_auc_deserialize(PG_FUNCTION_ARGS)
 	bytes = PG_GETARG_BYTEA_PP(0);
 	nbytes = VARSIZE_ANY_EXHDR(bytes);
 	if (nbytes % sizeof(Tally) != 0 || nbytes > KEPT_NBYTES_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("malformed state of gpu_auc")));
+		raise_malformed_auc();
 	/* its memory is the caller's, a state that is read and left */
 	auc = create_auc(CurrentMemoryContext, nbytes / sizeof(Tally));
 	auc->n = nbytes / sizeof(Tally);
 	memcpy(auc->tallies, VARDATA_ANY(bytes), nbytes);
+	for (int64 k = 0; k < auc->n; k++)
+	{
+		/* a score is one that is equal to itself, by which those that are the same are found */
+		if (isnan(auc->tallies[k].score))
+			raise_malformed_auc();
+		gr_poll_loop(k);
+	}
 	PG_RETURN_POINTER(auc);
 }
 

@@ -21,6 +21,7 @@
 #include "run/clock.h"
 #include "run/device.h"
 #include "run/job.h"
+#include "run/progress.h"
 #include "run/raise.h"
 #include "run/report.h"
 #include "sql/glm_fit.h"
@@ -138,6 +139,17 @@ answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
 		gr_source_clusters(source, fit);
 	else
 		gr_source_pass(source, &fit->pass, fit->sums);
+}
+
+/* For gpu_progress(): a pass that has a deviance */
+static void
+note_progress(const GrLogregFit *fit, GrLogregWant want)
+{
+	GrPassKind	kind = fit->pass.kind;
+
+	if (want == GR_LOGREG_PASS && fit->pass.measure == GR_MEASURE_STEP &&
+		(kind == GR_PASS_EXACT || kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT))
+		gr_progress_iteration(fit->iterations, fit->sums[GR_SUM_DEVIANCE_HI]);
 }
 
 /* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
@@ -266,6 +278,7 @@ gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const 
 	{
 		CHECK_FOR_INTERRUPTS();
 		answer(source, fit, want);
+		note_progress(fit, want);
 		if (gr_logreg_advance(fit, &gr_host, err))
 			continue;
 		if (err->status == GR_ONE_CLASS)
@@ -487,6 +500,7 @@ bool
 gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit)
 {
 	memset(fit, 0, sizeof(*fit));
+	gr_progress_begin(fcinfo);
 	if (!PG_ARGISNULL(query))
 		fit->query = text_to_cstring(PG_GETARG_TEXT_PP(query));
 	if (!PG_ARGISNULL(kept))

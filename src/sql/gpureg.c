@@ -13,6 +13,7 @@
 
 #include "rows/scan.h"
 #include "run/device.h"
+#include "run/progress.h"
 #include "run/service.h"
 #include "sql/rewrite.h"
 
@@ -110,6 +111,10 @@ _PG_init(void)
 							 "Lets the planner turn gpu_ols and gpu_logreg over array_agg into aggregates.",
 							 NULL,
 							 &gr_enable_rewrite, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.progress_notices",
+							 "Tells once a second how far a fit to a query or to kept rows is.",
+							 NULL,
+							 &gr_progress_notices, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	define_service_settings();
 #ifdef GPUREG_FAULTS_H
 	gr_faults_begin();

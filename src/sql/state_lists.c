@@ -71,11 +71,25 @@ gr_state_version_of(const GrState *state)
 }
 
 /*
- * Could the numbers have come from rows? Entries of a Gram matrix are checked one by one and against their diagonal
- * (Cauchy and Schwarz, but for what a row may lose below the least float8), so that what holds of two states holds of
- * both merged; a matrix that passes and still isn't one of cross products is met by the solver as collinear
- * terms.
+ * Can entry (i, j) of a Gram matrix of so many rows have come from any? It is at most what the squares' sums make of it
+ * (Cauchy and Schwarz), but for rounding and for what each row's square may lose below the least float8; and its second
+ * half is what rounding left. What holds of two states holds of both merged then; a matrix that passes and still isn't
+ * one of cross products is met by the solver as collinear terms.
  */
+static bool
+is_of_products(const double *hi, const double *lo, int64 i, int64 j, double nrows)
+{
+	int64		ii = i * (i + 1) / 2 + i;
+	int64		jj = j * (j + 1) / 2 + j;
+	int64		k = i * (i + 1) / 2 + j;
+	double		lost = DBL_MIN * nrows;
+	double		most = sqrt(hi[ii] + lo[ii] + lost) * sqrt(hi[jj] + lo[jj] + lost) * (1 + 1e-14) + lost;
+
+	return isfinite(hi[k]) && isfinite(lo[k]) && fabs(hi[k] + lo[k]) <= most && fabs(lo[k]) <= 1e-6 * most &&
+		(i != j || hi[k] >= 0);
+}
+
+/* Could the numbers have come from rows? */
 static bool
 is_of_rows(GrState *state)
 {
@@ -89,16 +103,12 @@ is_of_rows(GrState *state)
 
 	for (int64 i = 0; ok && i < gr_norder(state->nfeatures); i++)
 	{
-		double		dii = hi[i * (i + 1) / 2 + i];
-
 		CHECK_FOR_INTERRUPTS();
 		for (int64 j = 0; ok && j <= i; j++)
 		{
 			int64		k = i * (i + 1) / 2 + j;
-			double		djj = hi[j * (j + 1) / 2 + j];
 
-			ok = isfinite(hi[k]) && isfinite(lo[k]) && hi[k] + lo[k] == hi[k] &&
-				fabs(hi[k]) <= sqrt(dii) * sqrt(djj) * (1 + 1e-14) + DBL_MIN * (double) state->nrows;
+			ok = hi[k] + lo[k] == hi[k] && is_of_products(hi, lo, i, j, (double) state->nrows);
 		}
 	}
 	for (int64 j = 0; ok && j <= state->nfeatures; j++)
@@ -147,10 +157,11 @@ is_of_a_step(GrState *state)
 
 	for (int64 k = 0; ok && k < t; k++)
 		ok = isfinite(gr_state_beta(state)[k]) && (gr_state_fixed(state)[k] == 0 || gr_state_fixed(state)[k] == 1);
-	for (int64 k = 0; ok && k < 2 * gr_state_triangle(state); k++)
+	for (int64 i = 0; ok && i <= t + 1; i++)
 	{
-		ok = isfinite(hi[k]);
-		gr_poll_loop(k);
+		CHECK_FOR_INTERRUPTS();
+		for (int64 j = 0; ok && j <= i; j++)
+			ok = is_of_products(hi, lo, i, j, n);
 	}
 	/* sums of squares, which no merge makes negative */
 	for (int64 k = 1; ok && k <= t + 1; k++)

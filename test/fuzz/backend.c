@@ -7,6 +7,7 @@
 
 #include "common/shortest_dec.h"
 #include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/json.h"
@@ -22,58 +23,13 @@ sigjmp_buf	backend_catch;
 int			backend_state;
 int			backend_allowed;
 volatile sig_atomic_t InterruptPending;
-MemoryContext CurrentMemoryContext;
+int			ParallelWorkerNumber = -1;
+int			gr_projection_cache_size = 256;	/* kB */
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
 
 static char message[1000];
 static int	level;
-
-/*
- * Memory
- */
-
-void *
-palloc(Size size)
-{
-	/* the server's own error would be one of XX000 */
-	must(AllocSizeIsValid(size));
-	return fuzz_take(NULL, size);
-}
-
-void *
-palloc0(Size size)
-{
-	return memset(palloc(size), 0, size);
-}
-
-void *
-palloc_extended(Size size, int flags)
-{
-	void	   *piece;
-
-	must((flags & MCXT_ALLOC_HUGE) != 0 ? AllocHugeSizeIsValid(size) : AllocSizeIsValid(size));
-	piece = fuzz_take(NULL, size);
-	return (flags & MCXT_ALLOC_ZERO) != 0 ? memset(piece, 0, size) : piece;
-}
-
-/* What has been freed isn't to be used: that is for a sanitizer of memory to say, which frees it at the end. */
-void
-pfree(void *pointer)
-{
-	must(pointer != NULL);
-}
-
-char *
-pnstrdup(const char *in, Size len)
-{
-	Size		n = strnlen(in, len);
-	char	   *copy = palloc(n + 1);
-
-	memcpy(copy, in, n);
-	copy[n] = '\0';
-	return copy;
-}
 
 /*
  * Errors
@@ -127,6 +83,7 @@ note(const char *fmt, va_list args)
 NOTES(errmsg)
 NOTES(errmsg_internal)
 NOTES(errdetail)
+NOTES(errdetail_internal)
 NOTES(errhint)
 
 void
@@ -182,6 +139,12 @@ gr_note_device_error(const GrError *err)
 /*
  * Strings
  */
+
+int
+GetDatabaseEncoding(void)
+{
+	return PG_UTF8;
+}
 
 void
 initStringInfo(StringInfo str)
@@ -367,6 +330,33 @@ pq_getmsgfloat8(StringInfo msg)
 }
 
 const char *
+pq_getmsgbytes(StringInfo msg, int datalen)
+{
+	if (datalen < 0 || datalen > msg->len - msg->cursor)
+		ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("insufficient data left in message")));
+	return message_bytes(msg, datalen);
+}
+
+void
+pq_getmsgend(StringInfo msg)
+{
+	if (msg->cursor != msg->len)
+		ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("invalid message format")));
+}
+
+void
+pq_sendbytes(StringInfo buf,
+#if PG_VERSION_NUM >= 160000
+			 const void *data,
+#else
+			 const char *data,
+#endif
+			 int datalen)
+{
+	appendBinaryStringInfo(buf, data, datalen);
+}
+
+const char *
 pq_getmsgstring(StringInfo msg)
 {
 	const char *string = msg->data + msg->cursor;
@@ -415,6 +405,12 @@ pq_sendfloat8(StringInfo buf, float8 f)
 
 struct varlena *
 pg_detoast_datum(struct varlena *datum)
+{
+	return datum;
+}
+
+struct varlena *
+pg_detoast_datum_packed(struct varlena *datum)
 {
 	return datum;
 }

@@ -68,6 +68,15 @@ take_double(FuzzInput *in)
 	return value;
 }
 
+static inline uint32_t
+take_word(FuzzInput *in)
+{
+	uint32_t	word;
+
+	take_bytes(in, &word, sizeof(word));
+	return word;
+}
+
 /*
  * Memory: each piece by itself, so that a sanitizer sees its ends; all of it goes with forget_memory(). An input may
  * have so much of it, and not more than what fuzz_failing says comes.
@@ -76,6 +85,9 @@ extern void fuzz_begin(size_t size);
 extern void fuzz_end(void);
 extern void *fuzz_take(void *arg, size_t nbytes);
 extern int	fuzz_failing;		/* pieces that may be taken yet by fuzz_take(); -1: any number */
+
+/* A piece that nobody is to touch any more, until the input ends */
+extern void fuzz_forget(void *piece);
 
 /* A copy of its own length, with nothing behind it */
 extern void *fuzz_copy(const void *from, size_t nbytes);

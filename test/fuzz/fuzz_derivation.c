@@ -1,6 +1,6 @@
 /*
- * fuzz_derivation.c: derivations as they lie in memory that processes share, where anything may stand. One that is found
- * valid makes rows without a step beyond its memory, the same ones however many are made at a time.
+ * fuzz_derivation.c: derivations as they lie in memory that processes share, where anything may stand. One that is
+ * found valid makes rows without a step beyond its memory, the same ones however many are made at a time.
  */
 #include <math.h>
 

@@ -1,10 +1,22 @@
 /*
- * fuzz_hash.c: hashes of names, against the algorithm as its author states it, over words as the machine has them; and
- * what the readers of formulas and filters share, names and where they end, in text without a byte behind it.
+ * fuzz_hash.c: hashes of names, against the algorithm as its author states it, over words as the machine has them; what
+ * the readers of formulas and filters share, names and where they end, in text without a byte behind it; and feature
+ * hashing, of tokens and of JSON of any shape. Tokens give what an object of ones of the same names does.
  */
+#include <math.h>
+
+#include "backend.h"
+
+#include "catalog/pg_type.h"
+#include "utils/jsonb.h"
+
 #include "compute/murmur3.h"
 #include "compute/token.h"
-#include "fuzz.h"
+
+#undef qsort
+
+PGDLLEXPORT Datum gr_feature_hash_text(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum gr_feature_hash_jsonb(PG_FUNCTION_ARGS);
 
 /* x86-32 alone has little-endian words; so has whatever this runs on */
 static uint32_t
@@ -65,6 +77,144 @@ check_quoted(const uint8_t *name, size_t n)
 	}
 }
 
+/*
+ * Feature hashing
+ */
+
+#define NTOKENS_MAX 12
+
+static int
+compare_tokens(const void *a, const void *b)
+{
+	const BackendJson *const *u = a;
+	const BackendJson *const *v = b;
+
+	return (*u)->nkey != (*v)->nkey ? (*u)->nkey - (*v)->nkey : memcmp((*u)->key, (*v)->key, (size_t) (*u)->nkey);
+}
+
+/* A value of any shape */
+static void
+take_json(FuzzInput *in, BackendJson *node, int depth)
+{
+	static const enum jbvType kinds[] = {jbvNull, jbvString, jbvNumeric, jbvBool, jbvArray, jbvObject};
+	static const char keys[] = "abcd";
+	uint8_t		which = take_byte(in);
+
+	node->type = depth == 0 && which < 240 ? jbvObject : kinds[which % (depth > 3 ? 4 : COUNT(kinds))];
+	node->number = node->type == jbvBool ? which / 16 % 2 : which >= 250 ? HUGE_VAL : take_double(in);
+	node->nbytes = (int) Min((size_t) which / 32, in->left);
+	node->bytes = fuzz_copy(in->at, (size_t) node->nbytes);
+	in->at += node->nbytes;
+	in->left -= (size_t) node->nbytes;
+	for (int k = 0; node->type >= jbvArray && k < which / 64; k++)
+	{
+		BackendJson *member = palloc0(sizeof(BackendJson));
+
+		take_json(in, member, depth + 1);
+		/* unique, as jsonb has them */
+		member->key = &keys[k];
+		member->nkey = 1;
+		member->next = node->first;
+		node->first = member;
+		node->nmembers++;
+	}
+}
+
+/* The result, of k elements; NULL where the function has raised an ERROR */
+static ArrayType *
+hash(PGFunction function, Oid type, Datum features, int32 k, int64 seed, double density)
+{
+	BackendCall *call = backend_call(false);
+	ArrayType  *array;
+
+	backend_argument(call, type, features, false);
+	backend_argument(call, INT4OID, Int32GetDatum(k), false);
+	backend_argument(call, INT8OID, Int64GetDatum(seed), false);
+	backend_argument(call, FLOAT8OID, Float8GetDatum(density), density == 0);
+	if (catch_error())
+		return NULL;
+	array = (ArrayType *) DatumGetPointer(backend_run(call, function));
+	must(ARR_NDIM(array) == 1 && ARR_DIMS(array)[0] == k && ARR_ELEMTYPE(array) == FLOAT4OID);
+	for (int i = 0; i < k; i++)
+		must(isfinite(((const float *) ARR_DATA_PTR(array))[i]));
+	return array;
+}
+
+/* As many tokens, of an array that may be odd; how many, or -1 where it was refused */
+static int
+take_tokens(FuzzInput *in, BackendJson **members, Datum *array)
+{
+	Datum		tokens[NTOKENS_MAX];
+	bool		nulls[NTOKENS_MAX] = {false};
+	uint8_t		odd = take_byte(in);
+	int			n = take_byte(in) % NTOKENS_MAX;
+	int			dims[2] = {n, 1};
+	int			bounds[2] = {odd % 4, 1};
+
+	for (int i = 0; i < n; i++)
+	{
+		size_t		nbytes = take_byte(in) % 24;
+
+		nbytes = Min(nbytes, in->left);
+		members[i] = palloc0(sizeof(BackendJson));
+		*members[i] = (BackendJson) {
+			.type = jbvNumeric,.number = 1,.key = fuzz_copy(in->at, nbytes),.nkey = (int) nbytes
+		};
+		in->at += nbytes;
+		in->left -= nbytes;
+		tokens[i] = PointerGetDatum(backend_text(members[i]->key, nbytes, odd % 2 == 1 && i % 2 == 1));
+		nulls[i] = odd >= 240 && i == odd % 8;
+	}
+	*array = PointerGetDatum(backend_array(TEXTOID, n == 0 ? 0 : odd == 239 ? 2 : 1, dims, bounds, tokens,
+										   odd >= 240 ? nulls : NULL));
+	return n;
+}
+
+static void
+hash_tokens(FuzzInput *in, int32 k, int64 seed, double density)
+{
+	BackendJson *members[NTOKENS_MAX];
+	BackendJson root = {.type = jbvObject};
+	Datum		tokens;
+	int			n = take_tokens(in, members, &tokens);
+	bool		distinct = true;
+	ArrayType  *a = hash(gr_feature_hash_text, TEXTARRAYOID, tokens, k, seed, density);
+	ArrayType  *b;
+
+	if (a == NULL || n == 0)
+		return;
+	qsort(members, (size_t) n, sizeof(BackendJson *), compare_tokens);
+	for (int i = 0; i < n; i++)
+	{
+		distinct &= i == 0 || compare_tokens(&members[i - 1], &members[i]) != 0;
+		members[i]->next = i + 1 < n ? members[i + 1] : NULL;
+	}
+	root.first = members[0];
+	root.nmembers = n;
+	if (!distinct)
+		return;
+	a = fuzz_copy(a, VARSIZE(a));
+	b = hash(gr_feature_hash_jsonb, JSONBOID, backend_jsonb(&root), k, seed, density);
+	/* a projection's sums are of fractions, whose order tells */
+	must(b != NULL && (density != 0 || memcmp(a, b, VARSIZE(a)) == 0));
+}
+
+static void
+hash_features(FuzzInput *in, uint32_t seed)
+{
+	int32		k = seed % 64 == 63 ? (int32) take_byte(in) - 250 : (int32) (1 + seed % 64);
+	double		density = seed / 64 % 4 == 3 ? 0.25 : seed / 64 % 64 == 62 ? take_double(in) : 0;
+	BackendJson root = {0};
+
+	if (seed / 4096 % 2 == 0)
+		hash_tokens(in, k, (int64) ((uint64) seed << (seed / 8192 % 33)), density);
+	else
+	{
+		take_json(in, &root, 0);
+		(void) hash(gr_feature_hash_jsonb, JSONBOID, backend_jsonb(&root), k, seed, density);
+	}
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -72,7 +222,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t	seed;
 	const uint8_t *copy;
 
-	fuzz_begin(size);
+	backend_begin(size);
+	backend_allowed = 0;
 	take_bytes(&in, &seed, sizeof(seed));
 	copy = fuzz_copy(in.at, in.left);
 	must(gr_murmur3(copy, in.left, seed) == murmur3_by_words(copy, in.left, seed));
@@ -83,6 +234,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		must(end == 0 || (end > k + 1 && end <= in.left && copy[end - 1] == copy[k]));
 	}
-	fuzz_end();
+	hash_features(&in, seed);
+	backend_end();
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * fuzz_state.c: values of gpu_ols_stats and gpu_logreg_step, as text, as bytes of the wire, and as they lie in memory,
- * which is what a value of anyone's is to a function. One that is taken is well formed; its text and its bytes are taken
- * again, and give the same text; it merges with itself.
+ * which is what a value of anyone's is to a function. One that is taken is well formed; its text and its bytes are
+ * taken again, and give the same text; it merges with itself.
  *
  * The first byte says which: of which type, and in which form.
  */

@@ -3,13 +3,16 @@
  */
 #include "fuzz.h"
 
+#include <sanitizer/allocator_interface.h>
+#include <sanitizer/asan_interface.h>
+
 /* Little of what was freed is kept from use: nothing is freed before an input's end. */
 const char *__asan_default_options(void);
 
 const char *
 __asan_default_options(void)
 {
-	return "quarantine_size_mb=1:max_allocation_size_mb=256";
+	return "quarantine_size_mb=1:malloc_context_size=4:max_allocation_size_mb=256";
 }
 
 void
@@ -25,8 +28,8 @@ static void **pieces;
 static size_t npieces;
 
 /*
- * Large pieces are of the same sizes for most inputs, and are kept from one to the next: the kernel's work on them would
- * be most of the time.
+ * Large pieces are of the same sizes for most inputs, and are kept from one to the next: the kernel's work on them
+ * would be most of the time.
  */
 #define LARGE 16384
 #define NLARGE 64
@@ -51,6 +54,7 @@ take_large(size_t nbytes)
 		if (large[k].piece != NULL && !large[k].taken && large[k].nbytes == nbytes)
 		{
 			large[k].taken = true;
+			ASAN_UNPOISON_MEMORY_REGION(large[k].piece, nbytes);
 			return large[k].piece;
 		}
 	}
@@ -119,6 +123,13 @@ fuzz_take(void *arg, size_t nbytes)
 	/* what isn't set is something else than 0; of large pieces the beginning has to do */
 	memset(piece, 0x7f, nbytes < 4096 ? nbytes : 4096);
 	return pieces[npieces++] = piece;
+}
+
+void
+fuzz_forget(void *piece)
+{
+	must(__asan_address_is_poisoned(piece) == 0);
+	ASAN_POISON_MEMORY_REGION(piece, __sanitizer_get_allocated_size(piece));
 }
 
 void *

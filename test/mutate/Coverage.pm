@@ -56,6 +56,8 @@ sub measure
 	return if !@todo;
 	make_path($kept);
 	$place = prepare("$directory/cover");
+	# tests as they were in another run
+	remove_tree($place->{work});
 	for my $test (@todo)
 	{
 		my $gcda = "$directory/cover/gcda";
@@ -111,12 +113,14 @@ sub counted
 	my ($place, $gcda) = @_;
 	my (%run, %all, $file);
 
-	for my $gcno (split /\n/, output_of('find', "$place->{tree}/src", '-name', '*.gcno'))
+	# a unit test's own object has what headers define
+	for my $gcno (split /\n/, output_of('find', "$place->{tree}/src", "$place->{tree}/build/unit", '-name', '*.gcno'))
 	{
 		my $data = $gcda . $gcno =~ s/gcno$/gcda/r;
 		symlink $gcno, $gcda . $gcno if -e $data;
 	}
-	my @data = split /\n/, output_of('find', $gcda, '-name', '*.gcda', '-path', '*/src/*');
+	my @data = split /\n/, output_of('find', $gcda, '-name', '*.gcda', '(', '-path', '*/src/*', '-o', '-path',
+		'*/build/unit/*', ')');
 	return ({}, {}) if !@data;
 	chdir $place->{tree} or die "cannot enter $place->{tree}: $!\n";
 	open my $in, '-|', 'gcov', '-t', '-r', @data or die "cannot run gcov: $!\n";

@@ -319,20 +319,23 @@ sub run_tap
 	return $status;
 }
 
-# Links unit tests with the objects that the tree has; each one's own is compiled where it is older than its source.
+# Links unit tests with the objects that the tree has; each one's own is compiled where it is older than its source, or
+# where a header is not what it was: then it is of that, and goes with it.
 sub link_units
 {
-	my ($place, @names) = @_;
+	my ($place, $header, @names) = @_;
 
 	for my $name (@names)
 	{
 		my $unit = $place->{build}{unit}{$name} or die "no unit test $name\n";
 		my ($object, $source) = map { "$place->{tree}/$_" } @$unit{qw(object source)};
 
+		unlink $object if $header;
 		system("cd '$place->{tree}' && $unit->{compile}") == 0 or die "cannot compile $source\n"
 		  if !-e $object || -M $object > -M $source || grep { -M $object > -M $_ } glob "$place->{tree}/test/unit/*.h";
 		system("cd '$place->{tree}' && $unit->{link} 2>$place->{dir}/link.log") == 0
 		  or die "cannot link $name:\n" . slurp("$place->{dir}/link.log");
+		unlink $object if $header;
 	}
 }
 

@@ -176,7 +176,7 @@ sub try
 		my $before = $known{ same_place($mutant) };
 		my %ran = $opt{anew} || !$before ? () : map { $_ => 1 } grep { is_older($coverage->{test}{$_}, $before->{at}) }
 		  split /, /, $before->{by};
-		($verdict, $by) = run_covering($place, $coverage, \%ran, covering($coverage, $mutant));
+		($verdict, $by) = run_covering($place, $coverage, $mutant, \%ran);
 	}
 	rename "$place->{tree}/$_.kept", "$place->{tree}/$_" for @objects;
 	write_file($source, $text{ $mutant->{file} });
@@ -229,7 +229,8 @@ sub is_older
 # before, which need not again
 sub run_covering
 {
-	my ($place, $coverage, $ran, @covering) = @_;
+	my ($place, $coverage, $mutant, $ran) = @_;
+	my @covering = covering($coverage, $mutant);
 	my %left = (unit => 60, regress => $opt{regress}, tap => $opt{tap});
 	my $installed = 0;
 	my @ran = grep { $ran->{ $_->{name} } } @covering;
@@ -241,7 +242,7 @@ sub run_covering
 		# the first of a kind has no limit
 		my $first = !$kinds{ $test->{kind} }++;
 		next if ($left{ $test->{kind} } -= $seconds) < 0 && !$first;
-		if ($test->{kind} eq 'unit') { link_units($place, $test->{name}) }
+		if ($test->{kind} eq 'unit') { link_units($place, scalar($mutant->{file} =~ /\.h$/), $test->{name}) }
 		elsif (!$installed++) { install($place) }
 		my $why = run_test($place, $test, 20 + int(5 * $seconds));
 		return ('killed', $test->{name} . ($why eq 'failed' ? '' : " ($why)")) if $why ne '';

@@ -124,4 +124,7 @@ SELECT '{"version":1,"features":1,"rows":3,"skipped":0,"gram":[3,0,6,0,-14,0,16,
 -- states of different models don't merge
 SELECT gpu_ols_stats_combine(gpu_ols_stats_accum(NULL, 3, 1), gpu_ols_stats_accum(NULL, 3, 1, 2));
 \echo :LAST_ERROR_SQLSTATE
+-- squares that are lost below the least float8, of which products are left
+SELECT s::text::gpu_ols_stats::text = s::text AS same
+FROM (SELECT gpu_ols_stats_agg(1e150 * i, 1e-170 * i) AS s FROM generate_series(1, 3) i) t;
 DROP TABLE sales, daily, daily_before;

@@ -8,20 +8,19 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use Faults qw(statements_of_all_kinds is_same);
 use GpuregTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use StatementKinds;
 use Test::More;
 
-my ($setup, $keep, @statements) = statements_of_all_kinds();
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'autovacuum = off',
 	'max_worker_processes = 16', 'max_parallel_workers = 8', 'gpureg.debug_service = on', 'gpureg.ring_size = 2MB',
 	'jit = off', 'fsync = off', "include_if_exists = 'surroundings.conf'", '');
 $node->start;
-$node->safe_psql('postgres', $setup);
+$node->safe_psql('postgres', kinds_setup(2000));
 
 # Sums of rows that workers share out depend, in their last digits, on who took which.
 sub is_shared_out
@@ -40,7 +39,7 @@ sub answers
 		my ($name, $settings, $query) = @$_;
 		my ($out, $err) = psql_says($psql, "RESET ALL; $settings\n$query;");
 		[ $name, $out, sqlstate($err), $err ];
-	} @statements;
+	} @kinds;
 }
 
 # What is left of statements, as text
@@ -57,7 +56,7 @@ sub in_session
 	my $psql = open_psql($node, 'surroundings');
 	my ($pid) = psql_says($psql, 'SELECT pg_backend_pid()');
 
-	psql_says($psql, $keep);
+	psql_says($psql, $kinds_keep);
 	$meanwhile->($pid + 0) if $meanwhile;
 	my @got = answers($psql);
 	my ($still) = psql_says($psql, "SELECT 'still here'");
@@ -79,7 +78,7 @@ sub compare
 	{
 		my ($statement, $out, $code, $err) = @{ $got[$i] };
 		my $right = $right[$i][1];
-		my $same = $out eq $right || (is_shared_out($statement, $name) && is_same($out, $right));
+		my $same = $out eq $right || (is_shared_out($statement, $name) && is_same_answer($out, $right));
 
 		next if $code eq 'none' ? $same : $code =~ /^(?:$codes)$/;
 		push @findings, "$statement: $code $err" . substr($out, 0, 200) . "\nnot " . substr($right, 0, 200);

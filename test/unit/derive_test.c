@@ -417,6 +417,57 @@ test_filters_valid(void)
 	check(!gr_filter_valid(steps, 1, 2), "no operation");
 }
 
+/* The fold in the place of a key: of so many, by a seed of two halves, each of which is whole and within its bounds */
+static void
+test_fold_numbers(void)
+{
+	static const struct
+	{
+		int			factor;
+		double		value;
+		bool		valid;
+	}			cases[] = {
+		{0, 1, true}, {0, GR_FOLDS_MAX, true}, {0, 0, false}, {0, GR_FOLDS_MAX + 1, false}, {0, 1.5, false},
+		{0, NAN, false}, {1, 0, true}, {1, UINT32_MAX, true}, {1, -1, false}, {1, 0.5, false}, {1, 0x1p32, false},
+		{2, 0, true}, {2, UINT32_MAX, true}, {2, -1, false}, {2, 0.5, false}, {2, 0x1p32, false}
+	};
+	const int	column = 0;
+	const GrDeriveOptions options = {
+		.ncolumns = 3,.response = 1,.weight = -1,.offset = -1,.key = 2,.columns = &column,.nfeatures = 1,.nfolds = 5,
+		.fold_seed = UINT64_C(0x100000002)
+	};
+	GrError		err = {0};
+	GrDerivation *d;
+	GrDeriveFactor *factors;
+	size_t		nbytes;
+
+	nleft = 100;
+	d = gr_derivation_make(&options, memory, &err);
+	nbytes = gr_derivation_nbytes(d);
+	factors = (GrDeriveFactor *) gr_derive_factors(d) + d->nfactors - GR_FOLD_NFACTORS;
+	check(gr_derivation_valid(d, nbytes, 3) && factors[0].value == 5 && factors[1].value == 2 && factors[2].value == 1,
+		  "a fold in the place of a key");
+	for (int k = 0; k < COUNT(cases); k++)
+	{
+		double		was = factors[cases[k].factor].value;
+
+		factors[cases[k].factor].value = cases[k].value;
+		check(gr_derivation_valid(d, nbytes, 3) == cases[k].valid, "fold: factor %d is %g", cases[k].factor,
+			  cases[k].value);
+		factors[cases[k].factor].value = was;
+	}
+	for (int k = 0; k < GR_FOLD_NFACTORS; k++)
+	{
+		factors[k].power = 2;
+		check(!gr_derivation_valid(d, nbytes, 3), "fold: a power of factor %d", k);
+		factors[k].power = 1;
+		factors[k].column = 0;
+		check(!gr_derivation_valid(d, nbytes, 3) , "fold: another column of factor %d", k);
+		factors[k].column = 2;
+	}
+	free_blocks();
+}
+
 /* Each row is in one fold, of folds that are about even; NULLs are the same, and 0 and -0. */
 static void
 test_folds(void)
@@ -630,6 +681,7 @@ main(void)
 	test_identity();
 	test_made();
 	test_filters_valid();
+	test_fold_numbers();
 	test_folds();
 	test_bad_rows();
 	test_contract();

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define NFACES 2
 #define EXACT_TOLERANCE 3e-15
@@ -475,6 +476,50 @@ check_contract(GrSession *session)
 	data_free(&other);
 }
 
+/* Calls that follow one another are seen together: they are counted in order, each once, with or without waiting. */
+static void
+check_sends(GrSession *session)
+{
+	const int	nsends = 200;
+	const GrRowShape shape = shape_of(3, false);
+	GrSinkOptions options = {shape, GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
+	Data		data = random_data(nsends, 3);
+	GrPass		pass = make_pass(&data, GR_PASS_GRADIENT, 0);
+	GrSink	   *rows = NULL;
+	GrError		err = {};
+	GrTimes		times = {};
+	double	   *sums;
+	int64_t		ncalls = 0;
+	bool		ordered = true;
+	bool		ok = gpu->sink->begin(session, &options, &rows, &err);
+
+	for (int k = 0; ok && k < nsends; k++)
+	{
+		int64_t		before = ncalls;
+
+		ok = gpu->sink->send(rows, data.rows + (size_t) k * gr_row_ncols(shape), 1, &err) &&
+			gpu->sink->sent(rows, k % 7 == 0, &ncalls, &err);
+		ordered = ordered && ncalls >= before && ncalls <= k + 1 && (k % 7 != 0 || ncalls > before);
+	}
+	check(ok && ordered, "calls are counted in order");
+	/* nobody waits: what is under way comes to its end, and is counted */
+	for (int k = 0; ok && k < 5000 && ncalls < nsends; k++)
+	{
+		const struct timespec nap = {0, 1000000};
+
+		(void) nanosleep(&nap, NULL);
+		ok = gpu->sink->sent(rows, false, &ncalls, &err);
+	}
+	check(ok && ncalls == nsends, "all are, without waiting");
+	sums = run_pass(rows, &pass, NULL, &err);
+	check(sums != NULL && sums[GR_SUM_NROWS] == nsends, "and all rows are there");
+	gpu->sink->times(rows, &times);
+	check(times.copy_s > 0 && times.bytes_to_device == nsends * (int64_t) gr_row_nbytes(shape), "... with their bytes");
+	free(sums);
+	gpu->sink->end(rows);
+	data_free(&data);
+}
+
 /* Timing */
 
 #define NREPEATS 9
@@ -592,6 +637,7 @@ run_tests(const GpuRun *run)
 	check_cancel(run->session);
 	check_memory(run->session);
 	check_contract(run->session);
+	check_sends(run->session);
 }
 
 int

@@ -511,6 +511,40 @@ test_wide(void)
 	}
 }
 
+/*
+ * Far on the wrong side a row's deviance is twice its margin but for less than exp(-100): of an EXACT pass their sum is
+ * right beyond float8's digits.
+ */
+static void
+test_wrong_sides(void)
+{
+	for (int k = 0; k < 3; k++)
+	{
+		Problem		problem = random_problem(1, NROWS_MAX, 0);
+		double	   *sums;
+		Quad		want = 0;
+		double		error;
+
+		problem.beta[0] = 0.0;
+		problem.beta[1] = 1.0;
+		for (int64_t r = 0; r < NROWS_MAX; r++)
+		{
+			double	   *row = problem.rows + r * 2;
+
+			row[0] = (r % 2 ? 1 : -1) * (500.0 + 400.0 * uniform());
+			row[1] = r % 2 ? 0.0 : 1.0;
+			want += 2 * (Quad) fabs(row[0]);
+		}
+		problem.pass.kind = GR_PASS_EXACT;
+		problem.pass.linear = false;
+		sums = sum_rows(&problem.pass, problem.rows, NROWS_MAX, NROWS_MAX, all_lanes[k]);
+		error = fabs((double) (((Quad) sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO] - want) / want));
+		check(error < 1e-28, "rows far on the wrong side, lanes %d: deviance, error %.2g", all_lanes[k], error);
+		free(sums);
+		problem_free(&problem);
+	}
+}
+
 /* A predictor that leaves float8's range shows in the deviance. */
 static void
 test_overflow(void)
@@ -699,6 +733,7 @@ main(void)
 	test_face();
 	test_exact_on_faces();
 	test_wide();
+	test_wrong_sides();
 	test_overflow();
 	test_binary();
 	test_polls(GR_PASS_EXACT, 600, 300, 20);

@@ -134,6 +134,48 @@ test_choose(void)
 	}
 }
 
+/*
+ * A shift by a column's sums: near its mean, where that is far from 0 against the spread, and a multiple of the power of
+ * two below the spread; the mean itself where there is none.
+ */
+static void
+test_by_sums(void)
+{
+	static const struct
+	{
+		double		mean;
+		double		spread;
+		double		unit;		/* of the shift; 0: there is none */
+	}			columns[] = {
+		{1000, 1, 1}, {1000.3, 40, 32}, {-1e6, 1e-3, 0x1p-10}, {1e5, 700, 512}, {3e-5, 1e-9, 0x1p-30}, {5, 1, 0},
+		{0, 1, 0}, {7, 0, 7}
+	};
+
+	for (int k = 0; k < COUNT(columns); k++)
+	{
+		double		values[200];
+		double		hi[6] = {0};
+		double		lo[6] = {0};
+		double		scratch[2000];
+		double		shift[2] = {NAN, NAN};
+		double		unit = columns[k].unit;
+		bool		any;
+
+		/* of that mean and spread, as many below it as above */
+		for (int r = 0; r < 100; r++)
+		{
+			values[2 * r] = columns[k].mean + (r % 2 ? 1 : -1) * columns[k].spread;
+			values[2 * r + 1] = r;
+		}
+		gr_gram_add(hi, lo, values, 100, gr_plain_shape(1), NULL, scratch);
+		any = gr_shift_by_sums(shift, hi, lo, 1, 8);
+		check(any == (unit != 0) && shift[1] == 0 &&
+			  (unit == 0 ? shift[0] == 0 : columns[k].spread == 0 ? shift[0] == columns[k].mean :
+			   fabs(shift[0] - columns[k].mean) <= unit && shift[0] == rint(shift[0] / unit) * unit),
+			  "%g about %g: shifted by %.17g", columns[k].spread, columns[k].mean, shift[0]);
+	}
+}
+
 /* Differences are exact or not as quadruple precision, which holds all of these, says. */
 static void
 test_exact(void)
@@ -406,6 +448,7 @@ main(void)
 {
 	srandom(20251101);
 	test_choose();
+	test_by_sums();
 	test_exact();
 	test_sums();
 	test_translate();

@@ -14,6 +14,11 @@ static const char design_text[] =
 	"1 \"\" 4 n \"x\" f \"g\" 3 \"a\" \"b\" \"c\" n \"z\" f \"h\" 2 \"u\" \"v\" "
 	"5 1 p 0 3 1 d 1 2 n 0 n 2 1 c 3 2 p 0 3 c 1";
 
+/* The same columns, with powers of x about 3/2 and of z about -2 */
+static const char centered_text[] =
+	"1 \"\" 4 n \"x\" f \"g\" 3 \"a\" \"b\" \"c\" n \"z\" f \"h\" 2 \"u\" \"v\" "
+	"2 1 q 0 3 3ff8000000000000 2 q 2 2 c000000000000000 d 1";
+
 #define NCOLUMNS 4
 #define NFEATURES (3 + 3 + 1 + 1 + 6)
 #define NTERMS (NFEATURES + 1)
@@ -140,9 +145,9 @@ test_duals(const GrDesign *design, int column)
 	for (int round = 0; round < 200; round++)
 	{
 		double		values[2 * NCOLUMNS];
-		double		plain[NFEATURES];
-		double		low[NFEATURES];
-		double		high[NFEATURES];
+		double		plain[NFEATURES] = {0};
+		double		low[NFEATURES] = {0};
+		double		high[NFEATURES] = {0};
 		double		seen[NFEATURES] = {0};
 		double		slopes[NFEATURES] = {0};
 		GrDual		duals[NFEATURES];
@@ -335,12 +340,16 @@ int
 main(void)
 {
 	GrDesign   *design = gr_design_read(design_text, sizeof(design_text) - 1, memory);
+	GrDesign   *centered = gr_design_read(centered_text, sizeof(centered_text) - 1, memory);
 
 	if (!check(design != NULL && design->nfeatures == NFEATURES && design->ncolumns == NCOLUMNS, "the design"))
 		return unit_done();
 	test_links();
 	for (int column = -1; column < NCOLUMNS; column++)
 		test_duals(design, column);
+	if (check(centered != NULL && centered->nfeatures <= NFEATURES, "the design of centered powers"))
+		for (int column = -1; column < NCOLUMNS; column++)
+			test_duals(centered, column);
 	for (int link = 0; link < GR_NLINKS; link++)
 		test_effects(design, (GrLink) link, link % 2 == 1);
 	test_cancel(design);

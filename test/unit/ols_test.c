@@ -641,9 +641,9 @@ test_polls(void)
 	free(workspace);
 }
 
-/* How often a solve of p features asks, with an intercept, about such a shift */
+/* How often a solve of p features asks, with an intercept, about such a shift; moved: each but the first to that before */
 static int
-times_asked(int p, double shift)
+times_asked(int p, double shift, bool moved)
 {
 	int			m = p + 1;
 	size_t		n = (size_t) gr_triangle(m + 1);
@@ -652,7 +652,9 @@ times_asked(int p, double shift)
 	double	   *coef = malloc((size_t) m * sizeof(double));
 	double	   *vcov = malloc((size_t) m * m * sizeof(double));
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(p));
-	GrOlsFit	fit = {.coef = coef,.vcov = vcov};
+	GrTermMove *move = calloc((size_t) p, sizeof(GrTermMove));
+	GrTermMoves moves = {p - 1, move};
+	GrOlsFit	fit = {.coef = coef,.vcov = vcov,.moves = moved ? &moves : NULL};
 	Stopper		stopper = {.stop_at = INT_MAX};
 	GrHost		host = {stop, &stopper};
 	GrError		err = {0};
@@ -661,6 +663,8 @@ times_asked(int p, double shift)
 		hi[gr_triangle(i) + i] = 2000;
 	for (int j = 0; j < p; j++)
 		shifts[j] = shift;
+	for (int j = 0; j < p - 1; j++)
+		move[j] = (GrTermMove) {.to = j + 1,.from = j + 2,.hi = 0.5};
 	if (!gr_ols_solve(hi, hi + n, shifts, p, 2000, true, workspace, NULL, &fit, &host, &err))
 		stopper.asked = -1;
 	free(hi);
@@ -668,15 +672,17 @@ times_asked(int p, double shift)
 	free(coef);
 	free(vcov);
 	free(workspace);
+	free(move);
 	return stopper.asked;
 }
 
-/* What a shift adds asks, too; and so does a residual, when enough work was done before it. */
+/* What a shift or moves add asks, too; and so does a residual, when enough work was done before it. */
 static void
 test_polls_beside(void)
 {
-	int			plain = times_asked(700, 0);
-	int			shifted = times_asked(700, 3);
+	int			plain = times_asked(700, 0, false);
+	int			shifted = times_asked(700, 3, false);
+	int			moved = times_asked(700, 0, true);
 	double		hi[10] = {2, 1, 2, 1, 1, 2, 0, 0, 0, 0};
 	double		lo[10] = {0};
 	double		coef[3];
@@ -689,6 +695,7 @@ test_polls_beside(void)
 	GrError		err = {0};
 
 	check(plain > 0 && shifted >= plain + 2, "700 features about a shift: asked %d times, without %d", shifted, plain);
+	check(moved >= plain + 2, "700 features that are moved: asked %d times, otherwise %d", moved, plain);
 	check(gr_normal_solve(hi, lo, 0, GR_ALIAS_TOLERANCE, workspace, NULL, &fit, NULL, &err) &&
 		  !gr_normal_residual(workspace, 3, 2, coef, &poll) && stopper.asked == 1, "a residual asks");
 	free(workspace);

@@ -172,6 +172,58 @@ check_path(int p, double share, double alpha, bool is_positive)
 	free(workspace);
 }
 
+/*
+ * The work of a path, as it is told to who may stop it: more of it is a set that is solved for once too often, less one
+ * that wasn't.
+ */
+static void
+check_work(void)
+{
+	static const struct
+	{
+		int			p;
+		double		share;		/* 0: each column is the one before but for a hundredth */
+		double		alpha;
+		int			asked;		/* how often it asks, ... */
+		int64_t		work;		/* ... and what it has done since */
+	}			cases[] = {
+		{20, 0.3, 0.5, 0, 32802}, {20, 0.3, 1, 0, 25808}, {120, 0.3, 0.5, 0, 831010}, {120, 0.3, 1, 0, 502927},
+		{280, 0.3, 0.5, 0, 1112597}, {280, 0.3, 1, 0, 631119}, {20, 0.9, 0.5, 0, 33437}, {20, 0.9, 1, 0, 26521},
+		{120, 0.9, 0.5, 0, 945480}, {120, 0.9, 1, 0, 400627}, {280, 0.9, 0.5, 0, 1778129},
+		{280, 0.9, 1, 0, 837742}, {20, 0, 0.5, 0, 36320}, {20, 0, 1, 0, 23247}, {120, 0, 0.5, 0, 1948717},
+		{120, 0, 1, 0, 793560}, {280, 0, 0.5, 4, 1021718}, {280, 0, 1, 0, 1457865}
+	};
+
+	for (int c = 0; c < COUNT(cases); c++)
+	{
+		GrPathOptions options = {.alpha = cases[c].alpha,.intercept = true,.standardize = true};
+		void	   *workspace = make_workspace(cases[c].p, true);
+		Stopper		stopper = {.stop_at = 1000000};
+		GrHost		host = {stop, &stopper};
+		double		lambda[30];
+		double		coef[MAX_P + 1];
+		int			n = COUNT(lambda);
+		GrPath		path;
+		GrPathPoint point;
+		GrError		err = {0};
+		bool		ok;
+
+		srandom(cases[c].share == 0.3 ? 11 : cases[c].share == 0.9 ? 12 : 13);
+		if (cases[c].share > 0)
+			make_problem(cases[c].p, cases[c].share);
+		else
+			make_near_problem(cases[c].p, NROWS, 0.01);
+		ok = gr_path_open(&path, &options, problem.hi, problem.lo, problem.shift, cases[c].p, workspace, &host, &err) &&
+			gr_path_grid(&path, 1e-4, &n, lambda, &err);
+		for (int k = 0; ok && k < n; k++)
+			ok = gr_path_step(&path, lambda[k], &point, coef, &err);
+		check(ok && stopper.asked == cases[c].asked && path.poll.work == cases[c].work,
+			  "%d features, share %g, alpha %g: asked %d times, and %ld", cases[c].p, cases[c].share, cases[c].alpha,
+			  stopper.asked, (long) path.poll.work);
+		free(workspace);
+	}
+}
+
 /* A factor that lost rows is the factor of what is left. */
 static void
 check_drop(void)
@@ -612,5 +664,6 @@ main(void)
 	check_conditions(36, 60, 1e-5, 0.999999999999, true);
 	check_made_up();
 	check_cancel();
+	check_work();
 	return unit_done();
 }

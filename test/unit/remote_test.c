@@ -2,123 +2,18 @@
  * remote_test.c: a backend behind a channel gives what the same backend gives by itself, to the bit; and what becomes
  * of clients that are cancelled or go, and of those whose server goes. The server is a thread here.
  */
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "compute/backend.h"
 #include "compute/family.h"
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
-#include "compute/remote.h"
+#include "remote_pair.h"
 #include "unit.h"
 
 #define P 5
 #define NROWS 20000
 #define BLOCK 700				/* rows */
 #define TRIANGLE ((P + 2) * (P + 3) / 2)
-
-/* A client, its server, and the server's thread */
-typedef struct Pair
-{
-	GrChannel	channel;
-	GrRemoteClient client;
-	GrRemoteServer server;
-	pthread_t	thread;
-	int			nleased;		/* at present */
-	size_t		asked;			/* for admission, bytes, */
-	size_t		released;		/* and given back */
-	bool		lost;
-} Pair;
-
-/* A further area: the memory is the same on both sides. */
-static int
-lease(GrRemoteClient *client, size_t nbytes)
-{
-	Pair	   *pair = client->owner;
-
-	for (int a = 0; a < GR_REMOTE_AREAS; a++)
-	{
-		if (pair->channel.area_nbytes[a] != 0)
-			continue;
-		client->areas[a] = pair->server.areas[a] = malloc(nbytes);
-		pair->channel.area_nbytes[a] = nbytes;
-		pair->nleased++;
-		return a;
-	}
-	return -1;
-}
-
-static void
-end_lease(GrRemoteClient *client, int area)
-{
-	Pair	   *pair = client->owner;
-
-	free(client->areas[area]);
-	client->areas[area] = pair->server.areas[area] = NULL;
-	pair->channel.area_nbytes[area] = 0;
-	pair->nleased--;
-}
-
-static bool
-admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, double *waited_s, GrError *err)
-{
-	Pair	   *pair = server->owner;
-
-	(void) host;
-	(void) waits;
-	*waited_s = 0;
-	pair->asked += nbytes;
-	return nbytes < ((size_t) 1 << 40) || gr_fail(err, GR_DEVICE_MEMORY, 0, "too much");
-}
-
-static void
-release(GrRemoteServer *server, size_t nbytes)
-{
-	((Pair *) server->owner)->released += nbytes;
-}
-
-static void
-lost(GrRemoteServer *server, const GrError *err)
-{
-	(void) err;
-	((Pair *) server->owner)->lost = true;
-}
-
-static void *
-serve(void *arg)
-{
-	gr_remote_serve(&((Pair *) arg)->server);
-	return NULL;
-}
-
-static Pair *
-begin_pair(const GrBackend *backend)
-{
-	Pair	   *pair = calloc(1, sizeof(Pair));
-
-	(void) gr_channel_begin(&pair->channel);
-	pair->client = (GrRemoteClient) {.channel = &pair->channel,.lease = lease,.end_lease = end_lease,.owner = pair};
-	pair->server = (GrRemoteServer) {
-		.channel = &pair->channel,.backend = backend,.admit = admit,.release = release,.lost = lost,.owner = pair
-	};
-	pair->channel.bulk = lease(&pair->client, GR_REMOTE_BULK_NBYTES);
-	(void) pthread_create(&pair->thread, NULL, serve, pair);
-	return pair;
-}
-
-static void
-end_pair(Pair *pair)
-{
-	gr_channel_close(&pair->channel);
-	(void) pthread_join(pair->thread, NULL);
-	for (int a = 0; a < GR_REMOTE_AREAS; a++)
-		if (pair->channel.area_nbytes[a] != 0)
-			end_lease(&pair->client, a);
-	gr_channel_end(&pair->channel);
-	free(pair);
-}
 
 static double *
 make_rows(double *rows)

@@ -332,7 +332,10 @@ test_limits(void)
 
 	stub_reset();
 	parts.sessions[2] = (GrSession *) &stub;
+	options.expected_nbytes = 1000;
 	(void) gr_many_begin(&parts, &options, &many, &err);
+	check(stub.sinks[0]->expected_nbytes == 334 && stub.sinks[1]->expected_nbytes == 334 &&
+		  stub.sinks[2]->expected_nbytes == 334, "each part expects its share of the rows");
 	check(stub.sinks[0]->memory_limit == 500 && stub.sinks[1]->memory_limit == 500 &&
 		  stub.sinks[2]->memory_limit == 1000, "a device's limit is shared by its parts");
 	gr_sink_many.end(many);

@@ -25,6 +25,7 @@ typedef struct StubSink
 	int			nfed;
 	int			nread;			/* of them */
 	size_t		memory_limit;
+	size_t		expected_nbytes;
 	pthread_t	thread;			/* that made the last pass */
 	bool		signals_blocked;	/* in it, while it did */
 	double		weight;			/* what its passes add to each sum */
@@ -87,6 +88,7 @@ stub_begin(GrSession *session, const GrSinkOptions *options, GrSink **sink, GrEr
 	stub.nopen++;
 	s->number = stub.nbegun++;
 	s->memory_limit = options->memory_limit;
+	s->expected_nbytes = options->expected_nbytes;
 	s->weight = s->number + 1;
 	stub.sinks[s->number] = s;
 	return stub_works("begin", err);

@@ -441,6 +441,47 @@ check_cancel(int p, int step)
 	free_sums(&sums);
 }
 
+/* With hundreds of terms the system's own solution asks, too, and each of its polls is heard. */
+static void
+check_cancel_of_many(void)
+{
+	enum
+	{
+		P = 250, N = P + 1
+	};
+	size_t		triangle = (size_t) gr_triangle(gr_norder(P));
+	double	   *hi = calloc(2 * triangle, sizeof(double));
+	double	   *shift = calloc(N, sizeof(double));
+	void	   *workspace = malloc(gr_cluster_fit_nbytes(P, N));
+	int			entries[N];
+	Stopper		stopper = {.stop_at = 1000000};
+	GrHost		host = {.canceled = stop,.arg = &stopper};
+	GrClusterFit fit;
+	GrError		err = {0};
+	int			nwrong = 0;
+	int			asked;
+
+	for (int64_t i = 0; i <= N; i++)
+		hi[gr_triangle(i) + i] = 2000;
+	for (int k = 0; k < N; k++)
+		entries[k] = k;
+	check(gr_cluster_fit_begin(&fit, hi, hi + triangle, shift, P, entries, N, false, false, workspace, &host, &err),
+		  "%d terms", N);
+	asked = stopper.asked;
+	/* the last ones, and some before */
+	for (int at = asked; at > 0; at -= asked - at < 12 ? 1 : 37)
+	{
+		memset(&err, 0, sizeof(err));
+		stopper = (Stopper) {.stop_at = at};
+		nwrong += gr_cluster_fit_begin(&fit, hi, hi + triangle, shift, P, entries, N, false, false, workspace, &host,
+									   &err) || err.status != GR_CANCELED || stopper.asked != at;
+	}
+	check(asked >= N + 12 && nwrong == 0, "%d terms: canceled at each of %d polls", N, asked);
+	free(hi);
+	free(shift);
+	free(workspace);
+}
+
 int
 main(void)
 {
@@ -464,6 +505,7 @@ main(void)
 	check_nonsense();
 	check_cancel(12, 1);
 	check_cancel(MAX_P, 1);
+	check_cancel_of_many();
 	check(gr_cluster_kind_named("cr3j", &kind) && kind == GR_CLUSTER_CR3J, "names in any case");
 	check(!gr_cluster_kind_named("CR2", &kind) && !gr_cluster_kind_named("", &kind) &&
 		  !gr_cluster_kind_named("CR", &kind), "other names");

@@ -1,0 +1,276 @@
+/*
+ * progress.c: how far a function is, for gpu_progress() and for notices; see progress.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/parallel.h"
+#include "catalog/pg_authid.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/acl.h"
+#include "utils/backend_progress.h"
+#include "utils/backend_status.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "run/clock.h"
+#include "run/progress.h"
+
+PG_FUNCTION_INFO_V1(gr_progress);
+
+/* Beside those of the server, which are few and numbered from 0 */
+#define PROGRESS_GPUREG ((ProgressCommandType) 0x67707572)
+
+/* Parameters of an entry; the function's name takes four */
+#define PARAM_NAME 0
+#define NAME_NBYTES 32
+#define PARAM_STARTED 4			/* TimestampTz */
+#define PARAM_ROWS 5
+#define PARAM_PASSES 6
+#define PARAM_ITERATION 7
+#define PARAM_DEVIANCE 8		/* the float8's bits; a NaN: none yet */
+#define NPARAMS 9
+
+#define NOTICE_S 1.0			/* between two notices */
+
+bool		gr_progress_notices = false;
+
+/* This process's */
+static struct
+{
+	bool		active;			/* a function is under way that the entry is for */
+	TimestampTz began;
+	char		name[NAME_NBYTES];
+	double		started;
+	double		noticed;		/* when there was a notice */
+	int64		nrows;
+	int64		npasses;
+	int64		iteration;
+	double		deviance;
+}			mine;
+
+static int64
+bits_of(double value)
+{
+	int64		bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static void
+end_progress(void *arg)
+{
+	/* what a failed transaction has ended already, or another command has taken, is left alone */
+	if (mine.active && MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_GPUREG)
+		pgstat_progress_end_command();
+	mine.active = false;
+}
+
+/* Takes the entry, with all that is known. */
+static void
+show(void)
+{
+	int64		values[NPARAMS] = {0};
+	int			params[NPARAMS];
+
+	for (int k = 0; k < NPARAMS; k++)
+		params[k] = k;
+	memcpy(values + PARAM_NAME, mine.name, NAME_NBYTES);
+	values[PARAM_STARTED] = mine.began;
+	values[PARAM_ROWS] = mine.nrows;
+	values[PARAM_PASSES] = mine.npasses;
+	values[PARAM_ITERATION] = mine.iteration;
+	values[PARAM_DEVIANCE] = bits_of(mine.deviance);
+	pgstat_progress_start_command(PROGRESS_GPUREG, InvalidOid);
+	pgstat_progress_update_multi_param(NPARAMS, params, values);
+}
+
+/*
+ * Is the entry the function's under way? A subtransaction that fails on the way, as where a fit retreats from what it
+ * tried first, ends what is shown: then it is shown again. A worker works for one statement, whose function its leader
+ * shows.
+ */
+static bool
+is_shown(void)
+{
+	if (!mine.active && !IsParallelWorker())
+		return false;
+	if (MyBEEntry == NULL || !pgstat_track_activities)
+		return false;
+	if (MyBEEntry->st_progress_command == PROGRESS_COMMAND_INVALID)
+		show();
+	return MyBEEntry->st_progress_command == PROGRESS_GPUREG;
+}
+
+void
+gr_progress_begin(FunctionCallInfo fcinfo)
+{
+	MemoryContextCallback *callback;
+	char	   *name;
+
+	if (!pgstat_track_activities || MyBEEntry == NULL || MyBEEntry->st_progress_command != PROGRESS_COMMAND_INVALID)
+		return;
+	callback = palloc0(sizeof(MemoryContextCallback));
+	memset(&mine, 0, sizeof(mine));
+	name = get_func_name(fcinfo->flinfo->fn_oid);
+	strlcpy(mine.name, name != NULL ? name : "", sizeof(mine.name));
+	mine.deviance = NAN;
+	mine.started = mine.noticed = gr_now();
+	callback->func = end_progress;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	mine.began = GetCurrentTimestamp();
+	mine.active = true;
+	show();
+}
+
+/* Once a second at most, for whoever has asked for them */
+static void
+notice(void)
+{
+	double		now;
+
+	if (!gr_progress_notices || IsParallelWorker())
+		return;
+	now = gr_now();
+	if (now - mine.noticed < NOTICE_S)
+		return;
+	mine.noticed = now;
+	if (isnan(mine.deviance))
+		ereport(NOTICE,
+				(errmsg("%s: " INT64_FORMAT " rows read in %.0f s by this process, " INT64_FORMAT " passes", mine.name,
+						mine.nrows, now - mine.started, mine.npasses)));
+	else
+		ereport(NOTICE,
+				(errmsg("%s: iteration " INT64_FORMAT ", deviance %.8g, " INT64_FORMAT " passes in %.0f s", mine.name,
+						mine.iteration, mine.deviance, mine.npasses, now - mine.started)));
+}
+
+void
+gr_progress_rows(int64 nrows)
+{
+	if (!is_shown())
+		return;
+	mine.nrows += nrows;
+	pgstat_progress_update_param(PARAM_ROWS, mine.nrows);
+	notice();
+}
+
+void
+gr_progress_pass(void)
+{
+	if (!is_shown())
+		return;
+	pgstat_progress_update_param(PARAM_PASSES, ++mine.npasses);
+	notice();
+}
+
+void
+gr_progress_iteration(int iteration, double deviance)
+{
+	const int	params[] = {PARAM_ITERATION, PARAM_DEVIANCE};
+	const int64 values[] = {iteration, bits_of(deviance)};
+
+	if (!is_shown())
+		return;
+	mine.iteration = iteration;
+	mine.deviance = deviance;
+	pgstat_progress_update_multi_param(lengthof(params), params, values);
+	notice();
+}
+
+/*
+ * gpu_progress()
+ */
+
+static LocalPgBackendStatus *
+entry_at(int i)
+{
+#if PG_VERSION_NUM >= 160000
+	return pgstat_get_local_beentry_by_index(i);
+#else
+	return pgstat_fetch_stat_local_beentry(i);
+#endif
+}
+
+/* The process that a parallel worker works for; 0: it is none, or gone */
+static int
+leader_of(int pid)
+{
+	PGPROC	   *proc = BackendPidGetProc(pid);
+	PGPROC	   *leader = proc == NULL ? NULL : proc->lockGroupLeader;
+
+	return leader == NULL || leader->pid == pid ? 0 : leader->pid;
+}
+
+/* Adds what the workers of a process have read; how many there are */
+static int
+add_workers(int pid, int64 *nrows)
+{
+	int			nworkers = 0;
+
+	for (int i = 1; i <= pgstat_fetch_stat_numbackends(); i++)
+	{
+		const PgBackendStatus *entry = &entry_at(i)->backendStatus;
+
+		if (entry->st_progress_command != PROGRESS_GPUREG || entry->st_procpid == pid ||
+			leader_of(entry->st_procpid) != pid)
+			continue;
+		*nrows += entry->st_progress_param[PARAM_ROWS];
+		nworkers++;
+	}
+	return nworkers;
+}
+
+static void
+put_entry(ReturnSetInfo *result, const PgBackendStatus *entry)
+{
+	Datum		values[9];
+	bool		nulls[9] = {0};
+	char		name[NAME_NBYTES + 1] = {0};
+	int64		nrows = entry->st_progress_param[PARAM_ROWS];
+	int			nworkers = add_workers(entry->st_procpid, &nrows);
+	double		seconds = (GetCurrentTimestamp() - entry->st_progress_param[PARAM_STARTED]) / 1e6;
+	double		deviance;
+
+	memcpy(name, entry->st_progress_param + PARAM_NAME, NAME_NBYTES);
+	memcpy(&deviance, entry->st_progress_param + PARAM_DEVIANCE, sizeof(deviance));
+	seconds = Max(seconds, 0);
+	values[0] = Int32GetDatum(entry->st_procpid);
+	values[1] = CStringGetTextDatum(name);
+	values[2] = Int64GetDatum(nrows);
+	values[3] = Float8GetDatum(seconds > 0 ? nrows / seconds : 0);
+	values[4] = Int32GetDatum(nworkers);
+	values[5] = Int64GetDatum(entry->st_progress_param[PARAM_PASSES]);
+	values[6] = Int32GetDatum((int32) entry->st_progress_param[PARAM_ITERATION]);
+	values[7] = Float8GetDatum(deviance);
+	nulls[6] = nulls[7] = isnan(deviance);
+	values[8] = Float8GetDatum(seconds);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* gpu_progress(): what sessions are at, of the roles whose privileges the caller has */
+Datum
+gr_progress(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool		all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 1; i <= pgstat_fetch_stat_numbackends(); i++)
+	{
+		const PgBackendStatus *entry = &entry_at(i)->backendStatus;
+
+		if (entry->st_progress_command == PROGRESS_GPUREG && entry->st_progress_param[PARAM_STARTED] != 0 &&
+			(all || has_privs_of_role(GetUserId(), entry->st_userid)))
+			put_entry(result, entry);
+	}
+	PG_RETURN_VOID();
+}

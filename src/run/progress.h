@@ -1,0 +1,34 @@
+/*
+ * progress.h: how far a function over a query or kept rows is, for gpu_progress() in other sessions, and for notices in
+ * this one.
+ *
+ * What is shown is in the server's own entry of the process (backend_status.h), as the progress of VACUUM or CREATE
+ * INDEX is, under a command of our own: so it needs no shared memory of the library's, is there in every session of the
+ * server, and goes with an error. A parallel worker's rows are in its own entry; who asks adds them up.
+ */
+#ifndef GPUREG_PROGRESS_H
+#define GPUREG_PROGRESS_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+/* gpureg.progress_notices: notices once a second at most */
+extern bool gr_progress_notices;
+
+/*
+ * The function that was called begins; it ends with the current memory context. A function within another, or within a
+ * command of the server's that shows its own progress, is not shown by itself.
+ */
+extern void gr_progress_begin(FunctionCallInfo fcinfo);
+
+/* So many rows more have been read, by this process. */
+extern void gr_progress_rows(int64 nrows);
+
+/* Another pass over the rows is done. */
+extern void gr_progress_pass(void);
+
+/* An iteration is done, with this deviance. */
+extern void gr_progress_iteration(int iteration, double deviance);
+
+#endif							/* GPUREG_PROGRESS_H */

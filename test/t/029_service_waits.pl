@@ -1,0 +1,101 @@
+# What a session waits for in the device service, by a stand-in that computes on the CPU: memory, as much as there is; a
+# block of a ring whose rows nobody takes; and sums of kept rows that leave float8.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'shared_buffers = 32MB',
+	'max_worker_processes = 16', 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0',
+	'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'jit = off', 'gpureg.device = gpu',
+	'gpureg.debug_service = on', 'gpureg.ring_size = 1MB', '');
+$node->start;
+my $postmaster = postmaster_pid($node);
+
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION gpureg;
+	CREATE TABLE rows AS SELECT i, sin(i) + i % 5 AS y, i % 7 AS a, cos(i * 0.7) AS b, (i * 7 + i / 3) % 5 < 2 AS won
+		FROM generate_series(1, 200000) i;
+	ANALYZE;});
+
+my $logit = 'SELECT (gpu_logreg_fit($$SELECT won, a, b FROM rows$$)).n';
+my $passing = q{SELECT gpu_logreg_fit($$SELECT won, a, b FROM rows$$, solver => 'gd', learning_rate => 1e-9,
+	tol => 1e-300, max_iter => 2000000000)};
+
+#
+# How much memory there is: nine tenths of what the device has free. Rows are reserved for as the planner expects them.
+#
+$node->safe_psql('postgres', $logit);
+my $free = $node->safe_psql('postgres', 'SELECT memory_free FROM gpu_devices() WHERE service_pid IS NOT NULL');
+cmp_ok($free, '>', 1e8, 'the service has a device with memory');
+for my $case ([ 0.3, 1 ], [ 0.8, 1 ], [ 1.2, 0 ])
+{
+	my ($share, $fits) = @$case;
+	# three columns of eight bytes
+	my $expected = int($share * $free / 24);
+	my ($out, $err) = try_sql($node, "CREATE OR REPLACE FUNCTION expected_rows() RETURNS SETOF rows LANGUAGE sql VOLATILE"
+		. " ROWS $expected AS 'SELECT * FROM rows LIMIT 1000';"
+		. ' SELECT (gpu_logreg_fit($$SELECT won, a, b FROM expected_rows()$$)).n');
+
+	if ($fits) { is($out, '1000', "rows expected to take $share of it") }
+	else { is(sqlstate($err), '53200', "rows expected to take $share of it") }
+}
+
+#
+# Memory that somebody else has: those who read rows for the service wait for it, with their ring full
+#
+$node->safe_psql('postgres', "ALTER SYSTEM SET gpureg.service_memory = '8MB'; SELECT pg_reload_conf()");
+sleep 0.5;
+my $holder = start_session($node, 'holder', $passing);
+wait_active($node, 'holder', 'gpu_logreg_fit');
+for (1 .. 200)
+{
+	last if $node->safe_psql('postgres', 'SELECT memory_reserved FROM gpu_devices() WHERE service_pid IS NOT NULL') > 4e6;
+	sleep 0.05;
+}
+for my $way (qw(cancel terminate))
+{
+	my $waiter = start_session($node, $way, $logit);
+	my $backend = wait_active($node, $way, 'gpu_logreg_fit');
+
+	# until nothing moves: the ring has room for a tenth of the rows
+	sleep 1;
+	$node->safe_psql('postgres', "SELECT pg_${way}_backend($backend)");
+	my $started = time;
+	my (undef, $err) = finish_session($waiter);
+	cmp_ok(time - $started, '<', $prompt, "$way: who waits for a block ends promptly");
+	is(sqlstate($err), $way eq 'cancel' ? '57014' : '57P01', "$way: the error");
+}
+my $waiter = start_session($node, 'patient', $logit);
+wait_active($node, 'patient', 'gpu_logreg_fit');
+sleep 0.5;
+$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'});
+finish_session($holder);
+my ($out) = finish_session($waiter);
+is($out, "200000\n", 'and who is patient is served');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET gpureg.service_memory; SELECT pg_reload_conf()');
+
+#
+# Sums of kept rows that are no numbers
+#
+$node->safe_psql('postgres', q{SELECT gpu_keep('wild', 'SELECT y * 1e200 AS y, a, b * 1e200 AS b FROM rows LIMIT 1000')});
+for my $case ([ 'y ~ a', 'y' ], [ 'a ~ b', 'b' ])
+{
+	my ($formula, $column) = @$case;
+	my (undef, $err) = try_sql($node, "SELECT gpu_ols_fit(kept => 'wild', formula => '$formula')");
+
+	is(sqlstate($err), '22003', "kept rows, $formula");
+	like($err, qr/"$column"/, 'by its name');
+}
+survived($node, $postmaster, 'all of it');
+
+done_testing();

@@ -1,0 +1,398 @@
+# Many sessions at once, whose statements are drawn from LoadStatements.pm: each answer must be the one that a single
+# session got before, no process may grow, and nothing may be left (LoadVerdict.pm). For 025_load.pl and script/load.
+package Load;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use File::Temp 'tempdir';
+use LoadClient;
+use LoadMonitor;
+use LoadStatements;
+use LoadVerdict;
+use POSIX ();
+use Time::HiRes qw(time sleep);
+
+our @EXPORT = qw(run_load load_record is_same_answer);
+
+# What a statement may take, s, beside many others, before it counts as one that hangs
+my $patience = 600;
+
+# Of statements: how many have a timeout, lose their client, or are a session's last; and once in how many a session
+# tells what its memory contexts have
+my %often = (timeout => 0.06, lost => 0.01, leave => 0.02);
+my $contexts_every = 20;
+
+# Between two cancels, and of those the share that ends a session
+my ($cancel_every, $terminate_share) = (0.4, 0.1);
+
+# opt: connstr, sessions, seconds, seed, device, rows, pause, tell. A line of counts, and what was found, as texts
+sub run_load
+{
+	my $run = { pause => 0, dir => tempdir('gpureg_load_XXXXXX', TMPDIR => 1, CLEANUP => 1), findings => [], @_ };
+
+	my ($began, $tell) = (time, $run->{tell});
+	$run->{tell} = sub { $tell->(sprintf '%5.0f s: %s', time - $began, $_[0]) };
+	first_use($run);
+	$run->{control} = control($run);
+	prepare($run);
+	my $single = control($run);
+	find_ways($run, $single);
+	serial_answers($run, $single);
+	let_go($single);
+	close_client($single);
+	under_load($run);
+	judge_load($run);
+	close_client($run->{control});
+	judge_device($run);
+	return (load_summary($run), @{ $run->{findings} });
+}
+
+sub control
+{
+	my ($run) = @_;
+	my ($client, $err) = open_client($run->{connstr}, 'control');
+
+	die "no connection: $err\n" if !$client;
+	return $client;
+}
+
+# Sessions of even numbers stay connected, so that their memory is seen over the whole time; the others are also
+# terminated, lose their clients, and connect again.
+sub is_steady
+{
+	my ($k) = @_;
+
+	return $k % 2 == 0;
+}
+
+#
+# Before
+#
+
+# A server that has had a service has a list of them in shared memory until it ends, some 6 MB from PostgreSQL 17 on,
+# and a connection may have a context on the GPU: neither is to count as left over.
+sub first_use
+{
+	my ($run) = @_;
+	my $client = control($run);
+
+	$run->{gpu} = $run->{device} ne 'cpu' && has_gpu();
+	die "There is no GPU.\n" if $run->{device} eq 'gpu' && !$run->{gpu};
+	$run->{prologue} = "RESET ALL;\n" . ($run->{gpu} ? '' : "SET gpureg.debug_service = on;\n");
+	ask($client, 'CREATE EXTENSION IF NOT EXISTS gpureg;');
+	# an error where there is no device
+	say_to($client, "$run->{prologue}SET gpureg.device = gpu; SELECT gpu_ols_fit('SELECT i % 3 AS y, i FROM "
+		. "generate_series(1, 9) i');");
+	hear($client, $patience);
+	end_service($client);
+	close_client($client);
+	$run->{before_mb} = device_mb();
+}
+
+sub prepare
+{
+	my ($run) = @_;
+	my $control = $run->{control};
+
+	$run->{rows} //= $run->{gpu} ? 10_000_000 : 1_000_000;
+	die "max_connections is too low.\n" if ask($control, 'SHOW max_connections;') < $run->{sessions} + 10;
+	die "A server keeps 64 sets of rows: at most 60 sessions.\n" if $run->{sessions} > 60;
+	$run->{version} = ask($control, 'SHOW server_version;') =~ s/ .*//r;
+	$run->{server} = find_server($control);
+	# a GPU's driver has memory of its own
+	$run->{trimmed} = !$run->{gpu} && returns_memory($run->{server});
+	$run->{before} = surroundings($run->{server}, $control, {});
+	$run->{sizes} = [ grep { $_ <= $run->{rows} } map { 10**$_ } 2 .. 7 ];
+	for my $n (@{ $run->{sizes} })
+	{
+		$run->{tell}->("making a table of $n rows");
+		ask($control, load_setup($n));
+	}
+}
+
+# Is there a device, and a service?
+sub find_ways
+{
+	my ($run, $client) = @_;
+	my $works = sub {
+		say_to($client, "$run->{prologue}$_[0]");
+		my ($out, $err) = hear($client, $patience);
+		return $err !~ /ERROR|FATAL/;
+	};
+
+	$run->{has} = { device => $works->(q{SET gpureg.device = gpu; SELECT gpu_ols_fit('SELECT y, x1 FROM t100');}),
+		service => $works->(q{SELECT gpu_keep('load_all', 'SELECT y, x1, x2, won, g FROM t1000', true);}) };
+	$run->{tell}->("no $_: its statements are left out") for grep { !$run->{has}{$_} } sort keys %{ $run->{has} };
+}
+
+# Every statement, with what one session gets for it, and how long that takes. Those that take more than a thirtieth
+# of the time are left out, and large ones of which that is to be expected, as they take long with a tenth of the rows.
+sub serial_answers
+{
+	my ($run, $client) = @_;
+	my ($limit, $sum, %cost, @items, @left_out) = ($run->{seconds} / 30, 0);
+
+	for my $item (load_items($run->{has}, @{ $run->{sizes} }))
+	{
+		my $kind = "$item->{name} ($item->{way})";
+
+		if ($item->{n} > 100_000 && ($cost{$kind} // 0) > $limit / 4)
+		{
+			push @left_out, item_name($item);
+			next;
+		}
+		my $started = time;
+		say_to($client, item_script($run, $item, 0));
+		my ($out, $err, $ended) = hear($client, $patience);
+		$cost{$kind} = time - $started;
+		die item_name($item) . ": $err$ended\n" if $ended;
+		# the same time for each, but that the smallest would be nearly all
+		@$item{qw(answer state weight)} = ($out, state_of($err), 1 / ($cost{$kind} + 0.02));
+		$item->{cost} = $cost{$kind};
+		if (($item->{name} =~ /^fails/ xor $item->{state} ne '00000') || $item->{state} eq 'XX000')
+		{
+			push @{ $run->{findings} }, item_name($item) . ", one session: $err";
+			next;
+		}
+		push @left_out, item_name($item) and next if $cost{$kind} > $limit;
+		push @items, $item;
+		$sum += $cost{$kind};
+	}
+	$run->{items} = \@items;
+	$run->{tell}->(sprintf '%d statements, which one session runs in %.1f s', scalar(@items), $sum);
+	$run->{tell}->('left out, as they take too long: ' . join(', ', @left_out)) if @left_out;
+	die "nothing to run\n" if !@items;
+}
+
+sub item_name
+{
+	my ($item) = @_;
+
+	return "$item->{name} ($item->{way}) of $item->{n} rows";
+}
+
+sub item_script
+{
+	my ($run, $item, $k, $timeout) = @_;
+
+	return join "\n", $run->{prologue} . $item->{settings}, $timeout ? "SET statement_timeout = $timeout;" : (),
+	  ($item->{text} =~ s/%k/load_$k/gr) . ';';
+}
+
+# The first error's code
+sub state_of
+{
+	my ($messages) = @_;
+
+	return $messages =~ /(?:ERROR|FATAL|PANIC):\s+([0-9A-Z]{5}):/ ? $1 : '00000';
+}
+
+#
+# Under load
+#
+
+# A process of its own for each session, one that cancels, one that watches
+sub under_load
+{
+	my ($run) = @_;
+	my $stop = "$run->{dir}/stop";
+
+	$run->{started} = time;
+	$run->{until} = $run->{started} + $run->{seconds};
+	my @others = (child($run, 'cancels', sub { cancel_some($run, $_[0]) }),
+		child($run, 'memory', sub { watch_server($run->{server}, $run->{started}, $stop, $_[0], $run->{gpu}) }));
+	my @sessions;
+	for my $k (1 .. $run->{sessions})
+	{
+		push @sessions, child($run, "session$k", sub { session($run, $k, $_[0]) });
+	}
+	my $told = 0;
+	while (@sessions)
+	{
+		@sessions = grep { waitpid($_, POSIX::WNOHANG()) == 0 } @sessions;
+		sleep 0.2;
+		next if time < $run->{started} + ($told + 1) * $run->{seconds} / 10;
+		$run->{tell}->(memory_line($run));
+		$told++;
+	}
+	open(my $file, '>', $stop) or die "$stop: $!";
+	waitpid $_, 0 for @others;
+}
+
+sub child
+{
+	my ($run, $name, $what) = @_;
+	my $pid = fork // die "fork: $!";
+
+	return $pid if $pid;
+	open(my $to, '>', "$run->{dir}/$name") or POSIX::_exit(1);
+	$to->autoflush(1);
+	eval { $what->($to); 1 } or print $to "F $name: " . ($@ =~ s/\n/ /gr) . "\n";
+	close $to;
+	# what the parent would do at its end isn't the child's
+	POSIX::_exit(0);
+}
+
+# Cancels statements, and ends sessions that aren't steady
+sub cancel_some
+{
+	my ($run, $to) = @_;
+	my $client = control($run);
+	my $whose = q{FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND }
+	  . 'application_name ~ ';
+
+	srand $run->{seed};
+	while (time < $run->{until})
+	{
+		my ($what, $whom) = rand() < $terminate_share ? ('terminate', "'^load .*odd'") : ('cancel', "'^load '");
+
+		sleep $cancel_every * 2 * rand;
+		my $out = ask($client, "SELECT pg_${what}_backend(pid) $whose $whom ORDER BY random() LIMIT 1;");
+		print $to "$what\n" if $out eq 't';
+	}
+	close_client($client);
+}
+
+# Lines of what was done: seconds, number of the statement, what became of it, the time it took, the backend, and the
+# memory that it has between statements, kB
+sub session
+{
+	my ($run, $k, $to) = @_;
+	my ($client, $n) = (undef, 0);
+
+	srand $run->{seed} * 1000 + $k;
+	while (time < $run->{until})
+	{
+		$client //= connect_session($run, $k, $to) // last;
+		my ($number, $how) = (draw($run), rand);
+		my $began = time;
+		my $outcome = one_statement($run, $k, $client, $number, $how, $to);
+		my $took = time - $began;
+		my $kb = memory_kb($client->{pid}) // 0;
+
+		printf $to "S %.2f %d %s %.4f %d %d\n", time - $run->{started}, $number, $outcome, $took, $client->{pid}, $kb;
+		if ($outcome =~ /^(?:lost|ended|terminated)$/ || !is_steady($k) && rand() < $often{leave})
+		{
+			$outcome =~ /^(?:lost|ended|terminated)$/ ? kill_client($client) : close_client($client);
+			undef $client;
+			print $to "D\n";
+		}
+		elsif (++$n % $contexts_every == 0)
+		{
+			my $bytes = contexts($client);
+			printf $to "C %.2f %d %d\n", time - $run->{started}, $client->{pid}, $bytes if $bytes;
+		}
+		sleep $took * $run->{pause} if $run->{pause};
+	}
+	close_client($client) if $client;
+}
+
+sub connect_session
+{
+	my ($run, $k, $to) = @_;
+	my ($client, $err) = open_client($run->{connstr}, "load $k " . (is_steady($k) ? 'even' : 'odd'));
+
+	# it may be ended or canceled before it says anything
+	($client, $err) = open_client($run->{connstr}, "load $k") if !$client && $err =~ /57P01|57014/;
+	print $to "F session $k has no connection: ", $err =~ s/\n/ /gr, "\n" if !$client;
+	return $client;
+}
+
+# A statement's number, by weight
+sub draw
+{
+	my ($run) = @_;
+
+	if (!$run->{ranges})
+	{
+		my $sum = 0;
+		$run->{ranges} = [ map { $sum += $_->{weight} } @{ $run->{items} } ];
+	}
+	my ($ranges, $low, $high) = ($run->{ranges}, 0, $#{ $run->{ranges} });
+	my $where = rand $ranges->[-1];
+	while ($low < $high)
+	{
+		my $middle = int(($low + $high) / 2);
+		$ranges->[$middle] > $where ? ($high = $middle) : ($low = $middle + 1);
+	}
+	return $low;
+}
+
+# What became of it: ok, canceled, timeout, terminated, lost (its client), ended (the connection; a finding)
+sub one_statement
+{
+	my ($run, $k, $client, $number, $how, $to) = @_;
+	my $item = $run->{items}[$number];
+	my $timeout = $how < $often{timeout} ? 1 + int(rand() * ($item->{cost} * 2000 + 20)) : 0;
+	my $finding = sub { print $to 'F ', item_name($item), ": $_[0]" =~ s/\n/\r/gr, "\n" };
+
+	# the one before stays until this one's settings are made, or the next one's
+	my $timeouts = $timeout || $client->{timeout};
+	say_to($client, item_script($run, $item, $k, $timeout));
+	if (!is_steady($k) && $how > 1 - $often{lost})
+	{
+		sleep rand() * ($item->{cost} + 0.1);
+		return 'lost';
+	}
+	my ($out, $err, $ended) = hear($client, $patience);
+	my $state = state_of($err);
+
+	$client->{timeout} = $err =~ /57014/ ? $timeouts : $timeout;
+	# the server's last word doesn't always reach the client
+	return 'terminated' if !is_steady($k) && ($err =~ /FATAL:\s+57P01/
+		|| $ended eq 'ended' && $err =~ /server closed the connection/);
+	$finding->("$ended: $out$err"), return 'ended' if $ended;
+	return 'timeout' if $timeouts && $err =~ /57014.*statement timeout/;
+	return 'canceled' if $err =~ /57014.*user request/;
+	return 'ok' if $state ne '00000' && $item->{else} =~ /\b$state\b/;
+	$finding->("SQLSTATE $state for $item->{state}: $err") if $state ne $item->{state};
+	$finding->("another answer\n  $out\n  $item->{answer}")
+	  if $state eq '00000' && $item->{state} eq $state && !is_same_answer($out, $item->{answer}, $item->{bits});
+	$finding->($err) if $err =~ /TRAP|leak|not closed|still referenced|problem in/;
+	return 'ok';
+}
+
+# Texts are the same, numbers to 1e-12 of themselves; those of an array, or of a line without arrays, to 1e-12 of a
+# thousandth of the largest of them. Or all of it in every bit. Where it was computed may differ: gpureg.device = auto
+# takes the CPU where others have the GPU's memory.
+sub is_same_answer
+{
+	my ($got, $right, $bits) = @_;
+	my $number = qr/-?\d+(?:\.\d+)?(?:e[-+]\d+)?/;
+
+	s/,(?:cpu|"+gpu [^"]*"+),/,device,/g for $got, $right;
+	return 1 if $got eq $right;
+	return 0 if $bits || $got =~ s/$number/#/gr ne $right =~ s/$number/#/gr;
+	my @got = $got =~ /(\{[^{}]*\}|[^{}\n]+)/g;
+	my @right = $right =~ /(\{[^{}]*\}|[^{}\n]+)/g;
+	for my $i (0 .. $#right)
+	{
+		my ($largest, @g) = (0, $got[$i] =~ /$number/g);
+		my @r = $right[$i] =~ /$number/g;
+
+		for my $r ($right[$i] =~ /^\{/ || $right !~ /\{/ ? @r : ())
+		{
+			$largest = abs($r) if abs($r) > $largest;
+		}
+		for my $j (0 .. $#r)
+		{
+			my $size = abs($r[$j]) > 1e-3 * $largest ? abs($r[$j]) : 1e-3 * $largest;
+			return 0 if abs($g[$j] - $r[$j]) > 1e-12 * $size;
+		}
+	}
+	return 1;
+}
+
+# Bytes of the session's memory contexts
+sub contexts
+{
+	my ($client) = @_;
+
+	say_to($client, 'RESET ALL; SELECT sum(total_bytes) FROM pg_backend_memory_contexts;');
+	my ($out, $err, $ended) = hear($client, 60);
+	return !$ended && $out =~ /^(\d+)$/ ? $1 : 0;
+}
+
+1;

@@ -1,0 +1,158 @@
+# Watches the memory of a server's processes, its shared memory and temporary files, and a GPU's memory: for Load.pm.
+package LoadMonitor;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use LoadClient;
+use List::Util qw(max sum0);
+use Time::HiRes qw(time sleep);
+
+our @EXPORT = qw(memory_kb find_server returns_memory surroundings has_gpu device_mb watch_server);
+
+sub slurp
+{
+	my ($path) = @_;
+
+	open(my $file, '<', $path) or return '';
+	local $/;
+	return <$file> // '';
+}
+
+# What a process has for itself: its anonymous memory, resident or swapped out, kB. (RssAnon is what smaps_rollup
+# calls Anonymous, is read without going over the process's pages, and by anybody.) undef: it has gone.
+sub memory_kb
+{
+	my ($pid) = @_;
+	my $status = slurp("/proc/$pid/status");
+
+	my ($resident) = $status =~ /^RssAnon:\s+(\d+)/m;
+	my ($swapped) = $status =~ /^VmSwap:\s+(\d+)/m;
+	return defined $resident ? $resident + ($swapped // 0) : undef;
+}
+
+sub parent_of
+{
+	my ($pid) = @_;
+
+	return slurp("/proc/$pid/status") =~ /^PPid:\s+(\d+)/m ? $1 : 0;
+}
+
+sub children_of
+{
+	my ($pid) = @_;
+	my @children = split ' ', slurp("/proc/$pid/task/$pid/children");
+
+	return @children if @children;
+	return grep { parent_of($_) == $pid } map { m{^/proc/(\d+)$} ? $1 : () } glob '/proc/[0-9]*';
+}
+
+# What it calls itself: the session's number, service, worker, or the server's name for it
+sub process_name
+{
+	my ($pid) = @_;
+	my $title = slurp("/proc/$pid/cmdline") =~ s/\0.*//sr;
+
+	return 'service' if $title =~ /gpureg device service/;
+	return 'worker' if $title =~ /parallel worker/;
+	return 'session' if $title =~ /^postgres: .*\[local\]|^postgres: .*\(\d+\)/;
+	return $title =~ /^postgres: (?:.*: )?([a-z][a-z ]*?) *$/ ? $1 : 'postmaster';
+}
+
+# The postmaster, and where the server's files are
+sub find_server
+{
+	my ($client) = @_;
+	my $postmaster = parent_of($client->{pid});
+
+	die "The server isn't on this machine.\n"
+	  if !$postmaster || !grep { $_ == $client->{pid} } children_of($postmaster);
+	my $checkpointer = ask($client, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer';});
+	return { postmaster => $postmaster, checkpointer => $checkpointer, data => ask($client, 'SHOW data_directory;'),
+		mmap => ask($client, 'SHOW dynamic_shared_memory_type;') eq 'mmap' };
+}
+
+# Does the C library of its processes keep little of what they give back?
+sub returns_memory
+{
+	my ($server) = @_;
+
+	return slurp("/proc/$server->{postmaster}/environ") =~ /^(?:.*\0)?MALLOC_TRIM_THRESHOLD_=131072\0/s;
+}
+
+# Files of shared memory that processes of this server have mapped. (Other servers have theirs in /dev/shm as well.)
+sub mapped
+{
+	my ($server) = @_;
+	my %files;
+
+	for my $pid ($server->{postmaster}, children_of($server->{postmaster}))
+	{
+		my $maps = slurp("/proc/$pid/maps");
+		$files{$1} = 1 while $maps =~ m{^\S+ .*?(/dev/shm/PostgreSQL\.\d+|/\S*/pg_dynshmem/mmap\.\d+)}mg;
+	}
+	return keys %files;
+}
+
+# Shared memory that is there: what is mapped, what was at some time ($seen), and what lies in the server's own
+# directory, if it puts its files there
+sub shm_kb
+{
+	my ($server, $seen) = @_;
+	my @lie = $server->{mmap} ? glob "$server->{data}/pg_dynshmem/mmap.*" : ();
+	my %files = (%$seen, map { $_ => 1 } mapped($server), @lie);
+
+	return int(sum0(map { -s $_ // 0 } keys %files) / 1024);
+}
+
+# What there is beside processes' memory
+sub surroundings
+{
+	my ($server, $client, $seen) = @_;
+
+	return { shm_kb => shm_kb($server, $seen),
+		files => ask($client, q{SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false);}),
+		workers => ask($client, q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';}) };
+}
+
+sub has_gpu
+{
+	return `nvidia-smi -L 2>/dev/null` =~ /^GPU /m;
+}
+
+# Memory in use on all GPUs, MB; 0 where there is none
+sub device_mb
+{
+	my $text = `nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null`;
+
+	return sum0($text =~ /^(\d+)$/mg);
+}
+
+# Until the file $stop is there: a line a second to $to for each process: seconds, pid, name, kB; and for shared memory
+# and the device. A line for each file of shared memory that is new
+sub watch_server
+{
+	my ($server, $started, $stop, $to, $gpu) = @_;
+	my (%name, %seen, $turn);
+
+	while (!-e $stop)
+	{
+		my $now = sprintf '%.1f', time - $started;
+
+		for my $pid ($server->{postmaster}, children_of($server->{postmaster}))
+		{
+			my $kb = memory_kb($pid) // next;
+
+			# a process has its name a moment after its birth
+			$name{$pid} = process_name($pid) if ($name{$pid} // 'postmaster') eq 'postmaster';
+			print $to "$now $pid ", $name{$pid} =~ tr/ /_/r, " $kb\n";
+		}
+		print $to map { "G $_\n" } grep { !$seen{$_}++ } mapped($server);
+		print $to "$now 0 shm ", shm_kb($server, \%seen), "\n";
+		print $to "$now 0 device ", device_mb() * 1024, "\n" if $gpu && ++$turn % 5 == 0;
+		sleep 1;
+	}
+}
+
+1;

@@ -1,0 +1,424 @@
+/*
+ * passes_test.c: which passes a fit makes over the rows, one after the other, and how many: a fit's time is that of its
+ * passes. Each fit's are written as a word with a letter a pass, and the updates of beta that it counts.
+ */
+#include "logreg_driver.h"
+
+#include "compute/fit.h"
+
+#define WORD_MAX 400
+
+/* As if each of the rows were there so many times, which are a power of two: the sums are exact multiples. */
+static void
+repeat_rows(const GrPass *pass, double *sums, double times)
+{
+	size_t		n = gr_pass_nsums(pass->kind, pass->shape.nfeatures);
+
+	for (size_t k = 0; k < n; k++)
+		if (k != GR_SUM_MIN_MARGIN && k != GR_SUM_MIN_RIGHT)
+			sums[k] *= times;
+}
+
+/*
+ * The letter of what is asked for: Z the pass at 0, s at a start; E and F a Newton step's, exact or fast; c and v along
+ * a candidate for a direction of separation; d of a solver without a Hessian, L its last ones; p of a beta that is to
+ * be moved along such a direction; A the caller's own ascent; n of a null model
+ */
+static char
+letter_of(const GrLogregFit *fit)
+{
+	switch (fit->state->phase)
+	{
+		case GR_PHASE_ZERO:
+			return 'Z';
+		case GR_PHASE_START:
+			return 's';
+		case GR_PHASE_ITERATE:
+			return fit->pass.kind == GR_PASS_EXACT ? 'E' : 'F';
+		case GR_PHASE_CLASSIFY:
+			return 'c';
+		case GR_PHASE_VERIFY:
+			return 'v';
+		case GR_PHASE_DESCENT:
+		case GR_PHASE_SHIFTED:
+			return 'd';
+		case GR_PHASE_ASCEND:
+			return 'A';
+		case GR_PHASE_LAST:
+			return 'L';
+		case GR_PHASE_PLACE:
+			return 'p';
+		case GR_PHASE_NULL:
+			return 'n';
+		default:
+			return '?';
+	}
+}
+
+/* Appends a letter; of more than five in a row, their number */
+static void
+add_letter(char *word, char letter)
+{
+	size_t		n = strlen(word);
+	size_t		digits = n;
+	int			count = 0;
+
+	while (digits > 0 && word[digits - 1] >= '0' && word[digits - 1] <= '9' && digits > 1)
+		digits--;
+	if (digits < n && word[digits - 1] == letter)
+	{
+		(void) snprintf(word + digits, WORD_MAX - digits, "%d", atoi(word + digits) + 1);
+		return;
+	}
+	while (n > 0 && word[n - 1] == letter && count < 5)
+		n--, count++;
+	if (count == 5)
+		(void) snprintf(word + n, WORD_MAX - n, "%c6", letter);
+	else
+		(void) snprintf(word + n + count, WORD_MAX - n - count, "%c", letter);
+}
+
+/* A fit over the rows, each times over, whose passes are written to word */
+static Run
+fit_in_word(const Data *data, const GrLogregOptions *options, double times, char *word)
+{
+	Run			run = {.memory = malloc(gr_logreg_nbytes(options)),.ok = true};
+	GrLogregWant want;
+	size_t		n;
+
+	*word = '\0';
+	run.fit = gr_logreg_begin(run.memory, options);
+	while (run.ok && run.npasses++ < PASSES_MAX && (want = gr_logreg_next(run.fit)) != GR_LOGREG_DONE)
+	{
+		add_letter(word, letter_of(run.fit));
+		if (want == GR_LOGREG_ASCEND)
+			ascend(data, run.fit);
+		else
+		{
+			pass_over(data, &run.fit->pass, run.fit->sums, 0, data->nrows);
+			repeat_rows(&run.fit->pass, run.fit->sums, times);
+		}
+		run.ok = gr_logreg_advance(run.fit, NULL, &run.err);
+	}
+	n = strlen(word);
+	(void) snprintf(word + n, WORD_MAX - n, " %d%s", run.fit->iterations, run.fit->converged ? "" : " not converged");
+	return run;
+}
+
+/* Features in (-2, 2); a response that goes with them as closely as steep says, the more often 1 the larger level is */
+static Data
+rows_of(int seed, int p, int64_t nrows, double level, double steep)
+{
+	Data		data = data_new(p, nrows);
+
+	srandom(seed);
+	for (int64_t r = 0; r < nrows; r++)
+	{
+		double	   *row = row_of(&data, r);
+		double		eta = level;
+
+		for (int j = 0; j < p; j++)
+		{
+			row[j] = uniform() + uniform();
+			eta += row[j] * (j % 2 == 0 ? steep : -steep) / sqrt(p);
+		}
+		row[p] = uniform() < 2 * gr_link_mean(GR_LOGIT, eta) - 1 ? 1 : 0;
+	}
+	return data;
+}
+
+/* The last feature becomes a dummy; where it is 1, so is the response, but for the first odd rows of these. */
+static void
+make_dummy(Data *data, int odd)
+{
+	for (int64_t r = 0; r < data->nrows; r++)
+	{
+		double	   *row = row_of(data, r);
+
+		row[data->p - 1] = row[data->p - 1] > 0.8;
+		if (row[data->p - 1] == 1)
+			row[data->p] = odd-- > 0 ? 0 : 1;
+	}
+}
+
+static void
+check_word(const char *name, const Data *data, const GrLogregOptions *options, double times, const char *want)
+{
+	char		word[WORD_MAX];
+	Run			run = fit_in_word(data, options, times, word);
+
+	check(run.ok && strcmp(word, want) == 0, "%s: %s, %s wanted", name, word, want);
+	run_free(&run);
+}
+
+/*
+ * Plain fits
+ */
+
+static const struct
+{
+	const char *name;
+	int			p;
+	int64_t		nrows;
+	double		level;
+	double		steep;
+	double		l2;
+	double		tol;
+	int			max_iter;
+	bool		without_intercept;
+	GrLogregSolver solver;
+	const char *passes;
+}			plain[] = {
+	{"few rows", 3, 50, 0.5, 1, 0, 1e-10, 25, false, GR_SOLVER_NEWTON, "ZFFFFE 5"},
+	{"many rows", 3, 50000, 0.5, 1, 0, 1e-10, 25, false, GR_SOLVER_NEWTON, "ZFFFFE 5"},
+	{"a close response", 3, 3000, 0, 8, 0, 1e-10, 25, false, GR_SOLVER_NEWTON, "ZF8E 9"},
+	{"a response that goes with nothing", 2, 3000, 0, 0, 0, 1e-10, 25, false, GR_SOLVER_NEWTON, "ZFFE 3"},
+	{"few ones", 2, 3000, -5, 1, 0, 1e-10, 25, false, GR_SOLVER_NEWTON, "ZF8E 9"},
+	{"no intercept", 3, 500, 0.5, 2, 0, 1e-10, 25, true, GR_SOLVER_NEWTON, "ZFFFFFE 6"},
+	{"a penalty", 3, 500, 0.5, 2, 5, 1e-10, 25, false, GR_SOLVER_NEWTON, "ZFFFFFE 6"},
+	{"four digits", 3, 3000, 0, 8, 0, 1e-4, 25, false, GR_SOLVER_NEWTON, "ZF7E 8"},
+	{"one digit", 3, 3000, 0, 8, 0, 0.1, 25, false, GR_SOLVER_NEWTON, "ZF6E 7"},
+	{"more digits than there are", 3, 500, 0.5, 2, 0, 1e-15, 25, false, GR_SOLVER_NEWTON, "ZFFFFFE 6"},
+	{"one iteration", 3, 500, 0.5, 2, 0, 1e-10, 1, false, GR_SOLVER_NEWTON, "ZFcccE 1 not converged"},
+	{"two iterations", 3, 500, 0.5, 2, 0, 1e-10, 2, false, GR_SOLVER_NEWTON, "ZFFcccE 2 not converged"},
+	{"as many as it takes", 3, 500, 0.5, 2, 0, 1e-10, 5, false, GR_SOLVER_NEWTON, "ZFFFFFcE 5 not converged"},
+	{"L-BFGS", 3, 500, 0.5, 2, 0, 1e-10, 500, false, GR_SOLVER_LBFGS, "Zd13LL 13"},
+	{"L-BFGS, a penalty", 3, 500, 0.5, 2, 5, 1e-10, 500, false, GR_SOLVER_LBFGS, "Zd11LL 11"},
+	{"L-BFGS, few digits", 3, 500, 0.5, 2, 0, 1e-3, 500, false, GR_SOLVER_LBFGS, "Zd7LcL 6"},
+	{"L-BFGS, four iterations", 3, 500, 0.5, 2, 0, 1e-10, 4, false, GR_SOLVER_LBFGS, "ZdddddLcccL 4 not converged"},
+	{"gradient descent", 2, 200, 0.5, 1, 0, 1e-10, 300, false, GR_SOLVER_GD, "Zd12LL 12"},
+};
+
+static void
+test_plain(void)
+{
+	for (size_t k = 0; k < LENGTH(plain); k++)
+	{
+		Data		data = rows_of(1, plain[k].p, plain[k].nrows, plain[k].level, plain[k].steep);
+		GrLogregOptions options = defaults(&data);
+
+		options.can_change = false;
+		options.l2 = plain[k].l2;
+		options.tol = plain[k].tol;
+		options.max_iter = plain[k].max_iter;
+		options.intercept = !plain[k].without_intercept;
+		options.solver = plain[k].solver;
+		check_word(plain[k].name, &data, &options, 1, plain[k].passes);
+		data_free(&data);
+	}
+}
+
+/*
+ * So many rows that a longer step is the last one: the same rows, ever more often. What comes out is the same but for
+ * the covariances, and so are the passes but for the last ones.
+ */
+static void
+test_repeated(void)
+{
+	static const struct
+	{
+		int			seed;
+		int			p;
+		int64_t		nrows;
+		double		steep;
+		int			power;		/* of two, the times */
+		const char *passes;
+	}			cases[] = {
+		{1, 4, 294, 1, 0, "ZFFFFE 5"},
+		{1, 4, 294, 1, 20, "ZFFFFE 5"},
+		{1, 4, 294, 1, 40, "ZFFFFE 5 not converged"},
+		{1, 4, 294, 1, 60, "ZFFFFFE 6 not converged"},
+		{16, 1, 40, 0.3, 0, "ZFFFE 4"},
+		{16, 1, 40, 0.3, 20, "ZFFFE 4"},
+		{16, 1, 40, 0.3, 30, "ZFFFE 4"},
+		{23, 1, 40, 0.3, 20, "ZFFE 3"}
+	};
+
+	for (size_t k = 0; k < LENGTH(cases); k++)
+	{
+		Data		data = rows_of(cases[k].seed, cases[k].p, cases[k].nrows, 0, cases[k].steep);
+		GrLogregOptions options = defaults(&data);
+		char		name[100];
+
+		options.can_change = false;
+		(void) snprintf(name, sizeof(name), "%d rows, 2^%d times", (int) cases[k].nrows, cases[k].power);
+		check_word(name, &data, &options, ldexp(1, cases[k].power), cases[k].passes);
+		data_free(&data);
+	}
+}
+
+/* From a start: near, far off, of the other sign; after a pass at 0, or in its place */
+static void
+test_starts(void)
+{
+	static const struct
+	{
+		const char *name;
+		double		factor;		/* of the estimate */
+		bool		without_zero;
+		const char *passes;
+	}			cases[] = {
+		{"a near start", 1.02, false, "ZsFFFE 5"},
+		{"a start far off", 30, false, "ZsF6E 7"},
+		{"a start at 0", 0, false, "ZsF6E 7"},
+		{"a start on the other side", -1, false, "ZsF6E 7"}, {"a start at a half", 0.5, false, "ZsFFFFFE 7"},
+		{"a near start, no pass at 0", 1.02, true, "sFFFE 5"}, {"a start far off, no pass at 0", 30, true, "sZF6E 7"},
+		{"a start at 0, no pass there", 0, true, "sZF6E 7"},
+		{"a start at a half, no pass at 0", 0.5, true, "sFFFFFE 7"},
+		{"a start at twice it, no pass at 0", 2, true, "sZF6E 7"}
+	};
+	Data		data = rows_of(3, 3, 5000, 0.5, 3);
+	GrLogregOptions options = defaults(&data);
+	char		word[WORD_MAX];
+	Run			from_zero = fit_in_word(&data, &options, 1, word);
+
+	for (size_t k = 0; k < LENGTH(cases); k++)
+	{
+		double		start[4] = {0};
+		const double shift[3] = {0};
+
+		for (int j = 0; j < 4; j++)
+			start[j] = from_zero.fit->coef[j] * cases[k].factor;
+		options.start = start;
+		options.start_shift = cases[k].without_zero ? shift : NULL;
+		check_word(cases[k].name, &data, &options, 1, cases[k].passes);
+	}
+	run_free(&from_zero);
+	data_free(&data);
+}
+
+/* Where classes are separated, by a dummy or wholly; and where they nearly are */
+static void
+test_separated(void)
+{
+	static const struct
+	{
+		const char *name;
+		int			seed;
+		int64_t		nrows;
+		double		steep;
+		bool		dummy;
+		int			odd;
+		int			max_iter;
+		const char *passes;
+	}			cases[] = {
+		{"a dummy of ones", 1, 400, 1, true, 0, 25, "ZFFFFFcvEEEp 7 not converged"},
+		{"a dummy with one zero", 1, 400, 1, true, 1, 25, "ZF7E 8"},
+		{"a dummy of ones, two iterations", 1, 400, 1, true, 0, 2, "ZFFcvEEEcEp 4 not converged"},
+		{"a dummy of ones, six iterations", 1, 400, 1, true, 0, 6, "ZFFFFFcvEEEp 7 not converged"},
+		{"complete separation", 4, 12, 30, false, 0, 25, "ZFvp 1 not converged"},
+		{"many rows, nearly", 5, 400, 60, false, 0, 25, "ZFFFFFcccFFcccFFcccFFFFE 14"},
+		{"few rows, two iterations", 6, 12, 1, false, 0, 2, "ZFFcE 2 not converged"}
+	};
+
+	for (size_t k = 0; k < LENGTH(cases); k++)
+	{
+		Data		data = rows_of(cases[k].seed, 2, cases[k].nrows, 0.3, cases[k].steep);
+		GrLogregOptions options = defaults(&data);
+
+		options.can_change = false;
+		options.max_iter = cases[k].max_iter;
+		if (cases[k].dummy)
+			make_dummy(&data, cases[k].odd);
+		check_word(cases[k].name, &data, &options, 1, cases[k].passes);
+		data_free(&data);
+	}
+}
+
+/*
+ * A direction of separation is followed from where the steps have led: the separated rows' margins are 40 beyond those
+ * that the steps came to.
+ */
+static void
+test_far_out(void)
+{
+	Data		data = rows_of(1, 2, 400, 0.3, 1);
+	GrLogregOptions options = defaults(&data);
+	double		least = INFINITY;
+	char		word[WORD_MAX];
+	Run			run;
+
+	make_dummy(&data, 0);
+	run = fit_in_word(&data, &options, 1, word);
+	for (int64_t r = 0; r < data.nrows; r++)
+	{
+		const double *row = row_of(&data, r);
+		double		eta = run.fit->coef[0] + run.fit->coef[1] * row[0] + run.fit->coef[2] * row[1];
+
+		if (row[1] == 1)
+			least = fmin(least, eta);
+	}
+	check(run.ok && run.fit->separated[2] == 1 && least > 43 && least < 60, "separated rows' margins are %.3g and more",
+		  least);
+	run_free(&run);
+	data_free(&data);
+}
+
+/* Where iterations end, the last step isn't cut: its pass is made again, exactly, for the covariances alone. */
+static void
+test_last_iteration(void)
+{
+	Data		data = rows_of(1, 3, 500, 0.5, 2);
+
+	for (int n = 1; n <= 4; n++)
+	{
+		GrLogregOptions options = defaults(&data);
+		char		word[WORD_MAX];
+		double		deviance = 0;
+		Run			run;
+
+		options.max_iter = n;
+		run = fit_in_word(&data, &options, 1, word);
+		for (int64_t r = 0; r < data.nrows; r++)
+		{
+			double		mu = (double) mean_at(&data, row_of(&data, r), run.fit->coef, true);
+
+			deviance -= 2 * log(row_of(&data, r)[3] == 1 ? mu : 1 - mu);
+		}
+		check(run.ok && relative_error(run.fit->deviance, deviance) < 1e-12 && run.fit->iterations == n,
+			  "%d iterations: the deviance is that of the estimates, %s", n, word);
+		run_free(&run);
+	}
+	data_free(&data);
+}
+
+/* Other families: a linear regression is solved by its pass at 0. */
+static void
+test_families(void)
+{
+	static const struct
+	{
+		const char *name;
+		GrDistribution distribution;
+		const char *passes;
+	}			cases[] = {
+		{"gaussian", {.family = GR_GAUSSIAN,.link = GR_IDENTITY}, "ZE 1"},
+		{"poisson", {.family = GR_POISSON,.link = GR_LOG}, "ZFFFFFEn 6"},
+		{"probit", {.family = GR_BINOMIAL,.link = GR_PROBIT}, "ZFFFFEE 6"},
+		{"cloglog", {.family = GR_BINOMIAL,.link = GR_CLOGLOG}, "ZF9EE 9"},
+	};
+
+	for (size_t k = 0; k < LENGTH(cases); k++)
+	{
+		Data		data = rows_of(7, 2, 600, 0.3, 1);
+		GrLogregOptions options = defaults(&data);
+
+		options.can_change = false;
+		options.distribution = cases[k].distribution;
+		check_word(cases[k].name, &data, &options, 1, cases[k].passes);
+		data_free(&data);
+	}
+}
+
+int
+main(void)
+{
+	test_plain();
+	test_repeated();
+	test_starts();
+	test_separated();
+	test_far_out();
+	test_last_iteration();
+	test_families();
+	return unit_done();
+}
