@@ -54,12 +54,12 @@ sub in_session
 {
 	my ($name, $meanwhile) = @_;
 	my $psql = open_psql($node, 'surroundings');
-	my ($pid) = psql_says($psql, 'SELECT pg_backend_pid()');
+	my ($pid) = psql_says($psql, 'SELECT pg_backend_pid();');
 
 	psql_says($psql, $kinds_keep);
 	$meanwhile->($pid + 0) if $meanwhile;
 	my @got = answers($psql);
-	my ($still) = psql_says($psql, "SELECT 'still here'");
+	my ($still) = psql_says($psql, "SELECT 'still here';");
 	is($still, "still here\n", "$name: the session goes on");
 	close_psql($psql);
 	return @got;
@@ -67,6 +67,7 @@ sub in_session
 
 my @right = in_session('ordinary');
 is(join("\n", map { "$_->[0]: $_->[3]" } grep { $_->[2] ne 'none' } @right), '', 'ordinary: no errors');
+is(scalar(grep { $_->[1] !~ m{\S} } @right), 0, 'ordinary: each statement answers');
 
 # The answers are those, or errors with these codes.
 sub compare
