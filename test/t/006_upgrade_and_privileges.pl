@@ -229,7 +229,7 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($member
 	. "gpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\n"
 	. "gpu_ols_boot|v\ngpu_ols_boot_replicates|v\ngpu_ols_coef|s\ngpu_ols_cv|v\ngpu_ols_fit|v\n"
 	. "gpu_ols_permute|v\ngpu_ols_rolling|v\n"
-	. "gpu_predict_rows|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
+	. "gpu_predict_rows|v\ngpu_progress|v\ngpu_project_pass|v" . "\ngpu_project_rows|v" x 5 . "\ngpu_vector_pass|v", 'volatility');
 
 # Relocatable, with values and a view in use.
 $node->safe_psql('mine', q{
