@@ -216,7 +216,7 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($member
 	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\ngpu_logreg_cv|u\n"
 	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_cv|u\n"
 	. "gpu_ols_fit|u\ngpu_ols_permute|u\ngpu_ols_rolling|u"
-	. "\ngpu_predict_rows|u" . "\ngpu_project_rows|u" x 5, 'parallel labels');
+	. "\ngpu_predict_rows|u\ngpu_progress|r" . "\ngpu_project_rows|u" x 5, 'parallel labels');
 # an immutable function must not run a query, depend on a setting, on an enum's labels or on the process that calls it,
 # or write into a ring
 is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($members, ('pg_proc') x 2)
