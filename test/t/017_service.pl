@@ -47,7 +47,7 @@ my $passing = q{SELECT gpu_logreg_fit($$SELECT won, a, b FROM rows$$, solver => 
 # Service processes by their names, as the kernel has them
 sub services
 {
-	return grep { slurp_file($_) =~ /gpureg device service/ } grep { -r } map { "/proc/$_/cmdline" }
+	return grep { (eval { slurp_file($_) } // '') =~ /gpureg device service/ } grep { -r } map { "/proc/$_/cmdline" }
 	  split /\s+/, `pgrep -P $postmaster`;
 }
 
