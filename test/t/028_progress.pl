@@ -23,8 +23,8 @@ $node->safe_psql('postgres', q{
 	GRANT SELECT ON rows TO owner;
 	ANALYZE;});
 
-my $seen = 'SELECT function, rows_read, workers, passes, iteration, deviance > 0, rows_per_second > 0, seconds > 0, pid '
-  . 'FROM gpu_progress()';
+my $seen = 'SELECT function, rows_read, workers, passes, iteration, deviance > 0, rows_per_second > 0, '
+  . 'seconds > 0, pid FROM gpu_progress()';
 
 # What is seen once it matches, or what was seen last
 sub becomes
@@ -80,7 +80,8 @@ like(becomes(qr/\|[1-9]\d*\|t\|t\|t\|/), qr/^gpu_logreg_fit\|[1-9]\d+\|0\|[1-9]\
 	'iterations, passes and a deviance');
 for my $as ([ 'stranger', 0 ], [ 'watcher', 1 ])
 {
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu_progress()', extra_params => [ '-U', $as->[0] ]), $as->[1],
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM gpu_progress()', extra_params => [ '-U', $as->[0] ]),
+		$as->[1],
 		"$as->[0] sees $as->[1]");
 }
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
@@ -91,7 +92,8 @@ is($node->safe_psql('postgres', $seen), '', 'a session that was terminated is at
 is($node->safe_psql('postgres', q{
 	SELECT count(*) FROM gpu_progress();
 	SELECT (gpu_ols_fit('SELECT y, (SELECT count(*) FROM gpu_progress())::int + a FROM rows')).coef IS NOT NULL;
-	SELECT (gpu_ols_fit('SELECT (gpu_ols_fit(''VALUES (3, 1), (5, 2), (7, 3)'')).n + i, i FROM generate_series(1, 3) i')).n;
+	SELECT (gpu_ols_fit('SELECT (gpu_ols_fit(''VALUES (3, 1), (5, 2), (7, 3)'')).n + i, i
+		FROM generate_series(1, 3) i')).n;
 	SELECT count(*) FROM gpu_progress();
 	BEGIN;
 	SAVEPOINT s;
