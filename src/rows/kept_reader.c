@@ -39,11 +39,17 @@ gr_kept_open(const char *kept, GrKeptSet *set)
 
 	gr_check_not_lent();
 	initStringInfo(&description);
-	gr_kept_find(kept, &set->entry, &description);
+	/* one that is replaced before it is held is looked for again, as what replaces it is there by then */
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		resetStringInfo(&description);
+		gr_kept_find(kept, &set->entry, &description);
+		client = gr_service_connect_to(set->entry.service, set->entry.generation, gr_service_is_used(), &reason);
+		if (client == NULL)
+			gr_raise_no_service(reason);
+	} while (!gr_service_hold(client, set->entry.id));
 	gr_read_description(&description, set);
-	client = gr_service_connect_to(set->entry.service, set->entry.generation, gr_service_is_used(), &reason);
-	if (client == NULL)
-		gr_raise_no_service(reason);
 	return client;
 }
 

@@ -327,19 +327,22 @@ gr_kept_find(const char *name, GrKeptEntry *entry, StringInfo description)
 	GrControl  *control = get_control();
 	GrKeptEntry *now;
 
-	if (!copy_entry(control, name, entry))
-		raise_unknown(name);
-	check_owner(entry);
-	LWLockAcquire(&control->lock, LW_SHARED);
-	now = find_id(control, entry->id);
-	if (now != NULL)
+	/* again, where another takes its place meanwhile */
+	do
 	{
-		copy_description(now, description);
-		__atomic_fetch_add(&now->hits, 1, __ATOMIC_RELAXED);
-	}
-	LWLockRelease(&control->lock);
-	if (now == NULL)
-		raise_unknown(name);
+		CHECK_FOR_INTERRUPTS();
+		if (!copy_entry(control, name, entry))
+			raise_unknown(name);
+		check_owner(entry);
+		LWLockAcquire(&control->lock, LW_SHARED);
+		now = find_id(control, entry->id);
+		if (now != NULL)
+		{
+			copy_description(now, description);
+			__atomic_fetch_add(&now->hits, 1, __ATOMIC_RELAXED);
+		}
+		LWLockRelease(&control->lock);
+	} while (now == NULL);
 }
 
 bool

@@ -48,6 +48,13 @@ extern GrRemoteClient *gr_service_connect_to(int number, uint64 generation, bool
 /* Which service a connection is to */
 extern int	gr_service_number(const GrRemoteClient *client, uint64 *generation);
 
+/*
+ * The set of kept rows with this id, of the client's service, stays until the current memory context is reset, though
+ * it be replaced or let go meanwhile. False: it has gone already. A session that holds GR_HOLDS_MAX sets holds no
+ * other: they are there as long as they are in the list.
+ */
+extern bool gr_service_hold(const GrRemoteClient *client, uint64 id);
+
 /* The backend that goes with it */
 extern const GrBackend *gr_service_backend(const GrRemoteClient *client);
 

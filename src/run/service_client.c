@@ -262,6 +262,7 @@ take_slot(Connection *c, GrService *service)
 		slot->touched = GetCurrentTimestamp();
 		slot->latch = MyLatch;
 		memset(slot->areas, 0, sizeof(slot->areas));
+		memset(slot->holds, 0, sizeof(slot->holds));
 		__atomic_store_n(&slot->state, GR_CLIENT_CONNECTED, __ATOMIC_RELAXED);
 		c->service = service;
 		c->generation = service->generation;
@@ -372,6 +373,70 @@ gr_service_number(const GrRemoteClient *client, uint64 *generation)
 
 	*generation = c->generation;
 	return (int) (c->service - c->control->services);
+}
+
+/*
+ * Holds
+ */
+
+typedef struct Hold
+{
+	Connection *connection;
+	uint64		number;			/* of the connection: another one has no such hold */
+	uint64	   *place;			/* NULL: none was taken */
+	MemoryContextCallback callback;
+} Hold;
+
+/* With the lock */
+static bool
+is_listed(const GrControl *control, uint64 id)
+{
+	for (int k = 0; k < GR_KEPT_MAX; k++)
+		if (control->kept[k].state == GR_KEPT_THERE && control->kept[k].id == id)
+			return true;
+	return false;
+}
+
+static void
+end_hold(void *arg)
+{
+	Hold	   *hold = arg;
+	Connection *c = hold->connection;
+	uint64		id;
+	bool		listed;
+
+	if (hold->place == NULL || c->slot == NULL || c->number != hold->number)
+		return;
+	id = __atomic_exchange_n(hold->place, 0, __ATOMIC_ACQ_REL);
+	hold->place = NULL;
+	LWLockAcquire(&c->control->lock, LW_SHARED);
+	listed = is_listed(c->control, id);
+	LWLockRelease(&c->control->lock);
+	if (!listed)
+		wake_service(c);
+}
+
+bool
+gr_service_hold(const GrRemoteClient *client, uint64 id)
+{
+	Connection *c = client->owner;
+	Hold	   *hold = palloc0(sizeof(Hold));
+	bool		listed;
+
+	hold->connection = c;
+	hold->number = c->number;
+	hold->callback.func = end_hold;
+	hold->callback.arg = hold;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &hold->callback);
+	LWLockAcquire(&c->control->lock, LW_EXCLUSIVE);
+	listed = c->slot != NULL && is_listed(c->control, id);
+	for (int k = 0; k < GR_HOLDS_MAX && listed && hold->place == NULL; k++)
+		if (c->slot->holds[k] == 0)
+			hold->place = &c->slot->holds[k];
+	if (hold->place != NULL)
+		*hold->place = id;
+	LWLockRelease(&c->control->lock);
+	return listed;
 }
 
 const GrBackend *

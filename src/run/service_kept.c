@@ -123,12 +123,25 @@ gr_kept_begin(const GrBackend *backend, GrSession *session, void (*release) (siz
 	return &store;
 }
 
-/* Is the item in the list? Under the lock */
+/* Does the session hold the item? */
 static bool
-is_listed(const GrControl *control, uint64 id)
+holds(const GrClientSlot *slot, uint64 id)
+{
+	for (int k = 0; k < GR_HOLDS_MAX && slot->state == GR_CLIENT_CONNECTED; k++)
+		if (__atomic_load_n(&slot->holds[k], __ATOMIC_ACQUIRE) == id)
+			return true;
+	return false;
+}
+
+/* Is the item in the list, or held? Under the lock */
+static bool
+is_wanted(const GrControl *control, uint64 id)
 {
 	for (int k = 0; k < GR_KEPT_MAX; k++)
 		if (control->kept[k].state != GR_KEPT_FREE && control->kept[k].id == id)
+			return true;
+	for (int k = 0; k < control->nclients; k++)
+		if (holds(&control->clients[k], id))
 			return true;
 	return false;
 }
@@ -179,14 +192,14 @@ gr_kept_sweep(GrControl *control)
 	for (int k = 0; k < ITEMS_MAX; k++)
 	{
 		uint64		id = id_of(&items[k]);
-		bool		listed;
+		bool		wanted;
 
 		if (id == 0)
 			continue;
 		LWLockAcquire(&control->lock, LW_SHARED);
-		listed = is_listed(control, id);
+		wanted = is_wanted(control, id);
 		LWLockRelease(&control->lock);
-		if (!listed)
+		if (!wanted)
 			end_item(&items[k]);
 	}
 }

@@ -52,6 +52,8 @@ typedef struct GrArea
 	dsm_handle	handle;
 } GrArea;
 
+#define GR_HOLDS_MAX 8			/* sets of kept rows that a session uses at a time, and are sure to stay */
+
 typedef enum GrClientState
 {
 	GR_CLIENT_FREE,
@@ -66,6 +68,8 @@ typedef struct GrClientSlot
 	uint64		generation;		/* of the service */
 	TimestampTz touched;		/* when the session last looked for the device; written and read without the lock */
 	Latch	   *latch;
+	uint64		holds[GR_HOLDS_MAX];	/* sets of kept rows that a statement uses, 0: none; written without the lock to
+										 * let go */
 	GrArea		areas[GR_REMOTE_AREAS];
 	GrChannel	channel;
 } GrClientSlot;
@@ -81,8 +85,8 @@ typedef enum GrKeptState
 } GrKeptState;
 
 /*
- * A set of kept rows. What a service has in store without an entry here of the same id, goes. All is written under the
- * lock, by sessions and, where it ends, by the service; the entry goes with its service.
+ * A set of kept rows. What a service has in store without an entry here of the same id, goes, once no session holds it.
+ * All is written under the lock, by sessions and, where it ends, by the service; the entry goes with its service.
  */
 typedef struct GrKeptEntry
 {

@@ -223,13 +223,14 @@ interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorErro
 {
 	Datum		values[4] = {0};
 	bool		nulls[4] = {false, true, true, true};
+	double		mean = gr_predict_mean(model, predicted->eta, predicted->finite);
 	double		error = predicted->error;
 	double		std_error;
 	double		margin;
 	double		lower;
 	double		upper;
 
-	values[0] = Float8GetDatum(gr_predict_mean(model, predicted->eta, predicted->finite));
+	values[0] = Float8GetDatum(mean);
 	nulls[1] = !predicted->known ||
 		(of_response && !(errors->dispersion >= 0 && isfinite(errors->dispersion)));
 	if (!nulls[1])
@@ -246,8 +247,9 @@ interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorErro
 	{
 		margin = error == 0 ? 0 : quantile * error;
 		mean_limits(errors, predicted->eta, predicted->eta - margin, predicted->eta + margin, &lower, &upper);
-		values[2] = Float8GetDatum(lower);
-		values[3] = Float8GetDatum(upper);
+		/* a link's function, rounded, may fall between two numbers that are next to each other */
+		values[2] = Float8GetDatum(lower > mean ? mean : lower);
+		values[3] = Float8GetDatum(upper < mean ? mean : upper);
 	}
 	return HeapTupleGetDatum(heap_form_tuple(call->tupdesc, values, nulls));
 }

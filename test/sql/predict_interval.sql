@@ -222,6 +222,10 @@ SELECT gpu_leverage(made(), 'a'::text);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict_interval(made(), 'confidence', 0.95, '{"b": 1}'::jsonb);
 \echo :LAST_ERROR_SQLSTATE
+-- limits are on either side of the mean, also where the logistic function, rounded, falls between two numbers
+SELECT lower <= fit AND fit <= upper AS around, upper - lower < 1e-15 AS narrow
+FROM (VALUES (-0.7774273235983244), (-0.8322160922968784)) v(eta),
+    gpu_predict_interval(made('binomial', 'logit', ARRAY[eta], '{{3.6e-33}}', '{(intercept)}'), 'confidence', 0.95);
 SELECT gpu_leverage(made(), ARRAY[[1]]);
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_predict_interval(m, 'confidence', 0.95, 2.5, '5') FROM interval_models WHERE model = 'factor';

@@ -669,6 +669,31 @@ my $passing = q{SELECT gpu_logreg_fit(kept => 't', formula => 'won ~ x1 + x2', s
 my $session = start_session($node, 'passing', $passing, $fit);
 wait_active($node, 'passing', 'gpu_logreg_fit');
 is($node->safe_psql('postgres', "$again; $fit"), "$rows\n$expected", 'rows that are used are replaced');
+
+# one name, replaced again and again beside fits: each fit has one set or the next
+my $replacing = start_session($node, 'replacing', "DO \$\$ BEGIN FOR k IN 1 .. 100000 LOOP PERFORM gpu_keep('turns',
+	'SELECT y, x1 FROM t', true); COMMIT; END LOOP; END \$\$");
+wait_active($node, 'replacing', 'gpu_keep');
+$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM gpu_kept() WHERE name = 'turns'});
+is($node->safe_psql('postgres', q{
+	CREATE FUNCTION fits_in_turn(n int) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		failed text[];
+		hits int := 0;
+	BEGIN
+		FOR k IN 1 .. n LOOP
+			BEGIN
+				hits := hits + ((gpu_ols_fit(kept => 'turns', formula => 'y ~ x1')).n > 0)::int;
+			EXCEPTION WHEN OTHERS THEN
+				failed := failed || SQLERRM;
+			END;
+		END LOOP;
+		RETURN format('%s %s', hits, failed[1]);
+	END $$;
+	SELECT fits_in_turn(1000)}), '1000 ', 'fits to rows that are replaced all the time');
+$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'replacing'});
+like((finish_session($replacing))[1], qr/57014/, 'which went on all the while');
+$node->safe_psql('postgres', q{DROP FUNCTION fits_in_turn; SELECT gpu_forget('turns')});
 is($node->safe_psql('postgres', q{SELECT gpu_forget('t')}), 't', 'and let go');
 like(service(), qr/^$pid\|\d+\|1\|/, 'while that fit goes on');
 $node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'passing'});
