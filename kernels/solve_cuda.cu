@@ -117,6 +117,9 @@ load(GrFactor *factor, const GrFactorJob *job, int64_t first_entry, int64_t nent
 	size_t		nterms = (size_t) plan->nterms;
 	size_t		matrix_nbytes = (size_t) nentries * sizeof(double);
 
+	/* first_bad starts as the greatest number; what lies between the results comes along with them, and is not read */
+	SESSION_CUDA(factor->session, err, cudaMemsetAsync(plan->d, 0xff, plan->results_nbytes, factor->stream),
+				 "clearing device memory");
 	if (!upload(factor, plan->scale, job->scale, (nterms + 1) * sizeof(double), padded * sizeof(double), 0, err) ||
 		!upload(factor, plan->least_pivot, job->least_pivot, nterms * sizeof(double), padded * sizeof(double), 0,
 				err) ||
@@ -124,8 +127,6 @@ load(GrFactor *factor, const GrFactorJob *job, int64_t first_entry, int64_t nent
 		!upload(factor, plan->hi, job->hi + first_entry, matrix_nbytes, matrix_nbytes, 0, err) ||
 		!upload(factor, plan->lo, job->lo + first_entry, matrix_nbytes, matrix_nbytes, 0, err))
 		return false;
-	SESSION_CUDA(factor->session, err, cudaMemsetAsync(plan->first_bad, 0xff, sizeof(*plan->first_bad), factor->stream),
-				 "clearing device memory");
 	return launched(factor, gr_cholesky_load_launch(plan, job->skip, job->right_hand_side, factor->stream),
 					triangle(plan->ntiles) / 4, host, err);
 }

@@ -267,11 +267,11 @@ tile_at(const GramJob &job, double *partials)
 	return at;
 }
 
-/* All threads of the block, at whatever place in their code. */
+/* All threads of the block, at whatever place in their code: warps on the diagonal are at different ones. */
 static __device__ inline void
 block_barrier(void)
 {
-	asm volatile("bar.sync 0;" ::: "memory");
+	asm volatile("barrier.sync 1, %0;" ::"n"(TILE_NTHREADS) : "memory");
 }
 
 /* Starts a quarter of a thread's copies into a stage. */

@@ -16,6 +16,7 @@ BEGIN
 END $$;
 BEGIN;
 SET LOCAL gpureg.device = auto;
+SET LOCAL gpureg.enable_service = off;	-- one that is warm would take fewer
 SELECT n, edge_reason(n) LIKE '%fewer than gpureg.min_gpu_work' AS too_few FROM unnest(ARRAY[240001, 240000]) AS n;
 COMMIT;
 

@@ -246,7 +246,9 @@ check_reuse(GrSession *session, const Problem *problems, bool quick)
 		  "the same computations again: no memory comes or goes");
 	ok = cuda_ok(gr_memory_fill(device, 0xff)) && all_same_again(session, problems, &err);
 	check(ok, "nothing is taken to be zeros, or whatever it was %s", err.detail);
-	ok = gpu->device->list(devices, COUNT(devices), &ndevices, &err) && device < ndevices;
+	/* the list makes each device of the machine the current one in turn */
+	ok = gpu->device->list(devices, COUNT(devices), &ndevices, &err) && device < ndevices &&
+		cuda_ok(cudaSetDevice(device));
 	/* other programs take memory too, with --quick, which is how several of them run at the same time */
 	check(ok && (quick || devices[device].memory_free == free_nbytes() + gr_memory_use(device).kept_nbytes),
 		  "what is kept counts as free");
