@@ -5,18 +5,30 @@
 # comes out when it has ended. Its checks are counted as those of the script are, in PASSED, FAILED and SKIPPED, and
 # added to these.
 
-# more than a few would only disturb what tests say of a server that hangs
-SLOTS=$((JOBS < 4 ? JOBS : 4))
+# One more than there are processors, as many tests wait for most of their time; more than a few would only disturb what
+# they say of a server that hangs.
+SLOTS=$((JOBS < 3 ? JOBS + 1 : 4))
 
 declare -A JOB_NAMES=() # by process id, those that haven't been collected
+declare -A BESIDE=()    # by name, those of them that take no slot
 
 # start_job NAME FUNCTION [ARGUMENTS]: as soon as there is a slot
 start_job() {
-    local name=$1
-    shift
-    while [ ${#JOB_NAMES[@]} -ge "$SLOTS" ]; do
+    while [ $((${#JOB_NAMES[@]} - ${#BESIDE[@]})) -ge "$SLOTS" ]; do
         collect_jobs
     done
+    launch_job "$@"
+}
+
+# start_beside NAME FUNCTION [ARGUMENTS]: at once, and without a slot: for what lets the others go first
+start_beside() {
+    BESIDE[$1]=yes
+    launch_job "$@"
+}
+
+launch_job() {
+    local name=$1
+    shift
     mkdir "$TEMP/$name"
     chmod 755 "$TEMP/$name"
     run_job "$TEMP/$name" "$@" >"$TEMP/$name/output" 2>&1 3>&- &
@@ -25,7 +37,7 @@ start_job() {
 
 # run_job DIRECTORY FUNCTION [ARGUMENTS]: what it has counted is left in a file, if it comes to its end
 run_job() {
-    JOB_NAMES=()
+    JOB_NAMES=() BESIDE=()
     trap_exit end_job
     TEMP=$1
     shift
@@ -68,7 +80,7 @@ ended_jobs() {
 collect_job() {
     local name=${JOB_NAMES[$1]} status=0 passed failed skipped
     local directory=$TEMP/$name
-    unset "JOB_NAMES[$1]"
+    unset "JOB_NAMES[$1]" "BESIDE[$name]"
     wait "$1" || status=$?
     cat "$directory/output"
     if [ -s "$directory/counts" ]; then
