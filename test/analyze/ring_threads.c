@@ -325,7 +325,8 @@ run(GrRing *ring, Course course, int query)
 	if (course == WHOLE)
 		check_whole(&r, scans, query);
 	else if (course == FAILS)
-		check(r.error.status == GR_NO_MEMORY && device.nasked == 20, "a device that takes no more ends it: query", query);
+		check(r.error.status == GR_NO_MEMORY && device.nasked == 20, "a device that takes no more ends it: query",
+			  query);
 	else
 		check(r.error.status == GR_OK, "a statement that is stopped ends it: query", query);
 	free(r.sent);
