@@ -1,0 +1,96 @@
+# The documentation: what the SQL of the tutorial and of the how-to pages prints is what they show (Pages.pm says how;
+# script/pages --write writes it), and docs/reference.md has every function, argument, type and setting.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use Pages;
+use Test::More;
+
+my $root = "$FindBin::RealBin/../..";
+plan skip_all => 'the tests were copied without the documentation' if !-e "$root/docs/tutorial.md";
+
+my $node = start_node('main');
+my $connstr = sub { $node->connstr($_[0]) };
+
+# Pages
+for my $name (page_names($root))
+{
+	my $text = read_page("$root/$name");
+	my @missing = grep {
+		!$node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = '$_'")
+	} page_needs($text);
+	my @blocks = page_blocks($text);
+
+  SKIP: {
+		skip "there is no extension @missing, which $name needs", scalar @blocks if @missing;
+		create_page_database($root, $connstr, 'page', $text);
+		my @outputs = run_page($root, $connstr->('page'), $text);
+		cmp_ok(scalar(@blocks), '>', 1, "$name has SQL");
+		is($outputs[$_], $blocks[$_]{output}, "$name, line $blocks[$_]{line}") for 0 .. $#blocks;
+	}
+}
+
+# The reference. What isn't meant to be called is named in its paragraph on that.
+my $reference = read_page("$root/docs/reference.md");
+my ($internal) = $reference =~ /^(Functions whose names end in .*?)\n\n/ms;
+my $ends = join '|', $internal =~ /`(_\w+)`/g;
+my %named = map { ($_ => 1) } $internal =~ /`(gpu_\w+)`/g;
+my @sections = split /^(?=#{2,4} )/m, $reference;
+my @fences = $reference =~ /^```sql\n(.*?)^```\n/gms;
+
+sub members
+{
+	my ($catalogue, $columns) = @_;
+	my $said = $node->safe_psql('postgres', "
+		SELECT $columns FROM pg_depend d JOIN $catalogue o ON o.oid = d.objid
+		WHERE d.deptype = 'e' AND d.classid = '$catalogue'::regclass
+		  AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gpureg') ORDER BY 1");
+	return split /\n/, $said;
+}
+
+# A call that is no signature: those begin lines
+sub has_example
+{
+	my ($function) = @_;
+	return grep { /^(?!--).*[^\w\n]$function\(/m } @fences;
+}
+
+my %functions;
+for my $line (members('pg_proc', q{proname || ' ' || array_to_string(coalesce(proargnames, '{}'), ' ', '')}))
+{
+	my ($function, @arguments) = split ' ', $line;
+	next if $function =~ /(?:$ends)$/ || $named{$function};
+	my @own = grep { /^$function\(/m } @sections;
+	my $where = join '', @own;
+	my @missing = grep { $where !~ /\b\Q$_\E\b/ } @arguments;
+
+	is("@missing", '', "docs/reference.md has the arguments and columns of $function") if @own;
+	next if $functions{$function}++;
+	ok(@own > 0, "docs/reference.md has $function");
+	ok(has_example($function), "docs/reference.md has an example of $function");
+}
+cmp_ok(scalar(keys %functions), '>', 70, 'there are functions');
+for my $called (sort keys %named)
+{
+	is($node->safe_psql('postgres', "SELECT count(*) > 0 FROM pg_proc WHERE proname = '$called'"), 't',
+		"there is a function $called");
+}
+like($reference, qr/\b$_\b/, "docs/reference.md has the type $_") for members('pg_type', 'typname');
+is(join(' ', members('pg_proc', "CASE WHEN obj_description(o.oid, 'pg_proc') IS NULL THEN proname END")), '',
+	'each function has a comment');
+
+my ($fields) = map { /^### gpu_model\n(.*)/ms } @sections;
+for my $field (split /\n/, $node->safe_psql('postgres', "
+	SELECT attname FROM pg_attribute WHERE attrelid = 'gpu_model'::regclass AND attnum > 0"))
+{
+	like($fields, qr/^\|.*`$field`.*\| \w/m, "docs/reference.md has the field $field");
+}
+
+my $settings = "LOAD 'gpureg'; SELECT name FROM pg_settings WHERE name LIKE 'gpureg.%' ORDER BY 1";
+my @rows = sort $reference =~ /^\| `(gpureg\.\w+)` \|/mg;
+is("@rows", join(' ', split /\n/, $node->safe_psql('postgres', $settings)), 'docs/reference.md has the settings');
+done_testing();
