@@ -20,9 +20,7 @@ my $connstr = sub { $node->connstr($_[0]) };
 for my $name (page_names($root))
 {
 	my $text = read_page("$root/$name");
-	my @missing = grep {
-		!$node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = '$_'")
-	} page_needs($text);
+	my @missing = missing_extensions($root, $connstr, $text);
 	my @blocks = page_blocks($text);
 
   SKIP: {

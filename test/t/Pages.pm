@@ -15,7 +15,7 @@ use warnings;
 use Exporter 'import';
 use IPC::Run;
 
-our @EXPORT = qw(page_names page_needs page_blocks create_page_database run_page with_outputs read_page);
+our @EXPORT = qw(page_names read_page page_blocks with_outputs missing_extensions create_page_database run_page);
 
 my $block = qr/^```sql\n(.*?)^```\n(?:```text\n(.*?)^```\n)?/ms;
 
@@ -86,6 +86,16 @@ sub psql
 
 	IPC::Run::run(\@command, '<', \$script, '>&', \$said, init => sub { chdir $root or die "cannot enter $root: $!\n" });
 	return $said;
+}
+
+# What the page needs and the server hasn't
+sub missing_extensions
+{
+	my ($root, $connstr, $text) = @_;
+
+	return grep {
+		psql($root, $connstr->('postgres'), "SELECT 1 FROM pg_available_extensions WHERE name = '$_'", '-At') eq ''
+	} page_needs($text);
 }
 
 # An empty database with the extension and what else the page needs; $connstr is made of its name.
