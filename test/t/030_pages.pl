@@ -77,7 +77,8 @@ for my $called (sort keys %named)
 	is($node->safe_psql('postgres', "SELECT count(*) > 0 FROM pg_proc WHERE proname = '$called'"), 't',
 		"there is a function $called");
 }
-like($reference, qr/\b$_\b/, "docs/reference.md has the type $_") for members('pg_type', 'typname');
+# (PostgreSQL 18 has arrays of theirs among an extension's members.)
+like($reference, qr/\b$_\b/, "docs/reference.md has the type $_") for grep { !/^_/ } members('pg_type', 'typname');
 is(join(' ', members('pg_proc', "CASE WHEN obj_description(o.oid, 'pg_proc') IS NULL THEN proname END")), '',
 	'each function has a comment');
 

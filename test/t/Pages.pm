@@ -24,7 +24,9 @@ sub page_names
 {
 	my ($root) = @_;
 
-	return map { s/^\Q$root\E\///r } "$root/docs/tutorial.md", "$root/docs/reference.md", glob "$root/docs/howto/*.md";
+	my @howto = grep { !m{/index\.md$} } glob "$root/docs/howto/*.md";
+
+	return map { s/^\Q$root\E\///r } "$root/docs/tutorial.md", "$root/docs/reference.md", @howto;
 }
 
 sub read_page
@@ -84,7 +86,8 @@ sub psql
 	local $ENV{PGOPTIONS} = '-c datestyle=ISO -c timezone=UTC -c lc_messages=C -c client_min_messages=notice';
 	local $ENV{PGCLIENTENCODING} = 'UTF8';
 
-	IPC::Run::run(\@command, '<', \$script, '>&', \$said, init => sub { chdir $root or die "cannot enter $root: $!\n" });
+	IPC::Run::run(\@command, '<', \$script, '>&', \$said,
+		init => sub { chdir $root or die "cannot enter $root: $!\n" });
 	return $said;
 }
 
@@ -105,7 +108,8 @@ sub create_page_database
 	my $like = "TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'";
 	my @stop = ('-v', 'ON_ERROR_STOP=1');
 	my $script = join '', map { "CREATE EXTENSION $_;\n" } page_needs($text), 'gpureg';
-	my $said = psql($root, $connstr->('postgres'), "DROP DATABASE IF EXISTS $name;\nCREATE DATABASE $name $like;\n", @stop);
+	my $new = "DROP DATABASE IF EXISTS $name;\nCREATE DATABASE $name $like;\n";
+	my $said = psql($root, $connstr->('postgres'), $new, @stop);
 
 	$said =~ s/^NOTICE:  database "\w+" does not exist, skipping\n//;
 	for my $sh ($text =~ /^```sh\n(.*?)^```\n/gms)
@@ -123,7 +127,7 @@ sub run_page
 	my @blocks = page_blocks($text);
 	my $script = join '', map { "$_->{sql}\n\\echo [end of block]\n" } @blocks;
 	my @outputs = split /^\[end of block\]\n/m, psql($root, $connstr, $script), -1;
-	my $rest = pop @outputs;
+	my $rest = pop @outputs // '';
 
 	die "there are " . @outputs . " outputs of " . @blocks . " blocks: $rest" if @outputs != @blocks || $rest ne '';
 	return map { s/[ \t]+$//mgr =~ s/\n+\z/\n/r =~ s/\A\n\z//r } @outputs;
