@@ -57,18 +57,35 @@ sub has_example
 	return grep { /^(?!--).*[^\w\n]$function\(/m } @fences;
 }
 
-my %functions;
-for my $line (members('pg_proc', q{proname || ' ' || array_to_string(coalesce(proargnames, '{}'), ' ', '')}))
+# What a function's heading, and the one above it, say
+sub section_text
 {
-	my ($function, @arguments) = split ' ', $line;
+	my ($function) = @_;
+	my ($above, @own) = ('');
+
+	for my $section (@sections)
+	{
+		$above = $section if $section =~ /^## /;
+		push @own, $section, $above if $section =~ /^$function\(/m;
+	}
+	return join '', @own;
+}
+
+my %kinds = (i => 'IMMUTABLE', s => 'STABLE', v => 'VOLATILE');
+my %functions;
+my $columns = q{concat_ws(' ', proname, CASE prokind WHEN 'a' THEN 'a' ELSE provolatile END,
+	array_to_string(proargnames, ' ', ''))};
+for my $line (members('pg_proc', $columns))
+{
+	my ($function, $kind, @arguments) = split ' ', $line;
 	next if $function =~ /(?:$ends)$/ || $named{$function};
-	my @own = grep { /^$function\(/m } @sections;
-	my $where = join '', @own;
+	my $where = section_text($function);
 	my @missing = grep { $where !~ /\b\Q$_\E\b/ } @arguments;
 
-	is("@missing", '', "docs/reference.md has the arguments and columns of $function") if @own;
+	is("@missing", '', "docs/reference.md has the arguments and columns of $function") if $where ne '';
+	like($where, qr/\b$kinds{$kind}\b/, "docs/reference.md says that $function is $kinds{$kind}") if $kinds{$kind};
 	next if $functions{$function}++;
-	ok(@own > 0, "docs/reference.md has $function");
+	ok($where ne '', "docs/reference.md has $function");
 	ok(has_example($function), "docs/reference.md has an example of $function");
 }
 cmp_ok(scalar(keys %functions), '>', 70, 'there are functions');
