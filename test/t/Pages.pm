@@ -15,7 +15,8 @@ use warnings;
 use Exporter 'import';
 use IPC::Run;
 
-our @EXPORT = qw(page_names read_page page_blocks with_outputs missing_extensions create_page_database run_page);
+our @EXPORT = qw(page_names read_page page_blocks with_outputs missing_extensions create_page_database run_page
+  run_demo);
 
 my $block = qr/^```sql\n(.*?)^```\n(?:```text\n(.*?)^```\n)?/ms;
 
@@ -120,7 +121,7 @@ sub create_page_database
 	die "$name cannot be made: $said" if $said ne '';
 }
 
-# The output of each block, without blanks at the ends of lines and blank lines at its own end
+# The output of each block
 sub run_page
 {
 	my ($root, $connstr, $text) = @_;
@@ -130,7 +131,24 @@ sub run_page
 	my $rest = pop @outputs // '';
 
 	die "there are " . @outputs . " outputs of " . @blocks . " blocks: $rest" if @outputs != @blocks || $rest ne '';
-	return map { s/[ \t]+$//mgr =~ s/\n+\z/\n/r =~ s/\A\n\z//r } @outputs;
+	return map { trimmed($_) } @outputs;
+}
+
+# Without blanks at the ends of lines and blank lines at its own end
+sub trimmed
+{
+	my ($text) = @_;
+
+	return $text =~ s/[ \t]+$//mgr =~ s/\n+\z/\n/r =~ s/\A\n\z//r;
+}
+
+# What script/demo shows; the last line is about the machine.
+sub run_demo
+{
+	my ($root, $connstr) = @_;
+	my $said = psql($root, $connstr, "DROP EXTENSION gpureg;\n\\i script/demo.sql\n", '-v', 'ON_ERROR_STOP=1');
+
+	return trimmed($said) =~ s/^On .*\n\z//mr;
 }
 
 1;

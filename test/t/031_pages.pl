@@ -1,5 +1,6 @@
-# The documentation: what the SQL of the tutorial and of the how-to pages prints is what they show (Pages.pm says how;
-# script/pages --write writes it), and docs/reference.md has every function, argument, type and setting.
+# The documentation: what the SQL of the tutorial, the reference and the how-to pages prints is what they show (Pages.pm
+# says how; script/pages --write writes it), so is what README.md and docs/demo.md show of the demo, and
+# docs/reference.md has every function, argument, type and setting.
 use strict;
 use warnings;
 
@@ -30,6 +31,19 @@ for my $name (page_names($root))
 		cmp_ok(scalar(@blocks), '>', 1, "$name has SQL");
 		is($outputs[$_], $blocks[$_]{output}, "$name, line $blocks[$_]{line}") for 0 .. $#blocks;
 	}
+}
+
+# The demo
+SKIP: {
+	skip 'the tests were copied without the demo', 2 if !-e "$root/script/demo.sql" || !-e "$root/README.md";
+	create_page_database($root, $connstr, 'page', '');
+	my $printed = run_demo($root, $connstr->('page'));
+	my ($shown) = read_page("$root/docs/demo.md") =~ /^```\n\n?(.*?)^```\n/ms;
+
+	is($printed =~ s/\A\n+//r, $shown =~ s/[ \t]+$//mgr =~ s/^On .*\n\z//mr, 'docs/demo.md');
+	my ($session) = read_page("$root/README.md") =~ /^```\n(CREATE TABLE models.*?)^```\n/ms;
+	my @missing = grep { index($printed, $_) < 0 } split /\n\n/, $session =~ s/[ \t]+$//mgr;
+	is(join("\n\n", @missing), '', 'what README.md shows of it');
 }
 
 # The reference. What isn't meant to be called is named in its paragraph on that.
