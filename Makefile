@@ -8,7 +8,8 @@
 #   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or
 #                             SANITIZE=address,undefined
 #   make FAULTS=yes           without CUDA, with a setting that makes an allocation fail (test/faults/faults.h)
-#   make install, make installcheck, make check-unit, make check-layers, make check-version, make check-gpu-stamp
+#   make install, make installcheck, make check-unit, make check-layers, make check-version, make check-links,
+#   make check-gpu-stamp
 #   make dist                 build/gpureg-VERSION.zip, as PGXN takes it: the last commit's files
 
 EXTENSION = gpureg
@@ -178,7 +179,7 @@ build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(KERNEL_
 build/unit/%_reference.o: test/unit/%_reference.c $(wildcard test/unit/*.h) build/choice
 	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit -c $< -o $@
 
-.PHONY: units check-unit check-layers check-version check-gpu-stamp dist
+.PHONY: units check-unit check-layers check-version check-links check-gpu-stamp dist
 units: $(UNIT_TESTS)
 
 check-unit: units
@@ -191,6 +192,10 @@ check-layers:
 # gpureg.control's version is everyone's
 check-version:
 	@script/check-version
+
+# the documentation's links, and the pages of its site
+check-links:
+	@script/check-links
 
 check-gpu-stamp:
 	@script/gpu-stamp check

@@ -1,0 +1,33 @@
+"""What mkdocs is told beyond mkdocs.yml, so that pages serve the repository and the site as they are.
+
+Headings get the names that GitHub gives them, by which pages link to each other. Links to files outside docs/, which
+the site hasn't, become plain text: the page says the file's name, or is given it.
+"""
+import posixpath
+import re
+
+LINK = re.compile(r"\[([^\]]+)\]\(([^()\s]+)\)")
+FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+
+def slug(text, separator):
+    return re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", text.strip().lower()))
+
+
+def on_config(config):
+    config["mdx_configs"].setdefault("toc", {})["slugify"] = slug
+    return config
+
+
+def plain(page, match):
+    text, link = match.groups()
+    path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), link.split("#")[0]))
+    if re.match(r"[a-z]+:", link) or link.startswith("#") or path.startswith("docs/"):
+        return match.group(0)
+    return text if posixpath.basename(path) in text else f"{text} (`{path}`)"
+
+
+def on_page_markdown(markdown, page, config, files):
+    parts = FENCE.split(markdown)
+    parts[::2] = [LINK.sub(lambda match: plain(page.file.src_path, match), part) for part in parts[::2]]
+    return "".join(parts)
