@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(gr_progress);
 /* Parameters of an entry; the function's name takes four */
 #define PARAM_NAME 0
 #define NAME_NBYTES 32
-#define PARAM_STARTED 4			/* TimestampTz */
+#define PARAM_STARTED 4			/* us, as gr_now() tells it in s */
 #define PARAM_ROWS 5
 #define PARAM_PASSES 6
 #define PARAM_ITERATION 7
@@ -46,7 +46,6 @@ bool		gr_progress_notices = false;
 static struct
 {
 	bool		active;			/* a function is under way that the entry is for */
-	TimestampTz began;
 	char		name[NAME_NBYTES];
 	double		started;
 	double		noticed;		/* when there was a notice */
@@ -84,7 +83,7 @@ show(void)
 	for (int k = 0; k < NPARAMS; k++)
 		params[k] = k;
 	memcpy(values + PARAM_NAME, mine.name, NAME_NBYTES);
-	values[PARAM_STARTED] = mine.began;
+	values[PARAM_STARTED] = (int64) (mine.started * 1e6);
 	values[PARAM_ROWS] = mine.nrows;
 	values[PARAM_PASSES] = mine.npasses;
 	values[PARAM_ITERATION] = mine.iteration;
@@ -126,7 +125,6 @@ gr_progress_begin(FunctionCallInfo fcinfo)
 	mine.started = mine.noticed = gr_now();
 	callback->func = end_progress;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
-	mine.began = GetCurrentTimestamp();
 	mine.active = true;
 	show();
 }
@@ -237,7 +235,7 @@ put_entry(ReturnSetInfo *result, const PgBackendStatus *entry)
 	char		name[NAME_NBYTES + 1] = {0};
 	int64		nrows = entry->st_progress_param[PARAM_ROWS];
 	int			nworkers = add_workers(entry->st_procpid, &nrows);
-	double		seconds = (GetCurrentTimestamp() - entry->st_progress_param[PARAM_STARTED]) / 1e6;
+	double		seconds = gr_now() - entry->st_progress_param[PARAM_STARTED] / 1e6;
 	double		deviance;
 
 	memcpy(name, entry->st_progress_param + PARAM_NAME, NAME_NBYTES);

@@ -14,9 +14,9 @@
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "storage/ipc.h"
-#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+#include "run/clock.h"
 #include "run/service.h"
 #include "run/service_shared.h"
 
@@ -155,7 +155,7 @@ static bool
 is_stillborn(const GrService *service)
 {
 	return service_state(service) == GR_SERVICE_STARTING &&
-		TimestampDifferenceExceeds(service->started, GetCurrentTimestamp(), START_TIMEOUT_MS);
+		gr_now_ms() - service->started >= START_TIMEOUT_MS;
 }
 
 /*
@@ -181,7 +181,7 @@ may_become(GrControl *control, int gpu_id)
 static void
 await_numbers(GrControl *control, int gpu_id)
 {
-	TimestampTz started = GetCurrentTimestamp();
+	int64		started = gr_now_ms();
 	bool		waits;
 
 	do
@@ -193,7 +193,7 @@ await_numbers(GrControl *control, int gpu_id)
 			return;
 		CHECK_FOR_INTERRUPTS();
 		nap();
-	} while (!TimestampDifferenceExceeds(started, GetCurrentTimestamp(), START_TIMEOUT_MS));
+	} while (gr_now_ms() - started < START_TIMEOUT_MS);
 }
 
 static bool
@@ -223,7 +223,7 @@ get_service(GrControl *control, int gpu_id, const char **reason)
 	{
 		service->gpu_id = gpu_id;
 		service->generation++;
-		service->started = GetCurrentTimestamp();
+		service->started = gr_now_ms();
 		service->pid = 0;
 		service->latch = NULL;
 		__atomic_store_n(&service->state, GR_SERVICE_STARTING, __ATOMIC_RELEASE);
@@ -259,7 +259,7 @@ take_slot(Connection *c, GrService *service)
 	{
 		slot->service = (int) (service - c->control->services);
 		slot->generation = service->generation;
-		slot->touched = GetCurrentTimestamp();
+		slot->touched = gr_now_ms();
 		slot->latch = MyLatch;
 		memset(slot->areas, 0, sizeof(slot->areas));
 		memset(slot->holds, 0, sizeof(slot->holds));
@@ -329,7 +329,7 @@ gr_service_connect(int gpu_id, bool in_use, const char **reason)
 		LWLockAcquire(&c->control->lock, LW_SHARED);
 		service = find_service(c->control, gpu_id);
 		LWLockRelease(&c->control->lock);
-		__atomic_store_n(&c->slot->touched, GetCurrentTimestamp(), __ATOMIC_RELAXED);
+		__atomic_store_n(&c->slot->touched, gr_now_ms(), __ATOMIC_RELAXED);
 		/* computations that are under way keep theirs */
 		if (service == c->service || in_use)
 			return &c->client;
@@ -535,11 +535,11 @@ gr_list_services(GrServiceInfo *services, int max)
 static bool
 await_area(const Connection *c, const GrArea *area)
 {
-	TimestampTz started = GetCurrentTimestamp();
+	int64		started = gr_now_ms();
 
 	while (__atomic_load_n(&area->state, __ATOMIC_ACQUIRE) == GR_AREA_ASKED)
 	{
-		if (!is_alive(c) || TimestampDifferenceExceeds(started, GetCurrentTimestamp(), START_TIMEOUT_MS))
+		if (!is_alive(c) || gr_now_ms() - started >= START_TIMEOUT_MS)
 			return false;
 		nap();
 	}

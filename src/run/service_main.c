@@ -18,7 +18,6 @@
 #include "storage/ipc.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #include "compute/sink_many.h"
@@ -42,7 +41,7 @@ typedef struct Segment
 	Size		nbytes;
 	bool		leased;
 	bool		pinned;			/* by the device */
-	TimestampTz returned;
+	int64		returned;		/* as gr_now_ms() tells it */
 } Segment;
 
 /* A client's thread, and what it works with */
@@ -284,15 +283,15 @@ static void
 return_segment(int k)
 {
 	pool[k].leased = false;
-	pool[k].returned = GetCurrentTimestamp();
+	pool[k].returned = gr_now_ms();
 }
 
 /* Lets segments go that nobody has wanted of late. */
 static void
-trim_pool(TimestampTz now)
+trim_pool(int64 now)
 {
 	for (int k = 0; k < POOL_MAX; k++)
-		if (pool[k].segment != NULL && !pool[k].leased && TimestampDifferenceExceeds(pool[k].returned, now, SPARE_MS))
+		if (pool[k].segment != NULL && !pool[k].leased && now - pool[k].returned >= SPARE_MS)
 			drop_segment(&pool[k]);
 }
 
@@ -546,7 +545,7 @@ finish_opening(void)
 
 /* Has nobody wanted the device for so long that it may be closed? Then it is: nobody connects any more. */
 static bool
-retire_if_idle(TimestampTz now)
+retire_if_idle(int64 now)
 {
 	bool		idle = gr_service_idle >= 0;
 
@@ -558,13 +557,12 @@ retire_if_idle(TimestampTz now)
 		if (a->slot == NULL)
 			continue;
 		idle = !gr_remote_is_busy(&a->server) &&
-			TimestampDifferenceExceeds(__atomic_load_n(&a->slot->touched, __ATOMIC_RELAXED), now,
-									   gr_service_idle * 1000);
+			now - __atomic_load_n(&a->slot->touched, __ATOMIC_RELAXED) >= gr_service_idle * INT64CONST(1000);
 		for (int j = 0; j < GR_REMOTE_AREAS && idle; j++)
 			idle = a->segments[j] < 0 || j == a->slot->channel.bulk;
 	}
 	/* rows that a client has stored meanwhile are looked for after the client */
-	idle = idle && !gr_kept_has_any() && TimestampDifferenceExceeds(service->started, now, gr_service_idle * 1000);
+	idle = idle && !gr_kept_has_any() && now - service->started >= gr_service_idle * INT64CONST(1000);
 	if (idle)
 		__atomic_store_n(&service->state, GR_SERVICE_ENDING, __ATOMIC_SEQ_CST);
 	LWLockRelease(&control->lock);
@@ -630,7 +628,7 @@ static long
 serve_once(void)
 {
 	bool		soon = service->state == GR_SERVICE_OPENING;
-	TimestampTz now = GetCurrentTimestamp();
+	int64		now = gr_now_ms();
 
 	if (service->state == GR_SERVICE_OPENING && __atomic_load_n(&opener_finished, __ATOMIC_ACQUIRE) != 0)
 		finish_opening();

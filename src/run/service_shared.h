@@ -29,7 +29,7 @@ typedef struct GrService
 	uint32		state;			/* GrServiceState: changed under the lock, read without */
 	int			gpu_id;			/* as in gpureg.gpu_id: what it was started for */
 	uint64		generation;		/* of services in this place: a new one is another's */
-	TimestampTz started;
+	int64		started;		/* as gr_now_ms() tells it */
 	int			pid;			/* 0: not yet */
 	Latch	   *latch;
 	GrDeviceInfo info;			/* READY */
@@ -66,7 +66,8 @@ typedef struct GrClientSlot
 	uint32		state;			/* changed under the lock, read without */
 	int			service;		/* which */
 	uint64		generation;		/* of the service */
-	TimestampTz touched;		/* when the session last looked for the device; written and read without the lock */
+	int64		touched;		/* when the session last looked for the device, as gr_now_ms() tells it; written and
+								 * read without the lock */
 	Latch	   *latch;
 	uint64		holds[GR_HOLDS_MAX];	/* sets of kept rows that a statement uses, 0: none; written without the lock to
 										 * let go */
