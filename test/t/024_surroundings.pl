@@ -353,8 +353,12 @@ sub small_shm
 
 	compare($node, 'little shared memory', '53100|53200', @got);
 	cmp_ok(scarce()->{nfailed}, '>', 0, 'little shared memory: there was less than was wanted');
-	cmp_ok(scalar(grep { $_->[2] eq 'none' } @got), '>=', 30, 'little shared memory: most statements do without');
+	# from PostgreSQL 17 on sessions and the service find each other by a segment of the server's, of 1 MB
+	cmp_ok(scalar(grep { $_->[2] eq 'none' } @got), '>=', $node->pg_version < 17 ? 30 : 20,
+		'little shared memory: statements that do without');
 	note('little shared memory: ', join ', ', map { "$_->[0] $_->[2]" } grep { $_->[2] ne 'none' } @got);
+	scarce(shm_left => scarce()->{shm_left} + $plenty);
+	compare($node, 'shared memory again', 'none', in_session('shared memory again'));
 }
 
 # Seconds are told of that have passed, whatever the clock says
@@ -429,7 +433,7 @@ SKIP:
 	with_little('full disk', [ "work_mem = '64kB'", 'dynamic_shared_memory_type = mmap' ], \&full_disk);
 	with_little('little shared memory', [ 'dynamic_shared_memory_type = posix' ], \&small_shm);
 	$node->stop;
-	is(scarce()->{shm_left}, $shm_left + $shm_of_server, 'little shared memory: all is given back in the end');
+	is(scarce()->{shm_left} - $plenty, $shm_left + $shm_of_server, 'little shared memory: all is given back in the end');
 	scarce(shm_left => $plenty);
 	$node->start;
 	with_little('a clock that is set', ['log_min_messages = debug1'], \&wrong_clock);
