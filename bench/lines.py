@@ -1,4 +1,4 @@
-"""What bench/plot, bench/table and bench/accuracy share: how recorded lines are read, and how figures are written."""
+"""What bench/plot, bench/table and bench/accuracy share: reading recorded lines, writing figures and tables."""
 import json
 import math
 import sys
@@ -34,3 +34,22 @@ def read(path):
 
 def caption(header):
     return f"{header['machine']}; {header['date']}; {header['command']}"
+
+
+def markdown(rows, columns):
+    """A table for GitHub, its cells without padding: lines would be as long as the longest cells."""
+    from tabulate import DataRow, TableFormat, tabulate
+    cells = DataRow("|", "|", "|")
+    github = TableFormat(lineabove=None, linebelow=None, linebetweenrows=None, padding=1, with_header_hide=None,
+                         linebelowheader=lambda widths, _: "|---" * len(widths) + "|", headerrow=cells, datarow=cells)
+    return tabulate(rows, columns, github, stralign=None, disable_numparse=True)
+
+
+def put_into(path, program, content):
+    """Into a Markdown file, between the program's two marks."""
+    marks = [f"<!-- {program}: {end} -->" for end in ("begin", "end")]
+    before, begin, rest = path.read_text(encoding="utf-8").partition(marks[0])
+    _, end, after = rest.partition(marks[1])
+    if not begin or not end:
+        raise Wrong(f"{path} lacks the lines {' and '.join(marks)}")
+    path.write_text(f"{before}{begin}\n{content}\n{end}{after}", encoding="utf-8", newline="\n")
