@@ -25,7 +25,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
 	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_begin.o scan_exchange.o scan_groups.o) \
 	$(addprefix src/rows/,scan_grouped.o scan_node.o scan_plan.o) \
-	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
+	$(addprefix src/rows/,families.o aggregate.o state.o state_final.o state_rows.o source.o cluster_sums.o clusters.o) \
 	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep_columns.o keep_pass.o keep.o) \
 	$(addprefix src/rows/,fold_rows.o kept_filter.o kept_reader.o kept_clusters.o kept_source.o folds.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o) \

@@ -1,5 +1,5 @@
 /*
- * state.c: the states of the aggregates: layout, sums, what comes from a caller, and the combine and final functions.
+ * state.c: the states of the aggregates: layout, sums, what comes from a caller, and the combine functions.
  *
  * The transition type is the SQL type itself, a flat varlena that is updated in place, and not an expanded object:
  * those need a memory context each, and HashAggregate walks all of its child contexts whenever it meets a new group,
@@ -775,26 +775,3 @@ combine_vectors(FunctionCallInfo fcinfo, GrStateType type)
 GR_STATE_FUNCTION(gr_ols_vector_combine, combine_vectors, GR_STATS)
 GR_STATE_FUNCTION(gr_ols_stats_combine, combine, GR_STATS)
 GR_STATE_FUNCTION(gr_logreg_step_combine, combine, GR_STEP)
-
-/*
- * The state as a value. NULL if it has no complete row, unless gpu_logreg_fit() asked for it, which wants to know what
- * was left out.
- */
-static Datum
-final(FunctionCallInfo fcinfo, GrStateType type)
-{
-	GrState    *state;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	state = gr_state_settled(PG_GETARG_DATUM(0), type, NULL);
-	if (state->nrows == 0 && !state->internal)
-		PG_RETURN_NULL();
-	/* in a window frame that grows, the aggregate goes on changing its state: what was returned must not follow */
-	if ((Pointer) state == PG_GETARG_POINTER(0))
-		state = gr_state_resize(state, 0);
-	PG_RETURN_POINTER(state);
-}
-
-GR_STATE_FUNCTION(gr_ols_stats_final, final, GR_STATS)
-GR_STATE_FUNCTION(gr_logreg_step_final, final, GR_STEP)

@@ -15,7 +15,7 @@ gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeature
 	GrRun	   *run = &gr_last_run;
 
 	memset(run, 0, sizeof(*run));
-	run->function = function;
+	strlcpy(run->function, function, sizeof(run->function));
 	strlcpy(run->device, place->device, sizeof(run->device));
 	strlcpy(run->reason, place->reason, sizeof(run->reason));
 	run->nrows = nrows;

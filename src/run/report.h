@@ -14,7 +14,8 @@
 /* What gpu_last_run() shows. */
 typedef struct GrRun
 {
-	const char *function;		/* static; NULL: nothing ran yet */
+	char		function[NAMEDATALEN];	/* empty: nothing ran yet */
+	uint64		aggregate;		/* whose groups it is of, by its number; 0: it is of no aggregate */
 	char		device[GR_DEVICE_NAME_SIZE];
 	char		reason[300];
 	int64		nrows;

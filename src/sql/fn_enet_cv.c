@@ -6,7 +6,9 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "rows/aggregate.h"
 #include "run/args.h"
+#include "run/clock.h"
 #include "run/raise.h"
 #include "sql/enet_cv.h"
 
@@ -112,6 +114,7 @@ gr_enet_cv_accum(PG_FUNCTION_ARGS)
 Datum
 gr_enet_cv_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	const GrFolds *folds;
 	GrFoldScores scores;
 	GrModel		least;
@@ -125,5 +128,6 @@ gr_enet_cv_final(PG_FUNCTION_ARGS)
 	gr_folds_validate(folds, &scores);
 	gr_folds_model(folds, &scores, scores.least, &least);
 	gr_folds_model(folds, &scores, scores.within, &within);
+	gr_record_group(fcinfo, "gpu_enet_cv_agg", least.nrows, folds->nfeatures, began);
 	return gr_folds_datum(fcinfo, &scores, folds->n, &least, &within);
 }

@@ -13,7 +13,9 @@
 #include "utils/builtins.h"
 
 #include "compute/dd.h"
+#include "rows/aggregate.h"
 #include "run/args.h"
+#include "run/clock.h"
 
 PG_FUNCTION_INFO_V1(gr_auc_accum);
 PG_FUNCTION_INFO_V1(gr_auc_accum_bool);
@@ -271,6 +273,7 @@ gr_auc_deserialize(PG_FUNCTION_ARGS)
 Datum
 gr_auc_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	Auc		   *auc;
 	double		nzeros = 0;
 	double		nones = 0;
@@ -299,6 +302,7 @@ gr_auc_final(PG_FUNCTION_ARGS)
 	}
 	if (nzeros == 0 || nones == 0)
 		PG_RETURN_NULL();
+	gr_record_group(fcinfo, "gpu_auc", (int64) (nzeros + nones), 1, began);
 	PG_RETURN_FLOAT8(gr_dd_to_double(gr_dd_div(twice, gr_two_prod(2 * nones, nzeros))));
 }
 
@@ -393,10 +397,12 @@ gr_brier_combine(PG_FUNCTION_ARGS)
 Datum
 gr_brier_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	ArrayType  *array;
 	double	   *state = open_brier(fcinfo, 0, false, &array);
 
 	if (state[BRIER_N] == 0)
 		PG_RETURN_NULL();
+	gr_record_group(fcinfo, "gpu_brier", (int64) Min(state[BRIER_N], (double) PG_INT64_MAX / 2), 1, began);
 	PG_RETURN_FLOAT8(gr_dd_to_double(gr_dd_div((GrDD) {state[BRIER_HI], state[BRIER_LO]}, gr_dd(state[BRIER_N]))));
 }

@@ -10,7 +10,9 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "rows/aggregate.h"
 #include "run/args.h"
+#include "run/clock.h"
 #include "sql/glm_fit.h"
 #include "sql/model.h"
 #include "sql/stats.h"
@@ -26,6 +28,7 @@ PG_FUNCTION_INFO_V1(gr_ols_names);
 Datum
 gr_ols_solve_stats(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	GrStats		stats;
 	GrModel		model = {0};
 
@@ -37,6 +40,7 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	gr_model_solve(&model, stats.hi, stats.lo, stats.shift, stats.nfeatures, stats.nobs, stats.state->log_constant,
 				   PG_GETARG_BOOL(1), gr_stats_names(&stats), true, NULL);
+	gr_record_state(fcinfo, stats.state->nrows, stats.nfeatures, began);
 	model.nskipped = stats.state->nskipped;
 	model.device = "cpu";
 	return gr_model_datum(fcinfo, &model);

@@ -15,8 +15,10 @@
 
 #include "compute/sum_clusters.h"
 #include "compute/wild.h"
+#include "rows/aggregate.h"
 #include "rows/boot_key.h"
 #include "run/args.h"
+#include "run/clock.h"
 #include "run/raise.h"
 #include "sql/cluster_states.h"
 #include "sql/model.h"
@@ -437,6 +439,7 @@ result_datum(FunctionCallInfo fcinfo, const WildBoot *boot, const char *term, co
 Datum
 gr_wild_boot_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	WildBoot   *boot = PG_ARGISNULL(0) ? NULL : (WildBoot *) PG_GETARG_POINTER(0);
 	GrModel		model = {0};
 	GrStats		total;
@@ -455,5 +458,6 @@ gr_wild_boot_final(PG_FUNCTION_ARGS)
 	result.estimate = model.coef[term];
 	if (enough)
 		run_boot(boot, &total, &model, term, &result);
+	gr_record_group(fcinfo, "gpu_wild_boot_agg", total.state->nrows, total.nfeatures, began);
 	return result_datum(fcinfo, boot, gr_model_term(&model, term), &result);
 }

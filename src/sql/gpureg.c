@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
+#include "rows/aggregate.h"
 #include "rows/scan.h"
 #include "run/device.h"
 #include "run/progress.h"
@@ -122,4 +123,5 @@ _PG_init(void)
 	MarkGUCPrefixReserved("gpureg");
 	gr_service_init();
 	gr_scan_init();
+	gr_aggregate_init();
 }
