@@ -28,6 +28,7 @@ $node->safe_psql('postgres', qq{
 # What is called, and how many rows and features it is to show
 my $query = q{'SELECT y, a, b FROM t'};
 my $logit = q{'SELECT won, a, b FROM t'};
+my ($keyed, $keyed_logit) = map { s/a, b/a, b, i/r } $query, $logit;
 my %calls = (
 	gpu_ols => [ 'SELECT gpu_ols(ARRAY[[1, 2], [2, 1], [3, 5]], ARRAY[1, 2, 4])', 3, 2 ],
 	gpu_ols_fit => [ "SELECT gpu_ols_fit($query)", $rows, 2 ],
@@ -43,8 +44,8 @@ my %calls = (
 	gpu_ols_cluster_agg => [ 'SELECT gpu_ols_cluster_agg(s) FROM states', $rows, 2 ],
 	gpu_wild_boot_agg => [ q{SELECT gpu_wild_boot_agg(s, 'x1', 99) FROM states}, $rows, 2 ],
 	gpu_ols_solve => [ 'SELECT gpu_ols_solve(s) FROM state', $rows, 2 ],
-	gpu_iv_solve => [ 'SELECT gpu_iv_solve(s, 1, 2) FROM state', $rows, 2 ],
-	gpu_iv_tests => [ 'SELECT gpu_iv_tests(s, 1, 2) FROM state', $rows, 2 ],
+	gpu_iv_solve => [ q{SELECT gpu_iv_solve(s, '{1}', '{2}') FROM state}, $rows, 2 ],
+	gpu_iv_tests => [ q{SELECT gpu_iv_tests(s, '{1}', '{2}') FROM state}, $rows, 2 ],
 	gpu_ols_select => [ q{SELECT gpu_ols_select(s) FROM state}, $rows, 2 ],
 	gpu_ols_rolling => [ q{SELECT count(*) FROM gpu_ols_rolling('SELECT y, a, b FROM t ORDER BY i', 20)}, $rows, 2 ],
 	gpu_vif => [ 'SELECT gpu_vif(s) FROM state', $rows, 2 ],
@@ -53,10 +54,10 @@ my %calls = (
 	gpu_enet_fit => [ "SELECT gpu_enet_fit($query, 0.1)", $rows, 2 ],
 	gpu_enet_cv => [ "SELECT gpu_enet_cv($query)", $rows, 2 ],
 	gpu_enet_cv_agg => [ 'SELECT gpu_enet_cv_agg(s) FROM states', $rows, 2 ],
-	gpu_ols_boot => [ "SELECT count(*) FROM gpu_ols_boot($query, 99)", $rows, 2 ],
-	gpu_ols_boot_replicates => [ "SELECT count(*) FROM gpu_ols_boot_replicates($query, 99)", $rows, 2 ],
-	gpu_ols_permute => [ "SELECT count(*) FROM gpu_ols_permute($query, 99)", $rows, 2 ],
-	gpu_ols_cv => [ "SELECT count(*) FROM gpu_ols_cv($query)", $rows, 2 ],
+	gpu_ols_boot => [ "SELECT count(*) FROM gpu_ols_boot($keyed, 99, 'i')", $rows, 2 ],
+	gpu_ols_boot_replicates => [ "SELECT count(*) FROM gpu_ols_boot_replicates($keyed, 99, 'i')", $rows, 2 ],
+	gpu_ols_permute => [ "SELECT count(*) FROM gpu_ols_permute($keyed, 99, 'i')", $rows, 2 ],
+	gpu_ols_cv => [ "SELECT count(*) FROM gpu_ols_cv($keyed, key => 'i')", $rows, 2 ],
 	gpu_logreg => [ 'SELECT gpu_logreg(ARRAY[[1], [2], [3], [4]], ARRAY[true, false, true, false])', 4, 1 ],
 	gpu_logreg_fit => [ "SELECT gpu_logreg_fit($logit)", $rows, 2 ],
 	gpu_glm_fit => [ "SELECT gpu_glm_fit($logit, 'binomial')", $rows, 2 ],
@@ -70,15 +71,15 @@ my %calls = (
 	gpu_logreg_rollup => [ 'SELECT gpu_logreg_rollup(s) FROM step', $rows, 2 ],
 	gpu_logreg_solve => [ 'SELECT gpu_logreg_solve(s) FROM step', $rows, 2 ],
 	gpu_glm_solve => [ 'SELECT gpu_glm_solve(s) FROM step', $rows, 2 ],
-	gpu_logreg_boot => [ "SELECT count(*) FROM gpu_logreg_boot($logit, 99)", $rows, 2 ],
-	gpu_logreg_boot_replicates => [ "SELECT count(*) FROM gpu_logreg_boot_replicates($logit, 99)", $rows, 2 ],
-	gpu_logreg_cv => [ "SELECT count(*) FROM gpu_logreg_cv($logit)", $rows, 2 ],
+	gpu_logreg_boot => [ "SELECT count(*) FROM gpu_logreg_boot($keyed_logit, 99, 'i')", $rows, 2 ],
+	gpu_logreg_boot_replicates => [ "SELECT count(*) FROM gpu_logreg_boot_replicates($keyed_logit, 99, 'i')", $rows, 2 ],
+	gpu_logreg_cv => [ "SELECT count(*) FROM gpu_logreg_cv($keyed_logit, key => 'i')", $rows, 2 ],
 	gpu_margins => [ "SELECT count(*) FROM model, gpu_margins(m, 'SELECT a AS x1, b AS x2 FROM t')", $rows, 2 ],
 	gpu_auc => [ 'SELECT gpu_auc(p, won) FROM t', $rows, 1 ],
 	gpu_brier => [ 'SELECT gpu_brier(p, won) FROM t', $rows, 1 ],
 	gpu_project => [ 'SELECT gpu_project(ARRAY[[1, 2, 3], [4, 5, 6]]::real[], 2)', 2, 3 ],
-	gpu_project_rows => [ "SELECT count(*) FROM gpu_project_rows('SELECT v FROM t', 2)", $rows, 3 ],
-	gpu_keep => [ q{SELECT gpu_keep('t2', 'SELECT y, a, b FROM t')}, $rows, 3 ],
+	gpu_project_rows => [ "SELECT count(*) FROM gpu_project_rows('SELECT i, v FROM t', 2)", $rows, 3 ],
+	gpu_keep => [ q{SELECT gpu_keep('t2', 'SELECT y, a, b FROM t')}, $rows, 2 ],
 	gpu_predict_rows => [ "SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 't', formula => 'y ~ a + b'), 't')",
 		$rows, 2 ]);
 
@@ -99,7 +100,7 @@ my $is_marked = q{obj_description(p.oid, 'pg_proc') LIKE 'internal: %'};
 is($node->safe_psql('postgres', qq{SELECT p.oid::regprocedure $of_extension
 	WHERE NOT $is_marked AND (p.oid IN (SELECT unnest(ARRAY[aggtransfn, aggfinalfn, aggcombinefn, aggserialfn,
 		aggdeserialfn]::oid[]) FROM pg_aggregate UNION SELECT prosupport FROM pg_proc)
-		OR p.proargtypes && ARRAY['internal'::regtype, 'cstring'::regtype]::oid[]
+		OR 'internal'::regtype = ANY (p.proargtypes) OR 'cstring'::regtype = ANY (p.proargtypes)
 		OR p.prorettype IN ('internal'::regtype, 'cstring'::regtype))}), '', 'what users cannot call is marked as internal');
 my @functions = split /\n/, $node->safe_psql('postgres',
 	"SELECT DISTINCT proname $of_extension WHERE NOT $is_marked ORDER BY 1");
