@@ -27,6 +27,11 @@ static struct
 
 static ExecutorStart_hook_type previous_start = NULL;
 
+/* The final functions whose fn_extra is this code's, as they come */
+#define NFINALS 32
+static PGFunction finals[NFINALS];
+static int	nfinals = 0;
+
 static void
 start_executor(QueryDesc *query, int eflags)
 {
@@ -73,6 +78,21 @@ find_source(PlanState *node, GrAggregateRun *run)
 	}
 }
 
+static bool
+is_final(PGFunction function)
+{
+	for (int k = 0; k < nfinals; k++)
+		if (finals[k] == function)
+			return true;
+	return false;
+}
+
+const GrAggregateRun *
+gr_aggregate_run(const FmgrInfo *final)
+{
+	return is_final(final->fn_addr) ? final->fn_extra : NULL;
+}
+
 /* The memory is that of the function's FmgrInfo, which lives as long as the statement. */
 static GrAggregateRun *
 create_run(FunctionCallInfo fcinfo, const char *function, double began)
@@ -88,6 +108,8 @@ create_run(FunctionCallInfo fcinfo, const char *function, double began)
 	strlcpy(run->device, "cpu", sizeof(run->device));
 	run->started = start_of(node->state, began);
 	find_source(outerPlanState(node), run);
+	if (!is_final(fcinfo->flinfo->fn_addr) && nfinals < NFINALS)
+		finals[nfinals++] = fcinfo->flinfo->fn_addr;
 	fcinfo->flinfo->fn_extra = run;
 	return run;
 }

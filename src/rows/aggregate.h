@@ -47,4 +47,7 @@ extern void gr_add_group(FunctionCallInfo fcinfo, const char *function);
 /* What was computed from a state that was given, by a function that is no aggregate's. */
 extern void gr_record_state(FunctionCallInfo fcinfo, int64 nrows, int nfeatures, double began);
 
+/* What a final function of ours has noted; NULL: it is another's, or has met no group yet */
+extern const GrAggregateRun *gr_aggregate_run(const FmgrInfo *final);
+
 #endif							/* GPUREG_AGGREGATE_H */

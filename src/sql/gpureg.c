@@ -16,6 +16,7 @@
 #include "run/device.h"
 #include "run/progress.h"
 #include "run/service.h"
+#include "sql/explain.h"
 #include "sql/rewrite.h"
 
 PG_MODULE_MAGIC;
@@ -124,4 +125,5 @@ _PG_init(void)
 	gr_service_init();
 	gr_scan_init();
 	gr_aggregate_init();
+	gr_explain_init();
 }
