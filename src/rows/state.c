@@ -262,7 +262,8 @@ check_range(GrState *state, const double *rows, int nrows, const char *const *na
 		/* it is the weight's root, which beta alone can spoil */
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("beta times x is out of range for float8")));
+				 errmsg("beta times x is out of range for float8"),
+				 errhint("Begin at another beta, such as '{}', or rescale the features.")));
 	else
 		gr_fail(&err, GR_OUT_OF_RANGE, column - weighted, "%s", "");
 	gr_raise_columns(&err, p, names);
@@ -412,7 +413,8 @@ gr_state_check_version(GrStateType type, int version, int oldest, int newest)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("unsupported %s version %d", gr_state_kinds[type].type, version),
 				 oldest == newest ? errdetail("This version of gpureg reads version %d.", newest) :
-				 errdetail("This version of gpureg reads versions %d to %d.", oldest, newest)));
+				 errdetail("This version of gpureg reads versions %d to %d.", oldest, newest),
+				 errhint("Read the value with the version of gpureg that wrote it, or a later one.")));
 }
 
 static void
@@ -661,7 +663,8 @@ check_same_names(GrState *a, GrState *b)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("cannot combine states whose columns have different names"),
-					 errdetail("Column %d is \"%s\" in one and \"%s\" in the other.", k, name, other)));
+					 errdetail("Column %d is \"%s\" in one and \"%s\" in the other.", k, name, other),
+					 errhint("Sum up the same columns in each, or give them the same names with gpu_ols_named.")));
 		name += strlen(name) + 1;
 		other += strlen(other) + 1;
 		gr_poll_loop(k);
@@ -679,13 +682,15 @@ check_same_request(GrState *a, GrState *b)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine states with different numbers of features"),
 				 errdetail("One has %d, the other has %d.", Min(a->nfeatures, b->nfeatures),
-						   Max(a->nfeatures, b->nfeatures))));
+						   Max(a->nfeatures, b->nfeatures)),
+				 errhint("Sum up the same columns in each.")));
 	check_same_names(a, b);
 	if (!same_family(a, b))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine Newton steps of different families or links"),
-				 errdetail("One is of %s, the other of %s.", family_of(a), family_of(b))));
+				 errdetail("One is of %s, the other of %s.", family_of(a), family_of(b)),
+				 errhint("Sum up all of them with the same family and link.")));
 	if (a->type == GR_STEP &&
 		(a->kind != b->kind || a->nfaces != b->nfaces || a->nchanged != b->nchanged || a->intercept != b->intercept ||
 		 a->internal != b->internal || a->weight != b->weight || a->offset != b->offset ||
@@ -693,7 +698,8 @@ check_same_request(GrState *a, GrState *b)
 		 memcmp(a->data, b->data, request_nbytes) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot combine Newton steps that were taken at different beta")));
+				 errmsg("cannot combine Newton steps that were taken at different beta"),
+				 errhint("Sum up all of them at the same beta.")));
 }
 
 static void

@@ -62,13 +62,15 @@ check_same(FunctionCallInfo fcinfo, const GrFolds *folds, const GrStats *stats)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine states with different numbers of features"),
 				 errdetail("One has %d, the other has %d.", Min(stats->nfeatures, folds->nfeatures),
-						   Max(stats->nfeatures, folds->nfeatures))));
+						   Max(stats->nfeatures, folds->nfeatures)),
+				 errhint("Sum up the same columns in each.")));
 	if (!read_arguments(fcinfo, &net))
 		net.nlambda = 0;
 	if (net.nlambda != folds->net.nlambda || (net.nlambda > 0 && !same_net(&net, &folds->net)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the arguments behind the state must be the same for all folds")));
+				 errmsg("the arguments behind the state must be the same for all folds"),
+				 errhint("Pass constants.")));
 }
 
 /*

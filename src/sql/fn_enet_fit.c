@@ -213,7 +213,8 @@ read_lambda(FunctionCallInfo fcinfo, GrEnet *net)
 	if (net->lambda != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a fit has either a lambda or lambdas to choose from")));
+				 errmsg("a fit has either a lambda or lambdas to choose from"),
+				 errhint("Leave lambda out to have it chosen from lambdas, or leave lambdas out.")));
 	gr_enet_set_lambda(net, PG_GETARG_FLOAT8(FIT_LAMBDA));
 }
 

@@ -227,7 +227,8 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 		gr_job_release(source.job);
 		ereport(WARNING,
 				(errmsg("the response has one class: it is %g in every row", err.value),
-				 errdetail("The model is NULL.")));
+				 errdetail("The model is NULL."),
+				 errhint("A logistic regression needs rows of both classes.")));
 		PG_RETURN_NULL();
 	}
 	record_kept("gpu_logreg_agg", &source, started, read_done);
@@ -337,7 +338,8 @@ check_step(GrState *state)
 	if (state->internal)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("not a state of gpu_logreg_step_agg")));
+				 errmsg("not a state of gpu_logreg_step_agg"),
+				 errhint("Pass what gpu_logreg_step_agg, gpu_glm_step_agg or gpu_logreg_rollup returned.")));
 	if (!gr_is_logistic(gr_state_distribution(state)) && !isfinite(sums[GR_SUM_DEVIANCE_HI]))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),

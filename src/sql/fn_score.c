@@ -360,7 +360,8 @@ accumulate_brier(FunctionCallInfo fcinfo, bool is_boolean)
 	if (!(probability >= 0 && probability <= 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("probability must be between 0 and 1, got %g", probability)));
+				 errmsg("probability must be between 0 and 1, got %g", probability),
+				 errhint("gpu_auc takes scores of any size.")));
 	difference = gr_two_sum(probability, -(is_boolean ? PG_GETARG_BOOL(2) : label_of(PG_GETARG_FLOAT8(2))));
 	add_brier(state, 1, gr_dd_mul(difference, difference));
 	PG_RETURN_ARRAYTYPE_P(array);

@@ -94,7 +94,8 @@ select_features(const GrStats *stats, GrSelection *selection)
 	if (stats->nfeatures == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there is no feature to select")));
+				 errmsg("there is no feature to select"),
+				 errhint("Take a state that has features beside the response.")));
 	selection->features = palloc_extended((n * (n + 1) / 2) * sizeof(int), MCXT_ALLOC_HUGE);
 	selection->rss = palloc((n + 1) * sizeof(double));
 	workspace = palloc_extended(gr_select_workspace_nbytes(stats->nfeatures, selection->method), MCXT_ALLOC_HUGE);

@@ -54,7 +54,8 @@ check_names(const GrState *state, ArrayType *array)
 	if (array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("names must not contain nulls")));
+				 errmsg("names must not contain nulls"),
+				 errhint("Name the response first, and then each feature.")));
 	if (state->nfeatures < 0 || ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != state->nfeatures + 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -92,7 +93,8 @@ gr_ols_named(PG_FUNCTION_ARGS)
 		if (names[n][0] == '\0')
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("name of column %d is empty", n)));
+					 errmsg("name of column %d is empty", n),
+					 errhint("Give each column a name of its own.")));
 		appendBinaryStringInfo(&buf, names[n], (int) strlen(names[n]) + 1);
 		gr_poll_loop(n++);
 	}
@@ -101,7 +103,8 @@ gr_ols_named(PG_FUNCTION_ARGS)
 		if (strcmp(names[k - 1], names[k]) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("two columns have the name \"%s\"", names[k])));
+					 errmsg("two columns have the name \"%s\"", names[k]),
+					 errhint("Give each column a name of its own.")));
 	PG_RETURN_POINTER(gr_state_named(state, buf.data, buf.len));
 }
 

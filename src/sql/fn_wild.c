@@ -156,7 +156,8 @@ add_key(FunctionCallInfo fcinfo, WildBoot *boot)
 	if (PG_ARGISNULL(ARG_KEY) == OidIsValid(boot->key_type))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("key must not be null in some rows alone")));
+				 errmsg("key must not be null in some rows alone"),
+				 errhint("Give each state its key, or none.")));
 	if (!OidIsValid(boot->key_type))
 		return;
 	if (n > boot->capacity)
@@ -220,7 +221,8 @@ find_term(const WildBoot *boot, const GrModel *model)
 	if (isnan(model->coef[found]))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("term \"%s\" is collinear with others and has no coefficient", boot->term)));
+				 errmsg("term \"%s\" is collinear with others and has no coefficient", boot->term),
+				 errhint("Name another term, or leave columns out.")));
 	return found;
 }
 
