@@ -15,7 +15,8 @@ my $node = start_node('main', "shared_preload_libraries = 'gpureg'", 'max_worker
 	'gpureg.debug_service = on', 'gpureg.device = cpu', 'max_parallel_workers_per_gather = 0');
 my $rows = 300;
 $node->safe_psql('postgres', qq{
-	CREATE TABLE t AS SELECT i, sin(i) * 3 + i % 5 AS y, cos(i * 0.7) AS a, (i % 7)::float8 AS b, (i * 7 + i / 3) % 5 < 2 AS won,
+	CREATE TABLE t AS SELECT i, sin(i) * 3 + i % 5 AS y, cos(i * 0.7) AS a, (i % 7)::float8 AS b,
+		(i * 7 + i / 3) % 5 < 2 AS won,
 		(1 + i % 3)::float8 AS w, i % 4 AS fold, 0.1 + (i % 8) / 10.0 AS p, ARRAY[i, i % 3, 1]::real[] AS v
 		FROM generate_series(1, $rows) i;
 	CREATE TABLE states AS SELECT fold, gpu_ols_stats_agg(y, a, b) AS s FROM t GROUP BY fold;
@@ -72,7 +73,8 @@ my %calls = (
 	gpu_logreg_solve => [ 'SELECT gpu_logreg_solve(s) FROM step', $rows, 2 ],
 	gpu_glm_solve => [ 'SELECT gpu_glm_solve(s) FROM step', $rows, 2 ],
 	gpu_logreg_boot => [ "SELECT count(*) FROM gpu_logreg_boot($keyed_logit, 99, 'i')", $rows, 2 ],
-	gpu_logreg_boot_replicates => [ "SELECT count(*) FROM gpu_logreg_boot_replicates($keyed_logit, 99, 'i')", $rows, 2 ],
+	gpu_logreg_boot_replicates =>
+		[ "SELECT count(*) FROM gpu_logreg_boot_replicates($keyed_logit, 99, 'i')", $rows, 2 ],
 	gpu_logreg_cv => [ "SELECT count(*) FROM gpu_logreg_cv($keyed_logit, key => 'i')", $rows, 2 ],
 	gpu_margins => [ "SELECT count(*) FROM model, gpu_margins(m, 'SELECT a AS x1, b AS x2 FROM t')", $rows, 2 ],
 	gpu_auc => [ 'SELECT gpu_auc(p, won) FROM t', $rows, 1 ],
@@ -80,7 +82,8 @@ my %calls = (
 	gpu_project => [ 'SELECT gpu_project(ARRAY[[1, 2, 3], [4, 5, 6]]::real[], 2)', 2, 3 ],
 	gpu_project_rows => [ "SELECT count(*) FROM gpu_project_rows('SELECT i, v FROM t', 2)", $rows, 3 ],
 	gpu_keep => [ q{SELECT gpu_keep('t2', 'SELECT y, a, b FROM t')}, $rows, 2 ],
-	gpu_predict_rows => [ "SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 't', formula => 'y ~ a + b'), 't')",
+	gpu_predict_rows =>
+		[ "SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 't', formula => 'y ~ a + b'), 't')",
 		$rows, 2 ]);
 
 # What leaves the record of the last computation as it is
@@ -101,7 +104,8 @@ is($node->safe_psql('postgres', qq{SELECT p.oid::regprocedure $of_extension
 	WHERE NOT $is_marked AND (p.oid IN (SELECT unnest(ARRAY[aggtransfn, aggfinalfn, aggcombinefn, aggserialfn,
 		aggdeserialfn]::oid[]) FROM pg_aggregate UNION SELECT prosupport FROM pg_proc)
 		OR 'internal'::regtype = ANY (p.proargtypes) OR 'cstring'::regtype = ANY (p.proargtypes)
-		OR p.prorettype IN ('internal'::regtype, 'cstring'::regtype))}), '', 'what users cannot call is marked as internal');
+		OR p.prorettype IN ('internal'::regtype, 'cstring'::regtype))}), '',
+	'what users cannot call is marked as internal');
 my @functions = split /\n/, $node->safe_psql('postgres',
 	"SELECT DISTINCT proname $of_extension WHERE NOT $is_marked ORDER BY 1");
 cmp_ok(scalar @functions, '>', 70, 'functions were found');
@@ -132,13 +136,15 @@ is($node->safe_psql('postgres', q{SELECT gpu_ols(ARRAY[1, 2, 3], ARRAY[1, 2, 4])
 
 # Of groups all together, whether alone, with another aggregate, or over and over
 my $groups = 'SELECT function, rows, features FROM gpu_last_run()';
-is($node->safe_psql('postgres', "SELECT count(m) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM t GROUP BY fold) q; $groups"),
+is($node->safe_psql('postgres', "SELECT count(m) FROM (SELECT gpu_ols_agg(y, a, b) AS m FROM t GROUP BY fold) q;
+	$groups"),
 	"4\ngpu_ols_agg|$rows|2", 'rows of all groups');
 is($node->safe_psql('postgres', "SELECT count(m) + count(n) FROM (SELECT gpu_ols_agg(y, a, b) AS m, gpu_auc(p, won) AS n
 	FROM t GROUP BY fold) q; $groups"), "8\ngpu_auc|$rows|1", 'of two aggregates');
 is($node->safe_psql('postgres', "SELECT count(m) FROM (SELECT gpu_logreg_agg(won, a, b) AS m FROM t GROUP BY fold) q;
 	$groups"), "4\ngpu_logreg_agg|$rows|2", 'of fits');
-is($node->safe_psql('postgres', "SELECT count(m.n) FROM generate_series(1, 3) k, LATERAL (SELECT gpu_ols_agg(y, a, b) AS n
+is($node->safe_psql('postgres', "SELECT count(m.n) FROM generate_series(1, 3) k,
+	LATERAL (SELECT gpu_ols_agg(y, a, b) AS n
 	FROM t WHERE i % 3 = k - 1) m; $groups"), "3\ngpu_ols_agg|$rows|2", 'of a subquery that runs again');
 is($node->safe_psql('postgres', "SELECT gpu_ols_agg(y, a, b) IS NULL FROM t WHERE i < 0; $groups"), 't',
 	'nothing of no rows');
