@@ -26,10 +26,10 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
 	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_begin.o scan_exchange.o scan_groups.o) \
 	$(addprefix src/rows/,scan_grouped.o scan_node.o scan_plan.o) \
-	$(addprefix src/rows/,families.o state.o state_rows.o source.o cluster_sums.o clusters.o) \
+	$(addprefix src/rows/,families.o aggregate.o state.o state_final.o state_rows.o source.o cluster_sums.o clusters.o) \
 	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep_columns.o keep_pass.o keep.o) \
 	$(addprefix src/rows/,fold_rows.o kept_filter.o kept_reader.o kept_clusters.o kept_source.o folds.o) \
-	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o) \
+	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o explain.o) \
 	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o model_summary.o) \
 	$(addprefix src/sql/,enet.o enet_cv.o enet_rows.o enet_logit.o fn_enet.o fn_enet_cv.o fn_enet_fit.o fn_enet_fold.o) \
 	$(addprefix src/sql/,cv.o fn_cv.o cv_linear.o cv_logistic.o) \
@@ -100,7 +100,7 @@ REGRESS = setup scan scan_edges scan_groups weights weights_errors glm glm_error
 	states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
 	firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
 	logreg_fit logreg_step glm_step factors formula separation nist reference invariance metamorphic projection \
-	project_bits project_rows feature_hash examples rewrite errors logreg_errors projection_errors settings edges
+	project_bits project_rows feature_hash examples explain rewrite errors logreg_errors projection_errors settings edges
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)

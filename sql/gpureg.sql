@@ -683,18 +683,24 @@ COMMENT ON FUNCTION gpu_enet_cv(text, float8, int, text, int, float8[], float8, 
 COMMENT ON FUNCTION gpu_enet_path(text, float8, int, float8[], float8, float8[], "any", boolean, boolean, text, text,
                                   text, text, text, text)
     IS 'elastic net over a query or kept rows: coefficients at each of a grid of penalties';
-COMMENT ON FUNCTION gpu_enet_fold(int, "any") IS 'one of so many numbers from 0 on, the same for the same values';
-COMMENT ON TYPE gpu_enet_cv IS 'cross-validation of an elastic net';
-COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, float8) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_enet_fold(int, "any")
+    IS 'a fold, from 0 on, by a row''s values, the same for the same ones: as gpu_enet_cv draws folds';
+COMMENT ON TYPE gpu_enet_cv
+    IS 'result of a cross-validation of an elastic net: the error at each penalty, and two models';
+COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats) IS 'internal: transition function of gpu_enet_cv_agg';
+COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, float8)
+    IS 'internal: transition function of gpu_enet_cv_agg';
 COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean,
-                                      boolean, "any", "any") IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_enet_cv_final(internal) IS 'aggregate final function';
+                                      boolean, "any", "any")
+    IS 'internal: transition function of gpu_enet_cv_agg';
+COMMENT ON FUNCTION gpu_enet_cv_final(internal) IS 'internal: final function of gpu_enet_cv_agg';
 COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats)
     IS 'cross-validation of the lasso from a state of each fold: the error at each of a grid of penalties, and models';
-COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats, float8) IS 'the same of an elastic net';
+COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats, float8)
+    IS 'cross-validation of an elastic net from a state of each fold, with the mixing parameter alpha';
 COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean,
-                                     "any", "any") IS 'the same with all that gpu_enet_path can be told';
+                                     "any", "any")
+    IS 'cross-validation of an elastic net from a state of each fold, with all that gpu_enet_path can be told';
 COMMENT ON FUNCTION gpu_enet_path(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean,
                                   "any", "any")
     IS 'elastic net from a state: coefficients at each of a grid of penalties';
@@ -1319,36 +1325,43 @@ CREATE FUNCTION gpu_progress()
 --
 
 COMMENT ON TYPE gpu_ols_stats IS 'mergeable state of a linear regression: cross products in double-double';
-COMMENT ON FUNCTION gpu_ols_stats_in(cstring) IS 'I/O';
-COMMENT ON FUNCTION gpu_ols_stats_out(gpu_ols_stats) IS 'I/O';
-COMMENT ON FUNCTION gpu_ols_stats_recv(internal) IS 'I/O';
-COMMENT ON FUNCTION gpu_ols_stats_send(gpu_ols_stats) IS 'I/O';
-COMMENT ON FUNCTION gpu_scan_support(internal) IS 'planner support: loads the library';
-COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, boolean, float8[]) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) IS 'aggregate combine function';
-COMMENT ON FUNCTION gpu_ols_stats_final(gpu_ols_stats) IS 'aggregate final function';
-COMMENT ON FUNCTION gpu_ols_model_final(gpu_ols_stats) IS 'aggregate final function';
-COMMENT ON TYPE gpu_model IS 'a fitted model';
-COMMENT ON FUNCTION gpu_tidy(gpu_model, float8, boolean) IS 'coefficient table of a model';
-COMMENT ON FUNCTION gpu_glance(gpu_model) IS 'one-row summary of a model';
+COMMENT ON FUNCTION gpu_ols_stats_in(cstring) IS 'internal: reads a gpu_ols_stats as text';
+COMMENT ON FUNCTION gpu_ols_stats_out(gpu_ols_stats) IS 'internal: writes a gpu_ols_stats as text';
+COMMENT ON FUNCTION gpu_ols_stats_recv(internal) IS 'internal: reads a gpu_ols_stats as bytes';
+COMMENT ON FUNCTION gpu_ols_stats_send(gpu_ols_stats) IS 'internal: writes a gpu_ols_stats as bytes';
+COMMENT ON FUNCTION gpu_scan_support(internal) IS 'internal: the planner calls it, which loads the library';
+COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, float8, float8[])
+    IS 'internal: transition function of gpu_ols_agg and others';
+COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, boolean, float8[])
+    IS 'internal: transition function of gpu_ols_agg and others';
+COMMENT ON FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats)
+    IS 'internal: combine function of gpu_ols_agg and others';
+COMMENT ON FUNCTION gpu_ols_stats_final(gpu_ols_stats) IS 'internal: final function of gpu_ols_rollup and others';
+COMMENT ON FUNCTION gpu_ols_model_final(gpu_ols_stats) IS 'internal: final function of gpu_ols_agg and others';
+COMMENT ON TYPE gpu_model IS 'a fitted model: read it with gpu_tidy and gpu_glance, use it with gpu_predict';
+COMMENT ON FUNCTION gpu_tidy(gpu_model, float8, boolean)
+    IS 'coefficients of a model, a row each, with standard errors, tests and confidence limits';
+COMMENT ON FUNCTION gpu_glance(gpu_model)
+    IS 'measures of a whole model in one row: rows, R squared, deviance, AIC and others';
 COMMENT ON FUNCTION gpu_with_terms(gpu_model, text[]) IS 'a model with other names of its terms';
 COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model) IS 'test of a model against one that it is nested in';
 COMMENT ON FUNCTION gpu_summary(gpu_model) IS 'a model as a table to read, as R''s summary prints it';
 COMMENT ON FUNCTION gpu_wald(gpu_model, text[]) IS 'joint test that terms of a model are zero';
 COMMENT ON FUNCTION gpu_vif(gpu_ols_stats) IS 'variance inflation factors of a state''s features';
 COMMENT ON FUNCTION gpu_vif(gpu_model) IS 'variance inflation factors of a model''s terms';
-COMMENT ON FUNCTION gpu_predict(gpu_model, "any") IS 'prediction of a model';
+COMMENT ON FUNCTION gpu_predict(gpu_model, "any")
+    IS 'prediction of a model for a row: its features in order, or a row or jsonb object by their names';
 COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
 COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8, "any")
     IS 'prediction of a model, with its standard error and limits';
 COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8)
     IS 'prediction of a model without features, with its standard error and limits';
 COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'what share a row of these values would have in its own fit';
-COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'likewise, of a model without features';
+COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'what share a row has in the fit of a model without features';
 COMMENT ON FUNCTION gpu_margins(gpu_model, text, float8, text, text)
     IS 'average marginal effects of a model over a query, with their standard errors';
-COMMENT ON FUNCTION gpu_array_support(internal) IS 'planner support function';
+COMMENT ON FUNCTION gpu_array_support(internal)
+    IS 'internal: the planner calls it, to make aggregates of gpu_ols and gpu_logreg over array_agg';
 COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
 COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text)
     IS 'linear regression over a query: the model';
@@ -1362,11 +1375,16 @@ COMMENT ON AGGREGATE gpu_ols_stats_array_agg(float8, float8[])
     IS 'linear regression: the mergeable state; x as one array';
 COMMENT ON AGGREGATE gpu_ols_stats_array_agg(boolean, float8[])
     IS 'linear regression: the mergeable state; x as one array';
-COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats) IS 'merges states of linear regressions';
-COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], "any") IS 'aggregate transition function';
-COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], VARIADIC "any") IS 'the rows of a query on their way to a device';
-COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, float8, float8[]) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, boolean, float8[]) IS 'aggregate transition function';
+COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats)
+    IS 'merges states of linear regressions, such as those of gpu_ols_stats_agg';
+COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], "any")
+    IS 'internal: transition function of gpu_ingest_pass';
+COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], VARIADIC "any")
+    IS 'internal: the rows of a query on their way to a device';
+COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, float8, float8[])
+    IS 'internal: transition function of gpu_wls_agg and others';
+COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, boolean, float8[])
+    IS 'internal: transition function of gpu_wls_agg and others';
 COMMENT ON AGGREGATE gpu_wls_agg(float8, float8, VARIADIC float8[]) IS 'weighted linear regression: the model';
 COMMENT ON AGGREGATE gpu_wls_agg(float8, boolean, VARIADIC float8[]) IS 'weighted linear regression: the model';
 COMMENT ON AGGREGATE gpu_wls_array_agg(float8, float8, float8[])
@@ -1382,25 +1400,32 @@ COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, float8, float8[])
 COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, boolean, float8[])
     IS 'weighted linear regression: the mergeable state; x as one array';
 COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, gpu_ols_stats, text[], int[], "any")
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_ols_pass';
 COMMENT ON AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any")
-    IS 'the sums of gpu_ols_fit over its query';
-COMMENT ON FUNCTION gpu_levels_accum(internal, text[], "any") IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_levels_combine(internal, internal) IS 'aggregate combine function';
-COMMENT ON FUNCTION gpu_levels_serial(internal) IS 'aggregate serialization function';
-COMMENT ON FUNCTION gpu_levels_deserial(bytea, internal) IS 'aggregate deserialization function';
-COMMENT ON FUNCTION gpu_levels_final(internal) IS 'aggregate final function';
-COMMENT ON AGGREGATE gpu_levels_pass(text[], VARIADIC "any") IS 'the levels of factors: how many each has, and these';
-COMMENT ON FUNCTION gpu_design_row(text, boolean, "any") IS 'a row''s features, as a design makes them of its columns';
+    IS 'internal: the sums of gpu_ols_fit over its query';
+COMMENT ON FUNCTION gpu_levels_accum(internal, text[], "any") IS 'internal: transition function of gpu_levels_pass';
+COMMENT ON FUNCTION gpu_levels_combine(internal, internal) IS 'internal: combine function of gpu_levels_pass';
+COMMENT ON FUNCTION gpu_levels_serial(internal) IS 'internal: serialization function of gpu_levels_pass';
+COMMENT ON FUNCTION gpu_levels_deserial(bytea, internal) IS 'internal: deserialization function of gpu_levels_pass';
+COMMENT ON FUNCTION gpu_levels_final(internal) IS 'internal: final function of gpu_levels_pass';
+COMMENT ON AGGREGATE gpu_levels_pass(text[], VARIADIC "any")
+    IS 'internal: the levels of factors: how many each has, and these';
+COMMENT ON FUNCTION gpu_design_row(text, boolean, "any")
+    IS 'internal: a row''s features, as a design makes them of its columns';
 COMMENT ON FUNCTION gpu_features_pass(text[], boolean, int, "any")
-    IS 'a row''s features for the passes over a remote query';
-COMMENT ON AGGREGATE gpu_ols_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query';
-COMMENT ON FUNCTION gpu_wls_array_pass_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
-COMMENT ON AGGREGATE gpu_wls_array_pass(float8, float8[]) IS 'the sums of gpu_ols_fit over a remote query with weights';
-COMMENT ON FUNCTION gpu_ols_vector_accum(gpu_ols_stats, float8, float8[]) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats) IS 'aggregate combine function';
-COMMENT ON AGGREGATE gpu_ols_vector_pass(float8, float8[]) IS 'the sums of gpu_ols over array_agg, of arrays';
-COMMENT ON FUNCTION gpu_ols_coef(gpu_ols_stats, boolean) IS 'the coefficients of gpu_ols over array_agg, from its sums';
+    IS 'internal: a row''s features for the passes over a remote query';
+COMMENT ON AGGREGATE gpu_ols_array_pass(float8, float8[]) IS 'internal: the sums of gpu_ols_fit over a remote query';
+COMMENT ON FUNCTION gpu_wls_array_pass_accum(gpu_ols_stats, float8, float8[])
+    IS 'internal: transition function of gpu_wls_array_pass';
+COMMENT ON AGGREGATE gpu_wls_array_pass(float8, float8[])
+    IS 'internal: the sums of gpu_ols_fit over a remote query with weights';
+COMMENT ON FUNCTION gpu_ols_vector_accum(gpu_ols_stats, float8, float8[])
+    IS 'internal: transition function of gpu_ols_vector_pass';
+COMMENT ON FUNCTION gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats)
+    IS 'internal: combine function of gpu_ols_vector_pass';
+COMMENT ON AGGREGATE gpu_ols_vector_pass(float8, float8[]) IS 'internal: the sums of gpu_ols over array_agg, of arrays';
+COMMENT ON FUNCTION gpu_ols_coef(gpu_ols_stats, boolean)
+    IS 'internal: the coefficients of gpu_ols over array_agg, from its sums';
 COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean, "any", "any", float8)
     IS 'linear or ridge regression from a state, of any of its columns: the model';
 COMMENT ON FUNCTION gpu_iv_solve(gpu_ols_stats, "any", "any", boolean, "any", "any")
@@ -1414,12 +1439,15 @@ COMMENT ON FUNCTION gpu_ols_rolling(text, int, int, boolean)
 COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[])
     IS 'the state with names of its columns, the response''s first';
 COMMENT ON FUNCTION gpu_ols_names(gpu_ols_stats) IS 'names of a state''s columns, the response''s first';
-COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean) IS 'aggregate transition function';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats)
+    IS 'internal: transition function of gpu_ols_cluster_agg';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text)
+    IS 'internal: transition function of gpu_ols_cluster_agg';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean)
+    IS 'internal: transition function of gpu_ols_cluster_agg';
 COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean, "any", "any")
-    IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_ols_cluster_final(internal) IS 'aggregate final function';
+    IS 'internal: transition function of gpu_ols_cluster_agg';
+COMMENT ON FUNCTION gpu_ols_cluster_final(internal) IS 'internal: final function of gpu_ols_cluster_agg';
 COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats)
     IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
 COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text)
@@ -1430,19 +1458,20 @@ COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean, "any", "a
     IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
 COMMENT ON FUNCTION gpu_ols_two_way(gpu_model, gpu_model, gpu_model)
     IS 'covariances by two ways of clustering, from those by each and by both';
-COMMENT ON TYPE gpu_wild_boot IS 'a wild cluster bootstrap of a coefficient';
+COMMENT ON TYPE gpu_wild_boot
+    IS 'result of a wild cluster bootstrap: a coefficient with its p-value and confidence limits';
 COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text)
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_wild_boot_agg';
 COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int)
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_wild_boot_agg';
 COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text, float8, float8, bigint)
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_wild_boot_agg';
 COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text, float8, float8, bigint, "any")
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_wild_boot_agg';
 COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text, float8, float8, bigint, "any",
                                         boolean, "any", "any")
-    IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_wild_boot_final(internal) IS 'aggregate final function';
+    IS 'internal: transition function of gpu_wild_boot_agg';
+COMMENT ON FUNCTION gpu_wild_boot_final(internal) IS 'internal: final function of gpu_wild_boot_agg';
 COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text)
     IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
 COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int)
@@ -1456,39 +1485,46 @@ COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, f
     IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
 COMMENT ON TYPE gpu_logreg_step
     IS 'mergeable state of one Newton step of a logistic regression or another generalised linear model';
-COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'I/O';
-COMMENT ON FUNCTION gpu_logreg_step_out(gpu_logreg_step) IS 'I/O';
-COMMENT ON FUNCTION gpu_logreg_step_recv(internal) IS 'I/O';
-COMMENT ON FUNCTION gpu_logreg_step_send(gpu_logreg_step) IS 'I/O';
+COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'internal: reads a gpu_logreg_step as text';
+COMMENT ON FUNCTION gpu_logreg_step_out(gpu_logreg_step) IS 'internal: writes a gpu_logreg_step as text';
+COMMENT ON FUNCTION gpu_logreg_step_recv(internal) IS 'internal: reads a gpu_logreg_step as bytes';
+COMMENT ON FUNCTION gpu_logreg_step_send(gpu_logreg_step) IS 'internal: writes a gpu_logreg_step as bytes';
 COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], float8, float8[])
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_logreg_step_agg and gpu_logreg_step_array_agg';
 COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], boolean, float8[])
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_logreg_step_agg and gpu_logreg_step_array_agg';
 COMMENT ON FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, gpu_logreg_step, text[], int[], "any")
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_logreg_pass';
 COMMENT ON FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, gpu_logreg_step, float8, float8[])
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_logreg_array_pass';
 COMMENT ON FUNCTION gpu_glm_step_accum(gpu_logreg_step, text, text, float8[], float8, float8[])
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_glm_step_agg and gpu_glm_step_array_agg';
 COMMENT ON FUNCTION gpu_glm_step_accum(gpu_logreg_step, text, text, float8[], boolean, float8[])
-    IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) IS 'aggregate combine function';
-COMMENT ON FUNCTION gpu_logreg_step_final(gpu_logreg_step) IS 'aggregate final function';
-COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, float8, float8[]) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, boolean, float8[]) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_logreg_agg_combine(internal, internal) IS 'aggregate combine function';
-COMMENT ON FUNCTION gpu_logreg_agg_serialize(internal) IS 'aggregate serial function';
-COMMENT ON FUNCTION gpu_logreg_agg_deserialize(bytea, internal) IS 'aggregate deserial function';
-COMMENT ON FUNCTION gpu_logreg_agg_final(internal) IS 'aggregate final function';
+    IS 'internal: transition function of gpu_glm_step_agg and gpu_glm_step_array_agg';
+COMMENT ON FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step)
+    IS 'internal: combine function of gpu_glm_step_agg and others';
+COMMENT ON FUNCTION gpu_logreg_step_final(gpu_logreg_step) IS 'internal: final function of gpu_glm_step_agg and others';
+COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, float8, float8[])
+    IS 'internal: transition function of gpu_logreg_agg and gpu_logreg_array_agg';
+COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, boolean, float8[])
+    IS 'internal: transition function of gpu_logreg_agg and gpu_logreg_array_agg';
+COMMENT ON FUNCTION gpu_logreg_agg_combine(internal, internal)
+    IS 'internal: combine function of gpu_logreg_agg and others';
+COMMENT ON FUNCTION gpu_logreg_agg_serialize(internal)
+    IS 'internal: serialization function of gpu_logreg_agg and others';
+COMMENT ON FUNCTION gpu_logreg_agg_deserialize(bytea, internal)
+    IS 'internal: deserialization function of gpu_logreg_agg and others';
+COMMENT ON FUNCTION gpu_logreg_agg_final(internal)
+    IS 'internal: final function of gpu_logreg_agg and gpu_logreg_array_agg';
 COMMENT ON FUNCTION gpu_logreg_rows_accum(internal, float8, float8[], boolean, float8)
-    IS 'aggregate transition function';
+    IS 'internal: transition function of gpu_logreg_rows_agg';
 COMMENT ON FUNCTION gpu_logreg_rows_accum(internal, boolean, float8[], boolean, float8)
-    IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_logreg_rows_final(internal) IS 'aggregate final function';
+    IS 'internal: transition function of gpu_logreg_rows_agg';
+COMMENT ON FUNCTION gpu_logreg_rows_final(internal) IS 'internal: final function of gpu_logreg_rows_agg';
 COMMENT ON AGGREGATE gpu_logreg_rows_agg(float8, float8[], boolean, float8)
-    IS 'gpu_logreg over array_agg: the coefficients';
+    IS 'internal: gpu_logreg over array_agg: the coefficients';
 COMMENT ON AGGREGATE gpu_logreg_rows_agg(boolean, float8[], boolean, float8)
-    IS 'gpu_logreg over array_agg: the coefficients';
+    IS 'internal: gpu_logreg over array_agg: the coefficients';
 COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], float8, VARIADIC float8[])
     IS 'logistic regression: the sums of a Newton step at beta';
 COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], boolean, VARIADIC float8[])
@@ -1505,26 +1541,27 @@ COMMENT ON AGGREGATE gpu_glm_step_array_agg(text, text, float8[], float8, float8
     IS 'generalised linear model: the sums of a Newton step at beta; x as one array';
 COMMENT ON AGGREGATE gpu_glm_step_array_agg(text, text, float8[], boolean, float8[])
     IS 'generalised linear model: the sums of a Newton step at beta; x as one array';
-COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step) IS 'merges states of Newton steps';
+COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step)
+    IS 'merges states of Newton steps, such as those of gpu_logreg_step_agg';
 COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
-    IS 'a pass of gpu_logreg_fit over its query';
+    IS 'internal: a pass of gpu_logreg_fit over its query';
 COMMENT ON FUNCTION gpu_scores_accum(internal, gpu_logreg_step, text[], int[], "any")
-    IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_scores_combine(internal, internal) IS 'aggregate combine function';
-COMMENT ON FUNCTION gpu_scores_serial(internal) IS 'aggregate serialization function';
-COMMENT ON FUNCTION gpu_scores_deserial(bytea, internal) IS 'aggregate deserialization function';
-COMMENT ON FUNCTION gpu_scores_final(internal) IS 'aggregate final function';
+    IS 'internal: transition function of gpu_scores_pass';
+COMMENT ON FUNCTION gpu_scores_combine(internal, internal) IS 'internal: combine function of gpu_scores_pass';
+COMMENT ON FUNCTION gpu_scores_serial(internal) IS 'internal: serialization function of gpu_scores_pass';
+COMMENT ON FUNCTION gpu_scores_deserial(bytea, internal) IS 'internal: deserialization function of gpu_scores_pass';
+COMMENT ON FUNCTION gpu_scores_final(internal) IS 'internal: final function of gpu_scores_pass';
 COMMENT ON AGGREGATE gpu_scores_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
-    IS 'the sums of a cluster for fits with clusters';
-COMMENT ON FUNCTION gpu_boot_key("any") IS 'the key by which a bootstrap draws for a value';
+    IS 'internal: the sums of a cluster for fits with clusters';
+COMMENT ON FUNCTION gpu_boot_key("any") IS 'internal: the key by which a bootstrap draws for a value';
 COMMENT ON FUNCTION gpu_boot_accum(internal, gpu_logreg_step, bigint[], float8[], text[], int[], "any")
-    IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_boot_combine(internal, internal) IS 'aggregate combine function';
-COMMENT ON FUNCTION gpu_boot_serial(internal) IS 'aggregate serialization function';
-COMMENT ON FUNCTION gpu_boot_deserial(bytea, internal) IS 'aggregate deserialization function';
-COMMENT ON FUNCTION gpu_boot_final(internal) IS 'aggregate final function';
+    IS 'internal: transition function of gpu_boot_pass';
+COMMENT ON FUNCTION gpu_boot_combine(internal, internal) IS 'internal: combine function of gpu_boot_pass';
+COMMENT ON FUNCTION gpu_boot_serial(internal) IS 'internal: serialization function of gpu_boot_pass';
+COMMENT ON FUNCTION gpu_boot_deserial(bytea, internal) IS 'internal: deserialization function of gpu_boot_pass';
+COMMENT ON FUNCTION gpu_boot_final(internal) IS 'internal: final function of gpu_boot_pass';
 COMMENT ON AGGREGATE gpu_boot_pass(gpu_logreg_step, bigint[], float8[], text[], int[], VARIADIC "any")
-    IS 'a pass of a bootstrap over its query';
+    IS 'internal: a pass of a bootstrap over its query';
 COMMENT ON FUNCTION gpu_cv_fold("any", int, bigint) IS 'the fold of a cross-validation that is drawn by a key';
 COMMENT ON FUNCTION gpu_ols_cv(text, int, text, text, bigint, boolean, text, text, float8, text, text)
     IS 'cross-validation of a linear regression over a query or kept rows';
@@ -1541,7 +1578,7 @@ COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text
 COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text, text)
     IS 'bootstrap of a logistic regression over a query: the replicates';
 COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[])
-    IS 'a pass of gpu_logreg_fit over a remote query';
+    IS 'internal: a pass of gpu_logreg_fit over a remote query';
 COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8)
     IS 'logistic regression: the model one Newton step further';
 COMMENT ON FUNCTION gpu_glm_solve(gpu_logreg_step, float8, float8)
@@ -1568,18 +1605,18 @@ COMMENT ON FUNCTION gpu_pchisq(float8, float8, boolean) IS 'probability of the c
 COMMENT ON FUNCTION gpu_qchisq(float8, float8, boolean) IS 'quantile of the chi-squared distribution';
 COMMENT ON FUNCTION gpu_pf(float8, float8, float8, boolean) IS 'probability of the F distribution';
 COMMENT ON FUNCTION gpu_qf(float8, float8, float8, boolean) IS 'quantile of the F distribution';
-COMMENT ON FUNCTION gpu_auc_accum(internal, float8, float8) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_auc_accum(internal, float8, boolean) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_auc_combine(internal, internal) IS 'aggregate combine function';
-COMMENT ON FUNCTION gpu_auc_serialize(internal) IS 'aggregate serial function';
-COMMENT ON FUNCTION gpu_auc_deserialize(bytea, internal) IS 'aggregate deserial function';
-COMMENT ON FUNCTION gpu_auc_final(internal) IS 'aggregate final function';
+COMMENT ON FUNCTION gpu_auc_accum(internal, float8, float8) IS 'internal: transition function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_accum(internal, float8, boolean) IS 'internal: transition function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_combine(internal, internal) IS 'internal: combine function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_serialize(internal) IS 'internal: serialization function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_deserialize(bytea, internal) IS 'internal: deserialization function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_final(internal) IS 'internal: final function of gpu_auc';
 COMMENT ON AGGREGATE gpu_auc(float8, float8) IS 'area under the ROC curve of scores of labels';
 COMMENT ON AGGREGATE gpu_auc(float8, boolean) IS 'area under the ROC curve of scores of labels';
-COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, float8) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, boolean) IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_brier_combine(float8[], float8[]) IS 'aggregate combine function';
-COMMENT ON FUNCTION gpu_brier_final(float8[]) IS 'aggregate final function';
+COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, float8) IS 'internal: transition function of gpu_brier';
+COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, boolean) IS 'internal: transition function of gpu_brier';
+COMMENT ON FUNCTION gpu_brier_combine(float8[], float8[]) IS 'internal: combine function of gpu_brier';
+COMMENT ON FUNCTION gpu_brier_final(float8[]) IS 'internal: final function of gpu_brier';
 COMMENT ON AGGREGATE gpu_brier(float8, float8) IS 'mean squared difference of probabilities and labels';
 COMMENT ON AGGREGATE gpu_brier(float8, boolean) IS 'mean squared difference of probabilities and labels';
 COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
@@ -1598,23 +1635,66 @@ COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8, anyelement)
     IS 'random projection of a query''s vectors to k dimensions';
 COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8, anyelement)
     IS 'random projection of a query''s vectors to k dimensions';
-COMMENT ON FUNCTION gpu_project_pass(real[], int, bigint, float8) IS 'a vector''s projection for gpu_project_rows';
-COMMENT ON FUNCTION gpu_vector_pass(real[]) IS 'a vector for gpu_project_rows';
+COMMENT ON FUNCTION gpu_project_pass(real[], int, bigint, float8)
+    IS 'internal: a vector''s projection for gpu_project_rows';
+COMMENT ON FUNCTION gpu_vector_pass(real[]) IS 'internal: a vector for gpu_project_rows';
 COMMENT ON FUNCTION gpu_feature_hash(text[], int, bigint, float8) IS 'tokens hashed into a vector of k elements';
 COMMENT ON FUNCTION gpu_feature_hash(jsonb, int, bigint, float8)
     IS 'features and their values hashed into a vector of k elements';
 COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';
-COMMENT ON FUNCTION gpu_keep_accum(internal, bytea, text[], "any") IS 'aggregate transition function';
-COMMENT ON FUNCTION gpu_keep_combine(internal, internal) IS 'aggregate combine function';
-COMMENT ON FUNCTION gpu_keep_serial(internal) IS 'aggregate serialization function';
-COMMENT ON FUNCTION gpu_keep_deserial(bytea, internal) IS 'aggregate deserialization function';
-COMMENT ON FUNCTION gpu_keep_final(internal) IS 'aggregate final function';
+COMMENT ON FUNCTION gpu_keep_accum(internal, bytea, text[], "any") IS 'internal: transition function of gpu_keep_pass';
+COMMENT ON FUNCTION gpu_keep_combine(internal, internal) IS 'internal: combine function of gpu_keep_pass';
+COMMENT ON FUNCTION gpu_keep_serial(internal) IS 'internal: serialization function of gpu_keep_pass';
+COMMENT ON FUNCTION gpu_keep_deserial(bytea, internal) IS 'internal: deserialization function of gpu_keep_pass';
+COMMENT ON FUNCTION gpu_keep_final(internal) IS 'internal: final function of gpu_keep_pass';
 COMMENT ON AGGREGATE gpu_keep_pass(bytea, text[], VARIADIC "any")
-    IS 'the rows of a query on their way to a device service that keeps them';
+    IS 'internal: the rows of a query on their way to a device service that keeps them';
 COMMENT ON FUNCTION gpu_keep(text, text, boolean) IS 'keeps the rows of a query in a device service';
 COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role may use them';
-COMMENT ON FUNCTION gpu_forget(text) IS 'lets kept rows go';
+COMMENT ON FUNCTION gpu_forget(text) IS 'lets rows that gpu_keep kept go; false if there are none of the name';
 COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, text) IS 'predictions of a model for kept rows';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
 COMMENT ON FUNCTION gpu_progress() IS 'how far the fits under way in this server''s sessions are';
 COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';
+COMMENT ON COLUMN gpu_model.method IS 'how it was fitted: "ols", "logistic" or "glm", with its penalties';
+COMMENT ON COLUMN gpu_model.terms IS 'names of the terms, the intercept''s first, as "(intercept)"';
+COMMENT ON COLUMN gpu_model.coef IS 'coefficients in the order of the terms; NULL of a term that others make redundant';
+COMMENT ON COLUMN gpu_model.vcov IS 'covariances of the coefficients, row by row';
+COMMENT ON COLUMN gpu_model.n IS 'rows that the model was fitted to, or the sum of their frequencies';
+COMMENT ON COLUMN gpu_model.n_skipped IS 'rows that were left out for a NULL';
+COMMENT ON COLUMN gpu_model.rank IS 'terms with a coefficient';
+COMMENT ON COLUMN gpu_model.df_residual IS 'residual degrees of freedom: rows less rank';
+COMMENT ON COLUMN gpu_model.deviance IS 'deviance of the model; of a linear regression the residual sum of squares';
+COMMENT ON COLUMN gpu_model.null_deviance
+    IS 'deviance of the model without features; of a linear regression the total sum of squares';
+COMMENT ON COLUMN gpu_model.iterations IS 'iterations that the fit took; 1 of a linear regression';
+COMMENT ON COLUMN gpu_model.converged IS 'did the fit come to its end, within the tolerance';
+COMMENT ON COLUMN gpu_model.separated IS 'terms without a finite estimate, as they separate the classes';
+COMMENT ON COLUMN gpu_model.device IS 'where it was computed: "cpu", or which GPU';
+COMMENT ON COLUMN gpu_model.log_lik IS 'logarithm of the likelihood; NULL where there is none';
+COMMENT ON COLUMN gpu_model.family IS 'family of the response''s distribution, as "gaussian" or "binomial"';
+COMMENT ON COLUMN gpu_model.link IS 'link of the mean and the linear predictor, as "identity" or "logit"';
+COMMENT ON COLUMN gpu_model.theta IS 'theta of the negative binomial family; infinite of others';
+COMMENT ON COLUMN gpu_model.dispersion IS 'factor of the variance, which vcov has in it';
+COMMENT ON COLUMN gpu_model.vcov_type IS 'kind of the covariances, as "iid", "HC1" or "CR1"';
+COMMENT ON COLUMN gpu_model.df_inference IS 'degrees of freedom of tests by t; infinite: by the normal distribution';
+COMMENT ON COLUMN gpu_model.design
+    IS 'how terms are made of columns, for predictions; empty: each term is a column';
+COMMENT ON COLUMN gpu_wild_boot.term IS 'the term whose coefficient was tested';
+COMMENT ON COLUMN gpu_wild_boot.estimate IS 'estimate of the coefficient';
+COMMENT ON COLUMN gpu_wild_boot.std_error IS 'standard error, robust to clusters';
+COMMENT ON COLUMN gpu_wild_boot.statistic IS 't statistic of the null hypothesis';
+COMMENT ON COLUMN gpu_wild_boot.p_value IS 'p-value by the bootstrap';
+COMMENT ON COLUMN gpu_wild_boot.conf_low IS 'lower confidence limit; NULL where there is none';
+COMMENT ON COLUMN gpu_wild_boot.conf_high IS 'upper confidence limit; NULL where there is none';
+COMMENT ON COLUMN gpu_wild_boot.reps IS 'replicates that were computed';
+COMMENT ON COLUMN gpu_wild_boot.clusters IS 'clusters that there are';
+COMMENT ON COLUMN gpu_enet_cv.lambda IS 'penalties of the path, falling';
+COMMENT ON COLUMN gpu_enet_cv.mean IS 'mean error of prediction over the folds, at each lambda';
+COMMENT ON COLUMN gpu_enet_cv.std_error IS 'standard error of that mean, at each lambda';
+COMMENT ON COLUMN gpu_enet_cv.df IS 'features with a coefficient that isn''t 0, at each lambda';
+COMMENT ON COLUMN gpu_enet_cv.lambda_min IS 'lambda of the least mean error';
+COMMENT ON COLUMN gpu_enet_cv.lambda_1se IS 'largest lambda whose mean error is within one standard error of the least';
+COMMENT ON COLUMN gpu_enet_cv.nfolds IS 'folds that have rows';
+COMMENT ON COLUMN gpu_enet_cv.model_min IS 'model at lambda_min';
+COMMENT ON COLUMN gpu_enet_cv.model_1se IS 'model at lambda_1se';

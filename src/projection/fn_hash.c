@@ -142,7 +142,8 @@ gr_feature_hash_text(PG_FUNCTION_ARGS)
 	if (ARR_HASNULL(features) && array_contains_nulls(features))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("features must not contain nulls")));
+				 errmsg("features must not contain nulls"),
+				 errhint("Leave them out, as in array_remove(features, NULL).")));
 	gr_check_vector(features, "features");
 	n = ArrayGetNItems(ARR_NDIM(features), ARR_DIMS(features));
 	begin_hashing(&hasher, fcinfo, n);

@@ -133,7 +133,8 @@ check_index(int64 j, bool has_dim, int64 dim)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("index " INT64_FORMAT " is not below dim, which is " INT64_FORMAT, j, dim),
-				 errdetail("Indexes start from 0.")));
+				 errdetail("Indexes start from 0."),
+				 errhint("dim is the length of the vector, which is more than its largest index.")));
 }
 
 /* gpu_project_sparse(idx bigint[], val real[], k int, seed bigint, density float8, dim bigint) */
@@ -171,7 +172,8 @@ gr_project_sparse(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("idx and val must have the same number of elements"),
-				 errdetail("idx has %d, val has %d.", n, ArrayGetNItems(ARR_NDIM(val_array), ARR_DIMS(val_array)))));
+				 errdetail("idx has %d, val has %d.", n, ArrayGetNItems(ARR_NDIM(val_array), ARR_DIMS(val_array))),
+				 errhint("Give each index its value, at the same place.")));
 	idx = palloc_extended(n * sizeof(int64) + 1, MCXT_ALLOC_HUGE);
 	val = palloc_extended(n * sizeof(double) + 1, MCXT_ALLOC_HUGE);
 	for (int m = 0; m < n; m++)
@@ -183,7 +185,8 @@ gr_project_sparse(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("val has a value that is NaN or infinite"),
-					 errdetail("It is element %d.", m + 1)));
+					 errdetail("It is element %d.", m + 1),
+					 errhint("Replace the value, or leave the vector out.")));
 		gr_poll_loop(m);
 	}
 	result = gr_new_projection_array(1, 1, k, &y);
@@ -215,6 +218,7 @@ gr_jl_min_dim(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("integer out of range"),
-				 errdetail("An eps of %g asks for %g dimensions.", eps, k)));
+				 errdetail("An eps of %g asks for %g dimensions.", eps, k),
+				 errhint("Use a larger eps.")));
 	PG_RETURN_INT32(Max((int32) k, 1));
 }

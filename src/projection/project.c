@@ -58,7 +58,8 @@ gr_open_vectors(ArrayType *array, GrVectors *vectors)
 	if (ARR_HASNULL(array) && array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("x must not contain nulls")));
+				 errmsg("x must not contain nulls"),
+				 errhint("Replace them by 0, or leave the vector out.")));
 	vectors->values = (const float *) ARR_DATA_PTR(array);
 	vectors->ndim = ndim;
 	vectors->nvectors = ndim == 2 ? ARR_DIMS(array)[0] : 1;
@@ -68,7 +69,8 @@ gr_open_vectors(ArrayType *array, GrVectors *vectors)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("x has a value that is NaN or infinite"),
-				 errdetail("It is element " INT64_FORMAT ".", at + 1)));
+				 errdetail("It is element " INT64_FORMAT ".", at + 1),
+				 errhint("Replace the value, or leave the vector out.")));
 }
 
 void

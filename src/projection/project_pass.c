@@ -27,7 +27,8 @@ gr_open_row_vector(Datum value, int64 *dim)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("a row's vector must be a one-dimensional array"),
-				 errdetail("It has %d dimensions.", x.ndim)));
+				 errdetail("It has %d dimensions.", x.ndim),
+				 errhint("Let the query return one vector a row.")));
 	*dim = x.dim;
 	return x.values;
 }

@@ -96,7 +96,8 @@ check_columns(TupleDesc tupdesc, Oid id_type)
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("column \"%s\" of the query has type %s", NameStr(vector->attname),
 						format_type_be(vector->atttypid)),
-				 errdetail("A vector must be a real[] or have a cast to it.")));
+				 errdetail("A vector must be a real[] or have a cast to it."),
+				 errhint("Cast the column in the query, as in embedding::real[].")));
 }
 
 /* The function that has a vector in this form, or the vector itself */

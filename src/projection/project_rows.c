@@ -165,7 +165,8 @@ check_dim(ProjectReceiver *receiver, int64 dim)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("all vectors must have the same length"),
 				 errdetail("A row has " INT64_FORMAT " elements, earlier ones have " INT64_FORMAT ".", dim,
-						   receiver->dim)));
+						   receiver->dim),
+				 errhint("Project the vectors of each length by a query of their own.")));
 	receiver->dim = dim;
 	old = MemoryContextSwitchTo(receiver->context);
 	receiver->result = gr_new_projection_array(1, 1, receiver->request->k, &receiver->result_values);

@@ -60,7 +60,8 @@ gr_clusters_check_met(const GrLogregFit *fit, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("covariances of clusters need at least two clusters"),
-				 errdetail("Column \"%s\" is the same in every row that takes part.", name)));
+				 errdetail("Column \"%s\" is the same in every row that takes part.", name),
+				 errhint("Name a column that differs among the rows.")));
 }
 
 /* One group: NULL where none of its rows takes part */

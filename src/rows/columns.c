@@ -87,7 +87,9 @@ gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int off
 	if (roles.weights != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("weights and frequencies cannot be used together")));
+				 errmsg("weights and frequencies cannot be used together"),
+				 errhint("Frequencies are for rows that stand for several alike, weights for rows that count for "
+						 "more or less.")));
 	roles.weights = counts;
 	roles.weighting = GR_FREQUENCIES;
 	return roles;
@@ -115,18 +117,21 @@ gr_clusters_argument(FunctionCallInfo fcinfo, int clusters, GrRoles *roles)
 	if (ARR_NDIM(array) > 1 || array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters must be a one-dimensional array of names without NULL")));
+				 errmsg("clusters must be a one-dimensional array of names without NULL"),
+				 errhint("Write them as in clusters => '{firm,year}'.")));
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &n);
 	if (n < 1 || n > GR_CLUSTERS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters must name one or two columns, got %d", n)));
+				 errmsg("clusters must name one or two columns, got %d", n),
+				 errhint("Write them as in clusters => '{firm}' or clusters => '{firm,year}'.")));
 	for (int k = 0; k < n; k++)
 		roles->clusters[k] = TextDatumGetCString(items[k]);
 	if (n == 2 && strcmp(roles->clusters[0], roles->clusters[1]) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters name the column \"%s\" twice", roles->clusters[0])));
+				 errmsg("clusters name the column \"%s\" twice", roles->clusters[0]),
+				 errhint("Name two columns that differ, or only one.")));
 	roles->nclusters = n;
 }
 
@@ -144,14 +149,16 @@ gr_find_column(int n, const char *const *names, const char *role, const char *na
 			ereport(ERROR,
 					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
 					 errmsg("query has several columns \"%s\"", name),
-					 errdetail("%s", whose)));
+					 errdetail("%s", whose),
+					 errhint("Give all but one another name, with AS.")));
 		found = k;
 	}
 	if (found < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("query has no column \"%s\"", name),
-				 errdetail("%s", whose)));
+				 errdetail("%s", whose),
+				 errhint("Let the query return a column of this name.")));
 	return found;
 }
 
@@ -630,7 +637,8 @@ open_array(const GrColumn *column, Datum value)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("all arrays in column \"%s\" must have the same length", column_name(column)),
-				 errdetail("A row has %d elements, earlier ones have %d.", n, column->width)));
+				 errdetail("A row has %d elements, earlier ones have %d.", n, column->width),
+				 errhint("Leave rows with arrays of other lengths out.")));
 	return array_contains_nulls(array) ? NULL : array;
 }
 

@@ -78,7 +78,8 @@ add_fold(FoldRows *rows, Datum value)
 	if (rows->n == GR_FOLDS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("more than %d folds", GR_FOLDS_MAX)));
+				 errmsg("more than %d folds", GR_FOLDS_MAX),
+				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
 	rows->value[rows->n] = datumCopy(value, rows->type->typbyval, rows->type->typlen);
 	rows->job[rows->n] = gr_job_begin(&rows->options);
 	MemoryContextSwitchTo(old);

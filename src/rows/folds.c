@@ -67,7 +67,8 @@ add_label(GrFoldRows *rows, int64 label)
 	if (rows->n == GR_FOLDS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("there are more than %d folds", GR_FOLDS_MAX)));
+				 errmsg("there are more than %d folds", GR_FOLDS_MAX),
+				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
 	rows->label[rows->n++] = label;
 }
 
@@ -154,7 +155,8 @@ gr_fold_rows(GrJob *job, int nfolds, const char *const *names)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cross-validation needs two folds or more, got %d", rows->n),
 				 nfolds > 0 ? errdetail("All rows have keys of one fold.") :
-				 errdetail("The fold is the same in every row that takes part.")));
+				 errdetail("The fold is the same in every row that takes part."),
+				 errhint("Name a column that differs among the rows.")));
 	return rows;
 }
 

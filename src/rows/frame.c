@@ -258,7 +258,8 @@ read_levels(Making *m, const int *factors, int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("too many factors: %d", n),
-				 errdetail("At most %d columns of a query can be factors.", COLUMN_ARGUMENTS_MAX)));
+				 errdetail("At most %d columns of a query can be factors.", COLUMN_ARGUMENTS_MAX),
+				 errhint("Leave columns out.")));
 	value = gr_run_for_value(plan_levels(m, factors, n), NULL, &isnull);
 	/* without a complete row, the fit says so */
 	if (isnull)
@@ -328,7 +329,8 @@ check_nfeatures(const Making *m)
 			 errmsg("too many features: %.0f", nfeatures),
 			 m->levels[largest].n == 0 ? errdetail("A model can have at most %d.", GR_MAX_FEATURES) :
 			 errdetail("A model can have at most %d. The factor of most levels is column \"%s\", which has %d.",
-					   GR_MAX_FEATURES, m->columns[largest].name, m->levels[largest].n)));
+					   GR_MAX_FEATURES, m->columns[largest].name, m->levels[largest].n),
+			 errhint("Leave columns out, or merge levels of a factor in the query.")));
 }
 
 static char *

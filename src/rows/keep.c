@@ -252,7 +252,8 @@ read_rows(const GrPlan *plan, const GrPlan *pass, int nworkers, GrKeepColumns *c
 	if (job->nrows == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
-				 errmsg("query returned no row")));
+				 errmsg("query returned no row"),
+				 errhint("Run the query by itself to see what it returns.")));
 	return job;
 }
 

@@ -58,7 +58,8 @@ gr_raise_kept_gone(const char *kept)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("kept rows \"%s\" have gone", kept)));
+			 errmsg("kept rows \"%s\" have gone", kept),
+			 errhint("Keep them again, with gpu_keep.")));
 }
 
 GrKeptReader *

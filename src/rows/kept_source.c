@@ -53,7 +53,8 @@ raise_none(const GrDeriveCounts *counts)
 			(errcode(ERRCODE_NO_DATA_FOUND),
 			 errmsg("no kept row takes part"),
 			 errdetail(INT64_FORMAT " rows were left out by the filter, and " INT64_FORMAT " for a NULL.",
-					   (int64) counts->nfiltered, (int64) counts->nskipped)));
+					   (int64) counts->nfiltered, (int64) counts->nskipped),
+			 errhint("Widen the filter, or see which columns have NULLs.")));
 }
 
 static Oid
@@ -152,7 +153,8 @@ add_step(Reading *r, GrFilterStep step, const char *beside)
 	if (r->nsteps + 2 > GR_FILTER_STEPS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("filter has too many comparisons beside %s", beside)));
+				 errmsg("filter has too many comparisons beside %s", beside),
+				 errhint("Use fewer comparisons, or keep the rows of a query with this WHERE clause.")));
 	r->steps[r->nsteps++] = step;
 	if (!first)
 		r->steps[r->nsteps++] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
@@ -260,7 +262,8 @@ has_level(Reading *r, GrDeriveOptions *options, int k, double code, const char *
 	if (options->nsteps > GR_FILTER_STEPS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("filter has too many comparisons beside factors")));
+				 errmsg("filter has too many comparisons beside factors"),
+				 errhint("Use fewer comparisons, or keep the rows of a query with this WHERE clause.")));
 	counts = count_rows(r, make_derivation(options), names);
 	return counts.nrows + counts.nweightless > 0;
 }
@@ -507,7 +510,8 @@ derive_job(const Reading *r, const GrIngest *ingest, const GrDerivation *d, int6
 	if (d->nfeatures == 0 && !gr_service_stands_in(r->client))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a fit to rows kept on a GPU must have a feature")));
+				 errmsg("a fit to rows kept on a GPU must have a feature"),
+				 errhint("Fit the model to a query instead.")));
 	job = gr_job_derive(&options, r->set.entry.id, d, nrows_max, counts);
 	if (job == NULL)
 		gr_raise_kept_gone(r->rows->kept);
@@ -646,7 +650,8 @@ list_numbers(const Reading *r, double *values, int most)
 		if (k == most)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("more than %d folds", most)));
+					 errmsg("more than %d folds", most),
+					 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
 		if (k == n)
 			values[n++] = value;
 	}
@@ -672,7 +677,8 @@ list_folds(const Reading *r, int most, int *n)
 	if (*n > most)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("more than %d folds", most)));
+				 errmsg("more than %d folds", most),
+				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
 	return values;
 }
 

@@ -97,7 +97,8 @@ parse_statement(const char *text)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
 				 errmsg("query must be one statement"),
-				 errdetail("It has %d.", list_length(statements))));
+				 errdetail("It has %d.", list_length(statements)),
+				 errhint("Leave out all but one SELECT.")));
 	return linitial_node(RawStmt, statements);
 }
 
@@ -111,12 +112,14 @@ check_statement(List *queries)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("query must be a SELECT"),
-				 errdetail("Only statements that return rows and change nothing can be used.")));
+				 errdetail("Only statements that return rows and change nothing can be used."),
+				 errhint("Write it as SELECT ... FROM ..., or as a WITH that ends in one.")));
 	if (query->hasModifyingCTE || locks_rows((Node *) query, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("query must not write or lock rows"),
-				 errdetail("It has a data-modifying WITH or a FOR UPDATE or SHARE clause.")));
+				 errdetail("It has a data-modifying WITH or a FOR UPDATE or SHARE clause."),
+				 errhint("Write or lock rows in a statement of their own.")));
 	return query;
 }
 
@@ -324,7 +327,8 @@ check_role(const GrPlan *plan)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("role or row_security was changed while the query was being planned or run"),
-				 errdetail("The query reads tables with row-level security.")));
+				 errdetail("The query reads tables with row-level security."),
+				 errhint("Run the statement again.")));
 }
 
 /* ERROR unless the executor gives what was planned. */
@@ -340,7 +344,8 @@ receiver_startup(DestReceiver *self, int operation, TupleDesc given)
 	if (!ok)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("query returns other columns than when it was analysed")));
+				 errmsg("query returns other columns than when it was analysed"),
+				 errhint("Run the statement again.")));
 }
 
 static void

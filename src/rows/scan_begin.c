@@ -75,7 +75,8 @@ begin_aggregate(GrScanState *s, GrScanAggregate *a, const Aggref *call, bool exp
 	if (!gr_taker_call(call, &a->parts))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("aggregate %s was changed since the statement was planned", get_func_name(call->aggfnoid))));
+				 errmsg("aggregate %s was changed since the statement was planned", get_func_name(call->aggfnoid)),
+				 errhint("Run the statement again.")));
 	a->filter = call->aggfilter == NULL ? NULL : ExecInitQual(list_make1(call->aggfilter), parent);
 	foreach(cell, a->parts.constants)
 		a->constants = lappend(a->constants, ExecInitExpr(lfirst(cell), parent));

@@ -495,6 +495,17 @@ emit_states(GrScanState *s)
 	ExecStoreVirtualTuple(slot);
 }
 
+/* For EXPLAIN: all groups are there, as far as they aren't in files. */
+static void
+note_memory(GrScanState *s)
+{
+	Size		nbytes = s->css.ss.ps.instrument == NULL ? 0 : MemoryContextMemAllocated(s->scan_context, true);
+
+	s->nbytes_peak = Max(s->nbytes_peak, nbytes);
+	if (s->shared != NULL)
+		gr_exchange_note_memory(s->shared, nbytes);
+}
+
 /* Scans the table, unless the other processes of an exchange have done with it. */
 static void
 take_all(GrScanState *s)
@@ -504,6 +515,7 @@ take_all(GrScanState *s)
 		s->process = gr_exchange_join(s->exchange);
 	if (s->exchange == NULL || s->process >= 0)
 		run_scan(s);
+	note_memory(s);
 	if (s->nkeys > 0)
 		gr_scan_end_groups(s);
 }
@@ -625,11 +637,58 @@ leave_shared(CustomScanState *node)
 	GrScanState *s = (GrScanState *) node;
 
 	if (s->shared != NULL && !IsParallelWorker())
+	{
 		s->nexchanged += gr_exchange_nrecords(s->shared);
+		s->nbytes_peak = Max(s->nbytes_peak, gr_exchange_memory(s->shared));
+	}
 	s->shared = s->exchange = NULL;
 }
 
-/* How tuples are read, and what of groups went through files */
+/* Parallel workers that took part, and the seconds of the process that took the longest */
+static int
+count_workers(const PlanState *node, double *seconds)
+{
+	double		own_s = node->instrument->total;
+	int			n = 0;
+
+	*seconds = 0;
+	for (int k = 0; node->worker_instrument != NULL && k < node->worker_instrument->num_workers; k++)
+	{
+		const Instrumentation *worker = &node->worker_instrument->instrument[k];
+
+		n += worker->nloops > 0;
+		own_s -= worker->total;
+		*seconds = Max(*seconds, worker->total);
+	}
+	*seconds = Max(*seconds, own_s);
+	return n;
+}
+
+/* Where the scan ran and how fast, over all processes and loops. The child's numbers are of the rows that are read. */
+static void
+explain_run(GrScanState *s, ExplainState *es)
+{
+	PlanState  *child = &s->child->ss.ps;
+	double		nrows;
+	double		seconds;
+	int			nworkers;
+
+	InstrEndLoop(child->instrument);
+	nworkers = count_workers(child, &seconds);
+	nrows = child->instrument->ntuples + child->instrument->nfiltered1;
+	ExplainPropertyText("Device", "cpu", es);
+	ExplainPropertyFloat("Rows Read", NULL, nrows, 0, es);
+	if (es->timing && seconds > 0)
+		ExplainPropertyFloat("Rows per Second", NULL, nrows / seconds, 0, es);
+	if (nworkers > 0)
+		ExplainPropertyInteger("Scanning Workers", NULL, nworkers, es);
+	if (s->nkeys == 0)
+		return;
+	ExplainPropertyFloat("Partial Groups", NULL, s->css.ss.ps.instrument->ntuples, 0, es);
+	ExplainPropertyInteger("Memory Usage", "kB", (int64) ((s->nbytes_peak + 1023) / 1024), es);
+}
+
+/* How tuples are read, what came of that, and what of groups went through files */
 static void
 explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -641,6 +700,8 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 		direct |= s->aggregates[i].direct;
 	ExplainPropertyText("Columns", !direct ? "by expressions" : s->by_slot ? "in place and by expressions" :
 						s->columns.all_fixed ? "in place, at fixed offsets" : "in place", es);
+	if (es->analyze && s->child->ss.ps.instrument != NULL && s->css.ss.ps.instrument->nloops > 0)
+		explain_run(s, es);
 	if (es->analyze && s->nexchanged > 0)
 		ExplainPropertyInteger("Records Exchanged", NULL, s->nexchanged, es);
 	else if (es->analyze && nspilled > 0)

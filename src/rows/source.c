@@ -298,7 +298,8 @@ receive_fold(TupleTableSlot *slot, DestReceiver *self)
 	if (receiver->label != NULL && receiver->n == GR_FOLDS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("there are more than %d folds", GR_FOLDS_MAX)));
+				 errmsg("there are more than %d folds", GR_FOLDS_MAX),
+				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
 	if (receiver->n == receiver->capacity)
 	{
 		receiver->capacity *= 2;

@@ -1,5 +1,5 @@
 /*
- * state.c: the states of the aggregates: layout, sums, what comes from a caller, and the combine and final functions.
+ * state.c: the states of the aggregates: layout, sums, what comes from a caller, and the combine functions.
  *
  * The transition type is the SQL type itself, a flat varlena that is updated in place, and not an expanded object:
  * those need a memory context each, and HashAggregate walks all of its child contexts whenever it meets a new group,
@@ -262,7 +262,8 @@ check_range(GrState *state, const double *rows, int nrows, const char *const *na
 		/* it is the weight's root, which beta alone can spoil */
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("beta times x is out of range for float8")));
+				 errmsg("beta times x is out of range for float8"),
+				 errhint("Begin at another beta, such as '{}', or rescale the features.")));
 	else
 		gr_fail(&err, GR_OUT_OF_RANGE, column - weighted, "%s", "");
 	gr_raise_columns(&err, p, names);
@@ -412,7 +413,8 @@ gr_state_check_version(GrStateType type, int version, int oldest, int newest)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("unsupported %s version %d", gr_state_kinds[type].type, version),
 				 oldest == newest ? errdetail("This version of gpureg reads version %d.", newest) :
-				 errdetail("This version of gpureg reads versions %d to %d.", oldest, newest)));
+				 errdetail("This version of gpureg reads versions %d to %d.", oldest, newest),
+				 errhint("Read the value with the version of gpureg that wrote it, or a later one.")));
 }
 
 static void
@@ -661,7 +663,8 @@ check_same_names(GrState *a, GrState *b)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("cannot combine states whose columns have different names"),
-					 errdetail("Column %d is \"%s\" in one and \"%s\" in the other.", k, name, other)));
+					 errdetail("Column %d is \"%s\" in one and \"%s\" in the other.", k, name, other),
+					 errhint("Sum up the same columns in each, or give them the same names with gpu_ols_named.")));
 		name += strlen(name) + 1;
 		other += strlen(other) + 1;
 		gr_poll_loop(k);
@@ -679,13 +682,15 @@ check_same_request(GrState *a, GrState *b)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine states with different numbers of features"),
 				 errdetail("One has %d, the other has %d.", Min(a->nfeatures, b->nfeatures),
-						   Max(a->nfeatures, b->nfeatures))));
+						   Max(a->nfeatures, b->nfeatures)),
+				 errhint("Sum up the same columns in each.")));
 	check_same_names(a, b);
 	if (!same_family(a, b))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine Newton steps of different families or links"),
-				 errdetail("One is of %s, the other of %s.", family_of(a), family_of(b))));
+				 errdetail("One is of %s, the other of %s.", family_of(a), family_of(b)),
+				 errhint("Sum up all of them with the same family and link.")));
 	if (a->type == GR_STEP &&
 		(a->kind != b->kind || a->nfaces != b->nfaces || a->nchanged != b->nchanged || a->intercept != b->intercept ||
 		 a->internal != b->internal || a->weight != b->weight || a->offset != b->offset ||
@@ -693,7 +698,8 @@ check_same_request(GrState *a, GrState *b)
 		 memcmp(a->data, b->data, request_nbytes) != 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot combine Newton steps that were taken at different beta")));
+				 errmsg("cannot combine Newton steps that were taken at different beta"),
+				 errhint("Sum up all of them at the same beta.")));
 }
 
 static void
@@ -775,26 +781,3 @@ combine_vectors(FunctionCallInfo fcinfo, GrStateType type)
 GR_STATE_FUNCTION(gr_ols_vector_combine, combine_vectors, GR_STATS)
 GR_STATE_FUNCTION(gr_ols_stats_combine, combine, GR_STATS)
 GR_STATE_FUNCTION(gr_logreg_step_combine, combine, GR_STEP)
-
-/*
- * The state as a value. NULL if it has no complete row, unless gpu_logreg_fit() asked for it, which wants to know what
- * was left out.
- */
-static Datum
-final(FunctionCallInfo fcinfo, GrStateType type)
-{
-	GrState    *state;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	state = gr_state_settled(PG_GETARG_DATUM(0), type, NULL);
-	if (state->nrows == 0 && !state->internal)
-		PG_RETURN_NULL();
-	/* in a window frame that grows, the aggregate goes on changing its state: what was returned must not follow */
-	if ((Pointer) state == PG_GETARG_POINTER(0))
-		state = gr_state_resize(state, 0);
-	PG_RETURN_POINTER(state);
-}
-
-GR_STATE_FUNCTION(gr_ols_stats_final, final, GR_STATS)
-GR_STATE_FUNCTION(gr_logreg_step_final, final, GR_STEP)

@@ -169,7 +169,9 @@ first_state(const GrState *before, GrStateType type, const GrNamedFamily *family
 		else if (!isfinite(*at))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("beta has a value that is NaN or infinite")));
+					 errmsg("beta has a value that is NaN or infinite"),
+					 errhint("Begin at '{}', and go on with the coefficients of gpu_logreg_solve or "
+							 "gpu_glm_solve.")));
 		else
 			gr_state_beta(state)[k + first] = *at++;
 	}
@@ -183,7 +185,8 @@ raise_other_beta(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("beta must be the same for all rows")));
+			 errmsg("beta must be the same for all rows"),
+			 errhint("Pass a constant, or a subquery that returns one value.")));
 }
 
 static void
@@ -436,7 +439,8 @@ family_arguments(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(ARG_FAMILY))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("family must not be NULL")));
+				 errmsg("family must not be NULL"),
+				 errhint("Name a family, such as 'binomial' or 'poisson'.")));
 	family = PG_GETARG_TEXT_PP(ARG_FAMILY);
 	link = PG_ARGISNULL(ARG_LINK) ? NULL : PG_GETARG_TEXT_PP(ARG_LINK);
 	if (unlikely(!has_names(kept, family, link)))
@@ -482,7 +486,8 @@ family_state(GrState *state, const GrNamedFamily *family, ArrayType *beta, int p
 		state->theta != family->distribution.theta || state->quasi != family->quasi)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("family and link must be the same for all rows")));
+				 errmsg("family and link must be the same for all rows"),
+				 errhint("Pass constants.")));
 	gr_check_same_width(state->nfeatures, p);
 	check_same_beta(state, beta);
 	if (ARR_NDIM(beta) == 0 && !is_at_zero(state, 0))

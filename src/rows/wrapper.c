@@ -155,7 +155,8 @@ gr_wrapper_cast(const GrWrapper *wrapper, Expr *value, Oid type)
 	if (cast == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_CANNOT_COERCE),
-				 errmsg("cannot cast type %s to %s", format_type_be(from), format_type_be(type))));
+				 errmsg("cannot cast type %s to %s", format_type_be(from), format_type_be(type)),
+				 errhint("Cast the column in the query to a type that can be.")));
 	return (Expr *) cast;
 }
 

@@ -16,12 +16,14 @@ gr_check_nfeatures(int64 p)
 	if (p < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("x must have at least one feature")));
+				 errmsg("x must have at least one feature"),
+				 errhint("Leave rows with an empty array out.")));
 	if (p > GR_MAX_FEATURES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("too many features: " INT64_FORMAT, p),
-				 errdetail("A model can have at most %d.", GR_MAX_FEATURES)));
+				 errdetail("A model can have at most %d.", GR_MAX_FEATURES),
+				 errhint("Leave features out, or make fewer of them with gpu_project.")));
 }
 
 void
@@ -49,7 +51,8 @@ gr_raise_other_width(int expected, int p)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("all rows must have the same number of features"),
-			 errdetail("A row has %d, earlier ones have %d.", p, expected)));
+			 errdetail("A row has %d, earlier ones have %d.", p, expected),
+			 errhint("Leave rows with other numbers of features out.")));
 }
 
 void

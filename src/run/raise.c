@@ -88,7 +88,8 @@ raise_device_error(const GrError *err)
 			ereport(ERROR,
 					(errcode(ERRCODE_SYSTEM_ERROR),
 					 errmsg("GPU operation failed"),
-					 errdetail("%s.", err->detail)));
+					 errdetail("%s.", err->detail),
+					 errhint("Set gpureg.device to cpu to compute without the GPU.")));
 	}
 }
 

@@ -3,6 +3,7 @@
  */
 #include "postgres.h"
 
+#include "run/clock.h"
 #include "run/device.h"
 #include "run/job.h"
 #include "run/report.h"
@@ -15,7 +16,7 @@ gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeature
 	GrRun	   *run = &gr_last_run;
 
 	memset(run, 0, sizeof(*run));
-	run->function = function;
+	strlcpy(run->function, function, sizeof(run->function));
 	strlcpy(run->device, place->device, sizeof(run->device));
 	strlcpy(run->reason, place->reason, sizeof(run->reason));
 	run->nrows = nrows;
@@ -53,4 +54,14 @@ gr_record_run(const char *function, const GrJob *job, double started, double rea
 	run->solve_s = solved - read_done;
 	run->total_s = solved - started;
 	run->nworkers = job->nworkers;
+}
+
+void
+gr_record_solved(double started)
+{
+	GrRun	   *run = &gr_last_run;
+	double		total_s = gr_now() - started;
+
+	run->solve_s += total_s - run->total_s;
+	run->total_s = total_s;
 }

@@ -14,7 +14,8 @@
 /* What gpu_last_run() shows. */
 typedef struct GrRun
 {
-	const char *function;		/* static; NULL: nothing ran yet */
+	char		function[NAMEDATALEN];	/* empty: nothing ran yet */
+	uint64		aggregate;		/* whose groups it is of, by its number; 0: it is of no aggregate */
 	char		device[GR_DEVICE_NAME_SIZE];
 	char		reason[300];
 	int64		nrows;
@@ -40,5 +41,8 @@ extern void gr_record_pass(const char *function, const GrPlace *place, int64 nro
 
 /* Notes what a job did: when it started, when the rows were read and summed up, when the model was there. */
 extern void gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved);
+
+/* What was recorded when the rows had been summed up, of a function that started then, is solved only now. */
+extern void gr_record_solved(double started);
 
 #endif							/* GPUREG_REPORT_H */

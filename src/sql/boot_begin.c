@@ -95,7 +95,9 @@ check_fit(GrBoot *boot)
 				 boot->flips ? errmsg("the fit did not converge in %d iterations: there is no estimate to test",
 									  fit->iterations) :
 				 errmsg("the fit did not converge in %d iterations: there is no estimate to bootstrap",
-						fit->iterations)));
+						fit->iterations),
+				 errhint("Make the fit by itself to see what keeps it: separated classes, or features of very "
+						 "different sizes.")));
 }
 
 /* ERROR unless the replicates of so many terms can be had. */
@@ -107,7 +109,8 @@ check_size(const GrBoot *boot)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 boot->flips ? errmsg("a permutation test of %d terms is too large", boot->f.fit->nterms) :
 				 errmsg("a bootstrap of %d terms is too large", boot->f.fit->nterms),
-				 errdetail("A model can have at most %d for one.", GR_BOOT_TERMS_MAX)));
+				 errdetail("A model can have at most %d for one.", GR_BOOT_TERMS_MAX),
+				 errhint("Leave features out.")));
 	/* replicates of a test are counted, and not kept */
 	if (!boot->flips && (Size) boot->reps * boot->f.fit->nterms > MaxAllocSize / sizeof(double))
 		ereport(ERROR,

@@ -221,7 +221,8 @@ gr_cluster_states_check(const GrClusterStates *states, bool intercept)
 	if (states->nfeatures + (intercept ? 1 : 0) > GR_CLUSTER_TERMS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("covariances of clusters from states can have at most %d terms", GR_CLUSTER_TERMS_MAX)));
+				 errmsg("covariances of clusters from states can have at most %d terms", GR_CLUSTER_TERMS_MAX),
+				 errhint("Name fewer features.")));
 	/* no ERROR: it would end the other groups of a query */
 	if (states->n < 2)
 		ereport(WARNING,

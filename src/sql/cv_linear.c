@@ -83,6 +83,7 @@ sum_query(GrCv *cv)
 	GrState   **state = gr_source_key_folds(ingest, &labels, &n);
 	Sums	   *sums = palloc(Max(n, 1) * sizeof(Sums));
 	GrPlace		place = {0};
+	double		read_done;
 	int			nworkers = 0;
 
 	gr_cv_begin(cv, n);
@@ -98,8 +99,10 @@ sum_query(GrCv *cv)
 			gr_state_hi(state[k]), gr_state_lo(state[k]), gr_state_shift(state[k]), state[k]->nrows
 		};
 	}
+	read_done = gr_now();
 	gr_place_on_cpu(&place, "the rows were grouped into folds");
-	gr_record_pass(cv->name, &place, ingest->nrows, ingest->nfeatures, nworkers, cv->started, gr_now(), gr_now());
+	gr_record_pass(cv->name, &place, ingest->nrows, ingest->nfeatures, nworkers, cv->started, read_done,
+				   read_done);
 	return sums;
 }
 
@@ -243,6 +246,7 @@ gr_cv_linear(FunctionCallInfo fcinfo, GrCv *cv)
 	if (cv->n < 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cross-validation needs two folds or more, got %d", cv->n)));
+				 errmsg("cross-validation needs two folds or more, got %d", cv->n),
+				 errhint("Name a column of folds, or a key, that differs among the rows.")));
 	validate(cv, sums);
 }

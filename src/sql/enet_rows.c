@@ -173,6 +173,7 @@ sum_query(const GrEnetRequest *request, GrIngest *ingest, double *log_constant, 
 	GrPlace		place = {0};
 	GrState    *state = gr_source_sum(ingest, &place);
 	GrFoldSums	sums;
+	double		read_done = gr_now();
 
 	*device = "cpu";
 	if (state != NULL)
@@ -183,13 +184,14 @@ sum_query(const GrEnetRequest *request, GrIngest *ingest, double *log_constant, 
 		};
 		*log_constant = state->log_constant;
 		gr_record_pass(request->function, &place, state->nrows, state->nfeatures, state->nworkers, request->started,
-					   gr_now(), gr_now());
+					   read_done, read_done);
 		return named_sums(&sums, ingest);
 	}
 	sums = sum_job(ingest->job);
 	*log_constant = ingest->job->totals.log_constant;
 	*device = pstrdup(ingest->job->place.device);
-	gr_record_run(request->function, ingest->job, request->started, gr_now(), gr_now());
+	read_done = gr_now();
+	gr_record_run(request->function, ingest->job, request->started, read_done, read_done);
 	gr_job_release(ingest->job);
 	return named_sums(&sums, ingest);
 }
@@ -241,6 +243,7 @@ gr_enet_sum_folds(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrInges
 	GrPlace		place = {0};
 	GrState   **state;
 	GrFolds    *folds;
+	double		read_done;
 	int			nworkers = 0;
 	int			n;
 
@@ -256,9 +259,10 @@ gr_enet_sum_folds(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrInges
 						 gr_state_nobs(state[k]), 0, state[k]->log_constant);
 		nworkers = Max(nworkers, state[k]->nworkers);
 	}
+	read_done = gr_now();
 	gr_place_on_cpu(&place, "the rows were grouped into folds");
-	gr_record_pass(request->function, &place, ingest->nrows, ingest->nfeatures, nworkers, request->started, gr_now(),
-				   gr_now());
+	gr_record_pass(request->function, &place, ingest->nrows, ingest->nfeatures, nworkers, request->started,
+				   read_done, read_done);
 	*device = "cpu";
 	return folds;
 }

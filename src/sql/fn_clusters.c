@@ -11,7 +11,9 @@
 
 #include "compute/sum_clusters.h"
 #include "compute/vcov.h"
+#include "rows/aggregate.h"
 #include "rows/state.h"
+#include "run/clock.h"
 #include "run/args.h"
 #include "run/raise.h"
 #include "sql/cluster_states.h"
@@ -150,6 +152,7 @@ fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 Datum
 gr_ols_cluster_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	Clustered  *clustered = PG_ARGISNULL(0) ? NULL : (Clustered *) PG_GETARG_POINTER(0);
 	GrClusterStates *states;
 	GrModel		model = {0};
@@ -171,6 +174,7 @@ gr_ols_cluster_final(PG_FUNCTION_ARGS)
 	clear_vcov(&model);
 	if (enough)
 		fill_vcov(clustered, &total, &model);
+	gr_record_group(fcinfo, "gpu_ols_cluster_agg", total.state->nrows, total.nfeatures, began);
 	return gr_model_datum(fcinfo, &model);
 }
 

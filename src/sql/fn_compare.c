@@ -19,8 +19,10 @@
 #include "compute/inference.h"
 #include "compute/ols.h"
 #include "compute/vcov.h"
+#include "rows/aggregate.h"
 #include "rows/state.h"
 #include "run/args.h"
+#include "run/clock.h"
 #include "run/raise.h"
 #include "sql/model.h"
 
@@ -605,6 +607,7 @@ mark_partners(Features *f, int aliased, double *vif)
 Datum
 gr_vif_stats(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	GrState    *stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
 	GrNormalFit fit = {0};
@@ -633,5 +636,6 @@ gr_vif_stats(PG_FUNCTION_ARGS)
 			mark_partners(&f, k, vif);
 	for (int k = 0; k < f.p; k++)
 		put_vif(rsinfo, names != NULL ? names[k] : psprintf("x%d", k + 1), vif[k]);
+	gr_record_state(fcinfo, stats->nrows, f.p, began);
 	return (Datum) 0;
 }

@@ -16,6 +16,7 @@
 #include "rows/boot_key.h"
 #include "run/args.h"
 #include "run/clock.h"
+#include "run/report.h"
 #include "sql/cv_linear.h"
 #include "sql/cv_logistic.h"
 #include "sql/glm_fit.h"
@@ -201,6 +202,7 @@ cross_validate(FunctionCallInfo fcinfo, const char *name, bool logistic)
 		gr_cv_logistic(fcinfo, &cv);
 	else
 		gr_cv_linear(fcinfo, &cv);
+	gr_record_solved(cv.started);
 	if (cv.rows.query != NULL)
 		gr_leave_query(&context);
 	cv.model.intercept = cv.ingest.intercept;

@@ -6,6 +6,8 @@
 #include "fmgr.h"
 #include "funcapi.h"
 
+#include "rows/aggregate.h"
+#include "run/clock.h"
 #include "sql/enet.h"
 
 PG_FUNCTION_INFO_V1(gr_enet_path);
@@ -22,6 +24,7 @@ gr_enet_path(PG_FUNCTION_ARGS)
 	static const GrEnetPlaces places = {
 		.alpha = 1,.nlambda = 2,.lambda = 3,.min_ratio = 4,.penalty = 5,.positive = 6,.intercept = 7,.standardize = 8
 	};
+	double		began = gr_now();
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	GrEnet		net;
 	GrStats		stats;
@@ -32,6 +35,7 @@ gr_enet_path(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	sums = gr_enet_sums(&stats);
 	gr_enet_put_path(rsinfo, &net, &sums);
+	gr_record_state(fcinfo, stats.state->nrows, stats.nfeatures, began);
 	return (Datum) 0;
 }
 
@@ -46,6 +50,7 @@ gr_enet_stats_model(PG_FUNCTION_ARGS)
 		.alpha = 2,.nlambda = -1,.lambda = -1,.min_ratio = -1,.penalty = 3,.positive = 4,.intercept = 5,
 		.standardize = 6
 	};
+	double		began = gr_now();
 	GrEnet		net;
 	GrStats		stats;
 	GrEnetSums	sums;
@@ -65,5 +70,6 @@ gr_enet_stats_model(PG_FUNCTION_ARGS)
 	gr_enet_step(&path, &sums, net.lambda[0], &point, coef);
 	gr_enet_model(&model, &net, &sums, &point, coef, stats.state->log_constant);
 	model.nskipped = stats.state->nskipped;
+	gr_record_state(fcinfo, stats.state->nrows, stats.nfeatures, began);
 	return gr_model_datum(fcinfo, &model);
 }

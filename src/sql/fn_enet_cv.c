@@ -6,7 +6,9 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "rows/aggregate.h"
 #include "run/args.h"
+#include "run/clock.h"
 #include "run/raise.h"
 #include "sql/enet_cv.h"
 
@@ -60,13 +62,15 @@ check_same(FunctionCallInfo fcinfo, const GrFolds *folds, const GrStats *stats)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot combine states with different numbers of features"),
 				 errdetail("One has %d, the other has %d.", Min(stats->nfeatures, folds->nfeatures),
-						   Max(stats->nfeatures, folds->nfeatures))));
+						   Max(stats->nfeatures, folds->nfeatures)),
+				 errhint("Sum up the same columns in each.")));
 	if (!read_arguments(fcinfo, &net))
 		net.nlambda = 0;
 	if (net.nlambda != folds->net.nlambda || (net.nlambda > 0 && !same_net(&net, &folds->net)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the arguments behind the state must be the same for all folds")));
+				 errmsg("the arguments behind the state must be the same for all folds"),
+				 errhint("Pass constants.")));
 }
 
 /*
@@ -112,6 +116,7 @@ gr_enet_cv_accum(PG_FUNCTION_ARGS)
 Datum
 gr_enet_cv_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	const GrFolds *folds;
 	GrFoldScores scores;
 	GrModel		least;
@@ -125,5 +130,6 @@ gr_enet_cv_final(PG_FUNCTION_ARGS)
 	gr_folds_validate(folds, &scores);
 	gr_folds_model(folds, &scores, scores.least, &least);
 	gr_folds_model(folds, &scores, scores.within, &within);
+	gr_record_group(fcinfo, "gpu_enet_cv_agg", least.nrows, folds->nfeatures, began);
 	return gr_folds_datum(fcinfo, &scores, folds->n, &least, &within);
 }

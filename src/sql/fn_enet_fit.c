@@ -17,6 +17,7 @@
 #include "rows/query.h"
 #include "run/args.h"
 #include "run/clock.h"
+#include "run/report.h"
 #include "sql/enet_cv.h"
 #include "sql/enet_logit.h"
 #include "sql/enet_rows.h"
@@ -178,6 +179,7 @@ validate(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Val
 		validate_logit(fcinfo, request, net, v);
 	else
 		validate_sums(fcinfo, request, net, v);
+	gr_record_solved(request->started);
 	if (request->rows.query != NULL)
 		gr_leave_query(&context);
 }
@@ -193,6 +195,7 @@ fit_at(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrMod
 		fit_logit(fcinfo, request, net, model);
 	else
 		fit_sums(fcinfo, request, net, model);
+	gr_record_solved(request->started);
 	if (request->rows.query != NULL)
 		gr_leave_query(&context);
 }
@@ -210,7 +213,8 @@ read_lambda(FunctionCallInfo fcinfo, GrEnet *net)
 	if (net->lambda != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a fit has either a lambda or lambdas to choose from")));
+				 errmsg("a fit has either a lambda or lambdas to choose from"),
+				 errhint("Leave lambda out to have it chosen from lambdas, or leave lambdas out.")));
 	gr_enet_set_lambda(net, PG_GETARG_FLOAT8(FIT_LAMBDA));
 }
 
@@ -340,6 +344,7 @@ gr_enet_query_path(PG_FUNCTION_ARGS)
 	if (request.rows.query != NULL)
 		gr_enter_query(&context, request.rows.query);
 	put_path(fcinfo, &request, &net);
+	gr_record_solved(request.started);
 	if (request.rows.query != NULL)
 		gr_leave_query(&context);
 	return (Datum) 0;

@@ -31,7 +31,8 @@ find_hashes(FunctionCallInfo fcinfo)
 		if (entry == NULL || !OidIsValid(entry->hash_extended_proc_finfo.fn_oid))
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_FUNCTION),
-					 errmsg("argument %d of gpu_enet_fold has a type that cannot be hashed", k + 1)));
+					 errmsg("argument %d of gpu_enet_fold has a type that cannot be hashed", k + 1),
+					 errhint("Cast it to text.")));
 		hashes[k] = type_is_enum(getBaseType(type)) ? NULL : &entry->hash_extended_proc_finfo;
 	}
 	fcinfo->flinfo->fn_extra = hashes;

@@ -74,7 +74,8 @@ fit_options(FunctionCallInfo fcinfo)
 	if (options.solver != GR_SOLVER_GD)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("learning_rate is for solver gd alone")));
+				 errmsg("learning_rate is for solver gd alone"),
+				 errhint("Set solver => 'gd', or leave learning_rate out.")));
 	return options;
 }
 
@@ -123,7 +124,8 @@ read_theta(FunctionCallInfo fcinfo, GrLogregOptions *options)
 	if (distribution->family != GR_NEGATIVE_BINOMIAL && !PG_ARGISNULL(GLM_THETA))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("theta is for the negative binomial family alone")));
+				 errmsg("theta is for the negative binomial family alone"),
+				 errhint("Leave theta out, or name that family.")));
 	if (distribution->family != GR_NEGATIVE_BINOMIAL)
 		return;
 	options->estimate_theta = PG_ARGISNULL(GLM_THETA);

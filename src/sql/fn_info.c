@@ -81,7 +81,7 @@ gr_show_last_run(PG_FUNCTION_ARGS)
 	bool		nulls[12] = {false};
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (run->function == NULL)
+	if (run->function[0] == '\0')
 		return (Datum) 0;
 	values[0] = CStringGetTextDatum(run->function);
 	values[1] = CStringGetTextDatum(run->device);

@@ -13,6 +13,8 @@
 #include "compute/gram_subset.h"
 #include "compute/inference.h"
 #include "compute/iv.h"
+#include "rows/aggregate.h"
+#include "run/clock.h"
 #include "run/raise.h"
 #include "sql/model.h"
 #include "sql/stats.h"
@@ -192,6 +194,7 @@ gr_iv_solve_stats(PG_FUNCTION_ARGS)
 {
 	Regression	r = {0};
 	GrModel		model = {.iv = true,.distribution = {GR_GAUSSIAN, GR_IDENTITY},.log_lik = NAN,.device = "cpu"};
+	double		began = gr_now();
 	int		   *places;
 	Size		m;
 
@@ -219,6 +222,7 @@ gr_iv_solve_stats(PG_FUNCTION_ARGS)
 	model.df_inference = (double) r.fit.df_residual;
 	model.iterations = 1;
 	model.converged = true;
+	gr_record_state(fcinfo, r.stats.state->nrows, r.stats.nfeatures, began);
 	return gr_model_datum(fcinfo, &model);
 }
 
@@ -248,6 +252,7 @@ Datum
 gr_iv_tests(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	double		began = gr_now();
 	Regression	r = {0};
 	const char **endogenous;
 
@@ -259,5 +264,6 @@ gr_iv_tests(PG_FUNCTION_ARGS)
 		put_test(rsinfo, psprintf("Weak instruments (%s)", endogenous[k]), &r.fit.first_stage[k], true);
 	put_test(rsinfo, "Wu-Hausman", &r.fit.hausman, true);
 	put_test(rsinfo, "Sargan", &r.fit.sargan, false);
+	gr_record_state(fcinfo, r.stats.state->nrows, r.stats.nfeatures, began);
 	return (Datum) 0;
 }

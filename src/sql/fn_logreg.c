@@ -17,6 +17,7 @@
 #include "compute/glm.h"
 #include "compute/glm_row.h"
 #include "compute/logreg.h"
+#include "rows/aggregate.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/source.h"
@@ -226,10 +227,12 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 		gr_job_release(source.job);
 		ereport(WARNING,
 				(errmsg("the response has one class: it is %g in every row", err.value),
-				 errdetail("The model is NULL.")));
+				 errdetail("The model is NULL."),
+				 errhint("A logistic regression needs rows of both classes.")));
 		PG_RETURN_NULL();
 	}
 	record_kept("gpu_logreg_agg", &source, started, read_done);
+	gr_add_group(fcinfo, "gpu_logreg_agg");
 	gr_glm_model(&model, fit, &options, NULL);
 	model.nskipped = rows->nskipped;
 	model.device = pstrdup(source.job->place.device);
@@ -335,7 +338,8 @@ check_step(GrState *state)
 	if (state->internal)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("not a state of gpu_logreg_step_agg")));
+				 errmsg("not a state of gpu_logreg_step_agg"),
+				 errhint("Pass what gpu_logreg_step_agg, gpu_glm_step_agg or gpu_logreg_rollup returned.")));
 	if (!gr_is_logistic(gr_state_distribution(state)) && !isfinite(sums[GR_SUM_DEVIANCE_HI]))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -396,6 +400,7 @@ disperse_step(GrModel *model, GrState *state, const GrLogregStep *step)
 Datum
 gr_logreg_solve(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), GR_STEP, NULL);
 	double		l2 = PG_GETARG_FLOAT8(1);
 	double		tol = PG_GETARG_FLOAT8(2);
@@ -426,5 +431,6 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	model.iterations = 1;
 	model.converged = gr_logreg_step_is_last(&step, tol);
 	model.device = "cpu";
+	gr_record_state(fcinfo, step.nrows, state->nfeatures, began);
 	return gr_model_datum(fcinfo, &model);
 }

@@ -18,6 +18,9 @@
 #include "rows/levels.h"
 #include "rows/query.h"
 #include "run/args.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/report.h"
 #include "sql/combination.h"
 #include "sql/margin_rows.h"
 #include "sql/model.h"
@@ -294,6 +297,9 @@ read_rows(GrMarginRows *rows, const GrModel *model, GrMargins *margins)
 Datum
 gr_margins(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
+	double		read_done;
+	GrPlace		place = {0};
 	Inference	inference;
 	GrModel		model;
 	GrPredictor predictor;
@@ -317,9 +323,12 @@ gr_margins(PG_FUNCTION_ARGS)
 	gr_margin_rows_prepare(query, &predictor, &roles, &rows);
 	read_rows(&rows, &model, &margins);
 	gr_leave_query(&context);
+	read_done = gr_now();
 
 	inference.df = model.df_inference;
 	inference.quantile = inference.df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, inference.df) : NAN;
 	put_effects((ReturnSetInfo *) fcinfo->resultinfo, &model, &margins, inference);
+	gr_place_on_cpu(&place, "marginal effects are computed where the query's rows are read");
+	gr_record_pass("gpu_margins", &place, rows.nrows, predictor.nfeatures, 0, began, read_done, gr_now());
 	return (Datum) 0;
 }

@@ -18,6 +18,7 @@
 #include "compute/compute.h"
 #include "compute/glm.h"
 #include "compute/gram_shift.h"
+#include "rows/aggregate.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/source.h"
@@ -170,6 +171,7 @@ solve_stats(GrState *stats, int nfeatures, bool intercept, const char *const *na
 Datum
 gr_ols_model_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	GrState    *stats;
 	GrModel		model = {0};
 
@@ -179,6 +181,7 @@ gr_ols_model_final(PG_FUNCTION_ARGS)
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
 	solve_stats(stats, stats->nfeatures, true, (const char *const *) gr_state_column_names(stats), &model);
+	gr_record_group(fcinfo, "gpu_ols_agg", stats->nrows, stats->nfeatures, began);
 	return gr_model_datum(fcinfo, &model);
 }
 

@@ -13,7 +13,9 @@
 #include "utils/builtins.h"
 
 #include "compute/dd.h"
+#include "rows/aggregate.h"
 #include "run/args.h"
+#include "run/clock.h"
 
 PG_FUNCTION_INFO_V1(gr_auc_accum);
 PG_FUNCTION_INFO_V1(gr_auc_accum_bool);
@@ -271,6 +273,7 @@ gr_auc_deserialize(PG_FUNCTION_ARGS)
 Datum
 gr_auc_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	Auc		   *auc;
 	double		nzeros = 0;
 	double		nones = 0;
@@ -299,6 +302,7 @@ gr_auc_final(PG_FUNCTION_ARGS)
 	}
 	if (nzeros == 0 || nones == 0)
 		PG_RETURN_NULL();
+	gr_record_group(fcinfo, "gpu_auc", (int64) (nzeros + nones), 1, began);
 	PG_RETURN_FLOAT8(gr_dd_to_double(gr_dd_div(twice, gr_two_prod(2 * nones, nzeros))));
 }
 
@@ -356,7 +360,8 @@ accumulate_brier(FunctionCallInfo fcinfo, bool is_boolean)
 	if (!(probability >= 0 && probability <= 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("probability must be between 0 and 1, got %g", probability)));
+				 errmsg("probability must be between 0 and 1, got %g", probability),
+				 errhint("gpu_auc takes scores of any size.")));
 	difference = gr_two_sum(probability, -(is_boolean ? PG_GETARG_BOOL(2) : label_of(PG_GETARG_FLOAT8(2))));
 	add_brier(state, 1, gr_dd_mul(difference, difference));
 	PG_RETURN_ARRAYTYPE_P(array);
@@ -393,10 +398,12 @@ gr_brier_combine(PG_FUNCTION_ARGS)
 Datum
 gr_brier_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	ArrayType  *array;
 	double	   *state = open_brier(fcinfo, 0, false, &array);
 
 	if (state[BRIER_N] == 0)
 		PG_RETURN_NULL();
+	gr_record_group(fcinfo, "gpu_brier", (int64) Min(state[BRIER_N], (double) PG_INT64_MAX / 2), 1, began);
 	PG_RETURN_FLOAT8(gr_dd_to_double(gr_dd_div((GrDD) {state[BRIER_HI], state[BRIER_LO]}, gr_dd(state[BRIER_N]))));
 }

@@ -14,6 +14,8 @@
 
 #include "compute/family.h"
 #include "compute/select.h"
+#include "rows/aggregate.h"
+#include "run/clock.h"
 #include "run/raise.h"
 #include "sql/model.h"
 #include "sql/stats.h"
@@ -92,7 +94,8 @@ select_features(const GrStats *stats, GrSelection *selection)
 	if (stats->nfeatures == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there is no feature to select")));
+				 errmsg("there is no feature to select"),
+				 errhint("Take a state that has features beside the response.")));
 	selection->features = palloc_extended((n * (n + 1) / 2) * sizeof(int), MCXT_ALLOC_HUGE);
 	selection->rss = palloc((n + 1) * sizeof(double));
 	workspace = palloc_extended(gr_select_workspace_nbytes(stats->nfeatures, selection->method), MCXT_ALLOC_HUGE);
@@ -187,6 +190,7 @@ put_subset(ReturnSetInfo *rsinfo, const GrStats *stats, const GrSelection *selec
 Datum
 gr_ols_select(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	GrStats		stats;
 	GrSelection selection = {0};
@@ -220,5 +224,6 @@ gr_ols_select(PG_FUNCTION_ARGS)
 	best = best_size(&stats, &selection, measures, criterion);
 	for (int size = selection.intercept ? 0 : 1; size < selection.nsizes; size++)
 		put_subset(rsinfo, &stats, &selection, size, &measures[size], size == best);
+	gr_record_state(fcinfo, stats.state->nrows, stats.nfeatures, began);
 	return (Datum) 0;
 }

@@ -10,7 +10,9 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "rows/aggregate.h"
 #include "run/args.h"
+#include "run/clock.h"
 #include "sql/glm_fit.h"
 #include "sql/model.h"
 #include "sql/stats.h"
@@ -26,6 +28,7 @@ PG_FUNCTION_INFO_V1(gr_ols_names);
 Datum
 gr_ols_solve_stats(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	GrStats		stats;
 	GrModel		model = {0};
 
@@ -37,6 +40,7 @@ gr_ols_solve_stats(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	gr_model_solve(&model, stats.hi, stats.lo, stats.shift, stats.nfeatures, stats.nobs, stats.state->log_constant,
 				   PG_GETARG_BOOL(1), gr_stats_names(&stats), true, NULL);
+	gr_record_state(fcinfo, stats.state->nrows, stats.nfeatures, began);
 	model.nskipped = stats.state->nskipped;
 	model.device = "cpu";
 	return gr_model_datum(fcinfo, &model);
@@ -50,7 +54,8 @@ check_names(const GrState *state, ArrayType *array)
 	if (array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("names must not contain nulls")));
+				 errmsg("names must not contain nulls"),
+				 errhint("Name the response first, and then each feature.")));
 	if (state->nfeatures < 0 || ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != state->nfeatures + 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -88,7 +93,8 @@ gr_ols_named(PG_FUNCTION_ARGS)
 		if (names[n][0] == '\0')
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("name of column %d is empty", n)));
+					 errmsg("name of column %d is empty", n),
+					 errhint("Give each column a name of its own.")));
 		appendBinaryStringInfo(&buf, names[n], (int) strlen(names[n]) + 1);
 		gr_poll_loop(n++);
 	}
@@ -97,7 +103,8 @@ gr_ols_named(PG_FUNCTION_ARGS)
 		if (strcmp(names[k - 1], names[k]) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("two columns have the name \"%s\"", names[k])));
+					 errmsg("two columns have the name \"%s\"", names[k]),
+					 errhint("Give each column a name of its own.")));
 	PG_RETURN_POINTER(gr_state_named(state, buf.data, buf.len));
 }
 

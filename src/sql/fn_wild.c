@@ -15,8 +15,10 @@
 
 #include "compute/sum_clusters.h"
 #include "compute/wild.h"
+#include "rows/aggregate.h"
 #include "rows/boot_key.h"
 #include "run/args.h"
+#include "run/clock.h"
 #include "run/raise.h"
 #include "sql/cluster_states.h"
 #include "sql/model.h"
@@ -154,7 +156,8 @@ add_key(FunctionCallInfo fcinfo, WildBoot *boot)
 	if (PG_ARGISNULL(ARG_KEY) == OidIsValid(boot->key_type))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("key must not be null in some rows alone")));
+				 errmsg("key must not be null in some rows alone"),
+				 errhint("Give each state its key, or none.")));
 	if (!OidIsValid(boot->key_type))
 		return;
 	if (n > boot->capacity)
@@ -218,7 +221,8 @@ find_term(const WildBoot *boot, const GrModel *model)
 	if (isnan(model->coef[found]))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("term \"%s\" is collinear with others and has no coefficient", boot->term)));
+				 errmsg("term \"%s\" is collinear with others and has no coefficient", boot->term),
+				 errhint("Name another term, or leave columns out.")));
 	return found;
 }
 
@@ -437,6 +441,7 @@ result_datum(FunctionCallInfo fcinfo, const WildBoot *boot, const char *term, co
 Datum
 gr_wild_boot_final(PG_FUNCTION_ARGS)
 {
+	double		began = gr_now();
 	WildBoot   *boot = PG_ARGISNULL(0) ? NULL : (WildBoot *) PG_GETARG_POINTER(0);
 	GrModel		model = {0};
 	GrStats		total;
@@ -455,5 +460,6 @@ gr_wild_boot_final(PG_FUNCTION_ARGS)
 	result.estimate = model.coef[term];
 	if (enough)
 		run_boot(boot, &total, &model, term, &result);
+	gr_record_group(fcinfo, "gpu_wild_boot_agg", total.state->nrows, total.nfeatures, began);
 	return result_datum(fcinfo, boot, gr_model_term(&model, term), &result);
 }

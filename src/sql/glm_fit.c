@@ -83,19 +83,23 @@ check_firth(const GrLogregOptions *options, bool quasi)
 	if (!gr_is_logistic(options->distribution) || quasi)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("firth is for the binomial family with the logit link")));
+				 errmsg("firth is for the binomial family with the logit link"),
+				 errhint("Leave firth out, or fit a logistic regression.")));
 	if (options->l2 > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a fit has either firth or an l2")));
+				 errmsg("a fit has either firth or an l2"),
+				 errhint("Leave one of them out.")));
 	if (options->solver != GR_SOLVER_NEWTON)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("firth is for solver newton alone")));
+				 errmsg("firth is for solver newton alone"),
+				 errhint("Leave solver out, or set solver => 'newton'.")));
 	if (options->vcov != GR_VCOV_IID)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a fit with firth has iid covariances alone")));
+				 errmsg("a fit with firth has iid covariances alone"),
+				 errhint("Leave vcov out, or set vcov => 'iid'.")));
 }
 
 void
@@ -258,7 +262,8 @@ check_vcov(const GrLogregOptions *options)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("vcov %s of %d terms needs solver newton", gr_vcov_name(options->vcov), nterms),
-			 errdetail("Beyond %d terms the other solvers give no covariances.", GR_LOGREG_DENSE_TERMS)));
+			 errdetail("Beyond %d terms the other solvers give no covariances.", GR_LOGREG_DENSE_TERMS),
+			 errhint("Leave solver out, or leave vcov out.")));
 }
 
 bool
@@ -510,7 +515,8 @@ gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRo
 	if (fit->query != NULL && fit->kept != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a fit is to a query or to kept rows, not to both")));
+				 errmsg("a fit is to a query or to kept rows, not to both"),
+				 errhint("Leave out query or kept.")));
 	if (fit->filter != NULL && fit->kept == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -11,10 +11,12 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
+#include "rows/aggregate.h"
 #include "rows/scan.h"
 #include "run/device.h"
 #include "run/progress.h"
 #include "run/service.h"
+#include "sql/explain.h"
 #include "sql/rewrite.h"
 
 PG_MODULE_MAGIC;
@@ -122,4 +124,6 @@ _PG_init(void)
 	MarkGUCPrefixReserved("gpureg");
 	gr_service_init();
 	gr_scan_init();
+	gr_aggregate_init();
+	gr_explain_init();
 }

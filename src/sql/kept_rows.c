@@ -78,7 +78,8 @@ gr_kept_check(GrKeptRows *rows, int nfeatures, const GrKeptOptions *options)
 		memcmp(&options->l2, &rows->options.l2, sizeof(double)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("intercept and l2 must be the same for all rows")));
+				 errmsg("intercept and l2 must be the same for all rows"),
+				 errhint("Pass constants.")));
 }
 
 /*

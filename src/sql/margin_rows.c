@@ -107,7 +107,9 @@ add_array(GrMarginRows *rows, const GrQuery *query, int at, GrFeatureRange eleme
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("the model has no feature \"%s[%d]\"", query->names[at], i + 1),
-					 errdetail("The query's column \"%s\" is an array.", query->names[at])));
+					 errdetail("The query's column \"%s\" is an array.", query->names[at]),
+					 errhint("Let the query return an array as long as that of the model, or one column for each "
+							 "feature.")));
 		targets[i] = elements.first[i].feature;
 		rows->is_boolean[targets[i]] = source->column.element == BOOLOID;
 		gr_poll_loop(i);
@@ -141,7 +143,8 @@ check_features(const GrMarginRows *rows)
 				ereport(ERROR,
 						(errcode(ERRCODE_AMBIGUOUS_COLUMN),
 						 errmsg("query has several columns \"%s\"", gr_design_column_name(rows->design, target)),
-						 errdetail("The model is made of it.")));
+						 errdetail("The model is made of it."),
+						 errhint("Give all but one another name, with AS.")));
 			given[target] = true;
 			gr_poll_loop(i);
 		}
@@ -150,7 +153,8 @@ check_features(const GrMarginRows *rows)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("query has no column \"%s\"", gr_design_column_name(rows->design, k)),
-					 errdetail("The model is made of it.")));
+					 errdetail("The model is made of it."),
+					 errhint("Let the query return a column of this name.")));
 	pfree(given);
 }
 

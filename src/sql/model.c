@@ -438,7 +438,8 @@ check_fields(TupleDesc tupdesc)
 	if (!ok)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("argument is not a gpu_model")));
+				 errmsg("argument is not a gpu_model"),
+				 errhint("Pass what a fit returned, such as gpu_ols_fit.")));
 }
 
 static bool

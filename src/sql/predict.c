@@ -136,7 +136,9 @@ check_count(const GrPredictor *model, int64 nvalues)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the model has %d features, but " INT64_FORMAT " values were given", model->nfeatures,
-						nvalues)));
+						nvalues),
+				 errhint("Pass a value for each feature in the order of the model's terms, or a row or jsonb "
+						 "object with their names.")));
 }
 
 /*
@@ -173,7 +175,8 @@ describe_call(FunctionCallInfo fcinfo, int first_argno)
 			ereport(ERROR,
 					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
 					 errmsg("could not determine the type of argument %d of %s", first_argno + k + 1,
-							gr_called_name(fcinfo))));
+							gr_called_name(fcinfo)),
+					 errhint("Cast it, as in NULL::float8.")));
 		if (gr_describe_value(column, type))
 			call->narrays += OidIsValid(column->element) ? 1 : 0;
 		else if (n == 1 && (column->type == JSONBOID || type_is_rowtype(column->type)))

@@ -100,7 +100,8 @@ describe_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 			ereport(ERROR,
 					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
 					 errmsg("could not determine the type of argument %d of %s", first_argno + k + 1,
-							gr_called_name(fcinfo))));
+							gr_called_name(fcinfo)),
+					 errhint("Cast it, as in NULL::float8.")));
 		(void) gr_describe_value(&call->column[k], type);
 	}
 }

@@ -132,7 +132,8 @@ raise_type(const char *what, bool list)
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg(list ? "%s must be an array of column numbers or of names" :
-					"%s must be a column number or a name", what)));
+					"%s must be a column number or a name", what),
+			 errhint("Write it as in '{1,2}'::int[] or '{age,height}'::text[].")));
 }
 
 /* The type of an "any"; a domain's base */
@@ -218,7 +219,8 @@ raise_twice(const char *what, const char *name)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("column \"%s\" is in %s twice", name, what)));
+			 errmsg("column \"%s\" is in %s twice", name, what),
+			 errhint("Name each column once.")));
 }
 
 /* What a column is called */
@@ -245,7 +247,8 @@ find_columns(Lookup *lookup, const ColumnName *names, int n, const char *what, i
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("column \"%s\", which is in %s, is the response",
-							column_name((const char *const *) own, lookup->state->nfeatures, columns[k]), what)));
+							column_name((const char *const *) own, lookup->state->nfeatures, columns[k]), what),
+					 errhint("Leave the response out of the others, or name another response.")));
 		if (seen[columns[k]])
 			raise_twice(what, column_name((const char *const *) own, lookup->state->nfeatures, columns[k]));
 		seen[columns[k]] = true;
@@ -372,7 +375,8 @@ place_of(const GrStats *stats, int column, const char *what)
 			return k;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("column %d, which is in %s, is not one of the features", column, what)));
+			 errmsg("column %d, which is in %s, is not one of the features", column, what),
+			 errhint("Name it among the features, too.")));
 }
 
 int *
