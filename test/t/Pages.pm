@@ -25,7 +25,7 @@ sub page_names
 {
 	my ($root) = @_;
 
-	my @howto = grep { !m{/index\.md$} } glob "$root/docs/howto/*.md";
+	my @howto = grep { !m{/index\.md$} } glob("$root/docs/howto/*.md"), glob("$root/docs/migrating/*.md");
 
 	return map { s/^\Q$root\E\///r } "$root/docs/tutorial.md", "$root/docs/reference.md", @howto;
 }
