@@ -14,6 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "rows/aggregate.h"
 #include "run/device.h"
 #include "run/progress.h"
 
@@ -460,4 +461,24 @@ void
 gr_progress_rows(int64 nrows)
 {
 	(void) nrows;
+}
+
+/* Nor what was done, by whom and how fast. */
+void
+gr_record_group(FunctionCallInfo fcinfo, const char *function, int64 nrows, int nfeatures, double began)
+{
+	(void) fcinfo;
+	(void) function;
+	(void) nrows;
+	(void) nfeatures;
+	(void) began;
+}
+
+void
+gr_record_state(FunctionCallInfo fcinfo, int64 nrows, int nfeatures, double began)
+{
+	(void) fcinfo;
+	(void) nrows;
+	(void) nfeatures;
+	(void) began;
 }

@@ -193,6 +193,14 @@ sub std_error
 	return is_variance($rows[$i][$i]) ? sqrt($rows[$i][$i]) : 0;
 }
 
+# Is the model that a number is in one of a perfect fit? Then its covariances are exactly 0.
+sub is_perfect
+{
+	my @variances = map { @$_ } covariances(@_);
+
+	return @variances > 0 && !grep { $_ ne 'NULL' && $_ != 0 } @variances;
+}
+
 # Are terms of the model that a number is in collinear as far as its covariances can tell? They are if some of the
 # estimates say all of another: eliminating one after the other from the matrix of their correlations leaves it nothing
 # but what float8 rounds off.
@@ -239,8 +247,11 @@ sub difference
 		return 9e99 if !grep { /[.e]/ } $u, $v;
 		my $scale = abs($u) > abs($v) ? abs($u) : abs($v);
 		# of a perfect fit: what rounding leaves of a coefficient that is 0 has digits of its own
-		next if $scale < 1e-17 * array_largest(\@left, $k);
+		my $largest = array_largest(\@left, $k);
+		next if $scale < 1e-17 * $largest;
 		my $difference = abs($u - $v) / $scale;
+		# more is left where columns are nearly collinear, and the standard errors, all 0, don't say how much;
+		next if $difference >= 1e-12 && abs($u - $v) < 1e-20 * $largest && is_perfect(\@left, $k);
 		# Of sums of 32 digits: a step from far off leaves those that its standard error has;
 		next if $difference >= 1e-12 && abs($u - $v) < 1e-20 * std_error(\@left, $k);
 		# and as terms are in it that have 1e-28 of their squares left beside the others, the order of the rows may
