@@ -251,7 +251,7 @@ static bool
 fits_cache(const GrRowsRequest *request, int64 dim)
 {
 	double		nonzeros = gr_rows_work(request, 1, dim);
-	double		nchunks = (double) (dim / GR_CHUNK_NCOLS + 1);
+	int64		nchunks = dim / GR_CHUNK_NCOLS + 1;
 
 	return sizeof(uint32) * (nonzeros + 6.0 * sqrt(nonzeros) + nchunks * (request->k + 64.0)) <=
 		gr_projection_cache_size * 1024.0;

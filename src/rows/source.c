@@ -519,8 +519,8 @@ gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowS
 	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->spool.file != NULL;
 	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(source->shape);
 	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
-	double		wanted = Min(Min((double) (SAMPLE_NBYTES_MAX / gr_row_nbytes(source->shape)), limit),
-							 nrows / SAMPLE_PART);
+	int64		most = SAMPLE_NBYTES_MAX / gr_row_nbytes(source->shape);
+	double		wanted = Min(Min((double) most, limit), nrows / SAMPLE_PART);
 	double		started = gr_now();
 
 	if ((source->kind != GR_SOURCE_QUERY && !in_file) || source->ingest != NULL || wanted < SAMPLE_ROWS_A_TERM * nterms)

@@ -222,11 +222,14 @@ static char
 read_escape(Reader *reader)
 {
 	static const char escapes[] = "\"\"\\\\b\bf\fn\nr\rt\t";
-	unsigned int code;
 
-	if (*reader->at == 'u' && sscanf(reader->at, "u%4x", &code) == 1 &&
-		strspn(reader->at + 1, "0123456789abcdef") >= 4 && code >= 1 && code < ' ')
+	if (*reader->at == 'u' && strspn(reader->at + 1, "0123456789abcdef") >= 4)
 	{
+		const char	digits[] = {reader->at[1], reader->at[2], reader->at[3], reader->at[4], '\0'};
+		long		code = strtol(digits, NULL, 16);
+
+		if (code < 1 || code >= ' ')
+			raise_syntax(reader);
 		reader->at += 5;
 		return (char) code;
 	}

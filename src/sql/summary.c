@@ -64,7 +64,7 @@ widen(Format *f, double x)
 	}
 	/* d.ddde+xx */
 	snprintf(text, sizeof(text), "%.*e", f->digits - 1, fabs(x));
-	exponent = atoi(strchr(text, 'e') + 1);
+	exponent = (int) strtol(strchr(text, 'e') + 1, NULL, 10);
 	while (n > 1 && text[n] == '0')
 		n--;
 	left = exponent + 1;
@@ -94,9 +94,9 @@ static void
 format_number(const Format *f, double x, char *text)
 {
 	if (isnan(x))
-		strcpy(text, "NaN");
+		strlcpy(text, "NaN", CELL_SIZE);
 	else if (isinf(x))
-		strcpy(text, x < 0 ? "-Inf" : "Inf");
+		strlcpy(text, x < 0 ? "-Inf" : "Inf", CELL_SIZE);
 	else if (f->scientific)
 		snprintf(text, CELL_SIZE, "%.*e", f->nsignificant - 1, x);
 	else
@@ -270,7 +270,7 @@ format_cell(const Table *t, int k, int column, char *text)
 	double		x = t->values[column][k];
 
 	if (isnan(t->model->coef[k]) || (isnan(x) && (is_separated(t->model, k) || t->model->vcov == NULL)))
-		strcpy(text, "NA");
+		strlcpy(text, "NA", CELL_SIZE);
 	else if (column <= STD_ERROR && is_tiny(t, x))
 		format_number(&t->tiny, x, text);
 	else if (column <= STD_ERROR)
@@ -278,7 +278,7 @@ format_cell(const Table *t, int k, int column, char *text)
 	else if (column == STATISTIC)
 		format_number(&t->test, round_to(x, P_DIGITS), text);
 	else if (x < DBL_EPSILON)
-		strcpy(text, t->p_least);
+		strlcpy(text, t->p_least, CELL_SIZE);
 	else
 		format_number(x >= 0 && floor(log10(x)) < -3 ? &t->p_small : &t->p_fixed, x, text);
 }
@@ -523,12 +523,12 @@ append_linear(StringInfo out, const GrModel *model, const GrModelSummary *s)
 							  p_text(s->f_p_value)));
 }
 
-/* A number as f has it, or what R says where there is none */
+/* A number as f has it, or what R says where there is none; cell has CELL_SIZE bytes */
 static void
 format_known(const Format *f, double value, char *cell)
 {
 	if (isnan(value))
-		strcpy(cell, "NA");
+		strlcpy(cell, "NA", CELL_SIZE);
 	else
 		format_number(f, value, cell);
 }
