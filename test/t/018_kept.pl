@@ -49,7 +49,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION difference(a float8[], b float8[]) RETURNS float8 LANGUAGE sql AS
 		$$SELECT max(CASE WHEN u IS NOT DISTINCT FROM v THEN 0
 			ELSE coalesce(abs(u - v) / greatest(abs(u), abs(v)), 'Infinity') END) FROM unnest(a, b) AS d (u, v)$$;
-	-- what a fit to kept rows and one to the query, on this device, differ by: numbers, and whether all else is the same
+	-- what fits to kept rows, and to the query on that device, differ by: numbers; and whether all else is the same
 	CREATE FUNCTION compare(fit text, options text, filter text, device text, OUT numbers float8, OUT rest boolean)
 		LANGUAGE plpgsql AS $$
 		DECLARE
