@@ -1,5 +1,6 @@
-# The device service, by a stand-in that computes on the CPU: how it starts and ends, that it serves many sessions, and
-# that nothing of a session outlives it, in whichever phase it ends; how memory is given out; what a role may see.
+# The device service, by a stand-in that computes on the CPU, or on a GPU (GPUREG_TAP_DEVICE, see GpuregTest.pm): how it
+# starts and ends, that it serves many sessions, and that nothing of a session outlives it, in whichever phase it ends;
+# how memory is given out; what a role may see.
 use strict;
 use warnings;
 
@@ -20,7 +21,7 @@ $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'shared_buffers = 32MB',
 	'max_connections = 60', 'max_worker_processes = 32', 'max_parallel_workers = 24',
 	'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
-	'min_parallel_table_scan_size = 0', 'jit = off', 'gpureg.device = gpu', 'gpureg.debug_service = on',
+	'min_parallel_table_scan_size = 0', 'jit = off', 'gpureg.device = gpu', service_conf(),
 	'gpureg.ring_size = 8MB', '');
 $node->start;
 my $postmaster = postmaster_pid($node);
@@ -44,12 +45,7 @@ my $reading = 'SELECT gpu_logreg_fit($$SELECT won, a, napping(i) FROM rows$$)';
 my $passing = q{SELECT gpu_logreg_fit($$SELECT won, a, b FROM rows$$, solver => 'gd', learning_rate => 1e-9,
 	tol => 1e-300, max_iter => 2000000000)};
 
-# Service processes by their names, as the kernel has them
-sub services
-{
-	return grep { (eval { slurp_file($_) } // '') =~ /gpureg device service/ } grep { -r } map { "/proc/$_/cmdline" }
-	  split /\s+/, `pgrep -P $postmaster`;
-}
+sub services { return service_processes($postmaster); }
 
 sub service
 {
@@ -57,18 +53,7 @@ sub service
 }
 
 # Waits until the view says so; how long that took, s
-sub service_becomes
-{
-	my ($what) = @_;
-	my $started = time;
-
-	while (time - $started < 10)
-	{
-		return time - $started if service() =~ $what;
-		sleep 0.02;
-	}
-	return 'inf';
-}
+sub service_becomes { return seconds_until(\&service, @_); }
 
 # No computation, no memory, and no session but this test's own, which has none
 sub nothing_left
@@ -101,7 +86,7 @@ same("@served", "@cpu", 'the service gives what the CPU gives');
 is(scalar(services()), 1, 'one service');
 my ($pid) = split /\|/, service();
 like($node->safe_psql('postgres', "$logit; SELECT device, reason FROM gpu_last_run()"),
-	qr/device service\|gpureg.device is gpu$/, 'gpu_last_run() names it');
+	qr/\n$service_device\|gpureg.device is gpu$/, 'gpu_last_run() names it');
 like(service(), qr/^$pid\|0\|0\|0$/, 'the same one serves all sessions, and they leave nothing');
 same($node->safe_psql('postgres', "SET max_parallel_workers_per_gather = 0; $logit"), $cpu[1],
 	'rows that the session reads');
@@ -205,7 +190,7 @@ same($node->safe_psql('postgres', "SET gpureg.device = auto; SET gpureg.min_gpu_
 	'auto takes the CPU where there is not enough left');
 like($node->safe_psql('postgres', "SET gpureg.device = auto; SET gpureg.min_gpu_work = 0; $logit;"
 	. ' SELECT device, reason FROM gpu_last_run()'), qr/cpu\|GPU memory: .*free/, 'and says so');
-is($node->safe_psql('postgres', $ols), $cpu[0], 'sums need none');
+is_as_on_cpu($node->safe_psql('postgres', $ols), $cpu[0], 'sums need none');
 my $waiter = start_session($node, 'waiter', $logit, 'SELECT reason FROM gpu_last_run()');
 wait_active($node, 'waiter', 'gpu_logreg_fit');
 my $impatient = start_session($node, 'impatient', "SET statement_timeout = '500ms'", $logit);
@@ -242,11 +227,22 @@ $postmaster = postmaster_pid($node);
 (undef, $err) = try_sql($node, "SET client_min_messages = debug1; $logit");
 like($err, qr/no device service: there is no background worker left/, 'no background worker');
 is(scalar(services()), 0, 'and no service');
+# what such a session has instead
+sub own_device
+{
+	my ($name) = @_;
+	my ($coef, $device) = split /\n/, (try_sql($node, "$logit; SELECT device FROM gpu_last_run()"))[0];
+
+	same($coef // '', $cpu[1], "$name: the session opens the GPU itself");
+	like($device // '', qr/^gpu \d+: (?!.*device service)/, "$name: gpu_last_run() tells");
+}
+own_device('no background worker') if on_gpu();
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nmax_worker_processes = 8\n");
 $node->restart;
 (undef, $err) = try_sql($node, "SET client_min_messages = debug1; $logit");
 my $refused = $err =~ /no device service: gpureg is not in shared_preload_libraries/ ? 1 : 0;
 is($refused, $node->safe_psql('postgres', 'SHOW server_version_num') < 170000 ? 1 : 0,
 	'a library that was not preloaded');
+own_device('not preloaded') if on_gpu() && $refused;
 
 done_testing();

@@ -1,5 +1,5 @@
-# Kept rows, on a machine without a GPU: that fits to them are the same as to their query; who may do what; what goes
-# with what; and that nothing is left of rows that were not kept to the end.
+# Kept rows, on the CPU, or on a GPU (GPUREG_TAP_DEVICE, see GpuregTest.pm): that fits to them are the same as to their
+# query; who may do what; what goes with what; and that nothing is left of rows that were not kept to the end.
 use strict;
 use warnings;
 
@@ -20,8 +20,12 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(auth_extra => [ '--create-role', 'alice,bob' ]);
 # before PostgreSQL 17 a service takes a preloaded library
 my $preloads = $node->pg_version < 17;
+# where rows are kept, as gpu_kept() and gpu_last_run() name it; the query is fitted there, too
+my $place = on_gpu() ? 'gpu' : 'cpu';
+my $kept_on = on_gpu() ? qr/gpu \d+: (?!the CPU)[^|]*/ : qr/cpu/;
+my $fitted_on = on_gpu() ? $service_device : qr/cpu, device service/;
 $node->append_conf('postgresql.conf', join "\n", $preloads ? "shared_preload_libraries = 'gpureg'" : '',
-	'shared_buffers = 32MB', 'max_connections = 60', 'max_worker_processes = 32', 'jit = off', 'gpureg.device = cpu',
+	'shared_buffers = 32MB', 'max_connections = 60', 'max_worker_processes = 32', 'jit = off', "gpureg.device = $place",
 	'gpureg.ring_size = 8MB', '');
 $node->start;
 my $postmaster = postmaster_pid($node);
@@ -45,14 +49,15 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION difference(a float8[], b float8[]) RETURNS float8 LANGUAGE sql AS
 		$$SELECT max(CASE WHEN u IS NOT DISTINCT FROM v THEN 0
 			ELSE coalesce(abs(u - v) / greatest(abs(u), abs(v)), 'Infinity') END) FROM unnest(a, b) AS d (u, v)$$;
-	-- what a fit to kept rows and one to the query differ by: numbers, and whether all else is the same
-	CREATE FUNCTION compare(fit text, options text, filter text, OUT numbers float8, OUT rest boolean)
+	-- what fits to kept rows, and to the query on that device, differ by: numbers; and whether all else is the same
+	CREATE FUNCTION compare(fit text, options text, filter text, device text, OUT numbers float8, OUT rest boolean)
 		LANGUAGE plpgsql AS $$
 		DECLARE
 			k gpu_model;
 			q gpu_model;
 		BEGIN
 			EXECUTE format('SELECT * FROM %s(kept => %L, rows => %L %s)', fit, 't', filter, options) INTO k;
+			PERFORM set_config('gpureg.device', device, true);
 			EXECUTE format('SELECT * FROM %s(query => %L %s)', fit,
 				'SELECT y, x1, x2, x3, big, g, s, b, won, w, count FROM t WHERE ' || coalesce(filter, 'true'), options)
 				INTO q;
@@ -80,11 +85,7 @@ my $fit = q{SELECT (gpu_ols_fit(kept => 't', formula => 'y ~ x1 + g')).coef};
 my $slow = q{SELECT gpu_keep('slow', 'SELECT y, napping(i) AS x FROM t')};
 my $names = 'SELECT coalesce(string_agg(name, $$,$$ ORDER BY name), $$none$$) FROM gpu_kept()';
 
-sub services
-{
-	return grep { slurp_file($_) =~ /gpureg device service/ } grep { -r } map { "/proc/$_/cmdline" }
-	  split /\s+/, `pgrep -P $postmaster`;
-}
+sub services { return service_processes($postmaster); }
 
 sub service
 {
@@ -92,18 +93,7 @@ sub service
 }
 
 # Waits until the view says so; how long that took, s
-sub service_becomes
-{
-	my ($what) = @_;
-	my $started = time;
-
-	while (time - $started < 10)
-	{
-		return time - $started if service() =~ $what;
-		sleep 0.02;
-	}
-	return 'inf';
-}
+sub service_becomes { return seconds_until(\&service, @_); }
 
 # So many bytes are kept, and nothing else is left in the service.
 sub left
@@ -123,9 +113,9 @@ is(scalar(services()), 0, 'and there is no service');
 error_is($node, $fit, '42704', 'a fit to rows that nobody has kept');
 is($node->safe_psql('postgres', $keep), $rows, 'gpu_keep tells how many rows');
 is(scalar(services()), 1, 'a service has them');
-is($node->safe_psql('postgres', q{SELECT name, owner = current_user, query, columns, rows, bytes,
+like($node->safe_psql('postgres', q{SELECT name, owner = current_user, query, columns, rows, bytes,
 	kept_at BETWEEN now() - interval '1 minute' AND now(), hits, device FROM gpu_kept()}),
-	"t|t|SELECT $columns FROM t|{" . $columns =~ s/ //gr . "}|$rows|$bytes|t|0|cpu", 'gpu_kept');
+	qr/^\Qt|t|SELECT $columns FROM t|{\E${\($columns =~ s, ,,gr)}\}\|$rows\|$bytes\|t\|0\|$kept_on$/, 'gpu_kept');
 left($bytes, 'kept rows');
 my ($pid) = split /\|/, service();
 
@@ -191,17 +181,34 @@ my @cases = (
 	[ 'gpu_glm_fit', 'count ~ x1 + s', 'y > 0',
 		q{family => 'poisson', weights => 'w', vcov => 'CR2', clusters => '{x2}'}, 1e-11 ]);
 
+# Fits to the kept rows and to the query on that device; messages go without warnings
+sub compared
+{
+	my ($case, $device) = @_;
+	my ($function, $formula, $filter, $options) = @$case;
+	my $arguments = ", formula => '$formula'" . (defined $options ? ", $options" : '');
+	my ($answer, $messages) = try_sql($node, "SET client_min_messages = error; SELECT * FROM compare('$function', "
+		. "\$o\$$arguments\$o\$, " . (defined $filter ? "\$f\$$filter\$f\$" : 'NULL') . ", '$device')");
+
+	return ((split /\|/, $answer || 'inf|f'), "$arguments: $answer $messages");
+}
 for my $case (@cases)
 {
 	my ($function, $formula, $filter, $options, $tolerance) = @$case;
-	my $arguments = ", formula => '$formula'" . (defined $options ? ", $options" : '');
-	my ($answer, $messages) = try_sql($node, "SET client_min_messages = error; SELECT * FROM compare('$function', "
-		. "\$o\$$arguments\$o\$, " . (defined $filter ? "\$f\$$filter\$f\$" : 'NULL') . ')');
-	my ($numbers, $rest) = split /\|/, $answer || 'inf|f';
+	my $name = "$function, $formula" . (defined $filter ? ", $filter" : '');
 
+	if (on_gpu() && $formula eq 'y ~ 1')
+	{
+		error_is($node, "SELECT $function(kept => 't', formula => '$formula')", '0A000', "$name, on a GPU");
+		next;
+	}
 	# rows in the same order give the same bits
-	ok($rest eq 't' && $numbers <= ($tolerance // 0), "$function, $formula" . (defined $filter ? ", $filter" : ''))
-	  or diag("$arguments: $answer $messages");
+	my ($numbers, $rest, $what) = compared($case, $place);
+	ok($rest eq 't' && $numbers <= ($tolerance // 0), $name) or diag($what);
+	next if !on_gpu();
+	($numbers, $rest, $what) = compared($case, 'cpu');
+	ok($rest eq 't' && $numbers <= ($tolerance // 1e-11), "$name, and the query on the CPU") or diag($what);
+	note("$name: the CPU's differs by $numbers");
 }
 
 # no formula: the first column is the response, and the others the features
@@ -273,12 +280,12 @@ for my $family ('gaussian', 'binomial')
 like($node->safe_psql('postgres', q{SELECT (gpu_enet_cv(kept => 't', formula => 'won ~ x1 + x2',
 		family => 'binomial')).nfolds;
 	SELECT function, device, reason, rows FROM gpu_last_run()}),
-	qr/\ngpu_enet_cv\|cpu, device service\|the rows are kept there\|5000$/, 'gpu_last_run of folds');
+	qr/\ngpu_enet_cv\|$fitted_on\|the rows are kept there\|5000$/, 'gpu_last_run of folds');
 is($node->safe_psql('postgres', q{SELECT count(*), count(DISTINCT gpu_predict(m, t) = gpu_predict(q, t))
 	FROM gpu_ols_fit(kept => 't', formula => 'y ~ poly(x2, 2) * s + x1') m,
 		gpu_ols_fit('TABLE t', formula => 'y ~ poly(x2, 2) * s + x1') q, t}), "$rows|1", 'predictions');
 like($node->safe_psql('postgres', "$fit; SELECT function, device, reason, rows FROM gpu_last_run()"),
-	qr/\ngpu_ols_fit\|cpu, device service\|the rows are kept there\|4828$/, 'gpu_last_run');
+	qr/\ngpu_ols_fit\|$fitted_on\|the rows are kept there\|4828$/, 'gpu_last_run');
 is($node->safe_psql('postgres', q{SELECT hits > 30 FROM gpu_kept() WHERE name = 't'}), 't', 'hits are counted');
 my $expected = $node->safe_psql('postgres', $fit);
 is($node->safe_psql('postgres', q{SELECT (gpu_ols_fit($$SELECT y, x1,
@@ -413,11 +420,11 @@ for my $case (
 	my $where = $filter // 'true';
 
 	is($node->safe_psql('postgres', "SET client_min_messages = error;
-		SELECT bool_and(k.estimate IS NOT DISTINCT FROM q.estimate), count(*) = count(k.term), count(*) = count(q.term),
-			count(k.estimate) > 0
+		SELECT max(difference(ARRAY[k.estimate], ARRAY[q.estimate])), count(*) = count(k.term),
+			count(*) = count(q.term), count(k.estimate) > 0
 		FROM $of, kept => 'boot', rows => $rows_are) k
 		FULL JOIN $of, query => \$q\$SELECT $boot_columns FROM t WHERE $where\$q\$) q USING (replicate, term)"),
-		't|t|t|t', "bootstrap, $function, $options, $where");
+		'0|t|t|t', "bootstrap, $function, $options, $where");
 	next if $function ne 'ols';
 	$of = "gpu_ols_permute(reps => 333, seed => -3, $options";
 	is($node->safe_psql('postgres', "SELECT bool_and(k IS NOT DISTINCT FROM q), count(k.p_value) > 0
@@ -448,7 +455,7 @@ for my $case ([ 'ols', 'y ~ x1 + x3', 'g', 'x2 > 1' ], [ 'logreg', 'won ~ x1 + s
 }
 like($node->safe_psql('postgres', q{SELECT count(*) FROM gpu_ols_boot(kept => 'boot', key => 'i', formula => 'y ~ x1');
 	SELECT function, device, reason, rows FROM gpu_last_run()}),
-	qr/^2\ngpu_ols_boot\|cpu, device service\|the rows are kept there\|$rows$/, 'gpu_last_run of a bootstrap');
+	qr/^2\ngpu_ols_boot\|$fitted_on\|the rows are kept there\|$rows$/, 'gpu_last_run of a bootstrap');
 sub boot { return "SELECT * FROM gpu_ols_boot(kept => 'boot', formula => 'y ~ x2', $_[0])"; }
 for my $case (
 	[ boot(q{key => 'x1'}), '42804', 'keys that are no integers' ],
@@ -492,10 +499,10 @@ for my $case (
 like($node->safe_psql('postgres', q{
 	SELECT count(*) FROM gpu_logreg_cv(kept => 'boot', key => 'i', formula => 'won ~ x1');
 	SELECT function, device, reason, rows FROM gpu_last_run()}),
-	qr/^11\ngpu_logreg_cv\|cpu, device service\|the rows are kept there; 10 folds, \d+ passes over one each\|$rows$/,
+	qr/^11\ngpu_logreg_cv\|$fitted_on\|the rows are kept there; 10 folds, \d+ passes over one each\|$rows$/,
 	'gpu_last_run of a cross-validation');
 # rows that are sent to a service are parted there
-like($node->safe_psql('postgres', q{SET gpureg.debug_service = on; SET gpureg.device = gpu;
+like($node->safe_psql('postgres', service_settings() . q{SET gpureg.device = gpu;
 	SELECT max(abs(a.deviance / b.deviance - 1)) < 1e-14
 	FROM gpu_logreg_cv('SELECT won, x1, x2, i FROM t', key => 'i') a
 	JOIN gpu_logreg_cv(kept => 'boot', key => 'i', formula => 'won ~ x1 + x2') b USING (fold);
@@ -542,8 +549,9 @@ for my $case (
 is($node->safe_psql('postgres', q{SELECT bool_and(p.prediction = gpu_predict(m, x1, x2)), count(*)
 	FROM gpu_ols_fit('SELECT y, x1, x2 FROM t') m, gpu_predict_rows(m, 'rows', 'i') p JOIN t ON i = id}), "t|$rows",
 	'of a model without a formula');
-is($node->safe_psql('postgres', q{SELECT count(*), count(id), count(prediction), max(prediction) = min(prediction)
-	FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ 1'), 'rows')}), "$rows|0|$rows|t",
+my $of = on_gpu() ? q{query => 'TABLE t'} : q{kept => 'rows'};
+is($node->safe_psql('postgres', qq{SELECT count(*), count(id), count(prediction), max(prediction) = min(prediction)
+	FROM gpu_predict_rows(gpu_ols_fit($of, formula => 'y ~ 1'), 'rows')}), "$rows|0|$rows|t",
 	'of an intercept, without a key');
 is($node->safe_psql('postgres', q{SELECT (SELECT count(*) FROM gpu_predict_rows(NULL, 'rows')),
 	(SELECT count(*) FROM gpu_predict_rows(gpu_ols_fit(kept => 'rows', formula => 'y ~ x1'), NULL)),
@@ -576,9 +584,9 @@ my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET mi
   . 'SET parallel_leader_participation = off';
 my $by_workers = "SELECT gpu_keep('by workers', 'SELECT $columns FROM t')";
 my $workers_slow = q{SELECT gpu_keep('slow', 'SELECT y, worker_napping(i) AS x, g FROM t')};
-is($node->safe_psql('postgres', "$parallel; $by_workers;
+like($node->safe_psql('postgres', "$parallel; $by_workers;
 	SELECT function, device, rows, workers > 0 FROM gpu_last_run()"),
-	"$rows\ngpu_keep|cpu, device service|$rows|t", 'workers read the rows');
+	qr/^$rows\ngpu_keep\|$fitted_on\|$rows\|t$/, 'workers read the rows');
 is($node->safe_psql('postgres', q{SELECT k.rows, k.bytes = t.bytes, k.columns = t.columns
 	FROM gpu_kept() k, gpu_kept() t WHERE k.name = 'by workers' AND t.name = 't'}), "$rows|t|t",
 	'as many, and of the same columns');
@@ -772,7 +780,26 @@ survived($node, $postmaster, 'ends of services');
 #
 error_is($node, "SET gpureg.enable_service = off; $fit", '55000', 'gpureg.enable_service is off');
 error_is($node, "SET gpureg.enable_service = off; $again", '55000', 'gpureg.enable_service is off, and rows to keep');
-error_is($node, "SET gpureg.device = gpu; $again", '0A000', 'a GPU is insisted on');
+if (on_gpu())
+{
+	# the CPU's service, beside the GPU's
+	is($node->safe_psql('postgres', "SET gpureg.device = cpu; $again; SELECT device FROM gpu_kept(); $names"),
+		"$rows\ncpu\nt", 'rows are kept on the CPU beside a GPU');
+	my ($there, $device) = split /\n/, $node->safe_psql('postgres', "$fit; SELECT device FROM gpu_last_run()");
+	cmp_ok(relative_difference($there, $expected), '<', 1e-12, 'and give what the GPU gave');
+	is($device, 'cpu, device service', 'where they are, whatever gpureg.device says');
+	is(scalar(services()), 2, 'each device has a service');
+	is($node->safe_psql('postgres', "$again; $fit; SELECT device <> 'cpu' FROM gpu_kept()"), "$rows\n$expected\nt",
+		'and are kept on the GPU again');
+}
+else
+{
+  SKIP:
+	{
+		skip 'this machine has a GPU', 2 if `nvidia-smi -L 2>/dev/null` =~ /^GPU /m;
+		error_is($node, "SET gpureg.device = gpu; $again", '0A000', 'a GPU is insisted on');
+	}
+}
 if ($preloads)
 {
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");

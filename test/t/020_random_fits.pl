@@ -24,7 +24,7 @@ diag("GPUREG_SEED=$seed, $nproblems problems");
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'autovacuum = off',
-	'max_worker_processes = 16', 'max_parallel_workers = 8', 'gpureg.debug_service = on', 'gpureg.ring_size = 2MB', '');
+	'max_worker_processes = 16', 'max_parallel_workers = 8', service_conf(), 'gpureg.ring_size = 2MB', '');
 $node->start;
 my $pid = postmaster_pid($node);
 

@@ -22,7 +22,7 @@ my $seed = $ENV{GPUREG_SEED} // time % 1_000_000;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'autovacuum = off',
-	'max_worker_processes = 16', 'max_parallel_workers = 8', 'gpureg.debug_service = on', 'gpureg.ring_size = 2MB',
+	'max_worker_processes = 16', 'max_parallel_workers = 8', service_conf(), 'gpureg.ring_size = 2MB',
 	'restart_after_crash = on', 'dynamic_shared_memory_type = mmap', 'log_statement = none',
 	'log_min_error_statement = panic', '');
 $node->start;

@@ -20,7 +20,7 @@ use Test::More;
 plan skip_all => 'memory is read from /proc' unless -r '/proc/self/status';
 
 my $long = $ENV{GPUREG_LONG} && !$ENV{GPUREG_SANITIZE};
-my %opt = (sessions => 8, device => 'cpu', seed => $ENV{GPUREG_SEED} // time % 1_000_000,
+my %opt = (sessions => 8, device => on_gpu() ? 'gpu' : 'cpu', seed => $ENV{GPUREG_SEED} // time % 1_000_000,
 	$long ? (seconds => 300, rows => 1_000_000) : (seconds => 30, rows => 10_000));
 
 # Before PostgreSQL 17 a service takes a preloaded library.

@@ -1,4 +1,5 @@
 # gpu_progress(): what a fit in another session is at, who may see it, and that it goes with the statement; notices.
+# The device service is a stand-in, or a GPU's (GPUREG_TAP_DEVICE, see GpuregTest.pm).
 use strict;
 use warnings;
 
@@ -13,7 +14,7 @@ use Time::HiRes qw(time sleep);
 
 my $node = start_node('main', "shared_preload_libraries = 'gpureg'", 'max_worker_processes = 16',
 	'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
-	'min_parallel_table_scan_size = 0', 'jit = off', 'gpureg.debug_service = on', 'gpureg.ring_size = 1MB');
+	'min_parallel_table_scan_size = 0', 'jit = off', service_conf(), 'gpureg.ring_size = 1MB');
 $node->safe_psql('postgres', q{
 	CREATE TABLE rows AS SELECT i, sin(i) + i % 5 AS y, i % 7 AS a, cos(i * 0.7) AS b, (i * 7 + i / 3) % 5 < 2 AS won
 		FROM generate_series(1, 100000) i;

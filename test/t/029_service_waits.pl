@@ -1,5 +1,6 @@
-# What a session waits for in the device service, by a stand-in that computes on the CPU: memory, as much as there is; a
-# block of a ring whose rows nobody takes; and sums of kept rows that leave float8.
+# What a session waits for in the device service, by a stand-in that computes on the CPU, or on a GPU
+# (GPUREG_TAP_DEVICE, see GpuregTest.pm): memory, as much as there is; a block of a ring whose rows nobody takes; and
+# sums of kept rows that leave float8.
 use strict;
 use warnings;
 
@@ -17,7 +18,7 @@ $node->init;
 $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gpureg'", 'shared_buffers = 32MB',
 	'max_worker_processes = 16', 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0',
 	'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'jit = off', 'gpureg.device = gpu',
-	'gpureg.debug_service = on', 'gpureg.ring_size = 1MB', '');
+	service_conf(), 'gpureg.ring_size = 1MB', '');
 $node->start;
 my $postmaster = postmaster_pid($node);
 

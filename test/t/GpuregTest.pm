@@ -1,4 +1,8 @@
 # What the TAP tests share.
+#
+# A device service is a stand-in that computes on the CPU, so that its tests need no GPU. With GPUREG_TAP_DEVICE=gpu in
+# the environment it is that of this machine's GPU, in the same tests; script/verify-gpu runs them so. A test takes
+# service_conf() or service_settings() for either, and asks on_gpu() where the two differ.
 package GpuregTest;
 
 use strict;
@@ -12,12 +16,45 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($prompt start_node try_sql sqlstate error_is start_session wait_active finish_session open_psql
-  psql_says close_psql seconds
+  psql_says close_psql seconds seconds_until
+  on_gpu service_conf service_settings $service_device service_processes is_as_on_cpu
   relative_difference postmaster_pid survived create_process_kb);
 
 # Seconds within which what is canceled has ended, with what psql needs to start, beside other suites. What is canceled
 # would take minutes.
 our $prompt = 5;
+
+sub on_gpu
+{
+	return ($ENV{GPUREG_TAP_DEVICE} // '') eq 'gpu';
+}
+
+# Lines of configuration by which gpureg.device = gpu has a device service; the same for a session of a superuser
+sub service_conf { return 'gpureg.debug_service = ' . (on_gpu() ? 'off' : 'on'); }
+sub service_settings { return on_gpu() ? '' : 'SET gpureg.debug_service = on;'; }
+
+# The device that gpu_last_run() and models name then
+our $service_device =
+  on_gpu() ? qr/gpu \d+: (?!the CPU)[^|]*, device service/ : qr/gpu -1: the CPU in place of a GPU, device service/;
+
+# There a statement that fails is a failed check, and the test goes on, for some of them: machines with a GPU are dear.
+if (on_gpu())
+{
+	my $safe_psql = \&PostgreSQL::Test::Cluster::safe_psql;
+	my $patience = 20;
+
+	no warnings 'redefine';
+	*PostgreSQL::Test::Cluster::safe_psql = sub {
+		my ($node, $db, $sql, @rest) = @_;
+		my $out = eval { $safe_psql->($node, $db, $sql, @rest) };
+
+		return $out if defined $out;
+		die $@ if --$patience < 0;
+		fail('a statement that goes well');
+		diag($@);
+		return '';
+	};
+}
 
 # A running server with the extension in database postgres.
 sub start_node
@@ -143,6 +180,44 @@ sub seconds
 	my @result = $what->();
 
 	return (time - $started, @result);
+}
+
+# Waits until $look gives what is like $what; how long that took, s, or 'inf' after ten seconds. On a GPU it is the time
+# until that was asked for: gpu_devices() sees what services do first, and then opens the GPU to list it, which takes
+# longer than a service may take to let something go.
+sub seconds_until
+{
+	my ($look, $what) = @_;
+	my $started = time;
+
+	while (time - $started < 10)
+	{
+		my $asked = time;
+
+		return (on_gpu() ? $asked : time) - $started if $look->() =~ $what;
+		sleep 0.02;
+	}
+	return 'inf';
+}
+
+# The server's device services, as /proc names its processes
+sub service_processes
+{
+	my ($postmaster) = @_;
+	my $read = sub { eval { slurp_file($_[0]) } // '' };
+
+	return grep { $read->("$_/cmdline") =~ /gpureg device service/ && $read->("$_/stat") =~ /\) \w $postmaster / }
+	  glob '/proc/[0-9]*';
+}
+
+# What a service gave is what the CPU gives: to the bit where it computes on the CPU, else in these digits.
+sub is_as_on_cpu
+{
+	my ($got, $expected, $name, $digits) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return is($got, $expected, $name) if !on_gpu();
+	cmp_ok(relative_difference($got, $expected), '<=', $digits // 1e-13, $name) or diag("$got\n$expected");
 }
 
 # The largest relative difference of two lists of numbers given as text; NULLs must match. @least: what is relative to

@@ -145,8 +145,9 @@ my $left_in_sql = q{SELECT
 	(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'),
 	(SELECT count(*) FROM pg_locks l WHERE pid = %d OR pid <> pg_backend_pid()
 		AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.pid = l.pid)),
-	(SELECT coalesce(sum(computations), 0) FROM gpu_devices() WHERE service_pid IS NOT NULL),
-	(SELECT coalesce(sum(memory_reserved), 0) FROM gpu_devices() WHERE service_pid IS NOT NULL),
+	-- two columns in one, as this opens a GPU to list it
+	(SELECT concat(coalesce(sum(computations), 0), '|', coalesce(sum(memory_reserved), 0)) FROM gpu_devices()
+		WHERE service_pid IS NOT NULL),
 	(SELECT count(*) FROM pg_stat_activity WHERE pid = %d)};
 
 # What is left of statements, in words; gone: a session that must be no more

@@ -173,6 +173,9 @@ my %SETTINGS = (
 	'service, scan, workers' =>
 	  { 'gpureg.device' => 'gpu', 'gpureg.enable_scan' => 'on', max_parallel_workers_per_gather => 2 });
 
+# Where rows are kept: see GpuregTest.pm
+my %KEEPING = ($ENV{GPUREG_TAP_DEVICE} // '') eq 'gpu' ? ('gpureg.device' => 'gpu') : ();
+
 my %USUAL = ('gpureg.device' => 'cpu', 'gpureg.enable_scan' => 'off', max_parallel_workers_per_gather => 0,
 	'gpureg.debug_ring' => 'off', 'gpureg.debug_sinks' => 0, parallel_setup_cost => 0, parallel_tuple_cost => 0,
 	min_parallel_table_scan_size => 0, 'gpureg.enable_rewrite' => 'on', jit => 'off', client_min_messages => 'error');
@@ -215,7 +218,7 @@ sub ways_of
 		  . ', formula => ' . quoted($formula) . "$options));") for 'plain', 'scan';
 
 	# with columns that are float8 where they are kept
-	push @ways, [ 'keep', {}, "SELECT gpu_forget(name) FROM gpu_kept(); SELECT gpu_keep('random_fits', "
+	push @ways, [ 'keep', \%KEEPING, "SELECT gpu_forget(name) FROM gpu_kept(); SELECT gpu_keep('random_fits', "
 		  . quoted("SELECT y, $floats$more FROM fits$where") . ')::text;' ];
 	$add->('kept', 'plain', "SELECT shown($function(kept => 'random_fits', formula => " . quoted($formula)
 		  . "$options));");
