@@ -199,7 +199,8 @@ await_numbers(GrControl *control, int gpu_id)
 static bool
 register_worker(const GrControl *control, const GrService *service)
 {
-	BackgroundWorker worker = {.bgw_flags = BGWORKER_SHMEM_ACCESS,.bgw_restart_time = BGW_NEVER_RESTART};
+	BackgroundWorker worker = {.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+	.bgw_restart_time = BGW_NEVER_RESTART};
 
 	worker.bgw_start_time = BgWorkerStart_ConsistentState;
 	strlcpy(worker.bgw_library_name, "gpureg", sizeof(worker.bgw_library_name));

@@ -16,6 +16,8 @@
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
+#include "storage/procsignal.h"
+#include "storage/sinval.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
@@ -74,6 +76,13 @@ static uint32 device_lost;		/* 1: a thread writes lost_error, 2: it is there */
 
 extern PGDLLEXPORT void gr_service_main(Datum arg);
 
+/* A thread may end it at any moment: see note_lost(). */
+static bool
+is_in(GrServiceState state)
+{
+	return __atomic_load_n(&service->state, __ATOMIC_ACQUIRE) == (uint32) state;
+}
+
 /*
  * Threads
  */
@@ -89,10 +98,15 @@ open_device(void *arg)
 	return NULL;
 }
 
+/*
+ * Before the client has its error: its next statement, which may be there before the process looks, is to find that this
+ * service takes nobody any more, and start another.
+ */
 static void
 note_lost(GrRemoteServer *server, const GrError *err)
 {
 	uint32		none = 0;
+	uint32		ready = GR_SERVICE_READY;
 
 	(void) server;
 	if (__atomic_compare_exchange_n(&device_lost, &none, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
@@ -100,6 +114,9 @@ note_lost(GrRemoteServer *server, const GrError *err)
 		lost_error = *err;
 		__atomic_store_n(&device_lost, 2, __ATOMIC_RELEASE);
 	}
+	/* without the lock, which only the process can take: who has just got a slot is told as the others are */
+	(void) __atomic_compare_exchange_n(&service->state, &ready, GR_SERVICE_ENDING, false, __ATOMIC_SEQ_CST,
+									   __ATOMIC_SEQ_CST);
 }
 
 /* Each client has a session of its own on the device: what it keeps there is nobody else's. */
@@ -424,7 +441,7 @@ look_after(int k)
 		return false;
 	}
 	look_after_areas(a);
-	if (service->state == GR_SERVICE_READY && !a->started)
+	if (is_in(GR_SERVICE_READY) && !a->started)
 		start_attendant(a);
 	if (__atomic_load_n(&a->finished, __ATOMIC_ACQUIRE) != 0 && a->error.status != GR_OK)
 		gr_channel_abandon(&slot->channel, &a->error);
@@ -606,7 +623,7 @@ begin_service(int number)
 	service = &control->services[number];
 	attendants = MemoryContextAllocZero(TopMemoryContext, control->nclients * sizeof(Attendant));
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
-	if (service->state != GR_SERVICE_STARTING || service->pid != 0)
+	if (!is_in(GR_SERVICE_STARTING) || service->pid != 0)
 	{
 		LWLockRelease(&control->lock);
 		proc_exit(1);
@@ -627,10 +644,10 @@ begin_service(int number)
 static long
 serve_once(void)
 {
-	bool		soon = service->state == GR_SERVICE_OPENING;
+	bool		soon = is_in(GR_SERVICE_OPENING);
 	int64		now = gr_now_ms();
 
-	if (service->state == GR_SERVICE_OPENING && __atomic_load_n(&opener_finished, __ATOMIC_ACQUIRE) != 0)
+	if (is_in(GR_SERVICE_OPENING) && __atomic_load_n(&opener_finished, __ATOMIC_ACQUIRE) != 0)
 		finish_opening();
 	for (int k = 0; k < control->nclients; k++)
 		soon |= look_after(k);
@@ -643,9 +660,21 @@ serve_once(void)
 	}
 	trim_pool(now);
 	gr_kept_sweep(control);
-	if (service->state == GR_SERVICE_READY && retire_if_idle(now))
+	if (is_in(GR_SERVICE_READY) && retire_if_idle(now))
 		proc_exit(0);
 	return soon ? TICK_MS : LONG_TICK_MS;
+}
+
+/* What a process with a place among the server's must answer, lest others wait for it */
+static void
+listen_to_server(void)
+{
+	if (ProcSignalBarrierPending)
+		ProcessProcSignalBarrier();
+	if (LogMemoryContextPending)
+		ProcessLogMemoryContextInterrupt();
+	if (catchupInterruptPending)
+		ProcessCatchupInterrupt();
 }
 
 void
@@ -653,7 +682,10 @@ gr_service_main(Datum arg)
 {
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGINT, SIG_IGN);
 	BackgroundWorkerUnblockSignals();
+	/* of no database: so that pg_stat_activity shows it, and pg_terminate_backend() ends it */
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	begin_service(DatumGetInt32(arg));
 	for (;;)
 	{
@@ -665,11 +697,12 @@ gr_service_main(Datum arg)
 			ResetLatch(MyLatch);
 		if (ShutdownRequestPending)
 			proc_exit(0);
+		listen_to_server();
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			if (service->state == GR_SERVICE_READY)
+			if (is_in(GR_SERVICE_READY))
 				set_total();
 		}
 	}

@@ -26,7 +26,7 @@ typedef enum GrServiceState
 
 typedef struct GrService
 {
-	uint32		state;			/* GrServiceState: changed under the lock, read without */
+	uint32		state;			/* GrServiceState: changed under the lock, but to GR_SERVICE_ENDING; read without */
 	int			gpu_id;			/* as in gpureg.gpu_id: what it was started for */
 	uint64		generation;		/* of services in this place: a new one is another's */
 	int64		started;		/* as gr_now_ms() tells it */

@@ -153,7 +153,16 @@ nothing_left('a session that leaves');
 my $session = start_session($node, 'orphan', $passing, $logit);
 wait_active($node, 'orphan', 'gpu_logreg_fit');
 ok(service_becomes(qr/^$pid\|1\|1\|/) < 10, 'a session is served');
-kill 'TERM', $pid;
+is($node->safe_psql('postgres', "SELECT backend_type FROM pg_stat_activity WHERE pid = $pid"), 'gpureg device service',
+	'pg_stat_activity shows the service');
+$node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
+(undef, my $refused) = try_sql($node, "SET ROLE nobody; SELECT pg_terminate_backend($pid)");
+is(sqlstate($refused), '42501', 'whom not all may end');
+# one that doesn't listen holds up whoever makes or drops a database
+$node->safe_psql('postgres', 'CREATE DATABASE another');
+$node->safe_psql('postgres', 'DROP DATABASE another');
+is($node->safe_psql('postgres', "SELECT pg_cancel_backend($pid); SELECT pg_log_backend_memory_contexts($pid);"
+	. " SELECT pg_terminate_backend($pid)"), "t\nt\nt", 'a superuser may');
 my ($out, $err) = finish_session($session);
 like($err, qr/58000.*GPU operation failed.*the device service has ended/s,
 	'its service ends: an error in its statement');
@@ -211,7 +220,7 @@ nothing_left('memory');
 # Roles
 #
 $node->safe_psql('postgres',
-	'CREATE ROLE nobody LOGIN; CREATE TABLE own AS SELECT * FROM rows; ALTER TABLE own OWNER TO nobody');
+	'CREATE TABLE own AS SELECT * FROM rows; ALTER TABLE own OWNER TO nobody');
 ($out, $err) = try_sql($node, 'SET gpureg.debug_service = off', user => 'nobody');
 is(sqlstate($err), '42501', 'who may not choose the stand-in');
 same($node->safe_psql('postgres', $logit =~ s/rows/own/r, extra_params => [ '-U', 'nobody' ]), $cpu[1],

@@ -99,11 +99,12 @@ sub children
 	return grep { slurp("/proc/$_/cmdline") =~ $title } @all;
 }
 
+# Without those that a GPU's driver has for as long as the process lives
 sub threads_of
 {
 	my ($pid) = @_;
 
-	return scalar entries("/proc/$pid/task");
+	return scalar grep { slurp("/proc/$pid/task/$_/comm") !~ /^cuda/ } entries("/proc/$pid/task");
 }
 
 # Segments of dynamic shared memory: this server's where it keeps them in files of its own, else all of the machine's

@@ -322,6 +322,16 @@ sub distance
 	return $worst;
 }
 
+# What the numbers of a part are relative to no less: coefficients to their standard errors; a deviance to what rounding
+# leaves of the null deviance where the fit is perfect
+sub scales_of
+{
+	my ($part, @expected) = @_;
+	my ($null) = $expected[3] =~ /,([-+\d.e]+)$/;
+
+	return $part == 1 ? [ split /,/, $expected[2] // '', -1 ] : $part == 3 && defined $null ? [ 1e-16 * $null ] : [];
+}
+
 # What the digits of a problem's kind are
 sub tolerance_of
 {
@@ -381,8 +391,7 @@ sub disagreements
 			next if $part > 1 && $name =~ /^coefficients/;
 			# on their way to infinity coefficients are where the iterations ended
 			next if $part < 3 && $expected[0] =~ /,f,/;
-			my @scales = split /,/, $expected[2] // '', -1;
-			my $distance = distance($got[$part] // '', $expected[$part] // '', $part == 1 ? \@scales : []);
+			my $distance = distance($got[$part] // '', $expected[$part] // '', scales_of($part, @expected));
 			$$largest = $distance if $distance > $$largest && $distance < 9e99;
 			$wrong->($k, sprintf('%s apart by %.2g', (undef, 'coefficients', 'standard errors', 'deviances')[$part],
 				$distance)) if $distance > tolerance_of($problem);

@@ -114,7 +114,9 @@ sub client_wait
 		}
 		return 'begun' if $for_notice && $client->{begun};
 		my $left = $until - time;
-		return 'late' if !$client->{select}->can_read($left > 0 ? $left : 0);
+		$! = 0;
+		# a signal ends the wait, too
+		return 'late' if !$client->{select}->can_read($left > 0 ? $left : 0) && !($!{EINTR} && $left > 0);
 		my $got = sysread $client->{socket}, $client->{in}, 65536, length $client->{in};
 		next if !defined $got && $!{EAGAIN};
 		if (!$got)
