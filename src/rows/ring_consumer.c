@@ -318,6 +318,19 @@ end_reader(void *arg)
 	gr_job_release(r->job);
 }
 
+/*
+ * The query failed. The thread ends at once, and what was on the device goes; the ring stays until the statement's
+ * memory goes: workers that haven't heard of it yet may still write there, and who leases that memory next must not see
+ * that. The transaction's abort waits for them before it lets memory go.
+ */
+static void
+stop_reading(RingReader *r)
+{
+	gr_ring_stop(r->ring);
+	join_thread(r, READER_STOPS);
+	gr_job_end_sink(r->job);
+}
+
 static bool
 start_thread(RingReader *r)
 {
@@ -380,8 +393,7 @@ run_query(RingReader *r, const GrPlan *plan, ParamListInfo params)
 	}
 	PG_CATCH();
 	{
-		/* at once, not when the statement's memory goes */
-		end_reader(r);
+		stop_reading(r);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();

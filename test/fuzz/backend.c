@@ -482,3 +482,21 @@ gr_record_state(FunctionCallInfo fcinfo, int64 nrows, int nfeatures, double bega
 	(void) nfeatures;
 	(void) began;
 }
+
+#if !HAVE_DECL_STRLCPY
+/* The server has it where the C library doesn't. */
+size_t
+strlcpy(char *to, const char *from, size_t size)
+{
+	size_t		length = strlen(from);
+
+	if (size > 0)
+	{
+		size_t		n = length < size ? length : size - 1;
+
+		memcpy(to, from, n);
+		to[n] = '\0';
+	}
+	return length;
+}
+#endif

@@ -12,21 +12,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The module is built for the server that runs the tests; a copy of PostgreSQL may have a pg_config that knows no
-# headers, and the next one in PATH
-# may be another version's.
-my $version = `pg_config --version`;
-my ($pg_config) = grep { `'$_' --version 2>/dev/null` eq $version
-	  and -e `'$_' --includedir-server 2>/dev/null` =~ s/\n//r . '/postgres.h' }
-  grep { defined } $ENV{PG_CONFIG}, map({ "$_/pg_config" } split /:/, $ENV{PATH});
-plan skip_all => "no PostgreSQL headers were found" if !defined $pg_config;
-my $module = PostgreSQL::Test::Utils::tempdir . '/far.so';
-my @sources = map { "$FindBin::RealBin/../modules/$_.c" } 'far_scan', 'far_agg';
-chomp(my $headers = `'$pg_config' --includedir-server`);
-chomp(my $compiler = $ENV{CC} // `'$pg_config' --cc`);
-plan skip_all => "there is no compiler" if system("$compiler --version > /dev/null 2>&1") != 0;
-my $log = `$compiler -shared -fPIC -Wall -Werror -I'$headers' -o '$module' @sources 2>&1`;
-is($?, 0, 'the module is built') or BAIL_OUT($log);
+my ($module, $why_not) = build_module('far_scan', 'far_agg');
+plan skip_all => $why_not if !defined $module;
 
 my $node = start_node('main', "gpureg.min_gpu_work = '1e300'", 'max_worker_processes = 12', 'max_parallel_workers = 8',
 	"session_preload_libraries = '$module'");

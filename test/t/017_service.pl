@@ -115,6 +115,32 @@ is($node->safe_psql('postgres', 'SELECT (gpu_ols_fit($$SELECT y, a, (gpu_ols_fit
 	. '100\')).coef[1] + b AS b FROM rows WHERE i <= 50$$)).n'), '50', 'fits within a fit');
 
 #
+# A worker that hears late
+#
+# Its statement is cancelled, and another session reads rows in the meantime, which the worker must not write over.
+SKIP: {
+	my ($module, $why_not) = build_module('deaf');
+	skip $why_not, 3 if !defined $module;
+	$node->safe_psql('postgres', "CREATE FUNCTION deaf(i int, ms int) RETURNS int LANGUAGE c PARALLEL SAFE AS '$module'");
+	$node->safe_psql('postgres', q{CREATE FUNCTION sleeps(s int) RETURNS int LANGUAGE sql VOLATILE PARALLEL SAFE AS
+		'SELECT 0 FROM pg_sleep(s)'});
+	# a session's first statement has memory of its own
+	my @before = ('SET gpureg.enable_scan = off', $ols);
+	my $late = start_session($node, 'late', @before, 'SET parallel_leader_participation = off',
+		'SELECT gpu_ols_fit($$SELECT 1e9 * y, a, CASE WHEN i % 100 = 50 THEN deaf(i, 2500) ELSE b END FROM rows$$)');
+	my $leader = wait_active($node, 'late', 'deaf');
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend($leader)");
+	my $other = 'SELECT (gpu_ols_fit($$SELECT y, a, CASE WHEN i = 200 THEN b + sleeps(4) ELSE b END FROM rows WHERE '
+	  . 'i <= 1000$$)).coef';
+	my @others = map { start_session($node, "other$_", @before, $other) } 1 .. 3;
+	my $right = $node->safe_psql('postgres', "SET gpureg.device = cpu; $ols; " . $other =~ s/sleeps\(4\)/0/r);
+	same(join("\n", map { (finish_session($_))[0] =~ s/\n$//r } @others), join("\n", ($right) x 3),
+		'a worker that hears late of its end writes over nobody\'s rows');
+	like((finish_session($late))[1], qr/57014/, 'its statement is cancelled');
+	nothing_left('a worker that hears late');
+}
+
+#
 # Sessions that end
 #
 for my $phase ([ 'reading', $reading ], [ 'passing', $passing ])
@@ -156,8 +182,8 @@ ok(service_becomes(qr/^$pid\|1\|1\|/) < 10, 'a session is served');
 is($node->safe_psql('postgres', "SELECT backend_type FROM pg_stat_activity WHERE pid = $pid"), 'gpureg device service',
 	'pg_stat_activity shows the service');
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
-(undef, my $refused) = try_sql($node, "SET ROLE nobody; SELECT pg_terminate_backend($pid)");
-is(sqlstate($refused), '42501', 'whom not all may end');
+(undef, my $denied) = try_sql($node, "SET ROLE nobody; SELECT pg_terminate_backend($pid)");
+is(sqlstate($denied), '42501', 'whom not all may end');
 # one that doesn't listen holds up whoever makes or drops a database
 $node->safe_psql('postgres', 'CREATE DATABASE another');
 $node->safe_psql('postgres', 'DROP DATABASE another');

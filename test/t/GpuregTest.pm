@@ -17,12 +17,33 @@ use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($prompt start_node try_sql sqlstate error_is start_session wait_active finish_session open_psql
   psql_says close_psql seconds seconds_until
-  on_gpu service_conf service_settings $service_device service_processes is_as_on_cpu
+  build_module on_gpu service_conf service_settings $service_device service_processes is_as_on_cpu
   relative_difference postmaster_pid survived create_process_kb);
 
 # Seconds within which what is canceled has ended, with what psql needs to start, beside other suites. What is canceled
 # would take minutes.
 our $prompt = 5;
+
+# Sources of test/modules as a library for the server that runs the tests: its file; or undef, and why there is none.
+# A copy of PostgreSQL may have a pg_config that knows no headers, and the next one in PATH may be another version's.
+sub build_module
+{
+	my @names = @_;
+	my $version = `pg_config --version`;
+	my ($pg_config) = grep { `'$_' --version 2>/dev/null` eq $version
+		  and -e `'$_' --includedir-server 2>/dev/null` =~ s/\n//r . '/postgres.h' }
+	  grep { defined } $ENV{PG_CONFIG}, map({ "$_/pg_config" } split /:/, $ENV{PATH});
+
+	return (undef, 'no PostgreSQL headers were found') if !defined $pg_config;
+	my $module = PostgreSQL::Test::Utils::tempdir . "/$names[0].so";
+	my @sources = map { "$FindBin::RealBin/../modules/$_.c" } @names;
+	chomp(my $headers = `'$pg_config' --includedir-server`);
+	chomp(my $compiler = $ENV{CC} // `'$pg_config' --cc`);
+	return (undef, 'there is no compiler') if system("$compiler --version > /dev/null 2>&1") != 0;
+	my $log = `$compiler -shared -fPIC -Wall -Werror -I'$headers' -o '$module' @sources 2>&1`;
+	is($?, 0, "the module $names[0] is built") or BAIL_OUT($log);
+	return $module;
+}
 
 sub on_gpu
 {
