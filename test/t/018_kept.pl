@@ -45,10 +45,11 @@ $node->safe_psql('postgres', q{
 		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.1) END; RETURN i; END$$;
 	CREATE FUNCTION worker_napping(i int) RETURNS int LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS
 		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.1) END; RETURN i; END$$;
-	-- the largest relative difference
-	CREATE FUNCTION difference(a float8[], b float8[]) RETURNS float8 LANGUAGE sql AS
+	-- the largest relative difference; no_less: what is relative to no less
+	CREATE FUNCTION difference(a float8[], b float8[], no_less float8[] DEFAULT '{}') RETURNS float8 LANGUAGE sql AS
 		$$SELECT max(CASE WHEN u IS NOT DISTINCT FROM v THEN 0
-			ELSE coalesce(abs(u - v) / greatest(abs(u), abs(v)), 'Infinity') END) FROM unnest(a, b) AS d (u, v)$$;
+			ELSE coalesce(abs(u - v) / greatest(abs(u), abs(v), l), 'Infinity') END)
+			FROM unnest(a, b, no_less) AS d (u, v, l)$$;
 	-- what fits to kept rows, and to the query on that device, differ by: numbers; and whether all else is the same
 	CREATE FUNCTION compare(fit text, options text, filter text, device text, OUT numbers float8, OUT rest boolean)
 		LANGUAGE plpgsql AS $$
@@ -57,13 +58,18 @@ $node->safe_psql('postgres', q{
 			q gpu_model;
 			-- what another device may leave of the deviance of a perfect fit
 			rounding float8 := CASE WHEN device = current_setting('gpureg.device') THEN 0 ELSE 1e-16 END;
+			-- its coefficients may differ by shares of their standard errors
+			no_less float8[] := '{}';
 		BEGIN
 			EXECUTE format('SELECT * FROM %s(kept => %L, rows => %L %s)', fit, 't', filter, options) INTO k;
 			PERFORM set_config('gpureg.device', device, true);
 			EXECUTE format('SELECT * FROM %s(query => %L %s)', fit,
 				'SELECT y, x1, x2, x3, big, g, s, b, won, w, count FROM t WHERE ' || coalesce(filter, 'true'), options)
 				INTO q;
-			numbers := greatest(difference(k.coef, q.coef), difference(k.vcov, q.vcov),
+			IF rounding > 0 THEN
+				no_less := ARRAY(SELECT sqrt(q.vcov[j][j]) FROM generate_subscripts(q.coef, 1) j ORDER BY j);
+			END IF;
+			numbers := greatest(difference(k.coef, q.coef, no_less), difference(k.vcov, q.vcov),
 				difference(ARRAY[k.deviance + rounding * k.null_deviance, k.null_deviance, k.log_lik, k.dispersion],
 					ARRAY[q.deviance + rounding * q.null_deviance, q.null_deviance, q.log_lik, q.dispersion]));
 			rest := (k.method, k.terms, k.n, k.n_skipped, k.rank, k.df_residual, k.iterations, k.converged, k.separated,
