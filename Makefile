@@ -55,7 +55,7 @@ ifneq ($(CUDA),no)
 $(error SANITIZE is for a build without CUDA)
 endif
 SANITIZERS = $(SANITIZE)$(if $(findstring undefined,$(SANITIZE)),$(comma)float-cast-overflow)
-SANITIZE_FLAGS = -fsanitize=$(SANITIZERS) -fno-sanitize-recover=$(SANITIZERS) -fno-omit-frame-pointer -Wno-error
+SANITIZE_FLAGS = -O1 -fsanitize=$(SANITIZERS) -fno-sanitize-recover=$(SANITIZERS) -fno-omit-frame-pointer -Wno-error
 comma = ,
 # the server's JIT compiler would inline bitcode, which has no checks
 override with_llvm = no
@@ -125,6 +125,11 @@ EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build \
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+
+# A sanitizer's checks cost the compiler more than they cost the tests.
+ifneq ($(SANITIZE),)
+override CFLAGS += -O1
+endif
 
 ifeq ($(shell test $(MAJORVERSION) -ge 16 && echo yes),yes)
 REGRESS_OPTS += --expecteddir=.

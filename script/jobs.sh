@@ -52,6 +52,7 @@ run_job() {
 
 end_job() {
     trap '' INT TERM HUP
+    stop_jobs
     stop_child
     stop_server
 }

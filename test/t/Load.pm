@@ -355,7 +355,7 @@ sub one_statement
 }
 
 # Texts are the same, numbers to 1e-12 of themselves; those of an array, or of a line without arrays, to 1e-12 of a
-# thousandth of the largest of them. Or all of it in every bit. Where it was computed may differ: gpureg.device = auto
+# hundredth of the largest of them. Or all of it in every bit. Where it was computed may differ: gpureg.device = auto
 # takes the CPU where others have the GPU's memory.
 sub is_same_answer
 {
@@ -378,7 +378,7 @@ sub is_same_answer
 		}
 		for my $j (0 .. $#r)
 		{
-			my $size = abs($r[$j]) > 1e-3 * $largest ? abs($r[$j]) : 1e-3 * $largest;
+			my $size = abs($r[$j]) > 1e-2 * $largest ? abs($r[$j]) : 1e-2 * $largest;
 			return 0 if abs($g[$j] - $r[$j]) > 1e-12 * $size;
 		}
 	}
