@@ -55,7 +55,7 @@ ifneq ($(CUDA),no)
 $(error SANITIZE is for a build without CUDA)
 endif
 SANITIZERS = $(SANITIZE)$(if $(findstring undefined,$(SANITIZE)),$(comma)float-cast-overflow)
-SANITIZE_FLAGS = -O1 -fsanitize=$(SANITIZERS) -fno-sanitize-recover=$(SANITIZERS) -fno-omit-frame-pointer -Wno-error
+SANITIZE_FLAGS = -fsanitize=$(SANITIZERS) -fno-sanitize-recover=$(SANITIZERS) -fno-omit-frame-pointer -Wno-error
 comma = ,
 # the server's JIT compiler would inline bitcode, which has no checks
 override with_llvm = no
@@ -126,7 +126,7 @@ EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build \
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-# A sanitizer's checks cost the compiler more than they cost the tests.
+# A sanitizer's checks cost the compiler more than they cost the tests, but in the compute layer.
 ifneq ($(SANITIZE),)
 override CFLAGS += -O1
 endif
@@ -138,7 +138,7 @@ endif
 CSTD = -std=gnu11
 COMPUTE_FLAGS = -Isrc -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
 	-Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS) $(FAULT_FLAGS)
-NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
+NVCC_FLAGS = -std=c++17 -O$(NVCC_OPTIMIZE) -fmad=false -arch=$(NVCC_ARCH) -Isrc \
 	$(if $(filter-out 3,$(NVCC_OPTIMIZE)),-Xcicc -O$(NVCC_OPTIMIZE) -Xptxas -O$(NVCC_OPTIMIZE)) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
 
