@@ -143,10 +143,11 @@ gr_record_group(FunctionCallInfo fcinfo, const char *function, int64 nrows, int 
 {
 	GrAggregateRun *run = find_run(fcinfo, function, began);
 	GrRun	   *shown = &gr_last_run;
-	double		now = gr_now();
+	double		now;
 
 	if (run == NULL)
 		return;
+	now = gr_now();
 	count_group(run, nrows);
 	run->nfeatures = nfeatures;
 	run->solve_s += now - began;

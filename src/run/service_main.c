@@ -99,8 +99,8 @@ open_device(void *arg)
 }
 
 /*
- * Before the client has its error: its next statement, which may be there before the process looks, is to find that this
- * service takes nobody any more, and start another.
+ * Before the client has its error: its next statement, which may be there before the process looks, is to find that
+ * this service takes nobody any more, and start another.
  */
 static void
 note_lost(GrRemoteServer *server, const GrError *err)

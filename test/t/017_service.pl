@@ -121,7 +121,8 @@ is($node->safe_psql('postgres', 'SELECT (gpu_ols_fit($$SELECT y, a, (gpu_ols_fit
 SKIP: {
 	my ($module, $why_not) = build_module('deaf');
 	skip $why_not, 3 if !defined $module;
-	$node->safe_psql('postgres', "CREATE FUNCTION deaf(i int, ms int) RETURNS int LANGUAGE c PARALLEL SAFE AS '$module'");
+	$node->safe_psql('postgres',
+		"CREATE FUNCTION deaf(i int, ms int) RETURNS int LANGUAGE c PARALLEL SAFE AS '$module'");
 	$node->safe_psql('postgres', q{CREATE FUNCTION sleeps(s int) RETURNS int LANGUAGE sql VOLATILE PARALLEL SAFE AS
 		'SELECT 0 FROM pg_sleep(s)'});
 	# a session's first statement has memory of its own
