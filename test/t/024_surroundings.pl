@@ -26,8 +26,9 @@ $node->append_conf('postgresql.conf', join "\n", "shared_preload_libraries = 'gp
 $node->start;
 $node->safe_psql('postgres', kinds_setup(2000));
 $node->safe_psql('postgres', q{
-	CREATE FUNCTION napping(i int) RETURNS int LANGUAGE plpgsql VOLATILE AS
-		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.2) END; RETURN i; END$$;
+	-- waits in the midst of the rows for whoever holds the lock
+	CREATE FUNCTION held_up(i int) RETURNS int LANGUAGE plpgsql VOLATILE AS
+		$$BEGIN PERFORM CASE WHEN i = 1000 THEN pg_advisory_xact_lock_shared(24) END; RETURN i; END$$;
 	-- takes a while, without asking what time it is
 	CREATE FUNCTION watching(i int) RETURNS int LANGUAGE plpgsql VOLATILE AS $$BEGIN
 		IF i % 20 = 0 THEN
@@ -444,9 +445,9 @@ SKIP:
 # A standby: statements that read there, and fits that are under way while it is promoted
 #
 
-# Slow fits of each way that rows take, in sessions of their own; the settings and the query
+# Fits of each way that rows take, in sessions of their own; the settings and the query
 my $iterated = q{(gpu_logreg_fit('SELECT won, x1, %s FROM r')).coef};
-my @slow = (
+my @held_up = (
 	[ 'states', 'SET gpureg.device = cpu', q{(gpu_ols_fit('SELECT y, x1, %s FROM r')).coef} ],
 	[ 'spool', 'SET gpureg.device = cpu', $iterated ],
 	[ 'ring', 'SET gpureg.device = cpu; SET gpureg.debug_ring = on', $iterated ],
@@ -455,26 +456,27 @@ my @slow = (
 sub promote_in_mid_fit
 {
 	my ($standby) = @_;
+	my $under_way = q{SELECT count(*) = 4 FROM pg_stat_activity WHERE wait_event = 'advisory' AND query ~ 'held_up'};
+	my $holder = open_psql($standby, 'holder');
 	my @sessions;
 
-	for my $slow (@slow)
+	psql_says($holder, 'SELECT pg_advisory_lock(24);');
+	for my $fit (@held_up)
 	{
-		my ($name, $settings, $fit) = @$slow;
-		push @sessions, start_session($standby, $name, $settings, 'SELECT ' . sprintf($fit, 'napping(i)'));
+		my ($name, $settings, $call) = @$fit;
+		push @sessions, start_session($standby, $name, $settings, 'SELECT ' . sprintf($call, 'held_up(i)'));
 	}
-	wait_active($standby, $_->[0], 'napping') for @slow;
-	my $under_way = q{SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query ~ 'SELECT.*napping'
-		AND pid <> pg_backend_pid()};
-	is($standby->safe_psql('postgres', $under_way), '4', 'promoted: fits are under way before it');
+	ok($standby->poll_query_until('postgres', $under_way), 'promoted: fits are under way before it');
 	$standby->promote;
 	$standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'the standby was never promoted';
-	is($standby->safe_psql('postgres', $under_way), '4', 'promoted: and still are after it');
-	for my $k (0 .. $#slow)
+	is($standby->safe_psql('postgres', $under_way), 't', 'promoted: and still are after it');
+	close_psql($holder);
+	for my $k (0 .. $#held_up)
 	{
-		my ($name, $settings, $fit) = @{ $slow[$k] };
+		my ($name, $settings, $call) = @{ $held_up[$k] };
 		my ($out, $err) = finish_session($sessions[$k]);
 		is($err, '', "promoted in mid-fit, $name: no error");
-		is($out, $node->safe_psql('postgres', "$settings; SELECT " . sprintf($fit, 'i')) . "\n",
+		is($out, $node->safe_psql('postgres', "$settings; SELECT " . sprintf($call, 'i')) . "\n",
 			"promoted in mid-fit, $name: the primary's answer");
 	}
 }
