@@ -58,7 +58,7 @@ typedef struct GrRemoteCommand
 	int			area;			/* SEND: where the rows are */
 	bool		counts;			/* SEND: as a call; else the rest of the call's rows follows */
 	uint64_t	offset;			/* SEND: in the area */
-	int64_t		n;				/* SEND, READ: rows; SUBMIT: vectors */
+	int64_t		n;				/* SEND, READ: rows; SUBMIT: vectors; FINISH: the first sum that is wanted */
 } GrRemoteCommand;
 
 /* What a command that is answered takes and gives besides what is in the bulk area; pointers in it only say whether. */
@@ -183,6 +183,7 @@ typedef struct GrServed
 	int64_t		capacity;		/* vectors of a batch */
 	size_t		admitted;		/* bytes */
 	double		waited_s;
+	double	   *sums;			/* SUM: hi, then lo, of which the client has got the first pieces; or NULL */
 } GrServed;
 
 /* Rows that are stored, while somebody uses them */

@@ -346,21 +346,27 @@ remote_sink_restart(GrSink *sink, const double *shift, GrError *err)
 	return gr_remote_ask(client, GR_REMOTE_RESTART, sink->object.number, 0, NULL, err);
 }
 
+/* In pieces where there are many, as a thread that can't lease asks for sums, too. */
 static bool
 remote_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 {
 	GrRemoteClient *client = sink->client;
-	size_t		nbytes = (size_t) gr_triangle(gr_norder(sink->options.shape.nfeatures)) * sizeof(double);
-	GrRemoteWire wire = {0};
-	GrWireGram	gram;
+	int64_t		nsums = gr_triangle(gr_norder(sink->options.shape.nfeatures));
+	GrRemoteWire wire;
 
-	(void) gr_wire_gram(&wire, sink->options.shape);
-	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err) ||
-		!gr_remote_ask(client, GR_REMOTE_FINISH, sink->object.number, 0, NULL, err))
+	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, GR_WIRE_GRAM_LEAST, &wire, err))
 		return false;
-	gram = gr_wire_gram(&wire, sink->options.shape);
-	memcpy(hi, gram.hi, nbytes);
-	memcpy(lo, gram.lo, nbytes);
+	for (int64_t from = 0; from < nsums;)
+	{
+		GrRemoteWire piece = wire;
+		GrWireGram	gram = gr_wire_gram(&piece, nsums, from);
+
+		if (!gr_remote_ask(client, GR_REMOTE_FINISH, sink->object.number, from, NULL, err))
+			return false;
+		memcpy(hi + from, gram.hi, (size_t) gram.n * sizeof(double));
+		memcpy(lo + from, gram.lo, (size_t) gram.n * sizeof(double));
+		from += gram.n;
+	}
 	return true;
 }
 

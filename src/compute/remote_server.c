@@ -203,14 +203,54 @@ begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost 
 	return ok;
 }
 
+static void
+drop_sums(GrServed *served)
+{
+	free(served->sums);
+	served->sums = NULL;
+}
+
+/* All sums, of which the client gets one piece after the other. */
+static bool
+gather_sums(GrRemoteServer *server, GrServed *served, int64_t nsums, GrError *err)
+{
+	size_t		nbytes = 2 * (size_t) nsums * sizeof(double);
+
+	drop_sums(served);
+	served->sums = malloc(nbytes);
+	if (served->sums == NULL)
+	{
+		err->bytes_needed = nbytes;
+		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
+	}
+	if (server->backend->sink->finish(served->object, served->sums, served->sums + nsums, err))
+		return true;
+	drop_sums(served);
+	return false;
+}
+
 static bool
 finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 {
+	GrServed   *served = &server->objects[command->object];
+	int64_t		nsums = gr_triangle(gr_norder(served->options.shape.nfeatures));
+	int64_t		from = command->n;
 	GrRemoteWire wire = bulk_of(server);
-	GrWireGram	gram = gr_wire_gram(&wire, server->objects[command->object].options.shape);
+	GrWireGram	gram = gr_wire_gram(&wire, nsums, from);
 
-	return check_wire(&wire, err) &&
-		server->backend->sink->finish(sink_of(server, command), gram.hi, gram.lo, err);
+	if (!check_wire(&wire, err))
+		return false;
+	if (gram.n == nsums)
+		return server->backend->sink->finish(served->object, gram.hi, gram.lo, err);
+	if (from == 0 && !gather_sums(server, served, nsums, err))
+		return false;
+	if (served->sums == NULL || from < 0 || gram.n <= 0)
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "a piece of sums that are not there");
+	memcpy(gram.hi, served->sums + from, (size_t) gram.n * sizeof(double));
+	memcpy(gram.lo, served->sums + nsums + from, (size_t) gram.n * sizeof(double));
+	if (from + gram.n == nsums)
+		drop_sums(served);
+	return true;
 }
 
 static bool
@@ -309,6 +349,7 @@ store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 							err))
 		return false;
 	server->channel->admitted_nbytes -= served->admitted;
+	drop_sums(served);
 	memset(served, 0, sizeof(*served));
 	return true;
 }
@@ -552,6 +593,7 @@ end_served(GrRemoteServer *server, int object)
 		server->channel->admitted_nbytes -= served->admitted;
 		server->release(server, served->admitted);
 	}
+	drop_sums(served);
 	memset(served, 0, sizeof(*served));
 }
 

@@ -23,21 +23,25 @@ gr_wire_put(double *into, const double *from, int64_t n)
 		memcpy(into, from, (size_t) n * sizeof(double));
 }
 
-/* SUM: the triangles of hi and lo */
+/* SUM: some entries of the triangles of hi and lo */
 typedef struct GrWireGram
 {
 	double	   *hi;
 	double	   *lo;
+	int64_t		n;
 } GrWireGram;
 
-static inline GrWireGram
-gr_wire_gram(GrRemoteWire *wire, GrRowShape shape)
-{
-	int64_t		n = gr_triangle(gr_norder(shape.nfeatures));
-	GrWireGram	gram;
+#define GR_WIRE_GRAM_LEAST 128	/* bytes, for eight entries */
 
-	gram.hi = gr_wire_doubles(wire, n);
-	gram.lo = gr_wire_doubles(wire, n);
+/* Those of nsums from one on, as many as there is room for */
+static inline GrWireGram
+gr_wire_gram(GrRemoteWire *wire, int64_t nsums, int64_t from)
+{
+	int64_t		room = (int64_t) (wire->limit / GR_WIRE_GRAM_LEAST * (GR_WIRE_GRAM_LEAST / 2 / sizeof(double)));
+	GrWireGram	gram = {.n = nsums - from < room ? nsums - from : room};
+
+	gram.hi = gr_wire_doubles(wire, gram.n);
+	gram.lo = gr_wire_doubles(wire, gram.n);
 	return gram;
 }
 

@@ -123,7 +123,7 @@ open_device(RingReader *r)
 	GrPlace    *place = &r->job->place;
 	GrError		ignored = {0};
 
-	if (r->opens_device && !gr_open_place(place, &r->error))
+	if (r->opens_device && !gr_open_place(place, NULL, &r->error))
 		return false;
 	/* a service's memory is pinned by it */
 	if (r->pinned_for != NULL || gr_on_cpu(place) || place->service != NULL)

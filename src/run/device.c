@@ -11,6 +11,7 @@
 
 #include "compute/backend.h"
 #include "run/device.h"
+#include "run/raise.h"
 #include "run/service.h"
 
 typedef struct DeviceSession
@@ -121,11 +122,11 @@ take_service(GrPlace *place)
 
 /* The same as gr_open_place(), of a service's device */
 static bool
-open_at_service(GrPlace *place, GrError *err)
+open_at_service(GrPlace *place, const GrHost *host, GrError *err)
 {
 	if (service_use.failed && service_use.gpu_id == gr_gpu_id)
 		*err = service_use.error;
-	else if (gr_service_await(place->service, err))
+	else if (gr_service_await(place->service, host, err))
 	{
 		take_service(place);
 		return true;
@@ -246,14 +247,14 @@ gr_name_device(const GrDeviceInfo *info, char *name, size_t size)
 }
 
 bool
-gr_open_place(GrPlace *place, GrError *err)
+gr_open_place(GrPlace *place, const GrHost *host, GrError *err)
 {
 	const GrDeviceInfo *info;
 
-	if (!(place->service != NULL ? open_at_service(place, err) : open_here(place, err)))
+	if (!(place->service != NULL ? open_at_service(place, host, err) : open_here(place, err)))
 	{
 		/* in auto mode a device that cannot be used, for whatever reason, is none */
-		if (gr_device == GR_DEVICE_AUTO && err->status != GR_DEVICE_LOST)
+		if (gr_device == GR_DEVICE_AUTO && err->status != GR_DEVICE_LOST && err->status != GR_CANCELED)
 			err->status = GR_NO_DEVICE;
 		return false;
 	}
@@ -275,7 +276,7 @@ gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err)
 
 	gr_place_on_cpu(place, "");
 	place->service = service;
-	if (!gr_service_await(service, err))
+	if (!gr_service_await(service, &gr_host, err))
 	{
 		place->service = NULL;
 		return false;
@@ -296,7 +297,7 @@ gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err)
 bool
 gr_choose_place(GrPlace *place, double work, GrError *err)
 {
-	if (!gr_prepare_place(place, work) || gr_open_place(place, err))
+	if (!gr_prepare_place(place, work) || gr_open_place(place, &gr_host, err))
 		return true;
 	if (!gr_retreat_to_cpu(place, err))
 		return false;

@@ -64,19 +64,19 @@ extern bool gr_choose_place(GrPlace *place, double work, GrError *err);
 
 /*
  * The same in two steps. gr_prepare_place() takes the CPU and returns false, or returns true if a device is wanted,
- * which gr_open_place() then takes: it opens the session unless that was done before, in 0.3 s or so, touches nothing
- * of PostgreSQL's and may be called by another thread. If it fails, gr_retreat_to_cpu() says whether the CPU may take
- * its place.
+ * which gr_open_place() then takes: it opens the session unless that was done before, in 0.3 s or so. It touches nothing
+ * of PostgreSQL's but the host, which may stop a wait for a service; another thread may call it, with NULL for it. If it
+ * fails, gr_retreat_to_cpu() says whether the CPU may take its place.
  */
 extern bool gr_prepare_place(GrPlace *place, double work);
-extern bool gr_open_place(GrPlace *place, GrError *err);
+extern bool gr_open_place(GrPlace *place, const GrHost *host, GrError *err);
 
 /* "gpu 0: its name", or of several "gpu 0 .. 1: 2 x their name"; cut to size. Touches nothing of PostgreSQL's. */
 extern void gr_name_device(const GrDeviceInfo *info, char *name, size_t size);
 
 /*
  * The service that keeps rows, whatever the settings say about other computations, as soon as it has its device; false
- * if it can't. Touches nothing of PostgreSQL's.
+ * if it can't, or the statement is canceled.
  */
 extern bool gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err);
 

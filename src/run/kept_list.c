@@ -59,7 +59,7 @@ gr_keeping_service(const char **reason)
 	if (gr_debug_service || gr_backend_cuda.device->present())
 	{
 		client = gr_service_connect(gr_gpu_id, gr_service_is_used(), reason);
-		if (client == NULL || gr_service_await(client, &err))
+		if (client == NULL || gr_service_await(client, &gr_host, &err))
 			return client;
 	}
 	else

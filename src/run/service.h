@@ -59,10 +59,10 @@ extern bool gr_service_hold(const GrRemoteClient *client, uint64 id);
 extern const GrBackend *gr_service_backend(const GrRemoteClient *client);
 
 /*
- * Waits until the service has opened its device, and describes it in client->info; false if it can't. Touches nothing
- * of PostgreSQL's: another thread may call it.
+ * Waits until the service has opened its device, and describes it in client->info; false if it can't, or the host wants
+ * it to stop. Touches nothing of PostgreSQL's but the host, which is NULL in a thread other than the session's.
  */
-extern bool gr_service_await(GrRemoteClient *client, GrError *err);
+extern bool gr_service_await(GrRemoteClient *client, const GrHost *host, GrError *err);
 
 /* Is there a service whose device is open? Asks nobody. */
 extern bool gr_service_is_warm(int gpu_id);

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include "access/parallel.h"
@@ -28,6 +29,7 @@ typedef struct Connection
 {
 	GrControl  *control;
 	GrClientSlot *slot;			/* NULL: none */
+	pthread_t	thread;			/* which has made it: others can't lease */
 	GrService  *service;
 	uint64		generation;		/* of the service */
 	uint64		number;			/* of connections that this session has had */
@@ -67,8 +69,11 @@ is_alive(const Connection *c)
 static void
 wake_service(const Connection *c)
 {
-	if (is_alive(c) && c->service->latch != NULL)
-		SetLatch(c->service->latch);
+	Latch	   *latch;
+
+	/* read once: the service takes it away, without our lock, when it ends */
+	if (is_alive(c) && (latch = __atomic_load_n(&c->service->latch, __ATOMIC_ACQUIRE)) != NULL)
+		SetLatch(latch);
 }
 
 /* Leaves the slot to the service, or, where that has ended, to whoever comes. */
@@ -100,7 +105,10 @@ disconnect(Connection *c)
 	LWLockRelease(&c->control->lock);
 }
 
-/* What the transaction has on the device goes first, as long as there is a channel to say so. */
+/*
+ * What the transaction has on the device goes first, as long as there is a channel to say so. Who ends in the midst of a
+ * wait has left a command under way, which what ends objects comes behind: it is told to stop.
+ */
 static void
 leave_at_exit(int code, Datum arg)
 {
@@ -108,6 +116,8 @@ leave_at_exit(int code, Datum arg)
 	(void) arg;
 	if (connections[0].slot == NULL && connections[1].slot == NULL)
 		return;
+	for (int k = 0; k < (int) lengthof(connections); k++)
+		__atomic_store_n(&connections[k].client.stopping, 1, __ATOMIC_SEQ_CST);
 	AbortOutOfAnyTransaction();
 	disconnect(&connections[0]);
 	disconnect(&connections[1]);
@@ -296,6 +306,7 @@ connect_to(Connection *c, GrService *service, const char **reason)
 	c->client.lease = lease_area;
 	c->client.end_lease = end_area;
 	c->client.owner = c;
+	c->thread = pthread_self();
 	area = lease_area(&c->client, GR_REMOTE_BULK_NBYTES);
 	if (area < 0)
 	{
@@ -453,7 +464,7 @@ gr_service_stands_in(const GrRemoteClient *client)
 }
 
 bool
-gr_service_await(GrRemoteClient *client, GrError *err)
+gr_service_await(GrRemoteClient *client, const GrHost *host, GrError *err)
 {
 	Connection *c = client->owner;
 	GrChannel  *channel = client->channel;
@@ -466,7 +477,7 @@ gr_service_await(GrRemoteClient *client, GrError *err)
 			*err = channel->gone_error;
 			return false;
 		}
-		if (__atomic_load_n(&client->stopping, __ATOMIC_RELAXED) != 0)
+		if (__atomic_load_n(&client->stopping, __ATOMIC_RELAXED) != 0 || gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "the device service");
 		(void) nanosleep(&pause, NULL);
 	}
@@ -590,11 +601,12 @@ attach_area(GrArea *area)
 	return segment;
 }
 
+/* In the session's own thread, as segments are the server's; in another there is none to be had. */
 static int
 lease_area(GrRemoteClient *client, size_t nbytes)
 {
 	Connection *c = client->owner;
-	int			a = find_area(c);
+	int			a = pthread_equal(pthread_self(), c->thread) ? find_area(c) : -1;
 	GrArea	   *area;
 	dsm_segment *segment = NULL;
 

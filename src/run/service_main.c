@@ -166,7 +166,8 @@ admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, dou
 	bool		waited = false;
 	uint64		left;
 
-	(void) server;
+	/* who has memory already doesn't wait: others may wait for that, or it is all there is */
+	waits = waits && server->channel->admitted_nbytes == 0;
 	(void) pthread_mutex_lock(&admission.mutex);
 	/* kept rows stay: nobody waits for what they have */
 	while (waits && gr_kept_nbytes() + nbytes <= admission.total &&

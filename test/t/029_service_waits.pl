@@ -86,6 +86,65 @@ is($out, "200000\n", 'and who is patient is served');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET gpureg.service_memory; SELECT pg_reload_conf()');
 
 #
+# Who ends in the midst of what the service computes for it has told it to stop: it is gone at once, and nothing is left
+#
+my $booting = start_session($node, 'booting', q{SET max_parallel_workers_per_gather = 0;
+	SELECT count(*) FROM gpu_ols_boot('SELECT i, y, a, b FROM rows', reps => 100000, key => 'i')});
+my $backend = wait_active($node, 'booting', 'gpu_ols_boot');
+# until the rows are there
+sleep 3;
+my $told = time;
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($backend)");
+$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $backend");
+cmp_ok(time - $told, '<', 1, 'terminated in a long computation: who waits for it is gone');
+my (undef, $error) = finish_session($booting);
+is(sqlstate($error), '57P01', 'terminated in a long computation: the error');
+ok($node->poll_query_until('postgres',
+	'SELECT computations = 0 AND memory_reserved = 0 FROM gpu_devices() WHERE service_pid IS NOT NULL'),
+	'terminated in a long computation: nothing is left');
+
+#
+# Folds of kept rows: a session that has some of the memory doesn't wait for more, which it may have itself, or another
+# session that waits likewise
+#
+$node->safe_psql('postgres', q{SELECT gpu_keep('folds', 'SELECT y, a, b, i, won FROM rows', true)});
+my $folds = q{SELECT (gpu_enet_fit(kept => 'folds', formula => 'won ~ a + b', folds => 4, family => 'binomial')).n};
+for my $case ([ '10MB', 1 ], [ '15MB', 2 ])
+{
+	my ($memory, $nsessions) = @$case;
+
+	$node->safe_psql('postgres', "ALTER SYSTEM SET gpureg.service_memory = '$memory'; SELECT pg_reload_conf()");
+	sleep 0.5;
+	for (1 .. 4)
+	{
+		my @sessions = map { start_session($node, "folds$_", q{SET statement_timeout = '20s'}, $folds) } 1 .. $nsessions;
+		my @answers = map { [ finish_session($_) ] } @sessions;
+		my @ends = map { $_->[1] eq '' ? $_->[0] =~ s/\n//r : sqlstate($_->[1]) } @answers;
+
+		is(scalar(grep { $_ ne '53200' && $_ ne '200000' } @ends), 0, "folds of $nsessions in $memory: nobody waits")
+		  or diag(map { "@$_\n" } @answers);
+	}
+}
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET gpureg.service_memory; SELECT pg_reload_conf()');
+my ($n) = try_sql($node, $folds);
+is($n, '200000', 'folds, with memory enough');
+
+#
+# Many features, and rows that the first ones' shift doesn't suit: the thread that sends them asks for sums that the
+# session has no area for
+#
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION features(i int) RETURNS float8[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+		$$SELECT array_agg(CASE WHEN i > 6000 THEN sin(i * k) / 3 ELSE 1e6 + (i * 7919 + k * 104729) % 1000 END)
+		FROM generate_series(1, 200) k$$;
+	CREATE TABLE wide AS SELECT (i % 17)::float8 AS y, features(i) AS x FROM generate_series(1, 8000) i;
+	ANALYZE wide;});
+my $wide = q{SELECT gpu_ols_fit('SELECT y, x FROM wide')};
+is($node->safe_psql('postgres', "WITH f AS ($wide AS m) SELECT (m).n, (m).coef[200] FROM f"),
+	$node->safe_psql('postgres', "SET gpureg.device = cpu; WITH f AS ($wide AS m) SELECT (m).n, (m).coef[200] FROM f"),
+	'many features whose shift changes: the same as on the CPU');
+
+#
 # Sums of kept rows that are no numbers
 #
 $node->safe_psql('postgres', q{SELECT gpu_keep('wild', 'SELECT y * 1e200 AS y, a, b * 1e200 AS b FROM rows LIMIT 1000')});

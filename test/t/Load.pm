@@ -18,6 +18,8 @@ our @EXPORT = qw(run_load load_record is_same_answer);
 
 # What a statement may take, s, beside many others, before it counts as one that hangs
 my $patience = 600;
+# Statements that are under way at the end are waited for; of those that still are after so many seconds it is told
+my $late_after = 20;
 
 # Of statements: how many have a timeout, lose their client, or are a session's last; and once in how many a session
 # tells what its memory contexts have
@@ -208,17 +210,47 @@ sub under_load
 	{
 		push @sessions, child($run, "session$k", sub { session($run, $k, $_[0]) });
 	}
-	my $told = 0;
+	my ($told, $late) = (0, 0);
 	while (@sessions)
 	{
 		@sessions = grep { waitpid($_, POSIX::WNOHANG()) == 0 } @sessions;
 		sleep 0.2;
+		if (@sessions && !$late && time > $run->{until} + $late_after)
+		{
+			$run->{tell}->("still there: $_") for who_is_left($run);
+			$late = 1;
+		}
 		next if time < $run->{started} + ($told + 1) * $run->{seconds} / 10;
 		$run->{tell}->(memory_line($run));
 		$told++;
 	}
 	open(my $file, '>', $stop) or die "$stop: $!";
 	waitpid $_, 0 for @others;
+}
+
+# Sessions that have not come to their end, what they and their workers wait for, and where in the kernel the threads of
+# each process are, as far as that can be seen
+sub who_is_left
+{
+	my ($run) = @_;
+	my @lines = split /\n/, ask($run->{control}, q{SELECT format('%s %s%s %s, %s s: %s %s, %s', pid, backend_type,
+		' of ' || leader_pid, application_name, extract(epoch FROM now() - query_start)::int, wait_event_type, wait_event,
+		left(regexp_replace(query, '\s+', ' ', 'g'), 300))
+		FROM pg_stat_activity WHERE application_name ~ '^load ' OR backend_type ~ 'gpureg';});
+
+	for my $line (@lines)
+	{
+		my ($pid) = $line =~ /^(\d+)/;
+		my %where;
+
+		for my $thread (glob "/proc/$pid/task/*")
+		{
+			open(my $file, '<', "$thread/wchan") or next;
+			$where{$1}++ if (<$file> // '') =~ /^(\w+)/;
+		}
+		$line .= join '', map { "; $where{$_} thread(s) in $_" } sort keys %where;
+	}
+	return @lines;
 }
 
 sub child
@@ -282,7 +314,15 @@ sub session
 		elsif (++$n % $contexts_every == 0)
 		{
 			my $bytes = contexts($client);
-			printf $to "C %.2f %d %d\n", time - $run->{started}, $client->{pid}, $bytes if $bytes;
+
+			if ($bytes) { printf $to "C %.2f %d %d\n", time - $run->{started}, $client->{pid}, $bytes; }
+			elsif (!defined $bytes)
+			{
+				# it was ended meanwhile
+				kill_client($client);
+				undef $client;
+				print $to "D\n";
+			}
 		}
 		sleep $took * $run->{pause} if $run->{pause};
 	}
@@ -385,14 +425,14 @@ sub is_same_answer
 	return 1;
 }
 
-# Bytes of the session's memory contexts
+# Bytes of the session's memory contexts; 0 where it was canceled, undef where it isn't there any more
 sub contexts
 {
 	my ($client) = @_;
 
 	say_to($client, 'RESET ALL; SELECT sum(total_bytes) FROM pg_backend_memory_contexts;');
 	my ($out, $err, $ended) = hear($client, 60);
-	return !$ended && $out =~ /^(\d+)$/ ? $1 : 0;
+	return $ended ? undef : $out =~ /^(\d+)$/ ? $1 : 0;
 }
 
 1;

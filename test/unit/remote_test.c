@@ -103,6 +103,50 @@ test_sums(const double *rows)
 	end_pair(pair);
 }
 
+/* Sums that the bulk area has no room for, asked for by a thread that can't lease a larger one: they come in pieces. */
+static void
+test_wide_sums(void)
+{
+	enum
+	{
+		WIDE = 300, NWIDE = 400
+	};
+	const GrSinkOptions options = {.shape = gr_plain_shape(WIDE),.kind = GR_SINK_SUM,.block_nbytes = 1 << 20};
+	int64_t		n = gr_triangle(gr_norder(WIDE));
+	size_t		nbytes = 2 * (size_t) n * sizeof(double);
+	Pair	   *pair = begin_pair(&gr_backend_cpu);
+	const GrBackend *backends[2] = {&gr_backend_cpu, &gr_backend_remote};
+	GrSession  *sessions[2] = {NULL, (GrSession *) &pair->client};
+	double	   *rows = malloc((size_t) NWIDE * (WIDE + 1) * sizeof(double));
+	double	   *sums[3];
+
+	check(nbytes > 2 * GR_REMOTE_BULK_NBYTES, "wide sums take several pieces");
+	pair->client.lease = NULL;
+	for (int k = 0; k < NWIDE * (WIDE + 1); k++)
+		rows[k] = (double) random() / 2147483648.0 - 0.5;
+	for (int k = 0; k < 3; k++)
+		sums[k] = calloc(1, nbytes);
+	for (int k = 0; k < 2; k++)
+	{
+		const GrSinkOps *ops = backends[k]->sink;
+		GrSink	   *sink = NULL;
+		GrError		err = {0};
+		bool		ok = ops->begin(sessions[k], &options, &sink, &err) && ops->send(sink, rows, NWIDE, &err) &&
+			ops->finish(sink, sums[k], sums[k] + n, &err);
+
+		check(ok, k == 0 ? "wide sums here" : "wide sums there");
+		if (k == 1)
+			check(ops->restart(sink, NULL, &err) && ops->send(sink, rows, NWIDE, &err) &&
+				  ops->finish(sink, sums[2], sums[2] + n, &err), "and once more");
+		ops->end(sink);
+	}
+	check(memcmp(sums[0], sums[1], nbytes) == 0 && memcmp(sums[0], sums[2], nbytes) == 0, "are the same bits");
+	for (int k = 0; k < 3; k++)
+		free(sums[k]);
+	free(rows);
+	end_pair(pair);
+}
+
 /* A pass of each kind that a fit makes */
 static bool
 pass_all(const GrBackend *backend, GrSession *session, const double *rows, char *memory, double *sums[3], GrError *err)
@@ -577,6 +621,7 @@ main(void)
 	double	   *rows = make_rows(malloc(NROWS * (P + 1) * sizeof(double)));
 
 	test_sums(rows);
+	test_wide_sums();
 	test_passes(rows);
 	test_stored(rows);
 	test_failures(rows);
