@@ -5,6 +5,7 @@
 #   make NVCC_ARCH=sm_90      for one GPU architecture; default: every major one that nvcc supports
 #   make NVCC_OPTIMIZE=1      kernels that are compiled sooner and run slower; default: 3
 #   make WERROR=yes           warnings are errors
+#   make DEBUG_INFO=no        nothing for a debugger
 #   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or
 #                             SANITIZE=address,undefined
 #   make FAULTS=yes           without CUDA, with a setting that makes an allocation fail (test/faults/faults.h)
@@ -130,13 +131,16 @@ include $(PGXS)
 ifneq ($(SANITIZE),)
 override CFLAGS += -O1
 endif
+ifeq ($(DEBUG_INFO),no)
+override CFLAGS += -g0
+endif
 
 ifeq ($(shell test $(MAJORVERSION) -ge 16 && echo yes),yes)
 REGRESS_OPTS += --expecteddir=.
 endif
 
 CSTD = -std=gnu11
-COMPUTE_FLAGS = -Isrc -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
+COMPUTE_FLAGS = -Isrc -D_GNU_SOURCE -O2 $(if $(filter no,$(DEBUG_INFO)),,-g) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
 	-Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS) $(FAULT_FLAGS)
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
 	$(if $(filter-out 3,$(NVCC_OPTIMIZE)),-Xcicc -O$(NVCC_OPTIMIZE) -Xptxas -O$(NVCC_OPTIMIZE)) \

@@ -66,7 +66,8 @@ prepare_build() {
     if have_gpu; then
         NVCC_ARCH=${NVCC_ARCH:-native}
     else
-        NVCC_ARCH=${NVCC_ARCH:-sm_90}
+        # for whatever GPU may come, whose driver makes its own code of it
+        NVCC_ARCH=${NVCC_ARCH:-compute_90}
         export NVCC_OPTIMIZE=${NVCC_OPTIMIZE:-1}
     fi
     export PG_CONFIG NVCC_ARCH
