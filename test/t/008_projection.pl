@@ -691,7 +691,7 @@ query(q{
 			FROM wide, generate_series(1, n) seed
 	$$});
 my %bits;
-my %whole_mb = ('NULL' => 19, '0.25' => 300);
+my %whole_mb = ('NULL' => 7.5, '0.25' => 120);
 for my $density ('NULL', '0.25')
 {
 	for my $mb (0, 1, 16, 64)
@@ -700,7 +700,7 @@ for my $density ('NULL', '0.25')
 			SELECT seeds(1, NULL);
 			SET gpureg.projection_cache_size = '${mb}MB';
 			SELECT process_kb('RssAnon') AS before \\gset
-			SELECT seeds(300, $density), :before, process_kb('RssAnon')});
+			SELECT seeds(120, $density), :before, process_kb('RssAnon')});
 
 		# those of 0 MB are what the others must give
 		$bits{$density} //= $used;
@@ -712,13 +712,13 @@ for my $density ('NULL', '0.25')
 		cmp_ok(($after - $before) / 1024, '>', 0.7 * $kept - 1, "cache of $mb MB, density $density: and used");
 	}
 }
-is(query('SELECT seeds(300, NULL)'), $bits{NULL}, 'default cache: the same bits');
+is(query('SELECT seeds(120, NULL)'), $bits{NULL}, 'default cache: the same bits');
 
-# columns of sparse vectors: 30,000 of some 300 bytes
+# columns of sparse vectors: 16,000 of some 300 bytes
 my $of_columns = q{SELECT md5(string_agg(md5(array_send(gpu_project_sparse(ARRAY[j * 7, j * 7 + 1], '{1,2}',
 	500, 1, 0.2))), '' ORDER BY j)),
 	md5(string_agg(md5(array_send(gpu_project_sparse(ARRAY[j * 7 + 1, j * 7], '{2,1}', 500, 1, 0.2))), '' ORDER BY j))
-	FROM generate_series(1::bigint, 15000) j};
+	FROM generate_series(1::bigint, 8000) j};
 for my $mb (0, 1, 4)
 {
 	my ($before, $got, $again, $after) = split /[|\n]/, query(qq{

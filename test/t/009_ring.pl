@@ -205,7 +205,7 @@ for my $name (sort keys %failing)
 	nothing_left($name);
 }
 
-# Two hundred caught errors and as many fits leave nothing behind.
+# A hundred caught errors, and fits, leave nothing behind.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION fail_often(times int) RETURNS int LANGUAGE plpgsql AS $$
 	DECLARE
@@ -231,10 +231,10 @@ $node->safe_psql('postgres', q{
 	END $$});
 my $state = q{SELECT sum(total_bytes) / 1024, process_kb('RssAnon'), nfiles(), nthreads(), nsegments()
 	FROM pg_backend_memory_contexts};
-my @numbers = $node->safe_psql('postgres', "SELECT fail_often(60); $state; SELECT fail_often(400); $state") =~
+my @numbers = $node->safe_psql('postgres', "SELECT fail_often(30); $state; SELECT fail_often(150); $state") =~
 	/([\d.]+)/g;
-is($numbers[0], 40, 'errors were caught at first');
-is($numbers[6], 267, 'errors were caught') or diag("@numbers");
+is($numbers[0], 20, 'errors were caught at first');
+is($numbers[6], 100, 'errors were caught') or diag("@numbers");
 cmp_ok($numbers[7] - $numbers[1], '<', 20_000, 'memory contexts did not grow');
 cmp_ok($numbers[8] - $numbers[2], '<', 20_000, 'the process did not grow');
 is($numbers[9], $numbers[3], 'no file was left open');
