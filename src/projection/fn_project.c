@@ -76,7 +76,7 @@ project_here(const GrVectors *x, int32 k, int64 seed, double density, double wor
 	gr_check_projected(y, x->nvectors * k);
 	if (x->ndim == 1)
 		return;
-	if (!gr_choose_place(&place, work, &err))
+	if (!gr_choose_place(&place, work, &gr_host, &err))
 		gr_raise(&err);
 	run = gr_new_run("gpu_project", &place, x->nvectors, (int) x->dim);
 	run->kernel_s = run->total_s = gr_now() - started;

@@ -325,7 +325,7 @@ gr_projector_begin(const GrDraw *draw, int64 dim, int64 nvectors, double work)
 	projector->callback.func = release_projector;
 	projector->callback.arg = projector;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &projector->callback);
-	if (!gr_choose_place(&projector->place, work, &err))
+	if (!gr_choose_place(&projector->place, work, &gr_host, &err))
 		gr_raise(&err);
 	begun = begin_project(projector, nvectors, &err);
 	if (!begun)

@@ -311,7 +311,7 @@ record_run(const ProjectReceiver *receiver, double started)
 	{
 		/* the plan was made for the CPU; this says why */
 		if (!gr_choose_place(&place, gr_rows_work(receiver->request, receiver->rows.nrows_estimate, receiver->dim),
-							 &err))
+							 &gr_host, &err))
 			gr_raise(&err);
 		/*
 		 * with the vectors' length, which the plan may have had to guess, it could be a device: it wasn't, and isn't

@@ -587,7 +587,7 @@ start_keeping(const GrJobOptions *options, int nplanned, GrRingTicket *ticket)
 	GrError		err = {0};
 	RingReader *r;
 
-	if (!gr_place_at_service(&place, options->keeper, &err))
+	if (!gr_place_at_service(&place, options->keeper, &gr_host, &err))
 		gr_raise(&err);
 	r = new_reader(options, &place, false, 0);
 	if (take_ring(r, nplanned) && gr_ring_start(r->ring, r->segment, NULL, options->shape, options->rules, ticket))

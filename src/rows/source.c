@@ -177,7 +177,7 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 		return NULL;
 	work = gr_ingest_work(ingest, GR_SINK_SUM);
 	if (gr_prepare_place(place, work) &&
-		(!gr_device_is_missing() || !gr_choose_place(place, work, &err) || !gr_on_cpu(place)))
+		(!gr_device_is_missing() || !gr_choose_place(place, work, &gr_host, &err) || !gr_on_cpu(place)))
 	{
 		gr_leave_place(place);
 		return NULL;

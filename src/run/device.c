@@ -11,7 +11,6 @@
 
 #include "compute/backend.h"
 #include "run/device.h"
-#include "run/raise.h"
 #include "run/service.h"
 
 typedef struct DeviceSession
@@ -270,13 +269,13 @@ gr_open_place(GrPlace *place, const GrHost *host, GrError *err)
 }
 
 bool
-gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err)
+gr_place_at_service(GrPlace *place, GrRemoteClient *service, const GrHost *host, GrError *err)
 {
 	const GrDeviceInfo *info;
 
 	gr_place_on_cpu(place, "");
 	place->service = service;
-	if (!gr_service_await(service, &gr_host, err))
+	if (!gr_service_await(service, host, err))
 	{
 		place->service = NULL;
 		return false;
@@ -295,9 +294,9 @@ gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err)
 }
 
 bool
-gr_choose_place(GrPlace *place, double work, GrError *err)
+gr_choose_place(GrPlace *place, double work, const GrHost *host, GrError *err)
 {
-	if (!gr_prepare_place(place, work) || gr_open_place(place, &gr_host, err))
+	if (!gr_prepare_place(place, work) || gr_open_place(place, host, err))
 		return true;
 	if (!gr_retreat_to_cpu(place, err))
 		return false;

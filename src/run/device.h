@@ -58,9 +58,9 @@ extern bool gr_takes_cpu(double work);
 
 /*
  * Takes the CPU or the device as the settings and the work, in products, say; false if the device is wanted and cannot
- * be had.
+ * be had, or the host stops the wait for it.
  */
-extern bool gr_choose_place(GrPlace *place, double work, GrError *err);
+extern bool gr_choose_place(GrPlace *place, double work, const GrHost *host, GrError *err);
 
 /*
  * The same in two steps. gr_prepare_place() takes the CPU and returns false, or returns true if a device is wanted,
@@ -78,7 +78,8 @@ extern void gr_name_device(const GrDeviceInfo *info, char *name, size_t size);
  * The service that keeps rows, whatever the settings say about other computations, as soon as it has its device; false
  * if it can't, or the statement is canceled.
  */
-extern bool gr_place_at_service(GrPlace *place, GrRemoteClient *service, GrError *err);
+extern bool gr_place_at_service(GrPlace *place, GrRemoteClient *service, const GrHost *host,
+								GrError *err);
 
 /* The CPU, whatever the settings say. */
 extern void gr_place_on_cpu(GrPlace *place, const char *reason);

@@ -300,14 +300,14 @@ gr_job_begin(const GrJobOptions *options)
 	job->stays = options->keeper != NULL;
 	if (job->stays)
 	{
-		if (!gr_place_at_service(&job->place, options->keeper, &err))
+		if (!gr_place_at_service(&job->place, options->keeper, &gr_host, &err))
 			gr_raise(&err);
 	}
 	else if (options->shape.nfeatures == 0)
 		gr_place_on_cpu(&job->place, "there are no features");
 	else if (options->cpu_reason != NULL)
 		gr_place_on_cpu(&job->place, options->cpu_reason);
-	else if (!gr_choose_place(&job->place, work, &err))
+	else if (!gr_choose_place(&job->place, work, &gr_host, &err))
 		gr_raise_columns(&err, options->shape.nfeatures, options->names);
 	if (begin_elsewhere(job, options))
 		return job;
@@ -427,7 +427,7 @@ gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *deriva
 	GrError		err = {0};
 
 	job->derived = true;
-	if (!gr_place_at_service(&job->place, options->keeper, &err))
+	if (!gr_place_at_service(&job->place, options->keeper, &gr_host, &err))
 		gr_job_fail(job, &err);
 	job->ops = job->place.backend->sink;
 	if (gr_remote_derive(options->keeper, id, derivation, job->rules, &sink, &job->sink, counts, &gr_host, &err))

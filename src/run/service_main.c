@@ -501,7 +501,7 @@ leave_place(void)
 		if (control->kept[k].state != GR_KEPT_FREE && control->kept[k].generation == service->generation &&
 			control->kept[k].service == service - control->services)
 			gr_kept_clear(&control->kept[k]);
-	service->latch = NULL;
+	__atomic_store_n(&service->latch, NULL, __ATOMIC_RELEASE);
 	__atomic_store_n(&service->state, GR_SERVICE_DOWN, __ATOMIC_SEQ_CST);
 	LWLockRelease(&control->lock);
 }
@@ -630,7 +630,7 @@ begin_service(int number)
 		proc_exit(1);
 	}
 	service->pid = MyProcPid;
-	service->latch = MyLatch;
+	__atomic_store_n(&service->latch, MyLatch, __ATOMIC_RELEASE);
 	__atomic_store_n(&service->state, GR_SERVICE_OPENING, __ATOMIC_RELEASE);
 	LWLockRelease(&control->lock);
 	before_shmem_exit(end_service, (Datum) 0);

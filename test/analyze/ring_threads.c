@@ -83,7 +83,7 @@ gr_lend_session(bool lends)
 }
 
 bool
-gr_open_place(GrPlace *place, GrError *err)
+gr_open_place(GrPlace *place, const GrHost *host, GrError *err)
 {
 	return true;
 }

@@ -393,7 +393,7 @@ session_main(void *arg)
 		/* the service has yet to clear away those that were there before */
 		while (!connect_to(&c, &shared->services[0], &reason))
 			(void) usleep(1000);
-		ok = gr_service_await(&c.client, &err) && use_device(&c, false) && use_device(&c, k % 2 == 0) &&
+		ok = gr_service_await(&c.client, NULL, &err) && use_device(&c, false) && use_device(&c, k % 2 == 0) &&
 			read_stored(&c);
 		self->nfailed += !ok;
 		disconnect(&c);
