@@ -5,7 +5,7 @@
 #   make NVCC_ARCH=sm_90      for one GPU architecture; default: every major one that nvcc supports
 #   make NVCC_OPTIMIZE=1      kernels that are compiled sooner and run slower; default: 3
 #   make WERROR=yes           warnings are errors
-#   make DEBUG_INFO=no        nothing for a debugger
+#   make FOR_TESTS=yes        nothing for a debugger, or for the server's JIT compiler: in half the time
 #   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or
 #                             SANITIZE=address,undefined
 #   make FAULTS=yes           without CUDA, with a setting that makes an allocation fail (test/faults/faults.h)
@@ -59,6 +59,10 @@ SANITIZERS = $(SANITIZE)$(if $(findstring undefined,$(SANITIZE)),$(comma)float-c
 SANITIZE_FLAGS = -fsanitize=$(SANITIZERS) -fno-sanitize-recover=$(SANITIZERS) -fno-omit-frame-pointer -Wno-error
 comma = ,
 # the server's JIT compiler would inline bitcode, which has no checks
+override with_llvm = no
+endif
+
+ifeq ($(FOR_TESTS),yes)
 override with_llvm = no
 endif
 
@@ -131,7 +135,7 @@ include $(PGXS)
 ifneq ($(SANITIZE),)
 override CFLAGS += -O1
 endif
-ifeq ($(DEBUG_INFO),no)
+ifeq ($(FOR_TESTS),yes)
 override CFLAGS += -g0
 endif
 
@@ -140,8 +144,8 @@ REGRESS_OPTS += --expecteddir=.
 endif
 
 CSTD = -std=gnu11
-COMPUTE_FLAGS = -Isrc -D_GNU_SOURCE -O2 $(if $(filter no,$(DEBUG_INFO)),,-g) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
-	-Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS) $(FAULT_FLAGS)
+COMPUTE_FLAGS = -Isrc -D_GNU_SOURCE -O2 $(if $(filter yes,$(FOR_TESTS)),,-g) -fPIC -fvisibility=hidden -ffp-contract=off \
+	-fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS) $(FAULT_FLAGS)
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
 	$(if $(filter-out 3,$(NVCC_OPTIMIZE)),-Xcicc -O$(NVCC_OPTIMIZE) -Xptxas -O$(NVCC_OPTIMIZE)) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
