@@ -663,13 +663,13 @@ query(q{
 my $contexts = q{SELECT (sum(total_bytes) / 1024)::int, process_kb('RssAnon') FROM pg_backend_memory_contexts};
 my @numbers = query(qq{
 	SET gpureg.projection_cache_size = '1MB';
-	SELECT fail_often(40);
+	SELECT fail_often(20);
 	$contexts;
-	SELECT fail_often(200);
+	SELECT fail_often(100);
 	$contexts;
 	SELECT count(*) FROM pg_ls_tmpdir();
 	SELECT count(*) FROM gpu_project_rows('SELECT i, v FROM small', 9)}) =~ /(\d+)/g;
-is("$numbers[0] $numbers[3]", '40 200', 'every error was caught');
+is("$numbers[0] $numbers[3]", '20 100', 'every error was caught');
 is("$numbers[6] $numbers[7]", '0 700', 'no temporary file is left, and the session goes on');
 SKIP:
 {

@@ -18,7 +18,7 @@ use RandomTables;
 use Test::More;
 
 my $seed = $ENV{GPUREG_SEED} // time % 1_000_000;
-my $ntables = $ENV{GPUREG_TABLES} // ($ENV{GPUREG_LONG} && !$ENV{GPUREG_SANITIZE} ? 5000 : 200);
+my $ntables = $ENV{GPUREG_TABLES} // ($ENV{GPUREG_LONG} && !$ENV{GPUREG_SANITIZE} ? 5000 : 120);
 my @numbers = defined $ENV{GPUREG_TABLE} ? ($ENV{GPUREG_TABLE}) : (1 .. $ntables);
 my $nstatements = 4;
 

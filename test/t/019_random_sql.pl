@@ -17,7 +17,7 @@ use Test::More;
 
 my $seed = $ENV{GPUREG_SEED} // time % 1_000_000;
 my $slow = $ENV{GPUREG_SANITIZE};
-my $ncalls = $ENV{GPUREG_CALLS} // ($slow ? 2000 : $ENV{GPUREG_LONG} ? 200_000 : 4000);
+my $ncalls = $ENV{GPUREG_CALLS} // ($slow ? 2000 : $ENV{GPUREG_LONG} ? 200_000 : 3000);
 my $nstatements = 100;
 
 diag("GPUREG_SEED=$seed, $ncalls calls");

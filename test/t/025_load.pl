@@ -1,7 +1,7 @@
 # Eight sessions at once: statements of all kinds, sizes and ways, with cancels, timeouts, terminated sessions and lost
 # clients among them (Load.pm). Each answer is the serial one, no process grows, nothing is left.
 #
-# script/test has 15 minutes on two processors, so here it is 20 seconds over small tables; GPUREG_LONG=1 makes it
+# script/test has 15 minutes on two processors, so here it is 15 seconds over small tables; GPUREG_LONG=1 makes it
 # five minutes and a million rows, and script/load does it for as long as one likes against a server that runs.
 # GPUREG_SEED repeats a run's choices, though not what happens at the same time.
 use strict;
@@ -21,7 +21,7 @@ plan skip_all => 'memory is read from /proc' unless -r '/proc/self/status';
 
 my $long = $ENV{GPUREG_LONG} && !$ENV{GPUREG_SANITIZE};
 my %opt = (sessions => 8, device => on_gpu() ? 'gpu' : 'cpu', seed => $ENV{GPUREG_SEED} // time % 1_000_000,
-	$long ? (seconds => 300, rows => 1_000_000) : (seconds => 20, rows => 10_000));
+	$long ? (seconds => 300, rows => 1_000_000) : (seconds => 15, rows => 10_000));
 
 # Before PostgreSQL 17 a service takes a preloaded library.
 my $node = PostgreSQL::Test::Cluster->new('main');
