@@ -64,9 +64,9 @@ extern bool gr_choose_place(GrPlace *place, double work, const GrHost *host, GrE
 
 /*
  * The same in two steps. gr_prepare_place() takes the CPU and returns false, or returns true if a device is wanted,
- * which gr_open_place() then takes: it opens the session unless that was done before, in 0.3 s or so. It touches nothing
- * of PostgreSQL's but the host, which may stop a wait for a service; another thread may call it, with NULL for it. If it
- * fails, gr_retreat_to_cpu() says whether the CPU may take its place.
+ * which gr_open_place() then takes: it opens the session unless that was done before, in 0.3 s or so. It touches
+ * nothing of PostgreSQL's but the host, which may stop a wait for a service; another thread may call it, with NULL for
+ * it. If it fails, gr_retreat_to_cpu() says whether the CPU may take its place.
  */
 extern bool gr_prepare_place(GrPlace *place, double work);
 extern bool gr_open_place(GrPlace *place, const GrHost *host, GrError *err);
@@ -78,8 +78,7 @@ extern void gr_name_device(const GrDeviceInfo *info, char *name, size_t size);
  * The service that keeps rows, whatever the settings say about other computations, as soon as it has its device; false
  * if it can't, or the statement is canceled.
  */
-extern bool gr_place_at_service(GrPlace *place, GrRemoteClient *service, const GrHost *host,
-								GrError *err);
+extern bool gr_place_at_service(GrPlace *place, GrRemoteClient *service, const GrHost *host, GrError *err);
 
 /* The CPU, whatever the settings say. */
 extern void gr_place_on_cpu(GrPlace *place, const char *reason);

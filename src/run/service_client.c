@@ -106,8 +106,8 @@ disconnect(Connection *c)
 }
 
 /*
- * What the transaction has on the device goes first, as long as there is a channel to say so. Who ends in the midst of a
- * wait has left a command under way, which what ends objects comes behind: it is told to stop.
+ * What the transaction has on the device goes first, as long as there is a channel to say so. Who ends in the midst of
+ * a wait has left a command under way, which what ends objects comes behind: it is told to stop.
  */
 static void
 leave_at_exit(int code, Datum arg)
@@ -236,7 +236,7 @@ get_service(GrControl *control, int gpu_id, const char **reason)
 		service->generation++;
 		service->started = gr_now_ms();
 		service->pid = 0;
-		service->latch = NULL;
+		__atomic_store_n(&service->latch, NULL, __ATOMIC_RELEASE);
 		__atomic_store_n(&service->state, GR_SERVICE_STARTING, __ATOMIC_RELEASE);
 		start = true;
 	}

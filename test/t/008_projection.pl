@@ -661,15 +661,16 @@ query(q{
 		RETURN caught;
 	END $$});
 my $contexts = q{SELECT (sum(total_bytes) / 1024)::int, process_kb('RssAnon') FROM pg_backend_memory_contexts};
+my ($few_errors, $many_errors) = $ENV{GPUREG_LONG} ? (40, 200) : (20, 100);
 my @numbers = query(qq{
 	SET gpureg.projection_cache_size = '1MB';
-	SELECT fail_often(20);
+	SELECT fail_often($few_errors);
 	$contexts;
-	SELECT fail_often(100);
+	SELECT fail_often($many_errors);
 	$contexts;
 	SELECT count(*) FROM pg_ls_tmpdir();
 	SELECT count(*) FROM gpu_project_rows('SELECT i, v FROM small', 9)}) =~ /(\d+)/g;
-is("$numbers[0] $numbers[3]", '20 100', 'every error was caught');
+is("$numbers[0] $numbers[3]", "$few_errors $many_errors", 'every error was caught');
 is("$numbers[6] $numbers[7]", '0 700', 'no temporary file is left, and the session goes on');
 SKIP:
 {

@@ -109,6 +109,7 @@ ok($node->poll_query_until('postgres',
 #
 $node->safe_psql('postgres', q{SELECT gpu_keep('folds', 'SELECT y, a, b, i, won FROM rows', true)});
 my $folds = q{SELECT (gpu_enet_fit(kept => 'folds', formula => 'won ~ a + b', folds => 4, family => 'binomial')).n};
+my $limit = q{SET statement_timeout = '20s'};
 for my $case ([ '10MB', 1 ], [ '15MB', 2 ])
 {
 	my ($memory, $nsessions) = @$case;
@@ -117,7 +118,7 @@ for my $case ([ '10MB', 1 ], [ '15MB', 2 ])
 	sleep 0.5;
 	for (1 .. 4)
 	{
-		my @sessions = map { start_session($node, "folds$_", q{SET statement_timeout = '20s'}, $folds) } 1 .. $nsessions;
+		my @sessions = map { start_session($node, "folds$_", $limit, $folds) } 1 .. $nsessions;
 		my @answers = map { [ finish_session($_) ] } @sessions;
 		my @ends = map { $_->[1] eq '' ? $_->[0] =~ s/\n//r : sqlstate($_->[1]) } @answers;
 

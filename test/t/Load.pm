@@ -234,8 +234,8 @@ sub who_is_left
 {
 	my ($run) = @_;
 	my @lines = split /\n/, ask($run->{control}, q{SELECT format('%s %s%s %s, %s s: %s %s, %s', pid, backend_type,
-		' of ' || leader_pid, application_name, extract(epoch FROM now() - query_start)::int, wait_event_type, wait_event,
-		left(regexp_replace(query, '\s+', ' ', 'g'), 300))
+		' of ' || leader_pid, application_name, extract(epoch FROM now() - query_start)::int, wait_event_type,
+		wait_event, left(regexp_replace(query, '\s+', ' ', 'g'), 300))
 		FROM pg_stat_activity WHERE application_name ~ '^load ' OR backend_type ~ 'gpureg';});
 
 	for my $line (@lines)

@@ -246,8 +246,8 @@ typedef struct Wrong
 } Wrong;
 
 /*
- * Every batch of 1 .. nvectors vectors, of large shapes every third, or the ends of that range, at several limits and
- * lanes
+ * Every batch of 1 .. nvectors vectors, of large shapes every third unless GPUREG_LONG is set, or the ends of that
+ * range, at several limits and lanes
  */
 static void
 count_wrong(GrProjectionCache *cache, const Shape *shape, Recipe recipe, Wrong *wrong)
@@ -255,7 +255,8 @@ count_wrong(GrProjectionCache *cache, const Shape *shape, Recipe recipe, Wrong *
 	static const int lanes[] = {1, 4, 8};
 	double		nentries = (double) shape->key.k * shape->key.density * (double) shape->dim;
 	const size_t limits[] = {0, 3000, (size_t) (2.0 * nentries), LARGE, 1};
-	int			step = shape->nvectors <= 20 ? shape->nvectors - 1 : shape->key.k * shape->dim > 20000 ? 3 : 1;
+	bool		thins = shape->key.k * shape->dim > 20000 && getenv("GPUREG_LONG") == NULL;
+	int			step = shape->nvectors <= 20 ? shape->nvectors - 1 : thins ? 3 : 1;
 	size_t		ny = (size_t) shape->nvectors * (size_t) shape->key.k;
 	float	   *x = make_vectors(recipe, 0, shape->nvectors, shape->dim);
 	float	   *want = malloc(ny * sizeof(float));
