@@ -145,7 +145,8 @@ endif
 
 CSTD = -std=gnu11
 COMPUTE_FLAGS = -Isrc -D_GNU_SOURCE -O2 $(if $(filter yes,$(FOR_TESTS)),,-g) -fPIC -fvisibility=hidden \
-	-ffp-contract=off -fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS) $(FAULT_FLAGS)
+	-ffp-contract=off -fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) \
+	$(SANITIZE_FLAGS) $(FAULT_FLAGS)
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
 	$(if $(filter-out 3,$(NVCC_OPTIMIZE)),-Xcicc -O$(NVCC_OPTIMIZE) -Xptxas -O$(NVCC_OPTIMIZE)) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
