@@ -88,8 +88,9 @@ $node->safe_psql('postgres', 'ALTER SYSTEM RESET gpureg.service_memory; SELECT p
 #
 # Who ends in the midst of what the service computes for it has told it to stop: it is gone at once, and nothing is left
 #
-my $booting = start_session($node, 'booting', q{SET max_parallel_workers_per_gather = 0;
-	SELECT count(*) FROM gpu_ols_boot('SELECT i, y, a, b FROM rows', reps => 100000, key => 'i')});
+my ($from, $reps) = on_gpu() ? ('rows, generate_series(1, 20)', 1_000_000) : ('rows', 100_000);
+my $booting = start_session($node, 'booting', "SET max_parallel_workers_per_gather = 0;
+	SELECT count(*) FROM gpu_ols_boot('SELECT i, y, a, b FROM $from', reps => $reps, key => 'i')");
 my $backend = wait_active($node, 'booting', 'gpu_ols_boot');
 # until the rows are there
 sleep 3;
