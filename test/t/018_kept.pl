@@ -68,7 +68,8 @@ $node->safe_psql('postgres', q{
 				INTO q;
 			IF rounding > 0 THEN
 				-- the variance of two-way clusters may be negative
-				no_less := ARRAY(SELECT sqrt(greatest(q.vcov[j][j], 0)) FROM generate_subscripts(q.coef, 1) j ORDER BY j);
+				no_less := ARRAY(SELECT sqrt(greatest(q.vcov[j][j], 0))
+					FROM generate_subscripts(q.coef, 1) j ORDER BY j);
 			END IF;
 			numbers := greatest(difference(k.coef, q.coef, no_less), difference(k.vcov, q.vcov),
 				difference(ARRAY[k.deviance + rounding * k.null_deviance, k.null_deviance, k.log_lik, k.dispersion],
