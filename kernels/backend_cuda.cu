@@ -49,6 +49,7 @@ has_context(int device)
 static bool
 cuda_count(int *ndevices, GrError *err)
 {
+	SignalsBlocked blocked;
 	cudaError_t code = cudaGetDeviceCount(ndevices);
 
 	if (code == cudaSuccess && *ndevices > GR_DEVICES_MAX)
@@ -194,12 +195,13 @@ cuda_open(GrSession **session, const GrOpenOptions *options, GrError *err)
 static void
 cuda_close(GrSession *session)
 {
+	SignalsBlocked blocked;
+
 	if (session == NULL)
 		return;
 	gr_cuda_project_forget(session);
 	if (session->counted)
 	{
-		SignalsBlocked blocked;
 		Locked		locked(&opening);
 		int			device = session->info.id;
 
@@ -223,6 +225,7 @@ cuda_describe(const GrSession *session)
 static bool
 cuda_present(void)
 {
+	SignalsBlocked blocked;		/* the driver may have a thread from the first question on */
 	int			version = 0;
 
 	/* of the driver; 0 where there is none */
@@ -252,6 +255,8 @@ cuda_pin(GrSession *session, void *memory, size_t nbytes, GrError *err)
 static void
 cuda_unpin(GrSession *session, void *memory)
 {
+	SignalsBlocked blocked;
+
 	(void) cudaSetDevice(session->info.id);
 	(void) cudaHostUnregister(memory);
 	(void) cudaGetLastError();

@@ -84,6 +84,7 @@ take_word(FuzzInput *in)
 extern void fuzz_begin(size_t size);
 extern void fuzz_end(void);
 extern void *fuzz_take(void *arg, size_t nbytes);
+extern void fuzz_allow(size_t nbytes);	/* so much more, which the harness itself takes */
 extern int	fuzz_failing;		/* pieces that may be taken yet by fuzz_take(); -1: any number */
 
 /* A piece that nobody is to touch any more, until the input ends */

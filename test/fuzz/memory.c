@@ -91,6 +91,12 @@ fuzz_begin(size_t size)
 }
 
 void
+fuzz_allow(size_t nbytes)
+{
+	nbytes_allowed += nbytes;
+}
+
+void
 fuzz_end(void)
 {
 	while (npieces > 0)

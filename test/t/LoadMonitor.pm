@@ -9,7 +9,8 @@ use LoadClient;
 use List::Util qw(max sum0);
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(memory_kb find_server returns_memory surroundings has_gpu device_mb watch_server);
+our @EXPORT = qw(memory_kb find_server returns_memory surroundings has_gpu device_mb open_threads
+  watch_server);
 
 sub slurp
 {
@@ -81,6 +82,24 @@ sub returns_memory
 	return slurp("/proc/$server->{postmaster}/environ") =~ /^(?:.*\0)?MALLOC_TRIM_THRESHOLD_=131072\0/s;
 }
 
+# Threads of a process, but its first, where a signal may come that the server has a handler for (HUP, INT, QUIT, USR1,
+# USR2, ALRM, TERM, URG): the handler's work is for the first alone
+sub open_threads
+{
+	my ($pid) = @_;
+	my $handled = 0;
+	my @open;
+
+	$handled |= 1 << ($_ - 1) for 1, 2, 3, 10, 12, 14, 15, 23;
+	for my $thread (map { m{/(\d+)$} } glob "/proc/$pid/task/*")
+	{
+		next if $thread == $pid;
+		my ($name, $blocked) = slurp("/proc/$pid/task/$thread/status") =~ /^Name:\s+(.*?)$.*^SigBlk:\s+([0-9a-f]+)/ms;
+		push @open, $name if defined $blocked && $handled & ~hex $blocked;
+	}
+	return @open;
+}
+
 # Files of shared memory that processes of this server have mapped. (Other servers have theirs in /dev/shm as well.)
 sub mapped
 {
@@ -130,11 +149,12 @@ sub device_mb
 }
 
 # Until the file $stop is there: a line a second to $to for each process: seconds, pid, name, kB; and for shared memory
-# and the device. A line for each file of shared memory that is new
+# and the device. A line for each file of shared memory that is new, and for each process that has a thread open to
+# signals
 sub watch_server
 {
 	my ($server, $started, $stop, $to, $gpu) = @_;
-	my (%name, %seen, $turn);
+	my (%name, %seen, %told, $turn);
 
 	while (!-e $stop)
 	{
@@ -147,6 +167,8 @@ sub watch_server
 			# a process has its name a moment after its birth
 			$name{$pid} = process_name($pid) if ($name{$pid} // 'postmaster') eq 'postmaster';
 			print $to "$now $pid ", $name{$pid} =~ tr/ /_/r, " $kb\n";
+			print $to map { "F signals may come to a thread of a $name{$pid}: $_\n" } grep { !$told{"$pid $_"}++ }
+			  open_threads($pid);
 		}
 		print $to map { "G $_\n" } grep { !$seen{$_}++ } mapped($server);
 		print $to "$now 0 shm ", shm_kb($server, \%seen), "\n";

@@ -1,0 +1,65 @@
+# A GPU's driver starts threads in whatever process asks it anything. A signal that came to one of them would have the
+# server's handlers run beside the session's own thread, and both lose what the other has set: it has all blocked.
+# The driver here is a stand-in (test/modules/driver.c) that is too old to be of use.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use GpuregTest;
+use LoadMonitor;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'threads are read from /proc' unless -r '/proc/self/task';
+plan skip_all => 'the sanitizers have a preloaded library of their own' if $ENV{GPUREG_SANITIZE};
+
+my $directory = PostgreSQL::Test::Utils::tempdir;
+chomp(my $compiler = $ENV{CC} // `pg_config --cc`);
+plan skip_all => 'there is no compiler' if system("$compiler --version > /dev/null 2>&1") != 0;
+my $log = `$compiler -shared -fPIC -pthread -Wl,-z,nodelete -Wall -Wextra -Werror -o '$directory/libcuda.so.1' \\
+	'$FindBin::RealBin/../modules/driver.c' 2>&1`;
+is($?, 0, 'the driver is built') or BAIL_OUT($log);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+{
+	local $ENV{LD_LIBRARY_PATH} = join ':', $directory, grep { defined } $ENV{LD_LIBRARY_PATH};
+	$node->start;
+}
+$node->safe_psql('postgres', 'CREATE EXTENSION gpureg');
+
+my @ways = (
+	[ 'a fit', q{SELECT gpu_ols_fit('SELECT sin(i), cos(i) FROM generate_series(1, 100) i')} ],
+	[ 'the list of devices', 'SELECT count(*) FROM gpu_devices()' ]);
+for my $where ('gpu', 'all', 'auto')
+{
+	for my $way (@ways)
+	{
+		my ($name, $query) = @$way;
+		my $psql = open_psql($node, 'asking');
+		my ($pid) = psql_says($psql, 'SELECT pg_backend_pid();');
+		my $settings = $where eq 'all' ? "SET gpureg.device = gpu; SET gpureg.gpu_id = -2" : "SET gpureg.device = $where";
+		my ($out, $err) = psql_says($psql, "$settings; SET gpureg.min_gpu_work = 0; $query;");
+		my @threads;
+
+		chomp $pid;
+		if ($err =~ /built without CUDA/)
+		{
+			close_psql($psql);
+			note('there is no driver to ask: gpureg was built without CUDA');
+			done_testing();
+			exit;
+		}
+		like($err, qr/driver/, "$where, $name: the driver is of no use") if $where ne 'auto' && $name eq 'a fit';
+		@threads = grep { !m{/$pid$} } glob "/proc/$pid/task/*";
+		is(scalar @threads, 1, "$where, $name: the driver has a thread");
+		is(join(' ', open_threads($pid)), '', "$where, $name: no signal comes there");
+		close_psql($psql);
+	}
+}
+$node->stop;
+
+done_testing();
