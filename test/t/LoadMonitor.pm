@@ -94,8 +94,12 @@ sub open_threads
 	for my $thread (map { m{/(\d+)$} } glob "/proc/$pid/task/*")
 	{
 		next if $thread == $pid;
-		my ($name, $blocked) = slurp("/proc/$pid/task/$thread/status") =~ /^Name:\s+(.*?)$.*^SigBlk:\s+([0-9a-f]+)/ms;
-		push @open, $name if defined $blocked && $handled & ~hex $blocked;
+		my $status = slurp("/proc/$pid/task/$thread/status");
+		my %of = $status =~ /^(Name|SigBlk|SigCgt):\s+([^\n]*)$/mg;
+
+		# of a thread that has just ended there are zeros only
+		next if !defined $of{SigCgt} || $of{SigCgt} !~ /[1-9a-f]/;
+		push @open, $of{Name} if $handled & ~hex substr $of{SigBlk}, -8;
 	}
 	return @open;
 }

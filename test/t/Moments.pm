@@ -427,6 +427,17 @@ sub find_victim
 	}
 }
 
+# Has a process that was killed taken the server's others along? (It may have been on its way out by itself, and have
+# ended as if nothing had come: then all goes on.)
+sub took_others
+{
+	my ($run, $victim) = @_;
+	my $sent = time;
+
+	sleep 0.0005 while -d "/proc/$victim" && time - $sent < $hang_s;
+	return client_wait($run->{control}, 1) ne 'late';
+}
+
 # The server comes up again by itself, and what its statements had is gone.
 sub await_restart
 {
@@ -469,20 +480,23 @@ sub kill_one
 		my $waiting = $way eq 'full ring' ? fill_ring($run, $session->{pid}) : kill($signal, $victim);
 		my $sent = time;
 		my $came = client_wait($session, $hang_s);
+		my $killed = $way =~ /killed/ && took_others($run, $victim);
 
+		$waiting = 0 if $way =~ /killed/ && !$killed;
 		$run->{moments}{$way}++ if $waiting;
 		$session->{whole} = $came eq 'ready';
 		check_answer($run, $name, $way, $session, $kind);
 		push @{ $run->{answers}{$way} }, [ max(0, $session->{ended} - $sent), 0, 0, $name ]
 		  if $signal eq 'TERM' && $waiting;
-		await_restart($run, $name, $kind, $sent) if $way =~ /killed/;
+		await_restart($run, $name, $kind, $sent) if $killed;
 		if ($way eq 'full ring')
 		{
 			wait_gone($run, $name, $session->{pid}, $sent);
 			nothing_left($run, $name, undef, $session);
 		}
-		nothing_left($run, $name, $session) if $way =~ /terminated/;
-		$kind->{session} = new_session($run, $kind->{settings}) if $way !~ /terminated/;
+		my $goes_on = $way =~ /terminated/ || $way =~ /killed/ && !$killed;
+		nothing_left($run, $name, $session) if $goes_on;
+		$kind->{session} = new_session($run, $kind->{settings}) if !$goes_on;
 	}
 	fits_again($run, $name, $kind->{session}, $kind);
 }
