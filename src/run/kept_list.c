@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 #include "storage/dsm.h"
 #include "utils/acl.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "run/device.h"
@@ -92,6 +93,42 @@ find_id(GrControl *control, uint64 id)
 		if (control->kept[k].state != GR_KEPT_FREE && control->kept[k].id == id)
 			return &control->kept[k];
 	return NULL;
+}
+
+/* Lets go what databases kept that have been dropped since: nobody else can. */
+static void
+forget_dropped(GrControl *control)
+{
+	uint64		ids[GR_KEPT_MAX];
+	Oid			databases[GR_KEPT_MAX];
+	int			n = 0;
+	int			ndropped = 0;
+
+	LWLockAcquire(&control->lock, LW_SHARED);
+	for (int k = 0; k < GR_KEPT_MAX; k++)
+	{
+		const GrKeptEntry *entry = &control->kept[k];
+
+		if (entry->state != GR_KEPT_THERE || entry->database == MyDatabaseId || !gr_kept_is_alive(control, entry))
+			continue;
+		ids[n] = entry->id;
+		databases[n++] = entry->database;
+	}
+	LWLockRelease(&control->lock);
+	for (int k = 0; k < n; k++)
+		if (!SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(databases[k])))
+			ids[ndropped++] = ids[k];
+	if (ndropped == 0)
+		return;
+	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
+	for (int k = 0; k < ndropped; k++)
+	{
+		GrKeptEntry *entry = find_id(control, ids[k]);
+
+		if (entry != NULL)
+			clear_and_tell(control, entry);
+	}
+	LWLockRelease(&control->lock);
 }
 
 /* A copy of the set of that name; false if there is none */
@@ -226,6 +263,7 @@ gr_kept_claim(const char *name, bool replace, const GrRemoteClient *client)
 	GrKeptEntry old;
 
 	check_name(name);
+	forget_dropped(control);
 	if (copy_entry(control, name, &old))
 	{
 		if (!replace)
@@ -374,6 +412,7 @@ gr_kept_list(GrKeptEntry *entries, int max)
 
 	if (control == NULL)
 		return 0;
+	forget_dropped(control);
 	LWLockAcquire(&control->lock, LW_SHARED);
 	for (int k = 0; k < GR_KEPT_MAX && n < max; k++)
 	{

@@ -749,6 +749,23 @@ error_is($node, $keep, '53400', 'one more');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM gpu_kept() WHERE gpu_forget(name)}), '64', 'all are let go');
 left(0, 'many sets');
 
+# those of a database that is dropped go as soon as anybody keeps others, or asks what is kept
+$node->safe_psql('postgres', 'CREATE DATABASE leaving');
+for my $way ($keep, $names)
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE dropped');
+	$node->safe_psql($_, q{CREATE EXTENSION IF NOT EXISTS gpureg;
+		SELECT gpu_keep('one', 'SELECT i, i * 2 FROM generate_series(1, 1000) i', replace => true)}) for qw(dropped leaving);
+	left(2 * 1000 * 16, 'sets of two databases');
+	$node->safe_psql('postgres', 'DROP DATABASE dropped');
+	$node->safe_psql('postgres', "$way; SELECT gpu_forget('t')");
+	left(1000 * 16, 'the set of one');
+	is($node->safe_psql('leaving', 'SELECT name FROM gpu_kept()'), 'one', 'of the one that is there');
+}
+$node->safe_psql('postgres', 'DROP DATABASE leaving');
+is($node->safe_psql('postgres', $names), 'none', 'none is listed in another');
+left(0, 'dropped databases');
+
 #
 # The service ends
 #
