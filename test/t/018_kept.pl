@@ -754,8 +754,11 @@ $node->safe_psql('postgres', 'CREATE DATABASE leaving');
 for my $way ($keep, $names)
 {
 	$node->safe_psql('postgres', 'CREATE DATABASE dropped');
-	$node->safe_psql($_, q{CREATE EXTENSION IF NOT EXISTS gpureg;
-		SELECT gpu_keep('one', 'SELECT i, i * 2 FROM generate_series(1, 1000) i', replace => true)}) for qw(dropped leaving);
+	for my $database (qw(dropped leaving))
+	{
+		$node->safe_psql($database, q{CREATE EXTENSION IF NOT EXISTS gpureg;
+			SELECT gpu_keep('one', 'SELECT i, i * 2 FROM generate_series(1, 1000) i', replace => true)});
+	}
 	left(2 * 1000 * 16, 'sets of two databases');
 	$node->safe_psql('postgres', 'DROP DATABASE dropped');
 	$node->safe_psql('postgres', "$way; SELECT gpu_forget('t')");

@@ -271,15 +271,10 @@ sub scarce
 # The library, made here; why not, where it can't be
 sub make_library
 {
-	return 'the sanitizers have a preloaded library of their own' if $ENV{GPUREG_SANITIZE};
-	return 'no Linux' if $^O ne 'linux';
-	chomp(my $compiler = $ENV{CC} // `pg_config --cc`);
-	return 'there is no compiler' if system("$compiler --version > /dev/null 2>&1") != 0;
-	my $source = "$FindBin::RealBin/../modules/scarce.c";
-	my $log = `$compiler -shared -fPIC -O2 -Wall -Werror -o '$directory/scarce.so' '$source' -ldl 2>&1`;
-	is($?, 0, 'a library of scarce things') or diag($log);
-	append_to_file($file, pack('q4', $plenty, $plenty, 0, 0));
-	return undef;
+	my $why_not = build_library('scarce', "$directory/scarce.so", '-O2');
+
+	append_to_file($file, pack('q4', $plenty, $plenty, 0, 0)) if !defined $why_not;
+	return $why_not;
 }
 
 # The server with that library, and with settings; what is done there

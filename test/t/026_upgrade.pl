@@ -266,12 +266,9 @@ sub sums
 
 SKIP:
 {
-	skip 'the sanitizers have a preloaded library of their own', 8 if $ENV{GPUREG_SANITIZE};
-	chomp(my $compiler = $ENV{CC} // `'$pg_config' --cc`);
-	skip 'there is no compiler', 8 if system("$compiler --version > /dev/null 2>&1") != 0;
-	my $build = "$compiler -shared -fPIC -fno-builtin -Wall -Werror -o '$dir/libm_ulp.so'";
-	my $log = `$build '$tests/modules/libm_ulp.c' -ldl 2>&1`;
-	is($?, 0, 'another C library') or diag($log);
+	my $why_not = build_library('libm_ulp', "$dir/libm_ulp.so", '-fno-builtin');
+
+	skip $why_not, 8 if defined $why_not;
 	my $exp = $own->safe_psql('postgres', 'SELECT exp(1.5::float8), ln(10::float8)');
 	$own->stop;
 	{

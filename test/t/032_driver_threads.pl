@@ -14,14 +14,10 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 plan skip_all => 'threads are read from /proc' unless -r '/proc/self/task';
-plan skip_all => 'the sanitizers have a preloaded library of their own' if $ENV{GPUREG_SANITIZE};
 
 my $directory = PostgreSQL::Test::Utils::tempdir;
-chomp(my $compiler = $ENV{CC} // `pg_config --cc`);
-plan skip_all => 'there is no compiler' if system("$compiler --version > /dev/null 2>&1") != 0;
-my $log = `$compiler -shared -fPIC -pthread -Wl,-z,nodelete -Wall -Wextra -Werror -o '$directory/libcuda.so.1' \\
-	'$FindBin::RealBin/../modules/driver.c' 2>&1`;
-is($?, 0, 'the driver is built') or BAIL_OUT($log);
+my $why_not = build_library('driver', "$directory/libcuda.so.1", '-Wextra', '-pthread', '-Wl,-z,nodelete');
+plan skip_all => $why_not if defined $why_not;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -41,7 +37,7 @@ for my $where ('gpu', 'all', 'auto')
 		my ($name, $query) = @$way;
 		my $psql = open_psql($node, 'asking');
 		my ($pid) = psql_says($psql, 'SELECT pg_backend_pid();');
-		my $settings = $where eq 'all' ? "SET gpureg.device = gpu; SET gpureg.gpu_id = -2" : "SET gpureg.device = $where";
+		my $settings = 'SET gpureg.device = ' . ($where eq 'all' ? 'gpu; SET gpureg.gpu_id = -2' : $where);
 		my ($out, $err) = psql_says($psql, "$settings; SET gpureg.min_gpu_work = 0; $query;");
 		my @threads;
 

@@ -18,7 +18,7 @@ use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($prompt start_node try_sql sqlstate error_is start_session wait_active finish_session open_psql
   psql_says close_psql seconds seconds_until
-  build_module on_gpu service_conf service_settings $service_device service_processes is_as_on_cpu
+  build_module build_library on_gpu service_conf service_settings $service_device service_processes is_as_on_cpu
   relative_difference postmaster_pid survived create_process_kb);
 
 # Seconds within which what is canceled has ended, with what psql needs to start, beside other suites. What is canceled
@@ -44,6 +44,22 @@ sub build_module
 	my $log = `$compiler -shared -fPIC -Wall -Werror -I'$headers' -o '$module' @sources 2>&1`;
 	is($?, 0, "the module $names[0] is built") or BAIL_OUT($log);
 	return $module;
+}
+
+# A source of test/modules, without PostgreSQL's headers, as a library for LD_PRELOAD or LD_LIBRARY_PATH; undef, or why
+# there is none.
+sub build_library
+{
+	my ($name, $file, @flags) = @_;
+
+	return 'the sanitizers have a preloaded library of their own' if $ENV{GPUREG_SANITIZE};
+	return 'no Linux' if $^O ne 'linux';
+	chomp(my $compiler = $ENV{CC} // `pg_config --cc`);
+	return 'there is no compiler' if system("$compiler --version > /dev/null 2>&1") != 0;
+	my $source = "$FindBin::RealBin/../modules/$name.c";
+	my $log = `$compiler -shared -fPIC -Wall -Werror @flags -o '$file' '$source' -ldl 2>&1`;
+	is($?, 0, "the library $name is built") or BAIL_OUT($log);
+	return undef;
 }
 
 sub on_gpu

@@ -9,8 +9,7 @@ use LoadClient;
 use List::Util qw(max sum0);
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(memory_kb find_server returns_memory surroundings has_gpu device_mb open_threads
-  watch_server);
+our @EXPORT = qw(memory_kb find_server returns_memory surroundings has_gpu device_mb open_threads watch_server);
 
 sub slurp
 {
