@@ -667,16 +667,26 @@ note_failed_send(GrChannel *channel, int object, const GrError *err)
 	wake_client(channel);
 }
 
+/*
+ * What is asked of an object some of whose rows have failed to come has the error of these, whether or not the client
+ * had seen that when it asked.
+ */
 static void
 serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
 {
 	GrChannel  *channel = server->channel;
+	const GrRemoteObject *object = &channel->objects[command->object];
 	GrError		err = {0};
-	bool		ok = true;
+	bool		ok;
 
-	if (command->op != GR_REMOTE_SEND || channel->objects[command->object].failed == 0)
+	if (object->failed == 0 || command->op == GR_REMOTE_END)
 		ok = carry_out(server, command, &server->host, &err);
-	if (command->op == GR_REMOTE_SEND && !ok)
+	else
+	{
+		err = object->error;
+		ok = false;
+	}
+	if (command->op == GR_REMOTE_SEND && !ok && object->failed == 0)
 		note_failed_send(channel, command->object, &err);
 	if (command->op != GR_REMOTE_SEND)
 		channel->reply = err;

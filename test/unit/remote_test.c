@@ -395,6 +395,55 @@ test_failures(const double *rows)
 	end_pair(pair);
 }
 
+static bool
+fail_late(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
+{
+	(void) sink;
+	(void) rows;
+	(void) nrows;
+	(void) usleep(20000);
+	return gr_fail(err, GR_DEVICE_MEMORY, 0, "no room");
+}
+
+/* A send fails when the client has asked for sums, or a pass, already: they aren't those of some of the rows. */
+static void
+test_late_failures(const double *rows)
+{
+	GrSinkOps	sinks = *gr_backend_cpu.sink;
+	GrBackend	backend = gr_backend_cpu;
+	size_t		nbytes = BLOCK * (P + 1) * sizeof(double);
+	const double beta[P + 1] = {0};
+	GrPass		pass = {
+		.kind = GR_PASS_FAST,.shape = gr_plain_shape(P),.distribution = GR_LOGISTIC,.beta = beta,.shift = beta
+	};
+	double		sums[200];
+	Pair	   *pair;
+	int			area;
+
+	sinks.send = fail_late;
+	backend.sink = &sinks;
+	pair = begin_pair(&backend);
+	area = lease(&pair->client, nbytes);
+	memcpy(pair->client.areas[area], rows, nbytes);
+	for (int keep = 0; keep < 2; keep++)
+	{
+		GrSinkOptions options = {
+			.shape = gr_plain_shape(P),.kind = keep ? GR_SINK_KEEP : GR_SINK_SUM,.block_nbytes = 1 << 20
+		};
+		const GrSinkOps *ops = gr_backend_remote.sink;
+		GrSink	   *sink = NULL;
+		GrError		err = {0};
+
+		check(ops->begin((GrSession *) &pair->client, &options, &sink, &err) &&
+			  ops->send(sink, pair->client.areas[area], BLOCK, &err), "a send that will fail");
+		check(!(keep ? ops->pass(sink, &pass, sums, NULL, &err) : ops->finish(sink, sums, sums + TRIANGLE, &err)) &&
+			  err.status == GR_DEVICE_MEMORY, "no %s without its rows: %s", keep ? "pass" : "sums", err.detail);
+		ops->end(sink);
+	}
+	check(!gr_remote_is_busy(&pair->server), "and nothing is left");
+	end_pair(pair);
+}
+
 /* A backend whose pass ends when it is cancelled, or at once with a lost device. */
 /*
  * Objects of a connection that has ended, while the client has another already, whose objects have the same numbers:
@@ -625,6 +674,7 @@ main(void)
 	test_passes(rows);
 	test_stored(rows);
 	test_failures(rows);
+	test_late_failures(rows);
 	test_earlier_connection(rows);
 	test_ends();
 	test_server_ends();
