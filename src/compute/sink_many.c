@@ -240,7 +240,7 @@ keep(double **to, const double *from, size_t n)
 {
 	double	   *kept = *to;
 
-	if (from == NULL || n == 0)
+	if (from == NULL)
 		return NULL;
 	memcpy(kept, from, n * sizeof(double));
 	*to += n;

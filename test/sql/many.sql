@@ -31,6 +31,7 @@ INSERT INTO many_calls VALUES
         max_iter => 50)$$),
     ('logistic, offsets', $$gpu_logreg_fit('SELECT won, weight, base, x FROM many_rows', weights => 'weight',
         offsets => 'base')$$),
+    ('logistic, the intercept alone', $$gpu_logreg_fit('SELECT won, weight FROM many_rows', weights => 'weight')$$),
     ('logistic, HC2', $$gpu_logreg_fit('SELECT won, x FROM many_rows', vcov => 'HC2')$$),
     ('logistic, Firth', $$gpu_logreg_fit('SELECT won, x FROM many_rows', firth => true)$$),
     ('logistic, separated', $$gpu_logreg_fit('SELECT late, i / 1000.0, b FROM many_rows')$$),
