@@ -4,6 +4,7 @@
  * A sink's rows go through its sends, one kind's to gram_cuda.cu, the other's to rows_cuda.cu. The functions of an
  * object may be called from different threads one at a time: each makes its device the thread's current one.
  */
+#include "device.cuh"
 #include "sends.cuh"
 
 #include "compute/derive.h"
@@ -186,6 +187,8 @@ cuda_open(GrSession **session, const GrOpenOptions *options, GrError *err)
 	}
 	/* finds out now whether the kernels were built for this device */
 	code = gr_gram_plan(&plan, gr_plain_shape(1), GR_PARTIALS_NBYTES);
+	if (code == cudaSuccess)
+		code = gr_prepare_cub();
 	if (code != cudaSuccess)
 		return session_fail(s, err, code, 0, "loading the kernels");
 	gr_memory_keep(device, kept_nbytes(&s->info, options != NULL && options->serves_many));

@@ -80,6 +80,28 @@ gr_cuda_status(cudaError_t code)
 	}
 }
 
+/*
+ * The code of a call of CUB's. What CUB asks the driver on its own account may throw where that fails, and the answer
+ * is kept for ever: a process in which it has failed is of no more use, as one whose context is gone.
+ */
+template <typename Call>
+static inline cudaError_t
+gr_cub(Call call)
+{
+	cudaError_t code;
+
+	try
+	{
+		code = call();
+	}
+	catch (...)
+	{
+		(void) cudaGetLastError();
+		return cudaErrorContextIsDestroyed;
+	}
+	return code == cudaErrorInvalidDevice ? cudaErrorContextIsDestroyed : code;
+}
+
 /* The mutex is this thread's for as long as the object lives. */
 class Locked
 {

@@ -128,7 +128,7 @@ gr_derive_mark_launch(const DerivePlan *plan, DeriveRows rows, uint32_t *marks, 
 cudaError_t
 gr_derive_scan_launch(void *temp, size_t *temp_nbytes, int64_t *counts, int64_t n, cudaStream_t stream)
 {
-	return cub::DeviceScan::ExclusiveSum(temp, *temp_nbytes, counts, counts, n, stream);
+	return gr_cub([&] { return cub::DeviceScan::ExclusiveSum(temp, *temp_nbytes, counts, counts, n, stream); });
 }
 
 /*

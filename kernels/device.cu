@@ -3,6 +3,8 @@
  */
 #include "device.cuh"
 
+#include <cub/util_device.cuh>
+
 static pthread_mutex_t facts_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static GrDeviceFacts known[GR_DEVICES_MAX];
@@ -51,4 +53,12 @@ gr_allow_shared(const void *kernel, size_t nbytes)
 	if (code != cudaSuccess || (size_t) now.maxDynamicSharedSizeBytes >= nbytes)
 		return code;
 	return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) nbytes);
+}
+
+cudaError_t
+gr_prepare_cub(void)
+{
+	int			version;
+
+	return gr_cub([&] { return cub::PtxVersion(version); });
 }

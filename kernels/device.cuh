@@ -23,4 +23,10 @@ extern cudaError_t gr_device_facts(GrDeviceFacts *facts);
  */
 extern cudaError_t gr_allow_shared(const void *kernel, size_t nbytes);
 
+/*
+ * Has CUB ask what it asks of the current device once in a process, before a second thread may: one that came while
+ * the first was failing would wait for ever.
+ */
+extern cudaError_t gr_prepare_cub(void);
+
 #endif							/* GPUREG_DEVICE_CUH */

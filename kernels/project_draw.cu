@@ -201,8 +201,10 @@ gr_project_drawing(ProjectDrawing *drawing, const GrDraw *draw, int64_t dim)
 		drawing->nbits++;
 	drawing->key_nbytes = drawing->nbits <= 16 ? 2 : 4;
 	drawing->room = DRAW_ROOM;
-	return cub::DeviceScan::ExclusiveSum(NULL, drawing->scan_nbytes, (int64_t *) NULL, (int64_t *) NULL,
-										 drawing->nblocks + 1);
+	return gr_cub([&] {
+		return cub::DeviceScan::ExclusiveSum(NULL, drawing->scan_nbytes, (int64_t *) NULL, (int64_t *) NULL,
+											 drawing->nblocks + 1);
+	});
 }
 
 cudaError_t
@@ -222,7 +224,9 @@ gr_project_scan_launch(const ProjectDrawing *drawing, int64_t *counts, void *sca
 
 	if (code != cudaSuccess)
 		return code;
-	return cub::DeviceScan::ExclusiveSum(scan, scan_nbytes, counts, counts, drawing->nblocks + 1, stream);
+	return gr_cub([&] {
+		return cub::DeviceScan::ExclusiveSum(scan, scan_nbytes, counts, counts, drawing->nblocks + 1, stream);
+	});
 }
 
 cudaError_t
@@ -246,8 +250,10 @@ sort(const ProjectDrawing *drawing, int64_t nnonzeros, void *scratch, size_t *sc
 {
 	cub::DoubleBuffer<Key> both_keys((Key *) keys[0], (Key *) keys[1]);
 	cub::DoubleBuffer<uint32_t> both_values(values[0], values[1]);
-	cudaError_t code = cub::DeviceRadixSort::SortPairs(scratch, *scratch_nbytes, both_keys, both_values, nnonzeros, 0,
-													   drawing->nbits, stream);
+	cudaError_t code = gr_cub([&] {
+		return cub::DeviceRadixSort::SortPairs(scratch, *scratch_nbytes, both_keys, both_values, nnonzeros, 0,
+											   drawing->nbits, stream);
+	});
 
 	*sorted = both_values.selector;
 	return code;

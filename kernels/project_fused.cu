@@ -361,7 +361,9 @@ gr_project_program_sizes(int32_t k, int64_t dim, int64_t nnonzeros, size_t *star
 	*start_nbytes = sizeof(uint32_t) * (size_t) nstarts;
 	/* with pairs that are only read ahead */
 	*program_nbytes = sizeof(uint32_t) * (size_t) (nnonzeros + nstarts) + 96 * sizeof(uint2);
-	return cub::DeviceScan::ExclusiveSum(NULL, *scratch_nbytes, (uint32_t *) NULL, (uint32_t *) NULL, nstarts);
+	return gr_cub([&] {
+		return cub::DeviceScan::ExclusiveSum(NULL, *scratch_nbytes, (uint32_t *) NULL, (uint32_t *) NULL, nstarts);
+	});
 }
 
 cudaError_t
@@ -389,8 +391,10 @@ gr_project_program_launch(const ProjectMatrix *matrix, uint32_t *start, uint2 *p
 												start, NULL);
 	code = cudaGetLastError();
 	if (code == cudaSuccess)
-		code = cub::DeviceScan::ExclusiveSum(scratch, scratch_nbytes, start, start, (int64_t) ntiles * nrows + 1,
-											 stream);
+		code = gr_cub([&] {
+			return cub::DeviceScan::ExclusiveSum(scratch, scratch_nbytes, start, start, (int64_t) ntiles * nrows + 1,
+												 stream);
+		});
 	if (code != cudaSuccess)
 		return code;
 	program_kernel<<<nblocks, 128, 0, stream>>>(matrix->row_start, matrix->entries, matrix->k, nrows, nown, ntiles,
