@@ -8,7 +8,8 @@
 #   make FOR_TESTS=yes        nothing for a debugger, or for the server's JIT compiler: in half the time
 #   make SANITIZE=undefined   without CUDA, and a process ends where its behaviour is undefined; or
 #                             SANITIZE=address,undefined
-#   make FAULTS=yes           without CUDA, with a setting that makes an allocation fail (test/faults/faults.h)
+#   make FAULTS=yes           with settings that make an allocation fail (test/faults/faults.h); without CUDA, unless
+#                             CUDA=yes is said: then its calls fail, too
 #   make install, make installcheck, make check-unit, make check-layers, make check-version, make check-links,
 #   make check-gpu-stamp
 #   make dist                 build/gpureg-VERSION.zip, as PGXN takes it: the last commit's files
@@ -41,6 +42,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/sql/,fn_rolling.o cluster_states.o fn_clusters.o fn_wild.o) \
 	$(addprefix src/projection/,fn_project.o fn_project_bits.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
 
+comma = ,
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA ?= $(if $(NVCC),$(if $(SANITIZE)$(FAULTS),no,yes),no)
@@ -57,7 +59,6 @@ $(error SANITIZE is for a build without CUDA)
 endif
 SANITIZERS = $(SANITIZE)$(if $(findstring undefined,$(SANITIZE)),$(comma)float-cast-overflow)
 SANITIZE_FLAGS = -fsanitize=$(SANITIZERS) -fno-sanitize-recover=$(SANITIZERS) -fno-omit-frame-pointer -Wno-error
-comma = ,
 # the server's JIT compiler would inline bitcode, which has no checks
 override with_llvm = no
 endif
@@ -93,6 +94,11 @@ ifeq ($(FAULTS),yes)
 OBJS += test/faults/faults.o
 PG_CPPFLAGS += -include test/faults/faults.h
 FAULT_FLAGS = -DGPUREG_FAULTS_PLAIN -include test/faults/faults.h
+ifeq ($(CUDA),yes)
+KERNEL_OBJS += test/faults/cuda.o
+FAULTY_CALLS = cudaGetLastError $(shell sed -En 's/^(SHORT|LOST|DONE).(\w+),.*/\2/p' test/faults/cuda.c)
+CUDA_LIBS += $(addprefix -Wl$(comma)--wrap=,$(FAULTY_CALLS))
+endif
 endif
 WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare \
 	$(if $(filter yes,$(WERROR)),-Werror)
@@ -125,7 +131,7 @@ UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_g
 	boot_gpu_test memory_gpu_test)
 endif
 
-EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o build \
+EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o test/faults/cuda.o build \
 	regression.diffs regression.out results test/tmp_check tmp_check
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -173,6 +179,9 @@ src/compute/%.o: src/compute/%.cpp $(COMPUTE_HEADERS) build/choice
 
 kernels/%.o: kernels/%.cu $(wildcard kernels/*.cuh) $(COMPUTE_HEADERS) build/choice
 	$(NVCC) $(NVCC_FLAGS) -c $< -o $@
+
+test/faults/cuda.o: test/faults/cuda.c test/faults/faults.h build/choice
+	$(CC) $(CSTD) $(COMPUTE_FLAGS) -isystem $(CUDA_HOME)/include -c $< -o $@
 
 $(OBJS): $(wildcard $(addsuffix /*.h,src/run src/rows src/sql src/projection)) $(COMPUTE_HEADERS) build/choice
 $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice

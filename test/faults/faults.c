@@ -3,19 +3,32 @@
  */
 #include "faults.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 /* Calls up to the one that fails; 0: none does */
 static int	calls_left;
 static int	setting;
 
+/* The same of the device service's, which any session sets; NULL where the library isn't preloaded */
+static int *service_calls_left;
+static int	service_setting;
+
+static bool
+is_service(void)
+{
+	return MyBgworkerEntry != NULL && strcmp(MyBgworkerEntry->bgw_function_name, "gr_service_main") == 0;
+}
+
 bool
 gr_fault(void)
 {
-	return __atomic_load_n(&calls_left, __ATOMIC_SEQ_CST) > 0 &&
-		__atomic_sub_fetch(&calls_left, 1, __ATOMIC_SEQ_CST) == 0;
+	int		   *left = service_calls_left != NULL && is_service() ? service_calls_left : &calls_left;
+
+	return __atomic_load_n(left, __ATOMIC_SEQ_CST) > 0 && __atomic_sub_fetch(left, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
 void
@@ -37,19 +50,48 @@ assign_fault(int value, void *extra)
 	__atomic_store_n(&calls_left, value, __ATOMIC_SEQ_CST);
 }
 
+/* A worker that is told its leader's settings would begin to count again. */
+static void
+assign_service_fault(int value, void *extra)
+{
+	if (service_calls_left != NULL && IsUnderPostmaster && MyBgworkerEntry == NULL)
+		__atomic_store_n(service_calls_left, value, __ATOMIC_SEQ_CST);
+}
+
+static const char *
+show_calls(const int *left)
+{
+	static char shown[12];
+
+	snprintf(shown, sizeof(shown), "%d", left == NULL ? 0 : Max(__atomic_load_n(left, __ATOMIC_SEQ_CST), 0));
+	return shown;
+}
+
 /* How many calls are left: 0 once one has failed */
 static const char *
 show_fault(void)
 {
-	static char shown[12];
+	return show_calls(&calls_left);
+}
 
-	snprintf(shown, sizeof(shown), "%d", Max(__atomic_load_n(&calls_left, __ATOMIC_SEQ_CST), 0));
-	return shown;
+static const char *
+show_service_fault(void)
+{
+	return show_calls(service_calls_left);
 }
 
 void
 gr_faults_begin(void)
 {
+	void	   *shared = MAP_FAILED;
+
+	/* the postmaster's children have it, too */
+	if (process_shared_preload_libraries_in_progress)
+		shared = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared != MAP_FAILED)
+		service_calls_left = shared;
 	DefineCustomIntVariable("gpureg.debug_fault", "Fails the n-th allocation from here on.", NULL, &setting, 0, 0,
 							INT_MAX, PGC_SUSET, 0, NULL, assign_fault, show_fault);
+	DefineCustomIntVariable("gpureg.debug_service_fault", "The same in the device service.", NULL, &service_setting, 0,
+							0, INT_MAX, PGC_SUSET, 0, NULL, assign_service_fault, show_service_fault);
 }

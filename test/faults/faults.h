@@ -1,8 +1,9 @@
 /*
  * faults.h: a build (make FAULTS=yes, never a release's) in which the n-th allocation, temporary file, segment, thread,
- * lock or semaphore after SET gpureg.debug_fault = n fails, once, in each process of the statement. Every file of the
- * library is compiled with this header before its own (-include): the compute layer's, to which the server is unknown,
- * with GPUREG_FAULTS_PLAIN.
+ * lock or semaphore after SET gpureg.debug_fault = n fails, once, in each process of the statement; after
+ * SET gpureg.debug_service_fault = n, in the device service (where the library is preloaded). Every file of the library
+ * is compiled with this header before its own (-include): the compute layer's, to which the server is unknown, with
+ * GPUREG_FAULTS_PLAIN. With CUDA=yes, calls of CUDA are counted, too (cuda.c).
  *
  * What the server gives, only the process's first thread may ask for: that is checked at each call.
  */

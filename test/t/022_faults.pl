@@ -27,12 +27,21 @@ if (!can_fault($node->connstr('postgres')))
 	plan skip_all => 'the library is not built with FAULTS=yes';
 }
 my $pid = postmaster_pid($node);
-my ($counts, @findings) = run_faults($node->connstr('postgres'), $ENV{GPUREG_LONG} ? 500 : 100, '.',
-	sub { diag($_[0]) });
+my ($counts, @findings) = run_faults($node->connstr('postgres'), every => $ENV{GPUREG_LONG} ? 500 : 100, only => '.',
+	tell => sub { diag($_[0]) });
 is(scalar(@findings), 0, 'errors or right answers')
   or diag(map { "$_\n" } @findings[ 0 .. ($#findings < 9 ? $#findings : 9) ]);
 diag($counts);
 cmp_ok($counts =~ s/ .*//r, '>', 3000, 'many faults');
+
+$node->safe_psql('postgres', 'CREATE DATABASE served');
+($counts, @findings) = run_faults($node->connstr('served'), every => 500, only => '.', tell => sub { diag($_[0]) },
+	service => 1);
+is(scalar(@findings), 0, 'errors or right answers where the device service has the faults')
+  or diag(map { "$_\n" } @findings[ 0 .. ($#findings < 9 ? $#findings : 9) ]);
+diag($counts);
+cmp_ok($counts =~ s/ .*//r, '>', 150, 'many of them');
+
 unlike(slurp_file($node->logfile), qr/refcount leak|reference leak|was not closed|still referenced|TRAP:|PANIC:/,
 	'nothing is left open');
 survived($node, $pid, 'all of it');

@@ -1,5 +1,5 @@
-# Makes allocations of statements fail, in a library that make FAULTS=yes has built (test/faults/faults.h): for
-# 022_faults.pl and script/faults.
+# Makes allocations of statements fail, in the session and its workers or in the device service, in a library that
+# make FAULTS=yes has built (test/faults/faults.h): for 022_faults.pl and script/faults.
 package Faults;
 
 use strict;
@@ -11,7 +11,7 @@ use StatementKinds;
 
 our @EXPORT = qw(run_faults can_fault);
 
-my (@findings, $nfaults, $nerrors, $nsame, $connstr);
+my (@findings, $nfaults, $nerrors, $nsame, $connstr, $setting);
 
 sub psql
 {
@@ -30,6 +30,10 @@ sub psql
 my $left = q{SELECT concat_ws(' ', (SELECT sum(computations) FROM gpu_devices() WHERE service_pid IS NOT NULL),
 	(SELECT count(*) FROM pg_ls_tmpdir()),
 	(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'));};
+# What the service does when it starts
+my @start = ('service start', '', q{SELECT count(pg_terminate_backend(pid, 5000)) < 0 FROM pg_stat_activity
+		WHERE backend_type = 'gpureg device service';
+	SELECT (gpu_ols_fit('SELECT y, x1, x2 FROM r')).coef});
 my $bytes = 'SELECT sum(total_bytes) FROM pg_backend_memory_contexts;';
 my $most_growth = 4 << 20;
 
@@ -46,10 +50,12 @@ sub answer_of
 sub try_faults
 {
 	my ($name, $settings, $statement, $right, @numbers) = @_;
+	# a service that has ended has no rows any more
+	my $keep = $setting =~ /service/ && $statement =~ /'kept'/ ? "\\o /dev/null\n$kinds_keep\n\\o\n" : '';
 	my $script = "$settings\n$statement;\n\\echo \@bytes\n$bytes\n" . join '', map {
-		"SET gpureg.debug_fault = $_;\n\\echo \@begin $_\n$statement;\n\\echo \@end $_ :SQLSTATE\n"
-		  . "\\echo \@left\nSHOW gpureg.debug_fault;\nSET gpureg.debug_fault = 0;\n"
-		  . ($_ % 25 ? '' : "\\echo \@begin 0\n$statement;\n\\echo \@end 0 :SQLSTATE\n\\echo \@left\nSELECT 0;\n")
+		"${keep}SET $setting = $_;\n\\echo \@begin $_\n$statement;\n\\echo \@end $_ :SQLSTATE\n"
+		  . "\\echo \@left\nSHOW $setting;\nSET $setting = 0;\n"
+		  . ($_ % 25 ? '' : "$keep\\echo \@begin 0\n$statement;\n\\echo \@end 0 :SQLSTATE\n\\echo \@left\nSELECT 0;\n")
 	} @numbers;
 	my ($out, $err, $status) = psql("$script\\echo \@bytes\n$bytes\n\\echo \@done\n");
 	my $through = 0;
@@ -68,7 +74,8 @@ sub try_faults
 			push @findings, "$name, n = $n: another answer\n  $right  $text" if !is_same_answer($text, $right);
 			$through = 1 if $left > 0;
 		}
-		elsif ($n == 0 || $state !~ /^(?:53200|53000|53400|54000|58000|55000)$/)
+		# rows are gone with the service that had them
+		elsif ($n == 0 || $state !~ /^(?:53200|53000|53400|54000|58000|55000)$/ && !($keep && $state eq '42704'))
 		{
 			push @findings, "$name, n = $n: SQLSTATE $state";
 		}
@@ -117,27 +124,30 @@ sub try_statement
 	psql($kinds_keep);
 }
 
-# In an empty database. only: a pattern of statements' names; tell: called with a line for each. A line of counts, and
-# what was found, as texts
+# In an empty database. every: see try_statement(); only: a pattern of statements' names; tell: called with a line for
+# each, and what was found; service: in the device service, which then has all statements that it can have. A line of
+# counts, and what was found, as texts
 sub run_faults
 {
-	my ($database, $every, $only, $tell) = @_;
+	my ($database, %opt) = @_;
+	my $tell = $opt{tell} // sub { };
 
 	$connstr = $database;
+	$setting = $opt{service} ? 'gpureg.debug_service_fault' : 'gpureg.debug_fault';
 	(@findings, $nfaults, $nerrors, $nsame) = ();
 	$_ = 0 for $nfaults, $nerrors, $nsame;
 	my ($out, $err) = psql("\\set ON_ERROR_STOP on\n" . kinds_setup(2000));
 	die $err if $err =~ /ERROR|FATAL/;
 	psql($kinds_keep);
-	for my $statement (@kinds)
+	for my $statement (@kinds, $opt{service} ? \@start : ())
 	{
 		my ($name, $settings, $query) = @$statement;
 		my ($tried, $before) = ($nfaults, scalar @findings);
 
-		next if $name !~ /$only/;
-		try_statement($name, $settings, $query, $every);
-		$tell->(sprintf '%-32s %d faults%s', $name, $nfaults - $tried,
-			@findings > $before ? ', ' . (@findings - $before) . ' findings' : '');
+		next if $name !~ /$opt{only}/;
+		$settings = "SET gpureg.device = gpu; $settings" if $opt{service};
+		try_statement($name, $settings, $query, $opt{every});
+		$tell->(join "\n  ", sprintf('%-32s %d faults', $name, $nfaults - $tried), @findings[ $before .. $#findings ]);
 	}
 	return (sprintf('%d faults, %d errors, %d right answers in spite of them', $nfaults, $nerrors, $nsame), @findings);
 }
