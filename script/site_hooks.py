@@ -3,8 +3,10 @@
 Headings get the names that GitHub gives them, by which pages link to each other. Links to files outside docs/, which
 the site hasn't, become plain text: the page says the file's name, or is given it.
 """
+import pathlib
 import posixpath
 import re
+import shutil
 
 LINK = re.compile(r"\[([^\]]+)\]\(([^()\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -31,3 +33,16 @@ def on_page_markdown(markdown, page, config, files):
     parts = FENCE.split(markdown)
     parts[::2] = [LINK.sub(lambda match: plain(page.file.src_path, match), part) for part in parts[::2]]
     return "".join(parts)
+
+
+def on_post_build(config):
+    """Debian's theme has scripts by other names than its pages call them, or not at all: no search without jQuery."""
+    site = pathlib.Path(config["site_dir"])
+    for name in re.findall(r'src="[./]*js/([\w.-]+)"', (site / "index.html").read_text()):
+        others = sorted(site.glob(f"js/{name.split('-')[0]}-*"))
+        if (site / "js" / name).exists():
+            continue
+        if others:
+            shutil.copy(others[0], site / "js" / name)
+        else:
+            (site / "js" / name).write_text("")
