@@ -117,6 +117,9 @@ typedef struct GrChannel
 extern bool gr_channel_begin(GrChannel *channel);
 extern void gr_channel_end(GrChannel *channel);
 
+/* A device's call that never returns is not the client's: it waits so long for what it has canceled, and then goes. */
+#define GR_REMOTE_PATIENCE_S 10.0
+
 /*
  * The client's side: a GrSession of gr_backend_remote, which its owner fills in.
  */
@@ -127,6 +130,8 @@ typedef struct GrRemoteClient
 	uint64_t	connection;		/* the caller's number of it: objects of another, which has ended, are no more */
 	bool		used[GR_REMOTE_OBJECTS];
 	uint32_t	stopping;		/* set by another thread: what waits for the server is canceled */
+	double		patience_s;		/* for a server that was canceled; 0: GR_REMOTE_PATIENCE_S */
+	uint32_t	given_up;		/* it took longer: nothing is asked of it any more, on this connection */
 	GrDeviceInfo info;			/* of the server's device */
 	/*
 	 * A further area, of at least so many bytes: its number, or -1 where that can't be had, in this thread at least.

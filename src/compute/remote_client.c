@@ -37,6 +37,11 @@ server_is_gone(GrRemoteClient *client, GrError *err)
 {
 	GrChannel  *channel = client->channel;
 
+	if (__atomic_load_n(&client->given_up, __ATOMIC_RELAXED) != 0)
+	{
+		(void) gr_fail(err, GR_DEVICE_FAILED, 0, "the device service does not answer");
+		return true;
+	}
 	if (__atomic_load_n(&channel->server_gone, __ATOMIC_ACQUIRE) == 0)
 		return false;
 	(void) gr_fail(err, GR_DEVICE_FAILED, 0, "the device service has ended: %s", channel->gone_error.detail);
@@ -75,25 +80,42 @@ nap(GrChannel *channel, const Awaited *awaited)
 	(void) sem_clockwait(&channel->replies, GR_CLOCK, &until);
 }
 
-/* False if the host asked to stop, once the server has stopped as well, or if there is no server any more. */
+/* Has the server taken too long since it was canceled? */
+static bool
+is_out_of_patience(GrRemoteClient *client, double canceled)
+{
+	double		patience = client->patience_s > 0 ? client->patience_s : GR_REMOTE_PATIENCE_S;
+
+	if (gr_seconds() - canceled < patience)
+		return false;
+	__atomic_store_n(&client->given_up, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+/*
+ * False if the host asked to stop, once the server has stopped as well or is not to be waited for any longer, or if
+ * there is no server any more.
+ */
 static bool
 wait_for(GrRemoteClient *client, const Awaited *awaited, const GrHost *host, GrError *err)
 {
 	GrChannel  *channel = client->channel;
-	bool		canceled = false;
+	double		canceled = 0;	/* when */
 
 	while (!has_come(channel, awaited))
 	{
 		if (server_is_gone(client, err))
 			return false;
 		nap(channel, awaited);
-		if (!canceled && (__atomic_load_n(&client->stopping, __ATOMIC_RELAXED) != 0 || gr_canceled(host)))
+		if (canceled == 0 && (__atomic_load_n(&client->stopping, __ATOMIC_RELAXED) != 0 || gr_canceled(host)))
 		{
-			canceled = true;
+			canceled = gr_seconds();
 			__atomic_store_n(&channel->canceled, 1, __ATOMIC_SEQ_CST);
 		}
+		else if (canceled > 0 && is_out_of_patience(client, canceled))
+			break;
 	}
-	return !canceled || gr_fail(err, GR_CANCELED, 0, "the device service");
+	return canceled == 0 || gr_fail(err, GR_CANCELED, 0, "the device service");
 }
 
 /* Puts a command into the queue, as soon as there is room for it. */

@@ -32,6 +32,16 @@ gr_deadline(int64_t ns)
 	return until;
 }
 
+/* Seconds on that clock */
+static inline double
+gr_seconds(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(GR_CLOCK, &now);
+	return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
+}
+
 /* pthread_create(), of a thread that has all signals blocked: they are the caller's, where the server's handlers are */
 static inline int
 gr_thread_create(pthread_t *thread, void *(*function) (void *), void *arg)

@@ -58,11 +58,12 @@ takes_clients(const GrService *service)
 	return state != GR_SERVICE_DOWN && state != GR_SERVICE_ENDING;
 }
 
-/* Is the service still the one that the session has connected to? */
+/* Is the service still the one that the session has connected to, and does it answer? */
 static bool
 is_alive(const Connection *c)
 {
-	return c->slot != NULL && __atomic_load_n(&c->slot->channel.server_gone, __ATOMIC_ACQUIRE) == 0 &&
+	return c->slot != NULL && __atomic_load_n(&c->client.given_up, __ATOMIC_RELAXED) == 0 &&
+		__atomic_load_n(&c->slot->channel.server_gone, __ATOMIC_ACQUIRE) == 0 &&
 		c->service->generation == c->generation && takes_clients(c->service);
 }
 

@@ -105,6 +105,29 @@ ok($node->poll_query_until('postgres',
 	'terminated in a long computation: nothing is left');
 
 #
+# A service that doesn't answer, as one whose driver hangs: who has told it to stop waits for 10 s, and goes. It isn't
+# asked again, until there is an answer for a new connection.
+#
+for my $way (qw(cancel terminate))
+{
+	my $session = start_session($node, "deaf_$way", 'SET max_parallel_workers_per_gather = 0', $passing);
+	my $deaf = wait_active($node, "deaf_$way", 'gpu_logreg_fit');
+	my $service = $node->safe_psql('postgres', 'SELECT service_pid FROM gpu_devices() WHERE computations > 0');
+
+	kill 'STOP', $service;
+	$node->safe_psql('postgres', "SELECT pg_${way}_backend($deaf)");
+	my $stopped = time;
+	my (undef, $err) = finish_session($session);
+	cmp_ok(time - $stopped, '<', 14, "$way, and a service that does not answer: the session goes");
+	is(sqlstate($err), $way eq 'cancel' ? '57014' : '57P01', "$way, and a service that does not answer: the error");
+	kill 'CONT', $service;
+	ok($node->poll_query_until('postgres',
+		'SELECT computations = 0 AND memory_reserved = 0 FROM gpu_devices() WHERE service_pid IS NOT NULL'),
+		"$way, and a service that does not answer: nothing is left once it does");
+	is($node->safe_psql('postgres', $logit), '200000', 'and it serves again');
+}
+
+#
 # Folds of kept rows: a session that has some of the memory doesn't wait for more, which it may have itself, or another
 # session that waits likewise
 #

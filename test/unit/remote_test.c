@@ -568,6 +568,63 @@ test_ends(void)
 	}
 }
 
+static uint32_t let_go;
+
+/* A call of the driver's that doesn't return, whatever it is told */
+static bool
+deaf_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	(void) sink;
+	(void) pass;
+	(void) sums;
+	(void) host;
+	while (__atomic_load_n(&let_go, __ATOMIC_ACQUIRE) == 0)
+		(void) usleep(1000);
+	return gr_fail(err, GR_CANCELED, 0, "a deaf pass");
+}
+
+/* A client whose server doesn't stop when it is canceled goes after a while, and asks nothing of it any more. */
+static void
+test_deaf_server(void)
+{
+	GrSinkOps	ops = *gr_backend_cpu.sink;
+	const GrBackend backend = {.name = "deaf",.sink = &ops};
+	const GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.expected_nbytes = 7};
+	const double beta[P + 1] = {0};
+	GrPass		pass = {
+		.kind = GR_PASS_FAST,.shape = gr_plain_shape(P),.distribution = GR_LOGISTIC,.beta = beta,.shift = beta
+	};
+	double		sums[200];
+	Stopper		stopper = {.stop_at = 3};
+	const GrHost host = {.canceled = stop,.arg = &stopper};
+	Pair	   *pair;
+	GrSink	   *sink = NULL;
+	GrSink	   *other = NULL;
+	GrError		err = {0};
+
+	ops.pass = deaf_pass;
+	pair = begin_pair(&backend);
+	pair->client.patience_s = 0.1;
+	check(gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &sink, &err) &&
+		  !gr_backend_remote.sink->pass(sink, &pass, sums, &host, &err) && err.status == GR_CANCELED &&
+		  stopper.asked == 3, "a canceled client doesn't wait for ever");
+	memset(&err, 0, sizeof(err));
+	check(!gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &other, &err) &&
+		  err.status == GR_DEVICE_FAILED, "and has nothing more to ask: %s", err.detail);
+	gr_backend_remote.sink->end(other);
+	gr_backend_remote.sink->end(sink);
+	gr_channel_close(&pair->channel);
+	check(gr_remote_is_busy(&pair->server), "the server is at it yet");
+	__atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);
+	(void) pthread_join(pair->thread, NULL);
+	check(pair->released == 7 && !gr_remote_is_busy(&pair->server), "and leaves nothing in the end");
+	for (int a = 0; a < GR_REMOTE_AREAS; a++)
+		if (pair->channel.area_nbytes[a] != 0)
+			end_lease(&pair->client, a);
+	gr_channel_end(&pair->channel);
+	free(pair);
+}
+
 /* A server that ends tells so first, and then cancels what is under way: the client hears of the end alone. */
 static void *
 end_later(void *arg)
@@ -677,6 +734,7 @@ main(void)
 	test_late_failures(rows);
 	test_earlier_connection(rows);
 	test_ends();
+	test_deaf_server();
 	test_server_ends();
 	test_projects();
 	free(rows);
