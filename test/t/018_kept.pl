@@ -44,7 +44,7 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION napping(i int) RETURNS int LANGUAGE plpgsql VOLATILE AS
 		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.1) END; RETURN i; END$$;
 	CREATE FUNCTION worker_napping(i int) RETURNS int LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS
-		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.1) END; RETURN i; END$$;
+		$$BEGIN PERFORM CASE WHEN i % 100 = 0 THEN pg_sleep(0.4) END; RETURN i; END$$;
 	-- the largest relative difference; no_less: what is relative to no less
 	CREATE FUNCTION difference(a float8[], b float8[], no_less float8[] DEFAULT '{}') RETURNS float8 LANGUAGE sql AS
 		$$SELECT max(CASE WHEN u IS NOT DISTINCT FROM v THEN 0
