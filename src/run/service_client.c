@@ -138,6 +138,14 @@ nap(void)
  * Services
  */
 
+/* Did whoever asked for it come to nothing? */
+static bool
+is_stillborn(const GrService *service)
+{
+	return service_state(service) == GR_SERVICE_STARTING &&
+		gr_now_ms() - service->started >= START_TIMEOUT_MS;
+}
+
 /* The service for this device, or a place for one; NULL if there is none left. Under the lock */
 static GrService *
 find_service(GrControl *control, int gpu_id)
@@ -149,7 +157,7 @@ find_service(GrControl *control, int gpu_id)
 		GrService  *service = &control->services[k];
 		uint32		state = service_state(service);
 
-		if (state == GR_SERVICE_DOWN)
+		if (state == GR_SERVICE_DOWN || is_stillborn(service))
 			vacant = vacant == NULL ? service : vacant;
 		else if (state == GR_SERVICE_ENDING)
 			continue;
@@ -159,14 +167,6 @@ find_service(GrControl *control, int gpu_id)
 			return service;
 	}
 	return vacant;
-}
-
-/* Did whoever asked for it come to nothing? */
-static bool
-is_stillborn(const GrService *service)
-{
-	return service_state(service) == GR_SERVICE_STARTING &&
-		gr_now_ms() - service->started >= START_TIMEOUT_MS;
 }
 
 /*
@@ -222,6 +222,22 @@ register_worker(const GrControl *control, const GrService *service)
 	return RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
+/* Who has left a service that never came has left its slot to nobody. With the lock */
+static void
+free_slots(GrControl *control, const GrService *service)
+{
+	for (int k = 0; k < control->nclients; k++)
+	{
+		GrClientSlot *slot = &control->clients[k];
+
+		if (slot->state != GR_CLIENT_GONE || slot->service != service - control->services ||
+			slot->generation != service->generation)
+			continue;
+		gr_channel_end(&slot->channel);
+		slot->state = GR_CLIENT_FREE;
+	}
+}
+
 /* The service, started if need be; NULL if that can't be done. */
 static GrService *
 get_service(GrControl *control, int gpu_id, const char **reason)
@@ -233,6 +249,7 @@ get_service(GrControl *control, int gpu_id, const char **reason)
 	service = find_service(control, gpu_id);
 	if (service != NULL && (service_state(service) == GR_SERVICE_DOWN || is_stillborn(service)))
 	{
+		free_slots(control, service);
 		service->gpu_id = gpu_id;
 		service->generation++;
 		service->started = gr_now_ms();

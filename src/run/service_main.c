@@ -457,10 +457,12 @@ look_after(int k)
 static void
 end_threads(void)
 {
-	for (int k = 0; k < control->nclients; k++)
+	int			n = attendants == NULL ? 0 : control->nclients;
+
+	for (int k = 0; k < n; k++)
 		if (attendants[k].started)
 			gr_channel_close(&attendants[k].slot->channel);
-	for (int k = 0; k < control->nclients; k++)
+	for (int k = 0; k < n; k++)
 	{
 		if (attendants[k].started)
 			(void) pthread_join(attendants[k].thread, NULL);
@@ -622,7 +624,6 @@ begin_service(int number)
 	if (control == NULL || number < 0 || number >= GR_SERVICES)
 		proc_exit(1);
 	service = &control->services[number];
-	attendants = MemoryContextAllocZero(TopMemoryContext, control->nclients * sizeof(Attendant));
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
 	if (!is_in(GR_SERVICE_STARTING) || service->pid != 0)
 	{
@@ -633,7 +634,9 @@ begin_service(int number)
 	__atomic_store_n(&service->latch, MyLatch, __ATOMIC_RELEASE);
 	__atomic_store_n(&service->state, GR_SERVICE_OPENING, __ATOMIC_RELEASE);
 	LWLockRelease(&control->lock);
+	/* whatever fails from here on, those who wait are told */
 	before_shmem_exit(end_service, (Datum) 0);
+	attendants = MemoryContextAllocZero(TopMemoryContext, control->nclients * sizeof(Attendant));
 	backend = service->gpu_id == GR_STAND_IN_ID ? stand_in() :
 		service->gpu_id == GR_ALL_DEVICES ? &gr_backend_many : &gr_backend_cuda;
 	opener_started = gr_thread_create(&opener, open_device, NULL) == 0;

@@ -251,8 +251,9 @@ sub difference
 		my $largest = array_largest(\@left, $k);
 		next if $scale < 1e-17 * $largest;
 		my $difference = abs($u - $v) / $scale;
-		# more is left where columns are nearly collinear, and the standard errors, all 0, don't say how much;
-		next if $difference >= 1e-12 && abs($u - $v) < 1e-20 * $largest && is_perfect(\@left, $k);
+		# more is left where columns are nearly collinear, and the standard errors, all 0, don't say how much: 1e-16 of
+		# a number beside itself as a float4;
+		next if $difference >= 1e-12 && abs($u - $v) < 1e-15 * $largest && is_perfect(\@left, $k);
 		# Of sums of 32 digits: a step from far off leaves those that its standard error has;
 		next if $difference >= 1e-12 && abs($u - $v) < 1e-20 * std_error(\@left, $k);
 		# and as terms are in it that have 1e-28 of their squares left beside the others, the order of the rows may
