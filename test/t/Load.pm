@@ -82,7 +82,9 @@ sub first_use
 
 	$run->{gpu} = $run->{device} ne 'cpu' && has_gpu();
 	die "There is no GPU.\n" if $run->{device} eq 'gpu' && !$run->{gpu};
-	$run->{prologue} = "RESET ALL;\n" . ($run->{gpu} ? '' : "SET gpureg.debug_service = on;\n");
+	# large tables are read from their first row on, whoever else reads them
+	$run->{prologue} = "RESET ALL;\nSET synchronize_seqscans = off;\n"
+	  . ($run->{gpu} ? '' : "SET gpureg.debug_service = on;\n");
 	ask($client, 'CREATE EXTENSION IF NOT EXISTS gpureg;');
 	# an error where there is no device
 	say_to($client, "$run->{prologue}SET gpureg.device = gpu; SELECT gpu_ols_fit('SELECT i % 3 AS y, i FROM "
