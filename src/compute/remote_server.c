@@ -669,7 +669,7 @@ note_failed_send(GrChannel *channel, int object, const GrError *err)
 
 /*
  * What is asked of an object some of whose rows have failed to come has the error of these, whether or not the client
- * had seen that when it asked.
+ * had seen that when it asked. (What is stored is read by no object.)
  */
 static void
 serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
@@ -679,7 +679,7 @@ serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
 	GrError		err = {0};
 	bool		ok;
 
-	if (object->failed == 0 || command->op == GR_REMOTE_END)
+	if (object->failed == 0 || command->op == GR_REMOTE_END || command->op == GR_REMOTE_READ)
 		ok = carry_out(server, command, &server->host, &err);
 	else
 	{

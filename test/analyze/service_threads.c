@@ -462,7 +462,7 @@ main(int argc, char **argv)
 	shared = calloc(1, offsetof(GrControl, clients) + NSESSIONS * sizeof(GrClientSlot));
 	shared->nclients = NSESSIONS;
 	shared->services[0] = (GrService) {.state = GR_SERVICE_STARTING,.gpu_id = GR_STAND_IN_ID,.generation = 1};
-	shared->services[0].started = GetCurrentTimestamp();
+	shared->services[0].started = gr_now_ms();
 	leaves_at_exit = true;
 	(void) pthread_create(&others[0], NULL, sessions_main, sessions);
 	(void) pthread_create(&others[1], NULL, lose_device, NULL);
