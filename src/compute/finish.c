@@ -254,7 +254,8 @@ gr_place_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /*
  * Which terms of the features run off, where the rows have others: those that a direction of separation moves, by more
- * than rounding error against what it moves most.
+ * than rounding error against what it moves most; all where no row is left that isn't separated. Features far from 0
+ * move the intercept along, and by their spreads only what is beside them.
  */
 static void
 name_separated(GrLogregFit *fit)
@@ -266,21 +267,30 @@ name_separated(GrLogregFit *fit)
 	memset(fit->separated, 0, (size_t) fit->nterms * sizeof(int));
 	for (int f = 0; f < state->nfaces; f++)
 	{
-		double		largest = 0;
+		double		longest = 0;
+		double		widest = 0;
 
 		memcpy(direction, state->faces + (size_t) f * state->nfull, (size_t) state->nfull * sizeof(double));
 		memset(lo, 0, (size_t) state->nfull * sizeof(double));
 		gr_terms_to_features(fit, direction, lo);
 		for (int j = 0; j < state->nfull; j++)
-			largest = fmax(largest, fabs(direction[j]) * state->length[j]);
+		{
+			longest = fmax(longest, fabs(direction[j]) * state->length[j]);
+			widest = fmax(widest, j == 0 ? 0 : fabs(direction[j]) * state->spread[j]);
+		}
 		for (int k = 0; k < fit->nterms; k++)
 		{
-			double		d = direction[k + state->first];
+			int			j = k + state->first;
+			double		d = direction[j];
+			bool		moved = fabs(d) * state->spread[j] > 1e-9 * (j == 0 ? longest : widest);
 
-			if (fit->separated[k] == 0 && fabs(d) * state->length[k + state->first] > 1e-9 * largest)
+			if (fit->separated[k] == 0 && moved)
 				fit->separated[k] = d < 0 ? -1 : 1;
 		}
 	}
+	for (int k = 0; k < fit->nterms && fit->nlimit == 0; k++)
+		if (fit->separated[k] == 0 && !state->collinear[k])
+			fit->separated[k] = 1;
 	memset(lo, 0, (size_t) state->nfull * sizeof(double));
 }
 

@@ -27,7 +27,7 @@ gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
 	fit->pass.shape = state->options.shape;
 	fit->pass.distribution = state->options.distribution;
 	fit->pass.beta = kind == GR_PASS_FACE ? NULL : state->theta;
-	fit->pass.shift = kind == GR_PASS_FACE ? state->no_shift : state->shift;
+	fit->pass.shift = state->shift;
 	fit->pass.measure = kind == GR_PASS_EXACT && state->coarse && state->nfaces == 0 ? GR_MEASURE_COARSE_STEP :
 		GR_MEASURE_STEP;
 	fit->pass.nfaces = state->nfaces + (kind == GR_PASS_FACE ? 1 : 0);

@@ -91,9 +91,10 @@ struct GrLogregState
 	double	   *theta_old;		/* the last accepted */
 	double	   *delta;			/* the Newton step at theta */
 	double	   *shift;			/* nfeatures */
-	double	   *no_shift;		/* nfeatures zeros, for passes along faces */
+	double	   *no_shift;		/* nfeatures zeros */
 	double	   *scale;			/* square roots of the Hessian's diagonal at 0 */
 	double	   *length;			/* ... of the features as they came */
+	double	   *spread;			/* ... about their means, where there is an intercept */
 	double	   *removed;		/* the part of beta along directions of separation, of (1, x) */
 	double	   *faces;			/* GR_FACES_MAX x nfull, of (1, x) */
 	double	   *basis_coef;		/* gr_terms_nchanged_max() x nfull */

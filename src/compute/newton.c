@@ -485,7 +485,7 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	{
 		bool		found;
 
-		memcpy(state->length, state->scale, (size_t) state->nfull * sizeof(double));
+		gr_terms_measure(fit);
 		if (!gr_terms_choose_basis(fit, &found, host, err))
 			return false;
 		if (found)

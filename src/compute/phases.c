@@ -97,6 +97,7 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 	state->no_shift = take_doubles(arena, p);
 	state->scale = take_doubles(arena, p + 1);
 	state->length = take_doubles(arena, p + 1);
+	state->spread = take_doubles(arena, p + 1);
 	state->removed = take_doubles(arena, p + 1);
 	state->faces = take_doubles(arena, GR_FACES_MAX * (p + 1));
 	state->aliased = take(arena, nterms * sizeof(bool));

@@ -20,8 +20,12 @@ static const double tolerances[] = {0.1, 1e-3, 1e-6};
 
 #define NTOLERANCES ((int) (sizeof(tolerances) / sizeof(tolerances[0])))
 
-/* A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths. */
+/*
+ * A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths; and a sum
+ * is, of numbers that have been rounded, if it is less than the latter times theirs.
+ */
 #define NEGLIGIBLE 1e-9
+#define ROUNDED_SUM 1e-14
 
 static double *
 candidate_of(GrLogregFit *fit)
@@ -87,13 +91,17 @@ resume(GrLogregFit *fit, const GrHost *host, GrError *err)
 	return gr_fit_ask(fit, GR_PHASE_LAST, GR_PASS_EXACT);
 }
 
-/* Marks in frozen the terms that are collinear over the rows on the face. */
+/*
+ * Marks in frozen the terms that are collinear over the rows on the face, of which no more are independent than there
+ * are rows. About the shifts: of terms far from 0 the sums' rounding error would hide it.
+ */
 static bool
 find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
 	GrNormalFit solved = {
-		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.max_rank = gr_fit_max_rank(fit)
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,
+		.max_rank = gr_max_rank(rows_on_face(fit), 0)
 	};
 
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
@@ -101,9 +109,39 @@ find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
 						   state->options.linear_solver, &solved, host, err);
 }
 
+/* The length of term k over the rows on the face, about the shifts */
+static double
+length_on_face(GrLogregFit *fit, int k)
+{
+	int			at = 1 + fit->state->first + k;
+
+	return sqrt(gr_fit_hi(fit)[gr_at(at, at)]);
+}
+
+/*
+ * The intercept of term k's regression, which is of shifted terms in solution, for terms that aren't: 0 where what is
+ * left may be rounding error.
+ */
+static double
+unshifted_intercept(const GrLogregFit *fit, int k)
+{
+	const GrLogregState *state = fit->state;
+	GrDD		sum = gr_two_sum(state->solution[0], state->shift[k - 1]);
+	double		size = fabs(state->solution[0]) + fabs(state->shift[k - 1]);
+
+	for (int i = 1; i < fit->nterms; i++)
+	{
+		GrDD		part = gr_two_prod(state->solution[i], state->shift[i - 1]);
+
+		sum = gr_dd_sub(sum, part);
+		size += fabs(part.hi);
+	}
+	return fabs(sum.hi) <= ROUNDED_SUM * size ? 0 : gr_dd_to_double(sum);
+}
+
 /*
  * The regression of term k, collinear over the face, on those that are not, into solution: term k minus that is a null
- * vector. The triangle's last row is given up for it.
+ * vector, of (1, x). The triangle's last row is given up for it.
  */
 static bool
 null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
@@ -114,6 +152,7 @@ null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
 	int			last = fit->nterms + skip;
 	double	   *hi = gr_fit_hi(fit);
 	double	   *lo = gr_fit_lo(fit);
+	double		length = length_on_face(fit, k);
 
 	for (int j = 0; j < fit->nterms; j++)
 	{
@@ -128,9 +167,11 @@ null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
 	{
 		double		a = state->solution[i];
 
-		if (isnan(a) || fabs(a) * state->scale[i + state->first] <= NEGLIGIBLE * state->scale[k + state->first])
+		if (isnan(a) || fabs(a) * length_on_face(fit, i) <= NEGLIGIBLE * length)
 			state->solution[i] = 0;
 	}
+	if (state->first == 0 && k > 0)
+		state->solution[0] = unshifted_intercept(fit, k);
 	return true;
 }
 

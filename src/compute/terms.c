@@ -120,6 +120,23 @@ add_changed(GrLogregFit *fit, int n, int j, int k, GrPoll *poll)
 	return true;
 }
 
+void
+gr_terms_measure(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	bool		centred = state->options.intercept && state->options.leave_out != 1;
+
+	for (int j = 0; j < state->nfull; j++)
+	{
+		GrDD		mean;
+		GrDD		sumsq;
+
+		moments(fit, j, &mean, &sumsq);
+		state->length[j] = state->scale[j];
+		state->spread[j] = j == 0 || !centred ? state->length[j] : sumsq.hi > 0 ? sqrt(sumsq.hi) : 0;
+	}
+}
+
 /* Square roots of the curvature at 0 of the terms about their shifts; 0 for a feature that is constant. */
 void
 gr_terms_choose_scale(GrLogregFit *fit)

@@ -15,6 +15,9 @@ extern void gr_terms_choose_shift(GrLogregFit *fit, double far);
 /* Sets the scales of the terms about their shifts, likewise. */
 extern void gr_terms_choose_scale(GrLogregFit *fit);
 
+/* After the pass at 0 over the features as they came: their lengths and spreads. */
+extern void gr_terms_measure(GrLogregFit *fit);
+
 /* After the pass at 0, whose pivots are known: chooses a basis, if one is wanted. */
 extern bool gr_terms_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err);
 

@@ -23,10 +23,13 @@ sub fits_setup
 		-- a number of [0, 1) that depends on row and column
 		CREATE FUNCTION u(i int, k int) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 			'SELECT (hashint8extended(i::bigint * 1000003 + k, 97) & 4503599627370495) / 4503599627370496.0::float8';
-		-- what of a model is compared: counts; coefficients; their standard errors; deviances
+		-- what of a model is compared: counts, and which terms are separated; coefficients; their standard errors;
+		-- deviances
 		CREATE FUNCTION shown(m gpu_model) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 			SELECT concat_ws('|', concat_ws(',', (m).n, (m).n_skipped, (m).rank, (m).df_residual, (m).converged,
-											cardinality((m).coef)),
+											cardinality((m).coef),
+											(SELECT string_agg(array_position((m).terms, s)::text, '+' ORDER BY i)
+											 FROM unnest((m).separated) WITH ORDINALITY _ (s, i))),
 							 array_to_string((m).coef, ',', 'NULL'),
 							 (SELECT string_agg(coalesce(sqrt((m).vcov[k][k])::text, 'NULL'), ',' ORDER BY k)
 							  FROM generate_subscripts((m).coef, 1) k),
@@ -323,13 +326,15 @@ sub distance
 }
 
 # What the numbers of a part are relative to no less: coefficients to their standard errors; a deviance to what rounding
-# leaves of the null deviance where the fit is perfect
+# leaves of the null deviance where the fit is perfect, and to the null deviance where the iterations came to no end: it
+# is on its way to its least value then, as coefficients are to infinity
 sub scales_of
 {
 	my ($part, @expected) = @_;
 	my ($null) = $expected[3] =~ /,([-+\d.e]+)$/;
+	my $share = $expected[0] =~ /,f,/ ? 1 : 1e-16;
 
-	return $part == 1 ? [ split /,/, $expected[2] // '', -1 ] : $part == 3 && defined $null ? [ 1e-16 * $null ] : [];
+	return $part == 1 ? [ split /,/, $expected[2] // '', -1 ] : $part == 3 && defined $null ? [ $share * $null ] : [];
 }
 
 # What the digits of a problem's kind are

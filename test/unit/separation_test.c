@@ -299,6 +299,105 @@ test_last_iterations(void)
 	data_free(&data);
 }
 
+/*
+ * Counts of as many patterns of features as there are terms, some of them 0 throughout: their means run to 0, and all
+ * terms with them, wherever the first feature lies, and however often there is each row.
+ */
+static void
+test_far_counts(void)
+{
+	static const double centres[] = {0, 1e3, 1e6, 1e7, 1e9};
+
+	for (size_t k = 0; k < LENGTH(centres); k++)
+		for (int times = 1; times <= 3; times += 2)
+		{
+			int			nseparated = 0;
+
+			for (int trial = 0; trial < 50; trial++)
+			{
+				int			p = whole(3, 9);
+				Data		data = data_new(p, (p + 1) * times);
+				GrLogregOptions options = defaults(&data);
+				Run			run;
+
+				options.distribution = (GrDistribution) {.family = GR_POISSON,.link = GR_LOG};
+				for (int r = 0; r < data.nrows; r++)
+				{
+					double	   *row = row_of(&data, r);
+
+					if (r > p)
+						memcpy(row, row_of(&data, r - p - 1), (size_t) p * sizeof(double));
+					for (int j = 0; r <= p && j < p; j++)
+						row[j] = j == 0 ? centres[k] + 0.5 + 0.5 * uniform() : 10 * uniform();
+					row[p] = r % (p + 1) < (p + 1) / 3 ? 0 : whole(1, 4);
+				}
+				run = run_fit(&data, &options);
+				nseparated += run.ok && run.fit->nseparated == p + 1;
+				run_free(&run);
+				data_free(&data);
+			}
+			check(nseparated == 50, "separated counts about %g, %d times: %d of 50", centres[k], times, nseparated);
+		}
+}
+
+/*
+ * An age that is a year less another one, but for rows where it is more, which all are ones: those three terms run off,
+ * and the intercept doesn't.
+ */
+static void
+test_far_face(void)
+{
+	static const int signs[] = {0, 1, -1, 1, 0};
+
+	for (int whole_years = 0; whole_years <= 1; whole_years++)
+	{
+		Data		data = data_new(4, 200);
+		GrLogregOptions options = defaults(&data);
+		Run			run;
+
+		for (int r = 0; r < 200; r++)
+		{
+			double	   *row = row_of(&data, r);
+
+			row[0] = whole_years ? whole(1920, 1999) : 1960 + 40 * uniform();
+			row[1] = whole_years ? whole(2010, 2024) : 2017 + 7 * uniform();
+			row[2] = row[1] - row[0] + (r % 9 == 0 ? whole(1, 3) : 0);
+			row[3] = uniform();
+			row[4] = r % 9 == 0 || uniform() + row[3] > 0;
+		}
+		run = run_fit(&data, &options);
+		check(separated_as(&run, signs), "a face of collinear %s", whole_years ? "whole numbers" : "numbers");
+		run_free(&run);
+		data_free(&data);
+	}
+}
+
+/*
+ * Complete separation by one feature, where two others, whose rows are brought into another form, are the same in both
+ * classes: no term has an estimate, however little the direction moves it.
+ */
+static void
+test_complete_changed(void)
+{
+	Data		data = data_new(3, 40);
+	GrLogregOptions options = defaults(&data);
+	Run			run;
+
+	for (int r = 0; r < 40; r++)
+	{
+		double	   *row = row_of(&data, r);
+
+		row[0] = row[3] = r % 2;
+		row[1] = r % 2 == 0 ? 1e6 + uniform() : row_of(&data, r - 1)[1];
+		row[2] = r % 2 == 0 ? row[1] + 1e-3 * uniform() : row_of(&data, r - 1)[2];
+	}
+	run = run_fit(&data, &options);
+	check(run.ok && run.changed && run.fit->deviance == 0 && run.fit->nseparated == 4,
+		  "complete separation of changed rows, %d terms", run.fit->nseparated);
+	run_free(&run);
+	data_free(&data);
+}
+
 /* Many rows, of which one alone is against it; and separation that needs more than a few rows to see */
 static void
 test_many_rows(void)
@@ -674,5 +773,8 @@ main(void)
 	test_exactly(12000);
 	test_most_iterations();
 	test_last_iterations();
+	test_far_counts();
+	test_far_face();
+	test_complete_changed();
 	return unit_done();
 }
