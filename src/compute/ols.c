@@ -198,7 +198,7 @@ gr_ols_solve(const double *hi, const double *lo, const double *shift, int nfeatu
 	bool		ok;
 
 	a.moves = fit->moves;
-	a.max_rank = fit->l2 > 0 ? 0 : nrows;
+	a.max_rank = fit->l2 > 0 ? 0 : fit->nsummed > 0 && fit->nsummed < nrows ? fit->nsummed : nrows;
 	if (fit->l2 > 0)
 		f.solver = NULL;
 	gr_ols_carve(&f, a.skip, workspace);

@@ -41,6 +41,7 @@ typedef struct GrOlsFit
 	const GrTermMoves *moves;	/* in: NULL: none; else there is an intercept, and the solve is done here */
 	/* in: >= 0: l2 / 2 times the slopes' sum of squares is added to half of rss; where it isn't 0, solved here, too */
 	double		l2;
+	int64_t		nsummed;		/* in: rows that the sums are of, where nrows counts them more than once; 0: nrows */
 	bool		unmovable;		/* a term that is aliased would be moved to: all else is of no use */
 } GrOlsFit;
 

@@ -112,6 +112,7 @@ finish_model(GrJob *job, GrIngest *ingest, GrRowSource *kept, bool intercept, Gr
 		gr_fold_sums(ingest, hi, lo, shift);
 		model->moves = gr_ingest_moves(ingest);
 	}
+	model->nsummed = job->nrows;
 	gr_model_solve(model, hi, lo, shift, ingest == NULL ? job->shape.nfeatures : ingest->nfeatures, gr_job_nobs(job),
 				   job->totals.log_constant, intercept, ingest == NULL ? job->names : ingest->names, want_vcov,
 				   gr_job_solver(job));
@@ -161,6 +162,7 @@ gr_ols_arrays(PG_FUNCTION_ARGS)
 static void
 solve_stats(GrState *stats, int nfeatures, bool intercept, const char *const *names, GrModel *model)
 {
+	model->nsummed = stats->nrows;
 	gr_model_solve(model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), nfeatures,
 				   gr_state_nobs(stats), stats->log_constant, intercept, names, true, NULL);
 	model->nskipped = stats->nskipped;
@@ -200,6 +202,7 @@ gr_ols_coef(PG_FUNCTION_ARGS)
 	if (stats->nrows == 0)
 		PG_RETURN_NULL();
 	gr_place_on_cpu(&place, "the planner made gpu_ols over array_agg an aggregate");
+	model.nsummed = stats->nrows;
 	gr_model_solve(&model, gr_state_hi(stats), gr_state_lo(stats), gr_state_shift(stats), stats->nfeatures,
 				   gr_state_nobs(stats), stats->log_constant, PG_GETARG_BOOL(1), NULL, false, NULL);
 	/* in a worker, where nobody could see it, nothing is left behind */

@@ -251,6 +251,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
 	fit.moves = model->moves;
 	fit.l2 = model->l2;
+	fit.nsummed = model->nsummed;
 	if (!gr_ols_solve(hi, lo, shift, nfeatures, nobs, intercept, workspace, solver, &fit, &gr_host, &err))
 	{
 		gr_note_device_error(&err);

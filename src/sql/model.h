@@ -55,6 +55,7 @@ typedef struct GrModel
 	const char *vcov_type;		/* what vcov is: "iid", "HC1"; NULL: iid */
 	double		df_inference;	/* of t, by which estimates are tested; INFINITY: by the normal distribution */
 	const GrTermMoves *moves;	/* for gr_model_solve(); NULL: none */
+	int64		nsummed;		/* for gr_model_solve(): as in GrOlsFit */
 	const char *design;			/* how terms are made of columns, see design.h; NULL or "": each is one */
 } GrModel;
 

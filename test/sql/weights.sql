@@ -381,6 +381,14 @@ FROM gpu_logreg_fit('SELECT CASE i WHEN 12 THEN 0.75 ELSE y END AS y, a, b, d, C
     'FROM weights_sep', weights => 'w') m;
 RESET max_parallel_workers_per_gather;
 
+-- No more terms are independent than there are rows, however often these are counted
+SELECT count(*) FILTER (WHERE (m).rank > 4) AS wrong, max((m).n) AS n
+FROM generate_series(1, 100) s, gpu_ols_fit(format($$
+    SELECT sin(r * 7.1 * %1$s) AS y, x, 3 AS f FROM generate_series(1, 4) r,
+        LATERAL (SELECT array_agg(CASE WHEN k < 5 THEN 100 * sin(r * %1$s) ELSE 0 END + CASE WHEN k < 5 THEN 10 ^ (-1 - %1$s %% 10) ELSE 1 END *
+                                  sin(r * k * 3.3 + %1$s * 1.7 + k * k)) AS x FROM generate_series(1, 7) k) v$$, s),
+    frequencies => 'f') m;
+
 -- Workers, on more rows
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;

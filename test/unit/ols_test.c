@@ -503,7 +503,7 @@ always(void *arg)
 
 /*
  * Four rows, of which four columns that are nearly each other use up all freedom: over such pivots, rounding leaves of
- * the others more than the tolerance
+ * the others more than the tolerance. Also where each stands for three
  */
 static void
 test_rank_is_at_most_rows(void)
@@ -525,7 +525,10 @@ test_rank_is_at_most_rows(void)
 				row[j] = (j < 4 ? row[0] : 0) + (j < 4 ? spread : 1) * ((double) (random() % 1000) / 500 - 1);
 			add_row(&problem, row);
 		}
-		nwrong += !solve(&problem, k % 2 == 0, NULL) || problem.fit.rank > 4 || problem.fit.df_residual < 0;
+		problem.fit.nsummed = k % 4 < 2 ? 0 : problem.nrows;
+		problem.nrows *= k % 4 < 2 ? 1 : 3;
+		nwrong += !solve(&problem, k % 2 == 0, NULL) || problem.fit.rank > 4 ||
+			problem.fit.df_residual < problem.nrows - 4;
 	}
 	if (!check(nwrong == 0, "a rank beyond the rows"))
 		printf("# %d of 2000\n", nwrong);
