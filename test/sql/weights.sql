@@ -386,7 +386,8 @@ SELECT count(*) FILTER (WHERE (m).rank > 4) AS wrong, max((m).n) AS n
 FROM generate_series(1, 100) s, gpu_ols_fit(format($$
     SELECT sin(r * 7.1 * %1$s) AS y, x, 3 AS f FROM generate_series(1, 4) r,
         LATERAL (SELECT array_agg(CASE WHEN k < 5 THEN 100 * sin(r * %1$s) ELSE 0 END +
-                                  CASE WHEN k < 5 THEN 10 ^ (-1 - %1$s %% 10) ELSE 1 END * sin(r * k * 3.3 + %1$s * 1.7 + k * k)) AS x FROM generate_series(1, 7) k) v$$, s),
+                                  CASE WHEN k < 5 THEN 10 ^ (-1 - %1$s %% 10) ELSE 1 END *
+                                  sin(r * k * 3.3 + %1$s * 1.7 + k * k)) AS x FROM generate_series(1, 7) k) v$$, s),
     frequencies => 'f') m;
 
 -- Workers, on more rows
