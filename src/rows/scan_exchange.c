@@ -36,7 +36,6 @@ gr_exchange_init(GrExchange *exchange, dsm_segment *segment, int nprocesses, int
 	exchange->segment = dsm_segment_handle(segment);
 	exchange->nprocesses = nprocesses;
 	exchange->nbits = nbits;
-	exchange->nbytes_peak = 0;
 	SpinLockInit(&exchange->mutex);
 	ConditionVariableInit(&exchange->arrival);
 	pg_atomic_init_u32(&exchange->next, 0);
@@ -150,25 +149,6 @@ gr_exchange_nrecords(const GrExchange *exchange)
 	for (Size k = 0; k < (Size) exchange->nprocesses << exchange->nbits; k++)
 		n += exchange->nrecords[k];
 	return n;
-}
-
-void
-gr_exchange_note_memory(GrExchange *exchange, Size nbytes)
-{
-	SpinLockAcquire(&exchange->mutex);
-	exchange->nbytes_peak = Max(exchange->nbytes_peak, nbytes);
-	SpinLockRelease(&exchange->mutex);
-}
-
-Size
-gr_exchange_memory(GrExchange *exchange)
-{
-	Size		nbytes;
-
-	SpinLockAcquire(&exchange->mutex);
-	nbytes = exchange->nbytes_peak;
-	SpinLockRelease(&exchange->mutex);
-	return nbytes;
 }
 
 int

@@ -27,11 +27,10 @@ typedef struct GrExchange
 	dsm_handle	segment;		/* where this is */
 	int			nprocesses;		/* that may take part */
 	int			nbits;
-	slock_t		mutex;			/* of the next four */
+	slock_t		mutex;			/* of the next three */
 	int			njoined;
 	int			narrived;		/* that have written all they have */
 	bool		ended;			/* all who joined have; nobody can join any more */
-	Size		nbytes_peak;	/* memory of the process that noted the most */
 	ConditionVariable arrival;
 	pg_atomic_uint32 next;		/* partition to be read */
 	int64		nrecords[FLEXIBLE_ARRAY_MEMBER];	/* [process][partition] in the files */
@@ -65,10 +64,6 @@ extern void gr_exchange_arrive(GrExchange *exchange);
 
 /* Records that were exchanged. All must have arrived. */
 extern int64 gr_exchange_nrecords(const GrExchange *exchange);
-
-/* For EXPLAIN: the memory of a process, and that of the one with the most */
-extern void gr_exchange_note_memory(GrExchange *exchange, Size nbytes);
-extern Size gr_exchange_memory(GrExchange *exchange);
 
 /* A partition to be read by this process alone; -1: there is none. */
 extern int	gr_exchange_next_partition(GrExchange *exchange);

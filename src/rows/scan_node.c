@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/parallel.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -495,15 +497,19 @@ emit_states(GrScanState *s)
 	ExecStoreVirtualTuple(slot);
 }
 
-/* For EXPLAIN: all groups are there, as far as they aren't in files. */
+/*
+ * For EXPLAIN: all groups are there, as far as they aren't in files. What a worker notes comes to the leader as a
+ * number that the server keeps for nodes of other kinds, and adds up over the loops.
+ */
 static void
 note_memory(GrScanState *s)
 {
-	Size		nbytes = s->css.ss.ps.instrument == NULL ? 0 : MemoryContextMemAllocated(s->scan_context, true);
+	Instrumentation *instrument = s->css.ss.ps.instrument;
+	Size		nbytes = instrument == NULL ? 0 : MemoryContextMemAllocated(s->scan_context, true);
 
 	s->nbytes_peak = Max(s->nbytes_peak, nbytes);
-	if (s->shared != NULL)
-		gr_exchange_note_memory(s->shared, nbytes);
+	if (instrument != NULL && IsParallelWorker())
+		instrument->nfiltered2 += nbytes;
 }
 
 /* Scans the table, unless the other processes of an exchange have done with it. */
@@ -630,17 +636,23 @@ attach_shared(CustomScanState *node, shm_toc *toc, void *shared)
 	gr_exchange_attach(shared);
 }
 
-/* The shared memory is about to go. */
+/* Records that this process wrote to files for groups that found no room */
+static int64
+count_spilled(const GrScanState *s)
+{
+	return s->nspilled + (s->groups == NULL ? 0 : s->groups->nspilled);
+}
+
+/* The shared memory is about to go, and a worker's numbers to the leader; see note_memory(). More than once, perhaps */
 static void
-leave_shared(CustomScanState *node)
+shut_down(CustomScanState *node)
 {
 	GrScanState *s = (GrScanState *) node;
 
+	if (node->ss.ps.instrument != NULL && IsParallelWorker())
+		node->ss.ps.instrument->ntuples2 = count_spilled(s);
 	if (s->shared != NULL && !IsParallelWorker())
-	{
 		s->nexchanged += gr_exchange_nrecords(s->shared);
-		s->nbytes_peak = Max(s->nbytes_peak, gr_exchange_memory(s->shared));
-	}
 	s->shared = s->exchange = NULL;
 }
 
@@ -664,6 +676,23 @@ count_workers(const PlanState *node, double *seconds)
 	return n;
 }
 
+/* Bytes that the process with the most had for its groups; a worker's are the mean of its loops. */
+static double
+most_memory(const GrScanState *s)
+{
+	const WorkerInstrumentation *workers = s->css.ss.ps.worker_instrument;
+	double		nbytes = s->nbytes_peak;
+
+	for (int k = 0; workers != NULL && k < workers->num_workers; k++)
+	{
+		const Instrumentation *worker = &workers->instrument[k];
+
+		if (worker->nloops > 0)
+			nbytes = Max(nbytes, worker->nfiltered2 / worker->nloops);
+	}
+	return nbytes;
+}
+
 /* Where the scan ran and how fast, over all processes and loops. The child's numbers are of the rows that are read. */
 static void
 explain_run(GrScanState *s, ExplainState *es)
@@ -685,7 +714,7 @@ explain_run(GrScanState *s, ExplainState *es)
 	if (s->nkeys == 0)
 		return;
 	ExplainPropertyFloat("Partial Groups", NULL, s->css.ss.ps.instrument->ntuples, 0, es);
-	ExplainPropertyInteger("Memory Usage", "kB", (int64) ((s->nbytes_peak + 1023) / 1024), es);
+	ExplainPropertyInteger("Memory Usage", "kB", (int64) ceil(most_memory(s) / 1024), es);
 }
 
 /* How tuples are read, what came of that, and what of groups went through files */
@@ -693,7 +722,7 @@ static void
 explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GrScanState *s = (GrScanState *) node;
-	int64		nspilled = s->nspilled + (s->groups == NULL ? 0 : s->groups->nspilled);
+	int64		nspilled = count_spilled(s);
 	bool		direct = false;
 
 	for (int i = 0; i < s->naggregates; i++)
@@ -702,6 +731,8 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 						s->columns.all_fixed ? "in place, at fixed offsets" : "in place", es);
 	if (es->analyze && s->child->ss.ps.instrument != NULL && s->css.ss.ps.instrument->nloops > 0)
 		explain_run(s, es);
+	if (s->css.ss.ps.instrument != NULL)
+		nspilled += (int64) s->css.ss.ps.instrument->ntuples2;
 	if (es->analyze && s->nexchanged > 0)
 		ExplainPropertyInteger("Records Exchanged", NULL, s->nexchanged, es);
 	else if (es->analyze && nspilled > 0)
@@ -718,7 +749,7 @@ static const CustomExecMethods exec_methods = {
 	.InitializeDSMCustomScan = initialize_shared,
 	.ReInitializeDSMCustomScan = reinitialize_shared,
 	.InitializeWorkerCustomScan = attach_shared,
-	.ShutdownCustomScan = leave_shared,
+	.ShutdownCustomScan = shut_down,
 	.ExplainCustomScan = explain_scan
 };
 

@@ -87,7 +87,7 @@ typedef struct GrScanState
 	int			process;		/* in it; -1: only reads */
 	bool		wrote_groups;	/* to files of the exchange, before the end */
 	int64		nexchanged;		/* for EXPLAIN: records, in all processes, as far as scans have ended */
-	Size		nbytes_peak;	/* ... memory of the scan at the end of one, the most in any process */
+	Size		nbytes_peak;	/* ... memory of the scan at the end of one, the most in this process */
 	int64		nspilled;		/* ... that this process wrote to files of its own, or exchanged */
 	GrGroup    *next;			/* to be returned */
 	bool		emitting;

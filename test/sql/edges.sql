@@ -25,6 +25,7 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 1;
+SET parallel_leader_participation = on;
 SET gpureg.enable_scan = off;
 CREATE FUNCTION edge_waits(i int, leader int) RETURNS int LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS $$
 BEGIN

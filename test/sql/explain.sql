@@ -19,6 +19,7 @@ BEGIN
 END
 $$;
 
+SELECT usual_plans(true) \gset
 -- alone, without and with groups
 SELECT explain_filter('SELECT gpu_ols_agg(y, x) FROM explained WHERE x > 100');
 SELECT explain_filter('SELECT few, gpu_ols_agg(y, x) FROM explained WHERE x > 100 GROUP BY few');
@@ -43,7 +44,7 @@ SELECT key, CASE WHEN key ~ 'per Second|Memory' THEN value::text::numeric > 0 EL
 FROM jsonb_each(explain_scan('SELECT few, gpu_ols_agg(y, x) FROM explained GROUP BY few'))
 WHERE key IN ('Columns', 'Device', 'Rows Read', 'Rows per Second', 'Scanning Workers', 'Partial Groups', 'Memory Usage')
 ORDER BY key;
--- in workers: rows of all processes together, as many groups as these returned
+-- in workers: rows of all processes together, as many groups as these returned; also where all is in workers
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -52,10 +53,24 @@ SELECT plan -> 'Rows Read' AS rows, (plan ->> 'Scanning Workers')::int BETWEEN 1
     OR (plan ->> 'Scanning Workers') IS NULL AS workers, (plan ->> 'Rows per Second')::float8 > 0 AS rate,
     (plan ->> 'Partial Groups')::int BETWEEN 3 AND 9 AS groups, (plan ->> 'Memory Usage')::int > 0 AS memory
 FROM explain_scan('SELECT few, gpu_ols_agg(y, x) FROM explained GROUP BY few') plan;
+SET parallel_leader_participation = off;
+SELECT plan -> 'Rows Read' AS rows, (plan ->> 'Scanning Workers')::int BETWEEN 1 AND 2 AS workers,
+    (plan ->> 'Memory Usage')::int > 0 AS memory
+FROM explain_scan('SELECT few, gpu_ols_agg(y, x) FROM explained GROUP BY few') plan;
+-- ... and where groups find no room, of which fewer were expected than are worth an exchange
+ALTER TABLE explained ALTER many SET (n_distinct = 2);
+ANALYZE explained;
+SET work_mem = '64kB';
+SELECT plan -> 'Records Exchanged' AS exchanged, (plan ->> 'Records in Files')::int > 0 AS in_files,
+    (plan ->> 'Memory Usage')::int > 0 AS memory
+FROM explain_scan('SELECT many, gpu_ols_agg(y, x) FROM explained GROUP BY many') plan;
+RESET work_mem;
+RESET parallel_leader_participation;
 RESET max_parallel_workers_per_gather;
 RESET min_parallel_table_scan_size;
 RESET parallel_tuple_cost;
 RESET parallel_setup_cost;
+SELECT usual_plans(false) \gset
 -- Of aggregates where the server asks, which it does from PostgreSQL 18 on
 CREATE FUNCTION explained_aggregates(statement text, options text DEFAULT '') RETURNS TABLE (told text)
 LANGUAGE plpgsql AS $$

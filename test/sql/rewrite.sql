@@ -43,6 +43,7 @@ INSERT INTO pairs VALUES (501, 1, NULL, 2, 3, 4, 5, true, '{1,2,3}', '{4,5}'),
 ANALYZE pairs;
 
 -- what it becomes
+SELECT usual_plans(true) \gset
 SET gpureg.enable_scan = on;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(x), array_agg(y)) FROM pairs;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT g, gpu_ols(array_agg(ARRAY[k, i] ORDER BY i), array_agg(r ORDER BY i), false)
@@ -55,6 +56,7 @@ SELECT function, device, reason, rows, features FROM gpu_last_run();
 SET gpureg.enable_rewrite = off;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(x), array_agg(y)) FROM pairs;
 RESET gpureg.enable_rewrite;
+SELECT usual_plans(false) \gset
 
 -- rows and types
 SELECT query, b.* FROM unnest(ARRAY[
@@ -119,11 +121,13 @@ SELECT query, b.* FROM unnest(ARRAY[
 CREATE FUNCTION rounded(float8[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE AS 'SELECT array_agg(to_char(v, ''9.999999999EEEE'') ORDER BY i) FROM unnest($1) WITH '
     'ORDINALITY AS u(v, i)';
+SELECT usual_plans(true) \gset
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_logreg(array_agg(ARRAY[k, i]), array_agg(b)) FROM pairs;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT g, gpu_logreg(array_agg(v ORDER BY i), array_agg(b::int ORDER BY i), false, 0.5)
 FROM pairs GROUP BY g;
 SELECT gpu_logreg(array_agg(k), array_agg(b)) IS NOT NULL AS fits FROM pairs;
 SELECT function, device, rows, features FROM gpu_last_run();
+SELECT usual_plans(false) \gset
 SET client_min_messages = error;
 SELECT query, b.* FROM unnest(ARRAY[
     'SELECT rounded(gpu_logreg(array_agg(k), array_agg(b))) FROM pairs',
@@ -179,11 +183,13 @@ CREATE TABLE tall AS SELECT i, i % 20000 / 10000 AS g, (hashint4(i) % 1000) / 7.
     (hashint4(i + 1) % 1000) / 3.0::float8 AS c,
     hashint4(i + 2) % 5 < 2 + (hashint4(i) % 1000) / 800 AS b FROM generate_series(1, 20000) i;
 ANALYZE tall;
+SELECT usual_plans(true) \gset
 CREATE TEMP TABLE kept AS SELECT g, gpu_logreg_agg(b, a, c) AS m FROM tall GROUP BY g;
 SELECT reason ~ 'temporary file' AS in_file FROM gpu_last_run();
 SET work_mem = '64kB';
 CREATE TEMP TABLE spooled AS SELECT g, gpu_logreg_agg(b, a, c) AS m FROM tall GROUP BY g;
 SELECT reason ~ 'temporary file' AS in_file FROM gpu_last_run() WHERE device = 'cpu';
+SELECT usual_plans(false) \gset
 SELECT k.g, (k.m).n, (k.m).converged, relative_difference((k.m).coef, (s.m).coef) < 1e-12 AS coef,
     abs((k.m).deviance / (s.m).deviance - 1) < 1e-12 AS deviance FROM kept k JOIN spooled s USING (g) ORDER BY g;
 SELECT query, b.* FROM unnest(ARRAY[
@@ -280,7 +286,9 @@ SELECT nextval('calls');
 PREPARE fit(boolean, int) AS SELECT gpu_ols(array_agg(i), array_agg(y), $1) FROM pairs WHERE i < $2;
 SET plan_cache_mode = force_generic_plan;
 SET gpureg.enable_scan = on;
+SELECT usual_plans(true) \gset
 EXPLAIN (VERBOSE, COSTS OFF) EXECUTE fit(true, 100);
+SELECT usual_plans(false) \gset
 RESET gpureg.enable_scan;
 EXECUTE fit(NULL, 100);
 CREATE TEMP TABLE rewritten AS EXECUTE fit(false, 100);
@@ -322,6 +330,7 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 
 -- who insists on the GPU gets it
+SELECT usual_plans(true) \gset
 SET gpureg.device = gpu;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(x), array_agg(y)) FROM pairs;
 SET gpureg.device = auto;
@@ -362,6 +371,7 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT gpu_ols(array_agg(x), array_agg(y)) FROM pai
 ROLLBACK;
 REVOKE SELECT ON pairs FROM regress_gpureg_rewriter;
 DROP ROLE regress_gpureg_rewriter;
+SELECT usual_plans(false) \gset
 DROP CAST (money_like AS float8);
 DROP FUNCTION as_number, counted, rounded, both_ways, plan_of, outcome;
 DROP TABLE pairs, tall CASCADE;

@@ -24,6 +24,24 @@ CREATE FUNCTION relative_difference(a float8[], b float8[]) RETURNS float8 LANGU
     FROM unnest(a, b) AS t(u, v)
 $$;
 
+-- Plans as the server makes them by default, whatever settings it was started with, for tests that show plans; or
+-- again as these say.
+CREATE FUNCTION usual_plans(usual boolean) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    s record;
+BEGIN
+    FOR s IN SELECT name, boot_val FROM pg_settings WHERE name IN ('parallel_setup_cost', 'parallel_tuple_cost',
+        'min_parallel_table_scan_size', 'parallel_leader_participation', 'force_parallel_mode', 'debug_parallel_query')
+    LOOP
+        IF usual THEN
+            PERFORM set_config(s.name, s.boot_val, false);
+        ELSE
+            EXECUTE 'RESET ' || s.name;
+        END IF;
+    END LOOP;
+END
+$$;
+
 -- NIST's sets, as rows of (y, x); the polynomial ones get their powers by repeated multiplication.
 CREATE TABLE nist_rows (dataset text, y float8, x float8[]);
 CREATE TEMP TABLE longley (y float8, x1 float8, x2 float8, x3 float8, x4 float8, x5 float8, x6 float8);
