@@ -210,7 +210,8 @@ test_plain(void)
 
 /*
  * So many rows that a longer step is the last one: the same rows, ever more often. What comes out is the same but for
- * the covariances, and so are the passes but for the last ones.
+ * the covariances, and so are the passes but for the last ones. (With 2^49 times as many, more than 1e17, rounding
+ * decides upon them: on a processor with other vectors they are others.)
  */
 static void
 test_repeated(void)
@@ -227,7 +228,7 @@ test_repeated(void)
 		{1, 4, 294, 1, 0, "ZFFFFE 5"},
 		{1, 4, 294, 1, 20, "ZFFFFE 5"},
 		{1, 4, 294, 1, 40, "ZFFFFE 5 not converged"},
-		{1, 4, 294, 1, 60, "ZFFFFFE 6 not converged"},
+		{1, 4, 294, 1, 47, "ZFFFFFE 6 not converged"},
 		{16, 1, 40, 0.3, 0, "ZFFFE 4"},
 		{16, 1, 40, 0.3, 20, "ZFFFE 4"},
 		{16, 1, 40, 0.3, 30, "ZFFFE 4"},
