@@ -202,6 +202,17 @@ sub is_perfect
 	return @variances > 0 && !grep { $_ ne 'NULL' && $_ != 0 } @variances;
 }
 
+# What 32 digits leave of an intercept, which is in the response's unit, or 0 for another number
+sub intercept_left_over
+{
+	my ($parts, $k) = @_;
+	my ($from, $to) = around($parts, $k, '(', ')');
+	my ($null_deviance) = join('', @$parts[ $from .. $to ]) =~ /\}\}"*,(?:-?\d+,){4}[^,]+,([^,]+),\d+,[tf],/;
+
+	return 0 if !defined $null_deviance || $parts->[ $k - 1 ] !~ /[^{]\{$/;
+	return 1e-31 * sqrt($null_deviance);
+}
+
 # Are terms of the model that a number is in collinear as far as its covariances can tell? They are if some of the
 # estimates say all of another: eliminating one after the other from the matrix of their correlations leaves it nothing
 # but what float8 rounds off.
@@ -267,7 +278,7 @@ sub difference
 		my $difference = abs($u - $v) / $scale;
 		# more is left where columns are nearly collinear, and the standard errors, all 0, don't say how much: 1e-16
 		# where one is another as a float4;
-		my $left_over = ($twice ? 1e-15 : 1e-20) * $largest;
+		my $left_over = ($twice ? 1e-15 : 1e-20) * $largest + intercept_left_over(\@left, $k);
 		next if $difference >= 1e-12 && abs($u - $v) < $left_over && is_perfect(\@left, $k);
 		# Of sums of 32 digits: a step from far off leaves those that its standard error has;
 		next if $difference >= 1e-12 && abs($u - $v) < 1e-20 * std_error(\@left, $k);
