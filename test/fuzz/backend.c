@@ -24,6 +24,7 @@
 sigjmp_buf	backend_catch;
 int			backend_state;
 int			backend_allowed;
+const void *backend_detoasted;
 volatile sig_atomic_t InterruptPending;
 int			ParallelWorkerNumber = -1;
 int			gr_projection_cache_size = 256;	/* kB */
@@ -408,6 +409,7 @@ pq_sendfloat8(StringInfo buf, float8 f)
 struct varlena *
 pg_detoast_datum(struct varlena *datum)
 {
+	backend_detoasted = datum;
 	return datum;
 }
 

@@ -17,6 +17,7 @@
 extern sigjmp_buf backend_catch;
 extern int	backend_state;		/* the last error's SQLSTATE, as the server packs it */
 
+extern const void *backend_detoasted;	/* the value that was detoasted last */
 extern int	backend_allowed;	/* of class XX, one that is no finding; or 0 */
 
 /* False at first; true after an ERROR, which what runs next may raise */

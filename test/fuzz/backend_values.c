@@ -387,7 +387,6 @@ typedef struct FuzzRow
 int			backend_nrows;
 
 static TupleDesc result_type;
-static TupleDesc last_type;		/* of the row that was handed over last */
 
 static TupleDesc
 new_tupdesc(int natts, const Oid *types, const char *const *names)
@@ -452,20 +451,20 @@ backend_result_type(int natts, const Oid *types)
 	result_type = new_tupdesc(natts, types, NULL);
 }
 
+/* A function in some servers, a macro in others */
+#ifndef DatumGetHeapTupleHeader
 HeapTupleHeader
 DatumGetHeapTupleHeader(Datum t)
 {
-	const FuzzRow *from = (const FuzzRow *) DatumGetPointer(t);
-
-	last_type = from->type;
-	return (HeapTupleHeader) from->header;
+	return (HeapTupleHeader) pg_detoast_datum((struct varlena *) DatumGetPointer(t));
 }
+#endif
 
 /* The row was the last argument that was looked at: it is asked for its type at once. */
 TupleDesc
 lookup_rowtype_tupdesc(Oid type_id, int32 typmod)
 {
-	return last_type;
+	return ((const FuzzRow *) backend_detoasted)->type;
 }
 
 uint64
