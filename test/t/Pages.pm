@@ -38,11 +38,14 @@ sub read_page
 	return scalar <$in>;
 }
 
+# The extensions that a page needs, and from which version on: [name, version]
 sub page_needs
 {
 	my ($text) = @_;
+	my @needs;
 
-	return $text =~ /^<!-- needs (\w+) -->$/mg;
+	push @needs, [ $1, $2 ] while $text =~ /^<!-- needs (\w+) ([\d.]+) -->$/mg;
+	return @needs;
 }
 
 sub runs_all
@@ -97,8 +100,9 @@ sub missing_extensions
 {
 	my ($root, $connstr, $text) = @_;
 
-	return grep {
-		psql($root, $connstr->('postgres'), "SELECT 1 FROM pg_available_extensions WHERE name = '$_'", '-At') eq ''
+	return map { "$_->[0] $_->[1]" } grep {
+		psql($root, $connstr->('postgres'), "SELECT 1 FROM pg_available_extensions WHERE name = '$_->[0]'
+			AND string_to_array(default_version, '.')::int[] >= string_to_array('$_->[1]', '.')::int[]", '-At') eq ''
 	} page_needs($text);
 }
 
@@ -108,7 +112,7 @@ sub create_page_database
 	my ($root, $connstr, $name, $text) = @_;
 	my $like = "TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'";
 	my @stop = ('-v', 'ON_ERROR_STOP=1');
-	my $script = join '', map { "CREATE EXTENSION $_;\n" } page_needs($text), 'gpureg';
+	my $script = join '', map { "CREATE EXTENSION $_;\n" } (map { $_->[0] } page_needs($text)), 'gpureg';
 	my $new = "DROP DATABASE IF EXISTS $name;\nCREATE DATABASE $name $like;\n";
 	my $said = psql($root, $connstr->('postgres'), $new, @stop);
 
