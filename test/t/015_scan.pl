@@ -241,8 +241,8 @@ sub is_collinear
 }
 
 # The same without the numbers of steps that haven't converged, from so far off that they began worse than no model
-# does. Most rows then have probabilities of 0 or 1, and weights of all sizes: beside the largest of them what the others
-# say may have no digit in sums of 32, or may not be seen.
+# does. Most rows then have probabilities of 0 or 1, and weights of all sizes: beside the largest of them what the
+# others say may have no digit in sums of 32, or may not be seen.
 sub without_steps_from_far_off
 {
 	my ($text) = @_;
