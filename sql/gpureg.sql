@@ -139,6 +139,9 @@ CREATE FUNCTION gpu_ols_fit(query text DEFAULT NULL, intercept boolean DEFAULT t
 -- Of functions that the planner meets where an aggregate could be a custom scan: it loads the library.
 CREATE FUNCTION gpu_scan_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'gr_scan_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- only the planner calls these two functions, and it needs no EXECUTE right
+REVOKE EXECUTE ON FUNCTION gpu_array_support(internal) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION gpu_scan_support(internal) FROM PUBLIC;
 
 CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
     AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10

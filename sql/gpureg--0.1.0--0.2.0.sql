@@ -1,0 +1,10 @@
+-- Upgrades gpureg 0.1.0 to 0.2.0. Afterwards the catalogue equals that of a new 0.2.0 (test/t/026_upgrade.pl compares
+-- them). test/data/released/gpureg--0.1.0.sql has the SQL of 0.1.0.
+\echo Use "ALTER EXTENSION gpureg UPDATE TO '0.2.0'" to load this file. \quit
+
+--
+-- Privileges: only the planner calls these functions, and it needs no EXECUTE right
+--
+
+REVOKE EXECUTE ON FUNCTION gpu_array_support(internal) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION gpu_scan_support(internal) FROM PUBLIC;

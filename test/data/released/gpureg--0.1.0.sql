@@ -1,0 +1,1700 @@
+/* gpureg: regression and random projection in SQL */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION gpureg" to load this file. \quit
+
+--
+-- The state of a linear regression
+--
+
+CREATE TYPE gpu_ols_stats;
+
+CREATE FUNCTION gpu_ols_stats_in(cstring) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_ols_stats_out(gpu_ols_stats) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_ols_stats_recv(internal) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_ols_stats_send(gpu_ols_stats) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE gpu_ols_stats (
+    INPUT = gpu_ols_stats_in,
+    OUTPUT = gpu_ols_stats_out,
+    RECEIVE = gpu_ols_stats_recv,
+    SEND = gpu_ols_stats_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = extended
+);
+
+--
+-- Models
+--
+
+CREATE TYPE gpu_model AS (
+    method text,
+    terms text[],
+    coef float8[],
+    vcov float8[],
+    n bigint,
+    n_skipped bigint,
+    rank int,
+    df_residual bigint,
+    deviance float8,
+    null_deviance float8,
+    iterations int,
+    converged boolean,
+    separated text[],
+    device text,
+    log_lik float8,
+    family text,
+    link text,
+    theta float8,
+    dispersion float8,
+    vcov_type text,
+    df_inference float8,
+    design text
+);
+
+CREATE FUNCTION gpu_tidy(model gpu_model, conf_level float8 DEFAULT 0.95, exponentiate boolean DEFAULT false)
+    RETURNS TABLE (term text, estimate float8, std_error float8, statistic float8, p_value float8,
+                   conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_tidy' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 10;
+
+CREATE FUNCTION gpu_glance(model gpu_model)
+    RETURNS TABLE (n bigint, n_skipped bigint, rank int, df_residual bigint, r_squared float8,
+                   adj_r_squared float8, sigma float8, f_statistic float8, f_p_value float8, deviance float8,
+                   null_deviance float8, log_lik float8, aic float8, bic float8, iterations int, converged boolean,
+                   pseudo_r_squared float8, family text, link text, dispersion float8, vcov text)
+    AS 'MODULE_PATHNAME', 'gr_glance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
+
+CREATE FUNCTION gpu_with_terms(model gpu_model, terms text[]) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_with_terms' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION gpu_anova(m0 gpu_model, m1 gpu_model)
+    RETURNS TABLE (model int, df_residual bigint, deviance float8, df bigint, deviance_change float8,
+                   statistic float8, p_value float8, test text)
+    AS 'MODULE_PATHNAME', 'gr_anova' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 2;
+
+CREATE FUNCTION gpu_summary(model gpu_model) RETURNS text
+    AS 'MODULE_PATHNAME', 'gr_summary' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+-- terms NULL: all but the intercept
+CREATE FUNCTION gpu_wald(model gpu_model, terms text[] DEFAULT NULL)
+    RETURNS TABLE (statistic float8, df1 int, df2 float8, p_value float8, test text)
+    AS 'MODULE_PATHNAME', 'gr_wald' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
+
+CREATE FUNCTION gpu_vif(stats gpu_ols_stats) RETURNS TABLE (term text, vif float8)
+    AS 'MODULE_PATHNAME', 'gr_vif_stats' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
+CREATE FUNCTION gpu_vif(model gpu_model) RETURNS TABLE (term text, vif float8)
+    AS 'MODULE_PATHNAME', 'gr_vif_model' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 10;
+
+-- Numbers, booleans and arrays of them in the order of the model's terms; or one row or jsonb object by their names.
+CREATE FUNCTION gpu_predict(model gpu_model, VARIADIC x "any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_predict' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict(model gpu_model) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_predict_intercept' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- kind: 'confidence' or 'prediction'; what follows conf_level is as in gpu_predict
+CREATE FUNCTION gpu_predict_interval(model gpu_model, kind text, conf_level float8, VARIADIC x "any",
+                                     OUT fit float8, OUT std_error float8, OUT lower float8, OUT upper float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_interval' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_predict_interval(model gpu_model, kind text, conf_level float8,
+                                     OUT fit float8, OUT std_error float8, OUT lower float8, OUT upper float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_interval' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION gpu_leverage(model gpu_model, VARIADIC x "any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_leverage' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_leverage(model gpu_model) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_leverage' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- A row a column of the query that the model is made of, or a level of it but the first; weights and offsets name
+-- columns of the query.
+CREATE FUNCTION gpu_margins(model gpu_model, query text, conf_level float8 DEFAULT 0.95, weights text DEFAULT NULL,
+                            offsets text DEFAULT NULL)
+    RETURNS TABLE (term text, estimate float8, std_error float8, statistic float8, p_value float8,
+                   conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_margins' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+
+--
+-- Linear regression
+--
+
+-- The planner turns calls over arrays that array_agg makes into aggregates.
+CREATE FUNCTION gpu_array_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_array_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- Where it computes depends on a setting, and it records what gpu_last_run() shows.
+CREATE FUNCTION gpu_ols(x float8[], y float8[], intercept boolean DEFAULT true) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_ols_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
+    SUPPORT gpu_array_support;
+
+CREATE FUNCTION gpu_ols_fit(query text DEFAULT NULL, intercept boolean DEFAULT true, formula text DEFAULT NULL,
+                            weights text DEFAULT NULL, frequencies text DEFAULT NULL, vcov text DEFAULT 'iid',
+                            clusters text[] DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+-- Of functions that the planner meets where an aggregate could be a custom scan: it loads the library.
+CREATE FUNCTION gpu_scan_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_scan_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    SUPPORT gpu_scan_support;
+CREATE FUNCTION gpu_ols_stats_accum(gpu_ols_stats, y boolean, VARIADIC x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    SUPPORT gpu_scan_support;
+CREATE FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_stats_final(gpu_ols_stats) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_stats_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_ols_model_final(gpu_ols_stats) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_model_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
+CREATE AGGREGATE gpu_ols_agg(y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_agg(y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- With x as one array, here and below: for views over window calls, which PostgreSQL writes out without VARIADIC, so
+-- that a view over gpu_ols_agg() OVER () can be dumped but not restored.
+CREATE AGGREGATE gpu_ols_array_agg(y float8, x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_array_agg(y boolean, x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_stats_agg(y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_stats_agg(y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_stats_array_agg(y float8, x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_stats_array_agg(y boolean, x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- The same with weights
+CREATE FUNCTION gpu_wls_stats_accum(gpu_ols_stats, weight float8, y float8, VARIADIC x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    SUPPORT gpu_scan_support;
+CREATE FUNCTION gpu_wls_stats_accum(gpu_ols_stats, weight float8, y boolean, VARIADIC x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_wls_stats_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
+    SUPPORT gpu_scan_support;
+
+CREATE AGGREGATE gpu_wls_agg(weight float8, y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_agg(weight float8, y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_array_agg(weight float8, y float8, x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_array_agg(weight float8, y boolean, x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_model_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_stats_agg(weight float8, y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_stats_agg(weight float8, y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_stats_array_agg(weight float8, y float8, x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_wls_stats_array_agg(weight float8, y boolean, x float8[]) (
+    SFUNC = gpu_wls_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_ols_rollup(stats gpu_ols_stats) (
+    SFUNC = gpu_ols_stats_combine,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    FINALFUNC = gpu_ols_stats_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- What the query forms run over their query to bring its rows to a device; see ring.h. The result: rows left out for a
+-- NULL.
+CREATE FUNCTION gpu_ingest_pass_accum(bigint, ring bytea, names text[], VARIADIC "any") RETURNS bigint
+    AS 'MODULE_PATHNAME', 'gr_ingest_pass_accum' LANGUAGE C VOLATILE PARALLEL SAFE COST 10;
+CREATE AGGREGATE gpu_ingest_pass(ring bytea, names text[], VARIADIC "any") (
+    SFUNC = gpu_ingest_pass_accum,
+    STYPE = bigint,
+    INITCOND = '0',
+    COMBINEFUNC = pg_catalog.int8pl,
+    PARALLEL = SAFE
+);
+
+-- What gpu_ols_fit runs over its query where that is done in parallel workers.
+CREATE FUNCTION gpu_ols_pass_accum(gpu_ols_stats, request gpu_ols_stats, names text[], widths int[],
+                                   VARIADIC "any") RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE AGGREGATE gpu_ols_pass(request gpu_ols_stats, names text[], widths int[], VARIADIC "any") (
+    SFUNC = gpu_ols_pass_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    PARALLEL = SAFE
+);
+
+-- What the query forms run over their query where features are made of its columns by a formula, or of categories:
+-- first the levels of factors, and then around each row its features. An enum's labels are what its levels are called,
+-- and can be changed.
+CREATE FUNCTION gpu_levels_accum(internal, names text[], VARIADIC "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_levels_accum' LANGUAGE C STABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_levels_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_levels_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_levels_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_levels_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_levels_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_levels_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_levels_final(internal) RETURNS text[]
+    AS 'MODULE_PATHNAME', 'gr_levels_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_levels_pass(names text[], VARIADIC "any") (
+    SFUNC = gpu_levels_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_levels_combine,
+    SERIALFUNC = gpu_levels_serial,
+    DESERIALFUNC = gpu_levels_deserial,
+    FINALFUNC = gpu_levels_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_design_row(design text, pairs boolean, VARIADIC "any") RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_design_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+
+-- Over a remote query, such as one of an engine that ships aggregates to its nodes, the query forms run aggregates over
+-- typed arguments, which need nothing but these and a state that has a text: gpu_ols_array_pass and
+-- gpu_logreg_array_pass. What makes an array of a query's features for them is a function of its own, which knows the
+-- columns' types and names as any function does.
+CREATE FUNCTION gpu_features_pass(names text[], is_binary boolean, roles int, VARIADIC "any") RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_features_pass' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE AGGREGATE gpu_ols_array_pass(y float8, x float8[]) (
+    SFUNC = gpu_ols_stats_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_wls_array_pass_accum(gpu_ols_stats, y float8, x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_wls_array_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE AGGREGATE gpu_wls_array_pass(y float8, x float8[]) (
+    SFUNC = gpu_wls_array_pass_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_stats_combine,
+    PARALLEL = SAFE
+);
+
+-- gpu_ols(array_agg(v), array_agg(y)) as the planner writes it, for arrays v; where v is ARRAY[x1, ..], or a number x,
+-- it is gpu_ols_array_pass
+CREATE FUNCTION gpu_ols_vector_accum(gpu_ols_stats, y float8, x float8[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_vector_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_vector_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE AGGREGATE gpu_ols_vector_pass(y float8, x float8[]) (
+    SFUNC = gpu_ols_vector_accum,
+    STYPE = gpu_ols_stats,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_ols_vector_combine,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_ols_coef(stats gpu_ols_stats, intercept boolean) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_ols_coef' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+
+CREATE FUNCTION gpu_ols_solve(stats gpu_ols_stats, intercept boolean DEFAULT true, features "any" DEFAULT NULL,
+                              response "any" DEFAULT NULL, l2 float8 DEFAULT 0) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_solve_stats' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_ols_named(stats gpu_ols_stats, names text[]) RETURNS gpu_ols_stats
+    AS 'MODULE_PATHNAME', 'gr_ols_named' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_ols_names(stats gpu_ols_stats) RETURNS text[]
+    AS 'MODULE_PATHNAME', 'gr_ols_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- Covariances robust to clusters, from one state a cluster; CR1 if vcov isn't given. features and response as in
+-- gpu_ols_solve
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats, vcov text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats, vcov text, intercept boolean) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_accum(internal, stats gpu_ols_stats, vcov text, intercept boolean, features "any",
+                                      response "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_ols_cluster_final(internal) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_cluster_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats) (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text) (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text, intercept boolean) (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_ols_cluster_agg(stats gpu_ols_stats, vcov text, intercept boolean, features "any",
+                                     response "any") (
+    SFUNC = gpu_ols_cluster_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_ols_cluster_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE FUNCTION gpu_ols_two_way(one gpu_model, other gpu_model, "both" gpu_model) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_ols_two_way' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+-- The wild cluster bootstrap of one coefficient, from one state a cluster
+CREATE TYPE gpu_wild_boot AS (
+    term text, estimate float8, std_error float8, statistic float8, p_value float8, conf_low float8, conf_high float8,
+    reps int, clusters bigint
+);
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text, reps int)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                    conf_level float8, seed bigint)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                    conf_level float8, seed bigint, key "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_accum(internal, stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                    conf_level float8, seed bigint, key "any", intercept boolean, features "any",
+                                    response "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_wild_boot_final(internal) RETURNS gpu_wild_boot
+    AS 'MODULE_PATHNAME', 'gr_wild_boot_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text) (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text, reps int) (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                   conf_level float8, seed bigint) (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                   conf_level float8, seed bigint, key "any") (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_wild_boot_agg(stats gpu_ols_stats, term text, reps int, weights text, "null" float8,
+                                   conf_level float8, seed bigint, key "any", intercept boolean, features "any",
+                                   response "any") (
+    SFUNC = gpu_wild_boot_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = gpu_wild_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- Two-stage least squares; endogenous, instruments, features: numbers or names of the state's columns
+CREATE FUNCTION gpu_iv_solve(stats gpu_ols_stats, endogenous "any", instruments "any", intercept boolean DEFAULT true,
+                             features "any" DEFAULT NULL, response "any" DEFAULT NULL) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_iv_solve_stats' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE FUNCTION gpu_iv_tests(stats gpu_ols_stats, endogenous "any", instruments "any", intercept boolean DEFAULT true,
+                             features "any" DEFAULT NULL, response "any" DEFAULT NULL)
+    RETURNS TABLE (test text, df1 int, df2 bigint, statistic float8, p_value float8)
+    AS 'MODULE_PATHNAME', 'gr_iv_tests' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200 ROWS 3;
+
+-- A row a size; criterion: bic, aic, cp, adjr2; method: best, forward, backward
+CREATE FUNCTION gpu_ols_select(stats gpu_ols_stats, criterion text DEFAULT 'bic', method text DEFAULT 'best',
+                               intercept boolean DEFAULT true, features "any" DEFAULT NULL,
+                               response "any" DEFAULT NULL, max_size int DEFAULT NULL)
+    RETURNS TABLE (size int, columns int[], terms text[], rss float8, r_squared float8, adj_r_squared float8,
+                   cp float8, aic float8, bic float8, best boolean)
+    AS 'MODULE_PATHNAME', 'gr_ols_select' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 10;
+
+-- A row a window of that many rows of an ordered query, and after each step
+CREATE FUNCTION gpu_ols_rolling(query text, width int, step int DEFAULT 1, intercept boolean DEFAULT true)
+    RETURNS TABLE (row_number bigint, n bigint, n_skipped bigint, coef float8[], std_error float8[], sigma float8,
+                   r_squared float8)
+    AS 'MODULE_PATHNAME', 'gr_ols_rolling' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+--
+-- Elastic nets from such states
+--
+
+-- positive: a boolean, or an array of them, one a feature
+CREATE FUNCTION gpu_enet_path(stats gpu_ols_stats, alpha float8 DEFAULT 1, nlambda int DEFAULT 100,
+                              lambda float8[] DEFAULT NULL, lambda_min_ratio float8 DEFAULT NULL,
+                              penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                              intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                              features "any" DEFAULT NULL, response "any" DEFAULT NULL)
+    RETURNS TABLE (lambda float8, df int, dev_ratio float8, coef float8[])
+    AS 'MODULE_PATHNAME', 'gr_enet_path' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 100;
+CREATE FUNCTION gpu_enet_model(stats gpu_ols_stats, lambda float8, alpha float8 DEFAULT 1,
+                               penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                               intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                               features "any" DEFAULT NULL, response "any" DEFAULT NULL) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_enet_stats_model' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
+
+-- A cross-validation of them, from a state a fold; what cv.glmnet says of each lambda
+CREATE TYPE gpu_enet_cv AS (
+    lambda float8[],
+    mean float8[],
+    std_error float8[],
+    df int[],
+    lambda_min float8,
+    lambda_1se float8,
+    nfolds int,
+    model_min gpu_model,
+    model_1se gpu_model
+);
+
+CREATE FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_enet_cv_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, alpha float8) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_enet_cv_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, alpha float8, nlambda int, lambda float8[],
+                                  lambda_min_ratio float8, penalty_factor float8[], positive "any",
+                                  intercept boolean, standardize boolean, features "any", response "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_enet_cv_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_enet_cv_final(internal) RETURNS gpu_enet_cv
+    AS 'MODULE_PATHNAME', 'gr_enet_cv_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats) (
+    SFUNC = gpu_enet_cv_accum,
+    STYPE = internal,
+    FINALFUNC = gpu_enet_cv_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats, alpha float8) (
+    SFUNC = gpu_enet_cv_accum,
+    STYPE = internal,
+    FINALFUNC = gpu_enet_cv_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+-- aggregates have no defaults: NULL stands for what may be left out of gpu_enet_path
+CREATE AGGREGATE gpu_enet_cv_agg(stats gpu_ols_stats, alpha float8, nlambda int, lambda float8[],
+                                 lambda_min_ratio float8, penalty_factor float8[], positive "any",
+                                 intercept boolean, standardize boolean, features "any", response "any") (
+    SFUNC = gpu_enet_cv_accum,
+    STYPE = internal,
+    FINALFUNC = gpu_enet_cv_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- Over a query or kept rows, as gpu_ols_fit and gpu_logreg_fit. Without lambda: the one that a cross-validation
+-- chooses, '1se' or 'min', of the folds that the column named fold tells apart, or of so many that a row's values come
+-- to. family: 'gaussian' or 'binomial'
+CREATE FUNCTION gpu_enet_fit(query text DEFAULT NULL, lambda float8 DEFAULT NULL, alpha float8 DEFAULT 1,
+                             folds int DEFAULT 10, fold text DEFAULT NULL, choose text DEFAULT '1se',
+                             penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                             intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                             formula text DEFAULT NULL, weights text DEFAULT NULL, frequencies text DEFAULT NULL,
+                             family text DEFAULT 'gaussian', kept text DEFAULT NULL, rows text DEFAULT NULL,
+                             nlambda int DEFAULT 100, lambda_min_ratio float8 DEFAULT NULL,
+                             lambdas float8[] DEFAULT NULL) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_enet_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_enet_cv(query text DEFAULT NULL, alpha float8 DEFAULT 1, folds int DEFAULT 10,
+                            fold text DEFAULT NULL, nlambda int DEFAULT 100, lambda float8[] DEFAULT NULL,
+                            lambda_min_ratio float8 DEFAULT NULL, penalty_factor float8[] DEFAULT NULL,
+                            positive "any" DEFAULT false, intercept boolean DEFAULT true,
+                            standardize boolean DEFAULT true, family text DEFAULT 'gaussian',
+                            formula text DEFAULT NULL, weights text DEFAULT NULL, frequencies text DEFAULT NULL,
+                            kept text DEFAULT NULL, rows text DEFAULT NULL) RETURNS gpu_enet_cv
+    AS 'MODULE_PATHNAME', 'gr_enet_query_cv' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+CREATE FUNCTION gpu_enet_path(query text DEFAULT NULL, alpha float8 DEFAULT 1, nlambda int DEFAULT 100,
+                              lambda float8[] DEFAULT NULL, lambda_min_ratio float8 DEFAULT NULL,
+                              penalty_factor float8[] DEFAULT NULL, positive "any" DEFAULT false,
+                              intercept boolean DEFAULT true, standardize boolean DEFAULT true,
+                              family text DEFAULT 'gaussian', formula text DEFAULT NULL, weights text DEFAULT NULL,
+                              frequencies text DEFAULT NULL, kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (lambda float8, df int, dev_ratio float8, coef float8[])
+    AS 'MODULE_PATHNAME', 'gr_enet_query_path' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100;
+-- stable: the label of an enum can be renamed
+CREATE FUNCTION gpu_enet_fold(folds int, VARIADIC "any") RETURNS int
+    AS 'MODULE_PATHNAME', 'gr_enet_fold' LANGUAGE C STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION gpu_enet_fit(text, float8, float8, int, text, text, float8[], "any", boolean, boolean, text, text,
+                                 text, text, text, text, int, float8, float8[])
+    IS 'elastic net over a query or kept rows, at a penalty or at the one that cross-validation chooses: the model';
+COMMENT ON FUNCTION gpu_enet_cv(text, float8, int, text, int, float8[], float8, float8[], "any", boolean, boolean, text,
+                                text, text, text, text, text)
+    IS 'cross-validation of an elastic net over a query or kept rows';
+COMMENT ON FUNCTION gpu_enet_path(text, float8, int, float8[], float8, float8[], "any", boolean, boolean, text, text,
+                                  text, text, text, text)
+    IS 'elastic net over a query or kept rows: coefficients at each of a grid of penalties';
+COMMENT ON FUNCTION gpu_enet_fold(int, "any")
+    IS 'a fold, from 0 on, by a row''s values, the same for the same ones: as gpu_enet_cv draws folds';
+COMMENT ON TYPE gpu_enet_cv
+    IS 'result of a cross-validation of an elastic net: the error at each penalty, and two models';
+COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats) IS 'internal: transition function of gpu_enet_cv_agg';
+COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, float8)
+    IS 'internal: transition function of gpu_enet_cv_agg';
+COMMENT ON FUNCTION gpu_enet_cv_accum(internal, gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean,
+                                      boolean, "any", "any")
+    IS 'internal: transition function of gpu_enet_cv_agg';
+COMMENT ON FUNCTION gpu_enet_cv_final(internal) IS 'internal: final function of gpu_enet_cv_agg';
+COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats)
+    IS 'cross-validation of the lasso from a state of each fold: the error at each of a grid of penalties, and models';
+COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats, float8)
+    IS 'cross-validation of an elastic net from a state of each fold, with the mixing parameter alpha';
+COMMENT ON AGGREGATE gpu_enet_cv_agg(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean,
+                                     "any", "any")
+    IS 'cross-validation of an elastic net from a state of each fold, with all that gpu_enet_path can be told';
+COMMENT ON FUNCTION gpu_enet_path(gpu_ols_stats, float8, int, float8[], float8, float8[], "any", boolean, boolean,
+                                  "any", "any")
+    IS 'elastic net from a state: coefficients at each of a grid of penalties';
+COMMENT ON FUNCTION gpu_enet_model(gpu_ols_stats, float8, float8, float8[], "any", boolean, boolean, "any", "any")
+    IS 'elastic net from a state: the model at one penalty';
+
+--
+-- One Newton step of a logistic regression, or of another family, as a value
+--
+
+CREATE TYPE gpu_logreg_step;
+
+CREATE FUNCTION gpu_logreg_step_in(cstring) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_step_out(gpu_logreg_step) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_step_recv(internal) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_step_send(gpu_logreg_step) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE gpu_logreg_step (
+    INPUT = gpu_logreg_step_in,
+    OUTPUT = gpu_logreg_step_out,
+    RECEIVE = gpu_logreg_step_recv,
+    SEND = gpu_logreg_step_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = extended
+);
+
+CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y float8, VARIADIC x float8[])
+    RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_scan_support;
+CREATE FUNCTION gpu_logreg_step_accum(gpu_logreg_step, beta float8[], y boolean, VARIADIC x float8[])
+    RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_scan_support;
+CREATE FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, request gpu_logreg_step, names text[], widths int[],
+                               VARIADIC "any")
+    RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+CREATE FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, request gpu_logreg_step, y float8, x float8[])
+    RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_array_pass_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+CREATE FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_logreg_step_final(gpu_logreg_step) RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_logreg_step_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_logreg_step_agg(beta float8[], y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_logreg_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_step_agg(beta float8[], y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_logreg_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_step_array_agg(beta float8[], y float8, x float8[]) (
+    SFUNC = gpu_logreg_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_step_array_agg(beta float8[], y boolean, x float8[]) (
+    SFUNC = gpu_logreg_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_rollup(step gpu_logreg_step) (
+    SFUNC = gpu_logreg_step_combine,
+    STYPE = gpu_logreg_step,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- The same of any family and link
+CREATE FUNCTION gpu_glm_step_accum(gpu_logreg_step, family text, link text, beta float8[], y float8,
+                                   VARIADIC x float8[])
+    RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_glm_step_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_scan_support;
+CREATE FUNCTION gpu_glm_step_accum(gpu_logreg_step, family text, link text, beta float8[], y boolean,
+                                   VARIADIC x float8[])
+    RETURNS gpu_logreg_step
+    AS 'MODULE_PATHNAME', 'gr_glm_step_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20
+    SUPPORT gpu_scan_support;
+
+CREATE AGGREGATE gpu_glm_step_agg(family text, link text, beta float8[], y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_glm_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_glm_step_agg(family text, link text, beta float8[], y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_glm_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_glm_step_array_agg(family text, link text, beta float8[], y float8, x float8[]) (
+    SFUNC = gpu_glm_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_glm_step_array_agg(family text, link text, beta float8[], y boolean, x float8[]) (
+    SFUNC = gpu_glm_step_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- What gpu_logreg_fit runs over its query, once a pass.
+CREATE AGGREGATE gpu_logreg_pass(request gpu_logreg_step, names text[], widths int[], VARIADIC "any") (
+    SFUNC = gpu_logreg_pass_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- ... over a remote query.
+CREATE AGGREGATE gpu_logreg_array_pass(request gpu_logreg_step, y float8, x float8[]) (
+    SFUNC = gpu_logreg_array_pass_accum,
+    STYPE = gpu_logreg_step,
+    SSPACE = 20480,
+    COMBINEFUNC = gpu_logreg_step_combine,
+    FINALFUNC = gpu_logreg_step_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- What fits with clusters run over their query, grouped by these. A group's sums are few numbers.
+CREATE FUNCTION gpu_scores_accum(internal, request gpu_logreg_step, names text[], widths int[], VARIADIC "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_scores_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_scores_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_scores_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_scores_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_scores_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_scores_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_scores_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_scores_final(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_scores_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_scores_pass(request gpu_logreg_step, names text[], widths int[], VARIADIC "any") (
+    SFUNC = gpu_scores_accum,
+    STYPE = internal,
+    SSPACE = 512,
+    COMBINEFUNC = gpu_scores_combine,
+    SERIALFUNC = gpu_scores_serial,
+    DESERIALFUNC = gpu_scores_deserial,
+    FINALFUNC = gpu_scores_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- What bootstraps over a query run over it, in parallel workers: a state has rows on their way, and the sums.
+CREATE FUNCTION gpu_boot_key("any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_boot_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_boot_accum(internal, request gpu_logreg_step, draws bigint[], influence float8[], names text[],
+                               widths int[], VARIADIC "any")
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_boot_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+CREATE FUNCTION gpu_boot_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_boot_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_boot_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_boot_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_boot_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_boot_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_boot_final(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_boot_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_boot_pass(request gpu_logreg_step, draws bigint[], influence float8[], names text[],
+                               widths int[], VARIADIC "any") (
+    SFUNC = gpu_boot_accum,
+    STYPE = internal,
+    SSPACE = 500000,
+    COMBINEFUNC = gpu_boot_combine,
+    SERIALFUNC = gpu_boot_serial,
+    DESERIALFUNC = gpu_boot_deserial,
+    FINALFUNC = gpu_boot_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- The Poisson bootstrap: a row a term, or a row a replicate and term. key or clusters names a column of the query, or
+-- of the kept rows.
+CREATE FUNCTION gpu_ols_boot(query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL,
+                             seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
+                             weights text DEFAULT NULL, clusters text DEFAULT NULL,
+                             conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile',
+                             kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (term text, estimate float8, std_error float8, bias float8, conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_ols_boot' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+CREATE FUNCTION gpu_ols_boot_replicates(
+    query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
+    intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL,
+    kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (replicate int, term text, estimate float8)
+    AS 'MODULE_PATHNAME', 'gr_ols_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
+CREATE FUNCTION gpu_logreg_boot(query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL,
+                                seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
+                                weights text DEFAULT NULL, clusters text DEFAULT NULL,
+                                conf_level float8 DEFAULT 0.95, kind text DEFAULT 'percentile',
+                                kept text DEFAULT NULL, rows text DEFAULT NULL, method text DEFAULT 'one-step')
+    RETURNS TABLE (term text, estimate float8, std_error float8, bias float8, conf_low float8, conf_high float8)
+    AS 'MODULE_PATHNAME', 'gr_logreg_boot' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+CREATE FUNCTION gpu_logreg_boot_replicates(
+    query text DEFAULT NULL, reps int DEFAULT 1000, key text DEFAULT NULL, seed bigint DEFAULT 0,
+    intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL, clusters text DEFAULT NULL,
+    kept text DEFAULT NULL, rows text DEFAULT NULL, method text DEFAULT 'one-step')
+    RETURNS TABLE (replicate int, term text, estimate float8)
+    AS 'MODULE_PATHNAME', 'gr_logreg_boot_replicates' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10000;
+
+-- A row a term: t, and how often it is as large where the signs of residuals are drawn
+CREATE FUNCTION gpu_ols_permute(query text DEFAULT NULL, reps int DEFAULT 999, key text DEFAULT NULL,
+                                seed bigint DEFAULT 0, intercept boolean DEFAULT true, formula text DEFAULT NULL,
+                                weights text DEFAULT NULL, clusters text DEFAULT NULL, kept text DEFAULT NULL,
+                                rows text DEFAULT NULL)
+    RETURNS TABLE (term text, estimate float8, statistic float8, p_value float8, reps int)
+    AS 'MODULE_PATHNAME', 'gr_ols_permute' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+
+-- Cross-validation: a row a fold, and one for all of them. fold names a column of folds, key one by which they are drawn.
+CREATE FUNCTION gpu_cv_fold(key "any", folds int, seed bigint DEFAULT 0) RETURNS int
+    AS 'MODULE_PATHNAME', 'gr_cv_fold' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_ols_cv(query text DEFAULT NULL, folds int DEFAULT 10, fold text DEFAULT NULL,
+                           key text DEFAULT NULL, seed bigint DEFAULT 0, intercept boolean DEFAULT true,
+                           formula text DEFAULT NULL, weights text DEFAULT NULL, l2 float8 DEFAULT 0,
+                           kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (fold bigint, n_train bigint, n_test bigint, terms text[], coef float8[], mse float8,
+                   mse_error float8)
+    AS 'MODULE_PATHNAME', 'gr_ols_cv' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 11;
+CREATE FUNCTION gpu_logreg_cv(query text DEFAULT NULL, folds int DEFAULT 10, fold text DEFAULT NULL,
+                              key text DEFAULT NULL, seed bigint DEFAULT 0, intercept boolean DEFAULT true,
+                              formula text DEFAULT NULL, weights text DEFAULT NULL, l2 float8 DEFAULT 0,
+                              kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (fold bigint, n_train bigint, n_test bigint, terms text[], coef float8[], iterations int,
+                   converged boolean, deviance float8, deviance_error float8, misclassified float8,
+                   misclassified_error float8)
+    AS 'MODULE_PATHNAME', 'gr_logreg_cv' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 11;
+
+CREATE FUNCTION gpu_logreg_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+-- one function by two names
+CREATE FUNCTION gpu_glm_solve(step gpu_logreg_step, l2 float8 DEFAULT 0, tol float8 DEFAULT 1e-10) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_solve' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+--
+-- Logistic regression
+--
+
+CREATE FUNCTION gpu_logreg(x float8[], y float8[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_logreg_arrays' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
+    SUPPORT gpu_array_support;
+CREATE FUNCTION gpu_logreg(x float8[], y boolean[], intercept boolean DEFAULT true, l2 float8 DEFAULT 0)
+    RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_logreg_arrays_bool' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000
+    SUPPORT gpu_array_support;
+
+CREATE FUNCTION gpu_logreg_fit(query text DEFAULT NULL, intercept boolean DEFAULT true, l2 float8 DEFAULT 0,
+                               max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, solver text DEFAULT 'newton',
+                               learning_rate float8 DEFAULT NULL,
+                               weights text DEFAULT NULL, frequencies text DEFAULT NULL, offsets text DEFAULT NULL,
+                               formula text DEFAULT NULL, vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL,
+                               firth boolean DEFAULT false, kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+CREATE FUNCTION gpu_glm_fit(query text DEFAULT NULL, family text DEFAULT 'gaussian', link text DEFAULT NULL,
+                            intercept boolean DEFAULT true, formula text DEFAULT NULL, weights text DEFAULT NULL,
+                            frequencies text DEFAULT NULL, offsets text DEFAULT NULL, l2 float8 DEFAULT 0,
+                            max_iter int DEFAULT 25, tol float8 DEFAULT 1e-10, theta float8 DEFAULT NULL,
+                            vcov text DEFAULT 'iid', clusters text[] DEFAULT NULL, firth boolean DEFAULT false,
+                            kept text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_glm_fit' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+CREATE FUNCTION gpu_logreg_agg_accum(internal, y float8, VARIADIC x float8[]) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+CREATE FUNCTION gpu_logreg_agg_accum(internal, y boolean, VARIADIC x float8[]) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_logreg_agg_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+-- A partial state is all rows of a worker's.
+CREATE FUNCTION gpu_logreg_agg_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_kept_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_agg_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_kept_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_logreg_agg_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_kept_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- It computes where gpureg.device says, as gpu_logreg does, and in a worker on the CPU.
+CREATE FUNCTION gpu_logreg_agg_final(internal) RETURNS gpu_model
+    AS 'MODULE_PATHNAME', 'gr_logreg_agg_final' LANGUAGE C STABLE PARALLEL SAFE COST 10000;
+
+CREATE AGGREGATE gpu_logreg_agg(y float8, VARIADIC x float8[]) (
+    SFUNC = gpu_logreg_agg_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
+    FINALFUNC = gpu_logreg_agg_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_agg(y boolean, VARIADIC x float8[]) (
+    SFUNC = gpu_logreg_agg_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
+    FINALFUNC = gpu_logreg_agg_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_array_agg(y float8, x float8[]) (
+    SFUNC = gpu_logreg_agg_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
+    FINALFUNC = gpu_logreg_agg_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_array_agg(y boolean, x float8[]) (
+    SFUNC = gpu_logreg_agg_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
+    FINALFUNC = gpu_logreg_agg_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+-- gpu_logreg(array_agg(x), array_agg(y), intercept, l2) as the planner writes it
+CREATE FUNCTION gpu_logreg_rows_accum(internal, y float8, x float8[], intercept boolean, l2 float8) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_logreg_rows_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+CREATE FUNCTION gpu_logreg_rows_accum(internal, y boolean, x float8[], intercept boolean, l2 float8) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_logreg_rows_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+CREATE FUNCTION gpu_logreg_rows_final(internal) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_logreg_rows_final' LANGUAGE C STABLE PARALLEL SAFE COST 10000;
+
+CREATE AGGREGATE gpu_logreg_rows_agg(y float8, x float8[], intercept boolean, l2 float8) (
+    SFUNC = gpu_logreg_rows_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
+    FINALFUNC = gpu_logreg_rows_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_logreg_rows_agg(y boolean, x float8[], intercept boolean, l2 float8) (
+    SFUNC = gpu_logreg_rows_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_logreg_agg_combine,
+    SERIALFUNC = gpu_logreg_agg_serialize,
+    DESERIALFUNC = gpu_logreg_agg_deserialize,
+    FINALFUNC = gpu_logreg_rows_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+--
+-- Distributions
+--
+
+-- Names and arguments are R's.
+CREATE FUNCTION gpu_pnorm(q float8, mean float8 DEFAULT 0, sd float8 DEFAULT 1, lower_tail boolean DEFAULT true)
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pnorm' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qnorm(p float8, mean float8 DEFAULT 0, sd float8 DEFAULT 1, lower_tail boolean DEFAULT true)
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qnorm' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_pt(q float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qt(p float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_pchisq(q float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pchisq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qchisq(p float8, df float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qchisq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION gpu_pf(q float8, df1 float8, df2 float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_pf' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_qf(p float8, df1 float8, df2 float8, lower_tail boolean DEFAULT true) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_qf' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+--
+-- Predictions and what came of them
+--
+
+CREATE FUNCTION gpu_auc_accum(internal, score float8, label float8) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_accum(internal, score float8, label boolean) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_auc_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_auc_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_auc_final(internal) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_auc_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_auc(score float8, label float8) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_auc_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_auc(score float8, label boolean) (
+    SFUNC = gpu_auc_accum,
+    STYPE = internal,
+    SSPACE = 4096,
+    COMBINEFUNC = gpu_auc_combine,
+    SERIALFUNC = gpu_auc_serialize,
+    DESERIALFUNC = gpu_auc_deserialize,
+    FINALFUNC = gpu_auc_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE FUNCTION gpu_brier_accum(float8[], probability float8, label float8) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_brier_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_brier_accum(float8[], probability float8, label boolean) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_brier_accum_bool' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_brier_combine(float8[], float8[]) RETURNS float8[]
+    AS 'MODULE_PATHNAME', 'gr_brier_combine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_brier_final(float8[]) RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_brier_final' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE gpu_brier(probability float8, label float8) (
+    SFUNC = gpu_brier_accum,
+    STYPE = float8[],
+    INITCOND = '{0,0,0}',
+    COMBINEFUNC = gpu_brier_combine,
+    FINALFUNC = gpu_brier_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE AGGREGATE gpu_brier(probability float8, label boolean) (
+    SFUNC = gpu_brier_accum,
+    STYPE = float8[],
+    INITCOND = '{0,0,0}',
+    COMBINEFUNC = gpu_brier_combine,
+    FINALFUNC = gpu_brier_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+--
+-- Random projection and feature hashing
+--
+
+CREATE FUNCTION gpu_project(x real[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL) RETURNS real[]
+    AS 'MODULE_PATHNAME', 'gr_project' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+CREATE FUNCTION gpu_project_sparse(idx bigint[], val real[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL,
+                                   dim bigint DEFAULT NULL) RETURNS real[]
+    AS 'MODULE_PATHNAME', 'gr_project_sparse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION gpu_project_bits(x real[], k int, seed bigint DEFAULT 0) RETURNS bit varying
+    AS 'MODULE_PATHNAME', 'gr_project_bits' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+-- The parser takes a polymorphic result's type from where the argument stands in the call, before it fills in defaults
+-- and sorts named arguments. So ids are bigint where none is given; one form has id third, for k, id => NULL::uuid and
+-- whatever else; those that have it last take seed and density by position alone; and forms with an integer seed keep
+-- an integer in third place a seed.
+CREATE FUNCTION gpu_project_rows(query text, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
+    RETURNS TABLE (id bigint, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_project_rows(query text, k int, seed int, density float8 DEFAULT NULL)
+    RETURNS TABLE (id bigint, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows_int' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_project_rows(query text, k int, bigint, float8, id anyelement)
+    RETURNS TABLE (id anyelement, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_project_rows(query text, k int, int, float8, id anyelement)
+    RETURNS TABLE (id anyelement, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows_int' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE FUNCTION gpu_project_rows(query text, k int, id anyelement, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
+    RETURNS TABLE (id anyelement, projection real[])
+    AS 'MODULE_PATHNAME', 'gr_project_rows_id' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+-- What gpu_project_rows puts around its query's vectors where that runs in parallel workers: what becomes of a vector,
+-- and in which worker.
+CREATE FUNCTION gpu_project_pass(vector real[], k int, seed bigint, density float8) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_project_pass' LANGUAGE C VOLATILE PARALLEL SAFE COST 1000;
+-- The cost is that of detoasting: less, and the planner would rather have its rows from one process.
+CREATE FUNCTION gpu_vector_pass(vector real[]) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_vector_pass' LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 250;
+CREATE FUNCTION gpu_feature_hash(features text[], k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
+    RETURNS real[]
+    AS 'MODULE_PATHNAME', 'gr_feature_hash_text' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION gpu_feature_hash(features jsonb, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
+    RETURNS real[]
+    AS 'MODULE_PATHNAME', 'gr_feature_hash_jsonb' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION gpu_jl_min_dim(n bigint, eps float8 DEFAULT 0.1) RETURNS int
+    AS 'MODULE_PATHNAME', 'gr_jl_min_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+--
+-- The machine
+--
+
+CREATE FUNCTION gpu_devices()
+    RETURNS TABLE (id int, name text, compute_capability text, memory_total bigint, memory_free bigint, driver text,
+                   service_pid int, sessions int, computations int, memory_reserved bigint)
+    AS 'MODULE_PATHNAME', 'gr_devices' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
+
+--
+-- Kept rows
+--
+
+-- What gpu_keep runs over its query in parallel workers: rows go into a ring, and the state is what was learnt of the
+-- columns. An enum's labels are what its levels are called, and can be changed.
+CREATE FUNCTION gpu_keep_accum(internal, ring bytea, names text[], VARIADIC "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_keep_accum' LANGUAGE C VOLATILE PARALLEL SAFE COST 10;
+CREATE FUNCTION gpu_keep_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_keep_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION gpu_keep_serial(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_keep_serial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_keep_deserial(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'gr_keep_deserial' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_keep_final(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'gr_keep_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE gpu_keep_pass(ring bytea, names text[], VARIADIC "any") (
+    SFUNC = gpu_keep_accum,
+    STYPE = internal,
+    SSPACE = 65536,
+    COMBINEFUNC = gpu_keep_combine,
+    SERIALFUNC = gpu_keep_serial,
+    DESERIALFUNC = gpu_keep_deserial,
+    FINALFUNC = gpu_keep_final,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+
+CREATE FUNCTION gpu_keep(name text, query text, replace boolean DEFAULT false) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'gr_keep' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
+
+CREATE FUNCTION gpu_kept()
+    RETURNS TABLE (name text, owner text, query text, columns text[], rows bigint, bytes bigint, kept_at timestamptz,
+                   hits bigint, device text)
+    AS 'MODULE_PATHNAME', 'gr_show_kept' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
+CREATE FUNCTION gpu_forget(name text) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'gr_forget' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+-- Predictions for kept rows; id: the value of the column key
+CREATE FUNCTION gpu_predict_rows(model gpu_model, kept text, key text DEFAULT NULL, rows text DEFAULT NULL)
+    RETURNS TABLE (id float8, prediction float8)
+    AS 'MODULE_PATHNAME', 'gr_predict_rows' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 100000;
+
+CREATE FUNCTION gpu_last_run()
+    RETURNS TABLE (function text, device text, reason text, rows bigint, features int, bytes_to_device bigint,
+                   read_seconds float8, copy_seconds float8, kernel_seconds float8, solve_seconds float8,
+                   total_seconds float8, workers int)
+    AS 'MODULE_PATHNAME', 'gr_show_last_run' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
+
+-- What sessions are at, of the roles whose privileges the caller has; pg_read_all_stats sees all
+CREATE FUNCTION gpu_progress()
+    RETURNS TABLE (pid int, function text, rows_read bigint, rows_per_second float8, workers int, passes bigint,
+                   iteration int, deviance float8, seconds float8)
+    AS 'MODULE_PATHNAME', 'gr_progress' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
+--
+-- Comments
+--
+
+COMMENT ON TYPE gpu_ols_stats IS 'mergeable state of a linear regression: cross products in double-double';
+COMMENT ON FUNCTION gpu_ols_stats_in(cstring) IS 'internal: reads a gpu_ols_stats as text';
+COMMENT ON FUNCTION gpu_ols_stats_out(gpu_ols_stats) IS 'internal: writes a gpu_ols_stats as text';
+COMMENT ON FUNCTION gpu_ols_stats_recv(internal) IS 'internal: reads a gpu_ols_stats as bytes';
+COMMENT ON FUNCTION gpu_ols_stats_send(gpu_ols_stats) IS 'internal: writes a gpu_ols_stats as bytes';
+COMMENT ON FUNCTION gpu_scan_support(internal) IS 'internal: the planner calls it, which loads the library';
+COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, float8, float8[])
+    IS 'internal: transition function of gpu_ols_agg and others';
+COMMENT ON FUNCTION gpu_ols_stats_accum(gpu_ols_stats, boolean, float8[])
+    IS 'internal: transition function of gpu_ols_agg and others';
+COMMENT ON FUNCTION gpu_ols_stats_combine(gpu_ols_stats, gpu_ols_stats)
+    IS 'internal: combine function of gpu_ols_agg and others';
+COMMENT ON FUNCTION gpu_ols_stats_final(gpu_ols_stats) IS 'internal: final function of gpu_ols_rollup and others';
+COMMENT ON FUNCTION gpu_ols_model_final(gpu_ols_stats) IS 'internal: final function of gpu_ols_agg and others';
+COMMENT ON TYPE gpu_model IS 'a fitted model: read it with gpu_tidy and gpu_glance, use it with gpu_predict';
+COMMENT ON FUNCTION gpu_tidy(gpu_model, float8, boolean)
+    IS 'coefficients of a model, a row each, with standard errors, tests and confidence limits';
+COMMENT ON FUNCTION gpu_glance(gpu_model)
+    IS 'measures of a whole model in one row: rows, R squared, deviance, AIC and others';
+COMMENT ON FUNCTION gpu_with_terms(gpu_model, text[]) IS 'a model with other names of its terms';
+COMMENT ON FUNCTION gpu_anova(gpu_model, gpu_model) IS 'test of a model against one that it is nested in';
+COMMENT ON FUNCTION gpu_summary(gpu_model) IS 'a model as a table to read, as R''s summary prints it';
+COMMENT ON FUNCTION gpu_wald(gpu_model, text[]) IS 'joint test that terms of a model are zero';
+COMMENT ON FUNCTION gpu_vif(gpu_ols_stats) IS 'variance inflation factors of a state''s features';
+COMMENT ON FUNCTION gpu_vif(gpu_model) IS 'variance inflation factors of a model''s terms';
+COMMENT ON FUNCTION gpu_predict(gpu_model, "any")
+    IS 'prediction of a model for a row: its features in order, or a row or jsonb object by their names';
+COMMENT ON FUNCTION gpu_predict(gpu_model) IS 'prediction of a model without features';
+COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8, "any")
+    IS 'prediction of a model, with its standard error and limits';
+COMMENT ON FUNCTION gpu_predict_interval(gpu_model, text, float8)
+    IS 'prediction of a model without features, with its standard error and limits';
+COMMENT ON FUNCTION gpu_leverage(gpu_model, "any") IS 'what share a row of these values would have in its own fit';
+COMMENT ON FUNCTION gpu_leverage(gpu_model) IS 'what share a row has in the fit of a model without features';
+COMMENT ON FUNCTION gpu_margins(gpu_model, text, float8, text, text)
+    IS 'average marginal effects of a model over a query, with their standard errors';
+COMMENT ON FUNCTION gpu_array_support(internal)
+    IS 'internal: the planner calls it, to make aggregates of gpu_ols and gpu_logreg over array_agg';
+COMMENT ON FUNCTION gpu_ols(float8[], float8[], boolean) IS 'linear regression over arrays: the coefficients';
+COMMENT ON FUNCTION gpu_ols_fit(text, boolean, text, text, text, text, text[], text, text)
+    IS 'linear regression over a query: the model';
+COMMENT ON AGGREGATE gpu_ols_agg(float8, VARIADIC float8[]) IS 'linear regression: the model';
+COMMENT ON AGGREGATE gpu_ols_agg(boolean, VARIADIC float8[]) IS 'linear regression: the model';
+COMMENT ON AGGREGATE gpu_ols_array_agg(float8, float8[]) IS 'linear regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_ols_array_agg(boolean, float8[]) IS 'linear regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_ols_stats_agg(float8, VARIADIC float8[]) IS 'linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_ols_stats_agg(boolean, VARIADIC float8[]) IS 'linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_ols_stats_array_agg(float8, float8[])
+    IS 'linear regression: the mergeable state; x as one array';
+COMMENT ON AGGREGATE gpu_ols_stats_array_agg(boolean, float8[])
+    IS 'linear regression: the mergeable state; x as one array';
+COMMENT ON AGGREGATE gpu_ols_rollup(gpu_ols_stats)
+    IS 'merges states of linear regressions, such as those of gpu_ols_stats_agg';
+COMMENT ON FUNCTION gpu_ingest_pass_accum(bigint, bytea, text[], "any")
+    IS 'internal: transition function of gpu_ingest_pass';
+COMMENT ON AGGREGATE gpu_ingest_pass(bytea, text[], VARIADIC "any")
+    IS 'internal: the rows of a query on their way to a device';
+COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, float8, float8[])
+    IS 'internal: transition function of gpu_wls_agg and others';
+COMMENT ON FUNCTION gpu_wls_stats_accum(gpu_ols_stats, float8, boolean, float8[])
+    IS 'internal: transition function of gpu_wls_agg and others';
+COMMENT ON AGGREGATE gpu_wls_agg(float8, float8, VARIADIC float8[]) IS 'weighted linear regression: the model';
+COMMENT ON AGGREGATE gpu_wls_agg(float8, boolean, VARIADIC float8[]) IS 'weighted linear regression: the model';
+COMMENT ON AGGREGATE gpu_wls_array_agg(float8, float8, float8[])
+    IS 'weighted linear regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_wls_array_agg(float8, boolean, float8[])
+    IS 'weighted linear regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_wls_stats_agg(float8, float8, VARIADIC float8[])
+    IS 'weighted linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_wls_stats_agg(float8, boolean, VARIADIC float8[])
+    IS 'weighted linear regression: the mergeable state';
+COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, float8, float8[])
+    IS 'weighted linear regression: the mergeable state; x as one array';
+COMMENT ON AGGREGATE gpu_wls_stats_array_agg(float8, boolean, float8[])
+    IS 'weighted linear regression: the mergeable state; x as one array';
+COMMENT ON FUNCTION gpu_ols_pass_accum(gpu_ols_stats, gpu_ols_stats, text[], int[], "any")
+    IS 'internal: transition function of gpu_ols_pass';
+COMMENT ON AGGREGATE gpu_ols_pass(gpu_ols_stats, text[], int[], VARIADIC "any")
+    IS 'internal: the sums of gpu_ols_fit over its query';
+COMMENT ON FUNCTION gpu_levels_accum(internal, text[], "any") IS 'internal: transition function of gpu_levels_pass';
+COMMENT ON FUNCTION gpu_levels_combine(internal, internal) IS 'internal: combine function of gpu_levels_pass';
+COMMENT ON FUNCTION gpu_levels_serial(internal) IS 'internal: serialization function of gpu_levels_pass';
+COMMENT ON FUNCTION gpu_levels_deserial(bytea, internal) IS 'internal: deserialization function of gpu_levels_pass';
+COMMENT ON FUNCTION gpu_levels_final(internal) IS 'internal: final function of gpu_levels_pass';
+COMMENT ON AGGREGATE gpu_levels_pass(text[], VARIADIC "any")
+    IS 'internal: the levels of factors: how many each has, and these';
+COMMENT ON FUNCTION gpu_design_row(text, boolean, "any")
+    IS 'internal: a row''s features, as a design makes them of its columns';
+COMMENT ON FUNCTION gpu_features_pass(text[], boolean, int, "any")
+    IS 'internal: a row''s features for the passes over a remote query';
+COMMENT ON AGGREGATE gpu_ols_array_pass(float8, float8[]) IS 'internal: the sums of gpu_ols_fit over a remote query';
+COMMENT ON FUNCTION gpu_wls_array_pass_accum(gpu_ols_stats, float8, float8[])
+    IS 'internal: transition function of gpu_wls_array_pass';
+COMMENT ON AGGREGATE gpu_wls_array_pass(float8, float8[])
+    IS 'internal: the sums of gpu_ols_fit over a remote query with weights';
+COMMENT ON FUNCTION gpu_ols_vector_accum(gpu_ols_stats, float8, float8[])
+    IS 'internal: transition function of gpu_ols_vector_pass';
+COMMENT ON FUNCTION gpu_ols_vector_combine(gpu_ols_stats, gpu_ols_stats)
+    IS 'internal: combine function of gpu_ols_vector_pass';
+COMMENT ON AGGREGATE gpu_ols_vector_pass(float8, float8[]) IS 'internal: the sums of gpu_ols over array_agg, of arrays';
+COMMENT ON FUNCTION gpu_ols_coef(gpu_ols_stats, boolean)
+    IS 'internal: the coefficients of gpu_ols over array_agg, from its sums';
+COMMENT ON FUNCTION gpu_ols_solve(gpu_ols_stats, boolean, "any", "any", float8)
+    IS 'linear or ridge regression from a state, of any of its columns: the model';
+COMMENT ON FUNCTION gpu_iv_solve(gpu_ols_stats, "any", "any", boolean, "any", "any")
+    IS 'two-stage least squares from a state: the model';
+COMMENT ON FUNCTION gpu_iv_tests(gpu_ols_stats, "any", "any", boolean, "any", "any")
+    IS 'tests of two-stage least squares: weak instruments, Wu-Hausman, Sargan';
+COMMENT ON FUNCTION gpu_ols_select(gpu_ols_stats, text, text, boolean, "any", "any", int)
+    IS 'the best subset of features of each size, or steps forward or backward, from a state';
+COMMENT ON FUNCTION gpu_ols_rolling(text, int, int, boolean)
+    IS 'linear regression over windows of an ordered query''s rows';
+COMMENT ON FUNCTION gpu_ols_named(gpu_ols_stats, text[])
+    IS 'the state with names of its columns, the response''s first';
+COMMENT ON FUNCTION gpu_ols_names(gpu_ols_stats) IS 'names of a state''s columns, the response''s first';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats)
+    IS 'internal: transition function of gpu_ols_cluster_agg';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text)
+    IS 'internal: transition function of gpu_ols_cluster_agg';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean)
+    IS 'internal: transition function of gpu_ols_cluster_agg';
+COMMENT ON FUNCTION gpu_ols_cluster_accum(internal, gpu_ols_stats, text, boolean, "any", "any")
+    IS 'internal: transition function of gpu_ols_cluster_agg';
+COMMENT ON FUNCTION gpu_ols_cluster_final(internal) IS 'internal: final function of gpu_ols_cluster_agg';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats)
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text)
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean)
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON AGGREGATE gpu_ols_cluster_agg(gpu_ols_stats, text, boolean, "any", "any")
+    IS 'linear regression from one state a cluster: the model, with covariances robust to clusters';
+COMMENT ON FUNCTION gpu_ols_two_way(gpu_model, gpu_model, gpu_model)
+    IS 'covariances by two ways of clustering, from those by each and by both';
+COMMENT ON TYPE gpu_wild_boot
+    IS 'result of a wild cluster bootstrap: a coefficient with its p-value and confidence limits';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text)
+    IS 'internal: transition function of gpu_wild_boot_agg';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int)
+    IS 'internal: transition function of gpu_wild_boot_agg';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text, float8, float8, bigint)
+    IS 'internal: transition function of gpu_wild_boot_agg';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text, float8, float8, bigint, "any")
+    IS 'internal: transition function of gpu_wild_boot_agg';
+COMMENT ON FUNCTION gpu_wild_boot_accum(internal, gpu_ols_stats, text, int, text, float8, float8, bigint, "any",
+                                        boolean, "any", "any")
+    IS 'internal: transition function of gpu_wild_boot_agg';
+COMMENT ON FUNCTION gpu_wild_boot_final(internal) IS 'internal: final function of gpu_wild_boot_agg';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text)
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int)
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint)
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint, "any")
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+COMMENT ON AGGREGATE gpu_wild_boot_agg(gpu_ols_stats, text, int, text, float8, float8, bigint, "any", boolean, "any",
+                                       "any")
+    IS 'wild cluster bootstrap of a coefficient, from one state a cluster';
+COMMENT ON TYPE gpu_logreg_step
+    IS 'mergeable state of one Newton step of a logistic regression or another generalised linear model';
+COMMENT ON FUNCTION gpu_logreg_step_in(cstring) IS 'internal: reads a gpu_logreg_step as text';
+COMMENT ON FUNCTION gpu_logreg_step_out(gpu_logreg_step) IS 'internal: writes a gpu_logreg_step as text';
+COMMENT ON FUNCTION gpu_logreg_step_recv(internal) IS 'internal: reads a gpu_logreg_step as bytes';
+COMMENT ON FUNCTION gpu_logreg_step_send(gpu_logreg_step) IS 'internal: writes a gpu_logreg_step as bytes';
+COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], float8, float8[])
+    IS 'internal: transition function of gpu_logreg_step_agg and gpu_logreg_step_array_agg';
+COMMENT ON FUNCTION gpu_logreg_step_accum(gpu_logreg_step, float8[], boolean, float8[])
+    IS 'internal: transition function of gpu_logreg_step_agg and gpu_logreg_step_array_agg';
+COMMENT ON FUNCTION gpu_logreg_pass_accum(gpu_logreg_step, gpu_logreg_step, text[], int[], "any")
+    IS 'internal: transition function of gpu_logreg_pass';
+COMMENT ON FUNCTION gpu_logreg_array_pass_accum(gpu_logreg_step, gpu_logreg_step, float8, float8[])
+    IS 'internal: transition function of gpu_logreg_array_pass';
+COMMENT ON FUNCTION gpu_glm_step_accum(gpu_logreg_step, text, text, float8[], float8, float8[])
+    IS 'internal: transition function of gpu_glm_step_agg and gpu_glm_step_array_agg';
+COMMENT ON FUNCTION gpu_glm_step_accum(gpu_logreg_step, text, text, float8[], boolean, float8[])
+    IS 'internal: transition function of gpu_glm_step_agg and gpu_glm_step_array_agg';
+COMMENT ON FUNCTION gpu_logreg_step_combine(gpu_logreg_step, gpu_logreg_step)
+    IS 'internal: combine function of gpu_glm_step_agg and others';
+COMMENT ON FUNCTION gpu_logreg_step_final(gpu_logreg_step) IS 'internal: final function of gpu_glm_step_agg and others';
+COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, float8, float8[])
+    IS 'internal: transition function of gpu_logreg_agg and gpu_logreg_array_agg';
+COMMENT ON FUNCTION gpu_logreg_agg_accum(internal, boolean, float8[])
+    IS 'internal: transition function of gpu_logreg_agg and gpu_logreg_array_agg';
+COMMENT ON FUNCTION gpu_logreg_agg_combine(internal, internal)
+    IS 'internal: combine function of gpu_logreg_agg and others';
+COMMENT ON FUNCTION gpu_logreg_agg_serialize(internal)
+    IS 'internal: serialization function of gpu_logreg_agg and others';
+COMMENT ON FUNCTION gpu_logreg_agg_deserialize(bytea, internal)
+    IS 'internal: deserialization function of gpu_logreg_agg and others';
+COMMENT ON FUNCTION gpu_logreg_agg_final(internal)
+    IS 'internal: final function of gpu_logreg_agg and gpu_logreg_array_agg';
+COMMENT ON FUNCTION gpu_logreg_rows_accum(internal, float8, float8[], boolean, float8)
+    IS 'internal: transition function of gpu_logreg_rows_agg';
+COMMENT ON FUNCTION gpu_logreg_rows_accum(internal, boolean, float8[], boolean, float8)
+    IS 'internal: transition function of gpu_logreg_rows_agg';
+COMMENT ON FUNCTION gpu_logreg_rows_final(internal) IS 'internal: final function of gpu_logreg_rows_agg';
+COMMENT ON AGGREGATE gpu_logreg_rows_agg(float8, float8[], boolean, float8)
+    IS 'internal: gpu_logreg over array_agg: the coefficients';
+COMMENT ON AGGREGATE gpu_logreg_rows_agg(boolean, float8[], boolean, float8)
+    IS 'internal: gpu_logreg over array_agg: the coefficients';
+COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], float8, VARIADIC float8[])
+    IS 'logistic regression: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_logreg_step_agg(float8[], boolean, VARIADIC float8[])
+    IS 'logistic regression: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], float8, float8[])
+    IS 'logistic regression: the sums of a Newton step at beta; x as one array';
+COMMENT ON AGGREGATE gpu_logreg_step_array_agg(float8[], boolean, float8[])
+    IS 'logistic regression: the sums of a Newton step at beta; x as one array';
+COMMENT ON AGGREGATE gpu_glm_step_agg(text, text, float8[], float8, VARIADIC float8[])
+    IS 'generalised linear model: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_glm_step_agg(text, text, float8[], boolean, VARIADIC float8[])
+    IS 'generalised linear model: the sums of a Newton step at beta';
+COMMENT ON AGGREGATE gpu_glm_step_array_agg(text, text, float8[], float8, float8[])
+    IS 'generalised linear model: the sums of a Newton step at beta; x as one array';
+COMMENT ON AGGREGATE gpu_glm_step_array_agg(text, text, float8[], boolean, float8[])
+    IS 'generalised linear model: the sums of a Newton step at beta; x as one array';
+COMMENT ON AGGREGATE gpu_logreg_rollup(gpu_logreg_step)
+    IS 'merges states of Newton steps, such as those of gpu_logreg_step_agg';
+COMMENT ON AGGREGATE gpu_logreg_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
+    IS 'internal: a pass of gpu_logreg_fit over its query';
+COMMENT ON FUNCTION gpu_scores_accum(internal, gpu_logreg_step, text[], int[], "any")
+    IS 'internal: transition function of gpu_scores_pass';
+COMMENT ON FUNCTION gpu_scores_combine(internal, internal) IS 'internal: combine function of gpu_scores_pass';
+COMMENT ON FUNCTION gpu_scores_serial(internal) IS 'internal: serialization function of gpu_scores_pass';
+COMMENT ON FUNCTION gpu_scores_deserial(bytea, internal) IS 'internal: deserialization function of gpu_scores_pass';
+COMMENT ON FUNCTION gpu_scores_final(internal) IS 'internal: final function of gpu_scores_pass';
+COMMENT ON AGGREGATE gpu_scores_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
+    IS 'internal: the sums of a cluster for fits with clusters';
+COMMENT ON FUNCTION gpu_boot_key("any") IS 'internal: the key by which a bootstrap draws for a value';
+COMMENT ON FUNCTION gpu_boot_accum(internal, gpu_logreg_step, bigint[], float8[], text[], int[], "any")
+    IS 'internal: transition function of gpu_boot_pass';
+COMMENT ON FUNCTION gpu_boot_combine(internal, internal) IS 'internal: combine function of gpu_boot_pass';
+COMMENT ON FUNCTION gpu_boot_serial(internal) IS 'internal: serialization function of gpu_boot_pass';
+COMMENT ON FUNCTION gpu_boot_deserial(bytea, internal) IS 'internal: deserialization function of gpu_boot_pass';
+COMMENT ON FUNCTION gpu_boot_final(internal) IS 'internal: final function of gpu_boot_pass';
+COMMENT ON AGGREGATE gpu_boot_pass(gpu_logreg_step, bigint[], float8[], text[], int[], VARIADIC "any")
+    IS 'internal: a pass of a bootstrap over its query';
+COMMENT ON FUNCTION gpu_cv_fold("any", int, bigint) IS 'the fold of a cross-validation that is drawn by a key';
+COMMENT ON FUNCTION gpu_ols_cv(text, int, text, text, bigint, boolean, text, text, float8, text, text)
+    IS 'cross-validation of a linear regression over a query or kept rows';
+COMMENT ON FUNCTION gpu_logreg_cv(text, int, text, text, bigint, boolean, text, text, float8, text, text)
+    IS 'cross-validation of a logistic regression over a query or kept rows';
+COMMENT ON FUNCTION gpu_ols_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text)
+    IS 'bootstrap of a linear regression over a query: standard errors, bias and confidence limits';
+COMMENT ON FUNCTION gpu_ols_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text)
+    IS 'bootstrap of a linear regression over a query: the replicates';
+COMMENT ON FUNCTION gpu_ols_permute(text, int, text, bigint, boolean, text, text, text, text, text)
+    IS 'permutation tests of a linear regression over a query or kept rows, by flipping the signs of residuals';
+COMMENT ON FUNCTION gpu_logreg_boot(text, int, text, bigint, boolean, text, text, text, float8, text, text, text, text)
+    IS 'bootstrap of a logistic regression over a query: standard errors, bias and confidence limits';
+COMMENT ON FUNCTION gpu_logreg_boot_replicates(text, int, text, bigint, boolean, text, text, text, text, text, text)
+    IS 'bootstrap of a logistic regression over a query: the replicates';
+COMMENT ON AGGREGATE gpu_logreg_array_pass(gpu_logreg_step, float8, float8[])
+    IS 'internal: a pass of gpu_logreg_fit over a remote query';
+COMMENT ON FUNCTION gpu_logreg_solve(gpu_logreg_step, float8, float8)
+    IS 'logistic regression: the model one Newton step further';
+COMMENT ON FUNCTION gpu_glm_solve(gpu_logreg_step, float8, float8)
+    IS 'generalised linear model: the model one Newton step further';
+COMMENT ON FUNCTION gpu_logreg(float8[], float8[], boolean, float8)
+    IS 'logistic regression over arrays: the coefficients';
+COMMENT ON FUNCTION gpu_logreg(float8[], boolean[], boolean, float8)
+    IS 'logistic regression over arrays: the coefficients';
+COMMENT ON FUNCTION gpu_logreg_fit(text, boolean, float8, int, float8, text, float8, text, text, text, text, text,
+                                   text[], boolean, text, text)
+    IS 'logistic regression over a query: the model';
+COMMENT ON FUNCTION gpu_glm_fit(text, text, text, boolean, text, text, text, text, float8, int, float8, float8, text,
+                                text[], boolean, text, text)
+    IS 'generalised linear model over a query: the model';
+COMMENT ON AGGREGATE gpu_logreg_agg(float8, VARIADIC float8[]) IS 'logistic regression: the model';
+COMMENT ON AGGREGATE gpu_logreg_agg(boolean, VARIADIC float8[]) IS 'logistic regression: the model';
+COMMENT ON AGGREGATE gpu_logreg_array_agg(float8, float8[]) IS 'logistic regression: the model; x as one array';
+COMMENT ON AGGREGATE gpu_logreg_array_agg(boolean, float8[]) IS 'logistic regression: the model; x as one array';
+COMMENT ON FUNCTION gpu_pnorm(float8, float8, float8, boolean) IS 'probability of the normal distribution';
+COMMENT ON FUNCTION gpu_qnorm(float8, float8, float8, boolean) IS 'quantile of the normal distribution';
+COMMENT ON FUNCTION gpu_pt(float8, float8, boolean) IS 'probability of the Student''s t distribution';
+COMMENT ON FUNCTION gpu_qt(float8, float8, boolean) IS 'quantile of the Student''s t distribution';
+COMMENT ON FUNCTION gpu_pchisq(float8, float8, boolean) IS 'probability of the chi-squared distribution';
+COMMENT ON FUNCTION gpu_qchisq(float8, float8, boolean) IS 'quantile of the chi-squared distribution';
+COMMENT ON FUNCTION gpu_pf(float8, float8, float8, boolean) IS 'probability of the F distribution';
+COMMENT ON FUNCTION gpu_qf(float8, float8, float8, boolean) IS 'quantile of the F distribution';
+COMMENT ON FUNCTION gpu_auc_accum(internal, float8, float8) IS 'internal: transition function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_accum(internal, float8, boolean) IS 'internal: transition function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_combine(internal, internal) IS 'internal: combine function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_serialize(internal) IS 'internal: serialization function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_deserialize(bytea, internal) IS 'internal: deserialization function of gpu_auc';
+COMMENT ON FUNCTION gpu_auc_final(internal) IS 'internal: final function of gpu_auc';
+COMMENT ON AGGREGATE gpu_auc(float8, float8) IS 'area under the ROC curve of scores of labels';
+COMMENT ON AGGREGATE gpu_auc(float8, boolean) IS 'area under the ROC curve of scores of labels';
+COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, float8) IS 'internal: transition function of gpu_brier';
+COMMENT ON FUNCTION gpu_brier_accum(float8[], float8, boolean) IS 'internal: transition function of gpu_brier';
+COMMENT ON FUNCTION gpu_brier_combine(float8[], float8[]) IS 'internal: combine function of gpu_brier';
+COMMENT ON FUNCTION gpu_brier_final(float8[]) IS 'internal: final function of gpu_brier';
+COMMENT ON AGGREGATE gpu_brier(float8, float8) IS 'mean squared difference of probabilities and labels';
+COMMENT ON AGGREGATE gpu_brier(float8, boolean) IS 'mean squared difference of probabilities and labels';
+COMMENT ON FUNCTION gpu_project(real[], int, bigint, float8)
+    IS 'random projection of a vector, or of several, to k dimensions';
+COMMENT ON FUNCTION gpu_project_sparse(bigint[], real[], int, bigint, float8, bigint)
+    IS 'random projection of a sparse vector to k dimensions';
+COMMENT ON FUNCTION gpu_project_bits(real[], int, bigint)
+    IS 'signs of a vector''s first k coordinates after a random rotation, for the Hamming distance';
+COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8)
+    IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8)
+    IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, anyelement, bigint, float8)
+    IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, int, float8, anyelement)
+    IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_rows(text, int, bigint, float8, anyelement)
+    IS 'random projection of a query''s vectors to k dimensions';
+COMMENT ON FUNCTION gpu_project_pass(real[], int, bigint, float8)
+    IS 'internal: a vector''s projection for gpu_project_rows';
+COMMENT ON FUNCTION gpu_vector_pass(real[]) IS 'internal: a vector for gpu_project_rows';
+COMMENT ON FUNCTION gpu_feature_hash(text[], int, bigint, float8) IS 'tokens hashed into a vector of k elements';
+COMMENT ON FUNCTION gpu_feature_hash(jsonb, int, bigint, float8)
+    IS 'features and their values hashed into a vector of k elements';
+COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';
+COMMENT ON FUNCTION gpu_keep_accum(internal, bytea, text[], "any") IS 'internal: transition function of gpu_keep_pass';
+COMMENT ON FUNCTION gpu_keep_combine(internal, internal) IS 'internal: combine function of gpu_keep_pass';
+COMMENT ON FUNCTION gpu_keep_serial(internal) IS 'internal: serialization function of gpu_keep_pass';
+COMMENT ON FUNCTION gpu_keep_deserial(bytea, internal) IS 'internal: deserialization function of gpu_keep_pass';
+COMMENT ON FUNCTION gpu_keep_final(internal) IS 'internal: final function of gpu_keep_pass';
+COMMENT ON AGGREGATE gpu_keep_pass(bytea, text[], VARIADIC "any")
+    IS 'internal: the rows of a query on their way to a device service that keeps them';
+COMMENT ON FUNCTION gpu_keep(text, text, boolean) IS 'keeps the rows of a query in a device service';
+COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role may use them';
+COMMENT ON FUNCTION gpu_forget(text) IS 'lets rows that gpu_keep kept go; false if there are none of the name';
+COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, text) IS 'predictions of a model for kept rows';
+COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';
+COMMENT ON FUNCTION gpu_progress() IS 'how far the fits under way in this server''s sessions are';
+COMMENT ON FUNCTION gpu_last_run() IS 'what the last computation of this session did, and where';
+COMMENT ON COLUMN gpu_model.method IS 'how it was fitted: "ols", "logistic" or "glm", with its penalties';
+COMMENT ON COLUMN gpu_model.terms IS 'names of the terms, the intercept''s first, as "(intercept)"';
+COMMENT ON COLUMN gpu_model.coef IS 'coefficients in the order of the terms; NULL of a term that others make redundant';
+COMMENT ON COLUMN gpu_model.vcov IS 'covariances of the coefficients, row by row';
+COMMENT ON COLUMN gpu_model.n IS 'rows that the model was fitted to, or the sum of their frequencies';
+COMMENT ON COLUMN gpu_model.n_skipped IS 'rows that were left out for a NULL';
+COMMENT ON COLUMN gpu_model.rank IS 'terms with a coefficient';
+COMMENT ON COLUMN gpu_model.df_residual IS 'residual degrees of freedom: rows less rank';
+COMMENT ON COLUMN gpu_model.deviance IS 'deviance of the model; of a linear regression the residual sum of squares';
+COMMENT ON COLUMN gpu_model.null_deviance
+    IS 'deviance of the model without features; of a linear regression the total sum of squares';
+COMMENT ON COLUMN gpu_model.iterations IS 'iterations that the fit took; 1 of a linear regression';
+COMMENT ON COLUMN gpu_model.converged IS 'did the fit come to its end, within the tolerance';
+COMMENT ON COLUMN gpu_model.separated IS 'terms without a finite estimate, as they separate the classes';
+COMMENT ON COLUMN gpu_model.device IS 'where it was computed: "cpu", or which GPU';
+COMMENT ON COLUMN gpu_model.log_lik IS 'logarithm of the likelihood; NULL where there is none';
+COMMENT ON COLUMN gpu_model.family IS 'family of the response''s distribution, as "gaussian" or "binomial"';
+COMMENT ON COLUMN gpu_model.link IS 'link of the mean and the linear predictor, as "identity" or "logit"';
+COMMENT ON COLUMN gpu_model.theta IS 'theta of the negative binomial family; infinite of others';
+COMMENT ON COLUMN gpu_model.dispersion IS 'factor of the variance, which vcov has in it';
+COMMENT ON COLUMN gpu_model.vcov_type IS 'kind of the covariances, as "iid", "HC1" or "CR1"';
+COMMENT ON COLUMN gpu_model.df_inference IS 'degrees of freedom of tests by t; infinite: by the normal distribution';
+COMMENT ON COLUMN gpu_model.design
+    IS 'how terms are made of columns, for predictions; empty: each term is a column';
+COMMENT ON COLUMN gpu_wild_boot.term IS 'the term whose coefficient was tested';
+COMMENT ON COLUMN gpu_wild_boot.estimate IS 'estimate of the coefficient';
+COMMENT ON COLUMN gpu_wild_boot.std_error IS 'standard error, robust to clusters';
+COMMENT ON COLUMN gpu_wild_boot.statistic IS 't statistic of the null hypothesis';
+COMMENT ON COLUMN gpu_wild_boot.p_value IS 'p-value by the bootstrap';
+COMMENT ON COLUMN gpu_wild_boot.conf_low IS 'lower confidence limit; NULL where there is none';
+COMMENT ON COLUMN gpu_wild_boot.conf_high IS 'upper confidence limit; NULL where there is none';
+COMMENT ON COLUMN gpu_wild_boot.reps IS 'replicates that were computed';
+COMMENT ON COLUMN gpu_wild_boot.clusters IS 'clusters that there are';
+COMMENT ON COLUMN gpu_enet_cv.lambda IS 'penalties of the path, falling';
+COMMENT ON COLUMN gpu_enet_cv.mean IS 'mean error of prediction over the folds, at each lambda';
+COMMENT ON COLUMN gpu_enet_cv.std_error IS 'standard error of that mean, at each lambda';
+COMMENT ON COLUMN gpu_enet_cv.df IS 'features with a coefficient that isn''t 0, at each lambda';
+COMMENT ON COLUMN gpu_enet_cv.lambda_min IS 'lambda of the least mean error';
+COMMENT ON COLUMN gpu_enet_cv.lambda_1se IS 'largest lambda whose mean error is within one standard error of the least';
+COMMENT ON COLUMN gpu_enet_cv.nfolds IS 'folds that have rows';
+COMMENT ON COLUMN gpu_enet_cv.model_min IS 'model at lambda_min';
+COMMENT ON COLUMN gpu_enet_cv.model_1se IS 'model at lambda_1se';
