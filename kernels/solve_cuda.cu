@@ -186,7 +186,8 @@ fetch(GrFactor *factor, const GrFactorJob *job, GrError *err)
 
 		while (triangle(row + 1) <= (int64_t) bad)
 			row++;
-		return gr_fail(err, GR_OUT_OF_RANGE, row - 1, "a sum of products is %g", job->hi[bad]);
+		return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(job->rows, row), "a sum of products is %g",
+					   job->hi[bad]);
 	}
 	memcpy(job->aliased, arrived(factor, plan->aliased), (size_t) plan->nterms * sizeof(bool));
 	split(job->d_hi, job->d_lo, arrived(factor, plan->d), plan->nterms + 1);

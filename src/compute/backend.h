@@ -223,6 +223,7 @@ typedef struct GrFactorJob
 	const double *hi;			/* A: packed triangle of skip + m + 1 rows, the first skip of which are passed over */
 	const double *lo;
 	int			skip;
+	GrMatrixRows rows;			/* what the triangle's rows are, for errors */
 	int			nterms;			/* m: 1 .. GR_MAX_FEATURES + 1 */
 	bool		right_hand_side;	/* the last row's diagonal entry counts as 0, whatever it is */
 	const double *scale;		/* m + 1 powers of two: the diagonal of S */
@@ -243,8 +244,8 @@ typedef struct GrFactorJob
 typedef struct GrSolverOps
 {
 	/*
-	 * Factorises and fills what is out in job; fails with GR_OUT_OF_RANGE (where: the row of A less one) at the first
-	 * entry that isn't finite. Polls host.
+	 * Factorises and fills what is out in job; fails with GR_OUT_OF_RANGE (where: the column of A's row, as job->rows
+	 * tells) at the first entry that isn't finite. Polls host.
 	 */
 	bool		(*begin) (GrSession *session, const GrFactorJob *job, GrFactor **factor, const GrHost *host,
 						  GrError *err);

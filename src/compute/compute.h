@@ -34,9 +34,9 @@ typedef enum GrStatus
 	GR_ALL_ZERO,				/* every response is 0 */
 	GR_NEGATIVE_WEIGHT,			/* where: the column; value: it */
 	GR_NOT_A_COUNT,				/* a frequency; likewise */
-	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column, 0-based */
-	GR_OUT_OF_RANGE,			/* a sum of products left float8's range; where: the column, 0-based */
-	GR_RESULT_OUT_OF_RANGE,		/* a result did; where: its column, 0-based; -1: the ones; value: it; detail: what */
+	GR_NOT_FINITE,				/* NaN or infinity in the input; where: the column */
+	GR_OUT_OF_RANGE,			/* a sum of products left float8's range; where: the column */
+	GR_RESULT_OUT_OF_RANGE,		/* a result did; where: its column; value: it; detail: what */
 	GR_CANCELED,				/* GrHost asked to stop */
 	GR_NO_MEMORY,				/* host memory; bytes_needed, or 0 and for what in detail */
 	GR_NO_DEVICE,				/* no driver or no usable device */
@@ -45,10 +45,14 @@ typedef enum GrStatus
 	GR_DEVICE_LOST				/* likewise, and the process can't use the device again */
 } GrStatus;
 
+/* What stands in GrError's where for a column: its 0-based place in a row as row.h has it, or one of these. */
+#define GR_COLUMN_ONES (-1)		/* the intercept's */
+#define GR_NO_COLUMN (-2)		/* no column is known to be at fault */
+
 typedef struct GrError
 {
 	GrStatus	status;
-	int64_t		where;			/* meaning depends on status */
+	int64_t		where;			/* meaning depends on status; a row number of a matrix: gr_column_of_row() first */
 	double		value;			/* likewise */
 	size_t		bytes_needed;
 	size_t		bytes_free;
@@ -112,6 +116,27 @@ static inline int64_t
 gr_triangle(int64_t q)
 {
 	return q * (q + 1) / 2;
+}
+
+/* What the rows of a symmetric matrix stand for. */
+typedef enum GrMatrixRows
+{
+	GR_ROWS_UNNAMED,			/* nothing that has a column */
+	GR_ROWS_ENTRIES,			/* (1, x, y) */
+	GR_ROWS_TERMS,				/* (1, x), and the right-hand side, which is the response's */
+	GR_ROWS_FEATURES,			/* x, and the right-hand side */
+	GR_ROWS_PASS				/* (1, u, u x, v), as an EXACT or FACE pass sums them; see glm.h */
+} GrMatrixRows;
+
+/* The column that row number `row` of a matrix is of: the only way from a row of a matrix to GrError's where. */
+static inline int64_t
+gr_column_of_row(GrMatrixRows rows, int64_t row)
+{
+	int64_t		column = rows == GR_ROWS_FEATURES ? row : rows == GR_ROWS_PASS ? row - 2 : row - 1;
+
+	if (rows == GR_ROWS_UNNAMED || row < 0)
+		return GR_NO_COLUMN;
+	return column < 0 ? GR_COLUMN_ONES : column;
 }
 
 /* Where entry (i, j), j <= i, of a packed triangle is */

@@ -219,7 +219,7 @@ gr_descent_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 		moments(fit, j, &first, &diagonal);
 		if (!isfinite(diagonal))
-			return gr_fail(err, GR_OUT_OF_RANGE, j - 1, "sum of squares is %g", diagonal);
+			return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_TERMS, j), "sum of squares is %g", diagonal);
 	}
 	choose_scales(fit, &again);
 	if (gr_fit_is_classic(options))

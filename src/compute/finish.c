@@ -162,7 +162,8 @@ finish_vcov(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return true;
 	if (err->status == GR_OK)
 		err->value = INFINITY;
-	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, where + fit->state->first - 1, "variance of the coefficient");
+	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_TERMS, where + fit->state->first),
+				   "variance of the coefficient");
 }
 
 /* The inverse of the Hessian of the last EXACT pass, NaN for what is left out, into vcov; or *found is false. */
@@ -172,7 +173,7 @@ invert(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov,
-		.max_rank = gr_fit_max_rank(fit)
+		.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
 	};
 	GrError		failure = {0};
 

@@ -62,7 +62,7 @@ choose_scale(GrLdl *ldl, const double *hi, const double *shift, int skip, int i,
 
 	/* below DBL_MIN * 2^110 the exact products' low halves were lost */
 	if (!isfinite(d) || d < 0 || (d > 0 && d < 2.9e-275))
-		return gr_fail(err, GR_OUT_OF_RANGE, row - 1, "sum of squares is %g", d);
+		return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, row), "sum of squares is %g", d);
 	ldl->scale[i] = d == 0 ? 1.0 : scale_for(d);
 	ldl->sumsq[i] = d * ldl->scale[i] * ldl->scale[i];
 	ldl->least_pivot[i] = GR_ALIAS_TOLERANCE * ldl->sumsq[i];
@@ -91,7 +91,8 @@ gr_ldl_load(GrLdl *ldl, const double *hi, const double *lo, const double *shift,
 			GrDD		entry = {hi[k], lo[k]};
 
 			if (!isfinite(hi[k]) || !isfinite(lo[k]))
-				return gr_fail(err, GR_OUT_OF_RANGE, i + skip - 1, "a sum of products is %g", hi[k]);
+				return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, i + skip),
+							   "a sum of products is %g", hi[k]);
 			gr_dd_set(ldl->l, gr_packed(i, j), gr_dd_scale(gr_dd_scale(entry, ldl->scale[i]), ldl->scale[j]));
 		}
 	return true;

@@ -42,6 +42,9 @@
 
 #define STRETCH_MAX 1024
 
+/* Rows that weigh more than this on average are to blame for sums out of range, rather than their features. */
+#define WEIGHT_MAX 1e100
+
 /* With a pivot this small after a coarse pass less than 12 digits of standard errors are sure. */
 #define COARSE_PIVOT_MIN 1e-3
 
@@ -115,6 +118,23 @@ choose_null(GrLogregFit *fit)
 		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) : 2 * weights * log(2.0);
 }
 
+/*
+ * After the pass at 0, whose sums left float8's range at a row of features: names in err what made the rows' weights
+ * u^2 so large, if these did. There they depend on the response, and the row's own weight, alone.
+ */
+static bool
+blame_weights(GrLogregFit *fit, GrError *err)
+{
+	const GrLogregOptions *options = &fit->state->options;
+	double		nrows = fit->sums[GR_SUM_NROWS];
+	bool		weighted = has_totals(options) && options->totals->weights > WEIGHT_MAX * nrows;
+
+	if (err->status == GR_OUT_OF_RANGE && fit->pass.kind == GR_PASS_EXACT &&
+		!(gr_fit_hi(fit)[gr_at(1, 1)] <= WEIGHT_MAX * nrows))
+		err->where = weighted ? gr_weight_at(options->shape) : gr_response_at(options->shape);
+	return false;
+}
+
 /* The sums' head, and whether there is anything to fit. */
 static bool
 check_rows(GrLogregFit *fit, GrError *err)
@@ -128,9 +148,12 @@ check_rows(GrLogregFit *fit, GrError *err)
 		!(options->firth && err->status == GR_ONE_CLASS))
 		return false;
 	memset(err, 0, sizeof(*err));
-	/* columns of the matrix behind the ones: u, u x_1, ... */
+	/* `column` counts the matrix's rows behind the ones: u, u x_1, ... */
 	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
-		return gr_fail(err, GR_OUT_OF_RANGE, column - 1, "%s", "");
+	{
+		(void) gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_PASS, column + 1), "%s", "");
+		return blame_weights(fit, err);
+	}
 	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals->weights :
 							 nrows);
 	fit->nlimit = fit->nrows;
@@ -469,11 +492,7 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (fit->basis != NULL)
 		gr_terms_mark_collinear(fit);
 	if (!gr_newton_solve(fit, GR_ALIAS_TOLERANCE, state->aliased, host, err))
-	{
-		if (err->status == GR_OUT_OF_RANGE)
-			err->where--;		/* as in check_rows() */
-		return false;
-	}
+		return blame_weights(fit, err);
 	if (was_too_coarse(fit))
 	{
 		memset(state->aliased, 0, (size_t) fit->nterms * sizeof(bool));
@@ -649,7 +668,8 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(gr_nterms(nfeatures)));
 	double		nrows = sums[GR_SUM_NROWS];
 	GrNormalFit solved = {
-		.aliased = aliased,.coef = step->coef,.inverse = step->vcov,.max_rank = gr_max_rank(nrows, l2)
+		.aliased = aliased,.coef = step->coef,.inverse = step->vcov,.max_rank = gr_max_rank(nrows, l2),
+		.rows = GR_ROWS_PASS
 	};
 	double		nones = sums[GR_SUM_NONES];
 
@@ -666,11 +686,7 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	gr_newton_add_penalty(hi, lo, 1, gr_norder(nfeatures), l2, beta, gr_nterms(nfeatures));
 	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : GR_FROZEN_TOLERANCE, workspace, NULL,
 						 &solved, host, err))
-	{
-		if (err->status == GR_OUT_OF_RANGE)
-			err->where--;
 		return false;
-	}
 	for (int k = 0; k < solved.nterms; k++)
 	{
 		double		h = hi[gr_at(k + first + 1, k + first + 1)];

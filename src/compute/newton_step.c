@@ -67,7 +67,8 @@ gr_newton_solve(GrLogregFit *fit, double tolerance, bool *aliased, const GrHost 
 	double	   *lo = fast ? hi + gr_triangle(fit->nterms + 1) : gr_fit_lo(fit);
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = aliased,.coef = state->solution,.pivot = state->pivot,
-		.max_rank = gr_fit_max_rank(fit)
+		.max_rank = gr_fit_max_rank(fit),
+		.rows = !fast ? GR_ROWS_PASS : state->first == 0 ? GR_ROWS_TERMS : GR_ROWS_FEATURES
 	};
 
 	if (fast && !load_fast(fit, hi, lo, host))

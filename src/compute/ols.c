@@ -62,7 +62,8 @@ static bool
 coefficients_in_range(const GrNormalFactor *f, const GrNormalMatrix *a, const double *coef, GrError *err)
 {
 	for (int k = 0; k < f->m; k++)
-		if (!in_range(coef[k], f->aliased[k] || f->u.hi[k] == 0.0, k + a->skip - 1, "coefficient", err))
+		if (!in_range(coef[k], f->aliased[k] || f->u.hi[k] == 0.0, gr_column_of_row(a->rows, k + a->skip), "coefficient",
+					  err))
 			return false;
 	return true;
 }
@@ -71,8 +72,8 @@ static bool
 variances_in_range(const GrNormalFactor *f, const GrNormalMatrix *a, const double *vcov, bool is_zero, GrError *err)
 {
 	for (int64_t k = 0; k < f->m; k++)
-		if (!in_range(vcov[k * f->m + k], is_zero || f->aliased[k], k + a->skip - 1, "variance of the coefficient",
-					  err))
+		if (!in_range(vcov[k * f->m + k], is_zero || f->aliased[k], gr_column_of_row(a->rows, k + a->skip),
+					  "variance of the coefficient", err))
 			return false;
 	return true;
 }
@@ -122,6 +123,7 @@ fill_ols(GrNormalFactor *f, const GrNormalMatrix *a, int64_t nrows, bool interce
 	GrDD		rss = gr_dd_get(f->d, f->m);
 	GrDD		tss = gr_ols_scaled(f, a, f->m, f->m);
 	double		noise = gr_ols_rss_noise(f);
+	int64_t		response = gr_column_of_row(a->rows, f->m + a->skip);
 
 	if (intercept)
 	{
@@ -151,8 +153,8 @@ fill_ols(GrNormalFactor *f, const GrNormalMatrix *a, int64_t nrows, bool interce
 	/* with coefficients alone, nobody asks for these */
 	if (fit->vcov == NULL)
 		return true;
-	return in_range(fit->rss, rss.hi == 0.0, f->m + a->skip - 1, "residual sum of squares", err) &&
-		in_range(fit->tss, tss.hi == 0.0, f->m + a->skip - 1, "total sum of squares", err) &&
+	return in_range(fit->rss, rss.hi == 0.0, response, "residual sum of squares", err) &&
+		in_range(fit->tss, tss.hi == 0.0, response, "total sum of squares", err) &&
 		fill_vcov(f, a, rss, y_scale, fit, host, err);
 }
 
@@ -193,7 +195,9 @@ gr_ols_solve(const double *hi, const double *lo, const double *shift, int nfeatu
 			 void *workspace, const GrSolver *solver, GrOlsFit *fit, const GrHost *host, GrError *err)
 {
 	bool		shifted = shift != NULL && gr_shift_any(shift, nfeatures);
-	GrNormalMatrix a = {.hi = hi,.lo = lo,.skip = intercept ? 0 : 1,.shift = shifted ? shift : NULL};
+	GrNormalMatrix a = {
+		.hi = hi,.lo = lo,.skip = intercept ? 0 : 1,.rows = GR_ROWS_ENTRIES,.shift = shifted ? shift : NULL
+	};
 	GrNormalFactor f = {.m = nfeatures + (intercept ? 1 : 0),.solver = fit->moves == NULL ? solver : NULL};
 	bool		ok;
 
@@ -219,7 +223,9 @@ bool
 gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace, const GrSolver *solver,
 				GrNormalFit *fit, const GrHost *host, GrError *err)
 {
-	const GrNormalMatrix a = {.hi = hi,.lo = lo,.skip = skip,.right_hand_side = true,.max_rank = fit->max_rank};
+	const GrNormalMatrix a = {
+		.hi = hi,.lo = lo,.skip = skip,.rows = fit->rows,.right_hand_side = true,.max_rank = fit->max_rank
+	};
 	GrNormalFactor f = {.m = fit->nterms,.solver = solver};
 	GrDD		decrement = {0, 0};
 	bool		ok;
@@ -278,7 +284,9 @@ gr_ols_finish(const double *hi, const double *lo, const double *shift, int nfeat
 			  const GrOlsFactor *factor, void *workspace, GrOlsFit *fit, const GrHost *host, GrError *err)
 {
 	bool		shifted = shift != NULL && gr_shift_any(shift, nfeatures);
-	GrNormalMatrix a = {.hi = hi,.lo = lo,.skip = intercept ? 0 : 1,.shift = shifted ? shift : NULL};
+	GrNormalMatrix a = {
+		.hi = hi,.lo = lo,.skip = intercept ? 0 : 1,.rows = GR_ROWS_ENTRIES,.shift = shifted ? shift : NULL
+	};
 	GrNormalFactor f = {.m = nfeatures + (intercept ? 1 : 0)};
 	size_t		nentries = (size_t) gr_triangle((int64_t) f.m + 1);
 	size_t		nrows_l = (size_t) f.m + 1;

@@ -73,6 +73,7 @@ typedef struct GrNormalFit
 	double		decrement;		/* c' A^-1 c */
 	bool		on_device;		/* solved there */
 	int64_t		max_rank;		/* in: A's is known to be no larger, as of sums over so many rows; 0: not known */
+	GrMatrixRows rows;			/* in: what the triangle's rows are, those passed over included, for errors */
 } GrNormalFit;
 
 /* max_rank of sums over so many rows, and of sums with a penalty, which raises it */

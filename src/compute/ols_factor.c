@@ -78,7 +78,7 @@ gr_ols_choose_scales(GrNormalFactor *f, const GrNormalMatrix *a, double toleranc
 			break;
 		/* below DBL_MIN * 2^110 the exact products' low halves were lost */
 		if (!isfinite(d) || d < 0 || (d > 0 && d < 2.9e-275))
-			return gr_fail(err, GR_OUT_OF_RANGE, row - 1, "sum of squares is %g", d);
+			return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(a->rows, row), "sum of squares is %g", d);
 		f->scale[i] = d == 0 ? 1.0 : scale_for(d);
 		if (a->right_hand_side)
 			largest = fmax(largest, fabs(a->hi[gr_packed(last, row)] * f->scale[i]));
@@ -110,7 +110,8 @@ load_scaled(GrNormalFactor *f, const GrNormalMatrix *a, const GrHost *host, GrEr
 			int64_t		k = gr_packed(i + a->skip, j + a->skip);
 
 			if (!(a->right_hand_side && j == f->m) && (!isfinite(a->hi[k]) || !isfinite(a->lo[k])))
-				return gr_fail(err, GR_OUT_OF_RANGE, i + a->skip - 1, "a sum of products is %g", a->hi[k]);
+				return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(a->rows, i + a->skip), "a sum of products is %g",
+							   a->hi[k]);
 			gr_dd_set(f->l, gr_packed(i, j), gr_ols_scaled(f, a, i, j));
 		}
 	}
@@ -394,7 +395,7 @@ solve_on_device(GrNormalFactor *f, const GrNormalMatrix *a, bool want_inverse, c
 	GrDDVector	row = {f->l.hi + gr_packed(f->m, 0), f->l.lo + gr_packed(f->m, 0)};
 	GrError		failure = {0};
 	GrFactorJob job = {
-		.hi = a->hi,.lo = a->lo,.skip = a->skip,.nterms = f->m,.right_hand_side = a->right_hand_side,
+		.hi = a->hi,.lo = a->lo,.skip = a->skip,.rows = a->rows,.nterms = f->m,.right_hand_side = a->right_hand_side,
 		.scale = f->scale,.least_pivot = f->least_pivot,.noise = GR_DD_NOISE,
 		.want_inverse = want_inverse,.memory_limit = f->solver->memory_limit,.aliased = f->aliased,
 		.d_hi = f->d.hi,.d_lo = f->d.lo,.row_hi = row.hi,.row_lo = row.lo,.coef_hi = f->u.hi,.coef_lo = f->u.lo
@@ -420,7 +421,7 @@ static bool
 solve_for_origin(GrNormalFactor *f, const GrNormalMatrix *a, bool *solved, const GrHost *host, GrError *err)
 {
 	size_t		before = (size_t) gr_packed(f->m, 0);
-	const GrNormalMatrix b = {.hi = f->inverse.hi,.lo = f->inverse.lo,.right_hand_side = true};
+	const GrNormalMatrix b = {.hi = f->inverse.hi,.lo = f->inverse.lo,.rows = a->rows,.right_hand_side = true};
 	double		y_scale = f->scale[f->m];
 	double		largest = 1.0;
 	bool		ok;

@@ -46,6 +46,7 @@ typedef struct GrNormalMatrix
 	const double *hi;
 	const double *lo;
 	int			skip;
+	GrMatrixRows rows;			/* what the triangle's rows are, the skipped ones included */
 	bool		right_hand_side;	/* the last row is one, and has no diagonal entry */
 	const double *shift;		/* of the columns after the ones, the last row's included; NULL: 0 */
 	const GrTermMoves *moves;	/* NULL: none */

@@ -426,7 +426,7 @@ give_coefficients(const GrPath *path, double *coef, GrError *err)
 	if (isfinite(constant.hi))
 		return true;
 	err->value = constant.hi;
-	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, -1, "coefficient");
+	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, GR_COLUMN_ONES, "coefficient");
 }
 
 bool

@@ -61,7 +61,7 @@ gr_sandwich_factor(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrPoll		poll = {.host = host};
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.pivot = state->pivot,
-		.max_rank = gr_fit_max_rank(fit)
+		.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
 	};
 	double	   *coef = state->solution;
 

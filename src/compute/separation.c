@@ -101,7 +101,7 @@ find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,
-		.max_rank = gr_max_rank(rows_on_face(fit), 0)
+		.max_rank = gr_max_rank(rows_on_face(fit), 0),.rows = GR_ROWS_PASS
 	};
 
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
@@ -147,7 +147,10 @@ static bool
 null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
-	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
+	/* The last row, term k's, has only entries that find_null_space() has loaded before: it cannot be at fault. */
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.rows = GR_ROWS_PASS
+	};
 	int			skip = 1 + state->first;
 	int			last = fit->nterms + skip;
 	double	   *hi = gr_fit_hi(fit);

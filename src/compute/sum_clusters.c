@@ -281,7 +281,7 @@ solve_system(GrClusterFit *fit, System *system, double *workspace, bool *aliased
 		return false;
 	for (int k = 0; k < n; k++)
 		if (aliased[k])
-			return gr_fail(err, GR_OUT_OF_RANGE, fit->entries[k] - 1, "pivot");
+			return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, fit->entries[k]), "pivot");
 	memset(fit->coef_lo, 0, (size_t) n * sizeof(double));
 	memset(fit->factor, 0, (size_t) n * n * sizeof(double));
 	if (!fill_factor(fit, system, solver, left, pivot) || !refine(fit, system, left) || !refine(fit, system, left))

@@ -172,7 +172,8 @@ gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, d
 			vcov[i * n + j] = vcov[j * n + i] = gr_dd_to_double(gr_dd_mul_d(sum, scale));
 		}
 		if (!isnan(scale) && !isfinite(vcov[i * n + i]))
-			return gr_fail(err, GR_RESULT_OUT_OF_RANGE, fit->entries[i] - 1, "variance of the coefficient");
+			return gr_fail(err, GR_RESULT_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, fit->entries[i]),
+						   "variance of the coefficient");
 	}
 	return true;
 }

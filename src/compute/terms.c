@@ -167,7 +167,8 @@ gr_terms_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrError
 	GrLogregState *state = fit->state;
 	double		share = state->options.solver == GR_SOLVER_GD ? CHANGED_SHARE_DESCENT : CHANGED_SHARE;
 	GrNormalFit solved = {
-		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.max_rank = gr_fit_max_rank(fit)
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.max_rank = gr_fit_max_rank(fit),
+		.rows = GR_ROWS_PASS
 	};
 	GrPoll		poll = {.host = host};
 	int			most = gr_terms_nchanged_max(&state->options);

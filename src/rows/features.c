@@ -81,7 +81,7 @@ gr_features_pass(PG_FUNCTION_ARGS)
 	if (fate == GR_ROW_SKIPPED)
 		PG_RETURN_NULL();
 	if (fate == GR_ROW_TAKES_PART && unlikely(!gr_rows_valid(row, 1, gr_columns_shape(columns), rules, &err)))
-		gr_raise_columns(&err, p, gr_read_names(fcinfo, columns, ARG_NAMES));
+		gr_raise_row(&err, gr_columns_shape(columns), gr_read_names(fcinfo, columns, ARG_NAMES));
 	if (n == 0)
 		PG_RETURN_ARRAYTYPE_P(construct_empty_array(FLOAT8OID));
 	memmove(row + p, row + p + 1, (n - p) * sizeof(double));

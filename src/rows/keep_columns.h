@@ -74,7 +74,7 @@ gr_keep_value(GrKeepColumns *columns, int k, Datum value, bool isnull)
 		return gr_keep_level(columns, k, value);
 	(void) gr_convert_value(&column->column, value, &number);
 	if (unlikely(!isfinite(number)))
-		gr_raise_columns(&(GrError) {.status = GR_NOT_FINITE,.where = k}, columns->n, columns->names);
+		gr_raise_columns(&(GrError) {.status = GR_NOT_FINITE,.where = k}, columns->n - 1, columns->names);
 	column->low = Min(column->low, number);
 	column->high = Max(column->high, number);
 	column->keys = column->keys && number == rint(number) && fabs(number) <= (double) GR_BOOT_KEY_MAX;

@@ -210,7 +210,7 @@ make_derivation(const GrDeriveOptions *options)
 static const char **
 name_roles(const Reading *r, const int *found, int nroles, int nfeatures)
 {
-	const char **names = palloc((nfeatures + GR_ROLES_MAX) * sizeof(char *));
+	const char **names = palloc0((nfeatures + GR_ROLES_MAX) * sizeof(char *));
 
 	for (int i = 0; i < nroles; i++)
 		names[nfeatures + i] = r->set.names[found[i]];
@@ -230,7 +230,7 @@ count_rows(const Reading *r, const GrDerivation *d, const char *const *names)
 	if (err.status == GR_INVALID)
 		gr_raise_kept_gone(r->rows->kept);
 	gr_note_device_error(&err);
-	gr_raise_columns(&err, d->nfeatures, names);
+	gr_raise_row(&err, gr_derived_shape(d), names);
 }
 
 /*

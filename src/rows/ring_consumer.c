@@ -355,7 +355,7 @@ send_rest(RingReader *r)
 		if (pg_atomic_read_u32(&block->state) != GR_BLOCK_FILLING || block->nrows == 0)
 			continue;
 		if (!ring->keeps && !gr_rows_valid(gr_ring_rows(ring, b), block->nrows, ring->shape, ring->rules, &err))
-			gr_raise_columns(&err, r->job->shape.nfeatures, r->job->names);
+			gr_raise_row(&err, ring->shape, r->job->names);
 		gr_ring_total(ring, b);
 		gr_progress_rows(block->nrows);
 		if (!send_block(r, b))

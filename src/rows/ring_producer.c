@@ -158,7 +158,7 @@ finish_block(FunctionCallInfo fcinfo, GrProducer *p)
 	/* whatever comes of it, nothing more is written there */
 	p->block = -1;
 	if (!gr_rows_valid(gr_ring_rows(ring, block), p->nrows, ring->shape, ring->rules, &err))
-		gr_raise_columns(&err, ring->shape.nfeatures, gr_read_names(fcinfo, p->columns, ARG_NAMES));
+		gr_raise_row(&err, ring->shape, gr_read_names(fcinfo, p->columns, ARG_NAMES));
 	gr_ring_total(ring, block);
 	gr_ring_publish(ring, block);
 }

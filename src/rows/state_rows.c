@@ -656,7 +656,7 @@ check_row(FunctionCallInfo fcinfo, const GrColumns *columns, GrState *state, con
 	GrError		err = {0};
 
 	if ((state->type == GR_STEP || state->weight) && !gr_rows_valid(row, 1, shape, gr_state_rules(state), &err))
-		gr_raise_columns(&err, shape.nfeatures, gr_read_names(fcinfo, columns, ARG_NAMES));
+		gr_raise_row(&err, shape, gr_read_names(fcinfo, columns, ARG_NAMES));
 	/* the square of a value times a weight */
 	for (Size k = 0; k < gr_state_ncols(state) && state->type == GR_STATS; k++)
 		extreme |= !(fabs(row[k]) < 1e90);

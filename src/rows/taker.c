@@ -349,7 +349,7 @@ check_rows(const GrTaker *taker)
 
 	if ((state->type == GR_STEP || state->weight) &&
 		!gr_rows_valid(taker->rows, taker->nrows, taker->shape, gr_state_rules(state), &err))
-		gr_raise_columns(&err, taker->shape.nfeatures, taker->names);
+		gr_raise_row(&err, taker->shape, taker->names);
 }
 
 /* The block's rows go to where they are wanted. */

@@ -90,7 +90,7 @@ gr_job_fail(GrJob *job, const GrError *err)
 	if ((job->stays || job->derived) && err->status == GR_DEVICE_MEMORY)
 		gr_raise_kept_shortage(err);
 	gr_note_device_error(err);
-	gr_raise_columns(err, job->shape.nfeatures, job->names);
+	gr_raise_row(err, job->shape, job->names);
 }
 
 /* Takes a lack of room as an overflow, where that is foreseen; raises everything else. */

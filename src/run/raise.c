@@ -48,11 +48,19 @@ cancel_pending(void *arg)
 const GrHost gr_host = {.canceled = cancel_pending,.arg = NULL};
 
 const char *
-gr_column_name(int column, int nfeatures, const char *const *names)
+gr_column_name(int64 column, GrRowShape shape, const char *const *names)
 {
+	if (column < 0 || column >= gr_row_ncols(shape))
+		return NULL;
 	if (names != NULL)
 		return names[column];
-	return column < nfeatures ? psprintf("x%d", column + 1) : column == nfeatures ? "y" : "weight";
+	if (column < shape.nfeatures)
+		return psprintf("x%d", (int) column + 1);
+	if (column == gr_response_at(shape))
+		return "y";
+	if (shape.weight && column == gr_weight_at(shape))
+		return "weight";
+	return shape.offset && column == gr_offset_at(shape) ? "offset" : "key";
 }
 
 static void
@@ -162,49 +170,79 @@ static const struct
 	{GR_ALL_ZERO, gettext_noop("the response is %g in every row"), NULL}
 };
 
-void
-gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
+/* The status's entry in bad_values, or -1 */
+static int
+find_bad_value(GrStatus status)
 {
-	int			column = (int) err->where;
+	for (int k = 0; k < (int) lengthof(bad_values); k++)
+		if (status == bad_values[k].status)
+			return k;
+	return -1;
+}
+
+/* ERROR for a value that a row must not have. name: of its column, or NULL */
+static void raise_value(const GrError *err, const char *name) __attribute__((noreturn));
+
+static void
+raise_value(const GrError *err, const char *name)
+{
+	int			bad = find_bad_value(err->status);
+
+	if (bad >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg(bad_values[bad].message, err->value),
+				 name == NULL ? 0 : errdetail("It is column \"%s\".", name),
+				 bad_values[bad].hint == NULL ? 0 : errhint("%s", bad_values[bad].hint)));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 name == NULL ? errmsg("a column has a value that is NaN or infinite") :
+			 errmsg("column \"%s\" has a value that is NaN or infinite", name),
+			 errhint("Leave such rows out, or make the value NULL: rows with a NULL are skipped.")));
+}
+
+/* ERROR for sums or results that left float8's range. name: of the column, or NULL */
+static void raise_range(const GrError *err, const char *name) __attribute__((noreturn));
+
+static void
+raise_range(const GrError *err, const char *name)
+{
+	if (err->status == GR_OUT_OF_RANGE)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 name == NULL ? errmsg("sums over the rows are out of range for float8") :
+				 errmsg("squares of column \"%s\" are out of range for float8", name),
+				 name == NULL ? errhint("Rescale the columns: magnitudes between 1e-137 and 1e150 are safe.") :
+				 errhint("Rescale the column: magnitudes between 1e-137 and 1e150 are safe.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("a result of the regression is out of range for float8"),
+			 name == NULL ? errdetail("A %s is too %s.", err->detail, fabs(err->value) < 1 ? "small" : "large") :
+			 errdetail("The %s of \"%s\" is too %s.", err->detail, name, fabs(err->value) < 1 ? "small" : "large"),
+			 errhint("Rescale the columns, so that their magnitudes are nearer to 1.")));
+}
+
+void
+gr_raise_row(const GrError *err, GrRowShape shape, const char *const *names)
+{
+	int64		column = err->where;
+	const char *name;
 
 	/* found in sums, which don't know how many features there are */
 	if (err->status == GR_ONE_CLASS || err->status == GR_ALL_ZERO)
-		column = nfeatures;
-	for (int k = 0; k < (int) lengthof(bad_values); k++)
-		if (err->status == bad_values[k].status)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg(bad_values[k].message, err->value),
-					 errdetail("It is column \"%s\".", gr_column_name(column, nfeatures, names)),
-					 bad_values[k].hint == NULL ? 0 : errhint("%s", bad_values[k].hint)));
-	switch (err->status)
-	{
-		case GR_NOT_FINITE:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("column \"%s\" has a value that is NaN or infinite",
-							gr_column_name(column, nfeatures, names)),
-					 errhint("Leave such rows out, or make the value NULL: rows with a NULL are skipped.")));
-			break;
-		case GR_OUT_OF_RANGE:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("squares of column \"%s\" are out of range for float8",
-							column < 0 ? "(intercept)" : gr_column_name(column, nfeatures, names)),
-					 errhint("Rescale the column: magnitudes between 1e-137 and 1e150 are safe.")));
-			break;
-		case GR_RESULT_OUT_OF_RANGE:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("a result of the regression is out of range for float8"),
-					 errdetail("The %s of \"%s\" is too %s.", err->detail,
-							   column < 0 ? "(intercept)" : gr_column_name(column, nfeatures, names),
-							   fabs(err->value) < 1 ? "small" : "large"),
-					 errhint("Rescale the columns, so that their magnitudes are nearer to 1.")));
-			break;
-		default:
-			raise_other(err);
-	}
+		column = gr_response_at(shape);
+	name = gr_column_name(column, shape, names);
+	if (find_bad_value(err->status) >= 0 || err->status == GR_NOT_FINITE)
+		raise_value(err, name);
+	if (err->status == GR_OUT_OF_RANGE || err->status == GR_RESULT_OUT_OF_RANGE)
+		raise_range(err, column == GR_COLUMN_ONES ? "(intercept)" : name);
+	raise_other(err);
+}
+
+void
+gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
+{
+	gr_raise_row(err, gr_plain_shape(nfeatures), names);
 }
 
 void
@@ -220,7 +258,7 @@ gr_check_rows(const double *rows, int64 nrows, GrRowShape shape, GrRowRules rule
 	GrError		err = {0};
 
 	if (!gr_rows_valid(rows, nrows, shape, rules, &err))
-		gr_raise_columns(&err, shape.nfeatures, names);
+		gr_raise_row(&err, shape, names);
 }
 
 void

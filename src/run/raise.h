@@ -16,9 +16,13 @@
 extern const GrHost gr_host;
 
 /*
- * Raises err as an ERROR. names: those of a row's columns as row.h has them, or NULL for x1 .. xp, y, weight.
- * Where err says that the work was cancelled, this is the place that jumps.
+ * Raises err as an ERROR. names: those of the columns of rows of this shape, gr_row_ncols() of them, or NULL for
+ * x1 .. xp, y, weight, offset and key. Where err says that the work was cancelled, this is the place that jumps.
  */
+extern void gr_raise_row(const GrError *err, GrRowShape shape, const char *const *names)
+			__attribute__((noreturn));
+
+/* Likewise, of work that meets features and the response alone: names has nfeatures + 1 of them, or more. */
 extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 			__attribute__((noreturn));
 
@@ -45,7 +49,10 @@ extern void gr_add_boot(const GrBootPass *pass, double *sums, const double *rows
 /* gr_basis_change_rows() with interrupts; basis may be NULL. */
 extern void gr_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64 nrows);
 
-/* The name of a column: names[column], or x1 .. xp, y, weight. */
-extern const char *gr_column_name(int column, int nfeatures, const char *const *names);
+/*
+ * The name of a row's column: names[column] or, where names is NULL, one of x1 .. xp, y, weight, offset and key; NULL if
+ * rows of this shape have no such column, or it has no name.
+ */
+extern const char *gr_column_name(int64 column, GrRowShape shape, const char *const *names);
 
 #endif							/* GPUREG_RAISE_H */

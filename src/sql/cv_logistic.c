@@ -54,7 +54,7 @@ fit_parts(Fitting *f, int left_out, GrCvFold *fold)
 	if (left_out != GR_NO_FOLD)
 		error_context_stack = &context;
 	if (!gr_glm_run(&source, &f->options, f->cv->ingest.names, &fit, &err))
-		gr_raise_columns(&err, f->cv->ingest.nfeatures, f->cv->ingest.names);
+		gr_raise_row(&err, f->options.shape, f->cv->ingest.names);
 	error_context_stack = context.previous;
 	fold->ntrain = gr_fold_nrows(f->rows, left_out);
 	fold->iterations = fit->iterations;

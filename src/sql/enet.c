@@ -276,7 +276,7 @@ gr_enet_open(const GrEnet *net, const GrEnetSums *sums, void *workspace, bool so
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("an elastic net needs a response that varies"),
-				 errdetail("Column \"%s\" is constant.", gr_column_name(p, p, sums->names)),
+				 errdetail("Column \"%s\" is constant.", gr_column_name(p, gr_plain_shape(p), sums->names)),
 				 errhint("Name another response, or fit the model to more rows.")));
 	gr_enet_check_usable(path->nusable, p);
 }

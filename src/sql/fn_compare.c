@@ -577,7 +577,7 @@ open_features(Features *f, GrState *stats)
 static void
 mark_partners(Features *f, int aliased, double *vif)
 {
-	GrNormalFit fit = {.nterms = f->p + 1,.coef = f->coef};
+	GrNormalFit fit = {.nterms = f->p + 1,.coef = f->coef,.rows = GR_ROWS_ENTRIES};
 	GrError		err = {0};
 	double		least = COLLINEAR_SHARE * sqrt(spread_of(f, aliased));
 	Size		last = (Size) gr_triangle(f->p + 1);
@@ -621,6 +621,7 @@ gr_vif_stats(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	open_features(&f, stats);
 	fit.nterms = f.p + 1;
+	fit.rows = GR_ROWS_ENTRIES;
 	fit.coef = f.coef;
 	fit.aliased = palloc((f.p + 1) * sizeof(bool));
 	memcpy(fit.aliased, f.aliased, (f.p + 1) * sizeof(bool));

@@ -289,7 +289,7 @@ gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const 
 		if (err->status == GR_ONE_CLASS)
 			return false;
 		gr_note_device_error(err);
-		gr_raise_columns(err, options.shape.nfeatures, names);
+		gr_raise_row(err, options.shape, names);
 	}
 	/* as it is now, for whoever asks again */
 	options.distribution.theta = fit->theta;
@@ -566,7 +566,7 @@ fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, b
 		f->options.can_ascend = gr_job_can_ascend(f->source.job, f->source.single);
 	gr_glm_find_start(&f->source, &f->ingest, &f->options);
 	if (!gr_glm_run(&f->source, &f->options, f->ingest.names, &f->fit, &err))
-		gr_raise_columns(&err, f->ingest.nfeatures, f->ingest.names);
+		gr_raise_row(&err, f->options.shape, f->ingest.names);
 }
 
 void

@@ -16,6 +16,28 @@ says(const GrError *err, const char *want)
 	return strcmp(text, want) == 0;
 }
 
+/* Rows of two features' matrices, of each kind, and rows that no matrix has */
+static void
+check_columns(void)
+{
+	static const int64_t want[][6] = {
+		[GR_ROWS_UNNAMED] = {GR_NO_COLUMN, GR_NO_COLUMN, GR_NO_COLUMN, GR_NO_COLUMN, GR_NO_COLUMN, GR_NO_COLUMN},
+		[GR_ROWS_ENTRIES] = {GR_NO_COLUMN, GR_COLUMN_ONES, 0, 1, 2, 3},
+		[GR_ROWS_TERMS] = {GR_NO_COLUMN, GR_COLUMN_ONES, 0, 1, 2, 3},
+		[GR_ROWS_FEATURES] = {GR_NO_COLUMN, 0, 1, 2, 3, 4},
+		[GR_ROWS_PASS] = {GR_NO_COLUMN, GR_COLUMN_ONES, GR_COLUMN_ONES, 0, 1, 2}
+	};
+
+	for (int rows = GR_ROWS_UNNAMED; rows <= GR_ROWS_PASS; rows++)
+	{
+		int			nwrong = 0;
+
+		for (int64_t row = -1; row < 5; row++)
+			nwrong += gr_column_of_row((GrMatrixRows) rows, row) != want[rows][row + 1];
+		check(nwrong == 0, "columns of a matrix's rows, kind %d", rows);
+	}
+}
+
 int
 main(void)
 {
@@ -35,5 +57,6 @@ main(void)
 	gr_fail(&wide, GR_DEVICE_MEMORY, 0, "%300s", "x");
 	gr_describe_shortage(&wide, text, sizeof(text));
 	check(strcmp(text, "       ") == 0, "cut at the buffer's end");
+	check_columns();
 	return unit_done();
 }
