@@ -32,7 +32,8 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep_columns.o keep_pass.o keep.o) \
 	$(addprefix src/rows/,fold_rows.o kept_filter.o kept_reader.o kept_clusters.o kept_source.o folds.o) \
 	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o explain.o) \
-	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o model.o model_summary.o) \
+	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o) \
+	$(addprefix src/sql/,model.o model_extras.o model_summary.o) \
 	$(addprefix src/sql/,enet.o enet_cv.o enet_rows.o enet_logit.o fn_enet.o fn_enet_cv.o fn_enet_fit.o fn_enet_fold.o) \
 	$(addprefix src/sql/,cv.o fn_cv.o cv_linear.o cv_logistic.o) \
 	$(addprefix src/sql/,method.o glm_fit.o feature_names.o predict.o predict_design.o) \
@@ -73,7 +74,7 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	ols_factor.o ols.o fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o \
 	scores.o eigen.o firth.o negbin.o separation.o descent.o draw.o projection.o \
 	chunks.o sparse.o rotation.o backend_cpu.o sink_many.o sink_many_rounds.o \
-	backend_many.o inference.o formula.o design.o design_moves.o design_slopes.o gram_fold.o margins.o \
+	backend_many.o inference.o formula.o design.o extras.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
 	remote_server.o sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
 	path.o path_active.o path_rows.o path_factor.o path_quick.o path_kernels.o path_dd.o logit_path.o)
@@ -123,8 +124,8 @@ PROVE_FLAGS += -I test/t
 
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	sink_many_test many_derive_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test \
-	separation_test projection_test formula_test margins_test derive_test filter_test gram_subset_test path_test logit_path_test \
-	boot_test remote_test remote_stand_in_test passes_test iv_test select_test \
+	separation_test projection_test formula_test extras_test margins_test derive_test filter_test gram_subset_test \
+	path_test logit_path_test boot_test remote_test remote_stand_in_test passes_test iv_test select_test \
 	sum_clusters_test wild_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \

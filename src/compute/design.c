@@ -78,8 +78,8 @@ gr_level_add(GrLevels *levels, GrString level, GrMemory memory)
  * Writing
  */
 
-static void
-put(GrWriter *w, const char *bytes, size_t nbytes)
+void
+gr_write_bytes(GrWriter *w, const char *bytes, size_t nbytes)
 {
 	if (w->nbytes < w->size)
 		memcpy(w->text + w->nbytes, bytes, nbytes < w->size - w->nbytes ? nbytes : w->size - w->nbytes);
@@ -89,7 +89,7 @@ put(GrWriter *w, const char *bytes, size_t nbytes)
 static void
 put_text(GrWriter *w, const char *text)
 {
-	put(w, text, strlen(text));
+	gr_write_bytes(w, text, strlen(text));
 }
 
 static void
@@ -97,7 +97,7 @@ put_number(GrWriter *w, int n)
 {
 	char		text[20];
 
-	put(w, text, (size_t) snprintf(text, sizeof(text), " %d", n));
+	gr_write_bytes(w, text, (size_t) snprintf(text, sizeof(text), " %d", n));
 }
 
 static void
@@ -106,7 +106,7 @@ put_string(GrWriter *w, GrString string)
 	put_text(w, " \"");
 	for (int k = 0; k < string.nbytes; k++)
 	{
-		put(w, string.bytes + k, 1);
+		gr_write_bytes(w, string.bytes + k, 1);
 		if (string.bytes[k] == '"')
 			put_text(w, "\"");
 	}
@@ -147,7 +147,7 @@ put_center(GrWriter *w, double center)
 	uint64_t	bits;
 
 	memcpy(&bits, &center, sizeof(bits));
-	put(w, text, (size_t) snprintf(text, sizeof(text), " %016llx", (unsigned long long) bits));
+	gr_write_bytes(w, text, (size_t) snprintf(text, sizeof(text), " %016llx", (unsigned long long) bits));
 }
 
 /* number: of a column among those that are written */
@@ -453,15 +453,15 @@ put_part_name(GrWriter *w, const GrDesign *design, const GrDesignPart *part, int
 	const GrDesignColumn *column = &design->columns[part->column];
 	char		power[20];
 
-	put(w, column->name.bytes, (size_t) column->name.nbytes);
+	gr_write_bytes(w, column->name.bytes, (size_t) column->name.nbytes);
 	if (gr_part_is_poly(part) && k > 0)
-		put(w, power, (size_t) snprintf(power, sizeof(power), "^%d", k + 1));
+		gr_write_bytes(w, power, (size_t) snprintf(power, sizeof(power), "^%d", k + 1));
 	if (part->kind == GR_PART_CONTRASTS || part->kind == GR_PART_DUMMIES)
 	{
 		const GrString *level = &column->levels.level[k + (part->kind == GR_PART_CONTRASTS ? 1 : 0)];
 
 		put_text(w, "[");
-		put(w, level->bytes, (size_t) level->nbytes);
+		gr_write_bytes(w, level->bytes, (size_t) level->nbytes);
 		put_text(w, "]");
 	}
 }

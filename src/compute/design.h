@@ -114,6 +114,9 @@ typedef struct GrWriter
 	size_t		nbytes;
 } GrWriter;
 
+/* Counts nbytes, and writes as many of them as writer has room for. */
+extern void gr_write_bytes(GrWriter *writer, const char *bytes, size_t nbytes);
+
 /*
  * Writes the design of a formula whose text is given, too; levels: of a column, those of one that is used as a factor.
  * Columns of no term are left out. centers: of the columns, those whose powers of the second degree and above are to be

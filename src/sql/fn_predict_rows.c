@@ -141,7 +141,7 @@ find_features(Prediction *p)
 static void
 find_columns(Prediction *p)
 {
-	if (p->model.design != NULL)
+	if (p->model.design.nbytes > 0)
 	{
 		p->design = gr_open_model_design(CurrentMemoryContext, p->model.design);
 		gr_check_design_size(p->design, p->model.nfeatures);

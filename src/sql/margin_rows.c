@@ -212,7 +212,7 @@ gr_margin_rows_prepare(const char *text, const GrPredictor *model, const GrRoles
 	memset(rows, 0, sizeof(*rows));
 	if (model->nfeatures > 0)
 		gr_check_nfeatures(model->nfeatures);
-	names = model->design != NULL ? NULL : gr_name_features(model->terms, model->intercept);
+	names = model->design.nbytes > 0 ? NULL : gr_name_features(model->terms, model->intercept);
 	rows->design = names != NULL ? design_of_features(names) :
 		gr_open_model_design(CurrentMemoryContext, model->design);
 	gr_check_design_size(rows->design, model->nfeatures);

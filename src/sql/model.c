@@ -188,7 +188,7 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 	values[F_VCOV_TYPE] = CStringGetTextDatum(model->vcov_type == NULL ? "iid" : model->vcov_type);
 	nulls[F_VCOV_TYPE] = model->vcov == NULL;
 	values[F_DF_INFERENCE] = Float8GetDatum(model->df_inference);
-	values[F_DESIGN] = CStringGetTextDatum(model->design == NULL ? "" : model->design);
+	values[F_DESIGN] = PointerGetDatum(gr_model_extras_text(&model->extras, model->design));
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }
 
@@ -554,6 +554,24 @@ read_error(const Datum *values, const bool *nulls, int nterms, GrModel *model, G
 	error->df_inference = model->df_inference;
 }
 
+/* Reads the field design; field: NULL if it is NULL. */
+static void
+read_predictor_design(const text *field, GrPredictor *predictor)
+{
+	GrExtras	extras;
+	const GrString *offsets;
+
+	predictor->design = (GrString) {.bytes = ""};
+	predictor->offsets = (GrString) {.bytes = NULL};
+	if (field == NULL)
+		return;
+	gr_read_extras(field, &extras);
+	predictor->design = extras.design;
+	offsets = gr_extras_find(&extras, GR_EXTRA_OFFSETS);
+	if (offsets != NULL)
+		predictor->offsets = *offsets;
+}
+
 void
 gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *predictor, GrPredictorError *error)
 {
@@ -572,9 +590,7 @@ gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *predictor, GrPredictorEr
 	coef = float_array(values[F_COEF], 1, ARR_DIMS(predictor->terms)[0]);
 	predictor->coef = (const double *) ARR_DATA_PTR(coef);
 	predictor->nulls = ARR_NULLBITMAP(coef);
-	predictor->design = nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]);
-	if (predictor->design != NULL && VARSIZE_ANY_EXHDR(predictor->design) == 0)
-		predictor->design = NULL;
+	read_predictor_design(nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]), predictor);
 	if (error != NULL)
 		read_error(values, nulls, ARR_DIMS(predictor->terms)[0], &model, error);
 }
@@ -598,7 +614,7 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 		read_separated(values[F_SEPARATED], model);
 	read_numbers(values, nulls, model);
 	model->vcov_type = nulls[F_VCOV_TYPE] ? NULL : text_to_cstring(DatumGetTextPP(values[F_VCOV_TYPE]));
-	model->design = nulls[F_DESIGN] ? "" : text_to_cstring(DatumGetTextPP(values[F_DESIGN]));
+	model->design = gr_read_model_extras(nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]), &model->extras);
 }
 
 /*

@@ -15,6 +15,7 @@
 #include "compute/compute.h"
 #include "compute/family.h"
 #include "compute/ols.h"
+#include "sql/model_extras.h"
 
 /* The term of that name, if it is the first */
 #define GR_INTERCEPT "(intercept)"
@@ -57,6 +58,7 @@ typedef struct GrModel
 	const GrTermMoves *moves;	/* for gr_model_solve(); NULL: none */
 	int64		nsummed;		/* for gr_model_solve(): as in GrOlsFit */
 	const char *design;			/* how terms are made of columns, see design.h; NULL or "": each is one */
+	GrModelExtras extras;		/* what it remembers beside its fields; in SQL in front of the design */
 } GrModel;
 
 /* What a prediction wants of a gpu_model, where it lies in the argument: it is read for each row. */
@@ -68,7 +70,8 @@ typedef struct GrPredictor
 	ArrayType  *terms;			/* any texts, none NULL; the intercept, if there is one, and a feature each */
 	const double *coef;			/* of the terms; those that aren't NULL alone, which follow one another */
 	const bits8 *nulls;			/* of coef; NULL: none is */
-	const text *design;			/* how features are made of columns; NULL: each is one */
+	GrString	design;			/* how features are made of columns; "": each is one */
+	GrString	offsets;		/* name of the column of offsets, which may be GR_UNNAMED_OFFSETS; bytes NULL: none */
 } GrPredictor;
 
 /* What the error of a prediction wants beside that */

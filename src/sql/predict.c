@@ -567,7 +567,7 @@ gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPred
 		check_count(model, 0);
 		return true;
 	}
-	if (model->design != NULL)
+	if (model->design.nbytes > 0)
 	{
 		features->values = gr_design_features(fcinfo, calls->first_argno, &calls->designed, model, &features->low);
 		features->design = gr_design_of_call(calls->designed);

@@ -35,7 +35,7 @@ struct GrDesignCall
 {
 	MemoryContext context;		/* all of this lies there */
 	char	   *text;			/* the design's */
-	Size		nbytes;
+	int			nbytes;
 	GrDesign   *design;
 	double	   *values;
 	double	   *features;
@@ -118,9 +118,9 @@ form_of(FunctionCallInfo fcinfo, int first_argno)
 }
 
 GrDesign *
-gr_open_model_design(MemoryContext context, const text *design)
+gr_open_model_design(MemoryContext context, GrString design)
 {
-	GrDesign   *opened = gr_open_design(context, VARDATA_ANY(design), VARSIZE_ANY_EXHDR(design));
+	GrDesign   *opened = gr_open_design(context, design.bytes, design.nbytes);
 
 	if (opened == NULL)
 		ereport(ERROR,
@@ -145,7 +145,7 @@ gr_check_design_size(const GrDesign *design, int nfeatures)
 
 /* The memory becomes the call's own when nothing can fail any more. */
 static GrDesignCall *
-describe_call(FunctionCallInfo fcinfo, int first_argno, const text *design)
+describe_call(FunctionCallInfo fcinfo, int first_argno, GrString design)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg design", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -153,8 +153,8 @@ describe_call(FunctionCallInfo fcinfo, int first_argno, const text *design)
 	Size		ncolumns;
 
 	call->context = context;
-	call->nbytes = VARSIZE_ANY_EXHDR(design);
-	call->text = memcpy(palloc(call->nbytes + 1), VARDATA_ANY(design), call->nbytes);
+	call->nbytes = design.nbytes;
+	call->text = memcpy(palloc(call->nbytes + 1), design.bytes, call->nbytes);
 	call->design = gr_open_model_design(context, design);
 	ncolumns = Max(call->design->ncolumns, PG_NARGS()) + 1;
 	call->values = palloc0(2 * ncolumns * sizeof(double));
@@ -171,9 +171,9 @@ describe_call(FunctionCallInfo fcinfo, int first_argno, const text *design)
 }
 
 static bool
-is_of_design(const GrDesignCall *call, const text *design)
+is_of_design(const GrDesignCall *call, GrString design)
 {
-	return VARSIZE_ANY_EXHDR(design) == call->nbytes && memcmp(VARDATA_ANY(design), call->text, call->nbytes) == 0;
+	return design.nbytes == call->nbytes && memcmp(design.bytes, call->text, call->nbytes) == 0;
 }
 
 /*

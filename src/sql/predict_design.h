@@ -14,7 +14,7 @@
 #include "sql/model.h"
 
 /* A model's design, in the context's memory, and does it go with so many features? ERROR otherwise */
-extern GrDesign *gr_open_model_design(MemoryContext context, const text *design);
+extern GrDesign *gr_open_model_design(MemoryContext context, GrString design);
 extern void gr_check_design_size(const GrDesign *design, int nfeatures);
 
 /* What is found out once and kept from call to call, as long as the models' designs are the same */

@@ -1,0 +1,73 @@
+/*
+ * model_extras.c: the text of gpu_model's field design.
+ *
+ * Each record is a member of GrModelExtras: read in gr_read_model_extras(), and written in gr_model_extras_text().
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "sql/model_extras.h"
+
+void
+gr_read_extras(const text *field, GrExtras *extras)
+{
+	if (!gr_extras_read(VARDATA_ANY(field), VARSIZE_ANY_EXHDR(field), extras))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("malformed gpu_model"),
+				 errdetail("Its design is not one of this version of gpureg."),
+				 errhint("Use a value that a gpureg function returned.")));
+}
+
+/* The value of a key as a C string, or NULL if there is no such record */
+static const char *
+read_name(const GrExtras *records, const char *key)
+{
+	const GrString *value = gr_extras_find(records, key);
+
+	return value == NULL ? NULL : pnstrdup(value->bytes, value->nbytes);
+}
+
+const char *
+gr_read_model_extras(const text *field, GrModelExtras *extras)
+{
+	GrExtras	records;
+
+	*extras = (GrModelExtras) {0};
+	if (field == NULL)
+		return "";
+	gr_read_extras(field, &records);
+	extras->offsets = read_name(&records, GR_EXTRA_OFFSETS);
+	extras->weights = read_name(&records, GR_EXTRA_WEIGHTS);
+	extras->frequencies = read_name(&records, GR_EXTRA_FREQUENCIES);
+	return pnstrdup(records.design.bytes, records.design.nbytes);
+}
+
+/* Adds a record unless value is NULL. */
+static void
+add_name(GrExtras *records, const char *key, const char *value)
+{
+	if (value != NULL && !gr_extras_add(records, key, (GrString) {value, (int) strlen(value)}))
+		elog(ERROR, "a gpu_model has too many records");
+}
+
+text *
+gr_model_extras_text(const GrModelExtras *extras, const char *design)
+{
+	GrExtras	records = {.design = {.bytes = design == NULL ? "" : design}};
+	GrWriter	writer = {0};
+	text	   *field;
+
+	records.design.nbytes = (int) strlen(records.design.bytes);
+	add_name(&records, GR_EXTRA_OFFSETS, extras->offsets);
+	add_name(&records, GR_EXTRA_WEIGHTS, extras->weights);
+	add_name(&records, GR_EXTRA_FREQUENCIES, extras->frequencies);
+
+	gr_extras_write(&writer, &records);
+	field = palloc_extended(VARHDRSZ + writer.nbytes, MCXT_ALLOC_HUGE);
+	SET_VARSIZE(field, VARHDRSZ + writer.nbytes);
+	writer = (GrWriter) {.text = VARDATA(field),.size = writer.nbytes};
+	gr_extras_write(&writer, &records);
+	return field;
+}

@@ -1,0 +1,36 @@
+/*
+ * model_extras.h: the text of gpu_model's field design: a model's design and, in front of it, what else the model
+ * remembers beside its fields (compute/extras.h).
+ */
+#ifndef GPUREG_MODEL_EXTRAS_H
+#define GPUREG_MODEL_EXTRAS_H
+
+#include "postgres.h"
+
+#include "compute/extras.h"
+
+/* Memory of a model beside its fields; each member is a record in the text. All 0 if it remembers nothing. */
+typedef struct GrModelExtras
+{
+	/*
+	 * Names of the columns that the fit took for offsets (or GR_UNNAMED_OFFSETS), prior weights and frequencies. NULL:
+	 * there was none, or the model is of release 0.1.0, which did not remember them
+	 */
+	const char *offsets;
+	const char *weights;
+	const char *frequencies;
+} GrModelExtras;
+
+/* Reads the field into records that point into it. ERROR if it is malformed. */
+extern void gr_read_extras(const text *field, GrExtras *extras);
+
+/*
+ * Reads the field, which is NULL if it is NULL in the model, into the members of extras. Returns the design, or "" if
+ * the model has none.
+ */
+extern const char *gr_read_model_extras(const text *field, GrModelExtras *extras);
+
+/* The field, of extras and a design, which is "" or NULL if there is none. */
+extern text *gr_model_extras_text(const GrModelExtras *extras, const char *design);
+
+#endif							/* GPUREG_MODEL_EXTRAS_H */
