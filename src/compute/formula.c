@@ -18,7 +18,7 @@ typedef enum TokenKind
 	TOKEN_END,
 	TOKEN_NAME,
 	TOKEN_NUMBER,
-	TOKEN_SYMBOL,				/* one of ~+-*:(),. */
+	TOKEN_SYMBOL,				/* one of ~+-*:(),.^ */
 	TOKEN_FOREIGN				/* anything else */
 } TokenKind;
 
@@ -38,6 +38,7 @@ typedef struct Reader
 	size_t		nbytes;
 	size_t		next;			/* behind the token */
 	Token		token;
+	Token		response;		/* names the response on the right side, if nbytes isn't 0 */
 	const GrFormulaColumn *columns;
 	int			ncolumns;
 	GrFormulaTerm *stack;
@@ -61,7 +62,9 @@ fail(Reader *r, GrFormulaFault fault)
 {
 	if (fault == GR_FORMULA_UNEXPECTED && r->token.kind == TOKEN_END)
 		fault = GR_FORMULA_ENDS;
-	if (fault == GR_FORMULA_UNEXPECTED && r->token.kind == TOKEN_FOREIGN)
+	/* ^ stands behind `.` and brackets alone */
+	if (fault == GR_FORMULA_UNEXPECTED &&
+		(r->token.kind == TOKEN_FOREIGN || (r->token.kind == TOKEN_SYMBOL && r->token.symbol == '^')))
 		fault = GR_FORMULA_FOREIGN;
 	return fail_at(r, fault, r->token.at, r->token.nbytes);
 }
@@ -111,7 +114,7 @@ advance(Reader *r)
 	}
 	else
 	{
-		token->kind = c != '\0' && strchr("~+-*:(),.", c) != NULL ? TOKEN_SYMBOL : TOKEN_FOREIGN;
+		token->kind = c != '\0' && strchr("~+-*:(),.^", c) != NULL ? TOKEN_SYMBOL : TOKEN_FOREIGN;
 		token->symbol = c;
 		end = at + 1;
 	}
@@ -172,9 +175,10 @@ variable_of(Reader *r, int column, GrVariableKind kind, int degree, const Token 
 
 	if (r->columns[column].kind == GR_COLUMN_FACTOR && kind == GR_VARIABLE_NUMBER)
 		kind = GR_VARIABLE_FACTOR;
-	if (column == formula->response)
-		fault = GR_FORMULA_RESPONSE_USED;
-	else if (kind == GR_VARIABLE_FACTOR ? !r->columns[column].can_be_factor :
+	/* `- y` may take the response away; see check_response() */
+	if (column == formula->response && r->response.nbytes == 0)
+		r->response = *token;
+	if (kind == GR_VARIABLE_FACTOR ? !r->columns[column].can_be_factor :
 			 r->columns[column].kind == GR_COLUMN_OTHER)
 		fault = GR_FORMULA_NOT_USABLE;
 	else if (kind == GR_VARIABLE_POLY && r->columns[column].kind != GR_COLUMN_NUMBER)
@@ -415,13 +419,42 @@ read_brackets(Reader *r)
 	return expect(r, ')');
 }
 
+/* Crosses the terms from left on with themselves, as often as the degree behind ^ says. */
+static bool
+read_power(Reader *r, int left)
+{
+	int			n = r->top - left;
+	int			degree;
+
+	if (!is_symbol(r, '^'))
+		return true;
+	advance(r);
+	if (!read_degree(r, &degree))
+		return false;
+	/* n terms have no products of more than n */
+	for (int k = 1; k < degree && k < n; k++)
+	{
+		int			right = r->top;
+
+		if (right + n > STACK_MAX)
+			return fail(r, GR_FORMULA_TOO_MANY);
+		/* cross() keeps the first n terms where they are */
+		memcpy(r->stack + right, r->stack + left, (size_t) n * sizeof(GrFormulaTerm));
+		r->top += n;
+		if (!cross(r, left, right, true))
+			return false;
+	}
+	return true;
+}
+
 static bool
 read_atom(Reader *r)
 {
+	int			left = r->top;
 	int			column;
 
 	if (is_symbol(r, '('))
-		return read_brackets(r);
+		return read_brackets(r) && read_power(r, left);
 	if (r->token.kind == TOKEN_NUMBER)
 		return fail(r, GR_FORMULA_BAD_NUMBER);
 	if (r->token.kind == TOKEN_NAME && !r->token.quoted && is_called(r))
@@ -430,8 +463,10 @@ read_atom(Reader *r)
 	{
 		if (!push_others(r))
 			return false;
+		advance(r);
+		return read_power(r, left);
 	}
-	else if (!find_column(r, &column) ||
+	if (!find_column(r, &column) ||
 			 !push_variable(r, r->top, variable_of(r, column, GR_VARIABLE_NUMBER, 0, &r->token)))
 		return false;
 	advance(r);
@@ -541,6 +576,18 @@ read_response(Reader *r)
 	return expect(r, '~');
 }
 
+/* Fails if the response is in a term on the right side. */
+static bool
+check_response(Reader *r)
+{
+	const GrFormula *formula = r->formula;
+
+	for (int v = 0; v < formula->nvariables; v++)
+		if (formula->variables[v].used && formula->variables[v].column == formula->response)
+			return fail_at(r, GR_FORMULA_RESPONSE_USED, r->response.at, r->response.nbytes);
+	return true;
+}
+
 /*
  * Order and contrasts
  */
@@ -638,5 +685,5 @@ gr_formula_read(GrFormula *formula, const char *text, size_t nbytes, const GrFor
 		return fail(&r, GR_FORMULA_UNEXPECTED);
 	memset(&r.stack[r.top], 0xff, sizeof(GrFormulaTerm));
 	sort_terms(formula, r.stack);
-	return choose_contrasts(&r);
+	return check_response(&r) && choose_contrasts(&r);
 }

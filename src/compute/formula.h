@@ -7,9 +7,11 @@
  * caller; so is which columns are categories, and `.` means those that are neither the response nor have a role.
  *
  *	 formula := name ~ sum			sum := [+ | -] cross { (+ | -) cross }		cross := product { * product }
- *	 product := atom { : atom }		atom := name | . | 0 | 1 | factor(name) | poly(name, degree) | ( sum )
+ *	 product := atom { : atom }		atom := name | 0 | 1 | factor(name) | poly(name, degree) | group [ ^ degree ]
+ *	 group := . | ( sum )
  *
- * 0 and 1 stand for the intercept, alone in a sum. All else is a matter of the query.
+ * 0 and 1 stand for the intercept, alone in a sum. A group to a degree is crossed with itself, as in R. All else is a
+ * matter of the query.
  */
 #ifndef GPUREG_FORMULA_H
 #define GPUREG_FORMULA_H
@@ -44,7 +46,7 @@ typedef struct GrFormulaColumn
 	const char *name;
 	GrFormulaColumnKind kind;
 	bool		can_be_factor;
-	bool		has_role;		/* it isn't meant by `.` */
+	bool		has_role;		/* one other than the response's, so that `.` does not mean it */
 } GrFormulaColumn;
 
 typedef enum GrVariableKind
@@ -90,7 +92,7 @@ typedef enum GrFormulaFault
 	GR_FORMULA_BAD_NUMBER,		/* neither 0 nor 1 nor a degree */
 	GR_FORMULA_BAD_DEGREE,
 	GR_FORMULA_NO_RESPONSE,
-	GR_FORMULA_RESPONSE_USED,	/* on the right side, too */
+	GR_FORMULA_RESPONSE_USED,	/* in a term on the right side, too */
 	GR_FORMULA_UNKNOWN,			/* no column has that name */
 	GR_FORMULA_AMBIGUOUS,		/* several have */
 	GR_FORMULA_NOT_A_NUMBER,	/* column: poly of a category */

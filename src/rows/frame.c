@@ -74,6 +74,20 @@ is_cluster(const Making *m, int k)
 	return false;
 }
 
+/* True if column k has a role other than the response's. */
+static bool
+has_other_role(const Making *m, int k)
+{
+	for (int i = 1; i < m->nroles; i++)
+		if (m->found[i] == k)
+			return true;
+	return is_cluster(m, k);
+}
+
+/*
+ * Describes the columns to the formula. The response is not marked as a role: it is what the formula names, and
+ * m->found[0] only where there is no formula.
+ */
 static void
 describe_columns(Making *m)
 {
@@ -87,7 +101,7 @@ describe_columns(Making *m)
 			.kind = gr_is_number_type(type) ? GR_COLUMN_NUMBER : gr_is_category_type(type) ? GR_COLUMN_FACTOR :
 			GR_COLUMN_OTHER,
 			.can_be_factor = gr_is_level_type(type),
-			.has_role = has_role(m, k) || is_cluster(m, k)
+			.has_role = has_other_role(m, k)
 		};
 	}
 }
@@ -97,7 +111,7 @@ static bool
 has_category(const Making *m)
 {
 	for (int k = 0; k < m->query->columns->natts; k++)
-		if (m->columns[k].kind == GR_COLUMN_FACTOR && !m->columns[k].has_role)
+		if (m->columns[k].kind == GR_COLUMN_FACTOR && k != m->found[0] && !m->columns[k].has_role)
 			return true;
 	return false;
 }
@@ -509,7 +523,7 @@ frame_columns(const Making *m, bool intercept)
 	List	   *features = NIL;
 
 	for (int k = 0; k < m->query->columns->natts; k++)
-		if (!m->columns[k].has_role)
+		if (k != m->found[0] && !m->columns[k].has_role)
 			features = lappend_int(features, k);
 	frame->plain = true;
 	frame->intercept = intercept;
