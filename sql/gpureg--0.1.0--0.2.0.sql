@@ -8,3 +8,12 @@
 
 REVOKE EXECUTE ON FUNCTION gpu_array_support(internal) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION gpu_scan_support(internal) FROM PUBLIC;
+
+--
+-- gpu_jl_min_dim() returns a bigint: a small eps asks for more dimensions than an int holds
+--
+
+DROP FUNCTION gpu_jl_min_dim(bigint, float8);
+CREATE FUNCTION gpu_jl_min_dim(n bigint, eps float8 DEFAULT 0.1) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'gr_jl_min_dim_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';

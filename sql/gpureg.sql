@@ -1255,8 +1255,8 @@ CREATE FUNCTION gpu_feature_hash(features text[], k int, seed bigint DEFAULT 0, 
 CREATE FUNCTION gpu_feature_hash(features jsonb, k int, seed bigint DEFAULT 0, density float8 DEFAULT NULL)
     RETURNS real[]
     AS 'MODULE_PATHNAME', 'gr_feature_hash_jsonb' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION gpu_jl_min_dim(n bigint, eps float8 DEFAULT 0.1) RETURNS int
-    AS 'MODULE_PATHNAME', 'gr_jl_min_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gpu_jl_min_dim(n bigint, eps float8 DEFAULT 0.1) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'gr_jl_min_dim_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 --
 -- The machine

@@ -19,6 +19,7 @@
 PG_FUNCTION_INFO_V1(gr_project);
 PG_FUNCTION_INFO_V1(gr_project_sparse);
 PG_FUNCTION_INFO_V1(gr_jl_min_dim);
+PG_FUNCTION_INFO_V1(gr_jl_min_dim_bigint);
 
 /* Batches through the backend of the settings' choice. */
 static void
@@ -195,11 +196,12 @@ gr_project_sparse(PG_FUNCTION_ARGS)
 }
 
 /*
- * gpu_jl_min_dim(n bigint, eps float8): 4 ln(n) / (eps^2 / 2 - eps^3 / 3), of Dasgupta and Gupta (2003), without its
- * fraction, as in scikit-learn's johnson_lindenstrauss_min_dim(), but at least 1
+ * Arguments of gpu_jl_min_dim(n bigint, eps float8) -> 4 ln(n) / (eps^2 / 2 - eps^3 / 3), of Dasgupta and Gupta (2003),
+ * without its fraction, as in scikit-learn's johnson_lindenstrauss_min_dim(), but at least 1. ERROR if the result is not
+ * below limit, the end of the SQL type called type_name.
  */
-Datum
-gr_jl_min_dim(PG_FUNCTION_ARGS)
+static double
+jl_min_dim(FunctionCallInfo fcinfo, double limit, const char *type_name)
 {
 	int64		n = PG_GETARG_INT64(0);
 	double		eps = PG_GETARG_FLOAT8(1);
@@ -213,12 +215,27 @@ gr_jl_min_dim(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("eps must be between 0 and 1, got %g", eps)));
+	if (n == 1)
+		return 1.0;
 	k = 4.0 * log((double) n) / (eps * eps / 2.0 - eps * eps * eps / 3.0);
-	if (!(k < PG_INT32_MAX))
+	if (!(k < limit))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("integer out of range"),
+				 errmsg("%s out of range", type_name),
 				 errdetail("An eps of %g asks for %g dimensions.", eps, k),
 				 errhint("Use a larger eps.")));
-	PG_RETURN_INT32(Max((int32) k, 1));
+	return Max(k, 1.0);
+}
+
+/* The function of gpureg 0.1.0's SQL, whose result is an int */
+Datum
+gr_jl_min_dim(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) jl_min_dim(fcinfo, PG_INT32_MAX, "integer"));
+}
+
+Datum
+gr_jl_min_dim_bigint(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64((int64) jl_min_dim(fcinfo, 0x1p63, "bigint"));
 }

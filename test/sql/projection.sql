@@ -111,7 +111,7 @@ SELECT count(*) FILTER (WHERE gpu_project_sparse(ARRAY[j * 12345678901], '{1}', 
 FROM unnest(ARRAY[1, 16, 64, 256]) k, generate_series(1, 20000) j;
 -- distances among 100 points, to eps; in the mean to three standard deviations (of 300 columns with 13 nonzeros each,
 -- more or less)
-CREATE TABLE points AS SELECT i, x, gpu_project(x, gpu_jl_min_dim(100, 0.5)) AS y
+CREATE TABLE points AS SELECT i, x, gpu_project(x, gpu_jl_min_dim(100, 0.5)::int) AS y
 FROM (SELECT i, vector(300, i * 1000) AS x FROM generate_series(1, 100) i) t;
 SELECT gpu_jl_min_dim(100, 0.5) AS k, count(*) AS pairs, count(*) FILTER (WHERE abs(ratio - 1) > 0.5) AS beyond_eps,
     abs(avg(ratio) - 1) < 0.06 AS on_average

@@ -93,6 +93,9 @@ SELECT gpu_jl_min_dim(10, 'NaN');
 \echo :LAST_ERROR_SQLSTATE
 SELECT gpu_jl_min_dim(1000, 1e-5);
 \echo :LAST_ERROR_SQLSTATE
+SELECT gpu_jl_min_dim(1, 1e-300);
+SELECT gpu_jl_min_dim(1000, 1e-9);
+\echo :LAST_ERROR_SQLSTATE
 -- queries: none, columns, types, lengths, more than one statement, writing, errors within
 SELECT * FROM gpu_project_rows(NULL, 2);
 \echo :LAST_ERROR_SQLSTATE
