@@ -198,6 +198,18 @@ deviation_of(const GrPath *path, const GrPathOptions *options, const double *hi,
 	return square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, path->scale[k]), path->scale[k]), path->total));
 }
 
+/*
+ * By what glmnet divides the response, scaled as it is: its standard deviation or, without an intercept, the root of its
+ * mean square; 0 of a response that is constant, or 0 in all rows
+ */
+static GrDD
+response_unit(const GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift)
+{
+	if (path->intercept || options->deviation != NULL)
+		return deviation_of(path, options, hi, lo, shift, path->p);
+	return square_root(gr_dd_div(gr_dd_get(path->diagonal, path->p), path->total));
+}
+
 /* The penalties at a lambda of 1: pf N s_j, and pf N s_j^2 / s_y */
 static void
 set_units(GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift)
@@ -205,7 +217,7 @@ set_units(GrPath *path, const GrPathOptions *options, const double *hi, const do
 	int			p = path->p;
 	GrDD		sum = gr_dd(0);
 	GrDD		n = options->deviation == NULL ? path->total : gr_dd(options->total);
-	GrDD		response_sd = deviation_of(path, options, hi, lo, shift, p);
+	GrDD		response_sd = response_unit(path, options, hi, lo, shift);
 
 	path->response_varies = response_sd.hi > 0;
 	for (int j = 0; j < p; j++)

@@ -6,10 +6,11 @@
  *
  *	 1/(2N) RSS + lambda sum over j of pf_j (alpha s_j |b_j| + (1 - alpha)/2 s_j^2 / s_y b_j^2)
  *
- * s_j is the standard deviation (of N, not N - 1) of feature j where features are standardised, else 1; and s_y that of
- * the response, by which glmnet divides it before all else, so that the square's penalty has it too. The penalty
- * factors pf are scaled to a sum of p, as glmnet's are. The intercept isn't penalised. A feature that is constant, or
- * whose factor is infinite, has the coefficient 0.
+ * s_j is the standard deviation (of N, not N - 1) of feature j where features are standardised, else 1. s_y is that of
+ * the response or, without an intercept, sqrt(mean(y^2)): glmnet divides the response by it before all else, so that
+ * the square's penalty has it too. (s_j is about the mean either way.) The penalty factors pf are scaled to a sum of p,
+ * as glmnet's are. The intercept isn't penalised. A feature that is constant, or whose factor is infinite, has the
+ * coefficient 0.
  *
  * The minimum is found exactly, not to a tolerance: for a given set of nonzero coefficients with given signs it is a
  * linear system, which is factored in float8, LDL', and refined by residuals in double-double until these are rounding;

@@ -34,6 +34,10 @@ add_path("plain", "ridge", alpha = 0)
 add_path("plain", "positive", lower.limits = 0)
 add_path("plain", "factors", penalty.factor = c(0, 1, 2, Inf, 0.5, 1))
 add_path("plain", "through 0", intercept = FALSE)
+add_path("plain", "net through 0", intercept = FALSE, alpha = 0.4)
+add_path("plain", "ridge through 0", intercept = FALSE, alpha = 0)
+add_path("plain", "0 as they are", intercept = FALSE, alpha = 0.5, standardize = FALSE)
+add_path("wide", "net through 0", intercept = FALSE, alpha = 0.4)
 add_path("plain", "as they are", standardize = FALSE, alpha = 0.8)
 add_path("wide", "lasso")
 add_path("wide", "net", alpha = 0.4)
@@ -51,4 +55,14 @@ for (set in c("plain", "wide")) for (alpha in c(1, 0.5)) {
                                      std_error = number(g$cvsd[k]), df = as.vector(g$nzero[k]),
                                      lambda_min = number(g$lambda.min), lambda_1se = number(g$lambda.1se)))
 }
+# without an intercept; by rounding error a coefficient isn't 0 at glmnet's first lambda
+d <- data_of("plain")
+lambda <- glmnet(d$x, d$y, alpha = 0.3, intercept = FALSE, thresh = 1e-24, maxit = 1e8)$lambda
+g <- suppressWarnings(cv.glmnet(d$x, d$y, alpha = 0.3, intercept = FALSE, foldid = (d$fold - 1) %% 4 + 1,
+                                lambda = lambda, grouped = TRUE, thresh = 1e-24, maxit = 1e8))
+n <- length(lambda)
+k <- unique(c(seq(2, n, 8), n))
+folds <- rbind(folds, data.frame(set = "plain", alpha = 0.3, n, k, lambda = number(g$lambda[k]),
+                                 mean = number(g$cvm[k]), std_error = number(g$cvsd[k]), df = as.vector(g$nzero[k]),
+                                 lambda_min = number(g$lambda.min), lambda_1se = number(g$lambda.1se)))
 write.csv(folds, file.path(folder, "enet_cv.csv"), row.names = FALSE, quote = 1)

@@ -9,6 +9,13 @@ case, change it here, run this again with mpmath (1.2 or later), and commit the 
 enet_rows.csv: set, fold, y, x: rows of float8 numbers, from a generator of its own. enet_fits.csv: set, alpha, penalty,
 positive, intercept, standardize, lambda, coef: the intercept first, if there is one.
 
+A fit minimises, over N rows with the penalty factors pf scaled to a sum of p,
+
+    1/(2N) RSS + lambda sum over j of pf_j (alpha s_j |b_j| + (1 - alpha)/2 s_j^2 / s_y b_j^2).
+
+s_j is the standard deviation of feature j about its mean, or 1 without standardize. s_y is the response's about its
+mean or, without an intercept, sqrt(mean(y^2)). enet_reference.R has the same by glmnet.
+
 A fit is Lawson and Hanson's active-set algorithm for nonnegative least squares ("Solving Least Squares Problems", 1974,
 chapter 23), of the coefficients' positive and negative parts, on the normal equations of the rows as they are. The
 conditions of the minimum are checked to 40 digits.
@@ -88,7 +95,8 @@ INF = float('inf')
 FRACTIONS = [mpf(f) for f in ('0.7', '0.3', '0.03', '0.001', '0.00002')]
 FEW_ROWS = [mpf(f) for f in ('0.7', '0.3', '0.1', '0.05')]
 OPTIONS = [dict(), dict(alpha=0.5), dict(alpha=0.0), dict(positive=True), dict(intercept=False),
-           dict(standardize=False), dict(alpha=0.3, intercept=False, standardize=False)]
+           dict(standardize=False), dict(alpha=0.3, intercept=False, standardize=False),
+           dict(alpha=0.6, intercept=False), dict(alpha=0.0, intercept=False)]
 
 
 def options_of(name):
@@ -163,7 +171,8 @@ def fit(rows, fraction, alpha=1.0, penalty=None, positive=False, intercept=True,
     factors = [f * p / sum(factors) for f in factors]
     used = [j for j in range(p) if variances[j] > 0 and (penalty is None or penalty[j] != INF)]
     scale = [sqrt(variances[j]) if standardize else mpf(1) for j in range(p)]
-    sd_y = sqrt(variances[p])
+    # glmnet divides the response by this: without an intercept it isn't about the mean, while the features' are
+    sd_y = sqrt(variances[p] if intercept else gram[p][p] / n)
     # the least lambda without a nonzero coefficient, but for what the unpenalised ones explain
     most = max(abs(gram[j][p]) / n / scale[j] / factors[j] for j in used if factors[j])
     lam = float(fraction * most / max(mpf(alpha), mpf('1e-3')))

@@ -53,7 +53,8 @@ WITH calls (fit, alpha, factors, positive, intercept, standardize) AS (
     VALUES ('lasso', 1, NULL::float8[], false, true, true), ('net', 0.4, NULL, false, true, true),
            ('ridge', 0, NULL, false, true, true), ('positive', 1, NULL, true, true, true),
            ('factors', 1, '{0,1,2,Infinity,0.5,1}', false, true, true), ('through 0', 1, NULL, false, false, true),
-           ('as they are', 0.8, NULL, false, true, false)
+           ('as they are', 0.8, NULL, false, true, false), ('net through 0', 0.4, NULL, false, false, true),
+           ('ridge through 0', 0, NULL, false, false, true), ('0 as they are', 0.5, NULL, false, false, false)
 ), fits (set, fit, p) AS (
     SELECT set, fit, p FROM calls JOIN (SELECT DISTINCT set, fit FROM enet_paths) d USING (fit)
            JOIN enet_states USING (set),
@@ -70,7 +71,9 @@ GROUP BY set, fit ORDER BY set, fit;
 -- cv.glmnet
 CREATE TABLE enet_validated AS
 SELECT set, 1.0::float8 AS alpha, gpu_enet_cv_agg(s) AS c FROM enet_folds WHERE set IN ('plain', 'wide') GROUP BY set
-UNION ALL SELECT set, 0.5, gpu_enet_cv_agg(s, 0.5) FROM enet_folds WHERE set IN ('plain', 'wide') GROUP BY set;
+UNION ALL SELECT set, 0.5, gpu_enet_cv_agg(s, 0.5) FROM enet_folds WHERE set IN ('plain', 'wide') GROUP BY set
+UNION ALL SELECT set, 0.3, gpu_enet_cv_agg(s, 0.3, 100, NULL, NULL, NULL, NULL, false, true, NULL, NULL)
+FROM enet_folds WHERE set = 'plain' GROUP BY set;
 SELECT set, r.alpha, count(*), bool_and(cardinality((c).lambda) = r.n) AS same_end,
        max(abs((c).lambda[k] / r.lambda - 1)) < 1e-11 AS lambda, max(abs((c).mean[k] / r.mean - 1)) < 1e-9 AS mean,
        max(abs((c).std_error[k] / r.std_error - 1)) < 1e-8 AS std_error, bool_and((c).df[k] = r.df) AS df,
@@ -79,12 +82,21 @@ SELECT set, r.alpha, count(*), bool_and(cardinality((c).lambda) = r.n) AS same_e
 FROM enet_cv r JOIN enet_validated USING (set, alpha) GROUP BY set, r.alpha ORDER BY set, r.alpha;
 -- its models are those of the path, and the aggregate with all arguments is the same
 SELECT set, alpha,
-       enet_error((c).model_min.coef, (gpu_enet_model(s, (c).lambda_min, alpha)).coef) < 1e-14 AS least,
-       enet_error((c).model_1se.coef, (gpu_enet_model(s, (c).lambda_1se, alpha)).coef) < 1e-14 AS within,
-       (SELECT relative_difference((gpu_enet_cv_agg(f.s, alpha, 100, NULL, NULL, NULL, NULL, true, true, NULL,
+       enet_error((c).model_min.coef, (gpu_enet_model(s, (c).lambda_min, alpha, intercept => alpha <> 0.3)).coef)
+           < 1e-14 AS least,
+       enet_error((c).model_1se.coef, (gpu_enet_model(s, (c).lambda_1se, alpha, intercept => alpha <> 0.3)).coef)
+           < 1e-14 AS within,
+       (SELECT relative_difference((gpu_enet_cv_agg(f.s, alpha, 100, NULL, NULL, NULL, NULL, alpha <> 0.3, true, NULL,
                                                     NULL)).mean, (c).mean) < 1e-14
         FROM enet_folds f WHERE f.set = v.set) AS same
 FROM enet_validated v JOIN enet_states USING (set) ORDER BY set, alpha;
+-- without an intercept a net over a query, with each row twice, is that of the states; a constant response has one
+SELECT enet_error((gpu_enet_fit('SELECT y, x, 2 AS f FROM enet_rows WHERE set = ''plain''', 0.2, 0.4,
+                                intercept => false, frequencies => 'f')).coef,
+                  (gpu_enet_model(s, 0.2, 0.4, intercept => false)).coef) < 1e-13 AS same,
+       (gpu_enet_fit('SELECT 2 AS y, x FROM enet_rows WHERE set = ''plain''', 0.2, 0.4, intercept => false)).coef[1]
+       IS NOT NULL AS constant
+FROM enet_states WHERE set = 'plain';
 
 -- a model: predictions, what gpu_glance has to say, its text, and who refuses it
 CREATE TABLE enet_model AS SELECT gpu_enet_model(s, 0.1) AS m FROM enet_states WHERE set = 'plain';
@@ -141,9 +153,9 @@ CREATE FUNCTION enet_query(set text, more text DEFAULT '') RETURNS text LANGUAGE
     SELECT format('SELECT y, x, fold FROM enet_rows WHERE set = %L %s', set, more)
 $$;
 SELECT set, alpha,
-       enet_error((gpu_enet_fit(enet_query(set), alpha => alpha, fold => 'fold', choose => 'min')).coef,
-                  (c).model_min.coef) < 1e-12 AS least,
-       enet_error((gpu_enet_fit(enet_query(set), alpha => alpha, fold => 'fold')).coef,
+       enet_error((gpu_enet_fit(enet_query(set), alpha => alpha, fold => 'fold', choose => 'min',
+                                intercept => alpha <> 0.3)).coef, (c).model_min.coef) < 1e-12 AS least,
+       enet_error((gpu_enet_fit(enet_query(set), alpha => alpha, fold => 'fold', intercept => alpha <> 0.3)).coef,
                   (c).model_1se.coef) < 1e-12 AS within
 FROM enet_validated ORDER BY set, alpha;
 SELECT (gpu_enet_fit(enet_query('plain'), 0.1, fold => 'fold')).coef = (m).coef AS same FROM enet_model;

@@ -50,7 +50,7 @@ WITH calls (fit, alpha, factors, positive, intercept, standardize) AS (
     VALUES ('lasso', 1, NULL::float8[], false, true, true), ('net', 0.4, NULL, false, true, true),
            ('ridge', 0, NULL, false, true, true), ('positive', 1, NULL, true, true, true),
            ('factors', 1, '{0,1,2,Infinity,0.5}', false, true, true), ('through 0', 1, NULL, false, false, true),
-           ('as they are', 0.8, NULL, false, true, false)
+           ('as they are', 0.8, NULL, false, true, false), ('net through 0', 0.4, NULL, false, false, true)
 ), fits (set, fit, p) AS (
     SELECT set, fit, p FROM calls JOIN (SELECT DISTINCT set, fit FROM net_paths) d USING (fit),
            gpu_enet_path(net_query(set), alpha, penalty_factor => factors, positive => positive,
