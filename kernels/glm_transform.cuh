@@ -359,10 +359,10 @@ face_row(double side, double y, bool in, Head &head, double &u, double &v)
 
 /* A row in the pass that a linear model begins with, before there are coefficients */
 static __device__ inline void
-first_row(const double *own, double y, GrRowShape shape, GrDistribution distribution, bool in, Head &head, double &u,
-		  double &v)
+first_row(const double *own, double y, GrRowShape shape, const GlmTerms &terms, bool in, Head &head, double &u, double &v)
 {
-	GrGlmRow	row = gr_first_row(distribution, gr_row_offset(own, shape), y, gr_row_weight(own, shape));
+	GrGlmRow	row = gr_first_row(terms.distribution, gr_row_offset(own, shape), y, gr_row_weight(own, shape),
+								   terms.counts);
 
 	u = in ? row.u : 0.0;
 	v = in ? row.v : 0.0;
@@ -427,7 +427,7 @@ transform_kernel(const double *__restrict__ from, int64_t nrows, GrRowShape shap
 		if (FACE)
 			face_row(face_side<ROLES>(rows, shape, terms, terms.nfaces - 1, y), y, in, head, u, v);
 		else if (ROLES && terms.linear)
-			first_row(own, y, shape, terms.distribution, in, head, u, v);
+			first_row(own, y, shape, terms, in, head, u, v);
 		else
 		{
 			Dot			dot = rows.template dot<Dot>(shape.nfeatures, terms.beta, terms.shift);

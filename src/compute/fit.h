@@ -139,6 +139,7 @@ struct GrLogregState
 	double		stretch;		/* that it began with */
 	bool		check;			/* the step must not raise the deviance */
 	bool		stiff;			/* the last step's Hessian wants more digits than FAST gives */
+	bool		turned_back;	/* no step from theta_old has a finite deviance: the pass there is the last */
 	bool		stalled;		/* L-BFGS or gradient descent found nothing lower */
 	int			npolished;		/* Newton steps after a solver that takes none */
 	int64_t		max_iter;		/* beyond which there is no further step; <= INT_MAX */

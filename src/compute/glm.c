@@ -169,7 +169,7 @@ weigh_chunk_linearly(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *to
 	for (int r = 0; r < chunk->nrows; r++)
 	{
 		GrGlmRow	row = gr_first_row(pass->distribution, chunk->offset == NULL ? 0.0 : chunk->offset[r], response[r],
-									   chunk->prior == NULL ? 1.0 : chunk->prior[r]);
+									   chunk->prior == NULL ? 1.0 : chunk->prior[r], pass->counts);
 
 		chunk->weight[r] = row.u * row.u;
 		chunk->residual[r] = row.u * row.v;

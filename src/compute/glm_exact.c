@@ -373,7 +373,7 @@ weigh_rows_linearly(ExactWork *work, double *sums, const double *rows)
 	{
 		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
 		GrGlmRow	row = gr_first_row(work->pass->distribution, gr_row_offset(at, shape), gr_row_response(at, shape),
-									   gr_row_weight(at, shape));
+									   gr_row_weight(at, shape), work->pass->counts);
 
 		work->u[k] = row.u;
 		work->v[k] = row.v;

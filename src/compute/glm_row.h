@@ -363,15 +363,15 @@ gr_glm_row(GrDistribution distribution, double eta, double y, double weight)
 
 /*
  * A mean near the response, as R's glm begins with; but where a gaussian response has no predictor, one that is as good
- * as any
+ * as any. trials: how many trials y is the share of ones of
  */
 GR_HD double
-gr_first_mean(GrDistribution distribution, double y, double weight)
+gr_first_mean(GrDistribution distribution, double y, double trials)
 {
 	switch (distribution.family)
 	{
 		case GR_BINOMIAL:
-			return (weight * y + 0.5) / (weight + 1.0);
+			return (trials * y + 0.5) / (trials + 1.0);
 		case GR_POISSON:
 			return y + 0.1;
 		case GR_NEGATIVE_BINOMIAL:
@@ -424,10 +424,11 @@ gr_first_eta(GrLink link, double mu)
 /*
  * The same of a pass that is linear, at beta = 0; see GrPass. A logistic regression's mean is taken for linear in its
  * predictor; another's rows for what they are where the mean is near the response, so that the Newton step is the
- * least-squares fit with which R's glm begins.
+ * least-squares fit with which R's glm begins. counts: weight says how many such rows there are, each one trial; see
+ * GrPass
  */
 GR_HD GrGlmRow
-gr_first_row(GrDistribution distribution, double offset, double y, double weight)
+gr_first_row(GrDistribution distribution, double offset, double y, double weight, bool counts)
 {
 	double		mu;
 	double		eta;
@@ -435,7 +436,7 @@ gr_first_row(GrDistribution distribution, double offset, double y, double weight
 
 	if (gr_is_logistic(distribution))
 		return gr_linear_row(offset, y, weight);
-	mu = gr_first_mean(distribution, y, weight);
+	mu = gr_first_mean(distribution, y, counts ? 1.0 : weight);
 	eta = gr_first_eta(distribution.link, mu);
 	row = distribution.family == GR_BINOMIAL ? gr_glm_row(distribution, eta, y, weight) :
 		gr_row_of_mean(distribution, eta, mu, y, weight);

@@ -33,8 +33,9 @@
 #define HALVINGS_MIN_STEP 1e-9
 
 /*
- * With offsets far apart most rows may weigh nothing, and a step be longer by any factor than the way: from here on it
- * is cut short faster, down to there.
+ * With offsets far apart, or far out in a tail of a link, most rows may weigh nothing, and a step be longer by any
+ * factor than the way: a step with offsets, or one without a finite deviance, is cut short faster from CUT_STEP on, down
+ * to CUTS_MIN_STEP.
  */
 #define CUT_STEP 0x1p-7
 #define CUT 0x1p-8
@@ -324,16 +325,34 @@ end_converged(GrLogregFit *fit, double rounding, const GrHost *host, GrError *er
 	return gr_fit_end(fit, !fit->imprecise, fit->pass.kind == GR_PASS_EXACT, host, err);
 }
 
-/*
- * Is the deviance no better than before, where that is looked at? One that isn't finite is of a predictor for which
- * there is no mean.
- */
+/* True if the pass at theta gave a deviance and sums that are finite: each row has a mean and a weight. */
 static bool
-is_refused(const GrLogregState *state, double deviance)
+is_finite_pass(const GrLogregFit *fit, double deviance)
 {
-	if (!state->check)
-		return !gr_is_logistic(state->options.distribution) && !isfinite(deviance);
-	return !(deviance <= state->deviance_old);
+	size_t		nsums = gr_pass_nsums(fit->pass.kind, fit->state->options.shape.nfeatures);
+	double		rest = 0;
+
+	for (size_t k = GR_SUM_HEAD; k < nsums; k++)
+		rest += fit->sums[k] * 0.0;
+	return isfinite(deviance) && rest == 0;
+}
+
+/* True if the deviance is worse than before, where that is looked at. */
+static bool
+is_worse(const GrLogregState *state, double deviance)
+{
+	return state->check && !(deviance <= state->deviance_old);
+}
+
+/* Ends the fit at theta_old, from where no step leads to a finite deviance: asks for the sums there. */
+static bool
+turn_back(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
+	state->turned_back = true;
+	return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
 }
 
 /*
@@ -395,18 +414,28 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	double		deviance;
 	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
 	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0 && gr_can_separate(state->options.distribution);
-	bool		offset = state->options.shape.offset;
+	bool		finite;
+	bool		far;
 
 	if (state->options.firth && fit->pass.measure == GR_MEASURE_STEP)
 		return gr_firth_ask(fit, host, err);
 	deviance = gr_fit_deviance(fit);
-	if (state->unproven && (is_refused(state, deviance) || all_right))
-		return gr_start_drop(fit);
-	if (is_refused(state, deviance) && state->step > (offset ? CUTS_MIN_STEP : HALVINGS_MIN_STEP))
+	finite = is_finite_pass(fit, deviance);
+	if (state->turned_back)
 	{
-		state->step *= offset && state->step < CUT_STEP ? CUT : 0.5;
+		fit->imprecise = true;
+		return gr_fit_end(fit, false, true, host, err);
+	}
+	if (state->unproven && (!finite || is_worse(state, deviance) || all_right))
+		return gr_start_drop(fit);
+	far = state->options.shape.offset || !finite;
+	if ((!finite || is_worse(state, deviance)) && state->step > (far ? CUTS_MIN_STEP : HALVINGS_MIN_STEP))
+	{
+		state->step *= far && state->step < CUT_STEP ? CUT : 0.5;
 		return try_step(fit, fit->pass.kind);
 	}
+	if (!finite)
+		return turn_back(fit);
 	state->deviance_old = deviance;
 	state->kind = fit->pass.kind;
 	state->decrement_before = state->decrement;
@@ -443,7 +472,8 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /*
  * The first step of other fits than logistic ones leads from the model with the intercept alone to the least-squares
- * fit, which may give predictors without a mean: those between the two have one, from somewhere on.
+ * fit, which may give predictors without a mean: those between the two have one, from somewhere on. A least-squares fit
+ * whose deviance is more than twice the null deviance, where that is known, is cut short, too.
  */
 static void
 begin_at_null(GrLogregFit *fit)
@@ -452,7 +482,7 @@ begin_at_null(GrLogregFit *fit)
 
 	if (gr_is_logistic(state->options.distribution))
 		return;
-	state->deviance_old = DBL_MAX;
+	state->deviance_old = fit->null_deviance > 0 ? 2 * fit->null_deviance : DBL_MAX;
 	if (state->options.shape.offset || !state->options.intercept)
 		return;
 	state->theta[0] = state->null_intercept;

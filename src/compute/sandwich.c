@@ -136,7 +136,6 @@ gr_sandwich_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	}
 	gr_fit_ask(fit, GR_PHASE_SCORES, GR_PASS_EXACT);
 	fit->pass.measure = measure_of(vcov);
-	fit->pass.counts = state->options.weighting == GR_FREQUENCIES;
 	fit->pass.factor = state->factor;
 	return true;
 }
