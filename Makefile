@@ -11,7 +11,7 @@
 #   make FAULTS=yes           with settings that make an allocation fail (test/faults/faults.h); without CUDA, unless
 #                             CUDA=yes is said: then its calls fail, too
 #   make install, make installcheck, make check-unit, make check-layers, make check-version, make check-links,
-#   make check-gpu-stamp
+#   make check-floats, make check-gpu-stamp
 #   make dist                 build/gpureg-VERSION.zip, as PGXN takes it: the last commit's files
 
 EXTENSION = gpureg
@@ -50,7 +50,18 @@ CUDA ?= $(if $(NVCC),$(if $(SANITIZE)$(FAULTS),no,yes),no)
 NVCC_ARCH ?= all-major
 NVCC_OPTIMIZE ?= 3
 CHOICE = CUDA=$(CUDA) $(if $(filter yes,$(CUDA)),NVCC_ARCH=$(NVCC_ARCH) -O$(NVCC_OPTIMIZE)) WERROR=$(WERROR) \
-	SANITIZE=$(SANITIZE) FAULTS=$(FAULTS) $(VERSION)
+	SANITIZE=$(SANITIZE) FAULTS=$(FAULTS) $(VERSION) $(GIVEN_CFLAGS) $(GIVEN_CXXFLAGS) $(GIVEN_CPPFLAGS) \
+	$(COPT) $(PROFILE)
+
+# Flags that the caller gives (make CFLAGS=..., or make -e), and empty otherwise: PGXS then has defaults of its own.
+given = $(if $(filter command override,$(origin $(1))),$($(1)))
+GIVEN_CFLAGS := $(call given,CFLAGS)
+GIVEN_CXXFLAGS := $(call given,CXXFLAGS)
+GIVEN_CPPFLAGS := $(call given,CPPFLAGS)
+
+# Last on every compile line. An IMMUTABLE function returns the same bits whatever else the line says, so no compiler
+# contracts a * b + c, neither for objects nor for bitcode; the header refuses -ffast-math.
+EXACT_FLOATS = -include compute/exact_floats.h -ffp-contract=off
 
 # What the sanitizers watch, on the C and C++ of ours alone. Dividing by zero is left out: IEEE's infinities are meant.
 # Warnings aren't errors with them, as GCC advises: what they add misleads the analysis.
@@ -59,7 +70,8 @@ ifneq ($(CUDA),no)
 $(error SANITIZE is for a build without CUDA)
 endif
 SANITIZERS = $(SANITIZE)$(if $(findstring undefined,$(SANITIZE)),$(comma)float-cast-overflow)
-SANITIZE_FLAGS = -fsanitize=$(SANITIZERS) -fno-sanitize-recover=$(SANITIZERS) -fno-omit-frame-pointer -Wno-error
+SANITIZE_FLAGS = -fsanitize=$(SANITIZERS) -fno-sanitize-recover=$(SANITIZERS) -fno-omit-frame-pointer -Wno-error \
+	-U_FORTIFY_SOURCE
 # the server's JIT compiler would inline bitcode, which has no checks
 override with_llvm = no
 endif
@@ -151,25 +163,39 @@ ifeq ($(shell test $(MAJORVERSION) -ge 16 && echo yes),yes)
 REGRESS_OPTS += --expecteddir=.
 endif
 
-CSTD = -std=gnu11
-COMPUTE_FLAGS = -Isrc -D_GNU_SOURCE -O2 $(if $(filter yes,$(FOR_TESTS)),,-g) -fPIC -fvisibility=hidden \
-	-ffp-contract=off -fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) \
-	$(SANITIZE_FLAGS) $(FAULT_FLAGS)
+# Behind CFLAGS, whoever gave them. Bitcode is made with CPPFLAGS, and without CFLAGS.
+override CPPFLAGS += $(EXACT_FLOATS)
+
+# The compute layer takes the caller's flags as they are, and those that harden from the server's own: the others could
+# change its speed, as its objects are optimised by -O2 whatever the server is. COPT and PROFILE are PGXS's.
+HARDENING = -fstack-protector% -fstack-clash-protection -fcf-protection% -mbranch-protection% -fhardened \
+	-fzero-call-used-regs% -ftrivial-auto-var-init% -Wformat% -Werror=format-security -Wdate-time -ffile-prefix-map% \
+	-fdebug-prefix-map% -fmacro-prefix-map% -D_FORTIFY_SOURCE% -U_FORTIFY_SOURCE -D_GLIBCXX_ASSERTIONS
+SHARED_FLAGS = $(or $(GIVEN_CPPFLAGS),$(filter $(HARDENING),$(CPPFLAGS))) $(COPT) $(PROFILE)
+CALLER_CFLAGS = $(or $(GIVEN_CFLAGS),$(filter $(HARDENING),$(CFLAGS))) $(SHARED_FLAGS)
+CALLER_CXXFLAGS = $(or $(GIVEN_CXXFLAGS),$(filter $(HARDENING),$(CXXFLAGS))) $(SHARED_FLAGS)
+COMPUTE_FLAGS = -Isrc -D_GNU_SOURCE $(if $(filter yes,$(FOR_TESTS)),-g0,-g) -fPIC -fvisibility=hidden \
+	-fno-math-errno -Wall -Wextra $(if $(filter yes,$(WERROR)),-Werror) $(SANITIZE_FLAGS) $(FAULT_FLAGS)
+COMPUTE_CC = $(CC) -O2 $(CALLER_CFLAGS) -std=gnu11 $(COMPUTE_FLAGS) $(EXACT_FLOATS)
+COMPUTE_CXX = $(CXX) -O2 $(CALLER_CXXFLAGS) -std=c++17 $(COMPUTE_FLAGS) $(EXACT_FLOATS)
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
 	$(if $(filter-out 3,$(NVCC_OPTIMIZE)),-Xcicc -O$(NVCC_OPTIMIZE) -Xptxas -O$(NVCC_OPTIMIZE)) \
-	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings)
+	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings) \
+	$(addprefix -Xcompiler ,$(filter -fstack-% -fcf-protection% -mbranch-protection%,$(CALLER_CXXFLAGS))) \
+	-include compute/exact_floats.h -Xcompiler -ffp-contract=off
 
 # A stamp holds what the objects depend on besides the sources, so that make CUDA=no after make, or another server,
 # builds again.
+QUOTED_CHOICE = $(subst ','\'',$(CHOICE))
 .PHONY: FORCE
 build/choice: FORCE
 	@mkdir -p build/unit
-	@echo '$(CHOICE)' | cmp -s - $@ || echo '$(CHOICE)' > $@
+	@echo '$(QUOTED_CHOICE)' | cmp -s - $@ || echo '$(QUOTED_CHOICE)' > $@
 
 COMPUTE_HEADERS = $(wildcard src/compute/*.h)
 
 src/compute/%.o: src/compute/%.c $(COMPUTE_HEADERS) build/choice
-	$(CC) $(CSTD) $(COMPUTE_FLAGS) -c $< -o $@
+	$(COMPUTE_CC) -c $< -o $@
 
 # loops over double-double that are to be vectorised
 src/compute/path_dd.o: COMPUTE_FLAGS += -O3
@@ -177,15 +203,16 @@ src/compute/path_dd.o: COMPUTE_FLAGS += -O3
 src/compute/kernels_cpu.o: COMPUTE_FLAGS += -falign-functions=64
 
 src/compute/%.o: src/compute/%.cpp $(COMPUTE_HEADERS) build/choice
-	$(CXX) -std=c++17 $(COMPUTE_FLAGS) -c $< -o $@
+	$(COMPUTE_CXX) -c $< -o $@
 
 kernels/%.o: kernels/%.cu $(wildcard kernels/*.cuh) $(COMPUTE_HEADERS) build/choice
 	$(NVCC) $(NVCC_FLAGS) -c $< -o $@
 
 test/faults/cuda.o: test/faults/cuda.c test/faults/faults.h build/choice
-	$(CC) $(CSTD) $(COMPUTE_FLAGS) -isystem $(CUDA_HOME)/include -c $< -o $@
+	$(COMPUTE_CC) -isystem $(CUDA_HOME)/include -c $< -o $@
 
-$(OBJS): $(wildcard $(addsuffix /*.h,src/run src/rows src/sql src/projection)) $(COMPUTE_HEADERS) build/choice
+SERVER_HEADERS = $(wildcard $(addsuffix /*.h,src/run src/rows src/sql src/projection))
+$(OBJS) $(OBJS:.o=.bc): $(SERVER_HEADERS) $(COMPUTE_HEADERS) build/choice
 $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
 
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
@@ -196,15 +223,15 @@ REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projec
 # Unit tests: plain programs over the compute layer, for which there is no device, and the kernels where there is nvcc.
 PLAIN_OBJS = $(sort $(COMPUTE_OBJS) src/compute/backend_none.o)
 build/unit/%: test/unit/%.c $(wildcard test/unit/*.h) $(PLAIN_OBJS) $(REFERENCE_OBJS) build/choice
-	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(PLAIN_OBJS) -lstdc++ -lpthread -lm -o $@
+	$(COMPUTE_CC) -Itest/unit $< $(REFERENCE_OBJS) $(PLAIN_OBJS) -lstdc++ -lpthread -lm -o $@
 
 build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(KERNEL_OBJS) $(REFERENCE_OBJS) build/choice
 	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lm -o $@
 
 build/unit/%_reference.o: test/unit/%_reference.c $(wildcard test/unit/*.h) build/choice
-	$(CC) $(CSTD) $(COMPUTE_FLAGS) -Itest/unit -c $< -o $@
+	$(COMPUTE_CC) -Itest/unit -c $< -o $@
 
-.PHONY: units check-unit check-layers check-version check-links check-gpu-stamp dist
+.PHONY: units check-unit check-layers check-version check-links check-floats check-gpu-stamp dist
 units: $(UNIT_TESTS)
 
 check-unit: units
@@ -221,6 +248,10 @@ check-version:
 # the documentation's links, and the pages of its site
 check-links:
 	@script/check-links
+
+# no compile line lets a compiler change results
+check-floats:
+	@script/check-floats
 
 check-gpu-stamp:
 	@script/gpu-stamp check
