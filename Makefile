@@ -51,7 +51,7 @@ NVCC_ARCH ?= all-major
 NVCC_OPTIMIZE ?= 3
 CHOICE = CUDA=$(CUDA) $(if $(filter yes,$(CUDA)),NVCC_ARCH=$(NVCC_ARCH) -O$(NVCC_OPTIMIZE)) WERROR=$(WERROR) \
 	SANITIZE=$(SANITIZE) FAULTS=$(FAULTS) $(VERSION) $(GIVEN_CFLAGS) $(GIVEN_CXXFLAGS) $(GIVEN_CPPFLAGS) \
-	$(COPT) $(PROFILE)
+	$(COPT) $(PROFILE) dependencies by compiler
 
 # Flags that the caller gives (make CFLAGS=..., or make -e), and empty otherwise: PGXS then has defaults of its own.
 given = $(if $(filter command override,$(origin $(1))),$($(1)))
@@ -146,6 +146,7 @@ UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_g
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o test/faults/cuda.o build \
+	$(wildcard src/*/*.d kernels/*.d test/faults/*.d) \
 	regression.diffs regression.out results test/tmp_check tmp_check
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -165,6 +166,11 @@ endif
 
 # Behind CFLAGS, whoever gave them. Bitcode is made with CPPFLAGS, and without CFLAGS.
 override CPPFLAGS += $(EXACT_FLOATS)
+
+# The compiler writes which headers an object depends on into a .d file beside it; -MP so that a header may go.
+DEPENDENCIES = -MMD -MP
+override CFLAGS += $(DEPENDENCIES)
+-include $(patsubst %.o,%.d,$(OBJS) $(COMPUTE_OBJS) src/compute/backend_none.o $(KERNEL_OBJS)) $(wildcard build/unit/*.d)
 
 # The compute layer takes the caller's flags as they are, and those that harden from the server's own: the others could
 # change its speed, as its objects are optimised by -O2 whatever the server is. COPT and PROFILE are PGXS's.
@@ -192,27 +198,26 @@ build/choice: FORCE
 	@mkdir -p build/unit
 	@echo '$(QUOTED_CHOICE)' | cmp -s - $@ || echo '$(QUOTED_CHOICE)' > $@
 
-COMPUTE_HEADERS = $(wildcard src/compute/*.h)
-
-src/compute/%.o: src/compute/%.c $(COMPUTE_HEADERS) build/choice
-	$(COMPUTE_CC) -c $< -o $@
+src/compute/%.o: src/compute/%.c build/choice
+	$(COMPUTE_CC) $(DEPENDENCIES) -c $< -o $@
 
 # loops over double-double that are to be vectorised
 src/compute/path_dd.o: COMPUTE_FLAGS += -O3
 # where a loop lies among cache lines is worth some percent: so that it doesn't depend on what is linked before
 src/compute/kernels_cpu.o: COMPUTE_FLAGS += -falign-functions=64
 
-src/compute/%.o: src/compute/%.cpp $(COMPUTE_HEADERS) build/choice
-	$(COMPUTE_CXX) -c $< -o $@
+src/compute/%.o: src/compute/%.cpp build/choice
+	$(COMPUTE_CXX) $(DEPENDENCIES) -c $< -o $@
 
-kernels/%.o: kernels/%.cu $(wildcard kernels/*.cuh) $(COMPUTE_HEADERS) build/choice
-	$(NVCC) $(NVCC_FLAGS) -c $< -o $@
+kernels/%.o: kernels/%.cu build/choice
+	$(NVCC) $(NVCC_FLAGS) $(DEPENDENCIES) -c $< -o $@
 
 test/faults/cuda.o: test/faults/cuda.c test/faults/faults.h build/choice
 	$(COMPUTE_CC) -isystem $(CUDA_HOME)/include -c $< -o $@
 
-SERVER_HEADERS = $(wildcard $(addsuffix /*.h,src/run src/rows src/sql src/projection))
-$(OBJS) $(OBJS:.o=.bc): $(SERVER_HEADERS) $(COMPUTE_HEADERS) build/choice
+# clang writes no .d files for bitcode: it depends on every header
+$(OBJS) $(OBJS:.o=.bc): build/choice
+$(OBJS:.o=.bc): $(wildcard $(addsuffix /*.h,src/run src/rows src/sql src/projection src/compute))
 $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
 
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
@@ -222,14 +227,15 @@ REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projec
 
 # Unit tests: plain programs over the compute layer, for which there is no device, and the kernels where there is nvcc.
 PLAIN_OBJS = $(sort $(COMPUTE_OBJS) src/compute/backend_none.o)
-build/unit/%: test/unit/%.c $(wildcard test/unit/*.h) $(PLAIN_OBJS) $(REFERENCE_OBJS) build/choice
-	$(COMPUTE_CC) -Itest/unit $< $(REFERENCE_OBJS) $(PLAIN_OBJS) -lstdc++ -lpthread -lm -o $@
+build/unit/%: test/unit/%.c $(PLAIN_OBJS) $(REFERENCE_OBJS) build/choice
+	$(COMPUTE_CC) $(DEPENDENCIES) -MF $@.d -MT $@ -Itest/unit $< $(REFERENCE_OBJS) $(PLAIN_OBJS) -lstdc++ -lpthread -lm -o $@
 
-build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h) $(COMPUTE_OBJS) $(KERNEL_OBJS) $(REFERENCE_OBJS) build/choice
+build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h src/compute/*.h kernels/*.cuh) $(COMPUTE_OBJS) $(KERNEL_OBJS) \
+		$(REFERENCE_OBJS) build/choice
 	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lm -o $@
 
-build/unit/%_reference.o: test/unit/%_reference.c $(wildcard test/unit/*.h) build/choice
-	$(COMPUTE_CC) -Itest/unit -c $< -o $@
+build/unit/%_reference.o: test/unit/%_reference.c build/choice
+	$(COMPUTE_CC) $(DEPENDENCIES) -Itest/unit -c $< -o $@
 
 .PHONY: units check-unit check-layers check-version check-links check-floats check-gpu-stamp dist
 units: $(UNIT_TESTS)

@@ -83,7 +83,7 @@ build() {
 # The sources without what was built from them.
 copy_sources() {
     mkdir -p "$1"
-    tar -C "$ROOT" --exclude=./.git --exclude=./build --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - . |
+    tar -C "$ROOT" --exclude=./.git --exclude=./build --exclude='*.o' --exclude='*.d' --exclude='*.bc' --exclude='*.so' -cf - . |
         tar -C "$1" -xf -
 }
 
