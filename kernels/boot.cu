@@ -12,6 +12,7 @@
 #include "boot.cuh"
 
 #include "glm_device.cuh"
+#include "philox.cuh"
 
 #include "compute/boot_draw.h"
 #include "compute/boot_row.h"

@@ -13,6 +13,7 @@
 #define GPUREG_PROJECT_CUH
 
 #include "cuda_util.cuh"
+#include "philox.cuh"
 
 #include "compute/draw.h"
 

@@ -1,0 +1,34 @@
+/*
+ * philox.cuh: cuRAND's Philox 4x32-10 for gr_philox() (compute/philox.h) in device code.
+ *
+ * cuRAND's needs 2 to 18 registers fewer than ours in the bootstrap's kernels. It is a header alone, so nothing is
+ * linked. Where the header is missing, gr_philox() computes the same bits by itself.
+ */
+#ifndef GPUREG_PHILOX_CUH
+#define GPUREG_PHILOX_CUH
+
+#ifdef GPUREG_PHILOX_H
+#error "include philox.cuh before compute/philox.h"
+#endif
+
+#include <stdint.h>
+
+#if __has_include(<curand_kernel.h>)
+#include <curand_kernel.h>
+
+/* Replaces the counter's four words by random ones. */
+static __device__ __forceinline__ void
+device_philox(uint32_t word[4], uint32_t key0, uint32_t key1)
+{
+	uint4		drawn = curand_Philox4x32_10(make_uint4(word[0], word[1], word[2], word[3]), make_uint2(key0, key1));
+
+	word[0] = drawn.x;
+	word[1] = drawn.y;
+	word[2] = drawn.z;
+	word[3] = drawn.w;
+}
+
+#define GR_DEVICE_PHILOX device_philox
+#endif
+
+#endif							/* GPUREG_PHILOX_CUH */
