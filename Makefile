@@ -21,7 +21,7 @@ DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
 OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o service_main.o service_kept.o) \
-	$(addprefix src/run/,kept_list.o spool.o job.o) \
+	$(addprefix src/run/,service_memory.o kept_name.o kept_list.o spool.o job.o) \
 	$(addprefix src/run/,raise.o report.o progress.o) \
 	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
 	$(addprefix src/rows/,formula_error.o levels.o design_values.o frame.o) \

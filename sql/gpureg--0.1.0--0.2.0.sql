@@ -17,3 +17,13 @@ DROP FUNCTION gpu_jl_min_dim(bigint, float8);
 CREATE FUNCTION gpu_jl_min_dim(n bigint, eps float8 DEFAULT 0.1) RETURNS bigint
     AS 'MODULE_PATHNAME', 'gr_jl_min_dim_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';
+-- Kept rows
+--
+
+-- The sets of all databases and roles; for superusers, unless they grant it to others
+CREATE FUNCTION gpu_kept_all()
+    RETURNS TABLE (database text, owner text, name text, state text, query text, rows bigint, bytes bigint,
+                   kept_at timestamptz, hits bigint, device text)
+    AS 'MODULE_PATHNAME', 'gr_show_kept_all' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+REVOKE EXECUTE ON FUNCTION gpu_kept_all() FROM PUBLIC;
+COMMENT ON FUNCTION gpu_kept_all() IS 'the rows that all roles keep in all databases, and those that are being read';

@@ -1303,6 +1303,13 @@ CREATE FUNCTION gpu_kept()
                    hits bigint, device text)
     AS 'MODULE_PATHNAME', 'gr_show_kept' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 
+-- The sets of all databases and roles; for superusers, unless they grant it to others
+CREATE FUNCTION gpu_kept_all()
+    RETURNS TABLE (database text, owner text, name text, state text, query text, rows bigint, bytes bigint,
+                   kept_at timestamptz, hits bigint, device text)
+    AS 'MODULE_PATHNAME', 'gr_show_kept_all' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+REVOKE EXECUTE ON FUNCTION gpu_kept_all() FROM PUBLIC;
+
 CREATE FUNCTION gpu_forget(name text) RETURNS boolean
     AS 'MODULE_PATHNAME', 'gr_forget' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 
@@ -1654,6 +1661,7 @@ COMMENT ON AGGREGATE gpu_keep_pass(bytea, text[], VARIADIC "any")
     IS 'internal: the rows of a query on their way to a device service that keeps them';
 COMMENT ON FUNCTION gpu_keep(text, text, boolean) IS 'keeps the rows of a query in a device service';
 COMMENT ON FUNCTION gpu_kept() IS 'the rows that are kept, as far as the role may use them';
+COMMENT ON FUNCTION gpu_kept_all() IS 'the rows that all roles keep in all databases, and those that are being read';
 COMMENT ON FUNCTION gpu_forget(text) IS 'lets rows that gpu_keep kept go; false if there are none of the name';
 COMMENT ON FUNCTION gpu_predict_rows(gpu_model, text, text, text) IS 'predictions of a model for kept rows';
 COMMENT ON FUNCTION gpu_devices() IS 'the GPUs that this server can use';

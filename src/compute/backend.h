@@ -88,6 +88,14 @@ typedef enum GrSinkKind
 	GR_SINK_KEEP				/* as float8, for as many passes as a fit wants; see glm.h */
 } GrSinkKind;
 
+/* Rows that are to stay in a device service: whose they are. See GrSinkOptions.stays */
+typedef struct GrStay
+{
+	uint32_t	owner;			/* for the service, a number; rows of one owner share a quota */
+	uint32_t	percent;		/* of the service's memory, which all rows of the owner may take; 100: no quota */
+	uint64_t	replaces;		/* stored rows of the owner, which go when these come and don't count; 0: none */
+} GrStay;
+
 typedef struct GrSinkOptions
 {
 	GrRowShape	shape;			/* of the rows that come; products are weighted where they have weights */
@@ -100,9 +108,10 @@ typedef struct GrSinkOptions
 	size_t		memory_limit;
 	/* KEEP: of all the rows that are to come, as far as is known: what a service admits by, and a device puts first */
 	size_t		expected_nbytes;
-	bool		waits;			/* for memory that others have; else begin fails with GR_DEVICE_MEMORY */
+	double		wait_s;			/* seconds that begin waits for memory that others have, before GR_DEVICE_MEMORY */
 	const GrHost *host;			/* polled by begin, and, where it sums on the CPU, by send; may be NULL */
 	bool		stays;			/* KEEP, in a device service: it may be stored there; see gr_remote_store() */
+	GrStay		stay;			/* where it stays */
 } GrSinkOptions;
 
 /* Gradient ascent on the logistic log-likelihood, the classic batch update: beta += rate (X'(y - mu) - l2 (0, b)) */

@@ -40,7 +40,9 @@ typedef enum GrStatus
 	GR_CANCELED,				/* GrHost asked to stop */
 	GR_NO_MEMORY,				/* host memory; bytes_needed, or 0 and for what in detail */
 	GR_NO_DEVICE,				/* no driver or no usable device */
-	GR_DEVICE_MEMORY,			/* bytes_needed, bytes_free are set; bytes_needed 0: neither is known, see detail */
+	/* bytes_needed, bytes_free are set; bytes_needed 0: neither is known, see detail; value: seconds of waiting for them */
+	GR_DEVICE_MEMORY,
+	GR_OVER_QUOTA,				/* an owner's share of a service's memory; bytes_needed, bytes_free are set */
 	GR_DEVICE_FAILED,			/* a device call failed */
 	GR_DEVICE_LOST				/* likewise, and the process can't use the device again */
 } GrStatus;
@@ -69,7 +71,10 @@ extern bool gr_fail(GrError *err, GrStatus status, int64_t where, const char *fm
 /* Room for the longest of them, the final 0 included */
 #define GR_SHORTAGE_SIZE 256
 
-/* Of a GR_DEVICE_MEMORY, for a person: what is needed and what is free, or, where that isn't known, what failed. */
+/*
+ * Describes a GR_DEVICE_MEMORY or GR_OVER_QUOTA for a person: the bytes needed and free, or what failed where these are
+ * unknown, and how long the work has waited for them.
+ */
 extern void gr_describe_shortage(const GrError *err, char *text, size_t size);
 
 /* What the caller offers to long-running work. */

@@ -24,8 +24,12 @@ gr_fail(GrError *err, GrStatus status, int64_t where, const char *fmt,...)
 void
 gr_describe_shortage(const GrError *err, char *text, size_t size)
 {
+	char		waited[64] = "";
+
+	if (err->value > 0)
+		snprintf(waited, sizeof(waited), " after %.1f s of waiting", err->value);
 	if (err->bytes_needed > 0)
-		snprintf(text, size, "%zu bytes are needed and %zu are free", err->bytes_needed, err->bytes_free);
+		snprintf(text, size, "%zu bytes are needed and %zu are free%s", err->bytes_needed, err->bytes_free, waited);
 	else
-		snprintf(text, size, "%s", err->detail);
+		snprintf(text, size, "%s%s", err->detail, waited);
 }

@@ -73,7 +73,7 @@ typedef struct GrRemoteArguments
 	GrProjectOptions project;
 	GrDraw		draw;
 	bool		flag;			/* RESTART: has a shift; CAN_ASCEND: single, and the answer; ASCEND: converged */
-	/* ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors; READ: the first row */
+	/* ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors; READ: the first row; STORE: bytes */
 	int64_t		n;
 	int			area;			/* PROJECT: of its vectors and, behind a batch of those, projections */
 	double		divisor;		/* INVERSE */
@@ -148,9 +148,10 @@ extern const GrBackend gr_backend_remote_cpu;	/* the server's backend is the CPU
 
 /*
  * Of a sink that stays: its rows become the server's, as number id, which nothing there has. Nothing but its end may be
- * asked of it afterwards.
+ * asked of it afterwards. description_nbytes: memory elsewhere that the rows' description takes as long as they stay,
+ * which is admitted with theirs.
  */
-extern bool gr_remote_store(GrSink *sink, uint64_t id, GrError *err);
+extern bool gr_remote_store(GrSink *sink, uint64_t id, size_t description_nbytes, GrError *err);
 
 /*
  * derive() of the sink that is stored as number id. options: its expected_nbytes are what the derived rows may take.
@@ -203,12 +204,23 @@ typedef struct GrRemoteStored
 typedef struct GrRemoteStore
 {
 	GrSession  *session;		/* of the backend, that sinks which stay are of; NULL on the CPU */
-	/* Takes a sink over, whose rows take so many bytes, which were admitted; false with an error, and it didn't. */
-	bool		(*put) (uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err);
+	/*
+	 * Takes over a sink that stays: its rows and their description take nbytes, which were admitted for the owner.
+	 * False with an error: it didn't
+	 */
+	bool		(*put) (uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, uint32_t owner, GrError *err);
 	/* For one at a time, waiting for the others, polling host; false with GR_INVALID or GR_CANCELED. And back */
 	bool		(*take) (uint64_t id, GrRemoteStored *stored, const GrHost *host, GrError *err);
 	void		(*give_back) (const GrRemoteStored *stored);
 } GrRemoteStore;
+
+/* Memory that a sink asks the server for */
+typedef struct GrAdmission
+{
+	size_t		nbytes;
+	double		wait_s;			/* seconds to wait for memory that others give back */
+	const GrStay *stay;			/* the rows stay, as this says; NULL: they go with the client's work */
+} GrAdmission;
 
 typedef struct GrRemoteServer
 {
@@ -220,13 +232,13 @@ typedef struct GrRemoteServer
 	GrProjectionCache *cache;	/* the CPU's */
 	const GrRemoteStore *store; /* NULL: nothing stays */
 	/*
-	 * May a sink take so many bytes? Waits for them if it waits, polling host, and says how long; false with
-	 * GR_DEVICE_MEMORY or GR_CANCELED. And: it is done with them. NULL: no one asks
+	 * True if a sink may take the memory that it wants; waits for it as long as wanted says, polling host, and sets
+	 * *waited_s. False with GR_DEVICE_MEMORY, GR_OVER_QUOTA or GR_CANCELED. NULL: no one asks
 	 */
-	bool		(*admit) (struct GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host,
-						  double *waited_s,
-						  GrError *err);
-	void		(*release) (struct GrRemoteServer *server, size_t nbytes);
+	bool		(*admit) (struct GrRemoteServer *server, const GrAdmission *wanted, const GrHost *host,
+						  double *waited_s, GrError *err);
+	/* Gives nbytes back that were admitted with this stay. */
+	void		(*release) (struct GrRemoteServer *server, size_t nbytes, const GrStay *stay);
 	/* the backend has lost its device; called by the thread that met it */
 	void		(*lost) (struct GrRemoteServer *server, const GrError *err);
 	void	   *owner;

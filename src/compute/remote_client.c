@@ -518,10 +518,11 @@ remote_sink_end(GrSink *sink)
  */
 
 bool
-gr_remote_store(GrSink *sink, uint64_t id, GrError *err)
+gr_remote_store(GrSink *sink, uint64_t id, size_t description_nbytes, GrError *err)
 {
 	if (!gr_remote_check_object(sink->client, sink->object, err))
 		return false;
+	sink->client->channel->arguments.n = (int64_t) description_nbytes;
 	sink->client->channel->arguments.stored = id;
 	return gr_remote_ask(sink->client, GR_REMOTE_STORE, sink->object.number, 0, NULL, err);
 }

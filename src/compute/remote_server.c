@@ -126,11 +126,20 @@ look_for_read(GrRemoteServer *server, int object, bool wait, GrError *err)
 	return true;
 }
 
-/* Is there memory for so many bytes more, of which the client's rows take at least some now? */
-static bool
-admit_bytes(GrRemoteServer *server, GrServed *served, size_t nbytes, bool waits, const GrHost *host, GrError *err)
+/* The stay of rows that stay; NULL: they don't */
+static const GrStay *
+stay_of(const GrServed *served)
 {
-	if (!server->admit(server, nbytes, waits, host, &served->waited_s, err))
+	return served->options.stays ? &served->options.stay : NULL;
+}
+
+/* True if there is memory for nbytes more, after wait_s seconds at most; host is polled meanwhile. */
+static bool
+admit_bytes(GrRemoteServer *server, GrServed *served, size_t nbytes, double wait_s, const GrHost *host, GrError *err)
+{
+	const GrAdmission wanted = {.nbytes = nbytes,.wait_s = wait_s,.stay = stay_of(served)};
+
+	if (!server->admit(server, &wanted, host, &served->waited_s, err))
 		return false;
 	served->admitted += nbytes;
 	server->channel->admitted_nbytes += nbytes;
@@ -151,8 +160,8 @@ admit_rows(GrRemoteServer *server, GrServed *served, int64_t nrows, GrError *err
 
 	if (!served->options.stays || server->admit == NULL || more == 0)
 		return true;
-	return (ahead > more && admit_bytes(server, served, ahead, false, NULL, &ignored)) ||
-		admit_bytes(server, served, more, false, NULL, err);
+	return (ahead > more && admit_bytes(server, served, ahead, 0, NULL, &ignored)) ||
+		admit_bytes(server, served, more, 0, NULL, err);
 }
 
 static bool
@@ -196,7 +205,7 @@ begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost 
 		served->options.host = NULL;
 	}
 	else if (server->admit != NULL && served->options.expected_nbytes > 0 &&
-			 !admit_bytes(server, served, served->options.expected_nbytes, served->options.waits, host, err))
+			 !admit_bytes(server, served, served->options.expected_nbytes, served->options.wait_s, host, err))
 		return false;
 	ok = server->backend->sink->begin(session, &served->options, &sink, err);
 	served->object = sink;
@@ -327,26 +336,33 @@ release_bytes(GrRemoteServer *server, GrServed *served, size_t nbytes)
 {
 	served->admitted -= nbytes;
 	server->channel->admitted_nbytes -= nbytes;
-	server->release(server, nbytes);
+	server->release(server, nbytes, stay_of(served));
 }
 
-/* A sink becomes the store's. What was admitted for rows that have not come is given back. */
+/*
+ * A sink becomes the store's. What was admitted for rows that have not come is given back, and the description's bytes
+ * are admitted.
+ */
 static bool
 store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 {
 	GrServed   *served = &server->objects[command->object];
 	GrRowShape	shape = gr_wide_shape(served->options.shape);
 	size_t		nbytes = (size_t) served->nrows * gr_row_nbytes(shape);
+	int64_t		description_nbytes = __atomic_load_n(&server->channel->arguments.n, __ATOMIC_RELAXED);
 
-	if (!served->options.stays || server->channel->objects[command->object].failed != 0)
+	if (!served->options.stays || description_nbytes < 0 || server->channel->objects[command->object].failed != 0)
 		return gr_fail(err, GR_DEVICE_FAILED, 0, "rows that do not stay cannot be stored");
 	while (served->nread < served->ncalls)
 		if (!server->backend->sink->sent(served->object, true, &served->nread, err))
 			return false;
 	if (served->admitted > nbytes)
 		release_bytes(server, served, served->admitted - nbytes);
+	if (server->admit != NULL && description_nbytes > 0 &&
+		!admit_bytes(server, served, (size_t) description_nbytes, 0, NULL, err))
+		return false;
 	if (!server->store->put(server->channel->arguments.stored, served->object, gr_row_ncols(shape), served->admitted,
-							err))
+							served->options.stay.owner, err))
 		return false;
 	server->channel->admitted_nbytes -= served->admitted;
 	drop_sums(served);
@@ -423,7 +439,7 @@ derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost
 	served->options.host = host;
 	memset(&arguments->counts, 0, sizeof(arguments->counts));
 	if (arguments->flag && server->admit != NULL && served->options.expected_nbytes > 0 &&
-		!admit_bytes(server, served, served->options.expected_nbytes, served->options.waits, host, err))
+		!admit_bytes(server, served, served->options.expected_nbytes, served->options.wait_s, host, err))
 		return false;
 	if (!take_origin(server, from, command->object, &stored, host, err))
 		return false;
@@ -591,7 +607,7 @@ end_served(GrRemoteServer *server, int object)
 	if (served->admitted > 0)
 	{
 		server->channel->admitted_nbytes -= served->admitted;
-		server->release(server, served->admitted);
+		server->release(server, served->admitted, stay_of(served));
 	}
 	drop_sums(served);
 	memset(served, 0, sizeof(*served));

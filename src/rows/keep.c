@@ -12,6 +12,7 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"
+#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "optimizer/cost.h"
 #include "utils/array.h"
@@ -215,7 +216,8 @@ order_levels(GrKeptColumn *kept, const GrKeepColumn *column, Form_pg_attribute a
 		kept->codes[k] = column->codes[gr_level_find(came, kept->levels.level[k].bytes, kept->levels.level[k].nbytes)];
 }
 
-static void
+/* Describes the columns; returns what gr_describe_kept() does. */
+static Size
 describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo description)
 {
 	GrKeptColumn *kept = palloc0(columns->n * sizeof(GrKeptColumn));
@@ -224,6 +226,7 @@ describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo descript
 	{
 		const GrKeepColumn *column = &columns->column[k];
 
+		CHECK_FOR_INTERRUPTS();
 		kept[k].name = columns->names[k];
 		kept[k].kind = column->kind;
 		kept[k].nulls = column->nulls;
@@ -235,20 +238,17 @@ describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo descript
 		check_codes(column, columns->names[k]);
 		order_levels(&kept[k], column, TupleDescAttr(query->columns, k));
 	}
-	gr_describe_kept(description, columns->n, kept);
+	return gr_describe_kept(description, columns->n, kept);
 }
 
 /* Runs the query into a job at the service. */
 static GrJob *
-read_rows(const GrPlan *plan, const GrPlan *pass, int nworkers, GrKeepColumns *columns, GrRemoteClient *client)
+read_rows(const GrPlan *plan, const GrPlan *pass, int nworkers, const GrJobOptions *options, GrKeepColumns *columns)
 {
-	GrJobOptions options = {
-		.kind = GR_SINK_KEEP,.shape = gr_plain_shape(columns->n - 1),.names = columns->names,.keeper = client
-	};
-	GrJob	   *job = pass == NULL ? NULL : read_by_workers(pass, nworkers, &options, columns);
+	GrJob	   *job = pass == NULL ? NULL : read_by_workers(pass, nworkers, options, columns);
 
 	if (job == NULL)
-		job = read_here(plan, &options, columns);
+		job = read_here(plan, options, columns);
 	if (job->nrows == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
@@ -264,6 +264,7 @@ gr_keep_query(FunctionCallInfo fcinfo, const char *name, const char *text, bool 
 	const char *reason = NULL;
 	int			nworkers = 0;
 	StringInfoData description;
+	GrKeptContents	rows = {.query = text,.description = &description};
 	ErrorContextCallback context;
 	GrKeepColumns *columns;
 	GrRemoteClient *client;
@@ -271,6 +272,7 @@ gr_keep_query(FunctionCallInfo fcinfo, const char *name, const char *text, bool 
 	GrQuery    *query;
 	GrPlan	   *plan;
 	GrPlan	   *pass;
+	GrJobOptions options;
 	GrJob	   *job;
 	double		read_done;
 
@@ -285,13 +287,19 @@ gr_keep_query(FunctionCallInfo fcinfo, const char *name, const char *text, bool 
 	if (client == NULL)
 		gr_raise_no_service(reason);
 	claim = gr_kept_claim(name, replace, client);
-	job = read_rows(plan, pass, nworkers, columns, client);
+	options = (GrJobOptions) {
+		.kind = GR_SINK_KEEP,.shape = gr_plain_shape(columns->n - 1),.names = columns->names,.keeper = client,
+		.stay = claim->stay
+	};
+	job = read_rows(plan, pass, nworkers, &options, columns);
 	gr_leave_query(&context);
 	initStringInfo(&description);
-	describe(columns, query, &description);
-	gr_job_store(job, claim->id);
+	rows.names_nbytes = describe(columns, query, &description);
+	gr_job_store(job, claim->id, description.len);
 	read_done = gr_now();
-	gr_kept_publish(claim, text, job->nrows, job->nrows * gr_row_nbytes(job->shape), &description);
+	rows.nrows = job->nrows;
+	rows.nbytes = job->nrows * gr_row_nbytes(job->shape) + description.len;
+	gr_kept_publish(claim, &rows);
 	gr_record_run("gpu_keep", job, started, read_done, gr_now());
 	gr_job_release(job);
 	return job->nrows;

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "libpq/pqformat.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -13,6 +14,8 @@
 #include "rows/boot_key.h"
 #include "rows/keep_columns.h"
 #include "rows/levels.h"
+
+#define LEVEL_NBYTES 12			/* of a level in a description, besides its text: a length and a number */
 
 static void
 describe_column(GrKeepColumn *column, const char *name, Oid type)
@@ -65,6 +68,12 @@ check_level(const GrKeepColumns *columns, int k, GrString level)
 				 errdetail("It begins with \"%s\".", gr_show_level(level)),
 				 errhint("Texts are factors, whose levels are terms. Turn it into numbers or shorter levels in the "
 						 "query.")));
+	if (columns->levels_nbytes > (Size) GR_KEEP_LEVELS_MB << 20)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("column \"%s\" of the query has levels that take too much memory", columns->names[k]),
+				 errdetail("The levels of all columns of kept rows may take %d MB.", GR_KEEP_LEVELS_MB),
+				 errhint("Leave columns of long texts out, or turn them into numbers or shorter levels in the query.")));
 	if (columns->column[k].levels.n > GR_MAX_FEATURES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -93,6 +102,7 @@ add_level(GrKeepColumns *columns, int k, GrString level)
 	GrKeepColumn *column = &columns->column[k];
 	char	   *copy;
 
+	columns->levels_nbytes += LEVEL_NBYTES + level.nbytes;
 	check_level(columns, k, level);
 	make_room(columns, column);
 	column->codes[column->levels.n] = (double) gr_boot_text_key(level.bytes, level.nbytes);
@@ -134,6 +144,7 @@ gr_keep_send(const GrKeepColumns *columns, StringInfo to)
 		pq_sendfloat8(to, column->low);
 		pq_sendfloat8(to, column->high);
 		pq_sendint32(to, column->levels.n);
+		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < column->levels.n; i++)
 		{
 			pq_sendint32(to, column->levels.level[i].nbytes);
@@ -179,6 +190,9 @@ gr_keep_merge(GrKeepColumns *columns, StringInfo from)
 		if (n != columns->n)
 			elog(ERROR, "kept rows have %d columns instead of %d", n, columns->n);
 		for (int k = 0; k < n; k++)
+		{
+			CHECK_FOR_INTERRUPTS();
 			merge_column(columns, k, from);
+		}
 	}
 }

@@ -24,6 +24,9 @@
 /* The arguments of gpu_keep_pass before the columns */
 #define GR_KEEP_NPARAMS 2
 
+/* What the levels of all columns of a set may take in its description, which each fit reads */
+#define GR_KEEP_LEVELS_MB 32
+
 typedef struct GrKeepColumn
 {
 	GrKeptKind	kind;
@@ -41,6 +44,7 @@ typedef struct GrKeepColumns
 {
 	MemoryContext context;		/* owns the levels */
 	const char *const *names;
+	Size		levels_nbytes;	/* what the levels of all columns take in a description */
 	int			n;
 	GrKeepColumn column[FLEXIBLE_ARRAY_MEMBER];
 } GrKeepColumns;
@@ -48,7 +52,7 @@ typedef struct GrKeepColumns
 /* Columns of these types, nothing of whose values is known yet. ERROR unless they can be kept. names: must stay */
 extern GrKeepColumns *gr_keep_columns(MemoryContext context, int n, const Oid *types, const char *const *names);
 
-/* The number that stands for a text's level; ERROR if there are too many, or it is too long. */
+/* The number that stands for a text's level; ERROR if there are too many, it is too long, or all take too much. */
 extern double gr_keep_level(GrKeepColumns *columns, int k, Datum value);
 
 /*

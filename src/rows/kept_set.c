@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "libpq/pqformat.h"
+#include "miscadmin.h"
 
 #include "rows/kept_set.h"
 #include "rows/levels.h"
@@ -25,13 +26,18 @@ receive_string(StringInfo from)
 	return (GrString) {pq_getmsgbytes(from, nbytes), nbytes};
 }
 
-void
+Size
 gr_describe_kept(StringInfo description, int ncolumns, const GrKeptColumn *columns)
 {
+	Size		names_nbytes;
+
 	pq_sendint32(description, ncolumns);
+	for (int k = 0; k < ncolumns; k++)
+		send_string(description, (GrString) {columns[k].name, (int) strlen(columns[k].name)});
+	names_nbytes = description->len;
 	for (const GrKeptColumn *column = columns; column < columns + ncolumns; column++)
 	{
-		send_string(description, (GrString) {column->name, (int) strlen(column->name)});
+		CHECK_FOR_INTERRUPTS();
 		pq_sendbyte(description, column->kind);
 		pq_sendbyte(description, column->nulls);
 		pq_sendbyte(description, column->keys);
@@ -43,15 +49,14 @@ gr_describe_kept(StringInfo description, int ncolumns, const GrKeptColumn *colum
 			pq_sendfloat8(description, column->codes[k]);
 		}
 	}
+	return names_nbytes;
 }
 
 static void
 read_column(StringInfo description, GrKeptColumn *column)
 {
-	GrString	name = receive_string(description);
 	int			nlevels;
 
-	column->name = pnstrdup(name.bytes, name.nbytes);
 	column->kind = (GrKeptKind) pq_getmsgbyte(description);
 	column->nulls = pq_getmsgbyte(description) != 0;
 	column->keys = pq_getmsgbyte(description) != 0;
@@ -70,15 +75,28 @@ read_column(StringInfo description, GrKeptColumn *column)
 }
 
 void
-gr_read_description(StringInfo description, GrKeptSet *set)
+gr_read_kept_names(StringInfo description, GrKeptSet *set)
 {
 	set->ncolumns = pq_getmsgint(description, 4);
 	set->columns = palloc0(set->ncolumns * sizeof(GrKeptColumn));
 	set->names = palloc(set->ncolumns * sizeof(char *));
 	for (int k = 0; k < set->ncolumns; k++)
 	{
+		GrString	name = receive_string(description);
+
+		set->names[k] = set->columns[k].name = pnstrdup(name.bytes, name.nbytes);
+	}
+}
+
+void
+gr_read_description(StringInfo description, GrKeptSet *set)
+{
+	gr_read_kept_names(description, set);
+	for (int k = 0; k < set->ncolumns; k++)
+	{
+		/* a column has GR_MAX_FEATURES levels at most */
+		CHECK_FOR_INTERRUPTS();
 		read_column(description, &set->columns[k]);
-		set->names[k] = set->columns[k].name;
 	}
 	pq_getmsgend(description);
 }

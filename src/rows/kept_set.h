@@ -41,9 +41,15 @@ typedef struct GrKeptSet
 	const char **names;			/* the columns' */
 } GrKeptSet;
 
-/* A description, and what it describes, in the current memory context */
-extern void gr_describe_kept(StringInfo description, int ncolumns, const GrKeptColumn *columns);
+/*
+ * Writes a description, and returns the bytes at its beginning that have the columns' names, which are all that
+ * gr_read_kept_names() reads.
+ */
+extern Size gr_describe_kept(StringInfo description, int ncolumns, const GrKeptColumn *columns);
+
+/* Reads a description, or its columns' names alone, in the current memory context. */
 extern void gr_read_description(StringInfo description, GrKeptSet *set);
+extern void gr_read_kept_names(StringInfo description, GrKeptSet *set);
 
 /* ERROR where the session is in the middle of sending rows to a service: it has no ear for other answers. */
 extern void gr_check_not_lent(void);

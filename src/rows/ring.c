@@ -346,7 +346,7 @@ gr_ring_claim(GrRing *ring, int home)
 				return -1;
 			case GR_RING_FAILED:
 				pg_read_barrier();
-				if (ring->keeps && ring->error.status == GR_DEVICE_MEMORY)
+				if (ring->keeps && gr_is_kept_shortage(&ring->error))
 					gr_raise_kept_shortage(&ring->error);
 				gr_raise(&ring->error);
 		}

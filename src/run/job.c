@@ -87,7 +87,7 @@ gr_job_release(GrJob *job)
 void
 gr_job_fail(GrJob *job, const GrError *err)
 {
-	if ((job->stays || job->derived) && err->status == GR_DEVICE_MEMORY)
+	if ((job->stays || job->derived) && gr_is_kept_shortage(err))
 		gr_raise_kept_shortage(err);
 	gr_note_device_error(err);
 	gr_raise_row(err, job->shape, job->names);
@@ -174,8 +174,10 @@ gr_job_begin_sink(GrJob *job, GrError *err)
 		.memory_limit = gr_on_cpu(&job->place) ? job->cpu_limit : gr_device_limit(),.host = job->host
 	};
 
-	options.waits = gr_device == GR_DEVICE_GPU;
+	/* in auto mode the CPU takes the rows at once */
+	options.wait_s = gr_device == GR_DEVICE_GPU ? gr_service_wait / 1000.0 : 0;
 	options.stays = job->stays;
+	options.stay = job->stay;
 	if (job->kind == GR_SINK_KEEP)
 		options.expected_nbytes = (Size) (job->nrows_expected * gr_row_nbytes(gr_wide_shape(job->shape)));
 	job->ops = job->place.backend->sink;
@@ -277,6 +279,7 @@ gr_job_new(const GrJobOptions *options)
 	job->cpu_limit = options->cpu_limit;
 	job->may_overflow = options->may_overflow;
 	job->nrows_expected = options->nrows_estimate;
+	job->stay = options->stay;
 	job->callback.func = release_job;
 	job->callback.arg = job;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->callback);
@@ -404,14 +407,14 @@ gr_job_keep(GrJob *job)
 }
 
 void
-gr_job_store(GrJob *job, uint64 id)
+gr_job_store(GrJob *job, uint64 id, Size description_nbytes)
 {
 	GrError		err = {0};
 
 	Assert(job->stays && !job->overflowed);
 	submit_block(job);
 	free_blocks(job);
-	if (!gr_remote_store(job->sink, id, &err))
+	if (!gr_remote_store(job->sink, id, description_nbytes, &err))
 		gr_job_fail(job, &err);
 }
 
@@ -422,7 +425,8 @@ gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *deriva
 	GrJob	   *job = gr_job_new(options);
 	GrSinkOptions sink = {
 		.kind = GR_SINK_KEEP,.memory_limit = gr_device_limit(),
-		.expected_nbytes = (Size) nrows_max * gr_row_nbytes(job->shape),.waits = true,.host = &gr_host
+		.expected_nbytes = (Size) nrows_max * gr_row_nbytes(job->shape),.wait_s = gr_service_wait / 1000.0,
+		.host = &gr_host
 	};
 	GrError		err = {0};
 

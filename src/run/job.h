@@ -43,6 +43,7 @@ typedef struct GrJobOptions
 	 * has the rows which others are derived from. NULL: the job's place is chosen
 	 */
 	GrRemoteClient *keeper;
+	GrStay		stay;			/* whose the rows are that stay in keeper */
 	/* the CPU, because of this: what job->place.reason is to say; NULL: as the settings say */
 	const char *cpu_reason;
 } GrJobOptions;
@@ -62,6 +63,7 @@ typedef struct GrJob
 	bool		may_overflow;
 	bool		overflowed;		/* the rows are lost: no more may be taken */
 	bool		stays;			/* KEEP: its rows are for a service to keep; the caller checks them */
+	GrStay		stay;			/* whose they are */
 	bool		derived;		/* KEEP: its rows are derived from such */
 	GrRowShape	shape;			/* of the rows that are sent */
 	GrRowRules	rules;
@@ -145,8 +147,10 @@ extern bool gr_job_keep(GrJob *job);
  */
 extern void gr_job_adopt(GrJob *job, GrSpool *spool);
 
-/* KEEP: all are there, and stay in the service as number id. */
-extern void gr_job_store(GrJob *job, uint64 id);
+/*
+ * KEEP: all are there, and stay in the service as number id, where description_nbytes bytes elsewhere count as theirs.
+ */
+extern void gr_job_store(GrJob *job, uint64 id, Size description_nbytes);
 
 /*
  * KEEP: a job of rows that are derived from those which options->keeper has as number id, at most nrows_max of them;

@@ -1,20 +1,27 @@
 /*
  * kept_list.c: the list of what is kept; see kept_list.h.
  *
- * Catalogues are not looked into under the lock: entries are copied, and looked for again by their ids.
+ * Catalogues are not looked into under the lock, nor are descriptions copied: entries are copied, and looked for again
+ * by their ids.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_database.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/dsm.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "run/device.h"
 #include "run/kept_list.h"
+#include "run/kept_name.h"
 #include "run/raise.h"
+
+#define COPY_NBYTES ((Size) 1 << 20)	/* of a description, between two looks for interrupts */
 
 void
 gr_raise_no_service(const char *reason)
@@ -70,16 +77,23 @@ gr_keeping_service(const char **reason)
 	return gr_service_connect(GR_STAND_IN_ID, gr_service_is_used(), reason);
 }
 
-/* This database's set of that name, in that state, other than id; with the lock */
+/* True if the entry is a set of this name in this database, whoever owns it */
+static bool
+is_namesake(const GrKeptEntry *entry, const GrKeptName *who)
+{
+	return entry->database == MyDatabaseId && strcmp(entry->name, who->name) == 0;
+}
+
+/* The set that who names, in this state, with another id than other_than; NULL if there is none. With the lock */
 static GrKeptEntry *
-find_entry(GrControl *control, const char *name, GrKeptState state, uint64 other_than)
+find_entry(GrControl *control, const GrKeptName *who, GrKeptState state, uint64 other_than)
 {
 	for (int k = 0; k < GR_KEPT_MAX; k++)
 	{
 		GrKeptEntry *entry = &control->kept[k];
 
-		if (entry->state == state && entry->id != other_than && entry->database == MyDatabaseId &&
-			strcmp(entry->name, name) == 0 && gr_kept_is_alive(control, entry))
+		if (entry->state == state && entry->id != other_than && entry->owner == who->owner &&
+			is_namesake(entry, who) && gr_kept_is_alive(control, entry))
 			return entry;
 	}
 	return NULL;
@@ -95,71 +109,85 @@ find_id(GrControl *control, uint64 id)
 	return NULL;
 }
 
-/* Lets go what databases kept that have been dropped since: nobody else can. */
+/* Lets go what roles and databases kept that have been dropped since: nobody else can. */
 static void
 forget_dropped(GrControl *control)
 {
-	uint64		ids[GR_KEPT_MAX];
-	Oid			databases[GR_KEPT_MAX];
+	GrKeptEntry *entries = palloc(GR_KEPT_MAX * sizeof(GrKeptEntry));
 	int			n = 0;
 	int			ndropped = 0;
 
 	LWLockAcquire(&control->lock, LW_SHARED);
 	for (int k = 0; k < GR_KEPT_MAX; k++)
-	{
-		const GrKeptEntry *entry = &control->kept[k];
-
-		if (entry->state != GR_KEPT_THERE || entry->database == MyDatabaseId || !gr_kept_is_alive(control, entry))
-			continue;
-		ids[n] = entry->id;
-		databases[n++] = entry->database;
-	}
+		if (control->kept[k].state == GR_KEPT_THERE && gr_kept_is_alive(control, &control->kept[k]))
+			entries[n++] = control->kept[k];
 	LWLockRelease(&control->lock);
 	for (int k = 0; k < n; k++)
-		if (!SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(databases[k])))
-			ids[ndropped++] = ids[k];
-	if (ndropped == 0)
-		return;
+		if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(entries[k].owner)) ||
+			!SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(entries[k].database)))
+			entries[ndropped++].id = entries[k].id;
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
 	for (int k = 0; k < ndropped; k++)
 	{
-		GrKeptEntry *entry = find_id(control, ids[k]);
+		GrKeptEntry *entry = find_id(control, entries[k].id);
 
 		if (entry != NULL)
 			clear_and_tell(control, entry);
 	}
 	LWLockRelease(&control->lock);
+	pfree(entries);
 }
 
-/* A copy of the set of that name; false if there is none */
+/* Copies the set that who names; false if there is none. */
 static bool
-copy_entry(GrControl *control, const char *name, GrKeptEntry *copy)
+copy_entry(GrControl *control, const GrKeptName *who, GrKeptEntry *copy)
 {
 	const GrKeptEntry *entry;
 
 	LWLockAcquire(&control->lock, LW_SHARED);
-	entry = find_entry(control, name, GR_KEPT_THERE, 0);
+	entry = find_entry(control, who, GR_KEPT_THERE, 0);
 	if (entry != NULL)
 		*copy = *entry;
 	LWLockRelease(&control->lock);
 	return entry != NULL;
 }
 
-static void
-check_owner(const GrKeptEntry *entry)
+/* Another role's set of this name that the current role may use, as a reference; NULL if there is none */
+static const char *
+find_usable(GrControl *control, const GrKeptName *who)
 {
-	if (!has_privs_of_role(GetUserId(), entry->owner))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied for kept rows \"%s\"", entry->name)));
+	Oid			owners[GR_KEPT_MAX];
+	int			n = 0;
+
+	LWLockAcquire(&control->lock, LW_SHARED);
+	for (int k = 0; k < GR_KEPT_MAX; k++)
+	{
+		const GrKeptEntry *entry = &control->kept[k];
+
+		if (entry->state == GR_KEPT_THERE && entry->owner != who->owner && is_namesake(entry, who) &&
+			gr_kept_is_alive(control, entry))
+			owners[n++] = entry->owner;
+	}
+	LWLockRelease(&control->lock);
+	for (int k = 0; k < n; k++)
+	{
+		const char *owner = GetUserNameFromId(owners[k], true);
+
+		if (owner != NULL && has_privs_of_role(GetUserId(), owners[k]))
+			return quote_qualified_identifier(owner, who->name);
+	}
+	return NULL;
 }
 
 static void
-raise_unknown(const char *name)
+raise_unknown(GrControl *control, const char *reference, const GrKeptName *who)
 {
+	const char *usable = who->qualified ? NULL : find_usable(control, who);
+
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("there are no kept rows \"%s\"", name),
+			 errmsg("there are no kept rows \"%s\"", reference),
+			 usable != NULL ? errhint("Another role's rows are named with their owner: %s.", usable) :
 			 errhint("Kept rows go with the server and with its device service: gpu_kept() lists those that there "
 					 "are, gpu_keep() keeps others.")));
 }
@@ -167,15 +195,6 @@ raise_unknown(const char *name)
 /*
  * Keeping
  */
-
-static void
-check_name(const char *name)
-{
-	if (name[0] == '\0' || strlen(name) >= NAMEDATALEN)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_NAME),
-				 errmsg("name of kept rows must have 1 to %d bytes", NAMEDATALEN - 1)));
-}
 
 static void
 give_up_claim(void *arg)
@@ -194,23 +213,40 @@ give_up_claim(void *arg)
 }
 
 static void
-raise_busy(const char *name)
+raise_busy(const GrKeptName *who)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("rows are being kept as \"%s\" at the moment", name)));
+			 errmsg("rows are being kept as \"%s\" at the moment", who->name)));
 }
 
-static void
-fill_entry(GrControl *control, GrKeptEntry *entry, const char *name, const GrRemoteClient *client)
+char *
+gr_database_name(Oid database)
 {
-	memset(entry, 0, sizeof(*entry));
-	entry->state = GR_KEPT_READING;
-	entry->id = ++control->last_kept_id;
-	entry->service = gr_service_number(client, &entry->generation);
-	entry->database = MyDatabaseId;
-	entry->owner = GetUserId();
-	strlcpy(entry->name, name, sizeof(entry->name));
+	HeapTuple	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(database));
+	char	   *name;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	name = pstrdup(NameStr(((Form_pg_database) GETSTRUCT(tuple))->datname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+/* What an entry says while its rows are being read */
+static GrKeptEntry
+new_entry(const GrKeptName *who, const GrRemoteClient *client)
+{
+	GrKeptEntry entry = {.state = GR_KEPT_READING,.database = MyDatabaseId,.owner = who->owner};
+	const char *database = gr_database_name(MyDatabaseId);
+
+	entry.service = gr_service_number(client, &entry.generation);
+	entry.client = gr_service_slot(client);
+	entry.encoding = GetDatabaseEncoding();
+	strlcpy(entry.name, who->name, sizeof(entry.name));
+	strlcpy(entry.owner_name, GetUserNameFromId(who->owner, false), sizeof(entry.owner_name));
+	strlcpy(entry.database_name, database == NULL ? "" : database, sizeof(entry.database_name));
+	return entry;
 }
 
 /* A place in the list; one of a service that is gone is free, too. With the lock; NULL: there is none */
@@ -229,57 +265,100 @@ find_vacant(GrControl *control)
 	return NULL;
 }
 
+/* How many sets the role has in all databases, but for the one that is to be replaced. With the lock */
+static int
+count_sets(const GrControl *control, Oid owner, uint64 replaced)
+{
+	int			n = 0;
+
+	for (int k = 0; k < GR_KEPT_MAX; k++)
+		n += gr_kept_is_alive(control, &control->kept[k]) && control->kept[k].owner == owner &&
+			control->kept[k].id != replaced;
+	return n;
+}
+
+static void
+raise_many(const GrKeptEntry *entry, bool of_role)
+{
+	if (of_role)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("role \"%s\" keeps too many sets of rows", entry->owner_name),
+				 errdetail("A role keeps at most %d, in all databases together.", gr_kept_sets_per_role),
+				 errhint("Let some go, by gpu_forget(), or have a superuser raise gpureg.kept_sets_per_role for the "
+						 "role.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("too many sets of rows are kept"),
+			 errdetail("A server keeps at most %d.", GR_KEPT_MAX),
+			 errhint("Let some go, by gpu_forget(). Superusers find all of them by gpu_kept_all().")));
+}
+
 /* Takes the name, if nobody has since it was looked for. */
 static void
-take_name(GrControl *control, GrKeptClaim *claim, const char *name, const GrRemoteClient *client)
+take_name(GrControl *control, GrKeptClaim *claim, const GrKeptName *who, const GrRemoteClient *client)
 {
+	GrKeptEntry entry = new_entry(who, client);
+	bool		limited = !superuser_arg(who->owner);
 	bool		busy;
 
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
-	busy = find_entry(control, name, GR_KEPT_READING, 0) != NULL ||
-		find_entry(control, name, GR_KEPT_THERE, claim->replaces) != NULL;
-	claim->entry = busy ? NULL : find_vacant(control);
+	busy = find_entry(control, who, GR_KEPT_READING, 0) != NULL ||
+		find_entry(control, who, GR_KEPT_THERE, claim->stay.replaces) != NULL;
+	limited = limited && count_sets(control, who->owner, claim->stay.replaces) >= gr_kept_sets_per_role;
+	claim->entry = busy || limited ? NULL : find_vacant(control);
 	if (claim->entry != NULL)
 	{
-		fill_entry(control, claim->entry, name, client);
-		claim->id = claim->entry->id;
+		claim->id = entry.id = ++control->last_kept_id;
+		*claim->entry = entry;
 	}
 	LWLockRelease(&control->lock);
 	if (busy)
-		raise_busy(name);
+		raise_busy(who);
 	if (claim->entry == NULL)
+		raise_many(&entry, limited);
+}
+
+/* Names a set of the current role's; ERROR if the reference is to another role's. */
+static void
+resolve_own(const char *reference, GrKeptName *who)
+{
+	gr_kept_resolve(reference, who);
+	if (who->owner != GetUserId())
 		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("too many sets of rows are kept"),
-				 errdetail("A server keeps at most %d.", GR_KEPT_MAX),
-				 errhint("Let some go, by gpu_forget().")));
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("rows cannot be kept as another role's"),
+				 errdetail("\"%s\" names rows of role \"%s\".", reference, GetUserNameFromId(who->owner, false)),
+				 errhint("Use SET ROLE first, or quote a name with dots: %s.", quote_identifier(reference))));
 }
 
 GrKeptClaim *
-gr_kept_claim(const char *name, bool replace, const GrRemoteClient *client)
+gr_kept_claim(const char *reference, bool replace, const GrRemoteClient *client)
 {
 	GrControl  *control = get_control();
 	GrKeptClaim *claim = palloc0(sizeof(GrKeptClaim));
+	GrKeptName	who;
 	GrKeptEntry old;
 
-	check_name(name);
+	resolve_own(reference, &who);
 	forget_dropped(control);
-	if (copy_entry(control, name, &old))
+	claim->stay.owner = who.owner;
+	claim->stay.percent = superuser_arg(who.owner) ? 100 : gr_kept_memory_per_role;
+	if (copy_entry(control, &who, &old))
 	{
 		if (!replace)
 			ereport(ERROR,
 					(errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("there are kept rows \"%s\" already", name),
+					 errmsg("there are kept rows \"%s\" already", who.name),
 					 errhint("Take another name, or give replace => true.")));
-		check_owner(&old);
-		claim->replaces = old.id;
+		claim->stay.replaces = old.id;
 	}
 	/* nothing is to be given up before it is taken */
 	claim->published = true;
 	claim->callback.func = give_up_claim;
 	claim->callback.arg = claim;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &claim->callback);
-	take_name(control, claim, name, client);
+	take_name(control, claim, &who, client);
 	claim->published = false;
 	return claim;
 }
@@ -297,31 +376,38 @@ publish_bytes(const StringInfoData *bytes)
 	return handle;
 }
 
+/* Writes down what was stored, in place of what it replaces. False if the service has ended. With the lock */
+static bool
+fill_entry(GrControl *control, GrKeptClaim *claim, const GrKeptContents *rows, dsm_handle description)
+{
+	GrKeptEntry *entry = claim->entry;
+	GrKeptEntry *old = claim->stay.replaces == 0 ? NULL : find_id(control, claim->stay.replaces);
+
+	if (entry->id != claim->id || !gr_kept_is_alive(control, entry))
+		return false;
+	if (old != NULL)
+		clear_and_tell(control, old);
+	memcpy(entry->query, rows->query, pg_mbcliplen(rows->query, strlen(rows->query), GR_KEPT_QUERY_NBYTES));
+	entry->nrows = rows->nrows;
+	entry->nbytes = rows->nbytes;
+	entry->kept_at = GetCurrentTimestamp();
+	entry->description = description;
+	entry->description_nbytes = rows->description->len;
+	entry->names_nbytes = rows->names_nbytes;
+	entry->state = GR_KEPT_THERE;
+	claim->published = true;
+	return true;
+}
+
 void
-gr_kept_publish(GrKeptClaim *claim, const char *query, int64 nrows, uint64 nbytes, const StringInfoData *description)
+gr_kept_publish(GrKeptClaim *claim, const GrKeptContents *rows)
 {
 	GrControl  *control = get_control();
-	dsm_handle	handle = publish_bytes(description);
-	GrKeptEntry *entry = claim->entry;
-	GrKeptEntry *old;
+	dsm_handle	handle = publish_bytes(rows->description);
 	bool		alive;
 
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
-	alive = entry->id == claim->id && gr_kept_is_alive(control, entry);
-	if (alive)
-	{
-		old = claim->replaces == 0 ? NULL : find_id(control, claim->replaces);
-		if (old != NULL)
-			clear_and_tell(control, old);
-		memcpy(entry->query, query, pg_mbcliplen(query, strlen(query), GR_KEPT_QUERY_NBYTES));
-		entry->nrows = nrows;
-		entry->nbytes = nbytes;
-		entry->kept_at = GetCurrentTimestamp();
-		entry->description = handle;
-		entry->description_nbytes = description->len;
-		entry->state = GR_KEPT_THERE;
-		claim->published = true;
-	}
+	alive = fill_entry(control, claim, rows, handle);
 	LWLockRelease(&control->lock);
 	if (alive)
 		return;
@@ -333,82 +419,117 @@ gr_kept_publish(GrKeptClaim *claim, const char *query, int64 nrows, uint64 nbyte
  * Using
  */
 
-/* A copy of what the entry's segment has, if the entry is still there; with the lock, which keeps the segment */
-static void
-copy_description(const GrKeptEntry *entry, StringInfo description)
+/*
+ * Copies the first nbytes of an entry's description; false if its segment is gone. The lock isn't needed: the mapping
+ * keeps the segment. That the segment is the entry's, and no other's with the same handle since, is sure if the entry
+ * is listed afterwards.
+ */
+static bool
+copy_description(const GrKeptEntry *entry, Size nbytes, StringInfo copy)
 {
 	dsm_segment *segment = dsm_attach(entry->description);
+	const char *bytes;
 
 	if (segment == NULL)
-		elog(ERROR, "kept rows \"%s\" have no description", entry->name);
-	appendBinaryStringInfo(description, dsm_segment_address(segment), (int) entry->description_nbytes);
+		return false;
+	if (dsm_segment_map_length(segment) < nbytes)
+	{
+		dsm_detach(segment);
+		return false;
+	}
+	bytes = dsm_segment_address(segment);
+	for (Size done = 0; done < nbytes; done += COPY_NBYTES)
+	{
+		CHECK_FOR_INTERRUPTS();
+		appendBinaryStringInfo(copy, bytes + done, (int) Min(COPY_NBYTES, nbytes - done));
+	}
 	dsm_detach(segment);
+	return true;
 }
 
-bool
-gr_kept_describe(const GrKeptEntry *entry, StringInfo description)
+/* True if the set is still listed; adds to its hits. */
+static bool
+is_still_there(GrControl *control, const GrKeptEntry *entry, int hits)
 {
-	GrControl  *control = get_control();
-	const GrKeptEntry *now;
+	GrKeptEntry *now;
 
 	LWLockAcquire(&control->lock, LW_SHARED);
 	now = find_id(control, entry->id);
 	if (now != NULL)
-		copy_description(now, description);
+		__atomic_fetch_add(&now->hits, hits, __ATOMIC_RELAXED);
 	LWLockRelease(&control->lock);
 	return now != NULL;
 }
 
+bool
+gr_kept_describe(const GrKeptEntry *entry, StringInfo names)
+{
+	return copy_description(entry, entry->names_nbytes, names) && is_still_there(get_control(), entry, 0);
+}
+
 void
-gr_kept_find(const char *name, GrKeptEntry *entry, StringInfo description)
+gr_kept_find(const char *reference, GrKeptEntry *entry, StringInfo description)
 {
 	GrControl  *control = get_control();
-	GrKeptEntry *now;
+	GrKeptName	who;
 
+	gr_kept_resolve(reference, &who);
 	/* again, where another takes its place meanwhile */
-	do
+	for (;;)
 	{
+		bool		copied;
+
 		CHECK_FOR_INTERRUPTS();
-		if (!copy_entry(control, name, entry))
-			raise_unknown(name);
-		check_owner(entry);
-		LWLockAcquire(&control->lock, LW_SHARED);
-		now = find_id(control, entry->id);
-		if (now != NULL)
-		{
-			copy_description(now, description);
-			__atomic_fetch_add(&now->hits, 1, __ATOMIC_RELAXED);
-		}
-		LWLockRelease(&control->lock);
-	} while (now == NULL);
+		if (!copy_entry(control, &who, entry))
+			raise_unknown(control, reference, &who);
+		resetStringInfo(description);
+		copied = copy_description(entry, entry->description_nbytes, description);
+		if (!is_still_there(control, entry, 1))
+			continue;
+		if (!copied)
+			elog(ERROR, "kept rows \"%s\" have no description", entry->name);
+		return;
+	}
 }
 
 bool
-gr_kept_forget(const char *name)
+gr_kept_forget(const char *reference)
 {
 	const char *reason;
 	GrControl  *control = gr_control(&reason);
-	GrKeptEntry copy;
+	GrKeptName	who;
 	GrKeptEntry *entry;
 
-	if (control == NULL || !copy_entry(control, name, &copy))
+	gr_kept_resolve(reference, &who);
+	if (control == NULL)
 		return false;
-	check_owner(&copy);
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
-	entry = find_id(control, copy.id);
+	entry = find_entry(control, &who, GR_KEPT_THERE, 0);
 	if (entry != NULL)
 		clear_and_tell(control, entry);
 	LWLockRelease(&control->lock);
 	return entry != NULL;
 }
 
-int
-gr_kept_list(GrKeptEntry *entries, int max)
+/* Copies an entry; of rows that are being read, with the bytes that their session has so far. With the lock */
+static void
+copy_listed(const GrControl *control, const GrKeptEntry *entry, GrKeptEntry *copy)
+{
+	const GrClientSlot *slot = &control->clients[entry->client];
+
+	*copy = *entry;
+	if (entry->state == GR_KEPT_READING && slot->state == GR_CLIENT_CONNECTED && slot->service == entry->service &&
+		slot->generation == entry->generation)
+		copy->nbytes = slot->channel.admitted_nbytes;
+}
+
+/* Lists what databases keep, of database alone unless it is InvalidOid; returns how many entries there are. */
+static int
+list_entries(GrKeptEntry *entries, int max, Oid database)
 {
 	const char *reason;
 	GrControl  *control = gr_control(&reason);
 	int			n = 0;
-	int			nshown = 0;
 
 	if (control == NULL)
 		return 0;
@@ -418,10 +539,26 @@ gr_kept_list(GrKeptEntry *entries, int max)
 	{
 		const GrKeptEntry *entry = &control->kept[k];
 
-		if (entry->state == GR_KEPT_THERE && entry->database == MyDatabaseId && gr_kept_is_alive(control, entry))
-			entries[n++] = *entry;
+		if (gr_kept_is_alive(control, entry) &&
+			(database == InvalidOid || (entry->database == database && entry->state == GR_KEPT_THERE)))
+			copy_listed(control, entry, &entries[n++]);
 	}
 	LWLockRelease(&control->lock);
+	return n;
+}
+
+int
+gr_kept_list_all(GrKeptEntry *entries, int max)
+{
+	return list_entries(entries, max, InvalidOid);
+}
+
+int
+gr_kept_list(GrKeptEntry *entries, int max)
+{
+	int			n = list_entries(entries, max, MyDatabaseId);
+	int			nshown = 0;
+
 	for (int k = 0; k < n; k++)
 		if (has_privs_of_role(GetUserId(), entries[k].owner))
 			entries[nshown++] = entries[k];

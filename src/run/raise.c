@@ -13,6 +13,7 @@
 #include "compute/glm.h"
 #include "run/device.h"
 #include "run/raise.h"
+#include "run/service.h"
 
 /* What cancel_pending() met; gr_raise_columns() throws it on. */
 static ErrorData *pending_error;
@@ -83,7 +84,12 @@ raise_device_error(const GrError *err)
 					(errcode(ERRCODE_OUT_OF_MEMORY),
 					 errmsg("not enough GPU memory"),
 					 errdetail("%s.", shortage),
+					 err->value > 0 ?
+					 errhint("Set gpureg.device to auto or cpu, or raise gpureg.service_wait.") :
 					 errhint("Set gpureg.device to auto or cpu, or raise gpureg.gpu_memory_limit where it is set.")));
+			break;
+		case GR_OVER_QUOTA:
+			gr_raise_kept_shortage(err);
 			break;
 		case GR_DEVICE_LOST:
 			ereport(ERROR,
@@ -101,16 +107,32 @@ raise_device_error(const GrError *err)
 	}
 }
 
+bool
+gr_is_kept_shortage(const GrError *err)
+{
+	return err->status == GR_DEVICE_MEMORY || err->status == GR_OVER_QUOTA;
+}
+
 void
 gr_raise_kept_shortage(const GrError *err)
 {
 	char		shortage[GR_SHORTAGE_SIZE];
 
 	gr_describe_shortage(err, shortage, sizeof(shortage));
+	if (err->status == GR_OVER_QUOTA)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("kept rows of role \"%s\" take too much memory", GetUserNameFromId(GetUserId(), false)),
+				 errdetail("%s of the role's %d percent of the device service's memory.", shortage,
+						   gr_kept_memory_per_role),
+				 errhint("Let others go, by gpu_forget(), or have a superuser raise gpureg.kept_memory_per_role for the "
+						 "role.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OUT_OF_MEMORY),
 			 errmsg("not enough memory in the device service"),
 			 errdetail("%s.", shortage),
+			 err->value > 0 ?
+			 errhint("Try again when other computations have ended, or raise gpureg.service_wait.") :
 			 errhint("Let kept rows go, by gpu_forget(), or raise gpureg.service_memory where it is set.")));
 }
 

@@ -30,7 +30,11 @@ extern void gr_raise_columns(const GrError *err, int nfeatures, const char *cons
 extern void gr_raise(const GrError *err)
 			__attribute__((noreturn));
 
-/* A lack of memory for rows that are kept, or that are derived from those: memory that stays taken */
+/*
+ * True if err is a lack of memory, the service's or that of the role's quota. gr_raise_kept_shortage() raises it where
+ * the rows are to be kept, or derived from kept ones: no other place can take them.
+ */
+extern bool gr_is_kept_shortage(const GrError *err);
 extern void gr_raise_kept_shortage(const GrError *err)
 			__attribute__((noreturn));
 

@@ -24,6 +24,9 @@
 extern bool gr_enable_service;
 extern int	gr_service_idle;	/* s */
 extern int	gr_service_memory;	/* MB; 0: what the device has */
+extern int	gr_service_wait;	/* ms */
+extern int	gr_kept_sets_per_role;	/* superusers aren't limited */
+extern int	gr_kept_memory_per_role;	/* percent of a service's memory; likewise */
 extern bool gr_debug_service;
 
 /* What is to be done while the library is loaded. */
@@ -45,8 +48,9 @@ extern GrRemoteClient *gr_service_connect(int gpu_id, bool in_use, const char **
  */
 extern GrRemoteClient *gr_service_connect_to(int number, uint64 generation, bool in_use, const char **reason);
 
-/* Which service a connection is to */
+/* Which service a connection is to, and the number of its slot there */
 extern int	gr_service_number(const GrRemoteClient *client, uint64 *generation);
+extern int	gr_service_slot(const GrRemoteClient *client);
 
 /*
  * The set of kept rows with this id, of the client's service, stays until the current memory context is reset, though

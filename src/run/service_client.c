@@ -405,6 +405,14 @@ gr_service_number(const GrRemoteClient *client, uint64 *generation)
 	return (int) (c->service - c->control->services);
 }
 
+int
+gr_service_slot(const GrRemoteClient *client)
+{
+	const Connection *c = client->owner;
+
+	return (int) (c->slot - c->control->clients);
+}
+
 /*
  * Holds
  */

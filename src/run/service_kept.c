@@ -17,7 +17,8 @@ typedef struct KeptItem
 	uint64		id;				/* 0: none */
 	GrSink	   *sink;
 	int			ncolumns;
-	size_t		nbytes;
+	size_t		nbytes;			/* of its rows and their description */
+	GrStay		stay;			/* whose it is */
 	int			nusers;			/* threads that have it, or wait for it */
 	pthread_mutex_t turn;		/* the one that has it */
 } KeptItem;
@@ -25,7 +26,7 @@ typedef struct KeptItem
 static KeptItem items[ITEMS_MAX];
 static pthread_mutex_t items_mutex = PTHREAD_MUTEX_INITIALIZER; /* of all but the sinks themselves */
 static const GrBackend *kept_backend;
-static void (*release_bytes) (size_t nbytes);
+static void (*release_bytes) (GrRemoteServer *server, size_t nbytes, const GrStay *stay);
 
 /* With the mutex; NULL: there is none */
 static KeptItem *
@@ -38,7 +39,7 @@ find_item(uint64 id)
 }
 
 static bool
-put_rows(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err)
+put_rows(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, uint32_t owner, GrError *err)
 {
 	KeptItem   *item;
 
@@ -52,6 +53,7 @@ put_rows(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err)
 		item->sink = sink;
 		item->ncolumns = ncolumns;
 		item->nbytes = nbytes;
+		item->stay.owner = owner;
 		item->nusers = 0;
 	}
 	(void) pthread_mutex_unlock(&items_mutex);
@@ -113,7 +115,8 @@ give_rows_back(const GrRemoteStored *stored)
 }
 
 const GrRemoteStore *
-gr_kept_begin(const GrBackend *backend, GrSession *session, void (*release) (size_t nbytes))
+gr_kept_begin(const GrBackend *backend, GrSession *session,
+			  void (*release) (GrRemoteServer *server, size_t nbytes, const GrStay *stay))
 {
 	static GrRemoteStore store = {.put = put_rows,.take = take_rows,.give_back = give_rows_back};
 
@@ -172,7 +175,7 @@ end_item(KeptItem *item)
 	if (!take_out(item, &taken))
 		return;
 	kept_backend->sink->end(taken.sink);
-	release_bytes(taken.nbytes);
+	release_bytes(NULL, taken.nbytes, &taken.stay);
 }
 
 static uint64
@@ -226,13 +229,14 @@ gr_kept_has_any(void)
 }
 
 uint64
-gr_kept_nbytes(void)
+gr_kept_item_nbytes(uint64 id)
 {
-	uint64		nbytes = 0;
+	const KeptItem *item;
+	uint64		nbytes;
 
 	(void) pthread_mutex_lock(&items_mutex);
-	for (int k = 0; k < ITEMS_MAX; k++)
-		nbytes += items[k].nbytes;
+	item = find_item(id);
+	nbytes = item == NULL ? 0 : item->nbytes;
 	(void) pthread_mutex_unlock(&items_mutex);
 	return nbytes;
 }

@@ -14,14 +14,17 @@
  * gone. The session must stay until gr_kept_end().
  */
 extern const GrRemoteStore *gr_kept_begin(const GrBackend *backend, GrSession *session,
-										  void (*release) (size_t nbytes));
+										  void (*release) (GrRemoteServer *server, size_t nbytes,
+														   const GrStay *stay));
 
 /* Ends what is in store without being in the list, or, at the end, all of it. */
 extern void gr_kept_sweep(GrControl *control);
 extern void gr_kept_end(void);
 
-/* Is anything in store? And what do those rows take? */
+/* True if anything is in store. */
 extern bool gr_kept_has_any(void);
-extern uint64 gr_kept_nbytes(void);
+
+/* Bytes of the stored rows with this id and of their description; 0 if there are none. */
+extern uint64 gr_kept_item_nbytes(uint64 id);
 
 #endif							/* GPUREG_SERVICE_KEPT_H */

@@ -28,6 +28,7 @@
 #include "run/device.h"
 #include "run/service.h"
 #include "run/service_kept.h"
+#include "run/service_memory.h"
 #include "run/service_shared.h"
 
 #define TICK_MS 10				/* between two looks at threads that start or end */
@@ -72,6 +73,7 @@ static GrError open_error;
 static GrError lost_error;
 static int	nstand_ins;			/* see stand_in() */
 static const GrRemoteStore *store;	/* of kept rows, once the device is open */
+static bool idle;				/* the service ends because nobody has used it */
 static uint32 device_lost;		/* 1: a thread writes lost_error, 2: it is there */
 
 extern PGDLLEXPORT void gr_service_main(Datum arg);
@@ -135,89 +137,6 @@ attend(void *arg)
 		backend->device->close(a->server.session);
 	__atomic_store_n(&a->finished, 1, __ATOMIC_RELEASE);
 	return NULL;
-}
-
-/*
- * Memory for rows: who wants more than is left waits for others, or goes elsewhere
- */
-static struct
-{
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	uint64		total;			/* bytes that may be given out */
-	uint64		given;
-}			admission = {.mutex = PTHREAD_MUTEX_INITIALIZER,.changed = PTHREAD_COND_INITIALIZER};
-
-/* Sleeps until somebody gives memory back, or for some time. With the mutex */
-static void
-await_memory(void)
-{
-	struct timespec until;
-
-	until = gr_deadline(TICK_MS * 1000000);
-	(void) pthread_cond_clockwait(&admission.changed, &admission.mutex, GR_CLOCK, &until);
-}
-
-static bool
-admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, double *waited_s, GrError *err)
-{
-	double		started = gr_now();
-	bool		canceled = false;
-	bool		waited = false;
-	uint64		left;
-
-	/* who has memory already doesn't wait: others may wait for that, or it is all there is */
-	waits = waits && server->channel->admitted_nbytes == 0;
-	(void) pthread_mutex_lock(&admission.mutex);
-	/* kept rows stay: nobody waits for what they have */
-	while (waits && gr_kept_nbytes() + nbytes <= admission.total &&
-		   admission.total - admission.given < nbytes && !canceled)
-	{
-		waited = true;
-		await_memory();
-		canceled = gr_canceled(host);
-	}
-	left = admission.total - admission.given;
-	if (!canceled && nbytes <= left)
-		admission.given += nbytes;
-	(void) pthread_mutex_unlock(&admission.mutex);
-	if (canceled)
-		return gr_fail(err, GR_CANCELED, 0, "waiting for memory");
-	*waited_s = waited ? gr_now() - started : 0;
-	if (nbytes <= left)
-		return true;
-	err->bytes_needed = nbytes;
-	err->bytes_free = left;
-	return gr_fail(err, GR_DEVICE_MEMORY, 0, "the rows of all sessions");
-}
-
-static void
-release_bytes(size_t nbytes)
-{
-	(void) pthread_mutex_lock(&admission.mutex);
-	admission.given -= nbytes;
-	(void) pthread_cond_broadcast(&admission.changed);
-	(void) pthread_mutex_unlock(&admission.mutex);
-}
-
-static void
-release(GrRemoteServer *server, size_t nbytes)
-{
-	(void) server;
-	release_bytes(nbytes);
-}
-
-/* As the settings say, and the device has it; what was given out stays so. */
-static void
-set_total(void)
-{
-	uint64		total = service->info.memory_free / 10 * 9;
-	uint64		limit = (uint64) gr_service_memory << 20;
-
-	(void) pthread_mutex_lock(&admission.mutex);
-	admission.total = Max(limit > 0 && (limit < total || session == NULL) ? limit : total, admission.given);
-	(void) pthread_cond_broadcast(&admission.changed);
-	(void) pthread_mutex_unlock(&admission.mutex);
 }
 
 /*
@@ -410,8 +329,8 @@ welcome(Attendant *a, GrClientSlot *slot)
 	a->server.channel = &slot->channel;
 	a->server.backend = backend;
 	a->server.lost = note_lost;
-	a->server.admit = admit;
-	a->server.release = release;
+	a->server.admit = gr_memory_admit;
+	a->server.release = gr_memory_release;
 	a->server.store = store;
 	for (int k = 0; k < GR_REMOTE_AREAS; k++)
 		a->segments[k] = -1;
@@ -508,6 +427,47 @@ leave_place(void)
 	LWLockRelease(&control->lock);
 }
 
+static void append_text(char *text, size_t size, const char *format,...) pg_attribute_printf(3, 4);
+
+/* Appends to a text of size bytes, as far as there is room. */
+static void
+append_text(char *text, size_t size, const char *format,...)
+{
+	size_t		length = strlen(text);
+	va_list		args;
+
+	va_start(args, format);
+	(void) vsnprintf(text + length, size - length, format, args);
+	va_end(args);
+}
+
+/* Logs why the service ends, and whose rows it kept. Allocates nothing, as the process exits, perhaps for lack of it. */
+static void
+log_end(const GrError *err)
+{
+	static char sets[GR_KEPT_MAX * (3 * NAMEDATALEN + 80)];
+	int			n = 0;
+
+	LWLockAcquire(&control->lock, LW_SHARED);
+	for (int k = 0; k < GR_KEPT_MAX; k++)
+	{
+		const GrKeptEntry *entry = &control->kept[k];
+
+		if (entry->state == GR_KEPT_FREE || entry->service != service - control->services ||
+			entry->generation != service->generation)
+			continue;
+		append_text(sets, sizeof(sets), "%s role \"%s\", database \"%s\": \"%s\"", n == 0 ? "" : ";",
+					entry->owner_name, entry->database_name, entry->name);
+		if (entry->state == GR_KEPT_THERE)
+			append_text(sets, sizeof(sets), " (%lld rows)", (long long) entry->nrows);
+		n++;
+	}
+	LWLockRelease(&control->lock);
+	ereport(LOG,
+			(errmsg("gpureg device service ends: %s", err->detail),
+			 n == 0 ? errdetail("It kept no rows.") : errdetail("Sets of kept rows that go with it:%s.", sets)));
+}
+
 /* Whatever ends the service: no thread is left, its clients know, and another one may take its place. */
 static void
 end_service(int code, Datum arg)
@@ -521,7 +481,8 @@ end_service(int code, Datum arg)
 	else if (open_error.status != GR_OK)
 		err = open_error;
 	else
-		strlcpy(err.detail, "it was told to", sizeof(err.detail));
+		strlcpy(err.detail, idle ? "nobody has used it for gpureg.service_idle" : "it was told to", sizeof(err.detail));
+	log_end(&err);
 	turn_away(&err);
 	end_threads();
 	gr_kept_end();
@@ -553,13 +514,17 @@ finish_opening(void)
 			.id = -1,.name = "the CPU in place of a GPU",.memory_total = nbytes,.memory_free = nbytes / 4
 		};
 	}
-	store = gr_kept_begin(backend, session, release_bytes);
+	store = gr_kept_begin(backend, session, gr_memory_release);
 	for (int k = 0; k < control->nclients; k++)
 		attendants[k].server.store = store;
-	set_total();
+	gr_memory_set_total(service->info.memory_free, session != NULL);
 	for (int k = 0; k < POOL_MAX; k++)
 		if (pool[k].segment != NULL)
 			pin_segment(&pool[k]);
+	ereport(LOG,
+			(errmsg("gpureg device service has started"),
+			 service->info.id < 0 ? errdetail("Its device is %s.", service->info.name) :
+			 errdetail("Its device is GPU %d, %s.", service->info.id, service->info.name)));
 	__atomic_store_n(&service->state, GR_SERVICE_READY, __ATOMIC_RELEASE);
 }
 
@@ -567,26 +532,26 @@ finish_opening(void)
 static bool
 retire_if_idle(int64 now)
 {
-	bool		idle = gr_service_idle >= 0;
+	bool		unused = gr_service_idle >= 0;
 
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
-	for (int k = 0; k < control->nclients && idle; k++)
+	for (int k = 0; k < control->nclients && unused; k++)
 	{
 		const Attendant *a = &attendants[k];
 
 		if (a->slot == NULL)
 			continue;
-		idle = !gr_remote_is_busy(&a->server) &&
+		unused = !gr_remote_is_busy(&a->server) &&
 			now - __atomic_load_n(&a->slot->touched, __ATOMIC_RELAXED) >= gr_service_idle * INT64CONST(1000);
-		for (int j = 0; j < GR_REMOTE_AREAS && idle; j++)
-			idle = a->segments[j] < 0 || j == a->slot->channel.bulk;
+		for (int j = 0; j < GR_REMOTE_AREAS && unused; j++)
+			unused = a->segments[j] < 0 || j == a->slot->channel.bulk;
 	}
 	/* rows that a client has stored meanwhile are looked for after the client */
-	idle = idle && !gr_kept_has_any() && now - service->started >= gr_service_idle * INT64CONST(1000);
-	if (idle)
+	unused = unused && !gr_kept_has_any() && now - service->started >= gr_service_idle * INT64CONST(1000);
+	if (unused)
 		__atomic_store_n(&service->state, GR_SERVICE_ENDING, __ATOMIC_SEQ_CST);
 	LWLockRelease(&control->lock);
-	return idle;
+	return unused;
 }
 
 /* The CPU, or several sinks of it that stand in for several GPUs, as gpureg.debug_sinks is when the service begins. */
@@ -656,16 +621,14 @@ serve_once(void)
 	for (int k = 0; k < control->nclients; k++)
 		soon |= look_after(k);
 	if (__atomic_load_n(&device_lost, __ATOMIC_ACQUIRE) == 2)
-	{
-		ereport(LOG,
-				(errmsg("gpureg device service ends, as its device failed"),
-				 errdetail("%s.", lost_error.detail)));
 		proc_exit(1);
-	}
 	trim_pool(now);
 	gr_kept_sweep(control);
 	if (is_in(GR_SERVICE_READY) && retire_if_idle(now))
+	{
+		idle = true;
 		proc_exit(0);
+	}
 	return soon ? TICK_MS : LONG_TICK_MS;
 }
 
@@ -707,7 +670,7 @@ gr_service_main(Datum arg)
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 			if (is_in(GR_SERVICE_READY))
-				set_total();
+				gr_memory_set_total(service->info.memory_free, session != NULL);
 		}
 	}
 }

@@ -1,11 +1,12 @@
 /*
- * fn_kept.c: gpu_keep(), gpu_kept() and gpu_forget().
+ * fn_kept.c: gpu_keep(), gpu_kept(), gpu_kept_all() and gpu_forget().
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -18,6 +19,7 @@
 
 PG_FUNCTION_INFO_V1(gr_keep);
 PG_FUNCTION_INFO_V1(gr_show_kept);
+PG_FUNCTION_INFO_V1(gr_show_kept_all);
 PG_FUNCTION_INFO_V1(gr_forget);
 
 /* gpu_keep(name text, query text, replace boolean): how many rows are kept */
@@ -38,7 +40,7 @@ column_names(StringInfo description)
 	GrKeptSet	set = {0};
 	Datum	   *items;
 
-	gr_read_description(description, &set);
+	gr_read_kept_names(description, &set);
 	items = palloc(set.ncolumns * sizeof(Datum));
 	for (int k = 0; k < set.ncolumns; k++)
 		items[k] = CStringGetTextDatum(set.names[k]);
@@ -78,7 +80,58 @@ gr_show_kept(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int k = 0; k < n; k++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		put_entry((ReturnSetInfo *) fcinfo->resultinfo, &entries[k]);
+	}
+	return (Datum) 0;
+}
+
+/* A text of an entry's; what is not ASCII is shown as ? where it is in the encoding of another database. */
+static Datum
+entry_text(const GrKeptEntry *entry, const char *text)
+{
+	char	   *copy = pstrdup(text);
+
+	for (char *c = copy; *c != '\0' && entry->encoding != GetDatabaseEncoding(); c++)
+		if (IS_HIGHBIT_SET(*c))
+			*c = '?';
+	return CStringGetTextDatum(copy);
+}
+
+static void
+put_entry_of_all(ReturnSetInfo *rsinfo, const GrKeptEntry *entry)
+{
+	bool		there = entry->state == GR_KEPT_THERE;
+	const char *database = gr_database_name(entry->database);
+	const char *owner = GetUserNameFromId(entry->owner, true);
+	Datum		values[10] = {0};
+	bool		nulls[10] = {false};
+
+	values[0] = database == NULL ? entry_text(entry, entry->database_name) : CStringGetTextDatum(database);
+	values[1] = owner == NULL ? entry_text(entry, entry->owner_name) : CStringGetTextDatum(owner);
+	values[2] = entry_text(entry, entry->name);
+	values[3] = CStringGetTextDatum(there ? "kept" : "being kept");
+	values[4] = entry_text(entry, entry->query);
+	values[5] = Int64GetDatum(entry->nrows);
+	values[6] = Int64GetDatum((int64) entry->nbytes);
+	values[7] = TimestampTzGetDatum(entry->kept_at);
+	values[8] = Int64GetDatum((int64) entry->hits);
+	values[9] = CStringGetTextDatum(gr_kept_device(entry));
+	nulls[4] = nulls[5] = nulls[7] = nulls[8] = !there;
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* gpu_kept_all(): the sets of kept rows of all databases and roles, and those that are being read */
+Datum
+gr_show_kept_all(PG_FUNCTION_ARGS)
+{
+	GrKeptEntry *entries = palloc(GR_KEPT_MAX * sizeof(GrKeptEntry));
+	int			n = gr_kept_list_all(entries, GR_KEPT_MAX);
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int k = 0; k < n; k++)
+		put_entry_of_all((ReturnSetInfo *) fcinfo->resultinfo, &entries[k]);
 	return (Datum) 0;
 }
 

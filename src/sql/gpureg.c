@@ -16,6 +16,7 @@
 #include "run/device.h"
 #include "run/progress.h"
 #include "run/service.h"
+#include "run/service_shared.h"
 #include "sql/explain.h"
 #include "sql/rewrite.h"
 
@@ -33,6 +34,9 @@ bool		gr_debug_ring = false;
 bool		gr_enable_service = true;
 int			gr_service_idle = 600;
 int			gr_service_memory = 0;
+int			gr_service_wait = 30000;
+int			gr_kept_sets_per_role = 16;
+int			gr_kept_memory_per_role = 50;
 bool		gr_debug_service = false;
 int			gr_debug_sinks = 0;
 
@@ -58,6 +62,18 @@ define_service_settings(void)
 							"Limits the memory that the rows of all sessions may take in a device service.",
 							"0 sets no limit but nine tenths of what is free when the device is opened.",
 							&gr_service_memory, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.service_wait",
+							"Limits the time that a computation waits for memory of a device service.",
+							"Afterwards it fails. 0 does not wait.",
+							&gr_service_wait, 30000, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.kept_sets_per_role",
+							"Limits the sets of rows that a role may keep.",
+							"Superusers are not limited.",
+							&gr_kept_sets_per_role, 16, 0, GR_KEPT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.kept_memory_per_role",
+							"Limits the memory that a role's kept rows may take, in percent of a device service's.",
+							"Superusers are not limited.",
+							&gr_kept_memory_per_role, 50, 0, 100, PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpureg.debug_service",
 							 "Uses a device service that computes on the CPU in place of a GPU.",
 							 "This is for tests on machines without a GPU.",

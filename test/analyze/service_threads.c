@@ -21,6 +21,7 @@
 #include "server.h"
 
 #undef snprintf
+#undef vsnprintf
 
 /* where each process has its own */
 static __thread sigjmp_buf *exception_stack;
@@ -305,7 +306,7 @@ store_rows(Connection *c, GrSink *sink, GrError *err)
 		.state = GR_KEPT_READING,.id = id,.service = 0,.generation = c->generation
 	};
 	LWLockRelease(&shared->lock);
-	return gr_remote_store(sink, id, err);
+	return gr_remote_store(sink, id, 100, err);
 }
 
 /* What somebody has stored last, if it is still there */
@@ -330,8 +331,8 @@ begin_sink(Connection *c, bool stays, GrSink **sink, GrError *err)
 {
 	const GrSinkOps *ops = gr_backend_remote_cpu.sink;
 	const GrSinkOptions options = {
-		.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.expected_nbytes = NROWS * ROW_NBYTES,.waits = true,
-		.stays = stays
+		.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.expected_nbytes = NROWS * ROW_NBYTES,.wait_s = 60,
+		.stays = stays,.stay.percent = 100
 	};
 
 	while (!ops->begin((GrSession *) &c->client, &options, sink, err))

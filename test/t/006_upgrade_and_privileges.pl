@@ -211,7 +211,7 @@ is($node->safe_psql('mine', q{SELECT typname, obj_description(oid, 'pg_type') IS
 is($node->safe_psql('mine', 'SELECT o.proname, o.proparallel ' . sprintf($members, ('pg_proc') x 2)
 	. q{ AND o.proparallel <> 's' ORDER BY 1}),
 	"gpu_devices|r\ngpu_enet_cv|u\ngpu_enet_fit|u\ngpu_enet_path|u\n"
-	. "gpu_forget|u\ngpu_glm_fit|u\ngpu_keep|u\ngpu_kept|r\ngpu_last_run|r\n"
+	. "gpu_forget|u\ngpu_glm_fit|u\ngpu_keep|u\ngpu_kept|r\ngpu_kept_all|r\ngpu_last_run|r\n"
 	. "gpu_logreg|r\ngpu_logreg|r\n"
 	. "gpu_logreg_boot|u\ngpu_logreg_boot_replicates|u\ngpu_logreg_cv|u\n"
 	. "gpu_logreg_fit|u\ngpu_margins|u\ngpu_ols|r\ngpu_ols_boot|u\ngpu_ols_boot_replicates|u\ngpu_ols_cv|u\n"
@@ -223,7 +223,8 @@ is($node->safe_psql('mine', 'SELECT o.proname, o.provolatile ' . sprintf($member
 	. q{ AND o.provolatile <> 'i' ORDER BY 1}),
 	"gpu_design_row|s\ngpu_devices|v\n"
 	. "gpu_enet_cv|v\ngpu_enet_fit|v\ngpu_enet_fold|s\ngpu_enet_path|v\ngpu_forget|v\ngpu_glm_fit|v\n"
-	. "gpu_ingest_pass_accum|v\ngpu_keep|v\ngpu_keep_accum|v\ngpu_kept|v\ngpu_last_run|v\ngpu_levels_accum|s\n"
+	. "gpu_ingest_pass_accum|v\ngpu_keep|v\ngpu_keep_accum|v\ngpu_kept|v\ngpu_kept_all|v\ngpu_last_run|v\n"
+	. "gpu_levels_accum|s\n"
 	. "gpu_logreg|s\ngpu_logreg|s\ngpu_logreg_agg_final|s\n"
 	. "gpu_logreg_boot|v\ngpu_logreg_boot_replicates|v\ngpu_logreg_cv|v\n"
 	. "gpu_logreg_fit|v\ngpu_logreg_rows_final|s\ngpu_margins|v\ngpu_ols|s\n"

@@ -88,6 +88,7 @@ $node->safe_psql('postgres', q{
 
 my $columns = 'y, x1, x2, x3, big, g, s, b, won, w, count';
 my $rows = 5000;
+# and what the description of the columns takes, besides
 my $bytes = $rows * 11 * 8;
 my $keep = "SELECT gpu_keep('t', 'SELECT $columns FROM t')";
 my $again = "SELECT gpu_keep('t', 'SELECT $columns FROM t', true)";
@@ -123,6 +124,9 @@ is(scalar(services()), 0, 'and there is no service');
 error_is($node, $fit, '42704', 'a fit to rows that nobody has kept');
 is($node->safe_psql('postgres', $keep), $rows, 'gpu_keep tells how many rows');
 is(scalar(services()), 1, 'a service has them');
+my $described = $node->safe_psql('postgres', 'SELECT bytes FROM gpu_kept()') - $bytes;
+ok($described > 100 && $described < 1000, 'names and levels count') or diag($described);
+$bytes += $described;
 like($node->safe_psql('postgres', q{SELECT name, owner = current_user, query, columns, rows, bytes,
 	kept_at BETWEEN now() - interval '1 minute' AND now(), hits, device FROM gpu_kept()}),
 	qr/^\Qt|t|SELECT $columns FROM t|{\E${\($columns =~ s, ,,gr)}\}\|$rows\|$bytes\|t\|0\|$kept_on$/, 'gpu_kept');
@@ -382,24 +386,26 @@ left($bytes, 'errors');
 #
 sub as { my ($user, $sql, %opt) = @_; return try_sql($node, $sql, user => $user, %opt); }
 is((as('bob', "$names; $again"))[0], 'none', 'another role sees nothing');
-for my $case ([ $fit, 'fits' ], [ $again, 'replaces' ], [ q{SELECT gpu_forget('t')}, 'lets go' ])
+for my $case ([ $fit =~ s/'t'/'postgres.t'/r, 'fits' ], [ $again, 'replaces' ],
+	[ q{SELECT gpu_forget('postgres.t')}, 'lets go' ])
 {
 	is(sqlstate((as('bob', $case->[0]))[1]), '42501', "who has no privileges of the owner's, and $case->[1]");
 }
+is(sqlstate((as('bob', $fit))[1]), '42704', 'a name is one of the role\'s own');
 is(sqlstate((as('bob', q{SELECT gpu_keep('own', 'SELECT y, x1 FROM t')}))[1]), '42501', 'a table without privileges');
 is((as('alice', q{SELECT gpu_keep('own', 'SELECT y, x1, g FROM t')}))[0], $rows, 'a role keeps rows');
 is((as('alice', $names))[0], 'own', 'and sees them');
 is($node->safe_psql('postgres', $names), 'own,t', 'so does a superuser');
-is(sqlstate((as('bob', q{SELECT gpu_ols_fit(kept => 'own')}))[1]), '42501', 'they are not for others');
-is(sqlstate((as('bob', q{SELECT gpu_enet_cv(kept => 'own', fold => 'x1')}))[1]), '42501', 'nor are their folds');
+is(sqlstate((as('bob', q{SELECT gpu_ols_fit(kept => 'alice.own')}))[1]), '42501', 'they are not for others');
+is(sqlstate((as('bob', q{SELECT gpu_enet_cv(kept => 'alice.own', fold => 'x1')}))[1]), '42501', 'nor are their folds');
 $node->safe_psql('postgres', 'GRANT alice TO bob');
-is((as('bob', q{SELECT (gpu_ols_fit(kept => 'own', formula => 'y ~ x1')).n}))[0], $rows,
+is((as('bob', q{SELECT (gpu_ols_fit(kept => 'alice.own', formula => 'y ~ x1')).n}))[0], $rows,
 	'but for roles that have the privileges');
 is((as('bob', q{SELECT gpu_keep('own', 'SELECT i AS y, 2 * i AS x FROM generate_series(1, 9) i', true)}))[0], '9',
-	'who may replace them, too,');
-is($node->safe_psql('postgres', q{SELECT owner, rows FROM gpu_kept() WHERE name = 'own'}), 'bob|9',
-	'and then is the owner');
-is((as('bob', q{SELECT gpu_forget('own')}))[0], 't', 'the owner lets them go');
+	'who has the same name for rows of its own,');
+is($node->safe_psql('postgres', q{SELECT owner, rows FROM gpu_kept() WHERE name = 'own' ORDER BY owner}),
+	"alice|$rows\nbob|9", 'and replaces nothing of theirs');
+is((as('bob', q{SELECT gpu_forget('own'), gpu_forget('alice.own')}))[0], 't|t', 'and lets both go');
 $node->safe_psql('postgres', 'REVOKE alice FROM bob');
 is($node->safe_psql('other', "CREATE EXTENSION gpureg; $names; "
 	. q{SELECT gpu_keep('t', 'SELECT i AS y, 2 * i AS x FROM generate_series(1, 9) i'); SELECT count(*) FROM gpu_kept();
@@ -583,7 +589,7 @@ for my $case (
 	error_is($node, $case->[0], $case->[1], "predictions: $case->[2]");
 }
 is(sqlstate((try_sql($node, q{SELECT * FROM gpu_predict_rows(gpu_ols_fit('SELECT i AS y, i * i AS x1
-	FROM generate_series(1, 9) i'), 'rows')}, user => 'bob'))[1]), '42501', 'predictions of rows of another role');
+	FROM generate_series(1, 9) i'), 'postgres.rows')}, user => 'bob'))[1]), '42501', 'predictions of rows of another role');
 $node->safe_psql('postgres', q{SELECT gpu_forget('rows')});
 left($bytes, 'predictions');
 
@@ -732,7 +738,9 @@ like(error_is($node, $large, '53200', 'more than there is memory for'), qr/not e
 left(0, 'rows that did not fit');
 is($node->safe_psql('postgres', q{SELECT gpu_keep('large', 'SELECT y, x1, x2 FROM t, generate_series(1, 10)')}),
 	10 * $rows, 'what fits is kept');
-left(10 * $rows * 24, 'what fits');
+my $took = $node->safe_psql('postgres', 'SELECT bytes FROM gpu_kept()');
+ok($took > 10 * $rows * 24 && $took < 10 * $rows * 24 + 200, 'with its description') or diag($took);
+left($took, 'what fits');
 my $started = time;
 error_is($node, q{SELECT gpu_ols_fit(kept => 'large')}, '53200', 'a fit beside which there is no room');
 cmp_ok(time - $started, '<', $prompt, 'does not wait for what is kept');
@@ -759,10 +767,12 @@ for my $way ($keep, $names)
 		$node->safe_psql($database, q{CREATE EXTENSION IF NOT EXISTS gpureg;
 			SELECT gpu_keep('one', 'SELECT i, i * 2 FROM generate_series(1, 1000) i', replace => true)});
 	}
-	left(2 * 1000 * 16, 'sets of two databases');
+	my $took = $node->safe_psql('leaving', 'SELECT bytes FROM gpu_kept()');
+	ok($took > 1000 * 16 && $took < 1000 * 16 + 200, 'a set of a database') or diag($took);
+	left(2 * $took, 'sets of two databases');
 	$node->safe_psql('postgres', 'DROP DATABASE dropped');
 	$node->safe_psql('postgres', "$way; SELECT gpu_forget('t')");
-	left(1000 * 16, 'the set of one');
+	left($took, 'the set of one');
 	is($node->safe_psql('leaving', 'SELECT name FROM gpu_kept()'), 'one', 'of the one that is there');
 }
 $node->safe_psql('postgres', 'DROP DATABASE leaving');

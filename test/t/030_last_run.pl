@@ -94,7 +94,7 @@ my %without = (
 	(map { $_ => 'reads a model or a state that is there' } qw(gpu_tidy gpu_glance gpu_summary gpu_anova gpu_wald
 		gpu_with_terms gpu_ols_two_way gpu_ols_named gpu_ols_names)),
 	(map { $_ => 'tells of the session, the server or kept rows' } qw(gpu_last_run gpu_progress gpu_devices gpu_kept
-		gpu_forget)));
+		gpu_kept_all gpu_forget)));
 
 # Functions for others than users say so in their comments.
 my $of_extension = q{FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass

@@ -102,7 +102,7 @@ sub prepare
 
 	$run->{rows} //= $run->{gpu} ? 10_000_000 : 1_000_000;
 	die "max_connections is too low.\n" if ask($control, 'SHOW max_connections;') < $run->{sessions} + 10;
-	die "A server keeps 64 sets of rows: at most 60 sessions.\n" if $run->{sessions} > 60;
+	die "A server keeps 64 sets of rows: at most 56 sessions.\n" if $run->{sessions} > 56;
 	$run->{version} = ask($control, 'SHOW server_version;') =~ s/ .*//r;
 	$run->{server} = find_server($control);
 	# a GPU's driver has memory of its own
@@ -114,6 +114,7 @@ sub prepare
 		$run->{tell}->("making a table of $n rows");
 		ask($control, load_setup($n));
 	}
+	ask($control, load_roles());
 }
 
 # Is there a device, and a service?
@@ -127,7 +128,8 @@ sub find_ways
 	};
 
 	$run->{has} = { device => $works->(q{SET gpureg.device = gpu; SELECT gpu_ols_fit('SELECT y, x1 FROM t100');}),
-		service => $works->(q{SELECT gpu_keep('load_all', 'SELECT y, x1, x2, won, g FROM t1000', true);}) };
+		service => $works->(q{SELECT gpu_keep('load_all', 'SELECT y, x1, x2, won, g FROM t1000', true);
+			SELECT keep_as_1(), keep_as_2(), keep_as_3();}) };
 	$run->{tell}->("no $_: its statements are left out") for grep { !$run->{has}{$_} } sort keys %{ $run->{has} };
 }
 

@@ -6,7 +6,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(load_setup load_items);
+our @EXPORT = qw(load_setup load_roles load_items);
 
 # A table of n rows, with states of its groups and models
 sub load_setup
@@ -23,6 +23,28 @@ sub load_setup
 			gpu_logreg_fit('SELECT won, x1, x2 FROM t$n') AS l, gpu_logreg_fit('SELECT won, x1, x2, x3 FROM t$n') AS q;
 		VACUUM ANALYZE t$n, s$n, m$n;
 	};
+}
+
+# Three roles that keep other rows each under one name, and functions that keep them, and fit to them, as the role
+sub load_roles
+{
+	my $script = '';
+
+	for my $k (1 .. 3)
+	{
+		$script .= qq{
+			DROP ROLE IF EXISTS load_role_$k;
+			CREATE ROLE load_role_$k;
+			GRANT SELECT ON t1000 TO load_role_$k;
+			CREATE FUNCTION keep_as_$k() RETURNS bigint LANGUAGE sql VOLATILE SECURITY DEFINER AS
+				\$\$SELECT gpu_keep('load_own', 'SELECT $k * y AS y, x1, g FROM t1000', true)\$\$;
+			CREATE FUNCTION fit_as_$k() RETURNS gpu_model LANGUAGE sql VOLATILE SECURITY DEFINER AS
+				\$\$SELECT gpu_ols_fit(kept => 'load_own', formula => 'y ~ x1 + g')\$\$;
+			ALTER FUNCTION keep_as_$k() OWNER TO load_role_$k;
+			ALTER FUNCTION fit_as_$k() OWNER TO load_role_$k;
+		};
+	}
+	return $script;
 }
 
 # Ways of which each has its settings. Where rows come in one process and are summed on the CPU, the answers have the
@@ -123,6 +145,10 @@ my @kinds = (
 		SELECT gpu_logreg_fit(kept => 'load_all', formula => 'won ~ x1')} ],
 	[ 'kept again', 'service', 1000,
 		q{SELECT gpu_keep('load_all', 'SELECT y, x1, x2, won, g FROM t1000', true)}, '55006' ],
+	[ 'rows of three roles', 'service', 1000, q{SELECT fit_as_1(); SELECT fit_as_2(); SELECT fit_as_3();
+		SELECT gpu_ols_fit(kept => 'load_role_2.load_own', formula => 'y ~ x1')} ],
+	[ 'kept again by a role', 'service', 1000, 'SELECT keep_as_1(); SELECT keep_as_3()', '55006' ],
+	[ 'fails: rows of another role', 'service', 100, q{SELECT gpu_ols_fit(kept => 'load_own')} ],
 	[ 'fails: NaN', 'one workers device|device, workers', 1_000_000,
 		q{SELECT gpu_ols_fit('SELECT y, CASE WHEN i % 50 = 49 THEN ''NaN'' ELSE x1 END AS x1 FROM t%n')} ],
 	[ 'fails: division by zero', 'one|ring, workers|device, workers', 1_000_000,

@@ -211,7 +211,7 @@ sub judge_rest
 
 	goes_away($run, sub { my $n = ask($control, $sessions); $n && "$n sessions" });
 	goes_away($run, sub { service_left($run) });
-	ask($control, 'SELECT gpu_forget(name) FROM gpu_kept();');
+	ask($control, q{SELECT gpu_forget(format('%I.%I', owner, name)) FROM gpu_kept();});
 	goes_away($run, sub { ask($control, $reserved) });
 	end_service($control);
 	goes_away($run, sub { left_around($run) });

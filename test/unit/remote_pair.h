@@ -54,20 +54,20 @@ end_lease(GrRemoteClient *client, int area)
 }
 
 static inline bool
-admit(GrRemoteServer *server, size_t nbytes, bool waits, const GrHost *host, double *waited_s, GrError *err)
+admit(GrRemoteServer *server, const GrAdmission *wanted, const GrHost *host, double *waited_s, GrError *err)
 {
 	Pair	   *pair = server->owner;
 
 	(void) host;
-	(void) waits;
 	*waited_s = 0;
-	pair->asked += nbytes;
-	return nbytes < ((size_t) 1 << 40) || gr_fail(err, GR_DEVICE_MEMORY, 0, "too much");
+	pair->asked += wanted->nbytes;
+	return wanted->nbytes < ((size_t) 1 << 40) || gr_fail(err, GR_DEVICE_MEMORY, 0, "too much");
 }
 
 static inline void
-release(GrRemoteServer *server, size_t nbytes)
+release(GrRemoteServer *server, size_t nbytes, const GrStay *stay)
 {
+	(void) stay;
 	((Pair *) server->owner)->released += nbytes;
 }
 

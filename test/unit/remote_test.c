@@ -13,6 +13,8 @@
 #define P 5
 #define NROWS 20000
 #define BLOCK 700				/* rows */
+#define OWNER 4711
+#define DESCRIPTION_NBYTES 123
 #define TRIANGLE ((P + 2) * (P + 3) / 2)
 
 static double *
@@ -205,13 +207,13 @@ static GrRemoteStored stored;
 static size_t stored_nbytes;
 
 static bool
-put_stored(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err)
+put_stored(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, uint32_t owner, GrError *err)
 {
 	if (stored.sink != NULL)
 		return gr_fail(err, GR_DEVICE_FAILED, 0, "there is one already");
 	stored = (GrRemoteStored) {sink, ncolumns, NULL};
 	stored_nbytes = nbytes;
-	return id == 7;
+	return id == 7 && owner == OWNER;
 }
 
 static bool
@@ -295,7 +297,7 @@ test_stored(const double *rows)
 	static const GrRemoteStore store = {.put = put_stored,.take = take_stored,.give_back = give_stored_back};
 	Pair	   *keeper = begin_pair(&gr_backend_cpu);
 	Pair	   *pair = begin_pair(&gr_backend_cpu);
-	GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.stays = true};
+	GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.stays = true,.stay.owner = OWNER};
 	const GrSinkOptions of_derived = {.expected_nbytes = 3000};
 	const GrRowRules rules = {GR_BINOMIAL, GR_PRIOR_WEIGHTS, 0};
 	GrDerivation *d = derivation_of(P + 1);
@@ -313,10 +315,11 @@ test_stored(const double *rows)
 	keeper->server.store = pair->server.store = &store;
 	memset(&err, 0, sizeof(err));
 	check(gr_backend_remote.sink->begin((GrSession *) &keeper->client, &options, &sink, &err) &&
-		  send_all(gr_backend_remote.sink, sink, NULL, rows, memory, 4, &err) && gr_remote_store(sink, 7, &err),
-		  "rows are stored %s", err.detail);
-	check(stored_nbytes == (size_t) NROWS * (P + 1) * sizeof(double) &&
-		  keeper->asked - keeper->released == stored_nbytes, "what was admitted for them is what they take");
+		  send_all(gr_backend_remote.sink, sink, NULL, rows, memory, 4, &err) &&
+		  gr_remote_store(sink, 7, DESCRIPTION_NBYTES, &err), "rows are stored %s", err.detail);
+	check(stored_nbytes == (size_t) NROWS * (P + 1) * sizeof(double) + DESCRIPTION_NBYTES &&
+		  keeper->asked - keeper->released == stored_nbytes,
+		  "what was admitted for them is what they and their description take");
 	gr_backend_remote.sink->end(sink);
 	end_pair(keeper);
 
