@@ -116,7 +116,7 @@ endif
 WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare \
 	$(if $(filter yes,$(WERROR)),-Werror)
 PG_CFLAGS = $(WARNINGS) -Wno-declaration-after-statement $(SANITIZE_FLAGS)
-SHLIB_LINK = $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
+SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc++ -lpthread -lm
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
@@ -218,10 +218,27 @@ test/faults/cuda.o: test/faults/cuda.c test/faults/faults.h build/choice
 # clang writes no .d files for bitcode: it depends on every header
 $(OBJS) $(OBJS:.o=.bc): build/choice
 $(OBJS:.o=.bc): $(wildcard $(addsuffix /*.h,src/run src/rows src/sql src/projection src/compute))
-$(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
+SERVER_HEADERS = $(wildcard $(addsuffix $(OBJS) $(OBJS:.o=.bc): $(SERVER_HEADERS) $(COMPUTE_HEADERS) $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/identity.o $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
 
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
 	cp $< $@
+
+# Which build this is. A server's sessions share memory with those of the same build alone (src/run/service_shared.c),
+# so the hash is of all that its structures follow from: the sources, and what the objects depend on besides.
+IDENTITY_SOURCES = $(sort $(shell find src kernels -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh')) \
+	Makefile gpureg.control
+define IDENTITY
+#include "run/build_identity.h"
+const char gr_build_identity[] = "gpureg build HASH";
+const char gr_build_version[] = "$(EXTVERSION)";
+endef
+export IDENTITY
+build/identity.c: FORCE build/choice
+	@hash=$$(cat $(IDENTITY_SOURCES) build/choice | sha256sum | cut -d ' ' -f 1) && \
+	printf '%s\n' "$$IDENTITY" | sed "s/HASH/$$hash/" > $@.new && \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+build/identity.o: build/identity.c src/run/build_identity.h
+	$(COMPUTE_CC) -c $< -o $@
 
 REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projection_reference.o cholesky_reference.o)
 

@@ -12,6 +12,7 @@
 #include "compute/backend.h"
 #include "run/device.h"
 #include "run/service.h"
+#include "run/service_shared.h"
 
 typedef struct DeviceSession
 {
@@ -236,6 +237,17 @@ open_here(GrPlace *place, GrError *err)
 	return true;
 }
 
+/* A place that has no service says so where the server must be restarted first. */
+static void
+note_mismatch(GrPlace *place)
+{
+	const char *mismatch = gr_enable_service ? gr_control_mismatch() : NULL;
+	size_t		nbytes = strlen(place->reason);
+
+	if (place->service == NULL && mismatch != NULL)
+		snprintf(place->reason + nbytes, sizeof(place->reason) - nbytes, ", without the device service: %s", mismatch);
+}
+
 void
 gr_name_device(const GrDeviceInfo *info, char *name, size_t size)
 {
@@ -265,6 +277,7 @@ gr_open_place(GrPlace *place, const GrHost *host, GrError *err)
 		strlcpy(place->reason, "gpureg.device is gpu", sizeof(place->reason));
 	else
 		snprintf(place->reason, sizeof(place->reason), "%.3g products", place->work);
+	note_mismatch(place);
 	return true;
 }
 
@@ -329,6 +342,7 @@ gr_retreat_to_cpu(GrPlace *place, const GrError *err)
 	else
 		gr_note_shortage(place, err);
 	gr_place_on_cpu(place, place->reason);
+	note_mismatch(place);
 	return true;
 }
 

@@ -30,6 +30,8 @@ gr_raise_no_service(const char *reason)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("there is no device service to keep rows"),
 			 errdetail("The reason: %s.", reason == NULL ? "it does not answer" : reason),
+			 gr_control_mismatch() != NULL ?
+			 errhint("Restart the server, so that all its sessions run the same build of gpureg.") :
 			 errhint("Keeping rows takes gpureg.enable_service and, before PostgreSQL 17, gpureg in "
 					 "shared_preload_libraries.")));
 }

@@ -238,6 +238,15 @@ free_slots(GrControl *control, const GrService *service)
 	}
 }
 
+/* True if the service's process has begun, and has not ended. */
+static bool
+is_open(const GrService *service)
+{
+	uint32		state = service_state(service);
+
+	return state == GR_SERVICE_OPENING || state == GR_SERVICE_READY;
+}
+
 /* The service, started if need be; NULL if that can't be done. */
 static GrService *
 get_service(GrControl *control, int gpu_id, const char **reason)
@@ -247,6 +256,12 @@ get_service(GrControl *control, int gpu_id, const char **reason)
 
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);
 	service = find_service(control, gpu_id);
+	if (service != NULL && gr_control_mismatch() != NULL && !is_open(service))
+	{
+		LWLockRelease(&control->lock);
+		*reason = gr_control_mismatch();
+		return NULL;
+	}
 	if (service != NULL && (service_state(service) == GR_SERVICE_DOWN || is_stillborn(service)))
 	{
 		free_slots(control, service);
@@ -328,7 +343,7 @@ connect_to(Connection *c, GrService *service, const char **reason)
 	area = lease_area(&c->client, GR_REMOTE_BULK_NBYTES);
 	if (area < 0)
 	{
-		*reason = "the device service does not answer";
+		*reason = gr_control_mismatch() != NULL ? gr_control_mismatch() : "the device service does not answer";
 		disconnect(c);
 		return false;
 	}
@@ -577,7 +592,8 @@ await_area(const Connection *c, const GrArea *area)
 
 	while (__atomic_load_n(&area->state, __ATOMIC_ACQUIRE) == GR_AREA_ASKED)
 	{
-		if (!is_alive(c) || gr_now_ms() - started >= START_TIMEOUT_MS)
+		if (!is_alive(c) || gr_now_ms() - started >= START_TIMEOUT_MS ||
+			(gr_control_mismatch() != NULL && !is_open(c->service)))
 			return false;
 		nap();
 	}

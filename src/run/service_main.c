@@ -586,7 +586,15 @@ begin_service(int number)
 	const char *reason = NULL;
 
 	control = gr_control(&reason);
-	if (control == NULL || number < 0 || number >= GR_SERVICES)
+	if (control == NULL)
+	{
+		gr_control_refuse();
+		ereport(LOG,
+				(errmsg("gpureg device service cannot start"),
+				 errdetail("The reason: %s.", reason == NULL ? "there is no shared memory" : reason)));
+		proc_exit(1);
+	}
+	if (number < 0 || number >= GR_SERVICES)
 		proc_exit(1);
 	service = &control->services[number];
 	LWLockAcquire(&control->lock, LW_EXCLUSIVE);

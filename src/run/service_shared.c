@@ -1,5 +1,10 @@
 /*
  * service_shared.c: the control block: where it is, and what that takes in each version of PostgreSQL.
+ *
+ * An upgrade replaces the library while sessions that have loaded the old one go on, and PostgreSQL 17 and later give
+ * both the same named segment. So the name "gpureg" stands for a header whose layout never changes. The header says
+ * which build made the control block; a process with another build leaves the control block alone, and has no service
+ * until the server restarts.
  */
 #include "postgres.h"
 
@@ -10,10 +15,34 @@
 #include "storage/dsm_registry.h"
 #endif
 
+#include "run/build_identity.h"
 #include "run/service.h"
 #include "run/service_shared.h"
 
+#define HEADER_NAME "gpureg"
+#define HEADER_MAGIC UINT64CONST(0x67707572656701A8)	/* no beginning of 0.1.0's control block, which is a lock */
+#define HEADER_NBYTES 512
+#define ANOTHER_VERSION "the server's shared memory is of another version of gpureg; restart the server"
+
+/* Frozen: no member is ever moved, resized or given another meaning. New ones take space from the padding. */
+typedef union GrControlHeader
+{
+	struct
+	{
+		uint64		magic;
+		char		build[128];	/* gr_build_identity of the library that made the control block */
+		char		version[32];	/* of that library */
+		uint32		replaced;	/* 1: a service could not start, as the library on disk is another build */
+		int			tranche;
+		dsm_handle	control;	/* from PostgreSQL 17 on; DSM_HANDLE_INVALID until the control block is made */
+		LWLock		lock;		/* for making the control block */
+	};
+	char		padding[HEADER_NBYTES];
+} GrControlHeader;
+
+static GrControlHeader *header; /* NULL: not attached, or of 0.1.0, which had none */
 static GrControl *control;
+static char mismatch[250];		/* why this process must not use the control block; empty: it may, or has not looked */
 
 static Size
 control_size(void)
@@ -22,14 +51,41 @@ control_size(void)
 }
 
 static void
-begin_control(void *memory)
+begin_header(void *memory)
 {
-	GrControl  *c = memory;
+	GrControlHeader *h = memory;
 
+	memset(h, 0, sizeof(*h));
+	h->magic = HEADER_MAGIC;
+	strlcpy(h->build, gr_build_identity, sizeof(h->build));
+	strlcpy(h->version, gr_build_version, sizeof(h->version));
+	h->control = DSM_HANDLE_INVALID;
+	h->tranche = LWLockNewTrancheId();
+	LWLockInitialize(&h->lock, h->tranche);
+}
+
+static void
+begin_control(GrControl *c, int tranche)
+{
 	memset(c, 0, control_size());
 	c->nclients = MaxConnections;
-	c->tranche = LWLockNewTrancheId();
+	c->tranche = tranche;
 	LWLockInitialize(&c->lock, c->tranche);
+}
+
+/* True if this library made the control block that h leads to; notes the mismatch otherwise. */
+static bool
+is_of_this_build(const GrControlHeader *h)
+{
+	if (h->magic == HEADER_MAGIC && strncmp(h->build, gr_build_identity, sizeof(h->build)) == 0)
+		return true;
+	if (h->magic == HEADER_MAGIC)
+		snprintf(mismatch, sizeof(mismatch),
+				 "the server's shared memory is of another build of gpureg (%.*s) than this session's (%s); "
+				 "restart the server", (int) sizeof(h->version), h->version, gr_build_version);
+	else
+		strlcpy(mismatch, ANOTHER_VERSION, sizeof(mismatch));
+	return false;
 }
 
 #if PG_VERSION_NUM >= 170000
@@ -39,13 +95,75 @@ gr_service_init(void)
 {
 }
 
+/*
+ * The named segment; NULL if another library made it with another size, as 0.1.0 did. PostgreSQL reports that as an
+ * error while it holds a lock of the registry. Callers hold no lock.
+ */
+static GrControlHeader *
+attach_header(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	uint32		holdoff = InterruptHoldoffCount;
+	GrControlHeader *volatile h = NULL;
+	bool		found;
+
+	PG_TRY();
+	{
+		h = GetNamedDSMSegment(HEADER_NAME, sizeof(GrControlHeader), begin_header, &found);
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_INTERNAL_ERROR)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		LWLockReleaseAll();
+		InterruptHoldoffCount = holdoff;
+	}
+	PG_END_TRY();
+	return h;
+}
+
+/* The control block that the header leads to, made if need be. Its size is that of this build. */
+static GrControl *
+attach_block(GrControlHeader *h)
+{
+	dsm_segment *segment;
+
+	LWLockRegisterTranche(h->tranche, "gpureg");
+	LWLockAcquire(&h->lock, LW_EXCLUSIVE);
+	if (h->control == DSM_HANDLE_INVALID)
+	{
+		segment = dsm_create(control_size(), 0);
+		begin_control(dsm_segment_address(segment), h->tranche);
+		dsm_pin_segment(segment);
+		h->control = dsm_segment_handle(segment);
+	}
+	else
+	{
+		segment = dsm_find_mapping(h->control);
+		if (segment == NULL)
+			segment = dsm_attach(h->control);
+	}
+	if (segment == NULL)
+		elog(ERROR, "could not map the control block of gpureg");
+	dsm_pin_mapping(segment);
+	LWLockRelease(&h->lock);
+	return dsm_segment_address(segment);
+}
+
 static GrControl *
 attach_control(const char **reason)
 {
-	bool		found;
+	GrControlHeader *h = attach_header();
 
-	(void) reason;
-	return GetNamedDSMSegment("gpureg", control_size(), begin_control, &found);
+	header = h != NULL && h->magic == HEADER_MAGIC ? h : NULL;
+	if (h == NULL)
+		strlcpy(mismatch, ANOTHER_VERSION, sizeof(mismatch));
+	if (h != NULL && is_of_this_build(h))
+		return attach_block(h);
+	*reason = mismatch;
+	return NULL;
 }
 
 #else
@@ -58,7 +176,7 @@ request_control(void)
 {
 	if (next_request_hook != NULL)
 		next_request_hook();
-	RequestAddinShmemSpace(control_size());
+	RequestAddinShmemSpace(add_size(sizeof(GrControlHeader), control_size()));
 }
 
 static void
@@ -69,11 +187,17 @@ start_control(void)
 	if (next_startup_hook != NULL)
 		next_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	control = ShmemInitStruct("gpureg", control_size(), &found);
+	header = ShmemInitStruct(HEADER_NAME, sizeof(GrControlHeader), &found);
 	if (!found)
-		begin_control(control);
+		begin_header(header);
+	if (is_of_this_build(header))
+	{
+		control = ShmemInitStruct("gpureg control block", control_size(), &found);
+		if (!found)
+			begin_control(control, header->tranche);
+		LWLockRegisterTranche(control->tranche, "gpureg");
+	}
 	LWLockRelease(AddinShmemInitLock);
-	LWLockRegisterTranche(control->tranche, "gpureg");
 }
 
 void
@@ -99,12 +223,28 @@ attach_control(const char **reason)
 GrControl *
 gr_control(const char **reason)
 {
-	if (control != NULL)
-		return control;
-	control = attach_control(reason);
-	if (control != NULL)
-		LWLockRegisterTranche(control->tranche, "gpureg");
+	if (control == NULL && mismatch[0] == '\0')
+		control = attach_control(reason);
+	else if (control == NULL)
+		*reason = mismatch;
 	return control;
+}
+
+void
+gr_control_refuse(void)
+{
+	if (control == NULL && header != NULL && header->magic == HEADER_MAGIC)
+		__atomic_store_n(&header->replaced, 1, __ATOMIC_RELEASE);
+}
+
+const char *
+gr_control_mismatch(void)
+{
+	if (control == NULL)
+		return mismatch[0] == '\0' ? NULL : mismatch;
+	if (__atomic_load_n(&header->replaced, __ATOMIC_ACQUIRE) == 0)
+		return NULL;
+	return "gpureg's library has been replaced by another build since the server started; restart the server";
 }
 
 bool

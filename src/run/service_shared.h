@@ -126,6 +126,15 @@ typedef struct GrControl
 /* The control block, attached if need be; NULL where there is none, and then *reason says why. */
 extern GrControl *gr_control(const char **reason);
 
+/* Called by a service that may not use the control block: sessions of the build that made it start no other one. */
+extern void gr_control_refuse(void);
+
+/*
+ * Why no service can be started, or none be used, before the server restarts: this process, or the library on disk, is
+ * another build than the one that made the control block. NULL where neither is known. Attaches nothing.
+ */
+extern const char *gr_control_mismatch(void);
+
 /* Does the service that an entry is of take clients, still? Under the lock */
 extern bool gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry);
 
