@@ -95,7 +95,7 @@ take_records(Rest *rest, GrExtras *extras)
 {
 	size_t		n;
 
-	if (!take_number(rest, GR_EXTRAS_MAX, &n))
+	if (!take_number(rest, GR_EXTRAS_MAX, &n) || n == 0)
 		return false;
 	for (size_t k = 0; k < n; k++)
 	{

@@ -22,7 +22,7 @@ extern "C" {
 #define GR_EXTRAS_MAX 64		/* records of a model */
 #define GR_EXTRA_KEY_MAX 32		/* bytes of a key */
 
-/* Name of the offsets of a model that was not fitted to a query's columns, such as that of an aggregate */
+/* Name of the offsets of a model that does not know its columns, such as that of a state */
 #define GR_UNNAMED_OFFSETS "(offset)"
 
 /* Keys */

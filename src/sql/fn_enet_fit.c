@@ -179,6 +179,8 @@ validate(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Val
 		validate_logit(fcinfo, request, net, v);
 	else
 		validate_sums(fcinfo, request, net, v);
+	gr_extras_take_roles(&v->least.extras, &request->roles);
+	gr_extras_take_roles(&v->within.extras, &request->roles);
 	gr_record_solved(request->started);
 	if (request->rows.query != NULL)
 		gr_leave_query(&context);
@@ -250,6 +252,7 @@ gr_enet_fit(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(FIT_LAMBDA))
 	{
 		fit_at(fcinfo, &request, &net, &model);
+		gr_extras_take_roles(&model.extras, &request.roles);
 		return gr_model_datum(fcinfo, &model);
 	}
 	request.nfolds = PG_GETARG_INT32(FIT_FOLDS);

@@ -431,6 +431,8 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	model.iterations = 1;
 	model.converged = gr_logreg_step_is_last(&step, tol);
 	model.device = "cpu";
+	/* no aggregate of steps takes offsets, but a pass of a fit may come to be a value */
+	model.extras.offsets = state->offset ? GR_UNNAMED_OFFSETS : NULL;
 	gr_record_state(fcinfo, step.nrows, state->nfeatures, began);
 	return gr_model_datum(fcinfo, &model);
 }

@@ -257,6 +257,7 @@ gr_ols_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows
 		fit_query(fcinfo, name, rows->query, roles, &ingest, &model);
 	model.nskipped = ingest.nskipped;
 	model.design = ingest.design;
+	gr_extras_take_roles(&model.extras, roles);
 	return gr_model_datum(fcinfo, &model);
 }
 

@@ -58,6 +58,7 @@ typedef struct Prediction
 	const GrKeptSet *set;
 	GrDesign   *design;			/* NULL: features are columns */
 	int			n;				/* columns that the model is made of */
+	int			offset;			/* kept column that is the model's offset; -1: it has none */
 	Source	   *sources;
 	double	   *values;
 	double	   *features;		/* of a design, and what rounding left of them */
@@ -139,8 +140,22 @@ find_features(Prediction *p)
 }
 
 static void
+find_offset(Prediction *p)
+{
+	GrString	name = p->model.offsets;
+
+	p->offset = -1;
+	if (!gr_has_offsets(&p->model))
+		return;
+	p->offset = gr_find_column(p->set->ncolumns, p->set->names, NULL, pnstrdup(name.bytes, name.nbytes));
+	if (p->set->columns[p->offset].kind == GR_KEPT_FACTOR)
+		raise_kind(&p->set->columns[p->offset], false);
+}
+
+static void
 find_columns(Prediction *p)
 {
+	find_offset(p);
 	if (p->model.design.nbytes > 0)
 	{
 		p->design = gr_open_model_design(CurrentMemoryContext, p->model.design);
@@ -185,10 +200,12 @@ take_level(const Prediction *p, int k, double code)
 						 PointerGetDatum(cstring_to_text_with_len(text.bytes, text.nbytes)), false, p->values);
 }
 
-/* The values of the model's columns; false if one is NULL. */
+/* The values of the model's columns; false if one, or the offset, is NULL. */
 static bool
 take_row(const Prediction *p, const double *row)
 {
+	if (p->offset >= 0 && isnan(row[p->offset]))
+		return false;
 	for (int k = 0; k < p->n; k++)
 	{
 		const Source *source = &p->sources[k];
@@ -208,7 +225,7 @@ take_row(const Prediction *p, const double *row)
 }
 
 static double
-predict(const Prediction *p)
+predict(const Prediction *p, const double *row)
 {
 	GrFeatures	features;
 	double		eta;
@@ -217,6 +234,7 @@ predict(const Prediction *p)
 	features.values = p->values;
 	features.low = NULL;
 	features.design = p->design;
+	features.offset = p->offset < 0 ? 0 : row[p->offset];
 	if (p->design != NULL)
 	{
 		features.values = p->features;
@@ -243,7 +261,7 @@ put_rows(ReturnSetInfo *rsinfo, Prediction *p, GrKeptReader *reader, int key)
 		if (!nulls[0])
 			values[0] = Float8GetDatum(row[key]);
 		if (!nulls[1])
-			values[1] = Float8GetDatum(predict(p));
+			values[1] = Float8GetDatum(predict(p, row));
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		MemoryContextReset(p->row_context);
 	}

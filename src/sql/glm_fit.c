@@ -622,6 +622,7 @@ gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows
 		gr_leave_query(&context);
 	model.nskipped = f.source.nskipped;
 	model.design = f.ingest.design;
+	gr_extras_take_roles(&model.extras, roles);
 	model.device = pstrdup(f.source.job->place.device);
 	gr_job_release(f.source.job);
 	return gr_model_datum(fcinfo, &model);

@@ -178,12 +178,27 @@ find_features(GrMarginRows *rows, const GrQuery *query, const GrFeatureNames *na
 	check_features(rows);
 }
 
-/* The columns of weights and offsets */
-static void
-find_roles(GrMarginRows *rows, const GrQuery *query, const GrRoles *roles)
+/* The column that was the offset in the fit. ERROR if the query does not have it: an effect depends on the offset. */
+static int
+find_model_offset(const GrQuery *query, const char *name)
 {
-	const char *named[2] = {roles->weights, roles->offsets};
-	const char *arguments[2] = {"weights", "offsets"};
+	bool		found = false;
+
+	for (int k = 0; k < query->columns->natts; k++)
+		found |= strcmp(query->names[k], name) == 0;
+	if (!found)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("query has no column \"%s\"", name),
+				 errdetail("It is the model's offset."),
+				 errhint("Let the query return a column of this name, or name another one, as in offsets => 'days'.")));
+	return gr_find_column(query->columns->natts, query->names, NULL, name);
+}
+
+/* The columns of weights and offsets. arguments: those that name them; NULL: the model does */
+static void
+find_roles(GrMarginRows *rows, const GrQuery *query, const char *const *named, const char *const *arguments)
+{
 
 	for (int k = 0; k < 2; k++)
 	{
@@ -192,7 +207,8 @@ find_roles(GrMarginRows *rows, const GrQuery *query, const GrRoles *roles)
 
 		if (named[k] == NULL)
 			continue;
-		source->at = gr_find_column(query->columns->natts, query->names, arguments[k], named[k]);
+		source->at = arguments[k] == NULL ? find_model_offset(query, named[k]) :
+			gr_find_column(query->columns->natts, query->names, arguments[k], named[k]);
 		type = TupleDescAttr(query->columns, source->at)->atttypid;
 		if (!gr_describe_value(&source->column, type) || OidIsValid(source->column.element))
 			raise_type(named[k], type, k == 0 ? "Weights must be numbers." : "Offsets must be numbers.");
@@ -207,6 +223,10 @@ gr_margin_rows_prepare(const char *text, const GrPredictor *model, const GrRoles
 {
 	GrQuery    *query;
 	GrFeatureNames *names;
+	bool		of_model = roles->offsets == NULL && gr_has_offsets(model);
+	const char *offsets = of_model ? pnstrdup(model->offsets.bytes, model->offsets.nbytes) : roles->offsets;
+	const char *const named[2] = {roles->weights, offsets};
+	const char *const arguments[2] = {"weights", of_model ? NULL : "offsets"};
 	int			ncolumns;
 
 	memset(rows, 0, sizeof(*rows));
@@ -219,7 +239,7 @@ gr_margin_rows_prepare(const char *text, const GrPredictor *model, const GrRoles
 	query = gr_analyse_query(text);
 	ncolumns = rows->design->ncolumns;
 	rows->shape = (GrRowShape) {
-		.nfeatures = ncolumns,.weight = roles->weights != NULL,.offset = roles->offsets != NULL
+		.nfeatures = ncolumns,.weight = roles->weights != NULL,.offset = offsets != NULL
 	};
 	rows->is_boolean = palloc0((ncolumns + 1) * sizeof(bool));
 	rows->sources = palloc0((Max(ncolumns, query->columns->natts) + 2) * sizeof(GrMarginSource));
@@ -230,7 +250,7 @@ gr_margin_rows_prepare(const char *text, const GrPredictor *model, const GrRoles
 		find_features(rows, query, names);
 	else
 		find_design_columns(rows, query);
-	find_roles(rows, query, roles);
+	find_roles(rows, query, named, arguments);
 	rows->plan = gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
 }
 

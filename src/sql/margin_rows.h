@@ -35,8 +35,9 @@ typedef struct GrMarginRows
 } GrMarginRows;
 
 /*
- * Analyses and plans the query, and finds the model's columns and those of the roles, which may be NULL, in it. In the
- * current memory context; ERROR if one is missing, is there twice, or is of a type that it can't have
+ * Analyses and plans the query, and finds the model's columns and those of the roles in it. roles->offsets NULL: the
+ * offset is the column that the fit had, if it had one. In the current memory context; ERROR if a column is missing, is
+ * there twice, or is of a type that it can't have
  */
 extern void gr_margin_rows_prepare(const char *query, const GrPredictor *model, const GrRoles *roles,
 								   GrMarginRows *rows);

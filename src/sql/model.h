@@ -71,8 +71,23 @@ typedef struct GrPredictor
 	const double *coef;			/* of the terms; those that aren't NULL alone, which follow one another */
 	const bits8 *nulls;			/* of coef; NULL: none is */
 	GrString	design;			/* how features are made of columns; "": each is one */
-	GrString	offsets;		/* name of the column of offsets, which may be GR_UNNAMED_OFFSETS; bytes NULL: none */
+	GrString	offsets;		/* name of the column of offsets, or GR_UNNAMED_OFFSETS; bytes NULL: there are none */
 } GrPredictor;
+
+/* True if a prediction needs an offset. */
+static inline bool
+gr_has_offsets(const GrPredictor *model)
+{
+	return model->offsets.bytes != NULL;
+}
+
+/* True if two names are the same, or both are none (bytes NULL). */
+static inline bool
+gr_same_name(GrString a, GrString b)
+{
+	return (a.bytes == NULL) == (b.bytes == NULL) && a.nbytes == b.nbytes &&
+		(a.nbytes == 0 || memcmp(a.bytes, b.bytes, a.nbytes) == 0);
+}
 
 /* What the error of a prediction wants beside that */
 typedef struct GrPredictorError

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "compute/extras.h"
+#include "rows/columns.h"
 
 /* Memory of a model beside its fields; each member is a record in the text. All 0 if it remembers nothing. */
 typedef struct GrModelExtras
@@ -20,6 +21,9 @@ typedef struct GrModelExtras
 	const char *weights;
 	const char *frequencies;
 } GrModelExtras;
+
+/* Remembers the columns that a fit took for roles. */
+extern void gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles);
 
 /* Reads the field into records that point into it. ERROR if it is malformed. */
 extern void gr_read_extras(const text *field, GrExtras *extras);

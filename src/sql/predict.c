@@ -2,7 +2,8 @@
  * predict.c: gpu_predict, the prediction of a model; and the features of a row for all that take values as it does.
  *
  * The values come in the order of the model's features, as numbers and arrays of them; or by the features' names, as
- * one row or jsonb object. It is called for each row: what doesn't change from one to the next is found out once. That
+ * one row or jsonb object. The offset of a model that has one is one more value, behind those of the features, or has
+ * the name of its column. gpu_predict is called for each row: what doesn't change from one to the next is found out once. That
  * is, what types the arguments have; and for names, which feature each column is, as long as rows are of one type, and
  * models of the same terms.
  */
@@ -54,8 +55,9 @@ typedef struct NamedRow
 typedef struct NamedValues
 {
 	GrFeatureNames *names;		/* NULL at first */
+	GrString	offsets;		/* copy of the model's; the offset is value number names->nfeatures */
 	NamedRow   *columns;		/* likewise; which features they are, of those names */
-	double	   *values;			/* of the features */
+	double	   *values;			/* of the features, and the offset */
 	uint64	   *given;			/* in which call each was given its value */
 	uint64		ncalls;
 	int			ngiven;			/* in this one */
@@ -88,8 +90,9 @@ gr_predict_mean(const GrPredictor *model, double eta, bool finite)
 	return mean;
 }
 
-double
-gr_predict_eta(const GrPredictor *model, const GrFeatures *features, bool *finite)
+/* The linear predictor without the offset */
+static double
+predict_without_offset(const GrPredictor *model, const GrFeatures *features, bool *finite)
 {
 	int			first = model->intercept ? 1 : 0;
 	const double *values = features->values;
@@ -116,6 +119,17 @@ gr_predict_eta(const GrPredictor *model, const GrFeatures *features, bool *finit
 	return eta;
 }
 
+double
+gr_predict_eta(const GrPredictor *model, const GrFeatures *features, bool *finite)
+{
+	double		eta = predict_without_offset(model, features, finite);
+
+	if (!gr_has_offsets(model))
+		return eta;
+	*finite &= isfinite(features->offset);
+	return eta + features->offset;
+}
+
 void
 gr_predict_pairs(const GrPredictor *model, const GrFeatures *features, GrDD *pairs)
 {
@@ -129,10 +143,19 @@ gr_predict_pairs(const GrPredictor *model, const GrFeatures *features, GrDD *pai
 		}
 }
 
+/* ERROR unless there is a value for each feature, and one for the offset of a model that has one. */
 static void
 check_count(const GrPredictor *model, int64 nvalues)
 {
-	if (nvalues != model->nfeatures)
+	if (gr_has_offsets(model) && nvalues != (int64) model->nfeatures + 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model has %d features and an offset, but " INT64_FORMAT " values were given",
+						model->nfeatures, nvalues),
+				 errhint("Pass a value for each feature in the order of the model's terms and then the offset, or a row "
+						 "or jsonb object with their names, where the offset is called \"%.*s\".",
+						 model->offsets.nbytes, model->offsets.bytes)));
+	if (!gr_has_offsets(model) && nvalues != model->nfeatures)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the model has %d features, but " INT64_FORMAT " values were given", model->nfeatures,
@@ -245,6 +268,21 @@ raise_names(const PlainCall *call, const char *detail)
 			 errhint("Give the model's features under their names, and no others.")));
 }
 
+/* ERROR: a row or object has no offset. */
+static void
+raise_no_offset(const PlainCall *call)
+{
+	GrString	name = call->named->offsets;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 call->is_row ? errmsg("the row does not have the model's offset") :
+			 errmsg("the object does not have the model's offset"),
+			 call->is_row ? errdetail("The row has no column \"%.*s\".", name.nbytes, name.bytes) :
+			 errdetail("The object has no key \"%.*s\".", name.nbytes, name.bytes),
+			 errhint("Give the offset under this name, or pass the values one by one, the offset last.")));
+}
+
 static void
 raise_unknown(const PlainCall *call, const char *name, int len)
 {
@@ -263,18 +301,40 @@ begin_named(NamedValues *named, const GrPredictor *model, MemoryContext context)
 	named->ngiven = 0;
 	named->null = false;
 	named->ncalls++;
-	if (likely(names != NULL && gr_are_names_of(names, model->terms)))
+	if (likely(names != NULL && gr_are_names_of(names, model->terms) && gr_same_name(named->offsets, model->offsets)))
 		return;
 	named->names = NULL;
 	named->columns = NULL;
 	if (names != NULL)
 		MemoryContextDelete(names->context);
 	names = gr_name_features(model->terms, model->intercept);
-	named->values = MemoryContextAllocHuge(names->context, Max(model->nfeatures, 1) * sizeof(double));
-	named->given = MemoryContextAllocHuge(names->context, Max(model->nfeatures, 1) * sizeof(uint64));
-	memset(named->given, 0, model->nfeatures * sizeof(uint64));
+	named->values = MemoryContextAllocHuge(names->context, (model->nfeatures + 1) * sizeof(double));
+	named->given = MemoryContextAllocHuge(names->context, (model->nfeatures + 1) * sizeof(uint64));
+	memset(named->given, 0, (model->nfeatures + 1) * sizeof(uint64));
+	named->offsets = model->offsets;
+	if (gr_has_offsets(model))
+		named->offsets.bytes = memcpy(MemoryContextAlloc(names->context, model->offsets.nbytes + 1),
+									  model->offsets.bytes, model->offsets.nbytes);
 	MemoryContextSetParent(names->context, context);
 	named->names = names;
+}
+
+/* The feature of that name, the offset's number if it has the name, or -1 */
+static int
+find_value(const NamedValues *named, const char *name, int len)
+{
+	GrString	wanted = {name, len};
+
+	return named->offsets.bytes != NULL && gr_same_name(wanted, named->offsets) ? named->names->nfeatures :
+		gr_find_feature(named->names, name, len);
+}
+
+/* The name of a feature, or of the offset */
+static const char *
+value_name(const NamedValues *named, int feature)
+{
+	return feature < named->names->nfeatures ? gr_feature_name(named->names, feature) :
+		pnstrdup(named->offsets.bytes, named->offsets.nbytes);
 }
 
 static void
@@ -283,7 +343,7 @@ give_value(const PlainCall *call, int feature, double value)
 	NamedValues *named = call->named;
 
 	if (named->given[feature] == named->ncalls)
-		raise_names(call, psprintf("Feature \"%s\" is there twice.", gr_feature_name(named->names, feature)));
+		raise_names(call, psprintf("Feature \"%s\" is there twice.", value_name(named, feature)));
 	named->given[feature] = named->ncalls;
 	named->values[feature] = value;
 	named->ngiven++;
@@ -315,14 +375,17 @@ check_elements(const PlainCall *call, GrFeatureRange elements, int n, const char
 	}
 }
 
-/* The values of the features; NULL if one is. ERROR if there is none for some. */
+/* The values of the features, and the offset; NULL if one is. ERROR if there is none for some. */
 static const double *
 end_named(const PlainCall *call)
 {
 	const NamedValues *named = call->named;
+	int			n = named->names->nfeatures;
 
-	for (int k = 0; named->ngiven < named->names->nfeatures; k++)
+	for (int k = 0; named->ngiven < n + (named->offsets.bytes == NULL ? 0 : 1); k++)
 	{
+		if (k == n)
+			raise_no_offset(call);
 		if (named->given[k] != named->ncalls)
 			raise_names(call, psprintf("The %s \"%s\".", call->is_row ? "row has no column" : "object has no key",
 									   gr_feature_name(named->names, k)));
@@ -347,7 +410,7 @@ describe_column(const PlainCall *call, NamedColumn *named, Form_pg_attribute att
 		return;
 	usable = gr_describe_value(&named->column, attribute->atttypid);
 	named->column.name = pstrdup(name);
-	named->feature = gr_find_feature(names, name, strlen(name));
+	named->feature = find_value(call->named, name, strlen(name));
 	named->elements = gr_find_elements(names, name, strlen(name));
 	if (usable && OidIsValid(named->column.element))
 		named->feature = -1;
@@ -357,6 +420,7 @@ describe_column(const PlainCall *call, NamedColumn *named, Form_pg_attribute att
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("column \"%s\" of the row has type %s", name, format_type_be(attribute->atttypid)),
+				 named->feature == names->nfeatures ? errdetail("Offsets must be numbers.") :
 				 errdetail("Features must be numbers, booleans or arrays of them."),
 				 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
 }
@@ -477,8 +541,7 @@ give_json(const PlainCall *call, int feature, const JsonbValue *value)
 		default:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("feature \"%s\" of the object is not a number",
-							gr_feature_name(call->named->names, feature)),
+					 errmsg("feature \"%s\" of the object is not a number", value_name(call->named, feature)),
 					 errdetail("Values must be numbers, booleans, arrays of them, or null.")));
 	}
 }
@@ -504,7 +567,7 @@ give_json_array(const PlainCall *call, const char *name, int len, JsonbContainer
 static void
 give_member(const PlainCall *call, const char *name, int len, const JsonbValue *value)
 {
-	int			feature = gr_find_feature(call->named->names, name, len);
+	int			feature = find_value(call->named, name, len);
 
 	if (value->type == jbvBinary && JsonContainerIsArray(value->val.binary.data))
 		give_json_array(call, name, len, value->val.binary.data);
@@ -554,25 +617,12 @@ give_object(FunctionCallInfo fcinfo, const PlainCall *call)
  * All of them
  */
 
-bool
-gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, GrFeatures *features)
+/* The values of a model without a design; features->values NULL: one is NULL */
+static void
+plain_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, GrFeatures *features)
 {
 	PlainCall  *call;
 
-	features->values = features->low = NULL;
-	features->design = NULL;
-	if (PG_NARGS() == calls->first_argno)
-	{
-		/* of an intercept alone */
-		check_count(model, 0);
-		return true;
-	}
-	if (model->design.nbytes > 0)
-	{
-		features->values = gr_design_features(fcinfo, calls->first_argno, &calls->designed, model, &features->low);
-		features->design = gr_design_of_call(calls->designed);
-		return features->values != NULL;
-	}
 	if (unlikely(calls->plain == NULL))
 		calls->plain = describe_call(fcinfo, calls->first_argno);
 	call = calls->plain;
@@ -586,6 +636,30 @@ gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPred
 		else
 			give_object(fcinfo, call);
 		features->values = end_named(call);
+	}
+	if (features->values != NULL && gr_has_offsets(model))
+		features->offset = features->values[model->nfeatures];
+}
+
+bool
+gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, GrFeatures *features)
+{
+	features->values = features->low = NULL;
+	features->design = NULL;
+	features->offset = 0;
+	if (PG_NARGS() == calls->first_argno)
+	{
+		/* of an intercept alone */
+		check_count(model, 0);
+		return true;
+	}
+	if (model->design.nbytes == 0)
+		plain_features(fcinfo, calls, model, features);
+	else
+	{
+		features->values = gr_design_features(fcinfo, calls->first_argno, &calls->designed, model, &features->low,
+											  &features->offset);
+		features->design = gr_design_of_call(calls->designed);
 	}
 	return features->values != NULL;
 }

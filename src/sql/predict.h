@@ -26,6 +26,7 @@ typedef struct GrFeatures
 	const double *values;
 	const double *low;			/* see gr_design_features(); of a model with a design */
 	const GrDesign *design;		/* NULL: a model without one */
+	double		offset;			/* 0 if the model has none */
 	double		buffer[FUNC_MAX_ARGS];	/* for what the values may point to */
 } GrFeatures;
 
@@ -37,7 +38,7 @@ extern bool gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, 
 								GrFeatures *features);
 
 /*
- * The linear predictor; terms without a coefficient count as 0, as in R. *finite: was everything that is summed up?
+ * The linear predictor with the offset; terms without a coefficient count as 0, as in R. *finite: was everything that is summed up?
  */
 extern double gr_predict_eta(const GrPredictor *model, const GrFeatures *features, bool *finite);
 

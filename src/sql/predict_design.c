@@ -1,5 +1,7 @@
 /*
  * predict_design.c: the features of a model with a design, from values of the columns that it was fitted to.
+ *
+ * The offset of a model that has one is a column more behind those of the design: number design->ncolumns.
  */
 #include "postgres.h"
 
@@ -37,7 +39,10 @@ struct GrDesignCall
 	char	   *text;			/* the design's */
 	int			nbytes;
 	GrDesign   *design;
+	GrString	offsets;		/* name of the column of offsets; bytes NULL: there are none */
+	int			ncolumns;		/* the design's, and the offset's */
 	double	   *values;
+	double		offset;
 	double	   *features;
 	double	   *low;
 	ValuesForm	form;
@@ -53,11 +58,31 @@ struct GrDesignCall
  * What stays
  */
 
-static void raise_names(ValuesForm form, const char *name) __attribute__((noreturn));
-
-static void
-raise_names(ValuesForm form, const char *name)
+/* The name of column k, which may be the offset's */
+static const char *
+column_name(const GrDesignCall *call, int k)
 {
+	return k < call->design->ncolumns ? gr_design_column_name(call->design, k) :
+		pnstrdup(call->offsets.bytes, call->offsets.nbytes);
+}
+
+static void raise_names(const GrDesignCall *call, int k) __attribute__((noreturn));
+
+/* ERROR: a row or object has no value of column k. */
+static void
+raise_names(const GrDesignCall *call, int k)
+{
+	ValuesForm	form = call->form;
+	const char *name = column_name(call, k);
+
+	if (k == call->design->ncolumns)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 form == AS_ROW ? errmsg("the row does not have the model's offset") :
+				 errmsg("the object does not have the model's offset"),
+				 form == AS_ROW ? errdetail("The row has no column \"%s\".", name) :
+				 errdetail("The object has no key \"%s\".", name),
+				 errhint("Give the offset under this name, or pass the values one by one, the offset last.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 form == AS_ROW ? errmsg("the row does not match the model's columns") :
@@ -67,24 +92,33 @@ raise_names(ValuesForm form, const char *name)
 			 errhint("Give the values of all columns that the model was fitted to, under their names.")));
 }
 
-static void raise_type(const GrDesign *design, int k, Oid type) __attribute__((noreturn));
+static void raise_type(const GrDesignCall *call, int k, Oid type) __attribute__((noreturn));
 
 static void
-raise_type(const GrDesign *design, int k, Oid type)
+raise_type(const GrDesignCall *call, int k, Oid type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("value of column \"%s\" has type %s", gr_design_column_name(design, k), format_type_be(type)),
-			 design->columns[k].is_number ? errdetail("It must be a number or a boolean.") :
+			 errmsg("value of column \"%s\" has type %s", column_name(call, k), format_type_be(type)),
+			 k == call->design->ncolumns || call->design->columns[k].is_number ? errdetail("It must be a number or a boolean.") :
 			 errdetail("It must be a text, an enum, a number or a boolean.")));
 }
 
 static void
-raise_count(const GrDesign *design, int n)
+raise_count(const GrDesignCall *call, int n)
 {
+	int			ncolumns = call->design->ncolumns;
+
+	if (call->offsets.bytes != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model is made of %d columns and an offset, but %d values were given", ncolumns, n),
+				 errhint("Give a value for each column, in the order in which the query that was fitted to has them, and "
+						 "then the offset; or a row, where the offset is called \"%s\".",
+						 column_name(call, ncolumns))));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("the model is made of %d columns, but %d values were given", design->ncolumns, n),
+			 errmsg("the model is made of %d columns, but %d values were given", ncolumns, n),
 			 errhint("Give a value for each, in the order in which the query that was fitted to has them, or a row.")));
 }
 
@@ -145,7 +179,7 @@ gr_check_design_size(const GrDesign *design, int nfeatures)
 
 /* The memory becomes the call's own when nothing can fail any more. */
 static GrDesignCall *
-describe_call(FunctionCallInfo fcinfo, int first_argno, GrString design)
+describe_call(FunctionCallInfo fcinfo, int first_argno, GrString design, GrString offsets)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg design", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -156,7 +190,11 @@ describe_call(FunctionCallInfo fcinfo, int first_argno, GrString design)
 	call->nbytes = design.nbytes;
 	call->text = memcpy(palloc(call->nbytes + 1), design.bytes, call->nbytes);
 	call->design = gr_open_model_design(context, design);
-	ncolumns = Max(call->design->ncolumns, PG_NARGS()) + 1;
+	call->ncolumns = call->design->ncolumns + (offsets.bytes == NULL ? 0 : 1);
+	call->offsets = offsets;
+	if (offsets.bytes != NULL)
+		call->offsets.bytes = memcpy(palloc(offsets.nbytes + 1), offsets.bytes, offsets.nbytes);
+	ncolumns = Max(call->ncolumns, PG_NARGS()) + 1;
 	call->values = palloc0(2 * ncolumns * sizeof(double));
 	call->features = palloc((call->design->nfeatures + call->design->npaired + 1) * sizeof(double));
 	call->low = call->features + call->design->nfeatures;
@@ -171,36 +209,57 @@ describe_call(FunctionCallInfo fcinfo, int first_argno, GrString design)
 }
 
 static bool
-is_of_design(const GrDesignCall *call, GrString design)
+is_of_model(const GrDesignCall *call, const GrPredictor *model)
 {
-	return design.nbytes == call->nbytes && memcmp(design.bytes, call->text, call->nbytes) == 0;
+	return gr_same_name(model->design, (GrString) {call->text, call->nbytes}) &&
+		gr_same_name(model->offsets, call->offsets);
 }
 
 /*
  * Values
  */
 
+/* What a value of column k is, by its type; false if it can't be one. */
+static bool
+describe_value(const GrDesignCall *call, int k, Oid type, GrColumn *column)
+{
+	if (k < call->design->ncolumns)
+		return gr_describe_design_value(call->design, k, type, column);
+	return gr_describe_value(column, type) && !OidIsValid(column->element);
+}
+
+static void
+take_value(GrDesignCall *call, int k, const GrColumn *column, Datum value)
+{
+	if (k < call->design->ncolumns)
+		gr_take_design_value(call->design, k, column, value, false, call->values);
+	else
+		(void) gr_convert_value(column, value, &call->offset);
+}
+
 /* An array gives numbers to as many columns, from k on; false if one is NULL. */
 static bool
 take_array(GrDesignCall *call, GrColumn *column, Datum value, int *k)
 {
-	GrDesign   *design = call->design;
 	ArrayType  *array = DatumGetArrayTypeP(value);
 	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	double	   *numbers;
 
 	gr_check_vector(array, "x");
-	if (n > design->ncolumns - *k)
-		raise_count(design, *k + n);
+	if (n > call->ncolumns - *k)
+		raise_count(call, *k + n);
 	numbers = palloc(Max(n, 1) * sizeof(double));
 	column->width = n;
 	if (!gr_convert_value(column, PointerGetDatum(array), numbers))
 		return false;
 	for (int i = 0; i < n; i++, (*k)++)
 	{
-		if (design->columns[*k].is_factor)
-			raise_type(design, *k, column->type);
-		call->values[*k] = numbers[i];
+		if (*k == call->design->ncolumns)
+			call->offset = numbers[i];
+		else if (call->design->columns[*k].is_factor)
+			raise_type(call, *k, column->type);
+		else
+			call->values[*k] = numbers[i];
 	}
 	return true;
 }
@@ -208,7 +267,6 @@ take_array(GrDesignCall *call, GrColumn *column, Datum value, int *k)
 static bool
 take_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 {
-	const GrDesign *design = call->design;
 	int			n = PG_NARGS() - first_argno;
 	int			k = 0;
 
@@ -218,21 +276,21 @@ take_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 		Datum		value = PG_GETARG_DATUM(first_argno + i);
 		GrColumn	described;
 
-		if (k >= design->ncolumns)
-			raise_count(design, n);
+		if (k >= call->ncolumns)
+			raise_count(call, n);
 		if (OidIsValid(column->element) && gr_is_number_type(column->element))
 		{
 			if (!take_array(call, column, value, &k))
 				return false;
 			continue;
 		}
-		if (!gr_describe_design_value(design, k, column->type, &described))
-			raise_type(design, k, column->type);
-		gr_take_design_value(design, k, &described, value, false, call->values);
+		if (!describe_value(call, k, column->type, &described))
+			raise_type(call, k, column->type);
+		take_value(call, k, &described, value);
 		k++;
 	}
-	if (k != design->ncolumns)
-		raise_count(design, k);
+	if (k != call->ncolumns)
+		raise_count(call, k);
 	return true;
 }
 
@@ -240,27 +298,24 @@ take_arguments(FunctionCallInfo fcinfo, int first_argno, GrDesignCall *call)
 static void
 describe_row(GrDesignCall *call, TupleDesc tupdesc, uint64 identifier)
 {
-	const GrDesign *design = call->design;
-
 	call->row_type = 0;
-	for (int k = 0; k < design->ncolumns; k++)
+	for (int k = 0; k < call->ncolumns; k++)
 	{
-		const GrString *name = &design->columns[k].name;
+		GrString	name = k < call->design->ncolumns ? call->design->columns[k].name : call->offsets;
 
 		call->attribute[k] = -1;
 		for (int i = 0; i < tupdesc->natts; i++)
 		{
 			Form_pg_attribute attribute = TupleDescAttr(tupdesc, i);
 
-			if (!attribute->attisdropped && strlen(NameStr(attribute->attname)) == (Size) name->nbytes &&
-				memcmp(NameStr(attribute->attname), name->bytes, name->nbytes) == 0)
+			if (!attribute->attisdropped && strlen(NameStr(attribute->attname)) == (Size) name.nbytes &&
+				memcmp(NameStr(attribute->attname), name.bytes, name.nbytes) == 0)
 				call->attribute[k] = i;
 		}
 		if (call->attribute[k] < 0)
-			raise_names(AS_ROW, gr_design_column_name(design, k));
-		if (!gr_describe_design_value(design, k, TupleDescAttr(tupdesc, call->attribute[k])->atttypid,
-									  &call->column[k]))
-			raise_type(design, k, TupleDescAttr(tupdesc, call->attribute[k])->atttypid);
+			raise_names(call, k);
+		if (!describe_value(call, k, TupleDescAttr(tupdesc, call->attribute[k])->atttypid, &call->column[k]))
+			raise_type(call, k, TupleDescAttr(tupdesc, call->attribute[k])->atttypid);
 	}
 	if (call->natts < tupdesc->natts)
 	{
@@ -290,12 +345,11 @@ take_row(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 	tuple.t_data = header;
 	heap_deform_tuple(&tuple, tupdesc, call->datums, call->nulls);
 	ReleaseTupleDesc(tupdesc);
-	for (int k = 0; k < call->design->ncolumns; k++)
+	for (int k = 0; k < call->ncolumns; k++)
 		if (call->nulls[call->attribute[k]])
 			return false;
-	for (int k = 0; k < call->design->ncolumns; k++)
-		gr_take_design_value(call->design, k, &call->column[k], call->datums[call->attribute[k]], false,
-							 call->values);
+	for (int k = 0; k < call->ncolumns; k++)
+		take_value(call, k, &call->column[k], call->datums[call->attribute[k]]);
 	return true;
 }
 
@@ -330,45 +384,46 @@ take_object(FunctionCallInfo fcinfo, int argno, GrDesignCall *call)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("values in jsonb must be an object"),
 				 errhint("Its keys are the names of the columns that the model was fitted to.")));
-	for (int k = 0; k < design->ncolumns; k++)
+	for (int k = 0; k < call->ncolumns; k++)
 	{
+		GrString	name = k < design->ncolumns ? design->columns[k].name : call->offsets;
 		JsonbValue	key = {.type = jbvString};
 		JsonbValue *value;
 		GrColumn	column;
 		Datum		datum = 0;
 		Oid			type;
 
-		key.val.string.val = unconstify(char *, design->columns[k].name.bytes);
-		key.val.string.len = design->columns[k].name.nbytes;
+		key.val.string.val = unconstify(char *, name.bytes);
+		key.val.string.len = name.nbytes;
 		value = findJsonbValueFromContainer(&object->root, JB_FOBJECT, &key);
 		if (value == NULL)
-			raise_names(AS_OBJECT, gr_design_column_name(design, k));
+			raise_names(call, k);
 		if (value->type == jbvNull)
 			return false;
 		type = json_type(value, &datum);
-		if (!OidIsValid(type) || !gr_describe_design_value(design, k, type, &column))
+		if (!OidIsValid(type) || !describe_value(call, k, type, &column))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("value of column \"%s\" in the object is not a %s", gr_design_column_name(design, k),
-							design->columns[k].is_number ? "number" : "level")));
-		gr_take_design_value(design, k, &column, datum, false, call->values);
+					 errmsg("value of column \"%s\" in the object is not a %s", column_name(call, k),
+							k == design->ncolumns || design->columns[k].is_number ? "number" : "level")));
+		take_value(call, k, &column, datum);
 	}
 	return true;
 }
 
 const double *
 gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept, const GrPredictor *model,
-				   const double **low)
+				   const double **low, double *offset)
 {
 	GrDesignCall *call = *kept;
 	bool		complete;
 
-	if (unlikely(call == NULL || !is_of_design(call, model->design)))
+	if (unlikely(call == NULL || !is_of_model(call, model)))
 	{
 		*kept = NULL;
 		if (call != NULL)
 			MemoryContextDelete(call->context);
-		call = *kept = describe_call(fcinfo, first_argno, model->design);
+		call = *kept = describe_call(fcinfo, first_argno, model->design, model->offsets);
 	}
 	gr_check_design_size(call->design, model->nfeatures);
 	if (call->form == AS_ROW)
@@ -381,6 +436,7 @@ gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **kept
 		return NULL;
 	gr_design_expand_pairs(call->design, call->values, call->features, call->low);
 	*low = call->low;
+	*offset = call->offset;
 	return call->features;
 }
 

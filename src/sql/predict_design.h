@@ -22,10 +22,11 @@ typedef struct GrDesignCall GrDesignCall;
 
 /*
  * The features of the arguments from first_argno on, none of which is NULL; NULL if one of the values is. *low: see
- * gr_design_expand_pairs(). *call: NULL at first; it lies in the memory of the call's FmgrInfo.
+ * gr_design_expand_pairs(). *offset: set if the model has offsets. *call: NULL at first; it lies in the memory of the
+ * call's FmgrInfo.
  */
 extern const double *gr_design_features(FunctionCallInfo fcinfo, int first_argno, GrDesignCall **call,
-										const GrPredictor *model, const double **low);
+										const GrPredictor *model, const double **low, double *offset);
 
 /* The design of the model that the call was last for */
 extern const GrDesign *gr_design_of_call(const GrDesignCall *call);

@@ -582,12 +582,26 @@ append_generalised(StringInfo out, const GrModel *model, const GrModelSummary *s
 		append_theta(out, model);
 }
 
+/* The column that a fit took for a role, if it did */
+static void
+append_role(StringInfo out, const char *role, const char *name)
+{
+	if (name == NULL)
+		return;
+	appendStringInfo(out, "%s: ", role);
+	append_shortened(out, name, LINE_WIDTH - 20);
+	end_line(out);
+}
+
 /* What one should know before believing the table */
 static void
 append_notes(StringInfo out, const GrModel *model)
 {
 	StringInfoData names;
 
+	append_role(out, "Weights", model->extras.weights);
+	append_role(out, "Frequencies", model->extras.frequencies);
+	append_role(out, "Offset", model->extras.offsets);
 	if (model->vcov != NULL && model->vcov_type != NULL && strcmp(model->vcov_type, "iid") != 0)
 	{
 		appendStringInfoString(out, "Standard errors: ");

@@ -42,9 +42,12 @@ typedef struct Made
 {
 	Datum		row;
 	int			nfeatures;
-	const char *names[NTERMS_MAX];	/* of the features */
+	int			nvalues;		/* of the features, and the offset's if there is one */
+	const char *names[NTERMS_MAX + 1];	/* of the values */
 	bool		plain;			/* its terms are what predictions find by name and by place; without a design */
 	bool		finite;			/* of the coefficients, those that are there */
+	bool		has_offset;
+	const char *offset;			/* its name */
 } Made;
 
 static const char *const methods[] = {
@@ -139,6 +142,30 @@ take_numbers(FuzzInput *in, int nrows, int ncols, bool square, bool *finite)
 	return PointerGetDatum(backend_array(FLOAT8OID, ncols > 0 ? 2 : 1, dims, bounds, items, some ? nulls : NULL));
 }
 
+/* Records without a design: those of a model with an offset, or bytes of the input behind the 2 */
+static Datum
+take_records(FuzzInput *in, Made *made)
+{
+	static const char *const offsets[] = {"2 1 offsets 1 o", "2 2 weights 1 w offsets 1 o", "2 2 x 0  offsets 8 (offset)"};
+	uint8_t		which = take_byte(in);
+	char		text[130] = "2 ";
+	size_t		n = 2;
+
+	if (which < 200)
+	{
+		made->has_offset = true;
+		made->offset = which % COUNT(offsets) == 2 ? "(offset)" : "o";
+		return PointerGetDatum(backend_text(offsets[which % COUNT(offsets)], strlen(offsets[which % COUNT(offsets)]),
+											which < 100));
+	}
+	for (; n < sizeof(text) && in->left > 0; n++)
+	{
+		text[n] = (char) take_byte(in);
+		text[n] = text[n] == '\0' ? '0' : text[n];
+	}
+	return PointerGetDatum(backend_text(text, n, false));
+}
+
 /* A design, as a fit writes it, or what somebody else has written */
 static Datum
 take_design(FuzzInput *in, Made *made)
@@ -156,6 +183,8 @@ take_design(FuzzInput *in, Made *made)
 	GrWriter	w = {0};
 	const char *text;
 
+	if (which >= 96 && which < 128)
+		return take_records(in, made);
 	if (which < 128)
 		return PointerGetDatum(backend_text("", 0, which % 2 == 0));
 	made->plain = false;
@@ -221,6 +250,9 @@ take_model(FuzzInput *in, Made *made)
 	values[19] = take_text(in, vcov_types, COUNT(vcov_types));
 	values[20] = Float8GetDatum(take_double(in));
 	values[21] = take_design(in, made);
+	made->nvalues = made->nfeatures;
+	if (made->has_offset)
+		made->names[made->nvalues++] = made->offset;
 	/* fields from an earlier version's on that are NULL, one that is, another type */
 	for (int k = 14; k < NFIELDS && odd >= 128 && odd < 160; k++)
 		nulls[k] = true;
@@ -255,7 +287,7 @@ add_object(BackendCall *call, FuzzInput *in, const Made *model, const double *va
 	uint8_t		odd = form == ODD_OBJECT ? take_byte(in) : 0;
 
 	root->type = jbvObject;
-	for (int k = 0; k < model->nfeatures; k++)
+	for (int k = 0; k < model->nvalues; k++)
 	{
 		BackendJson *member = palloc0(sizeof(BackendJson));
 
@@ -263,7 +295,7 @@ add_object(BackendCall *call, FuzzInput *in, const Made *model, const double *va
 		member->nkey = (int) strlen(member->key);
 		member->type = jbvNumeric;
 		member->number = values[k];
-		if (odd != 0 && k == odd % model->nfeatures)
+		if (odd != 0 && k == odd % model->nvalues)
 		{
 			member->type = odd / 8 % 3 == 0 ? jbvBool : odd / 8 % 3 == 1 ? jbvNull : jbvArray;
 			member->first = odd / 24 % 2 == 0 || member->type != jbvArray ? NULL : palloc0(sizeof(BackendJson));
@@ -281,7 +313,7 @@ add_object(BackendCall *call, FuzzInput *in, const Made *model, const double *va
 static void
 add_values(BackendCall *call, FuzzInput *in, const Made *model, const double *values, Form form)
 {
-	int			n = model->nfeatures;
+	int			n = model->nvalues;
 	Datum		items[NTERMS_MAX + 1];
 	bool		nulls[NTERMS_MAX + 1] = {false};
 	Oid			numbers[NTERMS_MAX + 1];
@@ -345,12 +377,12 @@ add_any(BackendCall *call, FuzzInput *in)
 static void
 predict_all(FuzzInput *in, const Made *model)
 {
-	double		values[NTERMS_MAX];
+	double		values[NTERMS_MAX + 1];
 	volatile double first = 0;
 	volatile bool known = false;
 	bool		finite = model->finite;
 
-	for (int k = 0; k < model->nfeatures; k++)
+	for (int k = 0; k < model->nvalues; k++)
 	{
 		values[k] = take_double(in);
 		finite &= isfinite(values[k]);
@@ -358,7 +390,7 @@ predict_all(FuzzInput *in, const Made *model)
 		if (!isfinite(values[k]) || fabs(values[k]) > 1e308)
 			return;
 	}
-	for (Form form = BY_POSITION; form <= AS_OBJECT && model->nfeatures > 0; form++)
+	for (Form form = BY_POSITION; form <= AS_OBJECT && model->nvalues > 0; form++)
 	{
 		BackendCall *call = backend_call(false);
 		double		mean;
@@ -405,11 +437,11 @@ predict_some(FuzzInput *in, const Made *first, const Made *second, uint8_t op)
 	static const char *const kinds[] = {"confidence", "prediction", "other"};
 	PGFunction	function = functions[op % 3];
 	BackendCall *call = backend_call(false);
-	double		values[NTERMS_MAX];
+	double		values[NTERMS_MAX + 1];
 	Form		form = (Form) (take_byte(in) % (NFORMS + 1));
 
 	backend_result_type(4, four_numbers);
-	for (int k = 0; k < NTERMS_MAX; k++)
+	for (int k = 0; k <= NTERMS_MAX; k++)
 		values[k] = take_double(in);
 	backend_argument(call, types[0], first->row, false);
 	if (function == gr_predict_interval)
@@ -417,7 +449,7 @@ predict_some(FuzzInput *in, const Made *first, const Made *second, uint8_t op)
 		backend_argument(call, TEXTOID, take_text(in, kinds, 3), false);
 		backend_argument(call, FLOAT8OID, Float8GetDatum(take_byte(in) / 255.0), false);
 	}
-	if (form < NFORMS && first->nfeatures > 0)
+	if (form < NFORMS && first->nvalues > 0)
 		add_values(call, in, first, values, form);
 	else
 		add_any(call, in);

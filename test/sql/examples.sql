@@ -240,8 +240,9 @@ SELECT gpu_summary(gpu_glm_fit('SELECT claims, age, region, sum_insured, ln(expo
                                offsets => 'ln_exposure'));
 \pset format aligned
 \pset tuples_only off
-SELECT t.*, gpu_predict(m, t) FROM claims, policies t WHERE id <= 4 ORDER BY id;
-SELECT t.id, (gpu_predict_interval(m, 'confidence', 0.95, t)).* FROM claims, policies t WHERE id <= 4 ORDER BY id;
+SELECT id, exposure, gpu_predict(m, t) FROM claims, (SELECT *, ln(exposure) AS ln_exposure FROM policies) t WHERE id <= 4 ORDER BY id;
+SELECT t.id, (gpu_predict_interval(m, 'confidence', 0.95, t)).*
+FROM claims, (SELECT *, ln(exposure) AS ln_exposure FROM policies) t WHERE id <= 4 ORDER BY id;
 SELECT * FROM gpu_anova((SELECT m0 FROM claims), (SELECT m FROM claims));
 DROP TABLE policies, claims, prices, large;
 RESET extra_float_digits;

@@ -338,8 +338,8 @@ SELECT abs((m).coef[1] - mean) < 1e-14 * abs(mean) AS mean, (m).terms
 FROM gpu_ols_fit('SELECT y, weight FROM weights_rows WHERE dataset = ''magnitudes''', weights => 'weight') m,
      (SELECT (sum(y::numeric * weight::numeric) / sum(weight::numeric))::float8 FROM weights_rows
          WHERE dataset = 'magnitudes') t(mean);
--- a prediction needs no weight, and no offset: it is that of an offset of 0
-SELECT abs(gpu_predict(m, 1, 2, 3) - 1 / (1 + exp(-((m).coef[1] + (m).coef[2] + 2 * (m).coef[3] + 3 * (m).coef[4]))))
+-- a prediction needs no weight, but the offset
+SELECT abs(gpu_predict(m, 1, 2, 3, 0) - 1 / (1 + exp(-((m).coef[1] + (m).coef[2] + 2 * (m).coef[3] + 3 * (m).coef[4]))))
     < 1e-15 AS predicted
 FROM gpu_logreg_fit($$SELECT y, x, weight, base FROM weights_rows WHERE dataset = 'weights and offset'$$,
     weights => 'weight', offsets => 'base') m;
