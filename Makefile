@@ -36,6 +36,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/sql/,model.o model_extras.o model_summary.o) \
 	$(addprefix src/sql/,enet.o enet_cv.o enet_rows.o enet_logit.o fn_enet.o fn_enet_cv.o fn_enet_fit.o fn_enet_fold.o) \
 	$(addprefix src/sql/,cv.o fn_cv.o cv_linear.o cv_logistic.o) \
+	$(addprefix src/sql/,vcov_warnings.o wald.o) \
 	$(addprefix src/sql/,method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o boot_begin.o fn_boot.o fn_permute.o) \
@@ -84,7 +85,7 @@ endif
 # a server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o glm_exact.o basis.o \
 	ols_factor.o ols.o fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o \
-	scores.o eigen.o firth.o negbin.o separation.o descent.o draw.o projection.o \
+	variance.o scores.o eigen.o firth.o negbin.o separation.o descent.o draw.o projection.o \
 	chunks.o sparse.o rotation.o backend_cpu.o sink_many.o sink_many_rounds.o \
 	backend_many.o inference.o formula.o design.o extras.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
@@ -122,7 +123,7 @@ SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies glm glm_errors negbin ols_arrays ols_agg ols_stats \
 	offset_predict states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
-	firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
+	zero_variance firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
 	logreg_fit logreg_step glm_step factors formula separation nist reference invariance metamorphic projection \
 	project_bits project_rows feature_hash examples explain rewrite errors logreg_errors projection_errors settings edges \
 	dot columns_at_fault

@@ -110,9 +110,9 @@ has_variances(const GrLogregFit *fit, int *where)
 	return true;
 }
 
-/* Brings the covariances, with NaN for terms that are left out, to the estimates. False if canceled. */
+/* with_lo: state->triangle has what the covariances have beyond their digits, n x n */
 static bool
-transform_vcov(GrLogregFit *fit, const GrHost *host)
+transform_vcov(GrLogregFit *fit, bool with_lo, const GrHost *host)
 {
 	GrLogregState *state = fit->state;
 	int64_t		n = fit->nterms;
@@ -124,9 +124,12 @@ transform_vcov(GrLogregFit *fit, const GrHost *host)
 			return false;
 		for (int64_t j = 0; j < n; j++)
 		{
-			if (state->frozen[i] || state->frozen[j])
+			bool		out = state->frozen[i] || state->frozen[j];
+
+			if (out)
 				v.hi[i * n + j] = 0;
-			v.lo[i * n + j] = 0;
+			if (out || !with_lo)
+				v.lo[i * n + j] = 0;
 		}
 	}
 	if (!vcov_to_model(fit, &v))
@@ -146,6 +149,12 @@ transform_vcov(GrLogregFit *fit, const GrHost *host)
 	return true;
 }
 
+bool
+gr_vcov_to_model(GrLogregFit *fit, bool with_lo, const GrHost *host)
+{
+	return !is_transformed(fit) || transform_vcov(fit, with_lo, host);
+}
+
 /* The same where there are covariances; GR_RESULT_OUT_OF_RANGE where that takes a variance out of float8's range */
 static bool
 finish_vcov(GrLogregFit *fit, const GrHost *host, GrError *err)
@@ -156,7 +165,7 @@ finish_vcov(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (!fit->state->have_inverse || !is_transformed(fit))
 		return true;
 	had = has_variances(fit, &where);
-	if (!transform_vcov(fit, host))
+	if (!transform_vcov(fit, fit->state->options.vcov != GR_VCOV_IID, host))
 		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	if (!had || has_variances(fit, &where))
 		return true;
@@ -329,6 +338,26 @@ is_for_sandwich(const GrLogregState *state)
 		!(gr_vcov_is_clustered(state->options.vcov) && state->nfaces > 0);
 }
 
+/* True if it is a linear regression without offsets. */
+static bool
+is_linear(const GrLogregState *state)
+{
+	return state->options.distribution.family == GR_GAUSSIAN && state->options.distribution.link == GR_IDENTITY &&
+		!state->options.shape.offset;
+}
+
+/* gr_response_size() at theta, from the sums of an EXACT pass there; of a pass at 0, the sum of w y^2 */
+static double
+response_size(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	const double *hi = gr_fit_hi(fit);
+
+	if (state->lacks_deviance)
+		return hi[gr_at(state->nfull + 1, state->nfull + 1)];
+	return gr_response_size(state->options.distribution.link, hi, state->theta, state->nfull, state->first);
+}
+
 bool
 gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
@@ -337,6 +366,7 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	/* completely separated: the deviance goes to 0 */
 	fit->deviance = fit->pass.kind == GR_PASS_FACE ? 0 : fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
 	fit->pearson = state->have_sums ? gr_fit_hi(fit)[gr_at(state->nfull + 1, state->nfull + 1)] : NAN;
+	state->size = state->have_sums && fit->vcov != NULL ? response_size(fit) : NAN;
 	if (state->nfaces > 0 && fit->basis != NULL)
 		name_separated(fit);
 	fit->nseparated = 0;
@@ -355,6 +385,18 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	return gr_finish(fit, host, err);
 }
 
+/* After the covariances: those that rounding has made become NaN. */
+static void
+judge(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+
+	fit->perfect = gr_is_perfect(fit->pearson, state->size, is_linear(state));
+	if (fit->variances != NULL && state->have_inverse)
+		fit->nunknown = gr_judge_variances(fit->vcov, fit->nterms, state->inverse, fit->pearson,
+										   state->options.ncluster_columns > 1, fit->perfect, fit->variances);
+}
+
 bool
 gr_finish(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
@@ -362,6 +404,8 @@ gr_finish(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 	if (fit->vcov != NULL && !finish_vcov(fit, host, err))
 		return false;
+	if (fit->vcov != NULL)
+		judge(fit);
 	if (fit->vcov != NULL && !mask_vcov(fit, host))
 		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	gr_terms_unshift(fit, state->theta, fit->beta);

@@ -6,6 +6,12 @@
 
 #include "compute/fit.h"
 
+/*
+ * Brings fit->vcov, with NaN for terms that are left out, from the terms of the fit to those of the estimates. with_lo:
+ * state->triangle has what fit->vcov has beyond its digits, n x n. Returns false if canceled.
+ */
+extern bool gr_vcov_to_model(GrLogregFit *fit, bool with_lo, const GrHost *host);
+
 /* The covariances in fit->vcov, if there are any, are final but for the terms that they are of: goes on from there. */
 extern bool gr_finish(GrLogregFit *fit, const GrHost *host, GrError *err);
 

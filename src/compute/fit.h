@@ -116,6 +116,8 @@ struct GrLogregState
 	double	   *scores;			/* a cluster's */
 	double		pearson_hi;		/* of all clusters of the first way: squared Pearson residuals */
 	double		pearson_lo;
+	double	   *inverse;		/* diagonal of (X'WX)^-1, in the terms of the estimates; see variance.h */
+	double		size;			/* what residuals would be if the means were 0, squared; see gr_is_perfect() */
 	double	   *product_row;	/* of the bread and the middle, hi and lo */
 	double	   *hat;			/* CR2: two matrices of a cluster */
 	double	   *memory;			/* L-BFGS: see descent.c */

@@ -27,6 +27,7 @@
 #include "compute/family.h"
 #include "compute/glm.h"
 #include "compute/ols.h"
+#include "compute/variance.h"
 #include "compute/vcov.h"
 
 #ifdef __cplusplus
@@ -121,6 +122,9 @@ typedef struct GrLogregFit
 	 * it wasn't formed
 	 */
 	double	   *vcov;
+	GrVarianceKind *variances;	/* nterms: of a sandwich estimate, what its variances are; NULL where there is none */
+	int			nunknown;		/* how many of them are zero or negative */
+	bool		perfect;		/* there are no residuals but rounding */
 	int64_t		nclusters;		/* of CR0, CR1 and CR2: of two ways, the fewer; 0: there was no reason to look */
 	int64_t		nwithout_score; /* HC2 and HC3: rows with a leverage of 1; if there are any, vcov is NaN */
 	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0; GR_EITHER_SIGN */
@@ -220,6 +224,7 @@ typedef struct GrLogregStep
 	double		deviance;		/* NaN of a linear pass */
 	double		null_deviance;	/* NaN where no formula has it */
 	double		pearson;		/* the sum of squared Pearson residuals; NaN of a linear pass */
+	bool		perfect;		/* there are no residuals but rounding */
 	double		decrement;		/* of the gaussian family in its response's unit */
 	double		rounding;		/* how long rounding alone may make a step, likewise */
 	double		unit;			/* what a standard error is there: the spread about the mean; else 1 */

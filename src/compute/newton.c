@@ -708,6 +708,8 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	step->deviance = step->linear ? NAN : sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
 	step->pearson = step->linear ? NAN : hi[gr_at(nfeatures + 2, nfeatures + 2)];
 	solved.nterms = gr_nterms(nfeatures) - first;
+	step->perfect = gr_is_perfect(step->pearson, gr_response_size(step->distribution.link, hi, beta,
+																  gr_nterms(nfeatures), first), false);
 	for (int k = 0; k < solved.nterms; k++)
 	{
 		aliased[k] = isnan(beta[k + first]);

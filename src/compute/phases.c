@@ -61,7 +61,7 @@ is_dense(const GrLogregOptions *options)
 }
 
 static void
-lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregState *state)
+lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogregState *state)
 {
 	size_t		p = (size_t) options->shape.nfeatures;
 	size_t		nterms = p + (options->intercept ? 1 : 0);
@@ -73,6 +73,8 @@ lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregState *st
 	state->middle = clustered ? take_doubles(arena, 2 * triangle) : NULL;
 	state->total = clustered ? take_doubles(arena, 2 * triangle) : NULL;
 	state->scores = clustered ? take_doubles(arena, nterms) : NULL;
+	state->inverse = options->vcov != GR_VCOV_IID ? take_doubles(arena, nterms) : NULL;
+	fit->variances = options->vcov != GR_VCOV_IID ? take(arena, nterms * sizeof(GrVarianceKind)) : NULL;
 	state->product_row = options->vcov != GR_VCOV_IID ? take_doubles(arena, 2 * nterms) : NULL;
 	state->hat = options->vcov == GR_VCOV_CR2 ? take_doubles(arena, 2 * nterms * nterms) : NULL;
 }
@@ -116,7 +118,7 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 	state->triangle = dense ? take_doubles(arena, 2 * (size_t) gr_triangle((int64_t) nterms + 1)) : NULL;
 	state->workspace = dense ? take(arena, gr_ols_workspace_nbytes((int) nterms)) : NULL;
 	state->history = gr_mixing_nbytes(options) > 0 ? take(arena, gr_mixing_nbytes(options)) : NULL;
-	lay_out_sandwich(arena, options, state);
+	lay_out_sandwich(arena, options, fit, state);
 	state->memory = options->solver != GR_SOLVER_NEWTON ? take(arena, gr_descent_nbytes(options)) : NULL;
 }
 

@@ -85,6 +85,12 @@ gr_sandwich_factor(GrLogregFit *fit, const GrHost *host, GrError *err)
 	return true;
 }
 
+static bool
+fail_canceled(GrError *err)
+{
+	return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+}
+
 /*
  * The middle
  */
@@ -112,6 +118,22 @@ ask_for_clusters(GrLogregFit *fit)
 	return true;
 }
 
+/* The inverse's diagonal in the terms of the estimates, by which variances are judged; fit->vcov stays the inverse. */
+static bool
+measure_inverse(GrLogregFit *fit, const GrHost *host)
+{
+	size_t		n = (size_t) fit->nterms;
+	double	   *saved = fit->state->workspace;
+
+	memcpy(saved, fit->vcov, n * n * sizeof(double));
+	if (!gr_vcov_to_model(fit, false, host))
+		return false;
+	for (size_t k = 0; k < n; k++)
+		fit->state->inverse[k] = fit->vcov[k * n + k];
+	memcpy(fit->vcov, saved, n * n * sizeof(double));
+	return true;
+}
+
 /* Entered with the inverse in fit->vcov, from the sums of the last pass */
 bool
 gr_sandwich_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
@@ -128,6 +150,8 @@ gr_sandwich_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 		memcpy(state->delta, state->theta_lo, (size_t) state->nfull * sizeof(double));
 		return gr_finish(fit, host, err);
 	}
+	if (!measure_inverse(fit, host))
+		return fail_canceled(err);
 	if (gr_vcov_is_clustered(vcov))
 	{
 		fit->way = 0;
@@ -250,7 +274,7 @@ gr_logreg_add_cluster(GrLogregFit *fit, const double *sums, const GrHost *host, 
 	for (int k = 0; k < n; k++)
 		scores[k] = state->frozen[k] ? 0 : hi[k + state->first] + lo[k + state->first];
 	if (state->options.vcov == GR_VCOV_CR2 && !adjust_scores(fit, lo + state->nfull, scores, &poll))
-		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+		return fail_canceled(err);
 	add_square(state->middle, state->middle + gr_triangle(n), scores, n);
 	pearson = gr_dd_add(pearson, (GrDD) {sums[GR_SCORES_PEARSON_HI], sums[GR_SCORES_PEARSON_LO]});
 	state->pearson_hi = pearson.hi;
@@ -284,8 +308,39 @@ bread_entry(const GrLogregFit *fit, int i, int k, bool by_factor)
 		fit->vcov[(size_t) i * (size_t) fit->nterms + (size_t) k];
 }
 
+/* A row i of A M, in double-double, into row_hi and row_lo; M is packed from row and column `from` on. */
+static void
+multiply_middle(const GrLogregFit *fit, const double *hi, const double *lo, int from, int i, double *row_hi,
+				double *row_lo)
+{
+	int			n = fit->nterms;
+	bool		by_factor = fit->state->options.vcov == GR_VCOV_CR2;
+
+	for (int j = 0; j < n; j++)
+	{
+		GrDD		sum = {0, 0};
+
+		for (int k = 0; k < n; k++)
+			sum = gr_dd_add(sum, gr_dd_mul_d(entry_of(hi, lo, k + from, j + from),
+											 bread_entry(fit, i, k, by_factor)));
+		row_hi[j] = sum.hi;
+		row_lo[j] = sum.lo;
+	}
+}
+
+/* Packed lower triangle, at the end of the array, to the lower triangle of an n x n matrix at its beginning */
+static void
+spread_triangle(double *matrix, const double *packed, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j <= i; j++)
+			matrix[i * n + j] = packed[gr_at(i, j)];
+}
+
 /*
- * fit->vcov = A M A' factor, where A is the inverse in it, or C'. hi, lo: M, packed from row and column `from` on.
+ * fit->vcov, and what it has beyond its digits in state->triangle, become A M A' factor, where A is the inverse in
+ * fit->vcov, or C'. hi, lo: M, packed from row and column `from` on. Its low halves matter where terms are brought back
+ * from their shifts: variances may cancel then.
  */
 static bool
 surround(GrLogregFit *fit, const double *hi, const double *lo, int from, double factor, const GrHost *host)
@@ -293,7 +348,8 @@ surround(GrLogregFit *fit, const double *hi, const double *lo, int from, double 
 	GrLogregState *state = fit->state;
 	int			n = fit->nterms;
 	bool		by_factor = state->options.vcov == GR_VCOV_CR2;
-	double	   *result = state->triangle;
+	double	   *result_hi = state->workspace;
+	double	   *result_lo = state->triangle + gr_triangle(n);
 	double	   *row = state->product_row;	/* two of n: a row of A M */
 	GrPoll		poll = {.host = host};
 
@@ -301,29 +357,28 @@ surround(GrLogregFit *fit, const double *hi, const double *lo, int from, double 
 	{
 		if (gr_poll(&poll, 40 * (int64_t) n * n))
 			return false;
-		for (int j = 0; j < n; j++)
-		{
-			GrDD		sum = {0, 0};
-
-			for (int k = 0; k < n; k++)
-				sum = gr_dd_add(sum, gr_dd_mul_d(entry_of(hi, lo, k + from, j + from),
-												 bread_entry(fit, i, k, by_factor)));
-			row[j] = sum.hi;
-			row[n + j] = sum.lo;
-		}
+		multiply_middle(fit, hi, lo, from, i, row, row + n);
 		for (int j = 0; j <= i; j++)
 		{
 			GrDD		sum = {0, 0};
 
 			for (int k = 0; k < n; k++)
 				sum = gr_dd_add(sum, gr_dd_mul_d((GrDD) {row[k], row[n + k]}, bread_entry(fit, j, k, by_factor)));
-			result[gr_at(i, j)] = gr_dd_to_double(gr_dd_mul_d(sum, factor));
+			sum = gr_dd_mul_d(sum, factor);
+			result_hi[gr_at(i, j)] = sum.hi;
+			result_lo[gr_at(i, j)] = sum.lo;
 		}
 	}
-	for (int i = 0; i < n; i++)
-		for (int j = 0; j < n; j++)
-			fit->vcov[(size_t) i * n + j] = state->frozen[i] || state->frozen[j] ? NAN :
-				result[i >= j ? gr_at(i, j) : gr_at(j, i)];
+	spread_triangle(fit->vcov, result_hi, n);
+	spread_triangle(state->triangle, result_lo, n);
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j <= i; j++)
+		{
+			if (state->frozen[i] || state->frozen[j])
+				fit->vcov[i * n + j] = NAN;
+			fit->vcov[j * n + i] = fit->vcov[i * n + j];
+			state->triangle[j * n + i] = state->triangle[i * n + j];
+		}
 	return true;
 }
 
@@ -334,12 +389,6 @@ degrees_factor(const GrLogregFit *fit, double above)
 	double		left = (double) fit->nrows - fit->rank;
 
 	return left > 0 ? above / left : NAN;
-}
-
-static bool
-fail_canceled(GrError *err)
-{
-	return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 }
 
 bool

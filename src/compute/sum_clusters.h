@@ -95,14 +95,14 @@ extern bool gr_cluster_fit_add(GrClusterFit *fit, const double *records, int64_t
 
 /*
  * The covariances of the terms about a shift of 0 into vcov, n x n; NaN of CR1 without degrees of freedom. nobs:
- * observations; rss: the residual sum of squares, against which scores may be rounding: that gives 0. Fails with
+ * observations. Variances that are zero come out as what rounding leaves: gr_judge_variances() tells. Fails with
  * GR_RESULT_OUT_OF_RANGE (where: the term's entry less 1) if a variance isn't finite.
  */
-extern bool gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, double rss, double *vcov,
+extern bool gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, double *vcov,
 								const GrHost *host, GrError *err);
 
-/* Is a sum of squares of q, of one term, what rounding leaves? */
-extern bool gr_cluster_scores_are_rounding(double squares, double rss);
+/* The diagonal of (X'X)^-1 of the terms about a shift of 0, n entries, for gr_judge_variances() */
+extern void gr_cluster_fit_inverse(const GrClusterFit *fit, double *inverse);
 
 /*
  * q and the last column of K of up to GR_CLUSTER_LANES records, n numbers a record, for the wild bootstrap. False if

@@ -9,12 +9,6 @@
 #include "compute/sum_clusters_work.h"
 
 /*
- * A sum of squares of scores that is less than this share of the residuals' is rounding: residuals of float8 rows leave
- * some 2^-106 where they should leave nothing.
- */
-#define SCORES_ROUNDING 1e-28
-
-/*
  * Names
  */
 
@@ -80,9 +74,9 @@ factor_of(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs)
 	}
 }
 
-/* The middle, n x n, symmetric; 0 where it is rounding */
+/* The middle, n x n, symmetric */
 static void
-fill_middle(const GrClusterFit *fit, GrClusterKind kind, double rss, double *hi, double *lo)
+fill_middle(const GrClusterFit *fit, GrClusterKind kind, double *hi, double *lo)
 {
 	int64_t		n = fit->nterms;
 	int64_t		triangle = gr_triangle(n) * GR_CLUSTER_LANES;
@@ -104,13 +98,6 @@ fill_middle(const GrClusterFit *fit, GrClusterKind kind, double rss, double *hi,
 			hi[i * n + j] = hi[j * n + i] = sum.hi;
 			lo[i * n + j] = lo[j * n + i] = sum.lo;
 		}
-	for (int64_t i = 0; i < n; i++)
-	{
-		if (!gr_cluster_scores_are_rounding(hi[i * n + i], rss))
-			continue;
-		for (int64_t j = 0; j < n; j++)
-			hi[i * n + j] = hi[j * n + i] = lo[i * n + j] = lo[j * n + i] = 0;
-	}
 }
 
 /* C as the terms about a shift of 0 have it: the intercept is less by the shifts of the others, times their slopes. */
@@ -135,8 +122,8 @@ fill_origin_factor(const GrClusterFit *fit, double *factor)
 }
 
 bool
-gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, double rss, double *vcov,
-					const GrHost *host, GrError *err)
+gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, double *vcov, const GrHost *host,
+					GrError *err)
 {
 	const GrClusterWork *work = fit->work;
 	int64_t		n = fit->nterms;
@@ -148,7 +135,7 @@ gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, d
 	double		scale = factor_of(fit, kind, nobs);
 	GrPoll		poll = {.host = host};
 
-	fill_middle(fit, kind, rss, hi, lo);
+	fill_middle(fit, kind, hi, lo);
 	fill_origin_factor(fit, factor);
 	for (int64_t i = 0; i < n; i++)
 	{
@@ -178,8 +165,17 @@ gr_cluster_fit_vcov(const GrClusterFit *fit, GrClusterKind kind, int64_t nobs, d
 	return true;
 }
 
-bool
-gr_cluster_scores_are_rounding(double squares, double rss)
+void
+gr_cluster_fit_inverse(const GrClusterFit *fit, double *inverse)
 {
-	return !(squares > SCORES_ROUNDING * rss && rss > 0);
+	const GrClusterWork *work = fit->work;
+	int64_t		n = fit->nterms;
+
+	fill_origin_factor(fit, work->vectors);
+	for (int64_t k = 0; k < n; k++)
+	{
+		inverse[k] = 0;
+		for (int64_t i = 0; i < n; i++)
+			inverse[k] += work->vectors[i * n + k] * work->vectors[i * n + k];
+	}
 }

@@ -18,6 +18,7 @@
 #include "run/raise.h"
 #include "sql/cluster_states.h"
 #include "sql/model.h"
+#include "sql/vcov_warnings.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_cluster_accum);
 PG_FUNCTION_INFO_V1(gr_ols_cluster_final);
@@ -109,6 +110,24 @@ clear_vcov(GrModel *model)
 		model->vcov[k] = NAN;
 }
 
+/* Judges the covariances of n terms of the model, n x n. Names the terms whose variances are zero. */
+static void
+judge_vcov(const GrClusterFit *fit, const GrModel *model, const int *terms, double *vcov)
+{
+	int			n = fit->nterms;
+	double	   *inverse = palloc(n * sizeof(double));
+	GrVarianceKind *kinds = palloc(n * sizeof(GrVarianceKind));
+	GrVarianceKind *all = palloc0(model->nterms * sizeof(GrVarianceKind));
+	bool		perfect = model->deviance == 0;
+
+	gr_cluster_fit_inverse(fit, inverse);
+	if (gr_judge_variances(vcov, n, inverse, model->deviance, false, perfect, kinds) == 0)
+		return;
+	for (int i = 0; i < n; i++)
+		all[terms[i]] = kinds[i];
+	gr_warn_of_variances(model, all, perfect, GR_VCOV_OF_STATES);
+}
+
 /* The covariances of the terms that have coefficients, into the model's, whose others are cleared */
 static void
 fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
@@ -141,8 +160,9 @@ fill_vcov(const Clustered *clustered, const GrStats *total, GrModel *model)
 	gr_cluster_reader_begin(&reader, states);
 	while (ok && (records = gr_cluster_reader_next(&reader, &nrecords)) != NULL)
 		ok = gr_cluster_fit_add(&fit, records, nrecords, GR_CLUSTER_LANES, &gr_host, &err);
-	if (!ok || !gr_cluster_fit_vcov(&fit, clustered->kind, model->nrows, model->deviance, vcov, &gr_host, &err))
+	if (!ok || !gr_cluster_fit_vcov(&fit, clustered->kind, model->nrows, vcov, &gr_host, &err))
 		gr_raise_columns(&err, p, gr_stats_names(total));
+	judge_vcov(&fit, model, terms, vcov);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
 			model->vcov[(Size) terms[i] * model->nterms + terms[j]] = vcov[(Size) i * n + j];
@@ -230,6 +250,27 @@ check_same_fit(const GrModel *a, const GrModel *b)
 	}
 }
 
+/* The covariances of model[0] become the sum of model[0]'s and model[1]'s, less model[2]'s. */
+static void
+subtract_vcov(GrModel *model)
+{
+	int			n = model->nterms;
+	double	   *sum = palloc_extended((n + 1) * sizeof(double), MCXT_ALLOC_HUGE);
+	GrVarianceKind *kinds = palloc_extended((n + 1) * sizeof(GrVarianceKind), MCXT_ALLOC_HUGE);
+
+	for (int k = 0; k < n; k++)
+		sum[k] = fabs(variance_of(&model[0], k)) + fabs(variance_of(&model[1], k)) + fabs(variance_of(&model[2], k));
+	for (int64 k = 0; k < (int64) n * n; k++)
+	{
+		model[0].vcov[k] += model[1].vcov[k] - model[2].vcov[k];
+		gr_poll_loop(k);
+	}
+	if (gr_judge_variances(model->vcov, n, sum, 1, true, false, kinds) > 0)
+		gr_warn_of_variances(model, kinds, false, GR_VCOV_OF_MODELS);
+	pfree(sum);
+	pfree(kinds);
+}
+
 /*
  * gpu_ols_two_way(one gpu_model, other gpu_model, both gpu_model): the first, with the sum of the covariances by the
  * one column and by the other less those by both (Cameron, Gelbach and Miller 2011)
@@ -238,19 +279,13 @@ Datum
 gr_ols_two_way(PG_FUNCTION_ARGS)
 {
 	GrModel		model[3];
-	int64		n;
 
 	memset(model, 0, sizeof(model));
 	for (int k = 0; k < 3; k++)
 		gr_read_model(fcinfo, k, &model[k], GR_MODEL_ALL);
 	check_same_fit(&model[0], &model[1]);
 	check_same_fit(&model[0], &model[2]);
-	n = (int64) model[0].nterms * model[0].nterms;
-	for (int64 k = 0; k < n; k++)
-	{
-		model[0].vcov[k] += model[1].vcov[k] - model[2].vcov[k];
-		gr_poll_loop(k);
-	}
+	subtract_vcov(model);
 	model[0].df_inference = Min(model[0].df_inference, model[1].df_inference);
 	model[0].device = "cpu";
 	return gr_model_datum(fcinfo, &model[0]);

@@ -3,7 +3,6 @@
  */
 #include "postgres.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "catalog/pg_type.h"
@@ -18,13 +17,13 @@
 #include "compute/family.h"
 #include "compute/inference.h"
 #include "compute/ols.h"
-#include "compute/vcov.h"
 #include "rows/aggregate.h"
 #include "rows/state.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/raise.h"
 #include "sql/model.h"
+#include "sql/wald.h"
 
 PG_FUNCTION_INFO_V1(gr_anova);
 PG_FUNCTION_INFO_V1(gr_wald);
@@ -182,83 +181,6 @@ gr_anova(PG_FUNCTION_ARGS)
 }
 
 /*
- * A part of a covariance matrix, solved with
- */
-
-/* The covariances of some terms, and their coefficients, each times a power of two that makes variances 1 to 4 */
-typedef struct Block
-{
-	int			n;
-	double	   *hi;				/* packed triangle of n + 1 rows, the coefficients being the last; lo is 0 */
-	double	   *lo;
-	bool	   *aliased;		/* of the solution */
-	double	   *inverse;
-	double	   *coef;
-	double		quadratic;		/* b' V^-1 b */
-	bool		singular;
-} Block;
-
-/* 2^-k with variance 2^-2k in [1, 4) */
-static double
-unit_of(double variance)
-{
-	return ldexp(1.0, -(int) floor(0.5 * ilogb(variance)));
-}
-
-/* The scaled block of n terms, each with a variance that is positive and finite; false if it isn't all finite. */
-static bool
-fill_block(Block *block, const GrModel *model, const int *terms, int n)
-{
-	Size		triangle = (Size) gr_triangle((int64) n + 1);
-	double	   *unit = palloc_extended((Size) n * sizeof(double), MCXT_ALLOC_HUGE);
-	Size		k = 0;
-
-	block->n = n;
-	block->hi = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE);
-	block->lo = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	for (int i = 0; i < n; i++)
-	{
-		unit[i] = unit_of(model->vcov[(Size) terms[i] * model->nterms + terms[i]]);
-		for (int j = 0; j <= i; j++, k++)
-		{
-			block->hi[k] = model->vcov[(Size) terms[i] * model->nterms + terms[j]] * unit[i] * unit[j];
-			if (!isfinite(block->hi[k]))
-				return false;
-			gr_poll_loop(k);
-		}
-	}
-	for (int i = 0; i < n; i++, k++)
-	{
-		block->hi[k] = model->coef[terms[i]] * unit[i];
-		if (!isfinite(block->hi[k]))
-			return false;
-	}
-	block->hi[k] = 0;
-	pfree(unit);
-	return true;
-}
-
-/* Solves; a matrix that is singular to within its entries' rounding is no covariance matrix to divide by. */
-static void
-solve_block(Block *block, bool want_inverse)
-{
-	GrNormalFit fit = {.nterms = block->n};
-	GrError		err = {0};
-	void	   *workspace = palloc_extended(gr_ols_workspace_nbytes(block->n), MCXT_ALLOC_HUGE);
-
-	fit.aliased = block->aliased = palloc0(block->n * sizeof(bool));
-	fit.coef = block->coef = palloc(block->n * sizeof(double));
-	if (want_inverse)
-		fit.inverse = palloc_extended((Size) block->n * block->n * sizeof(double), MCXT_ALLOC_HUGE);
-	block->inverse = fit.inverse;
-	if (!gr_normal_solve(block->hi, block->lo, 0, 4 * DBL_EPSILON * block->n, workspace, NULL, &fit, &gr_host, &err))
-		gr_raise(&err);
-	pfree(workspace);
-	block->quadratic = fit.decrement;
-	block->singular = fit.rank < block->n;
-}
-
-/*
  * gpu_wald
  */
 
@@ -329,62 +251,37 @@ terms_to_test(const GrModel *model, ArrayType *names, int *n)
 	return terms;
 }
 
-/* How many of the terms' variances are 0; -1 where the model has none, for want of degrees of freedom */
-static int
-count_exact(const GrModel *model, const int *terms, int n)
+/* ERROR where the covariances give no test of the terms; place: of the term that prevents it, for some outcomes */
+static void
+check_outcome(const GrModel *model, GrWaldOutcome outcome, int place)
 {
-	int			nexact = 0;
-	GrVcov		vcov;
+	bool		clustered = model->vcov_type != NULL && strncmp(model->vcov_type, "CR", 2) == 0;
 
-	for (int i = 0; i < n; i++)
+	switch (outcome)
 	{
-		double		variance = model->vcov[(Size) terms[i] * model->nterms + terms[i]];
-
-		if (isnan(variance))
-			return -1;
-		if (variance < 0 && model->vcov_type != NULL && gr_vcov_named(model->vcov_type, &vcov) &&
-			gr_vcov_is_clustered(vcov))
-			refuse_term(model->terms[terms[i]], "has a negative variance",
+		case GR_WALD_FOUND:
+		case GR_WALD_NONE:
+			return;
+		case GR_WALD_NO_VARIANCE:
+			refuse_term(model->terms[place], "has no variance",
+						"Leave it out of terms, or fit the model with another vcov.");
+			return;
+		case GR_WALD_NEGATIVE:
+			refuse_term(model->terms[place], "has a negative variance",
 						"Of two ways of clustering the matrix need not be positive: cluster by one of them.");
-		if (variance < 0 || isinf(variance))
-			refuse_term(model->terms[terms[i]], "has a variance that is none",
+			return;
+		case GR_WALD_MALFORMED:
+			refuse_term(model->terms[place], "has a variance that is none",
 						"Use a value that a gpureg function returned.");
-		nexact += variance == 0;
+			return;
+		case GR_WALD_SINGULAR:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("the covariance matrix of the terms is singular"),
+					 clustered ?
+					 errhint("Test fewer terms at a time: of clusters, fewer than there are of these.") :
+					 errhint("Test fewer terms at a time.")));
 	}
-	return nexact;
-}
-
-/* b' V^-1 b of the terms; NaN where there is none */
-static double
-wald_statistic(const GrModel *model, const int *terms, int n)
-{
-	int			nexact = count_exact(model, terms, n);
-	double		distance = 0;
-	Block		block;
-
-	if (n == 0 || nexact < 0)
-		return NAN;
-	if (nexact == n)
-	{
-		/* a perfect fit: estimates without any error */
-		for (int i = 0; i < n; i++)
-			distance = fmax(distance, fabs(model->coef[terms[i]]));
-		return distance > 0 ? INFINITY : NAN;
-	}
-	if (nexact == 0)
-	{
-		if (!fill_block(&block, model, terms, n))
-			return NAN;
-		solve_block(&block, false);
-	}
-	if (nexact > 0 || block.singular)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the covariance matrix of the terms is singular"),
-				 model->vcov_type != NULL && strncmp(model->vcov_type, "CR", 2) == 0 ?
-				 errhint("Test fewer terms at a time: of clusters, fewer than there are of these.") :
-				 errhint("Test fewer terms at a time.")));
-	return block.quadratic;
 }
 
 /* gpu_wald(model gpu_model, terms text[]): one row; none where the model is NULL */
@@ -397,6 +294,8 @@ gr_wald(PG_FUNCTION_ARGS)
 	GrModel		model;
 	int		   *terms;
 	int			n;
+	int			place = 0;
+	GrWaldOutcome outcome;
 	double		statistic;
 	bool		has_df;
 
@@ -412,7 +311,8 @@ gr_wald(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the model has no covariance matrix"),
 				 errhint("Fit it with solver => 'newton', without a learning_rate.")));
-	statistic = wald_statistic(&model, terms, n);
+	outcome = gr_wald_statistic(&model, terms, n, &statistic, &place);
+	check_outcome(&model, outcome, place);
 	has_df = !isinf(model.df_inference);
 	if (has_df)
 		statistic /= n;
@@ -475,7 +375,7 @@ gr_vif_model(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	GrModel		model;
-	Block		block = {0};
+	GrVcovBlock	block = {0};
 	int		   *terms;
 	int			n = 0;
 
@@ -490,10 +390,10 @@ gr_vif_model(PG_FUNCTION_ARGS)
 			(model.separated == NULL || model.separated[k] == 0))
 			terms[n++] = k;
 	}
-	if (n > 0 && !fill_block(&block, &model, terms, n))
+	if (n > 0 && !gr_vcov_block_fill(&block, &model, terms, n))
 		n = 0;
 	if (n > 0)
-		solve_block(&block, true);
+		gr_vcov_block_solve(&block, true);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int k = 1, i = 0; k < model.nterms; k++)
 	{

@@ -32,6 +32,7 @@
 #include "sql/glm_fit.h"
 #include "sql/kept_rows.h"
 #include "sql/model.h"
+#include "sql/vcov_warnings.h"
 
 PG_FUNCTION_INFO_V1(gr_logreg_arrays);
 PG_FUNCTION_INFO_V1(gr_logreg_arrays_bool);
@@ -386,10 +387,12 @@ disperse_step(GrModel *model, GrState *state, const GrLogregStep *step)
 						  gr_state_ntotals(state) > 0 ? gr_state_totals(state)->log_constant : 0);
 	if (!gr_family_has_dispersion(family, model->quasi))
 		return;
-	model->dispersion = gr_model_mean_square(step->pearson, (double) model->df_residual);
+	model->dispersion = gr_model_mean_square(step->perfect ? 0 : step->pearson, (double) model->df_residual);
 	model->df_inference = (double) model->df_residual;
 	for (Size k = 0; k < (Size) model->nterms * model->nterms; k++)
-		model->vcov[k] *= model->dispersion;
+		model->vcov[k] *= step->perfect ? NAN : model->dispersion;
+	if (step->perfect && model->df_residual > 0)
+		gr_warn_of_perfect_fit();
 }
 
 /*

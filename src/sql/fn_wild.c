@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 
 #include "compute/sum_clusters.h"
+#include "compute/variance.h"
 #include "compute/wild.h"
 #include "rows/aggregate.h"
 #include "rows/boot_key.h"
@@ -271,7 +272,7 @@ clear_rounding(double *q, int64 nclusters, int nterms, double rss)
 
 	for (int64 g = 0; g < nclusters; g++)
 		squares += q[g * nterms + nterms - 1] * q[g * nterms + nterms - 1];
-	if (gr_cluster_scores_are_rounding(squares, rss))
+	if (gr_judge_variance(squares, 1, rss, false) != GR_VARIANCE_KNOWN)
 		memset(q, 0, nclusters * nterms * sizeof(double));
 }
 

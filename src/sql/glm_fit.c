@@ -25,6 +25,7 @@
 #include "run/raise.h"
 #include "run/report.h"
 #include "sql/glm_fit.h"
+#include "sql/vcov_warnings.h"
 
 GrLogregOptions
 gr_glm_defaults(int nfeatures)
@@ -383,6 +384,20 @@ describe_sandwich(GrModel *model, const GrLogregFit *fit, const GrLogregOptions 
 				 errdetail_plural(INT64_FORMAT " row has a leverage of 1.", INT64_FORMAT " rows have a leverage of 1.",
 								  fit->nwithout_score, fit->nwithout_score),
 				 errhint("Use HC0 or HC1.")));
+	if (fit->nunknown > 0)
+		gr_warn_of_variances(model, fit->variances, fit->perfect,
+							 !gr_vcov_is_clustered(options->vcov) ? GR_VCOV_OF_ROWS :
+							 options->ncluster_columns > 1 ? GR_VCOV_OF_TWO_WAYS : GR_VCOV_OF_CLUSTERS);
+}
+
+/* Without residuals there are no covariances that have the dispersion in them. */
+static void
+forget_errors(GrLogregFit *fit)
+{
+	for (Size k = 0; fit->vcov != NULL && k < (Size) fit->nterms * fit->nterms; k++)
+		fit->vcov[k] = NAN;
+	if (fit->vcov != NULL && fit->df_residual > 0)
+		gr_warn_of_perfect_fit();
 }
 
 /*
@@ -390,7 +405,7 @@ describe_sandwich(GrModel *model, const GrLogregFit *fit, const GrLogregOptions 
  * R's summary of a glm has it. A quasi family has no likelihood.
  */
 static void
-estimate_dispersion(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options)
+estimate_dispersion(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options)
 {
 	GrFamily	family = options->distribution.family;
 	double		nobs = options->totals != NULL && family == GR_GAMMA ? options->totals->weights : (double) fit->nrows;
@@ -401,7 +416,8 @@ estimate_dispersion(GrModel *model, const GrLogregFit *fit, const GrLogregOption
 		gr_log_likelihood(family, fit->deviance, nobs, options->totals == NULL ? 0 : options->totals->log_constant);
 	if (gr_family_has_dispersion(family, model->quasi))
 	{
-		model->dispersion = gr_model_mean_square(fit->pearson, (double) fit->df_residual);
+		/* of a perfect fit it is rounding */
+		model->dispersion = gr_model_mean_square(fit->perfect ? 0 : fit->pearson, (double) fit->df_residual);
 		model->df_inference = (double) fit->df_residual;
 	}
 	if (options->vcov != GR_VCOV_IID)
@@ -411,6 +427,8 @@ estimate_dispersion(GrModel *model, const GrLogregFit *fit, const GrLogregOption
 	}
 	for (Size k = 0; fit->vcov != NULL && k < (Size) fit->nterms * fit->nterms; k++)
 		fit->vcov[k] *= model->dispersion;
+	if (fit->perfect && gr_family_has_dispersion(family, model->quasi))
+		forget_errors(fit);
 }
 
 /* What is to be known of a theta that was estimated */

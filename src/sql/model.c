@@ -604,7 +604,8 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 
 	read_fields(fcinfo, argument, values, nulls);
 	read_kind(values, nulls, model);
-	want_vcov = !nulls[F_VCOV] && (parts == GR_MODEL_ALL || model->l2 > 0);
+	model->vcov_type = nulls[F_VCOV_TYPE] ? NULL : text_to_cstring(DatumGetTextPP(values[F_VCOV_TYPE]));
+	want_vcov = !nulls[F_VCOV] && (parts == GR_MODEL_ALL || model->l2 > 0 || gr_model_is_robust(model));
 	model->terms = read_terms(values[F_TERMS], &model->nterms);
 	model->intercept = strcmp(model->terms[0], GR_INTERCEPT) == 0;
 	model->coef = read_floats(float_array(values[F_COEF], 1, model->nterms));
@@ -613,7 +614,6 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 	if (parts == GR_MODEL_ALL && !nulls[F_SEPARATED])
 		read_separated(values[F_SEPARATED], model);
 	read_numbers(values, nulls, model);
-	model->vcov_type = nulls[F_VCOV_TYPE] ? NULL : text_to_cstring(DatumGetTextPP(values[F_VCOV_TYPE]));
 	model->design = gr_read_model_extras(nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]), &model->extras);
 }
 

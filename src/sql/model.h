@@ -114,6 +114,13 @@ gr_next_coef(const GrPredictor *model, int k, const double **at)
  */
 extern void gr_open_predictor(FunctionCallInfo fcinfo, GrPredictor *predictor, GrPredictorError *error);
 
+/* True if the covariances are made of residuals, and not iid. */
+static inline bool
+gr_model_is_robust(const GrModel *model)
+{
+	return model->vcov_type != NULL && strcmp(model->vcov_type, "iid") != 0;
+}
+
 /* The model as a datum of the composite type that the calling SQL function returns. */
 extern Datum gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model);
 
@@ -132,7 +139,7 @@ extern const char *gr_model_term(const GrModel *model, int k);
 /* How much of a model is read */
 typedef enum GrModelParts
 {
-	GR_MODEL_SUMS,				/* without separated; vcov where there is an l2 */
+	GR_MODEL_SUMS,				/* without separated; vcov where there is an l2, or it is robust */
 	GR_MODEL_ALL
 } GrModelParts;
 
@@ -155,8 +162,14 @@ typedef struct GrModelSummary
 	double		r_squared;
 	double		adj_r_squared;
 	double		sigma;
+	/*
+	 * F of all slopes: from the sums of squares or, where the covariances are robust, Wald's, by which robust says so.
+	 * The degrees of freedom of the denominator are f_df, INFINITY if tests go by the normal distribution
+	 */
 	double		f_statistic;
 	double		f_p_value;
+	double		f_df;
+	bool		robust;
 	double		aic;
 	double		bic;
 	double		pseudo_r_squared;

@@ -8,6 +8,7 @@
 #include "compute/family.h"
 #include "compute/inference.h"
 #include "sql/model.h"
+#include "sql/wald.h"
 
 /*
  * tr(H (H + l2 P)^-1), H the Hessian and P the penalty's: how many parameters a fit has to choose freely. The
@@ -33,6 +34,27 @@ effective_df(const GrModel *model)
 	return df;
 }
 
+/* Wald's F of all slopes by the covariances that the model has; NaN where these don't tell one */
+static void
+test_slopes(const GrModel *model, GrModelSummary *s)
+{
+	int		   *terms = palloc_extended((model->nterms + 1) * sizeof(int), MCXT_ALLOC_HUGE);
+	int			n = 0;
+	int			place;
+
+	s->f_statistic = s->f_p_value = NAN;
+	s->f_df = model->df_inference;
+	for (int k = model->intercept ? 1 : 0; k < model->nterms; k++)
+		if (!isnan(model->coef[k]))
+			terms[n++] = k;
+	if (model->vcov == NULL ||
+		gr_wald_statistic(model, terms, n, &s->f_statistic, &place) != GR_WALD_FOUND)
+		return;
+	s->f_p_value = isinf(s->f_df) ? gr_chisq_probability(s->f_statistic, n, false) :
+		gr_f_upper(s->f_statistic / n, n, s->f_df);
+	s->f_statistic /= n;
+}
+
 /* A linear fit's AIC and BIC count the variance as a parameter, as R does. */
 static void
 summarise_linear(const GrModel *model, GrModelSummary *s)
@@ -54,7 +76,11 @@ summarise_linear(const GrModel *model, GrModelSummary *s)
 	s->f_statistic = NAN;
 	if (df > 0 && df_model > 0 && tss > 0 && !model->iv && !model->net)
 		s->f_statistic = (tss - rss) * unit / df_model / (rss * unit / df);
+	s->f_df = df;
 	s->f_p_value = gr_f_upper(s->f_statistic, df_model, df);
+	s->robust = gr_model_is_robust(model) && !model->iv && !model->net;
+	if (s->robust)
+		test_slopes(model, s);
 	s->aic = -2 * model->log_lik + 2 * nparameters;
 	s->bic = -2 * model->log_lik + log(n) * nparameters;
 }
@@ -69,6 +95,8 @@ summarise_likelihood(const GrModel *model, GrModelSummary *s)
 	double		nparameters = effective_df(model) +
 		(gr_family_has_dispersion(model->distribution.family, model->quasi) || model->theta_error != 0 ? 1 : 0);
 
+	s->robust = false;
+	s->f_df = NAN;
 	s->r_squared = s->adj_r_squared = s->sigma = s->f_statistic = s->f_p_value = NAN;
 	s->aic = -2 * model->log_lik + 2.0 * nparameters;
 	s->bic = -2 * model->log_lik + log((double) model->nrows) * nparameters;
@@ -98,7 +126,7 @@ gr_model_summarise(const GrModel *model, GrModelSummary *s)
 		summarise_linear(model, s);
 	s->pseudo_r_squared = pseudo_r_squared(model);
 	/* a perfect fit's F is infinite; another's can't be shown */
-	if (isinf(s->f_statistic) && model->deviance > 0 && isfinite(model->null_deviance))
+	if (isinf(s->f_statistic) && !s->robust && model->deviance > 0 && isfinite(model->null_deviance))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("a statistic of the model is out of range for float8"),

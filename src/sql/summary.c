@@ -505,6 +505,17 @@ p_text(double p)
 }
 
 static void
+append_robust_f(StringInfo out, const GrModelSummary *s, int64 df_model)
+{
+	if (isnan(s->f_statistic))
+		append_line(out, "Robust Wald F: NA, as the covariance matrix of the slopes has no inverse");
+	else
+		append_line(out, psprintf("Robust Wald F: %s on " INT64_FORMAT " and %s DF,  p-value: %s",
+								  format_general(s->f_statistic), df_model, format_one(s->f_df, DIGITS),
+								  p_text(s->f_p_value)));
+}
+
+static void
 append_linear(StringInfo out, const GrModel *model, const GrModelSummary *s)
 {
 	int64		df_model = (int64) model->rank - (model->intercept ? 1 : 0);
@@ -518,6 +529,11 @@ append_linear(StringInfo out, const GrModel *model, const GrModelSummary *s)
 							  format_general(s->adj_r_squared)));
 	if (model->iv)
 		return;
+	if (s->robust)
+	{
+		append_robust_f(out, s, df_model);
+		return;
+	}
 	append_line(out, psprintf("F-statistic: %s on " INT64_FORMAT " and " INT64_FORMAT " DF,  p-value: %s",
 							  format_general(s->f_statistic), df_model, model->df_residual,
 							  p_text(s->f_p_value)));

@@ -274,7 +274,7 @@ fill_vcov_between(const Problem *problem, const Sums *sums, GrClusterKind kind, 
 							  problem->p, entries, n, !problem->intercept, kind >= GR_CLUSTER_CR3, workspace, host,
 							  err) &&
 		gr_cluster_fit_add(&fit, sums->records, problem->nclusters, max_lanes, host, err) &&
-		gr_cluster_fit_vcov(&fit, kind, problem->nclusters * ROWS, 1, vcov, vcov_host, err);
+		gr_cluster_fit_vcov(&fit, kind, problem->nclusters * ROWS, vcov, vcov_host, err);
 	free(workspace);
 	return ok;
 }
