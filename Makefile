@@ -219,7 +219,7 @@ test/faults/cuda.o: test/faults/cuda.c test/faults/faults.h build/choice
 # clang writes no .d files for bitcode: it depends on every header
 $(OBJS) $(OBJS:.o=.bc): build/choice
 $(OBJS:.o=.bc): $(wildcard $(addsuffix /*.h,src/run src/rows src/sql src/projection src/compute))
-SERVER_HEADERS = $(wildcard $(addsuffix $(OBJS) $(OBJS:.o=.bc): $(SERVER_HEADERS) $(COMPUTE_HEADERS) $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/identity.o $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/choice
+$(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/identity.o build/choice
 
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
 	cp $< $@

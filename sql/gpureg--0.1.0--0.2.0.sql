@@ -17,6 +17,8 @@ DROP FUNCTION gpu_jl_min_dim(bigint, float8);
 CREATE FUNCTION gpu_jl_min_dim(n bigint, eps float8 DEFAULT 0.1) RETURNS bigint
     AS 'MODULE_PATHNAME', 'gr_jl_min_dim_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gpu_jl_min_dim(bigint, float8) IS 'dimensions that keep all distances among n points to within eps';
+
+--
 -- Kept rows
 --
 
