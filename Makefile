@@ -89,7 +89,8 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	chunks.o sparse.o rotation.o backend_cpu.o sink_many.o sink_many_rounds.o \
 	backend_many.o inference.o formula.o design.o extras.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
-	remote_server.o sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
+	remote_server.o remote_check.o valid.o \
+	sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
 	path.o path_active.o path_rows.o path_factor.o path_quick.o path_kernels.o path_dd.o logit_path.o)
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
@@ -126,7 +127,7 @@ REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies g
 	zero_variance firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
 	logreg_fit logreg_step glm_step factors formula separation nist reference invariance metamorphic projection \
 	project_bits project_rows feature_hash examples explain rewrite errors logreg_errors projection_errors settings edges \
-	dot columns_at_fault
+	no_terms dot columns_at_fault
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)
@@ -138,7 +139,7 @@ PROVE_FLAGS += -I test/t
 UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_shift_test weights_test sends_test \
 	sink_many_test many_derive_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test \
 	separation_test projection_test formula_test extras_test margins_test derive_test filter_test gram_subset_test \
-	path_test logit_path_test boot_test remote_test remote_stand_in_test passes_test iv_test select_test \
+	remote_check_test path_test logit_path_test boot_test remote_test remote_stand_in_test passes_test iv_test select_test \
 	sum_clusters_test wild_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \

@@ -7,6 +7,8 @@
 
 #include "boot.cuh"
 
+#include "compute/valid.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,9 +181,8 @@ gr_cuda_rows_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHo
 
 	if (pass->steps != NULL)
 		return gr_fail(err, GR_INVALID, 0, "a bootstrap whose replicates have coefficients of their own");
-	if (!gr_same_shape(pass->shape, rows->shape) || !pass->shape.key ||
-		pass->first % (pass->flips ? GR_BOOT_LANES : 4) != 0)
-		return gr_fail(err, GR_INVALID, 0, "a bootstrap of other rows, or from a replicate that begins no group");
+	if (!gr_boot_valid(pass, rows->shape, err))
+		return false;
 	if (rows->nrows == 0)
 		return true;
 	SESSION_CUDA(rows->session, err, cudaSetDevice(rows->session->info.id), "selecting the device");

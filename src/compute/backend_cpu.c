@@ -12,6 +12,7 @@
 #include "compute/chunks.h"
 #include "compute/derive.h"
 #include "compute/glm.h"
+#include "compute/valid.h"
 
 /* Chunks of kept rows double in size from the one to the other, bytes. */
 #define FIRST_CHUNK_NBYTES ((size_t) 256 << 10)
@@ -304,10 +305,14 @@ static bool
 cpu_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err)
 {
 	double		started = now_s();
-	size_t		scratch_nbytes = gr_boot_scratch_nbytes(pass);
-	void	   *scratch = malloc(scratch_nbytes);
+	size_t		scratch_nbytes;
+	void	   *scratch;
 	bool		ok = true;
 
+	if (!gr_boot_valid(pass, sink->options.shape, err))
+		return false;
+	scratch_nbytes = gr_boot_scratch_nbytes(pass);
+	scratch = malloc(scratch_nbytes);
 	if (scratch == NULL)
 	{
 		err->bytes_needed = scratch_nbytes;

@@ -170,7 +170,7 @@ lay_out(BootWork *work, const GrBootPass *pass, double *memory)
 {
 	int64_t		nproducts = gr_boot_nproducts(pass->nactive);
 	int64_t		pitch = round_up(nproducts, GR_BOOT_NTILE);
-	int64_t		nrows = BLOCK_NBYTES / ((int64_t) sizeof(double) * pitch);
+	int64_t		nrows = pitch == 0 ? BLOCK_NROWS : BLOCK_NBYTES / ((int64_t) sizeof(double) * pitch);
 	int64_t		nlanes = round_up(pass->nreps, GR_BOOT_LANES);
 	size_t		at = 0;
 
@@ -205,7 +205,8 @@ gr_boot_scratch_nbytes(const GrBootPass *pass)
 int
 gr_boot_reps_a_pass(int nactive, int nreps, size_t nbytes)
 {
-	size_t		fits = nbytes / ((size_t) gr_boot_nproducts(nactive) * sizeof(double));
+	size_t		rep_nbytes = (size_t) gr_boot_nproducts(nactive) * sizeof(double);
+	size_t		fits = rep_nbytes == 0 ? (size_t) nreps : nbytes / rep_nbytes;
 
 	if (fits >= (size_t) nreps)
 		return nreps;

@@ -21,6 +21,8 @@
 #ifndef GPUREG_BOOT_DRAW_H
 #define GPUREG_BOOT_DRAW_H
 
+#include <stddef.h>
+
 #include "compute/philox.h"
 #include "compute/portable.h"
 

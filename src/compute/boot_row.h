@@ -4,6 +4,7 @@
 #ifndef GPUREG_BOOT_ROW_H
 #define GPUREG_BOOT_ROW_H
 
+#include "compute/boot_draw.h"
 #include "compute/dd.h"
 #include "compute/glm_row.h"
 #include "compute/row.h"
@@ -68,7 +69,10 @@ gr_boot_entry(const double *line, double u, GrRowShape shape, const double *row,
 GR_HD int64_t
 gr_boot_key_of(GrRowShape shape, const double *row)
 {
-	return (int64_t) row[gr_key_at(shape)];
+	double		key = row[gr_key_at(shape)];
+
+	/* rows that were not checked may have what is no integer */
+	return key >= -(double) GR_BOOT_KEY_MAX && key <= (double) GR_BOOT_KEY_MAX ? (int64_t) key : 0;
 }
 
 #endif							/* GPUREG_BOOT_ROW_H */

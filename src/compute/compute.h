@@ -47,14 +47,14 @@ typedef enum GrStatus
 	GR_DEVICE_LOST				/* likewise, and the process can't use the device again */
 } GrStatus;
 
-/* What stands in GrError's where for a column: its 0-based place in a row as row.h has it, or one of these. */
-#define GR_COLUMN_ONES (-1)		/* the intercept's */
+/* A column in GrError's where is its 0-based place in a row (row.h), or one of these. */
+#define GR_COLUMN_ONES (-1)		/* the column of ones, the intercept's */
 #define GR_NO_COLUMN (-2)		/* no column is known to be at fault */
 
 typedef struct GrError
 {
 	GrStatus	status;
-	int64_t		where;			/* meaning depends on status; a row number of a matrix: gr_column_of_row() first */
+	int64_t		where;			/* meaning depends on status; never a row of a matrix: see gr_column_of_row() */
 	double		value;			/* likewise */
 	size_t		bytes_needed;
 	size_t		bytes_free;
@@ -123,7 +123,7 @@ gr_triangle(int64_t q)
 	return q * (q + 1) / 2;
 }
 
-/* What the rows of a symmetric matrix stand for. */
+/* Meaning of the rows of a symmetric matrix */
 typedef enum GrMatrixRows
 {
 	GR_ROWS_UNNAMED,			/* nothing that has a column */
@@ -133,7 +133,7 @@ typedef enum GrMatrixRows
 	GR_ROWS_PASS				/* (1, u, u x, v), as an EXACT or FACE pass sums them; see glm.h */
 } GrMatrixRows;
 
-/* The column that row number `row` of a matrix is of: the only way from a row of a matrix to GrError's where. */
+/* Returns the column that a row of a matrix stands for. Every error that names a column found in a matrix calls this. */
 static inline int64_t
 gr_column_of_row(GrMatrixRows rows, int64_t row)
 {

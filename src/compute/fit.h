@@ -22,8 +22,6 @@
 /* A pivot this small in a step's Hessian is rounding error; the term stays where it is. */
 #define GR_FROZEN_TOLERANCE 1e-28
 
-#define GR_FACES_MAX 8			/* nested separations followed; each takes a term away */
-
 typedef enum GrLogregPhase
 {
 	GR_PHASE_ZERO,				/* the pass at beta = 0 */

@@ -24,6 +24,9 @@ extern "C" {
 /* From so many terms on, passes may be coarse: below, it would be of little use. */
 #define GR_COARSE_TERMS_MIN 48
 
+/* The most faces of a pass: nested separations followed, each of which takes a term away */
+#define GR_FACES_MAX 8
+
 typedef enum GrPassKind
 {
 	/*

@@ -8,8 +8,9 @@
  * have, and arrays of arguments and results go through one of those, the bulk area. Whoever makes channels and areas,
  * and starts servers, is the caller: src/run/service_*.c do it in PostgreSQL's shared memory.
  *
- * A client's functions are called by one thread at a time. Client and server are parts of one extension of one server,
- * and believe one another.
+ * A client's functions are called by one thread at a time. The server believes nothing that a channel says: it copies a
+ * command and its arguments, and checks them against the objects and areas that it has itself (remote_check.h), before
+ * it carries the command out.
  */
 #ifndef GPUREG_REMOTE_H
 #define GPUREG_REMOTE_H
@@ -172,6 +173,31 @@ extern bool gr_remote_read(GrRemoteClient *client, uint64_t id, int ncolumns, in
 extern void gr_channel_close(GrChannel *channel);
 
 /*
+ * For both sides: arrays of arguments and results stand one after the other in the bulk area, in the order in which
+ * both ask for them here.
+ */
+typedef struct GrRemoteWire
+{
+	char	   *at;				/* NULL: only counts */
+	size_t		nbytes;			/* used so far */
+	size_t		limit;
+} GrRemoteWire;
+
+/* Room for so many bytes, aligned; NULL where it only counts, or where there is none left */
+static inline void *
+gr_wire(GrRemoteWire *wire, size_t nbytes)
+{
+	size_t		from = wire->nbytes;
+
+	/* a size beyond all memory must not wrap around */
+	if (nbytes > SIZE_MAX / 4 || from > SIZE_MAX / 4)
+		wire->nbytes = SIZE_MAX / 2;
+	else
+		wire->nbytes += (nbytes + 63) / 64 * 64;
+	return wire->at == NULL || wire->nbytes > wire->limit ? NULL : wire->at + from;
+}
+
+/*
  * The server's side
  */
 typedef struct GrServed
@@ -184,9 +210,12 @@ typedef struct GrServed
 	int64_t		nread;			/* of the backend's calls */
 	int64_t		nrows;			/* BEGIN: sent */
 	int64_t		nterms;			/* FACTOR */
+	bool		can_invert;		/* FACTOR: INVERSE may come, once */
+	int			area;			/* PROJECT: of its vectors and projections */
 	int64_t		dim;			/* PROJECT: numbers of a vector, */
 	int64_t		k;				/* and of its projection */
 	int64_t		capacity;		/* vectors of a batch */
+	int			nsubmitted;		/* PROJECT: batches, and not taken */
 	size_t		admitted;		/* bytes */
 	double		waited_s;
 	double	   *sums;			/* SUM: hi, then lo, of which the client has got the first pieces; or NULL */
@@ -228,7 +257,10 @@ typedef struct GrRemoteServer
 	const GrBackend *backend;
 	GrSession  *session;		/* of the backend; NULL on the CPU */
 	char	   *areas[GR_REMOTE_AREAS]; /* here, set before a command names them */
+	size_t		area_nbytes[GR_REMOTE_AREAS];	/* set before areas */
 	GrServed	objects[GR_REMOTE_OBJECTS];
+	GrRemoteArguments arguments;	/* of the present command: a copy that no other process can write to */
+	GrRemoteWire bulk;			/* the command's bulk area; at is NULL if there is none */
 	GrProjectionCache *cache;	/* the CPU's */
 	const GrRemoteStore *store; /* NULL: nothing stays */
 	/*
@@ -249,31 +281,17 @@ typedef struct GrRemoteServer
 /* Serves the channel until it is closed, and then ends all its objects; to be called by a thread of its own. */
 extern void gr_remote_serve(GrRemoteServer *server);
 
+/*
+ * Parts of gr_remote_serve(), for tests: carries out one command, which must be the server's own copy, and ends all
+ * objects. server->host must be set.
+ */
+extern void gr_remote_serve_command(GrRemoteServer *server, const GrRemoteCommand *command);
+extern void gr_remote_end_all(GrRemoteServer *server);
+
 /* Has objects, as far as another thread can tell */
 extern bool gr_remote_is_busy(const GrRemoteServer *server);
 
 /* The server goes: the client's calls fail with this error from now on. */
 extern void gr_channel_abandon(GrChannel *channel, const GrError *err);
-
-/*
- * For both sides: arrays of arguments and results stand one after the other in the bulk area, in the order in which
- * both ask for them here.
- */
-typedef struct GrRemoteWire
-{
-	char	   *at;				/* NULL: only counts */
-	size_t		nbytes;			/* used so far */
-	size_t		limit;
-} GrRemoteWire;
-
-/* Room for so many bytes, aligned; NULL where it only counts, or where there is none left */
-static inline void *
-gr_wire(GrRemoteWire *wire, size_t nbytes)
-{
-	size_t		from = wire->nbytes;
-
-	wire->nbytes += (nbytes + 63) / 64 * 64;
-	return wire->at == NULL || wire->nbytes > wire->limit ? NULL : wire->at + from;
-}
 
 #endif							/* GPUREG_REMOTE_H */

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/remote_check.h"
 #include "compute/remote_wire.h"
+#include "compute/valid.h"
 
 #define STAY_NBYTES ((size_t) 1 << 20)	/* rows that stay are admitted so many bytes ahead, at least */
 
@@ -63,15 +65,7 @@ gr_channel_abandon(GrChannel *channel, const GrError *err)
 	(void) sem_post(&channel->replies);
 }
 
-static GrRemoteWire
-bulk_of(const GrRemoteServer *server)
-{
-	const GrChannel *channel = server->channel;
-
-	return (GrRemoteWire) {.at = server->areas[channel->bulk],.limit = channel->area_nbytes[channel->bulk]};
-}
-
-/* Does what a command names fit the bulk area? It does unless client and server are of different minds. */
+/* True if what a command names fits the bulk area. */
 static bool
 check_wire(const GrRemoteWire *wire, GrError *err)
 {
@@ -194,7 +188,7 @@ begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost 
 	bool		ok;
 
 	served->kind = GR_REMOTE_BEGIN;
-	served->options = server->channel->arguments.sink;
+	served->options = server->arguments.sink;
 	served->options.host = host;
 	if (served->options.stays && (server->store == NULL || server->backend->sink->derive == NULL))
 		return gr_fail(err, GR_DEVICE_FAILED, 0, "nothing stays in the device service");
@@ -210,6 +204,17 @@ begin_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost 
 	ok = server->backend->sink->begin(session, &served->options, &sink, err);
 	served->object = sink;
 	return ok;
+}
+
+static bool
+restart_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
+{
+	GrServed   *served = &server->objects[command->object];
+	GrRemoteWire wire = server->bulk;
+	double	   *shift = gr_wire_doubles(&wire, gr_nterms(served->options.shape.nfeatures));
+
+	return check_wire(&wire, err) &&
+		server->backend->sink->restart(served->object, server->arguments.flag ? shift : NULL, err);
 }
 
 static void
@@ -244,7 +249,7 @@ finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err
 	GrServed   *served = &server->objects[command->object];
 	int64_t		nsums = gr_triangle(gr_norder(served->options.shape.nfeatures));
 	int64_t		from = command->n;
-	GrRemoteWire wire = bulk_of(server);
+	GrRemoteWire wire = server->bulk;
 	GrWireGram	gram = gr_wire_gram(&wire, nsums, from);
 
 	if (!check_wire(&wire, err))
@@ -265,8 +270,8 @@ finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err
 static bool
 make_pass(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
-	GrPass		pass = server->channel->arguments.pass;
-	GrRemoteWire wire = bulk_of(server);
+	GrPass		pass = server->arguments.pass;
+	GrRemoteWire wire = server->bulk;
 	GrWirePass	w = gr_wire_pass(&wire, &pass);
 
 	if (!check_wire(&wire, err))
@@ -282,8 +287,8 @@ make_pass(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 static bool
 make_boot(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
-	GrBootPass	pass = server->channel->arguments.boot;
-	GrRemoteWire wire = bulk_of(server);
+	GrBootPass	pass = server->arguments.boot;
+	GrRemoteWire wire = server->bulk;
 	GrWireBoot	w = gr_wire_boot(&wire, &pass);
 
 	if (!check_wire(&wire, err))
@@ -298,33 +303,49 @@ make_boot(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 	return server->backend->sink->boot(sink_of(server, command), &pass, w.sums, host, err);
 }
 
+/* Changes a sink's rows. Copies basis.changed first: the client must not change indexes after they were checked. */
 static bool
 change_rows(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
-	GrBasis		basis = server->channel->arguments.basis;
-	GrRemoteWire wire = bulk_of(server);
+	GrBasis		basis = server->arguments.basis;
+	GrRemoteWire wire = server->bulk;
 	GrWireBasis w = gr_wire_basis(&wire, &basis);
+	size_t		nbytes = (size_t) basis.nchanged * sizeof(int);
+	int		   *changed;
+	bool		ok;
 
 	if (!check_wire(&wire, err))
 		return false;
-	basis.changed = w.changed;
+	changed = malloc(nbytes > 0 ? nbytes : 1);
+	if (changed == NULL)
+		return gr_fail(err, GR_NO_MEMORY, 0, "a change of basis");
+	memcpy(changed, w.changed, nbytes);
+	basis.changed = changed;
 	basis.coef = w.coef;
-	return server->backend->sink->change(sink_of(server, command), &basis, host, err);
+	ok = gr_basis_valid(&basis, server->objects[command->object].options.shape, err) &&
+		server->backend->sink->change(sink_of(server, command), &basis, host, err);
+	free(changed);
+	return ok;
 }
 
 static bool
 ascend(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
-	GrRemoteArguments *arguments = &server->channel->arguments;
-	GrAscent	ascent = arguments->ascent;
-	GrRemoteWire wire = bulk_of(server);
+	GrRemoteArguments *answer = &server->channel->arguments;
+	GrAscent	ascent = server->arguments.ascent;
+	GrRemoteWire wire = server->bulk;
 	GrWireAscent w = gr_wire_ascent(&wire, server->objects[command->object].options.shape);
+	int64_t		iterations = 0;
+	bool		converged = false;
+	bool		ok;
 
 	if (!check_wire(&wire, err))
 		return false;
 	ascent.scale = w.scale;
-	return server->backend->sink->ascend(sink_of(server, command), &ascent, w.beta, &arguments->n, &arguments->flag,
-										 host, err);
+	ok = server->backend->sink->ascend(sink_of(server, command), &ascent, w.beta, &iterations, &converged, host, err);
+	answer->n = iterations;
+	answer->flag = converged;
+	return ok;
 }
 
 /*
@@ -349,7 +370,7 @@ store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 	GrServed   *served = &server->objects[command->object];
 	GrRowShape	shape = gr_wide_shape(served->options.shape);
 	size_t		nbytes = (size_t) served->nrows * gr_row_nbytes(shape);
-	int64_t		description_nbytes = __atomic_load_n(&server->channel->arguments.n, __ATOMIC_RELAXED);
+	int64_t		description_nbytes = server->arguments.n;
 
 	if (!served->options.stays || description_nbytes < 0 || server->channel->objects[command->object].failed != 0)
 		return gr_fail(err, GR_DEVICE_FAILED, 0, "rows that do not stay cannot be stored");
@@ -361,7 +382,7 @@ store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 	if (server->admit != NULL && description_nbytes > 0 &&
 		!admit_bytes(server, served, (size_t) description_nbytes, 0, NULL, err))
 		return false;
-	if (!server->store->put(server->channel->arguments.stored, served->object, gr_row_ncols(shape), served->admitted,
+	if (!server->store->put(server->arguments.stored, served->object, gr_row_ncols(shape), served->admitted,
 							served->options.stay.owner, err))
 		return false;
 	server->channel->admitted_nbytes -= served->admitted;
@@ -374,8 +395,8 @@ store_sink(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 static GrDerivation *
 copy_derivation(GrRemoteServer *server, int ncolumns, GrError *err)
 {
-	size_t		nbytes = (size_t) server->channel->arguments.n;
-	GrRemoteWire wire = bulk_of(server);
+	size_t		nbytes = (size_t) server->arguments.n;
+	GrRemoteWire wire = server->bulk;
 	const void *from = gr_wire(&wire, nbytes);
 	GrDerivation *copy;
 
@@ -406,7 +427,7 @@ take_origin(GrRemoteServer *server, int from, int object, GrRemoteStored *origin
 	GrServed   *served;
 
 	if (from < 0)
-		return (server->store != NULL && server->store->take(server->channel->arguments.stored, origin, host, err)) ||
+		return (server->store != NULL && server->store->take(server->arguments.stored, origin, host, err)) ||
 			gr_fail(err, GR_INVALID, 0, "nothing is stored in the device service");
 	if (from >= GR_REMOTE_OBJECTS || from == object)
 		return gr_fail(err, GR_DEVICE_FAILED, 0, "there is no object %d", from);
@@ -426,41 +447,41 @@ take_origin(GrRemoteServer *server, int from, int object, GrRemoteStored *origin
 static bool
 derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
-	GrRemoteArguments *arguments = &server->channel->arguments;
+	const GrRemoteArguments *arguments = &server->arguments;
 	GrServed   *served = &server->objects[command->object];
+	GrDeriveCounts counts = {0};
 	GrRemoteStored stored;
 	GrDerivation *d;
 	GrSink	   *derived = NULL;
-	int			from = __atomic_load_n(&arguments->from, __ATOMIC_RELAXED);
 	bool		ok;
 
 	served->kind = GR_REMOTE_BEGIN;
 	served->options = arguments->sink;
 	served->options.host = host;
-	memset(&arguments->counts, 0, sizeof(arguments->counts));
 	if (arguments->flag && server->admit != NULL && served->options.expected_nbytes > 0 &&
 		!admit_bytes(server, served, served->options.expected_nbytes, served->options.wait_s, host, err))
 		return false;
-	if (!take_origin(server, from, command->object, &stored, host, err))
+	if (!take_origin(server, arguments->from, command->object, &stored, host, err))
 		return false;
 	d = copy_derivation(server, stored.ncolumns, err);
 	ok = d != NULL &&
 		server->backend->sink->derive(stored.sink, d, arguments->rules, &served->options,
-									  arguments->flag ? &derived : NULL, &arguments->counts, host, err);
-	if (from < 0)
+									  arguments->flag ? &derived : NULL, &counts, host, err);
+	if (arguments->from < 0)
 		server->store->give_back(&stored);
 	if (d != NULL)
 		served->options.shape = gr_derived_shape(d);
 	free(d);
 	served->object = derived;
+	server->channel->arguments.counts = counts;
 	return ok;
 }
 
 static bool
 read_stored(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
-	GrRemoteArguments *arguments = &server->channel->arguments;
-	GrRemoteWire wire = bulk_of(server);
+	const GrRemoteArguments *arguments = &server->arguments;
+	GrRemoteWire wire = server->bulk;
 	GrRemoteStored stored;
 	double	   *rows;
 	bool		ok;
@@ -482,16 +503,20 @@ static bool
 begin_factor(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
 	GrServed   *served = &server->objects[command->object];
-	GrFactorJob job = server->channel->arguments.factor;
-	GrRemoteWire wire = bulk_of(server);
+	GrFactorJob job = server->arguments.factor;
+	GrRemoteWire wire = server->bulk;
 	GrWireFactor w = gr_wire_factor(&wire, &job);
 	GrFactor   *factor = NULL;
 	bool		ok;
 
 	served->kind = GR_REMOTE_FACTOR;
 	served->nterms = job.nterms;
+	served->can_invert = job.want_inverse;
 	if (!check_wire(&wire, err))
 		return false;
+	/* any byte may stand for a bool */
+	for (int k = 0; k < job.nterms; k++)
+		((unsigned char *) w.aliased)[k] = ((unsigned char *) w.aliased)[k] != 0;
 	job.hi = w.hi;
 	job.lo = w.lo;
 	job.scale = w.scale;
@@ -514,21 +539,24 @@ static bool
 invert(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
 	GrServed   *served = &server->objects[command->object];
-	GrRemoteWire wire = bulk_of(server);
+	GrRemoteWire wire = server->bulk;
 	GrWireInverse w = gr_wire_inverse(&wire, served->nterms);
 
+	served->can_invert = false;
 	return check_wire(&wire, err) &&
-		server->backend->solver->inverse(served->object, w.w_hi, w.w_lo, server->channel->arguments.divisor, w.inverse,
-										 host, err);
+		server->backend->solver->inverse(served->object, w.w_hi, w.w_lo, server->arguments.divisor, w.inverse, host,
+										 err);
 }
 
+/* Begins a projection. Makes the draw's tables anew, since they hold counts that are used as limits. */
 static bool
 begin_project(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
-	GrRemoteArguments *arguments = &server->channel->arguments;
+	const GrRemoteArguments *arguments = &server->arguments;
 	GrServed   *served = &server->objects[command->object];
 	GrProjectOptions options = arguments->project;
 	GrProject  *project = NULL;
+	GrDraw		draw;
 	float	   *vectors;
 	int64_t		capacity = 0;
 	bool		ok;
@@ -536,8 +564,10 @@ begin_project(GrRemoteServer *server, const GrRemoteCommand *command, const GrHo
 	served->kind = GR_REMOTE_PROJECT;
 	served->dim = options.dim;
 	served->k = arguments->draw.k;
-	served->options.block_nbytes = (size_t) arguments->area;
-	options.draw = &arguments->draw;
+	served->area = arguments->area;
+	if (!gr_draw_init(&draw, arguments->draw.k, arguments->draw.seed, arguments->draw.density, err))
+		return false;
+	options.draw = &draw;
 	if (server->session == NULL && server->cache == NULL)
 		server->cache = gr_projection_cache_create();
 	options.cache = server->cache;
@@ -547,9 +577,8 @@ begin_project(GrRemoteServer *server, const GrRemoteCommand *command, const GrHo
 	served->object = project;
 	if (!ok || !server->backend->projector->block(project, &vectors, &capacity, err))
 		return false;
-	if (capacity < arguments->n)
-		arguments->n = capacity;
-	served->capacity = arguments->n;
+	served->capacity = arguments->n < capacity ? arguments->n : capacity;
+	server->channel->arguments.n = served->capacity;
 	return true;
 }
 
@@ -557,7 +586,7 @@ begin_project(GrRemoteServer *server, const GrRemoteCommand *command, const GrHo
 static float *
 project_area(GrRemoteServer *server, const GrServed *served, int64_t slot)
 {
-	float	   *vectors = (float *) server->areas[served->options.block_nbytes];
+	float	   *vectors = (float *) server->areas[served->area];
 
 	return slot < 0 ? vectors : vectors + served->capacity * (served->dim + slot * served->k);
 }
@@ -571,8 +600,13 @@ submit(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *hos
 
 	if (!server->backend->projector->block(served->object, &vectors, &capacity, err))
 		return false;
+	if (command->n > capacity)
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "a batch of %lld vectors", (long long) command->n);
 	memcpy(vectors, project_area(server, served, -1), (size_t) command->n * (size_t) served->dim * sizeof(float));
-	return server->backend->projector->submit(served->object, command->n, host, err);
+	if (!server->backend->projector->submit(served->object, command->n, host, err))
+		return false;
+	served->nsubmitted++;
+	return true;
 }
 
 static bool
@@ -584,6 +618,7 @@ take(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
 
 	if (!server->backend->projector->take(served->object, &projected, &nvectors, err))
 		return false;
+	served->nsubmitted--;
 	memcpy(project_area(server, served, command->n), projected, (size_t) nvectors * (size_t) served->k * sizeof(float));
 	server->channel->arguments.n = nvectors;
 	return true;
@@ -617,7 +652,6 @@ static bool
 carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
 	const GrSinkOps *ops = server->backend->sink;
-	GrRemoteArguments *arguments = &server->channel->arguments;
 
 	switch (command->op)
 	{
@@ -626,8 +660,7 @@ carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 		case GR_REMOTE_SEND:
 			return send_rows(server, command, err);
 		case GR_REMOTE_RESTART:
-			return ops->restart(sink_of(server, command),
-								arguments->flag ? (double *) server->areas[server->channel->bulk] : NULL, err);
+			return restart_sums(server, command, err);
 		case GR_REMOTE_FINISH:
 			return finish_sums(server, command, err);
 		case GR_REMOTE_PASS:
@@ -637,7 +670,8 @@ carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 		case GR_REMOTE_CHANGE:
 			return change_rows(server, command, host, err);
 		case GR_REMOTE_CAN_ASCEND:
-			arguments->flag = ops->can_ascend != NULL && ops->can_ascend(sink_of(server, command), arguments->flag);
+			server->channel->arguments.flag = ops->can_ascend != NULL &&
+				ops->can_ascend(sink_of(server, command), server->arguments.flag);
 			return true;
 		case GR_REMOTE_ASCEND:
 			return ascend(server, command, host, err);
@@ -683,26 +717,66 @@ note_failed_send(GrChannel *channel, int object, const GrError *err)
 	wake_client(channel);
 }
 
-/*
- * What is asked of an object some of whose rows have failed to come has the error of these, whether or not the client
- * had seen that when it asked. (What is stored is read by no object.)
- */
+/* Copies the command's arguments, so that the client cannot change them after they were checked. */
 static void
-serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
+take_arguments(GrRemoteServer *server, const GrRemoteCommand *command)
 {
 	GrChannel  *channel = server->channel;
-	const GrRemoteObject *object = &channel->objects[command->object];
+	int			bulk = __atomic_load_n(&channel->bulk, __ATOMIC_RELAXED);
+
+	server->bulk = (GrRemoteWire) {0};
+	if (command->op == GR_REMOTE_SEND)
+		return;
+	server->arguments = channel->arguments;
+	if (bulk >= 0 && bulk < GR_REMOTE_AREAS)
+		server->bulk = (GrRemoteWire) {.at = server->areas[bulk],.limit = server->area_nbytes[bulk]};
+}
+
+/*
+ * Carries a command out that can be. What is asked of an object some of whose rows have failed to come has the error of
+ * these, whether or not the client had seen that when it asked. (What is stored is read by no object.) A client that
+ * begins an object has no other of that number any more, and none that could not be begun.
+ */
+static bool
+carry_out_checked(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
+{
+	const GrRemoteObject *object = &server->channel->objects[command->object];
+
+	if (!gr_remote_check(server, command, &server->arguments, err))
+		return false;
+	if (object->failed != 0 && command->op != GR_REMOTE_END && command->op != GR_REMOTE_READ)
+	{
+		*err = object->error;
+		return false;
+	}
+	if (gr_remote_begins(command->op))
+		end_served(server, command->object);
+	if (carry_out(server, command, &server->host, err))
+		return true;
+	if (gr_remote_begins(command->op))
+		end_served(server, command->object);
+	return false;
+}
+
+/* Abandons the channel if rows are sent to an object that cannot be: there is no object whose failure could tell. */
+void
+gr_remote_serve_command(GrRemoteServer *server, const GrRemoteCommand *command)
+{
+	GrChannel  *channel = server->channel;
 	GrError		err = {0};
 	bool		ok;
 
-	if (object->failed == 0 || command->op == GR_REMOTE_END || command->op == GR_REMOTE_READ)
-		ok = carry_out(server, command, &server->host, &err);
-	else
+	if (command->object < 0 || command->object >= GR_REMOTE_OBJECTS)
 	{
-		err = object->error;
-		ok = false;
+		(void) gr_fail(&err, GR_INVALID, 0, "the device service has no object %d", command->object);
+		channel->reply = err;
+		if (command->op == GR_REMOTE_SEND)
+			gr_channel_abandon(channel, &err);
+		return;
 	}
-	if (command->op == GR_REMOTE_SEND && !ok && object->failed == 0)
+	take_arguments(server, command);
+	ok = carry_out_checked(server, command, &err);
+	if (command->op == GR_REMOTE_SEND && !ok && channel->objects[command->object].failed == 0)
 		note_failed_send(channel, command->object, &err);
 	if (command->op != GR_REMOTE_SEND)
 		channel->reply = err;
@@ -755,6 +829,16 @@ gr_remote_is_busy(const GrRemoteServer *server)
 }
 
 void
+gr_remote_end_all(GrRemoteServer *server)
+{
+	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
+		end_served(server, k);
+	server->channel->nobjects = 0;
+	gr_projection_cache_free(server->cache);
+	server->cache = NULL;
+}
+
+void
 gr_remote_serve(GrRemoteServer *server)
 {
 	GrChannel  *channel = server->channel;
@@ -763,19 +847,18 @@ gr_remote_serve(GrRemoteServer *server)
 	server->host = (GrHost) {.canceled = client_canceled,.arg = channel};
 	while (__atomic_load_n(&channel->closing, __ATOMIC_SEQ_CST) == 0)
 	{
+		GrRemoteCommand command;
+
 		if (ndone == __atomic_load_n(&channel->nasked, __ATOMIC_SEQ_CST))
 		{
 			await_command(server);
 			continue;
 		}
-		serve_command(server, &channel->queue[ndone % GR_REMOTE_COMMANDS]);
+		command = channel->queue[ndone % GR_REMOTE_COMMANDS];
+		gr_remote_serve_command(server, &command);
 		ndone++;
 		__atomic_store_n(&channel->ndone, ndone, __ATOMIC_SEQ_CST);
 		wake_client(channel);
 	}
-	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
-		end_served(server, k);
-	channel->nobjects = 0;
-	gr_projection_cache_free(server->cache);
-	server->cache = NULL;
+	gr_remote_end_all(server);
 }

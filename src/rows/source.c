@@ -672,6 +672,8 @@ gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pa
 	double		started = gr_now();
 
 	Assert(source->kind != GR_SOURCE_CHUNKS && source->ingest == NULL);
+	if (pass->nactive < 1)
+		elog(ERROR, "a bootstrap of no terms has nothing to sum");
 	if (source->kind == GR_SOURCE_JOB)
 		gr_job_boot(source->job, pass, sums);
 	else

@@ -192,7 +192,7 @@ static const struct
 	{GR_ALL_ZERO, gettext_noop("the response is %g in every row"), NULL}
 };
 
-/* The status's entry in bad_values, or -1 */
+/* Returns the index of a status in bad_values, or -1. */
 static int
 find_bad_value(GrStatus status)
 {
@@ -202,7 +202,7 @@ find_bad_value(GrStatus status)
 	return -1;
 }
 
-/* ERROR for a value that a row must not have. name: of its column, or NULL */
+/* Raises an ERROR for a value that a row must not have. name: of its column, or NULL */
 static void raise_value(const GrError *err, const char *name) __attribute__((noreturn));
 
 static void
@@ -223,7 +223,7 @@ raise_value(const GrError *err, const char *name)
 			 errhint("Leave such rows out, or make the value NULL: rows with a NULL are skipped.")));
 }
 
-/* ERROR for sums or results that left float8's range. name: of the column, or NULL */
+/* Raises an ERROR for sums or results that left float8's range. name: of the column, or NULL */
 static void raise_range(const GrError *err, const char *name) __attribute__((noreturn));
 
 static void

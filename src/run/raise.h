@@ -22,7 +22,7 @@ extern const GrHost gr_host;
 extern void gr_raise_row(const GrError *err, GrRowShape shape, const char *const *names)
 			__attribute__((noreturn));
 
-/* Likewise, of work that meets features and the response alone: names has nfeatures + 1 of them, or more. */
+/* Raises err as gr_raise_row() does, for work that meets features and the response alone: names has nfeatures + 1. */
 extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 			__attribute__((noreturn));
 

@@ -249,6 +249,7 @@ give_area(Attendant *a, int k)
 		return;
 	}
 	area->handle = dsm_segment_handle(pool[segment].segment);
+	a->server.area_nbytes[k] = dsm_segment_map_length(pool[segment].segment);
 	a->server.areas[k] = dsm_segment_address(pool[segment].segment);
 	__atomic_store_n(&area->state, GR_AREA_GIVEN, __ATOMIC_SEQ_CST);
 }
@@ -260,6 +261,7 @@ take_area(Attendant *a, int k)
 		return_segment(a->segments[k]);
 	a->segments[k] = -1;
 	a->server.areas[k] = NULL;
+	a->server.area_nbytes[k] = 0;
 }
 
 /* Answers what the client has asked of its areas. */

@@ -256,6 +256,18 @@ iterate_replicates(GrBoot *boot, double *sums, int first, double *work)
 	pfree(it.failed);
 }
 
+/* Fills the replicates of a model all of whose terms are aliased with NaN: there is nothing to sum. */
+static void
+make_no_estimates(GrBoot *boot)
+{
+	Size		n = (Size) boot->reps * boot->f.fit->nterms;
+
+	boot->coef = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
+	boot->singular = palloc0(boot->reps * sizeof(bool));
+	for (Size k = 0; k < n; k++)
+		boot->coef[k] = NAN;
+}
+
 static void
 make_replicates(GrBoot *boot)
 {
@@ -331,9 +343,12 @@ run_boot(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
 		gr_enter_query(&context, boot->rows.query);
 	gr_boot_fit_rows(fcinfo, boot, distribution);
 	/* one pass, whose errors nobody should wait for */
-	if (boot->wants_acceleration)
+	if (boot->wants_acceleration && boot->pass.nactive > 0)
 		find_acceleration(boot);
-	make_replicates(boot);
+	if (boot->pass.nactive > 0)
+		make_replicates(boot);
+	else
+		make_no_estimates(boot);
 	gr_glm_record_query(boot->name, &boot->f, started);
 	if (boot->rows.query != NULL)
 		gr_leave_query(&context);

@@ -16,7 +16,7 @@ says(const GrError *err, const char *want)
 	return strcmp(text, want) == 0;
 }
 
-/* Rows of two features' matrices, of each kind, and rows that no matrix has */
+/* Checks the columns of rows of each kind of matrix, for two features, and of a row -1. */
 static void
 check_columns(void)
 {

@@ -35,7 +35,7 @@ lease(GrRemoteClient *client, size_t nbytes)
 		if (pair->channel.area_nbytes[a] != 0)
 			continue;
 		client->areas[a] = pair->server.areas[a] = malloc(nbytes);
-		pair->channel.area_nbytes[a] = nbytes;
+		pair->channel.area_nbytes[a] = pair->server.area_nbytes[a] = nbytes;
 		pair->nleased++;
 		return a;
 	}
@@ -49,7 +49,7 @@ end_lease(GrRemoteClient *client, int area)
 
 	free(client->areas[area]);
 	client->areas[area] = pair->server.areas[area] = NULL;
-	pair->channel.area_nbytes[area] = 0;
+	pair->channel.area_nbytes[area] = pair->server.area_nbytes[area] = 0;
 	pair->nleased--;
 }
 

@@ -264,15 +264,21 @@ static const GrBackend backend = {
 };
 static const GrBackend without_solver = {.name = "stand-in",.sink = &sink_ops};
 
-/* A sink of rows of P features and the response */
 static GrSink *
-begin(Pair *pair, GrError *err)
+begin_shaped(Pair *pair, GrRowShape shape, GrError *err)
 {
-	const GrSinkOptions options = {.shape = gr_plain_shape(P),.kind = GR_SINK_KEEP,.expected_nbytes = 100};
+	const GrSinkOptions options = {.shape = shape,.kind = GR_SINK_KEEP,.expected_nbytes = 100};
 	GrSink	   *sink = NULL;
 
 	(void) gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &sink, err);
 	return sink;
+}
+
+/* A sink of rows of P features and the response */
+static GrSink *
+begin(Pair *pair, GrError *err)
+{
+	return begin_shaped(pair, gr_plain_shape(P), err);
 }
 
 /* No object of either side, and no memory that was admitted, is left. */
@@ -317,11 +323,12 @@ test_passes(void)
 	for (int k = 0; k < nsums; k++)
 		sums[1][k] += 1000;
 	check(memcmp(sums[0], sums[1], (size_t) nsums * sizeof(double)) == 0, "and so do its sums");
-	pass.shift = NULL;
+	pass.beta = NULL;
 	pass.factor = NULL;
-	pass.nfaces = 0;
-	check(gr_backend_remote.sink->pass(sink, &pass, sums[0], NULL, &err) && stand_in.pass.shift == NULL &&
-		  stand_in.pass.factor == NULL && memcmp(stand_in.got + T, sums[1], (size_t) nsums * sizeof(double)) == 0,
+	pass.nfaces = 1;
+	check(gr_backend_remote.sink->pass(sink, &pass, sums[0], NULL, &err) && stand_in.pass.beta == NULL &&
+		  stand_in.pass.factor == NULL &&
+		  memcmp(stand_in.got + P + T + 1, sums[1], (size_t) nsums * sizeof(double)) == 0,
 		  "what it doesn't have doesn't come");
 	gr_backend_remote.sink->times(sink, &times);
 	check(times.bytes_to_device == 7 && times.copy_s == 0.25 && times.kernel_s == 0.5, "the times come");
@@ -333,18 +340,19 @@ test_passes(void)
 static void
 test_boots(void)
 {
+	const GrRowShape keyed = {.nfeatures = P,.key = true};
 	Pair	   *pair = begin_pair(&backend);
 	GrError		err = {0};
 	GrSink	   *sink;
 
 	reset();
-	sink = begin(pair, &err);
+	sink = begin_shaped(pair, keyed, &err);
 	for (int steps = 0; steps <= 1; steps++)
 	{
 		double		values[5][60];
 		double		sums[2][200];
 		GrBootPass	pass = {
-			.shape = gr_plain_shape(P),.distribution = GR_LOGISTIC,.beta = numbers(values[0], T),
+			.shape = keyed,.distribution = GR_LOGISTIC,.beta = numbers(values[0], T),
 			.beta_lo = numbers(values[1], T),.shift = numbers(values[2], P),.nactive = 2,
 			.factor = numbers(values[3], 2 * T),.seed = 12,.first = 4
 		};
@@ -577,7 +585,7 @@ test_projections(void)
 {
 	Pair	   *pair = begin_pair(&backend);
 	GrSession  *session = (GrSession *) &pair->client;
-	const GrDraw draw = {.k = 16};
+	const GrDraw draw = {.k = 16,.density = 1};
 	const GrProjectOptions options = {.draw = &draw,.dim = 100,.block_nbytes = 3000};
 	GrProject  *project = NULL;
 	GrError		err = {0};

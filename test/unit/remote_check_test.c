@@ -1,0 +1,354 @@
+/*
+ * remote_check_test.c: commands that no client makes are refused, one field at a time wrong, and the server carries the
+ * next right one out. test/fuzz/fuzz_service.c has random ones.
+ */
+#include <math.h>
+
+#include "compute/boot_draw.h"
+#include "compute/remote_ask.h"
+#include "compute/remote_wire.h"
+#include "remote_pair.h"
+#include "unit.h"
+
+#define P 3
+#define T (P + 1)
+#define NROWS 50
+
+static const GrRowShape keyed = {.nfeatures = P,.key = true};
+
+/* Sends the command; true if it fails as one that can't be carried out. */
+static bool
+is_refused(Pair *pair, GrRemoteOp op, int object, int64_t n)
+{
+	GrError		err = {0};
+
+	return !gr_remote_ask(&pair->client, op, object, n, NULL, &err) &&
+		(err.status == GR_INVALID || err.status == GR_DEVICE_FAILED);
+}
+
+static bool
+is_done(Pair *pair, GrRemoteOp op, int object, int64_t n)
+{
+	GrError		err = {0};
+
+	return gr_remote_ask(&pair->client, op, object, n, NULL, &err);
+}
+
+static void
+send_rows(Pair *pair, int object)
+{
+	double	   *bulk = (double *) pair->client.areas[pair->channel.bulk];
+	GrRemoteCommand command = {.op = GR_REMOTE_SEND,.object = object,.area = pair->channel.bulk,.counts = true};
+
+	for (int r = 0; r < NROWS; r++)
+		for (int j = 0; j < P + 2; j++)
+			bulk[r * (P + 2) + j] = j == P + 1 ? r : sin(7 * r + j);
+	command.n = NROWS;
+	pair->channel.queue[pair->channel.nasked % GR_REMOTE_COMMANDS] = command;
+	__atomic_store_n(&pair->channel.nasked, pair->channel.nasked + 1, __ATOMIC_SEQ_CST);
+	(void) sem_post(&pair->channel.requests);
+}
+
+/* Object 0 keeps rows with keys, object 1 sums them up. */
+static void
+begin_sinks(Pair *pair)
+{
+	for (int k = 0; k < 2; k++)
+	{
+		pair->channel.arguments.sink = (GrSinkOptions) {
+			.shape = keyed,.kind = k == 0 ? GR_SINK_KEEP : GR_SINK_SUM,.block_nbytes = 4096
+		};
+		check(is_done(pair, GR_REMOTE_BEGIN, k, 0), "sink %d", k);
+		send_rows(pair, k);
+	}
+}
+
+static double there;
+
+static GrPass
+right_pass(void)
+{
+	return (GrPass) {
+		.kind = GR_PASS_EXACT,.shape = keyed,.distribution = {GR_POISSON, GR_LOG, 0},.beta = &there,.shift = &there
+	};
+}
+
+/* False if there is no such way to be wrong */
+static bool
+spoil_pass(GrPass *pass, int way)
+{
+	bool		none = false;
+
+	memset(&none, 7, 1);
+	switch (way)
+	{
+		case 0: pass->shape.nfeatures = P + 1; break;
+		case 1: pass->shape.nfeatures = -1; break;
+		case 2: pass->shape.nfeatures = INT32_MAX; break;
+		case 3: pass->shape.key = false; break;
+		case 4: pass->shape.weight = true; break;
+		case 5: pass->shape.single = true; break;
+		case 6: memset(&pass->shape.key, 9, 1); break;
+		case 7: pass->kind = (GrPassKind) 4; break;
+		case 8: pass->kind = (GrPassKind) -1; break;
+		case 9: pass->kind = GR_PASS_FACE; break;
+		case 10: pass->nfaces = -1; break;
+		case 11: pass->nfaces = GR_FACES_MAX + 1; break;
+		case 12: pass->measure = (GrMeasure) GR_NMEASURES; break;
+		case 13: pass->measure = GR_MEASURE_SCORES_HC2; break;
+		case 14: pass->measure = GR_MEASURE_COARSE_STEP; break;
+		case 15: pass->measure = GR_MEASURE_SCORES, pass->kind = GR_PASS_FAST; break;
+		case 16: pass->distribution.family = (GrFamily) GR_NFAMILIES; break;
+		case 17: pass->distribution.link = GR_LOGIT; break;
+		case 18: pass->distribution.theta = NAN; break;
+		case 19: pass->beta = NULL; break;
+		case 20: pass->shift = NULL; break;
+		case 21: memcpy(&pass->linear, &none, 1); break;
+		case 22: memcpy(&pass->counts, &none, 1); break;
+		default: return false;
+	}
+	return true;
+}
+
+static void
+test_passes(Pair *pair)
+{
+	int			way = 0;
+
+	for (GrPass pass = right_pass(); spoil_pass(&pass, way); pass = right_pass(), way++)
+	{
+		pair->channel.arguments.pass = pass;
+		check(is_refused(pair, GR_REMOTE_PASS, 0, 0), "a pass, wrong way %d", way);
+	}
+	pair->channel.arguments.pass = right_pass();
+	check(is_refused(pair, GR_REMOTE_PASS, 1, 0), "a pass over sums");
+	check(is_refused(pair, GR_REMOTE_PASS, 2, 0), "a pass over nothing");
+	memset(pair->client.areas[pair->channel.bulk], 0, 2048);
+	check(is_done(pair, GR_REMOTE_PASS, 0, 0), "a pass that is right");
+}
+
+static GrBootPass
+right_boot(void)
+{
+	return (GrBootPass) {
+		.shape = keyed,.distribution = {GR_GAUSSIAN, GR_IDENTITY, 0},.beta = &there,.beta_lo = &there,.shift = &there,
+		.nactive = 2,.factor = &there,.nreps = 8
+	};
+}
+
+static bool
+spoil_boot(GrBootPass *pass, int way)
+{
+	switch (way)
+	{
+		case 0: pass->nactive = 0; break;
+		case 1: pass->nactive = -1; break;
+		case 2: pass->nactive = T + 1; break;
+		case 3: pass->nactive = INT32_MAX; break;
+		case 4: pass->nreps = -1; break;
+		case 5: pass->nreps = INT32_MAX; break;
+		case 6: pass->nreps = GR_BOOT_REPS_MAX; break;
+		case 7: pass->first = 2; break;
+		case 8: pass->first = -4; break;
+		case 9: pass->first = INT64_MAX - 3; break;
+		case 10: pass->flips = true, pass->first = 4; break;
+		case 11: pass->flips = true, pass->steps = &there; break;
+		case 12: pass->nreps = 0; break;
+		case 13: pass->nreps = 0, pass->influence = &there; break;
+		case 14: pass->nreps = 0, pass->influence = &there, pass->ninfluence = -5; break;
+		case 15: pass->nreps = 0, pass->influence = &there, pass->ninfluence = INT32_MAX; break;
+		case 16: pass->nreps = 0, pass->influence = &there, pass->ninfluence = 1, pass->steps = &there; break;
+		case 17: pass->shape.nfeatures = 0; break;
+		case 18: pass->shape.key = false; break;
+		case 19: memset(&pass->flips, 2, 1); break;
+		case 20: pass->distribution.link = (GrLink) GR_NLINKS; break;
+		default: return false;
+	}
+	return true;
+}
+
+static void
+test_boots(Pair *pair)
+{
+	int			way = 0;
+
+	for (GrBootPass pass = right_boot(); spoil_boot(&pass, way); pass = right_boot(), way++)
+	{
+		pair->channel.arguments.boot = pass;
+		check(is_refused(pair, GR_REMOTE_BOOT, 0, 0), "a bootstrap, wrong way %d", way);
+	}
+	pair->channel.arguments.boot = right_boot();
+	check(is_refused(pair, GR_REMOTE_BOOT, 1, 0), "a bootstrap of sums");
+	check(is_done(pair, GR_REMOTE_BOOT, 0, 0), "a bootstrap that is right");
+}
+
+/* By the backend itself, with nobody before it */
+static void
+test_backend(void)
+{
+	const GrSinkOptions options = {.shape = keyed,.kind = GR_SINK_KEEP};
+	const double zeros[T * T] = {0};
+	GrBootPass	pass = right_boot();
+	double		sums[200] = {0};
+	GrSink	   *sink = NULL;
+	GrError		err = {0};
+
+	pass.beta = pass.beta_lo = pass.shift = pass.factor = zeros;
+	pass.nactive = 0;
+	check(gr_backend_cpu.sink->begin(NULL, &options, &sink, &err) &&
+		  gr_backend_cpu.sink->send(sink, zeros, 1, &err), "rows here");
+	check(!gr_backend_cpu.sink->boot(sink, &pass, sums, NULL, &err) && err.status == GR_INVALID,
+		  "no bootstrap of no terms: %s", err.detail);
+	check(gr_boot_reps_a_pass(0, 1000, 1) == 1000 && gr_boot_scratch_nbytes(&pass) > 0, "which divides by nothing");
+	gr_backend_cpu.sink->end(sink);
+}
+
+static void
+test_bases(Pair *pair)
+{
+	static const int wrong[][2] = {{-1, 0}, {P, 0}, {2, 1}, {1, 1}, {0, P}, {INT32_MIN, INT32_MAX}};
+	int		   *bulk = (int *) pair->client.areas[pair->channel.bulk];
+
+	for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++)
+	{
+		pair->channel.arguments.basis = (GrBasis) {.nfeatures = P,.nchanged = 2};
+		memcpy(bulk, wrong[k], sizeof(wrong[k]));
+		check(is_refused(pair, GR_REMOTE_CHANGE, 0, 0), "features %d and %d are changed", wrong[k][0], wrong[k][1]);
+	}
+	for (int n = -1; n <= P + 1; n += P + 2)
+	{
+		pair->channel.arguments.basis.nchanged = n;
+		check(is_refused(pair, GR_REMOTE_CHANGE, 0, 0), "%d features are changed", n);
+	}
+	pair->channel.arguments.basis = (GrBasis) {.nfeatures = P + 1,.nchanged = 1};
+	check(is_refused(pair, GR_REMOTE_CHANGE, 0, 0), "a basis of other rows");
+}
+
+static bool
+spoil_sink(GrSinkOptions *options, int way)
+{
+	switch (way)
+	{
+		case 0: options->shape.nfeatures = -1; break;
+		case 1: options->shape.nfeatures = INT32_MAX; break;
+		case 2: memset(&options->shape.offset, 3, 1); break;
+		case 3: options->kind = (GrSinkKind) 2; break;
+		case 4: options->expected_nbytes = SIZE_MAX; break;
+		case 5: options->block_nbytes = SIZE_MAX; break;
+		case 6: memset(&options->waits, 255, 1); break;
+		case 7: options->stays = true, options->kind = GR_SINK_SUM; break;
+		default: return false;
+	}
+	return true;
+}
+
+static void
+test_sinks(Pair *pair)
+{
+	const GrSinkOptions right = {.shape = keyed,.kind = GR_SINK_KEEP,.block_nbytes = 4096};
+	int			way = 0;
+
+	for (GrSinkOptions options = right; spoil_sink(&options, way); options = right, way++)
+	{
+		pair->channel.arguments.sink = options;
+		check(is_refused(pair, GR_REMOTE_BEGIN, 5, 0), "a sink, wrong way %d", way);
+	}
+	check(is_refused(pair, GR_REMOTE_FINISH, 0, 0) && is_refused(pair, GR_REMOTE_RESTART, 0, 0), "no sums of rows");
+	check(is_refused(pair, GR_REMOTE_FINISH, 1, -1) && is_refused(pair, GR_REMOTE_FINISH, 1, INT64_MAX),
+		  "nor sums that there aren't");
+	check(is_refused(pair, GR_REMOTE_STORE, 0, 0), "rows that don't stay aren't stored");
+	check(is_refused(pair, GR_REMOTE_READ, 0, INT64_MAX) && is_refused(pair, GR_REMOTE_READ, 0, -1), "nor read");
+	pair->channel.arguments.n = -1;
+	check(is_refused(pair, GR_REMOTE_DERIVE, 6, 0), "no derivation of fewer bytes than none");
+	check(is_refused(pair, GR_REMOTE_ASCEND, 0, 0), "there is no ascent on the CPU");
+	check(is_done(pair, GR_REMOTE_FINISH, 1, 0), "sums that are right");
+}
+
+static void
+test_others(Pair *pair)
+{
+	GrRemoteArguments *a = &pair->channel.arguments;
+	int			bulk = pair->channel.bulk;
+
+	a->factor = (GrFactorJob) {.nterms = 0};
+	check(is_refused(pair, GR_REMOTE_FACTOR, 7, 0), "a factorization of nothing");
+	a->factor = (GrFactorJob) {.nterms = 3,.skip = -2};
+	check(is_refused(pair, GR_REMOTE_FACTOR, 7, 0), "or behind less");
+	check(is_refused(pair, GR_REMOTE_INVERSE, 0, 0) && is_refused(pair, GR_REMOTE_INVERSE, 7, 0), "no inverse of rows");
+	a->project = (GrProjectOptions) {.dim = 10,.block_nbytes = 4096};
+	a->draw = (GrDraw) {.k = 4,.density = 1};
+	a->area = bulk;
+	for (int64_t n = -1; n <= INT64_MAX / 2; n = n <= 0 ? n + 1 : n * 1000000)
+	{
+		a->n = n;
+		if (n != 1)
+			check(is_refused(pair, GR_REMOTE_PROJECT, 7, 0), "a batch of %lld vectors", (long long) n);
+	}
+	a->n = 2;
+	for (int area = -1; area <= GR_REMOTE_AREAS; area += GR_REMOTE_AREAS + 1)
+	{
+		a->area = area;
+		check(is_refused(pair, GR_REMOTE_PROJECT, 7, 0), "vectors in area %d", area);
+	}
+	a->area = bulk;
+	a->n = 2;
+	check(is_done(pair, GR_REMOTE_PROJECT, 7, 0), "a projection");
+	check(is_refused(pair, GR_REMOTE_TAKE, 7, 0), "nothing was submitted");
+	check(is_refused(pair, GR_REMOTE_SUBMIT, 7, 3) && is_refused(pair, GR_REMOTE_SUBMIT, 7, -1), "no such batch");
+	check(is_done(pair, GR_REMOTE_SUBMIT, 7, 2) && is_refused(pair, GR_REMOTE_TAKE, 7, GR_PROJECT_NSLOTS) &&
+		  is_refused(pair, GR_REMOTE_TAKE, 7, -1) && is_done(pair, GR_REMOTE_TAKE, 7, 1), "one that is right is taken");
+	check(is_refused(pair, GR_REMOTE_PASS, 7, 0), "a pass over vectors");
+	check(is_refused(pair, (GrRemoteOp) 99, 0, 0) && is_refused(pair, (GrRemoteOp) -1, 0, 0), "no such command");
+	check(is_refused(pair, GR_REMOTE_PASS, -1, 0) && is_refused(pair, GR_REMOTE_END, GR_REMOTE_OBJECTS, 0),
+		  "no such object");
+	a->pass = right_pass();
+	pair->channel.bulk = 1000000;
+	check(is_refused(pair, GR_REMOTE_PASS, 0, 0), "arrays that are nowhere");
+	pair->channel.bulk = -1;
+	check(is_refused(pair, GR_REMOTE_PASS, 0, 0), "nor there");
+	pair->channel.bulk = bulk;
+}
+
+/* Rows that are in no area, which nobody waits for */
+static void
+test_sends(Pair *pair)
+{
+	static const GrRemoteCommand wrong[] = {
+		{.area = GR_REMOTE_AREAS,.n = 1}, {.area = -1}, {.n = -1}, {.n = INT64_MAX}, {.offset = 4,.n = 1},
+		{.offset = UINT64_MAX - 7,.n = 1}, {.offset = GR_REMOTE_BULK_NBYTES,.n = 1}, {.area = 3,.n = 1}
+	};
+
+	for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++)
+	{
+		GrRemoteCommand command = wrong[k];
+		GrRemoteObject *object = &pair->channel.objects[0];
+
+		command.op = GR_REMOTE_SEND;
+		command.counts = true;
+		object->failed = 0;
+		memset(&object->error, 0, sizeof(object->error));
+		pair->channel.queue[pair->channel.nasked % GR_REMOTE_COMMANDS] = command;
+		__atomic_store_n(&pair->channel.nasked, pair->channel.nasked + 1, __ATOMIC_SEQ_CST);
+		(void) sem_post(&pair->channel.requests);
+		pair->channel.arguments.pass = right_pass();
+		check(is_refused(pair, GR_REMOTE_PASS, 0, 0) && object->failed != 0, "rows %d: %s", (int) k,
+			  object->error.detail);
+	}
+}
+
+int
+main(void)
+{
+	Pair	   *pair = begin_pair(&gr_backend_cpu);
+
+	begin_sinks(pair);
+	test_passes(pair);
+	test_boots(pair);
+	test_backend();
+	test_bases(pair);
+	test_sinks(pair);
+	test_others(pair);
+	test_sends(pair);
+	end_pair(pair);
+	return unit_done();
+}
