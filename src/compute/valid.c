@@ -64,8 +64,12 @@ gr_sink_options_valid(const GrSinkOptions *options, GrError *err)
 {
 	if (!gr_shape_valid(&options->shape, err))
 		return false;
-	if ((unsigned) options->kind > GR_SINK_KEEP || !gr_bool_valid(&options->waits) || !gr_bool_valid(&options->stays))
+	if ((unsigned) options->kind > GR_SINK_KEEP || !gr_bool_valid(&options->stays))
 		return gr_fail(err, GR_INVALID, 0, "there is no sink of kind %d", (int) options->kind);
+	if (!(options->wait_s >= 0 && options->wait_s <= GR_WAIT_S_MAX))
+		return gr_fail(err, GR_INVALID, 0, "a sink cannot wait for %g seconds", options->wait_s);
+	if (options->stay.percent > 100)
+		return gr_fail(err, GR_INVALID, 0, "rows cannot take %u percent of the memory", options->stay.percent);
 	if (options->stays && (options->kind != GR_SINK_KEEP || options->shape.single))
 		return gr_fail(err, GR_INVALID, 0, "such rows do not stay");
 	return (options->block_nbytes <= GR_REQUEST_NBYTES_MAX && options->expected_nbytes <= GR_REQUEST_NBYTES_MAX) ||

@@ -23,6 +23,7 @@ extern "C" {
 
 /* Upper limit of the bytes that a request may ask for */
 #define GR_REQUEST_NBYTES_MAX ((size_t) 1 << 50)
+#define GR_WAIT_S_MAX 1e7		/* seconds that a client may wait for memory: more than any setting holds */
 
 /* True if the byte is false or true. */
 extern bool gr_bool_valid(const bool *flag);

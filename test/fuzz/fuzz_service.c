@@ -114,8 +114,9 @@ drop_stored(void)
 }
 
 static bool
-put(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, GrError *err)
+put(uint64_t id, GrSink *sink, int ncolumns, size_t nbytes, uint32_t owner, GrError *err)
 {
+	(void) owner;
 	if (id != 1)
 		return gr_fail(err, GR_DEVICE_FAILED, 0, "no room");
 	drop_stored();
@@ -139,22 +140,22 @@ give_back(const GrRemoteStored *taken)
 }
 
 static bool
-admit(GrRemoteServer *of, size_t nbytes, bool waits, const GrHost *host, double *waited_s, GrError *err)
+admit(GrRemoteServer *of, const GrAdmission *wanted, const GrHost *host, double *waited_s, GrError *err)
 {
 	(void) of;
-	(void) waits;
 	(void) host;
 	*waited_s = 0;
-	if (nbytes > ((size_t) 64 << 20) - admitted)
+	if (wanted->nbytes > ((size_t) 64 << 20) - admitted)
 		return gr_fail(err, GR_DEVICE_MEMORY, 0, "too much");
-	admitted += nbytes;
+	admitted += wanted->nbytes;
 	return true;
 }
 
 static void
-release(GrRemoteServer *of, size_t nbytes)
+release(GrRemoteServer *of, size_t nbytes, const GrStay *stay)
 {
 	(void) of;
+	(void) stay;
 	must(nbytes <= admitted);
 	admitted -= nbytes;
 }

@@ -235,8 +235,10 @@ spoil_sink(GrSinkOptions *options, int way)
 		case 3: options->kind = (GrSinkKind) 2; break;
 		case 4: options->expected_nbytes = SIZE_MAX; break;
 		case 5: options->block_nbytes = SIZE_MAX; break;
-		case 6: memset(&options->waits, 255, 1); break;
+		case 6: options->wait_s = NAN; break;
 		case 7: options->stays = true, options->kind = GR_SINK_SUM; break;
+		case 8: options->wait_s = 1e300; break;
+		case 9: options->stay.percent = 101; break;
 		default: return false;
 	}
 	return true;
