@@ -124,7 +124,7 @@ SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies glm glm_errors negbin ols_arrays ols_agg ols_stats \
 	offset_predict states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
-	zero_variance firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
+	negbin_fits zero_variance firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
 	logreg_fit logreg_step glm_step factors formula separation nist reference invariance metamorphic projection \
 	project_bits project_rows feature_hash examples explain rewrite errors logreg_errors projection_errors settings edges \
 	no_terms dot columns_at_fault

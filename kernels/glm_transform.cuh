@@ -380,7 +380,9 @@ row_at(double eta, const double *own, double y, GrRowShape shape, const GlmTerms
 	GrGlmRow	row = of_theta ? gr_theta_row(terms.distribution, eta, y, gr_row_weight(own, shape)) :
 		ROLES ? gr_glm_row(terms.distribution, eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
 
-	if (MEASURED && !of_theta)
+	if (MEASURED && terms.measure == GR_MEASURE_OBSERVED)
+		row = gr_observed_row(terms.distribution, row, eta, y);
+	else if (MEASURED && !of_theta)
 	{
 		const double count_of = terms.counts ? gr_row_weight(own, shape) : 1.0;
 		GrGlmRow	measured = gr_measured_row(terms.measure, row, eta, count_of, row.u * row.u * length);

@@ -70,6 +70,11 @@ typedef struct GrThetaState
 	double		high;			/* ... and below */
 	bool		beta_ended;		/* beta's steps had ended at the last pass */
 	double		pearson;		/* the sum of squared Pearson residuals there */
+	double		follow;			/* by how much beta's following theta lessens the curvature; 0: not known */
+	double		moved;			/* the last move of the logarithm; 0: there was none, or beta wasn't near its estimate */
+	int			trial;			/* which of negbin.c's thetas is tried, from 1 on; 0: none */
+	bool		tried;			/* the trials led to a maximum at a finite theta */
+	double		limit;			/* the penalised deviance at an infinite theta, where trials began */
 } GrThetaState;
 
 struct GrLogregState
@@ -87,6 +92,7 @@ struct GrLogregState
 	double	   *theta;			/* where the pass is made */
 	double	   *theta_lo;		/* what the last step has added to it beyond its digits, at the end */
 	double	   *theta_old;		/* the last accepted */
+	double	   *theta_limit;	/* at an infinite theta of the negative binomial distribution */
 	double	   *delta;			/* the Newton step at theta */
 	double	   *shift;			/* nfeatures */
 	double	   *no_shift;		/* nfeatures zeros */
@@ -138,6 +144,7 @@ struct GrLogregState
 	double		step;			/* share of the step taken: 1, 1/2, ...; see stretch() */
 	double		stretch;		/* that it began with */
 	bool		check;			/* the step must not raise the deviance */
+	bool		observed;		/* EXACT passes of ITERATE are OBSERVED, whose steps are Newton's */
 	bool		stiff;			/* the last step's Hessian wants more digits than FAST gives */
 	bool		turned_back;	/* no step from theta_old has a finite deviance: the pass there is the last */
 	bool		stalled;		/* L-BFGS or gradient descent found nothing lower */

@@ -318,6 +318,14 @@ apply_measure(ExactWork *work, double *sums, const double *rows, int nrows)
 		double		count = pass->counts ? gr_row_weight(rows + (size_t) r * stride, pass->shape) : 1.0;
 		GrGlmRow	row = {work->u[k], work->v[k], 0.0};
 
+		if (pass->measure == GR_MEASURE_OBSERVED)
+		{
+			row = gr_observed_row(pass->distribution, row, work->eta[r],
+								  gr_row_response(rows + (size_t) r * stride, pass->shape));
+			work->u[k] = row.u;
+			work->v[k] = row.v;
+			continue;
+		}
 		row = gr_measured_row(pass->measure, row, work->eta[r], count, work->u[k] * work->u[k] * work->size[r]);
 		if (pass->measure != GR_MEASURE_FIRTH && isnan(row.u))
 		{

@@ -446,6 +446,34 @@ gr_first_row(GrDistribution distribution, double offset, double y, double weight
 }
 
 /*
+ * Observed weights
+ */
+
+/* True if a pass OBSERVED can have rows of this distribution */
+GR_HD bool
+gr_has_observed(GrDistribution distribution)
+{
+	return distribution.family == GR_NEGATIVE_BINOMIAL && distribution.link == GR_LOG;
+}
+
+/*
+ * Weighs a row of the negative binomial family at exp(eta) as Newton's method does: by mu theta (y + theta) / (mu +
+ * theta)^2 in the place of the expected weight mu theta / (mu + theta). The product of u and v and the deviance stay.
+ */
+GR_HD GrGlmRow
+gr_observed_row(GrDistribution distribution, GrGlmRow row, double eta, double y)
+{
+	double		ratio = sqrt((y + distribution.theta) / (exp(eta) + distribution.theta));
+
+	if (row.u > 0.0)
+	{
+		row.u *= ratio;
+		row.v /= ratio;
+	}
+	return row;
+}
+
+/*
  * Scores and leverages
  */
 

@@ -34,10 +34,15 @@ typedef enum GrMeasure
 	GR_MEASURE_SCORES_HC2,
 	GR_MEASURE_SCORES_HC3,
 	/* A step of Firth's (1993), of a logistic regression: r has h (1/2 - mu) beside y - mu */
-	GR_MEASURE_FIRTH
+	GR_MEASURE_FIRTH,
+	/*
+	 * A step of the negative binomial family with the link log whose weights are the observed ones, those of Newton's
+	 * method, and not their expectations; see gr_observed_row()
+	 */
+	GR_MEASURE_OBSERVED
 } GrMeasure;
 
-#define GR_NMEASURES 7
+#define GR_NMEASURES 8
 
 /* Is it that of a step, of one kind or the other? */
 static inline bool
@@ -50,7 +55,7 @@ gr_measure_is_step(GrMeasure measure)
 static inline bool
 gr_measure_has_factor(GrMeasure measure)
 {
-	return measure >= GR_MEASURE_SCORES_HC2;
+	return measure >= GR_MEASURE_SCORES_HC2 && measure <= GR_MEASURE_FIRTH;
 }
 
 #ifdef __cplusplus

@@ -119,7 +119,7 @@ gr_mixing_improve(GrLogregState *state)
 	const double *step;
 	int			npairs;
 
-	if (state->history == NULL)
+	if (state->history == NULL || state->observed)
 		return;
 	step = state->history + (2 * NPAIRS + 1) * n;
 	if (!(state->decrement < LOCAL_DECREMENT))

@@ -204,7 +204,8 @@ next_kind(const GrLogregFit *fit)
 
 	if (state->options.is_sample && state->nfaces == 0 && !state->stiff)
 		return GR_PASS_FAST;
-	if (is_solved_at_zero(&state->options) || state->options.firth || state->nfaces > 0 || state->stiff ||
+	if (is_solved_at_zero(&state->options) || state->options.firth || state->observed || state->nfaces > 0 ||
+		state->stiff ||
 		length <= 1e-6 || length <= state->options.tol)
 		return GR_PASS_EXACT;
 	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
@@ -221,10 +222,11 @@ static double
 stretch(const GrLogregFit *fit)
 {
 	const GrLogregState *state = fit->state;
+	bool		newton = state->history == NULL || state->observed;
 	bool		hardly = fit->iterations > 1 && state->decrement > 0.5 * state->decrement_before &&
 		state->step >= state->stretch;
 
-	return state->history == NULL || !state->check || !hardly ? 1 : fmin(2 * state->stretch, STRETCH_MAX);
+	return newton || !state->check || !hardly ? 1 : fmin(2 * state->stretch, STRETCH_MAX);
 }
 
 /* One Newton step beyond theta; or the end, where there is no iteration left. */
@@ -235,10 +237,10 @@ gr_iterate_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 	if (fit->iterations >= state->max_iter)
 	{
-		if (fit->pass.kind == GR_PASS_EXACT)
+		if (fit->pass.kind == GR_PASS_EXACT && fit->pass.measure != GR_MEASURE_OBSERVED)
 			return gr_fit_end(fit, false, true, host, err);
 		/* the covariances want an exact pass, here */
-		state->check = false;
+		state->check = state->observed = false;
 		return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
 	}
 	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));

@@ -199,8 +199,8 @@ deviation_of(const GrPath *path, const GrPathOptions *options, const double *hi,
 }
 
 /*
- * By what glmnet divides the response, scaled as it is: its standard deviation or, without an intercept, the root of its
- * mean square; 0 of a response that is constant, or 0 in all rows
+ * The unit by which glmnet divides the response, scaled as it is: its standard deviation or, without an intercept, the
+ * root of its mean square. It is 0 if the response is constant, or 0 in all rows.
  */
 static GrDD
 response_unit(const GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift)

@@ -94,6 +94,7 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 	state->theta = take_doubles(arena, p + 1);
 	state->theta_lo = take_doubles(arena, p + 1);
 	state->theta_old = take_doubles(arena, p + 1);
+	state->theta_limit = options->estimate_theta ? take_doubles(arena, p + 1) : NULL;
 	state->delta = take_doubles(arena, p + 1);
 	state->shift = take_doubles(arena, p);
 	state->no_shift = take_doubles(arena, p);

@@ -488,6 +488,8 @@ is_of_a_kind(const GrState *state)
 		state->nchanged >= 0 && state->nchanged <= state->nfeatures &&
 		state->measure >= GR_MEASURE_STEP && state->measure < GR_NMEASURES &&
 		(state->measure != GR_MEASURE_THETA || state->family == GR_NEGATIVE_BINOMIAL) &&
+		(state->measure != GR_MEASURE_OBSERVED ||
+		 (state->family == GR_NEGATIVE_BINOMIAL && state->link == GR_LOG)) &&
 		(state->measure == GR_MEASURE_STEP || state->kind == GR_PASS_EXACT) &&
 		(gr_measure_is_step((GrMeasure) state->measure) || state->linear == 0) &&
 		(state->measure != GR_MEASURE_COARSE_STEP || gr_state_nterms(state) >= GR_COARSE_TERMS_MIN);

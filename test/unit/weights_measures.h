@@ -66,6 +66,8 @@ measures_error(const Data *data, bool counts)
 
 		if (measure == GR_MEASURE_FIRTH && !gr_is_logistic(distribution))
 			continue;
+		if (measure == GR_MEASURE_OBSERVED && !gr_has_observed(distribution))
+			continue;
 		if (measure == GR_MEASURE_THETA && distribution.family != GR_NEGATIVE_BINOMIAL)
 			continue;
 		pass.measure = (GrMeasure) measure;
