@@ -33,10 +33,11 @@ typedef enum GrFilterOp
 	GR_FILTER_OR,
 	GR_FILTER_NOT,
 	/* of the row's first so many columns, which column says: is what they come to the fold that value says? */
-	GR_FILTER_FOLD
+	GR_FILTER_FOLD,
+	GR_FILTER_NULL				/* a constant, of no column: NULL */
 } GrFilterOp;
 
-#define GR_NFILTER_OPS 14
+#define GR_NFILTER_OPS 15
 
 /* Fold k of n, k < n <= GR_FILTER_FOLDS_MAX, as a step's value */
 #define GR_FILTER_FOLDS_MAX 65535

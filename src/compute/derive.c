@@ -467,6 +467,9 @@ filter_block(const GrDerivation *d, const double *rows, int n)
 			case GR_FILTER_FALSE:
 				stack[++top] = (BlockTruths) {0, all};
 				break;
+			case GR_FILTER_NULL:
+				stack[++top] = (BlockTruths) {0, 0};
+				break;
 			case GR_FILTER_FOLD:
 				stack[++top] = fold_block(&steps[k], rows, n, d->ncolumns);
 				break;

@@ -157,6 +157,7 @@ gr_filter_step(GrTruths truths, const GrFilterStep *step, const double *row)
 			return gr_filter_push(below, truths.no & 1, truths.yes & 1);
 		case GR_FILTER_TRUE:
 		case GR_FILTER_FALSE:
+		case GR_FILTER_NULL:
 			return gr_filter_push(truths, step->op == GR_FILTER_TRUE, step->op == GR_FILTER_FALSE);
 		case GR_FILTER_FOLD:
 			is = gr_is_fold(step, row);

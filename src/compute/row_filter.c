@@ -4,6 +4,7 @@
 #include "compute/row_filter.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 
 /* Longer ones aren't repeated in messages, which have room for this and a name; cut off, a character might be too. */
 #define SHOWN_NBYTES 100
-#define NUMBER_NBYTES_MAX 500
 
 typedef enum TokenKind
 {
@@ -52,14 +52,16 @@ typedef enum ConstantKind
 {
 	CONSTANT_NUMBER,
 	CONSTANT_STRING,
-	CONSTANT_BOOLEAN
+	CONSTANT_BOOLEAN,
+	CONSTANT_NULL
 } ConstantKind;
 
 typedef struct Constant
 {
 	ConstantKind kind;
-	Token		token;			/* of a string */
+	Token		token;			/* of a string, or a number without its sign */
 	double		value;
+	float		single;			/* of a number: rounded to float4; infinite or 0 where that is out of range */
 } Constant;
 
 /*
@@ -144,6 +146,9 @@ read_operator(const Reader *r, size_t at, GrFilterOp *op)
 
 		if (r->nbytes - at < n || memcmp(r->text + at, operators[k].text, n) != 0)
 			continue;
+		/* SQL takes a sign for a part of an operator that has a ! */
+		if (operators[k].text[0] == '!' && at + n < r->nbytes && strchr("+-", r->text[at + n]) != NULL)
+			return 0;
 		*op = operators[k].op;
 		return n;
 	}
@@ -271,17 +276,21 @@ put(Reader *r, GrFilterOp op, int column, double value)
  */
 
 static bool
-read_number(Reader *r, double sign, double *value)
+read_number(Reader *r, double sign, Constant *constant)
 {
 	const Token *token = &r->token;
-	char		text[NUMBER_NBYTES_MAX + 1];
+	char		text[GR_FILTER_NUMBER_NBYTES_MAX + 1];
+	double	   *value = &constant->value;
 
 	if (token->kind != TOKEN_NUMBER)
 		return fail_syntax(r);
-	if (token->nbytes > NUMBER_NBYTES_MAX)
+	if (token->nbytes > GR_FILTER_NUMBER_NBYTES_MAX)
 		return fail_limit(r, "number is too long");
+	constant->kind = CONSTANT_NUMBER;
+	constant->token = *token;
 	memcpy(text, r->text + token->at, token->nbytes);
 	text[token->nbytes] = '\0';
+	constant->single = (float) sign * strtof(text, NULL);
 	errno = 0;
 	*value = sign * strtod(text, NULL);
 	/* subnormal numbers are in range */
@@ -303,21 +312,27 @@ read_constant(Reader *r, Constant *constant)
 		advance(r);
 		return true;
 	}
-	if (r->token.kind == TOKEN_STRING)
+	if (r->token.kind == TOKEN_STRING || is_word(r, "null"))
 	{
-		constant->kind = CONSTANT_STRING;
+		constant->kind = r->token.kind == TOKEN_STRING ? CONSTANT_STRING : CONSTANT_NULL;
 		advance(r);
 		return true;
 	}
-	constant->kind = CONSTANT_NUMBER;
 	if (is_symbol(r, '-') || is_symbol(r, '+'))
 	{
 		double		sign = is_symbol(r, '-') ? -1 : 1;
 
 		advance(r);
-		return read_number(r, sign, &constant->value);
+		return read_number(r, sign, constant);
 	}
-	return read_number(r, 1, &constant->value);
+	return read_number(r, 1, constant);
+}
+
+static bool
+begins_constant(const Reader *r)
+{
+	return r->token.kind == TOKEN_NUMBER || r->token.kind == TOKEN_STRING || is_symbol(r, '-') || is_symbol(r, '+') ||
+		is_word(r, "true") || is_word(r, "false") || is_word(r, "null");
 }
 
 /* The number that stands for a level, which a string names; -1, which none does, if there is no such level */
@@ -340,20 +355,62 @@ code_of(const Reader *r, int column, const Token *string)
 	return r->columns->find_level(r->columns->arg, column, level, n, &code) ? code : -1;
 }
 
-/* column op constant */
+/* False for every value of the column, or true, and NULL for a NULL: kept numbers are finite. */
 static bool
-put_comparison(Reader *r, const Token *name, int column, GrFilterOp op, const Constant *constant)
+put_for_all(Reader *r, int column, bool truth)
+{
+	return put(r, truth ? GR_FILTER_GE : GR_FILTER_LT, column, -DBL_MAX);
+}
+
+/* column op number, as SQL compares what was kept; listed: in a list of several constants */
+static bool
+put_number(Reader *r, const Token *name, int column, GrFilterOp op, const Constant *constant, bool listed)
+{
+	const GrFilterColumn *c = &r->columns->column[column];
+	const Token *token = &constant->token;
+	GrFilterOrder order;
+
+	if (c->kind == GR_FILTER_SINGLE && listed)
+	{
+		if (isinf(constant->single) || (constant->single == 0 && constant->value != 0))
+			return FAIL_AT(r, token, GR_FILTER_RANGE, "\"%.*s\" is out of range for type real",
+						   (int) (token->nbytes < SHOWN_NBYTES ? token->nbytes : SHOWN_NBYTES), r->text + token->at);
+		return put(r, op, column, constant->single);
+	}
+	order = gr_filter_order(c, r->text + token->at, token->nbytes, constant->value);
+	if (order == GR_FILTER_UNDECIDED)
+		return FAIL_AT(r, name, GR_FILTER_ROUNDED, "column \"%.*s\" has rounded values, which might be %s%.*s",
+					   SHOWN_NBYTES, c->name, signbit(constant->value) ? "-" : "", (int) (token->nbytes < SHOWN_NBYTES ? token->nbytes : SHOWN_NBYTES), r->text + token->at);
+	if (order == GR_FILTER_SAME)
+		return put(r, op, column, constant->value);
+	if (op == GR_FILTER_EQ || op == GR_FILTER_NE)
+		return put_for_all(r, column, op == GR_FILTER_NE);
+	/* a value of the same float8 is less than the constant, or greater */
+	if (op == GR_FILTER_LT || op == GR_FILTER_LE)
+		return put(r, order == GR_FILTER_LESS ? GR_FILTER_LE : GR_FILTER_LT, column, constant->value);
+	return put(r, order == GR_FILTER_LESS ? GR_FILTER_GT : GR_FILTER_GE, column, constant->value);
+}
+
+/* column op constant; listed: in a list of several constants */
+static bool
+put_comparison(Reader *r, const Token *name, int column, GrFilterOp op, const Constant *constant, bool listed)
 {
 	GrFilterColumnKind kind = r->columns->column[column].kind;
+	bool		is_factor = kind == GR_FILTER_FACTOR || kind == GR_FILTER_COLLATED;
 
-	if (kind == GR_FILTER_NUMBER && constant->kind != CONSTANT_NUMBER)
-		return fail_mismatch(r, name, column, "must be compared with a number");
+	if (constant->kind == CONSTANT_NULL)
+		return put(r, GR_FILTER_NULL, 0, 0);
+	if (!is_factor && kind != GR_FILTER_BOOLEAN)
+		return constant->kind == CONSTANT_NUMBER ? put_number(r, name, column, op, constant, listed) :
+			fail_mismatch(r, name, column, "must be compared with a number");
 	if (kind == GR_FILTER_BOOLEAN && constant->kind != CONSTANT_BOOLEAN)
 		return fail_mismatch(r, name, column, "must be compared with true or false");
-	if (kind != GR_FILTER_FACTOR)
+	if (!is_factor)
 		return put(r, op, column, constant->value);
 	if (constant->kind != CONSTANT_STRING)
 		return fail_mismatch(r, name, column, "must be compared with a string");
+	if (kind == GR_FILTER_COLLATED)
+		return fail_mismatch(r, name, column, "has a nondeterministic collation");
 	if (op != GR_FILTER_EQ && op != GR_FILTER_NE)
 		return fail_mismatch(r, name, column, "is a factor, whose levels have no order");
 	return put(r, op, column, code_of(r, column, &constant->token));
@@ -402,8 +459,8 @@ read_between(Reader *r, const Token *name, int column)
 	Constant	most;
 
 	return read_constant(r, &least) && expect_word(r, "and") && read_constant(r, &most) &&
-		put_comparison(r, name, column, GR_FILTER_GE, &least) &&
-		put_comparison(r, name, column, GR_FILTER_LE, &most) && put(r, GR_FILTER_AND, 0, 0);
+		put_comparison(r, name, column, GR_FILTER_GE, &least, false) &&
+		put_comparison(r, name, column, GR_FILTER_LE, &most, false) && put(r, GR_FILTER_AND, 0, 0);
 }
 
 /* Behind IN */
@@ -411,14 +468,17 @@ static bool
 read_list(Reader *r, const Token *name, int column)
 {
 	Constant	constant;
+	bool		listed;
 
-	if (!expect_symbol(r, '(') || !read_constant(r, &constant) ||
-		!put_comparison(r, name, column, GR_FILTER_EQ, &constant))
+	if (!expect_symbol(r, '(') || !read_constant(r, &constant))
+		return false;
+	listed = is_symbol(r, ',');
+	if (!put_comparison(r, name, column, GR_FILTER_EQ, &constant, listed))
 		return false;
 	while (is_symbol(r, ','))
 	{
 		advance(r);
-		if (!read_constant(r, &constant) || !put_comparison(r, name, column, GR_FILTER_EQ, &constant) ||
+		if (!read_constant(r, &constant) || !put_comparison(r, name, column, GR_FILTER_EQ, &constant, listed) ||
 			!put(r, GR_FILTER_OR, 0, 0))
 			return false;
 	}
@@ -448,7 +508,7 @@ read_column(Reader *r)
 	{
 		op = r->token.op;
 		advance(r);
-		return read_constant(r, &constant) && put_comparison(r, &name, column, op, &constant);
+		return read_constant(r, &constant) && put_comparison(r, &name, column, op, &constant, false);
 	}
 	if (take_word(r, "is"))
 	{
@@ -471,6 +531,32 @@ read_column(Reader *r)
 	return put(r, GR_FILTER_NE, column, 0);
 }
 
+/* What begins with a constant: constant op column, or a truth value */
+static bool
+read_reversed(Reader *r)
+{
+	Constant	constant;
+	Token		name;
+	GrFilterOp	op;
+	int			column;
+
+	if (!read_constant(r, &constant))
+		return false;
+	if (r->token.kind != TOKEN_OPERATOR)
+	{
+		if (constant.kind == CONSTANT_NULL)
+			return put(r, GR_FILTER_NULL, 0, 0);
+		return constant.kind == CONSTANT_BOOLEAN ?
+			put(r, constant.value != 0 ? GR_FILTER_TRUE : GR_FILTER_FALSE, 0, 0) : fail_syntax(r);
+	}
+	op = r->token.op;
+	op = op == GR_FILTER_LT ? GR_FILTER_GT : op == GR_FILTER_GT ? GR_FILTER_LT :
+		op == GR_FILTER_LE ? GR_FILTER_GE : op == GR_FILTER_GE ? GR_FILTER_LE : op;
+	advance(r);
+	name = r->token;
+	return find_column(r, &column) && put_comparison(r, &name, column, op, &constant, false);
+}
+
 static bool
 read_test(Reader *r)
 {
@@ -487,13 +573,8 @@ read_test(Reader *r)
 		ok = read_filter(r) && expect_symbol(r, ')');
 		r->depth--;
 	}
-	else if (is_word(r, "true") || is_word(r, "false"))
-	{
-		ok = put(r, is_word(r, "true") ? GR_FILTER_TRUE : GR_FILTER_FALSE, 0, 0);
-		advance(r);
-	}
 	else
-		ok = read_column(r);
+		ok = begins_constant(r) ? read_reversed(r) : read_column(r);
 	return ok && (!negated || put(r, GR_FILTER_NOT, 0, 0));
 }
 

@@ -5,18 +5,22 @@
  * is read into the steps of a filter (derive.h), whose comparisons are those of float8.
  *
  *	 filter := both { OR both }		both := test { AND test }		test := { NOT } atom
- *	 atom := ( filter ) | TRUE | FALSE | column | column op constant | column IS [NOT] NULL
+ *	 atom := ( filter ) | TRUE | FALSE | NULL | column | column op constant | constant op column | column IS [NOT] NULL
  *			 | column [NOT] BETWEEN constant AND constant | column [NOT] IN ( constant { , constant } )
- *	 op := = | <> | != | < | <= | > | >=			constant := [+ | -] number | 'string' | TRUE | FALSE
+ *	 op := = | <> | != | < | <= | > | >=			constant := [+ | -] number | 'string' | TRUE | FALSE | NULL
  *
  * Names are as in SQL, folded to lower case unless they are "quoted"; strings are 'quoted', without escapes. Numbers
  * are compared with numbers, factors with strings, of which levels alone are ever equal and none is less than another,
  * and booleans with TRUE and FALSE; a boolean column by itself is a filter, too.
+ *
+ * A filter that is read takes the rows that SQL's WHERE takes of the values that were kept; filter_constant.h says how.
+ * What cannot be decided is a fault.
  */
 #ifndef GPUREG_ROW_FILTER_H
 #define GPUREG_ROW_FILTER_H
 
 #include "compute/derive.h"
+#include "compute/filter_constant.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,19 +28,6 @@ extern "C" {
 
 #define GR_ROW_FILTER_NBYTES_MAX 65536
 #define GR_ROW_FILTER_DEPTH_MAX 24 /* of brackets */
-
-typedef enum GrFilterColumnKind
-{
-	GR_FILTER_NUMBER,
-	GR_FILTER_BOOLEAN,			/* 0 or 1 */
-	GR_FILTER_FACTOR			/* a number that isn't negative stands for each level */
-} GrFilterColumnKind;
-
-typedef struct GrFilterColumn
-{
-	const char *name;
-	GrFilterColumnKind kind;
-} GrFilterColumn;
 
 typedef struct GrFilterColumns
 {
@@ -56,6 +47,7 @@ typedef enum GrFilterFault
 	GR_FILTER_AMBIGUOUS,		/* several have */
 	GR_FILTER_MISMATCH,			/* the column can't be compared with that, or so */
 	GR_FILTER_RANGE,			/* a number that float8 hasn't */
+	GR_FILTER_ROUNDED,			/* the column has rounded values, which don't tell how they compare with the constant */
 	GR_FILTER_LIMIT				/* too long, too deep or too many steps */
 } GrFilterFault;
 

@@ -17,6 +17,7 @@
 #include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -216,6 +217,13 @@ order_levels(GrKeptColumn *kept, const GrKeepColumn *column, Form_pg_attribute a
 		kept->codes[k] = column->codes[gr_level_find(came, kept->levels.level[k].bytes, kept->levels.level[k].nbytes)];
 }
 
+/* True if texts of this column can be equal though their bytes differ. */
+static bool
+has_loose_collation(const FormData_pg_attribute *attribute)
+{
+	return OidIsValid(attribute->attcollation) && !get_collation_isdeterministic(attribute->attcollation);
+}
+
 /* Describes the columns; returns what gr_describe_kept() does. */
 static Size
 describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo description)
@@ -229,6 +237,9 @@ describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo descript
 		CHECK_FOR_INTERRUPTS();
 		kept[k].name = columns->names[k];
 		kept[k].kind = column->kind;
+		kept[k].type = column->type;
+		kept[k].digits = column->digits;
+		kept[k].collated = has_loose_collation(TupleDescAttr(query->columns, k));
 		kept[k].nulls = column->nulls;
 		kept[k].keys = column->keys;
 		/* without a value there is none */

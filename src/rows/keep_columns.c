@@ -11,6 +11,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "compute/filter_constant.h"
 #include "rows/boot_key.h"
 #include "rows/keep_columns.h"
 #include "rows/levels.h"
@@ -22,6 +23,7 @@ describe_column(GrKeepColumn *column, const char *name, Oid type)
 {
 	column->type = getBaseType(type);
 	column->keys = true;
+	column->digits = GR_FILTER_ALL_DIGITS;
 	column->low = INFINITY;
 	column->high = -INFINITY;
 	if (gr_is_category_type(column->type))
@@ -127,6 +129,39 @@ gr_keep_level(GrKeepColumns *columns, int k, Datum value)
 }
 
 /*
+ * Numerics
+ */
+
+/* Digits of a numeric's text without zeros at either end */
+static int
+significant_digits(const char *text)
+{
+	int			n = 0;
+	int			nzeros = 0;
+
+	for (; *text != '\0'; text++)
+	{
+		if (*text < '0' || *text > '9' || (*text == '0' && n == 0))
+			continue;
+		nzeros = *text == '0' ? nzeros + 1 : 0;
+		n++;
+	}
+	return n - nzeros;
+}
+
+double
+gr_keep_numeric(GrKeepColumn *column, Datum value)
+{
+	char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out, value));
+	double		number = DatumGetFloat8(DirectFunctionCall1(float8in, CStringGetDatum(text)));
+
+	if (isfinite(number))
+		column->digits = gr_filter_digits(column->digits, significant_digits(text), number);
+	pfree(text);
+	return number;
+}
+
+/*
  * From one process to another, of one server
  */
 
@@ -141,6 +176,7 @@ gr_keep_send(const GrKeepColumns *columns, StringInfo to)
 		pq_sendbyte(to, column->kind);
 		pq_sendbyte(to, column->nulls);
 		pq_sendbyte(to, column->keys);
+		pq_sendbyte(to, column->digits);
 		pq_sendfloat8(to, column->low);
 		pq_sendfloat8(to, column->high);
 		pq_sendint32(to, column->levels.n);
@@ -159,12 +195,15 @@ merge_column(GrKeepColumns *columns, int k, StringInfo from)
 	GrKeepColumn *column = &columns->column[k];
 	double		low;
 	double		high;
+	int			digits;
 	int			nlevels;
 
 	if (pq_getmsgbyte(from) != (int) column->kind)
 		elog(ERROR, "column %d of kept rows is of another kind", k);
 	column->nulls |= pq_getmsgbyte(from) != 0;
 	column->keys &= pq_getmsgbyte(from) != 0;
+	digits = pq_getmsgbyte(from);
+	column->digits = Min(column->digits, digits);
 	low = pq_getmsgfloat8(from);
 	high = pq_getmsgfloat8(from);
 	column->low = Min(column->low, low);

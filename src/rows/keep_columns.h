@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 
@@ -33,6 +34,7 @@ typedef struct GrKeepColumn
 	Oid			type;			/* no domain */
 	GrColumn	column;			/* of numbers and booleans */
 	bool		nulls;			/* there were some */
+	int			digits;			/* of bigint and numeric: how exactly the numbers tell the values; see GrFilterColumn */
 	bool		keys;			/* all numbers were integers that can be keys of a bootstrap */
 	double		low;			/* of the numbers; without any, above high */
 	double		high;
@@ -55,6 +57,9 @@ extern GrKeepColumns *gr_keep_columns(MemoryContext context, int n, const Oid *t
 /* The number that stands for a text's level; ERROR if there are too many, it is too long, or all take too much. */
 extern double gr_keep_level(GrKeepColumns *columns, int k, Datum value);
 
+/* The float8 of a numeric; notes in column->digits what rounding loses. */
+extern double gr_keep_numeric(GrKeepColumn *column, Datum value);
+
 /*
  * What processes have met goes, one message behind the other, to another, which adds it to what it has met; ERROR if it
  * is of other columns
@@ -76,7 +81,12 @@ gr_keep_value(GrKeepColumns *columns, int k, Datum value, bool isnull)
 	}
 	if (column->kind == GR_KEPT_FACTOR)
 		return gr_keep_level(columns, k, value);
-	(void) gr_convert_value(&column->column, value, &number);
+	if (column->type == NUMERICOID)
+		number = gr_keep_numeric(column, value);
+	else
+		(void) gr_convert_value(&column->column, value, &number);
+	if (column->type == INT8OID && (DatumGetInt64(value) > GR_BOOT_KEY_MAX || DatumGetInt64(value) < -GR_BOOT_KEY_MAX))
+		column->digits = 0;
 	if (unlikely(!isfinite(number)))
 		gr_raise_columns(&(GrError) {.status = GR_NOT_FINITE,.where = k}, columns->n - 1, columns->names);
 	column->low = Min(column->low, number);

@@ -39,6 +39,9 @@ gr_describe_kept(StringInfo description, int ncolumns, const GrKeptColumn *colum
 	{
 		CHECK_FOR_INTERRUPTS();
 		pq_sendbyte(description, column->kind);
+		pq_sendint32(description, column->type);
+		pq_sendbyte(description, column->digits);
+		pq_sendbyte(description, column->collated);
 		pq_sendbyte(description, column->nulls);
 		pq_sendbyte(description, column->keys);
 		pq_sendfloat8(description, column->center);
@@ -58,6 +61,9 @@ read_column(StringInfo description, GrKeptColumn *column)
 	int			nlevels;
 
 	column->kind = (GrKeptKind) pq_getmsgbyte(description);
+	column->type = (Oid) pq_getmsgint(description, 4);
+	column->digits = pq_getmsgbyte(description);
+	column->collated = pq_getmsgbyte(description) != 0;
 	column->nulls = pq_getmsgbyte(description) != 0;
 	column->keys = pq_getmsgbyte(description) != 0;
 	column->center = pq_getmsgfloat8(description);

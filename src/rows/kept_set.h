@@ -26,6 +26,9 @@ typedef struct GrKeptColumn
 {
 	const char *name;
 	GrKeptKind	kind;
+	Oid			type;			/* of the values that were kept; no domain */
+	int			digits;			/* how exactly its numbers tell these; see GrFilterColumn */
+	bool		collated;		/* a factor's texts may be equal though their bytes differ */
 	bool		nulls;			/* it has some */
 	bool		keys;			/* its numbers are integers, which can be keys of a bootstrap */
 	double		center;			/* a number's: the middle of the values */

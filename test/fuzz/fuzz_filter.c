@@ -8,7 +8,7 @@
 #include "compute/row_filter.h"
 #include "fuzz.h"
 
-#define NCOLUMNS 9
+#define NCOLUMNS 13
 #define NROWS 24
 
 static const GrMemory memory = {fuzz_take, NULL};
@@ -25,9 +25,10 @@ find_level(void *arg, int column, const char *bytes, int nbytes, double *code)
 }
 
 static const GrFilterColumn names[NCOLUMNS] = {
-	{"x1", GR_FILTER_NUMBER}, {"x 2", GR_FILTER_NUMBER}, {"b", GR_FILTER_BOOLEAN}, {"g", GR_FILTER_FACTOR},
-	{"twice", GR_FILTER_NUMBER}, {"twice", GR_FILTER_NUMBER}, {"Odd\"One", GR_FILTER_NUMBER}, {"not", GR_FILTER_NUMBER},
-	{"\xc3\xa4", GR_FILTER_NUMBER}
+	{"x1", GR_FILTER_NUMBER, 0}, {"x 2", GR_FILTER_NUMBER, 0}, {"b", GR_FILTER_BOOLEAN, 0}, {"g", GR_FILTER_FACTOR, 0},
+	{"twice", GR_FILTER_NUMBER, 0}, {"twice", GR_FILTER_NUMBER, 0}, {"Odd\"One", GR_FILTER_NUMBER, 0},
+	{"not", GR_FILTER_NUMBER, 0}, {"\xc3\xa4", GR_FILTER_NUMBER, 0}, {"i", GR_FILTER_INTEGER, 0},
+	{"d", GR_FILTER_DECIMAL, GR_FILTER_ALL_DIGITS}, {"e", GR_FILTER_DECIMAL, 9}, {"r", GR_FILTER_SINGLE, 0}
 };
 static const GrFilterColumns columns = {NCOLUMNS, names, find_level, NULL};
 

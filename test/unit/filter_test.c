@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/derive_row.h"
+#include "compute/filter_constant.h"
 #include "compute/row_filter.h"
 #include "derive_rows.h"
 #include "filter_cases.h"
@@ -25,9 +26,11 @@ find_level(void *arg, int column, const char *bytes, int nbytes, double *code)
 }
 
 static const GrFilterColumn filter_columns[] = {
-	{"x1", GR_FILTER_NUMBER}, {"x 2", GR_FILTER_NUMBER}, {"b", GR_FILTER_BOOLEAN}, {"g", GR_FILTER_FACTOR},
-	{"twice", GR_FILTER_NUMBER}, {"twice", GR_FILTER_NUMBER}, {"Odd\"One", GR_FILTER_NUMBER}, {"not", GR_FILTER_NUMBER},
-	{"\xc3\xa4", GR_FILTER_NUMBER}
+	{"x1", GR_FILTER_NUMBER, 0}, {"x 2", GR_FILTER_NUMBER, 0}, {"b", GR_FILTER_BOOLEAN, 0}, {"g", GR_FILTER_FACTOR, 0},
+	{"twice", GR_FILTER_NUMBER, 0}, {"twice", GR_FILTER_NUMBER, 0}, {"Odd\"One", GR_FILTER_NUMBER, 0},
+	{"not", GR_FILTER_NUMBER, 0}, {"\xc3\xa4", GR_FILTER_NUMBER, 0}, {"r", GR_FILTER_SINGLE, 0},
+	{"i", GR_FILTER_INTEGER, GR_FILTER_ALL_DIGITS}, {"l", GR_FILTER_INTEGER, 0},
+	{"d", GR_FILTER_DECIMAL, GR_FILTER_ALL_DIGITS}, {"e", GR_FILTER_DECIMAL, 9}
 };
 static const GrFilterColumns columns = {COUNT(filter_columns), filter_columns, find_level, NULL};
 
@@ -115,8 +118,61 @@ static const struct
 	{"NOT NOT b", 1, {GR_FILTER_NE, 2, 0}},
 	{"not not not b", 2, {GR_FILTER_NOT, 0, 0}},
 	{"x1 BETWEEN 1 AND 2", 3, {GR_FILTER_AND, 0, 0}},
-	{"(((true)))", 1, {GR_FILTER_TRUE, 0, 0}}
+	{"(((true)))", 1, {GR_FILTER_TRUE, 0, 0}},
+	{"3 < x1", 1, {GR_FILTER_GT, 0, 3}},
+	{"-3 >= x1", 1, {GR_FILTER_LE, 0, -3}},
+	{"'b' = g", 1, {GR_FILTER_EQ, 3, 1}},
+	{"true = b", 1, {GR_FILTER_EQ, 2, 1}},
+	{"x1 = NULL", 1, {GR_FILTER_NULL, 0, 0}},
+	{"null", 1, {GR_FILTER_NULL, 0, 0}},
+	{"x1 IN (NULL, 2)", 3, {GR_FILTER_OR, 0, 0}},
+	/* real: constants of a list of several are rounded to float4 */
+	{"r = 0.1", 1, {GR_FILTER_EQ, 9, 0x1.999999999999ap-4}},
+	{"r IN (0.1)", 1, {GR_FILTER_EQ, 9, 0x1.999999999999ap-4}},
+	{"NOT r IN (NULL, 0.1) OR r IN (NULL, 0.1)", 8, {GR_FILTER_OR, 0, 0}},
+	/* integers: 2.00...01 is rounded to 2, and 2 is less than it */
+	{"i < 2.00000000000000000001", 1, {GR_FILTER_LE, 10, 2}},
+	{"i >= 2.00000000000000000001", 1, {GR_FILTER_GT, 10, 2}},
+	{"i >= 1.99999999999999999999", 1, {GR_FILTER_GE, 10, 2}},
+	{"i > -2.00000000000000000001", 1, {GR_FILTER_GE, 10, -2}},
+	{"i = 2.00000000000000000001", 1, {GR_FILTER_LT, 10, -0x1.fffffffffffffp1023}},
+	{"i <> 2.00000000000000000001", 1, {GR_FILTER_GE, 10, -0x1.fffffffffffffp1023}},
+	{"i = 20e-1", 1, {GR_FILTER_EQ, 10, 2}},
+	{"i = 9007199254740993", 1, {GR_FILTER_LT, 10, -0x1.fffffffffffffp1023}},
+	{"l <= 9007199254740991", 1, {GR_FILTER_LE, 11, 0x1.fffffffffffffp52}},
+	/* numerics: of at most 15 digits, and longer ones */
+	{"d = 0.10", 1, {GR_FILTER_EQ, 12, 0x1.999999999999ap-4}},
+	{"d = 0.10000000000000000001", 1, {GR_FILTER_LT, 12, -0x1.fffffffffffffp1023}},
+	{"d <= 0.09999999999999999999", 1, {GR_FILTER_LT, 12, 0x1.999999999999ap-4}},
+	{"d > 0.09999999999999999999", 1, {GR_FILTER_GE, 12, 0x1.999999999999ap-4}},
+	{"e > 123456.789", 1, {GR_FILTER_GT, 13, 0x1.e240c9fbe76c9p16}},
+	{"e > 0.00e5", 1, {GR_FILTER_GT, 13, 0}}
 };
+
+/* Filters that can't be decided */
+static const char *const rounded[] = {"l = 9007199254740992", "-9007199254740993 < l", "l IN (1, 1e17)", "e > 1234567.8901"};
+
+static void
+test_rounded(void)
+{
+	for (int k = 0; k < COUNT(rounded); k++)
+	{
+		GrFilterFault fault;
+		GrError		err;
+		int			nsteps;
+
+		check(!read_filter(rounded[k], strlen(rounded[k]), &nsteps, &fault, &err) && fault == GR_FILTER_ROUNDED,
+			  "%s: %s", rounded[k], err.detail);
+	}
+	/* a third as a numeric: its float8 is that of no decimal of 9 digits, and 0.1 with something behind is 0.1's */
+	check(gr_filter_digits(GR_FILTER_ALL_DIGITS, 15, 0.1) == GR_FILTER_ALL_DIGITS, "15 digits are exact");
+	check(gr_filter_digits(GR_FILTER_ALL_DIGITS, 18, 1.0 / 3.0) == 15, "a third is no short decimal's float8");
+	check(gr_filter_digits(15, 22, 0.1) == 0, "0.1 may be another value");
+	check(gr_filter_digits(15, 22, 123.4567) == 6, "123.4567 may be another value");
+	check(gr_filter_digits(15, 3, 1e-300) == 0, "float8 near their least are not told apart");
+	check(gr_filter_digits(3, 0, 0) == 3, "0 is 0");
+	free_blocks();
+}
 
 static void
 test_readings(void)
@@ -160,8 +216,6 @@ static const struct
 	{"x1 > .", GR_FILTER_SYNTAX, 5, "syntax error at or near \".\""},
 	{"x1 > x1", GR_FILTER_SYNTAX, 5, "syntax error at or near \"x1\""},
 	{"x1 + 1 > 3", GR_FILTER_SYNTAX, 3, "syntax error at or near \"+\""},
-	{"3 < x1", GR_FILTER_SYNTAX, 0, "syntax error at or near \"3\""},
-	{"x1 = NULL", GR_FILTER_SYNTAX, 5, "syntax error at or near \"NULL\""},
 	{"x1 IS 3", GR_FILTER_SYNTAX, 6, "syntax error at or near \"3\""},
 	{"(b) IS NULL", GR_FILTER_SYNTAX, 4, "syntax error at or near \"IS\""},
 	{"x1 NOT 3", GR_FILTER_SYNTAX, 7, "syntax error at or near \"3\""},
@@ -296,6 +350,7 @@ main(void)
 	srandom(16);
 	test_cases();
 	test_readings();
+	test_rounded();
 	test_faults();
 	test_limits();
 	test_noise();
