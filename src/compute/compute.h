@@ -133,7 +133,7 @@ typedef enum GrMatrixRows
 	GR_ROWS_PASS				/* (1, u, u x, v), as an EXACT or FACE pass sums them; see glm.h */
 } GrMatrixRows;
 
-/* Returns the column that a row of a matrix stands for. Every error that names a column found in a matrix calls this. */
+/* Returns the column that a row of a matrix stands for. All errors that name a column found in a matrix use it. */
 static inline int64_t
 gr_column_of_row(GrMatrixRows rows, int64_t row)
 {

@@ -53,7 +53,9 @@ refuse(const Checked *c, const char *what, GrError *err)
 static bool
 fits(const Checked *c, GrRemoteWire wire, GrError *err)
 {
-	return (c->server->bulk.at != NULL && wire.nbytes <= c->server->bulk.limit) || refuse(c, "its arrays do not fit", err);
+	const GrRemoteWire *bulk = &c->server->bulk;
+
+	return (bulk->at != NULL && wire.nbytes <= bulk->limit) || refuse(c, "its arrays do not fit", err);
 }
 
 /*

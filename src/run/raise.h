@@ -54,8 +54,8 @@ extern void gr_add_boot(const GrBootPass *pass, double *sums, const double *rows
 extern void gr_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64 nrows);
 
 /*
- * The name of a row's column: names[column] or, where names is NULL, one of x1 .. xp, y, weight, offset and key; NULL if
- * rows of this shape have no such column, or it has no name.
+ * The name of a row's column: names[column] or, where names is NULL, one of x1 .. xp, y, weight, offset and key. NULL
+ * if rows of this shape have no such column, or the column has no name.
  */
 extern const char *gr_column_name(int64 column, GrRowShape shape, const char *const *names);
 

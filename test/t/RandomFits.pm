@@ -46,8 +46,10 @@ sub fits_setup
 # A feature's expression in the row number i; $earlier: those before it, that are whole numbers
 sub draw_feature
 {
-	my ($k, $whole, $intercept) = @_;
+	my ($k, $whole, $intercept, $empty) = @_;
 	my $u = "u(i, $k)";
+
+	return ('zero', '0') if $empty;
 	my $kind = pick(('plain') x 6, ('normal') x 3, ('counts') x 4, 'binary', 'offset', 'far', 'large', 'small',
 		'constant', 'sum', 'near');
 
@@ -72,6 +74,7 @@ sub draw_type
 	my ($kind) = @_;
 
 	return 'float8' if $kind =~ /^(?:large|small|far|near|offset)$/;
+	return pick('float8', 'int4') if $kind eq 'zero';
 	return pick('float8', 'float8', 'int4', 'int2', 'int8', 'numeric', 'float4') if $kind =~ /^(?:counts|binary)$/;
 	return pick(('float8') x 4, 'float4', 'numeric');
 }
@@ -85,12 +88,14 @@ sub draw_problem
 	my $family = pick(('ols') x 5, ('wls') x 2, 'frequencies', ('logit') x 3, 'poisson');
 	my $n = pick(between(0, 12), (between(5, 60)) x 2, (between(60, 600)) x 3, between(600, 5000));
 	my $p = pick(1, between(1, 4), between(2, 8), between(2, 8), between(5, 16));
-	my $intercept = chance(0.85);
+	# no term is active: columns of zeros, and no intercept
+	my $empty = chance(0.04);
+	my $intercept = !$empty && chance(0.85);
 	my (@features, @whole);
 
 	for my $k (1 .. $p)
 	{
-		my ($kind, $value) = draw_feature($k, \@whole, $intercept);
+		my ($kind, $value) = draw_feature($k, \@whole, $intercept, $empty);
 		my $type = draw_type($kind);
 		push @whole, $value if $kind eq 'counts' || $kind eq 'binary';
 		push @features, { name => "x$k", kind => $kind, type => $type, value => $value,
@@ -222,9 +227,28 @@ sub ways_of
 
 	# with columns that are float8 where they are kept
 	push @ways, [ 'keep', \%KEEPING, "SELECT gpu_forget(name) FROM gpu_kept(); SELECT gpu_keep('random_fits', "
-		  . quoted("SELECT y, $floats$more FROM fits$where") . ')::text;' ];
+		  . quoted("SELECT y, $floats$more, i FROM fits$where") . ')::text;' ];
 	$add->('kept', 'plain', "SELECT shown($function(kept => 'random_fits', formula => " . quoted($formula)
 		  . "$options));");
+
+	# the estimates of a bootstrap and of a permutation test are the fit's
+	if ($family =~ /^(?:ols|wls)$/)
+	{
+		for my $rows ([ 'kept', q{kept => 'random_fits'} ],
+			[ 'query', 'query => ' . quoted("SELECT y, $floats$more, i FROM fits$where") ])
+		{
+			for my $call ('gpu_ols_boot(%s, reps => 6, kind => \'bca\'', 'gpu_ols_boot(%s, reps => 33, kind => \'basic\'',
+				'gpu_ols_permute(%s, reps => 6')
+			{
+				my $name = $call =~ /permute/ ? 'permute' : $call =~ /bca/ ? 'boot, bca' : 'boot';
+				$add->("coefficients, $name, $rows->[0]", 'plain',
+					"SELECT '|' || string_agg(coalesce(estimate::text, 'NULL'), ',' ORDER BY k) FROM "
+					  . sprintf($call, $rows->[1]) . ', formula => ' . quoted($formula)
+					  . ", key => 'i'$options) WITH ORDINALITY _ (term, estimate"
+					  . ($name eq 'permute' ? ', t, p, n' : ', e, b, l, h') . ', k);');
+			}
+		}
+	}
 
 	return \@ways if $intercept ne 'true' && $family ne 'ols';
 	if ($family eq 'ols')
@@ -373,7 +397,7 @@ sub disagreements
 			  && !($problem->{dirt} && $answer->{state} eq '22023');
 			next;
 		}
-		next if $name =~ /^kept/ && !$can_be_kept;
+		next if $name =~ /^kept|, kept/ && !$can_be_kept;
 		if ($answer->{state} ne $first->{state})
 		{
 			# an aggregate over no rows is NULL, as PostgreSQL's are, where a query's fit is an error

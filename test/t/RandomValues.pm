@@ -31,7 +31,7 @@ CREATE TABLE rows AS SELECT i, i % 4 AS g, sin(i) * 3 + i % 5 AS y, (i * 7 + i /
 		1e9::float8 + i % 17 AS big, CASE WHEN i % 13 <> 0 THEN (ARRAY['b', 'a', 'it''s', '"q"'])[1 + i % 4] END AS t,
 		(ARRAY['large', 'huge', 'small'])[1 + i % 3]::size AS s, (1 + i % 3)::float8 AS w, i % 3 AS f,
 		ARRAY[cos(i), i % 5, 2]::float8[] AS xa, ARRAY[i % 3, i % 5]::real[] AS r, (i * 7919)::bigint AS n,
-		'2020-01-01'::date + i AS d
+		'2020-01-01'::date + i AS d, 0::float8 AS z
 	FROM generate_series(1, 60) i;
 -- what is hard to bear
 CREATE TABLE odd AS SELECT i, i % 3 AS g, (ARRAY[0, 1, -1, 1e308, -1e-308, 'NaN', 'Infinity', NULL, 5e-324, 1e150, 3,
@@ -43,7 +43,7 @@ CREATE TABLE odd AS SELECT i, i % 3 AS g, (ARRAY[0, 1, -1, 1e308, -1e-308, 'NaN'
 		(ARRAY['{}', '{1,2}', '{NULL,1,2}', NULL, '{{1,2},{3,4}}', '{NaN,1,2}'])[1 + i % 6]::float8[] AS xa,
 		(ARRAY['{}', '{1}', '{NULL}', NULL, '{{1,2}}', '[0:1]={1,2}'])[1 + i % 6]::real[] AS r,
 		(ARRAY[0, -1, 9223372036854775807, (-9223372036854775808), NULL]::bigint[])[1 + i % 5] AS n,
-		'infinity'::date AS d
+		'infinity'::date AS d, 0::float8 AS z
 	FROM generate_series(1, 40) i;
 CREATE TABLE parts (LIKE rows) PARTITION BY LIST (g);
 CREATE TABLE parts0 PARTITION OF parts FOR VALUES IN (0, 1);
@@ -240,13 +240,20 @@ sub draw_text
 
 sub draw_factor
 {
-	return pick('x1', 'x2', 'x3', 't', 's', 'b', 'i', 'w', 'poly(x2, 3)', 'x1', 'f') if !odd(0.3);
-	return pick('x1', 'x2', 'x3', 'big', 't', 's', 'b', 'i', '.', '1', '0', '"x1"', 'factor(f)', 'factor(b)', 'w',
+	return pick('x1', 'x2', 'x3', 't', 's', 'b', 'i', 'w', 'poly(x2, 3)', 'x1', 'f', 'z') if !odd(0.3);
+	return pick('x1', 'x2', 'x3', 'z', 'big', 't', 's', 'b', 'i', '.', '1', '0', '"x1"', 'factor(f)', 'factor(b)', 'w',
 		'poly(x2, ' . pick(1, 2, 3, 4, 50, 51, 0) . ')', 'x9', 'd', 'xa');
+}
+
+# A model without an intercept, of columns of zeros and what is made of these: no term of it is active
+sub draw_empty_formula
+{
+	return pick('y', 'y', 'b', 'f') . ' ~ 0 + ' . pick('z', 'z', 'z + z:x1', 'z:x1', 'z:t', 'z + factor(z)');
 }
 
 sub draw_formula
 {
+	return draw_empty_formula() if chance(0.1);
 	my @terms = map { join pick(':', '*', ':'), map { draw_factor() } 1 .. pick(1, 1, 1, 2, 2, 3) } 1 .. between(1, 4);
 	my $sum = join pick(' + ', ' + ', ' - '), @terms;
 
@@ -274,9 +281,10 @@ sub draw_row_filter
 sub draw_query
 {
 	my $response = pick('y', 'y', 'y', 'b', 'f', 'w', 'x2 > 3', 'abs(y) + 1');
-	my @usual = qw(x1 x2 x3 big t s b i w f);
-	my @features = map { odd(0.2) ? pick(qw(xa g n r d y), 'x1 * x2', 'x2::numeric', 'x1 + 0 AS x1', 'NULL', '1')
-			: pick(@usual) } 1 .. pick(1, 1, 2, 2, 3, 4, 6);
+	my @usual = qw(x1 x2 x3 big t s b i w f z);
+	my @features = map { odd(0.2) ? pick(qw(xa g n r d y), 'x1 * x2', 'x2::numeric', 'x1 + 0 AS x1', 'NULL', '1',
+				'x2 * 1e160 AS large', 'i::int8 * 4000000000000 AS long', 'x2 * 1e-160 AS little') : pick(@usual) }
+		1 .. pick(1, 1, 2, 2, 3, 4, 6);
 	my $from = pick('rows', 'rows', 'rows', 'rows', 'parts', 'ONLY rows', '(TABLE rows UNION ALL TABLE rows) u');
 	my $where = pick(('') x 5, ' WHERE i < 10', ' WHERE g = 2', ' WHERE x3 IS NOT NULL', ' WHERE false', ' ORDER BY i',
 		' LIMIT 7', ' OFFSET 59', ' WHERE x2 > 1 AND b', ' WHERE 1 / (i - 30) >= 0');
@@ -289,7 +297,10 @@ sub draw_query
 		'WITH d AS (DELETE FROM odd RETURNING *) SELECT y, x1 FROM d', 'SELECT i, xa FROM rows',
 		'SELECT i, r FROM rows', 'SELECT y, count(*) OVER () FROM rows', 'SELECT NULL, NULL', 'EXPLAIN SELECT 1')
 	  if odd(0.15);
-	return "SELECT $response, " . join(', ', @features, chance(0.4) ? 'w, f, g' : ()) . " FROM $from$where";
+	# sums of it, or of what rows weigh by it, leave float8's range
+	$response = pick('1e300 * (i % 2) AS y', 'abs(y) * 1e200 AS y', '1e-200 * (f + 1) AS y', '1e155 * f AS f') if odd(0.1);
+	return "SELECT $response, " . join(', ', @features, chance(0.4) ? 'w, f, g' : (), chance(0.3) ? 'i, z' : ())
+	  . " FROM $from$where";
 }
 
 #
