@@ -486,11 +486,19 @@ gr_design_name(GrWriter *w, const GrDesign *design, int k)
  * Rows
  */
 
-/* A factor's indicators */
+int
+gr_part_indicator(const GrDesignPart *part, const double *values)
+{
+	double		level = values[part->at] - (part->kind == GR_PART_CONTRASTS ? 1 : 0);
+
+	return level >= 0 && level < part->width ? (int) level : -1;
+}
+
+/* Writes a factor's indicators: all 0 for the base level. */
 static void
 expand_factor(const GrDesignPart *part, const double *values, double *into)
 {
-	int			level = (int) values[part->at] - (part->kind == GR_PART_CONTRASTS ? 1 : 0);
+	int			level = gr_part_indicator(part, values);
 
 	memset(into, 0, (size_t) part->width * sizeof(double));
 	if (level >= 0)
@@ -514,7 +522,7 @@ number_of(const GrDesignPart *part, const GrDD *powers, const double *values, in
 {
 	if (part->kind == GR_PART_NUMBER || gr_part_is_poly(part))
 		return powers[k];
-	return gr_dd((int) values[part->at] == k + (part->kind == GR_PART_CONTRASTS ? 1 : 0) ? 1 : 0);
+	return gr_dd(gr_part_indicator(part, values) == k ? 1 : 0);
 }
 
 /*

@@ -132,6 +132,12 @@ extern double gr_formula_nfeatures(const GrFormula *formula, const GrLevels *lev
 extern void gr_design_name(GrWriter *writer, const GrDesign *design, int k);
 
 /*
+ * Returns which indicator of a factor's part is 1 for a row's values, or -1 if none is: for the base level, and for a
+ * number that is no level.
+ */
+extern int	gr_part_indicator(const GrDesignPart *part, const double *values);
+
+/*
  * A row's features; values: of the columns, as many numbers, and then as many numbers of levels; those of a column that
  * isn't the one or the other aren't looked at.
  */

@@ -34,7 +34,7 @@ list_numbers(const GrDesignPart *part, int stride, int column, const double *val
 
 	if (!is_number(part))
 	{
-		level = (int) values[part->at] - (part->kind == GR_PART_CONTRASTS ? 1 : 0);
+		level = gr_part_indicator(part, values);
 		numbers[0] = (GrDual) {level * stride, {1, 0}, {0, 0}};
 		return level < 0 ? 0 : 1;
 	}

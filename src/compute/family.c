@@ -129,7 +129,7 @@ count_values(double y)
 {
 	static CountValues table[NCOUNTS];
 	static bool ready = false;
-	int			k = y < NCOUNTS ? (int) y : 0;
+	int			k = y > 0 && y < NCOUNTS ? (int) y : 0;
 
 	if (y != (double) k)
 		return compute_count(y);
@@ -169,7 +169,7 @@ waiting_begin(WaitingTable *table, double theta)
 static double
 waiting_value(WaitingTable *table, double y)
 {
-	int			k = y < NCOUNTS ? (int) y : 0;
+	int			k = y > 0 && y < NCOUNTS ? (int) y : 0;
 
 	if (table->theta == 0.0 || y == 0.0)
 		return 0.0;

@@ -213,11 +213,11 @@ gr_fit_lo(GrLogregFit *fit)
 	return fit->sums + GR_SUM_HEAD + gr_triangle(fit->state->nfull + 2);
 }
 
-/* A sum of ones as a number of rows; made-up sums may be beyond what can be counted. */
+/* A sum of ones as a number of rows; made-up sums may be beyond what can be counted, or no number. */
 static inline int64_t
 gr_count_of(double nrows)
 {
-	return nrows < 0x1p63 ? (int64_t) nrows : INT64_MAX;
+	return nrows < 0x1p63 ? (nrows > 0 ? (int64_t) nrows : 0) : INT64_MAX;
 }
 
 /* where entry (i, j) of a packed triangle is */

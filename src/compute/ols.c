@@ -258,6 +258,7 @@ bool
 gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *poll)
 {
 	GrNormalFactor f = {.m = nterms};
+	double		pivot;
 	double		unit;
 
 	gr_ols_carve(&f, 0, workspace);
@@ -273,7 +274,9 @@ gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *pol
 			sum = gr_dd_sub(sum, gr_dd_mul(gr_dd_get(f.u, i), gr_dd_get(f.l, gr_packed(i, j))));
 		gr_dd_set(f.u, j, sum);
 	}
-	unit = ldexp(1.0, -(int) floor(0.5 * log2(gr_dd_get(f.d, k).hi)));
+	/* a pivot that is 0 or no number has no size */
+	pivot = gr_dd_get(f.d, k).hi;
+	unit = pivot > 0 && isfinite(pivot) ? ldexp(1.0, -(int) floor(0.5 * log2(pivot))) : 1.0;
 	for (int64_t j = 0; j <= k; j++)
 		coef[j] = gr_dd_to_double(gr_dd_get(f.u, j)) * f.scale[j] * unit;
 	return true;

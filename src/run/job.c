@@ -15,6 +15,7 @@
 #include "compute/gram_shift.h"
 #include "compute/remote.h"
 #include "compute/sink_many.h"
+#include "compute/valid.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/device.h"
@@ -178,8 +179,10 @@ gr_job_begin_sink(GrJob *job, GrError *err)
 	options.wait_s = gr_device == GR_DEVICE_GPU ? gr_service_wait / 1000.0 : 0;
 	options.stays = job->stays;
 	options.stay = job->stay;
+	/* the planner's estimate may be any number */
 	if (job->kind == GR_SINK_KEEP)
-		options.expected_nbytes = (Size) (job->nrows_expected * gr_row_nbytes(gr_wide_shape(job->shape)));
+		options.expected_nbytes = (Size) Min(job->nrows_expected * gr_row_nbytes(gr_wide_shape(job->shape)),
+											 (double) GR_REQUEST_NBYTES_MAX);
 	job->ops = job->place.backend->sink;
 	/* what a session has at a service is one thread's at a time */
 	if (job->nsinks > 0 && job->place.service == NULL ? !begin_many(job, &options, err) :

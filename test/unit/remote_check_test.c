@@ -5,6 +5,9 @@
 #include <math.h>
 
 #include "compute/boot_draw.h"
+#include "compute/boot_row.h"
+#include "compute/design.h"
+#include "compute/fit.h"
 #include "compute/remote_ask.h"
 #include "compute/remote_wire.h"
 #include "remote_pair.h"
@@ -338,6 +341,29 @@ test_sends(Pair *pair)
 	}
 }
 
+/* Numbers of rows and of a design that nobody has checked are no indexes. */
+static void
+test_numbers(void)
+{
+	static const double numbers[] = {-3, -1, -1e300, 1e300, NAN, INFINITY, -INFINITY, 4, 3.5};
+	const GrDesignPart factor = {.kind = GR_PART_DUMMIES,.width = 4,.at = 0};
+	const GrDesignPart contrasts = {.kind = GR_PART_CONTRASTS,.width = 3,.at = 0};
+
+	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
+	{
+		double		row[2] = {1, numbers[k]};
+		int			level = gr_part_indicator(&factor, &numbers[k]);
+		int64_t		key = gr_boot_key_of((GrRowShape) {.key = true}, row);
+
+		check(level == (numbers[k] == 3.5 ? 3 : -1) && gr_part_indicator(&contrasts, &numbers[k]) < 3,
+			  "%g is no level of four", numbers[k]);
+		check((double) key == trunc(numbers[k]) || key == 0, "%g is the key %lld", numbers[k], (long long) key);
+		check(numbers[k] >= 0 || !(gr_count_loss(numbers[k]) < 0), "%g is no count", numbers[k]);
+	}
+	check(gr_count_of(NAN) == INT64_MAX && gr_count_of(-1e300) == 0 && gr_count_of(1e300) == INT64_MAX &&
+		  gr_count_of(7) == 7, "counts of rows");
+}
+
 int
 main(void)
 {
@@ -351,6 +377,7 @@ main(void)
 	test_sinks(pair);
 	test_others(pair);
 	test_sends(pair);
+	test_numbers();
 	end_pair(pair);
 	return unit_done();
 }
