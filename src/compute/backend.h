@@ -92,7 +92,7 @@ typedef enum GrSinkKind
 typedef struct GrStay
 {
 	uint32_t	owner;			/* for the service, a number; rows of one owner share a quota */
-	uint32_t	percent;		/* of the service's memory, which all rows of the owner may take; 100: no quota */
+	uint32_t	percent;		/* quota of the owner's rows, in percent of the service's memory; 100: none */
 	uint64_t	replaces;		/* stored rows of the owner, which go when these come and don't count; 0: none */
 } GrStay;
 

@@ -40,7 +40,7 @@ typedef enum GrStatus
 	GR_CANCELED,				/* GrHost asked to stop */
 	GR_NO_MEMORY,				/* host memory; bytes_needed, or 0 and for what in detail */
 	GR_NO_DEVICE,				/* no driver or no usable device */
-	/* bytes_needed, bytes_free are set; bytes_needed 0: neither is known, see detail; value: seconds of waiting for them */
+	/* bytes_needed, bytes_free are set; bytes_needed 0: neither is known, see detail; value: seconds of waiting */
 	GR_DEVICE_MEMORY,
 	GR_OVER_QUOTA,				/* an owner's share of a service's memory; bytes_needed, bytes_free are set */
 	GR_DEVICE_FAILED,			/* a device call failed */

@@ -16,7 +16,7 @@
 #include "rows/keep_columns.h"
 #include "rows/levels.h"
 
-#define LEVEL_NBYTES 12			/* of a level in a description, besides its text: a length and a number */
+#define LEVEL_NBYTES 12			/* bytes of a level in a description besides its text: a length and a number */
 
 static void
 describe_column(GrKeepColumn *column, const char *name, Oid type)
@@ -75,7 +75,8 @@ check_level(const GrKeepColumns *columns, int k, GrString level)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("column \"%s\" of the query has levels that take too much memory", columns->names[k]),
 				 errdetail("The levels of all columns of kept rows may take %d MB.", GR_KEEP_LEVELS_MB),
-				 errhint("Leave columns of long texts out, or turn them into numbers or shorter levels in the query.")));
+				 errhint("Leave columns of long texts out, or turn them into numbers or shorter levels in the "
+						 "query.")));
 	if (columns->column[k].levels.n > GR_MAX_FEATURES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -25,7 +25,7 @@
 /* The arguments of gpu_keep_pass before the columns */
 #define GR_KEEP_NPARAMS 2
 
-/* What the levels of all columns of a set may take in its description, which each fit reads */
+/* Limit of the levels of all columns of a set in its description, which each fit reads */
 #define GR_KEEP_LEVELS_MB 32
 
 typedef struct GrKeepColumn
@@ -46,7 +46,7 @@ typedef struct GrKeepColumns
 {
 	MemoryContext context;		/* owns the levels */
 	const char *const *names;
-	Size		levels_nbytes;	/* what the levels of all columns take in a description */
+	Size		levels_nbytes;	/* bytes of the levels of all columns in a description */
 	int			n;
 	GrKeepColumn column[FLEXIBLE_ARRAY_MEMBER];
 } GrKeepColumns;

@@ -43,7 +43,7 @@ typedef struct GrJobOptions
 	 * has the rows which others are derived from. NULL: the job's place is chosen
 	 */
 	GrRemoteClient *keeper;
-	GrStay		stay;			/* whose the rows are that stay in keeper */
+	GrStay		stay;			/* owner and quota of rows that stay in keeper */
 	/* the CPU, because of this: what job->place.reason is to say; NULL: as the settings say */
 	const char *cpu_reason;
 } GrJobOptions;
@@ -63,7 +63,7 @@ typedef struct GrJob
 	bool		may_overflow;
 	bool		overflowed;		/* the rows are lost: no more may be taken */
 	bool		stays;			/* KEEP: its rows are for a service to keep; the caller checks them */
-	GrStay		stay;			/* whose they are */
+	GrStay		stay;			/* owner and quota of those rows */
 	bool		derived;		/* KEEP: its rows are derived from such */
 	GrRowShape	shape;			/* of the rows that are sent */
 	GrRowRules	rules;

@@ -13,6 +13,7 @@
 #include "storage/dsm.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -21,7 +22,7 @@
 #include "run/kept_name.h"
 #include "run/raise.h"
 
-#define COPY_NBYTES ((Size) 1 << 20)	/* of a description, between two looks for interrupts */
+#define COPY_NBYTES ((Size) 1 << 20)	/* bytes copied between two looks for interrupts */
 
 void
 gr_raise_no_service(const char *reason)
@@ -124,6 +125,8 @@ forget_dropped(GrControl *control)
 		if (control->kept[k].state == GR_KEPT_THERE && gr_kept_is_alive(control, &control->kept[k]))
 			entries[n++] = control->kept[k];
 	LWLockRelease(&control->lock);
+	/* a role that was created since this statement began is seen by a new snapshot alone */
+	AcceptInvalidationMessages();
 	for (int k = 0; k < n; k++)
 		if (!SearchSysCacheExists1(AUTHOID, ObjectIdGetDatum(entries[k].owner)) ||
 			!SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(entries[k].database)))
@@ -235,7 +238,7 @@ gr_database_name(Oid database)
 	return name;
 }
 
-/* What an entry says while its rows are being read */
+/* Makes the entry of a set whose rows are being read. */
 static GrKeptEntry
 new_entry(const GrKeptName *who, const GrRemoteClient *client)
 {

@@ -46,9 +46,9 @@ typedef struct GrKeptContents
 {
 	const char *query;
 	int64		nrows;
-	uint64		nbytes;			/* of the rows and the description */
+	uint64		nbytes;			/* memory of the rows and the description */
 	const StringInfoData *description;	/* see rows/kept_set.h */
-	Size		names_nbytes;	/* of the description, the first ones, which have the columns' names */
+	Size		names_nbytes;	/* length of the part of the description that has the columns' names */
 } GrKeptContents;
 
 /* The claimed rows are stored: everybody may see them from now on. */

@@ -125,8 +125,8 @@ gr_raise_kept_shortage(const GrError *err)
 				 errmsg("kept rows of role \"%s\" take too much memory", GetUserNameFromId(GetUserId(), false)),
 				 errdetail("%s of the role's %d percent of the device service's memory.", shortage,
 						   gr_kept_memory_per_role),
-				 errhint("Let others go, by gpu_forget(), or have a superuser raise gpureg.kept_memory_per_role for the "
-						 "role.")));
+				 errhint("Let others go, by gpu_forget(), or have a superuser raise gpureg.kept_memory_per_role for "
+						 "the role.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OUT_OF_MEMORY),
 			 errmsg("not enough memory in the device service"),

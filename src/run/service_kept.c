@@ -17,8 +17,8 @@ typedef struct KeptItem
 	uint64		id;				/* 0: none */
 	GrSink	   *sink;
 	int			ncolumns;
-	size_t		nbytes;			/* of its rows and their description */
-	GrStay		stay;			/* whose it is */
+	size_t		nbytes;			/* memory of its rows and their description */
+	GrStay		stay;			/* its owner */
 	int			nusers;			/* threads that have it, or wait for it */
 	pthread_mutex_t turn;		/* the one that has it */
 } KeptItem;

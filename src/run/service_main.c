@@ -443,7 +443,7 @@ append_text(char *text, size_t size, const char *format,...)
 	va_end(args);
 }
 
-/* Logs why the service ends, and whose rows it kept. Allocates nothing, as the process exits, perhaps for lack of it. */
+/* Logs why the service ends, and whose rows it kept. Allocates nothing: the process may exit for lack of memory. */
 static void
 log_end(const GrError *err)
 {

@@ -13,7 +13,7 @@
 #include "run/service_memory.h"
 
 #define LOOK_NS 10000000		/* between two looks for a cancel */
-#define OWNERS_MAX (3 * GR_KEPT_MAX)	/* of sets in the service's store, and of those on their way there */
+#define OWNERS_MAX (3 * GR_KEPT_MAX)	/* owners of sets in the service's store or on their way there */
 
 /* An owner of rows that stay */
 typedef struct Owner

@@ -98,18 +98,18 @@ typedef struct GrKeptEntry
 	Oid			database;
 	Oid			owner;
 	char		name[NAMEDATALEN];
-	char		owner_name[NAMEDATALEN];	/* as they were when the set was begun, for lists and the log: */
-	char		database_name[NAMEDATALEN];
-	int			encoding;		/* of the names and the query */
+	char		owner_name[NAMEDATALEN];	/* names when the set was begun, for lists and the log: the owner's */
+	char		database_name[NAMEDATALEN]; /* and the database's */
+	int			encoding;		/* encoding of the names and the query */
 	int			client;			/* READING: the slot of the session that reads the rows */
 	char		query[GR_KEPT_QUERY_NBYTES + 1];
 	int64		nrows;
-	uint64		nbytes;			/* of the rows and the description */
+	uint64		nbytes;			/* memory of the rows and the description */
 	TimestampTz kept_at;
 	uint64		hits;			/* counted under the lock taken shared */
 	dsm_handle	description;	/* a pinned segment: see rows/kept_set.h */
 	Size		description_nbytes;
-	Size		names_nbytes;	/* of these, the first ones, which have the columns' names */
+	Size		names_nbytes;	/* length of its beginning, which has the columns' names */
 } GrKeptEntry;
 
 typedef struct GrControl

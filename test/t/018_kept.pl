@@ -589,7 +589,8 @@ for my $case (
 	error_is($node, $case->[0], $case->[1], "predictions: $case->[2]");
 }
 is(sqlstate((try_sql($node, q{SELECT * FROM gpu_predict_rows(gpu_ols_fit('SELECT i AS y, i * i AS x1
-	FROM generate_series(1, 9) i'), 'postgres.rows')}, user => 'bob'))[1]), '42501', 'predictions of rows of another role');
+	FROM generate_series(1, 9) i'), 'postgres.rows')}, user => 'bob'))[1]), '42501',
+	'predictions of rows of another role');
 $node->safe_psql('postgres', q{SELECT gpu_forget('rows')});
 left($bytes, 'predictions');
 

@@ -218,8 +218,8 @@ my %texts = (
 	criterion => [qw(aic bic adj_r_squared cp)],
 	method => [qw(best forward backward)],
 	kind => [qw(confidence prediction percentile basic bca normal)],
-	kept => [qw(k1 k2 k3)],
-	name => [qw(k1 k2 k3)],
+	kept => [qw(k1 k2 k3 k1 k2 k3 k1 k2 k3 "k1" postgres.k2 "postgres"."k3" nobody.k1 k1.k2.k3 "k1 .k1 k1.)],
+	name => [qw(k1 k2 k3 k1 k2 k3 k1 k2 k3 "k1" postgres.k2 nobody.k1 k1. "k1)],
 	null => [qw(imposed)],
 	term => [qw(x1 x1 x2 a b)], response => [qw(y a x1)], features => [qw(a b c x1 x2)]);
 
