@@ -127,7 +127,7 @@ REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies g
 	negbin_fits zero_variance firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
 	logreg_fit logreg_step glm_step factors formula separation nist reference invariance metamorphic projection \
 	project_bits project_rows feature_hash examples explain rewrite errors logreg_errors projection_errors settings edges \
-	no_terms dot columns_at_fault
+	separation_exact no_terms dot columns_at_fault
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)

@@ -170,7 +170,7 @@ typedef struct Dot
 	double		c;
 } Dot;
 
-/* A sum of |coefficient x| */
+/* A sum of |coefficient (x - shift)| */
 typedef struct Magnitude
 {
 	double		sum;
@@ -199,8 +199,7 @@ add_product(Dot &sum, double coefficient, double x, double shift)
 static __device__ inline void
 add_product(Magnitude &sum, double coefficient, double x, double shift)
 {
-	(void) shift;
-	sum.sum += fabs(coefficient * x);
+	sum.sum += fabs(coefficient * (x - shift));
 }
 
 static __device__ inline double

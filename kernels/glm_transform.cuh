@@ -309,19 +309,29 @@ private:
 	}
 };
 
-/* Which side of face f the lane's row is on, as a margin; 0 if it is on the face. */
+/* Where the lane's row is along face f */
+typedef struct Side
+{
+	double		value;			/* z' face */
+	double		margin;			/* 0 if the row is on the face */
+} Side;
+
+/* The side of face f that the lane's row is on: the low halves' part first, then both together */
 template <bool ROLES, typename Rows>
-static __device__ inline double
+static __device__ inline Side
 face_side(const Rows &rows, GrRowShape shape, const GlmTerms &terms, int f, double y)
 {
-	const double *face = terms.faces + (int64_t) f * gr_nterms(shape.nfeatures);
-	Dot			dot = rows.template dot<Dot>(shape.nfeatures, face, NULL);
-	double		value = dot.s + dot.c;
-	double		magnitude = rows.template dot<Magnitude>(shape.nfeatures, face, NULL).sum;
+	const double *face = terms.faces + (int64_t) (f * gr_face_size(shape.nfeatures));
+	Dot			low = rows.template dot<Dot>(shape.nfeatures, face + gr_nterms(shape.nfeatures), terms.shift);
+	Dot			dot = rows.template dot<Dot>(shape.nfeatures, face, terms.shift);
+	double		magnitude = rows.template dot<Magnitude>(shape.nfeatures, face, terms.shift).sum;
+	Side		side;
 
-	if (fabs(value) <= terms.face_absolute[f] + terms.face_relative * magnitude)
-		return 0.0;
-	return margin_of<ROLES>(terms.distribution, value, y);
+	add_product(dot, 1.0, low.s + low.c, 0.0);
+	side.value = dot.s + dot.c;
+	side.margin = fabs(side.value) <= terms.face_absolute[f] + terms.face_relative * magnitude ? 0.0 :
+		margin_of<ROLES>(terms.distribution, side.value, y);
+	return side;
 }
 
 /* The squared length of C z of the lane's row of a tile; see GrPass */
@@ -342,24 +352,26 @@ squared_length(const Rows &rows, GrRowShape shape, const GlmTerms &terms)
 	return length;
 }
 
-/* A row in a pass over faces, by its side of the last: u and v, 0 beside it */
+/* A row in a pass over faces, by its side of the last: u and v, 0 on its right side */
 static __device__ inline void
-face_row(double side, double y, bool in, Head &head, double &u, double &v)
+face_row(Side side, double y, bool in, Head &head, double &u, double &v)
 {
-	if (in && side == 0.0)
+	if (in && !(side.margin > 0.0))
 	{
 		u = 1.0;
-		v = y;
+		v = side.value;
 	}
-	head.nright += in && side > 0.0 ? 1.0 : 0.0;
-	head.nwrong += in && !(side >= 0.0) ? 1.0 : 0.0;
-	if (in && side > 0.0)
-		head.min_right = fmin(head.min_right, side);
+	head.nones += in && side.margin == 0.0 ? y : 0.0;
+	head.nright += in && side.margin > 0.0 ? 1.0 : 0.0;
+	head.nwrong += in && !(side.margin >= 0.0) ? 1.0 : 0.0;
+	if (in && side.margin > 0.0)
+		head.min_right = fmin(head.min_right, side.margin);
 }
 
 /* A row in the pass that a linear model begins with, before there are coefficients */
 static __device__ inline void
-first_row(const double *own, double y, GrRowShape shape, const GlmTerms &terms, bool in, Head &head, double &u, double &v)
+first_row(const double *own, double y, GrRowShape shape, const GlmTerms &terms, bool in, Head &head, double &u,
+		  double &v)
 {
 	GrGlmRow	row = gr_first_row(terms.distribution, gr_row_offset(own, shape), y, gr_row_weight(own, shape),
 								   terms.counts);
@@ -425,7 +437,7 @@ transform_kernel(const double *__restrict__ from, int64_t nrows, GrRowShape shap
 		double		v = 0.0;
 
 		for (int f = 0; f < terms.nfaces - (FACE ? 1 : 0); f++)
-			in = face_side<ROLES>(rows, shape, terms, f, y) == 0.0 && in;
+			in = face_side<ROLES>(rows, shape, terms, f, y).margin == 0.0 && in;
 		if (FACE)
 			face_row(face_side<ROLES>(rows, shape, terms, terms.nfaces - 1, y), y, in, head, u, v);
 		else if (ROLES && terms.linear)

@@ -625,7 +625,7 @@ send_faces(RowsPass *run, GrError *err)
 {
 	RowsSink   *rows = run->rows;
 	const GrPass *pass = run->pass;
-	size_t		ndoubles = (size_t) pass->nfaces * (size_t) gr_nterms(rows->shape.nfeatures);
+	size_t		ndoubles = (size_t) pass->nfaces * gr_face_size(rows->shape.nfeatures);
 	size_t		nbytes = sizeof(double) * (ndoubles + (size_t) pass->nfaces);
 
 	if (!reserve(rows, &rows->faces, &rows->faces_nbytes, nbytes, "allocating the faces", err))

@@ -254,8 +254,9 @@ gr_place_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 	double		worst = fmin(fit->sums[GR_SUM_MIN_MARGIN], 0);
 	double		step = (40 - worst) / state->min_right[state->placing];
-	const double *direction = state->faces + (size_t) state->placing * state->nfull;
+	double	   *direction = state->delta;
 
+	gr_terms_direction(fit, gr_fit_face(state, state->placing), direction);
 	for (int j = 0; j < state->nfull; j++)
 		fit->beta[j] += step * direction[j];
 	state->placing--;
@@ -280,7 +281,7 @@ name_separated(GrLogregFit *fit)
 		double		longest = 0;
 		double		widest = 0;
 
-		memcpy(direction, state->faces + (size_t) f * state->nfull, (size_t) state->nfull * sizeof(double));
+		gr_terms_direction(fit, gr_fit_face(state, f), direction);
 		memset(lo, 0, (size_t) state->nfull * sizeof(double));
 		gr_terms_to_features(fit, direction, lo);
 		for (int j = 0; j < state->nfull; j++)

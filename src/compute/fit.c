@@ -36,7 +36,7 @@ gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
 	fit->pass.nfaces = state->nfaces + (kind == GR_PASS_FACE ? 1 : 0);
 	fit->pass.faces = state->faces;
 	fit->pass.face_absolute = state->face_absolute;
-	fit->pass.face_relative = 1e-11;
+	fit->pass.face_relative = gr_face_rounding(state->options.shape.nfeatures);
 	fit->pass.linear = phase == GR_PHASE_ZERO && kind == GR_PASS_EXACT &&
 		(state->options.shape.offset || !gr_is_logistic(state->options.distribution));
 	gr_pass_clear(kind, state->options.shape.nfeatures, fit->sums);

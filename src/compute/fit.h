@@ -100,12 +100,13 @@ struct GrLogregState
 	double	   *length;			/* ... of the features as they came */
 	double	   *spread;			/* ... about their means, where there is an intercept */
 	double	   *removed;		/* the part of beta along directions of separation, of (1, x) */
-	double	   *faces;			/* GR_FACES_MAX x nfull, of (1, x) */
+	double	   *faces;			/* GR_FACES_MAX directions of z: nfull high and nfull low halves */
 	double	   *basis_coef;		/* gr_terms_nchanged_max() x nfull */
 
 	/* arrays of terms */
 	bool	   *aliased;		/* left out: collinear, or on the face */
 	bool	   *frozen;			/* likewise, in one step */
+	bool	   *held;			/* a candidate's coefficients that its refinement leaves as they are */
 	bool	   *collinear;		/* left out from the beginning */
 	double	   *solution;
 	double	   *pivot;			/* of the last step; see gr_normal_solve() */
@@ -153,6 +154,9 @@ struct GrLogregState
 	int64_t		next_attempt;	/* no look for a direction of separation before this iteration; may be > INT_MAX */
 	int64_t		next_certificate;	/* nor for complete separation; likewise */
 	int			attempt;		/* of the tolerances of CLASSIFY */
+	int			nrefined;		/* refinements of the present candidate */
+	bool		is_refined;		/* it is one to be refined */
+	double		missed;			/* the sum of squares that the last one found rows to be off the face by */
 	bool		final_attempt;	/* made when there is no iteration left */
 	int			nfaces;
 	bool		have_sums;		/* PLACE is entered with the sums of an EXACT pass at theta */
@@ -193,6 +197,13 @@ extern bool gr_fit_end(GrLogregFit *fit, bool converged, bool have_sums, const G
 
 /* The penalised deviance that a pass at theta has given */
 extern double gr_fit_deviance(const GrLogregFit *fit);
+
+/* Direction number f of separation, of z: nfull high halves, then as many low ones */
+static inline double *
+gr_fit_face(const GrLogregState *state, int f)
+{
+	return state->faces + (size_t) f * gr_face_size(state->options.shape.nfeatures);
+}
 
 /* Of the pass's sums, for gr_normal_solve() */
 static inline int64_t

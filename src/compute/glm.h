@@ -39,16 +39,19 @@ typedef enum GrPassKind
 	/* as FAST, but of the Hessian only its first row and its diagonal: for solvers that don't form it */
 	GR_PASS_GRADIENT,
 	/*
-	 * No beta. Along the direction faces[nfaces - 1], on which side of it each row is: the margin of a row is
-	 * (2 y - 1) (1, x)' direction, in double-double. Sums the Gram matrix of (1, 1, z, y) over the rows on the face.
+	 * No beta. Along the direction of the last face, on which side of it each row is: with e = z' direction, in
+	 * double-double, the margin of a row is (2 y - 1) e. Sums the Gram matrix of (1, 1, z, e) over the rows on the face
+	 * and those on its wrong side.
 	 */
 	GR_PASS_FACE
 } GrPassKind;
 
 /*
  * Rows on a face. With nfaces > 0 only rows that lie on all the faces before the candidate's take part: EXACT leaves
- * out those off any of the nfaces, FACE those off any of the first nfaces - 1. A row is on face f if |(1, x)' f| <=
- * face_absolute[k] + face_relative * (|f_0| + sum of |f_j x_j|). FAST and GRADIENT know no faces.
+ * out those off any of the nfaces, FACE those off any of the first nfaces - 1. A row is on face f if |z' f| <=
+ * face_absolute[k] + face_relative * (sum of |f_j z_j|). Directions are in double-double, and the error of z' f is at
+ * most gr_face_rounding() times that sum, so that the side that a row is on is certain where face_relative is no less.
+ * FAST and GRADIENT know no faces.
  *
  * What a pass points to is copied by sink_many.c, where passes are made by several threads.
  */
@@ -60,7 +63,7 @@ typedef struct GrPass
 	const double *beta;			/* of z */
 	const double *shift;		/* nfeatures; all 0 where the terms are the features themselves */
 	int			nfaces;
-	const double *faces;		/* nfaces directions in (1, x), not shifted */
+	const double *faces;		/* nfaces directions in z: of each t high halves, then t low ones */
 	const double *face_absolute;	/* nfaces */
 	double		face_relative;
 	/*
@@ -93,6 +96,25 @@ gr_pass_is_weighted_gram(const GrPass *pass)
 		!pass->shape.offset && !pass->shape.key;
 }
 
+/* How many float8 a face takes */
+GR_HD size_t
+gr_face_size(int nfeatures)
+{
+	return 2 * (size_t) gr_nterms(nfeatures);
+}
+
+/*
+ * Bound of the error of z' direction, as a share of the sum of its terms' magnitudes. That of Dot2 (Ogita, Rump and
+ * Oishi 2005) is n^2 2^-106 and some for n terms; directions that pass through rows come to within 2^-90.
+ */
+static inline double
+gr_face_rounding(int nfeatures)
+{
+	double		n = (double) nfeatures + 8;
+
+	return fmax(0x1p-90, n * n * 0x1p-102);
+}
+
 /* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */
 enum
 {
@@ -103,14 +125,14 @@ enum
 	GR_SUM_NRIGHT,				/* FACE: rows off the face with a positive margin */
 	GR_SUM_NWRONG,				/* FACE: ... with a negative one; HC2 and HC3: rows without a score */
 	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of those */
-	GR_SUM_NONES,				/* the sum of y over those that took part; EXACT and GRADIENT */
+	GR_SUM_NONES,				/* the sum of y over those that took part; EXACT and GRADIENT; FACE: over the face */
 	GR_SUM_HEAD					/* length of the head */
 };
 
 /*
  * Where the parts behind the head begin, of t terms.
  *	 EXACT, FACE: hi[gr_triangle(t + 2)], lo[same]: the Gram matrix, packed as in compute.h; its row 0 is of the ones,
- *	              1 .. t of the terms, t + 1 of v (or y)
+ *	              1 .. t of the terms, t + 1 of v (or e)
  *	 FAST:        gradient_hi[t], gradient_lo[t], hessian[gr_triangle(t)] packed
  *	 GRADIENT:    gradient_hi[t], gradient_lo[t], first[t] = sum w z_j, diagonal[t] = sum w z_j^2
  */

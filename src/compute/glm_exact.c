@@ -34,6 +34,7 @@ typedef struct ExactWork
 	int			kept[NROWS];
 	double		eta[PITCH];
 	double		size[PITCH];
+	double		low[PITCH];
 	double		t[NROWS];
 	double		u[NROWS];
 	double		v[NROWS];
@@ -81,15 +82,17 @@ gr_exact_size(GrRowShape shape)
 		weighted_gram_size(shape);
 }
 
-/* (1, x)' face of all rows of a chunk of nrows */
+/* z' face of all rows of a chunk of nrows: the part of the direction's low halves first, then both together */
 static void
 measure_face(ExactWork *work, int face, int nrows)
 {
 	int			p = work->pass->shape.nfeatures;
-	const double *direction = work->pass->faces + (size_t) face * (size_t) gr_nterms(p);
+	const double *direction = work->pass->faces + (size_t) face * gr_face_size(p);
 
-	work->version->predict_exact(work->eta, work->columns, PITCH, nrows, p, direction, work->zeros, NULL);
-	work->version->magnitude(work->size, work->columns, PITCH, nrows, p, direction);
+	work->version->predict_exact(work->low, work->columns, PITCH, nrows, p, direction + gr_nterms(p), work->pass->shift,
+								 NULL);
+	work->version->predict_exact(work->eta, work->columns, PITCH, nrows, p, direction, work->pass->shift, work->low);
+	work->version->magnitude(work->size, work->columns, PITCH, nrows, p, direction, work->pass->shift);
 }
 
 static bool
@@ -117,7 +120,7 @@ keep_on_faces(ExactWork *work, int nfaces, int nrows)
 	}
 }
 
-/* Counts the rows off the candidate by their sides; those on it are left, as (1, z), y. */
+/* Counts the rows off the candidate by their sides; those on it or on its wrong side are left, as (1, z), e. */
 static void
 sort_by_face(ExactWork *work, double *sums, const double *rows, int nrows)
 {
@@ -132,20 +135,19 @@ sort_by_face(ExactWork *work, double *sums, const double *rows, int nrows)
 		double		y = gr_row_response(rows + row * gr_row_ncols(shape), shape);
 		double		margin = gr_margin_of(work->pass->distribution, work->eta[row], y);
 
-		if (on_face(work, candidate, row))
-		{
-			work->kept[n] = row;
-			work->u[n] = 1.0;
-			work->v[n] = y;
-			n++;
-		}
-		else if (margin > 0.0)
+		bool		on = on_face(work, candidate, row);
+
+		if (!on && margin > 0.0)
 		{
 			sums[GR_SUM_NRIGHT] += 1.0;
 			sums[GR_SUM_MIN_RIGHT] = fmin(sums[GR_SUM_MIN_RIGHT], margin);
+			continue;
 		}
-		else
-			sums[GR_SUM_NWRONG] += 1.0;
+		sums[on ? GR_SUM_NONES : GR_SUM_NWRONG] += on ? y : 1.0;
+		work->kept[n] = row;
+		work->u[n] = 1.0;
+		work->v[n] = work->eta[row];
+		n++;
 	}
 	work->nkept = n;
 }

@@ -16,9 +16,9 @@
  *
  * Separation (Albert and Anderson 1984): there is no maximum if a direction d has (2 y - 1) (1, x)' d >= 0 for all rows
  * and > 0 for some. When estimates run off, the direction in which they do is rounded to one that is exactly 0 on the
- * rows where it is nearly so, and checked against every row in double-double: only a direction that passes is reported.
- * The fit then goes on over the rows on which it is 0 (the limiting conditional model, Geyer 2009), until what is left
- * has a maximum.
+ * rows where it is nearly so, and checked against every row in double-double, with a bound of the error: only a
+ * direction that passes is reported. The fit then goes on over the rows on which it is 0 (the limiting conditional
+ * model, Geyer 2009), until what is left has a maximum.
  */
 #ifndef GPUREG_LOGREG_H
 #define GPUREG_LOGREG_H

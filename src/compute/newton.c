@@ -34,8 +34,8 @@
 
 /*
  * With offsets far apart, or far out in a tail of a link, most rows may weigh nothing, and a step be longer by any
- * factor than the way: a step with offsets, or one without a finite deviance, is cut short faster from CUT_STEP on, down
- * to CUTS_MIN_STEP.
+ * factor than the way: a step with offsets, or one without a finite deviance, is cut short faster from CUT_STEP on,
+ * down to CUTS_MIN_STEP.
  */
 #define CUT_STEP 0x1p-7
 #define CUT 0x1p-8
@@ -613,8 +613,26 @@ polished(GrLogregFit *fit, const GrHost *host, GrError *err)
 }
 
 /*
+ * A bound of the error of the linear predictors that a GRADIENT pass computes in float8, where Hessians aren't formed.
+ * A term of a row is at most the root of its sum of squares, which the scale tells. Infinite with prior weights, as the
+ * scale is of weighted rows
+ */
+static double
+predictor_rounding(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	double		size = fabs(state->theta[0]);
+
+	for (int j = 1; j < state->nfull; j++)
+		size += 2 * fabs(state->theta[j]) * state->scale[j];
+	if (state->options.shape.weight && state->options.weighting == GR_PRIOR_WEIGHTS)
+		return INFINITY;
+	return ((double) state->nfull + 2) * 0x1p-52 * size;
+}
+
+/*
  * The last pass of the solvers that form no Hessian on their way. Without one there is no null space to be had, and
- * only complete separation is told; eta is in float8 then, so the margins must be clear.
+ * only complete separation is told; eta is in float8 then, so the margins must be more than its rounding error.
  */
 bool
 gr_last_take(GrLogregFit *fit, const GrHost *host, GrError *err)
@@ -624,8 +642,8 @@ gr_last_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	if (!state->dense)
 	{
 		/* an offset may bring all rows to their right side, whatever beta does */
-		bool		separated = fit->sums[GR_SUM_MIN_MARGIN] > 1e-6 && state->options.l2 == 0 &&
-			!state->options.shape.offset;
+		bool		separated = fit->sums[GR_SUM_MIN_MARGIN] > fmax(1e-6, predictor_rounding(fit)) &&
+			state->options.l2 == 0 && !state->options.shape.offset;
 
 		for (int k = 0; k < fit->nterms && separated; k++)
 			fit->separated[k] = state->theta[k + state->first] < 0 ? -1 : 1;

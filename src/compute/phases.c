@@ -102,9 +102,10 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 	state->length = take_doubles(arena, p + 1);
 	state->spread = take_doubles(arena, p + 1);
 	state->removed = take_doubles(arena, p + 1);
-	state->faces = take_doubles(arena, GR_FACES_MAX * (p + 1));
+	state->faces = take_doubles(arena, GR_FACES_MAX * gr_face_size(options->shape.nfeatures));
 	state->aliased = take(arena, nterms * sizeof(bool));
 	state->frozen = take(arena, nterms * sizeof(bool));
+	state->held = take(arena, nterms * sizeof(bool));
 	state->collinear = take(arena, nterms * sizeof(bool));
 	state->solution = take_doubles(arena, nterms);
 	state->pivot = take_doubles(arena, nterms);

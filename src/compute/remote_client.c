@@ -407,7 +407,7 @@ remote_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *h
 	w = gr_wire_pass(&wire, pass);
 	gr_wire_put(w.beta, pass->beta, t);
 	gr_wire_put(w.shift, pass->shift, t - 1);
-	gr_wire_put(w.faces, pass->faces, t * pass->nfaces);
+	gr_wire_put(w.faces, pass->faces, 2 * t * pass->nfaces);
 	gr_wire_put(w.face_absolute, pass->face_absolute, pass->nfaces);
 	gr_wire_put(w.factor, pass->factor, gr_triangle(t));
 	gr_wire_put(w.sums, sums, nsums);

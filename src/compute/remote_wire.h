@@ -64,7 +64,7 @@ gr_wire_pass(GrRemoteWire *wire, const GrPass *pass)
 
 	w.beta = pass->beta == NULL ? NULL : gr_wire_doubles(wire, t);
 	w.shift = pass->shift == NULL ? NULL : gr_wire_doubles(wire, t);
-	w.faces = pass->nfaces == 0 ? NULL : gr_wire_doubles(wire, t * pass->nfaces);
+	w.faces = pass->nfaces == 0 ? NULL : gr_wire_doubles(wire, 2 * t * pass->nfaces);
 	w.face_absolute = pass->nfaces == 0 ? NULL : gr_wire_doubles(wire, pass->nfaces);
 	w.factor = pass->factor == NULL ? NULL : gr_wire_doubles(wire, gr_triangle(t));
 	w.sums = gr_wire_doubles(wire, (int64_t) gr_pass_nsums(pass->kind, pass->shape.nfeatures));

@@ -5,7 +5,14 @@
  * Newton's steps the margins of the rows that are being separated grow by about 1 a step, and those of the rows on the
  * face by ever less. CLASSIFY tells the two apart by a tolerance. The directions that are 0 on all rows of the face are
  * the null space of those rows; the candidate is rounded to the one of them that agrees with it in the null space's own
- * coordinates, and VERIFY checks that one against every row. A wrong guess costs two passes and claims nothing.
+ * coordinates, and VERIFY checks that one against every row. A wrong guess costs some passes and claims nothing.
+ *
+ * A null vector in float8 passes by the rows that it is made of, by some 1e-16 of their terms. So VERIFY refines it: it
+ * takes from the candidate, now in double-double, what a least-squares fit leaves of the rows near the face, and then
+ * of those that are still on its wrong side. That minimises the squared distances on the wrong side by Newton's method,
+ * and comes to 0 where a direction that separates is near. The candidate is accepted only if no row is on its wrong
+ * side, by an evaluation in double-double whose error is bounded (gr_face_rounding()): rows are told apart that differ
+ * in their last bits.
  */
 #include <limits.h>
 #include <math.h>
@@ -20,17 +27,33 @@ static const double tolerances[] = {0.1, 1e-3, 1e-6};
 
 #define NTOLERANCES ((int) (sizeof(tolerances) / sizeof(tolerances[0])))
 
-/*
- * A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths; and a sum
- * is, of numbers that have been rounded, if it is less than the latter times theirs.
- */
+/* A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths. */
 #define NEGLIGIBLE 1e-9
-#define ROUNDED_SUM 1e-14
+
+/* Rows that a candidate in float8 passes by, by less than this share of their terms' magnitudes, may be on its face. */
+#define NEAR_FACE 1e-11
+
+/* Passes that refine a candidate. Each but the first is to lower the sum of squares to this share or less. */
+#define REFINEMENTS_MAX 12
+#define REFINEMENT 0.9
+
+/* Up to this much work, rows times terms squared, a candidate that no face is near is refined at each attempt. */
+#define REFINED_WORK_MAX 1e6
 
 static double *
 candidate_of(GrLogregFit *fit)
 {
-	return fit->state->faces + (size_t) fit->state->nfaces * fit->state->nfull;
+	return gr_fit_face(fit->state, fit->state->nfaces);
+}
+
+/* candidate = theta, both of z */
+static void
+set_candidate(GrLogregFit *fit, const double *theta)
+{
+	size_t		n = (size_t) fit->state->nfull;
+
+	memcpy(candidate_of(fit), theta, n * sizeof(double));
+	memset(candidate_of(fit) + n, 0, n * sizeof(double));
 }
 
 /* Asks for the margins along delta, by the tolerance that is next. */
@@ -39,7 +62,7 @@ classify(GrLogregFit *fit)
 {
 	GrLogregState *state = fit->state;
 
-	gr_terms_unshift(fit, state->delta, candidate_of(fit));
+	set_candidate(fit, state->delta);
 	state->face_absolute[state->nfaces] = tolerances[state->attempt];
 	return gr_fit_ask(fit, GR_PHASE_CLASSIFY, GR_PASS_FACE);
 }
@@ -54,12 +77,15 @@ gr_classify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	return classify(fit);
 }
 
-/* Asks for the margins along the candidate. */
+/* Asks for the margins along the candidate. near: of one that isn't refined yet */
 static bool
-verify(GrLogregFit *fit)
+verify(GrLogregFit *fit, bool near)
 {
 	fit->state->face_absolute[fit->state->nfaces] = 0;
-	return gr_fit_ask(fit, GR_PHASE_VERIFY, GR_PASS_FACE);
+	gr_fit_ask(fit, GR_PHASE_VERIFY, GR_PASS_FACE);
+	if (near)
+		fit->pass.face_relative = NEAR_FACE;
+	return true;
 }
 
 bool
@@ -69,13 +95,14 @@ gr_verify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 	(void) host;
 	(void) err;
-	gr_terms_unshift(fit, state->theta, candidate_of(fit));
+	set_candidate(fit, state->theta);
 	state->attempt = NTOLERANCES;
+	state->is_refined = false;
 	state->next_certificate = (int64_t) fit->iterations + 3;
-	return verify(fit);
+	return verify(fit, false);
 }
 
-/* Rows on the candidate's face, from a FACE pass: the sum of their ones */
+/* Rows on the candidate's face or its wrong side, from a FACE pass: the sum of their ones */
 static double
 rows_on_face(GrLogregFit *fit)
 {
@@ -119,29 +146,8 @@ length_on_face(GrLogregFit *fit, int k)
 }
 
 /*
- * The intercept of term k's regression, which is of shifted terms in solution, for terms that aren't: 0 where what is
- * left may be rounding error.
- */
-static double
-unshifted_intercept(const GrLogregFit *fit, int k)
-{
-	const GrLogregState *state = fit->state;
-	GrDD		sum = gr_two_sum(state->solution[0], state->shift[k - 1]);
-	double		size = fabs(state->solution[0]) + fabs(state->shift[k - 1]);
-
-	for (int i = 1; i < fit->nterms; i++)
-	{
-		GrDD		part = gr_two_prod(state->solution[i], state->shift[i - 1]);
-
-		sum = gr_dd_sub(sum, part);
-		size += fabs(part.hi);
-	}
-	return fabs(sum.hi) <= ROUNDED_SUM * size ? 0 : gr_dd_to_double(sum);
-}
-
-/*
  * The regression of term k, collinear over the face, on those that are not, into solution: term k minus that is a null
- * vector, of (1, x). The triangle's last row is given up for it.
+ * vector, of z. The triangle's last row is given up for it.
  */
 static bool
 null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
@@ -173,14 +179,29 @@ null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
 		if (isnan(a) || fabs(a) * length_on_face(fit, i) <= NEGLIGIBLE * length)
 			state->solution[i] = 0;
 	}
-	if (state->first == 0 && k > 0)
-		state->solution[0] = unshifted_intercept(fit, k);
 	return true;
 }
 
 /*
- * part = the vector of the face's null space that agrees with v (both full, of (1, x)) in the newly collinear terms.
- * involved: marks every term that the null space moves.
+ * True if the null vector of term k, whose regression is in solution, moves term i, in terms of (1, x). full: room for
+ * a full array
+ */
+static bool
+is_moved(const GrLogregFit *fit, int k, int i, double *full)
+{
+	const GrLogregState *state = fit->state;
+
+	if (i > 0 || state->first > 0)
+		return state->solution[i] != 0;
+	memcpy(full, state->solution, (size_t) state->nfull * sizeof(double));
+	full[k] = -1;
+	gr_terms_direction(fit, full, full);
+	return full[0] != 0;
+}
+
+/*
+ * part = the vector of the face's null space that agrees with v (both full, of z) in the newly collinear terms.
+ * involved: marks every term that the null space moves; beta is given up for that.
  */
 static bool
 null_part(GrLogregFit *fit, const double *v, double *part, int *involved, const GrHost *host, GrError *err)
@@ -201,7 +222,7 @@ null_part(GrLogregFit *fit, const double *v, double *part, int *involved, const 
 		for (int i = 0; i < fit->nterms; i++)
 		{
 			part[i + first] -= v[k + first] * state->solution[i];
-			if (involved != NULL && state->solution[i] != 0 && involved[i] == 0)
+			if (involved != NULL && involved[i] == 0 && is_moved(fit, k, i, fit->beta))
 				involved[i] = 1;
 		}
 	}
@@ -222,10 +243,63 @@ round_candidate(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 	if (!find_null_space(fit, host, err) || !null_part(fit, candidate, fit->beta, NULL, host, err))
 		return false;
 	memcpy(candidate, fit->beta, (size_t) state->nfull * sizeof(double));
+	memset(candidate + state->nfull, 0, (size_t) state->nfull * sizeof(double));
+	memcpy(state->held, state->frozen, (size_t) fit->nterms * sizeof(bool));
 	for (int j = 0; j < state->nfull; j++)
 		largest = fmax(largest, fabs(candidate[j]));
 	*found = largest > 0 && isfinite(largest);
 	return true;
+}
+
+/* By how much the rows that a FACE pass has found on the face or on its wrong side are off it: the sum of squares */
+static double
+misses_squared(GrLogregFit *fit)
+{
+	int			last = fit->state->nfull + 1;
+
+	return gr_fit_hi(fit)[gr_at(last, last)];
+}
+
+/*
+ * True if the candidate itself may be refined, once no face near it has been found to do: rows nearer to the face than
+ * the tolerances may span more than it. Rows on its wrong side are to be as near as the first tolerance. As that may
+ * take REFINEMENTS_MAX passes, it is left to the fit's last iteration where there are many rows.
+ */
+static bool
+may_refine_candidate(GrLogregFit *fit)
+{
+	double		work = (double) fit->nrows * fit->nterms * fit->nterms;
+
+	return misses_squared(fit) <= tolerances[0] * tolerances[0] &&
+		(fit->state->final_attempt || work <= REFINED_WORK_MAX);
+}
+
+/* Asks for the margins along delta, to be refined: all but its largest entry, in the terms' scales. */
+static bool
+refine_candidate(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	double		largest = 0;
+	int			held = -1;
+
+	set_candidate(fit, state->delta);
+	memcpy(state->held, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	for (int k = 1 - state->first; k < fit->nterms; k++)
+	{
+		int			j = k + state->first;
+		double		size = fabs(state->delta[j]) * state->spread[j];
+
+		if (!(size > largest) || state->aliased[k])
+			continue;
+		largest = size;
+		held = k;
+	}
+	if (held >= 0)
+		state->held[held] = true;
+	state->is_refined = held >= 0;
+	state->nrefined = 0;
+	state->missed = INFINITY;
+	return verify(fit, false);
 }
 
 bool
@@ -239,12 +313,20 @@ gr_classify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 		if (!round_candidate(fit, &found, host, err))
 			return false;
+		state->is_refined = rows_on_face(fit) > 0;
+		state->nrefined = 0;
+		state->missed = INFINITY;
 		if (found)
-			return verify(fit);
+			return verify(fit, state->is_refined);
 	}
 	/* no row moves by more than the tolerance: the fit isn't running off */
-	if (fit->sums[GR_SUM_NRIGHT] + fit->sums[GR_SUM_NWRONG] == 0 || ++state->attempt >= NTOLERANCES)
+	if (fit->sums[GR_SUM_NRIGHT] + fit->sums[GR_SUM_NWRONG] == 0)
 		return resume(fit, host, err);
+	if (++state->attempt >= NTOLERANCES)
+	{
+		state->is_refined = false;
+		return may_refine_candidate(fit) ? refine_candidate(fit) : resume(fit, host, err);
+	}
 	/* the candidate anew: rounding has changed it */
 	return classify(fit);
 }
@@ -261,27 +343,27 @@ sign_of(const GrLogregFit *fit, int k)
 
 	for (int f = 0; f <= state->nfaces; f++)
 	{
-		double		d = state->faces[(size_t) f * state->nfull + j];
+		double		d;
 
+		gr_terms_direction(fit, gr_fit_face(state, f), fit->beta);
+		d = fit->beta[j];
 		if (d != 0)
 			return d < 0 ? -1 : 1;
 	}
 	return state->removed[j] < 0 ? -1 : 1;
 }
 
-/* Takes part (full, of (1, x)) out of the estimate; part's array is given up. */
+/* Takes part (full, of z) out of the estimate; part's array is given up. */
 static void
 remove_part(GrLogregFit *fit, double *part)
 {
 	GrLogregState *state = fit->state;
 
-	gr_terms_unshift(fit, state->theta, state->theta);
 	for (int j = 0; j < state->nfull; j++)
-	{
-		state->removed[j] += part[j];
 		state->theta[j] -= part[j];
-	}
-	gr_terms_shift(fit, state->theta, state->theta);
+	gr_terms_direction(fit, part, part);
+	for (int j = 0; j < state->nfull; j++)
+		state->removed[j] += part[j];
 }
 
 /*
@@ -305,7 +387,7 @@ separated_completely(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 
 	note_dimension(fit, state->aliased, NULL);
-	gr_terms_unshift(fit, state->theta, state->delta);
+	memcpy(state->delta, state->theta, (size_t) state->nfull * sizeof(double));
 	remove_part(fit, state->delta);
 	for (int k = 0; k < fit->nterms; k++)
 		if (!state->aliased[k] && fit->separated[k] == 0)
@@ -325,8 +407,7 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 
 	fit->nlimit = gr_count_of(rows_on_face(fit));
-	gr_terms_unshift(fit, state->theta, fit->beta);
-	if (!find_null_space(fit, host, err) || !null_part(fit, fit->beta, state->delta, fit->separated, host, err))
+	if (!find_null_space(fit, host, err) || !null_part(fit, state->theta, state->delta, fit->separated, host, err))
 		return false;
 	note_dimension(fit, state->aliased, state->frozen);
 	remove_part(fit, state->delta);
@@ -352,12 +433,70 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
 	return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
 }
 
+/*
+ * Takes from the candidate the least-squares fit, by the terms that aren't held, of where the rows are that the pass
+ * has found on the face or on its wrong side. *moved is false if that can't be computed.
+ */
+static bool
+refine(GrLogregFit *fit, bool *moved, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,
+		.max_rank = gr_max_rank(rows_on_face(fit), 0)
+	};
+	double	   *hi = candidate_of(fit) + state->first;
+	double	   *lo = hi + state->nfull;
+	GrError		failure = {0};
+
+	memcpy(state->frozen, state->held, (size_t) fit->nterms * sizeof(bool));
+	*moved = gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
+							 state->options.linear_solver, &solved, host, &failure);
+	if (!*moved && failure.status != GR_OUT_OF_RANGE)
+	{
+		*err = failure;
+		return false;
+	}
+	for (int k = 0; k < fit->nterms && *moved; k++)
+	{
+		GrDD		entry = {hi[k], lo[k]};
+
+		entry = gr_dd_sub(entry, gr_dd(state->frozen[k] ? 0 : state->solution[k]));
+		hi[k] = entry.hi;
+		lo[k] = entry.lo;
+	}
+	return true;
+}
+
+/* True if the candidate is to be refined: it was rounded to a face, and the last refinement was of use. */
+static bool
+is_refinable(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	double		missed = misses_squared(fit);
+	bool		useful = missed <= REFINEMENT * state->missed;
+
+	state->missed = missed;
+	return state->is_refined && rows_on_face(fit) > 0 && state->nrefined < REFINEMENTS_MAX && useful;
+}
+
 bool
 gr_verify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
+	bool		near = fit->pass.face_relative == NEAR_FACE;
+	bool		separates = fit->sums[GR_SUM_NWRONG] == 0 && fit->sums[GR_SUM_NRIGHT] > 0 &&
+		(!near || misses_squared(fit) == 0);
+	bool		moved = !separates && is_refinable(fit);
 
-	if (fit->sums[GR_SUM_NWRONG] > 0 || fit->sums[GR_SUM_NRIGHT] == 0)
+	if (moved && !refine(fit, &moved, host, err))
+		return false;
+	if (moved)
+	{
+		state->nrefined++;
+		return verify(fit, false);
+	}
+	if (!separates)
 	{
 		if (state->attempt >= NTOLERANCES)
 			return resume(fit, host, err);

@@ -253,7 +253,7 @@ prepare_pass(ManySink *many, const GrPass *pass, double *sums, GrError *err)
 	size_t		t = (size_t) gr_nterms(pass->shape.nfeatures);
 	size_t		nfaces = (size_t) pass->nfaces;
 	size_t		nfactor = pass->factor == NULL ? 0 : (size_t) gr_triangle((int64_t) t);
-	size_t		narguments = t + (t - 1) + nfaces * (t + 1) + nfactor;
+	size_t		narguments = t + (t - 1) + nfaces * (2 * t + 1) + nfactor;
 	size_t		nsums = gr_pass_nsums(pass->kind, pass->shape.nfeatures);
 	size_t		nothers = (size_t) many->n - 1;
 	double	   *to;
@@ -267,7 +267,7 @@ prepare_pass(ManySink *many, const GrPass *pass, double *sums, GrError *err)
 	many->pass = *pass;
 	many->pass.beta = keep(&to, pass->beta, t);
 	many->pass.shift = keep(&to, pass->shift, t - 1);
-	many->pass.faces = keep(&to, pass->faces, nfaces * t);
+	many->pass.faces = keep(&to, pass->faces, nfaces * 2 * t);
 	many->pass.face_absolute = keep(&to, pass->face_absolute, nfaces);
 	many->pass.factor = keep(&to, pass->factor, nfactor);
 	many->parts[0].sums = sums;

@@ -74,7 +74,7 @@ typedef struct GrStepVersion
 	void		(*logistic_exact) (double *u, double *v, double *t, const double *eta, const double *response,
 								   int nrows);
 	void		(*magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures,
-							  const double *beta);
+							  const double *beta, const double *shift);
 	void		(*weigh) (double *out, const double *rows, int stride, const int *which, int nrows, int nfeatures,
 						  const double *shift, const double *u, const double *v);
 } GrStepVersion;
@@ -587,16 +587,17 @@ NAME(logistic_exact) (double *u, double *v, double *ts, const double *etas, cons
 	}
 }
 
-/* size = |beta_0| + sum of |beta_j x_j| */
+/* size = |beta_0| + sum of |beta_j (x_j - shift_j)| */
 static TARGET void
-NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta)
+NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
+				 const double *shift)
 {
 	for (int r = 0; r < nrows; r += W)
 	{
 		V			m = V_SET1(fabs(beta[0]));
 
 		for (int j = 0; j < nfeatures; j++)
-			m = V_ADD(m, V_ABS(V_MUL(V_LOAD(columns + j * pitch + r), V_SET1(beta[j + 1]))));
+			m = V_ADD(m, V_ABS(V_MUL(V_SUB(V_LOAD(columns + j * pitch + r), V_SET1(shift[j])), V_SET1(beta[j + 1]))));
 		V_STORE(size + r, m);
 	}
 }

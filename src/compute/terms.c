@@ -25,6 +25,9 @@
 /* ... and as a share of its sum of squares, so that the pass after the change tells better whether it is collinear. */
 #define CHANGED_SHARE_OF_SQUARES 1e-20
 
+/* A sum of rounded numbers is rounding error if it is less than this share of their magnitudes. */
+#define ROUNDED_SUM 1e-14
+
 /* This share of a feature's sum of squares is nothing but its own rounding to float8, some thirty times over. */
 #define COLLINEAR 1e-29
 
@@ -230,6 +233,18 @@ gr_terms_unshift(const GrLogregFit *fit, const double *theta, double *beta)
 		intercept = gr_dd_sub(intercept, gr_two_prod(theta[j], state->shift[j - 1]));
 	}
 	beta[0] = gr_dd_to_double(intercept);
+}
+
+void
+gr_terms_direction(const GrLogregFit *fit, const double *face, double *direction)
+{
+	double		size = fabs(face[0]);
+
+	for (int j = 1; j < fit->state->nfull; j++)
+		size += fabs(face[j] * fit->state->shift[j - 1]);
+	gr_terms_unshift(fit, face, direction);
+	if (fabs(direction[0]) <= ROUNDED_SUM * size)
+		direction[0] = 0;
 }
 
 void

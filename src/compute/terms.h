@@ -28,6 +28,9 @@ extern void gr_terms_mark_collinear(GrLogregFit *fit);
 extern void gr_terms_unshift(const GrLogregFit *fit, const double *theta, double *beta);
 extern void gr_terms_shift(const GrLogregFit *fit, const double *beta, double *theta);
 
+/* The direction in (1, x) of a face, which is in z; its intercept is 0 where no more than rounding is left of it. */
+extern void gr_terms_direction(const GrLogregFit *fit, const double *face, double *direction);
+
 /* beta + lo of (1, x), x as the rows have them, to the features as they came, in place; lo is given up. */
 extern void gr_terms_to_features(const GrLogregFit *fit, double *beta, double *lo);
 

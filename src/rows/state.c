@@ -42,8 +42,8 @@ state_size(const GrState *head, int capacity)
 {
 	Size		t = gr_state_nterms(head);
 	Size		ncells = head->nfeatures < 0 ? 0 :
-		(head->type == GR_STEP ? 3 : 1) * t + (head->nfaces + head->nchanged) * (t + 1) + gr_state_nfactor(head) +
-		gr_kind_nsums(head->kind, head->nfeatures) + gr_state_ntotals(head) + head->nnames +
+		(head->type == GR_STEP ? 3 : 1) * t + head->nfaces * (2 * t + 1) + head->nchanged * (t + 1) +
+		gr_state_nfactor(head) + gr_kind_nsums(head->kind, head->nfeatures) + gr_state_ntotals(head) + head->nnames +
 		capacity * gr_state_ncols(head);
 
 	return offsetof(GrState, data) + ncells * sizeof(double);
@@ -200,7 +200,7 @@ gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis)
 	if (pass->nfaces > 0)
 	{
 		memcpy(gr_state_face_absolute(state), pass->face_absolute, pass->nfaces * sizeof(double));
-		memcpy(gr_state_faces(state), pass->faces, pass->nfaces * t * sizeof(double));
+		memcpy(gr_state_faces(state), pass->faces, pass->nfaces * 2 * t * sizeof(double));
 	}
 	for (int k = 0; k < nchanged; k++)
 		gr_state_changed(state)[k] = basis->changed[k];

@@ -86,7 +86,7 @@ typedef struct GrState
 	 * The sums: hi[triangle of t + 1], lo[same]. The names: t strings one behind the other, each with its final 0, the
 	 * response's first; then zeros.
 	 *
-	 * gpu_logreg_step: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][t], changed[nchanged],
+	 * gpu_logreg_step: beta[t], fixed[t], shift[t], face_absolute[nfaces], faces[nfaces][2 t], changed[nchanged],
 	 * basis[nchanged][t], factor[triangle of t] where the measure has one, sums[], the totals of rows that have some,
 	 * pending[capacity][c]. The sums: as glm.h has them.
 	 */
@@ -202,7 +202,7 @@ gr_state_faces(GrState *state)
 static inline double *
 gr_state_changed(GrState *state)
 {
-	return gr_state_faces(state) + state->nfaces * gr_state_nterms(state);
+	return gr_state_faces(state) + 2 * state->nfaces * gr_state_nterms(state);
 }
 
 static inline double *

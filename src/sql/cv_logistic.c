@@ -71,16 +71,17 @@ count_wrong(Fitting *f, int part, const double *beta, double *sums)
 {
 	int			p = f->rows->shape.nfeatures;
 	double		nothing = 0;
+	double	   *face = palloc0(gr_face_size(p) * sizeof(double));
 	GrPass		pass = {
 		.kind = GR_PASS_FACE,.shape = f->rows->shape,.distribution = GR_LOGISTIC,.shift = palloc0((p + 1) *
 																								   sizeof(double)),
-		.beta = palloc0((p + 1) * sizeof(double)),.nfaces = 1,.faces = beta,.face_absolute = &nothing
+		.beta = palloc0((p + 1) * sizeof(double)),.nfaces = 1,.faces = face,.face_absolute = &nothing
 	};
 
+	memcpy(face, beta, gr_nterms(p) * sizeof(double));
 	gr_pass_clear(GR_PASS_FACE, p, sums);
 	gr_fold_part_pass(f->rows, part, &pass, sums);
-	/* the Gram matrix is of the rows on the face, its last row the response's */
-	return sums[GR_SUM_NWRONG] + sums[GR_SUM_HEAD + gr_triangle(gr_nterms(p) + 1)];
+	return sums[GR_SUM_NWRONG] + sums[GR_SUM_NONES];
 }
 
 /*

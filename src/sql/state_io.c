@@ -371,7 +371,7 @@ read_pass(Reader *reader, int nfeatures)
 
 	if (nfeatures < 0 || !gr_family_has_link((GrFamily) family, (GrLink) link))
 		raise_syntax(reader);
-	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (nfaces + nchanged) * (Size) gr_nterms(nfeatures) +
+	check_room(reader, gr_kind_nsums(kind, nfeatures) + (Size) (2 * nfaces + nchanged) * (Size) gr_nterms(nfeatures) +
 			   nfactor);
 	state = gr_state_create_pass(&pass, (roles & 4) != 0 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, nchanged);
 	state->nrows = read_integer(reader, ",", "rows", 0, PG_INT64_MAX);

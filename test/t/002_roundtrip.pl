@@ -351,7 +351,7 @@ my $pending_step = $node->safe_psql('postgres', q{
 	SELECT raw_step_agg('{}', i % 2, i)::raw_state FROM generate_series(1, 40) i});
 my $pass = '{"version":1,"features":1,"skipped":0,"pass":%d,"faces":1,"changed":1,"rows":0,"workers":0,'
   . '"relative":[0],"request":[0.5,0.25,0,0,0.25,0,'
-  . '0,-2,1,0,1,2],"sums":[%s]}';
+  . '0,-2,1,0,0,0,1,2],"sums":[%s]}';
 my $glm_bytes = $node->safe_psql('postgres', 'SELECT s::raw_state FROM steps WHERE id = 17');
 my $begun_bytes = $node->safe_psql('postgres', 'SELECT s::raw_state FROM steps WHERE id = 18');
 my $pass_bytes = $node->safe_psql('postgres', sprintf "SELECT '$pass'::gpu_logreg_step::raw_state", 3,

@@ -43,7 +43,7 @@ random_data(int64_t nrows, int nfeatures)
 	data.rows = (double *) malloc(sizeof(double) * (size_t) (nrows * t + 1));
 	data.beta = (double *) malloc(sizeof(double) * t);
 	data.shift = (double *) malloc(sizeof(double) * t);
-	data.faces = (double *) calloc((size_t) (NFACES * t), sizeof(double));
+	data.faces = (double *) calloc(NFACES * gr_face_size(nfeatures), sizeof(double));
 	for (int j = 0; j < t; j++)
 	{
 		data.shift[j] = j % 4 == 1 ? 0.0 : 3.0 * random_double();
@@ -66,10 +66,13 @@ random_data(int64_t nrows, int nfeatures)
 		data.rows[r * t + nfeatures] = 0.5 * random_double() + 0.5 < 1.0 / (1.0 + exp(-0.7 * eta)) ? 1.0 : 0.0;
 	}
 	/* x_1 = 1; then, where there is another integer, x_1 - x_4 = 0 */
-	data.faces[0] = -1.0;
+	data.faces[0] = gr_two_sum(-1.0, data.shift[0]).hi;
+	data.faces[t] = gr_two_sum(-1.0, data.shift[0]).lo;
 	data.faces[1] = 1.0;
-	data.faces[t + 1] = nfeatures > 3 ? 5.0 / 3.0 : -5.0 / 3.0;
-	data.faces[t + (nfeatures > 3 ? 4 : 0)] = nfeatures > 3 ? -1e-3 * 5.0 / 3.0 : 5.0 / 3.0;
+	data.faces[2 * t + 1] = nfeatures > 3 ? 5.0 / 3.0 : -5.0 / 3.0;
+	data.faces[2 * t + (nfeatures > 3 ? 4 : 0)] = nfeatures > 3 ? -1e-3 * 5.0 / 3.0 : 5.0 / 3.0;
+	for (int j = 0; j < nfeatures; j++)
+		data.faces[2 * t] += data.faces[2 * t + j + 1] * data.shift[j];
 	data.face_absolute[0] = 1e-300;
 	data.face_absolute[1] = nfeatures > 3 ? 0.25 : 0.0;
 	return data;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/backend.h"
+#include "compute/dd.h"
 #include "compute/family.h"
 #include "compute/glm.h"
 #include "glm_reference.h"
@@ -337,7 +338,7 @@ test_at_zero(void)
 static Problem
 face_problem(void)
 {
-	static const double directions[] = {0.1, 3.0, -1.0, 0.0, 0.0, 0.0, 0.0, 1.0};
+	static const double directions[16] = {0.1, 3.0, -1.0,[11] = 1.0};
 	static const double absolute[] = {0.0, 0.0};
 	Problem		problem = random_problem(3, 600, 0);
 
@@ -366,10 +367,28 @@ face_problem(void)
 	return problem;
 }
 
-/* The sums of FACE over rows that the test itself has chosen: (1, z, y) of them, and what the head counts. */
-static void
-check_face(const Problem *problem, const bool *member, double nrows, double nright, double nwrong, const char *name)
+/* z' direction of a row, for the last face of a pass */
+static double
+along_face(const GrPass *pass, const double *row)
 {
+	int			p = pass->shape.nfeatures;
+	const double *face = pass->faces + (size_t) (pass->nfaces - 1) * gr_face_size(p);
+	__float128	e = (__float128) face[0] + face[p + 1];
+
+	for (int j = 0; j < p; j++)
+		e += ((__float128) face[j + 1] + face[p + 2 + j]) * ((__float128) row[j] - pass->shift[j]);
+	return (double) e;
+}
+
+/*
+ * The sums of FACE over rows that the test itself has chosen, member, and those on the wrong side: (1, z, e) of them,
+ * and what the head counts. part: the rows that take part
+ */
+static void
+check_face(const Problem *problem, const bool *part, const bool *member, double nrows, double nright, double nwrong,
+		   const char *name)
+{
+	double		nones = 0.0;
 	int			p = problem->pass.shape.nfeatures;
 	int64_t		n = 0;
 	double	   *want = malloc(problem->nrows * (p + 2) * sizeof(double));
@@ -380,25 +399,28 @@ check_face(const Problem *problem, const bool *member, double nrows, double nrig
 	{
 		const double *row = problem->rows + r * (p + 1);
 
-		if (!member[r])
+		double		e = along_face(&problem->pass, row);
+
+		if (!part[r] || (!member[r] && (row[p] > 0.5 ? e > 0.0 : e < 0.0)))
 			continue;
+		nones += member[r] ? row[p] : 0.0;
 		want[n * (p + 2)] = 1.0;
 		for (int j = 0; j < p; j++)
 			want[n * (p + 2) + 1 + j] = row[j] - problem->shift[j];
-		want[n * (p + 2) + 1 + p] = row[p];
+		want[n * (p + 2) + 1 + p] = e;
 		n++;
 	}
 	for (int v = 0; v < 3; v++)
 		sums[v] = sum_rows(&problem->pass, problem->rows, problem->nrows, 250, all_lanes[v]);
 	hi = sums[0] + GR_SUM_HEAD;
 	check(gram_reference_error(want, n, p + 1, hi, hi + gr_triangle(p + 3)) < 3.2e-30,
-		  "%s: the sums are those of the rows on it",
+		  "%s: the sums are those of the rows on it or on its wrong side",
 		  name);
 	check(sums[0][GR_SUM_NROWS] == nrows && sums[0][GR_SUM_NRIGHT] == nright && sums[0][GR_SUM_NWRONG] == nwrong &&
-		  hi[0] == (double) n && nrows == nright + nwrong + (double) n && sums[0][GR_SUM_NONES] == 0.0 &&
+		  hi[0] == (double) n && nrows == nright + (double) n && sums[0][GR_SUM_NONES] == nones &&
 		  sums[0][GR_SUM_DEVIANCE_HI] == 0.0 && sums[0][GR_SUM_MIN_MARGIN] == INFINITY,
 		  "%s: rows on it, right, wrong: %g, %g, %g",
-		  name, hi[0], sums[0][GR_SUM_NRIGHT], sums[0][GR_SUM_NWRONG]);
+		  name, hi[0] - nwrong, sums[0][GR_SUM_NRIGHT], sums[0][GR_SUM_NWRONG]);
 	check(memcmp(sums[0], sums[1], gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double)) == 0 &&
 		  memcmp(sums[0], sums[2], gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double)) == 0,
 		  "%s: the same bits on vectors of 8, 4 and 1", name);
@@ -412,13 +434,23 @@ test_face(void)
 {
 	Problem		problem = face_problem();
 	bool		member[600];
+	bool		part[600];
+	double		directions[16];
 	double	   *sums;
 
 	problem.pass.kind = GR_PASS_FACE;
+	/* 0.1 + 3 a - b by b - 0.5, exactly */
 	problem.shift[1] = 0.5;
+	memcpy(directions, problem.pass.faces, sizeof(directions));
+	directions[0] = gr_two_sum(0.1, -0.5).hi;
+	directions[4] = gr_two_sum(0.1, -0.5).lo;
+	problem.pass.faces = directions;
 	for (int r = 0; r < 600; r++)
+	{
 		member[r] = r % 6 == 0 || r % 6 >= 4;
-	check_face(&problem, member, 600, 200, 100, "a face");
+		part[r] = true;
+	}
+	check_face(&problem, part, member, 600, 200, 100, "a face");
 	sums = sum_rows(&problem.pass, problem.rows, 600, 600, 8);
 	check(sums[GR_SUM_MIN_RIGHT] > 0.0 && sums[GR_SUM_MIN_RIGHT] < 1e-15,
 		  "a face: the least positive margin is a rounding, %.3g",
@@ -428,7 +460,7 @@ test_face(void)
 	problem.pass.face_relative = 1e-15;
 	for (int r = 0; r < 600; r++)
 		member[r] = member[r] || r % 6 == 1;
-	check_face(&problem, member, 600, 100, 100, "a face with a relative tolerance");
+	check_face(&problem, part, member, 600, 100, 100, "a face with a relative tolerance");
 	sums = sum_rows(&problem.pass, problem.rows, 600, 600, 8);
 	check(relative_error(sums[GR_SUM_MIN_RIGHT], 1.0 + 2.0 / 64.0) < 1e-15,
 		  "a face with a relative tolerance: the least margin");
@@ -437,14 +469,17 @@ test_face(void)
 	problem.pass.face_relative = 0.0;
 	problem.pass.nfaces = 2;
 	for (int r = 0; r < 600; r++)
+	{
 		member[r] = r % 6 == 0;
+		part[r] = r % 6 == 0 || r % 6 >= 4;
+	}
 	{
 		double		nright = 0;
 
 		for (int r = 0; r < 600; r++)
 			if (r % 6 >= 4 && (problem.rows[r * 4 + 2] > 0.0) == (problem.rows[r * 4 + 3] > 0.5))
 				nright++;
-		check_face(&problem, member, 300, nright, 200 - nright, "a face in a face");
+		check_face(&problem, part, member, 300, nright, 200 - nright, "a face in a face");
 	}
 	problem_free(&problem);
 }
@@ -598,7 +633,7 @@ static void
 test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 {
 	double	   *rows = malloc((size_t) nrows * (p + 1) * sizeof(double));
-	double	   *beta = calloc((size_t) p + 1, sizeof(double));
+	double	   *beta = calloc(gr_face_size(p), sizeof(double));
 	double	   *shift = calloc((size_t) p, sizeof(double));
 	double		absolute = 0.1;
 	size_t		n = gr_pass_nsums(kind, p);

@@ -128,7 +128,7 @@ stand_in_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host
 	(void) host;
 	(void) err;
 	n = note(n, pass->shift, P);
-	n = note(n, pass->faces, T * pass->nfaces);
+	n = note(n, pass->faces, 2 * T * pass->nfaces);
 	n = note(n, pass->face_absolute, pass->nfaces);
 	n = note(n, pass->factor, (int) gr_triangle(T));
 	(void) note(n, sums, (int) gr_pass_nsums(pass->kind, P));
@@ -306,7 +306,7 @@ test_passes(void)
 	int			nsums = (int) gr_pass_nsums(GR_PASS_FACE, P);
 	GrPass		pass = {
 		.kind = GR_PASS_FACE,.shape = gr_plain_shape(P),.distribution = GR_LOGISTIC,.beta = numbers(values[0], T),
-		.shift = numbers(values[1], P),.nfaces = 2,.faces = numbers(values[2], 2 * T),
+		.shift = numbers(values[1], P),.nfaces = 2,.faces = numbers(values[2], 4 * T),
 		.face_absolute = numbers(values[3], 2),.face_relative = 0.125,.factor = numbers(values[4], T * (T + 1) / 2)
 	};
 	int			at = 0;
@@ -317,7 +317,7 @@ test_passes(void)
 	check(gr_remote_is_busy(&pair->server), "who has a sink is busy");
 	memcpy(sums[0], numbers(sums[1], nsums), (size_t) nsums * sizeof(double));
 	check(gr_backend_remote.sink->pass(sink, &pass, sums[0], NULL, &err), "a pass with all that it may have");
-	check(came(&at, values[0], T) && came(&at, values[1], P) && came(&at, values[2], 2 * T) &&
+	check(came(&at, values[0], T) && came(&at, values[1], P) && came(&at, values[2], 4 * T) &&
 		  came(&at, values[3], 2) && came(&at, values[4], T * (T + 1) / 2) && came(&at, sums[1], nsums) &&
 		  stand_in.pass.nfaces == 2 && stand_in.pass.face_relative == 0.125, "comes as it is");
 	for (int k = 0; k < nsums; k++)

@@ -161,18 +161,21 @@ sums_error(GrPassKind kind, int p, const double *got, const double *want)
 	return worst;
 }
 
-/* What a pass of t terms points to: beta, shift, two faces, the coefficients of a change, and a diagonal factor */
+/*
+ * What a pass of t terms points to: beta, shift, two faces, each with its low halves, the coefficients of a change, and
+ * a diagonal factor
+ */
 static double *
 pass_arguments(size_t t)
 {
-	double	   *arguments = calloc(5 * t + (size_t) gr_triangle((int64_t) t), sizeof(double));
+	double	   *arguments = calloc(7 * t + (size_t) gr_triangle((int64_t) t), sizeof(double));
 
 	for (size_t j = 0; j < t; j++)
 	{
 		arguments[j] = 0.25 * (double) (j % 5) - 0.5;
-		arguments[2 * t + j] = arguments[3 * t + j] = j == 1;
-		arguments[4 * t + j] = j == 0 ? 0.5 : j == t - 1 ? 1 : 0.125;
-		arguments[5 * t + (size_t) gr_triangle((int64_t) j) + j] = 0.05;
+		arguments[2 * t + j] = arguments[4 * t + j] = j == 1;
+		arguments[6 * t + j] = j == 0 ? 0.5 : j == t - 1 ? 1 : 0.125;
+		arguments[7 * t + (size_t) gr_triangle((int64_t) j) + j] = 0.05;
 	}
 	return arguments;
 }
@@ -193,7 +196,7 @@ test_pass(GrPassKind kind, GrMeasure measure, int nparts, GrRowShape shape, int6
 		.kind = kind,.shape = shape,.distribution = GR_LOGISTIC,.beta = arguments,.shift = arguments + t,
 		.nfaces = kind == GR_PASS_FACE ? 2 : 0,.faces = arguments + 2 * t,.face_absolute = absolute,.measure = measure
 	};
-	GrBasis		basis = {p, 1, changed, arguments + 4 * t};
+	GrBasis		basis = {p, 1, changed, arguments + 6 * t};
 	size_t		n = gr_pass_nsums(kind, p);
 	double	   *sums[3];
 	GrSink	   *many = NULL;
@@ -205,7 +208,7 @@ test_pass(GrPassKind kind, GrMeasure measure, int nparts, GrRowShape shape, int6
 		gr_backend_cpu.sink->send(one, rows, nrows, &err);
 
 	if (gr_measure_has_factor(measure))
-		pass.factor = arguments + 5 * t;
+		pass.factor = arguments + 7 * t;
 	for (int k = 0; k < 3; k++)
 		sums[k] = malloc(n * sizeof(double));
 	for (int turn = 0; turn < 2; turn++)

@@ -51,7 +51,7 @@ to_devices(Data *data)
 	data->device_rows = to_device(data->rows, (size_t) (padded(data->nrows) * gr_row_ncols(data->shape)));
 	data->device_shift = to_device(data->shift, nterms);
 	data->device_beta = to_device(data->beta, nterms);
-	data->device_faces = to_device(data->faces, nterms + 1);
+	data->device_faces = to_device(data->faces, 2 * nterms + 1);
 }
 
 static void
@@ -75,7 +75,7 @@ data_new(GrRowShape shape, int64_t nrows)
 	data.rows = (double *) malloc(sizeof(double) * (size_t) (padded(nrows) * gr_row_ncols(shape)));
 	data.shift = (double *) malloc(sizeof(double) * nterms);
 	data.beta = (double *) malloc(sizeof(double) * nterms);
-	data.faces = (double *) calloc(nterms + 1, sizeof(double));
+	data.faces = (double *) calloc(2 * nterms + 1, sizeof(double));
 	return data;
 }
 
@@ -111,7 +111,8 @@ random_data(GrRowShape shape, int64_t nrows)
 			row[gr_offset_at(shape)] = 3.0 * random_double();
 	}
 	/* x_1 = 1/2 */
-	data.faces[0] = -0.5;
+	data.faces[0] = gr_two_sum(-0.5, data.shift[0]).hi;
+	data.faces[p + 1] = gr_two_sum(-0.5, data.shift[0]).lo;
 	data.faces[1] = 1.0;
 	to_devices(&data);
 	return data;
@@ -126,7 +127,7 @@ with_ones(const Data *from, GrRowShape shape)
 
 	memcpy(data.shift, from->shift, sizeof(double) * nterms);
 	memcpy(data.beta, from->beta, sizeof(double) * nterms);
-	memcpy(data.faces, from->faces, sizeof(double) * (nterms + 1));
+	memcpy(data.faces, from->faces, sizeof(double) * (2 * nterms + 1));
 	for (int64_t r = 0; r < padded(from->nrows); r++)
 	{
 		double	   *row = data.rows + r * gr_row_ncols(shape);
@@ -447,7 +448,7 @@ device_pass(const Data *data, const GrPass *pass, Way way)
 	double	   *sums = (double *) malloc(nbytes);
 	double	   *factor = device_factor(pass);
 	GlmTerms	terms = {data->device_beta, data->device_shift, pass->nfaces, data->device_faces,
-	data->device_faces + nterms, pass->face_relative, pass->linear, pass->distribution,
+	data->device_faces + 2 * nterms, pass->face_relative, pass->linear, pass->distribution,
 	pass->measure, pass->counts, factor};
 	GlmPlan		plan;
 
@@ -491,7 +492,7 @@ make_pass(const Data *data, GrPassKind kind, bool linear)
 	pass.shift = data->shift;
 	pass.nfaces = kind == GR_PASS_FACE ? 1 : 0;
 	pass.faces = data->faces;
-	pass.face_absolute = data->faces + gr_nterms(data->shape.nfeatures);
+	pass.face_absolute = data->faces + gr_face_size(data->shape.nfeatures);
 	pass.linear = linear;
 	return pass;
 }

@@ -352,20 +352,24 @@ check_ones(GrPass pass, const Rows *data, const char *name)
 	rows_free(&plain);
 }
 
-/* Rows on a face and off it: a share is off it on the wrong side. Neither weights nor offsets count. */
+/*
+ * Rows on a face and off it: a share is off it on the wrong side. Neither weights nor offsets count; the sums are of
+ * those that aren't on the right side.
+ */
 static inline void
 check_weighted_face(GrRowShape shape)
 {
 	const int	p = shape.nfeatures;
 	double		beta[128] = {0};
 	double		shift[128] = {0};
-	double		face[128] = {0.25, 1.0};
+	double		face[256] = {0.25, 1.0};
 	double		absolute = 1e-12;
 	GrPass		pass = {.kind = GR_PASS_FACE,.distribution = GR_LOGISTIC,.shape = shape,.beta = beta,
 		.shift = shift,.nfaces = 1,.faces = face,
 	.face_absolute = &absolute};
 	Rows		data = random_rows_of(shape, 500, 3);
 	Rows		on = rows_new(gr_plain_shape(p), 500);
+	double		non = 0;
 	double		nright = 0;
 	double		nwrong = 0;
 	bool		same = true;
@@ -378,11 +382,13 @@ check_weighted_face(GrRowShape shape)
 
 		row[0] = r % 4 == 0 ? -0.25 : row[0];
 		if (r % 4 == 0)
-			memcpy(weighted_row(&on, on.nrows++), row, ((size_t) p + 1) * sizeof(double));
+			non++;
 		else if ((y == 1 && row[0] > -0.25) || (y == 0 && row[0] < -0.25))
 			nright++;
 		else
 			nwrong++;
+		if (non + nwrong > (double) on.nrows)
+			memcpy(weighted_row(&on, on.nrows++), row, ((size_t) p + 1) * sizeof(double));
 	}
 	for (int v = 0; v < 3; v++)
 	{

@@ -1,0 +1,37 @@
+-- Separation is decided by the rows' last bits: samples on its edge, against exact rational arithmetic
+-- (test/data/near_separated_reference.py).
+CREATE TABLE near_rows (sample int, verdict int, y int, x float8[]);
+\copy near_rows FROM 'test/data/near_separated.csv' WITH (FORMAT csv, HEADER)
+SET client_min_messages = error;
+CREATE TABLE near_fits AS
+SELECT sample, verdict, gpu_logreg_agg(y::float8, VARIADIC x) AS m,
+       gpu_logreg_agg(1 - y::float8, VARIADIC x) AS swapped
+FROM near_rows GROUP BY sample, verdict;
+RESET client_min_messages;
+CREATE FUNCTION verdict_of(m gpu_model) RETURNS int LANGUAGE sql AS
+    $$ SELECT CASE WHEN (m).separated = '{}' THEN 0 WHEN (m).deviance = 0 THEN 2 ELSE 1 END $$;
+SELECT verdict, count(*), count(*) FILTER (WHERE verdict_of(m) = verdict) AS decided,
+       count(*) FILTER (WHERE verdict_of(swapped) = verdict) AS swapped FROM near_fits GROUP BY verdict ORDER BY verdict;
+-- a query is asked the same
+SET client_min_messages = error;
+SELECT bool_and(verdict_of(q) = verdict_of(f.m)) AS same
+FROM near_fits f, gpu_logreg_fit(format('SELECT y, x FROM near_rows WHERE sample = %s', sample)) q WHERE sample < 60;
+RESET client_min_messages;
+-- the two last rows overlap by 1e-12: the maximum is there, after more steps than usual
+SELECT (m).converged, (m).separated, round((m).coef[2]::numeric, 5) AS slope,
+       round((m).deviance::numeric, 9) AS deviance
+FROM gpu_logreg_fit('SELECT * FROM (VALUES (0, 1), (0, 2), (0, 3 + 1e-12::float8), (1, 3), (1, 4), (1, 5)) t(y, x)',
+                    max_iter => 100) m;
+SET client_min_messages = error;
+-- rows on the plane are on no side of it, whatever the decimal fractions and the offsets are
+SELECT o, u, (m).separated, round((m).deviance::numeric, 6) AS deviance
+FROM (VALUES (0), (2000), (1e9), (1.7e9)) a(o), (VALUES (0.1), (0.01), (1)) b(u),
+     gpu_logreg_fit(format('SELECT (i > 3 OR i = 3 AND j = 1)::int, %s::float8 + %s::float8 * i AS x
+                            FROM generate_series(0, 6) i, generate_series(0, 1) j', o, u)) m;
+-- counts that aren't 0 must be on the plane
+SELECT x, (m).separated FROM (VALUES ('3'), ('3 + 1e-12::float8')) t(x),
+     gpu_glm_fit(format('SELECT * FROM (VALUES (2, 3::float8), (1, %s), (0, 4), (0, 5)) t(y, x)', x), 'poisson',
+                 max_iter => 100) m;
+RESET client_min_messages;
+DROP TABLE near_rows, near_fits;
+DROP FUNCTION verdict_of;
