@@ -122,12 +122,13 @@ SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies glm glm_errors negbin ols_arrays ols_agg ols_stats \
-	offset_predict states ols_offsets ols_fit ring many model predict predict_interval margins distributions compare summary score \
-	negbin_fits zero_variance firth covariance covariance_errors boot permute cv enet enet_logit iv select rolling states_clusters logreg \
-	logreg_fit logreg_step glm_step factors formula separation nist reference invariance metamorphic projection \
-	project_bits project_rows feature_hash examples explain rewrite errors logreg_errors projection_errors settings edges \
-	separation_exact no_terms dot columns_at_fault
+REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies glm glm_errors negbin negbin_fits \
+	ols_arrays ols_agg ols_stats states ols_offsets ols_fit ring many model predict predict_interval offset_predict \
+	margins distributions compare summary score firth covariance covariance_errors zero_variance boot no_terms \
+	permute cv enet enet_logit iv select rolling states_clusters logreg logreg_fit logreg_step glm_step factors \
+	formula dot separation separation_exact nist reference invariance metamorphic projection project_bits \
+	project_rows feature_hash examples explain rewrite errors columns_at_fault logreg_errors projection_errors \
+	settings edges
 REGRESS_OPTS = --inputdir=test --outputdir=.
 # The TAP tests start servers, which PostgreSQL refuses to root; script/test runs them as another user.
 ifneq ($(shell id -u),0)

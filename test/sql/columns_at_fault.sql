@@ -10,6 +10,7 @@ END $$;
 CREATE TABLE at_fault AS SELECT i, 1e300 * (i % 2) a, 1e300 * (1 + i % 2) a1, i % 2 = 0 b, i::int8 * 4000000000000 e,
 	1e200 * (i % 7) big, chr(65 + i % 3) f, 1 + i % 3 w, i % 5 y, i % 3 = 0 c, 1e200 * (1 + i % 2) heavy
 	FROM generate_series(1, 5000) i;
+SET client_min_messages = error;
 -- a response too large for its mean's weights, named last among the columns or first
 SELECT call, fault_of(format('SELECT gpu_glm_fit(%s)', call)) AS fault FROM (VALUES
 	($$'SELECT 1e300*(i%2) AS a, i%2=0 AS b, i::int8*4000000000000 AS e, (i%2=0) AS g FROM generate_series(1,5000) i', 'negative binomial'$$),
