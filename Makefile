@@ -36,7 +36,7 @@ OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o se
 	$(addprefix src/sql/,model.o model_extras.o model_summary.o) \
 	$(addprefix src/sql/,enet.o enet_cv.o enet_rows.o enet_logit.o fn_enet.o fn_enet_cv.o fn_enet_fit.o fn_enet_fold.o) \
 	$(addprefix src/sql/,cv.o fn_cv.o cv_linear.o cv_logistic.o) \
-	$(addprefix src/sql/,vcov_warnings.o wald.o) \
+	$(addprefix src/sql/,vcov_warnings.o wald.o fn_tidy.o) \
 	$(addprefix src/sql/,method.o glm_fit.o feature_names.o predict.o predict_design.o) \
 	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
 	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o boot_begin.o fn_boot.o fn_permute.o) \
@@ -85,7 +85,7 @@ endif
 # a server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o glm_exact.o basis.o \
 	ols_factor.o ols.o fit.o phases.o newton.o newton_step.o terms.o finish.o start.o null.o mixing.o sandwich.o \
-	variance.o scores.o eigen.o firth.o negbin.o separation.o descent.o draw.o projection.o \
+	variance.o satterthwaite.o scores.o eigen.o firth.o negbin.o separation.o descent.o draw.o projection.o \
 	chunks.o sparse.o rotation.o backend_cpu.o sink_many.o sink_many_rounds.o \
 	backend_many.o inference.o formula.o design.o extras.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o filter_constant.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
@@ -124,7 +124,7 @@ SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc
 # setup loads what the others use
 REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies glm glm_errors negbin negbin_fits \
 	ols_arrays ols_agg ols_stats states ols_offsets ols_fit ring many model predict predict_interval offset_predict \
-	margins distributions compare summary score firth covariance covariance_errors zero_variance boot no_terms \
+	margins distributions compare summary score firth covariance covariance_errors zero_variance satterthwaite boot no_terms \
 	permute cv enet enet_logit iv select rolling states_clusters logreg logreg_fit logreg_step glm_step factors \
 	formula dot separation separation_exact nist reference invariance metamorphic projection project_bits \
 	project_rows feature_hash examples explain rewrite errors columns_at_fault logreg_errors projection_errors \
@@ -141,7 +141,7 @@ UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_sh
 	sink_many_test many_derive_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test \
 	separation_test projection_test formula_test extras_test margins_test derive_test filter_test gram_subset_test \
 	remote_check_test path_test logit_path_test boot_test remote_test remote_stand_in_test passes_test iv_test select_test \
-	sum_clusters_test wild_test)
+	sum_clusters_test wild_test satterthwaite_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \

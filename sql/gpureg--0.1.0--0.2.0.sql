@@ -29,3 +29,15 @@ CREATE FUNCTION gpu_kept_all()
     AS 'MODULE_PATHNAME', 'gr_show_kept_all' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 REVOKE EXECUTE ON FUNCTION gpu_kept_all() FROM PUBLIC;
 COMMENT ON FUNCTION gpu_kept_all() IS 'the rows that all roles keep in all databases, and those that are being read';
+
+--
+-- gpu_tidy: a further column, df
+--
+
+-- The function's result is changed in the catalogue, as PostgreSQL's own extensions do where CREATE OR REPLACE cannot:
+-- a function that is dropped would take the views that call it along, and the privileges that were granted on it.
+UPDATE pg_catalog.pg_proc
+SET proallargtypes = proallargtypes OPERATOR(pg_catalog.||) 'pg_catalog.float8'::pg_catalog.regtype::pg_catalog.oid,
+    proargmodes = proargmodes OPERATOR(pg_catalog.||) 't'::pg_catalog."char",
+    proargnames = proargnames OPERATOR(pg_catalog.||) 'df'::text
+WHERE oid OPERATOR(pg_catalog.=) 'gpu_tidy(gpu_model, float8, boolean)'::pg_catalog.regprocedure;

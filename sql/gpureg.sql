@@ -59,7 +59,7 @@ CREATE TYPE gpu_model AS (
 
 CREATE FUNCTION gpu_tidy(model gpu_model, conf_level float8 DEFAULT 0.95, exponentiate boolean DEFAULT false)
     RETURNS TABLE (term text, estimate float8, std_error float8, statistic float8, p_value float8,
-                   conf_low float8, conf_high float8)
+                   conf_low float8, conf_high float8, df float8)
     AS 'MODULE_PATHNAME', 'gr_tidy' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 10;
 
 CREATE FUNCTION gpu_glance(model gpu_model)

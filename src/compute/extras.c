@@ -146,6 +146,52 @@ gr_extras_add(GrExtras *extras, const char *key, GrString value)
 	return true;
 }
 
+/* The value of a lower-case hexadecimal digit, or -1 */
+static int
+digit_of(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool
+gr_extras_numbers(GrString value, int n, double *numbers)
+{
+	if (n < 1 || (int64_t) value.nbytes != (int64_t) GR_EXTRA_NUMBER_SIZE * n - 1)
+		return false;
+	for (int k = 0; k < n; k++)
+	{
+		const char *at = value.bytes + (size_t) k * GR_EXTRA_NUMBER_SIZE;
+		uint64_t	bits = 0;
+
+		for (int i = 0; i < GR_EXTRA_NUMBER_SIZE - 1; i++)
+		{
+			int			digit = digit_of(at[i]);
+
+			if (digit < 0)
+				return false;
+			bits = bits << 4 | (uint64_t) digit;
+		}
+		if (k < n - 1 && at[GR_EXTRA_NUMBER_SIZE - 1] != ' ')
+			return false;
+		memcpy(&numbers[k], &bits, sizeof(bits));
+	}
+	return true;
+}
+
+void
+gr_extras_put_numbers(const double *numbers, int n, char *text)
+{
+	for (int k = 0; k < n; k++, text += GR_EXTRA_NUMBER_SIZE)
+	{
+		uint64_t	bits;
+
+		memcpy(&bits, &numbers[k], sizeof(bits));
+		for (int i = 0; i < GR_EXTRA_NUMBER_SIZE - 1; i++)
+			text[i] = "0123456789abcdef"[bits >> (60 - 4 * i) & 15];
+		text[GR_EXTRA_NUMBER_SIZE - 1] = k < n - 1 ? ' ' : '\0';
+	}
+}
+
 static void
 put_number(GrWriter *writer, int n)
 {

@@ -29,6 +29,7 @@ extern "C" {
 #define GR_EXTRA_OFFSETS "offsets"	/* name of the column of offsets, or GR_UNNAMED_OFFSETS */
 #define GR_EXTRA_WEIGHTS "weights"	/* name of the column of prior weights */
 #define GR_EXTRA_FREQUENCIES "frequencies"	/* name of the column of frequencies */
+#define GR_EXTRA_DF "df"		/* degrees of freedom of each term, see gr_extras_numbers() */
 
 typedef struct GrExtra
 {
@@ -54,6 +55,17 @@ extern const GrString *gr_extras_find(const GrExtras *extras, const char *key);
 
 /* Adds a record, which points to key and value. Returns false if there are GR_EXTRAS_MAX already. */
 extern bool gr_extras_add(GrExtras *extras, const char *key, GrString value);
+
+/*
+ * Reads a value that is a list of n numbers: 16 hexadecimal digits each, the bits of a float8, with one space between
+ * any two. Returns false if it is malformed, or has another number of them. numbers: n entries, of any value.
+ */
+extern bool gr_extras_numbers(GrString value, int n, double *numbers);
+
+/* Writes such a list of n > 0 numbers into text, of GR_EXTRA_NUMBER_SIZE n bytes; the last of them becomes 0. */
+extern void gr_extras_put_numbers(const double *numbers, int n, char *text);
+
+#define GR_EXTRA_NUMBER_SIZE 17
 
 /* Writes records and design. A text without records is the design alone. */
 extern void gr_extras_write(GrWriter *writer, const GrExtras *extras);

@@ -16,6 +16,7 @@ typedef struct Covariance
 	int			n;
 	double	   *hi;
 	double	   *lo;
+	bool		one_sided;		/* A V is wanted instead */
 	GrPoll		poll;
 } Covariance;
 
@@ -40,7 +41,7 @@ add_term(Covariance *v, int i, GrDD c, int k)
 		return false;
 	for (int64_t j = 0; j < v->n; j++)
 		add_to(v, (int64_t) i * v->n + j, c, (int64_t) k * v->n + j);
-	for (int64_t j = 0; j < v->n; j++)
+	for (int64_t j = 0; j < v->n && !v->one_sided; j++)
 		add_to(v, j * v->n + i, c, j * v->n + k);
 	return true;
 }
@@ -49,7 +50,7 @@ add_term(Covariance *v, int i, GrDD c, int k)
 static void
 scale_term(Covariance *v, double c, int k)
 {
-	for (int64_t j = 0; j < 2 * (int64_t) v->n; j++)
+	for (int64_t j = 0; j < (v->one_sided ? 1 : 2) * (int64_t) v->n; j++)
 	{
 		int64_t		at = j < v->n ? (int64_t) k * v->n + j : (j - v->n) * v->n + k;
 		GrDD		entry = {v->hi[at], v->lo[at]};
@@ -153,6 +154,22 @@ bool
 gr_vcov_to_model(GrLogregFit *fit, bool with_lo, const GrHost *host)
 {
 	return !is_transformed(fit) || transform_vcov(fit, with_lo, host);
+}
+
+bool
+gr_rows_to_model(GrLogregFit *fit, double *rows, const GrHost *host)
+{
+	size_t		size = (size_t) fit->nterms * (size_t) fit->nterms;
+	Covariance	v = {
+		.n = fit->nterms,.hi = rows,.lo = fit->state->triangle,.one_sided = true,.poll = {.host = host}
+	};
+
+	memset(v.lo, 0, size * sizeof(double));
+	if (!vcov_to_model(fit, &v))
+		return false;
+	for (size_t k = 0; k < size; k++)
+		v.hi[k] += v.lo[k];
+	return true;
 }
 
 /* The same where there are covariances; GR_RESULT_OUT_OF_RANGE where that takes a variance out of float8's range */

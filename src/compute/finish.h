@@ -12,6 +12,12 @@
  */
 extern bool gr_vcov_to_model(GrLogregFit *fit, bool with_lo, const GrHost *host);
 
+/*
+ * Brings rows, a matrix of nterms x nterms with a row per term, from the terms of the fit to those of the estimates, on
+ * the left alone. Returns false if canceled.
+ */
+extern bool gr_rows_to_model(GrLogregFit *fit, double *rows, const GrHost *host);
+
 /* The covariances in fit->vcov, if there are any, are final but for the terms that they are of: goes on from there. */
 extern bool gr_finish(GrLogregFit *fit, const GrHost *host, GrError *err);
 

@@ -18,6 +18,7 @@
 #include "compute/basis.h"
 #include "compute/logreg.h"
 #include "compute/ols.h"
+#include "compute/satterthwaite.h"
 
 /* A pivot this small in a step's Hessian is rounding error; the term stays where it is. */
 #define GR_FROZEN_TOLERANCE 1e-28
@@ -125,6 +126,9 @@ struct GrLogregState
 	double		size;			/* what residuals would be if the means were 0, squared; see gr_is_perfect() */
 	double	   *product_row;	/* of the bread and the middle, hi and lo */
 	double	   *hat;			/* CR2: two matrices of a cluster */
+	double	   *roots;			/* CR2: the roots of a cluster's eigenvalues */
+	GrSatterthwaite df;			/* CR2, where fit->df is wanted */
+	int			df_first;		/* ... coefficients whose degrees of freedom are known, in this way of clustering */
 	double	   *memory;			/* L-BFGS: see descent.c */
 	double	   *history;		/* of steps: see mixing.c; NULL: the link is canonical */
 	int			nmixed;			/* steps in it */

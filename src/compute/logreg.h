@@ -125,6 +125,11 @@ typedef struct GrLogregFit
 	GrVarianceKind *variances;	/* nterms: of a sandwich estimate, what its variances are; NULL where there is none */
 	int			nunknown;		/* how many of them are zero or negative */
 	bool		perfect;		/* there are no residuals but rounding */
+	/*
+	 * nterms: of CR2 without l2, the degrees of freedom of each variance, and of two ways the fewer; NaN for terms that
+	 * are left out; NULL where there are none
+	 */
+	double	   *df;
 	int64_t		nclusters;		/* of CR0, CR1 and CR2: of two ways, the fewer; 0: there was no reason to look */
 	int64_t		nwithout_score; /* HC2 and HC3: rows with a leverage of 1; if there are any, vcov is NaN */
 	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0; GR_EITHER_SIGN */

@@ -77,6 +77,15 @@ lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit,
 	fit->variances = options->vcov != GR_VCOV_IID ? take(arena, nterms * sizeof(GrVarianceKind)) : NULL;
 	state->product_row = options->vcov != GR_VCOV_IID ? take_doubles(arena, 2 * nterms) : NULL;
 	state->hat = options->vcov == GR_VCOV_CR2 ? take_doubles(arena, 2 * nterms * nterms) : NULL;
+	state->roots = options->vcov == GR_VCOV_CR2 ? take_doubles(arena, nterms) : NULL;
+	fit->df = options->vcov == GR_VCOV_CR2 && options->l2 == 0 ? take_doubles(arena, nterms) : NULL;
+	if (options->vcov == GR_VCOV_CR2 && options->l2 == 0)
+	{
+		double	   *memory = take_doubles(arena, gr_satterthwaite_size((int) nterms));
+
+		if (memory != NULL)
+			gr_satterthwaite_lay_out(&state->df, (int) nterms, memory);
+	}
 }
 
 static void

@@ -103,6 +103,13 @@ measure_of(GrVcov vcov)
 		GR_MEASURE_SCORES;
 }
 
+/* True if the clusters are gone through for degrees of freedom, which the pair of both columns has none of. */
+static bool
+wants_df(const GrLogregFit *fit)
+{
+	return fit->df != NULL && fit->way < 2;
+}
+
 /* Asks for the sums of clusters, of the next way. */
 static bool
 ask_for_clusters(GrLogregFit *fit)
@@ -115,7 +122,27 @@ ask_for_clusters(GrLogregFit *fit)
 	fit->nclusters_met = 0;
 	state->pearson_hi = state->pearson_lo = 0;
 	memset(state->middle, 0, 2 * (size_t) gr_triangle(fit->nterms) * sizeof(double));
+	if (wants_df(fit))
+		gr_satterthwaite_begin(&state->df, state->df_first);
 	return true;
+}
+
+/* The coefficients' rows of A C', for degrees of freedom; terms that are left out have rows of zeros. */
+static bool
+fill_lines(GrLogregFit *fit, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	size_t		n = (size_t) fit->nterms;
+	double	   *lines = state->df.lines;
+
+	memset(lines, 0, n * n * sizeof(double));
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i; k < n; k++)
+			if (!state->frozen[i] && !state->frozen[k])
+				lines[i * n + k] = state->factor[gr_at((int64_t) k + state->first, (int64_t) i + state->first)];
+	for (size_t k = 0; k < n; k++)
+		fit->df[k] = NAN;
+	return gr_rows_to_model(fit, lines, host);
 }
 
 /* The inverse's diagonal in the terms of the estimates, by which variances are judged; fit->vcov stays the inverse. */
@@ -150,11 +177,12 @@ gr_sandwich_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 		memcpy(state->delta, state->theta_lo, (size_t) state->nfull * sizeof(double));
 		return gr_finish(fit, host, err);
 	}
-	if (!measure_inverse(fit, host))
+	if (!measure_inverse(fit, host) || (fit->df != NULL && !fill_lines(fit, host)))
 		return fail_canceled(err);
 	if (gr_vcov_is_clustered(vcov))
 	{
 		fit->way = 0;
+		state->df_first = 0;
 		memset(state->total, 0, 2 * (size_t) gr_triangle(fit->nterms) * sizeof(double));
 		return ask_for_clusters(fit);
 	}
@@ -222,36 +250,49 @@ cluster_hat(const GrLogregFit *fit, const double *hessian, double *hat, double *
 }
 
 /*
- * The scores that CR2 takes, as C' of them will be wanted: q becomes f(K) C s, where f is the inverse root of 1 - K,
- * and 0 where that is 0; see Pustejovsky and Tipton (2018).
+ * K of a cluster and its eigenvectors into state->hat, and f of its eigenvalues into state->roots: the inverse root of
+ * 1 - K, and 0 where that is 0; see Pustejovsky and Tipton (2018). Returns false if canceled.
  */
 static bool
-adjust_scores(GrLogregFit *fit, const double *hessian, double *scores, GrPoll *poll)
+solve_cluster(GrLogregFit *fit, const double *hessian, GrPoll *poll)
+{
+	GrLogregState *state = fit->state;
+	size_t		n = (size_t) fit->nterms;
+
+	cluster_hat(fit, hessian, state->hat, state->hat + n * n);
+	if (!gr_eigen(state->hat, state->hat + n * n, fit->nterms, poll))
+		return false;
+	for (size_t k = 0; k < n; k++)
+	{
+		double		left = 1 - state->hat[k * n + k];
+
+		state->roots[k] = left < HAT_ROUNDING ? 0 : 1 / sqrt(left);
+	}
+	return true;
+}
+
+/* The scores that CR2 takes, as C' of them will be wanted: scores s become f(K) C s, after solve_cluster(). */
+static void
+adjust_scores(GrLogregFit *fit, double *scores)
 {
 	GrLogregState *state = fit->state;
 	int			n = fit->nterms;
-	double	   *hat = state->hat;
-	double	   *vectors = hat + (size_t) n * n;
+	const double *vectors = state->hat + (size_t) n * n;
 	double	   *q = state->delta;
 
-	cluster_hat(fit, hessian, hat, vectors);
-	if (!gr_eigen(hat, vectors, n, poll))
-		return false;
 	multiply_factor(fit, scores, q, false);
 	memset(scores, 0, (size_t) n * sizeof(double));
 	for (int k = 0; k < n; k++)
 	{
 		const double *vector = vectors + (size_t) k * n;
-		double		left = 1 - hat[(size_t) k * n + k];
 		double		part = 0;
 
 		for (int i = 0; i < n; i++)
 			part += vector[i] * q[i];
-		part *= left < HAT_ROUNDING ? 0 : 1 / sqrt(left);
+		part *= state->roots[k];
 		for (int i = 0; i < n; i++)
 			scores[i] += part * vector[i];
 	}
-	return true;
 }
 
 GrVcov
@@ -273,8 +314,14 @@ gr_logreg_add_cluster(GrLogregFit *fit, const double *sums, const GrHost *host, 
 
 	for (int k = 0; k < n; k++)
 		scores[k] = state->frozen[k] ? 0 : hi[k + state->first] + lo[k + state->first];
-	if (state->options.vcov == GR_VCOV_CR2 && !adjust_scores(fit, lo + state->nfull, scores, &poll))
-		return fail_canceled(err);
+	if (state->options.vcov == GR_VCOV_CR2)
+	{
+		if (!solve_cluster(fit, lo + state->nfull, &poll) ||
+			(wants_df(fit) && !gr_satterthwaite_add(&state->df, state->hat, n + 1, state->hat + (size_t) n * n,
+													state->roots, &poll)))
+			return fail_canceled(err);
+		adjust_scores(fit, scores);
+	}
 	add_square(state->middle, state->middle + gr_triangle(n), scores, n);
 	pearson = gr_dd_add(pearson, (GrDD) {sums[GR_SCORES_PEARSON_HI], sums[GR_SCORES_PEARSON_LO]});
 	state->pearson_hi = pearson.hi;
@@ -407,9 +454,9 @@ gr_scores_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	return gr_finish(fit, host, err);
 }
 
-/* After each way of clustering; the last one is that by both columns, which the others have in them twice. */
-bool
-gr_clusters_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+/* Adds the middle of a way of clustering to that of all ways; the last way is that by both columns. */
+static void
+add_way(GrLogregFit *fit)
 {
 	GrLogregState *state = fit->state;
 	int64_t		size = gr_triangle(fit->nterms);
@@ -432,12 +479,46 @@ gr_clusters_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		state->total[k] = sum.hi;
 		state->total[size + k] = sum.lo;
 	}
+}
+
+/* The degrees of freedom that a turn has given; of two ways the fewer count */
+static void
+take_df(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	const GrSatterthwaite *s = &state->df;
+
+	for (int k = 0; k < s->count; k++)
+	{
+		double		df = gr_satterthwaite_df(s, k);
+
+		if (isnan(fit->df[s->first + k]) || df < fit->df[s->first + k])
+			fit->df[s->first + k] = df;
+	}
+	state->df_first += s->count;
+}
+
+/* After each turn of each way of clustering */
+bool
+gr_clusters_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (state->df_first == 0)
+		add_way(fit);
+	if (wants_df(fit))
+	{
+		take_df(fit);
+		if (state->df_first < fit->nterms)
+			return ask_for_clusters(fit);
+	}
+	state->df_first = 0;
 	if (state->options.ncluster_columns == 2 && fit->way < 2)
 	{
 		fit->way++;
 		return ask_for_clusters(fit);
 	}
-	if (!surround(fit, state->total, state->total + size, 0, 1, host))
+	if (!surround(fit, state->total, state->total + gr_triangle(fit->nterms), 0, 1, host))
 		return fail_canceled(err);
 	return gr_finish(fit, host, err);
 }

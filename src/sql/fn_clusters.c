@@ -271,6 +271,21 @@ subtract_vcov(GrModel *model)
 	pfree(kinds);
 }
 
+/* Where terms have degrees of freedom of their own, the fewer of model[0]'s and model[1]'s become model[0]'s. */
+static void
+take_fewer_df(GrModel *model)
+{
+	double	   *df;
+
+	if (model[0].extras.df == NULL && model[1].extras.df == NULL)
+		return;
+	df = palloc_extended(model->nterms * sizeof(double), MCXT_ALLOC_HUGE);
+	for (int k = 0; k < model->nterms; k++)
+		df[k] = fmin(gr_model_df(&model[0], k), gr_model_df(&model[1], k));
+	model[0].extras.df = df;
+	model[0].extras.ndf = model->nterms;
+}
+
 /*
  * gpu_ols_two_way(one gpu_model, other gpu_model, both gpu_model): the first, with the sum of the covariances by the
  * one column and by the other less those by both (Cameron, Gelbach and Miller 2011)
@@ -286,6 +301,7 @@ gr_ols_two_way(PG_FUNCTION_ARGS)
 	check_same_fit(&model[0], &model[1]);
 	check_same_fit(&model[0], &model[2]);
 	subtract_vcov(model);
+	take_fewer_df(model);
 	model[0].df_inference = Min(model[0].df_inference, model[1].df_inference);
 	model[0].device = "cpu";
 	return gr_model_datum(fcinfo, &model[0]);

@@ -284,6 +284,17 @@ check_outcome(const GrModel *model, GrWaldOutcome outcome, int place)
 	}
 }
 
+/* The degrees of freedom of a test of n terms: where each term has its own, the least of theirs */
+static double
+df_of_terms(const GrModel *model, const int *terms, int n)
+{
+	bool	   *used = palloc_extended(model->nterms * sizeof(bool), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	for (int k = 0; k < n; k++)
+		used[terms[k]] = true;
+	return gr_least_df(model->extras.df, model->df_inference, used, model->nterms);
+}
+
 /* gpu_wald(model gpu_model, terms text[]): one row; none where the model is NULL */
 Datum
 gr_wald(PG_FUNCTION_ARGS)
@@ -297,6 +308,7 @@ gr_wald(PG_FUNCTION_ARGS)
 	int			place = 0;
 	GrWaldOutcome outcome;
 	double		statistic;
+	double		df;
 	bool		has_df;
 
 	if (PG_ARGISNULL(0))
@@ -313,14 +325,15 @@ gr_wald(PG_FUNCTION_ARGS)
 				 errhint("Fit it with solver => 'newton', without a learning_rate.")));
 	outcome = gr_wald_statistic(&model, terms, n, &statistic, &place);
 	check_outcome(&model, outcome, place);
-	has_df = !isinf(model.df_inference);
+	df = df_of_terms(&model, terms, n);
+	has_df = !isinf(df);
 	if (has_df)
 		statistic /= n;
 	InitMaterializedSRF(fcinfo, 0);
 	set_float(&values[0], &nulls[0], statistic);
 	values[1] = Int32GetDatum(n);
-	set_float(&values[2], &nulls[2], has_df ? model.df_inference : NAN);
-	set_float(&values[3], &nulls[3], has_df ? gr_f_upper(statistic, n, model.df_inference) :
+	set_float(&values[2], &nulls[2], has_df ? df : NAN);
+	set_float(&values[3], &nulls[3], has_df ? gr_f_upper(statistic, n, df) :
 			  gr_chisq_probability(statistic, n, false));
 	values[4] = CStringGetTextDatum(has_df ? BY_F : BY_CHISQ);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);

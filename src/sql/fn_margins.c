@@ -200,9 +200,30 @@ is_known(const GrMarginEffect *effect)
 	return (effect->estimable || !effect->aliased) && (effect->is_step || !effect->separated);
 }
 
+/* The least degrees of freedom of the terms that have a part in an effect */
+static double
+least_df(const GrModel *model, const GrDD *gradient)
+{
+	bool	   *used = palloc_extended(model->nterms * sizeof(bool), MCXT_ALLOC_HUGE);
+	double		df;
+
+	for (int k = 0; k < model->nterms; k++)
+		used[k] = gradient[k].hi != 0;
+	df = gr_least_df(model->extras.df, model->df_inference, used, model->nterms);
+	pfree(used);
+	return df;
+}
+
+static Inference
+infer(double conf_level, double df)
+{
+	return (Inference) {df, df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN};
+}
+
 /* A row an effect */
 static void
-put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margins, Inference inference)
+put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margins, Inference inference,
+			double conf_level)
 {
 	bool		finite = has_finite_coefficients(model);
 	GrDD	   *gradient = palloc_extended(model->nterms * sizeof(GrDD), MCXT_ALLOC_HUGE);
@@ -221,6 +242,8 @@ put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margin
 			raise_range(name, false);
 		if (!known)
 			estimate = NAN;
+		if (isfinite(estimate) && model->extras.df != NULL && margins->want_gradients)
+			inference = infer(conf_level, least_df(model, gradient));
 		if (isfinite(estimate))
 			error = standard_error(model, effect, gradient);
 		if (isinf(error) && finite)
@@ -325,9 +348,8 @@ gr_margins(PG_FUNCTION_ARGS)
 	gr_leave_query(&context);
 	read_done = gr_now();
 
-	inference.df = model.df_inference;
-	inference.quantile = inference.df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, inference.df) : NAN;
-	put_effects((ReturnSetInfo *) fcinfo->resultinfo, &model, &margins, inference);
+	inference = infer(conf_level, model.df_inference);
+	put_effects((ReturnSetInfo *) fcinfo->resultinfo, &model, &margins, inference, conf_level);
 	gr_place_on_cpu(&place, "marginal effects are computed where the query's rows are read");
 	gr_record_pass("gpu_margins", &place, rows.nrows, predictor.nfeatures, 0, began, read_done, gr_now());
 	return (Datum) 0;

@@ -390,6 +390,19 @@ describe_sandwich(GrModel *model, const GrLogregFit *fit, const GrLogregOptions 
 							 options->ncluster_columns > 1 ? GR_VCOV_OF_TWO_WAYS : GR_VCOV_OF_CLUSTERS);
 }
 
+/* The degrees of freedom of each term that has a variance, where these are told */
+static void
+take_df(GrModel *model, GrLogregFit *fit)
+{
+	if (fit->df == NULL || fit->nclusters == 0)
+		return;
+	for (int k = 0; k < fit->nterms; k++)
+		if (isnan(fit->vcov[(Size) k * fit->nterms + k]))
+			fit->df[k] = NAN;
+	model->extras.df = fit->df;
+	model->extras.ndf = fit->nterms;
+}
+
 /* Without residuals there are no covariances that have the dispersion in them. */
 static void
 forget_errors(GrLogregFit *fit)
@@ -423,6 +436,7 @@ estimate_dispersion(GrModel *model, GrLogregFit *fit, const GrLogregOptions *opt
 	if (options->vcov != GR_VCOV_IID)
 	{
 		describe_sandwich(model, fit, options);
+		take_df(model, fit);
 		return;
 	}
 	for (Size k = 0; fit->vcov != NULL && k < (Size) fit->nterms * fit->nterms; k++)

@@ -1,5 +1,5 @@
 /*
- * model.c: the type gpu_model: build, read, tidy, glance.
+ * model.c: the type gpu_model: build and read.
  */
 #include "postgres.h"
 
@@ -19,16 +19,12 @@
 #include "compute/compute.h"
 #include "compute/design_moves.h"
 #include "compute/family.h"
-#include "compute/inference.h"
 #include "compute/ols.h"
 #include "run/args.h"
 #include "run/device.h"
 #include "run/raise.h"
 #include "sql/method.h"
 #include "sql/model.h"
-
-PG_FUNCTION_INFO_V1(gr_tidy);
-PG_FUNCTION_INFO_V1(gr_glance);
 
 /* The fields of gpu_model, in the order of its definition. */
 enum
@@ -538,6 +534,14 @@ read_numbers(const Datum *values, const bool *nulls, GrModel *model)
 	model->converged = DatumGetBool(values[F_CONVERGED]);
 }
 
+/* ERROR if a model of nterms terms has degrees of freedom for another number of them. */
+static void
+check_df(int ndf, int nterms)
+{
+	if (ndf > 0 && ndf != nterms)
+		bad_model("It has not as many degrees of freedom as terms.");
+}
+
 /* Of a model of so many terms, in which the distribution, quasi and l2 are read */
 static void
 read_error(const Datum *values, const bool *nulls, int nterms, GrModel *model, GrPredictorError *error)
@@ -552,6 +556,37 @@ read_error(const Datum *values, const bool *nulls, int nterms, GrModel *model, G
 	error->vcov = vcov == NULL ? NULL : ARR_HASNULL(vcov) ? read_floats(vcov) : (double *) ARR_DATA_PTR(vcov);
 	error->dispersion = gr_model_dispersion(model);
 	error->df_inference = model->df_inference;
+	error->df = NULL;
+	if (!nulls[F_DESIGN])
+	{
+		GrExtras	extras;
+		int			ndf;
+
+		gr_read_extras(DatumGetTextPP(values[F_DESIGN]), &extras);
+		error->df = gr_read_df(&extras, &ndf);
+		check_df(ndf, nterms);
+	}
+}
+
+double
+gr_least_df(const double *df, double df_inference, const bool *used, int nterms)
+{
+	double		least = INFINITY;
+	bool		any = false;
+
+	for (int k = 0; df != NULL && k < nterms; k++)
+		if (used[k] && !isnan(df[k]))
+		{
+			least = fmin(least, df[k]);
+			any = true;
+		}
+	return any ? least : df_inference;
+}
+
+double
+gr_model_df(const GrModel *model, int k)
+{
+	return model->extras.df == NULL ? model->df_inference : model->extras.df[k];
 }
 
 /* Reads the field design; field: NULL if it is NULL. */
@@ -615,65 +650,7 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 		read_separated(values[F_SEPARATED], model);
 	read_numbers(values, nulls, model);
 	model->design = gr_read_model_extras(nulls[F_DESIGN] ? NULL : DatumGetTextPP(values[F_DESIGN]), &model->extras);
-}
-
-/*
- * Do the data determine to which infinity separated term k runs? If not, its variance is infinite; a fit without
- * covariances hasn't asked.
- */
-static bool
-has_sign(const GrModel *model, int k)
-{
-	return model->vcov != NULL && !isinf(model->vcov[(Size) k * model->nterms + k]);
-}
-
-/* gpu_tidy(model gpu_model, conf_level float8, exponentiate boolean): a row a term */
-Datum
-gr_tidy(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	double		conf_level = PG_GETARG_FLOAT8(1);
-	bool		exponentiate = PG_GETARG_BOOL(2);
-	GrModel		model;
-	double		quantile;
-	double		df;
-
-	if (!(conf_level > 0 && conf_level < 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("conf_level must be between 0 and 1, got %g", conf_level),
-				 errhint("0.95 gives 95%% confidence limits.")));
-	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
-	InitMaterializedSRF(fcinfo, 0);
-	/* the normal distribution is t's with infinitely many degrees of freedom */
-	df = model.df_inference;
-	quantile = df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN;
-
-	for (int k = 0; k < model.nterms; k++)
-	{
-		double		estimate = model.coef[k];
-		bool		is_separated = model.separated != NULL && model.separated[k] != 0;
-		double		std_error = model.vcov == NULL || is_separated ? NAN :
-			sqrt(model.vcov[(Size) k * model.nterms + k]);
-		double		statistic = estimate / std_error;
-		double		low = estimate - quantile * std_error;
-		double		high = estimate + quantile * std_error;
-		Datum		values[7];
-		bool		nulls[7] = {false};
-
-		if (is_separated)
-			estimate = has_sign(&model, k) ? model.separated[k] * INFINITY : NAN;
-		values[0] = CStringGetTextDatum(model.terms[k]);
-		set_float(&values[1], &nulls[1], exponentiate ? exp(estimate) : estimate);
-		set_float(&values[2], &nulls[2], std_error);
-		set_float(&values[3], &nulls[3], statistic);
-		set_float(&values[4], &nulls[4], gr_t_two_sided(statistic, df));
-		set_float(&values[5], &nulls[5], exponentiate ? exp(low) : low);
-		set_float(&values[6], &nulls[6], exponentiate ? exp(high) : high);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-		CHECK_FOR_INTERRUPTS();
-	}
-	return (Datum) 0;
+	check_df(model->extras.ndf, model->nterms);
 }
 
 double
@@ -686,46 +663,6 @@ gr_model_dispersion(const GrModel *model)
 	if (family == GR_GAUSSIAN)
 		return gr_model_mean_square(model->deviance, (double) model->df_residual);
 	return gr_family_has_dispersion(family, model->quasi) ? NAN : 1;
-}
-
-/* gpu_glance(model gpu_model): one row */
-Datum
-gr_glance(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	GrModel		model;
-	GrModelSummary s;
-	Datum		values[21];
-	bool		nulls[21] = {false};
-
-	gr_read_model(fcinfo, 0, &model, GR_MODEL_SUMS);
-	gr_model_summarise(&model, &s);
-	InitMaterializedSRF(fcinfo, 0);
-	values[0] = Int64GetDatum(model.nrows);
-	values[1] = Int64GetDatum(model.nskipped);
-	values[2] = Int32GetDatum(model.rank);
-	values[3] = Int64GetDatum(model.df_residual);
-	set_float(&values[4], &nulls[4], s.r_squared);
-	set_float(&values[5], &nulls[5], s.adj_r_squared);
-	set_float(&values[6], &nulls[6], s.sigma);
-	set_float(&values[7], &nulls[7], s.f_statistic);
-	set_float(&values[8], &nulls[8], s.f_p_value);
-	set_float(&values[9], &nulls[9], model.deviance);
-	set_float(&values[10], &nulls[10], model.null_deviance);
-	set_float(&values[11], &nulls[11], model.log_lik);
-	set_float(&values[12], &nulls[12], s.aic);
-	set_float(&values[13], &nulls[13], s.bic);
-	values[14] = Int32GetDatum(model.iterations);
-	values[15] = BoolGetDatum(model.converged);
-	set_float(&values[16], &nulls[16], s.pseudo_r_squared);
-	values[17] = CStringGetTextDatum(gr_family_name(model.distribution.family, model.quasi));
-	values[18] = CStringGetTextDatum(gr_link_name(model.distribution.link));
-	set_float(&values[19], &nulls[19], gr_model_dispersion(&model));
-	nulls[20] = model.vcov_type == NULL;
-	if (model.vcov_type != NULL)
-		values[20] = CStringGetTextDatum(model.vcov_type);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	return (Datum) 0;
 }
 
 Datum

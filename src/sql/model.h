@@ -99,6 +99,7 @@ typedef struct GrPredictorError
 	const double *vcov;			/* terms x terms, NaN for NULL; NULL: there is none */
 	double		dispersion;		/* NaN: not known */
 	double		df_inference;
+	const double *df;			/* of each term, NaN for terms without; NULL: df_inference */
 } GrPredictorError;
 
 /* The coefficient of term k, to which *at points unless it is NULL; as NaN if it is. The terms one after another */
@@ -120,6 +121,15 @@ gr_model_is_robust(const GrModel *model)
 {
 	return model->vcov_type != NULL && strcmp(model->vcov_type, "iid") != 0;
 }
+
+/* Degrees of freedom by which term k is tested; NaN if it has none */
+extern double gr_model_df(const GrModel *model, int k);
+
+/*
+ * The least degrees of freedom of the terms that are used, for a combination of their coefficients; df: of each of
+ * nterms terms, or NULL. Returns df_inference if no term that is used has its own.
+ */
+extern double gr_least_df(const double *df, double df_inference, const bool *used, int nterms);
 
 /* The model as a datum of the composite type that the calling SQL function returns. */
 extern Datum gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model);

@@ -9,15 +9,37 @@
 
 #include "sql/model_extras.h"
 
+static void
+raise_malformed(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("malformed gpu_model"),
+			 errdetail("Its design is not one of this version of gpureg."),
+			 errhint("Use a value that a gpureg function returned.")));
+}
+
 void
 gr_read_extras(const text *field, GrExtras *extras)
 {
 	if (!gr_extras_read(VARDATA_ANY(field), VARSIZE_ANY_EXHDR(field), extras))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("malformed gpu_model"),
-				 errdetail("Its design is not one of this version of gpureg."),
-				 errhint("Use a value that a gpureg function returned.")));
+		raise_malformed();
+}
+
+const double *
+gr_read_df(const GrExtras *records, int *n)
+{
+	const GrString *value = gr_extras_find(records, GR_EXTRA_DF);
+	double	   *df;
+
+	*n = 0;
+	if (value == NULL)
+		return NULL;
+	*n = value->nbytes / GR_EXTRA_NUMBER_SIZE + 1;
+	df = palloc_extended((Size) *n * sizeof(double), MCXT_ALLOC_HUGE);
+	if (!gr_extras_numbers(*value, *n, df))
+		raise_malformed();
+	return df;
 }
 
 /* The value of a key as a C string, or NULL if there is no such record */
@@ -41,6 +63,7 @@ gr_read_model_extras(const text *field, GrModelExtras *extras)
 	extras->offsets = read_name(&records, GR_EXTRA_OFFSETS);
 	extras->weights = read_name(&records, GR_EXTRA_WEIGHTS);
 	extras->frequencies = read_name(&records, GR_EXTRA_FREQUENCIES);
+	extras->df = gr_read_df(&records, &extras->ndf);
 	return pnstrdup(records.design.bytes, records.design.nbytes);
 }
 
@@ -62,6 +85,19 @@ add_name(GrExtras *records, const char *key, const char *value)
 		elog(ERROR, "a gpu_model has too many records");
 }
 
+/* Adds the degrees of freedom, if there are any. */
+static void
+add_df(GrExtras *records, const GrModelExtras *extras)
+{
+	char	   *value;
+
+	if (extras->df == NULL || extras->ndf == 0)
+		return;
+	value = palloc_extended((Size) extras->ndf * GR_EXTRA_NUMBER_SIZE, MCXT_ALLOC_HUGE);
+	gr_extras_put_numbers(extras->df, extras->ndf, value);
+	add_name(records, GR_EXTRA_DF, value);
+}
+
 text *
 gr_model_extras_text(const GrModelExtras *extras, const char *design)
 {
@@ -73,6 +109,7 @@ gr_model_extras_text(const GrModelExtras *extras, const char *design)
 	add_name(&records, GR_EXTRA_OFFSETS, extras->offsets);
 	add_name(&records, GR_EXTRA_WEIGHTS, extras->weights);
 	add_name(&records, GR_EXTRA_FREQUENCIES, extras->frequencies);
+	add_df(&records, extras);
 
 	gr_extras_write(&writer, &records);
 	field = palloc_extended(VARHDRSZ + writer.nbytes, MCXT_ALLOC_HUGE);

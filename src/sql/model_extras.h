@@ -20,6 +20,9 @@ typedef struct GrModelExtras
 	const char *offsets;
 	const char *weights;
 	const char *frequencies;
+	/* Degrees of freedom of each of ndf terms, NaN for terms without; NULL: all have those of df_inference */
+	const double *df;
+	int			ndf;
 } GrModelExtras;
 
 /* Remembers the columns that a fit took for roles. */
@@ -27,6 +30,9 @@ extern void gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles);
 
 /* Reads the field into records that point into it. ERROR if it is malformed. */
 extern void gr_read_extras(const text *field, GrExtras *extras);
+
+/* The degrees of freedom of each of *n terms, or NULL if the model has one number for all. ERROR if malformed. */
+extern const double *gr_read_df(const GrExtras *records, int *n);
 
 /*
  * Reads the field, which is NULL if it is NULL in the model, into the members of extras. Returns the design, or "" if

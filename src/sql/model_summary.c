@@ -39,14 +39,18 @@ static void
 test_slopes(const GrModel *model, GrModelSummary *s)
 {
 	int		   *terms = palloc_extended((model->nterms + 1) * sizeof(int), MCXT_ALLOC_HUGE);
+	bool	   *used = palloc_extended((model->nterms + 1) * sizeof(bool), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	int			n = 0;
 	int			place;
 
 	s->f_statistic = s->f_p_value = NAN;
-	s->f_df = model->df_inference;
 	for (int k = model->intercept ? 1 : 0; k < model->nterms; k++)
 		if (!isnan(model->coef[k]))
+		{
+			used[k] = true;
 			terms[n++] = k;
+		}
+	s->f_df = gr_least_df(model->extras.df, model->df_inference, used, model->nterms);
 	if (model->vcov == NULL ||
 		gr_wald_statistic(model, terms, n, &s->f_statistic, &place) != GR_WALD_FOUND)
 		return;

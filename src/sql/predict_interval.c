@@ -41,6 +41,7 @@ typedef struct Predicted
 	bool		finite;			/* was everything that eta is summed up of? */
 	bool		known;			/* has the model covariances of all that has a part in it? */
 	double		error;			/* where they are */
+	double		df;				/* by which limits go: the least of the terms that have a part in it */
 } Predicted;
 
 /*
@@ -92,6 +93,20 @@ raise_range(void)
 			 errhint("Rescale the columns that the model is fitted to.")));
 }
 
+/* The least degrees of freedom of the terms that have values */
+static double
+least_df(const GrPredictorError *errors, int nterms, const GrDD *x)
+{
+	bool	   *used = palloc_extended(nterms * sizeof(bool), MCXT_ALLOC_HUGE);
+	double		df;
+
+	for (int k = 0; k < nterms; k++)
+		used[k] = x[k].hi != 0;
+	df = gr_least_df(errors->df, errors->df_inference, used, nterms);
+	pfree(used);
+	return df;
+}
+
 static void
 predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatures *features, Predicted *predicted)
 {
@@ -100,9 +115,12 @@ predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatur
 
 	predicted->eta = gr_predict_eta(model, features, &predicted->finite);
 	predicted->known = false;
+	predicted->df = errors->df_inference;
 	if (errors->vcov == NULL)
 		return;
 	x = term_values(model, features);
+	if (errors->df != NULL)
+		predicted->df = least_df(errors, nterms, x);
 	if (error_of_infinite(errors->vcov, nterms, x, &predicted->error))
 	{
 		predicted->known = true;
@@ -283,7 +301,7 @@ gr_predict_interval(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	predict(&model, &errors, &features, &predicted);
 	return interval_row(call, &model, &errors, &predicted, of_response,
-						quantile_of(call, conf_level, errors.df_inference));
+						quantile_of(call, conf_level, predicted.df));
 }
 
 /*

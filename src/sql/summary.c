@@ -184,7 +184,7 @@ fill_values(Table *t)
 			m->vcov != NULL && !isinf(variance) ? m->separated[k] * INFINITY : NAN;
 		t->values[STD_ERROR][k] = separated ? NAN : sqrt(variance);
 		t->values[STATISTIC][k] = t->values[ESTIMATE][k] / t->values[STD_ERROR][k];
-		t->values[P_VALUE][k] = gr_t_two_sided(t->values[STATISTIC][k], m->df_inference);
+		t->values[P_VALUE][k] = gr_t_two_sided(t->values[STATISTIC][k], gr_model_df(m, k));
 		gr_poll_loop(k);
 	}
 }
@@ -468,7 +468,7 @@ append_title(StringInfo out, const GrModel *model)
 static void
 append_coefficients(StringInfo out, const GrModel *model)
 {
-	bool		by_t = !isinf(model->df_inference);
+	bool		by_t = !isinf(model->df_inference) || model->extras.df != NULL;
 	int			naliased = 0;
 	Table		t = {.model = model,.n = model->nterms,.coef.digits = DIGITS,.tiny.digits = DIGITS - 1,
 		.test.digits = DIGITS,.p_fixed.digits = P_DIGITS,.p_small.digits = P_DIGITS,
@@ -609,6 +609,24 @@ append_role(StringInfo out, const char *role, const char *name)
 	end_line(out);
 }
 
+/* The range of the terms' own degrees of freedom, if they have any */
+static void
+append_df(StringInfo out, const GrModel *model)
+{
+	double		least = INFINITY;
+	double		most = 0;
+
+	for (int k = 0; k < model->nterms && model->extras.df != NULL; k++)
+		if (!isnan(model->extras.df[k]))
+		{
+			least = fmin(least, model->extras.df[k]);
+			most = fmax(most, model->extras.df[k]);
+		}
+	if (least <= most)
+		append_line(out, psprintf("Degrees of freedom: Satterthwaite's, %s to %s", format_general(least),
+								  format_general(most)));
+}
+
 /* What one should know before believing the table */
 static void
 append_notes(StringInfo out, const GrModel *model)
@@ -623,6 +641,7 @@ append_notes(StringInfo out, const GrModel *model)
 		appendStringInfoString(out, "Standard errors: ");
 		append_shortened(out, model->vcov_type, LINE_WIDTH - 20);
 		end_line(out);
+		append_df(out, model);
 	}
 	initStringInfo(&names);
 	for (int k = 0; k < model->nterms; k++)

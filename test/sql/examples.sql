@@ -270,4 +270,11 @@ FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm, year FROM workers
                           formula => 'wage ~ tenure * trained + factor(year)', vcov => 'CR1', clusters => '{firm}'))) t;
 SELECT g.vcov, (m).df_inference
 FROM gpu_ols_fit('SELECT wage, tenure, firm FROM workers', vcov => 'CR1', clusters => '{firm}') m, gpu_glance(m) g;
+SELECT term, round(std_error::numeric, 6) AS std_error, round(p_value::numeric, 6) AS p_value,
+    round(df::numeric, 6) AS df FROM (
+SELECT term, std_error, p_value, df
+FROM gpu_tidy(gpu_ols_fit('SELECT wage, tenure, trained, firm FROM workers', vcov => 'CR2', clusters => '{firm}'))) t;
+SELECT term, estimate, std_error
+FROM gpu_tidy(gpu_ols_fit('SELECT y, t, g FROM (VALUES (1, 0, 1), (3, 0, 1), (2, 1, 2), (6, 1, 2)) v(y, t, g)',
+                          vcov => 'CR1', clusters => '{g}'));
 DROP TABLE workers;

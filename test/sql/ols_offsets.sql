@@ -40,7 +40,8 @@ UNION ALL SELECT 'row by row', dataset, gpu_ols_solve(gpu_ols_rollup(s::text::gp
 CREATE VIEW offset_digits AS
 SELECT way, dataset, split_part(dataset, ' ', 1) AS kind, digits(t.estimate, f.estimate) AS coef,
     digits(t.std_error, f.std_error) AS se
-FROM offset_models CROSS JOIN gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, lo, hi, j)
+FROM offset_models CROSS JOIN gpu_tidy(m) WITH ORDINALITY AS t(name, estimate, std_error, statistic, p_value, lo, hi,
+    df, j)
 JOIN offset_fits f USING (dataset) WHERE f.term = 'x' || j - 1;
 -- 14 digits and more, the intercept's too
 SELECT kind, way, min(coef) > 14 AS coefficients, min(se) > 14 AS standard_errors, count(*) FROM offset_digits

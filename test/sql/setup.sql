@@ -126,7 +126,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 CREATE FUNCTION std_errors(model gpu_model) RETURNS float8[] LANGUAGE sql IMMUTABLE AS $$
     SELECT array_agg(std_error ORDER BY i) FROM gpu_tidy(model) WITH ORDINALITY AS t(term, estimate, std_error,
-        statistic, p_value, lo, hi, i)
+        statistic, p_value, lo, hi, df, i)
 $$;
 -- One row, of which the planner expects a million: a query over it is taken for one whose rows don't fit. Such a query
 -- is run once a pass if its plan is parallel; else its rows go to a temporary file.

@@ -163,6 +163,30 @@ for my $step (@scripts)
 		"$from updated is what a new one is") if $to eq $current;
 }
 
+# gpu_tidy of 0.1.0 has no column df. It works with the new library, and an update leaves its views, privileges and
+# comment as they are.
+if (grep { $_ eq '0.1.0' } @released)
+{
+	$own->safe_psql('postgres', 'CREATE DATABASE tidied; CREATE ROLE reader');
+	$own->safe_psql('tidied', "CREATE EXTENSION gpureg VERSION '0.1.0';
+		REVOKE EXECUTE ON FUNCTION gpu_tidy(gpu_model, float8, boolean) FROM PUBLIC;
+		GRANT EXECUTE ON FUNCTION gpu_tidy(gpu_model, float8, boolean) TO reader;
+		CREATE TABLE model AS SELECT gpu_ols_agg(y, x) AS m FROM (VALUES (1, 1), (3, 2), (4, 4)) v(y, x);
+		CREATE VIEW tidied AS SELECT t.* FROM model, gpu_tidy(m) t;
+		CREATE VIEW listed AS SELECT (gpu_tidy(m)).* FROM model");
+	my $before = $own->safe_psql('tidied', 'TABLE tidied; TABLE listed; SELECT * FROM model, gpu_tidy(m)');
+	my $oid = "SELECT 'gpu_tidy'::regproc::oid, proacl, obj_description('gpu_tidy'::regproc) FROM pg_proc
+		WHERE oid = 'gpu_tidy'::regproc";
+	my $function = $own->safe_psql('tidied', $oid);
+
+	unlike($before, qr/\|1$/m, '0.1.0: gpu_tidy has no df');
+	$own->safe_psql('tidied', "ALTER EXTENSION gpureg UPDATE TO '$current'");
+	is($own->safe_psql('tidied', 'TABLE tidied; TABLE listed'),
+		join("\n", (split /\n/, $before)[ 0 .. 3 ]), 'views of gpu_tidy are as before an update');
+	is($own->safe_psql('tidied', $oid), $function, '... and its privileges and comment');
+	is($own->safe_psql('tidied', 'SELECT df FROM model, gpu_tidy(m)'), "1\n1", '... and it has df');
+}
+
 #
 # Golden files
 #
