@@ -38,8 +38,10 @@
 /* S that is less than this share of what it is a difference of is summed again. */
 #define LOST_DIGITS 1e-4
 
-/* A |t| that is above another by less than this share is a tie, and so is a t of this share of the residuals. */
+/* A |t| that falls short of another by less than this share of it is a tie. */
 #define TIE 1e-11
+
+/* With d and the root of S below this share of the residuals a replicate has no t. */
 #define NO_CHANGE 1e-12
 
 /* How many steps outwards are taken for a limit, each longer than that before it: to a million standard errors */
@@ -82,7 +84,7 @@ typedef struct Kernels
 							   const double *weights, int nweights);
 	void		(*add_tables) (double *sums, const double *tables, int64_t table_size, const uint8_t *index, int ndraws,
 							   int ncols);
-	int64_t		(*count_above) (const double *const *replicates, int64_t n, double theta, double squares,
+	int64_t		(*count_extreme) (const double *const *replicates, int64_t n, double theta, double squares,
 								double bound, double least);
 } Kernels;
 
@@ -153,10 +155,10 @@ typedef struct Kernels
 static const Kernels *
 find_kernels(int max_lanes)
 {
-	static const Kernels plain = {philox_plain, make_table_plain, add_tables_plain, count_above_plain};
+	static const Kernels plain = {philox_plain, make_table_plain, add_tables_plain, count_extreme_plain};
 #if defined(__x86_64__) && defined(__GNUC__)
-	static const Kernels avx512 = {philox_avx512, make_table_avx512, add_tables_avx512, count_above_avx512};
-	static const Kernels avx2 = {philox_avx2, make_table_avx2, add_tables_avx2, count_above_avx2};
+	static const Kernels avx512 = {philox_avx512, make_table_avx512, add_tables_avx512, count_extreme_avx512};
+	static const Kernels avx2 = {philox_avx2, make_table_avx2, add_tables_avx2, count_extreme_avx2};
 
 	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma"))
 		return &avx512;
@@ -382,6 +384,7 @@ sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll 
 {
 	int			k = wild->nterms;
 	double		s[3] = {0, 0, 0};
+	double		common = NAN;	/* the weight of all clusters, if they have the same */
 
 	if (gr_poll(poll, wild->nclusters * (4 * k + 20)))
 		return false;
@@ -398,6 +401,7 @@ sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll 
 
 			if (turn == 0)
 			{
+				common = g == 0 || v == common ? v : NAN;
 				for (int i = 0; i < k; i++)
 				{
 					work->d0[i] += v * q[i];
@@ -414,7 +418,11 @@ sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll 
 			s[1] += r0 * r1;
 			s[2] += r1 * r1;
 		}
-	set_replicate(wild, r, work->d0[k - 1], work->d1[k - 1], s[0], s[1], s[2]);
+	/* scores sum to 0, and columns of K to a unit vector: so |t| is the data's for every null, and rounding no part */
+	if (!isnan(common))
+		set_replicate(wild, r, 0, common, common * common * wild->squares, 0, 0);
+	else
+		set_replicate(wild, r, work->d0[k - 1], work->d1[k - 1], s[0], s[1], s[2]);
 	return true;
 }
 
@@ -612,6 +620,9 @@ gr_wild_run(GrWild *wild, void *workspace, int max_lanes, const GrHost *host, Gr
 	wild->reps = gr_wild_reps(wild);
 	carve_work(&work, wild, max_lanes, workspace);
 	memset(wild->replicates, 0, 5 * (size_t) gr_wild_pitch(wild->reps) * sizeof(double));
+	/* those behind the last one are never extreme */
+	for (int64_t r = wild->reps; r < gr_wild_pitch(wild->reps); r++)
+		set_replicate(wild, r, 0, 0, INFINITY, 0, 0);
 	ok = sum_clusters(wild, &work, &poll);
 	for (int64_t first = 0; ok && first < wild->reps; first += GR_WILD_DRAWS)
 	{
@@ -627,8 +638,9 @@ gr_wild_run(GrWild *wild, void *workspace, int max_lanes, const GrHost *host, Gr
  * P-values and limits
  */
 
+/* Replicates whose |t| is at least the data's, or isn't known, as neither d nor S is more than rounding */
 static int64_t
-count_above(const GrWild *wild, double theta)
+count_extreme(const GrWild *wild, double theta)
 {
 	int64_t		pitch = gr_wild_pitch(wild->reps);
 	const double *replicates[5];
@@ -636,8 +648,17 @@ count_above(const GrWild *wild, double theta)
 
 	for (int i = 0; i < 5; i++)
 		replicates[i] = wild->replicates + i * pitch;
-	return find_kernels(8)->count_above(replicates, pitch, theta, w, theta * theta * (1 + TIE) * (1 + TIE),
-										NO_CHANGE * NO_CHANGE * w * w);
+	return find_kernels(8)->count_extreme(replicates, pitch, theta, w, theta * theta * (1 - TIE) * (1 - TIE),
+										  NO_CHANGE * NO_CHANGE * w * w);
+}
+
+/* The p-value of a null. Where weights are drawn, the data count as one replicate more. */
+static double
+share_of(const GrWild *wild, double theta)
+{
+	double		n = (double) count_extreme(wild, theta);
+
+	return wild->enumerated ? n / (double) wild->reps : (1 + n) / (1 + (double) wild->reps);
 }
 
 double
@@ -645,21 +666,21 @@ gr_wild_p_value(const GrWild *wild, double theta)
 {
 	if (!(wild->squares > 0) || !isfinite(theta))
 		return NAN;
-	return (double) count_above(wild, theta) / (double) wild->reps;
+	return share_of(wild, theta);
 }
 
 bool
 gr_wild_limit(const GrWild *wild, double alpha, int sign, double scale, double *limit, const GrHost *host)
 {
 	/* a share of alpha, or rounding above it, is not above */
-	double		least = alpha * (double) wild->reps * (1 + 1e-12);
+	double		least = alpha * (1 + 1e-12);
 	double		inside = 0;
 	double		outside = FIRST_STEP;
 	double		step = FIRST_STEP;
 	GrPoll		poll = {.host = host};
 
 	*limit = sign * (double) INFINITY;
-	while ((double) count_above(wild, sign * outside * scale) > least)
+	while (share_of(wild, sign * outside * scale) > least)
 	{
 		inside = outside;
 		step *= STEP_GROWTH;
@@ -675,7 +696,7 @@ gr_wild_limit(const GrWild *wild, double alpha, int sign, double scale, double *
 
 		if (gr_poll(&poll, 2 * wild->reps))
 			return false;
-		if ((double) count_above(wild, sign * middle * scale) > least)
+		if (share_of(wild, sign * middle * scale) > least)
 			inside = middle;
 		else
 			outside = middle;

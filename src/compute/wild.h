@@ -16,8 +16,9 @@
  * and S are of degree 1 and 2 in theta: five numbers a replicate are its t for each null. So limits of confidence, the
  * nulls that aren't rejected, cost little more than one p-value.
  *
- * P-values are those of two tails, symmetric: the share of replicates whose |t| is above the data's. A tie, as the
- * replicate has whose weights are all 1, isn't above.
+ * P-values are those of two tails, symmetric. With b replicates whose |t| is at least the data's, ties included, the
+ * p-value is b / reps where all vectors of signs are taken, as the identity is one of them, and (1 + b) / (1 + reps)
+ * where weights are drawn. So no p-value is 0.
  */
 #ifndef GPUREG_WILD_H
 #define GPUREG_WILD_H

@@ -86,9 +86,9 @@ NAME(add_tables) (double *sums, const double *tables, int64_t table_size, const 
 	}
 }
 
-/* Of how many replicates is d^2 W above bound S + least? n: a multiple of 8 */
+/* Counts the replicates with d^2 W + least above bound S. n: a multiple of 8 */
 TARGET static int64_t
-NAME(count_above) (const double *const *replicates, int64_t n, double theta, double squares, double bound, double least)
+NAME(count_extreme) (const double *const *replicates, int64_t n, double theta, double squares, double bound, double least)
 {
 	int64_t		count = 0;
 
@@ -99,7 +99,7 @@ NAME(count_above) (const double *const *replicates, int64_t n, double theta, dou
 							  V_MUL(V_SET1(-2.0), V_LOAD(replicates[3] + r)));
 
 		s = V_FMA(V_SET1(theta), s, V_LOAD(replicates[2] + r));
-		count += V_COUNT_ABOVE(V_MUL(V_MUL(d, d), V_SET1(squares)), V_FMA(s, V_SET1(bound), V_SET1(least)));
+		count += V_COUNT_ABOVE(V_FMA(V_MUL(d, d), V_SET1(squares), V_SET1(least)), V_MUL(s, V_SET1(bound)));
 	}
 	return count;
 }

@@ -23,6 +23,7 @@
 #include "run/raise.h"
 #include "sql/cluster_states.h"
 #include "sql/model.h"
+#include "sql/vcov_warnings.h"
 
 PG_FUNCTION_INFO_V1(gr_wild_boot_accum);
 PG_FUNCTION_INFO_V1(gr_wild_boot_final);
@@ -264,16 +265,30 @@ fill_scores(GrClusterStates *states, GrClusterFit *fit, double *q, double *u)
 		}
 }
 
-/* Scores of the last term that are all rounding become 0: then there is no t. */
-static void
-clear_rounding(double *q, int64 nclusters, int nterms, double rss)
+/*
+ * Scores of the last term that are all rounding become 0: then there is no t. Others are multiplied by a power of two
+ * that makes their squares 1 to 4, which is returned: products of squares stay in range.
+ */
+static double
+scale_scores(double *q, int64 nclusters, int nterms, double rss)
 {
+	double		unit;
 	double		squares = 0;
 
 	for (int64 g = 0; g < nclusters; g++)
 		squares += q[g * nterms + nterms - 1] * q[g * nterms + nterms - 1];
 	if (gr_judge_variance(squares, 1, rss, false) != GR_VARIANCE_KNOWN)
+	{
 		memset(q, 0, nclusters * nterms * sizeof(double));
+		return 1;
+	}
+	unit = ldexp(1.0, -(int) floor(0.5 * ilogb(squares)));
+	for (int64 k = 0; k < nclusters * nterms; k++)
+	{
+		q[k] *= unit;
+		gr_poll_loop(k);
+	}
+	return unit;
 }
 
 /*
@@ -360,7 +375,22 @@ order_clusters(const WildBoot *boot, GrWild *wild, const double *q, const double
  * The bootstrap
  */
 
-/* scale: C_kk */
+/* Says that the coefficient's variance is zero, if scale_scores() has made all scores 0. */
+static void
+warn_of_zero(const GrModel *model, int term, const double *q, int64 n)
+{
+	GrVarianceKind *kinds = palloc0(model->nterms * sizeof(GrVarianceKind));
+	bool		zero = true;
+
+	for (int64 k = 0; k < n && zero; k++)
+		zero = q[k] == 0;
+	kinds[term] = GR_VARIANCE_ZERO;
+	if (zero)
+		gr_warn_of_variances(model, kinds, model->deviance == 0, GR_VCOV_OF_STATES);
+	pfree(kinds);
+}
+
+/* scale: C_kk, over the unit of the scores */
 static void
 fill_result(const WildBoot *boot, const GrModel *model, const GrWild *wild, double scale, WildResult *result)
 {
@@ -371,7 +401,8 @@ fill_result(const WildBoot *boot, const GrModel *model, const GrWild *wild, doub
 	double		alpha = 1 - boot->conf_level;
 	double		limits[2];
 
-	result->std_error = error * scale;
+	/* a standard error that is rounding is none */
+	result->std_error = wild->squares > 0 ? error * scale : NAN;
 	result->statistic = (result->estimate - boot->null) / result->std_error;
 	result->conf_low = result->conf_high = NAN;
 	result->reps = wild->reps;
@@ -397,6 +428,7 @@ run_boot(const WildBoot *boot, const GrStats *total, const GrModel *model, int t
 	};
 	GrError		err = {0};
 	double	   *q = palloc_extended(wild.nclusters * n * sizeof(double), MCXT_ALLOC_HUGE);
+	double		unit;
 	double	   *u = palloc_extended(wild.nclusters * n * sizeof(double), MCXT_ALLOC_HUGE);
 
 	if (!gr_cluster_fit_begin(&fit, total->hi, total->lo, total->shift, p, entries, n,
@@ -404,7 +436,8 @@ run_boot(const WildBoot *boot, const GrStats *total, const GrModel *model, int t
 							  palloc_extended(gr_cluster_fit_nbytes(p, n), MCXT_ALLOC_HUGE), &gr_host, &err))
 		gr_raise_columns(&err, p, gr_stats_names(total));
 	fill_scores(boot->states, &fit, q, u);
-	clear_rounding(q, wild.nclusters, n, model->deviance);
+	unit = scale_scores(q, wild.nclusters, n, model->deviance);
+	warn_of_zero(model, term, q, wild.nclusters * n);
 	order_clusters(boot, &wild, q, u);
 	pfree(q);
 	pfree(u);
@@ -412,7 +445,7 @@ run_boot(const WildBoot *boot, const GrStats *total, const GrModel *model, int t
 	if (!gr_wild_run(&wild, palloc_extended(gr_wild_workspace_nbytes(n), MCXT_ALLOC_HUGE), GR_CLUSTER_LANES, &gr_host,
 					 &err))
 		gr_raise(&err);
-	fill_result(boot, model, &wild, fit.factor[(Size) n * n - 1], result);
+	fill_result(boot, model, &wild, fit.factor[(Size) n * n - 1] / unit, result);
 }
 
 static Datum

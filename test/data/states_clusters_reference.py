@@ -20,9 +20,10 @@ clusters, M = (X'X)^-1, u = X_g' r_g a cluster's scores and b_g the coefficients
 states_clusters_wild.csv: dataset, intercept, term (0: the intercept), reps, weights, null, conf_level, seed, estimate,
 std_error, statistic, p_value, conf_low, conf_high, reps_made. The bootstrap is that of C. Cameron, J. Gelbach and D.
 Miller (2008), Bootstrap-based improvements for inference with clustered errors, with the null imposed: residuals of the
-restricted fit times a weight a cluster, a regression, its t by CR1. The p-value is the share of |t| above the data's,
-ties (to 1e-11) not counted; limits are where it, followed from the estimate in growing steps, first isn't above 1 -
-conf_level. Weights are those of src/compute/wild_draw.h, with cluster1 as the keys: by a Philox 4x32-10 of its own here
+restricted fit times a weight a cluster, a regression, its t by CR1. With b of the replicates whose |t| is at least the
+data's, ties (to 1e-11) included, the p-value is b / reps_made where each vector of signs is taken once, the identity
+among them, and (1 + b) / (1 + reps) where weights are drawn; limits are where it, followed from the estimate in growing
+steps, first isn't above 1 - conf_level. The dataset "grunfeld, 6" is the first six clusters of grunfeld. Weights are those of src/compute/wild_draw.h, with cluster1 as the keys: by a Philox 4x32-10 of its own here
 (Salmon et al. 2011), checked against their known answers. Where there are no more vectors of signs than reps, each is
 taken once.
 """
@@ -123,7 +124,8 @@ class Wild:
         names = sorted({r[2] for r in rows})
         g = len(names)
         self.of = np.array([[1.0 if r[2] == c else 0.0 for r in rows] for c in names])
-        if weights == "rademacher" and 2 ** g <= reps:
+        self.enumerated = weights == "rademacher" and 2 ** g <= reps
+        if self.enumerated:
             reps = 2 ** g
             self.v = np.array([[-1.0 if r >> i & 1 else 1.0 for r in range(reps)] for i in range(g)])
         else:
@@ -145,13 +147,16 @@ class Wild:
         left = ystar - self.x @ b
         se = np.sqrt(self.factor * np.sum((self.of @ (self.pinv[self.j][:, None] * left)) ** 2, axis=0))
         t = np.abs((b[self.j] - null) / se)
-        return np.mean(t > abs((self.b - null) / self.se) * (1 + 1e-11))
+        n = int(np.sum(t >= abs((self.b - null) / self.se) * (1 - 1e-11)))
+        return n / self.reps if self.enumerated else (1 + n) / (1 + self.reps)
 
     def limit(self, alpha, sign):
         inside, outside, step = 0.0, 0.5, 0.5
         while self.p(self.b + sign * outside * self.se) > alpha * (1 + 1e-12):
             inside, step = outside, step * 1.25
             outside += step
+            if outside > 1e6:
+                return sign * math.inf
         for _ in range(42):
             middle = inside + (outside - inside) / 2
             if self.p(self.b + sign * middle * self.se) > alpha * (1 + 1e-12):
@@ -170,6 +175,9 @@ WILD = [
     ("fatalities", True, 0, 499, "rademacher", 3.0, 0.9, 3), ("fatalities", True, 4, 1999, "rademacher", 0.0, 0.95, 4),
     ("petersen", True, 1, 999, "rademacher", 1.0, 0.95, 1), ("petersen", True, 0, 999, "rademacher", 0.0, 0.95, 2),
     ("petersen", True, 0, 1999, "webb", 0.1, 0.8, 12345678901), ("petersen", False, 1, 1500, "webb", 0.9, 0.95, 3),
+    ("grunfeld, 6", True, 1, 9999, "rademacher", 0.0, 0.95, 0), ("grunfeld, 6", True, 2, 64, "rademacher", 0.0, 0.9, 1),
+    ("grunfeld, 6", True, 1, 63, "rademacher", 0.0, 0.95, 2), ("grunfeld, 6", False, 1, 9999, "rademacher", 0.0, 0.95, 3),
+    ("grunfeld, 6", True, 1, 9999, "rademacher", 0.0, 0.99, 4), ("grunfeld, 6", True, 1, 999, "webb", 0.0, 0.95, 5),
 ]
 
 
@@ -190,8 +198,11 @@ def main(folder):
               "conf_high,reps_made", file=out)
         for case in WILD:
             name, intercept, term, reps, weights, null, conf_level, seed = case
-            w = Wild(sets[name], intercept, term, reps, weights, seed)
-            print(name, str(intercept).lower(), term, reps, weights, null, conf_level, seed, repr(float(w.b)),
+            rows = sets[name.split(",")[0]]
+            if name.endswith(", 6"):
+                rows = [r for r in rows if r[2] in sorted({r[2] for r in rows})[:6]]
+            w = Wild(rows, intercept, term, reps, weights, seed)
+            print('"%s"' % name, str(intercept).lower(), term, reps, weights, null, conf_level, seed, repr(float(w.b)),
                   repr(float(w.se)), repr(float((w.b - null) / w.se)), repr(float(w.p(null))),
                   repr(float(w.limit(1 - conf_level, -1))), repr(float(w.limit(1 - conf_level, 1))), w.reps, sep=",",
                   file=out)

@@ -45,10 +45,14 @@ FROM cluster_models c JOIN (SELECT dataset, intercept,
     FROM firm_states, unnest('{t,f}'::boolean[]) intercept GROUP BY dataset, intercept) q USING (dataset, intercept);
 
 -- The wild bootstrap, with keys: p-values are shares of the same replicates
+CREATE VIEW wild_states AS
+SELECT * FROM firm_states UNION ALL
+SELECT 'grunfeld, 6', cluster, s FROM (SELECT *, rank() OVER (ORDER BY cluster) AS k FROM firm_states
+    WHERE dataset = 'grunfeld') q WHERE k <= 6;
 CREATE TABLE wild_boots AS
 SELECT w.*,
     gpu_wild_boot_agg(s, term::text, reps, weights, "null", conf_level, seed, cluster, intercept, NULL, NULL) AS b
-FROM cluster_wild w JOIN firm_states USING (dataset)
+FROM cluster_wild w JOIN wild_states USING (dataset)
 WHERE term > 0
 GROUP BY dataset, intercept, term, reps, weights, "null", conf_level, seed, estimate, std_error, statistic, p_value,
     conf_low, conf_high, reps_made
@@ -62,9 +66,15 @@ SELECT dataset, intercept, term, weights, (b).reps = reps_made AS reps,
     abs((b).estimate - estimate) < 1e-10 * std_error AND abs((b).std_error / std_error - 1) < 1e-10 AND
     abs((b).statistic - statistic) < 1e-10 AS fit,
     abs((b).p_value - p_value) < 1e-12 AS p_value,
-    abs((b).conf_low - conf_low) < 1e-9 * std_error AS conf_low,
-    abs((b).conf_high - conf_high) < 1e-9 * std_error AS conf_high
-FROM wild_boots ORDER BY dataset COLLATE "C", intercept, term, reps, weights COLLATE "C";
+    (b).conf_low = conf_low OR abs((b).conf_low - conf_low) < 1e-9 * std_error AS conf_low,
+    (b).conf_high = conf_high OR abs((b).conf_high - conf_high) < 1e-9 * std_error AS conf_high
+FROM wild_boots ORDER BY dataset COLLATE "C", intercept, term, reps, weights COLLATE "C", seed;
+-- no p-value is 0: the identity and its opposite are ties of the data, also where units are far apart
+SELECT (b).reps, (b).clusters, (b).p_value, abs((b).statistic) > 1e6 AS large
+FROM (SELECT gpu_wild_boot_agg(s, 'x1', 9999) AS b
+      FROM (SELECT gpu_ols_stats_agg((5 * x + 1e-6 * sin(i)) * unit, x) AS s, unit
+            FROM (SELECT i, cos(i * 2.3) AS x FROM generate_series(1, 60) i) q, unnest('{1e-120,1,1e120}'::float8[]) unit
+            GROUP BY i % 6, unit) q GROUP BY unit) q;
 
 -- R; two ways from states of each and of both, and as gpu_ols_fit has them
 CREATE TABLE two_way_models AS
@@ -259,6 +269,7 @@ SELECT gpu_ols_two_way(m, m, no_intercept) FROM grunfeld_models;
 SELECT gpu_ols_two_way(m, fewer, m) FROM grunfeld_models;
 SELECT gpu_ols_two_way(m, moved, m) FROM grunfeld_models;
 SELECT gpu_ols_two_way(m, other, m) FROM grunfeld_models;
+DROP VIEW wild_states;
 DROP TABLE cluster_rows, cluster_fits, cluster_r, cluster_wild, firm_states, year_states, both_states, cluster_models,
     wild_boots, two_way_models, orders, growing, weighted_states, dummy_states, grunfeld_models;
 DROP FUNCTION model_entries(gpu_model, boolean);
