@@ -3,7 +3,7 @@
  * working model (Bell and McCaffrey 2002; Pustejovsky and Tipton 2018).
  *
  * In the terms of sandwich.c, with C (X'WX) C' = 1, K_g the part of cluster g in that 1, f(K) = (1 - K)^(-1/2), and l
- * the coefficient's row of A C', where A leads to the terms of the estimates, the variance of the coefficient is the sum
+ * the coefficient's row of A C', where A leads to the terms of the estimates, the coefficient's variance is the sum
  * over clusters of (p_g' e)^2, e being errors that are independent and of variance 1 under the working model, and
  *
  *	 p_g' p_h = [g = h] l' f K_g f l - m_g' m_h, m_g = K_g f(K_g) l
@@ -27,9 +27,9 @@ typedef struct GrSatterthwaite
 	double	   *lines;			/* n x n: row c is l of coefficient c */
 	int			first;			/* coefficients of this turn: number first, and */
 	int			count;			/* count - 1 that follow it */
-	double	   *squares;		/* of each, packed: M */
-	double	   *mean;			/* of each: sum over clusters of p_g' p_g */
-	double	   *own;			/* of each: sum over clusters of (p_g' p_g)^2 - (m_g' m_g)^2 */
+	double	   *squares;		/* M of each coefficient, packed */
+	double	   *mean;			/* per coefficient, the sum over clusters of p_g' p_g */
+	double	   *own;			/* per coefficient, the sum over clusters of (p_g' p_g)^2 - (m_g' m_g)^2 */
 	double	   *work;			/* 2 n */
 } GrSatterthwaite;
 
@@ -41,8 +41,8 @@ extern void gr_satterthwaite_lay_out(GrSatterthwaite *s, int n, double *memory);
 extern void gr_satterthwaite_begin(GrSatterthwaite *s, int first);
 
 /*
- * Adds a cluster. values: n eigenvalues of K_g, stride apart; vectors: n x n, row k the k-th eigenvector; f: n, f of the
- * eigenvalues, 0 of those that are 1. Returns false if canceled.
+ * Adds a cluster. values: n eigenvalues of K_g, stride apart; vectors: n x n, row k the k-th eigenvector; f: n values
+ * of f at the eigenvalues, 0 at those that are 1. Returns false if canceled.
  */
 extern bool gr_satterthwaite_add(GrSatterthwaite *s, const double *values, int stride, const double *vectors,
 								 const double *f, GrPoll *poll);

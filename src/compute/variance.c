@@ -84,5 +84,5 @@ gr_response_size(GrLink link, const double *hi, const double *theta, int nfull, 
 bool
 gr_is_perfect(double squares, double size, bool linear)
 {
-	return squares <= (linear ? PERFECT_LINEAR : PERFECT) * size;
+	return isfinite(size) && squares <= (linear ? PERFECT_LINEAR : PERFECT) * size;
 }

@@ -88,7 +88,8 @@ NAME(add_tables) (double *sums, const double *tables, int64_t table_size, const 
 
 /* Counts the replicates with d^2 W + least above bound S. n: a multiple of 8 */
 TARGET static int64_t
-NAME(count_extreme) (const double *const *replicates, int64_t n, double theta, double squares, double bound, double least)
+NAME(count_extreme) (const double *const *replicates, int64_t n, double theta, double squares, double bound,
+					 double least)
 {
 	int64_t		count = 0;
 

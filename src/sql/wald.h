@@ -14,7 +14,7 @@ typedef struct GrVcovBlock
 	int			n;
 	double	   *hi;				/* packed triangle of n + 1 rows, the coefficients being the last; lo is 0 */
 	double	   *lo;
-	bool	   *aliased;		/* of the solution */
+	bool	   *aliased;		/* n: terms that the solution leaves out */
 	double	   *inverse;
 	double	   *coef;
 	double		quadratic;		/* b' V^-1 b */
