@@ -188,6 +188,16 @@ extern void gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, dou
 /* False if a column's sum of squares isn't finite; *column is then its place in a row, 0-based. */
 extern bool gr_gram_finite(const double *hi, int nfeatures, int *column);
 
+/* Sums of squares below this have lost digits: DBL_MIN * 2^110, below which low halves of exact products underflow. */
+#define GR_LEAST_SQUARES 2.9e-275
+
+/*
+ * True if the sum of squares at that row of a packed triangle of order rows is too small to have its digits: below
+ * GR_LEAST_SQUARES, but not 0; or 0 where the column has other values than 0, whose squares underflowed. The column's
+ * products with others tell that: they are no larger than such values give, and not 0.
+ */
+extern bool gr_gram_underflowed(const double *hi, const double *lo, int64_t order, int64_t row);
+
 #ifdef __cplusplus
 }
 #endif

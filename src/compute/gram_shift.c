@@ -17,6 +17,8 @@
 
 /* Below, the squares of differences of one ulp could leave float8's range where the values' own don't. */
 #define LEAST_SHIFT 1e-110
+/* A constant below this is its own shift; the squares of larger ones don't underflow. */
+#define MOST_CONSTANT 1e-130
 #define MOST_SHIFT 1e140		/* above, the squares that tell the spread are near the end of the range */
 
 /* Single rows made float8 at a time, bytes */
@@ -70,6 +72,9 @@ choose_column(const double *column, int64_t nrows, int stride)
 	/* NaN and infinity, which fail later, have no range */
 	if (!isfinite(lo) || !isfinite(hi))
 		return 0.0;
+	/* differences of a constant are 0, so that only sums of columns that aren't constant can underflow */
+	if (lo == hi && fabs(lo) < MOST_CONSTANT)
+		return lo;
 	c = lo == hi ? lo : round_midpoint(lo, hi);
 	return fabs(c) >= LEAST_SHIFT && isfinite(c) ? c : 0.0;
 }

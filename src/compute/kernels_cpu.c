@@ -461,6 +461,28 @@ gr_widen_rows(const void *rows, int64_t nrows, GrRowShape shape, double *wide)
 	}
 }
 
+/* The square of a value below this is 0; some more, as sums of products are rounded */
+#define LEAST_ROOT 0x1p-535
+
+bool
+gr_gram_underflowed(const double *hi, const double *lo, int64_t order, int64_t row)
+{
+	double		square = hi[gr_packed(row, row)];
+
+	if (square != 0.0)
+		return square > 0.0 && square < GR_LEAST_SQUARES;
+	for (int64_t j = 0; j < order; j++)
+	{
+		int64_t		k = gr_packed(j < row ? row : j, j < row ? j : row);
+		double		product = fabs(hi[k]) + fabs(lo[k]);
+
+		/* by Cauchy and Schwarz; more is what rounding has left of larger products that cancel */
+		if (j != row && product > 0.0 && product <= LEAST_ROOT * sqrt(hi[0]) * sqrt(hi[gr_packed(j, j)]))
+			return true;
+	}
+	return false;
+}
+
 bool
 gr_gram_finite(const double *hi, int nfeatures, int *column)
 {

@@ -54,14 +54,13 @@ scale_for(double d)
 
 /* Row i's scale and the pivot that it must have; false if its diagonal entry is out of range */
 static bool
-choose_scale(GrLdl *ldl, const double *hi, const double *shift, int skip, int i, GrError *err)
+choose_scale(GrLdl *ldl, const double *hi, const double *lo, const double *shift, int skip, int i, GrError *err)
 {
 	int64_t		row = i + skip;
 	double		d = hi[gr_packed(row, row)];
 	double		c = shift == NULL || row == 0 ? 0.0 : shift[row - 1];
 
-	/* below DBL_MIN * 2^110 the exact products' low halves were lost */
-	if (!isfinite(d) || d < 0 || (d > 0 && d < 2.9e-275))
+	if (!isfinite(d) || d < 0 || gr_gram_underflowed(hi, lo, (int64_t) ldl->n + skip, row))
 		return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, row), "sum of squares is %g", d);
 	ldl->scale[i] = d == 0 ? 1.0 : scale_for(d);
 	ldl->sumsq[i] = d * ldl->scale[i] * ldl->scale[i];
@@ -82,7 +81,7 @@ bool
 gr_ldl_load(GrLdl *ldl, const double *hi, const double *lo, const double *shift, int skip, GrError *err)
 {
 	for (int i = 0; i < ldl->n; i++)
-		if (!choose_scale(ldl, hi, shift, skip, i, err))
+		if (!choose_scale(ldl, hi, lo, shift, skip, i, err))
 			return false;
 	for (int i = 0; i < ldl->n; i++)
 		for (int j = 0; j <= i; j++)

@@ -155,6 +155,11 @@ check_rows(GrLogregFit *fit, GrError *err)
 		(void) gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_PASS, column + 1), "%s", "");
 		return blame_weights(fit, err);
 	}
+	/* a response whose squares are all 0, and that isn't */
+	if (fit->pass.kind == GR_PASS_EXACT && is_solved_at_zero(options) &&
+		gr_fit_hi(fit)[gr_at(fit->state->nfull + 1, fit->state->nfull + 1)] == 0 &&
+		gr_gram_underflowed(gr_fit_hi(fit), gr_fit_lo(fit), fit->state->nfull + 2, fit->state->nfull + 1))
+		return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_PASS, fit->state->nfull + 1), "%s", "");
 	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals->weights :
 							 nrows);
 	fit->nlimit = fit->nrows;

@@ -76,8 +76,10 @@ gr_ols_choose_scales(GrNormalFactor *f, const GrNormalMatrix *a, double toleranc
 
 		if (a->right_hand_side && i == f->m)
 			break;
-		/* below DBL_MIN * 2^110 the exact products' low halves were lost */
-		if (!isfinite(d) || d < 0 || (d > 0 && d < 2.9e-275))
+		/* of a step's matrix, squares are those of weighted values, which later passes may have near 0 */
+		if (!isfinite(d) || d < 0 || (d > 0 && d < GR_LEAST_SQUARES) ||
+			(d == 0 && tolerance >= GR_ALIAS_TOLERANCE &&
+			 gr_gram_underflowed(a->hi, a->lo, last + (a->right_hand_side ? 0 : 1), row)))
 			return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(a->rows, row), "sum of squares is %g", d);
 		f->scale[i] = d == 0 ? 1.0 : scale_for(d);
 		if (a->right_hand_side)

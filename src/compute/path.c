@@ -166,7 +166,8 @@ scale_column(GrPath *path, int k, GrError *err)
 	GrDD		square = {path->hi[row + k + 1], path->lo[row + k + 1]};
 	GrDD		sum = {path->hi[row], path->lo[row]};
 
-	if (!isfinite(square.hi) || !isfinite(sum.hi) || square.hi < 0)
+	if (!isfinite(square.hi) || !isfinite(sum.hi) || square.hi < 0 ||
+		gr_gram_underflowed(path->hi, path->lo, (int64_t) path->p + 2, k + 1))
 		return gr_fail(err, GR_OUT_OF_RANGE, k, "%s", "");
 	if (!path->intercept)
 		sum = gr_dd(0);

@@ -16,6 +16,16 @@
 /* A cluster's hat matrix with an eigenvalue nearer to 1 than this has no residual that way. */
 #define HAT_ROUNDING 1e-11
 
+/* Scores' root sums of squares outside these bounds have squares without all digits of a float8, or beyond its range. */
+#define LEAST_ROOT 1e-145
+#define MOST_ROOT 1e145
+
+/* Squares of scores that cancel to such a share are rounding error. */
+#define NEARLY_ZERO 1e-24
+
+/* The square of a standard error below this is below DBL_MIN. */
+#define LEAST_DEVIATION 0x1p-510
+
 static const char *const names[] = {"iid", "HC0", "HC1", "HC2", "HC3", "CR0", "CR1", "CR2"};
 
 const char *
@@ -438,6 +448,43 @@ degrees_factor(const GrLogregFit *fit, double above)
 	return left > 0 ? above / left : NAN;
 }
 
+/*
+ * False if the scores of a linear regression, x (y - mu), have squares or give variances that float8 doesn't hold with
+ * their digits. The estimate of both is rough, as if residuals were about the same everywhere. The covariances still
+ * are the inverse; middle: the packed triangle of the scores' squares, of which the first skip rows are passed over. A
+ * variance that is zero but for rounding is another's verdict; see variance.h.
+ */
+static bool
+scores_in_range(const GrLogregFit *fit, const double *middle, int skip, GrError *err)
+{
+	const GrLogregState *state = fit->state;
+	GrDistribution distribution = state->options.distribution;
+	double		residual = sqrt(fit->deviance / (double) fit->nrows);
+	int64_t		response = gr_column_of_row(GR_ROWS_TERMS, state->nfull);
+
+	if (distribution.family != GR_GAUSSIAN || distribution.link != GR_IDENTITY || residual == 0)
+		return true;
+	if (!isfinite(residual))
+		return gr_fail(err, GR_OUT_OF_RANGE, response, "%s", "");
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		int			j = k + state->first;
+		double		root = state->scale[j] * residual;
+		double		deviation = fit->vcov[(size_t) k * (size_t) fit->nterms + (size_t) k] * root;
+
+		if (state->frozen[k])
+			continue;
+		if (root < LEAST_ROOT || root > MOST_ROOT)
+			return gr_fail(err, GR_OUT_OF_RANGE, j == 0 ? response : gr_column_of_row(GR_ROWS_TERMS, j), "%s", "");
+		if ((deviation >= LEAST_DEVIATION && deviation <= 1 / LEAST_DEVIATION) ||
+			middle[gr_at(k + skip, k + skip)] <= NEARLY_ZERO * root * root)
+			continue;
+		err->value = deviation;
+		return gr_fail(err, GR_RESULT_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_TERMS, j), "variance of the coefficient");
+	}
+	return true;
+}
+
 bool
 gr_scores_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
@@ -449,6 +496,8 @@ gr_scores_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		factor = NAN;
 	if (state->lacks_deviance)
 		fit->pearson = fit->deviance = fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	if (!scores_in_range(fit, gr_fit_hi(fit), 1 + state->first, err))
+		return false;
 	if (!surround(fit, gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, factor, host))
 		return fail_canceled(err);
 	return gr_finish(fit, host, err);
@@ -518,6 +567,8 @@ gr_clusters_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		fit->way++;
 		return ask_for_clusters(fit);
 	}
+	if (!scores_in_range(fit, state->total, 0, err))
+		return false;
 	if (!surround(fit, state->total, state->total + gr_triangle(fit->nterms), 0, 1, host))
 		return fail_canceled(err);
 	return gr_finish(fit, host, err);
