@@ -27,6 +27,7 @@ gr_describe_value(GrColumn *column, Oid type)
 	column->type = getBaseType(type);
 	column->element = get_element_type(column->type);
 	column->width = 1;
+	column->rounds = false;
 	if (!OidIsValid(column->element))
 		return gr_is_number_type(column->type);
 	column->element = getBaseType(column->element);
@@ -554,17 +555,19 @@ gr_name_arrays(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
 	bool		of_columns = n == query_columns(columns, columns->n) && n != columns->nfeatures + nroles;
 	int			at = nroles;
 
-	for (int k = nroles; k < columns->n; k++)
+	for (int k = 0; k < columns->n; k++)
 	{
 		GrColumn   *column = &columns->column[k];
-		int			mine = of_columns ? query_columns(columns, k) : at;
+		int			mine = k < nroles ? k : of_columns ? query_columns(columns, k) : at;
 		const char *name = told == NULL || mine >= n ? "x" : told[mine];
 		const char *bracket = of_columns ? NULL : strrchr(name, '[');
 
 		if (OidIsValid(column->element))
 			column->name = MemoryContextStrdup(fcinfo->flinfo->fn_mcxt,
 											   bracket == NULL ? name : pnstrdup(name, bracket - name));
-		at += Max(column->width, 0);
+		else if (column->type == INT8OID)
+			column->name = MemoryContextStrdup(fcinfo->flinfo->fn_mcxt, name);
+		at += k < nroles ? 0 : Max(column->width, 0);
 	}
 }
 
@@ -594,8 +597,24 @@ gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
  * Values
  */
 
+void
+gr_raise_bigint(int64 value, const char *name)
+{
+	/* some constant near the value that float8 has */
+	int64		near = value / 1000000000000 * 1000000000000;
+
+	if (name == NULL)
+		name = "x";
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("bigint value " INT64_FORMAT " of column \"%s\" has more digits than float8", value, name),
+			 errhint("Subtract a constant in the query, as in %s %s, or cast the column to float8 to round it.",
+					 quote_identifier(name), near < 0 ? psprintf("+ " INT64_FORMAT, -near) :
+					 psprintf("- " INT64_FORMAT, near))));
+}
+
 static double
-number_from_datum(Datum value, Oid type)
+number_from_datum(const GrColumn *column, Datum value, Oid type)
 {
 	switch (type)
 	{
@@ -608,7 +627,7 @@ number_from_datum(Datum value, Oid type)
 		case INT4OID:
 			return DatumGetInt32(value);
 		case INT8OID:
-			return (double) DatumGetInt64(value);
+			return column->rounds ? (double) DatumGetInt64(value) : gr_bigint_number(DatumGetInt64(value), column->name);
 		case BOOLOID:
 			return DatumGetBool(value) ? 1.0 : 0.0;
 		case NUMERICOID:
@@ -672,7 +691,7 @@ take_array(const GrColumn *column, Datum value, double *into)
 	/* the array may be one of a domain over the element's type */
 	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &items, NULL, &n);
 	for (int i = 0; i < n; i++)
-		into[i] = number_from_datum(items[i], column->element);
+		into[i] = number_from_datum(column, items[i], column->element);
 	return true;
 }
 
@@ -681,7 +700,7 @@ gr_convert_other(const GrColumn *column, Datum value, double *into)
 {
 	if (OidIsValid(column->element))
 		return take_array(column, value, into);
-	*into = number_from_datum(value, column->type);
+	*into = number_from_datum(column, value, column->type);
 	return true;
 }
 
@@ -694,7 +713,7 @@ convert_single(const GrColumn *column, Datum value, float *into)
 	if (column->type == FLOAT4OID)
 		*into = DatumGetFloat4(value);
 	else if (!OidIsValid(column->element))
-		*into = (float) number_from_datum(value, column->type);
+		*into = (float) number_from_datum(column, value, column->type);
 	else
 	{
 		array = open_array(column, value);

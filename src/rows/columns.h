@@ -33,6 +33,7 @@ typedef struct GrColumn
 	const char *const *elements;	/* what an array's are called; NULL: name[i] */
 	int32		npacked;		/* of how many of the query's columns it is an array; 0: it is one of them */
 	int32		at;				/* which of a row's values it is */
+	bool		rounds;			/* a bigint under a cast to float8 that isn't carried out: the cast would round it */
 } GrColumn;
 
 typedef struct GrColumns
@@ -215,7 +216,7 @@ extern NullableDatum gr_widths_datum(const GrColumns *packed);
  */
 extern bool gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno);
 
-/* Names the arrays, for messages, by an argument that has names. */
+/* Names the arrays and bigints, for messages, by an argument that has names. */
 extern void gr_name_arrays(FunctionCallInfo fcinfo, GrColumns *columns, int argno);
 
 /*
@@ -234,9 +235,26 @@ gr_arguments_complete(FunctionCallInfo fcinfo, const GrColumns *columns, int fir
 	return true;
 }
 
+/* ERROR that names the column (NULL: x): float8 doesn't have the value. */
+extern void gr_raise_bigint(int64 value, const char *name);
+
+/* A bigint as float8; ERROR if that rounds it. Near a large shift, such as the time since 1970, all digits count. */
+static inline double
+gr_bigint_number(int64 value, const char *name)
+{
+	double		number = (double) value;
+
+	/* beyond 2^53 in size; 2^63 is no bigint */
+	if (unlikely((uint64) value + (UINT64CONST(1) << 53) > (UINT64CONST(1) << 54)) &&
+		(number >= 0x1p63 || (int64) number != value))
+		gr_raise_bigint(value, name);
+	return number;
+}
+
 /*
  * A value that isn't NULL as column->width numbers at *into; false if it is an array with a NULL among its elements.
- * ERROR if an array's length isn't column->width. May allocate in the current context.
+ * ERROR if an array's length isn't column->width, or for a bigint that float8 would round. May allocate in the current
+ * context.
  */
 extern bool gr_convert_other(const GrColumn *column, Datum value, double *into);
 

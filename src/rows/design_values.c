@@ -81,7 +81,9 @@ gr_take_design_value(const GrDesign *design, int k, const GrColumn *column, Datu
 {
 	const GrDesignColumn *of = &design->columns[k];
 
-	if (of->is_number)
+	if (of->is_number && column->type == INT8OID)
+		values[k] = gr_bigint_number(DatumGetInt64(value), gr_design_column_name(design, k));
+	else if (of->is_number)
 		(void) gr_convert_value(column, value, &values[k]);
 	if (of->is_factor)
 	{

@@ -83,6 +83,8 @@ gr_keep_value(GrKeepColumns *columns, int k, Datum value, bool isnull)
 		return gr_keep_level(columns, k, value);
 	if (column->type == NUMERICOID)
 		number = gr_keep_numeric(column, value);
+	else if (column->type == INT8OID)
+		number = (double) DatumGetInt64(value);
 	else
 		(void) gr_convert_value(&column->column, value, &number);
 	if (column->type == INT8OID && (DatumGetInt64(value) > GR_BOOT_KEY_MAX || DatumGetInt64(value) < -GR_BOOT_KEY_MAX))

@@ -390,6 +390,30 @@ design_codes(const Reading *r, const GrDesign *design, const int *columns)
 	return codes;
 }
 
+/* ERROR if the kept column has bigints that its numbers may not tell. */
+static void
+check_digits(const GrKeptColumn *column)
+{
+	if (column->type == INT8OID && column->kind == GR_KEPT_NUMBER && column->digits == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("kept column \"%s\" has bigint values beyond 2^53, which were rounded", column->name),
+				 errhint("Keep the rows with a constant subtracted from it, or cast it to float8 in the query of gpu_keep.")));
+}
+
+/* check_digits() of all columns that the derivation of these options reads numbers of */
+static void
+check_all_digits(const Reading *r, const GrDeriveOptions *options, int ncolumns)
+{
+	for (int k = 0; k < ncolumns; k++)
+		check_digits(&r->set.columns[options->columns[k]]);
+	check_digits(&r->set.columns[options->response]);
+	if (options->weight >= 0)
+		check_digits(&r->set.columns[options->weight]);
+	if (options->offset >= 0)
+		check_digits(&r->set.columns[options->offset]);
+}
+
 /* The features that a frame's design makes */
 static GrDerivation *
 derive_design(const Reading *r, GrIngest *ingest)
@@ -403,6 +427,7 @@ derive_design(const Reading *r, GrIngest *ingest)
 		elog(ERROR, "malformed design");
 	ingest->nfeatures = design == NULL ? 0 : design->nfeatures + ingest->nlow;
 	ingest->names = name_roles(r, r->found, r->nroles, ingest->nfeatures);
+	check_all_digits(r, &options, 0);
 	if (design == NULL)
 		return make_derivation(&options);
 	gr_frame_names(ingest->row_design, ingest->nlow, ingest->names);
@@ -411,6 +436,7 @@ derive_design(const Reading *r, GrIngest *ingest)
 	options.columns = columns;
 	options.design = design;
 	options.codes = design_codes(r, design, columns);
+	check_all_digits(r, &options, design->ncolumns);
 	return make_derivation(&options);
 }
 
@@ -439,6 +465,7 @@ derive_columns(const Reading *r, GrIngest *ingest)
 	ingest->names = name_roles(r, r->found, r->nroles, options.nfeatures);
 	for (int k = 0; k < options.nfeatures; k++)
 		ingest->names[k] = r->set.names[columns[k]];
+	check_all_digits(r, &options, options.nfeatures);
 	return make_derivation(&options);
 }
 

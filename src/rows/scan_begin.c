@@ -217,11 +217,15 @@ order_as_row(GrScanState *s, GrScanAggregate *a, int nroles)
 	a->nroles = nroles;
 	a->nspans = 0;
 	a->all_float8 = true;
+	a->any_bigint = false;
 	for (int k = 0; k < n; k++)
 	{
 		int			from = (k + nroles) % n;
 
 		a->row_kinds[k] = a->kinds[from];
+		if (a->kinds[from] == GR_INT8 && !a->taker->columns->column[from].rounds)
+			a->row_kinds[k] = GR_INT8_EXACT;
+		a->any_bigint |= a->row_kinds[k] == GR_INT8_EXACT;
 		a->wanted[k] = gr_find_wanted(&s->columns, a->attributes[from]);
 		a->fixed[k] = s->columns.fixed[a->wanted[k]];
 		a->all_float8 &= a->row_kinds[k] == GR_FLOAT8;

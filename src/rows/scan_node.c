@@ -23,6 +23,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "rows/ring_producer.h"
 #include "rows/scan.h"
 #include "rows/scan_state.h"
 
@@ -32,6 +33,20 @@
 /*
  * Rows
  */
+
+/* ERROR if float8 would round one of the row's bigints. */
+static pg_noinline void
+check_bigints(const GrScanAggregate *a, const char *data, const int32 *at)
+{
+	const GrTaker *taker = a->taker;
+	/* a producer's are named once it knows the ring's shape */
+	const GrColumns *columns = taker->producer != NULL ? gr_producer_columns(taker->producer) : taker->columns;
+	int			n = a->nsources;
+
+	for (int k = 0; k < n; k++)
+		if (a->row_kinds[k] == GR_INT8_EXACT)
+			(void) gr_bigint_number(*(const int64 *) (data + at[k]), columns->column[(k + a->nroles) % n].name);
+}
 
 /* Numbers from where they are as the next row of a taker that has room */
 static inline void
@@ -43,6 +58,8 @@ read_row(GrScanAggregate *a, const char *data, const int32 *at)
 	double	   *row = (double *) taker->at;
 	double		roles[GR_ROLES_MAX];
 
+	if (unlikely(a->any_bigint))
+		check_bigints(a, data, at);
 	if (likely(a->all_float8))
 	{
 		for (int k = 0; k < n; k++)

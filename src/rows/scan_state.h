@@ -40,6 +40,7 @@ typedef struct GrScanAggregate
 	/* of such a row's numbers, in their order: how and where they are read */
 	int			nroles;			/* the last ones */
 	GrNumberKind *row_kinds;
+	bool		any_bigint;		/* some are GR_INT8_EXACT */
 	int		   *wanted;			/* which of the wanted attributes */
 	int32	   *fixed;			/* where they are in tuples without NULLs, if that is always the same */
 	int32	   *row_at;			/* where they are in another */

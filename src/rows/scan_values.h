@@ -22,6 +22,7 @@ typedef enum GrNumberKind
 	GR_FLOAT8,
 	GR_FLOAT4,
 	GR_INT8,
+	GR_INT8_EXACT,				/* one that float8 must not round; who reads it checks that */
 	GR_INT4,
 	GR_INT2,
 	GR_BOOL
@@ -40,6 +41,7 @@ gr_read_number(GrNumberKind kind, const char *at)
 		case GR_FLOAT4:
 			return *(const float4 *) at;
 		case GR_INT8:
+		case GR_INT8_EXACT:
 			return (double) *(const int64 *) at;
 		case GR_INT4:
 			return *(const int32 *) at;

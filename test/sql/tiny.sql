@@ -29,7 +29,8 @@ INSERT INTO tiny_ways VALUES
 CREATE TABLE tiny_runs AS
 SELECT w.way, sy, sx, r.* FROM tiny_ways w,
      (SELECT ('1e' || e)::float8 AS sy, ('1e' || f)::float8 AS sx
-      FROM generate_series(-300, 300, 25) e, generate_series(-300, 300, 25) f WHERE e = 0 OR f = 0 OR e = f OR e = -f) s,
+      FROM generate_series(-300, 300, 25) e, generate_series(-300, 300, 25) f
+      WHERE e = 0 OR f = 0 OR e = f OR e = -f) s,
      LATERAL tiny_run(format(w.statement, sy || '::float8', sx || '::float8')) r;
 -- what has an answer has it to the last digits; what is near 1 has one; all else is 22003
 SELECT t.way, count(*), count(*) FILTER (WHERE t.state = '00000') AS fits, min(t.state) AS least, max(t.state) AS most,

@@ -381,6 +381,16 @@ for my $case (
 {
 	error_is($node, @$case);
 }
+# bigints that float8 rounds: kept, but no feature, response, weight or offset
+$node->safe_psql('postgres', q{SELECT gpu_keep('bigints', 'SELECT i * 2.0 + i % 3 AS y, i, 1700000000000000001 + i AS t
+	FROM generate_series(1::bigint, 40) i')});
+for my $case ('', q{, formula => 'y ~ t'}, q{, formula => 't ~ i'}, q{, formula => 'y ~ t:i'},
+	q{, formula => 'y ~ i', weights => 't'})
+{
+	error_is($node, "SELECT gpu_ols_fit(kept => 'bigints'$case)", '22003', "kept bigints beyond 2^53$case");
+}
+is($node->safe_psql('postgres', q{SELECT (gpu_ols_fit(kept => 'bigints', formula => 'y ~ i')).n, gpu_forget('bigints')}),
+	'40|t', 'others are fitted to');
 is($node->safe_psql('postgres', "SELECT gpu_ols_fit() IS NULL, gpu_logreg_fit(kept => NULL) IS NULL,
 	gpu_keep(NULL, 'TABLE t') IS NULL; $names"), "t|t|t\nt", 'NULL');
 left($bytes, 'errors');
