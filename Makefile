@@ -88,8 +88,8 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	variance.o satterthwaite.o scores.o eigen.o firth.o negbin.o separation.o descent.o draw.o projection.o \
 	chunks.o sparse.o rotation.o backend_cpu.o sink_many.o sink_many_rounds.o \
 	backend_many.o inference.o formula.o design.o extras.o design_moves.o design_slopes.o gram_fold.o margins.o \
-	derive.o row_filter.o filter_constant.o gram_subset.o boot.o boot_fit.o boot_interval.o remote_client.o remote_project.o \
-	remote_server.o remote_check.o valid.o \
+	derive.o row_filter.o filter_constant.o gram_subset.o boot.o boot_fit.o boot_interval.o \
+	remote_client.o remote_project.o remote_server.o remote_check.o valid.o \
 	sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
 	path.o path_active.o path_rows.o path_factor.o path_quick.o path_kernels.o path_dd.o logit_path.o)
 ifeq ($(CUDA),yes)

@@ -243,7 +243,10 @@ count_nonzeros(Drawing *d, int64_t *nnonzeros, GrError *err)
 				 cudaMemcpyAsync(nnonzeros, counts + drawing->nblocks, sizeof(int64_t), cudaMemcpyDeviceToHost,
 								 request->stream),
 				 "counting the matrix's nonzeros");
-	return poll_host(request, err);
+	if (!poll_host(request, err))
+		return false;
+	return (*nnonzeros >= 0 && *nnonzeros <= (int64_t) drawing->draw.k * drawing->dim) ||
+		gr_fail(err, GR_DEVICE_FAILED, 0, "the device counted %lld nonzeros", (long long) *nnonzeros);
 }
 
 static bool

@@ -309,8 +309,12 @@ derive_marked(Deriving *run, DeriveFound *found, int64_t *nrows, GrError *err)
 	SESSION_CUDA(run->session, err,
 				 gr_derive_scan_launch(run->temp, &run->temp_nbytes, run->counts, ntiles + 1, run->stream),
 				 "launching a scan");
-	return fetch(run, nrows, run->counts + ntiles, sizeof(*nrows), err) && make_room(run, *nrows, err) &&
-		write_rows(run, found, err);
+	if (!fetch(run, nrows, run->counts + ntiles, sizeof(*nrows), err))
+		return false;
+	if (*nrows < 0 || *nrows > run->from->nrows)
+		return gr_fail(err, GR_DEVICE_FAILED, 0, "the device counted %lld of %lld rows", (long long) *nrows,
+					   (long long) run->from->nrows);
+	return make_room(run, *nrows, err) && write_rows(run, found, err);
 }
 
 /* All rows, as if each took part; *took: each did. Room that there isn't may be enough for fewer of them. */
@@ -339,10 +343,12 @@ fail_row(Deriving *run, int64_t row, GrError *err)
 	GrDeriveCounts counts = {};
 	int			c = 0;
 
-	for (; from != NULL && row >= run->from->chunks[c].nrows; c++)
+	for (; from != NULL && c < run->from->nchunks && row >= run->from->chunks[c].nrows; c++)
 		row -= run->from->chunks[c].nrows;
 	if (from == NULL)
 		(void) gr_fail(err, GR_NO_MEMORY, 0, "a row that is derived");
+	else if (row < 0 || c == run->from->nchunks)
+		(void) gr_fail(err, GR_DEVICE_FAILED, 0, "the device found a row that there is not");
 	else if (deriving != NULL &&
 			 fetch(run, from, run->from->chunks[c].rows + row * run->plan.ncolumns, from_nbytes, err) &&
 			 (gr_derive_rows(deriving, from, 1, out, &counts) == 0 ||

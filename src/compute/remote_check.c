@@ -166,6 +166,14 @@ check_derive(const Checked *c, GrError *err)
 	return not_invalid(ok, err);
 }
 
+/* n: bytes of the rows' description */
+static bool
+check_store(const Checked *c, GrError *err)
+{
+	return (c->arguments->n >= 0 && (size_t) c->arguments->n <= GR_REQUEST_NBYTES_MAX) ||
+		not_invalid(refuse(c, "there is no such description", err), err);
+}
+
 static bool
 check_read(const Checked *c, GrError *err)
 {
@@ -260,7 +268,7 @@ static const struct
 	[GR_REMOTE_PROJECT] = {true, NEW, check_project},
 	[GR_REMOTE_SUBMIT] = {true, A_PROJECT, check_submit},
 	[GR_REMOTE_TAKE] = {true, A_PROJECT, check_take},
-	[GR_REMOTE_STORE] = {true, STAYING_ROWS, NULL},
+	[GR_REMOTE_STORE] = {true, STAYING_ROWS, check_store},
 	[GR_REMOTE_DERIVE] = {true, NEW, check_derive},
 	[GR_REMOTE_READ] = {true, ANYTHING, check_read},
 	[GR_REMOTE_END] = {true, ANYTHING, NULL}

@@ -24,6 +24,7 @@
 
 #include "compute/sink_many.h"
 #include "compute/thread.h"
+#include "compute/valid.h"
 #include "run/clock.h"
 #include "run/device.h"
 #include "run/service.h"
@@ -193,6 +194,8 @@ lease_segment(Size nbytes)
 	Size		size = SEGMENT_NBYTES_MIN;
 	int			vacant = -1;
 
+	if (nbytes > GR_REQUEST_NBYTES_MAX)
+		return -1;
 	while (size < nbytes)
 		size *= 2;
 	for (int k = 0; k < POOL_MAX; k++)
@@ -237,11 +240,23 @@ trim_pool(int64 now)
  */
 
 static void
+take_area(Attendant *a, int k)
+{
+	if (a->segments[k] >= 0)
+		return_segment(a->segments[k]);
+	a->segments[k] = -1;
+	a->server.areas[k] = NULL;
+	a->server.area_nbytes[k] = 0;
+}
+
+/* Leases a segment for area k. A client that asks for an area that it has gets another in its place. */
+static void
 give_area(Attendant *a, int k)
 {
 	GrArea	   *area = &a->slot->areas[k];
 	int			segment = lease_segment(area->nbytes);
 
+	take_area(a, k);
 	a->segments[k] = segment;
 	if (segment < 0)
 	{
@@ -252,16 +267,6 @@ give_area(Attendant *a, int k)
 	a->server.area_nbytes[k] = dsm_segment_map_length(pool[segment].segment);
 	a->server.areas[k] = dsm_segment_address(pool[segment].segment);
 	__atomic_store_n(&area->state, GR_AREA_GIVEN, __ATOMIC_SEQ_CST);
-}
-
-static void
-take_area(Attendant *a, int k)
-{
-	if (a->segments[k] >= 0)
-		return_segment(a->segments[k]);
-	a->segments[k] = -1;
-	a->server.areas[k] = NULL;
-	a->server.area_nbytes[k] = 0;
 }
 
 /* Answers what the client has asked of its areas. */

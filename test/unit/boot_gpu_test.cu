@@ -84,6 +84,10 @@ check_contract(GrSession *session)
 	made.pass.first = 3;
 	check(!gpu->sink->boot(rows, &made.pass, sums, NULL, &err) && err.status == GR_INVALID,
 		  "a first replicate that begins no group");
+	memset(&err, 0, sizeof(err));
+	made.pass.first = 0;
+	made.pass.nactive = 0;
+	check(!gpu->sink->boot(rows, &made.pass, sums, NULL, &err) && err.status == GR_INVALID, "a bootstrap of no terms");
 	gpu->sink->end(rows);
 	free(sums);
 	boot_rows_free(&made);
