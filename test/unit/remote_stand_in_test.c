@@ -328,7 +328,7 @@ test_passes(void)
 	pass.nfaces = 1;
 	check(gr_backend_remote.sink->pass(sink, &pass, sums[0], NULL, &err) && stand_in.pass.beta == NULL &&
 		  stand_in.pass.factor == NULL &&
-		  memcmp(stand_in.got + P + T + 1, sums[1], (size_t) nsums * sizeof(double)) == 0,
+		  memcmp(stand_in.got + P + 2 * T + 1, sums[1], (size_t) nsums * sizeof(double)) == 0,
 		  "what it doesn't have doesn't come");
 	gr_backend_remote.sink->times(sink, &times);
 	check(times.bytes_to_device == 7 && times.copy_s == 0.25 && times.kernel_s == 0.5, "the times come");
