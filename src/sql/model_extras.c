@@ -6,6 +6,9 @@
 #include "postgres.h"
 
 #include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 #include "sql/model_extras.h"
 
