@@ -18,6 +18,7 @@
 #include "run/clock.h"
 #include "run/raise.h"
 #include "sql/model.h"
+#include "sql/model_summary.h"
 #include "sql/stats.h"
 
 PG_FUNCTION_INFO_V1(gr_ols_select);

@@ -13,6 +13,7 @@
 #include "compute/family.h"
 #include "compute/inference.h"
 #include "sql/model.h"
+#include "sql/model_summary.h"
 
 PG_FUNCTION_INFO_V1(gr_tidy);
 PG_FUNCTION_INFO_V1(gr_glance);

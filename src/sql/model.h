@@ -166,28 +166,6 @@ extern int	gr_model_find_term(const GrModel *model, const int *sorted, const cha
 /* Argument 0, a model, with other names of its terms and of those that are separated: the caller's result */
 extern Datum gr_model_rename(FunctionCallInfo fcinfo, ArrayType *terms, ArrayType *separated);
 
-/* What a fit says of itself beside its own fields; NaN where it says nothing */
-typedef struct GrModelSummary
-{
-	double		r_squared;
-	double		adj_r_squared;
-	double		sigma;
-	/*
-	 * F of all slopes: from the sums of squares or, where the covariances are robust, Wald's, by which robust says so.
-	 * The degrees of freedom of the denominator are f_df, INFINITY if tests go by the normal distribution
-	 */
-	double		f_statistic;
-	double		f_p_value;
-	double		f_df;
-	bool		robust;
-	double		aic;
-	double		bic;
-	double		pseudo_r_squared;
-} GrModelSummary;
-
-/* ERROR where F is out of range */
-extern void gr_model_summarise(const GrModel *model, GrModelSummary *summary);
-
 /* The factor of the variance: the model's own, or what its family says; NaN where neither does */
 extern double gr_model_dispersion(const GrModel *model);
 

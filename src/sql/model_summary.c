@@ -1,5 +1,5 @@
 /*
- * model_summary.c: what a model's fit comes to: R2, F, AIC and the like; see model.h.
+ * model_summary.c: what a model's fit comes to: R2, F, AIC and the like; see model_summary.h.
  */
 #include "postgres.h"
 
@@ -7,7 +7,7 @@
 
 #include "compute/family.h"
 #include "compute/inference.h"
-#include "sql/model.h"
+#include "sql/model_summary.h"
 #include "sql/wald.h"
 
 /*

@@ -20,6 +20,7 @@
 #include "compute/inference.h"
 #include "run/args.h"
 #include "sql/model.h"
+#include "sql/model_summary.h"
 
 PG_FUNCTION_INFO_V1(gr_summary);
 
