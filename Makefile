@@ -89,7 +89,7 @@ COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o famil
 	chunks.o sparse.o rotation.o backend_cpu.o sink_many.o sink_many_rounds.o \
 	backend_many.o inference.o formula.o design.o extras.o design_moves.o design_slopes.o gram_fold.o margins.o \
 	derive.o row_filter.o filter_constant.o gram_subset.o boot.o boot_fit.o boot_interval.o \
-	remote_client.o remote_project.o remote_server.o remote_check.o valid.o \
+	remote_client.o remote_project.o remote_server.o remote_check.o valid.o vcov_low.o \
 	sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
 	path.o path_active.o path_rows.o path_factor.o path_quick.o path_kernels.o path_dd.o logit_path.o)
 ifeq ($(CUDA),yes)
@@ -141,7 +141,7 @@ UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_sh
 	sink_many_test many_derive_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test \
 	separation_test projection_test formula_test extras_test margins_test derive_test filter_test gram_subset_test \
 	remote_check_test path_test logit_path_test boot_test remote_test remote_stand_in_test passes_test iv_test select_test \
-	sum_clusters_test wild_test satterthwaite_test)
+	sum_clusters_test wild_test satterthwaite_test vcov_low_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \

@@ -30,6 +30,7 @@ extern "C" {
 #define GR_EXTRA_WEIGHTS "weights"	/* name of the column of prior weights */
 #define GR_EXTRA_FREQUENCIES "frequencies"	/* name of the column of frequencies */
 #define GR_EXTRA_DF "df"		/* degrees of freedom of each term, see gr_extras_numbers() */
+#define GR_EXTRA_VCOV_LOW "vcov_low"	/* low halves of vcov, see vcov_low.h */
 
 typedef struct GrExtra
 {

@@ -130,7 +130,8 @@ transform_vcov(GrLogregFit *fit, bool with_lo, const GrHost *host)
 			if (out)
 				v.hi[i * n + j] = 0;
 			if (out || !with_lo)
-				v.lo[i * n + j] = 0;
+				v.lo[i * n + j] = out || fit->vcov_low == NULL ? 0 :
+					fit->vcov_low[i >= j ? gr_packed(i, j) : gr_packed(j, i)];
 		}
 	}
 	if (!vcov_to_model(fit, &v))
@@ -142,9 +143,12 @@ transform_vcov(GrLogregFit *fit, bool with_lo, const GrHost *host)
 		/* the two halves have been rounded in different orders */
 		for (int64_t j = 0; j <= i; j++)
 		{
-			double		entry = state->frozen[i] || state->frozen[j] ? NAN : v.hi[i * n + j] + v.lo[i * n + j];
+			GrDD		sum = {v.hi[i * n + j], v.lo[i * n + j]};
+			double		entry = state->frozen[i] || state->frozen[j] ? NAN : sum.hi + sum.lo;
 
 			v.hi[i * n + j] = v.hi[j * n + i] = entry;
+			if (fit->vcov_low != NULL)
+				fit->vcov_low[gr_packed(i, j)] = sum.hi - entry + sum.lo;
 		}
 	}
 	return true;
@@ -199,7 +203,7 @@ invert(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 	GrLogregState *state = fit->state;
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov,
-		.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
+		.inverse_low = fit->vcov_low,.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
 	};
 	GrError		failure = {0};
 
@@ -210,6 +214,8 @@ invert(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 		return true;
 	*found = gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
 							 state->options.linear_solver, &solved, host, &failure);
+	if (solved.on_device)
+		fit->vcov_low = NULL;
 	if (*found || failure.status == GR_OUT_OF_RANGE)
 		return true;
 	*err = failure;

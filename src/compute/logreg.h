@@ -122,6 +122,7 @@ typedef struct GrLogregFit
 	 * it wasn't formed
 	 */
 	double	   *vcov;
+	double	   *vcov_low;		/* packed triangle: what rounding left of an iid vcov; NULL: of few terms alone */
 	GrVarianceKind *variances;	/* nterms: of a sandwich estimate, what its variances are; NULL where there is none */
 	int			nunknown;		/* how many of them are zero or negative */
 	bool		perfect;		/* there are no residuals but rounding */
@@ -226,6 +227,7 @@ typedef struct GrLogregStep
 	int64_t		nrows;
 	double	   *coef;
 	double	   *vcov;
+	double	   *vcov_low;		/* packed triangle, as GrOlsFit's; NULL: not wanted */
 	double		deviance;		/* NaN of a linear pass */
 	double		null_deviance;	/* NaN where no formula has it */
 	double		pearson;		/* the sum of squared Pearson residuals; NaN of a linear pass */

@@ -723,8 +723,8 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(gr_nterms(nfeatures)));
 	double		nrows = sums[GR_SUM_NROWS];
 	GrNormalFit solved = {
-		.aliased = aliased,.coef = step->coef,.inverse = step->vcov,.max_rank = gr_max_rank(nrows, l2),
-		.rows = GR_ROWS_PASS
+		.aliased = aliased,.coef = step->coef,.inverse = step->vcov,.inverse_low = step->vcov_low,
+		.max_rank = gr_max_rank(nrows, l2),.rows = GR_ROWS_PASS
 	};
 	double		nones = sums[GR_SUM_NONES];
 

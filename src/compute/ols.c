@@ -85,9 +85,8 @@ fill_vcov(GrNormalFactor *f, const GrNormalMatrix *a, GrDD rss, double y_scale, 
 {
 	bool		none = fit->df_residual <= 0;
 
-	if (!gr_ols_fill_inverse(f, a, fit->vcov, gr_dd_div(rss, gr_dd((double) (none ? 1 : fit->df_residual))),
-							 y_scale, host,
-					  err))
+	if (!gr_ols_fill_inverse(f, a, fit->vcov, fit->vcov_low,
+							 gr_dd_div(rss, gr_dd((double) (none ? 1 : fit->df_residual))), y_scale, host, err))
 		return false;
 	for (int64_t k = 0; none && k < (int64_t) f->m * f->m; k++)
 	{
@@ -248,7 +247,8 @@ gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, 
 		fit->decrement = gr_dd_to_double(decrement) / f.scale[f.m] / f.scale[f.m];
 		fit->on_device = f.device != NULL;
 		fit->rank = fill_coef(&f, fit->coef);
-		ok = fit->inverse == NULL || gr_ols_fill_inverse(&f, &a, fit->inverse, gr_dd(1.0), 1.0, host, err);
+		ok = fit->inverse == NULL || gr_ols_fill_inverse(&f, &a, fit->inverse, fit->inverse_low, gr_dd(1.0),
+														   1.0, host, err);
 	}
 	gr_ols_release(&f);
 	return ok;

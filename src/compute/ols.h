@@ -37,6 +37,7 @@ typedef struct GrOlsFit
 	double	   *vcov;			/* nterms x nterms; NaN for aliased terms, or all of it if df_residual is 0; or NULL */
 	double		rss;			/* residual sum of squares */
 	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
+	double	   *vcov_low;		/* packed triangle: what rounding left of vcov, unless on_device; NULL: not wanted */
 	bool		on_device;		/* solved there */
 	const GrTermMoves *moves;	/* in: NULL: none; else there is an intercept, and the solve is done here */
 	/* in: >= 0: l2 / 2 times the slopes' sum of squares is added to half of rss; where it isn't 0, solved here, too */
@@ -44,6 +45,9 @@ typedef struct GrOlsFit
 	int64_t		nsummed;		/* in: rows that the sums are of, where nrows counts them more than once; 0: nrows */
 	bool		unmovable;		/* a term that is aliased would be moved to: all else is of no use */
 } GrOlsFit;
+
+/* Terms whose covariances' low halves are kept at most: fewer than are solved on a device, which gives none */
+#define GR_LOW_TERMS_MAX 95
 
 /* Bytes of workspace for gr_ols_solve(). */
 extern size_t gr_ols_workspace_nbytes(int nfeatures);
@@ -69,6 +73,7 @@ typedef struct GrNormalFit
 	bool	   *aliased;		/* nterms; in: those to leave out; out: and those found to be collinear */
 	double	   *coef;			/* nterms: b; NaN for an aliased term */
 	double	   *inverse;		/* nterms x nterms: of A, symmetric, NaN for aliased terms; NULL when it isn't wanted */
+	double	   *inverse_low;	/* packed triangle: what rounding left of inverse, unless on_device; or NULL */
 	double	   *pivot;			/* nterms: the share of its diagonal entry that a term's pivot is; NULL: not wanted */
 	double		decrement;		/* c' A^-1 c */
 	bool		on_device;		/* solved there */

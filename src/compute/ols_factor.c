@@ -338,9 +338,39 @@ gr_ols_move_solution(GrNormalFactor *f, const GrTermMoves *moves)
 	return true;
 }
 
+/*
+ * Fills row i of the inverse up to its diagonal, where f->u is row i of inv(L)' D^-1 sigma^2 from there on. low: NULL,
+ * or room for what rounding leaves. False if canceled.
+ */
+static bool
+fill_inverse_row(const GrNormalFactor *f, int64_t i, double *inverse, double *low, double y_scale, GrPoll *poll)
+{
+	int64_t		m = f->m;
+
+	for (int64_t j = 0; j <= i; j++)
+	{
+		GrDDConstVector row = gr_dd_from(f->inverse, inverse_row(f, j) + i);
+		GrDD		sum = gr_dd_neg(gr_dd_residual(gr_dd(0.0), gr_dd_from(f->u, i), row, m - i));
+		double		rounded = gr_dd_to_double(sum);
+
+		/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
+		double		v = rounded * f->scale[i] / y_scale * f->scale[j] / y_scale + 0.0;
+
+		if (gr_poll(poll, PRODUCT_WORK * (m - i)))
+			return false;
+		if (f->aliased[i] || f->aliased[j])
+			v = NAN;
+		inverse[i * m + j] = v;
+		inverse[j * m + i] = v;
+		if (low != NULL)
+			low[gr_packed(i, j)] = (sum.hi - rounded + sum.lo) * f->scale[i] / y_scale * f->scale[j] / y_scale;
+	}
+	return true;
+}
+
 bool
-gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse, GrDD sigma2, double y_scale,
-					const GrHost *host, GrError *err)
+gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse, double *low, GrDD sigma2,
+					double y_scale, const GrHost *host, GrError *err)
 {
 	int64_t		m = f->m;
 	GrPoll		poll = {.host = host};
@@ -361,21 +391,8 @@ gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse,
 		for (int64_t k = i; k < m; k++)
 			gr_dd_set(f->u, k, f->aliased[k] ? gr_dd(0.0) :
 				gr_dd_mul(gr_dd_div(gr_dd_get(f->inverse, inverse_row(f, i) + k), gr_dd_get(f->d, k)), sigma2));
-		for (int64_t j = 0; j <= i; j++)
-		{
-			GrDDConstVector row = gr_dd_from(f->inverse, inverse_row(f, j) + i);
-			GrDD		sum = gr_dd_neg(gr_dd_residual(gr_dd(0.0), gr_dd_from(f->u, i), row, m - i));
-
-			/* scaled one factor at a time: each product is within range if the result is; + 0.0: not -0 */
-			double		v = gr_dd_to_double(sum) * f->scale[i] / y_scale * f->scale[j] / y_scale + 0.0;
-
-			if (gr_poll(&poll, PRODUCT_WORK * (m - i)))
-				return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-			if (f->aliased[i] || f->aliased[j])
-				v = NAN;
-			inverse[i * m + j] = v;
-			inverse[j * m + i] = v;
-		}
+		if (!fill_inverse_row(f, i, inverse, low, y_scale, &poll))
+			return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	}
 	return true;
 }

@@ -118,8 +118,11 @@ extern void gr_ols_carve(GrNormalFactor *f, int skip, void *workspace);
 extern bool gr_ols_factorise(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, bool want_inverse,
 							 const GrHost *host, GrError *err);
 
-/* inverse = sigma^2 inv(L)' D^-1 inv(L), unscaled, NaN for aliased terms; f->u is overwritten */
-extern bool gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse, GrDD sigma2,
+/*
+ * inverse = sigma^2 inv(L)' D^-1 inv(L), unscaled, NaN for aliased terms; f->u is overwritten. low: NULL, or room for
+ * what rounding left of the entries, as a packed triangle, which a device leaves as it is
+ */
+extern bool gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse, double *low, GrDD sigma2,
 								double y_scale, const GrHost *host, GrError *err);
 
 /* Ends what a device has of it. */

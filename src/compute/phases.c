@@ -99,6 +99,8 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 	fit->beta = take_doubles(arena, p + 1);
 	fit->coef = take_doubles(arena, nterms);
 	fit->vcov = dense ? take_doubles(arena, nterms * nterms) : NULL;
+	fit->vcov_low = dense && options->vcov == GR_VCOV_IID && nterms <= GR_LOW_TERMS_MAX ?
+		take_doubles(arena, (size_t) gr_triangle((int64_t) nterms)) : NULL;
 	fit->separated = take(arena, nterms * sizeof(int));
 	state->theta = take_doubles(arena, p + 1);
 	state->theta_lo = take_doubles(arena, p + 1);

@@ -22,6 +22,7 @@
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/raise.h"
+#include "sql/combination.h"
 #include "sql/model.h"
 #include "sql/wald.h"
 
@@ -262,6 +263,8 @@ check_outcome(const GrModel *model, GrWaldOutcome outcome, int place)
 		case GR_WALD_FOUND:
 		case GR_WALD_NONE:
 			return;
+		case GR_WALD_IMPRECISE:
+			return;
 		case GR_WALD_NO_VARIANCE:
 			refuse_term(model->terms[place], "has no variance",
 						"Leave it out of terms, or fit the model with another vcov.");
@@ -325,6 +328,8 @@ gr_wald(PG_FUNCTION_ARGS)
 				 errhint("Fit it with solver => 'newton', without a learning_rate.")));
 	outcome = gr_wald_statistic(&model, terms, n, &statistic, &place);
 	check_outcome(&model, outcome, place);
+	if (outcome == GR_WALD_IMPRECISE)
+		gr_warn_imprecise(fcinfo, NULL, "test statistics");
 	df = df_of_terms(&model, terms, n);
 	has_df = !isinf(df);
 	if (has_df)
@@ -382,6 +387,15 @@ check_vif_model(const GrModel *model)
 				 errhint("Ask gpu_vif of the state: gpu_ols_stats_agg(y, x1, ...).")));
 }
 
+/* The inflation of term i of a solved block; NaN where rounding of the covariances leaves it fewer than six digits */
+static double
+inflation_of(const GrVcovBlock *block, int i)
+{
+	if (block->singular || !gr_vcov_block_is_precise(block, i))
+		return NAN;
+	return block->inverse[(Size) i * block->n + i] * block->hi[gr_triangle(i) + i];
+}
+
 /* gpu_vif(model gpu_model): the diagonal of the inverse of the coefficients' correlation matrix */
 Datum
 gr_vif_model(PG_FUNCTION_ARGS)
@@ -391,6 +405,7 @@ gr_vif_model(PG_FUNCTION_ARGS)
 	GrVcovBlock	block = {0};
 	int		   *terms;
 	int			n = 0;
+	bool		precise = true;
 
 	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
 	check_vif_model(&model);
@@ -414,12 +429,13 @@ gr_vif_model(PG_FUNCTION_ARGS)
 
 		if (i < n && terms[i] == k)
 		{
-			vif = block.aliased[i] ? INFINITY :
-				block.inverse[(Size) i * n + i] * block.hi[gr_triangle(i) + i];
-			i++;
+			vif = inflation_of(&block, i++);
+			precise &= !isnan(vif);
 		}
 		put_vif(rsinfo, model.terms[k], vif);
 	}
+	if (!precise)
+		gr_warn_imprecise(fcinfo, NULL, "variance inflation factors");
 	return (Datum) 0;
 }
 

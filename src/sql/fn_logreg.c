@@ -367,6 +367,7 @@ solve_step(GrState *state, double l2, GrLogregStep *step)
 	step->distribution = gr_state_distribution(state);
 	step->linear = state->linear;
 	step->coef = palloc(nterms * sizeof(double));
+	step->vcov_low = nterms <= GR_LOW_TERMS_MAX ? palloc(gr_triangle(nterms) * sizeof(double)) : NULL;
 	step->vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
 	if (!gr_logreg_step(beta, sums, state->nfeatures, state->intercept, l2,
 						palloc_extended(gr_logreg_step_nbytes(state->nfeatures), MCXT_ALLOC_HUGE), step, &gr_host,
@@ -389,8 +390,9 @@ disperse_step(GrModel *model, GrState *state, const GrLogregStep *step)
 		return;
 	model->dispersion = gr_model_mean_square(step->perfect ? 0 : step->pearson, (double) model->df_residual);
 	model->df_inference = (double) model->df_residual;
-	for (Size k = 0; k < (Size) model->nterms * model->nterms; k++)
-		model->vcov[k] *= step->perfect ? NAN : model->dispersion;
+	gr_model_disperse(model);
+	for (Size k = 0; step->perfect && k < (Size) model->nterms * model->nterms; k++)
+		model->vcov[k] = NAN;
 	if (step->perfect && model->df_residual > 0)
 		gr_warn_of_perfect_fit();
 }
@@ -424,6 +426,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	model.intercept = state->intercept;
 	model.coef = step.coef;
 	model.vcov = step.vcov;
+	model.vcov_low = step.vcov_low;
 	model.nrows = step.nrows;
 	model.nskipped = state->nskipped;
 	model.rank = step.rank;

@@ -151,11 +151,13 @@ raise_range(const char *name, bool is_error)
 			 errhint("Rescale the columns that the model is fitted to.")));
 }
 
-/* NaN where it isn't known; gradient: of the effect, which is given up */
+/* NaN where it isn't known, or too few of its digits are: then *precise is false. gradient: of the effect; given up */
 static double
-standard_error(const GrModel *model, const GrMarginEffect *effect, GrDD *gradient)
+standard_error(const GrModel *model, const GrMarginEffect *effect, GrDD *gradient, bool *precise)
 {
-	double		error;
+	GrCombination c = {
+		.vcov = model->vcov,.nterms = model->nterms,.vcov_low = model->extras.vcov_low,.x = gradient
+	};
 
 	if (model->vcov == NULL || effect->separated)
 		return NAN;
@@ -168,7 +170,10 @@ standard_error(const GrModel *model, const GrMarginEffect *effect, GrDD *gradien
 			return INFINITY;
 		gr_poll_loop(k);
 	}
-	return gr_combination_error(model->vcov, model->nterms, gradient, &error) ? error : NAN;
+	if (!gr_combination_error(&c))
+		return NAN;
+	*precise &= gr_combination_is_precise(&c, 0);
+	return gr_combination_is_precise(&c, 0) ? c.error : NAN;
 }
 
 static void
@@ -220,12 +225,13 @@ infer(double conf_level, double df)
 	return (Inference) {df, df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN};
 }
 
-/* A row an effect */
-static void
+/* Puts a row for each effect. False if an error is NULL as it has too few digits. */
+static bool
 put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margins, Inference inference,
 			double conf_level)
 {
 	bool		finite = has_finite_coefficients(model);
+	bool		precise = true;
 	GrDD	   *gradient = palloc_extended(model->nterms * sizeof(GrDD), MCXT_ALLOC_HUGE);
 
 	for (int e = 0; e < margins->neffects; e++)
@@ -245,7 +251,7 @@ put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margin
 		if (isfinite(estimate) && model->extras.df != NULL && margins->want_gradients)
 			inference = infer(conf_level, least_df(model, gradient));
 		if (isfinite(estimate))
-			error = standard_error(model, effect, gradient);
+			error = standard_error(model, effect, gradient, &precise);
 		if (isinf(error) && finite)
 			raise_range(name, true);
 		error = isinf(error) ? NAN : error;
@@ -259,6 +265,7 @@ put_effects(ReturnSetInfo *rsinfo, const GrModel *model, const GrMargins *margin
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		CHECK_FOR_INTERRUPTS();
 	}
+	return precise;
 }
 
 /* ERROR unless the arguments beside the model and the roles are there and in range. */
@@ -349,7 +356,8 @@ gr_margins(PG_FUNCTION_ARGS)
 	read_done = gr_now();
 
 	inference = infer(conf_level, model.df_inference);
-	put_effects((ReturnSetInfo *) fcinfo->resultinfo, &model, &margins, inference, conf_level);
+	if (!put_effects((ReturnSetInfo *) fcinfo->resultinfo, &model, &margins, inference, conf_level))
+		gr_warn_imprecise(fcinfo, NULL, "standard errors of effects");
 	gr_place_on_cpu(&place, "marginal effects are computed where the query's rows are read");
 	gr_record_pass("gpu_margins", &place, rows.nrows, predictor.nfeatures, 0, began, read_done, gr_now());
 	return (Datum) 0;

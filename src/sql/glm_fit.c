@@ -439,8 +439,7 @@ estimate_dispersion(GrModel *model, GrLogregFit *fit, const GrLogregOptions *opt
 		take_df(model, fit);
 		return;
 	}
-	for (Size k = 0; fit->vcov != NULL && k < (Size) fit->nterms * fit->nterms; k++)
-		fit->vcov[k] *= model->dispersion;
+	gr_model_disperse(model);
 	if (fit->perfect && gr_family_has_dispersion(family, model->quasi))
 		forget_errors(fit);
 }
@@ -472,6 +471,7 @@ gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, c
 	gr_model_name_terms(model, names);
 	model->coef = fit->coef;
 	model->vcov = fit->vcov;
+	model->vcov_low = fit->vcov_low;
 	model->separated = fit->separated;
 	model->nrows = fit->nrows;
 	model->rank = fit->rank;

@@ -17,9 +17,11 @@
 #include "utils/typcache.h"
 
 #include "compute/compute.h"
+#include "compute/dd.h"
 #include "compute/design_moves.h"
 #include "compute/family.h"
 #include "compute/ols.h"
+#include "compute/vcov_low.h"
 #include "run/args.h"
 #include "run/device.h"
 #include "run/raise.h"
@@ -39,6 +41,16 @@ static const Oid field_types[MODEL_NFIELDS] = {
 	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID, FLOAT8OID, TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, TEXTOID,
 	FLOAT8OID, TEXTOID
 };
+
+static void
+bad_model(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("malformed gpu_model"),
+			 errdetail("%s", detail),
+			 errhint("Use a value that a gpureg function returned.")));
+}
 
 /*
  * Building
@@ -140,11 +152,35 @@ gr_model_datum(FunctionCallInfo fcinfo, const GrModel *model)
 	return gr_model_row(tupdesc, model);
 }
 
+/* What the model remembers beside its fields: with the low halves of its covariances where sums of these cancel */
+static GrModelExtras
+extras_of(const GrModel *model)
+{
+	GrModelExtras extras = model->extras;
+	GrWriter	writer = {.size = model->vcov_low == NULL ? 0 : 16 * gr_triangle(model->nterms)};
+	double	   *work;
+
+	extras.vcov_low = (GrString) {.bytes = NULL};
+	if (model->vcov_low == NULL || model->vcov == NULL ||
+		(model->vcov_type != NULL && strcmp(model->vcov_type, "iid") != 0))
+		return extras;
+	work = palloc((Size) model->nterms * model->nterms * sizeof(double));
+	if (gr_vcov_loses_digits(model->vcov, model->nterms, work))
+	{
+		writer.text = palloc(writer.size);
+		gr_vcov_low_write(&writer, model->vcov_low, model->nterms);
+		extras.vcov_low = (GrString) {writer.text, (int) writer.nbytes};
+	}
+	pfree(work);
+	return extras;
+}
+
 Datum
 gr_model_row(TupleDesc tupdesc, const GrModel *model)
 {
 	Datum		values[MODEL_NFIELDS];
 	bool		nulls[MODEL_NFIELDS] = {false};
+	GrModelExtras extras = extras_of(model);
 	const GrMethod method = {
 		.distribution = model->distribution,.quasi = model->quasi,.l2 = model->l2,.firth = model->firth,
 		.iv = model->iv,.theta_error = model->theta_error,.net = model->net,.alpha = model->net_alpha,
@@ -184,7 +220,7 @@ gr_model_row(TupleDesc tupdesc, const GrModel *model)
 	values[F_VCOV_TYPE] = CStringGetTextDatum(model->vcov_type == NULL ? "iid" : model->vcov_type);
 	nulls[F_VCOV_TYPE] = model->vcov == NULL;
 	values[F_DF_INFERENCE] = Float8GetDatum(model->df_inference);
-	values[F_DESIGN] = PointerGetDatum(gr_model_extras_text(&model->extras, model->design));
+	values[F_DESIGN] = PointerGetDatum(gr_model_extras_text(&extras, model->design));
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }
 
@@ -206,6 +242,25 @@ gr_model_mean_square(double sum, double df)
 	double		unit = sum > 0 && sum < 1e-280 ? 0x1p200 : 1.0;
 
 	return df > 0 ? sum * unit / df / unit : NAN;
+}
+
+void
+gr_model_disperse(GrModel *model)
+{
+	int64		n = model->nterms;
+
+	if (model->vcov == NULL || model->dispersion == 1)
+		return;
+	for (int64 i = 0; i < n && model->vcov_low != NULL; i++)
+		for (int64 j = 0; j <= i; j++)
+		{
+			double	   *low = &model->vcov_low[gr_packed(i, j)];
+			GrDD		entry = gr_dd_mul_d((GrDD) {model->vcov[i * n + j], *low}, model->dispersion);
+
+			*low = entry.hi - model->vcov[i * n + j] * model->dispersion + entry.lo;
+		}
+	for (int64 k = 0; k < n * n; k++)
+		model->vcov[k] *= model->dispersion;
 }
 
 /* Where terms are aliased that others would be moved to: the sums are moved, and then solved. */
@@ -245,6 +300,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	gr_check_terms(nfeatures, intercept);
 	fit.coef = palloc(nterms * sizeof(double));
 	fit.vcov = want_vcov ? palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
+	fit.vcov_low = want_vcov && nterms <= GR_LOW_TERMS_MAX ? palloc(gr_triangle(nterms) * sizeof(double)) : NULL;
 	fit.moves = model->moves;
 	fit.l2 = model->l2;
 	fit.nsummed = model->nsummed;
@@ -266,6 +322,7 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 	gr_model_name_terms(model, names);
 	model->coef = fit.coef;
 	model->vcov = fit.vcov;
+	model->vcov_low = fit.on_device ? NULL : fit.vcov_low;
 	model->nrows = nobs;
 	model->rank = fit.rank;
 	model->df_residual = fit.df_residual;
@@ -281,16 +338,6 @@ gr_model_solve(GrModel *model, const double *hi, const double *lo, const double 
 /*
  * Reading
  */
-
-static void
-bad_model(const char *detail)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("malformed gpu_model"),
-			 errdetail("%s", detail),
-			 errhint("Use a value that a gpureg function returned.")));
-}
 
 /* An array of n float8, or of n x n; ERROR if it is another. */
 static ArrayType *
@@ -595,9 +642,10 @@ read_predictor_design(const text *field, GrPredictor *predictor)
 {
 	GrExtras	extras;
 	const GrString *offsets;
+	const GrString *low;
 
 	predictor->design = (GrString) {.bytes = ""};
-	predictor->offsets = (GrString) {.bytes = NULL};
+	predictor->offsets = predictor->vcov_low = (GrString) {.bytes = NULL};
 	if (field == NULL)
 		return;
 	gr_read_extras(field, &extras);
@@ -605,6 +653,9 @@ read_predictor_design(const text *field, GrPredictor *predictor)
 	offsets = gr_extras_find(&extras, GR_EXTRA_OFFSETS);
 	if (offsets != NULL)
 		predictor->offsets = *offsets;
+	low = gr_extras_find(&extras, GR_EXTRA_VCOV_LOW);
+	if (low != NULL)
+		predictor->vcov_low = *low;
 }
 
 void
@@ -645,6 +696,7 @@ gr_read_model(FunctionCallInfo fcinfo, int argument, GrModel *model, GrModelPart
 	model->intercept = strcmp(model->terms[0], GR_INTERCEPT) == 0;
 	model->coef = read_floats(float_array(values[F_COEF], 1, model->nterms));
 	model->vcov = want_vcov ? read_floats(float_array(values[F_VCOV], 2, model->nterms)) : NULL;
+	model->vcov_low = NULL;
 	model->separated = NULL;
 	if (parts == GR_MODEL_ALL && !nulls[F_SEPARATED])
 		read_separated(values[F_SEPARATED], model);

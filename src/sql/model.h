@@ -41,6 +41,8 @@ typedef struct GrModel
 	const char **terms;			/* nterms; NULL in a model being built: (intercept), x1, x2, ... */
 	double	   *coef;			/* nterms */
 	double	   *vcov;			/* nterms x nterms; NULL where it wasn't computed */
+	/* packed triangle: what rounding left of vcov, set by a fit; NULL: not known. A model that was read has it in extras */
+	double	   *vcov_low;
 	int		   *separated;		/* nterms; 1 or -1: no finite estimate, it runs off to that infinity; NULL: all 0 */
 	int64		nrows;
 	int64		nskipped;
@@ -72,6 +74,7 @@ typedef struct GrPredictor
 	const bits8 *nulls;			/* of coef; NULL: none is */
 	GrString	design;			/* how features are made of columns; "": each is one */
 	GrString	offsets;		/* name of the column of offsets, or GR_UNNAMED_OFFSETS; bytes NULL: there are none */
+	GrString	vcov_low;		/* low halves as text; bytes NULL: the model has none. See gr_read_low() */
 } GrPredictor;
 
 /* True if a prediction needs an offset. */
@@ -168,6 +171,9 @@ extern Datum gr_model_rename(FunctionCallInfo fcinfo, ArrayType *terms, ArrayTyp
 
 /* The factor of the variance: the model's own, or what its family says; NaN where neither does */
 extern double gr_model_dispersion(const GrModel *model);
+
+/* Multiplies the covariances, and what rounding left of them, by the dispersion. */
+extern void gr_model_disperse(GrModel *model);
 
 /* A sum of squares over its degrees of freedom; NaN where there are none */
 extern double gr_model_mean_square(double sum, double df);

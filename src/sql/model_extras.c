@@ -10,15 +10,16 @@
 #include "varatt.h"
 #endif
 
+#include "compute/vcov_low.h"
 #include "sql/model_extras.h"
 
 static void
-raise_malformed(void)
+bad_model(const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("malformed gpu_model"),
-			 errdetail("Its design is not one of this version of gpureg."),
+			 errdetail("%s", detail),
 			 errhint("Use a value that a gpureg function returned.")));
 }
 
@@ -26,7 +27,7 @@ void
 gr_read_extras(const text *field, GrExtras *extras)
 {
 	if (!gr_extras_read(VARDATA_ANY(field), VARSIZE_ANY_EXHDR(field), extras))
-		raise_malformed();
+		bad_model("Its design is not one of this version of gpureg.");
 }
 
 const double *
@@ -41,7 +42,7 @@ gr_read_df(const GrExtras *records, int *n)
 	*n = value->nbytes / GR_EXTRA_NUMBER_SIZE + 1;
 	df = palloc_extended((Size) *n * sizeof(double), MCXT_ALLOC_HUGE);
 	if (!gr_extras_numbers(*value, *n, df))
-		raise_malformed();
+		bad_model("Its design is not one of this version of gpureg.");
 	return df;
 }
 
@@ -67,6 +68,8 @@ gr_read_model_extras(const text *field, GrModelExtras *extras)
 	extras->weights = read_name(&records, GR_EXTRA_WEIGHTS);
 	extras->frequencies = read_name(&records, GR_EXTRA_FREQUENCIES);
 	extras->df = gr_read_df(&records, &extras->ndf);
+	if (gr_extras_find(&records, GR_EXTRA_VCOV_LOW) != NULL)
+		extras->vcov_low = *gr_extras_find(&records, GR_EXTRA_VCOV_LOW);
 	return pnstrdup(records.design.bytes, records.design.nbytes);
 }
 
@@ -113,6 +116,8 @@ gr_model_extras_text(const GrModelExtras *extras, const char *design)
 	add_name(&records, GR_EXTRA_WEIGHTS, extras->weights);
 	add_name(&records, GR_EXTRA_FREQUENCIES, extras->frequencies);
 	add_df(&records, extras);
+	if (extras->vcov_low.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_VCOV_LOW, extras->vcov_low))
+		elog(ERROR, "a gpu_model has too many records");
 
 	gr_extras_write(&writer, &records);
 	field = palloc_extended(VARHDRSZ + writer.nbytes, MCXT_ALLOC_HUGE);
@@ -120,4 +125,17 @@ gr_model_extras_text(const GrModelExtras *extras, const char *design)
 	writer = (GrWriter) {.text = VARDATA(field),.size = writer.nbytes};
 	gr_extras_write(&writer, &records);
 	return field;
+}
+
+double *
+gr_read_low(GrString string, const double *vcov, int nterms)
+{
+	double	   *low;
+
+	if (string.bytes == NULL)
+		return NULL;
+	low = palloc(Max(string.nbytes, 16 * gr_triangle(Min(nterms, GR_LOW_TERMS_MAX))) / 16 * sizeof(double));
+	if (!gr_vcov_low_read(&string, vcov, nterms, low))
+		bad_model("Its vcov and what rounding left of that do not go together.");
+	return low;
 }

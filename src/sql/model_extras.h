@@ -23,6 +23,8 @@ typedef struct GrModelExtras
 	/* Degrees of freedom of each of ndf terms, NaN for terms without; NULL: all have those of df_inference */
 	const double *df;
 	int			ndf;
+	/* low halves of vcov as text, see vcov_low.h; bytes NULL: vcov loses no digits that matter, or they aren't known */
+	GrString	vcov_low;
 } GrModelExtras;
 
 /* Remembers the columns that a fit took for roles. */
@@ -42,5 +44,11 @@ extern const char *gr_read_model_extras(const text *field, GrModelExtras *extras
 
 /* The field, of extras and a design, which is "" or NULL if there is none. */
 extern text *gr_model_extras_text(const GrModelExtras *extras, const char *design);
+
+/*
+ * Reads low halves of a covariance matrix, a packed triangle, into the current memory context. Returns NULL if string's
+ * bytes are NULL. ERROR unless a fit can have written string for vcov
+ */
+extern double *gr_read_low(GrString string, const double *vcov, int nterms);
 
 #endif							/* GPUREG_MODEL_EXTRAS_H */

@@ -3,7 +3,8 @@
  *
  * The values come in the order of the model's features, as numbers and arrays of them; or by the features' names, as
  * one row or jsonb object. The offset of a model that has one is one more value, behind those of the features, or has
- * the name of its column. gpu_predict is called for each row: what doesn't change from one to the next is found out once. That
+ * the name of its column. gpu_predict is called for each row: what doesn't change from one to the next is found out
+ * once. That
  * is, what types the arguments have; and for names, which feature each column is, as long as rows are of one type, and
  * models of the same terms.
  */
@@ -57,7 +58,7 @@ typedef struct NamedValues
 	GrFeatureNames *names;		/* NULL at first */
 	GrString	offsets;		/* copy of the model's; the offset is value number names->nfeatures */
 	NamedRow   *columns;		/* likewise; which features they are, of those names */
-	double	   *values;			/* of the features, and the offset */
+	double	   *values;			/* values of the features, and the offset */
 	uint64	   *given;			/* in which call each was given its value */
 	uint64		ncalls;
 	int			ngiven;			/* in this one */
@@ -152,8 +153,8 @@ check_count(const GrPredictor *model, int64 nvalues)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the model has %d features and an offset, but " INT64_FORMAT " values were given",
 						model->nfeatures, nvalues),
-				 errhint("Pass a value for each feature in the order of the model's terms and then the offset, or a row "
-						 "or jsonb object with their names, where the offset is called \"%.*s\".",
+				 errhint("Pass a value for each feature in the order of the model's terms and then the offset, or a "
+						 "row or jsonb object with their names, where the offset is called \"%.*s\".",
 						 model->offsets.nbytes, model->offsets.bytes)));
 	if (!gr_has_offsets(model) && nvalues != model->nfeatures)
 		ereport(ERROR,

@@ -18,6 +18,7 @@ typedef struct GrPredictCalls
 	int			first_argno;	/* of the values; those after it are values, too */
 	struct PlainCall *plain;	/* NULL at first */
 	GrDesignCall *designed;		/* likewise */
+	bool		warned;			/* that a result has too few digits */
 } GrPredictCalls;
 
 /* A row's features */
@@ -38,7 +39,8 @@ extern bool gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, 
 								GrFeatures *features);
 
 /*
- * The linear predictor with the offset; terms without a coefficient count as 0, as in R. *finite: was everything that is summed up?
+ * The linear predictor with the offset; terms without a coefficient count as 0, as in R. *finite: true if everything
+ * that is summed up is finite
  */
 extern double gr_predict_eta(const GrPredictor *model, const GrFeatures *features, bool *finite);
 

@@ -100,7 +100,8 @@ raise_type(const GrDesignCall *call, int k, Oid type)
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("value of column \"%s\" has type %s", column_name(call, k), format_type_be(type)),
-			 k == call->design->ncolumns || call->design->columns[k].is_number ? errdetail("It must be a number or a boolean.") :
+			 k == call->design->ncolumns || call->design->columns[k].is_number ?
+			 errdetail("It must be a number or a boolean.") :
 			 errdetail("It must be a text, an enum, a number or a boolean.")));
 }
 
@@ -113,8 +114,8 @@ raise_count(const GrDesignCall *call, int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the model is made of %d columns and an offset, but %d values were given", ncolumns, n),
-				 errhint("Give a value for each column, in the order in which the query that was fitted to has them, and "
-						 "then the offset; or a row, where the offset is called \"%s\".",
+				 errhint("Give a value for each column, in the order in which the query that was fitted to has them, "
+						 "and then the offset; or a row, where the offset is called \"%s\".",
 						 column_name(call, ncolumns))));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -219,7 +220,7 @@ is_of_model(const GrDesignCall *call, const GrPredictor *model)
  * Values
  */
 
-/* What a value of column k is, by its type; false if it can't be one. */
+/* Describes values of column k by their type. False if they can't be of that type. */
 static bool
 describe_value(const GrDesignCall *call, int k, Oid type, GrColumn *column)
 {

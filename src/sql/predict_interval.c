@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "access/htup_details.h"
@@ -42,6 +43,8 @@ typedef struct Predicted
 	bool		known;			/* has the model covariances of all that has a part in it? */
 	double		error;			/* where they are */
 	double		df;				/* by which limits go: the least of the terms that have a part in it */
+	bool		precise;		/* the error, or that of a new response if that is wanted, has six digits */
+	double		eta_noise;		/* bound on what rounding the coefficients to float8 moved eta by */
 } Predicted;
 
 /*
@@ -66,6 +69,24 @@ term_values(const GrPredictor *model, const GrFeatures *features)
 		gr_poll_loop(k);
 	}
 	return x;
+}
+
+/* Bounds what rounding coefficients moves a linear predictor by: half a unit of each product, as these may cancel. */
+static double
+noise_of_eta(const GrPredictor *model, const GrDD *x)
+{
+	const double *at = model->coef;
+	double		sum = 0;
+
+	for (int k = 0; k < model->nfeatures + (model->intercept ? 1 : 0); k++)
+	{
+		double		b = gr_next_coef(model, k, &at);
+
+		if (!isnan(b))
+			sum += fabs(b * x[k].hi);
+		gr_poll_loop(k);
+	}
+	return DBL_EPSILON / 2 * sum;
 }
 
 /* Infinite values have an infinite error, and NaN has none, which arithmetic says. */
@@ -107,31 +128,38 @@ least_df(const GrPredictorError *errors, int nterms, const GrDD *x)
 	return df;
 }
 
+/* more: what is added to the square of the error, that of a new response */
 static void
-predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatures *features, Predicted *predicted)
+predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatures *features, double more,
+		Predicted *predicted)
 {
 	int			nterms = model->nfeatures + (model->intercept ? 1 : 0);
-	GrDD	   *x;
+	GrCombination c = {.vcov = errors->vcov,.nterms = nterms,.vcov_low = model->vcov_low};
 
+	predicted->precise = true;
+	predicted->eta_noise = 0;
 	predicted->eta = gr_predict_eta(model, features, &predicted->finite);
 	predicted->known = false;
 	predicted->df = errors->df_inference;
 	if (errors->vcov == NULL)
 		return;
-	x = term_values(model, features);
+	c.x = term_values(model, features);
+	predicted->eta_noise = noise_of_eta(model, c.x);
 	if (errors->df != NULL)
-		predicted->df = least_df(errors, nterms, x);
-	if (error_of_infinite(errors->vcov, nterms, x, &predicted->error))
+		predicted->df = least_df(errors, nterms, c.x);
+	if (error_of_infinite(errors->vcov, nterms, c.x, &predicted->error))
 	{
 		predicted->known = true;
 		return;
 	}
-	predicted->known = gr_combination_error(errors->vcov, nterms, x, &predicted->error);
-	pfree(x);
+	predicted->known = gr_combination_error(&c);
+	pfree(c.x);
 	if (!predicted->known)
 		return;
+	predicted->error = c.error;
 	if (isinf(predicted->error))
 		raise_range();
+	predicted->precise = gr_combination_is_precise(&c, more);
 }
 
 /*
@@ -249,7 +277,7 @@ interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorErro
 	double		upper;
 
 	values[0] = Float8GetDatum(mean);
-	nulls[1] = !predicted->known ||
+	nulls[1] = !predicted->known || !predicted->precise ||
 		(of_response && !(errors->dispersion >= 0 && isfinite(errors->dispersion)));
 	if (!nulls[1])
 	{
@@ -299,7 +327,9 @@ gr_predict_interval(PG_FUNCTION_ARGS)
 		check_prediction(&errors);
 	if (!gr_predict_features(fcinfo, &call->calls, &model, &features))
 		PG_RETURN_NULL();
-	predict(&model, &errors, &features, &predicted);
+	predict(&model, &errors, &features, of_response && errors.dispersion > 0 ? errors.dispersion : 0, &predicted);
+	if (!predicted.precise)
+		gr_warn_imprecise(fcinfo, &call->calls.warned, "standard errors of predictions");
 	return interval_row(call, &model, &errors, &predicted, of_response,
 						quantile_of(call, conf_level, predicted.df));
 }
@@ -370,7 +400,15 @@ gr_leverage(PG_FUNCTION_ARGS)
 	check_leverage(&errors);
 	if (!gr_predict_features(fcinfo, calls, &model, &features))
 		PG_RETURN_NULL();
-	predict(&model, &errors, &features, &predicted);
+	predict(&model, &errors, &features, 0, &predicted);
+	/* the weight's logarithm moves by about as much as the predictor's */
+	if (errors.distribution.link != GR_IDENTITY || errors.distribution.family != GR_GAUSSIAN)
+		predicted.precise &= !predicted.finite || predicted.eta_noise <= GR_PRECISE_SHARE;
+	if (!predicted.precise)
+	{
+		gr_warn_imprecise(fcinfo, &calls->warned, "leverages");
+		PG_RETURN_NULL();
+	}
 	/* without a variance, no row is nearer to the fit than another */
 	if (!predicted.known || !(errors.dispersion > 0 && isfinite(errors.dispersion)))
 		PG_RETURN_NULL();

@@ -13,10 +13,19 @@
 #include "compute/vcov.h"
 #include "run/args.h"
 #include "run/raise.h"
+#include "sql/combination.h"
+#include "sql/model_extras.h"
 #include "sql/wald.h"
 
 /* A pivot of a block, whose variances are 1 to 4, that rounding of the entries may leave of nothing; times the terms */
 #define RANK_ROUNDING (16 * DBL_EPSILON)
+
+/* A pivot's share of its variance that rounding may leave of nothing where entries have low halves; times the terms */
+#define LOW_RANK_ROUNDING 0x1p-94
+
+/* Shares of itself that an entry is off by: rounded to float8, or with its low half, in double-double */
+#define ENTRY_ROUNDING (DBL_EPSILON / 2)
+#define LOW_ENTRY_ROUNDING 0x1p-100
 
 /* 2^-k with variance 2^-2k in [1, 4) */
 static double
@@ -30,9 +39,11 @@ gr_vcov_block_fill(GrVcovBlock *block, const GrModel *model, const int *terms, i
 {
 	Size		triangle = (Size) gr_triangle((int64) n + 1);
 	double	   *unit = palloc_extended((Size) n * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *low = gr_read_low(model->extras.vcov_low, model->vcov, model->nterms);
 	Size		k = 0;
 
 	block->n = n;
+	block->has_low = low != NULL;
 	block->hi = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE);
 	block->lo = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (int i = 0; i < n; i++)
@@ -43,6 +54,8 @@ gr_vcov_block_fill(GrVcovBlock *block, const GrModel *model, const int *terms, i
 			block->hi[k] = model->vcov[(Size) terms[i] * model->nterms + terms[j]] * unit[i] * unit[j];
 			if (!isfinite(block->hi[k]))
 				return false;
+			if (low != NULL)
+				block->lo[k] = low[gr_packed(Max(terms[i], terms[j]), Min(terms[i], terms[j]))] * unit[i] * unit[j];
 			gr_poll_loop(k);
 		}
 	}
@@ -100,6 +113,48 @@ has_full_rank(const GrVcovBlock *block)
 	return full;
 }
 
+/* The most that rounding entries by a share of 1 could move z' V z by */
+static double
+largest_noise(const GrVcovBlock *block, const double *z)
+{
+	double		sum = 0;
+
+	for (int64 i = 0; i < block->n; i++)
+	{
+		sum += fabs(z[i]) * sqrt(block->hi[gr_triangle(i) + i]);
+		gr_poll_loop(i);
+	}
+	return sum * sum;
+}
+
+static double
+entry_rounding(const GrVcovBlock *block)
+{
+	return block->has_low ? LOW_ENTRY_ROUNDING : ENTRY_ROUNDING;
+}
+
+bool
+gr_vcov_block_is_precise(const GrVcovBlock *block, int i)
+{
+	const double *row = block->inverse + (Size) i * block->n;
+
+	return entry_rounding(block) * largest_noise(block, row) <= GR_PRECISE_SHARE * row[i];
+}
+
+/* b' z, z = V^-1 b: rounding moves it by z' dV z of the covariances, and 2 z' db of the coefficients */
+static bool
+is_quadratic_precise(const GrVcovBlock *block)
+{
+	double		noise = entry_rounding(block) * largest_noise(block, block->coef);
+
+	for (int64 i = 0; i < block->n; i++)
+	{
+		noise += 2 * ENTRY_ROUNDING * fabs(block->coef[i] * block->hi[gr_triangle(block->n) + i]);
+		gr_poll_loop(i);
+	}
+	return noise <= GR_PRECISE_SHARE * block->quadratic || block->quadratic == 0;
+}
+
 void
 gr_vcov_block_solve(GrVcovBlock *block, bool want_inverse)
 {
@@ -112,11 +167,13 @@ gr_vcov_block_solve(GrVcovBlock *block, bool want_inverse)
 	if (want_inverse)
 		fit.inverse = palloc_extended((Size) block->n * block->n * sizeof(double), MCXT_ALLOC_HUGE);
 	block->inverse = fit.inverse;
-	if (!gr_normal_solve(block->hi, block->lo, 0, 4 * DBL_EPSILON * block->n, workspace, NULL, &fit, &gr_host, &err))
+	if (!gr_normal_solve(block->hi, block->lo, 0, (block->has_low ? LOW_RANK_ROUNDING : 4 * DBL_EPSILON) * block->n,
+						 workspace, NULL, &fit, &gr_host, &err))
 		gr_raise(&err);
 	pfree(workspace);
 	block->quadratic = fit.decrement;
 	block->singular = fit.rank < block->n;
+	block->precise = !block->singular && is_quadratic_precise(block);
 }
 
 /* FOUND if all variances of the terms may be tested by; *nexact: how many of them are 0 */
@@ -166,11 +223,13 @@ gr_wald_statistic(const GrModel *model, const int *terms, int n, double *statist
 		return GR_WALD_SINGULAR;
 	if (!gr_vcov_block_fill(&block, model, terms, n))
 		return GR_WALD_FOUND;
-	if (!has_full_rank(&block))
+	if (!block.has_low && !has_full_rank(&block))
 		return GR_WALD_SINGULAR;
 	gr_vcov_block_solve(&block, false);
 	if (block.singular)
 		return GR_WALD_SINGULAR;
+	if (!block.precise)
+		return GR_WALD_IMPRECISE;
 	*statistic = block.quadratic;
 	return GR_WALD_FOUND;
 }

@@ -12,13 +12,15 @@
 typedef struct GrVcovBlock
 {
 	int			n;
-	double	   *hi;				/* packed triangle of n + 1 rows, the coefficients being the last; lo is 0 */
-	double	   *lo;
+	double	   *hi;				/* packed triangle of n + 1 rows, the coefficients being the last */
+	double	   *lo;				/* low halves of the covariances, if has_low; else 0 */
+	bool		has_low;
 	bool	   *aliased;		/* n: terms that the solution leaves out */
 	double	   *inverse;
 	double	   *coef;
 	double		quadratic;		/* b' V^-1 b */
 	bool		singular;
+	bool		precise;		/* quadratic has six digits */
 } GrVcovBlock;
 
 /* Fills block with n terms, each with a variance that is positive and finite. Returns false if it isn't all finite. */
@@ -27,6 +29,9 @@ extern bool gr_vcov_block_fill(GrVcovBlock *block, const GrModel *model, const i
 /* Solves; a matrix that is singular to within its entries' rounding is no covariance matrix to divide by. */
 extern void gr_vcov_block_solve(GrVcovBlock *block, bool want_inverse);
 
+/* True if entry (i, i) of the inverse of a block that isn't singular has six digits. */
+extern bool gr_vcov_block_is_precise(const GrVcovBlock *block, int i);
+
 typedef enum GrWaldOutcome
 {
 	GR_WALD_FOUND,
@@ -34,7 +39,8 @@ typedef enum GrWaldOutcome
 	GR_WALD_NO_VARIANCE,		/* a robust variance is not known, as it is zero */
 	GR_WALD_NEGATIVE,			/* a variance is negative, of two ways of clustering */
 	GR_WALD_MALFORMED,			/* a variance that no fit gives */
-	GR_WALD_SINGULAR			/* the matrix has not the rank of as many terms */
+	GR_WALD_SINGULAR,			/* the matrix has not the rank of as many terms */
+	GR_WALD_IMPRECISE			/* rounding of the covariances leaves the statistic fewer than six digits */
 } GrWaldOutcome;
 
 /*

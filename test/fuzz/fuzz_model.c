@@ -146,7 +146,9 @@ take_numbers(FuzzInput *in, int nrows, int ncols, bool square, bool *finite)
 static Datum
 take_records(FuzzInput *in, Made *made)
 {
-	static const char *const offsets[] = {"2 1 offsets 1 o", "2 2 weights 1 w offsets 1 o", "2 2 x 0  offsets 8 (offset)"};
+	static const char *const offsets[] = {
+		"2 1 offsets 1 o", "2 2 weights 1 w offsets 1 o", "2 2 x 0  offsets 8 (offset)"
+	};
 	uint8_t		which = take_byte(in);
 	char		text[130] = "2 ";
 	size_t		n = 2;
@@ -157,6 +159,17 @@ take_records(FuzzInput *in, Made *made)
 		made->offset = which % COUNT(offsets) == 2 ? "(offset)" : "o";
 		return PointerGetDatum(backend_text(offsets[which % COUNT(offsets)], strlen(offsets[which % COUNT(offsets)]),
 											which < 100));
+	}
+	if (which < 228)
+	{
+		/* low halves of one to three terms, which the covariances bear out if they are 0 */
+		static const int lengths[] = {16, 48, 96};
+		int			length = lengths[which % COUNT(lengths)];
+
+		n = (size_t) snprintf(text, sizeof(text), "2 1 vcov_low %d ", length);
+		for (int k = 0; k < length; k++)
+			text[n++] = which < 214 ? '0' : "0123456789abcdef"[take_byte(in) % 16];
+		return PointerGetDatum(backend_text(text, n, false));
 	}
 	for (; n < sizeof(text) && in->left > 0; n++)
 	{

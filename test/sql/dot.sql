@@ -2,41 +2,56 @@
 -- each function that takes a formula gives the same by name for every rotation of the query's columns as for the
 -- features by name. test/t/034_dot.pl asks the same of kept rows.
 CREATE TABLE dot_rows AS SELECT i AS id, 2 + sin(i) + a - 2 * b + (g = 'v')::int - 0.5 * (g = 'w')::int AS y,
-    sin(i * 12.9898) + a - b > 0.2 AS won, a, b, g, 1 + i % 3 AS w, 1 + i % 2 AS f, cos(i) / 4 AS o, i / 4 AS c, i % 5 AS k
+    sin(i * 12.9898) + a - b > 0.2 AS won, a, b, g, 1 + i % 3 AS w, 1 + i % 2 AS f,
+    cos(i) / 4 AS o, i / 4 AS c, i % 5 AS k
 FROM (SELECT i, cos(i * 0.7) AS a, sin(i * 1.3) AS b, (ARRAY['u', 'v', 'w'])[1 + i * i % 7 % 3] AS g
     FROM generate_series(1, 240) i) x;
 
--- Fits: columns of the query besides the features a, b, g; a statement that gives names and numbers, in which %s is the
--- query (or kept rows) and the formula
+-- Fits: columns of the query besides the features a, b, g; a statement that gives names and numbers, in which %s is
+-- the query (or kept rows) and the formula
 CREATE TABLE dot_fits (id int PRIMARY KEY, response text, roles text[], statement text);
 INSERT INTO dot_fits VALUES
 (1, 'y', '{}', 'SELECT term, estimate FROM gpu_tidy(gpu_ols_fit(%s))'),
 (2, 'y', '{w}', 'SELECT term, estimate FROM gpu_tidy(gpu_ols_fit(%s, weights => ''w''))'),
 (3, 'y', '{f}', 'SELECT term, estimate FROM gpu_tidy(gpu_ols_fit(%s, frequencies => ''f''))'),
 (4, 'y', '{c,k}', 'SELECT term, std_error FROM gpu_tidy(gpu_ols_fit(%s, vcov => ''CR1'', clusters => ''{c,k}''))'),
-(5, 'y', '{w,c}', 'SELECT term, std_error FROM gpu_tidy(gpu_ols_fit(%s, weights => ''w'', vcov => ''CR1'', clusters => ''{c}''))'),
+(5, 'y', '{w,c}',
+    'SELECT term, std_error FROM gpu_tidy(gpu_ols_fit(%s, weights => ''w'', vcov => ''CR1'', clusters => ''{c}''))'),
 (6, 'y', '{o}', 'SELECT term, estimate FROM gpu_tidy(gpu_glm_fit(%s, offsets => ''o''))'),
-(7, 'f', '{w,o}', 'SELECT term, estimate FROM gpu_tidy(gpu_glm_fit(%s, family => ''poisson'', weights => ''w'', offsets => ''o''))'),
-(8, 'f', '{k,o}', 'SELECT term, estimate FROM gpu_tidy(gpu_glm_fit(%s, family => ''poisson'', frequencies => ''k'', offsets => ''o''))'),
+(7, 'f', '{w,o}',
+    'SELECT term, estimate FROM gpu_tidy(gpu_glm_fit(%s, family => ''poisson'', weights => ''w'', offsets => ''o''))'),
+(8, 'f', '{k,o}',
+    'SELECT term, estimate FROM gpu_tidy(gpu_glm_fit(%s, family => ''poisson'', frequencies => ''k'',
+        offsets => ''o''))'),
 (9, 'won', '{o}', 'SELECT term, estimate FROM gpu_tidy(gpu_logreg_fit(%s, offsets => ''o''))'),
 (10, 'won', '{c}', 'SELECT term, std_error FROM gpu_tidy(gpu_logreg_fit(%s, vcov => ''CR1'', clusters => ''{c}''))'),
 (11, 'won', '{f}', 'SELECT term, estimate FROM gpu_tidy(gpu_logreg_fit(%s, frequencies => ''f'', l2 => 1))'),
 (12, 'y', '{w}', 'SELECT term, estimate FROM gpu_tidy(gpu_enet_fit(%s, lambda => 0.05, weights => ''w''))'),
 (13, 'y', '{k}', 'SELECT term, estimate FROM gpu_tidy(gpu_enet_fit(%s, fold => ''k''))'),
-(14, 'won', '{w,k}', 'SELECT term, estimate FROM gpu_tidy(gpu_enet_fit(%s, family => ''binomial'', fold => ''k'', weights => ''w''))'),
-(15, 'y', '{k,w}', 'SELECT term, estimate FROM gpu_tidy((gpu_enet_cv(%s, fold => ''k'', weights => ''w'')).model_min)'),
-(16, 'y', '{f}', 'SELECT ''l'' || row_number() OVER (ORDER BY lambda), dev_ratio FROM gpu_enet_path(%s, frequencies => ''f'')'),
+(14, 'won', '{w,k}',
+    'SELECT term, estimate FROM gpu_tidy(gpu_enet_fit(%s, family => ''binomial'', fold => ''k'', weights => ''w''))'),
+(15, 'y', '{k,w}',
+    'SELECT term, estimate FROM gpu_tidy((gpu_enet_cv(%s, fold => ''k'', weights => ''w'')).model_min)'),
+(16, 'y', '{f}',
+    'SELECT ''l'' || row_number() OVER (ORDER BY lambda), dev_ratio FROM gpu_enet_path(%s, frequencies => ''f'')'),
 (17, 'y', '{id}', 'SELECT term, std_error FROM gpu_ols_boot(%s, reps => 50, key => ''id'')'),
 (18, 'y', '{w,c}', 'SELECT term, std_error FROM gpu_ols_boot(%s, reps => 50, weights => ''w'', clusters => ''c'')'),
 (19, 'y', '{id}', 'SELECT term || replicate, estimate FROM gpu_ols_boot_replicates(%s, reps => 5, key => ''id'')'),
 (20, 'won', '{id,w}', 'SELECT term, std_error FROM gpu_logreg_boot(%s, reps => 50, key => ''id'', weights => ''w'')'),
-(21, 'won', '{c}', 'SELECT term || replicate, estimate FROM gpu_logreg_boot_replicates(%s, reps => 5, clusters => ''c'')'),
+(21, 'won', '{c}',
+    'SELECT term || replicate, estimate FROM gpu_logreg_boot_replicates(%s, reps => 5, clusters => ''c'')'),
 (22, 'y', '{id,w}', 'SELECT term, p_value FROM gpu_ols_permute(%s, reps => 99, key => ''id'', weights => ''w'')'),
 (23, 'y', '{c}', 'SELECT term, statistic FROM gpu_ols_permute(%s, reps => 99, clusters => ''c'')'),
-(24, 'y', '{k,w}', 'SELECT t || coalesce(fold, -1), b FROM gpu_ols_cv(%s, fold => ''k'', weights => ''w''), unnest(terms, coef) u (t, b)'),
-(25, 'y', '{id}', 'SELECT t || coalesce(fold, -1), b FROM gpu_ols_cv(%s, folds => 4, key => ''id''), unnest(terms, coef) u (t, b)'),
-(26, 'won', '{k}', 'SELECT t || coalesce(fold, -1), b FROM gpu_logreg_cv(%s, fold => ''k''), unnest(terms, coef) u (t, b)'),
-(27, 'won', '{id,w}', 'SELECT t || coalesce(fold, -1), b FROM gpu_logreg_cv(%s, folds => 4, key => ''id'', weights => ''w''), unnest(terms, coef) u (t, b)');
+(24, 'y', '{k,w}',
+    'SELECT t || coalesce(fold, -1), b FROM gpu_ols_cv(%s, fold => ''k'', weights => ''w''),
+        unnest(terms, coef) u (t, b)'),
+(25, 'y', '{id}',
+    'SELECT t || coalesce(fold, -1), b FROM gpu_ols_cv(%s, folds => 4, key => ''id''), unnest(terms, coef) u (t, b)'),
+(26, 'won', '{k}',
+    'SELECT t || coalesce(fold, -1), b FROM gpu_logreg_cv(%s, fold => ''k''), unnest(terms, coef) u (t, b)'),
+(27, 'won', '{id,w}',
+    'SELECT t || coalesce(fold, -1), b FROM gpu_logreg_cv(%s, folds => 4, key => ''id'', weights => ''w''),
+        unnest(terms, coef) u (t, b)');
 
 -- The columns that a fit's query has, rotated by n
 CREATE FUNCTION dot_columns(f dot_fits, n int) RETURNS text LANGUAGE sql AS $$

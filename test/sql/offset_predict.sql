@@ -32,7 +32,8 @@ SELECT r.fit, bool_and(agree(gpu_predict(m, age, o), mean)) AS position,
     bool_and(agree(gpu_predict(m, jsonb_build_object('o', o, 'age', age)), mean)) AS object,
     bool_and(agree((gpu_predict_interval(m, 'confidence', 0.95, age, o)).fit, mean)) AS interval,
     bool_and(agree((gpu_predict_interval(m, 'confidence', 0.95, jsonb_build_object('o', o, 'age', age))).std_error
-        / CASE r.fit WHEN 'poisson' THEN mean WHEN 'logistic' THEN mean * (1 - mean) ELSE 1 END, std_error)) AS std_error,
+        / CASE r.fit WHEN 'poisson' THEN mean WHEN 'logistic' THEN mean * (1 - mean) ELSE 1 END, std_error))
+        AS std_error,
     bool_and(agree(gpu_leverage(m, age, o), leverage)) AS leverage,
     bool_and(agree((SELECT gpu_leverage(m, r) FROM (SELECT r.o, r.age) r), leverage)) AS leverage_named
 FROM offset_rows r WHERE fit <> 'factors' GROUP BY r.fit ORDER BY r.fit;
@@ -75,8 +76,8 @@ SELECT gpu_leverage(m, 2) FROM offset_fits WHERE fit = 'poisson';
 SELECT gpu_predict_interval(m, 'confidence', 0.95, 2) FROM offset_fits WHERE fit = 'poisson';
 
 -- A NULL offset gives NULL, an infinite one a limit; models that differ in the name alone are told apart.
-SELECT gpu_predict(m, 2, NULL::float8), gpu_predict(m, '{"age": 2, "o": null}'::jsonb), gpu_predict(m, 2, '-infinity'::float8),
-    gpu_predict(m, 2, 'NaN'::float8) FROM offset_fits WHERE fit = 'poisson';
+SELECT gpu_predict(m, 2, NULL::float8), gpu_predict(m, '{"age": 2, "o": null}'::jsonb),
+    gpu_predict(m, 2, '-infinity'::float8), gpu_predict(m, 2, 'NaN'::float8) FROM offset_fits WHERE fit = 'poisson';
 SELECT gpu_predict(m, jsonb_build_object('age', 2, 'o', 3, 'p', 4, 'kind', 'a')) / gpu_predict(m, 2, 'a'::text, 3)
 FROM (SELECT m FROM offset_fits WHERE fit = 'factors' UNION ALL SELECT gpu_glm_fit('SELECT claims, w, o AS p, age, kind
     FROM claims', 'poisson', weights => 'w', offsets => 'p', tol => 1e-14)) f;
@@ -85,7 +86,8 @@ FROM (SELECT m FROM offset_fits WHERE fit = 'factors' UNION ALL SELECT gpu_glm_f
 SELECT round(gpu_predict(m, 3)::numeric / gpu_predict(m, '{"o": 2}'::jsonb)::numeric / exp(1)::numeric, 12) AS ratio
 FROM gpu_glm_fit('SELECT claims, o FROM claims', 'poisson', offsets => 'o') m;
 SELECT round((gpu_predict(m, 3, 3) - gpu_predict(m, r))::numeric, 12) AS same
-FROM gpu_glm_fit('SELECT claims, o FROM claims', 'poisson', formula => 'claims ~ o', offsets => 'o') m, (SELECT 3 AS o) r;
+FROM gpu_glm_fit('SELECT claims, o FROM claims', 'poisson', formula => 'claims ~ o', offsets => 'o') m,
+    (SELECT 3 AS o) r;
 
 -- Other names of terms keep the roles.
 SELECT (gpu_with_terms(m, '{(intercept),years}')).design, gpu_predict(gpu_with_terms(m, '{(intercept),years}'),

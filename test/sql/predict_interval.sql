@@ -184,12 +184,12 @@ SELECT gpu_predict_interval(made(coef => '{1e10}', vcov => '{{1}}', terms => '{a
 SELECT gpu_predict_interval(made('gaussian', 'log', coef => '{1}', vcov => '{{1e300}}', terms => '{a}'), 'confidence',
     0.95, 600);
 \echo :LAST_ERROR_SQLSTATE
--- covariances that cancel: exact here, as every one of them is a whole number
+-- covariances that cancel: exact here, as every one of them is a whole number, which rounding left nothing of
 SELECT std_error FROM gpu_predict_interval(made(vcov => '{{1000000000000001,-1000000000000000},{-1000000000000000,'
-    '1000000000000000}}'), 'confidence', 0.95, 1);
+    '1000000000000000}}', design => '2 1 vcov_low 48 ' || repeat('0', 48)), 'confidence', 0.95, 1);
 SELECT std_error FROM gpu_predict_interval(made(coef => '{1,1,1}',
     vcov => '{{9007199254740992,1,-9007199254740992},{1,16,0},{-9007199254740992,0,9007199254740992}}',
-    terms => '{a,b,c}'), 'confidence', 0.95, 1, 1, 1);
+    terms => '{a,b,c}', design => '2 1 vcov_low 96 ' || repeat('0', 96)), 'confidence', 0.95, 1, 1, 1);
 -- what is refused
 SELECT gpu_predict_interval(made(), 'tolerance', 0.95, 1);
 \echo :LAST_ERROR_SQLSTATE
