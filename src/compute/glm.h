@@ -14,6 +14,7 @@
 #define GPUREG_GLM_H
 
 #include "compute/compute.h"
+#include "compute/face.h"
 #include "compute/family.h"
 #include "compute/measure.h"
 
@@ -94,25 +95,6 @@ gr_pass_is_weighted_gram(const GrPass *pass)
 	return pass->kind == GR_PASS_EXACT && pass->linear && pass->measure == GR_MEASURE_STEP && pass->nfaces == 0 &&
 		pass->distribution.family == GR_GAUSSIAN && pass->distribution.link == GR_IDENTITY && pass->shape.weight &&
 		!pass->shape.offset && !pass->shape.key;
-}
-
-/* How many float8 a face takes */
-GR_HD size_t
-gr_face_size(int nfeatures)
-{
-	return 2 * (size_t) gr_nterms(nfeatures);
-}
-
-/*
- * Bound of the error of z' direction, as a share of the sum of its terms' magnitudes. That of Dot2 (Ogita, Rump and
- * Oishi 2005) is n^2 2^-106 and some for n terms; directions that pass through rows come to within 2^-90.
- */
-static inline double
-gr_face_rounding(int nfeatures)
-{
-	double		n = (double) nfeatures + 8;
-
-	return fmax(0x1p-90, n * n * 0x1p-102);
 }
 
 /* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */
