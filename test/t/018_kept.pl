@@ -274,6 +274,11 @@ for my $vcov (qw(CR1 CR2))
 		qr/^t\|t\nthe rows are kept there; they were read back ([2-9]|\d\d) times for the sums of clusters$/,
 		"many clusters, $vcov");
 }
+# variances that are zero, as the clusters are a factor of the model, are NULL of kept rows, too
+is($node->safe_psql('postgres', q{SET client_min_messages = error;
+	SELECT v, count(*), count(std_error) FROM unnest('{CR0,CR1,CR2}'::text[]) v,
+		gpu_tidy(gpu_ols_fit(kept => 't', formula => 'y ~ factor(s)', vcov => v, clusters => '{s}'))
+	GROUP BY v ORDER BY v}), "CR0|3|0\nCR1|3|0\nCR2|3|0", 'zero variances');
 # reading them back again and again is what a timeout ends
 $node->safe_psql('postgres',
 	q{SELECT gpu_keep('long', 'SELECT i % 7 AS y, i % 11 AS x, i FROM generate_series(1, 1000000) i')});
