@@ -34,7 +34,7 @@ bool
 gr_cuda_rows_are_linear(const RowsSink *rows, const GrPass *pass)
 {
 	const bool	linear = pass->linear && pass->distribution.family == GR_GAUSSIAN &&
-		pass->distribution.link == GR_IDENTITY;
+		pass->distribution.link == GR_IDENTITY && pass->distribution.exponent == 0;
 
 	if (gr_pass_is_weighted_gram(pass))
 		return true;

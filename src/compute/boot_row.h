@@ -36,7 +36,7 @@ gr_boot_row(GrDistribution distribution, GrRowShape shape, const double *row, co
 	double		weight = shape.weight ? row[gr_weight_at(shape)] : 1.0;
 	double		offset = shape.offset ? row[gr_offset_at(shape)] : 0.0;
 	GrDD		start = gr_two_sum(beta[0], offset);
-	GrDD		more = gr_two_sum(start.hi, linear ? -y : 0.0);
+	GrDD		more = gr_two_sum(start.hi, linear ? -gr_response_in_unit(distribution, y) : 0.0);
 	GrDot		dot = {more.hi, start.lo + more.lo + beta_lo[0]};
 	GrGlmRow	made;
 

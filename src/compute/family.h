@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "compute/compute.h"
 #include "compute/row.h"
@@ -49,10 +50,18 @@ typedef struct GrDistribution
 	GrFamily	family;
 	GrLink		link;
 	double		theta;			/* of the negative binomial family, > 0; else 0 */
+	/*
+	 * Responses are multiplied by 2^exponent before anything else is done to them, and means and coefficients go with
+	 * that; see response_unit.h. 0 but for the gaussian, poisson and gamma families; |exponent| <= GR_EXPONENT_MAX
+	 */
+	int			exponent;
 } GrDistribution;
 
+/* A power of two that multiplies responses must be a normal float8, and so must its inverse. */
+#define GR_EXPONENT_MAX 1000
+
 /* A logistic regression's, to initialise one by */
-#define GR_LOGISTIC {GR_BINOMIAL, GR_LOGIT, 0}
+#define GR_LOGISTIC {GR_BINOMIAL, GR_LOGIT, 0, 0}
 
 /* What the weights of rows that have them are */
 typedef enum GrWeighting
@@ -155,9 +164,66 @@ extern double gr_mean_difference(GrLink link, double to, double from, double by)
  */
 extern double gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant);
 
+/* True if responses of this family may be multiplied by a power of two. */
+GR_HD bool
+gr_family_has_exponent(GrFamily family)
+{
+	return family == GR_GAUSSIAN || family == GR_POISSON || family == GR_GAMMA;
+}
+
+/*
+ * The one parameter of a distribution as a float8, for states: theta of the negative binomial family, the exponent of
+ * the others. gr_distribution_of() is the way back, from a parameter that gr_is_parameter() accepts.
+ */
+static inline double
+gr_parameter_of(GrDistribution distribution)
+{
+	return distribution.family == GR_NEGATIVE_BINOMIAL ? distribution.theta : (double) distribution.exponent;
+}
+
+static inline GrDistribution
+gr_distribution_of(GrFamily family, GrLink link, double parameter)
+{
+	GrDistribution distribution = {family, link, 0.0, 0};
+
+	if (family == GR_NEGATIVE_BINOMIAL)
+		distribution.theta = parameter;
+	else
+		distribution.exponent = (int) parameter;
+	return distribution;
+}
+
+/* True if parameter is one that a distribution of the family can have. */
+static inline bool
+gr_is_parameter(GrFamily family, double parameter)
+{
+	if (family == GR_NEGATIVE_BINOMIAL)
+		return parameter > 0.0 && isfinite(parameter);
+	return gr_family_has_exponent(family) ? fabs(parameter) <= GR_EXPONENT_MAX && parameter == floor(parameter) :
+		parameter == 0.0;
+}
+
 /*
  * One row's response and weight, on the host and on the device
  */
+
+/* 2^exponent, |exponent| <= GR_EXPONENT_MAX */
+GR_HD double
+gr_power_of_two(int exponent)
+{
+	uint64_t	bits = (uint64_t) (1023 + exponent) << 52;
+	double		power;
+
+	memcpy(&power, &bits, sizeof(power));
+	return power;
+}
+
+/* A response in the distribution's unit; the same bits where the exponent is 0. */
+GR_HD double
+gr_response_in_unit(GrDistribution distribution, double y)
+{
+	return y * gr_power_of_two(distribution.exponent);
+}
 
 /* GR_OK, or why a response and a weight, both finite, can't be computed with. weight: 1 where rows have none */
 GR_HD GrStatus

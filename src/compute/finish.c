@@ -7,6 +7,7 @@
 
 #include "compute/dd.h"
 #include "compute/finish.h"
+#include "compute/newton_step.h"
 #include "compute/phases.h"
 #include "compute/terms.h"
 
@@ -216,10 +217,37 @@ invert(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 							 state->options.linear_solver, &solved, host, &failure);
 	if (solved.on_device)
 		fit->vcov_low = NULL;
-	if (*found || failure.status == GR_OUT_OF_RANGE)
+	/* at an estimate there are covariances, unless the weights' squares are out of range */
+	if (*found || (failure.status == GR_OUT_OF_RANGE && !fit->converged))
 		return true;
 	*err = failure;
 	return false;
+}
+
+/*
+ * Decides whether a fit whose steps have ended has converged: it has not if rounding leaves fewer than eight digits of an
+ * estimate. vcov, if there is any, is still the inverse of the Hessian. Returns false if canceled.
+ */
+static bool
+judge_digits(GrLogregFit *fit, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	const GrEstimate estimate = {
+		.nterms = fit->nterms,.hessian = gr_fit_hi(fit),.first_row = 1 + state->first,.inverse = fit->vcov,
+		.coef = state->theta + state->first,.left_out = state->frozen,.dispersion = state->dispersion,
+		.weight_sum = state->weight_sum,.intercept = state->options.intercept,.offset_eta = state->typical_eta,
+		.link = state->options.distribution.link
+	};
+	GrDigits	digits;
+
+	if (!state->counts_digits || !state->have_inverse || !state->have_sums)
+		return true;
+	if (!gr_count_digits(&estimate, &digits, host))
+		return false;
+	fit->imprecise = digits != GR_DIGITS_ENOUGH;
+	fit->collinear = digits == GR_DIGITS_COLLINEAR;
+	fit->converged &= !fit->imprecise;
+	return true;
 }
 
 /* NaN for what isn't estimated, or all of it where there is no inverse */
@@ -403,6 +431,8 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 	if (fit->vcov != NULL && !invert(fit, &state->have_inverse, host, err))
 		return false;
+	if (fit->vcov != NULL && !judge_digits(fit, host))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
 	if (fit->vcov != NULL && is_for_sandwich(state))
 		return gr_fit_enter(fit, GR_PHASE_SCORES, host, err);
 	state->have_inverse &= state->options.vcov == GR_VCOV_IID;

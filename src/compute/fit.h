@@ -45,7 +45,7 @@ typedef enum GrLogregPhase
 	GR_PHASE_LIKELIHOOD,		/* the same at the end, for the log-likelihood; entered after PLACE */
 	/* a pass of the model with the intercept alone, for its deviance; entered after LIKELIHOOD */
 	GR_PHASE_NULL,
-	GR_PHASE_DONE
+	GR_PHASE_DONE				/* entered at the end: what is reported is brought to the response's own unit */
 } GrLogregPhase;
 
 typedef bool GrPhaseFunction(GrLogregFit *fit, const GrHost *host, GrError *err);
@@ -136,9 +136,21 @@ struct GrLogregState
 
 	GrBasis		basis;
 	GrThetaState negbin;
+	int			nunits;			/* units of the response that have been chosen */
+	double		dispersion;		/* gr_unit_dispersion() at the last pass; NAN: that was linear, of an estimated one */
+	double		weight_sum;		/* of the rows' weights w, as glm.h has them, at the last pass */
+	double		reach;			/* sum of |theta_j| sqrt(H_jj) at the last pass: predictors' length at the most */
+	double		typical_eta;	/* a predictor's magnitude where offsets are part of it; else 0 */
+	double		deviance_terms;	/* magnitude of the terms that a deviance is summed from, beyond its own */
+	bool		finishing;		/* the last pass was asked for, with no iteration left */
+	bool		counts_digits;	/* the fit has converged if rounding leaves enough digits of the estimates */
 	double		deviance_old;	/* penalised, at theta_old */
 	double		penalty;		/* Firth's, of the deviance at theta */
-	double		decrement;		/* squared, of the step from the last accepted theta */
+	/*
+	 * The squared length of the step from the last accepted theta, in standard errors: over the dispersion. INFINITY: not
+	 * known
+	 */
+	double		decrement;
 	double		decrement_before;	/* ... and from the one before */
 	double		left_by_first;	/* the squared decrement after the first step */
 	double		bend;			/* the length of that step over the square of the one before's: half of how much the

@@ -189,7 +189,8 @@ add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, c
 		chunk->weight[r] += chunk->offset[r];
 	if (pass->linear)
 		weigh_chunk_linearly(pass, chunk, &totals);
-	else if (pass->distribution.family == GR_POISSON && pass->distribution.link == GR_LOG)
+	else if (pass->distribution.family == GR_POISSON && pass->distribution.link == GR_LOG &&
+			 pass->distribution.exponent == 0)
 	{
 		version->poisson(chunk, &totals);
 		for (int r = 0; r < chunk->nrows; r++)

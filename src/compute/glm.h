@@ -84,7 +84,7 @@ typedef struct GrPass
 } GrPass;
 
 /*
- * Is it the linear pass of a linear regression of weighted rows, with neither offsets nor faces? Its sums are the
+ * Is it the linear pass of a linear regression of weighted rows, with neither offsets, faces nor an exponent? Its sums are the
  * weighted Gram matrix of (1, x, y), each product exact: rounded to float8, a row of u z would lose as many digits as
  * the features' condition number has. Of row 0 of the sums there is only the number of rows, and the sum of the
  * responses may be left out.
@@ -93,8 +93,8 @@ static inline bool
 gr_pass_is_weighted_gram(const GrPass *pass)
 {
 	return pass->kind == GR_PASS_EXACT && pass->linear && pass->measure == GR_MEASURE_STEP && pass->nfaces == 0 &&
-		pass->distribution.family == GR_GAUSSIAN && pass->distribution.link == GR_IDENTITY && pass->shape.weight &&
-		!pass->shape.offset && !pass->shape.key;
+		pass->distribution.family == GR_GAUSSIAN && pass->distribution.link == GR_IDENTITY &&
+		pass->distribution.exponent == 0 && pass->shape.weight && !pass->shape.offset && !pass->shape.key;
 }
 
 /* The sums of a pass: this head, then what gr_pass_nsums() describes. All start as gr_pass_clear() leaves them. */
@@ -107,7 +107,8 @@ enum
 	GR_SUM_NRIGHT,				/* FACE: rows off the face with a positive margin */
 	GR_SUM_NWRONG,				/* FACE: ... with a negative one; HC2 and HC3: rows without a score */
 	GR_SUM_MIN_RIGHT,			/* FACE: the least positive margin of those */
-	GR_SUM_NONES,				/* the sum of y over those that took part; EXACT and GRADIENT; FACE: over the face */
+	/* the sum of y over those that took part, without 2^exponent; EXACT and GRADIENT; FACE: over the face */
+	GR_SUM_NONES,
 	GR_SUM_HEAD					/* length of the head */
 };
 

@@ -335,18 +335,19 @@ gr_is_mean(GrDistribution distribution, double eta, double mu)
 	return mu > 0.0 && mu <= 1e300 && (distribution.link == GR_LOG || eta > 0.0);
 }
 
-/* Of a response that the family can have; a weight > 0 */
+/* A row's u, v and half deviance. y: a response that the family can have, in its own unit; weight: > 0 */
 GR_HD GrGlmRow
 gr_mean_row(GrDistribution distribution, double eta, double y, double weight)
 {
+	double		response = gr_response_in_unit(distribution, y);
 	double		mu = distribution.link == GR_LOG ? exp(eta) : distribution.link == GR_SQRT ? eta * eta :
 		distribution.link == GR_INVERSE ? 1.0 / eta : eta;
 	GrGlmRow	row = {0.0, 0.0, INFINITY};
 
 	if (!gr_is_mean(distribution, eta, mu))
 		return row;
-	row = gr_row_of_mean(distribution, eta, mu, y, weight);
-	row.half_deviance = weight * gr_half_deviance(distribution, y, mu);
+	row = gr_row_of_mean(distribution, eta, mu, response, weight);
+	row.half_deviance = weight * gr_half_deviance(distribution, response, mu);
 	return row;
 }
 
@@ -436,6 +437,7 @@ gr_first_row(GrDistribution distribution, double offset, double y, double weight
 
 	if (gr_is_logistic(distribution))
 		return gr_linear_row(offset, y, weight);
+	y = gr_response_in_unit(distribution, y);
 	mu = gr_first_mean(distribution, y, counts ? 1.0 : weight);
 	eta = gr_first_eta(distribution.link, mu);
 	row = distribution.family == GR_BINOMIAL ? gr_glm_row(distribution, eta, y, weight) :

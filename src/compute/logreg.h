@@ -123,6 +123,11 @@ typedef struct GrLogregFit
 	 */
 	double	   *vcov;
 	double	   *vcov_low;		/* packed triangle: what rounding left of an iid vcov; NULL: of few terms alone */
+	/*
+	 * vcov is to be multiplied by 2^vcov_exponent and, if it is iid, by the dispersion: at once, as one of the three by
+	 * itself may take it out of range. 0 but for responses far from 1; see response_unit.h
+	 */
+	int			vcov_exponent;
 	GrVarianceKind *variances;	/* nterms: of a sandwich estimate, what its variances are; NULL where there is none */
 	int			nunknown;		/* how many of them are zero or negative */
 	bool		perfect;		/* there are no residuals but rounding */
@@ -149,7 +154,11 @@ typedef struct GrLogregFit
 	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
 	bool		converged;
 	bool		unmovable;		/* a move from a separated term, or to a collinear one: all else is of no use */
-	bool		imprecise;		/* it did not, and further iterations would be of no use: rounding error rules */
+	/* why it has not converged, and more iterations would be of no use: */
+	bool		imprecise;		/* rounding leaves fewer than eight digits of an estimate */
+	bool		collinear;		/* ... of one that other terms inflate the variance of */
+	bool		unsolved;		/* rows' weights left float8's range */
+	bool		stalled;		/* L-BFGS or gradient descent came nowhere near an estimate */
 
 	GrLogregState *state;
 } GrLogregFit;
@@ -232,10 +241,10 @@ typedef struct GrLogregStep
 	double		null_deviance;	/* NaN where no formula has it */
 	double		pearson;		/* the sum of squared Pearson residuals; NaN of a linear pass */
 	bool		perfect;		/* there are no residuals but rounding */
-	double		decrement;		/* of the gaussian family in its response's unit */
+	double		decrement;		/* as if the dispersion were 1 */
 	double		rounding;		/* how long rounding alone may make a step, likewise */
-	double		unit;			/* what a standard error is there: the spread about the mean; else 1 */
-	double		unsure;			/* how long that of the rows' terms may, in the unit */
+	double		unit;			/* what a standard error is there: the root of the dispersion, if that is estimated; else 1 */
+	bool		lacks_digits;	/* rounding leaves fewer than eight digits of a coefficient */
 } GrLogregStep;
 
 extern size_t gr_logreg_step_nbytes(int nfeatures);

@@ -1,6 +1,6 @@
 /*
  * newton.c: the phases of a logistic fit that solve Newton steps: the pass at beta = 0, with which every solver begins,
- * the iterations of Newton's method, and the last passes of the other solvers; and such a step by itself. See logreg.h.
+ * the iterations of Newton's method, and the last passes of the other solvers. See logreg.h.
  */
 #include <float.h>
 #include <math.h>
@@ -13,12 +13,13 @@
 #include "compute/negbin.h"
 #include "compute/newton_step.h"
 #include "compute/phases.h"
+#include "compute/response_unit.h"
 #include "compute/terms.h"
 
-/* A last step this short, in standard errors, is as good as none: estimates are right to their last digits. */
-#define EXACT_TOL 1e-13
+/* A last step of GR_EXACT_TOL is as good as none, unless it changes the Hessian relatively by half of this. */
+#define HESSIAN_TOL 1e-11
 
-/* Likewise of a fit of a cross-validation, times the root of how many rows there are: some 13 digits of a row's unit */
+/* Longest last step in a fit of a cross-validation over the root of the number of rows: 13 digits of a row's unit */
 #define FOLD_TOL 2e-14
 
 /* Below this squared decrement full steps are safe, and deviances too close to compare. */
@@ -27,8 +28,14 @@
 /* Newton steps at the end of another solver */
 #define POLISHES_MAX 6
 
-/* Where rounding alone makes a step longer than this, eight digits of an estimate are not sure. */
-#define ROUNDING_MAX 1e-9
+/* A step that rounding keeps from being shorter is no longer than this many times what rounding makes of the others. */
+#define STALLED_ROUNDINGS 64
+
+/* FAST passes tell steps of predictors in float8: below this many times rounding's they hardly shrink. */
+#define FAST_ROUNDINGS 1024
+
+/* A deviance is a sum that is rounded by less than this share of the magnitude of its terms. */
+#define DEVIANCE_NOISE 0x1p-48
 
 #define HALVINGS_MIN_STEP 1e-9
 
@@ -87,6 +94,20 @@ total_squares(GrLogregFit *fit)
 	return fmax(gr_dd_to_double(squares), 0);
 }
 
+/* Notes how large predictors are that offsets are part of, and how large the terms of a deviance. */
+static void
+note_magnitudes(GrLogregFit *fit, double sum, double mean)
+{
+	GrLogregState *state = fit->state;
+	GrDistribution distribution = state->options.distribution;
+	double		eta = fabs(gr_first_eta(distribution.link, mean));
+
+	eta = isfinite(eta) ? eta : 0;
+	state->typical_eta = state->options.shape.offset ? eta : 0;
+	/* FAST takes a Poisson regression's for mu - y eta, and the responses' part by itself */
+	state->deviance_terms = distribution.family == GR_POISSON && isfinite(sum) ? 2 * sum * (1 + eta) : 0;
+}
+
 /* After the pass at 0: the null deviance, or NaN where that takes passes, and where those begin */
 static void
 choose_null(GrLogregFit *fit)
@@ -95,7 +116,7 @@ choose_null(GrLogregFit *fit)
 	const GrLogregOptions *options = &state->options;
 	bool		weighted = options->shape.weight;
 	double		weights = has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
-	double		ones = has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES];
+	double		ones = gr_unit_of_response(fit, has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES]);
 	bool		binary = options->distribution.family == GR_BINOMIAL;
 
 	if (!options->intercept)
@@ -106,6 +127,10 @@ choose_null(GrLogregFit *fit)
 		state->null_intercept = log(ones / (weights - ones));
 	else
 		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
+	/* the sum of large responses may be infinite; another intercept is as good to begin with */
+	if (!binary && !isfinite(state->null_intercept))
+		state->null_intercept = gr_first_eta(options->distribution.link, 1);
+	note_magnitudes(fit, ones, ones / weights);
 	/* of one class, as Firth's penalty takes them: whatever the offsets are */
 	if (options->firth && options->intercept && (ones == 0 || ones == weights))
 		fit->null_deviance = 0;
@@ -155,11 +180,8 @@ check_rows(GrLogregFit *fit, GrError *err)
 		(void) gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_PASS, column + 1), "%s", "");
 		return blame_weights(fit, err);
 	}
-	/* a response whose squares are all 0, and that isn't */
-	if (fit->pass.kind == GR_PASS_EXACT && is_solved_at_zero(options) &&
-		gr_fit_hi(fit)[gr_at(fit->state->nfull + 1, fit->state->nfull + 1)] == 0 &&
-		gr_gram_underflowed(gr_fit_hi(fit), gr_fit_lo(fit), fit->state->nfull + 2, fit->state->nfull + 1))
-		return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_PASS, fit->state->nfull + 1), "%s", "");
+	if (fit->pass.kind == GR_PASS_EXACT && !gr_unit_check_squares(gr_fit_hi(fit), fit->pass.shape, err))
+		return false;
 	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals->weights :
 							 nrows);
 	fit->nlimit = fit->nrows;
@@ -192,9 +214,9 @@ try_step(GrLogregFit *fit, GrPassKind kind)
 static bool
 is_last(const GrLogregFit *fit, double length, double bend)
 {
-	double		longest = length * bend <= 3e-15 ? EXACT_TOL * sqrt(fit->sums[GR_SUM_NROWS]) / 30 : 0;
+	double		longest = length * bend <= 3e-15 ? GR_EXACT_TOL * sqrt(fit->sums[GR_SUM_NROWS]) / 30 : 0;
 
-	return length <= fmax(longest, EXACT_TOL);
+	return length <= fmax(longest, GR_EXACT_TOL);
 }
 
 /*
@@ -211,7 +233,7 @@ next_kind(const GrLogregFit *fit)
 		return GR_PASS_FAST;
 	if (is_solved_at_zero(&state->options) || state->options.firth || state->observed || state->nfaces > 0 ||
 		state->stiff ||
-		length <= 1e-6 || length <= state->options.tol)
+		length <= fmax(1e-6, state->options.tol) || length <= FAST_ROUNDINGS * gr_newton_rounding(fit))
 		return GR_PASS_EXACT;
 	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
 		length <= 1e-2 && is_last(fit, state->decrement * state->bend, state->bend))
@@ -244,8 +266,10 @@ gr_iterate_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	{
 		if (fit->pass.kind == GR_PASS_EXACT && fit->pass.measure != GR_MEASURE_OBSERVED)
 			return gr_fit_end(fit, false, true, host, err);
-		/* the covariances want an exact pass, here */
+		/* the covariances want an exact pass, here: its step is the last one's, and no sign that steps don't shrink */
 		state->check = state->observed = false;
+		state->decrement = INFINITY;
+		state->decrement_exact = 0;
 		return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
 	}
 	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
@@ -276,17 +300,47 @@ has_converged(const GrLogregFit *fit, double decrement_exact_before, double roun
 {
 	const GrLogregState *state = fit->state;
 	double		length = sqrt(state->decrement);
+	double		bend = fmin(state->bend, state->bend_before);
 
-	if (length <= fmax(EXACT_TOL, 2 * rounding))
+	/* a step that leaves the estimates as they are may still change variances that rows of hardly any weight make */
+	if (length <= 2 * rounding || (length <= GR_EXACT_TOL && !(length * bend > HESSIAN_TOL)))
+		return true;
+	if (length <= STALLED_ROUNDINGS * rounding && state->decrement > 0.25 * decrement_exact_before)
 		return true;
 	if (length > state->options.tol)
 		return false;
 	/* where rounding error keeps the last step from being shorter, the one before tells more */
-	if (is_last(fit, length, fmin(state->bend, state->bend_before)))
+	if (is_last(fit, length, bend))
 		return true;
-	/* one more step gives the last digits; but is it wanted, is there one left, and did the last one gain anything? */
-	return state->options.tol > 1e-10 || fit->iterations >= state->max_iter ||
+	/* one more step gives the last digits; but is it wanted, and did the last one gain anything? */
+	return state->options.tol > 1e-10 || state->finishing ||
 		state->decrement > (state->history == NULL ? 0.0625 : 0.25) * decrement_exact_before;
+}
+
+/*
+ * True if the fit has come within tol, by an EXACT pass, and no iteration is left. One more pass then gives the estimate
+ * its last digits, and the covariances at the estimate: those of this pass belong to the point before the step.
+ */
+static bool
+can_finish(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+
+	return state->kind == GR_PASS_EXACT && !state->finishing && fit->iterations >= state->max_iter &&
+		sqrt(state->decrement) <= state->options.tol;
+}
+
+/* Asks for the pass after the last step, which isn't counted, as take_last_step()'s isn't. */
+static bool
+finish(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
+	state->check = false;
+	state->step = state->stretch = 1;
+	state->finishing = true;
+	return try_step(fit, GR_PASS_EXACT);
 }
 
 /* Is there reason to look for a direction of separation? Steps that hardly shrink, late, or that didn't end. */
@@ -326,10 +380,10 @@ take_last_step(GrLogregFit *fit)
 static bool
 end_converged(GrLogregFit *fit, double rounding, const GrHost *host, GrError *err)
 {
-	if (fit->state->options.tol <= 1e-10 || sqrt(fit->state->decrement) <= fmax(EXACT_TOL, 2 * rounding))
+	if (fit->state->options.tol <= 1e-10 || sqrt(fit->state->decrement) <= fmax(GR_EXACT_TOL, 2 * rounding))
 		take_last_step(fit);
-	fit->imprecise = rounding > ROUNDING_MAX;
-	return gr_fit_end(fit, !fit->imprecise, fit->pass.kind == GR_PASS_EXACT, host, err);
+	fit->state->counts_digits = true;
+	return gr_fit_end(fit, true, fit->pass.kind == GR_PASS_EXACT, host, err);
 }
 
 /* True if the pass at theta gave a deviance and sums that are finite: each row has a mean and a weight. */
@@ -344,11 +398,13 @@ is_finite_pass(const GrLogregFit *fit, double deviance)
 	return isfinite(deviance) && rest == 0;
 }
 
-/* True if the deviance is worse than before, where that is looked at. */
+/* True if the deviance is worse than before by more than rounding, where that is looked at. */
 static bool
 is_worse(const GrLogregState *state, double deviance)
 {
-	return state->check && !(deviance <= state->deviance_old);
+	double		noise = DEVIANCE_NOISE * (fabs(state->deviance_old) + state->deviance_terms);
+
+	return state->check && !(deviance - (isfinite(noise) ? noise : 0) <= state->deviance_old);
 }
 
 /* Ends the fit at theta_old, from where no step leads to a finite deviance: asks for the sums there. */
@@ -395,6 +451,8 @@ go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrErr
 		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
 	if (converged)
 		return end_converged(fit, rounding, host, err);
+	if (can_finish(fit))
+		return finish(fit);
 	if (runs_off(fit))
 		return state->unproven ? gr_start_drop(fit) : gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
 	gr_mixing_improve(state);
@@ -410,7 +468,7 @@ end_unsolved(GrLogregFit *fit, const GrHost *host, GrError *err)
 	memset(err, 0, sizeof(*err));
 	if (fit->state->unproven)
 		return gr_start_drop(fit);
-	fit->imprecise = true;
+	fit->unsolved = true;
 	return gr_fit_end(fit, false, false, host, err);
 }
 
@@ -430,7 +488,7 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	finite = is_finite_pass(fit, deviance);
 	if (state->turned_back)
 	{
-		fit->imprecise = true;
+		fit->unsolved = true;
 		return gr_fit_end(fit, false, true, host, err);
 	}
 	if (state->unproven && (!finite || is_worse(state, deviance) || all_right))
@@ -517,7 +575,12 @@ bool
 gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
 	GrLogregState *state = fit->state;
+	bool		again = false;
 
+	if (state->dense && !gr_unit_choose(fit, &again, err))
+		return false;
+	if (again)
+		return gr_fit_ask(fit, GR_PHASE_ZERO, GR_PASS_EXACT);
 	if (!check_rows(fit, err))
 		return false;
 	fit->rank = fit->nterms;
@@ -599,15 +662,15 @@ polished(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return gr_fit_end(fit, fit->converged, true, host, err);
 	rounding = gr_newton_rounding(fit);
 	length = sqrt(state->decrement);
-	if (length <= fmax(EXACT_TOL, 2 * rounding) || (length <= 1e-8 && state->npolished == POLISHES_MAX))
+	if (length <= fmax(GR_EXACT_TOL, 2 * rounding) || (length <= 1e-8 && state->npolished == POLISHES_MAX))
 	{
 		take_last_step(fit);
-		fit->imprecise = rounding > ROUNDING_MAX;
-		return gr_fit_end(fit, !fit->imprecise, true, host, err);
+		state->counts_digits = true;
+		return gr_fit_end(fit, true, true, host, err);
 	}
 	if (length > 0.1 || state->npolished == POLISHES_MAX)
 	{
-		fit->imprecise = true;
+		fit->stalled = true;
 		return gr_fit_end(fit, false, true, host, err);
 	}
 	for (int j = 0; j < state->nfull; j++)
@@ -669,107 +732,4 @@ gr_last_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		}
 	}
 	return polished(fit, host, err);
-}
-
-/*
- * A step by itself
- */
-size_t
-gr_logreg_step_nbytes(int nfeatures)
-{
-	int			nterms = gr_nterms(nfeatures);
-
-	return gr_ols_workspace_nbytes(nterms) + (size_t) nterms * sizeof(bool);
-}
-
-/* NaN where it would take a pass of its own */
-static double
-step_null_deviance(GrDistribution distribution, bool intercept, double nrows, double nones)
-{
-	if (distribution.family != GR_BINOMIAL)
-		return NAN;
-	if (intercept)
-		return gr_binomial_null_deviance(nrows, nones);
-	if (gr_is_logistic(distribution))
-		return 2 * nrows * log(2.0);
-	return 2 * (nones * gr_glm_row(distribution, 0, 1, 1).half_deviance +
-				(nrows - nones) * gr_glm_row(distribution, 0, 0, 1).half_deviance);
-}
-
-/*
- * How exact it is. The share of rounding that is theta's own matters for no digit of the estimate, but was always
- * counted in a logistic regression.
- */
-static void
-measure_step(GrLogregStep *step, double length, double inflation)
-{
-	bool		gaussian = step->distribution.family == GR_GAUSSIAN && step->pearson > 0;
-
-	step->unit = gaussian ? sqrt(step->pearson / (double) step->nrows) : 1;
-	step->rounding = 0x1p-53 * (length + step->unit * sqrt(inflation));
-	step->unsure = gr_is_logistic(step->distribution) ? step->rounding : 0x1p-53 * sqrt(inflation);
-}
-
-bool
-gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
-			   GrLogregStep *step, const GrHost *host, GrError *err)
-{
-	int			first = intercept ? 0 : 1;
-	bool		at_zero = true;
-	double		length = 0;
-	double		inflation = 0;
-	double	   *hi = sums + GR_SUM_HEAD;
-	double	   *lo = hi + gr_triangle(nfeatures + 3);
-	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(gr_nterms(nfeatures)));
-	double		nrows = sums[GR_SUM_NROWS];
-	GrNormalFit solved = {
-		.aliased = aliased,.coef = step->coef,.inverse = step->vcov,.inverse_low = step->vcov_low,
-		.max_rank = gr_max_rank(nrows, l2),.rows = GR_ROWS_PASS
-	};
-	double		nones = sums[GR_SUM_NONES];
-
-	if (!gr_can_fit(step->distribution.family, nrows, nones, err))
-		return false;
-	step->deviance = step->linear ? NAN : sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
-	step->pearson = step->linear ? NAN : hi[gr_at(nfeatures + 2, nfeatures + 2)];
-	solved.nterms = gr_nterms(nfeatures) - first;
-	step->perfect = gr_is_perfect(step->pearson, gr_response_size(step->distribution.link, hi, beta,
-																  gr_nterms(nfeatures), first), false);
-	for (int k = 0; k < solved.nterms; k++)
-	{
-		aliased[k] = isnan(beta[k + first]);
-		at_zero &= beta[k + first] == 0;
-	}
-	gr_newton_add_penalty(hi, lo, 1, gr_norder(nfeatures), l2, beta, gr_nterms(nfeatures));
-	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : GR_FROZEN_TOLERANCE, workspace, NULL,
-						 &solved, host, err))
-		return false;
-	for (int k = 0; k < solved.nterms; k++)
-	{
-		double		h = hi[gr_at(k + first + 1, k + first + 1)];
-
-		if (aliased[k])
-			continue;
-		length += fabs(beta[k + first]) * sqrt(h);
-		inflation += h * step->vcov[(size_t) k * solved.nterms + k];
-		step->coef[k] += beta[k + first];
-	}
-	step->nterms = solved.nterms;
-	step->rank = solved.rank;
-	step->nrows = gr_count_of(nrows);
-	step->decrement = sqrt(solved.decrement);
-	step->null_deviance = step_null_deviance(step->distribution, intercept, nrows, nones);
-	measure_step(step, length, inflation);
-	return true;
-}
-
-bool
-gr_logreg_step_is_last(const GrLogregStep *step, double tol)
-{
-	double		longest = tol > 1e-10 ? tol : fmin(tol, 10 * EXACT_TOL);
-
-	/* a linear pass's is no step from anywhere, unless it leads nowhere */
-	if (step->linear)
-		return step->decrement == 0;
-	return step->decrement <= fmax(longest * step->unit, 2 * step->rounding) && step->unsure <= ROUNDING_MAX;
 }

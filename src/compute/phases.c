@@ -25,7 +25,7 @@ static const GrPhase phases[] = {
 	[GR_PHASE_CLUSTERS] = {GR_LOGREG_CLUSTERS, NULL, gr_clusters_take},
 	[GR_PHASE_LIKELIHOOD] = {GR_LOGREG_PASS, gr_likelihood_enter, gr_likelihood_take},
 	[GR_PHASE_NULL] = {GR_LOGREG_PASS, gr_null_enter, gr_null_take},
-	[GR_PHASE_DONE] = {GR_LOGREG_DONE, NULL, NULL},
+	[GR_PHASE_DONE] = {GR_LOGREG_DONE, gr_done_enter, NULL},
 };
 
 /*

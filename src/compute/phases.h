@@ -15,6 +15,7 @@ extern GrPhaseFunction gr_place_enter, gr_place_take;	/* finish.c */
 extern GrPhaseFunction gr_sandwich_enter, gr_scores_take, gr_clusters_take;	/* sandwich.c */
 extern GrPhaseFunction gr_theta_enter, gr_theta_take, gr_likelihood_enter, gr_likelihood_take;	/* negbin.c */
 extern GrPhaseFunction gr_null_enter, gr_null_take;	/* null.c */
+extern GrPhaseFunction gr_done_enter;	/* response_unit.c */
 
 /* negbin.c: what a fit begins with */
 extern void gr_negbin_begin(GrLogregFit *fit);

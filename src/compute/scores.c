@@ -63,7 +63,7 @@ parts_of(const GrScores *scores, const double *row)
 	/* of a linear regression the residual, small against the response perhaps, is rounded once */
 	if (scores->distribution.family == GR_GAUSSIAN && scores->distribution.link == GR_IDENTITY)
 	{
-		double		residual = -predict(scores, row, -y);
+		double		residual = -predict(scores, row, -gr_response_in_unit(scores->distribution, y));
 
 		return (Parts) {w * residual, w, w * residual * residual};
 	}

@@ -79,7 +79,7 @@ static void
 describe_scores(GrScores *scores, GrState *request)
 {
 	scores->shape = gr_state_shape(request);
-	scores->distribution = (GrDistribution) {(GrFamily) request->family, (GrLink) request->link, request->theta};
+	scores->distribution = gr_state_distribution(request);
 	scores->beta = gr_state_beta(request);
 	scores->beta_lo = gr_state_fixed(request);
 	scores->shift = gr_state_shift(request);

@@ -108,7 +108,7 @@ gr_state_create_pass(const GrPass *pass, GrWeighting weighting, int nchanged)
 		.type = GR_STEP,.kind = pass->kind,.nfeatures = pass->shape.nfeatures,.nfaces = pass->nfaces,
 		.nchanged = nchanged,.intercept = 1,.internal = 1,.weight = pass->shape.weight,.offset = pass->shape.offset,
 		.weighting = weighting,.linear = pass->linear,.family = pass->distribution.family,
-		.link = pass->distribution.link,.theta = pass->distribution.theta,.measure = pass->measure
+		.link = pass->distribution.link,.theta = gr_parameter_of(pass->distribution),.measure = pass->measure
 	};
 
 	return gr_state_clear(create_like(&head, 0));
@@ -453,7 +453,8 @@ is_distribution(const GrState *state)
 		return state->family == GR_GAUSSIAN && state->link == GR_IDENTITY && state->theta == 0;
 	return state->family >= GR_GAUSSIAN && state->family < GR_NFAMILIES && state->link >= 0 &&
 		state->link < GR_NLINKS && gr_family_has_link((GrFamily) state->family, (GrLink) state->link) &&
-		(state->family == GR_NEGATIVE_BINOMIAL ? state->theta > 0 && isfinite(state->theta) : state->theta == 0);
+		gr_is_parameter((GrFamily) state->family, state->theta) &&
+		(state->internal != 0 || state->family == GR_NEGATIVE_BINOMIAL || state->theta == 0);
 }
 
 /*

@@ -79,7 +79,7 @@ typedef struct GrState
 	int8		measure;		/* GrMeasure */
 	int8		quasi;			/* of a gpu_logreg_step that users have: the family is quasibinomial or -poisson */
 	int32		nnames;			/* of a gpu_ols_stats: cells that its columns' names take; 0: they have none */
-	double		theta;			/* as in GrDistribution */
+	double		theta;			/* gr_parameter_of() the distribution; users have no exponent but 0 */
 	double		log_constant;	/* gpu_ols_stats: of rows with weights, see GrRowTotals */
 	/*
 	 * gpu_ols_stats: shift[t], sums[], names[nnames], pending[capacity][c]; t: gr_state_nterms(), c: gr_state_ncols().
@@ -149,7 +149,7 @@ gr_state_ncols(const GrState *state)
 static inline GrDistribution
 gr_state_distribution(const GrState *state)
 {
-	return (GrDistribution) {(GrFamily) state->family, (GrLink) state->link, state->theta};
+	return gr_distribution_of((GrFamily) state->family, (GrLink) state->link, state->theta);
 }
 
 /* Is it a step of logistic regression, or a pass of such a fit? Asked for each row: one branch */

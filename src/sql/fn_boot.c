@@ -475,7 +475,7 @@ put_replicates(FunctionCallInfo fcinfo, const char *name, GrDistribution distrib
 	return (Datum) 0;
 }
 
-#define LINEAR ((GrDistribution) {GR_GAUSSIAN, GR_IDENTITY, 0})
+#define LINEAR ((GrDistribution) {GR_GAUSSIAN, GR_IDENTITY, 0, 0})
 
 /*
  * gpu_ols_boot(query text, reps int, key text, seed bigint, intercept boolean, formula text, weights text, clusters

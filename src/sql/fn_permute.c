@@ -164,7 +164,7 @@ run_test(FunctionCallInfo fcinfo, Permutation *p)
 
 	if (boot->rows.query != NULL)
 		gr_enter_query(&context, boot->rows.query);
-	gr_boot_fit_rows(fcinfo, boot, (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY, 0});
+	gr_boot_fit_rows(fcinfo, boot, (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY, 0, 0});
 	begin_terms(p);
 	if (!isnan(p->rss) && boot->pass.nactive > 0)
 		make_replicates(p);

@@ -3,6 +3,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "fmgr.h"
@@ -14,6 +15,7 @@
 #include "compute/glm_row.h"
 #include "compute/logreg.h"
 #include "compute/negbin_row.h"
+#include "compute/response_unit.h"
 #include "rows/ingest.h"
 #include "rows/query.h"
 #include "rows/source.h"
@@ -154,7 +156,7 @@ note_progress(const GrLogregFit *fit, GrLogregWant want)
 
 	if (want == GR_LOGREG_PASS && fit->pass.measure == GR_MEASURE_STEP &&
 		(kind == GR_PASS_EXACT || kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT))
-		gr_progress_iteration(fit->iterations, fit->sums[GR_SUM_DEVIANCE_HI]);
+		gr_progress_iteration(fit->iterations, gr_unit_deviance(fit, fit->sums[GR_SUM_DEVIANCE_HI]));
 }
 
 /* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
@@ -307,9 +309,17 @@ hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
 {
 	double		weights = options->totals == NULL || !options->shape.weight ? fit->nrows : options->totals->weights;
 
-	if (fit->imprecise)
+	if (fit->collinear)
 		return errhint("Columns are nearly collinear: leave some out, take them about their means, "
 					   "or give l2 a small positive value.");
+	/* with other links and families another response has another model */
+	if (fit->imprecise)
+		return options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY ?
+			errhint("Subtract a constant near its mean from the response.") : 0;
+	if (fit->unsolved)
+		return errhint("Rescale the columns, or leave out terms whose estimates run off.");
+	if (fit->stalled)
+		return errhint("Set solver => 'newton'.");
 	if (!isnan(options->learning_rate))
 		/* more than where it began, at 0 */
 		return fit->deviance > 2 * log(2.0) * weights ? errhint("Lower learning_rate.") :
@@ -414,6 +424,36 @@ forget_errors(GrLogregFit *fit)
 }
 
 /*
+ * Multiplies what the fit has in place of covariances by a power of two and, unless they are robust, by the dispersion.
+ * Either by itself may take them out of range: of the dispersion, the power of two goes with the fit's.
+ */
+static void
+disperse(GrModel *model, const GrLogregFit *fit)
+{
+	double		dispersion = model->dispersion;
+	bool		iid = model->vcov_type == NULL;
+	int			exponent = 0;
+	int64		n = fit->nterms;
+
+	if (fit->vcov_exponent != 0 && iid)
+		model->dispersion = frexp(dispersion, &exponent);
+	if (iid)
+		gr_model_disperse(model);
+	model->dispersion = dispersion;
+	exponent += fit->vcov_exponent;
+	if (fit->vcov_exponent == 0 || fit->vcov == NULL)
+		return;
+	for (int64 i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int64 j = 0; j < n; j++)
+			fit->vcov[i * n + j] = ldexp(fit->vcov[i * n + j], exponent);
+		for (int64 j = 0; j <= i && model->vcov_low != NULL; j++)
+			model->vcov_low[gr_packed(i, j)] = ldexp(model->vcov_low[gr_packed(i, j)], exponent);
+	}
+}
+
+/*
  * The dispersion, by which the covariances are multiplied, and the log-likelihood: what Pearson's residuals tell, as
  * R's summary of a glm has it. A quasi family has no likelihood.
  */
@@ -437,11 +477,29 @@ estimate_dispersion(GrModel *model, GrLogregFit *fit, const GrLogregOptions *opt
 	{
 		describe_sandwich(model, fit, options);
 		take_df(model, fit);
-		return;
 	}
-	gr_model_disperse(model);
-	if (fit->perfect && gr_family_has_dispersion(family, model->quasi))
+	disperse(model, fit);
+	if (options->vcov == GR_VCOV_IID && fit->perfect && gr_family_has_dispersion(family, model->quasi))
 		forget_errors(fit);
+}
+
+/* ERROR if a variance of a fit that has converged is out of float8's range. */
+static void
+check_variances(const GrModel *model, const GrLogregFit *fit, const char *const *names)
+{
+	/* a penalty may leave no variance at all */
+	for (int k = 0; k < fit->nterms && fit->vcov != NULL && fit->converged && model->l2 == 0; k++)
+	{
+		double		variance = fit->vcov[(Size) k * fit->nterms + k];
+		GrError		err = {.value = variance};
+
+		/* a sandwich's may be 0, as all are where all residuals are 0 */
+		if (isnan(variance) || (isfinite(variance) && variance >= DBL_MIN) ||
+			(isfinite(variance) && (model->dispersion == 0 || model->vcov_type != NULL)))
+			continue;
+		gr_fail(&err, GR_RESULT_OUT_OF_RANGE, k - (model->intercept ? 1 : 0), "variance of the coefficient");
+		gr_raise_columns(&err, fit->nterms - (model->intercept ? 1 : 0), names);
+	}
 }
 
 /* What is to be known of a theta that was estimated */
@@ -479,6 +537,7 @@ gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, c
 	model->deviance = fit->deviance;
 	model->null_deviance = fit->null_deviance;
 	estimate_dispersion(model, fit, options);
+	check_variances(model, fit, names);
 	model->iterations = fit->iterations;
 	model->converged = fit->converged;
 
@@ -489,7 +548,9 @@ gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, c
 		ereport(WARNING,
 				(errmsg_plural("%s did not converge in %d iteration", "%s did not converge in %d iterations",
 							   fit->iterations, fit_name(options), fit->iterations),
-				 fit->imprecise ? errdetail("Rounding error keeps it from coming closer.") : 0,
+				 fit->imprecise ? errdetail("Rounding error leaves fewer than eight digits of an estimate.") :
+				 fit->unsolved ? errdetail("The rows' weights are out of range for float8.") :
+				 fit->stalled ? errdetail("Rounding error keeps it from coming closer.") : 0,
 				 hint_at_convergence(fit, options)));
 }
 

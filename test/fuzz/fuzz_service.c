@@ -201,8 +201,8 @@ static GrDistribution
 take_distribution(FuzzInput *in)
 {
 	static const GrDistribution distributions[] = {
-		{GR_GAUSSIAN, GR_IDENTITY, 0}, GR_LOGISTIC, {GR_POISSON, GR_LOG, 0}, {GR_GAMMA, GR_INVERSE, 0},
-		{GR_NEGATIVE_BINOMIAL, GR_LOG, 2}, {GR_BINOMIAL, GR_CLOGLOG, 0}
+		{GR_GAUSSIAN, GR_IDENTITY, 0, 0}, GR_LOGISTIC, {GR_POISSON, GR_LOG, 0, 0}, {GR_GAMMA, GR_INVERSE, 0, 40},
+		{GR_NEGATIVE_BINOMIAL, GR_LOG, 2, 0}, {GR_BINOMIAL, GR_CLOGLOG, 0, 0}
 	};
 
 	return distributions[take_byte(in) % COUNT(distributions)];

@@ -231,11 +231,15 @@ check_pass(GrSink *rows, const Data *data, int64_t nrows, GrPassKind kind, int n
 	free(second);
 }
 
-/* The passes that the rows' own Gram matrix tells: at 0, of a logistic and of a linear regression */
+/*
+ * The passes that the rows' own Gram matrix tells: at 0, of a logistic and of a linear regression. With an exponent the
+ * matrix doesn't tell the pass.
+ */
 static void
 check_zero(GrSink *rows, const Data *data)
 {
-	const GrDistribution distributions[] = {{GR_BINOMIAL, GR_LOGIT, 0}, {GR_GAUSSIAN, GR_IDENTITY, 0}};
+	const GrDistribution distributions[] = {{GR_BINOMIAL, GR_LOGIT, 0, 0}, {GR_GAUSSIAN, GR_IDENTITY, 0, 0},
+	{GR_GAUSSIAN, GR_IDENTITY, 0, 300}};
 	double	   *zero = (double *) calloc((size_t) data->nfeatures + 1, sizeof(double));
 
 	for (GrDistribution distribution : distributions)

@@ -143,7 +143,7 @@ test_pass(void)
 	static const double zeros[NCOLUMNS + 1];
 	GrRowShape	shape = gr_plain_shape(NCOLUMNS - 1);
 	GrPass		pass = {
-		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY, 0},.beta = zeros,.shift = zeros,
+		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {.link = GR_IDENTITY},.beta = zeros,.shift = zeros,
 		.linear = true
 	};
 	double	   *sums = malloc(gr_pass_nsums(GR_PASS_EXACT, NCOLUMNS - 1) * sizeof(double));

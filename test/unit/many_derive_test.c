@@ -38,7 +38,7 @@ sums_of(GrSink *sink, GrRowShape shape)
 	double	   *sums = malloc(gr_pass_nsums(GR_PASS_EXACT, shape.nfeatures) * sizeof(double));
 	double	   *zeros = calloc((size_t) gr_nterms(shape.nfeatures), sizeof(double));
 	GrPass		pass = {
-		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY, 0},.beta = zeros,.shift = zeros,
+		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {.link = GR_IDENTITY},.beta = zeros,.shift = zeros,
 		.linear = true
 	};
 	GrError		err = {0};

@@ -21,7 +21,7 @@ test_rows(void)
 
 	for (int k = 0; k < COUNT(negbin_rows); k++)
 	{
-		GrDistribution distribution = {GR_NEGATIVE_BINOMIAL, GR_IDENTITY, negbin_rows[k].theta};
+		GrDistribution distribution = {GR_NEGATIVE_BINOMIAL, GR_IDENTITY, negbin_rows[k].theta, 0};
 		GrGlmRow	row = gr_theta_row(distribution, negbin_rows[k].mu, negbin_rows[k].y, 1.0);
 		GrGlmRow	thrice = gr_theta_row(distribution, negbin_rows[k].mu, negbin_rows[k].y, 3.0);
 
@@ -52,7 +52,7 @@ test_observed(void)
 
 	for (int k = 0; k < COUNT(negbin_rows); k++)
 	{
-		GrDistribution distribution = {GR_NEGATIVE_BINOMIAL, GR_LOG, negbin_rows[k].theta};
+		GrDistribution distribution = {GR_NEGATIVE_BINOMIAL, GR_LOG, negbin_rows[k].theta, 0};
 		double		eta = log(negbin_rows[k].mu);
 		double		y = negbin_rows[k].y;
 		GrGlmRow	expected = gr_glm_row(distribution, eta, y, 3.0);
@@ -68,7 +68,7 @@ test_observed(void)
 	}
 	check(weight < 1e-13, "observed weights: error %.2g", weight);
 	check(gradient < 1e-9 && least > 0, "the gradient stays: difference %.2g", gradient);
-	check(gr_observed_row((GrDistribution) {GR_NEGATIVE_BINOMIAL, GR_LOG, 2}, (GrGlmRow) {0, 0, INFINITY}, 800,
+	check(gr_observed_row((GrDistribution) {GR_NEGATIVE_BINOMIAL, GR_LOG, 2, 0}, (GrGlmRow) {0, 0, INFINITY}, 800,
 						  1).u == 0, "a predictor without a mean has no weight");
 }
 
@@ -125,7 +125,7 @@ fit_rows(const double *rows, double theta, double l2, int max_iter)
 	GrRowShape	shape = gr_plain_shape(1);
 	GrRowTotals totals = {0};
 	GrLogregOptions options = {
-		.shape = shape,.distribution = {GR_NEGATIVE_BINOMIAL, GR_LOG, theta},.estimate_theta = theta == 0,
+		.shape = shape,.distribution = {GR_NEGATIVE_BINOMIAL, GR_LOG, theta, 0},.estimate_theta = theta == 0,
 		.intercept = true,.totals = &totals,.l2 = l2,.max_iter = max_iter,.tol = 1e-10,.learning_rate = NAN
 	};
 	GrRowRules	rules = {GR_NEGATIVE_BINOMIAL, GR_PRIOR_WEIGHTS, theta};

@@ -72,7 +72,7 @@ static GrPass
 right_pass(void)
 {
 	return (GrPass) {
-		.kind = GR_PASS_EXACT,.shape = keyed,.distribution = {GR_POISSON, GR_LOG, 0},.beta = &there,.shift = &there
+		.kind = GR_PASS_EXACT,.shape = keyed,.distribution = {GR_POISSON, GR_LOG, 0, 0},.beta = &there,.shift = &there
 	};
 }
 
@@ -108,6 +108,9 @@ spoil_pass(GrPass *pass, int way)
 		case 20: pass->shift = NULL; break;
 		case 21: memcpy(&pass->linear, &none, 1); break;
 		case 22: memcpy(&pass->counts, &none, 1); break;
+		case 23: pass->distribution.exponent = GR_EXPONENT_MAX + 1; break;
+		case 24: pass->distribution.exponent = INT32_MIN; break;
+		case 25: pass->distribution = (GrDistribution) {GR_NEGATIVE_BINOMIAL, GR_LOG, 1, 1}; break;
 		default: return false;
 	}
 	return true;
@@ -134,7 +137,7 @@ static GrBootPass
 right_boot(void)
 {
 	return (GrBootPass) {
-		.shape = keyed,.distribution = {GR_GAUSSIAN, GR_IDENTITY, 0},.beta = &there,.beta_lo = &there,.shift = &there,
+		.shape = keyed,.distribution = {.link = GR_IDENTITY},.beta = &there,.beta_lo = &there,.shift = &there,
 		.nactive = 2,.factor = &there,.nreps = 8
 	};
 }

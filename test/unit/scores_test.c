@@ -13,8 +13,9 @@
 #define NSUMS (GR_SCORES_HEAD + 2 * T + T * (T + 1) / 2)
 
 static const GrDistribution distributions[] = {
-	{GR_GAUSSIAN, GR_IDENTITY, 0}, {GR_BINOMIAL, GR_LOGIT, 0}, {GR_BINOMIAL, GR_PROBIT, 0}, {GR_POISSON, GR_LOG, 0},
-	{GR_GAMMA, GR_LOG, 0}, {GR_NEGATIVE_BINOMIAL, GR_LOG, 1.5}
+	{GR_GAUSSIAN, GR_IDENTITY, 0, 0}, {GR_BINOMIAL, GR_LOGIT, 0, 0}, {GR_BINOMIAL, GR_PROBIT, 0, 0},
+	{GR_POISSON, GR_LOG, 0, 0},
+	{GR_GAMMA, GR_LOG, 0, 0}, {GR_NEGATIVE_BINOMIAL, GR_LOG, 1.5, 0}
 };
 
 /* Rows with a weight and an offset, about a shift far from 0 */
@@ -106,7 +107,7 @@ test_against_float128(void)
 	double		beta_lo[T] = {3e-11, 1e-18, -2e-18, 4e-18};
 	double		terms[T];
 	double		sums[NSUMS];
-	GrScores	scores = scores_of((GrDistribution) {GR_GAUSSIAN, GR_IDENTITY, 0}, beta, beta_lo, terms);
+	GrScores	scores = scores_of((GrDistribution) {GR_GAUSSIAN, GR_IDENTITY, 0, 0}, beta, beta_lo, terms);
 	double	   *rows = make_rows(GR_GAUSSIAN, shift);
 	Quad	want[T] = {0};
 	Quad	size[T] = {0};
@@ -144,7 +145,7 @@ test_merge(void)
 	double		all[NSUMS];
 	double		part[NSUMS];
 	double		rest[NSUMS];
-	GrScores	scores = scores_of((GrDistribution) {GR_POISSON, GR_LOG, 0}, beta, no_lo, terms);
+	GrScores	scores = scores_of((GrDistribution) {GR_POISSON, GR_LOG, 0, 0}, beta, no_lo, terms);
 	double	   *rows = make_rows(GR_POISSON, shift);
 	double		worst = 0;
 

@@ -79,8 +79,8 @@ bench_distributions(int p, int64_t nrows, double *memory)
 	const GrRowShape shape = gr_plain_shape(p);
 	const size_t nbytes = sizeof(double) * (size_t) (65536 * gr_row_ncols(shape));
 	const GrDistribution distributions[] = {
-		GR_LOGISTIC, {GR_POISSON, GR_LOG, 0.0}, {GR_GAMMA, GR_LOG, 0.0}, {GR_NEGATIVE_BINOMIAL, GR_LOG, 2.5},
-		{GR_BINOMIAL, GR_PROBIT, 0.0}, {GR_BINOMIAL, GR_CLOGLOG, 0.0}
+		GR_LOGISTIC, {GR_POISSON, GR_LOG, 0.0, 0}, {GR_GAMMA, GR_LOG, 0.0, 0}, {GR_NEGATIVE_BINOMIAL, GR_LOG, 2.5, 0},
+		{GR_BINOMIAL, GR_PROBIT, 0.0, 0}, {GR_BINOMIAL, GR_CLOGLOG, 0.0, 0}
 	};
 	double		logistic = 0.0;
 

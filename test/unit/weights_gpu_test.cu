@@ -742,6 +742,7 @@ data_of(GrRowShape shape, int64_t nrows)
 			*y = exp(2.0 * random_double());
 		else if (distribution.family != GR_BINOMIAL)
 			*y = floor(20.0 * (0.5 + 0.5 * random_double()) * (r % 3 == 0 ? 0.0 : 1.0));
+		*y = ldexp(*y, -distribution.exponent);
 		if (shape.offset && !gr_link_is_total(distribution.link))
 			row[gr_offset_at(shape)] = 0.5 + 0.1 * row[gr_offset_at(shape)];
 	}
@@ -785,12 +786,27 @@ check_distribution(GrRowShape shape, int64_t nrows)
 	data_free(&data);
 }
 
-/* Every family and link: the device's sums against the CPU's */
+/* The distribution over rows of all roles and of several widths */
 static void
-check_distributions(bool quick)
+check_widths(bool quick)
 {
 	const int	features[] = {3, 8, 20, 40, 600};
 
+	for (int f = 0; f < (quick ? 1 : COUNT(features)); f++)
+		for (int k = 0; k < 4; k += quick ? 3 : 1)
+		{
+			GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0, false};
+
+			if (gr_is_logistic(distribution) && k == 0)
+				continue;
+			check_distribution(shape, quick ? 77 : features[f] > 100 ? 700 : 5003);
+		}
+}
+
+/* Every family and link, and responses in another unit: the device's sums against the CPU's */
+static void
+check_distributions(bool quick)
+{
 	for (int family = GR_BINOMIAL; family < GR_NFAMILIES; family++)
 		for (int link = 0; link < GR_NLINKS; link++)
 		{
@@ -799,15 +815,12 @@ check_distributions(bool quick)
 			distribution.family = (GrFamily) family;
 			distribution.link = (GrLink) link;
 			distribution.theta = family == GR_NEGATIVE_BINOMIAL ? 2.5 : 0.0;
-			for (int f = 0; f < (quick ? 1 : COUNT(features)); f++)
-				for (int k = 0; k < 4; k += quick ? 3 : 1)
-				{
-					GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0, false};
-
-					if (gr_is_logistic(distribution) && k == 0)
-						continue;
-					check_distribution(shape, quick ? 77 : features[f] > 100 ? 700 : 5003);
-				}
+			check_widths(quick);
+			if (!gr_family_has_exponent((GrFamily) family))
+				continue;
+			distribution.exponent = 300;
+			check_widths(true);
+			distribution.exponent = 0;
 		}
 	distribution = GrDistribution GR_LOGISTIC;
 }

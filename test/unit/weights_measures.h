@@ -85,8 +85,9 @@ measures_error(const Data *data, bool counts)
 static void
 check_measures(bool quick)
 {
-	static const GrDistribution distributions[] = {GR_LOGISTIC, {GR_POISSON, GR_LOG, 0}, {GR_GAUSSIAN, GR_IDENTITY, 0},
-	{GR_NEGATIVE_BINOMIAL, GR_LOG, 2.5}};
+	static const GrDistribution distributions[] = {GR_LOGISTIC, {GR_POISSON, GR_LOG, 0, 0},
+	{GR_GAUSSIAN, GR_IDENTITY, 0, 0},
+	{GR_NEGATIVE_BINOMIAL, GR_LOG, 2.5, 0}};
 	const int	features[] = {3, 8, 33, 300};
 
 	for (int d = 0; d < COUNT(distributions); d++)

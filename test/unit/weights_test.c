@@ -453,7 +453,7 @@ test_totals(void)
 static void
 test_coarse_passes(void)
 {
-	static const GrDistribution distributions[] = {GR_LOGISTIC, {GR_POISSON, GR_LOG, 0}};
+	static const GrDistribution distributions[] = {GR_LOGISTIC, {GR_POISSON, GR_LOG, 0, 0}};
 
 	for (int k = 0; k < 8; k++)
 	{
