@@ -302,6 +302,9 @@ has_converged(const GrLogregFit *fit, double decrement_exact_before, double roun
 	double		length = sqrt(state->decrement);
 	double		bend = fmin(state->bend, state->bend_before);
 
+	/* far out, where all means have a limit, there is no step */
+	if (!(state->weight_sum > 0))
+		return false;
 	/* a step that leaves the estimates as they are may still change variances that rows of hardly any weight make */
 	if (length <= 2 * rounding || (length <= GR_EXACT_TOL && !(length * bend > HESSIAN_TOL)))
 		return true;

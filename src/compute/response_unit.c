@@ -85,15 +85,10 @@ response_exponent(GrLogregFit *fit, int *exponent)
 			*exponent = ilogb(sqrt(square)) - distribution.exponent;
 			return true;
 		}
-		if (!isfinite(square) && mean == 0)
+		/* responses of both signs; where all are 0, the sum of squares is 0 in another unit, too, and that is the end */
+		if (mean == 0 && has_unit(state) && (state->nunits == 0 || !isfinite(square)))
 		{
-			*exponent = FAR_EXPONENT;
-			return true;
-		}
-		/* not where all responses are 0: the sum of squares is 0 in both units then, and that is the end */
-		if (mean == 0 && state->nunits == 0)
-		{
-			*exponent = -FAR_EXPONENT;
+			*exponent = isfinite(square) ? -FAR_EXPONENT : FAR_EXPONENT;
 			return true;
 		}
 	}

@@ -231,6 +231,18 @@ sub ways_of
 	$add->('kept', 'plain', "SELECT shown($function(kept => 'random_fits', formula => " . quoted($formula)
 		  . "$options));");
 
+	# slopes are the same in every unit of the response, and the intercept differs by the unit's logarithm
+	if ($family eq 'poisson' && $intercept eq 'true')
+	{
+		for my $k (-700, -40, 300)
+		{
+			$add->("coefficients, unit 2^$k", 'plain',
+				"SELECT '|' || array_to_string((m).coef[1] - $k * ln(2::float8) || (m).coef[2:], ',', 'NULL') "
+				  . "FROM $function(" . quoted("SELECT y * power(2::float8, $k) AS y, $x FROM fits$where")
+				  . ", intercept => true$options) m;");
+		}
+	}
+
 	# the estimates of a bootstrap and of a permutation test are the fit's
 	if ($family =~ /^(?:ols|wls)$/)
 	{
