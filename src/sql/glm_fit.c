@@ -493,9 +493,9 @@ check_variances(const GrModel *model, const GrLogregFit *fit, const char *const 
 		double		variance = fit->vcov[(Size) k * fit->nterms + k];
 		GrError		err = {.value = variance};
 
-		/* a sandwich's may be 0, as all are where all residuals are 0 */
-		if (isnan(variance) || (isfinite(variance) && variance >= DBL_MIN) ||
-			(isfinite(variance) && (model->dispersion == 0 || model->vcov_type != NULL)))
+		/* 0 where all residuals are; a sandwich's may be 0, if no power of two made it so, or negative */
+		if (isnan(variance) || (isfinite(variance) && fabs(variance) >= DBL_MIN) ||
+			(variance == 0 && (model->dispersion == 0 || (model->vcov_type != NULL && fit->vcov_exponent == 0))))
 			continue;
 		gr_fail(&err, GR_RESULT_OUT_OF_RANGE, k - (model->intercept ? 1 : 0), "variance of the coefficient");
 		gr_raise_columns(&err, fit->nterms - (model->intercept ? 1 : 0), names);
