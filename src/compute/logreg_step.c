@@ -54,8 +54,8 @@ measure_step(GrLogregStep *step, const double *beta, const double *hi, int first
 	step->rounding = 0x1p-53 * (length + step->unit * sqrt(inflation));
 	if (!gr_count_digits(&(GrEstimate) {
 		.nterms = step->nterms,.hessian = hi,.first_row = 1 + first,.inverse = step->vcov,.coef = beta + first,
-		.left_out = left_out,.dispersion = step->unit * step->unit,.weight_sum = hi[gr_at(1, 1)],.intercept = first == 0,
-		.link = step->distribution.link
+		.left_out = left_out,.dispersion = step->unit * step->unit,.weight_sum = hi[gr_at(1, 1)],
+		.intercept = first == 0,.link = step->distribution.link
 	}, &digits, host))
 		return false;
 	step->lacks_digits = digits != GR_DIGITS_ENOUGH;

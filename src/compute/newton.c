@@ -321,8 +321,8 @@ has_converged(const GrLogregFit *fit, double decrement_exact_before, double roun
 }
 
 /*
- * True if the fit has come within tol, by an EXACT pass, and no iteration is left. One more pass then gives the estimate
- * its last digits, and the covariances at the estimate: those of this pass belong to the point before the step.
+ * True if the fit has come within tol, by an EXACT pass, and no iteration is left. One more pass then gives the
+ * estimate its last digits, and the covariances at the estimate: those of this pass belong to the point before the step.
  */
 static bool
 can_finish(const GrLogregFit *fit)

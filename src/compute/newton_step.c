@@ -197,8 +197,8 @@ gr_count_digits(const GrEstimate *estimate, GrDigits *digits, const GrHost *host
 				continue;
 			}
 			/*
-			 * An effect that is small against others is 0 to all digits, and so is one of 1e-16 on an odds ratio or on a
-			 * mean's logarithm.
+			 * An effect that is small against others is 0 to all digits, and so is one of 1e-16 on an odds ratio or
+			 * on a mean's logarithm.
 			 */
 			if (!inflated)
 				size = fmax(size, fmax(spread, is_unitless(estimate->link) ? sqrt(estimate->weight_sum) : 0) /

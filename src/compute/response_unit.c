@@ -42,8 +42,8 @@ has_unit(const GrLogregState *state)
 }
 
 /*
- * True if the response's own unit is as good as any, exponent being log2 of responses. Sums hold squares of gaussian and
- * of gamma responses, or of what they are inverse to, and fourth powers with gaussian/inverse. The first least-squares
+ * True if the response's own unit is as good as any, exponent being log2 of responses. Sums hold squares of gaussian
+ * and of gamma responses, or of what they are inverse to, and fourth powers with gaussian/inverse. The first least-squares
  * fit of a gaussian family takes a response that is no mean for one of mean 1, and that of counts a mean of 0.1 more.
  */
 static bool
@@ -85,7 +85,7 @@ response_exponent(GrLogregFit *fit, int *exponent)
 			*exponent = ilogb(sqrt(square)) - distribution.exponent;
 			return true;
 		}
-		/* responses of both signs; where all are 0, the sum of squares is 0 in another unit, too, and that is the end */
+		/* responses of both signs; where all are 0, the sum of squares is 0 in another unit, too, which ends this */
 		if (mean == 0 && has_unit(state) && (state->nunits == 0 || !isfinite(square)))
 		{
 			*exponent = isfinite(square) ? -FAR_EXPONENT : FAR_EXPONENT;
@@ -215,7 +215,7 @@ gr_unit_dispersion(const GrLogregFit *fit, double reach)
 	return fit->pass.linear || !has_estimate(options) ? 1 : fmin(estimated, 1);
 }
 
-/* True if row and column number row of a packed triangle of norder rows have an entry beside the diagonal that isn't 0. */
+/* True if row and column number row of a packed triangle have an entry beside the diagonal that isn't 0. */
 static bool
 has_entries(const double *hi, int norder, int row)
 {
@@ -261,7 +261,7 @@ convert(const GrLogregFit *fit, double *value, int exponent)
 	return !fit->converged || isnan(before) || before == 0 || (isfinite(*value) && fabs(*value) >= DBL_MIN);
 }
 
-/* Converts a deviance or another sum of squares of the response. Those of a perfect fit are rounding, and may underflow. */
+/* Converts a deviance or another sum of squares. Those of a perfect fit are rounding, and may underflow. */
 static bool
 convert_squares(const GrLogregFit *fit, double *value, int exponent, GrError *err)
 {
