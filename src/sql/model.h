@@ -41,7 +41,7 @@ typedef struct GrModel
 	const char **terms;			/* nterms; NULL in a model being built: (intercept), x1, x2, ... */
 	double	   *coef;			/* nterms */
 	double	   *vcov;			/* nterms x nterms; NULL where it wasn't computed */
-	/* packed triangle: what rounding left of vcov, set by a fit; NULL: not known. A model that was read has it in extras */
+	/* packed triangle: what rounding left of vcov, set by a fit; NULL: not known. In extras of a model that was read */
 	double	   *vcov_low;
 	int		   *separated;		/* nterms; 1 or -1: no finite estimate, it runs off to that infinity; NULL: all 0 */
 	int64		nrows;

@@ -35,6 +35,10 @@ static const Oid types[NFIELDS] = {
 	INT4OID, BOOLOID, TEXTARRAYOID, TEXTOID, FLOAT8OID, TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, TEXTOID, FLOAT8OID,
 	TEXTOID
 };
+/* gpu_tidy's: a term and its numbers */
+static const Oid tidy_types[] = {
+	TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID
+};
 static const Oid four_numbers[] = {FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID};
 
 /* What a model of an input is, beside its fields */
@@ -493,6 +497,8 @@ tabulate(FuzzInput *in, const Made *first, const Made *second, uint8_t op)
 	BackendCall *call = backend_call(false);
 
 	backend_result_type(NFIELDS, types);
+	if (function == gr_tidy)
+		backend_result_type(COUNT(tidy_types), tidy_types);
 	backend_argument(call, types[0], first->row, false);
 	if (function == gr_tidy)
 	{
