@@ -85,7 +85,7 @@ endif
 # a server with LLVM would want bitcode of each.
 COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o glm_exact.o basis.o \
 	ols_factor.o ols.o fit.o phases.o newton.o newton_step.o logreg_step.o response_unit.o terms.o finish.o start.o \
-	null.o mixing.o sandwich.o variance.o satterthwaite.o scores.o eigen.o firth.o negbin.o separation.o descent.o \
+	null.o mixing.o edge.o sandwich.o variance.o satterthwaite.o scores.o eigen.o firth.o negbin.o separation.o descent.o \
 	draw.o projection.o \
 	chunks.o sparse.o rotation.o backend_cpu.o sink_many.o sink_many_rounds.o \
 	backend_many.o inference.o formula.o design.o extras.o design_moves.o design_slopes.o gram_fold.o margins.o \
@@ -123,7 +123,7 @@ SHLIB_LINK = build/identity.o $(COMPUTE_OBJS) $(KERNEL_OBJS) $(CUDA_LIBS) -lstdc
 
 # pg_regress: up to PostgreSQL 15 it looks for expected/ in the output directory, from 16 on it is told.
 # setup loads what the others use
-REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies glm units glm_errors negbin negbin_fits tiny bigint \
+REGRESS = setup scan scan_edges scan_groups weights weights_errors frequencies glm units glm_errors edge negbin negbin_fits tiny bigint \
 	ols_arrays ols_agg ols_stats states ols_offsets ols_fit ring many model predict predict_interval offset_predict \
 	margins distributions compare summary score firth covariance covariance_errors zero_variance satterthwaite boot no_terms \
 	permute cv enet enet_logit iv select rolling states_clusters logreg logreg_fit logreg_step glm_step factors \

@@ -10,6 +10,7 @@
 #include "glm_step.cuh"
 
 #include "compute/dd.h"
+#include "compute/edge_row.h"
 #include "compute/glm_row.h"
 #include "compute/negbin_row.h"
 #include "compute/row.h"

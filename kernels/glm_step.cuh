@@ -46,6 +46,7 @@ typedef struct GlmTerms
 	GrMeasure	measure;
 	bool		counts;
 	const double *factor;		/* rows of the triangle, nterms entries each, zeros behind its own; or NULL */
+	double		edge;
 } GlmTerms;
 
 /* How the fused kernel finds its rows in shared memory; see glm_step.cu. */

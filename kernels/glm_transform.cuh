@@ -389,12 +389,14 @@ row_at(double eta, const double *own, double y, GrRowShape shape, const GlmTerms
 	   double &u, double &v)
 {
 	const bool	of_theta = MEASURED && terms.measure == GR_MEASURE_THETA;
+	const bool	of_edge = MEASURED && terms.measure >= GR_MEASURE_BARRIER;
 	GrGlmRow	row = of_theta ? gr_theta_row(terms.distribution, eta, y, gr_row_weight(own, shape)) :
+		of_edge ? gr_edge_row(terms.measure, terms.distribution, eta, y, gr_row_weight(own, shape), terms.edge) :
 		ROLES ? gr_glm_row(terms.distribution, eta, y, gr_row_weight(own, shape)) : gr_plain_row(eta, y);
 
 	if (MEASURED && terms.measure == GR_MEASURE_OBSERVED)
 		row = gr_observed_row(terms.distribution, row, eta, y);
-	else if (MEASURED && !of_theta)
+	else if (MEASURED && !of_theta && !of_edge)
 	{
 		const double count_of = terms.counts ? gr_row_weight(own, shape) : 1.0;
 		GrGlmRow	measured = gr_measured_row(terms.measure, row, eta, count_of, row.u * row.u * length);

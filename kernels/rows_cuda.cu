@@ -671,6 +671,7 @@ start_pass(RowsPass *run, GrError *err)
 	run->terms.distribution = pass->distribution;
 	run->terms.measure = gr_measure_is_step(pass->measure) ? GR_MEASURE_STEP : pass->measure;
 	run->terms.counts = pass->counts;
+	run->terms.edge = pass->edge;
 	if (gr_measure_has_factor(pass->measure) && !send_factor(run, err))
 		return false;
 	if (pass->nfaces > 0 && (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE) && !send_faces(run, err))

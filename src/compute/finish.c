@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/dd.h"
+#include "compute/edge.h"
 #include "compute/finish.h"
 #include "compute/newton_step.h"
 #include "compute/phases.h"
@@ -431,9 +432,14 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
 	if (fit->vcov != NULL && !invert(fit, &state->have_inverse, host, err))
 		return false;
-	if (fit->vcov != NULL && !judge_digits(fit, host))
+	if (fit->vcov != NULL && state->have_inverse && !gr_edge_expand(fit, host))
 		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
-	if (fit->vcov != NULL && is_for_sandwich(state))
+	/* at the edge of the domain vcov is no longer the inverse of the pass's matrix */
+	if (fit->nedge > 0)
+		fit->vcov_low = NULL;
+	else if (fit->vcov != NULL && !judge_digits(fit, host))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+	if (fit->vcov != NULL && fit->nedge == 0 && is_for_sandwich(state))
 		return gr_fit_enter(fit, GR_PHASE_SCORES, host, err);
 	state->have_inverse &= state->options.vcov == GR_VCOV_IID;
 	return gr_finish(fit, host, err);

@@ -32,6 +32,7 @@ typedef enum GrLogregPhase
 	/* the pass after a Newton step, or two of them, see firth.h; entered where that was solved at theta */
 	GR_PHASE_ITERATE,
 	GR_PHASE_THETA,				/* what the likelihood says of a negative binomial theta; entered near an estimate */
+	GR_PHASE_EDGE,				/* a pass of edge.h's; entered where steps are refused again and again */
 	GR_PHASE_CLASSIFY,			/* which rows are nearly on the face of a candidate? entered where the fit runs off */
 	GR_PHASE_VERIFY,			/* does a candidate separate? entered at a theta with all rows on their right side */
 	GR_PHASE_DESCENT,			/* a pass of gradient descent or L-BFGS; entered after ZERO */
@@ -169,7 +170,12 @@ struct GrLogregState
 	int64_t		max_iter;		/* beyond which there is no further step; <= INT_MAX */
 	int64_t		next_attempt;	/* no look for a direction of separation before this iteration; may be > INT_MAX */
 	int64_t		next_certificate;	/* nor for complete separation; likewise */
-	int			attempt;		/* of the tolerances of CLASSIFY */
+	int			attempt;		/* of the tolerances of CLASSIFY, or of EDGE */
+	int			nrefused;		/* steps that had no finite deviance */
+	double	   *edge_null;		/* EDGE: see gr_edge_ndoubles(); NULL: the fit comes to no edge */
+	double		edge_deviance;	/* where BARRIER ended */
+	double		edge_length;	/* of the last step within the edge */
+	int			edge_npasses;
 	int			nrefined;		/* refinements of the present candidate */
 	bool		is_refined;		/* it is one to be refined */
 	double		missed;			/* the sum of squares that the last one found rows to be off the face by */

@@ -75,6 +75,7 @@ typedef struct GrPass
 	 */
 	bool		linear;
 	GrMeasure	measure;
+	double		edge;			/* of the measures of edge.h: a count, or a predictor; see GrMeasure */
 	bool		counts;			/* rows with weights stand so many times each; see GrWeighting */
 	/*
 	 * A lower triangle C of t terms, packed, by which leverages are measured: a row's is u^2 times the squared length

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/edge_row.h"
 #include "compute/glm_row.h"
 #include "compute/glm_sums.h"
 #include "compute/negbin_row.h"
@@ -167,6 +168,7 @@ typedef enum RowKind
 {
 	WEIGHTED_LOGISTIC,
 	THETA_ROW,
+	EDGE_ROW,
 	OTHER_ROW
 } RowKind;
 
@@ -187,6 +189,8 @@ weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
 		double		margin = kind >= THETA_ROW ? gr_margin_of(distribution, eta, y) : gr_margin(eta, y);
 		GrGlmRow	row = kind == WEIGHTED_LOGISTIC ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) :
 			kind == THETA_ROW ? gr_theta_row(distribution, eta, y, gr_row_weight(at, shape)) :
+			kind == EDGE_ROW ? gr_edge_row(work->pass->measure, distribution, eta, y, gr_row_weight(at, shape),
+										   work->pass->edge) :
 			gr_glm_row(distribution, eta, y, gr_row_weight(at, shape));
 		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
 
@@ -271,6 +275,8 @@ weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
 {
 	if (work->pass->measure == GR_MEASURE_THETA)
 		weigh_kind(work, sums, rows, THETA_ROW);
+	else if (gr_measure_is_of_edge(work->pass->measure))
+		weigh_kind(work, sums, rows, EDGE_ROW);
 	else if (!gr_is_logistic(work->pass->distribution))
 		weigh_kind(work, sums, rows, OTHER_ROW);
 	else if (are_plain(work, rows))
@@ -434,7 +440,7 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 		{
 			predict_rows(work, nrows);
 			weigh_rows(work, sums, rows, nrows);
-			if (pass->measure > GR_MEASURE_THETA)
+			if (pass->measure > GR_MEASURE_THETA && !gr_measure_is_of_edge(pass->measure))
 				apply_measure(work, sums, rows, nrows);
 		}
 	}

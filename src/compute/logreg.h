@@ -138,6 +138,8 @@ typedef struct GrLogregFit
 	double	   *df;
 	int64_t		nclusters;		/* of CR0, CR1 and CR2: of two ways, the fewer; 0: there was no reason to look */
 	int64_t		nwithout_score; /* HC2 and HC3: rows with a leverage of 1; if there are any, vcov is NaN */
+	int64_t		nedge;			/* rows whose mean is 0, at the edge of what the link allows; see edge.h */
+	bool	   *edge_terms;		/* nterms; if there are any: which terms aren't 0 in all of them */
 	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0; GR_EITHER_SIGN */
 	int			nseparated;
 	bool		ambiguous;		/* several directions separate: a sign may be that of the one that was met, see

@@ -39,10 +39,27 @@ typedef enum GrMeasure
 	 * A step of the negative binomial family with the link log whose weights are the observed ones, those of Newton's
 	 * method, and not their expectations; see gr_observed_row()
 	 */
-	GR_MEASURE_OBSERVED
+	GR_MEASURE_OBSERVED,
+	/*
+	 * Of counts with a link that lets predictors leave its domain, see edge.h and edge_row.h. BARRIER: a Newton step's,
+	 * where counts of 0 are taken for GrPass.edge; ON_EDGE: u is 1 and v the predictor of counts of 0 whose predictors
+	 * are no more than that, and both are 0 elsewhere; EDGE_STEP: a Newton step's without these rows, whose mean is 0;
+	 * EDGE: the same with expected weights
+	 */
+	GR_MEASURE_BARRIER,
+	GR_MEASURE_ON_EDGE,
+	GR_MEASURE_EDGE_STEP,
+	GR_MEASURE_EDGE
 } GrMeasure;
 
-#define GR_NMEASURES 8
+#define GR_NMEASURES 12
+
+/* True of the measures of edge.h. */
+static inline bool
+gr_measure_is_of_edge(GrMeasure measure)
+{
+	return measure >= GR_MEASURE_BARRIER;
+}
 
 /* Is it that of a step, of one kind or the other? */
 static inline bool

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/dd.h"
+#include "compute/edge.h"
 #include "compute/firth.h"
 #include "compute/glm_row.h"
 #include "compute/mixing.h"
@@ -52,6 +53,18 @@
 
 /* Rows that weigh more than this on average are to blame for sums out of range, rather than their features. */
 #define WEIGHT_MAX 1e100
+
+/*
+ * After so many passes without a finite deviance the maximum may be at the edge of the link's domain, to which steps
+ * come by halves; after so many a fit that has converged may be there. With so many iterations allowed, or more, a fit
+ * that hasn't converged may be on its way there.
+ */
+#define EDGE_REFUSALS 10
+#define EDGE_REFUSALS_CONVERGED 3
+#define EDGE_ITER_MIN 25
+
+/* Rows near the edge weigh so much that a step's rounding is more than this many standard errors. */
+#define EDGE_ROUNDING_MAX 1e-9
 
 /* With a pivot this small after a coarse pass less than 12 digits of standard errors are sure. */
 #define COARSE_PIVOT_MIN 1e-3
@@ -433,6 +446,22 @@ is_near_enough(const GrLogregFit *fit)
 }
 
 /*
+ * True if the fit is to go on at the edge of the link's domain: its steps were refused, rows near the edge weigh so
+ * much that no digit is sure, or expected weights lead there by too many steps.
+ */
+static bool
+is_near_edge(const GrLogregFit *fit, bool converged, double rounding)
+{
+	const GrLogregState *state = fit->state;
+
+	if (!gr_edge_applies(fit))
+		return false;
+	if (converged)
+		return state->nrefused >= EDGE_REFUSALS_CONVERGED || (state->nrefused > 0 && rounding > EDGE_ROUNDING_MAX);
+	return fit->iterations >= state->max_iter && (state->nrefused > 0 || state->options.max_iter >= EDGE_ITER_MIN);
+}
+
+/*
  * What follows from the step that was solved, of a pass that isn't to be made again: the end, another phase, or the
  * next step
  */
@@ -450,6 +479,8 @@ go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrErr
 		rounding = gr_newton_rounding(fit);
 		converged = has_converged(fit, decrement_exact_before, rounding);
 	}
+	if (is_near_edge(fit, converged, rounding))
+		return gr_fit_enter(fit, GR_PHASE_EDGE, host, err);
 	if (gr_negbin_is_next(fit, converged))
 		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
 	if (converged)
@@ -499,11 +530,14 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 	far = state->options.shape.offset || !finite;
 	if ((!finite || is_worse(state, deviance)) && state->step > (far ? CUTS_MIN_STEP : HALVINGS_MIN_STEP))
 	{
+		state->nrefused += finite ? 0 : 1;
+		if (state->nrefused >= EDGE_REFUSALS && gr_edge_applies(fit))
+			return gr_fit_enter(fit, GR_PHASE_EDGE, host, err);
 		state->step *= far && state->step < CUT_STEP ? CUT : 0.5;
 		return try_step(fit, fit->pass.kind);
 	}
 	if (!finite)
-		return turn_back(fit);
+		return gr_edge_applies(fit) ? gr_fit_enter(fit, GR_PHASE_EDGE, host, err) : turn_back(fit);
 	state->deviance_old = deviance;
 	state->kind = fit->pass.kind;
 	state->decrement_before = state->decrement;

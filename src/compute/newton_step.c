@@ -78,7 +78,8 @@ note_lengths(GrLogregFit *fit, const double *hi, int first_row)
 	for (int k = 0; k < fit->nterms; k++)
 		state->reach += fabs(state->theta[k + state->first]) * sqrt(hi[gr_at(first_row + k, first_row + k)]);
 	state->reach += state->typical_eta * sqrt(state->weight_sum);
-	state->dispersion = gr_unit_dispersion(fit, state->reach);
+	/* sums of edge.c's measures are no residuals: its steps are judged in the deviance's own unit */
+	state->dispersion = gr_measure_is_of_edge(fit->pass.measure) ? 1 : gr_unit_dispersion(fit, state->reach);
 }
 
 bool

@@ -14,6 +14,7 @@ static const GrPhase phases[] = {
 	[GR_PHASE_START] = {GR_LOGREG_PASS, gr_start_enter, gr_start_take},
 	[GR_PHASE_ITERATE] = {GR_LOGREG_PASS, gr_iterate_enter, gr_iterate_take},
 	[GR_PHASE_THETA] = {GR_LOGREG_PASS, gr_theta_enter, gr_theta_take},
+	[GR_PHASE_EDGE] = {GR_LOGREG_PASS, gr_edge_enter, gr_edge_take},
 	[GR_PHASE_CLASSIFY] = {GR_LOGREG_PASS, gr_classify_enter, gr_classify_take},
 	[GR_PHASE_VERIFY] = {GR_LOGREG_PASS, gr_verify_enter, gr_verify_take},
 	[GR_PHASE_DESCENT] = {GR_LOGREG_PASS, gr_descent_enter, gr_descent_take},
@@ -131,6 +132,8 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 	state->triangle = dense ? take_doubles(arena, 2 * (size_t) gr_triangle((int64_t) nterms + 1)) : NULL;
 	state->workspace = dense ? take(arena, gr_ols_workspace_nbytes((int) nterms)) : NULL;
 	state->history = gr_mixing_nbytes(options) > 0 ? take(arena, gr_mixing_nbytes(options)) : NULL;
+	state->edge_null = gr_edge_ndoubles(options) > 0 ? take_doubles(arena, gr_edge_ndoubles(options)) : NULL;
+	fit->edge_terms = take(arena, nterms * sizeof(bool));
 	lay_out_sandwich(arena, options, fit, state);
 	state->memory = options->solver != GR_SOLVER_NEWTON ? take(arena, gr_descent_nbytes(options)) : NULL;
 }

@@ -14,6 +14,7 @@ extern GrPhaseFunction gr_descent_enter, gr_descent_take, gr_shifted_take, gr_as
 extern GrPhaseFunction gr_place_enter, gr_place_take;	/* finish.c */
 extern GrPhaseFunction gr_sandwich_enter, gr_scores_take, gr_clusters_take;	/* sandwich.c */
 extern GrPhaseFunction gr_theta_enter, gr_theta_take, gr_likelihood_enter, gr_likelihood_take;	/* negbin.c */
+extern GrPhaseFunction gr_edge_enter, gr_edge_take;	/* edge.c */
 extern GrPhaseFunction gr_null_enter, gr_null_take;	/* null.c */
 extern GrPhaseFunction gr_done_enter;	/* response_unit.c */
 
@@ -29,6 +30,9 @@ extern bool gr_start_begin(GrLogregFit *fit);
  */
 extern bool gr_start_holds(const GrLogregFit *fit);
 extern bool gr_start_drop(GrLogregFit *fit);
+
+/* edge.c: float8 of state->edge_null; 0 where no fit with such options comes to an edge */
+extern size_t gr_edge_ndoubles(const GrLogregOptions *options);
 
 /* descent.c: bytes of state->memory */
 extern size_t gr_descent_nbytes(const GrLogregOptions *options);

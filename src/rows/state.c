@@ -193,7 +193,7 @@ gr_state_request(const GrPass *pass, GrRowRules rules, const GrBasis *basis)
 	GrState    *state = gr_state_create_pass(pass, rules.weighting, nchanged);
 	Size		t = gr_state_nterms(state);
 
-	state->face_relative = pass->face_relative;
+	state->face_relative = gr_measure_is_of_edge(pass->measure) ? pass->edge : pass->face_relative;
 	if (pass->beta != NULL)
 		memcpy(gr_state_beta(state), pass->beta, t * sizeof(double));
 	memcpy(gr_state_shift(state), pass->shift, (t - 1) * sizeof(double));
@@ -334,7 +334,7 @@ add_to_pass(GrState *state, double *rows, int nrows, double *scratch)
 		.nfaces = state->nfaces,
 		.faces = gr_state_faces(state),
 		.face_absolute = gr_state_face_absolute(state),
-		.face_relative = state->face_relative,
+		.face_relative = state->face_relative,.edge = state->face_relative,
 		.linear = state->linear != 0,
 		.measure = (GrMeasure) state->measure,
 		.counts = state->weighting == GR_FREQUENCIES,
@@ -491,6 +491,8 @@ is_of_a_kind(const GrState *state)
 		(state->measure != GR_MEASURE_THETA || state->family == GR_NEGATIVE_BINOMIAL) &&
 		(state->measure != GR_MEASURE_OBSERVED ||
 		 (state->family == GR_NEGATIVE_BINOMIAL && state->link == GR_LOG)) &&
+		(!gr_measure_is_of_edge((GrMeasure) state->measure) || state->family == GR_POISSON ||
+		 state->family == GR_NEGATIVE_BINOMIAL) &&
 		(state->measure == GR_MEASURE_STEP || state->kind == GR_PASS_EXACT) &&
 		(gr_measure_is_step((GrMeasure) state->measure) || state->linear == 0) &&
 		(state->measure != GR_MEASURE_COARSE_STEP || gr_state_nterms(state) >= GR_COARSE_TERMS_MIN);

@@ -512,6 +512,31 @@ warn_of_theta(const GrLogregFit *fit)
 				 errhint("Use the poisson family, whose fit this is.")));
 }
 
+/* What is to be known of a maximum at the edge of what the link allows: see edge.h */
+static void
+warn_of_edge(const GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options)
+{
+	StringInfoData terms;
+
+	if (fit->nedge == 0)
+		return;
+	initStringInfo(&terms);
+	for (int k = model->intercept ? 1 : 0; k < fit->nterms; k++)
+		if (fit->edge_terms[k])
+			appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(model, k));
+	ereport(WARNING,
+			(errmsg_plural("the mean of " INT64_FORMAT " row is 0, at the edge of what the link allows",
+						   "the means of " INT64_FORMAT " rows are 0, at the edge of what the link allows", fit->nedge,
+						   fit->nedge),
+			 errdetail("The likelihood rises up to there. Terms with a part in these rows: %s.",
+					   terms.len > 0 ? terms.data : gr_model_term(model, 0)),
+			 options->vcov == GR_VCOV_IID ?
+			 errhint("Estimates and deviance are those of the maximum. Standard errors are of the model that gives "
+					 "these rows a mean of 0. With the link log no mean is 0.") :
+			 errhint("Estimates and deviance are those of the maximum, which has no robust standard errors. "
+					 "With the link log no mean is 0.")));
+}
+
 void
 gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
 {
@@ -542,6 +567,7 @@ gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, c
 	model->converged = fit->converged;
 
 	warn_of_theta(fit);
+	warn_of_edge(model, fit, options);
 	if (fit->nseparated > 0)
 		warn_of_separation(model, fit);
 	else if (!fit->converged)

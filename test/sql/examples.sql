@@ -278,3 +278,9 @@ SELECT term, estimate, std_error
 FROM gpu_tidy(gpu_ols_fit('SELECT y, t, g FROM (VALUES (1, 0, 1), (3, 0, 1), (2, 1, 2), (6, 1, 2)) v(y, t, g)',
                           vcov => 'CR1', clusters => '{g}'));
 DROP TABLE workers;
+
+-- docs/glm.md: means of 0
+CREATE TABLE broken (site text, y int);
+INSERT INTO broken VALUES ('a', 0), ('a', 0), ('a', 0), ('b', 2), ('b', 4), ('b', 1), ('c', 3), ('c', 5);
+SELECT term, estimate, std_error FROM gpu_tidy(gpu_glm_fit('SELECT y, site FROM broken', 'poisson', 'identity'));
+DROP TABLE broken;

@@ -10,7 +10,8 @@ SELECT count(*), sum(f) AS expanded, count(*) FILTER (WHERE f = 0) AS weightless
 CREATE FUNCTION frequency_difference(a gpu_model, b gpu_model) RETURNS float8 LANGUAGE sql AS $$
     SELECT max(d) FROM (VALUES
         (CASE WHEN ROW(a.terms, a.n, a.rank, a.df_residual, a.converged, a.separated, a.vcov_type, a.df_inference)
-         IS DISTINCT FROM ROW(b.terms, b.n, b.rank, b.df_residual, b.converged, b.separated, b.vcov_type, b.df_inference)
+         IS DISTINCT FROM
+         ROW(b.terms, b.n, b.rank, b.df_residual, b.converged, b.separated, b.vcov_type, b.df_inference)
          THEN 'Infinity'::float8 ELSE 0 END),
         (relative_difference(a.coef, b.coef)),
         -- covariances against the standard errors, as some are nearly 0

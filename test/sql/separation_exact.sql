@@ -11,7 +11,8 @@ RESET client_min_messages;
 CREATE FUNCTION verdict_of(m gpu_model) RETURNS int LANGUAGE sql AS
     $$ SELECT CASE WHEN (m).separated = '{}' THEN 0 WHEN (m).deviance = 0 THEN 2 ELSE 1 END $$;
 SELECT verdict, count(*), count(*) FILTER (WHERE verdict_of(m) = verdict) AS decided,
-       count(*) FILTER (WHERE verdict_of(swapped) = verdict) AS swapped FROM near_fits GROUP BY verdict ORDER BY verdict;
+       count(*) FILTER (WHERE verdict_of(swapped) = verdict) AS swapped
+FROM near_fits GROUP BY verdict ORDER BY verdict;
 -- a query is asked the same
 SET client_min_messages = error;
 SELECT bool_and(verdict_of(q) = verdict_of(f.m)) AS same

@@ -91,7 +91,7 @@ static GrPass
 make_pass(const Data *data, GrPassKind kind, int nfaces)
 {
 	GrPass		pass = {kind, gr_plain_shape(data->nfeatures), GR_LOGISTIC, data->beta, data->shift, nfaces,
-		data->faces, data->face_absolute, 0x1p-46, false, GR_MEASURE_STEP, false, NULL};
+		data->faces, data->face_absolute, 0x1p-46, false, GR_MEASURE_STEP, 0.0, false, NULL};
 
 	return pass;
 }

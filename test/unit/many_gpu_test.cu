@@ -188,7 +188,7 @@ test_keep(const char *name, const GrSinkOps *ops, GrSession *session, GrSession 
 		{
 			GrPassKind	kind = (GrPassKind) k;
 			GrPass		pass = {kind, data->shape, GR_LOGISTIC, data->beta, data->beta + t, kind == GR_PASS_FACE,
-				data->beta, &data->face_absolute, 0x1p-46, false, GR_MEASURE_STEP, false, NULL};
+				data->beta, &data->face_absolute, 0x1p-46, false, GR_MEASURE_STEP, 0.0, false, NULL};
 			size_t		n = gr_pass_nsums(kind, p);
 			double	   *sums[3];
 			double		error;
@@ -223,7 +223,7 @@ linear_sums(const Sink *s, GrRowShape shape, GrError *err)
 	double	   *zeros = (double *) calloc(2 * t, sizeof(double));
 	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(GR_PASS_EXACT, shape.nfeatures));
 	GrPass		pass = {GR_PASS_EXACT, shape, {GR_GAUSSIAN, GR_IDENTITY, 0, 0}, zeros, zeros + t, 0, NULL, NULL, 0, false,
-		GR_MEASURE_STEP, true, NULL};
+		GR_MEASURE_STEP, 0.0, true, NULL};
 
 	gr_pass_clear(GR_PASS_EXACT, shape.nfeatures, sums);
 	if (!s->ops->pass(s->sink, &pass, sums, NULL, err))
@@ -295,7 +295,7 @@ test_stops(const char *name, const GrSinkOps *ops, GrSession *session, const Dat
 {
 	const int	p = data->shape.nfeatures;
 	GrPass		pass = {GR_PASS_FAST, data->shape, GR_LOGISTIC, data->beta, data->beta + p + 1, 0, NULL, NULL, 0,
-		false, GR_MEASURE_STEP, false, NULL};
+		false, GR_MEASURE_STEP, 0.0, false, NULL};
 	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass.kind, p));
 	Stopper		stopper = {0, 1};
 	GrHost		host = {stop, &stopper};
@@ -469,7 +469,7 @@ bench_kept(const GrBackend *backend, GrSession *session, int ndevices, const Dat
 	for (int k = 0; k < 2 && err.status == GR_OK; k++)
 	{
 		GrPass		pass = {kinds[k], block->shape, GR_LOGISTIC, block->beta, block->beta + p + 1, 0, NULL, NULL, 0,
-			false, GR_MEASURE_STEP, false, NULL};
+			false, GR_MEASURE_STEP, 0.0, false, NULL};
 		double		ms = pass_ms(&sink, &pass, &err);
 
 		if (ndevices == 1)

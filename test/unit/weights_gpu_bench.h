@@ -27,7 +27,8 @@ fast_ms(GrRowShape shape, const double *rows, int64_t nrows)
 {
 	const size_t nterms = (size_t) gr_nterms(shape.nfeatures);
 	double	   *beta = zeros(2 * nterms);
-	GlmTerms	terms = {beta, beta + nterms, 0, NULL, NULL, 0.0, false, distribution, GR_MEASURE_STEP, false, NULL};
+	GlmTerms	terms = {beta, beta + nterms, 0, NULL, NULL, 0.0, false, distribution, GR_MEASURE_STEP, false,
+	NULL, 0.0};
 	GlmChunks	chunks = {};
 	GlmPlan		plan;
 	double	   *records;

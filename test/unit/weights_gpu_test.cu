@@ -449,7 +449,7 @@ device_pass(const Data *data, const GrPass *pass, Way way)
 	double	   *factor = device_factor(pass);
 	GlmTerms	terms = {data->device_beta, data->device_shift, pass->nfaces, data->device_faces,
 	data->device_faces + 2 * nterms, pass->face_relative, pass->linear, pass->distribution,
-	pass->measure, pass->counts, factor};
+	pass->measure, pass->counts, factor, pass->edge};
 	GlmPlan		plan;
 
 	memset(sums, 0xff, nbytes);
