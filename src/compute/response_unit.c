@@ -9,6 +9,7 @@
 
 #include "compute/dd.h"
 #include "compute/phases.h"
+#include "compute/variance.h"
 
 /* A unit is chosen no more often than this: from sums that over- or underflow little is known. */
 #define CHOICES_MAX 3
@@ -261,11 +262,13 @@ convert(const GrLogregFit *fit, double *value, int exponent)
 	return !fit->converged || isnan(before) || before == 0 || (isfinite(*value) && fabs(*value) >= DBL_MIN);
 }
 
-/* Converts a deviance or another sum of squares. Those of a perfect fit are rounding, and may underflow. */
+/* Converts a deviance or another sum of squares; one that is rounding, as those of a perfect fit are, may underflow. */
 static bool
 convert_squares(const GrLogregFit *fit, double *value, int exponent, GrError *err)
 {
-	return convert(fit, value, exponent) || (fit->perfect && isfinite(*value)) ||
+	bool		is_rounding = gr_is_perfect(*value, fit->state->size, false);
+
+	return convert(fit, value, exponent) || (is_rounding && isfinite(*value)) ||
 		gr_fail(err, GR_OUT_OF_RANGE, gr_response_at(fit->state->options.shape), "%s", "");
 }
 

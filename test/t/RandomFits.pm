@@ -3,6 +3,10 @@
 # over several sinks, by a device service. What they give must agree: errors in their SQLSTATE, counts exactly, numbers
 # to the digits that a problem's kind is promised. For 020_random_fits.pl and script/random-fits.
 #
+# Three kinds of ways fit other rows whose answer is known from the first one: the response stands anywhere among the
+# columns and the formula says ".", the response is scaled by a power of two, and rows are repeated in place of
+# frequencies.
+#
 # A problem depends on nothing but the seed and its number: all about it is drawn by Perl's generator before anything is
 # run, and values are hashes of (row, column).
 package RandomFits;
@@ -35,6 +39,22 @@ sub fits_setup
 							  FROM generate_subscripts((m).coef, 1) k),
 							 concat_ws(',', coalesce((m).deviance::text, 'NULL'),
 									   coalesce((m).null_deviance::text, 'NULL')))
+			WHERE m IS NOT NULL OR (m).n IS NOT NULL
+		$$;
+		-- a model of a response that was scaled by 2^k, shown in the units of the response before: coefficients are
+		-- divided by 2^(k * power), the deviances by 2^(k * deviances); the intercept of a log link is less k log 2
+		CREATE FUNCTION shown(m gpu_model, k int, power int, deviances int, log_link boolean) RETURNS text
+			LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+			WITH units AS (SELECT power(2::float8, k * power) AS unit, power(2::float8, k * deviances / 2) AS root)
+			SELECT concat_ws('|', split_part(shown(m), '|', 1),
+							 (SELECT string_agg(coalesce(((c - CASE WHEN log_link AND i = 1 THEN k * ln(2::float8) ELSE 0 END)
+														  / unit)::text, 'NULL'), ',' ORDER BY i)
+							  FROM unnest((m).coef) WITH ORDINALITY _ (c, i)),
+							 (SELECT string_agg(coalesce((sqrt((m).vcov[j][j]) / unit)::text, 'NULL'), ',' ORDER BY j)
+							  FROM generate_subscripts((m).coef, 1) j),
+							 concat_ws(',', coalesce(((m).deviance / root / root)::text, 'NULL'),
+									   coalesce(((m).null_deviance / root / root)::text, 'NULL')))
+			FROM units
 			WHERE m IS NOT NULL OR (m).n IS NOT NULL
 		$$;};
 }
@@ -79,13 +99,30 @@ sub draw_type
 	return pick(('float8') x 4, 'float4', 'numeric');
 }
 
+# Families and links beside those that have functions of their own. power: a response in units of 1/s multiplies
+# coefficients by s^power, deviances by s^deviances; undef where the family fixes the response's unit.
+my @GLMS = (
+	{ family => 'gaussian', link => 'log', power => 0, deviances => 2 },
+	{ family => 'gamma', link => 'log', power => 0, deviances => 0 },
+	{ family => 'gamma', link => 'inverse', power => -1, deviances => 0 },
+	{ family => 'gamma', link => 'identity', power => 1, deviances => 0 },
+	{ family => 'binomial', link => 'probit' },
+	{ family => 'binomial', link => 'cloglog' },
+	{ family => 'poisson', link => 'sqrt' });
+
+# The exponent of the power of two that scales the response: mostly moderate, now and then at the ends of float8's range
+sub draw_exponent
+{
+	return pick(between(-60, 60), between(-60, 60), between(-500, 500), between(-1000, 1000));
+}
+
 # A problem: what it is, its table's columns and rows
 sub draw_problem
 {
 	my ($seed, $number) = @_;
 
 	srand($seed * 1_000_003 + $number);
-	my $family = pick(('ols') x 5, ('wls') x 2, 'frequencies', ('logit') x 3, 'poisson');
+	my $family = pick(('ols') x 5, ('wls') x 2, 'frequencies', ('logit') x 3, 'poisson', ('glm') x 3);
 	my $n = pick(between(0, 12), (between(5, 60)) x 2, (between(60, 600)) x 3, between(600, 5000));
 	my $p = pick(1, between(1, 4), between(2, 8), between(2, 8), between(5, 16));
 	# no term is active: columns of zeros, and no intercept
@@ -114,6 +151,12 @@ sub draw_problem
 		filter => pick((undef) x 3, 'part <> 0', 'u(i, 900) < 0.5', 'x1 > 1', 'false'),
 		array => chance(0.3),
 		noise => pick(0.1, 1, 1, 10));
+	$problem{glm} = pick(@GLMS) if $family eq 'glm';
+	$problem{exponent} = draw_exponent();
+	# where the response and the column with a role stand among the features
+	$problem{places} = [ between(0, $p), between(0, $p + 1) ];
+	$problem{frequencies} = $family eq 'frequencies' || ($family =~ /logit|poisson|glm/ && chance(0.4));
+	$problem{vcov} = $family =~ /frequencies|glm/ ? pick(('iid') x 3, 'HC0', 'HC1', 'HC2', 'HC3') : 'iid';
 	return \%problem;
 }
 
@@ -133,8 +176,11 @@ sub response_of
 	my $noise = "(u(i, 501) + u(i, 502) + u(i, 503) - 1.5)";
 
 	return ('float8', linear_part($problem, 1) . " + $problem->{noise} * $noise")
-	  if $problem->{family} !~ /logit|poisson/;
-	return ('bool', '(' . linear_part($problem, 0.3) . ") + 4 * $noise > 0") if $problem->{family} eq 'logit';
+	  if $problem->{family} !~ /logit|poisson|glm/;
+	return ('bool', '(' . linear_part($problem, 0.3) . ") + 4 * $noise > 0")
+	  if $problem->{family} eq 'logit' || ($problem->{glm}{family} // '') eq 'binomial';
+	return ('float8', 'exp(least((' . linear_part($problem, 0.03) . "), 5)) * (0.5 + u(i, 504))")
+	  if $problem->{glm} && $problem->{glm}{family} ne 'poisson';
 	return ('int4', 'floor(exp(least((' . linear_part($problem, 0.03) . "), 5)) * 3 * u(i, 504))");
 }
 
@@ -194,6 +240,30 @@ sub quoted
 	return "'" . ($text =~ s/'/''/gr) . "'";
 }
 
+# The columns of a query where the response and the column with a role stand anywhere among these features
+sub placed
+{
+	my ($problem, @features) = @_;
+	my ($response, $role) = @{ $problem->{places} };
+	my @columns = @features;
+
+	splice @columns, $response, 0, 'y';
+	splice @columns, $role, 0, $problem->{family} eq 'wls' ? 'w' : 'f'
+	  if $problem->{family} eq 'wls' || $problem->{frequencies};
+	return join ', ', @columns;
+}
+
+# How a fit changes with the response's unit; undef where it changes in a way that isn't known
+sub scale_of
+{
+	my ($problem) = @_;
+	my $glm = $problem->{glm};
+
+	return { power => 1, deviances => 2, log => 0 } if $problem->{family} =~ /^(?:ols|wls|frequencies)$/;
+	return undef if !$glm || !defined $glm->{power} || ($glm->{link} eq 'log' && $problem->{intercept} ne 'true');
+	return { power => $glm->{power}, deviances => $glm->{deviances}, log => $glm->{link} eq 'log' };
+}
+
 # The ways: [ name, settings, statement ], where statements give one text. The first is what others are compared with.
 sub ways_of
 {
@@ -213,9 +283,13 @@ sub ways_of
 	};
 
 	($more, $options) = (', w', ', weights => \'w\'') if $family eq 'wls';
-	($more, $options) = (', f', ', frequencies => \'f\'') if $family eq 'frequencies';
+	($more, $options) = (', f', ', frequencies => \'f\'') if $problem->{frequencies};
 	$function = 'gpu_logreg_fit' if $family eq 'logit';
-	($function, $options) = ('gpu_glm_fit', ', family => \'poisson\'') if $family eq 'poisson';
+	$function = 'gpu_glm_fit' if $family =~ /poisson|glm/;
+	my $alike = ($family eq 'poisson' ? ', family => \'poisson\'' : $family eq 'glm' ?
+		", family => '$problem->{glm}{family}', link => '$problem->{glm}{link}'" : '')
+	  . ($problem->{vcov} eq 'iid' ? '' : ", vcov => '$problem->{vcov}'");
+	$options .= $alike;
 
 	my $fit = sub { "SELECT shown($function(" . quoted($_[0]) . ", intercept => $intercept$options));" };
 	$add->('query', $_, $fit->("SELECT y, $x$more FROM fits$where"))
@@ -224,12 +298,23 @@ sub ways_of
 	$add->('query, array', $_, $fit->("SELECT y, xs$more FROM fits$where")) for 'plain', 'scan, workers', 'service';
 	$add->('query, formula', $_, "SELECT shown($function(" . quoted("SELECT y, $x$more FROM fits$where")
 		  . ', formula => ' . quoted($formula) . "$options));") for 'plain', 'scan';
+	my $dot = quoted('y ~ .' . ($intercept eq 'true' ? '' : ' - 1'));
+	$add->('query, dot', $_, "SELECT shown($function(" . quoted('SELECT ' . placed($problem, @names)
+		  . " FROM fits$where") . ", formula => $dot$options));") for 'plain', 'scan, workers';
+	my $scale = scale_of($problem);
+	$add->('scaled', $_, "SELECT shown($function(" . quoted("SELECT y * power(2::float8, $problem->{exponent}) AS y, "
+		  . "$x$more FROM fits$where") . ", intercept => $intercept$options), $problem->{exponent}, $scale->{power}, "
+		  . "$scale->{deviances}, " . ($scale->{log} ? 'true' : 'false') . ");")
+	  for $scale ? ('plain', 'scan, workers', 'service') : ();
+	$add->('expanded', $_, "SELECT shown($function(" . quoted("SELECT y, $x FROM fits, generate_series(1, f)$where")
+		  . ", intercept => $intercept$alike));")
+	  for $problem->{frequencies} && !$problem->{dirt} ? ('plain', 'workers', 'service') : ();
 
 	# with columns that are float8 where they are kept
 	push @ways, [ 'keep', \%KEEPING, "SELECT gpu_forget(name) FROM gpu_kept(); SELECT gpu_keep('random_fits', "
-		  . quoted("SELECT y, $floats$more, i FROM fits$where") . ')::text;' ];
-	$add->('kept', 'plain', "SELECT shown($function(kept => 'random_fits', formula => " . quoted($formula)
-		  . "$options));");
+		  . quoted('SELECT ' . placed($problem, map { "$_\::float8" } @names) . ", i FROM fits$where") . ')::text;' ];
+	$add->('kept', 'plain', "SELECT shown($function(kept => 'random_fits', formula => $_$options));")
+	  for quoted($formula), quoted('y ~ . - i' . ($intercept eq 'true' ? '' : ' - 1'));
 
 	# slopes are the same in every unit of the response, and the intercept differs by the unit's logarithm
 	if ($family eq 'poisson' && $intercept eq 'true')
@@ -238,7 +323,7 @@ sub ways_of
 		{
 			$add->("coefficients, unit 2^$k", 'plain',
 				"SELECT '|' || array_to_string((m).coef[1] - $k * ln(2::float8) || (m).coef[2:], ',', 'NULL') "
-				  . "FROM $function(" . quoted("SELECT y * power(2::float8, $k) AS y, $x FROM fits$where")
+				  . "FROM $function(" . quoted("SELECT y * power(2::float8, $k) AS y, $x$more FROM fits$where")
 				  . ", intercept => true$options) m;");
 		}
 	}
@@ -262,7 +347,7 @@ sub ways_of
 		}
 	}
 
-	return \@ways if $intercept ne 'true' && $family ne 'ols';
+	return \@ways if ($intercept ne 'true' && $family ne 'ols') || ($problem->{frequencies} && $family ne 'frequencies');
 	if ($family eq 'ols')
 	{
 		if ($intercept eq 'true')
@@ -373,11 +458,41 @@ sub scales_of
 	return $part == 1 ? [ split /,/, $expected[2] // '', -1 ] : $part == 3 && defined $null ? [ $share * $null ] : [];
 }
 
-# What the digits of a problem's kind are
-sub tolerance_of
+# True if features are so far from 1 that squares of scores, or variances of counts in another unit, may be out of range.
+sub is_far
 {
 	my ($problem) = @_;
-	return $problem->{family} =~ /logit|poisson/ ? 1e-12 : 1e-13;
+	return abs($problem->{exponent}) > 450 || grep { $_->{kind} =~ /^(?:large|small)$/ } @{ $problem->{features} };
+}
+
+# The digits that numbers of a way have
+sub tolerance_of
+{
+	my ($problem, $name) = @_;
+	return 1e-11 if $name =~ /^(?:scaled|expanded)/ && $problem->{family} eq 'glm';
+	return $problem->{family} =~ /logit|poisson|glm/ ? 1e-12 : 1e-13;
+}
+
+# True if a model's numbers are within float8's range once the response is scaled: each coefficient and error, and the
+# squares of the errors, which a model holds. Sums of squares of a linear regression are in double-double, whose low
+# halves need 110 bits more.
+sub can_be_scaled
+{
+	my ($problem, @expected) = @_;
+	my $scale = scale_of($problem);
+	my $least = $problem->{family} eq 'glm' ? -1015 : -900;
+	my $within = sub {
+		my ($numbers, $power, $times) = @_;
+		for my $number (grep { /^[-+\d.e]+$/ && $_ != 0 } split /,/, $numbers // '')
+		{
+			my $exponent = $power * (log(abs($number)) / log(2) + $problem->{exponent} * $times);
+			return 0 if $exponent > 1015 || $exponent < $least;
+		}
+		return 1;
+	};
+
+	return $within->($expected[1], 1, $scale->{power}) && $within->($expected[2], 2, $scale->{power})
+	  && $within->($expected[3], 1, $scale->{deviances});
 }
 
 # What doesn't agree, as texts. largest: a reference to the largest distance of numbers so far
@@ -415,13 +530,15 @@ sub disagreements
 			# an aggregate over no rows is NULL, as PostgreSQL's are, where a query's fit is an error
 			next if $name =~ /^(?:aggregate|state|coefficients)/ && $answer->{text} eq ''
 			  && $answer->{state} eq '00000';
+			next if $name =~ /^scaled|unit 2/ && $answer->{state} eq '22003' && $first->{state} eq '00000'
+			  && ($name =~ /unit/ || $problem->{vcov} ne 'iid' ? is_far($problem) : !can_be_scaled($problem, @expected));
 			$wrong->($k, 'another SQLSTATE');
 			next;
 		}
 		next if $first->{state} ne '00000';
 		my @counts = map { $_ // '' } $got[0], $expected[0];
 		# rows of a part that has none complete are in no state
-		@counts = map { s/^(\d+),\d+/$1/r } @counts if $name =~ /^states/;
+		@counts = map { s/^(\d+),\d+/$1/r } @counts if $name =~ /^(?:states|expanded)/;
 		if ($name !~ /^coefficients/ && $counts[0] ne $counts[1])
 		{
 			$wrong->($k, 'other counts');
@@ -430,12 +547,20 @@ sub disagreements
 		for my $part (1 .. 3)
 		{
 			next if $part > 1 && $name =~ /^coefficients/;
+			# the deviances of a perfect fit, which has no standard errors, are rounding
+			next if $part == 3 && $problem->{family} eq 'glm' && ($expected[2] // '') =~ /^(?:NULL|0)(?:,(?:NULL|0))*$/;
 			# on their way to infinity coefficients are where the iterations ended
 			next if $part < 3 && $expected[0] =~ /,f,/;
-			my $distance = distance($got[$part] // '', $expected[$part] // '', scales_of($part, @expected));
+			my $scales = scales_of($part, @expected);
+			# rows that are repeated are not summed up as rows with a frequency are: of a perfect fit rounding is left
+			$scales->[0] = 1e-3 * $1 if $part == 3 && $name =~ /^expanded/ && $expected[3] =~ /,([-+\d.e]+)$/;
+			# what is subtracted from the intercept has been rounded
+			$scales->[0] = abs($problem->{exponent}) if $part == 1 && $name =~ /^scaled/ && scale_of($problem)->{log}
+			  && abs($problem->{exponent}) > ($scales->[0] =~ /^[-+\d.e]+$/ ? $scales->[0] : 0);
+			my $distance = distance($got[$part] // '', $expected[$part] // '', $scales);
 			$$largest = $distance if $distance > $$largest && $distance < 9e99;
 			$wrong->($k, sprintf('%s apart by %.2g', (undef, 'coefficients', 'standard errors', 'deviances')[$part],
-				$distance)) if $distance > tolerance_of($problem);
+				$distance)) if $distance > tolerance_of($problem, $name);
 		}
 	}
 	return @wrong;
