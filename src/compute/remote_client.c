@@ -213,6 +213,9 @@ find_area(const GrRemoteClient *client, const char *memory, size_t nbytes)
 bool
 gr_remote_take_object(GrRemoteClient *client, GrRemoteHandle *object, GrError *err)
 {
+	/* a server that was given up may still read what this client would write */
+	if (server_is_gone(client, err))
+		return false;
 	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
 	{
 		if (client->used[k])

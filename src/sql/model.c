@@ -646,7 +646,8 @@ read_predictor_design(const text *field, GrPredictor *predictor)
 
 	predictor->design = (GrString) {.bytes = ""};
 	predictor->offsets = predictor->vcov_low = (GrString) {.bytes = NULL};
-	if (field == NULL)
+	/* most models have neither records nor a design */
+	if (field == NULL || VARSIZE_ANY_EXHDR(field) == 0)
 		return;
 	gr_read_extras(field, &extras);
 	predictor->design = extras.design;

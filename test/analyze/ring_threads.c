@@ -106,8 +106,14 @@ gr_raise_kept_shortage(const GrError *err)
 	abort();
 }
 
+bool
+gr_is_kept_shortage(const GrError *err)
+{
+	return false;
+}
+
 void
-gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
+gr_raise_row(const GrError *err, GrRowShape shape, const char *const *names)
 {
 	abort();
 }

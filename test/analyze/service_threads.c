@@ -226,6 +226,17 @@ gr_control(const char **reason)
 	return shared;
 }
 
+const char *
+gr_control_mismatch(void)
+{
+	return NULL;
+}
+
+void
+gr_control_refuse(void)
+{
+}
+
 void
 gr_kept_clear(GrKeptEntry *entry)
 {
@@ -359,7 +370,7 @@ use_device(Connection *c, bool stays)
 	bool		ok;
 
 	ok = area >= 0 && begin_sink(c, stays, &sink, &err) && send_rows(ops, sink, c->client.areas[area], &err) &&
-		pass_over(ops, sink, sums, &err) && is_right(sums) && (!stays || store_rows(c, sink, &err));
+		(stays ? store_rows(c, sink, &err) : pass_over(ops, sink, sums, &err) && is_right(sums));
 	ops->end(sink);
 	if (area >= 0)
 		end_area(&c->client, area);
