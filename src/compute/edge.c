@@ -22,6 +22,9 @@
 /* Passes in all, after which the fit ends where it is */
 #define PASSES_MAX 1000
 
+/* From this many times the weight of rows of the mean count on, on average, rows are at the edge. */
+#define EDGE_WEIGHT 1e9
+
 /* Predictors up to which a row is at the edge, in units of a predictor of the mean count: tried in turn. */
 static const double tolerances[] = {1e-7, 1e-5, 1e-3};
 
@@ -48,7 +51,7 @@ static const double tolerances[] = {1e-7, 1e-5, 1e-3};
 bool
 gr_edge_applies(const GrLogregFit *fit)
 {
-	return gr_edge_ndoubles(&fit->state->options) > 0;
+	return fit->state->options.totals != NULL && gr_edge_ndoubles(&fit->state->options) > 0;
 }
 
 size_t
@@ -65,19 +68,29 @@ gr_edge_ndoubles(const GrLogregOptions *options)
 	return n * n + 3 * n;
 }
 
-/* The mean count, and the predictor of it */
+/* The mean count in the distribution's unit, and the predictor of it */
 static double
 mean_count(const GrLogregFit *fit)
 {
 	const GrRowTotals *totals = fit->state->options.totals;
 
-	return totals->ones / totals->weights;
+	return gr_response_in_unit(fit->state->options.distribution, totals->ones / totals->weights);
 }
 
 static double
 unit_of(const GrLogregFit *fit)
 {
 	return fit->state->options.distribution.link == GR_SQRT ? sqrt(mean_count(fit)) : mean_count(fit);
+}
+
+bool
+gr_edge_is_near(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+
+	/* a row of the mean count has a weight of 1 / mean at most, and one near the edge 1 / mu; a root's is 4 anywhere */
+	return state->options.distribution.link == GR_IDENTITY &&
+		state->weight_sum * mean_count(fit) > EDGE_WEIGHT * state->options.totals->weights;
 }
 
 static double *

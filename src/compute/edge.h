@@ -21,6 +21,9 @@
 /* True if the fit may go on at the edge: it is of such a family and link, has no penalty, and its theta is known. */
 extern bool gr_edge_applies(const GrLogregFit *fit);
 
+/* True if rows are so near the edge by the last pass, which has expected weights, that these are out of proportion. */
+extern bool gr_edge_is_near(const GrLogregFit *fit);
+
 /*
  * After the inverse of LIMIT's Hessian is in vcov: makes the covariances of all terms of it. Marks in state->frozen the
  * terms that the rows at the edge determine by themselves, which have no variance. False if canceled.

@@ -112,6 +112,7 @@ struct GrLogregState
 	bool	   *collinear;		/* left out from the beginning */
 	double	   *solution;
 	double	   *pivot;			/* of the last step; see gr_normal_solve() */
+	const bool *left_out;		/* nterms: terms without a part in the last step: aliased, or frozen */
 	double	   *least;			/* a changed feature's sum of squares at 0, below which it is collinear */
 	int		   *changed;		/* gr_terms_nchanged_max() */
 

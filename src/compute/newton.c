@@ -63,9 +63,6 @@
 #define EDGE_REFUSALS_CONVERGED 3
 #define EDGE_ITER_MIN 25
 
-/* Rows near the edge weigh so much that a step's rounding is more than this many standard errors. */
-#define EDGE_ROUNDING_MAX 1e-9
-
 /* With a pivot this small after a coarse pass less than 12 digits of standard errors are sure. */
 #define COARSE_PIVOT_MIN 1e-3
 
@@ -446,18 +443,18 @@ is_near_enough(const GrLogregFit *fit)
 }
 
 /*
- * True if the fit is to go on at the edge of the link's domain: its steps were refused, rows near the edge weigh so
- * much that no digit is sure, or expected weights lead there by too many steps.
+ * True if the fit is to go on at the edge of the link's domain: its steps were refused, rows near the edge weigh more
+ * than all others, or expected weights lead there by too many steps.
  */
 static bool
-is_near_edge(const GrLogregFit *fit, bool converged, double rounding)
+is_near_edge(const GrLogregFit *fit, bool converged)
 {
 	const GrLogregState *state = fit->state;
 
 	if (!gr_edge_applies(fit))
 		return false;
 	if (converged)
-		return state->nrefused >= EDGE_REFUSALS_CONVERGED || (state->nrefused > 0 && rounding > EDGE_ROUNDING_MAX);
+		return state->nrefused >= EDGE_REFUSALS_CONVERGED || gr_edge_is_near(fit);
 	return fit->iterations >= state->max_iter && (state->nrefused > 0 || state->options.max_iter >= EDGE_ITER_MIN);
 }
 
@@ -479,7 +476,7 @@ go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrErr
 		rounding = gr_newton_rounding(fit);
 		converged = has_converged(fit, decrement_exact_before, rounding);
 	}
-	if (is_near_edge(fit, converged, rounding))
+	if (is_near_edge(fit, converged))
 		return gr_fit_enter(fit, GR_PHASE_EDGE, host, err);
 	if (gr_negbin_is_next(fit, converged))
 		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);

@@ -105,6 +105,7 @@ gr_newton_solve(GrLogregFit *fit, double tolerance, bool *aliased, const GrHost 
 						 err))
 		return false;
 	memset(state->delta, 0, (size_t) state->nfull * sizeof(double));
+	state->left_out = aliased;
 	state->stiff = false;
 	for (int k = 0; k < fit->nterms; k++)
 	{
@@ -125,7 +126,7 @@ gr_newton_rounding(const GrLogregFit *fit)
 	double		inflation = 0;
 
 	for (int k = 0; k < fit->nterms; k++)
-		if (!state->frozen[k])
+		if (!state->left_out[k])
 			inflation += 1 / state->pivot[k];
 	return 0x1p-53 * (state->reach / sqrt(state->dispersion) + sqrt(inflation));
 }

@@ -480,6 +480,19 @@ is_refinable(GrLogregFit *fit)
 	return state->is_refined && rows_on_face(fit) > 0 && state->nrefined < REFINEMENTS_MAX && useful;
 }
 
+/* True if a row off the face is nearer to it than a candidate in float8 tells. */
+static bool
+is_narrow(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	const double *candidate = candidate_of(fit);
+	double		size = 0;
+
+	for (int j = state->first; j < state->nfull; j++)
+		size += fabs(candidate[j]) * state->spread[j];
+	return fit->sums[GR_SUM_MIN_RIGHT] < NEAR_FACE * size;
+}
+
 bool
 gr_verify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
@@ -496,6 +509,9 @@ gr_verify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		state->nrefined++;
 		return verify(fit, false);
 	}
+	/* further iterations may separate the rows with margins that predictions in float8 keep */
+	if (separates && state->nrefined > 0 && !state->final_attempt && is_narrow(fit))
+		return resume(fit, host, err);
 	if (!separates)
 	{
 		if (state->attempt >= NTOLERANCES)

@@ -174,7 +174,10 @@ head_error(const GrPass *pass, const double *got, const double *want)
 	error = scaled_error(got[GR_SUM_DEVIANCE_HI] + got[GR_SUM_DEVIANCE_LO], want[GR_SUM_DEVIANCE_HI] +
 						 want[GR_SUM_DEVIANCE_LO],
 						 fabs(want[GR_SUM_DEVIANCE_HI]));
-	if (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE)
+	/* a linear pass has no margin, though the rows' own Gram matrix tells that it is infinite */
+	if (pass->linear && pass->distribution.exponent != 0)
+		error = fmax(error, 0.0);
+	else if (pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE)
 		error = fmax(error, scaled_error(got[GR_SUM_MIN_MARGIN], want[GR_SUM_MIN_MARGIN],
 										 fabs(want[GR_SUM_MIN_MARGIN])));
 	else					/* whose float8 predictors differ by some units of their largest terms */
