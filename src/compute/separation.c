@@ -493,6 +493,18 @@ is_narrow(GrLogregFit *fit)
 	return fit->sums[GR_SUM_MIN_RIGHT] < NEAR_FACE * size;
 }
 
+/* True if no more rows are on the face than a refinement can draw it through. */
+static bool
+is_drawn(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	int			nfree = 0;
+
+	for (int k = 0; k < fit->nterms; k++)
+		nfree += !state->held[k] && !state->aliased[k] ? 1 : 0;
+	return rows_on_face(fit) > 0 && rows_on_face(fit) <= nfree;
+}
+
 bool
 gr_verify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
@@ -510,7 +522,7 @@ gr_verify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		return verify(fit, false);
 	}
 	/* further iterations may separate the rows with margins that predictions in float8 keep */
-	if (separates && state->nrefined > 0 && !state->final_attempt && is_narrow(fit))
+	if (separates && state->nrefined > 0 && !state->final_attempt && (is_narrow(fit) || is_drawn(fit)))
 		return resume(fit, host, err);
 	if (!separates)
 	{

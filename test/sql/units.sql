@@ -156,7 +156,7 @@ SET client_min_messages = error;
 SELECT bool_or(k < ends) AS earlier, bool_and((m).converged) FILTER (WHERE k >= ends) AS converged,
     count(*) FILTER (WHERE (m).converged AND k < ends) > 0 AS before,
     max(relative_difference((SELECT array_agg(std_error) FROM gpu_tidy(m)),
-                            (SELECT array_agg(std_error) FROM gpu_tidy(last)))) FILTER (WHERE (m).converged) < 1e-11
+                            (SELECT array_agg(std_error) FROM gpu_tidy(last)))) FILTER (WHERE (m).converged) < 1e-10
     AS std_errors
 FROM (SELECT last, (last).iterations AS ends FROM gpu_logreg_fit('SELECT y, x, o FROM units_last', offsets => 'o',
                                                               max_iter => 100) last) l,

@@ -22,8 +22,8 @@ my $pid = postmaster_pid($node);
 $node->safe_psql('postgres', q{
 	CREATE TABLE rows AS SELECT i, sin(i) + i % 5 AS y, i % 7 AS a, (i * 7 + i / 3) % 5 < 2 AS won
 		FROM generate_series(1, 20000) i;
-	CREATE TABLE wide AS SELECT i % 2 AS won, (SELECT array_agg(cos((i % 50 + 1) * sqrt(j)))
-		FROM generate_series(2, 1201) j) AS x FROM generate_series(1, 3000) i;
+	CREATE TABLE wide AS SELECT (i * 7 + i / 3) % 5 < 2 AS won, (SELECT array_agg(cos((i % 50 + 1) * sqrt(j)))
+		FROM generate_series(2, 1201) j) AS x FROM generate_series(1, 12000) i;
 	-- a thread that was joined may be listed for a moment more, until the kernel has taken it away
 	CREATE FUNCTION nthreads() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 	DECLARE

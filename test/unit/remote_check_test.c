@@ -286,7 +286,7 @@ test_others(Pair *pair)
 	a->project = (GrProjectOptions) {.dim = 10,.block_nbytes = 4096};
 	a->draw = (GrDraw) {.k = 4,.density = 1};
 	a->area = bulk;
-	for (int64_t n = -1; n <= INT64_MAX / 2; n = n <= 0 ? n + 1 : n * 1000000)
+	for (int64_t n = -1; n <= INT64_MAX / 2000000; n = n <= 0 ? n + 1 : n * 1000000)
 	{
 		a->n = n;
 		if (n != 1)
