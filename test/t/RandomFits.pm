@@ -305,7 +305,7 @@ sub ways_of
 	$add->('scaled', $_, "SELECT shown($function(" . quoted("SELECT y * power(2::float8, $problem->{exponent}) AS y, "
 		  . "$x$more FROM fits$where") . ", intercept => $intercept$options), $problem->{exponent}, $scale->{power}, "
 		  . "$scale->{deviances}, " . ($scale->{log} ? 'true' : 'false') . ");")
-	  for $scale ? ('plain', 'scan, workers', 'service') : ();
+	  for $scale && !$problem->{dirt} ? ('plain', 'scan, workers', 'service') : ();
 	$add->('expanded', $_, "SELECT shown($function(" . quoted("SELECT y, $x FROM fits, generate_series(1, f)$where")
 		  . ", intercept => $intercept$alike));")
 	  for $problem->{frequencies} && !$problem->{dirt} ? ('plain', 'workers', 'service') : ();
@@ -547,6 +547,9 @@ sub disagreements
 		for my $part (1 .. 3)
 		{
 			next if $part > 1 && $name =~ /^coefficients/;
+			# whether a perfect fit has means at the edge of the domain, rounding decides
+			next if $part == 2 && $name =~ /^expanded/ && $problem->{family} eq 'glm'
+			  && ($expected[3] // '') =~ /^([-+\d.e]+),([-+\d.e]+)$/ && $1 < 1e-20 * $2;
 			# the deviances of a perfect fit, which has no standard errors, are rounding
 			next if $part == 3 && $problem->{family} eq 'glm' && ($expected[2] // '') =~ /^(?:NULL|0)(?:,(?:NULL|0))*$/;
 			# on their way to infinity coefficients are where the iterations ended
