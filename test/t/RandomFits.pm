@@ -178,7 +178,7 @@ sub response_of
 	return ('float8', linear_part($problem, 1) . " + $problem->{noise} * $noise")
 	  if $problem->{family} !~ /logit|poisson|glm/;
 	return ('bool', '(' . linear_part($problem, 0.3) . ") + 4 * $noise > 0")
-	  if $problem->{family} eq 'logit' || ($problem->{glm}{family} // '') eq 'binomial';
+	  if $problem->{family} eq 'logit' || ($problem->{glm} && $problem->{glm}{family} eq 'binomial');
 	return ('float8', 'exp(least((' . linear_part($problem, 0.03) . "), 5)) * (0.5 + u(i, 504))")
 	  if $problem->{glm} && $problem->{glm}{family} ne 'poisson';
 	return ('int4', 'floor(exp(least((' . linear_part($problem, 0.03) . "), 5)) * 3 * u(i, 504))");
