@@ -42,16 +42,6 @@ static const Oid field_types[MODEL_NFIELDS] = {
 	FLOAT8OID, TEXTOID
 };
 
-static void
-bad_model(const char *detail)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("malformed gpu_model"),
-			 errdetail("%s", detail),
-			 errhint("Use a value that a gpureg function returned.")));
-}
-
 /*
  * Building
  */
@@ -347,7 +337,7 @@ float_array(Datum datum, int ndim, int n)
 
 	if (ARR_ELEMTYPE(array) != FLOAT8OID || ARR_NDIM(array) != ndim || ARR_DIMS(array)[0] != n ||
 		(ndim == 2 && ARR_DIMS(array)[1] != n))
-		bad_model("Its terms, coef and vcov differ in size.");
+		gr_bad_model("Its terms, coef and vcov differ in size.");
 	return array;
 }
 
@@ -423,7 +413,7 @@ read_separated(Datum datum, GrModel *model)
 	int			n;
 
 	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) > 1)
-		bad_model("Its separated terms are not a list of names.");
+		gr_bad_model("Its separated terms are not a list of names.");
 	model->separated = palloc_extended(model->nterms * sizeof(int), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, &n);
 	sorted = n > 0 ? gr_model_sort_terms(model) : NULL;
@@ -449,9 +439,9 @@ terms_of(Datum datum)
 	ArrayType  *array = DatumGetArrayTypeP(datum);
 
 	if (ARR_ELEMTYPE(array) != TEXTOID || ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] < 1)
-		bad_model("Its terms are not a list of names.");
+		gr_bad_model("Its terms are not a list of names.");
 	if (array_contains_nulls(array))
-		bad_model("A term has no name.");
+		gr_bad_model("A term has no name.");
 	return array;
 }
 
@@ -512,11 +502,11 @@ read_distribution(const Datum *values, const bool *nulls, bool *quasi)
 	if (!gr_family_named(text_to_cstring(DatumGetTextPP(values[F_FAMILY])), &distribution.family, quasi) ||
 		!gr_link_named(text_to_cstring(DatumGetTextPP(values[F_LINK])), &distribution.link) ||
 		!gr_family_has_link(distribution.family, distribution.link))
-		bad_model("Its family or link is unknown to this version of gpureg.");
+		gr_bad_model("Its family or link is unknown to this version of gpureg.");
 	if (distribution.family == GR_NEGATIVE_BINOMIAL)
 		distribution.theta = nulls[F_THETA] ? NAN : DatumGetFloat8(values[F_THETA]);
 	if (distribution.family == GR_NEGATIVE_BINOMIAL && !(distribution.theta > 0))
-		bad_model("Its theta is not a positive number.");
+		gr_bad_model("Its theta is not a positive number.");
 	return distribution;
 }
 
@@ -529,7 +519,7 @@ read_kind(const Datum *values, const bool *nulls, GrModel *model)
 	method.distribution = model->distribution = read_distribution(values, nulls, &model->quasi);
 	method.quasi = model->quasi;
 	if (!gr_read_method(DatumGetTextPP(values[F_METHOD]), &method))
-		bad_model("Its method is unknown to this version of gpureg.");
+		gr_bad_model("Its method is unknown to this version of gpureg.");
 	model->l2 = method.l2;
 	model->firth = method.firth;
 	model->iv = method.iv;
@@ -556,7 +546,7 @@ read_fields(FunctionCallInfo fcinfo, int argument, Datum *values, bool *nulls)
 	ReleaseTupleDesc(tupdesc);
 	for (int k = 0; k < MODEL_NFIELDS; k++)
 		if (nulls[k] && k != F_VCOV && (k < F_DEVIANCE || k == F_ITERATIONS || k == F_CONVERGED))
-			bad_model("One of its fields is NULL.");
+			gr_bad_model("One of its fields is NULL.");
 }
 
 /* The numbers of a model whose distribution is read */
@@ -586,7 +576,7 @@ static void
 check_df(int ndf, int nterms)
 {
 	if (ndf > 0 && ndf != nterms)
-		bad_model("It has not as many degrees of freedom as terms.");
+		gr_bad_model("It has not as many degrees of freedom as terms.");
 }
 
 /* Of a model of so many terms, in which the distribution, quasi and l2 are read */

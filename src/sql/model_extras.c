@@ -13,8 +13,8 @@
 #include "compute/vcov_low.h"
 #include "sql/model_extras.h"
 
-static void
-bad_model(const char *detail)
+void
+gr_bad_model(const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -27,7 +27,7 @@ void
 gr_read_extras(const text *field, GrExtras *extras)
 {
 	if (!gr_extras_read(VARDATA_ANY(field), VARSIZE_ANY_EXHDR(field), extras))
-		bad_model("Its design is not one of this version of gpureg.");
+		gr_bad_model("Its design is not one of this version of gpureg.");
 }
 
 const double *
@@ -42,7 +42,7 @@ gr_read_df(const GrExtras *records, int *n)
 	*n = value->nbytes / GR_EXTRA_NUMBER_SIZE + 1;
 	df = palloc_extended((Size) *n * sizeof(double), MCXT_ALLOC_HUGE);
 	if (!gr_extras_numbers(*value, *n, df))
-		bad_model("Its design is not one of this version of gpureg.");
+		gr_bad_model("Its design is not one of this version of gpureg.");
 	return df;
 }
 
@@ -136,6 +136,6 @@ gr_read_low(GrString string, const double *vcov, int nterms)
 		return NULL;
 	low = palloc(Max(string.nbytes, 16 * gr_triangle(Min(nterms, GR_LOW_TERMS_MAX))) / 16 * sizeof(double));
 	if (!gr_vcov_low_read(&string, vcov, nterms, low))
-		bad_model("Its vcov and what rounding left of that do not go together.");
+		gr_bad_model("Its vcov and what rounding left of that do not go together.");
 	return low;
 }

@@ -27,6 +27,9 @@ typedef struct GrModelExtras
 	GrString	vcov_low;
 } GrModelExtras;
 
+/* Raises 22023: a gpu_model is malformed, as detail says. */
+extern void gr_bad_model(const char *detail);
+
 /* Remembers the columns that a fit took for roles. */
 extern void gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles);
 
