@@ -467,10 +467,12 @@ sub is_far
 	return abs($problem->{exponent}) > 450 || grep { $_->{kind} =~ /^(?:large|small)$/ } @{ $problem->{features} };
 }
 
-# The digits that numbers of a way have
+# The digits that numbers of a way have. A bootstrap begins with a pass over the rows, whose linear predictors are in
+# float8: where a fit has no standard errors to compare with, a coefficient that is small beside the others keeps fewer.
 sub tolerance_of
 {
-	my ($problem, $name) = @_;
+	my ($problem, $name, @expected) = @_;
+	return 1e-10 if $name =~ /^coefficients, (?:boot|permute)/ && ($expected[2] // '') =~ /^NULL(?:,NULL)*$/;
 	return 1e-11 if $name =~ /^(?:scaled|expanded)/ && $problem->{family} eq 'glm';
 	return $problem->{family} =~ /logit|poisson|glm/ ? 1e-12 : 1e-13;
 }
@@ -566,7 +568,7 @@ sub disagreements
 			my $distance = distance($got[$part] // '', $expected[$part] // '', $scales);
 			$$largest = $distance if $distance > $$largest && $distance < 9e99;
 			$wrong->($k, sprintf('%s apart by %.2g', (undef, 'coefficients', 'standard errors', 'deviances')[$part],
-				$distance)) if $distance > tolerance_of($problem, $name);
+				$distance)) if $distance > tolerance_of($problem, $name, @expected);
 		}
 	}
 	return @wrong;
