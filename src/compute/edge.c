@@ -11,7 +11,7 @@
 #include "compute/phases.h"
 #include "compute/terms.h"
 
-/* What counts of 0 are taken for, as shares of the mean count: at first, from one to the next, and at the end */
+/* The counts that BARRIER takes instead of 0, as shares of the mean count: the first, the factor to the next, the last */
 #define BARRIER_FIRST 0.1
 #define BARRIER_FACTOR 0.1
 #define BARRIER_LAST 1e-10
@@ -24,6 +24,9 @@
 
 /* From this many times the weight of rows of the mean count on, on average, rows are at the edge. */
 #define EDGE_WEIGHT 1e9
+
+/* A deviance of less than this for a row, or a count, is rounding error. */
+#define PERFECT_DEVIANCE 1e-20
 
 /* Predictors up to which a row is at the edge, in units of a predictor of the mean count: tried in turn. */
 static const double tolerances[] = {1e-7, 1e-5, 1e-3};
@@ -88,9 +91,13 @@ gr_edge_is_near(const GrLogregFit *fit)
 {
 	const GrLogregState *state = fit->state;
 
+	const GrRowTotals *totals = state->options.totals;
+
+	if (state->deviance_old <= PERFECT_DEVIANCE * (totals->weights + totals->ones))
+		return true;
 	/* a row of the mean count has a weight of 1 / mean at most, and one near the edge 1 / mu; a root's is 4 anywhere */
 	return state->options.distribution.link == GR_IDENTITY &&
-		state->weight_sum * mean_count(fit) > EDGE_WEIGHT * state->options.totals->weights;
+		state->weight_sum * mean_count(fit) > EDGE_WEIGHT * totals->weights;
 }
 
 static double *
@@ -141,7 +148,7 @@ begin_step(GrLogregFit *fit)
 	return try_step(fit);
 }
 
-/* Asks for the rows at the edge by the tolerance that is next, from where BARRIER has ended. */
+/* Asks which rows are at the edge by the next tolerance, from where BARRIER has ended. */
 static bool
 find_rows(GrLogregFit *fit)
 {
@@ -406,8 +413,9 @@ take_rows(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
 	state->edge_length = INFINITY;
 	state->deviance_old = INFINITY;
 	fit->nedge = gr_count_of(nrows);
+	/* the likelihood of rows that hardly pull at the edge lets BARRIER end farther from it than of others */
 	if (fit->nedge == 0)
-		return ask(fit, GR_MEASURE_EDGE_STEP, ROUNDED * unit_of(fit));
+		return ++state->attempt < NTOLERANCES ? find_rows(fit) : ask(fit, GR_MEASURE_EDGE_STEP, 0);
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
 	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,
 						 state->options.linear_solver, &solved, host, err))

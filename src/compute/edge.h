@@ -21,7 +21,10 @@
 /* True if the fit may go on at the edge: it is of such a family and link, has no penalty, and its theta is known. */
 extern bool gr_edge_applies(const GrLogregFit *fit);
 
-/* True if rows are so near the edge by the last pass, which has expected weights, that these are out of proportion. */
+/*
+ * True if by the last pass, which has expected weights, rows are at the edge or may be: their weights are out of
+ * proportion, or the fit is perfect, so that each count of 0 has a mean of 0 but for rounding.
+ */
 extern bool gr_edge_is_near(const GrLogregFit *fit);
 
 /*

@@ -490,7 +490,24 @@ go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrErr
 	return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
 }
 
-/* The step that can't be solved, as the weights left float8's range: none can be had from here. */
+/*
+ * True if the fit, which can take no further step, looks once more for a direction of separation, along the last step.
+ * Until then a direction may have been put off, for later steps to give one with wider margins.
+ */
+static bool
+looks_once_more(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	if (state->final_attempt || state->options.l2 > 0 || state->options.firth || state->nfaces == GR_FACES_MAX ||
+		!gr_can_separate(state->options.distribution))
+		return false;
+	state->final_attempt = true;
+	memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
+	return true;
+}
+
+/* Ends a fit whose next step cannot be solved because its weights left float8's range. */
 static bool
 end_unsolved(GrLogregFit *fit, const GrHost *host, GrError *err)
 {
@@ -499,6 +516,8 @@ end_unsolved(GrLogregFit *fit, const GrHost *host, GrError *err)
 	memset(err, 0, sizeof(*err));
 	if (fit->state->unproven)
 		return gr_start_drop(fit);
+	if (looks_once_more(fit))
+		return gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
 	fit->unsolved = true;
 	return gr_fit_end(fit, false, false, host, err);
 }
@@ -533,8 +552,12 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 		state->step *= far && state->step < CUT_STEP ? CUT : 0.5;
 		return try_step(fit, fit->pass.kind);
 	}
+	if (!finite && gr_edge_applies(fit))
+		return gr_fit_enter(fit, GR_PHASE_EDGE, host, err);
+	if (!finite && looks_once_more(fit))
+		return gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
 	if (!finite)
-		return gr_edge_applies(fit) ? gr_fit_enter(fit, GR_PHASE_EDGE, host, err) : turn_back(fit);
+		return turn_back(fit);
 	state->deviance_old = deviance;
 	state->kind = fit->pass.kind;
 	state->decrement_before = state->decrement;

@@ -30,6 +30,19 @@ SELECT (m).converged, round((m).log_lik::numeric, 6) AS log_lik, round(t.aic::nu
         FROM (SELECT g, avg(y)::float8 AS mean FROM edge_groups GROUP BY g) s) AS predicted
 FROM gpu_glm_fit('SELECT y, (g = ''a'')::int AS a, (g = ''c'')::int AS c FROM edge_groups', 'poisson', 'identity',
                  vcov => 'HC0') m, gpu_glance(m) t;
+-- groups told by indicators, and the square-root link: a mean of 0 leaves the other groups their own standard errors,
+-- 1 / sqrt(4 n), whether the fit is perfect or not
+CREATE TABLE edge_roots (y int, g text, perfect boolean);
+INSERT INTO edge_roots VALUES (0, 'a', false), (0, 'a', false), (0, 'a', false), (0, 'a', false), (0, 'b', false),
+    (0, 'b', false), (3, 'b', false), (0, 'b', false), (1, 'b', false), (4, 'b', false), (0, 'c', false), (2, 'c', false),
+    (0, 'a', true), (0, 'a', true), (4, 'b', true), (4, 'b', true), (4, 'b', true), (1, 'c', true);
+SELECT perfect, t.term, round(t.estimate::numeric, 12) AS estimate, round(t.std_error::numeric, 12) AS std_error,
+       round(sqrt((SELECT avg(y) FROM edge_roots r WHERE r.perfect = p.perfect AND r.g = t.term)), 12) AS expected,
+       round(0.5 / sqrt((SELECT sum(1) FROM edge_roots r WHERE r.perfect = p.perfect AND r.g = t.term))::numeric, 12)
+           AS expected_error
+FROM (VALUES (false), (true)) p(perfect),
+     gpu_tidy(gpu_glm_fit(format('SELECT y, (g = ''b'')::int AS b, (g = ''c'')::int AS c FROM edge_roots
+                                  WHERE perfect = %L', perfect), 'poisson', 'sqrt')) t;
 -- frequencies, weights and offsets, kept in memory or read again
 SET client_min_messages = error;
 SELECT o, max(abs(a - b)) < 1e-10 AS same, max(d) < 1e-10 AS deviance
@@ -48,4 +61,4 @@ FROM (VALUES (NULL), ('o')) v(o),
      unnest((m).coef, (n).coef) u(a, b), LATERAL (SELECT abs((m).deviance - (n).deviance) AS d) s3
 GROUP BY o ORDER BY o;
 RESET client_min_messages;
-DROP TABLE edge_rows, edge_fits, edge_models, edge_groups;
+DROP TABLE edge_rows, edge_fits, edge_models, edge_groups, edge_roots;

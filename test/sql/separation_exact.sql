@@ -33,6 +33,12 @@ FROM (VALUES (0), (2000), (1e9), (1.7e9)) a(o), (VALUES (0.1), (0.01), (1)) b(u)
 SELECT x, (m).separated FROM (VALUES ('3'), ('3 + 1e-12::float8')) t(x),
      gpu_glm_fit(format('SELECT * FROM (VALUES (2, 3::float8), (1, %s), (0, 4), (0, 5)) t(y, x)', x), 'poisson',
                  max_iter => 100) m;
+-- as many counts above 0 as the plane has parameters: one goes through any of them, here with all counts of 0 on one side
+SELECT (m).separated, round((m).deviance::numeric, 6) AS deviance
+FROM gpu_glm_fit('SELECT * FROM (VALUES (0, 0.801285836229991, 2, 5, 7.949079256378653),
+    (1, -0.7804812583212499, 0, 3, -0.2308934960596929), (3, 0.4272825442413435, 2, 1, -7.536660947600304),
+    (3, -0.13217008892452076, 0, 2, -1.8245507746089284), (0, -0.016635554512385742, 3, 1, -5.9712660674755025),
+    (1, -0.2678499853535852, 0, 0, 6.766831469808501)) t(y, a, b, c, d)', 'poisson') m;
 RESET client_min_messages;
 DROP TABLE near_rows, near_fits;
 DROP FUNCTION verdict_of;
