@@ -45,6 +45,10 @@ static const double tolerances[] = {1e-7, 1e-5, 1e-3};
 
 #define STEP_MIN 1e-12
 
+/* A step of BARRIER that hardly shrinks is followed by one that is longer by this factor, up to so many times. */
+#define LENGTHEN 8
+#define STRETCH_MAX 0x1p100
+
 /* Within rounding of a deviance another is no worse. */
 #define SAME_DEVIANCE 1e-13
 
@@ -86,18 +90,25 @@ unit_of(const GrLogregFit *fit)
 	return fit->state->options.distribution.link == GR_SQRT ? sqrt(mean_count(fit)) : mean_count(fit);
 }
 
+/* True if the deviance of the last pass is rounding error. */
+static bool
+is_perfect(const GrLogregFit *fit)
+{
+	const GrRowTotals *totals = fit->state->options.totals;
+
+	return fit->state->deviance_old <= PERFECT_DEVIANCE * (totals->weights + totals->ones);
+}
+
 bool
 gr_edge_is_near(const GrLogregFit *fit)
 {
 	const GrLogregState *state = fit->state;
 
-	const GrRowTotals *totals = state->options.totals;
-
-	if (state->deviance_old <= PERFECT_DEVIANCE * (totals->weights + totals->ones))
+	if (is_perfect(fit))
 		return true;
 	/* a row of the mean count has a weight of 1 / mean at most, and one near the edge 1 / mu; a root's is 4 anywhere */
 	return state->options.distribution.link == GR_IDENTITY &&
-		state->weight_sum * mean_count(fit) > EDGE_WEIGHT * totals->weights;
+		state->weight_sum * mean_count(fit) > EDGE_WEIGHT * state->options.totals->weights;
 }
 
 static double *
@@ -136,14 +147,14 @@ try_step(GrLogregFit *fit)
 	return ask(fit, fit->pass.measure, fit->pass.edge);
 }
 
-/* Asks for the pass after a full step from theta. */
+/* Asks for the pass after a step of so many times delta from theta. */
 static bool
-begin_step(GrLogregFit *fit)
+begin_step(GrLogregFit *fit, double step)
 {
 	GrLogregState *state = fit->state;
 
 	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
-	state->step = 1;
+	state->step = step;
 	fit->iterations++;
 	return try_step(fit);
 }
@@ -176,7 +187,10 @@ end_at(GrLogregFit *fit, double edge)
 	return ask(fit, GR_MEASURE_EDGE, edge);
 }
 
-/* These rows aren't the ones at the edge: tries others, or leaves the estimate where BARRIER has ended. */
+/*
+ * These rows aren't the ones at the edge: tries others, or leaves the estimate where BARRIER has ended. Where BARRIER
+ * couldn't begin there is none, and the fit ends unsolved.
+ */
 static bool
 try_others(GrLogregFit *fit)
 {
@@ -187,7 +201,7 @@ try_others(GrLogregFit *fit)
 	fit->nedge = 0;
 	if (++state->attempt < NTOLERANCES)
 		return find_rows(fit);
-	return end_at(fit, 0);
+	return state->turned_back ? gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT) : end_at(fit, 0);
 }
 
 bool
@@ -197,15 +211,19 @@ gr_edge_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 	(void) host;
 	(void) err;
+	state->edge_npasses = 0;
+	memset(state->held, 0, (size_t) fit->nterms * sizeof(bool));
+	/* BARRIER would come back here */
+	if (is_perfect(fit))
+		return end_barrier(fit);
 	memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
 	if (state->options.intercept && !state->options.shape.offset)
 	{
 		memset(state->theta, 0, (size_t) state->nfull * sizeof(double));
 		state->theta[0] = state->null_intercept;
 	}
-	state->edge_npasses = 0;
-	state->deviance_old = INFINITY;
-	memset(state->held, 0, (size_t) fit->nterms * sizeof(bool));
+	state->deviance_old = state->decrement_before = INFINITY;
+	state->stretch = 1;
 	return ask(fit, GR_MEASURE_BARRIER, BARRIER_FIRST * mean_count(fit));
 }
 
@@ -342,22 +360,23 @@ take_barrier(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err
 			return try_step(fit);
 		/* no theta is known at which all rows have a mean; or none is better than the last one */
 		memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
-		if (isfinite(state->deviance_old))
-			return end_barrier(fit);
-		state->turned_back = true;
-		return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
+		state->turned_back = isinf(state->deviance_old);
+		return end_barrier(fit);
 	}
 	state->deviance_old = deviance;
 	if (!solve(fit, &solved, host, err))
 		return false;
 	if (!solved || state->edge_npasses > PASSES_MAX)
 		return end_barrier(fit);
+	/* nearly at the edge a step only doubles a predictor, so longer and longer ones are tried */
+	state->stretch = state->decrement > 0.5 * state->decrement_before ? fmin(LENGTHEN * state->stretch, STRETCH_MAX) : 1;
+	state->decrement_before = state->decrement;
 	if (state->decrement > BARRIER_NEAR * edge)
-		return begin_step(fit);
+		return begin_step(fit, state->stretch);
 	if (edge <= BARRIER_LAST * mean_count(fit))
 		return end_barrier(fit);
 	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
-	state->deviance_old = INFINITY;
+	state->deviance_old = state->decrement_before = INFINITY;
 	return ask(fit, GR_MEASURE_BARRIER, BARRIER_FACTOR * edge);
 }
 
@@ -414,8 +433,13 @@ take_rows(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
 	state->deviance_old = INFINITY;
 	fit->nedge = gr_count_of(nrows);
 	/* the likelihood of rows that hardly pull at the edge lets BARRIER end farther from it than of others */
+	if (fit->nedge == 0 && state->attempt + 1 < NTOLERANCES)
+	{
+		state->attempt++;
+		return find_rows(fit);
+	}
 	if (fit->nedge == 0)
-		return ++state->attempt < NTOLERANCES ? find_rows(fit) : ask(fit, GR_MEASURE_EDGE_STEP, 0);
+		return state->turned_back ? try_others(fit) : ask(fit, GR_MEASURE_EDGE_STEP, 0);
 	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
 	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,
 						 state->options.linear_solver, &solved, host, err))
@@ -457,7 +481,7 @@ take_step(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
 		(length <= STALLED_LENGTH && length > 0.5 * state->edge_length);
 	state->edge_length = length;
 	if (!ends)
-		return begin_step(fit);
+		return begin_step(fit, 1);
 	if (!(deviance <= state->edge_deviance + SAME_DEVIANCE * fabs(state->edge_deviance)))
 		return try_others(fit);
 	return end_at(fit, fit->pass.edge);

@@ -43,6 +43,12 @@ SELECT perfect, t.term, round(t.estimate::numeric, 12) AS estimate, round(t.std_
 FROM (VALUES (false), (true)) p(perfect),
      gpu_tidy(gpu_glm_fit(format('SELECT y, (g = ''b'')::int AS b, (g = ''c'')::int AS c FROM edge_roots
                                   WHERE perfect = %L', perfect), 'poisson', 'sqrt')) t;
+-- Newton's steps without an intercept end next to the edge, from where steps away from it are short
+SELECT (m).converged, (m).deviance < 1e-20 AS perfect,
+       round((gpu_predict(m, 1, 8.45338::float4))::numeric, 12) AS none,
+       round((gpu_predict(m, 1, -3.2435596::float4))::numeric, 12) AS three
+FROM gpu_glm_fit('SELECT * FROM (VALUES (0, 1, 8.45338::float4), (3, 1, -3.2435596::float4)) t(y, a, b)', 'poisson', 'sqrt',
+                 intercept => false) m;
 -- frequencies, weights and offsets, kept in memory or read again
 SET client_min_messages = error;
 SELECT o, max(abs(a - b)) < 1e-10 AS same, max(d) < 1e-10 AS deviance
