@@ -214,7 +214,7 @@ gr_edge_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 	state->edge_npasses = 0;
 	memset(state->held, 0, (size_t) fit->nterms * sizeof(bool));
 	/* BARRIER would come back here */
-	if (is_perfect(fit))
+	if (state->edge_peeks || is_perfect(fit))
 		return end_barrier(fit);
 	memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
 	if (state->options.intercept && !state->options.shape.offset)
@@ -433,6 +433,12 @@ take_rows(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
 	state->deviance_old = INFINITY;
 	fit->nedge = gr_count_of(nrows);
 	/* the likelihood of rows that hardly pull at the edge lets BARRIER end farther from it than of others */
+	if (fit->nedge == 0 && state->edge_peeks)
+	{
+		state->edge_looked = true;
+		memcpy(state->theta, barrier_theta(fit), (size_t) state->nfull * sizeof(double));
+		return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
+	}
 	if (fit->nedge == 0 && state->attempt + 1 < NTOLERANCES)
 	{
 		state->attempt++;

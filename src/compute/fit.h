@@ -176,6 +176,8 @@ struct GrLogregState
 	double	   *edge_null;		/* EDGE: see gr_edge_ndoubles(); NULL: the fit comes to no edge */
 	double		edge_deviance;	/* where BARRIER ended */
 	double		edge_length;	/* of the last step within the edge */
+	bool		edge_peeks;		/* EDGE begins at an estimate: are any rows at the edge there? */
+	bool		edge_looked;	/* none were */
 	int			edge_npasses;
 	int			nrefined;		/* refinements of the present candidate */
 	bool		is_refined;		/* it is one to be refined */

@@ -443,19 +443,21 @@ is_near_enough(const GrLogregFit *fit)
 }
 
 /*
- * True if the fit is to go on at the edge of the link's domain: its steps were refused, rows near the edge weigh more
- * than all others, or expected weights lead there by too many steps.
+ * True if the fit goes on at the edge of the link's domain: its steps were refused, rows near the edge weigh more than
+ * all others, or expected weights lead there by too many steps. A fit that has converged looks there once in any case.
+ * A row whose mean is 0 without a pull to it may be on either side of the edge by rounding.
  */
 static bool
 is_near_edge(const GrLogregFit *fit, bool converged)
 {
-	const GrLogregState *state = fit->state;
+	GrLogregState *state = fit->state;
 
 	if (!gr_edge_applies(fit))
 		return false;
-	if (converged)
-		return state->nrefused >= EDGE_REFUSALS_CONVERGED || gr_edge_is_near(fit);
-	return fit->iterations >= state->max_iter && (state->nrefused > 0 || state->options.max_iter >= EDGE_ITER_MIN);
+	if (!converged)
+		return fit->iterations >= state->max_iter && (state->nrefused > 0 || state->options.max_iter >= EDGE_ITER_MIN);
+	state->edge_peeks = state->nrefused < EDGE_REFUSALS_CONVERGED && !gr_edge_is_near(fit);
+	return !state->edge_looked;
 }
 
 /*

@@ -287,7 +287,7 @@ sub ways_of
 	$function = 'gpu_logreg_fit' if $family eq 'logit';
 	$function = 'gpu_glm_fit' if $family =~ /poisson|glm/;
 	my $alike = ($family eq 'poisson' ? ', family => \'poisson\'' : $family eq 'glm' ?
-		", family => '$problem->{glm}{family}', link => '$problem->{glm}{link}'" : '')
+		", family => '$problem->{glm}{family}', link => '$problem->{glm}{link}', max_iter => 100" : '')
 	  . ($problem->{vcov} eq 'iid' ? '' : ", vcov => '$problem->{vcov}'");
 	$options .= $alike;
 
