@@ -90,13 +90,27 @@ unit_of(const GrLogregFit *fit)
 	return fit->state->options.distribution.link == GR_SQRT ? sqrt(mean_count(fit)) : mean_count(fit);
 }
 
+/* The rounding error of a deviance, however small the deviance is. */
+static double
+deviance_rounding(const GrLogregFit *fit)
+{
+	const GrRowTotals *totals = fit->state->options.totals;
+
+	return PERFECT_DEVIANCE * (totals->weights + totals->ones);
+}
+
+/* The largest deviance that is no worse than the given one but for rounding. */
+static double
+no_worse_than(const GrLogregFit *fit, double deviance)
+{
+	return isfinite(deviance) ? deviance + SAME_DEVIANCE * fabs(deviance) + deviance_rounding(fit) : INFINITY;
+}
+
 /* True if the deviance of the last pass is rounding error. */
 static bool
 is_perfect(const GrLogregFit *fit)
 {
-	const GrRowTotals *totals = fit->state->options.totals;
-
-	return fit->state->deviance_old <= PERFECT_DEVIANCE * (totals->weights + totals->ones);
+	return fit->state->deviance_old <= deviance_rounding(fit);
 }
 
 bool
@@ -334,11 +348,9 @@ static bool
 is_cut(GrLogregFit *fit, double deviance, bool *ends)
 {
 	GrLogregState *state = fit->state;
-	double		most = isfinite(state->deviance_old) ? state->deviance_old + SAME_DEVIANCE * fabs(state->deviance_old) :
-		INFINITY;
 
 	*ends = false;
-	if (isfinite(deviance) && deviance <= most)
+	if (isfinite(deviance) && deviance <= no_worse_than(fit, state->deviance_old))
 		return false;
 	state->step *= 0.5;
 	*ends = isinf(state->deviance_old) || state->step < STEP_MIN;
@@ -488,7 +500,7 @@ take_step(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
 	state->edge_length = length;
 	if (!ends)
 		return begin_step(fit, 1);
-	if (!(deviance <= state->edge_deviance + SAME_DEVIANCE * fabs(state->edge_deviance)))
+	if (!(deviance <= no_worse_than(fit, state->edge_deviance)))
 		return try_others(fit);
 	return end_at(fit, fit->pass.edge);
 }

@@ -464,14 +464,14 @@ sub sizes_of
 	return map { 1e-4 * $largest / $_ } @unit;
 }
 
-# What the numbers of a part are relative to no less: coefficients to their standard errors; a deviance to what rounding
-# leaves of the null deviance where the fit is perfect. Where its iterations came to no end, and a GPU sums as well, to
+# What the numbers of a part are relative to no less: coefficients to their standard errors; a deviance to a share
+# of the null deviance, of which it keeps twenty digits. Where its iterations came to no end, and a GPU sums as well, to
 # more of it: linear predictors of terms on their way to infinity, which cancel, have the digits that these leave.
 sub scales_of
 {
 	my ($problem, $part, @expected) = @_;
 	my ($null) = $expected[3] =~ /,([-+\d.e]+)$/;
-	my $share = $expected[0] =~ /,f,/ && ($ENV{GPUREG_TAP_DEVICE} // '') eq 'gpu' ? 1e-3 : 1e-16;
+	my $share = $expected[0] =~ /,f,/ && ($ENV{GPUREG_TAP_DEVICE} // '') eq 'gpu' ? 1e-3 : 1e-7;
 
 	return [ sizes_of($problem, $expected[1]) ]
 	  if $part == 1 && is_perfect($problem, $expected[3]) && $expected[2] !~ /\d/;
@@ -491,13 +491,16 @@ sub is_far
 sub tolerance_of
 {
 	my ($problem, $name, @expected) = @_;
+	my ($deviance, $null) = map { /^[-+\d.e]+$/ ? $_ : 0 } split /,/, $expected[3] // '', -1;
 	return 1e-10 if $name =~ /^coefficients, (?:boot|permute)/ && ($expected[2] // '') =~ /^NULL(?:,NULL)*$/;
 	return 1e-11 if $name =~ /^(?:scaled|expanded)/ && $problem->{family} eq 'glm';
 	# 1 - h of a row that its term fits alone is what rounding leaves of 1
 	return 1e-11 if $problem->{vcov} =~ /^HC[23]$/;
 	# steps of other links than the canonical one get shorter by a factor, and the last one is that much of an error
 	return 5e-12 if $problem->{family} eq 'glm' && $problem->{glm}{family} eq 'gamma';
-	return $problem->{family} =~ /logit|poisson|glm/ ? 1e-12 : 1e-13;
+	return 1e-12 if $problem->{family} =~ /logit|poisson|glm/;
+	# standard errors are made of the deviance, of which scales_of() tells the digits
+	return $null && $deviance && 1e-20 * $null > 1e-13 * $deviance ? 1e-20 * $null / $deviance : 1e-13;
 }
 
 # True if a model's numbers are within float8's range once the response is scaled: each coefficient and error, and the
