@@ -20,29 +20,7 @@ DATA_built = sql/gpureg--$(EXTVERSION).sql
 DATA = $(wildcard sql/gpureg--*--*.sql)
 
 MODULE_big = gpureg
-OBJS = $(addprefix src/run/,args.o device.o service_shared.o service_client.o service_main.o service_kept.o) \
-	$(addprefix src/run/,service_memory.o kept_name.o kept_list.o spool.o job.o) \
-	$(addprefix src/run/,raise.o report.o progress.o) \
-	$(addprefix src/rows/,columns.o features.o names.o query.o wrapper.o ingest.o) \
-	$(addprefix src/rows/,formula_error.o levels.o design_values.o frame.o) \
-	$(addprefix src/rows/,ring.o ring_producer.o ring_consumer.o) \
-	$(addprefix src/rows/,taker.o scan_values.o heap_rows.o scan_begin.o scan_exchange.o scan_groups.o) \
-	$(addprefix src/rows/,scan_grouped.o scan_node.o scan_plan.o) \
-	$(addprefix src/rows/,families.o aggregate.o state.o state_final.o state_rows.o source.o cluster_sums.o clusters.o) \
-	$(addprefix src/rows/,boot_key.o boot_sums.o boot_clusters.o kept_set.o keep_columns.o keep_pass.o keep.o) \
-	$(addprefix src/rows/,fold_rows.o kept_filter.o kept_reader.o kept_clusters.o kept_source.o folds.o) \
-	$(addprefix src/sql/,gpureg.o arrays.o fn_ols.o fn_logreg.o kept_rows.o fn_glm.o fn_kept.o fn_info.o explain.o) \
-	$(addprefix src/sql/,state_io.o state_wire.o state_lists.o stats.o fn_stats.o) \
-	$(addprefix src/sql/,model.o model_extras.o model_summary.o) \
-	$(addprefix src/sql/,enet.o enet_cv.o enet_rows.o enet_logit.o fn_enet.o fn_enet_cv.o fn_enet_fit.o fn_enet_fold.o) \
-	$(addprefix src/sql/,cv.o fn_cv.o cv_linear.o cv_logistic.o) \
-	$(addprefix src/sql/,vcov_warnings.o wald.o fn_tidy.o) \
-	$(addprefix src/sql/,method.o glm_fit.o feature_names.o predict.o predict_design.o) \
-	$(addprefix src/sql/,predict_interval.o combination.o fn_distributions.o fn_compare.o fn_terms.o summary.o rewrite.o) \
-	$(addprefix src/sql/,fn_score.o margin_rows.o fn_margins.o boot_begin.o fn_boot.o fn_permute.o) \
-	$(addprefix src/sql/,fn_predict_rows.o fn_iv.o fn_select.o) \
-	$(addprefix src/sql/,fn_rolling.o cluster_states.o fn_clusters.o fn_wild.o) \
-	$(addprefix src/projection/,fn_project.o fn_project_bits.o fn_hash.o project.o project_pass.o project_plan.o project_rows.o)
+OBJS = $(patsubst %.c,%.o,$(wildcard src/run/*.c src/rows/*/*.c src/sql/*/*.c src/projection/*.c))
 
 comma = ,
 PG_CONFIG ?= pg_config
@@ -62,7 +40,7 @@ GIVEN_CPPFLAGS := $(call given,CPPFLAGS)
 
 # Last on every compile line. An IMMUTABLE function returns the same bits whatever else the line says, so no compiler
 # contracts a * b + c, neither for objects nor for bitcode; the header refuses -ffast-math.
-EXACT_FLOATS = -include compute/exact_floats.h -ffp-contract=off
+EXACT_FLOATS = -include compute/base/exact_floats.h -ffp-contract=off
 
 # What the sanitizers watch, on the C and C++ of ours alone. Dividing by zero is left out: IEEE's infinities are meant.
 # Warnings aren't errors with them, as GCC advises: what they add misleads the analysis.
@@ -83,16 +61,9 @@ endif
 
 # The compute layer and the kernels are linked as they are, not through OBJS: they are not the server's to compile, and
 # a server with LLVM would want bitcode of each.
-COMPUTE_OBJS = $(addprefix src/compute/,error.o kernels_cpu.o gram_shift.o family.o glm.o glm_exact.o basis.o \
-	ols_factor.o ols.o fit.o phases.o newton.o newton_step.o logreg_step.o response_unit.o terms.o finish.o start.o \
-	null.o mixing.o edge.o sandwich.o variance.o satterthwaite.o scores.o eigen.o firth.o negbin.o separation.o descent.o \
-	draw.o projection.o \
-	chunks.o sparse.o rotation.o backend_cpu.o sink_many.o sink_many_rounds.o \
-	backend_many.o inference.o formula.o design.o extras.o design_moves.o design_slopes.o gram_fold.o margins.o \
-	derive.o row_filter.o filter_constant.o gram_subset.o boot.o boot_fit.o boot_interval.o \
-	remote_client.o remote_project.o remote_server.o remote_check.o valid.o vcov_low.o \
-	sum_clusters.o sum_clusters_vcov.o wild.o ldl.o iv.o select.o select_subset.o select_best.o \
-	path.o path_active.o path_rows.o path_factor.o path_quick.o path_kernels.o path_dd.o logit_path.o)
+COMPUTE_SOURCES = $(wildcard src/compute/*/*.c src/compute/*/*.cpp)
+COMPUTE_OBJS = $(filter-out %/backend_none.o,$(patsubst %.c,%.o,$(patsubst %.cpp,%.o,$(COMPUTE_SOURCES))))
+NO_DEVICE = src/compute/backend/backend_none.o
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
 	rows_linear.o rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o \
@@ -102,7 +73,7 @@ CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/l
 	/usr/lib/x86_64-linux-gnu))
 CUDA_LIBS = -L$(CUDA_LIBDIR) -lcudart_static -lrt -lpthread -ldl
 else
-COMPUTE_OBJS += src/compute/backend_none.o
+COMPUTE_OBJS += $(NO_DEVICE)
 endif
 
 PG_CPPFLAGS = -Isrc
@@ -149,8 +120,8 @@ UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_g
 	boot_gpu_test memory_gpu_test)
 endif
 
-EXTRA_CLEAN = $(COMPUTE_OBJS) src/compute/backend_none.o kernels/*.o test/faults/cuda.o build \
-	$(wildcard src/*/*.d kernels/*.d test/faults/*.d) \
+EXTRA_CLEAN = $(COMPUTE_OBJS) $(NO_DEVICE) kernels/*.o test/faults/cuda.o build \
+	$(wildcard src/*/*.d src/*/*/*.d kernels/*.d test/faults/*.d) \
 	regression.diffs regression.out results test/tmp_check tmp_check
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -174,7 +145,7 @@ override CPPFLAGS += $(EXACT_FLOATS)
 # The compiler writes which headers an object depends on into a .d file beside it; -MP so that a header may go.
 DEPENDENCIES = -MMD -MP
 override CFLAGS += $(DEPENDENCIES)
--include $(patsubst %.o,%.d,$(OBJS) $(COMPUTE_OBJS) src/compute/backend_none.o $(KERNEL_OBJS)) $(wildcard build/unit/*.d)
+-include $(patsubst %.o,%.d,$(OBJS) $(COMPUTE_OBJS) $(NO_DEVICE) $(KERNEL_OBJS)) $(wildcard build/unit/*.d)
 
 # The compute layer takes the caller's flags as they are, and those that harden from the server's own: the others could
 # change its speed, as its objects are optimised by -O2 whatever the server is. COPT and PROFILE are PGXS's.
@@ -192,7 +163,7 @@ NVCC_FLAGS = -std=c++17 -O3 -fmad=false -arch=$(NVCC_ARCH) -Isrc \
 	$(if $(filter-out 3,$(NVCC_OPTIMIZE)),-Xcicc -O$(NVCC_OPTIMIZE) -Xptxas -O$(NVCC_OPTIMIZE)) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra $(if $(filter yes,$(WERROR)),-Werror all-warnings) \
 	$(addprefix -Xcompiler ,$(filter -fstack-% -fcf-protection% -mbranch-protection%,$(CALLER_CXXFLAGS))) \
-	-include compute/exact_floats.h -Xcompiler -ffp-contract=off
+	-include compute/base/exact_floats.h -Xcompiler -ffp-contract=off
 
 # A stamp holds what the objects depend on besides the sources, so that make CUDA=no after make, or another server,
 # builds again.
@@ -206,9 +177,9 @@ src/compute/%.o: src/compute/%.c build/choice
 	$(COMPUTE_CC) $(DEPENDENCIES) -c $< -o $@
 
 # loops over double-double that are to be vectorised
-src/compute/path_dd.o: COMPUTE_FLAGS += -O3
+src/compute/enet/path_dd.o: COMPUTE_FLAGS += -O3
 # where a loop lies among cache lines is worth some percent: so that it doesn't depend on what is linked before
-src/compute/kernels_cpu.o: COMPUTE_FLAGS += -falign-functions=64
+src/compute/backend/kernels_cpu.o: COMPUTE_FLAGS += -falign-functions=64
 
 src/compute/%.o: src/compute/%.cpp build/choice
 	$(COMPUTE_CXX) $(DEPENDENCIES) -c $< -o $@
@@ -221,7 +192,7 @@ test/faults/cuda.o: test/faults/cuda.c test/faults/faults.h build/choice
 
 # clang writes no .d files for bitcode: it depends on every header
 $(OBJS) $(OBJS:.o=.bc): build/choice
-$(OBJS:.o=.bc): $(wildcard $(addsuffix /*.h,src/run src/rows src/sql src/projection src/compute))
+$(OBJS:.o=.bc): $(wildcard src/*/*.h src/*/*/*.h)
 $(shlib): $(COMPUTE_OBJS) $(KERNEL_OBJS) build/identity.o build/choice
 
 sql/gpureg--$(EXTVERSION).sql: sql/gpureg.sql gpureg.control
@@ -247,11 +218,11 @@ build/identity.o: build/identity.c src/run/build_identity.h
 REFERENCE_OBJS = $(addprefix build/unit/,gram_reference.o glm_reference.o projection_reference.o cholesky_reference.o)
 
 # Unit tests: plain programs over the compute layer, for which there is no device, and the kernels where there is nvcc.
-PLAIN_OBJS = $(sort $(COMPUTE_OBJS) src/compute/backend_none.o)
+PLAIN_OBJS = $(sort $(COMPUTE_OBJS) $(NO_DEVICE))
 build/unit/%: test/unit/%.c $(PLAIN_OBJS) $(REFERENCE_OBJS) build/choice
 	$(COMPUTE_CC) $(DEPENDENCIES) -MF $@.d -MT $@ -Itest/unit $< $(REFERENCE_OBJS) $(PLAIN_OBJS) -lstdc++ -lpthread -lm -o $@
 
-build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h src/compute/*.h kernels/*.cuh) $(COMPUTE_OBJS) $(KERNEL_OBJS) \
+build/unit/%: test/unit/%.cu $(wildcard test/unit/*.h src/compute/*/*.h kernels/*.cuh) $(COMPUTE_OBJS) $(KERNEL_OBJS) \
 		$(REFERENCE_OBJS) build/choice
 	$(NVCC) $(NVCC_FLAGS) -Itest/unit $< $(REFERENCE_OBJS) $(COMPUTE_OBJS) $(KERNEL_OBJS) -lstdc++ -lm -o $@
 

@@ -11,7 +11,7 @@
 
 #include "cuda_util.cuh"
 
-#include "compute/backend.h"
+#include "compute/backend/backend.h"
 
 #define GR_ASCENT_MAX_FEATURES 16
 

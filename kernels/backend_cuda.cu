@@ -7,7 +7,7 @@
 #include "device.cuh"
 #include "sends.cuh"
 
-#include "compute/derive.h"
+#include "compute/design/derive.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "gram.cuh"
 #include "memory.cuh"
 
-#include "compute/backend.h"
+#include "compute/backend/backend.h"
 
 #include <signal.h>
 

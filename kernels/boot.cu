@@ -1,6 +1,6 @@
 /*
  * boot.cu: a bootstrap's sums, G (replicates x products) = W' (replicates x rows) P (rows x products), where W is how
- * often rows stand in replicates and P has the products of their q; see compute/boot.h.
+ * often rows stand in replicates and P has the products of their q; see compute/resample/boot.h.
  *
  * A warp has 32 replicates and up to 56 products, as sums in its registers. Of 16 rows at a time it draws W where it
  * multiplies it: lane (g = lane / 4, t = lane % 4) of mma.sync's layout holds rows t, t + 4, t + 8 and t + 12 of
@@ -14,9 +14,9 @@
 #include "glm_device.cuh"
 #include "philox.cuh"
 
-#include "compute/boot_draw.h"
-#include "compute/boot_row.h"
-#include "compute/flip_draw.h"
+#include "compute/resample/boot_draw.h"
+#include "compute/resample/boot_row.h"
+#include "compute/resample/flip_draw.h"
 
 #define MAKE_THREADS 256
 #define STAGE_NROWS 64

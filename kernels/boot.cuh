@@ -1,5 +1,5 @@
 /*
- * boot.cuh: launches of a bootstrap's kernels; boot.cu has what they do, compute/boot.h what is summed.
+ * boot.cuh: launches of a bootstrap's kernels; boot.cu has what they do, compute/resample/boot.h what is summed.
  *
  * Rows are made into q first, then passed over by as many blocks as partial sums have splits; those are merged at the
  * end. Launches go to one stream. The order of summation depends on the plan and on how rows are cut into launches
@@ -10,7 +10,7 @@
 
 #include "cuda_util.cuh"
 
-#include "compute/boot.h"
+#include "compute/resample/boot.h"
 
 /* What a pass looks like on the device */
 typedef struct BootTerms

@@ -17,7 +17,7 @@
  */
 #include "cholesky.cuh"
 
-#include "compute/dd.h"
+#include "compute/base/dd.h"
 
 #include <limits.h>
 #include <math.h>

@@ -14,7 +14,7 @@
 
 #include "cuda_util.cuh"
 
-#include "compute/backend.h"
+#include "compute/backend/backend.h"
 
 #define CHOLESKY_TILE 32
 

@@ -8,7 +8,7 @@
 #error "kernels/ must not see PostgreSQL headers"
 #endif
 
-#include "compute/compute.h"
+#include "compute/base/compute.h"
 
 #include <cuda_runtime.h>
 #include <pthread.h>

@@ -9,7 +9,7 @@
  */
 #include "derive.cuh"
 
-#include "compute/derive_row.h"
+#include "compute/design/derive_row.h"
 
 #include <cub/device/device_scan.cuh>
 

@@ -10,8 +10,8 @@
 
 #include "cuda_util.cuh"
 
-#include "compute/derivation.h"
-#include "compute/family.h"
+#include "compute/design/derivation.h"
+#include "compute/dist/family.h"
 
 #define DERIVE_TILE_MAX 1024	/* rows of a tile */
 #define DERIVE_TOTALS 512		/* parts of the totals, a block each */

@@ -9,11 +9,11 @@
 
 #include "glm_step.cuh"
 
-#include "compute/dd.h"
-#include "compute/edge_row.h"
-#include "compute/glm_row.h"
-#include "compute/negbin_row.h"
-#include "compute/row.h"
+#include "compute/base/dd.h"
+#include "compute/base/row.h"
+#include "compute/glm/edge_row.h"
+#include "compute/glm/glm_row.h"
+#include "compute/glm/negbin_row.h"
 
 #define FULL 0xffffffffu
 

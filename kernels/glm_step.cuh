@@ -17,7 +17,7 @@
 
 #include "weighted_gram.cuh"
 
-#include "compute/glm.h"
+#include "compute/glm/glm.h"
 
 #define GLM_TILE 32				/* rows a warp takes at a time */
 #define GLM_FUSED_FEATURES 32	/* the most that the fused kernel's registers hold */

@@ -25,7 +25,7 @@
 #include "gram.cuh"
 #include "device.cuh"
 
-#include "compute/dd.h"
+#include "compute/base/dd.h"
 
 #define FLUSH_NROWS 64			/* rows a thread sums before its sums join the partials */
 #define TILED_ABOVE 512			/* q from which whole rows no longer fit shared memory well */

@@ -11,7 +11,7 @@
 
 #include "cuda_util.cuh"
 
-#include "compute/row.h"
+#include "compute/base/row.h"
 
 /* What a kernel needs to know about its share of the triangle; see gram.cu. */
 typedef struct GramShape

@@ -1,5 +1,5 @@
 /*
- * philox.cuh: cuRAND's Philox 4x32-10 for gr_philox() (compute/philox.h) in device code.
+ * philox.cuh: cuRAND's Philox 4x32-10 for gr_philox() (compute/base/philox.h) in device code.
  *
  * cuRAND's needs 2 to 18 registers fewer than ours in the bootstrap's kernels. It is a header alone, so nothing is
  * linked. Where the header is missing, gr_philox() computes the same bits by itself.
@@ -8,7 +8,7 @@
 #define GPUREG_PHILOX_CUH
 
 #ifdef GPUREG_PHILOX_H
-#error "include philox.cuh before compute/philox.h"
+#error "include philox.cuh before compute/base/philox.h"
 #endif
 
 #include <stdint.h>

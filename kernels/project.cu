@@ -19,7 +19,7 @@
  */
 #include "project.cuh"
 
-#include "compute/projection.h"
+#include "compute/project/projection.h"
 
 #include <string.h>
 

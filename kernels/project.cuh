@@ -4,9 +4,9 @@
  * S lies on the device as rows sorted by (row, column). It is drawn in steps whose memory the caller owns: count the
  * nonzeros of every thread block's strata, scan the counts, draw the nonzeros in the order of columns as pairs (row,
  * column | sign), sort these stably by row, and find where the rows start. All of it is deterministic, and the same S
- * as on the host (compute/draw.h).
+ * as on the host (compute/project/draw.h).
  *
- * Applying it sums as compute/projection.h says: the bits depend neither on the kernel nor on the batch. Launches take
+ * Applying it sums as compute/project/projection.h says: the bits depend neither on the kernel nor on the batch. Launches take
  * the current device and are asynchronous.
  */
 #ifndef GPUREG_PROJECT_CUH
@@ -15,7 +15,7 @@
 #include "cuda_util.cuh"
 #include "philox.cuh"
 
-#include "compute/draw.h"
+#include "compute/project/draw.h"
 
 #define PROJECT_PADDING 64		/* zero entries behind the last one, which kernels read ahead */
 #define PROJECT_TILE 32			/* vectors in a tile */

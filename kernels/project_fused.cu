@@ -21,7 +21,7 @@
 #include "project.cuh"
 #include "device.cuh"
 
-#include "compute/projection.h"
+#include "compute/project/projection.h"
 
 #include <cub/device/device_scan.cuh>
 

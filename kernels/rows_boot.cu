@@ -7,7 +7,7 @@
 
 #include "boot.cuh"
 
-#include "compute/valid.h"
+#include "compute/backend/valid.h"
 
 #include <stdlib.h>
 #include <string.h>

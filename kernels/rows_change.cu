@@ -7,7 +7,7 @@
  */
 #include "sends.cuh"
 
-#include "compute/basis.h"
+#include "compute/linalg/basis.h"
 
 #define WARPS 8					/* of a block */
 #define NARROW 64				/* features: a thread's row stays in the first-level cache for all of its sums */

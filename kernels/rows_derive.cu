@@ -8,9 +8,9 @@
 #include "derive.cuh"
 #include "sends.cuh"
 
-#include "compute/dd.h"
-#include "compute/derive.h"
-#include "compute/derive_row.h"
+#include "compute/base/dd.h"
+#include "compute/design/derive.h"
+#include "compute/design/derive_row.h"
 
 #include <stdlib.h>
 #include <string.h>

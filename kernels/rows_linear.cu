@@ -9,9 +9,9 @@
  */
 #include "sends.cuh"
 
-#include "compute/dd.h"
-#include "compute/glm_row.h"
-#include "compute/gram_shift.h"
+#include "compute/base/dd.h"
+#include "compute/glm/glm_row.h"
+#include "compute/linalg/gram_shift.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@
 #include "utils/jsonb.h"
 #include "utils/numeric.h"
 
-#include "compute/murmur3.h"
+#include "compute/base/murmur3.h"
 #include "projection/project.h"
 #include "run/args.h"
 

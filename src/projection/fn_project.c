@@ -8,7 +8,7 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 
-#include "compute/chunks.h"
+#include "compute/project/chunks.h"
 #include "projection/project.h"
 #include "run/args.h"
 #include "run/clock.h"

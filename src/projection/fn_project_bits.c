@@ -9,7 +9,7 @@
 #include "utils/memutils.h"
 #include "utils/varbit.h"
 
-#include "compute/rotation.h"
+#include "compute/linalg/rotation.h"
 #include "projection/project.h"
 #include "run/raise.h"
 

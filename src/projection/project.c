@@ -10,7 +10,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "compute/sparse.h"
+#include "compute/project/sparse.h"
 #include "projection/project.h"
 #include "run/args.h"
 #include "run/clock.h"

@@ -10,8 +10,8 @@
 #include "fmgr.h"
 #include "utils/array.h"
 
-#include "compute/backend.h"
-#include "compute/projection.h"
+#include "compute/backend/backend.h"
+#include "compute/project/projection.h"
 #include "run/device.h"
 
 /* A one- or two-dimensional real[] without NULLs: vectors of dim elements, row-major. */

@@ -9,7 +9,7 @@
 #include "access/parallel.h"
 #include "fmgr.h"
 
-#include "compute/chunks.h"
+#include "compute/project/chunks.h"
 #include "projection/project.h"
 #include "projection/project_rows.h"
 #include "run/raise.h"

@@ -20,12 +20,12 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "compute/draw.h"
-#include "compute/projection.h"
+#include "compute/project/draw.h"
+#include "compute/project/projection.h"
 #include "projection/project_rows.h"
-#include "rows/columns.h"
-#include "rows/query.h"
-#include "rows/wrapper.h"
+#include "rows/columns/columns.h"
+#include "rows/query/query.h"
+#include "rows/query/wrapper.h"
 #include "run/device.h"
 
 /*

@@ -18,10 +18,10 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "compute/compute.h"
+#include "compute/base/compute.h"
 #include "projection/project.h"
 #include "projection/project_rows.h"
-#include "rows/query.h"
+#include "rows/query/query.h"
 #include "run/clock.h"
 #include "run/device.h"
 #include "run/raise.h"

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "rows/query.h"
+#include "rows/query/query.h"
 
 /* How vectors come out of the plan. */
 typedef enum GrRowsForm

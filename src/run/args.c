@@ -7,7 +7,7 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 
-#include "compute/compute.h"
+#include "compute/base/compute.h"
 #include "run/args.h"
 
 void

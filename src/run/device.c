@@ -9,7 +9,7 @@
 #include "access/parallel.h"
 #include "utils/memutils.h"
 
-#include "compute/backend.h"
+#include "compute/backend/backend.h"
 #include "run/device.h"
 #include "run/service.h"
 #include "run/service_shared.h"

@@ -6,8 +6,8 @@
 
 #include "postgres.h"
 
-#include "compute/backend.h"
-#include "compute/remote.h"
+#include "compute/backend/backend.h"
+#include "compute/remote/remote.h"
 
 /* Settings; see gpureg.c. */
 typedef enum GrDeviceChoice

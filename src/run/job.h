@@ -10,10 +10,10 @@
 
 #include "postgres.h"
 
-#include "compute/backend.h"
-#include "compute/family.h"
-#include "compute/glm.h"
-#include "compute/gram_shift.h"
+#include "compute/backend/backend.h"
+#include "compute/backend/shifted_gram.h"
+#include "compute/dist/family.h"
+#include "compute/glm/glm.h"
 #include "run/args.h"
 #include "run/device.h"
 #include "run/service.h"

@@ -13,7 +13,7 @@
 #include "datatype/timestamp.h"
 #include "lib/stringinfo.h"
 
-#include "compute/backend.h"
+#include "compute/backend/backend.h"
 #include "run/service.h"
 #include "run/service_shared.h"
 
@@ -47,7 +47,7 @@ typedef struct GrKeptContents
 	const char *query;
 	int64		nrows;
 	uint64		nbytes;			/* memory of the rows and the description */
-	const StringInfoData *description;	/* see rows/kept_set.h */
+	const StringInfoData *description;	/* see rows/kept/kept_set.h */
 	Size		names_nbytes;	/* length of the part of the description that has the columns' names */
 } GrKeptContents;
 

@@ -8,9 +8,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "compute/basis.h"
-#include "compute/compute.h"
-#include "compute/glm.h"
+#include "compute/base/compute.h"
+#include "compute/glm/glm.h"
+#include "compute/linalg/basis.h"
 #include "run/device.h"
 #include "run/raise.h"
 #include "run/service.h"

@@ -6,11 +6,11 @@
 
 #include "postgres.h"
 
-#include "compute/basis.h"
-#include "compute/boot.h"
-#include "compute/compute.h"
-#include "compute/family.h"
-#include "compute/glm.h"
+#include "compute/base/compute.h"
+#include "compute/dist/family.h"
+#include "compute/glm/glm.h"
+#include "compute/linalg/basis.h"
+#include "compute/resample/boot.h"
 
 /* Polls for cancel, for the compute layer's loops. */
 extern const GrHost gr_host;

@@ -3,7 +3,7 @@
  * session gets to it.
  *
  * A session that wants a device connects to the service of that device, and starts it if there is none. From then on
- * it has a channel (compute/remote.h), by which the service's thread for it computes what the session's own device
+ * it has a channel (compute/remote/remote.h), by which the service's thread for it computes what the session's own device
  * would, and leases memory that both have mapped, to send rows from. Nothing of a session outlives it in the service:
  * its exit closes the channel, and the service's thread for it ends what it had.
  *
@@ -17,8 +17,8 @@
 
 #include "storage/dsm.h"
 
-#include "compute/backend.h"
-#include "compute/remote.h"
+#include "compute/backend/backend.h"
+#include "compute/remote/remote.h"
 
 /* Settings; see gpureg.c. */
 extern bool gr_enable_service;

@@ -6,7 +6,7 @@
  */
 #include "postgres.h"
 
-#include "compute/thread.h"
+#include "compute/base/thread.h"
 #include "run/service_kept.h"
 
 #define ITEMS_MAX (2 * GR_KEPT_MAX) /* those that replace others, too, and those that are still in use */

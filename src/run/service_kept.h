@@ -6,11 +6,11 @@
 
 #include "postgres.h"
 
-#include "compute/remote.h"
+#include "compute/remote/remote.h"
 #include "run/service_shared.h"
 
 /*
- * The service's own store of kept rows; see compute/remote.h. release: is called with the bytes that rows had which are
+ * The service's own store of kept rows; see compute/remote/remote.h. release: is called with the bytes that rows had which are
  * gone. The session must stay until gr_kept_end().
  */
 extern const GrRemoteStore *gr_kept_begin(const GrBackend *backend, GrSession *session,

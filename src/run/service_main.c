@@ -22,9 +22,9 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
-#include "compute/sink_many.h"
-#include "compute/thread.h"
-#include "compute/valid.h"
+#include "compute/backend/sink_many.h"
+#include "compute/backend/valid.h"
+#include "compute/base/thread.h"
 #include "run/clock.h"
 #include "run/device.h"
 #include "run/service.h"

@@ -6,7 +6,7 @@
  */
 #include "postgres.h"
 
-#include "compute/thread.h"
+#include "compute/base/thread.h"
 #include "run/clock.h"
 #include "run/service.h"
 #include "run/service_kept.h"

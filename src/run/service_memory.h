@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "compute/remote.h"
+#include "compute/remote/remote.h"
 
 /*
  * Sets how much may be given out: what the device has free, or gpureg.service_memory. Memory that was given out already

@@ -11,7 +11,7 @@
 #include "storage/latch.h"
 #include "storage/lwlock.h"
 
-#include "compute/remote.h"
+#include "compute/remote/remote.h"
 
 #define GR_SERVICES 16			/* at a time */
 
@@ -107,7 +107,7 @@ typedef struct GrKeptEntry
 	uint64		nbytes;			/* memory of the rows and the description */
 	TimestampTz kept_at;
 	uint64		hits;			/* counted under the lock taken shared */
-	dsm_handle	description;	/* a pinned segment: see rows/kept_set.h */
+	dsm_handle	description;	/* a pinned segment: see rows/kept/kept_set.h */
 	Size		description_nbytes;
 	Size		names_nbytes;	/* length of its beginning, which has the columns' names */
 } GrKeptEntry;

@@ -6,9 +6,9 @@
 
 #include "postgres.h"
 
-#include "compute/basis.h"
-#include "compute/boot.h"
-#include "compute/glm.h"
+#include "compute/glm/glm.h"
+#include "compute/linalg/basis.h"
+#include "compute/resample/boot.h"
 
 /* Rows lie in it as in blocks, one after the other. All zeros is none. */
 typedef struct GrSpool

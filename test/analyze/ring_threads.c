@@ -43,8 +43,8 @@ extern void AnnotateIgnoreSyncEnd(const char *file, int line);
 #define sem_trywait(sem) QUIETLY(sem_trywait(sem))
 #define sem_clockwait(sem, clock, until) QUIETLY(sem_clockwait(sem, clock, until))
 
-#include "../../src/rows/ring.c"
-#include "../../src/rows/ring_consumer.c"
+#include "../../src/rows/ring/ring.c"
+#include "../../src/rows/ring/ring_consumer.c"
 
 /*
  * The server, as far as the ring asks for it

@@ -12,7 +12,7 @@ estimate), term, estimate (NULL: the replicate is singular); boot_newton.csv: th
 iterated to their own estimates (NULL: there is none, as Newton's steps don't end); boot_limits.csv: fit, kind, term, std_error, bias,
 conf_low, conf_high.
 
-How often a row stands in a replicate is made here from what src/compute/boot_draw.h says, with Python's integers: keys,
+How often a row stands in a replicate is made here from what src/compute/resample/boot_draw.h says, with Python's integers: keys,
 Philox 4x32-10, and thresholds from e^-1 in 80 digits. A linear replicate is the weighted least-squares fit by normal
 equations, a logistic one a Newton step from the estimate. Limits are those of R's boot.ci: norm.inter's quantiles, and
 for BCa the acceleration sum l^3 / (6 (sum l^2)^1.5) of the influence values l = (X'WX)^-1 x r, summed over a cluster.

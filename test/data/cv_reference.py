@@ -10,7 +10,7 @@ bytes.
 cv_fits.csv: fit, fold (empty: all of them), n_train, n_test, coef, error, std_error, misclassified. Each fold's fit is
 made anew, from its training rows alone: by normal equations, or by Newton's method from 0 to 40 digits. error is the
 mean squared error, or twice the mean log loss, of the fold's rows; that of all folds is their mean, weighted by their
-rows, and its standard error is cv.glmnet's. Folds are drawn from what src/compute/fold_draw.h says.
+rows, and its standard error is cv.glmnet's. Folds are drawn from what src/compute/base/fold_draw.h says.
 """
 import csv
 import os

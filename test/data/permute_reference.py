@@ -7,7 +7,7 @@ writes permute_fits.csv there: fit, term, estimate, statistic, extreme (how many
 least |statistic|). The suite reads it, and needs neither Python nor mpmath. The rows are those of boot_reference.py, in
 boot_rows.csv. Two runs give the same bytes.
 
-Signs are made here from what src/compute/flip_draw.h says, with Python's integers. A term's replicate is a weighted
+Signs are made here from what src/compute/resample/flip_draw.h says, with Python's integers. A term's replicate is a weighted
 least-squares fit, by the inverse of X'WX, to what the model without the term fits and to its residuals with their signs
 (Freedman and Lane); its t is the coefficient over a standard error from the replicate's own residuals.
 """

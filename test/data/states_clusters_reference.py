@@ -23,7 +23,7 @@ Miller (2008), Bootstrap-based improvements for inference with clustered errors,
 restricted fit times a weight a cluster, a regression, its t by CR1. With b of the replicates whose |t| is at least the
 data's, ties (to 1e-11) included, the p-value is b / reps_made where each vector of signs is taken once, the identity
 among them, and (1 + b) / (1 + reps) where weights are drawn; limits are where it, followed from the estimate in growing
-steps, first isn't above 1 - conf_level. The dataset "grunfeld, 6" is the first six clusters of grunfeld. Weights are those of src/compute/wild_draw.h, with cluster1 as the keys: by a Philox 4x32-10 of its own here
+steps, first isn't above 1 - conf_level. The dataset "grunfeld, 6" is the first six clusters of grunfeld. Weights are those of src/compute/resample/wild_draw.h, with cluster1 as the keys: by a Philox 4x32-10 of its own here
 (Salmon et al. 2011), checked against their known answers. Where there are no more vectors of signs than reps, each is
 taken once.
 """

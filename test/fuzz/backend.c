@@ -14,7 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "rows/aggregate.h"
+#include "rows/state/aggregate.h"
 #include "run/device.h"
 #include "run/progress.h"
 

@@ -11,11 +11,11 @@
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 
-#include "rows/columns.h"
-#include "rows/state.h"
+#include "rows/columns/columns.h"
+#include "rows/state/state.h"
 #include "run/args.h"
-#include "sql/arrays.h"
-#include "sql/enet.h"
+#include "sql/enet/enet.h"
+#include "sql/model/arrays.h"
 
 #define FUNCTION(name) PGDLLEXPORT Datum name(PG_FUNCTION_ARGS)
 

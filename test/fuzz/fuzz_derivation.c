@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "compute/derive.h"
+#include "compute/design/derive.h"
 #include "fuzz.h"
 
 #define NROWS 5

@@ -2,7 +2,7 @@
  * fuzz_design.c: texts of designs, which a model carries and anyone may write: what is read names its features and
  * expands rows, whatever their numbers are, without a step beyond its memory.
  */
-#include "compute/design.h"
+#include "compute/design/design.h"
 #include "fuzz.h"
 
 static const GrMemory memory = {fuzz_take, NULL};

@@ -2,7 +2,7 @@
  * fuzz_extras.c: records in front of a model's design, which anyone may write: what is read lies within the text, and is
  * the same when it is written and read again.
  */
-#include "compute/extras.h"
+#include "compute/design/extras.h"
 #include "fuzz.h"
 
 static bool

@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "compute/derive.h"
-#include "compute/row_filter.h"
+#include "compute/design/derive.h"
+#include "compute/design/row_filter.h"
 #include "fuzz.h"
 
 #define NCOLUMNS 13

@@ -2,7 +2,7 @@
  * fuzz_formula.c: texts of formulas, also where memory ends. What is read makes a design, which is read back as it was
  * written and has as many features as the formula says.
  */
-#include "compute/design.h"
+#include "compute/design/design.h"
 #include "fuzz.h"
 
 static const GrMemory memory = {fuzz_take, NULL};

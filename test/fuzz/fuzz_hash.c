@@ -10,8 +10,8 @@
 #include "catalog/pg_type.h"
 #include "utils/jsonb.h"
 
-#include "compute/murmur3.h"
-#include "compute/token.h"
+#include "compute/base/murmur3.h"
+#include "compute/base/token.h"
 
 #undef qsort
 

@@ -11,8 +11,8 @@
 #include "catalog/pg_type.h"
 #include "utils/jsonb.h"
 
-#include "compute/design.h"
-#include "sql/model.h"
+#include "compute/design/design.h"
+#include "sql/model/model.h"
 
 #undef snprintf
 

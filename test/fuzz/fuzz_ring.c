@@ -14,7 +14,7 @@
 #include "storage/proc.h"
 #include "utils/lsyscache.h"
 
-#include "rows/ring.h"
+#include "rows/ring/ring.h"
 
 #define FUNCTION(name) PGDLLEXPORT Datum name(PG_FUNCTION_ARGS)
 

@@ -5,8 +5,8 @@
  */
 #include <math.h>
 
-#include "compute/remote.h"
-#include "compute/remote_wire.h"
+#include "compute/remote/remote.h"
+#include "compute/remote/remote_wire.h"
 #include "fuzz.h"
 
 #define NOBJECTS 5

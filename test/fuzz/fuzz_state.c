@@ -9,7 +9,7 @@
 
 #undef fprintf
 
-#include "rows/state.h"
+#include "rows/state/state.h"
 
 PGDLLEXPORT Datum gr_ols_stats_in(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum gr_ols_stats_out(PG_FUNCTION_ARGS);

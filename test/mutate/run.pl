@@ -25,7 +25,7 @@ GetOptions(\%opt, 'seed=i', 'count=i', 'only=s', 'rule=s', 'jobs=i', 'regress=i'
 chdir $root or die "cannot enter $root: $!\n";
 $| = 1;
 
-my @files = grep { !m{/backend_cuda} } glob 'src/*/*.c src/*/*.cpp src/*/*.h';
+my @files = grep { !m{/backend_cuda} } glob 'src/*/*.c src/*/*.h src/*/*/*.c src/*/*/*.cpp src/*/*/*.h';
 my %text = map { $_ => slurp($_) } @files;
 my $sources = md5_hex(map { $text{$_} } @files);
 my @tests = all_tests($root);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/boot.h"
-#include "compute/boot_draw.h"
-#include "compute/flip_draw.h"
+#include "compute/resample/boot.h"
+#include "compute/resample/boot_draw.h"
+#include "compute/resample/flip_draw.h"
 
 /* Owns what the pass points to */
 typedef struct BootRows

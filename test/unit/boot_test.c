@@ -1,15 +1,15 @@
 /*
  * boot_test.c: a bootstrap's draws, passes and replicates on the CPU.
  */
-#include "compute/boot.h"
+#include "compute/resample/boot.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "boot_rows.h"
-#include "compute/boot_draw.h"
-#include "compute/boot_interval.h"
-#include "compute/flip_draw.h"
+#include "compute/resample/boot_draw.h"
+#include "compute/resample/boot_interval.h"
+#include "compute/resample/flip_draw.h"
 #include "unit.h"
 
 /*

@@ -4,7 +4,7 @@
  * change_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
 #include "../../kernels/backend_cuda.cuh"
-#include "compute/basis.h"
+#include "compute/linalg/basis.h"
 #include "gpu_harness.h"
 
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #include "../../kernels/cholesky.cuh"
 #include "../../kernels/memory.cuh"
 #include "cholesky_reference.h"
-#include "compute/dd.h"
-#include "compute/logreg.h"
-#include "compute/ols.h"
+#include "compute/base/dd.h"
+#include "compute/glm/logreg.h"
+#include "compute/linear/ols.h"
 #include "gpu_harness.h"
 
 #include <limits.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/derive.h"
+#include "compute/design/derive.h"
 #include "unit.h"
 
 /*

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/backend.h"
-#include "compute/derive_row.h"
-#include "compute/glm.h"
+#include "compute/backend/backend.h"
+#include "compute/design/derive_row.h"
+#include "compute/glm/glm.h"
 #include "derive_rows.h"
 #include "unit.h"
 

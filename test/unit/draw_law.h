@@ -6,7 +6,7 @@
 #ifndef GPUREG_DRAW_LAW_H
 #define GPUREG_DRAW_LAW_H
 
-#include "compute/inference.h"
+#include "compute/dist/inference.h"
 #include "projection_data.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
  * error_test.c: the first failure is kept, and what is said of a lack of device memory claims no figure that isn't
  * known.
  */
-#include "compute/compute.h"
+#include "compute/base/compute.h"
 #include "unit.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/extras.h"
+#include "compute/design/extras.h"
 #include "unit.h"
 
 static GrString

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/derive_row.h"
-#include "compute/filter_constant.h"
-#include "compute/row_filter.h"
+#include "compute/design/derive_row.h"
+#include "compute/design/filter_constant.h"
+#include "compute/design/row_filter.h"
 #include "derive_rows.h"
 #include "filter_cases.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/dd.h"
-#include "compute/design.h"
-#include "compute/design_moves.h"
-#include "compute/gram_fold.h"
+#include "compute/base/dd.h"
+#include "compute/design/design.h"
+#include "compute/design/design_moves.h"
+#include "compute/linalg/gram_fold.h"
 #include "unit.h"
 
 /*

@@ -5,8 +5,8 @@
  * with few features.
  */
 #include "../../kernels/cuda_util.cuh"
-#include "compute/glm.h"
-#include "compute/glm_row.h"
+#include "compute/glm/glm.h"
+#include "compute/glm/glm_row.h"
 #include "gpu_harness.h"
 #include "send_rows.h"
 

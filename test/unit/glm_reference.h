@@ -5,7 +5,7 @@
 #ifndef GPUREG_GLM_REFERENCE_H
 #define GPUREG_GLM_REFERENCE_H
 
-#include "compute/glm.h"
+#include "compute/glm/glm.h"
 
 #ifdef __cplusplus
 extern "C" {

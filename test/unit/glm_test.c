@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/backend.h"
-#include "compute/dd.h"
-#include "compute/family.h"
-#include "compute/glm.h"
+#include "compute/backend/backend.h"
+#include "compute/base/dd.h"
+#include "compute/dist/family.h"
+#include "compute/glm/glm.h"
 #include "glm_reference.h"
 #include "gram_reference.h"
 #include "unit.h"

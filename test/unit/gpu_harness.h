@@ -8,8 +8,8 @@
 #ifndef GPUREG_GPU_HARNESS_H
 #define GPUREG_GPU_HARNESS_H
 
-#include "compute/backend.h"
-#include "compute/compute.h"
+#include "compute/backend/backend.h"
+#include "compute/base/compute.h"
 #include "unit.h"
 
 #include <cuda_runtime.h>

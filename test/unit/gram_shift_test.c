@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/gram_shift.h"
-#include "compute/ols.h"
+#include "compute/backend/shifted_gram.h"
+#include "compute/linalg/gram_shift.h"
+#include "compute/linear/ols.h"
 #include "gram_reference.h"
 #include "unit.h"
 

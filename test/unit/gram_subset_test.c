@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/gram_subset.h"
-#include "compute/glm.h"
+#include "compute/glm/glm.h"
+#include "compute/linalg/gram_subset.h"
 #include "gram_reference.h"
 #include "unit.h"
 

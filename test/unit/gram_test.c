@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/backend.h"
-#include "compute/dd_dot.h"
+#include "compute/backend/backend.h"
+#include "compute/base/dd_dot.h"
 #include "gram_reference.h"
 #include "unit.h"
 

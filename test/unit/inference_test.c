@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/inference.h"
+#include "compute/dist/inference.h"
 
 #include "unit.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/gram_shift.h"
-#include "compute/inference.h"
-#include "compute/iv.h"
+#include "compute/dist/inference.h"
+#include "compute/linalg/gram_shift.h"
+#include "compute/linear/iv.h"
 #include "unit.h"
 
 #define MAX_P 12

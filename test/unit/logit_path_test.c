@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/logit_path.h"
+#include "compute/enet/logit_path.h"
 #include "unit.h"
 
 #define MAX_P 40

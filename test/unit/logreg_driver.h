@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/basis.h"
-#include "compute/logreg.h"
+#include "compute/glm/logreg.h"
+#include "compute/linalg/basis.h"
 #include "unit.h"
 
 #define TERMS_MAX 41			/* of the independent inverse */

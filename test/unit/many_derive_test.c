@@ -2,11 +2,11 @@
  * many_derive_test.c: rows derived from rows that were dealt to several sinks are those derived from one, and what was
  * dealt is read again in its order; which row is said to be bad; what is left when a derivation is.
  */
-#include "compute/sink_many.h"
+#include "compute/backend/sink_many.h"
 
 #include <setjmp.h>
 
-#include "compute/glm.h"
+#include "compute/glm/glm.h"
 #include "derive_rows.h"
 #include "sink_stub.h"
 

@@ -4,11 +4,11 @@
  * many_gpu_test [--quick] [--bench] [--rows=N] [--seed=N]: see gpu_harness.h. --bench times passes over N rows (default
  * 40,000,000) of 32 features that stay on one device, and on all.
  */
-#include "compute/backend_many.h"
-#include "compute/basis.h"
-#include "compute/draw.h"
-#include "compute/glm.h"
-#include "compute/sink_many.h"
+#include "compute/backend/backend_many.h"
+#include "compute/backend/sink_many.h"
+#include "compute/glm/glm.h"
+#include "compute/linalg/basis.h"
+#include "compute/project/draw.h"
 #include "derive_rows.h"
 #include "gpu_harness.h"
 

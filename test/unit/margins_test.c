@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/margins.h"
+#include "compute/glm/margins.h"
 
 #include "unit.h"
 

@@ -5,7 +5,7 @@
  * memory_gpu_test [--quick] [--bench] [--seed=N]: see gpu_harness.h.
  */
 #include "../../kernels/memory.cuh"
-#include "compute/glm.h"
+#include "compute/glm/glm.h"
 #include "gpu_harness.h"
 
 #include <pthread.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/logreg.h"
-#include "compute/negbin_row.h"
+#include "compute/glm/logreg.h"
+#include "compute/glm/negbin_row.h"
 #include "negbin_table.h"
 #include "unit.h"
 

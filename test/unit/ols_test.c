@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/dd.h"
-#include "compute/gram_shift.h"
-#include "compute/ols.h"
+#include "compute/base/dd.h"
+#include "compute/linalg/gram_shift.h"
+#include "compute/linear/ols.h"
 #include "unit.h"
 
 #define MAX_P 40

@@ -4,7 +4,7 @@
  */
 #include "logreg_driver.h"
 
-#include "compute/fit.h"
+#include "compute/glm/fit.h"
 
 #define WORD_MAX 400
 

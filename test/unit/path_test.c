@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/path.h"
+#include "compute/enet/path.h"
 #include "unit.h"
 
 #define MAX_P 280

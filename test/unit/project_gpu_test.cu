@@ -6,8 +6,8 @@
  */
 #include "../../kernels/memory.cuh"
 #include "../../kernels/project_cuda.cuh"
-#include "compute/draw.h"
-#include "compute/projection.h"
+#include "compute/project/draw.h"
+#include "compute/project/projection.h"
 #include "gpu_harness.h"
 #include "projection_reference.h"
 

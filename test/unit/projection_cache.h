@@ -5,7 +5,7 @@
 #ifndef GPUREG_PROJECTION_CACHE_H
 #define GPUREG_PROJECTION_CACHE_H
 
-#include "compute/projection_state.h"
+#include "compute/project/projection_state.h"
 #include "projection_data.h"
 #include "unit.h"
 

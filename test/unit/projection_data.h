@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/chunks.h"
-#include "compute/sparse.h"
+#include "compute/project/chunks.h"
+#include "compute/project/sparse.h"
 #include "projection_reference.h"
 
 /* The first four are those of projection_reference.py; TINY is denormal. */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "compute/projection.h"
+#include "compute/project/projection.h"
 
 int
 projection_reference_column(const GrDraw *draw, int64_t j, uint32_t *entries)

@@ -4,7 +4,7 @@
 #ifndef GPUREG_PROJECTION_REFERENCE_H
 #define GPUREG_PROJECTION_REFERENCE_H
 
-#include "compute/draw.h"
+#include "compute/project/draw.h"
 
 #ifdef __cplusplus
 extern "C" {

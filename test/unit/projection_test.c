@@ -6,8 +6,8 @@
 
 #include "projection_data.h"
 
-#include "compute/backend.h"
-#include "compute/murmur3.h"
+#include "compute/backend/backend.h"
+#include "compute/base/murmur3.h"
 #include "draw_law.h"
 #include "projection_cache.h"
 #include "unit.h"

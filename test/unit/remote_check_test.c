@@ -4,12 +4,12 @@
  */
 #include <math.h>
 
-#include "compute/boot_draw.h"
-#include "compute/boot_row.h"
-#include "compute/design.h"
-#include "compute/fit.h"
-#include "compute/remote_ask.h"
-#include "compute/remote_wire.h"
+#include "compute/design/design.h"
+#include "compute/glm/fit.h"
+#include "compute/remote/remote_ask.h"
+#include "compute/remote/remote_wire.h"
+#include "compute/resample/boot_draw.h"
+#include "compute/resample/boot_row.h"
 #include "remote_pair.h"
 #include "unit.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/backend.h"
-#include "compute/remote.h"
+#include "compute/backend/backend.h"
+#include "compute/remote/remote.h"
 
 /* A client, its server, and the server's thread */
 typedef struct Pair

@@ -16,12 +16,12 @@ read_clock(clockid_t clock, struct timespec *at)
 }
 
 #define clock_gettime read_clock
-#include "compute/thread.h"
+#include "compute/base/thread.h"
 #undef clock_gettime
 
-#include "compute/boot.h"
-#include "compute/family.h"
-#include "compute/glm.h"
+#include "compute/dist/family.h"
+#include "compute/glm/glm.h"
+#include "compute/resample/boot.h"
 #include "remote_pair.h"
 #include "unit.h"
 

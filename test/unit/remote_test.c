@@ -4,9 +4,10 @@
  */
 #include <unistd.h>
 
-#include "compute/family.h"
-#include "compute/glm.h"
-#include "compute/gram_shift.h"
+#include "compute/backend/shifted_gram.h"
+#include "compute/dist/family.h"
+#include "compute/glm/glm.h"
+#include "compute/linalg/gram_shift.h"
 #include "remote_pair.h"
 #include "unit.h"
 

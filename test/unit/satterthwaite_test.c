@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/satterthwaite.h"
+#include "compute/dist/satterthwaite.h"
 #include "unit.h"
 
 #define MAX_N 300

@@ -1,9 +1,9 @@
 /*
  * scores_test.c: the sums of clusters, against float128, against passes, and in fits whose clusters are single rows.
  */
-#include "compute/scores.h"
+#include "compute/glm/scores.h"
 
-#include "compute/dd.h"
+#include "compute/base/dd.h"
 #include "gram_reference.h"
 #include "logreg_driver.h"
 

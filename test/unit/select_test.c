@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/select.h"
+#include "compute/linear/select.h"
 #include "unit.h"
 
 #define MAX_P 40

@@ -5,7 +5,7 @@
 #ifndef GPUREG_SEND_ROWS_H
 #define GPUREG_SEND_ROWS_H
 
-#include "compute/backend.h"
+#include "compute/backend/backend.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/backend.h"
-#include "compute/family.h"
-#include "compute/glm.h"
+#include "compute/backend/backend.h"
+#include "compute/dist/family.h"
+#include "compute/glm/glm.h"
 #include "gram_reference.h"
 #include "unit.h"
 

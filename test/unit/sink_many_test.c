@@ -2,12 +2,12 @@
  * sink_many_test.c: rows dealt to several sinks give the sums of one; and over sinks that compute nothing: who gets
  * which call, who polls the host, what fails where.
  */
-#include "compute/sink_many.h"
+#include "compute/backend/sink_many.h"
 
 #include <setjmp.h>
 
-#include "compute/backend_many.h"
-#include "compute/basis.h"
+#include "compute/backend/backend_many.h"
+#include "compute/linalg/basis.h"
 #include "gram_reference.h"
 #include "sink_stub.h"
 #include "unit.h"

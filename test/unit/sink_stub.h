@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "compute/backend.h"
-#include "compute/derive.h"
-#include "compute/glm.h"
+#include "compute/backend/backend.h"
+#include "compute/design/derive.h"
+#include "compute/glm/glm.h"
 
 #define STUB_SINKS 8
 #define STUB_CALLS 64

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/gram_shift.h"
-#include "compute/ols.h"
-#include "compute/sum_clusters.h"
+#include "compute/linalg/gram_shift.h"
+#include "compute/linear/ols.h"
+#include "compute/linear/sum_clusters.h"
 #include "gram_reference.h"
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "compute/row.h"
+#include "compute/base/row.h"
 
 #define COUNT(array) ((int) (sizeof(array) / sizeof((array)[0])))
 

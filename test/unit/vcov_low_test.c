@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/vcov_low.h"
+#include "compute/linear/vcov_low.h"
 #include "unit.h"
 
 #define N 3

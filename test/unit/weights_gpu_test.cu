@@ -6,7 +6,7 @@
  */
 #include "../../kernels/glm_step.cuh"
 #include "../../kernels/gram.cuh"
-#include "compute/glm_row.h"
+#include "compute/glm/glm_row.h"
 #include "gpu_harness.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef GPUREG_WEIGHTS_PASSES_H
 #define GPUREG_WEIGHTS_PASSES_H
 
-#include "compute/glm.h"
+#include "compute/glm/glm.h"
 #include "logreg_driver.h"
 
 static const int all_lanes[] = {1, 4, 8};

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/compute.h"
-#include "compute/family.h"
-#include "compute/glm_row.h"
+#include "compute/base/compute.h"
+#include "compute/dist/family.h"
+#include "compute/glm/glm_row.h"
 #include "gram_reference.h"
 #include "unit.h"
 #include "weights_fits.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/wild.h"
-#include "compute/wild_draw.h"
+#include "compute/resample/wild.h"
+#include "compute/resample/wild_draw.h"
 #include "unit.h"
 
 #define K 5

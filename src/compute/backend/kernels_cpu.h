@@ -1,0 +1,371 @@
+/*
+ * kernels_cpu.h: the CPU's kernels, a template. kernels_cpu.c includes it once for each instruction set, with these
+ * defined first:
+ *
+ *	 PACK WEIGH KERNEL KERNEL_WEIGHTED DOT  the functions' names   TARGET    their target attribute, or nothing
+ *	 NAME(f)               the name of function f, here and in step_cpu.h and project_cpu.h
+ *	 W                     lanes of a vector      V         the vector type
+ *	 V_ZERO() V_SET1(s) V_LOAD(p) V_STORE(p, v) V_ADD V_SUB V_MUL V_ABS(a)
+ *	 V_FMA(a, b, c) V_FMS(a, b, c)                a * b + c, a * b - c, rounded once
+ *	 V_LOAD_N(p, n) V_STORE_N(p, v, n)            the first n lanes alone
+ *
+ * for project_cpu.h:
+ *
+ *	 V_LOAD_FLOAT4(p)                             W float4, as doubles
+ *
+ * and, for step_cpu.h:
+ *
+ *	 V_MLA(a, b, c)                               a * b + c, rounded once or twice, whichever is faster
+ *	 V_HOLD(v)                                    keeps v in a register: it is not loaded again at every use
+ *	 V_DIV V_SQRT(a) V_SUM(a)                     a quotient; a root; the sum of all lanes
+ *	 V_MIN(a, b) V_MAX(a, b)                      b where either is not a number
+ *	 V_IF_NEGATIVE(m, a, b)                       a where m < 0, b where m > 0, either where m = 0
+ *	 V_FILL_N(v, n, fill)                         the first n lanes of v, the others of fill
+ *	 V_SHIFT_TO_EXPONENT(v)                       the bits of v, 52 to the left
+ *
+ * Gram matrix
+ *
+ * hi, lo += sum over r < nrows of z z', or of w z z', where (w z) is taken in two halves and the lower one's product
+ * joins the corrections. z comes packed in panels of W columns: column c of row r at panel[c / W][r][c % W], so that
+ * every inner loop reads its operands in order, from the first-level cache, whatever q is.
+ *
+ * Each strip (one i, W values of j) keeps its sum in registers for the whole chunk of rows. A product p = RN(a b) goes
+ * to the rounded sum h by Knuth's TwoSum, s = h + p, t = s - h, and what s lost goes to c, as in Dot2 of Ogita, Rump
+ * and Oishi (2005): (h - (s - t)) + (p - t) + (a b - p). TwoSum's differences are exact, so that the last two are one a
+ * b - t, rounded once: 8 operations a product in place of 10. c's own rounding is of the order of nrows^(1/2) 2^-106 of
+ * the sum, which is why a chunk is short. The chunk's sum is then added to the state in full double-double.
+ *
+ * Two of the subtractions are written as fused operations on a 1 that the compiler cannot see: a processor with
+ * separate pipes for additions (Zen) then works on both kinds at once, and on others nothing changes.
+ */
+#define V_DIFF(a, b) V_FMS(a, one, b)
+
+#define STEP(h, c, a, b) do { \
+	V s_ = V_ADD(h, V_MUL(a, b)); \
+	V t_ = V_DIFF(s_, h); \
+	V u_ = V_SUB(h, V_DIFF(s_, t_)); \
+	c = V_ADD(c, V_ADD(u_, V_FMS(a, b, t_))); \
+	h = s_; \
+} while (0)
+
+/* (x, y) += (h, c) in double-double; gr_dd_add() by lanes, the summands' halves renormalised first */
+#define MERGE(x, y, h, c) do { \
+	V a_ = V_ADD(h, c); \
+	V b_ = V_SUB(c, V_SUB(a_, h)); \
+	V s_ = V_ADD(x, a_); \
+	V q_ = V_SUB(s_, x); \
+	V e_ = V_ADD(V_SUB(x, V_SUB(s_, q_)), V_SUB(a_, q_)); \
+	V t_ = V_ADD(y, b_); \
+	V r_ = V_SUB(t_, y); \
+	V f_ = V_ADD(V_SUB(y, V_SUB(t_, r_)), V_SUB(b_, r_)); \
+	e_ = V_ADD(e_, t_); \
+	a_ = V_ADD(s_, e_); \
+	e_ = V_ADD(V_SUB(e_, V_SUB(a_, s_)), f_); \
+	x = V_ADD(a_, e_); \
+	y = V_SUB(e_, V_SUB(x, a_)); \
+} while (0)
+
+/* Columns of a row that share the first panel with the ones */
+#define HEAD(ncols) ((ncols) < W - 1 ? (ncols) : W - 1)
+
+/*
+ * Copies rows into panels, the column of ones first, zeros after the last; less shift, if there is one. Inlined twice,
+ * so that rows without a shift pay nothing for it.
+ */
+static inline __attribute__((always_inline)) TARGET void
+NAME(pack_rows) (double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
+				 const double *restrict shift)
+{
+	for (int r = 0; r < nrows; r++)
+	{
+		const double *from = rows + (size_t) r * stride;
+		double	   *to = panels + (size_t) r * W;
+		int			k = W - 1;
+
+		V_STORE(to, V_ZERO());
+		to[0] = 1.0;
+		if (W > 1)
+			V_STORE_N(to + 1, shift == NULL ? V_LOAD_N(from, HEAD(ncols)) :
+					  V_SUB(V_LOAD_N(from, HEAD(ncols)), V_LOAD_N(shift, HEAD(ncols))), HEAD(ncols));
+		for (; k + W <= ncols; k += W)
+		{
+			to += (size_t) nrows * W;
+			V_STORE(to, shift == NULL ? V_LOAD(from + k) : V_SUB(V_LOAD(from + k), V_LOAD(shift + k)));
+		}
+		if (k < ncols)
+			V_STORE(to + (size_t) nrows * W, shift == NULL ? V_LOAD_N(from + k, ncols - k) :
+					V_SUB(V_LOAD_N(from + k, ncols - k), V_LOAD_N(shift + k, ncols - k)));
+	}
+}
+
+static TARGET void
+PACK(double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
+	 const double *restrict shift)
+{
+	if (shift == NULL)
+		NAME(pack_rows) (panels, rows, nrows, ncols, stride, NULL);
+	else
+		NAME(pack_rows) (panels, rows, nrows, ncols, stride, shift);
+}
+
+/* |x - c - RN(x - c)|, the error of a difference (Knuth's TwoSum), added to e */
+#define ADD_ERROR(e, x, c) do { \
+	V x_ = (x); \
+	V c_ = (c); \
+	V d_ = V_SUB(x_, c_); \
+	V t_ = V_SUB(d_, x_); \
+	e = V_ADD(e, V_ABS(V_SUB(V_SUB(x_, V_SUB(d_, t_)), V_ADD(c_, t_)))); \
+} while (0)
+
+/* Is every value of the rows less its column's shift a float8 as it is? Not where it is NaN or infinite. */
+static TARGET bool
+NAME(exact) (const double *rows, int64_t nrows, int ncols, int stride, const double *shift)
+{
+	V			error = V_ZERO();
+	double		lanes[W];
+	double		sum = 0.0;
+
+	for (int64_t r = 0; r < nrows; r++, rows += stride)
+	{
+		int			k = 0;
+
+		for (; k + W <= ncols; k += W)
+			ADD_ERROR(error, V_LOAD(rows + k), V_LOAD(shift + k));
+		if (k < ncols)
+			ADD_ERROR(error, V_LOAD_N(rows + k, ncols - k), V_LOAD_N(shift + k, ncols - k));
+	}
+	V_STORE(lanes, error);
+	for (int l = 0; l < W; l++)
+		sum += lanes[l];
+	return sum == 0.0;
+}
+
+/*
+ * The panels times each row's weight, exactly: whi + wlo, laid out as they are. weights: the first row's, then stride
+ * further on
+ */
+static TARGET void
+WEIGH(double *restrict whi, double *restrict wlo, const double *restrict panels, int nrows, int npanels,
+	  const double *restrict weights, int stride)
+{
+	for (int r = 0; r < nrows; r++)
+	{
+		const V		weight = V_SET1(weights[(size_t) r * stride]);
+		size_t		at = (size_t) r * W;
+
+		for (int k = 0; k < npanels; k++, at += (size_t) nrows * W)
+		{
+			V			z = V_LOAD(panels + at);
+			V			p = V_MUL(weight, z);
+
+			V_STORE(whi + at, p);
+			V_STORE(wlo + at, V_FMS(weight, z, p));
+		}
+	}
+}
+
+/*
+ * Rows first .. end - 1 of the triangle. whi, wlo: what WEIGH() has made of the panels, in place of one factor; NULL:
+ * the rows have no weights. Inlined twice.
+ */
+static inline __attribute__((always_inline)) TARGET void
+NAME(gram_rows) (double *restrict hi, double *restrict lo, const double *restrict panels, const double *restrict whi,
+				 const double *restrict wlo, int nrows, int first, int end, double opaque_one)
+{
+	const V		one = V_SET1(opaque_one);
+	const size_t panel_size = (size_t) nrows * W;
+
+	for (int64_t i = first; i < end; i++)
+	{
+		const size_t at_i = (size_t) (i / W) * panel_size + i % W;
+		const double *zi = (whi == NULL ? panels : whi) + at_i;
+		double	   *row_hi = hi + i * (i + 1) / 2;
+		double	   *row_lo = lo + i * (i + 1) / 2;
+
+		for (int64_t j = 0; j <= i; j += W)
+		{
+			const double *zj = panels + (size_t) (j / W) * panel_size;
+			int			nlanes = i - j + 1 < W ? (int) (i - j + 1) : W;
+			V			h = V_ZERO();
+			V			c = V_ZERO();
+			V			x;
+			V			y;
+
+			for (int r = 0; r < nrows; r++)
+			{
+				V			a = V_SET1(zi[(size_t) r * W]);
+				V			b = V_LOAD(zj + (size_t) r * W);
+
+				STEP(h, c, a, b);
+				if (whi != NULL)
+					c = V_FMA(V_SET1(wlo[at_i + (size_t) r * W]), b, c);
+			}
+			if (nlanes == W)
+			{
+				x = V_LOAD(row_hi + j);
+				y = V_LOAD(row_lo + j);
+				MERGE(x, y, h, c);
+				V_STORE(row_hi + j, x);
+				V_STORE(row_lo + j, y);
+			}
+			else
+			{
+				x = V_LOAD_N(row_hi + j, nlanes);
+				y = V_LOAD_N(row_lo + j, nlanes);
+				MERGE(x, y, h, c);
+				V_STORE_N(row_hi + j, x, nlanes);
+				V_STORE_N(row_lo + j, y, nlanes);
+			}
+		}
+	}
+}
+
+static TARGET void
+KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int first, int end,
+	   double opaque_one)
+{
+	NAME(gram_rows) (hi, lo, panels, NULL, NULL, nrows, first, end, opaque_one);
+}
+
+static TARGET void
+KERNEL_WEIGHTED(double *restrict hi, double *restrict lo, const double *restrict panels, const double *restrict whi,
+				const double *restrict wlo, int nrows, int first, int end, double opaque_one)
+{
+	NAME(gram_rows) (hi, lo, panels, whi, wlo, nrows, first, end, opaque_one);
+}
+
+/*
+ * Dot product in double-double: sum over k < n of (ahi + alo)[k] (bhi + blo)[k], n a multiple of DOT_LANES, as
+ * DOT_LANES sums shi + slo of every DOT_LANES-th term, not normalised; magnitudes gets the sums of |product|. The
+ * number of sums, and so every bit, is the same whatever W is.
+ *
+ * As above, shi takes the products' high halves by TwoSum, and slo what that loses and the products' low halves; what
+ * is left out of a product is below 2 u^2 of it, u = 2^-53, and slo's own rounding is of the order of n^(1/2) u^2 of
+ * the magnitudes.
+ */
+#define DOT_STEP(x, y, m, k) do { \
+	V ah_ = V_LOAD(ahi + (k)); \
+	V bh_ = V_LOAD(bhi + (k)); \
+	V p_ = V_MUL(ah_, bh_); \
+	V l_ = V_FMA(ah_, V_LOAD(blo + (k)), V_FMA(V_LOAD(alo + (k)), bh_, V_FMS(ah_, bh_, p_))); \
+	V s_ = V_ADD(x, p_); \
+	V t_ = V_SUB(s_, x); \
+	V u_ = V_SUB(x, V_SUB(s_, t_)); \
+	y = V_ADD(y, V_ADD(V_ADD(u_, V_SUB(p_, t_)), l_)); \
+	x = s_; \
+	m = V_ADD(m, V_ABS(p_)); \
+} while (0)
+
+static TARGET void
+DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n, double *shi, double *slo,
+	double *magnitudes)
+{
+	for (int l = 0; l < DOT_LANES; l += W)
+	{
+		V			x = V_ZERO();
+		V			y = V_ZERO();
+		V			m = V_ZERO();
+
+		for (int64_t k = l; k < n; k += DOT_LANES)
+			DOT_STEP(x, y, m, k);
+		V_STORE(shi + l, x);
+		V_STORE(slo + l, y);
+		V_STORE(magnitudes + l, m);
+	}
+}
+
+/* sum less the products from first on, one after the other; adds their magnitudes. The same bits on every processor */
+static TARGET GrDD
+NAME(minus_products)(GrDD sum, GrDDConstVector a, GrDDConstVector b, int64_t first, int64_t n, double *magnitude)
+{
+	for (int64_t k = first; k < n; k++)
+	{
+		GrDD		ak = {a.hi[k], a.lo[k]};
+		GrDD		bk = {b.hi[k], b.lo[k]};
+		GrDD		p = gr_dd_mul(ak, bk);
+
+		*magnitude += fabs(p.hi);
+		sum = gr_dd_sub(sum, p);
+	}
+	return sum;
+}
+
+/* hi + lo += hi2 + lo2 of n entries, each gr_dd_add()'s bits */
+static TARGET void
+NAME(merge)(double *restrict hi, double *restrict lo, const double *restrict hi2, const double *restrict lo2, int64_t n)
+{
+	int64_t		k = 0;
+
+	for (; k + W <= n; k += W)
+	{
+		V			a = V_LOAD(hi + k);
+		V			b = V_LOAD(hi2 + k);
+		V			s = V_ADD(a, b);
+		V			part = V_SUB(s, a);
+		V			rest = V_ADD(V_SUB(a, V_SUB(s, part)), V_SUB(b, part));
+		V			c = V_LOAD(lo + k);
+		V			d = V_LOAD(lo2 + k);
+		V			t = V_ADD(c, d);
+		V			u;
+
+		part = V_SUB(t, c);
+		d = V_ADD(V_SUB(c, V_SUB(t, part)), V_SUB(d, part));
+		t = V_ADD(rest, t);
+		u = V_ADD(s, t);
+		d = V_ADD(V_SUB(t, V_SUB(u, s)), d);
+		s = V_ADD(u, d);
+		V_STORE(hi + k, s);
+		V_STORE(lo + k, V_SUB(d, V_SUB(s, u)));
+	}
+	for (; k < n; k++)
+	{
+		GrDD		a = {hi[k], lo[k]};
+		GrDD		b = {hi2[k], lo2[k]};
+
+		a = gr_dd_add(a, b);
+		hi[k] = a.hi;
+		lo[k] = a.lo;
+	}
+}
+
+#include "compute/glm/step_cpu.h"
+#include "compute/project/project_cpu.h"
+
+#undef STEP
+#undef MERGE
+#undef DOT_STEP
+#undef ADD_ERROR
+#undef HEAD
+#undef V_DIFF
+#undef PACK
+#undef WEIGH
+#undef KERNEL
+#undef KERNEL_WEIGHTED
+#undef DOT
+#undef NAME
+#undef TARGET
+#undef W
+#undef V
+#undef V_ZERO
+#undef V_SET1
+#undef V_LOAD
+#undef V_STORE
+#undef V_ADD
+#undef V_SUB
+#undef V_MUL
+#undef V_ABS
+#undef V_FMA
+#undef V_FMS
+#undef V_MLA
+#undef V_LOAD_FLOAT4
+#undef V_HOLD
+#undef V_DIV
+#undef V_SQRT
+#undef V_SUM
+#undef V_MIN
+#undef V_MAX
+#undef V_IF_NEGATIVE
+#undef V_FILL_N
+#undef V_SHIFT_TO_EXPONENT
+#undef V_LOAD_N
+#undef V_STORE_N

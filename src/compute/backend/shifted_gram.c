@@ -1,0 +1,143 @@
+/*
+ * shifted_gram.c: a sink that is sent shifted rows, and begun anew where the shift does not suit them.
+ */
+#include "compute/backend/shifted_gram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/linalg/gram_shift.h"
+
+/* Single rows made float8 at a time, bytes */
+#define WIDE_NBYTES ((size_t) 128 << 10)
+
+bool
+gr_shifted_begin(GrShiftedGram *s, const GrSinkOps *ops, GrSink *sink, const GrSinkOptions *options, GrError *err)
+{
+	size_t		n = (size_t) gr_nterms(options->shape.nfeatures);
+	size_t		wide_nbytes = gr_row_nbytes(gr_wide_shape(options->shape));
+	size_t		nbytes = 2 * n * sizeof(double);
+
+	memset(s, 0, sizeof(*s));
+	s->ops = ops;
+	s->sink = sink;
+	s->shape = options->shape;
+	s->poll.host = options->host;
+	s->wide_nrows = s->shape.single ? (int64_t) (WIDE_NBYTES / wide_nbytes) + 1 : 0;
+	nbytes += (size_t) s->wide_nrows * wide_nbytes;
+	s->shift = malloc(nbytes);
+	if (s->shift == NULL)
+	{
+		err->bytes_needed = nbytes;
+		return gr_fail(err, GR_NO_MEMORY, 0, "the shift of a Gram matrix");
+	}
+	s->narrowed = s->shift + n;
+	s->wide = s->shape.single ? s->narrowed + n : NULL;
+	memset(s->shift, 0, 2 * n * sizeof(double));
+	return true;
+}
+
+void
+gr_shifted_end(GrShiftedGram *s)
+{
+	free(s->shift);
+	free(s->earlier);
+	memset(s, 0, sizeof(*s));
+}
+
+/* Some of the rows from done on, as float8; *n: how many */
+static const double *
+wide_rows(GrShiftedGram *s, const void *rows, int64_t nrows, int64_t done, int64_t *n)
+{
+	const char *from = (const char *) rows + (size_t) done * gr_row_nbytes(s->shape);
+
+	*n = nrows - done;
+	if (!s->shape.single)
+		return (const double *) from;
+	*n = *n < s->wide_nrows ? *n : s->wide_nrows;
+	gr_widen_rows(from, *n, s->shape, s->wide);
+	return s->wide;
+}
+
+/* What was summed so far becomes sums about the narrowed shift, and is kept; the sink begins anew, about that. */
+static bool
+begin_anew(GrShiftedGram *s, GrError *err)
+{
+	int			p = s->shape.nfeatures;
+	int64_t		triangle = gr_triangle(gr_norder(p));
+	size_t		nbytes = 2 * (size_t) triangle * sizeof(double);
+	double	   *sums = malloc(nbytes);
+
+	if (sums == NULL)
+	{
+		err->bytes_needed = nbytes;
+		return gr_fail(err, GR_NO_MEMORY, 0, "Gram matrix");
+	}
+	if (!s->ops->finish(s->sink, sums, sums + triangle, err))
+	{
+		free(sums);
+		return false;
+	}
+	if (s->earlier != NULL)
+		gr_gram_merge(sums, sums + triangle, s->earlier, s->earlier + triangle, triangle);
+	free(s->earlier);
+	s->earlier = sums;
+	if (!gr_gram_translate(sums, sums + triangle, p, s->shift, s->narrowed, &s->poll))
+		return gr_fail(err, GR_CANCELED, 0, "Gram matrix");
+	memcpy(s->shift, s->narrowed, (size_t) gr_nterms(p) * sizeof(double));
+	s->shifted = gr_shift_any(s->shift, p);
+	return s->ops->restart(s->sink, s->shifted ? s->shift : NULL, err);
+}
+
+/* Chooses the shift, or drops what the rows don't bear. */
+static bool
+prepare(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
+{
+	GrRowShape	wide = gr_wide_shape(s->shape);
+	int64_t		n = 0;
+
+	if (!s->chosen)
+	{
+		const double *first = wide_rows(s, rows, nrows, 0, &n);
+
+		s->chosen = true;
+		s->shifted = gr_shift_choose(s->shift, first, n, wide);
+		if (s->shifted && !s->ops->restart(s->sink, s->shift, err))
+			return false;
+	}
+	/* n > 0: the rows that it was chosen by are exact */
+	for (int64_t done = n; s->shifted && done < nrows; done += n)
+	{
+		const double *some = wide_rows(s, rows, nrows, done, &n);
+
+		if (gr_shift_exact(s->shift, some, n, wide))
+			continue;
+		gr_shift_narrow(s->narrowed, s->shift, some, n, wide);
+		if (!begin_anew(s, err))
+			return false;
+	}
+	return true;
+}
+
+bool
+gr_shifted_send(GrShiftedGram *s, const void *rows, int64_t nrows, GrError *err)
+{
+	if (nrows <= 0)
+		return s->ops->send(s->sink, rows, nrows, err);
+	if ((!s->chosen || s->shifted) && !prepare(s, rows, nrows, err))
+		return false;
+	return s->ops->send(s->sink, rows, nrows, err);
+}
+
+bool
+gr_shifted_finish(GrShiftedGram *s, double *hi, double *lo, double *shift, GrError *err)
+{
+	int64_t		triangle = gr_triangle(gr_norder(s->shape.nfeatures));
+
+	if (!s->ops->finish(s->sink, hi, lo, err))
+		return false;
+	if (s->earlier != NULL)
+		gr_gram_merge(hi, lo, s->earlier, s->earlier + triangle, triangle);
+	memcpy(shift, s->shift, (size_t) gr_nterms(s->shape.nfeatures) * sizeof(double));
+	return true;
+}

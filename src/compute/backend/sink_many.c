@@ -1,0 +1,536 @@
+/*
+ * sink_many.c: rows dealt to several sinks; see sink_many_rounds.c for what these do at once.
+ */
+#include "compute/backend/sink_many.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/backend/sink_many_rounds.h"
+
+static ManySink *
+many_of(GrSink *sink)
+{
+	return (ManySink *) sink;
+}
+
+static bool
+fail_memory(GrError *err, size_t nbytes, const char *what)
+{
+	if (err->status == GR_OK)
+		err->bytes_needed = nbytes;
+	return gr_fail(err, GR_NO_MEMORY, 0, "%s", what);
+}
+
+/*
+ * Beginning and end
+ */
+
+/* Without sinks in its parts; NULL if there is no memory */
+static ManySink *
+many_new(const GrSinkOps *ops, int n, GrRowShape shape, GrSinkKind kind, GrError *err)
+{
+	size_t		nbytes = sizeof(ManySink) + (size_t) n * sizeof(Part);
+	ManySink   *many = calloc(1, nbytes);
+
+	if (many == NULL)
+	{
+		fail_memory(err, nbytes, "rows for several devices");
+		return NULL;
+	}
+	many->ops = ops;
+	many->shape = shape;
+	many->kind = kind;
+	many->n = n;
+	for (int i = 0; i < n; i++)
+		many->parts[i].many = many;
+	(void) pthread_mutex_init(&many->mutex, NULL);
+	(void) pthread_cond_init(&many->wake, NULL);
+	(void) pthread_cond_init(&many->done, NULL);
+	return many;
+}
+
+bool
+gr_many_begin(const GrParts *parts, const GrSinkOptions *options, GrSink **sink, GrError *err)
+{
+	ManySink   *many = many_new(parts->ops, parts->n, options->shape, options->kind, err);
+
+	*sink = (GrSink *) many;
+	for (int i = 0; many != NULL && i < parts->n; i++)
+	{
+		Part	   *part = &many->parts[i];
+		GrSinkOptions own;
+
+		for (int k = 0; k < parts->n; k++)
+			part->nbeside += parts->sessions[k] == parts->sessions[i];
+		own = gr_part_options(part, options);
+		if (!parts->ops->begin(parts->sessions[i], &own, &part->sink, err))
+			return false;
+	}
+	return many != NULL;
+}
+
+static bool
+many_begin(GrSession *session, const GrSinkOptions *options, GrSink **sink, GrError *err)
+{
+	return gr_many_begin((const GrParts *) session, options, sink, err);
+}
+
+static void
+many_end(GrSink *sink)
+{
+	ManySink   *many = many_of(sink);
+
+	if (many == NULL)
+		return;
+	/* whichever ends first of two sinks, no thread writes into the other's parts any more */
+	if (many->source != NULL)
+		gr_many_end_threads(many->source);
+	gr_many_end_threads(many);
+	if (many->deriving.derived != NULL)
+		many->deriving.derived->source = NULL;
+	if (many->source != NULL)
+		many->source->deriving.derived = NULL;
+	for (int i = 0; i < many->n; i++)
+		many->ops->end(many->parts[i].sink);
+	(void) pthread_cond_destroy(&many->wake);
+	(void) pthread_cond_destroy(&many->done);
+	(void) pthread_mutex_destroy(&many->mutex);
+	free(many->arguments);
+	free(many->sums);
+	free(many->calls);
+	free(many);
+}
+
+/*
+ * Rows
+ */
+
+/* Room to note one more call */
+static bool
+make_room(ManySink *many, GrError *err)
+{
+	int64_t		capacity = many->calls_capacity > 0 ? 2 * many->calls_capacity : 256;
+	size_t		nbytes = (size_t) capacity * sizeof(Call);
+	Call	   *calls;
+
+	if (many->kind == GR_SINK_SUM || many->ncalls < many->calls_capacity)
+		return true;
+	calls = realloc(many->calls, nbytes);
+	if (calls == NULL)
+		return fail_memory(err, nbytes, "rows for several devices");
+	many->calls = calls;
+	many->calls_capacity = capacity;
+	return true;
+}
+
+static bool
+many_send(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	Part	   *part = &many->parts[many->ncalls % many->n];
+
+	if (!make_room(many, err) || !many->ops->send(part->sink, rows, nrows, err))
+		return false;
+	if (many->kind == GR_SINK_KEEP)
+	{
+		int64_t		before = many->ncalls > 0 ? many->calls[many->ncalls - 1].end : 0;
+
+		many->calls[many->ncalls] = (Call) {before + nrows, part->nrows};
+		part->nrows += nrows;
+	}
+	many->ncalls++;
+	return true;
+}
+
+/* The first call that isn't read: part i's is number nread of its own, which are i, i + n, ... */
+static int64_t
+first_unread(const ManySink *many)
+{
+	int64_t		first = many->ncalls;
+
+	for (int i = 0; i < many->n; i++)
+	{
+		int64_t		own = many->parts[i].nread * many->n + i;
+
+		first = own < first ? own : first;
+	}
+	return first;
+}
+
+/* Asks the parts in whose turn it is, from the oldest call on: no other can bring the answer forward. */
+static bool
+look_for_read(ManySink *many, int64_t *first, GrError *err)
+{
+	for (int64_t before = -1; (*first = first_unread(many)) != before && *first < many->ncalls; before = *first)
+	{
+		Part	   *oldest = &many->parts[*first % many->n];
+
+		if (!many->ops->sent(oldest->sink, false, &oldest->nread, err))
+			return false;
+	}
+	return true;
+}
+
+static bool
+many_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	int64_t		first;
+
+	if (!look_for_read(many, &first, err))
+		return false;
+	/* what was read since the caller last asked need not be waited for */
+	if (wait && first == many->nread && first < many->ncalls)
+	{
+		Part	   *oldest = &many->parts[first % many->n];
+
+		if (!many->ops->sent(oldest->sink, true, &oldest->nread, err) || !look_for_read(many, &first, err))
+			return false;
+	}
+	many->nread = first;
+	*ncalls = first;
+	return true;
+}
+
+/*
+ * SUM
+ */
+
+static bool
+many_restart(GrSink *sink, const double *shift, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+
+	for (int i = 0; i < many->n; i++)
+		if (!many->ops->restart(many->parts[i].sink, shift, err))
+			return false;
+	return true;
+}
+
+static bool
+many_finish(GrSink *sink, double *hi, double *lo, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	int64_t		n = gr_triangle(gr_norder(many->shape.nfeatures));
+	size_t		nbytes = 2 * (size_t) n * sizeof(double);
+	double	   *other = many->n > 1 ? malloc(nbytes) : NULL;
+	bool		ok;
+
+	if (many->n > 1 && other == NULL)
+		return fail_memory(err, nbytes, "Gram matrix");
+	ok = many->ops->finish(many->parts[0].sink, hi, lo, err);
+	for (int i = 1; ok && i < many->n; i++)
+	{
+		ok = many->ops->finish(many->parts[i].sink, other, other + n, err);
+		if (ok)
+			gr_gram_merge(hi, lo, other, other + n, n);
+	}
+	free(other);
+	return ok;
+}
+
+/*
+ * KEEP
+ */
+
+/* n float8 become the sink's own, at *to; NULL stays NULL. */
+static const double *
+keep(double **to, const double *from, size_t n)
+{
+	double	   *kept = *to;
+
+	if (from == NULL)
+		return NULL;
+	memcpy(kept, from, n * sizeof(double));
+	*to += n;
+	return kept;
+}
+
+static bool
+prepare_pass(ManySink *many, const GrPass *pass, double *sums, GrError *err)
+{
+	size_t		t = (size_t) gr_nterms(pass->shape.nfeatures);
+	size_t		nfaces = (size_t) pass->nfaces;
+	size_t		nfactor = pass->factor == NULL ? 0 : (size_t) gr_triangle((int64_t) t);
+	size_t		narguments = t + (t - 1) + nfaces * (2 * t + 1) + nfactor;
+	size_t		nsums = gr_pass_nsums(pass->kind, pass->shape.nfeatures);
+	size_t		nothers = (size_t) many->n - 1;
+	double	   *to;
+
+	many->arguments = malloc(narguments * sizeof(double));
+	many->sums = malloc(nothers * nsums * sizeof(double));
+	if (many->arguments == NULL || many->sums == NULL)
+		return fail_memory(err, (narguments + nothers * nsums) * sizeof(double), "the sums of a pass");
+	to = many->arguments;
+	many->round_kind = ROUND_PASS;
+	many->pass = *pass;
+	many->pass.beta = keep(&to, pass->beta, t);
+	many->pass.shift = keep(&to, pass->shift, t - 1);
+	many->pass.faces = keep(&to, pass->faces, nfaces * 2 * t);
+	many->pass.face_absolute = keep(&to, pass->face_absolute, nfaces);
+	many->pass.factor = keep(&to, pass->factor, nfactor);
+	many->parts[0].sums = sums;
+	for (int i = 1; i < many->n; i++)
+	{
+		many->parts[i].sums = many->sums + (size_t) (i - 1) * nsums;
+		gr_pass_clear(pass->kind, pass->shape.nfeatures, many->parts[i].sums);
+	}
+	return true;
+}
+
+static bool
+prepare_boot(ManySink *many, const GrBootPass *pass, double *sums, GrError *err)
+{
+	size_t		t = (size_t) gr_nterms(pass->shape.nfeatures);
+	size_t		nactive = (size_t) pass->nactive;
+	size_t		ninfluence = pass->nreps == 0 ? (size_t) pass->ninfluence : 0;
+	size_t		nsteps = pass->steps == NULL ? 0 : (size_t) pass->nreps * nactive;
+	size_t		narguments = 2 * t + (t - 1) + nactive * t + ninfluence * nactive + nsteps;
+	size_t		nsums = gr_boot_nsums(pass);
+	size_t		nothers = (size_t) many->n - 1;
+	double	   *to;
+
+	many->arguments = malloc(narguments * sizeof(double));
+	many->sums = calloc(nothers * nsums, sizeof(double));
+	if (many->arguments == NULL || many->sums == NULL)
+		return fail_memory(err, (narguments + nothers * nsums) * sizeof(double), "the sums of a bootstrap");
+	to = many->arguments;
+	many->round_kind = ROUND_BOOT;
+	many->boot = *pass;
+	many->boot.beta = keep(&to, pass->beta, t);
+	many->boot.beta_lo = keep(&to, pass->beta_lo, t);
+	many->boot.shift = keep(&to, pass->shift, t - 1);
+	many->boot.factor = keep(&to, pass->factor, nactive * t);
+	many->boot.triangle = NULL;
+	many->boot.influence = keep(&to, pass->influence, ninfluence * nactive);
+	many->boot.steps = pass->steps == NULL ? NULL : keep(&to, pass->steps, nsteps);
+	many->parts[0].sums = sums;
+	for (int i = 1; i < many->n; i++)
+		many->parts[i].sums = many->sums + (size_t) (i - 1) * nsums;
+	return true;
+}
+
+static bool
+prepare_change(ManySink *many, const GrBasis *basis, GrError *err)
+{
+	size_t		ncoef = (size_t) basis->nchanged * (size_t) gr_nterms(basis->nfeatures);
+	size_t		changed_nbytes = (size_t) basis->nchanged * sizeof(int);
+	size_t		nbytes = ncoef * sizeof(double) + changed_nbytes;
+	double	   *to = malloc(nbytes > 0 ? nbytes : 1);
+
+	many->arguments = to;
+	if (to == NULL)
+		return fail_memory(err, nbytes, "a change of basis");
+	many->round_kind = ROUND_CHANGE;
+	many->basis = *basis;
+	many->basis.coef = keep(&to, basis->coef, ncoef);
+	memcpy(to, basis->changed, changed_nbytes);
+	many->basis.changed = (const int *) to;
+	return true;
+}
+
+static bool
+prepare_derive(ManySink *many, const Deriving *deriving, GrError *err)
+{
+	size_t		nbytes = gr_derivation_nbytes(deriving->derivation);
+
+	many->arguments = malloc(nbytes);
+	if (many->arguments == NULL)
+		return fail_memory(err, nbytes, "a derivation");
+	memcpy(many->arguments, deriving->derivation, nbytes);
+	many->round_kind = ROUND_DERIVE;
+	many->deriving = *deriving;
+	many->deriving.derivation = (const GrDerivation *) many->arguments;
+	if (deriving->derived != NULL)
+		deriving->derived->source = many;
+	return true;
+}
+
+static void
+forget_round(ManySink *many)
+{
+	if (many->deriving.derived != NULL)
+		many->deriving.derived->source = NULL;
+	many->deriving.derived = NULL;
+	free(many->arguments);
+	free(many->sums);
+	many->arguments = NULL;
+	many->sums = NULL;
+}
+
+static bool
+many_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	bool		ok;
+
+	if (many->n == 1)
+		return many->ops->pass(many->parts[0].sink, pass, sums, host, err);
+	ok = prepare_pass(many, pass, sums, err) && gr_many_round(many, host, err);
+	for (int i = 1; ok && i < many->n; i++)
+		gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, many->parts[i].sums);
+	forget_round(many);
+	return ok;
+}
+
+static bool
+many_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	size_t		nsums = gr_boot_nsums(pass);
+	bool		ok;
+
+	if (many->n == 1)
+		return many->ops->boot(many->parts[0].sink, pass, sums, host, err);
+	ok = prepare_boot(many, pass, sums, err) && gr_many_round(many, host, err);
+	for (int i = 1; ok && i < many->n; i++)
+		for (size_t k = 0; k < nsums; k++)
+			sums[k] += many->parts[i].sums[k];
+	forget_round(many);
+	return ok;
+}
+
+static bool
+many_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	bool		ok;
+
+	if (many->n == 1)
+		return many->ops->change(many->parts[0].sink, basis, host, err);
+	ok = prepare_change(many, basis, err) && gr_many_round(many, host, err);
+	forget_round(many);
+	return ok;
+}
+
+static void
+merge_counts(GrDeriveCounts *counts, const GrDeriveCounts *other)
+{
+	counts->nrows += other->nrows;
+	counts->nfiltered += other->nfiltered;
+	counts->nskipped += other->nskipped;
+	counts->nweightless += other->nweightless;
+	gr_totals_merge(&counts->totals, &other->totals);
+}
+
+/* Each part's rows are derived into a part beside it. */
+static bool
+many_derive(GrSink *sink, const GrDerivation *d, GrRowRules rules, const GrSinkOptions *options, GrSink **derived,
+			GrDeriveCounts *counts, const GrHost *host, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	Deriving	deriving = {.derivation = d,.rules = rules,.options = *options};
+	bool		ok;
+
+	memset(counts, 0, sizeof(*counts));
+	if (derived != NULL)
+	{
+		deriving.derived = many_new(many->ops, many->n, gr_derived_shape(d), GR_SINK_KEEP, err);
+		*derived = (GrSink *) deriving.derived;
+		if (deriving.derived == NULL)
+			return false;
+		for (int i = 0; i < many->n; i++)
+			deriving.derived->parts[i].nbeside = many->parts[i].nbeside;
+	}
+	ok = prepare_derive(many, &deriving, err) && gr_many_round(many, host, err);
+	for (int i = 0; ok && i < many->n; i++)
+		merge_counts(counts, &many->parts[i].counts);
+	forget_round(many);
+	return ok;
+}
+
+/* The call that brought this row, which there is */
+static int64_t
+find_call(const ManySink *many, int64_t row)
+{
+	int64_t		low = 0;
+	int64_t		high = many->ncalls - 1;
+
+	while (low < high)
+	{
+		int64_t		middle = low + (high - low) / 2;
+
+		if (many->calls[middle].end > row)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static bool
+many_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+	int64_t		nsent = many->kind == GR_SINK_KEEP && many->ncalls > 0 ? many->calls[many->ncalls - 1].end : 0;
+	int64_t		ncols = gr_row_ncols(many->shape);
+
+	if (first < 0 || nrows < 0 || nrows > nsent - first)
+		return gr_fail(err, GR_INVALID, 0, "there are no such rows");
+	for (int64_t k = nrows > 0 ? find_call(many, first) : 0; nrows > 0; k++)
+	{
+		const Call *call = &many->calls[k];
+		int64_t		start = k > 0 ? call[-1].end : 0;
+		int64_t		n = call->end - first < nrows ? call->end - first : nrows;
+
+		if (!many->ops->read(many->parts[k % many->n].sink, call->before + (first - start), n, rows, err))
+			return false;
+		rows += n * ncols;
+		first += n;
+		nrows -= n;
+	}
+	return true;
+}
+
+/* An ascent stays on one device; over several, the caller's passes have them all. */
+static bool
+many_can_ascend(const GrSink *sink, bool single)
+{
+	const ManySink *many = (const ManySink *) sink;
+
+	return many->n == 1 && many->ops->can_ascend != NULL && many->ops->can_ascend(many->parts[0].sink, single);
+}
+
+static bool
+many_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations, bool *converged,
+			const GrHost *host, GrError *err)
+{
+	ManySink   *many = many_of(sink);
+
+	return many->ops->ascend(many->parts[0].sink, ascent, beta, iterations, converged, host, err);
+}
+
+static void
+many_times(const GrSink *sink, GrTimes *times)
+{
+	const ManySink *many = (const ManySink *) sink;
+
+	*times = (GrTimes) {0};
+	for (int i = 0; i < many->n; i++)
+	{
+		GrTimes		own = {0};
+
+		many->ops->times(many->parts[i].sink, &own);
+		times->bytes_to_device += own.bytes_to_device;
+		times->copy_s += own.copy_s;
+		times->kernel_s += own.kernel_s;
+	}
+}
+
+const GrSinkOps gr_sink_many = {
+	.begin = many_begin,
+	.send = many_send,
+	.sent = many_sent,
+	.restart = many_restart,
+	.finish = many_finish,
+	.pass = many_pass,
+	.boot = many_boot,
+	.change = many_change,
+	.can_ascend = many_can_ascend,
+	.ascend = many_ascend,
+	.derive = many_derive,
+	.read = many_read,
+	.times = many_times,
+	.end = many_end
+};

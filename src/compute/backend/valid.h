@@ -1,0 +1,55 @@
+/*
+ * valid.h: checks requests to a backend: shapes, kinds, counts, and whether the arrays that a request needs are there.
+ *
+ * A device service calls these functions for every command before its backend gets it. A backend calls gr_boot_valid()
+ * itself, because it divides by the number of active terms. Each function returns true, or false with GR_INVALID and a
+ * detail that says what is wrong. The functions do not read float8 arrays, since any number is allowed there; they do
+ * read integer arrays. A struct may be a copy of memory that another process writes to: a bool may be any byte, and an
+ * enum any int.
+ */
+#ifndef GPUREG_VALID_H
+#define GPUREG_VALID_H
+
+#include "compute/backend/backend.h"
+#include "compute/design/derive.h"
+#include "compute/glm/glm.h"
+#include "compute/linalg/basis.h"
+#include "compute/project/draw.h"
+#include "compute/resample/boot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Upper limit of the bytes that a request may ask for */
+#define GR_REQUEST_NBYTES_MAX ((size_t) 1 << 50)
+#define GR_WAIT_S_MAX 1e7		/* seconds that a client may wait for memory: more than any setting holds */
+
+/* True if the byte is false or true. */
+extern bool gr_bool_valid(const bool *flag);
+
+/* True if rows of this shape can be, those of kept columns included. */
+extern bool gr_shape_valid(const GrRowShape *shape, GrError *err);
+
+extern bool gr_distribution_valid(const GrDistribution *distribution, GrError *err);
+extern bool gr_rules_valid(const GrRowRules *rules, GrError *err);
+extern bool gr_sink_options_valid(const GrSinkOptions *options, GrError *err);
+
+/* Checks a pass over a sink of this shape. Arrays that the pass needs must not be NULL. */
+extern bool gr_pass_valid(const GrPass *pass, GrRowShape shape, GrError *err);
+
+/* Checks a bootstrap over a sink of this shape. It must have an active term: without one there is nothing to sum. */
+extern bool gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err);
+
+/* Checks a change of rows of this shape. basis->changed may be NULL, and is then not checked. */
+extern bool gr_basis_valid(const GrBasis *basis, GrRowShape shape, GrError *err);
+extern bool gr_ascent_valid(const GrAscent *ascent, GrError *err);
+extern bool gr_factor_job_valid(const GrFactorJob *job, GrError *err);
+
+/* Checks options and k and density of draw. options->draw and draw's tables are ignored: gr_draw_init() makes those. */
+extern bool gr_project_valid(const GrProjectOptions *options, const GrDraw *draw, GrError *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_VALID_H */

@@ -1,0 +1,518 @@
+/*
+ * family.c: what is required of rows, and what a log-likelihood takes of them; see family.h.
+ */
+#include "compute/dist/family.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/base/dd.h"
+
+/* Of rows with finite numbers: response and weight, one after the other */
+static bool
+one_valid(const double *response, GrRowShape shape, GrRowRules rules, GrError *err)
+{
+	double		weight = shape.weight ? response[1] : 1.0;
+	GrStatus	fault = gr_row_fault(response[0], weight, shape.weight, rules);
+	bool		of_weight = fault == GR_NEGATIVE_WEIGHT || fault == GR_NOT_A_COUNT;
+
+	if (fault == GR_OK)
+		return true;
+	err->value = of_weight ? weight : response[0];
+	return gr_fail(err, fault, of_weight ? gr_weight_at(shape) : gr_response_at(shape), "%s", "");
+}
+
+/* Of single rows, which are looked at as float8 where one of their features may be bad */
+static bool
+single_rows_valid(const char *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err)
+{
+	size_t		row_nbytes = gr_row_nbytes(shape);
+	int			nrest = gr_row_ncols(shape) - shape.nfeatures;
+
+	for (int64_t r = 0; r < nrows; r++, rows += row_nbytes)
+	{
+		const float *features = (const float *) rows;
+		float		acc = 0;
+		double		rest[4];
+
+		memcpy(rest, features + shape.nfeatures, (size_t) nrest * sizeof(double));
+		/* v * 0 is 0 for finite v and NaN otherwise */
+		for (int j = 0; j < shape.nfeatures; j++)
+			acc += features[j] * 0.0f;
+		if (acc != 0.0f)
+			for (int j = 0; j < shape.nfeatures; j++)
+				if (!isfinite(features[j]))
+					return gr_fail(err, GR_NOT_FINITE, j, "%s", "");
+		for (int k = 0; k < nrest; k++)
+			if (!isfinite(rest[k]))
+				return gr_fail(err, GR_NOT_FINITE, shape.nfeatures + k, "%s", "");
+		if (!one_valid(rest, shape, rules, err))
+			return false;
+	}
+	return true;
+}
+
+/* Not 0 unless y, which is finite, is 0 or 1; y (y - 1) is subnormal at the least. */
+static inline double
+off_classes(double y)
+{
+	return fabs(y * (y - 1.0));
+}
+
+/* Is each of these responses 0 or 1? Without a branch for each */
+static bool
+all_classed(const double *response, int64_t nrows, int stride)
+{
+	double		off[4] = {0.0, 0.0, 0.0, 0.0};
+	int64_t		r = 0;
+
+	for (; r + 4 <= nrows; r += 4, response += 4 * (int64_t) stride)
+		for (int l = 0; l < 4; l++)
+			off[l] += off_classes(response[l * (int64_t) stride]);
+	for (; r < nrows; r++, response += stride)
+		off[0] += off_classes(*response);
+	return off[0] + off[1] + off[2] + off[3] == 0.0;
+}
+
+bool
+gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err)
+{
+	const double *response = (const double *) rows + gr_response_at(shape);
+	int			stride = gr_row_ncols(shape);
+	bool		any = rules.family == GR_GAUSSIAN && !shape.weight;	/* any response will do */
+	int			column;
+
+	if (shape.single)
+		return single_rows_valid(rows, nrows, shape, rules, err);
+	if (!gr_all_finite(rows, nrows, stride, &column))
+		return gr_fail(err, GR_NOT_FINITE, column, "%s", "");
+	if (any || (rules.family == GR_BINOMIAL && !shape.weight && all_classed(response, nrows, stride)))
+		return true;
+	for (int64_t r = 0; r < nrows; r++, response += stride)
+		if (!one_valid(response, shape, rules, err))
+			return false;
+	return true;
+}
+
+/*
+ * Totals
+ */
+
+static void
+add_constant(GrRowTotals *totals, GrDD term)
+{
+	GrDD		sum = {totals->log_constant, totals->log_constant_lo};
+
+	sum = gr_dd_add(sum, term);
+	totals->log_constant = sum.hi;
+	totals->log_constant_lo = sum.lo;
+}
+
+/* Functions of a count, of which the small ones are most */
+typedef struct CountValues
+{
+	double		loss;			/* gr_count_loss() */
+	double		log_saturated;	/* log of the Poisson probability of y where the mean is y */
+} CountValues;
+
+#define NCOUNTS 256
+
+static CountValues
+compute_count(double y)
+{
+	return (CountValues) {y > 0.0 ? y * log(y) - y : 0.0, gr_count_saturated(y)};
+}
+
+/* The table is filled when it is first wanted: by whichever thread, as all would write the same. */
+static CountValues
+count_values(double y)
+{
+	static CountValues table[NCOUNTS];
+	static bool ready = false;
+	int			k = y > 0 && y < NCOUNTS ? (int) y : 0;
+
+	if (y != (double) k)
+		return compute_count(y);
+	if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+	{
+		for (int j = 0; j < NCOUNTS; j++)
+			table[j] = compute_count(j);
+		__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
+	}
+	return table[k];
+}
+
+double
+gr_count_loss(double y)
+{
+	return count_values(y).loss;
+}
+
+/* log of the negative binomial probability of small counts, which most are: of each when it is first met */
+typedef struct WaitingTable
+{
+	double		theta;
+	double		error_of_theta;
+	bool		known[NCOUNTS];
+	double		log_saturated[NCOUNTS];
+} WaitingTable;
+
+/* theta 0: of a fit that estimates it, and has its likelihood by a pass */
+static void
+waiting_begin(WaitingTable *table, double theta)
+{
+	table->theta = theta;
+	table->error_of_theta = theta > 0.0 ? gr_stirling_error(theta) : 0.0;
+	memset(table->known, 0, sizeof(table->known));
+}
+
+static double
+waiting_value(WaitingTable *table, double y)
+{
+	int			k = y > 0 && y < NCOUNTS ? (int) y : 0;
+
+	if (table->theta == 0.0 || y == 0.0)
+		return 0.0;
+	if (y != (double) k)
+		return gr_waiting_saturated(y, table->theta, table->error_of_theta);
+	if (!table->known[k])
+	{
+		table->log_saturated[k] = gr_waiting_saturated(y, table->theta, table->error_of_theta);
+		table->known[k] = true;
+	}
+	return table->log_saturated[k];
+}
+
+/* gr_log_constant(), by tables where there are some */
+static double
+log_constant_of(GrRowRules rules, WaitingTable *table, double y, double weight)
+{
+	switch (rules.family)
+	{
+		case GR_POISSON:
+			return weight * count_values(y).log_saturated;
+		case GR_NEGATIVE_BINOMIAL:
+			return weight * waiting_value(table, y);
+		default:
+			return gr_log_constant(rules, 0.0, y, weight);
+	}
+}
+
+void
+gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules)
+{
+	size_t		row_nbytes = gr_row_nbytes(shape);
+	const char *at = (const char *) rows + (shape.single ? sizeof(float) : sizeof(double)) * (size_t) shape.nfeatures;
+	WaitingTable table;
+
+	if (rules.family == GR_NEGATIVE_BINOMIAL)
+		waiting_begin(&table, rules.theta);
+	for (int64_t r = 0; r < nrows; r++, at += row_nbytes)
+	{
+		double		rest[2] = {0.0, 1.0};	/* response, weight */
+
+		memcpy(rest, at, (shape.weight ? 2 : 1) * sizeof(double));
+		totals->weights += rest[1];
+		totals->ones += rest[1] * rest[0];
+		totals->nshares += rest[0] != 0.0 && rest[0] != 1.0 ? 1.0 : 0.0;
+		if (rules.family > GR_BINOMIAL || rules.weighting == GR_PRIOR_WEIGHTS)
+			add_constant(totals, gr_dd(log_constant_of(rules, &table, rest[0], rest[1])));
+	}
+}
+
+void
+gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other)
+{
+	GrDD		constant = {other->log_constant, other->log_constant_lo};
+
+	totals->weights += other->weights;
+	totals->ones += other->ones;
+	totals->nshares += other->nshares;
+	add_constant(totals, constant);
+}
+
+bool
+gr_has_both_classes(double nrows, double nones, GrError *err)
+{
+	if (nrows == 0)
+		return gr_fail(err, GR_INVALID, 0, "there are no rows");
+	if (nones == 0 || nones == nrows)
+	{
+		err->value = nones == 0 ? 0 : 1;
+		return gr_fail(err, GR_ONE_CLASS, 0, "%s", "");
+	}
+	return true;
+}
+
+bool
+gr_can_fit(GrFamily family, double nrows, double ones, GrError *err)
+{
+	if (family == GR_BINOMIAL)
+		return gr_has_both_classes(nrows, ones, err);
+	if (nrows == 0)
+		return gr_fail(err, GR_INVALID, 0, "there are no rows");
+	return ones != 0 || family == GR_GAUSSIAN || gr_fail(err, GR_ALL_ZERO, 0, "%s", "");
+}
+
+/*
+ * Names
+ */
+
+static const char *const family_names[GR_NFAMILIES][2] = {
+	[GR_GAUSSIAN] = {"gaussian", NULL},
+	[GR_BINOMIAL] = {"binomial", "quasibinomial"},
+	[GR_POISSON] = {"poisson", "quasipoisson"},
+	[GR_GAMMA] = {"gamma", NULL},
+	[GR_NEGATIVE_BINOMIAL] = {"negative binomial", NULL}
+};
+
+static const char *const link_names[GR_NLINKS] = {
+	[GR_IDENTITY] = "identity",[GR_LOGIT] = "logit",[GR_PROBIT] = "probit",[GR_CLOGLOG] = "cloglog",[GR_LOG] = "log",
+	[GR_SQRT] = "sqrt",[GR_INVERSE] = "inverse"
+};
+
+/* The links of each family, the one that is meant when none is named first */
+static const GrLink family_links[GR_NFAMILIES][4] = {
+	[GR_GAUSSIAN] = {GR_IDENTITY, GR_LOG, GR_INVERSE},
+	[GR_BINOMIAL] = {GR_LOGIT, GR_PROBIT, GR_CLOGLOG},
+	[GR_POISSON] = {GR_LOG, GR_IDENTITY, GR_SQRT},
+	[GR_GAMMA] = {GR_LOG, GR_INVERSE, GR_IDENTITY},
+	[GR_NEGATIVE_BINOMIAL] = {GR_LOG, GR_IDENTITY, GR_SQRT}
+};
+
+static const int family_nlinks[GR_NFAMILIES] = {
+	[GR_GAUSSIAN] = 3,[GR_BINOMIAL] = 3,[GR_POISSON] = 3,[GR_GAMMA] = 3,[GR_NEGATIVE_BINOMIAL] = 3
+};
+
+const char *
+gr_family_method(GrDistribution distribution, bool quasi)
+{
+	if (distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY)
+		return "ols";
+	return distribution.family == GR_BINOMIAL && distribution.link == GR_LOGIT && !quasi ? "logistic" : "glm";
+}
+
+const char *
+gr_family_name(GrFamily family, bool quasi)
+{
+	return family_names[family][quasi ? 1 : 0];
+}
+
+/* Are the names the same but for case and what separates words? */
+static bool
+same_name(const char *a, const char *b)
+{
+	for (;; a++, b++)
+	{
+		while (*a == '-' || *a == '_' || *a == ' ')
+			a++;
+		while (*b == '-' || *b == '_' || *b == ' ')
+			b++;
+		if ((*a >= 'A' && *a <= 'Z' ? *a - 'A' + 'a' : *a) != *b)
+			return false;
+		if (*a == '\0')
+			return true;
+	}
+}
+
+bool
+gr_family_named(const char *name, GrFamily *family, bool *quasi)
+{
+	for (int k = 0; k < 2 * GR_NFAMILIES; k++)
+	{
+		const char *known = family_names[k / 2][k % 2];
+
+		if (known == NULL || !same_name(name, known))
+			continue;
+		*family = (GrFamily) (k / 2);
+		*quasi = k % 2 == 1;
+		return true;
+	}
+	return false;
+}
+
+const char *
+gr_link_name(GrLink link)
+{
+	return link_names[link];
+}
+
+bool
+gr_link_named(const char *name, GrLink *link)
+{
+	for (int k = 0; k < GR_NLINKS; k++)
+	{
+		if (!same_name(name, link_names[k]))
+			continue;
+		*link = (GrLink) k;
+		return true;
+	}
+	return false;
+}
+
+GrLink
+gr_family_link(GrFamily family)
+{
+	return family_links[family][0];
+}
+
+bool
+gr_family_has_link(GrFamily family, GrLink link)
+{
+	for (int k = 0; k < family_nlinks[family]; k++)
+		if (family_links[family][k] == link)
+			return true;
+	return false;
+}
+
+bool
+gr_family_has_dispersion(GrFamily family, bool quasi)
+{
+	return quasi || family == GR_GAUSSIAN || family == GR_GAMMA;
+}
+
+double
+gr_link_mean(GrLink link, double eta)
+{
+	double		t;
+
+	switch (link)
+	{
+		case GR_LOGIT:
+			t = exp(-fabs(eta));
+			return eta >= 0 ? 1.0 / (1.0 + t) : t / (1.0 + t);
+		case GR_PROBIT:
+			return 0.5 * erfc(-eta * M_SQRT1_2);
+		case GR_CLOGLOG:
+			return -expm1(-exp(eta));
+		case GR_LOG:
+			return exp(eta);
+		case GR_SQRT:
+			return eta * eta;
+		case GR_INVERSE:
+			return 1.0 / eta;
+		default:
+			return eta;
+	}
+}
+
+double
+gr_mean_slope(GrLink link, double eta)
+{
+	double		t;
+
+	switch (link)
+	{
+		case GR_LOGIT:
+			t = exp(-fabs(eta));
+			return t / ((1 + t) * (1 + t));
+		case GR_PROBIT:
+			return 0.5 * M_2_SQRTPI * M_SQRT1_2 * exp(-0.5 * eta * eta);
+		case GR_CLOGLOG:
+			return isinf(eta) ? 0 : exp(eta - exp(eta));
+		case GR_LOG:
+			return exp(eta);
+		case GR_SQRT:
+			return 2 * eta;
+		case GR_INVERSE:
+			return -1 / (eta * eta);
+		default:
+			return 1;
+	}
+}
+
+double
+gr_mean_curvature(GrLink link, double eta)
+{
+	double		slope = gr_mean_slope(link, eta);
+
+	/* infinity times 0 is none */
+	if (slope == 0 && link != GR_SQRT)
+		return 0;
+	switch (link)
+	{
+		case GR_LOGIT:
+			return -tanh(0.5 * eta) * slope;
+		case GR_PROBIT:
+			return -eta * slope;
+		case GR_CLOGLOG:
+			return -expm1(eta) * slope;
+		case GR_LOG:
+			return slope;
+		case GR_SQRT:
+			return 2;
+		case GR_INVERSE:
+			return -2 / eta * slope;
+		default:
+			return 0;
+	}
+}
+
+/* exp(to) - exp(from), by > 0 being to - from */
+static double
+exp_difference(double to, double from, double by)
+{
+	if (by < 1)
+		return exp(from) * expm1(by);
+	return isinf(exp(from)) ? INFINITY : exp(to) - exp(from);
+}
+
+double
+gr_mean_difference(GrLink link, double to, double from, double by)
+{
+	if (by < 0)
+		return -gr_mean_difference(link, from, to, -by);
+	if (by == 0)
+		return 0;
+	if (!isfinite(to) || !isfinite(from))
+		return to == from ? 0 : gr_link_mean(link, to) - gr_link_mean(link, from);
+	switch (link)
+	{
+		case GR_LOGIT:
+			/* p1 (1 - p0) - p0 (1 - p1), the latter being exp(-by) of the former */
+			return gr_link_mean(link, to) * gr_link_mean(link, -from) * -expm1(-by);
+		case GR_PROBIT:
+			return from > 0 ? gr_link_mean(link, -from) - gr_link_mean(link, -to) :
+				gr_link_mean(link, to) - gr_link_mean(link, from);
+		case GR_CLOGLOG:
+			return exp(-exp(from)) * -expm1(-exp_difference(to, from, by));
+		case GR_LOG:
+			return exp_difference(to, from, by);
+		case GR_SQRT:
+			return by * (to + from);
+		case GR_INVERSE:
+			return -by / to / from;
+		default:
+			return by;
+	}
+}
+
+double
+gr_binomial_null_deviance(double weights, double ones)
+{
+	double		zeros = weights - ones;
+
+	if (ones == 0 || zeros == 0)
+		return 0;
+	/* log(weights / ones) and log(weights / zeros), good where either is near 0 */
+	return 2 * (ones * log1p(zeros / ones) + zeros * log1p(ones / zeros));
+}
+
+double
+gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant)
+{
+	/* a mean square must not lose digits below float8's range, where the sum of squares is within it */
+	double		unit = deviance > 0 && deviance < 1e-280 ? 0x1p200 : 1.0;
+
+	if (family == GR_GAUSSIAN)
+		return log_constant - 0.5 * nobs * (log(2 * M_PI) + (log(deviance * unit / nobs) - log(unit)) + 1);
+	if (family == GR_GAMMA)
+	{
+		/* of shape 1 / dispersion, which R takes as the deviance over the weights, not as the one of its summary */
+		double		shape = nobs / deviance;
+
+		/* shape log(shape) - shape - log of the gamma function of it, by Stirling's formula for the latter */
+		return nobs * (0.5 * log(shape) - GR_HALF_LOG_2PI - gr_stirling_error(shape)) - 0.5 * nobs + log_constant;
+	}
+	return log_constant - 0.5 * deviance;
+}

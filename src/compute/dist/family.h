@@ -1,0 +1,288 @@
+/*
+ * family.h: what the response of a model is taken for, and what is required of rows.
+ *
+ * The gaussian family with the identity link is linear regression: its fit asks for one pass, whose sums are a Gram
+ * matrix. The binomial family's response is a class, 0 or 1, or the share of ones in a number of trials, which is the
+ * row's weight. Families and links are those of R's glm, and of glm.nb in its package MASS.
+ */
+#ifndef GPUREG_FAMILY_H
+#define GPUREG_FAMILY_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "compute/base/compute.h"
+#include "compute/base/row.h"
+#include "compute/dist/stirling.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum GrFamily
+{
+	GR_GAUSSIAN,				/* variance 1 */
+	GR_BINOMIAL,				/* mu (1 - mu) */
+	GR_POISSON,					/* mu */
+	GR_GAMMA,					/* mu^2 */
+	GR_NEGATIVE_BINOMIAL		/* mu + mu^2 / theta */
+} GrFamily;
+
+#define GR_NFAMILIES 5
+
+typedef enum GrLink
+{
+	GR_IDENTITY,
+	GR_LOGIT,
+	GR_PROBIT,
+	GR_CLOGLOG,					/* log(-log(1 - mu)) */
+	GR_LOG,
+	GR_SQRT,
+	GR_INVERSE
+} GrLink;
+
+#define GR_NLINKS 7
+
+/* The distribution of a response about its mean, and how the mean follows from a linear predictor */
+typedef struct GrDistribution
+{
+	GrFamily	family;
+	GrLink		link;
+	double		theta;			/* of the negative binomial family, > 0; else 0 */
+	/*
+	 * Responses are multiplied by 2^exponent before anything else is done to them, and means and coefficients go with
+	 * that; see response_unit.h. 0 but for the gaussian, poisson and gamma families; |exponent| <= GR_EXPONENT_MAX
+	 */
+	int			exponent;
+} GrDistribution;
+
+/* A power of two that multiplies responses must be a normal float8, and so must its inverse. */
+#define GR_EXPONENT_MAX 1000
+
+/* A logistic regression's, to initialise one by */
+#define GR_LOGISTIC {GR_BINOMIAL, GR_LOGIT, 0, 0}
+
+/* What the weights of rows that have them are */
+typedef enum GrWeighting
+{
+	GR_PRIOR_WEIGHTS,			/* R's: the variance is divided by it, or so many trials were made */
+	GR_FREQUENCIES				/* the row stands so many times: whole numbers */
+} GrWeighting;
+
+typedef struct GrRowRules
+{
+	GrFamily	family;
+	GrWeighting weighting;		/* of rows with weights */
+	double		theta;			/* see GrDistribution */
+} GrRowRules;
+
+/*
+ * Can rows of this shape be computed with? All their numbers are finite, the response is one of the family's, and no
+ * weight is negative. Fails with GR_NOT_FINITE, GR_NOT_BINARY, GR_NOT_A_SHARE, GR_NEGATIVE_WEIGHT or GR_NOT_A_COUNT
+ * (where: the column; value: it).
+ */
+extern bool gr_rows_valid(const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules, GrError *err);
+
+/*
+ * Sums over rows that no pass makes, as they depend on no coefficient: of rows with weights, and of others than
+ * gaussian and binomial ones. All zeros: of no rows
+ */
+typedef struct GrRowTotals
+{
+	double		weights;
+	double		ones;			/* weight times response, or just that */
+	double		nshares;		/* rows whose response is neither 0 nor 1 */
+	/*
+	 * What the log-likelihood has beside the deviance: of the gaussian family half the logarithms of the prior weights,
+	 * of gamma's the weighted logarithms of the response, less; of the others that of the model which gives each row
+	 * its own mean. In double-double
+	 */
+	double		log_constant;
+	double		log_constant_lo;
+} GrRowTotals;
+
+static inline bool
+gr_has_totals(GrRowShape shape, GrRowRules rules)
+{
+	return shape.weight || rules.family > GR_BINOMIAL;
+}
+
+/* Adds rows, which are valid. */
+extern void gr_totals_add(GrRowTotals *totals, const void *rows, int64_t nrows, GrRowShape shape, GrRowRules rules);
+extern void gr_totals_merge(GrRowTotals *totals, const GrRowTotals *other);
+
+/* y log(y) - y of a response that is not negative */
+extern double gr_count_loss(double y);
+
+/*
+ * The deviance of a response that is 0 or 1, for the one mean that fits best; weights: in all, ones: those of the ones
+ */
+extern double gr_binomial_null_deviance(double weights, double ones);
+
+/* Are there rows, and of both classes? Fails with GR_INVALID and GR_ONE_CLASS. nones: the sum of their responses */
+extern bool gr_has_both_classes(double nrows, double nones, GrError *err);
+
+/* The same of any family: is there anything to fit? Of counts some must not be 0. ones: the sum of the responses */
+extern bool gr_can_fit(GrFamily family, double nrows, double ones, GrError *err);
+
+/* What a model is called: its method */
+extern const char *gr_family_method(GrDistribution distribution, bool quasi);
+
+/*
+ * Names as R has them, in lower case: "poisson". quasi: that of the family whose variance has a factor that is
+ * estimated, "quasipoisson". The other way hyphens, underscores, blanks and case don't matter; false if there is none.
+ */
+extern const char *gr_family_name(GrFamily family, bool quasi);
+extern bool gr_family_named(const char *name, GrFamily *family, bool *quasi);
+extern const char *gr_link_name(GrLink link);
+extern bool gr_link_named(const char *name, GrLink *link);
+
+/* The link of a family when none is named, and whether it can have that link */
+extern GrLink gr_family_link(GrFamily family);
+extern bool gr_family_has_link(GrFamily family, GrLink link);
+
+/* Is the factor of the variance estimated, the dispersion? Else it is 1. */
+extern bool gr_family_has_dispersion(GrFamily family, bool quasi);
+
+/* The mean of a linear predictor, by the inverse of the link; good in both tails */
+extern double gr_link_mean(GrLink link, double eta);
+
+/* Its first and second derivatives; 0 in the tails where the mean has a limit */
+extern double gr_mean_slope(GrLink link, double eta);
+extern double gr_mean_curvature(GrLink link, double eta);
+
+/*
+ * mean(to) - mean(from), good where the two are near each other or in a tail (of probit: in a tail). by: to - from,
+ * which may have digits that to and from have lost
+ */
+extern double gr_mean_difference(GrLink link, double to, double from, double by);
+
+/*
+ * The log-likelihood as R has it; nobs: the number of observations or, of gamma's, the sum of their weights;
+ * log_constant: see GrRowTotals
+ */
+extern double gr_log_likelihood(GrFamily family, double deviance, double nobs, double log_constant);
+
+/* True if responses of this family may be multiplied by a power of two. */
+GR_HD bool
+gr_family_has_exponent(GrFamily family)
+{
+	return family == GR_GAUSSIAN || family == GR_POISSON || family == GR_GAMMA;
+}
+
+/*
+ * The one parameter of a distribution as a float8, for states: theta of the negative binomial family, the exponent of
+ * the others. gr_distribution_of() is the way back, from a parameter that gr_is_parameter() accepts.
+ */
+static inline double
+gr_parameter_of(GrDistribution distribution)
+{
+	return distribution.family == GR_NEGATIVE_BINOMIAL ? distribution.theta : (double) distribution.exponent;
+}
+
+static inline GrDistribution
+gr_distribution_of(GrFamily family, GrLink link, double parameter)
+{
+	GrDistribution distribution = {family, link, 0.0, 0};
+
+	if (family == GR_NEGATIVE_BINOMIAL)
+		distribution.theta = parameter;
+	else
+		distribution.exponent = (int) parameter;
+	return distribution;
+}
+
+/* True if parameter is one that a distribution of the family can have. */
+static inline bool
+gr_is_parameter(GrFamily family, double parameter)
+{
+	if (family == GR_NEGATIVE_BINOMIAL)
+		return parameter > 0.0 && isfinite(parameter);
+	return gr_family_has_exponent(family) ? fabs(parameter) <= GR_EXPONENT_MAX && parameter == floor(parameter) :
+		parameter == 0.0;
+}
+
+/*
+ * One row's response and weight, on the host and on the device
+ */
+
+/* 2^exponent, |exponent| <= GR_EXPONENT_MAX */
+GR_HD double
+gr_power_of_two(int exponent)
+{
+	uint64_t	bits = (uint64_t) (1023 + exponent) << 52;
+	double		power;
+
+	memcpy(&power, &bits, sizeof(power));
+	return power;
+}
+
+/* A response in the distribution's unit; the same bits where the exponent is 0. */
+GR_HD double
+gr_response_in_unit(GrDistribution distribution, double y)
+{
+	return y * gr_power_of_two(distribution.exponent);
+}
+
+/* GR_OK, or why a response and a weight, both finite, can't be computed with. weight: 1 where rows have none */
+GR_HD GrStatus
+gr_row_fault(double y, double weight, bool weighted, GrRowRules rules)
+{
+	bool		trials = weighted && rules.weighting == GR_PRIOR_WEIGHTS;
+
+	if (rules.family == GR_BINOMIAL && y != 0.0 && y != 1.0 && !(trials && y > 0.0 && y < 1.0))
+		return trials ? GR_NOT_A_SHARE : GR_NOT_BINARY;
+	if (rules.family > GR_BINOMIAL && (rules.family == GR_GAMMA ? !(y > 0.0) : y < 0.0))
+		return rules.family == GR_GAMMA ? GR_NOT_POSITIVE : GR_NEGATIVE_RESPONSE;
+	if (weight < 0.0 || (rules.weighting == GR_FREQUENCIES && weight != floor(weight)))
+		return rules.weighting == GR_FREQUENCIES ? GR_NOT_A_COUNT : GR_NEGATIVE_WEIGHT;
+	return GR_OK;
+}
+
+/*
+ * log of the probability of a share y of n trials where the mean is y: Loader's (2000), without large terms that cancel
+ */
+GR_HD double
+gr_share_saturated(double y, double n)
+{
+	if (y == 0.0 || y == 1.0)
+		return 0.0;
+	return gr_stirling_error(n) - gr_stirling_error(n * y) - gr_stirling_error(n * (1.0 - y)) -
+		GR_HALF_LOG_2PI - 0.5 * log(n * y * (1.0 - y));
+}
+
+/* log of the Poisson probability of y where the mean is y */
+GR_HD double
+gr_count_saturated(double y)
+{
+	return y > 0.0 ? -gr_stirling_error(y) - GR_HALF_LOG_2PI - 0.5 * log(y) : 0.0;
+}
+
+/*
+ * What a row adds to the log-likelihood beside its deviance. error_of_theta: Stirling's, of the negative binomial
+ * family; theta 0: of a fit that estimates it, and has its likelihood by a pass
+ */
+GR_HD double
+gr_log_constant(GrRowRules rules, double error_of_theta, double y, double weight)
+{
+	switch (rules.family)
+	{
+		case GR_GAUSSIAN:
+			return rules.weighting == GR_PRIOR_WEIGHTS ? 0.5 * log(weight) : 0.0;
+		case GR_BINOMIAL:
+			return rules.weighting == GR_PRIOR_WEIGHTS ? gr_share_saturated(y, weight) : 0.0;
+		case GR_POISSON:
+			return weight * gr_count_saturated(y);
+		case GR_GAMMA:
+			return -weight * log(y);
+		default:
+			return rules.theta == 0.0 || y == 0.0 ? 0.0 :
+				weight * gr_waiting_saturated(y, rules.theta, error_of_theta);
+	}
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_FAMILY_H */

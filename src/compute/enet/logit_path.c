@@ -1,0 +1,526 @@
+/*
+ * logit_path.c: elastic nets of a logistic regression; see logit_path.h.
+ */
+#include "compute/enet/logit_path.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/dist/family.h"
+#include "compute/linalg/gram_shift.h"
+#include "compute/linear/ols.h"
+
+/* Features that are further from 0 than so many of their spreads are taken about their means. */
+#define FAR_SPREADS 4.0
+
+/* What the last step of a lambda may leave: a share of the linear predictor's spread, as rows weigh in the step */
+#define LEFT_MAX 1e-12
+/* Steps as short as rounding makes them end a lambda, whatever they leave. */
+#define LENGTH_ROUNDING 1e-13
+/* Of a set of features whose least pivot is above this share, a FAST pass tells the minimum to some 1e-13. */
+#define PIVOT_FAST 1e-3
+/* An objective that is higher by such a share isn't. */
+#define OBJECTIVE_ROUNDING 1e-12
+
+/* Halvings of a step that is too long, on end */
+#define HALVINGS_MAX 40
+
+/* Where so much is explained and steps are still so long, rows are separated, and what isn't penalised runs off. */
+#define SEPARATED (1 - 1e-10)
+#define LONG_STEP 0.25
+
+/* glmnet's, for this family: a path ends where so little more is explained, not a share of what is. */
+#define LEAST_GAIN 1e-5
+
+/*
+ * Memory
+ */
+
+static void *
+carve(char **at, size_t nbytes)
+{
+	void	   *here = *at;
+
+	*at += (nbytes + 63) / 64 * 64;
+	return here;
+}
+
+static double *
+carve_numbers(char **at, int64_t n)
+{
+	return carve(at, (size_t) n * sizeof(double));
+}
+
+/* Lays the path's arrays out from start on; the bytes they take */
+static size_t
+lay_out(GrLogitPath *path, const GrLogitPathOptions *options, char *start)
+{
+	int64_t		p = options->shape.nfeatures;
+	double	  **vectors[] = {
+		&path->shift, &path->no_shift, &path->deviation, &path->penalty1, &path->penalty2, &path->beta, &path->anchor,
+		&path->solved, &path->gradient, &path->coef
+	};
+	char	   *at = start;
+
+	for (size_t k = 0; k < sizeof(vectors) / sizeof(vectors[0]); k++)
+		*vectors[k] = carve_numbers(&at, p + 2);
+	path->sums = carve_numbers(&at, (int64_t) gr_pass_nsums(GR_PASS_EXACT, (int) p));
+	path->hi = carve_numbers(&at, gr_triangle(p + 2));
+	path->lo = carve_numbers(&at, gr_triangle(p + 2));
+	path->workspace = carve(&at, gr_path_workspace_nbytes((int) p, options->net.intercept));
+	return (size_t) (at - start) + 64;
+}
+
+size_t
+gr_logit_path_nbytes(const GrLogitPathOptions *options)
+{
+	GrLogitPath path;
+
+	return lay_out(&path, options, (char *) 64);
+}
+
+/*
+ * Passes
+ */
+
+/* Asks for a pass at beta. */
+static void
+ask(GrLogitPath *path, GrPassKind kind)
+{
+	path->pass = (GrPass) {
+		.kind = kind,.shape = path->options.shape,.distribution = GR_LOGISTIC,.beta = path->beta,
+		.shift = path->shift,.measure = GR_MEASURE_STEP,.counts = path->options.counts
+	};
+	gr_pass_clear(kind, path->p, path->sums);
+	path->wants_pass = true;
+}
+
+void
+gr_logit_path_begin(GrLogitPath *path, const GrLogitPathOptions *options, void *memory)
+{
+	size_t		nbytes = (size_t) (options->shape.nfeatures + 2) * sizeof(double);
+
+	memset(path, 0, sizeof(*path));
+	path->options = *options;
+	path->p = options->shape.nfeatures;
+	(void) lay_out(path, options, (char *) (((uintptr_t) memory + 63) / 64 * 64));
+	memset(path->shift, 0, nbytes);
+	memset(path->no_shift, 0, nbytes);
+	memset(path->beta, 0, nbytes);
+	path->lambda = INFINITY;
+	path->curvature = 1;
+	ask(path, GR_PASS_EXACT);
+}
+
+/* Takes X'WX and X'r from an EXACT pass, whose matrix has a row of ones before all others. */
+static void
+take_exact(GrLogitPath *path)
+{
+	int64_t		t = gr_nterms(path->p);
+	const double *hi = path->sums + GR_SUM_HEAD;
+	const double *lo = hi + gr_triangle(t + 2);
+	int64_t		k = 0;
+
+	for (int64_t i = 1; i <= t + 1; i++)
+		for (int64_t j = 1; j <= i; j++, k++)
+		{
+			path->hi[k] = hi[gr_packed(i, j)];
+			path->lo[k] = lo[gr_packed(i, j)];
+		}
+	path->square = path->hi[gr_triangle(t + 1) - 1];
+}
+
+/* ... and from a FAST one, which doesn't tell the working residuals' squares: those of an EXACT pass will do */
+static void
+take_fast(GrLogitPath *path)
+{
+	int64_t		t = gr_nterms(path->p);
+	const double *gradient = path->sums + GR_SUM_HEAD;
+
+	memset(path->lo, 0, (size_t) gr_triangle(t + 1) * sizeof(double));
+	memcpy(path->hi, gradient + 2 * t, (size_t) gr_triangle(t) * sizeof(double));
+	memcpy(path->hi + gr_triangle(t), gradient, (size_t) t * sizeof(double));
+	memcpy(path->lo + gr_triangle(t), gradient + t, (size_t) t * sizeof(double));
+	path->hi[gr_triangle(t + 1) - 1] = path->square;
+}
+
+/* The working response is X beta + r / w: its products with all follow. */
+static void
+add_response(GrLogitPath *path)
+{
+	int64_t		t = gr_nterms(path->p);
+	int64_t		last = gr_triangle(t);
+	GrDD		square = {path->hi[last + t], path->lo[last + t]};
+
+	for (int64_t a = 0; a < t; a++)
+	{
+		GrDD		r = {path->hi[last + a], path->lo[last + a]};
+		GrDD		product = r;
+
+		path->gradient[a] = r.hi;
+		for (int64_t b = 0; b < t; b++)
+		{
+			int64_t		k = a >= b ? gr_packed(a, b) : gr_packed(b, a);
+
+			if (path->anchor[b] != 0)
+				product = gr_dd_add(product, gr_dd_mul_d((GrDD) {path->hi[k], path->lo[k]}, path->anchor[b]));
+		}
+		square = gr_dd_add(square, gr_dd_mul_d(gr_dd_add(product, r), path->anchor[a]));
+		path->hi[last + a] = product.hi;
+		path->lo[last + a] = product.lo;
+	}
+	/* of a FAST pass it is no more than about right, and serves to scale */
+	if (path->rounded && !(square.hi > 0))
+		square = gr_dd(1);
+	path->hi[last + t] = square.hi;
+	path->lo[last + t] = square.lo;
+}
+
+/*
+ * The quadratic's minimum
+ */
+
+/*
+ * At the present lambda, into solved. At an infinite one it is that of a lasso's largest lambda, which nothing that is
+ * penalised has entered at, and the path's follows.
+ */
+static bool
+solve(GrLogitPath *path, const GrHost *host, GrError *err)
+{
+	GrPathOptions options = path->options.net;
+	GrPathPoint point;
+	GrPath		net;
+	double		alpha = fmax(options.alpha, GR_PATH_LEAST_ALPHA);
+	double		lambda = path->lambda;
+	int			n = 1;
+	bool		ok;
+
+	options.deviation = path->deviation;
+	options.total = path->weights;
+	options.rounded = path->rounded;
+	if (isinf(lambda))
+		options.alpha = 1;
+	ok = gr_path_open(&net, &options, path->hi, path->lo, path->no_shift, path->p, path->workspace, host, err) &&
+		gr_path_resume(&net, lambda, path->anchor + 1, err);
+	if (ok && isinf(lambda))
+		ok = gr_path_grid(&net, 0.5, &n, &lambda, err);
+	if (!ok)
+		return false;
+	path->nusable = net.nusable;
+	path->any_positive = net.any_positive;
+	path->solved[0] = 0;
+	if (isinf(path->lambda))
+		path->largest = alpha == 1 || lambda == 0 ? lambda : nextafter(lambda / alpha, INFINITY);
+	ok = gr_path_step(&net, lambda, &point, path->solved + (path->options.net.intercept ? 0 : 1), err);
+	path->pivot = ok ? gr_path_least_pivot(&net) : 0;
+	return ok;
+}
+
+/* b'X'WX b / the sum of w, of a change of coefficients, or about the mean where the intercept is left out */
+static double
+spread(const GrLogitPath *path, const double *b, bool centred)
+{
+	double		sum = 0;
+	double		first = 0;
+
+	for (int64_t i = centred ? 1 : 0; i <= path->p; i++)
+	{
+		double		product = 0;
+
+		if (b[i] == 0)
+			continue;
+		for (int64_t j = centred ? 1 : 0; j < i; j++)
+			product += 2 * path->hi[gr_packed(i, j)] * b[j];
+		sum += b[i] * (product + path->hi[gr_packed(i, i)] * b[i]);
+		first += path->hi[gr_packed(i, 0)] * b[i];
+	}
+	if (centred && path->options.net.intercept)
+		sum -= first * first / path->hi[0];
+	return sum > 0 ? sum / path->hi[0] : 0;
+}
+
+/* N times the penalty of coefficients, but at an infinite lambda, where there are none that have one */
+static double
+penalty_of(const GrLogitPath *path, const double *b)
+{
+	double		alpha = path->options.net.alpha;
+	double		sum = 0;
+
+	for (int j = 0; j < path->p; j++)
+		if (b[j + 1] != 0 && path->penalty1[j] != 0)
+			sum += alpha * path->penalty1[j] * fabs(b[j + 1]) +
+				(1 - alpha) / 2 * path->penalty2[j] * b[j + 1] * b[j + 1];
+	return sum == 0 ? 0 : path->lambda * path->weights * sum;
+}
+
+static double
+explained(const GrLogitPath *path)
+{
+	return path->null_deviance > 0 ? 1 - path->deviance / path->null_deviance : 0;
+}
+
+/* The present lambda ends with what was solved, whose deviance the anchor's quadratic tells. */
+static void
+end_lambda(GrLogitPath *path, bool converged)
+{
+	int			p = path->p;
+	bool		intercept = path->options.net.intercept;
+	double		deviance = path->deviance;
+	GrDD		constant;
+
+	path->point = (GrPathPoint) {.lambda = isinf(path->lambda) ? path->largest : path->lambda,.tss = path->null_deviance};
+	if (!converged)
+		memcpy(path->solved, path->anchor, (size_t) (p + 1) * sizeof(double));
+	constant = gr_dd(path->solved[0]);
+	for (int j = 0; j <= p; j++)
+	{
+		path->beta[j] = path->solved[j] - path->anchor[j];
+		deviance -= 2 * path->beta[j] * path->gradient[j];
+	}
+	deviance += path->hi[0] * spread(path, path->beta, false);
+	for (int j = 0; j < p; j++)
+	{
+		double		b = path->solved[j + 1];
+
+		path->coef[j + (intercept ? 1 : 0)] = b;
+		path->point.df += b != 0;
+		constant = gr_dd_sub(constant, gr_two_prod(b, path->shift[j]));
+	}
+	if (intercept)
+		path->coef[0] = gr_dd_to_double(constant);
+	path->point.rss = deviance > 0 ? deviance : 0;
+	path->point.dev_ratio = path->null_deviance > 0 ? 1 - path->point.rss / path->null_deviance : 0;
+	path->converged = converged;
+	path->wants_pass = false;
+}
+
+/* The quadratic has no minimum that could be found, of float8 sums or where the weights leave float8's range. */
+static bool
+go_on_unsolved(GrLogitPath *path, GrError *err)
+{
+	if (err->status != GR_OUT_OF_RANGE || path->nsteps == 0)
+		return false;
+	memset(err, 0, sizeof(*err));
+	if (!path->rounded)
+	{
+		end_lambda(path, false);
+		return true;
+	}
+	memcpy(path->beta, path->anchor, (size_t) (path->p + 1) * sizeof(double));
+	ask(path, GR_PASS_EXACT);
+	return true;
+}
+
+/* From the anchor's quadratic: the present lambda's minimum, or where the next pass is to be */
+static bool
+improve(GrLogitPath *path, const GrHost *host, GrError *err)
+{
+	double		length;
+	double		size;
+	double		left;
+	bool		fast;
+
+	if (!solve(path, host, err))
+		return go_on_unsolved(path, err);
+	for (int j = 0; j <= path->p; j++)
+		path->beta[j] = path->solved[j] - path->anchor[j];
+	length = sqrt(spread(path, path->beta, false));
+	size = fmin(sqrt(spread(path, path->solved, true)), 1);
+	if (path->length > 0)
+		path->curvature = fmax(1, length / (path->length * path->length));
+	left = path->curvature * length * length;
+	fast = path->pivot > PIVOT_FAST;
+	if ((fast || !path->rounded) && (left <= LEFT_MAX * size || length <= LENGTH_ROUNDING))
+	{
+		end_lambda(path, true);
+		return true;
+	}
+	if (path->nsteps >= GR_LOGIT_PATH_PASSES_MAX || (length > LONG_STEP && explained(path) > SEPARATED))
+	{
+		end_lambda(path, false);
+		return true;
+	}
+	path->length = length;
+	memcpy(path->beta, path->solved, (size_t) (path->p + 1) * sizeof(double));
+	path->nhalvings = 0;
+	/* what the next step will leave says whether it is the last one */
+	ask(path, fast || path->curvature * left * left > LEFT_MAX * size ? GR_PASS_FAST : GR_PASS_EXACT);
+	return true;
+}
+
+/*
+ * The first pass, at 0
+ */
+
+/* s_j and the penalties, of sums whose weights are all the same share of the rows' */
+static void
+find_deviations(GrLogitPath *path)
+{
+	const GrPathOptions *net = &path->options.net;
+	GrDD		total = {path->hi[0], path->lo[0]};
+	double		sum = 0;
+
+	for (int j = 0; j < path->p; j++)
+		sum += net->penalty == NULL || isinf(net->penalty[j]) ? 1 : net->penalty[j];
+	for (int j = 0; j < path->p; j++)
+	{
+		GrDD		square = gr_path_spread(path->hi, path->lo, path->shift, j, total);
+		double		sd = sqrt(gr_dd_to_double(gr_dd_div(square, total)));
+		double		own = net->standardize ? sd : 1;
+
+		path->deviation[j] = sd;
+		path->penalty1[j] = (net->penalty == NULL ? 1 : net->penalty[j]) * path->p / sum * own;
+		path->penalty2[j] = path->penalty1[j] * own;
+	}
+}
+
+/*
+ * From the sums at 0, where w is 1/4 and r is y - 1/2 times a row's weight, those at the model of the intercept alone:
+ * w becomes m (1 - m), r becomes y - m, m being the mean. Its deviance is that at 0 less what the intercept explains.
+ */
+static void
+move_to_mean(GrLogitPath *path)
+{
+	int64_t		t = gr_nterms(path->p);
+	int64_t		last = gr_triangle(t);
+	GrDD		total = {path->hi[0], path->lo[0]};
+	/* the mean less 1/2 */
+	GrDD		away = gr_dd_div((GrDD) {path->hi[last], path->lo[last]}, gr_dd_scale(total, 4));
+	GrDD		share = gr_dd_sub(gr_dd(1), gr_dd_scale(gr_dd_mul(away, away), 4));
+	double		mean = 0.5 + away.hi;
+	double		explained = mean * log1p(2 * away.hi) + (1 - mean) * log1p(-2 * away.hi);
+
+	for (int64_t a = 0; a < t; a++)
+	{
+		GrDD		sum = {path->hi[gr_packed(a, 0)], path->lo[gr_packed(a, 0)]};
+		GrDD		r = {path->hi[last + a], path->lo[last + a]};
+
+		r = gr_dd_sub(r, gr_dd_scale(gr_dd_mul(sum, away), 4));
+		path->hi[last + a] = r.hi;
+		path->lo[last + a] = r.lo;
+	}
+	for (int64_t k = 0; k < last; k++)
+	{
+		GrDD		g = gr_dd_mul((GrDD) {path->hi[k], path->lo[k]}, share);
+
+		path->hi[k] = g.hi;
+		path->lo[k] = g.lo;
+	}
+	path->anchor[0] = log1p(2 * away.hi) - log1p(-2 * away.hi);
+	path->deviance -= 2 * path->weights * explained;
+}
+
+static bool
+take_first(GrLogitPath *path, const GrHost *host, GrError *err)
+{
+	int			column;
+
+	if (!gr_can_fit(GR_BINOMIAL, path->sums[GR_SUM_NROWS], path->sums[GR_SUM_NONES], err))
+		return false;
+	take_exact(path);
+	if (!gr_gram_finite(path->hi, path->p, &column))
+		return gr_fail(err, GR_OUT_OF_RANGE, column, "%s", "");
+	if (path->options.net.intercept && !path->far &&
+		gr_shift_by_sums(path->shift, path->hi, path->lo, path->p, FAR_SPREADS))
+	{
+		path->far = true;
+		ask(path, GR_PASS_EXACT);
+		return true;
+	}
+	path->weights = 4 * path->hi[0];
+	path->begun = true;
+	find_deviations(path);
+	memset(path->anchor, 0, (size_t) (path->p + 1) * sizeof(double));
+	if (path->options.net.intercept)
+		move_to_mean(path);
+	path->null_deviance = path->deviance;
+	add_response(path);
+	return improve(path, host, err);
+}
+
+/*
+ * All others
+ */
+
+/* Half the way back to the anchor; false: that was tried often enough */
+static bool
+halve(GrLogitPath *path)
+{
+	if (path->nhalvings++ >= HALVINGS_MAX || path->nsteps >= GR_LOGIT_PATH_PASSES_MAX)
+		return false;
+	for (int j = 0; j <= path->p; j++)
+		path->beta[j] = path->anchor[j] + 0.5 * (path->beta[j] - path->anchor[j]);
+	/* the next one's length says nothing of how what is left shrinks */
+	path->length = 0;
+	ask(path, GR_PASS_FAST);
+	return true;
+}
+
+bool
+gr_logit_path_advance(GrLogitPath *path, const GrHost *host, GrError *err)
+{
+	double		deviance = path->sums[GR_SUM_DEVIANCE_HI] + path->sums[GR_SUM_DEVIANCE_LO];
+	double		before;
+	double		now;
+
+	path->wants_pass = false;
+	path->npasses++;
+	path->nsteps++;
+	if (!path->begun)
+	{
+		path->deviance = deviance;
+		return take_first(path, host, err);
+	}
+	before = path->deviance / 2 + penalty_of(path, path->anchor);
+	now = deviance / 2 + penalty_of(path, path->beta);
+	if (!(now <= before * (1 + OBJECTIVE_ROUNDING)))
+	{
+		if (halve(path))
+			return true;
+		end_lambda(path, false);
+		return true;
+	}
+	path->deviance = deviance;
+	path->rounded = path->pass.kind == GR_PASS_FAST;
+	memcpy(path->anchor, path->beta, (size_t) (path->p + 1) * sizeof(double));
+	if (path->rounded)
+		take_fast(path);
+	else
+		take_exact(path);
+	add_response(path);
+	return improve(path, host, err);
+}
+
+bool
+gr_logit_path_go_to(GrLogitPath *path, double lambda, const GrHost *host, GrError *err)
+{
+	path->lambda = lambda;
+	path->length = 0;
+	path->nsteps = 0;
+	/* nothing follows from where it ran off to */
+	if (!path->converged)
+	{
+		path->point.lambda = lambda;
+		return true;
+	}
+	return improve(path, host, err);
+}
+
+void
+gr_logit_path_grid(const GrLogitPath *path, double min_ratio, int *n, double *lambda)
+{
+	if (path->largest == 0)
+		*n = 1;
+	for (int k = 0; k < *n; k++)
+		lambda[k] = path->largest * (k == 0 ? 1 : pow(min_ratio, (double) k / (*n - 1)));
+}
+
+bool
+gr_logit_path_ends(const GrLogitPath *path, const GrPathPoint *before, int k, int n)
+{
+	int			least = n < GR_PATH_LEAST_LAMBDAS ? n : GR_PATH_LEAST_LAMBDAS;
+
+	return k > 0 && k + 1 >= least &&
+		(path->point.dev_ratio - before->dev_ratio < (path->any_positive ? 0 : LEAST_GAIN) ||
+		 path->point.dev_ratio > GR_PATH_MOST_EXPLAINED);
+}

@@ -1,0 +1,531 @@
+/*
+ * path.c: elastic nets from a Gram matrix: what is standardised and penalised, and the path; see path.h.
+ */
+#include "compute/enet/path.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/enet/path_dd.h"
+#include "compute/linalg/gram_shift.h"
+#include "compute/linear/ols.h"
+
+/*
+ * From one lambda to another that is less than this share of it, or from none, the way is through some between, so that
+ * few features enter at a time.
+ */
+#define LEAST_RATIO 0.8
+#define BETWEEN_RATIO 0.9
+/* of the largest lambda: below, the next one is gone to at once */
+#define LEAST_BETWEEN 1e-6
+
+/* Gradients are right to this share of a feature's length and that of what the response is made of. */
+#define GRADIENT_ROUNDING 0x1p-84
+
+/* Of so few features the factor is in double-double from the beginning, unless it is made anew at each lambda. */
+#define MOST_EXACT 16
+
+/* The tolerances where sums are of float8 */
+#define ROUNDED_ALIAS_TOLERANCE 1e-11
+#define ROUNDED_GRADIENT 0x1p-46
+
+#define NVECTORS 15				/* of double-double, of p + 2 each and zeros */
+
+static GrDD
+square_root(GrDD a)
+{
+	double		root = sqrt(a.hi);
+	GrDD		square = gr_two_prod(root, root);
+
+	if (!(a.hi > 0))
+		return gr_dd(0);
+	return gr_fast_two_sum(root, gr_dd_to_double(gr_dd_sub(a, square)) / (2 * root));
+}
+
+/*
+ * Workspace
+ */
+
+static void *
+carve(char **at, size_t nbytes)
+{
+	void	   *here = *at;
+
+	*at += (nbytes + 63) / 64 * 64;
+	return here;
+}
+
+static GrDDVector
+carve_vector(char **at, int64_t n)
+{
+	GrDDVector	v;
+
+	v.hi = carve(at, (size_t) n * sizeof(double));
+	v.lo = carve(at, (size_t) n * sizeof(double));
+	return v;
+}
+
+/* Lays the path's arrays out from at on, which may be NULL; the bytes they take */
+static size_t
+lay_out(GrPath *path, int64_t p, bool intercept, char *start)
+{
+	char	   *at = start;
+	GrDDVector *vectors[NVECTORS] = {
+		&path->sums, &path->diagonal, &path->unit1, &path->unit2, &path->penalty1, &path->penalty2, &path->response,
+		&path->gradient, &path->b, &path->residual, &path->step, &path->work, &path->row, &path->placed,
+		&path->placed_gradient
+	};
+	int64_t		padded = gr_path_padded(p + 2);
+
+	for (int k = 0; k < NVECTORS; k++)
+		*vectors[k] = carve_vector(&at, padded);
+	path->factor.d = carve_vector(&at, p);
+	path->scale = carve(&at, (size_t) (p + 1) * sizeof(double));
+	path->norm = carve(&at, (size_t) (p + 1) * sizeof(double));
+	path->usable = carve(&at, (size_t) p * sizeof(bool));
+	path->positive = carve(&at, (size_t) p * sizeof(bool));
+	path->skipped = carve(&at, (size_t) p * sizeof(bool));
+	path->sign = carve(&at, (size_t) p);
+	path->slot = carve(&at, (size_t) p * sizeof(int));
+	path->slot_feature = carve(&at, (size_t) p * sizeof(int));
+	path->active = carve(&at, (size_t) p * sizeof(int));
+	path->place = carve(&at, (size_t) p * sizeof(int));
+	path->list = carve(&at, (size_t) p * sizeof(int));
+	path->entering = carve(&at, (size_t) p * sizeof(int));
+	path->batch = carve(&at, (size_t) (GR_QUICK_MOST * padded) * sizeof(double));
+	path->quick.d = carve(&at, (size_t) padded * sizeof(double));
+	path->quick.l = carve(&at, (size_t) gr_path_row_at(padded) * sizeof(double));
+	path->products = carve_vector(&at, gr_path_row_at(padded));
+	path->columns = carve(&at, (size_t) ((p + GR_PATH_PANEL - 1) / GR_PATH_PANEL * p * GR_PATH_PANEL) * sizeof(double));
+	path->factor.l = carve_vector(&at, p * (p - 1) / 2);
+	if (!intercept)
+	{
+		GrDDVector	moved = carve_vector(&at, gr_triangle(p + 2));
+
+		path->hi = moved.hi;
+		path->lo = moved.lo;
+		path->shift = carve(&at, (size_t) (p + 1) * sizeof(double));
+	}
+	return (size_t) (at - start) + 64;
+}
+
+size_t
+gr_path_workspace_nbytes(int nfeatures, bool intercept)
+{
+	GrPath		path;
+
+	return lay_out(&path, nfeatures, intercept, (char *) 64);
+}
+
+/*
+ * Opening
+ */
+
+/* The sums that are solved: the caller's, which have any shift in the intercept, or, without one, such about 0 */
+static bool
+take_sums(GrPath *path, const double *hi, const double *lo, const double *shift, GrError *err)
+{
+	size_t		nbytes = (size_t) gr_triangle(path->p + 2) * sizeof(double);
+
+	if (path->intercept)
+	{
+		path->hi = hi;
+		path->lo = lo;
+		path->shift = shift;
+		return true;
+	}
+	memcpy((double *) path->hi, hi, nbytes);
+	memcpy((double *) path->lo, lo, nbytes);
+	memset((double *) path->shift, 0, (size_t) (path->p + 1) * sizeof(double));
+	if (gr_gram_translate((double *) path->hi, (double *) path->lo, path->p, shift, NULL, &path->poll))
+		return true;
+	return gr_fail(err, GR_CANCELED, 0, "elastic net");
+}
+
+GrDD
+gr_path_spread(const double *hi, const double *lo, const double *shift, int k, GrDD total)
+{
+	int64_t		row = gr_triangle(k + 1);
+	int64_t		own = row + k + 1;
+	GrDD		sum = {hi[row], lo[row]};
+	GrDD		square = {hi[own], lo[own]};
+	GrDD		spread = gr_dd_sub(square, gr_dd_div(gr_dd_mul(sum, sum), total));
+	double		rounding = fmax(GR_ALIAS_TOLERANCE * square.hi,
+								GR_ROUNDING_TOLERANCE * (square.hi + total.hi * shift[k] * shift[k]));
+
+	return spread.hi > rounding ? spread : gr_dd(0);
+}
+
+/* Sums, sums of squares, products with the response, scaled so that the squares are from 1 to 4 */
+static bool
+scale_column(GrPath *path, int k, GrError *err)
+{
+	int64_t		row = gr_triangle(k + 1);
+	int64_t		last = gr_triangle(path->p + 1);
+	GrDD		square = {path->hi[row + k + 1], path->lo[row + k + 1]};
+	GrDD		sum = {path->hi[row], path->lo[row]};
+
+	if (!isfinite(square.hi) || !isfinite(sum.hi) || square.hi < 0 ||
+		gr_gram_underflowed(path->hi, path->lo, (int64_t) path->p + 2, k + 1))
+		return gr_fail(err, GR_OUT_OF_RANGE, k, "%s", "");
+	if (!path->intercept)
+		sum = gr_dd(0);
+	gr_dd_set(path->sums, k, sum);
+	square = gr_dd_sub(square, gr_dd_div(gr_dd_mul(sum, sum), path->total));
+	path->scale[k] = square.hi > 0 ? ldexp(1, -(int) floor(ilogb(square.hi) / 2.0)) : 1;
+	square = gr_dd_scale(gr_dd_scale(square, path->scale[k]), path->scale[k]);
+	gr_dd_set(path->diagonal, k, square.hi > 0 ? square : gr_dd(0));
+	path->norm[k] = square.hi > 0 ? sqrt(square.hi) : 0;
+	if (k < path->p)
+	{
+		GrDD		product = {path->hi[last + k + 1], path->lo[last + k + 1]};
+
+		gr_dd_set(path->response, k, product);
+	}
+	return true;
+}
+
+/* The standard deviation of column k, scaled as it is; 0 of one that doesn't vary */
+static GrDD
+deviation_of(const GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift,
+			 int k)
+{
+	GrDD		spread;
+
+	if (options->deviation != NULL)
+		return gr_dd((k < path->p ? options->deviation[k] : 1) * path->scale[k]);
+	spread = gr_path_spread(hi, lo, shift, k, path->total);
+	return square_root(gr_dd_div(gr_dd_scale(gr_dd_scale(spread, path->scale[k]), path->scale[k]), path->total));
+}
+
+/*
+ * The unit by which glmnet divides the response, scaled as it is: its standard deviation or, without an intercept, the
+ * root of its mean square. It is 0 if the response is constant, or 0 in all rows.
+ */
+static GrDD
+response_unit(const GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift)
+{
+	if (path->intercept || options->deviation != NULL)
+		return deviation_of(path, options, hi, lo, shift, path->p);
+	return square_root(gr_dd_div(gr_dd_get(path->diagonal, path->p), path->total));
+}
+
+/* The penalties at a lambda of 1: pf N s_j, and pf N s_j^2 / s_y */
+static void
+set_units(GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift)
+{
+	int			p = path->p;
+	GrDD		sum = gr_dd(0);
+	GrDD		n = options->deviation == NULL ? path->total : gr_dd(options->total);
+	GrDD		response_sd = response_unit(path, options, hi, lo, shift);
+
+	path->response_varies = response_sd.hi > 0;
+	for (int j = 0; j < p; j++)
+	{
+		double		factor = options->penalty == NULL ? 1 : options->penalty[j];
+
+		sum = gr_dd_add(sum, gr_dd(isinf(factor) ? 1 : factor));
+	}
+	for (int j = 0; j < p; j++)
+	{
+		double		factor = options->penalty == NULL ? 1 : options->penalty[j];
+		GrDD		deviation = deviation_of(path, options, hi, lo, shift, j);
+		GrDD		own = options->standardize ? deviation : gr_dd(path->scale[j]);
+		GrDD		unit = gr_dd_mul(own, gr_dd_div(gr_dd_mul_d(n, isinf(factor) ? 1 : factor),
+													gr_dd_div(sum, gr_dd(p))));
+
+		path->usable[j] = deviation.hi > 0 && !isinf(factor);
+		path->nusable += path->usable[j];
+		path->positive[j] = options->positive != NULL && options->positive[j];
+		path->any_positive |= path->positive[j];
+		gr_dd_set(path->unit1, j, unit);
+		gr_dd_set(path->unit2, j, gr_dd(0));
+		if (path->response_varies && unit.hi > 0)
+			gr_dd_set(path->unit2, j, gr_dd_div(gr_dd_mul(unit, own), response_sd));
+	}
+}
+
+/* Products with the response, centred and scaled, which the gradient is at coefficients of 0 */
+static void
+set_products(GrPath *path)
+{
+	int			p = path->p;
+
+	gr_path_centre(path->response, (GrDDConstVector) {path->sums.hi, path->sums.lo},
+				   gr_dd_div(gr_dd_get(path->sums, p), path->total), path->scale, path->scale[p], p);
+	memcpy(path->gradient.hi, path->response.hi, (size_t) p * sizeof(double));
+	memcpy(path->gradient.lo, path->response.lo, (size_t) p * sizeof(double));
+}
+
+bool
+gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const double *lo, const double *shift,
+			 int nfeatures, void *workspace, const GrHost *host, GrError *err)
+{
+	int			p = nfeatures;
+
+	memset(path, 0, sizeof(*path));
+	path->p = p;
+	path->alpha = options->alpha;
+	path->intercept = options->intercept;
+	path->poll.host = host;
+	path->total = (GrDD) {hi[0], lo[0]};
+	path->lambda = INFINITY;
+	path->rounded = options->rounded;
+	path->exact = p <= MOST_EXACT && path->alpha == 1;
+	path->alias_tolerance = options->rounded ? ROUNDED_ALIAS_TOLERANCE : GR_ALIAS_TOLERANCE;
+	path->gradient_rounding = options->rounded ? ROUNDED_GRADIENT : GRADIENT_ROUNDING;
+	(void) lay_out(path, p, path->intercept, (char *) (((uintptr_t) workspace + 63) / 64 * 64));
+	if (!(path->total.hi > 0) || !isfinite(path->total.hi))
+		return gr_fail(err, GR_OUT_OF_RANGE, p, "%s", "");
+	if (!take_sums(path, hi, lo, shift, err))
+		return false;
+	for (int k = 0; k <= p; k++)
+		if (!scale_column(path, k, err))
+			return false;
+	set_products(path);
+	set_units(path, options, hi, lo, shift);
+	for (int j = 0; j < p; j++)
+	{
+		gr_dd_set(path->b, j, gr_dd(0));
+		gr_dd_set(path->penalty2, j, gr_dd(0));
+		gr_dd_set(path->penalty1, j, gr_dd(path->unit1.hi[j] > 0 ? INFINITY : 0));
+		path->sign[j] = 0;
+		path->slot[j] = path->place[j] = -1;
+	}
+	return true;
+}
+
+/*
+ * Going along
+ */
+
+/* lambda: scaled */
+static void
+set_penalties(GrPath *path, double lambda)
+{
+	GrDDConstVector unit1 = {path->unit1.hi, path->unit1.lo};
+	GrDDConstVector unit2 = {path->unit2.hi, path->unit2.lo};
+
+	path->lambda = lambda;
+	gr_path_multiply(path->penalty1, unit1, gr_two_prod(lambda, path->alpha), path->p);
+	if (path->alpha < 1)
+		gr_path_multiply(path->penalty2, unit2, gr_dd_mul_d(gr_two_sum(1, -path->alpha), lambda), path->p);
+}
+
+static bool
+go_to(GrPath *path, double lambda, GrError *err)
+{
+	bool		same = path->lambda == lambda;
+
+	set_penalties(path, lambda);
+	if (path->alpha < 1 && !same && !gr_path_factor_again(path))
+		return gr_fail(err, GR_CANCELED, 0, "elastic net");
+	return gr_path_minimise(path, err);
+}
+
+bool
+gr_path_resume(GrPath *path, double lambda, const double *coef, GrError *err)
+{
+	int			p = path->p;
+
+	/* at infinity the penalties are as the path was opened */
+	if (!isinf(lambda))
+		set_penalties(path, lambda * path->scale[p]);
+	/* of no use before the first step */
+	for (int j = 0; j < p; j++)
+		path->residual.hi[j] = coef[j] * path->scale[p] / path->scale[j];
+	return gr_path_begin_at(path, path->residual.hi, err);
+}
+
+/* The least lambda, scaled, without a nonzero coefficient that is penalised; that of an alpha below the least one */
+static double
+largest_lambda(const GrPath *path)
+{
+	double		alpha = fmax(path->alpha, GR_PATH_LEAST_ALPHA);
+	double		largest = 0;
+
+	for (int j = 0; j < path->p; j++)
+	{
+		GrDD		unit = gr_dd_mul_d(gr_dd_get(path->unit1, j), alpha);
+
+		if (path->usable[j] && unit.hi > 0)
+			largest = fmax(largest, fabs(gr_dd_to_double(gr_dd_div(gr_dd_get(path->gradient, j), unit))));
+	}
+	/* so that rounding leaves none */
+	return largest > 0 ? nextafter(largest, INFINITY) : 0;
+}
+
+/* The same, once those that aren't penalised have been fitted */
+static bool
+find_largest_lambda(GrPath *path, double *largest, GrError *err)
+{
+	if (!gr_path_minimise(path, err))
+		return false;
+	if (path->nactive > 0 && !gr_path_make_all_exact(path))
+		return gr_fail(err, GR_CANCELED, 0, "elastic net");
+	*largest = largest_lambda(path);
+	return true;
+}
+
+bool
+gr_path_grid(GrPath *path, double min_ratio, int *n, double *lambda, GrError *err)
+{
+	double		largest;
+
+	if (!find_largest_lambda(path, &largest, err))
+		return false;
+	/* a response that the features don't tell anything of */
+	if (largest == 0)
+		*n = 1;
+	for (int k = 0; k < *n; k++)
+		lambda[k] = largest * (k == 0 ? 1 : pow(min_ratio, (double) k / (*n - 1))) / path->scale[path->p];
+	return true;
+}
+
+/* To lambda, by steps that aren't too far */
+static bool
+approach(GrPath *path, double lambda, GrError *err)
+{
+	if (isinf(path->lambda))
+	{
+		double		largest;
+
+		if (!find_largest_lambda(path, &largest, err))
+			return false;
+		if (lambda < largest && !go_to(path, largest, err))
+			return false;
+	}
+	if (!isinf(path->lambda))
+	{
+		double		least = fmax(lambda, LEAST_BETWEEN * path->lambda);
+
+		while (path->lambda * LEAST_RATIO > least)
+			if (!go_to(path, path->lambda * BETWEEN_RATIO, err))
+				return false;
+	}
+	return go_to(path, lambda, err);
+}
+
+/* The intercept and coefficients on the columns' own scale */
+static bool
+give_coefficients(const GrPath *path, double *coef, GrError *err)
+{
+	int			p = path->p;
+	int64_t		last = gr_triangle(p + 1);
+	GrDD		constant = gr_dd_add(gr_dd(path->shift[p]),
+									 gr_dd_div((GrDD) {path->hi[last], path->lo[last]}, path->total));
+
+	for (int j = 0; j < p; j++)
+	{
+		GrDD		b = gr_dd_scale(gr_dd_scale(gr_dd_get(path->b, j), path->scale[j]), 1 / path->scale[p]);
+
+		coef[j + path->intercept] = b.hi;
+		if (!isfinite(b.hi))
+		{
+			err->value = b.hi;
+			return gr_fail(err, GR_RESULT_OUT_OF_RANGE, j, "coefficient");
+		}
+		if (b.hi != 0)
+		{
+			GrDD		mean = gr_dd_div(gr_dd_get(path->sums, j), path->total);
+
+			constant = gr_dd_sub(constant, gr_dd_mul(b, gr_dd_add(gr_dd(path->shift[j]), mean)));
+		}
+	}
+	if (!path->intercept)
+		return true;
+	coef[0] = constant.hi;
+	if (isfinite(constant.hi))
+		return true;
+	err->value = constant.hi;
+	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, GR_COLUMN_ONES, "coefficient");
+}
+
+bool
+gr_path_step(GrPath *path, double lambda, GrPathPoint *point, double *coef, GrError *err)
+{
+	int			p = path->p;
+	GrDD		total = gr_dd_get(path->diagonal, p);
+	GrDD		rss = total;
+
+	if (!approach(path, lambda * path->scale[p], err))
+		return false;
+	*point = (GrPathPoint) {.lambda = lambda};
+	/* y'y - b'X'(y + (y - Xb)) */
+	for (int i = 0; i < path->nactive; i++)
+	{
+		int			j = path->active[i];
+
+		if (path->b.hi[j] == 0)
+			continue;
+		rss = gr_dd_sub(rss, gr_dd_mul(gr_dd_get(path->b, j),
+									   gr_dd_add(gr_dd_get(path->response, j), gr_dd_get(path->gradient, j))));
+		point->df++;
+	}
+	if (rss.hi < 0)
+		rss = gr_dd(0);
+	point->rss = gr_dd_to_double(rss) / path->scale[p] / path->scale[p];
+	point->tss = gr_dd_to_double(total) / path->scale[p] / path->scale[p];
+	point->dev_ratio = total.hi > 0 ? 1 - gr_dd_to_double(gr_dd_div(rss, total)) : 0;
+	return give_coefficients(path, coef, err);
+}
+
+bool
+gr_path_ends(const GrPath *path, const GrPathPoint *before, const GrPathPoint *point, int k, int n)
+{
+	int			least = n < GR_PATH_LEAST_LAMBDAS ? n : GR_PATH_LEAST_LAMBDAS;
+	double		least_gain = path->any_positive ? 0 : GR_PATH_LEAST_GAIN * point->dev_ratio;
+
+	return k > 0 && k + 1 >= least &&
+		(point->dev_ratio - before->dev_ratio < least_gain || point->dev_ratio > GR_PATH_MOST_EXPLAINED);
+}
+
+double
+gr_path_least_pivot(const GrPath *path)
+{
+	double		least = 1;
+
+	for (int i = 0; i < path->nactive; i++)
+	{
+		int			j = path->active[i];
+
+		least = fmin(least, (path->exact ? path->factor.d.hi[i] : path->quick.d[i]) /
+					 (path->diagonal.hi[j] + path->penalty2.hi[j]));
+	}
+	return least;
+}
+
+double
+gr_path_rss(const double *hi, const double *lo, const double *shift, int nfeatures, bool intercept, const double *coef,
+			double *work)
+{
+	const double *b = coef + (intercept ? 1 : 0);
+	GrDDVector	z = {work, work + nfeatures + 2};
+	GrDD		first = gr_dd_sub(gr_dd(shift[nfeatures]), gr_dd(intercept ? coef[0] : 0));
+	GrDD		rss = gr_dd(0);
+	double		magnitude;
+
+	/* the residual is z'(1, x - shift, y - shift) */
+	for (int j = 0; j < nfeatures; j++)
+	{
+		gr_dd_set(z, j + 1, gr_dd(-b[j]));
+		if (b[j] != 0)
+			first = gr_dd_sub(first, gr_two_prod(b[j], shift[j]));
+	}
+	gr_dd_set(z, 0, first);
+	gr_dd_set(z, nfeatures + 1, gr_dd(1));
+	for (int64_t i = 0; i < nfeatures + 2; i++)
+	{
+		int64_t		row = gr_triangle(i);
+		GrDD		own = gr_dd_mul((GrDD) {hi[row + i], lo[row + i]}, gr_dd_get(z, i));
+		GrDD		sum;
+
+		if (z.hi[i] == 0)
+			continue;
+		sum = gr_dd_minus_dot(gr_dd(0), (GrDDConstVector) {hi + row, lo + row}, (GrDDConstVector) {z.hi, z.lo}, i,
+							  &magnitude);
+		rss = gr_dd_add(rss, gr_dd_mul(gr_dd_sub(own, gr_dd_scale(sum, 2)), gr_dd_get(z, i)));
+	}
+	return rss.hi > 0 ? gr_dd_to_double(rss) : 0;
+}

@@ -1,0 +1,694 @@
+/*
+ * path_active.c: the minimum of an elastic net at one lambda, from that at another; see path.h.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/enet/path.h"
+
+/* Rounds at a lambda: a multiple of the features, and some. A matrix of products needs far fewer. */
+#define ROUNDS_PER_FEATURE 20
+#define LEAST_ROUNDS 1000
+
+/* An entry in double-double's share of the time between two polls; see GrPoll */
+#define ENTRY_WORK 1
+
+/* Of its own square, a feature has at least this left in a factor in float8, else that is made in double-double. */
+#define LEAST_QUICK 1e-7
+
+/* Refinements at a lambda, after which likewise */
+#define MOST_EVALUATIONS 12
+
+/* What a sum of products loses of each term, and how many roundings there are beside those of the terms */
+#define QUICK_ROUNDING 0x1p-53
+#define EXACT_ROUNDING 0x1p-101
+#define SOME_ROUNDINGS 8
+
+/*
+ * What coefficients may be wrong by, of the size of all, and what gradients in double-double can't tell; see goal_of()
+ */
+#define COEFFICIENT_ROUNDING 0x1p-66
+#define LEAST_GOAL 0x1p-94
+
+/* By so many times what the conditions of the active features lack, another feature's gradient must be too large. */
+#define CERTAIN 1024.0
+
+/* Of the coefficients' sizes: what these may have changed by since gradients were computed that tell who may enter */
+#define MOST_DRIFT 0x1p-40
+
+/* Must the coefficient keep its sign? */
+static inline bool
+is_constrained(const GrPath *path, int j)
+{
+	return path->penalty1.hi[j] > 0 || path->positive[j];
+}
+
+/* The signed penalty of an active feature */
+static inline GrDD
+signed_penalty(const GrPath *path, int j)
+{
+	GrDD		penalty = gr_dd_get(path->penalty1, j);
+
+	return path->sign[j] < 0 ? gr_dd_neg(penalty) : penalty;
+}
+
+/* The size of what gradients are made of, for a feature of length 1 */
+static double
+size_of(const GrPath *path)
+{
+	double		size = path->norm[path->p];
+
+	for (int i = 0; i < path->nactive; i++)
+		size += fabs(path->b.hi[path->active[i]]) * path->norm[path->active[i]];
+	return size;
+}
+
+/*
+ * Up to what, for a length of 1, an active feature's condition counts as met: rounding, and with a factor in float8
+ * what coefficients don't feel, by the gain that the steps at this lambda had
+ */
+static double
+goal_of(const GrPath *path, double size)
+{
+	double		goal = path->gradient_rounding;
+
+	if (!path->exact && !path->rounded && path->gain > 0)
+		goal = fmin(goal, fmax(COEFFICIENT_ROUNDING / path->gain, LEAST_GOAL));
+	return goal * size;
+}
+
+/* How far each active coefficient's condition is from being met, by the gradients as they are known */
+static void
+compute_residual(GrPath *path)
+{
+	for (int i = 0; i < path->nactive; i++)
+	{
+		int			j = path->active[i];
+		GrDD		r = gr_dd_sub(gr_dd_get(path->gradient, j), signed_penalty(path, j));
+
+		if (path->penalty2.hi[j] > 0)
+			r = gr_dd_sub(r, gr_dd_mul(gr_dd_get(path->penalty2, j), gr_dd_get(path->b, j)));
+		gr_dd_set(path->residual, i, r);
+	}
+}
+
+/* The active features' gradients, by what their conditions have left */
+static void
+settle(GrPath *path)
+{
+	for (int i = 0; i < path->nactive; i++)
+	{
+		int			j = path->active[i];
+		GrDD		g = gr_dd_add(signed_penalty(path, j), gr_dd_get(path->residual, i));
+
+		if (path->penalty2.hi[j] > 0)
+			g = gr_dd_add(g, gr_dd_mul(gr_dd_get(path->penalty2, j), gr_dd_get(path->b, j)));
+		gr_dd_set(path->gradient, j, g);
+	}
+}
+
+/* Computes both anew; false if the host asked to stop */
+static bool
+refresh(GrPath *path)
+{
+	if (!gr_path_evaluate(path))
+		return false;
+	compute_residual(path);
+	path->slack = 0;
+	path->nevaluated++;
+	return true;
+}
+
+/*
+ * Entering and leaving
+ */
+
+static void
+make_active(GrPath *path, int j)
+{
+	int			n = path->nactive++;
+
+	path->active[n] = j;
+	path->place[j] = n;
+	gr_dd_set(path->residual, n, gr_dd_sub(gr_dd_get(path->gradient, j), signed_penalty(path, j)));
+}
+
+/*
+ * Takes feature j into the factor in double-double; false: it is collinear, and work has its regression on the others
+ * but for L'
+ */
+static bool
+enter(GrPath *path, int j)
+{
+	gr_path_make_rows(path, &j, 1);
+	for (int i = 0; i < path->nactive; i++)
+		gr_dd_set(path->step, i, gr_path_product(path, path->active[i], j));
+	if (!gr_factor_append(&path->factor, path->step,
+						  gr_dd_add(gr_dd_get(path->diagonal, j), gr_dd_get(path->penalty2, j)),
+						  path->alias_tolerance, path->work))
+		return false;
+	make_active(path, j);
+	return true;
+}
+
+/* Takes n features, at most GR_QUICK_MOST, into the factor in float8; how many, until one had too little left */
+static int
+enter_quickly(GrPath *path, const int *features, int n)
+{
+	int			before = path->nactive;
+	double	   *solved[GR_QUICK_MOST];
+
+	gr_path_make_rows(path, features, n);
+	for (int q = 0; q < n; q++)
+	{
+		solved[q] = path->batch + q * gr_path_padded(path->p + 2);
+		for (int i = 0; i < before; i++)
+			solved[q][i] = gr_path_product(path, path->active[i], features[q]).hi;
+	}
+	gr_quick_forward(&path->quick, solved, n, 0, before);
+	for (int q = 0; q < n; q++)
+	{
+		int			j = features[q];
+
+		for (int i = before; i < path->nactive; i++)
+			solved[q][i] = gr_path_product(path, path->active[i], j).hi;
+		gr_quick_forward(&path->quick, solved + q, 1, before, path->nactive);
+		if (!gr_quick_append(&path->quick, solved[q], path->diagonal.hi[j] + path->penalty2.hi[j], LEAST_QUICK))
+			return q;
+		make_active(path, j);
+	}
+	return n;
+}
+
+/* Factors the active set in double-double, of which those that are collinear leave; false if the host asked to stop */
+static bool
+factor_exactly(GrPath *path)
+{
+	int			n = path->nactive;
+
+	path->exact = true;
+	path->factor.n = path->nactive = 0;
+	for (int k = 0; k < n; k++)
+	{
+		int			j = path->active[k];
+
+		if (!enter(path, j))
+		{
+			path->place[j] = -1;
+			gr_dd_set(path->b, j, gr_dd(0));
+			path->drift = INFINITY;
+		}
+		if (gr_poll(&path->poll, ENTRY_WORK * (int64_t) k * k / 2))
+			return false;
+	}
+	return refresh(path);
+}
+
+bool
+gr_path_factor_again(GrPath *path)
+{
+	int			n = path->nactive;
+
+	if (path->exact)
+		return factor_exactly(path);
+	path->quick.n = path->nactive = 0;
+	for (int k = 0; k < n; k += GR_QUICK_MOST)
+	{
+		int			m = n - k < GR_QUICK_MOST ? n - k : GR_QUICK_MOST;
+
+		if (enter_quickly(path, path->active + k, m) < m)
+		{
+			path->nactive = n;
+			return factor_exactly(path);
+		}
+		if (gr_poll(&path->poll, (int64_t) m * k * k / 8))
+			return false;
+	}
+	return true;
+}
+
+/* Takes the feature at place k out, whose coefficient becomes 0 */
+static void
+leave(GrPath *path, int k)
+{
+	int			j = path->active[k];
+	int			n = path->nactive;
+	double		left = fabs(path->b.hi[j]) * path->norm[j];
+
+	if (path->exact)
+		gr_factor_drop(&path->factor, k, path->work, path->step);
+	else
+		gr_quick_drop(&path->quick, k, path->batch);
+	if (path->sign[j] != 0)
+		gr_dd_set(path->gradient, j, gr_dd_add(signed_penalty(path, j), gr_dd_get(path->residual, k)));
+	for (int i = k + 1; i < n; i++)
+	{
+		path->active[i - 1] = path->active[i];
+		path->place[path->active[i - 1]] = i - 1;
+		gr_dd_set(path->residual, i - 1, gr_dd_get(path->residual, i));
+	}
+	path->place[j] = -1;
+	path->nactive--;
+	gr_dd_set(path->b, j, gr_dd(0));
+	path->slack += left;
+	path->drift += left;
+}
+
+/*
+ * Going along
+ */
+
+/* The step that would meet the conditions of the active set; false if the host asked to stop */
+static bool
+solve(GrPath *path)
+{
+	int64_t		n = path->nactive;
+
+	if (path->exact)
+		gr_factor_solve(&path->factor, (GrDDConstVector) {path->residual.hi, path->residual.lo}, path->step);
+	else
+	{
+		memcpy(path->step.hi, path->residual.hi, (size_t) n * sizeof(double));
+		memset(path->step.lo, 0, (size_t) n * sizeof(double));
+		gr_quick_solve(&path->quick, path->step.hi);
+	}
+	return !gr_poll(&path->poll, path->exact ? 2 * ENTRY_WORK * n * n : n * n / 4);
+}
+
+/* How much of the step can be gone until a coefficient changes its sign: *blocking's; -1: all of it */
+static GrDD
+step_length(const GrPath *path, int *blocking)
+{
+	GrDD		length = gr_dd(1);
+
+	*blocking = -1;
+	for (int i = 0; i < path->nactive; i++)
+	{
+		int			j = path->active[i];
+		GrDD		b = gr_dd_get(path->b, j);
+		GrDD		step = gr_dd_get(path->step, i);
+		GrDD		end = gr_dd_add(b, step);
+		GrDD		t = gr_dd(0);
+
+		if (!is_constrained(path, j) || end.hi * path->sign[j] > 0)
+			continue;
+		if (b.hi * path->sign[j] > 0 && step.hi != 0)
+			t = gr_dd_div(gr_dd_neg(b), step);
+		if (*blocking < 0 || t.hi < length.hi || (t.hi == length.hi && t.lo < length.lo))
+		{
+			length = t;
+			*blocking = i;
+		}
+	}
+	return length;
+}
+
+/*
+ * Goes along the step, of which the active features' coefficients are changed. What an LDL' solution leaves of its
+ * right-hand side is at most some n roundings of the sum over features of its lengths, as those of the factor's rows
+ * are the matrix's.
+ */
+static void
+advance(GrPath *path, GrDD length)
+{
+	double		size = 0;
+	double		longest = 1;
+	double		worst = 0;
+	double		rounding = (path->exact ? EXACT_ROUNDING : QUICK_ROUNDING) * (path->nactive + SOME_ROUNDINGS);
+
+	for (int i = 0; i < path->nactive; i++)
+	{
+		int			j = path->active[i];
+		GrDD		way = gr_dd_mul(length, gr_dd_get(path->step, i));
+		double		stretch = path->penalty2.hi[j] > 0 ? sqrt(1 + path->penalty2.hi[j] / path->diagonal.hi[j]) : 1;
+
+		gr_dd_set(path->b, j, gr_dd_add(gr_dd_get(path->b, j), way));
+		path->drift += fabs(way.hi) * path->norm[j];
+		size += fabs(way.hi) * path->norm[j] * stretch;
+		longest = fmax(longest, stretch);
+		worst = fmax(worst, fabs(path->residual.hi[i]) / path->norm[j]);
+		/* what is left to go grows shorter, and its gradient with it */
+		gr_dd_set(path->residual, i, gr_dd_mul(gr_dd_sub(gr_dd(1), length), gr_dd_get(path->residual, i)));
+	}
+	path->slack += rounding * size * longest;
+	if (worst > 0)
+		path->gain = fmax(path->gain, size / (length.hi * worst));
+}
+
+/* Those just entered whose coefficients would get the other sign leave again: true if there is one. */
+static bool
+leave_newcomers(GrPath *path)
+{
+	bool		any = false;
+	int			nleaving = 0;
+
+	for (int i = 0; i < path->nactive; i++)
+	{
+		int			j = path->active[i];
+
+		/* the step is overwritten when one leaves: they are noted first */
+		if (is_constrained(path, j) && path->b.hi[j] == 0 && !(path->step.hi[i] * path->sign[j] > 0))
+			path->sign[j] = 0, nleaving++;
+	}
+	for (int i = path->nactive - 1; i >= 0 && nleaving > 0; i--)
+		if (path->sign[path->active[i]] == 0)
+		{
+			leave(path, i);
+			nleaving--;
+			any = true;
+		}
+	return any;
+}
+
+/* Has an active feature a condition that isn't met? */
+static bool
+has_residual(const GrPath *path)
+{
+	double		goal = goal_of(path, size_of(path));
+
+	for (int i = 0; i < path->nactive; i++)
+		if (fabs(path->residual.hi[i]) > goal * path->norm[path->active[i]])
+			return true;
+	return false;
+}
+
+/*
+ * Solves for the active set, and for what of it is left as coefficients reach 0. False if the host asked to stop
+ */
+static bool
+descend(GrPath *path)
+{
+	int			blocking;
+
+	while (path->nactive > 0)
+	{
+		GrDD		length;
+
+		if (!solve(path))
+			return false;
+		length = step_length(path, &blocking);
+		if (blocking >= 0 && length.hi <= 0)
+		{
+			if (!leave_newcomers(path))
+				leave(path, blocking);
+			continue;
+		}
+		advance(path, length);
+		if (blocking < 0)
+			break;
+		leave(path, blocking);
+	}
+	return true;
+}
+
+/* By how much an inactive feature's gradient is above its penalty; 0 where that is within an error */
+static double
+excess(const GrPath *path, int j, double error)
+{
+	GrDD		g = gr_dd_get(path->gradient, j);
+	GrDD		over;
+
+	if (g.hi < 0 && path->positive[j])
+		return 0;
+	over = gr_dd_sub(g.hi < 0 ? gr_dd_neg(g) : g, gr_dd_get(path->penalty1, j));
+	return over.hi > error * path->norm[j] ? over.hi : 0;
+}
+
+/* By how much a feature's gradient is about above its penalty, for a length of 1; very negative if it can't enter */
+static double
+about_excess(const GrPath *path, int j)
+{
+	double		g = path->gradient.hi[j];
+
+	if (path->place[j] >= 0 || !path->usable[j] || path->skipped[j])
+		return -INFINITY;
+	return ((path->positive[j] ? g : fabs(g)) - path->penalty1.hi[j]) / path->norm[j];
+}
+
+/*
+ * The feature is collinear with the active ones, on which work has its regression, times L': the same fit is had with
+ * more of it and other coefficients of theirs, at a lower penalty until one of these is 0, which leaves. False if none
+ * is.
+ */
+static bool
+exchange(GrPath *path, int j)
+{
+	int			n = path->nactive;
+	GrDD		length = gr_dd(INFINITY);
+	int			blocking = -1;
+
+	memcpy(path->step.hi, path->work.hi, (size_t) n * sizeof(double));
+	memcpy(path->step.lo, path->work.lo, (size_t) n * sizeof(double));
+	gr_factor_solve_back(&path->factor, path->step);
+	for (int i = 0; i < n; i++)
+	{
+		GrDD		b = gr_dd_get(path->b, path->active[i]);
+		GrDD		step = gr_dd_get(path->step, i);
+
+		step = path->sign[j] < 0 ? step : gr_dd_neg(step);
+		gr_dd_set(path->step, i, step);
+		if (is_constrained(path, path->active[i]) && step.hi * b.hi < 0)
+		{
+			GrDD		t = gr_dd_div(gr_dd_neg(b), step);
+
+			if (t.hi < length.hi)
+			{
+				length = t;
+				blocking = i;
+			}
+		}
+	}
+	if (blocking < 0)
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		GrDD		way = gr_dd_mul(length, gr_dd_get(path->step, i));
+
+		gr_dd_set(path->b, path->active[i], gr_dd_add(gr_dd_get(path->b, path->active[i]), way));
+	}
+	if (path->sign[j] < 0)
+		length = gr_dd_neg(length);
+	gr_dd_set(path->b, j, gr_dd_add(gr_dd_get(path->b, j), length));
+	leave(path, blocking);
+	return true;
+}
+
+/*
+ * A feature enters that is collinear with those there, for which others leave, or is left out at this lambda. False if
+ * the host asked to stop
+ */
+static bool
+enter_collinear(GrPath *path, int j)
+{
+	int			nleft = path->nactive;
+
+	path->drift = INFINITY;
+	while (!enter(path, j))
+		if (nleft-- <= 0 || !exchange(path, j))
+		{
+			path->skipped[j] = true;
+			/* what it has got of the others' coefficients is theirs again at the next step */
+			gr_dd_set(path->b, j, gr_dd(0));
+			break;
+		}
+	return refresh(path);
+}
+
+/* Gives features slots, at most GR_QUICK_MOST, and their gradients in double-double. */
+static void
+make_exact(GrPath *path, const int *features, int n)
+{
+	gr_path_make_rows(path, features, n);
+	for (int k = 0; k < n; k++)
+		gr_path_make_exact(path, features[k]);
+}
+
+/* The first n features of the list enter; *any: one has, or in place of others. False if the host asked to stop */
+static bool
+enter_listed(GrPath *path, int n, bool *any)
+{
+	double		most = 0;
+	int			collinear = -1;
+	int			k = 0;
+
+	while (k < n && !path->exact)
+	{
+		int			m = n - k < GR_QUICK_MOST ? n - k : GR_QUICK_MOST;
+		int			entered;
+
+		make_exact(path, path->entering + k, m);
+		entered = enter_quickly(path, path->entering + k, m);
+		k += entered;
+		*any |= entered > 0;
+		if (entered < m && !factor_exactly(path))
+			return false;
+		if (gr_poll(&path->poll, (int64_t) m * path->nactive * path->nactive / 8))
+			return false;
+	}
+	for (; k < n; k++)
+	{
+		double		over;
+
+		make_exact(path, path->entering + k, 1);
+		over = excess(path, path->entering[k], 0);
+		if (enter(path, path->entering[k]))
+			*any = true;
+		else if (over > most)
+		{
+			most = over;
+			collinear = path->entering[k];
+		}
+		if (gr_poll(&path->poll, ENTRY_WORK * (int64_t) path->nactive * path->nactive / 2))
+			return false;
+	}
+	/* an exchange is made between minima of active sets alone */
+	if (*any || collinear < 0)
+		return true;
+	*any = true;
+	return enter_collinear(path, collinear);
+}
+
+/* Chooses those of the list's n features that are above their penalties by more than error; -1: it was stopped */
+static int
+choose_exactly(GrPath *path, int n, double error)
+{
+	int			nchosen = 0;
+
+	/* the gradients of all take a row for each active feature */
+	if (n > path->nactive)
+	{
+		if (!gr_path_make_all_exact(path))
+			return -1;
+		path->drift = 0;
+	}
+	for (int k = 0; k < n; k++)
+	{
+		int			j = path->list[k];
+
+		if (n <= path->nactive)
+		{
+			gr_path_make_exact(path, j);
+			if (gr_poll(&path->poll, path->p))
+				return -1;
+		}
+		if (excess(path, j, error) > 0)
+			path->list[nchosen++] = j;
+	}
+	return nchosen;
+}
+
+/*
+ * The features whose gradients are above their penalties enter; *any: there were some. While the active features'
+ * conditions are not met to rounding, those alone enter that are so by far more. False if the host asked to stop
+ */
+static bool
+enter_violators(GrPath *path, bool *any)
+{
+	double		size = size_of(path);
+	bool		met = path->slack <= path->gradient_rounding * size;
+	double		error = path->gradient_rounding * size + (met ? 0 : CERTAIN * path->slack);
+	double		doubt;
+	int			ndoubtful = 0;
+	int			n = 0;
+
+	*any = false;
+	if (path->drift > MOST_DRIFT * size)
+	{
+		if (!gr_path_approximate(path))
+			return false;
+		path->drift = 0;
+	}
+	doubt = QUICK_ROUNDING * (path->nslots + SOME_ROUNDINGS) * size + path->drift;
+	for (int j = 0; j < path->p; j++)
+	{
+		double		over = about_excess(path, j);
+
+		if (over > error + doubt)
+			path->entering[n++] = j;
+		else if (over > error - doubt || (met && over > -doubt))
+			path->list[ndoubtful++] = j;
+	}
+	ndoubtful = choose_exactly(path, ndoubtful, error);
+	if (ndoubtful < 0)
+		return false;
+	memcpy(path->entering + n, path->list, (size_t) ndoubtful * sizeof(int));
+	n += ndoubtful;
+	for (int k = 0; k < n; k++)
+		path->sign[path->entering[k]] = path->gradient.hi[path->entering[k]] < 0 ? -1 : 1;
+	return enter_listed(path, n, any);
+}
+
+bool
+gr_path_minimise(GrPath *path, GrError *err)
+{
+	int64_t		rounds = LEAST_ROUNDS + ROUNDS_PER_FEATURE * (int64_t) path->p;
+
+	memset(path->skipped, 0, (size_t) path->p * sizeof(bool));
+	path->nevaluated = 0;
+	path->gain = 0;
+	compute_residual(path);
+	while (rounds-- > 0)
+	{
+		bool		any;
+
+		if ((has_residual(path) && !descend(path)) || !enter_violators(path, &any))
+			return gr_fail(err, GR_CANCELED, 0, "elastic net");
+		if (any)
+			continue;
+		if (path->slack <= goal_of(path, size_of(path)))
+		{
+			settle(path);
+			return true;
+		}
+		/* each time what is left is less, by the factor's condition */
+		if (!path->exact && path->nevaluated >= MOST_EVALUATIONS ? !factor_exactly(path) : !refresh(path))
+			return gr_fail(err, GR_CANCELED, 0, "elastic net");
+	}
+	return gr_fail(err, GR_OUT_OF_RANGE, path->p, "%s", "");
+}
+
+/* Takes the n features of the list in, of which none is active; those that are collinear stay out. */
+static bool
+begin_with(GrPath *path, int n)
+{
+	int			k = 0;
+
+	while (k < n && !path->exact)
+	{
+		int			m = n - k < GR_QUICK_MOST ? n - k : GR_QUICK_MOST;
+		int			entered = enter_quickly(path, path->entering + k, m);
+
+		k += entered;
+		if (entered < m && !factor_exactly(path))
+			return false;
+		if (gr_poll(&path->poll, (int64_t) m * path->nactive * path->nactive / 8))
+			return false;
+	}
+	for (; k < n; k++)
+	{
+		(void) enter(path, path->entering[k]);
+		if (gr_poll(&path->poll, ENTRY_WORK * (int64_t) path->nactive * path->nactive / 2))
+			return false;
+	}
+	return true;
+}
+
+bool
+gr_path_begin_at(GrPath *path, const double *b, GrError *err)
+{
+	int			n = 0;
+
+	for (int j = 0; j < path->p; j++)
+	{
+		if (b[j] == 0 || !path->usable[j] || (isinf(path->penalty1.hi[j]) && path->penalty1.hi[j] > 0))
+			continue;
+		path->sign[j] = b[j] < 0 ? -1 : 1;
+		path->entering[n++] = j;
+	}
+	if (!begin_with(path, n))
+		return gr_fail(err, GR_CANCELED, 0, "elastic net");
+	for (int i = 0; i < path->nactive; i++)
+		gr_dd_set(path->b, path->active[i], gr_dd(b[path->active[i]]));
+	path->drift = INFINITY;
+	return refresh(path) || gr_fail(err, GR_CANCELED, 0, "elastic net");
+}

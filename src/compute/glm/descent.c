@@ -1,0 +1,442 @@
+/*
+ * descent.c: the solvers of logistic regression that need no Hessian: gradient descent, and L-BFGS.
+ *
+ * With a learning rate, gradient descent is the classic batch update in the features' own units,
+ * beta += rate X'(y - mu). Without one its steps are as long as the last one's effect on the gradient tells (Barzilai
+ * and Borwein 1988). Those, and L-BFGS (Nocedal 1980; the two-loop recursion of Liu and Nocedal 1989), work on the
+ * terms about their means, scaled to unit curvature at beta = 0, with a backtracking line search. All have converged
+ * when each component of the gradient is below tol of its standard deviation at beta = 0.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/glm/phases.h"
+#include "compute/glm/terms.h"
+
+#define CHECK_EVERY 10			/* iterations of gradient ascent */
+#define NPAIRS 60				/* L-BFGS's memory; a pass over the rows costs far more than two loops over it */
+
+/*
+ * L-BFGS's vectors, all full, in the scaled terms; functions are minimised. Gradient descent is the same with one pair,
+ * of which it takes the length of the step alone.
+ */
+typedef struct Lbfgs
+{
+	bool		steepest;		/* it is gradient descent */
+	int			npairs_max;
+	int			npairs;			/* the latest is the last */
+	bool		started;
+	double		f;				/* penalised deviance / 2 at the last accepted point */
+	double		slope;			/* along the direction, there */
+	double	   *gradient;		/* there */
+	double	   *direction;
+	double	   *trial;			/* gradient at the trial point */
+	double	   *s[NPAIRS];
+	double	   *y[NPAIRS];
+	double		sy[NPAIRS];
+} Lbfgs;
+
+static int
+npairs_max(const GrLogregOptions *options)
+{
+	return options->solver == GR_SOLVER_GD ? 1 : NPAIRS;
+}
+
+size_t
+gr_descent_nbytes(const GrLogregOptions *options)
+{
+	size_t		nvectors = 3 + 2 * (size_t) npairs_max(options);
+
+	return sizeof(Lbfgs) + nvectors * (size_t) gr_nterms(options->shape.nfeatures) * sizeof(double);
+}
+
+static Lbfgs *
+lbfgs_of(const GrLogregState *state)
+{
+	return (Lbfgs *) state->memory;
+}
+
+static void
+lbfgs_begin(GrLogregState *state)
+{
+	Lbfgs	   *l = lbfgs_of(state);
+	double	   *next = (double *) (l + 1);
+
+	memset(l, 0, sizeof(*l));
+	l->steepest = state->options.solver == GR_SOLVER_GD;
+	l->npairs_max = npairs_max(&state->options);
+	l->gradient = next;
+	l->direction = next += state->nfull;
+	l->trial = next += state->nfull;
+	for (int k = 0; k < l->npairs_max; k++)
+	{
+		l->s[k] = next += state->nfull;
+		l->y[k] = next += state->nfull;
+	}
+}
+
+/* Sums of w, w x and w x^2 at beta = 0, from either kind of first pass */
+static void
+moments(GrLogregFit *fit, int j, double *first, double *diagonal)
+{
+	const GrLogregState *state = fit->state;
+
+	if (state->dense)
+	{
+		*first = gr_fit_hi(fit)[gr_at(j + 1, 1)];
+		*diagonal = state->scale[j] * state->scale[j];
+	}
+	else
+	{
+		*first = fit->sums[GR_SUM_HEAD + 2 * state->nfull + j];
+		*diagonal = fit->sums[GR_SUM_HEAD + 3 * state->nfull + j];
+	}
+}
+
+/* Scales of the features as they are. */
+static void
+scale_plainly(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	double		weight;
+	double		first;
+	double		diagonal;
+
+	moments(fit, 0, &weight, &diagonal);
+	state->scale[0] = sqrt(weight);
+	for (int j = 1; j < state->nfull; j++)
+	{
+		moments(fit, j, &first, &diagonal);
+		state->scale[j] = sqrt(diagonal);
+	}
+}
+
+/*
+ * Shifts and scales from sums in float8, which are of use as long as the spreads aren't too small against the means:
+ * else *again, and the pass about the shifts tells the scales.
+ */
+static void
+shift_roughly(GrLogregFit *fit, bool *again)
+{
+	GrLogregState *state = fit->state;
+	double		weight;
+	double		first;
+	double		diagonal;
+
+	scale_plainly(fit);
+	*again = false;
+	moments(fit, 0, &weight, &diagonal);
+	for (int j = 1; j < state->nfull && state->options.intercept; j++)
+	{
+		double		mean;
+		double		variance;
+
+		moments(fit, j, &first, &diagonal);
+		mean = first / weight;
+		variance = diagonal / weight - mean * mean;
+		state->shift[j - 1] = mean;
+		*again |= !(variance > 1e-6 * mean * mean) && mean != 0;
+		state->scale[j] = variance > 0 ? sqrt(variance * weight) : 0;
+	}
+}
+
+/* After the pass at 0 about the shifts: the scales; 0 for a constant, which is the intercept's */
+bool
+gr_shifted_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		weight;
+	double		first;
+	double		diagonal;
+
+	(void) host;
+	(void) err;
+	moments(fit, 0, &weight, &diagonal);
+	for (int j = 1; j < state->nfull; j++)
+	{
+		double		shift = state->shift[j - 1];
+
+		moments(fit, j, &first, &diagonal);
+		/* what the shift's own rounding leaves of a constant isn't a scale */
+		state->scale[j] = diagonal > 1e-31 * shift * shift * weight ? sqrt(diagonal) : 0;
+	}
+	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+}
+
+/* Shifts and scales. *again: the scales are still to come, by SHIFTED. */
+static void
+choose_scales(GrLogregFit *fit, bool *again)
+{
+	*again = false;
+	if (gr_fit_is_classic(&fit->state->options))
+		scale_plainly(fit);
+	else if (fit->state->dense)
+	{
+		/* any mean is worth it: columns that share one are nearly collinear, as the intercept goes */
+		gr_terms_choose_shift(fit, 0);
+		gr_terms_choose_scale(fit);
+		/* a collinear term stays where it is, at 0, as it does with Newton's steps */
+		for (int k = 0; k < fit->nterms; k++)
+			if (fit->state->aliased[k])
+				fit->state->scale[k + fit->state->first] = 0;
+	}
+	else
+		shift_roughly(fit, again);
+}
+
+/* Classic gradient ascent, here or on the caller's side */
+static bool
+begin_classic(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	const GrLogregOptions *options = &state->options;
+
+	fit->ascent.intercept = options->intercept;
+	fit->ascent.rate = options->learning_rate;
+	fit->ascent.l2 = options->l2;
+	fit->ascent.check_every = CHECK_EVERY;
+	fit->ascent.max_iter = options->max_iter;
+	fit->ascent.scale = state->delta;
+	for (int j = 0; j < state->nfull; j++)
+		state->delta[j] = j < state->first ? INFINITY : options->tol * state->scale[j];
+	memset(fit->beta, 0, (size_t) state->nfull * sizeof(double));
+	if (options->can_ascend)
+		return gr_fit_enter(fit, GR_PHASE_ASCEND, host, err);
+	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+}
+
+bool
+gr_descent_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	const GrLogregOptions *options = &state->options;
+	bool		again;
+
+	for (int j = 1; j < state->nfull && !state->dense; j++)
+	{
+		double		first;
+		double		diagonal;
+
+		moments(fit, j, &first, &diagonal);
+		if (!isfinite(diagonal))
+			return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_TERMS, j), "sum of squares is %g", diagonal);
+	}
+	choose_scales(fit, &again);
+	if (gr_fit_is_classic(options))
+		return begin_classic(fit, host, err);
+	lbfgs_begin(state);
+	/* with offsets 0 may be far from everything, but the pass there was a least-squares fit */
+	if (options->shape.offset && state->dense)
+		gr_terms_shift(fit, state->delta, state->theta);
+	return gr_fit_ask(fit, again ? GR_PHASE_SHIFTED : GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+}
+
+static bool
+last_pass(GrLogregFit *fit)
+{
+	return gr_fit_ask(fit, GR_PHASE_LAST, fit->state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
+}
+
+bool
+gr_ascend_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	(void) host;
+	(void) err;
+	memcpy(fit->state->theta, fit->beta, (size_t) fit->state->nfull * sizeof(double));
+	fit->iterations = (int) fit->ascended;
+	fit->converged = fit->ascent_converged;
+	return last_pass(fit);
+}
+
+/* The gradient of the penalised log-likelihood */
+static double
+gradient_at(const GrLogregFit *fit, int j)
+{
+	const GrLogregState *state = fit->state;
+
+	if (j < state->first)
+		return 0;
+	return fit->sums[GR_SUM_HEAD + j] + fit->sums[GR_SUM_HEAD + state->nfull + j] -
+		(j > 0 ? state->options.l2 * state->theta[j] : 0);
+}
+
+static bool
+ascend(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	bool		small = true;
+
+	for (int j = state->first; j < state->nfull; j++)
+	{
+		double		gradient = gradient_at(fit, j);
+
+		small &= fabs(gradient) <= state->delta[j];
+		state->theta[j] += fit->ascent.rate * gradient;
+	}
+	fit->iterations++;
+	fit->converged = small && fit->iterations % CHECK_EVERY == 0;
+	if (fit->converged || fit->iterations >= state->options.max_iter)
+		return last_pass(fit);
+	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+}
+
+/*
+ * L-BFGS
+ */
+
+static double
+dot(const double *a, const double *b, int n)
+{
+	double		sum = 0;
+
+	for (int k = 0; k < n; k++)
+		sum += a[k] * b[k];
+	return sum;
+}
+
+/* direction = -(approximate inverse Hessian) gradient */
+static void
+two_loops(Lbfgs *l, int n)
+{
+	double		alpha[NPAIRS];
+	double	   *d = l->direction;
+
+	for (int j = 0; j < n; j++)
+		d[j] = -l->gradient[j];
+	for (int k = l->npairs - 1; k >= 0 && !l->steepest; k--)
+	{
+		alpha[k] = dot(l->s[k], d, n) / l->sy[k];
+		for (int j = 0; j < n; j++)
+			d[j] -= alpha[k] * l->y[k][j];
+	}
+	if (l->npairs > 0)
+	{
+		int			k = l->npairs - 1;
+		double		gamma = l->sy[k] / dot(l->y[k], l->y[k], n);
+
+		for (int j = 0; j < n; j++)
+			d[j] *= gamma;
+	}
+	for (int k = 0; k < l->npairs && !l->steepest; k++)
+	{
+		double		b = dot(l->y[k], d, n) / l->sy[k];
+
+		for (int j = 0; j < n; j++)
+			d[j] += (alpha[k] - b) * l->s[k][j];
+	}
+	l->slope = dot(d, l->gradient, n);
+	if (!(l->slope < 0))
+	{
+		l->npairs = 0;
+		for (int j = 0; j < n; j++)
+			d[j] = -l->gradient[j];
+		l->slope = -dot(l->gradient, l->gradient, n);
+	}
+}
+
+/* Keeps how far the last step went and what it did to the gradient, in place of the oldest pair. */
+static void
+remember_pair(Lbfgs *l, const GrLogregState *state)
+{
+	int			n = state->nfull;
+	int			k = l->npairs < l->npairs_max ? l->npairs : 0;
+	double	   *s = l->s[k];
+	double	   *y = l->y[k];
+	double		sy;
+
+	if (l->npairs == l->npairs_max)
+	{
+		for (int i = 1; i < l->npairs_max; i++)
+		{
+			l->s[i - 1] = l->s[i];
+			l->y[i - 1] = l->y[i];
+			l->sy[i - 1] = l->sy[i];
+		}
+		l->s[l->npairs_max - 1] = s;
+		l->y[l->npairs_max - 1] = y;
+		l->npairs--;
+	}
+	for (int j = 0; j < n; j++)
+	{
+		s[j] = state->step * l->direction[j];
+		y[j] = l->trial[j] - l->gradient[j];
+	}
+	sy = dot(s, y, n);
+	if (sy > 1e-14 * dot(y, y, n))
+		l->sy[l->npairs++] = sy;
+}
+
+static bool
+lbfgs_try(GrLogregFit *fit, Lbfgs *l)
+{
+	GrLogregState *state = fit->state;
+
+	for (int j = state->first; j < state->nfull; j++)
+		if (state->scale[j] > 0)
+			state->theta[j] = state->theta_old[j] + state->step * l->direction[j] / state->scale[j];
+	return gr_fit_ask(fit, GR_PHASE_DESCENT, GR_PASS_GRADIENT);
+}
+
+/* Is the trial point lower by the usual share of what the slope promises, or, where f can't tell any more, flatter? */
+static bool
+acceptable(const Lbfgs *l, const GrLogregState *state, double f)
+{
+	if (f <= l->f + 1e-4 * state->step * l->slope)
+		return true;
+	return f <= l->f + 1e-13 * fabs(l->f) && fabs(dot(l->direction, l->trial, state->nfull)) <= 0.9 * fabs(l->slope);
+}
+
+static bool
+lbfgs_advance(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	Lbfgs	   *l = lbfgs_of(state);
+	double		penalty = 0;
+	double		largest = 0;
+	double		f;
+
+	for (int j = 0; j < state->nfull; j++)
+	{
+		double		gradient = state->scale[j] > 0 ? -gradient_at(fit, j) / state->scale[j] : 0;
+
+		l->trial[j] = gradient;
+		largest = fmax(largest, fabs(gradient));
+		penalty += j > 0 ? state->theta[j] * state->theta[j] : 0;
+	}
+	f = 0.5 * (fit->sums[GR_SUM_DEVIANCE_HI] + state->options.l2 * penalty);
+	if (l->started && !acceptable(l, state, f))
+	{
+		double		shorter = -0.5 * l->slope * state->step * state->step / (f - l->f - l->slope * state->step);
+
+		state->step = shorter > 0.1 * state->step && shorter < 0.5 * state->step ? shorter : 0.3 * state->step;
+		if (state->step > 1e-12)
+			return lbfgs_try(fit, l);
+		/* nothing lower to be found: rounding error rules */
+		memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
+		state->stalled = true;
+		return last_pass(fit);
+	}
+	if (l->started)
+	{
+		remember_pair(l, state);
+		fit->iterations++;
+	}
+	l->started = true;
+	l->f = f;
+	memcpy(l->gradient, l->trial, (size_t) state->nfull * sizeof(double));
+	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
+	fit->converged = largest <= state->options.tol;
+	if (fit->converged || fit->iterations >= state->options.max_iter)
+		return last_pass(fit);
+	two_loops(l, state->nfull);
+	state->step = 1;
+	return lbfgs_try(fit, l);
+}
+
+bool
+gr_descent_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	(void) host;
+	(void) err;
+	return gr_fit_is_classic(&fit->state->options) ? ascend(fit) : lbfgs_advance(fit);
+}

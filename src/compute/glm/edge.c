@@ -1,0 +1,566 @@
+/*
+ * edge.c: the phase of a fit whose maximum is at the edge of what its link allows; see edge.h.
+ */
+#include "compute/glm/edge.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/base/dd.h"
+#include "compute/glm/newton_step.h"
+#include "compute/glm/phases.h"
+#include "compute/glm/terms.h"
+
+/* The counts that BARRIER takes instead of 0, as shares of the mean count: the first, the factor to the next, the last */
+#define BARRIER_FIRST 0.1
+#define BARRIER_FACTOR 0.1
+#define BARRIER_LAST 1e-10
+
+/* A step whose squared length is no more than this share of the barrier is near enough to go on to the next one. */
+#define BARRIER_NEAR 0.1
+
+/* Passes in all, after which the fit ends where it is */
+#define PASSES_MAX 1000
+
+/* From this many times the weight of rows of the mean count on, on average, rows are at the edge. */
+#define EDGE_WEIGHT 1e9
+
+/* A deviance of less than this for a row, or a count, is rounding error. */
+#define PERFECT_DEVIANCE 1e-20
+
+/* Predictors up to which a row is at the edge, in units of a predictor of the mean count: tried in turn. */
+static const double tolerances[] = {1e-7, 1e-5, 1e-3};
+
+#define NTOLERANCES ((int) (sizeof(tolerances) / sizeof(tolerances[0])))
+
+/* Predictors of rows at the edge are no more than this after the projection, which leaves rounding. */
+#define ROUNDED 1e-11
+
+/*
+ * A last step within the edge, in standard errors a root of the deviance; and a shorter one than the other, which is no
+ * shorter than half of the one before, is rounding error.
+ */
+#define LAST_LENGTH 1e-15
+#define STALLED_LENGTH 1e-9
+
+#define STEP_MIN 1e-12
+
+/* A step of BARRIER that hardly shrinks is followed by one that is longer by this factor, up to so many times. */
+#define LENGTHEN 8
+#define STRETCH_MAX 0x1p100
+
+/* Within rounding of a deviance another is no worse. */
+#define SAME_DEVIANCE 1e-13
+
+/* A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths. */
+#define NEGLIGIBLE 1e-9
+
+bool
+gr_edge_applies(const GrLogregFit *fit)
+{
+	return fit->state->options.totals != NULL && gr_edge_ndoubles(&fit->state->options) > 0;
+}
+
+size_t
+gr_edge_ndoubles(const GrLogregOptions *options)
+{
+	GrDistribution distribution = options->distribution;
+	size_t		n = (size_t) gr_nterms(options->shape.nfeatures);
+	bool		counts = distribution.family == GR_POISSON || distribution.family == GR_NEGATIVE_BINOMIAL;
+
+	if (!counts || distribution.link == GR_LOG || options->estimate_theta || options->l2 > 0 ||
+		options->solver != GR_SOLVER_NEWTON)
+		return 0;
+	/* the null vectors, a vector of halves, and an estimate */
+	return n * n + 3 * n;
+}
+
+/* The mean count in the distribution's unit, and the predictor of it */
+static double
+mean_count(const GrLogregFit *fit)
+{
+	const GrRowTotals *totals = fit->state->options.totals;
+
+	return gr_response_in_unit(fit->state->options.distribution, totals->ones / totals->weights);
+}
+
+static double
+unit_of(const GrLogregFit *fit)
+{
+	return fit->state->options.distribution.link == GR_SQRT ? sqrt(mean_count(fit)) : mean_count(fit);
+}
+
+/* The rounding error of a deviance, however small the deviance is. */
+static double
+deviance_rounding(const GrLogregFit *fit)
+{
+	const GrRowTotals *totals = fit->state->options.totals;
+
+	return PERFECT_DEVIANCE * (totals->weights + totals->ones);
+}
+
+/* The largest deviance that is no worse than the given one but for rounding. */
+static double
+no_worse_than(const GrLogregFit *fit, double deviance)
+{
+	return isfinite(deviance) ? deviance + SAME_DEVIANCE * fabs(deviance) + deviance_rounding(fit) : INFINITY;
+}
+
+/* True if the deviance of the last pass is rounding error. */
+static bool
+is_perfect(const GrLogregFit *fit)
+{
+	return fit->state->deviance_old <= deviance_rounding(fit);
+}
+
+bool
+gr_edge_is_near(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+
+	if (is_perfect(fit))
+		return true;
+	/* a row of the mean count has a weight of 1 / mean at most, and one near the edge 1 / mu; a root's is 4 anywhere */
+	return state->options.distribution.link == GR_IDENTITY &&
+		state->weight_sum * mean_count(fit) > EDGE_WEIGHT * state->options.totals->weights;
+}
+
+static double *
+null_vector_of(const GrLogregFit *fit, int k)
+{
+	return fit->state->edge_null + (size_t) k * (size_t) fit->nterms;
+}
+
+/* The estimate that BARRIER has come to */
+static double *
+barrier_theta(const GrLogregFit *fit)
+{
+	size_t		n = (size_t) fit->state->nfull;
+
+	return fit->state->edge_null + n * n + 2 * n;
+}
+
+/* Asks for the pass of a stage at theta. */
+static bool
+ask(GrLogregFit *fit, GrMeasure measure, double edge)
+{
+	gr_fit_ask(fit, GR_PHASE_EDGE, GR_PASS_EXACT);
+	fit->pass.measure = measure;
+	fit->pass.edge = edge;
+	return true;
+}
+
+/* Asks for the pass that follows a step: of its stage, at theta_old + step delta. */
+static bool
+try_step(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	for (int j = 0; j < state->nfull; j++)
+		state->theta[j] = state->theta_old[j] + state->step * state->delta[j];
+	return ask(fit, fit->pass.measure, fit->pass.edge);
+}
+
+/* Asks for the pass after a step of so many times delta from theta. */
+static bool
+begin_step(GrLogregFit *fit, double step)
+{
+	GrLogregState *state = fit->state;
+
+	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
+	state->step = step;
+	fit->iterations++;
+	return try_step(fit);
+}
+
+/* Asks which rows are at the edge by the next tolerance, from where BARRIER has ended. */
+static bool
+find_rows(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	memcpy(state->theta, barrier_theta(fit), (size_t) state->nfull * sizeof(double));
+	return ask(fit, GR_MEASURE_ON_EDGE, tolerances[state->attempt] * unit_of(fit));
+}
+
+/* BARRIER has come to its end at theta. */
+static bool
+end_barrier(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	memcpy(barrier_theta(fit), state->theta, (size_t) state->nfull * sizeof(double));
+	state->attempt = 0;
+	return find_rows(fit);
+}
+
+/* The last pass, at theta. edge: within which predictors are 0; or 0, at BARRIER's estimate, where none is */
+static bool
+end_at(GrLogregFit *fit, double edge)
+{
+	return ask(fit, GR_MEASURE_EDGE, edge);
+}
+
+/*
+ * These rows aren't the ones at the edge: tries others, or leaves the estimate where BARRIER has ended. Where BARRIER
+ * couldn't begin there is none, and the fit ends unsolved.
+ */
+static bool
+try_others(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	memcpy(state->theta, barrier_theta(fit), (size_t) state->nfull * sizeof(double));
+	memset(state->held, 0, (size_t) fit->nterms * sizeof(bool));
+	fit->nedge = 0;
+	if (++state->attempt < NTOLERANCES)
+		return find_rows(fit);
+	return state->turned_back ? gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT) : end_at(fit, 0);
+}
+
+bool
+gr_edge_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	(void) host;
+	(void) err;
+	state->edge_npasses = 0;
+	memset(state->held, 0, (size_t) fit->nterms * sizeof(bool));
+	/* BARRIER would come back here */
+	if (state->edge_peeks || is_perfect(fit))
+		return end_barrier(fit);
+	memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
+	if (state->options.intercept && !state->options.shape.offset)
+	{
+		memset(state->theta, 0, (size_t) state->nfull * sizeof(double));
+		state->theta[0] = state->null_intercept;
+	}
+	state->deviance_old = state->decrement_before = INFINITY;
+	state->stretch = 1;
+	return ask(fit, GR_MEASURE_BARRIER, BARRIER_FIRST * mean_count(fit));
+}
+
+/* Entry (i, j) of the Hessian */
+static GrDD
+hessian_at(GrLogregFit *fit, int i, int j)
+{
+	int			skip = 1 + fit->state->first;
+	int64_t		at = i >= j ? gr_at(i + skip, j + skip) : gr_at(j + skip, i + skip);
+
+	return (GrDD) {gr_fit_hi(fit)[at], gr_fit_lo(fit)[at]};
+}
+
+/*
+ * Brings the sums to the null space: where terms aren't held, entries become those of the null vectors' coordinates.
+ * The triangle is given up for that. False if canceled.
+ */
+static bool
+project_sums(GrLogregFit *fit, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	int			n = fit->nterms;
+	int			last = state->nfull + 1;
+	double	   *product_hi = state->edge_null + (size_t) state->nfull * (size_t) state->nfull;
+	double	   *product_lo = product_hi + state->nfull;
+	double	   *hi = state->triangle;
+	double	   *lo = hi + gr_triangle((int64_t) n + 1);
+	GrPoll		poll = {.host = host};
+
+	for (int k = 0; k < n; k++)
+	{
+		const double *vector = null_vector_of(fit, k);
+		GrDD		gradient = {0, 0};
+
+		if (state->held[k] || state->aliased[k])
+			continue;
+		if (gr_poll(&poll, 20 * (int64_t) n * n))
+			return false;
+		for (int i = 0; i < n; i++)
+		{
+			int64_t		at = gr_at(last, i + 1 + state->first);
+			GrDD		sum = {0, 0};
+
+			for (int j = 0; j < n; j++)
+				if (vector[j] != 0)
+					sum = gr_dd_add(sum, gr_dd_mul_d(hessian_at(fit, i, j), vector[j]));
+			product_hi[i] = sum.hi;
+			product_lo[i] = sum.lo;
+			gradient = gr_dd_add(gradient, gr_dd_mul_d((GrDD) {gr_fit_hi(fit)[at], gr_fit_lo(fit)[at]}, vector[i]));
+		}
+		for (int l = 0; l <= k; l++)
+		{
+			GrDD		sum = {0, 0};
+
+			for (int i = 0; i < n; i++)
+				sum = gr_dd_add(sum, gr_dd_mul_d((GrDD) {product_hi[i], product_lo[i]}, null_vector_of(fit, l)[i]));
+			hi[gr_at(k, l)] = sum.hi;
+			lo[gr_at(k, l)] = sum.lo;
+		}
+		hi[gr_at(n, k)] = gradient.hi;
+		lo[gr_at(n, k)] = gradient.lo;
+	}
+	for (int k = 0; k <= n; k++)
+		for (int l = 0; l <= k && l < n; l++)
+		{
+			int64_t		at = gr_at(k == n ? last : k + 1 + state->first, l + 1 + state->first);
+
+			if ((k < n && (state->held[k] || state->aliased[k])) || state->held[l] || state->aliased[l])
+				continue;
+			gr_fit_hi(fit)[at] = hi[gr_at(k, l)];
+			gr_fit_lo(fit)[at] = lo[gr_at(k, l)];
+		}
+	return true;
+}
+
+/* The step within the null space, into delta; false, with *solved false, if it can't be had. */
+static bool
+solve(GrLogregFit *fit, bool *solved, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrError		failure = {0};
+
+	*solved = false;
+	if (fit->nedge > 0 && !project_sums(fit, host))
+		return gr_fail(err, GR_CANCELED, 0, "edge");
+	for (int k = 0; k < fit->nterms; k++)
+		state->frozen[k] = state->aliased[k] || state->held[k];
+	*solved = gr_newton_solve(fit, GR_FROZEN_TOLERANCE, state->frozen, host, &failure);
+	if (!*solved)
+	{
+		if (failure.status == GR_OUT_OF_RANGE)
+			return true;
+		*err = failure;
+		return false;
+	}
+	if (fit->nedge == 0)
+		return true;
+	memcpy(state->solution, state->delta + state->first, (size_t) fit->nterms * sizeof(double));
+	memset(state->delta, 0, (size_t) state->nfull * sizeof(double));
+	for (int k = 0; k < fit->nterms; k++)
+		for (int i = 0; i < fit->nterms && !state->frozen[k]; i++)
+			state->delta[i + state->first] += state->solution[k] * null_vector_of(fit, k)[i];
+	return true;
+}
+
+/* True if the pass after a step is no better than the one before it: the step is cut, or *ends where it can't be. */
+static bool
+is_cut(GrLogregFit *fit, double deviance, bool *ends)
+{
+	GrLogregState *state = fit->state;
+
+	*ends = false;
+	if (isfinite(deviance) && deviance <= no_worse_than(fit, state->deviance_old))
+		return false;
+	state->step *= 0.5;
+	*ends = isinf(state->deviance_old) || state->step < STEP_MIN;
+	return true;
+}
+
+/* The pass of BARRIER at theta. */
+static bool
+take_barrier(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		edge = fit->pass.edge;
+	bool		ends;
+	bool		solved;
+
+	if (is_cut(fit, deviance, &ends))
+	{
+		if (!ends)
+			return try_step(fit);
+		/* no theta is known at which all rows have a mean; or none is better than the last one */
+		memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
+		state->turned_back = isinf(state->deviance_old);
+		return end_barrier(fit);
+	}
+	state->deviance_old = deviance;
+	if (!solve(fit, &solved, host, err))
+		return false;
+	if (!solved || state->edge_npasses > PASSES_MAX)
+		return end_barrier(fit);
+	/* nearly at the edge a step only doubles a predictor, so longer and longer ones are tried */
+	state->stretch = state->decrement > 0.5 * state->decrement_before ? fmin(LENGTHEN * state->stretch, STRETCH_MAX) : 1;
+	state->decrement_before = state->decrement;
+	if (state->decrement > BARRIER_NEAR * edge)
+		return begin_step(fit, state->stretch);
+	if (edge <= BARRIER_LAST * mean_count(fit))
+		return end_barrier(fit);
+	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
+	state->deviance_old = state->decrement_before = INFINITY;
+	return ask(fit, GR_MEASURE_BARRIER, BARRIER_FACTOR * edge);
+}
+
+/* The length of term k over the rows at the edge */
+static double
+length_on_edge(GrLogregFit *fit, int k)
+{
+	return sqrt(hessian_at(fit, k, k).hi);
+}
+
+/* The null vector in which term k is 1, of the terms held */
+static bool
+find_null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
+	double	   *vector = null_vector_of(fit, k);
+	int			last = state->nfull + 1;
+	double		length = length_on_edge(fit, k);
+
+	for (int j = 0; j < fit->nterms; j++)
+	{
+		GrDD		entry = hessian_at(fit, k, j);
+
+		gr_fit_hi(fit)[gr_at(last, j + 1 + state->first)] = entry.hi;
+		gr_fit_lo(fit)[gr_at(last, j + 1 + state->first)] = entry.lo;
+	}
+	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, 0, state->workspace,
+						 state->options.linear_solver, &solved, host, err))
+		return false;
+	for (int i = 0; i < fit->nterms; i++)
+	{
+		double		a = state->held[i] ? state->solution[i] : 0;
+
+		vector[i] = isnan(a) || fabs(a) * length_on_edge(fit, i) <= NEGLIGIBLE * length ? 0 : -a;
+	}
+	vector[k] = 1;
+	return true;
+}
+
+/* The pass of ON_EDGE: which terms the rows at the edge hold, the null space that they leave, and theta within it */
+static bool
+take_rows(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	int64_t		ones = gr_at(1, 1);
+	double		nrows = gr_fit_hi(fit)[ones];
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.max_rank = gr_max_rank(nrows, 0)
+	};
+
+	state->edge_deviance = deviance;
+	state->edge_length = INFINITY;
+	state->deviance_old = INFINITY;
+	fit->nedge = gr_count_of(nrows);
+	/* the likelihood of rows that hardly pull at the edge lets BARRIER end farther from it than of others */
+	if (fit->nedge == 0 && state->edge_peeks)
+	{
+		state->edge_looked = true;
+		memcpy(state->theta, barrier_theta(fit), (size_t) state->nfull * sizeof(double));
+		return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
+	}
+	if (fit->nedge == 0 && state->attempt + 1 < NTOLERANCES)
+	{
+		state->attempt++;
+		return find_rows(fit);
+	}
+	if (fit->nedge == 0)
+		return state->turned_back ? try_others(fit) : ask(fit, GR_MEASURE_EDGE_STEP, 0);
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,
+						 state->options.linear_solver, &solved, host, err))
+		return false;
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		state->held[k] = !state->frozen[k];
+		fit->edge_terms[k] = !state->aliased[k] && length_on_edge(fit, k) > 0;
+		if (state->held[k])
+			state->theta[k + state->first] -= state->solution[k];
+	}
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		memset(null_vector_of(fit, k), 0, (size_t) fit->nterms * sizeof(double));
+		if (!state->held[k] && !state->aliased[k] && !find_null_vector(fit, k, host, err))
+			return false;
+	}
+	return ask(fit, GR_MEASURE_EDGE_STEP, ROUNDED * unit_of(fit));
+}
+
+/* The pass of a step within the null space. */
+static bool
+take_step(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		length;
+	bool		ends;
+	bool		solved;
+
+	if (is_cut(fit, deviance, &ends))
+		return ends ? try_others(fit) : try_step(fit);
+	state->deviance_old = deviance;
+	if (!solve(fit, &solved, host, err))
+		return false;
+	if (!solved)
+		return try_others(fit);
+	length = sqrt(state->decrement);
+	ends = length <= LAST_LENGTH * sqrt(1 + deviance) || state->edge_npasses > PASSES_MAX ||
+		(length <= STALLED_LENGTH && length > 0.5 * state->edge_length);
+	state->edge_length = length;
+	if (!ends)
+		return begin_step(fit, 1);
+	if (!(deviance <= no_worse_than(fit, state->edge_deviance)))
+		return try_others(fit);
+	return end_at(fit, fit->pass.edge);
+}
+
+bool
+gr_edge_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		deviance = gr_fit_deviance(fit);
+
+	state->edge_npasses++;
+	switch (fit->pass.measure)
+	{
+		case GR_MEASURE_BARRIER:
+			return take_barrier(fit, deviance, host, err);
+		case GR_MEASURE_ON_EDGE:
+			return take_rows(fit, deviance, host, err);
+		case GR_MEASURE_EDGE_STEP:
+			return take_step(fit, deviance, host, err);
+		default:
+			break;
+	}
+	if (fit->nedge > 0 && !project_sums(fit, host))
+		return gr_fail(err, GR_CANCELED, 0, "edge");
+	for (int k = 0; k < fit->nterms; k++)
+		state->aliased[k] |= state->held[k];
+	return gr_fit_end(fit, state->edge_npasses <= PASSES_MAX, true, host, err);
+}
+
+bool
+gr_edge_expand(GrLogregFit *fit, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	size_t		n = (size_t) fit->nterms;
+	double	   *product = state->triangle;
+	GrPoll		poll = {.host = host};
+
+	if (fit->nedge == 0)
+		return true;
+	/* a row of the inverse of the free terms becomes one of all terms, and then a column likewise */
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t row = 0; row < n; row++)
+		{
+			memset(product, 0, n * sizeof(double));
+			if (gr_poll(&poll, (int64_t) (n * n)))
+				return false;
+			for (size_t k = 0; k < n; k++)
+			{
+				double		entry = turn == 0 ? fit->vcov[row * n + k] : fit->vcov[k * n + row];
+
+				for (size_t i = 0; i < n && !state->frozen[k]; i++)
+					product[i] += entry * null_vector_of(fit, (int) k)[i];
+			}
+			for (size_t i = 0; i < n; i++)
+				*(turn == 0 ? &fit->vcov[row * n + i] : &fit->vcov[i * n + row]) = product[i];
+		}
+	for (size_t k = 0; k < n; k++)
+		state->frozen[k] = !(fit->vcov[k * n + k] > 0);
+	for (size_t i = 0; i < n * n; i++)
+		if (state->frozen[i / n] || state->frozen[i % n])
+			fit->vcov[i] = NAN;
+	return true;
+}

@@ -1,0 +1,476 @@
+/*
+ * finish.c: what comes out of a logistic regression, in terms of the features as they came, or of those that moves lead
+ * to.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/base/dd.h"
+#include "compute/glm/edge.h"
+#include "compute/glm/finish.h"
+#include "compute/glm/newton_step.h"
+#include "compute/glm/phases.h"
+#include "compute/glm/terms.h"
+
+/* The covariance matrix of b is A V A' where theta's is V and b = A theta. hi + lo: n x n; NULL lo: none yet */
+typedef struct Covariance
+{
+	int			n;
+	double	   *hi;
+	double	   *lo;
+	bool		one_sided;		/* A V is wanted instead */
+	GrPoll		poll;
+} Covariance;
+
+static void
+add_to(Covariance *v, int64_t to, GrDD c, int64_t from)
+{
+	GrDD		sum = {v->hi[to], v->lo[to]};
+	GrDD		term = {v->hi[from], v->lo[from]};
+
+	sum = gr_dd_add(sum, gr_dd_mul(term, c));
+	v->hi[to] = sum.hi;
+	v->lo[to] = sum.lo;
+}
+
+/* A is the identity but for A[i][k] = c. False if canceled. */
+static bool
+add_term(Covariance *v, int i, GrDD c, int k)
+{
+	if (c.hi == 0)
+		return true;
+	if (gr_poll(&v->poll, 40 * (int64_t) v->n))
+		return false;
+	for (int64_t j = 0; j < v->n; j++)
+		add_to(v, (int64_t) i * v->n + j, c, (int64_t) k * v->n + j);
+	for (int64_t j = 0; j < v->n && !v->one_sided; j++)
+		add_to(v, j * v->n + i, c, j * v->n + k);
+	return true;
+}
+
+/* A is the identity but for A[k][k] = c. */
+static void
+scale_term(Covariance *v, double c, int k)
+{
+	for (int64_t j = 0; j < (v->one_sided ? 1 : 2) * (int64_t) v->n; j++)
+	{
+		int64_t		at = j < v->n ? (int64_t) k * v->n + j : (j - v->n) * v->n + k;
+		GrDD		entry = {v->hi[at], v->lo[at]};
+
+		entry = gr_dd_mul_d(entry, c);
+		v->hi[at] = entry.hi;
+		v->lo[at] = entry.lo;
+	}
+}
+
+/* From the terms of the fit to those of the estimates: the steps as for theta, on both sides. False if canceled. */
+static bool
+vcov_to_model(GrLogregFit *fit, Covariance *v)
+{
+	const GrLogregState *state = fit->state;
+	const GrTermMoves *moves = state->options.moves;
+
+	for (int k = 1; k < fit->nterms && state->options.intercept; k++)
+		if (!add_term(v, 0, gr_dd(-state->shift[k - 1]), k))
+			return false;
+	for (int r = 0; fit->basis != NULL && r < fit->basis->nchanged; r++)
+	{
+		int			own = fit->basis->changed[r] + 1;
+		const double *coef = fit->basis->coef + (size_t) r * state->nfull;
+
+		for (int j = state->first; j < own; j++)
+			if (!add_term(v, j - state->first, gr_dd(coef[j]), own - state->first))
+				return false;
+		scale_term(v, coef[own], own - state->first);
+	}
+	for (int64_t n = 0; moves != NULL && n < moves->n; n++)
+		if (!add_term(v, moves->move[n].to, (GrDD) {moves->move[n].hi, moves->move[n].lo}, moves->move[n].from))
+			return false;
+	return true;
+}
+
+/* Is there a term that isn't the estimate's own? */
+static bool
+is_transformed(const GrLogregFit *fit)
+{
+	bool		transformed = fit->basis != NULL || fit->state->options.moves != NULL;
+
+	for (int j = 1; j < fit->state->nfull; j++)
+		transformed |= fit->state->shift[j - 1] != 0;
+	return transformed;
+}
+
+/* Are all variances within float8's range, but for terms that are left out? */
+static bool
+has_variances(const GrLogregFit *fit, int *where)
+{
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		*where = k;
+		if (!fit->state->frozen[k] && !isfinite(fit->vcov[(size_t) k * (size_t) fit->nterms + (size_t) k]))
+			return false;
+	}
+	return true;
+}
+
+/* with_lo: state->triangle has what the covariances have beyond their digits, n x n */
+static bool
+transform_vcov(GrLogregFit *fit, bool with_lo, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	int64_t		n = fit->nterms;
+	Covariance	v = {.n = fit->nterms,.hi = fit->vcov,.lo = state->triangle,.poll = {.host = host}};
+
+	for (int64_t i = 0; i < n; i++)
+	{
+		if (gr_poll(&v.poll, 2 * n))
+			return false;
+		for (int64_t j = 0; j < n; j++)
+		{
+			bool		out = state->frozen[i] || state->frozen[j];
+
+			if (out)
+				v.hi[i * n + j] = 0;
+			if (out || !with_lo)
+				v.lo[i * n + j] = out || fit->vcov_low == NULL ? 0 :
+					fit->vcov_low[i >= j ? gr_packed(i, j) : gr_packed(j, i)];
+		}
+	}
+	if (!vcov_to_model(fit, &v))
+		return false;
+	for (int64_t i = 0; i < n; i++)
+	{
+		if (gr_poll(&v.poll, 4 * n))
+			return false;
+		/* the two halves have been rounded in different orders */
+		for (int64_t j = 0; j <= i; j++)
+		{
+			GrDD		sum = {v.hi[i * n + j], v.lo[i * n + j]};
+			double		entry = state->frozen[i] || state->frozen[j] ? NAN : sum.hi + sum.lo;
+
+			v.hi[i * n + j] = v.hi[j * n + i] = entry;
+			if (fit->vcov_low != NULL)
+				fit->vcov_low[gr_packed(i, j)] = sum.hi - entry + sum.lo;
+		}
+	}
+	return true;
+}
+
+bool
+gr_vcov_to_model(GrLogregFit *fit, bool with_lo, const GrHost *host)
+{
+	return !is_transformed(fit) || transform_vcov(fit, with_lo, host);
+}
+
+bool
+gr_rows_to_model(GrLogregFit *fit, double *rows, const GrHost *host)
+{
+	size_t		size = (size_t) fit->nterms * (size_t) fit->nterms;
+	Covariance	v = {
+		.n = fit->nterms,.hi = rows,.lo = fit->state->triangle,.one_sided = true,.poll = {.host = host}
+	};
+
+	memset(v.lo, 0, size * sizeof(double));
+	if (!vcov_to_model(fit, &v))
+		return false;
+	for (size_t k = 0; k < size; k++)
+		v.hi[k] += v.lo[k];
+	return true;
+}
+
+/* The same where there are covariances; GR_RESULT_OUT_OF_RANGE where that takes a variance out of float8's range */
+static bool
+finish_vcov(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	int			where;
+	bool		had;
+
+	if (!fit->state->have_inverse || !is_transformed(fit))
+		return true;
+	had = has_variances(fit, &where);
+	if (!transform_vcov(fit, fit->state->options.vcov != GR_VCOV_IID, host))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+	if (!had || has_variances(fit, &where))
+		return true;
+	if (err->status == GR_OK)
+		err->value = INFINITY;
+	return gr_fail(err, GR_RESULT_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_TERMS, where + fit->state->first),
+				   "variance of the coefficient");
+}
+
+/* The inverse of the Hessian of the last EXACT pass, NaN for what is left out, into vcov; or *found is false. */
+static bool
+invert(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov,
+		.inverse_low = fit->vcov_low,.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
+	};
+	GrError		failure = {0};
+
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	*found = false;
+	/* the covariances would be those of the model without the collinear terms, which has other coefficients */
+	if (!state->have_sums || (fit->rank < fit->nterms && gr_fit_is_classic(&state->options)))
+		return true;
+	*found = gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
+							 state->options.linear_solver, &solved, host, &failure);
+	if (solved.on_device)
+		fit->vcov_low = NULL;
+	/* at an estimate there are covariances, unless the weights' squares are out of range */
+	if (*found || (failure.status == GR_OUT_OF_RANGE && !fit->converged))
+		return true;
+	*err = failure;
+	return false;
+}
+
+/*
+ * Decides whether a fit whose steps have ended has converged: it has not if rounding leaves fewer than eight digits of an
+ * estimate. vcov, if there is any, is still the inverse of the Hessian. Returns false if canceled.
+ */
+static bool
+judge_digits(GrLogregFit *fit, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	const GrEstimate estimate = {
+		.nterms = fit->nterms,.hessian = gr_fit_hi(fit),.first_row = 1 + state->first,.inverse = fit->vcov,
+		.coef = state->theta + state->first,.left_out = state->frozen,.dispersion = state->dispersion,
+		.weight_sum = state->weight_sum,.intercept = state->options.intercept,.offset_eta = state->typical_eta,
+		.link = state->options.distribution.link
+	};
+	GrDigits	digits;
+
+	if (!state->counts_digits || !state->have_inverse || !state->have_sums)
+		return true;
+	if (!gr_count_digits(&estimate, &digits, host))
+		return false;
+	fit->imprecise = digits != GR_DIGITS_ENOUGH;
+	fit->collinear = digits == GR_DIGITS_COLLINEAR;
+	fit->converged &= !fit->imprecise;
+	return true;
+}
+
+/* NaN for what isn't estimated, or all of it where there is no inverse */
+static bool
+mask_vcov(GrLogregFit *fit, const GrHost *host)
+{
+	size_t		n = (size_t) fit->nterms;
+	GrPoll		poll = {.host = host};
+
+	for (size_t i = 0; i < n; i++)
+	{
+		if (gr_poll(&poll, 2 * (int64_t) n))
+			return false;
+		for (size_t j = 0; j < n; j++)
+			if (!fit->state->have_inverse || fit->separated[i] != 0 || fit->separated[j] != 0)
+				fit->vcov[i * n + j] = NAN;
+	}
+	return true;
+}
+
+/* Asks how the rows lie at beta, before it moves along face number state->placing; or ends. */
+static bool
+place_next(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (state->placing >= 0)
+	{
+		gr_fit_ask(fit, GR_PHASE_PLACE, GR_PASS_GRADIENT);
+		fit->pass.beta = fit->beta;
+		fit->pass.shift = state->no_shift;
+		fit->pass.nfaces = 0;
+		return true;
+	}
+	if (state->nfaces == 0)
+		gr_terms_estimate(fit, fit->beta);
+	else
+	{
+		memset(state->theta_lo, 0, (size_t) state->nfull * sizeof(double));
+		gr_terms_to_model(fit, fit->beta, state->theta_lo);
+	}
+	for (int k = 0; k < fit->nterms; k++)
+		fit->coef[k] = state->collinear[k] && !gr_fit_is_classic(&state->options) ? NAN : fit->beta[k + state->first];
+	return gr_fit_enter(fit, GR_PHASE_LIKELIHOOD, host, err);
+}
+
+/*
+ * Moves beta along a face, so far that the rows which it separates are given their class with probability 1 but for
+ * exp(-40), whatever the rest of beta does to them. From the innermost face outwards: an outer one must outweigh those
+ * within.
+ */
+bool
+gr_place_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		worst = fmin(fit->sums[GR_SUM_MIN_MARGIN], 0);
+	double		step = (40 - worst) / state->min_right[state->placing];
+	double	   *direction = state->delta;
+
+	gr_terms_direction(fit, gr_fit_face(state, state->placing), direction);
+	for (int j = 0; j < state->nfull; j++)
+		fit->beta[j] += step * direction[j];
+	state->placing--;
+	return place_next(fit, host, err);
+}
+
+/*
+ * Which terms of the features run off, where the rows have others: those that a direction of separation moves, by more
+ * than rounding error against what it moves most; all where no row is left that isn't separated. Features far from 0
+ * move the intercept along, and by their spreads only what is beside them.
+ */
+static void
+name_separated(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	double	   *direction = state->delta;
+	double	   *lo = state->theta_lo;
+
+	memset(fit->separated, 0, (size_t) fit->nterms * sizeof(int));
+	for (int f = 0; f < state->nfaces; f++)
+	{
+		double		longest = 0;
+		double		widest = 0;
+
+		gr_terms_direction(fit, gr_fit_face(state, f), direction);
+		memset(lo, 0, (size_t) state->nfull * sizeof(double));
+		gr_terms_to_features(fit, direction, lo);
+		for (int j = 0; j < state->nfull; j++)
+		{
+			longest = fmax(longest, fabs(direction[j]) * state->length[j]);
+			widest = fmax(widest, j == 0 ? 0 : fabs(direction[j]) * state->spread[j]);
+		}
+		for (int k = 0; k < fit->nterms; k++)
+		{
+			int			j = k + state->first;
+			double		d = direction[j];
+			bool		moved = fabs(d) * state->spread[j] > 1e-9 * (j == 0 ? longest : widest);
+
+			if (fit->separated[k] == 0 && moved)
+				fit->separated[k] = d < 0 ? -1 : 1;
+		}
+	}
+	for (int k = 0; k < fit->nterms && fit->nlimit == 0; k++)
+		if (fit->separated[k] == 0 && !state->collinear[k])
+			fit->separated[k] = 1;
+	memset(lo, 0, (size_t) state->nfull * sizeof(double));
+}
+
+/*
+ * Would the moves lead elsewhere than to the estimates? A term that is collinear with those before it is so, too, as
+ * what it is moved to, and has no coefficient there. The moves of a term that runs off would let others run off.
+ */
+static bool
+is_unmovable(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	const GrTermMoves *moves = state->options.moves;
+
+	for (int64_t n = 0; moves != NULL && n < moves->n; n++)
+	{
+		int			to = moves->move[n].to;
+		int			from = moves->move[n].from;
+
+		if (fit->separated[from] != 0 || (state->collinear[to] && !state->collinear[from]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. Or the triangle of a
+ * bootstrap?
+ */
+static bool
+is_for_sandwich(const GrLogregState *state)
+{
+	if (state->options.want_factor)
+		return state->have_inverse && state->nfaces == 0;
+	return state->options.vcov != GR_VCOV_IID && state->have_inverse &&
+		!(gr_vcov_is_clustered(state->options.vcov) && state->nfaces > 0);
+}
+
+/* True if it is a linear regression without offsets. */
+static bool
+is_linear(const GrLogregState *state)
+{
+	return state->options.distribution.family == GR_GAUSSIAN && state->options.distribution.link == GR_IDENTITY &&
+		!state->options.shape.offset;
+}
+
+/* gr_response_size() at theta, from the sums of an EXACT pass there; of a pass at 0, the sum of w y^2 */
+static double
+response_size(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	const double *hi = gr_fit_hi(fit);
+
+	if (state->lacks_deviance)
+		return hi[gr_at(state->nfull + 1, state->nfull + 1)];
+	return gr_response_size(state->options.distribution.link, hi, state->theta, state->nfull, state->first);
+}
+
+bool
+gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	/* completely separated: the deviance goes to 0 */
+	fit->deviance = fit->pass.kind == GR_PASS_FACE ? 0 : fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	fit->pearson = state->have_sums ? gr_fit_hi(fit)[gr_at(state->nfull + 1, state->nfull + 1)] : NAN;
+	state->size = state->have_sums && fit->vcov != NULL ? response_size(fit) : NAN;
+	if (state->nfaces > 0 && fit->basis != NULL)
+		name_separated(fit);
+	fit->nseparated = 0;
+	for (int k = 0; k < fit->nterms; k++)
+		fit->nseparated += fit->separated[k] != 0 ? 1 : 0;
+	fit->converged &= fit->nseparated == 0;
+	fit->df_residual = fit->nrows - fit->rank;
+	fit->unmovable = is_unmovable(fit);
+	if (fit->unmovable)
+		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
+	if (fit->vcov != NULL && !invert(fit, &state->have_inverse, host, err))
+		return false;
+	if (fit->vcov != NULL && state->have_inverse && !gr_edge_expand(fit, host))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+	/* at the edge of the domain vcov is no longer the inverse of the pass's matrix */
+	if (fit->nedge > 0)
+		fit->vcov_low = NULL;
+	else if (fit->vcov != NULL && !judge_digits(fit, host))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+	if (fit->vcov != NULL && fit->nedge == 0 && is_for_sandwich(state))
+		return gr_fit_enter(fit, GR_PHASE_SCORES, host, err);
+	state->have_inverse &= state->options.vcov == GR_VCOV_IID;
+	return gr_finish(fit, host, err);
+}
+
+/* After the covariances: those that rounding has made become NaN. */
+static void
+judge(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+
+	fit->perfect = gr_is_perfect(fit->pearson, state->size, is_linear(state));
+	if (fit->variances != NULL && state->have_inverse)
+		fit->nunknown = gr_judge_variances(fit->vcov, fit->nterms, state->inverse, fit->pearson,
+										   state->options.ncluster_columns > 1, fit->perfect, fit->variances);
+}
+
+bool
+gr_finish(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (fit->vcov != NULL && !finish_vcov(fit, host, err))
+		return false;
+	if (fit->vcov != NULL)
+		judge(fit);
+	if (fit->vcov != NULL && !mask_vcov(fit, host))
+		return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+	gr_terms_unshift(fit, state->theta, fit->beta);
+	for (int j = 0; j < state->nfull; j++)
+		fit->beta[j] += state->removed[j];
+	state->placing = state->nfaces - 1;
+	return place_next(fit, host, err);
+}

@@ -1,0 +1,377 @@
+/*
+ * glm.c: the passes of generalised linear models on the CPU: chunks of rows, what the kernels of step_cpu.h make of
+ * them, and sums.
+ *
+ * FAST and GRADIENT work on columns throughout; EXACT and FACE are in glm_exact.c.
+ */
+#include "compute/glm/glm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/glm/glm_row.h"
+#include "compute/glm/glm_sums.h"
+#include "compute/glm/step_cpu.h"
+
+/*
+ * Rows of one chunk of FAST and GRADIENT: so many that the columns fill the second-level cache at most. Sums are taken
+ * from the lanes once a chunk, so that FAST wants not too few; and no more than the product of as many 1 + t can stand
+ * (see step_cpu.h).
+ */
+#define STEP_NBYTES 262144
+#define STEP_NROWS_MAX 256
+#define FAST_NROWS_MIN 128
+#define GRADIENT_NROWS_MIN 16
+
+void
+gr_pass_clear(GrPassKind kind, int nfeatures, double *sums)
+{
+	memset(sums, 0, gr_pass_nsums(kind, nfeatures) * sizeof(double));
+	sums[GR_SUM_MIN_MARGIN] = INFINITY;
+	sums[GR_SUM_MIN_RIGHT] = INFINITY;
+}
+
+void
+gr_pass_merge(GrPassKind kind, int nfeatures, double *sums, const double *other)
+{
+	GrDD		deviance = {other[GR_SUM_DEVIANCE_HI], other[GR_SUM_DEVIANCE_LO]};
+	size_t		nsums = gr_pass_nsums(kind, nfeatures);
+	size_t		ndd = kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT ? (size_t) gr_nterms(nfeatures)
+		: (size_t) gr_triangle((int64_t) gr_norder(nfeatures) + 1);
+
+	sums[GR_SUM_NROWS] += other[GR_SUM_NROWS];
+	gr_add_to_sum(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], deviance);
+	sums[GR_SUM_MIN_MARGIN] = fmin(sums[GR_SUM_MIN_MARGIN], other[GR_SUM_MIN_MARGIN]);
+	sums[GR_SUM_NRIGHT] += other[GR_SUM_NRIGHT];
+	sums[GR_SUM_NWRONG] += other[GR_SUM_NWRONG];
+	sums[GR_SUM_MIN_RIGHT] = fmin(sums[GR_SUM_MIN_RIGHT], other[GR_SUM_MIN_RIGHT]);
+	sums[GR_SUM_NONES] += other[GR_SUM_NONES];
+
+	sums += GR_SUM_HEAD;
+	other += GR_SUM_HEAD;
+	gr_gram_merge(sums, sums + ndd, other, other + ndd, (int64_t) ndd);
+	for (size_t k = 2 * ndd; k < nsums - GR_SUM_HEAD; k++)
+		sums[k] += other[k];
+}
+
+/*
+ * FAST and GRADIENT
+ */
+
+/* The ones, and those of a row */
+static size_t
+step_ncolumns(GrRowShape shape)
+{
+	return 1 + (size_t) gr_row_ncols(shape);
+}
+
+/* As many rows with weights as without, so that weights of 1 change no bit */
+static int
+step_capacity(GrPassKind kind, GrRowShape shape)
+{
+	int			least = kind == GR_PASS_FAST ? FAST_NROWS_MIN : GRADIENT_NROWS_MIN;
+	int			n = (int) (STEP_NBYTES / (step_ncolumns(gr_plain_shape(shape.nfeatures)) * sizeof(double)));
+
+	/* a multiple of two vectors; with step_pitch() columns then don't crowd into a few sets of the cache */
+	n = n / (2 * GR_MAX_LANES) * (2 * GR_MAX_LANES);
+	return n < least ? least : n > STEP_NROWS_MAX ? STEP_NROWS_MAX : n;
+}
+
+/* an odd number of cache lines */
+static size_t
+step_pitch(GrPassKind kind, GrRowShape shape)
+{
+	return (size_t) step_capacity(kind, shape) + GR_MAX_LANES;
+}
+
+size_t
+gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape)
+{
+	size_t		t = (size_t) gr_nterms(shape.nfeatures);
+	size_t		ncols = (size_t) gr_row_ncols(shape);
+	size_t		n;
+
+	if (kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT)
+		n = (step_ncolumns(shape) + 6) * step_pitch(kind, shape) + 4 * GR_MAX_LANES * t + ncols;
+	else
+		n = gr_exact_size(shape);
+	if (kind == GR_PASS_EXACT && t >= GR_COARSE_TERMS_MIN)
+		return n * sizeof(double) + (gr_pass_nsums(GR_PASS_FAST, shape.nfeatures) + 2 * GR_ALIGNMENT) * sizeof(double) +
+			gr_pass_scratch_nbytes(GR_PASS_FAST, shape);
+	return (n + GR_ALIGNMENT) * sizeof(double);
+}
+
+/* What a call's chunks have left in the lanes, lane after lane. */
+static void
+add_lanes(const GrPass *pass, double *sums, const GrChunk *chunk, int nlanes)
+{
+	int			t = chunk->nterms;
+	double	   *hi = sums + GR_SUM_HEAD;
+	double	   *lo = hi + t;
+	double	   *first = lo + t;
+	double	   *diagonal = first + t;
+
+	for (int j = 0; j < t; j++)
+	{
+		const double *h = chunk->lanes + (size_t) j * 4 * nlanes;
+		const double *c = h + nlanes;
+		GrDD		sum = {h[0], c[0]};
+
+		for (int l = 1; l < nlanes; l++)
+		{
+			GrDD		s = gr_two_sum(sum.hi, h[l]);
+
+			sum.hi = s.hi;
+			sum.lo += s.lo + c[l];
+		}
+		gr_add_to_sum(&hi[j], &lo[j], gr_two_sum(sum.hi, sum.lo));
+		for (int l = 0; l < nlanes && pass->kind == GR_PASS_GRADIENT; l++)
+		{
+			first[j] += h[2 * nlanes + l];
+			diagonal[j] += h[3 * nlanes + l];
+		}
+	}
+}
+
+/* eta to w and r, and totals, as logistic() of step_cpu.h does it, of any family and link, row by row */
+static void
+weigh_chunk(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+
+	*totals = (GrChunkTotals) {0.0, 0.0, INFINITY, 0.0};
+	for (int r = 0; r < chunk->nrows; r++)
+	{
+		double		eta = chunk->weight[r];
+		double		y = response[r];
+		double		prior = chunk->prior == NULL ? 1.0 : chunk->prior[r];
+		double		margin = gr_margin_of(pass->distribution, eta, y);
+		GrGlmRow	row = gr_glm_row(pass->distribution, eta, y, prior);
+
+		chunk->weight[r] = row.u * row.u;
+		chunk->residual[r] = row.u * row.v;
+		totals->loss += row.half_deviance;
+		totals->min_margin = margin < totals->min_margin ? margin : totals->min_margin;
+		totals->nones += y;
+	}
+	/* what sticks out of the last vector */
+	for (int r = chunk->nrows; r % GR_MAX_LANES != 0; r++)
+		chunk->weight[r] = chunk->residual[r] = 0.0;
+}
+
+/* The same of a linear pass */
+static void
+weigh_chunk_linearly(const GrPass *pass, const GrChunk *chunk, GrChunkTotals *totals)
+{
+	const double *response = chunk->columns + chunk->nterms * chunk->pitch;
+
+	*totals = (GrChunkTotals) {0.0, 0.0, INFINITY, 0.0};
+	for (int r = 0; r < chunk->nrows; r++)
+	{
+		GrGlmRow	row = gr_first_row(pass->distribution, chunk->offset == NULL ? 0.0 : chunk->offset[r], response[r],
+									   chunk->prior == NULL ? 1.0 : chunk->prior[r], pass->counts);
+
+		chunk->weight[r] = row.u * row.u;
+		chunk->residual[r] = row.u * row.v;
+	}
+	for (int r = chunk->nrows; r % GR_MAX_LANES != 0; r++)
+		chunk->weight[r] = chunk->residual[r] = 0.0;
+}
+
+static bool
+add_step_chunk(const GrPass *pass, const GrStepVersion *version, double *sums, const GrChunk *chunk, GrPoll *poll)
+{
+	static const volatile double opaque_one = 1.0;
+	GrChunkTotals totals;
+
+	version->predict(chunk, pass->beta);
+	for (int r = 0; chunk->offset != NULL && r < chunk->nrows; r++)
+		chunk->weight[r] += chunk->offset[r];
+	if (pass->linear)
+		weigh_chunk_linearly(pass, chunk, &totals);
+	else if (pass->distribution.family == GR_POISSON && pass->distribution.link == GR_LOG &&
+			 pass->distribution.exponent == 0)
+	{
+		version->poisson(chunk, &totals);
+		for (int r = 0; r < chunk->nrows; r++)
+			totals.loss += (chunk->prior == NULL ? 1.0 : chunk->prior[r]) *
+				gr_count_loss(chunk->columns[chunk->nterms * chunk->pitch + (size_t) r]);
+	}
+	else if (!gr_is_logistic(pass->distribution))
+		weigh_chunk(pass, chunk, &totals);
+	else if (chunk->prior != NULL)
+		version->logistic_weighted(chunk, &totals);
+	else
+		version->logistic(chunk, &totals);
+	sums[GR_SUM_NROWS] += chunk->nrows;
+	gr_add_to_sum(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO],
+		   gr_two_sum(2.0 * totals.loss, 2.0 * log1p(totals.growth)));
+	sums[GR_SUM_MIN_MARGIN] = fmin(sums[GR_SUM_MIN_MARGIN], totals.min_margin);
+	if (pass->kind == GR_PASS_FAST)
+	{
+		version->gradient(chunk, opaque_one);
+		for (int first = 0; first < chunk->nterms; first += GR_HESSIAN_PANEL)
+		{
+			int			left = chunk->nterms - first;
+			int64_t		ncolumns = left < GR_HESSIAN_PANEL ? left : GR_HESSIAN_PANEL;
+
+			version->hessian(chunk, sums + GR_SUM_HEAD + 2 * (size_t) chunk->nterms, first);
+			/* a product takes about a sixteenth of a nanosecond, or somewhat more */
+			if (gr_poll(poll, ncolumns * left * chunk->nrows / 8))
+				return false;
+		}
+	}
+	else
+	{
+		version->curvature(chunk, opaque_one);
+		sums[GR_SUM_NONES] += totals.nones;
+	}
+	return !gr_poll(poll, (int64_t) chunk->nrows * chunk->nterms);
+}
+
+/* Loads the rows' own weights, whole vectors of them. False: all are 1, and so many trials of one class */
+static bool
+load_prior(double *prior, GrRowShape shape, const double *rows, int nrows, int nlanes)
+{
+	bool		any = false;
+	int			r = 0;
+
+	for (; r < nrows; r++, rows += gr_row_ncols(shape))
+	{
+		double		y = gr_row_response(rows, shape);
+
+		prior[r] = gr_row_weight(rows, shape);
+		any |= prior[r] != 1.0 || (y != 0.0 && y != 1.0);
+	}
+	for (; r % nlanes != 0; r++)
+		prior[r] = 0.0;
+	return any;
+}
+
+static bool
+add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+		 GrPoll *poll)
+{
+	const GrStepVersion *version = gr_step_version(max_lanes);
+	int			p = pass->shape.nfeatures;
+	int			ncols = gr_row_ncols(pass->shape);
+	int			capacity = step_capacity(pass->kind, pass->shape);
+	size_t		pitch = step_pitch(pass->kind, pass->shape);
+	GrChunk		chunk = {.nterms = gr_nterms(p),.pitch = pitch};
+	double	   *prior;
+	double	   *shift;
+
+	chunk.columns = gr_align(scratch);
+	chunk.weight = chunk.columns + step_ncolumns(pass->shape) * pitch;
+	chunk.residual = chunk.weight + pitch;
+	chunk.weighted = chunk.residual + pitch;
+	chunk.offset = pass->shape.offset ? chunk.columns + (size_t) (1 + gr_offset_at(pass->shape)) * pitch : NULL;
+	prior = chunk.weighted + 3 * pitch;
+	chunk.lanes = prior + pitch;
+	shift = chunk.lanes + 4 * (size_t) version->lanes * chunk.nterms;
+	memset(shift, 0, (size_t) ncols * sizeof(double));
+	memcpy(shift, pass->shift, (size_t) p * sizeof(double));
+	memset(chunk.lanes, 0, 4 * (size_t) version->lanes * chunk.nterms * sizeof(double));
+	for (size_t r = 0; r < pitch; r++)
+		chunk.columns[r] = 1.0;
+
+	for (int64_t first = 0; first < nrows; first += capacity)
+	{
+		chunk.nrows = nrows - first < capacity ? (int) (nrows - first) : capacity;
+		version->transpose(chunk.columns + pitch, pitch, rows + first * ncols, chunk.nrows, ncols, shift);
+		chunk.prior = NULL;
+		if (pass->shape.weight && load_prior(prior, pass->shape, rows + first * ncols, chunk.nrows, version->lanes))
+			chunk.prior = prior;
+		if (!add_step_chunk(pass, version, sums, &chunk, poll))
+			return false;
+	}
+	add_lanes(pass, sums, &chunk, version->lanes);
+	return true;
+}
+
+/* What a sum has beyond hi's digits is in lo. */
+static void
+settle(double *hi, double *lo, int64_t at)
+{
+	GrDD		sum = gr_two_sum(hi[at], lo[at]);
+
+	hi[at] = sum.hi;
+	lo[at] = sum.lo;
+}
+
+/*
+ * A coarse pass: all but the products of z by gr_add_exact(), which leaves those out, and they by a FAST pass over the
+ * same rows. scratch: behind gr_add_exact()'s
+ */
+static bool
+add_coarse(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+		   GrPoll *poll)
+{
+	GrPass		fast = *pass;
+	int			p = pass->shape.nfeatures;
+	int			t = gr_nterms(p);
+	double	   *fast_sums = scratch + gr_exact_size(pass->shape) + GR_ALIGNMENT;
+	const double *hessian = fast_sums + GR_SUM_HEAD + 2 * t;
+	double	   *hi = sums + GR_SUM_HEAD;
+	double	   *lo = hi + gr_triangle(t + 2);
+
+	fast.kind = GR_PASS_FAST;
+	gr_pass_clear(GR_PASS_FAST, p, fast_sums);
+	if (!gr_add_exact(pass, sums, rows, nrows, scratch, max_lanes, poll) ||
+		!add_step(&fast, fast_sums, rows, nrows, fast_sums + gr_pass_nsums(GR_PASS_FAST, p), GR_MAX_LANES, poll))
+		return false;
+	for (int j = 0; j <= t + 1; j++)
+	{
+		settle(hi, lo, gr_triangle(t + 1) + j);
+		settle(hi, lo, gr_triangle(j));
+	}
+	for (int i = 0; i < t; i++)
+	{
+		int64_t		at = gr_triangle(i + 1) + 1;
+
+		for (int j = 0; j <= i; j++, at++, hessian++)
+		{
+			GrDD		sum = gr_two_sum(hi[at], *hessian);
+
+			hi[at] = sum.hi;
+			lo[at] += sum.lo;
+		}
+	}
+	return true;
+}
+
+static bool
+add_rows(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+		 const GrHost *host)
+{
+	GrPoll		poll = {.host = host};
+
+	if (pass->kind == GR_PASS_FAST || pass->kind == GR_PASS_GRADIENT)
+		return add_step(pass, sums, rows, nrows, scratch, max_lanes, &poll);
+	if (pass->measure == GR_MEASURE_COARSE_STEP)
+		return add_coarse(pass, sums, rows, nrows, scratch, max_lanes, &poll);
+	return gr_add_exact(pass, sums, rows, nrows, scratch, max_lanes, &poll);
+}
+
+void
+gr_pass_add_lanes(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes)
+{
+	(void) add_rows(pass, sums, rows, nrows, scratch, max_lanes, NULL);
+}
+
+bool
+gr_pass_add_polling(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
+					const GrHost *host)
+{
+	bool		exact = pass->kind == GR_PASS_EXACT || pass->kind == GR_PASS_FACE;
+
+	/* the Gram matrix takes most of an exact pass's time; the others gain from AVX-512 at any width */
+	return add_rows(pass, sums, rows, nrows, scratch, exact ? gr_gram_lanes(gr_nterms(pass->shape.nfeatures)) : 8,
+					host);
+}
+
+void
+gr_pass_add(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch)
+{
+	(void) gr_pass_add_polling(pass, sums, rows, nrows, scratch, NULL);
+}

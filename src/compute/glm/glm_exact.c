@@ -1,0 +1,530 @@
+/*
+ * glm_exact.c: the passes EXACT and FACE of generalised linear models on the CPU, which bring the rows into a form
+ * whose Gram matrix is the wanted sum, and leave the rest to gr_gram_add(); see glm.h.
+ */
+#include "compute/glm/glm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/glm/edge_row.h"
+#include "compute/glm/glm_row.h"
+#include "compute/glm/glm_sums.h"
+#include "compute/glm/negbin_row.h"
+#include "compute/glm/step_cpu.h"
+
+/* rows of one chunk, gr_gram_add()'s own */
+#define NROWS 64
+#define PITCH (NROWS + GR_MAX_LANES)
+
+static const double log_2 = 0x1.62e42fefa39efp-1;
+
+typedef struct ExactWork
+{
+	const GrPass *pass;
+	const GrStepVersion *version;
+	int			max_lanes;
+	GrPoll	   *poll;
+	bool		at_zero;		/* EXACT with beta = 0 and no faces: no predictor is needed */
+	double	   *columns;		/* those of the rows; later gr_gram_add()'s scratch */
+	double	   *transformed;	/* NROWS rows of exact_shape(), and a vector */
+	double	   *zeros;			/* as many as a row has columns */
+
+	/* the rows of the chunk that take part, and for each row or for each of those: */
+	int			nkept;
+	int			kept[NROWS];
+	double		eta[PITCH];
+	double		size[PITCH];
+	double		low[PITCH];
+	double		t[NROWS];
+	double		u[NROWS];
+	double		v[NROWS];
+} ExactWork;
+
+/* Of the rows whose Gram matrix is summed: u, u z, v */
+static GrRowShape
+exact_shape(GrRowShape shape)
+{
+	return gr_plain_shape(gr_nterms(shape.nfeatures));
+}
+
+/* in doubles: the columns, or the Gram matrix's panels, which are more where rows have weights */
+static size_t
+exact_columns_size(GrRowShape shape)
+{
+	size_t		columns = (size_t) gr_row_ncols(shape) * PITCH;
+	size_t		panels = gr_gram_scratch_nbytes(exact_shape(shape)) / sizeof(double);
+	size_t		weighted = gr_gram_scratch_nbytes(shape) / sizeof(double);
+
+	if (weighted > panels)
+		panels = weighted;
+	return gr_round_up(columns > panels ? columns : panels);
+}
+
+/* in doubles: the triangle of a weighted Gram matrix, and its shift */
+static size_t
+weighted_gram_size(GrRowShape shape)
+{
+	if (!shape.weight || shape.offset || shape.key)
+		return 0;
+	return gr_round_up(2 * (size_t) gr_triangle(gr_norder(shape.nfeatures)) + (size_t) gr_nterms(shape.nfeatures));
+}
+
+static size_t
+exact_transformed_size(GrRowShape shape)
+{
+	return gr_round_up((size_t) gr_row_ncols(exact_shape(shape)) * NROWS + GR_MAX_LANES);
+}
+
+size_t
+gr_exact_size(GrRowShape shape)
+{
+	return exact_columns_size(shape) + exact_transformed_size(shape) + gr_round_up((size_t) gr_row_ncols(shape)) +
+		weighted_gram_size(shape);
+}
+
+/* z' face of all rows of a chunk of nrows: the part of the direction's low halves first, then both together */
+static void
+measure_face(ExactWork *work, int face, int nrows)
+{
+	int			p = work->pass->shape.nfeatures;
+	const double *direction = work->pass->faces + (size_t) face * gr_face_size(p);
+
+	work->version->predict_exact(work->low, work->columns, PITCH, nrows, p, direction + gr_nterms(p), work->pass->shift,
+								 NULL);
+	work->version->predict_exact(work->eta, work->columns, PITCH, nrows, p, direction, work->pass->shift, work->low);
+	work->version->magnitude(work->size, work->columns, PITCH, nrows, p, direction, work->pass->shift);
+}
+
+static bool
+on_face(const ExactWork *work, int face, int row)
+{
+	return fabs(work->eta[row]) <= work->pass->face_absolute[face] + work->pass->face_relative * work->size[row];
+}
+
+/* Leaves only rows that are on all of the first nfaces faces. */
+static void
+keep_on_faces(ExactWork *work, int nfaces, int nrows)
+{
+	work->nkept = nrows;
+	for (int k = 0; k < nrows; k++)
+		work->kept[k] = k;
+	for (int face = 0; face < nfaces && work->nkept > 0; face++)
+	{
+		int			n = 0;
+
+		measure_face(work, face, nrows);
+		for (int k = 0; k < work->nkept; k++)
+			if (on_face(work, face, work->kept[k]))
+				work->kept[n++] = work->kept[k];
+		work->nkept = n;
+	}
+}
+
+/* Counts the rows off the candidate by their sides; those on it or on its wrong side are left, as (1, z), e. */
+static void
+sort_by_face(ExactWork *work, double *sums, const double *rows, int nrows)
+{
+	GrRowShape	shape = work->pass->shape;
+	int			candidate = work->pass->nfaces - 1;
+	int			n = 0;
+
+	measure_face(work, candidate, nrows);
+	for (int k = 0; k < work->nkept; k++)
+	{
+		int			row = work->kept[k];
+		double		y = gr_row_response(rows + row * gr_row_ncols(shape), shape);
+		double		margin = gr_margin_of(work->pass->distribution, work->eta[row], y);
+
+		bool		on = on_face(work, candidate, row);
+
+		if (!on && margin > 0.0)
+		{
+			sums[GR_SUM_NRIGHT] += 1.0;
+			sums[GR_SUM_MIN_RIGHT] = fmin(sums[GR_SUM_MIN_RIGHT], margin);
+			continue;
+		}
+		sums[on ? GR_SUM_NONES : GR_SUM_NWRONG] += on ? y : 1.0;
+		work->kept[n] = row;
+		work->u[n] = 1.0;
+		work->v[n] = work->eta[row];
+		n++;
+	}
+	work->nkept = n;
+}
+
+static void
+predict_rows(ExactWork *work, int nrows)
+{
+	GrRowShape	shape = work->pass->shape;
+
+	work->version->predict_exact(work->eta, work->columns, PITCH, nrows, shape.nfeatures, work->pass->beta,
+								 work->pass->shift,
+								 shape.offset ? work->columns + gr_offset_at(shape) * PITCH : NULL);
+}
+
+/* What a row of the one kind or the other is */
+typedef enum RowKind
+{
+	WEIGHTED_LOGISTIC,
+	THETA_ROW,
+	EDGE_ROW,
+	OTHER_ROW
+} RowKind;
+
+/* u, v and the head's sums of the rows kept. kind: a constant, for which the compiler makes a loop of its own */
+static inline void
+weigh_kind(ExactWork *work, double *sums, const double *rows, RowKind kind)
+{
+	GrRowShape	shape = work->pass->shape;
+	GrDistribution distribution = work->pass->distribution;
+	const size_t stride = (size_t) gr_row_ncols(shape);
+	GrDD		half = {0.0, 0.0};
+
+	for (int k = 0; k < work->nkept; k++)
+	{
+		double		eta = work->eta[work->kept[k]];
+		const double *at = rows + (size_t) work->kept[k] * stride;
+		double		y = gr_row_response(at, shape);
+		double		margin = kind >= THETA_ROW ? gr_margin_of(distribution, eta, y) : gr_margin(eta, y);
+		GrGlmRow	row = kind == WEIGHTED_LOGISTIC ? gr_logistic_row(eta, y, gr_row_weight(at, shape)) :
+			kind == THETA_ROW ? gr_theta_row(distribution, eta, y, gr_row_weight(at, shape)) :
+			kind == EDGE_ROW ? gr_edge_row(work->pass->measure, distribution, eta, y, gr_row_weight(at, shape),
+										   work->pass->edge) :
+			gr_glm_row(distribution, eta, y, gr_row_weight(at, shape));
+		GrDD		sum = gr_two_sum(half.hi, row.half_deviance);
+
+		half.hi = sum.hi;
+		half.lo += sum.lo;
+		work->u[k] = row.u;
+		work->v[k] = row.v;
+		sums[GR_SUM_MIN_MARGIN] = margin < sums[GR_SUM_MIN_MARGIN] ? margin : sums[GR_SUM_MIN_MARGIN];
+		sums[GR_SUM_NONES] += y;
+	}
+	half = gr_two_sum(half.hi, half.lo);
+	gr_add_to_sum(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
+}
+
+/* Do all rows kept count once, and are of one class? */
+static bool
+are_plain(const ExactWork *work, const double *rows)
+{
+	GrRowShape	shape = work->pass->shape;
+	const size_t stride = (size_t) gr_row_ncols(shape);
+
+	for (int k = 0; k < work->nkept && shape.weight; k++)
+	{
+		const double *at = rows + (size_t) work->kept[k] * stride;
+		double		y = gr_row_response(at, shape);
+
+		if (gr_row_weight(at, shape) != 1.0 || (y != 0.0 && y != 1.0))
+			return false;
+	}
+	return true;
+}
+
+#define GROWTHS 4
+
+/*
+ * The same as weigh_kind() of plain rows of a logistic regression, on vectors. The logarithms of the deviance are one,
+ * as in logistic() of step_cpu.h, but for those of 2, where predictors are 0; growths: some products, so that they
+ * don't wait for each other
+ */
+static void
+weigh_plain(ExactWork *work, double *sums, int nrows)
+{
+	const double *response = work->columns + (size_t) gr_response_at(work->pass->shape) * PITCH;
+	double		growths[GROWTHS] = {0.0};
+	double		growth = 0.0;
+	double		ones = 0.0;
+	double		nzeros = 0.0;
+	double		least = sums[GR_SUM_MIN_MARGIN];
+	GrDD		half = {0.0, 0.0};
+
+	work->version->logistic_exact(work->u, work->v, work->t, work->eta, response, nrows);
+	for (int k = 0; k < work->nkept; k++)
+	{
+		int			r = work->kept[k];
+		double		y = response[r];
+		double		margin = gr_margin(work->eta[r], y);
+		double		zero = work->t[r] == 1.0 ? 1.0 : 0.0;
+		double		t = work->t[r] - zero;
+		double	   *g = &growths[k % GROWTHS];
+		GrDD		sum = gr_two_sum(half.hi, margin >= 0.0 ? 0.0 : -margin);
+
+		half.hi = sum.hi;
+		half.lo += sum.lo;
+		*g = *g * (1.0 + t) + t;
+		nzeros += zero;
+		work->u[k] = work->u[r];
+		work->v[k] = work->v[r];
+		least = margin < least ? margin : least;
+		ones += y;
+	}
+	for (int l = 0; l < GROWTHS; l++)
+		growth = growth * (1.0 + growths[l]) + growths[l];
+	half = gr_dd_add(gr_two_sum(half.hi, half.lo), gr_dd(log1p(growth)));
+	half = gr_dd_add(half, gr_two_prod(nzeros, log_2));
+	sums[GR_SUM_MIN_MARGIN] = least;
+	sums[GR_SUM_NONES] += ones;
+	gr_add_to_sum(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO], gr_dd_scale(half, 2.0));
+}
+
+static void
+weigh_rows(ExactWork *work, double *sums, const double *rows, int nrows)
+{
+	if (work->pass->measure == GR_MEASURE_THETA)
+		weigh_kind(work, sums, rows, THETA_ROW);
+	else if (gr_measure_is_of_edge(work->pass->measure))
+		weigh_kind(work, sums, rows, EDGE_ROW);
+	else if (!gr_is_logistic(work->pass->distribution))
+		weigh_kind(work, sums, rows, OTHER_ROW);
+	else if (are_plain(work, rows))
+		weigh_plain(work, sums, nrows);
+	else
+		weigh_kind(work, sums, rows, WEIGHTED_LOGISTIC);
+}
+
+/* The squared lengths of C z, in work->size, of all rows of a chunk */
+static void
+measure_lengths(ExactWork *work, int nrows)
+{
+	int			nterms = gr_nterms(work->pass->shape.nfeatures);
+	const double *factor = work->pass->factor;
+	double		sum[PITCH];
+
+	memset(work->size, 0, sizeof(work->size));
+	for (int i = 0; i < nterms; factor += ++i)
+	{
+		for (int r = 0; r < PITCH; r++)
+			sum[r] = factor[0];
+		for (int j = 1; j <= i; j++)
+		{
+			const double *column = work->columns + (size_t) (j - 1) * PITCH;
+			double		shift = work->pass->shift[j - 1];
+
+			for (int r = 0; r < nrows; r++)
+				sum[r] += factor[j] * (column[r] - shift);
+		}
+		for (int r = 0; r < nrows; r++)
+			work->size[r] += sum[r] * sum[r];
+	}
+}
+
+/* What the pass's measure makes of u and v; rows without a score are counted, and have none. */
+static void
+apply_measure(ExactWork *work, double *sums, const double *rows, int nrows)
+{
+	const GrPass *pass = work->pass;
+	const size_t stride = (size_t) gr_row_ncols(pass->shape);
+
+	if (gr_measure_has_factor(pass->measure))
+		measure_lengths(work, nrows);
+	for (int k = 0; k < work->nkept; k++)
+	{
+		int			r = work->kept[k];
+		double		count = pass->counts ? gr_row_weight(rows + (size_t) r * stride, pass->shape) : 1.0;
+		GrGlmRow	row = {work->u[k], work->v[k], 0.0};
+
+		if (pass->measure == GR_MEASURE_OBSERVED)
+		{
+			row = gr_observed_row(pass->distribution, row, work->eta[r],
+								  gr_row_response(rows + (size_t) r * stride, pass->shape));
+			work->u[k] = row.u;
+			work->v[k] = row.v;
+			continue;
+		}
+		row = gr_measured_row(pass->measure, row, work->eta[r], count, work->u[k] * work->u[k] * work->size[r]);
+		if (pass->measure != GR_MEASURE_FIRTH && isnan(row.u))
+		{
+			sums[GR_SUM_NWRONG] += 1.0;
+			row.u = 0.0;
+		}
+		work->u[k] = row.u;
+		work->v[k] = row.v;
+	}
+}
+
+/*
+ * The products of the kept rows with v, and sums: the last row of the matrix and its first column, as in Dot2 of Ogita,
+ * Rump and Oishi (2005)
+ */
+static void
+add_border(ExactWork *work, double *hi, double *lo)
+{
+	int			t = gr_nterms(work->pass->shape.nfeatures);
+	int64_t		last = gr_triangle(t + 1);
+
+	hi[0] += work->nkept;
+	for (int k = 0; k < work->nkept; k++)
+	{
+		const double *row = work->transformed + (size_t) k * (size_t) (t + 1);
+		double		v = row[t];
+		int64_t		column = 1;
+
+		for (int j = 0; j <= t; j++)
+		{
+			GrDD		product = gr_two_prod(v, row[j]);
+			GrDD		sum = gr_two_sum(hi[last + 1 + j], product.hi);
+
+			hi[last + 1 + j] = sum.hi;
+			lo[last + 1 + j] += sum.lo + product.lo;
+			if (j == t)
+				column = last;
+			sum = gr_two_sum(hi[column], row[j]);
+			hi[column] = sum.hi;
+			lo[column] += sum.lo;
+			column += j + 2;
+		}
+	}
+}
+
+/* A linear pass; see GrPass. */
+static void
+weigh_rows_linearly(ExactWork *work, double *sums, const double *rows)
+{
+	GrRowShape	shape = work->pass->shape;
+
+	for (int k = 0; k < work->nkept; k++)
+	{
+		const double *at = rows + work->kept[k] * gr_row_ncols(shape);
+		GrGlmRow	row = gr_first_row(work->pass->distribution, gr_row_offset(at, shape), gr_row_response(at, shape),
+									   gr_row_weight(at, shape), work->pass->counts);
+
+		work->u[k] = row.u;
+		work->v[k] = row.v;
+		sums[GR_SUM_NONES] += gr_row_response(at, shape);
+	}
+}
+
+/* The same where all predictors are 0, of rows without weights: to the bit what weigh_plain() gives there */
+static void
+weigh_rows_at_zero(ExactWork *work, double *sums, const double *rows, int nrows)
+{
+	GrRowShape	shape = work->pass->shape;
+
+	for (int k = 0; k < nrows; k++)
+	{
+		double		y = gr_row_response(rows + k * gr_row_ncols(shape), shape);
+
+		work->u[k] = 0.5;
+		work->v[k] = 2.0 * y - 1.0;
+		sums[GR_SUM_NONES] += y;
+	}
+	sums[GR_SUM_MIN_MARGIN] = fmin(sums[GR_SUM_MIN_MARGIN], 0.0);
+	gr_add_to_sum(&sums[GR_SUM_DEVIANCE_HI], &sums[GR_SUM_DEVIANCE_LO],
+				  gr_two_prod(2.0 * nrows, log_2));
+}
+
+static bool
+add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
+{
+	const GrPass *pass = work->pass;
+	GrRowShape	transformed = exact_shape(pass->shape);
+	double	   *hi = sums + GR_SUM_HEAD;
+	double	   *lo = hi + gr_triangle(gr_norder(transformed.nfeatures));
+
+	if (!work->at_zero)
+		work->version->transpose(work->columns, PITCH, rows, nrows, gr_row_ncols(pass->shape), work->zeros);
+	keep_on_faces(work, pass->kind == GR_PASS_FACE ? pass->nfaces - 1 : pass->nfaces, nrows);
+	sums[GR_SUM_NROWS] += work->nkept;
+	if (work->nkept > 0)
+	{
+		if (pass->kind == GR_PASS_FACE)
+			sort_by_face(work, sums, rows, nrows);
+		else if (pass->linear)
+			weigh_rows_linearly(work, sums, rows);
+		else if (work->at_zero)
+			weigh_rows_at_zero(work, sums, rows, nrows);
+		else
+		{
+			predict_rows(work, nrows);
+			weigh_rows(work, sums, rows, nrows);
+			if (pass->measure > GR_MEASURE_THETA && !gr_measure_is_of_edge(pass->measure))
+				apply_measure(work, sums, rows, nrows);
+		}
+	}
+	if (work->nkept == 0)
+		return true;
+	work->version->weigh(work->transformed, rows, gr_row_ncols(pass->shape), work->kept, work->nkept,
+						 pass->shape.nfeatures, pass->shift, work->u, work->v);
+	if (pass->measure == GR_MEASURE_COARSE_STEP)
+	{
+		add_border(work, hi, lo);
+		return true;
+	}
+	return gr_gram_add_polling(hi, lo, work->transformed, work->nkept, transformed, NULL, work->columns,
+							   work->max_lanes, work->poll);
+}
+
+/* The sums of gr_pass_is_weighted_gram(). panels: gr_gram_add()'s scratch; space: weighted_gram_size() */
+static bool
+add_weighted_gram(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *panels, double *space,
+				  int max_lanes, GrPoll *poll)
+{
+	GrRowShape	shape = pass->shape;
+	int			p = shape.nfeatures;
+	int64_t		triangle = gr_triangle(gr_norder(p));
+	int64_t		nsums = gr_triangle((int64_t) gr_norder(p) + 1);
+	double	   *hi = space;
+	double	   *lo = hi + triangle;
+	double	   *shift = lo + triangle;
+	double	   *total_hi = sums + GR_SUM_HEAD;
+	double	   *total_lo = total_hi + nsums;
+
+	memset(space, 0, 2 * (size_t) triangle * sizeof(double));
+	memcpy(shift, pass->shift, (size_t) p * sizeof(double));
+	shift[p] = 0.0;
+	if (!gr_gram_add_polling(hi, lo, rows, nrows, shape, shift, panels, max_lanes, poll))
+		return false;
+	for (int64_t i = 0, k = 0; i < gr_norder(p); i++)
+		for (int64_t j = 0; j <= i; j++, k++)
+		{
+			int64_t		at = gr_packed(i + 1, j + 1);
+			GrDD		sum = gr_dd_add((GrDD) {total_hi[at], total_lo[at]}, (GrDD) {hi[k], lo[k]});
+
+			total_hi[at] = sum.hi;
+			total_lo[at] = sum.lo;
+		}
+	for (int64_t r = 0; r < nrows; r++)
+		sums[GR_SUM_NONES] += gr_row_response(rows + r * gr_row_ncols(shape), shape);
+	sums[GR_SUM_NROWS] += (double) nrows;
+	total_hi[0] += (double) nrows;
+	return true;
+}
+
+bool
+gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+		  GrPoll *poll)
+{
+	int			nterms = gr_nterms(pass->shape.nfeatures);
+	int			stride = gr_row_ncols(pass->shape);
+	ExactWork	work;
+
+	work.columns = gr_align(scratch);
+	work.transformed = work.columns + exact_columns_size(pass->shape);
+	work.zeros = work.transformed + exact_transformed_size(pass->shape);
+	if (gr_pass_is_weighted_gram(pass))
+		return add_weighted_gram(pass, sums, rows, nrows, work.columns, work.zeros + gr_round_up((size_t) stride),
+								 max_lanes, poll);
+	work.pass = pass;
+	work.version = gr_step_version(max_lanes);
+	work.max_lanes = max_lanes;
+	work.poll = poll;
+	work.at_zero = pass->kind == GR_PASS_EXACT && pass->nfaces == 0 && !pass->shape.weight && !pass->shape.offset &&
+		gr_is_logistic(pass->distribution) && pass->measure == GR_MEASURE_STEP;
+	for (int j = 0; j < nterms && work.at_zero; j++)
+		work.at_zero = pass->beta[j] == 0.0;
+	memset(work.zeros, 0, (size_t) stride * sizeof(double));
+
+	for (int64_t first = 0; first < nrows; first += NROWS)
+	{
+		int			n = nrows - first < NROWS ? (int) (nrows - first) : NROWS;
+
+		/* of what isn't in the Gram matrix's work, each face measured takes most */
+		if (!add_exact_chunk(&work, sums, rows + first * stride, n) ||
+			gr_poll(poll, (int64_t) n * nterms * (3 + 2 * pass->nfaces)))
+			return false;
+	}
+	return true;
+}

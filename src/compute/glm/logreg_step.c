@@ -1,0 +1,120 @@
+/*
+ * logreg_step.c: a Newton step by itself, from the sums of a pass that were made elsewhere; see logreg.h.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/glm/glm_row.h"
+#include "compute/glm/newton_step.h"
+#include "compute/glm/response_unit.h"
+#include "compute/linear/variance.h"
+
+size_t
+gr_logreg_step_nbytes(int nfeatures)
+{
+	int			nterms = gr_nterms(nfeatures);
+
+	return gr_ols_workspace_nbytes(nterms) + (size_t) nterms * sizeof(bool);
+}
+
+/* NaN where it would take a pass of its own */
+static double
+step_null_deviance(GrDistribution distribution, bool intercept, double nrows, double nones)
+{
+	if (distribution.family != GR_BINOMIAL)
+		return NAN;
+	if (intercept)
+		return gr_binomial_null_deviance(nrows, nones);
+	if (gr_is_logistic(distribution))
+		return 2 * nrows * log(2.0);
+	return 2 * (nones * gr_glm_row(distribution, 0, 1, 1).half_deviance +
+				(nrows - nones) * gr_glm_row(distribution, 0, 0, 1).half_deviance);
+}
+
+/* Says how exact the step is. inverse: the Hessian's; hi: its triangle, row first + 1 of which is of the first term */
+static bool
+measure_step(GrLogregStep *step, const double *beta, const double *hi, int first, const bool *left_out,
+			 const GrHost *host)
+{
+	bool		estimated = step->distribution.family == GR_GAUSSIAN || step->distribution.family == GR_GAMMA;
+	double		length = 0;
+	double		inflation = 0;
+	GrDigits	digits;
+
+	for (int k = 0; k < step->nterms; k++)
+	{
+		double		h = hi[gr_at(k + first + 1, k + first + 1)];
+
+		if (left_out[k])
+			continue;
+		length += fabs(beta[k + first]) * sqrt(h);
+		inflation += h * step->vcov[(size_t) k * (size_t) step->nterms + (size_t) k];
+	}
+	step->unit = estimated && step->pearson > 0 ? sqrt(step->pearson / (double) step->nrows) : 1;
+	step->rounding = 0x1p-53 * (length + step->unit * sqrt(inflation));
+	if (!gr_count_digits(&(GrEstimate) {
+		.nterms = step->nterms,.hessian = hi,.first_row = 1 + first,.inverse = step->vcov,.coef = beta + first,
+		.left_out = left_out,.dispersion = step->unit * step->unit,.weight_sum = hi[gr_at(1, 1)],
+		.intercept = first == 0,.link = step->distribution.link
+	}, &digits, host))
+		return false;
+	step->lacks_digits = digits != GR_DIGITS_ENOUGH;
+	return true;
+}
+
+bool
+gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
+			   GrLogregStep *step, const GrHost *host, GrError *err)
+{
+	int			first = intercept ? 0 : 1;
+	bool		at_zero = true;
+	double	   *hi = sums + GR_SUM_HEAD;
+	double	   *lo = hi + gr_triangle(nfeatures + 3);
+	bool	   *aliased = (bool *) ((char *) workspace + gr_ols_workspace_nbytes(gr_nterms(nfeatures)));
+	double		nrows = sums[GR_SUM_NROWS];
+	GrNormalFit solved = {
+		.aliased = aliased,.coef = step->coef,.inverse = step->vcov,.inverse_low = step->vcov_low,
+		.max_rank = gr_max_rank(nrows, l2),.rows = GR_ROWS_PASS
+	};
+	double		nones = sums[GR_SUM_NONES];
+
+	if (!gr_can_fit(step->distribution.family, nrows, nones, err))
+		return false;
+	if (!gr_unit_check_squares(hi, gr_plain_shape(nfeatures), err))
+		return false;
+	step->deviance = step->linear ? NAN : sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO];
+	step->pearson = step->linear ? NAN : hi[gr_at(nfeatures + 2, nfeatures + 2)];
+	solved.nterms = gr_nterms(nfeatures) - first;
+	step->perfect = gr_is_perfect(step->pearson, gr_response_size(step->distribution.link, hi, beta,
+																  gr_nterms(nfeatures), first), false);
+	for (int k = 0; k < solved.nterms; k++)
+	{
+		aliased[k] = isnan(beta[k + first]);
+		at_zero &= beta[k + first] == 0;
+	}
+	gr_newton_add_penalty(hi, lo, 1, gr_norder(nfeatures), l2, beta, gr_nterms(nfeatures));
+	if (!gr_normal_solve(hi, lo, 1 + first, at_zero ? GR_ALIAS_TOLERANCE : GR_FROZEN_TOLERANCE, workspace, NULL,
+						 &solved, host, err))
+		return false;
+	step->nterms = solved.nterms;
+	step->rank = solved.rank;
+	step->nrows = gr_count_of(nrows);
+	step->decrement = sqrt(solved.decrement);
+	step->null_deviance = step_null_deviance(step->distribution, intercept, nrows, nones);
+	if (!measure_step(step, beta, hi, first, aliased, host))
+		return gr_fail(err, GR_CANCELED, 0, "newton");
+	for (int k = 0; k < solved.nterms; k++)
+		step->coef[k] += aliased[k] ? 0 : beta[k + first];
+	return true;
+}
+
+bool
+gr_logreg_step_is_last(const GrLogregStep *step, double tol)
+{
+	double		longest = tol > 1e-10 ? tol : fmin(tol, 10 * GR_EXACT_TOL);
+
+	/* a linear pass's is no step from anywhere, unless it leads nowhere */
+	if (step->linear)
+		return step->decrement == 0;
+	return step->decrement <= fmax(longest * step->unit, 2 * step->rounding) && !step->lacks_digits;
+}

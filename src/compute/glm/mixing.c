@@ -1,0 +1,148 @@
+/*
+ * mixing.c: Anderson's mixing of Fisher's steps; see mixing.h.
+ *
+ * Of the last steps d at their thetas, pairs of differences are kept: what theta changed by, and what d did. They are
+ * made orthogonal in d, in the terms' scales; whatever linear combination of pairs comes of that is one of thetas and
+ * of their steps as well, as far as steps are linear in theta.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/glm/glm_row.h"
+#include "compute/glm/mixing.h"
+
+/* Pairs that are kept */
+#define NPAIRS 5
+
+/* Steps are mixed below this squared length, where they are nearly linear in theta. */
+#define LOCAL_DECREMENT 1e-2
+
+/* Where less than this share of a pair's square is left, rounding error may be most of that. */
+#define NEGLIGIBLE 1e-4
+
+/* A mixed step is no longer than this many plain ones. */
+#define LONGEST 4.0
+
+size_t
+gr_mixing_nbytes(const GrLogregOptions *options)
+{
+	if (gr_is_canonical(options->distribution) && !options->firth)
+		return 0;
+	return (2 * NPAIRS + 2) * (size_t) gr_nterms(options->shape.nfeatures) * sizeof(double);
+}
+
+void
+gr_mixing_forget(GrLogregState *state)
+{
+	state->nmixed = 0;
+}
+
+void
+gr_mixing_break(GrLogregState *state)
+{
+	state->mixed_apart = true;
+}
+
+/* A pair's difference of theta, which that of the steps follows; which: 0 is the latest */
+static double *
+pair_of(const GrLogregState *state, int which)
+{
+	int			latest = state->nmixed - 2;
+
+	return state->history + 2 * (size_t) ((latest - which) % NPAIRS) * (size_t) state->nfull;
+}
+
+/* In squares of the terms' scales */
+static double
+product(const GrLogregState *state, const double *a, const double *b)
+{
+	double		sum = 0;
+
+	for (int j = 0; j < state->nfull; j++)
+		sum += a[j] * b[j] * state->scale[j] * state->scale[j];
+	return sum;
+}
+
+/* Notes theta and the step there, and how they differ from the last ones, where there are any. */
+static void
+note(GrLogregState *state)
+{
+	size_t		n = (size_t) state->nfull;
+	double	   *theta = state->history + 2 * NPAIRS * n;
+	double	   *step = theta + n;
+	bool		paired = state->nmixed > 0 && !state->mixed_apart;
+
+	if (paired || state->nmixed == 0)
+		state->nmixed++;
+	state->mixed_apart = false;
+	if (paired)
+	{
+		double	   *pair = pair_of(state, 0);
+
+		for (size_t j = 0; j < n; j++)
+		{
+			pair[j] = state->theta[j] - theta[j];
+			pair[n + j] = state->delta[j] - step[j];
+		}
+	}
+	memcpy(theta, state->theta, n * sizeof(double));
+	memcpy(step, state->delta, n * sizeof(double));
+}
+
+/* Makes a pair's step orthogonal to those of the later ones; false if nothing is left of it. */
+static bool
+make_orthogonal(GrLogregState *state, int which)
+{
+	double	   *pair = pair_of(state, which);
+	size_t		n = (size_t) state->nfull;
+	double		before = product(state, pair + n, pair + n);
+
+	for (int k = 0; k < which; k++)
+	{
+		const double *other = pair_of(state, k);
+		double		square = product(state, other + n, other + n);
+		double		share = square > 0 ? product(state, pair + n, other + n) / square : 0;
+
+		for (size_t j = 0; j < 2 * n; j++)
+			pair[j] -= share * other[j];
+	}
+	if (product(state, pair + n, pair + n) > NEGLIGIBLE * before)
+		return true;
+	memset(pair, 0, 2 * n * sizeof(double));
+	return false;
+}
+
+void
+gr_mixing_improve(GrLogregState *state)
+{
+	size_t		n = (size_t) state->nfull;
+	const double *step;
+	int			npairs;
+
+	if (state->history == NULL || state->observed)
+		return;
+	step = state->history + (2 * NPAIRS + 1) * n;
+	if (!(state->decrement < LOCAL_DECREMENT))
+	{
+		gr_mixing_forget(state);
+		return;
+	}
+	note(state);
+	npairs = state->nmixed - 1 < NPAIRS ? state->nmixed - 1 : NPAIRS;
+	for (int which = 0; which < npairs; which++)
+	{
+		const double *pair = pair_of(state, which);
+		double		share;
+
+		if (!make_orthogonal(state, which))
+			continue;
+		share = product(state, pair + n, step) / product(state, pair + n, pair + n);
+		for (size_t j = 0; j < n; j++)
+			state->delta[j] -= share * (pair[j] + pair[n + j]);
+	}
+	if (product(state, state->delta, state->delta) > LONGEST * LONGEST * product(state, step, step))
+	{
+		memcpy(state->delta, step, n * sizeof(double));
+		gr_mixing_forget(state);
+	}
+}

@@ -1,0 +1,794 @@
+/*
+ * newton.c: the phases of a logistic fit that solve Newton steps: the pass at beta = 0, with which every solver begins,
+ * the iterations of Newton's method, and the last passes of the other solvers. See logreg.h.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/base/dd.h"
+#include "compute/glm/edge.h"
+#include "compute/glm/firth.h"
+#include "compute/glm/glm_row.h"
+#include "compute/glm/mixing.h"
+#include "compute/glm/negbin.h"
+#include "compute/glm/newton_step.h"
+#include "compute/glm/phases.h"
+#include "compute/glm/response_unit.h"
+#include "compute/glm/terms.h"
+
+/* A last step of GR_EXACT_TOL is as good as none, unless it changes the Hessian relatively by half of this. */
+#define HESSIAN_TOL 1e-11
+
+/* Longest last step in a fit of a cross-validation over the root of the number of rows: 13 digits of a row's unit */
+#define FOLD_TOL 2e-14
+
+/* Below this squared decrement full steps are safe, and deviances too close to compare. */
+#define CHECKED_DECREMENT 1e-3
+
+/* Newton steps at the end of another solver */
+#define POLISHES_MAX 6
+
+/* A step that rounding keeps from being shorter is no longer than this many times what rounding makes of the others. */
+#define STALLED_ROUNDINGS 64
+
+/* FAST passes tell steps of predictors in float8: below this many times rounding's they hardly shrink. */
+#define FAST_ROUNDINGS 1024
+
+/* A deviance is a sum that is rounded by less than this share of the magnitude of its terms. */
+#define DEVIANCE_NOISE 0x1p-48
+
+#define HALVINGS_MIN_STEP 1e-9
+
+/*
+ * With offsets far apart, or far out in a tail of a link, most rows may weigh nothing, and a step be longer by any
+ * factor than the way: a step with offsets, or one without a finite deviance, is cut short faster from CUT_STEP on,
+ * down to CUTS_MIN_STEP.
+ */
+#define CUT_STEP 0x1p-7
+#define CUT 0x1p-8
+#define CUTS_MIN_STEP 1e-60
+
+#define STRETCH_MAX 1024
+
+/* Rows that weigh more than this on average are to blame for sums out of range, rather than their features. */
+#define WEIGHT_MAX 1e100
+
+/*
+ * After so many passes without a finite deviance the maximum may be at the edge of the link's domain, to which steps
+ * come by halves; after so many a fit that has converged may be there. With so many iterations allowed, or more, a fit
+ * that hasn't converged may be on its way there.
+ */
+#define EDGE_REFUSALS 10
+#define EDGE_REFUSALS_CONVERGED 3
+#define EDGE_ITER_MIN 25
+
+/* With a pivot this small after a coarse pass less than 12 digits of standard errors are sure. */
+#define COARSE_PIVOT_MIN 1e-3
+
+/* Is it a linear regression, whose pass at 0 tells all, and exactly? */
+static bool
+is_solved_at_zero(const GrLogregOptions *options)
+{
+	return options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY &&
+		!options->shape.offset;
+}
+
+/*
+ * The rows
+ */
+
+/* Are there totals of rows like the fit's? */
+static bool
+has_totals(const GrLogregOptions *options)
+{
+	return options->totals != NULL &&
+		gr_has_totals(options->shape, (GrRowRules) {options->distribution.family, options->weighting, 0});
+}
+
+/* The sum of squares that a linear regression without features leaves, from the pass at 0 */
+static double
+total_squares(GrLogregFit *fit)
+{
+	const double *hi = gr_fit_hi(fit);
+	const double *lo = gr_fit_lo(fit);
+	int64_t		last = gr_at(fit->state->nfull + 1, 0);
+	int64_t		diagonal = gr_at(fit->state->nfull + 1, fit->state->nfull + 1);
+	int64_t		ones = gr_at(1, 1);
+	GrDD		squares = {hi[diagonal], lo[diagonal]};
+	GrDD		sum = {hi[last + 1], lo[last + 1]};
+	GrDD		weight = {hi[ones], lo[ones]};
+
+	if (fit->state->options.intercept)
+		squares = gr_dd_sub(squares, gr_dd_div(gr_dd_mul(sum, sum), weight));
+	return fmax(gr_dd_to_double(squares), 0);
+}
+
+/* Notes how large predictors are that offsets are part of, and how large the terms of a deviance. */
+static void
+note_magnitudes(GrLogregFit *fit, double sum, double mean)
+{
+	GrLogregState *state = fit->state;
+	GrDistribution distribution = state->options.distribution;
+	double		eta = fabs(gr_first_eta(distribution.link, mean));
+
+	eta = isfinite(eta) ? eta : 0;
+	state->typical_eta = state->options.shape.offset ? eta : 0;
+	/* FAST takes a Poisson regression's for mu - y eta, and the responses' part by itself */
+	state->deviance_terms = distribution.family == GR_POISSON && isfinite(sum) ? 2 * sum * (1 + eta) : 0;
+}
+
+/* After the pass at 0: the null deviance, or NaN where that takes passes, and where those begin */
+static void
+choose_null(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	const GrLogregOptions *options = &state->options;
+	bool		weighted = options->shape.weight;
+	double		weights = has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
+	double		ones = gr_unit_of_response(fit, has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES]);
+	bool		binary = options->distribution.family == GR_BINOMIAL;
+
+	if (!options->intercept)
+		state->null_intercept = 0;
+	else if (fit->pass.linear && options->shape.offset)
+		state->null_intercept = gr_fit_hi(fit)[gr_at(state->nfull + 1, 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
+	else if (gr_is_logistic(options->distribution))
+		state->null_intercept = log(ones / (weights - ones));
+	else
+		state->null_intercept = gr_first_eta(options->distribution.link, ones / weights);
+	/* the sum of large responses may be infinite; another intercept is as good to begin with */
+	if (!binary && !isfinite(state->null_intercept))
+		state->null_intercept = gr_first_eta(options->distribution.link, 1);
+	note_magnitudes(fit, ones, ones / weights);
+	/* of one class, as Firth's penalty takes them: whatever the offsets are */
+	if (options->firth && options->intercept && (ones == 0 || ones == weights))
+		fit->null_deviance = 0;
+	else if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
+		(!options->intercept && !gr_is_logistic(options->distribution)))
+		fit->null_deviance = fit->pass.linear && is_solved_at_zero(options) ? total_squares(fit) : NAN;
+	else if (weighted)
+		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) :
+			fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	else
+		fit->null_deviance = options->intercept ? gr_binomial_null_deviance(weights, ones) : 2 * weights * log(2.0);
+}
+
+/*
+ * After the pass at 0, whose sums left float8's range at a row of features: names in err what made the rows' weights
+ * u^2 so large, if these did. There they depend on the response, and the row's own weight, alone.
+ */
+static bool
+blame_weights(GrLogregFit *fit, GrError *err)
+{
+	const GrLogregOptions *options = &fit->state->options;
+	double		nrows = fit->sums[GR_SUM_NROWS];
+	bool		weighted = has_totals(options) && options->totals->weights > WEIGHT_MAX * nrows;
+
+	if (err->status == GR_OUT_OF_RANGE && fit->pass.kind == GR_PASS_EXACT &&
+		!(gr_fit_hi(fit)[gr_at(1, 1)] <= WEIGHT_MAX * nrows))
+		err->where = weighted ? gr_weight_at(options->shape) : gr_response_at(options->shape);
+	return false;
+}
+
+/* The sums' head, and whether there is anything to fit. */
+static bool
+check_rows(GrLogregFit *fit, GrError *err)
+{
+	const GrLogregOptions *options = &fit->state->options;
+	double		nrows = fit->sums[GR_SUM_NROWS];
+	double		nones = fit->sums[GR_SUM_NONES];
+	int			column;
+
+	if (!gr_can_fit(options->distribution.family, nrows, nones, err) &&
+		!(options->firth && err->status == GR_ONE_CLASS))
+		return false;
+	memset(err, 0, sizeof(*err));
+	/* `column` counts the matrix's rows behind the ones: u, u x_1, ... */
+	if (fit->pass.kind == GR_PASS_EXACT && !gr_gram_finite(gr_fit_hi(fit), fit->state->nfull, &column))
+	{
+		(void) gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_PASS, column + 1), "%s", "");
+		return blame_weights(fit, err);
+	}
+	if (fit->pass.kind == GR_PASS_EXACT && !gr_unit_check_squares(gr_fit_hi(fit), fit->pass.shape, err))
+		return false;
+	fit->nrows = gr_count_of(options->shape.weight && options->weighting == GR_FREQUENCIES ? options->totals->weights :
+							 nrows);
+	fit->nlimit = fit->nrows;
+	choose_null(fit);
+	return true;
+}
+
+/*
+ * Newton steps
+ */
+
+/* Asks for the pass at theta_old + step delta. */
+static bool
+try_step(GrLogregFit *fit, GrPassKind kind)
+{
+	GrLogregState *state = fit->state;
+
+	for (int j = 0; j < state->nfull; j++)
+		state->theta[j] = state->theta_old[j] + state->step * state->delta[j];
+	return gr_fit_ask(fit, GR_PHASE_ITERATE, kind);
+}
+
+/*
+ * Need no pass follow a step of this length? It is added to the estimates, but the covariances are those before it. A
+ * step changes a row's weight by its (1, x)' delta at most, relatively: length / sqrt(nrows) in a row like the others.
+ * So with many rows the step may be longer, up to a thirtieth of what would show in such rows, and as long as the
+ * Hessian's change along the step, 2 length bend, is rounding error too, some times as much in other directions
+ * included.
+ */
+static bool
+is_last(const GrLogregFit *fit, double length, double bend)
+{
+	double		longest = length * bend <= 3e-15 ? GR_EXACT_TOL * sqrt(fit->sums[GR_SUM_NROWS]) / 30 : 0;
+
+	return length <= fmax(longest, GR_EXACT_TOL);
+}
+
+/*
+ * Whether the next pass may be the last. Newton's error is squared by each step, so two decrements in a row tell the
+ * next one. On a face every pass is exact.
+ */
+static GrPassKind
+next_kind(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	double		length = sqrt(state->decrement);
+
+	if (state->options.is_sample && state->nfaces == 0 && !state->stiff)
+		return GR_PASS_FAST;
+	if (is_solved_at_zero(&state->options) || state->options.firth || state->observed || state->nfaces > 0 ||
+		state->stiff ||
+		length <= fmax(1e-6, state->options.tol) || length <= FAST_ROUNDINGS * gr_newton_rounding(fit))
+		return GR_PASS_EXACT;
+	if (state->kind == GR_PASS_EXACT ? state->decrement < CHECKED_DECREMENT :
+		length <= 1e-2 && is_last(fit, state->decrement * state->bend, state->bend))
+		return GR_PASS_EXACT;
+	return GR_PASS_FAST;
+}
+
+/*
+ * How many steps to take at once. Those with expected weights may be short by any factor, far from the estimate; where
+ * they hardly shrink, more of them are tried as long as the deviance falls.
+ */
+static double
+stretch(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	bool		newton = state->history == NULL || state->observed;
+	bool		hardly = fit->iterations > 1 && state->decrement > 0.5 * state->decrement_before &&
+		state->step >= state->stretch;
+
+	return newton || !state->check || !hardly ? 1 : fmin(2 * state->stretch, STRETCH_MAX);
+}
+
+/* One Newton step beyond theta; or the end, where there is no iteration left. */
+bool
+gr_iterate_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (fit->iterations >= state->max_iter)
+	{
+		if (fit->pass.kind == GR_PASS_EXACT && fit->pass.measure != GR_MEASURE_OBSERVED)
+			return gr_fit_end(fit, false, true, host, err);
+		/* the covariances want an exact pass, here: its step is the last one's, and no sign that steps don't shrink */
+		state->check = state->observed = false;
+		state->decrement = INFINITY;
+		state->decrement_exact = 0;
+		return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
+	}
+	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
+	fit->iterations++;
+	state->check = state->decrement > CHECKED_DECREMENT;
+	state->step = state->stretch = stretch(fit);
+	return try_step(fit, next_kind(fit));
+}
+
+/* Was the last pass coarse, and some column too nearly collinear for that? Then none is from now on. */
+static bool
+was_too_coarse(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	bool		near = false;
+
+	if (fit->pass.measure != GR_MEASURE_COARSE_STEP)
+		return false;
+	for (int k = 0; k < fit->nterms; k++)
+		near |= !(state->pivot[k] > COARSE_PIVOT_MIN);
+	state->coarse = !near;
+	return near;
+}
+
+/* After an EXACT pass: is this the end? rounding: gr_newton_rounding() */
+static bool
+has_converged(const GrLogregFit *fit, double decrement_exact_before, double rounding)
+{
+	const GrLogregState *state = fit->state;
+	double		length = sqrt(state->decrement);
+	double		bend = fmin(state->bend, state->bend_before);
+
+	/* far out, where all means have a limit, there is no step */
+	if (!(state->weight_sum > 0))
+		return false;
+	/* a step that leaves the estimates as they are may still change variances that rows of hardly any weight make */
+	if (length <= 2 * rounding || (length <= GR_EXACT_TOL && !(length * bend > HESSIAN_TOL)))
+		return true;
+	if (length <= STALLED_ROUNDINGS * rounding && state->decrement > 0.25 * decrement_exact_before)
+		return true;
+	if (length > state->options.tol)
+		return false;
+	/* where rounding error keeps the last step from being shorter, the one before tells more */
+	if (is_last(fit, length, bend))
+		return true;
+	/* one more step gives the last digits; but is it wanted, and did the last one gain anything? */
+	return state->options.tol > 1e-10 || state->finishing ||
+		state->decrement > (state->history == NULL ? 0.0625 : 0.25) * decrement_exact_before;
+}
+
+/*
+ * True if the fit has come within tol, by an EXACT pass, and no iteration is left. One more pass then gives the
+ * estimate its last digits, and the covariances at the estimate: those of this pass belong to the point before the step.
+ */
+static bool
+can_finish(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+
+	return state->kind == GR_PASS_EXACT && !state->finishing && fit->iterations >= state->max_iter &&
+		sqrt(state->decrement) <= state->options.tol;
+}
+
+/* Asks for the pass after the last step, which isn't counted, as take_last_step()'s isn't. */
+static bool
+finish(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
+	state->check = false;
+	state->step = state->stretch = 1;
+	state->finishing = true;
+	return try_step(fit, GR_PASS_EXACT);
+}
+
+/* Is there reason to look for a direction of separation? Steps that hardly shrink, late, or that didn't end. */
+static bool
+runs_off(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	if (state->options.l2 > 0 || state->options.firth || state->nfaces == GR_FACES_MAX ||
+		!gr_can_separate(state->options.distribution))
+		return false;
+	if (fit->iterations >= state->max_iter && !state->final_attempt)
+	{
+		state->final_attempt = true;
+		return true;
+	}
+	return fit->iterations >= state->next_attempt && fit->iterations < state->max_iter &&
+		state->decrement > 0.1 * state->decrement_before;
+}
+
+/* The last step counts in full, beyond theta's own digits. */
+static void
+take_last_step(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	for (int j = 0; j < state->nfull; j++)
+	{
+		GrDD		sum = gr_two_sum(state->theta[j], state->delta[j]);
+
+		state->theta[j] = sum.hi;
+		state->theta_lo[j] = sum.lo;
+	}
+}
+
+/* The end, by has_converged() */
+static bool
+end_converged(GrLogregFit *fit, double rounding, const GrHost *host, GrError *err)
+{
+	if (fit->state->options.tol <= 1e-10 || sqrt(fit->state->decrement) <= fmax(GR_EXACT_TOL, 2 * rounding))
+		take_last_step(fit);
+	fit->state->counts_digits = true;
+	return gr_fit_end(fit, true, fit->pass.kind == GR_PASS_EXACT, host, err);
+}
+
+/* True if the pass at theta gave a deviance and sums that are finite: each row has a mean and a weight. */
+static bool
+is_finite_pass(const GrLogregFit *fit, double deviance)
+{
+	size_t		nsums = gr_pass_nsums(fit->pass.kind, fit->state->options.shape.nfeatures);
+	double		rest = 0;
+
+	for (size_t k = GR_SUM_HEAD; k < nsums; k++)
+		rest += fit->sums[k] * 0.0;
+	return isfinite(deviance) && rest == 0;
+}
+
+/* True if the deviance is worse than before by more than rounding, where that is looked at. */
+static bool
+is_worse(const GrLogregState *state, double deviance)
+{
+	double		noise = DEVIANCE_NOISE * (fabs(state->deviance_old) + state->deviance_terms);
+
+	return state->check && !(deviance - (isfinite(noise) ? noise : 0) <= state->deviance_old);
+}
+
+/* Ends the fit at theta_old, from where no step leads to a finite deviance: asks for the sums there. */
+static bool
+turn_back(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
+	state->turned_back = true;
+	return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
+}
+
+/*
+ * Of a fit of a cross-validation: would the step after this one be rounding error? A standard error of the estimates
+ * is that of a row, some unit, over the root of how many rows there are.
+ */
+static bool
+is_near_enough(const GrLogregFit *fit)
+{
+	return fit->state->nfaces == 0 &&
+		fit->state->decrement * fit->state->bend <= FOLD_TOL * sqrt(fit->sums[GR_SUM_NROWS]);
+}
+
+/*
+ * True if the fit goes on at the edge of the link's domain: its steps were refused, rows near the edge weigh more than
+ * all others, or expected weights lead there by too many steps. A fit that has converged looks there once in any case.
+ * A row whose mean is 0 without a pull to it may be on either side of the edge by rounding.
+ */
+static bool
+is_near_edge(const GrLogregFit *fit, bool converged)
+{
+	GrLogregState *state = fit->state;
+
+	if (!gr_edge_applies(fit))
+		return false;
+	if (!converged)
+		return fit->iterations >= state->max_iter && (state->nrefused > 0 || state->options.max_iter >= EDGE_ITER_MIN);
+	state->edge_peeks = state->nrefused < EDGE_REFUSALS_CONVERGED && !gr_edge_is_near(fit);
+	return !state->edge_looked;
+}
+
+/*
+ * What follows from the step that was solved, of a pass that isn't to be made again: the end, another phase, or the
+ * next step
+ */
+static bool
+go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	bool		converged = state->options.is_sample &&
+		(sqrt(state->decrement) <= state->options.tol ||
+		 (state->options.is_fold && is_near_enough(fit)));
+	double		rounding = 0;
+
+	if (state->kind == GR_PASS_EXACT)
+	{
+		rounding = gr_newton_rounding(fit);
+		converged = has_converged(fit, decrement_exact_before, rounding);
+	}
+	if (is_near_edge(fit, converged))
+		return gr_fit_enter(fit, GR_PHASE_EDGE, host, err);
+	if (gr_negbin_is_next(fit, converged))
+		return gr_fit_enter(fit, GR_PHASE_THETA, host, err);
+	if (converged)
+		return end_converged(fit, rounding, host, err);
+	if (can_finish(fit))
+		return finish(fit);
+	if (runs_off(fit))
+		return state->unproven ? gr_start_drop(fit) : gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
+	gr_mixing_improve(state);
+	return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
+}
+
+/*
+ * True if the fit, which can take no further step, looks once more for a direction of separation, along the last step.
+ * Until then a direction may have been put off, for later steps to give one with wider margins.
+ */
+static bool
+looks_once_more(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	if (state->final_attempt || state->options.l2 > 0 || state->options.firth || state->nfaces == GR_FACES_MAX ||
+		!gr_can_separate(state->options.distribution))
+		return false;
+	state->final_attempt = true;
+	memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
+	return true;
+}
+
+/* Ends a fit whose next step cannot be solved because its weights left float8's range. */
+static bool
+end_unsolved(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	if (err->status != GR_OUT_OF_RANGE)
+		return false;
+	memset(err, 0, sizeof(*err));
+	if (fit->state->unproven)
+		return gr_start_drop(fit);
+	if (looks_once_more(fit))
+		return gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
+	fit->unsolved = true;
+	return gr_fit_end(fit, false, false, host, err);
+}
+
+bool
+gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		deviance;
+	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
+	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0 && gr_can_separate(state->options.distribution);
+	bool		finite;
+	bool		far;
+
+	if (state->options.firth && fit->pass.measure == GR_MEASURE_STEP)
+		return gr_firth_ask(fit, host, err);
+	deviance = gr_fit_deviance(fit);
+	finite = is_finite_pass(fit, deviance);
+	if (state->turned_back)
+	{
+		fit->unsolved = true;
+		return gr_fit_end(fit, false, true, host, err);
+	}
+	if (state->unproven && (!finite || is_worse(state, deviance) || all_right))
+		return gr_start_drop(fit);
+	far = state->options.shape.offset || !finite;
+	if ((!finite || is_worse(state, deviance)) && state->step > (far ? CUTS_MIN_STEP : HALVINGS_MIN_STEP))
+	{
+		state->nrefused += finite ? 0 : 1;
+		if (state->nrefused >= EDGE_REFUSALS && gr_edge_applies(fit))
+			return gr_fit_enter(fit, GR_PHASE_EDGE, host, err);
+		state->step *= far && state->step < CUT_STEP ? CUT : 0.5;
+		return try_step(fit, fit->pass.kind);
+	}
+	if (!finite && gr_edge_applies(fit))
+		return gr_fit_enter(fit, GR_PHASE_EDGE, host, err);
+	if (!finite && looks_once_more(fit))
+		return gr_fit_enter(fit, GR_PHASE_CLASSIFY, host, err);
+	if (!finite)
+		return turn_back(fit);
+	state->deviance_old = deviance;
+	state->kind = fit->pass.kind;
+	state->decrement_before = state->decrement;
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	if (state->unproven && state->kind == GR_PASS_EXACT && !check_rows(fit, err))
+		return false;
+	if (!gr_newton_solve(fit, GR_FROZEN_TOLERANCE, state->frozen, host, err))
+		return end_unsolved(fit, host, err);
+	if (state->unproven && !gr_start_holds(fit))
+		return gr_start_drop(fit);
+	/* the end takes a finer one */
+	if (was_too_coarse(fit))
+		state->kind = GR_PASS_FAST;
+	if (fit->iterations == 1 && is_solved_at_zero(&state->options))
+	{
+		take_last_step(fit);
+		return gr_fit_end(fit, true, true, host, err);
+	}
+	if (fit->iterations == 1)
+		state->left_by_first = state->decrement;
+	state->bend_before = state->bend;
+	state->bend = isfinite(state->decrement_before) ? sqrt(state->decrement) / state->decrement_before : INFINITY;
+	if (state->kind == GR_PASS_EXACT)
+		state->decrement_exact = state->decrement;
+	if (all_right && state->options.l2 == 0 && !state->options.firth && fit->iterations >= state->next_certificate &&
+		state->nfaces < GR_FACES_MAX)
+		return gr_fit_enter(fit, GR_PHASE_VERIFY, host, err);
+	return go_on(fit, decrement_exact, host, err);
+}
+
+/*
+ * The beginning
+ */
+
+/*
+ * The first step of other fits than logistic ones leads from the model with the intercept alone to the least-squares
+ * fit, which may give predictors without a mean: those between the two have one, from somewhere on. A least-squares fit
+ * whose deviance is more than twice the null deviance, where that is known, is cut short, too.
+ */
+static void
+begin_at_null(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	if (gr_is_logistic(state->options.distribution))
+		return;
+	state->deviance_old = fit->null_deviance > 0 ? 2 * fit->null_deviance : DBL_MAX;
+	if (state->options.shape.offset || !state->options.intercept)
+		return;
+	state->theta[0] = state->null_intercept;
+	state->delta[0] -= state->null_intercept;
+}
+
+/*
+ * Is the step from 0 the estimate, and its pass all that the covariances want? The pass of scores, or the clusters'
+ * sums, give the deviance then. Where rows are weighted, each of their products was rounded, where columns are far from
+ * 0, scores are to be taken about their shifts, and where terms are moved, the estimate has more digits than theta.
+ */
+static bool
+wants_no_pass(const GrLogregFit *fit)
+{
+	const GrLogregOptions *options = &fit->state->options;
+	bool		shifted = fit->basis != NULL || options->moves != NULL;
+
+	for (int j = 1; j < fit->state->nfull; j++)
+		shifted |= fit->state->shift[j - 1] != 0;
+	return is_solved_at_zero(options) && options->vcov != GR_VCOV_IID && options->l2 == 0 &&
+		!options->shape.weight && !shifted;
+}
+
+bool
+gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	bool		again = false;
+
+	if (state->dense && !gr_unit_choose(fit, &again, err))
+		return false;
+	if (again)
+		return gr_fit_ask(fit, GR_PHASE_ZERO, GR_PASS_EXACT);
+	if (!check_rows(fit, err))
+		return false;
+	fit->rank = fit->nterms;
+	state->deviance_old = fit->pass.linear || state->options.firth ? INFINITY : fit->sums[GR_SUM_DEVIANCE_HI];
+	if (!state->dense)
+		return gr_fit_enter(fit, GR_PHASE_DESCENT, host, err);
+	for (int j = 0; j < state->nfull; j++)
+		state->scale[j] = sqrt(gr_fit_hi(fit)[gr_at(j + 1, j + 1)]);
+	if (fit->basis != NULL)
+		gr_terms_mark_collinear(fit);
+	if (!gr_newton_solve(fit, GR_ALIAS_TOLERANCE, state->aliased, host, err))
+		return blame_weights(fit, err);
+	if (was_too_coarse(fit))
+	{
+		memset(state->aliased, 0, (size_t) fit->nterms * sizeof(bool));
+		if (state->options.leave_out > 0)
+			state->aliased[state->options.leave_out - 1] = true;
+		return gr_fit_ask(fit, GR_PHASE_ZERO, GR_PASS_EXACT);
+	}
+	if (fit->basis == NULL)
+	{
+		bool		found;
+
+		gr_terms_measure(fit);
+		if (!gr_terms_choose_basis(fit, &found, host, err))
+			return false;
+		if (found)
+			return gr_fit_enter(fit, GR_PHASE_CHANGE, host, err);
+	}
+	memcpy(state->collinear, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	for (int k = 0; k < fit->nterms; k++)
+		fit->rank -= state->aliased[k] ? 1 : 0;
+	if (state->options.solver != GR_SOLVER_NEWTON)
+		return gr_fit_enter(fit, GR_PHASE_DESCENT, host, err);
+	gr_terms_choose_shift(fit, 4);
+	if (wants_no_pass(fit))
+	{
+		memcpy(state->theta, state->delta, (size_t) state->nfull * sizeof(double));
+		state->lacks_deviance = true;
+		fit->iterations = 1;
+		return gr_fit_end(fit, true, true, host, err);
+	}
+	for (int j = 1; j < state->nfull; j++)
+		state->delta[0] = gr_fma(state->delta[j], state->shift[j - 1], state->delta[0]);
+	begin_at_null(fit);
+	state->kind = GR_PASS_EXACT;
+	state->bend = INFINITY;
+	return gr_fit_enter(fit, GR_PHASE_START, host, err);
+}
+
+bool
+gr_change_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	(void) host;
+	(void) err;
+	return gr_fit_ask(fit, GR_PHASE_ZERO, GR_PASS_EXACT);
+}
+
+/*
+ * A solver without a Hessian has come near: Newton steps from there, most often one, give the last digits, and tell
+ * whether it has converged. Where so many digits aren't wanted, or max_iter came before, that is left.
+ */
+static bool
+polished(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		rounding;
+	double		length;
+
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	if (!gr_newton_solve(fit, GR_FROZEN_TOLERANCE, state->frozen, host, err))
+	{
+		if (err->status != GR_OUT_OF_RANGE)
+			return false;
+		memset(err, 0, sizeof(*err));
+		return gr_fit_end(fit, false, false, host, err);
+	}
+	if ((!fit->converged && !state->stalled) || state->options.tol > 1e-10)
+		return gr_fit_end(fit, fit->converged, true, host, err);
+	rounding = gr_newton_rounding(fit);
+	length = sqrt(state->decrement);
+	if (length <= fmax(GR_EXACT_TOL, 2 * rounding) || (length <= 1e-8 && state->npolished == POLISHES_MAX))
+	{
+		take_last_step(fit);
+		state->counts_digits = true;
+		return gr_fit_end(fit, true, true, host, err);
+	}
+	if (length > 0.1 || state->npolished == POLISHES_MAX)
+	{
+		fit->stalled = true;
+		return gr_fit_end(fit, false, true, host, err);
+	}
+	for (int j = 0; j < state->nfull; j++)
+		state->theta[j] += state->delta[j];
+	state->npolished++;
+	fit->iterations++;
+	return gr_fit_ask(fit, GR_PHASE_LAST, GR_PASS_EXACT);
+}
+
+/*
+ * A bound of the error of the linear predictors that a GRADIENT pass computes in float8, where Hessians aren't formed.
+ * A term of a row is at most the root of its sum of squares, which the scale tells. Infinite with prior weights, as the
+ * scale is of weighted rows
+ */
+static double
+predictor_rounding(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	double		size = fabs(state->theta[0]);
+
+	for (int j = 1; j < state->nfull; j++)
+		size += 2 * fabs(state->theta[j]) * state->scale[j];
+	if (state->options.shape.weight && state->options.weighting == GR_PRIOR_WEIGHTS)
+		return INFINITY;
+	return ((double) state->nfull + 2) * 0x1p-52 * size;
+}
+
+/*
+ * The last pass of the solvers that form no Hessian on their way. Without one there is no null space to be had, and
+ * only complete separation is told; eta is in float8 then, so the margins must be more than its rounding error.
+ */
+bool
+gr_last_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (!state->dense)
+	{
+		/* an offset may bring all rows to their right side, whatever beta does */
+		bool		separated = fit->sums[GR_SUM_MIN_MARGIN] > fmax(1e-6, predictor_rounding(fit)) &&
+			state->options.l2 == 0 && !state->options.shape.offset;
+
+		for (int k = 0; k < fit->nterms && separated; k++)
+			fit->separated[k] = state->theta[k + state->first] < 0 ? -1 : 1;
+		return gr_fit_end(fit, fit->converged, false, host, err);
+	}
+	if (state->options.l2 == 0 && !state->final_attempt)
+	{
+		/* all rows on their right side; or, by a Newton step, a way on that is longer than a converged fit has */
+		bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0;
+
+		memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+		if (!gr_newton_solve(fit, GR_FROZEN_TOLERANCE, state->frozen, host, err))
+			return false;
+		if (all_right || state->decrement > 1e-14)
+		{
+			state->final_attempt = true;
+			return gr_fit_enter(fit, all_right ? GR_PHASE_VERIFY : GR_PHASE_CLASSIFY, host, err);
+		}
+	}
+	return polished(fit, host, err);
+}

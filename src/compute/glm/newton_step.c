@@ -1,0 +1,216 @@
+/*
+ * newton_step.c: the Newton step that the sums of a pass give; see newton_step.h.
+ */
+#include "compute/glm/newton_step.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/base/dd.h"
+#include "compute/glm/response_unit.h"
+
+/* Eight digits of an estimate are not sure where it is off by more than this share of itself. */
+#define DIGITS_LOST 1e-9
+
+/* A variance that is more than this many times the one without other terms costs two digits and more. */
+#define INFLATED 1e4
+
+/* With a pivot this small the Hessian is summed in double-double: in float8 hardly a digit of the step is right. */
+#define STIFF_PIVOT 1e-9
+
+static void
+add_to(double *hi, double *lo, int64_t k, GrDD value)
+{
+	GrDD		sum = {hi[k], lo[k]};
+
+	sum = gr_dd_add(sum, value);
+	hi[k] = sum.hi;
+	lo[k] = sum.lo;
+}
+
+void
+gr_newton_add_penalty(double *hi, double *lo, int first_row, int last_row, double l2, const double *theta, int nfull)
+{
+	for (int j = 1; l2 > 0 && j < nfull; j++)
+	{
+		int			row = first_row + j;
+
+		add_to(hi, lo, gr_at(row, row), gr_dd(l2));
+		if (!isnan(theta[j]))
+			add_to(hi, lo, gr_at(last_row, row), gr_dd_neg(gr_two_prod(l2, theta[j])));
+	}
+}
+
+/* FAST's sums as a triangle of the terms, the gradient as its last row; false if canceled */
+static bool
+load_fast(GrLogregFit *fit, double *hi, double *lo, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	GrPoll		poll = {.host = host};
+	int			first = state->first;
+	const double *gradient_hi = fit->sums + GR_SUM_HEAD;
+	const double *gradient_lo = gradient_hi + state->nfull;
+	const double *hessian = gradient_lo + state->nfull;
+
+	memset(lo + gr_at(fit->nterms, 0), 0, ((size_t) fit->nterms + 1) * sizeof(double));
+	for (int i = 0; i < fit->nterms; i++)
+	{
+		if (gr_poll(&poll, 4 * (i + 1)))
+			return false;
+		memcpy(hi + gr_at(i, 0), hessian + gr_at(i + first, first), ((size_t) i + 1) * sizeof(double));
+		memset(lo + gr_at(i, 0), 0, ((size_t) i + 1) * sizeof(double));
+		hi[gr_at(fit->nterms, i)] = gradient_hi[i + first];
+		lo[gr_at(fit->nterms, i)] = gradient_lo[i + first];
+	}
+	hi[gr_at(fit->nterms, fit->nterms)] = 0;
+	return true;
+}
+
+/* Notes what the pass's sums say about the lengths of steps. hi: H's triangle; first_row: its row of the first term */
+static void
+note_lengths(GrLogregFit *fit, const double *hi, int first_row)
+{
+	GrLogregState *state = fit->state;
+	const double *fast_hessian = fit->sums + GR_SUM_HEAD + 2 * state->nfull;
+
+	state->weight_sum = fit->pass.kind == GR_PASS_FAST ? *fast_hessian : gr_fit_hi(fit)[gr_at(1, 1)];
+	state->reach = 0;
+	for (int k = 0; k < fit->nterms; k++)
+		state->reach += fabs(state->theta[k + state->first]) * sqrt(hi[gr_at(first_row + k, first_row + k)]);
+	state->reach += state->typical_eta * sqrt(state->weight_sum);
+	/* sums of edge.c's measures are no residuals: its steps are judged in the deviance's own unit */
+	state->dispersion = gr_measure_is_of_edge(fit->pass.measure) ? 1 : gr_unit_dispersion(fit, state->reach);
+}
+
+bool
+gr_newton_solve(GrLogregFit *fit, double tolerance, bool *aliased, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	bool		fast = fit->pass.kind == GR_PASS_FAST;
+	int			first_row = fast ? 0 : 1 + state->first;
+	double	   *hi = fast ? state->triangle : gr_fit_hi(fit);
+	double	   *lo = fast ? hi + gr_triangle(fit->nterms + 1) : gr_fit_lo(fit);
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = aliased,.coef = state->solution,.pivot = state->pivot,
+		.max_rank = gr_fit_max_rank(fit),
+		.rows = !fast ? GR_ROWS_PASS : state->first == 0 ? GR_ROWS_TERMS : GR_ROWS_FEATURES
+	};
+
+	if (fast && !load_fast(fit, hi, lo, host))
+		return gr_fail(err, GR_CANCELED, 0, "newton");
+	gr_newton_add_penalty(hi, lo, fast ? -state->first : 1, fast ? fit->nterms : state->nfull + 1, state->options.l2,
+						  state->theta, state->nfull);
+	note_lengths(fit, hi, first_row);
+	if (!gr_normal_solve(hi, lo, first_row, tolerance, state->workspace, state->options.linear_solver, &solved, host,
+						 err))
+		return false;
+	memset(state->delta, 0, (size_t) state->nfull * sizeof(double));
+	state->left_out = aliased;
+	state->stiff = false;
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		if (aliased[k])
+			continue;
+		state->delta[k + state->first] = state->solution[k];
+		state->stiff |= state->pivot[k] < STIFF_PIVOT;
+	}
+	/* how far on the first least-squares fit goes isn't known in standard errors, unless it is the last one */
+	state->decrement = isnan(state->dispersion) ? INFINITY : solved.decrement / state->dispersion;
+	return true;
+}
+
+double
+gr_newton_rounding(const GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	double		inflation = 0;
+
+	for (int k = 0; k < fit->nterms; k++)
+		if (!state->left_out[k])
+			inflation += 1 / state->pivot[k];
+	return 0x1p-53 * (state->reach / sqrt(state->dispersion) + sqrt(inflation));
+}
+
+/*
+ * The length of the predictors that the estimate gives, each row's times the root of its weight, and that of what they
+ * differ by from their mean. Where terms cancel, rounding may leave less of a sum than there is.
+ */
+static bool
+predictor_length(const GrEstimate *estimate, double *length, double *spread, GrPoll *poll)
+{
+	double		square = 0;
+	double		reach = 0;
+	double		sum = 0;
+
+	for (int i = 0; i < estimate->nterms; i++)
+	{
+		const double *row = estimate->hessian + gr_at(estimate->first_row + i, estimate->first_row);
+		double		part = 0;
+
+		if (gr_poll(poll, 2 * (i + 1)))
+			return false;
+		if (estimate->left_out[i])
+			continue;
+		for (int j = 0; j <= i; j++)
+			if (!estimate->left_out[j])
+				part += (j < i ? 2 : 1) * row[j] * estimate->coef[j];
+		square += part * estimate->coef[i];
+		reach += fabs(estimate->coef[i]) * sqrt(row[i]);
+		sum += estimate->intercept ? row[0] * estimate->coef[i] : 0;
+	}
+	*spread = sqrt(fmax(square - sum * sum / estimate->weight_sum, 0));
+	*length = sqrt(fmax(square, 0x1p-50 * reach * reach)) + estimate->offset_eta * sqrt(estimate->weight_sum);
+	return true;
+}
+
+/* True if a change of the link's predictor by 1 means the same whatever the response's unit is. */
+static bool
+is_unitless(GrLink link)
+{
+	return link != GR_IDENTITY && link != GR_SQRT && link != GR_INVERSE;
+}
+
+bool
+gr_count_digits(const GrEstimate *estimate, GrDigits *digits, const GrHost *host)
+{
+	GrPoll		poll = {.host = host};
+	double		inflation = 0;
+	double		length;
+	double		spread;
+
+	*digits = GR_DIGITS_ENOUGH;
+	if (!predictor_length(estimate, &length, &spread, &poll))
+		return false;
+	for (int pass = 0; pass < 2; pass++)
+		for (int k = 0; k < estimate->nterms; k++)
+		{
+			int			row = estimate->first_row + k;
+			double		square = estimate->hessian[gr_at(row, row)];
+			double		inverse = estimate->inverse[(size_t) k * (size_t) estimate->nterms + (size_t) k];
+			double		size = fmax(fabs(estimate->coef[k]), sqrt(estimate->dispersion * inverse));
+			bool		inflated = square * inverse > INFLATED;
+			double		error;
+
+			if (estimate->left_out[k] || isnan(inverse))
+				continue;
+			if (pass == 0)
+			{
+				inflation += square * inverse;
+				continue;
+			}
+			/*
+			 * An effect that is small against others is 0 to all digits, and so is one of 1e-16 on an odds ratio or
+			 * on a mean's logarithm.
+			 */
+			if (!inflated)
+				size = fmax(size, fmax(spread, is_unitless(estimate->link) ? sqrt(estimate->weight_sum) : 0) /
+							sqrt(square));
+			error = 0x1p-53 * (length + sqrt(estimate->dispersion * inflation)) * sqrt(inverse);
+			if (!(error > DIGITS_LOST * size))
+				continue;
+			*digits = inflated ? GR_DIGITS_COLLINEAR : GR_DIGITS_FEW;
+			if (inflated)
+				return true;
+		}
+	return true;
+}

@@ -1,0 +1,310 @@
+/*
+ * response_unit.c: the unit of the response in which a fit computes; see response_unit.h.
+ */
+#include "compute/glm/response_unit.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "compute/base/dd.h"
+#include "compute/glm/phases.h"
+#include "compute/linear/variance.h"
+
+/* A unit is chosen no more often than this: from sums that over- or underflow little is known. */
+#define CHOICES_MAX 3
+
+/* The exponent that is tried where sums in the present unit say nothing about responses but that they are far off */
+#define FAR_EXPONENT 600
+
+/* log2 of a sum of finite responses that is infinite */
+#define LARGEST_EXPONENT 1010
+
+/* Below this a sum of squares has lost its digits in double-double; see gr_ols_choose_scales(). */
+#define LEAST_SQUARES 2.9e-275
+
+/* Two units that differ by fewer powers of two are as good as one another. */
+#define NEAR_EXPONENT 8
+
+/* Rounding to float8 changes predictors by 2^-53 of themselves, or some times that. */
+#define ROUNDING 0x1p-43
+
+/* log(2) */
+static const GrDD log_2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+
+/* True if the fit may compute in another unit than the response's own. */
+static bool
+has_unit(const GrLogregState *state)
+{
+	const GrLogregOptions *options = &state->options;
+
+	return gr_family_has_exponent(options->distribution.family) && !options->want_factor && !options->is_sample &&
+		(options->distribution.link == GR_LOG ? options->intercept : !options->shape.offset);
+}
+
+/*
+ * True if the response's own unit is as good as any, exponent being log2 of responses. Sums hold squares of gaussian
+ * and of gamma responses, or of what they are inverse to, and fourth powers with gaussian/inverse. The first least-squares
+ * fit of a gaussian family takes a response that is no mean for one of mean 1, and that of counts a mean of 0.1 more.
+ */
+static bool
+is_own_unit(GrDistribution distribution, int exponent, bool has_strangers)
+{
+	if (distribution.family == GR_GAUSSIAN && distribution.link == GR_IDENTITY)
+		return abs(exponent) <= 400;
+	if (distribution.family == GR_GAUSSIAN)
+		return abs(exponent) <= (has_strangers ? 3 : 30);
+	return exponent <= 64 && exponent >= (distribution.family == GR_POISSON ? -20 : -64);
+}
+
+/* The |log2| of responses beyond which sums leave float8's range, where the fit has no other unit */
+static int
+widest_exponent(GrDistribution distribution)
+{
+	if (distribution.family == GR_GAUSSIAN)
+		return distribution.link == GR_INVERSE ? 220 : 440;
+	return distribution.family == GR_GAMMA && distribution.link != GR_LOG ? 440 : 900;
+}
+
+/*
+ * log2 of what responses are like, in their own unit; false if the sums don't tell. A linear regression's sum of
+ * squares tells that whatever their signs are; with other links means have one sign.
+ */
+static bool
+response_exponent(GrLogregFit *fit, int *exponent)
+{
+	const GrLogregState *state = fit->state;
+	GrDistribution distribution = state->options.distribution;
+	double		sum = isnan(fit->sums[GR_SUM_NONES]) ? INFINITY : fit->sums[GR_SUM_NONES];
+	double		mean = fabs(sum) / fit->sums[GR_SUM_NROWS];
+	double		square = gr_fit_hi(fit)[gr_at(state->nfull + 1, state->nfull + 1)] / gr_fit_hi(fit)[gr_at(1, 1)];
+
+	if (distribution.link == GR_IDENTITY && distribution.family == GR_GAUSSIAN)
+	{
+		if (isfinite(square) && square > LEAST_SQUARES)
+		{
+			*exponent = ilogb(sqrt(square)) - distribution.exponent;
+			return true;
+		}
+		/* responses of both signs; where all are 0, the sum of squares is 0 in another unit, too, which ends this */
+		if (mean == 0 && has_unit(state) && (state->nunits == 0 || !isfinite(square)))
+		{
+			*exponent = isfinite(square) ? -FAR_EXPONENT : FAR_EXPONENT;
+			return true;
+		}
+	}
+	*exponent = isfinite(mean) ? ilogb(mean) : LARGEST_EXPONENT;
+	return mean != 0;
+}
+
+/*
+ * True if the first least-squares fit may have taken responses for others, as they are no means. Without weights, the
+ * sum of the first means tells.
+ */
+static bool
+has_strangers(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	double		first = gr_fit_hi(fit)[gr_at(1, 0)];
+	double		own = gr_unit_of_response(fit, fit->sums[GR_SUM_NONES]);
+
+	if (state->options.distribution.family != GR_GAUSSIAN || state->options.distribution.link != GR_LOG)
+		return false;
+	return state->options.shape.weight || !(fabs(first - own) <= 1e-9 * fabs(first));
+}
+
+/* Exponents of the powers of two by which reported coefficients and deviances differ from computed ones */
+typedef struct Powers
+{
+	int			coef;
+	int			deviance;
+} Powers;
+
+static Powers
+powers_of(GrDistribution distribution)
+{
+	int			k = distribution.exponent;
+	Powers		powers;
+
+	powers.coef = distribution.link == GR_IDENTITY ? -k : distribution.link == GR_INVERSE ? k :
+		distribution.link == GR_SQRT ? -k / 2 : 0;
+	powers.deviance = distribution.family == GR_GAUSSIAN ? -2 * k : distribution.family == GR_POISSON ? -k : 0;
+	return powers;
+}
+
+/* Makes 2^exponent the unit, and converts the penalty: it is on coefficients beside half a deviance. */
+static bool
+set_unit(GrLogregState *state, int exponent, GrError *err)
+{
+	GrLogregOptions *options = &state->options;
+	Powers		before = powers_of(options->distribution);
+	Powers		powers;
+
+	options->distribution.exponent = exponent;
+	powers = powers_of(options->distribution);
+	if (options->l2 > 0)
+	{
+		options->l2 = ldexp(options->l2, 2 * (powers.coef - before.coef) - (powers.deviance - before.deviance));
+		/* a penalty that is too small for float8 is negligible, but still makes all terms estimable */
+		options->l2 = fmax(options->l2, DBL_MIN);
+	}
+	state->nunits++;
+	return isfinite(options->l2) || gr_fail(err, GR_OUT_OF_RANGE, gr_response_at(options->shape), "%s", "");
+}
+
+bool
+gr_unit_choose(GrLogregFit *fit, bool *again, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrDistribution distribution = state->options.distribution;
+	int			exponent;
+
+	*again = false;
+	if (!gr_family_has_exponent(distribution.family) || fit->sums[GR_SUM_NROWS] == 0 || state->nunits == CHOICES_MAX ||
+		!response_exponent(fit, &exponent))
+		return true;
+	if (!has_unit(state))
+		return abs(exponent) <= widest_exponent(distribution) ||
+			gr_fail(err, GR_OUT_OF_RANGE, gr_response_at(state->options.shape), "%s", "");
+	if (is_own_unit(distribution, exponent, has_strangers(fit)) && distribution.exponent == 0)
+		return true;
+	exponent = -exponent;
+	if (abs(exponent) > GR_EXPONENT_MAX)
+		exponent = exponent > 0 ? GR_EXPONENT_MAX : -GR_EXPONENT_MAX;
+	/* with the sqrt link coefficients go with the root of the unit */
+	exponent -= exponent % 2;
+	if (abs(exponent - distribution.exponent) <= NEAR_EXPONENT)
+		return true;
+	*again = true;
+	return set_unit(state, exponent, err);
+}
+
+double
+gr_unit_of_response(const GrLogregFit *fit, double y)
+{
+	return gr_response_in_unit(fit->state->options.distribution, y);
+}
+
+double
+gr_unit_deviance(const GrLogregFit *fit, double deviance)
+{
+	return ldexp(deviance, powers_of(fit->state->options.distribution).deviance);
+}
+
+/* True if the deviance over its degrees of freedom estimates a dispersion: not that of classes, one trial each. */
+static bool
+has_estimate(const GrLogregOptions *options)
+{
+	return options->distribution.family != GR_BINOMIAL ||
+		(options->shape.weight && options->weighting == GR_PRIOR_WEIGHTS);
+}
+
+double
+gr_unit_dispersion(const GrLogregFit *fit, double reach)
+{
+	const GrLogregOptions *options = &fit->state->options;
+	GrDistribution distribution = options->distribution;
+	double		rows = options->shape.weight && options->weighting == GR_FREQUENCIES && options->totals != NULL ?
+		options->totals->weights : fit->sums[GR_SUM_NROWS];
+	double		deviance = fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	double		rounding = ROUNDING * reach * (ROUNDING * reach);
+	double		estimated = fmax(deviance / fmax(rows - fit->rank, 1), rounding);
+
+	/* a linear pass has no deviance */
+	if (gr_family_has_exponent(distribution.family))
+		return fit->pass.linear ? NAN : estimated;
+	return fit->pass.linear || !has_estimate(options) ? 1 : fmin(estimated, 1);
+}
+
+/* True if row and column number row of a packed triangle have an entry beside the diagonal that isn't 0. */
+static bool
+has_entries(const double *hi, int norder, int row)
+{
+	for (int k = 0; k < norder; k++)
+		if (k != row && hi[k < row ? gr_packed(row, k) : gr_packed(k, row)] != 0)
+			return true;
+	return false;
+}
+
+bool
+gr_unit_check_squares(const double *hi, GrRowShape shape, GrError *err)
+{
+	int			norder = gr_norder(shape.nfeatures) + 1;
+
+	for (int row = 1; row < norder; row++)
+	{
+		int64_t		column = gr_column_of_row(GR_ROWS_PASS, row);
+
+		/* the intercept's is the sum of the rows' weights */
+		if (row == 1)
+			column = shape.weight ? gr_weight_at(shape) : gr_response_at(shape);
+		if (hi[gr_packed(row, row)] >= (row == 1 ? LEAST_SQUARES : DBL_TRUE_MIN) || !has_entries(hi, norder, row))
+			continue;
+		return gr_fail(err, GR_OUT_OF_RANGE, column, "%s", "");
+	}
+	return true;
+}
+
+/*
+ * The end
+ */
+
+/*
+ * Multiplies a result by a power of two. Returns false if the fit has converged, and that leaves float8's range. *value
+ * is then 0 or infinite, or nearly so.
+ */
+static bool
+convert(const GrLogregFit *fit, double *value, int exponent)
+{
+	double		before = *value;
+
+	*value = ldexp(before, exponent);
+	return !fit->converged || isnan(before) || before == 0 || (isfinite(*value) && fabs(*value) >= DBL_MIN);
+}
+
+/* Converts a deviance or another sum of squares; one that is rounding, as those of a perfect fit are, may underflow. */
+static bool
+convert_squares(const GrLogregFit *fit, double *value, int exponent, GrError *err)
+{
+	bool		is_rounding = gr_is_perfect(*value, fit->state->size, false);
+
+	return convert(fit, value, exponent) || (is_rounding && isfinite(*value)) ||
+		gr_fail(err, GR_OUT_OF_RANGE, gr_response_at(fit->state->options.shape), "%s", "");
+}
+
+static bool
+convert_coefficients(GrLogregFit *fit, Powers powers, GrError *err)
+{
+	const GrLogregState *state = fit->state;
+	GrDistribution distribution = state->options.distribution;
+
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		if (convert(fit, &fit->coef[k], powers.coef))
+			continue;
+		if (err->status == GR_OK)
+			err->value = fit->coef[k];
+		return gr_fail(err, GR_RESULT_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_TERMS, k + state->first), "coefficient");
+	}
+	if (distribution.link == GR_LOG && distribution.exponent != 0)
+		fit->coef[0] = gr_dd_to_double(gr_dd_sub(gr_dd(fit->coef[0]), gr_dd_mul_d(log_2, distribution.exponent)));
+	return true;
+}
+
+bool
+gr_done_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	const GrLogregState *state = fit->state;
+	Powers		powers = powers_of(state->options.distribution);
+
+	(void) host;
+	/* an unmovable fit and a sample's report nothing */
+	if (fit->unmovable || state->options.is_sample)
+		return true;
+	if (!convert_squares(fit, &fit->deviance, powers.deviance, err) ||
+		!convert_squares(fit, &fit->null_deviance, powers.deviance, err) ||
+		!convert_squares(fit, &fit->pearson, powers.deviance, err) || !convert_coefficients(fit, powers, err))
+		return false;
+	fit->vcov_exponent = 2 * powers.coef - (state->options.vcov == GR_VCOV_IID ? powers.deviance : 0);
+	return true;
+}

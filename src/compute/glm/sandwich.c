@@ -1,0 +1,575 @@
+/*
+ * sandwich.c: the phases of a fit that make a sandwich estimate of its covariances: one pass over the scores of rows,
+ * or the clusters' sums of them; see vcov.h.
+ */
+#include "compute/glm/sandwich.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/base/dd.h"
+#include "compute/glm/finish.h"
+#include "compute/glm/phases.h"
+#include "compute/glm/scores.h"
+#include "compute/linalg/eigen.h"
+
+/* A cluster's hat matrix with an eigenvalue nearer to 1 than this has no residual that way. */
+#define HAT_ROUNDING 1e-11
+
+/* Scores' root sums of squares outside these bounds have squares without all digits of a float8, or beyond its range. */
+#define LEAST_ROOT 1e-145
+#define MOST_ROOT 1e145
+
+/* Squares of scores that cancel to such a share are rounding error. */
+#define NEARLY_ZERO 1e-24
+
+/* The square of a standard error below this is below DBL_MIN. */
+#define LEAST_DEVIATION 0x1p-510
+
+static const char *const names[] = {"iid", "HC0", "HC1", "HC2", "HC3", "CR0", "CR1", "CR2"};
+
+const char *
+gr_vcov_name(GrVcov vcov)
+{
+	return names[vcov];
+}
+
+static char
+lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
+}
+
+/* Are the names the same but for case? */
+static bool
+same_name(const char *a, const char *b)
+{
+	while (*a != '\0' && lower(*a) == lower(*b))
+		a++, b++;
+	return *a == *b;
+}
+
+bool
+gr_vcov_named(const char *name, GrVcov *vcov)
+{
+	for (int k = 0; k < GR_NVCOVS; k++)
+	{
+		if (!same_name(name, names[k]))
+			continue;
+		*vcov = (GrVcov) k;
+		return true;
+	}
+	return false;
+}
+
+/* Row k is what is left of term k beyond the terms before it, in its standard deviations. */
+bool
+gr_sandwich_factor(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	int			first = state->first;
+	GrPoll		poll = {.host = host};
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.pivot = state->pivot,
+		.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
+	};
+	double	   *coef = state->solution;
+
+	memset(state->factor, 0, (size_t) gr_triangle(state->nfull) * sizeof(double));
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	if (!gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + first, GR_FROZEN_TOLERANCE, state->workspace, NULL,
+						 &solved, host, err))
+		return false;
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		double	   *row = state->factor + gr_at(k + first, first);
+		double		deviation = sqrt(state->pivot[k] * gr_fit_hi(fit)[gr_at(k + first + 1, k + first + 1)]);
+
+		if (state->frozen[k])
+			continue;
+		if (!gr_normal_residual(state->workspace, fit->nterms, k, coef, &poll))
+			return gr_fail(err, GR_CANCELED, 0, "leverages");
+		for (int j = 0; j <= k; j++)
+			row[j] = coef[j] / coef[k] / deviation;
+	}
+	return true;
+}
+
+static bool
+fail_canceled(GrError *err)
+{
+	return gr_fail(err, GR_CANCELED, 0, "covariance matrix");
+}
+
+/*
+ * The middle
+ */
+
+/* The pass that is wanted of scores */
+static GrMeasure
+measure_of(GrVcov vcov)
+{
+	return vcov == GR_VCOV_HC2 ? GR_MEASURE_SCORES_HC2 : vcov == GR_VCOV_HC3 ? GR_MEASURE_SCORES_HC3 :
+		GR_MEASURE_SCORES;
+}
+
+/* True if the clusters are gone through for degrees of freedom, which the pair of both columns has none of. */
+static bool
+wants_df(const GrLogregFit *fit)
+{
+	return fit->df != NULL && fit->way < 2;
+}
+
+/* Asks for the sums of clusters, of the next way. */
+static bool
+ask_for_clusters(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	gr_fit_ask(fit, GR_PHASE_CLUSTERS, GR_PASS_EXACT);
+	fit->pass.measure = GR_MEASURE_STEP;
+	fit->pass_lo = state->theta_lo;
+	fit->nclusters_met = 0;
+	state->pearson_hi = state->pearson_lo = 0;
+	memset(state->middle, 0, 2 * (size_t) gr_triangle(fit->nterms) * sizeof(double));
+	if (wants_df(fit))
+		gr_satterthwaite_begin(&state->df, state->df_first);
+	return true;
+}
+
+/* The coefficients' rows of A C', for degrees of freedom; terms that are left out have rows of zeros. */
+static bool
+fill_lines(GrLogregFit *fit, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	size_t		n = (size_t) fit->nterms;
+	double	   *lines = state->df.lines;
+
+	memset(lines, 0, n * n * sizeof(double));
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i; k < n; k++)
+			if (!state->frozen[i] && !state->frozen[k])
+				lines[i * n + k] = state->factor[gr_at((int64_t) k + state->first, (int64_t) i + state->first)];
+	for (size_t k = 0; k < n; k++)
+		fit->df[k] = NAN;
+	return gr_rows_to_model(fit, lines, host);
+}
+
+/* The inverse's diagonal in the terms of the estimates, by which variances are judged; fit->vcov stays the inverse. */
+static bool
+measure_inverse(GrLogregFit *fit, const GrHost *host)
+{
+	size_t		n = (size_t) fit->nterms;
+	double	   *saved = fit->state->workspace;
+
+	memcpy(saved, fit->vcov, n * n * sizeof(double));
+	if (!gr_vcov_to_model(fit, false, host))
+		return false;
+	for (size_t k = 0; k < n; k++)
+		fit->state->inverse[k] = fit->vcov[k * n + k];
+	memcpy(fit->vcov, saved, n * n * sizeof(double));
+	return true;
+}
+
+/* Entered with the inverse in fit->vcov, from the sums of the last pass */
+bool
+gr_sandwich_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrVcov		vcov = state->options.vcov;
+
+	if ((gr_vcov_has_leverages(vcov) || state->options.want_factor) && !gr_sandwich_factor(fit, host, err))
+		return false;
+	if (state->options.want_factor)
+	{
+		state->have_factor = true;
+		/* the estimate gives theta_lo up, and there is no further step */
+		memcpy(state->delta, state->theta_lo, (size_t) state->nfull * sizeof(double));
+		return gr_finish(fit, host, err);
+	}
+	if (!measure_inverse(fit, host) || (fit->df != NULL && !fill_lines(fit, host)))
+		return fail_canceled(err);
+	if (gr_vcov_is_clustered(vcov))
+	{
+		fit->way = 0;
+		state->df_first = 0;
+		memset(state->total, 0, 2 * (size_t) gr_triangle(fit->nterms) * sizeof(double));
+		return ask_for_clusters(fit);
+	}
+	gr_fit_ask(fit, GR_PHASE_SCORES, GR_PASS_EXACT);
+	fit->pass.measure = measure_of(vcov);
+	fit->pass.factor = state->factor;
+	return true;
+}
+
+/* hi, lo of n (n + 1) / 2 entries: += x x' */
+static void
+add_square(double *hi, double *lo, const double *x, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		for (int j = 0; j <= i; j++)
+		{
+			GrDD		sum = {*hi, *lo};
+
+			sum = gr_dd_add(sum, gr_two_prod(x[i], x[j]));
+			*hi++ = sum.hi;
+			*lo++ = sum.lo;
+		}
+	}
+}
+
+/* y = C x, or C' x, of terms */
+static void
+multiply_factor(const GrLogregFit *fit, const double *x, double *y, bool transposed)
+{
+	const GrLogregState *state = fit->state;
+	int			first = state->first;
+
+	memset(y, 0, (size_t) fit->nterms * sizeof(double));
+	for (int i = 0; i < fit->nterms; i++)
+	{
+		const double *row = state->factor + gr_at(i + first, first);
+
+		for (int j = 0; j <= i; j++)
+			y[transposed ? j : i] += row[j] * x[transposed ? i : j];
+	}
+}
+
+/* K = C H C', n x n, of the packed Hessian of a cluster; work: n x n */
+static void
+cluster_hat(const GrLogregFit *fit, const double *hessian, double *hat, double *work)
+{
+	int			n = fit->nterms;
+	int			first = fit->state->first;
+	double	   *column = fit->state->solution;
+
+	for (int j = 0; j < n; j++)
+	{
+		for (int i = 0; i < n; i++)
+			column[i] = hessian[i >= j ? gr_at(i + first, j + first) : gr_at(j + first, i + first)];
+		multiply_factor(fit, column, work + (size_t) j * n, false);
+	}
+	/* row j of work is column j of C H: column i of that is row i of H C' */
+	for (int i = 0; i < n; i++)
+	{
+		for (int j = 0; j < n; j++)
+			column[j] = work[(size_t) j * n + i];
+		multiply_factor(fit, column, hat + (size_t) i * n, false);
+	}
+}
+
+/*
+ * K of a cluster and its eigenvectors into state->hat, and f of its eigenvalues into state->roots: the inverse root of
+ * 1 - K, and 0 where that is 0; see Pustejovsky and Tipton (2018). Returns false if canceled.
+ */
+static bool
+solve_cluster(GrLogregFit *fit, const double *hessian, GrPoll *poll)
+{
+	GrLogregState *state = fit->state;
+	size_t		n = (size_t) fit->nterms;
+
+	cluster_hat(fit, hessian, state->hat, state->hat + n * n);
+	if (!gr_eigen(state->hat, state->hat + n * n, fit->nterms, poll))
+		return false;
+	for (size_t k = 0; k < n; k++)
+	{
+		double		left = 1 - state->hat[k * n + k];
+
+		state->roots[k] = left < HAT_ROUNDING ? 0 : 1 / sqrt(left);
+	}
+	return true;
+}
+
+/* The scores that CR2 takes, as C' of them will be wanted: scores s become f(K) C s, after solve_cluster(). */
+static void
+adjust_scores(GrLogregFit *fit, double *scores)
+{
+	GrLogregState *state = fit->state;
+	int			n = fit->nterms;
+	const double *vectors = state->hat + (size_t) n * n;
+	double	   *q = state->delta;
+
+	multiply_factor(fit, scores, q, false);
+	memset(scores, 0, (size_t) n * sizeof(double));
+	for (int k = 0; k < n; k++)
+	{
+		const double *vector = vectors + (size_t) k * n;
+		double		part = 0;
+
+		for (int i = 0; i < n; i++)
+			part += vector[i] * q[i];
+		part *= state->roots[k];
+		for (int i = 0; i < n; i++)
+			scores[i] += part * vector[i];
+	}
+}
+
+GrVcov
+gr_fit_vcov(const GrLogregFit *fit)
+{
+	return fit->state->options.vcov;
+}
+
+bool
+gr_logreg_add_cluster(GrLogregFit *fit, const double *sums, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	int			n = fit->nterms;
+	GrPoll		poll = {.host = host};
+	const double *hi = sums + GR_SCORES_HEAD;
+	const double *lo = hi + state->nfull;
+	double	   *scores = state->scores;
+	GrDD		pearson = {state->pearson_hi, state->pearson_lo};
+
+	for (int k = 0; k < n; k++)
+		scores[k] = state->frozen[k] ? 0 : hi[k + state->first] + lo[k + state->first];
+	if (state->options.vcov == GR_VCOV_CR2)
+	{
+		if (!solve_cluster(fit, lo + state->nfull, &poll) ||
+			(wants_df(fit) && !gr_satterthwaite_add(&state->df, state->hat, n + 1, state->hat + (size_t) n * n,
+													state->roots, &poll)))
+			return fail_canceled(err);
+		adjust_scores(fit, scores);
+	}
+	add_square(state->middle, state->middle + gr_triangle(n), scores, n);
+	pearson = gr_dd_add(pearson, (GrDD) {sums[GR_SCORES_PEARSON_HI], sums[GR_SCORES_PEARSON_LO]});
+	state->pearson_hi = pearson.hi;
+	state->pearson_lo = pearson.lo;
+	fit->nclusters_met++;
+	return true;
+}
+
+/*
+ * Around the middle
+ */
+
+/* An entry of a packed symmetric matrix */
+static inline GrDD
+entry_of(const double *hi, const double *lo, int64_t i, int64_t j)
+{
+	int64_t		at = i >= j ? gr_at(i, j) : gr_at(j, i);
+
+	return (GrDD) {hi[at], lo[at]};
+}
+
+/* Entry (i, k) of the matrix that is put around the middle on the left: B, or C', which is 0 above its own triangle */
+static double
+bread_entry(const GrLogregFit *fit, int i, int k, bool by_factor)
+{
+	const GrLogregState *state = fit->state;
+
+	if (state->frozen[i] || state->frozen[k] || (by_factor && k < i))
+		return 0;
+	return by_factor ? state->factor[gr_at(k + state->first, i + state->first)] :
+		fit->vcov[(size_t) i * (size_t) fit->nterms + (size_t) k];
+}
+
+/* A row i of A M, in double-double, into row_hi and row_lo; M is packed from row and column `from` on. */
+static void
+multiply_middle(const GrLogregFit *fit, const double *hi, const double *lo, int from, int i, double *row_hi,
+				double *row_lo)
+{
+	int			n = fit->nterms;
+	bool		by_factor = fit->state->options.vcov == GR_VCOV_CR2;
+
+	for (int j = 0; j < n; j++)
+	{
+		GrDD		sum = {0, 0};
+
+		for (int k = 0; k < n; k++)
+			sum = gr_dd_add(sum, gr_dd_mul_d(entry_of(hi, lo, k + from, j + from),
+											 bread_entry(fit, i, k, by_factor)));
+		row_hi[j] = sum.hi;
+		row_lo[j] = sum.lo;
+	}
+}
+
+/* Packed lower triangle, at the end of the array, to the lower triangle of an n x n matrix at its beginning */
+static void
+spread_triangle(double *matrix, const double *packed, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j <= i; j++)
+			matrix[i * n + j] = packed[gr_at(i, j)];
+}
+
+/*
+ * fit->vcov, and what it has beyond its digits in state->triangle, become A M A' factor, where A is the inverse in
+ * fit->vcov, or C'. hi, lo: M, packed from row and column `from` on. Its low halves matter where terms are brought back
+ * from their shifts: variances may cancel then.
+ */
+static bool
+surround(GrLogregFit *fit, const double *hi, const double *lo, int from, double factor, const GrHost *host)
+{
+	GrLogregState *state = fit->state;
+	int			n = fit->nterms;
+	bool		by_factor = state->options.vcov == GR_VCOV_CR2;
+	double	   *result_hi = state->workspace;
+	double	   *result_lo = state->triangle + gr_triangle(n);
+	double	   *row = state->product_row;	/* two of n: a row of A M */
+	GrPoll		poll = {.host = host};
+
+	for (int i = 0; i < n; i++)
+	{
+		if (gr_poll(&poll, 40 * (int64_t) n * n))
+			return false;
+		multiply_middle(fit, hi, lo, from, i, row, row + n);
+		for (int j = 0; j <= i; j++)
+		{
+			GrDD		sum = {0, 0};
+
+			for (int k = 0; k < n; k++)
+				sum = gr_dd_add(sum, gr_dd_mul_d((GrDD) {row[k], row[n + k]}, bread_entry(fit, j, k, by_factor)));
+			sum = gr_dd_mul_d(sum, factor);
+			result_hi[gr_at(i, j)] = sum.hi;
+			result_lo[gr_at(i, j)] = sum.lo;
+		}
+	}
+	spread_triangle(fit->vcov, result_hi, n);
+	spread_triangle(state->triangle, result_lo, n);
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j <= i; j++)
+		{
+			if (state->frozen[i] || state->frozen[j])
+				fit->vcov[i * n + j] = NAN;
+			fit->vcov[j * n + i] = fit->vcov[i * n + j];
+			state->triangle[j * n + i] = state->triangle[i * n + j];
+		}
+	return true;
+}
+
+/* The fit's own size as CR1 and HC1 have it */
+static double
+degrees_factor(const GrLogregFit *fit, double above)
+{
+	double		left = (double) fit->nrows - fit->rank;
+
+	return left > 0 ? above / left : NAN;
+}
+
+/*
+ * False if the scores of a linear regression, x (y - mu), have squares or give variances that float8 doesn't hold with
+ * their digits. The estimate of both is rough, as if residuals were about the same everywhere. The covariances still
+ * are the inverse; middle: the packed triangle of the scores' squares, of which the first skip rows are passed over. A
+ * variance that is zero but for rounding is another's verdict; see variance.h.
+ */
+static bool
+scores_in_range(const GrLogregFit *fit, const double *middle, int skip, GrError *err)
+{
+	const GrLogregState *state = fit->state;
+	GrDistribution distribution = state->options.distribution;
+	double		residual = sqrt(fit->deviance / (double) fit->nrows);
+	int64_t		response = gr_column_of_row(GR_ROWS_TERMS, state->nfull);
+
+	if (distribution.family != GR_GAUSSIAN || distribution.link != GR_IDENTITY || residual == 0)
+		return true;
+	if (!isfinite(residual))
+		return gr_fail(err, GR_OUT_OF_RANGE, response, "%s", "");
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		int			j = k + state->first;
+		double		root = state->scale[j] * residual;
+		double		deviation = fit->vcov[(size_t) k * (size_t) fit->nterms + (size_t) k] * root;
+
+		if (state->frozen[k])
+			continue;
+		if (root < LEAST_ROOT || root > MOST_ROOT)
+			return gr_fail(err, GR_OUT_OF_RANGE, j == 0 ? response : gr_column_of_row(GR_ROWS_TERMS, j), "%s", "");
+		if ((deviation >= LEAST_DEVIATION && deviation <= 1 / LEAST_DEVIATION) ||
+			middle[gr_at(k + skip, k + skip)] <= NEARLY_ZERO * root * root)
+			continue;
+		err->value = deviation;
+		return gr_fail(err, GR_RESULT_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_TERMS, j), "variance of the coefficient");
+	}
+	return true;
+}
+
+bool
+gr_scores_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double		factor = state->options.vcov == GR_VCOV_HC1 ? degrees_factor(fit, (double) fit->nrows) : 1;
+
+	fit->nwithout_score = gr_count_of(fit->sums[GR_SUM_NWRONG]);
+	if (fit->nwithout_score > 0)
+		factor = NAN;
+	if (state->lacks_deviance)
+		fit->pearson = fit->deviance = fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
+	if (!scores_in_range(fit, gr_fit_hi(fit), 1 + state->first, err))
+		return false;
+	if (!surround(fit, gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, factor, host))
+		return fail_canceled(err);
+	return gr_finish(fit, host, err);
+}
+
+/* Adds the middle of a way of clustering to that of all ways; the last way is that by both columns. */
+static void
+add_way(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	int64_t		size = gr_triangle(fit->nterms);
+	double		g = (double) fit->nclusters_met;
+	double		factor = state->options.vcov == GR_VCOV_CR1 ? degrees_factor(fit, (double) fit->nrows - 1) : 1;
+
+	if (state->options.vcov == GR_VCOV_CR1)
+		factor *= g / (g - 1);
+	if (state->lacks_deviance)
+		fit->pearson = fit->deviance = state->pearson_hi + state->pearson_lo;
+	if (fit->way < 2)
+		fit->nclusters = fit->way == 0 ? fit->nclusters_met :
+			fit->nclusters_met < fit->nclusters ? fit->nclusters_met : fit->nclusters;
+	for (int64_t k = 0; k < size; k++)
+	{
+		GrDD		sum = {state->total[k], state->total[size + k]};
+		GrDD		term = {state->middle[k], state->middle[size + k]};
+
+		sum = gr_dd_add(sum, gr_dd_mul_d(term, fit->way == 2 ? -factor : factor));
+		state->total[k] = sum.hi;
+		state->total[size + k] = sum.lo;
+	}
+}
+
+/* The degrees of freedom that a turn has given; of two ways the fewer count */
+static void
+take_df(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	const GrSatterthwaite *s = &state->df;
+
+	for (int k = 0; k < s->count; k++)
+	{
+		double		df = gr_satterthwaite_df(s, k);
+
+		if (isnan(fit->df[s->first + k]) || df < fit->df[s->first + k])
+			fit->df[s->first + k] = df;
+	}
+	state->df_first += s->count;
+}
+
+/* After each turn of each way of clustering */
+bool
+gr_clusters_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (state->df_first == 0)
+		add_way(fit);
+	if (wants_df(fit))
+	{
+		take_df(fit);
+		if (state->df_first < fit->nterms)
+			return ask_for_clusters(fit);
+	}
+	state->df_first = 0;
+	if (state->options.ncluster_columns == 2 && fit->way < 2)
+	{
+		fit->way++;
+		return ask_for_clusters(fit);
+	}
+	if (!scores_in_range(fit, state->total, 0, err))
+		return false;
+	if (!surround(fit, state->total, state->total + gr_triangle(fit->nterms), 0, 1, host))
+		return fail_canceled(err);
+	return gr_finish(fit, host, err);
+}

@@ -1,0 +1,592 @@
+/*
+ * separation.c: the search for a direction of separation; see logreg.h.
+ *
+ * A candidate is where a fit runs off to: Newton's step, or beta itself once every row is on its right side. Along
+ * Newton's steps the margins of the rows that are being separated grow by about 1 a step, and those of the rows on the
+ * face by ever less. CLASSIFY tells the two apart by a tolerance. The directions that are 0 on all rows of the face are
+ * the null space of those rows; the candidate is rounded to the one of them that agrees with it in the null space's own
+ * coordinates, and VERIFY checks that one against every row. A wrong guess costs some passes and claims nothing.
+ *
+ * A null vector in float8 passes by the rows that it is made of, by some 1e-16 of their terms. So VERIFY refines it: it
+ * takes from the candidate, now in double-double, what a least-squares fit leaves of the rows near the face, and then
+ * of those that are still on its wrong side. That minimises the squared distances on the wrong side by Newton's method,
+ * and comes to 0 where a direction that separates is near. The candidate is accepted only if no row is on its wrong
+ * side, by an evaluation in double-double whose error is bounded (gr_face_rounding()): rows are told apart that differ
+ * in their last bits.
+ */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/glm/mixing.h"
+#include "compute/glm/phases.h"
+#include "compute/glm/terms.h"
+
+/* Margins up to which a row counts as on the candidate's face: tried in turn. */
+static const double tolerances[] = {0.1, 1e-3, 1e-6};
+
+#define NTOLERANCES ((int) (sizeof(tolerances) / sizeof(tolerances[0])))
+
+/* A null vector's entry is rounding error if it contributes less than this, in units of the columns' lengths. */
+#define NEGLIGIBLE 1e-9
+
+/* Rows that a candidate in float8 passes by, by less than this share of their terms' magnitudes, may be on its face. */
+#define NEAR_FACE 1e-11
+
+/* Passes that refine a candidate. Each but the first is to lower the sum of squares to this share or less. */
+#define REFINEMENTS_MAX 12
+#define REFINEMENT 0.9
+
+/* Up to this much work, rows times terms squared, a candidate that no face is near is refined at each attempt. */
+#define REFINED_WORK_MAX 1e6
+
+static double *
+candidate_of(GrLogregFit *fit)
+{
+	return gr_fit_face(fit->state, fit->state->nfaces);
+}
+
+/* candidate = theta, both of z */
+static void
+set_candidate(GrLogregFit *fit, const double *theta)
+{
+	size_t		n = (size_t) fit->state->nfull;
+
+	memcpy(candidate_of(fit), theta, n * sizeof(double));
+	memset(candidate_of(fit) + n, 0, n * sizeof(double));
+}
+
+/* Asks for the margins along delta, by the tolerance that is next. */
+static bool
+classify(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+
+	set_candidate(fit, state->delta);
+	state->face_absolute[state->nfaces] = tolerances[state->attempt];
+	return gr_fit_ask(fit, GR_PHASE_CLASSIFY, GR_PASS_FACE);
+}
+
+bool
+gr_classify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	(void) host;
+	(void) err;
+	fit->state->attempt = 0;
+	fit->state->next_attempt = (int64_t) fit->iterations + 2;
+	return classify(fit);
+}
+
+/* Asks for the margins along the candidate. near: of one that isn't refined yet */
+static bool
+verify(GrLogregFit *fit, bool near)
+{
+	fit->state->face_absolute[fit->state->nfaces] = 0;
+	gr_fit_ask(fit, GR_PHASE_VERIFY, GR_PASS_FACE);
+	if (near)
+		fit->pass.face_relative = NEAR_FACE;
+	return true;
+}
+
+bool
+gr_verify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	(void) host;
+	(void) err;
+	set_candidate(fit, state->theta);
+	state->attempt = NTOLERANCES;
+	state->is_refined = false;
+	state->next_certificate = (int64_t) fit->iterations + 3;
+	return verify(fit, false);
+}
+
+/* Rows on the candidate's face or its wrong side, from a FACE pass: the sum of their ones */
+static double
+rows_on_face(GrLogregFit *fit)
+{
+	return gr_fit_hi(fit)[0];
+}
+
+/* The candidate was none: back to where the fit was. */
+static bool
+resume(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	if (fit->state->options.solver == GR_SOLVER_NEWTON)
+		return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
+	return gr_fit_ask(fit, GR_PHASE_LAST, GR_PASS_EXACT);
+}
+
+/*
+ * Marks in frozen the terms that are collinear over the rows on the face, of which no more are independent than there
+ * are rows. About the shifts: of terms far from 0 the sums' rounding error would hide it.
+ */
+static bool
+find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,
+		.max_rank = gr_max_rank(rows_on_face(fit), 0),.rows = GR_ROWS_PASS
+	};
+
+	memcpy(state->frozen, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	return gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_ALIAS_TOLERANCE, state->workspace,
+						   state->options.linear_solver, &solved, host, err);
+}
+
+/* The length of term k over the rows on the face, about the shifts */
+static double
+length_on_face(GrLogregFit *fit, int k)
+{
+	int			at = 1 + fit->state->first + k;
+
+	return sqrt(gr_fit_hi(fit)[gr_at(at, at)]);
+}
+
+/*
+ * The regression of term k, collinear over the face, on those that are not, into solution: term k minus that is a null
+ * vector, of z. The triangle's last row is given up for it.
+ */
+static bool
+null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	/* The last row, term k's, has only entries that find_null_space() has loaded before: it cannot be at fault. */
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.rows = GR_ROWS_PASS
+	};
+	int			skip = 1 + state->first;
+	int			last = fit->nterms + skip;
+	double	   *hi = gr_fit_hi(fit);
+	double	   *lo = gr_fit_lo(fit);
+	double		length = length_on_face(fit, k);
+
+	for (int j = 0; j < fit->nterms; j++)
+	{
+		int64_t		from = j <= k ? gr_at(k + skip, j + skip) : gr_at(j + skip, k + skip);
+
+		hi[gr_at(last, j + skip)] = hi[from];
+		lo[gr_at(last, j + skip)] = lo[from];
+	}
+	if (!gr_normal_solve(hi, lo, skip, 0, state->workspace, state->options.linear_solver, &solved, host, err))
+		return false;
+	for (int i = 0; i < fit->nterms; i++)
+	{
+		double		a = state->solution[i];
+
+		if (isnan(a) || fabs(a) * length_on_face(fit, i) <= NEGLIGIBLE * length)
+			state->solution[i] = 0;
+	}
+	return true;
+}
+
+/*
+ * True if the null vector of term k, whose regression is in solution, moves term i, in terms of (1, x). full: room for
+ * a full array
+ */
+static bool
+is_moved(const GrLogregFit *fit, int k, int i, double *full)
+{
+	const GrLogregState *state = fit->state;
+
+	if (i > 0 || state->first > 0)
+		return state->solution[i] != 0;
+	memcpy(full, state->solution, (size_t) state->nfull * sizeof(double));
+	full[k] = -1;
+	gr_terms_direction(fit, full, full);
+	return full[0] != 0;
+}
+
+/*
+ * part = the vector of the face's null space that agrees with v (both full, of z) in the newly collinear terms.
+ * involved: marks every term that the null space moves; beta is given up for that.
+ */
+static bool
+null_part(GrLogregFit *fit, const double *v, double *part, int *involved, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	int			first = state->first;
+
+	memset(part, 0, (size_t) state->nfull * sizeof(double));
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		if (!state->frozen[k] || state->aliased[k])
+			continue;
+		if (!null_vector(fit, k, host, err))
+			return false;
+		part[k + first] += v[k + first];
+		if (involved != NULL && involved[k] == 0)
+			involved[k] = 1;
+		for (int i = 0; i < fit->nterms; i++)
+		{
+			part[i + first] -= v[k + first] * state->solution[i];
+			if (involved != NULL && involved[i] == 0 && is_moved(fit, k, i, fit->beta))
+				involved[i] = 1;
+		}
+	}
+	return true;
+}
+
+/* Rounds the candidate to the null space of the rows near its face; *found if something is left. */
+static bool
+round_candidate(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	double	   *candidate = candidate_of(fit);
+	double		largest = 0;
+
+	*found = true;
+	if (rows_on_face(fit) == 0)
+		return true;
+	if (!find_null_space(fit, host, err) || !null_part(fit, candidate, fit->beta, NULL, host, err))
+		return false;
+	memcpy(candidate, fit->beta, (size_t) state->nfull * sizeof(double));
+	memset(candidate + state->nfull, 0, (size_t) state->nfull * sizeof(double));
+	memcpy(state->held, state->frozen, (size_t) fit->nterms * sizeof(bool));
+	for (int j = 0; j < state->nfull; j++)
+		largest = fmax(largest, fabs(candidate[j]));
+	*found = largest > 0 && isfinite(largest);
+	return true;
+}
+
+/* By how much the rows that a FACE pass has found on the face or on its wrong side are off it: the sum of squares */
+static double
+misses_squared(GrLogregFit *fit)
+{
+	int			last = fit->state->nfull + 1;
+
+	return gr_fit_hi(fit)[gr_at(last, last)];
+}
+
+/*
+ * True if the candidate itself may be refined, once no face near it has been found to do: rows nearer to the face than
+ * the tolerances may span more than it. Rows on its wrong side are to be as near as the first tolerance. As that may
+ * take REFINEMENTS_MAX passes, it is left to the fit's last iteration where there are many rows.
+ */
+static bool
+may_refine_candidate(GrLogregFit *fit)
+{
+	double		work = (double) fit->nrows * fit->nterms * fit->nterms;
+
+	return misses_squared(fit) <= tolerances[0] * tolerances[0] &&
+		(fit->state->final_attempt || work <= REFINED_WORK_MAX);
+}
+
+/* Asks for the margins along delta, to be refined: all but its largest entry, in the terms' scales. */
+static bool
+refine_candidate(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	double		largest = 0;
+	int			held = -1;
+
+	set_candidate(fit, state->delta);
+	memcpy(state->held, state->aliased, (size_t) fit->nterms * sizeof(bool));
+	for (int k = 1 - state->first; k < fit->nterms; k++)
+	{
+		int			j = k + state->first;
+		double		size = fabs(state->delta[j]) * state->spread[j];
+
+		if (!(size > largest) || state->aliased[k])
+			continue;
+		largest = size;
+		held = k;
+	}
+	if (held >= 0)
+		state->held[held] = true;
+	state->is_refined = held >= 0;
+	state->nrefined = 0;
+	state->missed = INFINITY;
+	return verify(fit, false);
+}
+
+bool
+gr_classify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	if (fit->sums[GR_SUM_NWRONG] == 0 && fit->sums[GR_SUM_NRIGHT] > 0)
+	{
+		bool		found;
+
+		if (!round_candidate(fit, &found, host, err))
+			return false;
+		state->is_refined = rows_on_face(fit) > 0;
+		state->nrefined = 0;
+		state->missed = INFINITY;
+		if (found)
+			return verify(fit, state->is_refined);
+	}
+	/* no row moves by more than the tolerance: the fit isn't running off */
+	if (fit->sums[GR_SUM_NRIGHT] + fit->sums[GR_SUM_NWRONG] == 0)
+		return resume(fit, host, err);
+	if (++state->attempt >= NTOLERANCES)
+	{
+		state->is_refined = false;
+		return may_refine_candidate(fit) ? refine_candidate(fit) : resume(fit, host, err);
+	}
+	/* the candidate anew: rounding has changed it */
+	return classify(fit);
+}
+
+/*
+ * The infinity that a separated term runs to: that of the outermost direction that moves it, since that one is followed
+ * fastest; else that of the part of beta taken away.
+ */
+static int
+sign_of(const GrLogregFit *fit, int k)
+{
+	const GrLogregState *state = fit->state;
+	int			j = k + state->first;
+
+	for (int f = 0; f <= state->nfaces; f++)
+	{
+		double		d;
+
+		gr_terms_direction(fit, gr_fit_face(state, f), fit->beta);
+		d = fit->beta[j];
+		if (d != 0)
+			return d < 0 ? -1 : 1;
+	}
+	return state->removed[j] < 0 ? -1 : 1;
+}
+
+/* Takes part (full, of z) out of the estimate; part's array is given up. */
+static void
+remove_part(GrLogregFit *fit, double *part)
+{
+	GrLogregState *state = fit->state;
+
+	for (int j = 0; j < state->nfull; j++)
+		state->theta[j] -= part[j];
+	gr_terms_direction(fit, part, part);
+	for (int j = 0; j < state->nfull; j++)
+		state->removed[j] += part[j];
+}
+
+/*
+ * The directions of separation along this face: a ray, if the terms that it makes collinear are one, or all that are
+ * left are. frozen: those collinear over the face; NULL: all
+ */
+static void
+note_dimension(GrLogregFit *fit, const bool *aliased, const bool *frozen)
+{
+	int			n = 0;
+
+	for (int k = 0; k < fit->nterms; k++)
+		n += !aliased[k] && (frozen == NULL || frozen[k]) ? 1 : 0;
+	fit->ambiguous |= n > 1;
+}
+
+/* No row is left on the face: no term has a finite estimate. */
+static bool
+separated_completely(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	note_dimension(fit, state->aliased, NULL);
+	memcpy(state->delta, state->theta, (size_t) state->nfull * sizeof(double));
+	remove_part(fit, state->delta);
+	for (int k = 0; k < fit->nterms; k++)
+		if (!state->aliased[k] && fit->separated[k] == 0)
+			fit->separated[k] = sign_of(fit, k);
+	state->nfaces++;
+	fit->nlimit = 0;
+	return gr_fit_end(fit, false, false, host, err);
+}
+
+/*
+ * The rows off the face are predicted without error in the limit. The terms that the face's null space moves have no
+ * finite estimate, and the fit goes on for the others, over the rows on the face, from where it is.
+ */
+static bool
+restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+
+	fit->nlimit = gr_count_of(rows_on_face(fit));
+	if (!find_null_space(fit, host, err) || !null_part(fit, state->theta, state->delta, fit->separated, host, err))
+		return false;
+	note_dimension(fit, state->aliased, state->frozen);
+	remove_part(fit, state->delta);
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		if (fit->separated[k] != 0)
+			fit->separated[k] = sign_of(fit, k);
+		state->aliased[k] |= state->frozen[k];
+	}
+	state->nfaces++;
+	gr_mixing_forget(state);
+	state->decrement = INFINITY;
+	state->bend = INFINITY;
+	state->decrement_exact = 0;
+	state->check = false;
+	state->max_iter = (int64_t) fit->iterations + state->options.max_iter;
+	/* as far as iterations are counted */
+	if (state->max_iter > INT_MAX)
+		state->max_iter = INT_MAX;
+	state->next_attempt = (int64_t) fit->iterations + 4;
+	state->next_certificate = fit->iterations;
+	state->final_attempt = false;
+	return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
+}
+
+/*
+ * Takes from the candidate the least-squares fit, by the terms that aren't held, of where the rows are that the pass
+ * has found on the face or on its wrong side. *moved is false if that can't be computed.
+ */
+static bool
+refine(GrLogregFit *fit, bool *moved, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	GrNormalFit solved = {
+		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,
+		.max_rank = gr_max_rank(rows_on_face(fit), 0)
+	};
+	double	   *hi = candidate_of(fit) + state->first;
+	double	   *lo = hi + state->nfull;
+	GrError		failure = {0};
+
+	memcpy(state->frozen, state->held, (size_t) fit->nterms * sizeof(bool));
+	*moved = gr_normal_solve(gr_fit_hi(fit), gr_fit_lo(fit), 1 + state->first, GR_FROZEN_TOLERANCE, state->workspace,
+							 state->options.linear_solver, &solved, host, &failure);
+	if (!*moved && failure.status != GR_OUT_OF_RANGE)
+	{
+		*err = failure;
+		return false;
+	}
+	for (int k = 0; k < fit->nterms && *moved; k++)
+	{
+		GrDD		entry = {hi[k], lo[k]};
+
+		entry = gr_dd_sub(entry, gr_dd(state->frozen[k] ? 0 : state->solution[k]));
+		hi[k] = entry.hi;
+		lo[k] = entry.lo;
+	}
+	return true;
+}
+
+/* True if the candidate is to be refined: it was rounded to a face, and the last refinement was of use. */
+static bool
+is_refinable(GrLogregFit *fit)
+{
+	GrLogregState *state = fit->state;
+	double		missed = misses_squared(fit);
+	bool		useful = missed <= REFINEMENT * state->missed;
+
+	state->missed = missed;
+	return state->is_refined && rows_on_face(fit) > 0 && state->nrefined < REFINEMENTS_MAX && useful;
+}
+
+/* True if a row off the face is nearer to it than a candidate in float8 tells. */
+static bool
+is_narrow(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	const double *candidate = candidate_of(fit);
+	double		size = 0;
+
+	for (int j = state->first; j < state->nfull; j++)
+		size += fabs(candidate[j]) * state->spread[j];
+	return fit->sums[GR_SUM_MIN_RIGHT] < NEAR_FACE * size;
+}
+
+/* True if no more rows are on the face than a refinement can draw it through. */
+static bool
+is_drawn(GrLogregFit *fit)
+{
+	const GrLogregState *state = fit->state;
+	int			nfree = 0;
+
+	for (int k = 0; k < fit->nterms; k++)
+		nfree += !state->held[k] && !state->aliased[k] ? 1 : 0;
+	return rows_on_face(fit) > 0 && rows_on_face(fit) <= nfree;
+}
+
+bool
+gr_verify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+{
+	GrLogregState *state = fit->state;
+	bool		near = fit->pass.face_relative == NEAR_FACE;
+	bool		separates = fit->sums[GR_SUM_NWRONG] == 0 && fit->sums[GR_SUM_NRIGHT] > 0 &&
+		(!near || misses_squared(fit) == 0);
+	bool		moved = !separates && is_refinable(fit);
+
+	if (moved && !refine(fit, &moved, host, err))
+		return false;
+	if (moved)
+	{
+		state->nrefined++;
+		return verify(fit, false);
+	}
+	/* further iterations may separate the rows with margins that predictions in float8 keep */
+	if (separates && state->nrefined > 0 && !state->final_attempt && (is_narrow(fit) || is_drawn(fit)))
+		return resume(fit, host, err);
+	if (!separates)
+	{
+		if (state->attempt >= NTOLERANCES)
+			return resume(fit, host, err);
+		/* another tolerance may cut better */
+		fit->sums[GR_SUM_NWRONG] = 1;
+		return gr_classify_take(fit, host, err);
+	}
+	state->min_right[state->nfaces] = fit->sums[GR_SUM_MIN_RIGHT];
+	if (rows_on_face(fit) == 0)
+		return separated_completely(fit, host, err);
+	return restrict_to_face(fit, host, err);
+}
+
+/*
+ * Signs
+ */
+
+/* More terms than this are not asked about, each by a fit of its own: they count as ones of either sign. */
+#define ASKED_MAX 64
+
+/*
+ * With more work than this, rows times terms squared over all terms to be asked about, none is: each of the fits makes
+ * some ten to twenty passes.
+ */
+#define ASKED_WORK_MAX 1e10
+
+/* A fit without a term that hasn't come to an end within these says nothing. */
+#define ASKED_MAX_ITER 200
+
+bool
+gr_logreg_asks_sign(const GrLogregFit *fit, int k)
+{
+	double		work = (double) fit->nrows * fit->nterms * fit->nterms * fit->nseparated;
+
+	/* a term of changed rows is not one of the features' */
+	return fit->ambiguous && fit->separated[k] != 0 && fit->nseparated <= ASKED_MAX && work <= ASKED_WORK_MAX &&
+		fit->basis == NULL;
+}
+
+GrLogregOptions
+gr_logreg_without(const GrLogregOptions *options, int k)
+{
+	GrLogregOptions without = *options;
+
+	without.solver = GR_SOLVER_NEWTON;
+	without.learning_rate = NAN;
+	without.max_iter = ASKED_MAX_ITER;
+	without.tol = 1e-6;
+	without.start = NULL;
+	without.can_change = false;
+	without.leave_out = k + 1;
+	without.skip_null = true;
+	without.vcov = GR_VCOV_IID;
+	without.moves = NULL;
+	return without;
+}
+
+void
+gr_logreg_tell_sign(GrLogregFit *fit, int k, const GrLogregFit *without)
+{
+	bool		at_end = without != NULL && (without->converged || without->nseparated > 0);
+
+	if (fit->ambiguous && fit->separated[k] != 0 && !(at_end && without->nlimit > fit->nlimit))
+		fit->separated[k] = GR_EITHER_SIGN;
+}

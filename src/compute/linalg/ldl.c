@@ -1,0 +1,131 @@
+/*
+ * ldl.c: L D L' of a matrix in double-double, as far as its first rows go.
+ */
+#include "compute/linalg/ldl.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A product's share of the time between two polls; see GrPoll */
+#define PRODUCT_WORK 2
+
+size_t
+gr_ldl_ndoubles(int n)
+{
+	/* l; d and u; scale, sumsq, least_pivot; aliased */
+	return 2 * (size_t) gr_triangle(n) + 4 * (size_t) n + 3 * (size_t) n + (size_t) n;
+}
+
+static GrDDVector
+carve_vector(double **next, size_t n)
+{
+	GrDDVector	v = {*next, *next + n};
+
+	*next += 2 * n;
+	return v;
+}
+
+void
+gr_ldl_carve(GrLdl *ldl, int n, double **next)
+{
+	ldl->n = n;
+	ldl->npivots = n - 1;
+	ldl->max_rank = n;
+	ldl->l = carve_vector(next, (size_t) gr_triangle(n));
+	ldl->d = carve_vector(next, (size_t) n);
+	ldl->u = carve_vector(next, (size_t) n);
+	ldl->scale = *next;
+	ldl->sumsq = ldl->scale + n;
+	ldl->least_pivot = ldl->sumsq + n;
+	ldl->aliased = (bool *) (ldl->least_pivot + n);
+	*next += 4 * (size_t) n;
+	memset(ldl->aliased, 0, (size_t) n * sizeof(bool));
+}
+
+/* 2^-k with d 2^-2k in [1, 4), for d > 0 */
+static double
+scale_for(double d)
+{
+	int			exponent;
+
+	(void) frexp(d, &exponent);
+	return ldexp(1.0, -((exponent - 1) >> 1));
+}
+
+/* Row i's scale and the pivot that it must have; false if its diagonal entry is out of range */
+static bool
+choose_scale(GrLdl *ldl, const double *hi, const double *lo, const double *shift, int skip, int i, GrError *err)
+{
+	int64_t		row = i + skip;
+	double		d = hi[gr_packed(row, row)];
+	double		c = shift == NULL || row == 0 ? 0.0 : shift[row - 1];
+
+	if (!isfinite(d) || d < 0 || gr_gram_underflowed(hi, lo, (int64_t) ldl->n + skip, row))
+		return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, row), "sum of squares is %g", d);
+	ldl->scale[i] = d == 0 ? 1.0 : scale_for(d);
+	ldl->sumsq[i] = d * ldl->scale[i] * ldl->scale[i];
+	ldl->least_pivot[i] = GR_ALIAS_TOLERANCE * ldl->sumsq[i];
+	if (c != 0.0)
+	{
+		double		sum = hi[gr_packed(row, 0)] * ldl->scale[i];
+
+		c *= ldl->scale[i];
+		/* the values' own squares are larger than those about the shift */
+		ldl->least_pivot[i] = fmax(ldl->least_pivot[i],
+								   GR_ROUNDING_TOLERANCE * (ldl->sumsq[i] + c * (2 * sum + hi[0] * c)));
+	}
+	return true;
+}
+
+bool
+gr_ldl_load(GrLdl *ldl, const double *hi, const double *lo, const double *shift, int skip, GrError *err)
+{
+	for (int i = 0; i < ldl->n; i++)
+		if (!choose_scale(ldl, hi, lo, shift, skip, i, err))
+			return false;
+	for (int i = 0; i < ldl->n; i++)
+		for (int j = 0; j <= i; j++)
+		{
+			int64_t		k = gr_packed(i + skip, j + skip);
+			GrDD		entry = {hi[k], lo[k]};
+
+			if (!isfinite(hi[k]) || !isfinite(lo[k]))
+				return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, i + skip),
+							   "a sum of products is %g", hi[k]);
+			gr_dd_set(ldl->l, gr_packed(i, j), gr_dd_scale(gr_dd_scale(entry, ldl->scale[i]), ldl->scale[j]));
+		}
+	return true;
+}
+
+bool
+gr_ldl_factorise(GrLdl *ldl, const GrHost *host, GrError *err)
+{
+	GrPoll		poll = {.host = host};
+	int64_t		rank = 0;
+
+	for (int64_t i = 0; i < ldl->n; i++)
+	{
+		int64_t		end = i < ldl->npivots ? i : ldl->npivots;
+		GrDD		d;
+
+		for (int64_t j = 0; j < end; j++)
+		{
+			if (gr_poll(&poll, PRODUCT_WORK * (j + 10)))
+				return gr_fail(err, GR_CANCELED, 0, "factorisation");
+			gr_dd_set(ldl->u, j, ldl->aliased[j] ? gr_dd(0.0) :
+					  gr_dd_residual(gr_dd_get(ldl->l, gr_packed(i, j)), gr_dd_from(ldl->u, 0),
+									   gr_dd_from(ldl->l, gr_packed(j, 0)), j));
+		}
+		for (int64_t j = 0; j < end; j++)
+			gr_dd_set(ldl->l, gr_packed(i, j), ldl->aliased[j] ? gr_dd(0.0) :
+					  gr_dd_div(gr_dd_get(ldl->u, j), gr_dd_get(ldl->d, j)));
+		d = gr_dd_residual(gr_dd_get(ldl->l, gr_packed(i, i)), gr_dd_from(ldl->u, 0),
+							 gr_dd_from(ldl->l, gr_packed(i, 0)), end);
+		gr_dd_set(ldl->d, i, d);
+		if (i >= ldl->npivots)
+			continue;
+		ldl->aliased[i] |= !(d.hi > ldl->least_pivot[i]) || rank >= ldl->max_rank;
+		rank += ldl->aliased[i] ? 0 : 1;
+	}
+	return true;
+}

@@ -1,0 +1,143 @@
+/*
+ * ols_factor.h: the factorisation and solution of normal equations in double-double, here or on a device, of which
+ * ols.c makes fits. See ols.h for what is aliased and for digits.
+ */
+#ifndef GPUREG_OLS_FACTOR_H
+#define GPUREG_OLS_FACTOR_H
+
+#include "compute/base/dd_dot.h"
+#include "compute/linalg/solver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GR_ALIAS_TOLERANCE 1e-24
+#define GR_ROUNDING_TOLERANCE 1e-29
+
+/*
+ * From so many terms on an open device is quicker, even the first time, with or without covariances; see
+ * bench/notes.md.
+ */
+#define GR_SOLVER_MIN_TERMS 96
+
+/* b_to += weight b_from, of terms; to < from, and those of later terms come later */
+typedef struct GrTermMove
+{
+	int			to;
+	int			from;
+	double		hi;				/* the weight, in double-double */
+	double		lo;
+} GrTermMove;
+
+/*
+ * What brings the terms that are solved for to those that are wanted, such as powers of x - c to powers of x. The
+ * system is as well conditioned as the former, and the moves are made in double-double.
+ */
+typedef struct GrTermMoves
+{
+	int64_t		n;
+	const GrTermMove *move;
+} GrTermMoves;
+
+/* What is given: the packed triangle, of which the first skip rows and columns take no part. */
+typedef struct GrNormalMatrix
+{
+	const double *hi;
+	const double *lo;
+	int			skip;
+	GrMatrixRows rows;			/* what the triangle's rows are, the skipped ones included */
+	bool		right_hand_side;	/* the last row is one, and has no diagonal entry */
+	const double *shift;		/* of the columns after the ones, the last row's included; NULL: 0 */
+	const GrTermMoves *moves;	/* NULL: none */
+	int64_t		max_rank;		/* of the terms; 0: not known */
+} GrNormalMatrix;
+
+/*
+ * What the factorisation works on: m terms and, as row m, the response, each scaled by a power of two so that its
+ * sum of squares is in [1, 4). Factorised on a device, L but for its last row, and the inverse, stay there.
+ */
+typedef struct GrNormalFactor
+{
+	int			m;
+	const GrSolver *solver;
+	GrFactor   *device;			/* NULL: factorised here */
+	double	   *scale;			/* m + 1: the powers of two */
+	double	   *sumsq;			/* m + 1: the scaled sums of squares */
+	double	   *least_pivot;	/* m: a term is aliased unless its pivot is above */
+	bool	   *aliased;		/* m */
+	GrDDVector	l;				/* packed triangle of m + 1 rows: L below the diagonal */
+	GrDDVector	d;				/* m + 1: D */
+	GrDDVector	inverse;		/* packed: row a of inv(L)', from its diagonal on, at a m - a (a - 1) / 2 */
+	GrDDVector	u;				/* m + 1: the row being factored, L D; then the solution, scaled */
+	GrDDVector	origin;			/* m: on a device, the scaled A's inverse times what the intercept is in scaled terms */
+} GrNormalFactor;
+
+/* Entry (i, j) as it is factorised. */
+static inline GrDD
+gr_ols_scaled(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t i, int64_t j)
+{
+	int64_t		k = gr_packed(i + a->skip, j + a->skip);
+	GrDD		entry = {a->hi[k], a->lo[k]};
+
+	if (a->right_hand_side && j == f->m)
+		return gr_dd(0.0);
+	return gr_dd_scale(gr_dd_scale(entry, f->scale[i]), f->scale[j]);
+}
+
+/* Row i's shift */
+static inline double
+gr_ols_shift_of(const GrNormalMatrix *a, int64_t i)
+{
+	return a->shift == NULL || i + a->skip == 0 ? 0.0 : a->shift[i + a->skip - 1];
+}
+
+/* What term j's coefficient, scaled, adds to the intercept, scaled, for a shift: b_0 = t_0 - sum of c_j t_j */
+static inline double
+gr_ols_origin_weight(const GrNormalFactor *f, const GrNormalMatrix *a, int64_t j)
+{
+	return -gr_ols_shift_of(a, j) * f->scale[j] / f->scale[0];
+}
+
+/*
+ * The scales of the m terms and of the response, and what goes by them. The last row's diagonal is the response's sum
+ * of squares for a Gram matrix; where the last row is a right-hand side alone, its scale brings the largest entry to
+ * the order of 1.
+ */
+extern bool gr_ols_choose_scales(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, GrError *err);
+
+/*
+ * beta by back substitution in L' beta = D^-1 L^-1 A y, which is the last row of L. The solution stays scaled, in f->u.
+ */
+extern bool gr_ols_back_substitute(GrNormalFactor *f, const GrHost *host, GrError *err);
+
+/* skip: as the matrix has it, which f->inverse must hold */
+extern void gr_ols_carve(GrNormalFactor *f, int skip, void *workspace);
+
+/* A = L D L' and the solution, wherever that is quicker. */
+extern bool gr_ols_factorise(GrNormalFactor *f, const GrNormalMatrix *a, double tolerance, bool want_inverse,
+							 const GrHost *host, GrError *err);
+
+/*
+ * inverse = sigma^2 inv(L)' D^-1 inv(L), unscaled, NaN for aliased terms; f->u is overwritten. low: NULL, or room for
+ * what rounding left of the entries, as a packed triangle, which a device leaves as it is
+ */
+extern bool gr_ols_fill_inverse(GrNormalFactor *f, const GrNormalMatrix *a, double *inverse, double *low, GrDD sigma2,
+								double y_scale, const GrHost *host, GrError *err);
+
+/* Ends what a device has of it. */
+extern void gr_ols_release(GrNormalFactor *f);
+
+/*
+ * What rounding can have left in a residual sum of squares of 0: the matrix is known to a relative GR_DD_NOISE by
+ * entries, and beta' A beta takes it on. Bounded through |A[i][j]| <= sqrt(A[i][i] A[j][j]) <= 4 in scaled units.
+ */
+extern double gr_ols_rss_noise(const GrNormalFactor *f);
+
+/* The scaled solution becomes that of the terms that are wanted; false if one of them is aliased. */
+extern bool gr_ols_move_solution(GrNormalFactor *f, const GrTermMoves *moves);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_OLS_FACTOR_H */

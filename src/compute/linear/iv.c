@@ -1,0 +1,384 @@
+/*
+ * iv.c: two-stage least squares in double-double; see iv.h.
+ */
+#include "compute/linear/iv.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/linalg/gram_shift.h"
+#include "compute/linalg/gram_subset.h"
+#include "compute/linalg/ldl.h"
+#include "compute/linear/ols.h"
+
+/*
+ * The factorisation of (Z, E, y), Z being (1, W, Q), and three matrices of (E, y). That of OLS: given (1, W). Given Z,
+ * and what Q takes off the former to make it the latter: the projection's.
+ */
+typedef struct Iv
+{
+	const GrIvColumns *columns;
+	int			nall;			/* W, Q and E */
+	int			first;			/* 1: with the ones */
+	int			nw;				/* pivots of (1, W) */
+	int			nz;				/* ... and Q */
+	int			ne;
+	GrLdl		all;
+	GrLdl		ols;
+	GrLdl		rest;
+	GrLdl		projected;
+	GrDDVector	beta;			/* ne: of E, scaled */
+	double	   *hi;				/* the triangle as it was given or, without an intercept, about 0 */
+	double	   *lo;
+	double	   *shift;			/* nall + 1 */
+	/* of (1, W, E, y): the triangle, and the factor that the fit is made from */
+	double	   *term_hi;
+	double	   *term_lo;
+	double	   *term_shift;
+	GrDDVector	l;
+	GrDDVector	d;
+	bool	   *aliased;
+	void	   *ols_workspace;
+} Iv;
+
+static int
+nall_of(const GrIvColumns *columns)
+{
+	return columns->nexogenous + columns->ninstruments + columns->nendogenous;
+}
+
+size_t
+gr_iv_workspace_nbytes(const GrIvColumns *columns)
+{
+	int			nall = nall_of(columns);
+	int			nterms = columns->nexogenous + columns->nendogenous + 1;
+	size_t		all = (size_t) gr_triangle(gr_norder(nall));
+	size_t		terms = (size_t) gr_triangle((int64_t) nterms + 1);
+	size_t		ndoubles = gr_ldl_ndoubles(nall + 2) + 3 * gr_ldl_ndoubles(columns->nendogenous + 1) +
+		2 * (size_t) columns->nendogenous + 2 * all + 2 * (size_t) nall + 1 + 4 * terms + 4 * (size_t) nterms + 4;
+
+	return ndoubles * sizeof(double) + gr_ols_workspace_nbytes(nterms - 1);
+}
+
+static double *
+carve(double **next, size_t n)
+{
+	double	   *vector = *next;
+
+	*next += n;
+	return vector;
+}
+
+static void
+carve_workspace(Iv *iv, void *workspace)
+{
+	double	   *next = workspace;
+	size_t		nterms = (size_t) iv->nw + iv->ne;
+	size_t		all = (size_t) gr_triangle(gr_norder(iv->nall));
+	size_t		terms = (size_t) gr_triangle((int64_t) (iv->columns->nexogenous + iv->ne + 2));
+
+	gr_ldl_carve(&iv->all, iv->nz + iv->ne + 1, &next);
+	iv->all.npivots = iv->nz;
+	gr_ldl_carve(&iv->ols, iv->ne + 1, &next);
+	gr_ldl_carve(&iv->rest, iv->ne + 1, &next);
+	gr_ldl_carve(&iv->projected, iv->ne + 1, &next);
+	iv->beta.hi = carve(&next, iv->ne);
+	iv->beta.lo = carve(&next, iv->ne);
+	iv->hi = carve(&next, all);
+	iv->lo = carve(&next, all);
+	iv->shift = carve(&next, (size_t) iv->nall + 1);
+	iv->term_hi = carve(&next, terms);
+	iv->term_lo = carve(&next, terms);
+	iv->term_shift = carve(&next, nterms + 1);
+	iv->l.hi = carve(&next, terms);
+	iv->l.lo = carve(&next, terms);
+	iv->d.hi = carve(&next, nterms + 1);
+	iv->d.lo = carve(&next, nterms + 1);
+	iv->aliased = (bool *) carve(&next, nterms);
+	iv->ols_workspace = next;
+}
+
+/* The triangle about its shift or, without an intercept, about 0 */
+static bool
+load(Iv *iv, const double *hi, const double *lo, const double *shift, int64_t nrows, const GrHost *host, GrError *err)
+{
+	size_t		nbytes = (size_t) gr_triangle(gr_norder(iv->nall)) * sizeof(double);
+	GrPoll		poll = {.host = host};
+
+	memcpy(iv->hi, hi, nbytes);
+	memcpy(iv->lo, lo, nbytes);
+	memset(iv->shift, 0, ((size_t) iv->nall + 1) * sizeof(double));
+	if (shift != NULL && iv->first == 1)
+		memcpy(iv->shift, shift, ((size_t) iv->nall + 1) * sizeof(double));
+	else if (shift != NULL && gr_shift_any(shift, iv->nall) &&
+			 !gr_gram_translate(iv->hi, iv->lo, iv->nall, shift, NULL, &poll))
+		return gr_fail(err, GR_CANCELED, 0, "factorisation");
+	iv->all.max_rank = nrows;
+	return gr_ldl_load(&iv->all, iv->hi, iv->lo, iv->shift, 1 - iv->first, err) &&
+		gr_ldl_factorise(&iv->all, host, err);
+}
+
+/* Entry (a, b) of the three matrices of (E, y); row a times D is in all.u */
+static void
+fill_entry(Iv *iv, int64_t a, int64_t b)
+{
+	const GrLdl *all = &iv->all;
+	int64_t		k = gr_packed(a, b);
+	int64_t		row = gr_packed(iv->nz + b, 0);
+	GrDD		entry = gr_dd_get(all->l, gr_packed(iv->nz + a, iv->nz + b));
+
+	gr_dd_set(iv->ols.l, k, gr_dd_residual(entry, gr_dd_from(all->u, 0), gr_dd_from(all->l, row), iv->nw));
+	gr_dd_set(iv->rest.l, k, gr_dd_residual(entry, gr_dd_from(all->u, 0), gr_dd_from(all->l, row), iv->nz));
+	gr_dd_set(iv->projected.l, k,
+			  gr_dd_neg(gr_dd_residual(gr_dd(0.0), gr_dd_from(all->u, iv->nw), gr_dd_from(all->l, row + iv->nw),
+										 iv->nz - iv->nw)));
+}
+
+static void
+copy_scales(GrLdl *to, const GrLdl *all, int first)
+{
+	memcpy(to->scale, all->scale + first, (size_t) to->n * sizeof(double));
+	memcpy(to->sumsq, all->sumsq + first, (size_t) to->n * sizeof(double));
+	memcpy(to->least_pivot, all->least_pivot + first, (size_t) to->n * sizeof(double));
+}
+
+static int
+count_pivots(const GrLdl *ldl, int first, int end)
+{
+	int			n = 0;
+
+	for (int k = first; k < end; k++)
+		n += ldl->aliased[k] ? 0 : 1;
+	return n;
+}
+
+/* The three matrices, factorised: E that are aliased for OLS are so in all of them */
+static bool
+factorise_blocks(Iv *iv, int64_t nrows, const GrHost *host, GrError *err)
+{
+	const GrLdl *all = &iv->all;
+	size_t		nbytes = (size_t) iv->ne * sizeof(bool);
+	GrPoll		poll = {.host = host};
+
+	for (int64_t a = 0; a <= iv->ne; a++)
+	{
+		for (int64_t k = 0; k < iv->nz; k++)
+			gr_dd_set(all->u, k, all->aliased[k] ? gr_dd(0.0) :
+					  gr_dd_mul(gr_dd_get(all->l, gr_packed(iv->nz + a, k)), gr_dd_get(all->d, k)));
+		for (int64_t b = 0; b <= a; b++)
+		{
+			if (gr_poll(&poll, 6 * (int64_t) (iv->nz + 4)))
+				return gr_fail(err, GR_CANCELED, 0, "projection");
+			fill_entry(iv, a, b);
+		}
+	}
+	copy_scales(&iv->ols, all, iv->nz);
+	copy_scales(&iv->rest, all, iv->nz);
+	copy_scales(&iv->projected, all, iv->nz);
+	iv->ols.max_rank = nrows - count_pivots(all, 0, iv->nw);
+	iv->rest.max_rank = nrows - count_pivots(all, 0, iv->nz);
+	iv->projected.max_rank = count_pivots(all, iv->nw, iv->nz);
+	if (!gr_ldl_factorise(&iv->ols, host, err))
+		return false;
+	memcpy(iv->rest.aliased, iv->ols.aliased, nbytes);
+	memcpy(iv->projected.aliased, iv->ols.aliased, nbytes);
+	return gr_ldl_factorise(&iv->rest, host, err) && gr_ldl_factorise(&iv->projected, host, err);
+}
+
+/* What is left of y, which is 0 or more */
+static GrDD
+remainder_of(const GrLdl *ldl)
+{
+	GrDD		d = gr_dd_get(ldl->d, ldl->n - 1);
+
+	return d.hi > 0 ? d : gr_dd(0.0);
+}
+
+/* The coefficients of E, scaled */
+static void
+solve_endogenous(Iv *iv)
+{
+	const GrLdl *p = &iv->projected;
+
+	for (int64_t k = iv->ne - 1; k >= 0; k--)
+	{
+		GrDD		sum = gr_dd_get(p->l, gr_packed(iv->ne, k));
+
+		for (int64_t i = k + 1; i < iv->ne; i++)
+			sum = gr_dd_sub(sum, gr_dd_mul(gr_dd_get(p->l, gr_packed(i, k)), gr_dd_get(iv->beta, i)));
+		gr_dd_set(iv->beta, k, p->aliased[k] ? gr_dd(0.0) : sum);
+	}
+}
+
+/*
+ * |y - X b|^2, scaled: what is in the instruments' span, of which the projection leaves the least, and what isn't: a
+ * sum of squares along the factor of the rest.
+ */
+static GrDD
+residual_squares(const Iv *iv)
+{
+	const GrLdl *rest = &iv->rest;
+	GrDD		sum = gr_dd_add(remainder_of(&iv->projected), remainder_of(rest));
+
+	for (int64_t k = 0; k < iv->ne; k++)
+	{
+		GrDD		c = gr_dd_sub(gr_dd_get(rest->l, gr_packed(iv->ne, k)), gr_dd_get(iv->beta, k));
+
+		if (rest->aliased[k])
+			continue;
+		for (int64_t i = k + 1; i < iv->ne; i++)
+			c = gr_dd_sub(c, gr_dd_mul(gr_dd_get(rest->l, gr_packed(i, k)), gr_dd_get(iv->beta, i)));
+		sum = gr_dd_add(sum, gr_dd_mul(gr_dd_mul(c, c), gr_dd_get(rest->d, k)));
+	}
+	return sum;
+}
+
+/* The triangle of (1, W, E, y), and L and D of the regressors' projections in it */
+static void
+make_terms(Iv *iv, GrDD rss)
+{
+	const GrIvColumns *c = iv->columns;
+	int			nfeatures = c->nexogenous + iv->ne;
+	int			skipped = c->ninstruments;
+
+	for (int64_t i = 0; i <= nfeatures + 1; i++)
+	{
+		int64_t		from = gr_packed(i <= c->nexogenous ? i : i + skipped, 0);
+
+		for (int64_t j = 0; j <= i; j++)
+		{
+			int64_t		k = from + (j <= c->nexogenous ? j : j + skipped);
+
+			iv->term_hi[gr_packed(i, j)] = iv->hi[k];
+			iv->term_lo[gr_packed(i, j)] = iv->lo[k];
+		}
+		if (i > 0)
+			iv->term_shift[i - 1] = iv->shift[i - 1 + (i <= c->nexogenous ? 0 : skipped)];
+	}
+	for (int64_t i = 0; i <= iv->nw + iv->ne; i++)
+	{
+		bool		exogenous = i < iv->nw;
+		int64_t		e = i - iv->nw;
+
+		for (int64_t j = 0; j < i; j++)
+			gr_dd_set(iv->l, gr_packed(i, j), j < iv->nw ?
+					  gr_dd_get(iv->all.l, gr_packed(exogenous ? i : iv->nz + e, j)) :
+					  gr_dd_get(iv->projected.l, gr_packed(e, j - iv->nw)));
+		gr_dd_set(iv->l, gr_packed(i, i), gr_dd(0.0));
+		gr_dd_set(iv->d, i, exogenous ? gr_dd_get(iv->all.d, i) : e < iv->ne ? gr_dd_get(iv->projected.d, e) : rss);
+		if (i < iv->nw + iv->ne)
+			iv->aliased[i] = exogenous ? iv->all.aliased[i] : iv->projected.aliased[e];
+	}
+}
+
+/* (more / df1) / (left / df2), where more and left are of one scale */
+static GrIvTest
+f_test(GrDD more, GrDD left, int64_t df1, int64_t df2)
+{
+	GrIvTest	test = {.df1 = df1,.df2 = df2,.statistic = NAN};
+	double		per = gr_dd_to_double(left) / (double) df2;
+
+	if (df1 > 0 && df2 > 0)
+		test.statistic = gr_dd_to_double(more) / (double) df1 / per;
+	return test;
+}
+
+/* The tests; the diagonals of the matrices are in L as they were */
+static void
+make_tests(const Iv *iv, int64_t nrows, GrIvFit *fit)
+{
+	int64_t		df = nrows - count_pivots(&iv->all, 0, iv->nz);
+	int64_t		rank_rest = count_pivots(&iv->rest, 0, iv->ne);
+	GrDD		ols = remainder_of(&iv->ols);
+	GrDD		augmented = gr_dd_add(remainder_of(&iv->projected), remainder_of(&iv->rest));
+	GrDD		more = gr_dd_sub(ols, augmented);
+
+	for (int64_t e = 0; e < iv->ne; e++)
+	{
+		fit->first_stage[e] = f_test(gr_dd_get(iv->projected.l, gr_packed(e, e)),
+									 gr_dd_get(iv->rest.l, gr_packed(e, e)), fit->instruments, df);
+		if (iv->ols.aliased[e])
+			fit->first_stage[e].statistic = NAN;
+	}
+	/* as what is left of either is known to within its rounding, an equal one adds nothing */
+	if (!(more.hi > GR_ROUNDING_TOLERANCE * ols.hi))
+		more = gr_dd(0.0);
+	fit->hausman = f_test(more, augmented, rank_rest, nrows - fit->rank - rank_rest);
+}
+
+/*
+ * n times the share of the residuals' squares about their mean that the instruments explain. Without an intercept the
+ * mean isn't 0, and what the instruments leave is taken from the squares about it, as in R's AER.
+ */
+static void
+test_overidentification(const Iv *iv, GrDD rss, int64_t nrows, GrIvFit *fit)
+{
+	GrDD		explained = remainder_of(&iv->projected);
+	double		unit = iv->all.scale[iv->nz + iv->ne];
+
+	fit->sargan = (GrIvTest) {.df1 = fit->instruments - fit->endogenous,.statistic = NAN};
+	if (iv->first == 0)
+	{
+		int64_t		y = gr_packed(iv->columns->nexogenous + iv->ne + 1, 0);
+		GrDD		sum = {iv->term_hi[y], iv->term_lo[y]};
+
+		for (int64_t k = 0; k < fit->nterms; k++)
+		{
+			GrDD		entry = {iv->term_hi[gr_packed(k + 1, 0)], iv->term_lo[gr_packed(k + 1, 0)]};
+
+			if (!isnan(fit->coef[k]))
+				sum = gr_dd_sub(sum, gr_dd_mul_d(entry, fit->coef[k]));
+		}
+		sum = gr_dd_scale(sum, unit);
+		sum = gr_dd_div(gr_dd_mul(sum, sum), (GrDD) {iv->term_hi[0], iv->term_lo[0]});
+		explained = gr_dd_sub(explained, sum);
+		rss = gr_dd_sub(rss, sum);
+	}
+	if (fit->sargan.df1 > 0)
+		fit->sargan.statistic = (double) nrows * gr_dd_to_double(gr_dd_div(explained, rss));
+}
+
+bool
+gr_iv_solve(const double *hi, const double *lo, const double *shift, const GrIvColumns *columns, int64_t nrows,
+			bool intercept, void *workspace, GrIvFit *fit, const GrHost *host, GrError *err)
+{
+	Iv			iv = {.columns = columns,.nall = nall_of(columns),.first = intercept ? 1 : 0};
+	int			nfeatures = columns->nexogenous + columns->nendogenous;
+	GrOlsFit	ols = {.coef = fit->coef,.vcov = fit->vcov};
+	GrOlsFactor factor;
+	GrDD		rss;
+
+	iv.nw = iv.first + columns->nexogenous;
+	iv.nz = iv.nw + columns->ninstruments;
+	iv.ne = columns->nendogenous;
+	carve_workspace(&iv, workspace);
+	if (!load(&iv, hi, lo, shift, nrows, host, err) || !factorise_blocks(&iv, nrows, host, err))
+		return false;
+	fit->nterms = iv.nw + iv.ne;
+	fit->instruments = count_pivots(&iv.all, iv.nw, iv.nz);
+	fit->endogenous = count_pivots(&iv.ols, 0, iv.ne);
+	fit->identified = count_pivots(&iv.projected, 0, iv.ne) == fit->endogenous;
+	fit->rank = count_pivots(&iv.all, 0, iv.nw) + fit->endogenous;
+	fit->df_residual = nrows - fit->rank;
+	if (!fit->identified)
+		return true;
+	solve_endogenous(&iv);
+	rss = residual_squares(&iv);
+	make_terms(&iv, rss);
+	factor = (GrOlsFactor) {iv.l.hi, iv.l.lo, iv.d.hi, iv.d.lo, iv.aliased};
+	if (!gr_ols_finish(iv.term_hi, iv.term_lo, iv.term_shift, nfeatures, nrows, intercept, &factor, iv.ols_workspace,
+					   &ols, host, err))
+	{
+		/* a column of that triangle as one of this */
+		if (err->where >= columns->nexogenous)
+			err->where += columns->ninstruments;
+		return false;
+	}
+	fit->rss = ols.rss;
+	fit->tss = ols.tss;
+	make_tests(&iv, nrows, fit);
+	test_overidentification(&iv, rss, nrows, fit);
+	if (ols.rss == 0)
+		fit->sargan.statistic = NAN;
+	return true;
+}

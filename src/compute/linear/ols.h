@@ -1,0 +1,132 @@
+/*
+ * ols.h: ordinary least squares from a Gram matrix in double-double.
+ *
+ * Scaled LDL' factorisation of the cross products of [terms y], in the terms' own order. A term whose squared residual
+ * on the terms before it is not above GR_ALIAS_TOLERANCE of its own sum of squares is aliased: it has no coefficient,
+ * as in R's lm(), where later terms lose to earlier ones too. The tolerance is on squares: a term counts as collinear
+ * when its distance from the span of the others is below 1e-12 of its length, some thousand roundings of float8. (R's
+ * default of 1e-7 drops a term of NIST's filip, which lies at 5.2e-8 and has eight digits to give.) Once there are as
+ * many terms as rows, all others are aliased, whatever rounding has left of them. For a column that
+ * is summed about a shift (gram_shift.h), the sum of squares is that about the shift; what is aliased too is a squared
+ * residual below GR_ROUNDING_TOLERANCE of the values' own squares, as what float8 leaves of a column computed from
+ * others is: 28 roundings.
+ *
+ * Errors of the result are of the order of 2^-104 times the square of the scaled condition number of the terms, so
+ * all 16 digits of a float8 are right up to a condition number of about 1e8. Sums that cancel to less than their own
+ * rounding error (a perfect fit's residual sum of squares, an exactly zero effect) are reported as 0.
+ *
+ * With an intercept, sums about a shift are solved as they are: slopes are the same about any, and intercept and
+ * covariances are brought back in double-double. Without one, the sums are brought back before.
+ */
+#ifndef GPUREG_OLS_H
+#define GPUREG_OLS_H
+
+#include "compute/linalg/ols_factor.h"
+#include "compute/linalg/solver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct GrOlsFit
+{
+	int			nterms;			/* nfeatures, and one if there is an intercept, which is the first */
+	int			rank;			/* terms that are not aliased */
+	int64_t		df_residual;	/* rows - rank; with an l2, the rank is that of penalised sums, and may be more */
+	double	   *coef;			/* nterms; NaN for an aliased term */
+	double	   *vcov;			/* nterms x nterms; NaN for aliased terms, or all of it if df_residual is 0; or NULL */
+	double		rss;			/* residual sum of squares */
+	double		tss;			/* total sum of squares: about the mean if there is an intercept, else about 0 */
+	double	   *vcov_low;		/* packed triangle: what rounding left of vcov, unless on_device; NULL: not wanted */
+	bool		on_device;		/* solved there */
+	const GrTermMoves *moves;	/* in: NULL: none; else there is an intercept, and the solve is done here */
+	/* in: >= 0: l2 / 2 times the slopes' sum of squares is added to half of rss; where it isn't 0, solved here, too */
+	double		l2;
+	int64_t		nsummed;		/* in: rows that the sums are of, where nrows counts them more than once; 0: nrows */
+	bool		unmovable;		/* a term that is aliased would be moved to: all else is of no use */
+} GrOlsFit;
+
+/* Terms whose covariances' low halves are kept at most: fewer than are solved on a device, which gives none */
+#define GR_LOW_TERMS_MAX 95
+
+/* Bytes of workspace for gr_ols_solve(). */
+extern size_t gr_ols_workspace_nbytes(int nfeatures);
+
+/*
+ * Solves. hi, lo: the packed triangle of (1, x, y) about shift (of (x, y); NULL: 0) over nrows >= 1 rows,
+ * left as it is. fit->coef and fit->vcov point to the caller's arrays, vcov may be NULL when coefficients alone are
+ * wanted. Fails with GR_OUT_OF_RANGE (where: the column) if sums of squares over- or underflowed or the matrix isn't
+ * one of cross products; with GR_RESULT_OUT_OF_RANGE if a coefficient or, where vcov is wanted, a variance or a sum of
+ * squares is beyond float8's range, or not 0 and below it; and with GR_CANCELED.
+ *
+ * solver: where many terms are solved instead, to within rounding in double-double the same; NULL: here. If the
+ * device's memory doesn't suffice, the solve is done here; its other failures are the solve's.
+ */
+extern bool gr_ols_solve(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows,
+						 bool intercept, void *workspace, const GrSolver *solver, GrOlsFit *fit, const GrHost *host,
+						 GrError *err);
+
+typedef struct GrNormalFit
+{
+	int			nterms;
+	int			rank;			/* terms that are not aliased */
+	bool	   *aliased;		/* nterms; in: those to leave out; out: and those found to be collinear */
+	double	   *coef;			/* nterms: b; NaN for an aliased term */
+	double	   *inverse;		/* nterms x nterms: of A, symmetric, NaN for aliased terms; NULL when it isn't wanted */
+	double	   *inverse_low;	/* packed triangle: what rounding left of inverse, unless on_device; or NULL */
+	double	   *pivot;			/* nterms: the share of its diagonal entry that a term's pivot is; NULL: not wanted */
+	double		decrement;		/* c' A^-1 c */
+	bool		on_device;		/* solved there */
+	int64_t		max_rank;		/* in: A's is known to be no larger, as of sums over so many rows; 0: not known */
+	GrMatrixRows rows;			/* in: what the triangle's rows are, those passed over included, for errors */
+} GrNormalFit;
+
+/* max_rank of sums over so many rows, and of sums with a penalty, which raises it */
+static inline int64_t
+gr_max_rank(double nrows, double l2)
+{
+	return l2 == 0 && nrows >= 1 && nrows <= GR_MAX_FEATURES ? (int64_t) nrows : 0;
+}
+
+/*
+ * Solves A b = c for a positive semidefinite A. hi, lo: a packed triangle in double-double of skip + nterms + 1 rows:
+ * skip that are passed over, those of A, and c' as the last one, whose diagonal entry is not looked at. A term is
+ * aliased if its pivot is not above tolerance times its diagonal entry. workspace: gr_ols_workspace_nbytes(nterms)
+ * bytes. solver and failures: as with gr_ols_solve().
+ */
+extern bool gr_normal_solve(const double *hi, const double *lo, int skip, double tolerance, void *workspace,
+							const GrSolver *solver, GrNormalFit *fit, const GrHost *host, GrError *err);
+
+/*
+ * After a gr_normal_solve() of nterms terms with that workspace, neither on a device nor with an inverse: term k less
+ * its regression on the terms before it that are not aliased, as coefficients of the terms 0 .. k, times a power of two
+ * that brings the residual's square into [1, 4). False if the host asked to stop.
+ */
+extern bool gr_normal_residual(void *workspace, int nterms, int k, double *coef, GrPoll *poll);
+
+/*
+ * A factorisation L D L' of terms and the response, which is the last row, in double-double: of the terms' projections,
+ * say. Each row is scaled by the power of two that brings its sum of squares, in the triangle that goes with it, into
+ * [1, 4).
+ */
+typedef struct GrOlsFactor
+{
+	const double *l_hi;			/* packed; the diagonal isn't looked at */
+	const double *l_lo;
+	const double *d_hi;			/* D, and the residual sum of squares */
+	const double *d_lo;
+	const bool *aliased;		/* of the terms: those that are left out */
+} GrOlsFactor;
+
+/*
+ * What gr_ols_solve() makes of its own factorisation, and fails with. Of the triangle, the diagonal, the sums and the
+ * response's row are looked at.
+ */
+extern bool gr_ols_finish(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows,
+						  bool intercept, const GrOlsFactor *factor, void *workspace, GrOlsFit *fit,
+						  const GrHost *host, GrError *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_OLS_H */

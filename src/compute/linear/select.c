@@ -1,0 +1,318 @@
+/*
+ * select.c: steps forward and backward, and what they share with the search for the best subset; see select.h.
+ */
+#include "compute/linear/select.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/linalg/gram_shift.h"
+#include "compute/linalg/ldl.h"
+#include "compute/linear/select_best.h"
+
+/* Entry (i, j) of a packed triangle, whichever is greater */
+static inline int64_t
+entry_of(int64_t i, int64_t j)
+{
+	return i > j ? gr_packed(i, j) : gr_packed(j, i);
+}
+
+size_t
+gr_select_workspace_nbytes(int nfeatures, GrSelectMethod method)
+{
+	size_t		p = (size_t) nfeatures;
+	size_t		all = (size_t) gr_triangle((int64_t) p + 2);
+
+	/* c, and the same swept; the triangle about 0; a subset; scales and so on; entries, sorted, known */
+	return (8 * all + 12 * (p + 4) + gr_ldl_ndoubles(nfeatures + 2) +
+			(method == GR_SELECT_BEST ? gr_select_best_ndoubles(nfeatures) : 0)) * sizeof(double) +
+		gr_ols_workspace_nbytes(nfeatures);
+}
+
+static double *
+carve(double **next, size_t n)
+{
+	double	   *vector = *next;
+
+	*next += n;
+	return vector;
+}
+
+static void
+carve_workspace(GrSelect *select, GrLdl *ldl, GrDDVector *swept, GrDDVector *about_0, void *workspace)
+{
+	double	   *next = workspace;
+	size_t		p = (size_t) select->nfeatures;
+	size_t		all = (size_t) gr_triangle((int64_t) p + 2);
+
+	gr_ldl_carve(ldl, select->nfeatures + (select->selection->intercept ? 2 : 1), &next);
+	select->c_hi = carve(&next, all);
+	select->c_lo = carve(&next, all);
+	swept->hi = carve(&next, all);
+	swept->lo = carve(&next, all);
+	about_0->hi = carve(&next, all);
+	about_0->lo = carve(&next, all);
+	select->subset_hi = carve(&next, all);
+	select->subset_lo = carve(&next, all);
+	select->subset_shift = carve(&next, p + 1);
+	select->coef = carve(&next, p + 1);
+	select->least_pivot = carve(&next, p + 1);
+	select->entries = (int *) carve(&next, p + 2);
+	select->sorted = (int *) carve(&next, p + 1);
+	select->known = (bool *) carve(&next, p + 1);
+	select->ols_workspace = next;
+	next += gr_ols_workspace_nbytes(select->nfeatures) / sizeof(double) + 1;
+	select->room = next;
+	memset(select->known, 0, (p + 1) * sizeof(bool));
+}
+
+/*
+ * The triangle of the features and the response, scaled, less what the ones explain. With the scales that a fit of all
+ * would have, and the pivots that features must have there
+ */
+static bool
+load(GrSelect *select, GrLdl *ldl)
+{
+	int			first = select->selection->intercept ? 1 : 0;
+	GrDDVector	c = {select->c_hi, select->c_lo};
+
+	if (!gr_ldl_load(ldl, select->hi, select->lo, select->shift, 1 - first, select->err))
+		return false;
+	ldl->npivots = first;
+	if (!gr_ldl_factorise(ldl, select->host, select->err))
+		return false;
+	for (int64_t i = 0; i <= select->nfeatures; i++)
+	{
+		GrDD		u = first == 0 ? gr_dd(0.0) :
+			gr_dd_mul(gr_dd_get(ldl->l, gr_packed(i + first, 0)), gr_dd_get(ldl->d, 0));
+		GrDDConstVector row = {&u.hi, &u.lo};
+
+		for (int64_t j = 0; j <= i; j++)
+			gr_dd_set(c, gr_packed(i, j), gr_dd_residual(gr_dd_get(ldl->l, gr_packed(i + first, j + first)), row,
+														   gr_dd_from(ldl->l, gr_packed(j + first, 0)), first));
+		if (i < select->nfeatures)
+			select->least_pivot[i] = ldl->least_pivot[i + first];
+	}
+	return true;
+}
+
+/* Without an intercept, the sums about 0 in place of those about a shift */
+static bool
+translate_back(GrSelect *select, GrDDVector about_0)
+{
+	size_t		nbytes = (size_t) gr_triangle(gr_norder(select->nfeatures)) * sizeof(double);
+	GrPoll		poll = {.host = select->host};
+
+	if (select->selection->intercept || select->shift == NULL || !gr_shift_any(select->shift, select->nfeatures))
+		return true;
+	memcpy(about_0.hi, select->hi, nbytes);
+	memcpy(about_0.lo, select->lo, nbytes);
+	if (!gr_gram_translate(about_0.hi, about_0.lo, select->nfeatures, select->shift, NULL, &poll))
+		return gr_fail(select->err, GR_CANCELED, 0, "selection");
+	select->hi = about_0.hi;
+	select->lo = about_0.lo;
+	select->shift = NULL;
+	return true;
+}
+
+/*
+ * Sweeping
+ */
+
+/*
+ * Sweeps feature k of a packed triangle of m rows in, or back out. Of those in, the diagonal is less the inverse's and
+ * the response's row has the coefficients; of the others, it is what those leave. Both as in Goodnight (1979), A
+ * tutorial on the SWEEP operator.
+ */
+static bool
+sweep(GrDDVector a, int64_t m, int64_t k, bool out, GrPoll *poll)
+{
+	GrDD		d = gr_dd_get(a, gr_packed(k, k));
+
+	for (int64_t i = 0; i < m; i++)
+	{
+		GrDD		share = gr_dd_div(gr_dd_get(a, entry_of(i, k)), d);
+
+		if (gr_poll(poll, 10 * (i + 1)))
+			return false;
+		for (int64_t j = 0; i != k && j <= i; j++)
+		{
+			GrDD		entry = gr_dd_get(a, gr_packed(i, j));
+			GrDD		p = gr_dd_mul(share, gr_dd_get(a, entry_of(j, k)));
+			GrDD		sum = gr_dd_sub(entry, p);
+
+			if (j != k)
+				gr_dd_set(a, gr_packed(i, j), fabs(sum.hi) <= GR_DD_NOISE * (fabs(entry.hi) + fabs(p.hi)) ?
+						  gr_dd(0.0) : sum);
+		}
+	}
+	for (int64_t i = 0; i < m; i++)
+		if (i != k)
+		{
+			GrDD		share = gr_dd_div(gr_dd_get(a, entry_of(i, k)), d);
+
+			gr_dd_set(a, entry_of(i, k), out ? gr_dd_neg(share) : share);
+		}
+	gr_dd_set(a, gr_packed(k, k), gr_dd_neg(gr_dd_div(gr_dd(1.0), d)));
+	return true;
+}
+
+/* What feature k takes off the RSS or, where it is in, would add to it */
+static GrDD
+change_of(GrDDVector a, int64_t p, int64_t k)
+{
+	GrDD		entry = gr_dd_get(a, gr_packed(p, k));
+	GrDD		d = gr_dd_get(a, gr_packed(k, k));
+
+	if (d.hi == 0)
+		return gr_dd(0.0);
+	if (d.hi < 0)
+		d = gr_dd_neg(d);
+	return gr_dd_div(gr_dd_mul(entry, entry), d);
+}
+
+static inline bool
+is_less(GrDD a, GrDD b)
+{
+	return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo);
+}
+
+/* The features that are in, as a subset of that size */
+static bool
+note(GrSelect *select, const bool *in, int n)
+{
+	int		   *subset = select->sorted;
+	int			at = 0;
+	bool		better;
+
+	if (n > select->selection->max_size)
+		return true;
+	for (int k = 0; k < select->nfeatures; k++)
+		if (in[k])
+			subset[at++] = k;
+	return gr_select_try(select, subset, n, &better);
+}
+
+/* Steps from none on, as far as the rank and max_size go */
+static bool
+step_forward(GrSelect *select, GrDDVector a, bool *in, int max_rank)
+{
+	int			p = select->nfeatures;
+	GrPoll		poll = {.host = select->host};
+
+	memcpy(a.hi, select->c_hi, (size_t) gr_triangle(p + 1) * sizeof(double));
+	memcpy(a.lo, select->c_lo, (size_t) gr_triangle(p + 1) * sizeof(double));
+	memset(in, 0, (size_t) p * sizeof(bool));
+	for (int n = 1; n <= select->selection->max_size && n <= max_rank; n++)
+	{
+		int			next = -1;
+
+		for (int k = 0; k < p; k++)
+			if (!in[k] && gr_dd_get(a, gr_packed(k, k)).hi > select->least_pivot[k] &&
+				(next < 0 || is_less(change_of(a, p, next), change_of(a, p, k))))
+				next = k;
+		if (next < 0)
+			break;
+		if (!sweep(a, p + 1, next, false, &poll))
+			return gr_fail(select->err, GR_CANCELED, 0, "selection");
+		in[next] = true;
+		if (!note(select, in, n))
+			return false;
+	}
+	return true;
+}
+
+/* All features that aren't aliased in a fit of all are in; how many these are */
+static bool
+sweep_all(GrSelect *select, GrDDVector a, bool *in, int max_rank, int *rank)
+{
+	int			p = select->nfeatures;
+	GrPoll		poll = {.host = select->host};
+
+	memcpy(a.hi, select->c_hi, (size_t) gr_triangle(p + 1) * sizeof(double));
+	memcpy(a.lo, select->c_lo, (size_t) gr_triangle(p + 1) * sizeof(double));
+	memset(in, 0, (size_t) p * sizeof(bool));
+	*rank = 0;
+	for (int k = 0; k < p && *rank < max_rank; k++)
+	{
+		if (!(gr_dd_get(a, gr_packed(k, k)).hi > select->least_pivot[k]))
+			continue;
+		if (!sweep(a, p + 1, k, false, &poll))
+			return gr_fail(select->err, GR_CANCELED, 0, "selection");
+		in[k] = true;
+		(*rank)++;
+	}
+	return true;
+}
+
+static bool
+step_backward(GrSelect *select, GrDDVector a, bool *in, int rank)
+{
+	int			p = select->nfeatures;
+	GrPoll		poll = {.host = select->host};
+
+	for (int n = rank; n > 0; n--)
+	{
+		int			next = -1;
+
+		if (!note(select, in, n))
+			return false;
+		/* as features are in, the diagonal is negative; where rounding has made it 0, nothing tells what it costs */
+		for (int k = 0; k < p; k++)
+			if (in[k] && (next < 0 || is_less(change_of(a, p, k), change_of(a, p, next))))
+				next = k;
+		if (n > 1 && gr_dd_get(a, gr_packed(next, next)).hi != 0 && !sweep(a, p + 1, next, true, &poll))
+			return gr_fail(select->err, GR_CANCELED, 0, "selection");
+		in[next] = false;
+	}
+	return true;
+}
+
+/* The total sum of squares, the fit of all features, and the steps or the search */
+static bool
+run(GrSelect *select, GrDDVector a, bool *in)
+{
+	GrSelection *selection = select->selection;
+	int			first = selection->intercept ? 1 : 0;
+	int			max_rank = select->nrows - first < select->nfeatures ? (int) (select->nrows - first) :
+		select->nfeatures;
+	GrOlsFit	fit = {0};
+
+	for (int k = 0; k < select->nfeatures; k++)
+		select->sorted[k] = k;
+	if (!gr_select_solve(select, select->sorted, select->nfeatures, &fit))
+		return false;
+	selection->full_rss = fit.rss;
+	/* without an intercept there is no fit of no terms */
+	selection->rss[0] = fit.tss;
+	select->known[0] = true;
+	if (!sweep_all(select, a, in, max_rank, &selection->rank))
+		return false;
+	if (selection->method != GR_SELECT_FORWARD && !step_backward(select, a, in, selection->rank))
+		return false;
+	if (selection->method != GR_SELECT_BACKWARD && !step_forward(select, a, in, max_rank))
+		return false;
+	if (selection->method == GR_SELECT_BEST && !gr_select_best(select))
+		return false;
+	selection->nsizes = 1;
+	while (selection->nsizes <= selection->max_size && select->known[selection->nsizes])
+		selection->nsizes++;
+	return true;
+}
+
+bool
+gr_select(const double *hi, const double *lo, const double *shift, int nfeatures, int64_t nrows, void *workspace,
+		  GrSelection *selection, const GrHost *host, GrError *err)
+{
+	GrSelect	select = {
+		.hi = hi,.lo = lo,.shift = shift,.nfeatures = nfeatures,.nrows = nrows,.selection = selection,.host = host,
+		.err = err
+	};
+	GrLdl		ldl;
+	GrDDVector	swept;
+	GrDDVector	about_0;
+
+	selection->nnodes = selection->nsolved = 0;
+	carve_workspace(&select, &ldl, &swept, &about_0, workspace);
+	return translate_back(&select, about_0) && load(&select, &ldl) && run(&select, swept, ldl.aliased);
+}

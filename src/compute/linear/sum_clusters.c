@@ -1,0 +1,617 @@
+/*
+ * sum_clusters.c: covariances robust to clusters, from the clusters' sums; see sum_clusters.h.
+ */
+#include "compute/linear/sum_clusters.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/base/dd.h"
+#include "compute/linalg/eigen.h"
+#include "compute/linalg/gram_shift.h"
+#include "compute/linalg/gram_subset.h"
+#include "compute/linear/ols.h"
+#include "compute/linear/sum_clusters_work.h"
+
+/* A column whose mean is further from 0 than so many of its spreads is taken about its mean. */
+#define FAR_SPREADS 4.0
+#define LEAST_SHIFT 1e-110		/* as in gram_shift.c */
+#define MOST_SHIFT 1e140
+
+/* Entries of A^-1, in units of the terms' own, up to which K in float8 keeps some 13 digits */
+#define COLLINEAR 1000.0
+
+/* The least pivot of 1 - K that goes with K in float8, and that goes without its eigenvalues */
+#define LEAST_PIVOT 0.1
+#define LEAST_EXACT_PIVOT 1e-6
+
+/* An eigenvalue of 1 - K below this is 0: the rows without the cluster say nothing that way. */
+#define LEFT_ROUNDING 1e-11
+
+/*
+ * Kernels
+ */
+
+typedef struct Kernels
+{
+	void		(*translate) (double *hi, double *lo, const double *d_hi, const double *d_lo, int norder);
+	void		(*score) (double *q, double *s_hi, double *s_lo, const double *hi, const double *lo, const int64_t *at,
+						  const double *coef_hi, const double *coef_lo, const double *factor, int n);
+	void		(*add_square) (double *hi, double *lo, const double *x, int n);
+	void		(*leave_out) (double *left, double *work, const double *hi, const int64_t *at, const double *factor,
+							  int n);
+	void		(*solve_left) (double *left, double *x, double *pivot, int n);
+} Kernels;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define NAME(f) f##_avx512
+#define TARGET __attribute__((target("avx512f,fma")))
+#define W 8
+#define V __m512d
+#define V_SET1(x) _mm512_set1_pd(x)
+#define V_LOAD(p) _mm512_loadu_pd(p)
+#define V_STORE(p, v) _mm512_storeu_pd(p, v)
+#define V_ADD(a, b) _mm512_add_pd(a, b)
+#define V_SUB(a, b) _mm512_sub_pd(a, b)
+#define V_MUL(a, b) _mm512_mul_pd(a, b)
+#define V_DIV(a, b) _mm512_div_pd(a, b)
+#define V_SQRT(a) _mm512_sqrt_pd(a)
+#define V_FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#include "compute/linear/sum_clusters_cpu.h"
+
+#define NAME(f) f##_avx2
+#define TARGET __attribute__((target("avx2,fma")))
+#define W 4
+#define V __m256d
+#define V_SET1(x) _mm256_set1_pd(x)
+#define V_LOAD(p) _mm256_loadu_pd(p)
+#define V_STORE(p, v) _mm256_storeu_pd(p, v)
+#define V_ADD(a, b) _mm256_add_pd(a, b)
+#define V_SUB(a, b) _mm256_sub_pd(a, b)
+#define V_MUL(a, b) _mm256_mul_pd(a, b)
+#define V_DIV(a, b) _mm256_div_pd(a, b)
+#define V_SQRT(a) _mm256_sqrt_pd(a)
+#define V_FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#include "compute/linear/sum_clusters_cpu.h"
+#endif
+
+#define NAME(f) f##_plain
+#define TARGET
+#define W 1
+#define V double
+#define V_SET1(x) (x)
+#define V_LOAD(p) (*(p))
+#define V_STORE(p, v) (*(p) = (v))
+#define V_ADD(a, b) ((a) + (b))
+#define V_SUB(a, b) ((a) - (b))
+#define V_MUL(a, b) ((a) * (b))
+#define V_DIV(a, b) ((a) / (b))
+#define V_SQRT(a) sqrt(a)
+#define V_FMA(a, b, c) gr_fma(a, b, c)
+#include "compute/linear/sum_clusters_cpu.h"
+
+static const Kernels *
+find_kernels(int max_lanes)
+{
+	static const Kernels plain = {translate_plain, score_plain, add_square_plain, leave_out_plain, solve_left_plain};
+#if defined(__x86_64__) && defined(__GNUC__)
+	static const Kernels avx512 = {
+		translate_avx512, score_avx512, add_square_avx512, leave_out_avx512, solve_left_avx512
+	};
+	static const Kernels avx2 = {translate_avx2, score_avx2, add_square_avx2, leave_out_avx2, solve_left_avx2};
+
+	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma"))
+		return &avx512;
+	if (max_lanes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return &avx2;
+#endif
+	(void) max_lanes;
+	return &plain;
+}
+
+/*
+ * Memory
+ */
+
+static double *
+carve(double **next, int64_t n)
+{
+	double	   *mine = *next;
+
+	*next += n;
+	return mine;
+}
+
+/* Of the sums: a triangle of n, hi and lo, and n, hi and lo, each of all lanes */
+static int64_t
+middle_size(int n)
+{
+	return 2 * (gr_triangle(n) + n) * GR_CLUSTER_LANES;
+}
+
+/* Lays out what is in the workspace; what is behind it */
+static double *
+carve_all(GrClusterFit *fit, GrClusterWork *work, double *next)
+{
+	int64_t		n = fit->nterms;
+	int64_t		norder = gr_norder(fit->nfeatures);
+
+	fit->shift = carve(&next, fit->nfeatures + 1);
+	fit->coef_hi = carve(&next, n);
+	fit->coef_lo = carve(&next, n);
+	fit->factor = carve(&next, n * n);
+	fit->middle = carve(&next, middle_size(fit->nterms));
+	work->hi = carve(&next, gr_triangle(norder) * GR_CLUSTER_LANES);
+	work->lo = carve(&next, gr_triangle(norder) * GR_CLUSTER_LANES);
+	work->d_hi = carve(&next, norder * GR_CLUSTER_LANES);
+	work->d_lo = carve(&next, norder * GR_CLUSTER_LANES);
+	work->s_hi = carve(&next, n * GR_CLUSTER_LANES);
+	work->s_lo = carve(&next, n * GR_CLUSTER_LANES);
+	work->q = carve(&next, n * GR_CLUSTER_LANES);
+	work->left = carve(&next, gr_triangle(n) * GR_CLUSTER_LANES);
+	work->product = carve(&next, n * n * GR_CLUSTER_LANES);
+	work->pivot = carve(&next, n * GR_CLUSTER_LANES);
+	work->exact_hi = carve(&next, n * n);
+	work->exact_lo = carve(&next, n * n);
+	work->vectors = carve(&next, n * n);
+	work->at = (int64_t *) carve(&next, gr_triangle(n + 1));
+	return next;
+}
+
+size_t
+gr_cluster_fit_nbytes(int nfeatures, int nterms)
+{
+	size_t		n = (size_t) nterms;
+	size_t		norder = (size_t) gr_norder(nfeatures);
+	size_t		triangle = (size_t) gr_triangle((int64_t) norder);
+	size_t		of_lanes = 2 * triangle + 2 * norder + 4 * n + (size_t) gr_triangle(nterms) + n * n;
+	size_t		own = norder + 2 * n + 4 * n * n + (size_t) middle_size(nterms) + of_lanes * GR_CLUSTER_LANES +
+		(size_t) gr_triangle(nterms + 1);
+
+	/* what gr_cluster_fit_begin() takes besides */
+	own += 2 * triangle + 2 * (size_t) gr_triangle(nterms + 1) + 3 * n;
+	return sizeof(GrClusterWork) + own * sizeof(double) + gr_ols_workspace_nbytes(nterms);
+}
+
+/*
+ * The fit to all rows
+ */
+
+/* The sums of (terms, y), of all rows */
+typedef struct System
+{
+	int			n;
+	double	   *hi;
+	double	   *lo;
+	GrPoll		poll;
+} System;
+
+static inline GrDD
+system_entry(const System *system, int64_t i, int64_t j)
+{
+	int64_t		at = i >= j ? triangle_at(i, j) : triangle_at(j, i);
+
+	return (GrDD) {system->hi[at], system->lo[at]};
+}
+
+/* Rows of C: each is what is left of a term beyond the terms before it, in units of its own */
+static bool
+fill_factor(GrClusterFit *fit, System *system, void *workspace, double *row, double *pivot)
+{
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		double		deviation = sqrt(pivot[k] * system->hi[triangle_at(k, k)]);
+		double	   *into = fit->factor + (int64_t) k * fit->nterms;
+
+		if (!gr_normal_residual(workspace, fit->nterms, k, row, &system->poll))
+			return false;
+		for (int j = 0; j <= k; j++)
+			into[j] = row[j] / row[k] / deviation;
+	}
+	return true;
+}
+
+/* b += C' C (c - A b): what is left of c is small, and C' C has all digits that it takes. False if canceled. */
+static bool
+refine(GrClusterFit *fit, System *system, double *left)
+{
+	int			n = fit->nterms;
+	double	   *scaled = left + n;
+
+	for (int i = 0; i < n; i++)
+	{
+		GrDD		sum = system_entry(system, n, i);
+
+		for (int j = 0; j < n; j++)
+			sum = gr_dd_sub(sum, gr_dd_mul(system_entry(system, i, j), (GrDD) {fit->coef_hi[j], fit->coef_lo[j]}));
+		left[i] = gr_dd_to_double(sum);
+		if (gr_poll(&system->poll, 20 * n))
+			return false;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		scaled[i] = 0;
+		for (int j = 0; j <= i; j++)
+			scaled[i] += fit->factor[(int64_t) i * n + j] * left[j];
+	}
+	for (int j = 0; j < n; j++)
+	{
+		GrDD		b = {fit->coef_hi[j], fit->coef_lo[j]};
+		double		change = 0;
+
+		for (int i = j; i < n; i++)
+			change += fit->factor[(int64_t) i * n + j] * scaled[i];
+		b = gr_dd_add(b, gr_dd(change));
+		fit->coef_hi[j] = b.hi;
+		fit->coef_lo[j] = b.lo;
+	}
+	return true;
+}
+
+/* Is a term so near to the others that K wants more digits than float8 has? By the diagonal of A^-1, in units of A's */
+static bool
+is_collinear(const GrClusterFit *fit, const System *system)
+{
+	for (int j = 0; j < fit->nterms; j++)
+	{
+		double		inverse = 0;
+
+		for (int i = j; i < fit->nterms; i++)
+			inverse += fit->factor[(int64_t) i * fit->nterms + j] * fit->factor[(int64_t) i * fit->nterms + j];
+		if (!(inverse * system->hi[triangle_at(j, j)] < COLLINEAR))
+			return true;
+	}
+	return false;
+}
+
+/* b and C of the system */
+static bool
+solve_system(GrClusterFit *fit, System *system, double *workspace, bool *aliased, const GrHost *host, GrError *err)
+{
+	int			n = fit->nterms;
+	double	   *pivot = workspace;
+	double	   *left = workspace + n;
+	void	   *solver = workspace + 3 * n;
+	GrNormalFit solved = {.nterms = n,.aliased = aliased,.coef = fit->coef_hi,.pivot = pivot};
+
+	memset(aliased, 0, (size_t) n * sizeof(bool));
+	if (!gr_normal_solve(system->hi, system->lo, 0, 0.0, solver, NULL, &solved, host, err))
+		return false;
+	for (int k = 0; k < n; k++)
+		if (aliased[k])
+			return gr_fail(err, GR_OUT_OF_RANGE, gr_column_of_row(GR_ROWS_ENTRIES, fit->entries[k]), "pivot");
+	memset(fit->coef_lo, 0, (size_t) n * sizeof(double));
+	memset(fit->factor, 0, (size_t) n * n * sizeof(double));
+	if (!fill_factor(fit, system, solver, left, pivot) || !refine(fit, system, left) || !refine(fit, system, left))
+		return fail_canceled(err);
+	fit->collinear = is_collinear(fit, system);
+	return true;
+}
+
+/*
+ * The shift for a column whose sums about another are in hi, lo: near its mean where this is far from 0, rounded to the
+ * size of its spread. So it doesn't depend on that other shift, which is that of the state that came first.
+ */
+static double
+choose_column(const double *hi, const double *lo, int64_t column, double shift)
+{
+	int64_t		at = triangle_at(column, 0);
+	GrDD		sum = {hi[at], lo[at]};
+	GrDD		about = gr_dd_div(sum, (GrDD) {hi[0], lo[0]});
+	GrDD		squares = {hi[triangle_at(column, column)], lo[triangle_at(column, column)]};
+	double		mean = gr_dd_to_double(gr_dd_add(about, gr_dd(shift)));
+	double		spread;
+
+	squares = gr_dd_sub(squares, gr_dd_mul(sum, about));
+	spread = squares.hi > 0 ? sqrt(squares.hi / hi[0]) : 0;
+	if (!(fabs(mean) > FAR_SPREADS * spread) || !(fabs(mean) >= LEAST_SHIFT && fabs(mean) <= MOST_SHIFT))
+		return 0;
+	return spread > 0x1p-50 * fabs(mean) ? ldexp(rint(ldexp(mean, -ilogb(spread))), ilogb(spread)) : mean;
+}
+
+/* The shift that all sums are brought to; and those of all rows about it, in hi, lo. False if canceled. */
+static bool
+choose_shift(GrClusterFit *fit, double *hi, double *lo, const double *shift, bool origin, GrPoll *poll)
+{
+	for (int j = 0; j <= fit->nfeatures; j++)
+		fit->shift[j] = origin ? 0 : choose_column(hi, lo, j + 1, shift[j]);
+	return gr_gram_translate(hi, lo, fit->nfeatures, shift, fit->shift, poll);
+}
+
+bool
+gr_cluster_fit_begin(GrClusterFit *fit, const double *hi, const double *lo, const double *shift, int nfeatures,
+					 const int *entries, int nterms, bool origin, bool jackknife, void *workspace, const GrHost *host,
+					 GrError *err)
+{
+	int64_t		size = gr_triangle(gr_norder(nfeatures));
+	System		system = {.n = nterms,.poll = {.host = host}};
+	GrClusterWork	   *work = workspace;
+	double	   *next = (double *) (work + 1);
+	double	   *all;
+	int			columns[GR_CLUSTER_TERMS_MAX + 1];
+
+	*fit = (GrClusterFit) {.nfeatures = nfeatures,.nterms = nterms,.entries = entries,.jackknife = jackknife,
+		.work = work};
+	next = carve_all(fit, work, next);
+	all = carve(&next, 2 * size);
+	memcpy(all, hi, (size_t) size * sizeof(double));
+	memcpy(all + size, lo, (size_t) size * sizeof(double));
+	if (!choose_shift(fit, all, all + size, shift, origin, &system.poll))
+		return fail_canceled(err);
+	memcpy(columns, entries, (size_t) nterms * sizeof(int));
+	columns[nterms] = nfeatures + 1;
+	system.hi = carve(&next, gr_triangle(nterms + 1));
+	system.lo = carve(&next, gr_triangle(nterms + 1));
+	if (!gr_gram_subset(all, all + size, gr_norder(nfeatures), columns, nterms + 1, system.hi, system.lo))
+		return gr_fail(err, GR_INVALID, 0, "entries");
+	for (int i = 0; i <= nterms; i++)
+		for (int j = 0; j <= i; j++)
+			work->at[triangle_at(i, j)] = GR_CLUSTER_LANES *
+				(columns[i] >= columns[j] ? triangle_at(columns[i], columns[j]) : triangle_at(columns[j], columns[i]));
+	memset(fit->middle, 0, (size_t) middle_size(nterms) * sizeof(double));
+	return solve_system(fit, &system, next, (bool *) work->pivot, host, err);
+}
+
+/*
+ * Clusters
+ */
+
+/* A block of up to GR_CLUSTER_LANES records into lanes, about the fit's shift; lanes without one are 0 */
+static void
+load_block(const GrClusterFit *fit, const Kernels *kernels, const double *records, int n)
+{
+	const GrClusterWork *work = fit->work;
+	int64_t		record_size = gr_cluster_record_size(fit->nfeatures);
+	int64_t		size = gr_triangle(gr_norder(fit->nfeatures));
+	bool		moves = false;
+
+	if (n < GR_CLUSTER_LANES)
+	{
+		memset(work->hi, 0, (size_t) size * GR_CLUSTER_LANES * sizeof(double));
+		memset(work->lo, 0, (size_t) size * GR_CLUSTER_LANES * sizeof(double));
+	}
+	memset(work->d_hi, 0, (size_t) gr_norder(fit->nfeatures) * GR_CLUSTER_LANES * sizeof(double));
+	memset(work->d_lo, 0, (size_t) gr_norder(fit->nfeatures) * GR_CLUSTER_LANES * sizeof(double));
+	for (int l = 0; l < n; l++)
+	{
+		const double *record = records + l * record_size;
+		const double *shift = record + 2 * size;
+
+		for (int64_t k = 0; k < size; k++)
+		{
+			work->hi[k * GR_CLUSTER_LANES + l] = record[k];
+			work->lo[k * GR_CLUSTER_LANES + l] = record[size + k];
+		}
+		for (int j = 0; j <= fit->nfeatures; j++)
+		{
+			GrDD		d = gr_two_sum(shift[j], -fit->shift[j]);
+
+			work->d_hi[(j + 1) * GR_CLUSTER_LANES + l] = d.hi;
+			work->d_lo[(j + 1) * GR_CLUSTER_LANES + l] = d.lo;
+			moves |= d.hi != 0;
+		}
+	}
+	if (moves)
+		kernels->translate(work->hi, work->lo, work->d_hi, work->d_lo, gr_norder(fit->nfeatures));
+}
+
+static inline GrDD
+lane_entry(const GrClusterFit *fit, int64_t i, int64_t j, int lane)
+{
+	const GrClusterWork *work = fit->work;
+	int64_t		at = work->at[i >= j ? triangle_at(i, j) : triangle_at(j, i)] + lane;
+
+	return (GrDD) {work->hi[at], work->lo[at]};
+}
+
+/* The columns first .. n - 1 of K of a lane's cluster into exact_hi, exact_lo, n x n, row by row. False if canceled. */
+static bool
+exact_hat(GrClusterFit *fit, int lane, int first, GrPoll *poll)
+{
+	GrClusterWork	   *work = fit->work;
+	int64_t		n = fit->nterms;
+
+	for (int64_t j = first; j < n; j++)
+	{
+		if (gr_poll(poll, 20 * n * n))
+			return false;
+		for (int64_t i = 0; i < n; i++)
+		{
+			GrDD		sum = {0, 0};
+
+			for (int64_t m = 0; m <= j; m++)
+				sum = gr_dd_add(sum, gr_dd_mul_d(lane_entry(fit, i, m, lane), fit->factor[j * n + m]));
+			work->exact_hi[i * n + j] = sum.hi;
+			work->exact_lo[i * n + j] = sum.lo;
+		}
+		/* from the last row on: each wants those before it */
+		for (int64_t i = n - 1; i >= 0; i--)
+		{
+			GrDD		sum = {0, 0};
+
+			for (int64_t m = 0; m <= i; m++)
+				sum = gr_dd_add(sum, gr_dd_mul_d((GrDD) {work->exact_hi[m * n + j], work->exact_lo[m * n + j]},
+												 fit->factor[i * n + m]));
+			work->exact_hi[i * n + j] = sum.hi;
+			work->exact_lo[i * n + j] = sum.lo;
+		}
+	}
+	return true;
+}
+
+/* x = left^-1 x by Cholesky's factorisation of n x n; false, and x is as it was, if a pivot is small */
+static bool
+solve_positive(double *left, double *x, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j <= i; j++)
+		{
+			double		sum = left[i * n + j];
+
+			for (int64_t m = 0; m < j; m++)
+				sum -= left[i * n + m] * left[j * n + m];
+			if (i == j && !(sum > LEAST_EXACT_PIVOT))
+				return false;
+			left[i * n + j] = i == j ? sqrt(sum) : sum / left[j * n + j];
+		}
+	for (int64_t i = 0; i < n; i++)
+	{
+		for (int64_t j = 0; j < i; j++)
+			x[i] -= left[i * n + j] * x[j];
+		x[i] /= left[i * n + i];
+	}
+	for (int64_t i = n - 1; i >= 0; i--)
+	{
+		for (int64_t j = i + 1; j < n; j++)
+			x[i] -= left[j * n + i] * x[j];
+		x[i] /= left[i * n + i];
+	}
+	return true;
+}
+
+/* x = left^+ x */
+static bool
+solve_singular(double *left, double *vectors, double *x, double *solution, int64_t n, GrPoll *poll)
+{
+	if (!gr_eigen(left, vectors, (int) n, poll))
+		return false;
+	memset(solution, 0, (size_t) n * sizeof(double));
+	for (int64_t k = 0; k < n; k++)
+	{
+		double		value = left[k * n + k];
+		double		part = 0;
+
+		if (!(value > LEFT_ROUNDING))
+			continue;
+		for (int64_t i = 0; i < n; i++)
+			part += vectors[k * n + i] * x[i];
+		for (int64_t i = 0; i < n; i++)
+			solution[i] += part / value * vectors[k * n + i];
+	}
+	memcpy(x, solution, (size_t) n * sizeof(double));
+	return true;
+}
+
+/* w of one lane by K in double-double; x: q, n of them, which it becomes. False if canceled. */
+static bool
+solve_lane(GrClusterFit *fit, int lane, double *x, double *scratch, GrPoll *poll)
+{
+	GrClusterWork	   *work = fit->work;
+	int64_t		n = fit->nterms;
+
+	if (!exact_hat(fit, lane, 0, poll))
+		return false;
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j <= i; j++)
+		{
+			GrDD		left = gr_dd_sub(gr_dd(i == j ? 1.0 : 0.0),
+										 (GrDD) {work->exact_hi[i * n + j], work->exact_lo[i * n + j]});
+
+			work->exact_hi[i * n + j] = work->exact_hi[j * n + i] = gr_dd_to_double(left);
+		}
+	memcpy(work->exact_lo, work->exact_hi, (size_t) (n * n) * sizeof(double));
+	return solve_positive(work->exact_lo, x, n) ||
+		solve_singular(work->exact_hi, work->vectors, x, scratch, n, poll);
+}
+
+/* q becomes w, in each lane. False if canceled. */
+static bool
+leave_clusters_out(GrClusterFit *fit, const Kernels *kernels, int nlanes, GrPoll *poll)
+{
+	GrClusterWork	   *work = fit->work;
+	int64_t		n = fit->nterms;
+	double	   *x = work->product;
+
+	if (!fit->collinear)
+	{
+		kernels->leave_out(work->left, work->product, work->hi, work->at, fit->factor, (int) n);
+		/* q is kept, for the lanes that this isn't exact enough for */
+		memcpy(work->s_hi, work->q, (size_t) n * GR_CLUSTER_LANES * sizeof(double));
+		kernels->solve_left(work->left, work->q, work->pivot, (int) n);
+	}
+	for (int l = 0; l < nlanes; l++)
+	{
+		bool		fine = !fit->collinear;
+
+		for (int64_t i = 0; i < n && fine; i++)
+			fine = work->pivot[i * GR_CLUSTER_LANES + l] > LEAST_PIVOT;
+		if (fine)
+			continue;
+		for (int64_t i = 0; i < n; i++)
+			x[i] = (fit->collinear ? work->q : work->s_hi)[i * GR_CLUSTER_LANES + l];
+		if (!solve_lane(fit, l, x, x + n, poll))
+			return false;
+		for (int64_t i = 0; i < n; i++)
+			work->q[i * GR_CLUSTER_LANES + l] = x[i];
+	}
+	return true;
+}
+
+/* The work of a block, in nanoseconds; see GrPoll */
+static int64_t
+block_work(const GrClusterFit *fit)
+{
+	int64_t		n = fit->nterms;
+
+	return 20 * (int64_t) fit->nfeatures * fit->nfeatures + 20 * n * n + (fit->jackknife ? 2 * n * n * n : 0);
+}
+
+bool
+gr_cluster_fit_add(GrClusterFit *fit, const double *records, int64_t n, int max_lanes, const GrHost *host,
+				   GrError *err)
+{
+	const Kernels *kernels = find_kernels(max_lanes);
+	GrClusterWork	   *work = fit->work;
+	int64_t		triangle = gr_triangle(fit->nterms) * GR_CLUSTER_LANES;
+	double	   *sum_hi = fit->middle + 2 * triangle;
+	double	   *sum_lo = sum_hi + fit->nterms * GR_CLUSTER_LANES;
+	GrPoll		poll = {.host = host};
+
+	for (int64_t done = 0; done < n; done += GR_CLUSTER_LANES)
+	{
+		int			nlanes = n - done < GR_CLUSTER_LANES ? (int) (n - done) : GR_CLUSTER_LANES;
+
+		if (gr_poll(&poll, block_work(fit)))
+			return fail_canceled(err);
+		load_block(fit, kernels, records + done * gr_cluster_record_size(fit->nfeatures), nlanes);
+		kernels->score(work->q, work->s_hi, work->s_lo, work->hi, work->lo, work->at, fit->coef_hi, fit->coef_lo,
+					   fit->factor, fit->nterms);
+		if (fit->jackknife && !leave_clusters_out(fit, kernels, nlanes, &poll))
+			return fail_canceled(err);
+		kernels->add_square(fit->middle, fit->middle + triangle, work->q, fit->nterms);
+		for (int64_t i = 0; fit->jackknife && i < fit->nterms * GR_CLUSTER_LANES; i++)
+		{
+			GrDD		sum = gr_dd_add((GrDD) {sum_hi[i], sum_lo[i]}, gr_dd(work->q[i]));
+
+			sum_hi[i] = sum.hi;
+			sum_lo[i] = sum.lo;
+		}
+	}
+	fit->nclusters += n;
+	return true;
+}
+
+bool
+gr_cluster_fit_scores(GrClusterFit *fit, const double *records, int n, double *q, double *hat, GrPoll *poll)
+{
+	const Kernels *kernels = find_kernels(GR_CLUSTER_LANES);
+	GrClusterWork	   *work = fit->work;
+	int64_t		nterms = fit->nterms;
+
+	load_block(fit, kernels, records, n);
+	kernels->score(work->q, work->s_hi, work->s_lo, work->hi, work->lo, work->at, fit->coef_hi, fit->coef_lo,
+				   fit->factor, fit->nterms);
+	for (int l = 0; l < n; l++)
+	{
+		if (!exact_hat(fit, l, fit->nterms - 1, poll))
+			return false;
+		for (int64_t i = 0; i < nterms; i++)
+		{
+			q[l * nterms + i] = work->q[i * GR_CLUSTER_LANES + l];
+			hat[l * nterms + i] = work->exact_hi[i * nterms + nterms - 1];
+		}
+	}
+	return true;
+}

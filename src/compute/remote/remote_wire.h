@@ -1,0 +1,189 @@
+/*
+ * remote_wire.h: what arrays the commands of remote.h take and give, and in which order they stand in the bulk area.
+ * Each function is called by the client twice, to count and to write, and by the server, to find them.
+ */
+#ifndef GPUREG_REMOTE_WIRE_H
+#define GPUREG_REMOTE_WIRE_H
+
+#include <string.h>
+
+#include "compute/remote/remote.h"
+
+static inline double *
+gr_wire_doubles(GrRemoteWire *wire, int64_t n)
+{
+	return (double *) gr_wire(wire, (size_t) n * sizeof(double));
+}
+
+/* Writes n numbers to where they stand; NULL: they are not wanted */
+static inline void
+gr_wire_put(double *into, const double *from, int64_t n)
+{
+	if (into != NULL)
+		memcpy(into, from, (size_t) n * sizeof(double));
+}
+
+/* SUM: some entries of the triangles of hi and lo */
+typedef struct GrWireGram
+{
+	double	   *hi;
+	double	   *lo;
+	int64_t		n;
+} GrWireGram;
+
+#define GR_WIRE_GRAM_LEAST 128	/* bytes, for eight entries */
+
+/* Those of nsums from one on, as many as there is room for */
+static inline GrWireGram
+gr_wire_gram(GrRemoteWire *wire, int64_t nsums, int64_t from)
+{
+	int64_t		room = (int64_t) (wire->limit / GR_WIRE_GRAM_LEAST * (GR_WIRE_GRAM_LEAST / 2 / sizeof(double)));
+	GrWireGram	gram = {.n = nsums - from < room ? nsums - from : room};
+
+	gram.hi = gr_wire_doubles(wire, gram.n);
+	gram.lo = gr_wire_doubles(wire, gram.n);
+	return gram;
+}
+
+/* A pass: its arrays, NULL where it has none, and its sums */
+typedef struct GrWirePass
+{
+	double	   *beta;
+	double	   *shift;
+	double	   *faces;
+	double	   *face_absolute;
+	double	   *factor;
+	double	   *sums;
+} GrWirePass;
+
+static inline GrWirePass
+gr_wire_pass(GrRemoteWire *wire, const GrPass *pass)
+{
+	int64_t		t = gr_nterms(pass->shape.nfeatures);
+	GrWirePass	w;
+
+	w.beta = pass->beta == NULL ? NULL : gr_wire_doubles(wire, t);
+	w.shift = pass->shift == NULL ? NULL : gr_wire_doubles(wire, t);
+	w.faces = pass->nfaces == 0 ? NULL : gr_wire_doubles(wire, 2 * t * pass->nfaces);
+	w.face_absolute = pass->nfaces == 0 ? NULL : gr_wire_doubles(wire, pass->nfaces);
+	w.factor = pass->factor == NULL ? NULL : gr_wire_doubles(wire, gr_triangle(t));
+	w.sums = gr_wire_doubles(wire, (int64_t) gr_pass_nsums(pass->kind, pass->shape.nfeatures));
+	return w;
+}
+
+/* A bootstrap's pass, likewise */
+typedef struct GrWireBoot
+{
+	double	   *beta;
+	double	   *beta_lo;
+	double	   *shift;
+	double	   *factor;
+	double	   *influence;
+	double	   *steps;
+	double	   *sums;
+} GrWireBoot;
+
+static inline GrWireBoot
+gr_wire_boot(GrRemoteWire *wire, const GrBootPass *pass)
+{
+	int64_t		t = gr_nterms(pass->shape.nfeatures);
+	GrWireBoot	w;
+
+	w.beta = gr_wire_doubles(wire, t);
+	w.beta_lo = gr_wire_doubles(wire, t);
+	w.shift = gr_wire_doubles(wire, t);
+	w.factor = gr_wire_doubles(wire, pass->nactive * t);
+	w.influence = pass->nreps > 0 ? NULL : gr_wire_doubles(wire, (int64_t) pass->ninfluence * pass->nactive);
+	w.steps = pass->steps == NULL ? NULL : gr_wire_doubles(wire, (int64_t) pass->nreps * pass->nactive);
+	w.sums = gr_wire_doubles(wire, (int64_t) gr_boot_nsums(pass));
+	return w;
+}
+
+typedef struct GrWireBasis
+{
+	int		   *changed;
+	double	   *coef;
+} GrWireBasis;
+
+static inline GrWireBasis
+gr_wire_basis(GrRemoteWire *wire, const GrBasis *basis)
+{
+	GrWireBasis w;
+
+	w.changed = (int *) gr_wire(wire, (size_t) basis->nchanged * sizeof(int));
+	w.coef = gr_wire_doubles(wire, (int64_t) basis->nchanged * gr_nterms(basis->nfeatures));
+	return w;
+}
+
+/* A factorisation: what goes in, what comes out */
+typedef struct GrWireFactor
+{
+	double	   *hi;
+	double	   *lo;
+	double	   *scale;
+	double	   *least_pivot;
+	bool	   *aliased;
+	double	   *d_hi;
+	double	   *d_lo;
+	double	   *row_hi;
+	double	   *row_lo;
+	double	   *coef_hi;
+	double	   *coef_lo;
+} GrWireFactor;
+
+static inline GrWireFactor
+gr_wire_factor(GrRemoteWire *wire, const GrFactorJob *job)
+{
+	int64_t		m = job->nterms;
+	int64_t		n = gr_triangle(job->skip + m + 1);
+	GrWireFactor w;
+
+	w.hi = gr_wire_doubles(wire, n);
+	w.lo = gr_wire_doubles(wire, n);
+	w.scale = gr_wire_doubles(wire, m + 1);
+	w.least_pivot = gr_wire_doubles(wire, m);
+	w.aliased = (bool *) gr_wire(wire, (size_t) m * sizeof(bool));
+	w.d_hi = gr_wire_doubles(wire, m + 1);
+	w.d_lo = gr_wire_doubles(wire, m + 1);
+	w.row_hi = gr_wire_doubles(wire, m);
+	w.row_lo = gr_wire_doubles(wire, m);
+	w.coef_hi = gr_wire_doubles(wire, m);
+	w.coef_lo = gr_wire_doubles(wire, m);
+	return w;
+}
+
+typedef struct GrWireInverse
+{
+	double	   *w_hi;
+	double	   *w_lo;
+	double	   *inverse;
+} GrWireInverse;
+
+static inline GrWireInverse
+gr_wire_inverse(GrRemoteWire *wire, int64_t nterms)
+{
+	GrWireInverse w;
+
+	w.w_hi = gr_wire_doubles(wire, nterms);
+	w.w_lo = gr_wire_doubles(wire, nterms);
+	w.inverse = gr_wire_doubles(wire, nterms * nterms);
+	return w;
+}
+
+typedef struct GrWireAscent
+{
+	double	   *scale;
+	double	   *beta;
+} GrWireAscent;
+
+static inline GrWireAscent
+gr_wire_ascent(GrRemoteWire *wire, GrRowShape shape)
+{
+	GrWireAscent w;
+
+	w.scale = gr_wire_doubles(wire, gr_nterms(shape.nfeatures));
+	w.beta = gr_wire_doubles(wire, gr_nterms(shape.nfeatures));
+	return w;
+}
+
+#endif							/* GPUREG_REMOTE_WIRE_H */

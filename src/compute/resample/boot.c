@@ -1,0 +1,542 @@
+/*
+ * boot.c: passes of a bootstrap on the CPU, and its replicates; see boot.h.
+ *
+ * Rows are taken a block at a time: their q, the products of these, and then for GR_BOOT_LANES replicates after the
+ * other how often each row of the block stands in them, times the products. A product is formed once for all
+ * replicates, and a count once for all products.
+ */
+#include "compute/resample/boot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/resample/boot_draw.h"
+#include "compute/resample/boot_row.h"
+#include "compute/resample/flip_draw.h"
+
+/* products summed at a time, in registers */
+#define GR_BOOT_NTILE 6
+
+/* Rows of a block: their products stay in the second-level cache. */
+#define BLOCK_NROWS 64
+#define BLOCK_NROWS_MIN 8
+#define BLOCK_NBYTES ((int64_t) 256 << 10)
+
+/* A pivot that is less than this share of its diagonal is rounding error. */
+#define SINGULAR_SHARE 1e-10
+#define SINGULAR_PIVOT 1e-20
+
+/* The words that a round of Philox adds */
+typedef struct BootRound
+{
+	uint32_t	key0;
+	uint32_t	key1;
+} BootRound;
+
+/* The kernels for an instruction set */
+typedef struct BootVersion
+{
+	void		(*draw) (double *counts, const int64_t *keys, int n, uint32_t group, const BootRound *rounds);
+	void		(*sum) (double *into, size_t pitch, const double *counts, const double *products,
+						size_t products_pitch, int n);
+	void		(*make) (double *q, const GrBootPass *pass, const double *rows, int n);
+} BootVersion;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define NAME(f) f##_avx512
+#define TARGET __attribute__((target("avx512f,fma")))
+#define W 8
+#define NV 4
+#define V __m512d
+#define U __m512i
+#define V_ZERO() _mm512_setzero_pd()
+#define V_SET1(x) _mm512_set1_pd(x)
+#define V_LOAD(p) _mm512_loadu_pd(p)
+#define V_STORE(p, v) _mm512_storeu_pd(p, v)
+#define V_ADD(a, b) _mm512_add_pd(a, b)
+#define V_MLA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define U_SET1(x) _mm512_set1_epi64((long long) (x))
+#define U_LOAD(p) _mm512_loadu_si512(p)
+#define U_XOR(a, b) _mm512_xor_si512(a, b)
+#define U_HIGH(a) _mm512_srli_epi64(a, 32)
+#define U_LOW(a) _mm512_and_si512(a, _mm512_set1_epi64(0xFFFFFFFF))
+#define U_MUL(a, b) _mm512_mul_epu32(a, b)
+#define U_COUNT(c, a, m) \
+	_mm512_mask_add_epi64(c, _mm512_cmpge_epu64_mask(a, U_SET1(m)), c, _mm512_set1_epi64(1))
+#define U_ANY(a, m) (_mm512_cmpge_epu64_mask(a, U_SET1(m)) != 0)
+#define U_FLOAT(c) \
+	_mm512_sub_pd(_mm512_castsi512_pd(_mm512_or_si512(c, U_SET1(0x4330000000000000))), _mm512_set1_pd(0x1p52))
+#include "compute/resample/boot_cpu.h"
+
+#define NAME(f) f##_avx2
+#define TARGET __attribute__((target("avx2,fma")))
+#define W 4
+#define NV 2
+#define V __m256d
+#define U __m256i
+#define V_ZERO() _mm256_setzero_pd()
+#define V_SET1(x) _mm256_set1_pd(x)
+#define V_LOAD(p) _mm256_loadu_pd(p)
+#define V_STORE(p, v) _mm256_storeu_pd(p, v)
+#define V_ADD(a, b) _mm256_add_pd(a, b)
+#define V_MLA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define U_SET1(x) _mm256_set1_epi64x((long long) (x))
+#define U_LOAD(p) _mm256_loadu_si256((const __m256i *) (p))
+#define U_XOR(a, b) _mm256_xor_si256(a, b)
+#define U_HIGH(a) _mm256_srli_epi64(a, 32)
+#define U_LOW(a) _mm256_and_si256(a, _mm256_set1_epi64x(0xFFFFFFFF))
+#define U_MUL(a, b) _mm256_mul_epu32(a, b)
+#define U_COUNT(c, a, m) _mm256_sub_epi64(c, _mm256_cmpgt_epi64(a, U_SET1((m) - 1)))
+#define U_ANY(a, m) (_mm256_movemask_epi8(_mm256_cmpgt_epi64(a, U_SET1((m) - 1))) != 0)
+#define U_FLOAT(c) \
+	_mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(c, U_SET1(0x4330000000000000))), _mm256_set1_pd(0x1p52))
+#include "compute/resample/boot_cpu.h"
+#endif
+
+#define NAME(f) f##_plain
+#define TARGET
+#define W 1
+#define NV 4
+#define V double
+#define U uint64_t
+#define V_ZERO() 0.0
+#define V_SET1(x) (x)
+#define V_LOAD(p) (*(p))
+#define V_STORE(p, v) (*(p) = (v))
+#define V_ADD(a, b) ((a) + (b))
+#define V_MLA(a, b, c) ((a) * (b) + (c))
+#define U_SET1(x) ((uint64_t) (x))
+#define U_LOAD(p) (*(p))
+#define U_XOR(a, b) ((a) ^ (b))
+#define U_HIGH(a) ((a) >> 32)
+#define U_LOW(a) ((a) & UINT64_C(0xFFFFFFFF))
+#define U_MUL(a, b) (U_LOW(a) * U_LOW(b))
+#define U_COUNT(c, a, m) ((c) + ((a) >= (m) ? 1 : 0))
+#define U_ANY(a, m) ((a) >= (m))
+#define U_FLOAT(c) ((double) (c))
+#include "compute/resample/boot_cpu.h"
+
+static const BootVersion *
+find_version(int max_lanes)
+{
+	static const BootVersion plain = {draw_plain, sum_plain, make_plain};
+#if defined(__x86_64__) && defined(__GNUC__)
+	static const BootVersion avx512 = {draw_avx512, sum_avx512, make_avx512};
+	static const BootVersion avx2 = {draw_avx2, sum_avx2, make_avx2};
+
+	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma"))
+		return &avx512;
+	if (max_lanes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return &avx2;
+#endif
+	(void) max_lanes;
+	return &plain;
+}
+
+/*
+ * Memory
+ */
+
+static int64_t
+round_up(int64_t n, int64_t step)
+{
+	return (n + step - 1) / step * step;
+}
+
+/* What a call works in; sizes in float8 */
+typedef struct BootWork
+{
+	const GrBootPass *pass;
+	const BootVersion *version;
+	GrPoll		poll;
+	int			nrows;			/* of a block */
+	int			nlanes;			/* replicates, rounded up */
+	int			nproducts;
+	int			products_pitch;
+	BootRound	rounds[GR_PHILOX_ROUNDS];
+	double	   *q;				/* of a block */
+	double	   *products;		/* of a block, products_pitch a row */
+	double	   *counts;			/* of a block, GR_BOOT_LANES a row */
+	double	   *sums;			/* products_pitch x nlanes, replicates as draw() or flip() has them */
+	int64_t    *keys;
+	GrPhilox	flips[BLOCK_NROWS]; /* of a block's rows, where signs are drawn */
+} BootWork;
+
+/* Lays out the memory, and returns how many float8 it has. */
+static size_t
+lay_out(BootWork *work, const GrBootPass *pass, double *memory)
+{
+	int64_t		nproducts = gr_boot_nproducts(pass->nactive);
+	int64_t		pitch = round_up(nproducts, GR_BOOT_NTILE);
+	int64_t		nrows = pitch == 0 ? BLOCK_NROWS : BLOCK_NBYTES / ((int64_t) sizeof(double) * pitch);
+	int64_t		nlanes = round_up(pass->nreps, GR_BOOT_LANES);
+	size_t		at = 0;
+
+	nrows = nrows > BLOCK_NROWS ? BLOCK_NROWS : nrows < BLOCK_NROWS_MIN ? BLOCK_NROWS_MIN : nrows;
+	work->pass = pass;
+	work->nrows = (int) nrows;
+	work->nlanes = (int) nlanes;
+	work->nproducts = (int) nproducts;
+	work->products_pitch = (int) pitch;
+	work->q = memory + at;
+	at += (size_t) (nrows * (pass->nactive + 1));
+	work->products = memory + at;
+	at += pass->nreps == 0 ? 0 : (size_t) (nrows * pitch);
+	work->counts = memory + at;
+	at += pass->nreps == 0 ? 0 : (size_t) (nrows * GR_BOOT_LANES);
+	work->sums = memory + at;
+	at += (size_t) (pitch * nlanes);
+	work->keys = (int64_t *) (memory + at);
+	return at + (size_t) nrows;
+}
+
+size_t
+gr_boot_scratch_nbytes(const GrBootPass *pass)
+{
+	BootWork	work;
+	double		none;
+
+	/* addresses are made, and not used */
+	return lay_out(&work, pass, &none) * sizeof(double);
+}
+
+int
+gr_boot_reps_a_pass(int nactive, int nreps, size_t nbytes)
+{
+	size_t		rep_nbytes = (size_t) gr_boot_nproducts(nactive) * sizeof(double);
+	size_t		fits = rep_nbytes == 0 ? (size_t) nreps : nbytes / rep_nbytes;
+
+	if (fits >= (size_t) nreps)
+		return nreps;
+	fits = fits / GR_BOOT_LANES * GR_BOOT_LANES;
+	return fits == 0 ? (nreps < GR_BOOT_LANES ? nreps : GR_BOOT_LANES) : (int) fits;
+}
+
+int
+gr_boot_factor(const double *triangle, int nterms, double *factor)
+{
+	int			nactive = 0;
+
+	for (int i = 0; i < nterms; triangle += ++i)
+	{
+		double	   *line = factor + (size_t) nactive * nterms;
+
+		if (triangle[i] == 0.0)
+			continue;
+		memset(line, 0, (size_t) nterms * sizeof(double));
+		memcpy(line, triangle, (size_t) (i + 1) * sizeof(double));
+		nactive++;
+	}
+	return nactive;
+}
+
+/*
+ * Passes
+ */
+
+/* The products of a row's q, and of q and v; zeros behind them */
+static void
+multiply(const BootWork *work, int n)
+{
+	int			nactive = work->pass->nactive;
+
+	for (int r = 0; r < n; r++)
+	{
+		const double *q = work->q + (size_t) r * (nactive + 1);
+		double	   *product = work->products + (size_t) r * work->products_pitch;
+
+		for (int i = 0; i <= nactive; i++)
+			for (int j = 0; j <= i && j < nactive; j++)
+				*product++ = q[i] * q[j];
+		for (int k = work->nproducts; k < work->products_pitch; k++)
+			*product++ = 0.0;
+	}
+}
+
+/* What four bits of a word multiply with, the least significant first */
+#define SIGN(bits, i) ((bits) >> (i) & 1 ? -1.0 : 1.0)
+#define SIGNS(bits) {SIGN(bits, 0), SIGN(bits, 1), SIGN(bits, 2), SIGN(bits, 3)}
+static const double signs[16][4] = {
+	SIGNS(0), SIGNS(1), SIGNS(2), SIGNS(3), SIGNS(4), SIGNS(5), SIGNS(6), SIGNS(7), SIGNS(8), SIGNS(9), SIGNS(10),
+	SIGNS(11), SIGNS(12), SIGNS(13), SIGNS(14), SIGNS(15)
+};
+
+/*
+ * The signs of n rows in the pass's replicates from number first on, a multiple of GR_BOOT_LANES, in their order. One
+ * call of Philox, whose words stay in work->flips, tells those of several such groups.
+ */
+static void
+flip(BootWork *work, int n, int first)
+{
+	const GrBootPass *pass = work->pass;
+	int64_t		number = pass->first + first;
+	int			at = (int) (number % GR_FLIP_DRAWS / GR_FLIP_WORD_DRAWS);
+	double	   *counts = work->counts;
+
+	if (first == 0 || at == 0)
+		for (int r = 0; r < n; r++)
+			work->flips[r] = gr_flip_words(pass->seed, work->keys[r], (uint32_t) (number / GR_FLIP_DRAWS));
+	for (int r = 0; r < n; r++, counts += GR_BOOT_LANES)
+	{
+		uint32_t	word = work->flips[r].word[at];
+
+		for (int i = 0; i < GR_BOOT_LANES / 4; i++)
+			memcpy(counts + (size_t) 4 * i, signs[word >> (4 * i) & 15], sizeof(signs[0]));
+	}
+}
+
+/* Adds a block's rows, of n; false if canceled */
+static bool
+add_block(BootWork *work, const double *rows, int n)
+{
+	const GrBootPass *pass = work->pass;
+	int			ncols = gr_row_ncols(pass->shape);
+
+	work->version->make(work->q, pass, rows, n);
+	multiply(work, n);
+	for (int r = 0; r < n; r++)
+		work->keys[r] = gr_boot_key_of(pass->shape, rows + (size_t) r * ncols);
+	for (int first = 0; first < work->nlanes; first += GR_BOOT_LANES)
+	{
+		if (pass->flips)
+			flip(work, n, first);
+		else
+			work->version->draw(work->counts, work->keys, n, (uint32_t) ((pass->first + first) / 4), work->rounds);
+		for (int k = 0; k < work->products_pitch; k += GR_BOOT_NTILE)
+			work->version->sum(work->sums + (size_t) k * work->nlanes + first, (size_t) work->nlanes, work->counts,
+							   work->products + k, (size_t) work->products_pitch, n);
+		if (gr_poll(&work->poll, (int64_t) n * (work->products_pitch + 64) * 4))
+			return false;
+	}
+	return true;
+}
+
+/* Adds what the blocks have come to, replicate by replicate in their order. */
+static void
+take_sums(const BootWork *work, double *sums)
+{
+	int			nreps = work->pass->nreps;
+
+	for (int k = 0; k < work->nproducts; k++)
+	{
+		const double *from = work->sums + (size_t) k * work->nlanes;
+		double	   *into = sums + GR_BOOT_HEAD + (size_t) k * nreps;
+
+		for (int r = 0; r < nreps; r++)
+		{
+			int			drawn = r / GR_BOOT_LANES * GR_BOOT_LANES + r % 4 * 8 + r % GR_BOOT_LANES / 4;
+
+			into[r] += from[work->pass->flips ? r : drawn];
+		}
+	}
+}
+
+/* The sums of squares and cubes of a block's influence values */
+static bool
+add_influence(BootWork *work, double *sums, int n)
+{
+	const GrBootPass *pass = work->pass;
+	double	   *squares = sums + GR_BOOT_HEAD;
+	double	   *cubes = squares + pass->ninfluence;
+
+	for (int r = 0; r < n; r++)
+	{
+		const double *q = work->q + (size_t) r * (pass->nactive + 1);
+
+		for (int i = 0; i < pass->ninfluence; i++)
+		{
+			const double *line = pass->influence + (size_t) i * pass->nactive;
+			double		value = 0.0;
+
+			for (int j = 0; j < pass->nactive; j++)
+				value += line[j] * q[j];
+			value *= q[pass->nactive];
+			squares[i] += value * value;
+			cubes[i] += value * value * value;
+		}
+		if (gr_poll(&work->poll, (int64_t) pass->ninfluence * pass->nactive))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Adds a block's rows to replicate r, at its own coefficients. A row's q is B times its z, and its linear predictor at
+ * beta; a row that doesn't stand in the replicate adds nothing.
+ */
+static void
+add_own(BootWork *work, int r, const double *rows, int n, double *sums)
+{
+	const GrBootPass *pass = work->pass;
+	int			nactive = pass->nactive;
+	int			triangle = (int) gr_triangle(nactive);
+	int			ncols = gr_row_ncols(pass->shape);
+	const double *step = pass->steps + (size_t) r * (size_t) nactive;
+	const double *count = work->counts + r % 4 * 8 + r % GR_BOOT_LANES / 4;
+	double	   *own = work->sums;
+
+	memset(own, 0, (size_t) work->nproducts * sizeof(double));
+	for (int k = 0; k < n; k++, rows += ncols, count += GR_BOOT_LANES)
+	{
+		const double *q = work->q + (size_t) k * (size_t) (nactive + 1);
+		const double *product = work->products + (size_t) k * (size_t) work->products_pitch;
+		double		eta = q[nactive];
+		GrGlmRow	made;
+		double		factor;
+
+		if (*count == 0.0)
+			continue;
+		for (int i = 0; i < nactive; i++)
+			eta += q[i] * step[i];
+		made = gr_glm_row(pass->distribution, eta, gr_row_response(rows, pass->shape),
+						  gr_row_weight(rows, pass->shape));
+		factor = *count * made.u * made.u;
+		for (int i = 0; i < triangle; i++)
+			own[i] += factor * product[i];
+		factor = *count * made.u * made.v;
+		for (int i = 0; i < nactive; i++)
+			own[triangle + i] += factor * q[i];
+	}
+	for (int k = 0; k < work->nproducts; k++)
+		sums[GR_BOOT_HEAD + (size_t) k * (size_t) pass->nreps + (size_t) r] += own[k];
+}
+
+/* The linear predictor at beta, less its offset's rounding */
+static double
+predictor_of(const GrBootPass *pass, const double *row)
+{
+	GrDot		dot = {pass->beta[0], pass->beta_lo[0]};
+
+	for (int j = 0; j < pass->shape.nfeatures; j++)
+	{
+		double		z = row[j] - pass->shift[j];
+
+		gr_dot_add(&dot, pass->beta[j + 1], z);
+		dot.rest += pass->beta_lo[j + 1] * z;
+	}
+	return dot.sum + dot.rest + gr_row_offset(row, pass->shape);
+}
+
+/* The same as add_block(), of replicates with steps. Of the products those of q with its last entry are of no use. */
+static bool
+add_block_stepped(BootWork *work, double *sums, const double *rows, int n)
+{
+	const GrBootPass *pass = work->pass;
+	int			ncols = gr_row_ncols(pass->shape);
+	int			t = gr_nterms(pass->shape.nfeatures);
+
+	for (int r = 0; r < n; r++)
+	{
+		const double *row = rows + (size_t) r * (size_t) ncols;
+		double	   *z = work->q + (size_t) r * (size_t) (pass->nactive + 1);
+
+		work->keys[r] = gr_boot_key_of(pass->shape, row);
+		for (int i = 0; i < pass->nactive; i++)
+			z[i] = gr_boot_entry(pass->factor + (size_t) i * (size_t) t, 1.0, pass->shape, row, pass->shift);
+		z[pass->nactive] = predictor_of(pass, row);
+	}
+	multiply(work, n);
+	for (int first = 0; first < work->nlanes; first += GR_BOOT_LANES)
+	{
+		work->version->draw(work->counts, work->keys, n, (uint32_t) ((pass->first + first) / 4), work->rounds);
+		for (int r = first; r < first + GR_BOOT_LANES && r < pass->nreps; r++)
+		{
+			if (isnan(pass->steps[(size_t) r * (size_t) pass->nactive]))
+				continue;
+			add_own(work, r, rows, n, sums);
+			if (gr_poll(&work->poll, (int64_t) n * (work->nproducts + 30)))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool
+gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double *rows, int64_t nrows, void *scratch,
+				  const GrHost *host, int max_lanes)
+{
+	BootWork	work = {.poll = {.host = host}};
+	uint32_t	key0 = (uint32_t) pass->seed;
+	uint32_t	key1 = (uint32_t) (pass->seed >> 32);
+
+	(void) lay_out(&work, pass, scratch);
+	work.version = find_version(max_lanes);
+	for (int round = 0; round < GR_PHILOX_ROUNDS; round++, key0 += GR_PHILOX_W0, key1 += GR_PHILOX_W1)
+		work.rounds[round] = (BootRound) {key0, key1};
+	if (pass->nreps > 0)
+		memset(work.sums, 0, (size_t) work.products_pitch * (size_t) work.nlanes * sizeof(double));
+	for (int64_t done = 0; done < nrows; done += work.nrows)
+	{
+		int			n = nrows - done < work.nrows ? (int) (nrows - done) : work.nrows;
+		const double *block = rows + done * gr_row_ncols(pass->shape);
+
+		if (pass->steps != NULL && !add_block_stepped(&work, sums, block, n))
+			return false;
+		if (pass->nreps > 0 && pass->steps == NULL && !add_block(&work, block, n))
+			return false;
+		if (pass->nreps > 0)
+			continue;
+		work.version->make(work.q, pass, block, n);
+		if (!add_influence(&work, sums, n))
+			return false;
+	}
+	if (pass->nreps > 0 && pass->steps == NULL)
+		take_sums(&work, sums);
+	sums[0] += (double) nrows;
+	return true;
+}
+
+bool
+gr_boot_add(const GrBootPass *pass, double *sums, const double *rows, int64_t nrows, void *scratch,
+			const GrHost *host)
+{
+	return gr_boot_add_lanes(pass, sums, rows, nrows, scratch, host, 8);
+}
+
+/*
+ * Replicates
+ */
+
+bool
+gr_boot_solve(const GrBootPass *pass, const double *sums, int r, double *delta, double *work)
+{
+	int			n = pass->nactive;
+	int			t = gr_nterms(pass->shape.nfeatures);
+	const double *at = sums + GR_BOOT_HEAD + r;
+	double	   *lower = work;	/* of G, n x n */
+	double	   *x = work + (size_t) n * n;
+
+	/* the last line is h, as what it would have of the factor is the solution's first half */
+	for (int i = 0; i <= n; i++)
+	{
+		double	   *line = i < n ? lower + (size_t) i * n : x;
+
+		for (int j = 0; j <= i && j < n; j++, at += pass->nreps)
+		{
+			double		sum = *at;
+
+			for (int k = 0; k < j; k++)
+				sum -= line[k] * lower[(size_t) j * n + k];
+			if (i > j)
+				line[j] = sum / lower[(size_t) j * n + j];
+			else if (sum > SINGULAR_SHARE * *at && sum > SINGULAR_PIVOT)
+				line[j] = sqrt(sum);
+			else
+				return false;
+		}
+	}
+	memset(delta, 0, (size_t) t * sizeof(double));
+	for (int i = n - 1; i >= 0; i--)
+	{
+		const double *line = pass->factor + (size_t) i * t;
+
+		for (int k = i + 1; k < n; k++)
+			x[i] -= lower[(size_t) k * n + i] * x[k];
+		x[i] /= lower[(size_t) i * n + i];
+		for (int j = 0; j < t; j++)
+			delta[j] += x[i] * line[j];
+	}
+	return true;
+}

@@ -1,0 +1,706 @@
+/*
+ * wild.c: the wild cluster bootstrap of a coefficient; see wild.h.
+ *
+ * What a replicate wants are sums over clusters of v_g times 4 k numbers: q, u, q_k u and u_k u; and with weights other
+ * than signs v_g^2 times three. For a few clusters together these sums are in a table of all their weights, as in the
+ * method of the four Russians (Arlazarov, Dinic, Kronrod and Faradzev 1970): a replicate adds a row of each table.
+ *
+ * S is a sum of squares, and comes out as a difference of such sums here. Where that loses digits, and where there are
+ * few clusters, S is summed as it stands.
+ */
+#include "compute/resample/wild.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/base/dd.h"
+#include "compute/resample/wild_draw.h"
+
+/* Calls of Philox at a time */
+#define GR_WILD_LANES 8
+
+/* Replicates of a block; a multiple of those that one call of Philox tells */
+#define GR_WILD_DRAWS 512
+
+/* Words that a cluster takes of them, at most */
+#define BLOCK_WORDS_MAX (4 * GR_WILD_DRAWS / GR_WILD_WEBB_DRAWS)
+
+/* Tables that are added at a time: with them a replicate's sums are read and written once */
+#define GR_WILD_NTABLES 6
+
+/* Clusters of a table: 2^4 or 6^2 rows, so that the tables stay in the first-level cache */
+#define GR_WILD_GROUP_MAX 4
+#define ENTRIES_MAX 36
+
+/* Up to so many clusters S is summed as it stands. */
+#define DIRECT_CLUSTERS 64
+
+/* S that is less than this share of what it is a difference of is summed again. */
+#define LOST_DIGITS 1e-4
+
+/* A |t| that falls short of another by less than this share of it is a tie. */
+#define TIE 1e-11
+
+/* With d and the root of S below this share of the residuals a replicate has no t. */
+#define NO_CHANGE 1e-12
+
+/* How many steps outwards are taken for a limit, each longer than that before it: to a million standard errors */
+#define FIRST_STEP 0.5
+#define STEP_GROWTH 1.25
+#define FARTHEST 1e6
+#define BISECTIONS 42
+
+static const double signs[] = {1, -1};
+static const double square_signs[] = {1, 1};
+static const double webb[] = {
+	-1.2247448713915890, -1, -0.70710678118654757, 0.70710678118654757, 1, 1.2247448713915890
+};
+static const double square_webb[] = {1.5, 1, 0.5, 0.5, 1, 1.5};
+
+/* What there is of a kind of weights */
+typedef struct Weights
+{
+	const char *name;
+	int			nweights;
+	const double *weight;
+	const double *square;
+	int			group;			/* clusters of a table */
+	int			draws;			/* replicates that one call of Philox tells */
+} Weights;
+
+static const Weights all_weights[] = {
+	[GR_WILD_RADEMACHER] = {"rademacher", 2, signs, square_signs, 4, GR_WILD_RADEMACHER_DRAWS},
+	[GR_WILD_WEBB] = {"webb", 6, webb, square_webb, 2, GR_WILD_WEBB_DRAWS}
+};
+
+/*
+ * Kernels
+ */
+
+typedef struct Kernels
+{
+	void		(*philox) (uint64_t counter[4][GR_WILD_LANES], uint64_t seed);
+	void		(*make_table) (double *table, int nentries, const double *rows, int n, int ncols, int pitch,
+							   const double *weights, int nweights);
+	void		(*add_tables) (double *sums, const double *tables, int64_t table_size, const uint8_t *index, int ndraws,
+							   int ncols);
+	int64_t		(*count_extreme) (const double *const *replicates, int64_t n, double theta, double squares,
+								double bound, double least);
+} Kernels;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define NAME(f) f##_avx512
+#define TARGET __attribute__((target("avx512f,fma,popcnt")))
+#define W 8
+#define V __m512d
+#define V_SET1(x) _mm512_set1_pd(x)
+#define V_LOAD(p) _mm512_loadu_pd(p)
+#define V_STORE(p, v) _mm512_storeu_pd(p, v)
+#define V_ADD(a, b) _mm512_add_pd(a, b)
+#define V_MUL(a, b) _mm512_mul_pd(a, b)
+#define V_FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define V_COUNT_ABOVE(a, b) __builtin_popcount(_mm512_cmp_pd_mask(a, b, _CMP_GT_OQ))
+#define U __m512i
+#define U_SET1(x) _mm512_set1_epi64((long long) (x))
+#define U_LOAD(p) _mm512_loadu_si512(p)
+#define U_STORE(p, u) _mm512_storeu_si512(p, u)
+#define U_XOR(a, b) _mm512_xor_si512(a, b)
+#define U_HIGH(a) _mm512_srli_epi64(a, 32)
+#define U_MUL(a, b) _mm512_mul_epu32(a, b)
+#include "compute/resample/wild_cpu.h"
+
+#define NAME(f) f##_avx2
+#define TARGET __attribute__((target("avx2,fma,popcnt")))
+#define W 4
+#define V __m256d
+#define V_SET1(x) _mm256_set1_pd(x)
+#define V_LOAD(p) _mm256_loadu_pd(p)
+#define V_STORE(p, v) _mm256_storeu_pd(p, v)
+#define V_ADD(a, b) _mm256_add_pd(a, b)
+#define V_MUL(a, b) _mm256_mul_pd(a, b)
+#define V_FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define V_COUNT_ABOVE(a, b) __builtin_popcount((unsigned) _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_GT_OQ)))
+#define U __m256i
+#define U_SET1(x) _mm256_set1_epi64x((long long) (x))
+#define U_LOAD(p) _mm256_loadu_si256((const __m256i *) (p))
+#define U_STORE(p, u) _mm256_storeu_si256((__m256i *) (p), u)
+#define U_XOR(a, b) _mm256_xor_si256(a, b)
+#define U_HIGH(a) _mm256_srli_epi64(a, 32)
+#define U_MUL(a, b) _mm256_mul_epu32(a, b)
+#include "compute/resample/wild_cpu.h"
+#endif
+
+#define NAME(f) f##_plain
+#define TARGET
+#define W 1
+#define V double
+#define V_SET1(x) (x)
+#define V_LOAD(p) (*(p))
+#define V_STORE(p, v) (*(p) = (v))
+#define V_ADD(a, b) ((a) + (b))
+#define V_MUL(a, b) ((a) * (b))
+#define V_FMA(a, b, c) gr_fma(a, b, c)
+#define V_COUNT_ABOVE(a, b) ((a) > (b) ? 1 : 0)
+#define U uint64_t
+#define U_SET1(x) ((uint64_t) (x))
+#define U_LOAD(p) (*(p))
+#define U_STORE(p, u) (*(p) = (u))
+#define U_XOR(a, b) ((a) ^ (b))
+#define U_HIGH(a) ((a) >> 32)
+#define U_MUL(a, b) (((a) & UINT64_C(0xFFFFFFFF)) * ((b) & UINT64_C(0xFFFFFFFF)))
+#include "compute/resample/wild_cpu.h"
+
+static const Kernels *
+find_kernels(int max_lanes)
+{
+	static const Kernels plain = {philox_plain, make_table_plain, add_tables_plain, count_extreme_plain};
+#if defined(__x86_64__) && defined(__GNUC__)
+	static const Kernels avx512 = {philox_avx512, make_table_avx512, add_tables_avx512, count_extreme_avx512};
+	static const Kernels avx2 = {philox_avx2, make_table_avx2, add_tables_avx2, count_extreme_avx2};
+
+	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma"))
+		return &avx512;
+	if (max_lanes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return &avx2;
+#endif
+	(void) max_lanes;
+	return &plain;
+}
+
+/*
+ * Weights
+ */
+
+bool
+gr_wild_weights_named(const char *name, GrWildWeights *weights)
+{
+	for (int k = 0; k < (int) (sizeof(all_weights) / sizeof(all_weights[0])); k++)
+	{
+		const char *a = name;
+		const char *b = all_weights[k].name;
+
+		while (*a != '\0' && (*a == *b || (*a >= 'A' && *a <= 'Z' && *a - 'A' + 'a' == *b)))
+			a++, b++;
+		*weights = (GrWildWeights) k;
+		if (*a == *b)
+			return true;
+	}
+	return false;
+}
+
+/* Are there no more vectors of signs than replicates are asked for? */
+static bool
+can_enumerate(const GrWild *wild)
+{
+	return wild->weights == GR_WILD_RADEMACHER && wild->nclusters < 40 && (INT64_C(1) << wild->nclusters) <= wild->reps;
+}
+
+int64_t
+gr_wild_reps(const GrWild *wild)
+{
+	return can_enumerate(wild) ? INT64_C(1) << wild->nclusters : wild->reps;
+}
+
+/* Eight bits as eight bytes, the lowest one first in memory */
+static inline uint64_t
+spread(uint64_t byte)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	uint64_t	bits = byte * UINT64_C(0x0101010101010101) & UINT64_C(0x0102040810204080);
+#else
+	uint64_t	bits = byte * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
+#endif
+
+	return (bits + UINT64_C(0x7F7F7F7F7F7F7F7F)) >> 7 & UINT64_C(0x0101010101010101);
+}
+
+/* One cluster's weight in one replicate */
+static double
+weight_of(const GrWild *wild, int64_t cluster, int64_t r)
+{
+	GrPhilox	words;
+
+	if (wild->enumerated)
+		return signs[r >> cluster & 1];
+	if (wild->weights == GR_WILD_WEBB)
+	{
+		words = gr_wild_words(wild->seed, wild->keys[cluster], (uint32_t) (r / GR_WILD_WEBB_DRAWS), GR_WILD_WEBB_TAG);
+		return webb[gr_wild_webb_digit(words.word[r % GR_WILD_WEBB_DRAWS / 4], (int) (r % 4))];
+	}
+	words = gr_wild_words(wild->seed, wild->keys[cluster], (uint32_t) (r / GR_WILD_RADEMACHER_DRAWS),
+						  GR_WILD_RADEMACHER_TAG);
+	return signs[words.word[r % GR_WILD_RADEMACHER_DRAWS / 32] >> (r % 32) & 1];
+}
+
+/*
+ * Memory
+ */
+
+typedef struct Work
+{
+	const GrWild *wild;
+	const Kernels *kernels;
+	const Weights *weights;
+	int			nmain;			/* numbers of a row that weights multiply, rounded up to 8 */
+	int			ncols;			/* ... and those that their squares do */
+	int			batch;			/* clusters of all tables */
+	double	   *sums;			/* GR_WILD_DRAWS x ncols */
+	double	   *tables;			/* GR_WILD_NTABLES x ENTRIES_MAX x ncols */
+	double	   *rows;			/* batch x ncols */
+	double	   *hat;			/* k x k: sum of u u' */
+	double	   *d0;				/* k */
+	double	   *d1;
+	double	   *hat_d0;
+	double	   *hat_d1;
+	double		squares[3];		/* sums of q_k^2, q_k u_k, u_k^2 */
+	uint32_t   *words;			/* of Philox: a cluster's for a block, DIRECT_CLUSTERS clusters at most */
+	uint8_t    *digits;			/* DIRECT_CLUSTERS x GR_WILD_DRAWS */
+	uint8_t    *index;			/* GR_WILD_NTABLES x GR_WILD_DRAWS */
+} Work;
+
+static int
+round_up(int n)
+{
+	return (n + 7) / 8 * 8;
+}
+
+size_t
+gr_wild_workspace_nbytes(int nterms)
+{
+	size_t		ncols = (size_t) round_up(4 * nterms) + 8;
+	size_t		k = (size_t) nterms;
+
+	return ((GR_WILD_DRAWS + GR_WILD_NTABLES * (ENTRIES_MAX + GR_WILD_GROUP_MAX)) * ncols + k * k + 4 * k) *
+		sizeof(double) + DIRECT_CLUSTERS * BLOCK_WORDS_MAX * sizeof(uint32_t) +
+		(DIRECT_CLUSTERS + GR_WILD_NTABLES) * GR_WILD_DRAWS;
+}
+
+static void
+carve_work(Work *work, const GrWild *wild, int max_lanes, double *next)
+{
+	size_t		k = (size_t) wild->nterms;
+
+	work->wild = wild;
+	work->kernels = find_kernels(max_lanes);
+	work->weights = &all_weights[wild->weights];
+	work->nmain = round_up(4 * wild->nterms);
+	work->ncols = work->nmain + (wild->weights == GR_WILD_RADEMACHER ? 0 : 8);
+	work->batch = GR_WILD_NTABLES * work->weights->group;
+	work->sums = next;
+	work->tables = work->sums + GR_WILD_DRAWS * (size_t) work->ncols;
+	work->rows = work->tables + GR_WILD_NTABLES * ENTRIES_MAX * (size_t) work->ncols;
+	work->hat = work->rows + (size_t) work->batch * (size_t) work->ncols;
+	work->d0 = work->hat + k * k;
+	work->d1 = work->d0 + k;
+	work->hat_d0 = work->d1 + k;
+	work->hat_d1 = work->hat_d0 + k;
+	work->words = (uint32_t *) (work->hat_d1 + k);
+	work->digits = (uint8_t *) (work->words + DIRECT_CLUSTERS * BLOCK_WORDS_MAX);
+	work->index = work->digits + DIRECT_CLUSTERS * GR_WILD_DRAWS;
+}
+
+/*
+ * Replicates
+ */
+
+/* The words of n clusters, DIRECT_CLUSTERS at most, for the replicates of a block, which begins at a multiple of it */
+static void
+draw_words(const Work *work, int64_t first_cluster, int n, int64_t first)
+{
+	const GrWild *wild = work->wild;
+	uint32_t	tag = wild->weights == GR_WILD_WEBB ? GR_WILD_WEBB_TAG : GR_WILD_RADEMACHER_TAG;
+	int			draws = work->weights->draws;
+	int			ncalls = GR_WILD_DRAWS / draws;
+	uint64_t	counter[4][GR_WILD_LANES];
+
+	for (int call = 0; call < n * ncalls; call += GR_WILD_LANES)
+	{
+		for (int l = 0; l < GR_WILD_LANES; l++)
+		{
+			int			g = (call + l) / ncalls < n ? (call + l) / ncalls : n - 1;
+			uint64_t	key = (uint64_t) wild->keys[first_cluster + g];
+
+			counter[0][l] = (uint32_t) key;
+			counter[1][l] = key >> 32;
+			counter[2][l] = (uint64_t) (first / draws + (call + l) % ncalls);
+			counter[3][l] = tag;
+		}
+		work->kernels->philox(counter, wild->seed);
+		for (int l = 0; l < GR_WILD_LANES && call + l < n * ncalls; l++)
+			for (int i = 0; i < 4; i++)
+				work->words[4 * (call + l) + i] = (uint32_t) counter[i][l];
+	}
+}
+
+/* Which weight a cluster, of those whose words were drawn, has in each replicate of the block */
+static void
+fill_digits(const Work *work, int cluster, uint8_t *digits)
+{
+	int			nwords = 4 * GR_WILD_DRAWS / work->weights->draws;
+	const uint32_t *words = work->words + (int64_t) cluster * nwords;
+
+	if (work->weights->nweights == 2)
+	{
+		for (int w = 0; w < nwords; w++)
+			for (int i = 0; i < 4; i++, digits += 8)
+			{
+				uint64_t	bytes = spread(words[w] >> (8 * i) & 0xFF);
+
+				memcpy(digits, &bytes, sizeof(bytes));
+			}
+		return;
+	}
+	for (int w = 0; w < nwords; w++)
+	{
+		uint32_t	word = words[w];
+
+		for (int i = 0; i < 4; i++, word *= 6)
+			*digits++ = (uint8_t) ((UINT64_C(6) * word) >> 32);
+	}
+}
+
+/* The numbers of replicate r */
+static void
+set_replicate(GrWild *wild, int64_t r, double d0, double d1, double s0, double s1, double s2)
+{
+	int64_t		pitch = gr_wild_pitch(wild->reps);
+	double	   *into = wild->replicates + r;
+
+	into[0] = d0;
+	into[pitch] = d1;
+	into[2 * pitch] = s0;
+	into[3 * pitch] = s1;
+	into[4 * pitch] = s2;
+}
+
+/*
+ * A replicate, with S as the sum of squares that it is. digits: of the clusters, GR_WILD_DRAWS apart; NULL: they are
+ * drawn
+ */
+static bool
+sum_directly(GrWild *wild, Work *work, int64_t r, const uint8_t *digits, GrPoll *poll)
+{
+	int			k = wild->nterms;
+	double		s[3] = {0, 0, 0};
+	double		common = NAN;	/* the weight of all clusters, if they have the same */
+
+	if (gr_poll(poll, wild->nclusters * (4 * k + 20)))
+		return false;
+	memset(work->d0, 0, (size_t) k * sizeof(double));
+	memset(work->d1, 0, (size_t) k * sizeof(double));
+	for (int turn = 0; turn < 2; turn++)
+		for (int64_t g = 0; g < wild->nclusters; g++)
+		{
+			double		v = digits != NULL ? work->weights->weight[digits[g * GR_WILD_DRAWS]] : weight_of(wild, g, r);
+			const double *q = wild->q + g * k;
+			const double *u = wild->u + g * k;
+			double		r0 = v * q[k - 1];
+			double		r1 = v * u[k - 1];
+
+			if (turn == 0)
+			{
+				common = g == 0 || v == common ? v : NAN;
+				for (int i = 0; i < k; i++)
+				{
+					work->d0[i] += v * q[i];
+					work->d1[i] += v * u[i];
+				}
+				continue;
+			}
+			for (int i = 0; i < k; i++)
+			{
+				r0 -= u[i] * work->d0[i];
+				r1 -= u[i] * work->d1[i];
+			}
+			s[0] += r0 * r0;
+			s[1] += r0 * r1;
+			s[2] += r1 * r1;
+		}
+	/* scores sum to 0, and columns of K to a unit vector: so |t| is the data's for every null, and rounding no part */
+	if (!isnan(common))
+		set_replicate(wild, r, 0, common, common * common * wild->squares, 0, 0);
+	else
+		set_replicate(wild, r, work->d0[k - 1], work->d1[k - 1], s[0], s[1], s[2]);
+	return true;
+}
+
+/* The replicates of a block of few clusters */
+static bool
+run_directly(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
+{
+	if (!wild->enumerated)
+		draw_words(work, 0, (int) wild->nclusters, first);
+	for (int g = 0; g < wild->nclusters; g++)
+	{
+		uint8_t    *digits = work->digits + g * GR_WILD_DRAWS;
+
+		if (!wild->enumerated)
+			fill_digits(work, g, digits);
+		else
+			for (int r = 0; r < ndraws; r++)
+				digits[r] = (uint8_t) ((first + r) >> g & 1);
+	}
+	for (int r = 0; r < ndraws; r++)
+		if (!sum_directly(wild, work, first + r, work->digits + r, poll))
+			return false;
+	return true;
+}
+
+/* The rows of clusters, first .. first + n - 1; those of none are 0 */
+static void
+fill_rows(Work *work, int64_t first, int n)
+{
+	const GrWild *wild = work->wild;
+	int			k = wild->nterms;
+
+	memset(work->rows, 0, (size_t) work->batch * (size_t) work->ncols * sizeof(double));
+	for (int g = 0; g < n; g++)
+	{
+		const double *q = wild->q + (first + g) * k;
+		const double *u = wild->u + (first + g) * k;
+		double	   *row = work->rows + (int64_t) g * work->ncols;
+
+		for (int i = 0; i < k; i++)
+		{
+			row[i] = q[i];
+			row[k + i] = u[i];
+			row[2 * k + i] = q[k - 1] * u[i];
+			row[3 * k + i] = u[k - 1] * u[i];
+		}
+		if (work->ncols == work->nmain)
+			continue;
+		row[work->nmain] = q[k - 1] * q[k - 1];
+		row[work->nmain + 1] = q[k - 1] * u[k - 1];
+		row[work->nmain + 2] = u[k - 1] * u[k - 1];
+	}
+}
+
+/* Adds a batch of clusters to the sums of a block's replicates. */
+static void
+add_batch(Work *work, int64_t first_cluster, int n, int64_t first)
+{
+	const Weights *weights = work->weights;
+	int			group = weights->group;
+	int64_t		table_size = (int64_t) ENTRIES_MAX * work->ncols;
+	int			nentries = weights->nweights == 2 ? 16 : ENTRIES_MAX;
+
+	fill_rows(work, first_cluster, n);
+	draw_words(work, first_cluster, n, first);
+	memset(work->index, 0, GR_WILD_NTABLES * GR_WILD_DRAWS);
+	for (int t = 0; t < GR_WILD_NTABLES; t++)
+	{
+		double	   *table = work->tables + t * table_size;
+		const double *rows = work->rows + (int64_t) t * group * work->ncols;
+
+		work->kernels->make_table(table, nentries, rows, group, work->nmain, work->ncols, weights->weight,
+								  weights->nweights);
+		if (work->ncols > work->nmain)
+			work->kernels->make_table(table + work->nmain, nentries, rows + work->nmain, group,
+									  work->ncols - work->nmain, work->ncols, weights->square, weights->nweights);
+		/* the last one's digit is the highest; eight replicates at a time, whose bytes don't overflow */
+		for (int i = group - 1; i >= 0; i--)
+		{
+			uint8_t    *index = work->index + t * GR_WILD_DRAWS;
+
+			if (t * group + i >= n)
+				continue;
+			fill_digits(work, t * group + i, work->digits);
+			for (int r = 0; r < GR_WILD_DRAWS; r += 8)
+			{
+				uint64_t	bytes;
+				uint64_t	more;
+
+				memcpy(&bytes, index + r, sizeof(bytes));
+				memcpy(&more, work->digits + r, sizeof(more));
+				bytes = bytes * (uint64_t) weights->nweights + more;
+				memcpy(index + r, &bytes, sizeof(bytes));
+			}
+		}
+	}
+	work->kernels->add_tables(work->sums, work->tables, table_size, work->index, GR_WILD_DRAWS, work->ncols);
+}
+
+static double
+dot(const double *a, const double *b, int n)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+/* A replicate from its sums; false if the host asked to stop */
+static bool
+finish_replicate(GrWild *wild, Work *work, const double *sums, int64_t r, GrPoll *poll)
+{
+	int			k = wild->nterms;
+	const double *d0 = sums;
+	const double *d1 = sums + k;
+	const double *e0 = sums + 2 * k;
+	const double *e1 = sums + 3 * k;
+	const double *f = work->ncols == work->nmain ? work->squares : sums + work->nmain;
+	double		s0;
+	double		s1;
+	double		s2;
+
+	for (int i = 0; i < k; i++)
+	{
+		work->hat_d0[i] = dot(work->hat + (int64_t) i * k, d0, k);
+		work->hat_d1[i] = dot(work->hat + (int64_t) i * k, d1, k);
+	}
+	s0 = f[0] - 2 * dot(d0, e0, k) + dot(d0, work->hat_d0, k);
+	s1 = f[1] - dot(d0, e1, k) - dot(d1, e0, k) + dot(d0, work->hat_d1, k);
+	s2 = f[2] - 2 * dot(d1, e1, k) + dot(d1, work->hat_d1, k);
+	if (!(s0 > LOST_DIGITS * f[0] && s2 > LOST_DIGITS * f[2]))
+		return sum_directly(wild, work, r, NULL, poll);
+	set_replicate(wild, r, d0[k - 1], d1[k - 1], s0, s1, s2);
+	return true;
+}
+
+/* The replicates of a block, by tables */
+static bool
+run_by_tables(GrWild *wild, Work *work, int64_t first, int ndraws, GrPoll *poll)
+{
+	memset(work->sums, 0, GR_WILD_DRAWS * (size_t) work->ncols * sizeof(double));
+	for (int64_t g = 0; g < wild->nclusters; g += work->batch)
+	{
+		int64_t		left = wild->nclusters - g;
+
+		if (gr_poll(poll, (int64_t) GR_WILD_DRAWS * work->ncols))
+			return false;
+		add_batch(work, g, (int) (left < work->batch ? left : work->batch), first);
+	}
+	for (int r = 0; r < ndraws; r++)
+	{
+		if (gr_poll(poll, 2 * (int64_t) wild->nterms * wild->nterms))
+			return false;
+		if (!finish_replicate(wild, work, work->sums + (int64_t) r * work->ncols, first + r, poll))
+			return false;
+	}
+	return true;
+}
+
+/* What is the same for all replicates: W, sums of squares and products, and of u u' */
+static bool
+sum_clusters(GrWild *wild, Work *work, GrPoll *poll)
+{
+	int			k = wild->nterms;
+
+	memset(work->hat, 0, (size_t) k * (size_t) k * sizeof(double));
+	memset(work->squares, 0, sizeof(work->squares));
+	for (int64_t g = 0; g < wild->nclusters; g++)
+	{
+		const double *u = wild->u + g * k;
+		double		qk = wild->q[g * k + k - 1];
+
+		if (gr_poll(poll, (int64_t) k * k))
+			return false;
+		for (int i = 0; i < k; i++)
+			for (int j = 0; j < k; j++)
+				work->hat[(int64_t) i * k + j] += u[i] * u[j];
+		work->squares[0] += qk * qk;
+		work->squares[1] += qk * u[k - 1];
+		work->squares[2] += u[k - 1] * u[k - 1];
+	}
+	wild->squares = work->squares[0];
+	return true;
+}
+
+bool
+gr_wild_run(GrWild *wild, void *workspace, int max_lanes, const GrHost *host, GrError *err)
+{
+	GrPoll		poll = {.host = host};
+	Work		work;
+	bool		ok;
+
+	wild->enumerated = can_enumerate(wild);
+	wild->reps = gr_wild_reps(wild);
+	carve_work(&work, wild, max_lanes, workspace);
+	memset(wild->replicates, 0, 5 * (size_t) gr_wild_pitch(wild->reps) * sizeof(double));
+	/* those behind the last one are never extreme */
+	for (int64_t r = wild->reps; r < gr_wild_pitch(wild->reps); r++)
+		set_replicate(wild, r, 0, 0, INFINITY, 0, 0);
+	ok = sum_clusters(wild, &work, &poll);
+	for (int64_t first = 0; ok && first < wild->reps; first += GR_WILD_DRAWS)
+	{
+		int			ndraws = wild->reps - first < GR_WILD_DRAWS ? (int) (wild->reps - first) : GR_WILD_DRAWS;
+
+		ok = wild->nclusters <= DIRECT_CLUSTERS ? run_directly(wild, &work, first, ndraws, &poll) :
+			run_by_tables(wild, &work, first, ndraws, &poll);
+	}
+	return ok || gr_fail(err, GR_CANCELED, 0, "wild bootstrap");
+}
+
+/*
+ * P-values and limits
+ */
+
+/* Replicates whose |t| is at least the data's, or isn't known, as neither d nor S is more than rounding */
+static int64_t
+count_extreme(const GrWild *wild, double theta)
+{
+	int64_t		pitch = gr_wild_pitch(wild->reps);
+	const double *replicates[5];
+	double		w = wild->squares;
+
+	for (int i = 0; i < 5; i++)
+		replicates[i] = wild->replicates + i * pitch;
+	return find_kernels(8)->count_extreme(replicates, pitch, theta, w, theta * theta * (1 - TIE) * (1 - TIE),
+										  NO_CHANGE * NO_CHANGE * w * w);
+}
+
+/* The p-value of a null. Where weights are drawn, the data count as one replicate more. */
+static double
+share_of(const GrWild *wild, double theta)
+{
+	double		n = (double) count_extreme(wild, theta);
+
+	return wild->enumerated ? n / (double) wild->reps : (1 + n) / (1 + (double) wild->reps);
+}
+
+double
+gr_wild_p_value(const GrWild *wild, double theta)
+{
+	if (!(wild->squares > 0) || !isfinite(theta))
+		return NAN;
+	return share_of(wild, theta);
+}
+
+bool
+gr_wild_limit(const GrWild *wild, double alpha, int sign, double scale, double *limit, const GrHost *host)
+{
+	/* a share of alpha, or rounding above it, is not above */
+	double		least = alpha * (1 + 1e-12);
+	double		inside = 0;
+	double		outside = FIRST_STEP;
+	double		step = FIRST_STEP;
+	GrPoll		poll = {.host = host};
+
+	*limit = sign * (double) INFINITY;
+	while (share_of(wild, sign * outside * scale) > least)
+	{
+		inside = outside;
+		step *= STEP_GROWTH;
+		outside += step;
+		if (outside > FARTHEST)
+			return true;
+		if (gr_poll(&poll, 2 * wild->reps))
+			return false;
+	}
+	for (int i = 0; i < BISECTIONS; i++)
+	{
+		double		middle = inside + (outside - inside) / 2;
+
+		if (gr_poll(&poll, 2 * wild->reps))
+			return false;
+		if (share_of(wild, sign * middle * scale) > least)
+			inside = middle;
+		else
+			outside = middle;
+	}
+	*limit = sign * scale * (inside + (outside - inside) / 2);
+	return true;
+}

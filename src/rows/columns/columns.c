@@ -1,0 +1,745 @@
+/*
+ * columns.c: what columns of a query or arguments of an aggregate are, and their values as numbers.
+ */
+#include "postgres.h"
+
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compute/base/compute.h"
+#include "rows/columns/columns.h"
+#include "run/args.h"
+
+#define PACKED 500				/* numbers in an array, at most */
+
+bool
+gr_is_number_type(Oid type)
+{
+	return type == FLOAT8OID || type == FLOAT4OID || type == INT2OID || type == INT4OID || type == INT8OID ||
+		type == NUMERICOID || type == BOOLOID;
+}
+
+bool
+gr_describe_value(GrColumn *column, Oid type)
+{
+	column->type = getBaseType(type);
+	column->element = get_element_type(column->type);
+	column->width = 1;
+	column->rounds = false;
+	if (!OidIsValid(column->element))
+		return gr_is_number_type(column->type);
+	column->element = getBaseType(column->element);
+	column->width = -1;
+	return gr_is_number_type(column->element);
+}
+
+/* A column with a role can't be an array. */
+static bool
+describe_column(GrColumn *column, Oid type, bool allow_array)
+{
+	return gr_describe_value(column, type) && (allow_array || !OidIsValid(column->element));
+}
+
+/* What follows from the columns' types and widths */
+static void
+sum_up(GrColumns *columns)
+{
+	int64		nfeatures = 0;
+
+	columns->plain = true;
+	for (int k = gr_nroles(columns); k < columns->n; k++)
+		columns->plain &= columns->column[k].type == FLOAT8OID;
+	columns->nfeatures = -1;
+	for (int k = gr_nroles(columns); k < columns->n; k++)
+	{
+		if (columns->column[k].width < 0)
+			return;
+		nfeatures += columns->column[k].width;
+	}
+	/* more are refused where the rows are looked at */
+	columns->nfeatures = (int) Min(nfeatures, GR_MAX_FEATURES + 1);
+}
+
+static Size
+columns_nbytes(int n)
+{
+	return offsetof(GrColumns, column) + n * sizeof(GrColumn);
+}
+
+/* A text argument that may be NULL, or not be there */
+static const char *
+name_argument(FunctionCallInfo fcinfo, int argno)
+{
+	return argno < 0 || argno >= PG_NARGS() || PG_ARGISNULL(argno) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argno));
+}
+
+GrRoles
+gr_role_arguments(FunctionCallInfo fcinfo, int weights, int frequencies, int offsets)
+{
+	const char *counts = name_argument(fcinfo, frequencies);
+	GrRoles		roles = {
+		.weights = name_argument(fcinfo, weights),.offsets = name_argument(fcinfo, offsets),.intercept = true
+	};
+
+	if (counts == NULL)
+		return roles;
+	if (roles.weights != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("weights and frequencies cannot be used together"),
+				 errhint("Frequencies are for rows that stand for several alike, weights for rows that count for "
+						 "more or less.")));
+	roles.weights = counts;
+	roles.weighting = GR_FREQUENCIES;
+	return roles;
+}
+
+void
+gr_formula_argument(FunctionCallInfo fcinfo, int formula, bool intercept, GrRoles *roles)
+{
+	roles->formula = name_argument(fcinfo, formula);
+	roles->intercept = intercept;
+}
+
+/* The names that a text[] argument has; ERROR unless they are one or two different ones. */
+void
+gr_clusters_argument(FunctionCallInfo fcinfo, int clusters, GrRoles *roles)
+{
+	ArrayType  *array;
+	Datum	   *items;
+	int			n;
+
+	roles->nclusters = 0;
+	if (clusters >= PG_NARGS() || PG_ARGISNULL(clusters))
+		return;
+	array = PG_GETARG_ARRAYTYPE_P(clusters);
+	if (ARR_NDIM(array) > 1 || array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters must be a one-dimensional array of names without NULL"),
+				 errhint("Write them as in clusters => '{firm,year}'.")));
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &n);
+	if (n < 1 || n > GR_CLUSTERS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters must name one or two columns, got %d", n),
+				 errhint("Write them as in clusters => '{firm}' or clusters => '{firm,year}'.")));
+	for (int k = 0; k < n; k++)
+		roles->clusters[k] = TextDatumGetCString(items[k]);
+	if (n == 2 && strcmp(roles->clusters[0], roles->clusters[1]) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters name the column \"%s\" twice", roles->clusters[0]),
+				 errhint("Name two columns that differ, or only one.")));
+	roles->nclusters = n;
+}
+
+int
+gr_find_column(int n, const char *const *names, const char *role, const char *name)
+{
+	const char *whose = role == NULL ? "The model is made of it." : psprintf("It is named by the argument %s.", role);
+	int			found = -1;
+
+	for (int k = 0; k < n; k++)
+	{
+		if (strcmp(names[k], name) != 0)
+			continue;
+		if (found >= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
+					 errmsg("query has several columns \"%s\"", name),
+					 errdetail("%s", whose),
+					 errhint("Give all but one another name, with AS.")));
+		found = k;
+	}
+	if (found < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("query has no column \"%s\"", name),
+				 errdetail("%s", whose),
+				 errhint("Let the query return a column of this name.")));
+	return found;
+}
+
+void
+gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *found)
+{
+	for (int k = 0; k < roles->nclusters; k++)
+		found[k] = gr_find_column(n, names, roles->cluster_role == NULL ? "clusters" : roles->cluster_role,
+								  roles->clusters[k]);
+}
+
+/* Is column k one that the response can't be taken for? */
+static bool
+has_other_role(int k, const int *found, const int *clusters, int nclusters)
+{
+	bool		has = k == found[1] || k == found[2] || k == found[3];
+
+	for (int i = 0; i < nclusters; i++)
+		has |= k == clusters[i];
+	return has;
+}
+
+int
+gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
+{
+	const char *weights = roles->weighting == GR_FREQUENCIES ? "frequencies" : "weights";
+	int			clusters[GR_CLUSTERS_MAX];
+	int			nroles = 1;
+
+	found[1] = found[2] = found[3] = -1;
+	if (roles->weights != NULL)
+		found[nroles++] = gr_find_column(n, names, weights, roles->weights);
+	if (roles->offsets != NULL)
+		found[nroles++] = gr_find_column(n, names, "offsets", roles->offsets);
+	if (nroles == 3 && found[1] == found[2])
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("column \"%s\" cannot be both %s and offsets", roles->offsets, weights)));
+	if (roles->made_key != NULL)
+		found[nroles++] = gr_find_column(n, names, roles->key_role, roles->made_key);
+	gr_find_clusters(n, names, roles, clusters);
+	/* the response is the first of the others */
+	found[0] = 0;
+	while (has_other_role(found[0], found, clusters, roles->nclusters))
+		found[0]++;
+	if (found[0] >= n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 nroles + roles->nclusters == 1 ? errmsg("query must return at least one column") :
+				 errmsg("query must return at least one column beside those with a role"),
+				 nroles + roles->nclusters == 1 ?
+				 errhint("The first column is the response, the others are the features.") :
+				 errhint("The first of them is the response, the others are the features.")));
+	return nroles;
+}
+
+/* Describes the query's column number from as number k. role: "Weights" or the like; NULL: it is a feature */
+static void
+take_column(GrColumns *columns, int k, TupleDesc tupdesc, const char *const *names, int from, const char *role)
+{
+	Oid			type = TupleDescAttr(tupdesc, from)->atttypid;
+
+	columns->column[k].name = names[from];
+	columns->column[k].at = from;
+	if (!describe_column(&columns->column[k], type, role == NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the query has type %s", names[from], format_type_be(type)),
+				 role == NULL ? errdetail("Features must be numbers, booleans, arrays of them, texts or enums.") :
+				 k == 0 ? errdetail("The response must be a number or a boolean.") :
+				 errdetail("%s must be numbers.", role),
+				 role == NULL ? errhint("Cast it: to a number, or to text if it is a category.") :
+				 k > 0 ? 0 :
+				 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+}
+
+GrColumns *
+gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *roles)
+{
+	int			n = tupdesc->natts;
+	GrColumns  *columns = palloc0(columns_nbytes(n));
+	GrRoles		own = *roles;
+	int			found[GR_ROLES_MAX];
+	int			nroles;
+	int			at;
+
+	own.nclusters = 0;
+	nroles = at = gr_find_roles(n, names, &own, found);
+	columns->n = n;
+	columns->weight = roles->weights != NULL;
+	columns->offset = roles->offsets != NULL;
+	columns->key = roles->made_key != NULL;
+	for (int k = 0; k < nroles; k++)
+		take_column(columns, k, tupdesc, names, found[k],
+					k == 0 ? "Response" : columns->key && k == nroles - 1 ? "Keys" :
+					columns->offset && k == nroles - 1 - columns->key ? "Offsets" :
+					roles->weighting == GR_FREQUENCIES ? "Frequencies" : "Weights");
+	for (int k = 0; k < n; k++)
+		if (k != found[0] && !has_other_role(k, found, NULL, 0))
+			take_column(columns, at++, tupdesc, names, k, NULL);
+	sum_up(columns);
+	return columns;
+}
+
+GrColumns *
+gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, GrRowShape shape)
+{
+	int			n = PG_NARGS() - first_argno;
+	GrColumns  *columns = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, columns_nbytes(n));
+	bool		ok;
+
+	columns->n = n;
+	columns->weight = shape.weight;
+	columns->offset = shape.offset;
+	columns->key = shape.key;
+	ok = n >= gr_nroles(columns);
+	for (int k = 0; ok && k < n; k++)
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first_argno + k);
+
+		columns->column[k].at = k;
+		ok = describe_column(&columns->column[k], type, k >= gr_nroles(columns));
+	}
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("columns must be numbers, booleans or arrays of them")));
+	sum_up(columns);
+	return columns;
+}
+
+GrColumns *
+gr_copy_columns(const GrColumns *columns)
+{
+	return memcpy(palloc(columns_nbytes(columns->n)), columns, columns_nbytes(columns->n));
+}
+
+GrColumns *
+gr_columns_without_key(const GrColumns *columns)
+{
+	GrColumns  *copy = gr_copy_columns(columns);
+	int			at = gr_nroles(columns) - 1;
+
+	if (!columns->key)
+		return copy;
+	copy->key = false;
+	copy->n--;
+	memmove(copy->column + at, copy->column + at + 1, (copy->n - at) * sizeof(GrColumn));
+	return copy;
+}
+
+GrColumns *
+gr_pack_columns(const GrColumns *columns, int max, bool single)
+{
+	Oid			element = single ? FLOAT4OID : FLOAT8OID;
+	GrColumns  *packed = gr_copy_columns(columns);
+
+	packed->n = 0;
+	for (int k = 0; k < columns->n; k++)
+	{
+		bool		packs = columns->n > max && k >= gr_nroles(columns) && !OidIsValid(columns->column[k].element);
+		GrColumn   *last = packed->n == 0 ? NULL : &packed->column[packed->n - 1];
+
+		if (packs && last->npacked > 0 && last->npacked < PACKED)
+			last->width = ++last->npacked;
+		else if (packs)
+			packed->column[packed->n++] = (GrColumn) {
+				.type = get_array_type(element),.element = element,.width = 1,.npacked = 1
+			};
+		else
+			packed->column[packed->n++] = columns->column[k];
+	}
+	for (int k = 0; k < packed->n; k++)
+		packed->column[k].at = k;
+	sum_up(packed);
+	return packed;
+}
+
+static bool
+is_single(const GrColumn *column)
+{
+	return column->element == FLOAT4OID || column->type == FLOAT4OID || column->type == INT2OID ||
+		column->type == BOOLOID;
+}
+
+bool
+gr_columns_are_single(const GrColumns *columns)
+{
+	for (int k = gr_nroles(columns); k < columns->n; k++)
+		if (!is_single(&columns->column[k]))
+			return false;
+	return true;
+}
+
+bool
+gr_columns_are_real(const GrColumns *columns)
+{
+	for (int k = gr_nroles(columns); k < columns->n; k++)
+		if (columns->column[k].type != FLOAT4OID && columns->column[k].element != FLOAT4OID)
+			return false;
+	return true;
+}
+
+/*
+ * Widths
+ */
+
+int
+gr_array_width(Datum value)
+{
+	ArrayType  *array = DatumGetArrayTypeP(value);
+
+	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+}
+
+void
+gr_measure_row(GrColumns *columns, GrValues values)
+{
+	for (int k = gr_nroles(columns); k < columns->n; k++)
+	{
+		GrColumn   *column = &columns->column[k];
+
+		if (OidIsValid(column->element) && column->npacked == 0)
+			column->width = gr_array_width(gr_value(values, column->at));
+	}
+	sum_up(columns);
+	/* with the response alone it is the intercept's model */
+	if (columns->n > gr_nroles(columns))
+		gr_check_nfeatures(columns->nfeatures);
+}
+
+void
+gr_set_widths(GrColumns *columns, const int32 *widths)
+{
+	for (int k = gr_nroles(columns); k < columns->n; k++)
+		columns->column[k].width = widths[k - gr_nroles(columns)];
+	sum_up(columns);
+}
+
+void
+gr_take_widths(GrColumns *columns, const GrColumns *packed)
+{
+	int			at = 0;
+
+	for (int k = 0; k < packed->n; k++)
+	{
+		const GrColumn *argument = &packed->column[k];
+
+		if (argument->npacked == 0)
+			columns->column[at].width = argument->width;
+		at += Max(argument->npacked, 1);
+	}
+	sum_up(columns);
+}
+
+int
+gr_guess_nfeatures(const GrColumns *columns, int width)
+{
+	double		guess = 0;
+
+	for (int k = gr_nroles(columns); k < columns->n; k++)
+		guess += columns->column[k].width >= 0 ? columns->column[k].width : width;
+	return (int) Min(guess, GR_MAX_FEATURES);
+}
+
+/*
+ * Names
+ */
+
+/* How many of the query's columns the first n of these are */
+static int
+query_columns(const GrColumns *columns, int n)
+{
+	int			count = 0;
+
+	for (int k = 0; k < n; k++)
+		count += Max(columns->column[k].npacked, 1);
+	return count;
+}
+
+/* given: the names of the query's columns */
+static const char **
+name_numbers(const GrColumns *columns, const char *const *given)
+{
+	int			nroles = gr_nroles(columns);
+	const char **names = palloc(gr_row_ncols(gr_columns_shape(columns)) * sizeof(char *));
+	int			n = 0;
+	int			at = nroles;
+
+	for (int k = nroles; k < columns->n; at += Max(columns->column[k].npacked, 1), k++)
+	{
+		const GrColumn *column = &columns->column[k];
+		bool		is_array = OidIsValid(column->element) && column->npacked == 0;
+
+		for (int i = 0; i < column->width; i++)
+			names[n++] = column->elements != NULL ? column->elements[i] :
+				is_array ? psprintf("%s[%d]", given[at], i + 1) : given[at + i];
+	}
+	memcpy(names + n, given, nroles * sizeof(char *));
+	return names;
+}
+
+const char **
+gr_name_numbers(const GrColumns *columns)
+{
+	const char **given = palloc(columns->n * sizeof(char *));
+	const char **names;
+
+	for (int k = 0; k < columns->n; k++)
+		given[k] = columns->column[k].name;
+	names = name_numbers(columns, given);
+	pfree(given);
+	return names;
+}
+
+Datum
+gr_names_datum(const GrColumns *columns)
+{
+	bool		known = columns->nfeatures >= 0;
+	const char **numbers = known ? gr_name_numbers(columns) : NULL;
+	int			nroles = gr_nroles(columns);
+	int			n = known ? gr_row_ncols(gr_columns_shape(columns)) : columns->n;
+	Datum	   *names = palloc(n * sizeof(Datum));
+
+	for (int k = 0; k < n; k++)
+		names[k] = CStringGetTextDatum(known && k >= nroles ? numbers[k - nroles] : columns->column[k].name);
+	return PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+NullableDatum
+gr_widths_datum(const GrColumns *packed)
+{
+	NullableDatum result = {.isnull = true};
+	Datum	   *widths = palloc(packed->n * sizeof(Datum));
+	int			n = 0;
+
+	for (int k = gr_nroles(packed); k < packed->n; k++)
+	{
+		if (packed->column[k].width < 0)
+			return result;
+		widths[n++] = Int32GetDatum(packed->column[k].width);
+	}
+	result.value = PointerGetDatum(construct_array(widths, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	result.isnull = false;
+	return result;
+}
+
+/* The texts of an array argument of one dimension, of which there are *n; NULL if it is none, or one of them is */
+static const char **
+text_argument(FunctionCallInfo fcinfo, int argno, int *n)
+{
+	ArrayType  *array = PG_ARGISNULL(argno) ? NULL : PG_GETARG_ARRAYTYPE_P(argno);
+	const char **texts;
+	Datum	   *items;
+
+	if (array == NULL || ARR_NDIM(array) != 1 || array_contains_nulls(array))
+		return NULL;
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, n);
+	texts = palloc(*n * sizeof(char *));
+	for (int k = 0; k < *n; k++)
+		texts[k] = TextDatumGetCString(items[k]);
+	return texts;
+}
+
+const char **
+gr_read_names(FunctionCallInfo fcinfo, const GrColumns *columns, int argno)
+{
+	int			n = 0;
+	const char **told = text_argument(fcinfo, argno, &n);
+	int			nroles = gr_nroles(columns);
+
+	if (told == NULL || columns->nfeatures < 0)
+		return NULL;
+	if (n == columns->nfeatures + nroles)
+	{
+		const char *roles[GR_ROLES_MAX];
+
+		memcpy(roles, told, nroles * sizeof(char *));
+		memmove(told, told + nroles, columns->nfeatures * sizeof(char *));
+		memcpy(told + columns->nfeatures, roles, nroles * sizeof(char *));
+		return told;
+	}
+	return n == query_columns(columns, columns->n) ? name_numbers(columns, told) : NULL;
+}
+
+/* An array is called as its column or, without the subscript, as its first number. */
+void
+gr_name_arrays(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
+{
+	int			n = 0;
+	const char **told = text_argument(fcinfo, argno, &n);
+	int			nroles = gr_nroles(columns);
+	bool		of_columns = n == query_columns(columns, columns->n) && n != columns->nfeatures + nroles;
+	int			at = nroles;
+
+	for (int k = 0; k < columns->n; k++)
+	{
+		GrColumn   *column = &columns->column[k];
+		int			mine = k < nroles ? k : of_columns ? query_columns(columns, k) : at;
+		const char *name = told == NULL || mine >= n ? "x" : told[mine];
+		const char *bracket = of_columns ? NULL : strrchr(name, '[');
+
+		if (OidIsValid(column->element))
+			column->name = MemoryContextStrdup(fcinfo->flinfo->fn_mcxt,
+											   bracket == NULL ? name : pnstrdup(name, bracket - name));
+		else if (column->type == INT8OID)
+			column->name = MemoryContextStrdup(fcinfo->flinfo->fn_mcxt, name);
+		at += k < nroles ? 0 : Max(column->width, 0);
+	}
+}
+
+bool
+gr_read_widths(FunctionCallInfo fcinfo, GrColumns *columns, int argno)
+{
+	ArrayType  *array = PG_ARGISNULL(argno) ? NULL : PG_GETARG_ARRAYTYPE_P(argno);
+	int			nroles = gr_nroles(columns);
+	const int32 *widths;
+
+	if (array == NULL || ARR_NDIM(array) > 1 || array_contains_nulls(array) ||
+		ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != columns->n - nroles)
+		return false;
+	widths = (const int32 *) ARR_DATA_PTR(array);
+	for (int k = nroles; k < columns->n; k++)
+	{
+		int32		width = widths[k - nroles];
+
+		if (OidIsValid(columns->column[k].element) ? width < 0 || width > GR_MAX_FEATURES : width != 1)
+			return false;
+	}
+	gr_set_widths(columns, widths);
+	return true;
+}
+
+/*
+ * Values
+ */
+
+void
+gr_raise_bigint(int64 value, const char *name)
+{
+	/* some constant near the value that float8 has */
+	int64		near = value / 1000000000000 * 1000000000000;
+
+	if (name == NULL)
+		name = "x";
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("bigint value " INT64_FORMAT " of column \"%s\" has more digits than float8", value, name),
+			 errhint("Subtract a constant in the query, as in %s %s, or cast the column to float8 to round it.",
+					 quote_identifier(name), near < 0 ? psprintf("+ " INT64_FORMAT, -near) :
+					 psprintf("- " INT64_FORMAT, near))));
+}
+
+static double
+number_from_datum(const GrColumn *column, Datum value, Oid type)
+{
+	switch (type)
+	{
+		case FLOAT8OID:
+			return DatumGetFloat8(value);
+		case FLOAT4OID:
+			return DatumGetFloat4(value);
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		case INT8OID:
+			return column->rounds ? (double) DatumGetInt64(value) : gr_bigint_number(DatumGetInt64(value), column->name);
+		case BOOLOID:
+			return DatumGetBool(value) ? 1.0 : 0.0;
+		case NUMERICOID:
+			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
+		default:
+			elog(ERROR, "unexpected type %u", type);
+	}
+	return 0;
+}
+
+static const char *
+column_name(const GrColumn *column)
+{
+	return column->name == NULL ? "x" : column->name;
+}
+
+/* An array of the column's width; NULL if one of its elements is. */
+static ArrayType *
+open_array(const GrColumn *column, Datum value)
+{
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+	gr_check_vector(array, column_name(column));
+	if (n != column->width)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("all arrays in column \"%s\" must have the same length", column_name(column)),
+				 errdetail("A row has %d elements, earlier ones have %d.", n, column->width),
+				 errhint("Leave rows with arrays of other lengths out.")));
+	return array_contains_nulls(array) ? NULL : array;
+}
+
+/* An array's elements into *into; false if one is NULL. */
+static bool
+take_array(const GrColumn *column, Datum value, double *into)
+{
+	ArrayType  *array = open_array(column, value);
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	Datum	   *items;
+	int			n;
+
+	if (array == NULL)
+		return false;
+	if (column->element == FLOAT8OID)
+	{
+		memcpy(into, ARR_DATA_PTR(array), column->width * sizeof(double));
+		return true;
+	}
+	if (column->element == FLOAT4OID)
+	{
+		const float *values = (const float *) ARR_DATA_PTR(array);
+
+		for (int i = 0; i < column->width; i++)
+			into[i] = values[i];
+		return true;
+	}
+	get_typlenbyvalalign(column->element, &typlen, &typbyval, &typalign);
+	/* the array may be one of a domain over the element's type */
+	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &items, NULL, &n);
+	for (int i = 0; i < n; i++)
+		into[i] = number_from_datum(column, items[i], column->element);
+	return true;
+}
+
+bool
+gr_convert_other(const GrColumn *column, Datum value, double *into)
+{
+	if (OidIsValid(column->element))
+		return take_array(column, value, into);
+	*into = number_from_datum(column, value, column->type);
+	return true;
+}
+
+static bool
+convert_single(const GrColumn *column, Datum value, float *into)
+{
+	ArrayType  *array;
+
+	Assert(is_single(column));
+	if (column->type == FLOAT4OID)
+		*into = DatumGetFloat4(value);
+	else if (!OidIsValid(column->element))
+		*into = (float) number_from_datum(column, value, column->type);
+	else
+	{
+		array = open_array(column, value);
+		if (array == NULL)
+			return false;
+		memcpy(into, ARR_DATA_PTR(array), column->width * sizeof(float));
+	}
+	return true;
+}
+
+GrRowFate
+gr_convert_row_single(const GrColumns *columns, GrValues values, float *row)
+{
+	int			nroles = gr_nroles(columns);
+	double		roles[GR_ROLES_MAX];
+	float	   *at = row;
+
+	for (int k = nroles; k < columns->n; k++)
+	{
+		if (!convert_single(&columns->column[k], gr_value(values, columns->column[k].at), at))
+			return GR_ROW_SKIPPED;
+		at += columns->column[k].width;
+	}
+	for (int k = 0; k < nroles; k++)
+		if (!gr_convert_value(&columns->column[k], gr_value(values, columns->column[k].at), &roles[k]))
+			return GR_ROW_SKIPPED;
+	memcpy(at, roles, nroles * sizeof(double));
+	return columns->weight && roles[1] == 0.0 ? GR_ROW_WEIGHTLESS : GR_ROW_TAKES_PART;
+}

@@ -1,0 +1,279 @@
+/*
+ * design_values.c: a design's columns and the values that they are given; gpu_design_row(design, columns ...), which is
+ * put around each row of a query whose features are made by a design.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/primnodes.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "rows/columns/design_values.h"
+#include "rows/columns/levels.h"
+#include "run/args.h"
+
+PG_FUNCTION_INFO_V1(gr_design_row);
+
+GrDesign *
+gr_open_design(MemoryContext context, const char *text, Size nbytes)
+{
+	char	   *copy = MemoryContextAllocExtended(context, nbytes + 1, MCXT_ALLOC_HUGE);
+
+	memcpy(copy, text, nbytes);
+	return gr_design_read(copy, nbytes, gr_context_memory(context));
+}
+
+const char *
+gr_design_column_name(const GrDesign *design, int k)
+{
+	return pnstrdup(design->columns[k].name.bytes, design->columns[k].name.nbytes);
+}
+
+const char *
+gr_design_feature_name(const GrDesign *design, int k)
+{
+	GrWriter	writer = {0};
+
+	gr_design_name(&writer, design, k);
+	writer.text = palloc0(writer.nbytes + 1);
+	writer.size = writer.nbytes;
+	writer.nbytes = 0;
+	gr_design_name(&writer, design, k);
+	return writer.text;
+}
+
+bool
+gr_describe_design_value(const GrDesign *design, int k, Oid type, GrColumn *column)
+{
+	bool		is_number = gr_describe_value(column, type) && !OidIsValid(column->element);
+
+	column->name = NULL;
+	/* a literal without a type is a level, whatever it says */
+	if (design->columns[k].is_number)
+		return is_number;
+	return column->type == UNKNOWNOID || gr_is_level_type(column->type);
+}
+
+static void
+raise_level(const GrDesign *design, int k, GrString level, bool fitting)
+{
+	const char *name = gr_design_column_name(design, k);
+
+	if (fitting)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("query returned other rows when it was run again"),
+				 errdetail("Column \"%s\" has the level \"%s\", which it hadn't before.", name, gr_show_level(level)),
+				 errhint("Store its result in a table.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("column \"%s\" has no level \"%s\" in the model", name, gr_show_level(level)),
+			 errdetail("None of the rows that the model was fitted to had it."),
+			 errhint("Fit the model to rows that have it, or leave such rows out.")));
+}
+
+void
+gr_take_design_value(const GrDesign *design, int k, const GrColumn *column, Datum value, bool fitting, double *values)
+{
+	const GrDesignColumn *of = &design->columns[k];
+
+	if (of->is_number && column->type == INT8OID)
+		values[k] = gr_bigint_number(DatumGetInt64(value), gr_design_column_name(design, k));
+	else if (of->is_number)
+		(void) gr_convert_value(column, value, &values[k]);
+	if (of->is_factor)
+	{
+		GrString	level = gr_level_of(column->type, value);
+		int			number = gr_level_find(&of->levels, level.bytes, level.nbytes);
+
+		if (unlikely(number < 0))
+			raise_level(design, k, level, fitting);
+		values[design->ncolumns + k] = number;
+	}
+}
+
+/*
+ * gpu_design_row
+ */
+
+#define ARG_DESIGN 0
+#define ARG_PAIRS 1
+#define FIRST_COLUMN 2
+
+/* What an argument is: a value of a column of the design, or an array of those of several that are numbers */
+typedef struct RowArgument
+{
+	GrColumn	column;
+	int			first;			/* of the columns, among those of its kind, as in order[] */
+} RowArgument;
+
+typedef struct RowCall
+{
+	MemoryContext context;		/* all of this lies there */
+	GrDesign   *design;
+	double	   *values;
+	int		   *order;			/* the columns of the design that are numbers alone, and then the others */
+	int			nnumbers;
+	int			narrays;
+	int			nargs;
+	RowArgument arg[FLEXIBLE_ARRAY_MEMBER];
+} RowCall;
+
+static void raise_call(void) __attribute__((noreturn));
+
+static void
+raise_call(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("gpu_design_row needs a design and a value for each of its columns"),
+			 errhint("This function is for gpureg's own queries.")));
+}
+
+static void
+order_columns(RowCall *call)
+{
+	const GrDesign *design = call->design;
+	int			n = 0;
+
+	call->order = MemoryContextAlloc(call->context, (design->ncolumns + 1) * sizeof(int));
+	for (int k = 0; k < design->ncolumns; k++)
+		if (!design->columns[k].is_factor)
+			call->order[n++] = k;
+	call->nnumbers = n;
+	for (int k = 0; k < design->ncolumns; k++)
+		if (design->columns[k].is_factor)
+			call->order[n++] = k;
+}
+
+/* The arguments by their types; arrays are looked at in each row. */
+static void
+describe_arguments(FunctionCallInfo fcinfo, RowCall *call)
+{
+	int			narrays = 0;
+
+	for (int k = 0; k < call->nargs; k++)
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, FIRST_COLUMN + k);
+		RowArgument *arg = &call->arg[k];
+
+		if (!OidIsValid(type))
+			raise_call();
+		(void) gr_describe_value(&arg->column, type);
+		if (arg->column.element == FLOAT8OID)
+			narrays++;
+		/* arrays stand before whatever isn't one, and then take all numbers */
+		else if (narrays > 0)
+			arg->first = call->nnumbers + k - narrays;
+		else
+			arg->first = k;
+	}
+	call->narrays = narrays;
+	if (narrays > 0 ? call->nargs - narrays != call->design->ncolumns - call->nnumbers :
+		call->nargs != call->design->ncolumns)
+		raise_call();
+	for (int k = 0; k < call->nargs; k++)
+		if (call->arg[k].column.element == FLOAT8OID ? k >= narrays :
+			!gr_describe_design_value(call->design, call->order[call->arg[k].first],
+									  get_fn_expr_argtype(fcinfo->flinfo, FIRST_COLUMN + k), &call->arg[k].column))
+			raise_call();
+}
+
+/* Is the design a constant? A parameter may be another one in the next call. */
+static bool
+design_is_constant(FunctionCallInfo fcinfo)
+{
+	const Node *call = fcinfo->flinfo->fn_expr;
+
+	return call != NULL && IsA(call, FuncExpr) &&
+		IsA(list_nth(((const FuncExpr *) call)->args, ARG_DESIGN), Const);
+}
+
+/* Described at the first call, and kept for the others where the design is the same in all of them */
+static RowCall *
+describe_call(FunctionCallInfo fcinfo)
+{
+	int			n = PG_NARGS() - FIRST_COLUMN;
+	const text *design = PG_GETARG_TEXT_PP(ARG_DESIGN);
+	bool		stays = design_is_constant(fcinfo);
+	MemoryContext context = AllocSetContextCreate(stays ? fcinfo->flinfo->fn_mcxt : CurrentMemoryContext,
+												  "gpureg design", ALLOCSET_SMALL_SIZES);
+	RowCall    *call = MemoryContextAllocZero(context, offsetof(RowCall, arg) + n * sizeof(RowArgument));
+
+	call->context = context;
+	call->nargs = n;
+	call->design = gr_open_design(context, VARDATA_ANY(design), VARSIZE_ANY_EXHDR(design));
+	if (call->design == NULL)
+		raise_call();
+	call->values = MemoryContextAllocZero(context, (GR_DESIGN_NVALUES(call->design) + 1) * sizeof(double));
+	order_columns(call);
+	describe_arguments(fcinfo, call);
+	if (stays)
+		fcinfo->flinfo->fn_extra = call;
+	return call;
+}
+
+/* An array's numbers; from: how many numbers those before had. Returns how many there are then; -1: one is NULL. */
+static int
+take_array(const RowCall *call, Datum value, int from)
+{
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	const double *numbers = (const double *) ARR_DATA_PTR(array);
+
+	if (ARR_ELEMTYPE(array) != FLOAT8OID || n > call->nnumbers - from)
+		raise_call();
+	if (array_contains_nulls(array))
+		return -1;
+	for (int k = 0; k < n; k++)
+		call->values[call->order[from + k]] = numbers[k];
+	return from + n;
+}
+
+/* gpu_design_row(design text, pairs boolean, VARIADIC "any"): a row's features; no argument is NULL */
+Datum
+gr_design_row(PG_FUNCTION_ARGS)
+{
+	RowCall    *call = fcinfo->flinfo->fn_extra;
+	bool		pairs = PG_GETARG_BOOL(ARG_PAIRS);
+	int			nnumbers = 0;
+	ArrayType  *array;
+	int			n;
+
+	if (unlikely(call == NULL))
+		call = describe_call(fcinfo);
+	for (int k = 0; k < call->nargs; k++)
+	{
+		const RowArgument *arg = &call->arg[k];
+
+		if (OidIsValid(arg->column.element))
+			nnumbers = take_array(call, PG_GETARG_DATUM(FIRST_COLUMN + k), nnumbers);
+		else
+			gr_take_design_value(call->design, call->order[arg->first], &arg->column,
+								 PG_GETARG_DATUM(FIRST_COLUMN + k), true, call->values);
+		if (nnumbers < 0)
+			PG_RETURN_NULL();
+	}
+	if (call->narrays > 0 && nnumbers != call->nnumbers)
+		raise_call();
+	n = call->design->nfeatures + (pairs ? call->design->npaired : 0);
+	if (n == 0)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(FLOAT8OID));
+	array = palloc(ARR_OVERHEAD_NONULLS(1) + n * sizeof(double));
+	SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(1) + n * sizeof(double));
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = FLOAT8OID;
+	ARR_DIMS(array)[0] = n;
+	ARR_LBOUND(array)[0] = 1;
+	if (pairs)
+		gr_design_expand_pairs(call->design, call->values, (double *) ARR_DATA_PTR(array),
+							   (double *) ARR_DATA_PTR(array) + call->design->nfeatures);
+	else
+		gr_design_expand(call->design, call->values, (double *) ARR_DATA_PTR(array));
+	PG_RETURN_ARRAYTYPE_P(array);
+}

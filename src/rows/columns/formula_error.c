@@ -1,0 +1,146 @@
+/*
+ * formula_error.c: what is wrong with a formula, in the server's words.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "rows/columns/formula_error.h"
+
+#define SHOWN_NBYTES 60
+
+/* What stands there, cut off where it is long */
+static const char *
+excerpt(const GrFormulaError *err, const char *text)
+{
+	int			n = (int) err->nbytes;
+	int			shown = n <= SHOWN_NBYTES ? n : pg_mbcliplen(text + err->at, n, SHOWN_NBYTES);
+
+	return psprintf("%.*s%s", shown, text + err->at, shown < n ? "..." : "");
+}
+
+/* A character whose first byte alone is known to the compute layer */
+static const char *
+character(const GrFormulaError *err, const char *text)
+{
+	int			n = pg_mblen(text + err->at);
+
+	return pnstrdup(text + err->at, n);
+}
+
+/* Its column has a type that is of no use. */
+static int
+describe_type(const GrFormulaError *err, TupleDesc columns, const char *const *names)
+{
+	Oid			type = TupleDescAttr(columns, err->column)->atttypid;
+
+	errcode(ERRCODE_DATATYPE_MISMATCH);
+	errmsg("column \"%s\" of the query has type %s", names[err->column], format_type_be(type));
+	if (err->fault == GR_FORMULA_NOT_A_NUMBER)
+		errdetail("Powers are those of numbers.");
+	else
+		errdetail("With a formula or a category, features must be numbers, booleans, texts or enums.");
+	return OidIsValid(get_element_type(getBaseType(type))) ?
+		errhint("Select its elements one by one, as %s[1].", quote_identifier(names[err->column])) :
+		errhint("Cast it: to a number, or to text if it is a category.");
+}
+
+static int
+describe_word(const GrFormulaError *err, const char *text)
+{
+	switch (err->fault)
+	{
+		case GR_FORMULA_UNKNOWN:
+			errcode(ERRCODE_UNDEFINED_COLUMN);
+			errmsg("query has no column %s", excerpt(err, text));
+			return errhint("A formula's names are those of the query's columns, in lower case unless they are quoted.");
+		case GR_FORMULA_AMBIGUOUS:
+			errcode(ERRCODE_AMBIGUOUS_COLUMN);
+			return errmsg("query has several columns %s", excerpt(err, text));
+		case GR_FORMULA_RESPONSE_USED:
+			errcode(ERRCODE_INVALID_PARAMETER_VALUE);
+			return errmsg("formula has the response %s among the features", excerpt(err, text));
+		case GR_FORMULA_FOREIGN:
+			errcode(ERRCODE_SYNTAX_ERROR);
+			errmsg("formula cannot have \"%s\"", err->nbytes == 1 ? character(err, text) : excerpt(err, text));
+			errdetail("A formula has names, +, -, :, *, brackets, 0, 1, \".\", factor(name) and poly(name, degree).");
+			return errhint("Anything else belongs into the query: SELECT ln(x) AS lx.");
+		case GR_FORMULA_BAD_NUMBER:
+			errcode(ERRCODE_SYNTAX_ERROR);
+			errmsg("formula cannot have the number %s there", excerpt(err, text));
+			return errdetail("0 and 1 stand for the intercept, by themselves in a sum.");
+		case GR_FORMULA_BAD_DEGREE:
+			errcode(ERRCODE_INVALID_PARAMETER_VALUE);
+			return errmsg("degree of a polynomial must be a whole number from 1 to %d", GR_POLY_DEGREE_MAX);
+		default:
+			errcode(ERRCODE_SYNTAX_ERROR);
+			return errmsg("syntax error at or near \"%s\" in formula", excerpt(err, text));
+	}
+}
+
+static int
+describe_limit(const GrFormulaError *err)
+{
+	switch (err->fault)
+	{
+		case GR_FORMULA_TOO_LONG:
+			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
+			return errmsg("formula is longer than %d bytes", GR_FORMULA_NBYTES_MAX);
+		case GR_FORMULA_TOO_DEEP:
+			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
+			return errmsg("brackets of the formula are nested more than %d deep", GR_FORMULA_DEPTH_MAX);
+		case GR_FORMULA_TOO_MANY:
+			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
+			errmsg("formula has too many terms");
+			return errdetail("A model can have at most %d.", GR_MAX_FEATURES);
+		case GR_FORMULA_ORDER:
+			errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED);
+			return errmsg("formula has a product of more than %d variables", GR_FORMULA_ORDER_MAX);
+		case GR_FORMULA_NO_MEMORY:
+			errcode(ERRCODE_OUT_OF_MEMORY);
+			return errmsg("out of memory");
+		case GR_FORMULA_NO_RESPONSE:
+			errcode(ERRCODE_SYNTAX_ERROR);
+			errmsg("formula has no response");
+			return errhint("The response's name stands before the ~.");
+		default:
+			errcode(ERRCODE_SYNTAX_ERROR);
+			errmsg("formula ends where more was expected");
+			return errhint("A formula is written as y ~ a + b.");
+	}
+}
+
+static int
+describe(const GrFormulaError *err, const char *text, TupleDesc columns, const char *const *names)
+{
+	switch (err->fault)
+	{
+		case GR_FORMULA_NOT_A_NUMBER:
+		case GR_FORMULA_NOT_USABLE:
+			return describe_type(err, columns, names);
+		case GR_FORMULA_TOO_LONG:
+		case GR_FORMULA_TOO_DEEP:
+		case GR_FORMULA_TOO_MANY:
+		case GR_FORMULA_ORDER:
+		case GR_FORMULA_NO_MEMORY:
+		case GR_FORMULA_NO_RESPONSE:
+		case GR_FORMULA_ENDS:
+			return describe_limit(err);
+		default:
+			return describe_word(err, text);
+	}
+}
+
+void
+gr_raise_formula(const GrFormulaError *err, const char *text, TupleDesc columns, const char *const *names)
+{
+	bool		placed = text != NULL && err->fault != GR_FORMULA_TOO_LONG && err->fault != GR_FORMULA_NO_MEMORY;
+	int			position = placed ? pg_mbstrlen_with_len(text, (int) err->at) + 1 : 0;
+
+	ereport(ERROR,
+			(describe(err, text, columns, names),
+			 placed ? internalerrposition(position) : 0,
+			 placed ? internalerrquery(text) : 0));
+}

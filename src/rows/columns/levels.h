@@ -1,0 +1,33 @@
+/*
+ * levels.h: the levels of factors: what a value's level is called, and which levels a query's columns have.
+ *
+ * A level is what it is called. That of a text is the text, of a char(n) without the blanks at its end, of an enum its
+ * label; a number's is the number as short as it can be written, whatever its type, so that 2, 2.0 and 2.00 are one
+ * level.
+ */
+#ifndef GPUREG_LEVELS_H
+#define GPUREG_LEVELS_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+
+#include "compute/design/design.h"
+
+/* Is a column of this type, which is no domain, a factor by itself? May it be made one? */
+extern bool gr_is_category_type(Oid type);
+extern bool gr_is_level_type(Oid type);
+
+/* A value's level; allocated in the current memory context, or a part of the value. */
+extern GrString gr_level_of(Oid type, Datum value);
+
+/* Adds levels, which are texts, in the order of a column's type and its collation. */
+extern void gr_sort_levels(GrLevels *levels, const Datum *items, int n, Form_pg_attribute attribute);
+
+/* Memory of a context, for the compute layer */
+extern GrMemory gr_context_memory(MemoryContext context);
+
+/* A level for messages, cut off where it is long */
+extern const char *gr_show_level(GrString level);
+
+#endif							/* GPUREG_LEVELS_H */

@@ -1,0 +1,317 @@
+/*
+ * keep.c: a query's rows -> rows that a device service keeps; see keep.h.
+ *
+ * Where the planner runs an aggregate over the query in parallel workers, these write the rows into a ring in memory
+ * that the service has, too (gpu_keep_pass). The rows are kept in no order of the query's then: nothing relies on one.
+ * Keys of a bootstrap, weights and clusters are columns, and sums over rows in another order differ in their last
+ * digits at most. Else, a query with an ORDER BY or a LIMIT among them, this process reads the rows as its plan gives
+ * them. The query is read once; the description has the levels of factors in their order.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "optimizer/cost.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#include "rows/columns/levels.h"
+#include "rows/kept/keep.h"
+#include "rows/kept/keep_columns.h"
+#include "rows/kept/kept_set.h"
+#include "rows/query/query.h"
+#include "rows/query/wrapper.h"
+#include "rows/ring/ring_consumer.h"
+#include "run/clock.h"
+#include "run/job.h"
+#include "run/raise.h"
+#include "run/report.h"
+
+typedef struct KeepReceiver
+{
+	GrReceiver	base;
+	GrJob	   *job;
+	GrKeepColumns *columns;
+	MemoryContext row_context;	/* reset after each row */
+} KeepReceiver;
+
+/*
+ * Columns
+ */
+
+static void
+check_names(const GrQuery *query)
+{
+	for (int k = 0; k < query->columns->natts; k++)
+		for (int j = 0; j < k; j++)
+			if (strcmp(query->names[j], query->names[k]) == 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_DUPLICATE_COLUMN),
+						 errmsg("query has several columns \"%s\"", query->names[k]),
+						 errhint("Columns of kept rows are told by their names: give them different ones.")));
+}
+
+static GrKeepColumns *
+describe_columns(const GrQuery *query)
+{
+	int			n = query->columns->natts;
+	Oid		   *types = palloc(Max(n, 1) * sizeof(Oid));
+
+	if (n < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("query must return at least two columns"),
+				 errhint("A fit to kept rows has a response and a feature among them.")));
+	check_names(query);
+	for (int k = 0; k < n; k++)
+		types[k] = TupleDescAttr(query->columns, k)->atttypid;
+	return gr_keep_columns(CurrentMemoryContext, n, types, query->names);
+}
+
+/*
+ * Rows that this process reads
+ */
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	KeepReceiver *receiver = (KeepReceiver *) self;
+	double	   *row = gr_job_row(receiver->job);
+	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
+
+	slot_getallattrs(slot);
+	for (int k = 0; k < receiver->columns->n; k++)
+		row[k] = gr_keep_value(receiver->columns, k, slot->tts_values[k], slot->tts_isnull[k]);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(receiver->row_context);
+	gr_job_take_row(receiver->job);
+	return true;
+}
+
+static GrJob *
+read_here(const GrPlan *plan, const GrJobOptions *options, GrKeepColumns *columns)
+{
+	KeepReceiver receiver = {.base.pub.receiveSlot = receive_row,.job = gr_job_begin(options),.columns = columns};
+
+	receiver.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	gr_run_plan(plan, NULL, &receiver.base, 0);
+	return receiver.job;
+}
+
+/*
+ * Rows that parallel workers read
+ */
+
+/* SELECT gpu_keep_pass(ring, names, columns ..) FROM (query); NULL if it wouldn't run in workers. */
+static GrPlan *
+plan_pass(const GrQuery *query, Oid function, int *nworkers)
+{
+	Oid			types[GR_KEEP_NPARAMS + 1] = {BYTEAOID, TEXTARRAYOID, ANYOID};
+	List	   *args = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+
+	/* making a ring takes a subtransaction; and the state is an argument too */
+	if (max_parallel_workers_per_gather == 0 || IsInParallelMode() ||
+		query->columns->natts + GR_KEEP_NPARAMS + 1 > FUNC_MAX_ARGS)
+		return NULL;
+	for (int k = 0; k < GR_KEEP_NPARAMS; k++)
+		args = lappend(args, gr_wrapper_parameter(k + 1, types[k]));
+	gr_wrap_query(&wrapper, query);
+	for (int k = 0; k < query->columns->natts; k++)
+		args = lappend(args, gr_wrapped_column(&wrapper, k));
+	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, gr_own_function(function, "gpu_keep_pass",
+																			  GR_KEEP_NPARAMS + 1, types, BYTEAOID),
+													 args));
+	plan = gr_plan_wrapped_aggregate(&wrapper, nworkers);
+	return *nworkers > 0 ? plan : NULL;
+}
+
+static Datum
+names_datum(const GrKeepColumns *columns)
+{
+	Datum	   *names = palloc(columns->n * sizeof(Datum));
+
+	for (int k = 0; k < columns->n; k++)
+		names[k] = CStringGetTextDatum(columns->names[k]);
+	return PointerGetDatum(construct_array(names, columns->n, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+/* NULL if there is no memory for a ring */
+static GrJob *
+read_by_workers(const GrPlan *plan, int nworkers, const GrJobOptions *options, GrKeepColumns *columns)
+{
+	NullableDatum told = {0};
+	GrJob	   *job = gr_ring_keep(plan, nworkers, options, names_datum(columns), &told);
+	StringInfoData from;
+	bytea	   *bytes;
+
+	if (job == NULL || told.isnull)
+		return job;
+	bytes = DatumGetByteaPP(told.value);
+	initStringInfo(&from);
+	appendBinaryStringInfo(&from, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	gr_keep_merge(columns, &from);
+	return job;
+}
+
+/*
+ * All of it
+ */
+
+typedef struct CodedLevel
+{
+	double		code;
+	GrString	level;
+} CodedLevel;
+
+static int
+compare_codes(const void *a, const void *b)
+{
+	double		u = ((const CodedLevel *) a)->code;
+	double		v = ((const CodedLevel *) b)->code;
+
+	return u < v ? -1 : u > v;
+}
+
+/* ERROR if two levels have one number. That takes a billion tries or so, or somebody who wants it. */
+static void
+check_codes(const GrKeepColumn *column, const char *name)
+{
+	int			n = column->levels.n;
+	CodedLevel *coded = palloc(Max(n, 1) * sizeof(CodedLevel));
+
+	for (int k = 0; k < n; k++)
+		coded[k] = (CodedLevel) {column->codes[k], column->levels.level[k]};
+	qsort(coded, n, sizeof(CodedLevel), compare_codes);
+	for (int k = 1; k < n; k++)
+		if (coded[k - 1].code == coded[k].code)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("two levels of column \"%s\" of the query cannot be told apart", name),
+					 errdetail("\"%s\" and \"%s\" have the same hash.", gr_show_level(coded[k - 1].level),
+							   gr_show_level(coded[k].level)),
+					 errhint("Call one of them something else in the query.")));
+}
+
+/* A factor's levels in their order, and the numbers that stand for them */
+static void
+order_levels(GrKeptColumn *kept, const GrKeepColumn *column, Form_pg_attribute attribute)
+{
+	const GrLevels *came = &column->levels;
+	Datum	   *items = palloc(Max(came->n, 1) * sizeof(Datum));
+
+	for (int k = 0; k < came->n; k++)
+		items[k] = PointerGetDatum(cstring_to_text_with_len(came->level[k].bytes, came->level[k].nbytes));
+	gr_sort_levels(&kept->levels, items, came->n, attribute);
+	kept->codes = palloc(Max(came->n, 1) * sizeof(double));
+	for (int k = 0; k < came->n; k++)
+		kept->codes[k] = column->codes[gr_level_find(came, kept->levels.level[k].bytes, kept->levels.level[k].nbytes)];
+}
+
+/* True if texts of this column can be equal though their bytes differ. */
+static bool
+has_loose_collation(const FormData_pg_attribute *attribute)
+{
+	return OidIsValid(attribute->attcollation) && !get_collation_isdeterministic(attribute->attcollation);
+}
+
+/* Describes the columns; returns what gr_describe_kept() does. */
+static Size
+describe(const GrKeepColumns *columns, const GrQuery *query, StringInfo description)
+{
+	GrKeptColumn *kept = palloc0(columns->n * sizeof(GrKeptColumn));
+
+	for (int k = 0; k < columns->n; k++)
+	{
+		const GrKeepColumn *column = &columns->column[k];
+
+		CHECK_FOR_INTERRUPTS();
+		kept[k].name = columns->names[k];
+		kept[k].kind = column->kind;
+		kept[k].type = column->type;
+		kept[k].digits = column->digits;
+		kept[k].collated = has_loose_collation(TupleDescAttr(query->columns, k));
+		kept[k].nulls = column->nulls;
+		kept[k].keys = column->keys;
+		/* without a value there is none */
+		kept[k].center = column->low <= column->high ? column->low / 2 + column->high / 2 : 0;
+		if (column->kind != GR_KEPT_FACTOR)
+			continue;
+		check_codes(column, columns->names[k]);
+		order_levels(&kept[k], column, TupleDescAttr(query->columns, k));
+	}
+	return gr_describe_kept(description, columns->n, kept);
+}
+
+/* Runs the query into a job at the service. */
+static GrJob *
+read_rows(const GrPlan *plan, const GrPlan *pass, int nworkers, const GrJobOptions *options, GrKeepColumns *columns)
+{
+	GrJob	   *job = pass == NULL ? NULL : read_by_workers(pass, nworkers, options, columns);
+
+	if (job == NULL)
+		job = read_here(plan, options, columns);
+	if (job->nrows == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("query returned no row"),
+				 errhint("Run the query by itself to see what it returns.")));
+	return job;
+}
+
+int64
+gr_keep_query(FunctionCallInfo fcinfo, const char *name, const char *text, bool replace)
+{
+	double		started = gr_now();
+	const char *reason = NULL;
+	int			nworkers = 0;
+	StringInfoData description;
+	GrKeptContents	rows = {.query = text,.description = &description};
+	ErrorContextCallback context;
+	GrKeepColumns *columns;
+	GrRemoteClient *client;
+	GrKeptClaim *claim;
+	GrQuery    *query;
+	GrPlan	   *plan;
+	GrPlan	   *pass;
+	GrJobOptions options;
+	GrJob	   *job;
+	double		read_done;
+
+	gr_enter_query(&context, text);
+	query = gr_analyse_query(text);
+	columns = describe_columns(query);
+	plan = gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
+	pass = plan->remote ? NULL : plan_pass(query, fcinfo->flinfo->fn_oid, &nworkers);
+	/* planning may run anything, the rest up to the job nothing: a job keeps the connection, whatever is set */
+	gr_check_not_lent();
+	client = gr_keeping_service(&reason);
+	if (client == NULL)
+		gr_raise_no_service(reason);
+	claim = gr_kept_claim(name, replace, client);
+	options = (GrJobOptions) {
+		.kind = GR_SINK_KEEP,.shape = gr_plain_shape(columns->n - 1),.names = columns->names,.keeper = client,
+		.stay = claim->stay
+	};
+	job = read_rows(plan, pass, nworkers, &options, columns);
+	gr_leave_query(&context);
+	initStringInfo(&description);
+	rows.names_nbytes = describe(columns, query, &description);
+	gr_job_store(job, claim->id, description.len);
+	read_done = gr_now();
+	rows.nrows = job->nrows;
+	rows.nbytes = job->nrows * gr_row_nbytes(job->shape) + description.len;
+	gr_kept_publish(claim, &rows);
+	gr_record_run("gpu_keep", job, started, read_done, gr_now());
+	gr_job_release(job);
+	return job->nrows;
+}

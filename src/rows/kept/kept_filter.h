@@ -1,0 +1,18 @@
+/*
+ * kept_filter.h: which kept rows take part: a text about the columns of a set as a filter's steps.
+ */
+#ifndef GPUREG_KEPT_FILTER_H
+#define GPUREG_KEPT_FILTER_H
+
+#include "postgres.h"
+
+#include "compute/design/derive.h"
+#include "rows/kept/kept_set.h"
+
+/* Reads a filter (row_filter.h); steps: room for GR_FILTER_STEPS_MAX. How many there are; ERROR where it is none. */
+extern int	gr_kept_filter(const GrKeptSet *set, const char *text, GrFilterStep *steps);
+
+/* The number that stands for a level of column k; false if it has no such level. */
+extern bool gr_kept_code(const GrKeptSet *set, int k, const char *bytes, int nbytes, double *code);
+
+#endif							/* GPUREG_KEPT_FILTER_H */

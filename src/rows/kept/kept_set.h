@@ -1,0 +1,60 @@
+/*
+ * kept_set.h: rows that a device service keeps: what their columns are.
+ *
+ * Kept rows are numbers: those of a column of numbers or booleans, a number that stands for a level of a factor, and
+ * NaN for NULL. The description, in shared memory, says what the numbers are; see kept_list.h for who has it, and
+ * derive.h for what is made of them.
+ */
+#ifndef GPUREG_KEPT_SET_H
+#define GPUREG_KEPT_SET_H
+
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+
+#include "compute/design/design.h"
+#include "run/kept_list.h"
+
+typedef enum GrKeptKind
+{
+	GR_KEPT_NUMBER = 'n',
+	GR_KEPT_BOOLEAN = 'b',
+	GR_KEPT_FACTOR = 'f'
+} GrKeptKind;
+
+typedef struct GrKeptColumn
+{
+	const char *name;
+	GrKeptKind	kind;
+	Oid			type;			/* of the values that were kept; no domain */
+	int			digits;			/* how exactly its numbers tell these; see GrFilterColumn */
+	bool		collated;		/* a factor's texts may be equal though their bytes differ */
+	bool		nulls;			/* it has some */
+	bool		keys;			/* its numbers are integers, which can be keys of a bootstrap */
+	double		center;			/* a number's: the middle of the values */
+	GrLevels	levels;			/* a factor's, in their order, */
+	double	   *codes;			/* and what stands for them */
+} GrKeptColumn;
+
+typedef struct GrKeptSet
+{
+	GrKeptEntry entry;			/* as the list had it */
+	int			ncolumns;
+	GrKeptColumn *columns;
+	const char **names;			/* the columns' */
+} GrKeptSet;
+
+/*
+ * Writes a description, and returns the bytes at its beginning that have the columns' names, which are all that
+ * gr_read_kept_names() reads.
+ */
+extern Size gr_describe_kept(StringInfo description, int ncolumns, const GrKeptColumn *columns);
+
+/* Reads a description, or its columns' names alone, in the current memory context. */
+extern void gr_read_description(StringInfo description, GrKeptSet *set);
+extern void gr_read_kept_names(StringInfo description, GrKeptSet *set);
+
+/* ERROR where the session is in the middle of sending rows to a service: it has no ear for other answers. */
+extern void gr_check_not_lent(void);
+
+#endif							/* GPUREG_KEPT_SET_H */

@@ -1,0 +1,755 @@
+/*
+ * frame.c: a query whose features are made of its columns by a formula.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+
+#include "compute/design/design.h"
+#include "compute/design/design_moves.h"
+#include "rows/columns/columns.h"
+#include "rows/columns/design_values.h"
+#include "rows/columns/formula_error.h"
+#include "rows/columns/levels.h"
+#include "rows/query/frame.h"
+#include "rows/query/query.h"
+#include "rows/query/wrapper.h"
+#include "run/raise.h"
+
+/* Arguments of a function of ours, less what it has besides columns */
+#define COLUMN_ARGUMENTS_MAX 90
+
+/* What is being made a frame of */
+typedef struct Making
+{
+	const GrQuery *query;
+	const GrFrameColumns *kept; /* NULL: the query tells what rows there are */
+	Oid			function;
+	const char *text;			/* the formula's; NULL: there is none */
+	GrFormulaColumn *columns;
+	int			found[GR_ROLES_MAX];	/* where the response and the roles are */
+	int			nroles;
+	int			clusters[GR_CLUSTERS_MAX];	/* where cluster columns are, which may have a role or be features, too */
+	int			nclusters;
+	GrFormula	formula;
+	GrLevels   *levels;			/* of each column */
+	bool		centered;		/* powers may be about centers */
+	bool		pairs;			/* features in two columns */
+} Making;
+
+static Oid
+base_type(const GrQuery *query, int k)
+{
+	return getBaseType(TupleDescAttr(query->columns, k)->atttypid);
+}
+
+/*
+ * Columns and formula
+ */
+
+static bool
+has_role(const Making *m, int k)
+{
+	for (int i = 0; i < m->nroles; i++)
+		if (m->found[i] == k)
+			return true;
+	return false;
+}
+
+static bool
+is_cluster(const Making *m, int k)
+{
+	for (int i = 0; i < m->nclusters; i++)
+		if (m->clusters[i] == k)
+			return true;
+	return false;
+}
+
+/* True if column k has a role other than the response's. */
+static bool
+has_other_role(const Making *m, int k)
+{
+	for (int i = 1; i < m->nroles; i++)
+		if (m->found[i] == k)
+			return true;
+	return is_cluster(m, k);
+}
+
+/*
+ * Describes the columns to the formula. The response is not marked as a role: it is what the formula names, and
+ * m->found[0] only where there is no formula.
+ */
+static void
+describe_columns(Making *m)
+{
+	m->columns = palloc0(m->query->columns->natts * sizeof(GrFormulaColumn));
+	for (int k = 0; k < m->query->columns->natts; k++)
+	{
+		Oid			type = base_type(m->query, k);
+
+		m->columns[k] = (GrFormulaColumn) {
+			.name = m->query->names[k],
+			.kind = gr_is_number_type(type) ? GR_COLUMN_NUMBER : gr_is_category_type(type) ? GR_COLUMN_FACTOR :
+			GR_COLUMN_OTHER,
+			.can_be_factor = gr_is_level_type(type),
+			.has_role = has_other_role(m, k)
+		};
+	}
+}
+
+/* Is a column that would be a feature a category? */
+static bool
+has_category(const Making *m)
+{
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (m->columns[k].kind == GR_COLUMN_FACTOR && k != m->found[0] && !m->columns[k].has_role)
+			return true;
+	return false;
+}
+
+static void
+read_formula(Making *m, bool intercept)
+{
+	GrFormulaError err;
+
+	m->formula.response = m->found[0];
+	m->formula.intercept = intercept;
+	if (!gr_formula_read(&m->formula, m->text, m->text == NULL ? 0 : strlen(m->text), m->columns,
+						 m->query->columns->natts, gr_context_memory(CurrentMemoryContext), &gr_host, &err))
+	{
+		/* what the host has met is raised where it was kept */
+		if (err.fault == GR_FORMULA_CANCELED)
+			gr_raise(&(GrError) {.status = GR_CANCELED});
+		gr_raise_formula(&err, m->text, m->query->columns, m->query->names);
+	}
+	for (int i = 1; i < m->nroles; i++)
+		if (m->found[i] == m->formula.response)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column \"%s\" cannot be both response and weights or offsets",
+							m->query->names[m->formula.response])));
+	m->found[0] = m->formula.response;
+}
+
+/*
+ * Levels
+ */
+
+/* What column k is to the formula: a bit of the kinds of its variables */
+static int
+uses_of(const Making *m, int k)
+{
+	int			uses = 0;
+
+	for (int v = 0; v < m->formula.nvariables; v++)
+		if (m->formula.variables[v].used && m->formula.variables[v].column == k)
+			uses |= 1 << m->formula.variables[v].kind;
+	return uses;
+}
+
+static bool
+is_factor(const Making *m, int k)
+{
+	return (uses_of(m, k) & 1 << GR_VARIABLE_FACTOR) != 0;
+}
+
+static Expr *
+is_not_null(const GrWrapper *wrapper, int k)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = gr_wrapped_column(wrapper, k);
+	test->nulltesttype = IS_NOT_NULL;
+	/* of a composite value: whether it is there, not whether its fields are */
+	test->argisrow = false;
+	test->location = -1;
+	return (Expr *) test;
+}
+
+static Expr *
+all_of(List *tests)
+{
+	return list_length(tests) == 1 ? linitial(tests) : makeBoolExpr(AND_EXPR, tests, -1);
+}
+
+/*
+ * Is neither the response nor a column with a role, nor a cluster, NULL and, features, none that the formula uses?
+ */
+static Expr *
+are_complete(const Making *m, const GrWrapper *wrapper, bool features)
+{
+	List	   *tests = NIL;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (has_role(m, k) || is_cluster(m, k) || (features && uses_of(m, k) != 0))
+			tests = lappend(tests, is_not_null(wrapper, k));
+	return all_of(tests);
+}
+
+/* CASE WHEN test THEN value END */
+static Expr *
+value_where(Expr *test, Expr *value)
+{
+	CaseWhen   *when = makeNode(CaseWhen);
+	CaseExpr   *result = makeNode(CaseExpr);
+
+	when->expr = test;
+	when->result = value;
+	when->location = -1;
+	result->casetype = exprType((Node *) value);
+	result->casecollid = exprCollation((Node *) value);
+	result->args = list_make1(when);
+	result->defresult = (Expr *) makeNullConst(result->casetype, -1, result->casecollid);
+	result->location = -1;
+	return (Expr *) result;
+}
+
+static GrPlan *
+plan_levels(const Making *m, const int *factors, int n)
+{
+	Oid			types[2] = {TEXTARRAYOID, ANYOID};
+	Datum	   *names = palloc(n * sizeof(Datum));
+	List	   *args = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	Oid			pass;
+	int			nest_level;
+
+	gr_wrap_query(&wrapper, m->query);
+	for (int i = 0; i < n; i++)
+	{
+		names[i] = CStringGetTextDatum(m->columns[factors[i]].name);
+		args = lappend(args, gr_wrapped_column(&wrapper, factors[i]));
+	}
+	args = lcons(gr_wrapper_constant(PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT)),
+									 TEXTARRAYOID), args);
+	wrapper.tree->jointree->quals = (Node *) are_complete(m, &wrapper, true);
+	pass = gr_own_function(m->function, "gpu_levels_pass", 2, types, TEXTARRAYOID);
+	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, pass, args));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
+	return plan;
+}
+
+/* Takes what the pass gives: of each column how many levels there are, and these. */
+static void
+take_levels(Making *m, const int *factors, int n, Datum value)
+{
+	Datum	   *items;
+	int			nitems;
+	int			at = 0;
+
+	deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &items, NULL, &nitems);
+	for (int i = 0; i < n; i++)
+	{
+		int			nlevels = at < nitems ? pg_strtoint32(TextDatumGetCString(items[at++])) : 0;
+
+		if (nlevels < 0 || nlevels > nitems - at)
+			elog(ERROR, "gpu_levels_pass returned %d items", nitems);
+		gr_sort_levels(&m->levels[factors[i]], items + at, nlevels, TupleDescAttr(m->query->columns, factors[i]));
+		at += nlevels;
+	}
+}
+
+/* The levels of n factors, by the query's rows */
+static void
+read_levels(Making *m, const int *factors, int n)
+{
+	bool		isnull;
+	Datum		value;
+
+	if (n > COLUMN_ARGUMENTS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many factors: %d", n),
+				 errdetail("At most %d columns of a query can be factors.", COLUMN_ARGUMENTS_MAX),
+				 errhint("Leave columns out.")));
+	value = gr_run_for_value(plan_levels(m, factors, n), NULL, &isnull);
+	/* without a complete row, the fit says so */
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("query returned no complete row"),
+				 errhint("A row takes part when none of its columns is NULL.")));
+	take_levels(m, factors, n, value);
+}
+
+/* The same, by who knows the rows */
+static void
+ask_levels(Making *m, const int *factors, int n)
+{
+	bool	   *used = palloc(m->query->columns->natts * sizeof(bool));
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		used[k] = uses_of(m, k) != 0;
+	for (int i = 0; i < n; i++)
+		m->kept->find_levels(m->kept->arg, factors[i], m->found, m->nroles, used, &m->levels[factors[i]]);
+}
+
+static void
+find_levels(Making *m)
+{
+	int		   *factors = palloc(m->query->columns->natts * sizeof(int));
+	int			n = 0;
+
+	m->levels = palloc0(m->query->columns->natts * sizeof(GrLevels));
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (is_factor(m, k))
+			factors[n++] = k;
+	if (n == 0)
+		return;
+	if (m->kept == NULL)
+		read_levels(m, factors, n);
+	else
+		ask_levels(m, factors, n);
+	for (int i = 0; i < n; i++)
+		if (m->levels[factors[i]].n == 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column \"%s\" of the query is a factor of one level", m->columns[factors[i]].name),
+					 errdetail("It is \"%s\" in every complete row.",
+							   gr_show_level(m->levels[factors[i]].level[0])),
+					 errhint("Leave it out: the intercept stands for it.")));
+}
+
+/*
+ * The design and its query
+ */
+
+/* The column whose part in the features is largest, where these are too many */
+static void
+check_nfeatures(const Making *m)
+{
+	double		nfeatures = gr_formula_nfeatures(&m->formula, m->levels);
+	int			largest = 0;
+
+	if (nfeatures <= GR_MAX_FEATURES)
+		return;
+	for (int k = 1; k < m->query->columns->natts; k++)
+		if (m->levels[k].n > m->levels[largest].n)
+			largest = k;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("too many features: %.0f", nfeatures),
+			 m->levels[largest].n == 0 ? errdetail("A model can have at most %d.", GR_MAX_FEATURES) :
+			 errdetail("A model can have at most %d. The factor of most levels is column \"%s\", which has %d.",
+					   GR_MAX_FEATURES, m->columns[largest].name, m->levels[largest].n),
+			 errhint("Leave columns out, or merge levels of a factor in the query.")));
+}
+
+static char *
+write_design(const Making *m, const double *centers)
+{
+	GrString	text = {m->text == NULL ? "" : m->text, m->text == NULL ? 0 : (int) strlen(m->text)};
+	GrWriter	writer = {0};
+
+	gr_design_write(&writer, &m->formula, text, m->columns, m->query->columns->natts, m->levels,
+					centers);
+	writer.text = palloc0(writer.nbytes + 1);
+	writer.size = writer.nbytes;
+	writer.nbytes = 0;
+	gr_design_write(&writer, &m->formula, text, m->columns, m->query->columns->natts, m->levels,
+					centers);
+	return writer.text;
+}
+
+/* A number of the query's, as float8 */
+static Expr *
+number_of(const Making *m, const GrWrapper *wrapper, int k)
+{
+	Expr	   *value = gr_wrapped_column(wrapper, k);
+
+	/* there is no cast from boolean to float8 */
+	if (base_type(m->query, k) == BOOLOID)
+		value = gr_wrapper_cast(wrapper, value, INT4OID);
+	return gr_wrapper_cast(wrapper, value, FLOAT8OID);
+}
+
+/*
+ * The values of the design's columns as arguments: one by one in their order or, where there are too many, the numbers
+ * in arrays and then the others. (Numbers come first either way; see order_columns() in design_values.c.)
+ */
+static List *
+write_values(const Making *m, const GrWrapper *wrapper, List *args)
+{
+	List	   *numbers = NIL;
+	List	   *others = NIL;
+	bool		packs;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (is_factor(m, k))
+			others = lappend(others, gr_wrapped_column(wrapper, k));
+		else if (uses_of(m, k) != 0)
+			numbers = lappend_int(numbers, k);
+	packs = list_length(numbers) + list_length(others) > COLUMN_ARGUMENTS_MAX;
+	while (numbers != NIL)
+	{
+		List	   *elements = NIL;
+
+		for (int n = 0; packs && numbers != NIL && n < 500; n++, numbers = list_delete_first(numbers))
+			elements = lappend(elements, number_of(m, wrapper, linitial_int(numbers)));
+		args = lappend(args, packs ? gr_wrapper_array(elements, FLOAT8OID) :
+					   gr_wrapped_column(wrapper, linitial_int(numbers)));
+		if (!packs)
+			numbers = list_delete_first(numbers);
+	}
+	return list_concat(args, others);
+}
+
+/*
+ * CASE WHEN the response and the roles aren't NULL THEN gpu_design_row(design, pairs, columns ...) END: rows that don't
+ * take part may have levels that no other has.
+ */
+static Expr *
+write_row(const Making *m, const GrWrapper *wrapper, const char *design)
+{
+	Oid			types[3] = {TEXTOID, BOOLOID, ANYOID};
+	List	   *args = list_make2(gr_wrapper_constant(CStringGetTextDatum(design), TEXTOID),
+								  makeBoolConst(m->pairs, false));
+	Expr	   *row = gr_wrapper_call(gr_own_function(m->function, "gpu_design_row", 3, types, FLOAT8ARRAYOID),
+									  write_values(m, wrapper, args));
+
+	return value_where(are_complete(m, wrapper, false), row);
+}
+
+/*
+ * Are the features columns of numbers, as they are? But for one that has a role, too, as columns with a role are found
+ * by their names.
+ */
+static bool
+has_plain_features(const Making *m)
+{
+	for (int t = 0; t < m->formula.nterms; t++)
+	{
+		const GrVariable *first = &m->formula.variables[m->formula.terms[t].variable[0]];
+
+		if (gr_formula_order(&m->formula.terms[t]) > 1 || first->kind != GR_VARIABLE_NUMBER ||
+			has_role(m, first->column))
+			return false;
+	}
+	return true;
+}
+
+/* The response: NULL in a row that is in no cluster */
+static Expr *
+write_response(const Making *m, const GrWrapper *wrapper)
+{
+	Expr	   *response = gr_wrapped_column(wrapper, m->found[0]);
+	List	   *tests = NIL;
+
+	for (int i = 0; i < m->nclusters; i++)
+		tests = lappend(tests, is_not_null(wrapper, m->clusters[i]));
+	return tests == NIL ? response : value_where(all_of(tests), response);
+}
+
+/* What the frame's queries select, and what it is called */
+typedef struct Selection
+{
+	GrWrapper	wrapper;
+	const char **names;
+	int			n;
+} Selection;
+
+static void
+add_column(Selection *selection, Expr *value, const char *name)
+{
+	selection->names[selection->n++] = name;
+	gr_wrapper_select(&selection->wrapper, value);
+}
+
+/*
+ * Selects the response, the roles, and the features: columns where they are ones or, where there is a design, one
+ * array, which has no name. Then, if they are wanted, the clusters.
+ */
+static GrQuery *
+wrap_rows(const Making *m, List *features, const char *design, bool clusters)
+{
+	const char *const *names = m->query->names;
+	Selection	selection = {
+		.names = palloc((m->nroles + list_length(features) + 1 + m->nclusters) * sizeof(char *))
+	};
+	const GrWrapper *wrapper = &selection.wrapper;
+	ListCell   *cell;
+
+	gr_wrap_query(&selection.wrapper, m->query);
+	add_column(&selection, write_response(m, wrapper), names[m->found[0]]);
+	for (int i = 1; i < m->nroles; i++)
+		add_column(&selection, gr_wrapped_column(wrapper, m->found[i]), names[m->found[i]]);
+	foreach(cell, features)
+		add_column(&selection, gr_wrapped_column(wrapper, lfirst_int(cell)), names[lfirst_int(cell)]);
+	if (design != NULL)
+		add_column(&selection, write_row(m, wrapper, design), "");
+	for (int i = 0; clusters && i < m->nclusters; i++)
+		add_column(&selection, gr_wrapped_column(wrapper, m->clusters[i]), names[m->clusters[i]]);
+	return gr_wrapper_query(&selection.wrapper, selection.names);
+}
+
+static void
+wrap_queries(const Making *m, GrFrame *frame, List *features)
+{
+	const char *design = frame->plain ? NULL : frame->row_design;
+
+	frame->query = wrap_rows(m, features, design, false);
+	if (m->nclusters > 0)
+		frame->clustered = wrap_rows(m, features, design, true);
+}
+
+/* The columns that the formula's terms are, where all are plain features */
+static List *
+term_columns(const Making *m)
+{
+	List	   *columns = NIL;
+
+	for (int t = 0; t < m->formula.nterms; t++)
+		columns = lappend_int(columns, m->formula.variables[m->formula.terms[t].variable[0]].column);
+	return columns;
+}
+
+/* Where there is no design: all columns that are nothing else are features. */
+static GrFrame *
+frame_columns(const Making *m, bool intercept)
+{
+	GrFrame    *frame = palloc0(sizeof(GrFrame));
+	List	   *features = NIL;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if (k != m->found[0] && !m->columns[k].has_role)
+			features = lappend_int(features, k);
+	frame->plain = true;
+	frame->intercept = intercept;
+	wrap_queries(m, frame, features);
+	return frame;
+}
+
+/* The design that was written */
+static GrDesign *
+open_design(const char *text)
+{
+	GrDesign   *design = gr_open_design(CurrentMemoryContext, text, strlen(text));
+
+	if (design == NULL)
+		elog(ERROR, "malformed design");
+	return design;
+}
+
+/* Are there powers above the first? */
+static bool
+has_powers(const char *text)
+{
+	return *text != '\0' && open_design(text)->npaired > 0;
+}
+
+/* How many features have a second column; 0 if all these would be too many */
+static int
+count_rests(const char *text)
+{
+	GrDesign   *design = *text == '\0' ? NULL : open_design(text);
+
+	return design == NULL || design->nfeatures + design->npaired > GR_MAX_FEATURES ? 0 : design->npaired;
+}
+
+const GrTermMoves *
+gr_frame_moves(const char *text)
+{
+	GrTermMoves *moves = palloc(sizeof(GrTermMoves));
+
+	if (!gr_design_moves(open_design(text), gr_context_memory(CurrentMemoryContext), moves))
+		return NULL;
+	return moves->n == 0 ? NULL : moves;
+}
+
+int *
+gr_frame_rests(const char *text, int *nfeatures)
+{
+	GrDesign   *design = open_design(text);
+	int		   *rest_of = palloc(Max(design->nfeatures, 1) * sizeof(int));
+	int			nlow = 0;
+	int			k = 0;
+
+	for (int t = 0; t < design->nterms; t++)
+		for (int i = 0; i < design->terms[t].width; i++)
+			rest_of[k++] = design->terms[t].paired ? nlow++ : -1;
+	*nfeatures = design->nfeatures;
+	return rest_of;
+}
+
+/*
+ * Centers
+ */
+
+/* SELECT ARRAY[min, max of column k, ...] of the complete rows */
+static GrPlan *
+plan_ranges(const Making *m, const int *columns, int n)
+{
+	List	   *ends = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	int			nest_level;
+
+	gr_wrap_query(&wrapper, m->query);
+	for (int i = 0; i < n; i++)
+	{
+		Expr	   *number = number_of(m, &wrapper, columns[i]);
+
+		ends = lappend(ends, gr_wrapper_aggregate(&wrapper, F_MIN_FLOAT8, list_make1(number)));
+		ends = lappend(ends, gr_wrapper_aggregate(&wrapper, F_MAX_FLOAT8, list_make1(copyObject(number))));
+	}
+	wrapper.tree->jointree->quals = (Node *) are_complete(m, &wrapper, true);
+	gr_wrapper_select(&wrapper, gr_wrapper_array(ends, FLOAT8OID));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
+	return plan;
+}
+
+/* Of the columns that are raised to powers, the middles of their values; false if there are none */
+static bool
+find_centers(const Making *m, double *centers)
+{
+	int		   *columns = palloc(m->query->columns->natts * sizeof(int));
+	int			n = 0;
+	ArrayType  *ends;
+	bool		isnull;
+
+	for (int k = 0; k < m->query->columns->natts; k++)
+		if ((uses_of(m, k) & 1 << GR_VARIABLE_POLY) != 0)
+			columns[n++] = k;
+	if (n == 0)
+		return false;
+	for (int i = 0; m->kept != NULL && i < n; i++)
+		centers[columns[i]] = m->kept->find_center(m->kept->arg, columns[i]);
+	if (m->kept != NULL)
+		return true;
+	/* a list's length is that of a function's arguments */
+	if (n > COLUMN_ARGUMENTS_MAX)
+		return false;
+	ends = DatumGetArrayTypeP(gr_run_for_value(plan_ranges(m, columns, n), NULL, &isnull));
+	if (isnull || array_contains_nulls(ends))
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		const double *end = (const double *) ARR_DATA_PTR(ends) + 2 * i;
+
+		centers[columns[i]] = end[0] / 2 + end[1] / 2;
+		if (!isfinite(centers[columns[i]]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The design that rows are made by: the model's or, where it has powers, their products with others are complete and
+ * there is an intercept, one of powers about centers.
+ */
+static const char *
+row_design(const Making *m, const GrFrame *frame)
+{
+	double	   *centers = palloc0(m->query->columns->natts * sizeof(double));
+	GrMemory	memory = gr_context_memory(CurrentMemoryContext);
+	GrTermMoves moves;
+	const char *centered;
+
+	if (!m->centered || !frame->intercept)
+		return frame->design;
+	/* whether it can be done is looked at before the query is run */
+	centered = write_design(m, centers);
+	if (!gr_design_moves(open_design(centered), memory, &moves) || !find_centers(m, centers))
+		return frame->design;
+	/* and again by the centers, whose powers may be out of range */
+	centered = write_design(m, centers);
+	return gr_design_moves(open_design(centered), memory, &moves) ? centered : frame->design;
+}
+
+/* The frame's columns, and what is made of them */
+static GrFrame *
+frame_formula(Making *m, const GrRoles *roles)
+{
+	GrFrame    *frame = palloc0(sizeof(GrFrame));
+
+	read_formula(m, roles->intercept);
+	find_levels(m);
+	check_nfeatures(m);
+	frame->nroles = m->nroles;
+	memcpy(frame->found, m->found, sizeof(frame->found));
+	frame->intercept = m->formula.intercept;
+	frame->design = m->formula.nterms == 0 ? "" : write_design(m, NULL);
+	m->pairs = roles->pairs && (frame->nlow = count_rests(frame->design)) > 0;
+	m->centered = (roles->pairs ? m->pairs : roles->centered) && has_powers(frame->design);
+	frame->row_design = row_design(m, frame);
+	frame->plain = has_plain_features(m);
+	return frame;
+}
+
+/* What the columns are to be; false if each that has no role is a feature as it is. */
+static bool
+begin_making(Making *m, const GrRoles *roles)
+{
+	m->nroles = gr_find_roles(m->query->columns->natts, m->query->names, roles, m->found);
+	m->nclusters = roles->nclusters;
+	gr_find_clusters(m->query->columns->natts, m->query->names, roles, m->clusters);
+	describe_columns(m);
+	return m->text != NULL || has_category(m);
+}
+
+GrFrame *
+gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles)
+{
+	Making		m = {.query = query,.function = function,.text = roles->formula};
+	GrFrame    *frame;
+
+	if (!begin_making(&m, roles))
+		return m.nclusters == 0 ? NULL : frame_columns(&m, roles->intercept);
+	frame = frame_formula(&m, roles);
+	wrap_queries(&m, frame, frame->plain ? term_columns(&m) : NIL);
+	return frame;
+}
+
+GrFrame *
+gr_make_frame_of(const GrQuery *described, const GrFrameColumns *columns, const GrRoles *roles)
+{
+	Making		m = {.query = described,.kept = columns,.text = roles->formula};
+
+	return begin_making(&m, roles) ? frame_formula(&m, roles) : NULL;
+}
+
+void
+gr_frame_names(const char *text, int nlow, const char **names)
+{
+	GrDesign   *design = open_design(text);
+	int			nfeatures;
+	const int  *rest_of = gr_frame_rests(text, &nfeatures);
+
+	for (int k = 0; k < nfeatures; k++)
+	{
+		names[k] = gr_design_feature_name(design, k);
+		if (nlow > 0 && rest_of[k] >= 0)
+			names[nfeatures + rest_of[k]] = names[k];
+	}
+}
+
+GrColumns *
+gr_frame_columns(const GrFrame *frame, const GrRoles *roles)
+{
+	GrColumns  *columns = gr_query_columns(frame->query->columns, frame->query->names, roles);
+	const char **names;
+	int			n;
+
+	if (frame->plain)
+		return columns;
+	(void) gr_frame_rests(frame->row_design, &n);
+	names = palloc((n + frame->nlow) * sizeof(char *));
+	gr_frame_names(frame->row_design, frame->nlow, names);
+	columns->column[columns->n - 1].elements = names;
+	gr_set_widths(columns, &(int32) {n + frame->nlow});
+	return columns;
+}

@@ -1,0 +1,442 @@
+/*
+ * query.c: a user's query: analysed once, then planned and run as often as it takes.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "parser/parser.h"
+#include "tcop/tcopprot.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#include "rows/columns/columns.h"
+#include "rows/columns/names.h"
+#include "rows/query/query.h"
+
+/*
+ * Messages
+ */
+
+/* Says which query an error is about; a position in it becomes one in a text within the user's own statement. */
+static void
+query_error_callback(void *arg)
+{
+	const char *text = arg;
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(text);
+	}
+	else
+		errcontext("SQL statement \"%s\"", text);
+}
+
+void
+gr_enter_query(ErrorContextCallback *context, const char *text)
+{
+	context->callback = query_error_callback;
+	context->arg = unconstify(char *, text);
+	context->previous = error_context_stack;
+	error_context_stack = context;
+}
+
+void
+gr_leave_query(const ErrorContextCallback *context)
+{
+	Assert(error_context_stack == context);
+	error_context_stack = context->previous;
+}
+
+/*
+ * Analysis
+ */
+
+/* Is there a FOR UPDATE or SHARE, at any depth? */
+static bool
+locks_rows(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, locks_rows, context);
+	return ((Query *) node)->rowMarks != NIL || query_tree_walker((Query *) node, locks_rows, context, 0);
+}
+
+/* Were a role's policies added to it, at any depth? */
+static bool
+has_row_security(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, has_row_security, context);
+	return ((Query *) node)->hasRowSecurity || query_tree_walker((Query *) node, has_row_security, context, 0);
+}
+
+/* The one statement of a text, parsed */
+static RawStmt *
+parse_statement(const char *text)
+{
+	List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
+
+	if (list_length(statements) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("query must be one statement"),
+				 errdetail("It has %d.", list_length(statements)),
+				 errhint("Leave out all but one SELECT.")));
+	return linitial_node(RawStmt, statements);
+}
+
+/* ERROR unless it is a SELECT that neither writes nor locks rows. */
+static Query *
+check_statement(List *queries)
+{
+	Query	   *query = list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
+
+	if (query == NULL || query->commandType != CMD_SELECT || query->utilityStmt != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("query must be a SELECT"),
+				 errdetail("Only statements that return rows and change nothing can be used."),
+				 errhint("Write it as SELECT ... FROM ..., or as a WITH that ends in one.")));
+	if (query->hasModifyingCTE || locks_rows((Node *) query, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("query must not write or lock rows"),
+				 errdetail("It has a data-modifying WITH or a FOR UPDATE or SHARE clause."),
+				 errhint("Write or lock rows in a statement of their own.")));
+	return query;
+}
+
+GrQuery *
+gr_analyse_query(const char *text)
+{
+	GrQuery    *query = palloc0(sizeof(GrQuery));
+	RawStmt    *statement;
+	List	   *queries;
+
+	/* what the statement of a volatile function in a query has; the planner wants one as well */
+	if (!ActiveSnapshotSet())
+		elog(ERROR, "there is no active snapshot");
+	query->text = text;
+	query->role = GetUserId();
+	query->row_security = row_security;
+	statement = parse_statement(text);
+	queries = pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
+	query->tree = check_statement(queries);
+	query->columns = ExecCleanTypeFromTL(query->tree->targetList);
+	query->names = gr_name_columns(text, statement, query->tree);
+	query->has_row_security = has_row_security((Node *) query->tree, NULL);
+	return query;
+}
+
+/*
+ * An aggregate whose result may depend on the order of its input: anything but numbers, the orders of whose sums don't
+ * matter here
+ */
+static bool
+heeds_order(const Aggref *aggregate)
+{
+	return !gr_is_number_type(aggregate->aggtype);
+}
+
+/*
+ * Could the query give other rows when it is run again under the same snapshot, in other order perhaps? Scans of a
+ * large table begin where another one is, and workers come in any order: so does it at any depth sample, call volatile
+ * functions, or choose rows or number them by their order? (An ORDER BY may leave ties.)
+ */
+static bool
+depends_on_chance(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->tablesample != NULL;
+	if (IsA(node, Aggref) && heeds_order((Aggref *) node))
+		return true;
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		if (query->limitCount != NULL || query->limitOffset != NULL || query->hasDistinctOn || query->hasWindowFuncs)
+			return true;
+		return query_tree_walker(query, depends_on_chance, context, QTW_EXAMINE_RTES_BEFORE);
+	}
+	return expression_tree_walker(node, depends_on_chance, context);
+}
+
+bool
+gr_is_repeatable(const GrQuery *query)
+{
+	Node	   *tree = (Node *) query->tree;
+
+	return !contain_volatile_functions(tree) && !depends_on_chance(tree, NULL);
+}
+
+/*
+ * Plans
+ */
+
+static bool has_custom_scan(const Plan *plan);
+
+static bool
+have_custom_scan(List *plans)
+{
+	ListCell   *cell;
+
+	foreach(cell, plans)
+		if (has_custom_scan(lfirst(cell)))
+			return true;
+	return false;
+}
+
+/* True if the plan is this extension's custom scan. No other can be registered by that name. */
+static bool
+is_scan(const Plan *plan)
+{
+	return IsA(plan, CustomScan) && strcmp(((const CustomScan *) plan)->methods->CustomName, GR_SCAN_NAME) == 0;
+}
+
+/*
+ * Is there another extension's custom scan in the plan, at any depth? But for those in subplans, of which the statement
+ * has a list
+ */
+static bool
+has_custom_scan(const Plan *plan)
+{
+	if (plan == NULL)
+		return false;
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_CustomScan:
+			return !is_scan(plan);
+		case T_SubqueryScan:
+			return has_custom_scan(((const SubqueryScan *) plan)->subplan);
+		case T_Append:
+			return have_custom_scan(((const Append *) plan)->appendplans);
+		case T_MergeAppend:
+			return have_custom_scan(((const MergeAppend *) plan)->mergeplans);
+		default:
+			return has_custom_scan(plan->lefttree) || has_custom_scan(plan->righttree);
+	}
+}
+
+GrPlan *
+gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
+{
+	GrPlan	   *plan = palloc0(sizeof(GrPlan));
+
+	plan->query = query;
+	plan->columns = ExecCleanTypeFromTL(tree->targetList);
+	plan->stmt = pg_plan_query(tree, query->text, cursor_options, NULL);
+	plan->remote = has_custom_scan(plan->stmt->planTree) || have_custom_scan(plan->stmt->subplans);
+	return plan;
+}
+
+GrPlan *
+gr_plan_query(const GrQuery *query, int cursor_options)
+{
+	return gr_plan_tree(query, copyObject(query->tree), cursor_options);
+}
+
+bool
+gr_is_remote(const GrPlan *plan)
+{
+	return plan->remote;
+}
+
+double
+gr_estimate_rows(const GrPlan *plan)
+{
+	return plan->stmt->planTree->plan_rows;
+}
+
+bool
+gr_starts_at_once(const GrPlan *plan)
+{
+	const Plan *top = plan->stmt->planTree;
+
+	/* workers take their time to start, but for one row there will be none */
+	return !plan->remote && top->startup_cost <= parallel_setup_cost + top->total_cost / 50;
+}
+
+bool
+gr_is_scanned(const GrPlan *plan)
+{
+	const Plan *node = plan->stmt->planTree;
+
+	if (!IsA(node, Agg))
+		return false;
+	node = node->lefttree;
+	if (IsA(node, Gather))
+		node = node->lefttree;
+	if (IsA(node, Append))
+		node = linitial(((const Append *) node)->appendplans);
+	return is_scan(node);
+}
+
+int
+gr_planned_workers(const GrPlan *plan)
+{
+	if (!plan->stmt->parallelModeNeeded)
+		return 0;
+	for (const Plan *node = plan->stmt->planTree; node != NULL; node = node->lefttree)
+	{
+		if (IsA(node, Gather))
+			return ((const Gather *) node)->num_workers;
+		if (IsA(node, GatherMerge))
+			return ((const GatherMerge *) node)->num_workers;
+	}
+	/* elsewhere than straight below the top */
+	return 1;
+}
+
+int
+gr_turn_jit_off(void)
+{
+	int			nest_level = NewGUCNestLevel();
+
+	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return nest_level;
+}
+
+/*
+ * Running them
+ */
+
+/*
+ * The policies in a tree are those of the role that it was analysed for: for another one that a function of the query's
+ * has set meanwhile they are the wrong ones.
+ */
+static void
+check_role(const GrPlan *plan)
+{
+	const GrQuery *query = plan->query;
+
+	if ((query->has_row_security || plan->stmt->dependsOnRole) &&
+		(query->role != GetUserId() || query->row_security != row_security))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("role or row_security was changed while the query was being planned or run"),
+				 errdetail("The query reads tables with row-level security."),
+				 errhint("Run the statement again.")));
+}
+
+/* ERROR unless the executor gives what was planned. */
+static void
+receiver_startup(DestReceiver *self, int operation, TupleDesc given)
+{
+	TupleDesc	wanted = ((GrReceiver *) self)->plan->columns;
+	bool		ok = given->natts == wanted->natts;
+
+	(void) operation;
+	for (int k = 0; ok && k < wanted->natts; k++)
+		ok = TupleDescAttr(given, k)->atttypid == TupleDescAttr(wanted, k)->atttypid;
+	if (!ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("query returns other columns than when it was analysed"),
+				 errhint("Run the statement again.")));
+}
+
+static void
+receiver_nothing(DestReceiver *self)
+{
+	(void) self;
+}
+
+void
+gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint64 nrows_max)
+{
+	QueryDesc  *desc;
+
+	receiver->plan = plan;
+	receiver->pub.rStartup = receiver_startup;
+	receiver->pub.rShutdown = receiver_nothing;
+	receiver->pub.rDestroy = receiver_nothing;
+	receiver->pub.mydest = DestNone;
+	check_role(plan);
+	if (!CommandIsReadOnly(plan->stmt))
+		elog(ERROR, "query was planned as one that writes");
+	desc = CreateQueryDesc(plan->stmt, plan->query->text, GetActiveSnapshot(), InvalidSnapshot, &receiver->pub, params,
+						   NULL, 0);
+	ExecutorStart(desc, 0);
+#if PG_VERSION_NUM >= 180000
+	ExecutorRun(desc, ForwardScanDirection, nrows_max);
+#else
+	ExecutorRun(desc, ForwardScanDirection, nrows_max, true);
+#endif
+	ExecutorFinish(desc);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+}
+
+typedef struct ValueReceiver
+{
+	GrReceiver	base;
+	MemoryContext context;		/* of the copy */
+	int			nrows;
+	Datum		value;
+	bool		isnull;
+} ValueReceiver;
+
+static bool
+receive_value(TupleTableSlot *slot, DestReceiver *self)
+{
+	ValueReceiver *receiver = (ValueReceiver *) self;
+	Form_pg_attribute column = TupleDescAttr(receiver->base.plan->columns, 0);
+	MemoryContext old;
+
+	receiver->nrows++;
+	receiver->value = slot_getattr(slot, 1, &receiver->isnull);
+	if (receiver->isnull)
+		return true;
+	old = MemoryContextSwitchTo(receiver->context);
+	receiver->value = datumCopy(receiver->value, column->attbyval, column->attlen);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+Datum
+gr_run_for_value(const GrPlan *plan, ParamListInfo params, bool *isnull)
+{
+	ValueReceiver receiver = {.base.pub.receiveSlot = receive_value,.context = CurrentMemoryContext};
+
+	Assert(plan->columns->natts == 1);
+	gr_run_plan(plan, params, &receiver.base, 0);
+	if (receiver.nrows != 1)
+		elog(ERROR, "an aggregate returned %d rows", receiver.nrows);
+	*isnull = receiver.isnull;
+	return receiver.value;
+}
+
+ParamListInfo
+gr_make_params(int n, const NullableDatum *values, const Oid *types)
+{
+	ParamListInfo params = makeParamList(n);
+
+	for (int k = 0; k < n; k++)
+	{
+		params->params[k].value = values[k].value;
+		params->params[k].isnull = values[k].isnull;
+		params->params[k].pflags = PARAM_FLAG_CONST;
+		params->params[k].ptype = types[k];
+	}
+	return params;
+}

@@ -1,0 +1,117 @@
+/*
+ * query.h: a user's query: analysed once, then planned and run as often as it takes.
+ *
+ * The text is parsed and analysed once, without parameters. All that is planned and run later is made of that tree and
+ * never of the text again: what its columns were found to be then is what they are, whatever the functions do that the
+ * planner and the executor call meanwhile, to the search path, to settings or to the catalogues. Where the extension
+ * puts something of its own around a query, that is made as a tree, too, and what it calls is named by OID.
+ */
+#ifndef GPUREG_QUERY_H
+#define GPUREG_QUERY_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "nodes/params.h"
+#include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+#include "tcop/dest.h"
+#include "utils/elog.h"
+
+typedef struct GrQuery
+{
+	const char *text;
+	Query	   *tree;			/* analysed and rewritten; never changed: planning takes a copy */
+	TupleDesc	columns;
+	const char **names;			/* the columns'; see names.h */
+	Oid			role;			/* whose query it is */
+	bool		row_security;	/* the setting, when it was analysed */
+	bool		has_row_security;	/* policies for the role were added to it */
+} GrQuery;
+
+typedef struct GrPlan
+{
+	const GrQuery *query;
+	PlannedStmt *stmt;
+	TupleDesc	columns;		/* what a row of it is */
+	bool		remote;			/* gr_is_remote() */
+} GrPlan;
+
+/*
+ * Who takes a plan's rows: the first member of a structure of the caller's. pub.receiveSlot is the caller's to set;
+ * when it is called, the rows are known to be of the plan's columns. It returns false when it has had enough.
+ */
+typedef struct GrReceiver
+{
+	DestReceiver pub;
+	const GrPlan *plan;			/* set by gr_run_plan() */
+} GrReceiver;
+
+/*
+ * From one to the other, whatever is reported, by a parallel worker too, says that it is about this query, in the
+ * user's words, as the server does of a statement within another: analysing, planning and running it go on between.
+ * context and text are the caller's, and are left as they are until then. An error leaves by itself.
+ */
+extern void gr_enter_query(ErrorContextCallback *context, const char *text);
+extern void gr_leave_query(const ErrorContextCallback *context);
+
+/*
+ * A query's text as a tree, in the current memory context. ERROR unless it is one SELECT that neither writes nor locks
+ * rows and has no parameters.
+ */
+extern GrQuery *gr_analyse_query(const char *text);
+
+/* Does the query give the same rows when it is run again under the same snapshot? */
+extern bool gr_is_repeatable(const GrQuery *query);
+
+/* Plans the query; cursor_options as for SPI_prepare_cursor(): CURSOR_OPT_PARALLEL_OK or 0. */
+extern GrPlan *gr_plan_query(const GrQuery *query, int cursor_options);
+
+/* The same of a tree of the extension's own around the query's; see wrapper.h. The tree is given up. */
+extern GrPlan *gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options);
+
+/*
+ * Does the plan have its rows from a custom scan of another extension's? Such a scan may be
+ * one of tables on other machines, as those of Citus are: its costs and numbers of rows are made up, it may read all
+ * rows before it gives the first, and it may read under snapshots of its own each time it is run. So nobody looks at
+ * its first row, its rows are kept when they have come once, and what is put around it goes to where the rows are; see
+ * gr_plan_typed_pass().
+ */
+extern bool gr_is_remote(const GrPlan *plan);
+
+/* The planner's word on how many rows will come. */
+extern double gr_estimate_rows(const GrPlan *plan);
+
+/* Does the plan's first row come at little cost? Never if it is remote. */
+extern bool gr_starts_at_once(const GrPlan *plan);
+
+/* The name of this extension's custom scan, as EXPLAIN shows it. */
+#define GR_SCAN_NAME "GpuregScan"
+
+/* Is it an aggregate by this extension's own scan of a table, in workers or not? */
+extern bool gr_is_scanned(const GrPlan *plan);
+
+/* How many parallel workers it would run in: those of the topmost Gather */
+extern int	gr_planned_workers(const GrPlan *plan);
+
+/*
+ * Runs a plan under the active snapshot, for at most nrows_max rows (0: all). Whatever the receiver allocates in the
+ * current memory context is the caller's. ERROR if row-level security was worked in for another role than the present
+ * one.
+ */
+extern void gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint64 nrows_max);
+
+/* Runs a plan for its one row's one column: a copy in the current memory context. */
+extern Datum gr_run_for_value(const GrPlan *plan, ParamListInfo params, bool *isnull);
+
+/* $1 .. $n of a plan, none of them NULL */
+extern ParamListInfo gr_make_params(int n, const NullableDatum *values, const Oid *types);
+
+/*
+ * Turns jit off for plans of the extension's own: compiling the calls of one function takes longer than it gains, in
+ * each worker and for each pass. A plan is made for it or not, so this is for the time of planning. AtEOXact_GUC(true,
+ * level) with the level returned brings the setting back, as the end of a failed subtransaction does.
+ */
+extern int	gr_turn_jit_off(void);
+
+#endif							/* GPUREG_QUERY_H */

@@ -1,0 +1,310 @@
+/*
+ * wrapper.c: SELECT what the extension puts around a user's query FROM (query), as a tree.
+ */
+#include "postgres.h"
+
+#include "catalog/dependency.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_oper.h"
+#include "parser/parse_relation.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "rows/query/query.h"
+#include "rows/query/wrapper.h"
+
+/*
+ * The extension's own
+ */
+
+/* Does the object, if there is one, belong to the extension that the function belongs to? */
+static bool
+is_member(Oid sibling, Oid class, Oid object)
+{
+	Oid			extension = getExtensionOfObject(ProcedureRelationId, sibling);
+
+	return OidIsValid(object) && OidIsValid(extension) && getExtensionOfObject(class, object) == extension;
+}
+
+/* ERROR unless it does. */
+static void
+check_member(Oid sibling, Oid class, Oid object, const char *name)
+{
+	if (!is_member(sibling, class, object))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("extension \"gpureg\" has no %s beside function %s", name, get_func_name(sibling)),
+				 errhint("Drop the extension and create it again.")));
+}
+
+static Oid
+find_sibling(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result)
+{
+	Oid			function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+										   PointerGetDatum(buildoidvector(types, ntypes)),
+										   ObjectIdGetDatum(get_func_namespace(sibling)));
+
+	if (OidIsValid(function) && OidIsValid(result) && get_func_rettype(function) != result)
+		return InvalidOid;
+	return function;
+}
+
+Oid
+gr_find_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result)
+{
+	Oid			function = find_sibling(sibling, name, ntypes, types, result);
+
+	return is_member(sibling, ProcedureRelationId, function) ? function : InvalidOid;
+}
+
+Oid
+gr_own_function(Oid sibling, const char *name, int ntypes, const Oid *types, Oid result)
+{
+	Oid			function = find_sibling(sibling, name, ntypes, types, result);
+
+	check_member(sibling, ProcedureRelationId, function, name);
+	return function;
+}
+
+Oid
+gr_own_type(Oid sibling, const char *name)
+{
+	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
+									   ObjectIdGetDatum(get_func_namespace(sibling)));
+
+	check_member(sibling, TypeRelationId, type, name);
+	return type;
+}
+
+/*
+ * Trees
+ */
+
+void
+gr_wrap_query(GrWrapper *wrapper, const GrQuery *query)
+{
+	Query	   *subquery = copyObject(query->tree);
+	Query	   *tree = makeNode(Query);
+	RangeTblRef *from = makeNode(RangeTblRef);
+	ParseNamespaceItem *item;
+
+	wrapper->query = query;
+	wrapper->tree = tree;
+	wrapper->pstate = make_parsestate(NULL);
+	item = addRangeTableEntryForSubquery(wrapper->pstate, subquery, makeAlias("query", NIL), false, true);
+	from->rtindex = item->p_rtindex;
+	tree->commandType = CMD_SELECT;
+	tree->querySource = QSRC_ORIGINAL;
+	tree->canSetTag = true;
+	/* whoever counts statements counts it as the user's */
+	tree->queryId = query->tree->queryId;
+	tree->stmt_location = query->tree->stmt_location;
+	tree->stmt_len = query->tree->stmt_len;
+	tree->rtable = wrapper->pstate->p_rtable;
+	tree->jointree = makeFromExpr(list_make1(from), NULL);
+	/* the subquery's policies were worked in already: all that is above must know */
+	tree->hasRowSecurity = query->tree->hasRowSecurity;
+}
+
+Expr *
+gr_wrapped_column(const GrWrapper *wrapper, int k)
+{
+	const RangeTblEntry *entry = rt_fetch(1, wrapper->tree->rtable);
+
+	return (Expr *) makeVarFromTargetEntry(1, get_tle_by_resno(entry->subquery->targetList, k + 1));
+}
+
+Expr *
+gr_wrapper_parameter(int id, Oid type)
+{
+	Param	   *parameter = makeNode(Param);
+
+	parameter->paramkind = PARAM_EXTERN;
+	parameter->paramid = id;
+	parameter->paramtype = type;
+	parameter->paramtypmod = -1;
+	parameter->paramcollid = get_typcollation(type);
+	parameter->location = -1;
+	return (Expr *) parameter;
+}
+
+Expr *
+gr_wrapper_constant(Datum value, Oid type)
+{
+	return (Expr *) makeConst(type, -1, get_typcollation(type), -1, value, false, false);
+}
+
+Expr *
+gr_wrapper_cast(const GrWrapper *wrapper, Expr *value, Oid type)
+{
+	Oid			from = exprType((Node *) value);
+	Node	   *cast = coerce_to_target_type(wrapper->pstate, (Node *) value, from, type, -1, COERCION_EXPLICIT,
+											 COERCE_EXPLICIT_CAST, -1);
+
+	if (cast == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_CANNOT_COERCE),
+				 errmsg("cannot cast type %s to %s", format_type_be(from), format_type_be(type)),
+				 errhint("Cast the column in the query to a type that can be.")));
+	return (Expr *) cast;
+}
+
+Expr *
+gr_wrapper_array(List *elements, Oid element)
+{
+	ArrayExpr  *array = makeNode(ArrayExpr);
+
+	array->array_typeid = get_array_type(element);
+	array->element_typeid = element;
+	array->elements = elements;
+	array->location = -1;
+#if PG_VERSION_NUM >= 180000
+	array->list_start = -1;
+	array->list_end = -1;
+#endif
+	return (Expr *) array;
+}
+
+Expr *
+gr_wrapper_call(Oid function, List *args)
+{
+	return (Expr *) makeFuncExpr(function, get_func_rettype(function), args, InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+Aggref *
+gr_make_aggregate(Oid function, List *args)
+{
+	Aggref	   *call = makeNode(Aggref);
+	AttrNumber	n = 0;
+	ListCell   *cell;
+
+	call->aggfnoid = function;
+	call->aggtype = get_func_rettype(function);
+	call->aggkind = AGGKIND_NORMAL;
+	call->aggsplit = AGGSPLIT_SIMPLE;
+	call->aggno = -1;
+	call->aggtransno = -1;
+	call->location = -1;
+	foreach(cell, args)
+	{
+		Expr	   *value = lfirst(cell);
+
+		call->args = lappend(call->args, makeTargetEntry(value, ++n, NULL, false));
+		call->aggargtypes = lappend_oid(call->aggargtypes, exprType((Node *) value));
+	}
+	return call;
+}
+
+Expr *
+gr_wrapper_aggregate(GrWrapper *wrapper, Oid function, List *args)
+{
+	wrapper->tree->hasAggs = true;
+	return (Expr *) gr_make_aggregate(function, args);
+}
+
+void
+gr_wrapper_select(GrWrapper *wrapper, Expr *value)
+{
+	List	  **targets = &wrapper->tree->targetList;
+	AttrNumber	n = list_length(*targets) + 1;
+
+	*targets = lappend(*targets, makeTargetEntry(value, n, psprintf("column%d", n), false));
+}
+
+/* Sets the operators that a clause groups a type's values by; false if there are none. */
+static bool
+find_grouping(SortGroupClause *group, Oid type)
+{
+	get_sort_group_operators(type, false, false, false, &group->sortop, &group->eqop, NULL, &group->hashable);
+	return OidIsValid(group->eqop) && (OidIsValid(group->sortop) || group->hashable);
+}
+
+void
+gr_check_groupable(Oid type, const char *name)
+{
+	SortGroupClause group;
+
+	if (!find_grouping(&group, type))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+				 errdetail("Rows cannot be grouped by a value of this type."),
+				 errhint("Cast it, to text for example.")));
+}
+
+void
+gr_wrapper_group(GrWrapper *wrapper, Expr *value)
+{
+	Query	   *tree = wrapper->tree;
+	SortGroupClause *group = makeNode(SortGroupClause);
+	TargetEntry *entry = makeTargetEntry(value, list_length(tree->targetList) + 1, NULL, true);
+
+	if (!find_grouping(group, exprType((Node *) value)))
+		elog(ERROR, "type %u cannot be grouped", exprType((Node *) value));
+	entry->ressortgroupref = group->tleSortGroupRef = list_length(tree->groupClause) + 1;
+	tree->targetList = lappend(tree->targetList, entry);
+	tree->groupClause = lappend(tree->groupClause, group);
+}
+
+GrQuery *
+gr_wrapper_query(GrWrapper *wrapper, const char **names)
+{
+	GrQuery    *query = palloc(sizeof(GrQuery));
+
+	assign_query_collations(wrapper->pstate, wrapper->tree);
+	free_parsestate(wrapper->pstate);
+	*query = *wrapper->query;
+	query->tree = wrapper->tree;
+	query->columns = ExecCleanTypeFromTL(wrapper->tree->targetList);
+	query->names = names;
+	return query;
+}
+
+GrPlan *
+gr_plan_wrapper(GrWrapper *wrapper)
+{
+	GrPlan	   *plan;
+
+	assign_query_collations(wrapper->pstate, wrapper->tree);
+	plan = gr_plan_tree(wrapper->query, wrapper->tree, CURSOR_OPT_PARALLEL_OK);
+	free_parsestate(wrapper->pstate);
+	return plan;
+}
+
+/*
+ * Settings under which an aggregate of ours is planned; returns the nesting level that ends them. Partitions must not
+ * be aggregated one by one: each would leave a block of the ring half full, which holds up the others when there are
+ * more partitions than blocks.
+ */
+static int
+aggregate_settings(void)
+{
+	int			nest_level = gr_turn_jit_off();
+
+	(void) set_config_option("enable_partitionwise_aggregate", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+							 0, false);
+	return nest_level;
+}
+
+GrPlan *
+gr_plan_wrapped_aggregate(GrWrapper *wrapper, int *nworkers)
+{
+	int			nest_level = aggregate_settings();
+	GrPlan	   *plan = gr_plan_wrapper(wrapper);
+
+	AtEOXact_GUC(true, nest_level);
+	*nworkers = gr_planned_workers(plan);
+	return plan;
+}

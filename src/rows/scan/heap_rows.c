@@ -1,0 +1,170 @@
+/*
+ * heap_rows.c: where in a heap's tuples attributes are.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#include "rows/scan/heap_rows.h"
+
+static uint8
+alignment_of(char attalign)
+{
+	switch (attalign)
+	{
+		case TYPALIGN_CHAR:
+			return 1;
+		case TYPALIGN_SHORT:
+			return ALIGNOF_SHORT;
+		case TYPALIGN_INT:
+			return ALIGNOF_INT;
+		default:
+			return ALIGNOF_DOUBLE;
+	}
+}
+
+static void
+find_fixed(GrHeapColumns *columns)
+{
+	int			k = 0;
+	int32		at = 0;
+
+	for (int c = 0; c < columns->last; c++)
+	{
+		const GrHeapColumn *column = &columns->column[c];
+
+		/* a varlena that isn't the first attribute may be short, and not aligned */
+		if (at >= 0)
+			at = column->nbytes > 0 ? TYPEALIGN(column->alignment, at) : -1;
+		if (columns->wanted[k] == c + 1)
+			columns->fixed[k++] = at;
+		if (at >= 0)
+			at += column->nbytes;
+	}
+	columns->all_fixed = columns->n == 0 || columns->fixed[columns->n - 1] >= 0;
+}
+
+/* A segment ends before a column of variable length, and before one whose alignment its beginning doesn't tell. */
+static void
+find_segments(GrHeapColumns *columns)
+{
+	int			k = 0;
+	int			c = 0;
+
+	while (c < columns->last)
+	{
+		GrHeapSegment *segment = &columns->segments[columns->nsegments++];
+
+		*segment = (GrHeapSegment) {.alignment = columns->column[c].nbytes > 0 ? columns->column[c].alignment : 1};
+		for (; c < columns->last && columns->column[c].nbytes > 0; c++)
+		{
+			const GrHeapColumn *column = &columns->column[c];
+
+			if (column->alignment > segment->alignment)
+				break;
+			segment->nbytes = TYPEALIGN(column->alignment, segment->nbytes);
+			if (columns->wanted[k] == c + 1)
+			{
+				columns->within[k++] = segment->nbytes;
+				segment->nwanted++;
+			}
+			segment->nbytes += column->nbytes;
+		}
+		segment->end = c;
+		if (c < columns->last && columns->column[c].nbytes < 0)
+		{
+			/* one of variable length is passed over, or wanted by nobody */
+			Assert(columns->wanted[k] != c + 1);
+			c++;
+		}
+	}
+}
+
+void
+gr_heap_want(GrHeapColumns *columns, TupleDesc table, int n, const AttrNumber *wanted)
+{
+	memset(columns, 0, sizeof(*columns));
+	columns->n = n;
+	columns->wanted = wanted;
+	columns->last = n == 0 ? 0 : wanted[n - 1];
+	columns->fixed = palloc(Max(n, 1) * sizeof(int32));
+	columns->within = palloc(Max(n, 1) * sizeof(int32));
+	columns->column = palloc(Max(columns->last, 1) * sizeof(GrHeapColumn));
+	columns->segments = palloc(Max(columns->last, 1) * sizeof(GrHeapSegment));
+	for (int c = 0; c < columns->last; c++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(table, c);
+
+		columns->column[c].nbytes = attribute->attlen;
+		columns->column[c].alignment = alignment_of(attribute->attalign);
+	}
+	find_fixed(columns);
+	find_segments(columns);
+}
+
+/* Where what follows a column of variable length begins, which itself begins at offset or, aligned, behind it */
+static inline uint32
+behind_variable(const GrHeapColumn *column, const char *data, uint32 offset)
+{
+	/* a byte that isn't padding begins a short varlena, which isn't aligned */
+	if (column->nbytes != -1 || data[offset] == 0)
+		offset = TYPEALIGN(column->alignment, offset);
+	return offset + (column->nbytes == -1 ? VARSIZE_ANY(data + offset) : strlen(data + offset) + 1);
+}
+
+/* The same of a tuple without NULLs, segment by segment */
+static void
+locate_segments(const GrHeapColumns *columns, const char *data, int32 *at)
+{
+	const int32 *within = columns->within;
+	uint32		offset = 0;
+
+	for (int s = 0; s < columns->nsegments; s++)
+	{
+		const GrHeapSegment *segment = &columns->segments[s];
+
+		offset = TYPEALIGN(segment->alignment, offset);
+		for (int k = 0; k < segment->nwanted; k++)
+			*at++ = offset + *within++;
+		offset += segment->nbytes;
+		if (segment->end < columns->last && columns->column[segment->end].nbytes < 0)
+			offset = behind_variable(&columns->column[segment->end], data, offset);
+	}
+}
+
+void
+gr_heap_locate(const GrHeapColumns *columns, HeapTupleHeader tuple, int32 *at)
+{
+	const char *data = (const char *) tuple + tuple->t_hoff;
+	uint32		offset = 0;
+	int			k = 0;
+
+	if ((tuple->t_infomask & HEAP_HASNULL) == 0)
+	{
+		locate_segments(columns, data, at);
+		return;
+	}
+	for (int c = 0; c < columns->last; c++)
+	{
+		const GrHeapColumn *column = &columns->column[c];
+
+		if (att_isnull(c, tuple->t_bits))
+		{
+			if (columns->wanted[k] == c + 1)
+				at[k++] = -1;
+			continue;
+		}
+		if (column->nbytes < 0)
+		{
+			offset = behind_variable(column, data, offset);
+			continue;
+		}
+		offset = TYPEALIGN(column->alignment, offset);
+		if (columns->wanted[k] == c + 1)
+			at[k++] = offset;
+		offset += column->nbytes;
+	}
+}

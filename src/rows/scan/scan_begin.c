@@ -1,0 +1,311 @@
+/*
+ * scan_begin.c: the custom scan, beginning: what its aggregates, its WHERE clause and its groups want of a tuple, and
+ * how that is got.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/acl.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "rows/scan/scan.h"
+#include "rows/scan/scan_state.h"
+#include "run/args.h"
+
+/* ERROR unless the aggregate's owner may call what it is made of, as the executor's own node would find. */
+static void
+check_privileges(const Aggref *aggregate)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
+	HeapTuple	function = SearchSysCache1(PROCOID, ObjectIdGetDatum(aggregate->aggfnoid));
+	Oid			transition;
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple) || !HeapTupleIsValid(function))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggregate->aggfnoid);
+	transition = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggtransfn;
+	owner = ((Form_pg_proc) GETSTRUCT(function))->proowner;
+	ReleaseSysCache(function);
+	ReleaseSysCache(tuple);
+	if (!gr_may_execute(transition, owner))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(transition));
+}
+
+/* Are all sources columns of numbers? Then their kinds, in the order of a row */
+static void
+find_direct(GrScanAggregate *a, TupleDesc table)
+{
+	int			n = a->nsources;
+
+	a->direct = !a->parts.vector;
+	a->kinds = palloc(n * sizeof(GrNumberKind));
+	a->row_kinds = palloc(n * sizeof(GrNumberKind));
+	a->attributes = palloc(n * sizeof(AttrNumber));
+	a->wanted = palloc(n * sizeof(int));
+	a->fixed = palloc(n * sizeof(int32));
+	a->row_at = palloc(n * sizeof(int32));
+	a->spans = palloc(n * sizeof(GrScanSpan));
+	for (int k = 0; a->direct && k < n; k++)
+	{
+		const Expr *source = list_nth(a->parts.sources, k);
+
+		a->direct = gr_is_number_column(source, table, &a->kinds[k]);
+		if (a->direct)
+			a->attributes[k] = ((const Var *) source)->varattno;
+	}
+}
+
+static void
+begin_aggregate(GrScanState *s, GrScanAggregate *a, const Aggref *call, bool explains)
+{
+	PlanState  *parent = &s->child->ss.ps;
+	ListCell   *cell;
+	int			k = 0;
+
+	a->call = call;
+	if (!explains)
+		check_privileges(call);
+	if (!gr_taker_call(call, &a->parts))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("aggregate %s was changed since the statement was planned", get_func_name(call->aggfnoid)),
+				 errhint("Run the statement again.")));
+	a->filter = call->aggfilter == NULL ? NULL : ExecInitQual(list_make1(call->aggfilter), parent);
+	foreach(cell, a->parts.constants)
+		a->constants = lappend(a->constants, ExecInitExpr(lfirst(cell), parent));
+	a->nsources = list_length(a->parts.sources);
+	a->sources = palloc0(a->nsources * sizeof(ExprState *));
+	a->types = palloc(a->nsources * sizeof(Oid));
+	a->values = palloc(a->nsources * sizeof(Datum));
+	a->isnull = palloc(a->nsources * sizeof(bool));
+	foreach(cell, a->parts.sources)
+		lfirst(cell) = gr_without_cast(lfirst(cell), &a->types[k++]);
+	find_direct(a, RelationGetDescr(s->child->ss.ss_currentRelation));
+	k = 0;
+	foreach(cell, a->parts.sources)
+		a->sources[k++] = ExecInitExpr(lfirst(cell), parent);
+}
+
+/*
+ * Groups
+ */
+
+/* Are two values of a type equal where all of their bits are? */
+static bool
+is_bitwise(Oid equal)
+{
+	return equal == F_INT4EQ || equal == F_INT8EQ || equal == F_INT2EQ || equal == F_BOOLEQ || equal == F_DATE_EQ ||
+		equal == F_TIMESTAMP_EQ || equal == F_TIMESTAMPTZ_EQ || equal == F_OIDEQ || equal == F_CHAREQ;
+}
+
+static void
+begin_key(GrScanState *s, int k, Expr *expr, Oid equal, FmgrInfo *hash)
+{
+	TupleDesc	table = RelationGetDescr(s->child->ss.ss_currentRelation);
+	const Var  *var = IsA(expr, Var) ? (const Var *) expr : NULL;
+	GrScanKey  *key = &s->keys[k];
+	GrGroupKey *group_key = &s->group_keys[k];
+
+	key->value = ExecInitExpr(expr, &s->child->ss.ps);
+	get_typlenbyval(exprType((Node *) expr), &group_key->nbytes, &group_key->by_value);
+	group_key->collation = exprCollation((Node *) expr);
+	group_key->bitwise = is_bitwise(equal);
+	group_key->equal = palloc(sizeof(FmgrInfo));
+	fmgr_info(equal, group_key->equal);
+	group_key->hash = hash;
+	key->nbytes = group_key->nbytes;
+	key->direct = var != NULL && group_key->by_value && group_key->bitwise && var->varattno > 0 &&
+		TupleDescAttr(table, var->varattno - 1)->atttypid == var->vartype;
+	if (key->direct)
+		key->attribute = var->varattno;
+}
+
+/* The keys among what the node returns, and its operators, in the same order */
+static void
+begin_keys(GrScanState *s, List *targets, List *operators)
+{
+	int			n = list_length(operators);
+	Oid		   *operator = palloc(Max(n, 1) * sizeof(Oid));
+	Oid		   *equal;
+	FmgrInfo   *hash;
+	ListCell   *cell;
+
+	if (n == 0)
+		return;
+	foreach(cell, operators)
+		operator[foreach_current_index(cell)] = lfirst_oid(cell);
+	execTuplesHashPrepare(n, operator, &equal, &hash);
+	s->keys = palloc0(n * sizeof(GrScanKey));
+	s->group_keys = palloc0(n * sizeof(GrGroupKey));
+	s->key_values = palloc0(n * sizeof(Datum));
+	foreach(cell, targets)
+	{
+		Expr	   *expr = ((TargetEntry *) lfirst(cell))->expr;
+
+		if (IsA(expr, Aggref))
+			continue;
+		begin_key(s, s->nkeys, expr, equal[s->nkeys], &hash[s->nkeys]);
+		s->nkeys++;
+	}
+}
+
+/*
+ * Columns
+ */
+
+static int
+compare_attributes(const void *a, const void *b)
+{
+	return *(const AttrNumber *) a - *(const AttrNumber *) b;
+}
+
+int
+gr_find_wanted(const GrHeapColumns *columns, AttrNumber attribute)
+{
+	const AttrNumber *found = bsearch(&attribute, columns->wanted, columns->n, sizeof(AttrNumber),
+									  compare_attributes);
+
+	return (int) (found - columns->wanted);
+}
+
+/* Which attributes are wanted of a tuple as they lie there */
+static void
+want_columns(GrScanState *s)
+{
+	int			n = s->ncomparisons + s->nkeys;
+	AttrNumber *wanted;
+	int			nwanted = 0;
+
+	for (int i = 0; i < s->naggregates; i++)
+		n += s->aggregates[i].nsources;
+	wanted = palloc(Max(n, 1) * sizeof(AttrNumber));
+	n = 0;
+	for (int k = 0; k < s->ncomparisons; k++)
+		wanted[n++] = s->comparisons[k].attribute;
+	for (int k = 0; k < s->nkeys; k++)
+		if (s->keys[k].direct)
+			wanted[n++] = s->keys[k].attribute;
+	for (int i = 0; i < s->naggregates; i++)
+		for (int k = 0; s->aggregates[i].direct && k < s->aggregates[i].nsources; k++)
+			wanted[n++] = s->aggregates[i].attributes[k];
+	qsort(wanted, n, sizeof(AttrNumber), compare_attributes);
+	for (int k = 0; k < n; k++)
+		if (nwanted == 0 || wanted[nwanted - 1] != wanted[k])
+			wanted[nwanted++] = wanted[k];
+	gr_heap_want(&s->columns, RelationGetDescr(s->child->ss.ss_currentRelation), nwanted, wanted);
+	s->at = palloc(Max(nwanted, 1) * sizeof(int32));
+	for (int k = 0; k < s->ncomparisons; k++)
+		s->comparisons[k].wanted = gr_find_wanted(&s->columns, s->comparisons[k].attribute);
+	for (int k = 0; k < s->nkeys; k++)
+		if (s->keys[k].direct)
+			s->keys[k].wanted = gr_find_wanted(&s->columns, s->keys[k].attribute);
+}
+
+/* Turns the order of the sources, those with a role first, into that of a row, where they are last. */
+static void
+order_as_row(GrScanState *s, GrScanAggregate *a, int nroles)
+{
+	int			n = a->nsources;
+
+	a->nroles = nroles;
+	a->nspans = 0;
+	a->all_float8 = true;
+	a->any_bigint = false;
+	for (int k = 0; k < n; k++)
+	{
+		int			from = (k + nroles) % n;
+
+		a->row_kinds[k] = a->kinds[from];
+		if (a->kinds[from] == GR_INT8 && !a->taker->columns->column[from].rounds)
+			a->row_kinds[k] = GR_INT8_EXACT;
+		a->any_bigint |= a->row_kinds[k] == GR_INT8_EXACT;
+		a->wanted[k] = gr_find_wanted(&s->columns, a->attributes[from]);
+		a->fixed[k] = s->columns.fixed[a->wanted[k]];
+		a->all_float8 &= a->row_kinds[k] == GR_FLOAT8;
+		if (a->nspans > 0 &&
+			a->fixed[k] == a->spans[a->nspans - 1].from + a->spans[a->nspans - 1].n * (int32) sizeof(float8))
+			a->spans[a->nspans - 1].n++;
+		else
+			a->spans[a->nspans++] = (GrScanSpan) {.from = a->fixed[k],.n = 1};
+	}
+}
+
+pg_noinline void
+gr_scan_start_aggregate(GrScanState *s, GrScanAggregate *a)
+{
+	ExprContext *econtext = s->child->ss.ps.ps_ExprContext;
+	MemoryContext old = MemoryContextSwitchTo(s->scan_context);
+	ListCell   *cell;
+	int			k = 1;
+
+	a->taker = gr_taker_create(&a->parts, a->call, a->types, s->css.ss.ps.state->es_query_cxt);
+	foreach(cell, a->constants)
+	{
+		NullableDatum *value = &a->taker->fcinfo->args[k++];
+
+		value->value = ExecEvalExpr((ExprState *) lfirst(cell), econtext, &value->isnull);
+	}
+	gr_taker_start(a->taker);
+	if (a->direct)
+		order_as_row(s, a, gr_nroles(a->taker->columns));
+	if (s->nkeys > 0)
+		a->states = palloc(GR_TAKER_ROWS_MAX * sizeof(struct GrState **));
+	MemoryContextSwitchTo(old);
+}
+
+/* The comparisons in the WHERE clause */
+static void
+begin_where(GrScanState *s)
+{
+	List	   *clauses = s->child->ss.ps.plan->qual;
+	TupleDesc	table = RelationGetDescr(s->child->ss.ss_currentRelation);
+	ListCell   *cell;
+
+	s->comparisons = palloc(Max(list_length(clauses), 1) * sizeof(GrComparison));
+	s->constants = palloc(Max(list_length(clauses), 1) * sizeof(ExprState *));
+	foreach(cell, clauses)
+	{
+		GrComparison *comparison = &s->comparisons[s->ncomparisons];
+
+		if (gr_is_comparison(lfirst(cell), table, comparison))
+			s->constants[s->ncomparisons++] = ExecInitExpr(comparison->constant, &s->child->ss.ps);
+		else
+			s->has_more = true;
+	}
+}
+
+void
+gr_scan_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	GrScanState *s = (GrScanState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	ListCell   *cell;
+
+	s->child = castNode(SeqScanState, ExecInitNode(linitial(plan->custom_plans), estate, eflags));
+	node->custom_ps = list_make1(s->child);
+	s->scan_context = AllocSetContextCreate(estate->es_query_cxt, "gpureg scan", ALLOCSET_DEFAULT_SIZES);
+	s->aggregates = palloc0(list_length(plan->custom_scan_tlist) * sizeof(GrScanAggregate));
+	foreach(cell, plan->custom_scan_tlist)
+	{
+		Expr	   *expr = ((TargetEntry *) lfirst(cell))->expr;
+
+		if (IsA(expr, Aggref))
+			begin_aggregate(s, &s->aggregates[s->naggregates++], (Aggref *) expr,
+							(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
+	}
+	begin_keys(s, plan->custom_scan_tlist, plan->custom_private);
+	begin_where(s);
+	want_columns(s);
+	s->by_slot = s->has_more;
+	for (int i = 0; i < s->naggregates; i++)
+		s->by_slot |= !s->aggregates[i].direct || s->aggregates[i].filter != NULL;
+	for (int k = 0; k < s->nkeys; k++)
+		s->by_slot |= !s->keys[k].direct;
+}

@@ -1,0 +1,307 @@
+/*
+ * scan_grouped.c: the custom scan with groups: where their rows go, and how the groups come out of it.
+ *
+ * A process alone returns its groups from memory, and then those of one file after another. In an exchange it puts all
+ * that it has into files first, and returns what comes out of the partitions that are its own.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "rows/scan/scan_state.h"
+#include "rows/state/state.h"
+#include "run/spool.h"
+
+/*
+ * A table that is full is emptied where its groups have so many rows on the average, as those of a table that is about
+ * in their order come to have.
+ */
+#define ROWS_WORTH_A_STATE 32
+
+/* Memory for the groups is what a hash table may take; a group is reckoned with the rows that it holds back. */
+pg_noinline void
+gr_scan_begin_groups(GrScanState *s)
+{
+	MemoryContext old = MemoryContextSwitchTo(s->scan_context);
+
+	s->groups = gr_groups_create(s->nkeys, s->group_keys, s->naggregates, get_hash_memory_limit());
+	if (s->exchange != NULL)
+		gr_groups_exchange(s->groups, s->exchange, s->process);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+reckon_group(GrScanState *s)
+{
+	s->groups->group_nbytes = sizeof(GrGroup);
+	for (int i = 0; i < s->naggregates; i++)
+		if (s->aggregates[i].taker != NULL)
+			s->groups->group_nbytes += gr_taker_state_nbytes(s->aggregates[i].taker);
+}
+
+static void
+scatter(GrScanState *s, GrScanAggregate *a)
+{
+	gr_taker_scatter(a->taker, a->states, s->groups->context);
+	reckon_group(s);
+}
+
+static void
+scatter_all(GrScanState *s)
+{
+	for (int i = 0; i < s->naggregates; i++)
+		if (s->aggregates[i].taker != NULL)
+			scatter(s, &s->aggregates[i]);
+}
+
+void
+gr_scan_put(GrScanState *s, int i, GrGroup *group, BufFile *file, int64 nrows_before)
+{
+	GrScanAggregate *a = &s->aggregates[i];
+	GrTaker    *taker = a->taker;
+	bool		taken = taker->nrows > nrows_before;
+	bool		skipped = taker->nskipped > 0;
+
+	taker->nskipped = 0;
+	if (group == NULL)
+	{
+		gr_spill_part(file, taken ? GR_SPILLED_ROW : skipped ? GR_SPILLED_SKIPPED : GR_SPILLED_NOTHING,
+					  taken ? gr_taker_take_back(taker) : NULL, taker->row_nbytes);
+		return;
+	}
+	if (skipped)
+		group->states[i].nskipped++;
+	if (!taken)
+		return;
+	a->states[nrows_before] = &group->states[i].state;
+	if (unlikely(s->groups->group_nbytes == 0))
+		reckon_group(s);
+	if (!gr_taker_has_room(taker))
+		scatter(s, a);
+}
+
+/*
+ * To files
+ */
+
+/* What a group has for an aggregate: rows as they are where there are no sums yet and they take less */
+static void
+write_part(BufFile *file, const GrTaker *taker, const GrGroupState *of_group)
+{
+	GrState    *state = of_group->state;
+	GrSpilledGroup head = {.nskipped = of_group->nskipped};
+
+	if (state == NULL && head.nskipped == 0)
+	{
+		gr_spill_part(file, GR_SPILLED_NOTHING, NULL, 0);
+		return;
+	}
+	if (state == NULL || (state->nrows == state->npending &&
+						  state->npending * taker->row_nbytes < (char *) gr_state_pending(state) - (char *) state))
+	{
+		head.n = state == NULL ? 0 : state->npending;
+		gr_spill_part(file, GR_SPILLED_ROWS, (const char *) &head, sizeof(head));
+		if (head.n > 0)
+			BufFileWrite(file, gr_state_pending(state), head.n * taker->row_nbytes);
+		return;
+	}
+	gr_state_settle(state, taker->names);
+	head.n = VARSIZE(state);
+	gr_spill_part(file, GR_SPILLED_STATE, (const char *) &head, sizeof(head));
+	BufFileWrite(file, state, head.n);
+}
+
+/* All groups go to files. */
+static void
+write_groups(GrScanState *s)
+{
+	scatter_all(s);
+	for (GrGroup *group = s->groups->first; group != NULL; group = group->next)
+	{
+		BufFile    *file = gr_groups_spill(s->groups, group->hash, group->keys, group->nulls);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < s->naggregates; i++)
+			write_part(file, s->aggregates[i].taker, &group->states[i]);
+	}
+	gr_groups_forget(s->groups);
+}
+
+GrGroup *
+gr_scan_make_room(GrScanState *s, uint32 hash, uint32 nulls, BufFile **file)
+{
+	GrGroups   *groups = s->groups;
+
+	if (groups->exchanging && groups->n > 0 && groups->nfound >= ROWS_WORTH_A_STATE * groups->n)
+	{
+		write_groups(s);
+		s->wrote_groups = true;
+		return gr_groups_find(groups, hash, s->key_values, nulls);
+	}
+	*file = gr_groups_spill(groups, hash, s->key_values, nulls);
+	return NULL;
+}
+
+/*
+ * From files
+ */
+
+/* n rows of an aggregate from one file into the group, or, where there is no memory for it, into another file */
+static void
+take_rows(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to, int64 n)
+{
+	GrTaker    *taker = s->aggregates[i].taker;
+
+	for (int64 k = 0; k < n; k++)
+	{
+		int64		nrows = taker->nrows;
+
+		(void) gr_taker_make_room(taker);
+		gr_file_read(from, taker->at, taker->row_nbytes);
+		if (group == NULL)
+		{
+			BufFileWrite(to, taker->at, taker->row_nbytes);
+			continue;
+		}
+		gr_taker_count_row(taker);
+		gr_scan_put(s, i, group, NULL, nrows);
+	}
+}
+
+/* The same of a state, of so many bytes */
+static void
+take_state(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to, int64 nbytes)
+{
+	GrState    *other = palloc_extended(nbytes, MCXT_ALLOC_HUGE);
+	GrGroupState *into;
+	MemoryContext old;
+
+	gr_file_read(from, other, nbytes);
+	if (group == NULL)
+	{
+		BufFileWrite(to, other, nbytes);
+		return;
+	}
+	into = &group->states[i];
+	if (into->state != NULL)
+	{
+		gr_state_merge(into->state, other);
+		return;
+	}
+	old = MemoryContextSwitchTo(s->groups->context);
+	into->state = gr_state_resize(other, 0);
+	MemoryContextSwitchTo(old);
+}
+
+/* What a record has for an aggregate. */
+static void
+take_part(GrScanState *s, int i, GrGroup *group, BufFile *from, BufFile *to)
+{
+	GrSpilled	what = gr_read_part(from);
+	bool		of_group = what == GR_SPILLED_ROWS || what == GR_SPILLED_STATE;
+	GrSpilledGroup head = {0};
+
+	/* the process that wrote it may have met rows where this one has met none */
+	if (what != GR_SPILLED_NOTHING && s->aggregates[i].taker == NULL)
+		gr_scan_start_aggregate(s, &s->aggregates[i]);
+	if (of_group)
+		gr_file_read(from, &head, sizeof(head));
+	if (to != NULL)
+		gr_spill_part(to, what, of_group ? (const char *) &head : NULL, sizeof(head));
+	else
+		group->states[i].nskipped += what == GR_SPILLED_SKIPPED ? 1 : head.nskipped;
+	if (what == GR_SPILLED_STATE)
+		take_state(s, i, group, from, to, head.n);
+	else if (what == GR_SPILLED_ROW || what == GR_SPILLED_ROWS)
+		take_rows(s, i, group, from, to, what == GR_SPILLED_ROW ? 1 : head.n);
+}
+
+/* Reads the next file of records that wait; false if there is none. */
+static bool
+read_waiting(GrScanState *s)
+{
+	GrWaiting  *waiting = gr_groups_next_waiting(s->groups);
+	MemoryContext context = s->child->ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
+	MemoryContext old;
+	uint32		hash;
+	uint32		nulls;
+
+	if (waiting == NULL)
+		return false;
+	old = MemoryContextSwitchTo(context);
+	while (gr_read_keys(s->groups, waiting, &hash, s->key_values, &nulls))
+	{
+		GrGroup    *group = gr_groups_find(s->groups, hash, s->key_values, nulls);
+		BufFile    *to = group == NULL ? gr_groups_spill(s->groups, hash, s->key_values, nulls) : NULL;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < s->naggregates; i++)
+			take_part(s, i, group, waiting->file, to);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	gr_waiting_end(s->groups, waiting);
+	scatter_all(s);
+	s->next = s->groups->first;
+	return true;
+}
+
+/*
+ * Returning them
+ */
+
+void
+gr_scan_end_groups(GrScanState *s)
+{
+	if (s->exchange != NULL && s->groups == NULL)
+		gr_scan_begin_groups(s);
+	if (s->groups == NULL)
+		return;
+	if (s->groups->exchanging && !s->wrote_groups && gr_exchange_end_alone(s->exchange))
+		gr_groups_keep(s->groups);
+	if (s->groups->exchanging)
+	{
+		write_groups(s);
+		gr_groups_hand_over(s->groups);
+	}
+	scatter_all(s);
+	s->next = s->groups->first;
+}
+
+bool
+gr_scan_emit_group(GrScanState *s)
+{
+	TupleTableSlot *slot = s->css.ss.ss_ScanTupleSlot;
+	List	   *targets = ((CustomScan *) s->css.ss.ps.plan)->custom_scan_tlist;
+	int			k = 0;
+	int			i = 0;
+	GrGroup    *group;
+
+	ExecClearTuple(slot);
+	while (s->groups != NULL && s->next == NULL)
+		if (!read_waiting(s))
+			return false;
+	if (s->groups == NULL)
+		return false;
+	group = s->next;
+	s->next = group->next;
+	for (int t = 0; t < list_length(targets); t++)
+	{
+		if (!IsA(((TargetEntry *) list_nth(targets, t))->expr, Aggref))
+		{
+			slot->tts_isnull[t] = (group->nulls & ((uint32) 1 << k)) != 0;
+			slot->tts_values[t] = group->keys[k++];
+			continue;
+		}
+		slot->tts_isnull[t] = true;
+		if (s->aggregates[i].taker != NULL)
+			slot->tts_values[t] = gr_taker_finish_group(s->aggregates[i].taker, group->states[i].state,
+														group->states[i].nskipped, s->groups->context,
+														&slot->tts_isnull[t]);
+		i++;
+	}
+	ExecStoreVirtualTuple(slot);
+	return true;
+}

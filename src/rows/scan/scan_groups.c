@@ -1,0 +1,468 @@
+/*
+ * scan_groups.c: the groups of a custom scan.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "port/pg_bitutils.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#include "rows/scan/scan_groups.h"
+#include "run/spool.h"
+
+#define FIRST_BUCKETS 1024
+
+/*
+ * More memory than this makes no good use of the processor's caches while rows come in any order: they are better
+ * partitioned first. A million groups of 100 rows in 16 processes took 1.8 times as long with 2 GB each.
+ */
+#define EXCHANGING_NBYTES ((Size) 64 << 20)
+
+static void
+make_buckets(GrGroups *groups, uint32 n)
+{
+	groups->nbuckets = n;
+	groups->buckets = MemoryContextAllocExtended(groups->context, n * sizeof(*groups->buckets),
+												 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+GrGroups *
+gr_groups_create(int nkeys, GrGroupKey *keys, int naggregates, Size nbytes_max)
+{
+	GrGroups   *groups = palloc0(sizeof(GrGroups));
+
+	groups->nkeys = nkeys;
+	groups->keys = keys;
+	groups->naggregates = naggregates;
+	groups->nbytes_max = nbytes_max;
+	groups->files_context = CurrentMemoryContext;
+	groups->context = AllocSetContextCreate(CurrentMemoryContext, "gpureg groups", ALLOCSET_DEFAULT_SIZES);
+	groups->last = &groups->first;
+	groups->nfile_bits = GR_PARTITION_BITS;
+	make_buckets(groups, FIRST_BUCKETS);
+	return groups;
+}
+
+void
+gr_groups_exchange(GrGroups *groups, GrExchange *exchange, int process)
+{
+	groups->exchange = exchange;
+	groups->process = process;
+	groups->exchanging = process >= 0;
+	if (groups->exchanging)
+		groups->nfile_bits = exchange->nbits;
+}
+
+/* What groups may take while rows come to them */
+static Size
+memory_limit(const GrGroups *groups)
+{
+	return groups->exchanging ? Min(groups->nbytes_max, EXCHANGING_NBYTES) : groups->nbytes_max;
+}
+
+/*
+ * Keys
+ */
+
+/* MurmurHash3's finalizer of 64 bits, of which the upper half is as good as the lower */
+static inline uint32
+mix(uint64 key)
+{
+	key ^= key >> 33;
+	key *= UINT64CONST(0xff51afd7ed558ccd);
+	key ^= key >> 33;
+	key *= UINT64CONST(0xc4ceb9fe1a85ec53);
+	return (uint32) (key >> 32);
+}
+
+uint32
+gr_groups_hash(const GrGroups *groups, const Datum *keys, uint32 nulls)
+{
+	uint32		hash = 0;
+
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		const GrGroupKey *key = &groups->keys[k];
+		uint32		of_key = 0;
+
+		if ((nulls & ((uint32) 1 << k)) == 0)
+			of_key = key->bitwise ? mix((uint64) keys[k]) :
+				murmurhash32(DatumGetUInt32(FunctionCall1Coll(key->hash, key->collation, keys[k])));
+		hash = k == 0 ? of_key : hash_combine(hash, of_key);
+	}
+	return hash;
+}
+
+static bool
+same_keys(const GrGroups *groups, const GrGroup *group, const Datum *keys, uint32 nulls)
+{
+	if (group->nulls != nulls)
+		return false;
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		const GrGroupKey *key = &groups->keys[k];
+
+		if ((nulls & ((uint32) 1 << k)) != 0)
+			continue;
+		if (key->bitwise ? group->keys[k] != keys[k] :
+			!DatumGetBool(FunctionCall2Coll(key->equal, key->collation, group->keys[k], keys[k])))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Groups
+ */
+
+/* The bucket of a group of this hash that is or could be put there. */
+static uint32
+free_bucket(const GrGroups *groups, uint32 hash)
+{
+	uint32		b = hash & (groups->nbuckets - 1);
+
+	while (groups->buckets[b].group != NULL)
+		b = (b + 1) & (groups->nbuckets - 1);
+	return b;
+}
+
+static void
+enlarge(GrGroups *groups)
+{
+	void	   *old = groups->buckets;
+
+	make_buckets(groups, groups->nbuckets * 2);
+	for (GrGroup *group = groups->first; group != NULL; group = group->next)
+	{
+		uint32		b = free_bucket(groups, group->hash);
+
+		groups->buckets[b].hash = group->hash;
+		groups->buckets[b].group = group;
+	}
+	pfree(old);
+}
+
+/* Is there memory for one more? For one there always is. */
+static bool
+has_memory(const GrGroups *groups)
+{
+	Size		limit = memory_limit(groups);
+
+	return !groups->full &&
+		(groups->n == 0 || ((groups->n + 1) * groups->group_nbytes <= limit &&
+							MemoryContextMemAllocated(groups->context, true) <= limit));
+}
+
+static GrGroup *
+new_group(GrGroups *groups, uint32 hash, const Datum *keys, uint32 nulls)
+{
+	Size		nbytes = offsetof(GrGroup, states) + groups->naggregates * sizeof(GrGroupState);
+	GrGroup    *group;
+	MemoryContext old;
+	uint32		b;
+
+	if ((groups->n + 1) * 2 > groups->nbuckets)
+		enlarge(groups);
+	old = MemoryContextSwitchTo(groups->context);
+	group = palloc0(MAXALIGN(nbytes) + groups->nkeys * sizeof(Datum));
+	group->keys = (Datum *) ((char *) group + MAXALIGN(nbytes));
+	group->hash = hash;
+	group->nulls = nulls;
+	for (int k = 0; k < groups->nkeys; k++)
+		if ((nulls & ((uint32) 1 << k)) == 0)
+			group->keys[k] = datumCopy(keys[k], groups->keys[k].by_value, groups->keys[k].nbytes);
+	MemoryContextSwitchTo(old);
+	*groups->last = group;
+	groups->last = &group->next;
+	b = free_bucket(groups, hash);
+	groups->buckets[b].hash = hash;
+	groups->buckets[b].group = group;
+	groups->n++;
+	return group;
+}
+
+GrGroup *
+gr_groups_find(GrGroups *groups, uint32 hash, const Datum *keys, uint32 nulls)
+{
+	uint32		b = hash & (groups->nbuckets - 1);
+
+	for (; groups->buckets[b].group != NULL; b = (b + 1) & (groups->nbuckets - 1))
+	{
+		if (groups->buckets[b].hash == hash && same_keys(groups, groups->buckets[b].group, keys, nulls))
+		{
+			groups->nfound++;
+			return groups->buckets[b].group;
+		}
+	}
+	if (has_memory(groups))
+		return new_group(groups, hash, keys, nulls);
+	groups->full = true;
+	return NULL;
+}
+
+/*
+ * Files
+ */
+
+static void
+write_key(BufFile *file, const GrGroupKey *key, Datum value)
+{
+	Size		nbytes;
+
+	if (key->by_value)
+	{
+		BufFileWrite(file, &value, sizeof(Datum));
+		return;
+	}
+	/* what is in memory in a form of its own goes into the file as it would into a tuple */
+	if (key->nbytes == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		value = datumCopy(value, false, key->nbytes);
+	nbytes = datumGetSize(value, false, key->nbytes);
+	BufFileWrite(file, &nbytes, sizeof(nbytes));
+	BufFileWrite(file, DatumGetPointer(value), nbytes);
+}
+
+/* The bits of a hash that say which file its records go to: the first ones that they don't all share */
+static int
+partition_of(const GrGroups *groups, uint32 hash)
+{
+	return (int) ((hash << groups->nbits) >> (32 - groups->nfile_bits));
+}
+
+static GrWaiting *
+create_waiting(const GrGroups *groups, int partition)
+{
+	GrWaiting  *waiting = palloc0(sizeof(GrWaiting));
+
+	/* bits that are used up are followed by none: then all is one partition */
+	waiting->nbits = Min(groups->nbits + groups->nfile_bits, 32 - GR_PARTITION_BITS);
+	waiting->partition = -1;
+	waiting->file = groups->exchanging ? gr_exchange_create_file(groups->exchange, groups->process, partition) :
+		BufFileCreateTemp(false);
+	return waiting;
+}
+
+BufFile *
+gr_groups_spill(GrGroups *groups, uint32 hash, const Datum *keys, uint32 nulls)
+{
+	MemoryContext old = MemoryContextSwitchTo(groups->files_context);
+	int			p = partition_of(groups, hash);
+	GrWaiting  *waiting;
+
+	if (groups->spilled == NULL)
+		groups->spilled = palloc0(sizeof(GrWaiting *) << groups->nfile_bits);
+	if (groups->spilled[p] == NULL)
+		groups->spilled[p] = create_waiting(groups, p);
+	waiting = groups->spilled[p];
+	MemoryContextSwitchTo(old);
+	waiting->nrecords++;
+	groups->nspilled++;
+	BufFileWrite(waiting->file, &hash, sizeof(hash));
+	BufFileWrite(waiting->file, &nulls, sizeof(nulls));
+	for (int k = 0; k < groups->nkeys; k++)
+		if ((nulls & ((uint32) 1 << k)) == 0)
+			write_key(waiting->file, &groups->keys[k], keys[k]);
+	return waiting->file;
+}
+
+void
+gr_spill_part(BufFile *file, GrSpilled what, const char *row, Size nbytes)
+{
+	char		byte = (char) what;
+
+	BufFileWrite(file, &byte, 1);
+	if (row != NULL)
+		BufFileWrite(file, unconstify(char *, row), nbytes);
+}
+
+void
+gr_groups_forget(GrGroups *groups)
+{
+	MemoryContextReset(groups->context);
+	groups->n = 0;
+	groups->nfound = 0;
+	groups->full = false;
+	groups->first = NULL;
+	groups->last = &groups->first;
+	make_buckets(groups, FIRST_BUCKETS);
+}
+
+/* From now on files are this process's own. */
+static void
+end_exchanging(GrGroups *groups)
+{
+	groups->exchanging = false;
+	groups->nfile_bits = GR_PARTITION_BITS;
+}
+
+void
+gr_groups_hand_over(GrGroups *groups)
+{
+	Assert(groups->exchanging && groups->n == 0);
+	for (int p = 0; groups->spilled != NULL && p < 1 << groups->nfile_bits; p++)
+	{
+		GrWaiting  *waiting = groups->spilled[p];
+
+		if (waiting == NULL)
+			continue;
+		groups->spilled[p] = NULL;
+		gr_exchange_close_file(groups->exchange, groups->process, p, waiting->file, waiting->nrecords);
+		pfree(waiting);
+	}
+	if (groups->spilled != NULL)
+		pfree(groups->spilled);
+	groups->spilled = NULL;
+	end_exchanging(groups);
+	gr_exchange_arrive(groups->exchange);
+}
+
+/* Files that were filled wait from now on. */
+static void
+end_spilling(GrGroups *groups)
+{
+	for (int p = 0; groups->spilled != NULL && p < 1 << groups->nfile_bits; p++)
+	{
+		GrWaiting  *waiting = groups->spilled[p];
+
+		if (waiting == NULL)
+			continue;
+		waiting->next = groups->waiting;
+		groups->waiting = waiting;
+	}
+	if (groups->spilled != NULL)
+		pfree(groups->spilled);
+	groups->spilled = NULL;
+}
+
+void
+gr_groups_keep(GrGroups *groups)
+{
+	end_spilling(groups);
+	end_exchanging(groups);
+	groups->exchange = NULL;
+}
+
+/* The next file of this process's own */
+static GrWaiting *
+next_own(GrGroups *groups)
+{
+	GrWaiting  *next = groups->waiting;
+
+	if (next == NULL)
+		return NULL;
+	groups->waiting = next->next;
+	gr_file_rewind(next->file);
+	return next;
+}
+
+/* The next partition of the exchange, none of whose files is open */
+static GrWaiting *
+next_partition(const GrGroups *groups)
+{
+	int			p = gr_exchange_next_partition(groups->exchange);
+	GrWaiting  *next;
+
+	if (p < 0)
+		return NULL;
+	next = MemoryContextAllocZero(groups->files_context, sizeof(GrWaiting));
+	next->nbits = groups->exchange->nbits;
+	next->partition = p;
+	next->process = -1;
+	return next;
+}
+
+GrWaiting *
+gr_groups_next_waiting(GrGroups *groups)
+{
+	GrWaiting  *next;
+
+	end_spilling(groups);
+	gr_groups_forget(groups);
+	next = next_own(groups);
+	if (next == NULL && groups->exchange != NULL)
+		next = next_partition(groups);
+	if (next == NULL)
+		return NULL;
+	groups->reading = next;
+	groups->nbits = next->nbits;
+	return next;
+}
+
+/* Opens the next file of a partition that has any records; false: there is none. */
+static bool
+open_next(const GrGroups *groups, GrWaiting *waiting)
+{
+	MemoryContext old = MemoryContextSwitchTo(groups->files_context);
+
+	if (waiting->file != NULL)
+		BufFileClose(waiting->file);
+	waiting->file = NULL;
+	while (waiting->file == NULL && ++waiting->process < groups->exchange->nprocesses)
+		waiting->file = gr_exchange_open_file(groups->exchange, waiting->process, waiting->partition,
+											  &waiting->nrecords);
+	MemoryContextSwitchTo(old);
+	return waiting->file != NULL;
+}
+
+static Datum
+read_key(BufFile *file, const GrGroupKey *key)
+{
+	Datum		value;
+	Size		nbytes;
+
+	if (key->by_value)
+	{
+		gr_file_read(file, &value, sizeof(Datum));
+		return value;
+	}
+	gr_file_read(file, &nbytes, sizeof(nbytes));
+	value = PointerGetDatum(palloc(nbytes));
+	gr_file_read(file, DatumGetPointer(value), nbytes);
+	return value;
+}
+
+bool
+gr_read_keys(GrGroups *groups, GrWaiting *waiting, uint32 *hash, Datum *keys, uint32 *nulls)
+{
+	if (waiting->nrecords == 0 && (waiting->partition < 0 || !open_next(groups, waiting)))
+		return false;
+	waiting->nrecords--;
+	gr_file_read(waiting->file, hash, sizeof(*hash));
+	gr_file_read(waiting->file, nulls, sizeof(*nulls));
+	for (int k = 0; k < groups->nkeys; k++)
+		keys[k] = (*nulls & ((uint32) 1 << k)) == 0 ? read_key(waiting->file, &groups->keys[k]) : (Datum) 0;
+	return true;
+}
+
+GrSpilled
+gr_read_part(BufFile *file)
+{
+	char		what;
+
+	gr_file_read(file, &what, 1);
+	return (GrSpilled) what;
+}
+
+void
+gr_waiting_end(GrGroups *groups, GrWaiting *waiting)
+{
+	Assert(groups->reading == waiting);
+	groups->reading = NULL;
+	if (waiting->file != NULL)
+		BufFileClose(waiting->file);
+	pfree(waiting);
+}
+
+void
+gr_groups_close(GrGroups *groups)
+{
+	end_spilling(groups);
+	for (GrWaiting *waiting = groups->waiting; waiting != NULL; waiting = waiting->next)
+		BufFileClose(waiting->file);
+	if (groups->reading != NULL && groups->reading->file != NULL)
+		BufFileClose(groups->reading->file);
+}

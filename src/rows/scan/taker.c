@@ -1,0 +1,608 @@
+/*
+ * taker.c: what takes the rows of a scan, in place of an aggregate's transition function.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/parallel.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_agg.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "compute/base/compute.h"
+#include "rows/ring/ring_producer.h"
+#include "rows/scan/taker.h"
+#include "rows/state/state.h"
+#include "rows/state/state_rows.h"
+#include "run/args.h"
+#include "run/raise.h"
+
+/* Rows are handed on this much at a time, but no fewer and no more of them than so many: it stays in the cache. */
+#define BLOCK_NBYTES 20480
+#define BLOCK_ROWS_MIN 32
+
+/* How an aggregate has its rows */
+typedef enum RowsForm
+{
+	ARRAYS,						/* a response and an array of features, maybe a weight before them */
+	COLUMNS,					/* a query's columns as they are, for a state */
+	RING						/* ... for a ring */
+} RowsForm;
+
+struct GrTakerKind
+{
+	const char *symbol;			/* of the transition function in C */
+	PGFunction	function;
+	const char *combine;		/* the combine function's symbol; NULL: int8pl */
+	int			nconstants;
+	RowsForm	form;
+	GrStateType type;
+	GrArraysForm arrays;
+	bool		weight;			/* of ARRAYS: the weight is the first of a row's arguments */
+};
+
+#define KIND(function) #function, function
+
+static const GrTakerKind kinds[] = {
+	{KIND(gr_ols_stats_accum), "gr_ols_stats_combine", 0, ARRAYS, GR_STATS},
+	{KIND(gr_ols_stats_accum_bool), "gr_ols_stats_combine", 0, ARRAYS, GR_STATS},
+	{KIND(gr_wls_stats_accum), "gr_ols_stats_combine", 0, ARRAYS, GR_STATS, GR_ARRAYS_PLAIN, true},
+	{KIND(gr_wls_stats_accum_bool), "gr_ols_stats_combine", 0, ARRAYS, GR_STATS, GR_ARRAYS_PLAIN, true},
+	{KIND(gr_logreg_step_accum), "gr_logreg_step_combine", 1, ARRAYS, GR_STEP, GR_ARRAYS_AT_BETA},
+	{KIND(gr_logreg_step_accum_bool), "gr_logreg_step_combine", 1, ARRAYS, GR_STEP, GR_ARRAYS_AT_BETA},
+	{KIND(gr_glm_step_accum), "gr_logreg_step_combine", 3, ARRAYS, GR_STEP, GR_ARRAYS_OF_FAMILY},
+	{KIND(gr_glm_step_accum_bool), "gr_logreg_step_combine", 3, ARRAYS, GR_STEP, GR_ARRAYS_OF_FAMILY},
+	{KIND(gr_ols_pass_accum), "gr_ols_stats_combine", 3, COLUMNS, GR_STATS},
+	{KIND(gr_logreg_pass_accum), "gr_logreg_step_combine", 3, COLUMNS, GR_STEP},
+	{KIND(gr_ingest_pass_accum), NULL, 2, RING}
+};
+
+/*
+ * Recognising them
+ */
+
+/* The symbol of a function in C in the current memory context; NULL: it is in another language. */
+static char *
+symbol_of(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	char	   *symbol = NULL;
+	Datum		source;
+	bool		isnull;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId && !isnull)
+		symbol = TextDatumGetCString(source);
+	ReleaseSysCache(tuple);
+	return symbol;
+}
+
+/* Is it this function of this library, called as it is? */
+static bool
+is_function(Oid oid, PGFunction function)
+{
+	FmgrInfo	info;
+
+	fmgr_info(oid, &info);
+	return info.fn_addr == function;
+}
+
+static const GrTakerKind *
+kind_of_transition(Oid function)
+{
+	char	   *symbol;
+
+	if (function < FirstNormalObjectId)
+		return NULL;
+	symbol = symbol_of(function);
+	for (int k = 0; symbol != NULL && k < lengthof(kinds); k++)
+		if (strcmp(kinds[k].symbol, symbol) == 0)
+			return is_function(function, kinds[k].function) ? &kinds[k] : NULL;
+	return NULL;
+}
+
+static bool
+has_combine(const GrTakerKind *kind, Oid function)
+{
+	const char *symbol;
+
+	if (kind->combine == NULL)
+		return function == F_INT8PL;
+	symbol = OidIsValid(function) ? symbol_of(function) : NULL;
+	return symbol != NULL && strcmp(symbol, kind->combine) == 0;
+}
+
+/* The kind of an aggregate, whose partial states are its taker's, and its functions; NULL if it is none of these */
+static const GrTakerKind *
+kind_of_aggregate(Oid aggregate, GrTakerCall *call)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+	const GrTakerKind *kind;
+	Form_pg_aggregate form;
+	bool		no_initial;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	kind = form->aggkind == AGGKIND_NORMAL ? kind_of_transition(form->aggtransfn) : NULL;
+	call->transition = form->aggtransfn;
+	call->combine = form->aggcombinefn;
+	(void) SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &no_initial);
+	if (kind != NULL &&
+		(!has_combine(kind, form->aggcombinefn) || OidIsValid(form->aggserialfn) ||
+		 form->aggtranstype != get_func_rettype(form->aggtransfn) || no_initial != (kind->form != RING)))
+		kind = NULL;
+	ReleaseSysCache(tuple);
+	return kind;
+}
+
+static Expr *
+argument(const Aggref *aggregate, int k)
+{
+	return ((TargetEntry *) list_nth(aggregate->args, k))->expr;
+}
+
+/* Of an aggregate over arrays: the response, the weight, and the features, one by one where they are written out */
+static bool
+find_array_sources(const GrTakerKind *kind, const Aggref *aggregate, GrTakerCall *call)
+{
+	int			first = kind->nconstants;
+	int			nroles = kind->weight ? 2 : 1;
+	const ArrayExpr *written;
+	Expr	   *x;
+	Oid			y_type;
+
+	if (list_length(aggregate->args) != first + nroles + 1)
+		return false;
+	y_type = exprType((Node *) argument(aggregate, first + nroles - 1));
+	x = argument(aggregate, first + nroles);
+	if ((y_type != FLOAT8OID && y_type != BOOLOID) || exprType((Node *) x) != FLOAT8ARRAYOID ||
+		(kind->weight && exprType((Node *) argument(aggregate, first)) != FLOAT8OID))
+		return false;
+	/* the response comes first here */
+	for (int k = nroles - 1; k >= 0; k--)
+		call->sources = lappend(call->sources, argument(aggregate, first + k));
+	written = IsA(x, ArrayExpr) ? (const ArrayExpr *) x : NULL;
+	call->vector = written == NULL || written->multidims || written->element_typeid != FLOAT8OID;
+	if (call->vector)
+		call->sources = lappend(call->sources, x);
+	else
+		call->sources = list_concat(call->sources, written->elements);
+	return true;
+}
+
+bool
+gr_taker_call(const Aggref *aggregate, GrTakerCall *call)
+{
+	const GrTakerKind *kind;
+
+	memset(call, 0, sizeof(*call));
+	if (aggregate->aggkind != AGGKIND_NORMAL || aggregate->aggorder != NIL || aggregate->aggdistinct != NIL ||
+		aggregate->agglevelsup != 0)
+		return false;
+	kind = call->kind = kind_of_aggregate(aggregate->aggfnoid, call);
+	if (kind == NULL || list_length(aggregate->args) <= kind->nconstants)
+		return false;
+	for (int k = 0; k < kind->nconstants; k++)
+		call->constants = lappend(call->constants, argument(aggregate, k));
+	if (contain_var_clause((Node *) call->constants))
+		return false;
+	if (kind->form == ARRAYS)
+		return find_array_sources(kind, aggregate, call);
+	for (int k = kind->nconstants; k < list_length(aggregate->args); k++)
+		call->sources = lappend(call->sources, argument(aggregate, k));
+	return true;
+}
+
+bool
+gr_taker_groups(const GrTakerCall *call)
+{
+	return call->kind->form == ARRAYS && !call->vector;
+}
+
+/*
+ * Taking rows
+ */
+
+/* What the executor would call the transition function with, but for the state and the rows' own arguments */
+static FunctionCallInfo
+make_call(const Aggref *aggregate, MemoryContext context)
+{
+	Oid			types[FUNC_MAX_ARGS];
+	int			n = get_aggregate_argtypes(unconstify(Aggref *, aggregate), types);
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
+	FunctionCallInfo fcinfo = palloc0(SizeForFunctionCallInfo(n + 1));
+	FmgrInfo   *flinfo = palloc0(sizeof(FmgrInfo));
+	Form_pg_aggregate form;
+	Expr	   *expression;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggregate->aggfnoid);
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	fmgr_info_cxt(form->aggtransfn, flinfo, context);
+	build_aggregate_transfn_expr(types, n, 0, aggregate->aggvariadic, form->aggtranstype, aggregate->inputcollid,
+								 form->aggtransfn, InvalidOid, &expression, NULL);
+	fmgr_info_set_expr((Node *) expression, flinfo);
+	InitFunctionCallInfoData(*fcinfo, flinfo, n + 1, aggregate->inputcollid, NULL, NULL);
+	ReleaseSysCache(tuple);
+	return fcinfo;
+}
+
+GrTaker *
+gr_taker_create(const GrTakerCall *call, const Aggref *aggregate, const Oid *types, MemoryContext statement)
+{
+	GrTaker    *taker = palloc0(sizeof(GrTaker));
+
+	taker->kind = call->kind;
+	taker->vector = call->vector;
+	taker->context = CurrentMemoryContext;
+	taker->statement = statement;
+	taker->fcinfo = make_call(aggregate, CurrentMemoryContext);
+	taker->shape.nfeatures = -1;
+	taker->types = types;
+	taker->nsources = list_length(call->sources);
+	return taker;
+}
+
+/* The columns of an aggregate over arrays: float8, all of them, and the last one an array if there is a vector */
+static GrColumns *
+array_columns(const GrTaker *taker)
+{
+	int			nroles = taker->kind->weight ? 2 : 1;
+	GrColumns  *columns = palloc0(offsetof(GrColumns, column) + taker->nsources * sizeof(GrColumn));
+
+	columns->n = taker->nsources;
+	columns->weight = taker->kind->weight;
+	for (int k = 0; k < columns->n; k++)
+		columns->column[k] = (GrColumn) {.type = FLOAT8OID,.width = 1,.at = k};
+	if (taker->vector)
+		columns->column[nroles] = (GrColumn) {.type = FLOAT8ARRAYOID,.element = FLOAT8OID,.width = -1,.at = nroles};
+	columns->nfeatures = taker->vector ? -1 : columns->n - nroles;
+	return columns;
+}
+
+/* The sources come as what they were before a cast that isn't carried out. */
+static void
+set_types(GrTaker *taker)
+{
+	GrColumns  *columns = taker->columns;
+
+	columns->plain = true;
+	for (int k = 0; k < columns->n; k++)
+	{
+		GrColumn   *column = &columns->column[k];
+		GrColumn	found;
+
+		if (!gr_describe_value(&found, taker->types[k]))
+			elog(ERROR, "unexpected type %u", taker->types[k]);
+		column->rounds = column->type == FLOAT8OID && found.type == INT8OID;
+		column->type = found.type;
+		column->element = found.element;
+		columns->plain &= k < gr_nroles(columns) || column->type == FLOAT8OID;
+	}
+}
+
+void
+gr_taker_start(GrTaker *taker)
+{
+	const GrTakerKind *kind = taker->kind;
+	MemoryContext old = MemoryContextSwitchTo(taker->context);
+
+	switch (kind->form)
+	{
+		case ARRAYS:
+			gr_check_array_constants(taker->fcinfo, kind->arrays);
+			taker->columns = array_columns(taker);
+			break;
+		case COLUMNS:
+			taker->columns = gr_copy_columns(gr_pass_columns(taker->fcinfo, kind->type));
+			break;
+		case RING:
+			taker->producer = gr_producer_of_scan(taker->fcinfo, taker->statement);
+			taker->columns = gr_copy_columns(gr_producer_columns(taker->producer));
+			taker->shape.single = gr_producer_shape(taker->producer).single;
+			break;
+	}
+	Assert(taker->columns->n == taker->nsources);
+	set_types(taker);
+	MemoryContextSwitchTo(old);
+}
+
+/* The state to begin with, at the first complete row */
+static void
+begin_state(GrTaker *taker, int nfeatures)
+{
+	const GrTakerKind *kind = taker->kind;
+	MemoryContext old = MemoryContextSwitchTo(taker->context);
+
+	if (kind->form == ARRAYS)
+		taker->state = gr_arrays_state(taker->fcinfo, kind->type, kind->arrays, kind->weight, nfeatures);
+	else
+	{
+		taker->names = gr_read_names(taker->fcinfo, taker->columns, GR_PASS_NAMES);
+		taker->state = gr_pass_state(taker->fcinfo, kind->type, nfeatures, NULL);
+	}
+	taker->shape = gr_state_shape(taker->state);
+	taker->row_nbytes = gr_row_nbytes(taker->shape);
+	taker->capacity = Min(Max(BLOCK_NBYTES / taker->row_nbytes, BLOCK_ROWS_MIN), GR_TAKER_ROWS_MAX);
+	taker->rows = taker->at = palloc_extended(taker->capacity * taker->row_nbytes, MCXT_ALLOC_HUGE);
+	MemoryContextSwitchTo(old);
+}
+
+/* ERROR unless the rows may be computed with: sums tell what values there were, but not whether they were allowed. */
+static void
+check_rows(const GrTaker *taker)
+{
+	const GrState *state = taker->state;
+	GrError		err = {0};
+
+	if ((state->type == GR_STEP || state->weight) &&
+		!gr_rows_valid(taker->rows, taker->nrows, taker->shape, gr_state_rules(state), &err))
+		gr_raise_row(&err, taker->shape, taker->names);
+}
+
+/* The block's rows go to where they are wanted. */
+static void
+hand_on(GrTaker *taker)
+{
+	int64		nrows = taker->nrows;
+
+	if (nrows == 0)
+		return;
+	if (taker->producer != NULL)
+	{
+		taker->nrows = taker->capacity = 0;
+		gr_producer_take(taker->producer, taker->fcinfo, nrows);
+		return;
+	}
+	check_rows(taker);
+	taker->nrows = 0;
+	taker->at = taker->rows;
+	gr_add_count(&taker->state->nrows, nrows);
+	gr_state_add(taker->state, (double *) taker->rows, (int) nrows, taker->names);
+}
+
+/* The widths of arrays are those of the first complete row. */
+static void
+measure(GrTaker *taker, GrValues values)
+{
+	MemoryContext old;
+
+	gr_measure_row(taker->columns, values);
+	old = MemoryContextSwitchTo(taker->context);
+	gr_name_arrays(taker->fcinfo, taker->columns, GR_PASS_NAMES);
+	MemoryContextSwitchTo(old);
+}
+
+/* values: as far as there are arrays whose widths aren't known */
+static bool
+make_room(GrTaker *taker, GrValues values)
+{
+	hand_on(taker);
+	if (taker->discards)
+		return false;
+	if (taker->kind->form != RING)
+	{
+		if (taker->state == NULL && taker->columns->nfeatures < 0)
+			measure(taker, values);
+		if (taker->state == NULL)
+			begin_state(taker, taker->columns->nfeatures);
+		return true;
+	}
+	taker->at = gr_producer_room(taker->producer, taker->fcinfo, values, &taker->capacity);
+	taker->discards = taker->at == NULL;
+	if (taker->shape.nfeatures < 0 && !taker->discards)
+	{
+		const GrColumns *told = gr_producer_columns(taker->producer);
+
+		taker->shape = gr_producer_shape(taker->producer);
+		taker->row_nbytes = gr_row_nbytes(taker->shape);
+		for (int k = 0; k < told->n; k++)
+		{
+			taker->columns->column[k].width = told->column[k].width;
+			taker->columns->column[k].name = told->column[k].name;
+		}
+		taker->columns->nfeatures = told->nfeatures;
+	}
+	return !taker->discards;
+}
+
+bool
+gr_taker_make_room(GrTaker *taker)
+{
+	return gr_taker_has_room(taker) || make_room(taker, (GrValues) {0});
+}
+
+/* A row whose features are one array, with which the function that the taker stands for deals as it comes */
+static void
+take_vector(GrTaker *taker, const Datum *values, const bool *isnull)
+{
+	int			last = taker->nsources - 1;
+	ArrayType  *x = isnull[last] ? NULL : DatumGetArrayTypeP(values[last]);
+	bool		complete = x != NULL;
+	double		roles[GR_ROLES_MAX];
+	double	   *row;
+	int			p;
+
+	if (x != NULL)
+		gr_check_vector(x, "x");
+	for (int k = 0; k < last; k++)
+		complete &= !isnull[k];
+	if (!complete || array_contains_nulls(x))
+	{
+		taker->nskipped++;
+		return;
+	}
+	for (int k = 0; k < last; k++)
+		if (!gr_convert_value(&taker->columns->column[k], values[k], &roles[k]))
+			elog(ERROR, "unexpected NULL");
+	if (taker->kind->weight && roles[1] == 0.0)
+		return;
+	p = ArrayGetNItems(ARR_NDIM(x), ARR_DIMS(x));
+	if (taker->state == NULL)
+	{
+		begin_state(taker, p);
+		taker->columns->column[last].width = p;
+	}
+	gr_check_same_width(taker->shape.nfeatures, p);
+	if (!gr_taker_has_room(taker))
+		hand_on(taker);
+	row = (double *) taker->at;
+	if (!gr_convert_value(&taker->columns->column[last], PointerGetDatum(x), row))
+		elog(ERROR, "unexpected NULL in an array");
+	memcpy(row + p, roles, last * sizeof(double));
+	gr_taker_count_row(taker);
+}
+
+void
+gr_taker_take(GrTaker *taker, const Datum *values, const bool *isnull)
+{
+	GrValues	row = {(const char *) values, sizeof(Datum)};
+	GrRowFate	fate;
+
+	if (taker->vector)
+	{
+		take_vector(taker, values, isnull);
+		return;
+	}
+	for (int k = 0; k < taker->nsources; k++)
+	{
+		if (isnull[k])
+		{
+			taker->nskipped++;
+			return;
+		}
+	}
+	if (!gr_taker_has_room(taker) && !make_room(taker, row))
+		return;
+	fate = taker->shape.single ? gr_convert_row_single(taker->columns, row, (float *) taker->at) :
+		gr_convert_row(taker->columns, row, (double *) taker->at);
+	if (fate == GR_ROW_TAKES_PART)
+		gr_taker_count_row(taker);
+	else if (fate == GR_ROW_SKIPPED)
+		taker->nskipped++;
+}
+
+/*
+ * Groups
+ */
+
+/* Rows that wait in a group's state, at first and at most */
+#define FIRST_WAITING 4
+#define MOST_WAITING 32
+
+Size
+gr_taker_state_nbytes(const GrTaker *taker)
+{
+	return taker->state == NULL ? 0 : VARSIZE(taker->state) + MOST_WAITING * taker->row_nbytes;
+}
+
+/* Makes room for one more row in a group's state, or begins it. */
+static pg_noinline GrState *
+make_waiting_room(GrTaker *taker, GrState *state, MemoryContext context)
+{
+	MemoryContext old;
+	GrState    *larger;
+
+	if (state != NULL && state->capacity >= MOST_WAITING)
+	{
+		gr_state_flush(state, taker->names);
+		return state;
+	}
+	old = MemoryContextSwitchTo(context);
+	larger = gr_state_resize(state == NULL ? taker->state : state, state == NULL ? FIRST_WAITING : MOST_WAITING);
+	if (state != NULL)
+		pfree(state);
+	MemoryContextSwitchTo(old);
+	return larger;
+}
+
+void
+gr_taker_scatter(GrTaker *taker, GrState **const *states, MemoryContext context)
+{
+	const char *row = taker->rows;
+
+	if (taker->nrows == 0)
+		return;
+	check_rows(taker);
+	for (int64 k = 0; k < taker->nrows; k++, row += taker->row_nbytes)
+	{
+		GrState    *state = *states[k];
+
+		if (k + 8 < taker->nrows && *states[k + 8] != NULL)
+			__builtin_prefetch(*states[k + 8]);
+		if (state == NULL || state->npending == state->capacity)
+			state = *states[k] = make_waiting_room(taker, state, context);
+		memcpy((char *) gr_state_pending(state) + state->npending * taker->row_nbytes, row, taker->row_nbytes);
+		state->npending++;
+		gr_add_count(&state->nrows, 1);
+	}
+	taker->nrows = 0;
+	taker->at = taker->rows;
+}
+
+Datum
+gr_taker_finish_group(GrTaker *taker, GrState *state, int64 nskipped, MemoryContext context, bool *isnull)
+{
+	const GrTakerKind *kind = taker->kind;
+	MemoryContext old;
+
+	if (state == NULL && nskipped > 0)
+	{
+		old = MemoryContextSwitchTo(context);
+		state = gr_state_create(kind->type, -1, 0);
+		MemoryContextSwitchTo(old);
+	}
+	*isnull = state == NULL;
+	if (state == NULL)
+		return (Datum) 0;
+	gr_state_settle(state, taker->names);
+	state->nskipped = nskipped;
+	return PointerGetDatum(state);
+}
+
+/* Has a parallel worker said already that it had rows? It may scan several partitions. */
+static bool worker_counted = false;
+
+Datum
+gr_taker_finish(GrTaker *taker, bool *isnull)
+{
+	const GrTakerKind *kind = taker->kind;
+	GrState    *state;
+	MemoryContext old = MemoryContextSwitchTo(taker->context);
+
+	hand_on(taker);
+	*isnull = false;
+	if (kind->form == RING)
+	{
+		MemoryContextSwitchTo(old);
+		return Int64GetDatum(taker->nskipped);
+	}
+	if (taker->state == NULL && kind->form == COLUMNS && taker->columns != NULL)
+		taker->state = gr_pass_state(taker->fcinfo, kind->type, taker->columns->nfeatures, NULL);
+	if (taker->state == NULL && taker->nskipped > 0)
+		taker->state = gr_state_create(kind->type, -1, 0);
+	*isnull = taker->state == NULL;
+	if (taker->state != NULL)
+	{
+		state = taker->state = gr_state_settled(PointerGetDatum(taker->state), kind->type, NULL);
+		state->nskipped = taker->nskipped;
+		if (state->nworkers > 0 && worker_counted)
+			state->nworkers = 0;
+		worker_counted |= state->nworkers > 0;
+	}
+	MemoryContextSwitchTo(old);
+	return PointerGetDatum(taker->state);
+}

@@ -1,0 +1,182 @@
+/*
+ * boot_key.c: the keys of values; see boot_key.h. A key is made of the value itself, and no other type's functions are
+ * called for it: it doesn't depend on settings, nor on who asks.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#include "compute/resample/boot_draw.h"
+#include "rows/state/boot_key.h"
+
+PG_FUNCTION_INFO_V1(gr_boot_key);
+
+static bool
+has_keys(Oid type)
+{
+	switch (type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case NUMERICOID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case UUIDOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+void
+gr_check_boot_key(Oid type, const char *name)
+{
+	if (!has_keys(getBaseType(type)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+				 errdetail("Keys must be integers, numerics, booleans, texts, dates, timestamps or uuids."),
+				 errhint("Cast it, to text for example.")));
+}
+
+void
+gr_check_fold(Oid type, const char *name)
+{
+	Oid			base = getBaseType(type);
+
+	if (base != INT2OID && base != INT4OID && base != INT8OID && base != BOOLOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+				 errdetail("Folds must be integers or booleans."),
+				 errhint("Number them, or have them drawn by a key.")));
+}
+
+static int64
+key_of_bytes(const void *bytes, Size n)
+{
+	return gr_boot_hash_key(gr_boot_hash_add(GR_BOOT_HASH_BEGIN, bytes, n));
+}
+
+/* In UTF-8, whatever the database has */
+int64
+gr_boot_text_key(const char *bytes, int nbytes)
+{
+	char	   *converted = pg_server_to_any(bytes, nbytes, PG_UTF8);
+
+	return converted == bytes ? key_of_bytes(bytes, nbytes) : key_of_bytes(converted, strlen(converted));
+}
+
+/* Of a character(n) without the blanks that don't count */
+static int64
+key_of_text(Datum value, bool blank_padded)
+{
+	text	   *string = DatumGetTextPP(value);
+	const char *bytes = VARDATA_ANY(string);
+	int			n = VARSIZE_ANY_EXHDR(string);
+
+	while (blank_padded && n > 0 && bytes[n - 1] == ' ')
+		n--;
+	return gr_boot_text_key(bytes, n);
+}
+
+/* An integer that is a key by itself, or the digits: trailing zeros are the display scale's, and not the value's */
+static int64
+key_of_numeric(Datum value)
+{
+	char	   *digits = numeric_normalize(DatumGetNumeric(value));
+	bool		negative = digits[0] == '-';
+	Size		n = strspn(digits + negative, "0123456789");
+	int64		number = 0;
+
+	if (n > 0 && n <= 16 && digits[negative + n] == '\0')
+	{
+		for (Size i = 0; i < n; i++)
+			number = 10 * number + (digits[negative + i] - '0');
+		if (number <= GR_BOOT_KEY_MAX)
+			return negative ? -number : number;
+	}
+	return key_of_bytes(digits, strlen(digits));
+}
+
+int64
+gr_boot_key_of(Oid type, Datum value)
+{
+	switch (type)
+	{
+		case BOOLOID:
+			return DatumGetBool(value) ? 1 : 0;
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		case INT8OID:
+			return gr_boot_integer_key(DatumGetInt64(value));
+		case DATEOID:
+			return DatumGetDateADT(value);
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return gr_boot_integer_key(DatumGetTimestamp(value));
+		case UUIDOID:
+			return key_of_bytes(DatumGetUUIDP(value)->data, UUID_LEN);
+		case NUMERICOID:
+			return key_of_numeric(value);
+		default:
+			return key_of_text(value, type == BPCHAROID);
+	}
+}
+
+Oid
+gr_boot_key_type(FunctionCallInfo fcinfo, int argument)
+{
+	Oid			given = get_fn_expr_argtype(fcinfo->flinfo, argument);
+	Oid			type = getBaseType(given);
+
+	if (!has_keys(type))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("values of type %s have no keys", format_type_be(given)),
+				 errhint("Cast them, to text for example.")));
+	return type;
+}
+
+/* The type, looked up at the first call */
+static Oid
+find_type(FunctionCallInfo fcinfo)
+{
+	Oid		   *type = fcinfo->flinfo->fn_extra;
+
+	if (type == NULL)
+	{
+		type = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(Oid));
+		*type = gr_boot_key_type(fcinfo, 0);
+		fcinfo->flinfo->fn_extra = type;
+	}
+	return *type;
+}
+
+/* gpu_boot_key("any") returns float8: an integer */
+Datum
+gr_boot_key(PG_FUNCTION_ARGS)
+{
+	Oid			type = find_type(fcinfo);
+
+	PG_RETURN_FLOAT8((float8) gr_boot_key_of(type, PG_GETARG_DATUM(0)));
+}

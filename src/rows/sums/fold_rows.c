@@ -1,0 +1,203 @@
+/*
+ * fold_rows.c: a query's rows, kept fold by fold; see fold_rows.h.
+ */
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "rows/sums/fold_rows.h"
+#include "run/args.h"
+#include "run/device.h"
+
+#define REASON "the rows were grouped into folds"
+
+typedef struct FoldRows
+{
+	GrReceiver	base;
+	GrIngest   *ingest;
+	GrJobOptions options;
+	Size		limit;			/* bytes of all rows; 0: there is none */
+	bool		overflowed;		/* they are more: reading stopped */
+	int64		nrows;
+	MemoryContext context;		/* owns the jobs */
+	MemoryContext row_context;	/* reset after each row */
+	/* the folds that have come, and the values that tell them apart */
+	TypeCacheEntry *type;
+	Oid			collation;
+	int			n;
+	int			last;			/* that a row was of */
+	Datum		value[GR_FOLDS_MAX];
+	GrJob	   *job[GR_FOLDS_MAX];
+} FoldRows;
+
+/* At the first complete row: now the arrays' lengths are known. */
+static void
+begin(FoldRows *rows, TupleTableSlot *slot)
+{
+	GrIngest   *ingest = rows->ingest;
+	MemoryContext old = MemoryContextSwitchTo(rows->row_context);
+
+	gr_measure_row(ingest->columns, GR_SLOT_VALUES(slot));
+	MemoryContextSwitchTo(rows->context);
+	gr_name_ingested(ingest);
+	rows->options.shape = gr_columns_shape(ingest->columns);
+	rows->options.rules = ingest->rules;
+	rows->options.names = ingest->names;
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+is_fold(const FoldRows *rows, int k, Datum value)
+{
+	return DatumGetBool(FunctionCall2Coll(&rows->type->eq_opr_finfo, rows->collation, rows->value[k], value));
+}
+
+/* The fold of that value, with a job of its own; -1: none has come */
+static int
+find_fold(const FoldRows *rows, Datum value)
+{
+	/* rows that come together are often of one fold */
+	if (rows->n > 0 && is_fold(rows, rows->last, value))
+		return rows->last;
+	for (int k = 0; k < rows->n; k++)
+		if (is_fold(rows, k, value))
+			return k;
+	return -1;
+}
+
+static int
+add_fold(FoldRows *rows, Datum value)
+{
+	MemoryContext old = MemoryContextSwitchTo(rows->context);
+
+	if (rows->n == GR_FOLDS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("more than %d folds", GR_FOLDS_MAX),
+				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+	rows->value[rows->n] = datumCopy(value, rows->type->typbyval, rows->type->typlen);
+	rows->job[rows->n] = gr_job_begin(&rows->options);
+	MemoryContextSwitchTo(old);
+	return rows->n++;
+}
+
+static void
+take_row(FoldRows *rows, TupleTableSlot *slot)
+{
+	GrIngest   *ingest = rows->ingest;
+	Datum		value = slot->tts_values[ingest->query->columns->natts];
+	GrJob	   *job;
+
+	if (ingest->names == NULL)
+		begin(rows, slot);
+	rows->last = find_fold(rows, value);
+	if (rows->last < 0)
+		rows->last = add_fold(rows, value);
+	job = rows->job[rows->last];
+	switch (gr_convert_row(ingest->columns, GR_SLOT_VALUES(slot), gr_job_row(job)))
+	{
+		case GR_ROW_TAKES_PART:
+			gr_job_take_row(job);
+			rows->nrows++;
+			rows->overflowed = rows->limit > 0 && rows->nrows > rows->limit / gr_row_nbytes(job->shape);
+			break;
+		case GR_ROW_SKIPPED:
+			ingest->nskipped++;
+			break;
+		case GR_ROW_WEIGHTLESS:
+			break;
+	}
+}
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	FoldRows   *rows = (FoldRows *) self;
+	MemoryContext old;
+
+	CHECK_FOR_INTERRUPTS();
+	slot_getallattrs(slot);
+	for (int k = 0; k <= rows->ingest->query->columns->natts; k++)
+		if (slot->tts_isnull[k])
+		{
+			rows->ingest->nskipped++;
+			return true;
+		}
+	old = MemoryContextSwitchTo(rows->row_context);
+	take_row(rows, slot);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(rows->row_context);
+	return !rows->overflowed;
+}
+
+/* Reads the rows to memory, up to a limit, or to files; NULL: they are more. */
+static FoldRows *
+read_rows(GrIngest *ingest, const GrPlan *plan, Size limit, bool spool)
+{
+	FoldRows   *rows = palloc0(sizeof(FoldRows));
+	const FormData_pg_attribute *fold = TupleDescAttr(plan->columns, ingest->query->columns->natts);
+
+	rows->base.pub.receiveSlot = receive_row;
+	rows->ingest = ingest;
+	rows->options = (GrJobOptions) {.kind = GR_SINK_KEEP,.cpu_reason = REASON,.spool = spool};
+	rows->limit = limit;
+	rows->type = lookup_type_cache(fold->atttypid, TYPECACHE_EQ_OPR_FINFO);
+	rows->collation = fold->attcollation;
+	rows->context = CurrentMemoryContext;
+	rows->row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	ingest->names = NULL;
+	ingest->nskipped = 0;
+	gr_run_plan(plan, NULL, &rows->base, 0);
+	MemoryContextDelete(rows->row_context);
+	if (!rows->overflowed)
+		return rows;
+	for (int k = 0; k < rows->n; k++)
+		gr_job_release(rows->job[k]);
+	return NULL;
+}
+
+GrRowSource *
+gr_fold_rows_read(GrIngest *ingest, int nfolds, int *n)
+{
+	Size		limit = (Size) gr_ring_size * 1024;
+	bool		large = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape)) > limit;
+	GrPlan	   *plan;
+	FoldRows   *rows;
+	GrRowSource *source;
+
+	gr_check_foldable(ingest);
+	plan = gr_plan_fold_rows(ingest, nfolds);
+	/* what can't be read again is in files from the beginning */
+	rows = large || !ingest->repeatable ? NULL : read_rows(ingest, plan, limit, false);
+	if (rows == NULL)
+		rows = read_rows(ingest, plan, 0, true);
+	ingest->nrows = rows->nrows;
+	if (rows->nrows == 0)
+		gr_raise_no_rows(ingest->nskipped);
+	source = palloc0(rows->n * sizeof(GrRowSource));
+	*n = 0;
+	for (int k = 0; k < rows->n; k++)
+	{
+		GrJob	   *job = rows->job[k];
+
+		/* of rows of weight 0 alone, or with NULLs in arrays */
+		if (job->nrows == 0)
+		{
+			gr_job_release(job);
+			continue;
+		}
+		(void) gr_job_keep(job);
+		source[*n].kind = GR_SOURCE_JOB;
+		source[*n].job = job;
+		source[*n].shape = job->shape;
+		source[*n].rules = ingest->rules;
+		source[*n].totals = job->totals;
+		(*n)++;
+	}
+	return source;
+}

@@ -1,0 +1,267 @@
+/*
+ * folds.c: the rows of a cross-validation, in parts; see folds.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "compute/base/fold_draw.h"
+#include "compute/design/derive.h"
+#include "compute/resample/boot_draw.h"
+#include "rows/columns/levels.h"
+#include "rows/sums/folds.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/raise.h"
+
+/* Folds are most often small integers: these are looked for first. */
+#define SMALL_MAX 127
+
+/*
+ * Parts
+ */
+
+/* Rows as they are less their keys, where these are from least to most */
+static GrDerivation *
+derive_part(GrRowShape shape, double least, double most)
+{
+	int			key = gr_key_at(shape);
+	GrFilterStep steps[3] = {{GR_FILTER_GE, key, least}, {GR_FILTER_LE, key, most}, {GR_FILTER_AND, 0, 0}};
+	GrFilterStep is = {GR_FILTER_EQ, key, least};
+	int		   *columns = palloc(Max(shape.nfeatures, 1) * sizeof(int));
+	GrDeriveOptions options = {
+		.ncolumns = gr_row_ncols(shape),.response = gr_response_at(shape),
+		.weight = shape.weight ? gr_weight_at(shape) : -1,.offset = shape.offset ? gr_offset_at(shape) : -1,.key = -1,
+		.columns = columns,.nfeatures = shape.nfeatures,.steps = least == most ? &is : steps,
+		.nsteps = least == most ? 1 : 3
+	};
+	GrDerivation *derivation;
+	GrError		err = {0};
+
+	for (int k = 0; k < shape.nfeatures; k++)
+		columns[k] = k;
+	derivation = gr_derivation_make(&options, gr_context_memory(CurrentMemoryContext), &err);
+	if (derivation == NULL)
+		gr_raise(&err);
+	pfree(columns);
+	return derivation;
+}
+
+static int64
+count_keys(GrJob *job, double least, double most)
+{
+	GrDerivation *derivation = derive_part(job->shape, least, most);
+	GrDeriveCounts counts;
+
+	gr_job_count(job, derivation, &counts);
+	pfree(derivation);
+	return counts.nrows + counts.nweightless;
+}
+
+static void
+add_label(GrFoldRows *rows, int64 label)
+{
+	if (rows->n == GR_FOLDS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are more than %d folds", GR_FOLDS_MAX),
+				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+	rows->label[rows->n++] = label;
+}
+
+/* Finds the keys from least to most, which n rows have, by halves. */
+static void
+find_labels(GrFoldRows *rows, GrJob *job, int64 least, int64 most, int64 n)
+{
+	int64		middle = least + (most - least) / 2;
+	int64		nlower;
+
+	check_stack_depth();
+	if (n == 0)
+		return;
+	if (least == most)
+	{
+		add_label(rows, least);
+		return;
+	}
+	nlower = count_keys(job, (double) least, (double) middle);
+	find_labels(rows, job, least, middle, nlower);
+	find_labels(rows, job, middle + 1, most, n - nlower);
+}
+
+static void
+list_labels(GrFoldRows *rows, GrJob *job, int nfolds)
+{
+	rows->label = palloc(GR_FOLDS_MAX * sizeof(int64));
+	for (int k = 1; k <= nfolds; k++)
+		add_label(rows, k);
+	if (nfolds > 0)
+		return;
+	if (count_keys(job, 0, SMALL_MAX) == job->nrows)
+		find_labels(rows, job, 0, SMALL_MAX, job->nrows);
+	else
+		find_labels(rows, job, -GR_BOOT_KEY_MAX, GR_BOOT_KEY_MAX, job->nrows);
+}
+
+/* How many rows a part is expected to have: of folds that are drawn, hardly ever more */
+static int64
+expected_nrows(GrJob *job, int nfolds, int64 label)
+{
+	double		mean = (double) job->nrows / nfolds;
+
+	return nfolds > 0 ? Min(job->nrows, (int64) (mean + 6 * sqrt(mean) + 64)) :
+		count_keys(job, (double) label, (double) label);
+}
+
+GrFoldRows *
+gr_fold_rows(GrJob *job, int nfolds, const char *const *names)
+{
+	GrFoldRows *rows = palloc0(sizeof(GrFoldRows));
+	int			n = 0;
+
+	Assert(job->shape.key && !job->overflowed);
+	list_labels(rows, job, nfolds);
+	rows->shape = job->shape;
+	rows->shape.key = false;
+	rows->rules = job->rules;
+	rows->first.kind = GR_PASS_FACE;
+	rows->part = palloc0(rows->n * sizeof(GrJob *));
+	rows->first_sums = palloc0(rows->n * sizeof(double *));
+	for (int k = 0; k < rows->n; k++)
+	{
+		double		label = (double) rows->label[k];
+		GrDerivation *derivation = derive_part(job->shape, label, label);
+		GrJob	   *part = gr_job_part(job, derivation, names, expected_nrows(job, nfolds, rows->label[k]));
+
+		pfree(derivation);
+		if (part->nrows == 0)
+		{
+			gr_job_release(part);
+			continue;
+		}
+		rows->label[n] = rows->label[k];
+		rows->part[n++] = part;
+		rows->nrows += part->nrows;
+	}
+	rows->n = n;
+	/* the parts have the rows now */
+	gr_job_end_sink(job);
+	gr_spool_end(&job->spool);
+	if (rows->n < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cross-validation needs two folds or more, got %d", rows->n),
+				 nfolds > 0 ? errdetail("All rows have keys of one fold.") :
+				 errdetail("The fold is the same in every row that takes part."),
+				 errhint("Name a column that differs among the rows.")));
+	return rows;
+}
+
+void
+gr_fold_release(GrFoldRows *rows)
+{
+	for (int k = 0; k < rows->n; k++)
+		gr_job_release(rows->part[k]);
+}
+
+/*
+ * Passes
+ */
+
+static bool
+same_numbers(const double *a, const double *b, int n)
+{
+	return (a == NULL) == (b == NULL) && (a == NULL || memcmp(a, b, n * sizeof(double)) == 0);
+}
+
+/* Is it the pass that was the first? */
+static bool
+is_first(const GrFoldRows *rows, const GrPass *pass)
+{
+	const GrPass *first = &rows->first;
+	int			p = pass->shape.nfeatures;
+
+	return first->kind == pass->kind && first->linear == pass->linear && first->measure == pass->measure &&
+		pass->nfaces == 0 && pass->factor == NULL && same_numbers(first->beta, pass->beta, gr_nterms(p)) &&
+		same_numbers(first->shift, pass->shift, p);
+}
+
+static double *
+copy_numbers(const double *numbers, int n)
+{
+	return numbers == NULL ? NULL : memcpy(palloc(Max(n, 1) * sizeof(double)), numbers, n * sizeof(double));
+}
+
+static void
+note_first(GrFoldRows *rows, const GrPass *pass)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(rows));
+
+	rows->first = *pass;
+	rows->first.beta = copy_numbers(pass->beta, gr_nterms(pass->shape.nfeatures));
+	rows->first.shift = copy_numbers(pass->shift, pass->shape.nfeatures);
+	MemoryContextSwitchTo(old);
+}
+
+void
+gr_fold_part_pass(GrFoldRows *rows, int part, const GrPass *pass, double *sums)
+{
+	double		started = gr_now();
+
+	gr_job_pass(rows->part[part], pass, sums);
+	rows->npasses++;
+	rows->pass_s += gr_now() - started;
+}
+
+/* A part's sums of the first pass */
+static const double *
+first_sums(GrFoldRows *rows, int part, const GrPass *pass)
+{
+	Size		nbytes = gr_pass_nsums(pass->kind, pass->shape.nfeatures) * sizeof(double);
+	double	   *sums = rows->first_sums[part];
+
+	if (sums != NULL)
+		return sums;
+	sums = MemoryContextAllocHuge(GetMemoryChunkContext(rows), nbytes);
+	gr_pass_clear(pass->kind, pass->shape.nfeatures, sums);
+	gr_fold_part_pass(rows, part, pass, sums);
+	return rows->first_sums[part] = sums;
+}
+
+void
+gr_fold_pass(GrFoldRows *rows, int left_out, const GrPass *pass, double *sums)
+{
+	bool		first;
+
+	if (left_out != GR_NO_FOLD && rows->first.kind == GR_PASS_FACE && pass->nfaces == 0 && pass->factor == NULL)
+		note_first(rows, pass);
+	first = left_out != GR_NO_FOLD && is_first(rows, pass);
+	for (int k = 0; k < rows->n; k++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (k != left_out && first)
+			gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, first_sums(rows, k, pass));
+		else if (k != left_out)
+			gr_fold_part_pass(rows, k, pass, sums);
+	}
+}
+
+GrRowTotals
+gr_fold_totals(const GrFoldRows *rows, int left_out)
+{
+	GrRowTotals totals = {0};
+
+	for (int k = 0; k < rows->n; k++)
+		if (k != left_out)
+			gr_totals_merge(&totals, &rows->part[k]->totals);
+	return totals;
+}
+
+int64
+gr_fold_nrows(const GrFoldRows *rows, int left_out)
+{
+	return rows->nrows - (left_out == GR_NO_FOLD ? 0 : rows->part[left_out]->nrows);
+}

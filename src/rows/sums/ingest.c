@@ -1,0 +1,612 @@
+/*
+ * ingest.c: a query's rows -> blocks of float8.
+ *
+ * The query runs into a DestReceiver of our own, which converts each row where it stands; no row is stored.
+ * A column that is an array counts as many features as its arrays have elements, which the first complete row tells.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "compute/base/compute.h"
+#include "compute/linalg/gram_fold.h"
+#include "compute/resample/boot.h"
+#include "rows/columns/columns.h"
+#include "rows/query/frame.h"
+#include "rows/query/query.h"
+#include "rows/query/wrapper.h"
+#include "rows/state/boot_key.h"
+#include "rows/sums/ingest.h"
+#include "run/device.h"
+#include "run/job.h"
+#include "run/raise.h"
+
+/* PostgreSQL's limit on arguments, 100, less some */
+#define ARGUMENTS_MAX 90
+#define ARGUMENTS_LIMIT (FUNC_MAX_ARGS - 1)	/* the state is one more */
+
+/* Products in the time that reading a row once more for each of a fit's passes takes */
+#define REREAD_WORK 2000.0
+
+/* Numbers that an array is taken to have where nothing else is known */
+#define GUESSED_WIDTH 100
+
+/* Rows among which a complete one is looked for */
+#define PEEKED_ROWS 1000
+
+typedef struct IngestReceiver
+{
+	GrReceiver	base;
+	GrIngest   *result;
+	GrJobOptions job;
+	int64		nrows_max;		/* no more are read */
+	MemoryContext result_context;	/* owns the job and the names */
+	MemoryContext row_context;	/* reset after each row */
+} IngestReceiver;
+
+void
+gr_name_ingested(GrIngest *ingest)
+{
+	ingest->nfeatures = ingest->columns->nfeatures;
+	ingest->names = gr_name_numbers(ingest->columns);
+	/* in the same arrangement, which plans may go by, with all widths */
+	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->shape.single);
+}
+
+/* At the first complete row: now the arrays' lengths are known. */
+static void
+begin_job(IngestReceiver *receiver, TupleTableSlot *slot)
+{
+	GrIngest   *result = receiver->result;
+	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
+
+	gr_measure_row(result->columns, GR_SLOT_VALUES(slot));
+	MemoryContextSwitchTo(receiver->result_context);
+	gr_name_ingested(result);
+	receiver->job.shape = gr_columns_shape(result->columns);
+	receiver->job.rules = result->rules;
+	receiver->job.names = result->names;
+	result->job = gr_job_begin(&receiver->job);
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+is_complete(const GrIngest *ingest, TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	for (int k = 0; k < ingest->columns->n; k++)
+		if (slot->tts_isnull[k])
+			return false;
+	return true;
+}
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	IngestReceiver *receiver = (IngestReceiver *) self;
+	GrIngest   *result = receiver->result;
+	bool		go_on = --receiver->nrows_max > 0;
+	MemoryContext old;
+
+	if (!is_complete(result, slot))
+	{
+		result->nskipped++;
+		return go_on;
+	}
+	if (result->job == NULL)
+		begin_job(receiver, slot);
+	if (result->job->overflowed)
+		return false;
+	old = MemoryContextSwitchTo(receiver->row_context);
+	switch (gr_convert_row(result->columns, GR_SLOT_VALUES(slot), gr_job_row(result->job)))
+	{
+		case GR_ROW_TAKES_PART:
+			gr_job_take_row(result->job);
+			break;
+		case GR_ROW_SKIPPED:
+			result->nskipped++;
+			break;
+		case GR_ROW_WEIGHTLESS:
+			break;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(receiver->row_context);
+	return go_on && !result->job->overflowed;
+}
+
+/* The widths of arrays in the first complete row */
+static bool
+receive_widths(TupleTableSlot *slot, DestReceiver *self)
+{
+	IngestReceiver *receiver = (IngestReceiver *) self;
+
+	if (!is_complete(receiver->result, slot))
+		return --receiver->nrows_max > 0;
+	gr_measure_row(receiver->result->columns, GR_SLOT_VALUES(slot));
+	return false;
+}
+
+/* The widths of arrays, where the query's first row comes at little cost and a complete one soon */
+static void
+peek_at_widths(GrIngest *ingest)
+{
+	IngestReceiver receiver = {.base.pub.receiveSlot = receive_widths,.result = ingest,.nrows_max = PEEKED_ROWS};
+
+	if (gr_starts_at_once(ingest->plan))
+		gr_run_plan(ingest->plan, NULL, &receiver.base, PEEKED_ROWS);
+}
+
+bool
+gr_plan_ring(GrIngest *ingest)
+{
+	Oid			types[2] = {BYTEAOID, TEXTARRAYOID};
+
+	if (max_parallel_workers_per_gather == 0 || ingest->remote)
+		return false;
+	if (ingest->ring_plan == NULL)
+		ingest->ring_plan = gr_plan_aggregate(ingest, "gpu_ingest_pass", 2, types, INT8OID, &ingest->nworkers);
+	return ingest->nworkers > 0;
+}
+
+/* A product of a replicate takes an eighth of one in double-double. */
+#define REPLICATE_WORK 0.125
+
+double
+gr_boot_work(const GrIngest *ingest)
+{
+	return ingest->nrows_estimate * gr_boot_nproducts(gr_nterms(ingest->shape.nfeatures)) * ingest->boot_reps *
+		REPLICATE_WORK;
+}
+
+double
+gr_ingest_work(GrIngest *ingest, GrSinkKind kind)
+{
+	double		work = gr_job_work(kind, ingest->nrows_estimate, ingest->shape.nfeatures);
+	double		nbytes = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape));
+	bool		kept = kind == GR_SINK_KEEP && nbytes <= (double) gr_ring_size * 1024;
+
+	work += gr_boot_work(ingest);
+	if (kind == GR_SINK_KEEP && !kept)
+		work += ingest->nrows_estimate * REREAD_WORK;
+	/* rows that are kept are one process's */
+	if (!kept && !gr_takes_cpu(work) && gr_device != GR_DEVICE_GPU && gr_plan_ring(ingest))
+		work /= 1 + ingest->nworkers;
+	return work;
+}
+
+/* A number among others in an array */
+static Expr *
+packed_number(const GrWrapper *wrapper, const GrColumn *column, Oid element)
+{
+	Expr	   *value = gr_wrapped_column(wrapper, column->at);
+
+	/* there is no cast from boolean to float8 */
+	if (column->type == BOOLOID)
+		value = gr_wrapper_cast(wrapper, value, INT4OID);
+	return gr_wrapper_cast(wrapper, value, element);
+}
+
+/* Adds the query's columns, packed as ingest->arguments are, to a list. */
+static List *
+write_arguments(const GrIngest *ingest, const GrWrapper *wrapper, List *args)
+{
+	const GrColumn *next = ingest->columns->column;
+
+	for (int k = 0; k < ingest->arguments->n; k++)
+	{
+		const GrColumn *argument = &ingest->arguments->column[k];
+		List	   *numbers = NIL;
+
+		for (int i = 0; i < argument->npacked; i++)
+			numbers = lappend(numbers, packed_number(wrapper, next++, argument->element));
+		args = lappend(args, argument->npacked > 0 ? gr_wrapper_array(numbers, argument->element) :
+					   gr_wrapped_column(wrapper, next++->at));
+	}
+	return args;
+}
+
+static bool
+has_name(const GrQuery *query, const char *name)
+{
+	for (int k = 0; k < query->columns->natts; k++)
+		if (strcmp(query->names[k], name) == 0)
+			return true;
+	return false;
+}
+
+/* The query with a column of ones behind its own, by a name that none of these has: the weights */
+static GrQuery *
+add_unit_weights(GrQuery *query, GrRoles *roles)
+{
+	int			n = query->columns->natts;
+	const char **names = palloc((n + 1) * sizeof(char *));
+	char	   *weight = pstrdup("(weight)");
+	GrWrapper	wrapper;
+
+	while (has_name(query, weight))
+		weight = psprintf("(%s)", weight);
+	gr_wrap_query(&wrapper, query);
+	for (int k = 0; k < n; k++)
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, k));
+	gr_wrapper_select(&wrapper, (Expr *) makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), Float8GetDatum(1), false,
+												   FLOAT8PASSBYVAL));
+	memcpy(names, query->names, n * sizeof(char *));
+	names[n] = roles->weights = weight;
+	return gr_wrapper_query(&wrapper, names);
+}
+
+/* gpu_boot_key(column), or gpu_cv_fold(column, folds, seed) */
+static Expr *
+write_key(Oid function, const GrRoles *roles, Expr *column)
+{
+	Oid			types[3] = {ANYOID, INT4OID, INT8OID};
+	Oid			made;
+	Const	   *n;
+	Const	   *seed;
+
+	if (roles->nfolds == 0)
+		return gr_wrapper_call(gr_own_function(function, "gpu_boot_key", 1, types, FLOAT8OID), list_make1(column));
+	made = gr_own_function(function, "gpu_cv_fold", 3, types, INT4OID);
+	n = makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(roles->nfolds), false, true);
+	seed = makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum((int64) roles->fold_seed), false,
+					 FLOAT8PASSBYVAL);
+	return gr_wrapper_call(made, list_make3(column, n, seed));
+}
+
+/*
+ * The query with what gpu_boot_key() makes of the key's column behind its own columns. That column itself is no
+ * feature, as those of clusters aren't.
+ */
+static GrQuery *
+add_key(GrQuery *query, Oid function, GrRoles *roles)
+{
+	int			n = query->columns->natts;
+	int			at = gr_find_column(n, query->names, roles->key_role, roles->key);
+	const char **names = palloc((n + 1) * sizeof(char *));
+	char	   *made = psprintf("(%s)", roles->key);
+	GrWrapper	wrapper;
+
+	gr_check_boot_key(TupleDescAttr(query->columns, at)->atttypid, roles->key);
+	if (roles->key_is_fold)
+		gr_check_fold(TupleDescAttr(query->columns, at)->atttypid, roles->key);
+	while (has_name(query, made))
+		made = psprintf("(%s)", made);
+	gr_wrap_query(&wrapper, query);
+	for (int k = 0; k < n; k++)
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, k));
+	gr_wrapper_select(&wrapper, write_key(function, roles, gr_wrapped_column(&wrapper, at)));
+	memcpy(names, query->names, n * sizeof(char *));
+	names[n] = roles->made_key = made;
+	roles->nclusters = 1;
+	roles->clusters[0] = roles->key;
+	return gr_wrapper_query(&wrapper, names);
+}
+
+/* The query's columns, or those of its frame, where features are made of columns */
+static void
+find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
+{
+	GrFrame    *frame = gr_make_frame(query, ingest->function, roles);
+
+	ingest->clustered = frame == NULL ? NULL : frame->clustered;
+	ingest->nclusters = roles->nclusters;
+	ingest->query = frame == NULL ? query : frame->query;
+	ingest->design = frame == NULL ? NULL : frame->design;
+	ingest->row_design = frame == NULL ? NULL : frame->row_design;
+	ingest->nlow = frame == NULL ? 0 : frame->nlow;
+	ingest->intercept = frame == NULL ? roles->intercept : frame->intercept;
+	ingest->columns = frame == NULL ? gr_query_columns(query->columns, query->names, roles) :
+		gr_frame_columns(frame, roles);
+}
+
+void
+gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRoles *roles, GrIngest *ingest)
+{
+	GrQuery    *analysed = gr_analyse_query(query);
+	GrRoles		own = *roles;
+
+	memset(ingest, 0, sizeof(*ingest));
+	ingest->function = function;
+	if (roles->unit_weights)
+		analysed = add_unit_weights(analysed, &own);
+	if (roles->key != NULL)
+		analysed = add_key(analysed, function, &own);
+	find_columns(ingest, analysed, &own);
+	ingest->rules = (GrRowRules) {family, roles->weighting, 0};
+	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
+	ingest->remote = gr_is_remote(ingest->plan);
+	ingest->nrows_estimate = ingest->remote ? 0 : gr_estimate_rows(ingest->plan);
+	ingest->repeatable = !ingest->remote && gr_is_repeatable(ingest->query);
+	ingest->real_features = gr_columns_are_real(ingest->columns);
+	if (ingest->columns->nfeatures < 0 && ingest->repeatable)
+		peek_at_widths(ingest);
+	ingest->shape = gr_columns_shape(ingest->columns);
+	ingest->shape.nfeatures = gr_guess_nfeatures(ingest->columns, GUESSED_WIDTH);
+	ingest->shape.single = gr_columns_are_single(ingest->columns);
+	ingest->arguments = gr_pack_columns(ingest->columns, ARGUMENTS_MAX, ingest->shape.single);
+}
+
+/* Reads at most nrows_max rows. */
+static void
+read_here(GrIngest *ingest, const GrJobOptions *options, int64 nrows_max)
+{
+	IngestReceiver receiver = {
+		.base.pub.receiveSlot = receive_row,
+		.result = ingest,
+		.result_context = CurrentMemoryContext,
+		.job = *options,
+		.nrows_max = nrows_max
+	};
+
+	receiver.job.nrows_estimate = ingest->nrows_estimate;
+	receiver.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	ingest->job = NULL;
+	ingest->nskipped = 0;
+	gr_run_plan(ingest->plan, NULL, &receiver.base, 0);
+	ingest->nrows = ingest->job == NULL ? 0 : ingest->job->nrows;
+	MemoryContextDelete(receiver.row_context);
+}
+
+void
+gr_ingest_read_here(GrIngest *ingest, const GrJobOptions *options)
+{
+	read_here(ingest, options, PG_INT64_MAX);
+}
+
+GrJob *
+gr_ingest_sample(const GrIngest *ingest, int64 nrows)
+{
+	GrJobOptions options = {.kind = GR_SINK_KEEP,.cpu_reason = "sample"};
+	GrIngest	sample = *ingest;
+
+	/* workers take longer to start than so few rows to read */
+	sample.plan = gr_plan_query(ingest->query, 0);
+	if (gr_starts_at_once(sample.plan))
+	{
+		sample.columns = gr_copy_columns(ingest->columns);
+		read_here(&sample, &options, nrows);
+		if (sample.job != NULL)
+			(void) gr_job_keep(sample.job);
+	}
+	else
+		sample.job = NULL;
+	return sample.job;
+}
+
+GrIngest
+gr_ingest_without_key(const GrIngest *ingest)
+{
+	GrIngest	copy = *ingest;
+
+	if (!ingest->columns->key)
+		return copy;
+	copy.columns = gr_columns_without_key(ingest->columns);
+	copy.shape.key = false;
+	copy.arguments = gr_pack_columns(copy.columns, ARGUMENTS_MAX, ingest->shape.single);
+	return copy;
+}
+
+bool
+gr_fits_aggregate(const GrIngest *ingest, int nparams)
+{
+	return nparams + ingest->arguments->n <= ARGUMENTS_LIMIT;
+}
+
+/*
+ * Selects aggregate(params, columns ..), the first ones of these types. False if these are more arguments than a
+ * function can have.
+ */
+static bool
+select_aggregate(const GrIngest *ingest, GrWrapper *wrapper, const char *aggregate, List *params, const Oid *types,
+				 Oid result)
+{
+	int			nparams = list_length(params);
+	Oid			declared[FUNC_MAX_ARGS];
+	Oid			function;
+
+	if (!gr_fits_aggregate(ingest, nparams))
+		return false;
+	memcpy(declared, types, nparams * sizeof(Oid));
+	declared[nparams] = ANYOID;
+	function = gr_own_function(ingest->function, aggregate, nparams + 1, declared, result);
+	gr_wrapper_select(wrapper, gr_wrapper_aggregate(wrapper, function, write_arguments(ingest, wrapper, params)));
+	return true;
+}
+
+GrPlan *
+gr_plan_aggregate(const GrIngest *ingest, const char *aggregate, int nparams, const Oid *types, Oid result,
+				  int *nworkers)
+{
+	List	   *params = NIL;
+	GrWrapper	wrapper;
+
+	*nworkers = 0;
+	for (int k = 0; k < nparams; k++)
+		params = lappend(params, gr_wrapper_parameter(k + 1, types[k]));
+	gr_wrap_query(&wrapper, ingest->query);
+	if (!select_aggregate(ingest, &wrapper, aggregate, params, types, result))
+		return NULL;
+	return gr_plan_wrapped_aggregate(&wrapper, nworkers);
+}
+
+/* Cluster columns are the query's last ones. */
+static int
+cluster_at(const GrIngest *ingest, int k)
+{
+	return ingest->clustered->columns->natts - ingest->nclusters + k;
+}
+
+const char *
+gr_cluster_name(const GrIngest *ingest, int k)
+{
+	return ingest->clustered->names[cluster_at(ingest, k)];
+}
+
+Oid
+gr_cluster_type(const GrIngest *ingest, int k)
+{
+	return TupleDescAttr(ingest->clustered->columns, cluster_at(ingest, k))->atttypid;
+}
+
+GrPlan *
+gr_plan_clusters(const GrIngest *ingest, const char *aggregate, int nvalues, const Oid *types, const Datum *values,
+				 Oid result, int way)
+{
+	List	   *constants = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	int			nest_level;
+
+	for (int k = 0; k < nvalues; k++)
+		constants = lappend(constants, gr_wrapper_constant(values[k], types[k]));
+	gr_wrap_query(&wrapper, ingest->clustered);
+	if (!select_aggregate(ingest, &wrapper, aggregate, constants, types, result))
+		elog(ERROR, "too many columns for %s", aggregate);
+	for (int k = 0; k < ingest->nclusters; k++)
+		if (way == k || way == 2)
+			gr_wrapper_group(&wrapper, gr_wrapped_column(&wrapper, cluster_at(ingest, k)));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
+	return plan;
+}
+
+/* gpu_enet_fold(nfolds, columns ...) */
+static Expr *
+write_fold(const GrIngest *ingest, const GrWrapper *wrapper, int nfolds)
+{
+	Oid			types[2] = {INT4OID, ANYOID};
+	Const	   *n = makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(nfolds), false, true);
+	List	   *args = list_make1(n);
+
+	return gr_wrapper_call(gr_own_function(ingest->function, "gpu_enet_fold", 2, types, INT4OID),
+						   write_arguments(ingest, wrapper, args));
+}
+
+GrPlan *
+gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int nparams, const Oid *types, Oid result)
+{
+	List	   *params = NIL;
+	GrWrapper	wrapper;
+	int			nworkers;
+
+	for (int k = 0; k < nparams; k++)
+		params = lappend(params, gr_wrapper_parameter(k + 1, types[k]));
+	if (ingest->columns->key)
+	{
+		GrIngest	keyless = gr_ingest_without_key(ingest);
+		int			at = ingest->columns->column[gr_nroles(ingest->columns) - 1].at;
+
+		gr_wrap_query(&wrapper, ingest->query);
+		if (!select_aggregate(&keyless, &wrapper, aggregate, params, types, result))
+			elog(ERROR, "too many columns for %s", aggregate);
+		gr_wrapper_select(&wrapper, gr_wrapper_cast(&wrapper, gr_wrapped_column(&wrapper, at), FLOAT8OID));
+		gr_wrapper_group(&wrapper, gr_wrapped_column(&wrapper, at));
+		return gr_plan_wrapped_aggregate(&wrapper, &nworkers);
+	}
+	gr_wrap_query(&wrapper, ingest->clustered != NULL ? ingest->clustered : ingest->query);
+	if (!select_aggregate(ingest, &wrapper, aggregate, params, types, result))
+		elog(ERROR, "too many columns for %s", aggregate);
+	gr_wrapper_group(&wrapper, ingest->clustered != NULL ? gr_wrapped_column(&wrapper, cluster_at(ingest, 0)) :
+					 write_fold(ingest, &wrapper, nfolds));
+	return gr_plan_wrapped_aggregate(&wrapper, &nworkers);
+}
+
+GrPlan *
+gr_plan_fold_rows(const GrIngest *ingest, int nfolds)
+{
+	GrWrapper	wrapper;
+
+	gr_wrap_query(&wrapper, ingest->clustered != NULL ? ingest->clustered : ingest->query);
+	for (int k = 0; k < ingest->query->columns->natts; k++)
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, k));
+	gr_wrapper_select(&wrapper, ingest->clustered != NULL ? gr_wrapped_column(&wrapper, cluster_at(ingest, 0)) :
+					  write_fold(ingest, &wrapper, nfolds));
+	return gr_plan_wrapper(&wrapper);
+}
+
+/* gpu_features_pass(names, is_binary, roles, columns ...) */
+static Expr *
+write_features(const GrIngest *ingest, const GrWrapper *wrapper)
+{
+	Oid			types[4] = {TEXTARRAYOID, BOOLOID, INT4OID, ANYOID};
+	int			roles = gr_roles_mask(ingest->shape, ingest->rules);
+	List	   *args = list_make3(gr_wrapper_constant(gr_names_datum(ingest->columns), TEXTARRAYOID),
+								  makeBoolConst(ingest->rules.family == GR_BINOMIAL, false),
+								  makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(roles), false, true));
+
+	return gr_wrapper_call(gr_own_function(ingest->function, "gpu_features_pass", 4, types, FLOAT8ARRAYOID),
+						   write_arguments(ingest, wrapper, args));
+}
+
+GrPlan *
+gr_plan_typed_pass(const GrIngest *ingest, const char *aggregate, const GrState *request, Oid result)
+{
+	Oid			types[3] = {result, FLOAT8OID, FLOAT8ARRAYOID};
+	int			nleft_out = request == NULL ? 1 : 0;
+	List	   *args = NIL;
+	GrWrapper	wrapper;
+	GrPlan	   *plan;
+	Oid			function;
+	int			nest_level;
+
+	Assert(ingest->arguments->n <= GR_TYPED_COLUMNS_MAX);
+	gr_wrap_query(&wrapper, ingest->query);
+	if (request != NULL)
+		args = lappend(args, gr_wrapper_constant(PointerGetDatum(request), types[0]));
+	args = lappend(args, packed_number(&wrapper, &ingest->columns->column[0], FLOAT8OID));
+	args = lappend(args, write_features(ingest, &wrapper));
+	function = gr_own_function(ingest->function, aggregate, 3 - nleft_out, types + nleft_out, result);
+	gr_wrapper_select(&wrapper, gr_wrapper_aggregate(&wrapper, function, args));
+	nest_level = gr_turn_jit_off();
+	plan = gr_plan_wrapper(&wrapper);
+	AtEOXact_GUC(true, nest_level);
+	return plan;
+}
+
+void
+gr_fold_sums(GrIngest *ingest, double *hi, double *lo, double *shift)
+{
+	GrPoll		poll = {.host = &gr_host};
+	GrError		err = {0};
+	int			nfeatures;
+	int		   *rest_of;
+	const char **names;
+
+	if (ingest->nlow == 0)
+		return;
+	rest_of = gr_frame_rests(ingest->row_design, &nfeatures);
+	if (!gr_gram_fold(hi, lo, shift, nfeatures, rest_of, ingest->nlow, &poll))
+	{
+		(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
+		gr_raise(&err);
+	}
+	names = palloc((nfeatures + 1) * sizeof(char *));
+	memcpy(names, ingest->names, nfeatures * sizeof(char *));
+	names[nfeatures] = ingest->names[ingest->nfeatures];
+	ingest->names = names;
+	ingest->nfeatures = nfeatures;
+}
+
+const GrTermMoves *
+gr_ingest_moves(const GrIngest *ingest)
+{
+	return ingest->row_design == ingest->design ? NULL : gr_frame_moves(ingest->row_design);
+}
+
+void
+gr_raise_no_rows(int64 nskipped)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NO_DATA_FOUND),
+			 errmsg("query returned no complete row"),
+			 nskipped > 0 ? errdetail(INT64_FORMAT " rows were left out for a NULL.", nskipped) : 0,
+			 errhint("A row takes part when none of its columns is NULL.")));
+}

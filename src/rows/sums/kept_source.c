@@ -1,0 +1,771 @@
+/*
+ * kept_source.c: the rows of a fit, derived from kept ones: what of them is wanted is a formula, columns with roles and
+ * a filter, and the service makes the rows of it; see derive.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "compute/design/derive.h"
+#include "rows/columns/design_values.h"
+#include "rows/columns/levels.h"
+#include "rows/kept/kept_filter.h"
+#include "rows/kept/kept_reader.h"
+#include "rows/kept/kept_set.h"
+#include "rows/query/frame.h"
+#include "rows/sums/kept_clusters.h"
+#include "rows/sums/kept_source.h"
+#include "run/args.h"
+#include "run/device.h"
+#include "run/job.h"
+#include "run/raise.h"
+
+/* What is being read */
+typedef struct Reading
+{
+	const GrFitRows *rows;
+	GrRoles		roles;
+	GrRowRules	rules;
+	GrKeptSet	set;
+	GrRemoteClient *client;
+	GrQuery		described;		/* the columns as a query's are described, and behind them the key, if any */
+	int			key;			/* which kept column that is; -1: none */
+	int			fold;			/* which one tells folds apart; -1: none */
+	int			nclusters;		/* columns by which rows are in clusters */
+	int			clusters[GR_CLUSTERS_MAX];	/* which ones, of a fit or, as its key, of a bootstrap */
+	int			ncluster_steps; /* of the filter's, the last ones: rows in no cluster are left out */
+	GrFilterStep *steps;		/* room for more than there can be */
+	int			nsteps;
+	int			found[GR_ROLES_MAX];	/* where the response and the columns with a role are */
+	int			nroles;
+} Reading;
+
+static void raise_none(const GrDeriveCounts *counts) __attribute__((noreturn));
+
+static void
+raise_none(const GrDeriveCounts *counts)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NO_DATA_FOUND),
+			 errmsg("no kept row takes part"),
+			 errdetail(INT64_FORMAT " rows were left out by the filter, and " INT64_FORMAT " for a NULL.",
+					   (int64) counts->nfiltered, (int64) counts->nskipped),
+			 errhint("Widen the filter, or see which columns have NULLs.")));
+}
+
+static Oid
+type_of(GrKeptKind kind)
+{
+	return kind == GR_KEPT_FACTOR ? TEXTOID : kind == GR_KEPT_BOOLEAN ? BOOLOID : FLOAT8OID;
+}
+
+static bool
+has_name(const Reading *r, const char *name)
+{
+	for (int k = 0; k < r->set.ncolumns; k++)
+		if (strcmp(r->set.names[k], name) == 0)
+			return true;
+	return false;
+}
+
+/* ERROR unless the numbers of the column are keys; see boot_draw.h. Those of levels are. */
+static void
+check_key(const GrKeptColumn *column)
+{
+	if (!column->keys)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("kept column \"%s\" has no keys", column->name),
+				 errdetail("Kept keys and clusters must be integers of at most 2^53, booleans, texts or enums."),
+				 errhint("Keep it as texts, if it has no more than %d values.", GR_MAX_FEATURES)));
+}
+
+/*
+ * The key's column once more behind the others, as a query has it that is given one (add_key() of ingest.c): the column
+ * itself is no feature, but where a formula says so.
+ */
+static void
+add_key(Reading *r)
+{
+	int			n = r->set.ncolumns;
+	GrKeptColumn *columns = palloc((n + 1) * sizeof(GrKeptColumn));
+	const char **names = palloc((n + 1) * sizeof(char *));
+	char	   *made;
+
+	r->key = -1;
+	if (r->roles.key == NULL)
+		return;
+	r->key = gr_find_column(n, r->set.names, r->roles.key_role, r->roles.key);
+	check_key(&r->set.columns[r->key]);
+	if (r->roles.key_is_fold && r->set.columns[r->key].kind == GR_KEPT_FACTOR)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("kept column \"%s\" is a category", r->roles.key),
+				 errdetail("Folds must be integers or booleans.")));
+	made = psprintf("(%s)", r->roles.key);
+	while (has_name(r, made))
+		made = psprintf("(%s)", made);
+	memcpy(columns, r->set.columns, n * sizeof(GrKeptColumn));
+	memcpy(names, r->set.names, n * sizeof(char *));
+	columns[n] = columns[r->key];
+	columns[n].name = names[n] = r->roles.made_key = made;
+	columns[n].kind = GR_KEPT_NUMBER;
+	r->set.columns = columns;
+	r->set.names = names;
+	r->roles.nclusters = 1;
+	r->roles.clusters[0] = r->roles.key;
+	if (strcmp(r->roles.key_role, "clusters") == 0)
+		r->clusters[r->nclusters++] = r->key;
+}
+
+static void
+describe_as_query(Reading *r)
+{
+	int			n = r->set.ncolumns + (r->key >= 0 ? 1 : 0);
+	TupleDesc	columns = CreateTemplateTupleDesc(n);
+
+	for (int k = 0; k < n; k++)
+		TupleDescInitEntry(columns, k + 1, NULL, type_of(r->set.columns[k].kind), -1, 0);
+	r->described.columns = columns;
+	r->described.names = r->set.names;
+}
+
+/* The filter's steps, with room for more than there can be */
+static void
+read_filter(Reading *r)
+{
+	/* and room for what has_level() and add_step() add */
+	r->steps = palloc((GR_FILTER_STEPS_MAX + 2) * sizeof(GrFilterStep));
+	if (r->rows->filter != NULL)
+		r->nsteps = gr_kept_filter(&r->set, r->rows->filter, r->steps);
+}
+
+/* The filter, and this besides */
+static void
+add_step(Reading *r, GrFilterStep step, const char *beside)
+{
+	bool		first = r->nsteps == 0;
+
+	if (r->nsteps + 2 > GR_FILTER_STEPS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter has too many comparisons beside %s", beside),
+				 errhint("Use fewer comparisons, or keep the rows of a query with this WHERE clause.")));
+	r->steps[r->nsteps++] = step;
+	if (!first)
+		r->steps[r->nsteps++] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
+}
+
+/* The cluster columns of a fit. A row that is in no cluster takes no part, as of a query; see wrap_rows() in frame.c */
+static void
+find_clusters(Reading *r)
+{
+	int			nsteps = r->nsteps;
+
+	if (r->key >= 0 || r->roles.nclusters == 0)
+		return;
+	r->nclusters = r->roles.nclusters;
+	gr_find_clusters(r->set.ncolumns, r->set.names, &r->roles, r->clusters);
+	for (int k = 0; k < r->nclusters; k++)
+	{
+		check_key(&r->set.columns[r->clusters[k]]);
+		if (r->set.columns[r->clusters[k]].nulls)
+			add_step(r, (GrFilterStep) {GR_FILTER_IS_NOT_NULL, r->clusters[k], 0}, "clusters");
+	}
+	r->ncluster_steps = r->nsteps - nsteps;
+}
+
+/*
+ * Derivations
+ */
+
+/* What is derived whatever the features are */
+static GrDeriveOptions
+derive_options(const Reading *r, const int *found, int nroles)
+{
+	return (GrDeriveOptions) {
+		.ncolumns = r->set.ncolumns,.response = found[0],
+		.weight = r->roles.weights != NULL ? found[1] : -1,
+		.offset = r->roles.offsets != NULL ? found[nroles - 1 - (r->key >= 0 ? 1 : 0)] : -1,.key = r->key,
+		.nfolds = r->roles.nfolds,.fold_seed = r->roles.fold_seed,.steps = r->steps,.nsteps = r->nsteps
+	};
+}
+
+static GrDerivation *
+make_derivation(const GrDeriveOptions *options)
+{
+	GrError		err = {0};
+	GrDerivation *d = gr_derivation_make(options, gr_context_memory(CurrentMemoryContext), &err);
+
+	if (d == NULL)
+		gr_raise(&err);
+	return d;
+}
+
+/* The names of derived rows' numbers, as row.h has them; room for those of the features, which are the caller's */
+static const char **
+name_roles(const Reading *r, const int *found, int nroles, int nfeatures)
+{
+	const char **names = palloc0((nfeatures + GR_ROLES_MAX) * sizeof(char *));
+
+	for (int i = 0; i < nroles; i++)
+		names[nfeatures + i] = r->set.names[found[i]];
+	return names;
+}
+
+/* How many rows a derivation gives, which are looked over */
+static GrDeriveCounts
+count_rows(const Reading *r, const GrDerivation *d, const char *const *names)
+{
+	GrSinkOptions sink = {.kind = GR_SINK_KEEP};
+	GrDeriveCounts counts = {0};
+	GrError		err = {0};
+
+	if (gr_remote_derive(r->client, r->set.entry.id, d, r->rules, &sink, NULL, &counts, &gr_host, &err))
+		return counts;
+	if (err.status == GR_INVALID)
+		gr_raise_kept_gone(r->rows->kept);
+	gr_note_device_error(&err);
+	gr_raise_row(&err, gr_derived_shape(d), names);
+}
+
+/*
+ * Levels
+ */
+
+/* The levels, which need no look at the rows where none is left out */
+static bool
+has_all_levels(const Reading *r, const int *found, int nroles, const bool *used)
+{
+	bool		nulls = false;
+
+	for (int k = 0; k < r->set.ncolumns; k++)
+		nulls |= used[k] && r->set.columns[k].nulls;
+	for (int i = 0; i < nroles; i++)
+		nulls |= r->set.columns[found[i]].nulls;
+	return r->nsteps == 0 && !nulls;
+}
+
+/* Has a complete row this number in column k? */
+static bool
+has_level(Reading *r, GrDeriveOptions *options, int k, double code, const char *const *names)
+{
+	GrDeriveCounts counts;
+
+	r->steps[r->nsteps] = (GrFilterStep) {GR_FILTER_EQ, k, code};
+	r->steps[r->nsteps + 1] = (GrFilterStep) {GR_FILTER_AND, 0, 0};
+	options->nsteps = r->nsteps + (r->nsteps > 0 ? 2 : 1);
+	if (options->nsteps > GR_FILTER_STEPS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("filter has too many comparisons beside factors"),
+				 errhint("Use fewer comparisons, or keep the rows of a query with this WHERE clause.")));
+	counts = count_rows(r, make_derivation(options), names);
+	return counts.nrows + counts.nweightless > 0;
+}
+
+static void
+add_level(GrLevels *levels, GrString level)
+{
+	if (!gr_level_add(levels, level, gr_context_memory(CurrentMemoryContext)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+}
+
+static void
+check_can_be_factor(const GrKeptColumn *column)
+{
+	if (column->kind == GR_KEPT_NUMBER)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("kept numbers cannot be a factor"),
+				 errdetail("Column \"%s\" was kept as numbers.", column->name),
+				 errhint("Keep it as texts: %s::text.", quote_identifier(column->name))));
+}
+
+/* The levels that a column has in any row */
+static void
+list_levels(const GrKeptColumn *column, GrLevels *levels, double *codes)
+{
+	if (column->kind == GR_KEPT_FACTOR)
+	{
+		*levels = column->levels;
+		memcpy(codes, column->codes, column->levels.n * sizeof(double));
+		return;
+	}
+	add_level(levels, (GrString) {"false", 5});
+	add_level(levels, (GrString) {"true", 4});
+	codes[0] = 0;
+	codes[1] = 1;
+}
+
+/* As GrFrameColumns wants it */
+static void
+find_levels(void *arg, int k, const int *found, int nroles, const bool *used, GrLevels *levels)
+{
+	Reading    *r = arg;
+	const GrKeptColumn *column = &r->set.columns[k];
+	GrDeriveOptions options = derive_options(r, found, nroles);
+	int		   *features = palloc(r->set.ncolumns * sizeof(int));
+	double	   *codes = palloc(Max(column->levels.n, 2) * sizeof(double));
+	GrLevels	all = {0};
+	const char **names;
+
+	check_can_be_factor(column);
+	list_levels(column, &all, codes);
+	if (column->kind == GR_KEPT_FACTOR && has_all_levels(r, found, nroles, used))
+	{
+		*levels = all;
+		return;
+	}
+	for (int j = 0; j < r->set.ncolumns; j++)
+		if (used[j])
+			features[options.nfeatures++] = j;
+	options.columns = features;
+	names = name_roles(r, found, nroles, options.nfeatures);
+	for (int j = 0; j < options.nfeatures; j++)
+		names[j] = r->set.names[features[j]];
+	for (int i = 0; i < all.n; i++)
+		if (has_level(r, &options, k, codes[i], names))
+			add_level(levels, all.level[i]);
+	if (levels->n == 0)
+	{
+		GrDeriveCounts counts;
+
+		options.nsteps = r->nsteps;
+		counts = count_rows(r, make_derivation(&options), names);
+		raise_none(&counts);
+	}
+}
+
+static double
+find_center(void *arg, int k)
+{
+	return ((const Reading *) arg)->set.columns[k].center;
+}
+
+/*
+ * Features
+ */
+
+/* Which kept columns those of the design are */
+static int *
+design_columns(const Reading *r, const GrDesign *design)
+{
+	int		   *columns = palloc(Max(design->ncolumns, 1) * sizeof(int));
+
+	for (int k = 0; k < design->ncolumns; k++)
+		columns[k] = gr_find_column(r->set.ncolumns, r->set.names, NULL, gr_design_column_name(design, k));
+	return columns;
+}
+
+/* What stands for the levels of the design's columns */
+static const double *const *
+design_codes(const Reading *r, const GrDesign *design, const int *columns)
+{
+	const double **codes = palloc0(Max(design->ncolumns, 1) * sizeof(double *));
+
+	for (int k = 0; k < design->ncolumns; k++)
+	{
+		const GrLevels *levels = &design->columns[k].levels;
+		const GrKeptColumn *column = &r->set.columns[columns[k]];
+		double	   *of_levels = palloc(Max(levels->n, 1) * sizeof(double));
+
+		for (int i = 0; i < levels->n; i++)
+		{
+			GrString	level = levels->level[i];
+			bool		found = gr_kept_code(&r->set, columns[k], level.bytes, level.nbytes, &of_levels[i]);
+
+			/* a boolean's are false and true */
+			if (!found)
+				of_levels[i] = column->kind == GR_KEPT_BOOLEAN && level.nbytes == 4 ? 1 : 0;
+		}
+		codes[k] = levels->n > 0 ? of_levels : NULL;
+	}
+	return codes;
+}
+
+/* ERROR if the kept column has bigints that its numbers may not tell. */
+static void
+check_digits(const GrKeptColumn *column)
+{
+	if (column->type == INT8OID && column->kind == GR_KEPT_NUMBER && column->digits == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("kept column \"%s\" has bigint values beyond 2^53, which were rounded", column->name),
+				 errhint("Keep the rows with a constant subtracted from it, or cast it to float8 in the query of gpu_keep.")));
+}
+
+/* check_digits() of all columns that the derivation of these options reads numbers of */
+static void
+check_all_digits(const Reading *r, const GrDeriveOptions *options, int ncolumns)
+{
+	for (int k = 0; k < ncolumns; k++)
+		check_digits(&r->set.columns[options->columns[k]]);
+	check_digits(&r->set.columns[options->response]);
+	if (options->weight >= 0)
+		check_digits(&r->set.columns[options->weight]);
+	if (options->offset >= 0)
+		check_digits(&r->set.columns[options->offset]);
+}
+
+/* The features that a frame's design makes */
+static GrDerivation *
+derive_design(const Reading *r, GrIngest *ingest)
+{
+	GrDeriveOptions options = derive_options(r, r->found, r->nroles);
+	GrDesign   *design = ingest->row_design[0] == '\0' ? NULL :
+		gr_open_design(CurrentMemoryContext, ingest->row_design, strlen(ingest->row_design));
+	int		   *columns;
+
+	if (design == NULL && ingest->row_design[0] != '\0')
+		elog(ERROR, "malformed design");
+	ingest->nfeatures = design == NULL ? 0 : design->nfeatures + ingest->nlow;
+	ingest->names = name_roles(r, r->found, r->nroles, ingest->nfeatures);
+	check_all_digits(r, &options, 0);
+	if (design == NULL)
+		return make_derivation(&options);
+	gr_frame_names(ingest->row_design, ingest->nlow, ingest->names);
+	options.pairs = ingest->nlow > 0;
+	columns = design_columns(r, design);
+	options.columns = columns;
+	options.design = design;
+	options.codes = design_codes(r, design, columns);
+	check_all_digits(r, &options, design->ncolumns);
+	return make_derivation(&options);
+}
+
+static bool
+is_cluster(const Reading *r, int k)
+{
+	for (int i = 0; i < r->nclusters; i++)
+		if (r->clusters[i] == k)
+			return true;
+	return false;
+}
+
+/* All columns that are nothing else */
+static GrDerivation *
+derive_columns(const Reading *r, GrIngest *ingest)
+{
+	GrDeriveOptions options = derive_options(r, r->found, r->nroles);
+	int		   *columns = palloc(r->set.ncolumns * sizeof(int));
+
+	for (int k = 0; k < r->set.ncolumns; k++)
+		if (k != r->found[0] && k != options.weight && k != options.offset && k != options.key && k != r->fold &&
+			!is_cluster(r, k))
+			columns[options.nfeatures++] = k;
+	options.columns = columns;
+	ingest->nfeatures = options.nfeatures;
+	ingest->names = name_roles(r, r->found, r->nroles, options.nfeatures);
+	for (int k = 0; k < options.nfeatures; k++)
+		ingest->names[k] = r->set.names[columns[k]];
+	check_all_digits(r, &options, options.nfeatures);
+	return make_derivation(&options);
+}
+
+/* A category can't be the response, nor a weight or an offset. */
+static void
+check_roles(const Reading *r)
+{
+	for (int i = 0; i < r->nroles; i++)
+		if (r->set.columns[r->found[i]].kind == GR_KEPT_FACTOR)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("kept column \"%s\" is a category", r->set.names[r->found[i]]),
+					 i == 0 ? errdetail("The response must be a number or a boolean.") :
+					 errdetail("Weights, frequencies and offsets must be numbers.")));
+}
+
+/* What the features are, and what else a fit wants to know of them */
+static void
+find_features(Reading *r, GrIngest *ingest)
+{
+	const GrFrameColumns columns = {find_levels, find_center, r};
+	GrFrame    *frame = gr_make_frame_of(&r->described, &columns, &r->roles);
+
+	ingest->intercept = frame == NULL ? r->roles.intercept : frame->intercept;
+	ingest->design = frame == NULL ? NULL : frame->design;
+	ingest->row_design = frame == NULL ? NULL : frame->row_design;
+	ingest->nlow = frame == NULL ? 0 : frame->nlow;
+	if (frame == NULL)
+		r->nroles = gr_find_roles(r->described.columns->natts, r->set.names, &r->roles, r->found);
+	else
+	{
+		r->nroles = frame->nroles;
+		memcpy(r->found, frame->found, sizeof(r->found));
+	}
+	check_roles(r);
+}
+
+static GrDerivation *
+derive_features(const Reading *r, GrIngest *ingest)
+{
+	return ingest->row_design == NULL ? derive_columns(r, ingest) : derive_design(r, ingest);
+}
+
+/*
+ * All of it
+ */
+
+static void
+check_request(const Reading *r)
+{
+	if (r->roles.unit_weights)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the quasibinomial family needs weights for kept rows"),
+				 errhint("Keep a column of ones, and name it as weights.")));
+}
+
+/* Has the service make the rows, at most nrows_max of them. */
+static GrJob *
+derive_job(const Reading *r, const GrIngest *ingest, const GrDerivation *d, int64 nrows_max, GrDeriveCounts *counts)
+{
+	GrJobOptions options = {
+		.kind = GR_SINK_KEEP,.shape = gr_derived_shape(d),.rules = r->rules,.names = ingest->names,
+		.keeper = r->client
+	};
+	GrJob	   *job;
+
+	gr_check_terms(d->nfeatures, ingest->intercept);
+	if (d->nfeatures == 0 && !gr_service_stands_in(r->client))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a fit to rows kept on a GPU must have a feature"),
+				 errhint("Fit the model to a query instead.")));
+	job = gr_job_derive(&options, r->set.entry.id, d, nrows_max, counts);
+	if (job == NULL)
+		gr_raise_kept_gone(r->rows->kept);
+	return job;
+}
+
+static void
+describe_kept(void *arg)
+{
+	errcontext("kept rows \"%s\"", (const char *) arg);
+}
+
+/* Finds the rows, and what of them is wanted. */
+static void
+open_reading(Reading *r, GrIngest *ingest)
+{
+	memset(ingest, 0, sizeof(*ingest));
+	check_request(r);
+	r->client = gr_kept_open(r->rows->kept, &r->set);
+	add_key(r);
+	describe_as_query(r);
+	read_filter(r);
+	find_clusters(r);
+}
+
+/* The rows that pass the filter, at most nrows_max of them, as a source of their own */
+static void
+derive_source(const Reading *r, GrIngest *ingest, const GrDerivation *d, int64 nrows_max, GrRowSource *source,
+			  GrDeriveCounts *counts)
+{
+	memset(source, 0, sizeof(*source));
+	ingest->rules = source->rules = r->rules;
+	ingest->shape = source->shape = gr_derived_shape(d);
+	source->kind = GR_SOURCE_JOB;
+	source->job = ingest->job = derive_job(r, ingest, d, nrows_max, counts);
+	ingest->nrows = counts->nrows;
+	ingest->nrows_estimate = (double) counts->nrows;
+	ingest->nskipped = source->nskipped = counts->nskipped;
+	source->totals = counts->totals;
+}
+
+/*
+ * Rows that were left out as they are in no cluster count as those with any other NULL, not as the filter's. These are
+ * counted by columns that every row has something valid in, or a NULL.
+ */
+static void
+count_clusterless(const Reading *r, GrDeriveCounts *counts)
+{
+	Reading		all = *r;
+	int			feature = r->clusters[0] == 0 ? 1 : 0;
+	const char *names[] = {r->set.names[feature], r->set.names[r->clusters[0]]};
+	GrDeriveOptions options = {
+		.ncolumns = r->set.ncolumns,.response = r->clusters[0],.weight = -1,.offset = -1,.key = -1,
+		.columns = &feature,.nfeatures = 1,.steps = r->steps,.nsteps = r->nsteps - r->ncluster_steps
+	};
+	int64		nclusterless;
+
+	if (r->ncluster_steps == 0)
+		return;
+	all.rules = (GrRowRules) {GR_GAUSSIAN};
+	nclusterless = counts->nfiltered - count_rows(&all, make_derivation(&options), names).nfiltered;
+	counts->nfiltered -= nclusterless;
+	counts->nskipped += nclusterless;
+}
+
+/* The clusters that the source's rows are in, if they are wanted */
+static const GrKeptClusters *
+describe_clusters(const Reading *r, const GrDerivation *d)
+{
+	GrKeptClusters *clusters;
+
+	if (r->nclusters == 0)
+		return NULL;
+	clusters = palloc0(sizeof(GrKeptClusters));
+	*clusters = (GrKeptClusters) {
+		.kept = r->rows->kept,.set = r->set,.client = r->client,.derivation = d,.n = r->nclusters
+	};
+	memcpy(clusters->columns, r->clusters, sizeof(clusters->columns));
+	return clusters;
+}
+
+void
+gr_kept_read(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, GrIngest *ingest, GrRowSource *source)
+{
+	Reading		r = {.rows = rows,.roles = *roles,.rules = rules,.fold = -1};
+	ErrorContextCallback context = {.callback = describe_kept,.arg = unconstify(char *, rows->kept)};
+	GrDeriveCounts counts = {0};
+	GrDerivation *d;
+
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	open_reading(&r, ingest);
+	find_features(&r, ingest);
+	d = derive_features(&r, ingest);
+	/* memory is asked for what is sure to be needed, where that is known by a look */
+	derive_source(&r, ingest, d, r.nsteps > 0 ? count_rows(&r, d, ingest->names).nrows : r.set.entry.nrows, source,
+				  &counts);
+	count_clusterless(&r, &counts);
+	ingest->nskipped = source->nskipped = counts.nskipped;
+	if (counts.nrows == 0)
+		raise_none(&counts);
+	source->kept_clusters = describe_clusters(&r, d);
+	error_context_stack = context.previous;
+}
+
+/*
+ * Folds
+ */
+
+/* The column that tells folds apart, which is nothing else */
+static void
+find_fold(Reading *r, const char *name)
+{
+	r->fold = gr_find_column(r->set.ncolumns, r->set.names, r->roles.cluster_role, name);
+	r->roles.nclusters = 1;
+	r->roles.clusters[0] = name;
+}
+
+/* The numbers that a column has in any row which passes the filter, no more than so many of them; they are read. */
+static int
+list_numbers(const Reading *r, double *values, int most)
+{
+	GrKeptReader *reader = gr_kept_reader(r->rows->kept, r->rows->filter);
+	const double *row;
+	int			n = 0;
+
+	while ((row = gr_kept_next(reader)) != NULL)
+	{
+		double		value = row[r->fold];
+		int			k = 0;
+
+		if (isnan(value))
+			continue;
+		while (k < n && values[k] != value)
+			k++;
+		if (k == most)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("more than %d folds", most),
+					 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+		if (k == n)
+			values[n++] = value;
+	}
+	return n;
+}
+
+/* What tells the folds of a column apart; ERROR if these are too many */
+static double *
+list_folds(const Reading *r, int most, int *n)
+{
+	const GrKeptColumn *column = &r->set.columns[r->fold];
+	double	   *values = palloc(Max(most, Max(column->levels.n, 2)) * sizeof(double));
+
+	if (column->kind == GR_KEPT_NUMBER)
+		*n = list_numbers(r, values, most);
+	else
+	{
+		GrLevels	levels = {0};
+
+		list_levels(column, &levels, values);
+		*n = levels.n;
+	}
+	if (*n > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("more than %d folds", most),
+				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+	return values;
+}
+
+/* Rows without a NULL but where folds are told apart are as if that were no column of the set. */
+static void
+read_folds(Reading *r, GrIngest *ingest, const double *values, int nfolds, GrRowSource *source, int *n)
+{
+	int			nsteps = r->nsteps;
+	GrDeriveCounts all = {0};
+
+	*n = 0;
+	for (int k = 0; k < nfolds; k++)
+	{
+		GrDeriveCounts counts = {0};
+		GrDerivation *d;
+
+		CHECK_FOR_INTERRUPTS();
+		/* the steps of the fold before are written over */
+		r->nsteps = nsteps;
+		add_step(r, values != NULL ? (GrFilterStep) {GR_FILTER_EQ, r->fold, values[k]} :
+				 (GrFilterStep) {GR_FILTER_FOLD, r->set.ncolumns, GR_FOLD_VALUE(k, nfolds)}, "folds");
+		d = derive_features(r, ingest);
+		counts = count_rows(r, d, ingest->names);
+		all.nskipped += counts.nskipped;
+		all.nfiltered = counts.nfiltered;
+		if (counts.nrows == 0)
+			continue;
+		derive_source(r, ingest, d, counts.nrows, &source[*n], &counts);
+		all.nrows += counts.nrows;
+		(*n)++;
+	}
+	if (all.nrows == 0)
+		raise_none(&all);
+	ingest->nrows = all.nrows;
+	ingest->nrows_estimate = (double) all.nrows;
+	ingest->nskipped = all.nskipped;
+	ingest->job = NULL;
+}
+
+GrRowSource *
+gr_kept_read_folds(const GrFitRows *rows, GrRowRules rules, const GrRoles *roles, int nfolds, int most,
+				   GrIngest *ingest, int *n)
+{
+	Reading		r = {.rows = rows,.roles = *roles,.rules = rules,.fold = -1};
+	ErrorContextCallback context = {.callback = describe_kept,.arg = unconstify(char *, rows->kept)};
+	double	   *values = NULL;
+	GrRowSource *source;
+
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	r.roles.nclusters = 0;
+	open_reading(&r, ingest);
+	if (roles->nclusters > 0)
+	{
+		find_fold(&r, roles->clusters[0]);
+		values = list_folds(&r, most, &nfolds);
+	}
+	find_features(&r, ingest);
+	source = palloc0(Max(nfolds, 1) * sizeof(GrRowSource));
+	read_folds(&r, ingest, values, nfolds, source, n);
+	error_context_stack = context.previous;
+	return source;
+}

@@ -1,0 +1,703 @@
+/*
+ * source.c: the one choice of where rows come from, and where they go.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "compute/base/compute.h"
+#include "compute/base/fold_draw.h"
+#include "compute/glm/glm.h"
+#include "rows/columns/columns.h"
+#include "rows/query/query.h"
+#include "rows/query/wrapper.h"
+#include "rows/ring/ring_consumer.h"
+#include "rows/scan/scan.h"
+#include "rows/state/state.h"
+#include "rows/sums/boot_sums.h"
+#include "rows/sums/clusters.h"
+#include "rows/sums/ingest.h"
+#include "rows/sums/source.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/job.h"
+#include "run/progress.h"
+#include "run/raise.h"
+
+/*
+ * A sample takes no more memory than this, no more than gpureg.ring_size, and not more than one of so many rows: it is
+ * read by one process, the passes by several.
+ */
+#define SAMPLE_NBYTES_MAX ((Size) 8 << 20)
+#define SAMPLE_PART 16
+
+/* Work of a bootstrap, as gr_job_work() has it, from which on it is shared: half a second */
+#define WORK_FOR_WORKERS 5e8
+
+/* With fewer rows to a term than this a sample's estimate is too far off. */
+#define SAMPLE_ROWS_A_TERM 30
+
+/* Rows that are copied to be changed stay in the second-level cache. */
+#define CHANGED_NBYTES ((Size) 128 << 10)
+
+/* Rows times terms between two polls */
+#define POLL_WORK 1000000
+
+/*
+ * Runs the query, and hands its rows to a job: through a ring and parallel workers where there is a device, else in
+ * this process alone.
+ */
+static void
+read_query(GrIngest *ingest, const GrJobOptions *options)
+{
+	GrJobOptions again = *options;
+	char		reason[300];
+	GrRingOutcome outcome = gr_ring_read(ingest, options, reason);
+
+	again.work = gr_ingest_work(ingest, options->kind);
+	if (outcome == GR_RING_RETREATED)
+		again.cpu_reason = reason;
+	if (outcome != GR_RING_READ)
+		gr_ingest_read_here(ingest, &again);
+	ingest->overflowed = ingest->job != NULL && options->kind == GR_SINK_KEEP && !gr_job_keep(ingest->job);
+}
+
+/*
+ * Remote queries
+ */
+
+/* Why it is the CPU that rows which have come from elsewhere go to */
+#define PULLED_REASON "gpureg.device is auto, and nobody knows how many rows a custom scan gives"
+#define PUSHED_REASON "the sums were made where a custom scan has its rows"
+
+/*
+ * Must a remote query's rows come here? Where the device is insisted on, where there are more columns than the typed
+ * pass takes, without features, of which it wants one, and where features are made of columns by a design.
+ */
+static bool
+is_to_be_pulled(const GrIngest *ingest)
+{
+	return gr_device == GR_DEVICE_GPU || ingest->design != NULL || ingest->columns->key ||
+		ingest->columns->n <= gr_nroles(ingest->columns) ||
+		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
+}
+
+/* Of a remote query's rows that come here: with no number of rows to go by, auto is the CPU. */
+static const char *
+cpu_reason(const GrIngest *ingest)
+{
+	return ingest->remote && gr_device == GR_DEVICE_AUTO ? PULLED_REASON : NULL;
+}
+
+/*
+ * Do all passes over a remote query meet the same rows? Only within a transaction of the user's that keeps to one
+ * snapshot, here and, as Citus begins transactions with the level of this one, on its nodes. A statement by itself has
+ * no transaction there that would outlast a pass.
+ */
+static bool
+has_one_snapshot(const GrIngest *ingest)
+{
+	return IsolationUsesXactSnapshot() && IsTransactionBlock() && gr_is_repeatable(ingest->query);
+}
+
+/*
+ * Sums
+ */
+
+/*
+ * Can the arrays' widths be told: are they known, or is there but one array, of which the number of features tells?
+ * Then the first row's array, which was looked at before, may have been left out, and be of another length.
+ */
+static bool
+tells_widths(const GrIngest *ingest)
+{
+	int			narrays = 0;
+
+	for (int k = gr_nroles(ingest->columns); k < ingest->columns->n; k++)
+		narrays += ingest->columns->column[k].width < 0;
+	return narrays == 0 || (narrays == 1 && ingest->arguments->n == ingest->columns->n);
+}
+
+/* Notes the width of the one array that wasn't known: what the others leave of nfeatures. */
+static void
+note_width(GrIngest *ingest, int nfeatures)
+{
+	int			nroles = gr_nroles(ingest->columns);
+	int32	   *widths = palloc(ingest->columns->n * sizeof(int32));
+
+	for (int k = nroles; k < ingest->columns->n; k++)
+	{
+		int32		width = ingest->columns->column[k].width;
+
+		widths[k - nroles] = width >= 0 ? width : nfeatures - (ingest->columns->n - nroles - 1);
+	}
+	gr_set_widths(ingest->columns, widths);
+	pfree(widths);
+	/* sums may have come from another server */
+	if (ingest->columns->nfeatures != nfeatures)
+		elog(ERROR, "sums are of %d features instead of %d", nfeatures, ingest->columns->nfeatures);
+}
+
+/* The same for a remote query: its sums are made where the rows are. */
+static GrPlan *
+plan_remote_sums(const GrIngest *ingest, GrPlace *place)
+{
+	if (is_to_be_pulled(ingest) || !tells_widths(ingest))
+		return NULL;
+	gr_place_on_cpu(place, PUSHED_REASON);
+	return gr_plan_typed_pass(ingest, ingest->shape.weight ? "gpu_wls_array_pass" : "gpu_ols_array_pass", NULL,
+							  gr_own_type(ingest->function, "gpu_ols_stats"));
+}
+
+/*
+ * Whether the query is for gpu_ols_pass, in parallel workers on the CPU or by a scan: the plan, or NULL. *place is then
+ * the CPU, and the reason.
+ */
+static GrPlan *
+plan_sums(GrIngest *ingest, GrPlace *place)
+{
+	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
+	GrError		err = {0};
+	double		work;
+	GrPlan	   *plan;
+	int			nworkers;
+
+	if (ingest->remote)
+		return plan_remote_sums(ingest, place);
+	/* without workers or a scan, planning it would be for nothing */
+	if (gr_debug_ring || (max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !tells_widths(ingest))
+		return NULL;
+	work = gr_ingest_work(ingest, GR_SINK_SUM);
+	if (gr_prepare_place(place, work) &&
+		(!gr_device_is_missing() || !gr_choose_place(place, work, &gr_host, &err) || !gr_on_cpu(place)))
+	{
+		gr_leave_place(place);
+		return NULL;
+	}
+	plan = gr_plan_aggregate(ingest, "gpu_ols_pass", 3, types, types[0], &nworkers);
+	return plan != NULL && (nworkers > 0 || gr_is_scanned(plan)) ? plan : NULL;
+}
+
+/* Sums out of range are found where no column has a name. */
+static void
+describe_places(void *arg)
+{
+	(void) arg;
+	if (geterrcode() == ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE)
+		errcontext("sums over a custom scan, where the response is called y, and the features x1, x2, ... in their "
+				   "order");
+}
+
+/* Runs the plan: what it gives, one value. */
+static Datum
+run_for_sums(const GrPlan *plan, const GrIngest *ingest, bool *isnull)
+{
+	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
+	NullableDatum values[3] = {
+		{.value = PointerGetDatum(gr_state_request_sums(ingest->shape, ingest->rules))},
+		{.value = gr_names_datum(ingest->columns)}, gr_widths_datum(ingest->arguments)
+	};
+	ErrorContextCallback context = {.callback = describe_places,.previous = error_context_stack};
+	Datum		result;
+
+	if (!ingest->remote)
+		return gr_run_for_value(plan, gr_make_params(3, values, types), isnull);
+	error_context_stack = &context;
+	result = gr_run_for_value(plan, NULL, isnull);
+	error_context_stack = context.previous;
+	return result;
+}
+
+/* The sums that the plan gives. */
+static GrState *
+run_sums(const GrPlan *plan, GrIngest *ingest)
+{
+	GrState    *state;
+	bool		isnull;
+	Datum		result = run_for_sums(plan, ingest, &isnull);
+
+	if (isnull)
+		gr_raise_no_rows(0);
+	state = (GrState *) PG_DETOAST_DATUM(result);
+	ingest->nrows = state->nrows;
+	ingest->nskipped = state->nskipped;
+	if (state->nrows == 0)
+		gr_raise_no_rows(state->nskipped);
+	note_width(ingest, state->nfeatures);
+	gr_name_ingested(ingest);
+	state = gr_state_settled(PointerGetDatum(state), GR_STATS, ingest->names);
+	/* the typed pass isn't told what weights are */
+	state->weighting = ingest->rules.weighting;
+	if (state->weighting == GR_FREQUENCIES)
+		state->log_constant = 0;
+	return state;
+}
+
+GrState *
+gr_source_sum(GrIngest *ingest, GrPlace *place)
+{
+	const GrJobOptions options = {.kind = GR_SINK_SUM,.cpu_reason = cpu_reason(ingest)};
+	GrPlan	   *plan = plan_sums(ingest, place);
+
+	if (plan != NULL)
+		return run_sums(plan, ingest);
+	read_query(ingest, &options);
+	if (ingest->nrows == 0)
+		gr_raise_no_rows(ingest->nskipped);
+	return NULL;
+}
+
+/*
+ * Sums of folds
+ */
+
+typedef struct FoldReceiver
+{
+	GrReceiver	base;
+	MemoryContext context;		/* where the states are to be */
+	GrState   **state;
+	double	   *label;			/* by the key; NULL: folds have none */
+	int			n;
+	int			capacity;
+	int64		nskipped;		/* rows without a key */
+} FoldReceiver;
+
+static bool
+receive_fold(TupleTableSlot *slot, DestReceiver *self)
+{
+	FoldReceiver *receiver = (FoldReceiver *) self;
+	bool		isnull;
+	Datum		value = slot_getattr(slot, 1, &isnull);
+	double		label = 0;
+	bool		unlabelled = false;
+	MemoryContext old;
+
+	CHECK_FOR_INTERRUPTS();
+	if (isnull)
+		return true;
+	if (receiver->label != NULL)
+		label = DatumGetFloat8(slot_getattr(slot, 2, &unlabelled));
+	old = MemoryContextSwitchTo(receiver->context);
+	if (unlabelled)
+	{
+		GrState    *state = (GrState *) PG_DETOAST_DATUM(value);
+
+		gr_add_count(&receiver->nskipped, state->nrows);
+		gr_add_count(&receiver->nskipped, state->nskipped);
+		MemoryContextSwitchTo(old);
+		return true;
+	}
+	if (receiver->label != NULL && receiver->n == GR_FOLDS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are more than %d folds", GR_FOLDS_MAX),
+				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
+	if (receiver->n == receiver->capacity)
+	{
+		receiver->capacity *= 2;
+		receiver->state = repalloc(receiver->state, receiver->capacity * sizeof(GrState *));
+	}
+	if (receiver->label != NULL)
+		receiver->label[receiver->n] = label;
+	receiver->state[receiver->n++] = (GrState *) PG_DETOAST_DATUM_COPY(value);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+void
+gr_check_foldable(const GrIngest *ingest)
+{
+	if (ingest->remote)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("folds cannot be made of a query that reads a custom scan"),
+				 errhint("Make a state of each with gpu_ols_stats_agg and GROUP BY, and use gpu_enet_cv_agg.")));
+	if (!tells_widths(ingest) || !gr_fits_aggregate(ingest, 3))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("folds cannot be made of a query with several arrays whose widths only its rows tell"),
+				 errhint("Concatenate its arrays.")));
+	if (ingest->clustered != NULL && !ingest->columns->key)
+		gr_check_groupable(gr_cluster_type(ingest, 0), gr_cluster_name(ingest, 0));
+}
+
+/* labels: NULL where folds have none */
+static GrState **
+sum_folds(GrIngest *ingest, int nfolds, double *labels, int *n)
+{
+	GrIngest	keyless = gr_ingest_without_key(ingest);
+	Oid			types[3] = {gr_own_type(ingest->function, "gpu_ols_stats"), TEXTARRAYOID, INT4ARRAYOID};
+	NullableDatum values[3] = {
+		{.value = PointerGetDatum(gr_state_request_sums(keyless.shape, ingest->rules))},
+		{.value = gr_names_datum(keyless.columns)}, gr_widths_datum(keyless.arguments)
+	};
+	FoldReceiver receiver = {
+		.base.pub.receiveSlot = receive_fold,.context = CurrentMemoryContext,.capacity = 16,.label = labels
+	};
+	int			nfeatures = -1;
+
+	gr_check_foldable(ingest);
+	receiver.state = palloc(receiver.capacity * sizeof(GrState *));
+	gr_run_plan(gr_plan_folds(ingest, nfolds, "gpu_ols_pass", 3, types, types[0]), gr_make_params(3, values, types),
+				&receiver.base, 0);
+	ingest->nrows = 0;
+	ingest->nskipped = receiver.nskipped;
+	for (int k = 0; k < receiver.n; k++)
+	{
+		GrState    *state = receiver.state[k];
+
+		gr_add_count(&ingest->nrows, state->nrows);
+		gr_add_count(&ingest->nskipped, state->nskipped);
+		if (state->nrows > 0 && nfeatures >= 0)
+			gr_check_same_width(nfeatures, state->nfeatures);
+		if (state->nrows > 0)
+			nfeatures = state->nfeatures;
+	}
+	if (ingest->nrows == 0)
+		gr_raise_no_rows(ingest->nskipped);
+	note_width(ingest, nfeatures);
+	gr_name_ingested(ingest);
+	for (int k = 0; k < receiver.n; k++)
+		receiver.state[k] = gr_state_settled(PointerGetDatum(receiver.state[k]), GR_STATS, ingest->names);
+	*n = receiver.n;
+	return receiver.state;
+}
+
+GrState **
+gr_source_folds(GrIngest *ingest, int nfolds, int *n)
+{
+	return sum_folds(ingest, nfolds, NULL, n);
+}
+
+GrState **
+gr_source_key_folds(GrIngest *ingest, int64 **labels, int *n)
+{
+	double	   *label = palloc(GR_FOLDS_MAX * sizeof(double));
+	GrState   **state = sum_folds(ingest, 0, label, n);
+
+	*labels = palloc(GR_FOLDS_MAX * sizeof(int64));
+	/* groups come in any order */
+	for (int k = 0; k < *n; k++)
+	{
+		GrState    *own = state[k];
+		int64		of_own = (int64) label[k];
+		int			at = k;
+
+		for (; at > 0 && (*labels)[at - 1] > of_own; at--)
+		{
+			(*labels)[at] = (*labels)[at - 1];
+			state[at] = state[at - 1];
+		}
+		(*labels)[at] = of_own;
+		state[at] = own;
+	}
+	pfree(label);
+	return state;
+}
+
+/*
+ * Rows for passes
+ */
+
+/* Plans the passes over the query; true if they would run in parallel, or by a scan. */
+static bool
+plan_passes(GrRowSource *source, const GrIngest *ingest)
+{
+	Oid			types[3] = {InvalidOid, TEXTARRAYOID, INT4ARRAYOID};
+	GrIngest	keyless;
+	int			nworkers;
+
+	if (source->plan != NULL)
+		return source->parallel;
+	source->step_type = types[0] = gr_own_type(ingest->function, "gpu_logreg_step");
+	keyless = gr_ingest_without_key(ingest);
+	source->plan = gr_plan_aggregate(&keyless, "gpu_logreg_pass", 3, types, source->step_type, &nworkers);
+	source->parallel = source->plan != NULL && (nworkers > 0 || gr_is_scanned(source->plan));
+	return source->parallel;
+}
+
+/* Are passes to be made where a remote query has its rows? Then there is nothing to be read. */
+static bool
+begin_remote_passes(GrRowSource *source, GrIngest *ingest)
+{
+	GrJobOptions options = {.kind = GR_SINK_KEEP};
+
+	/* a request is for so many features: where only rows can tell, they come */
+	if (!ingest->remote || is_to_be_pulled(ingest) || ingest->columns->nfeatures < 0 || !has_one_snapshot(ingest))
+		return false;
+	gr_check_nfeatures(ingest->columns->nfeatures);
+	gr_name_ingested(ingest);
+	source->kind = GR_SOURCE_QUERY;
+	source->ingest = ingest;
+	source->step_type = gr_own_type(ingest->function, "gpu_logreg_step");
+	source->shape = gr_columns_shape(ingest->columns);
+	source->rules = ingest->rules;
+	source->nrows = -1;
+	/* a job that has no rows, for what is reported */
+	options.shape = source->shape;
+	options.rules = source->rules;
+	options.names = ingest->names;
+	source->job = ingest->job = gr_job_new(&options);
+	gr_place_on_cpu(&source->job->place, PUSHED_REASON);
+	return true;
+}
+
+/* Is a bootstrap so much work that rows which could be kept, by one process, are better read again by several? */
+static bool
+is_for_workers(GrRowSource *source, const GrIngest *ingest)
+{
+	return gr_boot_work(ingest) >= WORK_FOR_WORKERS && ingest->repeatable && max_parallel_workers_per_gather > 0 &&
+		gr_fits_aggregate(ingest, GR_BOOT_NPARAMS) && plan_passes(source, ingest) &&
+		gr_planned_workers(source->boot_plan = gr_boot_plan(ingest)) > 0;
+}
+
+void
+gr_source_read(GrRowSource *source, GrIngest *ingest)
+{
+	Size		limit = (Size) gr_ring_size * 1024;
+	bool		large = ingest->nrows_estimate * gr_row_nbytes(gr_wide_shape(ingest->shape)) > limit;
+	GrJobOptions options = {.kind = GR_SINK_KEEP,.may_overflow = ingest->repeatable};
+	char		reason[300];
+
+	memset(source, 0, sizeof(*source));
+	source->single = ingest->real_features;
+	/* of a bootstrap they are for its keys */
+	if (ingest->nclusters > 0 && !ingest->columns->key)
+	{
+		gr_clusters_check(ingest);
+		source->clustered = ingest;
+	}
+	if (begin_remote_passes(source, ingest))
+		return;
+	options.cpu_reason = cpu_reason(ingest);
+	source->for_workers = !large && is_for_workers(source, ingest);
+	large |= source->for_workers;
+	/* what is sure to overflow isn't filled first: the first row alone tells the number of features */
+	options.cpu_limit = large ? 1 : limit;
+	options.spool = !ingest->repeatable || (large && (ingest->parted || !plan_passes(source, ingest)));
+	read_query(ingest, &options);
+	source->kind = GR_SOURCE_JOB;
+	source->job = ingest->job;
+	source->shape = gr_columns_shape(ingest->columns);
+	source->rules = ingest->rules;
+	source->nskipped = ingest->nskipped;
+	if (source->job != NULL)
+		source->totals = source->job->totals;
+	if (!ingest->overflowed)
+		return;
+	if (!ingest->parted && plan_passes(source, ingest))
+	{
+		GrIngest	keyless = gr_ingest_without_key(ingest);
+
+		source->kind = GR_SOURCE_QUERY;
+		source->names = gr_names_datum(keyless.columns);
+		source->widths = gr_widths_datum(keyless.arguments).value;
+		source->nrows = -1;
+		return;
+	}
+	options.may_overflow = false;
+	options.spool = true;
+	strlcpy(reason, ingest->job->place.reason, sizeof(reason));
+	options.cpu_reason = reason;
+	read_query(ingest, &options);
+	source->job = ingest->job;
+	source->totals = ingest->job->totals;
+	source->nskipped = ingest->nskipped;
+}
+
+bool
+gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nterms, GrRowSource *sample, double *share)
+{
+	bool		in_file = source->kind == GR_SOURCE_JOB && source->job->spool.file != NULL;
+	double		limit = (double) gr_ring_size * 1024 / gr_row_nbytes(source->shape);
+	double		nrows = in_file ? source->job->nrows : Max(ingest->nrows_estimate, limit);
+	int64		most = SAMPLE_NBYTES_MAX / gr_row_nbytes(source->shape);
+	double		wanted = Min(Min((double) most, limit), nrows / SAMPLE_PART);
+	double		started = gr_now();
+
+	if ((source->kind != GR_SOURCE_QUERY && !in_file) || source->ingest != NULL || wanted < SAMPLE_ROWS_A_TERM * nterms)
+		return false;
+	memset(sample, 0, sizeof(*sample));
+	sample->kind = GR_SOURCE_JOB;
+	sample->shape = source->shape;
+	sample->rules = source->rules;
+	sample->job = in_file ? gr_job_head(source->job, (int64) wanted) : gr_ingest_sample(ingest, (int64) wanted);
+	source->pass_s += gr_now() - started;
+	if (sample->job == NULL)
+		return false;
+	sample->totals = sample->job->totals;
+	*share = sample->job->nrows / nrows;
+	return sample->job->shape.nfeatures == source->shape.nfeatures && sample->job->nrows >= SAMPLE_ROWS_A_TERM * nterms;
+}
+
+/* Every pass must meet the same rows: the sums of different ones don't go together. */
+static void
+check_same_rows(GrRowSource *source, int64 nrows)
+{
+	if (source->nrows < 0 && nrows == 0)
+		gr_raise_no_rows(source->nskipped);
+	if (source->nrows < 0)
+		source->nrows = nrows;
+	if (nrows != source->nrows)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("query returned other rows when it was run again"),
+				 errdetail("It returned " INT64_FORMAT " complete rows, and then " INT64_FORMAT ".", source->nrows,
+						   nrows),
+				 source->ingest != NULL ? errhint("Store its result in a table.") :
+				 errhint("Store its result in a table, or raise gpureg.ring_size so that its rows are kept.")));
+}
+
+/* The plan of a pass, and what it is run with */
+static GrPlan *
+plan_pass(const GrRowSource *source, GrState *request, ParamListInfo *params)
+{
+	Oid			types[3] = {source->step_type, TEXTARRAYOID, INT4ARRAYOID};
+	NullableDatum values[3] = {
+		{.value = PointerGetDatum(request)}, {.value = source->names}, {.value = source->widths}
+	};
+
+	*params = NULL;
+	if (source->ingest != NULL)
+		return gr_plan_typed_pass(source->ingest, "gpu_logreg_array_pass", request, source->step_type);
+	*params = gr_make_params(3, values, types);
+	return source->plan;
+}
+
+static void
+pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg pass", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	ParamListInfo params;
+	GrPlan	   *plan = plan_pass(source, gr_state_request(pass, source->rules, source->basis), &params);
+	GrState    *state;
+	Datum		result;
+	bool		isnull;
+
+	result = gr_run_for_value(plan, params, &isnull);
+	if (isnull)
+		gr_raise_no_rows(0);
+	state = gr_state_settled(result, GR_STEP, NULL);
+	if (state->nfeatures != pass->shape.nfeatures || state->kind != pass->kind)
+		elog(ERROR, "%s returned another pass", source->ingest != NULL ? "gpu_logreg_array_pass" : "gpu_logreg_pass");
+	gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, gr_state_sums(state));
+	if (gr_has_totals(source->shape, source->rules))
+		source->totals = *gr_state_totals(state);
+	source->nskipped = state->nskipped;
+	source->nworkers = Max(source->nworkers, state->nworkers);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	if (pass->nfaces == 0)
+		check_same_rows(source, (int64) sums[GR_SUM_NROWS]);
+}
+
+/* The caller's rows stay as they are. */
+static void
+pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
+{
+	int			ncols = gr_row_ncols(pass->shape);
+	int64		piece = source->basis == NULL ? POLL_WORK / ncols + 1 : CHANGED_NBYTES / (ncols * sizeof(double)) + 1;
+	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->shape), MCXT_ALLOC_HUGE);
+	double	   *changed = source->basis == NULL ? NULL :
+		palloc_extended(piece * ncols * sizeof(double), MCXT_ALLOC_HUGE);
+
+	for (const GrRowChunk *chunk = source->chunks; chunk != NULL; chunk = chunk->next)
+	{
+		for (int64 from = 0; from < chunk->nrows; from += piece)
+		{
+			int64		n = Min(piece, chunk->nrows - from);
+			const double *rows = chunk->rows + from * ncols;
+
+			CHECK_FOR_INTERRUPTS();
+			if (changed != NULL)
+			{
+				memcpy(changed, rows, n * ncols * sizeof(double));
+				gr_change_rows(source->basis, pass->shape, changed, n);
+				rows = changed;
+			}
+			gr_add_pass(pass, sums, rows, n, scratch);
+		}
+	}
+	if (changed != NULL)
+		pfree(changed);
+	pfree(scratch);
+}
+
+void
+gr_source_change(GrRowSource *source, const GrBasis *basis)
+{
+	Assert(source->basis == NULL);
+	if (source->kind == GR_SOURCE_JOB)
+		gr_job_change(source->job, basis);
+	source->basis = basis;
+}
+
+void
+gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
+{
+	double		started = gr_now();
+
+	switch (source->kind)
+	{
+		case GR_SOURCE_JOB:
+			gr_job_pass(source->job, pass, sums);
+			break;
+		case GR_SOURCE_CHUNKS:
+			pass_over_chunks(source, pass, sums);
+			break;
+		case GR_SOURCE_QUERY:
+			pass_over_query(source, pass, sums);
+			break;
+		case GR_SOURCE_FOLDS:
+			gr_fold_pass(source->folds, source->left_out, pass, sums);
+			break;
+	}
+	source->npasses++;
+	gr_progress_pass();
+	source->pass_s += gr_now() - started;
+}
+
+void
+gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pass, double *sums)
+{
+	double		started = gr_now();
+
+	Assert(source->kind != GR_SOURCE_CHUNKS && source->ingest == NULL);
+	if (pass->nactive < 1)
+		elog(ERROR, "a bootstrap of no terms has nothing to sum");
+	if (source->kind == GR_SOURCE_JOB)
+		gr_job_boot(source->job, pass, sums);
+	else
+	{
+		if (source->boot_plan == NULL)
+			source->boot_plan = gr_boot_plan(ingest);
+		gr_boot_run(ingest, source->boot_plan, source->basis, pass, sums);
+		check_same_rows(source, (int64) sums[0]);
+	}
+	source->npasses++;
+	gr_progress_pass();
+	source->pass_s += gr_now() - started;
+}
+
+void
+gr_source_clusters(GrRowSource *source, GrLogregFit *fit)
+{
+	if (source->kept_clusters != NULL)
+	{
+		source->nclusterings += gr_kept_clusters_sum(source->kept_clusters, fit, source->job->nrows);
+		return;
+	}
+	if (source->clustered == NULL)
+		elog(ERROR, "rows are in no clusters");
+	gr_clusters_sum(source->clustered, fit, source->kind == GR_SOURCE_QUERY ? source->nrows : source->job->nrows);
+	source->nclusterings++;
+}

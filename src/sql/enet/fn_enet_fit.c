@@ -1,0 +1,354 @@
+/*
+ * fn_enet_fit.c: elastic nets over a query or kept rows: gpu_enet_fit, gpu_enet_cv, gpu_enet_path.
+ *
+ * With a lambda the sums of all rows are enough for a linear regression; for a cross-validation those of each fold are.
+ * A logistic regression makes passes over rows that are kept; see enet_rows.h and enet_logit.h.
+ *
+ * Without a column that tells folds apart, a row's fold is what its values hash to. So it doesn't depend on the order
+ * in which workers meet the rows, and rows that are equal are in one fold.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "rows/query/query.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/report.h"
+#include "sql/enet/enet_cv.h"
+#include "sql/enet/enet_logit.h"
+#include "sql/enet/enet_rows.h"
+#include "sql/glm/glm_fit.h"
+
+PG_FUNCTION_INFO_V1(gr_enet_fit);
+PG_FUNCTION_INFO_V1(gr_enet_query_cv);
+PG_FUNCTION_INFO_V1(gr_enet_query_path);
+
+/* gpu_enet_fit's */
+enum
+{
+	FIT_QUERY, FIT_LAMBDA, FIT_ALPHA, FIT_FOLDS, FIT_FOLD, FIT_CHOOSE, FIT_PENALTY, FIT_POSITIVE, FIT_INTERCEPT,
+	FIT_STANDARDIZE, FIT_FORMULA, FIT_WEIGHTS, FIT_FREQUENCIES, FIT_FAMILY, FIT_KEPT, FIT_ROWS, FIT_NLAMBDA,
+	FIT_MIN_RATIO, FIT_LAMBDAS
+};
+
+/* gpu_enet_path's */
+enum
+{
+	PATH_QUERY, PATH_ALPHA, PATH_NLAMBDA, PATH_LAMBDA, PATH_MIN_RATIO, PATH_PENALTY, PATH_POSITIVE, PATH_INTERCEPT,
+	PATH_STANDARDIZE, PATH_FAMILY, PATH_FORMULA, PATH_WEIGHTS, PATH_FREQUENCIES, PATH_KEPT, PATH_ROWS
+};
+
+/* gpu_enet_cv's */
+enum
+{
+	CV_QUERY, CV_ALPHA, CV_FOLDS, CV_FOLD, CV_NLAMBDA, CV_LAMBDA, CV_MIN_RATIO, CV_PENALTY, CV_POSITIVE,
+	CV_INTERCEPT, CV_STANDARDIZE, CV_FAMILY, CV_FORMULA, CV_WEIGHTS, CV_FREQUENCIES, CV_KEPT, CV_ROWS
+};
+
+/* A cross-validation: what lambdas come to, and the models that are chosen */
+typedef struct Validation
+{
+	GrFoldScores scores;
+	int			nfolds;
+	GrModel		least;			/* of the least error */
+	GrModel		within;			/* of the largest lambda within a standard error of that */
+} Validation;
+
+/*
+ * Arguments
+ */
+
+/* The lambda of the least error, not the largest within a standard error? */
+static bool
+chooses_least(const char *name)
+{
+	bool		least = strcmp(name, "min") == 0;
+
+	if (!least && strcmp(name, "1se") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown choice \"%s\" of lambda", name),
+				 errhint("Use '1se' or 'min'.")));
+	return least;
+}
+
+/* The column that tells folds apart, if it is named */
+static void
+read_fold(FunctionCallInfo fcinfo, int argument, GrRoles *roles)
+{
+	if (PG_ARGISNULL(argument))
+		return;
+	roles->nclusters = 1;
+	roles->clusters[0] = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	roles->cluster_role = "fold";
+}
+
+/*
+ * Models
+ */
+
+/* The model at one lambda, from sums */
+static void
+fit_sums(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+{
+	double		log_constant;
+	const char *device;
+	GrIngest	ingest;
+	GrEnetSums	sums = gr_enet_sum(fcinfo, request, &ingest, &log_constant, &device);
+	GrPath		path;
+	GrPathPoint point;
+	double	   *coef = palloc((sums.nfeatures + 1) * sizeof(double));
+
+	net->intercept = ingest.intercept;
+	gr_enet_open(net, &sums, gr_enet_workspace(net, sums.nfeatures), false, &path);
+	gr_enet_step(&path, &sums, net->lambda[0], &point, coef);
+	gr_enet_model(model, net, &sums, &point, coef, log_constant);
+	model->nskipped = ingest.nskipped;
+	model->design = ingest.design;
+	model->device = device;
+}
+
+static void
+fit_logit(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+{
+	GrEnetRows	rows;
+	GrEnetLogit logit;
+
+	gr_enet_read(fcinfo, request, &rows);
+	net->intercept = rows.ingest.intercept;
+	gr_enet_logit_begin(&logit, net, &rows, -1);
+	(void) gr_enet_logit_step(&logit, net->lambda[0]);
+	gr_enet_logit_model(model, net, &rows, &logit.path.point, logit.path.coef);
+	model->converged = logit.path.converged;
+	model->device = gr_enet_release(request, &rows);
+}
+
+static void
+validate_sums(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+{
+	const char *device;
+	GrIngest	ingest;
+	GrFolds    *folds = gr_enet_sum_folds(fcinfo, request, &ingest, &device);
+	GrModel    *models[2] = {&v->least, &v->within};
+
+	net->intercept = ingest.intercept;
+	folds->net = *net;
+	gr_folds_validate(folds, &v->scores);
+	v->nfolds = folds->n;
+	for (int i = 0; i < 2; i++)
+	{
+		gr_folds_model(folds, &v->scores, i == 0 ? v->scores.least : v->scores.within, models[i]);
+		models[i]->nskipped = ingest.nskipped;
+		models[i]->design = ingest.design;
+		models[i]->device = device;
+	}
+}
+
+static void
+validate_logit(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+{
+	GrEnetRows	rows;
+	GrModel    *models[2] = {&v->least, &v->within};
+
+	gr_enet_read(fcinfo, request, &rows);
+	net->intercept = rows.ingest.intercept;
+	gr_enet_logit_validate(net, &rows, &v->scores);
+	v->nfolds = rows.n;
+	for (int i = 0; i < 2; i++)
+	{
+		int			k = i == 0 ? v->scores.least : v->scores.within;
+		int			nterms = rows.source->shape.nfeatures + (net->intercept ? 1 : 0);
+
+		gr_enet_logit_model(models[i], net, &rows, &v->scores.point[k], v->scores.coef + (Size) k * nterms);
+	}
+	v->least.device = v->within.device = gr_enet_release(request, &rows);
+}
+
+static void
+validate(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+{
+	ErrorContextCallback context;
+
+	if (request->rows.query != NULL)
+		gr_enter_query(&context, request->rows.query);
+	if (request->binomial)
+		validate_logit(fcinfo, request, net, v);
+	else
+		validate_sums(fcinfo, request, net, v);
+	gr_extras_take_roles(&v->least.extras, &request->roles);
+	gr_extras_take_roles(&v->within.extras, &request->roles);
+	gr_record_solved(request->started);
+	if (request->rows.query != NULL)
+		gr_leave_query(&context);
+}
+
+static void
+fit_at(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+{
+	ErrorContextCallback context;
+
+	if (request->rows.query != NULL)
+		gr_enter_query(&context, request->rows.query);
+	if (request->binomial)
+		fit_logit(fcinfo, request, net, model);
+	else
+		fit_sums(fcinfo, request, net, model);
+	gr_record_solved(request->started);
+	if (request->rows.query != NULL)
+		gr_leave_query(&context);
+}
+
+/*
+ * gpu_enet_fit
+ */
+
+/* Sets the one lambda, if there is one. */
+static void
+read_lambda(FunctionCallInfo fcinfo, GrEnet *net)
+{
+	if (PG_ARGISNULL(FIT_LAMBDA))
+		return;
+	if (net->lambda != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fit has either a lambda or lambdas to choose from"),
+				 errhint("Leave lambda out to have it chosen from lambdas, or leave lambdas out.")));
+	gr_enet_set_lambda(net, PG_GETARG_FLOAT8(FIT_LAMBDA));
+}
+
+/*
+ * gpu_enet_fit(query text, lambda float8, alpha float8, folds int, fold text, choose text, penalty_factor float8[],
+ * positive "any", intercept boolean, standardize boolean, formula text, weights text, frequencies text, family text,
+ * kept text, rows text, nlambda int, lambda_min_ratio float8, lambdas float8[]): NULL if one is that has another
+ * default, or both query and kept are
+ */
+Datum
+gr_enet_fit(PG_FUNCTION_ARGS)
+{
+	static const GrEnetPlaces places = {
+		.alpha = FIT_ALPHA,.nlambda = FIT_NLAMBDA,.lambda = FIT_LAMBDAS,.min_ratio = FIT_MIN_RATIO,
+		.penalty = FIT_PENALTY,.positive = FIT_POSITIVE,.intercept = FIT_INTERCEPT,.standardize = FIT_STANDARDIZE
+	};
+	GrEnetRequest request = {.function = "gpu_enet_fit",.started = gr_now()};
+	GrEnet		net;
+	Validation	v;
+	GrModel		model;
+	bool		least;
+
+	if (!gr_fit_arguments(fcinfo, FIT_QUERY, FIT_KEPT, FIT_ROWS, &request.rows) || PG_ARGISNULL(FIT_FAMILY) ||
+		PG_ARGISNULL(FIT_FOLDS) || PG_ARGISNULL(FIT_CHOOSE) || !gr_enet_arguments(fcinfo, &places, &net))
+		PG_RETURN_NULL();
+	gr_check_nfolds(PG_GETARG_INT32(FIT_FOLDS));
+	least = chooses_least(text_to_cstring(PG_GETARG_TEXT_PP(FIT_CHOOSE)));
+	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(FIT_FAMILY)));
+	read_lambda(fcinfo, &net);
+	request.roles = gr_role_arguments(fcinfo, FIT_WEIGHTS, FIT_FREQUENCIES, -1);
+	gr_formula_argument(fcinfo, FIT_FORMULA, net.intercept, &request.roles);
+	read_fold(fcinfo, FIT_FOLD, &request.roles);
+	if (!PG_ARGISNULL(FIT_LAMBDA))
+	{
+		fit_at(fcinfo, &request, &net, &model);
+		gr_extras_take_roles(&model.extras, &request.roles);
+		return gr_model_datum(fcinfo, &model);
+	}
+	request.nfolds = PG_GETARG_INT32(FIT_FOLDS);
+	validate(fcinfo, &request, &net, &v);
+	return gr_model_datum(fcinfo, least ? &v.least : &v.within);
+}
+
+/*
+ * gpu_enet_cv(query text, alpha float8, folds int, fold text, nlambda int, lambda float8[], lambda_min_ratio float8,
+ * penalty_factor float8[], positive "any", intercept boolean, standardize boolean, family text, formula text, weights
+ * text, frequencies text, kept text, rows text): NULL as above
+ */
+Datum
+gr_enet_query_cv(PG_FUNCTION_ARGS)
+{
+	static const GrEnetPlaces places = {
+		.alpha = CV_ALPHA,.nlambda = CV_NLAMBDA,.lambda = CV_LAMBDA,.min_ratio = CV_MIN_RATIO,
+		.penalty = CV_PENALTY,.positive = CV_POSITIVE,.intercept = CV_INTERCEPT,.standardize = CV_STANDARDIZE
+	};
+	GrEnetRequest request = {.function = "gpu_enet_cv",.started = gr_now()};
+	GrEnet		net;
+	Validation	v;
+
+	if (!gr_fit_arguments(fcinfo, CV_QUERY, CV_KEPT, CV_ROWS, &request.rows) || PG_ARGISNULL(CV_FAMILY) ||
+		PG_ARGISNULL(CV_FOLDS) || !gr_enet_arguments(fcinfo, &places, &net))
+		PG_RETURN_NULL();
+	request.nfolds = PG_GETARG_INT32(CV_FOLDS);
+	gr_check_nfolds(request.nfolds);
+	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(CV_FAMILY)));
+	request.roles = gr_role_arguments(fcinfo, CV_WEIGHTS, CV_FREQUENCIES, -1);
+	gr_formula_argument(fcinfo, CV_FORMULA, net.intercept, &request.roles);
+	read_fold(fcinfo, CV_FOLD, &request.roles);
+	validate(fcinfo, &request, &net, &v);
+	return gr_folds_datum(fcinfo, &v.scores, v.nfolds, &v.least, &v.within);
+}
+
+/*
+ * gpu_enet_path
+ */
+
+static void
+put_path(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	double		log_constant;
+	const char *device;
+
+	if (request->binomial)
+	{
+		GrEnetRows	rows;
+
+		gr_enet_read(fcinfo, request, &rows);
+		net->intercept = rows.ingest.intercept;
+		gr_enet_logit_put_path(rsinfo, net, &rows);
+		(void) gr_enet_release(request, &rows);
+	}
+	else
+	{
+		GrIngest	ingest;
+		GrEnetSums	sums = gr_enet_sum(fcinfo, request, &ingest, &log_constant, &device);
+
+		net->intercept = ingest.intercept;
+		gr_enet_put_path(rsinfo, net, &sums);
+	}
+}
+
+/*
+ * gpu_enet_path(query text, alpha float8, nlambda int, lambda float8[], lambda_min_ratio float8, penalty_factor
+ * float8[], positive "any", intercept boolean, standardize boolean, family text, formula text, weights text,
+ * frequencies text, kept text, rows text): a row a lambda; none if an argument is NULL that has another default, or
+ * both query and kept are
+ */
+Datum
+gr_enet_query_path(PG_FUNCTION_ARGS)
+{
+	static const GrEnetPlaces places = {
+		.alpha = PATH_ALPHA,.nlambda = PATH_NLAMBDA,.lambda = PATH_LAMBDA,.min_ratio = PATH_MIN_RATIO,
+		.penalty = PATH_PENALTY,.positive = PATH_POSITIVE,.intercept = PATH_INTERCEPT,
+		.standardize = PATH_STANDARDIZE
+	};
+	GrEnetRequest request = {.function = "gpu_enet_path",.started = gr_now()};
+	ErrorContextCallback context;
+	GrEnet		net;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!gr_fit_arguments(fcinfo, PATH_QUERY, PATH_KEPT, PATH_ROWS, &request.rows) || PG_ARGISNULL(PATH_FAMILY) ||
+		!gr_enet_arguments(fcinfo, &places, &net))
+		return (Datum) 0;
+	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(PATH_FAMILY)));
+	request.roles = gr_role_arguments(fcinfo, PATH_WEIGHTS, PATH_FREQUENCIES, -1);
+	gr_formula_argument(fcinfo, PATH_FORMULA, net.intercept, &request.roles);
+	if (request.rows.query != NULL)
+		gr_enter_query(&context, request.rows.query);
+	put_path(fcinfo, &request, &net);
+	gr_record_solved(request.started);
+	if (request.rows.query != NULL)
+		gr_leave_query(&context);
+	return (Datum) 0;
+}

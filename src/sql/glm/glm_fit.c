@@ -1,0 +1,748 @@
+/*
+ * glm_fit.c: fits of generalised linear models over whatever source of rows; see glm_fit.h.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "compute/glm/glm_row.h"
+#include "compute/glm/logreg.h"
+#include "compute/glm/negbin_row.h"
+#include "compute/glm/response_unit.h"
+#include "rows/query/query.h"
+#include "rows/sums/ingest.h"
+#include "rows/sums/source.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/job.h"
+#include "run/progress.h"
+#include "run/raise.h"
+#include "run/report.h"
+#include "sql/glm/glm_fit.h"
+#include "sql/model/vcov_warnings.h"
+
+GrLogregOptions
+gr_glm_defaults(int nfeatures)
+{
+	GrLogregOptions options = {
+		.shape = gr_plain_shape(nfeatures),
+		.distribution = GR_LOGISTIC,
+		.intercept = true,
+		.max_iter = 25,
+		.tol = 1e-10,
+		.solver = GR_SOLVER_NEWTON,
+		.learning_rate = NAN,
+		.can_change = true
+	};
+
+	return options;
+}
+
+void
+gr_check_l2(double l2)
+{
+	if (!(l2 >= 0 && isfinite(l2)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("l2 must be a finite number that is not negative, got %g", l2)));
+}
+
+void
+gr_check_tol(double tol)
+{
+	if (!(tol > 0 && tol < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("tol must be between 0 and 1, got %g", tol)));
+}
+
+static GrVcov
+vcov_named(const char *name)
+{
+	GrVcov		vcov;
+
+	if (!gr_vcov_named(name, &vcov))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown vcov \"%s\"", name),
+				 pg_strcasecmp(name, "CR3") == 0 || pg_strcasecmp(name, "CR3J") == 0 ?
+				 errhint("CR3 is made of a state of each cluster, by gpu_ols_cluster_agg.") :
+				 errhint("Covariances are iid, HC0, HC1, HC2, HC3 and, of clusters, CR0, CR1 and CR2.")));
+	return vcov;
+}
+
+/* ERROR unless a fit with Firth's penalty can be had. */
+static void
+check_firth(const GrLogregOptions *options, bool quasi)
+{
+	if (!gr_is_logistic(options->distribution) || quasi)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("firth is for the binomial family with the logit link"),
+				 errhint("Leave firth out, or fit a logistic regression.")));
+	if (options->l2 > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fit has either firth or an l2"),
+				 errhint("Leave one of them out.")));
+	if (options->solver != GR_SOLVER_NEWTON)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("firth is for solver newton alone"),
+				 errhint("Leave solver out, or set solver => 'newton'.")));
+	if (options->vcov != GR_VCOV_IID)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a fit with firth has iid covariances alone"),
+				 errhint("Leave vcov out, or set vcov => 'iid'.")));
+}
+
+void
+gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrLogregOptions *options, bool quasi)
+{
+	options->firth = !PG_ARGISNULL(argument) && PG_GETARG_BOOL(argument);
+	if (options->firth)
+		check_firth(options, quasi);
+}
+
+void
+gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrLogregOptions *options, GrRoles *roles)
+{
+	options->vcov = PG_ARGISNULL(vcov) ? GR_VCOV_IID : vcov_named(text_to_cstring(PG_GETARG_TEXT_PP(vcov)));
+	gr_clusters_argument(fcinfo, clusters, roles);
+	options->ncluster_columns = roles->nclusters;
+	if (gr_vcov_is_clustered(options->vcov) && roles->nclusters == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("vcov %s needs clusters", gr_vcov_name(options->vcov)),
+				 errhint("Name one or two columns of the query, as in clusters => '{region}'.")));
+	if (!gr_vcov_is_clustered(options->vcov) && roles->nclusters > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("vcov %s has no clusters", gr_vcov_name(options->vcov)),
+				 errhint("With clusters vcov is CR0, CR1 or CR2.")));
+}
+
+/* Does what the fit wants of the rows. */
+static void
+answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
+{
+	if (want == GR_LOGREG_CHANGE)
+		gr_source_change(source, fit->basis);
+	else if (want == GR_LOGREG_ASCEND)
+	{
+		fit->ascent.single = source->single;
+		gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
+	}
+	else if (want == GR_LOGREG_CLUSTERS)
+		gr_source_clusters(source, fit);
+	else
+		gr_source_pass(source, &fit->pass, fit->sums);
+}
+
+/* For gpu_progress(): a pass that has a deviance */
+static void
+note_progress(const GrLogregFit *fit, GrLogregWant want)
+{
+	GrPassKind	kind = fit->pass.kind;
+
+	if (want == GR_LOGREG_PASS && fit->pass.measure == GR_MEASURE_STEP &&
+		(kind == GR_PASS_EXACT || kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT))
+		gr_progress_iteration(fit->iterations, gr_unit_deviance(fit, fit->sums[GR_SUM_DEVIANCE_HI]));
+}
+
+/* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
+static GrLogregFit *
+fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *options, GrRowSource *sample)
+{
+	GrLogregOptions few;
+	GrLogregFit *fit;
+	GrLogregWant want;
+	GrError		err = {0};
+	double		share;
+
+	if (!gr_logreg_uses_start(options) ||
+		!gr_source_sample(source, ingest, options->shape.nfeatures + (options->intercept ? 1 : 0), sample, &share))
+		return NULL;
+	few = gr_logreg_sample(options, share);
+	few.totals = &sample->totals;
+	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&few), MCXT_ALLOC_HUGE), &few);
+	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		answer(sample, fit, want);
+		if (!gr_logreg_advance(fit, &gr_host, &err))
+		{
+			/* an interrupt that was met is no reason to go on without a sample */
+			if (err.status == GR_CANCELED)
+				gr_raise(&err);
+			return NULL;
+		}
+		if (gr_logreg_is_separated(fit))
+			return NULL;
+	}
+	return fit;
+}
+
+void
+gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options)
+{
+	double	   *start = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
+	double	   *shift = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
+	MemoryContext sample_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg sample", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(sample_context);
+	GrRowSource sample = {0};
+	GrLogregFit *fit = fit_sample(source, ingest, options, &sample);
+
+	if (fit != NULL && gr_logreg_take_shift(fit, start, shift))
+		options->start_shift = shift;
+	if (options->start_shift != NULL || (fit != NULL && gr_logreg_take_start(fit, start)))
+	{
+		options->start = start;
+		source->nsampled = sample.job->nrows;
+	}
+	MemoryContextSwitchTo(old);
+	/* a job of the sample's own goes with it */
+	MemoryContextDelete(sample_context);
+}
+
+/* The fit without term k, as gr_logreg_tell_sign() wants it; NULL if it failed. */
+static GrLogregFit *
+fit_without(GrRowSource *source, const GrLogregOptions *options, int k)
+{
+	GrLogregOptions without = gr_logreg_without(options, k);
+	GrLogregFit *fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&without), MCXT_ALLOC_HUGE), &without);
+	GrLogregWant want;
+	GrError		err = {0};
+
+	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		answer(source, fit, want);
+		if (gr_logreg_advance(fit, &gr_host, &err))
+			continue;
+		if (err.status == GR_CANCELED)
+			gr_raise(&err);
+		return NULL;
+	}
+	return fit;
+}
+
+/* Which infinity separated terms run to, where there is a choice of directions. */
+static void
+tell_signs(GrRowSource *source, const GrLogregOptions *options, GrLogregFit *fit)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg signs", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	for (int k = 0; k < fit->nterms; k++)
+	{
+		bool		asks = gr_logreg_asks_sign(fit, k);
+
+		gr_logreg_tell_sign(fit, k, asks ? fit_without(source, options, k) : NULL);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* ERROR where robust covariances are wanted of a fit that gives none. */
+static void
+check_vcov(const GrLogregOptions *options)
+{
+	int			nterms = gr_nterms(options->shape.nfeatures);
+
+	if (options->vcov == GR_VCOV_IID || options->solver == GR_SOLVER_NEWTON || nterms <= GR_LOGREG_DENSE_TERMS)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("vcov %s of %d terms needs solver newton", gr_vcov_name(options->vcov), nterms),
+			 errdetail("Beyond %d terms the other solvers give no covariances.", GR_LOGREG_DENSE_TERMS),
+			 errhint("Leave solver out, or leave vcov out.")));
+}
+
+bool
+gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result,
+		   GrError *err)
+{
+	GrLogregOptions options = *given;
+	GrLogregFit *fit;
+	GrLogregWant want;
+
+	gr_check_terms(options.shape.nfeatures, options.intercept);
+	check_vcov(&options);
+	if (source->kind == GR_SOURCE_JOB)
+		options.linear_solver = gr_job_solver(source->job);
+	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&options), MCXT_ALLOC_HUGE), &options);
+	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		answer(source, fit, want);
+		note_progress(fit, want);
+		if (gr_logreg_advance(fit, &gr_host, err))
+			continue;
+		if (err->status == GR_ONE_CLASS)
+			return false;
+		gr_note_device_error(err);
+		gr_raise_row(err, options.shape, names);
+	}
+	/* as it is now, for whoever asks again */
+	options.distribution.theta = fit->theta;
+	options.estimate_theta = false;
+	if (fit->nseparated > 0 && fit->ambiguous && !fit->unmovable)
+		tell_signs(source, &options, fit);
+	*result = fit;
+	return true;
+}
+
+/* What could make the fit converge; more iterations, where they could. */
+static int
+hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
+{
+	double		weights = options->totals == NULL || !options->shape.weight ? fit->nrows : options->totals->weights;
+
+	if (fit->collinear)
+		return errhint("Columns are nearly collinear: leave some out, take them about their means, "
+					   "or give l2 a small positive value.");
+	/* with other links and families another response has another model */
+	if (fit->imprecise)
+		return options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY ?
+			errhint("Subtract a constant near its mean from the response.") : 0;
+	if (fit->unsolved)
+		return errhint("Rescale the columns, or leave out terms whose estimates run off.");
+	if (fit->stalled)
+		return errhint("Set solver => 'newton'.");
+	if (!isnan(options->learning_rate))
+		/* more than where it began, at 0 */
+		return fit->deviance > 2 * log(2.0) * weights ? errhint("Lower learning_rate.") :
+			errhint("Raise max_iter or learning_rate.");
+	if (options->solver == GR_SOLVER_NEWTON)
+		return errhint("Raise max_iter, or give l2 a small positive value.");
+	return errhint("Raise max_iter.");
+}
+
+/* The names of the separated terms, or of those among them that have no sign. */
+static char *
+separated_terms(const GrModel *model, const GrLogregFit *fit, bool all)
+{
+	StringInfoData terms;
+
+	initStringInfo(&terms);
+	for (int k = 0; k < fit->nterms; k++)
+		if (all ? fit->separated[k] != 0 : fit->separated[k] == GR_EITHER_SIGN)
+			appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(model, k));
+	return terms.data;
+}
+
+/*
+ * A term without a sign is one whose variance the model has as infinite; where there are no covariances, gpu_tidy()
+ * believes no sign.
+ */
+static void
+warn_of_separation(GrModel *model, const GrLogregFit *fit)
+{
+	char	   *without_sign = separated_terms(model, fit, false);
+
+	for (int k = 0; k < fit->nterms && fit->vcov != NULL; k++)
+		if (fit->separated[k] == GR_EITHER_SIGN)
+			fit->vcov[(Size) k * fit->nterms + k] = INFINITY;
+	ereport(WARNING,
+			(model->distribution.family == GR_BINOMIAL ?
+			 errmsg("the response is separated: some estimates are infinite") :
+			 errmsg("the response is 0 wherever some terms say so: their estimates are infinite"),
+			 without_sign[0] == '\0' ? errdetail("Terms without a finite estimate: %s.",
+												 separated_terms(model, fit, true)) :
+			 errdetail("Terms without a finite estimate: %s. Among them, without a sign that the data determine: %s.",
+					   separated_terms(model, fit, true), without_sign),
+			 gr_is_logistic(model->distribution) && !model->quasi ?
+			 errhint("Leave such terms out, fit with firth => true, or give l2 a small positive value.") :
+			 errhint("Leave such terms out, or give l2 a small positive value.")));
+}
+
+/* What a message calls it */
+static const char *
+fit_name(const GrLogregOptions *options)
+{
+	return gr_is_logistic(options->distribution) ? "logistic regression" : "the fit";
+}
+
+/*
+ * What goes with a sandwich estimate: of a linear regression t, with the residual degrees of freedom, or as many as
+ * there are clusters less one; else the normal distribution
+ */
+static void
+describe_sandwich(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options)
+{
+	bool		linear = options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY;
+
+	model->vcov_type = gr_vcov_name(options->vcov);
+	if (!linear)
+		model->df_inference = INFINITY;
+	else if (gr_vcov_is_clustered(options->vcov))
+		model->df_inference = fit->nclusters > 0 ? (double) fit->nclusters - 1 : NAN;
+	if (fit->nwithout_score > 0)
+		ereport(WARNING,
+				(errmsg("there are no %s covariances, as rows fit themselves alone", model->vcov_type),
+				 errdetail_plural(INT64_FORMAT " row has a leverage of 1.", INT64_FORMAT " rows have a leverage of 1.",
+								  fit->nwithout_score, fit->nwithout_score),
+				 errhint("Use HC0 or HC1.")));
+	if (fit->nunknown > 0)
+		gr_warn_of_variances(model, fit->variances, fit->perfect,
+							 !gr_vcov_is_clustered(options->vcov) ? GR_VCOV_OF_ROWS :
+							 options->ncluster_columns > 1 ? GR_VCOV_OF_TWO_WAYS : GR_VCOV_OF_CLUSTERS);
+}
+
+/* The degrees of freedom of each term that has a variance, where these are told */
+static void
+take_df(GrModel *model, GrLogregFit *fit)
+{
+	if (fit->df == NULL || fit->nclusters == 0)
+		return;
+	for (int k = 0; k < fit->nterms; k++)
+		if (isnan(fit->vcov[(Size) k * fit->nterms + k]))
+			fit->df[k] = NAN;
+	model->extras.df = fit->df;
+	model->extras.ndf = fit->nterms;
+}
+
+/* Without residuals there are no covariances that have the dispersion in them. */
+static void
+forget_errors(GrLogregFit *fit)
+{
+	for (Size k = 0; fit->vcov != NULL && k < (Size) fit->nterms * fit->nterms; k++)
+		fit->vcov[k] = NAN;
+	if (fit->vcov != NULL && fit->df_residual > 0)
+		gr_warn_of_perfect_fit();
+}
+
+/*
+ * Multiplies what the fit has in place of covariances by a power of two and, unless they are robust, by the dispersion.
+ * Either by itself may take them out of range: of the dispersion, the power of two goes with the fit's.
+ */
+static void
+disperse(GrModel *model, const GrLogregFit *fit)
+{
+	double		dispersion = model->dispersion;
+	bool		iid = model->vcov_type == NULL;
+	int			exponent = 0;
+	int64		n = fit->nterms;
+
+	if (fit->vcov_exponent != 0 && iid)
+		model->dispersion = frexp(dispersion, &exponent);
+	if (iid)
+		gr_model_disperse(model);
+	model->dispersion = dispersion;
+	exponent += fit->vcov_exponent;
+	if (fit->vcov_exponent == 0 || fit->vcov == NULL)
+		return;
+	for (int64 i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int64 j = 0; j < n; j++)
+			fit->vcov[i * n + j] = ldexp(fit->vcov[i * n + j], exponent);
+		for (int64 j = 0; j <= i && model->vcov_low != NULL; j++)
+			model->vcov_low[gr_packed(i, j)] = ldexp(model->vcov_low[gr_packed(i, j)], exponent);
+	}
+}
+
+/*
+ * The dispersion, by which the covariances are multiplied, and the log-likelihood: what Pearson's residuals tell, as
+ * R's summary of a glm has it. A quasi family has no likelihood.
+ */
+static void
+estimate_dispersion(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options)
+{
+	GrFamily	family = options->distribution.family;
+	double		nobs = options->totals != NULL && family == GR_GAMMA ? options->totals->weights : (double) fit->nrows;
+
+	model->dispersion = 1;
+	model->df_inference = INFINITY;
+	model->log_lik = model->quasi ? NAN : options->estimate_theta ? fit->log_likelihood :
+		gr_log_likelihood(family, fit->deviance, nobs, options->totals == NULL ? 0 : options->totals->log_constant);
+	if (gr_family_has_dispersion(family, model->quasi))
+	{
+		/* of a perfect fit it is rounding */
+		model->dispersion = gr_model_mean_square(fit->perfect ? 0 : fit->pearson, (double) fit->df_residual);
+		model->df_inference = (double) fit->df_residual;
+	}
+	if (options->vcov != GR_VCOV_IID)
+	{
+		describe_sandwich(model, fit, options);
+		take_df(model, fit);
+	}
+	disperse(model, fit);
+	if (options->vcov == GR_VCOV_IID && fit->perfect && gr_family_has_dispersion(family, model->quasi))
+		forget_errors(fit);
+}
+
+/* ERROR if a variance of a fit that has converged is out of float8's range. */
+static void
+check_variances(const GrModel *model, const GrLogregFit *fit, const char *const *names)
+{
+	/* a penalty may leave no variance at all */
+	for (int k = 0; k < fit->nterms && fit->vcov != NULL && fit->converged && model->l2 == 0; k++)
+	{
+		double		variance = fit->vcov[(Size) k * fit->nterms + k];
+		GrError		err = {.value = variance};
+
+		/* 0 where all residuals are; a sandwich's may be 0, if no power of two made it so, or negative */
+		if (isnan(variance) || (isfinite(variance) && fabs(variance) >= DBL_MIN) ||
+			(variance == 0 && (model->dispersion == 0 || (model->vcov_type != NULL && fit->vcov_exponent == 0))))
+			continue;
+		gr_fail(&err, GR_RESULT_OUT_OF_RANGE, k - (model->intercept ? 1 : 0), "variance of the coefficient");
+		gr_raise_columns(&err, fit->nterms - (model->intercept ? 1 : 0), names);
+	}
+}
+
+/* What is to be known of a theta that was estimated */
+static void
+warn_of_theta(const GrLogregFit *fit)
+{
+	if (fit->theta_runs_off)
+		ereport(WARNING,
+				(errmsg("the counts vary no more than Poisson's: theta is infinite"),
+				 errhint("Use the poisson family, whose fit this is.")));
+}
+
+/* What is to be known of a maximum at the edge of what the link allows: see edge.h */
+static void
+warn_of_edge(const GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options)
+{
+	StringInfoData terms;
+
+	if (fit->nedge == 0)
+		return;
+	initStringInfo(&terms);
+	for (int k = model->intercept ? 1 : 0; k < fit->nterms; k++)
+		if (fit->edge_terms[k])
+			appendStringInfo(&terms, "%s%s", terms.len > 0 ? ", " : "", gr_model_term(model, k));
+	ereport(WARNING,
+			(errmsg_plural("the mean of " INT64_FORMAT " row is 0, at the edge of what the link allows",
+						   "the means of " INT64_FORMAT " rows are 0, at the edge of what the link allows", fit->nedge,
+						   fit->nedge),
+			 errdetail("The likelihood rises up to there. Terms with a part in these rows: %s.",
+					   terms.len > 0 ? terms.data : gr_model_term(model, 0)),
+			 options->vcov == GR_VCOV_IID ?
+			 errhint("Estimates and deviance are those of the maximum. Standard errors are of the model that gives "
+					 "these rows a mean of 0. With the link log no mean is 0.") :
+			 errhint("Estimates and deviance are those of the maximum, which has no robust standard errors. "
+					 "With the link log no mean is 0.")));
+}
+
+void
+gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
+{
+	model->distribution = options->distribution;
+	if (options->estimate_theta)
+	{
+		/* as good as infinite, where the fit begins, too */
+		model->distribution.theta = fit->theta < GR_THETA_POISSON ? fit->theta : INFINITY;
+		model->theta_error = fit->theta_runs_off ? INFINITY : fit->theta_error;
+	}
+	model->l2 = options->l2;
+	model->firth = options->firth;
+	model->nterms = fit->nterms;
+	model->intercept = options->intercept;
+	gr_model_name_terms(model, names);
+	model->coef = fit->coef;
+	model->vcov = fit->vcov;
+	model->vcov_low = fit->vcov_low;
+	model->separated = fit->separated;
+	model->nrows = fit->nrows;
+	model->rank = fit->rank;
+	model->df_residual = fit->df_residual;
+	model->deviance = fit->deviance;
+	model->null_deviance = fit->null_deviance;
+	estimate_dispersion(model, fit, options);
+	check_variances(model, fit, names);
+	model->iterations = fit->iterations;
+	model->converged = fit->converged;
+
+	warn_of_theta(fit);
+	warn_of_edge(model, fit, options);
+	if (fit->nseparated > 0)
+		warn_of_separation(model, fit);
+	else if (!fit->converged)
+		ereport(WARNING,
+				(errmsg_plural("%s did not converge in %d iteration", "%s did not converge in %d iterations",
+							   fit->iterations, fit_name(options), fit->iterations),
+				 fit->imprecise ? errdetail("Rounding error leaves fewer than eight digits of an estimate.") :
+				 fit->unsolved ? errdetail("The rows' weights are out of range for float8.") :
+				 fit->stalled ? errdetail("Rounding error keeps it from coming closer.") : 0,
+				 hint_at_convergence(fit, options)));
+}
+
+/*
+ * Over a query, or kept rows
+ */
+
+/* Notes a run over a query that is read again and again. */
+static void
+record_query_run(const GrQueryFit *f)
+{
+	const GrRowSource *source = &f->source;
+	GrRun	   *run = &gr_last_run;
+	char		sample[80] = "";
+
+	if (source->nsampled > 0)
+		snprintf(sample, sizeof(sample), "after a fit to its first " INT64_FORMAT " rows ", source->nsampled);
+	run->nrows = source->nrows;
+	run->nworkers = source->nworkers;
+	/* a pass reads and computes at once */
+	run->read_s = source->pass_s;
+	run->solve_s = run->total_s - source->pass_s;
+	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
+			 "; %s%sthe query was run %d times",
+			 source->ingest != NULL ? "" : !source->for_workers ? "more rows than gpureg.ring_size holds: " :
+			 f->boot_flips ? "a permutation test is worth parallel workers: " :
+			 "a bootstrap is worth parallel workers: ", sample, source->npasses);
+}
+
+/* Notes that the query was run, or kept rows were read back, for the sums of clusters. */
+static void
+record_clusters(const GrRowSource *source)
+{
+	GrRun	   *run = &gr_last_run;
+
+	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
+			 source->kept_clusters != NULL ?
+			 (source->nclusterings == 1 ? "; they were read back once for the sums of clusters" :
+			  "; they were read back %d times for the sums of clusters") :
+			 source->nclusterings == 1 ? "; the query was run once more for the sums of clusters" :
+			 "; the query was run %d times more for the sums of clusters", source->nclusterings);
+}
+
+bool
+gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit)
+{
+	memset(fit, 0, sizeof(*fit));
+	gr_progress_begin(fcinfo);
+	if (!PG_ARGISNULL(query))
+		fit->query = text_to_cstring(PG_GETARG_TEXT_PP(query));
+	if (!PG_ARGISNULL(kept))
+		fit->kept = text_to_cstring(PG_GETARG_TEXT_PP(kept));
+	if (!PG_ARGISNULL(rows))
+		fit->filter = text_to_cstring(PG_GETARG_TEXT_PP(rows));
+	if (fit->query != NULL && fit->kept != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a fit is to a query or to kept rows, not to both"),
+				 errhint("Leave out query or kept.")));
+	if (fit->filter != NULL && fit->kept == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rows is a filter of kept rows"),
+				 errhint("A query has its WHERE clause.")));
+	return fit->query != NULL || fit->kept != NULL;
+}
+
+/* Reads the rows, wherever they are. */
+static void
+read_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, GrDistribution distribution,
+		  GrQueryFit *f)
+{
+	if (rows->kept != NULL)
+	{
+		gr_kept_read(rows, (GrRowRules) {distribution.family, roles->weighting, distribution.theta}, roles, &f->ingest,
+					 &f->source);
+		return;
+	}
+	gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, distribution.family, roles, &f->ingest);
+	f->ingest.rules.theta = distribution.theta;
+	f->ingest.boot_reps = f->boot_reps;
+	gr_source_read(&f->source, &f->ingest);
+}
+
+/* Reads the rows, and fits to them. centered: powers may be about centers */
+static void
+fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, bool centered,
+		 const GrLogregOptions *options, GrQueryFit *f)
+{
+	GrRoles		roles = *given;
+	GrError		err = {0};
+
+	roles.centered = centered;
+	f->options = *options;
+	read_rows(fcinfo, rows, &roles, options->distribution, f);
+	if (f->ingest.nrows == 0 && f->source.kind == GR_SOURCE_JOB)
+		gr_raise_no_rows(f->ingest.nskipped);
+	f->read_done = gr_now();
+	f->options.shape = f->source.shape;
+	f->options.intercept = f->ingest.intercept;
+	f->options.weighting = f->source.rules.weighting;
+	f->options.totals = &f->source.totals;
+	f->options.moves = gr_ingest_moves(&f->ingest);
+	f->options.can_be_coarse = f->source.kind == GR_SOURCE_QUERY || gr_on_cpu(&f->source.job->place);
+	if (f->source.kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
+		f->options.can_ascend = gr_job_can_ascend(f->source.job, f->source.single);
+	gr_glm_find_start(&f->source, &f->ingest, &f->options);
+	if (!gr_glm_run(&f->source, &f->options, f->ingest.names, &f->fit, &err))
+		gr_raise_row(&err, f->options.shape, f->ingest.names);
+}
+
+void
+gr_glm_record_query(const char *name, const GrQueryFit *f, double started)
+{
+	const GrRowSource *source = &f->source;
+
+	gr_record_run(name, source->job, started, f->read_done, gr_now());
+	if (source->job->spool.file != NULL)
+		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
+	if (f->refitted)
+		strlcat(gr_last_run.reason, "; read and fitted twice, as terms are collinear or separated",
+				sizeof(gr_last_run.reason));
+	if (source->kind == GR_SOURCE_QUERY)
+		record_query_run(f);
+	if (source->nclusterings > 0)
+		record_clusters(source);
+}
+
+void
+gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, const GrLogregOptions *options,
+				 GrQueryFit *f)
+{
+	/* the penalty and the learning rate are of the powers themselves */
+	bool		centered = options->l2 == 0 && isnan(options->learning_rate);
+
+	fit_rows(fcinfo, rows, roles, centered, options, f);
+	f->refitted = f->fit->unmovable;
+	if (f->refitted)
+	{
+		gr_job_release(f->source.job);
+		fit_rows(fcinfo, rows, roles, false, options, f);
+	}
+}
+
+Datum
+gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
+				const GrLogregOptions *options, bool quasi)
+{
+	double		started = gr_now();
+	GrQueryFit	f = {0};
+	GrModel		model = {.quasi = quasi};
+	ErrorContextCallback context;
+
+	if (rows->query != NULL)
+		gr_enter_query(&context, rows->query);
+	gr_glm_open_rows(fcinfo, rows, roles, options, &f);
+	if (roles->weighting == GR_FREQUENCIES)
+		(void) gr_count(f.source.totals.weights);
+	gr_glm_record_query(name, &f, started);
+	gr_glm_model(&model, f.fit, &f.options, f.ingest.names);
+	if (rows->query != NULL)
+		gr_leave_query(&context);
+	model.nskipped = f.source.nskipped;
+	model.design = f.ingest.design;
+	gr_extras_take_roles(&model.extras, roles);
+	model.device = pstrdup(f.source.job->place.device);
+	gr_job_release(f.source.job);
+	return gr_model_datum(fcinfo, &model);
+}

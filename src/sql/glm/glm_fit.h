@@ -1,0 +1,83 @@
+/*
+ * glm_fit.h: fits of generalised linear models over whatever source of rows.
+ */
+#ifndef GPUREG_GLM_FIT_H
+#define GPUREG_GLM_FIT_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "compute/glm/logreg.h"
+#include "rows/sums/ingest.h"
+#include "rows/sums/kept_source.h"
+#include "rows/sums/source.h"
+#include "sql/model/model.h"
+
+/* What a logistic regression is fitted by when nothing else is said */
+extern GrLogregOptions gr_glm_defaults(int nfeatures);
+
+/* ERROR unless the option is one that a fit can have. */
+extern void gr_check_l2(double l2);
+extern void gr_check_tol(double tol);
+
+/*
+ * The covariances that argument number vcov names, iid if it is NULL, and the cluster columns that argument number
+ * clusters does; ERROR unless they go together
+ */
+extern void gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrLogregOptions *options,
+							  GrRoles *roles);
+
+/* Firth's penalty, if an argument wants it; ERROR if the other options don't go with it */
+extern void gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrLogregOptions *options, bool quasi);
+
+/* Where the fit is to start, in options->start, if its first rows can say. */
+extern void gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options);
+
+/*
+ * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all
+ * other failures are raised.
+ */
+extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names,
+					   GrLogregFit **result, GrError *err);
+
+/*
+ * The fit as a model, and the warnings that go with it; model->quasi is set, and fit->vcov is multiplied by the
+ * dispersion.
+ */
+extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names);
+
+/* A fit to a query's rows, or to kept ones */
+typedef struct GrQueryFit
+{
+	int			boot_reps;		/* given: replicates that are wanted besides; see GrIngest */
+	bool		boot_flips;		/* given: they are of a permutation test */
+	GrRowSource source;
+	GrIngest	ingest;
+	GrLogregOptions options;
+	GrLogregFit *fit;
+	double		read_done;
+	bool		refitted;		/* it is the second one */
+} GrQueryFit;
+
+/* Fits to a query's rows, or kept ones, which stay where they are until the source's job is released. */
+extern void gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles,
+							 const GrLogregOptions *options, GrQueryFit *f);
+
+/* Notes the run, of rows that were kept or read again and again, before the job is released. */
+extern void gr_glm_record_query(const char *name, const GrQueryFit *f, double started);
+
+/*
+ * What a function's arguments say that the fit is to: number query, kept and rows (the filter). False if there is
+ * neither a query nor kept rows; ERROR if there are both
+ */
+extern bool gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit);
+
+/*
+ * Fits to a query's rows, or to kept ones: a gpu_model. distribution, intercept, vcov and how to solve are given by the
+ * options; name: of the SQL function
+ */
+extern Datum gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
+							 const GrLogregOptions *options, bool quasi);
+
+#endif							/* GPUREG_GLM_FIT_H */

@@ -1,0 +1,360 @@
+/*
+ * margin_rows.c: a query's rows as values of the columns that a model is made of; others than these are of no account.
+ *
+ * A model without a design is taken for one whose every feature is a column.
+ */
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "rows/columns/design_values.h"
+#include "rows/sums/ingest.h"
+#include "run/args.h"
+#include "run/raise.h"
+#include "sql/glm/margin_rows.h"
+#include "sql/model/feature_names.h"
+#include "sql/model/predict_design.h"
+
+typedef struct MarginReceiver
+{
+	GrReceiver	base;
+	GrMarginRows *rows;
+	GrMargins  *margins;
+	MemoryContext row_context;	/* reset after each row */
+	GrPoll		poll;
+	double	   *values;			/* see gr_design_expand() */
+	double	   *checked;		/* the numbers of a row of rows->shape */
+} MarginReceiver;
+
+/*
+ * The columns
+ */
+
+/* A design of which each feature is a column of its name */
+static GrDesign *
+design_of_features(const GrFeatureNames *names)
+{
+	int			n = names->nfeatures;
+	GrDesign   *design = palloc0(sizeof(GrDesign));
+	GrDesignPart *parts = palloc0((n + 1) * sizeof(GrDesignPart));
+
+	design->ncolumns = design->nterms = design->nfeatures = n;
+	design->columns = palloc0((n + 1) * sizeof(GrDesignColumn));
+	design->terms = palloc0((n + 1) * sizeof(GrDesignTerm));
+	for (int i = 0; i < names->n; i++)
+	{
+		const GrFeatureName *name = &names->sorted[i];
+
+		if (name->subscript == 0)
+			design->columns[name->feature].name = (GrString) {name->name, name->len};
+		gr_poll_loop(i);
+	}
+	for (int k = 0; k < n; k++)
+	{
+		parts[k] = (GrDesignPart) {.column = k,.kind = GR_PART_NUMBER,.width = 1,.at = k};
+		design->columns[k].is_number = true;
+		design->terms[k] = (GrDesignTerm) {.nparts = 1,.part = &parts[k],.width = 1};
+		gr_poll_loop(k);
+	}
+	return design;
+}
+
+static void
+raise_type(const char *name, Oid type, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" of the query has type %s", name, format_type_be(type)),
+			 errdetail("%s", detail)));
+}
+
+/* Adds a column of the query that gives a value to one of the design's. */
+static void
+add_source(GrMarginRows *rows, const GrQuery *query, int at, int target)
+{
+	GrMarginSource *source = &rows->sources[rows->nsources++];
+	const GrDesignColumn *column = &rows->design->columns[target];
+	Oid			type = TupleDescAttr(query->columns, at)->atttypid;
+	int		   *targets = palloc(sizeof(int));
+
+	source->at = at;
+	targets[0] = target;
+	source->targets = targets;
+	if (!gr_describe_design_value(rows->design, target, type, &source->column))
+		raise_type(query->names[at], type, column->is_number ? "It must be a number or a boolean." :
+				   "It must be a text, an enum, a number or a boolean.");
+	source->column.name = query->names[at];
+	rows->is_boolean[target] = source->column.type == BOOLOID && !column->is_factor;
+}
+
+/* Adds an array, whose elements are the features name[1], name[2], ... */
+static void
+add_array(GrMarginRows *rows, const GrQuery *query, int at, GrFeatureRange elements)
+{
+	GrMarginSource *source = &rows->sources[rows->nsources++];
+	int		   *targets = palloc(elements.n * sizeof(int));
+
+	source->at = at;
+	source->targets = targets;
+	(void) gr_describe_value(&source->column, TupleDescAttr(query->columns, at)->atttypid);
+	source->column.name = query->names[at];
+	source->column.width = elements.n;
+	for (int i = 0; i < elements.n; i++)
+	{
+		if (elements.first[i].subscript != i + 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("the model has no feature \"%s[%d]\"", query->names[at], i + 1),
+					 errdetail("The query's column \"%s\" is an array.", query->names[at]),
+					 errhint("Let the query return an array as long as that of the model, or one column for each "
+							 "feature.")));
+		targets[i] = elements.first[i].feature;
+		rows->is_boolean[targets[i]] = source->column.element == BOOLOID;
+		gr_poll_loop(i);
+	}
+}
+
+/* The columns of a model with a design */
+static void
+find_design_columns(GrMarginRows *rows, const GrQuery *query)
+{
+	for (int k = 0; k < rows->design->ncolumns; k++)
+	{
+		add_source(rows, query, gr_find_column(query->columns->natts, query->names, NULL,
+											   gr_design_column_name(rows->design, k)), k);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* ERROR unless each feature is given by one column. */
+static void
+check_features(const GrMarginRows *rows)
+{
+	bool	   *given = palloc0((rows->design->ncolumns + 1) * sizeof(bool));
+
+	for (int s = 0; s < rows->nsources; s++)
+		for (int i = 0; i < rows->sources[s].column.width; i++)
+		{
+			int			target = rows->sources[s].targets[i];
+
+			if (given[target])
+				ereport(ERROR,
+						(errcode(ERRCODE_AMBIGUOUS_COLUMN),
+						 errmsg("query has several columns \"%s\"", gr_design_column_name(rows->design, target)),
+						 errdetail("The model is made of it."),
+						 errhint("Give all but one another name, with AS.")));
+			given[target] = true;
+			gr_poll_loop(i);
+		}
+	for (int k = 0; k < rows->design->ncolumns; k++)
+		if (!given[k])
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("query has no column \"%s\"", gr_design_column_name(rows->design, k)),
+					 errdetail("The model is made of it."),
+					 errhint("Let the query return a column of this name.")));
+	pfree(given);
+}
+
+/* The columns and arrays that features are */
+static void
+find_features(GrMarginRows *rows, const GrQuery *query, const GrFeatureNames *names)
+{
+	for (int at = 0; at < query->columns->natts; at++)
+	{
+		const char *name = query->names[at];
+		int			feature = gr_find_feature(names, name, strlen(name));
+		GrFeatureRange elements = gr_find_elements(names, name, strlen(name));
+		GrColumn	column;
+
+		if (elements.n > 0 && gr_describe_value(&column, TupleDescAttr(query->columns, at)->atttypid) &&
+			OidIsValid(column.element))
+			add_array(rows, query, at, elements);
+		else if (feature >= 0)
+			add_source(rows, query, at, feature);
+	}
+	check_features(rows);
+}
+
+/* The column that was the offset in the fit. ERROR if the query does not have it: an effect depends on the offset. */
+static int
+find_model_offset(const GrQuery *query, const char *name)
+{
+	bool		found = false;
+
+	for (int k = 0; k < query->columns->natts; k++)
+		found |= strcmp(query->names[k], name) == 0;
+	if (!found)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("query has no column \"%s\"", name),
+				 errdetail("It is the model's offset."),
+				 errhint("Let the query return a column of this name, or name another one, as in offsets => 'days'.")));
+	return gr_find_column(query->columns->natts, query->names, NULL, name);
+}
+
+/* The columns of weights and offsets. arguments: those that name them; NULL: the model does */
+static void
+find_roles(GrMarginRows *rows, const GrQuery *query, const char *const *named, const char *const *arguments)
+{
+
+	for (int k = 0; k < 2; k++)
+	{
+		GrMarginSource *source = &rows->sources[rows->nsources];
+		Oid			type;
+
+		if (named[k] == NULL)
+			continue;
+		source->at = arguments[k] == NULL ? find_model_offset(query, named[k]) :
+			gr_find_column(query->columns->natts, query->names, arguments[k], named[k]);
+		type = TupleDescAttr(query->columns, source->at)->atttypid;
+		if (!gr_describe_value(&source->column, type) || OidIsValid(source->column.element))
+			raise_type(named[k], type, k == 0 ? "Weights must be numbers." : "Offsets must be numbers.");
+		source->column.name = named[k];
+		rows->names[rows->design->ncolumns + 1 + (k > 0 && rows->shape.weight ? 1 : 0)] = named[k];
+		rows->nsources++;
+	}
+}
+
+void
+gr_margin_rows_prepare(const char *text, const GrPredictor *model, const GrRoles *roles, GrMarginRows *rows)
+{
+	GrQuery    *query;
+	GrFeatureNames *names;
+	bool		of_model = roles->offsets == NULL && gr_has_offsets(model);
+	const char *offsets = of_model ? pnstrdup(model->offsets.bytes, model->offsets.nbytes) : roles->offsets;
+	const char *const named[2] = {roles->weights, offsets};
+	const char *const arguments[2] = {"weights", of_model ? NULL : "offsets"};
+	int			ncolumns;
+
+	memset(rows, 0, sizeof(*rows));
+	if (model->nfeatures > 0)
+		gr_check_nfeatures(model->nfeatures);
+	names = model->design.nbytes > 0 ? NULL : gr_name_features(model->terms, model->intercept);
+	rows->design = names != NULL ? design_of_features(names) :
+		gr_open_model_design(CurrentMemoryContext, model->design);
+	gr_check_design_size(rows->design, model->nfeatures);
+	query = gr_analyse_query(text);
+	ncolumns = rows->design->ncolumns;
+	rows->shape = (GrRowShape) {
+		.nfeatures = ncolumns,.weight = roles->weights != NULL,.offset = offsets != NULL
+	};
+	rows->is_boolean = palloc0((ncolumns + 1) * sizeof(bool));
+	rows->sources = palloc0((Max(ncolumns, query->columns->natts) + 2) * sizeof(GrMarginSource));
+	rows->names = palloc0((ncolumns + 3) * sizeof(char *));
+	for (int k = 0; k < ncolumns; k++)
+		rows->names[k] = gr_design_column_name(rows->design, k);
+	if (names != NULL)
+		find_features(rows, query, names);
+	else
+		find_design_columns(rows, query);
+	find_roles(rows, query, named, arguments);
+	rows->plan = gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
+}
+
+/*
+ * The rows
+ */
+
+static bool
+is_complete(const GrMarginRows *rows, const TupleTableSlot *slot)
+{
+	for (int s = 0; s < rows->nsources; s++)
+		if (slot->tts_isnull[rows->sources[s].at])
+			return false;
+	return true;
+}
+
+/* An array's numbers; false if one is NULL. */
+static bool
+take_array(const GrMarginSource *source, Datum value, double *values)
+{
+	int			n = source->column.width;
+	double	   *numbers = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
+
+	if (!gr_convert_value(&source->column, value, numbers))
+		return false;
+	for (int i = 0; i < n; i++)
+		values[source->targets[i]] = numbers[i];
+	return true;
+}
+
+/* The row's values, and its weight and offset behind the numbers that are checked; false if an array has a NULL. */
+static bool
+take_values(MarginReceiver *receiver, const TupleTableSlot *slot)
+{
+	const GrMarginRows *rows = receiver->rows;
+	double	   *role = receiver->checked + rows->shape.nfeatures + 1;
+
+	for (int s = 0; s < rows->nsources; s++)
+	{
+		const GrMarginSource *source = &rows->sources[s];
+		Datum		value = slot->tts_values[source->at];
+
+		if (source->targets == NULL)
+			(void) gr_convert_value(&source->column, value, role++);
+		else if (!OidIsValid(source->column.element))
+			gr_take_design_value(rows->design, source->targets[0], &source->column, value, false, receiver->values);
+		else if (!take_array(source, value, receiver->values))
+			return false;
+	}
+	memcpy(receiver->checked, receiver->values, rows->shape.nfeatures * sizeof(double));
+	gr_check_rows(receiver->checked, 1, rows->shape, (GrRowRules) {GR_GAUSSIAN}, rows->names);
+	return true;
+}
+
+static void
+add_row(MarginReceiver *receiver)
+{
+	GrMarginRows *rows = receiver->rows;
+	double		weight = gr_row_weight(receiver->checked, rows->shape);
+
+	if (weight == 0)
+		return;
+	rows->nrows++;
+	if (!gr_margins_add(receiver->margins, receiver->values, weight, gr_row_offset(receiver->checked, rows->shape),
+						&receiver->poll))
+	{
+		GrError		err = {0};
+
+		(void) gr_fail(&err, GR_CANCELED, 0, "marginal effects");
+		gr_raise(&err);
+	}
+}
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	MarginReceiver *receiver = (MarginReceiver *) self;
+	MemoryContext old = MemoryContextSwitchTo(receiver->row_context);
+
+	slot_getallattrs(slot);
+	if (is_complete(receiver->rows, slot) && take_values(receiver, slot))
+		add_row(receiver);
+	else
+		receiver->rows->nskipped++;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(receiver->row_context);
+	return true;
+}
+
+void
+gr_margin_rows_read(GrMarginRows *rows, GrMargins *margins)
+{
+	MarginReceiver receiver = {
+		.base.pub.receiveSlot = receive_row,
+		.rows = rows,
+		.margins = margins,
+		.poll = {.host = &gr_host}
+	};
+
+	receiver.row_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	receiver.values = palloc0((GR_DESIGN_NVALUES(rows->design) + 1) * sizeof(double));
+	receiver.checked = palloc0(gr_row_ncols(rows->shape) * sizeof(double));
+	gr_run_plan(rows->plan, NULL, &receiver.base, 0);
+	MemoryContextDelete(receiver.row_context);
+	if (rows->nrows == 0)
+		gr_raise_no_rows(rows->nskipped);
+}

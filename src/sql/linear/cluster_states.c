@@ -1,0 +1,284 @@
+/*
+ * cluster_states.c: the states of clusters, as aggregates keep them; see cluster_states.h.
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "compute/linalg/gram_subset.h"
+#include "compute/linear/sum_clusters.h"
+#include "run/args.h"
+#include "run/raise.h"
+#include "sql/linear/cluster_states.h"
+
+/* Records that are read at a time; a multiple of 8 */
+#define READ_RECORDS 64
+
+/* Room for these at first, and at least; a multiple of 8 */
+#define FIRST_CAPACITY 8
+
+/* A chunk of records is no larger, unless FIRST_CAPACITY are */
+#define CHUNK_NBYTES ((Size) 32 * 1024 * 1024)
+
+/* The system's large pages, where it has such */
+#define LARGE_PAGE ((uintptr_t) 2 * 1024 * 1024)
+
+MemoryContext
+gr_cluster_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "called outside an aggregate");
+	return context;
+}
+
+/* At the aggregate's end, unless that is an error's: then the file is the server's to close */
+static void
+close_states(Datum arg)
+{
+	gr_spool_end(&((GrClusterStates *) DatumGetPointer(arg))->spool);
+}
+
+GrClusterStates *
+gr_cluster_states_create(FunctionCallInfo fcinfo)
+{
+	MemoryContext context = gr_cluster_context(fcinfo);
+	GrClusterStates *states = MemoryContextAllocZero(context, sizeof(GrClusterStates));
+
+	states->context = context;
+	states->nfeatures = -1;
+	/* a window function's end isn't told of: it keeps all in memory */
+	states->spills = IsA(fcinfo->context, AggState);
+	if (states->spills)
+		AggRegisterCallback(fcinfo, close_states, PointerGetDatum(states));
+	return states;
+}
+
+Size
+gr_cluster_states_record(const GrClusterStates *states)
+{
+	return gr_cluster_record_size(states->nfeatures);
+}
+
+/* The first cluster says which columns there are. False if it is none. */
+static bool
+choose_columns(GrClusterStates *states, FunctionCallInfo fcinfo, int features_arg, int response_arg)
+{
+	MemoryContext old;
+	GrStats		stats;
+
+	if (!gr_stats_arguments(fcinfo, 1, features_arg, response_arg, &stats))
+		return false;
+	old = MemoryContextSwitchTo(states->context);
+	states->entries = palloc((stats.nfeatures + 2) * sizeof(int));
+	MemoryContextSwitchTo(old);
+	states->entries[0] = 0;
+	for (int k = 0; k <= stats.nfeatures; k++)
+	{
+		int			column = k == stats.nfeatures ? stats.response : stats.features[k];
+
+		/* column 0, the state's own response, is the last entry */
+		states->entries[k + 1] = column == 0 ? stats.state->nfeatures + 1 : column;
+	}
+	states->whole = stats.whole;
+	states->nfeatures = stats.nfeatures;
+	return true;
+}
+
+/* Merges as gpu_ols_rollup does, to the bit. */
+static void
+merge_total(GrClusterStates *states, GrState *state)
+{
+	GrState    *total = states->total;
+
+	if (total == NULL || total->nfeatures < 0)
+	{
+		states->total = gr_state_resize(state, 0);
+		if (total != NULL)
+			gr_add_count(&states->total->nskipped, total->nskipped);
+	}
+	else
+		gr_state_merge(total, state);
+}
+
+/* The records in memory go to the file; the memory stays. */
+static void
+spill(GrClusterStates *states)
+{
+	if (states->spool.file == NULL)
+		gr_spool_begin(&states->spool, gr_plain_shape((int) gr_cluster_states_record(states) - 1));
+	for (GrRecordChunk *chunk = states->first; chunk != NULL; chunk = chunk->next)
+	{
+		gr_spool_write(&states->spool, chunk->records, chunk->n);
+		chunk->n = 0;
+	}
+	states->nheld = 0;
+	states->last = states->first;
+}
+
+/* Pages of 4 kB take longer to come by, one fault each, than their records to be copied. It is but a wish. */
+static void
+want_large_pages(void *memory, Size nbytes)
+{
+#ifdef MADV_HUGEPAGE
+	uintptr_t	begin = ((uintptr_t) memory + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	uintptr_t	end = ((uintptr_t) memory + nbytes) & ~(LARGE_PAGE - 1);
+
+	if (begin < end)
+		(void) madvise((void *) begin, end - begin, MADV_HUGEPAGE);
+#endif
+}
+
+/* Room for as many records again, but no more than most in all; empty */
+static GrRecordChunk *
+new_chunk(const GrClusterStates *states, Size record_nbytes, int64 most)
+{
+	int64		largest = Max((int64) (CHUNK_NBYTES / record_nbytes) & ~INT64CONST(7), FIRST_CAPACITY);
+	int64		capacity = Min(Min(Max(states->nheld, FIRST_CAPACITY), largest), most - states->nheld);
+	Size		nbytes = offsetof(GrRecordChunk, records) + capacity * record_nbytes;
+	GrRecordChunk *chunk = MemoryContextAllocHuge(states->context, nbytes);
+
+	Assert(capacity > 0 && capacity % 8 == 0);
+	want_large_pages(chunk, nbytes);
+	chunk->next = NULL;
+	chunk->n = 0;
+	chunk->capacity = capacity;
+	return chunk;
+}
+
+/* Where the next record goes, which counts from now on */
+static double *
+next_record(GrClusterStates *states)
+{
+	Size		size = gr_cluster_states_record(states);
+	int64		most = (int64) ((Size) work_mem * 1024 / (size * sizeof(double))) & ~INT64CONST(7);
+
+	most = states->spills ? Max(most, FIRST_CAPACITY) : PG_INT64_MAX & ~INT64CONST(7);
+	/* work_mem may have been lowered since; what is read comes in multiples of 8 */
+	if (states->nheld >= most && states->nheld % 8 == 0)
+		spill(states);
+	if (states->last == NULL)
+		states->first = states->last = new_chunk(states, size * sizeof(double), most);
+	else if (states->last->n == states->last->capacity)
+	{
+		if (states->last->next == NULL)
+			states->last->next = new_chunk(states, size * sizeof(double), most);
+		states->last = states->last->next;
+	}
+	states->n++;
+	states->nheld++;
+	return states->last->records + states->last->n++ * size;
+}
+
+/* The chosen columns' sums and shift, as a record */
+static void
+take_columns(const GrClusterStates *states, GrState *state, double *record)
+{
+	int			n = states->nfeatures;
+	int64		triangle = gr_triangle(gr_norder(n));
+
+	if (states->whole)
+	{
+		memcpy(record, gr_state_hi(state), 2 * triangle * sizeof(double));
+		memcpy(record + 2 * triangle, gr_state_shift(state), (n + 1) * sizeof(double));
+		return;
+	}
+	if (!gr_gram_subset(gr_state_hi(state), gr_state_lo(state), gr_norder(state->nfeatures), states->entries, n + 2,
+						record, record + triangle))
+		elog(ERROR, "a column is none of the state's");
+	for (int k = 0; k <= n; k++)
+		record[2 * triangle + k] = gr_state_shift(state)[states->entries[k + 1] - 1];
+}
+
+bool
+gr_cluster_states_add(GrClusterStates *states, FunctionCallInfo fcinfo, int features_arg, int response_arg)
+{
+	GrState    *state = gr_state_settled(PG_GETARG_DATUM(1), GR_STATS, NULL);
+	bool		taken = state->nfeatures >= 0 && state->nrows > 0 && gr_state_hi(state)[0] != 0;
+	MemoryContext old;
+
+	if (taken && states->nfeatures < 0)
+		taken = choose_columns(states, fcinfo, features_arg, response_arg);
+	old = MemoryContextSwitchTo(states->context);
+	/* ERROR for one of another width */
+	merge_total(states, state);
+	if (taken)
+		take_columns(states, state, next_record(states));
+	MemoryContextSwitchTo(old);
+	if ((Pointer) state != DatumGetPointer(PG_GETARG_DATUM(1)))
+		pfree(state);
+	return taken;
+}
+
+bool
+gr_cluster_states_check(const GrClusterStates *states, bool intercept)
+{
+	if (states->nfeatures + (intercept ? 1 : 0) > GR_CLUSTER_TERMS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("covariances of clusters from states can have at most %d terms", GR_CLUSTER_TERMS_MAX),
+				 errhint("Name fewer features.")));
+	/* no ERROR: it would end the other groups of a query */
+	if (states->n < 2)
+		ereport(WARNING,
+				(errmsg("covariances of clusters need at least two clusters"),
+				 errdetail("Only one state has a complete row."),
+				 errhint("Aggregate one state a cluster: gpu_ols_rollup() merges those of one.")));
+	return states->n >= 2;
+}
+
+void
+gr_cluster_states_total(GrClusterStates *states, GrStats *stats)
+{
+	int			n = states->nfeatures;
+	int64		triangle = gr_triangle(gr_norder(n));
+	const char **own;
+
+	if (!gr_stats_open(PointerGetDatum(states->total), stats))
+		elog(ERROR, "there is no cluster");
+	own = stats->names;
+	stats->nfeatures = n;
+	stats->whole = states->whole;
+	stats->hi = palloc_extended(gr_cluster_states_record(states) * sizeof(double), MCXT_ALLOC_HUGE);
+	stats->lo = stats->hi + triangle;
+	stats->shift = stats->lo + triangle;
+	take_columns(states, states->total, stats->hi);
+	stats->names = palloc((n + 1) * sizeof(char *));
+	for (int k = 0; k <= n; k++)
+		stats->names[k] = own[states->entries[k + 1] - 1];
+}
+
+void
+gr_cluster_reader_begin(GrClusterReader *reader, GrClusterStates *states)
+{
+	*reader = (GrClusterReader) {.nfiled = states->n - states->nheld, .states = states, .chunk = states->first};
+	if (reader->nfiled == 0)
+		return;
+	reader->block = palloc_extended(READ_RECORDS * gr_cluster_states_record(states) * sizeof(double),
+									MCXT_ALLOC_HUGE);
+	gr_spool_rewind(&states->spool);
+}
+
+const double *
+gr_cluster_reader_next(GrClusterReader *reader, int64 *n)
+{
+	GrRecordChunk *chunk = reader->chunk;
+
+	if (reader->nfiled > 0)
+	{
+		*n = Min(reader->nfiled, READ_RECORDS);
+		gr_spool_read(&reader->states->spool, reader->block, *n);
+		reader->nfiled -= *n;
+		return reader->block;
+	}
+	*n = chunk == NULL ? 0 : chunk->n;
+	if (*n == 0)
+		return NULL;
+	reader->chunk = chunk->next;
+	return chunk->records;
+}

@@ -1,0 +1,269 @@
+/*
+ * fn_iv.c: two-stage least squares from a gpu_ols_stats: gpu_iv_solve, gpu_iv_tests.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "compute/dist/inference.h"
+#include "compute/linalg/gram_subset.h"
+#include "compute/linear/iv.h"
+#include "rows/state/aggregate.h"
+#include "run/clock.h"
+#include "run/raise.h"
+#include "sql/model/model.h"
+#include "sql/states/stats.h"
+
+PG_FUNCTION_INFO_V1(gr_iv_solve_stats);
+PG_FUNCTION_INFO_V1(gr_iv_tests);
+
+/* Arguments of both functions */
+enum
+{
+	ARG_STATS, ARG_ENDOGENOUS, ARG_INSTRUMENTS, ARG_INTERCEPT, ARG_FEATURES, ARG_RESPONSE
+};
+
+/* What a feature is in the regression */
+typedef enum Part
+{
+	EXOGENOUS, INSTRUMENT, ENDOGENOUS, NPARTS
+} Part;
+
+/* A regression, solved; the features in the order that the solver wants */
+typedef struct Regression
+{
+	GrStats		stats;
+	GrIvColumns columns;
+	bool		intercept;
+	Part	   *parts;			/* of the state's chosen features */
+	int		   *order;			/* which of those come first, and so on */
+	const char **names;			/* of the features in that order, and of the response */
+	GrIvFit		fit;
+} Regression;
+
+/* The columns of an argument get their part. */
+static void
+mark_columns(FunctionCallInfo fcinfo, int argument, const char *what, Part part, Regression *r)
+{
+	int			n;
+	int		   *places = gr_stats_columns(fcinfo, argument, what, &r->stats, &n);
+
+	for (int k = 0; k < n; k++)
+	{
+		if (r->parts[places[k]] != EXOGENOUS)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column \"%s\" is both endogenous and an instrument", r->stats.names[places[k]]),
+					 errhint("An exogenous regressor is an instrument of itself: name neither it nor an endogenous "
+							 "one among the instruments.")));
+		r->parts[places[k]] = part;
+	}
+	pfree(places);
+}
+
+/* The features' parts and order */
+static void
+order_columns(FunctionCallInfo fcinfo, Regression *r)
+{
+	int			counts[NPARTS] = {0};
+	int			n = 0;
+
+	r->parts = palloc0((r->stats.nfeatures + 1) * sizeof(Part));
+	r->order = palloc((r->stats.nfeatures + 1) * sizeof(int));
+	r->names = palloc((r->stats.nfeatures + 1) * sizeof(char *));
+	mark_columns(fcinfo, ARG_ENDOGENOUS, "endogenous", ENDOGENOUS, r);
+	mark_columns(fcinfo, ARG_INSTRUMENTS, "instruments", INSTRUMENT, r);
+	for (int part = EXOGENOUS; part < NPARTS; part++)
+		for (int k = 0; k < r->stats.nfeatures; k++)
+			if (r->parts[k] == part)
+			{
+				r->names[n] = r->stats.names[k];
+				r->order[n++] = k;
+				counts[part]++;
+			}
+	r->names[n] = r->stats.names[n];
+	r->columns = (GrIvColumns) {counts[EXOGENOUS], counts[INSTRUMENT], counts[ENDOGENOUS]};
+	if (counts[ENDOGENOUS] == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("endogenous must have a column"),
+				 errhint("Use gpu_ols_solve where all regressors are exogenous.")));
+}
+
+static void
+raise_unidentified(const Regression *r)
+{
+	const GrIvFit *fit = &r->fit;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("the effects of the endogenous regressors are not identified"),
+			 fit->instruments < fit->endogenous ?
+			 errdetail("Instruments that are not collinear with others or with exogenous regressors: %d; endogenous "
+					   "regressors: %d.", fit->instruments, fit->endogenous) :
+			 errdetail("What the instruments tell of one endogenous regressor is collinear with what they tell of "
+					   "the others."),
+			 errhint("Name at least as many instruments as endogenous regressors, each correlated with them.")));
+}
+
+/* The sums in the solver's order; ERROR if they can't be solved */
+static void
+solve(Regression *r)
+{
+	GrStats    *stats = &r->stats;
+	int			p = stats->nfeatures;
+	int			nterms = r->columns.nexogenous + r->columns.nendogenous + (r->intercept ? 1 : 0);
+	Size		triangle = gr_triangle(gr_norder(p));
+	double	   *hi = palloc_extended((2 * triangle + p + 1) * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *shift = hi + 2 * triangle;
+	int		   *entries = palloc((p + 2) * sizeof(int));
+	void	   *workspace = palloc_extended(gr_iv_workspace_nbytes(&r->columns), MCXT_ALLOC_HUGE);
+	GrError		err = {0};
+
+	r->order[p] = p;
+	entries[0] = 0;
+	for (int k = 0; k <= p; k++)
+	{
+		entries[k + 1] = r->order[k] + 1;
+		shift[k] = stats->shift[r->order[k]];
+	}
+	if (!gr_gram_subset(stats->hi, stats->lo, gr_norder(p), entries, p + 2, hi, hi + triangle))
+		elog(ERROR, "no such column");
+	r->fit.coef = palloc(nterms * sizeof(double));
+	r->fit.vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
+	r->fit.first_stage = palloc(r->columns.nendogenous * sizeof(GrIvTest));
+	if (!gr_iv_solve(hi, hi + triangle, shift, &r->columns, stats->nobs, r->intercept, workspace, &r->fit, &gr_host,
+					 &err))
+		gr_raise_columns(&err, p, r->names);
+	if (!r->fit.identified)
+		raise_unidentified(r);
+	pfree(workspace);
+	pfree(entries);
+	pfree(hi);
+}
+
+/* False where there is nothing to be solved, for NULLs or a state without rows. */
+static bool
+solve_arguments(FunctionCallInfo fcinfo, Regression *r)
+{
+	if (PG_ARGISNULL(ARG_STATS) || PG_ARGISNULL(ARG_INTERCEPT))
+		return false;
+	r->intercept = PG_GETARG_BOOL(ARG_INTERCEPT);
+	if (!gr_stats_arguments(fcinfo, ARG_STATS, ARG_FEATURES, ARG_RESPONSE, &r->stats))
+		return false;
+	order_columns(fcinfo, r);
+	solve(r);
+	return true;
+}
+
+/* The places of the terms, in the order of the features, among the solver's; their names in model->terms */
+static int *
+order_terms(const Regression *r, GrModel *model)
+{
+	int			first = r->intercept ? 1 : 0;
+	int		   *places = palloc(r->fit.nterms * sizeof(int));
+	const char **names = palloc(r->fit.nterms * sizeof(char *));
+	int			nexogenous = first;
+	int			nendogenous = first + r->columns.nexogenous;
+	int			n = first;
+
+	if (r->intercept)
+		places[0] = 0;
+	for (int k = 0; k < r->stats.nfeatures; k++)
+	{
+		if (r->parts[k] == INSTRUMENT)
+			continue;
+		names[n - first] = r->stats.names[k];
+		places[n++] = r->parts[k] == EXOGENOUS ? nexogenous++ : nendogenous++;
+	}
+	gr_model_name_terms(model, names);
+	return places;
+}
+
+/*
+ * gpu_iv_solve(stats gpu_ols_stats, endogenous "any", instruments "any", intercept boolean, features "any", response
+ * "any")
+ */
+Datum
+gr_iv_solve_stats(PG_FUNCTION_ARGS)
+{
+	Regression	r = {0};
+	GrModel		model = {.iv = true,.distribution = {GR_GAUSSIAN, GR_IDENTITY},.log_lik = NAN,.device = "cpu"};
+	double		began = gr_now();
+	int		   *places;
+	Size		m;
+
+	if (!solve_arguments(fcinfo, &r))
+		PG_RETURN_NULL();
+	m = model.nterms = r.fit.nterms;
+	model.intercept = r.intercept;
+	places = order_terms(&r, &model);
+	model.coef = palloc(m * sizeof(double));
+	model.vcov = palloc_extended(m * m * sizeof(double), MCXT_ALLOC_HUGE);
+	for (Size i = 0; i < m; i++)
+	{
+		model.coef[i] = r.fit.coef[places[i]];
+		for (Size j = 0; j < m; j++)
+			model.vcov[i * m + j] = r.fit.vcov[places[i] * m + places[j]];
+		CHECK_FOR_INTERRUPTS();
+	}
+	model.nrows = r.stats.nobs;
+	model.nskipped = r.stats.state->nskipped;
+	model.rank = r.fit.rank;
+	model.df_residual = r.fit.df_residual;
+	model.deviance = r.fit.rss;
+	model.null_deviance = r.fit.tss;
+	model.dispersion = gr_model_mean_square(r.fit.rss, (double) r.fit.df_residual);
+	model.df_inference = (double) r.fit.df_residual;
+	model.iterations = 1;
+	model.converged = true;
+	gr_record_state(fcinfo, r.stats.state->nrows, r.stats.nfeatures, began);
+	return gr_model_datum(fcinfo, &model);
+}
+
+/* A row a test; df2 0: chi squared */
+static void
+put_test(ReturnSetInfo *rsinfo, const char *name, const GrIvTest *test, bool by_f)
+{
+	Datum		values[5];
+	bool		nulls[5] = {false};
+	double		p = by_f ? gr_f_upper(test->statistic, (double) test->df1, (double) test->df2) :
+		gr_chisq_probability(test->statistic, (double) test->df1, false);
+
+	values[0] = CStringGetTextDatum(name);
+	values[1] = Int32GetDatum((int32) test->df1);
+	values[2] = Int64GetDatum(test->df2);
+	nulls[2] = !by_f;
+	values[3] = Float8GetDatum(test->statistic);
+	values[4] = Float8GetDatum(p);
+	nulls[3] = isnan(test->statistic);
+	nulls[4] = isnan(p);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* gpu_iv_tests(as gpu_iv_solve()): a row an endogenous regressor in the order of the features, then two more */
+Datum
+gr_iv_tests(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	double		began = gr_now();
+	Regression	r = {0};
+	const char **endogenous;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!solve_arguments(fcinfo, &r))
+		return (Datum) 0;
+	endogenous = r.names + r.columns.nexogenous + r.columns.ninstruments;
+	for (int k = 0; k < r.columns.nendogenous; k++)
+		put_test(rsinfo, psprintf("Weak instruments (%s)", endogenous[k]), &r.fit.first_stage[k], true);
+	put_test(rsinfo, "Wu-Hausman", &r.fit.hausman, true);
+	put_test(rsinfo, "Sargan", &r.fit.sargan, false);
+	gr_record_state(fcinfo, r.stats.state->nrows, r.stats.nfeatures, began);
+	return (Datum) 0;
+}

@@ -1,0 +1,480 @@
+/*
+ * fn_rolling.c: gpu_ols_rolling, linear regression over windows of an ordered query's rows.
+ *
+ * Sums are merged and never subtracted, which would cancel: the rows are cut into blocks as long as a window, so that
+ * one that begins in a block ends in the next. Its sums are those from its first row to the block's end, which are made
+ * backwards when the block is complete, one for each window that will want them, and those of the next block's rows so
+ * far. That is two additions of a row and one of two states for each row, however wide the windows are.
+ *
+ * A block's rows tell the shift of its columns (gram_shift.h), about which the next one's are summed, too, as long as
+ * the differences are exact.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "compute/linalg/gram_shift.h"
+#include "compute/linear/ols.h"
+#include "rows/columns/columns.h"
+#include "rows/query/query.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/device.h"
+#include "run/raise.h"
+#include "run/report.h"
+#include "sql/model/model.h"
+
+PG_FUNCTION_INFO_V1(gr_ols_rolling);
+
+#define FUNCTION "gpu_ols_rolling"
+
+#define FIRST_CAPACITY 64
+
+/* What a window's sums are solved with, and what comes of it */
+typedef struct Window
+{
+	double	   *hi;
+	double	   *lo;
+	double	   *shift;
+	int64		nrows;			/* complete */
+	void	   *workspace;
+	GrOlsFit	fit;
+	double	   *std_error;
+} Window;
+
+/* Rows of a block and their sums; what depends on the number of features is made at the first complete row */
+typedef struct Rolling
+{
+	GrReceiver	base;
+	ReturnSetInfo *rsinfo;
+	MemoryContext context;		/* of the call */
+	MemoryContext row_context;	/* reset after each row */
+	int64		width;
+	int64		step;
+	bool		intercept;
+	GrColumns  *columns;
+	GrRowShape	shape;
+	GrRowRules	rules;
+	const char **names;			/* NULL until the first complete row */
+	int64		row_number;		/* rows so far */
+	int64		ncomplete;		/* those without a NULL */
+
+	/* the block */
+	int64		nplaces;		/* of its rows so far */
+	bool	   *complete;		/* of each */
+	int64		places_capacity;
+	double	   *rows;			/* the complete ones */
+	int64		nrows;
+	int64		rows_capacity;
+	double	   *hi;				/* their sums, but in the first block */
+	double	   *lo;
+	double	   *shift;			/* about which they are: the tails', or narrower */
+	double	   *narrowed;
+	double	   *scratch;
+
+	/* what is left of the block before, from the first place of each window that ends in this one */
+	double	   *tails;			/* hi and lo */
+	int64	   *tail_rows;
+	int64		tails_capacity;
+	int64		first_tail;		/* the place that the first one begins at, in steps from there */
+	double	   *tails_shift;
+
+	Window		window;
+} Rolling;
+
+/* Numbers of a triangle */
+static inline Size
+triangle_of(const Rolling *r)
+{
+	return gr_triangle(gr_norder(r->shape.nfeatures));
+}
+
+/* Is a window's last row the one at a place (from 1) of the block? */
+static inline bool
+ends_window(const Rolling *r, int64 row_number)
+{
+	return row_number >= r->width && (row_number - r->width) % r->step == 0;
+}
+
+/* Room for one more; at least twice as much as before, and not more than limit */
+static void *
+grow(void *array, int64 n, int64 *capacity, int64 limit, Size element)
+{
+	int64		wanted = Min(Max(2 * n, FIRST_CAPACITY), limit);
+
+	if (n < *capacity)
+		return array;
+	*capacity = wanted;
+	return array == NULL ? palloc_extended(wanted * element, MCXT_ALLOC_HUGE) :
+		repalloc_huge(array, wanted * element);
+}
+
+/* At the first complete row */
+static void
+begin(Rolling *r, TupleTableSlot *slot)
+{
+	MemoryContext old = MemoryContextSwitchTo(r->row_context);
+	Window	   *w = &r->window;
+	int			p;
+	Size		triangle;
+	int			nterms;
+
+	gr_measure_row(r->columns, GR_SLOT_VALUES(slot));
+	MemoryContextSwitchTo(r->context);
+	r->shape = gr_columns_shape(r->columns);
+	p = r->shape.nfeatures;
+	if (p > 0)
+		gr_check_nfeatures(p);
+	gr_check_terms(p, r->intercept);
+	r->names = gr_name_numbers(r->columns);
+	triangle = triangle_of(r);
+	nterms = p + (r->intercept ? 1 : 0);
+	r->hi = palloc_extended(2 * triangle * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	r->lo = r->hi + triangle;
+	r->shift = palloc0((p + 1) * sizeof(double));
+	r->narrowed = palloc0((p + 1) * sizeof(double));
+	r->tails_shift = palloc0((p + 1) * sizeof(double));
+	r->scratch = palloc_extended(gr_gram_scratch_nbytes(r->shape), MCXT_ALLOC_HUGE);
+	w->hi = palloc_extended(2 * triangle * sizeof(double), MCXT_ALLOC_HUGE);
+	w->lo = w->hi + triangle;
+	w->shift = palloc((p + 1) * sizeof(double));
+	w->workspace = palloc_extended(gr_ols_workspace_nbytes(p), MCXT_ALLOC_HUGE);
+	w->fit.coef = palloc(nterms * sizeof(double));
+	w->fit.vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
+	w->std_error = palloc(nterms * sizeof(double));
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Windows
+ */
+
+static Datum
+floats_datum(double *values, int n)
+{
+	const GrModel model = {.coef = values,.nterms = n};
+
+	return PointerGetDatum(gr_model_coefficients(&model));
+}
+
+/* A row of the result; without a complete row there is no fit */
+static void
+put_window(Rolling *r, Datum *values, bool *nulls)
+{
+	values[0] = Int64GetDatum(r->row_number);
+	values[1] = Int64GetDatum(r->window.nrows);
+	values[2] = Int64GetDatum(r->width - r->window.nrows);
+	tuplestore_putvalues(r->rsinfo->setResult, r->rsinfo->setDesc, values, nulls);
+}
+
+static void
+set_float(Datum *value, bool *null, double x)
+{
+	*value = Float8GetDatum(x);
+	*null = isnan(x);
+}
+
+/* Solves the window's sums. */
+static void
+finish_window(Rolling *r)
+{
+	Window	   *w = &r->window;
+	GrOlsFit   *fit = &w->fit;
+	GrError		err = {0};
+	Datum		values[7] = {0};
+	bool		nulls[7] = {false, false, false, true, true, true, true};
+
+	if (w->nrows == 0)
+	{
+		put_window(r, values, nulls);
+		return;
+	}
+	if (!gr_ols_solve(w->hi, w->lo, w->shift, r->shape.nfeatures, w->nrows, r->intercept, w->workspace, NULL, fit,
+					  &gr_host, &err))
+		gr_raise_columns(&err, r->shape.nfeatures, r->names);
+	for (Size k = 0; k < fit->nterms; k++)
+		w->std_error[k] = sqrt(fit->vcov[k * fit->nterms + k]);
+	values[3] = floats_datum(fit->coef, fit->nterms);
+	values[4] = floats_datum(w->std_error, fit->nterms);
+	nulls[3] = nulls[4] = false;
+	set_float(&values[5], &nulls[5], sqrt(gr_model_mean_square(fit->rss, (double) fit->df_residual)));
+	set_float(&values[6], &nulls[6], fit->tss > 0 ? 1 - fit->rss / fit->tss : NAN);
+	put_window(r, values, nulls);
+}
+
+/* The window that begins in the block before and ends with the row at the place, from 1 */
+static void
+merge_window(Rolling *r, int64 place)
+{
+	Window	   *w = &r->window;
+	GrPoll		poll = {.host = &gr_host};
+	GrError		err = {0};
+	int			p = r->shape.nfeatures;
+	Size		triangle = r->names == NULL ? 0 : triangle_of(r);
+
+	w->nrows = r->nrows;
+	if (r->tails != NULL)
+	{
+		int64		tail = (place - r->first_tail) / r->step;
+
+		w->nrows += r->tail_rows[tail];
+		memcpy(w->hi, r->tails + 2 * triangle * tail, 2 * triangle * sizeof(double));
+		memcpy(w->shift, r->tails_shift, (p + 1) * sizeof(double));
+		if (memcmp(r->shift, r->tails_shift, (p + 1) * sizeof(double)) == 0)
+			gr_gram_merge(w->hi, w->lo, r->hi, r->lo, triangle);
+		else if (!gr_gram_merge_shifted(w->hi, w->lo, w->shift, r->hi, r->lo, r->shift, p, &poll))
+		{
+			gr_fail(&err, GR_CANCELED, 0, "merging");
+			gr_raise(&err);
+		}
+	}
+	else if (r->names != NULL)
+	{
+		/* the first complete row is in this block */
+		memcpy(w->hi, r->hi, 2 * triangle * sizeof(double));
+		memcpy(w->shift, r->shift, (p + 1) * sizeof(double));
+	}
+	finish_window(r);
+}
+
+/*
+ * Blocks
+ */
+
+/* The shift of the block's columns */
+static void
+choose_shift(Rolling *r)
+{
+	int			p = r->shape.nfeatures;
+
+	memset(r->tails_shift, 0, (p + 1) * sizeof(double));
+	if (r->nrows == 0 || !gr_shift_choose(r->tails_shift, r->rows, r->nrows, r->shape) ||
+		gr_shift_exact(r->tails_shift, r->rows, r->nrows, r->shape))
+		return;
+	gr_shift_narrow(r->narrowed, r->tails_shift, r->rows, r->nrows, r->shape);
+	memcpy(r->tails_shift, r->narrowed, (p + 1) * sizeof(double));
+}
+
+/*
+ * The block is complete: the sums from its end to each place where a window begins that will end in the next one, and
+ * of all of it, as the window's.
+ */
+static void
+make_tails(Rolling *r)
+{
+	Window	   *w = &r->window;
+	Size		triangle = triangle_of(r);
+	Size		ncols = gr_row_ncols(r->shape);
+	int64		row = r->nrows;
+	int64		next;
+
+	/* the first place, from 1, of the next block where a window ends, which begins behind that place of this one */
+	r->first_tail = r->step - (r->row_number - r->width) % r->step;
+	next = r->first_tail < r->width ? (r->width - 1 - r->first_tail) / r->step : -1;
+	if (next >= r->tails_capacity)
+	{
+		r->tails_capacity = next + 1;
+		if (r->tails != NULL)
+		{
+			pfree(r->tails);
+			pfree(r->tail_rows);
+		}
+		r->tails = palloc_extended(r->tails_capacity * 2 * triangle * sizeof(double), MCXT_ALLOC_HUGE);
+		r->tail_rows = palloc_extended(r->tails_capacity * sizeof(int64), MCXT_ALLOC_HUGE);
+	}
+	choose_shift(r);
+	memcpy(w->shift, r->tails_shift, (r->shape.nfeatures + 1) * sizeof(double));
+	memset(w->hi, 0, 2 * triangle * sizeof(double));
+	for (int64 place = r->width - 1; place >= 0; place--)
+	{
+		if (r->complete[place])
+			gr_gram_add(w->hi, w->lo, r->rows + --row * ncols, 1, r->shape, r->tails_shift, r->scratch);
+		if (next >= 0 && place == r->first_tail + next * r->step)
+		{
+			memcpy(r->tails + 2 * triangle * next, w->hi, 2 * triangle * sizeof(double));
+			r->tail_rows[next--] = r->nrows - row;
+		}
+		gr_poll_loop(place);
+	}
+	w->nrows = r->nrows;
+}
+
+/* From the last row of a block to the first one of the next */
+static void
+end_block(Rolling *r)
+{
+	if (r->names != NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(r->context);
+
+		make_tails(r);
+		MemoryContextSwitchTo(old);
+		memset(r->hi, 0, 2 * triangle_of(r) * sizeof(double));
+		memcpy(r->shift, r->tails_shift, (r->shape.nfeatures + 1) * sizeof(double));
+	}
+	else
+		r->window.nrows = 0;
+	if (ends_window(r, r->row_number))
+		finish_window(r);
+	r->nplaces = 0;
+	r->nrows = 0;
+}
+
+/* The row that is behind the block's joins it and, but in the first block, its sums. */
+static void
+add_row(Rolling *r)
+{
+	double	   *row = r->rows + r->nrows * gr_row_ncols(r->shape);
+	int			p = r->shape.nfeatures;
+	GrPoll		poll = {.host = &gr_host};
+	GrError		err = {0};
+
+	gr_check_rows(row, 1, r->shape, r->rules, r->names);
+	r->nrows++;
+	r->ncomplete++;
+	if (r->row_number <= r->width)
+		return;
+	if (gr_shift_any(r->shift, p) && !gr_shift_exact(r->shift, row, 1, r->shape))
+	{
+		gr_shift_narrow(r->narrowed, r->shift, row, 1, r->shape);
+		if (!gr_gram_translate(r->hi, r->lo, p, r->shift, r->narrowed, &poll))
+		{
+			gr_fail(&err, GR_CANCELED, 0, "sums");
+			gr_raise(&err);
+		}
+		memcpy(r->shift, r->narrowed, (p + 1) * sizeof(double));
+	}
+	gr_gram_add(r->hi, r->lo, row, 1, r->shape, r->shift, r->scratch);
+}
+
+/* Takes a row's values, if none is NULL. */
+static bool
+take_row(Rolling *r, TupleTableSlot *slot)
+{
+	MemoryContext old;
+	GrRowFate	fate;
+
+	slot_getallattrs(slot);
+	for (int k = 0; k < slot->tts_tupleDescriptor->natts; k++)
+		if (slot->tts_isnull[k])
+			return false;
+	if (r->names == NULL)
+		begin(r, slot);
+	old = MemoryContextSwitchTo(r->context);
+	r->rows = grow(r->rows, r->nrows, &r->rows_capacity, r->width, gr_row_ncols(r->shape) * sizeof(double));
+	MemoryContextSwitchTo(r->row_context);
+	fate = gr_convert_row(r->columns, GR_SLOT_VALUES(slot), r->rows + r->nrows * gr_row_ncols(r->shape));
+	MemoryContextSwitchTo(old);
+	return fate == GR_ROW_TAKES_PART;
+}
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	Rolling    *r = (Rolling *) self;
+	MemoryContext old = MemoryContextSwitchTo(r->context);
+	bool		complete;
+
+	r->row_number++;
+	r->complete = grow(r->complete, r->nplaces, &r->places_capacity, r->width, sizeof(bool));
+	MemoryContextSwitchTo(r->row_context);
+	complete = take_row(r, slot);
+	r->complete[r->nplaces++] = complete;
+	if (complete)
+		add_row(r);
+	if (r->nplaces == r->width)
+		end_block(r);
+	else if (ends_window(r, r->row_number))
+		merge_window(r, r->nplaces);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(r->row_context);
+	return true;
+}
+
+/*
+ * The function
+ */
+
+static int64
+positive_argument(FunctionCallInfo fcinfo, int argument, const char *what)
+{
+	int32		value = PG_GETARG_INT32(argument);
+
+	if (value < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be at least 1, got %d", what, value)));
+	return value;
+}
+
+static void
+check_nulls(FunctionCallInfo fcinfo)
+{
+	static const char *const names[] = {"query", "width", "step", "intercept"};
+
+	for (int k = 0; k < lengthof(names); k++)
+		if (PG_ARGISNULL(k))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s must not be null", names[k])));
+}
+
+static const GrPlan *
+plan_query(Rolling *r, const char *text)
+{
+	const GrQuery *query = gr_analyse_query(text);
+	const GrRoles roles = {.intercept = r->intercept};
+
+	if (query->tree->sortClause == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("query has no ORDER BY"),
+				 errdetail("Windows are of rows that follow one another."),
+				 errhint("Say in which order they do: at the end of the query.")));
+	r->columns = gr_query_columns(query->columns, query->names, &roles);
+	return gr_plan_query(query, CURSOR_OPT_PARALLEL_OK);
+}
+
+/*
+ * gpu_ols_rolling(query text, width int, step int, intercept boolean): a row a window, in the order of the query, each
+ * with the number of its last row
+ */
+Datum
+gr_ols_rolling(PG_FUNCTION_ARGS)
+{
+	double		started = gr_now();
+	Rolling		r = {
+		.base.pub.receiveSlot = receive_row,.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo,
+		.context = CurrentMemoryContext,.rules = {GR_GAUSSIAN}
+	};
+	ErrorContextCallback context;
+	GrPlace		place = {0};
+	double		read_done;
+	const GrPlan *plan;
+	const char *query;
+
+	check_nulls(fcinfo);
+	InitMaterializedSRF(fcinfo, 0);
+	query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	r.width = positive_argument(fcinfo, 1, "width");
+	r.step = positive_argument(fcinfo, 2, "step");
+	r.intercept = PG_GETARG_BOOL(3);
+	r.row_context = AllocSetContextCreate(r.context, "gpureg row", ALLOCSET_DEFAULT_SIZES);
+	gr_enter_query(&context, query);
+	plan = plan_query(&r, query);
+	gr_run_plan(plan, NULL, &r.base, 0);
+	gr_leave_query(&context);
+	/* solved beside the reading */
+	read_done = gr_now();
+	gr_place_on_cpu(&place, "windows are summed where the query's rows come in their order");
+	if (r.names != NULL)
+		gr_record_pass(FUNCTION, &place, r.ncomplete, r.shape.nfeatures, 0, started, read_done, read_done);
+	return (Datum) 0;
+}

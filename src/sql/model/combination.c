@@ -1,0 +1,166 @@
+/*
+ * combination.c: the standard error of a linear combination of a model's coefficients, summed up in double-double: all
+ * that is lost where covariances cancel is what rounding them to float8 took. Where that matters the covariances' low
+ * halves are used, if the model has them.
+ *
+ * Rounding each V[i][j] by a share u of itself moves x' V x by at most u (sum of |x[i]| sqrt(V[i][i]))^2, as |V[i][j]|
+ * is at most sqrt(V[i][i] V[j][j]).
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+
+#include "run/args.h"
+#include "sql/model/combination.h"
+#include "sql/model/model_extras.h"
+
+/* Above this share of x' V x that rounding V may have moved, the low halves are used. */
+#define LOW_SHARE 1e-12
+
+/* Square root of the share of itself that an entry with its low half is off by: the solve rounds in double-double */
+#define LOW_ROUNDING 0x1p-50
+
+/*
+ * Makes variances 1 to 4, by powers of two that go into x, and then x less than 2 in magnitude. unit: what a covariance
+ * is to be multiplied by, for its row and for its column; *exponent: of the power of two that x was divided by. False
+ * if a value has a variance that is none.
+ */
+static bool
+scale_values(const double *vcov, int nterms, GrDD *x, double *unit, int *exponent)
+{
+	int			largest = INT_MIN;
+
+	for (int k = 0; k < nterms; k++)
+	{
+		double		variance = vcov[(Size) k * nterms + k];
+		int			half;
+
+		unit[k] = 1;
+		if (x[k].hi == 0)
+			continue;
+		if (!(variance >= 0 && isfinite(variance)))
+			return false;
+		half = variance > 0 ? (int) floor(0.5 * ilogb(variance)) : 0;
+		unit[k] = ldexp(1.0, -half);
+		largest = Max(largest, ilogb(x[k].hi) + half);
+		gr_poll_loop(k);
+	}
+	*exponent = largest == INT_MIN ? 0 : largest;
+	for (int k = 0; k < nterms; k++)
+	{
+		int			shift = -ilogb(unit[k]) - *exponent;
+
+		x[k] = (GrDD) {ldexp(x[k].hi, shift), ldexp(x[k].lo, shift)};
+		gr_poll_loop(k);
+	}
+	return true;
+}
+
+/* x' V x of the lower triangle. low: NULL, or what rounding left of V, a packed triangle */
+static double
+quadratic_form(const double *vcov, const double *low, int nterms, const GrDD *x, const double *unit)
+{
+	GrDD		sum = gr_dd(0);
+	int64		n = 0;
+
+	for (int64 i = 0; i < nterms; i++)
+	{
+		const double *row = vcov + i * nterms;
+		GrDD		part = gr_dd(0);
+
+		gr_poll_loop(n++);
+		if (x[i].hi == 0)
+			continue;
+		for (int64 j = 0; j <= i; j++)
+		{
+			GrDD		product;
+
+			gr_poll_loop(n++);
+			if (x[j].hi == 0)
+				continue;
+			product = gr_dd_mul_d(x[j], row[j] * unit[i] * unit[j]);
+			if (low != NULL)
+				product = gr_dd_add(product, gr_dd_mul_d(x[j], low[gr_packed(i, j)] * unit[i] * unit[j]));
+			part = gr_dd_add(part, i == j ? product : gr_dd_scale(product, 2));
+		}
+		sum = gr_dd_add(sum, gr_dd_mul(part, x[i]));
+	}
+	return gr_dd_to_double(sum);
+}
+
+/* The square root of the most that rounding covariances by a share of 1 could make of x' V x */
+static double
+largest_noise(const double *vcov, int nterms, const GrDD *x, const double *unit)
+{
+	double		sum = 0;
+
+	for (int64 k = 0; k < nterms; k++)
+	{
+		if (x[k].hi != 0)
+			sum += fabs(x[k].hi) * sqrt(vcov[k * nterms + k] * unit[k] * unit[k]);
+		gr_poll_loop(k);
+	}
+	return sum;
+}
+
+bool
+gr_combination_error(GrCombination *c)
+{
+	double	   *unit = palloc_extended(c->nterms * sizeof(double), MCXT_ALLOC_HUGE);
+	double		square = NAN;
+	double		noise = 0;
+	int			exponent = 0;
+
+	if (scale_values(c->vcov, c->nterms, c->x, unit, &exponent))
+	{
+		double		largest = largest_noise(c->vcov, c->nterms, c->x, unit);
+
+		square = quadratic_form(c->vcov, NULL, c->nterms, c->x, unit);
+		noise = sqrt(DBL_EPSILON / 2) * largest;
+		if (c->vcov_low.bytes != NULL && !isnan(square) && noise * noise > LOW_SHARE * square)
+		{
+			double	   *low = gr_read_low(c->vcov_low, c->vcov, c->nterms);
+
+			square = quadratic_form(c->vcov, low, c->nterms, c->x, unit);
+			noise = LOW_ROUNDING * largest;
+			pfree(low);
+		}
+	}
+	pfree(unit);
+	/* rounding alone may have made this negative */
+	if (square < 0 && square >= -noise * noise)
+		square = 0;
+	/* negative where the covariances are none; NaN where some aren't known */
+	if (!(square >= 0 && isfinite(square)))
+		return false;
+	c->error = ldexp(sqrt(square), exponent);
+	c->noise = ldexp(noise, exponent);
+	return true;
+}
+
+bool
+gr_combination_is_precise(const GrCombination *c, double more)
+{
+	double		share = sqrt(GR_PRECISE_SHARE);
+
+	return c->noise <= share * hypot(c->error, sqrt(more));
+}
+
+void
+gr_warn_imprecise(FunctionCallInfo fcinfo, bool *warned, const char *what)
+{
+	if (warned == NULL && fcinfo->flinfo->fn_extra == NULL)
+		fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(bool));
+	if (warned == NULL)
+		warned = fcinfo->flinfo->fn_extra;
+	if (*warned)
+		return;
+	*warned = true;
+	ereport(WARNING,
+			(errmsg("%s that have fewer than six digits are NULL", what),
+			 errdetail("The model's columns are so nearly collinear that its covariances cancel."),
+			 errhint("Subtract from each column a value near its mean, or leave out a column that others determine, "
+					 "and fit again.")));
+}

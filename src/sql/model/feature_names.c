@@ -1,0 +1,173 @@
+/*
+ * feature_names.c: the names of a model's features, to find them by.
+ *
+ * They are in a sorted list, those that end in a subscript twice: whole, and as the name before it with the subscript.
+ * So a name's elements follow one another.
+ */
+#include "postgres.h"
+
+#include "access/tupmacs.h"
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "run/args.h"
+#include "sql/model/feature_names.h"
+
+/* Digits of a subscript at most; a model has fewer features than subscripts of more. */
+#define SUBSCRIPT_DIGITS 9
+
+static int
+compare_names(const char *a, int a_len, const char *b, int b_len)
+{
+	return a_len != b_len ? a_len - b_len : memcmp(a, b, a_len);
+}
+
+static int
+compare_features(const void *a, const void *b, void *arg)
+{
+	const GrFeatureName *u = a;
+	const GrFeatureName *v = b;
+	int			order = compare_names(u->name, u->len, v->name, v->len);
+
+	return order != 0 ? order : u->subscript - v->subscript;
+}
+
+/* The name before the subscript, where the whole name is written as that of an array's element; false elsewhere */
+static bool
+split_name(const GrFeatureName *whole, GrFeatureName *element)
+{
+	int			at = whole->len - 1;
+	int			digits = 0;
+	int			unit = 1;
+
+	if (whole->len < 3 || whole->name[at] != ']')
+		return false;
+	*element = *whole;
+	while (--at > 0 && whole->name[at] >= '0' && whole->name[at] <= '9' && ++digits <= SUBSCRIPT_DIGITS)
+	{
+		element->subscript += unit * (whole->name[at] - '0');
+		unit *= 10;
+	}
+	element->len = at;
+	return digits > 0 && digits <= SUBSCRIPT_DIGITS && at >= 0 && whole->name[at] == '[' && whole->name[at + 1] != '0';
+}
+
+/* Of the list, the first that isn't before the name with the subscript */
+static int
+find(const GrFeatureNames *names, const char *name, int len, int subscript)
+{
+	const GrFeatureName wanted = {.name = name,.len = len,.subscript = subscript};
+	int			low = 0;
+	int			high = names->n;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (compare_features(&names->sorted[middle], &wanted, NULL) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool
+is_name(const GrFeatureNames *names, int k, const char *name, int len)
+{
+	return k < names->n && compare_names(names->sorted[k].name, names->sorted[k].len, name, len) == 0;
+}
+
+static void
+check_distinct(const GrFeatureNames *names)
+{
+	for (int k = 1; k < names->n; k++)
+	{
+		if (compare_features(&names->sorted[k - 1], &names->sorted[k], NULL) == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("the model has several features called \"%s\"",
+							gr_feature_name(names, names->sorted[k].feature)),
+					 errhint("Give the values one by one, in the order of the model's terms.")));
+		gr_poll_loop(k);
+	}
+}
+
+/* The terms' texts, in their order */
+static void
+list_names(GrFeatureNames *names, bool intercept)
+{
+	const char *at = ARR_DATA_PTR(names->terms);
+	int			nterms = names->nfeatures + (intercept ? 1 : 0);
+
+	names->sorted = palloc_extended(2 * (Size) Max(names->nfeatures, 1) * sizeof(GrFeatureName), MCXT_ALLOC_HUGE);
+	for (int k = 0; k < nterms; k++)
+	{
+		GrFeatureName whole;
+
+		/* elements are never compressed or out of line; short ones begin anywhere */
+		at = (const char *) att_align_pointer(at, TYPALIGN_INT, -1, at);
+		whole = (GrFeatureName) {
+			.name = VARDATA_ANY(at),.len = VARSIZE_ANY_EXHDR(at),.feature = k - (intercept ? 1 : 0)
+		};
+		at += VARSIZE_ANY(at);
+		if (whole.feature >= 0)
+		{
+			names->sorted[names->n++] = whole;
+			if (split_name(&whole, &names->sorted[names->n]))
+				names->n++;
+		}
+		gr_poll_loop(k);
+	}
+}
+
+GrFeatureNames *
+gr_name_features(const ArrayType *terms, bool intercept)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg feature names", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GrFeatureNames *names = palloc0(sizeof(GrFeatureNames));
+
+	names->context = context;
+	names->terms = memcpy(palloc_extended(VARSIZE(terms), MCXT_ALLOC_HUGE), terms, VARSIZE(terms));
+	names->nfeatures = ARR_DIMS(terms)[0] - (intercept ? 1 : 0);
+	list_names(names, intercept);
+	qsort_interruptible(names->sorted, names->n, sizeof(GrFeatureName), compare_features, NULL);
+	check_distinct(names);
+	MemoryContextSwitchTo(old);
+	return names;
+}
+
+bool
+gr_are_names_of(const GrFeatureNames *names, const ArrayType *terms)
+{
+	return VARSIZE(names->terms) == VARSIZE(terms) && memcmp(names->terms, terms, VARSIZE(terms)) == 0;
+}
+
+int
+gr_find_feature(const GrFeatureNames *names, const char *name, int len)
+{
+	int			k = find(names, name, len, 0);
+
+	return is_name(names, k, name, len) && names->sorted[k].subscript == 0 ? names->sorted[k].feature : -1;
+}
+
+GrFeatureRange
+gr_find_elements(const GrFeatureNames *names, const char *name, int len)
+{
+	int			k = find(names, name, len, 1);
+	int			end = find(names, name, len, PG_INT32_MAX);
+
+	return (GrFeatureRange) {.first = &names->sorted[k],.n = end - k};
+}
+
+const char *
+gr_feature_name(const GrFeatureNames *names, int feature)
+{
+	for (int k = 0; k < names->n; k++)
+		if (names->sorted[k].feature == feature && names->sorted[k].subscript == 0)
+			return pnstrdup(names->sorted[k].name, names->sorted[k].len);
+	return "";
+}

@@ -1,0 +1,571 @@
+/*
+ * fn_compare.c: tests between models and of terms: gpu_anova, gpu_wald; how far terms are collinear: gpu_vif.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "compute/base/compute.h"
+#include "compute/base/dd.h"
+#include "compute/dist/family.h"
+#include "compute/dist/inference.h"
+#include "compute/linear/ols.h"
+#include "rows/state/aggregate.h"
+#include "rows/state/state.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/raise.h"
+#include "sql/model/combination.h"
+#include "sql/model/model.h"
+#include "sql/model/wald.h"
+
+PG_FUNCTION_INFO_V1(gr_anova);
+PG_FUNCTION_INFO_V1(gr_wald);
+PG_FUNCTION_INFO_V1(gr_vif_model);
+PG_FUNCTION_INFO_V1(gr_vif_stats);
+
+/* What the tests are called, as R does */
+#define BY_F "F"
+#define BY_CHISQ "Chisq"
+
+/* A deviance that grows by no more than this share of itself has grown by rounding. */
+#define DEVIANCE_ROUNDING 1e-10
+
+/*
+ * A term is collinear with those before it where its coefficient on one of them moves it by more than this share of its
+ * own spread; what is left beside is rounding of the column.
+ */
+#define COLLINEAR_SHARE 1e-8
+
+/* A float8 that is NULL when it is NaN */
+static void
+set_float(Datum *value, bool *null, double x)
+{
+	*value = Float8GetDatum(x);
+	*null = isnan(x);
+}
+
+/*
+ * gpu_anova
+ */
+
+static void
+bad_comparison(const char *detail, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("models cannot be compared"),
+			 errdetail("%s", detail),
+			 errhint("%s", hint)));
+}
+
+#define NESTED_HINT "One model must be the other with terms left out, fitted to the same rows."
+
+/* ERROR unless the models may be nested, small in large. */
+static void
+check_nested(const GrModel *small, const GrModel *large)
+{
+	if (small->distribution.family != large->distribution.family || small->quasi != large->quasi ||
+		small->distribution.link != large->distribution.link)
+		bad_comparison(psprintf("Their families and links are %s (%s) and %s (%s).",
+								gr_family_name(small->distribution.family, small->quasi),
+								gr_link_name(small->distribution.link),
+								gr_family_name(large->distribution.family, large->quasi),
+								gr_link_name(large->distribution.link)), NESTED_HINT);
+	if (small->nrows != large->nrows)
+		bad_comparison(psprintf("They are fitted to " INT64_FORMAT " and " INT64_FORMAT " rows.", small->nrows,
+								large->nrows),
+					   "Rows with a NULL are left out: fit both to the rows in which no column of either is NULL.");
+	if (small->l2 > 0 || large->l2 > 0)
+		bad_comparison("A penalised fit is not at the maximum of the likelihood.", "Fit both with l2 => 0.");
+	if (small->net || large->net)
+		bad_comparison("An elastic net is not at the maximum of the likelihood.",
+					   "Choose the penalty by cross-validation: gpu_enet_cv_agg.");
+	if (small->firth || large->firth)
+		bad_comparison("A fit with Firth's penalty is not at the maximum of the likelihood.",
+					   "Use gpu_wald, or fit both with firth => false.");
+	if (small->iv || large->iv)
+		bad_comparison("Two-stage least squares are not at the least sum of squares.", "Use gpu_wald.");
+	if (small->rank == large->rank)
+		bad_comparison(psprintf("Both have the rank %d.", small->rank), NESTED_HINT);
+}
+
+/*
+ * Twice the logarithm of the likelihood ratio, in units of the dispersion: the deviances' difference. Negative binomial
+ * models may each have a theta of its own, and then deviances of different saturated models.
+ */
+static double
+deviance_drop(const GrModel *small, const GrModel *large)
+{
+	double		drop = small->deviance - large->deviance;
+	bool		own_theta = small->distribution.theta != large->distribution.theta;
+
+	if (own_theta)
+		drop = 2 * (large->log_lik - small->log_lik);
+	if (drop < 0 && drop >= -DEVIANCE_ROUNDING * fabs(small->deviance))
+		drop = 0;
+	if (drop < 0)
+		bad_comparison(psprintf("The model of the greater rank, %d, fits worse.", large->rank), NESTED_HINT);
+	return drop;
+}
+
+/* A chi-squared statistic of df degrees of freedom over that and the model's dispersion; a perfect fit has none. */
+static double
+f_of_drop(double drop, double df, const GrModel *large)
+{
+	double		dispersion = large->dispersion;
+	/* see gr_model_mean_square() */
+	double		unit = large->deviance > 0 && large->deviance < 1e-280 ? 0x1p200 : 1.0;
+
+	if (large->distribution.family == GR_GAUSSIAN)
+		dispersion = large->df_residual > 0 ? large->deviance * unit / (double) large->df_residual : NAN;
+	else
+		unit = 1.0;
+	return dispersion >= 0 ? drop * unit / df / dispersion : NAN;
+}
+
+/* A row of gpu_anova's, of which the first has no test. */
+static void
+put_model(ReturnSetInfo *rsinfo, int number, const GrModel *model, const GrModel *smaller)
+{
+	Datum		values[8];
+	bool		nulls[8] = {false, false, false, true, true, true, true, true};
+
+	values[0] = Int32GetDatum(number);
+	values[1] = Int64GetDatum(model->df_residual);
+	set_float(&values[2], &nulls[2], model->deviance);
+	if (smaller != NULL)
+	{
+		bool		estimated = gr_family_has_dispersion(model->distribution.family, model->quasi);
+		int64		df = (int64) model->rank - smaller->rank;
+		double		drop = deviance_drop(smaller, model);
+		double		statistic = estimated ? f_of_drop(drop, (double) df, model) : drop;
+
+		values[3] = Int64GetDatum(df);
+		nulls[3] = nulls[7] = false;
+		set_float(&values[4], &nulls[4], drop);
+		set_float(&values[5], &nulls[5], statistic);
+		set_float(&values[6], &nulls[6], estimated ? gr_f_upper(statistic, (double) df, (double) model->df_residual) :
+				  gr_chisq_probability(statistic, (double) df, false));
+		values[7] = CStringGetTextDatum(estimated ? BY_F : BY_CHISQ);
+	}
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* gpu_anova(m0 gpu_model, m1 gpu_model): a row a model, the one of the smaller rank first */
+Datum
+gr_anova(PG_FUNCTION_ARGS)
+{
+	GrModel		models[2];
+	const GrModel *small = &models[0];
+	const GrModel *large = &models[1];
+
+	gr_read_model(fcinfo, 0, &models[0], GR_MODEL_SUMS);
+	gr_read_model(fcinfo, 1, &models[1], GR_MODEL_SUMS);
+	if (small->rank > large->rank)
+	{
+		small = &models[1];
+		large = &models[0];
+	}
+	check_nested(small, large);
+	InitMaterializedSRF(fcinfo, 0);
+	put_model((ReturnSetInfo *) fcinfo->resultinfo, small == &models[0] ? 1 : 2, small, NULL);
+	put_model((ReturnSetInfo *) fcinfo->resultinfo, large == &models[0] ? 1 : 2, large, small);
+	return (Datum) 0;
+}
+
+/*
+ * gpu_wald
+ */
+
+static void
+refuse_term(const char *name, const char *what, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("term \"%s\" %s", name, what),
+			 hint == NULL ? 0 : errhint("%s", hint)));
+}
+
+/* Marks the terms that are named; ERROR if there is none of a name. */
+static void
+mark_named(const GrModel *model, ArrayType *names, bool *wanted)
+{
+	int		   *sorted;
+	Datum	   *items;
+	bool	   *nulls;
+	int			n;
+
+	gr_check_vector(names, "terms");
+	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, &n);
+	sorted = gr_model_sort_terms(model);
+	for (int i = 0; i < n; i++)
+	{
+		char	   *name;
+		int			low;
+
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("terms must not contain NULL")));
+		name = TextDatumGetCString(items[i]);
+		low = gr_model_find_term(model, sorted, name);
+		if (low == model->nterms || strcmp(model->terms[sorted[low]], name) != 0)
+			refuse_term(name, "is not in the model", NULL);
+		for (; low < model->nterms && strcmp(model->terms[sorted[low]], name) == 0 && !wanted[sorted[low]]; low++)
+			wanted[sorted[low]] = true;
+		pfree(name);
+		gr_poll_loop(i);
+	}
+	pfree(sorted);
+}
+
+/* The places of the terms to test, and how many; aliased ones left out */
+static int *
+terms_to_test(const GrModel *model, ArrayType *names, int *n)
+{
+	bool	   *wanted = palloc0(model->nterms * sizeof(bool));
+	int		   *terms = palloc(model->nterms * sizeof(int));
+
+	if (names != NULL)
+		mark_named(model, names, wanted);
+	else
+		for (int k = model->intercept ? 1 : 0; k < model->nterms; k++)
+			wanted[k] = true;
+	*n = 0;
+	for (int k = 0; k < model->nterms; k++)
+	{
+		if (!wanted[k] || isnan(model->coef[k]))
+			continue;
+		if (model->separated != NULL && model->separated[k] != 0)
+			refuse_term(model->terms[k], "has no finite estimate", "Compare with a model without it by gpu_anova.");
+		terms[(*n)++] = k;
+	}
+	pfree(wanted);
+	return terms;
+}
+
+/* ERROR where the covariances give no test of the terms; place: of the term that prevents it, for some outcomes */
+static void
+check_outcome(const GrModel *model, GrWaldOutcome outcome, int place)
+{
+	bool		clustered = model->vcov_type != NULL && strncmp(model->vcov_type, "CR", 2) == 0;
+
+	switch (outcome)
+	{
+		case GR_WALD_FOUND:
+		case GR_WALD_NONE:
+			return;
+		case GR_WALD_IMPRECISE:
+			return;
+		case GR_WALD_NO_VARIANCE:
+			refuse_term(model->terms[place], "has no variance",
+						"Leave it out of terms, or fit the model with another vcov.");
+			return;
+		case GR_WALD_NEGATIVE:
+			refuse_term(model->terms[place], "has a negative variance",
+						"Of two ways of clustering the matrix need not be positive: cluster by one of them.");
+			return;
+		case GR_WALD_MALFORMED:
+			refuse_term(model->terms[place], "has a variance that is none",
+						"Use a value that a gpureg function returned.");
+			return;
+		case GR_WALD_SINGULAR:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("the covariance matrix of the terms is singular"),
+					 clustered ?
+					 errhint("Test fewer terms at a time: of clusters, fewer than there are of these.") :
+					 errhint("Test fewer terms at a time.")));
+	}
+}
+
+/* The degrees of freedom of a test of n terms: where each term has its own, the least of theirs */
+static double
+df_of_terms(const GrModel *model, const int *terms, int n)
+{
+	bool	   *used = palloc_extended(model->nterms * sizeof(bool), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	for (int k = 0; k < n; k++)
+		used[terms[k]] = true;
+	return gr_least_df(model->extras.df, model->df_inference, used, model->nterms);
+}
+
+/* gpu_wald(model gpu_model, terms text[]): one row; none where the model is NULL */
+Datum
+gr_wald(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Datum		values[5];
+	bool		nulls[5] = {false};
+	GrModel		model;
+	int		   *terms;
+	int			n;
+	int			place = 0;
+	GrWaldOutcome outcome;
+	double		statistic;
+	double		df;
+	bool		has_df;
+
+	if (PG_ARGISNULL(0))
+	{
+		InitMaterializedSRF(fcinfo, 0);
+		return (Datum) 0;
+	}
+	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
+	terms = terms_to_test(&model, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), &n);
+	if (model.vcov == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model has no covariance matrix"),
+				 errhint("Fit it with solver => 'newton', without a learning_rate.")));
+	outcome = gr_wald_statistic(&model, terms, n, &statistic, &place);
+	check_outcome(&model, outcome, place);
+	if (outcome == GR_WALD_IMPRECISE)
+		gr_warn_imprecise(fcinfo, NULL, "test statistics");
+	df = df_of_terms(&model, terms, n);
+	has_df = !isinf(df);
+	if (has_df)
+		statistic /= n;
+	InitMaterializedSRF(fcinfo, 0);
+	set_float(&values[0], &nulls[0], statistic);
+	values[1] = Int32GetDatum(n);
+	set_float(&values[2], &nulls[2], has_df ? df : NAN);
+	set_float(&values[3], &nulls[3], has_df ? gr_f_upper(statistic, n, df) :
+			  gr_chisq_probability(statistic, n, false));
+	values[4] = CStringGetTextDatum(has_df ? BY_F : BY_CHISQ);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	return (Datum) 0;
+}
+
+/*
+ * gpu_vif
+ */
+
+/* A row a term */
+static void
+put_vif(ReturnSetInfo *rsinfo, const char *term, double vif)
+{
+	Datum		values[2];
+	bool		nulls[2] = {false};
+
+	values[0] = CStringGetTextDatum(term);
+	/* less than 1 is rounding */
+	set_float(&values[1], &nulls[1], vif < 1 ? 1 : vif);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* ERROR unless the covariances tell how collinear the terms are. */
+static void
+check_vif_model(const GrModel *model)
+{
+	const char *why = NULL;
+
+	if (!model->intercept)
+		why = "The model has no intercept, about which terms would vary.";
+	else if (model->l2 > 0)
+		why = "The model is penalised, and so are its covariances.";
+	else if (model->iv)
+		why = "The model is one of two-stage least squares, whose covariances are those of projections.";
+	else if (model->vcov == NULL)
+		why = "The model has no covariance matrix.";
+	else if (model->vcov_type != NULL && strcmp(model->vcov_type, "iid") != 0)
+		why = "The model's covariances are robust ones, which the residuals have a part in.";
+	if (why != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model does not tell its variance inflation factors"),
+				 errdetail("%s", why),
+				 errhint("Ask gpu_vif of the state: gpu_ols_stats_agg(y, x1, ...).")));
+}
+
+/* The inflation of term i of a solved block; NaN where rounding of the covariances leaves it fewer than six digits */
+static double
+inflation_of(const GrVcovBlock *block, int i)
+{
+	if (block->singular || !gr_vcov_block_is_precise(block, i))
+		return NAN;
+	return block->inverse[(Size) i * block->n + i] * block->hi[gr_triangle(i) + i];
+}
+
+/* gpu_vif(model gpu_model): the diagonal of the inverse of the coefficients' correlation matrix */
+Datum
+gr_vif_model(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	GrModel		model;
+	GrVcovBlock	block = {0};
+	int		   *terms;
+	int			n = 0;
+	bool		precise = true;
+
+	gr_read_model(fcinfo, 0, &model, GR_MODEL_ALL);
+	check_vif_model(&model);
+	terms = palloc(model.nterms * sizeof(int));
+	for (int k = 1; k < model.nterms; k++)
+	{
+		double		variance = model.vcov[(Size) k * model.nterms + k];
+
+		if (!isnan(model.coef[k]) && variance > 0 && isfinite(variance) &&
+			(model.separated == NULL || model.separated[k] == 0))
+			terms[n++] = k;
+	}
+	if (n > 0 && !gr_vcov_block_fill(&block, &model, terms, n))
+		n = 0;
+	if (n > 0)
+		gr_vcov_block_solve(&block, true);
+	InitMaterializedSRF(fcinfo, 0);
+	for (int k = 1, i = 0; k < model.nterms; k++)
+	{
+		double		vif = isnan(model.coef[k]) ? INFINITY : NAN;
+
+		if (i < n && terms[i] == k)
+		{
+			vif = inflation_of(&block, i++);
+			precise &= !isnan(vif);
+		}
+		put_vif(rsinfo, model.terms[k], vif);
+	}
+	if (!precise)
+		gr_warn_imprecise(fcinfo, NULL, "variance inflation factors");
+	return (Datum) 0;
+}
+
+/* A state's sums about its shift, the response's being 0: what its features are among themselves */
+typedef struct Features
+{
+	int			p;
+	int64		nobs;
+	double	   *shift;
+	double	   *hi;
+	double	   *lo;
+	void	   *workspace;
+	bool	   *aliased;		/* p + 1, the intercept first */
+	double	   *coef;			/* p + 1 */
+} Features;
+
+/* Entry (i, j), j <= i, of the packed triangle */
+static GrDD
+sum_of(const Features *f, int64 i, int64 j)
+{
+	Size		k = gr_triangle(i) + j;
+
+	return (GrDD) {f->hi[k], f->lo[k]};
+}
+
+/* A feature's sum of squares about its mean */
+static double
+spread_of(const Features *f, int64 feature)
+{
+	GrDD		sum = sum_of(f, feature + 1, 0);
+	GrDD		square = sum_of(f, feature + 1, feature + 1);
+
+	return gr_dd_to_double(gr_dd_sub(square, gr_dd_div(gr_dd_mul(sum, sum), sum_of(f, 0, 0))));
+}
+
+static void
+open_features(Features *f, GrState *stats)
+{
+	Size		triangle = (Size) gr_triangle(gr_norder(stats->nfeatures));
+	Size		last = (Size) gr_triangle(stats->nfeatures + 1);
+	GrOlsFit	fit = {0};
+	GrError		err = {0};
+
+	f->p = stats->nfeatures;
+	f->nobs = gr_state_nobs(stats);
+	f->shift = palloc0((f->p + 1) * sizeof(double));
+	memcpy(f->shift, gr_state_shift(stats), f->p * sizeof(double));
+	f->hi = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE);
+	f->lo = palloc_extended(triangle * sizeof(double), MCXT_ALLOC_HUGE);
+	memcpy(f->hi, gr_state_hi(stats), last * sizeof(double));
+	memcpy(f->lo, gr_state_lo(stats), last * sizeof(double));
+	memset(f->hi + last, 0, (triangle - last) * sizeof(double));
+	memset(f->lo + last, 0, (triangle - last) * sizeof(double));
+	f->workspace = palloc_extended(gr_ols_workspace_nbytes(f->p), MCXT_ALLOC_HUGE);
+	f->aliased = palloc0((f->p + 1) * sizeof(bool));
+	f->coef = fit.coef = palloc((f->p + 1) * sizeof(double));
+	/* the terms that a fit would leave out, whatever its response is */
+	if (!gr_ols_solve(f->hi, f->lo, f->shift, f->p, f->nobs, true, f->workspace, NULL, &fit, &gr_host, &err))
+		gr_raise_columns(&err, f->p, NULL);
+	for (int k = 0; k <= f->p; k++)
+		f->aliased[k] = isnan(f->coef[k]);
+}
+
+/*
+ * Marks as collinear the features that make up an aliased one, whose regression on the others has the response's place
+ * in the triangle.
+ */
+static void
+mark_partners(Features *f, int aliased, double *vif)
+{
+	GrNormalFit fit = {.nterms = f->p + 1,.coef = f->coef,.rows = GR_ROWS_ENTRIES};
+	GrError		err = {0};
+	double		least = COLLINEAR_SHARE * sqrt(spread_of(f, aliased));
+	Size		last = (Size) gr_triangle(f->p + 1);
+
+	vif[aliased] = INFINITY;
+	/* it is constant */
+	if (!(least > 0))
+		return;
+	for (int64 k = 0; k <= f->p; k++)
+	{
+		GrDD		entry = k <= aliased + 1 ? sum_of(f, aliased + 1, k) : sum_of(f, k, aliased + 1);
+
+		f->hi[last + k] = entry.hi;
+		f->lo[last + k] = entry.lo;
+	}
+	fit.aliased = palloc((f->p + 1) * sizeof(bool));
+	memcpy(fit.aliased, f->aliased, (f->p + 1) * sizeof(bool));
+	if (!gr_normal_solve(f->hi, f->lo, 0, 0, f->workspace, NULL, &fit, &gr_host, &err))
+		gr_raise_columns(&err, f->p, NULL);
+	for (int k = 0; k < f->p; k++)
+		if (!f->aliased[k + 1] && fabs(f->coef[k + 1]) * sqrt(spread_of(f, k)) > least)
+			vif[k] = INFINITY;
+	pfree(fit.aliased);
+}
+
+/* gpu_vif(stats gpu_ols_stats): a feature's sum of squares over what the others leave of it */
+Datum
+gr_vif_stats(PG_FUNCTION_ARGS)
+{
+	double		began = gr_now();
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	GrState    *stats = gr_state_settled(PG_GETARG_DATUM(0), GR_STATS, NULL);
+	GrNormalFit fit = {0};
+	GrError		err = {0};
+	Features	f;
+	double	   *vif;
+	const char **names = gr_state_column_names(stats);
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (stats->nrows == 0)
+		return (Datum) 0;
+	open_features(&f, stats);
+	fit.nterms = f.p + 1;
+	fit.rows = GR_ROWS_ENTRIES;
+	fit.coef = f.coef;
+	fit.aliased = palloc((f.p + 1) * sizeof(bool));
+	memcpy(fit.aliased, f.aliased, (f.p + 1) * sizeof(bool));
+	fit.inverse = palloc_extended((Size) (f.p + 1) * (f.p + 1) * sizeof(double), MCXT_ALLOC_HUGE);
+	if (!gr_normal_solve(f.hi, f.lo, 0, 0, f.workspace, NULL, &fit, &gr_host, &err))
+		gr_raise_columns(&err, f.p, (const char *const *) names);
+	vif = palloc(f.p * sizeof(double));
+	for (int k = 0; k < f.p; k++)
+		vif[k] = f.aliased[k + 1] ? INFINITY :
+			fit.inverse[(Size) (k + 1) * (f.p + 1) + k + 1] * spread_of(&f, k);
+	for (int k = 0; k < f.p; k++)
+		if (f.aliased[k + 1])
+			mark_partners(&f, k, vif);
+	for (int k = 0; k < f.p; k++)
+		put_vif(rsinfo, names != NULL ? names[k] : psprintf("x%d", k + 1), vif[k]);
+	gr_record_state(fcinfo, stats->nrows, f.p, began);
+	return (Datum) 0;
+}

@@ -1,0 +1,121 @@
+/*
+ * method.c: the field method of a gpu_model; see method.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/shortest_dec.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#include "sql/model/method.h"
+
+#define THETA_ERROR "theta error"
+#define IV "iv"
+#define ELASTIC_NET " (elastic net)"
+
+/* Appends a number so that it is read back as it is. */
+static void
+append_part(StringInfo buf, const char *what, double number)
+{
+	char		digits[DOUBLE_SHORTEST_DECIMAL_LEN];
+
+	double_to_shortest_decimal_buf(number, digits);
+	appendStringInfo(buf, " (%s = %s)", what, digits);
+}
+
+text *
+gr_method_text(const GrMethod *method)
+{
+	StringInfoData buf;
+	text	   *result;
+
+	initStringInfo(&buf);
+	appendStringInfoString(&buf, method->iv ? IV : gr_family_method(method->distribution, method->quasi));
+	if (method->firth)
+		appendStringInfoString(&buf, " (firth)");
+	if (method->l2 != 0)
+		append_part(&buf, "l2", method->l2);
+	if (method->theta_error != 0)
+		append_part(&buf, THETA_ERROR, method->theta_error);
+	if (method->net)
+	{
+		appendStringInfoString(&buf, ELASTIC_NET);
+		append_part(&buf, "alpha", method->alpha);
+		append_part(&buf, "lambda", method->lambda);
+	}
+	result = cstring_to_text_with_len(buf.data, buf.len);
+	pfree(buf.data);
+	return result;
+}
+
+static bool
+is_text(const text *value, const char *expected, Size n)
+{
+	return VARSIZE_ANY_EXHDR(value) == n && memcmp(VARDATA_ANY(value), expected, n) == 0;
+}
+
+/* Is it what such a model is called? */
+static bool
+is_method_text(const text *value, const GrMethod *method)
+{
+	text	   *expected = gr_method_text(method);
+	bool		same = is_text(value, VARDATA_ANY(expected), VARSIZE_ANY_EXHDR(expected));
+
+	pfree(expected);
+	return same;
+}
+
+/* The number of a part that append_part() has made, and whether there is one */
+static bool
+read_part(const char *parts, const char *what, double *number)
+{
+	const char *part = strstr(parts, psprintf(" (%s = ", what));
+
+	if (part == NULL)
+		return false;
+	*number = strtod(part + strlen(what) + 5, NULL);
+	return true;
+}
+
+/* The parts of an elastic net; false where they aren't what one has */
+static bool
+read_net(const char *parts, GrMethod *method)
+{
+	method->net = strstr(parts, ELASTIC_NET) != NULL;
+	if (!method->net)
+		return true;
+	return read_part(parts, "alpha", &method->alpha) && method->alpha >= 0 && method->alpha <= 1 &&
+		read_part(parts, "lambda", &method->lambda) && method->lambda >= 0 && isfinite(method->lambda) &&
+		method->l2 == 0 && !method->firth;
+}
+
+bool
+gr_read_method(const text *value, GrMethod *method)
+{
+	const char *name = gr_family_method(method->distribution, method->quasi);
+	char	   *parts;
+
+	method->l2 = method->theta_error = method->alpha = method->lambda = 0;
+	method->firth = method->iv = method->net = false;
+	/* read for each row of a prediction: most often that's all */
+	if (is_text(value, name, strlen(name)))
+		return true;
+	parts = text_to_cstring(value);
+	method->iv = method->distribution.family == GR_GAUSSIAN && method->distribution.link == GR_IDENTITY &&
+		strcmp(parts, IV) == 0;
+	method->firth = method->distribution.family == GR_BINOMIAL && method->distribution.link == GR_LOGIT &&
+		!method->quasi && strstr(parts, " (firth)") != NULL;
+	if (read_part(parts, "l2", &method->l2) && !(method->l2 > 0 && isfinite(method->l2)))
+		return false;
+	if (read_part(parts, THETA_ERROR, &method->theta_error) &&
+		(method->distribution.family != GR_NEGATIVE_BINOMIAL || method->theta_error <= 0))
+		return false;
+	if (!read_net(parts, method))
+		return false;
+	return is_method_text(value, method) && !(method->firth && method->l2 > 0);
+}

@@ -1,0 +1,141 @@
+/*
+ * model_extras.c: the text of gpu_model's field design.
+ *
+ * Each record is a member of GrModelExtras: read in gr_read_model_extras(), and written in gr_model_extras_text().
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#include "compute/linear/vcov_low.h"
+#include "sql/model/model_extras.h"
+
+void
+gr_bad_model(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("malformed gpu_model"),
+			 errdetail("%s", detail),
+			 errhint("Use a value that a gpureg function returned.")));
+}
+
+void
+gr_read_extras(const text *field, GrExtras *extras)
+{
+	if (!gr_extras_read(VARDATA_ANY(field), VARSIZE_ANY_EXHDR(field), extras))
+		gr_bad_model("Its design is not one of this version of gpureg.");
+}
+
+const double *
+gr_read_df(const GrExtras *records, int *n)
+{
+	const GrString *value = gr_extras_find(records, GR_EXTRA_DF);
+	double	   *df;
+
+	*n = 0;
+	if (value == NULL)
+		return NULL;
+	*n = value->nbytes / GR_EXTRA_NUMBER_SIZE + 1;
+	df = palloc_extended((Size) *n * sizeof(double), MCXT_ALLOC_HUGE);
+	if (!gr_extras_numbers(*value, *n, df))
+		gr_bad_model("Its design is not one of this version of gpureg.");
+	return df;
+}
+
+/* The value of a key as a C string, or NULL if there is no such record */
+static const char *
+read_name(const GrExtras *records, const char *key)
+{
+	const GrString *value = gr_extras_find(records, key);
+
+	return value == NULL ? NULL : pnstrdup(value->bytes, value->nbytes);
+}
+
+const char *
+gr_read_model_extras(const text *field, GrModelExtras *extras)
+{
+	GrExtras	records;
+
+	*extras = (GrModelExtras) {0};
+	if (field == NULL)
+		return "";
+	gr_read_extras(field, &records);
+	extras->offsets = read_name(&records, GR_EXTRA_OFFSETS);
+	extras->weights = read_name(&records, GR_EXTRA_WEIGHTS);
+	extras->frequencies = read_name(&records, GR_EXTRA_FREQUENCIES);
+	extras->df = gr_read_df(&records, &extras->ndf);
+	if (gr_extras_find(&records, GR_EXTRA_VCOV_LOW) != NULL)
+		extras->vcov_low = *gr_extras_find(&records, GR_EXTRA_VCOV_LOW);
+	return pnstrdup(records.design.bytes, records.design.nbytes);
+}
+
+void
+gr_extras_take_roles(GrModelExtras *extras, const GrRoles *roles)
+{
+	bool		counts = roles->weighting == GR_FREQUENCIES;
+
+	extras->offsets = roles->offsets;
+	extras->weights = counts ? NULL : roles->weights;
+	extras->frequencies = counts ? roles->weights : NULL;
+}
+
+/* Adds a record unless value is NULL. */
+static void
+add_name(GrExtras *records, const char *key, const char *value)
+{
+	if (value != NULL && !gr_extras_add(records, key, (GrString) {value, (int) strlen(value)}))
+		elog(ERROR, "a gpu_model has too many records");
+}
+
+/* Adds the degrees of freedom, if there are any. */
+static void
+add_df(GrExtras *records, const GrModelExtras *extras)
+{
+	char	   *value;
+
+	if (extras->df == NULL || extras->ndf == 0)
+		return;
+	value = palloc_extended((Size) extras->ndf * GR_EXTRA_NUMBER_SIZE, MCXT_ALLOC_HUGE);
+	gr_extras_put_numbers(extras->df, extras->ndf, value);
+	add_name(records, GR_EXTRA_DF, value);
+}
+
+text *
+gr_model_extras_text(const GrModelExtras *extras, const char *design)
+{
+	GrExtras	records = {.design = {.bytes = design == NULL ? "" : design}};
+	GrWriter	writer = {0};
+	text	   *field;
+
+	records.design.nbytes = (int) strlen(records.design.bytes);
+	add_name(&records, GR_EXTRA_OFFSETS, extras->offsets);
+	add_name(&records, GR_EXTRA_WEIGHTS, extras->weights);
+	add_name(&records, GR_EXTRA_FREQUENCIES, extras->frequencies);
+	add_df(&records, extras);
+	if (extras->vcov_low.bytes != NULL && !gr_extras_add(&records, GR_EXTRA_VCOV_LOW, extras->vcov_low))
+		elog(ERROR, "a gpu_model has too many records");
+
+	gr_extras_write(&writer, &records);
+	field = palloc_extended(VARHDRSZ + writer.nbytes, MCXT_ALLOC_HUGE);
+	SET_VARSIZE(field, VARHDRSZ + writer.nbytes);
+	writer = (GrWriter) {.text = VARDATA(field),.size = writer.nbytes};
+	gr_extras_write(&writer, &records);
+	return field;
+}
+
+double *
+gr_read_low(GrString string, const double *vcov, int nterms)
+{
+	double	   *low;
+
+	if (string.bytes == NULL)
+		return NULL;
+	low = palloc(Max(string.nbytes, 16 * gr_triangle(Min(nterms, GR_LOW_TERMS_MAX))) / 16 * sizeof(double));
+	if (!gr_vcov_low_read(&string, vcov, nterms, low))
+		gr_bad_model("Its vcov and what rounding left of that do not go together.");
+	return low;
+}

@@ -1,0 +1,695 @@
+/*
+ * predict.c: gpu_predict, the prediction of a model; and the features of a row for all that take values as it does.
+ *
+ * The values come in the order of the model's features, as numbers and arrays of them; or by the features' names, as
+ * one row or jsonb object. The offset of a model that has one is one more value, behind those of the features, or has
+ * the name of its column. gpu_predict is called for each row: what doesn't change from one to the next is found out
+ * once. That
+ * is, what types the arguments have; and for names, which feature each column is, as long as rows are of one type, and
+ * models of the same terms.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/typcache.h"
+
+#include "rows/columns/columns.h"
+#include "run/args.h"
+#include "sql/model/feature_names.h"
+#include "sql/model/model.h"
+#include "sql/model/predict.h"
+
+PG_FUNCTION_INFO_V1(gr_predict);
+PG_FUNCTION_INFO_V1(gr_predict_intercept);
+
+/* A column of a row whose values come by name */
+typedef struct NamedColumn
+{
+	bool		dropped;
+	GrColumn	column;
+	int			feature;		/* that a number is */
+	GrFeatureRange elements;	/* that an array's elements are */
+} NamedColumn;
+
+/* The columns of rows of a type */
+typedef struct NamedRow
+{
+	MemoryContext context;		/* all of this lies there */
+	uint64		type;			/* of assign_record_type_identifier() */
+	Datum	   *values;
+	bool	   *nulls;
+	NamedColumn column[FLEXIBLE_ARRAY_MEMBER];
+} NamedRow;
+
+/* Values by name; what it points to lies in the memory of the names, but for these */
+typedef struct NamedValues
+{
+	GrFeatureNames *names;		/* NULL at first */
+	GrString	offsets;		/* copy of the model's; the offset is value number names->nfeatures */
+	NamedRow   *columns;		/* likewise; which features they are, of those names */
+	double	   *values;			/* values of the features, and the offset */
+	uint64	   *given;			/* in which call each was given its value */
+	uint64		ncalls;
+	int			ngiven;			/* in this one */
+	bool		null;			/* was one of them NULL? */
+} NamedValues;
+
+/* How it is called */
+typedef struct PlainCall
+{
+	int			first_argno;	/* of the values */
+	bool		is_row;			/* else jsonb, if named isn't NULL */
+	NamedValues *named;			/* NULL: the values come by position */
+	int			n;				/* arguments that are values, by position */
+	int			narrays;
+	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
+} PlainCall;
+
+double
+gr_predict_mean(const GrPredictor *model, double eta, bool finite)
+{
+	/* a probability of an infinite predictor is right; infinity less infinity has none */
+	double		mean = gr_link_mean(model->link, eta);
+
+	if (finite && !isfinite(mean))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a prediction is out of range for float8"),
+				 errdetail("A product of a coefficient and a value, or their sum, is too large."),
+				 errhint("Rescale the columns that the model is fitted to.")));
+	return mean;
+}
+
+/* The linear predictor without the offset */
+static double
+predict_without_offset(const GrPredictor *model, const GrFeatures *features, bool *finite)
+{
+	int			first = model->intercept ? 1 : 0;
+	const double *values = features->values;
+	const double *at = model->coef;
+	double		eta;
+
+	if (features->design != NULL)
+		return gr_design_predictor(features->design, model, values, features->low, finite);
+	eta = model->intercept ? gr_next_coef(model, 0, &at) : 0;
+	if (isnan(eta))
+		eta = 0;
+	*finite = isfinite(eta);
+	for (int k = 0; k < model->nfeatures; k++)
+	{
+		double		b = gr_next_coef(model, first + k, &at);
+
+		if (!isnan(b))
+		{
+			*finite &= isfinite(b) && isfinite(values[k]);
+			eta += b * values[k];
+		}
+		gr_poll_loop(k);
+	}
+	return eta;
+}
+
+double
+gr_predict_eta(const GrPredictor *model, const GrFeatures *features, bool *finite)
+{
+	double		eta = predict_without_offset(model, features, finite);
+
+	if (!gr_has_offsets(model))
+		return eta;
+	*finite &= isfinite(features->offset);
+	return eta + features->offset;
+}
+
+void
+gr_predict_pairs(const GrPredictor *model, const GrFeatures *features, GrDD *pairs)
+{
+	if (features->design != NULL)
+		gr_design_pairs(features->design, features->values, features->low, pairs);
+	else
+		for (int k = 0; k < model->nfeatures; k++)
+		{
+			pairs[k] = gr_dd(features->values[k]);
+			gr_poll_loop(k);
+		}
+}
+
+/* ERROR unless there is a value for each feature, and one for the offset of a model that has one. */
+static void
+check_count(const GrPredictor *model, int64 nvalues)
+{
+	if (gr_has_offsets(model) && nvalues != (int64) model->nfeatures + 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model has %d features and an offset, but " INT64_FORMAT " values were given",
+						model->nfeatures, nvalues),
+				 errhint("Pass a value for each feature in the order of the model's terms and then the offset, or a "
+						 "row or jsonb object with their names, where the offset is called \"%.*s\".",
+						 model->offsets.nbytes, model->offsets.bytes)));
+	if (!gr_has_offsets(model) && nvalues != model->nfeatures)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the model has %d features, but " INT64_FORMAT " values were given", model->nfeatures,
+						nvalues),
+				 errhint("Pass a value for each feature in the order of the model's terms, or a row or jsonb "
+						 "object with their names.")));
+}
+
+/*
+ * By position
+ */
+
+static void
+raise_type(FunctionCallInfo fcinfo, int argno, Oid type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("argument %d of %s has type %s", argno + 1, gr_called_name(fcinfo), format_type_be(type)),
+			 errdetail("Values must be numbers, booleans or arrays of them, or come as one row or jsonb object."),
+			 type == UNKNOWNOID ? errhint("Cast the literal or parameter to a number, as in '1'::float8.") :
+			 type == JSONOID ? errhint("Cast it to jsonb.") :
+			 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+}
+
+static PlainCall *
+describe_call(FunctionCallInfo fcinfo, int first_argno)
+{
+	int			n = PG_NARGS() - first_argno;
+	MemoryContext context = fcinfo->flinfo->fn_mcxt;
+	PlainCall  *call = MemoryContextAllocZero(context, offsetof(PlainCall, column) + n * sizeof(GrColumn));
+
+	call->first_argno = first_argno;
+	call->n = n;
+	for (int k = 0; k < n; k++)
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first_argno + k);
+		GrColumn   *column = &call->column[k];
+
+		if (!OidIsValid(type))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
+					 errmsg("could not determine the type of argument %d of %s", first_argno + k + 1,
+							gr_called_name(fcinfo)),
+					 errhint("Cast it, as in NULL::float8.")));
+		if (gr_describe_value(column, type))
+			call->narrays += OidIsValid(column->element) ? 1 : 0;
+		else if (n == 1 && (column->type == JSONBOID || type_is_rowtype(column->type)))
+		{
+			call->is_row = column->type != JSONBOID;
+			call->named = MemoryContextAllocZero(context, sizeof(NamedValues));
+		}
+		else
+			raise_type(fcinfo, first_argno + k, type);
+	}
+	return call;
+}
+
+/*
+ * The arguments' values in their order; NULL if an array has a NULL. buffer: room for as many as there can be
+ * arguments; arrays may take more
+ */
+static const double *
+values_by_position(FunctionCallInfo fcinfo, PlainCall *call, const GrPredictor *model, double *buffer)
+{
+	ArrayType  *arrays[FUNC_MAX_ARGS];
+	int64		nvalues = call->n;
+	double	   *at;
+
+	for (int k = 0; k < call->n && call->narrays > 0; k++)
+		if (OidIsValid(call->column[k].element))
+		{
+			arrays[k] = PG_GETARG_ARRAYTYPE_P(call->first_argno + k);
+			gr_check_vector(arrays[k], "x");
+			call->column[k].width = ArrayGetNItems(ARR_NDIM(arrays[k]), ARR_DIMS(arrays[k]));
+			nvalues += call->column[k].width - 1;
+		}
+	check_count(model, nvalues);
+	if (call->n == 1 && call->column[0].element == FLOAT8OID)
+		return array_contains_nulls(arrays[0]) ? NULL : (const double *) ARR_DATA_PTR(arrays[0]);
+	if (nvalues > FUNC_MAX_ARGS)
+		buffer = palloc_extended(nvalues * sizeof(double), MCXT_ALLOC_HUGE);
+	at = buffer;
+	for (int k = 0; k < call->n; k++)
+	{
+		const GrColumn *column = &call->column[k];
+		bool		is_array = OidIsValid(column->element);
+
+		if (!gr_convert_value(column, is_array ? PointerGetDatum(arrays[k]) :
+							  PG_GETARG_DATUM(call->first_argno + k), at))
+			return NULL;
+		at += column->width;
+	}
+	return buffer;
+}
+
+/*
+ * By name
+ */
+
+/* Something is wrong with the names of a row or object. */
+static void
+raise_names(const PlainCall *call, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 call->is_row ? errmsg("the row does not match the model's features") :
+			 errmsg("the object does not match the model's features"),
+			 errdetail_internal("%s", detail),
+			 call->is_row ? errhint("Select the model's columns under their names, and no others.") :
+			 errhint("Give the model's features under their names, and no others.")));
+}
+
+/* ERROR: a row or object has no offset. */
+static void
+raise_no_offset(const PlainCall *call)
+{
+	GrString	name = call->named->offsets;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 call->is_row ? errmsg("the row does not have the model's offset") :
+			 errmsg("the object does not have the model's offset"),
+			 call->is_row ? errdetail("The row has no column \"%.*s\".", name.nbytes, name.bytes) :
+			 errdetail("The object has no key \"%.*s\".", name.nbytes, name.bytes),
+			 errhint("Give the offset under this name, or pass the values one by one, the offset last.")));
+}
+
+static void
+raise_unknown(const PlainCall *call, const char *name, int len)
+{
+	raise_names(call, psprintf("The model has no feature \"%.*s\".", len, name));
+}
+
+/*
+ * Makes ready for values to a model of these terms. What is kept from call to call is made in memory of this call,
+ * which an error ends, and then moved to the context.
+ */
+static void
+begin_named(NamedValues *named, const GrPredictor *model, MemoryContext context)
+{
+	GrFeatureNames *names = named->names;
+
+	named->ngiven = 0;
+	named->null = false;
+	named->ncalls++;
+	if (likely(names != NULL && gr_are_names_of(names, model->terms) && gr_same_name(named->offsets, model->offsets)))
+		return;
+	named->names = NULL;
+	named->columns = NULL;
+	if (names != NULL)
+		MemoryContextDelete(names->context);
+	names = gr_name_features(model->terms, model->intercept);
+	named->values = MemoryContextAllocHuge(names->context, (model->nfeatures + 1) * sizeof(double));
+	named->given = MemoryContextAllocHuge(names->context, (model->nfeatures + 1) * sizeof(uint64));
+	memset(named->given, 0, (model->nfeatures + 1) * sizeof(uint64));
+	named->offsets = model->offsets;
+	if (gr_has_offsets(model))
+		named->offsets.bytes = memcpy(MemoryContextAlloc(names->context, model->offsets.nbytes + 1),
+									  model->offsets.bytes, model->offsets.nbytes);
+	MemoryContextSetParent(names->context, context);
+	named->names = names;
+}
+
+/* The feature of that name, the offset's number if it has the name, or -1 */
+static int
+find_value(const NamedValues *named, const char *name, int len)
+{
+	GrString	wanted = {name, len};
+
+	return named->offsets.bytes != NULL && gr_same_name(wanted, named->offsets) ? named->names->nfeatures :
+		gr_find_feature(named->names, name, len);
+}
+
+/* The name of a feature, or of the offset */
+static const char *
+value_name(const NamedValues *named, int feature)
+{
+	return feature < named->names->nfeatures ? gr_feature_name(named->names, feature) :
+		pnstrdup(named->offsets.bytes, named->offsets.nbytes);
+}
+
+static void
+give_value(const PlainCall *call, int feature, double value)
+{
+	NamedValues *named = call->named;
+
+	if (named->given[feature] == named->ncalls)
+		raise_names(call, psprintf("Feature \"%s\" is there twice.", value_name(named, feature)));
+	named->given[feature] = named->ncalls;
+	named->values[feature] = value;
+	named->ngiven++;
+}
+
+/* A NULL for a feature or, where that is -1, for all elements that the model has */
+static void
+give_null(const PlainCall *call, int feature, GrFeatureRange elements)
+{
+	call->named->null = true;
+	if (feature >= 0)
+		give_value(call, feature, 0);
+	for (int k = 0; feature < 0 && k < elements.n; k++)
+	{
+		give_value(call, elements.first[k].feature, 0);
+		gr_poll_loop(k);
+	}
+}
+
+/* ERROR unless the model has features for n elements of an array. */
+static void
+check_elements(const PlainCall *call, GrFeatureRange elements, int n, const char *name, int len)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (i == elements.n || elements.first[i].subscript != i + 1)
+			raise_names(call, psprintf("The model has no feature \"%.*s[%d]\".", len, name, i + 1));
+		gr_poll_loop(i);
+	}
+}
+
+/* The values of the features, and the offset; NULL if one is. ERROR if there is none for some. */
+static const double *
+end_named(const PlainCall *call)
+{
+	const NamedValues *named = call->named;
+	int			n = named->names->nfeatures;
+
+	for (int k = 0; named->ngiven < n + (named->offsets.bytes == NULL ? 0 : 1); k++)
+	{
+		if (k == n)
+			raise_no_offset(call);
+		if (named->given[k] != named->ncalls)
+			raise_names(call, psprintf("The %s \"%s\".", call->is_row ? "row has no column" : "object has no key",
+									   gr_feature_name(named->names, k)));
+		gr_poll_loop(k);
+	}
+	return named->null ? NULL : named->values;
+}
+
+/*
+ * Rows
+ */
+
+static void
+describe_column(const PlainCall *call, NamedColumn *named, Form_pg_attribute attribute)
+{
+	const GrFeatureNames *names = call->named->names;
+	const char *name = NameStr(attribute->attname);
+	bool		usable;
+
+	named->dropped = attribute->attisdropped;
+	if (named->dropped)
+		return;
+	usable = gr_describe_value(&named->column, attribute->atttypid);
+	named->column.name = pstrdup(name);
+	named->feature = find_value(call->named, name, strlen(name));
+	named->elements = gr_find_elements(names, name, strlen(name));
+	if (usable && OidIsValid(named->column.element))
+		named->feature = -1;
+	else if (named->feature < 0)
+		raise_unknown(call, name, strlen(name));
+	else if (!usable)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of the row has type %s", name, format_type_be(attribute->atttypid)),
+				 named->feature == names->nfeatures ? errdetail("Offsets must be numbers.") :
+				 errdetail("Features must be numbers, booleans or arrays of them."),
+				 errhint("Cast it, or turn a category into 0/1 columns such as (cut = 'Ideal')::int.")));
+}
+
+/* Finds out which features the columns of rows of this type are. */
+static void
+describe_row(const PlainCall *call, TupleDesc tupdesc, uint64 type)
+{
+	NamedValues *named = call->named;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg row", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	NamedRow   *row = palloc(offsetof(NamedRow, column) + tupdesc->natts * sizeof(NamedColumn));
+
+	row->context = context;
+	row->type = type;
+	row->values = palloc(Max(tupdesc->natts, 1) * sizeof(Datum));
+	row->nulls = palloc(Max(tupdesc->natts, 1) * sizeof(bool));
+	for (int k = 0; k < tupdesc->natts; k++)
+		describe_column(call, &row->column[k], TupleDescAttr(tupdesc, k));
+	MemoryContextSwitchTo(old);
+	if (named->columns != NULL)
+		MemoryContextDelete(named->columns->context);
+	MemoryContextSetParent(context, named->names->context);
+	named->columns = row;
+}
+
+static void
+give_array(const PlainCall *call, NamedColumn *named, Datum value)
+{
+	const char *name = named->column.name;
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	double	   *numbers;
+	bool		complete;
+
+	gr_check_vector(array, name);
+	check_elements(call, named->elements, n, name, strlen(name));
+	named->column.width = n;
+	numbers = palloc_extended(Max(n, 1) * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	complete = gr_convert_value(&named->column, PointerGetDatum(array), numbers);
+	call->named->null |= !complete;
+	for (int i = 0; i < n; i++)
+	{
+		give_value(call, named->elements.first[i].feature, numbers[i]);
+		gr_poll_loop(i);
+	}
+	pfree(numbers);
+}
+
+static void
+give_column(const PlainCall *call, NamedColumn *named, Datum value, bool null)
+{
+	const char *name = named->column.name;
+	bool		is_array = OidIsValid(named->column.element);
+	double		number;
+
+	if (null && is_array && named->elements.n == 0)
+		raise_unknown(call, name, strlen(name));
+	if (null)
+		give_null(call, named->feature, named->elements);
+	else if (is_array)
+		give_array(call, named, value);
+	else
+	{
+		(void) gr_convert_value(&named->column, value, &number);
+		give_value(call, named->feature, number);
+	}
+}
+
+static void
+give_row(FunctionCallInfo fcinfo, const PlainCall *call)
+{
+	HeapTupleHeader header = PG_GETARG_HEAPTUPLEHEADER(call->first_argno);
+	Oid			type = HeapTupleHeaderGetTypeId(header);
+	int32		typmod = HeapTupleHeaderGetTypMod(header);
+	TupleDesc	tupdesc = lookup_rowtype_tupdesc(type, typmod);
+	uint64		identifier = assign_record_type_identifier(type, typmod);
+	HeapTupleData tuple;
+	NamedRow   *row;
+
+	/* an identifier is never another row type's, nor that of the same one once it is altered */
+	if (call->named->columns == NULL || call->named->columns->type != identifier)
+		describe_row(call, tupdesc, identifier);
+	row = call->named->columns;
+	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+	ItemPointerSetInvalid(&tuple.t_self);
+	tuple.t_tableOid = InvalidOid;
+	tuple.t_data = header;
+	heap_deform_tuple(&tuple, tupdesc, row->values, row->nulls);
+	for (int k = 0; k < tupdesc->natts; k++)
+		if (!row->column[k].dropped)
+			give_column(call, &row->column[k], row->values[k], row->nulls[k]);
+	ReleaseTupleDesc(tupdesc);
+}
+
+/*
+ * Objects
+ */
+
+/* A number of a feature; a NULL, too */
+static void
+give_json(const PlainCall *call, int feature, const JsonbValue *value)
+{
+	Datum		number;
+
+	switch (value->type)
+	{
+		case jbvNull:
+			give_null(call, feature, (GrFeatureRange) {0});
+			break;
+		case jbvBool:
+			give_value(call, feature, value->val.boolean ? 1.0 : 0.0);
+			break;
+		case jbvNumeric:
+			number = DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric));
+			give_value(call, feature, DatumGetFloat8(number));
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("feature \"%s\" of the object is not a number", value_name(call->named, feature)),
+					 errdetail("Values must be numbers, booleans, arrays of them, or null.")));
+	}
+}
+
+static void
+give_json_array(const PlainCall *call, const char *name, int len, JsonbContainer *array)
+{
+	GrFeatureRange elements = gr_find_elements(call->named->names, name, len);
+	JsonbIterator *iterator = JsonbIteratorInit(array);
+	JsonbIteratorToken token;
+	JsonbValue	value;
+	int			i = 0;
+
+	check_elements(call, elements, JsonContainerSize(array), name, len);
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+		if (token == WJB_ELEM)
+		{
+			give_json(call, elements.first[i].feature, &value);
+			gr_poll_loop(i++);
+		}
+}
+
+static void
+give_member(const PlainCall *call, const char *name, int len, const JsonbValue *value)
+{
+	int			feature = find_value(call->named, name, len);
+
+	if (value->type == jbvBinary && JsonContainerIsArray(value->val.binary.data))
+		give_json_array(call, name, len, value->val.binary.data);
+	else if (feature >= 0)
+		give_json(call, feature, value);
+	else
+	{
+		GrFeatureRange elements = gr_find_elements(call->named->names, name, len);
+
+		if (value->type != jbvNull || elements.n == 0)
+			raise_unknown(call, name, len);
+		give_null(call, -1, elements);
+	}
+}
+
+static void
+give_object(FunctionCallInfo fcinfo, const PlainCall *call)
+{
+	Jsonb	   *object = PG_GETARG_JSONB_P(call->first_argno);
+	JsonbIterator *iterator;
+	JsonbIteratorToken token;
+	JsonbValue	value;
+	const char *name = NULL;
+	int			len = 0;
+	int64		n = 0;
+
+	if (!JB_ROOT_IS_OBJECT(object))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("values in jsonb must be an object"),
+				 errhint("Its keys are the names of the model's features.")));
+	iterator = JsonbIteratorInit(&object->root);
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+		{
+			name = value.val.string.val;
+			len = value.val.string.len;
+		}
+		else if (token == WJB_VALUE)
+			give_member(call, name, len, &value);
+		gr_poll_loop(n++);
+	}
+}
+
+/*
+ * All of them
+ */
+
+/* The values of a model without a design; features->values NULL: one is NULL */
+static void
+plain_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, GrFeatures *features)
+{
+	PlainCall  *call;
+
+	if (unlikely(calls->plain == NULL))
+		calls->plain = describe_call(fcinfo, calls->first_argno);
+	call = calls->plain;
+	if (call->named == NULL)
+		features->values = values_by_position(fcinfo, call, model, features->buffer);
+	else
+	{
+		begin_named(call->named, model, fcinfo->flinfo->fn_mcxt);
+		if (call->is_row)
+			give_row(fcinfo, call);
+		else
+			give_object(fcinfo, call);
+		features->values = end_named(call);
+	}
+	if (features->values != NULL && gr_has_offsets(model))
+		features->offset = features->values[model->nfeatures];
+}
+
+bool
+gr_predict_features(FunctionCallInfo fcinfo, GrPredictCalls *calls, const GrPredictor *model, GrFeatures *features)
+{
+	features->values = features->low = NULL;
+	features->design = NULL;
+	features->offset = 0;
+	if (PG_NARGS() == calls->first_argno)
+	{
+		/* of an intercept alone */
+		check_count(model, 0);
+		return true;
+	}
+	if (model->design.nbytes == 0)
+		plain_features(fcinfo, calls, model, features);
+	else
+	{
+		features->values = gr_design_features(fcinfo, calls->first_argno, &calls->designed, model, &features->low,
+											  &features->offset);
+		features->design = gr_design_of_call(calls->designed);
+	}
+	return features->values != NULL;
+}
+
+/* gpu_predict(model gpu_model, VARIADIC "any"): no argument is NULL */
+Datum
+gr_predict(PG_FUNCTION_ARGS)
+{
+	GrPredictCalls *calls = fcinfo->flinfo->fn_extra;
+	GrPredictor model;
+	GrFeatures	features;
+	double		eta;
+	bool		finite;
+
+	if (unlikely(calls == NULL))
+	{
+		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrPredictCalls));
+		calls->first_argno = 1;
+	}
+	gr_open_predictor(fcinfo, &model, NULL);
+	if (!gr_predict_features(fcinfo, calls, &model, &features))
+		PG_RETURN_NULL();
+	eta = gr_predict_eta(&model, &features, &finite);
+	PG_RETURN_FLOAT8(gr_predict_mean(&model, eta, finite));
+}
+
+/* gpu_predict(model gpu_model): of a model that is an intercept alone */
+Datum
+gr_predict_intercept(PG_FUNCTION_ARGS)
+{
+	return gr_predict(fcinfo);
+}

@@ -1,0 +1,421 @@
+/*
+ * predict_interval.c: gpu_predict_interval and gpu_leverage, how far off a prediction may be.
+ *
+ * The linear predictor x' b has the variance x' V x, V being the coefficients' covariances. These are rounded, as the
+ * model has them as float8; what is lost where they cancel is what that took, as all sums are made in double-double.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+#include "compute/base/dd.h"
+#include "compute/dist/inference.h"
+#include "run/args.h"
+#include "sql/model/combination.h"
+#include "sql/model/model.h"
+#include "sql/model/predict.h"
+
+PG_FUNCTION_INFO_V1(gr_predict_interval);
+PG_FUNCTION_INFO_V1(gr_leverage);
+
+/* What gpu_predict_interval keeps from call to call */
+typedef struct IntervalCall
+{
+	GrPredictCalls calls;
+	TupleDesc	tupdesc;
+	double		conf_level;		/* that quantile is for, with df */
+	double		df;
+	double		quantile;
+} IntervalCall;
+
+/* A linear predictor and its standard error */
+typedef struct Predicted
+{
+	double		eta;
+	bool		finite;			/* was everything that eta is summed up of? */
+	bool		known;			/* has the model covariances of all that has a part in it? */
+	double		error;			/* where they are */
+	double		df;				/* by which limits go: the least of the terms that have a part in it */
+	bool		precise;		/* the error, or that of a new response if that is wanted, has six digits */
+	double		eta_noise;		/* bound on what rounding the coefficients to float8 moved eta by */
+} Predicted;
+
+/*
+ * The standard error of a linear predictor
+ */
+
+/* The values of all terms, 0 for those that have no part: without a coefficient */
+static GrDD *
+term_values(const GrPredictor *model, const GrFeatures *features)
+{
+	int			first = model->intercept ? 1 : 0;
+	const double *at = model->coef;
+	GrDD	   *x = palloc_extended((model->nfeatures + 1) * sizeof(GrDD), MCXT_ALLOC_HUGE);
+
+	if (model->intercept)
+		x[0] = gr_dd(1);
+	gr_predict_pairs(model, features, x + first);
+	for (int k = 0; k < first + model->nfeatures; k++)
+	{
+		if (isnan(gr_next_coef(model, k, &at)))
+			x[k] = gr_dd(0);
+		gr_poll_loop(k);
+	}
+	return x;
+}
+
+/* Bounds what rounding coefficients moves a linear predictor by: half a unit of each product, as these may cancel. */
+static double
+noise_of_eta(const GrPredictor *model, const GrDD *x)
+{
+	const double *at = model->coef;
+	double		sum = 0;
+
+	for (int k = 0; k < model->nfeatures + (model->intercept ? 1 : 0); k++)
+	{
+		double		b = gr_next_coef(model, k, &at);
+
+		if (!isnan(b))
+			sum += fabs(b * x[k].hi);
+		gr_poll_loop(k);
+	}
+	return DBL_EPSILON / 2 * sum;
+}
+
+/* Infinite values have an infinite error, and NaN has none, which arithmetic says. */
+static bool
+error_of_infinite(const double *vcov, int nterms, const GrDD *x, double *error)
+{
+	double		sum = 0;
+
+	for (int k = 0; k < nterms; k++)
+	{
+		if (!isfinite(x[k].hi))
+			sum += fabs(x[k].hi) * sqrt(vcov[(Size) k * nterms + k]);
+		gr_poll_loop(k);
+	}
+	*error = sum;
+	return sum != 0;
+}
+
+static void
+raise_range(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("the standard error of a prediction is out of range for float8"),
+			 errhint("Rescale the columns that the model is fitted to.")));
+}
+
+/* The least degrees of freedom of the terms that have values */
+static double
+least_df(const GrPredictorError *errors, int nterms, const GrDD *x)
+{
+	bool	   *used = palloc_extended(nterms * sizeof(bool), MCXT_ALLOC_HUGE);
+	double		df;
+
+	for (int k = 0; k < nterms; k++)
+		used[k] = x[k].hi != 0;
+	df = gr_least_df(errors->df, errors->df_inference, used, nterms);
+	pfree(used);
+	return df;
+}
+
+/* more: what is added to the square of the error, that of a new response */
+static void
+predict(const GrPredictor *model, const GrPredictorError *errors, const GrFeatures *features, double more,
+		Predicted *predicted)
+{
+	int			nterms = model->nfeatures + (model->intercept ? 1 : 0);
+	GrCombination c = {.vcov = errors->vcov,.nterms = nterms,.vcov_low = model->vcov_low};
+
+	predicted->precise = true;
+	predicted->eta_noise = 0;
+	predicted->eta = gr_predict_eta(model, features, &predicted->finite);
+	predicted->known = false;
+	predicted->df = errors->df_inference;
+	if (errors->vcov == NULL)
+		return;
+	c.x = term_values(model, features);
+	predicted->eta_noise = noise_of_eta(model, c.x);
+	if (errors->df != NULL)
+		predicted->df = least_df(errors, nterms, c.x);
+	if (error_of_infinite(errors->vcov, nterms, c.x, &predicted->error))
+	{
+		predicted->known = true;
+		return;
+	}
+	predicted->known = gr_combination_error(&c);
+	pfree(c.x);
+	if (!predicted->known)
+		return;
+	predicted->error = c.error;
+	if (isinf(predicted->error))
+		raise_range();
+	predicted->precise = gr_combination_is_precise(&c, more);
+}
+
+/*
+ * gpu_predict_interval
+ */
+
+/*
+ * The limits of the mean from those of the linear predictor, low <= eta <= high. Where these reach beyond what the link
+ * is defined for, they end there.
+ */
+static void
+mean_limits(const GrPredictorError *errors, double eta, double low, double high, double *lower, double *upper)
+{
+	GrLink		link = errors->distribution.link;
+
+	if (isnan(low) || isnan(high))
+	{
+		*lower = *upper = NAN;
+		return;
+	}
+	if (link == GR_INVERSE)
+	{
+		/* the mean falls with the predictor, on either side of 0, which is a mean's of infinity */
+		*upper = 1 / (eta > 0 && !(low > 0) ? 0.0 : low);
+		*lower = 1 / (eta < 0 && !(high < 0) ? -0.0 : high);
+		return;
+	}
+	*lower = gr_link_mean(link, low);
+	*upper = gr_link_mean(link, high);
+	if (link == GR_SQRT)
+	{
+		double		most = fmax(*lower, *upper);
+
+		*lower = low < 0 && high > 0 ? 0 : fmin(*lower, *upper);
+		*upper = most;
+	}
+	/* a mean that can't be negative */
+	if (link == GR_IDENTITY && errors->distribution.family != GR_GAUSSIAN && eta >= 0)
+		*lower = fmax(*lower, 0);
+}
+
+/* Is it an interval for a new response, and not for the mean? */
+static bool
+read_kind(const text *name)
+{
+	char	   *kind = text_to_cstring(name);
+
+	if (strcmp(kind, "prediction") != 0 && strcmp(kind, "confidence") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("kind must be 'confidence' or 'prediction', got \"%s\"", kind)));
+	return kind[0] == 'p';
+}
+
+static void
+check_prediction(const GrPredictorError *errors)
+{
+	GrDistribution distribution = errors->distribution;
+
+	if (distribution.family != GR_GAUSSIAN || distribution.link != GR_IDENTITY)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("prediction intervals are of linear models alone"),
+				 errdetail("The model's family is %s, its link %s.", gr_family_name(distribution.family, false),
+						   gr_link_name(distribution.link)),
+				 errhint("Ask for kind 'confidence', the interval of the mean.")));
+}
+
+static IntervalCall *
+open_call(FunctionCallInfo fcinfo)
+{
+	IntervalCall *call;
+	TupleDesc	tupdesc;
+	MemoryContext old;
+	bool		ok = get_call_result_type(fcinfo, NULL, &tupdesc) == TYPEFUNC_COMPOSITE && tupdesc->natts == 4;
+
+	for (int k = 0; ok && k < 4; k++)
+		ok = TupleDescAttr(tupdesc, k)->atttypid == FLOAT8OID;
+	if (!ok)
+		elog(ERROR, "result type is not four float8");
+	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	call = palloc0(sizeof(IntervalCall));
+	call->calls.first_argno = 3;
+	call->tupdesc = BlessTupleDesc(CreateTupleDescCopy(tupdesc));
+	call->conf_level = NAN;
+	MemoryContextSwitchTo(old);
+	return fcinfo->flinfo->fn_extra = call;
+}
+
+/* It takes much longer than the rest does. */
+static double
+quantile_of(IntervalCall *call, double conf_level, double df)
+{
+	if (call->conf_level != conf_level || call->df != df)
+	{
+		call->quantile = df > 0 ? gr_t_upper_quantile((1 - conf_level) / 2, df) : NAN;
+		call->conf_level = conf_level;
+		call->df = df;
+	}
+	return call->quantile;
+}
+
+/* The function's row; what the model doesn't tell is NULL */
+static Datum
+interval_row(IntervalCall *call, const GrPredictor *model, const GrPredictorError *errors, const Predicted *predicted,
+			 bool of_response, double quantile)
+{
+	Datum		values[4] = {0};
+	bool		nulls[4] = {false, true, true, true};
+	double		mean = gr_predict_mean(model, predicted->eta, predicted->finite);
+	double		error = predicted->error;
+	double		std_error;
+	double		margin;
+	double		lower;
+	double		upper;
+
+	values[0] = Float8GetDatum(mean);
+	nulls[1] = !predicted->known || !predicted->precise ||
+		(of_response && !(errors->dispersion >= 0 && isfinite(errors->dispersion)));
+	if (!nulls[1])
+	{
+		if (of_response)
+			error = hypot(sqrt(errors->dispersion), error);
+		std_error = error == 0 ? 0 : fabs(gr_mean_slope(model->link, predicted->eta)) * error;
+		if (predicted->finite && isinf(std_error))
+			raise_range();
+		values[1] = Float8GetDatum(std_error);
+		nulls[2] = nulls[3] = isnan(quantile);
+	}
+	if (!nulls[2])
+	{
+		margin = error == 0 ? 0 : quantile * error;
+		mean_limits(errors, predicted->eta, predicted->eta - margin, predicted->eta + margin, &lower, &upper);
+		/* a link's function, rounded, may fall between two numbers that are next to each other */
+		values[2] = Float8GetDatum(lower > mean ? mean : lower);
+		values[3] = Float8GetDatum(upper < mean ? mean : upper);
+	}
+	return HeapTupleGetDatum(heap_form_tuple(call->tupdesc, values, nulls));
+}
+
+/*
+ * gpu_predict_interval(model gpu_model, kind text, conf_level float8, VARIADIC "any"), and without values: no argument
+ * is NULL
+ */
+Datum
+gr_predict_interval(PG_FUNCTION_ARGS)
+{
+	IntervalCall *call = fcinfo->flinfo->fn_extra;
+	bool		of_response = read_kind(PG_GETARG_TEXT_PP(1));
+	double		conf_level = PG_GETARG_FLOAT8(2);
+	GrPredictor model;
+	GrPredictorError errors;
+	GrFeatures	features;
+	Predicted	predicted;
+
+	if (!(conf_level > 0 && conf_level < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("conf_level must be between 0 and 1, got %g", conf_level),
+				 errhint("0.95 gives 95%% confidence limits.")));
+	if (unlikely(call == NULL))
+		call = open_call(fcinfo);
+	gr_open_predictor(fcinfo, &model, &errors);
+	if (of_response)
+		check_prediction(&errors);
+	if (!gr_predict_features(fcinfo, &call->calls, &model, &features))
+		PG_RETURN_NULL();
+	predict(&model, &errors, &features, of_response && errors.dispersion > 0 ? errors.dispersion : 0, &predicted);
+	if (!predicted.precise)
+		gr_warn_imprecise(fcinfo, &call->calls.warned, "standard errors of predictions");
+	return interval_row(call, &model, &errors, &predicted, of_response,
+						quantile_of(call, conf_level, predicted.df));
+}
+
+/*
+ * gpu_leverage
+ */
+
+static void
+check_leverage(const GrPredictorError *errors)
+{
+	if (errors->l2 > 0 || errors->robust || errors->iv)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the model does not tell leverages"),
+				 errors->robust ? errdetail("Its covariances are robust ones, which the residuals have a part in.") :
+				 errors->iv ? errdetail("Its covariances are those of projections, by two-stage least squares.") :
+				 errdetail("It is penalised, and so are its covariances."),
+				 errors->iv ? 0 : errhint("Fit it without l2, and with covariances of type iid.")));
+}
+
+/* (d mean / d eta)^2 / variance: what a row of that linear predictor counts for in a fit; prior weights aside */
+static double
+working_weight(GrDistribution distribution, double eta)
+{
+	double		mean = gr_link_mean(distribution.link, eta);
+	double		slope = fabs(gr_mean_slope(distribution.link, eta));
+
+	if (slope == 0)
+		return 0;
+	switch (distribution.family)
+	{
+		case GR_BINOMIAL:
+			if (distribution.link == GR_LOGIT)
+				return slope;
+			if (distribution.link == GR_CLOGLOG)
+				return slope * (exp(eta) / mean);
+			return slope / mean / gr_link_mean(distribution.link, -eta) * slope;
+		case GR_POISSON:
+			return slope / mean * slope;
+		case GR_GAMMA:
+			return (slope / mean) * (slope / mean);
+		case GR_NEGATIVE_BINOMIAL:
+			return slope / mean / (1 + mean / distribution.theta) * slope;
+		default:
+			return slope * slope;
+	}
+}
+
+/* gpu_leverage(model gpu_model, VARIADIC "any"), and without values: no argument is NULL */
+Datum
+gr_leverage(PG_FUNCTION_ARGS)
+{
+	GrPredictCalls *calls = fcinfo->flinfo->fn_extra;
+	GrPredictor model;
+	GrPredictorError errors;
+	GrFeatures	features;
+	Predicted	predicted;
+	double		root;
+	double		leverage;
+
+	if (unlikely(calls == NULL))
+	{
+		fcinfo->flinfo->fn_extra = calls = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(GrPredictCalls));
+		calls->first_argno = 1;
+	}
+	gr_open_predictor(fcinfo, &model, &errors);
+	check_leverage(&errors);
+	if (!gr_predict_features(fcinfo, calls, &model, &features))
+		PG_RETURN_NULL();
+	predict(&model, &errors, &features, 0, &predicted);
+	/* the weight's logarithm moves by about as much as the predictor's */
+	if (errors.distribution.link != GR_IDENTITY || errors.distribution.family != GR_GAUSSIAN)
+		predicted.precise &= !predicted.finite || predicted.eta_noise <= GR_PRECISE_SHARE;
+	if (!predicted.precise)
+	{
+		gr_warn_imprecise(fcinfo, &calls->warned, "leverages");
+		PG_RETURN_NULL();
+	}
+	/* without a variance, no row is nearer to the fit than another */
+	if (!predicted.known || !(errors.dispersion > 0 && isfinite(errors.dispersion)))
+		PG_RETURN_NULL();
+	root = predicted.error / sqrt(errors.dispersion);
+	leverage = working_weight(errors.distribution, predicted.eta) * root * root;
+	/* a mean that the family can't have has no variance */
+	if (predicted.finite && !(leverage >= 0 && isfinite(leverage)))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(leverage);
+}

@@ -1,0 +1,107 @@
+/*
+ * vcov_warnings.c: WARNINGs about standard errors that a fit does not give; see vcov_warnings.h.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "common/hashfn.h"
+#include "lib/stringinfo.h"
+
+#include "sql/model/vcov_warnings.h"
+
+/* Terms that a message names */
+#define NAMES_MAX 10
+
+/* Different messages of a statement that are remembered; further ones are given as often as they come. */
+#define SAID_MAX 32
+
+/* True if the statement that runs has not said the text yet. A model per group would say it per group. */
+static bool
+is_new(const char *text)
+{
+	static TimestampTz statement = 0;
+	static int	nsaid = 0;
+	static uint64 said[SAID_MAX];
+	uint64		hash = hash_bytes_extended((const unsigned char *) text, strlen(text), 0);
+
+	if (statement != GetCurrentStatementStartTimestamp())
+		nsaid = 0;
+	statement = GetCurrentStatementStartTimestamp();
+	for (int k = 0; k < nsaid; k++)
+		if (said[k] == hash)
+			return false;
+	if (nsaid < SAID_MAX)
+		said[nsaid++] = hash;
+	return true;
+}
+
+/* The names of the terms of a kind, or NULL if there is none */
+static char *
+name_terms(const GrModel *model, const GrVarianceKind *kinds, GrVarianceKind kind)
+{
+	StringInfoData names;
+	int			n = 0;
+
+	initStringInfo(&names);
+	for (int k = 0; k < model->nterms; k++)
+	{
+		if (kinds[k] != kind)
+			continue;
+		if (n < NAMES_MAX)
+			appendStringInfo(&names, "%s%s", n > 0 ? ", " : "", gr_model_term(model, k));
+		n++;
+	}
+	if (n > NAMES_MAX)
+		appendStringInfo(&names, " and %d others", n - NAMES_MAX);
+	return n > 0 ? names.data : NULL;
+}
+
+static int
+hint_at_zero(GrVcovRemedy remedy)
+{
+	switch (remedy)
+	{
+		case GR_VCOV_OF_ROWS:
+			return errhint("Every row that these coefficients depend on is fitted exactly: leave these terms out.");
+		case GR_VCOV_OF_CLUSTERS:
+			return errhint("Their scores cancel within each cluster: name a column of smaller clusters, or use "
+						   "vcov => 'HC1'.");
+		case GR_VCOV_OF_TWO_WAYS:
+			return errhint("Name one of the two columns in clusters.");
+		case GR_VCOV_OF_STATES:
+			return errhint("Their scores cancel within each cluster: aggregate one state for each of smaller clusters.");
+		default:
+			return errhint("Use the model of one of the two ways.");
+	}
+}
+
+void
+gr_warn_of_perfect_fit(void)
+{
+	if (is_new("perfect"))
+		ereport(WARNING,
+				(errmsg("the fit is perfect: its standard errors are NULL"),
+				 errdetail("The residuals are zero but for rounding."),
+				 errhint("Leave out terms that determine the response.")));
+}
+
+void
+gr_warn_of_variances(const GrModel *model, const GrVarianceKind *kinds, bool perfect, GrVcovRemedy remedy)
+{
+	char	   *zero = perfect ? NULL : name_terms(model, kinds, GR_VARIANCE_ZERO);
+	char	   *negative = name_terms(model, kinds, GR_VARIANCE_NEGATIVE);
+
+	if (perfect)
+		gr_warn_of_perfect_fit();
+	if (zero != NULL && is_new(psprintf("zero %d %s", remedy, zero)))
+		ereport(WARNING,
+				(errmsg("the variances of some coefficients are zero: their standard errors are NULL"),
+				 errdetail("Terms: %s.", zero),
+				 hint_at_zero(remedy)));
+	if (negative != NULL && is_new(psprintf("negative %d %s", remedy, negative)))
+		ereport(WARNING,
+				(errmsg("the variances of some coefficients are negative: their standard errors are NULL"),
+				 errdetail("Terms: %s. Variances of two ways of clustering are differences.", negative),
+				 remedy == GR_VCOV_OF_MODELS ? errhint("Use the model of one of the two ways.") :
+				 errhint("Name one of the two columns in clusters.")));
+}

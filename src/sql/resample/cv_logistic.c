@@ -1,0 +1,193 @@
+/*
+ * cv_logistic.c: cross-validation of a logistic regression; see cv_logistic.h.
+ *
+ * The fit to all rows comes first, and those that leave a fold out begin at its estimate. What the first pass of each
+ * of them sums is the same in each part, and is summed once; Newton's error is squared by each step, and so one more
+ * pass over the parts is all that most of them take.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "compute/glm/logreg.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/raise.h"
+#include "sql/glm/glm_fit.h"
+#include "sql/resample/cv_logistic.h"
+
+/* What is the same for all fits */
+typedef struct Fitting
+{
+	GrCv	   *cv;
+	GrFoldRows *rows;
+	GrRowSource source;
+	GrLogregOptions options;
+	GrRowTotals totals;			/* of the rows of the fit */
+} Fitting;
+
+static void
+describe_fold(void *arg)
+{
+	errcontext("fit without fold " INT64_FORMAT, *(const int64 *) arg);
+}
+
+/* A fit to the rows of all folds but one, or of all */
+static GrLogregFit *
+fit_parts(Fitting *f, int left_out, GrCvFold *fold)
+{
+	GrRowSource source = {
+		.kind = GR_SOURCE_FOLDS,.shape = f->rows->shape,.rules = f->rows->rules,.folds = f->rows,.left_out = left_out
+	};
+	ErrorContextCallback context = {
+		.callback = describe_fold,.arg = left_out == GR_NO_FOLD ? NULL : &f->rows->label[left_out],
+		.previous = error_context_stack
+	};
+	GrLogregFit *fit;
+	GrError		err = {0};
+
+	f->totals = gr_fold_totals(f->rows, left_out);
+	f->options.totals = &f->totals;
+	if (left_out != GR_NO_FOLD)
+		error_context_stack = &context;
+	if (!gr_glm_run(&source, &f->options, f->cv->ingest.names, &fit, &err))
+		gr_raise_row(&err, f->options.shape, f->cv->ingest.names);
+	error_context_stack = context.previous;
+	fold->ntrain = gr_fold_nrows(f->rows, left_out);
+	fold->iterations = fit->iterations;
+	fold->converged = fit->converged;
+	fold->coef = palloc(Max(fit->nterms, 1) * sizeof(double));
+	for (int k = 0; k < fit->nterms; k++)
+		fold->coef[k] = fit->separated[k] != 0 ? NAN : fit->coef[k];
+	return fit;
+}
+
+/* Which of the fold's rows are on the wrong side of p = 1/2, where a row is taken for a 0 */
+static double
+count_wrong(Fitting *f, int part, const double *beta, double *sums)
+{
+	int			p = f->rows->shape.nfeatures;
+	double		nothing = 0;
+	double	   *face = palloc0(gr_face_size(p) * sizeof(double));
+	GrPass		pass = {
+		.kind = GR_PASS_FACE,.shape = f->rows->shape,.distribution = GR_LOGISTIC,.shift = palloc0((p + 1) *
+																								   sizeof(double)),
+		.beta = palloc0((p + 1) * sizeof(double)),.nfaces = 1,.faces = face,.face_absolute = &nothing
+	};
+
+	memcpy(face, beta, gr_nterms(p) * sizeof(double));
+	gr_pass_clear(GR_PASS_FACE, p, sums);
+	gr_fold_part_pass(f->rows, part, &pass, sums);
+	return sums[GR_SUM_NWRONG] + sums[GR_SUM_NONES];
+}
+
+/*
+ * A term that is aliased adds nothing to a prediction. Without a finite estimate there is none. The deviance is that of
+ * the fit's own coefficients, about its shift: those about 0 round an intercept that is far from 0.
+ */
+static void
+test_fold(Fitting *f, int part, const GrLogregFit *fit, GrCvFold *fold)
+{
+	int			p = f->rows->shape.nfeatures;
+	int			first = f->options.intercept ? 0 : 1;
+	const GrJob *job = f->rows->part[part];
+	double	   *beta = palloc0(gr_nterms(p) * sizeof(double));
+	double	   *sums = palloc_extended(gr_pass_nsums(GR_PASS_FACE, p) * sizeof(double), MCXT_ALLOC_HUGE);
+	GrPass		pass = {
+		.kind = GR_PASS_GRADIENT,.shape = f->rows->shape,.distribution = GR_LOGISTIC,.beta = fit->pass.beta,
+		.shift = fit->pass.shift
+	};
+
+	fold->ntest = job->nrows;
+	fold->weight = f->rows->shape.weight ? job->totals.weights : (double) job->nrows;
+	fold->error = fold->misclassified = NAN;
+	if (!fold->converged)
+		return;
+	gr_pass_clear(GR_PASS_GRADIENT, p, sums);
+	gr_fold_part_pass(f->rows, part, &pass, sums);
+	fold->error = (sums[GR_SUM_DEVIANCE_HI] + sums[GR_SUM_DEVIANCE_LO]) / fold->weight;
+	for (int k = 0; k + first <= p; k++)
+		beta[k + first] = isnan(fold->coef[k]) ? 0 : fold->coef[k];
+	if (!f->rows->shape.weight)
+		fold->misclassified = count_wrong(f, part, beta, sums) / (double) job->nrows;
+	pfree(sums);
+}
+
+/* Where the fits that leave a fold out begin */
+static void
+find_start(Fitting *f, const GrLogregFit *all)
+{
+	int			t = gr_nterms(f->rows->shape.nfeatures);
+	double	   *start = palloc(t * sizeof(double));
+	double	   *shift = palloc(t * sizeof(double));
+
+	if (gr_logreg_take_shift(all, start, shift))
+		f->options.start_shift = shift;
+	if (f->options.start_shift != NULL || gr_logreg_take_start(all, start))
+		f->options.start = start;
+}
+
+static void
+set_options(Fitting *f)
+{
+	f->options = gr_glm_defaults(0);
+	f->options.shape = f->rows->shape;
+	f->options.intercept = f->cv->ingest.intercept;
+	f->options.weighting = f->rows->rules.weighting;
+	f->options.l2 = f->cv->l2;
+	f->options.skip_null = true;
+	f->options.is_sample = true;
+	f->options.can_change = false;
+}
+
+static void
+warn_of_failures(const GrCv *cv)
+{
+	int			n = 0;
+
+	for (int k = 0; k < cv->n; k++)
+		n += cv->fold[k].converged ? 0 : 1;
+	if (n > 0)
+		ereport(WARNING,
+				(errmsg_plural("the fit without %d of %d folds has no finite estimate",
+							   "the fits without %d of %d folds have no finite estimates", n, n, cv->n),
+				 errdetail("Their errors, and those of all folds, are null."),
+				 errhint("Leave out terms that separate the response, or give l2 a small positive value.")));
+}
+
+void
+gr_cv_logistic(FunctionCallInfo fcinfo, GrCv *cv)
+{
+	Fitting		f = {.cv = cv};
+	GrLogregFit *all;
+	double		read_done;
+
+	f.rows = gr_cv_rows(fcinfo, cv, (GrRowRules) {GR_BINOMIAL, cv->roles.weighting, 0}, &f.source);
+	gr_check_terms(f.rows->shape.nfeatures, cv->ingest.intercept);
+	read_done = gr_now();
+	set_options(&f);
+	gr_cv_begin(cv, f.rows->n);
+	all = fit_parts(&f, GR_NO_FOLD, &cv->all);
+	find_start(&f, all);
+	f.options.is_fold = true;
+	for (int k = 0; k < cv->n; k++)
+	{
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg fold", ALLOCSET_DEFAULT_SIZES);
+		MemoryContext old = MemoryContextSwitchTo(context);
+		double	   *coef;
+
+		cv->fold[k].label = f.rows->label[k];
+		test_fold(&f, k, fit_parts(&f, k, &cv->fold[k]), &cv->fold[k]);
+		MemoryContextSwitchTo(old);
+		coef = palloc(Max(all->nterms, 1) * sizeof(double));
+		cv->fold[k].coef = memcpy(coef, cv->fold[k].coef, all->nterms * sizeof(double));
+		MemoryContextDelete(context);
+	}
+	gr_cv_record(cv, f.rows, &f.source, read_done);
+	gr_fold_release(f.rows);
+	gr_job_release(f.source.job);
+	warn_of_failures(cv);
+}

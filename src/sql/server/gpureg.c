@@ -1,0 +1,145 @@
+/*
+ * gpureg.c: module magic and settings.
+ *
+ * Nothing of CUDA happens here: the postmaster may load this file and then forks.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "fmgr.h"
+#include "utils/guc.h"
+
+#include "rows/scan/scan.h"
+#include "rows/state/aggregate.h"
+#include "run/device.h"
+#include "run/progress.h"
+#include "run/service.h"
+#include "run/service_shared.h"
+#include "sql/server/explain.h"
+#include "sql/server/rewrite.h"
+
+PG_MODULE_MAGIC;
+
+#define MAX_DEBUG_SINKS 8		/* each may have a thread */
+
+int			gr_device = GR_DEVICE_AUTO;
+int			gr_gpu_id = -1;
+int			gr_gpu_memory_limit = 0;
+int			gr_ring_size = 32768;
+int			gr_projection_cache_size = 262144;
+double		gr_min_gpu_work = 1e9;
+bool		gr_debug_ring = false;
+bool		gr_enable_service = true;
+int			gr_service_idle = 600;
+int			gr_service_memory = 0;
+int			gr_service_wait = 30000;
+int			gr_kept_sets_per_role = 16;
+int			gr_kept_memory_per_role = 50;
+bool		gr_debug_service = false;
+int			gr_debug_sinks = 0;
+
+static const struct config_enum_entry device_options[] = {
+	{"auto", GR_DEVICE_AUTO, false},
+	{"cpu", GR_DEVICE_CPU, false},
+	{"gpu", GR_DEVICE_GPU, false},
+	{NULL, 0, false}
+};
+
+static void
+define_service_settings(void)
+{
+	DefineCustomBoolVariable("gpureg.enable_service",
+							 "Lets a background worker own the GPU for all sessions.",
+							 "Before PostgreSQL 17 it takes gpureg in shared_preload_libraries.",
+							 &gr_enable_service, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.service_idle",
+							"Sets the time after which a device service that nobody uses ends.",
+							"-1 keeps it.",
+							&gr_service_idle, 600, -1, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.service_memory",
+							"Limits the memory that the rows of all sessions may take in a device service.",
+							"0 sets no limit but nine tenths of what is free when the device is opened.",
+							&gr_service_memory, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.service_wait",
+							"Limits the time that a computation waits for memory of a device service.",
+							"Afterwards it fails. 0 does not wait.",
+							&gr_service_wait, 30000, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.kept_sets_per_role",
+							"Limits the sets of rows that a role may keep.",
+							"Superusers are not limited.",
+							&gr_kept_sets_per_role, 16, 0, GR_KEPT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.kept_memory_per_role",
+							"Limits the memory that a role's kept rows may take, in percent of a device service's.",
+							"Superusers are not limited.",
+							&gr_kept_memory_per_role, 50, 0, 100, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.debug_service",
+							 "Uses a device service that computes on the CPU in place of a GPU.",
+							 "This is for tests on machines without a GPU.",
+							 &gr_debug_service, false, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+}
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	DefineCustomEnumVariable("gpureg.device",
+							 "Chooses where to compute.",
+							 "auto uses a GPU when there is one and the work is worth it; "
+							 "gpu raises an error where there is none.",
+							 &gr_device, GR_DEVICE_AUTO, device_options, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.gpu_id",
+							"Chooses the GPU.",
+							"-1 takes the one with the most free memory, -2 all of them.",
+							&gr_gpu_id, -1, GR_ALL_DEVICES, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.gpu_memory_limit",
+							"Limits the GPU memory that one computation may take.",
+							"0 sets no limit.",
+							&gr_gpu_memory_limit, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.ring_size",
+							"Sets the memory for rows on their way to the backend.",
+							NULL,
+							&gr_ring_size, 32768, 1024, 1024 * 1024, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.projection_cache_size",
+							"Sets the memory for random projection matrices that a session keeps.",
+							"As much may be kept on a GPU. 0 draws the matrix again for every vector.",
+							&gr_projection_cache_size, 262144, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL,
+							NULL);
+	DefineCustomRealVariable("gpureg.min_gpu_work",
+							 "Sets the work from which gpureg.device = auto uses a GPU.",
+							 "In products of one process: rows times (features + 2)(features + 3) / 2 for linear "
+							 "regression, vectors times the matrix's nonzero entries for random projection. "
+							 "A fortieth is enough once the session has the GPU open.",
+							 &gr_min_gpu_work, 1e9, 0, HUGE_VAL, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.debug_ring",
+							 "Reads rows through the ring that feeds a GPU, into the CPU.",
+							 "This is for tests on machines without a GPU.",
+							 &gr_debug_ring, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpureg.debug_sinks",
+							"Deals rows to so many sinks that stand in for as many GPUs.",
+							"This is for tests on machines without several GPUs. 0 deals to none.",
+							&gr_debug_sinks, 0, 0, MAX_DEBUG_SINKS, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.enable_scan",
+							 "Enables the planner's use of gpureg's custom scan.",
+							 "It scans a table and sums its rows in one node.",
+							 &gr_enable_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.enable_rewrite",
+							 "Lets the planner turn gpu_ols and gpu_logreg over array_agg into aggregates.",
+							 NULL,
+							 &gr_enable_rewrite, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpureg.progress_notices",
+							 "Tells once a second how far a fit to a query or to kept rows is.",
+							 NULL,
+							 &gr_progress_notices, false, PGC_USERSET, 0, NULL, NULL, NULL);
+	define_service_settings();
+#ifdef GPUREG_FAULTS_H
+	gr_faults_begin();
+#endif
+	MarkGUCPrefixReserved("gpureg");
+	gr_service_init();
+	gr_scan_init();
+	gr_aggregate_init();
+	gr_explain_init();
+}
