@@ -391,8 +391,8 @@ static Fit
 fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 {
 	const GrSinkOptions rows_options = {shape_of(p, false), GR_SINK_KEEP, 0, 0, 0, false, NULL, false};
-	GrLogregOptions options = {};
-	GrLogregFit *logreg;
+	GrGlmOptions options = {};
+	GrGlmFit *logreg;
 	GrSink	   *kept = NULL;
 	void	   *memory;
 	Fit			fit = fit_new(p + 1);
@@ -404,13 +404,13 @@ fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 	options.tol = 1e-10;
 	options.learning_rate = NAN;
 	options.linear_solver = solver;
-	memory = malloc(gr_logreg_nbytes(&options));
-	logreg = gr_logreg_begin(memory, &options);
+	memory = malloc(gr_glm_nbytes(&options));
+	logreg = gr_glm_begin(memory, &options);
 	fit.ok = gr_backend_cpu.sink->begin(NULL, &rows_options, &kept, &fit.err);
 	fit.ok = fit.ok && gr_backend_cpu.sink->send(kept, rows, nrows, &fit.err);
-	while (fit.ok && gr_logreg_next(logreg) == GR_LOGREG_PASS)
+	while (fit.ok && gr_glm_next(logreg) == GR_GLM_PASS)
 		fit.ok = gr_backend_cpu.sink->pass(kept, &logreg->pass, logreg->sums, NULL, &fit.err) &&
-			gr_logreg_advance(logreg, NULL, &fit.err);
+			gr_glm_advance(logreg, NULL, &fit.err);
 	gr_backend_cpu.sink->end(kept);
 	fit.ok = fit.ok && logreg->converged;
 	memcpy(fit.coef, logreg->coef, sizeof(double) * (size_t) fit.m);

@@ -10,7 +10,7 @@
 #include "../../kernels/memory.cuh"
 #include "cholesky_reference.h"
 #include "compute/base/dd.h"
-#include "compute/glm/logreg.h"
+#include "compute/glm/glm_fit.h"
 #include "compute/linear/ols.h"
 #include "gpu_harness.h"
 

@@ -7,13 +7,13 @@
 static const struct
 {
 	const char *name;
-	GrLogregSolver solver;
+	GrGlmSolver solver;
 }			solvers[] = {{"Newton", GR_SOLVER_NEWTON}, {"L-BFGS", GR_SOLVER_LBFGS}, {"gradient descent", GR_SOLVER_GD}};
 
 static Run
-fit_by(const Data *data, GrLogregSolver solver, bool intercept)
+fit_by(const Data *data, GrGlmSolver solver, bool intercept)
 {
-	GrLogregOptions options = defaults(data);
+	GrGlmOptions options = defaults(data);
 
 	options.solver = solver;
 	options.intercept = intercept;
@@ -27,7 +27,7 @@ fit_by(const Data *data, GrLogregSolver solver, bool intercept)
  * scale_j (z_j + tie_j x_1)
  */
 static void
-count_digits(const GrLogregFit *fit, const GrLogregFit *plain, const double *scale, const double *shift,
+count_digits(const GrGlmFit *fit, const GrGlmFit *plain, const double *scale, const double *shift,
 			 const double *tie, double *coef,
 			 double *se)
 {
@@ -141,7 +141,7 @@ test_powers(void)
 		Run			newton = fit_by(&data, GR_SOLVER_NEWTON, true);
 		Run			run = fit_by(&data, solvers[s].solver, true);
 		Run			parts;
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 
 		options.solver = solvers[s].solver;
 		options.max_iter = 10000;
@@ -162,7 +162,7 @@ test_many(void)
 {
 	Data		plain = random_data(2000, 120, true);
 	Data		data = data_moved(&plain, 1, ldexp(1, 32));
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	double		worst = 0;
 	Run			want;
 	Run			run;
@@ -219,7 +219,7 @@ test_moved_estimates(const Data *plain)
 	GrTermMove	move[4];
 	GrTermMoves moves = {3, move};
 	Data		data = powers_of(plain, false, 2);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	Run			before = run_fit(&data, &options);
 	Run			after;
 	const double *b = before.fit->coef;
@@ -258,7 +258,7 @@ test_unmovable(const Data *plain)
 	for (int p = 3; p <= 4; p++, moves.n++)
 	{
 		Data		data = powers_of(plain, true, p);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		Run			run;
 
 		options.moves = &moves;
@@ -272,7 +272,7 @@ test_unmovable(const Data *plain)
 	for (int separated = 1; separated <= 2; separated++)
 	{
 		Data		data = powers_of(plain, false, 3);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		Run			run;
 
 		/* by z, or by an indicator that stands behind its powers */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/glm/logreg.h"
+#include "compute/glm/glm_fit.h"
 #include "compute/linalg/basis.h"
 #include "unit.h"
 
@@ -110,10 +110,10 @@ data_moved(const Data *from, double scale, double offset)
  * Fits
  */
 
-static inline GrLogregOptions
+static inline GrGlmOptions
 defaults(const Data *data)
 {
-	GrLogregOptions options = {
+	GrGlmOptions options = {
 		.shape = gr_plain_shape(data->p),.distribution = GR_LOGISTIC,.intercept = true,.max_iter = 25,.tol = 1e-10,
 		.solver = GR_SOLVER_NEWTON,.learning_rate = NAN,
 		.can_change = true
@@ -126,7 +126,7 @@ defaults(const Data *data)
 typedef struct Run
 {
 	void	   *memory;
-	GrLogregFit *fit;
+	GrGlmFit *fit;
 	bool		ok;
 	bool		changed;		/* the rows' basis was */
 	GrError		err;
@@ -174,7 +174,7 @@ pass_in_parts(const Data *data, const GrPass *pass, double *sums, int nparts)
 
 /* The batch update as compute.h describes it */
 static inline void
-ascend(const Data *data, GrLogregFit *fit)
+ascend(const Data *data, GrGlmFit *fit)
 {
 	const GrAscent *ascent = &fit->ascent;
 	double	   *gradient = malloc((data->p + 1) * sizeof(double));
@@ -220,18 +220,18 @@ note_pass(Run *run)
 }
 
 static inline Run
-run_in_parts(const Data *data, const GrLogregOptions *options, int nparts, const GrHost *host)
+run_in_parts(const Data *data, const GrGlmOptions *options, int nparts, const GrHost *host)
 {
-	Run			run = {.memory = malloc(gr_logreg_nbytes(options)),.ok = true};
+	Run			run = {.memory = malloc(gr_glm_nbytes(options)),.ok = true};
 	Data		changed = {0};
-	GrLogregWant want;
+	GrGlmWant want;
 
-	run.fit = gr_logreg_begin(run.memory, options);
-	while (run.ok && (want = gr_logreg_next(run.fit)) != GR_LOGREG_DONE)
+	run.fit = gr_glm_begin(run.memory, options);
+	while (run.ok && (want = gr_glm_next(run.fit)) != GR_GLM_DONE)
 	{
-		if (want == GR_LOGREG_ASCEND)
+		if (want == GR_GLM_ASCEND)
 			ascend(data, run.fit);
-		else if (want == GR_LOGREG_CHANGE)
+		else if (want == GR_GLM_CHANGE)
 		{
 			changed = data_of(data->p, data->nrows, data->rows);
 			(void) gr_basis_change_rows(run.fit->basis, gr_plain_shape(data->p), changed.rows, changed.nrows,
@@ -247,20 +247,20 @@ run_in_parts(const Data *data, const GrLogregOptions *options, int nparts, const
 				pass_in_parts(data, &run.fit->pass, run.fit->sums, nparts);
 			note_pass(&run);
 		}
-		run.ok = gr_logreg_advance(run.fit, host, &run.err);
+		run.ok = gr_glm_advance(run.fit, host, &run.err);
 	}
 	data_free(&changed);
 	return run;
 }
 
 static inline Run
-run_fit(const Data *data, const GrLogregOptions *options)
+run_fit(const Data *data, const GrGlmOptions *options)
 {
 	return run_in_parts(data, options, 1, NULL);
 }
 
 static inline double
-std_error(const GrLogregFit *fit, int k)
+std_error(const GrGlmFit *fit, int k)
 {
 	return sqrt(fit->vcov[k * fit->nterms + k]);
 }
@@ -274,7 +274,7 @@ regular(const Run *run)
 
 /* The largest difference of coefficients and of standard errors, relative */
 static inline double
-difference(const GrLogregFit *a, const GrLogregFit *b)
+difference(const GrGlmFit *a, const GrGlmFit *b)
 {
 	double		worst = a->nterms == b->nterms ? 0 : INFINITY;
 
@@ -404,7 +404,7 @@ reference_step(const Data *data, const double *coef, bool intercept, double l2, 
 
 /* The largest error of vcov, in units of the two standard errors */
 static inline double
-vcov_error(const Data *data, const GrLogregFit *fit, bool intercept, double l2)
+vcov_error(const Data *data, const GrGlmFit *fit, bool intercept, double l2)
 {
 	int			n = fit->nterms;
 	long double inverse[TERMS_MAX * TERMS_MAX];

@@ -21,7 +21,7 @@ test_tables(void)
 	{
 		const int  *count = tables[t];
 		Data		data = data_new(1, count[0] + count[1] + count[2] + count[3]);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		long double a = count[0], b = count[1], c = count[2], d = count[3];
 		long double deviance = -2 * (a * logl(a / (a + b)) + b * logl(b / (a + b)) + c * logl(c / (c + d)) +
 									 d * logl(d / (c + d)));
@@ -65,7 +65,7 @@ test_intercept_only(void)
 	for (int constant = 0; constant <= 1; constant++)
 	{
 		Data		data = data_new(1, 13);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		Run			run;
 
 		for (int r = 0; r < 13; r++)
@@ -127,7 +127,7 @@ test_solved(void)
 
 	for (size_t c = 0; c < LENGTH(cases); c++)
 	{
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		double		worst = 0;
 		Run			run;
 
@@ -170,7 +170,7 @@ test_score_equations(void)
 
 		for (int kind = 0; kind < 4; kind++)
 		{
-			GrLogregOptions options = defaults(&data);
+			GrGlmOptions options = defaults(&data);
 			Run			run;
 			Run			split;
 
@@ -200,7 +200,7 @@ test_units(void)
 	static const double scales[] = {1e-6, 1e6, 1e-100, 1e100};
 	Data		data = random_data(3, 300, true);
 	Data		far = data_moved(&data, 1, 1e9);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	Run			run = run_fit(&data, &options);
 	Run			moved = run_fit(&far, &options);
 	double		intercept = run.fit->coef[0];
@@ -246,7 +246,7 @@ test_halving(void)
 		{0, -1, 0, 1}, {0, -2, 0, 0}
 	};
 	Data		data = data_of(3, 9, rows[0]);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	Run			run = run_fit(&data, &options);
 	bool		falls = true;
 	int			nhalvings = 0;
@@ -278,8 +278,8 @@ test_collinear(void)
 {
 	Data		all = data_new(5, 90);
 	Data		kept = random_data(2, 90, true);
-	GrLogregOptions options = defaults(&all);
-	GrLogregOptions kept_options = defaults(&kept);
+	GrGlmOptions options = defaults(&all);
+	GrGlmOptions kept_options = defaults(&kept);
 	static const int of_kept[] = {0, 1, -1, 2, -1, -1};
 	bool		nan = true;
 	double		worst = 0;
@@ -336,7 +336,7 @@ test_failures(void)
 {
 	Data		data = random_data(3, 50, false);
 	Data		none = data_new(3, 0);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	Run			run = run_fit(&none, &options);
 	int			npolls = 0;
 
@@ -394,7 +394,7 @@ test_iteration_limits(void)
 
 	for (int n = 1; n <= 3; n++)
 	{
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		long double inverse[9];
 		long double step[3];
 		double		worst = 0;
@@ -424,7 +424,7 @@ static void
 test_tolerance(void)
 {
 	Data		data = random_data(5, 400, false);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	Run			fine = run_fit(&data, &options);
 	Run			coarse;
 	double		worst = 0;
@@ -451,7 +451,7 @@ static void
 test_ascent(void)
 {
 	Data		data = random_data(2, 60, false);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	Run			newton = run_fit(&data, &options);
 	double		gradient[3] = {0, 0, 0};
 
@@ -509,7 +509,7 @@ test_default_rate(void)
 
 		for (int kind = 0; kind < 2; kind++)
 		{
-			GrLogregOptions options = defaults(&data);
+			GrGlmOptions options = defaults(&data);
 			Run			run;
 
 			options.solver = GR_SOLVER_GD;
@@ -559,7 +559,7 @@ test_lbfgs(void)
 	{
 		Data		plain = random_data(cases[c].p, cases[c].nrows, true);
 		Data		data = data_moved(&plain, cases[c].scale, cases[c].offset);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		double		worst;
 		Run			newton;
 		Run			run;
@@ -587,7 +587,7 @@ static void
 test_many_features(void)
 {
 	Data		data = random_data(2100, 300, false);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	double		worst;
 	Run			run;
 
@@ -617,7 +617,7 @@ typedef struct Step
 {
 	bool		ok;
 	GrError		err;
-	GrLogregStep step;
+	GrGlmStep step;
 	double		coef[TERMS_MAX];
 	double		vcov[TERMS_MAX * TERMS_MAX];
 } Step;
@@ -632,7 +632,7 @@ make_step(const Data *data, const double *beta, bool intercept, double l2, Step 
 		.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(data->p),.beta = at,.shift = shift
 	};
 	double	   *sums = malloc(gr_pass_nsums(GR_PASS_EXACT, data->p) * sizeof(double));
-	void	   *workspace = malloc(gr_logreg_step_nbytes(data->p));
+	void	   *workspace = malloc(gr_glm_step_nbytes(data->p));
 
 	for (int j = 0; j <= data->p; j++)
 		at[j] = isnan(beta[j]) ? 0 : beta[j];
@@ -642,7 +642,7 @@ make_step(const Data *data, const double *beta, bool intercept, double l2, Step 
 	result->step.vcov = result->vcov;
 	gr_pass_clear(GR_PASS_EXACT, data->p, sums);
 	pass_over(data, &pass, sums, 0, data->nrows);
-	result->ok = gr_logreg_step(beta, sums, data->p, intercept, l2, workspace, &result->step, NULL, &result->err);
+	result->ok = gr_glm_step(beta, sums, data->p, intercept, l2, workspace, &result->step, NULL, &result->err);
 	free(sums);
 	free(workspace);
 }
@@ -654,7 +654,7 @@ test_steps(void)
 	for (int kind = 0; kind < 4; kind++)
 	{
 		Data		data = random_data(4, 250, false);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		double		beta[5] = {0, 0, 0, 0, 0};
 		int			first;
 		int			nsteps = 0;
@@ -703,20 +703,20 @@ test_most_rows(void)
 	GrPass		pass = {
 		.kind = GR_PASS_EXACT,.distribution = GR_LOGISTIC,.shape = gr_plain_shape(1),.beta = beta,.shift = shift
 	};
-	void	   *workspace = malloc(gr_logreg_step_nbytes(1));
+	void	   *workspace = malloc(gr_glm_step_nbytes(1));
 	double		coef[2];
 	double		vcov[4];
 	int			nwrong = 0;
 
 	for (size_t k = 0; k < LENGTH(nrows); k++)
 	{
-		GrLogregStep step = {.distribution = GR_LOGISTIC,.coef = coef,.vcov = vcov};
+		GrGlmStep step = {.distribution = GR_LOGISTIC,.coef = coef,.vcov = vcov};
 		GrError		err = {0};
 
 		gr_pass_clear(GR_PASS_EXACT, 1, sums);
 		pass_over(&data, &pass, sums, 0, 1);
 		sums[GR_SUM_NROWS] = nrows[k];
-		nwrong += !gr_logreg_step(beta, sums, 1, true, 0, workspace, &step, NULL, &err) ||
+		nwrong += !gr_glm_step(beta, sums, 1, true, 0, workspace, &step, NULL, &err) ||
 			step.nrows != (k < 2 ? (int64_t) nrows[k] : INT64_MAX);
 	}
 	check(nwrong == 0, "a step over more rows than there can be");

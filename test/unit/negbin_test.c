@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/glm/logreg.h"
+#include "compute/glm/glm_fit.h"
 #include "compute/glm/negbin_row.h"
 #include "negbin_table.h"
 #include "unit.h"
@@ -112,7 +112,7 @@ test_totals(const double *rows)
 
 typedef struct Fit
 {
-	GrLogregFit *fit;
+	GrGlmFit *fit;
 	void	   *memory;
 	int			npasses;
 	bool		done;
@@ -124,7 +124,7 @@ fit_rows(const double *rows, double theta, double l2, int max_iter)
 {
 	GrRowShape	shape = gr_plain_shape(1);
 	GrRowTotals totals = {0};
-	GrLogregOptions options = {
+	GrGlmOptions options = {
 		.shape = shape,.distribution = {GR_NEGATIVE_BINOMIAL, GR_LOG, theta, 0},.estimate_theta = theta == 0,
 		.intercept = true,.totals = &totals,.l2 = l2,.max_iter = max_iter,.tol = 1e-10,.learning_rate = NAN
 	};
@@ -135,13 +135,13 @@ fit_rows(const double *rows, double theta, double l2, int max_iter)
 	Fit			run = {.done = true};
 
 	gr_totals_add(&totals, rows, NROWS, shape, rules);
-	run.memory = malloc(gr_logreg_nbytes(&options));
-	run.fit = gr_logreg_begin(run.memory, &options);
-	while (run.done && gr_logreg_next(run.fit) != GR_LOGREG_DONE)
+	run.memory = malloc(gr_glm_nbytes(&options));
+	run.fit = gr_glm_begin(run.memory, &options);
+	while (run.done && gr_glm_next(run.fit) != GR_GLM_DONE)
 	{
 		gr_pass_add(&run.fit->pass, run.fit->sums, rows, NROWS, scratch);
 		run.npasses++;
-		run.done = gr_logreg_advance(run.fit, NULL, &err);
+		run.done = gr_glm_advance(run.fit, NULL, &err);
 	}
 	if (theta > 0)
 		run.fit->log_likelihood = gr_log_likelihood(GR_NEGATIVE_BINOMIAL, run.fit->deviance, NROWS,

@@ -25,7 +25,7 @@ repeat_rows(const GrPass *pass, double *sums, double times)
  * be moved along such a direction; A the caller's own ascent; n of a null model
  */
 static char
-letter_of(const GrLogregFit *fit)
+letter_of(const GrGlmFit *fit)
 {
 	switch (fit->state->phase)
 	{
@@ -80,25 +80,25 @@ add_letter(char *word, char letter)
 
 /* A fit over the rows, each times over, whose passes are written to word */
 static Run
-fit_in_word(const Data *data, const GrLogregOptions *options, double times, char *word)
+fit_in_word(const Data *data, const GrGlmOptions *options, double times, char *word)
 {
-	Run			run = {.memory = malloc(gr_logreg_nbytes(options)),.ok = true};
-	GrLogregWant want;
+	Run			run = {.memory = malloc(gr_glm_nbytes(options)),.ok = true};
+	GrGlmWant want;
 	size_t		n;
 
 	*word = '\0';
-	run.fit = gr_logreg_begin(run.memory, options);
-	while (run.ok && run.npasses++ < PASSES_MAX && (want = gr_logreg_next(run.fit)) != GR_LOGREG_DONE)
+	run.fit = gr_glm_begin(run.memory, options);
+	while (run.ok && run.npasses++ < PASSES_MAX && (want = gr_glm_next(run.fit)) != GR_GLM_DONE)
 	{
 		add_letter(word, letter_of(run.fit));
-		if (want == GR_LOGREG_ASCEND)
+		if (want == GR_GLM_ASCEND)
 			ascend(data, run.fit);
 		else
 		{
 			pass_over(data, &run.fit->pass, run.fit->sums, 0, data->nrows);
 			repeat_rows(&run.fit->pass, run.fit->sums, times);
 		}
-		run.ok = gr_logreg_advance(run.fit, NULL, &run.err);
+		run.ok = gr_glm_advance(run.fit, NULL, &run.err);
 	}
 	n = strlen(word);
 	(void) snprintf(word + n, WORD_MAX - n, " %d%s", run.fit->iterations, run.fit->converged ? "" : " not converged");
@@ -142,7 +142,7 @@ make_dummy(Data *data, int odd)
 }
 
 static void
-check_word(const char *name, const Data *data, const GrLogregOptions *options, double times, const char *want)
+check_word(const char *name, const Data *data, const GrGlmOptions *options, double times, const char *want)
 {
 	char		word[WORD_MAX];
 	Run			run = fit_in_word(data, options, times, word);
@@ -166,7 +166,7 @@ static const struct
 	double		tol;
 	int			max_iter;
 	bool		without_intercept;
-	GrLogregSolver solver;
+	GrGlmSolver solver;
 	const char *passes;
 }			plain[] = {
 	{"few rows", 3, 50, 0.5, 1, 0, 1e-10, 25, false, GR_SOLVER_NEWTON, "ZFFFFE 5"},
@@ -195,7 +195,7 @@ test_plain(void)
 	for (size_t k = 0; k < LENGTH(plain); k++)
 	{
 		Data		data = rows_of(1, plain[k].p, plain[k].nrows, plain[k].level, plain[k].steep);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 
 		options.can_change = false;
 		options.l2 = plain[k].l2;
@@ -238,7 +238,7 @@ test_repeated(void)
 	for (size_t k = 0; k < LENGTH(cases); k++)
 	{
 		Data		data = rows_of(cases[k].seed, cases[k].p, cases[k].nrows, 0, cases[k].steep);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		char		name[100];
 
 		options.can_change = false;
@@ -269,7 +269,7 @@ test_starts(void)
 		{"a start at twice it, no pass at 0", 2, true, "sZF6E 7"}
 	};
 	Data		data = rows_of(3, 3, 5000, 0.5, 3);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	char		word[WORD_MAX];
 	Run			from_zero = fit_in_word(&data, &options, 1, word);
 
@@ -315,7 +315,7 @@ test_separated(void)
 	for (size_t k = 0; k < LENGTH(cases); k++)
 	{
 		Data		data = rows_of(cases[k].seed, 2, cases[k].nrows, 0.3, cases[k].steep);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 
 		options.can_change = false;
 		options.max_iter = cases[k].max_iter;
@@ -334,7 +334,7 @@ static void
 test_far_out(void)
 {
 	Data		data = rows_of(1, 2, 400, 0.3, 1);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	double		least = INFINITY;
 	char		word[WORD_MAX];
 	Run			run;
@@ -363,7 +363,7 @@ test_last_iteration(void)
 
 	for (int n = 1; n <= 4; n++)
 	{
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		char		word[WORD_MAX];
 		double		deviance = 0;
 		Run			run;
@@ -402,7 +402,7 @@ test_families(void)
 	for (size_t k = 0; k < LENGTH(cases); k++)
 	{
 		Data		data = rows_of(7, 2, 600, 0.3, 1);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 
 		options.can_change = false;
 		options.distribution = cases[k].distribution;
@@ -446,7 +446,7 @@ test_units(void)
 		for (size_t e = 0; e < LENGTH(exponents); e++)
 		{
 			Data		data = rows_of(7, 2, 600, 0.3, 1);
-			GrLogregOptions options = defaults(&data);
+			GrGlmOptions options = defaults(&data);
 			char		word[WORD_MAX];
 			int			power = exponents[e];
 			int			by_coef = cases[k].coef * power / 2;

@@ -171,7 +171,7 @@ test_merge(void)
 
 /* Each nth row begins a cluster. */
 static bool
-add_clusters(GrLogregFit *fit, const Data *data, int size, const GrHost *host, GrError *err)
+add_clusters(GrGlmFit *fit, const Data *data, int size, const GrHost *host, GrError *err)
 {
 	double		terms[T];
 	GrScores	scores = {
@@ -184,7 +184,7 @@ add_clusters(GrLogregFit *fit, const Data *data, int size, const GrHost *host, G
 		gr_scores_add(&scores, row_of(data, r), sums);
 		if ((r + 1) % size != 0)
 			continue;
-		if (!gr_logreg_add_cluster(fit, sums, host, err))
+		if (!gr_glm_add_cluster(fit, sums, host, err))
 			return false;
 		memset(sums, 0, sizeof(sums));
 	}
@@ -195,12 +195,12 @@ add_clusters(GrLogregFit *fit, const Data *data, int size, const GrHost *host, G
 static double *
 covariances(const Data *data, GrDistribution distribution, GrVcov vcov, int size)
 {
-	GrLogregOptions options = defaults(data);
+	GrGlmOptions options = defaults(data);
 	GrRowTotals totals = {0};
 	GrHost		host = {0};
 	GrError		err = {0};
-	GrLogregFit *fit;
-	GrLogregWant want;
+	GrGlmFit *fit;
+	GrGlmWant want;
 	void	   *memory;
 	size_t		exact = gr_pass_scratch_nbytes(GR_PASS_EXACT, gr_plain_shape(P));
 	size_t		fast = gr_pass_scratch_nbytes(GR_PASS_FAST, gr_plain_shape(P));
@@ -213,15 +213,15 @@ covariances(const Data *data, GrDistribution distribution, GrVcov vcov, int size
 	options.can_change = false;
 	options.vcov = vcov;
 	options.ncluster_columns = size > 0 ? 1 : 0;
-	memory = malloc(gr_logreg_nbytes(&options));
-	fit = gr_logreg_begin(memory, &options);
-	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	memory = malloc(gr_glm_nbytes(&options));
+	fit = gr_glm_begin(memory, &options);
+	while ((want = gr_glm_next(fit)) != GR_GLM_DONE)
 	{
-		if (want == GR_LOGREG_CLUSTERS && !add_clusters(fit, data, size, &host, &err))
+		if (want == GR_GLM_CLUSTERS && !add_clusters(fit, data, size, &host, &err))
 			break;
-		if (want == GR_LOGREG_PASS)
+		if (want == GR_GLM_PASS)
 			gr_pass_add(&fit->pass, fit->sums, data->rows, data->nrows, scratch);
-		if (!gr_logreg_advance(fit, &host, &err))
+		if (!gr_glm_advance(fit, &host, &err))
 			break;
 	}
 	memcpy(result, fit->vcov, T * T * sizeof(double));

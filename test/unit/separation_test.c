@@ -54,7 +54,7 @@ test_complete(void)
 		{
 			int			signs[2] = {-direction, direction};
 			Data		data = data_new(1, 10);
-			GrLogregOptions options = defaults(&data);
+			GrGlmOptions options = defaults(&data);
 			Run			run;
 
 			for (int r = 0; r < 10; r++)
@@ -109,8 +109,8 @@ test_dummy(void)
 		int			face[120];
 		int			off[120];
 		Data		rest;
-		GrLogregOptions options = defaults(&data);
-		GrLogregOptions rest_options;
+		GrGlmOptions options = defaults(&data);
+		GrGlmOptions rest_options;
 		double		worst = 0;
 		static const int of_rest[] = {0, 1, -1, 2};
 		Run			run;
@@ -167,8 +167,8 @@ test_nested(void)
 	static const int dummy_signs[] = {0, 1, -1, 0};
 	Data		data = data_of(2, 14, rows[0]);
 	Data		dummies = data_of(3, 16, two_dummies[0]);
-	GrLogregOptions options = defaults(&data);
-	GrLogregOptions dummy_options = defaults(&dummies);
+	GrGlmOptions options = defaults(&data);
+	GrGlmOptions dummy_options = defaults(&dummies);
 	Run			run = run_fit(&data, &options);
 	double		deviance = -2 * (3 * log(0.75) + log(0.25));
 
@@ -193,7 +193,7 @@ test_nearly(void)
 	for (size_t k = 0; k < LENGTH(overlaps); k++)
 	{
 		Data		data = data_new(1, 40);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		Run			run;
 
 		options.max_iter = 100;
@@ -252,7 +252,7 @@ test_most_iterations(void)
 {
 	static const int most[] = {1000, INT_MAX - 5, INT_MAX - 1, INT_MAX};
 	Data		data = dummy_data();
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	Run			few = run_fit(&data, &options);
 
 	for (size_t k = 0; k < LENGTH(most); k++)
@@ -274,24 +274,24 @@ static void
 test_last_iterations(void)
 {
 	Data		data = dummy_data();
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	int			nwrong = 0;
 
 	options.max_iter = INT_MAX;
 	for (int left = 0; left < 40; left++)
 	{
-		Run			run = {.memory = malloc(gr_logreg_nbytes(&options)),.ok = true};
+		Run			run = {.memory = malloc(gr_glm_nbytes(&options)),.ok = true};
 
-		run.fit = gr_logreg_begin(run.memory, &options);
-		while (run.ok && gr_logreg_next(run.fit) != GR_LOGREG_DONE && run.npasses < 200)
+		run.fit = gr_glm_begin(run.memory, &options);
+		while (run.ok && gr_glm_next(run.fit) != GR_GLM_DONE && run.npasses < 200)
 		{
 			pass_over(&data, &run.fit->pass, run.fit->sums, 0, data.nrows);
 			note_pass(&run);
-			run.ok = gr_logreg_advance(run.fit, NULL, &run.err);
+			run.ok = gr_glm_advance(run.fit, NULL, &run.err);
 			if (run.npasses == 1)
 				run.fit->iterations = INT_MAX - left;
 		}
-		nwrong += !run.ok || gr_logreg_next(run.fit) != GR_LOGREG_DONE || run.fit->iterations < INT_MAX - left ||
+		nwrong += !run.ok || gr_glm_next(run.fit) != GR_GLM_DONE || run.fit->iterations < INT_MAX - left ||
 			(left > 20 && run.fit->nseparated != 1);
 		run_free(&run);
 	}
@@ -317,7 +317,7 @@ test_far_counts(void)
 			{
 				int			p = whole(3, 9);
 				Data		data = data_new(p, (p + 1) * times);
-				GrLogregOptions options = defaults(&data);
+				GrGlmOptions options = defaults(&data);
 				Run			run;
 
 				options.distribution = (GrDistribution) {.family = GR_POISSON,.link = GR_LOG};
@@ -352,7 +352,7 @@ test_far_face(void)
 	for (int whole_years = 0; whole_years <= 1; whole_years++)
 	{
 		Data		data = data_new(4, 200);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		Run			run;
 
 		for (int r = 0; r < 200; r++)
@@ -380,7 +380,7 @@ static void
 test_complete_changed(void)
 {
 	Data		data = data_new(3, 40);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	Run			run;
 
 	for (int r = 0; r < 40; r++)
@@ -403,7 +403,7 @@ static void
 test_many_rows(void)
 {
 	Data		data = data_new(2, 5000);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	static const int signs[] = {-1, 1, 1};
 	Run			run;
 
@@ -434,7 +434,7 @@ static void
 test_other_solvers(void)
 {
 	static const int signs[] = {-1, 1};
-	static const GrLogregSolver solvers[] = {GR_SOLVER_GD, GR_SOLVER_LBFGS};
+	static const GrGlmSolver solvers[] = {GR_SOLVER_GD, GR_SOLVER_LBFGS};
 	Data		data = data_new(1, 10);
 
 	for (int r = 0; r < 10; r++)
@@ -444,7 +444,7 @@ test_other_solvers(void)
 	}
 	for (size_t k = 0; k < LENGTH(solvers); k++)
 	{
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		Run			run;
 
 		options.solver = solvers[k];
@@ -656,7 +656,7 @@ show(const Data *data, bool intercept, const Exact *e, const Run *run, Disagreem
 
 /* The terms that have an estimate have that of the rows that remain, and the rest of the fit agrees. */
 static bool
-rest_agrees(const Data *data, const GrLogregOptions *options, const Exact *e, const Run *run)
+rest_agrees(const Data *data, const GrGlmOptions *options, const Exact *e, const Run *run)
 {
 	Data		rest = data_new(data->p, data->nrows);
 	bool		agrees = true;
@@ -692,7 +692,7 @@ rest_agrees(const Data *data, const GrLogregOptions *options, const Exact *e, co
 
 /* One set of rows: true if everything agrees */
 static bool
-compare(const Data *data, const GrLogregOptions *options, const Exact *e, const Run *run, Disagreement *what)
+compare(const Data *data, const GrGlmOptions *options, const Exact *e, const Run *run, Disagreement *what)
 {
 	*what = WRONG_VERDICT;
 	if ((run->fit->nseparated > 0) != e->separated || run->fit->rank != e->nterms)
@@ -726,7 +726,7 @@ test_exactly(int nsets)
 		bool		intercept = set % 5 != 0;
 		Data		numbers = whole_data(whole(1, 3));
 		Data		data = rescaled(&numbers, whole(0, 9) == 0 ? 50 : 1);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		Disagreement what;
 		Exact		exact;
 		Run			run;

@@ -35,9 +35,9 @@ first_rows(const Data *data, int64_t nrows)
 }
 
 static Run
-run_from(const Data *data, const GrLogregOptions *options, const double *start)
+run_from(const Data *data, const GrGlmOptions *options, const double *start)
 {
-	GrLogregOptions with = *options;
+	GrGlmOptions with = *options;
 
 	with.start = start;
 	return run_fit(data, &with);
@@ -45,20 +45,20 @@ run_from(const Data *data, const GrLogregOptions *options, const double *start)
 
 /* A fit to a sample, and whether it gives a start */
 static bool
-sample_start(const Data *sample, const GrLogregOptions *options, double share, double *start)
+sample_start(const Data *sample, const GrGlmOptions *options, double share, double *start)
 {
-	GrLogregOptions few = gr_logreg_sample(options, share);
+	GrGlmOptions few = gr_glm_sample(options, share);
 	Run			run = run_fit(sample, &few);
-	bool		given = run.ok && gr_logreg_take_start(run.fit, start);
+	bool		given = run.ok && gr_glm_take_start(run.fit, start);
 
 	run_free(&run);
 	return given;
 }
 
 static Run
-run_without_zero(const Data *data, const GrLogregOptions *options, const double *start, const double *shift)
+run_without_zero(const Data *data, const GrGlmOptions *options, const double *start, const double *shift)
 {
-	GrLogregOptions with = *options;
+	GrGlmOptions with = *options;
 
 	with.start = start;
 	with.start_shift = shift;
@@ -67,11 +67,11 @@ run_without_zero(const Data *data, const GrLogregOptions *options, const double 
 
 /* A fit to a sample, and whether it spares the pass at 0 */
 static bool
-sample_shift(const Data *sample, const GrLogregOptions *options, double share, double *start, double *shift)
+sample_shift(const Data *sample, const GrGlmOptions *options, double share, double *start, double *shift)
 {
-	GrLogregOptions few = gr_logreg_sample(options, share);
+	GrGlmOptions few = gr_glm_sample(options, share);
 	Run			run = run_fit(sample, &few);
-	bool		given = run.ok && gr_logreg_take_shift(run.fit, start, shift);
+	bool		given = run.ok && gr_glm_take_shift(run.fit, start, shift);
 
 	run_free(&run);
 	return given;
@@ -79,7 +79,7 @@ sample_shift(const Data *sample, const GrLogregOptions *options, double share, d
 
 /* The largest difference of two fits, which may have terms without an estimate, in what is reported */
 static double
-apart(const GrLogregFit *a, const GrLogregFit *b)
+apart(const GrGlmFit *a, const GrGlmFit *b)
 {
 	double		worst = fmax(relative_error(a->deviance, b->deviance),
 							 relative_error(a->null_deviance, b->null_deviance));
@@ -123,7 +123,7 @@ test_sample(void)
 		Data		plain = close_data(cases[c].p, 60000, cases[c].level);
 		Data		data = data_moved(&plain, 1, cases[c].offset);
 		Data		sample = first_rows(&data, 6000);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		double		start[9];
 		double		shift[8];
 		double		worst;
@@ -176,7 +176,7 @@ test_places(void)
 
 	for (double l2 = 0; l2 < 9; l2 += 8)
 	{
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		Run			from_zero;
 
 		options.l2 = l2;
@@ -209,7 +209,7 @@ test_unlike(void)
 {
 	Data		data = close_data(4, 8000, 0);
 	Data		sample = first_rows(&data, 2000);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	double		start[5];
 	bool		given;
 	Run			from_zero;
@@ -252,7 +252,7 @@ test_disproved(void)
 	{
 		Data		data = close_data(3, 20000, 0.3);
 		Data		sample = first_rows(&data, 2000);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		double		start[4];
 		double		shift[3];
 		double		worst;
@@ -287,7 +287,7 @@ test_aliased(void)
 {
 	Data		data = close_data(3, 20000, 0.2);
 	Data		sample = first_rows(&data, 2000);
-	GrLogregOptions options = defaults(&data);
+	GrGlmOptions options = defaults(&data);
 	double		start[4];
 	bool		given;
 	Run			from_zero;
@@ -328,7 +328,7 @@ test_separated(void)
 	for (int kind = 0; kind <= 1; kind++)
 	{
 		Data		data = close_data(3, 4000, 0);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		Run			penalised;
 		Run			from_zero;
 		double		start[4];
@@ -377,12 +377,12 @@ test_none(void)
 {
 	Data		data = close_data(2, 3000, 0);
 	Data		weak = random_data(2, 3000, false);
-	GrLogregOptions options = defaults(&data);
-	GrLogregOptions few = gr_logreg_sample(&options, 0.1);
+	GrGlmOptions options = defaults(&data);
+	GrGlmOptions few = gr_glm_sample(&options, 0.1);
 	double		start[3] = {1, 1, 1};
 	Run			from_zero;
 	Run			run;
-	void	   *memory = malloc(gr_logreg_nbytes(&few));
+	void	   *memory = malloc(gr_glm_nbytes(&few));
 
 	check(sample_start(&data, &options, 0.1, start), "a sample that gives a start");
 	for (int r = 0; r < 3000; r++)
@@ -392,16 +392,16 @@ test_none(void)
 	for (int r = 0; r < 3000; r++)
 		row_of(&weak, r)[2] = 1;
 	check(!sample_start(&weak, &options, 0.1, start), "one class");
-	check(!gr_logreg_take_start(gr_logreg_begin(memory, &few), start), "a fit that has hardly begun");
+	check(!gr_glm_take_start(gr_glm_begin(memory, &few), start), "a fit that has hardly begun");
 	free(memory);
-	check(gr_logreg_uses_start(&options), "Newton's solver uses a start");
+	check(gr_glm_uses_start(&options), "Newton's solver uses a start");
 	options.solver = GR_SOLVER_LBFGS;
-	check(!gr_logreg_uses_start(&options), "none for L-BFGS");
+	check(!gr_glm_uses_start(&options), "none for L-BFGS");
 	options.solver = GR_SOLVER_GD;
-	check(!gr_logreg_uses_start(&options), "none for gradient ascent");
+	check(!gr_glm_uses_start(&options), "none for gradient ascent");
 	options.solver = GR_SOLVER_NEWTON;
 	options.max_iter = 4;
-	check(!gr_logreg_uses_start(&options), "none for four iterations");
+	check(!gr_glm_uses_start(&options), "none for four iterations");
 	from_zero = run_fit(&data, &options);
 	run = run_from(&data, &options, start);
 	check(run.npasses == from_zero.npasses && apart(run.fit, from_zero.fit) == 0, "and one that is given isn't tried");
@@ -421,7 +421,7 @@ test_last_pass(void)
 	for (int heavy = 0; heavy <= 1; heavy++)
 	{
 		Data		data = random_data(3, 200000, false);
-		GrLogregOptions options = defaults(&data);
+		GrGlmOptions options = defaults(&data);
 		double		score;
 		double		vcov;
 		Run			run;

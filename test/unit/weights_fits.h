@@ -9,22 +9,22 @@
 
 /* A fit over rows of any shape, in passes of two blocks */
 static inline Run
-fit_weighted(const Rows *data, GrLogregOptions options, GrRowTotals *totals)
+fit_weighted(const Rows *data, GrGlmOptions options, GrRowTotals *totals)
 {
 	Rows		rows = rows_as(data, data->shape);
 	Run			run;
-	GrLogregWant want;
+	GrGlmWant want;
 
 	memset(totals, 0, sizeof(*totals));
 	options.shape = data->shape;
 	options.totals = data->shape.weight ? totals : NULL;
 	if (data->shape.weight)
 		gr_totals_add(totals, data->rows, data->nrows, data->shape, (GrRowRules) {GR_BINOMIAL, options.weighting, 0});
-	run = (Run) {.memory = malloc(gr_logreg_nbytes(&options)),.ok = true};
-	run.fit = gr_logreg_begin(run.memory, &options);
-	while (run.ok && (want = gr_logreg_next(run.fit)) != GR_LOGREG_DONE)
+	run = (Run) {.memory = malloc(gr_glm_nbytes(&options)),.ok = true};
+	run.fit = gr_glm_begin(run.memory, &options);
+	while (run.ok && (want = gr_glm_next(run.fit)) != GR_GLM_DONE)
 	{
-		if (want == GR_LOGREG_CHANGE)
+		if (want == GR_GLM_CHANGE)
 		{
 			run.changed = true;
 			(void) gr_basis_change_rows(run.fit->basis, rows.shape, rows.rows, rows.nrows, &(GrPoll) {.host = NULL});
@@ -37,7 +37,7 @@ fit_weighted(const Rows *data, GrLogregOptions options, GrRowTotals *totals)
 			free(sums);
 			run.npasses++;
 		}
-		run.ok = gr_logreg_advance(run.fit, NULL, &run.err);
+		run.ok = gr_glm_advance(run.fit, NULL, &run.err);
 	}
 	if (!run.ok)
 		printf("# status %d, %s\n", run.err.status, run.err.detail);
@@ -45,10 +45,10 @@ fit_weighted(const Rows *data, GrLogregOptions options, GrRowTotals *totals)
 	return run;
 }
 
-static inline GrLogregOptions
+static inline GrGlmOptions
 weighted_defaults(void)
 {
-	GrLogregOptions options = {
+	GrGlmOptions options = {
 		.distribution = GR_LOGISTIC,.intercept = true,.max_iter = 25,.tol = 1e-10,.solver = GR_SOLVER_NEWTON
 	};
 
@@ -138,7 +138,7 @@ null_of(const Rows *data, bool intercept)
 
 /* The largest error of vcov, in units of the two standard errors */
 static inline double
-covariance_error(const GrLogregFit *fit, const Point *point)
+covariance_error(const GrGlmFit *fit, const Point *point)
 {
 	int			n = fit->nterms;
 	double		worst = 0;
@@ -159,7 +159,7 @@ covariance_error(const GrLogregFit *fit, const Point *point)
  * coefficients rounded to float8, and its square of the reference's inverse.
  */
 static inline Run
-check_fit(const Rows *data, GrLogregOptions options, double condition, const char *name)
+check_fit(const Rows *data, GrGlmOptions options, double condition, const char *name)
 {
 	GrRowTotals totals;
 	Run			run = fit_weighted(data, options, &totals);
@@ -238,7 +238,7 @@ test_spelt_out(void)
 	{
 		Rows		data = counted_rows(4, 300, (k & 1) != 0, (k & 2) != 0);
 		Rows		rows = spelt_out(&data);
-		GrLogregOptions options = weighted_defaults();
+		GrGlmOptions options = weighted_defaults();
 		GrRowTotals totals;
 		Run			one;
 		Run			other;
@@ -311,7 +311,7 @@ test_other_fits(void)
 	{
 		GrRowShape	shape = {4, false, k % 2 == 0, k % 4 != 0, false};
 		Rows		data = random_rows_of(shape, 500, 1);
-		GrLogregOptions options = weighted_defaults();
+		GrGlmOptions options = weighted_defaults();
 		double		spread = k == 1 || k == 2 ? 20 : 1;
 		char		name[96];
 		Run			run;

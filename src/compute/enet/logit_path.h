@@ -8,7 +8,7 @@
  *
  * with s_j and pf_j as path.h has them; the response isn't standardised.
  *
- * As with logreg.h the path asks for passes over the rows (glm.h), and the caller makes them, wherever the rows are. A
+ * As with glm_fit.h the path asks for passes over the rows (glm.h), and the caller makes them, wherever the rows are. A
  * pass at beta tells the deviance there, its gradient and its Hessian: of the quadratic that these make, the penalised
  * minimum is found exactly by path.h, and is where the next pass is made (a proximal Newton method: Lee, Sun and
  * Saunders 2014, "Proximal Newton-type methods for minimizing composite functions"), or half the way to it, where the

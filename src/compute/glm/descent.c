@@ -37,13 +37,13 @@ typedef struct Lbfgs
 } Lbfgs;
 
 static int
-npairs_max(const GrLogregOptions *options)
+npairs_max(const GrGlmOptions *options)
 {
 	return options->solver == GR_SOLVER_GD ? 1 : NPAIRS;
 }
 
 size_t
-gr_descent_nbytes(const GrLogregOptions *options)
+gr_descent_nbytes(const GrGlmOptions *options)
 {
 	size_t		nvectors = 3 + 2 * (size_t) npairs_max(options);
 
@@ -51,13 +51,13 @@ gr_descent_nbytes(const GrLogregOptions *options)
 }
 
 static Lbfgs *
-lbfgs_of(const GrLogregState *state)
+lbfgs_of(const GrGlmState *state)
 {
 	return (Lbfgs *) state->memory;
 }
 
 static void
-lbfgs_begin(GrLogregState *state)
+lbfgs_begin(GrGlmState *state)
 {
 	Lbfgs	   *l = lbfgs_of(state);
 	double	   *next = (double *) (l + 1);
@@ -77,9 +77,9 @@ lbfgs_begin(GrLogregState *state)
 
 /* Sums of w, w x and w x^2 at beta = 0, from either kind of first pass */
 static void
-moments(GrLogregFit *fit, int j, double *first, double *diagonal)
+moments(GrGlmFit *fit, int j, double *first, double *diagonal)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 
 	if (state->dense)
 	{
@@ -95,9 +95,9 @@ moments(GrLogregFit *fit, int j, double *first, double *diagonal)
 
 /* Scales of the features as they are. */
 static void
-scale_plainly(GrLogregFit *fit)
+scale_plainly(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		weight;
 	double		first;
 	double		diagonal;
@@ -116,9 +116,9 @@ scale_plainly(GrLogregFit *fit)
  * else *again, and the pass about the shifts tells the scales.
  */
 static void
-shift_roughly(GrLogregFit *fit, bool *again)
+shift_roughly(GrGlmFit *fit, bool *again)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		weight;
 	double		first;
 	double		diagonal;
@@ -142,9 +142,9 @@ shift_roughly(GrLogregFit *fit, bool *again)
 
 /* After the pass at 0 about the shifts: the scales; 0 for a constant, which is the intercept's */
 bool
-gr_shifted_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_shifted_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		weight;
 	double		first;
 	double		diagonal;
@@ -165,7 +165,7 @@ gr_shifted_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* Shifts and scales. *again: the scales are still to come, by SHIFTED. */
 static void
-choose_scales(GrLogregFit *fit, bool *again)
+choose_scales(GrGlmFit *fit, bool *again)
 {
 	*again = false;
 	if (gr_fit_is_classic(&fit->state->options))
@@ -186,10 +186,10 @@ choose_scales(GrLogregFit *fit, bool *again)
 
 /* Classic gradient ascent, here or on the caller's side */
 static bool
-begin_classic(GrLogregFit *fit, const GrHost *host, GrError *err)
+begin_classic(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
-	const GrLogregOptions *options = &state->options;
+	GrGlmState *state = fit->state;
+	const GrGlmOptions *options = &state->options;
 
 	fit->ascent.intercept = options->intercept;
 	fit->ascent.rate = options->learning_rate;
@@ -206,10 +206,10 @@ begin_classic(GrLogregFit *fit, const GrHost *host, GrError *err)
 }
 
 bool
-gr_descent_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_descent_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
-	const GrLogregOptions *options = &state->options;
+	GrGlmState *state = fit->state;
+	const GrGlmOptions *options = &state->options;
 	bool		again;
 
 	for (int j = 1; j < state->nfull && !state->dense; j++)
@@ -232,13 +232,13 @@ gr_descent_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 }
 
 static bool
-last_pass(GrLogregFit *fit)
+last_pass(GrGlmFit *fit)
 {
 	return gr_fit_ask(fit, GR_PHASE_LAST, fit->state->dense ? GR_PASS_EXACT : GR_PASS_GRADIENT);
 }
 
 bool
-gr_ascend_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_ascend_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	(void) host;
 	(void) err;
@@ -250,9 +250,9 @@ gr_ascend_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* The gradient of the penalised log-likelihood */
 static double
-gradient_at(const GrLogregFit *fit, int j)
+gradient_at(const GrGlmFit *fit, int j)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 
 	if (j < state->first)
 		return 0;
@@ -261,9 +261,9 @@ gradient_at(const GrLogregFit *fit, int j)
 }
 
 static bool
-ascend(GrLogregFit *fit)
+ascend(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	bool		small = true;
 
 	for (int j = state->first; j < state->nfull; j++)
@@ -336,7 +336,7 @@ two_loops(Lbfgs *l, int n)
 
 /* Keeps how far the last step went and what it did to the gradient, in place of the oldest pair. */
 static void
-remember_pair(Lbfgs *l, const GrLogregState *state)
+remember_pair(Lbfgs *l, const GrGlmState *state)
 {
 	int			n = state->nfull;
 	int			k = l->npairs < l->npairs_max ? l->npairs : 0;
@@ -367,9 +367,9 @@ remember_pair(Lbfgs *l, const GrLogregState *state)
 }
 
 static bool
-lbfgs_try(GrLogregFit *fit, Lbfgs *l)
+lbfgs_try(GrGlmFit *fit, Lbfgs *l)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	for (int j = state->first; j < state->nfull; j++)
 		if (state->scale[j] > 0)
@@ -379,7 +379,7 @@ lbfgs_try(GrLogregFit *fit, Lbfgs *l)
 
 /* Is the trial point lower by the usual share of what the slope promises, or, where f can't tell any more, flatter? */
 static bool
-acceptable(const Lbfgs *l, const GrLogregState *state, double f)
+acceptable(const Lbfgs *l, const GrGlmState *state, double f)
 {
 	if (f <= l->f + 1e-4 * state->step * l->slope)
 		return true;
@@ -387,9 +387,9 @@ acceptable(const Lbfgs *l, const GrLogregState *state, double f)
 }
 
 static bool
-lbfgs_advance(GrLogregFit *fit)
+lbfgs_advance(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	Lbfgs	   *l = lbfgs_of(state);
 	double		penalty = 0;
 	double		largest = 0;
@@ -434,7 +434,7 @@ lbfgs_advance(GrLogregFit *fit)
 }
 
 bool
-gr_descent_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_descent_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	(void) host;
 	(void) err;

@@ -56,13 +56,13 @@ static const double tolerances[] = {1e-7, 1e-5, 1e-3};
 #define NEGLIGIBLE 1e-9
 
 bool
-gr_edge_applies(const GrLogregFit *fit)
+gr_edge_applies(const GrGlmFit *fit)
 {
 	return fit->state->options.totals != NULL && gr_edge_ndoubles(&fit->state->options) > 0;
 }
 
 size_t
-gr_edge_ndoubles(const GrLogregOptions *options)
+gr_edge_ndoubles(const GrGlmOptions *options)
 {
 	GrDistribution distribution = options->distribution;
 	size_t		n = (size_t) gr_nterms(options->shape.nfeatures);
@@ -77,7 +77,7 @@ gr_edge_ndoubles(const GrLogregOptions *options)
 
 /* The mean count in the distribution's unit, and the predictor of it */
 static double
-mean_count(const GrLogregFit *fit)
+mean_count(const GrGlmFit *fit)
 {
 	const GrRowTotals *totals = fit->state->options.totals;
 
@@ -85,14 +85,14 @@ mean_count(const GrLogregFit *fit)
 }
 
 static double
-unit_of(const GrLogregFit *fit)
+unit_of(const GrGlmFit *fit)
 {
 	return fit->state->options.distribution.link == GR_SQRT ? sqrt(mean_count(fit)) : mean_count(fit);
 }
 
 /* The rounding error of a deviance, however small the deviance is. */
 static double
-deviance_rounding(const GrLogregFit *fit)
+deviance_rounding(const GrGlmFit *fit)
 {
 	const GrRowTotals *totals = fit->state->options.totals;
 
@@ -101,22 +101,22 @@ deviance_rounding(const GrLogregFit *fit)
 
 /* The largest deviance that is no worse than the given one but for rounding. */
 static double
-no_worse_than(const GrLogregFit *fit, double deviance)
+no_worse_than(const GrGlmFit *fit, double deviance)
 {
 	return isfinite(deviance) ? deviance + SAME_DEVIANCE * fabs(deviance) + deviance_rounding(fit) : INFINITY;
 }
 
 /* True if the deviance of the last pass is rounding error. */
 static bool
-is_perfect(const GrLogregFit *fit)
+is_perfect(const GrGlmFit *fit)
 {
 	return fit->state->deviance_old <= deviance_rounding(fit);
 }
 
 bool
-gr_edge_is_near(const GrLogregFit *fit)
+gr_edge_is_near(const GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 
 	if (is_perfect(fit))
 		return true;
@@ -126,14 +126,14 @@ gr_edge_is_near(const GrLogregFit *fit)
 }
 
 static double *
-null_vector_of(const GrLogregFit *fit, int k)
+null_vector_of(const GrGlmFit *fit, int k)
 {
 	return fit->state->edge_null + (size_t) k * (size_t) fit->nterms;
 }
 
 /* The estimate that BARRIER has come to */
 static double *
-barrier_theta(const GrLogregFit *fit)
+barrier_theta(const GrGlmFit *fit)
 {
 	size_t		n = (size_t) fit->state->nfull;
 
@@ -142,7 +142,7 @@ barrier_theta(const GrLogregFit *fit)
 
 /* Asks for the pass of a stage at theta. */
 static bool
-ask(GrLogregFit *fit, GrMeasure measure, double edge)
+ask(GrGlmFit *fit, GrMeasure measure, double edge)
 {
 	gr_fit_ask(fit, GR_PHASE_EDGE, GR_PASS_EXACT);
 	fit->pass.measure = measure;
@@ -152,9 +152,9 @@ ask(GrLogregFit *fit, GrMeasure measure, double edge)
 
 /* Asks for the pass that follows a step: of its stage, at theta_old + step delta. */
 static bool
-try_step(GrLogregFit *fit)
+try_step(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	for (int j = 0; j < state->nfull; j++)
 		state->theta[j] = state->theta_old[j] + state->step * state->delta[j];
@@ -163,9 +163,9 @@ try_step(GrLogregFit *fit)
 
 /* Asks for the pass after a step of so many times delta from theta. */
 static bool
-begin_step(GrLogregFit *fit, double step)
+begin_step(GrGlmFit *fit, double step)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
 	state->step = step;
@@ -175,9 +175,9 @@ begin_step(GrLogregFit *fit, double step)
 
 /* Asks which rows are at the edge by the next tolerance, from where BARRIER has ended. */
 static bool
-find_rows(GrLogregFit *fit)
+find_rows(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	memcpy(state->theta, barrier_theta(fit), (size_t) state->nfull * sizeof(double));
 	return ask(fit, GR_MEASURE_ON_EDGE, tolerances[state->attempt] * unit_of(fit));
@@ -185,9 +185,9 @@ find_rows(GrLogregFit *fit)
 
 /* BARRIER has come to its end at theta. */
 static bool
-end_barrier(GrLogregFit *fit)
+end_barrier(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	memcpy(barrier_theta(fit), state->theta, (size_t) state->nfull * sizeof(double));
 	state->attempt = 0;
@@ -196,7 +196,7 @@ end_barrier(GrLogregFit *fit)
 
 /* The last pass, at theta. edge: within which predictors are 0; or 0, at BARRIER's estimate, where none is */
 static bool
-end_at(GrLogregFit *fit, double edge)
+end_at(GrGlmFit *fit, double edge)
 {
 	return ask(fit, GR_MEASURE_EDGE, edge);
 }
@@ -206,9 +206,9 @@ end_at(GrLogregFit *fit, double edge)
  * couldn't begin there is none, and the fit ends unsolved.
  */
 static bool
-try_others(GrLogregFit *fit)
+try_others(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	memcpy(state->theta, barrier_theta(fit), (size_t) state->nfull * sizeof(double));
 	memset(state->held, 0, (size_t) fit->nterms * sizeof(bool));
@@ -219,9 +219,9 @@ try_others(GrLogregFit *fit)
 }
 
 bool
-gr_edge_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_edge_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	(void) host;
 	(void) err;
@@ -243,7 +243,7 @@ gr_edge_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* Entry (i, j) of the Hessian */
 static GrDD
-hessian_at(GrLogregFit *fit, int i, int j)
+hessian_at(GrGlmFit *fit, int i, int j)
 {
 	int			skip = 1 + fit->state->first;
 	int64_t		at = i >= j ? gr_at(i + skip, j + skip) : gr_at(j + skip, i + skip);
@@ -256,9 +256,9 @@ hessian_at(GrLogregFit *fit, int i, int j)
  * The triangle is given up for that. False if canceled.
  */
 static bool
-project_sums(GrLogregFit *fit, const GrHost *host)
+project_sums(GrGlmFit *fit, const GrHost *host)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	int			n = fit->nterms;
 	int			last = state->nfull + 1;
 	double	   *product_hi = state->edge_null + (size_t) state->nfull * (size_t) state->nfull;
@@ -315,9 +315,9 @@ project_sums(GrLogregFit *fit, const GrHost *host)
 
 /* The step within the null space, into delta; false, with *solved false, if it can't be had. */
 static bool
-solve(GrLogregFit *fit, bool *solved, const GrHost *host, GrError *err)
+solve(GrGlmFit *fit, bool *solved, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrError		failure = {0};
 
 	*solved = false;
@@ -345,9 +345,9 @@ solve(GrLogregFit *fit, bool *solved, const GrHost *host, GrError *err)
 
 /* True if the pass after a step is no better than the one before it: the step is cut, or *ends where it can't be. */
 static bool
-is_cut(GrLogregFit *fit, double deviance, bool *ends)
+is_cut(GrGlmFit *fit, double deviance, bool *ends)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	*ends = false;
 	if (isfinite(deviance) && deviance <= no_worse_than(fit, state->deviance_old))
@@ -359,9 +359,9 @@ is_cut(GrLogregFit *fit, double deviance, bool *ends)
 
 /* The pass of BARRIER at theta. */
 static bool
-take_barrier(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
+take_barrier(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		edge = fit->pass.edge;
 	bool		ends;
 	bool		solved;
@@ -394,16 +394,16 @@ take_barrier(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err
 
 /* The length of term k over the rows at the edge */
 static double
-length_on_edge(GrLogregFit *fit, int k)
+length_on_edge(GrGlmFit *fit, int k)
 {
 	return sqrt(hessian_at(fit, k, k).hi);
 }
 
 /* The null vector in which term k is 1, of the terms held */
 static bool
-find_null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
+find_null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrNormalFit solved = {.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution};
 	double	   *vector = null_vector_of(fit, k);
 	int			last = state->nfull + 1;
@@ -431,9 +431,9 @@ find_null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
 
 /* The pass of ON_EDGE: which terms the rows at the edge hold, the null space that they leave, and theta within it */
 static bool
-take_rows(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
+take_rows(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	int64_t		ones = gr_at(1, 1);
 	double		nrows = gr_fit_hi(fit)[ones];
 	GrNormalFit solved = {
@@ -480,9 +480,9 @@ take_rows(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
 
 /* The pass of a step within the null space. */
 static bool
-take_step(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
+take_step(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		length;
 	bool		ends;
 	bool		solved;
@@ -506,9 +506,9 @@ take_step(GrLogregFit *fit, double deviance, const GrHost *host, GrError *err)
 }
 
 bool
-gr_edge_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_edge_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		deviance = gr_fit_deviance(fit);
 
 	state->edge_npasses++;
@@ -531,9 +531,9 @@ gr_edge_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 }
 
 bool
-gr_edge_expand(GrLogregFit *fit, const GrHost *host)
+gr_edge_expand(GrGlmFit *fit, const GrHost *host)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	size_t		n = (size_t) fit->nterms;
 	double	   *product = state->triangle;
 	GrPoll		poll = {.host = host};

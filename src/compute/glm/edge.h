@@ -19,18 +19,18 @@
 #include "compute/glm/fit.h"
 
 /* True if the fit may go on at the edge: it is of such a family and link, has no penalty, and its theta is known. */
-extern bool gr_edge_applies(const GrLogregFit *fit);
+extern bool gr_edge_applies(const GrGlmFit *fit);
 
 /*
  * True if by the last pass, which has expected weights, rows are at the edge or may be: their weights are out of
  * proportion, or the fit is perfect, so that each count of 0 has a mean of 0 but for rounding.
  */
-extern bool gr_edge_is_near(const GrLogregFit *fit);
+extern bool gr_edge_is_near(const GrGlmFit *fit);
 
 /*
  * After the inverse of LIMIT's Hessian is in vcov: makes the covariances of all terms of it. Marks in state->frozen the
  * terms that the rows at the edge determine by themselves, which have no variance. False if canceled.
  */
-extern bool gr_edge_expand(GrLogregFit *fit, const GrHost *host);
+extern bool gr_edge_expand(GrGlmFit *fit, const GrHost *host);
 
 #endif							/* GPUREG_EDGE_H */

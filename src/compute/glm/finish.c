@@ -65,9 +65,9 @@ scale_term(Covariance *v, double c, int k)
 
 /* From the terms of the fit to those of the estimates: the steps as for theta, on both sides. False if canceled. */
 static bool
-vcov_to_model(GrLogregFit *fit, Covariance *v)
+vcov_to_model(GrGlmFit *fit, Covariance *v)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	const GrTermMoves *moves = state->options.moves;
 
 	for (int k = 1; k < fit->nterms && state->options.intercept; k++)
@@ -91,7 +91,7 @@ vcov_to_model(GrLogregFit *fit, Covariance *v)
 
 /* Is there a term that isn't the estimate's own? */
 static bool
-is_transformed(const GrLogregFit *fit)
+is_transformed(const GrGlmFit *fit)
 {
 	bool		transformed = fit->basis != NULL || fit->state->options.moves != NULL;
 
@@ -102,7 +102,7 @@ is_transformed(const GrLogregFit *fit)
 
 /* Are all variances within float8's range, but for terms that are left out? */
 static bool
-has_variances(const GrLogregFit *fit, int *where)
+has_variances(const GrGlmFit *fit, int *where)
 {
 	for (int k = 0; k < fit->nterms; k++)
 	{
@@ -115,9 +115,9 @@ has_variances(const GrLogregFit *fit, int *where)
 
 /* with_lo: state->triangle has what the covariances have beyond their digits, n x n */
 static bool
-transform_vcov(GrLogregFit *fit, bool with_lo, const GrHost *host)
+transform_vcov(GrGlmFit *fit, bool with_lo, const GrHost *host)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	int64_t		n = fit->nterms;
 	Covariance	v = {.n = fit->nterms,.hi = fit->vcov,.lo = state->triangle,.poll = {.host = host}};
 
@@ -157,13 +157,13 @@ transform_vcov(GrLogregFit *fit, bool with_lo, const GrHost *host)
 }
 
 bool
-gr_vcov_to_model(GrLogregFit *fit, bool with_lo, const GrHost *host)
+gr_vcov_to_model(GrGlmFit *fit, bool with_lo, const GrHost *host)
 {
 	return !is_transformed(fit) || transform_vcov(fit, with_lo, host);
 }
 
 bool
-gr_rows_to_model(GrLogregFit *fit, double *rows, const GrHost *host)
+gr_rows_to_model(GrGlmFit *fit, double *rows, const GrHost *host)
 {
 	size_t		size = (size_t) fit->nterms * (size_t) fit->nterms;
 	Covariance	v = {
@@ -180,7 +180,7 @@ gr_rows_to_model(GrLogregFit *fit, double *rows, const GrHost *host)
 
 /* The same where there are covariances; GR_RESULT_OUT_OF_RANGE where that takes a variance out of float8's range */
 static bool
-finish_vcov(GrLogregFit *fit, const GrHost *host, GrError *err)
+finish_vcov(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	int			where;
 	bool		had;
@@ -200,9 +200,9 @@ finish_vcov(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* The inverse of the Hessian of the last EXACT pass, NaN for what is left out, into vcov; or *found is false. */
 static bool
-invert(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
+invert(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.inverse = fit->vcov,
 		.inverse_low = fit->vcov_low,.max_rank = gr_fit_max_rank(fit),.rows = GR_ROWS_PASS
@@ -230,9 +230,9 @@ invert(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
  * estimate. vcov, if there is any, is still the inverse of the Hessian. Returns false if canceled.
  */
 static bool
-judge_digits(GrLogregFit *fit, const GrHost *host)
+judge_digits(GrGlmFit *fit, const GrHost *host)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	const GrEstimate estimate = {
 		.nterms = fit->nterms,.hessian = gr_fit_hi(fit),.first_row = 1 + state->first,.inverse = fit->vcov,
 		.coef = state->theta + state->first,.left_out = state->frozen,.dispersion = state->dispersion,
@@ -253,7 +253,7 @@ judge_digits(GrLogregFit *fit, const GrHost *host)
 
 /* NaN for what isn't estimated, or all of it where there is no inverse */
 static bool
-mask_vcov(GrLogregFit *fit, const GrHost *host)
+mask_vcov(GrGlmFit *fit, const GrHost *host)
 {
 	size_t		n = (size_t) fit->nterms;
 	GrPoll		poll = {.host = host};
@@ -271,9 +271,9 @@ mask_vcov(GrLogregFit *fit, const GrHost *host)
 
 /* Asks how the rows lie at beta, before it moves along face number state->placing; or ends. */
 static bool
-place_next(GrLogregFit *fit, const GrHost *host, GrError *err)
+place_next(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (state->placing >= 0)
 	{
@@ -301,9 +301,9 @@ place_next(GrLogregFit *fit, const GrHost *host, GrError *err)
  * within.
  */
 bool
-gr_place_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_place_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		worst = fmin(fit->sums[GR_SUM_MIN_MARGIN], 0);
 	double		step = (40 - worst) / state->min_right[state->placing];
 	double	   *direction = state->delta;
@@ -321,9 +321,9 @@ gr_place_take(GrLogregFit *fit, const GrHost *host, GrError *err)
  * move the intercept along, and by their spreads only what is beside them.
  */
 static void
-name_separated(GrLogregFit *fit)
+name_separated(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double	   *direction = state->delta;
 	double	   *lo = state->theta_lo;
 
@@ -362,9 +362,9 @@ name_separated(GrLogregFit *fit)
  * what it is moved to, and has no coefficient there. The moves of a term that runs off would let others run off.
  */
 static bool
-is_unmovable(const GrLogregFit *fit)
+is_unmovable(const GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	const GrTermMoves *moves = state->options.moves;
 
 	for (int64_t n = 0; moves != NULL && n < moves->n; n++)
@@ -383,7 +383,7 @@ is_unmovable(const GrLogregFit *fit)
  * bootstrap?
  */
 static bool
-is_for_sandwich(const GrLogregState *state)
+is_for_sandwich(const GrGlmState *state)
 {
 	if (state->options.want_factor)
 		return state->have_inverse && state->nfaces == 0;
@@ -393,7 +393,7 @@ is_for_sandwich(const GrLogregState *state)
 
 /* True if it is a linear regression without offsets. */
 static bool
-is_linear(const GrLogregState *state)
+is_linear(const GrGlmState *state)
 {
 	return state->options.distribution.family == GR_GAUSSIAN && state->options.distribution.link == GR_IDENTITY &&
 		!state->options.shape.offset;
@@ -401,9 +401,9 @@ is_linear(const GrLogregState *state)
 
 /* gr_response_size() at theta, from the sums of an EXACT pass there; of a pass at 0, the sum of w y^2 */
 static double
-response_size(GrLogregFit *fit)
+response_size(GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	const double *hi = gr_fit_hi(fit);
 
 	if (state->lacks_deviance)
@@ -412,9 +412,9 @@ response_size(GrLogregFit *fit)
 }
 
 bool
-gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_place_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	/* completely separated: the deviance goes to 0 */
 	fit->deviance = fit->pass.kind == GR_PASS_FACE ? 0 : fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
@@ -447,9 +447,9 @@ gr_place_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* After the covariances: those that rounding has made become NaN. */
 static void
-judge(GrLogregFit *fit)
+judge(GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 
 	fit->perfect = gr_is_perfect(fit->pearson, state->size, is_linear(state));
 	if (fit->variances != NULL && state->have_inverse)
@@ -458,9 +458,9 @@ judge(GrLogregFit *fit)
 }
 
 bool
-gr_finish(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_finish(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (fit->vcov != NULL && !finish_vcov(fit, host, err))
 		return false;

@@ -9,9 +9,9 @@
 #include "compute/glm/sandwich.h"
 
 bool
-gr_firth_ask(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_firth_ask(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		log_determinant = 0;
 
 	if (!gr_sandwich_factor(fit, host, err))

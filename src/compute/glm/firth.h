@@ -15,6 +15,6 @@
  * After a plain pass at theta: asks for that of the penalised gradient there, in the phase that the fit is in; and the
  * penalty of the deviance goes to the state.
  */
-extern bool gr_firth_ask(GrLogregFit *fit, const GrHost *host, GrError *err);
+extern bool gr_firth_ask(GrGlmFit *fit, const GrHost *host, GrError *err);
 
 #endif							/* GPUREG_FIRTH_H */

@@ -5,22 +5,22 @@
 
 #include "compute/glm/glm_row.h"
 
-GrLogregWant
-gr_logreg_next(GrLogregFit *fit)
+GrGlmWant
+gr_glm_next(GrGlmFit *fit)
 {
 	return fit->state->phases[fit->state->phase].want;
 }
 
 bool
-gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_glm_advance(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	return gr_fit_hand_on(fit, fit->state->phase, host, err);
 }
 
 bool
-gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
+gr_fit_ask(GrGlmFit *fit, GrGlmPhase phase, GrPassKind kind)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	state->phase = phase;
 	fit->pass.kind = kind;
@@ -44,7 +44,7 @@ gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind)
 }
 
 bool
-gr_fit_enter(GrLogregFit *fit, GrLogregPhase phase, const GrHost *host, GrError *err)
+gr_fit_enter(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err)
 {
 	GrPhaseFunction *enter = fit->state->phases[phase].enter;
 
@@ -53,7 +53,7 @@ gr_fit_enter(GrLogregFit *fit, GrLogregPhase phase, const GrHost *host, GrError 
 }
 
 bool
-gr_fit_hand_on(GrLogregFit *fit, GrLogregPhase phase, const GrHost *host, GrError *err)
+gr_fit_hand_on(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err)
 {
 	GrPhaseFunction *take = fit->state->phases[phase].take;
 
@@ -62,7 +62,7 @@ gr_fit_hand_on(GrLogregFit *fit, GrLogregPhase phase, const GrHost *host, GrErro
 }
 
 bool
-gr_fit_end(GrLogregFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err)
+gr_fit_end(GrGlmFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err)
 {
 	fit->converged = converged;
 	fit->state->have_sums = have_sums;
@@ -70,9 +70,9 @@ gr_fit_end(GrLogregFit *fit, bool converged, bool have_sums, const GrHost *host,
 }
 
 double
-gr_fit_deviance(const GrLogregFit *fit)
+gr_fit_deviance(const GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	double		sum = 0;
 
 	for (int j = 1; j < state->nfull; j++)

@@ -4,7 +4,7 @@
  * A fit is always in one phase. A phase asks for one thing, most often a pass, and a function of its own takes that
  * when it is there, and goes to another phase, or asks again. All phases stand in one table (phases.c), and each file
  * of them knows this header, the services of terms.h and newton_step.h, and no other phase's file: phases name each
- * other by GrLogregPhase alone.
+ * other by GrGlmPhase alone.
  *
  * Terms come in two numberings. "Full" arrays have an entry for each of (1, x), the intercept first, whether the model
  * has one or not; arrays of terms begin at full index first, which is 0 or 1. theta and what is named after it are of z
@@ -16,14 +16,14 @@
 #include <math.h>
 
 #include "compute/dist/satterthwaite.h"
-#include "compute/glm/logreg.h"
+#include "compute/glm/glm_fit.h"
 #include "compute/linalg/basis.h"
 #include "compute/linear/ols.h"
 
 /* A pivot this small in a step's Hessian is rounding error; the term stays where it is. */
 #define GR_FROZEN_TOLERANCE 1e-28
 
-typedef enum GrLogregPhase
+typedef enum GrGlmPhase
 {
 	GR_PHASE_ZERO,				/* the pass at beta = 0 */
 	GR_PHASE_CHANGE,			/* of the rows, by the basis; then ZERO again */
@@ -47,14 +47,14 @@ typedef enum GrLogregPhase
 	/* a pass of the model with the intercept alone, for its deviance; entered after LIKELIHOOD */
 	GR_PHASE_NULL,
 	GR_PHASE_DONE				/* entered at the end: what is reported is brought to the response's own unit */
-} GrLogregPhase;
+} GrGlmPhase;
 
-typedef bool GrPhaseFunction(GrLogregFit *fit, const GrHost *host, GrError *err);
+typedef bool GrPhaseFunction(GrGlmFit *fit, const GrHost *host, GrError *err);
 
 /* A row of the table of phases */
 typedef struct GrPhase
 {
-	GrLogregWant want;			/* what the phase asks for */
+	GrGlmWant want;			/* what the phase asks for */
 	GrPhaseFunction *enter;		/* brings the fit here from another phase; NULL: there is nothing to do but to ask */
 	GrPhaseFunction *take;		/* takes what was asked for; NULL: it is the end */
 } GrPhase;
@@ -79,11 +79,11 @@ typedef struct GrThetaState
 	double		limit;			/* the penalised deviance at an infinite theta, where trials began */
 } GrThetaState;
 
-struct GrLogregState
+struct GrGlmState
 {
-	GrLogregOptions options;
-	const GrPhase *phases;		/* by GrLogregPhase */
-	GrLogregPhase phase;
+	GrGlmOptions options;
+	const GrPhase *phases;		/* by GrGlmPhase */
+	GrGlmPhase phase;
 	int			nfull;			/* of (1, x) */
 	int			first;			/* 0 with an intercept, else 1 */
 	bool		dense;			/* Hessians are formed */
@@ -200,7 +200,7 @@ struct GrLogregState
 
 /* The classic batch update, in the features' own units at the caller's rate: all terms move, collinear ones too. */
 static inline bool
-gr_fit_is_classic(const GrLogregOptions *options)
+gr_fit_is_classic(const GrGlmOptions *options)
 {
 	return options->solver == GR_SOLVER_GD && !isnan(options->learning_rate);
 }
@@ -209,42 +209,42 @@ gr_fit_is_classic(const GrLogregOptions *options)
  * Asks for a pass, in that phase: at theta, or, for FACE, along the candidate behind the faces that there are. True, as
  * the function that asks is to return then.
  */
-extern bool gr_fit_ask(GrLogregFit *fit, GrLogregPhase phase, GrPassKind kind);
+extern bool gr_fit_ask(GrGlmFit *fit, GrGlmPhase phase, GrPassKind kind);
 
 /* Goes to another phase. */
-extern bool gr_fit_enter(GrLogregFit *fit, GrLogregPhase phase, const GrHost *host, GrError *err);
+extern bool gr_fit_enter(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err);
 
 /* Lets another phase take what this one has been given. */
-extern bool gr_fit_hand_on(GrLogregFit *fit, GrLogregPhase phase, const GrHost *host, GrError *err);
+extern bool gr_fit_hand_on(GrGlmFit *fit, GrGlmPhase phase, const GrHost *host, GrError *err);
 
 /* Ends the fit at theta. The sums are of an EXACT pass at theta, or, where have_sums is false, there are none. */
-extern bool gr_fit_end(GrLogregFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err);
+extern bool gr_fit_end(GrGlmFit *fit, bool converged, bool have_sums, const GrHost *host, GrError *err);
 
 /* The penalised deviance that a pass at theta has given */
-extern double gr_fit_deviance(const GrLogregFit *fit);
+extern double gr_fit_deviance(const GrGlmFit *fit);
 
 /* Direction number f of separation, of z: nfull high halves, then as many low ones */
 static inline double *
-gr_fit_face(const GrLogregState *state, int f)
+gr_fit_face(const GrGlmState *state, int f)
 {
 	return state->faces + (size_t) f * gr_face_size(state->options.shape.nfeatures);
 }
 
 /* Of the pass's sums, for gr_normal_solve() */
 static inline int64_t
-gr_fit_max_rank(const GrLogregFit *fit)
+gr_fit_max_rank(const GrGlmFit *fit)
 {
 	return gr_max_rank(fit->sums[GR_SUM_NROWS], fit->state->options.l2);
 }
 
 static inline double *
-gr_fit_hi(GrLogregFit *fit)
+gr_fit_hi(GrGlmFit *fit)
 {
 	return fit->sums + GR_SUM_HEAD;
 }
 
 static inline double *
-gr_fit_lo(GrLogregFit *fit)
+gr_fit_lo(GrGlmFit *fit)
 {
 	return fit->sums + GR_SUM_HEAD + gr_triangle(fit->state->nfull + 2);
 }

@@ -24,7 +24,7 @@
 #define LONGEST 4.0
 
 size_t
-gr_mixing_nbytes(const GrLogregOptions *options)
+gr_mixing_nbytes(const GrGlmOptions *options)
 {
 	if (gr_is_canonical(options->distribution) && !options->firth)
 		return 0;
@@ -32,20 +32,20 @@ gr_mixing_nbytes(const GrLogregOptions *options)
 }
 
 void
-gr_mixing_forget(GrLogregState *state)
+gr_mixing_forget(GrGlmState *state)
 {
 	state->nmixed = 0;
 }
 
 void
-gr_mixing_break(GrLogregState *state)
+gr_mixing_break(GrGlmState *state)
 {
 	state->mixed_apart = true;
 }
 
 /* A pair's difference of theta, which that of the steps follows; which: 0 is the latest */
 static double *
-pair_of(const GrLogregState *state, int which)
+pair_of(const GrGlmState *state, int which)
 {
 	int			latest = state->nmixed - 2;
 
@@ -54,7 +54,7 @@ pair_of(const GrLogregState *state, int which)
 
 /* In squares of the terms' scales */
 static double
-product(const GrLogregState *state, const double *a, const double *b)
+product(const GrGlmState *state, const double *a, const double *b)
 {
 	double		sum = 0;
 
@@ -65,7 +65,7 @@ product(const GrLogregState *state, const double *a, const double *b)
 
 /* Notes theta and the step there, and how they differ from the last ones, where there are any. */
 static void
-note(GrLogregState *state)
+note(GrGlmState *state)
 {
 	size_t		n = (size_t) state->nfull;
 	double	   *theta = state->history + 2 * NPAIRS * n;
@@ -91,7 +91,7 @@ note(GrLogregState *state)
 
 /* Makes a pair's step orthogonal to those of the later ones; false if nothing is left of it. */
 static bool
-make_orthogonal(GrLogregState *state, int which)
+make_orthogonal(GrGlmState *state, int which)
 {
 	double	   *pair = pair_of(state, which);
 	size_t		n = (size_t) state->nfull;
@@ -113,7 +113,7 @@ make_orthogonal(GrLogregState *state, int which)
 }
 
 void
-gr_mixing_improve(GrLogregState *state)
+gr_mixing_improve(GrGlmState *state)
 {
 	size_t		n = (size_t) state->nfull;
 	const double *step;

@@ -54,9 +54,9 @@
 #define LARGEST 1e18
 
 void
-gr_negbin_begin(GrLogregFit *fit)
+gr_negbin_begin(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (state->options.estimate_theta)
 		state->options.distribution.theta = GR_THETA_POISSON;
@@ -73,7 +73,7 @@ gr_negbin_begin(GrLogregFit *fit)
 
 /* True if beta is so near its estimate that theta may move. converged: there is no further step of beta */
 static bool
-beta_is_near(GrLogregState *state, bool converged)
+beta_is_near(GrGlmState *state, bool converged)
 {
 	double		longest = BETA_SHARE * fmin(state->negbin.length, 1);
 
@@ -84,9 +84,9 @@ beta_is_near(GrLogregState *state, bool converged)
 }
 
 bool
-gr_negbin_is_next(GrLogregFit *fit, bool converged)
+gr_negbin_is_next(GrGlmFit *fit, bool converged)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrThetaState *negbin = &state->negbin;
 
 	negbin->beta_ended = converged || (state->observed && state->decrement <= LAST_DECREMENT);
@@ -100,7 +100,7 @@ gr_negbin_is_next(GrLogregFit *fit, bool converged)
 }
 
 static bool
-ask(GrLogregFit *fit, GrLogregPhase phase)
+ask(GrGlmFit *fit, GrGlmPhase phase)
 {
 	gr_fit_ask(fit, phase, GR_PASS_EXACT);
 	fit->pass.measure = GR_MEASURE_THETA;
@@ -108,9 +108,9 @@ ask(GrLogregFit *fit, GrLogregPhase phase)
 }
 
 bool
-gr_theta_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_theta_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	(void) host;
 	(void) err;
@@ -125,7 +125,7 @@ gr_theta_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* The sum with the ones of u, row 1, or of v, the last */
 static double
-sum_of(GrLogregFit *fit, int row)
+sum_of(GrGlmFit *fit, int row)
 {
 	return gr_fit_hi(fit)[gr_at(row, 0)] + gr_fit_lo(fit)[gr_at(row, 0)];
 }
@@ -135,9 +135,9 @@ sum_of(GrLogregFit *fit, int row)
  * the average. Or 0, where the likelihood rises up to here.
  */
 static double
-first_theta(GrLogregFit *fit, double score)
+first_theta(GrGlmFit *fit, double score)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	const GrRowTotals *totals = state->options.totals;
 	double		mean = totals->ones / totals->weights;
 	double		rounding = 1e-14 * sqrt(fit->sums[GR_SUM_NROWS] * gr_fit_hi(fit)[gr_at(1, 1)]);
@@ -199,7 +199,7 @@ bounded_move(GrThetaState *negbin, double log_theta, double score, double move)
 
 /* Theta after a move from a finite one; settles it where that was the last. */
 static double
-next_theta(GrThetaState *negbin, const GrLogregOptions *options, double score, double curvature)
+next_theta(GrThetaState *negbin, const GrGlmOptions *options, double score, double curvature)
 {
 	double		theta = options->distribution.theta;
 	double		last = options->tol > 1e-10 ? options->tol : LAST_LENGTH;
@@ -227,9 +227,9 @@ next_theta(GrThetaState *negbin, const GrLogregOptions *options, double score, d
  * expects: steps were Newton's, and are of expected weights from now on
  */
 static bool
-resume(GrLogregFit *fit, bool expects, const GrHost *host, GrError *err)
+resume(GrGlmFit *fit, bool expects, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	bool		done;
 
 	state->max_iter = (int64_t) fit->iterations + state->options.max_iter;
@@ -250,7 +250,7 @@ resume(GrLogregFit *fit, bool expects, const GrHost *host, GrError *err)
 
 /* Makes theta infinite again, and beta what it was there: that is the estimate. */
 static void
-return_to_limit(GrLogregState *state)
+return_to_limit(GrGlmState *state)
 {
 	size_t		nbytes = (size_t) state->nfull * sizeof(double);
 
@@ -263,7 +263,7 @@ return_to_limit(GrLogregState *state)
 
 /* Sets theta to the next trial's, or to the infinite one if no trial is left. */
 static void
-try_next(GrLogregState *state)
+try_next(GrGlmState *state)
 {
 	GrThetaState *negbin = &state->negbin;
 	const GrRowTotals *totals = state->options.totals;
@@ -277,9 +277,9 @@ try_next(GrLogregState *state)
 
 /* Sets theta after the Poisson regression: where it begins, or to the first trial if the likelihood rises so far. */
 static void
-begin(GrLogregFit *fit, double score)
+begin(GrGlmFit *fit, double score)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		theta = first_theta(fit, score);
 
 	state->negbin.length = INFINITY;
@@ -298,9 +298,9 @@ begin(GrLogregFit *fit, double score)
  * the infinite one
  */
 static bool
-trial_leads(GrLogregFit *fit, double score)
+trial_leads(GrGlmFit *fit, double score)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrThetaState *negbin = &state->negbin;
 	bool		greater = gr_fit_deviance(fit) < negbin->limit;
 
@@ -315,9 +315,9 @@ trial_leads(GrLogregFit *fit, double score)
 }
 
 bool
-gr_theta_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_theta_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrThetaState *negbin = &state->negbin;
 	double	   *theta = &state->options.distribution.theta;
 	double		score = sum_of(fit, 1);
@@ -347,7 +347,7 @@ gr_theta_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 }
 
 bool
-gr_likelihood_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_likelihood_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	if (!fit->state->options.estimate_theta)
 		return gr_fit_enter(fit, GR_PHASE_NULL, host, err);
@@ -355,9 +355,9 @@ gr_likelihood_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 }
 
 bool
-gr_likelihood_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_likelihood_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		curvature = sum_of(fit, state->nfull + 1);
 
 	fit->theta = state->options.distribution.theta;

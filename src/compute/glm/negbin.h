@@ -22,6 +22,6 @@
 #include "compute/glm/fit.h"
 
 /* After a step was solved: is theta to be looked at before beta goes on? converged: there is no further step of beta */
-extern bool gr_negbin_is_next(GrLogregFit *fit, bool converged);
+extern bool gr_negbin_is_next(GrGlmFit *fit, bool converged);
 
 #endif							/* GPUREG_NEGBIN_H */

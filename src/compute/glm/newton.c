@@ -1,6 +1,6 @@
 /*
  * newton.c: the phases of a logistic fit that solve Newton steps: the pass at beta = 0, with which every solver begins,
- * the iterations of Newton's method, and the last passes of the other solvers. See logreg.h.
+ * the iterations of Newton's method, and the last passes of the other solvers. See glm_fit.h.
  */
 #include <float.h>
 #include <math.h>
@@ -68,7 +68,7 @@
 
 /* Is it a linear regression, whose pass at 0 tells all, and exactly? */
 static bool
-is_solved_at_zero(const GrLogregOptions *options)
+is_solved_at_zero(const GrGlmOptions *options)
 {
 	return options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY &&
 		!options->shape.offset;
@@ -80,7 +80,7 @@ is_solved_at_zero(const GrLogregOptions *options)
 
 /* Are there totals of rows like the fit's? */
 static bool
-has_totals(const GrLogregOptions *options)
+has_totals(const GrGlmOptions *options)
 {
 	return options->totals != NULL &&
 		gr_has_totals(options->shape, (GrRowRules) {options->distribution.family, options->weighting, 0});
@@ -88,7 +88,7 @@ has_totals(const GrLogregOptions *options)
 
 /* The sum of squares that a linear regression without features leaves, from the pass at 0 */
 static double
-total_squares(GrLogregFit *fit)
+total_squares(GrGlmFit *fit)
 {
 	const double *hi = gr_fit_hi(fit);
 	const double *lo = gr_fit_lo(fit);
@@ -106,9 +106,9 @@ total_squares(GrLogregFit *fit)
 
 /* Notes how large predictors are that offsets are part of, and how large the terms of a deviance. */
 static void
-note_magnitudes(GrLogregFit *fit, double sum, double mean)
+note_magnitudes(GrGlmFit *fit, double sum, double mean)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrDistribution distribution = state->options.distribution;
 	double		eta = fabs(gr_first_eta(distribution.link, mean));
 
@@ -120,10 +120,10 @@ note_magnitudes(GrLogregFit *fit, double sum, double mean)
 
 /* After the pass at 0: the null deviance, or NaN where that takes passes, and where those begin */
 static void
-choose_null(GrLogregFit *fit)
+choose_null(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
-	const GrLogregOptions *options = &state->options;
+	GrGlmState *state = fit->state;
+	const GrGlmOptions *options = &state->options;
 	bool		weighted = options->shape.weight;
 	double		weights = has_totals(options) ? options->totals->weights : fit->sums[GR_SUM_NROWS];
 	double		ones = gr_unit_of_response(fit, has_totals(options) ? options->totals->ones : fit->sums[GR_SUM_NONES]);
@@ -159,9 +159,9 @@ choose_null(GrLogregFit *fit)
  * u^2 so large, if these did. There they depend on the response, and the row's own weight, alone.
  */
 static bool
-blame_weights(GrLogregFit *fit, GrError *err)
+blame_weights(GrGlmFit *fit, GrError *err)
 {
-	const GrLogregOptions *options = &fit->state->options;
+	const GrGlmOptions *options = &fit->state->options;
 	double		nrows = fit->sums[GR_SUM_NROWS];
 	bool		weighted = has_totals(options) && options->totals->weights > WEIGHT_MAX * nrows;
 
@@ -173,9 +173,9 @@ blame_weights(GrLogregFit *fit, GrError *err)
 
 /* The sums' head, and whether there is anything to fit. */
 static bool
-check_rows(GrLogregFit *fit, GrError *err)
+check_rows(GrGlmFit *fit, GrError *err)
 {
-	const GrLogregOptions *options = &fit->state->options;
+	const GrGlmOptions *options = &fit->state->options;
 	double		nrows = fit->sums[GR_SUM_NROWS];
 	double		nones = fit->sums[GR_SUM_NONES];
 	int			column;
@@ -205,9 +205,9 @@ check_rows(GrLogregFit *fit, GrError *err)
 
 /* Asks for the pass at theta_old + step delta. */
 static bool
-try_step(GrLogregFit *fit, GrPassKind kind)
+try_step(GrGlmFit *fit, GrPassKind kind)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	for (int j = 0; j < state->nfull; j++)
 		state->theta[j] = state->theta_old[j] + state->step * state->delta[j];
@@ -222,7 +222,7 @@ try_step(GrLogregFit *fit, GrPassKind kind)
  * included.
  */
 static bool
-is_last(const GrLogregFit *fit, double length, double bend)
+is_last(const GrGlmFit *fit, double length, double bend)
 {
 	double		longest = length * bend <= 3e-15 ? GR_EXACT_TOL * sqrt(fit->sums[GR_SUM_NROWS]) / 30 : 0;
 
@@ -234,9 +234,9 @@ is_last(const GrLogregFit *fit, double length, double bend)
  * next one. On a face every pass is exact.
  */
 static GrPassKind
-next_kind(const GrLogregFit *fit)
+next_kind(const GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	double		length = sqrt(state->decrement);
 
 	if (state->options.is_sample && state->nfaces == 0 && !state->stiff)
@@ -256,9 +256,9 @@ next_kind(const GrLogregFit *fit)
  * they hardly shrink, more of them are tried as long as the deviance falls.
  */
 static double
-stretch(const GrLogregFit *fit)
+stretch(const GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	bool		newton = state->history == NULL || state->observed;
 	bool		hardly = fit->iterations > 1 && state->decrement > 0.5 * state->decrement_before &&
 		state->step >= state->stretch;
@@ -268,9 +268,9 @@ stretch(const GrLogregFit *fit)
 
 /* One Newton step beyond theta; or the end, where there is no iteration left. */
 bool
-gr_iterate_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_iterate_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (fit->iterations >= state->max_iter)
 	{
@@ -291,9 +291,9 @@ gr_iterate_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* Was the last pass coarse, and some column too nearly collinear for that? Then none is from now on. */
 static bool
-was_too_coarse(GrLogregFit *fit)
+was_too_coarse(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	bool		near = false;
 
 	if (fit->pass.measure != GR_MEASURE_COARSE_STEP)
@@ -306,9 +306,9 @@ was_too_coarse(GrLogregFit *fit)
 
 /* After an EXACT pass: is this the end? rounding: gr_newton_rounding() */
 static bool
-has_converged(const GrLogregFit *fit, double decrement_exact_before, double rounding)
+has_converged(const GrGlmFit *fit, double decrement_exact_before, double rounding)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	double		length = sqrt(state->decrement);
 	double		bend = fmin(state->bend, state->bend_before);
 
@@ -335,9 +335,9 @@ has_converged(const GrLogregFit *fit, double decrement_exact_before, double roun
  * estimate its last digits, and the covariances at the estimate: those of this pass belong to the point before the step.
  */
 static bool
-can_finish(const GrLogregFit *fit)
+can_finish(const GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 
 	return state->kind == GR_PASS_EXACT && !state->finishing && fit->iterations >= state->max_iter &&
 		sqrt(state->decrement) <= state->options.tol;
@@ -345,9 +345,9 @@ can_finish(const GrLogregFit *fit)
 
 /* Asks for the pass after the last step, which isn't counted, as take_last_step()'s isn't. */
 static bool
-finish(GrLogregFit *fit)
+finish(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	memcpy(state->theta_old, state->theta, (size_t) state->nfull * sizeof(double));
 	state->check = false;
@@ -358,9 +358,9 @@ finish(GrLogregFit *fit)
 
 /* Is there reason to look for a direction of separation? Steps that hardly shrink, late, or that didn't end. */
 static bool
-runs_off(GrLogregFit *fit)
+runs_off(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (state->options.l2 > 0 || state->options.firth || state->nfaces == GR_FACES_MAX ||
 		!gr_can_separate(state->options.distribution))
@@ -376,9 +376,9 @@ runs_off(GrLogregFit *fit)
 
 /* The last step counts in full, beyond theta's own digits. */
 static void
-take_last_step(GrLogregFit *fit)
+take_last_step(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	for (int j = 0; j < state->nfull; j++)
 	{
@@ -391,7 +391,7 @@ take_last_step(GrLogregFit *fit)
 
 /* The end, by has_converged() */
 static bool
-end_converged(GrLogregFit *fit, double rounding, const GrHost *host, GrError *err)
+end_converged(GrGlmFit *fit, double rounding, const GrHost *host, GrError *err)
 {
 	if (fit->state->options.tol <= 1e-10 || sqrt(fit->state->decrement) <= fmax(GR_EXACT_TOL, 2 * rounding))
 		take_last_step(fit);
@@ -401,7 +401,7 @@ end_converged(GrLogregFit *fit, double rounding, const GrHost *host, GrError *er
 
 /* True if the pass at theta gave a deviance and sums that are finite: each row has a mean and a weight. */
 static bool
-is_finite_pass(const GrLogregFit *fit, double deviance)
+is_finite_pass(const GrGlmFit *fit, double deviance)
 {
 	size_t		nsums = gr_pass_nsums(fit->pass.kind, fit->state->options.shape.nfeatures);
 	double		rest = 0;
@@ -413,7 +413,7 @@ is_finite_pass(const GrLogregFit *fit, double deviance)
 
 /* True if the deviance is worse than before by more than rounding, where that is looked at. */
 static bool
-is_worse(const GrLogregState *state, double deviance)
+is_worse(const GrGlmState *state, double deviance)
 {
 	double		noise = DEVIANCE_NOISE * (fabs(state->deviance_old) + state->deviance_terms);
 
@@ -422,9 +422,9 @@ is_worse(const GrLogregState *state, double deviance)
 
 /* Ends the fit at theta_old, from where no step leads to a finite deviance: asks for the sums there. */
 static bool
-turn_back(GrLogregFit *fit)
+turn_back(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	memcpy(state->theta, state->theta_old, (size_t) state->nfull * sizeof(double));
 	state->turned_back = true;
@@ -436,7 +436,7 @@ turn_back(GrLogregFit *fit)
  * is that of a row, some unit, over the root of how many rows there are.
  */
 static bool
-is_near_enough(const GrLogregFit *fit)
+is_near_enough(const GrGlmFit *fit)
 {
 	return fit->state->nfaces == 0 &&
 		fit->state->decrement * fit->state->bend <= FOLD_TOL * sqrt(fit->sums[GR_SUM_NROWS]);
@@ -448,9 +448,9 @@ is_near_enough(const GrLogregFit *fit)
  * A row whose mean is 0 without a pull to it may be on either side of the edge by rounding.
  */
 static bool
-is_near_edge(const GrLogregFit *fit, bool converged)
+is_near_edge(const GrGlmFit *fit, bool converged)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (!gr_edge_applies(fit))
 		return false;
@@ -465,9 +465,9 @@ is_near_edge(const GrLogregFit *fit, bool converged)
  * next step
  */
 static bool
-go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrError *err)
+go_on(GrGlmFit *fit, double decrement_exact_before, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	bool		converged = state->options.is_sample &&
 		(sqrt(state->decrement) <= state->options.tol ||
 		 (state->options.is_fold && is_near_enough(fit)));
@@ -497,9 +497,9 @@ go_on(GrLogregFit *fit, double decrement_exact_before, const GrHost *host, GrErr
  * Until then a direction may have been put off, for later steps to give one with wider margins.
  */
 static bool
-looks_once_more(GrLogregFit *fit)
+looks_once_more(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (state->final_attempt || state->options.l2 > 0 || state->options.firth || state->nfaces == GR_FACES_MAX ||
 		!gr_can_separate(state->options.distribution))
@@ -511,7 +511,7 @@ looks_once_more(GrLogregFit *fit)
 
 /* Ends a fit whose next step cannot be solved because its weights left float8's range. */
 static bool
-end_unsolved(GrLogregFit *fit, const GrHost *host, GrError *err)
+end_unsolved(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	if (err->status != GR_OUT_OF_RANGE)
 		return false;
@@ -525,9 +525,9 @@ end_unsolved(GrLogregFit *fit, const GrHost *host, GrError *err)
 }
 
 bool
-gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_iterate_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		deviance;
 	double		decrement_exact = state->decrement_exact > 0 ? state->decrement_exact : INFINITY;
 	bool		all_right = fit->sums[GR_SUM_MIN_MARGIN] > 0 && gr_can_separate(state->options.distribution);
@@ -600,9 +600,9 @@ gr_iterate_take(GrLogregFit *fit, const GrHost *host, GrError *err)
  * whose deviance is more than twice the null deviance, where that is known, is cut short, too.
  */
 static void
-begin_at_null(GrLogregFit *fit)
+begin_at_null(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (gr_is_logistic(state->options.distribution))
 		return;
@@ -619,9 +619,9 @@ begin_at_null(GrLogregFit *fit)
  * 0, scores are to be taken about their shifts, and where terms are moved, the estimate has more digits than theta.
  */
 static bool
-wants_no_pass(const GrLogregFit *fit)
+wants_no_pass(const GrGlmFit *fit)
 {
-	const GrLogregOptions *options = &fit->state->options;
+	const GrGlmOptions *options = &fit->state->options;
 	bool		shifted = fit->basis != NULL || options->moves != NULL;
 
 	for (int j = 1; j < fit->state->nfull; j++)
@@ -631,9 +631,9 @@ wants_no_pass(const GrLogregFit *fit)
 }
 
 bool
-gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_zero_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	bool		again = false;
 
 	if (state->dense && !gr_unit_choose(fit, &again, err))
@@ -691,7 +691,7 @@ gr_zero_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 }
 
 bool
-gr_change_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_change_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	(void) host;
 	(void) err;
@@ -703,9 +703,9 @@ gr_change_take(GrLogregFit *fit, const GrHost *host, GrError *err)
  * whether it has converged. Where so many digits aren't wanted, or max_iter came before, that is left.
  */
 static bool
-polished(GrLogregFit *fit, const GrHost *host, GrError *err)
+polished(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		rounding;
 	double		length;
 
@@ -745,9 +745,9 @@ polished(GrLogregFit *fit, const GrHost *host, GrError *err)
  * scale is of weighted rows
  */
 static double
-predictor_rounding(const GrLogregFit *fit)
+predictor_rounding(const GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	double		size = fabs(state->theta[0]);
 
 	for (int j = 1; j < state->nfull; j++)
@@ -762,9 +762,9 @@ predictor_rounding(const GrLogregFit *fit)
  * only complete separation is told; eta is in float8 then, so the margins must be more than its rounding error.
  */
 bool
-gr_last_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_last_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (!state->dense)
 	{

@@ -43,9 +43,9 @@ gr_newton_add_penalty(double *hi, double *lo, int first_row, int last_row, doubl
 
 /* FAST's sums as a triangle of the terms, the gradient as its last row; false if canceled */
 static bool
-load_fast(GrLogregFit *fit, double *hi, double *lo, const GrHost *host)
+load_fast(GrGlmFit *fit, double *hi, double *lo, const GrHost *host)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrPoll		poll = {.host = host};
 	int			first = state->first;
 	const double *gradient_hi = fit->sums + GR_SUM_HEAD;
@@ -68,9 +68,9 @@ load_fast(GrLogregFit *fit, double *hi, double *lo, const GrHost *host)
 
 /* Notes what the pass's sums say about the lengths of steps. hi: H's triangle; first_row: its row of the first term */
 static void
-note_lengths(GrLogregFit *fit, const double *hi, int first_row)
+note_lengths(GrGlmFit *fit, const double *hi, int first_row)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	const double *fast_hessian = fit->sums + GR_SUM_HEAD + 2 * state->nfull;
 
 	state->weight_sum = fit->pass.kind == GR_PASS_FAST ? *fast_hessian : gr_fit_hi(fit)[gr_at(1, 1)];
@@ -83,9 +83,9 @@ note_lengths(GrLogregFit *fit, const double *hi, int first_row)
 }
 
 bool
-gr_newton_solve(GrLogregFit *fit, double tolerance, bool *aliased, const GrHost *host, GrError *err)
+gr_newton_solve(GrGlmFit *fit, double tolerance, bool *aliased, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	bool		fast = fit->pass.kind == GR_PASS_FAST;
 	int			first_row = fast ? 0 : 1 + state->first;
 	double	   *hi = fast ? state->triangle : gr_fit_hi(fit);
@@ -120,9 +120,9 @@ gr_newton_solve(GrLogregFit *fit, double tolerance, bool *aliased, const GrHost 
 }
 
 double
-gr_newton_rounding(const GrLogregFit *fit)
+gr_newton_rounding(const GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	double		inflation = 0;
 
 	for (int k = 0; k < fit->nterms; k++)

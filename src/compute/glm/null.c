@@ -16,9 +16,9 @@
 #define PASSES_MAX 200
 
 static bool
-ask(GrLogregFit *fit)
+ask(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	memset(state->delta, 0, (size_t) state->nfull * sizeof(double));
 	state->delta[0] = state->null_intercept;
@@ -31,9 +31,9 @@ ask(GrLogregFit *fit)
 }
 
 bool
-gr_null_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_null_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (!isnan(fit->null_deviance) || state->options.skip_null)
 		return gr_fit_enter(fit, GR_PHASE_DONE, host, err);
@@ -48,7 +48,7 @@ gr_null_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
  * offsets lie far apart, a step may be longer by any factor than the way.
  */
 static void
-move(GrLogregState *state, double gradient, double step)
+move(GrGlmState *state, double gradient, double step)
 {
 	double		next = state->null_intercept + step;
 
@@ -67,9 +67,9 @@ move(GrLogregState *state, double gradient, double step)
 }
 
 bool
-gr_null_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_null_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		deviance = fit->sums[GR_SUM_DEVIANCE_HI] + fit->sums[GR_SUM_DEVIANCE_LO];
 	const double *sums = fit->sums + GR_SUM_HEAD;
 	double		gradient = sums[0] + sums[state->nfull];

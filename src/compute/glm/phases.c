@@ -9,24 +9,24 @@
 #include "compute/glm/terms.h"
 
 static const GrPhase phases[] = {
-	[GR_PHASE_ZERO] = {GR_LOGREG_PASS, NULL, gr_zero_take},
-	[GR_PHASE_CHANGE] = {GR_LOGREG_CHANGE, NULL, gr_change_take},
-	[GR_PHASE_START] = {GR_LOGREG_PASS, gr_start_enter, gr_start_take},
-	[GR_PHASE_ITERATE] = {GR_LOGREG_PASS, gr_iterate_enter, gr_iterate_take},
-	[GR_PHASE_THETA] = {GR_LOGREG_PASS, gr_theta_enter, gr_theta_take},
-	[GR_PHASE_EDGE] = {GR_LOGREG_PASS, gr_edge_enter, gr_edge_take},
-	[GR_PHASE_CLASSIFY] = {GR_LOGREG_PASS, gr_classify_enter, gr_classify_take},
-	[GR_PHASE_VERIFY] = {GR_LOGREG_PASS, gr_verify_enter, gr_verify_take},
-	[GR_PHASE_DESCENT] = {GR_LOGREG_PASS, gr_descent_enter, gr_descent_take},
-	[GR_PHASE_SHIFTED] = {GR_LOGREG_PASS, NULL, gr_shifted_take},
-	[GR_PHASE_ASCEND] = {GR_LOGREG_ASCEND, NULL, gr_ascend_take},
-	[GR_PHASE_LAST] = {GR_LOGREG_PASS, NULL, gr_last_take},
-	[GR_PHASE_PLACE] = {GR_LOGREG_PASS, gr_place_enter, gr_place_take},
-	[GR_PHASE_SCORES] = {GR_LOGREG_PASS, gr_sandwich_enter, gr_scores_take},
-	[GR_PHASE_CLUSTERS] = {GR_LOGREG_CLUSTERS, NULL, gr_clusters_take},
-	[GR_PHASE_LIKELIHOOD] = {GR_LOGREG_PASS, gr_likelihood_enter, gr_likelihood_take},
-	[GR_PHASE_NULL] = {GR_LOGREG_PASS, gr_null_enter, gr_null_take},
-	[GR_PHASE_DONE] = {GR_LOGREG_DONE, gr_done_enter, NULL},
+	[GR_PHASE_ZERO] = {GR_GLM_PASS, NULL, gr_zero_take},
+	[GR_PHASE_CHANGE] = {GR_GLM_CHANGE, NULL, gr_change_take},
+	[GR_PHASE_START] = {GR_GLM_PASS, gr_start_enter, gr_start_take},
+	[GR_PHASE_ITERATE] = {GR_GLM_PASS, gr_iterate_enter, gr_iterate_take},
+	[GR_PHASE_THETA] = {GR_GLM_PASS, gr_theta_enter, gr_theta_take},
+	[GR_PHASE_EDGE] = {GR_GLM_PASS, gr_edge_enter, gr_edge_take},
+	[GR_PHASE_CLASSIFY] = {GR_GLM_PASS, gr_classify_enter, gr_classify_take},
+	[GR_PHASE_VERIFY] = {GR_GLM_PASS, gr_verify_enter, gr_verify_take},
+	[GR_PHASE_DESCENT] = {GR_GLM_PASS, gr_descent_enter, gr_descent_take},
+	[GR_PHASE_SHIFTED] = {GR_GLM_PASS, NULL, gr_shifted_take},
+	[GR_PHASE_ASCEND] = {GR_GLM_ASCEND, NULL, gr_ascend_take},
+	[GR_PHASE_LAST] = {GR_GLM_PASS, NULL, gr_last_take},
+	[GR_PHASE_PLACE] = {GR_GLM_PASS, gr_place_enter, gr_place_take},
+	[GR_PHASE_SCORES] = {GR_GLM_PASS, gr_sandwich_enter, gr_scores_take},
+	[GR_PHASE_CLUSTERS] = {GR_GLM_CLUSTERS, NULL, gr_clusters_take},
+	[GR_PHASE_LIKELIHOOD] = {GR_GLM_PASS, gr_likelihood_enter, gr_likelihood_take},
+	[GR_PHASE_NULL] = {GR_GLM_PASS, gr_null_enter, gr_null_take},
+	[GR_PHASE_DONE] = {GR_GLM_DONE, gr_done_enter, NULL},
 };
 
 /*
@@ -56,13 +56,13 @@ take_doubles(Arena *arena, size_t n)
 }
 
 static bool
-is_dense(const GrLogregOptions *options)
+is_dense(const GrGlmOptions *options)
 {
-	return options->solver == GR_SOLVER_NEWTON || gr_nterms(options->shape.nfeatures) <= GR_LOGREG_DENSE_TERMS;
+	return options->solver == GR_SOLVER_NEWTON || gr_nterms(options->shape.nfeatures) <= GR_GLM_DENSE_TERMS;
 }
 
 static void
-lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogregState *state)
+lay_out_sandwich(Arena *arena, const GrGlmOptions *options, GrGlmFit *fit, GrGlmState *state)
 {
 	size_t		p = (size_t) options->shape.nfeatures;
 	size_t		nterms = p + (options->intercept ? 1 : 0);
@@ -90,7 +90,7 @@ lay_out_sandwich(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit,
 }
 
 static void
-lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogregState *state)
+lay_out(Arena *arena, const GrGlmOptions *options, GrGlmFit *fit, GrGlmState *state)
 {
 	size_t		p = (size_t) options->shape.nfeatures;
 	size_t		nterms = p + (options->intercept ? 1 : 0);
@@ -139,33 +139,33 @@ lay_out(Arena *arena, const GrLogregOptions *options, GrLogregFit *fit, GrLogreg
 }
 
 size_t
-gr_logreg_nbytes(const GrLogregOptions *options)
+gr_glm_nbytes(const GrGlmOptions *options)
 {
 	Arena		arena = {NULL, 0};
-	GrLogregFit fit;
-	GrLogregState state;
+	GrGlmFit fit;
+	GrGlmState state;
 
-	take(&arena, sizeof(GrLogregFit));
-	take(&arena, sizeof(GrLogregState));
+	take(&arena, sizeof(GrGlmFit));
+	take(&arena, sizeof(GrGlmState));
 	lay_out(&arena, options, &fit, &state);
 	return arena.used;
 }
 
 /* May passes be coarse? Not where all digits of the first one's matrix count, as in a linear regression's. */
 static bool
-begins_coarse(const GrLogregOptions *options)
+begins_coarse(const GrGlmOptions *options)
 {
 	return options->can_be_coarse && options->solver == GR_SOLVER_NEWTON && !options->firth &&
 		gr_nterms(options->shape.nfeatures) >= GR_COARSE_TERMS_MIN &&
 		!(options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY);
 }
 
-GrLogregFit *
-gr_logreg_begin(void *memory, const GrLogregOptions *options)
+GrGlmFit *
+gr_glm_begin(void *memory, const GrGlmOptions *options)
 {
 	Arena		arena = {memory, 0};
-	GrLogregFit *fit = take(&arena, sizeof(GrLogregFit));
-	GrLogregState *state = take(&arena, sizeof(GrLogregState));
+	GrGlmFit *fit = take(&arena, sizeof(GrGlmFit));
+	GrGlmState *state = take(&arena, sizeof(GrGlmState));
 	size_t		full_nbytes = ((size_t) gr_nterms(options->shape.nfeatures)) * sizeof(double);
 
 	memset(fit, 0, sizeof(*fit));

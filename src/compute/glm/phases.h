@@ -19,22 +19,22 @@ extern GrPhaseFunction gr_null_enter, gr_null_take;	/* null.c */
 extern GrPhaseFunction gr_done_enter;	/* response_unit.c */
 
 /* negbin.c: what a fit begins with */
-extern void gr_negbin_begin(GrLogregFit *fit);
+extern void gr_negbin_begin(GrGlmFit *fit);
 
 /* start.c: asks for the pass at a start that is to be the first one, if there is such a start. */
-extern bool gr_start_begin(GrLogregFit *fit);
+extern bool gr_start_begin(GrGlmFit *fit);
 
 /*
  * start.c: may a fit without a pass at 0 go on from the sums that it has, of which a step has been solved? If not, it
  * is to begin anew: forgets the start, and asks for the pass at 0.
  */
-extern bool gr_start_holds(const GrLogregFit *fit);
-extern bool gr_start_drop(GrLogregFit *fit);
+extern bool gr_start_holds(const GrGlmFit *fit);
+extern bool gr_start_drop(GrGlmFit *fit);
 
 /* edge.c: float8 of state->edge_null; 0 where no fit with such options comes to an edge */
-extern size_t gr_edge_ndoubles(const GrLogregOptions *options);
+extern size_t gr_edge_ndoubles(const GrGlmOptions *options);
 
 /* descent.c: bytes of state->memory */
-extern size_t gr_descent_nbytes(const GrLogregOptions *options);
+extern size_t gr_descent_nbytes(const GrGlmOptions *options);
 
 #endif							/* GPUREG_PHASES_H */

@@ -34,9 +34,9 @@ static const GrDD log_2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 
 /* True if the fit may compute in another unit than the response's own. */
 static bool
-has_unit(const GrLogregState *state)
+has_unit(const GrGlmState *state)
 {
-	const GrLogregOptions *options = &state->options;
+	const GrGlmOptions *options = &state->options;
 
 	return gr_family_has_exponent(options->distribution.family) && !options->want_factor && !options->is_sample &&
 		(options->distribution.link == GR_LOG ? options->intercept : !options->shape.offset);
@@ -71,9 +71,9 @@ widest_exponent(GrDistribution distribution)
  * squares tells that whatever their signs are; with other links means have one sign.
  */
 static bool
-response_exponent(GrLogregFit *fit, int *exponent)
+response_exponent(GrGlmFit *fit, int *exponent)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	GrDistribution distribution = state->options.distribution;
 	double		sum = isnan(fit->sums[GR_SUM_NONES]) ? INFINITY : fit->sums[GR_SUM_NONES];
 	double		mean = fabs(sum) / fit->sums[GR_SUM_NROWS];
@@ -102,9 +102,9 @@ response_exponent(GrLogregFit *fit, int *exponent)
  * sum of the first means tells.
  */
 static bool
-has_strangers(GrLogregFit *fit)
+has_strangers(GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	double		first = gr_fit_hi(fit)[gr_at(1, 0)];
 	double		own = gr_unit_of_response(fit, fit->sums[GR_SUM_NONES]);
 
@@ -134,9 +134,9 @@ powers_of(GrDistribution distribution)
 
 /* Makes 2^exponent the unit, and converts the penalty: it is on coefficients beside half a deviance. */
 static bool
-set_unit(GrLogregState *state, int exponent, GrError *err)
+set_unit(GrGlmState *state, int exponent, GrError *err)
 {
-	GrLogregOptions *options = &state->options;
+	GrGlmOptions *options = &state->options;
 	Powers		before = powers_of(options->distribution);
 	Powers		powers;
 
@@ -153,9 +153,9 @@ set_unit(GrLogregState *state, int exponent, GrError *err)
 }
 
 bool
-gr_unit_choose(GrLogregFit *fit, bool *again, GrError *err)
+gr_unit_choose(GrGlmFit *fit, bool *again, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrDistribution distribution = state->options.distribution;
 	int			exponent;
 
@@ -180,29 +180,29 @@ gr_unit_choose(GrLogregFit *fit, bool *again, GrError *err)
 }
 
 double
-gr_unit_of_response(const GrLogregFit *fit, double y)
+gr_unit_of_response(const GrGlmFit *fit, double y)
 {
 	return gr_response_in_unit(fit->state->options.distribution, y);
 }
 
 double
-gr_unit_deviance(const GrLogregFit *fit, double deviance)
+gr_unit_deviance(const GrGlmFit *fit, double deviance)
 {
 	return ldexp(deviance, powers_of(fit->state->options.distribution).deviance);
 }
 
 /* True if the deviance over its degrees of freedom estimates a dispersion: not that of classes, one trial each. */
 static bool
-has_estimate(const GrLogregOptions *options)
+has_estimate(const GrGlmOptions *options)
 {
 	return options->distribution.family != GR_BINOMIAL ||
 		(options->shape.weight && options->weighting == GR_PRIOR_WEIGHTS);
 }
 
 double
-gr_unit_dispersion(const GrLogregFit *fit, double reach)
+gr_unit_dispersion(const GrGlmFit *fit, double reach)
 {
-	const GrLogregOptions *options = &fit->state->options;
+	const GrGlmOptions *options = &fit->state->options;
 	GrDistribution distribution = options->distribution;
 	double		rows = options->shape.weight && options->weighting == GR_FREQUENCIES && options->totals != NULL ?
 		options->totals->weights : fit->sums[GR_SUM_NROWS];
@@ -254,7 +254,7 @@ gr_unit_check_squares(const double *hi, GrRowShape shape, GrError *err)
  * is then 0 or infinite, or nearly so.
  */
 static bool
-convert(const GrLogregFit *fit, double *value, int exponent)
+convert(const GrGlmFit *fit, double *value, int exponent)
 {
 	double		before = *value;
 
@@ -264,7 +264,7 @@ convert(const GrLogregFit *fit, double *value, int exponent)
 
 /* Converts a deviance or another sum of squares; one that is rounding, as those of a perfect fit are, may underflow. */
 static bool
-convert_squares(const GrLogregFit *fit, double *value, int exponent, GrError *err)
+convert_squares(const GrGlmFit *fit, double *value, int exponent, GrError *err)
 {
 	bool		is_rounding = gr_is_perfect(*value, fit->state->size, false);
 
@@ -273,9 +273,9 @@ convert_squares(const GrLogregFit *fit, double *value, int exponent, GrError *er
 }
 
 static bool
-convert_coefficients(GrLogregFit *fit, Powers powers, GrError *err)
+convert_coefficients(GrGlmFit *fit, Powers powers, GrError *err)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	GrDistribution distribution = state->options.distribution;
 
 	for (int k = 0; k < fit->nterms; k++)
@@ -292,9 +292,9 @@ convert_coefficients(GrLogregFit *fit, Powers powers, GrError *err)
 }
 
 bool
-gr_done_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_done_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	Powers		powers = powers_of(state->options.distribution);
 
 	(void) host;

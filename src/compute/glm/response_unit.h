@@ -21,13 +21,13 @@
  * Fails with GR_OUT_OF_RANGE (where: the response's column) if responses are too large or too small for float8 and the
  * fit has no other unit.
  */
-extern bool gr_unit_choose(GrLogregFit *fit, bool *again, GrError *err);
+extern bool gr_unit_choose(GrGlmFit *fit, bool *again, GrError *err);
 
 /* A response, or a mean of responses, in the fit's unit */
-extern double gr_unit_of_response(const GrLogregFit *fit, double y);
+extern double gr_unit_of_response(const GrGlmFit *fit, double y);
 
 /* A deviance in the response's own unit, from one in the fit's */
-extern double gr_unit_deviance(const GrLogregFit *fit, double deviance);
+extern double gr_unit_deviance(const GrGlmFit *fit, double deviance);
 
 /*
  * The dispersion by which steps are measured, from the sums of a pass: a step's squared decrement over it is squared
@@ -36,7 +36,7 @@ extern double gr_unit_deviance(const GrLogregFit *fit, double deviance);
  * and a quasi family may have it, the estimate counts. reach: sum of |theta_j| sqrt(H_jj); an estimate is no smaller
  * than what rounding to float8 makes of predictors that large.
  */
-extern double gr_unit_dispersion(const GrLogregFit *fit, double reach);
+extern double gr_unit_dispersion(const GrGlmFit *fit, double reach);
 
 /*
  * Fails with GR_OUT_OF_RANGE if a column's sum of squares in the Gram matrix of an EXACT pass, row j + 1 of which is of

@@ -64,9 +64,9 @@ gr_vcov_named(const char *name, GrVcov *vcov)
 
 /* Row k is what is left of term k beyond the terms before it, in its standard deviations. */
 bool
-gr_sandwich_factor(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_sandwich_factor(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	int			first = state->first;
 	GrPoll		poll = {.host = host};
 	GrNormalFit solved = {
@@ -115,16 +115,16 @@ measure_of(GrVcov vcov)
 
 /* True if the clusters are gone through for degrees of freedom, which the pair of both columns has none of. */
 static bool
-wants_df(const GrLogregFit *fit)
+wants_df(const GrGlmFit *fit)
 {
 	return fit->df != NULL && fit->way < 2;
 }
 
 /* Asks for the sums of clusters, of the next way. */
 static bool
-ask_for_clusters(GrLogregFit *fit)
+ask_for_clusters(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	gr_fit_ask(fit, GR_PHASE_CLUSTERS, GR_PASS_EXACT);
 	fit->pass.measure = GR_MEASURE_STEP;
@@ -139,9 +139,9 @@ ask_for_clusters(GrLogregFit *fit)
 
 /* The coefficients' rows of A C', for degrees of freedom; terms that are left out have rows of zeros. */
 static bool
-fill_lines(GrLogregFit *fit, const GrHost *host)
+fill_lines(GrGlmFit *fit, const GrHost *host)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	size_t		n = (size_t) fit->nterms;
 	double	   *lines = state->df.lines;
 
@@ -157,7 +157,7 @@ fill_lines(GrLogregFit *fit, const GrHost *host)
 
 /* The inverse's diagonal in the terms of the estimates, by which variances are judged; fit->vcov stays the inverse. */
 static bool
-measure_inverse(GrLogregFit *fit, const GrHost *host)
+measure_inverse(GrGlmFit *fit, const GrHost *host)
 {
 	size_t		n = (size_t) fit->nterms;
 	double	   *saved = fit->state->workspace;
@@ -173,9 +173,9 @@ measure_inverse(GrLogregFit *fit, const GrHost *host)
 
 /* Entered with the inverse in fit->vcov, from the sums of the last pass */
 bool
-gr_sandwich_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_sandwich_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrVcov		vcov = state->options.vcov;
 
 	if ((gr_vcov_has_leverages(vcov) || state->options.want_factor) && !gr_sandwich_factor(fit, host, err))
@@ -221,9 +221,9 @@ add_square(double *hi, double *lo, const double *x, int n)
 
 /* y = C x, or C' x, of terms */
 static void
-multiply_factor(const GrLogregFit *fit, const double *x, double *y, bool transposed)
+multiply_factor(const GrGlmFit *fit, const double *x, double *y, bool transposed)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	int			first = state->first;
 
 	memset(y, 0, (size_t) fit->nterms * sizeof(double));
@@ -238,7 +238,7 @@ multiply_factor(const GrLogregFit *fit, const double *x, double *y, bool transpo
 
 /* K = C H C', n x n, of the packed Hessian of a cluster; work: n x n */
 static void
-cluster_hat(const GrLogregFit *fit, const double *hessian, double *hat, double *work)
+cluster_hat(const GrGlmFit *fit, const double *hessian, double *hat, double *work)
 {
 	int			n = fit->nterms;
 	int			first = fit->state->first;
@@ -264,9 +264,9 @@ cluster_hat(const GrLogregFit *fit, const double *hessian, double *hat, double *
  * 1 - K, and 0 where that is 0; see Pustejovsky and Tipton (2018). Returns false if canceled.
  */
 static bool
-solve_cluster(GrLogregFit *fit, const double *hessian, GrPoll *poll)
+solve_cluster(GrGlmFit *fit, const double *hessian, GrPoll *poll)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	size_t		n = (size_t) fit->nterms;
 
 	cluster_hat(fit, hessian, state->hat, state->hat + n * n);
@@ -283,9 +283,9 @@ solve_cluster(GrLogregFit *fit, const double *hessian, GrPoll *poll)
 
 /* The scores that CR2 takes, as C' of them will be wanted: scores s become f(K) C s, after solve_cluster(). */
 static void
-adjust_scores(GrLogregFit *fit, double *scores)
+adjust_scores(GrGlmFit *fit, double *scores)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	int			n = fit->nterms;
 	const double *vectors = state->hat + (size_t) n * n;
 	double	   *q = state->delta;
@@ -306,15 +306,15 @@ adjust_scores(GrLogregFit *fit, double *scores)
 }
 
 GrVcov
-gr_fit_vcov(const GrLogregFit *fit)
+gr_fit_vcov(const GrGlmFit *fit)
 {
 	return fit->state->options.vcov;
 }
 
 bool
-gr_logreg_add_cluster(GrLogregFit *fit, const double *sums, const GrHost *host, GrError *err)
+gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	int			n = fit->nterms;
 	GrPoll		poll = {.host = host};
 	const double *hi = sums + GR_SCORES_HEAD;
@@ -355,9 +355,9 @@ entry_of(const double *hi, const double *lo, int64_t i, int64_t j)
 
 /* Entry (i, k) of the matrix that is put around the middle on the left: B, or C', which is 0 above its own triangle */
 static double
-bread_entry(const GrLogregFit *fit, int i, int k, bool by_factor)
+bread_entry(const GrGlmFit *fit, int i, int k, bool by_factor)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 
 	if (state->frozen[i] || state->frozen[k] || (by_factor && k < i))
 		return 0;
@@ -367,7 +367,7 @@ bread_entry(const GrLogregFit *fit, int i, int k, bool by_factor)
 
 /* A row i of A M, in double-double, into row_hi and row_lo; M is packed from row and column `from` on. */
 static void
-multiply_middle(const GrLogregFit *fit, const double *hi, const double *lo, int from, int i, double *row_hi,
+multiply_middle(const GrGlmFit *fit, const double *hi, const double *lo, int from, int i, double *row_hi,
 				double *row_lo)
 {
 	int			n = fit->nterms;
@@ -400,9 +400,9 @@ spread_triangle(double *matrix, const double *packed, int64_t n)
  * from their shifts: variances may cancel then.
  */
 static bool
-surround(GrLogregFit *fit, const double *hi, const double *lo, int from, double factor, const GrHost *host)
+surround(GrGlmFit *fit, const double *hi, const double *lo, int from, double factor, const GrHost *host)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	int			n = fit->nterms;
 	bool		by_factor = state->options.vcov == GR_VCOV_CR2;
 	double	   *result_hi = state->workspace;
@@ -441,7 +441,7 @@ surround(GrLogregFit *fit, const double *hi, const double *lo, int from, double 
 
 /* The fit's own size as CR1 and HC1 have it */
 static double
-degrees_factor(const GrLogregFit *fit, double above)
+degrees_factor(const GrGlmFit *fit, double above)
 {
 	double		left = (double) fit->nrows - fit->rank;
 
@@ -455,9 +455,9 @@ degrees_factor(const GrLogregFit *fit, double above)
  * variance that is zero but for rounding is another's verdict; see variance.h.
  */
 static bool
-scores_in_range(const GrLogregFit *fit, const double *middle, int skip, GrError *err)
+scores_in_range(const GrGlmFit *fit, const double *middle, int skip, GrError *err)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	GrDistribution distribution = state->options.distribution;
 	double		residual = sqrt(fit->deviance / (double) fit->nrows);
 	int64_t		response = gr_column_of_row(GR_ROWS_TERMS, state->nfull);
@@ -486,9 +486,9 @@ scores_in_range(const GrLogregFit *fit, const double *middle, int skip, GrError 
 }
 
 bool
-gr_scores_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_scores_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		factor = state->options.vcov == GR_VCOV_HC1 ? degrees_factor(fit, (double) fit->nrows) : 1;
 
 	fit->nwithout_score = gr_count_of(fit->sums[GR_SUM_NWRONG]);
@@ -505,9 +505,9 @@ gr_scores_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* Adds the middle of a way of clustering to that of all ways; the last way is that by both columns. */
 static void
-add_way(GrLogregFit *fit)
+add_way(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	int64_t		size = gr_triangle(fit->nterms);
 	double		g = (double) fit->nclusters_met;
 	double		factor = state->options.vcov == GR_VCOV_CR1 ? degrees_factor(fit, (double) fit->nrows - 1) : 1;
@@ -532,9 +532,9 @@ add_way(GrLogregFit *fit)
 
 /* The degrees of freedom that a turn has given; of two ways the fewer count */
 static void
-take_df(GrLogregFit *fit)
+take_df(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	const GrSatterthwaite *s = &state->df;
 
 	for (int k = 0; k < s->count; k++)
@@ -549,9 +549,9 @@ take_df(GrLogregFit *fit)
 
 /* After each turn of each way of clustering */
 bool
-gr_clusters_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_clusters_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (state->df_first == 0)
 		add_way(fit);

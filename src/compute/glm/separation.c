@@ -1,5 +1,5 @@
 /*
- * separation.c: the search for a direction of separation; see logreg.h.
+ * separation.c: the search for a direction of separation; see glm_fit.h.
  *
  * A candidate is where a fit runs off to: Newton's step, or beta itself once every row is on its right side. Along
  * Newton's steps the margins of the rows that are being separated grow by about 1 a step, and those of the rows on the
@@ -41,14 +41,14 @@ static const double tolerances[] = {0.1, 1e-3, 1e-6};
 #define REFINED_WORK_MAX 1e6
 
 static double *
-candidate_of(GrLogregFit *fit)
+candidate_of(GrGlmFit *fit)
 {
 	return gr_fit_face(fit->state, fit->state->nfaces);
 }
 
 /* candidate = theta, both of z */
 static void
-set_candidate(GrLogregFit *fit, const double *theta)
+set_candidate(GrGlmFit *fit, const double *theta)
 {
 	size_t		n = (size_t) fit->state->nfull;
 
@@ -58,9 +58,9 @@ set_candidate(GrLogregFit *fit, const double *theta)
 
 /* Asks for the margins along delta, by the tolerance that is next. */
 static bool
-classify(GrLogregFit *fit)
+classify(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	set_candidate(fit, state->delta);
 	state->face_absolute[state->nfaces] = tolerances[state->attempt];
@@ -68,7 +68,7 @@ classify(GrLogregFit *fit)
 }
 
 bool
-gr_classify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_classify_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	(void) host;
 	(void) err;
@@ -79,7 +79,7 @@ gr_classify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* Asks for the margins along the candidate. near: of one that isn't refined yet */
 static bool
-verify(GrLogregFit *fit, bool near)
+verify(GrGlmFit *fit, bool near)
 {
 	fit->state->face_absolute[fit->state->nfaces] = 0;
 	gr_fit_ask(fit, GR_PHASE_VERIFY, GR_PASS_FACE);
@@ -89,9 +89,9 @@ verify(GrLogregFit *fit, bool near)
 }
 
 bool
-gr_verify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_verify_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	(void) host;
 	(void) err;
@@ -104,14 +104,14 @@ gr_verify_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* Rows on the candidate's face or its wrong side, from a FACE pass: the sum of their ones */
 static double
-rows_on_face(GrLogregFit *fit)
+rows_on_face(GrGlmFit *fit)
 {
 	return gr_fit_hi(fit)[0];
 }
 
 /* The candidate was none: back to where the fit was. */
 static bool
-resume(GrLogregFit *fit, const GrHost *host, GrError *err)
+resume(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	if (fit->state->options.solver == GR_SOLVER_NEWTON)
 		return gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
@@ -123,9 +123,9 @@ resume(GrLogregFit *fit, const GrHost *host, GrError *err)
  * are rows. About the shifts: of terms far from 0 the sums' rounding error would hide it.
  */
 static bool
-find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
+find_null_space(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,
 		.max_rank = gr_max_rank(rows_on_face(fit), 0),.rows = GR_ROWS_PASS
@@ -138,7 +138,7 @@ find_null_space(GrLogregFit *fit, const GrHost *host, GrError *err)
 
 /* The length of term k over the rows on the face, about the shifts */
 static double
-length_on_face(GrLogregFit *fit, int k)
+length_on_face(GrGlmFit *fit, int k)
 {
 	int			at = 1 + fit->state->first + k;
 
@@ -150,9 +150,9 @@ length_on_face(GrLogregFit *fit, int k)
  * vector, of z. The triangle's last row is given up for it.
  */
 static bool
-null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
+null_vector(GrGlmFit *fit, int k, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	/* The last row, term k's, has only entries that find_null_space() has loaded before: it cannot be at fault. */
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.rows = GR_ROWS_PASS
@@ -187,9 +187,9 @@ null_vector(GrLogregFit *fit, int k, const GrHost *host, GrError *err)
  * a full array
  */
 static bool
-is_moved(const GrLogregFit *fit, int k, int i, double *full)
+is_moved(const GrGlmFit *fit, int k, int i, double *full)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 
 	if (i > 0 || state->first > 0)
 		return state->solution[i] != 0;
@@ -204,9 +204,9 @@ is_moved(const GrLogregFit *fit, int k, int i, double *full)
  * involved: marks every term that the null space moves; beta is given up for that.
  */
 static bool
-null_part(GrLogregFit *fit, const double *v, double *part, int *involved, const GrHost *host, GrError *err)
+null_part(GrGlmFit *fit, const double *v, double *part, int *involved, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	int			first = state->first;
 
 	memset(part, 0, (size_t) state->nfull * sizeof(double));
@@ -231,9 +231,9 @@ null_part(GrLogregFit *fit, const double *v, double *part, int *involved, const 
 
 /* Rounds the candidate to the null space of the rows near its face; *found if something is left. */
 static bool
-round_candidate(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
+round_candidate(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double	   *candidate = candidate_of(fit);
 	double		largest = 0;
 
@@ -253,7 +253,7 @@ round_candidate(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
 
 /* By how much the rows that a FACE pass has found on the face or on its wrong side are off it: the sum of squares */
 static double
-misses_squared(GrLogregFit *fit)
+misses_squared(GrGlmFit *fit)
 {
 	int			last = fit->state->nfull + 1;
 
@@ -266,7 +266,7 @@ misses_squared(GrLogregFit *fit)
  * take REFINEMENTS_MAX passes, it is left to the fit's last iteration where there are many rows.
  */
 static bool
-may_refine_candidate(GrLogregFit *fit)
+may_refine_candidate(GrGlmFit *fit)
 {
 	double		work = (double) fit->nrows * fit->nterms * fit->nterms;
 
@@ -276,9 +276,9 @@ may_refine_candidate(GrLogregFit *fit)
 
 /* Asks for the margins along delta, to be refined: all but its largest entry, in the terms' scales. */
 static bool
-refine_candidate(GrLogregFit *fit)
+refine_candidate(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		largest = 0;
 	int			held = -1;
 
@@ -303,9 +303,9 @@ refine_candidate(GrLogregFit *fit)
 }
 
 bool
-gr_classify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_classify_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (fit->sums[GR_SUM_NWRONG] == 0 && fit->sums[GR_SUM_NRIGHT] > 0)
 	{
@@ -336,9 +336,9 @@ gr_classify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
  * fastest; else that of the part of beta taken away.
  */
 static int
-sign_of(const GrLogregFit *fit, int k)
+sign_of(const GrGlmFit *fit, int k)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	int			j = k + state->first;
 
 	for (int f = 0; f <= state->nfaces; f++)
@@ -355,9 +355,9 @@ sign_of(const GrLogregFit *fit, int k)
 
 /* Takes part (full, of z) out of the estimate; part's array is given up. */
 static void
-remove_part(GrLogregFit *fit, double *part)
+remove_part(GrGlmFit *fit, double *part)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	for (int j = 0; j < state->nfull; j++)
 		state->theta[j] -= part[j];
@@ -371,7 +371,7 @@ remove_part(GrLogregFit *fit, double *part)
  * left are. frozen: those collinear over the face; NULL: all
  */
 static void
-note_dimension(GrLogregFit *fit, const bool *aliased, const bool *frozen)
+note_dimension(GrGlmFit *fit, const bool *aliased, const bool *frozen)
 {
 	int			n = 0;
 
@@ -382,9 +382,9 @@ note_dimension(GrLogregFit *fit, const bool *aliased, const bool *frozen)
 
 /* No row is left on the face: no term has a finite estimate. */
 static bool
-separated_completely(GrLogregFit *fit, const GrHost *host, GrError *err)
+separated_completely(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	note_dimension(fit, state->aliased, NULL);
 	memcpy(state->delta, state->theta, (size_t) state->nfull * sizeof(double));
@@ -402,9 +402,9 @@ separated_completely(GrLogregFit *fit, const GrHost *host, GrError *err)
  * finite estimate, and the fit goes on for the others, over the rows on the face, from where it is.
  */
 static bool
-restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
+restrict_to_face(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	fit->nlimit = gr_count_of(rows_on_face(fit));
 	if (!find_null_space(fit, host, err) || !null_part(fit, state->theta, state->delta, fit->separated, host, err))
@@ -438,9 +438,9 @@ restrict_to_face(GrLogregFit *fit, const GrHost *host, GrError *err)
  * has found on the face or on its wrong side. *moved is false if that can't be computed.
  */
 static bool
-refine(GrLogregFit *fit, bool *moved, const GrHost *host, GrError *err)
+refine(GrGlmFit *fit, bool *moved, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,
 		.max_rank = gr_max_rank(rows_on_face(fit), 0)
@@ -470,9 +470,9 @@ refine(GrLogregFit *fit, bool *moved, const GrHost *host, GrError *err)
 
 /* True if the candidate is to be refined: it was rounded to a face, and the last refinement was of use. */
 static bool
-is_refinable(GrLogregFit *fit)
+is_refinable(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		missed = misses_squared(fit);
 	bool		useful = missed <= REFINEMENT * state->missed;
 
@@ -482,9 +482,9 @@ is_refinable(GrLogregFit *fit)
 
 /* True if a row off the face is nearer to it than a candidate in float8 tells. */
 static bool
-is_narrow(GrLogregFit *fit)
+is_narrow(GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	const double *candidate = candidate_of(fit);
 	double		size = 0;
 
@@ -495,9 +495,9 @@ is_narrow(GrLogregFit *fit)
 
 /* True if no more rows are on the face than a refinement can draw it through. */
 static bool
-is_drawn(GrLogregFit *fit)
+is_drawn(GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	int			nfree = 0;
 
 	for (int k = 0; k < fit->nterms; k++)
@@ -506,9 +506,9 @@ is_drawn(GrLogregFit *fit)
 }
 
 bool
-gr_verify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_verify_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	bool		near = fit->pass.face_relative == NEAR_FACE;
 	bool		separates = fit->sums[GR_SUM_NWRONG] == 0 && fit->sums[GR_SUM_NRIGHT] > 0 &&
 		(!near || misses_squared(fit) == 0);
@@ -555,7 +555,7 @@ gr_verify_take(GrLogregFit *fit, const GrHost *host, GrError *err)
 #define ASKED_MAX_ITER 200
 
 bool
-gr_logreg_asks_sign(const GrLogregFit *fit, int k)
+gr_glm_asks_sign(const GrGlmFit *fit, int k)
 {
 	double		work = (double) fit->nrows * fit->nterms * fit->nterms * fit->nseparated;
 
@@ -564,10 +564,10 @@ gr_logreg_asks_sign(const GrLogregFit *fit, int k)
 		fit->basis == NULL;
 }
 
-GrLogregOptions
-gr_logreg_without(const GrLogregOptions *options, int k)
+GrGlmOptions
+gr_glm_without(const GrGlmOptions *options, int k)
 {
-	GrLogregOptions without = *options;
+	GrGlmOptions without = *options;
 
 	without.solver = GR_SOLVER_NEWTON;
 	without.learning_rate = NAN;
@@ -583,7 +583,7 @@ gr_logreg_without(const GrLogregOptions *options, int k)
 }
 
 void
-gr_logreg_tell_sign(GrLogregFit *fit, int k, const GrLogregFit *without)
+gr_glm_tell_sign(GrGlmFit *fit, int k, const GrGlmFit *without)
 {
 	bool		at_end = without != NULL && (without->converged || without->nseparated > 0);
 

@@ -41,17 +41,17 @@
 #define FIRST_STEP_MAX 0.1
 
 bool
-gr_logreg_uses_start(const GrLogregOptions *options)
+gr_glm_uses_start(const GrGlmOptions *options)
 {
 	return options->solver == GR_SOLVER_NEWTON && options->max_iter >= MAX_ITER_MIN && !options->shape.offset &&
 		!options->firth &&
 		gr_is_logistic(options->distribution);
 }
 
-GrLogregOptions
-gr_logreg_sample(const GrLogregOptions *options, double share)
+GrGlmOptions
+gr_glm_sample(const GrGlmOptions *options, double share)
 {
-	GrLogregOptions sample = *options;
+	GrGlmOptions sample = *options;
 
 	sample.l2 = options->l2 * share;
 	sample.max_iter = SAMPLE_MAX_ITER;
@@ -67,16 +67,16 @@ gr_logreg_sample(const GrLogregOptions *options, double share)
 }
 
 bool
-gr_logreg_is_separated(const GrLogregFit *fit)
+gr_glm_is_separated(const GrGlmFit *fit)
 {
 	return fit->state->nfaces > 0;
 }
 
 /* Writes the sample's estimate; false if there is none. */
 static bool
-take_estimate(const GrLogregFit *sample, double *start)
+take_estimate(const GrGlmFit *sample, double *start)
 {
-	const GrLogregState *state = sample->state;
+	const GrGlmState *state = sample->state;
 
 	if (state->phase != GR_PHASE_DONE || !sample->converged || sample->nseparated > 0)
 		return false;
@@ -90,14 +90,14 @@ take_estimate(const GrLogregFit *sample, double *start)
  * more than twice that, the first step over all rows comes as near as the start would.
  */
 bool
-gr_logreg_take_start(const GrLogregFit *sample, double *start)
+gr_glm_take_start(const GrGlmFit *sample, double *start)
 {
 	return take_estimate(sample, start) && sample->state->left_by_first > 4.0 * sample->rank;
 }
 
 /* Is each term's pivot far from that of a collinear one? Those of terms that are left out aren't. */
 static bool
-has_pivots(const GrLogregFit *fit)
+has_pivots(const GrGlmFit *fit)
 {
 	for (int k = 0; k < fit->nterms; k++)
 		if (fit->state->frozen[k] || !(fit->state->pivot[k] > PIVOT_MIN))
@@ -107,10 +107,10 @@ has_pivots(const GrLogregFit *fit)
 
 /* The deviance at 0 of weighted rows without an intercept is the pass's there alone. */
 bool
-gr_logreg_take_shift(const GrLogregFit *sample, double *start, double *shift)
+gr_glm_take_shift(const GrGlmFit *sample, double *start, double *shift)
 {
-	const GrLogregState *state = sample->state;
-	const GrLogregOptions *options = &state->options;
+	const GrGlmState *state = sample->state;
+	const GrGlmOptions *options = &state->options;
 
 	if (!take_estimate(sample, start) || sample->rank < sample->nterms || sample->basis != NULL ||
 		!has_pivots(sample) || (options->shape.weight && !options->intercept))
@@ -121,12 +121,12 @@ gr_logreg_take_shift(const GrLogregFit *sample, double *start, double *shift)
 
 /* Is there a start for these terms? */
 static bool
-has_start(const GrLogregFit *fit)
+has_start(const GrGlmFit *fit)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	const double *start = state->options.start;
 
-	if (start == NULL || !gr_logreg_uses_start(&state->options))
+	if (start == NULL || !gr_glm_uses_start(&state->options))
 		return false;
 	for (int k = 0; k < fit->nterms; k++)
 	{
@@ -140,9 +140,9 @@ has_start(const GrLogregFit *fit)
 
 /* Asks for the pass at the start. */
 static bool
-ask(GrLogregFit *fit)
+ask(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	const double *start = state->options.start;
 
 	for (int j = 0; j < state->nfull; j++)
@@ -158,16 +158,16 @@ ask(GrLogregFit *fit)
 }
 
 bool
-gr_start_enter(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_start_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
 	return has_start(fit) ? ask(fit) : gr_fit_enter(fit, GR_PHASE_ITERATE, host, err);
 }
 
 bool
-gr_start_begin(GrLogregFit *fit)
+gr_start_begin(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
-	const GrLogregOptions *options = &state->options;
+	GrGlmState *state = fit->state;
+	const GrGlmOptions *options = &state->options;
 
 	if (options->start_shift == NULL || options->leave_out > 0 || !has_start(fit))
 		return false;
@@ -179,24 +179,24 @@ gr_start_begin(GrLogregFit *fit)
 
 /* The sum of the rows' weights */
 static double
-total_weight(const GrLogregFit *fit)
+total_weight(const GrGlmFit *fit)
 {
-	const GrLogregOptions *options = &fit->state->options;
+	const GrGlmOptions *options = &fit->state->options;
 
 	return options->shape.weight && options->totals != NULL ? options->totals->weights : fit->sums[GR_SUM_NROWS];
 }
 
 bool
-gr_start_holds(const GrLogregFit *fit)
+gr_start_holds(const GrGlmFit *fit)
 {
 	return has_pivots(fit) &&
 		(fit->iterations > 1 || fit->state->decrement <= FIRST_STEP_MAX * total_weight(fit));
 }
 
 bool
-gr_start_drop(GrLogregFit *fit)
+gr_start_drop(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	size_t		full_nbytes = (size_t) state->nfull * sizeof(double);
 
 	state->unproven = false;
@@ -219,9 +219,9 @@ gr_start_drop(GrLogregFit *fit)
  * 0, the start need only be lower than 0 itself.
  */
 bool
-gr_start_take(GrLogregFit *fit, const GrHost *host, GrError *err)
+gr_start_take(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (state->unproven && !(gr_fit_deviance(fit) < 2 * log(2.0) * total_weight(fit)))
 		return gr_start_drop(fit);

@@ -32,7 +32,7 @@
 #define COLLINEAR 1e-29
 
 int
-gr_terms_nchanged_max(const GrLogregOptions *options)
+gr_terms_nchanged_max(const GrGlmOptions *options)
 {
 	bool		can_change = options->can_change && options->shape.nfeatures <= CHANGED_FEATURES_MAX &&
 		options->l2 == 0 &&
@@ -43,7 +43,7 @@ gr_terms_nchanged_max(const GrLogregOptions *options)
 
 /* From an EXACT pass at beta = 0: the mean of term j, weighted by w, and its variance times the sum of w */
 static void
-moments(GrLogregFit *fit, int j, GrDD *mean, GrDD *sumsq)
+moments(GrGlmFit *fit, int j, GrDD *mean, GrDD *sumsq)
 {
 	const double *hi = gr_fit_hi(fit);
 	const double *lo = gr_fit_lo(fit);
@@ -63,9 +63,9 @@ moments(GrLogregFit *fit, int j, GrDD *mean, GrDD *sumsq)
  * of a power of two near the spread, so that differences are exact but for values that are far from the others.
  */
 void
-gr_terms_choose_shift(GrLogregFit *fit, double far)
+gr_terms_choose_shift(GrGlmFit *fit, double far)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		weights = gr_fit_hi(fit)[gr_at(1, 1)];
 
 	for (int j = 1; j < state->nfull && state->options.intercept && state->options.leave_out != 1; j++)
@@ -86,9 +86,9 @@ gr_terms_choose_shift(GrLogregFit *fit, double far)
 
 /* Is feature j, term k, to be changed? */
 static bool
-is_changed(GrLogregFit *fit, int j, int k, double share)
+is_changed(GrGlmFit *fit, int j, int k, double share)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	double		sumsq = gr_fit_hi(fit)[gr_at(j + 1, j + 1)];
 	double		residual = state->pivot[k] * sumsq;
 
@@ -107,9 +107,9 @@ is_changed(GrLogregFit *fit, int j, int k, double share)
 
 /* Row number n of the basis: what is left of feature j, term k */
 static bool
-add_changed(GrLogregFit *fit, int n, int j, int k, GrPoll *poll)
+add_changed(GrGlmFit *fit, int n, int j, int k, GrPoll *poll)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double	   *coef = state->basis_coef + (size_t) n * state->nfull;
 
 	memset(coef, 0, (size_t) state->nfull * sizeof(double));
@@ -124,9 +124,9 @@ add_changed(GrLogregFit *fit, int n, int j, int k, GrPoll *poll)
 }
 
 void
-gr_terms_measure(GrLogregFit *fit)
+gr_terms_measure(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	bool		centred = state->options.intercept && state->options.leave_out != 1;
 
 	for (int j = 0; j < state->nfull; j++)
@@ -142,9 +142,9 @@ gr_terms_measure(GrLogregFit *fit)
 
 /* Square roots of the curvature at 0 of the terms about their shifts; 0 for a feature that is constant. */
 void
-gr_terms_choose_scale(GrLogregFit *fit)
+gr_terms_choose_scale(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	for (int j = 1; j < state->nfull && state->options.intercept; j++)
 	{
@@ -165,9 +165,9 @@ gr_terms_choose_scale(GrLogregFit *fit)
 }
 
 bool
-gr_terms_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrError *err)
+gr_terms_choose_basis(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 	double		share = state->options.solver == GR_SOLVER_GD ? CHANGED_SHARE_DESCENT : CHANGED_SHARE;
 	GrNormalFit solved = {
 		.nterms = fit->nterms,.aliased = state->frozen,.coef = state->solution,.max_rank = gr_fit_max_rank(fit),
@@ -207,9 +207,9 @@ gr_terms_choose_basis(GrLogregFit *fit, bool *found, const GrHost *host, GrError
 
 /* After the change: marks as aliased the changed features of which nothing but rounding error is left. */
 void
-gr_terms_mark_collinear(GrLogregFit *fit)
+gr_terms_mark_collinear(GrGlmFit *fit)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	for (int n = 0; n < fit->basis->nchanged; n++)
 	{
@@ -222,9 +222,9 @@ gr_terms_mark_collinear(GrLogregFit *fit)
 }
 
 void
-gr_terms_unshift(const GrLogregFit *fit, const double *theta, double *beta)
+gr_terms_unshift(const GrGlmFit *fit, const double *theta, double *beta)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	GrDD		intercept = gr_dd(theta[0]);
 
 	for (int j = 1; j < state->nfull; j++)
@@ -236,7 +236,7 @@ gr_terms_unshift(const GrLogregFit *fit, const double *theta, double *beta)
 }
 
 void
-gr_terms_direction(const GrLogregFit *fit, const double *face, double *direction)
+gr_terms_direction(const GrGlmFit *fit, const double *face, double *direction)
 {
 	double		size = fabs(face[0]);
 
@@ -248,9 +248,9 @@ gr_terms_direction(const GrLogregFit *fit, const double *face, double *direction
 }
 
 void
-gr_terms_shift(const GrLogregFit *fit, const double *beta, double *theta)
+gr_terms_shift(const GrGlmFit *fit, const double *beta, double *theta)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	GrDD		intercept = gr_dd(beta[0]);
 
 	for (int j = 1; j < state->nfull; j++)
@@ -262,7 +262,7 @@ gr_terms_shift(const GrLogregFit *fit, const double *beta, double *theta)
 }
 
 void
-gr_terms_to_features(const GrLogregFit *fit, double *beta, double *lo)
+gr_terms_to_features(const GrGlmFit *fit, double *beta, double *lo)
 {
 	if (fit->basis != NULL)
 		gr_basis_to_features(fit->basis, beta, lo);
@@ -271,7 +271,7 @@ gr_terms_to_features(const GrLogregFit *fit, double *beta, double *lo)
 }
 
 void
-gr_terms_to_model(const GrLogregFit *fit, double *beta, double *lo)
+gr_terms_to_model(const GrGlmFit *fit, double *beta, double *lo)
 {
 	const GrTermMoves *moves = fit->state->options.moves;
 
@@ -293,9 +293,9 @@ gr_terms_to_model(const GrLogregFit *fit, double *beta, double *lo)
 
 /* theta and what its last sum has lost, as coefficients of the terms of the model; each rounded once */
 void
-gr_terms_estimate(const GrLogregFit *fit, double *beta)
+gr_terms_estimate(const GrGlmFit *fit, double *beta)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	double	   *lo = state->theta_lo;
 	GrDD		intercept = {state->theta[0], lo[0]};
 

@@ -10,9 +10,9 @@
 #include "compute/glm/terms.h"
 
 bool
-gr_boot_begin(GrBootPass *pass, GrLogregFit *fit, double *factor)
+gr_boot_begin(GrBootPass *pass, GrGlmFit *fit, double *factor)
 {
-	GrLogregState *state = fit->state;
+	GrGlmState *state = fit->state;
 
 	if (!state->have_factor || fit->nseparated > 0)
 		return false;
@@ -25,9 +25,9 @@ gr_boot_begin(GrBootPass *pass, GrLogregFit *fit, double *factor)
 }
 
 void
-gr_boot_to_model(const GrLogregFit *fit, double *delta, double *lo)
+gr_boot_to_model(const GrGlmFit *fit, double *delta, double *lo)
 {
-	const GrLogregState *state = fit->state;
+	const GrGlmState *state = fit->state;
 	GrDD		intercept = gr_dd(delta[0]);
 
 	for (int j = 1; j < state->nfull; j++)
@@ -42,7 +42,7 @@ gr_boot_to_model(const GrLogregFit *fit, double *delta, double *lo)
 }
 
 void
-gr_boot_influence(const GrLogregFit *fit, const GrBootPass *pass, double *influence, double *work)
+gr_boot_influence(const GrGlmFit *fit, const GrBootPass *pass, double *influence, double *work)
 {
 	int			t = fit->state->nfull;
 

@@ -23,8 +23,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "rows/ring/ring_producer.h"
 #include "rows/query/query.h"
+#include "rows/ring/ring_producer.h"
 #include "rows/scan/scan.h"
 #include "rows/scan/scan_state.h"
 

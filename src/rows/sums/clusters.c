@@ -27,7 +27,7 @@
 typedef struct ClusterReceiver
 {
 	GrReceiver	base;
-	GrLogregFit *fit;
+	GrGlmFit *fit;
 	Size		nbytes;			/* of a cluster */
 	GrClusterSums *sums;
 	int64		nrows;			/* of all clusters */
@@ -54,7 +54,7 @@ gr_clusters_check(const GrIngest *ingest)
 }
 
 void
-gr_clusters_check_met(const GrLogregFit *fit, const char *name)
+gr_clusters_check_met(const GrGlmFit *fit, const char *name)
 {
 	if (fit->nclusters_met < 2)
 		ereport(ERROR,
@@ -83,14 +83,14 @@ receive_cluster(TupleTableSlot *slot, DestReceiver *self)
 		elog(ERROR, "gpu_scores_pass returned %d bytes", (int) VARSIZE_ANY_EXHDR(bytes));
 	memcpy(sums, VARDATA_ANY(bytes), receiver->nbytes);
 	receiver->nrows += sums->nrows;
-	if (!gr_logreg_add_cluster(receiver->fit, sums->data, &gr_host, &err))
+	if (!gr_glm_add_cluster(receiver->fit, sums->data, &gr_host, &err))
 		gr_raise(&err);
 	return true;
 }
 
 /* What is asked of the rows: a gpu_logreg_step whose terms that stay out are digits of beta; see cluster_sums.h */
 static Datum
-make_request(const GrIngest *ingest, const GrLogregFit *fit)
+make_request(const GrIngest *ingest, const GrGlmFit *fit)
 {
 	GrPass		pass = fit->pass;
 	GrState    *request;
@@ -116,7 +116,7 @@ check_clusters(const GrIngest *ingest, const ClusterReceiver *receiver, int64 nr
 }
 
 void
-gr_clusters_sum(const GrIngest *ingest, GrLogregFit *fit, int64 nrows)
+gr_clusters_sum(const GrIngest *ingest, GrGlmFit *fit, int64 nrows)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg clusters", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);

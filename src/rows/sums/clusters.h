@@ -11,19 +11,19 @@
 
 #include "postgres.h"
 
-#include "compute/glm/logreg.h"
+#include "compute/glm/glm_fit.h"
 #include "rows/sums/ingest.h"
 
 /* ERROR unless the prepared query can be run again, and grouped, for the sums of its clusters. */
 extern void gr_clusters_check(const GrIngest *ingest);
 
 /*
- * Answers GR_LOGREG_CLUSTERS: runs the query, grouped as fit->way says. nrows: the rows that take part, as reading them
+ * Answers GR_GLM_CLUSTERS: runs the query, grouped as fit->way says. nrows: the rows that take part, as reading them
  * for the fit has found. ERROR if it has others now, or a column has one value in all of them.
  */
-extern void gr_clusters_sum(const GrIngest *ingest, GrLogregFit *fit, int64 nrows);
+extern void gr_clusters_sum(const GrIngest *ingest, GrGlmFit *fit, int64 nrows);
 
 /* ERROR unless the fit has met two clusters, with the name of the column that made them. */
-extern void gr_clusters_check_met(const GrLogregFit *fit, const char *name);
+extern void gr_clusters_check_met(const GrGlmFit *fit, const char *name);
 
 #endif							/* GPUREG_CLUSTERS_H */

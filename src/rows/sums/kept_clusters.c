@@ -232,7 +232,7 @@ gr_kept_clusters_read(const GrKeptClusters *clusters, const GrScores *scores, co
 
 typedef struct FitClusters
 {
-	GrLogregFit *fit;
+	GrGlmFit *fit;
 	int64		nrows;			/* of all clusters */
 } FitClusters;
 
@@ -243,12 +243,12 @@ take_cluster(void *arg, const GrClusterSums *cluster)
 	GrError		err = {0};
 
 	of->nrows += cluster->nrows;
-	if (!gr_logreg_add_cluster(of->fit, cluster->data, &gr_host, &err))
+	if (!gr_glm_add_cluster(of->fit, cluster->data, &gr_host, &err))
 		gr_raise(&err);
 }
 
 int
-gr_kept_clusters_sum(const GrKeptClusters *clusters, GrLogregFit *fit, int64 nrows)
+gr_kept_clusters_sum(const GrKeptClusters *clusters, GrGlmFit *fit, int64 nrows)
 {
 	const GrScores scores = {
 		.shape = gr_wide_shape(fit->pass.shape),.distribution = fit->pass.distribution,.beta = fit->pass.beta,

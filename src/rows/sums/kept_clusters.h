@@ -13,7 +13,7 @@
 #include "postgres.h"
 
 #include "compute/design/derive.h"
-#include "compute/glm/logreg.h"
+#include "compute/glm/glm_fit.h"
 #include "compute/glm/scores.h"
 #include "compute/linalg/basis.h"
 #include "compute/linear/vcov.h"
@@ -44,9 +44,9 @@ extern int	gr_kept_clusters_read(const GrKeptClusters *clusters, const GrScores 
 								  int way, GrTakeCluster take, void *arg);
 
 /*
- * gr_clusters_sum() of clusters.h: answers GR_LOGREG_CLUSTERS. nrows: the rows of the fit. Returns how many times the
+ * gr_clusters_sum() of clusters.h: answers GR_GLM_CLUSTERS. nrows: the rows of the fit. Returns how many times the
  * kept rows were read. ERROR if a column has one value in all of them
  */
-extern int	gr_kept_clusters_sum(const GrKeptClusters *clusters, GrLogregFit *fit, int64 nrows);
+extern int	gr_kept_clusters_sum(const GrKeptClusters *clusters, GrGlmFit *fit, int64 nrows);
 
 #endif							/* GPUREG_KEPT_CLUSTERS_H */

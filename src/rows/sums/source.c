@@ -689,7 +689,7 @@ gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pa
 }
 
 void
-gr_source_clusters(GrRowSource *source, GrLogregFit *fit)
+gr_source_clusters(GrRowSource *source, GrGlmFit *fit)
 {
 	if (source->kept_clusters != NULL)
 	{

@@ -8,7 +8,7 @@
 #include "postgres.h"
 
 #include "compute/base/compute.h"
-#include "compute/glm/logreg.h"
+#include "compute/glm/glm_fit.h"
 #include "compute/resample/boot.h"
 #include "rows/query/query.h"
 #include "rows/state/state.h"
@@ -125,7 +125,7 @@ extern bool gr_source_sample(GrRowSource *source, const GrIngest *ingest, int nt
 extern void gr_source_change(GrRowSource *source, const GrBasis *basis);
 
 /* Gives the fit, which asks for clusters, their sums: runs source->clustered again, or reads kept rows back. */
-extern void gr_source_clusters(GrRowSource *source, GrLogregFit *fit);
+extern void gr_source_clusters(GrRowSource *source, GrGlmFit *fit);
 
 /*
  * Makes a pass of a bootstrap about the fit that the source's passes were for: adds to sums. ingest: from which the

@@ -8,8 +8,8 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 
+#include "compute/glm/glm_fit.h"
 #include "compute/glm/glm_row.h"
-#include "compute/glm/logreg.h"
 #include "rows/query/query.h"
 #include "rows/state/families.h"
 #include "rows/sums/ingest.h"
@@ -26,7 +26,7 @@
 PG_FUNCTION_INFO_V1(gr_logreg_fit);
 PG_FUNCTION_INFO_V1(gr_glm_fit);
 
-static GrLogregSolver
+static GrGlmSolver
 solver_named(const char *name)
 {
 	if (strcmp(name, "newton") == 0)
@@ -51,10 +51,10 @@ check_max_iter(int max_iter)
 }
 
 /* Arguments 1 .. 6 of gpu_logreg_fit */
-static GrLogregOptions
+static GrGlmOptions
 fit_options(FunctionCallInfo fcinfo)
 {
-	GrLogregOptions options = gr_glm_defaults(0);
+	GrGlmOptions options = gr_glm_defaults(0);
 
 	options.intercept = PG_GETARG_BOOL(1);
 	options.l2 = PG_GETARG_FLOAT8(2);
@@ -87,7 +87,7 @@ fit_options(FunctionCallInfo fcinfo)
 Datum
 gr_logreg_fit(PG_FUNCTION_ARGS)
 {
-	GrLogregOptions options;
+	GrGlmOptions options;
 	GrFitRows	rows;
 	GrRoles		roles;
 
@@ -117,7 +117,7 @@ enum
 
 /* The negative binomial family's parameter, or that it is to be estimated */
 static void
-read_theta(FunctionCallInfo fcinfo, GrLogregOptions *options)
+read_theta(FunctionCallInfo fcinfo, GrGlmOptions *options)
 {
 	GrDistribution *distribution = &options->distribution;
 
@@ -142,7 +142,7 @@ Datum
 gr_glm_fit(PG_FUNCTION_ARGS)
 {
 	static const int wanted[] = {GLM_FAMILY, GLM_INTERCEPT, GLM_L2, GLM_MAX_ITER, GLM_TOL};
-	GrLogregOptions options = gr_glm_defaults(0);
+	GrGlmOptions options = gr_glm_defaults(0);
 	GrNamedFamily named;
 	GrFitRows	rows;
 	GrRoles		roles;

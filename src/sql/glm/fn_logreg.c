@@ -15,8 +15,8 @@
 
 #include "compute/base/compute.h"
 #include "compute/glm/glm.h"
+#include "compute/glm/glm_fit.h"
 #include "compute/glm/glm_row.h"
-#include "compute/glm/logreg.h"
 #include "rows/query/query.h"
 #include "rows/state/aggregate.h"
 #include "rows/state/state.h"
@@ -55,10 +55,10 @@ fit_arrays(FunctionCallInfo fcinfo, const GrFloatArray *y)
 	double		started = gr_now();
 	double		read_done;
 	GrFloatArray x;
-	GrLogregOptions options;
+	GrGlmOptions options;
 	GrJobOptions job_options = {.kind = GR_SINK_KEEP};
 	GrRowSource source = {.kind = GR_SOURCE_JOB};
-	GrLogregFit *fit;
+	GrGlmFit *fit;
 	GrModel		model = {0};
 	GrError		err = {0};
 	const double *x_at;
@@ -210,8 +210,8 @@ gr_logreg_agg_final(PG_FUNCTION_ARGS)
 	double		read_done;
 	GrKeptRows *rows;
 	GrRowSource source;
-	GrLogregOptions options;
-	GrLogregFit *fit;
+	GrGlmOptions options;
+	GrGlmFit *fit;
 	GrModel		model = {0};
 	GrError		err = {0};
 
@@ -299,8 +299,8 @@ gr_logreg_rows_final(PG_FUNCTION_ARGS)
 	double		read_done;
 	GrKeptRows *rows;
 	GrRowSource source;
-	GrLogregOptions options;
-	GrLogregFit *fit;
+	GrGlmOptions options;
+	GrGlmFit *fit;
 	GrModel		model = {0};
 	GrError		err = {0};
 
@@ -353,7 +353,7 @@ check_step(GrState *state)
 
 /* The step from a state with rows */
 static void
-solve_step(GrState *state, double l2, GrLogregStep *step)
+solve_step(GrState *state, double l2, GrGlmStep *step)
 {
 	int			nterms = state->nfeatures + (state->intercept ? 1 : 0);
 	Size		nsums = gr_pass_nsums(GR_PASS_EXACT, state->nfeatures);
@@ -369,15 +369,15 @@ solve_step(GrState *state, double l2, GrLogregStep *step)
 	step->coef = palloc(nterms * sizeof(double));
 	step->vcov_low = nterms <= GR_LOW_TERMS_MAX ? palloc(gr_triangle(nterms) * sizeof(double)) : NULL;
 	step->vcov = palloc_extended((Size) nterms * nterms * sizeof(double), MCXT_ALLOC_HUGE);
-	if (!gr_logreg_step(beta, sums, state->nfeatures, state->intercept, l2,
-						palloc_extended(gr_logreg_step_nbytes(state->nfeatures), MCXT_ALLOC_HUGE), step, &gr_host,
+	if (!gr_glm_step(beta, sums, state->nfeatures, state->intercept, l2,
+						palloc_extended(gr_glm_step_nbytes(state->nfeatures), MCXT_ALLOC_HUGE), step, &gr_host,
 						&err))
 		gr_raise_columns(&err, state->nfeatures, NULL);
 }
 
 /* The dispersion at beta, and what follows from it; see glm_fit.c. A linear pass tells none. */
 static void
-disperse_step(GrModel *model, GrState *state, const GrLogregStep *step)
+disperse_step(GrModel *model, GrState *state, const GrGlmStep *step)
 {
 	GrFamily	family = model->distribution.family;
 
@@ -409,7 +409,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	GrState    *state = gr_state_settled(PG_GETARG_DATUM(0), GR_STEP, NULL);
 	double		l2 = PG_GETARG_FLOAT8(1);
 	double		tol = PG_GETARG_FLOAT8(2);
-	GrLogregStep step = {0};
+	GrGlmStep step = {0};
 	GrModel		model = {0};
 
 	gr_check_l2(l2);
@@ -435,7 +435,7 @@ gr_logreg_solve(PG_FUNCTION_ARGS)
 	model.null_deviance = step.null_deviance;
 	disperse_step(&model, state, &step);
 	model.iterations = 1;
-	model.converged = gr_logreg_step_is_last(&step, tol);
+	model.converged = gr_glm_step_is_last(&step, tol);
 	model.device = "cpu";
 	/* no aggregate of steps takes offsets, but a pass of a fit may come to be a value */
 	model.extras.offsets = state->offset ? GR_UNNAMED_OFFSETS : NULL;

@@ -12,8 +12,8 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "compute/glm/glm_fit.h"
 #include "compute/glm/glm_row.h"
-#include "compute/glm/logreg.h"
 #include "compute/glm/negbin_row.h"
 #include "compute/glm/response_unit.h"
 #include "rows/query/query.h"
@@ -29,10 +29,10 @@
 #include "sql/glm/glm_fit.h"
 #include "sql/model/vcov_warnings.h"
 
-GrLogregOptions
+GrGlmOptions
 gr_glm_defaults(int nfeatures)
 {
-	GrLogregOptions options = {
+	GrGlmOptions options = {
 		.shape = gr_plain_shape(nfeatures),
 		.distribution = GR_LOGISTIC,
 		.intercept = true,
@@ -81,7 +81,7 @@ vcov_named(const char *name)
 
 /* ERROR unless a fit with Firth's penalty can be had. */
 static void
-check_firth(const GrLogregOptions *options, bool quasi)
+check_firth(const GrGlmOptions *options, bool quasi)
 {
 	if (!gr_is_logistic(options->distribution) || quasi)
 		ereport(ERROR,
@@ -106,7 +106,7 @@ check_firth(const GrLogregOptions *options, bool quasi)
 }
 
 void
-gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrLogregOptions *options, bool quasi)
+gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrGlmOptions *options, bool quasi)
 {
 	options->firth = !PG_ARGISNULL(argument) && PG_GETARG_BOOL(argument);
 	if (options->firth)
@@ -114,7 +114,7 @@ gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrLogregOptions *option
 }
 
 void
-gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrLogregOptions *options, GrRoles *roles)
+gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions *options, GrRoles *roles)
 {
 	options->vcov = PG_ARGISNULL(vcov) ? GR_VCOV_IID : vcov_named(text_to_cstring(PG_GETARG_TEXT_PP(vcov)));
 	gr_clusters_argument(fcinfo, clusters, roles);
@@ -133,16 +133,16 @@ gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrLogregOptio
 
 /* Does what the fit wants of the rows. */
 static void
-answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
+answer(GrRowSource *source, GrGlmFit *fit, GrGlmWant want)
 {
-	if (want == GR_LOGREG_CHANGE)
+	if (want == GR_GLM_CHANGE)
 		gr_source_change(source, fit->basis);
-	else if (want == GR_LOGREG_ASCEND)
+	else if (want == GR_GLM_ASCEND)
 	{
 		fit->ascent.single = source->single;
 		gr_job_ascend(source->job, &fit->ascent, fit->beta, &fit->ascended, &fit->ascent_converged);
 	}
-	else if (want == GR_LOGREG_CLUSTERS)
+	else if (want == GR_GLM_CLUSTERS)
 		gr_source_clusters(source, fit);
 	else
 		gr_source_pass(source, &fit->pass, fit->sums);
@@ -150,61 +150,61 @@ answer(GrRowSource *source, GrLogregFit *fit, GrLogregWant want)
 
 /* For gpu_progress(): a pass that has a deviance */
 static void
-note_progress(const GrLogregFit *fit, GrLogregWant want)
+note_progress(const GrGlmFit *fit, GrGlmWant want)
 {
 	GrPassKind	kind = fit->pass.kind;
 
-	if (want == GR_LOGREG_PASS && fit->pass.measure == GR_MEASURE_STEP &&
+	if (want == GR_GLM_PASS && fit->pass.measure == GR_MEASURE_STEP &&
 		(kind == GR_PASS_EXACT || kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT))
 		gr_progress_iteration(fit->iterations, gr_unit_deviance(fit, fit->sums[GR_SUM_DEVIANCE_HI]));
 }
 
 /* A fit to a sample of the source's rows; NULL if there is none, or it failed, or the sample is separated. */
-static GrLogregFit *
-fit_sample(GrRowSource *source, const GrIngest *ingest, const GrLogregOptions *options, GrRowSource *sample)
+static GrGlmFit *
+fit_sample(GrRowSource *source, const GrIngest *ingest, const GrGlmOptions *options, GrRowSource *sample)
 {
-	GrLogregOptions few;
-	GrLogregFit *fit;
-	GrLogregWant want;
+	GrGlmOptions few;
+	GrGlmFit *fit;
+	GrGlmWant want;
 	GrError		err = {0};
 	double		share;
 
-	if (!gr_logreg_uses_start(options) ||
+	if (!gr_glm_uses_start(options) ||
 		!gr_source_sample(source, ingest, options->shape.nfeatures + (options->intercept ? 1 : 0), sample, &share))
 		return NULL;
-	few = gr_logreg_sample(options, share);
+	few = gr_glm_sample(options, share);
 	few.totals = &sample->totals;
-	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&few), MCXT_ALLOC_HUGE), &few);
-	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	fit = gr_glm_begin(palloc_extended(gr_glm_nbytes(&few), MCXT_ALLOC_HUGE), &few);
+	while ((want = gr_glm_next(fit)) != GR_GLM_DONE)
 	{
 		CHECK_FOR_INTERRUPTS();
 		answer(sample, fit, want);
-		if (!gr_logreg_advance(fit, &gr_host, &err))
+		if (!gr_glm_advance(fit, &gr_host, &err))
 		{
 			/* an interrupt that was met is no reason to go on without a sample */
 			if (err.status == GR_CANCELED)
 				gr_raise(&err);
 			return NULL;
 		}
-		if (gr_logreg_is_separated(fit))
+		if (gr_glm_is_separated(fit))
 			return NULL;
 	}
 	return fit;
 }
 
 void
-gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options)
+gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrGlmOptions *options)
 {
 	double	   *start = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
 	double	   *shift = palloc(gr_nterms(options->shape.nfeatures) * sizeof(double));
 	MemoryContext sample_context = AllocSetContextCreate(CurrentMemoryContext, "gpureg sample", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(sample_context);
 	GrRowSource sample = {0};
-	GrLogregFit *fit = fit_sample(source, ingest, options, &sample);
+	GrGlmFit *fit = fit_sample(source, ingest, options, &sample);
 
-	if (fit != NULL && gr_logreg_take_shift(fit, start, shift))
+	if (fit != NULL && gr_glm_take_shift(fit, start, shift))
 		options->start_shift = shift;
-	if (options->start_shift != NULL || (fit != NULL && gr_logreg_take_start(fit, start)))
+	if (options->start_shift != NULL || (fit != NULL && gr_glm_take_start(fit, start)))
 	{
 		options->start = start;
 		source->nsampled = sample.job->nrows;
@@ -214,20 +214,20 @@ gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *
 	MemoryContextDelete(sample_context);
 }
 
-/* The fit without term k, as gr_logreg_tell_sign() wants it; NULL if it failed. */
-static GrLogregFit *
-fit_without(GrRowSource *source, const GrLogregOptions *options, int k)
+/* The fit without term k, as gr_glm_tell_sign() wants it; NULL if it failed. */
+static GrGlmFit *
+fit_without(GrRowSource *source, const GrGlmOptions *options, int k)
 {
-	GrLogregOptions without = gr_logreg_without(options, k);
-	GrLogregFit *fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&without), MCXT_ALLOC_HUGE), &without);
-	GrLogregWant want;
+	GrGlmOptions without = gr_glm_without(options, k);
+	GrGlmFit *fit = gr_glm_begin(palloc_extended(gr_glm_nbytes(&without), MCXT_ALLOC_HUGE), &without);
+	GrGlmWant want;
 	GrError		err = {0};
 
-	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	while ((want = gr_glm_next(fit)) != GR_GLM_DONE)
 	{
 		CHECK_FOR_INTERRUPTS();
 		answer(source, fit, want);
-		if (gr_logreg_advance(fit, &gr_host, &err))
+		if (gr_glm_advance(fit, &gr_host, &err))
 			continue;
 		if (err.status == GR_CANCELED)
 			gr_raise(&err);
@@ -238,16 +238,16 @@ fit_without(GrRowSource *source, const GrLogregOptions *options, int k)
 
 /* Which infinity separated terms run to, where there is a choice of directions. */
 static void
-tell_signs(GrRowSource *source, const GrLogregOptions *options, GrLogregFit *fit)
+tell_signs(GrRowSource *source, const GrGlmOptions *options, GrGlmFit *fit)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg signs", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 
 	for (int k = 0; k < fit->nterms; k++)
 	{
-		bool		asks = gr_logreg_asks_sign(fit, k);
+		bool		asks = gr_glm_asks_sign(fit, k);
 
-		gr_logreg_tell_sign(fit, k, asks ? fit_without(source, options, k) : NULL);
+		gr_glm_tell_sign(fit, k, asks ? fit_without(source, options, k) : NULL);
 		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(old);
@@ -256,38 +256,38 @@ tell_signs(GrRowSource *source, const GrLogregOptions *options, GrLogregFit *fit
 
 /* ERROR where robust covariances are wanted of a fit that gives none. */
 static void
-check_vcov(const GrLogregOptions *options)
+check_vcov(const GrGlmOptions *options)
 {
 	int			nterms = gr_nterms(options->shape.nfeatures);
 
-	if (options->vcov == GR_VCOV_IID || options->solver == GR_SOLVER_NEWTON || nterms <= GR_LOGREG_DENSE_TERMS)
+	if (options->vcov == GR_VCOV_IID || options->solver == GR_SOLVER_NEWTON || nterms <= GR_GLM_DENSE_TERMS)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("vcov %s of %d terms needs solver newton", gr_vcov_name(options->vcov), nterms),
-			 errdetail("Beyond %d terms the other solvers give no covariances.", GR_LOGREG_DENSE_TERMS),
+			 errdetail("Beyond %d terms the other solvers give no covariances.", GR_GLM_DENSE_TERMS),
 			 errhint("Leave solver out, or leave vcov out.")));
 }
 
 bool
-gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names, GrLogregFit **result,
+gr_glm_run(GrRowSource *source, const GrGlmOptions *given, const char *const *names, GrGlmFit **result,
 		   GrError *err)
 {
-	GrLogregOptions options = *given;
-	GrLogregFit *fit;
-	GrLogregWant want;
+	GrGlmOptions options = *given;
+	GrGlmFit *fit;
+	GrGlmWant want;
 
 	gr_check_terms(options.shape.nfeatures, options.intercept);
 	check_vcov(&options);
 	if (source->kind == GR_SOURCE_JOB)
 		options.linear_solver = gr_job_solver(source->job);
-	fit = gr_logreg_begin(palloc_extended(gr_logreg_nbytes(&options), MCXT_ALLOC_HUGE), &options);
-	while ((want = gr_logreg_next(fit)) != GR_LOGREG_DONE)
+	fit = gr_glm_begin(palloc_extended(gr_glm_nbytes(&options), MCXT_ALLOC_HUGE), &options);
+	while ((want = gr_glm_next(fit)) != GR_GLM_DONE)
 	{
 		CHECK_FOR_INTERRUPTS();
 		answer(source, fit, want);
 		note_progress(fit, want);
-		if (gr_logreg_advance(fit, &gr_host, err))
+		if (gr_glm_advance(fit, &gr_host, err))
 			continue;
 		if (err->status == GR_ONE_CLASS)
 			return false;
@@ -305,7 +305,7 @@ gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const 
 
 /* What could make the fit converge; more iterations, where they could. */
 static int
-hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
+hint_at_convergence(const GrGlmFit *fit, const GrGlmOptions *options)
 {
 	double		weights = options->totals == NULL || !options->shape.weight ? fit->nrows : options->totals->weights;
 
@@ -331,7 +331,7 @@ hint_at_convergence(const GrLogregFit *fit, const GrLogregOptions *options)
 
 /* The names of the separated terms, or of those among them that have no sign. */
 static char *
-separated_terms(const GrModel *model, const GrLogregFit *fit, bool all)
+separated_terms(const GrModel *model, const GrGlmFit *fit, bool all)
 {
 	StringInfoData terms;
 
@@ -347,7 +347,7 @@ separated_terms(const GrModel *model, const GrLogregFit *fit, bool all)
  * believes no sign.
  */
 static void
-warn_of_separation(GrModel *model, const GrLogregFit *fit)
+warn_of_separation(GrModel *model, const GrGlmFit *fit)
 {
 	char	   *without_sign = separated_terms(model, fit, false);
 
@@ -369,7 +369,7 @@ warn_of_separation(GrModel *model, const GrLogregFit *fit)
 
 /* What a message calls it */
 static const char *
-fit_name(const GrLogregOptions *options)
+fit_name(const GrGlmOptions *options)
 {
 	return gr_is_logistic(options->distribution) ? "logistic regression" : "the fit";
 }
@@ -379,7 +379,7 @@ fit_name(const GrLogregOptions *options)
  * there are clusters less one; else the normal distribution
  */
 static void
-describe_sandwich(GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options)
+describe_sandwich(GrModel *model, const GrGlmFit *fit, const GrGlmOptions *options)
 {
 	bool		linear = options->distribution.family == GR_GAUSSIAN && options->distribution.link == GR_IDENTITY;
 
@@ -402,7 +402,7 @@ describe_sandwich(GrModel *model, const GrLogregFit *fit, const GrLogregOptions 
 
 /* The degrees of freedom of each term that has a variance, where these are told */
 static void
-take_df(GrModel *model, GrLogregFit *fit)
+take_df(GrModel *model, GrGlmFit *fit)
 {
 	if (fit->df == NULL || fit->nclusters == 0)
 		return;
@@ -415,7 +415,7 @@ take_df(GrModel *model, GrLogregFit *fit)
 
 /* Without residuals there are no covariances that have the dispersion in them. */
 static void
-forget_errors(GrLogregFit *fit)
+forget_errors(GrGlmFit *fit)
 {
 	for (Size k = 0; fit->vcov != NULL && k < (Size) fit->nterms * fit->nterms; k++)
 		fit->vcov[k] = NAN;
@@ -428,7 +428,7 @@ forget_errors(GrLogregFit *fit)
  * Either by itself may take them out of range: of the dispersion, the power of two goes with the fit's.
  */
 static void
-disperse(GrModel *model, const GrLogregFit *fit)
+disperse(GrModel *model, const GrGlmFit *fit)
 {
 	double		dispersion = model->dispersion;
 	bool		iid = model->vcov_type == NULL;
@@ -458,7 +458,7 @@ disperse(GrModel *model, const GrLogregFit *fit)
  * R's summary of a glm has it. A quasi family has no likelihood.
  */
 static void
-estimate_dispersion(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options)
+estimate_dispersion(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options)
 {
 	GrFamily	family = options->distribution.family;
 	double		nobs = options->totals != NULL && family == GR_GAMMA ? options->totals->weights : (double) fit->nrows;
@@ -485,7 +485,7 @@ estimate_dispersion(GrModel *model, GrLogregFit *fit, const GrLogregOptions *opt
 
 /* ERROR if a variance of a fit that has converged is out of float8's range. */
 static void
-check_variances(const GrModel *model, const GrLogregFit *fit, const char *const *names)
+check_variances(const GrModel *model, const GrGlmFit *fit, const char *const *names)
 {
 	/* a penalty may leave no variance at all */
 	for (int k = 0; k < fit->nterms && fit->vcov != NULL && fit->converged && model->l2 == 0; k++)
@@ -504,7 +504,7 @@ check_variances(const GrModel *model, const GrLogregFit *fit, const char *const 
 
 /* What is to be known of a theta that was estimated */
 static void
-warn_of_theta(const GrLogregFit *fit)
+warn_of_theta(const GrGlmFit *fit)
 {
 	if (fit->theta_runs_off)
 		ereport(WARNING,
@@ -514,7 +514,7 @@ warn_of_theta(const GrLogregFit *fit)
 
 /* What is to be known of a maximum at the edge of what the link allows: see edge.h */
 static void
-warn_of_edge(const GrModel *model, const GrLogregFit *fit, const GrLogregOptions *options)
+warn_of_edge(const GrModel *model, const GrGlmFit *fit, const GrGlmOptions *options)
 {
 	StringInfoData terms;
 
@@ -538,7 +538,7 @@ warn_of_edge(const GrModel *model, const GrLogregFit *fit, const GrLogregOptions
 }
 
 void
-gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names)
+gr_glm_model(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options, const char *const *names)
 {
 	model->distribution = options->distribution;
 	if (options->estimate_theta)
@@ -664,7 +664,7 @@ read_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, 
 /* Reads the rows, and fits to them. centered: powers may be about centers */
 static void
 fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, bool centered,
-		 const GrLogregOptions *options, GrQueryFit *f)
+		 const GrGlmOptions *options, GrQueryFit *f)
 {
 	GrRoles		roles = *given;
 	GrError		err = {0};
@@ -706,7 +706,7 @@ gr_glm_record_query(const char *name, const GrQueryFit *f, double started)
 }
 
 void
-gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, const GrLogregOptions *options,
+gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, const GrGlmOptions *options,
 				 GrQueryFit *f)
 {
 	/* the penalty and the learning rate are of the powers themselves */
@@ -723,7 +723,7 @@ gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *
 
 Datum
 gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
-				const GrLogregOptions *options, bool quasi)
+				const GrGlmOptions *options, bool quasi)
 {
 	double		started = gr_now();
 	GrQueryFit	f = {0};

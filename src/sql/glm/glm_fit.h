@@ -8,14 +8,14 @@
 
 #include "fmgr.h"
 
-#include "compute/glm/logreg.h"
+#include "compute/glm/glm_fit.h"
 #include "rows/sums/ingest.h"
 #include "rows/sums/kept_source.h"
 #include "rows/sums/source.h"
 #include "sql/model/model.h"
 
 /* What a logistic regression is fitted by when nothing else is said */
-extern GrLogregOptions gr_glm_defaults(int nfeatures);
+extern GrGlmOptions gr_glm_defaults(int nfeatures);
 
 /* ERROR unless the option is one that a fit can have. */
 extern void gr_check_l2(double l2);
@@ -25,27 +25,27 @@ extern void gr_check_tol(double tol);
  * The covariances that argument number vcov names, iid if it is NULL, and the cluster columns that argument number
  * clusters does; ERROR unless they go together
  */
-extern void gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrLogregOptions *options,
+extern void gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions *options,
 							  GrRoles *roles);
 
 /* Firth's penalty, if an argument wants it; ERROR if the other options don't go with it */
-extern void gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrLogregOptions *options, bool quasi);
+extern void gr_firth_argument(FunctionCallInfo fcinfo, int argument, GrGlmOptions *options, bool quasi);
 
 /* Where the fit is to start, in options->start, if its first rows can say. */
-extern void gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrLogregOptions *options);
+extern void gr_glm_find_start(GrRowSource *source, const GrIngest *ingest, GrGlmOptions *options);
 
 /*
  * Fits over the source. names: as in gr_raise_columns(). If the response has one class, false with *err telling so; all
  * other failures are raised.
  */
-extern bool gr_glm_run(GrRowSource *source, const GrLogregOptions *given, const char *const *names,
-					   GrLogregFit **result, GrError *err);
+extern bool gr_glm_run(GrRowSource *source, const GrGlmOptions *given, const char *const *names,
+					   GrGlmFit **result, GrError *err);
 
 /*
  * The fit as a model, and the warnings that go with it; model->quasi is set, and fit->vcov is multiplied by the
  * dispersion.
  */
-extern void gr_glm_model(GrModel *model, GrLogregFit *fit, const GrLogregOptions *options, const char *const *names);
+extern void gr_glm_model(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options, const char *const *names);
 
 /* A fit to a query's rows, or to kept ones */
 typedef struct GrQueryFit
@@ -54,15 +54,15 @@ typedef struct GrQueryFit
 	bool		boot_flips;		/* given: they are of a permutation test */
 	GrRowSource source;
 	GrIngest	ingest;
-	GrLogregOptions options;
-	GrLogregFit *fit;
+	GrGlmOptions options;
+	GrGlmFit *fit;
 	double		read_done;
 	bool		refitted;		/* it is the second one */
 } GrQueryFit;
 
 /* Fits to a query's rows, or kept ones, which stay where they are until the source's job is released. */
 extern void gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles,
-							 const GrLogregOptions *options, GrQueryFit *f);
+							 const GrGlmOptions *options, GrQueryFit *f);
 
 /* Notes the run, of rows that were kept or read again and again, before the job is released. */
 extern void gr_glm_record_query(const char *name, const GrQueryFit *f, double started);
@@ -78,6 +78,6 @@ extern bool gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int r
  * options; name: of the SQL function
  */
 extern Datum gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows, const GrRoles *roles,
-							 const GrLogregOptions *options, bool quasi);
+							 const GrGlmOptions *options, bool quasi);
 
 #endif							/* GPUREG_GLM_FIT_H */

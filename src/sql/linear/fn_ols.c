@@ -270,7 +270,7 @@ gr_ols_fit(PG_FUNCTION_ARGS)
 {
 	GrRoles		roles;
 	GrFitRows	rows;
-	GrLogregOptions options = gr_glm_defaults(0);
+	GrGlmOptions options = gr_glm_defaults(0);
 
 	if (!gr_fit_arguments(fcinfo, 0, 7, 8, &rows) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();

@@ -76,7 +76,7 @@ gr_boot_read_arguments(FunctionCallInfo fcinfo, GrBoot *boot)
 static void
 check_fit(GrBoot *boot)
 {
-	const GrLogregFit *fit = boot->f.fit;
+	const GrGlmFit *fit = boot->f.fit;
 	StringInfoData terms;
 
 	initStringInfo(&terms);
@@ -122,7 +122,7 @@ check_size(const GrBoot *boot)
 void
 gr_boot_fit_rows(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
 {
-	GrLogregOptions options = gr_glm_defaults(0);
+	GrGlmOptions options = gr_glm_defaults(0);
 	int			t;
 
 	options.distribution = distribution;

@@ -12,7 +12,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "compute/glm/logreg.h"
+#include "compute/glm/glm_fit.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/raise.h"
@@ -25,7 +25,7 @@ typedef struct Fitting
 	GrCv	   *cv;
 	GrFoldRows *rows;
 	GrRowSource source;
-	GrLogregOptions options;
+	GrGlmOptions options;
 	GrRowTotals totals;			/* of the rows of the fit */
 } Fitting;
 
@@ -36,7 +36,7 @@ describe_fold(void *arg)
 }
 
 /* A fit to the rows of all folds but one, or of all */
-static GrLogregFit *
+static GrGlmFit *
 fit_parts(Fitting *f, int left_out, GrCvFold *fold)
 {
 	GrRowSource source = {
@@ -46,7 +46,7 @@ fit_parts(Fitting *f, int left_out, GrCvFold *fold)
 		.callback = describe_fold,.arg = left_out == GR_NO_FOLD ? NULL : &f->rows->label[left_out],
 		.previous = error_context_stack
 	};
-	GrLogregFit *fit;
+	GrGlmFit *fit;
 	GrError		err = {0};
 
 	f->totals = gr_fold_totals(f->rows, left_out);
@@ -89,7 +89,7 @@ count_wrong(Fitting *f, int part, const double *beta, double *sums)
  * the fit's own coefficients, about its shift: those about 0 round an intercept that is far from 0.
  */
 static void
-test_fold(Fitting *f, int part, const GrLogregFit *fit, GrCvFold *fold)
+test_fold(Fitting *f, int part, const GrGlmFit *fit, GrCvFold *fold)
 {
 	int			p = f->rows->shape.nfeatures;
 	int			first = f->options.intercept ? 0 : 1;
@@ -118,15 +118,15 @@ test_fold(Fitting *f, int part, const GrLogregFit *fit, GrCvFold *fold)
 
 /* Where the fits that leave a fold out begin */
 static void
-find_start(Fitting *f, const GrLogregFit *all)
+find_start(Fitting *f, const GrGlmFit *all)
 {
 	int			t = gr_nterms(f->rows->shape.nfeatures);
 	double	   *start = palloc(t * sizeof(double));
 	double	   *shift = palloc(t * sizeof(double));
 
-	if (gr_logreg_take_shift(all, start, shift))
+	if (gr_glm_take_shift(all, start, shift))
 		f->options.start_shift = shift;
-	if (f->options.start_shift != NULL || gr_logreg_take_start(all, start))
+	if (f->options.start_shift != NULL || gr_glm_take_start(all, start))
 		f->options.start = start;
 }
 
@@ -162,7 +162,7 @@ void
 gr_cv_logistic(FunctionCallInfo fcinfo, GrCv *cv)
 {
 	Fitting		f = {.cv = cv};
-	GrLogregFit *all;
+	GrGlmFit *all;
 	double		read_done;
 
 	f.rows = gr_cv_rows(fcinfo, cv, (GrRowRules) {GR_BINOMIAL, cv->roles.weighting, 0}, &f.source);

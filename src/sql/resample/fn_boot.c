@@ -108,7 +108,7 @@ read_kind(FunctionCallInfo fcinfo)
 static void
 take_replicates(GrBoot *boot, const double *sums, int first, double *work)
 {
-	const GrLogregFit *fit = boot->f.fit;
+	const GrGlmFit *fit = boot->f.fit;
 	int			t = gr_nterms(boot->pass.shape.nfeatures);
 	double	   *delta = work;
 
@@ -221,7 +221,7 @@ step_one_by_one(GrBoot *boot, Iterating *it, double *sums, double *work)
 static void
 iterate_replicates(GrBoot *boot, double *sums, int first, double *work)
 {
-	const GrLogregFit *fit = boot->f.fit;
+	const GrGlmFit *fit = boot->f.fit;
 	bool		together = boot->f.source.kind == GR_SOURCE_QUERY || gr_on_cpu(&boot->f.source.job->place);
 	int			n = boot->pass.nactive;
 	int			t = gr_nterms(boot->pass.shape.nfeatures);

@@ -66,7 +66,7 @@ multiply(const double *a, const double *b, int n)
 static void
 begin_terms(Permutation *p)
 {
-	GrLogregFit *fit = p->boot.f.fit;
+	GrGlmFit *fit = p->boot.f.fit;
 	int			n = fit->nterms;
 	int			t = gr_nterms(p->boot.pass.shape.nfeatures);
 	double		dispersion = gr_model_mean_square(fit->pearson, (double) fit->df_residual);

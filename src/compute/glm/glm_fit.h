@@ -1,8 +1,8 @@
 /*
- * logreg.h: logistic regression, by maximum likelihood, with an optional ridge penalty.
+ * glm_fit.h: logistic regression, by maximum likelihood, with an optional ridge penalty.
  *
- * The fit asks and the caller answers: gr_logreg_next() says which pass over the rows (glm.h) it wants, the caller
- * makes the pass wherever the rows are, and gr_logreg_advance() takes the sums. So the same code serves rows in memory,
+ * The fit asks and the caller answers: gr_glm_next() says which pass over the rows (glm.h) it wants, the caller
+ * makes the pass wherever the rows are, and gr_glm_advance() takes the sums. So the same code serves rows in memory,
  * on a device, in a file, or in a query that is run once a pass.
  *
  * The default solver is Newton's (iteratively reweighted least squares) from beta = 0, or from options.start, with step
@@ -20,8 +20,8 @@
  * direction that passes is reported. The fit then goes on over the rows on which it is 0 (the limiting conditional
  * model, Geyer 2009), until what is left has a maximum.
  */
-#ifndef GPUREG_LOGREG_H
-#define GPUREG_LOGREG_H
+#ifndef GPUREG_COMPUTE_GLM_FIT_H
+#define GPUREG_COMPUTE_GLM_FIT_H
 
 #include "compute/dist/family.h"
 #include "compute/glm/glm.h"
@@ -36,16 +36,16 @@ extern "C" {
 #endif
 
 /* Up to so many terms every solver forms the Hessian; beyond, only Newton's, and others give no covariances. */
-#define GR_LOGREG_DENSE_TERMS 2000
+#define GR_GLM_DENSE_TERMS 2000
 
-typedef enum GrLogregSolver
+typedef enum GrGlmSolver
 {
 	GR_SOLVER_NEWTON,
 	GR_SOLVER_GD,				/* gradient ascent: beta += rate * gradient, the batch update */
 	GR_SOLVER_LBFGS				/* limited-memory BFGS, Nocedal 1980 */
-} GrLogregSolver;
+} GrGlmSolver;
 
-typedef struct GrLogregOptions
+typedef struct GrGlmOptions
 {
 	GrRowShape	shape;			/* of the rows, which are not single */
 	GrDistribution distribution;
@@ -57,10 +57,10 @@ typedef struct GrLogregOptions
 	double		l2;				/* >= 0 */
 	int			max_iter;		/* >= 1: updates of beta */
 	double		tol;			/* > 0: longest last step, in standard errors */
-	GrLogregSolver solver;
+	GrGlmSolver solver;
 	double		learning_rate;	/* GD: of the classic batch update in the features' units; NaN: as descent.c chooses */
-	bool		can_ascend;		/* the caller can answer GR_LOGREG_ASCEND */
-	bool		can_change;		/* the caller can answer GR_LOGREG_CHANGE */
+	bool		can_ascend;		/* the caller can answer GR_GLM_ASCEND */
+	bool		can_change;		/* the caller can answer GR_GLM_CHANGE */
 	bool		can_be_coarse;	/* so may passes be: on the CPU, where they take a tenth of the time; see measure.h */
 	int			leave_out;		/* 1 + a term that is to have no coefficient, as if it were collinear; 0: none */
 	const GrSolver *linear_solver;	/* where Newton's steps for many terms are solved; NULL: here; see ols.h */
@@ -72,31 +72,31 @@ typedef struct GrLogregOptions
 	 * NULL: they are the same
 	 */
 	const GrTermMoves *moves;
-	const double *start;		/* Newton: where to try to begin; see gr_logreg_take_start(); NULL: nowhere but at 0 */
-	const double *start_shift;	/* ... in place of the pass at 0; see gr_logreg_take_shift(); NULL: after it */
+	const double *start;		/* Newton: where to try to begin; see gr_glm_take_start(); NULL: nowhere but at 0 */
+	const double *start_shift;	/* ... in place of the pass at 0; see gr_glm_take_shift(); NULL: after it */
 	bool		want_factor;	/* with vcov iid: the triangle by which a bootstrap takes rows; see boot_fit.h */
 	bool		is_sample;		/* the fit is to say where another one starts: its last pass need not be EXACT */
 	bool		is_fold;		/* ... or is of a cross-validation: it ends where the next step would be rounding error */
-} GrLogregOptions;
+} GrGlmOptions;
 
-typedef enum GrLogregWant
+typedef enum GrGlmWant
 {
-	GR_LOGREG_PASS,				/* make fit->pass, adding to fit->sums, which are cleared */
-	GR_LOGREG_CHANGE,			/* change the rows by fit->basis, for all passes from now on */
+	GR_GLM_PASS,				/* make fit->pass, adding to fit->sums, which are cleared */
+	GR_GLM_CHANGE,			/* change the rows by fit->basis, for all passes from now on */
 	/*
 	 * make the sums of each cluster's rows, see scores.h, about fit->pass and fit->pass_lo, and give them to
-	 * gr_logreg_add_cluster(). fit->way: rows are in one where they have the same in the first cluster column, 0, or in
+	 * gr_glm_add_cluster(). fit->way: rows are in one where they have the same in the first cluster column, 0, or in
 	 * the second, 1, or in both, 2
 	 */
-	GR_LOGREG_CLUSTERS,
-	GR_LOGREG_ASCEND,			/* do fit->ascent on fit->beta; set fit->ascended and fit->ascent_converged */
-	GR_LOGREG_DONE
-} GrLogregWant;
+	GR_GLM_CLUSTERS,
+	GR_GLM_ASCEND,			/* do fit->ascent on fit->beta; set fit->ascended and fit->ascent_converged */
+	GR_GLM_DONE
+} GrGlmWant;
 
-typedef struct GrLogregState GrLogregState;
+typedef struct GrGlmState GrGlmState;
 
 /* A fit. Arrays are of terms: the intercept if there is one, then the features. */
-typedef struct GrLogregFit
+typedef struct GrGlmFit
 {
 	/* what is wanted */
 	GrPass		pass;
@@ -144,7 +144,7 @@ typedef struct GrLogregFit
 	int		   *separated;		/* nterms; 1 or -1 if the estimate runs off to that infinity, else 0; GR_EITHER_SIGN */
 	int			nseparated;
 	bool		ambiguous;		/* several directions separate: a sign may be that of the one that was met, see
-								 * gr_logreg_asks_sign() */
+								 * gr_glm_asks_sign() */
 	int64_t		nlimit;			/* rows that no direction of separation separates: nrows where there is none, 0 where
 								 * it is complete */
 	double		deviance;		/* in the limit, where there is separation */
@@ -163,31 +163,31 @@ typedef struct GrLogregFit
 	bool		unsolved;		/* rows' weights left float8's range */
 	bool		stalled;		/* L-BFGS or gradient descent came nowhere near an estimate */
 
-	GrLogregState *state;
-} GrLogregFit;
+	GrGlmState *state;
+} GrGlmFit;
 
 /* In separated: no finite estimate, but directions of separation of the same rows move the term either way. */
 #define GR_EITHER_SIGN 2
 
 /* Bytes of memory for a fit, aligned as malloc() does; huge for thousands of features with Newton's solver. */
-extern size_t gr_logreg_nbytes(const GrLogregOptions *options);
+extern size_t gr_glm_nbytes(const GrGlmOptions *options);
 
 /* Sets up a fit in memory of that many bytes, which the caller frees after use. */
-extern GrLogregFit *gr_logreg_begin(void *memory, const GrLogregOptions *options);
+extern GrGlmFit *gr_glm_begin(void *memory, const GrGlmOptions *options);
 
-extern GrLogregWant gr_logreg_next(GrLogregFit *fit);
+extern GrGlmWant gr_glm_next(GrGlmFit *fit);
 
 /*
  * Takes what was asked for. Fails with GR_ONE_CLASS, GR_OUT_OF_RANGE (where: the column of a row), GR_INVALID (no rows)
  * and GR_CANCELED.
  */
-extern bool gr_logreg_advance(GrLogregFit *fit, const GrHost *host, GrError *err);
+extern bool gr_glm_advance(GrGlmFit *fit, const GrHost *host, GrError *err);
 
 /* The covariances that were asked for */
-extern GrVcov gr_fit_vcov(const GrLogregFit *fit);
+extern GrVcov gr_fit_vcov(const GrGlmFit *fit);
 
 /* A cluster's sums, as scores.h has them; with the Hessian, for CR2. Fails with GR_CANCELED. */
-extern bool gr_logreg_add_cluster(GrLogregFit *fit, const double *sums, const GrHost *host, GrError *err);
+extern bool gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrError *err);
 
 /*
  * A separated term has a sign if all directions that separate as many rows as can be separated move it to that side,
@@ -195,40 +195,40 @@ extern bool gr_logreg_add_cluster(GrLogregFit *fit, const double *sums, const Gr
  * options of a fit to ask by; and, after that one: marks the term as one of either sign, unless it was found to have
  * its own.
  */
-extern bool gr_logreg_asks_sign(const GrLogregFit *fit, int k);
-extern GrLogregOptions gr_logreg_without(const GrLogregOptions *options, int k);
-extern void gr_logreg_tell_sign(GrLogregFit *fit, int k, const GrLogregFit *without);
+extern bool gr_glm_asks_sign(const GrGlmFit *fit, int k);
+extern GrGlmOptions gr_glm_without(const GrGlmOptions *options, int k);
+extern void gr_glm_tell_sign(GrGlmFit *fit, int k, const GrGlmFit *without);
 
 /*
  * A start for a fit over many rows, from a fit over few of them, the sample. Whether the fit would use one; and the
  * options of the sample's fit, where the sample is that share of the rows.
  */
-extern bool gr_logreg_uses_start(const GrLogregOptions *options);
-extern GrLogregOptions gr_logreg_sample(const GrLogregOptions *options, double share);
+extern bool gr_glm_uses_start(const GrGlmOptions *options);
+extern GrGlmOptions gr_glm_sample(const GrGlmOptions *options, double share);
 
 /* Whether a direction of separation has been found: then a sample need not be gone on with. */
-extern bool gr_logreg_is_separated(const GrLogregFit *fit);
+extern bool gr_glm_is_separated(const GrGlmFit *fit);
 
 /*
  * Writes the start, coefficients of (1, x), NaN for aliased terms; false if the sample's fit, which may
  * have been broken off, gives none that is worth a pass.
  */
-extern bool gr_logreg_take_start(const GrLogregFit *sample, double *start);
+extern bool gr_glm_take_start(const GrGlmFit *sample, double *start);
 
 /*
  * The same where the sample tells all that the whole's pass at 0 is made for: no term is collinear, or nearly so, and
  * shift, an entry a feature, is what the features are taken from. The whole's fit then begins at the start, and goes
  * back to 0 where its own sums say otherwise.
  */
-extern bool gr_logreg_take_shift(const GrLogregFit *sample, double *start, double *shift);
+extern bool gr_glm_take_shift(const GrGlmFit *sample, double *start, double *shift);
 
 /*
  * The last Newton step by itself, from the sums of an EXACT pass at beta without faces or shift, which may be linear:
  * coef becomes the next beta (nterms as above), vcov the inverse of the Hessian at beta; deviance, null_deviance,
  * pearson, rank and nrows are those of the pass, and decrement the length of the step in standard errors. workspace:
- * gr_logreg_step_nbytes() bytes.
+ * gr_glm_step_nbytes() bytes.
  */
-typedef struct GrLogregStep
+typedef struct GrGlmStep
 {
 	/* given */
 	GrDistribution distribution;
@@ -248,19 +248,19 @@ typedef struct GrLogregStep
 	double		rounding;		/* how long rounding alone may make a step, likewise */
 	double		unit;			/* what a standard error is there: the root of the dispersion, if that is estimated; else 1 */
 	bool		lacks_digits;	/* rounding leaves fewer than eight digits of a coefficient */
-} GrLogregStep;
+} GrGlmStep;
 
-extern size_t gr_logreg_step_nbytes(int nfeatures);
-extern bool gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
-						   GrLogregStep *step, const GrHost *host, GrError *err);
+extern size_t gr_glm_step_nbytes(int nfeatures);
+extern bool gr_glm_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
+						   GrGlmStep *step, const GrHost *host, GrError *err);
 
 /*
  * Whether the step, at most tol long, is the last one: with a tol of 1e-10 or less it leaves the standard errors as
  * they are, too, as far as rounding lets it; and not where rounding leaves less than eight digits.
  */
-extern bool gr_logreg_step_is_last(const GrLogregStep *step, double tol);
+extern bool gr_glm_step_is_last(const GrGlmStep *step, double tol);
 
 #ifdef __cplusplus
 }
 #endif
-#endif							/* GPUREG_LOGREG_H */
+#endif							/* GPUREG_COMPUTE_GLM_FIT_H */

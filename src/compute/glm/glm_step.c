@@ -1,5 +1,5 @@
 /*
- * logreg_step.c: a Newton step by itself, from the sums of a pass that were made elsewhere; see logreg.h.
+ * glm_step.c: a Newton step by itself, from the sums of a pass that were made elsewhere; see glm_fit.h.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "compute/linear/variance.h"
 
 size_t
-gr_logreg_step_nbytes(int nfeatures)
+gr_glm_step_nbytes(int nfeatures)
 {
 	int			nterms = gr_nterms(nfeatures);
 
@@ -33,7 +33,7 @@ step_null_deviance(GrDistribution distribution, bool intercept, double nrows, do
 
 /* Says how exact the step is. inverse: the Hessian's; hi: its triangle, row first + 1 of which is of the first term */
 static bool
-measure_step(GrLogregStep *step, const double *beta, const double *hi, int first, const bool *left_out,
+measure_step(GrGlmStep *step, const double *beta, const double *hi, int first, const bool *left_out,
 			 const GrHost *host)
 {
 	bool		estimated = step->distribution.family == GR_GAUSSIAN || step->distribution.family == GR_GAMMA;
@@ -63,8 +63,8 @@ measure_step(GrLogregStep *step, const double *beta, const double *hi, int first
 }
 
 bool
-gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
-			   GrLogregStep *step, const GrHost *host, GrError *err)
+gr_glm_step(const double *beta, double *sums, int nfeatures, bool intercept, double l2, void *workspace,
+			   GrGlmStep *step, const GrHost *host, GrError *err)
 {
 	int			first = intercept ? 0 : 1;
 	bool		at_zero = true;
@@ -109,7 +109,7 @@ gr_logreg_step(const double *beta, double *sums, int nfeatures, bool intercept, 
 }
 
 bool
-gr_logreg_step_is_last(const GrLogregStep *step, double tol)
+gr_glm_step_is_last(const GrGlmStep *step, double tol)
 {
 	double		longest = tol > 1e-10 ? tol : fmin(tol, 10 * GR_EXACT_TOL);
 
