@@ -12,6 +12,7 @@
 #include "cuda_util.cuh"
 
 #include "compute/backend/backend.h"
+#include "compute/glm/glm.h"
 
 #define GR_ASCENT_MAX_FEATURES 16
 
