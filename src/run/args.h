@@ -1,5 +1,5 @@
 /*
- * args.h: what every function asks of its arguments.
+ * args.h: checks of arguments that SQL functions share.
  */
 #ifndef GPUREG_ARGS_H
 #define GPUREG_ARGS_H
@@ -15,7 +15,7 @@
 #include "varatt.h"
 #endif
 
-/* In the loops over what a caller gave, however little each turn takes: k counts them. */
+/* Polls for interrupts in a loop over a caller's values, once in 65,536 turns. k: number of the turn. */
 static inline void
 gr_poll_loop(int64 k)
 {
@@ -26,12 +26,12 @@ gr_poll_loop(int64 k)
 /* ERROR unless 1 <= p <= GR_MAX_FEATURES. */
 extern void gr_check_nfeatures(int64 p);
 
-/* ERROR if neither an intercept nor a feature is there: without terms there is no model. */
+/* ERROR if a model has no terms: neither an intercept nor features. */
 extern void gr_check_terms(int nfeatures, bool intercept);
 
 extern void gr_raise_count(void) __attribute__((noreturn));
 
-/* *count += more; ERROR on overflow, which only made-up states can bring about. */
+/* Adds more to *count. ERROR on overflow, which only made-up states can cause. */
 static inline void
 gr_add_count(int64 *count, int64 more)
 {
@@ -39,7 +39,7 @@ gr_add_count(int64 *count, int64 more)
 		gr_raise_count();
 }
 
-/* A sum of counts as a count; ERROR where it is more than a bigint holds. */
+/* Returns a sum of counts as a count. ERROR if a bigint cannot hold it. */
 static inline int64
 gr_count(double sum)
 {
@@ -48,9 +48,10 @@ gr_count(double sum)
 	return (int64) sum;
 }
 
-/* ERROR unless a row's number of features is that of the rows before it. */
+/* Raises the ERROR of gr_check_same_width(). */
 extern void gr_raise_other_width(int expected, int p) __attribute__((noreturn));
 
+/* ERROR unless a row's number of features, p, is that of the rows before it, expected. */
 static inline void
 gr_check_same_width(int expected, int p)
 {
@@ -58,10 +59,10 @@ gr_check_same_width(int expected, int p)
 		gr_raise_other_width(expected, p);
 }
 
-/* What array_agg says of arrays of different sizes or lower bounds */
+/* Raises the ERROR that array_agg raises for arrays of different sizes or lower bounds. */
 extern void gr_raise_other_dimensions(void) __attribute__((noreturn));
 
-/* Does an aggregate call the function? What AggCheckCallContext() says, without a call for each row */
+/* True if an aggregate calls the function. An inline form of AggCheckCallContext(), as it is needed for each row. */
 static inline bool
 gr_in_aggregate(FunctionCallInfo fcinfo)
 {
@@ -75,15 +76,15 @@ extern void gr_check_vector(ArrayType *array, const char *name);
 extern void gr_check_ndim(int ndim, const char *name);
 
 /*
- * ERROR where array_agg would raise one, or gpu_ols over what it gives; first: no array came before. What is left has
- * one dimension, perhaps with another size or lower bound than those before.
+ * ERROR if array_agg would reject x, or gpu_ols would reject the array that array_agg makes. first: x is the group's
+ * first array. An accepted x has one dimension; its size and lower bound may differ from those of earlier arrays.
  */
 extern void gr_check_accumulated(ArrayType *x, bool first);
 
-/* May the role call the function? */
+/* True if the role may execute the function. */
 extern bool gr_may_execute(Oid function, Oid role);
 
-/* The name of the SQL function that is called, for messages that several have */
+/* Returns the name of the SQL function that is called, for messages that several functions share. */
 extern const char *gr_called_name(FunctionCallInfo fcinfo);
 
 #endif							/* GPUREG_ARGS_H */

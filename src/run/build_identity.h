@@ -1,5 +1,5 @@
 /*
- * build_identity.h: which build of the library this is. The Makefile makes build/identity.c.
+ * build_identity.h: identifies the build of the library. The Makefile writes build/identity.c.
  */
 #ifndef GPUREG_BUILD_IDENTITY_H
 #define GPUREG_BUILD_IDENTITY_H

@@ -1,6 +1,6 @@
 /*
- * clock.h: the time that things take. PostgreSQL's timestamps go by the clock that is set, also while a statement runs,
- * so that waits and idle times by them would end at once or hours late.
+ * clock.h: a clock for durations. PostgreSQL's timestamps follow the system clock, which may be set while a statement
+ * runs: waits and idle times measured by them would end at once or hours late.
  */
 #ifndef GPUREG_CLOCK_H
 #define GPUREG_CLOCK_H
@@ -9,7 +9,7 @@
 
 #include "portability/instr_time.h"
 
-/* Seconds on a clock that only goes forward. */
+/* Returns seconds on a clock that only goes forward. */
 static inline double
 gr_now(void)
 {
@@ -19,7 +19,7 @@ gr_now(void)
 	return INSTR_TIME_GET_DOUBLE(now);
 }
 
-/* The same in ms, which all processes of the machine have in common: for what they write down for each other. */
+/* Returns gr_now() in ms. All processes of the machine share this clock, and may store such times for each other. */
 static inline int64
 gr_now_ms(void)
 {

@@ -1,15 +1,15 @@
 /*
- * kept_name.h: how SQL refers to kept rows: by name, or by the owner's name and theirs.
+ * kept_name.h: how SQL refers to kept rows: by the set's name, or by the owner's name and the set's.
  */
 #ifndef GPUREG_KEPT_NAME_H
 #define GPUREG_KEPT_NAME_H
 
 #include "postgres.h"
 
-/* A set of kept rows, of this database, as a reference names it */
+/* A reference to a set of kept rows of this database */
 typedef struct GrKeptName
 {
-	Oid			owner;			/* the current role, where the reference names no owner */
+	Oid			owner;			/* the current role if the reference names no owner */
 	char		name[NAMEDATALEN];
 	bool		qualified;		/* the reference names the owner */
 } GrKeptName;

@@ -1,6 +1,6 @@
 /*
- * progress.h: how far a function over a query or kept rows is, for gpu_progress() in other sessions, and for notices in
- * this one.
+ * progress.h: the progress of a function over a query or kept rows, for gpu_progress() in other sessions, and for
+ * notices in this session.
  *
  * What is shown is in the server's own entry of the process (backend_status.h), as the progress of VACUUM or CREATE
  * INDEX is, under a command of our own: so it needs no shared memory of the library's, is there in every session of the
@@ -17,18 +17,18 @@
 extern bool gr_progress_notices;
 
 /*
- * The function that was called begins; it ends with the current memory context. A function within another, or within a
- * command of the server's that shows its own progress, is not shown by itself.
+ * Begins to report the function that was called, until the reset of the current memory context. A function within
+ * another one, or within a command of the server that reports its own progress, is not reported separately.
  */
 extern void gr_progress_begin(FunctionCallInfo fcinfo);
 
-/* So many rows more have been read, by this process. */
+/* Reports that this process has read nrows more rows. */
 extern void gr_progress_rows(int64 nrows);
 
-/* Another pass over the rows is done. */
+/* Reports that another pass over the rows is done. */
 extern void gr_progress_pass(void);
 
-/* An iteration is done, with this deviance. */
+/* Reports that an iteration is done, with this deviance. */
 extern void gr_progress_iteration(int iteration, double deviance);
 
 #endif							/* GPUREG_PROGRESS_H */

@@ -1,5 +1,5 @@
 /*
- * raise.h: between PostgreSQL and the compute layer: errors and cancel.
+ * raise.h: turns errors of the compute layer into errors of PostgreSQL, and lets the compute layer poll for cancel.
  */
 #ifndef GPUREG_RAISE_H
 #define GPUREG_RAISE_H
@@ -16,8 +16,8 @@
 extern const GrHost gr_host;
 
 /*
- * Raises err as an ERROR. names: those of the columns of rows of this shape, gr_row_ncols() of them, or NULL for
- * x1 .. xp, y, weight, offset and key. Where err says that the work was cancelled, this is the place that jumps.
+ * Raises err as an ERROR. names: gr_row_ncols() names of the columns of rows of this shape, or NULL for x1 .. xp, y,
+ * weight, offset and key. If err says that the work was cancelled, raises the error of the interrupt.
  */
 extern void gr_raise_row(const GrError *err, GrRowShape shape, const char *const *names)
 			__attribute__((noreturn));
@@ -26,7 +26,7 @@ extern void gr_raise_row(const GrError *err, GrRowShape shape, const char *const
 extern void gr_raise_columns(const GrError *err, int nfeatures, const char *const *names)
 			__attribute__((noreturn));
 
-/* Likewise, of work without columns; a lost device is remembered. */
+/* Raises err as gr_raise_row() does, for work without columns. Remembers a lost device. */
 extern void gr_raise(const GrError *err)
 			__attribute__((noreturn));
 
@@ -38,24 +38,22 @@ extern bool gr_is_kept_shortage(const GrError *err);
 extern void gr_raise_kept_shortage(const GrError *err)
 			__attribute__((noreturn));
 
-/*
- * ERROR if rows can't be computed with; see gr_rows_valid(). names: likewise
- */
+/* ERROR unless all rows are valid; see gr_rows_valid(). names: as in gr_raise_row(). */
 extern void gr_check_rows(const double *rows, int64 nrows, GrRowShape shape, GrRowRules rules,
 						  const char *const *names);
 
-/* gr_pass_add(), interruptible */
+/* gr_pass_add() with interrupts. */
 extern void gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch);
 
-/* gr_boot_add(), interruptible */
+/* gr_boot_add() with interrupts. */
 extern void gr_add_boot(const GrBootPass *pass, double *sums, const double *rows, int64 nrows, void *scratch);
 
 /* gr_basis_change_rows() with interrupts; basis may be NULL. */
 extern void gr_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64 nrows);
 
 /*
- * The name of a row's column: names[column] or, where names is NULL, one of x1 .. xp, y, weight, offset and key. NULL
- * if rows of this shape have no such column, or the column has no name.
+ * Returns the name of a row's column: names[column] or, where names is NULL, one of x1 .. xp, y, weight, offset and
+ * key. NULL if rows of this shape have no such column, or the column has no name.
  */
 extern const char *gr_column_name(int64 column, GrRowShape shape, const char *const *names);
 

@@ -1,7 +1,7 @@
 /*
- * report.h: what gpu_last_run() shows.
+ * report.h: the record that gpu_last_run() shows.
  *
- * A report is made of what a job and its place know, and so before the job is released.
+ * A report is made from a job and its place, and therefore before the job is released.
  */
 #ifndef GPUREG_REPORT_H
 #define GPUREG_REPORT_H
@@ -11,11 +11,11 @@
 #include "run/device.h"
 #include "run/job.h"
 
-/* What gpu_last_run() shows. */
+/* The session's last computation. */
 typedef struct GrRun
 {
 	char		function[NAMEDATALEN];	/* empty: nothing ran yet */
-	uint64		aggregate;		/* whose groups it is of, by its number; 0: it is of no aggregate */
+	uint64		aggregate;		/* number of the aggregate whose groups these are; 0: not an aggregate */
 	char		device[GR_DEVICE_NAME_SIZE];
 	char		reason[300];
 	int64		nrows;
@@ -31,18 +31,21 @@ typedef struct GrRun
 
 extern GrRun gr_last_run;
 
-/* What gpu_last_run() shows from now on: this, and what the caller fills in of it; all else is 0. */
+/* Begins a new record with these values. The caller fills in further members; all others are 0. */
 extern GrRun *gr_new_run(const char *function, const GrPlace *place, int64 nrows, int nfeatures);
 
-/* Notes what was done with a query that an aggregate summed up on the CPU, in so many workers. */
+/* Records a query that an aggregate summed on the CPU, in nworkers workers. */
 extern void gr_record_pass(const char *function, const GrPlace *place, int64 nrows, int nfeatures, int nworkers,
 						   double started,
 						   double read_done, double solved);
 
-/* Notes what a job did: when it started, when the rows were read and summed up, when the model was there. */
+/* Records a job: the times when it started, when the rows were read and summed, and when the model was solved. */
 extern void gr_record_run(const char *function, const GrJob *job, double started, double read_done, double solved);
 
-/* What was recorded when the rows had been summed up, of a function that started then, is solved only now. */
+/*
+ * Adds the time since the record was made to its solve and total times, for a function that records before it solves.
+ * started: when the function started.
+ */
 extern void gr_record_solved(double started);
 
 #endif							/* GPUREG_REPORT_H */

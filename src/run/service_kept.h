@@ -1,5 +1,5 @@
 /*
- * service_kept.h: rows that a device service keeps for all sessions, as its side has them.
+ * service_kept.h: the rows that a device service keeps for all sessions, on the side of the service.
  */
 #ifndef GPUREG_SERVICE_KEPT_H
 #define GPUREG_SERVICE_KEPT_H
@@ -10,14 +10,14 @@
 #include "run/service_shared.h"
 
 /*
- * The service's own store of kept rows; see compute/remote/remote.h. release: is called with the bytes that rows had which are
- * gone. The session must stay until gr_kept_end().
+ * The service's own store of kept rows; see compute/remote/remote.h. release: is called with the bytes that rows had
+ * which are gone. The session must stay until gr_kept_end().
  */
 extern const GrRemoteStore *gr_kept_begin(const GrBackend *backend, GrSession *session,
 										  void (*release) (GrRemoteServer *server, size_t nbytes,
 														   const GrStay *stay));
 
-/* Ends what is in store without being in the list, or, at the end, all of it. */
+/* gr_kept_sweep() drops stored rows that are not in the list; gr_kept_end() drops all, at the end of the service. */
 extern void gr_kept_sweep(GrControl *control);
 extern void gr_kept_end(void);
 

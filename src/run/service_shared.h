@@ -1,5 +1,5 @@
 /*
- * service_shared.h: what sessions and device services share: a control block in shared memory.
+ * service_shared.h: the control block in shared memory that sessions and device services share.
  */
 #ifndef GPUREG_SERVICE_SHARED_H
 #define GPUREG_SERVICE_SHARED_H
@@ -13,34 +13,34 @@
 
 #include "compute/remote/remote.h"
 
-#define GR_SERVICES 16			/* at a time */
+#define GR_SERVICES 16			/* services at a time */
 
 typedef enum GrServiceState
 {
 	GR_SERVICE_DOWN,
 	GR_SERVICE_STARTING,		/* a session has asked for it */
-	GR_SERVICE_OPENING,			/* it runs, and opens its device */
+	GR_SERVICE_OPENING,			/* runs, and opens its device */
 	GR_SERVICE_READY,
-	GR_SERVICE_ENDING			/* nobody connects any more; its threads are still there */
+	GR_SERVICE_ENDING			/* takes no more clients; its threads still run */
 } GrServiceState;
 
 typedef struct GrService
 {
 	uint32		state;			/* GrServiceState: changed under the lock, but to GR_SERVICE_ENDING; read without */
-	int			gpu_id;			/* as in gpureg.gpu_id: what it was started for */
-	uint64		generation;		/* of services in this place: a new one is another's */
-	int64		started;		/* as gr_now_ms() tells it */
-	int			pid;			/* 0: not yet */
+	int			gpu_id;			/* value of gpureg.gpu_id that it was started for */
+	uint64		generation;		/* number of the service in this place; each new service has another one */
+	int64		started;		/* time by gr_now_ms() */
+	int			pid;			/* 0: not known yet */
 	Latch	   *latch;
-	GrDeviceInfo info;			/* READY */
+	GrDeviceInfo info;			/* valid from READY on */
 } GrService;
 
-/* An area of a client: who may change what it is, follows from that. */
+/* State of an area of a client. The comment says who may change an area in this state. */
 typedef enum GrAreaState
 {
 	GR_AREA_FREE,				/* the client */
-	GR_AREA_ASKED,				/* the service: of nbytes */
-	GR_AREA_GIVEN,				/* the client: handle */
+	GR_AREA_ASKED,				/* the service; nbytes is set */
+	GR_AREA_GIVEN,				/* the client; handle is set */
 	GR_AREA_REFUSED,			/* the client */
 	GR_AREA_RETURNED			/* the service */
 } GrAreaState;
@@ -52,54 +52,53 @@ typedef struct GrArea
 	dsm_handle	handle;
 } GrArea;
 
-#define GR_HOLDS_MAX 8			/* sets of kept rows that a session uses at a time, and are sure to stay */
+#define GR_HOLDS_MAX 8			/* sets of kept rows that a session can hold at a time; see gr_service_hold() */
 
 typedef enum GrClientState
 {
 	GR_CLIENT_FREE,
-	GR_CLIENT_CONNECTED,		/* by its session, which has begun the channel */
-	GR_CLIENT_GONE				/* the session is; for the service to clear away */
+	GR_CLIENT_CONNECTED,		/* its session has connected and begun the channel */
+	GR_CLIENT_GONE				/* its session has ended; the service frees the slot */
 } GrClientState;
 
 typedef struct GrClientSlot
 {
 	uint32		state;			/* changed under the lock, read without */
-	int			service;		/* which */
-	uint64		generation;		/* of the service */
-	int64		touched;		/* when the session last looked for the device, as gr_now_ms() tells it; written and
-								 * read without the lock */
+	int			service;		/* index of the service */
+	uint64		generation;		/* generation of the service */
+	int64		touched;		/* when the session last looked for the device, by gr_now_ms(); written and read
+								 * without the lock */
 	Latch	   *latch;
-	uint64		holds[GR_HOLDS_MAX];	/* sets of kept rows that a statement uses, 0: none; written without the lock to
-										 * let go */
+	uint64		holds[GR_HOLDS_MAX];	/* ids of kept rows that a statement uses, or 0; set to 0 without the lock */
 	GrArea		areas[GR_REMOTE_AREAS];
 	GrChannel	channel;
 } GrClientSlot;
 
 #define GR_KEPT_MAX 64			/* sets of kept rows at a time */
-#define GR_KEPT_QUERY_NBYTES 1000	/* of a query's text, as it is shown */
+#define GR_KEPT_QUERY_NBYTES 1000	/* bytes of a query's text that are shown */
 
 typedef enum GrKeptState
 {
 	GR_KEPT_FREE,
-	GR_KEPT_READING,			/* by the session whose id it has: its name is taken */
+	GR_KEPT_READING,			/* a session reads the rows; the name is taken */
 	GR_KEPT_THERE
 } GrKeptState;
 
 /*
- * A set of kept rows. What a service has in store without an entry here of the same id, goes, once no session holds it.
- * All is written under the lock, by sessions and, where it ends, by the service; the entry goes with its service.
+ * A set of kept rows. A service drops stored rows whose id has no entry, once no session holds them. Sessions write
+ * entries under the lock, and so does a service that ends, whose entries go with it.
  */
 typedef struct GrKeptEntry
 {
 	GrKeptState state;
-	uint64		id;				/* as which the rows are stored; no other set ever has it */
-	int			service;		/* which has them */
-	uint64		generation;		/* of the service */
+	uint64		id;				/* id of the stored rows; never used for another set */
+	int			service;		/* index of the service that has the rows */
+	uint64		generation;		/* generation of the service */
 	Oid			database;
 	Oid			owner;
 	char		name[NAMEDATALEN];
-	char		owner_name[NAMEDATALEN];	/* names when the set was begun, for lists and the log: the owner's */
-	char		database_name[NAMEDATALEN]; /* and the database's */
+	char		owner_name[NAMEDATALEN];	/* the owner's name when the set was begun, for lists and the log */
+	char		database_name[NAMEDATALEN]; /* the database's name then */
 	int			encoding;		/* encoding of the names and the query */
 	int			client;			/* READING: the slot of the session that reads the rows */
 	char		query[GR_KEPT_QUERY_NBYTES + 1];
@@ -123,22 +122,22 @@ typedef struct GrControl
 	GrClientSlot clients[FLEXIBLE_ARRAY_MEMBER];
 } GrControl;
 
-/* The control block, attached if need be; NULL where there is none, and then *reason says why. */
+/* Returns the control block, and attaches it if necessary. NULL if there is none; *reason then says why. */
 extern GrControl *gr_control(const char **reason);
 
-/* Called by a service that may not use the control block: sessions of the build that made it start no other one. */
+/* Called by a service that must not use the control block. Sessions of its build then start no other service. */
 extern void gr_control_refuse(void);
 
 /*
- * Why no service can be started, or none be used, before the server restarts: this process, or the library on disk, is
- * another build than the one that made the control block. NULL where neither is known. Attaches nothing.
+ * Returns why no service can be started or used before the server restarts: this process, or the library on disk, is of
+ * another build than the control block. NULL if no such mismatch is known. Attaches nothing.
  */
 extern const char *gr_control_mismatch(void);
 
-/* Does the service that an entry is of take clients, still? Under the lock */
+/* True if the entry's service still takes clients. The caller holds the lock. */
 extern bool gr_kept_is_alive(const GrControl *control, const GrKeptEntry *entry);
 
-/* The entry is free, and its description goes. Under the lock, taken exclusively */
+/* Frees the entry and its description. The caller holds the lock exclusively. */
 extern void gr_kept_clear(GrKeptEntry *entry);
 
 #endif							/* GPUREG_SERVICE_SHARED_H */

@@ -1,5 +1,5 @@
 /*
- * spool.h: rows in a temporary file of PostgreSQL's, over which passes are made where there is no room to keep them.
+ * spool.h: rows in a temporary file of PostgreSQL's, for passes over rows that do not fit into memory.
  */
 #ifndef GPUREG_SPOOL_H
 #define GPUREG_SPOOL_H
@@ -10,42 +10,42 @@
 #include "compute/linalg/basis.h"
 #include "compute/resample/boot.h"
 
-/* Rows lie in it as in blocks, one after the other. All zeros is none. */
+/* A temporary file of rows, which lie one after the other as in blocks. All zeros: no spool. */
 typedef struct GrSpool
 {
-	struct BufFile *file;		/* the server's to remove, whatever happens */
+	struct BufFile *file;		/* the server removes it, whatever happens */
 	GrRowShape	shape;
-	const GrBasis *basis;		/* by which rows are changed as they are read; or NULL */
-	bool		lent;			/* the file is another spool's, and stays open */
-	bool		moved;			/* it was read since it was written to, whose end was there */
+	const GrBasis *basis;		/* changes rows as they are read; or NULL */
+	bool		lent;			/* the file belongs to another spool, and stays open */
+	bool		moved;			/* the file was read since the last write, which ended at end_segment, end_offset */
 	int			end_segment;
 	off_t		end_offset;
 } GrSpool;
 
-/* Of any temporary file: reads so many bytes, or an ERROR; goes to its beginning. */
+/* Read nbytes of any temporary file, or raise an ERROR; go to its beginning. */
 extern void gr_file_read(struct BufFile *file, void *into, Size nbytes);
 extern void gr_file_rewind(struct BufFile *file);
 
 extern void gr_spool_begin(GrSpool *spool, GrRowShape shape);
 
-/* Behind those that are there */
+/* Appends rows. */
 extern void gr_spool_write(GrSpool *spool, double *rows, int64 nrows);
 
-/* The next rows are the first ones, and the next ones after that; rows: anywhere in memory */
+/* gr_spool_rewind() goes to the first row; gr_spool_read() reads the next nrows rows. */
 extern void gr_spool_rewind(GrSpool *spool);
 extern void gr_spool_read(GrSpool *spool, void *rows, int64 nrows);
 
-/* The same rows for somebody else to read; they may be read and written here again when that is done. */
+/* Returns a spool of the same rows for another reader. spool may be used again when that reader has ended. */
 extern GrSpool gr_spool_lend(GrSpool *spool);
 
-/* A pass over the first nrows rows, which are read into block, capacity of them at a time; adds to sums. */
+/* Makes a pass over the first nrows rows, which are read into block, capacity rows at a time. Adds to sums. */
 extern void gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrPass *pass, double *sums);
 
-/* The same of a bootstrap */
+/* Makes a pass of a bootstrap, as gr_spool_pass() does. */
 extern void gr_spool_boot(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrBootPass *pass,
 						  double *sums);
 
-/* Accepts none. */
+/* Closes the file, unless it is lent. A spool of zeros is accepted. */
 extern void gr_spool_end(GrSpool *spool);
 
 #endif							/* GPUREG_SPOOL_H */
