@@ -12,10 +12,9 @@
 
 #include "compute/backend/backend.h"
 #include "compute/design/derive.h"
-#include "compute/glm/glm.h"
 #include "compute/linalg/basis.h"
 #include "compute/project/draw.h"
-#include "compute/resample/boot.h"
+#include "compute/request/pass_valid.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,21 +24,8 @@ extern "C" {
 #define GR_REQUEST_NBYTES_MAX ((size_t) 1 << 50)
 #define GR_WAIT_S_MAX 1e7		/* seconds that a client may wait for memory: more than any setting holds */
 
-/* True if the byte is false or true. */
-extern bool gr_bool_valid(const bool *flag);
-
-/* True if rows of this shape can be, those of kept columns included. */
-extern bool gr_shape_valid(const GrRowShape *shape, GrError *err);
-
-extern bool gr_distribution_valid(const GrDistribution *distribution, GrError *err);
 extern bool gr_rules_valid(const GrRowRules *rules, GrError *err);
 extern bool gr_sink_options_valid(const GrSinkOptions *options, GrError *err);
-
-/* Checks a pass over a sink of this shape. Arrays that the pass needs must not be NULL. */
-extern bool gr_pass_valid(const GrPass *pass, GrRowShape shape, GrError *err);
-
-/* Checks a bootstrap over a sink of this shape. It must have an active term: without one there is nothing to sum. */
-extern bool gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err);
 
 /* Checks a change of rows of this shape. basis->changed may be NULL, and is then not checked. */
 extern bool gr_basis_valid(const GrBasis *basis, GrRowShape shape, GrError *err);

@@ -1,0 +1,131 @@
+/*
+ * request.h: a reduction over rows as a value: what is summed up, and the arrays that it takes, in one block of memory.
+ *
+ * A request holds what a GrPass or a GrBootPass says, without pointers: copying, sending and storing it is memcpy.
+ * gr_request_of_pass() and gr_request_of_boot() make one, gr_request_pass() and gr_request_boot() read it. Whoever only
+ * passes requests on needs no knowledge of their kinds: sums are prepared by gr_request_clear(), rows are added by
+ * gr_request_add(), and partial sums are merged by gr_request_merge().
+ *
+ * A request that comes from another process is copied first, as it may be written to at any time, and then
+ * gr_request_valid() is asked before anything else.
+ */
+#ifndef GPUREG_REQUEST_H
+#define GPUREG_REQUEST_H
+
+#include "compute/design/formula.h"
+#include "compute/glm/glm.h"
+#include "compute/resample/boot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum GrRequestKind
+{
+	GR_REQUEST_EXACT = GR_PASS_EXACT,
+	GR_REQUEST_FAST = GR_PASS_FAST,
+	GR_REQUEST_GRADIENT = GR_PASS_GRADIENT,
+	GR_REQUEST_FACE = GR_PASS_FACE,
+	GR_REQUEST_BOOT,			/* replicates of a bootstrap, or the moments of its influence */
+	GR_REQUEST_FLIPS,			/* replicates of a permutation test */
+	GR_NREQUESTS
+} GrRequestKind;
+
+/* Arrays of float8. In the block they stand one after the other in this order. */
+typedef enum GrRequestArray
+{
+	GR_REQUEST_BETA,
+	GR_REQUEST_BETA_LO,
+	GR_REQUEST_SHIFT,
+	GR_REQUEST_FACES,
+	GR_REQUEST_FACE_ABSOLUTE,
+	GR_REQUEST_FACTOR,
+	GR_REQUEST_LINES,			/* a bootstrap's influence */
+	GR_REQUEST_STEPS,
+	GR_REQUEST_NARRAYS
+} GrRequestArray;
+
+#define GR_REQUEST_LINEAR 1		/* see GrPass.linear */
+#define GR_REQUEST_COUNTS 2		/* see GrPass.counts */
+
+/* Head of the block, at a multiple of 8 bytes; the arrays follow. Members that a kind does not use are ignored. */
+typedef struct GrRequest
+{
+	uint64_t	nbytes;			/* of the block */
+	int32_t		kind;			/* GrRequestKind */
+	uint32_t	flags;			/* GR_REQUEST_LINEAR, GR_REQUEST_COUNTS */
+	GrRowShape	shape;			/* of the rows, which are not single */
+	GrDistribution distribution;
+	/* passes: as in GrPass */
+	int32_t		nfaces;
+	int32_t		measure;		/* GrMeasure */
+	double		face_relative;
+	double		edge;
+	/* bootstraps: as in GrBootPass */
+	uint64_t	seed;
+	int64_t		first;
+	int32_t		nactive;
+	int32_t		nreps;
+	int32_t		ninfluence;
+	int32_t		zero;			/* 0 */
+	uint64_t	offsets[GR_REQUEST_NARRAYS];	/* bytes from the head's begin; 0: the request has no such array */
+} GrRequest;
+
+static inline size_t
+gr_request_nbytes(const GrRequest *request)
+{
+	return (size_t) request->nbytes;
+}
+
+/* True if gr_request_boot() reads the request, and not gr_request_pass(). */
+static inline bool
+gr_request_is_boot(const GrRequest *request)
+{
+	return request->kind == GR_REQUEST_BOOT || request->kind == GR_REQUEST_FLIPS;
+}
+
+/*
+ * Makes a request in memory that memory.take() gives. Arrays that the pass lacks or does not use are left out; so is a
+ * bootstrap's triangle. Returns NULL with GR_NO_MEMORY if there is no memory.
+ */
+extern GrRequest *gr_request_of_pass(const GrPass *pass, GrMemory memory, GrError *err);
+extern GrRequest *gr_request_of_boot(const GrBootPass *pass, GrMemory memory, GrError *err);
+
+/* Memory by malloc(); free() gives it back. */
+extern const GrMemory gr_request_malloc;
+
+/*
+ * True if the nbytes at request are a request over rows of this shape, and nothing else: the block is aligned, its kind
+ * and counts are allowed, and its arrays lie where the counts say. Reads no byte beyond nbytes. float8 arrays are not
+ * looked at, since any number is allowed in them. False with GR_INVALID.
+ */
+extern bool gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape shape, GrError *err);
+
+/* The pass or bootstrap that a request of that kind says. Its arrays are the request's. */
+extern GrPass gr_request_pass(const GrRequest *request);
+extern GrBootPass gr_request_boot(const GrRequest *request);
+
+/* Number of float8 that the request's sums take */
+extern size_t gr_request_nsums(const GrRequest *request);
+
+/* Prepares sums that rows are added to. */
+extern void gr_request_clear(const GrRequest *request, double *sums);
+
+/* Adds other, sums of the same request, to sums. */
+extern void gr_request_merge(const GrRequest *request, double *sums, const double *other);
+
+/*
+ * Adds rows to sums on the CPU. scratch: gr_request_scratch_nbytes() bytes, aligned as float8. False if the host asked
+ * to stop; the sums are of no use then.
+ */
+extern bool gr_request_add(const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch,
+						   const GrHost *host);
+extern size_t gr_request_scratch_nbytes(const GrRequest *request);
+
+/* What a request is called in messages: "a pass" or "a bootstrap" */
+extern const char *gr_request_name(const GrRequest *request);
+
+#ifdef __cplusplus
+}
+#endif
+#endif							/* GPUREG_REQUEST_H */
