@@ -309,6 +309,20 @@ cuda_sink_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 }
 
 static bool
+cuda_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
+{
+	if (gr_request_is_boot(request))
+	{
+		const GrBootPass pass = gr_request_boot(request);
+
+		return gr_cuda_rows_boot(sink, &pass, sums, host, err);
+	}
+	const GrPass pass = gr_request_pass(request);
+
+	return gr_cuda_rows_pass(sink, &pass, sums, host, err);
+}
+
+static bool
 cuda_sink_derive(GrSink *sink, const GrDerivation *derivation, GrRowRules rules, const GrSinkOptions *options,
 				 GrSink **derived, GrDeriveCounts *counts, const GrHost *host, GrError *err)
 {
@@ -376,8 +390,7 @@ static const GrSinkOps sink_ops = {
 	cuda_sink_sent,
 	gr_cuda_gram_restart,
 	gr_cuda_gram_finish,
-	gr_cuda_rows_pass,
-	gr_cuda_rows_boot,
+	cuda_sink_sums,
 	gr_cuda_rows_change,
 	gr_cuda_rows_can_ascend,
 	gr_cuda_rows_ascend,

@@ -9,6 +9,7 @@
 #include "memory.cuh"
 
 #include "compute/backend/backend.h"
+#include "compute/request/request.h"
 
 #include <signal.h>
 

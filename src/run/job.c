@@ -14,7 +14,6 @@
 #include "compute/backend/sink_many.h"
 #include "compute/backend/valid.h"
 #include "compute/design/derive.h"
-#include "compute/glm/glm.h"
 #include "compute/linalg/gram_shift.h"
 #include "compute/remote/remote.h"
 #include "run/args.h"
@@ -555,7 +554,7 @@ gr_job_head(const GrJob *job, int64 nrows)
 }
 
 void
-gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
+gr_job_sums(GrJob *job, const GrRequest *request, double *sums)
 {
 	double		started = gr_now();
 	GrError		err = {0};
@@ -563,29 +562,11 @@ gr_job_pass(GrJob *job, const GrPass *pass, double *sums)
 	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
 	if (job->spool.file != NULL)
 	{
-		gr_spool_pass(&job->spool, job->nrows, job->block, job->block_capacity, pass, sums);
+		gr_spool_sums(&job->spool, job->nrows, job->block, job->block_capacity, request, sums);
 		job->times.kernel_s += gr_now() - started;
 		return;
 	}
-	if (!job->ops->pass(job->sink, pass, sums, &gr_host, &err))
-		gr_job_fail(job, &err);
-	job->ops->times(job->sink, &job->times);
-}
-
-void
-gr_job_boot(GrJob *job, const GrBootPass *pass, double *sums)
-{
-	double		started = gr_now();
-	GrError		err = {0};
-
-	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
-	if (job->spool.file != NULL)
-	{
-		gr_spool_boot(&job->spool, job->nrows, job->block, job->block_capacity, pass, sums);
-		job->times.kernel_s += gr_now() - started;
-		return;
-	}
-	if (!job->ops->boot(job->sink, pass, sums, &gr_host, &err))
+	if (!job->ops->sums(job->sink, request, sums, &gr_host, &err))
 		gr_job_fail(job, &err);
 	job->ops->times(job->sink, &job->times);
 }

@@ -167,11 +167,8 @@ extern GrJob *gr_job_derive(const GrJobOptions *options, uint64 id, const GrDeri
 extern GrJob *gr_job_part(GrJob *from, const GrDerivation *derivation, const char *const *names, int64 nrows_expected);
 extern void gr_job_count(GrJob *job, const GrDerivation *derivation, GrDeriveCounts *counts);
 
-/* KEEP: makes a pass over the rows. Adds to sums. */
-extern void gr_job_pass(GrJob *job, const GrPass *pass, double *sums);
-
-/* KEEP: makes a pass of a bootstrap over the rows. Adds to sums. */
-extern void gr_job_boot(GrJob *job, const GrBootPass *pass, double *sums);
+/* KEEP: adds all rows to the sums of a request. */
+extern void gr_job_sums(GrJob *job, const GrRequest *request, double *sums);
 
 /* KEEP: changes the rows for all later passes. May be called once. basis must stay as long as the job. */
 extern void gr_job_change(GrJob *job, const GrBasis *basis);

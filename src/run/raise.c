@@ -284,30 +284,6 @@ gr_check_rows(const double *rows, int64 nrows, GrRowShape shape, GrRowRules rule
 }
 
 void
-gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch)
-{
-	if (!gr_pass_add_polling(pass, sums, rows, nrows, scratch, &gr_host))
-	{
-		GrError		err = {0};
-
-		gr_fail(&err, GR_CANCELED, 0, "a pass over the rows");
-		gr_raise(&err);
-	}
-}
-
-void
-gr_add_boot(const GrBootPass *pass, double *sums, const double *rows, int64 nrows, void *scratch)
-{
-	if (!gr_boot_add(pass, sums, rows, nrows, scratch, &gr_host))
-	{
-		GrError		err = {0};
-
-		gr_fail(&err, GR_CANCELED, 0, "a bootstrap over the rows");
-		gr_raise(&err);
-	}
-}
-
-void
 gr_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64 nrows)
 {
 	GrPoll		poll = {.host = &gr_host};

@@ -8,9 +8,7 @@
 
 #include "compute/base/compute.h"
 #include "compute/dist/family.h"
-#include "compute/glm/glm.h"
 #include "compute/linalg/basis.h"
-#include "compute/resample/boot.h"
 
 /* Polls for cancel, for the compute layer's loops. */
 extern const GrHost gr_host;
@@ -41,12 +39,6 @@ extern void gr_raise_kept_shortage(const GrError *err)
 /* ERROR unless all rows are valid; see gr_rows_valid(). names: as in gr_raise_row(). */
 extern void gr_check_rows(const double *rows, int64 nrows, GrRowShape shape, GrRowRules rules,
 						  const char *const *names);
-
-/* gr_pass_add() with interrupts. */
-extern void gr_add_pass(const GrPass *pass, double *sums, const double *rows, int64 nrows, double *scratch);
-
-/* gr_boot_add() with interrupts. */
-extern void gr_add_boot(const GrBootPass *pass, double *sums, const double *rows, int64 nrows, void *scratch);
 
 /* gr_basis_change_rows() with interrupts; basis may be NULL. */
 extern void gr_change_rows(const GrBasis *basis, GrRowShape shape, double *rows, int64 nrows);

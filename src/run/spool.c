@@ -7,6 +7,7 @@
 #include "storage/buffile.h"
 
 #include "run/raise.h"
+#include "run/request.h"
 #include "run/spool.h"
 
 void
@@ -91,32 +92,16 @@ next_rows(GrSpool *spool, int64 left, double *block, int64 capacity)
 }
 
 void
-gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrPass *pass, double *sums)
+gr_spool_sums(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrRequest *request, double *sums)
 {
-	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->shape), MCXT_ALLOC_HUGE);
+	void	   *scratch = gr_request_scratch(request);
 
 	gr_spool_rewind(spool);
 	for (int64 left = nrows; left > 0;)
 	{
 		int64		n = next_rows(spool, left, block, capacity);
 
-		gr_add_pass(pass, sums, block, n, scratch);
-		left -= n;
-	}
-	pfree(scratch);
-}
-
-void
-gr_spool_boot(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrBootPass *pass, double *sums)
-{
-	void	   *scratch = palloc_extended(gr_boot_scratch_nbytes(pass), MCXT_ALLOC_HUGE);
-
-	gr_spool_rewind(spool);
-	for (int64 left = nrows; left > 0;)
-	{
-		int64		n = next_rows(spool, left, block, capacity);
-
-		gr_add_boot(pass, sums, block, n, scratch);
+		gr_add_request(request, sums, block, n, scratch);
 		left -= n;
 	}
 	pfree(scratch);

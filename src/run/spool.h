@@ -6,9 +6,8 @@
 
 #include "postgres.h"
 
-#include "compute/glm/glm.h"
 #include "compute/linalg/basis.h"
-#include "compute/resample/boot.h"
+#include "compute/request/request.h"
 
 /* A temporary file of rows, which lie one after the other as in blocks. All zeros: no spool. */
 typedef struct GrSpool
@@ -38,11 +37,8 @@ extern void gr_spool_read(GrSpool *spool, void *rows, int64 nrows);
 /* Returns a spool of the same rows for another reader. spool may be used again when that reader has ended. */
 extern GrSpool gr_spool_lend(GrSpool *spool);
 
-/* Makes a pass over the first nrows rows, which are read into block, capacity rows at a time. Adds to sums. */
-extern void gr_spool_pass(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrPass *pass, double *sums);
-
-/* Makes a pass of a bootstrap, as gr_spool_pass() does. */
-extern void gr_spool_boot(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrBootPass *pass,
+/* Adds the first nrows rows, which are read into block, capacity of them at a time, to the sums of a request. */
+extern void gr_spool_sums(GrSpool *spool, int64 nrows, double *block, int64 capacity, const GrRequest *request,
 						  double *sums);
 
 /* Closes the file, unless it is lent. A spool of zeros is accepted. */

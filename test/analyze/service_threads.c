@@ -32,6 +32,7 @@ static __thread ErrorContextCallback *context_stack;
 
 #include "../../src/run/service_main.c"
 #include "../../src/run/service_client.c"
+#include "../unit/sums.h"
 
 #define NSESSIONS 4
 #define NROUNDS 6
@@ -268,7 +269,7 @@ pass_over(const GrSinkOps *ops, GrSink *sink, double *sums, GrError *err)
 	};
 
 	gr_pass_clear(pass.kind, P, sums);
-	return ops->pass(sink, &pass, sums, NULL, err);
+	return sum_pass(ops, sink, &pass, sums, NULL, err);
 }
 
 /* As many sinks sum them up, but for the rounding of what is left below a double */

@@ -229,6 +229,43 @@ write_derivation(GrRowShape shape, FuzzInput *in, GrRemoteArguments *a)
 		memcpy(server.areas[channel.bulk], d, (size_t) a->n);
 }
 
+/* A pass or a bootstrap, made into a request in the bulk area */
+static void
+write_request(GrRowShape shape, FuzzInput *in, GrRemoteArguments *a)
+{
+	static const double there[64 * (NFEATURES_MAX + 1)];
+	GrError		err = {0};
+	GrRequest  *request;
+
+	if (shape.nfeatures < 0 || shape.nfeatures > NFEATURES_MAX)
+		shape.nfeatures = NFEATURES_MAX;
+	if (flip(in))
+	{
+		const GrPass pass = {
+			.kind = (GrPassKind) (take_byte(in) % 4),.shape = shape,.distribution = take_distribution(in),
+			.beta = there,.shift = there,.nfaces = take_byte(in) % 3,.faces = there,.face_absolute = there,
+			.linear = flip(in),.measure = (GrMeasure) (take_byte(in) % GR_NMEASURES),.factor = flip(in) ? there : NULL
+		};
+
+		request = gr_request_of_pass(&pass, (GrMemory) {fuzz_take, NULL}, &err);
+	}
+	else
+	{
+		const GrBootPass pass = {
+			.shape = shape,.distribution = take_distribution(in),.beta = there,.beta_lo = there,.shift = there,
+			.nactive = take_byte(in) % 6,.factor = there,.first = 32 * (take_byte(in) % 3),.nreps = take_byte(in) % 40,
+			.steps = flip(in) ? there : NULL,.influence = there,.ninfluence = 1 + take_byte(in) % 4,.flips = flip(in)
+		};
+
+		request = gr_request_of_boot(&pass, (GrMemory) {fuzz_take, NULL}, &err);
+	}
+	if (request == NULL)
+		return;
+	a->n = (int64_t) gr_request_nbytes(request);
+	if (a->n <= AREA_NBYTES)
+		memcpy(server.areas[channel.bulk], request, (size_t) a->n);
+}
+
 /* Fills the channel's arguments as a client would for the command's object. */
 static void
 make_arguments(const GrRemoteCommand *command, FuzzInput *in)
@@ -236,7 +273,6 @@ make_arguments(const GrRemoteCommand *command, FuzzInput *in)
 	const GrServed *served = &server.objects[command->object % NOBJECTS];
 	GrRemoteArguments *a = &channel.arguments;
 	GrRowShape	shape = gr_wide_shape(served->options.shape);
-	static double there;
 
 	memset(a, 0, sizeof(*a));
 	a->stored = 1 + (take_byte(in) % 8 == 7);
@@ -255,16 +291,6 @@ make_arguments(const GrRemoteCommand *command, FuzzInput *in)
 		a->sink.shape.single = false;
 	if (command->op == GR_REMOTE_DERIVE)
 		a->sink.stays = false;
-	a->pass = (GrPass) {
-		.kind = (GrPassKind) (take_byte(in) % 4),.shape = shape,.distribution = take_distribution(in),.beta = &there,
-		.shift = &there,.nfaces = take_byte(in) % 3,.faces = &there,.face_absolute = &there,.linear = flip(in),
-		.measure = (GrMeasure) (take_byte(in) % GR_NMEASURES),.factor = flip(in) ? &there : NULL
-	};
-	a->boot = (GrBootPass) {
-		.shape = shape,.distribution = take_distribution(in),.beta = &there,.beta_lo = &there,.shift = &there,
-		.nactive = take_byte(in) % 6,.factor = &there,.first = 32 * (take_byte(in) % 3),.nreps = take_byte(in) % 40,
-		.steps = flip(in) ? &there : NULL,.influence = &there,.ninfluence = 1 + take_byte(in) % 4,.flips = flip(in)
-	};
 	a->basis = (GrBasis) {.nfeatures = shape.nfeatures,.nchanged = take_byte(in) % 3};
 	a->ascent = (GrAscent) {.check_every = 1 + take_byte(in) % 3,.max_iter = 10,.single = flip(in)};
 	a->factor = (GrFactorJob) {
@@ -273,6 +299,8 @@ make_arguments(const GrRemoteCommand *command, FuzzInput *in)
 	a->project = (GrProjectOptions) {.dim = take_byte(in),.block_nbytes = 4096};
 	a->draw = (GrDraw) {.k = take_byte(in),.seed = 7,.density = (1 + take_byte(in) % 8) / 8.0};
 	a->rules = (GrRowRules) {.family = take_distribution(in).family,.weighting = GR_PRIOR_WEIGHTS};
+	if (command->op == GR_REMOTE_SUMS)
+		write_request(shape, in, a);
 	if (command->op == GR_REMOTE_DERIVE)
 	{
 		int			from = a->from < 0 ? 0 : a->from;
@@ -300,8 +328,8 @@ take_op(const GrServed *served, FuzzInput *in)
 {
 	static const GrRemoteOp of_sums[] = {GR_REMOTE_SEND, GR_REMOTE_RESTART, GR_REMOTE_FINISH, GR_REMOTE_SEND};
 	static const GrRemoteOp of_rows[] = {
-		GR_REMOTE_SEND, GR_REMOTE_PASS, GR_REMOTE_BOOT, GR_REMOTE_CHANGE, GR_REMOTE_CAN_ASCEND, GR_REMOTE_ASCEND,
-		GR_REMOTE_STORE, GR_REMOTE_BOOT
+		GR_REMOTE_SEND, GR_REMOTE_SUMS, GR_REMOTE_SUMS, GR_REMOTE_CHANGE, GR_REMOTE_CAN_ASCEND, GR_REMOTE_ASCEND,
+		GR_REMOTE_STORE, GR_REMOTE_SUMS
 	};
 	static const GrRemoteOp of_projects[] = {GR_REMOTE_SUBMIT, GR_REMOTE_TAKE};
 	static const GrRemoteOp of_nothing[] = {
@@ -345,7 +373,7 @@ write_bulk(FuzzInput *in)
 		((int *) bulk)[0] = take_byte(in) % 8;
 }
 
-/* True if the server must refuse the command, because its object is of another kind. */
+/* True if the server must refuse the command, because its object is of another kind, or its bootstrap has no terms. */
 static bool
 is_for_another(const GrRemoteCommand *command)
 {
@@ -353,9 +381,10 @@ is_for_another(const GrRemoteCommand *command)
 	bool		keeps = served->object != NULL && served->kind == GR_REMOTE_BEGIN &&
 		served->options.kind == GR_SINK_KEEP;
 
-	if (command->op == GR_REMOTE_BOOT)
-		return !keeps || channel.arguments.boot.nactive < 1;
-	return command->op == GR_REMOTE_PASS && !keeps;
+	const GrRequest *request = (const GrRequest *) server.areas[0];
+
+	return command->op == GR_REMOTE_SUMS &&
+		(!keeps || (channel.bulk == 0 && gr_request_is_boot(request) && request->nactive < 1));
 }
 
 static void
@@ -372,6 +401,8 @@ serve(FuzzInput *in)
 		command.n %= GR_PROJECT_NSLOTS;
 	make_arguments(&command, in);
 	write_bulk(in);
+	if (command.op == GR_REMOTE_SUMS)
+		spoil(server.areas[channel.bulk], sizeof(GrRequest), in);
 	spoil(&channel.arguments, sizeof(channel.arguments), in);
 	spoil(&command, sizeof(command), in);
 	if (take_byte(in) == 255)

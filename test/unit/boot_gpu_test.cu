@@ -6,6 +6,7 @@
 #include "../../kernels/backend_cuda.cuh"
 #include "boot_rows.h"
 #include "gpu_harness.h"
+#include "sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ check_made(GrSession *session, BootRows made, const char *what)
 	GrSink	   *rows = NULL;
 	GrError		err = {};
 	bool		ok = send_rows(session, &made, &rows, &err) &&
-		gpu->sink->boot(rows, &made.pass, got, NULL, &err) && gpu->sink->boot(rows, &made.pass, again, NULL, &err);
+		sum_boot(gpu->sink, rows, &made.pass, got, NULL, &err) &&
+		sum_boot(gpu->sink, rows, &made.pass, again, NULL, &err);
 	double		worst;
 
 	(void) gr_boot_add(&made.pass, want, made.rows, nrows, scratch, NULL);
@@ -78,16 +80,17 @@ check_contract(GrSession *session)
 	GrError		err = {};
 	bool		ok = send_rows(session, &made, &rows, &err);
 
-	check(ok && !gpu->sink->boot(rows, &made.pass, sums, &host, &err) && err.status == GR_CANCELED,
+	check(ok && !sum_boot(gpu->sink, rows, &made.pass, sums, &host, &err) && err.status == GR_CANCELED,
 		  "a bootstrap is canceled");
 	memset(&err, 0, sizeof(err));
 	made.pass.first = 3;
-	check(!gpu->sink->boot(rows, &made.pass, sums, NULL, &err) && err.status == GR_INVALID,
+	check(!sum_boot(gpu->sink, rows, &made.pass, sums, NULL, &err) && err.status == GR_INVALID,
 		  "a first replicate that begins no group");
 	memset(&err, 0, sizeof(err));
 	made.pass.first = 0;
 	made.pass.nactive = 0;
-	check(!gpu->sink->boot(rows, &made.pass, sums, NULL, &err) && err.status == GR_INVALID, "a bootstrap of no terms");
+	check(!sum_boot(gpu->sink, rows, &made.pass, sums, NULL, &err) && err.status == GR_INVALID,
+		  "a bootstrap of no terms");
 	gpu->sink->end(rows);
 	free(sums);
 	boot_rows_free(&made);
@@ -112,7 +115,7 @@ bench_shape(GrSession *session, int64_t nrows, int nfeatures, int nreps, bool fl
 		{
 			double		begin_ms = now_ms();
 
-			if (!gpu->sink->boot(rows, &made.pass, sums, NULL, &err))
+			if (!sum_boot(gpu->sink, rows, &made.pass, sums, NULL, &err))
 				break;
 			least_ms = fmin(least_ms, now_ms() - begin_ms);
 		}

@@ -409,7 +409,7 @@ fit_logistic(const double *rows, int64_t nrows, int p, const GrSolver *solver)
 	fit.ok = gr_backend_cpu.sink->begin(NULL, &rows_options, &kept, &fit.err);
 	fit.ok = fit.ok && gr_backend_cpu.sink->send(kept, rows, nrows, &fit.err);
 	while (fit.ok && gr_glm_next(logreg) == GR_GLM_PASS)
-		fit.ok = gr_backend_cpu.sink->pass(kept, &logreg->pass, logreg->sums, NULL, &fit.err) &&
+		fit.ok = sum_pass(gr_backend_cpu.sink, kept, &logreg->pass, logreg->sums, NULL, &fit.err) &&
 			gr_glm_advance(logreg, NULL, &fit.err);
 	gr_backend_cpu.sink->end(kept);
 	fit.ok = fit.ok && logreg->converged;

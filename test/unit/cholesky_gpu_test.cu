@@ -13,6 +13,7 @@
 #include "compute/glm/glm_fit.h"
 #include "compute/linear/ols.h"
 #include "gpu_harness.h"
+#include "sums.h"
 
 #include <limits.h>
 #include <math.h>

@@ -7,6 +7,7 @@
 #include "../../kernels/backend_cuda.cuh"
 #include "derive_rows.h"
 #include "gpu_harness.h"
+#include "sums.h"
 
 static const GrBackend *const cpu = &gr_backend_cpu;
 
@@ -155,7 +156,7 @@ pass_over(GrSink *sink, GrRowShape shape, double **sums)
 	pass.linear = true;
 	*sums = (double *) malloc(gr_pass_nsums(GR_PASS_EXACT, shape.nfeatures) * sizeof(double));
 	gr_pass_clear(GR_PASS_EXACT, shape.nfeatures, *sums);
-	ok = gpu->sink->pass(sink, &pass, *sums, NULL, &err);
+	ok = sum_pass(gpu->sink, sink, &pass, *sums, NULL, &err);
 	free(zeros);
 	return ok;
 }

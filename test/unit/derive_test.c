@@ -9,6 +9,7 @@
 #include "compute/design/derive_row.h"
 #include "compute/glm/glm.h"
 #include "derive_rows.h"
+#include "sums.h"
 #include "unit.h"
 
 /*
@@ -536,7 +537,7 @@ sums_of(GrSink *sink, GrRowShape shape)
 	GrError		err = {0};
 
 	gr_pass_clear(GR_PASS_EXACT, shape.nfeatures, sums);
-	if (!ops->pass(sink, &pass, sums, NULL, &err))
+	if (!sum_pass(ops, sink, &pass, sums, NULL, &err))
 		sums[0] = NAN;
 	free(zeros);
 	return sums;

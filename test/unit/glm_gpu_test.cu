@@ -9,6 +9,7 @@
 #include "compute/glm/glm_row.h"
 #include "gpu_harness.h"
 #include "send_rows.h"
+#include "sums.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -113,7 +114,7 @@ run_pass(GrSink *rows, const GrPass *pass, const GrHost *host, GrError *err)
 	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(pass->kind, pass->shape.nfeatures));
 
 	gr_pass_clear(pass->kind, pass->shape.nfeatures, sums);
-	if (!gpu->sink->pass(rows, pass, sums, host, err))
+	if (!sum_pass(gpu->sink, rows, pass, sums, host, err))
 	{
 		free(sums);
 		return NULL;

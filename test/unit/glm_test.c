@@ -11,6 +11,7 @@
 #include "compute/glm/glm.h"
 #include "glm_reference.h"
 #include "gram_reference.h"
+#include "sums.h"
 #include "unit.h"
 
 #define NROWS_MAX 1000
@@ -663,7 +664,7 @@ test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 	stopper.asked = 0;
 	nwrong += !gr_backend_cpu.sink->begin(NULL, &options, &kept, &err) ||
 		!gr_backend_cpu.sink->send(kept, rows, nrows, &err) ||
-		!gr_backend_cpu.sink->pass(kept, &pass, sums[1], &host, &err);
+		!sum_pass(gr_backend_cpu.sink, kept, &pass, sums[1], &host, &err);
 	nasked = stopper.asked;
 	for (int at = 1; at <= nasked; at++)
 	{
@@ -671,7 +672,7 @@ test_polls(GrPassKind kind, int p, int64_t nrows, int least)
 
 		stopper.asked = 0;
 		stopper.stop_at = at;
-		nwrong += gr_backend_cpu.sink->pass(kept, &pass, sums[1], &host, &canceled) ||
+		nwrong += sum_pass(gr_backend_cpu.sink, kept, &pass, sums[1], &host, &canceled) ||
 			canceled.status != GR_CANCELED || stopper.asked != at;
 	}
 	gr_backend_cpu.sink->end(kept);

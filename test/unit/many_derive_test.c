@@ -9,6 +9,7 @@
 #include "compute/glm/glm.h"
 #include "derive_rows.h"
 #include "sink_stub.h"
+#include "sums.h"
 
 #define PARTS 4
 #define PIECE 53
@@ -44,7 +45,7 @@ sums_of(GrSink *sink, GrRowShape shape)
 	GrError		err = {0};
 
 	gr_pass_clear(GR_PASS_EXACT, shape.nfeatures, sums);
-	if (!gr_sink_many.pass(sink, &pass, sums, NULL, &err))
+	if (!sum_pass(&gr_sink_many, sink, &pass, sums, NULL, &err))
 		sums[0] = NAN;
 	free(zeros);
 	return sums;

@@ -11,6 +11,7 @@
 #include "compute/project/draw.h"
 #include "derive_rows.h"
 #include "gpu_harness.h"
+#include "sums.h"
 
 #include <math.h>
 
@@ -197,8 +198,8 @@ test_keep(const char *name, const GrSinkOps *ops, GrSession *session, GrSession 
 			{
 				sums[i] = (double *) malloc(sizeof(double) * n);
 				gr_pass_clear(kind, p, sums[i]);
-				ok = ok && (i < 2 ? ops->pass(many.sink, &pass, sums[i], NULL, &err) :
-							gpu->sink->pass(one.sink, &pass, sums[i], NULL, &err));
+				ok = ok && (i < 2 ? sum_pass(ops, many.sink, &pass, sums[i], NULL, &err) :
+							sum_pass(gpu->sink, one.sink, &pass, sums[i], NULL, &err));
 			}
 			error = ok ? pass_error(kind, p, sums[0], sums[2]) : INFINITY;
 			check(error < (kind == GR_PASS_EXACT || kind == GR_PASS_FACE ? 1e-29 : 1e-12) &&
@@ -226,7 +227,7 @@ linear_sums(const Sink *s, GrRowShape shape, GrError *err)
 		GR_MEASURE_STEP, 0.0, true, NULL};
 
 	gr_pass_clear(GR_PASS_EXACT, shape.nfeatures, sums);
-	if (!s->ops->pass(s->sink, &pass, sums, NULL, err))
+	if (!sum_pass(s->ops, s->sink, &pass, sums, NULL, err))
 		sums[GR_SUM_NROWS] = NAN;
 	free(zeros);
 	return sums;
@@ -306,10 +307,10 @@ test_stops(const char *name, const GrSinkOps *ops, GrSession *session, const Dat
 	bool		ok = begin(&many, ops, session, GR_SINK_KEEP, data, &err) && send_all(&many, data, &err);
 
 	gr_pass_clear(pass.kind, p, sums);
-	check(ok && !ops->pass(many.sink, &pass, sums, &host, &canceled) && canceled.status == GR_CANCELED,
+	check(ok && !sum_pass(ops, many.sink, &pass, sums, &host, &canceled) && canceled.status == GR_CANCELED,
 		  "%s: a cancel", name);
 	gr_pass_clear(pass.kind, p, sums);
-	check(ok && ops->pass(many.sink, &pass, sums, NULL, &err) && sums[GR_SUM_NROWS] == (double) data->nrows,
+	check(ok && sum_pass(ops, many.sink, &pass, sums, NULL, &err) && sums[GR_SUM_NROWS] == (double) data->nrows,
 		  "... and the pass after it");
 	ops->end(many.sink);
 	free(sums);
@@ -445,7 +446,7 @@ pass_ms(const Sink *s, const GrPass *pass, GrError *err)
 		double		started = now_ms();
 
 		gr_pass_clear(pass->kind, p, sums);
-		ok = s->ops->pass(s->sink, pass, sums, NULL, err);
+		ok = sum_pass(s->ops, s->sink, pass, sums, NULL, err);
 		if (i >= 0)
 			times_ms[i] = now_ms() - started;
 	}

@@ -54,7 +54,7 @@ fit_once(GrSession *session, const Problem *p, double *sums, GrError *err)
 		pass.beta = p->beta;
 		pass.shift = p->shift;
 		gr_pass_clear(pass.kind, p->nfeatures, sums);
-		ok = gpu->sink->pass(sink, &pass, sums, NULL, err);
+		ok = sum_pass(gpu->sink, sink, &pass, sums, NULL, err);
 	}
 	gpu->sink->end(sink);
 	return ok;

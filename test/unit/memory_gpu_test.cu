@@ -7,6 +7,7 @@
 #include "../../kernels/memory.cuh"
 #include "compute/glm/glm.h"
 #include "gpu_harness.h"
+#include "sums.h"
 
 #include <pthread.h>
 
@@ -109,7 +110,7 @@ pass_over_rows(GrSession *session, const Problem *p, double *sums, GrError *err)
 		pass.shift = p->shift;
 		pass.measure = GR_MEASURE_STEP;
 		gr_pass_clear(kind, p->nfeatures, sums);
-		ok = ok && gpu->sink->pass(sink, &pass, sums, NULL, err);
+		ok = ok && sum_pass(gpu->sink, sink, &pass, sums, NULL, err);
 		sums += gr_pass_nsums(kind, p->nfeatures);
 	}
 	gpu->sink->end(sink);

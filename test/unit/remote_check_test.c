@@ -11,6 +11,7 @@
 #include "compute/resample/boot_draw.h"
 #include "compute/resample/boot_row.h"
 #include "remote_pair.h"
+#include "sums.h"
 #include "unit.h"
 
 #define P 3
@@ -66,51 +67,98 @@ begin_sinks(Pair *pair)
 	}
 }
 
-static double there;
+/* Numbers of any array */
+static const double zeros[4 * T * T] = {0};
+
+/* The command that asks for the sums of the request in the bulk area */
+static bool
+sums_refused(Pair *pair, int object)
+{
+	return is_refused(pair, GR_REMOTE_SUMS, object, 0);
+}
+
+/* Puts a request, which is freed, where the server looks for it, and returns it there; the rest of the area is 0. */
+static GrRequest *
+put_request(Pair *pair, GrRequest *request)
+{
+	char	   *bulk = pair->client.areas[pair->channel.bulk];
+	size_t		nbytes = gr_request_nbytes(request);
+
+	memset(bulk, 0, 65536);
+	memcpy(bulk, request, nbytes);
+	free(request);
+	pair->channel.arguments.n = (int64_t) nbytes;
+	return (GrRequest *) bulk;
+}
 
 static GrPass
 right_pass(void)
 {
 	return (GrPass) {
-		.kind = GR_PASS_EXACT,.shape = keyed,.distribution = {GR_POISSON, GR_LOG, 0, 0},.beta = &there,.shift = &there
+		.kind = GR_PASS_EXACT,.shape = keyed,.distribution = {GR_POISSON, GR_LOG, 0, 0},.beta = zeros,.shift = zeros
 	};
 }
 
-/* False if there is no such way to be wrong */
-static bool
-spoil_pass(GrPass *pass, int way)
+static GrRequest *
+put_pass(Pair *pair, GrPass pass)
 {
-	bool		none = false;
+	GrError		err = {0};
 
-	memset(&none, 7, 1);
+	return put_request(pair, gr_request_of_pass(&pass, gr_request_malloc, &err));
+}
+
+/* Laid out as it should be, but wrong; false if there is no such way */
+static bool
+wrong_pass(GrPass *pass, int way)
+{
 	switch (way)
 	{
 		case 0: pass->shape.nfeatures = P + 1; break;
-		case 1: pass->shape.nfeatures = -1; break;
-		case 2: pass->shape.nfeatures = INT32_MAX; break;
-		case 3: pass->shape.key = false; break;
-		case 4: pass->shape.weight = true; break;
-		case 5: pass->shape.single = true; break;
-		case 6: memset(&pass->shape.key, 9, 1); break;
-		case 7: pass->kind = (GrPassKind) 4; break;
-		case 8: pass->kind = (GrPassKind) -1; break;
-		case 9: pass->kind = GR_PASS_FACE; break;
-		case 10: pass->nfaces = -1; break;
-		case 11: pass->nfaces = GR_FACES_MAX + 1; break;
-		case 12: pass->measure = (GrMeasure) GR_NMEASURES; break;
-		case 13: pass->measure = GR_MEASURE_SCORES_HC2; break;
-		case 14: pass->measure = GR_MEASURE_COARSE_STEP; break;
-		case 15: pass->measure = GR_MEASURE_SCORES, pass->kind = GR_PASS_FAST; break;
-		case 16: pass->distribution.family = (GrFamily) GR_NFAMILIES; break;
-		case 17: pass->distribution.link = GR_LOGIT; break;
-		case 18: pass->distribution.theta = NAN; break;
-		case 19: pass->beta = NULL; break;
-		case 20: pass->shift = NULL; break;
-		case 21: memcpy(&pass->linear, &none, 1); break;
-		case 22: memcpy(&pass->counts, &none, 1); break;
-		case 23: pass->distribution.exponent = GR_EXPONENT_MAX + 1; break;
-		case 24: pass->distribution.exponent = INT32_MIN; break;
-		case 25: pass->distribution = (GrDistribution) {GR_NEGATIVE_BINOMIAL, GR_LOG, 1, 1}; break;
+		case 1: pass->shape.key = false; break;
+		case 2: pass->shape.weight = true; break;
+		case 3: pass->shape.single = true; break;
+		case 4: pass->kind = GR_PASS_FACE; break;
+		case 5: pass->measure = (GrMeasure) GR_NMEASURES; break;
+		case 6: pass->measure = GR_MEASURE_SCORES_HC2; break;
+		case 7: pass->measure = GR_MEASURE_COARSE_STEP; break;
+		case 8: pass->measure = GR_MEASURE_SCORES, pass->kind = GR_PASS_FAST; break;
+		case 9: pass->distribution.family = (GrFamily) GR_NFAMILIES; break;
+		case 10: pass->distribution.link = GR_LOGIT; break;
+		case 11: pass->distribution.theta = NAN; break;
+		case 12: pass->beta = NULL; break;
+		case 13: pass->shift = NULL; break;
+		case 14: pass->distribution.exponent = GR_EXPONENT_MAX + 1; break;
+		case 15: pass->distribution.exponent = INT32_MIN; break;
+		case 16: pass->distribution = (GrDistribution) {GR_NEGATIVE_BINOMIAL, GR_LOG, 1, 1}; break;
+		default: return false;
+	}
+	return true;
+}
+
+/* One number of the head wrong */
+static bool
+spoil_pass(GrRequest *request, int way)
+{
+	switch (way)
+	{
+		case 0: request->shape.nfeatures = P + 1; break;
+		case 1: request->shape.nfeatures = -1; break;
+		case 2: request->shape.nfeatures = INT32_MAX; break;
+		case 3: memset(&request->shape.key, 9, 1); break;
+		case 4: request->kind = GR_NREQUESTS; break;
+		case 5: request->kind = -1; break;
+		case 6: request->kind = GR_REQUEST_FACE; break;
+		case 7: request->nfaces = -1; break;
+		case 8: request->nfaces = GR_FACES_MAX + 1; break;
+		case 9: request->measure = -1; break;
+		case 10: request->flags = 7; break;
+		case 11: request->offsets[GR_REQUEST_BETA] = 0; break;
+		case 12: request->offsets[GR_REQUEST_SHIFT] = 0; break;
+		case 13: request->offsets[GR_REQUEST_SHIFT] = UINT64_MAX - 7; break;
+		case 14: request->offsets[GR_REQUEST_BETA] += 4; break;
+		case 15: request->nbytes += 8; break;
+		case 16: request->kind = GR_REQUEST_BOOT; break;
+		case 17: request->nfaces = 1; break;
 		default: return false;
 	}
 	return true;
@@ -119,55 +167,95 @@ spoil_pass(GrPass *pass, int way)
 static void
 test_passes(Pair *pair)
 {
+	GrRequest  *request;
 	int			way = 0;
 
-	for (GrPass pass = right_pass(); spoil_pass(&pass, way); pass = right_pass(), way++)
+	for (GrPass pass = right_pass(); wrong_pass(&pass, way); pass = right_pass(), way++)
 	{
-		pair->channel.arguments.pass = pass;
-		check(is_refused(pair, GR_REMOTE_PASS, 0, 0), "a pass, wrong way %d", way);
+		(void) put_pass(pair, pass);
+		check(sums_refused(pair, 0), "a pass, wrong way %d", way);
 	}
-	pair->channel.arguments.pass = right_pass();
-	check(is_refused(pair, GR_REMOTE_PASS, 1, 0), "a pass over sums");
-	check(is_refused(pair, GR_REMOTE_PASS, 2, 0), "a pass over nothing");
-	memset(pair->client.areas[pair->channel.bulk], 0, 2048);
-	check(is_done(pair, GR_REMOTE_PASS, 0, 0), "a pass that is right");
+	way = 0;
+	while (request = put_pass(pair, right_pass()), spoil_pass(request, way))
+		check(sums_refused(pair, 0), "a request of a pass, wrong way %d", way++);
+	check(sums_refused(pair, 1), "a pass over sums");
+	check(sums_refused(pair, 2), "a pass over nothing");
+	check(is_done(pair, GR_REMOTE_SUMS, 0, 0), "a pass that is right");
+	for (int n = -1; n <= 1; n++)
+	{
+		static const int64_t nbytes[] = {-1, 0, INT64_MAX};
+
+		pair->channel.arguments.n = nbytes[n + 1];
+		check(sums_refused(pair, 0), "a request of %lld bytes", (long long) nbytes[n + 1]);
+	}
+	pair->channel.arguments.n = (int64_t) request->nbytes - 8;
+	check(sums_refused(pair, 0), "or of fewer than it has");
+	request->nbytes = pair->channel.arguments.n = (int64_t) pair->channel.area_nbytes[pair->channel.bulk];
+	check(sums_refused(pair, 0), "or of all that there is, without room for sums");
 }
 
 static GrBootPass
 right_boot(void)
 {
 	return (GrBootPass) {
-		.shape = keyed,.distribution = {.link = GR_IDENTITY},.beta = &there,.beta_lo = &there,.shift = &there,
-		.nactive = 2,.factor = &there,.nreps = 8
+		.shape = keyed,.distribution = {.link = GR_IDENTITY},.beta = zeros,.beta_lo = zeros,.shift = zeros,
+		.nactive = 2,.factor = zeros,.nreps = 8
 	};
 }
 
+static GrRequest *
+put_boot(Pair *pair, GrBootPass pass)
+{
+	GrError		err = {0};
+
+	return put_request(pair, gr_request_of_boot(&pass, gr_request_malloc, &err));
+}
+
+/* Laid out as it should be, but wrong */
 static bool
-spoil_boot(GrBootPass *pass, int way)
+wrong_boot(GrBootPass *pass, int way)
 {
 	switch (way)
 	{
 		case 0: pass->nactive = 0; break;
-		case 1: pass->nactive = -1; break;
-		case 2: pass->nactive = T + 1; break;
-		case 3: pass->nactive = INT32_MAX; break;
-		case 4: pass->nreps = -1; break;
-		case 5: pass->nreps = INT32_MAX; break;
-		case 6: pass->nreps = GR_BOOT_REPS_MAX; break;
-		case 7: pass->first = 2; break;
-		case 8: pass->first = -4; break;
-		case 9: pass->first = INT64_MAX - 3; break;
-		case 10: pass->flips = true, pass->first = 4; break;
-		case 11: pass->flips = true, pass->steps = &there; break;
-		case 12: pass->nreps = 0; break;
-		case 13: pass->nreps = 0, pass->influence = &there; break;
-		case 14: pass->nreps = 0, pass->influence = &there, pass->ninfluence = -5; break;
-		case 15: pass->nreps = 0, pass->influence = &there, pass->ninfluence = INT32_MAX; break;
-		case 16: pass->nreps = 0, pass->influence = &there, pass->ninfluence = 1, pass->steps = &there; break;
-		case 17: pass->shape.nfeatures = 0; break;
-		case 18: pass->shape.key = false; break;
-		case 19: memset(&pass->flips, 2, 1); break;
-		case 20: pass->distribution.link = (GrLink) GR_NLINKS; break;
+		case 1: pass->nactive = T + 1; break;
+		case 2: pass->first = 2; break;
+		case 3: pass->first = -4; break;
+		case 4: pass->first = INT64_MAX - 3; break;
+		case 5: pass->flips = true, pass->first = 4; break;
+		case 6: pass->flips = true, pass->steps = zeros; break;
+		case 7: pass->nreps = 0; break;
+		case 8: pass->nreps = 0, pass->influence = zeros; break;
+		case 9: pass->nreps = 0, pass->influence = zeros, pass->ninfluence = 1, pass->steps = zeros; break;
+		case 10: pass->shape.nfeatures = 0; break;
+		case 11: pass->shape.key = false; break;
+		case 12: pass->distribution.link = (GrLink) GR_NLINKS; break;
+		case 13: pass->nreps = GR_BOOT_REPS_MAX; break;
+		default: return false;
+	}
+	return true;
+}
+
+/* One number of the head wrong */
+static bool
+spoil_boot(GrRequest *request, int way)
+{
+	switch (way)
+	{
+		case 0: request->nactive = 0; break;
+		case 1: request->nactive = -1; break;
+		case 2: request->nactive = T + 1; break;
+		case 3: request->nactive = INT32_MAX; break;
+		case 4: request->nreps = -1; break;
+		case 5: request->nreps = INT32_MAX; break;
+		case 6: request->nreps = GR_BOOT_REPS_MAX; break;
+		case 7: request->nreps = 0; break;
+		case 8: request->nreps = 0, request->ninfluence = -5; break;
+		case 9: request->nreps = 0, request->ninfluence = INT32_MAX; break;
+		case 10: request->offsets[GR_REQUEST_STEPS] = request->nbytes; break;
+		case 11: request->offsets[GR_REQUEST_LINES] = request->offsets[GR_REQUEST_BETA]; break;
+		case 12: request->nactive = 3; break;
+		case 13: request->kind = GR_REQUEST_EXACT; break;
 		default: return false;
 	}
 	return true;
@@ -176,16 +264,19 @@ spoil_boot(GrBootPass *pass, int way)
 static void
 test_boots(Pair *pair)
 {
+	GrRequest  *request;
 	int			way = 0;
 
-	for (GrBootPass pass = right_boot(); spoil_boot(&pass, way); pass = right_boot(), way++)
+	for (GrBootPass pass = right_boot(); wrong_boot(&pass, way); pass = right_boot(), way++)
 	{
-		pair->channel.arguments.boot = pass;
-		check(is_refused(pair, GR_REMOTE_BOOT, 0, 0), "a bootstrap, wrong way %d", way);
+		(void) put_boot(pair, pass);
+		check(sums_refused(pair, 0), "a bootstrap, wrong way %d", way);
 	}
-	pair->channel.arguments.boot = right_boot();
-	check(is_refused(pair, GR_REMOTE_BOOT, 1, 0), "a bootstrap of sums");
-	check(is_done(pair, GR_REMOTE_BOOT, 0, 0), "a bootstrap that is right");
+	way = 0;
+	while (request = put_boot(pair, right_boot()), spoil_boot(request, way))
+		check(sums_refused(pair, 0), "a request of a bootstrap, wrong way %d", way++);
+	check(sums_refused(pair, 1), "a bootstrap of sums");
+	check(is_done(pair, GR_REMOTE_SUMS, 0, 0), "a bootstrap that is right");
 }
 
 /* By the backend itself, with nobody before it */
@@ -193,17 +284,15 @@ static void
 test_backend(void)
 {
 	const GrSinkOptions options = {.shape = keyed,.kind = GR_SINK_KEEP};
-	const double zeros[T * T] = {0};
 	GrBootPass	pass = right_boot();
 	double		sums[200] = {0};
 	GrSink	   *sink = NULL;
 	GrError		err = {0};
 
-	pass.beta = pass.beta_lo = pass.shift = pass.factor = zeros;
 	pass.nactive = 0;
 	check(gr_backend_cpu.sink->begin(NULL, &options, &sink, &err) &&
 		  gr_backend_cpu.sink->send(sink, zeros, 1, &err), "rows here");
-	check(!gr_backend_cpu.sink->boot(sink, &pass, sums, NULL, &err) && err.status == GR_INVALID,
+	check(!sum_boot(gr_backend_cpu.sink, sink, &pass, sums, NULL, &err) && err.status == GR_INVALID,
 		  "no bootstrap of no terms: %s", err.detail);
 	check(gr_boot_reps_a_pass(0, 1000, 1) == 1000 && gr_boot_scratch_nbytes(&pass) > 0, "which divides by nothing");
 	gr_backend_cpu.sink->end(sink);
@@ -305,15 +394,15 @@ test_others(Pair *pair)
 	check(is_refused(pair, GR_REMOTE_SUBMIT, 7, 3) && is_refused(pair, GR_REMOTE_SUBMIT, 7, -1), "no such batch");
 	check(is_done(pair, GR_REMOTE_SUBMIT, 7, 2) && is_refused(pair, GR_REMOTE_TAKE, 7, GR_PROJECT_NSLOTS) &&
 		  is_refused(pair, GR_REMOTE_TAKE, 7, -1) && is_done(pair, GR_REMOTE_TAKE, 7, 1), "one that is right is taken");
-	check(is_refused(pair, GR_REMOTE_PASS, 7, 0), "a pass over vectors");
+	(void) put_pass(pair, right_pass());
+	check(sums_refused(pair, 7), "a pass over vectors");
 	check(is_refused(pair, (GrRemoteOp) 99, 0, 0) && is_refused(pair, (GrRemoteOp) -1, 0, 0), "no such command");
-	check(is_refused(pair, GR_REMOTE_PASS, -1, 0) && is_refused(pair, GR_REMOTE_END, GR_REMOTE_OBJECTS, 0),
+	check(sums_refused(pair, -1) && is_refused(pair, GR_REMOTE_END, GR_REMOTE_OBJECTS, 0),
 		  "no such object");
-	a->pass = right_pass();
 	pair->channel.bulk = 1000000;
-	check(is_refused(pair, GR_REMOTE_PASS, 0, 0), "arrays that are nowhere");
+	check(sums_refused(pair, 0), "arrays that are nowhere");
 	pair->channel.bulk = -1;
-	check(is_refused(pair, GR_REMOTE_PASS, 0, 0), "nor there");
+	check(sums_refused(pair, 0), "nor there");
 	pair->channel.bulk = bulk;
 }
 
@@ -338,8 +427,8 @@ test_sends(Pair *pair)
 		pair->channel.queue[pair->channel.nasked % GR_REMOTE_COMMANDS] = command;
 		__atomic_store_n(&pair->channel.nasked, pair->channel.nasked + 1, __ATOMIC_SEQ_CST);
 		(void) sem_post(&pair->channel.requests);
-		pair->channel.arguments.pass = right_pass();
-		check(is_refused(pair, GR_REMOTE_PASS, 0, 0) && object->failed != 0, "rows %d: %s", (int) k,
+		(void) put_pass(pair, right_pass());
+		check(sums_refused(pair, 0) && object->failed != 0, "rows %d: %s", (int) k,
 			  object->error.detail);
 	}
 }

@@ -23,6 +23,7 @@ read_clock(clockid_t clock, struct timespec *at)
 #include "compute/glm/glm.h"
 #include "compute/resample/boot.h"
 #include "remote_pair.h"
+#include "sums.h"
 #include "unit.h"
 
 #define P 3
@@ -120,13 +121,10 @@ stand_in_sent(GrSink *sink, bool wait, int64_t *ncalls, GrError *err)
 }
 
 static bool
-stand_in_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+stand_in_pass(const GrPass *pass, double *sums)
 {
 	int			n = note(0, pass->beta, T);
 
-	(void) sink;
-	(void) host;
-	(void) err;
 	n = note(n, pass->shift, P);
 	n = note(n, pass->faces, 2 * T * pass->nfaces);
 	n = note(n, pass->face_absolute, pass->nfaces);
@@ -139,13 +137,10 @@ stand_in_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host
 }
 
 static bool
-stand_in_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err)
+stand_in_boot(const GrBootPass *pass, double *sums)
 {
 	int			n = note(0, pass->beta, T);
 
-	(void) sink;
-	(void) host;
-	(void) err;
 	n = note(n, pass->beta_lo, T);
 	n = note(n, pass->shift, P);
 	n = note(n, pass->factor, pass->nactive * T);
@@ -156,6 +151,18 @@ stand_in_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *
 	for (size_t k = 0; k < gr_boot_nsums(pass); k++)
 		sums[k] += 1000;
 	return true;
+}
+
+static bool
+stand_in_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
+{
+	const GrPass pass = gr_request_pass(request);
+	const GrBootPass boot = gr_request_boot(request);
+
+	(void) sink;
+	(void) host;
+	(void) err;
+	return gr_request_is_boot(request) ? stand_in_boot(&boot, sums) : stand_in_pass(&pass, sums);
 }
 
 static bool
@@ -255,7 +262,7 @@ project_begin(GrSession *session, const GrProjectOptions *options, const GrHost 
 
 static const GrProjectorOps projector_ops = {.begin = project_begin};
 static const GrSinkOps sink_ops = {
-	.begin = stand_in_begin,.send = stand_in_send,.sent = stand_in_sent,.pass = stand_in_pass,.boot = stand_in_boot,
+	.begin = stand_in_begin,.send = stand_in_send,.sent = stand_in_sent,.sums = stand_in_sums,
 	.can_ascend = stand_in_can_ascend,.ascend = stand_in_ascend,.times = stand_in_times,.end = stand_in_end
 };
 static const GrSolverOps solver_ops = {.begin = factor_begin,.inverse = factor_inverse,.end = factor_end};
@@ -316,7 +323,7 @@ test_passes(void)
 	sink = begin(pair, &err);
 	check(gr_remote_is_busy(&pair->server), "who has a sink is busy");
 	memcpy(sums[0], numbers(sums[1], nsums), (size_t) nsums * sizeof(double));
-	check(gr_backend_remote.sink->pass(sink, &pass, sums[0], NULL, &err), "a pass with all that it may have");
+	check(sum_pass(gr_backend_remote.sink, sink, &pass, sums[0], NULL, &err), "a pass with all that it may have");
 	check(came(&at, values[0], T) && came(&at, values[1], P) && came(&at, values[2], 4 * T) &&
 		  came(&at, values[3], 2) && came(&at, values[4], T * (T + 1) / 2) && came(&at, sums[1], nsums) &&
 		  stand_in.pass.nfaces == 2 && stand_in.pass.face_relative == 0.125, "comes as it is");
@@ -326,7 +333,7 @@ test_passes(void)
 	pass.beta = NULL;
 	pass.factor = NULL;
 	pass.nfaces = 1;
-	check(gr_backend_remote.sink->pass(sink, &pass, sums[0], NULL, &err) && stand_in.pass.beta == NULL &&
+	check(sum_pass(gr_backend_remote.sink, sink, &pass, sums[0], NULL, &err) && stand_in.pass.beta == NULL &&
 		  stand_in.pass.factor == NULL &&
 		  memcmp(stand_in.got + P + 2 * T + 1, sums[1], (size_t) nsums * sizeof(double)) == 0,
 		  "what it doesn't have doesn't come");
@@ -371,7 +378,8 @@ test_boots(void)
 		}
 		nsums = (int) gr_boot_nsums(&pass);
 		memcpy(sums[0], numbers(sums[1], nsums), (size_t) nsums * sizeof(double));
-		check(gr_backend_remote.sink->boot(sink, &pass, sums[0], NULL, &err), "a bootstrap's pass, steps %d", steps);
+		check(sum_boot(gr_backend_remote.sink, sink, &pass, sums[0], NULL, &err), "a bootstrap's pass, steps %d",
+			  steps);
 		check(came(&at, values[0], T) && came(&at, values[1], T) && came(&at, values[2], P) &&
 			  came(&at, values[3], 2 * T) && came(&at, values[4], steps ? 8 : 6) && came(&at, sums[1], nsums) &&
 			  stand_in.boot.seed == 12 && stand_in.boot.first == 4 && stand_in.boot.triangle == NULL,
@@ -553,9 +561,9 @@ test_failed_reads(void)
 	check(!ok && err.status == GR_DEVICE_FAILED && strcmp(err.detail, "a copy") == 0 && nread <= 2,
 		  "a copy that fails is told: %s, %d read", err.detail, (int) nread);
 	memset(&err, 0, sizeof(err));
-	check(!gr_backend_remote.sink->pass(sink, &pass, sums, NULL, &err) && err.status == GR_DEVICE_FAILED,
+	check(!sum_pass(gr_backend_remote.sink, sink, &pass, sums, NULL, &err) && err.status == GR_DEVICE_FAILED,
 		  "and there is no pass over such rows");
-	check(gr_backend_remote.sink->pass(other, &pass, sums, NULL, &other_err), "but over another sink's");
+	check(sum_pass(gr_backend_remote.sink, other, &pass, sums, NULL, &other_err), "but over another sink's");
 	gr_backend_remote.sink->end(sink);
 	gr_backend_remote.sink->end(other);
 	end(pair, "failed reads");
@@ -659,12 +667,12 @@ test_room(void)
 	check(gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &sink, &err) &&
 		  gr_backend_remote.sink->send(sink, row, 1, &err), "a wide row");
 	pair->client.lease = NULL;
-	check(!gr_backend_remote.sink->pass(sink, &pass, sums, NULL, &err) && err.status == GR_NO_MEMORY &&
+	check(!sum_pass(gr_backend_remote.sink, sink, &pass, sums, NULL, &err) && err.status == GR_NO_MEMORY &&
 		  err.bytes_needed > nsums * sizeof(double), "no room for its sums");
 	pair->client.lease = lease;
 	memset(&err, 0, sizeof(err));
-	check(gr_backend_remote.sink->pass(sink, &pass, sums, NULL, &err) && sums[GR_SUM_NROWS] == 1 && pair->nleased == 1 &&
-		  pair->channel.bulk != 0, "room is made, and the other area given back");
+	check(sum_pass(gr_backend_remote.sink, sink, &pass, sums, NULL, &err) && sums[GR_SUM_NROWS] == 1 &&
+		  pair->nleased == 1 && pair->channel.bulk != 0, "room is made, and the other area given back");
 	gr_backend_remote.sink->end(sink);
 	check(!gr_remote_is_busy(&pair->server), "which leaves nothing");
 	end_pair(pair);

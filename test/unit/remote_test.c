@@ -9,6 +9,7 @@
 #include "compute/glm/glm.h"
 #include "compute/linalg/gram_shift.h"
 #include "remote_pair.h"
+#include "sums.h"
 #include "unit.h"
 
 #define P 5
@@ -173,7 +174,7 @@ pass_all(const GrBackend *backend, GrSession *session, const double *rows, char 
 		if (k == 2)
 			ok = backend->sink->change(sink, &basis, NULL, err);
 		gr_pass_clear(pass.kind, P, sums[k]);
-		ok = ok && backend->sink->pass(sink, &pass, sums[k], NULL, err);
+		ok = ok && sum_pass(backend->sink, sink, &pass, sums[k], NULL, err);
 	}
 	backend->sink->end(sink);
 	return ok;
@@ -264,7 +265,7 @@ pass_derived(const GrBackend *backend, GrSink *sink, double *sums, GrError *err)
 	};
 
 	gr_pass_clear(pass.kind, 2, sums);
-	return backend->sink->pass(sink, &pass, sums, NULL, err);
+	return sum_pass(backend->sink, sink, &pass, sums, NULL, err);
 }
 
 /* Rows that are stored come back as they are, from any to any. */
@@ -377,7 +378,7 @@ test_failures(const double *rows)
 		  !send_all(gr_backend_remote.sink, sink, NULL, rows, pair->client.areas[area], 4, &err) &&
 		  err.status == GR_NO_MEMORY && err.bytes_needed > 0, "rows beyond the limit: %s", err.detail);
 	memset(&err, 0, sizeof(err));
-	check(!gr_backend_remote.sink->pass(sink, &pass, sums, NULL, &err) && err.status == GR_NO_MEMORY,
+	check(!sum_pass(gr_backend_remote.sink, sink, &pass, sums, NULL, &err) && err.status == GR_NO_MEMORY,
 		  "and no pass over them");
 	gr_backend_remote.sink->end(sink);
 
@@ -440,7 +441,7 @@ test_late_failures(const double *rows)
 
 		check(ops->begin((GrSession *) &pair->client, &options, &sink, &err) &&
 			  ops->send(sink, pair->client.areas[area], BLOCK, &err), "a send that will fail");
-		check(!(keep ? ops->pass(sink, &pass, sums, NULL, &err) : ops->finish(sink, sums, sums + TRIANGLE, &err)) &&
+		check(!(keep ? sum_pass(ops, sink, &pass, sums, NULL, &err) : ops->finish(sink, sums, sums + TRIANGLE, &err)) &&
 			  err.status == GR_DEVICE_MEMORY, "no %s without its rows: %s", keep ? "pass" : "sums", err.detail);
 		ops->end(sink);
 	}
@@ -483,10 +484,10 @@ test_earlier_connection(const double *rows)
 static bool lose_device;
 
 static bool
-endless_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+endless_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
 	(void) sink;
-	(void) pass;
+	(void) request;
 	(void) sums;
 	if (lose_device)
 		return gr_fail(err, GR_DEVICE_LOST, 0, "an illegal address");
@@ -529,7 +530,7 @@ test_ends(void)
 	pthread_t	thread;
 	GrSink	   *sink;
 
-	ops.pass = endless_pass;
+	ops.sums = endless_sums;
 	for (int way = 0; way < 4; way++)
 	{
 		Pair	   *pair = begin_pair(&backend);
@@ -541,7 +542,7 @@ test_ends(void)
 			(void) pthread_create(&thread, NULL, close_later, &pair->channel);
 		if (way == 2)
 			(void) pthread_create(&thread, NULL, abandon_later, &pair->channel);
-		(void) gr_backend_remote.sink->pass(sink, &pass, sums, way == 0 ? &host : NULL, &err);
+		(void) sum_pass(gr_backend_remote.sink, sink, &pass, sums, way == 0 ? &host : NULL, &err);
 		if (way == 0)
 			check(err.status == GR_CANCELED && stopper.asked == 3, "a cancelled client waits for its server to stop");
 		else if (way == 1)
@@ -576,10 +577,10 @@ static uint32_t let_go;
 
 /* A call of the driver's that doesn't return, whatever it is told */
 static bool
-deaf_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+deaf_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
 	(void) sink;
-	(void) pass;
+	(void) request;
 	(void) sums;
 	(void) host;
 	while (__atomic_load_n(&let_go, __ATOMIC_ACQUIRE) == 0)
@@ -606,11 +607,11 @@ test_deaf_server(void)
 	GrSink	   *other = NULL;
 	GrError		err = {0};
 
-	ops.pass = deaf_pass;
+	ops.sums = deaf_sums;
 	pair = begin_pair(&backend);
 	pair->client.patience_s = 0.1;
 	check(gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &sink, &err) &&
-		  !gr_backend_remote.sink->pass(sink, &pass, sums, &host, &err) && err.status == GR_CANCELED &&
+		  !sum_pass(gr_backend_remote.sink, sink, &pass, sums, &host, &err) && err.status == GR_CANCELED &&
 		  stopper.asked == 3, "a canceled client doesn't wait for ever");
 	memset(&err, 0, sizeof(err));
 	check(!gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &other, &err) &&
@@ -654,7 +655,7 @@ test_server_ends(void)
 	double		sums[200];
 	int			ntold = 0;
 
-	ops.pass = endless_pass;
+	ops.sums = endless_sums;
 	lose_device = false;
 	for (int turn = 0; turn < 10; turn++)
 	{
@@ -665,7 +666,7 @@ test_server_ends(void)
 
 		(void) gr_backend_remote.sink->begin((GrSession *) &pair->client, &options, &sink, &err);
 		(void) pthread_create(&thread, NULL, end_later, &pair->channel);
-		(void) gr_backend_remote.sink->pass(sink, &pass, sums, NULL, &err);
+		(void) sum_pass(gr_backend_remote.sink, sink, &pass, sums, NULL, &err);
 		ntold += err.status == GR_DEVICE_FAILED;
 		(void) pthread_join(thread, NULL);
 		gr_backend_remote.sink->end(sink);

@@ -10,6 +10,7 @@
 #include "compute/dist/family.h"
 #include "compute/glm/glm.h"
 #include "gram_reference.h"
+#include "sums.h"
 #include "unit.h"
 
 /* 2^-98: some hundred roundings of 2^-105 */
@@ -152,7 +153,7 @@ pass_over(GrSink *rows, int nfeatures, const double *beta, double *sums)
 	bool		ok;
 
 	gr_pass_clear(pass.kind, nfeatures, sums);
-	ok = gr_backend_cpu.sink->pass(rows, &pass, sums, NULL, &err);
+	ok = sum_pass(gr_backend_cpu.sink, rows, &pass, sums, NULL, &err);
 	free(shift);
 	return ok;
 }

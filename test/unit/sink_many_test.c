@@ -10,6 +10,7 @@
 #include "compute/linalg/basis.h"
 #include "gram_reference.h"
 #include "sink_stub.h"
+#include "sums.h"
 #include "unit.h"
 
 #define PARTS 5
@@ -219,8 +220,8 @@ test_pass(GrPassKind kind, GrMeasure measure, int nparts, GrRowShape shape, int6
 		for (int k = 0; k < 3; k++)
 		{
 			gr_pass_clear(kind, p, sums[k]);
-			ok = ok && (k < 2 ? gr_sink_many.pass(many, &pass, sums[k], NULL, &err) :
-						gr_backend_cpu.sink->pass(one, &pass, sums[k], NULL, &err));
+			ok = ok && (k < 2 ? sum_pass(&gr_sink_many, many, &pass, sums[k], NULL, &err) :
+						sum_pass(gr_backend_cpu.sink, one, &pass, sums[k], NULL, &err));
 		}
 		error = ok ? sums_error(kind, p, sums[0], sums[2]) : INFINITY;
 		check(error < limit && sums[0][GR_SUM_NROWS] > 0,
@@ -401,7 +402,7 @@ test_together(int nparts)
 	for (int turn = 0; turn < 50; turn++)
 	{
 		gr_pass_clear(pass.kind, 1, sums);
-		ok = ok && gr_sink_many.pass(many, &pass, sums, &host, &err) &&
+		ok = ok && sum_pass(&gr_sink_many, many, &pass, sums, &host, &err) &&
 			sums[GR_SUM_NROWS] == nparts * (nparts + 1) / 2 && sums[GR_SUM_NONES] == 2 * nparts;
 	}
 	check(ok && stub.most == nparts, "%d parts: passes are made at once, and merged", nparts);
@@ -446,14 +447,14 @@ test_cancel(int nparts)
 		GrError		err = {0};
 
 		gr_pass_clear(pass.kind, 1, sums);
-		ok = ok && !(at % 2 == 0 ? gr_sink_many.pass(many, &pass, sums, &host, &err) :
+		ok = ok && !(at % 2 == 0 ? sum_pass(&gr_sink_many, many, &pass, sums, &host, &err) :
 					 gr_sink_many.change(many, &basis, &host, &err)) &&
 			err.status == GR_CANCELED && a.n == at && !a.by_others && stub.npassing == 0;
 	}
 	check(ok, "%d parts: a cancel stops all, and the host isn't asked again", nparts);
 	stub.endless = false;
 	gr_pass_clear(pass.kind, 1, sums);
-	check(gr_sink_many.pass(many, &pass, sums, NULL, &none) && sums[GR_SUM_NROWS] == nparts * (nparts + 1) / 2,
+	check(sum_pass(&gr_sink_many, many, &pass, sums, NULL, &none) && sums[GR_SUM_NROWS] == nparts * (nparts + 1) / 2,
 		  "... and the next pass is a whole one");
 	gr_sink_many.end(many);
 	check(stub.nopen == 0, "... and all are ended");
@@ -469,19 +470,22 @@ test_termination(int nparts)
 	GrPass		pass = stub_pass_of(beta, &shift);
 	Asked		a = {.caller = pthread_self()};
 	GrHost		host = {asked, &a};
+	GrRequest  *request;
 	GrError		err = {0};
 
 	stub_reset();
 	a.ends = begin_stubs(nparts, GR_SINK_KEEP, &err);
 	stub.endless = true;
 	stub.together = nparts;
+	request = gr_request_of_pass(&pass, gr_request_malloc, &err);
 	if (setjmp(a.jump) == 0)
 	{
-		(void) gr_sink_many.pass(a.ends, &pass, sums, &host, &err);
+		(void) gr_sink_many.sums(a.ends, request, sums, &host, &err);
 		check(false, "%d parts: an end within a pass", nparts);
 	}
 	else
 		check(stub.nopen == 0 && stub.npassing == 0, "%d parts: an end within a pass ends the threads", nparts);
+	free(request);
 	free(beta);
 	free(sums);
 }
@@ -507,7 +511,7 @@ test_gravity(void)
 		stub.together = 4;
 		stub.fail_at = stub.ncalls + 1;
 		gr_pass_clear(pass.kind, 1, sums);
-		ok = ok && !gr_sink_many.pass(many, &pass, sums, NULL, &err) && err.status == GR_DEVICE_LOST &&
+		ok = ok && !sum_pass(&gr_sink_many, many, &pass, sums, NULL, &err) && err.status == GR_DEVICE_LOST &&
 			err.where == lost - 1;
 		gr_sink_many.end(many);
 	}
@@ -536,7 +540,7 @@ whole_job(int nparts, GrSinkKind kind, GrError *err)
 	{
 		gr_pass_clear(pass.kind, 1, sums);
 		ok = ok && gr_sink_many.change(many, &basis, NULL, err) &&
-			gr_sink_many.pass(many, &pass, sums, NULL, err) && sums[GR_SUM_NROWS] == nparts * (nparts + 1) / 2;
+			sum_pass(&gr_sink_many, many, &pass, sums, NULL, err) && sums[GR_SUM_NROWS] == nparts * (nparts + 1) / 2;
 	}
 	gr_sink_many.end(many);
 	return ok;

@@ -13,7 +13,7 @@
 
 #include "compute/backend/backend.h"
 #include "compute/design/derive.h"
-#include "compute/glm/glm.h"
+#include "compute/request/request.h"
 
 #define STUB_SINKS 8
 #define STUB_CALLS 64
@@ -172,15 +172,15 @@ stub_work(StubSink *s, const GrHost *host, GrError *err)
 }
 
 static inline bool
-stub_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+stub_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
 	StubSink   *s = (StubSink *) sink;
 
 	if (!stub_work(s, host, err))
 		return false;
 	sums[GR_SUM_NROWS] += s->weight;
-	/* what beta points to is there as long as any part is at work */
-	sums[GR_SUM_NONES] += pass->beta[0];
+	/* the request is there as long as any part is at work */
+	sums[GR_SUM_NONES] += gr_request_pass(request).beta[0];
 	return true;
 }
 
@@ -232,7 +232,7 @@ static const GrSinkOps stub_sink = {
 	.sent = stub_sent,
 	.restart = stub_restart,
 	.finish = stub_finish,
-	.pass = stub_pass,
+	.sums = stub_sums,
 	.change = stub_change,
 	.derive = stub_derive,
 	.times = stub_times,

@@ -17,11 +17,10 @@ extern "C" {
 #endif
 
 typedef struct GrAscent GrAscent;	/* glm.h */
-typedef struct GrPass GrPass;	/* glm.h */
 typedef struct GrBasis GrBasis; /* basis.h */
 typedef struct GrDerivation GrDerivation;	/* derive.h */
 typedef struct GrDeriveCounts GrDeriveCounts;
-typedef struct GrBootPass GrBootPass;	/* boot.h */
+typedef struct GrRequest GrRequest; /* request.h */
 typedef struct GrSink GrSink;	/* rows being summed up, or kept */
 typedef struct GrProject GrProject; /* vectors being projected */
 
@@ -136,10 +135,11 @@ typedef struct GrSinkOps
 	/* SUM: waits, and writes the packed triangle. Entries that overflowed are not finite. */
 	bool		(*finish) (GrSink *sink, double *hi, double *lo, GrError *err);
 
-	/* KEEP: a pass over all; adds to sums, which gr_pass_clear() has prepared. Polls host on the way. */
-	bool		(*pass) (GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
-	/* KEEP: the same of a bootstrap; see boot.h */
-	bool		(*boot) (GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err);
+	/*
+	 * KEEP: adds all rows to the sums of a request, which gr_request_clear() has prepared; see request.h. Fails with
+	 * GR_INVALID if the request is not one over such rows. Polls host on the way.
+	 */
+	bool		(*sums) (GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err);
 	/* KEEP: changes the rows by a basis, once, before the first pass that is to see them so. */
 	bool		(*change) (GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err);
 	/*

@@ -9,10 +9,9 @@
 
 #include "compute/backend/valid.h"
 #include "compute/design/derive.h"
-#include "compute/glm/glm.h"
 #include "compute/linalg/basis.h"
 #include "compute/project/chunks.h"
-#include "compute/resample/boot.h"
+#include "compute/request/request.h"
 
 /* Chunks of kept rows double in size from the one to the other, bytes. */
 #define FIRST_CHUNK_NBYTES ((size_t) 256 << 10)
@@ -268,61 +267,47 @@ cpu_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 	return true;
 }
 
+/* Adds a chunk's rows: to a pass piece by piece, so that the host is asked in time; a bootstrap asks it itself. */
 static bool
-cpu_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+sum_chunk(const GrRequest *request, double *sums, const Chunk *chunk, void *scratch, const GrHost *host)
 {
-	double		started = now_s();
-	int			stride = gr_row_ncols(sink->options.shape);
-	int64_t		piece = POLL_WORK / gr_nterms(pass->shape.nfeatures) + 1;
-	size_t		scratch_nbytes = gr_pass_scratch_nbytes(pass->kind, pass->shape);
-	double	   *scratch = malloc(scratch_nbytes);
+	int			stride = gr_row_ncols(request->shape);
+	int64_t		piece = POLL_WORK / gr_nterms(request->shape.nfeatures) + 1;
 
-	if (scratch == NULL)
+	if (gr_request_is_boot(request))
+		piece = chunk->nrows;
+	for (int64_t from = 0; from < chunk->nrows; from += piece)
 	{
-		err->bytes_needed = scratch_nbytes;
-		return gr_fail(err, GR_NO_MEMORY, 0, "scratch memory of a pass");
-	}
-	for (const Chunk *chunk = sink->first; chunk != NULL; chunk = chunk->next)
-	{
-		for (int64_t from = 0; from < chunk->nrows; from += piece)
-		{
-			int64_t		n = chunk->nrows - from < piece ? chunk->nrows - from : piece;
+		int64_t		n = chunk->nrows - from < piece ? chunk->nrows - from : piece;
 
-			if (!gr_pass_add_polling(pass, sums, chunk->rows + from * stride, n, scratch, host) ||
-				gr_canceled(host))
-			{
-				free(scratch);
-				return gr_fail(err, GR_CANCELED, 0, "a pass over the rows");
-			}
-		}
+		if (!gr_request_add(request, sums, chunk->rows + from * stride, n, scratch, host) || gr_canceled(host))
+			return false;
 	}
-	free(scratch);
-	sink->kernel_s += now_s() - started;
 	return true;
 }
 
 static bool
-cpu_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err)
+cpu_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
 	double		started = now_s();
 	size_t		scratch_nbytes;
 	void	   *scratch;
 	bool		ok = true;
 
-	if (!gr_boot_valid(pass, sink->options.shape, err))
+	if (!gr_request_valid(request, gr_request_nbytes(request), sink->options.shape, err))
 		return false;
-	scratch_nbytes = gr_boot_scratch_nbytes(pass);
+	scratch_nbytes = gr_request_scratch_nbytes(request);
 	scratch = malloc(scratch_nbytes);
 	if (scratch == NULL)
 	{
 		err->bytes_needed = scratch_nbytes;
-		return gr_fail(err, GR_NO_MEMORY, 0, "scratch memory of a bootstrap");
+		return gr_fail(err, GR_NO_MEMORY, 0, "scratch memory of %s", gr_request_name(request));
 	}
 	for (const Chunk *chunk = sink->first; ok && chunk != NULL; chunk = chunk->next)
-		ok = gr_boot_add(pass, sums, chunk->rows, chunk->nrows, scratch, host);
+		ok = sum_chunk(request, sums, chunk, scratch, host);
 	free(scratch);
 	sink->kernel_s += now_s() - started;
-	return ok || gr_fail(err, GR_CANCELED, 0, "a bootstrap over the rows");
+	return ok || gr_fail(err, GR_CANCELED, 0, "%s over the rows", gr_request_name(request));
 }
 
 static bool
@@ -458,8 +443,7 @@ static const GrSinkOps sink_ops = {
 	.sent = cpu_sink_sent,
 	.restart = cpu_sink_restart,
 	.finish = cpu_sink_finish,
-	.pass = cpu_sink_pass,
-	.boot = cpu_sink_boot,
+	.sums = cpu_sink_sums,
 	.change = cpu_sink_change,
 	.derive = cpu_sink_derive,
 	.read = cpu_sink_read,

@@ -234,80 +234,27 @@ many_finish(GrSink *sink, double *hi, double *lo, GrError *err)
  * KEEP
  */
 
-/* n float8 become the sink's own, at *to; NULL stays NULL. */
-static const double *
-keep(double **to, const double *from, size_t n)
-{
-	double	   *kept = *to;
-
-	if (from == NULL)
-		return NULL;
-	memcpy(kept, from, n * sizeof(double));
-	*to += n;
-	return kept;
-}
-
+/* Copies the request, and prepares sums of their own for the parts but the first. */
 static bool
-prepare_pass(ManySink *many, const GrPass *pass, double *sums, GrError *err)
+prepare_sums(ManySink *many, const GrRequest *request, double *sums, GrError *err)
 {
-	size_t		t = (size_t) gr_nterms(pass->shape.nfeatures);
-	size_t		nfaces = (size_t) pass->nfaces;
-	size_t		nfactor = pass->factor == NULL ? 0 : (size_t) gr_triangle((int64_t) t);
-	size_t		narguments = t + (t - 1) + nfaces * (2 * t + 1) + nfactor;
-	size_t		nsums = gr_pass_nsums(pass->kind, pass->shape.nfeatures);
+	size_t		nbytes = gr_request_nbytes(request);
+	size_t		nsums = gr_request_nsums(request);
 	size_t		nothers = (size_t) many->n - 1;
-	double	   *to;
 
-	many->arguments = malloc(narguments * sizeof(double));
+	many->arguments = malloc(nbytes);
 	many->sums = malloc(nothers * nsums * sizeof(double));
 	if (many->arguments == NULL || many->sums == NULL)
-		return fail_memory(err, (narguments + nothers * nsums) * sizeof(double), "the sums of a pass");
-	to = many->arguments;
-	many->round_kind = ROUND_PASS;
-	many->pass = *pass;
-	many->pass.beta = keep(&to, pass->beta, t);
-	many->pass.shift = keep(&to, pass->shift, t - 1);
-	many->pass.faces = keep(&to, pass->faces, nfaces * 2 * t);
-	many->pass.face_absolute = keep(&to, pass->face_absolute, nfaces);
-	many->pass.factor = keep(&to, pass->factor, nfactor);
+		return fail_memory(err, nbytes + nothers * nsums * sizeof(double), "sums over several devices");
+	memcpy(many->arguments, request, nbytes);
+	many->round_kind = ROUND_SUMS;
+	many->request = many->arguments;
 	many->parts[0].sums = sums;
 	for (int i = 1; i < many->n; i++)
 	{
 		many->parts[i].sums = many->sums + (size_t) (i - 1) * nsums;
-		gr_pass_clear(pass->kind, pass->shape.nfeatures, many->parts[i].sums);
+		gr_request_clear(request, many->parts[i].sums);
 	}
-	return true;
-}
-
-static bool
-prepare_boot(ManySink *many, const GrBootPass *pass, double *sums, GrError *err)
-{
-	size_t		t = (size_t) gr_nterms(pass->shape.nfeatures);
-	size_t		nactive = (size_t) pass->nactive;
-	size_t		ninfluence = pass->nreps == 0 ? (size_t) pass->ninfluence : 0;
-	size_t		nsteps = pass->steps == NULL ? 0 : (size_t) pass->nreps * nactive;
-	size_t		narguments = 2 * t + (t - 1) + nactive * t + ninfluence * nactive + nsteps;
-	size_t		nsums = gr_boot_nsums(pass);
-	size_t		nothers = (size_t) many->n - 1;
-	double	   *to;
-
-	many->arguments = malloc(narguments * sizeof(double));
-	many->sums = calloc(nothers * nsums, sizeof(double));
-	if (many->arguments == NULL || many->sums == NULL)
-		return fail_memory(err, (narguments + nothers * nsums) * sizeof(double), "the sums of a bootstrap");
-	to = many->arguments;
-	many->round_kind = ROUND_BOOT;
-	many->boot = *pass;
-	many->boot.beta = keep(&to, pass->beta, t);
-	many->boot.beta_lo = keep(&to, pass->beta_lo, t);
-	many->boot.shift = keep(&to, pass->shift, t - 1);
-	many->boot.factor = keep(&to, pass->factor, nactive * t);
-	many->boot.triangle = NULL;
-	many->boot.influence = keep(&to, pass->influence, ninfluence * nactive);
-	many->boot.steps = pass->steps == NULL ? NULL : keep(&to, pass->steps, nsteps);
-	many->parts[0].sums = sums;
-	for (int i = 1; i < many->n; i++)
-		many->parts[i].sums = many->sums + (size_t) (i - 1) * nsums;
 	return true;
 }
 
@@ -324,9 +271,11 @@ prepare_change(ManySink *many, const GrBasis *basis, GrError *err)
 		return fail_memory(err, nbytes, "a change of basis");
 	many->round_kind = ROUND_CHANGE;
 	many->basis = *basis;
-	many->basis.coef = keep(&to, basis->coef, ncoef);
-	memcpy(to, basis->changed, changed_nbytes);
-	many->basis.changed = (const int *) to;
+	if (ncoef > 0)
+		memcpy(to, basis->coef, ncoef * sizeof(double));
+	memcpy(to + ncoef, basis->changed, changed_nbytes);
+	many->basis.coef = to;
+	many->basis.changed = (const int *) (to + ncoef);
 	return true;
 }
 
@@ -341,7 +290,7 @@ prepare_derive(ManySink *many, const Deriving *deriving, GrError *err)
 	memcpy(many->arguments, deriving->derivation, nbytes);
 	many->round_kind = ROUND_DERIVE;
 	many->deriving = *deriving;
-	many->deriving.derivation = (const GrDerivation *) many->arguments;
+	many->deriving.derivation = many->arguments;
 	if (deriving->derived != NULL)
 		deriving->derived->source = many;
 	return true;
@@ -360,33 +309,16 @@ forget_round(ManySink *many)
 }
 
 static bool
-many_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+many_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
 	ManySink   *many = many_of(sink);
 	bool		ok;
 
 	if (many->n == 1)
-		return many->ops->pass(many->parts[0].sink, pass, sums, host, err);
-	ok = prepare_pass(many, pass, sums, err) && gr_many_round(many, host, err);
+		return many->ops->sums(many->parts[0].sink, request, sums, host, err);
+	ok = prepare_sums(many, request, sums, err) && gr_many_round(many, host, err);
 	for (int i = 1; ok && i < many->n; i++)
-		gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, many->parts[i].sums);
-	forget_round(many);
-	return ok;
-}
-
-static bool
-many_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err)
-{
-	ManySink   *many = many_of(sink);
-	size_t		nsums = gr_boot_nsums(pass);
-	bool		ok;
-
-	if (many->n == 1)
-		return many->ops->boot(many->parts[0].sink, pass, sums, host, err);
-	ok = prepare_boot(many, pass, sums, err) && gr_many_round(many, host, err);
-	for (int i = 1; ok && i < many->n; i++)
-		for (size_t k = 0; k < nsums; k++)
-			sums[k] += many->parts[i].sums[k];
+		gr_request_merge(request, sums, many->parts[i].sums);
 	forget_round(many);
 	return ok;
 }
@@ -524,8 +456,7 @@ const GrSinkOps gr_sink_many = {
 	.sent = many_sent,
 	.restart = many_restart,
 	.finish = many_finish,
-	.pass = many_pass,
-	.boot = many_boot,
+	.sums = many_sums,
 	.change = many_change,
 	.can_ascend = many_can_ascend,
 	.ascend = many_ascend,

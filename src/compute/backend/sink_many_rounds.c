@@ -77,14 +77,11 @@ run_part(Part *part, const GrHost *host)
 	memset(&part->error, 0, sizeof(part->error));
 	switch (many->round_kind)
 	{
-		case ROUND_PASS:
-			part->failed = !many->ops->pass(part->sink, &many->pass, part->sums, host, &part->error);
+		case ROUND_SUMS:
+			part->failed = !many->ops->sums(part->sink, many->request, part->sums, host, &part->error);
 			break;
 		case ROUND_CHANGE:
 			part->failed = !many->ops->change(part->sink, &many->basis, host, &part->error);
-			break;
-		case ROUND_BOOT:
-			part->failed = !many->ops->boot(part->sink, &many->boot, part->sums, host, &part->error);
 			break;
 		case ROUND_DERIVE:
 			part->failed = !derive_part(part, host);

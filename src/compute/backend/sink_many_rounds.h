@@ -8,18 +8,16 @@
 
 #include "compute/backend/backend.h"
 #include "compute/design/derive.h"
-#include "compute/glm/glm.h"
 #include "compute/linalg/basis.h"
-#include "compute/resample/boot.h"
+#include "compute/request/request.h"
 
 typedef struct ManySink ManySink;
 
 /* What all parts do at once */
 typedef enum RoundKind
 {
-	ROUND_PASS,
+	ROUND_SUMS,
 	ROUND_CHANGE,
-	ROUND_BOOT,
 	ROUND_DERIVE
 } RoundKind;
 
@@ -32,7 +30,7 @@ typedef struct Part
 	int64_t		nrows;			/* KEEP: that it was sent */
 	pthread_t	thread;			/* none of part 0 */
 	bool		started;
-	double	   *sums;			/* of a pass */
+	double	   *sums;			/* of a request */
 	GrDeriveCounts counts;		/* of a derivation */
 	bool		failed;			/* in this round */
 	GrError		error;
@@ -68,11 +66,10 @@ struct ManySink
 
 	/* a round; what the threads read is written under the mutex, before they are woken */
 	RoundKind	round_kind;
-	GrPass		pass;
+	const GrRequest *request;	/* in arguments */
 	GrBasis		basis;
-	GrBootPass	boot;
 	Deriving	deriving;
-	double	   *arguments;		/* of whichever of them it is */
+	void	   *arguments;		/* of whichever of them it is */
 	double	   *sums;			/* of the parts but the first */
 	int			stops;			/* atomic: all parts are to stop */
 

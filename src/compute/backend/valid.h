@@ -1,11 +1,10 @@
 /*
  * valid.h: checks requests to a backend: shapes, kinds, counts, and whether the arrays that a request needs are there.
  *
- * A device service calls these functions for every command before its backend gets it. A backend calls gr_boot_valid()
- * itself, because it divides by the number of active terms. Each function returns true, or false with GR_INVALID and a
- * detail that says what is wrong. The functions do not read float8 arrays, since any number is allowed there; they do
- * read integer arrays. A struct may be a copy of memory that another process writes to: a bool may be any byte, and an
- * enum any int.
+ * A device service calls these functions for every command before its backend gets it; what is summed up is checked by
+ * gr_request_valid(). Each function returns true, or false with GR_INVALID and a detail that says what is wrong. The
+ * functions do not read float8 arrays, since any number is allowed there; they do read integer arrays. A struct may be
+ * a copy of memory that another process writes to: a bool may be any byte, and an enum any int.
  */
 #ifndef GPUREG_VALID_H
 #define GPUREG_VALID_H

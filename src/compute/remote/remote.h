@@ -23,7 +23,7 @@
 #include "compute/linalg/basis.h"
 #include "compute/project/draw.h"
 #include "compute/project/projection.h"
-#include "compute/resample/boot.h"
+#include "compute/request/request.h"
 
 #define GR_REMOTE_AREAS 16
 #define GR_REMOTE_OBJECTS 112	/* sinks, factors and projects of one client at a time: GR_FOLDS_MAX and some */
@@ -36,8 +36,7 @@ typedef enum GrRemoteOp
 	GR_REMOTE_SEND,				/* the only one that isn't answered */
 	GR_REMOTE_RESTART,
 	GR_REMOTE_FINISH,
-	GR_REMOTE_PASS,
-	GR_REMOTE_BOOT,
+	GR_REMOTE_SUMS,				/* of a request */
 	GR_REMOTE_CHANGE,
 	GR_REMOTE_CAN_ASCEND,
 	GR_REMOTE_ASCEND,
@@ -66,15 +65,16 @@ typedef struct GrRemoteCommand
 typedef struct GrRemoteArguments
 {
 	GrSinkOptions sink;
-	GrPass		pass;
-	GrBootPass	boot;
 	GrBasis		basis;
 	GrAscent	ascent;
 	GrFactorJob factor;
 	GrProjectOptions project;
 	GrDraw		draw;
 	bool		flag;			/* RESTART: has a shift; CAN_ASCEND: single, and the answer; ASCEND: converged */
-	/* ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors; READ: the first row; STORE: bytes */
+	/*
+	 * SUMS: the request's bytes; ASCEND: iterations; PROJECT: vectors of a batch, in and out; TAKE: vectors; READ: the
+	 * first row; STORE: bytes
+	 */
 	int64_t		n;
 	int			area;			/* PROJECT: of its vectors and, behind a batch of those, projections */
 	double		divisor;		/* INVERSE */

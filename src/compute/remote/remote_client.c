@@ -396,55 +396,24 @@ remote_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 }
 
 static bool
-remote_sink_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err)
+remote_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
 	GrRemoteClient *client = sink->client;
-	int64_t		t = gr_nterms(pass->shape.nfeatures);
-	int64_t		nsums = (int64_t) gr_pass_nsums(pass->kind, pass->shape.nfeatures);
+	size_t		nbytes = gr_request_nbytes(request);
+	size_t		nsums = gr_request_nsums(request);
 	GrRemoteWire wire = {0};
-	GrWirePass	w;
+	GrWireSums	w;
 
-	(void) gr_wire_pass(&wire, pass);
+	(void) gr_wire_sums(&wire, nbytes, nsums);
 	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
 		return false;
-	w = gr_wire_pass(&wire, pass);
-	gr_wire_put(w.beta, pass->beta, t);
-	gr_wire_put(w.shift, pass->shift, t - 1);
-	gr_wire_put(w.faces, pass->faces, 2 * t * pass->nfaces);
-	gr_wire_put(w.face_absolute, pass->face_absolute, pass->nfaces);
-	gr_wire_put(w.factor, pass->factor, gr_triangle(t));
-	gr_wire_put(w.sums, sums, nsums);
-	client->channel->arguments.pass = *pass;
-	if (!gr_remote_ask(client, GR_REMOTE_PASS, sink->object.number, 0, host, err))
+	w = gr_wire_sums(&wire, nbytes, nsums);
+	memcpy(w.request, request, nbytes);
+	gr_wire_put(w.sums, sums, (int64_t) nsums);
+	client->channel->arguments.n = (int64_t) nbytes;
+	if (!gr_remote_ask(client, GR_REMOTE_SUMS, sink->object.number, 0, host, err))
 		return false;
-	gr_wire_put(sums, w.sums, nsums);
-	return true;
-}
-
-static bool
-remote_sink_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err)
-{
-	GrRemoteClient *client = sink->client;
-	int64_t		t = gr_nterms(pass->shape.nfeatures);
-	int64_t		nsums = (int64_t) gr_boot_nsums(pass);
-	GrRemoteWire wire = {0};
-	GrWireBoot	w;
-
-	(void) gr_wire_boot(&wire, pass);
-	if (!gr_remote_check_object(client, sink->object, err) || !begin_bulk(client, wire.nbytes, &wire, err))
-		return false;
-	w = gr_wire_boot(&wire, pass);
-	gr_wire_put(w.beta, pass->beta, t);
-	gr_wire_put(w.beta_lo, pass->beta_lo, t);
-	gr_wire_put(w.shift, pass->shift, t - 1);
-	gr_wire_put(w.factor, pass->factor, pass->nactive * t);
-	gr_wire_put(w.influence, pass->influence, (int64_t) pass->ninfluence * pass->nactive);
-	gr_wire_put(w.steps, pass->steps, (int64_t) pass->nreps * pass->nactive);
-	gr_wire_put(w.sums, sums, nsums);
-	client->channel->arguments.boot = *pass;
-	if (!gr_remote_ask(client, GR_REMOTE_BOOT, sink->object.number, 0, host, err))
-		return false;
-	gr_wire_put(sums, w.sums, nsums);
+	gr_wire_put(sums, w.sums, (int64_t) nsums);
 	return true;
 }
 
@@ -718,8 +687,7 @@ static const GrSinkOps sink_ops = {
 	.sent = remote_sink_sent,
 	.restart = remote_sink_restart,
 	.finish = remote_sink_finish,
-	.pass = remote_sink_pass,
-	.boot = remote_sink_boot,
+	.sums = remote_sink_sums,
 	.change = remote_sink_change,
 	.can_ascend = remote_sink_can_ascend,
 	.ascend = remote_sink_ascend,

@@ -9,6 +9,7 @@
 
 #include "compute/backend/valid.h"
 #include "compute/remote/remote_check.h"
+#include "compute/remote/remote_serve.h"
 #include "compute/remote/remote_wire.h"
 
 #define STAY_NBYTES ((size_t) 1 << 20)	/* rows that stay are admitted so many bytes ahead, at least */
@@ -63,15 +64,6 @@ gr_channel_abandon(GrChannel *channel, const GrError *err)
 	channel->gone_error = *err;
 	__atomic_store_n(&channel->server_gone, 1, __ATOMIC_SEQ_CST);
 	(void) sem_post(&channel->replies);
-}
-
-/* True if what a command names fits the bulk area. */
-static bool
-check_wire(const GrRemoteWire *wire, GrError *err)
-{
-	return (wire->at != NULL && wire->nbytes <= wire->limit) ||
-		gr_fail(err, GR_DEVICE_FAILED, 0, "arguments of %zu bytes don't fit the channel's %zu", wire->nbytes,
-				wire->limit);
 }
 
 /*
@@ -213,7 +205,7 @@ restart_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *er
 	GrRemoteWire wire = server->bulk;
 	double	   *shift = gr_wire_doubles(&wire, gr_nterms(served->options.shape.nfeatures));
 
-	return check_wire(&wire, err) &&
+	return gr_wire_fits(&wire, err) &&
 		server->backend->sink->restart(served->object, server->arguments.flag ? shift : NULL, err);
 }
 
@@ -252,7 +244,7 @@ finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err
 	GrRemoteWire wire = server->bulk;
 	GrWireGram	gram = gr_wire_gram(&wire, nsums, from);
 
-	if (!check_wire(&wire, err))
+	if (!gr_wire_fits(&wire, err))
 		return false;
 	if (gram.n == nsums)
 		return server->backend->sink->finish(served->object, gram.hi, gram.lo, err);
@@ -267,40 +259,45 @@ finish_sums(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err
 	return true;
 }
 
-static bool
-make_pass(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+/* n bytes of the bulk area in memory that nobody else writes to, to be freed; NULL with an error */
+static void *
+copy_block(GrRemoteWire *wire, size_t nbytes, const char *what, GrError *err)
 {
-	GrPass		pass = server->arguments.pass;
-	GrRemoteWire wire = server->bulk;
-	GrWirePass	w = gr_wire_pass(&wire, &pass);
+	const void *from = gr_wire(wire, nbytes);
+	void	   *copy;
 
-	if (!check_wire(&wire, err))
-		return false;
-	pass.beta = w.beta;
-	pass.shift = w.shift;
-	pass.faces = w.faces;
-	pass.face_absolute = w.face_absolute;
-	pass.factor = w.factor;
-	return server->backend->sink->pass(sink_of(server, command), &pass, w.sums, host, err);
+	if (!gr_wire_fits(wire, err))
+		return NULL;
+	copy = malloc(nbytes > 0 ? nbytes : 1);
+	if (copy == NULL)
+	{
+		(void) gr_fail(err, GR_NO_MEMORY, 0, "%s", what);
+		return NULL;
+	}
+	return memcpy(copy, from, nbytes);
 }
 
+/* Copies the request before it is checked: the client must not change what was checked. */
 static bool
-make_boot(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
+make_sums(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
 {
-	GrBootPass	pass = server->arguments.boot;
+	size_t		nbytes = (size_t) server->arguments.n;
 	GrRemoteWire wire = server->bulk;
-	GrWireBoot	w = gr_wire_boot(&wire, &pass);
+	GrRequest  *request = copy_block(&wire, nbytes, "a request", err);
+	double	   *sums;
+	bool		ok;
 
-	if (!check_wire(&wire, err))
+	if (request == NULL)
 		return false;
-	pass.beta = w.beta;
-	pass.beta_lo = w.beta_lo;
-	pass.shift = w.shift;
-	pass.factor = w.factor;
-	pass.triangle = NULL;
-	pass.influence = w.influence;
-	pass.steps = w.steps;
-	return server->backend->sink->boot(sink_of(server, command), &pass, w.sums, host, err);
+	ok = gr_request_valid(request, nbytes, server->objects[command->object].options.shape, err);
+	if (ok)
+	{
+		sums = gr_wire_doubles(&wire, (int64_t) gr_request_nsums(request));
+		ok = gr_wire_fits(&wire, err) &&
+			server->backend->sink->sums(sink_of(server, command), request, sums, host, err);
+	}
+	free(request);
+	return ok;
 }
 
 /* Changes a sink's rows. Copies basis.changed first: the client must not change indexes after they were checked. */
@@ -314,7 +311,7 @@ change_rows(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost
 	int		   *changed;
 	bool		ok;
 
-	if (!check_wire(&wire, err))
+	if (!gr_wire_fits(&wire, err))
 		return false;
 	changed = malloc(nbytes > 0 ? nbytes : 1);
 	if (changed == NULL)
@@ -339,7 +336,7 @@ ascend(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *hos
 	bool		converged = false;
 	bool		ok;
 
-	if (!check_wire(&wire, err))
+	if (!gr_wire_fits(&wire, err))
 		return false;
 	ascent.scale = w.scale;
 	ok = server->backend->sink->ascend(sink_of(server, command), &ascent, w.beta, &iterations, &converged, host, err);
@@ -397,19 +394,9 @@ copy_derivation(GrRemoteServer *server, int ncolumns, GrError *err)
 {
 	size_t		nbytes = (size_t) server->arguments.n;
 	GrRemoteWire wire = server->bulk;
-	const void *from = gr_wire(&wire, nbytes);
-	GrDerivation *copy;
+	GrDerivation *copy = copy_block(&wire, nbytes, "a derivation of rows", err);
 
-	if (!check_wire(&wire, err))
-		return NULL;
-	copy = malloc(nbytes > 0 ? nbytes : 1);
-	if (copy == NULL)
-	{
-		(void) gr_fail(err, GR_NO_MEMORY, 0, "a derivation of rows");
-		return NULL;
-	}
-	memcpy(copy, from, nbytes);
-	if (gr_derivation_valid(copy, nbytes, ncolumns))
+	if (copy == NULL || gr_derivation_valid(copy, nbytes, ncolumns))
 		return copy;
 	free(copy);
 	(void) gr_fail(err, GR_DEVICE_FAILED, 0, "no derivation of rows of %d columns", ncolumns);
@@ -490,138 +477,9 @@ read_stored(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost
 		!server->store->take(arguments->stored, &stored, host, err))
 		return gr_fail(err, GR_INVALID, 0, "nothing is stored in the device service");
 	rows = gr_wire_doubles(&wire, command->n * stored.ncolumns);
-	ok = check_wire(&wire, err) && server->backend->sink->read(stored.sink, arguments->n, command->n, rows, err);
+	ok = gr_wire_fits(&wire, err) && server->backend->sink->read(stored.sink, arguments->n, command->n, rows, err);
 	server->store->give_back(&stored);
 	return ok;
-}
-
-/*
- * Factors and projects
- */
-
-static bool
-begin_factor(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
-{
-	GrServed   *served = &server->objects[command->object];
-	GrFactorJob job = server->arguments.factor;
-	GrRemoteWire wire = server->bulk;
-	GrWireFactor w = gr_wire_factor(&wire, &job);
-	GrFactor   *factor = NULL;
-	bool		ok;
-
-	served->kind = GR_REMOTE_FACTOR;
-	served->nterms = job.nterms;
-	served->can_invert = job.want_inverse;
-	if (!check_wire(&wire, err))
-		return false;
-	/* any byte may stand for a bool */
-	for (int k = 0; k < job.nterms; k++)
-		((unsigned char *) w.aliased)[k] = ((unsigned char *) w.aliased)[k] != 0;
-	job.hi = w.hi;
-	job.lo = w.lo;
-	job.scale = w.scale;
-	job.least_pivot = w.least_pivot;
-	job.aliased = w.aliased;
-	job.d_hi = w.d_hi;
-	job.d_lo = w.d_lo;
-	job.row_hi = w.row_hi;
-	job.row_lo = w.row_lo;
-	job.coef_hi = w.coef_hi;
-	job.coef_lo = w.coef_lo;
-	if (server->backend->solver == NULL)
-		return gr_fail(err, GR_DEVICE_MEMORY, 0, "the device service has no solver");
-	ok = server->backend->solver->begin(server->session, &job, &factor, host, err);
-	served->object = factor;
-	return ok;
-}
-
-static bool
-invert(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
-{
-	GrServed   *served = &server->objects[command->object];
-	GrRemoteWire wire = server->bulk;
-	GrWireInverse w = gr_wire_inverse(&wire, served->nterms);
-
-	served->can_invert = false;
-	return check_wire(&wire, err) &&
-		server->backend->solver->inverse(served->object, w.w_hi, w.w_lo, server->arguments.divisor, w.inverse, host,
-										 err);
-}
-
-/* Begins a projection. Makes the draw's tables anew, since they hold counts that are used as limits. */
-static bool
-begin_project(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
-{
-	const GrRemoteArguments *arguments = &server->arguments;
-	GrServed   *served = &server->objects[command->object];
-	GrProjectOptions options = arguments->project;
-	GrProject  *project = NULL;
-	GrDraw		draw;
-	float	   *vectors;
-	int64_t		capacity = 0;
-	bool		ok;
-
-	served->kind = GR_REMOTE_PROJECT;
-	served->dim = options.dim;
-	served->k = arguments->draw.k;
-	served->area = arguments->area;
-	if (!gr_draw_init(&draw, arguments->draw.k, arguments->draw.seed, arguments->draw.density, err))
-		return false;
-	options.draw = &draw;
-	if (server->session == NULL && server->cache == NULL)
-		server->cache = gr_projection_cache_create();
-	options.cache = server->cache;
-	if (server->session == NULL && server->cache == NULL)
-		return gr_fail(err, GR_NO_MEMORY, 0, "vectors");
-	ok = server->backend->projector->begin(server->session, &options, host, &project, err);
-	served->object = project;
-	if (!ok || !server->backend->projector->block(project, &vectors, &capacity, err))
-		return false;
-	served->capacity = arguments->n < capacity ? arguments->n : capacity;
-	server->channel->arguments.n = served->capacity;
-	return true;
-}
-
-/* Where the client's batch is, and the projections of batch number slot */
-static float *
-project_area(GrRemoteServer *server, const GrServed *served, int64_t slot)
-{
-	float	   *vectors = (float *) server->areas[served->area];
-
-	return slot < 0 ? vectors : vectors + served->capacity * (served->dim + slot * served->k);
-}
-
-static bool
-submit(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *host, GrError *err)
-{
-	GrServed   *served = &server->objects[command->object];
-	float	   *vectors;
-	int64_t		capacity;
-
-	if (!server->backend->projector->block(served->object, &vectors, &capacity, err))
-		return false;
-	if (command->n > capacity)
-		return gr_fail(err, GR_DEVICE_FAILED, 0, "a batch of %lld vectors", (long long) command->n);
-	memcpy(vectors, project_area(server, served, -1), (size_t) command->n * (size_t) served->dim * sizeof(float));
-	if (!server->backend->projector->submit(served->object, command->n, host, err))
-		return false;
-	served->nsubmitted++;
-	return true;
-}
-
-static bool
-take(GrRemoteServer *server, const GrRemoteCommand *command, GrError *err)
-{
-	GrServed   *served = &server->objects[command->object];
-	const float *projected;
-	int64_t		nvectors;
-
-	if (!server->backend->projector->take(served->object, &projected, &nvectors, err))
-		return false;
-	served->nsubmitted--;
-	memcpy(project_area(server, served, command->n), projected, (size_t) nvectors * (size_t) served->k * sizeof(float));
-	server->channel->arguments.n = nvectors;
-	return true;
 }
 
 /*
@@ -663,10 +521,8 @@ carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 			return restart_sums(server, command, err);
 		case GR_REMOTE_FINISH:
 			return finish_sums(server, command, err);
-		case GR_REMOTE_PASS:
-			return make_pass(server, command, host, err);
-		case GR_REMOTE_BOOT:
-			return make_boot(server, command, host, err);
+		case GR_REMOTE_SUMS:
+			return make_sums(server, command, host, err);
 		case GR_REMOTE_CHANGE:
 			return change_rows(server, command, host, err);
 		case GR_REMOTE_CAN_ASCEND:
@@ -676,15 +532,15 @@ carry_out(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost *
 		case GR_REMOTE_ASCEND:
 			return ascend(server, command, host, err);
 		case GR_REMOTE_FACTOR:
-			return begin_factor(server, command, host, err);
+			return gr_serve_factor(server, command, host, err);
 		case GR_REMOTE_INVERSE:
-			return invert(server, command, host, err);
+			return gr_serve_inverse(server, command, host, err);
 		case GR_REMOTE_PROJECT:
-			return begin_project(server, command, host, err);
+			return gr_serve_project(server, command, host, err);
 		case GR_REMOTE_SUBMIT:
-			return submit(server, command, host, err);
+			return gr_serve_submit(server, command, host, err);
 		case GR_REMOTE_TAKE:
-			return take(server, command, err);
+			return gr_serve_take(server, command, err);
 		case GR_REMOTE_STORE:
 			return store_sink(server, command, err);
 		case GR_REMOTE_DERIVE:

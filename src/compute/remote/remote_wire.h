@@ -15,6 +15,15 @@ gr_wire_doubles(GrRemoteWire *wire, int64_t n)
 	return (double *) gr_wire(wire, (size_t) n * sizeof(double));
 }
 
+/* True if what a command names fits the bulk area. */
+static inline bool
+gr_wire_fits(const GrRemoteWire *wire, GrError *err)
+{
+	return (wire->at != NULL && wire->nbytes <= wire->limit) ||
+		gr_fail(err, GR_DEVICE_FAILED, 0, "arguments of %zu bytes don't fit the channel's %zu", wire->nbytes,
+				wire->limit);
+}
+
 /* Writes n numbers to where they stand; NULL: they are not wanted */
 static inline void
 gr_wire_put(double *into, const double *from, int64_t n)
@@ -45,57 +54,20 @@ gr_wire_gram(GrRemoteWire *wire, int64_t nsums, int64_t from)
 	return gram;
 }
 
-/* A pass: its arrays, NULL where it has none, and its sums */
-typedef struct GrWirePass
+/* SUMS: a request of so many bytes, and its sums behind it */
+typedef struct GrWireSums
 {
-	double	   *beta;
-	double	   *shift;
-	double	   *faces;
-	double	   *face_absolute;
-	double	   *factor;
+	void	   *request;
 	double	   *sums;
-} GrWirePass;
+} GrWireSums;
 
-static inline GrWirePass
-gr_wire_pass(GrRemoteWire *wire, const GrPass *pass)
+static inline GrWireSums
+gr_wire_sums(GrRemoteWire *wire, size_t nbytes, size_t nsums)
 {
-	int64_t		t = gr_nterms(pass->shape.nfeatures);
-	GrWirePass	w;
+	GrWireSums	w;
 
-	w.beta = pass->beta == NULL ? NULL : gr_wire_doubles(wire, t);
-	w.shift = pass->shift == NULL ? NULL : gr_wire_doubles(wire, t);
-	w.faces = pass->nfaces == 0 ? NULL : gr_wire_doubles(wire, 2 * t * pass->nfaces);
-	w.face_absolute = pass->nfaces == 0 ? NULL : gr_wire_doubles(wire, pass->nfaces);
-	w.factor = pass->factor == NULL ? NULL : gr_wire_doubles(wire, gr_triangle(t));
-	w.sums = gr_wire_doubles(wire, (int64_t) gr_pass_nsums(pass->kind, pass->shape.nfeatures));
-	return w;
-}
-
-/* A bootstrap's pass, likewise */
-typedef struct GrWireBoot
-{
-	double	   *beta;
-	double	   *beta_lo;
-	double	   *shift;
-	double	   *factor;
-	double	   *influence;
-	double	   *steps;
-	double	   *sums;
-} GrWireBoot;
-
-static inline GrWireBoot
-gr_wire_boot(GrRemoteWire *wire, const GrBootPass *pass)
-{
-	int64_t		t = gr_nterms(pass->shape.nfeatures);
-	GrWireBoot	w;
-
-	w.beta = gr_wire_doubles(wire, t);
-	w.beta_lo = gr_wire_doubles(wire, t);
-	w.shift = gr_wire_doubles(wire, t);
-	w.factor = gr_wire_doubles(wire, pass->nactive * t);
-	w.influence = pass->nreps > 0 ? NULL : gr_wire_doubles(wire, (int64_t) pass->ninfluence * pass->nactive);
-	w.steps = pass->steps == NULL ? NULL : gr_wire_doubles(wire, (int64_t) pass->nreps * pass->nactive);
-	w.sums = gr_wire_doubles(wire, (int64_t) gr_boot_nsums(pass));
+	w.request = gr_wire(wire, nbytes);
+	w.sums = gr_wire_doubles(wire, (int64_t) nsums);
 	return w;
 }
 

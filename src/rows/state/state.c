@@ -226,11 +226,11 @@ gr_state_requested_basis(GrState *request)
  */
 
 static void
-raise_canceled(void)
+raise_canceled(const char *what)
 {
 	GrError		err = {0};
 
-	gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
+	gr_fail(&err, GR_CANCELED, 0, "%s", what);
 	gr_raise(&err);
 }
 
@@ -288,7 +288,7 @@ settle_shift(GrState *state, const double *rows, int nrows, GrPoll *poll)
 	narrowed = palloc(gr_nterms(p) * sizeof(double));
 	gr_shift_narrow(narrowed, shift, rows, nrows, shape);
 	if (!gr_gram_translate(gr_state_hi(state), gr_state_lo(state), p, shift, narrowed, poll))
-		raise_canceled();
+		raise_canceled("Gram matrix");
 	memcpy(shift, narrowed, gr_nterms(p) * sizeof(double));
 	pfree(narrowed);
 }
@@ -303,7 +303,7 @@ add_to_gram(GrState *state, const double *rows, int nrows, double *scratch)
 	settle_shift(state, rows, nrows, &poll);
 	if (!gr_gram_add_polling(gr_state_hi(state), gr_state_lo(state), rows, nrows, gr_state_shape(state),
 							 gr_shift_any(shift, p) ? shift : NULL, scratch, gr_gram_lanes(p), &poll))
-		raise_canceled();
+		raise_canceled("Gram matrix");
 }
 
 /* Brings rows to the basis that is asked for, if any is. */
@@ -342,7 +342,8 @@ add_to_pass(GrState *state, double *rows, int nrows, double *scratch)
 	};
 
 	change_rows(state, rows, nrows);
-	gr_add_pass(&pass, gr_state_sums(state), rows, nrows, scratch);
+	if (!gr_pass_add_polling(&pass, gr_state_sums(state), rows, nrows, scratch, &gr_host))
+		raise_canceled("a pass over the rows");
 }
 
 /* What the rows' weights come to, but for the sums */
@@ -716,7 +717,7 @@ merge_sums(GrState *state, GrState *other)
 		gr_pass_merge((GrPassKind) state->kind, state->nfeatures, gr_state_sums(state), gr_state_sums(other));
 	else if (!gr_gram_merge_shifted(gr_state_hi(state), gr_state_lo(state), gr_state_shift(state), gr_state_hi(other),
 									gr_state_lo(other), gr_state_shift(other), state->nfeatures, &poll))
-		raise_canceled();
+		raise_canceled("Gram matrix");
 }
 
 void

@@ -22,6 +22,7 @@
 #include "rows/sums/boot_sums.h"
 #include "run/args.h"
 #include "run/raise.h"
+#include "run/request.h"
 
 PG_FUNCTION_INFO_V1(gr_boot_accum);
 PG_FUNCTION_INFO_V1(gr_boot_combine);
@@ -48,7 +49,7 @@ typedef struct Call
 {
 	GrColumns  *columns;
 	GrBasis		basis;			/* nchanged 0: there is none */
-	GrBootPass	pass;
+	GrRequest  *request;
 	void	   *scratch;
 } Call;
 
@@ -163,14 +164,16 @@ describe_call(FunctionCallInfo fcinfo)
 	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 	Call	   *call = palloc0(sizeof(Call));
 	GrState    *request = read_request(fcinfo);
+	GrBootPass	pass = {0};
 
-	describe_pass(fcinfo, &call->pass, request);
-	call->columns = gr_argument_columns(fcinfo, FIRST_COLUMN, call->pass.shape);
+	describe_pass(fcinfo, &pass, request);
+	call->request = gr_boot_request(&pass);
+	call->columns = gr_argument_columns(fcinfo, FIRST_COLUMN, pass.shape);
 	if (!gr_read_widths(fcinfo, call->columns, ARG_WIDTHS) || call->columns->nfeatures != request->nfeatures)
 		raise_request();
 	gr_name_arrays(fcinfo, call->columns, ARG_NAMES);
 	call->basis = gr_state_requested_basis(request);
-	call->scratch = palloc_extended(gr_boot_scratch_nbytes(&call->pass), MCXT_ALLOC_HUGE);
+	call->scratch = gr_request_scratch(call->request);
 	MemoryContextSwitchTo(old);
 	fcinfo->flinfo->fn_extra = call;
 	return call;
@@ -217,15 +220,15 @@ flush(State *state)
 		return;
 	state->npending = 0;
 	if (state->call->basis.nchanged > 0)
-		gr_change_rows(&state->call->basis, state->call->pass.shape, state->pending, n);
-	gr_add_boot(&state->call->pass, state->sums, state->pending, n, state->call->scratch);
+		gr_change_rows(&state->call->basis, state->call->request->shape, state->pending, n);
+	gr_add_request(state->call->request, state->sums, state->pending, n, state->call->scratch);
 }
 
 /* A row whose key is none can only be made up. */
 static void
 check_key(const Call *call, const double *row)
 {
-	double		key = row[gr_key_at(call->pass.shape)];
+	double		key = row[gr_key_at(call->request->shape)];
 
 	if (!(key >= -(double) GR_BOOT_KEY_MAX && key <= (double) GR_BOOT_KEY_MAX))
 		raise_request();
@@ -246,10 +249,10 @@ gr_boot_accum(PG_FUNCTION_ARGS)
 
 	if (unlikely(call == NULL))
 		call = describe_call(fcinfo);
-	ncols = gr_row_ncols(call->pass.shape);
+	ncols = gr_row_ncols(call->request->shape);
 	if (state == NULL)
 	{
-		state = create_state(context, gr_boot_nsums(&call->pass));
+		state = create_state(context, gr_request_nsums(call->request));
 		state->call = call;
 		state->pending = MemoryContextAlloc(context, PENDING_NROWS * ncols * sizeof(double));
 	}

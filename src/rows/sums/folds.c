@@ -16,6 +16,7 @@
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/raise.h"
+#include "run/request.h"
 
 /* Folds are most often small integers: these are looked for first. */
 #define SMALL_MAX 127
@@ -210,8 +211,10 @@ void
 gr_fold_part_pass(GrFoldRows *rows, int part, const GrPass *pass, double *sums)
 {
 	double		started = gr_now();
+	GrRequest  *request = gr_pass_request(pass);
 
-	gr_job_pass(rows->part[part], pass, sums);
+	gr_job_sums(rows->part[part], request, sums);
+	pfree(request);
 	rows->npasses++;
 	rows->pass_s += gr_now() - started;
 }

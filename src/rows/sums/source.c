@@ -31,6 +31,7 @@
 #include "run/job.h"
 #include "run/progress.h"
 #include "run/raise.h"
+#include "run/request.h"
 
 /*
  * A sample takes no more memory than this, no more than gpureg.ring_size, and not more than one of so many rows: it is
@@ -602,11 +603,11 @@ pass_over_query(GrRowSource *source, const GrPass *pass, double *sums)
 
 /* The caller's rows stay as they are. */
 static void
-pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
+sum_chunks(const GrRowSource *source, const GrRequest *request, double *sums)
 {
-	int			ncols = gr_row_ncols(pass->shape);
+	int			ncols = gr_row_ncols(request->shape);
 	int64		piece = source->basis == NULL ? POLL_WORK / ncols + 1 : CHANGED_NBYTES / (ncols * sizeof(double)) + 1;
-	double	   *scratch = palloc_extended(gr_pass_scratch_nbytes(pass->kind, pass->shape), MCXT_ALLOC_HUGE);
+	void	   *scratch = gr_request_scratch(request);
 	double	   *changed = source->basis == NULL ? NULL :
 		palloc_extended(piece * ncols * sizeof(double), MCXT_ALLOC_HUGE);
 
@@ -621,10 +622,10 @@ pass_over_chunks(const GrRowSource *source, const GrPass *pass, double *sums)
 			if (changed != NULL)
 			{
 				memcpy(changed, rows, n * ncols * sizeof(double));
-				gr_change_rows(source->basis, pass->shape, changed, n);
+				gr_change_rows(source->basis, request->shape, changed, n);
 				rows = changed;
 			}
-			gr_add_pass(pass, sums, rows, n, scratch);
+			gr_add_request(request, sums, rows, n, scratch);
 		}
 	}
 	if (changed != NULL)
@@ -645,14 +646,15 @@ void
 gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
 {
 	double		started = gr_now();
+	GrRequest  *request = gr_pass_request(pass);
 
 	switch (source->kind)
 	{
 		case GR_SOURCE_JOB:
-			gr_job_pass(source->job, pass, sums);
+			gr_job_sums(source->job, request, sums);
 			break;
 		case GR_SOURCE_CHUNKS:
-			pass_over_chunks(source, pass, sums);
+			sum_chunks(source, request, sums);
 			break;
 		case GR_SOURCE_QUERY:
 			pass_over_query(source, pass, sums);
@@ -661,6 +663,7 @@ gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
 			gr_fold_pass(source->folds, source->left_out, pass, sums);
 			break;
 	}
+	pfree(request);
 	source->npasses++;
 	gr_progress_pass();
 	source->pass_s += gr_now() - started;
@@ -675,7 +678,12 @@ gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pa
 	if (pass->nactive < 1)
 		elog(ERROR, "a bootstrap of no terms has nothing to sum");
 	if (source->kind == GR_SOURCE_JOB)
-		gr_job_boot(source->job, pass, sums);
+	{
+		GrRequest  *request = gr_boot_request(pass);
+
+		gr_job_sums(source->job, request, sums);
+		pfree(request);
+	}
 	else
 	{
 		if (source->boot_plan == NULL)
