@@ -128,7 +128,6 @@ gr_fold_rows(GrJob *job, int nfolds, const char *const *names)
 	rows->shape = job->shape;
 	rows->shape.key = false;
 	rows->rules = job->rules;
-	rows->first.kind = GR_PASS_FACE;
 	rows->part = palloc0(rows->n * sizeof(GrJob *));
 	rows->first_sums = palloc0(rows->n * sizeof(double *));
 	for (int k = 0; k < rows->n; k++)
@@ -172,83 +171,72 @@ gr_fold_release(GrFoldRows *rows)
  * Passes
  */
 
+/* True if the request is the one that was the first: requests that say the same are the same bytes. */
 static bool
-same_numbers(const double *a, const double *b, int n)
+is_first(const GrFoldRows *rows, const GrRequest *request)
 {
-	return (a == NULL) == (b == NULL) && (a == NULL || memcmp(a, b, n * sizeof(double)) == 0);
-}
-
-/* Is it the pass that was the first? */
-static bool
-is_first(const GrFoldRows *rows, const GrPass *pass)
-{
-	const GrPass *first = &rows->first;
-	int			p = pass->shape.nfeatures;
-
-	return first->kind == pass->kind && first->linear == pass->linear && first->measure == pass->measure &&
-		pass->nfaces == 0 && pass->factor == NULL && same_numbers(first->beta, pass->beta, gr_nterms(p)) &&
-		same_numbers(first->shift, pass->shift, p);
-}
-
-static double *
-copy_numbers(const double *numbers, int n)
-{
-	return numbers == NULL ? NULL : memcpy(palloc(Max(n, 1) * sizeof(double)), numbers, n * sizeof(double));
+	return rows->first != NULL && gr_request_nbytes(rows->first) == gr_request_nbytes(request) &&
+		memcmp(rows->first, request, gr_request_nbytes(request)) == 0;
 }
 
 static void
-note_first(GrFoldRows *rows, const GrPass *pass)
+note_first(GrFoldRows *rows, const GrRequest *request)
 {
-	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(rows));
+	Size		nbytes = gr_request_nbytes(request);
 
-	rows->first = *pass;
-	rows->first.beta = copy_numbers(pass->beta, gr_nterms(pass->shape.nfeatures));
-	rows->first.shift = copy_numbers(pass->shift, pass->shape.nfeatures);
-	MemoryContextSwitchTo(old);
+	rows->first = memcpy(MemoryContextAllocHuge(GetMemoryChunkContext(rows), nbytes), request, nbytes);
+}
+
+static void
+sum_part(GrFoldRows *rows, int part, const GrRequest *request, double *sums)
+{
+	double		started = gr_now();
+
+	gr_job_sums(rows->part[part], request, sums);
+	rows->npasses++;
+	rows->pass_s += gr_now() - started;
 }
 
 void
 gr_fold_part_pass(GrFoldRows *rows, int part, const GrPass *pass, double *sums)
 {
-	double		started = gr_now();
 	GrRequest  *request = gr_pass_request(pass);
 
-	gr_job_sums(rows->part[part], request, sums);
+	sum_part(rows, part, request, sums);
 	pfree(request);
-	rows->npasses++;
-	rows->pass_s += gr_now() - started;
 }
 
-/* A part's sums of the first pass */
+/* A part's sums of the first request */
 static const double *
-first_sums(GrFoldRows *rows, int part, const GrPass *pass)
+first_sums(GrFoldRows *rows, int part, const GrRequest *request)
 {
-	Size		nbytes = gr_pass_nsums(pass->kind, pass->shape.nfeatures) * sizeof(double);
 	double	   *sums = rows->first_sums[part];
 
 	if (sums != NULL)
 		return sums;
-	sums = MemoryContextAllocHuge(GetMemoryChunkContext(rows), nbytes);
-	gr_pass_clear(pass->kind, pass->shape.nfeatures, sums);
-	gr_fold_part_pass(rows, part, pass, sums);
+	sums = MemoryContextAllocHuge(GetMemoryChunkContext(rows), gr_request_nsums(request) * sizeof(double));
+	gr_request_clear(request, sums);
+	sum_part(rows, part, request, sums);
 	return rows->first_sums[part] = sums;
 }
 
 void
-gr_fold_pass(GrFoldRows *rows, int left_out, const GrPass *pass, double *sums)
+gr_fold_request(GrFoldRows *rows, int left_out, const GrRequest *request, double *sums)
 {
 	bool		first;
 
-	if (left_out != GR_NO_FOLD && rows->first.kind == GR_PASS_FACE && pass->nfaces == 0 && pass->factor == NULL)
-		note_first(rows, pass);
-	first = left_out != GR_NO_FOLD && is_first(rows, pass);
+	/* the pass that each fit begins with, which has neither faces nor a triangle */
+	if (left_out != GR_NO_FOLD && rows->first == NULL && request->nfaces == 0 &&
+		request->offsets[GR_REQUEST_FACTOR] == 0)
+		note_first(rows, request);
+	first = left_out != GR_NO_FOLD && is_first(rows, request);
 	for (int k = 0; k < rows->n; k++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (k != left_out && first)
-			gr_pass_merge(pass->kind, pass->shape.nfeatures, sums, first_sums(rows, k, pass));
+			gr_request_merge(request, sums, first_sums(rows, k, request));
 		else if (k != left_out)
-			gr_fold_part_pass(rows, k, pass, sums);
+			sum_part(rows, k, request, sums);
 	}
 }
 

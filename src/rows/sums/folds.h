@@ -25,8 +25,8 @@ typedef struct GrFoldRows
 	int64		nrows;			/* of all parts */
 	int			npasses;		/* over parts */
 	double		pass_s;
-	/* what the first pass that left a fold out gave */
-	GrPass		first;			/* kind GR_PASS_FACE: there was none */
+	/* what the first request that left a fold out gave */
+	GrRequest  *first;			/* NULL: there was none */
 	double	  **first_sums;		/* a part's; NULL: not yet */
 } GrFoldRows;
 
@@ -37,8 +37,10 @@ typedef struct GrFoldRows
  */
 extern GrFoldRows *gr_fold_rows(GrJob *job, int nfolds, const char *const *names);
 
-/* A pass over the parts but number left_out, or over one alone: adds to sums. */
-extern void gr_fold_pass(GrFoldRows *rows, int left_out, const GrPass *pass, double *sums);
+/* Adds the rows of the parts but number left_out to the sums of a request. */
+extern void gr_fold_request(GrFoldRows *rows, int left_out, const GrRequest *request, double *sums);
+
+/* Adds the rows of one part to the sums of a pass. */
 extern void gr_fold_part_pass(GrFoldRows *rows, int part, const GrPass *pass, double *sums);
 
 /* The totals of the rows of all parts but one, and how many rows these are; see gr_has_totals() */

@@ -642,12 +642,10 @@ gr_source_change(GrRowSource *source, const GrBasis *basis)
 	source->basis = basis;
 }
 
-void
-gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
+/* Adds rows that are here, or kept, to the sums of a request. */
+static void
+sum_rows(GrRowSource *source, const GrRequest *request, double *sums)
 {
-	double		started = gr_now();
-	GrRequest  *request = gr_pass_request(pass);
-
 	switch (source->kind)
 	{
 		case GR_SOURCE_JOB:
@@ -656,14 +654,28 @@ gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
 		case GR_SOURCE_CHUNKS:
 			sum_chunks(source, request, sums);
 			break;
-		case GR_SOURCE_QUERY:
-			pass_over_query(source, pass, sums);
-			break;
 		case GR_SOURCE_FOLDS:
-			gr_fold_pass(source->folds, source->left_out, pass, sums);
+			gr_fold_request(source->folds, source->left_out, request, sums);
 			break;
+		case GR_SOURCE_QUERY:
+			elog(ERROR, "the rows of a query are in its aggregate");
 	}
-	pfree(request);
+}
+
+void
+gr_source_pass(GrRowSource *source, const GrPass *pass, double *sums)
+{
+	double		started = gr_now();
+
+	if (source->kind == GR_SOURCE_QUERY)
+		pass_over_query(source, pass, sums);
+	else
+	{
+		GrRequest  *request = gr_pass_request(pass);
+
+		sum_rows(source, request, sums);
+		pfree(request);
+	}
 	source->npasses++;
 	gr_progress_pass();
 	source->pass_s += gr_now() - started;
@@ -681,7 +693,7 @@ gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pa
 	{
 		GrRequest  *request = gr_boot_request(pass);
 
-		gr_job_sums(source->job, request, sums);
+		sum_rows(source, request, sums);
 		pfree(request);
 	}
 	else
