@@ -510,6 +510,7 @@ gr_job_part(GrJob *from, const GrDerivation *derivation, const char *const *name
 
 	Assert(from->kind == GR_SINK_KEEP && !from->overflowed);
 	job->derived = from->derived;
+	job->through_spi = from->through_spi;
 	job->place = from->place;
 	job->place.holds_session = false;
 	job->ops = from->ops;

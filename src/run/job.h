@@ -68,6 +68,7 @@ typedef struct GrJob
 	GrRowRules	rules;
 	const char *const *names;
 	int			nworkers;		/* parallel workers that had rows */
+	bool		through_spi;	/* rows came through SPI: for gpu_last_run() */
 	double		nrows_expected; /* 0: unknown */
 
 	/* rows that this process reads */

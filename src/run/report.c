@@ -47,6 +47,8 @@ gr_record_run(const char *function, const GrJob *job, double started, double rea
 	if (job->times.waited_s > 0)
 		snprintf(run->reason, sizeof(run->reason), "%s, after %.3g s of waiting for memory", job->place.reason,
 				 job->times.waited_s);
+	if (job->through_spi)
+		strlcat(run->reason, ", through SPI", sizeof(run->reason));
 	/* a Gram matrix on the CPU is summed between reads; on a device, beside them */
 	run->read_s = read_done - started;
 	if (job->kind == GR_SINK_SUM && job->times.bytes_to_device == 0)

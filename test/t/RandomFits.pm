@@ -220,6 +220,8 @@ my %SETTINGS = (
 	workers => { max_parallel_workers_per_gather => 2 },
 	'scan, workers' => { 'gpureg.enable_scan' => 'on', max_parallel_workers_per_gather => 2 },
 	ring => { 'gpureg.debug_ring' => 'on' },
+	spi => { 'gpureg.read' => 'spi' },
+	'spi, workers' => { 'gpureg.read' => 'spi', max_parallel_workers_per_gather => 2 },
 	'ring, scan, workers' =>
 	  { 'gpureg.debug_ring' => 'on', 'gpureg.enable_scan' => 'on', max_parallel_workers_per_gather => 2 },
 	sinks => { 'gpureg.debug_sinks' => 3 },
@@ -231,7 +233,7 @@ my %SETTINGS = (
 my %KEEPING = ($ENV{GPUREG_TAP_DEVICE} // '') eq 'gpu' ? ('gpureg.device' => 'gpu') : ();
 
 my %USUAL = ('gpureg.device' => 'cpu', 'gpureg.enable_scan' => 'off', max_parallel_workers_per_gather => 0,
-	'gpureg.debug_ring' => 'off', 'gpureg.debug_sinks' => 0, parallel_setup_cost => 0, parallel_tuple_cost => 0,
+	'gpureg.debug_ring' => 'off', 'gpureg.read' => 'auto', 'gpureg.debug_sinks' => 0, parallel_setup_cost => 0, parallel_tuple_cost => 0,
 	min_parallel_table_scan_size => 0, 'gpureg.enable_rewrite' => 'on', jit => 'off', client_min_messages => 'error');
 
 sub quoted
@@ -293,9 +295,9 @@ sub ways_of
 
 	my $fit = sub { "SELECT shown($function(" . quoted($_[0]) . ", intercept => $intercept$options));" };
 	$add->('query', $_, $fit->("SELECT y, $x$more FROM fits$where"))
-	  for 'plain', 'scan', 'workers', 'scan, workers', 'ring', 'ring, scan, workers', 'sinks', 'service',
-	  'service, scan, workers';
-	$add->('query, array', $_, $fit->("SELECT y, xs$more FROM fits$where")) for 'plain', 'scan, workers', 'service';
+	  for 'plain', 'scan', 'workers', 'scan, workers', 'ring', 'ring, scan, workers', 'spi', 'spi, workers', 'sinks',
+	  'service', 'service, scan, workers';
+	$add->('query, array', $_, $fit->("SELECT y, xs$more FROM fits$where")) for 'plain', 'scan, workers', 'spi', 'service';
 	$add->('query, formula', $_, "SELECT shown($function(" . quoted("SELECT y, $x$more FROM fits$where")
 		  . ', formula => ' . quoted($formula) . "$options));") for 'plain', 'scan';
 	my $dot = quoted('y ~ .' . ($intercept eq 'true' ? '' : ' - 1'));

@@ -24,6 +24,8 @@
 #include "rows/columns/names.h"
 #include "rows/query/query.h"
 
+int			gr_read = GR_READ_AUTO;
+
 /*
  * Messages
  */
@@ -136,6 +138,7 @@ gr_analyse_query(const char *text)
 	query->text = text;
 	query->role = GetUserId();
 	query->row_security = row_security;
+	query->read = gr_read;
 	statement = parse_statement(text);
 	queries = pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
 	query->tree = check_statement(queries);
@@ -252,7 +255,17 @@ gr_plan_tree(const GrQuery *query, Query *tree, int cursor_options)
 GrPlan *
 gr_plan_query(const GrQuery *query, int cursor_options)
 {
-	return gr_plan_tree(query, copyObject(query->tree), cursor_options);
+	GrPlan	   *plan = gr_plan_tree(query, copyObject(query->tree), cursor_options);
+
+	plan->by_spi = gr_is_read_by_spi(query);
+	plan->cursor_options = cursor_options;
+	return plan;
+}
+
+bool
+gr_is_read_by_spi(const GrQuery *query)
+{
+	return query->read == GR_READ_SPI && !query->wrapped;
 }
 
 bool
@@ -342,10 +355,17 @@ check_role(const GrPlan *plan)
 static void
 receiver_startup(DestReceiver *self, int operation, TupleDesc given)
 {
-	TupleDesc	wanted = ((GrReceiver *) self)->plan->columns;
+	const GrReceiver *receiver = (GrReceiver *) self;
+	TupleDesc	wanted = receiver->plan->columns;
 	bool		ok = given->natts == wanted->natts;
 
 	(void) operation;
+	if (receiver->spi != NULL)
+	{
+		/* the planner has run functions of the query's since both were checked */
+		check_role(receiver->plan);
+		gr_spi_check(receiver->spi);
+	}
 	for (int k = 0; ok && k < wanted->natts; k++)
 		ok = TupleDescAttr(given, k)->atttypid == TupleDescAttr(wanted, k)->atttypid;
 	if (!ok)
@@ -361,6 +381,26 @@ receiver_nothing(DestReceiver *self)
 	(void) self;
 }
 
+/* Runs the plan's query through SPI. */
+static void
+run_by_spi(const GrPlan *plan, GrReceiver *receiver, uint64 nrows_max)
+{
+	ErrorContextCallback *context = error_context_stack;
+	bool		is_own = context != NULL && context->callback == query_error_callback;
+	GrSpiRun	run = {
+		.text = plan->query->text,
+		.tree = plan->query->tree,
+		.cursor_options = plan->cursor_options,
+		.dest = &receiver->pub,
+		.nrows_max = nrows_max,
+		.outer = is_own ? context->previous : context
+	};
+
+	receiver->spi = &run;
+	gr_spi_run(&run);
+	receiver->spi = NULL;
+}
+
 void
 gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint64 nrows_max)
 {
@@ -374,6 +414,13 @@ gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint
 	check_role(plan);
 	if (!CommandIsReadOnly(plan->stmt))
 		elog(ERROR, "query was planned as one that writes");
+	if (plan->by_spi)
+	{
+		Assert(params == NULL);
+		run_by_spi(plan, receiver, nrows_max);
+		return;
+	}
+	receiver->spi = NULL;
 	desc = CreateQueryDesc(plan->stmt, plan->query->text, GetActiveSnapshot(), InvalidSnapshot, &receiver->pub, params,
 						   NULL, 0);
 	ExecutorStart(desc, 0);

@@ -18,6 +18,17 @@
 #include "tcop/dest.h"
 #include "utils/elog.h"
 
+#include "rows/query/spi.h"
+
+/* gpureg.read: how the rows of queries come */
+typedef enum GrRead
+{
+	GR_READ_AUTO,				/* by whatever is fastest */
+	GR_READ_SPI					/* through SPI, where the query is the user's as it stands */
+} GrRead;
+
+extern int	gr_read;
+
 typedef struct GrQuery
 {
 	const char *text;
@@ -27,6 +38,8 @@ typedef struct GrQuery
 	Oid			role;			/* whose query it is */
 	bool		row_security;	/* the setting, when it was analysed */
 	bool		has_row_security;	/* policies for the role were added to it */
+	bool		wrapped;		/* the tree isn't the text's: something of the extension's own is around it */
+	GrRead		read;			/* the setting, when it was analysed */
 } GrQuery;
 
 typedef struct GrPlan
@@ -35,6 +48,8 @@ typedef struct GrPlan
 	PlannedStmt *stmt;
 	TupleDesc	columns;		/* what a row of it is */
 	bool		remote;			/* gr_is_remote() */
+	bool		by_spi;			/* it runs through SPI */
+	int			cursor_options;
 } GrPlan;
 
 /*
@@ -45,6 +60,7 @@ typedef struct GrReceiver
 {
 	DestReceiver pub;
 	const GrPlan *plan;			/* set by gr_run_plan() */
+	GrSpiRun   *spi;			/* likewise; NULL: the executor is called directly */
 } GrReceiver;
 
 /*
@@ -63,6 +79,9 @@ extern GrQuery *gr_analyse_query(const char *text);
 
 /* Does the query give the same rows when it is run again under the same snapshot? */
 extern bool gr_is_repeatable(const GrQuery *query);
+
+/* True if the query's rows come through SPI alone: it is the user's as it stands, under gpureg.read = spi. */
+extern bool gr_is_read_by_spi(const GrQuery *query);
 
 /* Plans the query; cursor_options as for SPI_prepare_cursor(): CURSOR_OPT_PARALLEL_OK or 0. */
 extern GrPlan *gr_plan_query(const GrQuery *query, int cursor_options);

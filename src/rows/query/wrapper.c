@@ -269,6 +269,7 @@ gr_wrapper_query(GrWrapper *wrapper, const char **names)
 	query->tree = wrapper->tree;
 	query->columns = ExecCleanTypeFromTL(wrapper->tree->targetList);
 	query->names = names;
+	query->wrapped = true;
 	return query;
 }
 

@@ -148,7 +148,7 @@ gr_plan_ring(GrIngest *ingest)
 {
 	Oid			types[2] = {BYTEAOID, TEXTARRAYOID};
 
-	if (max_parallel_workers_per_gather == 0 || ingest->remote)
+	if (max_parallel_workers_per_gather == 0 || ingest->remote || gr_is_read_by_spi(ingest->query))
 		return false;
 	if (ingest->ring_plan == NULL)
 		ingest->ring_plan = gr_plan_aggregate(ingest, "gpu_ingest_pass", 2, types, INT8OID, &ingest->nworkers);

@@ -68,6 +68,8 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 		again.cpu_reason = reason;
 	if (outcome != GR_RING_READ)
 		gr_ingest_read_here(ingest, &again);
+	if (ingest->job != NULL)
+		ingest->job->through_spi = gr_is_read_by_spi(ingest->query);
 	ingest->overflowed = ingest->job != NULL && options->kind == GR_SINK_KEEP && !gr_job_keep(ingest->job);
 }
 
@@ -86,7 +88,7 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 static bool
 is_to_be_pulled(const GrIngest *ingest)
 {
-	return gr_device == GR_DEVICE_GPU || ingest->design != NULL || ingest->columns->key ||
+	return gr_device == GR_DEVICE_GPU || gr_is_read_by_spi(ingest->query) || ingest->design != NULL || ingest->columns->key ||
 		ingest->columns->n <= gr_nroles(ingest->columns) ||
 		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
 }
@@ -174,7 +176,7 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 	if (ingest->remote)
 		return plan_remote_sums(ingest, place);
 	/* without workers or a scan, planning it would be for nothing */
-	if (gr_debug_ring || (max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !tells_widths(ingest))
+	if (gr_is_read_by_spi(ingest->query) || gr_debug_ring || (max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !tells_widths(ingest))
 		return NULL;
 	work = gr_ingest_work(ingest, GR_SINK_SUM);
 	if (gr_prepare_place(place, work) &&
@@ -416,6 +418,8 @@ plan_passes(GrRowSource *source, const GrIngest *ingest)
 	GrIngest	keyless;
 	int			nworkers;
 
+	if (gr_is_read_by_spi(ingest->query))
+		return false;
 	if (source->plan != NULL)
 		return source->parallel;
 	source->step_type = types[0] = gr_own_type(ingest->function, "gpu_logreg_step");

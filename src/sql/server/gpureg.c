@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
+#include "rows/query/query.h"
 #include "rows/scan/scan.h"
 #include "rows/state/aggregate.h"
 #include "run/device.h"
@@ -44,6 +45,12 @@ static const struct config_enum_entry device_options[] = {
 	{"auto", GR_DEVICE_AUTO, false},
 	{"cpu", GR_DEVICE_CPU, false},
 	{"gpu", GR_DEVICE_GPU, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry read_options[] = {
+	{"auto", GR_READ_AUTO, false},
+	{"spi", GR_READ_SPI, false},
 	{NULL, 0, false}
 };
 
@@ -98,6 +105,10 @@ _PG_init(void)
 							"Limits the GPU memory that one computation may take.",
 							"0 sets no limit.",
 							&gr_gpu_memory_limit, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomEnumVariable("gpureg.read",
+							 "Chooses how the rows of a query are read.",
+							 "auto takes the fastest way; spi runs the query as it stands through SPI.",
+							 &gr_read, GR_READ_AUTO, read_options, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpureg.ring_size",
 							"Sets the memory for rows on their way to the backend.",
 							NULL,

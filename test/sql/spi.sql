@@ -1,0 +1,116 @@
+-- gpureg.read = spi: the rows of a query come through SPI, and every answer has the bits that it has otherwise.
+CREATE TABLE spi_rows AS SELECT i AS id, sin(i) AS x1, cos(i * i) AS x2, (i % 7)::int AS c,
+       3 + 2 * sin(i) - cos(i * i) + sin(i * 12.9898) AS y, i % 3 = 0 AND i % 7 < 5 AS b,
+       CASE WHEN i % 50 = 0 THEN NULL ELSE 1 + i % 4 END AS w, ARRAY[sin(i), cos(i * i)] AS xs
+    FROM generate_series(1, 3000) i;
+ANALYZE spi_rows;
+-- the library brings the setting when it is first used
+SELECT gpu_ols('{1,2,3}', '{3,5,7}') IS NULL AS missing;
+SHOW gpureg.read;
+SET gpureg.read = cursor;
+\echo :LAST_ERROR_SQLSTATE
+-- what a statement gives both ways
+CREATE FUNCTION spi_both(what text) RETURNS TABLE (same boolean, through_spi boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    plain text;
+    spi text;
+BEGIN
+    PERFORM set_config('gpureg.read', 'auto', true);
+    EXECUTE 'SELECT to_jsonb(r)::text FROM (SELECT (' || what || ')::text AS m) r' INTO plain;
+    PERFORM set_config('gpureg.read', 'spi', true);
+    EXECUTE 'SELECT to_jsonb(r)::text FROM (SELECT (' || what || ')::text AS m) r' INTO spi;
+    PERFORM set_config('gpureg.read', 'auto', true);
+    -- why it was computed where it was is part of no answer
+    RETURN QUERY SELECT plain = spi AND plain IS NOT NULL, (SELECT reason LIKE '%, through SPI%' FROM gpu_last_run());
+END $$;
+SET gpureg.device = cpu;
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, x2 FROM spi_rows')$$);
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, x2, w FROM spi_rows', weights => 'w')$$);
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, c, w FROM spi_rows', frequencies => 'w')$$);
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, xs FROM spi_rows')$$);
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, x2 FROM spi_rows', vcov => 'HC3')$$);
+SELECT * FROM spi_both($$gpu_logreg_fit('SELECT b, x1, x2 FROM spi_rows')$$);
+SELECT * FROM spi_both($$gpu_logreg_fit('SELECT b, x1, x2 FROM spi_rows LIMIT 1000')$$);
+SELECT * FROM spi_both($$gpu_glm_fit('SELECT c, x1, x2 FROM spi_rows', 'poisson')$$);
+-- rows that have no room are read once, into a file
+SET gpureg.ring_size = 1024;
+SELECT * FROM spi_both($$gpu_logreg_fit('SELECT i % 3 = 0 AND i % 7 < 5, sin(i), cos(i * i), sin(i * 3), sin(i * 5)
+    FROM generate_series(1, 40000) i')$$);
+RESET gpureg.ring_size;
+-- a formula is a tree of the extension's own around the query: its rows come as before
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, c FROM spi_rows', formula => 'y ~ x1 + factor(c)')$$);
+-- parallel plans run
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SELECT * FROM spi_both($$gpu_ols_fit('SELECT y, x1, x2 FROM spi_rows')$$);
+SELECT * FROM spi_both($$gpu_logreg_fit('SELECT b, x1, x2 FROM spi_rows')$$);
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET max_parallel_workers_per_gather;
+-- what it may not be
+SET gpureg.read = spi;
+SELECT gpu_ols_fit('DELETE FROM spi_rows RETURNING y, x1');
+SELECT gpu_ols_fit('WITH d AS (DELETE FROM spi_rows RETURNING y, x1) SELECT * FROM d');
+SELECT gpu_ols_fit('SELECT y, x1 FROM spi_rows FOR UPDATE');
+SELECT gpu_ols_fit('SELECT y, x1 + $1 FROM spi_rows');
+SELECT gpu_ols_fit('SELECT 1, 2; SELECT 3, 4');
+SELECT gpu_ols_fit('SELECT y, no_such FROM spi_rows');
+SELECT gpu_ols_fit('SELECT y, 1 / (id - 10) FROM spi_rows');
+SELECT gpu_ols_fit('SELECT y, x1 FROM spi_rows WHERE id < 0');
+SELECT count(*) FROM spi_rows;
+-- a function that the planner folds changes what names stand for, and is found out
+CREATE SCHEMA spi_one;
+CREATE SCHEMA spi_two;
+CREATE TABLE spi_one.t AS SELECT y, x1 FROM spi_rows;
+CREATE TABLE spi_two.t AS SELECT -y AS y, x1 FROM spi_rows;
+CREATE FUNCTION spi_turn() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    PERFORM set_config('search_path', 'spi_two, public', false);
+    RETURN 0;
+END $$;
+SET search_path = spi_one, public;
+SELECT gpu_ols_fit('SELECT y, x1 FROM t WHERE spi_turn() = 0');
+RESET search_path;
+-- ... or, when it turns at a later call, has no effect: the slope is 2, never -2
+CREATE FUNCTION spi_turn_at() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    PERFORM set_config('spi.calls', (current_setting('spi.calls')::int - 1)::text, false);
+    IF current_setting('spi.calls') = '0' THEN
+        PERFORM set_config('search_path', 'spi_two, public', false);
+    END IF;
+    RETURN 0;
+END $$;
+CREATE FUNCTION spi_slope(n int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('spi.calls', n::text, false), set_config('search_path', 'spi_one, public', false);
+    RETURN (SELECT round(estimate::numeric) FROM gpu_tidy(gpu_ols_fit('SELECT y, x1 FROM t WHERE spi_turn_at() = 0'))
+            WHERE term = 'x1');
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    RETURN 'error';
+END $$;
+SELECT n, spi_slope(n) FROM generate_series(1, 4) n;
+RESET search_path;
+-- so is one that turns policies off
+CREATE FUNCTION spi_secure() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    PERFORM set_config('row_security', 'off', false);
+    RETURN 0;
+END $$;
+CREATE ROLE spi_reader;
+GRANT SELECT ON spi_rows TO spi_reader;
+ALTER TABLE spi_rows ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON spi_rows USING (id <= 100);
+SET ROLE spi_reader;
+SELECT rows FROM (SELECT gpu_ols_fit('SELECT y, x1 FROM spi_rows')) f, LATERAL (SELECT rows FROM gpu_last_run() WHERE f
+    IS NOT NULL) r;
+SELECT gpu_ols_fit('SELECT y, x1 FROM spi_rows WHERE spi_secure() = 0');
+RESET row_security;
+RESET ROLE;
+DROP SCHEMA spi_one CASCADE;
+DROP SCHEMA spi_two CASCADE;
+DROP FUNCTION spi_turn, spi_turn_at, spi_slope, spi_secure, spi_both;
+DROP TABLE spi_rows;
+DROP ROLE spi_reader;
