@@ -240,8 +240,8 @@ extern bool gr_cuda_rows_derive(RowsSink *from, const GrDerivation *d, GrRowRule
 extern bool gr_cuda_rows_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError *err);
 
 /*
- * A pass at 0 that the rows' own Gram matrix tells: is this one, and its sums, as EXACT has them. shift: of the features
- * and, 0, of the response, on the device; on the host they are still in the sink's transfer, behind beta.
+ * A pass at 0 that the rows' own Gram matrix tells: is this one, and its sums, as EXACT has them. shift: of the
+ * features and, 0, of the response, on the device; on the host they are still in the sink's transfer, behind beta.
  */
 extern bool gr_cuda_rows_are_linear(const RowsSink *rows, const GrPass *pass);
 extern bool gr_cuda_rows_linear(RowsSink *rows, const GrPass *pass, const double *shift, double *sums,

@@ -6,8 +6,8 @@
  * column | sign), sort these stably by row, and find where the rows start. All of it is deterministic, and the same S
  * as on the host (compute/project/draw.h).
  *
- * Applying it sums as compute/project/projection.h says: the bits depend neither on the kernel nor on the batch. Launches take
- * the current device and are asynchronous.
+ * Applying it sums as compute/project/projection.h says: the bits depend neither on the kernel nor on the batch.
+ * Launches take the current device and are asynchronous.
  */
 #ifndef GPUREG_PROJECT_CUH
 #define GPUREG_PROJECT_CUH

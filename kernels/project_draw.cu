@@ -2,10 +2,10 @@
  * project_draw.cu: S, drawn by columns and sorted by rows.
  *
  * Who owns what. A thread draws a stratum of a column, thread t of all stratum t % nstrata of column t / nstrata, by
- * the very functions of compute/project/draw.h. A first pass counts: sums of thread blocks, scanned. The second draws again,
- * which costs less than to keep what was drawn: a thread block puts its nonzeros into shared memory in the order of
- * threads and copies them out side by side. So the pairs are in the order of columns, and a stable sort by row leaves
- * the columns of a row ascending.
+ * the very functions of compute/project/draw.h. A first pass counts: sums of thread blocks, scanned. The second draws
+ * again, which costs less than to keep what was drawn: a thread block puts its nonzeros into shared memory in the order
+ * of threads and copies them out side by side. So the pairs are in the order of columns, and a stable sort by row
+ * leaves the columns of a row ascending.
  *
  * p = 1 needs neither: entry (i, j) has its place at once.
  */

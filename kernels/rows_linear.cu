@@ -1,11 +1,11 @@
 /*
- * rows_linear.cu: the passes at 0 over rows on the device that their Gram matrix tells: the one that a linear regression
- * begins with, and mostly ends with, and the one that a logistic regression begins with.
+ * rows_linear.cu: the passes at 0 over rows on the device that their Gram matrix tells: the one that a linear
+ * regression begins with, and mostly ends with, and the one that a logistic regression begins with.
  *
  * EXACT's sums are the Gram matrix of (1, u, u z, v). Without weights and offsets, u is the same for all rows, and v is
  * linear in y: 1 and y of a linear regression, 1/2 and 2 y - 1 of a logistic one, whose y is 0 or 1. So they follow
- * from the Gram matrix of (1, x, y), for which rows needn't be brought into a form, but are summed as they lie. Likewise
- * the linear pass of weighted rows, whose sums are products with the weight; see gr_pass_is_weighted_gram().
+ * from the Gram matrix of (1, x, y), for which rows needn't be brought into a form, but are summed as they lie.
+ * Likewise the linear pass of weighted rows, whose sums are products with the weight; see gr_pass_is_weighted_gram().
  */
 #include "sends.cuh"
 

@@ -6,8 +6,8 @@
  * that they are read; of a group the first send is timed, and the others are taken to be as fast. A group is closed
  * when it is large, when no send has followed for a while, or when somebody waits.
  *
- * Single rows are copied as they are, half the bytes over the bus, and made float8 on the device by a kernel on the same
- * stream, so that their memory is free again when the next ones come.
+ * Single rows are copied as they are, half the bytes over the bus, and made float8 on the device by a kernel on the
+ * same stream, so that their memory is free again when the next ones come.
  */
 #include "sends.cuh"
 

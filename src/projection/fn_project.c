@@ -197,8 +197,8 @@ gr_project_sparse(PG_FUNCTION_ARGS)
 
 /*
  * Arguments of gpu_jl_min_dim(n bigint, eps float8) -> 4 ln(n) / (eps^2 / 2 - eps^3 / 3), of Dasgupta and Gupta (2003),
- * without its fraction, as in scikit-learn's johnson_lindenstrauss_min_dim(), but at least 1. ERROR if the result is not
- * below limit, the end of the SQL type called type_name.
+ * without its fraction, as in scikit-learn's johnson_lindenstrauss_min_dim(), but at least 1. ERROR if the result is
+ * not below limit, the end of the SQL type called type_name.
  */
 static double
 jl_min_dim(FunctionCallInfo fcinfo, double limit, const char *type_name)

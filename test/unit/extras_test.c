@@ -71,7 +71,8 @@ static void
 test_malformed(void)
 {
 	static const char *const texts[] = {
-		"2", "2 ", "2 0", "2 0 1", "2 x", "2 01", "2 65", "2 99999999999999999999", "2 1", "2 1 offsets", "2 1 offsets ",
+		"2", "2 ", "2 0", "2 0 1", "2 x", "2 01", "2 65", "2 99999999999999999999", "2 1", "2 1 offsets",
+		"2 1 offsets ",
 		"2 1 offsets 1", "2 1 offsets 1 ", "2 1 offsets 2 a", "2 1 offsets 18446744073709551616 a",
 		"2 1 offsets 4294967297 a", "2 1 Offsets 1 a", "2 1  1 a", "2 1 offsets -1 a", "2 1 offsets 1 ab",
 		"2 2 a 1 x a 1 y", "2 1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1 x", "2  1 a 1 x", "21 a 1 x"
@@ -82,7 +83,7 @@ test_malformed(void)
 		check(!gr_extras_read(texts[k], strlen(texts[k]), &extras), "not records: %s", texts[k]);
 }
 
-/* Texts that are cut off or changed in a byte, in memory of their own length, so that a sanitizer sees what is beyond */
+/* Texts that are cut off or changed in a byte, in memory of their own length: a sanitizer sees reads beyond it. */
 static void
 test_damaged(void)
 {

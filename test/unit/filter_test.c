@@ -150,7 +150,9 @@ static const struct
 };
 
 /* Filters that can't be decided */
-static const char *const rounded[] = {"l = 9007199254740992", "-9007199254740993 < l", "l IN (1, 1e17)", "e > 1234567.8901"};
+static const char *const rounded[] = {
+	"l = 9007199254740992", "-9007199254740993 < l", "l IN (1, 1e17)", "e > 1234567.8901"
+};
 
 static void
 test_rounded(void)

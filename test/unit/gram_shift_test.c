@@ -116,7 +116,8 @@ test_choose(void)
 	static const Choice choices[] = {
 		{{1, 2, 3}, 0}, {{17, 17.5, 18}, 18}, {{16, 16.5, 17}, 16}, {{15.9, 16.5, 17}, 0}, {{-17, -17.5, -18}, -18},
 			{{0, 0, 0}, 0},
-		{{-1, 1, -1}, 0}, {{5, 5, 5}, 5}, {{0.1, 0.1, 0.1}, 0.1}, {{1e-120, 1e-120, 1e-120}, 0}, {{1e-200, 1e-200, 1e-200}, 1e-200},
+		{{-1, 1, -1}, 0}, {{5, 5, 5}, 5}, {{0.1, 0.1, 0.1}, 0.1}, {{1e-120, 1e-120, 1e-120}, 0},
+		{{1e-200, 1e-200, 1e-200}, 1e-200},
 		{{1e10, 1e10 + 1, 1e10 + 3}, 1e10 + 2},
 		{{1e300, 1e300, 1e300}, 1e300}, {{INFINITY, INFINITY, INFINITY}, 0}, {{NAN, 1, 1}, 0}, {{1, 1, INFINITY}, 0},
 		{{1e16, 1e16 + 2, 1e16 + 4}, 1e16}, {{DBL_MAX, DBL_MAX, DBL_MAX}, DBL_MAX}, {{-DBL_MAX, DBL_MAX, 1}, 0}
@@ -136,8 +137,8 @@ test_choose(void)
 }
 
 /*
- * A shift by a column's sums: near its mean, where that is far from 0 against the spread, and a multiple of the power of
- * two below the spread; the mean itself where there is none.
+ * A shift by a column's sums: near its mean, where that is far from 0 against the spread, and a multiple of the power
+ * of two below the spread; the mean itself where there is none.
  */
 static void
 test_by_sums(void)

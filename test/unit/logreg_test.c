@@ -551,7 +551,7 @@ test_lbfgs(void)
 		{3, 200, true, 0, 1, 0, 0}, {3, 200, false, 0, 1, 0, 0}, {5, 300, true, 2, 1, 0, 0},
 		{60, 1000, true, 0, 1, 0, 0}, {60, 1000, false, 0.1, 1, 0, 0},
 		{4, 300, true, 0, 1e-6, 0, 0}, {4, 300, true, 0, 1e6, 0, 0}, {4, 300, true, 0, 1, 1e6, 0},
-		/* more iterations than L-BFGS remembers; where its steps fail for want of memory, Newton's end the fit sooner */
+		/* more iterations than L-BFGS remembers; where its steps lack memory, Newton's end the fit sooner */
 		{30, 300, false, 0, 1, 10, 80}, {80, 200, true, 1e-6, 1, 0, 80}
 	};
 

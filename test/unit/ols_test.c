@@ -644,7 +644,7 @@ test_polls(void)
 	free(workspace);
 }
 
-/* How often a solve of p features asks, with an intercept, about such a shift; moved: each but the first to that before */
+/* How often a solve of p features asks, with an intercept, about a shift; moved: each to the one before. */
 static int
 times_asked(int p, double shift, bool moved)
 {

@@ -251,7 +251,8 @@ factor_end(GrFactor *factor)
 }
 
 static bool
-project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project, GrError *err)
+project_begin(GrSession *session, const GrProjectOptions *options, const GrHost *host, GrProject **project,
+			  GrError *err)
 {
 	(void) session;
 	(void) options;
@@ -525,7 +526,8 @@ test_reads(void)
 	for (int tries = 0; tries < 5000 && nread < 6 && gr_backend_remote.sink->sent(sink, false, &nread, &err); tries++)
 		(void) usleep(1000);
 	check(nread == 6 && stand_in.nread == 6, "%d are read while nothing else is asked", (int) nread);
-	check(stand_in.got[NROWS * T - 1] == ((double *) pair->client.areas[area])[6 * NROWS * T - 1], "the last one's rows");
+	check(stand_in.got[NROWS * T - 1] == ((double *) pair->client.areas[area])[6 * NROWS * T - 1],
+		  "the last one's rows");
 	gr_backend_remote.sink->end(sink);
 	end(pair, "reads");
 }

@@ -40,8 +40,8 @@ typedef struct GrFilterColumn
 
 	/*
 	 * INTEGER: GR_FILTER_ALL_DIGITS if no value is beyond 2^53, or less. DECIMAL: GR_FILTER_ALL_DIGITS if no value has
-	 * more than 15 significant digits, or a number of digits such that no constant of so many digits has the float8 of a
-	 * value that differs from it.
+	 * more than 15 significant digits, or a number of digits such that no constant of so many digits has the float8 of
+	 * a value that differs from it.
 	 */
 	int			digits;
 } GrFilterColumn;

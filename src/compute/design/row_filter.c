@@ -380,7 +380,8 @@ put_number(Reader *r, const Token *name, int column, GrFilterOp op, const Consta
 	order = gr_filter_order(c, r->text + token->at, token->nbytes, constant->value);
 	if (order == GR_FILTER_UNDECIDED)
 		return FAIL_AT(r, name, GR_FILTER_ROUNDED, "column \"%.*s\" has rounded values, which might be %s%.*s",
-					   SHOWN_NBYTES, c->name, signbit(constant->value) ? "-" : "", (int) (token->nbytes < SHOWN_NBYTES ? token->nbytes : SHOWN_NBYTES), r->text + token->at);
+					   SHOWN_NBYTES, c->name, signbit(constant->value) ? "-" : "",
+					   (int) (token->nbytes < SHOWN_NBYTES ? token->nbytes : SHOWN_NBYTES), r->text + token->at);
 	if (order == GR_FILTER_SAME)
 		return put(r, op, column, constant->value);
 	if (op == GR_FILTER_EQ || op == GR_FILTER_NE)

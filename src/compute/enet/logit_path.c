@@ -268,7 +268,9 @@ end_lambda(GrLogitPath *path, bool converged)
 	double		deviance = path->deviance;
 	GrDD		constant;
 
-	path->point = (GrPathPoint) {.lambda = isinf(path->lambda) ? path->largest : path->lambda,.tss = path->null_deviance};
+	path->point = (GrPathPoint) {
+		.lambda = isinf(path->lambda) ? path->largest : path->lambda,.tss = path->null_deviance
+	};
 	if (!converged)
 		memcpy(path->solved, path->anchor, (size_t) (p + 1) * sizeof(double));
 	constant = gr_dd(path->solved[0]);

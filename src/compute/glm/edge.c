@@ -11,7 +11,7 @@
 #include "compute/glm/phases.h"
 #include "compute/glm/terms.h"
 
-/* The counts that BARRIER takes instead of 0, as shares of the mean count: the first, the factor to the next, the last */
+/* BARRIER's counts in place of 0, as shares of the mean count: the first, the factor to the next, and the last. */
 #define BARRIER_FIRST 0.1
 #define BARRIER_FACTOR 0.1
 #define BARRIER_LAST 1e-10
@@ -381,7 +381,8 @@ take_barrier(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 	if (!solved || state->edge_npasses > PASSES_MAX)
 		return end_barrier(fit);
 	/* nearly at the edge a step only doubles a predictor, so longer and longer ones are tried */
-	state->stretch = state->decrement > 0.5 * state->decrement_before ? fmin(LENGTHEN * state->stretch, STRETCH_MAX) : 1;
+	state->stretch = state->decrement > 0.5 * state->decrement_before ?
+		fmin(LENGTHEN * state->stretch, STRETCH_MAX) : 1;
 	state->decrement_before = state->decrement;
 	if (state->decrement > BARRIER_NEAR * edge)
 		return begin_step(fit, state->stretch);

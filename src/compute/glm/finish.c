@@ -226,8 +226,8 @@ invert(GrGlmFit *fit, bool *found, const GrHost *host, GrError *err)
 }
 
 /*
- * Decides whether a fit whose steps have ended has converged: it has not if rounding leaves fewer than eight digits of an
- * estimate. vcov, if there is any, is still the inverse of the Hessian. Returns false if canceled.
+ * Decides whether a fit whose steps have ended has converged: it has not if rounding leaves fewer than eight digits of
+ * an estimate. vcov, if there is any, is still the inverse of the Hessian. Returns false if canceled.
  */
 static bool
 judge_digits(GrGlmFit *fit, const GrHost *host)

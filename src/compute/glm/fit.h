@@ -73,7 +73,7 @@ typedef struct GrThetaState
 	bool		beta_ended;		/* beta's steps had ended at the last pass */
 	double		pearson;		/* the sum of squared Pearson residuals there */
 	double		follow;			/* by how much beta's following theta lessens the curvature; 0: not known */
-	double		moved;			/* the last move of the logarithm; 0: there was none, or beta wasn't near its estimate */
+	double		moved;			/* the last move of the logarithm; 0: none, or beta wasn't near its estimate */
 	int			trial;			/* which of negbin.c's thetas is tried, from 1 on; 0: none */
 	bool		tried;			/* the trials led to a maximum at a finite theta */
 	double		limit;			/* the penalised deviance at an infinite theta, where trials began */
@@ -149,8 +149,8 @@ struct GrGlmState
 	double		deviance_old;	/* penalised, at theta_old */
 	double		penalty;		/* Firth's, of the deviance at theta */
 	/*
-	 * The squared length of the step from the last accepted theta, in standard errors: over the dispersion. INFINITY: not
-	 * known
+	 * The squared length of the step from the last accepted theta, in standard errors: over the dispersion. INFINITY:
+	 * not known
 	 */
 	double		decrement;
 	double		decrement_before;	/* ... and from the one before */

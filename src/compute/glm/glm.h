@@ -97,10 +97,10 @@ typedef struct GrPass
 } GrPass;
 
 /*
- * Is it the linear pass of a linear regression of weighted rows, with neither offsets, faces nor an exponent? Its sums are the
- * weighted Gram matrix of (1, x, y), each product exact: rounded to float8, a row of u z would lose as many digits as
- * the features' condition number has. Of row 0 of the sums there is only the number of rows, and the sum of the
- * responses may be left out.
+ * Is it the linear pass of a linear regression of weighted rows, with neither offsets, faces nor an exponent? Its sums
+ * are the weighted Gram matrix of (1, x, y), each product exact: rounded to float8, a row of u z would lose as many
+ * digits as the features' condition number has. Of row 0 of the sums there is only the number of rows, and the sum of
+ * the responses may be left out.
  */
 static inline bool
 gr_pass_is_weighted_gram(const GrPass *pass)

@@ -76,7 +76,7 @@ typedef struct GrGlmOptions
 	const double *start_shift;	/* ... in place of the pass at 0; see gr_glm_take_shift(); NULL: after it */
 	bool		want_factor;	/* with vcov iid: the triangle by which a bootstrap takes rows; see boot_fit.h */
 	bool		is_sample;		/* the fit is to say where another one starts: its last pass need not be EXACT */
-	bool		is_fold;		/* ... or is of a cross-validation: it ends where the next step would be rounding error */
+	bool		is_fold;		/* ... or of a cross-validation: it ends where the next step would be rounding */
 } GrGlmOptions;
 
 typedef enum GrGlmWant
@@ -246,7 +246,7 @@ typedef struct GrGlmStep
 	bool		perfect;		/* there are no residuals but rounding */
 	double		decrement;		/* as if the dispersion were 1 */
 	double		rounding;		/* how long rounding alone may make a step, likewise */
-	double		unit;			/* what a standard error is there: the root of the dispersion, if that is estimated; else 1 */
+	double		unit;			/* of a standard error: the root of the dispersion, if that is estimated; else 1 */
 	bool		lacks_digits;	/* rounding leaves fewer than eight digits of a coefficient */
 } GrGlmStep;
 

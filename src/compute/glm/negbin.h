@@ -13,8 +13,8 @@
  * theta, and so the curvature of the profile likelihood. The last pass has expected weights, for the covariances.
  *
  * Where the Poisson regression's squared residuals are no more than its counts, the likelihood rises towards an
- * infinite theta. Only without covariates is that the greatest one (Levin and Reeds 1977). So some finite thetas are tried, and
- * the greater of two maxima is the fit.
+ * infinite theta. Only without covariates is that the greatest one (Levin and Reeds 1977). So some finite thetas are
+ * tried, and the greater of two maxima is the fit.
  */
 #ifndef GPUREG_NEGBIN_H
 #define GPUREG_NEGBIN_H

@@ -49,9 +49,9 @@ typedef enum GrDigits
 /*
  * Counts the digits that rounding leaves of an estimate. A row's predictor and its residual are rounded to float8. The
  * gradient is then off by as much as if predictors were changed by 2^-53 of themselves, and the estimates are off by
- * the least-squares fit to that change. The error is compared with the estimate or its standard error, whichever is larger,
- * and not with the standard error alone: an estimate of a billion standard errors lacks no digits. False if the host
- * asked to stop.
+ * the least-squares fit to that change. The error is compared with the estimate or its standard error, whichever is
+ * larger, and not with the standard error alone: an estimate of a billion standard errors lacks no digits. False if the
+ * host asked to stop.
  */
 extern bool gr_count_digits(const GrEstimate *estimate, GrDigits *digits, const GrHost *host);
 

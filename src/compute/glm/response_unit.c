@@ -44,8 +44,9 @@ has_unit(const GrGlmState *state)
 
 /*
  * True if the response's own unit is as good as any, exponent being log2 of responses. Sums hold squares of gaussian
- * and of gamma responses, or of what they are inverse to, and fourth powers with gaussian/inverse. The first least-squares
- * fit of a gaussian family takes a response that is no mean for one of mean 1, and that of counts a mean of 0.1 more.
+ * and of gamma responses, or of what they are inverse to, and fourth powers with gaussian/inverse. The first
+ * least-squares fit of a gaussian family takes a response that is no mean for one of mean 1, and that of counts a mean
+ * of 0.1 more.
  */
 static bool
 is_own_unit(GrDistribution distribution, int exponent, bool has_strangers)

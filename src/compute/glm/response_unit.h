@@ -31,10 +31,10 @@ extern double gr_unit_deviance(const GrGlmFit *fit, double deviance);
 
 /*
  * The dispersion by which steps are measured, from the sums of a pass: a step's squared decrement over it is squared
- * standard errors. The gaussian and the gamma family's is estimated, and NAN after a linear pass, which has no deviance.
- * Others have a known one, which is 1 but for the unit; if rows vary less than that, as weights far below 1 make them
- * and a quasi family may have it, the estimate counts. reach: sum of |theta_j| sqrt(H_jj); an estimate is no smaller
- * than what rounding to float8 makes of predictors that large.
+ * standard errors. The gaussian and the gamma family's is estimated, and NAN after a linear pass, which has no
+ * deviance. Others have a known one, which is 1 but for the unit; if rows vary less than that, as weights far below 1
+ * make them and a quasi family may have it, the estimate counts. reach: sum of |theta_j| sqrt(H_jj); an estimate is no
+ * smaller than what rounding to float8 makes of predictors that large.
  */
 extern double gr_unit_dispersion(const GrGlmFit *fit, double reach);
 

@@ -16,7 +16,7 @@
 /* A cluster's hat matrix with an eigenvalue nearer to 1 than this has no residual that way. */
 #define HAT_ROUNDING 1e-11
 
-/* Scores' root sums of squares outside these bounds have squares without all digits of a float8, or beyond its range. */
+/* Root sums of squares of scores outside these bounds have squares that lose digits of a float8, or its range. */
 #define LEAST_ROOT 1e-145
 #define MOST_ROOT 1e145
 

@@ -62,8 +62,8 @@ static bool
 coefficients_in_range(const GrNormalFactor *f, const GrNormalMatrix *a, const double *coef, GrError *err)
 {
 	for (int k = 0; k < f->m; k++)
-		if (!in_range(coef[k], f->aliased[k] || f->u.hi[k] == 0.0, gr_column_of_row(a->rows, k + a->skip), "coefficient",
-					  err))
+		if (!in_range(coef[k], f->aliased[k] || f->u.hi[k] == 0.0, gr_column_of_row(a->rows, k + a->skip),
+					  "coefficient", err))
 			return false;
 	return true;
 }

@@ -627,7 +627,8 @@ number_from_datum(const GrColumn *column, Datum value, Oid type)
 		case INT4OID:
 			return DatumGetInt32(value);
 		case INT8OID:
-			return column->rounds ? (double) DatumGetInt64(value) : gr_bigint_number(DatumGetInt64(value), column->name);
+			return column->rounds ? (double) DatumGetInt64(value) :
+				gr_bigint_number(DatumGetInt64(value), column->name);
 		case BOOLOID:
 			return DatumGetBool(value) ? 1.0 : 0.0;
 		case NUMERICOID:

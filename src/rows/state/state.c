@@ -265,7 +265,8 @@ check_range(GrState *state, const double *rows, int nrows, const char *const *na
 				 errmsg("beta times x is out of range for float8"),
 				 errhint("Begin at another beta, such as '{}', or rescale the features.")));
 	else
-		gr_fail(&err, GR_OUT_OF_RANGE, gr_column_of_row(weighted ? GR_ROWS_PASS : GR_ROWS_ENTRIES, column + 1), "%s", "");
+		gr_fail(&err, GR_OUT_OF_RANGE, gr_column_of_row(weighted ? GR_ROWS_PASS : GR_ROWS_ENTRIES, column + 1),
+				"%s", "");
 	gr_raise_row(&err, gr_state_shape(state), names);
 }
 

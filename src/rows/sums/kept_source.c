@@ -398,7 +398,8 @@ check_digits(const GrKeptColumn *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("kept column \"%s\" has bigint values beyond 2^53, which were rounded", column->name),
-				 errhint("Keep the rows with a constant subtracted from it, or cast it to float8 in the query of gpu_keep.")));
+				 errhint("Keep the rows with a constant subtracted from it, or cast it to float8 in the query of "
+						 "gpu_keep.")));
 }
 
 /* check_digits() of all columns that the derivation of these options reads numbers of */

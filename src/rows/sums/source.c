@@ -88,7 +88,8 @@ read_query(GrIngest *ingest, const GrJobOptions *options)
 static bool
 is_to_be_pulled(const GrIngest *ingest)
 {
-	return gr_device == GR_DEVICE_GPU || gr_is_read_by_spi(ingest->query) || ingest->design != NULL || ingest->columns->key ||
+	return gr_device == GR_DEVICE_GPU || gr_is_read_by_spi(ingest->query) || ingest->design != NULL ||
+		ingest->columns->key ||
 		ingest->columns->n <= gr_nroles(ingest->columns) ||
 		ingest->arguments->n > GR_TYPED_COLUMNS_MAX;
 }
@@ -176,7 +177,8 @@ plan_sums(GrIngest *ingest, GrPlace *place)
 	if (ingest->remote)
 		return plan_remote_sums(ingest, place);
 	/* without workers or a scan, planning it would be for nothing */
-	if (gr_is_read_by_spi(ingest->query) || gr_debug_ring || (max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !tells_widths(ingest))
+	if (gr_is_read_by_spi(ingest->query) || gr_debug_ring ||
+		(max_parallel_workers_per_gather == 0 && !gr_enable_scan) || !tells_widths(ingest))
 		return NULL;
 	work = gr_ingest_work(ingest, GR_SINK_SUM);
 	if (gr_prepare_place(place, work) &&

@@ -69,7 +69,8 @@ hint_at_zero(GrVcovRemedy remedy)
 		case GR_VCOV_OF_TWO_WAYS:
 			return errhint("Name one of the two columns in clusters.");
 		case GR_VCOV_OF_STATES:
-			return errhint("Their scores cancel within each cluster: aggregate one state for each of smaller clusters.");
+			return errhint("Their scores cancel within each cluster: aggregate one state for each of smaller "
+						   "clusters.");
 		default:
 			return errhint("Use the model of one of the two ways.");
 	}

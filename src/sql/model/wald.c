@@ -70,7 +70,7 @@ gr_vcov_block_fill(GrVcovBlock *block, const GrModel *model, const int *terms, i
 	return true;
 }
 
-/* True if the block's rank is n, by elimination with the largest diagonal entry first: multipliers are at most 1 then. */
+/* True if the block's rank is n, by elimination with the largest diagonal entry first, so that multipliers are <= 1. */
 static bool
 has_full_rank(const GrVcovBlock *block)
 {
