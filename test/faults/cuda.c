@@ -1,6 +1,6 @@
 /*
- * cuda.c: calls of CUDA that fail as other calls do (faults.h), in a library of make FAULTS=yes CUDA=yes: the linker has
- * the kernels' and the backend's calls come here (-Wl,--wrap of each, which the Makefile reads off the lines below).
+ * cuda.c: calls of CUDA that fail as other calls do (faults.h), in a library of make FAULTS=yes CUDA=yes. The linker
+ * has the kernels' and the backend's calls come here (-Wl,--wrap of each, which the Makefile reads off lines below).
  *
  * What asks for memory or an object fails as it does where there is none. The rest fails as a device does that is lost,
  * so that the service ends. What waits, or gives back, does so all the same: the device hasn't really gone, and would
@@ -47,7 +47,8 @@ SHORT(cudaEventCreateWithFlags, (cudaEvent_t *event, unsigned flags), (event, fl
 SHORT(cudaFuncSetAttribute, (const void *kernel, enum cudaFuncAttribute attribute, int value),
 	  (kernel, attribute, value))
 
-LOST(cudaLaunchKernel, (const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream),
+LOST(cudaLaunchKernel, (const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
+						cudaStream_t stream),
 	 (kernel, grid, block, arguments, shared, stream))
 LOST(__cudaLaunchKernel, (void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream),
 	 (kernel, grid, block, arguments, shared, stream))

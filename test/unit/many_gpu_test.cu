@@ -223,8 +223,8 @@ linear_sums(const Sink *s, GrRowShape shape, GrError *err)
 	const size_t t = (size_t) shape.nfeatures + 1;
 	double	   *zeros = (double *) calloc(2 * t, sizeof(double));
 	double	   *sums = (double *) malloc(sizeof(double) * gr_pass_nsums(GR_PASS_EXACT, shape.nfeatures));
-	GrPass		pass = {GR_PASS_EXACT, shape, {GR_GAUSSIAN, GR_IDENTITY, 0, 0}, zeros, zeros + t, 0, NULL, NULL, 0, false,
-		GR_MEASURE_STEP, 0.0, true, NULL};
+	GrPass		pass = {GR_PASS_EXACT, shape, {GR_GAUSSIAN, GR_IDENTITY, 0, 0}, zeros, zeros + t, 0, NULL, NULL, 0,
+		false, GR_MEASURE_STEP, 0.0, true, NULL};
 
 	gr_pass_clear(GR_PASS_EXACT, shape.nfeatures, sums);
 	if (!sum_pass(s->ops, s->sink, &pass, sums, NULL, err))
