@@ -7,7 +7,7 @@
 
 #include "compute/glm/glm_row.h"
 
-/* What a row's curvature is at least, as a share of 1 / mu: its gradient needs a factor that isn't 0. */
+/* Least curvature of a row, as a share of 1 / mu: the gradient is divided by its root. */
 #define GR_LEAST_CURVATURE 0x1p-30
 
 /*

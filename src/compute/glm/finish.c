@@ -1,6 +1,5 @@
 /*
- * finish.c: what comes out of a logistic regression, in terms of the features as they came, or of those that moves lead
- * to.
+ * finish.c: the results of a fit, in terms of the features as they came or of those that moves lead to.
  */
 #include <math.h>
 #include <string.h>
@@ -89,7 +88,7 @@ vcov_to_model(GrGlmFit *fit, Covariance *v)
 	return true;
 }
 
-/* Is there a term that isn't the estimate's own? */
+/* True if a term of the fit is not a reported term: it was shifted, changed or moved. */
 static bool
 is_transformed(const GrGlmFit *fit)
 {
@@ -100,7 +99,7 @@ is_transformed(const GrGlmFit *fit)
 	return transformed;
 }
 
-/* Are all variances within float8's range, but for terms that are left out? */
+/* True if the variances of all terms that take part are finite; *where: the first that is not, or the last term. */
 static bool
 has_variances(const GrGlmFit *fit, int *where)
 {
@@ -178,7 +177,7 @@ gr_rows_to_model(GrGlmFit *fit, double *rows, const GrHost *host)
 	return true;
 }
 
-/* The same where there are covariances; GR_RESULT_OUT_OF_RANGE where that takes a variance out of float8's range */
+/* Brings vcov, if there is any, to the reported terms. Fails with GR_RESULT_OUT_OF_RANGE if a variance overflows. */
 static bool
 finish_vcov(GrGlmFit *fit, const GrHost *host, GrError *err)
 {
@@ -379,8 +378,8 @@ is_unmovable(const GrGlmFit *fit)
 }
 
 /*
- * Are sandwich estimates wanted, and to be had? Not of clusters, whose rows are on no face. Or the triangle of a
- * bootstrap?
+ * True if a sandwich estimate, or the triangle of a bootstrap, is requested and possible. With separation, clusters
+ * have none, as their rows are on no face.
  */
 static bool
 is_for_sandwich(const GrGlmState *state)

@@ -47,10 +47,10 @@ typedef enum GrGlmSolver
 
 typedef struct GrGlmOptions
 {
-	GrRowShape	shape;			/* of the rows, which are not single */
+	GrRowShape	shape;			/* shape of the rows, which are not single */
 	GrDistribution distribution;
-	bool		estimate_theta;	/* of the negative binomial family: as negbin.h has it; the distribution's is ignored */
-	GrWeighting weighting;		/* of rows with weights */
+	bool		estimate_theta;	/* negative binomial: theta is estimated (negbin.h), and the distribution's ignored */
+	GrWeighting weighting;		/* meaning of the weights, if rows have them */
 	const GrRowTotals *totals;	/* see gr_has_totals(): known once the first pass is made; NULL: there are none */
 	bool		skip_null;		/* the null deviance isn't wanted, where it takes passes of its own */
 	bool		intercept;
@@ -65,18 +65,18 @@ typedef struct GrGlmOptions
 	int			leave_out;		/* 1 + a term that is to have no coefficient, as if it were collinear; 0: none */
 	const GrSolver *linear_solver;	/* where Newton's steps for many terms are solved; NULL: here; see ols.h */
 	bool		firth;			/* a logistic regression's, with Firth's (1993) penalty; see firth.h */
-	GrVcov		vcov;			/* of estimates; solvers that form no Hessian give none */
+	GrVcov		vcov;			/* kind of covariances; solvers that form no Hessian give none */
 	int			ncluster_columns;	/* by which rows are in clusters: 1 or 2 where vcov is of clusters */
 	/*
-	 * From the terms of the rows to those of the estimates; then there are an intercept, no l2 and no learning rate.
-	 * NULL: they are the same
+	 * Linear map from the rows' terms to the reported terms, or NULL. Requires an intercept, l2 == 0 and no learning
+	 * rate.
 	 */
 	const GrTermMoves *moves;
 	const double *start;		/* Newton: where to try to begin; see gr_glm_take_start(); NULL: nowhere but at 0 */
-	const double *start_shift;	/* ... in place of the pass at 0; see gr_glm_take_shift(); NULL: after it */
+	const double *start_shift;	/* with start, replaces the pass at 0; see gr_glm_take_shift(); NULL: no */
 	bool		want_factor;	/* with vcov iid: the triangle by which a bootstrap takes rows; see boot_fit.h */
 	bool		is_sample;		/* the fit is to say where another one starts: its last pass need not be EXACT */
-	bool		is_fold;		/* ... or of a cross-validation: it ends where the next step would be rounding */
+	bool		is_fold;		/* a fit of a cross-validation: it ends where the next step would be rounding */
 } GrGlmOptions;
 
 typedef enum GrGlmWant
@@ -98,20 +98,20 @@ typedef struct GrGlmState GrGlmState;
 /* A fit. Arrays are of terms: the intercept if there is one, then the features. */
 typedef struct GrGlmFit
 {
-	/* what is wanted */
+	/* the request to the caller */
 	GrPass		pass;
 	double	   *sums;
 	GrAscent	ascent;
 	GrBasis    *basis;			/* NULL: the rows are as they came */
-	double	   *beta;			/* of (1, x), x as the rows are then */
+	double	   *beta;			/* coefficients of (1, x), x being the rows after any change */
 	int64_t		ascended;
 	bool		ascent_converged;
-	/* of CLUSTERS */
-	int			way;
-	const double *pass_lo;		/* what pass.beta has beyond its digits */
-	int64_t		nclusters_met;	/* of this way */
+	/* the request GR_GLM_CLUSTERS */
+	int			way;			/* which cluster columns: 0, 1 or 2, see GrGlmWant */
+	const double *pass_lo;		/* low halves of pass.beta */
+	int64_t		nclusters_met;	/* clusters added for this way */
 
-	/* what came out, when done */
+	/* the result, once done */
 	int			nterms;
 	int			rank;
 	int64_t		nrows;			/* or the sum of their frequencies */
@@ -137,7 +137,7 @@ typedef struct GrGlmFit
 	 * are left out; NULL where there are none
 	 */
 	double	   *df;
-	int64_t		nclusters;		/* of CR0, CR1 and CR2: of two ways, the fewer; 0: there was no reason to look */
+	int64_t		nclusters;		/* number of clusters, CR0 to CR2; the fewer of two ways; 0: not counted */
 	int64_t		nwithout_score; /* HC2 and HC3: rows with a leverage of 1; if there are any, vcov is NaN */
 	int64_t		nedge;			/* rows whose mean is 0, at the edge of what the link allows; see edge.h */
 	bool	   *edge_terms;		/* nterms; if there are any: which terms aren't 0 in all of them */
@@ -151,15 +151,15 @@ typedef struct GrGlmFit
 	double		pearson;		/* the sum of squared Pearson residuals, where the last pass was EXACT; else NaN */
 	double		null_deviance;	/* NaN where it wasn't wanted */
 	double		theta;			/* the negative binomial distribution's; where it was estimated: */
-	double		theta_error;	/* ... its standard error, beta taken for known; NaN: there is none */
-	double		log_likelihood;	/* ... and this */
-	bool		theta_runs_off;	/* ... it grows without bound: theta is so large that the distribution is Poisson's */
+	double		theta_error;	/* standard error of an estimated theta, for known beta; NaN: none */
+	double		log_likelihood;	/* log-likelihood at an estimated theta */
+	bool		theta_runs_off;	/* theta grows without bound: the distribution is Poisson's */
 	int			iterations;		/* updates of beta over these rows; to begin at options.start is the first of them */
 	bool		converged;
 	bool		unmovable;		/* a move from a separated term, or to a collinear one: all else is of no use */
 	/* why it has not converged, and more iterations would be of no use: */
 	bool		imprecise;		/* rounding leaves fewer than eight digits of an estimate */
-	bool		collinear;		/* ... of one that other terms inflate the variance of */
+	bool		collinear;		/* that estimate's variance is inflated by other terms */
 	bool		unsolved;		/* rows' weights left float8's range */
 	bool		stalled;		/* L-BFGS or gradient descent came nowhere near an estimate */
 
@@ -216,9 +216,9 @@ extern bool gr_glm_is_separated(const GrGlmFit *fit);
 extern bool gr_glm_take_start(const GrGlmFit *sample, double *start);
 
 /*
- * The same where the sample tells all that the whole's pass at 0 is made for: no term is collinear, or nearly so, and
- * shift, an entry a feature, is what the features are taken from. The whole's fit then begins at the start, and goes
- * back to 0 where its own sums say otherwise.
+ * Writes the start and the shift, one entry for each feature, if the sample tells all that the pass at 0 of the whole
+ * is made for: no term is collinear, or nearly so. The fit of the whole then begins at the start, and goes back to 0 if
+ * its own sums say otherwise. Returns false if the sample does not tell that.
  */
 extern bool gr_glm_take_shift(const GrGlmFit *sample, double *start, double *shift);
 
@@ -244,9 +244,9 @@ typedef struct GrGlmStep
 	double		null_deviance;	/* NaN where no formula has it */
 	double		pearson;		/* the sum of squared Pearson residuals; NaN of a linear pass */
 	bool		perfect;		/* there are no residuals but rounding */
-	double		decrement;		/* as if the dispersion were 1 */
+	double		decrement;		/* length of the step in standard errors, for a dispersion of 1 */
 	double		rounding;		/* how long rounding alone may make a step, likewise */
-	double		unit;			/* of a standard error: the root of the dispersion, if that is estimated; else 1 */
+	double		unit;			/* root of the dispersion if that is estimated, else 1 */
 	bool		lacks_digits;	/* rounding leaves fewer than eight digits of a coefficient */
 } GrGlmStep;
 

@@ -66,7 +66,7 @@
 /* With a pivot this small after a coarse pass less than 12 digits of standard errors are sure. */
 #define COARSE_PIVOT_MIN 1e-3
 
-/* Is it a linear regression, whose pass at 0 tells all, and exactly? */
+/* True for a linear regression without offsets, whose pass at 0 gives the estimate exactly. */
 static bool
 is_solved_at_zero(const GrGlmOptions *options)
 {
@@ -78,7 +78,7 @@ is_solved_at_zero(const GrGlmOptions *options)
  * The rows
  */
 
-/* Are there totals of rows like the fit's? */
+/* True if the totals of rows with weights are known, where rows of this shape have any. */
 static bool
 has_totals(const GrGlmOptions *options)
 {
@@ -141,7 +141,7 @@ choose_null(GrGlmFit *fit)
 	if (!binary && !isfinite(state->null_intercept))
 		state->null_intercept = gr_first_eta(options->distribution.link, 1);
 	note_magnitudes(fit, ones, ones / weights);
-	/* of one class, as Firth's penalty takes them: whatever the offsets are */
+	/* responses of one class, which Firth's penalty allows: whatever the offsets are */
 	if (options->firth && options->intercept && (ones == 0 || ones == weights))
 		fit->null_deviance = 0;
 	else if (!binary || options->shape.offset || (options->intercept && weighted && options->totals->nshares > 0) ||
@@ -289,7 +289,7 @@ gr_iterate_enter(GrGlmFit *fit, const GrHost *host, GrError *err)
 	return try_step(fit, next_kind(fit));
 }
 
-/* Was the last pass coarse, and some column too nearly collinear for that? Then none is from now on. */
+/* True if the last pass was coarse and a column is too nearly collinear for that; later passes are not coarse then. */
 static bool
 was_too_coarse(GrGlmFit *fit)
 {
@@ -357,7 +357,7 @@ finish(GrGlmFit *fit)
 	return try_step(fit, GR_PASS_EXACT);
 }
 
-/* Is there reason to look for a direction of separation? Steps that hardly shrink, late, or that didn't end. */
+/* True if a direction of separation is to be looked for: steps hardly shrink after some, or did not end. */
 static bool
 runs_off(GrGlmFit *fit)
 {
@@ -433,8 +433,8 @@ turn_back(GrGlmFit *fit)
 }
 
 /*
- * Of a fit of a cross-validation: would the step after this one be rounding error? A standard error of the estimates
- * is that of a row, some unit, over the root of how many rows there are.
+ * True if the step after this one would be rounding error, for a fit of a cross-validation. A standard error of the
+ * estimates is that of a row, some unit, over the root of the number of rows.
  */
 static bool
 is_near_enough(const GrGlmFit *fit)
@@ -461,10 +461,7 @@ is_near_edge(const GrGlmFit *fit, bool converged)
 	return !state->edge_looked;
 }
 
-/*
- * What follows from the step that was solved, of a pass that isn't to be made again: the end, another phase, or the
- * next step
- */
+/* Decides what follows a solved step: the end, another phase, or the next step. */
 static bool
 go_on(GrGlmFit *fit, double decrement_exact_before, const GrHost *host, GrError *err)
 {
@@ -615,9 +612,10 @@ begin_at_null(GrGlmFit *fit)
 }
 
 /*
- * Is the step from 0 the estimate, and its pass all that the covariances want? The pass of scores, or the clusters'
- * sums, give the deviance then. Where rows are weighted, each of their products was rounded, where columns are far from
- * 0, scores are to be taken about their shifts, and where terms are moved, the estimate has more digits than theta.
+ * True if the step from 0 is the estimate, and its pass gives all that covariances need. The pass of scores, or the
+ * clusters' sums, give the deviance then. Three cases need another pass: rows with weights, each of whose products was
+ * rounded; columns far from 0, whose scores are taken about their shifts; and terms that are moved, whose estimates have
+ * more digits than theta.
  */
 static bool
 wants_no_pass(const GrGlmFit *fit)

@@ -424,7 +424,7 @@ restrict_to_face(GrGlmFit *fit, const GrHost *host, GrError *err)
 	state->decrement_exact = 0;
 	state->check = false;
 	state->max_iter = (int64_t) fit->iterations + state->options.max_iter;
-	/* as far as iterations are counted */
+	/* iterations are counted in an int */
 	if (state->max_iter > INT_MAX)
 		state->max_iter = INT_MAX;
 	state->next_attempt = (int64_t) fit->iterations + 4;
