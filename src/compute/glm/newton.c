@@ -614,8 +614,8 @@ begin_at_null(GrGlmFit *fit)
 /*
  * True if the step from 0 is the estimate, and its pass gives all that covariances need. The pass of scores, or the
  * clusters' sums, give the deviance then. Three cases need another pass: rows with weights, each of whose products was
- * rounded; columns far from 0, whose scores are taken about their shifts; and terms that are moved, whose estimates have
- * more digits than theta.
+ * rounded; columns far from 0, whose scores are taken about their shifts; and terms that are moved, whose estimates
+ * have more digits than theta.
  */
 static bool
 wants_no_pass(const GrGlmFit *fit)
