@@ -59,7 +59,7 @@ wide_rows(GrShiftedGram *s, const void *rows, int64_t nrows, int64_t done, int64
 	return s->wide;
 }
 
-/* What was summed so far becomes sums about the narrowed shift, and is kept; the sink begins anew, about that. */
+/* Translates the sums so far to the narrowed shift and keeps them; begins the sink anew about that shift. */
 static bool
 begin_anew(GrShiftedGram *s, GrError *err)
 {

@@ -449,6 +449,7 @@ take_rows(GrGlmFit *fit, double deviance, const GrHost *host, GrError *err)
 	if (fit->nedge == 0 && state->edge_peeks)
 	{
 		state->edge_looked = true;
+		state->edge_peeks = false;
 		memcpy(state->theta, barrier_theta(fit), (size_t) state->nfull * sizeof(double));
 		return gr_fit_ask(fit, GR_PHASE_ITERATE, GR_PASS_EXACT);
 	}

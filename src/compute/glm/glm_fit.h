@@ -49,7 +49,7 @@ typedef struct GrGlmOptions
 {
 	GrRowShape	shape;			/* shape of the rows, which are not single */
 	GrDistribution distribution;
-	bool		estimate_theta;	/* negative binomial: theta is estimated (negbin.h), and the distribution's ignored */
+	bool		estimate_theta;	/* negative binomial: estimate theta (negbin.h), ignore the distribution's */
 	GrWeighting weighting;		/* meaning of the weights, if rows have them */
 	const GrRowTotals *totals;	/* see gr_has_totals(): known once the first pass is made; NULL: there are none */
 	bool		skip_null;		/* the null deviance isn't wanted, where it takes passes of its own */

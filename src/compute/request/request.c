@@ -14,7 +14,7 @@ typedef struct Layout
 	size_t		n[GR_REQUEST_NARRAYS];
 } Layout;
 
-/* What the kinds differ in */
+/* Operations of a kind of request. */
 typedef struct KindOps
 {
 	const char *name;

@@ -122,7 +122,7 @@ extern bool gr_request_add(const GrRequest *request, double *sums, const double 
 						   const GrHost *host);
 extern size_t gr_request_scratch_nbytes(const GrRequest *request);
 
-/* What a request is called in messages: "a pass" or "a bootstrap" */
+/* Name of the request's kind for messages: "a pass" or "a bootstrap". */
 extern const char *gr_request_name(const GrRequest *request);
 
 #ifdef __cplusplus
