@@ -66,8 +66,8 @@ COMPUTE_OBJS = $(filter-out %/backend_none.o,$(patsubst %.c,%.o,$(patsubst %.cpp
 NO_DEVICE = src/compute/backend/backend_none.o
 ifeq ($(CUDA),yes)
 KERNEL_OBJS = $(addprefix kernels/,backend_cuda.o memory.o device.o sends.o gram_cuda.o rows_cuda.o rows_change.o \
-	rows_linear.o rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o gram.o weighted_gram.o glm_step.o ascent.o \
-	project.o project_draw.o project_fused.o project_kept.o project_cuda.o cholesky.o solve_cuda.o)
+	rows_linear.o rows_ascent.o derive.o rows_derive.o boot.o rows_boot.o clusters.o rows_clusters.o gram.o \
+	weighted_gram.o glm_step.o ascent.o project.o project_draw.o project_fused.o project_kept.o project_cuda.o cholesky.o solve_cuda.o)
 CUDA_HOME ?= $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CUDA_LIBDIR = $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/targets/*/lib $(CUDA_HOME)/lib \
 	/usr/lib/x86_64-linux-gnu))
@@ -113,11 +113,11 @@ UNIT_TESTS = $(addprefix build/unit/,error_test inference_test gram_test gram_sh
 	sink_many_test many_derive_test ols_test glm_test negbin_test logreg_test conditions_test scores_test start_test \
 	separation_test projection_test formula_test extras_test margins_test derive_test filter_test gram_subset_test \
 	remote_check_test path_test logit_path_test boot_test remote_test remote_stand_in_test passes_test iv_test \
-	select_test sum_clusters_test wild_test satterthwaite_test vcov_low_test request_test)
+	select_test sum_clusters_test wild_test satterthwaite_test vcov_low_test request_test cluster_middle_test)
 ifeq ($(CUDA),yes)
 UNIT_TESTS += $(addprefix build/unit/,gram_gpu_test weighted_gram_gpu_test glm_gpu_test ascent_gpu_test \
 	change_gpu_test derive_gpu_test weights_gpu_test many_gpu_test project_gpu_test cholesky_gpu_test \
-	boot_gpu_test memory_gpu_test)
+	boot_gpu_test cluster_middle_gpu_test memory_gpu_test)
 endif
 
 EXTRA_CLEAN = $(COMPUTE_OBJS) $(NO_DEVICE) kernels/*.o test/faults/cuda.o build \

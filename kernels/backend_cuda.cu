@@ -317,6 +317,12 @@ cuda_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHos
 
 		return gr_cuda_rows_boot(sink, &pass, sums, host, err);
 	}
+	if (gr_request_is_whole(request))
+	{
+		const GrClusterPass pass = gr_request_clusters(request);
+
+		return gr_cuda_rows_clusters(sink, &pass, sums, host, err);
+	}
 	const GrPass pass = gr_request_pass(request);
 
 	return gr_cuda_rows_pass(sink, &pass, sums, host, err);

@@ -256,6 +256,8 @@ extern bool gr_cuda_gram_restart(GrSink *sink, const double *shift, GrError *err
 extern bool gr_cuda_gram_finish(GrSink *sink, double *hi, double *lo, GrError *err);
 extern bool gr_cuda_rows_pass(GrSink *sink, const GrPass *pass, double *sums, const GrHost *host, GrError *err);
 extern bool gr_cuda_rows_boot(GrSink *sink, const GrBootPass *pass, double *sums, const GrHost *host, GrError *err);
+extern bool gr_cuda_rows_clusters(GrSink *sink, const GrClusterPass *pass, double *sums, const GrHost *host,
+								  GrError *err);
 extern bool gr_cuda_rows_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err);
 extern bool gr_cuda_rows_can_ascend(const GrSink *sink, bool single);
 extern bool gr_cuda_rows_ascend(GrSink *sink, const GrAscent *ascent, double *beta, int64_t *iterations,

@@ -39,7 +39,7 @@ gr_cuda_rows_are_linear(const RowsSink *rows, const GrPass *pass)
 	if (gr_pass_is_weighted_gram(pass))
 		return true;
 	return pass->kind == GR_PASS_EXACT && pass->measure == GR_MEASURE_STEP && pass->nfaces == 0 &&
-		!rows->shape.weight && !rows->shape.offset && !rows->shape.key &&
+		!rows->shape.weight && !rows->shape.offset &&
 		(linear || (gr_is_logistic(pass->distribution) && is_zero(pass->beta, gr_nterms(rows->shape.nfeatures))));
 }
 

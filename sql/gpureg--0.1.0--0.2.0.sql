@@ -41,3 +41,11 @@ SET proallargtypes = proallargtypes OPERATOR(pg_catalog.||) 'pg_catalog.float8':
     proargmodes = proargmodes OPERATOR(pg_catalog.||) 't'::pg_catalog."char",
     proargnames = proargnames OPERATOR(pg_catalog.||) 'df'::text
 WHERE oid OPERATOR(pg_catalog.=) 'gpu_tidy(gpu_model, float8, boolean)'::pg_catalog.regprocedure;
+
+--
+-- Clusters
+--
+
+CREATE FUNCTION gpu_cluster_key("any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_cluster_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION gpu_cluster_key("any") IS 'internal: an integer that tells the cluster of a value';

@@ -906,6 +906,9 @@ CREATE AGGREGATE gpu_scores_pass(request gpu_logreg_step, names text[], widths i
 -- What bootstraps over a query run over it, in parallel workers: a state has rows on their way, and the sums.
 CREATE FUNCTION gpu_boot_key("any") RETURNS float8
     AS 'MODULE_PATHNAME', 'gr_boot_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION gpu_cluster_key("any") RETURNS float8
+    AS 'MODULE_PATHNAME', 'gr_cluster_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION gpu_boot_accum(internal, request gpu_logreg_step, draws bigint[], influence float8[], names text[],
                                widths int[], VARIADIC "any")
     RETURNS internal
@@ -1564,6 +1567,7 @@ COMMENT ON FUNCTION gpu_scores_final(internal) IS 'internal: final function of g
 COMMENT ON AGGREGATE gpu_scores_pass(gpu_logreg_step, text[], int[], VARIADIC "any")
     IS 'internal: the sums of a cluster for fits with clusters';
 COMMENT ON FUNCTION gpu_boot_key("any") IS 'internal: the key by which a bootstrap draws for a value';
+COMMENT ON FUNCTION gpu_cluster_key("any") IS 'internal: an integer that tells the cluster of a value';
 COMMENT ON FUNCTION gpu_boot_accum(internal, gpu_logreg_step, bigint[], float8[], text[], int[], "any")
     IS 'internal: transition function of gpu_boot_pass';
 COMMENT ON FUNCTION gpu_boot_combine(internal, internal) IS 'internal: combine function of gpu_boot_pass';

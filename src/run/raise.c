@@ -61,7 +61,9 @@ gr_column_name(int64 column, GrRowShape shape, const char *const *names)
 		return "y";
 	if (shape.weight && column == gr_weight_at(shape))
 		return "weight";
-	return shape.offset && column == gr_offset_at(shape) ? "offset" : "key";
+	if (shape.offset && column == gr_offset_at(shape))
+		return "offset";
+	return column == gr_key_at(shape) ? "key" : "second key";
 }
 
 static void

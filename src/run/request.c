@@ -36,6 +36,24 @@ gr_boot_request(const GrBootPass *pass)
 	return request;
 }
 
+GrRequest *
+gr_clusters_request(const GrGlmFit *fit)
+{
+	const GrClusterPass pass = {
+		.scores = {
+			.shape = fit->pass.shape,.distribution = fit->pass.distribution,.beta = fit->pass.beta,
+			.beta_lo = fit->pass_lo,.shift = fit->pass.shift
+		},
+		.way = (GrClusterWay) fit->way
+	};
+	GrError		err = {0};
+	GrRequest  *request = gr_request_of_clusters(&pass, (GrMemory) {take_memory, CurrentMemoryContext}, &err);
+
+	if (request == NULL)
+		gr_raise(&err);
+	return request;
+}
+
 void *
 gr_request_scratch(const GrRequest *request)
 {

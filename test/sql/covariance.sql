@@ -116,6 +116,7 @@ JOIN (SELECT dataset, (m).coef, (m).deviance, (m).null_deviance, (m).log_lik FRO
 CREATE TYPE cluster_kind AS ENUM ('a', 'b', 'c', 'd', 'e', 'f', 'g');
 CREATE TYPE cluster_pair AS (u int, v text);
 CREATE DOMAIN cluster_domain AS text CHECK (value <> '');
+CREATE DOMAIN cluster_number AS int8;
 CREATE TABLE cluster_types AS
 SELECT i, i * 37 % 101 / 10.0::float8 + i % 7 AS y, i * 53 % 97 / 10.0::float8 AS x, (i * 29 % 89)::real AS z,
     i % 7 AS int,
@@ -127,7 +128,11 @@ SELECT i, i * 37 % 101 / 10.0::float8 + i % 7 AS y, i * 53 % 97 / 10.0::float8 A
        i % 7 || '.5' AS words,
        (i % 7)::float8 AS float8, int4range(i % 7, 9) AS range, i % 7 < 3 AS boolean,
        jsonb_build_object('k', i % 7) AS jsonb, i % 5 AS other, 1 + i % 3 AS w,
-       nullif(i % 7, 3) AS part, repeat('long ', 1000) || i % 7 AS long
+       nullif(i % 7, 3) AS part, repeat('long ', 1000) || i % 7 AS long,
+       (i % 7)::int8 AS int8, (i % 7)::int2 AS int2, (i % 7)::oid AS oid, -9007199254740992 + i % 7 AS least,
+       9007199254740992 + i % 7 AS far, '2026-01-01'::timestamp + (i % 7) * interval '1 us' AS timestamp,
+       CASE i % 7 WHEN 3 THEN '-infinity' WHEN 4 THEN 'infinity' ELSE '2026-01-01'::timestamptz + (i % 7) * interval '1 d'
+           END AS infinite, (i % 7)::cluster_number AS number
 FROM generate_series(1, 400) i;
 ANALYZE cluster_types;
 -- groups come in another order
@@ -139,7 +144,8 @@ SELECT c AS cluster, nearly(gpu_ols_fit(format('SELECT %I, y, x, z FROM cluster_
     clusters => ARRAY[c]),
                             gpu_ols_fit('SELECT y, int, x, z FROM cluster_types', vcov => v,
                                 clusters => '{int}')) AS same
-FROM unnest('{text,uuid,date,numeric,scale,enum,composite,domain,array,words,float8,range,jsonb,long}'::text[]) c,
+FROM unnest('{text,uuid,date,numeric,scale,enum,composite,domain,array,words,float8,range,jsonb,long,
+             int8,int2,oid,least,far,timestamp,infinite,number}'::text[]) c,
     unnest('{CR1,CR2}'::text[]) v ORDER BY v, c;
 SELECT (gpu_ols_fit('SELECT y, x, z, boolean FROM cluster_types', vcov => 'CR0', clusters => '{boolean}')).df_inference;
 -- a row without a cluster is left out, whichever column it is
@@ -214,10 +220,34 @@ SELECT g.n, g.vcov FROM negative_model, gpu_glance(m) g;
 SELECT w.statistic, w.p_value FROM negative_model, gpu_wald(m, '{x}') w;
 SELECT i.* FROM negative_model, gpu_predict_interval(m, 'confidence', 0.95, 1.0) i;
 SELECT gpu_summary(m) ~ 'NaN|NULL| - ' AS told FROM negative_model;
+-- rows that bring their clusters' keys along, and rows that the server groups: both columns' keys, one of a text
+SELECT v, nearly(gpu_ols_fit('SELECT y, x, z, int, other FROM cluster_types', vcov => v, clusters => '{int,other}'),
+                 gpu_ols_fit('SELECT y, x, z, text, other FROM cluster_types', vcov => v,
+                     clusters => '{text,other}')) AS ols,
+       nearly(gpu_ols_fit('SELECT y, x, z, far, date FROM cluster_types', vcov => v, clusters => '{date,far}'),
+              gpu_ols_fit('SELECT y, x, z, text, words FROM cluster_types', vcov => v, clusters => '{text,words}')) AS far,
+       nearly(gpu_glm_fit('SELECT w, x, z, enum, infinite, x / 9 AS o FROM cluster_types', 'poisson', vcov => v,
+                  clusters => '{enum,infinite}', offsets => 'o'),
+              gpu_glm_fit('SELECT w, x, z, text, words, x / 9 AS o FROM cluster_types', 'poisson', vcov => v,
+                  clusters => '{text,words}', offsets => 'o')) AS poisson,
+       nearly(gpu_logreg_fit('SELECT y > 8, x, z, w, int8, other FROM cluster_types', weights => 'w', vcov => v,
+                  clusters => '{int8,other}'),
+              gpu_logreg_fit('SELECT y > 8, x, z, w, text, other FROM cluster_types', weights => 'w', vcov => v,
+                  clusters => '{text,other}')) AS weighted,
+       nearly(gpu_ols_fit('SELECT y, x, z, w, int2 FROM cluster_types', weights => 'w', vcov => v,
+                  clusters => '{int2}', formula => 'y ~ x * z - 1'),
+              gpu_ols_fit('SELECT y, x, z, w, text FROM cluster_types', weights => 'w', vcov => v,
+                  clusters => '{text}', formula => 'y ~ x * z - 1')) AS weighted_ols
+FROM unnest('{CR0,CR1}'::text[]) v;
+SELECT gpu_cluster_key(x) FROM unnest('{-9007199254740993,-9007199254740992,-1,9007199254740992,9007199254740993}'::int8[]) x;
+SELECT gpu_cluster_key('infinity'::date), gpu_cluster_key(true), gpu_cluster_key(7::oid), gpu_cluster_key(8::cluster_number);
+SELECT gpu_cluster_key('a'::text);
 -- what tells of the run
-SELECT (gpu_ols_fit('SELECT y, x, int FROM cluster_types', vcov => 'CR1', clusters => '{int}')).n;
+SELECT (gpu_ols_fit('SELECT y, x, text FROM cluster_types', vcov => 'CR1', clusters => '{text}')).n;
+SELECT function, regexp_replace(reason, '^.*; the query', 'the query') AS reason FROM gpu_last_run();
+SELECT (gpu_ols_fit('SELECT y, x, text, other FROM cluster_types', vcov => 'CR1', clusters => '{text,other}')).n;
 SELECT function, regexp_replace(reason, '^.*; the query', 'the query') AS reason FROM gpu_last_run();
 SELECT (gpu_ols_fit('SELECT y, x, int, other FROM cluster_types', vcov => 'CR1', clusters => '{int,other}')).n;
-SELECT function, regexp_replace(reason, '^.*; the query', 'the query') AS reason FROM gpu_last_run();
+SELECT function, reason ~ 'once more|times more' AS again FROM gpu_last_run();
 DROP TABLE covariance_rows, covariance_fits, covariance_cases, covariance_models, covariance_sizes, covariance_digits,
     cluster_types, many_clusters, negative, negative_model CASCADE;

@@ -259,7 +259,7 @@ is($node->safe_psql('postgres', q{SELECT (k).n, (k).n_skipped, (k).n_skipped = (
 	$node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE complete), count(*) - count(*) FILTER (WHERE complete),
 		true, true
 	FROM (SELECT x3 IS NOT NULL AND g IS NOT NULL AS complete FROM strays WHERE x1 < 0.5) s}), 'rows in no cluster');
-# more clusters than there is memory for
+# more clusters than there is memory for in the session: it wants their sums for CR2 alone
 for my $vcov (qw(CR1 CR2))
 {
 	my $options = "formula => 'won ~ x1 + poly(x3, 8)', vcov => '$vcov', clusters => '{i,x1}'";
@@ -271,7 +271,8 @@ for my $vcov (qw(CR1 CR2))
 		FROM gpu_ols_fit('SELECT won, i, i % 1000 AS x1, x3 FROM t', $options) q,
 			gpu_ols_fit(kept => 'many', $options) k;
 		SELECT reason FROM gpu_last_run()}),
-		qr/^t\|t\nthe rows are kept there; they were read back ([2-9]|\d\d) times for the sums of clusters$/,
+		$vcov eq 'CR2' ? qr/^t\|t\nthe rows are kept there; they were read back ([2-9]|\d\d) times for the sums of clusters$/ :
+		qr/^t\|t\nthe rows are kept there$/,
 		"many clusters, $vcov");
 }
 # variances that are zero, as the clusters are a factor of the model, are NULL of kept rows, too
@@ -283,7 +284,7 @@ is($node->safe_psql('postgres', q{SET client_min_messages = error;
 $node->safe_psql('postgres',
 	q{SELECT gpu_keep('long', 'SELECT i % 7 AS y, i % 11 AS x, i FROM generate_series(1, 1000000) i')});
 error_is($node, q{SET statement_timeout = '150ms'; SET gpureg.ring_size = '1MB';
-	SELECT gpu_ols_fit(kept => 'long', formula => 'y ~ x', vcov => 'CR1', clusters => '{i}')}, '57014', 'a timeout');
+	SELECT gpu_ols_fit(kept => 'long', formula => 'y ~ x', vcov => 'CR2', clusters => '{i}')}, '57014', 'a timeout');
 # folds by what rows come to: each row is in one, and they are the same ones each time
 is($node->safe_psql('postgres', q{SELECT (c).nfolds, ((c).model_min).n, (c).mean = (d).mean, (c).lambda_1se = e.lambda
 	FROM gpu_enet_cv(kept => 't', formula => 'won ~ x1 + x2 + s', family => 'binomial') c,

@@ -216,7 +216,7 @@ damage(GrRequest *r, size_t *nbytes, int way)
 		case 9: r->kind = GR_NREQUESTS; break;
 		case 10: r->kind = r->kind == GR_REQUEST_EXACT ? GR_REQUEST_FLIPS : GR_REQUEST_EXACT; break;
 		case 11: r->flags = 4; break;
-		case 12: r->zero = 1; break;
+		case 12: r->way = 1; break;
 		case 13: r->offsets[GR_REQUEST_BETA] = *nbytes + 8; break;
 		case 14: r->offsets[GR_REQUEST_BETA] = UINT64_MAX - 7; break;
 		case 15: r->offsets[GR_REQUEST_BETA] = 8; break;

@@ -286,6 +286,34 @@ sum_chunk(const GrRequest *request, double *sums, const Chunk *chunk, void *scra
 	return true;
 }
 
+/* Sums that need all rows at once */
+static bool
+sum_whole(const GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
+{
+	GrRowPieces pieces = {0};
+	const double **rows;
+	int64_t    *nrows;
+	bool		ok;
+
+	for (const Chunk *chunk = sink->first; chunk != NULL; chunk = chunk->next)
+		pieces.n++;
+	rows = malloc((size_t) (pieces.n + 1) * (sizeof(double *) + sizeof(int64_t)));
+	if (rows == NULL)
+		return gr_fail(err, GR_NO_MEMORY, 0, "%s", gr_request_name(request));
+	nrows = (int64_t *) (rows + pieces.n);
+	pieces.n = 0;
+	for (const Chunk *chunk = sink->first; chunk != NULL; chunk = chunk->next)
+	{
+		rows[pieces.n] = chunk->rows;
+		nrows[pieces.n++] = chunk->nrows;
+	}
+	pieces.rows = rows;
+	pieces.nrows = nrows;
+	ok = gr_request_sum_whole(request, &pieces, sums, host, err);
+	free(rows);
+	return ok;
+}
+
 static bool
 cpu_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *host, GrError *err)
 {
@@ -296,6 +324,12 @@ cpu_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost
 
 	if (!gr_request_valid(request, gr_request_nbytes(request), sink->options.shape, err))
 		return false;
+	if (gr_request_is_whole(request))
+	{
+		ok = sum_whole(sink, request, sums, host, err);
+		sink->kernel_s += now_s() - started;
+		return ok;
+	}
 	scratch_nbytes = gr_request_scratch_nbytes(request);
 	scratch = malloc(scratch_nbytes);
 	if (scratch == NULL)

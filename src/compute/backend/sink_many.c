@@ -316,6 +316,9 @@ many_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost *ho
 
 	if (many->n == 1)
 		return many->ops->sums(many->parts[0].sink, request, sums, host, err);
+	/* no part has all rows of a cluster */
+	if (gr_request_is_whole(request))
+		return gr_request_add(request, sums, NULL, 1, NULL, host);
 	ok = prepare_sums(many, request, sums, err) && gr_many_round(many, host, err);
 	for (int i = 1; ok && i < many->n; i++)
 		gr_request_merge(request, sums, many->parts[i].sums);

@@ -2,7 +2,7 @@
  * row.h: how a row lies in memory, and how many terms and entries come of it. Nobody else adds 1 to a number of
  * features.
  *
- * A row is x_1 .. x_p, y, then its weight, its offset and its key where rows have those: all float8, row after row
+ * A row is x_1 .. x_p, y, then its weight, its offset and its keys where rows have those: all float8, row after row
  * without a gap. Of a single row the features are float4, and what follows them is float8 at any multiple of 4 bytes.
  *
  * The column of ones is never stored. Terms are (1, x): those of a linear predictor, whether a model has an intercept
@@ -23,7 +23,8 @@ typedef struct GrRowShape
 	bool		single;			/* the features are float4 */
 	bool		weight;			/* there is one behind the response */
 	bool		offset;			/* there is one behind those */
-	bool		key;			/* there is one behind all: an integer, by which a bootstrap draws; see boot_draw.h */
+	bool		key;			/* there is one behind those: an integer, by which a bootstrap draws or rows are grouped */
+	bool		second_key;		/* there is another behind it, by which rows are grouped, too */
 } GrRowShape;
 
 /* Terms of (1, x) */
@@ -44,7 +45,8 @@ gr_norder(int nfeatures)
 GR_HD int
 gr_row_ncols(GrRowShape shape)
 {
-	return shape.nfeatures + 1 + (shape.weight ? 1 : 0) + (shape.offset ? 1 : 0) + (shape.key ? 1 : 0);
+	return shape.nfeatures + 1 + (shape.weight ? 1 : 0) + (shape.offset ? 1 : 0) + (shape.key ? 1 : 0) +
+		(shape.second_key ? 1 : 0);
 }
 
 /* Where they are in a row */
@@ -69,7 +71,7 @@ gr_offset_at(GrRowShape shape)
 GR_HD int
 gr_key_at(GrRowShape shape)
 {
-	return gr_row_ncols(shape) - 1;
+	return gr_row_ncols(shape) - (shape.second_key ? 2 : 1);
 }
 
 /* Of a row that is not single */
@@ -106,7 +108,7 @@ GR_HD bool
 gr_same_shape(GrRowShape a, GrRowShape b)
 {
 	return a.nfeatures == b.nfeatures && a.single == b.single && a.weight == b.weight && a.offset == b.offset &&
-		a.key == b.key;
+		a.key == b.key && a.second_key == b.second_key;
 }
 
 /* The same rows as float8 */
@@ -121,7 +123,7 @@ gr_wide_shape(GrRowShape shape)
 GR_HD GrRowShape
 gr_plain_shape(int nfeatures)
 {
-	GrRowShape	shape = {nfeatures, false, false, false, false};
+	GrRowShape	shape = {nfeatures, false, false, false, false, false};
 
 	return shape;
 }

@@ -7,8 +7,8 @@
 #include "compute/base/row.h"
 #include "compute/design/formula.h"
 
-/* The most numbers of a row: features, the response, a weight, an offset and a key */
-#define GR_ROW_NCOLS_MAX (GR_MAX_FEATURES + 4)
+/* The most numbers of a row: features, the response, a weight, an offset and two keys */
+#define GR_ROW_NCOLS_MAX (GR_MAX_FEATURES + 5)
 
 #define GR_FILTER_STEPS_MAX 4096
 #define GR_FILTER_DEPTH_MAX 64	/* truth values on the stack: bits of a word */
@@ -87,6 +87,7 @@ typedef struct GrDerivedNumber
 #define GR_DERIVES_WEIGHT 1
 #define GR_DERIVES_OFFSET 2
 #define GR_DERIVES_KEY 4
+#define GR_DERIVES_SECOND_KEY 8
 
 /*
  * This head, at a multiple of 8 bytes; then as many GrDerivedNumber as a derived row has numbers, in the order of
@@ -96,7 +97,7 @@ typedef struct GrDerivation
 {
 	int32_t		ncolumns;		/* of the rows that are there */
 	int32_t		nfeatures;		/* of the derived ones */
-	int32_t		roles;			/* bits: GR_DERIVES_WEIGHT, GR_DERIVES_OFFSET, GR_DERIVES_KEY */
+	int32_t		roles;			/* bits: GR_DERIVES_WEIGHT, GR_DERIVES_OFFSET, ... */
 	int32_t		nfactors;
 	int32_t		nsteps;			/* 0: there is no filter, all rows pass */
 	int32_t		zero;			/* 0 */
@@ -108,7 +109,7 @@ gr_derived_shape(const GrDerivation *d)
 {
 	GrRowShape	shape = {
 		d->nfeatures, false, (d->roles & GR_DERIVES_WEIGHT) != 0, (d->roles & GR_DERIVES_OFFSET) != 0,
-		(d->roles & GR_DERIVES_KEY) != 0
+		(d->roles & GR_DERIVES_KEY) != 0, (d->roles & GR_DERIVES_SECOND_KEY) != 0
 	};
 
 	return shape;

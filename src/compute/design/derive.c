@@ -67,12 +67,14 @@ gr_filter_valid(const GrFilterStep *steps, int nsteps, int ncolumns)
 static bool
 head_valid(const GrDerivation *d, int ncolumns)
 {
-	int			nroles = GR_DERIVES_WEIGHT | GR_DERIVES_OFFSET | GR_DERIVES_KEY;
+	int			nroles = GR_DERIVES_WEIGHT | GR_DERIVES_OFFSET | GR_DERIVES_KEY | GR_DERIVES_SECOND_KEY;
 	int64_t		ncols;
 
 	if (d->ncolumns != ncolumns || ncolumns < 1 || ncolumns > GR_ROW_NCOLS_MAX || d->zero != 0)
 		return false;
 	if (d->nfeatures < 0 || d->nfeatures > GR_MAX_FEATURES || (d->roles & ~nroles) != 0)
+		return false;
+	if ((d->roles & GR_DERIVES_SECOND_KEY) != 0 && (d->roles & GR_DERIVES_KEY) == 0)
 		return false;
 	ncols = gr_row_ncols(gr_derived_shape(d));
 	return d->nfactors >= ncols && d->nfactors <= ncols * GR_FORMULA_ORDER_MAX &&
@@ -275,7 +277,7 @@ head_of(const GrDeriveOptions *options)
 	GrDerivation head = {.ncolumns = options->ncolumns,.nfeatures = options->nfeatures,.nsteps = options->nsteps};
 
 	head.roles = (options->weight >= 0 ? GR_DERIVES_WEIGHT : 0) | (options->offset >= 0 ? GR_DERIVES_OFFSET : 0) |
-		(options->key >= 0 ? GR_DERIVES_KEY : 0);
+		(options->key >= 0 ? GR_DERIVES_KEY : 0) | (options->second_key != NULL ? GR_DERIVES_SECOND_KEY : 0);
 	if (design != NULL)
 		head.nfeatures = design->nfeatures + (options->pairs ? design->npaired : 0);
 	head.nfactors = gr_row_ncols(gr_derived_shape(&head));
@@ -318,6 +320,8 @@ gr_derivation_make(const GrDeriveOptions *options, GrMemory memory, GrError *err
 		put_column(&m, options->offset);
 	if (options->key >= 0)
 		put_key(&m);
+	if (options->second_key != NULL)
+		put_column(&m, *options->second_key);
 	if (options->nsteps > 0)
 		memcpy(m.factor, options->steps, (size_t) options->nsteps * sizeof(GrFilterStep));
 	if (gr_derivation_valid(d, gr_derivation_nbytes(d), options->ncolumns))

@@ -44,7 +44,8 @@ typedef struct GrDeriveOptions
 	int			response;		/* a column */
 	int			weight;			/* a column; -1: none */
 	int			offset;			/* likewise */
-	int			key;			/* likewise, of integers that are keys of a bootstrap, as the caller knows */
+	int			key;			/* likewise, of integers that are keys, as the caller knows */
+	const int  *second_key;		/* another such column, with a key only; NULL: none */
 	int			nfolds;			/* > 0: the key's fold takes its place, drawn from the seed; see fold_draw.h */
 	uint64_t	fold_seed;
 	/* the features: columns themselves; or, with a design, which columns those of the design are */

@@ -65,7 +65,7 @@ exact_columns_size(GrRowShape shape)
 static size_t
 weighted_gram_size(GrRowShape shape)
 {
-	if (!shape.weight || shape.offset || shape.key)
+	if (!shape.weight || shape.offset)
 		return 0;
 	return gr_round_up(2 * (size_t) gr_triangle(gr_norder(shape.nfeatures)) + (size_t) gr_nterms(shape.nfeatures));
 }

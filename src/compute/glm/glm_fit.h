@@ -85,7 +85,7 @@ typedef enum GrGlmWant
 	GR_GLM_CHANGE,			/* change the rows by fit->basis, for all passes from now on */
 	/*
 	 * make the sums of each cluster's rows, see scores.h, about fit->pass and fit->pass_lo, and give them to
-	 * gr_glm_add_cluster(). fit->way: rows are in one where they have the same in the first cluster column, 0, or in
+	 * gr_glm_add_cluster(), or their middle to gr_glm_take_clusters(). fit->way: rows are in one where they have the same in the first cluster column, 0, or in
 	 * the second, 1, or in both, 2
 	 */
 	GR_GLM_CLUSTERS,
@@ -188,6 +188,13 @@ extern GrVcov gr_fit_vcov(const GrGlmFit *fit);
 
 /* A cluster's sums, as scores.h has them; with the Hessian, for CR2. Fails with GR_CANCELED. */
 extern bool gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrError *err);
+
+/*
+ * Takes all n clusters of a way at once, in place of gr_glm_add_cluster() for each; not for CR2. hi, lo: the sum of
+ * score score' over the clusters, a packed triangle of (1, x - shift); pearson: the sum of squared Pearson residuals, hi
+ * and lo. request/cluster_middle.h makes them.
+ */
+extern void gr_glm_take_clusters(GrGlmFit *fit, int64_t n, const double *hi, const double *lo, const double *pearson);
 
 /*
  * A separated term has a sign if all directions that separate as many rows as can be separated move it to that side,

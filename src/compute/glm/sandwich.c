@@ -340,6 +340,26 @@ gr_glm_add_cluster(GrGlmFit *fit, const double *sums, const GrHost *host, GrErro
 	return true;
 }
 
+void
+gr_glm_take_clusters(GrGlmFit *fit, int64_t n, const double *hi, const double *lo, const double *pearson)
+{
+	GrGlmState *state = fit->state;
+	int64_t		size = gr_triangle(fit->nterms);
+
+	for (int i = 0; i < fit->nterms; i++)
+		for (int j = 0; j <= i; j++)
+		{
+			bool		out = state->frozen[i] || state->frozen[j];
+			int64_t		from = gr_at(i + state->first, j + state->first);
+
+			state->middle[gr_at(i, j)] = out ? 0 : hi[from];
+			state->middle[size + gr_at(i, j)] = out ? 0 : lo[from];
+		}
+	state->pearson_hi = pearson[0];
+	state->pearson_lo = pearson[1];
+	fit->nclusters_met = n;
+}
+
 /*
  * Around the middle
  */

@@ -1,5 +1,5 @@
 /*
- * pass_valid.c: checks passes and bootstraps; see pass_valid.h.
+ * pass_valid.c: checks passes, bootstraps and sums of clusters; see pass_valid.h.
  */
 #include "compute/request/pass_valid.h"
 
@@ -22,7 +22,8 @@ bool
 gr_shape_valid(const GrRowShape *shape, GrError *err)
 {
 	return (gr_bool_valid(&shape->single) && gr_bool_valid(&shape->weight) && gr_bool_valid(&shape->offset) &&
-			gr_bool_valid(&shape->key) && shape->nfeatures >= 0 && shape->nfeatures < GR_ROW_NCOLS_MAX) ||
+			gr_bool_valid(&shape->key) && gr_bool_valid(&shape->second_key) && (shape->key || !shape->second_key) &&
+			shape->nfeatures >= 0 && shape->nfeatures < GR_ROW_NCOLS_MAX) ||
 		gr_fail(err, GR_INVALID, 0, "there are no rows of %d features", shape->nfeatures);
 }
 
@@ -110,4 +111,18 @@ gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err)
 					   (long long) pass->first);
 	return (pass->beta != NULL && pass->beta_lo != NULL && pass->shift != NULL && pass->factor != NULL) ||
 		gr_fail(err, GR_INVALID, 0, "a bootstrap lacks an array");
+}
+
+bool
+gr_clusters_valid(const GrClusterPass *pass, GrRowShape shape, GrError *err)
+{
+	const GrScores *scores = &pass->scores;
+
+	if (!is_shape_of(&scores->shape, shape, err) || !gr_distribution_valid(&scores->distribution, err))
+		return false;
+	if ((unsigned) pass->way >= GR_NWAYS || !scores->shape.key ||
+		(pass->way != GR_WAY_FIRST && !scores->shape.second_key))
+		return gr_fail(err, GR_INVALID, 0, "rows have no keys of clusters of way %d", (int) pass->way);
+	return (scores->beta != NULL && scores->beta_lo != NULL && scores->shift != NULL) ||
+		gr_fail(err, GR_INVALID, 0, "sums of clusters lack an array");
 }

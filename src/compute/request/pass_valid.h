@@ -1,5 +1,5 @@
 /*
- * pass_valid.h: checks passes and bootstraps: shapes, kinds, counts, and whether the arrays that they need are there.
+ * pass_valid.h: checks passes, bootstraps and sums of clusters: shapes, kinds, counts, and whether the arrays that they need are there.
  *
  * gr_request_valid() calls these functions for every request that comes from another process. Each function returns
  * true, or false with GR_INVALID and a detail that says what is wrong. The functions do not read float8 arrays, since
@@ -10,6 +10,7 @@
 #define GPUREG_PASS_VALID_H
 
 #include "compute/glm/glm.h"
+#include "compute/request/cluster_middle.h"
 #include "compute/resample/boot.h"
 
 #ifdef __cplusplus
@@ -29,6 +30,9 @@ extern bool gr_pass_valid(const GrPass *pass, GrRowShape shape, GrError *err);
 
 /* Checks a bootstrap over a sink of this shape. It must have an active term: without one there is nothing to sum. */
 extern bool gr_boot_valid(const GrBootPass *pass, GrRowShape shape, GrError *err);
+
+/* Checks a pass of clusters over a sink of this shape, whose rows must have the keys that the way goes by. */
+extern bool gr_clusters_valid(const GrClusterPass *pass, GrRowShape shape, GrError *err);
 
 #ifdef __cplusplus
 }

@@ -205,6 +205,81 @@ boot_scratch_nbytes(const GrRequest *request)
 }
 
 /*
+ * Clusters
+ */
+
+GrClusterPass
+gr_request_clusters(const GrRequest *request)
+{
+	return (GrClusterPass) {
+		.scores = {
+			.shape = request->shape,.distribution = request->distribution,
+			.beta = array_of(request, GR_REQUEST_BETA),
+			.beta_lo = array_of(request, GR_REQUEST_BETA_LO),
+			.shift = array_of(request, GR_REQUEST_SHIFT)
+		},
+		.way = (GrClusterWay) request->way
+	};
+}
+
+static Layout
+lay_out_clusters(const GrRequest *request)
+{
+	size_t		t = (size_t) gr_nterms(request->shape.nfeatures);
+
+	return (Layout) {.n = {[GR_REQUEST_BETA] = t, [GR_REQUEST_BETA_LO] = t, [GR_REQUEST_SHIFT] = t - 1}};
+}
+
+static bool
+clusters_valid(const GrRequest *request, GrRowShape shape, GrError *err)
+{
+	const GrClusterPass pass = gr_request_clusters(request);
+
+	return gr_clusters_valid(&pass, shape, err);
+}
+
+static size_t
+clusters_nsums(const GrRequest *request)
+{
+	return gr_clusters_nsums(request->shape.nfeatures);
+}
+
+static void
+clusters_clear(const GrRequest *request, double *sums)
+{
+	memset(sums, 0, clusters_nsums(request) * sizeof(double));
+}
+
+/* Leaves the rows of both: a cluster may have rows in either. */
+static void
+clusters_merge(const GrRequest *request, double *sums, const double *other)
+{
+	(void) request;
+	sums[GR_CLUSTERS_NLEFT] += sums[GR_CLUSTERS_NROWS] + other[GR_CLUSTERS_NLEFT] + other[GR_CLUSTERS_NROWS];
+	sums[GR_CLUSTERS_NROWS] = 0;
+}
+
+/* Leaves the rows, which may not be all of their clusters. */
+static bool
+clusters_add(const GrRequest *request, double *sums, const double *rows, int64_t nrows, void *scratch,
+			 const GrHost *host)
+{
+	(void) request;
+	(void) rows;
+	(void) scratch;
+	(void) host;
+	sums[GR_CLUSTERS_NLEFT] += (double) nrows;
+	return true;
+}
+
+static size_t
+clusters_scratch_nbytes(const GrRequest *request)
+{
+	(void) request;
+	return sizeof(double);
+}
+
+/*
  * All kinds
  */
 
@@ -218,13 +293,19 @@ static const KindOps boots = {
 	.merge = boot_merge,.add = boot_add,.scratch_nbytes = boot_scratch_nbytes
 };
 
+static const KindOps clusters = {
+	.name = "sums of clusters",.lay_out = lay_out_clusters,.valid = clusters_valid,.nsums = clusters_nsums,
+	.clear = clusters_clear,.merge = clusters_merge,.add = clusters_add,.scratch_nbytes = clusters_scratch_nbytes
+};
+
 static const KindOps *const kinds[GR_NREQUESTS] = {
 	[GR_REQUEST_EXACT] = &passes,
 	[GR_REQUEST_FAST] = &passes,
 	[GR_REQUEST_GRADIENT] = &passes,
 	[GR_REQUEST_FACE] = &passes,
 	[GR_REQUEST_BOOT] = &boots,
-	[GR_REQUEST_FLIPS] = &boots
+	[GR_REQUEST_FLIPS] = &boots,
+	[GR_REQUEST_CLUSTERS] = &clusters
 };
 
 size_t
@@ -256,6 +337,15 @@ size_t
 gr_request_scratch_nbytes(const GrRequest *request)
 {
 	return kinds[request->kind]->scratch_nbytes(request);
+}
+
+bool
+gr_request_sum_whole(const GrRequest *request, const GrRowPieces *pieces, double *sums, const GrHost *host,
+					 GrError *err)
+{
+	const GrClusterPass pass = gr_request_clusters(request);
+
+	return gr_cluster_middle_sum(&pass, pieces, sums, host, err);
 }
 
 const char *
@@ -363,6 +453,24 @@ gr_request_of_boot(const GrBootPass *pass, GrMemory memory, GrError *err)
 	return make(&head, from, memory, err);
 }
 
+GrRequest *
+gr_request_of_clusters(const GrClusterPass *pass, GrMemory memory, GrError *err)
+{
+	const double *const from[GR_REQUEST_NARRAYS] = {
+		[GR_REQUEST_BETA] = pass->scores.beta,
+		[GR_REQUEST_BETA_LO] = pass->scores.beta_lo,
+		[GR_REQUEST_SHIFT] = pass->scores.shift
+	};
+	GrRequest	head;
+
+	memset(&head, 0, sizeof(head));
+	head.kind = GR_REQUEST_CLUSTERS;
+	head.shape = pass->scores.shape;
+	head.distribution = pass->scores.distribution;
+	head.way = (int32_t) pass->way;
+	return make(&head, from, memory, err);
+}
+
 /*
  * Checked
  */
@@ -392,7 +500,8 @@ gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape shape, GrEr
 	if ((uintptr_t) request % sizeof(double) != 0 || nbytes < sizeof(GrRequest) || request->nbytes != nbytes)
 		return gr_fail(err, GR_INVALID, 0, "no request of %zu bytes", nbytes);
 	if (request->kind < 0 || request->kind >= GR_NREQUESTS ||
-		(request->flags & ~(uint32_t) (GR_REQUEST_LINEAR | GR_REQUEST_COUNTS)) != 0 || request->zero != 0)
+		(request->flags & ~(uint32_t) (GR_REQUEST_LINEAR | GR_REQUEST_COUNTS)) != 0 ||
+		request->way < 0 || request->way >= (request->kind == GR_REQUEST_CLUSTERS ? GR_NWAYS : 1))
 		return gr_fail(err, GR_INVALID, 0, "there is no request of kind %d", (int) request->kind);
 	for (int k = 0; k < GR_REQUEST_NARRAYS; k++)
 		if (request->offsets[k] > nbytes || request->offsets[k] % sizeof(double) != 0)

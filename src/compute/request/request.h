@@ -1,10 +1,13 @@
 /*
  * request.h: a reduction over rows as a value: what is summed up, and the arrays that it takes, in one block of memory.
  *
- * A request holds what a GrPass or a GrBootPass says, without pointers: copying, sending and storing it is memcpy.
- * gr_request_of_pass() and gr_request_of_boot() make one, gr_request_pass() and gr_request_boot() read it. Whoever only
- * passes requests on needs no knowledge of their kinds: sums are prepared by gr_request_clear(), rows are added by
+ * A request holds what a GrPass, a GrBootPass or a GrClusterPass says, without pointers: copying, sending and storing
+ * it is memcpy. gr_request_of_pass() and the like make one, gr_request_pass() and the like read it. Whoever only passes
+ * requests on needs no knowledge of their kinds: sums are prepared by gr_request_clear(), rows are added by
  * gr_request_add(), and partial sums are merged by gr_request_merge().
+ *
+ * Requests of clusters need all rows of a cluster in one place: gr_request_is_whole(). Where rows are added in pieces
+ * or partial sums are merged, their sums say that rows were left.
  *
  * A request that comes from another process is copied first, as it may be written to at any time, and then
  * gr_request_valid() is asked before anything else.
@@ -14,6 +17,7 @@
 
 #include "compute/design/formula.h"
 #include "compute/glm/glm.h"
+#include "compute/request/cluster_middle.h"
 #include "compute/resample/boot.h"
 
 #ifdef __cplusplus
@@ -28,6 +32,7 @@ typedef enum GrRequestKind
 	GR_REQUEST_FACE = GR_PASS_FACE,
 	GR_REQUEST_BOOT,			/* replicates of a bootstrap, or the moments of its influence */
 	GR_REQUEST_FLIPS,			/* replicates of a permutation test */
+	GR_REQUEST_CLUSTERS,		/* the middle of covariances that are robust to clusters */
 	GR_NREQUESTS
 } GrRequestKind;
 
@@ -67,7 +72,7 @@ typedef struct GrRequest
 	int32_t		nactive;
 	int32_t		nreps;
 	int32_t		ninfluence;
-	int32_t		zero;			/* 0 */
+	int32_t		way;			/* clusters: GrClusterWay; else 0 */
 	uint64_t	offsets[GR_REQUEST_NARRAYS];	/* bytes from the head's begin; 0: the request has no such array */
 } GrRequest;
 
@@ -90,6 +95,7 @@ gr_request_is_boot(const GrRequest *request)
  */
 extern GrRequest *gr_request_of_pass(const GrPass *pass, GrMemory memory, GrError *err);
 extern GrRequest *gr_request_of_boot(const GrBootPass *pass, GrMemory memory, GrError *err);
+extern GrRequest *gr_request_of_clusters(const GrClusterPass *pass, GrMemory memory, GrError *err);
 
 /* Memory by malloc(); free() gives it back. */
 extern const GrMemory gr_request_malloc;
@@ -104,6 +110,7 @@ extern bool gr_request_valid(const GrRequest *request, size_t nbytes, GrRowShape
 /* The pass or bootstrap that a request of that kind says. Its arrays are the request's. */
 extern GrPass gr_request_pass(const GrRequest *request);
 extern GrBootPass gr_request_boot(const GrRequest *request);
+extern GrClusterPass gr_request_clusters(const GrRequest *request);
 
 /* Number of float8 that the request's sums take */
 extern size_t gr_request_nsums(const GrRequest *request);
@@ -122,7 +129,20 @@ extern bool gr_request_add(const GrRequest *request, double *sums, const double 
 						   const GrHost *host);
 extern size_t gr_request_scratch_nbytes(const GrRequest *request);
 
-/* Name of the request's kind for messages: "a pass" or "a bootstrap". */
+/*
+ * True if the request's sums can only be made by gr_request_sum_whole(), of all rows at once: writes sums that
+ * gr_request_clear() has prepared. Fails with GR_CANCELED and GR_NO_MEMORY.
+ */
+static inline bool
+gr_request_is_whole(const GrRequest *request)
+{
+	return request->kind == GR_REQUEST_CLUSTERS;
+}
+
+extern bool gr_request_sum_whole(const GrRequest *request, const GrRowPieces *pieces, double *sums, const GrHost *host,
+								 GrError *err);
+
+/* Name of the request's kind for messages, such as "a pass" */
 extern const char *gr_request_name(const GrRequest *request);
 
 #ifdef __cplusplus

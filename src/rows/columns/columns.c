@@ -175,8 +175,10 @@ gr_find_clusters(int n, const char *const *names, const GrRoles *roles, int *fou
 static bool
 has_other_role(int k, const int *found, const int *clusters, int nclusters)
 {
-	bool		has = k == found[1] || k == found[2] || k == found[3];
+	bool		has = false;
 
+	for (int i = 1; i < GR_ROLES_MAX; i++)
+		has |= k == found[i];
 	for (int i = 0; i < nclusters; i++)
 		has |= k == clusters[i];
 	return has;
@@ -189,7 +191,8 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 	int			clusters[GR_CLUSTERS_MAX];
 	int			nroles = 1;
 
-	found[1] = found[2] = found[3] = -1;
+	for (int i = 1; i < GR_ROLES_MAX; i++)
+		found[i] = -1;
 	if (roles->weights != NULL)
 		found[nroles++] = gr_find_column(n, names, weights, roles->weights);
 	if (roles->offsets != NULL)
@@ -200,6 +203,8 @@ gr_find_roles(int n, const char *const *names, const GrRoles *roles, int *found)
 				 errmsg("column \"%s\" cannot be both %s and offsets", roles->offsets, weights)));
 	if (roles->made_key != NULL)
 		found[nroles++] = gr_find_column(n, names, roles->key_role, roles->made_key);
+	if (roles->made_second_key != NULL)
+		found[nroles++] = gr_find_column(n, names, roles->key_role, roles->made_second_key);
 	gr_find_clusters(n, names, roles, clusters);
 	/* the response is the first of the others */
 	found[0] = 0;
@@ -244,6 +249,7 @@ gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *rol
 	GrRoles		own = *roles;
 	int			found[GR_ROLES_MAX];
 	int			nroles;
+	int			nkeys;
 	int			at;
 
 	own.nclusters = 0;
@@ -252,10 +258,12 @@ gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *rol
 	columns->weight = roles->weights != NULL;
 	columns->offset = roles->offsets != NULL;
 	columns->key = roles->made_key != NULL;
+	columns->second_key = roles->made_second_key != NULL;
+	nkeys = columns->key + columns->second_key;
 	for (int k = 0; k < nroles; k++)
 		take_column(columns, k, tupdesc, names, found[k],
-					k == 0 ? "Response" : columns->key && k == nroles - 1 ? "Keys" :
-					columns->offset && k == nroles - 1 - columns->key ? "Offsets" :
+					k == 0 ? "Response" : k >= nroles - nkeys ? "Keys" :
+					columns->offset && k == nroles - nkeys - 1 ? "Offsets" :
 					roles->weighting == GR_FREQUENCIES ? "Frequencies" : "Weights");
 	for (int k = 0; k < n; k++)
 		if (k != found[0] && !has_other_role(k, found, NULL, 0))
@@ -275,6 +283,7 @@ gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, GrRowShape shape)
 	columns->weight = shape.weight;
 	columns->offset = shape.offset;
 	columns->key = shape.key;
+	columns->second_key = shape.second_key;
 	ok = n >= gr_nroles(columns);
 	for (int k = 0; ok && k < n; k++)
 	{
@@ -301,13 +310,12 @@ GrColumns *
 gr_columns_without_key(const GrColumns *columns)
 {
 	GrColumns  *copy = gr_copy_columns(columns);
-	int			at = gr_nroles(columns) - 1;
+	int			nkeys = columns->key + columns->second_key;
+	int			at = gr_nroles(columns) - nkeys;
 
-	if (!columns->key)
-		return copy;
-	copy->key = false;
-	copy->n--;
-	memmove(copy->column + at, copy->column + at + 1, (copy->n - at) * sizeof(GrColumn));
+	copy->key = copy->second_key = false;
+	copy->n -= nkeys;
+	memmove(copy->column + at, copy->column + at + nkeys, (copy->n - at) * sizeof(GrColumn));
 	return copy;
 }
 

@@ -42,7 +42,8 @@ typedef struct GrColumns
 	int			nfeatures;		/* -1 while an array's width isn't known */
 	bool		weight;			/* there is one, behind the response */
 	bool		offset;			/* there is one, behind those */
-	bool		key;			/* there is one, behind those: what gpu_boot_key() gives */
+	bool		key;			/* there is one, behind those: what gpu_boot_key() or gpu_cluster_key() gives */
+	bool		second_key;		/* there is another behind it: the key of a second way of clustering */
 	bool		plain;			/* the features' columns are all float8, none an array */
 	GrColumn	column[FLEXIBLE_ARRAY_MEMBER];
 } GrColumns;
@@ -51,7 +52,8 @@ typedef struct GrColumns
 static inline int
 gr_nroles(const GrColumns *columns)
 {
-	return 1 + (columns->weight ? 1 : 0) + (columns->offset ? 1 : 0) + (columns->key ? 1 : 0);
+	return 1 + (columns->weight ? 1 : 0) + (columns->offset ? 1 : 0) + (columns->key ? 1 : 0) +
+		(columns->second_key ? 1 : 0);
 }
 
 /* The rows that they make, where nfeatures is known; not single */
@@ -59,7 +61,8 @@ static inline GrRowShape
 gr_columns_shape(const GrColumns *columns)
 {
 	return (GrRowShape) {
-		.nfeatures = columns->nfeatures,.weight = columns->weight,.offset = columns->offset,.key = columns->key
+		.nfeatures = columns->nfeatures,.weight = columns->weight,.offset = columns->offset,.key = columns->key,
+		.second_key = columns->second_key
 	};
 }
 
@@ -77,11 +80,13 @@ typedef struct GrRoles
 	const char *key;
 	const char *key_role;		/* the argument that names it */
 	const char *made_key;
+	const char *made_second_key;	/* with made_key, of the second cluster column */
 	bool		key_is_fold;	/* its values are folds of a cross-validation */
 	int			nfolds;			/* > 0: the key's fold is what is made, of so many, drawn from the seed */
 	uint64		fold_seed;
 	int			nclusters;		/* columns by which rows are in clusters, which come to no row */
 	const char *clusters[GR_CLUSTERS_MAX];
+	bool		cluster_keys;	/* rows bring the keys of their clusters along, where the columns' types have any */
 	const char *cluster_role;	/* the argument that names them; NULL: clusters */
 	const char *formula;		/* NULL: there is none; see frame.h */
 	bool		intercept;		/* ... where the formula doesn't say */
@@ -89,7 +94,7 @@ typedef struct GrRoles
 	bool		pairs;			/* ... and wanted in two columns each; see gram_fold.h */
 } GrRoles;
 
-#define GR_ROLES_MAX 4			/* the response, weights, offsets and the key */
+#define GR_ROLES_MAX 5			/* the response, weights, offsets and two keys */
 
 /*
  * Values of a row: a tuple slot's Datums, or a function's arguments, whose Datums lie further apart.
@@ -168,7 +173,7 @@ extern GrColumns *gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, 
 
 extern GrColumns *gr_copy_columns(const GrColumns *columns);
 
-/* A copy without the key's column, if there is one: what passes are told that have no use for it */
+/* A copy without the keys' columns, if there are any: what passes are told that have no use for it */
 extern GrColumns *gr_columns_without_key(const GrColumns *columns);
 
 /*

@@ -21,6 +21,10 @@
 #include "rows/state/boot_key.h"
 
 PG_FUNCTION_INFO_V1(gr_boot_key);
+PG_FUNCTION_INFO_V1(gr_cluster_key);
+
+/* No key: values that have none are grouped by the server. */
+#define NO_KEY 0x1p60
 
 static bool
 has_keys(Oid type)
@@ -179,4 +183,75 @@ gr_boot_key(PG_FUNCTION_ARGS)
 	Oid			type = find_type(fcinfo);
 
 	PG_RETURN_FLOAT8((float8) gr_boot_key_of(type, PG_GETARG_DATUM(0)));
+}
+
+/*
+ * Keys of clusters
+ */
+
+bool
+gr_has_cluster_keys(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case OIDOID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return true;
+		default:
+			return type_is_enum(getBaseType(type));
+	}
+}
+
+/* A value as an integer; equal values are equal integers. */
+static int64
+integer_of(Oid type, Datum value)
+{
+	switch (type)
+	{
+		case BOOLOID:
+			return DatumGetBool(value) ? 1 : 0;
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		case DATEOID:
+			return DatumGetDateADT(value);
+		case INT8OID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return DatumGetInt64(value);
+		default:
+			return DatumGetObjectId(value);
+	}
+}
+
+/*
+ * gpu_cluster_key("any") returns float8: an integer that tells the value's cluster; 2^60, which is no key, for a value
+ * beyond 2^53
+ */
+Datum
+gr_cluster_key(PG_FUNCTION_ARGS)
+{
+	Oid		   *type = fcinfo->flinfo->fn_extra;
+	int64		key;
+
+	if (type == NULL)
+	{
+		Oid			given = get_fn_expr_argtype(fcinfo->flinfo, 0);
+
+		if (!OidIsValid(given) || !gr_has_cluster_keys(given))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("values of type %s have no keys of clusters", format_type_be(given))));
+		type = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(Oid));
+		*type = getBaseType(given);
+	}
+	key = integer_of(*type, PG_GETARG_DATUM(0));
+	PG_RETURN_FLOAT8(key >= -GR_BOOT_KEY_MAX && key <= GR_BOOT_KEY_MAX ? (float8) key : NO_KEY);
 }

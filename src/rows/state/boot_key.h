@@ -14,6 +14,12 @@ extern void gr_check_boot_key(Oid type, const char *name);
 /* ERROR unless it is a type of integers or boolean, as that of a column of folds must be, whose keys are themselves. */
 extern void gr_check_fold(Oid type, const char *name);
 
+/*
+ * True if values of the type, or of the type below a domain, have keys of clusters (gpu_cluster_key): integers that are
+ * equal exactly if the values are.
+ */
+extern bool gr_has_cluster_keys(Oid type);
+
 /* The type of an argument, whose values have keys; ERROR if they don't. */
 extern Oid	gr_boot_key_type(FunctionCallInfo fcinfo, int argument);
 

@@ -36,6 +36,8 @@ typedef struct ClusterReceiver
 void
 gr_clusters_check(const GrIngest *ingest)
 {
+	GrIngest	keyless = gr_ingest_without_key(ingest);
+
 	if (!ingest->repeatable)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -43,11 +45,11 @@ gr_clusters_check(const GrIngest *ingest)
 				 ingest->remote ? errdetail("It reads a custom scan, whose rows may change.") :
 				 errdetail("It calls volatile functions, samples, or depends on the order of its rows."),
 				 errhint("Store its result in a table.")));
-	if (!gr_fits_aggregate(ingest, NPARAMS))
+	if (!gr_fits_aggregate(&keyless, NPARAMS))
 		ereport(ERROR,
 				(errcode(ERRCODE_TOO_MANY_ARGUMENTS),
 				 errmsg("the query of a fit with clusters has too many columns"),
-				 errdetail("It has %d columns that cannot be put together into arrays.", ingest->arguments->n),
+				 errdetail("It has %d columns that cannot be put together into arrays.", keyless.arguments->n),
 				 errhint("Concatenate its arrays.")));
 	for (int k = 0; k < ingest->nclusters; k++)
 		gr_check_groupable(gr_cluster_type(ingest, k), gr_cluster_name(ingest, k));
@@ -116,10 +118,12 @@ check_clusters(const GrIngest *ingest, const ClusterReceiver *receiver, int64 nr
 }
 
 void
-gr_clusters_sum(const GrIngest *ingest, GrGlmFit *fit, int64 nrows)
+gr_clusters_sum(const GrIngest *given, GrGlmFit *fit, int64 nrows)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg clusters", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
+	const GrIngest keyless = gr_ingest_without_key(given);
+	const GrIngest *ingest = &keyless;
 	Oid			types[NPARAMS] = {gr_own_type(ingest->function, "gpu_logreg_step"), TEXTARRAYOID, INT4ARRAYOID};
 	Datum		values[NPARAMS] = {
 		make_request(ingest, fit), gr_names_datum(ingest->columns), gr_widths_datum(ingest->arguments).value

@@ -13,6 +13,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "compute/base/compute.h"
@@ -289,6 +290,55 @@ add_key(GrQuery *query, Oid function, GrRoles *roles)
 	return gr_wrapper_query(&wrapper, names);
 }
 
+/* True if all cluster columns are of types whose values have keys of clusters, which add_cluster_keys() needs. */
+static bool
+can_have_cluster_keys(const GrQuery *query, const GrRoles *roles)
+{
+	int			clusters[GR_CLUSTERS_MAX];
+
+	if (!roles->cluster_keys || roles->nclusters == 0)
+		return false;
+	gr_find_clusters(query->columns->natts, query->names, roles, clusters);
+	for (int k = 0; k < roles->nclusters; k++)
+		if (!gr_has_cluster_keys(TupleDescAttr(query->columns, clusters[k])->atttypid))
+			return false;
+	return true;
+}
+
+/* The query with the keys of its cluster columns behind its own columns */
+static GrQuery *
+add_cluster_keys(GrQuery *query, Oid function, GrRoles *roles)
+{
+	Oid			any = ANYOID;
+	Oid			key = gr_own_function(function, "gpu_cluster_key", 1, &any, FLOAT8OID);
+	int			n = query->columns->natts;
+	const char **names = palloc((n + GR_CLUSTERS_MAX) * sizeof(char *));
+	int			clusters[GR_CLUSTERS_MAX];
+	GrWrapper	wrapper;
+
+	gr_find_clusters(n, query->names, roles, clusters);
+	memcpy(names, query->names, n * sizeof(char *));
+	gr_wrap_query(&wrapper, query);
+	for (int k = 0; k < n; k++)
+		gr_wrapper_select(&wrapper, gr_wrapped_column(&wrapper, k));
+	for (int k = 0; k < roles->nclusters; k++)
+	{
+		Oid			type = getBaseType(TupleDescAttr(query->columns, clusters[k])->atttypid);
+		Expr	   *column = gr_wrapped_column(&wrapper, clusters[k]);
+		char	   *made = psprintf("(key of %s)", roles->clusters[k]);
+
+		while (has_name(query, made))
+			made = psprintf("(%s)", made);
+		names[n + k] = made;
+		gr_wrapper_select(&wrapper, type == INT4OID || type == INT2OID || type == BOOLOID ? column :
+						  gr_wrapper_call(key, list_make1(column)));
+	}
+	roles->made_key = names[n];
+	roles->made_second_key = roles->nclusters > 1 ? names[n + 1] : NULL;
+	roles->key_role = "clusters";
+	return gr_wrapper_query(&wrapper, names);
+}
+
 /* The query's columns, or those of its frame, where features are made of columns */
 static void
 find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
@@ -318,6 +368,11 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 		analysed = add_unit_weights(analysed, &own);
 	if (roles->key != NULL)
 		analysed = add_key(analysed, function, &own);
+	else if (can_have_cluster_keys(analysed, &own))
+	{
+		analysed = add_cluster_keys(analysed, function, &own);
+		ingest->keyed_clusters = true;
+	}
 	find_columns(ingest, analysed, &own);
 	ingest->rules = (GrRowRules) {family, roles->weighting, 0};
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
@@ -388,7 +443,7 @@ gr_ingest_without_key(const GrIngest *ingest)
 	if (!ingest->columns->key)
 		return copy;
 	copy.columns = gr_columns_without_key(ingest->columns);
-	copy.shape.key = false;
+	copy.shape.key = copy.shape.second_key = false;
 	copy.arguments = gr_pack_columns(copy.columns, ARGUMENTS_MAX, ingest->shape.single);
 	return copy;
 }
@@ -499,7 +554,7 @@ gr_plan_folds(const GrIngest *ingest, int nfolds, const char *aggregate, int npa
 
 	for (int k = 0; k < nparams; k++)
 		params = lappend(params, gr_wrapper_parameter(k + 1, types[k]));
-	if (ingest->columns->key)
+	if (ingest->columns->key && !ingest->keyed_clusters)
 	{
 		GrIngest	keyless = gr_ingest_without_key(ingest);
 		int			at = ingest->columns->column[gr_nroles(ingest->columns) - 1].at;

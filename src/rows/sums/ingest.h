@@ -19,6 +19,7 @@ typedef struct GrIngest
 	GrQuery    *query;			/* the user's, or a frame's around it */
 	GrQuery    *clustered;		/* the same, with the cluster columns behind the others; NULL: there are none */
 	int			nclusters;
+	bool		keyed_clusters;	/* rows have the keys of their clusters */
 	const char *design;			/* that makes the features; NULL or "": each is a column */
 	const char *row_design;		/* of its rows, see frame.h */
 	bool		intercept;		/* roles->intercept, or what a formula says */

@@ -195,6 +195,20 @@ derive_options(const Reading *r, const int *found, int nroles)
 	};
 }
 
+/* What is derived for a fit: with the keys of its clusters where rows are to bring them */
+static GrDeriveOptions
+fit_options(const Reading *r, const int *found, int nroles)
+{
+	GrDeriveOptions options = derive_options(r, found, nroles);
+
+	if (r->roles.cluster_keys && r->key < 0 && r->nclusters > 0)
+	{
+		options.key = r->clusters[0];
+		options.second_key = r->nclusters > 1 ? &r->clusters[1] : NULL;
+	}
+	return options;
+}
+
 static GrDerivation *
 make_derivation(const GrDeriveOptions *options)
 {
@@ -419,7 +433,7 @@ check_all_digits(const Reading *r, const GrDeriveOptions *options, int ncolumns)
 static GrDerivation *
 derive_design(const Reading *r, GrIngest *ingest)
 {
-	GrDeriveOptions options = derive_options(r, r->found, r->nroles);
+	GrDeriveOptions options = fit_options(r, r->found, r->nroles);
 	GrDesign   *design = ingest->row_design[0] == '\0' ? NULL :
 		gr_open_design(CurrentMemoryContext, ingest->row_design, strlen(ingest->row_design));
 	int		   *columns;
@@ -454,7 +468,7 @@ is_cluster(const Reading *r, int k)
 static GrDerivation *
 derive_columns(const Reading *r, GrIngest *ingest)
 {
-	GrDeriveOptions options = derive_options(r, r->found, r->nroles);
+	GrDeriveOptions options = fit_options(r, r->found, r->nroles);
 	int		   *columns = palloc(r->set.ncolumns * sizeof(int));
 
 	for (int k = 0; k < r->set.ncolumns; k++)

@@ -330,7 +330,7 @@ gr_check_foldable(const GrIngest *ingest)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("folds cannot be made of a query with several arrays whose widths only its rows tell"),
 				 errhint("Concatenate its arrays.")));
-	if (ingest->clustered != NULL && !ingest->columns->key)
+	if (ingest->clustered != NULL && (!ingest->columns->key || ingest->keyed_clusters))
 		gr_check_groupable(gr_cluster_type(ingest, 0), gr_cluster_name(ingest, 0));
 }
 
@@ -477,7 +477,7 @@ gr_source_read(GrRowSource *source, GrIngest *ingest)
 	memset(source, 0, sizeof(*source));
 	source->single = ingest->real_features;
 	/* of a bootstrap they are for its keys */
-	if (ingest->nclusters > 0 && !ingest->columns->key)
+	if (ingest->nclusters > 0 && (!ingest->columns->key || ingest->keyed_clusters))
 	{
 		gr_clusters_check(ingest);
 		source->clustered = ingest;
@@ -714,9 +714,53 @@ gr_source_boot(GrRowSource *source, const GrIngest *ingest, const GrBootPass *pa
 	source->pass_s += gr_now() - started;
 }
 
+/* What the cluster column of a way is called, the second where both count */
+static const char *
+cluster_name(const GrRowSource *source, int way)
+{
+	const GrKeptClusters *kept = source->kept_clusters;
+
+	if (kept != NULL)
+		return kept->set.names[kept->columns[Min(way, kept->n - 1)]];
+	return gr_cluster_name(source->clustered, Min(way, source->clustered->nclusters - 1));
+}
+
+/*
+ * Has the sums of clusters made where the rows are kept, by the keys that they have; false if they cannot be made so:
+ * the rows have no such keys, or they are not in one place.
+ */
+static bool
+sum_by_keys(GrRowSource *source, GrGlmFit *fit)
+{
+	GrRequest  *request;
+	double	   *sums;
+	bool		made;
+
+	if (source->kind != GR_SOURCE_JOB || !source->shape.key || gr_fit_vcov(fit) == GR_VCOV_CR2)
+		return false;
+	request = gr_clusters_request(fit);
+	sums = palloc_extended(gr_request_nsums(request) * sizeof(double), MCXT_ALLOC_HUGE);
+	gr_request_clear(request, sums);
+	gr_job_sums(source->job, request, sums);
+	made = sums[GR_CLUSTERS_NLEFT] == 0 && sums[GR_CLUSTERS_NROWS] == (double) source->job->nrows;
+	if (made)
+	{
+		const double *hi = sums + GR_CLUSTERS_HEAD;
+
+		gr_glm_take_clusters(fit, (int64) sums[GR_CLUSTERS_N], hi,
+							 hi + gr_triangle(gr_nterms(request->shape.nfeatures)), sums + GR_CLUSTERS_PEARSON_HI);
+		gr_clusters_check_met(fit, cluster_name(source, fit->way));
+	}
+	pfree(sums);
+	pfree(request);
+	return made;
+}
+
 void
 gr_source_clusters(GrRowSource *source, GrGlmFit *fit)
 {
+	if (sum_by_keys(source, fit))
+		return;
 	if (source->kept_clusters != NULL)
 	{
 		source->nclusterings += gr_kept_clusters_sum(source->kept_clusters, fit, source->job->nrows);

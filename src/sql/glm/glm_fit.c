@@ -119,6 +119,7 @@ gr_vcov_arguments(FunctionCallInfo fcinfo, int vcov, int clusters, GrGlmOptions 
 	options->vcov = PG_ARGISNULL(vcov) ? GR_VCOV_IID : vcov_named(text_to_cstring(PG_GETARG_TEXT_PP(vcov)));
 	gr_clusters_argument(fcinfo, clusters, roles);
 	options->ncluster_columns = roles->nclusters;
+	roles->cluster_keys = options->vcov != GR_VCOV_CR2;
 	if (gr_vcov_is_clustered(options->vcov) && roles->nclusters == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
