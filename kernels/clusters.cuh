@@ -1,6 +1,6 @@
 /*
- * clusters.cuh: launches of the kernels that make the middle of clusters. compute/request/cluster_middle.h says what that
- * is, clusters.cu how it is made.
+ * clusters.cuh: launches of the kernels that make the middle of clusters. compute/request/cluster_middle.h says what
+ * that is, clusters.cu how it is made.
  *
  * Rows are told by their numbers over all chunks, in the order of the chunks. They are sorted by their clusters' codes
  * once. Then clusters are taken in slices of those that follow one another, so that their sums have room; a slice's

@@ -172,8 +172,8 @@ run_tests(const GpuRun *run)
 	GrSession  *session = run->session;
 
 	check_rows(session, 1, 1, 1, GR_GAUSSIAN, false);
-	check_rows(session, 2, 0, 1, GR_GAUSSIAN, true);
-	check_rows(session, 1000, 0, 7, GR_GAUSSIAN, false);
+	check_rows(session, 2, 1, 1, GR_GAUSSIAN, true);
+	check_rows(session, 1000, 7, 7, GR_GAUSSIAN, false);
 	check_rows(session, 5000, 6, 5000, GR_GAUSSIAN, false);
 	check_rows(session, 5000, 3, 1, GR_GAUSSIAN, true);
 	check_rows(session, 3000, 40, 60, GR_GAUSSIAN, true);

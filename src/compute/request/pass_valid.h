@@ -1,5 +1,6 @@
 /*
- * pass_valid.h: checks passes, bootstraps and sums of clusters: shapes, kinds, counts, and whether the arrays that they need are there.
+ * pass_valid.h: checks passes, bootstraps and sums of clusters: shapes, kinds, counts, and whether the arrays that they
+ * need are there.
  *
  * gr_request_valid() calls these functions for every request that comes from another process. Each function returns
  * true, or false with GR_INVALID and a detail that says what is wrong. The functions do not read float8 arrays, since

@@ -44,6 +44,7 @@ typedef struct Making
 	GrLevels   *levels;			/* of each column */
 	bool		centered;		/* powers may be about centers */
 	bool		pairs;			/* features in two columns */
+	bool		keyed;			/* rows have the keys of their clusters: NULL in a row that is in none */
 } Making;
 
 static Oid
@@ -440,14 +441,14 @@ has_plain_features(const Making *m)
 	return true;
 }
 
-/* The response: NULL in a row that is in no cluster */
+/* The response: guarded, it is NULL in a row that is in no cluster. */
 static Expr *
-write_response(const Making *m, const GrWrapper *wrapper)
+write_response(const Making *m, const GrWrapper *wrapper, bool guarded)
 {
 	Expr	   *response = gr_wrapped_column(wrapper, m->found[0]);
 	List	   *tests = NIL;
 
-	for (int i = 0; i < m->nclusters; i++)
+	for (int i = 0; guarded && i < m->nclusters; i++)
 		tests = lappend(tests, is_not_null(wrapper, m->clusters[i]));
 	return tests == NIL ? response : value_where(all_of(tests), response);
 }
@@ -469,10 +470,10 @@ add_column(Selection *selection, Expr *value, const char *name)
 
 /*
  * Selects the response, the roles, and the features: columns where they are ones or, where there is a design, one
- * array, which has no name. Then, if they are wanted, the clusters.
+ * array, which has no name. Then, if they are wanted, the clusters. guarded: see write_response().
  */
 static GrQuery *
-wrap_rows(const Making *m, List *features, const char *design, bool clusters)
+wrap_rows(const Making *m, List *features, const char *design, bool clusters, bool guarded)
 {
 	const char *const *names = m->query->names;
 	Selection	selection = {
@@ -482,7 +483,7 @@ wrap_rows(const Making *m, List *features, const char *design, bool clusters)
 	ListCell   *cell;
 
 	gr_wrap_query(&selection.wrapper, m->query);
-	add_column(&selection, write_response(m, wrapper), names[m->found[0]]);
+	add_column(&selection, write_response(m, wrapper, guarded), names[m->found[0]]);
 	for (int i = 1; i < m->nroles; i++)
 		add_column(&selection, gr_wrapped_column(wrapper, m->found[i]), names[m->found[i]]);
 	foreach(cell, features)
@@ -499,9 +500,11 @@ wrap_queries(const Making *m, GrFrame *frame, List *features)
 {
 	const char *design = frame->plain ? NULL : frame->row_design;
 
-	frame->query = wrap_rows(m, features, design, false);
+	frame->query = wrap_rows(m, features, design, false, !m->keyed);
+	if (m->keyed)
+		frame->keyless = wrap_rows(m, features, design, false, true);
 	if (m->nclusters > 0)
-		frame->clustered = wrap_rows(m, features, design, true);
+		frame->clustered = wrap_rows(m, features, design, true, true);
 }
 
 /* The columns that the formula's terms are, where all are plain features */
@@ -696,6 +699,7 @@ begin_making(Making *m, const GrRoles *roles)
 {
 	m->nroles = gr_find_roles(m->query->columns->natts, m->query->names, roles, m->found);
 	m->nclusters = roles->nclusters;
+	m->keyed = roles->cluster_keys && roles->made_key != NULL;
 	gr_find_clusters(m->query->columns->natts, m->query->names, roles, m->clusters);
 	describe_columns(m);
 	return m->text != NULL || has_category(m);

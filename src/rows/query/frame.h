@@ -20,6 +20,7 @@ typedef struct GrFrame
 {
 	GrQuery    *query;			/* in place of the user's */
 	GrQuery    *clustered;		/* the same, with the cluster columns behind the others; NULL: there are none */
+	GrQuery    *keyless;		/* for passes without keys, where those of query tell rows in no cluster; else NULL */
 	const char *design;			/* see design.h; NULL: each feature is a column */
 	const char *row_design;		/* of its rows: where powers are about centers, another one; see design_moves.h */
 	bool		plain;			/* the features are columns as they are, not one array */
@@ -44,7 +45,7 @@ typedef struct GrFrameColumns
 /*
  * The frame of a query, in the current memory context; NULL if its columns are its features as they are: there is no
  * formula, no column that isn't a number or an array is a feature, and there are no clusters. A row without a cluster
- * has no response in it. function: as for gr_ingest_prepare()
+ * has no response in it, or no key. function: as for gr_ingest_prepare()
  */
 extern GrFrame *gr_make_frame(const GrQuery *query, Oid function, const GrRoles *roles);
 

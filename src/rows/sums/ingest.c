@@ -346,6 +346,7 @@ find_columns(GrIngest *ingest, GrQuery *query, const GrRoles *roles)
 	GrFrame    *frame = gr_make_frame(query, ingest->function, roles);
 
 	ingest->clustered = frame == NULL ? NULL : frame->clustered;
+	ingest->keyless = frame == NULL ? NULL : frame->keyless;
 	ingest->nclusters = roles->nclusters;
 	ingest->query = frame == NULL ? query : frame->query;
 	ingest->design = frame == NULL ? NULL : frame->design;
@@ -377,6 +378,14 @@ gr_ingest_prepare(const char *query, Oid function, GrFamily family, const GrRole
 	ingest->rules = (GrRowRules) {family, roles->weighting, 0};
 	ingest->plan = gr_plan_query(ingest->query, CURSOR_OPT_PARALLEL_OK);
 	ingest->remote = gr_is_remote(ingest->plan);
+	if (ingest->remote && ingest->keyed_clusters)
+	{
+		/* what a remote query is asked for has no keys */
+		own = *roles;
+		own.cluster_keys = false;
+		gr_ingest_prepare(query, function, family, &own, ingest);
+		return;
+	}
 	ingest->nrows_estimate = ingest->remote ? 0 : gr_estimate_rows(ingest->plan);
 	ingest->repeatable = !ingest->remote && gr_is_repeatable(ingest->query);
 	ingest->real_features = gr_columns_are_real(ingest->columns);
@@ -444,6 +453,8 @@ gr_ingest_without_key(const GrIngest *ingest)
 		return copy;
 	copy.columns = gr_columns_without_key(ingest->columns);
 	copy.shape.key = copy.shape.second_key = false;
+	if (ingest->keyless != NULL)
+		copy.query = ingest->keyless;
 	copy.arguments = gr_pack_columns(copy.columns, ARGUMENTS_MAX, ingest->shape.single);
 	return copy;
 }

@@ -18,6 +18,7 @@ typedef struct GrIngest
 	/* from gr_ingest_prepare() */
 	GrQuery    *query;			/* the user's, or a frame's around it */
 	GrQuery    *clustered;		/* the same, with the cluster columns behind the others; NULL: there are none */
+	GrQuery    *keyless;		/* in place of query for passes without keys; NULL: query serves them, too */
 	int			nclusters;
 	bool		keyed_clusters;	/* rows have the keys of their clusters */
 	const char *design;			/* that makes the features; NULL or "": each is a column */
