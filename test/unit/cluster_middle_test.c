@@ -120,21 +120,21 @@ test_rows(int64_t nrows, int nfeatures, int64_t nclusters, GrFamily family, bool
 static void
 test_keys(void)
 {
-	static const double wrong[] = {0.5, 9007199254740994.0, -9007199254740994.0, 1e300, INFINITY, NAN};
+	static const double wrong[] = {0.5, 9007199254740992.0, -9007199254740992.0, 1e300, INFINITY, NAN};
 	ClusterRows made = cluster_rows_make(40, 2, 5, GR_GAUSSIAN, false);
 	int			stride = gr_row_ncols(made.pass.scores.shape);
 	double	   *sums = malloc(gr_clusters_nsums(2) * sizeof(double));
 	double	   *key = made.rows + gr_key_at(made.pass.scores.shape);
 	GrError		err = {0};
 
-	key[0] = -9007199254740992.0;
-	key[stride] = 9007199254740992.0;
+	key[0] = -9007199254740991.0;
+	key[stride] = 9007199254740991.0;
 	made.pass.way = GR_WAY_FIRST;
 	check(sum_in_sink(&made, sums, NULL, &err) && cluster_rows_worst(&made, sums) < 1e-13 &&
-		  sums[GR_CLUSTERS_NLEFT] == 0, "keys of 2^53 and -2^53");
+		  sums[GR_CLUSTERS_NLEFT] == 0, "keys next to 2^53 and -2^53");
 	made.pass.way = GR_WAY_BOTH;
 	check(sum_in_sink(&made, sums, NULL, &err) && sums[GR_CLUSTERS_NLEFT] == 0, "and a small second one");
-	key[1] = -9007199254740992.0;
+	key[1] = -9007199254740991.0;
 	check(sum_in_sink(&made, sums, NULL, &err) && sums[GR_CLUSTERS_NLEFT] == 40, "two keys of more than 64 bits");
 	for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++)
 	{

@@ -6,7 +6,7 @@
  * depend on how many clusters there are, and no sum of a cluster leaves this module. All rows of a cluster must be
  * here: sums of the middle made in two places cannot be merged.
  *
- * A key is an integer of at most 2^53 in size. Rows with other numbers there are counted and the sums are then of no
+ * A key is an integer of less than 2^53 in size, as which no larger one can be taken that was rounded to float8. Rows with other numbers there are counted and the sums are then of no
  * use, as they are if both keys of a row together take more than 64 bits, or if there is no memory for the sort. The
  * caller has another way for these.
  */
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define GR_CLUSTER_KEY_MAX INT64_C(9007199254740992)	/* 2^53 */
+#define GR_CLUSTER_KEY_MAX INT64_C(9007199254740991)	/* 2^53 - 1 */
 
 /* Sums: this head; then the middle's packed triangle of (1, x - shift), high halves and then low halves */
 enum

@@ -42,6 +42,16 @@ describe_column(GrColumn *column, Oid type, bool allow_array)
 	return gr_describe_value(column, type) && (allow_array || !OidIsValid(column->element));
 }
 
+/* A bigint of 2^53 or more is no key, however it is rounded. */
+static void
+let_keys_round(GrColumns *columns)
+{
+	int			nroles = gr_nroles(columns);
+
+	for (int k = nroles - columns->key - columns->second_key; k < nroles; k++)
+		columns->column[k].rounds = true;
+}
+
 /* What follows from the columns' types and widths */
 static void
 sum_up(GrColumns *columns)
@@ -268,6 +278,7 @@ gr_query_columns(TupleDesc tupdesc, const char *const *names, const GrRoles *rol
 	for (int k = 0; k < n; k++)
 		if (k != found[0] && !has_other_role(k, found, NULL, 0))
 			take_column(columns, at++, tupdesc, names, k, NULL);
+	let_keys_round(columns);
 	sum_up(columns);
 	return columns;
 }
@@ -296,6 +307,7 @@ gr_argument_columns(FunctionCallInfo fcinfo, int first_argno, GrRowShape shape)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("columns must be numbers, booleans or arrays of them")));
+	let_keys_round(columns);
 	sum_up(columns);
 	return columns;
 }

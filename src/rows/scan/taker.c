@@ -287,7 +287,7 @@ set_types(GrTaker *taker)
 
 		if (!gr_describe_value(&found, taker->types[k]))
 			elog(ERROR, "unexpected type %u", taker->types[k]);
-		column->rounds = column->type == FLOAT8OID && found.type == INT8OID;
+		column->rounds |= column->type == FLOAT8OID && found.type == INT8OID;
 		column->type = found.type;
 		column->element = found.element;
 		columns->plain &= k < gr_nroles(columns) || column->type == FLOAT8OID;

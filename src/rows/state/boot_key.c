@@ -233,7 +233,7 @@ integer_of(Oid type, Datum value)
 
 /*
  * gpu_cluster_key("any") returns float8: an integer that tells the value's cluster; 2^60, which is no key, for a value
- * beyond 2^53
+ * of 2^53 or more in size
  */
 Datum
 gr_cluster_key(PG_FUNCTION_ARGS)
@@ -253,5 +253,5 @@ gr_cluster_key(PG_FUNCTION_ARGS)
 		*type = getBaseType(given);
 	}
 	key = integer_of(*type, PG_GETARG_DATUM(0));
-	PG_RETURN_FLOAT8(key >= -GR_BOOT_KEY_MAX && key <= GR_BOOT_KEY_MAX ? (float8) key : NO_KEY);
+	PG_RETURN_FLOAT8(key > -GR_BOOT_KEY_MAX && key < GR_BOOT_KEY_MAX ? (float8) key : NO_KEY);
 }

@@ -330,7 +330,7 @@ add_cluster_keys(GrQuery *query, Oid function, GrRoles *roles)
 		while (has_name(query, made))
 			made = psprintf("(%s)", made);
 		names[n + k] = made;
-		gr_wrapper_select(&wrapper, type == INT4OID || type == INT2OID || type == BOOLOID ? column :
+		gr_wrapper_select(&wrapper, type == INT8OID || type == INT4OID || type == INT2OID || type == BOOLOID ? column :
 						  gr_wrapper_call(key, list_make1(column)));
 	}
 	roles->made_key = names[n];
