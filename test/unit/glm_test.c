@@ -374,10 +374,10 @@ along_face(const GrPass *pass, const double *row)
 {
 	int			p = pass->shape.nfeatures;
 	const double *face = pass->faces + (size_t) (pass->nfaces - 1) * gr_face_size(p);
-	__float128	e = (__float128) face[0] + face[p + 1];
+	Quad		e = (Quad) face[0] + face[p + 1];
 
 	for (int j = 0; j < p; j++)
-		e += ((__float128) face[j + 1] + face[p + 2 + j]) * ((__float128) row[j] - pass->shift[j]);
+		e += ((Quad) face[j + 1] + face[p + 2 + j]) * ((Quad) row[j] - pass->shift[j]);
 	return (double) e;
 }
 

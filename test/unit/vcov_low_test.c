@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/linear/vcov_low.h"
+#include "gram_reference.h"
 #include "unit.h"
 
 #define N 3
@@ -26,10 +27,10 @@ test_solve(void)
 	GrOlsFit	fit = {.coef = coef,.vcov = vcov,.vcov_low = low};
 	GrError		err = {0};
 	void	   *workspace = malloc(gr_ols_workspace_nbytes(1));
-	__float128	det;
-	__float128	want[3];
-	__float128	worst = 0;
-	__float128	rounded = 0;
+	Quad		det;
+	Quad		want[3];
+	Quad		worst = 0;
+	Quad		rounded = 0;
 
 	for (int i = 0; i < 64; i++)
 	{
@@ -40,12 +41,12 @@ test_solve(void)
 				hi[k] += row[a] * row[b];
 	}
 	check(gr_ols_solve(hi, lo, NULL, 1, 64, true, workspace, NULL, &fit, NULL, &err), "a fit is solved");
-	det = (__float128) hi[0] * hi[2] - (__float128) hi[1] * hi[1];
+	det = (Quad) hi[0] * hi[2] - (Quad) hi[1] * hi[1];
 	/* times y'y less what is explained, over the degrees of freedom */
 	{
-		__float128	b1 = ((__float128) hi[0] * hi[4] - (__float128) hi[1] * hi[3]) / det;
-		__float128	b0 = ((__float128) hi[3] - b1 * hi[1]) / hi[0];
-		__float128	sigma2 = ((__float128) hi[5] - b0 * hi[3] - b1 * hi[4]) / 62;
+		Quad		b1 = ((Quad) hi[0] * hi[4] - (Quad) hi[1] * hi[3]) / det;
+		Quad		b0 = ((Quad) hi[3] - b1 * hi[1]) / hi[0];
+		Quad		sigma2 = ((Quad) hi[5] - b0 * hi[3] - b1 * hi[4]) / 62;
 
 		want[0] = sigma2 * hi[2] / det;
 		want[1] = -sigma2 * hi[1] / det;
@@ -54,8 +55,8 @@ test_solve(void)
 	for (int a = 0, k = 0; a < 2; a++)
 		for (int b = 0; b <= a; b++, k++)
 		{
-			__float128	off = ((__float128) vcov[2 * a + b] + low[k] - want[k]) / want[k];
-			__float128	hi_off = ((__float128) vcov[2 * a + b] - want[k]) / want[k];
+			Quad		off = ((Quad) vcov[2 * a + b] + low[k] - want[k]) / want[k];
+			Quad		hi_off = ((Quad) vcov[2 * a + b] - want[k]) / want[k];
 
 			worst = off > worst ? off : -off > worst ? -off : worst;
 			rounded = hi_off > rounded ? hi_off : -hi_off > rounded ? -hi_off : rounded;

@@ -21,159 +21,6 @@
 #define MAX_LANES 8
 #define DOT_LANES 8
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-
-/* Four rows' four values, less their shift, into four columns. */
-static inline __attribute__((target("avx2"))) void
-transpose_4x4(double *to, size_t pitch, const double *from, size_t ncols, const double *shift)
-{
-	__m256d		s = _mm256_loadu_pd(shift);
-	__m256d		r0 = _mm256_sub_pd(_mm256_loadu_pd(from), s);
-	__m256d		r1 = _mm256_sub_pd(_mm256_loadu_pd(from + ncols), s);
-	__m256d		r2 = _mm256_sub_pd(_mm256_loadu_pd(from + 2 * ncols), s);
-	__m256d		r3 = _mm256_sub_pd(_mm256_loadu_pd(from + 3 * ncols), s);
-	__m256d		lo01 = _mm256_unpacklo_pd(r0, r1);
-	__m256d		hi01 = _mm256_unpackhi_pd(r0, r1);
-	__m256d		lo23 = _mm256_unpacklo_pd(r2, r3);
-	__m256d		hi23 = _mm256_unpackhi_pd(r2, r3);
-
-	_mm256_storeu_pd(to, _mm256_permute2f128_pd(lo01, lo23, 0x20));
-	_mm256_storeu_pd(to + pitch, _mm256_permute2f128_pd(hi01, hi23, 0x20));
-	_mm256_storeu_pd(to + 2 * pitch, _mm256_permute2f128_pd(lo01, lo23, 0x31));
-	_mm256_storeu_pd(to + 3 * pitch, _mm256_permute2f128_pd(hi01, hi23, 0x31));
-}
-
-static inline __attribute__((target("avx2"))) double
-sum_4(__m256d v)
-{
-	__m128d		pair = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
-
-	return _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)));
-}
-
-#define PACK pack_avx512
-#define WEIGH weigh_panels_avx512
-#define KERNEL gram_avx512
-#define KERNEL_WEIGHTED gram_weighted_avx512
-#define DOT dot_avx512
-#define NAME(f) f##_avx512
-#define TARGET __attribute__((target("avx512f")))
-#define W 8
-#define V __m512d
-#define V_ZERO() _mm512_setzero_pd()
-#define V_SET1(s) _mm512_set1_pd(s)
-#define V_LOAD(p) _mm512_loadu_pd(p)
-#define V_STORE(p, v) _mm512_storeu_pd(p, v)
-#define V_ADD(a, b) _mm512_add_pd(a, b)
-#define V_SUB(a, b) _mm512_sub_pd(a, b)
-#define V_MUL(a, b) _mm512_mul_pd(a, b)
-#define V_ABS(a) _mm512_abs_pd(a)
-#define V_FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
-#define V_FMS(a, b, c) _mm512_fmsub_pd(a, b, c)
-#define V_LOAD_N(p, n) _mm512_maskz_loadu_pd((__mmask8) ((1 << (n)) - 1), p)
-#define V_STORE_N(p, v, n) _mm512_mask_storeu_pd(p, (__mmask8) ((1 << (n)) - 1), v)
-#define V_MLA(a, b, c) _mm512_fmadd_pd(a, b, c)
-#define V_LOAD_FLOAT4(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
-#define V_HOLD(v) __asm__("" : "+v" (v))
-#define V_DIV(a, b) _mm512_div_pd(a, b)
-#define V_SQRT(a) _mm512_sqrt_pd(a)
-#define V_SUM(a) _mm512_reduce_add_pd(a)
-#define V_MIN(a, b) _mm512_min_pd(a, b)
-#define V_MAX(a, b) _mm512_max_pd(a, b)
-#define V_IF_NEGATIVE(m, a, b) _mm512_mask_blend_pd(_mm512_cmp_pd_mask(m, _mm512_setzero_pd(), _CMP_LT_OQ), b, a)
-#define V_FILL_N(v, n, fill) _mm512_mask_blend_pd((__mmask8) ((1 << (n)) - 1), fill, v)
-#define V_SHIFT_TO_EXPONENT(v) _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(v), 52))
-#include "compute/backend/kernels_cpu.h"
-
-static const int64_t lane_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
-
-#define MASK_N(n) _mm256_loadu_si256((const __m256i *) (lane_masks + 4 - (n)))
-#define PACK pack_avx2
-#define WEIGH weigh_panels_avx2
-#define KERNEL gram_avx2
-#define KERNEL_WEIGHTED gram_weighted_avx2
-#define DOT dot_avx2
-#define NAME(f) f##_avx2
-#define TARGET __attribute__((target("avx2,fma")))
-#define W 4
-#define V __m256d
-#define V_ZERO() _mm256_setzero_pd()
-#define V_SET1(s) _mm256_set1_pd(s)
-#define V_LOAD(p) _mm256_loadu_pd(p)
-#define V_STORE(p, v) _mm256_storeu_pd(p, v)
-#define V_ADD(a, b) _mm256_add_pd(a, b)
-#define V_SUB(a, b) _mm256_sub_pd(a, b)
-#define V_MUL(a, b) _mm256_mul_pd(a, b)
-#define V_ABS(a) _mm256_andnot_pd(_mm256_set1_pd(-0.0), a)
-#define V_FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
-#define V_FMS(a, b, c) _mm256_fmsub_pd(a, b, c)
-#define V_LOAD_N(p, n) _mm256_maskload_pd(p, MASK_N(n))
-#define V_STORE_N(p, v, n) _mm256_maskstore_pd(p, MASK_N(n), v)
-#define V_MLA(a, b, c) _mm256_fmadd_pd(a, b, c)
-#define V_LOAD_FLOAT4(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
-#define V_HOLD(v) __asm__("" : "+x" (v))
-#define V_DIV(a, b) _mm256_div_pd(a, b)
-#define V_SQRT(a) _mm256_sqrt_pd(a)
-#define V_SUM(a) sum_4(a)
-#define V_MIN(a, b) _mm256_min_pd(a, b)
-#define V_MAX(a, b) _mm256_max_pd(a, b)
-#define V_IF_NEGATIVE(m, a, b) _mm256_blendv_pd(b, a, m)
-#define V_FILL_N(v, n, fill) _mm256_blendv_pd(fill, v, _mm256_castsi256_pd(MASK_N(n)))
-#define V_SHIFT_TO_EXPONENT(v) _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(v), 52))
-#include "compute/backend/kernels_cpu.h"
-#undef MASK_N
-#endif
-
-static inline double
-shift_to_exponent(double v)
-{
-	uint64_t	bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	bits <<= 52;
-	memcpy(&v, &bits, sizeof(bits));
-	return v;
-}
-
-#define PACK pack_scalar
-#define WEIGH weigh_panels_scalar
-#define KERNEL gram_scalar
-#define KERNEL_WEIGHTED gram_weighted_scalar
-#define DOT dot_scalar
-#define NAME(f) f##_scalar
-#define TARGET
-#define W 1
-#define V double
-#define V_ZERO() 0.0
-#define V_SET1(s) (s)
-#define V_LOAD(p) (*(p))
-#define V_STORE(p, v) (*(p) = (v))
-#define V_ADD(a, b) ((a) + (b))
-#define V_SUB(a, b) ((a) - (b))
-#define V_MUL(a, b) ((a) * (b))
-#define V_ABS(a) fabs(a)
-#define V_FMA(a, b, c) gr_fma(a, b, c)
-#define V_FMS(a, b, c) gr_fma(a, b, -(c))
-#define V_LOAD_N(p, n) (*(p))
-#define V_STORE_N(p, v, n) (*(p) = (v))
-#ifdef __FP_FAST_FMA
-#define V_MLA(a, b, c) gr_fma(a, b, c)
-#else
-#define V_MLA(a, b, c) ((a) * (b) + (c))
-#endif
-#define V_LOAD_FLOAT4(p) ((double) *(p))
-#define V_HOLD(v) ((void) 0)
-#define V_DIV(a, b) ((a) / (b))
-#define V_SQRT(a) sqrt(a)
-#define V_SUM(a) (a)
-#define V_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define V_MAX(a, b) ((a) > (b) ? (a) : (b))
-#define V_IF_NEGATIVE(m, a, b) ((m) < 0.0 ? (a) : (b))
-#define V_FILL_N(v, n, fill) (v)
-#define V_SHIFT_TO_EXPONENT(v) shift_to_exponent(v)
-#include "compute/backend/kernels_cpu.h"
-
 typedef struct Version
 {
 	void		(*pack) (double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
@@ -196,34 +43,14 @@ typedef struct Version
 	GrGather	gather;
 } Version;
 
-static const Version scalar_version = {
-	pack_scalar, weigh_panels_scalar, exact_scalar, gram_scalar, gram_weighted_scalar, dot_scalar,
-		minus_products_scalar, merge_scalar, &step_scalar, gather_scalar
-};
-#if defined(__x86_64__) && defined(__GNUC__)
-static const Version avx2_version = {
-	pack_avx2, weigh_panels_avx2, exact_avx2, gram_avx2, gram_weighted_avx2, dot_avx2, minus_products_avx2,
-		merge_avx2, &step_avx2, gather_avx2
-};
-static const Version avx512_version = {
-	pack_avx512, weigh_panels_avx512, exact_avx512, gram_avx512, gram_weighted_avx512, dot_avx512,
-		minus_products_avx512, merge_avx512, &step_avx512, gather_avx512
-};
-#endif
+#define SIMD_TEMPLATE "compute/backend/kernels_cpu.h"
+#include "compute/base/simd.h"
 
 /* The version for this processor with at most max_lanes. */
 static const Version *
 choose_version(int max_lanes)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
-	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f"))
-		return &avx512_version;
-	if (max_lanes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return &avx2_version;
-#else
-	(void) max_lanes;
-#endif
-	return &scalar_version;
+	return SIMD_CHOOSE(version, max_lanes);
 }
 
 /*

@@ -1,49 +1,25 @@
 /*
- * kernels_cpu.h: the CPU's kernels, a template. kernels_cpu.c includes it once for each instruction set, with these
- * defined first:
- *
- *	 PACK WEIGH KERNEL KERNEL_WEIGHTED DOT  the functions' names   TARGET    their target attribute, or nothing
- *	 NAME(f)               the name of function f, here and in step_cpu.h and project_cpu.h
- *	 W                     lanes of a vector      V         the vector type
- *	 V_ZERO() V_SET1(s) V_LOAD(p) V_STORE(p, v) V_ADD V_SUB V_MUL V_ABS(a)
- *	 V_FMA(a, b, c) V_FMS(a, b, c)                a * b + c, a * b - c, rounded once
- *	 V_LOAD_N(p, n) V_STORE_N(p, v, n)            the first n lanes alone
- *
- * for project_cpu.h:
- *
- *	 V_LOAD_FLOAT4(p)                             W float4, as doubles
- *
- * and, for step_cpu.h:
- *
- *	 V_MLA(a, b, c)                               a * b + c, rounded once or twice, whichever is faster
- *	 V_HOLD(v)                                    keeps v in a register: it is not loaded again at every use
- *	 V_DIV V_SQRT(a) V_SUM(a)                     a quotient; a root; the sum of all lanes
- *	 V_MIN(a, b) V_MAX(a, b)                      b where either is not a number
- *	 V_IF_NEGATIVE(m, a, b)                       a where m < 0, b where m > 0, either where m = 0
- *	 V_FILL_N(v, n, fill)                         the first n lanes of v, the others of fill
- *	 V_SHIFT_TO_EXPONENT(v)                       the bits of v, 52 to the left
+ * kernels_cpu.h: the kernels of kernels_cpu.c, a template of simd.h.
  *
  * Gram matrix
  *
  * hi, lo += sum over r < nrows of z z', or of w z z', where (w z) is taken in two halves and the lower one's product
- * joins the corrections. z comes packed in panels of W columns: column c of row r at panel[c / W][r][c % W], so that
- * every inner loop reads its operands in order, from the first-level cache, whatever q is.
+ * joins the corrections. z comes packed in panels of V_LANES columns: column c of row r at panel[c / V_LANES][r][c %
+ * V_LANES], so that every inner loop reads its operands in order, from the first-level cache, whatever q is.
  *
- * Each strip (one i, W values of j) keeps its sum in registers for the whole chunk of rows. A product p = RN(a b) goes
- * to the rounded sum h by Knuth's TwoSum, s = h + p, t = s - h, and what s lost goes to c, as in Dot2 of Ogita, Rump
+ * Each strip (one i, V_LANES values of j) keeps its sum in registers for the whole chunk of rows. A product p = RN(a b)
+ * goes to the rounded sum h by Knuth's TwoSum, s = h + p, t = s - h, and what s lost goes to c, as in Dot2 of Ogita, Rump
  * and Oishi (2005): (h - (s - t)) + (p - t) + (a b - p). TwoSum's differences are exact, so that the last two are one a
  * b - t, rounded once: 8 operations a product in place of 10. c's own rounding is of the order of nrows^(1/2) 2^-106 of
  * the sum, which is why a chunk is short. The chunk's sum is then added to the state in full double-double.
  *
- * Two of the subtractions are written as fused operations on a 1 that the compiler cannot see: a processor with
- * separate pipes for additions (Zen) then works on both kinds at once, and on others nothing changes.
+ * Two of the subtractions are V_DIFF(): on x86 fused operations on a 1 that the compiler cannot see, one. A processor
+ * with separate pipes for additions (Zen) then works on both kinds at once, and on others nothing changes.
  */
-#define V_DIFF(a, b) V_FMS(a, one, b)
-
 #define STEP(h, c, a, b) do { \
 	V s_ = V_ADD(h, V_MUL(a, b)); \
-	V t_ = V_DIFF(s_, h); \
-	V u_ = V_SUB(h, V_DIFF(s_, t_)); \
+	V t_ = V_DIFF(s_, h, one); \
+	V u_ = V_SUB(h, V_DIFF(s_, t_, one)); \
 	c = V_ADD(c, V_ADD(u_, V_FMS(a, b, t_))); \
 	h = s_; \
 } while (0)
@@ -66,7 +42,7 @@
 } while (0)
 
 /* Columns of a row that share the first panel with the ones */
-#define HEAD(ncols) ((ncols) < W - 1 ? (ncols) : W - 1)
+#define HEAD(ncols) ((ncols) < V_LANES - 1 ? (ncols) : V_LANES - 1)
 
 /*
  * Copies rows into panels, the column of ones first, zeros after the last; less shift, if there is one. Inlined twice,
@@ -79,28 +55,28 @@ NAME(pack_rows) (double *restrict panels, const double *restrict rows, int nrows
 	for (int r = 0; r < nrows; r++)
 	{
 		const double *from = rows + (size_t) r * stride;
-		double	   *to = panels + (size_t) r * W;
-		int			k = W - 1;
+		double	   *to = panels + (size_t) r * V_LANES;
+		int			k = V_LANES - 1;
 
 		V_STORE(to, V_ZERO());
 		to[0] = 1.0;
-		if (W > 1)
+		if (V_LANES > 1)
 			V_STORE_N(to + 1, shift == NULL ? V_LOAD_N(from, HEAD(ncols)) :
 					  V_SUB(V_LOAD_N(from, HEAD(ncols)), V_LOAD_N(shift, HEAD(ncols))), HEAD(ncols));
-		for (; k + W <= ncols; k += W)
+		for (; k + V_LANES <= ncols; k += V_LANES)
 		{
-			to += (size_t) nrows * W;
+			to += (size_t) nrows * V_LANES;
 			V_STORE(to, shift == NULL ? V_LOAD(from + k) : V_SUB(V_LOAD(from + k), V_LOAD(shift + k)));
 		}
 		if (k < ncols)
-			V_STORE(to + (size_t) nrows * W, shift == NULL ? V_LOAD_N(from + k, ncols - k) :
+			V_STORE(to + (size_t) nrows * V_LANES, shift == NULL ? V_LOAD_N(from + k, ncols - k) :
 					V_SUB(V_LOAD_N(from + k, ncols - k), V_LOAD_N(shift + k, ncols - k)));
 	}
 }
 
 static TARGET void
-PACK(double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
-	 const double *restrict shift)
+NAME(pack) (double *restrict panels, const double *restrict rows, int nrows, int ncols, int stride,
+			const double *restrict shift)
 {
 	if (shift == NULL)
 		NAME(pack_rows) (panels, rows, nrows, ncols, stride, NULL);
@@ -122,20 +98,20 @@ static TARGET bool
 NAME(exact) (const double *rows, int64_t nrows, int ncols, int stride, const double *shift)
 {
 	V			error = V_ZERO();
-	double		lanes[W];
+	double		lanes[V_LANES];
 	double		sum = 0.0;
 
 	for (int64_t r = 0; r < nrows; r++, rows += stride)
 	{
 		int			k = 0;
 
-		for (; k + W <= ncols; k += W)
+		for (; k + V_LANES <= ncols; k += V_LANES)
 			ADD_ERROR(error, V_LOAD(rows + k), V_LOAD(shift + k));
 		if (k < ncols)
 			ADD_ERROR(error, V_LOAD_N(rows + k, ncols - k), V_LOAD_N(shift + k, ncols - k));
 	}
 	V_STORE(lanes, error);
-	for (int l = 0; l < W; l++)
+	for (int l = 0; l < V_LANES; l++)
 		sum += lanes[l];
 	return sum == 0.0;
 }
@@ -145,15 +121,15 @@ NAME(exact) (const double *rows, int64_t nrows, int ncols, int stride, const dou
  * further on
  */
 static TARGET void
-WEIGH(double *restrict whi, double *restrict wlo, const double *restrict panels, int nrows, int npanels,
-	  const double *restrict weights, int stride)
+NAME(weigh_panels) (double *restrict whi, double *restrict wlo, const double *restrict panels, int nrows, int npanels,
+					const double *restrict weights, int stride)
 {
 	for (int r = 0; r < nrows; r++)
 	{
 		const V		weight = V_SET1(weights[(size_t) r * stride]);
-		size_t		at = (size_t) r * W;
+		size_t		at = (size_t) r * V_LANES;
 
-		for (int k = 0; k < npanels; k++, at += (size_t) nrows * W)
+		for (int k = 0; k < npanels; k++, at += (size_t) nrows * V_LANES)
 		{
 			V			z = V_LOAD(panels + at);
 			V			p = V_MUL(weight, z);
@@ -165,27 +141,27 @@ WEIGH(double *restrict whi, double *restrict wlo, const double *restrict panels,
 }
 
 /*
- * Rows first .. end - 1 of the triangle. whi, wlo: what WEIGH() has made of the panels, in place of one factor; NULL:
- * the rows have no weights. Inlined twice.
+ * Rows first .. end - 1 of the triangle. whi, wlo: what weigh_panels() has made of the panels, in place of one factor;
+ * NULL: the rows have no weights. Inlined twice.
  */
 static inline __attribute__((always_inline)) TARGET void
 NAME(gram_rows) (double *restrict hi, double *restrict lo, const double *restrict panels, const double *restrict whi,
 				 const double *restrict wlo, int nrows, int first, int end, double opaque_one)
 {
 	const V		one = V_SET1(opaque_one);
-	const size_t panel_size = (size_t) nrows * W;
+	const size_t panel_size = (size_t) nrows * V_LANES;
 
 	for (int64_t i = first; i < end; i++)
 	{
-		const size_t at_i = (size_t) (i / W) * panel_size + i % W;
+		const size_t at_i = (size_t) (i / V_LANES) * panel_size + i % V_LANES;
 		const double *zi = (whi == NULL ? panels : whi) + at_i;
 		double	   *row_hi = hi + i * (i + 1) / 2;
 		double	   *row_lo = lo + i * (i + 1) / 2;
 
-		for (int64_t j = 0; j <= i; j += W)
+		for (int64_t j = 0; j <= i; j += V_LANES)
 		{
-			const double *zj = panels + (size_t) (j / W) * panel_size;
-			int			nlanes = i - j + 1 < W ? (int) (i - j + 1) : W;
+			const double *zj = panels + (size_t) (j / V_LANES) * panel_size;
+			int			nlanes = i - j + 1 < V_LANES ? (int) (i - j + 1) : V_LANES;
 			V			h = V_ZERO();
 			V			c = V_ZERO();
 			V			x;
@@ -193,14 +169,14 @@ NAME(gram_rows) (double *restrict hi, double *restrict lo, const double *restric
 
 			for (int r = 0; r < nrows; r++)
 			{
-				V			a = V_SET1(zi[(size_t) r * W]);
-				V			b = V_LOAD(zj + (size_t) r * W);
+				V			a = V_SET1(zi[(size_t) r * V_LANES]);
+				V			b = V_LOAD(zj + (size_t) r * V_LANES);
 
 				STEP(h, c, a, b);
 				if (whi != NULL)
-					c = V_FMA(V_SET1(wlo[at_i + (size_t) r * W]), b, c);
+					c = V_FMA(V_SET1(wlo[at_i + (size_t) r * V_LANES]), b, c);
 			}
-			if (nlanes == W)
+			if (nlanes == V_LANES)
 			{
 				x = V_LOAD(row_hi + j);
 				y = V_LOAD(row_lo + j);
@@ -221,15 +197,16 @@ NAME(gram_rows) (double *restrict hi, double *restrict lo, const double *restric
 }
 
 static TARGET void
-KERNEL(double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int first, int end,
-	   double opaque_one)
+NAME(gram) (double *restrict hi, double *restrict lo, const double *restrict panels, int nrows, int first, int end,
+			double opaque_one)
 {
 	NAME(gram_rows) (hi, lo, panels, NULL, NULL, nrows, first, end, opaque_one);
 }
 
 static TARGET void
-KERNEL_WEIGHTED(double *restrict hi, double *restrict lo, const double *restrict panels, const double *restrict whi,
-				const double *restrict wlo, int nrows, int first, int end, double opaque_one)
+NAME(gram_weighted) (double *restrict hi, double *restrict lo, const double *restrict panels,
+					 const double *restrict whi, const double *restrict wlo, int nrows, int first, int end,
+					 double opaque_one)
 {
 	NAME(gram_rows) (hi, lo, panels, whi, wlo, nrows, first, end, opaque_one);
 }
@@ -237,7 +214,7 @@ KERNEL_WEIGHTED(double *restrict hi, double *restrict lo, const double *restrict
 /*
  * Dot product in double-double: sum over k < n of (ahi + alo)[k] (bhi + blo)[k], n a multiple of DOT_LANES, as
  * DOT_LANES sums shi + slo of every DOT_LANES-th term, not normalised; magnitudes gets the sums of |product|. The
- * number of sums, and so every bit, is the same whatever W is.
+ * number of sums, and so every bit, is the same whatever V_LANES is.
  *
  * As above, shi takes the products' high halves by TwoSum, and slo what that loses and the products' low halves; what
  * is left out of a product is below 2 u^2 of it, u = 2^-53, and slo's own rounding is of the order of n^(1/2) u^2 of
@@ -257,10 +234,10 @@ KERNEL_WEIGHTED(double *restrict hi, double *restrict lo, const double *restrict
 } while (0)
 
 static TARGET void
-DOT(const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n, double *shi, double *slo,
-	double *magnitudes)
+NAME(dot) (const double *ahi, const double *alo, const double *bhi, const double *blo, int64_t n, double *shi,
+		   double *slo, double *magnitudes)
 {
-	for (int l = 0; l < DOT_LANES; l += W)
+	for (int l = 0; l < DOT_LANES; l += V_LANES)
 	{
 		V			x = V_ZERO();
 		V			y = V_ZERO();
@@ -296,7 +273,7 @@ NAME(merge)(double *restrict hi, double *restrict lo, const double *restrict hi2
 {
 	int64_t		k = 0;
 
-	for (; k + W <= n; k += W)
+	for (; k + V_LANES <= n; k += V_LANES)
 	{
 		V			a = V_LOAD(hi + k);
 		V			b = V_LOAD(hi2 + k);
@@ -331,41 +308,21 @@ NAME(merge)(double *restrict hi, double *restrict lo, const double *restrict hi2
 #include "compute/glm/step_cpu.h"
 #include "compute/project/project_cpu.h"
 
+static const Version NAME(version) = {
+	.pack = NAME(pack),
+	.weigh = NAME(weigh_panels),
+	.exact = NAME(exact),
+	.kernel = NAME(gram),
+	.kernel_weighted = NAME(gram_weighted),
+	.dot = NAME(dot),
+	.minus_products = NAME(minus_products),
+	.merge = NAME(merge),
+	.step = &NAME(step),
+	.gather = NAME(gather),
+};
+
 #undef STEP
 #undef MERGE
 #undef DOT_STEP
 #undef ADD_ERROR
 #undef HEAD
-#undef V_DIFF
-#undef PACK
-#undef WEIGH
-#undef KERNEL
-#undef KERNEL_WEIGHTED
-#undef DOT
-#undef NAME
-#undef TARGET
-#undef W
-#undef V
-#undef V_ZERO
-#undef V_SET1
-#undef V_LOAD
-#undef V_STORE
-#undef V_ADD
-#undef V_SUB
-#undef V_MUL
-#undef V_ABS
-#undef V_FMA
-#undef V_FMS
-#undef V_MLA
-#undef V_LOAD_FLOAT4
-#undef V_HOLD
-#undef V_DIV
-#undef V_SQRT
-#undef V_SUM
-#undef V_MIN
-#undef V_MAX
-#undef V_IF_NEGATIVE
-#undef V_FILL_N
-#undef V_SHIFT_TO_EXPONENT
-#undef V_LOAD_N
-#undef V_STORE_N

@@ -1,10 +1,7 @@
 /*
- * path_cpu.h: the kernels of path_kernels.c, for one instruction set each time that it is included, by these macros:
- *	 NAME(f), TARGET, W (lanes: 1, 4, 8), V (a vector of float8)
- *	 V_ZERO() V_SET1(x) V_LOAD(p) V_STORE(p, v) V_ADD(a, b) V_SUB(a, b) V_MUL(a, b)
- *	 V_FMA(a, b, c) V_FMS(a, b, c): a b + c, a b - c, rounded once
+ * path_cpu.h: the kernels of path_kernels.c, a template of simd.h.
  *
- * Every sum has eight parts, of each eighth entry, whatever W is: the same bits on every processor.
+ * Every sum has eight parts, of each eighth entry, whatever V_LANES is: the same bits on every processor.
  */
 
 /* out[r] = sum over k < n, a multiple of 8, of rows[r][k] x[k], of eight rows */
@@ -13,7 +10,7 @@ NAME(dots) (double *out, const double *const *rows, const double *x, int64_t n)
 {
 	double		lanes[8][8];
 
-	for (int l = 0; l < 8; l += W)
+	for (int l = 0; l < 8; l += V_LANES)
 	{
 		V			sum[8];
 
@@ -46,7 +43,7 @@ NAME(subtract) (double *x, const double *const *rows, const double *c, int64_t n
 #pragma GCC unroll 8
 	for (int r = 0; r < 8; r++)
 		factor[r] = V_SET1(-c[r]);
-	for (int64_t k = 0; k < n; k += W)
+	for (int64_t k = 0; k < n; k += V_LANES)
 	{
 		V			sum = V_LOAD(x + k);
 
@@ -78,7 +75,7 @@ NAME(subtract_rows) (double *y_hi, double *y_lo, const double *hi, const double 
 	double		sum_hi[4][8];
 	double		sum_lo[4][8];
 
-	for (int l = 0; l < 8; l += W)
+	for (int l = 0; l < 8; l += V_LANES)
 	{
 		V			s[4];
 		V			e[4];
@@ -137,17 +134,10 @@ NAME(subtract_symmetric) (double *y_hi, double *y_lo, const double *hi, const do
 		NAME(subtract_rows) (y_hi, y_lo, hi + gr_path_row_at(t), lo + gr_path_row_at(t), b_hi, b_lo, t);
 }
 
+static const GrPathKernels NAME(kernels) = {
+	.dots = NAME(dots),
+	.subtract = NAME(subtract),
+	.subtract_symmetric = NAME(subtract_symmetric),
+};
+
 #undef ADD_PRODUCT
-#undef NAME
-#undef TARGET
-#undef W
-#undef V
-#undef V_ZERO
-#undef V_SET1
-#undef V_LOAD
-#undef V_STORE
-#undef V_ADD
-#undef V_SUB
-#undef V_MUL
-#undef V_FMA
-#undef V_FMS

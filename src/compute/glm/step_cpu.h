@@ -1,7 +1,6 @@
 /*
  * step_cpu.h: the passes of logistic regression on the CPU, on vectors across rows. Read plainly it declares the table
- * of one instruction set's functions; kernels_cpu.h includes it as a template, with W and the V_ macros described
- * there.
+ * of one instruction set's functions; kernels_cpu.h includes it as a part of its template of simd.h.
  *
  * A chunk of rows is transposed, so that lane l of every vector is row r + l and all rows of a vector go through the
  * same operations. Vectors that stick out beyond the last row hold zeros, weigh nothing and leave no residual.
@@ -79,12 +78,12 @@ typedef struct GrStepVersion
 						  const double *shift, const double *u, const double *v);
 } GrStepVersion;
 
-/* The functions for this processor with at most max_lanes (1, 4 or 8). */
+/* The functions for this processor with at most max_lanes (1, 2, 4 or 8). */
 extern const GrStepVersion *gr_step_version(int max_lanes);
 
 #endif							/* GPUREG_STEP_CPU_H */
 
-#ifdef W
+#ifdef V_LANES
 
 static TARGET void
 NAME(transpose) (double *restrict columns, size_t pitch, const double *restrict rows, int nrows, int ncols,
@@ -92,24 +91,22 @@ NAME(transpose) (double *restrict columns, size_t pitch, const double *restrict 
 {
 	int			r = 0;
 
-#if W >= 4
-	for (; r + 4 <= nrows; r += 4)
+	for (; r + V_BLOCK <= nrows; r += V_BLOCK)
 	{
 		const double *from = rows + (size_t) r * ncols;
 		double	   *to = columns + r;
 		int			k = 0;
 
-		for (; k + 4 <= ncols; k += 4)
-			transpose_4x4(to + k * pitch, pitch, from + k, ncols, shift + k);
+		for (; k + V_BLOCK <= ncols; k += V_BLOCK)
+			V_TRANSPOSE(to + k * pitch, pitch, from + k, ncols, shift + k);
 		for (; k < ncols; k++)
-			for (int l = 0; l < 4; l++)
+			for (int l = 0; l < V_BLOCK; l++)
 				to[k * pitch + l] = from[(size_t) l * ncols + k] - shift[k];
 	}
-#endif
 	for (; r < nrows; r++)
 		for (int k = 0; k < ncols; k++)
 			columns[k * pitch + r] = rows[(size_t) r * ncols + k] - shift[k];
-	for (; r % W != 0; r++)
+	for (; r % V_LANES != 0; r++)
 		for (int k = 0; k < ncols; k++)
 			columns[k * pitch + r] = 0.0;
 }
@@ -123,20 +120,20 @@ NAME(finite) (const double *values, int64_t n)
 	V			a2 = a0;
 	V			a3 = a0;
 	int64_t		k = 0;
-	double		lanes[W];
+	double		lanes[V_LANES];
 	double		sum = 0.0;
 
-	for (; k + 4 * W <= n; k += 4 * W)
+	for (; k + 4 * V_LANES <= n; k += 4 * V_LANES)
 	{
 		a0 = V_MLA(V_LOAD(values + k), V_ZERO(), a0);
-		a1 = V_MLA(V_LOAD(values + k + W), V_ZERO(), a1);
-		a2 = V_MLA(V_LOAD(values + k + 2 * W), V_ZERO(), a2);
-		a3 = V_MLA(V_LOAD(values + k + 3 * W), V_ZERO(), a3);
+		a1 = V_MLA(V_LOAD(values + k + V_LANES), V_ZERO(), a1);
+		a2 = V_MLA(V_LOAD(values + k + 2 * V_LANES), V_ZERO(), a2);
+		a3 = V_MLA(V_LOAD(values + k + 3 * V_LANES), V_ZERO(), a3);
 	}
-	for (; k + W <= n; k += W)
+	for (; k + V_LANES <= n; k += V_LANES)
 		a0 = V_MLA(V_LOAD(values + k), V_ZERO(), a0);
 	V_STORE(lanes, V_ADD(V_ADD(a0, a1), V_ADD(a2, a3)));
-	for (int l = 0; l < W; l++)
+	for (int l = 0; l < V_LANES; l++)
 		sum += lanes[l];
 	for (; k < n; k++)
 		sum += values[k] * 0.0;
@@ -149,7 +146,7 @@ NAME(predict) (const GrChunk *chunk, const double *beta)
 {
 	int			r = 0;
 
-	for (; r + 4 * W <= chunk->nrows; r += 4 * W)
+	for (; r + 4 * V_LANES <= chunk->nrows; r += 4 * V_LANES)
 	{
 		V			e0 = V_SET1(beta[0]);
 		V			e1 = e0;
@@ -163,16 +160,16 @@ NAME(predict) (const GrChunk *chunk, const double *beta)
 
 			z += chunk->pitch;
 			e0 = V_MLA(b, V_LOAD(z), e0);
-			e1 = V_MLA(b, V_LOAD(z + W), e1);
-			e2 = V_MLA(b, V_LOAD(z + 2 * W), e2);
-			e3 = V_MLA(b, V_LOAD(z + 3 * W), e3);
+			e1 = V_MLA(b, V_LOAD(z + V_LANES), e1);
+			e2 = V_MLA(b, V_LOAD(z + 2 * V_LANES), e2);
+			e3 = V_MLA(b, V_LOAD(z + 3 * V_LANES), e3);
 		}
 		V_STORE(chunk->weight + r, e0);
-		V_STORE(chunk->weight + r + W, e1);
-		V_STORE(chunk->weight + r + 2 * W, e2);
-		V_STORE(chunk->weight + r + 3 * W, e3);
+		V_STORE(chunk->weight + r + V_LANES, e1);
+		V_STORE(chunk->weight + r + 2 * V_LANES, e2);
+		V_STORE(chunk->weight + r + 3 * V_LANES, e3);
 	}
-	for (; r < chunk->nrows; r += W)
+	for (; r < chunk->nrows; r += V_LANES)
 	{
 		V			e = V_SET1(beta[0]);
 		const double *z = chunk->columns + r;
@@ -237,9 +234,9 @@ NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
 	V			growth = V_ZERO();
 	V			nones = V_ZERO();
 	V			least = V_SET1(INFINITY);
-	double		lanes[3][W];
+	double		lanes[3][V_LANES];
 
-	for (int r = 0; r < chunk->nrows; r += W)
+	for (int r = 0; r < chunk->nrows; r += V_LANES)
 	{
 		V			eta = V_LOAD(chunk->weight + r);
 		V			y = V_LOAD(response + r);
@@ -250,7 +247,7 @@ NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
 		V			d;
 		V			tail;
 
-		if (chunk->nrows - r < W)
+		if (chunk->nrows - r < V_LANES)
 		{
 			t = V_FILL_N(t, chunk->nrows - r, V_ZERO());
 			margin = V_FILL_N(margin, chunk->nrows - r, V_SET1(INFINITY));
@@ -269,7 +266,7 @@ NAME(logistic) (const GrChunk *chunk, GrChunkTotals *totals)
 	V_STORE(lanes[1], least);
 	V_STORE(lanes[2], nones);
 	*totals = (GrChunkTotals) {V_SUM(loss), 0.0, INFINITY, 0.0};
-	for (int l = 0; l < W; l++)
+	for (int l = 0; l < V_LANES; l++)
 	{
 		totals->growth = totals->growth * (1.0 + lanes[0][l]) + lanes[0][l];
 		totals->min_margin = lanes[1][l] < totals->min_margin ? lanes[1][l] : totals->min_margin;
@@ -308,7 +305,7 @@ NAME(logistic_weighted) (const GrChunk *chunk, GrChunkTotals *totals)
 	double	   *etas = chunk->weighted;
 	double	   *ts = etas + chunk->pitch;
 
-	for (int r = 0; r < chunk->nrows; r += W)
+	for (int r = 0; r < chunk->nrows; r += V_LANES)
 	{
 		V			eta = V_LOAD(chunk->weight + r);
 		V			y = V_LOAD(response + r);
@@ -336,9 +333,9 @@ NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
 	V			loss = V_ZERO();
 	V			least = V_SET1(INFINITY);
 	V			nones = V_ZERO();
-	double		lanes[2][W];
+	double		lanes[2][V_LANES];
 
-	for (int r = 0; r < chunk->nrows; r += W)
+	for (int r = 0; r < chunk->nrows; r += V_LANES)
 	{
 		V			eta = V_LOAD(chunk->weight + r);
 		V			y = V_LOAD(response + r);
@@ -349,7 +346,7 @@ NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
 		V			margin = V_SUB(V_ZERO(), V_IF_NEGATIVE(V_SUB(V_ZERO(), y), size, eta));
 		V			term = V_IF_NEGATIVE(V_SUB(V_SET1(GR_ETA_MAX), eta), V_SET1(INFINITY), V_SUB(mu, V_MUL(y, eta)));
 
-		if (chunk->nrows - r < W)
+		if (chunk->nrows - r < V_LANES)
 		{
 			prior = V_FILL_N(prior, chunk->nrows - r, V_ZERO());
 			term = V_FILL_N(term, chunk->nrows - r, V_ZERO());
@@ -364,7 +361,7 @@ NAME(poisson) (const GrChunk *chunk, GrChunkTotals *totals)
 	V_STORE(lanes[0], least);
 	V_STORE(lanes[1], nones);
 	*totals = (GrChunkTotals) {V_SUM(loss), 0.0, INFINITY, 0.0};
-	for (int l = 0; l < W; l++)
+	for (int l = 0; l < V_LANES; l++)
 	{
 		totals->min_margin = lanes[0][l] < totals->min_margin ? lanes[0][l] : totals->min_margin;
 		totals->nones += lanes[1][l];
@@ -380,11 +377,11 @@ NAME(gradient) (const GrChunk *chunk, double opaque_one)
 	for (int j = 0; j < chunk->nterms; j++)
 	{
 		const double *z = chunk->columns + j * chunk->pitch;
-		double	   *lanes = chunk->lanes + (size_t) j * 4 * W;
+		double	   *lanes = chunk->lanes + (size_t) j * 4 * V_LANES;
 		V			h = V_LOAD(lanes);
-		V			c = V_LOAD(lanes + W);
+		V			c = V_LOAD(lanes + V_LANES);
 
-		for (int r = 0; r < chunk->nrows; r += W)
+		for (int r = 0; r < chunk->nrows; r += V_LANES)
 		{
 			V			a = V_LOAD(chunk->residual + r);
 			V			b = V_LOAD(z + r);
@@ -392,7 +389,7 @@ NAME(gradient) (const GrChunk *chunk, double opaque_one)
 			STEP(h, c, a, b);
 		}
 		V_STORE(lanes, h);
-		V_STORE(lanes + W, c);
+		V_STORE(lanes + V_LANES, c);
 	}
 }
 
@@ -405,13 +402,13 @@ NAME(curvature) (const GrChunk *chunk, double opaque_one)
 	for (int j = 0; j < chunk->nterms; j++)
 	{
 		const double *z = chunk->columns + j * chunk->pitch;
-		double	   *lanes = chunk->lanes + (size_t) j * 4 * W;
+		double	   *lanes = chunk->lanes + (size_t) j * 4 * V_LANES;
 		V			h = V_LOAD(lanes);
-		V			c = V_LOAD(lanes + W);
-		V			first = V_LOAD(lanes + 2 * W);
-		V			diagonal = V_LOAD(lanes + 3 * W);
+		V			c = V_LOAD(lanes + V_LANES);
+		V			first = V_LOAD(lanes + 2 * V_LANES);
+		V			diagonal = V_LOAD(lanes + 3 * V_LANES);
 
-		for (int r = 0; r < chunk->nrows; r += W)
+		for (int r = 0; r < chunk->nrows; r += V_LANES)
 		{
 			V			a = V_LOAD(chunk->residual + r);
 			V			b = V_LOAD(z + r);
@@ -422,9 +419,9 @@ NAME(curvature) (const GrChunk *chunk, double opaque_one)
 			diagonal = V_MLA(wz, b, diagonal);
 		}
 		V_STORE(lanes, h);
-		V_STORE(lanes + W, c);
-		V_STORE(lanes + 2 * W, first);
-		V_STORE(lanes + 3 * W, diagonal);
+		V_STORE(lanes + V_LANES, c);
+		V_STORE(lanes + 2 * V_LANES, first);
+		V_STORE(lanes + 3 * V_LANES, diagonal);
 	}
 }
 
@@ -461,7 +458,7 @@ NAME(tile) (const GrChunk *chunk, double *packed, int i, int j)
 	V			s20 = s00, s21 = s00, s22 = s00;
 	double		sums[3][3];
 
-	for (int r = 0; r < chunk->nrows; r += W)
+	for (int r = 0; r < chunk->nrows; r += V_LANES)
 	{
 		V			b_0 = V_LOAD(b0 + r);
 		V			b_1 = V_LOAD(b1 + r);
@@ -500,7 +497,7 @@ NAME(hessian) (const GrChunk *chunk, double *packed, int first)
 			const double *z = chunk->columns + (i + k < t ? i + k : t - 1) * chunk->pitch;
 			double	   *to = chunk->weighted + k * chunk->pitch;
 
-			for (int r = 0; r < chunk->nrows; r += W)
+			for (int r = 0; r < chunk->nrows; r += V_LANES)
 				V_STORE(to + r, V_MUL(V_LOAD(chunk->weight + r), V_LOAD(z + r)));
 		}
 		for (int j = first; j < end; j += 3)
@@ -517,7 +514,7 @@ static TARGET void
 NAME(predict_exact) (double *eta, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
 					 const double *shift, const double *offset)
 {
-	for (int r = 0; r < nrows; r += W)
+	for (int r = 0; r < nrows; r += V_LANES)
 	{
 		V			s = V_SET1(beta[0]);
 		V			c = V_ZERO();
@@ -571,7 +568,7 @@ NAME(logistic_exact) (double *u, double *v, double *ts, const double *etas, cons
 {
 	const V		one = V_SET1(1.0);
 
-	for (int r = 0; r < nrows; r += W)
+	for (int r = 0; r < nrows; r += V_LANES)
 	{
 		V			eta = V_LOAD(etas + r);
 		V			y = V_LOAD(response + r);
@@ -592,7 +589,7 @@ static TARGET void
 NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, int nfeatures, const double *beta,
 				 const double *shift)
 {
-	for (int r = 0; r < nrows; r += W)
+	for (int r = 0; r < nrows; r += V_LANES)
 	{
 		V			m = V_SET1(fabs(beta[0]));
 
@@ -603,7 +600,7 @@ NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, i
 }
 
 /*
- * Row k of out is u[k] (1, x - shift), v[k] for row which[k]; out has room for W values more, as whole vectors are
+ * Row k of out is u[k] (1, x - shift), v[k] for row which[k]; out has room for V_LANES values more, as whole vectors are
  * stored and what sticks out is written over.
  */
 static TARGET void
@@ -618,7 +615,7 @@ NAME(weigh) (double *restrict out, const double *restrict rows, int stride, cons
 		int			j = 0;
 
 		to[0] = u[k];
-		for (; j + W <= nfeatures; j += W)
+		for (; j + V_LANES <= nfeatures; j += V_LANES)
 			V_STORE(to + 1 + j, V_MUL(scale, V_SUB(V_LOAD(x + j), V_LOAD(shift + j))));
 		if (j < nfeatures)
 			V_STORE(to + 1 + j, V_MUL(scale,
@@ -628,7 +625,7 @@ NAME(weigh) (double *restrict out, const double *restrict rows, int stride, cons
 }
 
 static const GrStepVersion NAME(step) = {
-	.lanes = W,
+	.lanes = V_LANES,
 	.transpose = NAME(transpose),
 	.finite = NAME(finite),
 	.predict = NAME(predict),
@@ -648,4 +645,4 @@ static const GrStepVersion NAME(step) = {
 #undef TILE_ROW
 #undef TILE_SUM
 
-#endif							/* W */
+#endif							/* V_LANES */

@@ -43,73 +43,8 @@ typedef struct Kernels
 	void		(*solve_left) (double *left, double *x, double *pivot, int n);
 } Kernels;
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-
-#define NAME(f) f##_avx512
-#define TARGET __attribute__((target("avx512f,fma")))
-#define W 8
-#define V __m512d
-#define V_SET1(x) _mm512_set1_pd(x)
-#define V_LOAD(p) _mm512_loadu_pd(p)
-#define V_STORE(p, v) _mm512_storeu_pd(p, v)
-#define V_ADD(a, b) _mm512_add_pd(a, b)
-#define V_SUB(a, b) _mm512_sub_pd(a, b)
-#define V_MUL(a, b) _mm512_mul_pd(a, b)
-#define V_DIV(a, b) _mm512_div_pd(a, b)
-#define V_SQRT(a) _mm512_sqrt_pd(a)
-#define V_FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
-#include "compute/linear/sum_clusters_cpu.h"
-
-#define NAME(f) f##_avx2
-#define TARGET __attribute__((target("avx2,fma")))
-#define W 4
-#define V __m256d
-#define V_SET1(x) _mm256_set1_pd(x)
-#define V_LOAD(p) _mm256_loadu_pd(p)
-#define V_STORE(p, v) _mm256_storeu_pd(p, v)
-#define V_ADD(a, b) _mm256_add_pd(a, b)
-#define V_SUB(a, b) _mm256_sub_pd(a, b)
-#define V_MUL(a, b) _mm256_mul_pd(a, b)
-#define V_DIV(a, b) _mm256_div_pd(a, b)
-#define V_SQRT(a) _mm256_sqrt_pd(a)
-#define V_FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
-#include "compute/linear/sum_clusters_cpu.h"
-#endif
-
-#define NAME(f) f##_plain
-#define TARGET
-#define W 1
-#define V double
-#define V_SET1(x) (x)
-#define V_LOAD(p) (*(p))
-#define V_STORE(p, v) (*(p) = (v))
-#define V_ADD(a, b) ((a) + (b))
-#define V_SUB(a, b) ((a) - (b))
-#define V_MUL(a, b) ((a) * (b))
-#define V_DIV(a, b) ((a) / (b))
-#define V_SQRT(a) sqrt(a)
-#define V_FMA(a, b, c) gr_fma(a, b, c)
-#include "compute/linear/sum_clusters_cpu.h"
-
-static const Kernels *
-find_kernels(int max_lanes)
-{
-	static const Kernels plain = {translate_plain, score_plain, add_square_plain, leave_out_plain, solve_left_plain};
-#if defined(__x86_64__) && defined(__GNUC__)
-	static const Kernels avx512 = {
-		translate_avx512, score_avx512, add_square_avx512, leave_out_avx512, solve_left_avx512
-	};
-	static const Kernels avx2 = {translate_avx2, score_avx2, add_square_avx2, leave_out_avx2, solve_left_avx2};
-
-	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma"))
-		return &avx512;
-	if (max_lanes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return &avx2;
-#endif
-	(void) max_lanes;
-	return &plain;
-}
+#define SIMD_TEMPLATE "compute/linear/sum_clusters_cpu.h"
+#include "compute/base/simd.h"
 
 /*
  * Memory
@@ -562,7 +497,7 @@ bool
 gr_cluster_fit_add(GrClusterFit *fit, const double *records, int64_t n, int max_lanes, const GrHost *host,
 				   GrError *err)
 {
-	const Kernels *kernels = find_kernels(max_lanes);
+	const Kernels *kernels = SIMD_CHOOSE(kernels, max_lanes);
 	GrClusterWork	   *work = fit->work;
 	int64_t		triangle = gr_triangle(fit->nterms) * GR_CLUSTER_LANES;
 	double	   *sum_hi = fit->middle + 2 * triangle;
@@ -596,7 +531,7 @@ gr_cluster_fit_add(GrClusterFit *fit, const double *records, int64_t n, int max_
 bool
 gr_cluster_fit_scores(GrClusterFit *fit, const double *records, int n, double *q, double *hat, GrPoll *poll)
 {
-	const Kernels *kernels = find_kernels(GR_CLUSTER_LANES);
+	const Kernels *kernels = SIMD_CHOOSE(kernels, GR_CLUSTER_LANES);
 	GrClusterWork	   *work = fit->work;
 	int64_t		nterms = fit->nterms;
 

@@ -1,10 +1,7 @@
 /*
- * sum_clusters_cpu.h: the kernels of sum_clusters.c, for one instruction set each time that it is included, by these
- * macros:
- *	 NAME(f), TARGET, W (lanes: 1, 4, 8), V (a vector of float8)
- *	 V_SET1(x) V_LOAD(p) V_STORE(p, v) V_ADD(a, b) V_SUB(a, b) V_MUL(a, b) V_DIV(a, b) V_SQRT(a) V_FMA(a, b, c): a b + c
+ * sum_clusters_cpu.h: the kernels of sum_clusters.c, a template of simd.h.
  *
- * Arrays are [entry][lane], GR_CLUSTER_LANES lanes, each a cluster; what a lane goes through doesn't depend on W.
+ * Arrays are [entry][lane], GR_CLUSTER_LANES lanes, each a cluster; what a lane goes through doesn't depend on V_LANES.
  */
 
 /* hi + lo += a b, exactly but for what lo loses (Ogita, Rump and Oishi 2005, "Accurate sum and dot product") */
@@ -45,7 +42,7 @@ NAME(add_dd_product) (V *hi, V *lo, V a_hi, V a_lo, V b_hi, V b_lo)
 TARGET static void
 NAME(translate) (double *hi, double *lo, const double *d_hi, const double *d_lo, int norder)
 {
-	for (int l = 0; l < GR_CLUSTER_LANES; l += W)
+	for (int l = 0; l < GR_CLUSTER_LANES; l += V_LANES)
 		for (int64_t i = norder - 1; i > 0; i--)
 		{
 			int64_t		own = triangle_at(i, 0) * GR_CLUSTER_LANES + l;
@@ -80,7 +77,7 @@ TARGET static void
 NAME(score) (double *q, double *s_hi, double *s_lo, const double *hi, const double *lo, const int64_t *at,
 			 const double *coef_hi, const double *coef_lo, const double *factor, int n)
 {
-	for (int l = 0; l < GR_CLUSTER_LANES; l += W)
+	for (int l = 0; l < GR_CLUSTER_LANES; l += V_LANES)
 	{
 		for (int i = 0; i < n; i++)
 		{
@@ -116,7 +113,7 @@ NAME(score) (double *q, double *s_hi, double *s_lo, const double *hi, const doub
 TARGET static void
 NAME(add_square) (double *hi, double *lo, const double *x, int n)
 {
-	for (int l = 0; l < GR_CLUSTER_LANES; l += W)
+	for (int l = 0; l < GR_CLUSTER_LANES; l += V_LANES)
 	{
 		int64_t		k = l;
 
@@ -141,7 +138,7 @@ NAME(add_square) (double *hi, double *lo, const double *x, int n)
 TARGET static void
 NAME(leave_out) (double *left, double *work, const double *hi, const int64_t *at, const double *factor, int n)
 {
-	for (int l = 0; l < GR_CLUSTER_LANES; l += W)
+	for (int l = 0; l < GR_CLUSTER_LANES; l += V_LANES)
 	{
 		for (int i = 0; i < n; i++)
 			for (int j = 0; j < n; j++)
@@ -170,7 +167,7 @@ NAME(leave_out) (double *left, double *work, const double *hi, const int64_t *at
 TARGET static void
 NAME(solve_left) (double *left, double *x, double *pivot, int n)
 {
-	for (int l = 0; l < GR_CLUSTER_LANES; l += W)
+	for (int l = 0; l < GR_CLUSTER_LANES; l += V_LANES)
 	{
 		for (int i = 0; i < n; i++)
 		{
@@ -213,16 +210,10 @@ NAME(solve_left) (double *left, double *x, double *pivot, int n)
 	}
 }
 
-#undef NAME
-#undef TARGET
-#undef W
-#undef V
-#undef V_SET1
-#undef V_LOAD
-#undef V_STORE
-#undef V_ADD
-#undef V_SUB
-#undef V_MUL
-#undef V_DIV
-#undef V_SQRT
-#undef V_FMA
+static const Kernels NAME(kernels) = {
+	.translate = NAME(translate),
+	.score = NAME(score),
+	.add_square = NAME(add_square),
+	.leave_out = NAME(leave_out),
+	.solve_left = NAME(solve_left),
+};

@@ -1,6 +1,6 @@
 /*
  * project_cpu.h: random projection on the CPU, on vectors across a batch. Read plainly it declares the function's type;
- * kernels_cpu.h includes it as a template, with W and the V_ macros described there.
+ * kernels_cpu.h includes it as a part of its template of simd.h.
  */
 #ifndef GPUREG_PROJECT_CPU_H
 #define GPUREG_PROJECT_CPU_H
@@ -12,7 +12,7 @@
 /*
  * total[i][b] += sum over the entries of row i, in order, of +-x[column][b], for rows i < k and b < GR_PROJECT_BATCH:
  * row i has the entries starts[i] .. ends[i] - 1, which are 2 column + (the sign is -). The sums start from 0. All
- * lanes do the same operations, so the bits don't depend on W.
+ * lanes do the same operations, so the bits don't depend on V_LANES.
  */
 typedef void (*GrGather) (double *total, const float *x, const uint32_t *entries, const uint32_t *starts,
 						  const uint32_t *ends, int k);
@@ -26,9 +26,9 @@ extern GrGather gr_gather_version(int max_lanes);
 
 #endif							/* GPUREG_PROJECT_CPU_H */
 
-#ifdef W
+#ifdef V_LANES
 
-#define NVECTORS (GR_PROJECT_BATCH / W)
+#define NVECTORS (GR_PROJECT_BATCH / V_LANES)
 #define GATHER_NROWS 4			/* at a time, for their sums don't wait for each other */
 
 /* One entry of one row; the products with 1 and -1 are exact */
@@ -36,7 +36,7 @@ extern GrGather gr_gather_version(int max_lanes);
 	V sign_ = V_SET1(signs[(entry) & 1]); \
 	const float *x_ = x + (size_t) ((entry) >> 1) * GR_PROJECT_BATCH; \
 	for (int v_ = 0; v_ < NVECTORS; v_++) \
-		sums[v_] = V_MLA(sign_, V_LOAD_FLOAT4(x_ + v_ * W), sums[v_]); \
+		sums[v_] = V_MLA(sign_, V_LOAD_FLOAT4(x_ + v_ * V_LANES), sums[v_]); \
 } while (0)
 
 static TARGET void
@@ -81,7 +81,7 @@ NAME(gather)(double *total, const float *x, const uint32_t *entries, const uint3
 			for (uint32_t n = starts[i + r] + common; n < ends[i + r]; n++)
 				GATHER_ENTRY(sums[r], entries[n]);
 			for (int v = 0; v < NVECTORS; v++)
-				V_STORE(to + v * W, V_ADD(V_LOAD(to + v * W), sums[r][v]));
+				V_STORE(to + v * V_LANES, V_ADD(V_LOAD(to + v * V_LANES), sums[r][v]));
 		}
 	}
 }
@@ -90,4 +90,4 @@ NAME(gather)(double *total, const float *x, const uint32_t *entries, const uint3
 #undef GATHER_NROWS
 #undef NVECTORS
 
-#endif							/* W */
+#endif							/* V_LANES */

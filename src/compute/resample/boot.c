@@ -42,98 +42,8 @@ typedef struct BootVersion
 	void		(*make) (double *q, const GrBootPass *pass, const double *rows, int n);
 } BootVersion;
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-
-#define NAME(f) f##_avx512
-#define TARGET __attribute__((target("avx512f,fma")))
-#define W 8
-#define NV 4
-#define V __m512d
-#define U __m512i
-#define V_ZERO() _mm512_setzero_pd()
-#define V_SET1(x) _mm512_set1_pd(x)
-#define V_LOAD(p) _mm512_loadu_pd(p)
-#define V_STORE(p, v) _mm512_storeu_pd(p, v)
-#define V_ADD(a, b) _mm512_add_pd(a, b)
-#define V_MLA(a, b, c) _mm512_fmadd_pd(a, b, c)
-#define U_SET1(x) _mm512_set1_epi64((long long) (x))
-#define U_LOAD(p) _mm512_loadu_si512(p)
-#define U_XOR(a, b) _mm512_xor_si512(a, b)
-#define U_HIGH(a) _mm512_srli_epi64(a, 32)
-#define U_LOW(a) _mm512_and_si512(a, _mm512_set1_epi64(0xFFFFFFFF))
-#define U_MUL(a, b) _mm512_mul_epu32(a, b)
-#define U_COUNT(c, a, m) \
-	_mm512_mask_add_epi64(c, _mm512_cmpge_epu64_mask(a, U_SET1(m)), c, _mm512_set1_epi64(1))
-#define U_ANY(a, m) (_mm512_cmpge_epu64_mask(a, U_SET1(m)) != 0)
-#define U_FLOAT(c) \
-	_mm512_sub_pd(_mm512_castsi512_pd(_mm512_or_si512(c, U_SET1(0x4330000000000000))), _mm512_set1_pd(0x1p52))
-#include "compute/resample/boot_cpu.h"
-
-#define NAME(f) f##_avx2
-#define TARGET __attribute__((target("avx2,fma")))
-#define W 4
-#define NV 2
-#define V __m256d
-#define U __m256i
-#define V_ZERO() _mm256_setzero_pd()
-#define V_SET1(x) _mm256_set1_pd(x)
-#define V_LOAD(p) _mm256_loadu_pd(p)
-#define V_STORE(p, v) _mm256_storeu_pd(p, v)
-#define V_ADD(a, b) _mm256_add_pd(a, b)
-#define V_MLA(a, b, c) _mm256_fmadd_pd(a, b, c)
-#define U_SET1(x) _mm256_set1_epi64x((long long) (x))
-#define U_LOAD(p) _mm256_loadu_si256((const __m256i *) (p))
-#define U_XOR(a, b) _mm256_xor_si256(a, b)
-#define U_HIGH(a) _mm256_srli_epi64(a, 32)
-#define U_LOW(a) _mm256_and_si256(a, _mm256_set1_epi64x(0xFFFFFFFF))
-#define U_MUL(a, b) _mm256_mul_epu32(a, b)
-#define U_COUNT(c, a, m) _mm256_sub_epi64(c, _mm256_cmpgt_epi64(a, U_SET1((m) - 1)))
-#define U_ANY(a, m) (_mm256_movemask_epi8(_mm256_cmpgt_epi64(a, U_SET1((m) - 1))) != 0)
-#define U_FLOAT(c) \
-	_mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(c, U_SET1(0x4330000000000000))), _mm256_set1_pd(0x1p52))
-#include "compute/resample/boot_cpu.h"
-#endif
-
-#define NAME(f) f##_plain
-#define TARGET
-#define W 1
-#define NV 4
-#define V double
-#define U uint64_t
-#define V_ZERO() 0.0
-#define V_SET1(x) (x)
-#define V_LOAD(p) (*(p))
-#define V_STORE(p, v) (*(p) = (v))
-#define V_ADD(a, b) ((a) + (b))
-#define V_MLA(a, b, c) ((a) * (b) + (c))
-#define U_SET1(x) ((uint64_t) (x))
-#define U_LOAD(p) (*(p))
-#define U_XOR(a, b) ((a) ^ (b))
-#define U_HIGH(a) ((a) >> 32)
-#define U_LOW(a) ((a) & UINT64_C(0xFFFFFFFF))
-#define U_MUL(a, b) (U_LOW(a) * U_LOW(b))
-#define U_COUNT(c, a, m) ((c) + ((a) >= (m) ? 1 : 0))
-#define U_ANY(a, m) ((a) >= (m))
-#define U_FLOAT(c) ((double) (c))
-#include "compute/resample/boot_cpu.h"
-
-static const BootVersion *
-find_version(int max_lanes)
-{
-	static const BootVersion plain = {draw_plain, sum_plain, make_plain};
-#if defined(__x86_64__) && defined(__GNUC__)
-	static const BootVersion avx512 = {draw_avx512, sum_avx512, make_avx512};
-	static const BootVersion avx2 = {draw_avx2, sum_avx2, make_avx2};
-
-	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma"))
-		return &avx512;
-	if (max_lanes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return &avx2;
-#endif
-	(void) max_lanes;
-	return &plain;
-}
+#define SIMD_TEMPLATE "compute/resample/boot_cpu.h"
+#include "compute/base/simd.h"
 
 /*
  * Memory
@@ -462,7 +372,7 @@ gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double *rows, int6
 	uint32_t	key1 = (uint32_t) (pass->seed >> 32);
 
 	(void) lay_out(&work, pass, scratch);
-	work.version = find_version(max_lanes);
+	work.version = SIMD_CHOOSE(version, max_lanes);
 	for (int round = 0; round < GR_PHILOX_ROUNDS; round++, key0 += GR_PHILOX_W0, key1 += GR_PHILOX_W1)
 		work.rounds[round] = (BootRound) {key0, key1};
 	if (pass->nreps > 0)

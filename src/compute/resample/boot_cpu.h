@@ -1,13 +1,10 @@
 /*
- * boot_cpu.h: the kernels of boot.c, for one instruction set each time that it is included, by these macros:
- *	 NAME(f), TARGET, W (lanes: 1, 4, 8), NV (vectors of a tile), V and U (vectors of float8, of 64-bit integers)
- *	 V_ZERO() V_SET1(x) V_LOAD(p) V_STORE(p, v) V_ADD(a, b) V_MLA(a, b, c): a b + c
- *	 U_SET1(x) U_LOAD(p) U_XOR(a, b) U_HIGH(a): the upper 32 bits; U_MUL(a, b): the product of the lower 32 bits
- *	 U_LOW(a): the lower 32 bits; U_COUNT(c, a, m): c + 1 where a >= m; U_ANY(a, m): is any a >= m?
- *	 U_FLOAT(c): small integers as float8
- *
- * The order of every sum is the same on all, so that those with fused operations give the same bits.
+ * boot_cpu.h: the kernels of boot.c, a template of simd.h. Every sum has the same order on all targets, so that those
+ * with fused operations give the same bits.
  */
+
+/* Vectors of a tile, whose sums are in registers: AVX2 has 16 registers, AVX-512 and NEON have 32. */
+#define NV (V_LANES == 4 ? 2 : 4)
 
 /*
  * How often each of n rows stands in each of GR_BOOT_LANES replicates from 4 group on: count[row][8 i + l] is that of
@@ -20,7 +17,7 @@ NAME(draw) (double *counts, const int64_t *keys, int n, uint32_t group, const Bo
 
 	for (int r = 0; r < n; r++, counts += GR_BOOT_LANES)
 	{
-		for (int l = 0; l < 8; l += W)
+		for (int l = 0; l < 8; l += V_LANES)
 		{
 			U			c[4] = {
 				U_SET1((uint32_t) (uint64_t) keys[r]), U_SET1((uint32_t) ((uint64_t) keys[r] >> 32)),
@@ -59,7 +56,7 @@ NAME(draw) (double *counts, const int64_t *keys, int n, uint32_t group, const Bo
 TARGET static void
 NAME(sum) (double *into, size_t pitch, const double *counts, const double *products, size_t products_pitch, int n)
 {
-	for (int first = 0; first < GR_BOOT_LANES; first += NV * W)
+	for (int first = 0; first < GR_BOOT_LANES; first += NV * V_LANES)
 	{
 		V			sum[GR_BOOT_NTILE][NV];
 
@@ -75,7 +72,7 @@ NAME(sum) (double *into, size_t pitch, const double *counts, const double *produ
 
 #pragma GCC unroll 4
 			for (int v = 0; v < NV; v++)
-				count[v] = V_LOAD(counts + (size_t) r * GR_BOOT_LANES + first + v * W);
+				count[v] = V_LOAD(counts + (size_t) r * GR_BOOT_LANES + first + v * V_LANES);
 #pragma GCC unroll 6
 			for (int k = 0; k < GR_BOOT_NTILE; k++)
 			{
@@ -91,7 +88,7 @@ NAME(sum) (double *into, size_t pitch, const double *counts, const double *produ
 #pragma GCC unroll 4
 			for (int v = 0; v < NV; v++)
 			{
-				double	   *at = into + (size_t) k * pitch + first + v * W;
+				double	   *at = into + (size_t) k * pitch + first + v * V_LANES;
 
 				V_STORE(at, V_ADD(V_LOAD(at), sum[k][v]));
 			}
@@ -114,24 +111,10 @@ NAME(make) (double *q, const GrBootPass *pass, const double *rows, int n)
 	}
 }
 
-#undef NAME
-#undef TARGET
-#undef W
+static const BootVersion NAME(version) = {
+	.draw = NAME(draw),
+	.sum = NAME(sum),
+	.make = NAME(make),
+};
+
 #undef NV
-#undef V
-#undef U
-#undef V_ZERO
-#undef V_SET1
-#undef V_LOAD
-#undef V_STORE
-#undef V_ADD
-#undef V_MLA
-#undef U_SET1
-#undef U_LOAD
-#undef U_XOR
-#undef U_HIGH
-#undef U_LOW
-#undef U_MUL
-#undef U_COUNT
-#undef U_ANY
-#undef U_FLOAT

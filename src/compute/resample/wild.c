@@ -88,86 +88,8 @@ typedef struct Kernels
 								double bound, double least);
 } Kernels;
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-
-#define NAME(f) f##_avx512
-#define TARGET __attribute__((target("avx512f,fma,popcnt")))
-#define W 8
-#define V __m512d
-#define V_SET1(x) _mm512_set1_pd(x)
-#define V_LOAD(p) _mm512_loadu_pd(p)
-#define V_STORE(p, v) _mm512_storeu_pd(p, v)
-#define V_ADD(a, b) _mm512_add_pd(a, b)
-#define V_MUL(a, b) _mm512_mul_pd(a, b)
-#define V_FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
-#define V_COUNT_ABOVE(a, b) __builtin_popcount(_mm512_cmp_pd_mask(a, b, _CMP_GT_OQ))
-#define U __m512i
-#define U_SET1(x) _mm512_set1_epi64((long long) (x))
-#define U_LOAD(p) _mm512_loadu_si512(p)
-#define U_STORE(p, u) _mm512_storeu_si512(p, u)
-#define U_XOR(a, b) _mm512_xor_si512(a, b)
-#define U_HIGH(a) _mm512_srli_epi64(a, 32)
-#define U_MUL(a, b) _mm512_mul_epu32(a, b)
-#include "compute/resample/wild_cpu.h"
-
-#define NAME(f) f##_avx2
-#define TARGET __attribute__((target("avx2,fma,popcnt")))
-#define W 4
-#define V __m256d
-#define V_SET1(x) _mm256_set1_pd(x)
-#define V_LOAD(p) _mm256_loadu_pd(p)
-#define V_STORE(p, v) _mm256_storeu_pd(p, v)
-#define V_ADD(a, b) _mm256_add_pd(a, b)
-#define V_MUL(a, b) _mm256_mul_pd(a, b)
-#define V_FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
-#define V_COUNT_ABOVE(a, b) __builtin_popcount((unsigned) _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_GT_OQ)))
-#define U __m256i
-#define U_SET1(x) _mm256_set1_epi64x((long long) (x))
-#define U_LOAD(p) _mm256_loadu_si256((const __m256i *) (p))
-#define U_STORE(p, u) _mm256_storeu_si256((__m256i *) (p), u)
-#define U_XOR(a, b) _mm256_xor_si256(a, b)
-#define U_HIGH(a) _mm256_srli_epi64(a, 32)
-#define U_MUL(a, b) _mm256_mul_epu32(a, b)
-#include "compute/resample/wild_cpu.h"
-#endif
-
-#define NAME(f) f##_plain
-#define TARGET
-#define W 1
-#define V double
-#define V_SET1(x) (x)
-#define V_LOAD(p) (*(p))
-#define V_STORE(p, v) (*(p) = (v))
-#define V_ADD(a, b) ((a) + (b))
-#define V_MUL(a, b) ((a) * (b))
-#define V_FMA(a, b, c) gr_fma(a, b, c)
-#define V_COUNT_ABOVE(a, b) ((a) > (b) ? 1 : 0)
-#define U uint64_t
-#define U_SET1(x) ((uint64_t) (x))
-#define U_LOAD(p) (*(p))
-#define U_STORE(p, u) (*(p) = (u))
-#define U_XOR(a, b) ((a) ^ (b))
-#define U_HIGH(a) ((a) >> 32)
-#define U_MUL(a, b) (((a) & UINT64_C(0xFFFFFFFF)) * ((b) & UINT64_C(0xFFFFFFFF)))
-#include "compute/resample/wild_cpu.h"
-
-static const Kernels *
-find_kernels(int max_lanes)
-{
-	static const Kernels plain = {philox_plain, make_table_plain, add_tables_plain, count_extreme_plain};
-#if defined(__x86_64__) && defined(__GNUC__)
-	static const Kernels avx512 = {philox_avx512, make_table_avx512, add_tables_avx512, count_extreme_avx512};
-	static const Kernels avx2 = {philox_avx2, make_table_avx2, add_tables_avx2, count_extreme_avx2};
-
-	if (max_lanes >= 8 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma"))
-		return &avx512;
-	if (max_lanes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return &avx2;
-#endif
-	(void) max_lanes;
-	return &plain;
-}
+#define SIMD_TEMPLATE "compute/resample/wild_cpu.h"
+#include "compute/base/simd.h"
 
 /*
  * Weights
@@ -283,7 +205,7 @@ carve_work(Work *work, const GrWild *wild, int max_lanes, double *next)
 	size_t		k = (size_t) wild->nterms;
 
 	work->wild = wild;
-	work->kernels = find_kernels(max_lanes);
+	work->kernels = SIMD_CHOOSE(kernels, max_lanes);
 	work->weights = &all_weights[wild->weights];
 	work->nmain = round_up(4 * wild->nterms);
 	work->ncols = work->nmain + (wild->weights == GR_WILD_RADEMACHER ? 0 : 8);
@@ -648,7 +570,7 @@ count_extreme(const GrWild *wild, double theta)
 
 	for (int i = 0; i < 5; i++)
 		replicates[i] = wild->replicates + i * pitch;
-	return find_kernels(8)->count_extreme(replicates, pitch, theta, w, theta * theta * (1 - TIE) * (1 - TIE),
+	return SIMD_CHOOSE(kernels, 8)->count_extreme(replicates, pitch, theta, w, theta * theta * (1 - TIE) * (1 - TIE),
 										  NO_CHANGE * NO_CHANGE * w * w);
 }
 

@@ -1,18 +1,12 @@
 /*
- * wild_cpu.h: the kernels of wild.c, for one instruction set each time that it is included, by the macros that
- * sum_clusters_cpu.h has, and
- *	 V_COUNT_ABOVE(a, b): of how many lanes a > b
- *	 U (a vector of 64-bit integers), U_SET1(x) U_LOAD(p) U_STORE(p, u) U_XOR(a, b) U_HIGH(a): the upper 32 bits;
- *	 U_MUL(a, b): the product of the lower 32 bits
- *
- * Numbers of a row come in vectors of 8.
+ * wild_cpu.h: the kernels of wild.c, a template of simd.h. Numbers of a row come in vectors of 8.
  */
 
 /* Philox for GR_WILD_LANES counters, in place: word i of lane l is counter[i][l], of which the lower half counts */
 TARGET static void
 NAME(philox) (uint64_t counter[4][GR_WILD_LANES], uint64_t seed)
 {
-	for (int l = 0; l < GR_WILD_LANES; l += W)
+	for (int l = 0; l < GR_WILD_LANES; l += V_LANES)
 	{
 		uint32_t	key0 = (uint32_t) seed;
 		uint32_t	key1 = (uint32_t) (seed >> 32);
@@ -52,7 +46,7 @@ NAME(make_table) (double *table, int nentries, const double *rows, int n, int nc
 
 		for (int i = 0, left = entry; i < n; i++, left /= nweights)
 			weight[i] = weights[left % nweights];
-		for (int c = 0; c < ncols; c += W)
+		for (int c = 0; c < ncols; c += V_LANES)
 		{
 			V			sum = V_SET1(0.0);
 
@@ -74,7 +68,7 @@ NAME(add_tables) (double *sums, const double *tables, int64_t table_size, const 
 #pragma GCC unroll 6
 		for (int i = 0; i < GR_WILD_NTABLES; i++)
 			row[i] = tables + i * table_size + (int64_t) index[i * GR_WILD_DRAWS + draw] * ncols;
-		for (int c = 0; c < ncols; c += W)
+		for (int c = 0; c < ncols; c += V_LANES)
 		{
 			V			sum = V_LOAD(sums + c);
 
@@ -93,7 +87,7 @@ NAME(count_extreme) (const double *const *replicates, int64_t n, double theta, d
 {
 	int64_t		count = 0;
 
-	for (int64_t r = 0; r < n; r += W)
+	for (int64_t r = 0; r < n; r += V_LANES)
 	{
 		V			d = V_FMA(V_SET1(-theta), V_LOAD(replicates[1] + r), V_LOAD(replicates[0] + r));
 		V			s = V_FMA(V_SET1(theta), V_LOAD(replicates[4] + r),
@@ -105,21 +99,9 @@ NAME(count_extreme) (const double *const *replicates, int64_t n, double theta, d
 	return count;
 }
 
-#undef NAME
-#undef TARGET
-#undef W
-#undef V
-#undef V_SET1
-#undef V_LOAD
-#undef V_STORE
-#undef V_ADD
-#undef V_MUL
-#undef V_FMA
-#undef V_COUNT_ABOVE
-#undef U
-#undef U_SET1
-#undef U_LOAD
-#undef U_STORE
-#undef U_XOR
-#undef U_HIGH
-#undef U_MUL
+static const Kernels NAME(kernels) = {
+	.philox = NAME(philox),
+	.make_table = NAME(make_table),
+	.add_tables = NAME(add_tables),
+	.count_extreme = NAME(count_extreme),
+};
