@@ -9,26 +9,27 @@
 #include "compute/backend/backend.h"
 #include "compute/request/request.h"
 #include "cluster_rows.h"
+#include "gram_reference.h"
 #include "unit.h"
 
 /* A row's factor of its score, w (y - mu) (dmu / deta) / V(mu), by its definition */
-static __float128
+static Quad
 cluster_factor(const ClusterRows *made, const double *row)
 {
 	const GrScores *scores = &made->pass.scores;
 	int			p = scores->shape.nfeatures;
-	__float128	eta = (__float128) scores->beta[0] + scores->beta_lo[0] + row[gr_offset_at(scores->shape)];
+	Quad	eta = (Quad) scores->beta[0] + scores->beta_lo[0] + row[gr_offset_at(scores->shape)];
 	long double mu;
 
 	for (int j = 0; j < p; j++)
-		eta += ((__float128) scores->beta[j + 1] + scores->beta_lo[j + 1]) * (row[j] - scores->shift[j]);
+		eta += ((Quad) scores->beta[j + 1] + scores->beta_lo[j + 1]) * (row[j] - scores->shift[j]);
 	if (scores->distribution.family == GR_GAUSSIAN)
 		return gr_row_weight(row, scores->shape) * (row[p] - eta);
 	/* both with their canonical links */
 	mu = expl((long double) eta);
 	if (scores->distribution.family == GR_BINOMIAL)
 		mu = mu / (1 + mu);
-	return gr_row_weight(row, scores->shape) * ((__float128) row[p] - mu);
+	return gr_row_weight(row, scores->shape) * ((Quad) row[p] - mu);
 }
 
 /* The largest difference of an entry of the middle from the exact one, against the root of their diagonal's entries */
@@ -38,15 +39,15 @@ cluster_rows_worst(const ClusterRows *made, const double *sums)
 	const GrScores *scores = &made->pass.scores;
 	int			t = scores->shape.nfeatures + 1;
 	KeyedRow   *sorted = cluster_rows_sorted(made);
-	__float128 *score = (__float128 *) calloc((size_t) t, sizeof(__float128));
-	__float128 *middle = (__float128 *) calloc((size_t) (t * t), sizeof(__float128));
+	Quad *score = (Quad *) calloc((size_t) t, sizeof(Quad));
+	Quad *middle = (Quad *) calloc((size_t) (t * t), sizeof(Quad));
 	const double *hi = sums + GR_CLUSTERS_HEAD;
 	const double *lo = hi + t * (t + 1) / 2;
 	double		worst = 0;
 
 	for (int64_t r = 0; r < made->nrows; r++)
 	{
-		__float128	factor = cluster_factor(made, sorted[r].row);
+		Quad	factor = cluster_factor(made, sorted[r].row);
 
 		for (int j = 0; j < t; j++)
 			score[j] += factor * (j == 0 ? 1 : sorted[r].row[j - 1] - scores->shift[j - 1]);
@@ -55,7 +56,7 @@ cluster_rows_worst(const ClusterRows *made, const double *sums)
 		for (int i = 0; i < t; i++)
 			for (int j = 0; j < t; j++)
 				middle[i * t + j] += score[i] * score[j];
-		memset(score, 0, sizeof(__float128) * (size_t) t);
+		memset(score, 0, sizeof(Quad) * (size_t) t);
 	}
 	for (int i = 0, k = 0; i < t; i++)
 		for (int j = 0; j <= i; j++, k++)
