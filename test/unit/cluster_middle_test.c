@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster_rows.h"
 #include "compute/backend/backend.h"
 #include "compute/request/request.h"
-#include "cluster_rows.h"
 #include "gram_reference.h"
 #include "unit.h"
 

@@ -188,7 +188,7 @@ check_fit(const Rows *data, GrGlmOptions options, double condition, const char *
 static inline Rows
 counted_rows(int p, int64_t nrows, bool offset, bool shares)
 {
-	GrRowShape	shape = {p, false, true, offset, false};
+	GrRowShape	shape = {p, false, true, offset, false, false};
 	Rows		data = random_rows_of(shape, nrows, 0);
 
 	make_binary(&data);
@@ -208,7 +208,7 @@ counted_rows(int p, int64_t nrows, bool offset, bool shares)
 static inline Rows
 spelt_out(const Rows *data)
 {
-	GrRowShape	shape = {data->shape.nfeatures, false, false, data->shape.offset, false};
+	GrRowShape	shape = {data->shape.nfeatures, false, false, data->shape.offset, false, false};
 	Rows		rows = rows_new(shape, 6 * data->nrows);
 
 	rows.nrows = 0;
@@ -274,7 +274,7 @@ test_far_offsets(void)
 
 	for (int weight = 0; weight < 2; weight++)
 	{
-		GrRowShape	shape = {3, false, weight != 0, true, false};
+		GrRowShape	shape = {3, false, weight != 0, true, false, false};
 		Rows		data = random_rows_of(shape, 400, 1);
 		Run			first = {0};
 
@@ -309,7 +309,7 @@ test_other_fits(void)
 {
 	for (int k = 0; k < 10; k++)
 	{
-		GrRowShape	shape = {4, false, k % 2 == 0, k % 4 != 0, false};
+		GrRowShape	shape = {4, false, k % 2 == 0, k % 4 != 0, false, false};
 		Rows		data = random_rows_of(shape, 500, 1);
 		GrGlmOptions options = weighted_defaults();
 		double		spread = k == 1 || k == 2 ? 20 : 1;
@@ -345,7 +345,7 @@ test_other_fits(void)
 static inline void
 check_two_groups(bool weight, double far, int kind)
 {
-	GrRowShape	shape = {1, false, weight, true, false};
+	GrRowShape	shape = {1, false, weight, true, false, false};
 	Rows		data = random_rows_of(shape, 200, 0);
 	GrRowTotals totals;
 	char		name[64];

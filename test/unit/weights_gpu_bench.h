@@ -54,7 +54,7 @@ bench_shape(const char *name, int p, int64_t nrows, double *memory, bool fast, b
 
 	for (int k = 0; k < 4; k++)
 	{
-		GrRowShape	shape = {p, false, (k & 1) != 0, (k & 2) != 0, false};
+		GrRowShape	shape = {p, false, (k & 1) != 0, (k & 2) != 0, false, false};
 		Data		data = random_data(shape, 65536);
 		Data		plain = with_ones(&data, shape);
 		size_t		nbytes = sizeof(double) * (size_t) (65536 * gr_row_ncols(shape));

@@ -283,7 +283,7 @@ check_grams(bool quick)
 			for (int k = 0; k < 4; k++)
 			{
 				int			p = quick ? quick_features[f] : features[f];
-				GrRowShape	shape = {p, false, k != 1, k != 0, false};
+				GrRowShape	shape = {p, false, k != 1, k != 0, false, false};
 
 				/* the CPU's time */
 				if (p < 100 || rows[r] <= 1000)
@@ -687,7 +687,7 @@ check_passes(bool quick)
 			for (int k = 1; k < 4; k++)
 			{
 				int			p = quick ? quick_features[f] : features[f];
-				GrRowShape	shape = {p, false, (k & 1) != 0, (k & 2) != 0, false};
+				GrRowShape	shape = {p, false, (k & 1) != 0, (k & 2) != 0, false, false};
 				int64_t		most = quick ? (p > 100 ? 70 : 300) : p > 100 ? 1500 : p > 32 ? 10007 : 30001;
 
 				check_shape(shape, rows[r] < most ? rows[r] : most);
@@ -703,7 +703,7 @@ check_extremes(void)
 	for (int p = 9; p <= 40; p += 31)
 		for (int k = 0; k < 3; k++)
 		{
-			GrRowShape	shape = {p, false, k != 1, k != 2, false};
+			GrRowShape	shape = {p, false, k != 1, k != 2, false, false};
 			Data		data = random_data(shape, 3000);
 
 			for (int64_t r = 0; r < padded(data.nrows); r++)
@@ -795,7 +795,7 @@ check_widths(bool quick)
 	for (int f = 0; f < (quick ? 1 : COUNT(features)); f++)
 		for (int k = 0; k < 4; k += quick ? 3 : 1)
 		{
-			GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0, false};
+			GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0, false, false};
 
 			if (gr_is_logistic(distribution) && k == 0)
 				continue;

@@ -97,7 +97,7 @@ check_measures(bool quick)
 		for (int f = 0; f < (quick ? 2 : COUNT(features)); f++)
 			for (int k = 0; k < 4; k++)
 			{
-				GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0, false};
+				GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0, false, false};
 				const int64_t nrows = quick ? 77 : features[f] > 100 ? 700 : 5003;
 				Data		data;
 				double		worst;

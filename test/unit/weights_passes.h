@@ -448,7 +448,7 @@ test_weighted_passes(void)
 	for (size_t f = 0; f < LENGTH(features); f++)
 		for (int k = 1; k < 4; k++)
 		{
-			GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0, false};
+			GrRowShape	shape = {features[f], false, (k & 1) != 0, (k & 2) != 0, false, false};
 
 			check_passes(shape, 2, 2, "near 0");
 			check_weighted_face(shape);

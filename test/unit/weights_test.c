@@ -121,7 +121,7 @@ test_gram(void)
 	for (size_t f = 0; f < LENGTH(features); f++)
 		for (int kind = 0; kind < 6; kind++)
 		{
-			GrRowShape	shape = {features[f], false, kind % 3 != 1, kind % 3 != 0, false};
+			GrRowShape	shape = {features[f], false, kind % 3 != 1, kind % 3 != 0, false, false};
 
 			check_gram(shape, kind >= 3);
 		}
@@ -131,7 +131,7 @@ test_gram(void)
 static void
 test_gram_magnitudes(void)
 {
-	GrRowShape	shape = {9, false, true, true, false};
+	GrRowShape	shape = {9, false, true, true, false, false};
 	Rows		data = random_rows_of(shape, 400, 0);
 	double		worst = 0;
 
@@ -221,7 +221,7 @@ test_valid(void)
 
 	for (int k = 0; k < 32; k++)
 	{
-		GrRowShape	shape = {2, (k & 1) != 0, (k & 2) != 0, (k & 4) != 0, false};
+		GrRowShape	shape = {2, (k & 1) != 0, (k & 2) != 0, (k & 4) != 0, false, false};
 		GrRowRules	rules = {k & 8 ? GR_BINOMIAL : GR_GAUSSIAN, k & 16 ? GR_FREQUENCIES : GR_PRIOR_WEIGHTS, 0};
 		bool		trials = shape.weight && rules.weighting == GR_PRIOR_WEIGHTS;
 		GrStatus	of_share = rules.family == GR_GAUSSIAN || trials ? GR_OK : GR_NOT_BINARY;
@@ -262,7 +262,7 @@ test_widen(void)
 	for (size_t f = 0; f < LENGTH(features); f++)
 		for (int k = 0; k < 4; k++)
 		{
-			GrRowShape	shape = {features[f], true, (k & 1) != 0, (k & 2) != 0, false};
+			GrRowShape	shape = {features[f], true, (k & 1) != 0, (k & 2) != 0, false, false};
 			GrRowShape	wide_shape = gr_wide_shape(shape);
 			Rows		want = random_rows_of(wide_shape, 67, 10);
 			char	   *single = malloc(67 * gr_row_nbytes(shape) + 4);
@@ -397,7 +397,7 @@ test_saturated(void)
 	for (size_t k = 0; k < LENGTH(saturated); k++)
 		for (int single = 0; single < 2; single++)
 		{
-			GrRowShape	shape = {1, single != 0, true, k % 2 == 0, false};
+			GrRowShape	shape = {1, single != 0, true, k % 2 == 0, false, false};
 			void	   *rows = valid_rows(shape, 1);
 			GrRowTotals totals = {0};
 			double		error;
@@ -426,7 +426,7 @@ test_saturated(void)
 static void
 test_totals(void)
 {
-	GrRowShape	shape = {3, false, true, true, false};
+	GrRowShape	shape = {3, false, true, true, false, false};
 	Rows		data = random_rows_of(shape, 500, 6);
 	GrRowTotals totals[4] = {{0}};
 	Quad		logs = 0;
@@ -457,7 +457,7 @@ test_coarse_passes(void)
 
 	for (int k = 0; k < 8; k++)
 	{
-		GrRowShape	shape = {GR_COARSE_TERMS_MIN + 7 * (k % 2), false, (k & 2) != 0, (k & 4) != 0, false};
+		GrRowShape	shape = {GR_COARSE_TERMS_MIN + 7 * (k % 2), false, (k & 2) != 0, (k & 4) != 0, false, false};
 		Rows		data = random_rows_of(shape, 601, 3);
 		int			t = gr_nterms(shape.nfeatures);
 		double	   *beta = calloc((size_t) t, sizeof(double));
