@@ -9,6 +9,7 @@
 
 #include "compute/base/compute.h"
 #include "run/args.h"
+#include "run/compat.h"
 
 void
 gr_check_nfeatures(int64 p)
@@ -107,11 +108,7 @@ gr_check_accumulated(ArrayType *x, bool first)
 bool
 gr_may_execute(Oid function, Oid role)
 {
-#if PG_VERSION_NUM >= 160000
-	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE) == ACLCHECK_OK;
-#else
-	return pg_proc_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
-#endif
+	return gr_function_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
 }
 
 const char *

@@ -11,9 +11,8 @@
 #include "miscadmin.h"
 #include "nodes/nodes.h"
 #include "utils/array.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
+
+#include "run/compat.h"
 
 /* Polls for interrupts in a loop over a caller's values, once in 65,536 turns. k: number of the turn. */
 static inline void

@@ -21,6 +21,7 @@
 #include "utils/timestamp.h"
 
 #include "run/clock.h"
+#include "run/compat.h"
 #include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(gr_progress);
@@ -188,16 +189,6 @@ gr_progress_iteration(int iteration, double deviance)
  * gpu_progress()
  */
 
-static LocalPgBackendStatus *
-entry_at(int i)
-{
-#if PG_VERSION_NUM >= 160000
-	return pgstat_get_local_beentry_by_index(i);
-#else
-	return pgstat_fetch_stat_local_beentry(i);
-#endif
-}
-
 /* The process that a parallel worker works for; 0: it is none, or gone */
 static int
 leader_of(int pid)
@@ -216,7 +207,7 @@ add_workers(int pid, int64 *nrows)
 
 	for (int i = 1; i <= pgstat_fetch_stat_numbackends(); i++)
 	{
-		const PgBackendStatus *entry = &entry_at(i)->backendStatus;
+		const PgBackendStatus *entry = &gr_local_backend_status(i)->backendStatus;
 
 		if (entry->st_progress_command != PROGRESS_GPUREG || entry->st_procpid == pid ||
 			leader_of(entry->st_procpid) != pid)
@@ -264,7 +255,7 @@ gr_progress(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 1; i <= pgstat_fetch_stat_numbackends(); i++)
 	{
-		const PgBackendStatus *entry = &entry_at(i)->backendStatus;
+		const PgBackendStatus *entry = &gr_local_backend_status(i)->backendStatus;
 
 		if (entry->st_progress_command == PROGRESS_GPUREG && entry->st_progress_param[PARAM_STARTED] != 0 &&
 			(all || has_privs_of_role(GetUserId(), entry->st_userid)))

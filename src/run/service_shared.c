@@ -11,13 +11,15 @@
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
-#if PG_VERSION_NUM >= 170000
-#include "storage/dsm_registry.h"
-#endif
 
 #include "run/build_identity.h"
+#include "run/compat.h"
 #include "run/service.h"
 #include "run/service_shared.h"
+
+#if GR_HAS_NAMED_SEGMENTS
+#include "storage/dsm_registry.h"
+#endif
 
 #define HEADER_NAME "gpureg"
 #define HEADER_MAGIC UINT64CONST(0x67707572656701A8)	/* no beginning of 0.1.0's control block, which is a lock */
@@ -88,7 +90,7 @@ is_of_this_build(const GrControlHeader *h)
 	return false;
 }
 
-#if PG_VERSION_NUM >= 170000
+#if GR_HAS_NAMED_SEGMENTS
 
 void
 gr_service_init(void)

@@ -6,6 +6,7 @@
 #include "miscadmin.h"
 #include "storage/buffile.h"
 
+#include "run/compat.h"
 #include "run/raise.h"
 #include "run/request.h"
 #include "run/spool.h"
@@ -13,15 +14,7 @@
 void
 gr_file_read(BufFile *file, void *into, Size nbytes)
 {
-	/* PostgreSQL 16 has BufFileReadExact() for it, and leaves less to BufFileRead() */
-#if PG_VERSION_NUM >= 160000
-	BufFileReadExact(file, into, nbytes);
-#else
-	if (BufFileRead(file, into, nbytes) != nbytes)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read from temporary file: %m")));
-#endif
+	gr_buffile_read(file, into, nbytes);
 }
 
 static void

@@ -19,9 +19,6 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "rows/columns/levels.h"
 #include "rows/kept/keep.h"
@@ -31,6 +28,7 @@
 #include "rows/query/wrapper.h"
 #include "rows/ring/ring_consumer.h"
 #include "run/clock.h"
+#include "run/compat.h"
 #include "run/job.h"
 #include "run/raise.h"
 #include "run/report.h"

@@ -14,12 +14,10 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "rows/kept/keep_columns.h"
 #include "rows/ring/ring.h"
+#include "run/compat.h"
 
 PG_FUNCTION_INFO_V1(gr_keep_accum);
 PG_FUNCTION_INFO_V1(gr_keep_combine);

@@ -23,6 +23,7 @@
 #include "rows/columns/columns.h"
 #include "rows/columns/names.h"
 #include "rows/query/query.h"
+#include "run/compat.h"
 
 int			gr_read = GR_READ_AUTO;
 
@@ -424,11 +425,7 @@ gr_run_plan(const GrPlan *plan, ParamListInfo params, GrReceiver *receiver, uint
 	desc = CreateQueryDesc(plan->stmt, plan->query->text, GetActiveSnapshot(), InvalidSnapshot, &receiver->pub, params,
 						   NULL, 0);
 	ExecutorStart(desc, 0);
-#if PG_VERSION_NUM >= 180000
-	ExecutorRun(desc, ForwardScanDirection, nrows_max);
-#else
-	ExecutorRun(desc, ForwardScanDirection, nrows_max, true);
-#endif
+	gr_executor_run(desc, nrows_max);
 	ExecutorFinish(desc);
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);

@@ -23,6 +23,7 @@
 
 #include "rows/query/query.h"
 #include "rows/query/wrapper.h"
+#include "run/compat.h"
 
 /*
  * The extension's own
@@ -168,11 +169,7 @@ gr_wrapper_array(List *elements, Oid element)
 	array->array_typeid = get_array_type(element);
 	array->element_typeid = element;
 	array->elements = elements;
-	array->location = -1;
-#if PG_VERSION_NUM >= 180000
-	array->list_start = -1;
-	array->list_end = -1;
-#endif
+	gr_array_without_location(array);
 	return (Expr *) array;
 }
 

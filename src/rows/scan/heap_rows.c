@@ -4,11 +4,9 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "rows/scan/heap_rows.h"
+#include "run/compat.h"
 
 static uint8
 alignment_of(char attalign)

@@ -7,11 +7,9 @@
 #include "port/pg_bitutils.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "rows/scan/scan_groups.h"
+#include "run/compat.h"
 #include "run/spool.h"
 
 #define FIRST_BUCKETS 1024

@@ -13,9 +13,6 @@
 
 #include "access/parallel.h"
 #include "commands/explain.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#endif
 #include "executor/executor.h"
 #include "executor/nodeSeqscan.h"
 #include "miscadmin.h"
@@ -27,6 +24,9 @@
 #include "rows/ring/ring_producer.h"
 #include "rows/scan/scan.h"
 #include "rows/scan/scan_state.h"
+#include "run/compat.h"
+
+#include GR_EXPLAIN_FORMAT_HEADER
 
 /* More groups than these are split into as many partitions as can be. */
 #define MANY_GROUPS 100000

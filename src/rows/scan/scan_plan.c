@@ -27,6 +27,7 @@
 #include "rows/scan/scan.h"
 #include "rows/scan/scan_groups.h"
 #include "rows/scan/taker.h"
+#include "run/compat.h"
 
 PG_FUNCTION_INFO_V1(gr_scan_support);
 
@@ -59,17 +60,6 @@ typedef struct Scanned
  * Plans
  */
 
-/* GROUP BY, without what the planner has found to be needless */
-static List *
-group_clause(PlannerInfo *root)
-{
-#if PG_VERSION_NUM >= 160000
-	return root->processed_groupClause;
-#else
-	return root->parse->groupClause;
-#endif
-}
-
 /* The operators that keys are equal by, in the order of those among the targets */
 static List *
 grouping_operators(PlannerInfo *root, List *targets)
@@ -83,7 +73,7 @@ grouping_operators(PlannerInfo *root, List *targets)
 
 		if (!IsA(target->expr, Aggref))
 			operators = lappend_oid(operators, get_sortgroupref_clause(target->ressortgroupref,
-																	   group_clause(root))->eqop);
+																	   gr_group_clause(root))->eqop);
 	}
 	return operators;
 }
@@ -127,12 +117,7 @@ translated_target(const Scanned *s, RelOptInfo *child)
 
 	if (child == s->table)
 		return target;
-#if PG_VERSION_NUM >= 160000
-	target->exprs = (List *) adjust_appendrel_attrs_multilevel(s->root, (Node *) target->exprs, child, s->table);
-#else
-	target->exprs = (List *) adjust_appendrel_attrs_multilevel(s->root, (Node *) target->exprs, child->relids,
-															   s->table->relids);
-#endif
+	target->exprs = gr_adjust_to_child(s->root, target->exprs, child, s->table);
 	return target;
 }
 
@@ -162,9 +147,7 @@ custom_path(const Scanned *s, Path *scan)
 	path->path.rows = ngroups;
 	path->path.startup_cost = path->path.total_cost = scan->total_cost +
 		(s->clause == NIL ? 0 : group_cost(s, scan, ngroups));
-#if PG_VERSION_NUM >= 180000
-	path->path.disabled_nodes = scan->disabled_nodes;
-#endif
+	gr_inherit_disabled_nodes(&path->path, scan);
 	path->custom_paths = list_make1(scan);
 	path->methods = &path_methods;
 	return &path->path;
@@ -397,7 +380,7 @@ think(PlannerInfo *root, RelOptInfo *table, RelOptInfo *grouped, const GroupPath
 {
 	Scanned		s = {
 		.root = root,.table = table,.grouped = grouped,.having = (List *) extra->havingQual,
-		.clause = group_clause(root),.ngroups = 1
+		.clause = gr_group_clause(root),.ngroups = 1
 	};
 	const Query *query = root->parse;
 

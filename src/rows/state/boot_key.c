@@ -13,12 +13,10 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "compute/resample/boot_draw.h"
 #include "rows/state/boot_key.h"
+#include "run/compat.h"
 
 PG_FUNCTION_INFO_V1(gr_boot_key);
 PG_FUNCTION_INFO_V1(gr_cluster_key);

@@ -9,15 +9,13 @@
 #include <math.h>
 
 #include "fmgr.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "compute/base/compute.h"
 #include "compute/dist/family.h"
 #include "compute/glm/glm.h"
 #include "compute/linalg/basis.h"
 #include "run/args.h"
+#include "run/compat.h"
 
 /*
  * Of the value as it lies in memory and in tables; the text and the wire have their own. A gpu_ols_stats of versions 1

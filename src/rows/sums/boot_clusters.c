@@ -8,9 +8,6 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "compute/glm/scores.h"
 #include "rows/query/query.h"
@@ -20,6 +17,7 @@
 #include "rows/sums/boot_clusters.h"
 #include "rows/sums/clusters.h"
 #include "rows/sums/kept_clusters.h"
+#include "run/compat.h"
 
 /* The arguments of gpu_scores_pass before the columns */
 #define NPARAMS 3

@@ -9,9 +9,6 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "compute/linalg/basis.h"
 #include "compute/resample/boot.h"
@@ -21,6 +18,7 @@
 #include "rows/state/state.h"
 #include "rows/sums/boot_sums.h"
 #include "run/args.h"
+#include "run/compat.h"
 #include "run/raise.h"
 #include "run/request.h"
 

@@ -8,9 +8,6 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "compute/glm/scores.h"
 #include "rows/columns/columns.h"
@@ -19,6 +16,7 @@
 #include "rows/state/cluster_sums.h"
 #include "rows/state/state.h"
 #include "rows/sums/clusters.h"
+#include "run/compat.h"
 #include "run/raise.h"
 
 /* The arguments of gpu_scores_pass before the columns */

@@ -8,10 +8,8 @@
 #include "common/shortest_dec.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
+#include "run/compat.h"
 #include "sql/model/method.h"
 
 #define THETA_ERROR "theta error"

@@ -6,11 +6,9 @@
 #include "postgres.h"
 
 #include "utils/memutils.h"
-#if PG_VERSION_NUM >= 160000
-#include "varatt.h"
-#endif
 
 #include "compute/linear/vcov_low.h"
+#include "run/compat.h"
 #include "sql/model/model_extras.h"
 
 void

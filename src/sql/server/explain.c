@@ -4,8 +4,9 @@
  */
 #include "postgres.h"
 
-#if PG_VERSION_NUM >= 180000
+#include "run/compat.h"
 
+#if GR_HAS_EXPLAIN_HOOK
 #include "commands/explain.h"
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
@@ -17,7 +18,7 @@
 
 #include "sql/server/explain.h"
 
-#if PG_VERSION_NUM >= 180000
+#if GR_HAS_EXPLAIN_HOOK
 
 static explain_per_node_hook_type previous_hook = NULL;
 

@@ -1,0 +1,94 @@
+/*
+ * compat.h: the only file that knows how PostgreSQL's versions differ. Other files use the names below.
+ */
+#ifndef GPUREG_COMPAT_H
+#define GPUREG_COMPAT_H
+
+#include "postgres.h"
+
+/* PostgreSQL 16 moved the macros of varlena values out of postgres.h. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/*
+ * True if shared memory is had by name at any time (GetNamedDSMSegment). Before PostgreSQL 17, shared memory is only had
+ * by libraries of shared_preload_libraries: all of service_shared.c's way to it depends on this.
+ */
+#define GR_HAS_NAMED_SEGMENTS (PG_VERSION_NUM >= 170000)
+
+/* True if an extension can add lines to the nodes of EXPLAIN, which is all that explain.c does. */
+#define GR_HAS_EXPLAIN_HOOK (PG_VERSION_NUM >= 180000)
+
+/* The header that declares ExplainPropertyText() and its like. */
+#if PG_VERSION_NUM >= 180000
+#define GR_EXPLAIN_FORMAT_HEADER "commands/explain_format.h"
+#else
+#define GR_EXPLAIN_FORMAT_HEADER "commands/explain.h"
+#endif
+
+/* Runs a started query forward, for at most nrows rows; 0: all. */
+#if PG_VERSION_NUM >= 180000
+#define gr_executor_run(desc, nrows) ExecutorRun((desc), ForwardScanDirection, (nrows))
+#else
+#define gr_executor_run(desc, nrows) ExecutorRun((desc), ForwardScanDirection, (nrows), true)
+#endif
+
+/* Says that an ArrayExpr does not come from a query's text. */
+#if PG_VERSION_NUM >= 180000
+#define gr_array_without_location(array) ((array)->location = (array)->list_start = (array)->list_end = -1)
+#else
+#define gr_array_without_location(array) ((array)->location = -1)
+#endif
+
+/* Gives path as many disabled nodes as its subpath has. PostgreSQL before 18 does not count them. */
+#if PG_VERSION_NUM >= 180000
+#define gr_inherit_disabled_nodes(path, subpath) ((path)->disabled_nodes = (subpath)->disabled_nodes)
+#else
+#define gr_inherit_disabled_nodes(path, subpath) ((void) 0)
+#endif
+
+/* The GROUP BY clause that is to be computed: PostgreSQL 16 leaves redundant columns out. */
+#if PG_VERSION_NUM >= 160000
+#define gr_group_clause(root) ((root)->processed_groupClause)
+#else
+#define gr_group_clause(root) ((root)->parse->groupClause)
+#endif
+
+/* Returns expressions over the relation parent as expressions over child, which inherits from it. */
+#if PG_VERSION_NUM >= 160000
+#define gr_adjust_to_child(root, exprs, child, parent) \
+	((List *) adjust_appendrel_attrs_multilevel((root), (Node *) (exprs), (child), (parent)))
+#else
+#define gr_adjust_to_child(root, exprs, child, parent) \
+	((List *) adjust_appendrel_attrs_multilevel((root), (Node *) (exprs), (child)->relids, (parent)->relids))
+#endif
+
+/* Returns whether the role has a right on a function. */
+#if PG_VERSION_NUM >= 160000
+#define gr_function_aclcheck(function, role, right) object_aclcheck(ProcedureRelationId, (function), (role), (right))
+#else
+#define gr_function_aclcheck(function, role, right) pg_proc_aclcheck((function), (role), (right))
+#endif
+
+/* Returns the i-th entry of the backends' local status, i >= 1. */
+#if PG_VERSION_NUM >= 160000
+#define gr_local_backend_status(i) pgstat_get_local_beentry_by_index(i)
+#else
+#define gr_local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
+#endif
+
+/* Reads nbytes of a temporary file. ERROR if there are fewer, which BufFileRead() no longer reports from 16 on. */
+#if PG_VERSION_NUM >= 160000
+#define gr_buffile_read(file, into, nbytes) BufFileReadExact((file), (into), (nbytes))
+#else
+#define gr_buffile_read(file, into, nbytes) \
+	do { \
+		if (BufFileRead((file), (into), (nbytes)) != (nbytes)) \
+			ereport(ERROR, \
+					(errcode_for_file_access(), \
+					 errmsg("could not read from temporary file: %m"))); \
+	} while (0)
+#endif
+
+#endif							/* GPUREG_COMPAT_H */
