@@ -105,6 +105,18 @@ gr_check_accumulated(ArrayType *x, bool first)
 	gr_check_ndim(ndim + 1, "x");
 }
 
+MemoryContext
+gr_aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("function %s called in non-aggregate context", gr_called_name(fcinfo))));
+	return context;
+}
+
 bool
 gr_may_execute(Oid function, Oid role)
 {

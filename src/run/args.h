@@ -68,6 +68,9 @@ gr_in_aggregate(FunctionCallInfo fcinfo)
 	return fcinfo->context != NULL && (IsA(fcinfo->context, AggState) || IsA(fcinfo->context, WindowAggState));
 }
 
+/* Returns the context of the calling aggregate's states. ERROR if no aggregate calls the function. */
+extern MemoryContext gr_aggregate_context(FunctionCallInfo fcinfo);
+
 /* ERROR unless the array has one dimension (or none, when it is empty). */
 extern void gr_check_vector(ArrayType *array, const char *name);
 

@@ -232,19 +232,6 @@ name_columns(FunctionCallInfo fcinfo, LevelsState *state)
 													k < n && !nulls[k] ? TextDatumGetCString(names[k]) : "x");
 }
 
-/* The context of the calling aggregate's states; ERROR if there is none */
-static MemoryContext
-state_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("gpu_levels_pass called in non-aggregate context")));
-	return context;
-}
-
 /* The types of the columns; described at the first call, and kept for the others */
 static const Oid *
 describe_columns(FunctionCallInfo fcinfo)
@@ -332,7 +319,7 @@ Datum
 gr_levels_accum(PG_FUNCTION_ARGS)
 {
 	int			n = PG_NARGS() - FIRST_COLUMN;
-	MemoryContext context = state_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	LevelsState *state = PG_ARGISNULL(0) ? begin_state(fcinfo, context) : (LevelsState *) PG_GETARG_POINTER(0);
 	const Oid  *types = fcinfo->flinfo->fn_extra;
 
@@ -352,7 +339,7 @@ gr_levels_accum(PG_FUNCTION_ARGS)
 Datum
 gr_levels_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = state_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	LevelsState *state = PG_ARGISNULL(0) ? NULL : (LevelsState *) PG_GETARG_POINTER(0);
 	const LevelsState *other = PG_ARGISNULL(1) ? NULL : (LevelsState *) PG_GETARG_POINTER(1);
 
@@ -393,7 +380,7 @@ gr_levels_serial(PG_FUNCTION_ARGS)
 	const LevelsState *state = (LevelsState *) PG_GETARG_POINTER(0);
 	StringInfoData bytes;
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	pq_begintypsend(&bytes);
 	pq_sendint32(&bytes, state->n);
 	for (int k = 0; k < state->n; k++)
@@ -425,7 +412,7 @@ gr_levels_deserial(PG_FUNCTION_ARGS)
 	LevelsState *state;
 	int			n;
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	initStringInfo(&bytes);
 	appendBinaryStringInfo(&bytes, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 	n = pq_getmsgint(&bytes, 4);
@@ -454,7 +441,7 @@ gr_levels_final(PG_FUNCTION_ARGS)
 	Datum	   *items;
 	int			n = 0;
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (state == NULL)
 		PG_RETURN_NULL();
 	for (int k = 0; k < state->n; k++)

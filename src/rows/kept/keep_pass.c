@@ -17,6 +17,7 @@
 
 #include "rows/kept/keep_columns.h"
 #include "rows/ring/ring.h"
+#include "run/args.h"
 #include "run/compat.h"
 
 PG_FUNCTION_INFO_V1(gr_keep_accum);
@@ -62,19 +63,6 @@ raise_ring(void)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("there is no such ring"),
 			 errhint("This function is for gpureg's own queries.")));
-}
-
-/* The context of the calling aggregate's states; ERROR if there is none */
-static MemoryContext
-state_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("gpu_keep_pass called in non-aggregate context")));
-	return context;
 }
 
 /*
@@ -166,7 +154,7 @@ find_again(FunctionCallInfo fcinfo, KeepProducer *p)
 Datum
 gr_keep_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = state_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	KeepProducer *p = fcinfo->flinfo->fn_extra;
 	KeepState  *state = PG_ARGISNULL(ARG_STATE) ? NULL : (KeepState *) PG_GETARG_POINTER(ARG_STATE);
 	GrKeepColumns *columns;
@@ -239,7 +227,7 @@ messages_of(const KeepState *state)
 Datum
 gr_keep_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = state_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	KeepState  *state = PG_ARGISNULL(0) ? NULL : (KeepState *) PG_GETARG_POINTER(0);
 	const KeepState *other = PG_ARGISNULL(1) ? NULL : (KeepState *) PG_GETARG_POINTER(1);
 	bytea	   *more;
@@ -263,7 +251,7 @@ gr_keep_combine(PG_FUNCTION_ARGS)
 Datum
 gr_keep_serial(PG_FUNCTION_ARGS)
 {
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	PG_RETURN_BYTEA_P(messages_of((KeepState *) PG_GETARG_POINTER(0)));
 }
 
@@ -274,7 +262,7 @@ gr_keep_deserial(PG_FUNCTION_ARGS)
 	bytea	   *value = PG_GETARG_BYTEA_PP(0);
 	KeepState  *state;
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	state = palloc0(sizeof(KeepState));
 	state->sent = append_bytes(CurrentMemoryContext, NULL, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 	PG_RETURN_POINTER(state);
@@ -284,7 +272,7 @@ gr_keep_deserial(PG_FUNCTION_ARGS)
 Datum
 gr_keep_final(PG_FUNCTION_ARGS)
 {
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	PG_RETURN_BYTEA_P(messages_of((KeepState *) PG_GETARG_POINTER(0)));

@@ -14,6 +14,7 @@
 
 #include "rows/query/query.h"
 #include "rows/state/aggregate.h"
+#include "run/args.h"
 #include "run/clock.h"
 #include "run/report.h"
 
@@ -120,7 +121,7 @@ create_run(FunctionCallInfo fcinfo, const char *function, double began)
 static inline GrAggregateRun *
 find_run(FunctionCallInfo fcinfo, const char *function, double began)
 {
-	if (IsParallelWorker() || AggCheckCallContext(fcinfo, NULL) == 0)
+	if (IsParallelWorker() || !gr_in_aggregate(fcinfo))
 		return NULL;
 	return fcinfo->flinfo->fn_extra != NULL ? fcinfo->flinfo->fn_extra : create_run(fcinfo, function, began);
 }

@@ -111,17 +111,6 @@ describe_call(FunctionCallInfo fcinfo)
  * States
  */
 
-/* Where the aggregate's states live; ERROR if it is no aggregate that calls. */
-static MemoryContext
-state_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "called outside an aggregate");
-	return context;
-}
-
 static Size
 state_nbytes(int nfeatures, bool hessian)
 {
@@ -131,7 +120,7 @@ state_nbytes(int nfeatures, bool hessian)
 static pg_noinline State *
 create_state(FunctionCallInfo fcinfo, int nfeatures, bool hessian)
 {
-	State	   *state = MemoryContextAllocExtended(state_context(fcinfo), state_nbytes(nfeatures, hessian),
+	State	   *state = MemoryContextAllocExtended(gr_aggregate_context(fcinfo), state_nbytes(nfeatures, hessian),
 												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
 	state->nfeatures = nfeatures;
@@ -219,7 +208,7 @@ gr_scores_serial(PG_FUNCTION_ARGS)
 {
 	State	   *state = (State *) PG_GETARG_POINTER(0);
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	return bytes_datum(state, state_nbytes(state->nfeatures, state->hessian));
 }
 
@@ -244,7 +233,7 @@ gr_scores_deserial(PG_FUNCTION_ARGS)
 	Size		nbytes = VARSIZE_ANY_EXHDR(bytes);
 	State	   *state = palloc(Max(nbytes, sizeof(State)));
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	memcpy(state, VARDATA_ANY(bytes), nbytes);
 	if (!is_state(state, nbytes))
 		elog(ERROR, "malformed state of gpu_scores_pass");
@@ -257,7 +246,7 @@ gr_scores_final(PG_FUNCTION_ARGS)
 {
 	State	   *state = state_argument(fcinfo, 0);
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (state == NULL)
 		PG_RETURN_NULL();
 	return bytes_datum(&state->sums, gr_cluster_nbytes(state->nfeatures, state->hessian));

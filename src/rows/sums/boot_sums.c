@@ -181,17 +181,6 @@ describe_call(FunctionCallInfo fcinfo)
  * States
  */
 
-/* Where the aggregate's states live; ERROR if it is no aggregate that calls. */
-static MemoryContext
-state_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "called outside an aggregate");
-	return context;
-}
-
 static State *
 create_state(MemoryContext context, Size nsums)
 {
@@ -239,7 +228,7 @@ check_key(const Call *call, const double *row)
 Datum
 gr_boot_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = state_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	State	   *state = state_argument(fcinfo, ARG_STATE);
 	Call	   *call = fcinfo->flinfo->fn_extra;
 	int			ncols;
@@ -268,7 +257,7 @@ gr_boot_accum(PG_FUNCTION_ARGS)
 Datum
 gr_boot_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = state_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	State	   *state = state_argument(fcinfo, 0);
 	State	   *other = state_argument(fcinfo, 1);
 
@@ -305,7 +294,7 @@ sums_datum(State *state)
 Datum
 gr_boot_serial(PG_FUNCTION_ARGS)
 {
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	return sums_datum((State *) PG_GETARG_POINTER(0));
 }
 
@@ -317,7 +306,7 @@ gr_boot_deserial(PG_FUNCTION_ARGS)
 	Size		nbytes = VARSIZE_ANY_EXHDR(bytes);
 	State	   *state;
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (nbytes % sizeof(double) != 0)
 		elog(ERROR, "malformed state of gpu_boot_pass");
 	state = create_state(CurrentMemoryContext, nbytes / sizeof(double));
@@ -331,7 +320,7 @@ gr_boot_final(PG_FUNCTION_ARGS)
 {
 	State	   *state = state_argument(fcinfo, 0);
 
-	(void) state_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (state == NULL)
 		PG_RETURN_NULL();
 	return sums_datum(state);

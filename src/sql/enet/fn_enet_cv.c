@@ -82,14 +82,10 @@ Datum
 gr_enet_cv_accum(PG_FUNCTION_ARGS)
 {
 	GrFolds	   *folds = PG_ARGISNULL(0) ? NULL : (GrFolds *) PG_GETARG_POINTER(0);
-	MemoryContext aggregate;
+	MemoryContext aggregate = gr_aggregate_context(fcinfo);
 	MemoryContext caller;
 	GrStats		stats;
 
-	if (!AggCheckCallContext(fcinfo, &aggregate))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("gpu_enet_cv_accum is for the use of gpu_enet_cv_agg")));
 	if (PG_ARGISNULL(1) || !gr_stats_arguments(fcinfo, 1, PG_NARGS() > 10 ? 10 : -1, PG_NARGS() > 11 ? 11 : -1, &stats))
 	{
 		if (folds == NULL)

@@ -116,18 +116,6 @@ add_tally(Auc *auc, Tally tally)
 	auc->tallies[auc->n++] = tally;
 }
 
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("function of gpu_auc called in non-aggregate context")));
-	return context;
-}
-
 static Auc *
 create_auc(MemoryContext context, int64 capacity)
 {
@@ -153,7 +141,7 @@ label_of(double label)
 static Datum
 accumulate_auc(FunctionCallInfo fcinfo, bool is_boolean)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	Auc		   *auc = PG_ARGISNULL(0) ? NULL : (Auc *) PG_GETARG_POINTER(0);
 	double		score;
 	bool		label;
@@ -195,7 +183,7 @@ gr_auc_accum_bool(PG_FUNCTION_ARGS)
 Datum
 gr_auc_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	Auc		   *auc = PG_ARGISNULL(0) ? NULL : (Auc *) PG_GETARG_POINTER(0);
 	Auc		   *other = PG_ARGISNULL(1) ? NULL : (Auc *) PG_GETARG_POINTER(1);
 
@@ -219,7 +207,7 @@ gr_auc_serialize(PG_FUNCTION_ARGS)
 	Size		nbytes;
 	bytea	   *result;
 
-	(void) aggregate_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	auc = (Auc *) PG_GETARG_POINTER(0);
 	merge_tallies(auc);
 	nbytes = auc->n * sizeof(Tally);
@@ -247,7 +235,7 @@ gr_auc_deserialize(PG_FUNCTION_ARGS)
 	Size		nbytes;
 	Auc		   *auc;
 
-	(void) aggregate_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	bytes = PG_GETARG_BYTEA_PP(0);
 	nbytes = VARSIZE_ANY_EXHDR(bytes);
 	if (nbytes % sizeof(Tally) != 0 || nbytes > KEPT_NBYTES_MAX)
@@ -279,7 +267,7 @@ gr_auc_final(PG_FUNCTION_ARGS)
 	double		nones = 0;
 	GrDD		twice = {0, 0};	/* pairs won, and those of one score a half */
 
-	(void) aggregate_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	auc = (Auc *) PG_GETARG_POINTER(0);
@@ -320,7 +308,7 @@ enum
 static double *
 open_brier(FunctionCallInfo fcinfo, int argument, bool change, ArrayType **array)
 {
-	ArrayType  *state = change && !AggCheckCallContext(fcinfo, NULL) ? PG_GETARG_ARRAYTYPE_P_COPY(argument) :
+	ArrayType  *state = change && !gr_in_aggregate(fcinfo) ? PG_GETARG_ARRAYTYPE_P_COPY(argument) :
 		PG_GETARG_ARRAYTYPE_P(argument);
 	double	   *values = (double *) ARR_DATA_PTR(state);
 

@@ -27,16 +27,6 @@
 /* The system's large pages, where it has such */
 #define LARGE_PAGE ((uintptr_t) 2 * 1024 * 1024)
 
-MemoryContext
-gr_cluster_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "called outside an aggregate");
-	return context;
-}
-
 /* At the aggregate's end, unless that is an error's: then the file is the server's to close */
 static void
 close_states(Datum arg)
@@ -47,7 +37,7 @@ close_states(Datum arg)
 GrClusterStates *
 gr_cluster_states_create(FunctionCallInfo fcinfo)
 {
-	MemoryContext context = gr_cluster_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	GrClusterStates *states = MemoryContextAllocZero(context, sizeof(GrClusterStates));
 
 	states->context = context;

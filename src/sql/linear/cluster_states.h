@@ -39,10 +39,7 @@ typedef struct GrClusterStates
 	GrSpool		spool;			/* those before them */
 } GrClusterStates;
 
-/* Where an aggregate's states live; ERROR if it is no aggregate that calls. */
-extern MemoryContext gr_cluster_context(FunctionCallInfo fcinfo);
-
-/* Of none, which begins in the aggregate's context */
+/* Returns an empty set of states in the context of the calling aggregate. ERROR if no aggregate calls. */
 extern GrClusterStates *gr_cluster_states_create(FunctionCallInfo fcinfo);
 
 /*

@@ -53,7 +53,7 @@ raise_null(const char *name)
 static Clustered *
 create_clustered(FunctionCallInfo fcinfo)
 {
-	Clustered  *clustered = MemoryContextAllocZero(gr_cluster_context(fcinfo), sizeof(Clustered));
+	Clustered  *clustered = MemoryContextAllocZero(gr_aggregate_context(fcinfo), sizeof(Clustered));
 
 	clustered->kind = GR_CLUSTER_CR1;
 	clustered->intercept = true;
@@ -90,7 +90,7 @@ gr_ols_cluster_accum(PG_FUNCTION_ARGS)
 	Clustered  *clustered = PG_ARGISNULL(ARG_STATE) ? NULL : (Clustered *) PG_GETARG_POINTER(ARG_STATE);
 	bool		chosen = PG_NARGS() > ARG_RESPONSE;
 
-	(void) gr_cluster_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (PG_ARGISNULL(ARG_STATS))
 	{
 		if (clustered == NULL)
@@ -179,7 +179,7 @@ gr_ols_cluster_final(PG_FUNCTION_ARGS)
 	GrStats		total;
 	bool		enough;
 
-	(void) gr_cluster_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (clustered == NULL || clustered->states->n == 0)
 		PG_RETURN_NULL();
 	states = clustered->states;

@@ -130,11 +130,11 @@ read_numbers(FunctionCallInfo fcinfo, WildBoot *boot)
 static WildBoot *
 create_boot(FunctionCallInfo fcinfo)
 {
-	WildBoot   *boot = MemoryContextAllocZero(gr_cluster_context(fcinfo), sizeof(WildBoot));
+	WildBoot   *boot = MemoryContextAllocZero(gr_aggregate_context(fcinfo), sizeof(WildBoot));
 
 	*boot = (WildBoot) {.reps = DEFAULT_REPS,.conf_level = DEFAULT_CONF_LEVEL,.intercept = true};
 	(void) is_given(fcinfo, ARG_TERM);
-	boot->term = MemoryContextStrdup(gr_cluster_context(fcinfo), text_to_cstring(PG_GETARG_TEXT_PP(ARG_TERM)));
+	boot->term = MemoryContextStrdup(gr_aggregate_context(fcinfo), text_to_cstring(PG_GETARG_TEXT_PP(ARG_TERM)));
 	read_numbers(fcinfo, boot);
 	read_weights(fcinfo, boot);
 	if (is_given(fcinfo, ARG_SEED))
@@ -182,7 +182,7 @@ gr_wild_boot_accum(PG_FUNCTION_ARGS)
 	WildBoot   *boot = PG_ARGISNULL(ARG_STATE) ? NULL : (WildBoot *) PG_GETARG_POINTER(ARG_STATE);
 	bool		chosen = PG_NARGS() > ARG_RESPONSE;
 
-	(void) gr_cluster_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (PG_ARGISNULL(ARG_STATS))
 	{
 		if (boot == NULL)
@@ -483,7 +483,7 @@ gr_wild_boot_final(PG_FUNCTION_ARGS)
 	bool		enough;
 	int			term;
 
-	(void) gr_cluster_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (boot == NULL || boot->states->n == 0)
 		PG_RETURN_NULL();
 	enough = gr_cluster_states_check(boot->states, boot->intercept);

@@ -30,23 +30,10 @@ PG_FUNCTION_INFO_V1(gr_kept_combine);
 PG_FUNCTION_INFO_V1(gr_kept_serialize);
 PG_FUNCTION_INFO_V1(gr_kept_deserialize);
 
-/* ERROR outside an aggregate */
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("function %s called in non-aggregate context", gr_called_name(fcinfo))));
-	return context;
-}
-
 GrKeptRows *
 gr_kept_state(FunctionCallInfo fcinfo)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = gr_aggregate_context(fcinfo);
 	GrKeptRows *rows;
 
 	if (!PG_ARGISNULL(0))
@@ -271,7 +258,7 @@ gr_kept_serialize(PG_FUNCTION_ARGS)
 	bytea	   *result;
 	char	   *at;
 
-	(void) aggregate_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	rows = (GrKeptRows *) PG_GETARG_POINTER(0);
 	row_nbytes = rows->nfeatures < 0 ? 0 : gr_row_nbytes(gr_plain_shape(rows->nfeatures));
 	if (rows->nrows > 0 && rows->nrows > (SERIAL_NBYTES_MAX - sizeof(head)) / row_nbytes)
@@ -316,7 +303,7 @@ gr_kept_deserialize(PG_FUNCTION_ARGS)
 	Size		row_nbytes;
 	GrKeptRows *rows;
 
-	(void) aggregate_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	bytes = PG_GETARG_BYTEA_PP(0);
 	nbytes = VARSIZE_ANY_EXHDR(bytes);
 	memset(&head, 0, sizeof(head));
@@ -367,7 +354,7 @@ gr_kept_combine(PG_FUNCTION_ARGS)
 	const GrKeptRows *other;
 	GrKeptRows *rows;
 
-	(void) aggregate_context(fcinfo);
+	(void) gr_aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0) && PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	rows = gr_kept_state(fcinfo);
