@@ -33,6 +33,7 @@ static void
 start(Problem *problem, int n, int ng)
 {
 	size_t		square = (size_t) n * n;
+	GrArena		arena = {.base = NULL};
 
 	problem->n = n;
 	problem->ng = ng;
@@ -58,7 +59,9 @@ start(Problem *problem, int n, int ng)
 				problem->vectors[g * square + (size_t) i * n + j] = (i == j) - 2 * v[i] * v[j] / length;
 		}
 	}
-	gr_satterthwaite_lay_out(&problem->s, n, calloc(gr_satterthwaite_size(n), sizeof(double)));
+	gr_satterthwaite_carve(&problem->s, n, &arena);
+	arena = (GrArena) {.base = calloc(1, arena.used)};
+	gr_satterthwaite_carve(&problem->s, n, &arena);
 	for (size_t k = 0; k < square; k++)
 		problem->s.lines[k] = uniform();
 }

@@ -15,25 +15,17 @@ most_at_a_time(int n)
 	return most < 1 ? 1 : most > n ? n : (int) most;
 }
 
-size_t
-gr_satterthwaite_size(int n)
-{
-	size_t		count = (size_t) most_at_a_time(n);
-
-	return (size_t) n * (size_t) n + count * ((size_t) gr_triangle(n) + 2) + 2 * (size_t) n;
-}
-
 void
-gr_satterthwaite_lay_out(GrSatterthwaite *s, int n, double *memory)
+gr_satterthwaite_carve(GrSatterthwaite *s, int n, GrArena *arena)
 {
-	size_t		count = (size_t) most_at_a_time(n);
+	int			count = most_at_a_time(n);
 
 	s->n = n;
-	s->lines = memory;
-	s->squares = s->lines + (size_t) n * (size_t) n;
-	s->mean = s->squares + count * (size_t) gr_triangle(n);
-	s->own = s->mean + count;
-	s->work = s->own + count;
+	s->lines = gr_carve_doubles(arena, (int64_t) n * n);
+	s->squares = gr_carve_doubles(arena, count * gr_triangle(n));
+	s->mean = gr_carve_doubles(arena, count);
+	s->own = gr_carve_doubles(arena, count);
+	s->work = gr_carve_doubles(arena, 2 * (int64_t) n);
 }
 
 void

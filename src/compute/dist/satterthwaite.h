@@ -16,6 +16,7 @@
 #ifndef GPUREG_SATTERTHWAITE_H
 #define GPUREG_SATTERTHWAITE_H
 
+#include "compute/base/arena.h"
 #include "compute/base/compute.h"
 
 /* Numbers of all M that are kept at a time, unless one coefficient's is larger: 64 MB */
@@ -33,9 +34,8 @@ typedef struct GrSatterthwaite
 	double	   *work;			/* 2 n */
 } GrSatterthwaite;
 
-/* Float8 of memory that gr_satterthwaite_lay_out() hands out for n terms */
-extern size_t gr_satterthwaite_size(int n);
-extern void gr_satterthwaite_lay_out(GrSatterthwaite *s, int n, double *memory);
+/* Carves the arrays for n terms. */
+extern void gr_satterthwaite_carve(GrSatterthwaite *s, int n, GrArena *arena);
 
 /* Begins a turn with coefficient number first. */
 extern void gr_satterthwaite_begin(GrSatterthwaite *s, int first);

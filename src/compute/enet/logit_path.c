@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/dist/family.h"
 #include "compute/linalg/gram_shift.h"
 #include "compute/linear/ols.h"
@@ -36,47 +37,32 @@
  * Memory
  */
 
-static void *
-carve(char **at, size_t nbytes)
-{
-	void	   *here = *at;
-
-	*at += (nbytes + 63) / 64 * 64;
-	return here;
-}
-
-static double *
-carve_numbers(char **at, int64_t n)
-{
-	return carve(at, (size_t) n * sizeof(double));
-}
-
-/* Lays the path's arrays out from start on; the bytes they take */
-static size_t
-lay_out(GrLogitPath *path, const GrLogitPathOptions *options, char *start)
+/* Carves the path's arrays. */
+static void
+carve_path(GrLogitPath *path, const GrLogitPathOptions *options, GrArena *arena)
 {
 	int64_t		p = options->shape.nfeatures;
 	double	  **vectors[] = {
 		&path->shift, &path->no_shift, &path->deviation, &path->penalty1, &path->penalty2, &path->beta, &path->anchor,
 		&path->solved, &path->gradient, &path->coef
 	};
-	char	   *at = start;
 
 	for (size_t k = 0; k < sizeof(vectors) / sizeof(vectors[0]); k++)
-		*vectors[k] = carve_numbers(&at, p + 2);
-	path->sums = carve_numbers(&at, (int64_t) gr_pass_nsums(GR_PASS_EXACT, (int) p));
-	path->hi = carve_numbers(&at, gr_triangle(p + 2));
-	path->lo = carve_numbers(&at, gr_triangle(p + 2));
-	path->workspace = carve(&at, gr_path_workspace_nbytes((int) p, options->net.intercept));
-	return (size_t) (at - start) + 64;
+		*vectors[k] = gr_carve_doubles(arena, p + 2);
+	path->sums = gr_carve_doubles(arena, (int64_t) gr_pass_nsums(GR_PASS_EXACT, (int) p));
+	path->hi = gr_carve_doubles(arena, gr_triangle(p + 2));
+	path->lo = gr_carve_doubles(arena, gr_triangle(p + 2));
+	path->workspace = gr_carve(arena, gr_path_workspace_nbytes((int) p, options->net.intercept));
 }
 
 size_t
 gr_logit_path_nbytes(const GrLogitPathOptions *options)
 {
 	GrLogitPath path;
+	GrArena		arena = {.base = NULL};
 
-	return lay_out(&path, options, (char *) 64);
+	carve_path(&path, options, &arena);
+	return gr_arena_lines_nbytes(&arena);
 }
 
 /*
@@ -99,11 +85,12 @@ void
 gr_logit_path_begin(GrLogitPath *path, const GrLogitPathOptions *options, void *memory)
 {
 	size_t		nbytes = (size_t) (options->shape.nfeatures + 2) * sizeof(double);
+	GrArena		arena = gr_arena_on_lines(memory);
 
 	memset(path, 0, sizeof(*path));
 	path->options = *options;
 	path->p = options->shape.nfeatures;
-	(void) lay_out(path, options, (char *) (((uintptr_t) memory + 63) / 64 * 64));
+	carve_path(path, options, &arena);
 	memset(path->shift, 0, nbytes);
 	memset(path->no_shift, 0, nbytes);
 	memset(path->beta, 0, nbytes);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/enet/path_dd.h"
 #include "compute/linalg/gram_shift.h"
 #include "compute/linear/ols.h"
@@ -47,30 +48,10 @@ square_root(GrDD a)
  * Workspace
  */
 
-static void *
-carve(char **at, size_t nbytes)
+/* Carves the arrays of a path over p features. */
+static void
+carve_path(GrPath *path, int64_t p, bool intercept, GrArena *arena)
 {
-	void	   *here = *at;
-
-	*at += (nbytes + 63) / 64 * 64;
-	return here;
-}
-
-static GrDDVector
-carve_vector(char **at, int64_t n)
-{
-	GrDDVector	v;
-
-	v.hi = carve(at, (size_t) n * sizeof(double));
-	v.lo = carve(at, (size_t) n * sizeof(double));
-	return v;
-}
-
-/* Lays the path's arrays out from at on, which may be NULL; the bytes they take */
-static size_t
-lay_out(GrPath *path, int64_t p, bool intercept, char *start)
-{
-	char	   *at = start;
 	GrDDVector *vectors[NVECTORS] = {
 		&path->sums, &path->diagonal, &path->unit1, &path->unit2, &path->penalty1, &path->penalty2, &path->response,
 		&path->gradient, &path->b, &path->residual, &path->step, &path->work, &path->row, &path->placed,
@@ -79,43 +60,44 @@ lay_out(GrPath *path, int64_t p, bool intercept, char *start)
 	int64_t		padded = gr_path_padded(p + 2);
 
 	for (int k = 0; k < NVECTORS; k++)
-		*vectors[k] = carve_vector(&at, padded);
-	path->factor.d = carve_vector(&at, p);
-	path->scale = carve(&at, (size_t) (p + 1) * sizeof(double));
-	path->norm = carve(&at, (size_t) (p + 1) * sizeof(double));
-	path->usable = carve(&at, (size_t) p * sizeof(bool));
-	path->positive = carve(&at, (size_t) p * sizeof(bool));
-	path->skipped = carve(&at, (size_t) p * sizeof(bool));
-	path->sign = carve(&at, (size_t) p);
-	path->slot = carve(&at, (size_t) p * sizeof(int));
-	path->slot_feature = carve(&at, (size_t) p * sizeof(int));
-	path->active = carve(&at, (size_t) p * sizeof(int));
-	path->place = carve(&at, (size_t) p * sizeof(int));
-	path->list = carve(&at, (size_t) p * sizeof(int));
-	path->entering = carve(&at, (size_t) p * sizeof(int));
-	path->batch = carve(&at, (size_t) (GR_QUICK_MOST * padded) * sizeof(double));
-	path->quick.d = carve(&at, (size_t) padded * sizeof(double));
-	path->quick.l = carve(&at, (size_t) gr_path_row_at(padded) * sizeof(double));
-	path->products = carve_vector(&at, gr_path_row_at(padded));
-	path->columns = carve(&at, (size_t) ((p + GR_PATH_PANEL - 1) / GR_PATH_PANEL * p * GR_PATH_PANEL) * sizeof(double));
-	path->factor.l = carve_vector(&at, p * (p - 1) / 2);
+		*vectors[k] = gr_carve_dd(arena, padded);
+	path->factor.d = gr_carve_dd(arena, p);
+	path->scale = gr_carve_doubles(arena, p + 1);
+	path->norm = gr_carve_doubles(arena, p + 1);
+	path->usable = gr_carve_bools(arena, p);
+	path->positive = gr_carve_bools(arena, p);
+	path->skipped = gr_carve_bools(arena, p);
+	path->sign = gr_carve(arena, (size_t) p);
+	path->slot = gr_carve_ints(arena, p);
+	path->slot_feature = gr_carve_ints(arena, p);
+	path->active = gr_carve_ints(arena, p);
+	path->place = gr_carve_ints(arena, p);
+	path->list = gr_carve_ints(arena, p);
+	path->entering = gr_carve_ints(arena, p);
+	path->batch = gr_carve_doubles(arena, GR_QUICK_MOST * padded);
+	path->quick.d = gr_carve_doubles(arena, padded);
+	path->quick.l = gr_carve_doubles(arena, gr_path_row_at(padded));
+	path->products = gr_carve_dd(arena, gr_path_row_at(padded));
+	path->columns = gr_carve_doubles(arena, (p + GR_PATH_PANEL - 1) / GR_PATH_PANEL * p * GR_PATH_PANEL);
+	path->factor.l = gr_carve_dd(arena, p * (p - 1) / 2);
 	if (!intercept)
 	{
-		GrDDVector	moved = carve_vector(&at, gr_triangle(p + 2));
+		GrDDVector	moved = gr_carve_dd(arena, gr_triangle(p + 2));
 
 		path->hi = moved.hi;
 		path->lo = moved.lo;
-		path->shift = carve(&at, (size_t) (p + 1) * sizeof(double));
+		path->shift = gr_carve_doubles(arena, p + 1);
 	}
-	return (size_t) (at - start) + 64;
 }
 
 size_t
 gr_path_workspace_nbytes(int nfeatures, bool intercept)
 {
 	GrPath		path;
+	GrArena		arena = {.base = NULL};
 
-	return lay_out(&path, nfeatures, intercept, (char *) 64);
+	carve_path(&path, nfeatures, intercept, &arena);
+	return gr_arena_lines_nbytes(&arena);
 }
 
 /*
@@ -263,6 +245,7 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 			 int nfeatures, void *workspace, const GrHost *host, GrError *err)
 {
 	int			p = nfeatures;
+	GrArena		arena = gr_arena_on_lines(workspace);
 
 	memset(path, 0, sizeof(*path));
 	path->p = p;
@@ -275,7 +258,7 @@ gr_path_open(GrPath *path, const GrPathOptions *options, const double *hi, const
 	path->exact = p <= MOST_EXACT && path->alpha == 1;
 	path->alias_tolerance = options->rounded ? ROUNDED_ALIAS_TOLERANCE : GR_ALIAS_TOLERANCE;
 	path->gradient_rounding = options->rounded ? ROUNDED_GRADIENT : GRADIENT_ROUNDING;
-	(void) lay_out(path, p, path->intercept, (char *) (((uintptr_t) workspace + 63) / 64 * 64));
+	carve_path(path, p, path->intercept, &arena);
 	if (!(path->total.hi > 0) || !isfinite(path->total.hi))
 		return gr_fail(err, GR_OUT_OF_RANGE, p, "%s", "");
 	if (!take_sums(path, hi, lo, shift, err))

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/glm/mixing.h"
 #include "compute/glm/terms.h"
 
@@ -33,28 +34,6 @@ static const GrPhase phases[] = {
  * Memory
  */
 
-/* Hands out parts of one allocation; with base NULL it only counts. */
-typedef struct Arena
-{
-	char	   *base;
-	size_t		used;
-} Arena;
-
-static void *
-take(Arena *arena, size_t nbytes)
-{
-	void	   *p = arena->base == NULL ? NULL : arena->base + arena->used;
-
-	arena->used += (nbytes + 15) & ~(size_t) 15;
-	return p;
-}
-
-static double *
-take_doubles(Arena *arena, size_t n)
-{
-	return take(arena, n * sizeof(double));
-}
-
 static bool
 is_dense(const GrGlmOptions *options)
 {
@@ -62,92 +41,88 @@ is_dense(const GrGlmOptions *options)
 }
 
 static void
-lay_out_sandwich(Arena *arena, const GrGlmOptions *options, GrGlmFit *fit, GrGlmState *state)
+carve_sandwich(GrArena *arena, const GrGlmOptions *options, GrGlmFit *fit, GrGlmState *state)
 {
-	size_t		p = (size_t) options->shape.nfeatures;
-	size_t		nterms = p + (options->intercept ? 1 : 0);
-	size_t		triangle = (size_t) gr_triangle((int64_t) nterms);
+	int64_t		p = options->shape.nfeatures;
+	int64_t		nterms = p + (options->intercept ? 1 : 0);
+	int64_t		triangle = gr_triangle(nterms);
 	bool		clustered = gr_vcov_is_clustered(options->vcov);
 
 	state->factor = gr_vcov_has_leverages(options->vcov) || options->firth || options->want_factor ?
-		take_doubles(arena, (size_t) gr_triangle((int64_t) p + 1)) : NULL;
-	state->middle = clustered ? take_doubles(arena, 2 * triangle) : NULL;
-	state->total = clustered ? take_doubles(arena, 2 * triangle) : NULL;
-	state->scores = clustered ? take_doubles(arena, nterms) : NULL;
-	state->inverse = options->vcov != GR_VCOV_IID ? take_doubles(arena, nterms) : NULL;
-	fit->variances = options->vcov != GR_VCOV_IID ? take(arena, nterms * sizeof(GrVarianceKind)) : NULL;
-	state->product_row = options->vcov != GR_VCOV_IID ? take_doubles(arena, 2 * nterms) : NULL;
-	state->hat = options->vcov == GR_VCOV_CR2 ? take_doubles(arena, 2 * nterms * nterms) : NULL;
-	state->roots = options->vcov == GR_VCOV_CR2 ? take_doubles(arena, nterms) : NULL;
-	fit->df = options->vcov == GR_VCOV_CR2 && options->l2 == 0 ? take_doubles(arena, nterms) : NULL;
+		gr_carve_doubles(arena, gr_triangle(p + 1)) : NULL;
+	state->middle = clustered ? gr_carve_doubles(arena, 2 * triangle) : NULL;
+	state->total = clustered ? gr_carve_doubles(arena, 2 * triangle) : NULL;
+	state->scores = clustered ? gr_carve_doubles(arena, nterms) : NULL;
+	state->inverse = options->vcov != GR_VCOV_IID ? gr_carve_doubles(arena, nterms) : NULL;
+	fit->variances = options->vcov != GR_VCOV_IID ? gr_carve(arena, (size_t) nterms * sizeof(GrVarianceKind)) : NULL;
+	state->product_row = options->vcov != GR_VCOV_IID ? gr_carve_doubles(arena, 2 * nterms) : NULL;
+	state->hat = options->vcov == GR_VCOV_CR2 ? gr_carve_doubles(arena, 2 * nterms * nterms) : NULL;
+	state->roots = options->vcov == GR_VCOV_CR2 ? gr_carve_doubles(arena, nterms) : NULL;
+	fit->df = options->vcov == GR_VCOV_CR2 && options->l2 == 0 ? gr_carve_doubles(arena, nterms) : NULL;
 	if (options->vcov == GR_VCOV_CR2 && options->l2 == 0)
-	{
-		double	   *memory = take_doubles(arena, gr_satterthwaite_size((int) nterms));
-
-		if (memory != NULL)
-			gr_satterthwaite_lay_out(&state->df, (int) nterms, memory);
-	}
+		gr_satterthwaite_carve(&state->df, (int) nterms, arena);
 }
 
 static void
-lay_out(Arena *arena, const GrGlmOptions *options, GrGlmFit *fit, GrGlmState *state)
+carve_fit(GrArena *arena, const GrGlmOptions *options, GrGlmFit *fit, GrGlmState *state)
 {
-	size_t		p = (size_t) options->shape.nfeatures;
-	size_t		nterms = p + (options->intercept ? 1 : 0);
+	int64_t		p = options->shape.nfeatures;
+	int64_t		nterms = p + (options->intercept ? 1 : 0);
 	bool		dense = is_dense(options);
 
-	fit->sums = take_doubles(arena, gr_pass_nsums(dense ? GR_PASS_EXACT : GR_PASS_GRADIENT, options->shape.nfeatures));
-	fit->beta = take_doubles(arena, p + 1);
-	fit->coef = take_doubles(arena, nterms);
-	fit->vcov = dense ? take_doubles(arena, nterms * nterms) : NULL;
+	fit->sums = gr_carve_doubles(arena, gr_pass_nsums(dense ? GR_PASS_EXACT : GR_PASS_GRADIENT,
+													  options->shape.nfeatures));
+	fit->beta = gr_carve_doubles(arena, p + 1);
+	fit->coef = gr_carve_doubles(arena, nterms);
+	fit->vcov = dense ? gr_carve_doubles(arena, nterms * nterms) : NULL;
 	fit->vcov_low = dense && options->vcov == GR_VCOV_IID && nterms <= GR_LOW_TERMS_MAX ?
-		take_doubles(arena, (size_t) gr_triangle((int64_t) nterms)) : NULL;
-	fit->separated = take(arena, nterms * sizeof(int));
-	state->theta = take_doubles(arena, p + 1);
-	state->theta_lo = take_doubles(arena, p + 1);
-	state->theta_old = take_doubles(arena, p + 1);
-	state->theta_limit = options->estimate_theta ? take_doubles(arena, p + 1) : NULL;
-	state->delta = take_doubles(arena, p + 1);
-	state->shift = take_doubles(arena, p);
-	state->no_shift = take_doubles(arena, p);
-	state->scale = take_doubles(arena, p + 1);
-	state->length = take_doubles(arena, p + 1);
-	state->spread = take_doubles(arena, p + 1);
-	state->removed = take_doubles(arena, p + 1);
-	state->faces = take_doubles(arena, GR_FACES_MAX * gr_face_size(options->shape.nfeatures));
-	state->aliased = take(arena, nterms * sizeof(bool));
-	state->frozen = take(arena, nterms * sizeof(bool));
-	state->held = take(arena, nterms * sizeof(bool));
-	state->collinear = take(arena, nterms * sizeof(bool));
-	state->solution = take_doubles(arena, nterms);
-	state->pivot = take_doubles(arena, nterms);
-	state->least = take_doubles(arena, nterms);
+		gr_carve_doubles(arena, gr_triangle(nterms)) : NULL;
+	fit->separated = gr_carve_ints(arena, nterms);
+	state->theta = gr_carve_doubles(arena, p + 1);
+	state->theta_lo = gr_carve_doubles(arena, p + 1);
+	state->theta_old = gr_carve_doubles(arena, p + 1);
+	state->theta_limit = options->estimate_theta ? gr_carve_doubles(arena, p + 1) : NULL;
+	state->delta = gr_carve_doubles(arena, p + 1);
+	state->shift = gr_carve_doubles(arena, p);
+	state->no_shift = gr_carve_doubles(arena, p);
+	state->scale = gr_carve_doubles(arena, p + 1);
+	state->length = gr_carve_doubles(arena, p + 1);
+	state->spread = gr_carve_doubles(arena, p + 1);
+	state->removed = gr_carve_doubles(arena, p + 1);
+	state->faces = gr_carve_doubles(arena, GR_FACES_MAX * gr_face_size(options->shape.nfeatures));
+	state->aliased = gr_carve_bools(arena, nterms);
+	state->frozen = gr_carve_bools(arena, nterms);
+	state->held = gr_carve_bools(arena, nterms);
+	state->collinear = gr_carve_bools(arena, nterms);
+	state->solution = gr_carve_doubles(arena, nterms);
+	state->pivot = gr_carve_doubles(arena, nterms);
+	state->least = gr_carve_doubles(arena, nterms);
 	if (dense)
 	{
-		size_t		n = (size_t) gr_terms_nchanged_max(options);
+		int64_t		n = gr_terms_nchanged_max(options);
 
-		state->basis_coef = take_doubles(arena, n * (p + 1));
-		state->changed = take(arena, n * sizeof(int));
+		state->basis_coef = gr_carve_doubles(arena, n * (p + 1));
+		state->changed = gr_carve_ints(arena, n);
 	}
-	state->triangle = dense ? take_doubles(arena, 2 * (size_t) gr_triangle((int64_t) nterms + 1)) : NULL;
-	state->workspace = dense ? take(arena, gr_ols_workspace_nbytes((int) nterms)) : NULL;
-	state->history = gr_mixing_nbytes(options) > 0 ? take(arena, gr_mixing_nbytes(options)) : NULL;
-	state->edge_null = gr_edge_ndoubles(options) > 0 ? take_doubles(arena, gr_edge_ndoubles(options)) : NULL;
-	fit->edge_terms = take(arena, nterms * sizeof(bool));
-	lay_out_sandwich(arena, options, fit, state);
-	state->memory = options->solver != GR_SOLVER_NEWTON ? take(arena, gr_descent_nbytes(options)) : NULL;
+	state->triangle = dense ? gr_carve_doubles(arena, 2 * gr_triangle(nterms + 1)) : NULL;
+	state->workspace = dense ? gr_carve(arena, gr_ols_workspace_nbytes((int) nterms)) : NULL;
+	state->history = gr_mixing_nbytes(options) > 0 ? gr_carve(arena, gr_mixing_nbytes(options)) : NULL;
+	state->edge_null = gr_edge_ndoubles(options) > 0 ? gr_carve_doubles(arena, gr_edge_ndoubles(options)) : NULL;
+	fit->edge_terms = gr_carve_bools(arena, nterms);
+	carve_sandwich(arena, options, fit, state);
+	state->memory = options->solver != GR_SOLVER_NEWTON ? gr_carve(arena, gr_descent_nbytes(options)) : NULL;
 }
 
 size_t
 gr_glm_nbytes(const GrGlmOptions *options)
 {
-	Arena		arena = {NULL, 0};
+	GrArena		arena = {.base = NULL};
 	GrGlmFit fit;
 	GrGlmState state;
 
-	take(&arena, sizeof(GrGlmFit));
-	take(&arena, sizeof(GrGlmState));
-	lay_out(&arena, options, &fit, &state);
+	gr_carve(&arena, sizeof(GrGlmFit));
+	gr_carve(&arena, sizeof(GrGlmState));
+	carve_fit(&arena, options, &fit, &state);
 	return arena.used;
 }
 
@@ -163,14 +138,14 @@ begins_coarse(const GrGlmOptions *options)
 GrGlmFit *
 gr_glm_begin(void *memory, const GrGlmOptions *options)
 {
-	Arena		arena = {memory, 0};
-	GrGlmFit *fit = take(&arena, sizeof(GrGlmFit));
-	GrGlmState *state = take(&arena, sizeof(GrGlmState));
+	GrArena		arena = {.base = memory};
+	GrGlmFit *fit = gr_carve(&arena, sizeof(GrGlmFit));
+	GrGlmState *state = gr_carve(&arena, sizeof(GrGlmState));
 	size_t		full_nbytes = ((size_t) gr_nterms(options->shape.nfeatures)) * sizeof(double);
 
 	memset(fit, 0, sizeof(*fit));
 	memset(state, 0, sizeof(*state));
-	lay_out(&arena, options, fit, state);
+	carve_fit(&arena, options, fit, state);
 	fit->state = state;
 	state->phases = phases;
 	fit->nterms = options->shape.nfeatures + (options->intercept ? 1 : 0);

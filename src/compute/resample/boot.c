@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/resample/boot_draw.h"
 #include "compute/resample/boot_row.h"
 #include "compute/resample/flip_draw.h"
@@ -55,7 +56,7 @@ round_up(int64_t n, int64_t step)
 	return (n + step - 1) / step * step;
 }
 
-/* What a call works in; sizes in float8 */
+/* What a call works in */
 typedef struct BootWork
 {
 	const GrBootPass *pass;
@@ -74,15 +75,14 @@ typedef struct BootWork
 	GrPhilox	flips[BLOCK_NROWS]; /* of a block's rows, where signs are drawn */
 } BootWork;
 
-/* Lays out the memory, and returns how many float8 it has. */
-static size_t
-lay_out(BootWork *work, const GrBootPass *pass, double *memory)
+/* Carves what a call of the pass works in. */
+static void
+carve_work(BootWork *work, const GrBootPass *pass, GrArena *arena)
 {
 	int64_t		nproducts = gr_boot_nproducts(pass->nactive);
 	int64_t		pitch = round_up(nproducts, GR_BOOT_NTILE);
 	int64_t		nrows = pitch == 0 ? BLOCK_NROWS : BLOCK_NBYTES / ((int64_t) sizeof(double) * pitch);
 	int64_t		nlanes = round_up(pass->nreps, GR_BOOT_LANES);
-	size_t		at = 0;
 
 	nrows = nrows > BLOCK_NROWS ? BLOCK_NROWS : nrows < BLOCK_NROWS_MIN ? BLOCK_NROWS_MIN : nrows;
 	work->pass = pass;
@@ -90,26 +90,21 @@ lay_out(BootWork *work, const GrBootPass *pass, double *memory)
 	work->nlanes = (int) nlanes;
 	work->nproducts = (int) nproducts;
 	work->products_pitch = (int) pitch;
-	work->q = memory + at;
-	at += (size_t) (nrows * (pass->nactive + 1));
-	work->products = memory + at;
-	at += pass->nreps == 0 ? 0 : (size_t) (nrows * pitch);
-	work->counts = memory + at;
-	at += pass->nreps == 0 ? 0 : (size_t) (nrows * GR_BOOT_LANES);
-	work->sums = memory + at;
-	at += (size_t) (pitch * nlanes);
-	work->keys = (int64_t *) (memory + at);
-	return at + (size_t) nrows;
+	work->q = gr_carve_doubles(arena, nrows * (pass->nactive + 1));
+	work->products = gr_carve_doubles(arena, pass->nreps == 0 ? 0 : nrows * pitch);
+	work->counts = gr_carve_doubles(arena, pass->nreps == 0 ? 0 : nrows * GR_BOOT_LANES);
+	work->sums = gr_carve_doubles(arena, pitch * nlanes);
+	work->keys = gr_carve(arena, (size_t) nrows * sizeof(int64_t));
 }
 
 size_t
 gr_boot_scratch_nbytes(const GrBootPass *pass)
 {
 	BootWork	work;
-	double		none;
+	GrArena		arena = {.base = NULL};
 
-	/* addresses are made, and not used */
-	return lay_out(&work, pass, &none) * sizeof(double);
+	carve_work(&work, pass, &arena);
+	return arena.used;
 }
 
 int
@@ -368,10 +363,11 @@ gr_boot_add_lanes(const GrBootPass *pass, double *sums, const double *rows, int6
 				  const GrHost *host, int max_lanes)
 {
 	BootWork	work = {.poll = {.host = host}};
+	GrArena		arena = {.base = scratch};
 	uint32_t	key0 = (uint32_t) pass->seed;
 	uint32_t	key1 = (uint32_t) (pass->seed >> 32);
 
-	(void) lay_out(&work, pass, scratch);
+	carve_work(&work, pass, &arena);
 	work.version = SIMD_CHOOSE(version, max_lanes);
 	for (int round = 0; round < GR_PHILOX_ROUNDS; round++, key0 += GR_PHILOX_W0, key1 += GR_PHILOX_W1)
 		work.rounds[round] = (BootRound) {key0, key1};

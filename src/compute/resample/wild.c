@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/base/dd.h"
 #include "compute/resample/wild_draw.h"
 
@@ -188,39 +189,44 @@ round_up(int n)
 	return (n + 7) / 8 * 8;
 }
 
+/* Carves what a bootstrap with nterms terms and these weights works in. */
+static void
+carve_work(Work *work, int nterms, const Weights *weights, GrArena *arena)
+{
+	int64_t		k = nterms;
+
+	work->weights = weights;
+	work->nmain = round_up(4 * nterms);
+	work->ncols = work->nmain + (weights == &all_weights[GR_WILD_RADEMACHER] ? 0 : 8);
+	work->batch = GR_WILD_NTABLES * weights->group;
+	work->sums = gr_carve_doubles(arena, (int64_t) GR_WILD_DRAWS * work->ncols);
+	work->tables = gr_carve_doubles(arena, (int64_t) GR_WILD_NTABLES * ENTRIES_MAX * work->ncols);
+	work->rows = gr_carve_doubles(arena, (int64_t) work->batch * work->ncols);
+	work->hat = gr_carve_doubles(arena, k * k);
+	work->d0 = gr_carve_doubles(arena, k);
+	work->d1 = gr_carve_doubles(arena, k);
+	work->hat_d0 = gr_carve_doubles(arena, k);
+	work->hat_d1 = gr_carve_doubles(arena, k);
+	work->words = gr_carve(arena, DIRECT_CLUSTERS * BLOCK_WORDS_MAX * sizeof(uint32_t));
+	work->digits = gr_carve(arena, DIRECT_CLUSTERS * GR_WILD_DRAWS);
+	work->index = gr_carve(arena, GR_WILD_NTABLES * GR_WILD_DRAWS);
+}
+
+/* Enough for any weights */
 size_t
 gr_wild_workspace_nbytes(int nterms)
 {
-	size_t		ncols = (size_t) round_up(4 * nterms) + 8;
-	size_t		k = (size_t) nterms;
+	size_t		nbytes = 0;
 
-	return ((GR_WILD_DRAWS + GR_WILD_NTABLES * (ENTRIES_MAX + GR_WILD_GROUP_MAX)) * ncols + k * k + 4 * k) *
-		sizeof(double) + DIRECT_CLUSTERS * BLOCK_WORDS_MAX * sizeof(uint32_t) +
-		(DIRECT_CLUSTERS + GR_WILD_NTABLES) * GR_WILD_DRAWS;
-}
+	for (size_t i = 0; i < sizeof(all_weights) / sizeof(all_weights[0]); i++)
+	{
+		Work		work;
+		GrArena		arena = {.base = NULL};
 
-static void
-carve_work(Work *work, const GrWild *wild, int max_lanes, double *next)
-{
-	size_t		k = (size_t) wild->nterms;
-
-	work->wild = wild;
-	work->kernels = SIMD_CHOOSE(kernels, max_lanes);
-	work->weights = &all_weights[wild->weights];
-	work->nmain = round_up(4 * wild->nterms);
-	work->ncols = work->nmain + (wild->weights == GR_WILD_RADEMACHER ? 0 : 8);
-	work->batch = GR_WILD_NTABLES * work->weights->group;
-	work->sums = next;
-	work->tables = work->sums + GR_WILD_DRAWS * (size_t) work->ncols;
-	work->rows = work->tables + GR_WILD_NTABLES * ENTRIES_MAX * (size_t) work->ncols;
-	work->hat = work->rows + (size_t) work->batch * (size_t) work->ncols;
-	work->d0 = work->hat + k * k;
-	work->d1 = work->d0 + k;
-	work->hat_d0 = work->d1 + k;
-	work->hat_d1 = work->hat_d0 + k;
-	work->words = (uint32_t *) (work->hat_d1 + k);
-	work->digits = (uint8_t *) (work->words + DIRECT_CLUSTERS * BLOCK_WORDS_MAX);
-	work->index = work->digits + DIRECT_CLUSTERS * GR_WILD_DRAWS;
+		carve_work(&work, nterms, &all_weights[i], &arena);
+		nbytes = arena.used > nbytes ? arena.used : nbytes;
+	}
+	return nbytes;
 }
 
 /*
@@ -535,12 +541,13 @@ bool
 gr_wild_run(GrWild *wild, void *workspace, int max_lanes, const GrHost *host, GrError *err)
 {
 	GrPoll		poll = {.host = host};
-	Work		work;
+	GrArena		arena = {.base = workspace};
+	Work		work = {.wild = wild,.kernels = SIMD_CHOOSE(kernels, max_lanes)};
 	bool		ok;
 
 	wild->enumerated = can_enumerate(wild);
 	wild->reps = gr_wild_reps(wild);
-	carve_work(&work, wild, max_lanes, workspace);
+	carve_work(&work, wild->nterms, &all_weights[wild->weights], &arena);
 	memset(wild->replicates, 0, 5 * (size_t) gr_wild_pitch(wild->reps) * sizeof(double));
 	/* those behind the last one are never extreme */
 	for (int64_t r = wild->reps; r < gr_wild_pitch(wild->reps); r++)
