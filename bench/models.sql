@@ -41,7 +41,7 @@ SELECT format('gpu_ols_fit with %s, %s', vcov, device),
               vcov, CASE WHEN clustered THEN ', clusters => ''{c}''' END),
        jsonb_build_object('gpureg.device', device), 'gpu_ols_fit, ' || device,
        CASE device WHEN 'cpu' THEN at_most_cpu ELSE at_most_gpu END
-FROM (VALUES ('HC1', false, 2.2, 1.2), ('HC3', false, 2.5, NULL), ('CR1', true, 3.0, NULL))
+FROM (VALUES ('HC1', false, 2.2, 1.2), ('HC3', false, 2.5, NULL), ('CR1', true, 3.0, 1.5))
          v (vcov, clustered, at_most_cpu, at_most_gpu),
      unnest('{gpu,cpu}'::text[]) device;
 SELECT pg_temp.run_cases(CASE WHEN :rows < 2000000 THEN 5 ELSE 3 END) \g /dev/null
