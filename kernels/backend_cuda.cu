@@ -329,14 +329,15 @@ cuda_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHos
 }
 
 static bool
-cuda_sink_derive(GrSink *sink, const GrDerivation *derivation, GrRowRules rules, const GrSinkOptions *options,
-				 GrSink **derived, GrDeriveCounts *counts, const GrHost *host, GrError *err)
+cuda_sink_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {
-	GrSinkOptions of_derived = *options;
+	const GrDerivation *derivation = task->derivation;
+	GrSink	  **derived = task->derived;
+	GrSinkOptions of_derived = *task->options;
 
 	if (derived != NULL)
 		*derived = NULL;
-	memset(counts, 0, sizeof(*counts));
+	memset(task->counts, 0, sizeof(*task->counts));
 	if (sink->kind != GR_SINK_KEEP || derivation->ncolumns != gr_row_ncols(sink->shape))
 		return gr_fail(err, GR_INVALID, 0, "rows of %d columns are derived from others", derivation->ncolumns);
 	of_derived.kind = GR_SINK_KEEP;
@@ -344,8 +345,8 @@ cuda_sink_derive(GrSink *sink, const GrDerivation *derivation, GrRowRules rules,
 	if (derived != NULL && !cuda_sink_begin(sink->session, &of_derived, derived, err))
 		return false;
 	SESSION_CUDA(sink->session, err, cudaSetDevice(sink->session->info.id), "selecting the device");
-	return gr_cuda_rows_derive(static_cast<RowsSink *>(sink), derivation, rules,
-							   derived == NULL ? NULL : static_cast<RowsSink *>(*derived), counts, host, err);
+	return gr_cuda_rows_derive(static_cast<RowsSink *>(sink), derivation, task->rules,
+							   derived == NULL ? NULL : static_cast<RowsSink *>(*derived), task->counts, host, err);
 }
 
 static void

@@ -431,13 +431,16 @@ gr_job_derive(const GrJobOptions *options, uint64 id, const GrDerivation *deriva
 		.expected_nbytes = (Size) nrows_max * gr_row_nbytes(job->shape),.wait_s = gr_service_wait / 1000.0,
 		.host = &gr_host
 	};
+	const GrDeriveTask task = {
+		.derivation = derivation,.rules = job->rules,.options = &sink,.derived = &job->sink,.counts = counts
+	};
 	GrError		err = {0};
 
 	job->derived = true;
 	if (!gr_place_at_service(&job->place, options->keeper, &gr_host, &err))
 		gr_job_fail(job, &err);
 	job->ops = job->place.backend->sink;
-	if (gr_remote_derive(options->keeper, id, derivation, job->rules, &sink, &job->sink, counts, &gr_host, &err))
+	if (gr_remote_derive(options->keeper, id, &task, &gr_host, &err))
 	{
 		job->nrows = counts->nrows;
 		job->totals = counts->totals;
@@ -506,6 +509,9 @@ gr_job_part(GrJob *from, const GrDerivation *derivation, const char *const *name
 	};
 	GrJob	   *job = gr_job_new(&options);
 	GrDeriveCounts counts = {0};
+	const GrDeriveTask task = {
+		.derivation = derivation,.rules = job->rules,.options = &sink,.derived = &job->sink,.counts = &counts
+	};
 	GrError		err = {0};
 
 	Assert(from->kind == GR_SINK_KEEP && !from->overflowed);
@@ -520,7 +526,7 @@ gr_job_part(GrJob *from, const GrDerivation *derivation, const char *const *name
 		allocate_blocks(job);
 		derive_spool(from, derivation, job, &counts);
 	}
-	else if (!from->ops->derive(from->sink, derivation, job->rules, &sink, &job->sink, &counts, &gr_host, &err))
+	else if (!from->ops->derive(from->sink, &task, &gr_host, &err))
 		gr_job_fail(job, &err);
 	else
 		job->ops->times(job->sink, &job->times);
@@ -533,13 +539,14 @@ void
 gr_job_count(GrJob *job, const GrDerivation *derivation, GrDeriveCounts *counts)
 {
 	GrSinkOptions sink = {.kind = GR_SINK_KEEP};
+	const GrDeriveTask task = {.derivation = derivation,.rules = job->rules,.options = &sink,.counts = counts};
 	GrError		err = {0};
 
 	Assert(job->kind == GR_SINK_KEEP && !job->overflowed);
 	memset(counts, 0, sizeof(*counts));
 	if (job->spool.file != NULL)
 		derive_spool(job, derivation, NULL, counts);
-	else if (!job->ops->derive(job->sink, derivation, job->rules, &sink, NULL, counts, &gr_host, &err))
+	else if (!job->ops->derive(job->sink, &task, &gr_host, &err))
 		gr_job_fail(job, &err);
 }
 

@@ -70,12 +70,13 @@ pair_derive(Pair *pair, bool alone, size_t memory_limit, const GrHost *host)
 	options.memory_limit = memory_limit;
 	for (int side = 0; side < 2; side++)
 	{
+		const GrDeriveTask task = {pair->d, pair->rules, &options, alone ? NULL : &pair->derived[side],
+		&pair->counts[side]};
+
 		ops_of(side)->end(pair->derived[side]);
 		pair->derived[side] = NULL;
 		memset(&pair->err[side], 0, sizeof(GrError));
-		pair->ok[side] = ops_of(side)->derive(pair->kept[side], pair->d, pair->rules, &options,
-											  alone ? NULL : &pair->derived[side], &pair->counts[side], host,
-											  &pair->err[side]);
+		pair->ok[side] = ops_of(side)->derive(pair->kept[side], &task, host, &pair->err[side]);
 	}
 }
 
@@ -336,7 +337,9 @@ bench_sample(GrSession *session, const Sample *sample, int64_t nrows, bool alone
 		GrTimes		times = {};
 
 		gpu->sink->times(kept, &before);
-		ok = gpu->sink->derive(kept, d, rules, &options, alone ? NULL : &derived, &counts, NULL, &err);
+		GrDeriveTask task = {d, rules, &options, alone ? NULL : &derived, &counts};
+
+		ok = gpu->sink->derive(kept, &task, NULL, &err);
 		least_ms = fmin(least_ms, now_ms() - begin_ms);
 		if (ok)
 			gpu->sink->times(alone ? kept : derived, &times);

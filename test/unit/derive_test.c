@@ -561,8 +561,8 @@ test_sink(const Sample *sample, int nrows)
 	GrSink	   *kept = keep(gr_plain_shape(d->ncolumns - 1), rows, nrows);
 	GrSink	   *derived = NULL;
 	GrSink	   *sent = keep(shape, want, derive_plainly(d, rows, nrows, want, &want_counts));
-	bool		ok = ops->derive(kept, d, rules, &options, &derived, &counts, NULL, &err) &&
-		ops->derive(kept, d, rules, &options, NULL, &alone, NULL, &err);
+	bool		ok = ops->derive(kept, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, NULL, &err) &&
+		ops->derive(kept, &(GrDeriveTask) {d, rules, &options, NULL, &alone}, NULL, &err);
 	double	   *got_sums;
 	double	   *want_sums;
 
@@ -609,19 +609,19 @@ test_bad_rows(void)
 	rows[150][1] = INFINITY;
 	rows[120][2] = 0.25;
 	kept = keep(gr_plain_shape(2), rows[0], 200);
-	check(!ops->derive(kept, d, rules, &sink_options, &derived, &counts, NULL, &err) &&
+	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &sink_options, &derived, &counts}, NULL, &err) &&
 		  err.status == GR_NOT_BINARY && err.where == 2 && err.value == 0.25, "a response that isn't one");
 	ops->end(derived);
 	ops->end(kept);
 	rows[20][1] = -INFINITY;
 	kept = keep(gr_plain_shape(2), rows[0], 200);
 	memset(&err, 0, sizeof(err));
-	check(!ops->derive(kept, d, rules, &sink_options, NULL, &counts, NULL, &err) &&
+	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &sink_options, NULL, &counts}, NULL, &err) &&
 		  err.status == GR_NOT_FINITE && err.where == 1, "a number that isn't finite");
 	memset(&err, 0, sizeof(err));
 	options.ncolumns = 4;
 	d = gr_derivation_make(&options, memory, &err);
-	check(!ops->derive(kept, d, rules, &sink_options, NULL, &counts, NULL, &err) && err.status == GR_INVALID,
+	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &sink_options, NULL, &counts}, NULL, &err) && err.status == GR_INVALID,
 		  "a derivation of other rows");
 	ops->end(kept);
 	free_blocks();
@@ -642,16 +642,16 @@ test_contract(void)
 	GrDeriveCounts counts;
 	GrError		err = {0};
 
-	check(!ops->derive(kept, d, rules, &options, &derived, &counts, NULL, &err) && err.status == GR_NO_MEMORY &&
+	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, NULL, &err) && err.status == GR_NO_MEMORY &&
 		  err.bytes_needed > 100000, "within a limit");
 	ops->end(derived);
 	memset(&err, 0, sizeof(err));
-	check(!ops->derive(kept, d, rules, &options, NULL, &counts, &host, &err) && err.status == GR_CANCELED,
+	check(!ops->derive(kept, &(GrDeriveTask) {d, rules, &options, NULL, &counts}, &host, &err) && err.status == GR_CANCELED,
 		  "canceled");
 	memset(&err, 0, sizeof(err));
 	ops->end(kept);
 	kept = keep(gr_plain_shape(d->ncolumns - 1), rows, 0);
-	check(ops->derive(kept, d, rules, &options, &derived, &counts, NULL, &err) && counts.nrows == 0, "no rows");
+	check(ops->derive(kept, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, NULL, &err) && counts.nrows == 0, "no rows");
 	ops->end(kept);
 	ops->end(derived);
 	free(rows);

@@ -98,9 +98,9 @@ test_sample(const Sample *sample, int nparts, int nrows)
 	for (int i = 0; i < 2; i++)
 	{
 		kept[i] = keep(gr_backend_cpu.sink, i == 0 ? nparts : 1, rows, nrows, d->ncolumns, &err);
-		ok = ok && gr_sink_many.derive(kept[i], d, rules, &options, &derived[i], &counts[i], NULL, &err);
+		ok = ok && gr_sink_many.derive(kept[i], &(GrDeriveTask) {d, rules, &options, &derived[i], &counts[i]}, NULL, &err);
 	}
-	ok = ok && gr_sink_many.derive(kept[0], d, rules, &options, NULL, &counts[2], NULL, &err);
+	ok = ok && gr_sink_many.derive(kept[0], &(GrDeriveTask) {d, rules, &options, NULL, &counts[2]}, NULL, &err);
 	if (check(ok && same_counts(&counts[0], &counts[1]) && memcmp(&counts[0], &counts[2], sizeof(counts[0])) == 0,
 			  "%s, %d parts, %d rows: counts, with a sink and without: %s", sample->name, nparts, nrows, err.detail))
 	{
@@ -187,14 +187,14 @@ test_bad_rows(void)
 		GrSink	   *derived = NULL;
 
 		/* the last call is the first part's, as calls are odd in number */
-		nwrong += gr_sink_many.derive(kept, d, rules, &sink, turn % 2 == 0 ? &derived : NULL, &counts, NULL, &err) ||
+		nwrong += gr_sink_many.derive(kept, &(GrDeriveTask) {d, rules, &sink, turn % 2 == 0 ? &derived : NULL, &counts}, NULL, &err) ||
 			err.status != GR_NOT_FINITE || err.where != 0;
 		gr_sink_many.end(derived);
 	}
 	check(nwrong == 0, "the same bad row is told each time");
 	gr_sink_many.end(kept);
 	kept = keep(gr_backend_cpu.sink, 3, rows, 0, 3, &none);
-	check(gr_sink_many.derive(kept, d, rules, &sink, NULL, &counts, NULL, &none) && counts.nrows == 0, "no rows");
+	check(gr_sink_many.derive(kept, &(GrDeriveTask) {d, rules, &sink, NULL, &counts}, NULL, &none) && counts.nrows == 0, "no rows");
 	gr_sink_many.end(kept);
 	free(rows);
 	free_blocks();
@@ -258,11 +258,11 @@ test_failures(int nparts)
 		kept = keep(&stub_sink, nparts, NULL, 0, d->ncolumns, &err);
 		stub.endless = at == 0;
 		stub.fail_at = at == 0 ? 0 : stub.ncalls + at;
-		nwrong += gr_sink_many.derive(kept, d, rules, &options, &derived, &counts, &host, &err) ||
+		nwrong += gr_sink_many.derive(kept, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, &host, &err) ||
 			err.status != (at == 0 ? GR_CANCELED : GR_DEVICE_FAILED);
 		gr_sink_many.end(derived);
 		stub.endless = false;
-		nwrong += !gr_sink_many.derive(kept, d, rules, &options, NULL, &counts, NULL, &err) ||
+		nwrong += !gr_sink_many.derive(kept, &(GrDeriveTask) {d, rules, &options, NULL, &counts}, NULL, &err) ||
 			counts.nrows != nparts;
 		gr_sink_many.end(kept);
 		nleft += stub.nopen;
@@ -296,7 +296,7 @@ test_termination(int nparts, bool derived_first)
 	s.derived_first = derived_first;
 	if (setjmp(s.jump) == 0)
 	{
-		(void) gr_sink_many.derive(kept, d, rules, &options, &derived, &counts, &host, &err);
+		(void) gr_sink_many.derive(kept, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, &host, &err);
 		check(false, "%d parts: an end within a derivation", nparts);
 	}
 	else

@@ -268,7 +268,9 @@ test_derive(const char *name, const GrSinkOps *ops, GrSession *session, GrSessio
 		ok = ok && begin(&kept[i], i == 0 ? ops : gpu->sink, i == 0 ? session : one_session, GR_SINK_KEEP, &plain,
 						 &err) && send_all(&kept[i], &plain, &err);
 		derived[i].ops = kept[i].ops;
-		ok = ok && kept[i].ops->derive(kept[i].sink, d, rules, &of_derived, &derived[i].sink, &counts[i], NULL, &err);
+		const GrDeriveTask task = {d, rules, &of_derived, &derived[i].sink, &counts[i]};
+
+		ok = ok && kept[i].ops->derive(kept[i].sink, &task, NULL, &err);
 		sums[i] = ok ? linear_sums(&derived[i], gr_derived_shape(d), &err) : NULL;
 	}
 	check(ok && counts[0].nrows == counts[1].nrows && counts[0].nfiltered == counts[1].nfiltered &&

@@ -717,10 +717,10 @@ test_objects(void)
 	for (int k = 0; k < GR_REMOTE_OBJECTS; k++)
 		sinks[k] = begin(pair, &err);
 	check(err.status == GR_OK && stand_in.nopen == GR_REMOTE_OBJECTS, "%d sinks", stand_in.nopen);
-	check(!gr_remote_derive(&pair->client, 7, d, rules, &options, &derived, &counts, NULL, &err) &&
+	check(!gr_remote_derive(&pair->client, 7, &(GrDeriveTask) {d, rules, &options, &derived, &counts}, NULL, &err) &&
 		  err.status == GR_DEVICE_MEMORY && derived == NULL, "no more can be derived: %s", err.detail);
 	memset(&err, 0, sizeof(err));
-	check(!gr_remote_derive(&pair->client, 7, d, rules, &options, NULL, &counts, NULL, &err) &&
+	check(!gr_remote_derive(&pair->client, 7, &(GrDeriveTask) {d, rules, &options, NULL, &counts}, NULL, &err) &&
 		  err.status == GR_DEVICE_MEMORY, "nor counted");
 	memset(&err, 0, sizeof(err));
 	check(!gr_backend_remote.solver->begin(session, &job, &factor, NULL, &err) && err.status == GR_DEVICE_MEMORY &&
@@ -758,14 +758,14 @@ test_origins(void)
 	check(gr_backend_remote.sink->begin((GrSession *) &pair->client, &kept, &sinks[0], &err) &&
 		  gr_backend_remote.sink->begin((GrSession *) &pair->client, &summed, &sinks[1], &err) &&
 		  gr_backend_remote.sink->send(sinks[0], rows, NROWS, &err), "rows to derive from");
-	check(gr_backend_remote.sink->derive(sinks[0], d, rules, &kept, &derived, &counts, NULL, &err) &&
+	check(gr_backend_remote.sink->derive(sinks[0], &(GrDeriveTask) {d, rules, &kept, &derived, &counts}, NULL, &err) &&
 		  counts.nrows == NROWS, "are derived from: %s", err.detail);
 	gr_backend_remote.sink->end(derived);
-	check(!gr_backend_remote.sink->derive(sinks[1], d, rules, &kept, &derived, &counts, NULL, &err) &&
+	check(!gr_backend_remote.sink->derive(sinks[1], &(GrDeriveTask) {d, rules, &kept, &derived, &counts}, NULL, &err) &&
 		  err.status == GR_DEVICE_FAILED, "sums are not: %s", err.detail);
 	gr_backend_remote.sink->end(derived);
 	memset(&err, 0, sizeof(err));
-	check(!gr_remote_derive(&pair->client, 7, d, rules, &kept, &derived, &counts, NULL, &err) &&
+	check(!gr_remote_derive(&pair->client, 7, &(GrDeriveTask) {d, rules, &kept, &derived, &counts}, NULL, &err) &&
 		  err.status == GR_INVALID, "nor what is stored where there is no store: %s", err.detail);
 	gr_backend_remote.sink->end(derived);
 	gr_backend_remote.sink->end(sinks[0]);

@@ -325,9 +325,9 @@ test_stored(const double *rows)
 	gr_backend_remote.sink->end(sink);
 	end_pair(keeper);
 
-	check(gr_remote_derive(&pair->client, 7, d, rules, &of_derived, &sink, &counts[0], NULL, &err) &&
-		  gr_backend_cpu.sink->derive(stored.sink, d, rules, &of_derived, &here, &counts[1], NULL, &err) &&
-		  gr_remote_derive(&pair->client, 7, d, rules, &of_derived, NULL, &counts[2], NULL, &err),
+	check(gr_remote_derive(&pair->client, 7, &(GrDeriveTask) {d, rules, &of_derived, &sink, &counts[0]}, NULL, &err) &&
+		  gr_backend_cpu.sink->derive(stored.sink, &(GrDeriveTask) {d, rules, &of_derived, &here, &counts[1]}, NULL, &err) &&
+		  gr_remote_derive(&pair->client, 7, &(GrDeriveTask) {d, rules, &of_derived, NULL, &counts[2]}, NULL, &err),
 		  "another client derives others when that one is gone %s", err.detail);
 	check(memcmp(&counts[0], &counts[1], sizeof(counts[0])) == 0 &&
 		  memcmp(&counts[0], &counts[2], sizeof(counts[0])) == 0 && counts[0].nrows > 0 &&

@@ -193,19 +193,15 @@ stub_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError *err
 
 /* Counts one row. */
 static inline bool
-stub_derive(GrSink *sink, const GrDerivation *d, GrRowRules rules, const GrSinkOptions *options, GrSink **derived,
-			GrDeriveCounts *counts, const GrHost *host, GrError *err)
+stub_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {
-	(void) d;
-	(void) rules;
-	(void) options;
-	if (derived != NULL)
+	if (task->derived != NULL)
 	{
-		*derived = (GrSink *) calloc(1, sizeof(StubSink));
+		*task->derived = (GrSink *) calloc(1, sizeof(StubSink));
 		(void) __atomic_add_fetch(&stub.nopen, 1, __ATOMIC_SEQ_CST);
 	}
-	memset(counts, 0, sizeof(*counts));
-	counts->nrows = 1;
+	memset(task->counts, 0, sizeof(*task->counts));
+	task->counts->nrows = 1;
 	return stub_work((StubSink *) sink, host, err);
 }
 

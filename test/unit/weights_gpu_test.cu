@@ -693,7 +693,8 @@ check_passes(bool quick)
 				check_shape(shape, rows[r] < most ? rows[r] : most);
 			}
 	if (!quick)
-		check_shape(GrRowShape {2100, false, true, true, false, false}, 77);	/* so many that planned passes go by columns */
+		/* so many that planned passes go by columns */
+		check_shape(GrRowShape {2100, false, true, true, false, false}, 77);
 }
 
 /* Predictors far out, by offsets, and weights of all magnitudes that sums bear */

@@ -113,6 +113,16 @@ typedef struct GrSinkOptions
 	GrStay		stay;			/* where it stays */
 } GrSinkOptions;
 
+/* What derive() makes. counts: are set, the totals too. derived NULL: no sink is made; rows are counted and checked. */
+typedef struct GrDeriveTask
+{
+	const GrDerivation *derivation; /* valid for the rows that are here (gr_derivation_valid()) */
+	GrRowRules	rules;
+	const GrSinkOptions *options;	/* its memory_limit counts; the shape is gr_derived_shape() */
+	GrSink	  **derived;
+	GrDeriveCounts *counts;
+} GrDeriveTask;
+
 typedef struct GrSinkOps
 {
 	bool		(*begin) (GrSession *session, const GrSinkOptions *options, GrSink **sink, GrError *err);
@@ -153,15 +163,11 @@ typedef struct GrSinkOps
 
 	/*
 	 * KEEP: makes another sink of the same session, of kind KEEP, of the rows that a derivation makes of those kept
-	 * here, which is valid for them (gr_derivation_valid()); see derive.h for which rows those are. They lie in it as
-	 * if they had been sent, so that passes over them have the same bits. options: its memory_limit counts; the shape
-	 * is gr_derived_shape(). counts: are set, the totals too. derived NULL: no sink is made; rows are counted and
-	 * checked alone. Fails as gr_derived_valid() does, and as begin and send do, with *derived then the caller's to
-	 * end. Polls host. The rows here stay as they are, and rows may be sent afterwards.
+	 * here; see derive.h for which rows those are. They lie in it as if they had been sent, so that passes over them
+	 * have the same bits. Fails as gr_derived_valid() does, and as begin and send do, with *task->derived then the
+	 * caller's to end. Polls host. The rows here stay as they are, and rows may be sent afterwards.
 	 */
-	bool		(*derive) (GrSink *sink, const GrDerivation *derivation, GrRowRules rules,
-						   const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host,
-						   GrError *err);
+	bool		(*derive) (GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError *err);
 
 	/*
 	 * KEEP, once all that was sent has been read: writes rows first .. first + nrows - 1 as they are kept, in the order

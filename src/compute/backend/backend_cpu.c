@@ -413,17 +413,18 @@ derive_chunk(Derive *derive, const Chunk *chunk, GrError *err)
 }
 
 static bool
-cpu_sink_derive(GrSink *sink, const GrDerivation *d, GrRowRules rules, const GrSinkOptions *options, GrSink **derived,
-				GrDeriveCounts *counts, const GrHost *host, GrError *err)
+cpu_sink_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {
 	double		started = now_s();
-	GrSinkOptions of_derived = *options;
-	Derive		derive = {.d = d,.rules = rules,.counts = counts,.poll = {.host = host}};
+	const GrDerivation *d = task->derivation;
+	GrSink	  **derived = task->derived;
+	GrSinkOptions of_derived = *task->options;
+	Derive		derive = {.d = d,.rules = task->rules,.counts = task->counts,.poll = {.host = host}};
 	bool		ok = true;
 
 	if (derived != NULL)
 		*derived = NULL;
-	memset(counts, 0, sizeof(*counts));
+	memset(task->counts, 0, sizeof(*task->counts));
 	if (sink->options.kind != GR_SINK_KEEP || d->ncolumns != gr_row_ncols(sink->options.shape))
 		return gr_fail(err, GR_INVALID, 0, "rows of %d columns are derived from others", d->ncolumns);
 	of_derived.kind = GR_SINK_KEEP;

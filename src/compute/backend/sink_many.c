@@ -351,18 +351,17 @@ merge_counts(GrDeriveCounts *counts, const GrDeriveCounts *other)
 
 /* Each part's rows are derived into a part beside it. */
 static bool
-many_derive(GrSink *sink, const GrDerivation *d, GrRowRules rules, const GrSinkOptions *options, GrSink **derived,
-			GrDeriveCounts *counts, const GrHost *host, GrError *err)
+many_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {
 	ManySink   *many = many_of(sink);
-	Deriving	deriving = {.derivation = d,.rules = rules,.options = *options};
+	Deriving	deriving = {.derivation = task->derivation,.rules = task->rules,.options = *task->options};
 	bool		ok;
 
-	memset(counts, 0, sizeof(*counts));
-	if (derived != NULL)
+	memset(task->counts, 0, sizeof(*task->counts));
+	if (task->derived != NULL)
 	{
-		deriving.derived = many_new(many->ops, many->n, gr_derived_shape(d), GR_SINK_KEEP, err);
-		*derived = (GrSink *) deriving.derived;
+		deriving.derived = many_new(many->ops, many->n, gr_derived_shape(task->derivation), GR_SINK_KEEP, err);
+		*task->derived = (GrSink *) deriving.derived;
 		if (deriving.derived == NULL)
 			return false;
 		for (int i = 0; i < many->n; i++)
@@ -370,7 +369,7 @@ many_derive(GrSink *sink, const GrDerivation *d, GrRowRules rules, const GrSinkO
 	}
 	ok = prepare_derive(many, &deriving, err) && gr_many_round(many, host, err);
 	for (int i = 0; ok && i < many->n; i++)
-		merge_counts(counts, &many->parts[i].counts);
+		merge_counts(task->counts, &many->parts[i].counts);
 	forget_round(many);
 	return ok;
 }

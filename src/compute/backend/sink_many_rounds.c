@@ -62,11 +62,14 @@ derive_part(Part *part, const GrHost *host)
 	ManySink   *many = part->many;
 	const Deriving *deriving = &many->deriving;
 	GrSinkOptions own = gr_part_options(part, &deriving->options);
+	const GrDeriveTask task = {
+		.derivation = deriving->derivation,.rules = deriving->rules,.options = &own,
+		.derived = deriving->derived == NULL ? NULL : &deriving->derived->parts[part - many->parts].sink,
+		.counts = &part->counts
+	};
 
 	own.host = host;
-	return many->ops->derive(part->sink, deriving->derivation, deriving->rules, &own,
-							 deriving->derived == NULL ? NULL : &deriving->derived->parts[part - many->parts].sink,
-							 &part->counts, host, &part->error);
+	return many->ops->derive(part->sink, &task, host, &part->error);
 }
 
 static void

@@ -158,9 +158,8 @@ extern bool gr_remote_store(GrSink *sink, uint64_t id, size_t description_nbytes
  * derive() of the sink that is stored as number id. options: its expected_nbytes are what the derived rows may take.
  * With GR_INVALID where nothing is stored as that any more.
  */
-extern bool gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *derivation, GrRowRules rules,
-							 const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts,
-							 const GrHost *host, GrError *err);
+extern bool gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDeriveTask *task, const GrHost *host,
+							 GrError *err);
 
 /*
  * read() of the sink that is stored as number id, which has so many columns: *rows are nrows rows from number first on,

@@ -519,45 +519,41 @@ ask_derived(GrSink *sink, const GrDerivation *derivation, GrDeriveCounts *counts
 
 /* Of what is stored as number id or, unless from is -1, of that object */
 static bool
-derive_from(GrRemoteClient *client, uint64_t id, int from, const GrDerivation *derivation, GrRowRules rules,
-			const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host, GrError *err)
+derive_from(GrRemoteClient *client, uint64_t id, int from, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {
 	GrSink	   *sink;
-	bool		ok = new_sink(client, options, &sink, err);
+	bool		ok = new_sink(client, task->options, &sink, err);
 
-	if (derived != NULL)
-		*derived = sink;
+	if (task->derived != NULL)
+		*task->derived = sink;
 	if (!ok)
 		return false;
 	sink->options.kind = GR_SINK_KEEP;
-	sink->options.shape = gr_derived_shape(derivation);
+	sink->options.shape = gr_derived_shape(task->derivation);
 	client->channel->arguments.sink = sink->options;
 	client->channel->arguments.stored = id;
 	client->channel->arguments.from = from;
-	client->channel->arguments.rules = rules;
-	client->channel->arguments.flag = derived != NULL;
-	ok = ask_derived(sink, derivation, counts, host, err);
-	if (derived == NULL)
+	client->channel->arguments.rules = task->rules;
+	client->channel->arguments.flag = task->derived != NULL;
+	ok = ask_derived(sink, task->derivation, task->counts, host, err);
+	if (task->derived == NULL)
 		remote_sink_end(sink);
 	return ok;
 }
 
 bool
-gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDerivation *derivation, GrRowRules rules,
-				 const GrSinkOptions *options, GrSink **derived, GrDeriveCounts *counts, const GrHost *host,
-				 GrError *err)
+gr_remote_derive(GrRemoteClient *client, uint64_t id, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {
-	return derive_from(client, id, -1, derivation, rules, options, derived, counts, host, err);
+	return derive_from(client, id, -1, task, host, err);
 }
 
 static bool
-remote_sink_derive(GrSink *sink, const GrDerivation *derivation, GrRowRules rules, const GrSinkOptions *options,
-				   GrSink **derived, GrDeriveCounts *counts, const GrHost *host, GrError *err)
+remote_sink_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrError *err)
 {
-	if (derived != NULL)
-		*derived = NULL;
+	if (task->derived != NULL)
+		*task->derived = NULL;
 	return gr_remote_check_object(sink->client, sink->object, err) &&
-		derive_from(sink->client, 0, sink->object.number, derivation, rules, options, derived, counts, host, err);
+		derive_from(sink->client, 0, sink->object.number, task, host, err);
 }
 
 bool

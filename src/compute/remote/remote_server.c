@@ -440,6 +440,10 @@ derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost
 	GrRemoteStored stored;
 	GrDerivation *d;
 	GrSink	   *derived = NULL;
+	GrDeriveTask task = {
+		.rules = arguments->rules,.options = &served->options,.derived = arguments->flag ? &derived : NULL,
+		.counts = &counts
+	};
 	bool		ok;
 
 	served->kind = GR_REMOTE_BEGIN;
@@ -451,9 +455,8 @@ derive_sink(GrRemoteServer *server, const GrRemoteCommand *command, const GrHost
 	if (!take_origin(server, arguments->from, command->object, &stored, host, err))
 		return false;
 	d = copy_derivation(server, stored.ncolumns, err);
-	ok = d != NULL &&
-		server->backend->sink->derive(stored.sink, d, arguments->rules, &served->options,
-									  arguments->flag ? &derived : NULL, &counts, host, err);
+	task.derivation = d;
+	ok = d != NULL && server->backend->sink->derive(stored.sink, &task, host, err);
 	if (arguments->from < 0)
 		server->store->give_back(&stored);
 	if (d != NULL)

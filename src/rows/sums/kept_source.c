@@ -237,9 +237,10 @@ count_rows(const Reading *r, const GrDerivation *d, const char *const *names)
 {
 	GrSinkOptions sink = {.kind = GR_SINK_KEEP};
 	GrDeriveCounts counts = {0};
+	const GrDeriveTask task = {.derivation = d,.rules = r->rules,.options = &sink,.counts = &counts};
 	GrError		err = {0};
 
-	if (gr_remote_derive(r->client, r->set.entry.id, d, r->rules, &sink, NULL, &counts, &gr_host, &err))
+	if (gr_remote_derive(r->client, r->set.entry.id, &task, &gr_host, &err))
 		return counts;
 	if (err.status == GR_INVALID)
 		gr_raise_kept_gone(r->rows->kept);
