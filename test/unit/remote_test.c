@@ -339,11 +339,11 @@ test_stored(const double *rows)
 	check(pair->asked == 3000 && pair->released == 3000, "their memory is admitted, and given back");
 
 	test_read(pair, rows);
-	check(!gr_remote_derive(&pair->client, 8, d, rules, &of_derived, &sink, counts, NULL, &err) &&
+	check(!gr_remote_derive(&pair->client, 8, &(GrDeriveTask) {d, rules, &of_derived, &sink, counts}, NULL, &err) &&
 		  err.status == GR_INVALID, "none of another number");
 	gr_backend_remote.sink->end(sink);
 	memset(&err, 0, sizeof(err));
-	check(!gr_remote_derive(&pair->client, 7, other, rules, &of_derived, &sink, counts, NULL, &err) &&
+	check(!gr_remote_derive(&pair->client, 7, &(GrDeriveTask) {other, rules, &of_derived, &sink, counts}, NULL, &err) &&
 		  err.status == GR_DEVICE_FAILED, "nor of another shape: %s", err.detail);
 	gr_backend_remote.sink->end(sink);
 	check(!gr_remote_is_busy(&pair->server) && pair->asked == pair->released, "which leave nothing");
