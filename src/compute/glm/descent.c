@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/glm/phases.h"
 #include "compute/glm/terms.h"
 
@@ -42,12 +43,34 @@ npairs_max(const GrGlmOptions *options)
 	return options->solver == GR_SOLVER_GD ? 1 : NPAIRS;
 }
 
+/* Carves the descent and its vectors of the full terms. */
+static Lbfgs *
+carve_lbfgs(const GrGlmOptions *options, GrArena *arena)
+{
+	int			nfull = gr_nterms(options->shape.nfeatures);
+	Lbfgs	   *carved = gr_carve(arena, sizeof(Lbfgs));
+	Lbfgs		counted;
+	Lbfgs	   *l = carved == NULL ? &counted : carved;
+
+	memset(l, 0, sizeof(*l));
+	l->gradient = gr_carve_doubles(arena, nfull);
+	l->direction = gr_carve_doubles(arena, nfull);
+	l->trial = gr_carve_doubles(arena, nfull);
+	for (int k = 0; k < npairs_max(options); k++)
+	{
+		l->s[k] = gr_carve_doubles(arena, nfull);
+		l->y[k] = gr_carve_doubles(arena, nfull);
+	}
+	return carved;
+}
+
 size_t
 gr_descent_nbytes(const GrGlmOptions *options)
 {
-	size_t		nvectors = 3 + 2 * (size_t) npairs_max(options);
+	GrArena		arena = {.base = NULL};
 
-	return sizeof(Lbfgs) + nvectors * (size_t) gr_nterms(options->shape.nfeatures) * sizeof(double);
+	(void) carve_lbfgs(options, &arena);
+	return arena.used;
 }
 
 static Lbfgs *
@@ -59,20 +82,11 @@ lbfgs_of(const GrGlmState *state)
 static void
 lbfgs_begin(GrGlmState *state)
 {
-	Lbfgs	   *l = lbfgs_of(state);
-	double	   *next = (double *) (l + 1);
+	GrArena		arena = {.base = (char *) state->memory};
+	Lbfgs	   *l = carve_lbfgs(&state->options, &arena);
 
-	memset(l, 0, sizeof(*l));
 	l->steepest = state->options.solver == GR_SOLVER_GD;
 	l->npairs_max = npairs_max(&state->options);
-	l->gradient = next;
-	l->direction = next += state->nfull;
-	l->trial = next += state->nfull;
-	for (int k = 0; k < l->npairs_max; k++)
-	{
-		l->s[k] = next += state->nfull;
-		l->y[k] = next += state->nfull;
-	}
 }
 
 /* Sums of w, w x and w x^2 at beta = 0, from either kind of first pass */

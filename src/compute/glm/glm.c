@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/glm/glm_row.h"
 #include "compute/glm/glm_sums.h"
 #include "compute/glm/step_cpu.h"
@@ -84,21 +85,59 @@ step_pitch(GrPassKind kind, GrRowShape shape)
 	return (size_t) step_capacity(kind, shape) + GR_MAX_LANES;
 }
 
+/* What a pass works in; members that its kind doesn't want are NULL. */
+typedef struct PassWork
+{
+	double	   *exact;			/* EXACT and FACE: gr_add_exact()'s scratch */
+	double	   *fast_sums;		/* a coarse pass: the sums of its FAST part */
+	/* FAST and GRADIENT, and a coarse pass's FAST part */
+	GrChunk		chunk;
+	double	   *prior;			/* a column */
+	double	   *shift;			/* of a row's columns */
+} PassWork;
+
+static void
+carve_step(PassWork *work, GrPassKind kind, GrRowShape shape, GrArena *arena)
+{
+	GrChunk    *chunk = &work->chunk;
+	int64_t		pitch = (int64_t) step_pitch(kind, shape);
+
+	chunk->nterms = gr_nterms(shape.nfeatures);
+	chunk->pitch = (size_t) pitch;
+	chunk->columns = gr_carve_doubles(arena, (int64_t) step_ncolumns(shape) * pitch);
+	chunk->weight = gr_carve_doubles(arena, pitch);
+	chunk->residual = gr_carve_doubles(arena, pitch);
+	chunk->weighted = gr_carve_doubles(arena, 3 * pitch);
+	work->prior = gr_carve_doubles(arena, pitch);
+	chunk->lanes = gr_carve_doubles(arena, 4 * (int64_t) GR_MAX_LANES * chunk->nterms);
+	work->shift = gr_carve_doubles(arena, gr_row_ncols(shape));
+}
+
+static void
+carve_pass(PassWork *work, GrPassKind kind, GrRowShape shape, GrArena *arena)
+{
+	*work = (PassWork) {.exact = NULL};
+	if (kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT)
+	{
+		carve_step(work, kind, shape, arena);
+		return;
+	}
+	work->exact = gr_carve(arena, gr_exact_nbytes(shape));
+	if (kind == GR_PASS_EXACT && gr_nterms(shape.nfeatures) >= GR_COARSE_TERMS_MIN)
+	{
+		work->fast_sums = gr_carve_doubles(arena, (int64_t) gr_pass_nsums(GR_PASS_FAST, shape.nfeatures));
+		carve_step(work, GR_PASS_FAST, shape, arena);
+	}
+}
+
 size_t
 gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape)
 {
-	size_t		t = (size_t) gr_nterms(shape.nfeatures);
-	size_t		ncols = (size_t) gr_row_ncols(shape);
-	size_t		n;
+	PassWork	work;
+	GrArena		arena = {.base = NULL};
 
-	if (kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT)
-		n = (step_ncolumns(shape) + 6) * step_pitch(kind, shape) + 4 * GR_MAX_LANES * t + ncols;
-	else
-		n = gr_exact_size(shape);
-	if (kind == GR_PASS_EXACT && t >= GR_COARSE_TERMS_MIN)
-		return n * sizeof(double) + (gr_pass_nsums(GR_PASS_FAST, shape.nfeatures) + 2 * GR_ALIGNMENT) * sizeof(double) +
-			gr_pass_scratch_nbytes(GR_PASS_FAST, shape);
-	return (n + GR_ALIGNMENT) * sizeof(double);
+	carve_pass(&work, kind, shape, &arena);
+	return gr_arena_lines_nbytes(&arena);
 }
 
 /* What a call's chunks have left in the lanes, lane after lane. */
@@ -249,26 +288,18 @@ load_prior(double *prior, GrRowShape shape, const double *rows, int nrows, int n
 }
 
 static bool
-add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, const PassWork *work, int max_lanes,
 		 GrPoll *poll)
 {
 	const GrStepVersion *version = gr_step_version(max_lanes);
 	int			p = pass->shape.nfeatures;
 	int			ncols = gr_row_ncols(pass->shape);
 	int			capacity = step_capacity(pass->kind, pass->shape);
-	size_t		pitch = step_pitch(pass->kind, pass->shape);
-	GrChunk		chunk = {.nterms = gr_nterms(p),.pitch = pitch};
-	double	   *prior;
-	double	   *shift;
+	GrChunk		chunk = work->chunk;
+	size_t		pitch = chunk.pitch;
+	double	   *shift = work->shift;
 
-	chunk.columns = gr_align(scratch);
-	chunk.weight = chunk.columns + step_ncolumns(pass->shape) * pitch;
-	chunk.residual = chunk.weight + pitch;
-	chunk.weighted = chunk.residual + pitch;
 	chunk.offset = pass->shape.offset ? chunk.columns + (size_t) (1 + gr_offset_at(pass->shape)) * pitch : NULL;
-	prior = chunk.weighted + 3 * pitch;
-	chunk.lanes = prior + pitch;
-	shift = chunk.lanes + 4 * (size_t) version->lanes * chunk.nterms;
 	memset(shift, 0, (size_t) ncols * sizeof(double));
 	memcpy(shift, pass->shift, (size_t) p * sizeof(double));
 	memset(chunk.lanes, 0, 4 * (size_t) version->lanes * chunk.nterms * sizeof(double));
@@ -280,8 +311,9 @@ add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 		chunk.nrows = nrows - first < capacity ? (int) (nrows - first) : capacity;
 		version->transpose(chunk.columns + pitch, pitch, rows + first * ncols, chunk.nrows, ncols, shift);
 		chunk.prior = NULL;
-		if (pass->shape.weight && load_prior(prior, pass->shape, rows + first * ncols, chunk.nrows, version->lanes))
-			chunk.prior = prior;
+		if (pass->shape.weight &&
+			load_prior(work->prior, pass->shape, rows + first * ncols, chunk.nrows, version->lanes))
+			chunk.prior = work->prior;
 		if (!add_step_chunk(pass, version, sums, &chunk, poll))
 			return false;
 	}
@@ -301,24 +333,24 @@ settle(double *hi, double *lo, int64_t at)
 
 /*
  * A coarse pass: all but the products of z by gr_add_exact(), which leaves those out, and they by a FAST pass over the
- * same rows. scratch: behind gr_add_exact()'s
+ * same rows
  */
 static bool
-add_coarse(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+add_coarse(const GrPass *pass, double *sums, const double *rows, int64_t nrows, const PassWork *work, int max_lanes,
 		   GrPoll *poll)
 {
 	GrPass		fast = *pass;
 	int			p = pass->shape.nfeatures;
 	int			t = gr_nterms(p);
-	double	   *fast_sums = scratch + gr_exact_size(pass->shape) + GR_ALIGNMENT;
+	double	   *fast_sums = work->fast_sums;
 	const double *hessian = fast_sums + GR_SUM_HEAD + 2 * t;
 	double	   *hi = sums + GR_SUM_HEAD;
 	double	   *lo = hi + gr_triangle(t + 2);
 
 	fast.kind = GR_PASS_FAST;
 	gr_pass_clear(GR_PASS_FAST, p, fast_sums);
-	if (!gr_add_exact(pass, sums, rows, nrows, scratch, max_lanes, poll) ||
-		!add_step(&fast, fast_sums, rows, nrows, fast_sums + gr_pass_nsums(GR_PASS_FAST, p), GR_MAX_LANES, poll))
+	if (!gr_add_exact(pass, sums, rows, nrows, work->exact, max_lanes, poll) ||
+		!add_step(&fast, fast_sums, rows, nrows, work, GR_MAX_LANES, poll))
 		return false;
 	for (int j = 0; j <= t + 1; j++)
 	{
@@ -345,12 +377,15 @@ add_rows(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 		 const GrHost *host)
 {
 	GrPoll		poll = {.host = host};
+	GrArena		arena = gr_arena_on_lines(scratch);
+	PassWork	work;
 
+	carve_pass(&work, pass->kind, pass->shape, &arena);
 	if (pass->kind == GR_PASS_FAST || pass->kind == GR_PASS_GRADIENT)
-		return add_step(pass, sums, rows, nrows, scratch, max_lanes, &poll);
+		return add_step(pass, sums, rows, nrows, &work, max_lanes, &poll);
 	if (pass->measure == GR_MEASURE_COARSE_STEP)
-		return add_coarse(pass, sums, rows, nrows, scratch, max_lanes, &poll);
-	return gr_add_exact(pass, sums, rows, nrows, scratch, max_lanes, &poll);
+		return add_coarse(pass, sums, rows, nrows, &work, max_lanes, &poll);
+	return gr_add_exact(pass, sums, rows, nrows, work.exact, max_lanes, &poll);
 }
 
 void

@@ -167,12 +167,12 @@ extern bool gr_pass_add_polling(const GrPass *pass, double *sums, const double *
 								const GrHost *host);
 
 /*
- * What gr_pass_add() makes of EXACT and FACE: glm_exact.c. The products of a coarse pass are left out; scratch is of so
- * many float8, and 7 more to be aligned.
+ * What gr_pass_add() makes of EXACT and FACE: glm_exact.c. The products of a coarse pass are left out. scratch:
+ * gr_exact_nbytes() bytes, at the beginning of a cache line
  */
 extern bool gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
 						 int max_lanes, GrPoll *poll);
-extern size_t gr_exact_size(GrRowShape shape);
+extern size_t gr_exact_nbytes(GrRowShape shape);
 
 /* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
 extern void gr_pass_add_lanes(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/glm/edge_row.h"
 #include "compute/glm/glm_row.h"
 #include "compute/glm/glm_sums.h"
@@ -29,6 +30,7 @@ typedef struct ExactWork
 	double	   *columns;		/* those of the rows; later gr_gram_add()'s scratch */
 	double	   *transformed;	/* NROWS rows of exact_shape(), and a vector */
 	double	   *zeros;			/* as many as a row has columns */
+	double	   *weighted_gram;	/* rows with weights and without an offset: a triangle, hi and lo, and its shift */
 
 	/* the rows of the chunk that take part, and for each row or for each of those: */
 	int			nkept;
@@ -48,39 +50,37 @@ exact_shape(GrRowShape shape)
 	return gr_plain_shape(gr_nterms(shape.nfeatures));
 }
 
-/* in doubles: the columns, or the Gram matrix's panels, which are more where rows have weights */
+/* The columns, or the Gram matrix's panels, which are more where rows have weights */
 static size_t
-exact_columns_size(GrRowShape shape)
+exact_columns_nbytes(GrRowShape shape)
 {
-	size_t		columns = (size_t) gr_row_ncols(shape) * PITCH;
-	size_t		panels = gr_gram_scratch_nbytes(exact_shape(shape)) / sizeof(double);
-	size_t		weighted = gr_gram_scratch_nbytes(shape) / sizeof(double);
+	size_t		columns = (size_t) gr_row_ncols(shape) * PITCH * sizeof(double);
+	size_t		panels = gr_gram_scratch_nbytes(exact_shape(shape));
+	size_t		weighted = gr_gram_scratch_nbytes(shape);
 
 	if (weighted > panels)
 		panels = weighted;
-	return gr_round_up(columns > panels ? columns : panels);
+	return columns > panels ? columns : panels;
 }
 
-/* in doubles: the triangle of a weighted Gram matrix, and its shift */
-static size_t
-weighted_gram_size(GrRowShape shape)
+static void
+carve_work(ExactWork *work, GrRowShape shape, GrArena *arena)
 {
-	if (!shape.weight || shape.offset)
-		return 0;
-	return gr_round_up(2 * (size_t) gr_triangle(gr_norder(shape.nfeatures)) + (size_t) gr_nterms(shape.nfeatures));
-}
-
-static size_t
-exact_transformed_size(GrRowShape shape)
-{
-	return gr_round_up((size_t) gr_row_ncols(exact_shape(shape)) * NROWS + GR_MAX_LANES);
+	work->columns = gr_carve(arena, exact_columns_nbytes(shape));
+	work->transformed = gr_carve_doubles(arena, gr_row_ncols(exact_shape(shape)) * NROWS + GR_MAX_LANES);
+	work->zeros = gr_carve_doubles(arena, gr_row_ncols(shape));
+	work->weighted_gram = !shape.weight || shape.offset ? NULL :
+		gr_carve_doubles(arena, 2 * gr_triangle(gr_norder(shape.nfeatures)) + gr_nterms(shape.nfeatures));
 }
 
 size_t
-gr_exact_size(GrRowShape shape)
+gr_exact_nbytes(GrRowShape shape)
 {
-	return exact_columns_size(shape) + exact_transformed_size(shape) + gr_round_up((size_t) gr_row_ncols(shape)) +
-		weighted_gram_size(shape);
+	ExactWork	work;
+	GrArena		arena = {.base = NULL};
+
+	carve_work(&work, shape, &arena);
+	return arena.used;
 }
 
 /* z' face of all rows of a chunk of nrows: the part of the direction's low halves first, then both together */
@@ -457,7 +457,7 @@ add_exact_chunk(ExactWork *work, double *sums, const double *rows, int nrows)
 							   work->max_lanes, work->poll);
 }
 
-/* The sums of gr_pass_is_weighted_gram(). panels: gr_gram_add()'s scratch; space: weighted_gram_size() */
+/* The sums of gr_pass_is_weighted_gram(). panels: gr_gram_add()'s scratch; space: ExactWork's */
 static bool
 add_weighted_gram(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *panels, double *space,
 				  int max_lanes, GrPoll *poll)
@@ -499,14 +499,12 @@ gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows
 {
 	int			nterms = gr_nterms(pass->shape.nfeatures);
 	int			stride = gr_row_ncols(pass->shape);
+	GrArena		arena = {.base = (char *) scratch};
 	ExactWork	work;
 
-	work.columns = gr_align(scratch);
-	work.transformed = work.columns + exact_columns_size(pass->shape);
-	work.zeros = work.transformed + exact_transformed_size(pass->shape);
+	carve_work(&work, pass->shape, &arena);
 	if (gr_pass_is_weighted_gram(pass))
-		return add_weighted_gram(pass, sums, rows, nrows, work.columns, work.zeros + gr_round_up((size_t) stride),
-								 max_lanes, poll);
+		return add_weighted_gram(pass, sums, rows, nrows, work.columns, work.weighted_gram, max_lanes, poll);
 	work.pass = pass;
 	work.version = gr_step_version(max_lanes);
 	work.max_lanes = max_lanes;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/base/arena.h"
 #include "compute/project/project_cpu.h"
 #include "compute/project/projection_state.h"
 
@@ -445,6 +446,16 @@ apply_batch(const Batch *batch, float *y, GrError *err)
 	return true;
 }
 
+/* Carves what k sums of each vector and ncols columns of a chunk take. */
+static void
+carve_batch(Batch *batch, int64_t k, int64_t ncols, GrArena *arena)
+{
+	batch->total = gr_carve_doubles(arena, k * batch->lanes);
+	batch->part = gr_carve_doubles(arena, k * batch->lanes);
+	batch->columns = gr_carve(arena, (size_t) (ncols * (batch->lanes == 1 ? 2 : batch->lanes)) * sizeof(float));
+	batch->ends = gr_carve(arena, (size_t) k * sizeof(uint32_t));
+}
+
 bool
 gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvectors, int64_t dim, float *y,
 						  int max_lanes,
@@ -452,7 +463,7 @@ gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvec
 {
 	size_t		k = (size_t) projection->draw.k;
 	int			lanes = nvectors == 1 ? 1 : GR_PROJECT_BATCH;
-	size_t		ncols = dim < GR_CHUNK_NCOLS ? (size_t) dim : GR_CHUNK_NCOLS;
+	int64_t		ncols = dim < GR_CHUNK_NCOLS ? dim : GR_CHUNK_NCOLS;
 	size_t		work_per_vector = (size_t) ((double) dim * gr_draw_mean(&projection->draw)) + k + (size_t) dim;
 	size_t		polled = 0;
 	GrPoll		poll = {.host = host};
@@ -460,14 +471,16 @@ gr_projection_apply_lanes(GrProjection *projection, const float *x, int64_t nvec
 		.projection = projection,.dim = dim,.lanes = lanes,.gather = gr_gather_version(max_lanes),.host = host,
 		.poll = &poll
 	};
+	GrArena		arena = {.base = NULL};
+	double	   *scratch;
 	bool		ok = true;
 
-	batch.total = gr_projection_scratch(projection, (2 * k + ncols) * (size_t) lanes + (k + 1) / 2, err);
-	if (batch.total == NULL)
+	carve_batch(&batch, (int64_t) k, ncols, &arena);
+	scratch = gr_projection_scratch(projection, arena.used / sizeof(double), err);
+	if (scratch == NULL)
 		return false;
-	batch.part = batch.total + k * (size_t) lanes;
-	batch.columns = (float *) (batch.part + k * (size_t) lanes);
-	batch.ends = (uint32_t *) (batch.part + (k + ncols) * (size_t) lanes);
+	arena = (GrArena) {.base = (char *) scratch};
+	carve_batch(&batch, (int64_t) k, ncols, &arena);
 	for (int64_t v = 0; ok && v < nvectors; v += batch.nvectors)
 	{
 		batch.x = x + v * dim;
