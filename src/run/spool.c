@@ -50,6 +50,19 @@ gr_spool_write(GrSpool *spool, double *rows, int64 nrows)
 }
 
 void
+gr_spool_write_list(GrSpool *spool, GrRowList *list)
+{
+	for (GrRowChunk *chunk = list->first; chunk != NULL; chunk = chunk->next)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (chunk->nrows > 0)
+			gr_spool_write(spool, chunk->rows, chunk->nrows);
+		chunk->nrows = 0;
+	}
+	list->last = list->first;
+}
+
+void
 gr_spool_rewind(GrSpool *spool)
 {
 	gr_file_rewind(spool->file);

@@ -6,6 +6,7 @@
 
 #include "postgres.h"
 
+#include "compute/base/row_list.h"
 #include "compute/linalg/basis.h"
 #include "compute/request/request.h"
 
@@ -29,6 +30,9 @@ extern void gr_spool_begin(GrSpool *spool, GrRowShape shape);
 
 /* Appends rows. */
 extern void gr_spool_write(GrSpool *spool, double *rows, int64 nrows);
+
+/* Appends the rows of a list and empties its chunks, which keep their memory. */
+extern void gr_spool_write_list(GrSpool *spool, GrRowList *list);
 
 /* gr_spool_rewind() goes to the first row; gr_spool_read() reads the next nrows rows. */
 extern void gr_spool_rewind(GrSpool *spool);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "compute/backend/valid.h"
+#include "compute/base/row_list.h"
 #include "compute/design/derive.h"
 #include "compute/linalg/basis.h"
 #include "compute/project/chunks.h"
@@ -26,15 +27,6 @@
 /* Vectors of a batch to be projected, or their projections: they stay in the second-level cache. */
 #define PROJECT_NBYTES ((size_t) 512 << 10)
 
-/* Rows kept, of a list of chunks */
-typedef struct Chunk
-{
-	struct Chunk *next;
-	int64_t		nrows;
-	int64_t		capacity;
-	double		rows[];
-} Chunk;
-
 struct GrSink
 {
 	GrSinkOptions options;
@@ -52,8 +44,7 @@ struct GrSink
 
 	/* KEEP */
 	size_t		nbytes;
-	Chunk	   *first;
-	Chunk	   *last;
+	GrRowList	rows;
 };
 
 static double
@@ -75,11 +66,11 @@ cpu_sink_end(GrSink *sink)
 	free(sink->lo);
 	free(sink->scratch);
 	free(sink->shift);
-	while (sink->first != NULL)
+	while (sink->rows.first != NULL)
 	{
-		Chunk	   *chunk = sink->first;
+		GrRowChunk *chunk = sink->rows.first;
 
-		sink->first = chunk->next;
+		sink->rows.first = chunk->next;
 		free(chunk);
 	}
 	free(sink);
@@ -181,7 +172,7 @@ grow(GrSink *sink, GrError *err)
 	size_t		limit = sink->options.memory_limit;
 	size_t		nbytes = sink->nbytes / row_nbytes * plain_nbytes;
 	size_t		capacity;
-	Chunk	   *chunk;
+	void	   *memory;
 
 	if (nbytes < FIRST_CHUNK_NBYTES)
 		nbytes = FIRST_CHUNK_NBYTES;
@@ -192,21 +183,14 @@ grow(GrSink *sink, GrError *err)
 		capacity = (limit - sink->nbytes) / row_nbytes;
 	if (capacity == 0 && limit == 0)
 		capacity = 1;
-	chunk = capacity == 0 ? NULL : malloc(sizeof(Chunk) + capacity * row_nbytes);
-	if (chunk == NULL)
+	memory = capacity == 0 ? NULL : malloc(gr_row_chunk_nbytes(capacity, row_nbytes));
+	if (memory == NULL)
 	{
 		err->bytes_needed = sink->nbytes + row_nbytes;
 		return gr_fail(err, GR_NO_MEMORY, 0, "no room for more rows in %zu bytes", limit);
 	}
-	chunk->next = NULL;
-	chunk->nrows = 0;
-	chunk->capacity = (int64_t) capacity;
 	sink->nbytes += capacity * row_nbytes;
-	if (sink->last == NULL)
-		sink->first = chunk;
-	else
-		sink->last->next = chunk;
-	sink->last = chunk;
+	gr_row_list_append(&sink->rows, memory, (int64_t) capacity);
 	return true;
 }
 
@@ -222,16 +206,16 @@ keep_rows(GrSink *sink, const void *rows, int64_t nrows, GrError *err)
 		double	   *into;
 		int64_t		n;
 
-		if ((sink->last == NULL || sink->last->nrows == sink->last->capacity) && !grow(sink, err))
+		if (gr_row_list_is_full(&sink->rows) && !grow(sink, err))
 			return false;
-		into = sink->last->rows + sink->last->nrows * gr_row_ncols(shape);
-		n = sink->last->capacity - sink->last->nrows;
+		into = gr_row_list_next(&sink->rows, (size_t) gr_row_ncols(shape));
+		n = sink->rows.last->capacity - sink->rows.last->nrows;
 		n = nrows - done < n ? nrows - done : n;
 		if (shape.single)
 			gr_widen_rows(from, n, shape, into);
 		else
 			memcpy(into, from, (size_t) n * row_nbytes);
-		sink->last->nrows += n;
+		sink->rows.last->nrows += n;
 		done += n;
 	}
 	return true;
@@ -269,7 +253,7 @@ cpu_sink_finish(GrSink *sink, double *hi, double *lo, GrError *err)
 
 /* Adds a chunk's rows: to a pass piece by piece, so that the host is asked in time; a bootstrap asks it itself. */
 static bool
-sum_chunk(const GrRequest *request, double *sums, const Chunk *chunk, void *scratch, const GrHost *host)
+sum_chunk(const GrRequest *request, double *sums, const GrRowChunk *chunk, void *scratch, const GrHost *host)
 {
 	int			stride = gr_row_ncols(request->shape);
 	int64_t		piece = POLL_WORK / gr_nterms(request->shape.nfeatures) + 1;
@@ -295,14 +279,14 @@ sum_whole(const GrSink *sink, const GrRequest *request, double *sums, const GrHo
 	int64_t    *nrows;
 	bool		ok;
 
-	for (const Chunk *chunk = sink->first; chunk != NULL; chunk = chunk->next)
+	for (const GrRowChunk *chunk = sink->rows.first; chunk != NULL; chunk = chunk->next)
 		pieces.n++;
 	rows = malloc((size_t) (pieces.n + 1) * (sizeof(double *) + sizeof(int64_t)));
 	if (rows == NULL)
 		return gr_fail(err, GR_NO_MEMORY, 0, "%s", gr_request_name(request));
 	nrows = (int64_t *) (rows + pieces.n);
 	pieces.n = 0;
-	for (const Chunk *chunk = sink->first; chunk != NULL; chunk = chunk->next)
+	for (const GrRowChunk *chunk = sink->rows.first; chunk != NULL; chunk = chunk->next)
 	{
 		rows[pieces.n] = chunk->rows;
 		nrows[pieces.n++] = chunk->nrows;
@@ -337,7 +321,7 @@ cpu_sink_sums(GrSink *sink, const GrRequest *request, double *sums, const GrHost
 		err->bytes_needed = scratch_nbytes;
 		return gr_fail(err, GR_NO_MEMORY, 0, "scratch memory of %s", gr_request_name(request));
 	}
-	for (const Chunk *chunk = sink->first; ok && chunk != NULL; chunk = chunk->next)
+	for (const GrRowChunk *chunk = sink->rows.first; ok && chunk != NULL; chunk = chunk->next)
 		ok = sum_chunk(request, sums, chunk, scratch, host);
 	free(scratch);
 	sink->kernel_s += now_s() - started;
@@ -350,7 +334,7 @@ cpu_sink_change(GrSink *sink, const GrBasis *basis, const GrHost *host, GrError 
 	double		started = now_s();
 	GrPoll		poll = {.host = host};
 
-	for (Chunk *chunk = sink->first; chunk != NULL; chunk = chunk->next)
+	for (GrRowChunk *chunk = sink->rows.first; chunk != NULL; chunk = chunk->next)
 		if (!gr_basis_change_rows(basis, gr_wide_shape(sink->options.shape), chunk->rows, chunk->nrows, &poll))
 			return gr_fail(err, GR_CANCELED, 0, "a change of basis");
 	sink->kernel_s += now_s() - started;
@@ -389,7 +373,7 @@ derive_begin(Derive *derive, GrError *err)
 }
 
 static bool
-derive_chunk(Derive *derive, const Chunk *chunk, GrError *err)
+derive_chunk(Derive *derive, const GrRowChunk *chunk, GrError *err)
 {
 	GrRowShape	shape = gr_derived_shape(derive->d);
 	int64_t		row_work = gr_derivation_work(derive->d);
@@ -433,7 +417,7 @@ cpu_sink_derive(GrSink *sink, const GrDeriveTask *task, const GrHost *host, GrEr
 		return false;
 	derive.derived = derived == NULL ? NULL : *derived;
 	ok = derive_begin(&derive, err);
-	for (const Chunk *chunk = sink->first; ok && chunk != NULL; chunk = chunk->next)
+	for (const GrRowChunk *chunk = sink->rows.first; ok && chunk != NULL; chunk = chunk->next)
 		ok = derive_chunk(&derive, chunk, err);
 	ok = ok && (!gr_canceled(host) || gr_fail(err, GR_CANCELED, 0, "rows that are derived"));
 	gr_deriving_end(derive.deriving);
@@ -450,7 +434,7 @@ cpu_sink_read(GrSink *sink, int64_t first, int64_t nrows, double *rows, GrError 
 
 	if (first < 0 || nrows < 0)
 		return gr_fail(err, GR_INVALID, 0, "there are no such rows");
-	for (const Chunk *chunk = sink->first; nrows > 0 && chunk != NULL; chunk = chunk->next)
+	for (const GrRowChunk *chunk = sink->rows.first; nrows > 0 && chunk != NULL; chunk = chunk->next)
 	{
 		int64_t		n = chunk->nrows - first < nrows ? chunk->nrows - first : nrows;
 

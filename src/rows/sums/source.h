@@ -7,8 +7,11 @@
 
 #include "postgres.h"
 
+#include "compute/base/row_list.h"
 #include "compute/base/compute.h"
+#include "compute/base/row_list.h"
 #include "compute/glm/glm_fit.h"
+#include "compute/base/row_list.h"
 #include "compute/resample/boot.h"
 #include "rows/query/query.h"
 #include "rows/state/state.h"
@@ -17,15 +20,6 @@
 #include "rows/sums/kept_clusters.h"
 #include "run/device.h"
 #include "run/job.h"
-
-/* Rows in memory that an aggregate owns. */
-typedef struct GrRowChunk
-{
-	struct GrRowChunk *next;
-	int64		nrows;
-	int64		capacity;
-	double		rows[FLEXIBLE_ARRAY_MEMBER];	/* of features and the response */
-} GrRowChunk;
 
 typedef enum GrRowSourceKind
 {
@@ -43,7 +37,7 @@ typedef struct GrRowSource
 	GrRowRules	rules;
 	bool		single;			/* the features are of type real: gradient ascent on a device may iterate in float4 */
 	GrJob	   *job;
-	const GrRowChunk *chunks;
+	const GrRowChunk *chunks;	/* rows of features and the response that an aggregate owns */
 	GrFoldRows *folds;
 	int			left_out;		/* or GR_NO_FOLD */
 	const GrBasis *basis;		/* rows of chunks and of a query are changed by it for each pass; or NULL */

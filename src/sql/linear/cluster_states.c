@@ -102,13 +102,8 @@ spill(GrClusterStates *states)
 {
 	if (states->spool.file == NULL)
 		gr_spool_begin(&states->spool, gr_plain_shape((int) gr_cluster_states_record(states) - 1));
-	for (GrRecordChunk *chunk = states->first; chunk != NULL; chunk = chunk->next)
-	{
-		gr_spool_write(&states->spool, chunk->records, chunk->n);
-		chunk->n = 0;
-	}
+	gr_spool_write_list(&states->spool, &states->records);
 	states->nheld = 0;
-	states->last = states->first;
 }
 
 /* Pages of 4 kB take longer to come by, one fault each, than their records to be copied. It is but a wish. */
@@ -124,21 +119,18 @@ want_large_pages(void *memory, Size nbytes)
 #endif
 }
 
-/* Room for as many records again, but no more than most in all; empty */
-static GrRecordChunk *
-new_chunk(const GrClusterStates *states, Size record_nbytes, int64 most)
+/* Makes room for as many records again, but for no more than most in all. */
+static void
+add_chunk(GrClusterStates *states, Size record_nbytes, int64 most)
 {
 	int64		largest = Max((int64) (CHUNK_NBYTES / record_nbytes) & ~INT64CONST(7), FIRST_CAPACITY);
 	int64		capacity = Min(Min(Max(states->nheld, FIRST_CAPACITY), largest), most - states->nheld);
-	Size		nbytes = offsetof(GrRecordChunk, records) + capacity * record_nbytes;
-	GrRecordChunk *chunk = MemoryContextAllocHuge(states->context, nbytes);
+	Size		nbytes = gr_row_chunk_nbytes(capacity, record_nbytes);
+	void	   *memory = MemoryContextAllocHuge(states->context, nbytes);
 
 	Assert(capacity > 0 && capacity % 8 == 0);
-	want_large_pages(chunk, nbytes);
-	chunk->next = NULL;
-	chunk->n = 0;
-	chunk->capacity = capacity;
-	return chunk;
+	want_large_pages(memory, nbytes);
+	gr_row_list_append(&states->records, memory, capacity);
 }
 
 /* Where the next record goes, which counts from now on */
@@ -147,22 +139,22 @@ next_record(GrClusterStates *states)
 {
 	Size		size = gr_cluster_states_record(states);
 	int64		most = (int64) ((Size) work_mem * 1024 / (size * sizeof(double))) & ~INT64CONST(7);
+	GrRowList  *list = &states->records;
+	double	   *record;
 
 	most = states->spills ? Max(most, FIRST_CAPACITY) : PG_INT64_MAX & ~INT64CONST(7);
 	/* work_mem may have been lowered since; what is read comes in multiples of 8 */
 	if (states->nheld >= most && states->nheld % 8 == 0)
 		spill(states);
-	if (states->last == NULL)
-		states->first = states->last = new_chunk(states, size * sizeof(double), most);
-	else if (states->last->n == states->last->capacity)
-	{
-		if (states->last->next == NULL)
-			states->last->next = new_chunk(states, size * sizeof(double), most);
-		states->last = states->last->next;
-	}
+	if (gr_row_list_is_full(list) && list->last != NULL && list->last->next != NULL)
+		list->last = list->last->next;
+	else if (gr_row_list_is_full(list))
+		add_chunk(states, size * sizeof(double), most);
+	record = gr_row_list_next(list, size);
+	list->last->nrows++;
 	states->n++;
 	states->nheld++;
-	return states->last->records + states->last->n++ * size;
+	return record;
 }
 
 /* The chosen columns' sums and shift, as a record */
@@ -246,7 +238,7 @@ gr_cluster_states_total(GrClusterStates *states, GrStats *stats)
 void
 gr_cluster_reader_begin(GrClusterReader *reader, GrClusterStates *states)
 {
-	*reader = (GrClusterReader) {.nfiled = states->n - states->nheld, .states = states, .chunk = states->first};
+	*reader = (GrClusterReader) {.nfiled = states->n - states->nheld, .states = states, .chunk = states->records.first};
 	if (reader->nfiled == 0)
 		return;
 	reader->block = palloc_extended(READ_RECORDS * gr_cluster_states_record(states) * sizeof(double),
@@ -257,7 +249,7 @@ gr_cluster_reader_begin(GrClusterReader *reader, GrClusterStates *states)
 const double *
 gr_cluster_reader_next(GrClusterReader *reader, int64 *n)
 {
-	GrRecordChunk *chunk = reader->chunk;
+	const GrRowChunk *chunk = reader->chunk;
 
 	if (reader->nfiled > 0)
 	{
@@ -266,9 +258,9 @@ gr_cluster_reader_next(GrClusterReader *reader, int64 *n)
 		reader->nfiled -= *n;
 		return reader->block;
 	}
-	*n = chunk == NULL ? 0 : chunk->n;
+	*n = chunk == NULL ? 0 : chunk->nrows;
 	if (*n == 0)
 		return NULL;
 	reader->chunk = chunk->next;
-	return chunk->records;
+	return chunk->rows;
 }

@@ -11,18 +11,10 @@
 
 #include "fmgr.h"
 
+#include "compute/base/row_list.h"
 #include "rows/state/state.h"
 #include "run/spool.h"
 #include "sql/states/stats.h"
-
-/* Records in memory, in their order: as many as were wanted at a time, so that none is copied for want of room */
-typedef struct GrRecordChunk
-{
-	struct GrRecordChunk *next;
-	int64		n;
-	int64		capacity;		/* a multiple of 8 */
-	double		records[FLEXIBLE_ARRAY_MEMBER];
-} GrRecordChunk;
 
 typedef struct GrClusterStates
 {
@@ -33,8 +25,7 @@ typedef struct GrClusterStates
 	bool		whole;			/* all of them, in their order */
 	int64		n;				/* clusters */
 	int64		nheld;			/* the last ones, which are in chunks */
-	GrRecordChunk *first;
-	GrRecordChunk *last;		/* that the next record goes to; those after it are empty */
+	GrRowList	records;		/* ... of capacities that are multiples of 8 */
 	bool		spills;			/* to the file, beyond work_mem */
 	GrSpool		spool;			/* those before them */
 } GrClusterStates;
@@ -67,7 +58,7 @@ typedef struct GrClusterReader
 	GrClusterStates *states;
 	int64		nfiled;			/* that are still to be read from the file */
 	double	   *block;			/* of what is read from there */
-	GrRecordChunk *chunk;		/* the next one */
+	const GrRowChunk *chunk;		/* the next one */
 } GrClusterReader;
 
 extern void gr_cluster_reader_begin(GrClusterReader *reader, GrClusterStates *states);

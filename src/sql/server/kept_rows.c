@@ -79,55 +79,37 @@ add_chunk(GrKeptRows *rows, Size limit)
 {
 	Size		row_nbytes = gr_row_nbytes(gr_plain_shape(rows->nfeatures));
 	Size		nbytes = Max(row_nbytes, Min(LAST_CHUNK_NBYTES, Max(FIRST_CHUNK_NBYTES, rows->nbytes)));
-	GrRowChunk *chunk;
+	int64		capacity;
 
 	limit = Max(limit, row_nbytes);
 	nbytes = Min(nbytes, limit - Min(limit, rows->nbytes));
 	if (nbytes < row_nbytes)
 		return false;
-	chunk = MemoryContextAlloc(rows->context, offsetof(GrRowChunk, rows) + nbytes);
-	chunk->next = NULL;
-	chunk->nrows = 0;
-	chunk->capacity = nbytes / row_nbytes;
-	rows->nbytes += chunk->capacity * row_nbytes;
-	if (rows->last == NULL)
-		rows->first = chunk;
-	else
-		rows->last->next = chunk;
-	rows->last = chunk;
+	capacity = nbytes / row_nbytes;
+	gr_row_list_append(&rows->list, MemoryContextAlloc(rows->context, gr_row_chunk_nbytes(capacity, row_nbytes)),
+					   capacity);
+	rows->nbytes += capacity * row_nbytes;
 	return true;
-}
-
-static void
-write_chunks(GrKeptRows *rows)
-{
-	for (GrRowChunk *chunk = rows->first; chunk != NULL; chunk = chunk->next)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (chunk->nrows > 0)
-			gr_spool_write(rows->spool, chunk->rows, chunk->nrows);
-		chunk->nrows = 0;
-	}
 }
 
 /* The largest chunk stays, for rows on their way to the file. */
 static void
 free_chunks(GrKeptRows *rows)
 {
-	GrRowChunk *largest = rows->first;
+	GrRowChunk *largest = rows->list.first;
 	GrRowChunk *next;
 
-	for (GrRowChunk *chunk = rows->first; chunk != NULL; chunk = chunk->next)
+	for (GrRowChunk *chunk = rows->list.first; chunk != NULL; chunk = chunk->next)
 		if (chunk->capacity > largest->capacity)
 			largest = chunk;
-	for (GrRowChunk *chunk = rows->first; chunk != NULL; chunk = next)
+	for (GrRowChunk *chunk = rows->list.first; chunk != NULL; chunk = next)
 	{
 		next = chunk->next;
 		if (chunk != largest)
 			pfree(chunk);
 	}
 	largest->next = NULL;
-	rows->first = rows->last = largest;
+	rows->list.first = rows->list.last = largest;
 }
 
 /* Called when the group is done with, but for an error, after which the server closes the file by itself. */
@@ -151,14 +133,14 @@ spill(FunctionCallInfo fcinfo, GrKeptRows *rows)
 		MemoryContextSwitchTo(old);
 		AggRegisterCallback(fcinfo, end_spool, PointerGetDatum(spool));
 	}
-	write_chunks(rows);
+	gr_spool_write_list(rows->spool, &rows->list);
 	free_chunks(rows);
 }
 
 double *
 gr_kept_row(FunctionCallInfo fcinfo, GrKeptRows *rows)
 {
-	bool		full = rows->last == NULL || rows->last->nrows == rows->last->capacity;
+	bool		full = gr_row_list_is_full(&rows->list);
 
 	/* of an aggregate over a window nobody says when it is done, and a file could be closed */
 	if (full && IsA(fcinfo->context, WindowAggState))
@@ -172,7 +154,7 @@ gr_kept_row(FunctionCallInfo fcinfo, GrKeptRows *rows)
 	}
 	else if (full && (rows->spool != NULL || !add_chunk(rows, (Size) work_mem * 1024)))
 		spill(fcinfo, rows);
-	return rows->last->rows + rows->last->nrows * gr_row_ncols(gr_plain_shape(rows->nfeatures));
+	return gr_row_list_next(&rows->list, gr_row_ncols(gr_plain_shape(rows->nfeatures)));
 }
 
 /*
@@ -196,7 +178,7 @@ send_rows(GrKeptRows *rows, GrJob *job)
 		}
 		return;
 	}
-	for (const GrRowChunk *chunk = rows->first; chunk != NULL && !job->overflowed; chunk = chunk->next)
+	for (const GrRowChunk *chunk = rows->list.first; chunk != NULL && !job->overflowed; chunk = chunk->next)
 	{
 		for (int64 row = 0; row < chunk->nrows && !job->overflowed; row++)
 		{
@@ -216,7 +198,7 @@ gr_kept_source(GrKeptRows *rows, GrRowSource *source)
 	};
 
 	if (rows->spool != NULL)
-		write_chunks(rows);
+		gr_spool_write_list(rows->spool, &rows->list);
 	memset(source, 0, sizeof(*source));
 	source->kind = GR_SOURCE_JOB;
 	source->shape = options.shape;
@@ -232,7 +214,7 @@ gr_kept_source(GrKeptRows *rows, GrRowSource *source)
 		return;
 	}
 	source->kind = GR_SOURCE_CHUNKS;
-	source->chunks = rows->first;
+	source->chunks = rows->list.first;
 }
 
 /*
@@ -281,11 +263,11 @@ gr_kept_serialize(PG_FUNCTION_ARGS)
 	at += sizeof(head);
 	if (rows->spool != NULL)
 	{
-		write_chunks(rows);
+		gr_spool_write_list(rows->spool, &rows->list);
 		gr_spool_rewind(rows->spool);
 		gr_spool_read(rows->spool, at, rows->nrows);
 	}
-	for (const GrRowChunk *chunk = rows->first; chunk != NULL; chunk = chunk->next)
+	for (const GrRowChunk *chunk = rows->list.first; chunk != NULL; chunk = chunk->next)
 	{
 		memcpy(at, chunk->rows, chunk->nrows * row_nbytes);
 		at += chunk->nrows * row_nbytes;
@@ -338,11 +320,11 @@ append_rows(FunctionCallInfo fcinfo, GrKeptRows *rows, const GrKeptRows *other)
 		double	   *into = gr_kept_row(fcinfo, rows);
 
 		CHECK_FOR_INTERRUPTS();
-		n = Min(left, rows->last->capacity - rows->last->nrows);
+		n = Min(left, rows->list.last->capacity - rows->list.last->nrows);
 		memcpy(into, at, n * gr_row_nbytes(shape));
 		gr_check_rows(into, n, shape, (GrRowRules) {GR_BINOMIAL}, NULL);
 		at += n * gr_row_nbytes(shape);
-		rows->last->nrows += n;
+		rows->list.last->nrows += n;
 		rows->nrows += n;
 	}
 }

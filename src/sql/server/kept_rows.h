@@ -31,8 +31,7 @@ typedef struct GrKeptRows
 	int64		nrows;			/* complete ones */
 	int64		nskipped;
 	Size		nbytes;			/* of the chunks */
-	GrRowChunk *first;			/* the rows that aren't in the file */
-	GrRowChunk *last;
+	GrRowList	list;			/* the rows that aren't in the file */
 	GrSpool    *spool;			/* or NULL: no row is in a file yet */
 	const char *serialized;		/* a state that was handed over: its rows, anywhere in memory */
 	MemoryContext context;
@@ -53,7 +52,7 @@ extern double *gr_kept_row(FunctionCallInfo fcinfo, GrKeptRows *rows);
 static inline void
 gr_kept_count(GrKeptRows *rows)
 {
-	rows->last->nrows++;
+	rows->list.last->nrows++;
 	rows->nrows++;
 }
 
