@@ -51,6 +51,9 @@ query_error_callback(void *arg)
 void
 gr_enter_query(ErrorContextCallback *context, const char *text)
 {
+	context->callback = NULL;
+	if (text == NULL)
+		return;
 	context->callback = query_error_callback;
 	context->arg = unconstify(char *, text);
 	context->previous = error_context_stack;
@@ -60,6 +63,8 @@ gr_enter_query(ErrorContextCallback *context, const char *text)
 void
 gr_leave_query(const ErrorContextCallback *context)
 {
+	if (context->callback == NULL)
+		return;
 	Assert(error_context_stack == context);
 	error_context_stack = context->previous;
 }

@@ -31,8 +31,8 @@ typedef struct FoldRows
 	Oid			collation;
 	int			n;
 	int			last;			/* that a row was of */
-	Datum		value[GR_FOLDS_MAX];
-	GrJob	   *job[GR_FOLDS_MAX];
+	Datum		value[GR_NET_FOLDS_MAX];
+	GrJob	   *job[GR_NET_FOLDS_MAX];
 } FoldRows;
 
 /* At the first complete row: now the arrays' lengths are known. */
@@ -75,10 +75,10 @@ add_fold(FoldRows *rows, Datum value)
 {
 	MemoryContext old = MemoryContextSwitchTo(rows->context);
 
-	if (rows->n == GR_FOLDS_MAX)
+	if (rows->n == GR_NET_FOLDS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("more than %d folds", GR_FOLDS_MAX),
+				 errmsg("more than %d folds", GR_NET_FOLDS_MAX),
 				 errhint("Name a column of folds that has fewer values, or let folds be drawn by a key.")));
 	rows->value[rows->n] = datumCopy(value, rows->type->typbyval, rows->type->typlen);
 	rows->job[rows->n] = gr_job_begin(&rows->options);

@@ -8,8 +8,8 @@
 
 #include "rows/sums/source.h"
 
-/* The most folds that there may be */
-#define GR_FOLDS_MAX 1000
+/* The most folds of an elastic net */
+#define GR_NET_FOLDS_MAX 1000
 
 /*
  * Runs the query once, in this process, and keeps each fold's rows as a source of its own, on the CPU: in memory, up to

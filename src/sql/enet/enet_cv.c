@@ -13,6 +13,7 @@
 #include "utils/typcache.h"
 
 #include "compute/linalg/gram_shift.h"
+#include "rows/sums/fold_rows.h"
 #include "run/args.h"
 #include "run/raise.h"
 #include "sql/enet/enet_cv.h"
@@ -203,6 +204,15 @@ gr_folds_summarise(GrFoldScores *scores, const double *weight, int nfolds)
 	scores->within = 0;
 	while (scores->mean[scores->within] > scores->mean[scores->least] + scores->std_error[scores->least])
 		scores->within++;
+}
+
+void
+gr_check_nfolds(int n)
+{
+	if (n < 2 || n > GR_NET_FOLDS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("folds must be between 2 and %d, got %d", GR_NET_FOLDS_MAX, n)));
 }
 
 void

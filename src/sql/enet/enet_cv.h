@@ -58,6 +58,9 @@ extern GrFolds *gr_folds_create(int nfeatures, const char *const *names);
 extern void gr_folds_add(GrFolds *folds, const double *hi, const double *lo, const double *shift, int64 nobs,
 						 int64 nskipped, double log_constant);
 
+/* ERROR unless rows may be drawn into n folds. */
+extern void gr_check_nfolds(int n);
+
 /* ERROR unless there are two folds or more. */
 extern void gr_folds_check(int n);
 

@@ -17,23 +17,23 @@
 static void
 make_passes(GrEnetLogit *logit)
 {
-	GrEnetRows *rows = logit->rows;
+	GrDataSet *data = logit->data;
 	GrLogitPath *path = &logit->path;
 	GrError		err = {0};
 
 	while (path->wants_pass)
 	{
-		rows->npasses++;
-		for (int f = 0; f < rows->n; f++)
+		data->npasses++;
+		for (int f = 0; f < data->n; f++)
 		{
 			CHECK_FOR_INTERRUPTS();
 			if (f != logit->left_out)
-				gr_source_pass(&rows->source[f], &path->pass, path->sums);
+				gr_source_pass(&data->source[f], &path->pass, path->sums);
 		}
 		if (gr_logit_path_advance(path, &gr_host, &err))
 			continue;
 		gr_note_device_error(&err);
-		gr_raise_columns(&err, path->p, (const char *const *) rows->ingest.names);
+		gr_raise_columns(&err, path->p, (const char *const *) data->ingest.names);
 	}
 }
 
@@ -45,15 +45,15 @@ detail_separation(const GrLogitPath *path)
 }
 
 void
-gr_enet_logit_begin(GrEnetLogit *logit, const GrEnet *net, GrEnetRows *rows, int left_out)
+gr_enet_logit_begin(GrEnetLogit *logit, const GrEnet *net, GrDataSet *data, int left_out)
 {
 	GrLogitPathOptions options = {
-		.shape = rows->source->shape,.counts = rows->source->rules.weighting == GR_FREQUENCIES
+		.shape = data->source->shape,.counts = data->source->rules.weighting == GR_FREQUENCIES
 	};
 
 	options.net = gr_enet_options(net, options.shape.nfeatures);
 	logit->net = net;
-	logit->rows = rows;
+	logit->data = data;
 	logit->left_out = left_out;
 	gr_logit_path_begin(&logit->path, &options,
 						palloc_extended(gr_logit_path_nbytes(&options), MCXT_ALLOC_HUGE));
@@ -69,13 +69,13 @@ gr_enet_logit_begin(GrEnetLogit *logit, const GrEnet *net, GrEnetRows *rows, int
 }
 
 int64
-gr_enet_logit_nobs(const GrEnetRows *rows)
+gr_enet_logit_nobs(const GrDataSet *data)
 {
 	int64		nobs = 0;
 
-	for (int f = 0; f < rows->n; f++)
+	for (int f = 0; f < data->n; f++)
 	{
-		const GrRowSource *source = &rows->source[f];
+		const GrRowSource *source = &data->source[f];
 
 		if (source->shape.weight && source->rules.weighting == GR_FREQUENCIES)
 			gr_add_count(&nobs, gr_count(source->totals.weights));
@@ -95,7 +95,7 @@ gr_enet_logit_lambdas(const GrEnetLogit *logit, int *n)
 	if (lambda != NULL)
 		return lambda;
 	lambda = palloc(*n * sizeof(double));
-	gr_logit_path_grid(&logit->path, gr_enet_min_ratio(net, gr_enet_logit_nobs(logit->rows), logit->path.p), n, lambda);
+	gr_logit_path_grid(&logit->path, gr_enet_min_ratio(net, gr_enet_logit_nobs(logit->data), logit->path.p), n, lambda);
 	return lambda;
 }
 
@@ -108,7 +108,7 @@ gr_enet_logit_step(GrEnetLogit *logit, double lambda)
 	if (logit->lost)
 		return false;
 	if (!gr_logit_path_go_to(&logit->path, lambda, &gr_host, &err))
-		gr_raise_columns(&err, logit->path.p, (const char *const *) logit->rows->ingest.names);
+		gr_raise_columns(&err, logit->path.p, (const char *const *) logit->data->ingest.names);
 	make_passes(logit);
 	if (!logit->path.converged)
 		ereport(WARNING,
@@ -119,14 +119,14 @@ gr_enet_logit_step(GrEnetLogit *logit, double lambda)
 }
 
 void
-gr_enet_logit_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, GrEnetRows *rows)
+gr_enet_logit_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, GrDataSet *data)
 {
 	GrEnetLogit logit;
 	GrPathPoint before = {0};
 	double	   *lambda;
 	int			n;
 
-	gr_enet_logit_begin(&logit, net, rows, -1);
+	gr_enet_logit_begin(&logit, net, data, -1);
 	lambda = gr_enet_logit_lambdas(&logit, &n);
 	for (int k = 0; k < n && gr_enet_logit_step(&logit, lambda[k]); k++)
 	{
@@ -145,14 +145,14 @@ gr_enet_logit_put_path(ReturnSetInfo *rsinfo, const GrEnet *net, GrEnetRows *row
 
 /* The path over all rows, as far as it goes */
 static void
-fit_all(const GrEnet *net, GrEnetRows *rows, GrFoldScores *scores)
+fit_all(const GrEnet *net, GrDataSet *data, GrFoldScores *scores)
 {
 	GrEnetLogit logit;
 	int			nterms;
 	int			n;
 	int			k;
 
-	gr_enet_logit_begin(&logit, net, rows, -1);
+	gr_enet_logit_begin(&logit, net, data, -1);
 	nterms = logit.path.p + (net->intercept ? 1 : 0);
 	scores->lambda = gr_enet_logit_lambdas(&logit, &n);
 	scores->point = palloc_extended(n * sizeof(GrPathPoint), MCXT_ALLOC_HUGE);
@@ -207,9 +207,9 @@ describe_fold(void *arg)
 
 /* A fold's errors under the path over the others, beyond whose end its last coefficients are those of all lambdas */
 static void
-score_fold(const GrEnet *net, GrEnetRows *rows, int fold, const GrFoldScores *scores, double *error)
+score_fold(const GrEnet *net, GrDataSet *data, int fold, const GrFoldScores *scores, double *error)
 {
-	GrRowSource *source = &rows->source[fold];
+	GrRowSource *source = &data->source[fold];
 	int			p = source->shape.nfeatures;
 	double	   *beta = palloc0(gr_nterms(p) * sizeof(double));
 	double	   *sums = palloc(gr_pass_nsums(GR_PASS_GRADIENT, p) * sizeof(double));
@@ -218,7 +218,7 @@ score_fold(const GrEnet *net, GrEnetRows *rows, int fold, const GrFoldScores *sc
 	bool		goes_on = true;
 
 	error_context_stack = &context;
-	gr_enet_logit_begin(&logit, net, rows, fold);
+	gr_enet_logit_begin(&logit, net, data, fold);
 	for (int k = 0; k < scores->n; k++)
 	{
 		goes_on = goes_on && gr_enet_logit_step(&logit, scores->lambda[k]);
@@ -229,44 +229,44 @@ score_fold(const GrEnet *net, GrEnetRows *rows, int fold, const GrFoldScores *sc
 }
 
 void
-gr_enet_logit_validate(const GrEnet *net, GrEnetRows *rows, GrFoldScores *scores)
+gr_enet_logit_validate(const GrEnet *net, GrDataSet *data, GrFoldScores *scores)
 {
-	double	   *weight = palloc(rows->n * sizeof(double));
+	double	   *weight = palloc(data->n * sizeof(double));
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpureg fold", ALLOCSET_DEFAULT_SIZES);
 
-	gr_folds_check(rows->n);
-	fit_all(net, rows, scores);
-	scores->error = palloc_extended((Size) rows->n * scores->n * sizeof(double), MCXT_ALLOC_HUGE);
-	for (int f = 0; f < rows->n; f++)
+	gr_folds_check(data->n);
+	fit_all(net, data, scores);
+	scores->error = palloc_extended((Size) data->n * scores->n * sizeof(double), MCXT_ALLOC_HUGE);
+	for (int f = 0; f < data->n; f++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 
-		weight[f] = weight_of(&rows->source[f]);
-		score_fold(net, rows, f, scores, scores->error + (Size) f * scores->n);
+		weight[f] = weight_of(&data->source[f]);
+		score_fold(net, data, f, scores, scores->error + (Size) f * scores->n);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
 	MemoryContextDelete(context);
-	gr_folds_summarise(scores, weight, rows->n);
+	gr_folds_summarise(scores, weight, data->n);
 }
 
 void
-gr_enet_logit_model(GrModel *model, const GrEnet *net, const GrEnetRows *rows, const GrPathPoint *point, double *coef)
+gr_enet_logit_model(GrModel *model, const GrEnet *net, const GrDataSet *data, const GrPathPoint *point, double *coef)
 {
-	int			p = rows->source->shape.nfeatures;
+	int			p = data->source->shape.nfeatures;
 	double		log_constant = 0;
 
-	for (int f = 0; f < rows->n; f++)
-		log_constant += rows->source[f].totals.log_constant;
+	for (int f = 0; f < data->n; f++)
+		log_constant += data->source[f].totals.log_constant;
 	*model = (GrModel) {
 		.distribution = GR_LOGISTIC,.net = true,.net_alpha = net->alpha,.net_lambda = point->lambda,
 		.nterms = p + (net->intercept ? 1 : 0),.intercept = net->intercept,.coef = coef,
-		.nrows = gr_enet_logit_nobs(rows),.nskipped = rows->n == 1 ? rows->source->nskipped : rows->nskipped,
-		.deviance = point->rss,.null_deviance = point->tss,.iterations = rows->npasses,.converged = true,
+		.nrows = gr_enet_logit_nobs(data),.nskipped = gr_rows_nskipped(data),
+		.deviance = point->rss,.null_deviance = point->tss,.iterations = data->npasses,.converged = true,
 		.dispersion = 1,
-		.df_inference = INFINITY,.design = rows->ingest.design
+		.df_inference = INFINITY,.design = data->ingest.design
 	};
-	gr_model_name_terms(model, (const char *const *) rows->ingest.names);
+	gr_model_name_terms(model, (const char *const *) data->ingest.names);
 	model->rank = point->df + (net->intercept ? 1 : 0);
 	model->df_residual = Max(model->nrows - model->rank, 0);
 	model->log_lik = gr_log_likelihood(GR_BINOMIAL, point->rss, (double) model->nrows, log_constant);

@@ -2,7 +2,7 @@
  * fn_enet_fit.c: elastic nets over a query or kept rows: gpu_enet_fit, gpu_enet_cv, gpu_enet_path.
  *
  * With a lambda the sums of all rows are enough for a linear regression; for a cross-validation those of each fold are.
- * A logistic regression makes passes over rows that are kept; see enet_rows.h and enet_logit.h.
+ * A logistic regression makes passes over rows that are kept; see enet_logit.h.
  *
  * Without a column that tells folds apart, a row's fold is what its values hash to. So it doesn't depend on the order
  * in which workers meet the rows, and rows that are equal are in one fold.
@@ -15,12 +15,12 @@
 #include "utils/builtins.h"
 
 #include "rows/query/query.h"
+#include "rows/sums/data_set.h"
 #include "run/args.h"
 #include "run/clock.h"
 #include "run/report.h"
 #include "sql/enet/enet_cv.h"
 #include "sql/enet/enet_logit.h"
-#include "sql/enet/enet_rows.h"
 #include "sql/glm/glm_fit.h"
 
 PG_FUNCTION_INFO_V1(gr_enet_fit);
@@ -49,6 +49,17 @@ enum
 	CV_INTERCEPT, CV_STANDARDIZE, CV_FAMILY, CV_FORMULA, CV_WEIGHTS, CV_FREQUENCIES, CV_KEPT, CV_ROWS
 };
 
+/* What is fitted, as a function's arguments have it */
+typedef struct Request
+{
+	const char *function;		/* its name, static */
+	GrFitRows	rows;
+	GrRoles		roles;
+	bool		binomial;		/* a logistic regression; else a linear one */
+	int			nfolds;			/* where no column tells them apart; 0: all rows are one */
+	double		started;
+} Request;
+
 /* A cross-validation: what lambdas come to, and the models that are chosen */
 typedef struct Validation
 {
@@ -61,6 +72,20 @@ typedef struct Validation
 /*
  * Arguments
  */
+
+/* gaussian or binomial; ERROR for another name */
+static bool
+is_binomial(const char *family)
+{
+	if (strcmp(family, "binomial") == 0)
+		return true;
+	if (strcmp(family, "gaussian") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown family \"%s\" of an elastic net", family),
+				 errhint("Use 'gaussian' or 'binomial'.")));
+	return false;
+}
 
 /* The lambda of the least error, not the largest within a standard error? */
 static bool
@@ -91,90 +116,126 @@ read_fold(FunctionCallInfo fcinfo, int argument, GrRoles *roles)
  * Models
  */
 
+/* Opens the rows: those of all folds, or each fold's, for passes or summed up. */
+static GrDataSet *
+open_rows(FunctionCallInfo fcinfo, const Request *request, GrEnet *net)
+{
+	const GrRowsWanted wanted = {
+		.from = request->rows,.function = fcinfo->flinfo->fn_oid,.roles = &request->roles,
+		.family = request->binomial ? GR_BINOMIAL : GR_GAUSSIAN,.nfolds = request->nfolds,
+		.use = request->nfolds > 0 ? (request->binomial ? GR_ROWS_FOLD_PASSES : GR_ROWS_FOLD_SUMS) :
+		request->binomial ? GR_ROWS_PASSES : GR_ROWS_SUM
+	};
+	GrDataSet  *data = gr_open_rows(&wanted);
+
+	net->intercept = data->ingest.intercept;
+	return data;
+}
+
+/* Notes the run, and releases the rows; returns what a model says of their device. */
+static const char *
+close_rows(const Request *request, GrDataSet *data)
+{
+	const char *device = gr_rows_device(data);
+
+	gr_record_rows(data, request->function, request->started);
+	gr_release_rows(data);
+	return device;
+}
+
+static GrEnetSums
+named_sums(const GrDataSet *data)
+{
+	const GrRowSums *sums = data->sums;
+
+	return (GrEnetSums) {
+		.hi = sums->hi,.lo = sums->lo,.shift = sums->shift,.nfeatures = data->ingest.nfeatures,.nobs = sums->nobs,
+		.names = (const char *const *) data->ingest.names
+	};
+}
+
 /* The model at one lambda, from sums */
 static void
-fit_sums(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+fit_sums(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, GrModel *model)
 {
-	double		log_constant;
-	const char *device;
-	GrIngest	ingest;
-	GrEnetSums	sums = gr_enet_sum(fcinfo, request, &ingest, &log_constant, &device);
+	GrDataSet  *data = open_rows(fcinfo, request, net);
+	const char *device = close_rows(request, data);
+	GrEnetSums	sums = named_sums(data);
 	GrPath		path;
 	GrPathPoint point;
 	double	   *coef = palloc((sums.nfeatures + 1) * sizeof(double));
 
-	net->intercept = ingest.intercept;
 	gr_enet_open(net, &sums, gr_enet_workspace(net, sums.nfeatures), false, &path);
 	gr_enet_step(&path, &sums, net->lambda[0], &point, coef);
-	gr_enet_model(model, net, &sums, &point, coef, log_constant);
-	model->nskipped = ingest.nskipped;
-	model->design = ingest.design;
+	gr_enet_model(model, net, &sums, &point, coef, data->sums->log_constant);
+	model->nskipped = data->ingest.nskipped;
+	model->design = data->ingest.design;
 	model->device = device;
 }
 
 static void
-fit_logit(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+fit_logit(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, GrModel *model)
 {
-	GrEnetRows	rows;
+	GrDataSet  *data = open_rows(fcinfo, request, net);
 	GrEnetLogit logit;
 
-	gr_enet_read(fcinfo, request, &rows);
-	net->intercept = rows.ingest.intercept;
-	gr_enet_logit_begin(&logit, net, &rows, -1);
+	gr_enet_logit_begin(&logit, net, data, -1);
 	(void) gr_enet_logit_step(&logit, net->lambda[0]);
-	gr_enet_logit_model(model, net, &rows, &logit.path.point, logit.path.coef);
+	gr_enet_logit_model(model, net, data, &logit.path.point, logit.path.coef);
 	model->converged = logit.path.converged;
-	model->device = gr_enet_release(request, &rows);
+	model->device = close_rows(request, data);
 }
 
 static void
-validate_sums(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+validate_sums(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, Validation *v)
 {
-	const char *device;
-	GrIngest	ingest;
-	GrFolds    *folds = gr_enet_sum_folds(fcinfo, request, &ingest, &device);
+	GrDataSet  *data = open_rows(fcinfo, request, net);
+	const char *device = close_rows(request, data);
+	GrFolds    *folds = gr_folds_create(data->ingest.nfeatures, (const char *const *) data->ingest.names);
 	GrModel    *models[2] = {&v->least, &v->within};
 
-	net->intercept = ingest.intercept;
+	for (int k = 0; k < data->n; k++)
+	{
+		const GrRowSums *sums = &data->sums[k];
+
+		gr_folds_add(folds, sums->hi, sums->lo, sums->shift, sums->nobs, 0, sums->log_constant);
+	}
 	folds->net = *net;
 	gr_folds_validate(folds, &v->scores);
 	v->nfolds = folds->n;
 	for (int i = 0; i < 2; i++)
 	{
 		gr_folds_model(folds, &v->scores, i == 0 ? v->scores.least : v->scores.within, models[i]);
-		models[i]->nskipped = ingest.nskipped;
-		models[i]->design = ingest.design;
+		models[i]->nskipped = data->ingest.nskipped;
+		models[i]->design = data->ingest.design;
 		models[i]->device = device;
 	}
 }
 
 static void
-validate_logit(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+validate_logit(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, Validation *v)
 {
-	GrEnetRows	rows;
+	GrDataSet  *data = open_rows(fcinfo, request, net);
 	GrModel    *models[2] = {&v->least, &v->within};
 
-	gr_enet_read(fcinfo, request, &rows);
-	net->intercept = rows.ingest.intercept;
-	gr_enet_logit_validate(net, &rows, &v->scores);
-	v->nfolds = rows.n;
+	gr_enet_logit_validate(net, data, &v->scores);
+	v->nfolds = data->n;
 	for (int i = 0; i < 2; i++)
 	{
 		int			k = i == 0 ? v->scores.least : v->scores.within;
-		int			nterms = rows.source->shape.nfeatures + (net->intercept ? 1 : 0);
+		int			nterms = data->source->shape.nfeatures + (net->intercept ? 1 : 0);
 
-		gr_enet_logit_model(models[i], net, &rows, &v->scores.point[k], v->scores.coef + (Size) k * nterms);
+		gr_enet_logit_model(models[i], net, data, &v->scores.point[k], v->scores.coef + (Size) k * nterms);
 	}
-	v->least.device = v->within.device = gr_enet_release(request, &rows);
+	v->least.device = v->within.device = close_rows(request, data);
 }
 
 static void
-validate(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Validation *v)
+validate(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, Validation *v)
 {
 	ErrorContextCallback context;
 
-	if (request->rows.query != NULL)
-		gr_enter_query(&context, request->rows.query);
+	gr_enter_query(&context, request->rows.query);
 	if (request->binomial)
 		validate_logit(fcinfo, request, net, v);
 	else
@@ -182,24 +243,21 @@ validate(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, Val
 	gr_extras_take_roles(&v->least.extras, &request->roles);
 	gr_extras_take_roles(&v->within.extras, &request->roles);
 	gr_record_solved(request->started);
-	if (request->rows.query != NULL)
-		gr_leave_query(&context);
+	gr_leave_query(&context);
 }
 
 static void
-fit_at(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net, GrModel *model)
+fit_at(FunctionCallInfo fcinfo, const Request *request, GrEnet *net, GrModel *model)
 {
 	ErrorContextCallback context;
 
-	if (request->rows.query != NULL)
-		gr_enter_query(&context, request->rows.query);
+	gr_enter_query(&context, request->rows.query);
 	if (request->binomial)
 		fit_logit(fcinfo, request, net, model);
 	else
 		fit_sums(fcinfo, request, net, model);
 	gr_record_solved(request->started);
-	if (request->rows.query != NULL)
-		gr_leave_query(&context);
+	gr_leave_query(&context);
 }
 
 /*
@@ -233,7 +291,7 @@ gr_enet_fit(PG_FUNCTION_ARGS)
 		.alpha = FIT_ALPHA,.nlambda = FIT_NLAMBDA,.lambda = FIT_LAMBDAS,.min_ratio = FIT_MIN_RATIO,
 		.penalty = FIT_PENALTY,.positive = FIT_POSITIVE,.intercept = FIT_INTERCEPT,.standardize = FIT_STANDARDIZE
 	};
-	GrEnetRequest request = {.function = "gpu_enet_fit",.started = gr_now()};
+	Request request = {.function = "gpu_enet_fit",.started = gr_now()};
 	GrEnet		net;
 	Validation	v;
 	GrModel		model;
@@ -244,7 +302,7 @@ gr_enet_fit(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	gr_check_nfolds(PG_GETARG_INT32(FIT_FOLDS));
 	least = chooses_least(text_to_cstring(PG_GETARG_TEXT_PP(FIT_CHOOSE)));
-	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(FIT_FAMILY)));
+	request.binomial = is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(FIT_FAMILY)));
 	read_lambda(fcinfo, &net);
 	request.roles = gr_role_arguments(fcinfo, FIT_WEIGHTS, FIT_FREQUENCIES, -1);
 	gr_formula_argument(fcinfo, FIT_FORMULA, net.intercept, &request.roles);
@@ -272,7 +330,7 @@ gr_enet_query_cv(PG_FUNCTION_ARGS)
 		.alpha = CV_ALPHA,.nlambda = CV_NLAMBDA,.lambda = CV_LAMBDA,.min_ratio = CV_MIN_RATIO,
 		.penalty = CV_PENALTY,.positive = CV_POSITIVE,.intercept = CV_INTERCEPT,.standardize = CV_STANDARDIZE
 	};
-	GrEnetRequest request = {.function = "gpu_enet_cv",.started = gr_now()};
+	Request request = {.function = "gpu_enet_cv",.started = gr_now()};
 	GrEnet		net;
 	Validation	v;
 
@@ -281,7 +339,7 @@ gr_enet_query_cv(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	request.nfolds = PG_GETARG_INT32(CV_FOLDS);
 	gr_check_nfolds(request.nfolds);
-	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(CV_FAMILY)));
+	request.binomial = is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(CV_FAMILY)));
 	request.roles = gr_role_arguments(fcinfo, CV_WEIGHTS, CV_FREQUENCIES, -1);
 	gr_formula_argument(fcinfo, CV_FORMULA, net.intercept, &request.roles);
 	read_fold(fcinfo, CV_FOLD, &request.roles);
@@ -294,27 +352,21 @@ gr_enet_query_cv(PG_FUNCTION_ARGS)
  */
 
 static void
-put_path(FunctionCallInfo fcinfo, const GrEnetRequest *request, GrEnet *net)
+put_path(FunctionCallInfo fcinfo, const Request *request, GrEnet *net)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	double		log_constant;
-	const char *device;
+	GrDataSet  *data = open_rows(fcinfo, request, net);
 
 	if (request->binomial)
 	{
-		GrEnetRows	rows;
-
-		gr_enet_read(fcinfo, request, &rows);
-		net->intercept = rows.ingest.intercept;
-		gr_enet_logit_put_path(rsinfo, net, &rows);
-		(void) gr_enet_release(request, &rows);
+		gr_enet_logit_put_path(rsinfo, net, data);
+		(void) close_rows(request, data);
 	}
 	else
 	{
-		GrIngest	ingest;
-		GrEnetSums	sums = gr_enet_sum(fcinfo, request, &ingest, &log_constant, &device);
+		GrEnetSums	sums = named_sums(data);
 
-		net->intercept = ingest.intercept;
+		(void) close_rows(request, data);
 		gr_enet_put_path(rsinfo, net, &sums);
 	}
 }
@@ -333,7 +385,7 @@ gr_enet_query_path(PG_FUNCTION_ARGS)
 		.penalty = PATH_PENALTY,.positive = PATH_POSITIVE,.intercept = PATH_INTERCEPT,
 		.standardize = PATH_STANDARDIZE
 	};
-	GrEnetRequest request = {.function = "gpu_enet_path",.started = gr_now()};
+	Request request = {.function = "gpu_enet_path",.started = gr_now()};
 	ErrorContextCallback context;
 	GrEnet		net;
 
@@ -341,14 +393,12 @@ gr_enet_query_path(PG_FUNCTION_ARGS)
 	if (!gr_fit_arguments(fcinfo, PATH_QUERY, PATH_KEPT, PATH_ROWS, &request.rows) || PG_ARGISNULL(PATH_FAMILY) ||
 		!gr_enet_arguments(fcinfo, &places, &net))
 		return (Datum) 0;
-	request.binomial = gr_enet_is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(PATH_FAMILY)));
+	request.binomial = is_binomial(text_to_cstring(PG_GETARG_TEXT_PP(PATH_FAMILY)));
 	request.roles = gr_role_arguments(fcinfo, PATH_WEIGHTS, PATH_FREQUENCIES, -1);
 	gr_formula_argument(fcinfo, PATH_FORMULA, net.intercept, &request.roles);
-	if (request.rows.query != NULL)
-		gr_enter_query(&context, request.rows.query);
+	gr_enter_query(&context, request.rows.query);
 	put_path(fcinfo, &request, &net);
 	gr_record_solved(request.started);
-	if (request.rows.query != NULL)
-		gr_leave_query(&context);
+	gr_leave_query(&context);
 	return (Datum) 0;
 }

@@ -12,7 +12,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-#include "sql/enet/enet_rows.h"
+#include "sql/enet/enet_cv.h"
 
 PG_FUNCTION_INFO_V1(gr_enet_fold);
 

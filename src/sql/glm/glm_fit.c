@@ -585,42 +585,6 @@ gr_glm_model(GrModel *model, GrGlmFit *fit, const GrGlmOptions *options, const c
  * Over a query, or kept rows
  */
 
-/* Notes a run over a query that is read again and again. */
-static void
-record_query_run(const GrQueryFit *f)
-{
-	const GrRowSource *source = &f->source;
-	GrRun	   *run = &gr_last_run;
-	char		sample[80] = "";
-
-	if (source->nsampled > 0)
-		snprintf(sample, sizeof(sample), "after a fit to its first " INT64_FORMAT " rows ", source->nsampled);
-	run->nrows = source->nrows;
-	run->nworkers = source->nworkers;
-	/* a pass reads and computes at once */
-	run->read_s = source->pass_s;
-	run->solve_s = run->total_s - source->pass_s;
-	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
-			 "; %s%sthe query was run %d times",
-			 source->ingest != NULL ? "" : !source->for_workers ? "more rows than gpureg.ring_size holds: " :
-			 f->boot_flips ? "a permutation test is worth parallel workers: " :
-			 "a bootstrap is worth parallel workers: ", sample, source->npasses);
-}
-
-/* Notes that the query was run, or kept rows were read back, for the sums of clusters. */
-static void
-record_clusters(const GrRowSource *source)
-{
-	GrRun	   *run = &gr_last_run;
-
-	snprintf(run->reason + strlen(run->reason), sizeof(run->reason) - strlen(run->reason),
-			 source->kept_clusters != NULL ?
-			 (source->nclusterings == 1 ? "; they were read back once for the sums of clusters" :
-			  "; they were read back %d times for the sums of clusters") :
-			 source->nclusterings == 1 ? "; the query was run once more for the sums of clusters" :
-			 "; the query was run %d times more for the sums of clusters", source->nclusterings);
-}
-
 bool
 gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRows *fit)
 {
@@ -645,65 +609,36 @@ gr_fit_arguments(FunctionCallInfo fcinfo, int query, int kept, int rows, GrFitRo
 	return fit->query != NULL || fit->kept != NULL;
 }
 
-/* Reads the rows, wherever they are. */
-static void
-read_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles, GrDistribution distribution,
-		  GrQueryFit *f)
-{
-	if (rows->kept != NULL)
-	{
-		gr_kept_read(rows, (GrRowRules) {distribution.family, roles->weighting, distribution.theta}, roles, &f->ingest,
-					 &f->source);
-		return;
-	}
-	gr_ingest_prepare(rows->query, fcinfo->flinfo->fn_oid, distribution.family, roles, &f->ingest);
-	f->ingest.rules.theta = distribution.theta;
-	f->ingest.boot_reps = f->boot_reps;
-	gr_source_read(&f->source, &f->ingest);
-}
-
-/* Reads the rows, and fits to them. centered: powers may be about centers */
+/* Opens the rows, and fits to them. centered: powers may be about centers */
 static void
 fit_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *given, bool centered,
 		 const GrGlmOptions *options, GrQueryFit *f)
 {
 	GrRoles		roles = *given;
+	const GrRowsWanted wanted = {
+		.from = *rows,.function = fcinfo->flinfo->fn_oid,.roles = &roles,.family = options->distribution.family,
+		.theta = options->distribution.theta,.boot_reps = f->boot_reps,.boot_flips = f->boot_flips
+	};
+	GrRowSource *source;
+	GrIngest   *ingest;
 	GrError		err = {0};
 
 	roles.centered = centered;
 	f->options = *options;
-	read_rows(fcinfo, rows, &roles, options->distribution, f);
-	if (f->ingest.nrows == 0 && f->source.kind == GR_SOURCE_JOB)
-		gr_raise_no_rows(f->ingest.nskipped);
-	f->read_done = gr_now();
-	f->options.shape = f->source.shape;
-	f->options.intercept = f->ingest.intercept;
-	f->options.weighting = f->source.rules.weighting;
-	f->options.totals = &f->source.totals;
-	f->options.moves = gr_ingest_moves(&f->ingest);
-	f->options.can_be_coarse = f->source.kind == GR_SOURCE_QUERY || gr_on_cpu(&f->source.job->place);
-	if (f->source.kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
-		f->options.can_ascend = gr_job_can_ascend(f->source.job, f->source.single);
-	gr_glm_find_start(&f->source, &f->ingest, &f->options);
-	if (!gr_glm_run(&f->source, &f->options, f->ingest.names, &f->fit, &err))
-		gr_raise_row(&err, f->options.shape, f->ingest.names);
-}
-
-void
-gr_glm_record_query(const char *name, const GrQueryFit *f, double started)
-{
-	const GrRowSource *source = &f->source;
-
-	gr_record_run(name, source->job, started, f->read_done, gr_now());
-	if (source->job->spool.file != NULL)
-		strlcat(gr_last_run.reason, "; the rows went to a temporary file", sizeof(gr_last_run.reason));
-	if (f->refitted)
-		strlcat(gr_last_run.reason, "; read and fitted twice, as terms are collinear or separated",
-				sizeof(gr_last_run.reason));
-	if (source->kind == GR_SOURCE_QUERY)
-		record_query_run(f);
-	if (source->nclusterings > 0)
-		record_clusters(source);
+	f->data = gr_open_rows(&wanted);
+	source = f->data->source;
+	ingest = &f->data->ingest;
+	f->options.shape = source->shape;
+	f->options.intercept = ingest->intercept;
+	f->options.weighting = source->rules.weighting;
+	f->options.totals = &source->totals;
+	f->options.moves = gr_ingest_moves(ingest);
+	f->options.can_be_coarse = source->kind == GR_SOURCE_QUERY || gr_on_cpu(&source->job->place);
+	if (source->kind == GR_SOURCE_JOB && gr_is_logistic(options->distribution))
+		f->options.can_ascend = gr_job_can_ascend(source->job, source->single);
+	gr_glm_find_start(source, ingest, &f->options);
+	if (!gr_glm_run(source, &f->options, ingest->names, &f->fit, &err))
+		gr_raise_row(&err, f->options.shape, ingest->names);
 }
 
 void
@@ -714,11 +649,11 @@ gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *
 	bool		centered = options->l2 == 0 && isnan(options->learning_rate);
 
 	fit_rows(fcinfo, rows, roles, centered, options, f);
-	f->refitted = f->fit->unmovable;
-	if (f->refitted)
+	if (f->fit->unmovable)
 	{
-		gr_job_release(f->source.job);
+		gr_release_rows(f->data);
 		fit_rows(fcinfo, rows, roles, false, options, f);
+		f->data->refitted = true;
 	}
 }
 
@@ -731,19 +666,17 @@ gr_glm_fit_rows(FunctionCallInfo fcinfo, const char *name, const GrFitRows *rows
 	GrModel		model = {.quasi = quasi};
 	ErrorContextCallback context;
 
-	if (rows->query != NULL)
-		gr_enter_query(&context, rows->query);
+	gr_enter_query(&context, rows->query);
 	gr_glm_open_rows(fcinfo, rows, roles, options, &f);
 	if (roles->weighting == GR_FREQUENCIES)
-		(void) gr_count(f.source.totals.weights);
-	gr_glm_record_query(name, &f, started);
-	gr_glm_model(&model, f.fit, &f.options, f.ingest.names);
-	if (rows->query != NULL)
-		gr_leave_query(&context);
-	model.nskipped = f.source.nskipped;
-	model.design = f.ingest.design;
+		(void) gr_count(f.data->source->totals.weights);
+	gr_record_rows(f.data, name, started);
+	gr_glm_model(&model, f.fit, &f.options, f.data->ingest.names);
+	gr_leave_query(&context);
+	model.nskipped = gr_rows_nskipped(f.data);
+	model.design = f.data->ingest.design;
 	gr_extras_take_roles(&model.extras, roles);
-	model.device = pstrdup(f.source.job->place.device);
-	gr_job_release(f.source.job);
+	model.device = gr_rows_device(f.data);
+	gr_release_rows(f.data);
 	return gr_model_datum(fcinfo, &model);
 }

@@ -9,9 +9,7 @@
 #include "fmgr.h"
 
 #include "compute/glm/glm_fit.h"
-#include "rows/sums/ingest.h"
-#include "rows/sums/kept_source.h"
-#include "rows/sums/source.h"
+#include "rows/sums/data_set.h"
 #include "sql/model/model.h"
 
 /* What a logistic regression is fitted by when nothing else is said */
@@ -52,20 +50,14 @@ typedef struct GrQueryFit
 {
 	int			boot_reps;		/* given: replicates that are wanted besides; see GrIngest */
 	bool		boot_flips;		/* given: they are of a permutation test */
-	GrRowSource source;
-	GrIngest	ingest;
+	GrDataSet  *data;
 	GrGlmOptions options;
 	GrGlmFit *fit;
-	double		read_done;
-	bool		refitted;		/* it is the second one */
 } GrQueryFit;
 
-/* Fits to a query's rows, or kept ones, which stay where they are until the source's job is released. */
+/* Fits to a query's rows, or kept ones, which stay open until f->data is released. */
 extern void gr_glm_open_rows(FunctionCallInfo fcinfo, const GrFitRows *rows, const GrRoles *roles,
 							 const GrGlmOptions *options, GrQueryFit *f);
-
-/* Notes the run, of rows that were kept or read again and again, before the job is released. */
-extern void gr_glm_record_query(const char *name, const GrQueryFit *f, double started);
 
 /*
  * What a function's arguments say that the fit is to: number query, kept and rows (the filter). False if there is

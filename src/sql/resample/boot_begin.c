@@ -134,7 +134,7 @@ gr_boot_fit_rows(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribut
 	gr_glm_open_rows(fcinfo, &boot->rows, &boot->roles, &options, &boot->f);
 	boot->model.nterms = boot->f.fit->nterms;
 	boot->model.intercept = boot->f.options.intercept;
-	gr_model_name_terms(&boot->model, boot->f.ingest.names);
+	gr_model_name_terms(&boot->model, boot->f.data->ingest.names);
 	check_fit(boot);
 	check_size(boot);
 	t = gr_nterms(boot->f.options.shape.nfeatures);

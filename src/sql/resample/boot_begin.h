@@ -57,7 +57,7 @@ typedef struct GrBoot
 extern void gr_boot_read_arguments(FunctionCallInfo fcinfo, GrBoot *boot);
 
 /*
- * Fits, and sets up the passes over the rows, which stay where they are until the job of boot->f.source is released.
+ * Fits, and sets up the passes over the rows, which stay where they are until boot->f.data is released.
  * ERROR if there is no estimate to begin at, or the model is too large.
  */
 extern void gr_boot_fit_rows(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution);

@@ -7,9 +7,7 @@
 
 #include "postgres.h"
 
-#include "rows/sums/ingest.h"
-#include "rows/sums/kept_source.h"
-#include "rows/sums/source.h"
+#include "rows/sums/data_set.h"
 #include "sql/model/model.h"
 
 /* A fold, or all of them; NaN: NULL */
@@ -36,18 +34,15 @@ typedef struct GrCv
 	double		l2;
 
 	/* what comes out */
-	GrIngest	ingest;
+	GrDataSet  *data;
 	GrModel		model;			/* its terms */
 	int			n;
 	GrCvFold   *fold;
 	GrCvFold	all;			/* the fit to all rows; its errors are those of the folds together */
 } GrCv;
 
-/* The rows of a query that are read, or kept ones, in parts. rules: the family's */
-extern GrFoldRows *gr_cv_rows(FunctionCallInfo fcinfo, GrCv *cv, GrRowRules rules, GrRowSource *source);
-
-/* Notes the run, before what it was of is released. */
-extern void gr_cv_record(const GrCv *cv, const GrFoldRows *rows, GrRowSource *source, double read_done);
+/* Opens the rows as cv->data, whose parts are the folds. ERROR if a fit to them has no term, or too many. */
+extern void gr_cv_open(FunctionCallInfo fcinfo, GrCv *cv, GrFamily family, GrRowsUse use);
 
 /* Makes room for n folds. */
 extern void gr_cv_begin(GrCv *cv, int n);

@@ -14,37 +14,24 @@
 #include "compute/enet/path.h"
 #include "compute/linalg/gram_shift.h"
 #include "run/args.h"
-#include "run/clock.h"
 #include "run/raise.h"
-#include "run/report.h"
-#include "sql/linear/ols_fit.h"
 #include "sql/resample/cv_linear.h"
 
-/* Sums of rows: a fold's, or those of several */
-typedef struct Sums
-{
-	double	   *hi;
-	double	   *lo;
-	double	   *shift;
-	int64		nrows;
-} Sums;
-
-static Sums
+static GrRowSums
 make_sums(int nfeatures)
 {
 	Size		triangle = gr_triangle(gr_norder(nfeatures));
-	Sums		sums;
+	GrRowSums	sums = {0};
 
 	sums.hi = palloc_extended((2 * triangle + gr_nterms(nfeatures)) * sizeof(double),
 							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	sums.lo = sums.hi + triangle;
 	sums.shift = sums.lo + triangle;
-	sums.nrows = 0;
 	return sums;
 }
 
 static void
-copy_sums(Sums *to, const Sums *from, int nfeatures)
+copy_sums(GrRowSums *to, const GrRowSums *from, int nfeatures)
 {
 	Size		triangle = gr_triangle(gr_norder(nfeatures));
 
@@ -55,7 +42,7 @@ copy_sums(Sums *to, const Sums *from, int nfeatures)
 }
 
 static void
-merge_sums(Sums *to, const Sums *from, int nfeatures)
+merge_sums(GrRowSums *to, const GrRowSums *from, int nfeatures)
 {
 	GrPoll		poll = {.host = &gr_host};
 	GrError		err = {0};
@@ -70,112 +57,16 @@ merge_sums(Sums *to, const Sums *from, int nfeatures)
 }
 
 /*
- * The sums
- */
-
-/* Of each fold of a query's rows */
-static Sums *
-sum_query(GrCv *cv)
-{
-	GrIngest   *ingest = &cv->ingest;
-	int64	   *labels;
-	int			n;
-	GrState   **state = gr_source_key_folds(ingest, &labels, &n);
-	Sums	   *sums = palloc(Max(n, 1) * sizeof(Sums));
-	GrPlace		place = {0};
-	double		read_done;
-	int			nworkers = 0;
-
-	gr_cv_begin(cv, n);
-	cv->n = 0;
-	for (int k = 0; k < n; k++)
-	{
-		nworkers = Max(nworkers, state[k]->nworkers);
-		/* rows of weight 0 alone */
-		if (state[k]->nrows == 0 || !(gr_state_hi(state[k])[0] > 0))
-			continue;
-		cv->fold[cv->n].label = labels[k];
-		sums[cv->n++] = (Sums) {
-			gr_state_hi(state[k]), gr_state_lo(state[k]), gr_state_shift(state[k]), state[k]->nrows
-		};
-	}
-	read_done = gr_now();
-	gr_place_on_cpu(&place, "the rows were grouped into folds");
-	gr_record_pass(cv->name, &place, ingest->nrows, ingest->nfeatures, nworkers, cv->started, read_done,
-				   read_done);
-	return sums;
-}
-
-/* Of each part, about the shift */
-static void
-sum_parts(GrFoldRows *rows, const double *shift, Sums *sums)
-{
-	int			p = rows->shape.nfeatures;
-	Size		nbytes = gr_pass_nsums(GR_PASS_EXACT, p) * sizeof(double);
-	double	   *of_pass = palloc_extended(nbytes, MCXT_ALLOC_HUGE);
-	GrPass		pass = gr_ols_pass_of(rows->shape, rows->rules, palloc0(gr_nterms(p) * sizeof(double)), shift);
-
-	for (int k = 0; k < rows->n; k++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		gr_pass_clear(GR_PASS_EXACT, p, of_pass);
-		gr_fold_part_pass(rows, k, &pass, of_pass);
-		gr_ols_take_sums(of_pass, p, sums[k].hi, sums[k].lo);
-		memcpy(sums[k].shift, shift, gr_nterms(p) * sizeof(double));
-		sums[k].nrows = rows->part[k]->nrows;
-	}
-	pfree(of_pass);
-}
-
-/* The same of kept rows, in two passes where a column is far from 0 */
-static Sums *
-sum_kept(FunctionCallInfo fcinfo, GrCv *cv)
-{
-	GrRowSource source;
-	GrFoldRows *rows = gr_cv_rows(fcinfo, cv, (GrRowRules) {GR_GAUSSIAN, cv->roles.weighting, 0}, &source);
-	int			p = rows->shape.nfeatures;
-	Sums	   *sums = palloc(rows->n * sizeof(Sums));
-	Sums		all = make_sums(p);
-	double	   *shift = palloc0(gr_nterms(p) * sizeof(double));
-	double		read_done = gr_now();
-	int			column;
-
-	for (int k = 0; k < rows->n; k++)
-		sums[k] = make_sums(p);
-	sum_parts(rows, shift, sums);
-	copy_sums(&all, &sums[0], p);
-	for (int k = 1; k < rows->n; k++)
-		merge_sums(&all, &sums[k], p);
-	if (gr_shift_by_sums(shift, all.hi, all.lo, p, GR_FAR_SPREADS))
-		sum_parts(rows, shift, sums);
-	for (int k = 0; k < rows->n; k++)
-		if (!gr_gram_finite(sums[k].hi, p, &column))
-		{
-			GrError		err = {0};
-
-			(void) gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
-			gr_raise_columns(&err, p, cv->ingest.names);
-		}
-	gr_cv_begin(cv, rows->n);
-	for (int k = 0; k < rows->n; k++)
-		cv->fold[k].label = rows->label[k];
-	gr_cv_record(cv, rows, &source, read_done);
-	gr_fold_release(rows);
-	gr_job_release(source.job);
-	return sums;
-}
-
-/*
  * Fits
  */
 
 static void
-fit_sums(const GrCv *cv, const Sums *sums, GrCvFold *fold)
+fit_sums(const GrCv *cv, const GrRowSums *sums, GrCvFold *fold)
 {
 	GrModel		model = {.l2 = cv->l2};
 
-	gr_model_solve(&model, sums->hi, sums->lo, sums->shift, cv->ingest.nfeatures, sums->nrows, 0,
-				   cv->ingest.intercept, cv->ingest.names, false, NULL);
+	gr_model_solve(&model, sums->hi, sums->lo, sums->shift, cv->data->ingest.nfeatures, sums->nrows, 0,
+				   cv->data->ingest.intercept, cv->data->ingest.names, false, NULL);
 	fold->ntrain = sums->nrows;
 	fold->coef = model.coef;
 	fold->converged = true;
@@ -183,10 +74,10 @@ fit_sums(const GrCv *cv, const Sums *sums, GrCvFold *fold)
 
 /* A term that is aliased adds nothing to a prediction. */
 static void
-test_fold(const GrCv *cv, const Sums *sums, GrCvFold *fold)
+test_fold(const GrCv *cv, const GrRowSums *sums, GrCvFold *fold)
 {
-	int			p = cv->ingest.nfeatures;
-	int			nterms = p + (cv->ingest.intercept ? 1 : 0);
+	int			p = cv->data->ingest.nfeatures;
+	int			nterms = p + (cv->data->ingest.intercept ? 1 : 0);
 	double	   *coef = palloc(Max(nterms, 1) * sizeof(double));
 	double	   *work = palloc(2 * gr_norder(p) * sizeof(double));
 
@@ -194,19 +85,19 @@ test_fold(const GrCv *cv, const Sums *sums, GrCvFold *fold)
 		coef[k] = isnan(fold->coef[k]) ? 0 : fold->coef[k];
 	fold->ntest = sums->nrows;
 	fold->weight = sums->hi[0];
-	fold->error = gr_path_rss(sums->hi, sums->lo, sums->shift, p, cv->ingest.intercept, coef, work) / sums->hi[0];
+	fold->error = gr_path_rss(sums->hi, sums->lo, sums->shift, p, cv->data->ingest.intercept, coef, work) / sums->hi[0];
 	pfree(coef);
 	pfree(work);
 }
 
 static void
-validate(GrCv *cv, const Sums *sums)
+validate(GrCv *cv, const GrRowSums *sums)
 {
-	int			p = cv->ingest.nfeatures;
+	int			p = cv->data->ingest.nfeatures;
 	int			n = cv->n;
-	Sums	   *rest = palloc((n + 1) * sizeof(Sums));	/* of the folds from each on */
-	Sums		before = make_sums(p);
-	Sums		others = make_sums(p);
+	GrRowSums  *rest = palloc((n + 1) * sizeof(GrRowSums));	/* of the folds from each on */
+	GrRowSums	before = make_sums(p);
+	GrRowSums	others = make_sums(p);
 
 	for (int f = n - 1; f >= 0; f--)
 	{
@@ -233,16 +124,22 @@ validate(GrCv *cv, const Sums *sums)
 void
 gr_cv_linear(FunctionCallInfo fcinfo, GrCv *cv)
 {
-	Sums	   *sums;
+	GrRowSums  *sums;
 
-	if (cv->rows.kept != NULL)
-		sums = sum_kept(fcinfo, cv);
-	else
+	gr_cv_open(fcinfo, cv, GR_GAUSSIAN, GR_ROWS_PART_SUMS);
+	sums = cv->data->sums;
+	gr_cv_begin(cv, cv->data->n);
+	cv->n = 0;
+	for (int k = 0; k < cv->data->n; k++)
 	{
-		gr_ingest_prepare(cv->rows.query, fcinfo->flinfo->fn_oid, GR_GAUSSIAN, &cv->roles, &cv->ingest);
-		sums = sum_query(cv);
+		/* rows of weight 0 alone */
+		if (!(sums[k].hi[0] > 0))
+			continue;
+		cv->fold[cv->n].label = sums[k].label;
+		sums[cv->n++] = sums[k];
 	}
-	gr_check_terms(cv->ingest.nfeatures, cv->ingest.intercept);
+	gr_record_rows(cv->data, cv->name, cv->started);
+	gr_release_rows(cv->data);
 	if (cv->n < 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

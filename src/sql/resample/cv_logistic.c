@@ -24,7 +24,6 @@ typedef struct Fitting
 {
 	GrCv	   *cv;
 	GrFoldRows *rows;
-	GrRowSource source;
 	GrGlmOptions options;
 	GrRowTotals totals;			/* of the rows of the fit */
 } Fitting;
@@ -53,8 +52,8 @@ fit_parts(Fitting *f, int left_out, GrCvFold *fold)
 	f->options.totals = &f->totals;
 	if (left_out != GR_NO_FOLD)
 		error_context_stack = &context;
-	if (!gr_glm_run(&source, &f->options, f->cv->ingest.names, &fit, &err))
-		gr_raise_row(&err, f->options.shape, f->cv->ingest.names);
+	if (!gr_glm_run(&source, &f->options, f->cv->data->ingest.names, &fit, &err))
+		gr_raise_row(&err, f->options.shape, f->cv->data->ingest.names);
 	error_context_stack = context.previous;
 	fold->ntrain = gr_fold_nrows(f->rows, left_out);
 	fold->iterations = fit->iterations;
@@ -135,7 +134,7 @@ set_options(Fitting *f)
 {
 	f->options = gr_glm_defaults(0);
 	f->options.shape = f->rows->shape;
-	f->options.intercept = f->cv->ingest.intercept;
+	f->options.intercept = f->cv->data->ingest.intercept;
 	f->options.weighting = f->rows->rules.weighting;
 	f->options.l2 = f->cv->l2;
 	f->options.skip_null = true;
@@ -163,11 +162,9 @@ gr_cv_logistic(FunctionCallInfo fcinfo, GrCv *cv)
 {
 	Fitting		f = {.cv = cv};
 	GrGlmFit *all;
-	double		read_done;
 
-	f.rows = gr_cv_rows(fcinfo, cv, (GrRowRules) {GR_BINOMIAL, cv->roles.weighting, 0}, &f.source);
-	gr_check_terms(f.rows->shape.nfeatures, cv->ingest.intercept);
-	read_done = gr_now();
+	gr_cv_open(fcinfo, cv, GR_BINOMIAL, GR_ROWS_PARTS);
+	f.rows = cv->data->parts;
 	set_options(&f);
 	gr_cv_begin(cv, f.rows->n);
 	all = fit_parts(&f, GR_NO_FOLD, &cv->all);
@@ -186,8 +183,7 @@ gr_cv_logistic(FunctionCallInfo fcinfo, GrCv *cv)
 		cv->fold[k].coef = memcpy(coef, cv->fold[k].coef, all->nterms * sizeof(double));
 		MemoryContextDelete(context);
 	}
-	gr_cv_record(cv, f.rows, &f.source, read_done);
-	gr_fold_release(f.rows);
-	gr_job_release(f.source.job);
+	gr_record_rows(cv->data, cv->name, cv->started);
+	gr_release_rows(cv->data);
 	warn_of_failures(cv);
 }

@@ -173,7 +173,7 @@ step_together(GrBoot *boot, Iterating *it, double *sums, double *work)
 			it->asked[(Size) r * n] = NAN;
 	it->pass.steps = it->asked;
 	memset(sums, 0, gr_boot_nsums(&it->pass) * sizeof(double));
-	gr_source_boot(&boot->f.source, &boot->f.ingest, &it->pass, sums);
+	gr_source_boot(boot->f.data->source, &boot->f.data->ingest, &it->pass, sums);
 	for (int r = 0; r < it->pass.nreps; r++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -211,7 +211,7 @@ step_one_by_one(GrBoot *boot, Iterating *it, double *sums, double *work)
 		one.first = (it->pass.first + r) / 4 * 4;
 		one.nreps = 4;
 		memset(sums, 0, gr_boot_nsums(&one) * sizeof(double));
-		gr_source_boot(&boot->f.source, &boot->f.ingest, &one, sums);
+		gr_source_boot(boot->f.data->source, &boot->f.data->ingest, &one, sums);
 		take_step(it, r, &one, sums, (it->pass.first + r) % 4, work);
 	}
 	pfree(beta);
@@ -222,7 +222,7 @@ static void
 iterate_replicates(GrBoot *boot, double *sums, int first, double *work)
 {
 	const GrGlmFit *fit = boot->f.fit;
-	bool		together = boot->f.source.kind == GR_SOURCE_QUERY || gr_on_cpu(&boot->f.source.job->place);
+	bool		together = boot->f.data->source->kind == GR_SOURCE_QUERY || gr_on_cpu(&boot->f.data->source->job->place);
 	int			n = boot->pass.nactive;
 	int			t = gr_nterms(boot->pass.shape.nfeatures);
 	int			nreps = boot->pass.nreps;
@@ -294,7 +294,7 @@ make_replicates(GrBoot *boot)
 			continue;
 		}
 		memset(sums, 0, gr_boot_nsums(pass) * sizeof(double));
-		gr_source_boot(&boot->f.source, &boot->f.ingest, pass, sums);
+		gr_source_boot(boot->f.data->source, &boot->f.data->ingest, pass, sums);
 		take_replicates(boot, sums, first, work);
 	}
 	pfree(sums);
@@ -324,9 +324,9 @@ find_acceleration(GrBoot *boot)
 	pass.influence = influence;
 	pass.ninfluence = n;
 	if (strcmp(boot->roles.key_role, "clusters") == 0)
-		gr_boot_clusters(&boot->f.source, &boot->f.ingest, &pass, sums);
+		gr_boot_clusters(boot->f.data->source, &boot->f.data->ingest, &pass, sums);
 	else
-		gr_source_boot(&boot->f.source, &boot->f.ingest, &pass, sums);
+		gr_source_boot(boot->f.data->source, &boot->f.data->ingest, &pass, sums);
 	boot->acceleration = palloc(n * sizeof(double));
 	for (int k = 0; k < n; k++)
 		boot->acceleration[k] = acceleration_of(sums[GR_BOOT_HEAD + k], sums[GR_BOOT_HEAD + n + k]);
@@ -339,8 +339,7 @@ run_boot(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
 	double		started = gr_now();
 	ErrorContextCallback context;
 
-	if (boot->rows.query != NULL)
-		gr_enter_query(&context, boot->rows.query);
+	gr_enter_query(&context, boot->rows.query);
 	gr_boot_fit_rows(fcinfo, boot, distribution);
 	/* one pass, whose errors nobody should wait for */
 	if (boot->wants_acceleration && boot->pass.nactive > 0)
@@ -349,10 +348,9 @@ run_boot(FunctionCallInfo fcinfo, GrBoot *boot, GrDistribution distribution)
 		make_replicates(boot);
 	else
 		make_no_estimates(boot);
-	gr_glm_record_query(boot->name, &boot->f, started);
-	if (boot->rows.query != NULL)
-		gr_leave_query(&context);
-	gr_job_release(boot->f.source.job);
+	gr_record_rows(boot->f.data, boot->name, started);
+	gr_leave_query(&context);
+	gr_release_rows(boot->f.data);
 	if (boot->nsingular > 0)
 		ereport(WARNING,
 				(errmsg_plural("%d of %d replicate is singular", "%d of %d replicates are singular", boot->reps,

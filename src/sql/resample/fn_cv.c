@@ -196,18 +196,16 @@ cross_validate(FunctionCallInfo fcinfo, const char *name, bool logistic)
 
 	InitMaterializedSRF(fcinfo, 0);
 	read_arguments(fcinfo, &cv);
-	if (cv.rows.query != NULL)
-		gr_enter_query(&context, cv.rows.query);
+	gr_enter_query(&context, cv.rows.query);
 	if (logistic)
 		gr_cv_logistic(fcinfo, &cv);
 	else
 		gr_cv_linear(fcinfo, &cv);
 	gr_record_solved(cv.started);
-	if (cv.rows.query != NULL)
-		gr_leave_query(&context);
-	cv.model.intercept = cv.ingest.intercept;
-	cv.model.nterms = cv.ingest.nfeatures + (cv.ingest.intercept ? 1 : 0);
-	gr_model_name_terms(&cv.model, cv.ingest.names);
+	gr_leave_query(&context);
+	cv.model.intercept = cv.data->ingest.intercept;
+	cv.model.nterms = cv.data->ingest.nfeatures + (cv.data->ingest.intercept ? 1 : 0);
+	gr_model_name_terms(&cv.model, cv.data->ingest.names);
 	pool(&cv, &error, &wrong_error);
 	terms = term_names(&cv);
 	for (int k = 0; k < cv.n; k++)

@@ -147,7 +147,7 @@ make_replicates(Permutation *p)
 		pass->first = first;
 		pass->nreps = Min(step, boot->reps - first);
 		memset(sums, 0, gr_boot_nsums(pass) * sizeof(double));
-		gr_source_boot(&boot->f.source, &boot->f.ingest, pass, sums);
+		gr_source_boot(boot->f.data->source, &boot->f.data->ingest, pass, sums);
 		for (int r = 0; r < pass->nreps; r++)
 			count_replicate(p, sums, r, work);
 	}
@@ -162,16 +162,14 @@ run_test(FunctionCallInfo fcinfo, Permutation *p)
 	double		started = gr_now();
 	ErrorContextCallback context;
 
-	if (boot->rows.query != NULL)
-		gr_enter_query(&context, boot->rows.query);
+	gr_enter_query(&context, boot->rows.query);
 	gr_boot_fit_rows(fcinfo, boot, (GrDistribution) {GR_GAUSSIAN, GR_IDENTITY, 0, 0});
 	begin_terms(p);
 	if (!isnan(p->rss) && boot->pass.nactive > 0)
 		make_replicates(p);
-	gr_glm_record_query(boot->name, &boot->f, started);
-	if (boot->rows.query != NULL)
-		gr_leave_query(&context);
-	gr_job_release(boot->f.source.job);
+	gr_record_rows(boot->f.data, boot->name, started);
+	gr_leave_query(&context);
+	gr_release_rows(boot->f.data);
 }
 
 /*

@@ -1,0 +1,426 @@
+/*
+ * data_set.c: the rows of a fit, opened; see data_set.h.
+ *
+ * A query runs once, if its rows have room. The Gram matrix of all its rows is made where these are made, and those of
+ * folds by PostgreSQL, which groups the rows. Kept rows are summed up by passes.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "compute/linalg/gram_shift.h"
+#include "rows/sums/data_set.h"
+#include "run/args.h"
+#include "run/clock.h"
+#include "run/raise.h"
+#include "run/report.h"
+
+/* Kept columns that are further from 0 than so many of their spreads are summed about their means. */
+#define FAR_SPREADS 4.0
+
+/*
+ * Sums by passes
+ */
+
+static GrRowSums
+make_sums(int nfeatures)
+{
+	Size		triangle = gr_triangle(gr_norder(nfeatures));
+	GrRowSums	sums = {0};
+
+	sums.hi = palloc_extended((2 * triangle + gr_nterms(nfeatures)) * sizeof(double),
+							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	sums.lo = sums.hi + triangle;
+	sums.shift = sums.lo + triangle;
+	return sums;
+}
+
+/* The pass that sums rows about shift */
+static GrPass
+gram_pass(GrRowShape shape, GrRowRules rules, const double *shift)
+{
+	return (GrPass) {
+		.kind = GR_PASS_EXACT,.shape = shape,.distribution = {GR_GAUSSIAN, GR_IDENTITY},.linear = true,
+		.beta = palloc0(gr_nterms(shape.nfeatures) * sizeof(double)),.shift = shift,.measure = GR_MEASURE_STEP,
+		.counts = rules.weighting == GR_FREQUENCIES
+	};
+}
+
+/* Takes the triangle of (1, x, y) out of a pass's sums, where it stands behind a row of ones. */
+static void
+take_gram(const double *of_pass, int nfeatures, GrRowSums *sums)
+{
+	const double *from_hi = of_pass + GR_SUM_HEAD;
+	const double *from_lo = from_hi + gr_triangle(gr_norder(nfeatures) + 1);
+	Size		k = 0;
+
+	for (Size i = 1; i <= gr_norder(nfeatures); i++)
+		for (Size j = 1; j <= i; j++, k++)
+		{
+			sums->hi[k] = from_hi[i * (i + 1) / 2 + j];
+			sums->lo[k] = from_lo[i * (i + 1) / 2 + j];
+		}
+}
+
+/*
+ * Sums the rows of a source up: in one pass and, where a column wants a shift, another. The response has no shift, as
+ * passes know of none.
+ */
+static GrRowSums
+sum_source(GrRowSource *source)
+{
+	int			p = source->shape.nfeatures;
+	GrRowSums	sums = make_sums(p);
+	double	   *of_pass = palloc_extended(gr_pass_nsums(GR_PASS_EXACT, p) * sizeof(double), MCXT_ALLOC_HUGE);
+	GrPass		pass = gram_pass(source->shape, source->rules, sums.shift);
+	GrError		err = {0};
+	int			column;
+
+	do
+	{
+		gr_pass_clear(GR_PASS_EXACT, p, of_pass);
+		gr_source_pass(source, &pass, of_pass);
+		take_gram(of_pass, p, &sums);
+	} while (source->npasses == 1 && gr_shift_by_sums(sums.shift, sums.hi, sums.lo, p, FAR_SPREADS));
+	pfree(of_pass);
+	if (!gr_gram_finite(sums.hi, p, &column))
+	{
+		gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
+		gr_job_fail(source->job, &err);
+	}
+	sums.nrows = source->job->nrows;
+	sums.nobs = gr_job_nobs(source->job);
+	sums.log_constant = source->totals.log_constant;
+	return sums;
+}
+
+/* Sums each part up about the shift. */
+static void
+sum_parts_about(GrFoldRows *parts, const double *shift, GrRowSums *sums)
+{
+	int			p = parts->shape.nfeatures;
+	double	   *of_pass = palloc_extended(gr_pass_nsums(GR_PASS_EXACT, p) * sizeof(double), MCXT_ALLOC_HUGE);
+	GrPass		pass = gram_pass(parts->shape, parts->rules, shift);
+
+	for (int k = 0; k < parts->n; k++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		gr_pass_clear(GR_PASS_EXACT, p, of_pass);
+		gr_fold_part_pass(parts, k, &pass, of_pass);
+		take_gram(of_pass, p, &sums[k]);
+		memcpy(sums[k].shift, shift, gr_nterms(p) * sizeof(double));
+	}
+	pfree(of_pass);
+}
+
+/* Sums each part up, in two passes where a column of all rows is far from 0. */
+static GrRowSums *
+sum_parts(GrFoldRows *parts, const char *const *names)
+{
+	int			p = parts->shape.nfeatures;
+	GrRowSums  *sums = palloc(parts->n * sizeof(GrRowSums));
+	GrRowSums	all = make_sums(p);
+	double	   *shift = palloc0(gr_nterms(p) * sizeof(double));
+	GrPoll		poll = {.host = &gr_host};
+	GrError		err = {0};
+	int			column;
+
+	for (int k = 0; k < parts->n; k++)
+	{
+		sums[k] = make_sums(p);
+		sums[k].nrows = sums[k].nobs = parts->part[k]->nrows;
+		sums[k].label = parts->label[k];
+	}
+	sum_parts_about(parts, shift, sums);
+	memcpy(all.hi, sums[0].hi, (2 * gr_triangle(gr_norder(p)) + gr_nterms(p)) * sizeof(double));
+	for (int k = 1; k < parts->n; k++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!gr_gram_merge_shifted(all.hi, all.lo, all.shift, sums[k].hi, sums[k].lo, sums[k].shift, p, &poll))
+		{
+			(void) gr_fail(&err, GR_CANCELED, 0, "Gram matrix");
+			gr_raise(&err);
+		}
+	}
+	if (gr_shift_by_sums(shift, all.hi, all.lo, p, FAR_SPREADS))
+		sum_parts_about(parts, shift, sums);
+	for (int k = 0; k < parts->n; k++)
+		if (!gr_gram_finite(sums[k].hi, p, &column))
+		{
+			(void) gr_fail(&err, GR_OUT_OF_RANGE, column, "%s", "");
+			gr_raise_columns(&err, p, names);
+		}
+	return sums;
+}
+
+GrRowSums
+gr_finish_job(GrJob *job)
+{
+	GrRowSums	sums = make_sums(job->shape.nfeatures);
+
+	gr_job_finish(job, sums.hi, sums.lo, sums.shift);
+	sums.nrows = job->nrows;
+	sums.nobs = gr_job_nobs(job);
+	sums.log_constant = job->totals.log_constant;
+	return sums;
+}
+
+/*
+ * Sums that PostgreSQL makes
+ */
+
+static GrRowSums
+state_sums(GrState *state)
+{
+	return (GrRowSums) {
+		.hi = gr_state_hi(state),.lo = gr_state_lo(state),.shift = gr_state_shift(state),.nrows = state->nrows,
+		.nobs = gr_state_nobs(state),.log_constant = state->log_constant
+	};
+}
+
+/* Takes the sums of all rows of the query, from an aggregate or from a job. */
+static void
+sum_query(GrDataSet *data)
+{
+	GrIngest   *ingest = &data->ingest;
+	GrState    *state = gr_source_sum(ingest, &data->place);
+
+	data->n = 1;
+	data->sums = palloc(sizeof(GrRowSums));
+	if (state != NULL)
+	{
+		data->sums[0] = state_sums(state);
+		data->nsummed = state->nfeatures;
+		data->nworkers = state->nworkers;
+		return;
+	}
+	data->job = ingest->job;
+	data->sums[0] = gr_finish_job(data->job);
+}
+
+/* Takes the sums of each fold of the query's rows. */
+static void
+sum_query_folds(GrDataSet *data)
+{
+	bool		by_key = data->wanted.use == GR_ROWS_PART_SUMS;
+	int64	   *labels = NULL;
+	int			n;
+	GrState   **state = by_key ? gr_source_key_folds(&data->ingest, &labels, &n) :
+		gr_source_folds(&data->ingest, data->wanted.nfolds, &n);
+
+	data->sums = palloc(Max(n, 1) * sizeof(GrRowSums));
+	for (int k = 0; k < n; k++)
+	{
+		data->nworkers = Max(data->nworkers, state[k]->nworkers);
+		if (state[k]->nrows == 0)
+			continue;
+		data->sums[data->n] = state_sums(state[k]);
+		data->sums[data->n++].label = by_key ? labels[k] : 0;
+	}
+	data->nsummed = data->ingest.nfeatures;
+	gr_place_on_cpu(&data->place, "the rows were grouped into folds");
+}
+
+/*
+ * Opening
+ */
+
+static void
+open_query(GrDataSet *data)
+{
+	const GrRowsWanted *wanted = &data->wanted;
+	GrIngest   *ingest = &data->ingest;
+
+	gr_ingest_prepare(wanted->from.query, wanted->function, wanted->family, wanted->roles, ingest);
+	ingest->rules.theta = wanted->theta;
+	ingest->boot_reps = wanted->boot_reps;
+	ingest->parted = wanted->use == GR_ROWS_PARTS;
+	switch (wanted->use)
+	{
+		case GR_ROWS_SUM:
+			sum_query(data);
+			break;
+		case GR_ROWS_FOLD_SUMS:
+		case GR_ROWS_PART_SUMS:
+			sum_query_folds(data);
+			break;
+		case GR_ROWS_FOLD_PASSES:
+			data->source = gr_fold_rows_read(ingest, wanted->nfolds, &data->n);
+			break;
+		case GR_ROWS_PASSES:
+		case GR_ROWS_PARTS:
+			data->n = 1;
+			data->source = palloc(sizeof(GrRowSource));
+			gr_source_read(data->source, ingest);
+			if (ingest->nrows == 0 && data->source->kind == GR_SOURCE_JOB)
+				gr_raise_no_rows(ingest->nskipped);
+			break;
+	}
+}
+
+static void
+open_kept(GrDataSet *data)
+{
+	const GrRowsWanted *wanted = &data->wanted;
+	GrRowRules	rules = {wanted->family, wanted->roles->weighting, wanted->theta};
+
+	if (wanted->use == GR_ROWS_FOLD_PASSES || wanted->use == GR_ROWS_FOLD_SUMS)
+		data->source = gr_kept_read_folds(&wanted->from, rules, wanted->roles, wanted->nfolds, GR_NET_FOLDS_MAX,
+										  &data->ingest, &data->n);
+	else
+	{
+		data->n = 1;
+		data->source = palloc(sizeof(GrRowSource));
+		gr_kept_read(&wanted->from, rules, wanted->roles, &data->ingest, data->source);
+	}
+}
+
+GrDataSet *
+gr_open_rows(const GrRowsWanted *wanted)
+{
+	GrDataSet  *data = palloc0(sizeof(GrDataSet));
+	bool		has_parts = wanted->use == GR_ROWS_PARTS || wanted->use == GR_ROWS_PART_SUMS;
+
+	data->wanted = *wanted;
+	if (wanted->from.kept != NULL)
+		open_kept(data);
+	else
+		open_query(data);
+	if (data->source != NULL)
+	{
+		data->job = data->source[0].job;
+		if (has_parts)
+			data->parts = gr_fold_rows(data->job, wanted->roles->nfolds, data->ingest.names);
+		if (wanted->use == GR_ROWS_PART_SUMS)
+		{
+			data->n = data->parts->n;
+			data->sums = sum_parts(data->parts, data->ingest.names);
+		}
+		else if (wanted->use == GR_ROWS_SUM || wanted->use == GR_ROWS_FOLD_SUMS)
+		{
+			data->sums = palloc(data->n * sizeof(GrRowSums));
+			for (int k = 0; k < data->n; k++)
+				data->sums[k] = sum_source(&data->source[k]);
+		}
+	}
+	data->read_done = gr_now();
+	if (wanted->use == GR_ROWS_SUM)
+		gr_fold_sums(&data->ingest, data->sums[0].hi, data->sums[0].lo, data->sums[0].shift);
+	return data;
+}
+
+/*
+ * Reports
+ */
+
+/* Appends to the reason of the last run. */
+static void append_reason(const char *format,...) pg_attribute_printf(1, 2);
+
+static void
+append_reason(const char *format,...)
+{
+	Size		used = strlen(gr_last_run.reason);
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(gr_last_run.reason + used, sizeof(gr_last_run.reason) - used, format, args);
+	va_end(args);
+}
+
+/* Notes a run over a query that was read again for each pass. */
+static void
+record_query(const GrDataSet *data)
+{
+	const GrRowSource *source = data->source;
+	GrRun	   *run = &gr_last_run;
+
+	run->nrows = source->nrows;
+	run->nworkers = source->nworkers;
+	/* a pass reads and computes at once */
+	run->read_s = source->pass_s;
+	run->solve_s = run->total_s - source->pass_s;
+	append_reason("; %s", source->ingest != NULL ? "" :
+				  !source->for_workers ? "more rows than gpureg.ring_size holds: " :
+				  data->wanted.boot_flips ? "a permutation test is worth parallel workers: " :
+				  "a bootstrap is worth parallel workers: ");
+	if (source->nsampled > 0)
+		append_reason("after a fit to its first " INT64_FORMAT " rows ", source->nsampled);
+	append_reason("the query was run %d times", source->npasses);
+}
+
+/* Notes that the query was run, or kept rows were read back, for the sums of clusters. */
+static void
+record_clusters(const GrRowSource *source)
+{
+	int			n = source->nclusterings;
+
+	if (source->kept_clusters != NULL && n == 1)
+		append_reason("; they were read back once for the sums of clusters");
+	else if (source->kept_clusters != NULL)
+		append_reason("; they were read back %d times for the sums of clusters", n);
+	else if (n == 1)
+		append_reason("; the query was run once more for the sums of clusters");
+	else
+		append_reason("; the query was run %d times more for the sums of clusters", n);
+}
+
+void
+gr_record_rows(GrDataSet *data, const char *name, double started)
+{
+	const GrJob *holder = data->parts != NULL ? data->parts->part[0] : data->job;
+
+	if (data->job == NULL)
+	{
+		gr_record_pass(name, &data->place, data->ingest.nrows, data->nsummed, data->nworkers, started, data->read_done,
+					   gr_now());
+		return;
+	}
+	for (int k = 0; data->parts != NULL && k < data->parts->n; k++)
+		data->job->times.kernel_s += data->parts->part[k]->times.kernel_s;
+	gr_record_run(name, data->job, started, data->read_done, gr_now());
+	if (data->parts != NULL)
+		append_reason("; %d folds, %d passes over one each", data->parts->n, data->parts->npasses);
+	if (holder->spool.file != NULL)
+		append_reason("; the rows went to a temporary file");
+	if (data->refitted)
+		append_reason("; read and fitted twice, as terms are collinear or separated");
+	if (data->parts != NULL || data->source == NULL)
+		return;
+	if (data->source->kind == GR_SOURCE_QUERY)
+		record_query(data);
+	if (data->source->nclusterings > 0)
+		record_clusters(data->source);
+	/* the rows of several sources are those of all, and the seconds too */
+	for (int f = 1; f < data->n; f++)
+	{
+		const GrJob *job = data->source[f].job;
+
+		gr_last_run.nrows += job->nrows;
+		gr_last_run.bytes_to_device += job->times.bytes_to_device;
+		gr_last_run.copy_s += job->times.copy_s;
+		gr_last_run.kernel_s += job->times.kernel_s;
+	}
+}
+
+void
+gr_release_rows(GrDataSet *data)
+{
+	if (data->parts != NULL)
+		gr_fold_release(data->parts);
+	for (int f = 1; data->parts == NULL && data->source != NULL && f < data->n; f++)
+		gr_job_release(data->source[f].job);
+	if (data->job != NULL)
+		gr_job_release(data->job);
+}
+
+const char *
+gr_rows_device(const GrDataSet *data)
+{
+	return data->job == NULL ? "cpu" : pstrdup(data->job->place.device);
+}
+
+int64
+gr_rows_nskipped(const GrDataSet *data)
+{
+	return data->source != NULL && data->n == 1 ? data->source->nskipped : data->ingest.nskipped;
+}
