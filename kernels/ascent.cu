@@ -442,24 +442,24 @@ gr_ascent_shape(int shape, int *nthreads, int *nexamples)
 }
 
 cudaError_t
-gr_ascent_launch_shape(int shape, const GrAscent *ascent, const double *device_scale, const double *device_rows,
-					   int64_t nrows, int nfeatures, void *device_state, int64_t niterations, cudaStream_t stream)
+gr_ascent_launch_shape(int shape, const GrAscent *ascent, const AscentData *data, int64_t niterations,
+					   cudaStream_t stream)
 {
 	AscentJob	job = {};
 
 	if (shape < 0)
-		shape = choose_shape(nfeatures, nrows, ascent->single);
-	if (shape < 0 || shape >= NSHAPES || !shape_fits(shape, nfeatures, nrows, ascent->single))
+		shape = choose_shape(data->nfeatures, data->nrows, ascent->single);
+	if (shape < 0 || shape >= NSHAPES || !shape_fits(shape, data->nfeatures, data->nrows, ascent->single))
 		return cudaErrorInvalidValue;
 	job.rate = ascent->rate;
 	job.l2 = ascent->l2;
-	job.scale = device_scale;
-	job.rows = device_rows;
-	job.nrows = nrows;
+	job.scale = data->scale;
+	job.rows = data->rows;
+	job.nrows = data->nrows;
 	job.check_every = ascent->check_every;
 	job.niterations = niterations;
-	job.state = (GrAscentState *) device_state;
-	job.nfeatures = nfeatures;
+	job.state = (GrAscentState *) data->state;
+	job.nfeatures = data->nfeatures;
 	job.intercept = ascent->intercept;
 	if (ascent->single)
 		launch_padded<float>(shape, job, stream);
@@ -469,9 +469,7 @@ gr_ascent_launch_shape(int shape, const GrAscent *ascent, const double *device_s
 }
 
 cudaError_t
-gr_ascent_launch(const GrAscent *ascent, const double *device_scale, const double *device_rows, int64_t nrows,
-				 int nfeatures, void *device_state, int64_t niterations, cudaStream_t stream)
+gr_ascent_launch(const GrAscent *ascent, const AscentData *data, int64_t niterations, cudaStream_t stream)
 {
-	return gr_ascent_launch_shape(-1, ascent, device_scale, device_rows, nrows, nfeatures, device_state, niterations,
-								  stream);
+	return gr_ascent_launch_shape(-1, ascent, data, niterations, stream);
 }

@@ -64,17 +64,25 @@ gr_ascent_state_get(const GrAscentState *state, double *beta, int nfeatures, boo
 /* Whether one thread block's registers hold the examples. */
 extern bool gr_ascent_fits(int nfeatures, int64_t nrows, bool single);
 
+/* What an ascent is over; memory is on the device. */
+typedef struct AscentData
+{
+	const double *scale;		/* of (1, x); NULL: no test */
+	const double *rows;			/* plain, the response 0 or 1 */
+	int64_t		nrows;
+	int			nfeatures;
+	void	   *state;			/* gr_ascent_state_nbytes(nfeatures) */
+} AscentData;
+
 /*
  * Runs niterations iterations, fewer if the gradient passes ascent's test on the way: looked at whenever the number of
  * iterations over all launches is a multiple of check_every, the last iteration's, before its update. ascent->max_iter
  * is the caller's to keep, and so is the time a launch takes. Asynchronous.
  *
- * device_rows: plain, the response 0 or 1. device_scale: of (1, x), or NULL for no test;
- * ascent->scale is not looked at. device_state: gr_ascent_state_nbytes(nfeatures). cudaErrorInvalidValue if
- * the rows don't fit. Features beyond float4's range make a float4 job's coefficients not finite.
+ * ascent->scale is not looked at. cudaErrorInvalidValue if the rows don't fit. Features beyond float4's range make a
+ * float4 job's coefficients not finite.
  */
-extern cudaError_t gr_ascent_launch(const GrAscent *ascent, const double *device_scale, const double *device_rows,
-									int64_t nrows, int nfeatures, void *device_state, int64_t niterations,
+extern cudaError_t gr_ascent_launch(const GrAscent *ascent, const AscentData *data, int64_t niterations,
 									cudaStream_t stream);
 
 /*
@@ -83,8 +91,7 @@ extern cudaError_t gr_ascent_launch(const GrAscent *ascent, const double *device
  * fit.
  */
 extern bool gr_ascent_shape(int shape, int *nthreads, int *nexamples);
-extern cudaError_t gr_ascent_launch_shape(int shape, const GrAscent *ascent, const double *device_scale,
-										  const double *device_rows, int64_t nrows, int nfeatures, void *device_state,
+extern cudaError_t gr_ascent_launch_shape(int shape, const GrAscent *ascent, const AscentData *data,
 										  int64_t niterations, cudaStream_t stream);
 
 #endif							/* GPUREG_ASCENT_CUH */

@@ -87,8 +87,8 @@ gr_cluster_keys_launch(const double *rows, int64_t nrows, GrRowShape shape, cons
 }
 
 static __global__ void
-rows_kernel(ClusterTerms terms, GrKeyCode code, const double *rows, int64_t nrows, int64_t first, uint64_t *codes,
-			uint32_t *numbers, double2 *parts)
+rows_kernel(ClusterTerms terms, GrKeyCode code, const double *rows, int64_t nrows, int64_t first,
+			ClusterEntries entries)
 {
 	const int64_t r = (int64_t) blockIdx.x * NTHREADS + threadIdx.x;
 	const double *row = rows + r * gr_row_ncols(terms.shape);
@@ -97,16 +97,16 @@ rows_kernel(ClusterTerms terms, GrKeyCode code, const double *rows, int64_t nrow
 	if (r >= nrows)
 		return;
 	made = gr_score_parts(terms.distribution, terms.shape, row, terms.beta, terms.beta_lo, terms.shift);
-	codes[first + r] = gr_key_code(&code, row);
-	numbers[first + r] = (uint32_t) (first + r);
-	parts[first + r] = make_double2(made.factor, made.square);
+	entries.codes[0][first + r] = gr_key_code(&code, row);
+	entries.numbers[0][first + r] = (uint32_t) (first + r);
+	entries.parts[first + r] = make_double2(made.factor, made.square);
 }
 
 cudaError_t
 gr_cluster_rows_launch(const ClusterTerms *terms, const GrKeyCode *code, const double *rows, int64_t nrows,
-					   int64_t first, uint64_t *codes, uint32_t *numbers, double2 *parts, cudaStream_t stream)
+					   int64_t first, const ClusterEntries *entries, cudaStream_t stream)
 {
-	rows_kernel<<<blocks_of(nrows), NTHREADS, 0, stream>>>(*terms, *code, rows, nrows, first, codes, numbers, parts);
+	rows_kernel<<<blocks_of(nrows), NTHREADS, 0, stream>>>(*terms, *code, rows, nrows, first, *entries);
 	return cudaGetLastError();
 }
 
@@ -122,28 +122,27 @@ struct BeginsCluster
 };
 
 cudaError_t
-gr_cluster_sort_launch(int64_t n, int nbits, uint64_t *const codes[2], uint32_t *const numbers[2], void *temp,
-					   size_t *temp_nbytes, int *sorted, int64_t *nclusters, cudaStream_t stream)
+gr_cluster_sort_launch(ClusterEntries *entries, cudaStream_t stream)
 {
-	cub::DoubleBuffer<uint64_t> both_codes(codes[0], codes[1]);
-	cub::DoubleBuffer<uint32_t> both_numbers(numbers[0], numbers[1]);
+	cub::DoubleBuffer<uint64_t> both_codes(entries->codes[0], entries->codes[1]);
+	cub::DoubleBuffer<uint32_t> both_numbers(entries->numbers[0], entries->numbers[1]);
 	const thrust::counting_iterator<uint32_t> all(0);
-	size_t		sort_nbytes = *temp_nbytes;
-	size_t		select_nbytes = *temp_nbytes;
+	size_t		sort_nbytes = entries->temp_nbytes;
+	size_t		select_nbytes = entries->temp_nbytes;
 	cudaError_t code = gr_cub([&] {
-		return cub::DeviceRadixSort::SortPairs(temp, sort_nbytes, both_codes, both_numbers, n, 0,
-											   nbits > 0 ? nbits : 1, stream);
+		return cub::DeviceRadixSort::SortPairs(entries->temp, sort_nbytes, both_codes, both_numbers, entries->nrows, 0,
+											   entries->nbits > 0 ? entries->nbits : 1, stream);
 	});
 
-	*sorted = both_numbers.selector;
+	entries->sorted = both_numbers.selector;
 	if (code != cudaSuccess)
 		return code;
 	code = gr_cub([&] {
-		return cub::DeviceSelect::If(temp, select_nbytes, all, both_numbers.Alternate(), nclusters, n,
-									 BeginsCluster{both_codes.Current()}, stream);
+		return cub::DeviceSelect::If(entries->temp, select_nbytes, all, both_numbers.Alternate(), entries->nclusters,
+									 entries->nrows, BeginsCluster{both_codes.Current()}, stream);
 	});
-	if (temp == NULL)
-		*temp_nbytes = sort_nbytes > select_nbytes ? sort_nbytes : select_nbytes;
+	if (entries->temp == NULL)
+		entries->temp_nbytes = sort_nbytes > select_nbytes ? sort_nbytes : select_nbytes;
 	return code;
 }
 
@@ -186,19 +185,27 @@ end_of_cluster(const ClusterOrder &order, int64_t g)
 	return g + 1 < order.nclusters ? order.start[g + 1] : order.nrows;
 }
 
+/* A column of sums: a term's or, the last one, that of squares */
+typedef struct ClusterColumn
+{
+	int			at;
+	int			t;				/* number of terms */
+	int			ncols;			/* of a row */
+	double		shift;			/* the term's */
+} ClusterColumn;
+
 /* What a sorted row adds to a column: factor z_j or, in the last one, its square */
 static __device__ inline double
-value_of(const ClusterTerms &terms, const ClusterChunks &chunks, const ClusterOrder &order, int64_t at, int column,
-		 int t, double shift)
+value_of(const ClusterColumn &column, const ClusterChunks &chunks, const ClusterOrder &order, int64_t at)
 {
 	const uint32_t number = order.row[at];
 	const double2 parts = order.parts[number];
 
-	if (column == t)
+	if (column.at == column.t)
 		return parts.y;
-	if (column == 0)
+	if (column.at == 0)
 		return parts.x;
-	return parts.x * (find_row(chunks, number, gr_row_ncols(terms.shape))[column - 1] - shift);
+	return parts.x * (find_row(chunks, number, column.ncols)[column.at - 1] - column.shift);
 }
 
 /* hi + lo += value; lo has what roundings of hi left. */
@@ -213,8 +220,7 @@ add_value(GrDD *sum, double value)
 
 /* Sorted rows from .. to - 1, all of one cluster */
 static __device__ inline GrDD
-sum_rows(const ClusterTerms &terms, const ClusterChunks &chunks, const ClusterOrder &order, int64_t from, int64_t to,
-		 int column, int t, double shift)
+sum_rows(const ClusterColumn &column, const ClusterChunks &chunks, const ClusterOrder &order, int64_t from, int64_t to)
 {
 	GrDD		sum = {0.0, 0.0};
 
@@ -224,13 +230,13 @@ sum_rows(const ClusterTerms &terms, const ClusterChunks &chunks, const ClusterOr
 
 #pragma unroll
 		for (int k = 0; k < BATCH; k++)
-			value[k] = value_of(terms, chunks, order, from + k, column, t, shift);
+			value[k] = value_of(column, chunks, order, from + k);
 #pragma unroll
 		for (int k = 0; k < BATCH; k++)
 			add_value(&sum, value[k]);
 	}
 	for (; from < to; from++)
-		add_value(&sum, value_of(terms, chunks, order, from, column, t, shift));
+		add_value(&sum, value_of(column, chunks, order, from));
 	return gr_two_sum(sum.hi, sum.lo);
 }
 
@@ -242,27 +248,28 @@ sum_kernel(ClusterTerms terms, ClusterChunks chunks, ClusterOrder order, Cluster
 {
 	const int64_t in_launch = (int64_t) blockIdx.x * (NTHREADS / W) + threadIdx.x / W;
 	const int64_t range = from_range + in_launch;
-	const int	column = (int) blockIdx.y * W + threadIdx.x % W;
-	const int	t = gr_nterms(terms.shape.nfeatures);
 	const int	ncols = gr_cluster_ncols(terms.shape);
+	ClusterColumn column = {
+		(int) (blockIdx.y * W + threadIdx.x % W), gr_nterms(terms.shape.nfeatures), gr_row_ncols(terms.shape), 0.0
+	};
 	int64_t		at = slice.begin + range * slice.range_nrows;
 	const int64_t end = min(at + slice.range_nrows, slice.end);
-	double2    *first = slice.firsts + range * ncols + column;
-	double		shift;
+	double2    *first = slice.firsts + range * ncols + column.at;
 	int64_t		g;
 
-	if (in_launch >= nranges || column >= ncols)
+	if (in_launch >= nranges || column.at >= ncols)
 		return;
-	shift = column > 0 && column < t ? terms.shift[column - 1] : 0.0;
+	if (column.at > 0 && column.at < column.t)
+		column.shift = terms.shift[column.at - 1];
 	g = find_cluster(order, slice, at);
 	for (bool is_first = true; at < end; is_first = false, g++)
 	{
 		const int64_t stop = end_of_cluster(order, g);
 		const bool	whole = order.start[g] == at && stop <= end;
 		const int64_t to = min(stop, end);
-		const GrDD	sum = sum_rows(terms, chunks, order, at, to, column, t, shift);
-		double2    *into = whole ? slice.scores + (g - slice.first) * ncols + column : is_first ? first :
-			slice.lasts + range * ncols + column;
+		const GrDD	sum = sum_rows(column, chunks, order, at, to);
+		double2    *into = whole ? slice.scores + (g - slice.first) * ncols + column.at : is_first ? first :
+			slice.lasts + range * ncols + column.at;
 
 		*into = make_double2(sum.hi, sum.lo);
 		at = to;

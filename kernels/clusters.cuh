@@ -40,6 +40,20 @@ typedef struct ClusterChunks
 	int			n;
 } ClusterChunks;
 
+/* Rows as they are sorted: both of a pair are nrows long; on the device but for this struct */
+typedef struct ClusterEntries
+{
+	int64_t		nrows;
+	uint64_t   *codes[2];
+	uint32_t   *numbers[2];
+	double2    *parts;			/* by number: a row's factor and square, as GrScoreParts */
+	int			nbits;			/* that codes take */
+	void	   *temp;			/* what the sort takes; NULL: it sets temp_nbytes alone */
+	size_t		temp_nbytes;
+	int			sorted;			/* which of the pairs has the sorted rows */
+	int64_t    *nclusters;		/* their number, once it is found */
+} ClusterEntries;
+
 /* Sorted rows and their clusters; on the device */
 typedef struct ClusterOrder
 {
@@ -75,19 +89,16 @@ gr_cluster_ncols(GrRowShape shape)
 extern cudaError_t gr_cluster_keys_launch(const double *rows, int64_t nrows, GrRowShape shape, const GrKeyCode *code,
 										  ClusterKeys *keys, cudaStream_t stream);
 
-/* Writes codes, numbers (from first on) and parts of a chunk's rows. */
+/* Writes the entries of a chunk's rows, the first of which has the number first, into the first pair. */
 extern cudaError_t gr_cluster_rows_launch(const ClusterTerms *terms, const GrKeyCode *code, const double *rows,
-										  int64_t nrows, int64_t first, uint64_t *codes, uint32_t *numbers,
-										  double2 *parts, cudaStream_t stream);
+										  int64_t nrows, int64_t first, const ClusterEntries *entries,
+										  cudaStream_t stream);
 
 /*
- * Sorts n rows by their codes. Of both pairs of arrays the first is given; *sorted says which one has the result, and
- * the other pair's numbers then become the starts of clusters, their count in *nclusters on the device. temp NULL: sets
- * *temp_nbytes alone.
+ * Sorts the entries by their codes. entries->sorted is then the pair that has them; the numbers of the other pair become
+ * the starts of clusters.
  */
-extern cudaError_t gr_cluster_sort_launch(int64_t n, int nbits, uint64_t *const codes[2], uint32_t *const numbers[2],
-										  void *temp, size_t *temp_nbytes, int *sorted, int64_t *nclusters,
-										  cudaStream_t stream);
+extern cudaError_t gr_cluster_sort_launch(ClusterEntries *entries, cudaStream_t stream);
 
 /* Sums ranges from_range .. from_range + nranges - 1 of a slice. */
 extern cudaError_t gr_cluster_sum_launch(const ClusterTerms *terms, const ClusterChunks *chunks,

@@ -434,13 +434,11 @@ gr_project_tile_launch(const ProjectPlan *plan, const float *x, int64_t nvectors
 
 template <int LANES, int VALUES, int AHEAD>
 static cudaError_t
-launch_apply(const ProjectPlan *plan, const Rows &rows, const float *tiles, int64_t nvectors, int64_t first_segment,
-			 double *sums,
-			 float *y, cudaStream_t stream)
+launch_apply(const ProjectPlan *plan, const Rows &rows, const ProjectApply *apply, cudaStream_t stream)
 {
 	const int	width = LANES * VALUES;
 	const int64_t nrows = rows.end - rows.first;
-	const unsigned ntiles = (unsigned) ((nvectors + width - 1) / width);
+	const unsigned ntiles = (unsigned) ((apply->nvectors + width - 1) / width);
 	int			nthreads = APPLY_NTHREADS;
 	unsigned	nblocks;
 
@@ -450,23 +448,21 @@ launch_apply(const ProjectPlan *plan, const Rows &rows, const float *tiles, int6
 	nblocks = (unsigned) ((nrows * LANES + nthreads - 1) / nthreads);
 	if (!plan->split)
 		apply_kernel<LANES, VALUES, AHEAD><<<dim3(nblocks, ntiles), nthreads, 0, stream>>>(
-			rows, tiles, nvectors, first_segment == 0, first_segment + plan->segments_per_launch >= plan->nsegments,
-			sums, y);
+			rows, apply->tiles, apply->nvectors, apply->first_segment == 0,
+			apply->first_segment + plan->segments_per_launch >= plan->nsegments, apply->sums, apply->y);
 	else
 	{
 		const unsigned nchunks = (unsigned) (plan->nchunks < GRID_MAX ? plan->nchunks : GRID_MAX);
 
 		chunk_kernel<LANES, VALUES, AHEAD><<<dim3(nblocks, nchunks, ntiles), nthreads, 0,
-			stream>>>(rows, tiles, plan->nchunks,
-																									  sums);
+			stream>>>(rows, apply->tiles, plan->nchunks, apply->sums);
 
 		cudaError_t code = cudaGetLastError();
 
 		if (code != cudaSuccess)
 			return code;
 		join_kernel<<<dim3((unsigned) ((nrows * width + 127) / 128), ntiles), 128, 0,
-			stream>>>(rows, sums, width, plan->nchunks,
-																								 nvectors, y);
+			stream>>>(rows, apply->sums, width, plan->nchunks, apply->nvectors, apply->y);
 	}
 	return cudaGetLastError();
 }
@@ -485,32 +481,30 @@ gr_project_segments_launch(const ProjectMatrix *matrix, int64_t *segment_start, 
 }
 
 cudaError_t
-gr_project_apply_launch(const ProjectPlan *plan, const ProjectMatrix *matrix, const float *tiles, int64_t nvectors,
-						int32_t first_row, int32_t nrows, int64_t first_segment, double *sums, float *y,
+gr_project_apply_launch(const ProjectPlan *plan, const ProjectMatrix *matrix, const ProjectApply *apply,
 						cudaStream_t stream)
 {
-	const int64_t end_segment = first_segment + plan->segments_per_launch;
-	Rows		rows = {matrix->row_start, matrix->row_start + 1, matrix->entries, matrix->k, first_row, first_row +
-		nrows,
-		matrix->dim, matrix->scale};
+	const int64_t end_segment = apply->first_segment + plan->segments_per_launch;
+	Rows		rows = {matrix->row_start, matrix->row_start + 1, matrix->entries, matrix->k, apply->first_row,
+	apply->first_row + apply->nrows, matrix->dim, matrix->scale};
 
-	if (first_segment > 0)
-		rows.begin = matrix->segment_start + (first_segment - 1) * matrix->k;
+	if (apply->first_segment > 0)
+		rows.begin = matrix->segment_start + (apply->first_segment - 1) * matrix->k;
 	if (end_segment < plan->nsegments)
 		rows.stop = matrix->segment_start + (end_segment - 1) * matrix->k;
 	switch (plan->width)
 	{
 		case 1:
-			return launch_apply<1, 1, 8>(plan, rows, tiles, nvectors, first_segment, sums, y, stream);
+			return launch_apply<1, 1, 8>(plan, rows, apply, stream);
 		case 2:
-			return launch_apply<1, 2, 8>(plan, rows, tiles, nvectors, first_segment, sums, y, stream);
+			return launch_apply<1, 2, 8>(plan, rows, apply, stream);
 		case 4:
-			return launch_apply<1, 4, 4>(plan, rows, tiles, nvectors, first_segment, sums, y, stream);
+			return launch_apply<1, 4, 4>(plan, rows, apply, stream);
 		case 8:
-			return launch_apply<2, 4, 4>(plan, rows, tiles, nvectors, first_segment, sums, y, stream);
+			return launch_apply<2, 4, 4>(plan, rows, apply, stream);
 		case 16:
-			return launch_apply<4, 4, 4>(plan, rows, tiles, nvectors, first_segment, sums, y, stream);
+			return launch_apply<4, 4, 4>(plan, rows, apply, stream);
 		default:
-			return launch_apply<8, 4, 4>(plan, rows, tiles, nvectors, first_segment, sums, y, stream);
+			return launch_apply<8, 4, 4>(plan, rows, apply, stream);
 	}
 }

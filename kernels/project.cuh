@@ -64,13 +64,18 @@ extern cudaError_t gr_project_scan_launch(const ProjectDrawing *drawing, int64_t
 extern cudaError_t gr_project_draw_launch(const ProjectDrawing *drawing, int64_t first_block, int64_t nblocks,
 										  const int64_t *counts, void *keys, uint32_t *values, cudaStream_t stream);
 
-/*
- * Sorts nnonzeros pairs from keys[0], values[0] into keys[*sorted], values[*sorted]. NULL for scratch: sets
- * *scratch_nbytes.
- */
-extern cudaError_t gr_project_sort_launch(const ProjectDrawing *drawing, int64_t nnonzeros, void *scratch,
-										  size_t *scratch_nbytes, void *const keys[2], uint32_t *const values[2],
-										  int *sorted,
+/* Pairs of a key and a value that are sorted by their keys, from keys[0], values[0] into keys[sorted], values[sorted] */
+typedef struct ProjectSort
+{
+	void	   *scratch;		/* NULL: the sort only sets scratch_nbytes */
+	size_t		scratch_nbytes;
+	void	   *keys[2];
+	uint32_t   *values[2];
+	int			sorted;
+} ProjectSort;
+
+/* Sorts nnonzeros pairs. */
+extern cudaError_t gr_project_sort_launch(const ProjectDrawing *drawing, int64_t nnonzeros, ProjectSort *sort,
 										  cudaStream_t stream);
 
 /* row_start (k + 1) from the sorted rows */
@@ -130,14 +135,24 @@ extern cudaError_t gr_project_tile_launch(const ProjectPlan *plan, const float *
 										  float *tiles,
 										  cudaStream_t stream);
 
+/* Rows first_row .. first_row + nrows - 1 of S, segments from first_segment on, applied to tiles of vectors */
+typedef struct ProjectApply
+{
+	const float *tiles;
+	int64_t		nvectors;
+	int32_t		first_row;
+	int32_t		nrows;
+	int64_t		first_segment;
+	double	   *sums;			/* sums_nbytes of memory */
+	float	   *y;				/* nvectors x k */
+} ProjectApply;
+
 /*
- * y (nvectors x k), rows first_row .. first_row + nrows - 1 of S, from tiles; sums: sums_nbytes of memory. Segments
- * first_segment on, as many as the plan says; the launch with the last one writes y. Those before it must have gone
+ * Applies as many segments as the plan says; the launch with the last one writes y. Those before it must have gone
  * before, in order, with the same rows.
  */
-extern cudaError_t gr_project_apply_launch(const ProjectPlan *plan, const ProjectMatrix *matrix, const float *tiles,
-										   int64_t nvectors, int32_t first_row, int32_t nrows, int64_t first_segment,
-										   double *sums, float *y, cudaStream_t stream);
+extern cudaError_t gr_project_apply_launch(const ProjectPlan *plan, const ProjectMatrix *matrix,
+										   const ProjectApply *apply, cudaStream_t stream);
 
 /* y (nvectors x k) from x (nvectors x dim); S has a program. */
 extern cudaError_t gr_project_fused_launch(const ProjectMatrix *matrix, const float *x, int64_t nvectors, float *y,

@@ -315,13 +315,16 @@ launch_rows(GrProject *project, const float *tiles, int64_t nvectors, float *y, 
 	for (int32_t row = 0; row < project->k; row += plan->rows_per_launch)
 		for (int64_t segment = 0; segment < plan->nsegments; segment += plan->segments_per_launch)
 		{
-			int32_t		nrows = project->k - row < plan->rows_per_launch ? project->k - row : plan->rows_per_launch;
+			const ProjectApply apply = {
+				tiles, nvectors, row,
+				project->k - row < plan->rows_per_launch ? project->k - row : plan->rows_per_launch, segment,
+				project->buffers->sums, y
+			};
 
 			SESSION_CUDA(project->session, err,
-						 gr_project_apply_launch(plan, &project->s->matrix, tiles, nvectors, row, nrows, segment,
-												 project->buffers->sums, y, project->buffers->kernel_stream),
+						 gr_project_apply_launch(plan, &project->s->matrix, &apply, project->buffers->kernel_stream),
 						 "launching the projection");
-			if (!poll_host(project, plan->row_tile_s * (double) nrows * (double) ntiles, host, err))
+			if (!poll_host(project, plan->row_tile_s * (double) apply.nrows * (double) ntiles, host, err))
 				return false;
 		}
 	return true;

@@ -245,28 +245,26 @@ gr_project_draw_launch(const ProjectDrawing *drawing, int64_t first_block, int64
 
 template <typename Key>
 static cudaError_t
-sort(const ProjectDrawing *drawing, int64_t nnonzeros, void *scratch, size_t *scratch_nbytes, void *const keys[2],
-	 uint32_t *const values[2], int *sorted, cudaStream_t stream)
+sort_pairs(const ProjectDrawing *drawing, int64_t nnonzeros, ProjectSort *sort, cudaStream_t stream)
 {
-	cub::DoubleBuffer<Key> both_keys((Key *) keys[0], (Key *) keys[1]);
-	cub::DoubleBuffer<uint32_t> both_values(values[0], values[1]);
+	cub::DoubleBuffer<Key> both_keys((Key *) sort->keys[0], (Key *) sort->keys[1]);
+	cub::DoubleBuffer<uint32_t> both_values(sort->values[0], sort->values[1]);
 	cudaError_t code = gr_cub([&] {
-		return cub::DeviceRadixSort::SortPairs(scratch, *scratch_nbytes, both_keys, both_values, nnonzeros, 0,
-											   drawing->nbits, stream);
+		return cub::DeviceRadixSort::SortPairs(sort->scratch, sort->scratch_nbytes, both_keys, both_values, nnonzeros,
+											   0, drawing->nbits, stream);
 	});
 
-	*sorted = both_values.selector;
+	sort->sorted = both_values.selector;
 	return code;
 }
 
 cudaError_t
-gr_project_sort_launch(const ProjectDrawing *drawing, int64_t nnonzeros, void *scratch, size_t *scratch_nbytes,
-					   void *const keys[2], uint32_t *const values[2], int *sorted, cudaStream_t stream)
+gr_project_sort_launch(const ProjectDrawing *drawing, int64_t nnonzeros, ProjectSort *sort, cudaStream_t stream)
 {
-	*sorted = 0;
+	sort->sorted = 0;
 	if (drawing->key_nbytes == 2)
-		return sort<uint16_t>(drawing, nnonzeros, scratch, scratch_nbytes, keys, values, sorted, stream);
-	return sort<uint32_t>(drawing, nnonzeros, scratch, scratch_nbytes, keys, values, sorted, stream);
+		return sort_pairs<uint16_t>(drawing, nnonzeros, sort, stream);
+	return sort_pairs<uint32_t>(drawing, nnonzeros, sort, stream);
 }
 
 cudaError_t

@@ -286,33 +286,28 @@ draw_sparse(Drawing *d, GrError *err)
 	const ProjectRequest *request = d->request;
 	GrSession  *session = request->session;
 	ProjectKept *s = d->s;
-	void	   *keys[2] = {};
-	uint32_t   *values[2] = {};
+	ProjectSort sort = {};
 	int64_t		nnonzeros = 0;
-	size_t		sort_nbytes = 0;
-	int			sorted;
 
 	if (!count_nonzeros(d, &nnonzeros, err))
 		return false;
 	SESSION_CUDA(session, err,
-				 gr_project_sort_launch(&d->drawing, nnonzeros, NULL, &sort_nbytes, keys, values, &sorted,
-										request->stream),
+				 gr_project_sort_launch(&d->drawing, nnonzeros, &sort, request->stream),
 				 "planning the matrix");
-	if (!check_room(d, nnonzeros, sort_nbytes, err) || !draw_pairs(d, nnonzeros, sort_nbytes, err))
+	if (!check_room(d, nnonzeros, sort.scratch_nbytes, err) || !draw_pairs(d, nnonzeros, sort.scratch_nbytes, err))
 		return false;
 	for (int i = 0; i < 2; i++)
 	{
-		keys[i] = d->keys[i].memory;
-		values[i] = (uint32_t *) d->values[i].memory;
+		sort.keys[i] = d->keys[i].memory;
+		sort.values[i] = (uint32_t *) d->values[i].memory;
 	}
-	SESSION_CUDA(session, err,
-				 gr_project_sort_launch(&d->drawing, nnonzeros, d->sort.memory, &sort_nbytes, keys, values, &sorted,
-										request->stream),
+	sort.scratch = d->sort.memory;
+	SESSION_CUDA(session, err, gr_project_sort_launch(&d->drawing, nnonzeros, &sort, request->stream),
 				 "sorting the matrix");
-	SESSION_CUDA(session, err, gr_project_rows_launch(&d->drawing, nnonzeros, keys[sorted], s->row_start,
+	SESSION_CUDA(session, err, gr_project_rows_launch(&d->drawing, nnonzeros, sort.keys[sort.sorted], s->row_start,
 													  request->stream),
 				 "finding the matrix's rows");
-	s->entries = (uint32_t *) d->values[sorted].take();
+	s->entries = (uint32_t *) d->values[sort.sorted].take();
 	s->matrix.nnonzeros = nnonzeros;
 	return true;
 }

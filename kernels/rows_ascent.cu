@@ -26,7 +26,10 @@ run_launches(RowsSink *rows, const GrAscent *ascent, GrAscentState *state, char 
 {
 	GrSession  *session = rows->session;
 	size_t		nbytes = gr_ascent_state_nbytes(rows->shape.nfeatures);
-	const double *scale = (const double *) (device + sizeof(GrAscentState));
+	const AscentData data = {
+		(const double *) (device + sizeof(GrAscentState)), rows->chunks[0].rows, rows->nrows, rows->shape.nfeatures,
+		device
+	};
 	float		elapsed_ms;
 
 	for (int64_t done = 0; done < ascent->max_iter && state->converged == 0; done += LAUNCH_ITERATIONS)
@@ -36,9 +39,7 @@ run_launches(RowsSink *rows, const GrAscent *ascent, GrAscentState *state, char 
 		if (gr_canceled(host))
 			return gr_fail(err, GR_CANCELED, 0, "gradient ascent");
 		SESSION_CUDA(session, err, cudaEventRecord(rows->pass_begin, rows->kernel_stream), "recording an event");
-		SESSION_CUDA(session, err,
-					 gr_ascent_launch(ascent, scale, rows->chunks[0].rows, rows->nrows, rows->shape.nfeatures, device,
-									  n, rows->kernel_stream),
+		SESSION_CUDA(session, err, gr_ascent_launch(ascent, &data, n, rows->kernel_stream),
 					 "launching gradient ascent");
 		SESSION_CUDA(session, err, cudaEventRecord(rows->pass_end, rows->kernel_stream), "recording an event");
 		SESSION_CUDA(session, err, cudaMemcpyAsync(state, device, nbytes, cudaMemcpyDeviceToHost, rows->kernel_stream),

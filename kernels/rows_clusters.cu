@@ -38,13 +38,8 @@ typedef struct ClusterRun
 	bool		left;			/* there is no memory, or keys cannot be grouped */
 
 	char	   *memory;			/* what rows take */
-	uint64_t   *codes[2];
-	uint32_t   *numbers[2];
-	double2    *parts;
-	void	   *temp;
-	size_t		temp_nbytes;
+	ClusterEntries entries;
 	ClusterKeys *keys;
-	int64_t    *nclusters;
 
 	ClusterOrder order;
 	char	   *slice_memory;	/* what clusters take */
@@ -116,18 +111,18 @@ lay_out_rows(ClusterRun *run, char *memory)
 
 	for (int k = 0; k < 2; k++)
 	{
-		run->codes[k] = (uint64_t *) (memory + at);
+		run->entries.codes[k] = (uint64_t *) (memory + at);
 		at += aligned(n * sizeof(uint64_t));
-		run->numbers[k] = (uint32_t *) (memory + at);
+		run->entries.numbers[k] = (uint32_t *) (memory + at);
 		at += aligned(n * sizeof(uint32_t));
 	}
-	run->parts = (double2 *) (memory + at);
+	run->entries.parts = (double2 *) (memory + at);
 	at += aligned(n * sizeof(double2));
-	run->temp = memory + at;
-	at += aligned(run->temp_nbytes);
+	run->entries.temp = memory + at;
+	at += aligned(run->entries.temp_nbytes);
 	run->keys = (ClusterKeys *) (memory + at);
 	at += aligned(sizeof(ClusterKeys));
-	run->nclusters = (int64_t *) (memory + at);
+	run->entries.nclusters = (int64_t *) (memory + at);
 	at += aligned(sizeof(int64_t));
 	run->chunks.rows = (const double *const *) (memory + at);
 	at += aligned((size_t) run->rows->nchunks * sizeof(double *));
@@ -196,23 +191,22 @@ static bool
 sort_rows(ClusterRun *run, GrError *err)
 {
 	const RowsSink *rows = run->rows;
+	ClusterEntries *entries = &run->entries;
 	int64_t		first = 0;
-	int			sorted;
 
 	for (int c = 0; c < rows->nchunks; first += rows->chunks[c++].nrows)
 		SESSION_CUDA(rows->session, err,
 					 gr_cluster_rows_launch(&run->terms, &run->code, rows->chunks[c].rows, rows->chunks[c].nrows,
-											first, run->codes[0], run->numbers[0], run->parts, rows->kernel_stream),
+											first, entries, rows->kernel_stream),
 					 "launching the sums of clusters");
-	SESSION_CUDA(rows->session, err,
-				 gr_cluster_sort_launch(rows->nrows, gr_key_code_nbits(&run->code), run->codes, run->numbers,
-										run->temp, &run->temp_nbytes, &sorted, run->nclusters, rows->kernel_stream),
+	entries->nbits = gr_key_code_nbits(&run->code);
+	SESSION_CUDA(rows->session, err, gr_cluster_sort_launch(entries, rows->kernel_stream),
 				 "sorting rows by their clusters");
-	run->order.row = run->numbers[sorted];
-	run->order.start = run->numbers[1 - sorted];
-	run->order.parts = run->parts;
+	run->order.row = entries->numbers[entries->sorted];
+	run->order.start = entries->numbers[1 - entries->sorted];
+	run->order.parts = entries->parts;
 	run->order.nrows = rows->nrows;
-	return fetch(run, &run->order.nclusters, run->nclusters, sizeof(int64_t), err);
+	return fetch(run, &run->order.nclusters, entries->nclusters, sizeof(int64_t), err);
 }
 
 /* Takes memory for a slice's clusters and for the middle. */
@@ -326,9 +320,9 @@ run_pass(ClusterRun *run, double *sums, GrError *err)
 	run->left = rows->nrows > NROWS_MAX;
 	if (run->left)
 		return true;
-	SESSION_CUDA(rows->session, err,
-				 gr_cluster_sort_launch(rows->nrows, 64, run->codes, run->numbers, NULL, &run->temp_nbytes,
-										&run->chunks.n, NULL, rows->kernel_stream),
+	run->entries.nrows = rows->nrows;
+	run->entries.nbits = 64;
+	SESSION_CUDA(rows->session, err, gr_cluster_sort_launch(&run->entries, rows->kernel_stream),
 				 "planning the sums of clusters");
 	if (!allocate(run, &run->memory, lay_out_rows(run, NULL), err) || run->left)
 		return run->left;

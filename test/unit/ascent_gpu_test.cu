@@ -55,6 +55,18 @@ problem_make(int64_t nrows, int nfeatures)
 	return problem;
 }
 
+/* What an ascent over the problem is given, with a test of convergence or without */
+static AscentData
+data_of(const Problem *problem, bool test)
+{
+	AscentData	data = {
+		test ? problem->device_scale : NULL, problem->device_rows, problem->nrows, problem->nfeatures,
+		problem->device_state
+	};
+
+	return data;
+}
+
 static void
 problem_free(Problem *problem)
 {
@@ -120,6 +132,7 @@ run_gpu(const Problem *problem, const GrAscent *ascent, int shape, int64_t per_l
 {
 	const int	p = problem->nfeatures;
 	const size_t nbytes = gr_ascent_state_nbytes(p);
+	const AscentData data = data_of(problem, ascent->scale != NULL);
 	GrAscentState state;
 	Result		result = {};
 
@@ -132,8 +145,7 @@ run_gpu(const Problem *problem, const GrAscent *ascent, int shape, int64_t per_l
 	{
 		int64_t		n = per_launch < ascent->max_iter - done ? per_launch : ascent->max_iter - done;
 
-		cuda_ok(gr_ascent_launch_shape(shape, ascent, ascent->scale == NULL ? NULL : problem->device_scale,
-									   problem->device_rows, problem->nrows, p, problem->device_state, n, 0));
+		cuda_ok(gr_ascent_launch_shape(shape, ascent, &data, n, 0));
 		done += n;
 		per_launch = 2 * per_launch + 1;
 	}
@@ -191,6 +203,7 @@ check_problem(const Problem *problem, bool intercept, bool single, double l2, in
 	GrAscent	ascent = ascent_make(problem, intercept, single, l2, max_iter);
 	const Result want = run_cpu<double>(problem, &ascent);
 	const Result want_single = single ? run_cpu<float>(problem, &ascent) : want;
+	const AscentData data = data_of(problem, false);
 	const double tolerance = single ? TOLERANCE_SINGLE : TOLERANCE_DOUBLE;
 	double		worst = 0.0;
 	double		worst_single = 0.0;
@@ -205,8 +218,7 @@ check_problem(const Problem *problem, bool intercept, bool single, double l2, in
 		Result		again;
 		Result		cut;
 
-		if (shape >= 0 && gr_ascent_launch_shape(shape, &ascent, NULL, problem->device_rows, problem->nrows,
-												 problem->nfeatures, problem->device_state, 0, 0) != cudaSuccess)
+		if (shape >= 0 && gr_ascent_launch_shape(shape, &ascent, &data, 0, 0) != cudaSuccess)
 			continue;			/* this one doesn't hold it */
 		got = run_gpu(problem, &ascent, shape, max_iter);
 		again = run_gpu(problem, &ascent, shape, max_iter);
@@ -352,15 +364,17 @@ check_limits(void)
 {
 	Problem		problem = problem_make(10, 2);
 	GrAscent	ascent = ascent_make(&problem, false, false, 0.0, 7);
+	AscentData	many = data_of(&problem, false);
 	Result		got;
 
+	many.nrows = (int64_t) 1 << 33;
+	many.nfeatures = 2;
 	check(!gr_ascent_fits(1, (int64_t) 1 << 33, true) && !gr_ascent_fits(17, 10, true) && !gr_ascent_fits(0, 10, false),
 		  "what doesn't fit");
 	check(gr_ascent_fits(8, 2048, true) && gr_ascent_fits(8, 2048, false) && gr_ascent_fits(16, 2048, true) &&
 		  gr_ascent_fits(16, 512, false),
 		  "what fits");
-	check(gr_ascent_launch(&ascent, NULL, problem.device_rows, (int64_t) 1 << 33, 2, problem.device_state, 1, 0) ==
-		  cudaErrorInvalidValue, "too many rows");
+	check(gr_ascent_launch(&ascent, &many, 1, 0) == cudaErrorInvalidValue, "too many rows");
 	problem.start[0] = 1.0 / 3.0;
 	got = run_gpu(&problem, &ascent, -1, 7);
 	check(got.beta[0] == 1.0 / 3.0 && got.iterations == 7, "without an intercept beta[0] stays");
@@ -389,8 +403,9 @@ iterations_per_s(const Problem *problem, const GrAscent *ascent, int shape, int6
 
 	return (double) niterations * 1e3 / median_ms(1, NREPEATS, start, [&]()
 	{
-		cuda_ok(gr_ascent_launch_shape(shape, ascent, problem->device_scale, problem->device_rows, problem->nrows,
-									   problem->nfeatures, problem->device_state, niterations, 0));
+		const AscentData data = data_of(problem, true);
+
+		cuda_ok(gr_ascent_launch_shape(shape, ascent, &data, niterations, 0));
 	});
 }
 
@@ -399,14 +414,14 @@ bench_problem(int64_t nrows, int nfeatures, bool single)
 {
 	Problem		problem = problem_make(nrows, nfeatures);
 	GrAscent	ascent = ascent_make(&problem, true, single, 0.1, 0);
+	const AscentData data = data_of(&problem, false);
 	int			nthreads;
 	int			nexamples;
 
 	ascent.check_every = 1000;
 	cuda_ok(cudaMemset(problem.device_scale, 0, sizeof(double) * MAX_TERMS));
 	for (int shape = 0; gr_ascent_shape(shape, &nthreads, &nexamples); shape++)
-		if (gr_ascent_launch_shape(shape, &ascent, NULL, problem.device_rows, nrows, nfeatures, problem.device_state, 0,
-								   0) == cudaSuccess)
+		if (gr_ascent_launch_shape(shape, &ascent, &data, 0, 0) == cudaSuccess)
 			printf("# %5lld x %2d %s %4d x %2d %10.0f\n", (long long) nrows, nfeatures, single ? "float4" : "float8",
 				   nthreads, nexamples, iterations_per_s(&problem, &ascent, shape, single ? 50000 : 20000));
 	if (gr_ascent_fits(nfeatures, nrows, single))

@@ -174,10 +174,7 @@ typedef struct BenchDrawing
 	ProjectDrawing drawing;
 	int64_t    *counts;
 	void	   *scan;
-	void	   *keys[2];
-	uint32_t   *values[2];
-	void	   *sort;
-	size_t		sort_nbytes;
+	ProjectSort sort;
 	int64_t    *row_start;
 	int64_t    *segment_start;
 	ProjectMatrix matrix;
@@ -202,19 +199,17 @@ bench_pairs(BenchDrawing *d)
 	for (int64_t first = 0; first < d->drawing.nblocks; first += d->drawing.nblocks_per_launch)
 		cuda_ok(gr_project_draw_launch(&d->drawing, first, first + d->drawing.nblocks_per_launch < d->drawing.nblocks ?
 									   d->drawing.nblocks_per_launch : d->drawing.nblocks - first, d->counts,
-									   d->keys[0],
-									   d->values[0], 0));
+									   d->sort.keys[0],
+									   d->sort.values[0], 0));
 }
 
 static void
 bench_sort(BenchDrawing *d, int64_t nnonzeros)
 {
-	int			sorted;
-
-	cuda_ok(gr_project_sort_launch(&d->drawing, nnonzeros, d->sort, &d->sort_nbytes, d->keys, d->values, &sorted, 0));
-	cuda_ok(gr_project_rows_launch(&d->drawing, nnonzeros, d->keys[sorted], d->row_start, 0));
+	cuda_ok(gr_project_sort_launch(&d->drawing, nnonzeros, &d->sort, 0));
+	cuda_ok(gr_project_rows_launch(&d->drawing, nnonzeros, d->sort.keys[d->sort.sorted], d->row_start, 0));
 	d->matrix.nnonzeros = nnonzeros;
-	d->matrix.entries = d->values[sorted];
+	d->matrix.entries = d->sort.values[d->sort.sorted];
 	cuda_ok(gr_project_segments_launch(&d->matrix, d->segment_start, 0));
 }
 
@@ -231,7 +226,6 @@ static bool
 bench_drawing_open(BenchDrawing *d, const GrDraw *draw, int64_t dim)
 {
 	int64_t		nnonzeros;
-	int			sorted;
 	size_t		entries_nbytes;
 
 	memset(d, 0, sizeof(*d));
@@ -239,15 +233,15 @@ bench_drawing_open(BenchDrawing *d, const GrDraw *draw, int64_t dim)
 	cuda_ok(cudaMalloc((void **) &d->counts, sizeof(int64_t) * (size_t) (d->drawing.nblocks + 1)));
 	cuda_ok(cudaMalloc(&d->scan, d->drawing.scan_nbytes));
 	nnonzeros = bench_count(d);
-	cuda_ok(gr_project_sort_launch(&d->drawing, nnonzeros, NULL, &d->sort_nbytes, d->keys, d->values, &sorted, 0));
+	cuda_ok(gr_project_sort_launch(&d->drawing, nnonzeros, &d->sort, 0));
 	entries_nbytes = sizeof(uint32_t) * (size_t) (nnonzeros + PROJECT_PADDING);
 	for (int i = 0; i < 2; i++)
 	{
-		cuda_ok(cudaMalloc(&d->keys[i], (size_t) d->drawing.key_nbytes * (size_t) nnonzeros + 1));
-		cuda_ok(cudaMalloc((void **) &d->values[i], entries_nbytes));
-		cuda_ok(cudaMemset(d->values[i], 0, entries_nbytes));
+		cuda_ok(cudaMalloc(&d->sort.keys[i], (size_t) d->drawing.key_nbytes * (size_t) nnonzeros + 1));
+		cuda_ok(cudaMalloc((void **) &d->sort.values[i], entries_nbytes));
+		cuda_ok(cudaMemset(d->sort.values[i], 0, entries_nbytes));
 	}
-	cuda_ok(cudaMalloc(&d->sort, d->sort_nbytes + 1));
+	cuda_ok(cudaMalloc(&d->sort.scratch, d->sort.scratch_nbytes + 1));
 	cuda_ok(cudaMalloc((void **) &d->row_start, sizeof(int64_t) * ((size_t) draw->k + 1)));
 	d->matrix.k = draw->k;
 	d->matrix.dim = dim;
@@ -263,7 +257,7 @@ bench_drawing_open(BenchDrawing *d, const GrDraw *draw, int64_t dim)
 static void
 bench_drawing_close(BenchDrawing *d)
 {
-	device_free(d->counts, d->scan, d->keys[0], d->keys[1], d->values[0], d->values[1], d->sort, d->row_start,
+	device_free(d->counts, d->scan, d->sort.keys[0], d->sort.keys[1], d->sort.values[0], d->sort.values[1], d->sort.scratch, d->row_start,
 				d->segment_start);
 }
 
@@ -307,9 +301,12 @@ bench_apply(const ProjectPlan *plan, const ProjectMatrix *matrix, const float *t
 {
 	for (int32_t row = 0; row < matrix->k; row += plan->rows_per_launch)
 		for (int64_t segment = 0; segment < plan->nsegments; segment += plan->segments_per_launch)
-			cuda_ok(gr_project_apply_launch(plan, matrix, tiles, nvectors, row,
-											matrix->k - row < plan->rows_per_launch ?
-											matrix->k - row : plan->rows_per_launch, segment, sums, y, 0));
+		{
+			const int32_t nrows = matrix->k - row < plan->rows_per_launch ? matrix->k - row : plan->rows_per_launch;
+			const ProjectApply apply = {tiles, nvectors, row, nrows, segment, sums, y};
+
+			cuda_ok(gr_project_apply_launch(plan, matrix, &apply, 0));
+		}
 }
 
 /* Drawing by itself, and by its parts */
