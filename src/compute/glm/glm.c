@@ -85,23 +85,22 @@ step_pitch(GrPassKind kind, GrRowShape shape)
 	return (size_t) step_capacity(kind, shape) + GR_MAX_LANES;
 }
 
-/* What a pass works in; members that its kind doesn't want are NULL. */
-typedef struct PassWork
+/* What a FAST or GRADIENT pass works in, and the FAST part of a coarse pass */
+typedef struct StepWork
 {
-	double	   *exact;			/* EXACT and FACE: gr_add_exact()'s scratch */
 	double	   *fast_sums;		/* a coarse pass: the sums of its FAST part */
-	/* FAST and GRADIENT, and a coarse pass's FAST part */
 	GrChunk		chunk;
 	double	   *prior;			/* a column */
 	double	   *shift;			/* of a row's columns */
-} PassWork;
+} StepWork;
 
 static void
-carve_step(PassWork *work, GrPassKind kind, GrRowShape shape, GrArena *arena)
+carve_step(StepWork *work, GrPassKind kind, GrRowShape shape, GrArena *arena)
 {
 	GrChunk    *chunk = &work->chunk;
 	int64_t		pitch = (int64_t) step_pitch(kind, shape);
 
+	*chunk = (GrChunk) {.prior = NULL};
 	chunk->nterms = gr_nterms(shape.nfeatures);
 	chunk->pitch = (size_t) pitch;
 	chunk->columns = gr_carve_doubles(arena, (int64_t) step_ncolumns(shape) * pitch);
@@ -113,30 +112,26 @@ carve_step(PassWork *work, GrPassKind kind, GrRowShape shape, GrArena *arena)
 	work->shift = gr_carve_doubles(arena, gr_row_ncols(shape));
 }
 
+/* Carves what a coarse pass needs beside gr_add_exact(). */
 static void
-carve_pass(PassWork *work, GrPassKind kind, GrRowShape shape, GrArena *arena)
+carve_coarse(StepWork *work, GrRowShape shape, GrArena *arena)
 {
-	*work = (PassWork) {.exact = NULL};
-	if (kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT)
-	{
-		carve_step(work, kind, shape, arena);
-		return;
-	}
-	work->exact = gr_carve(arena, gr_exact_nbytes(shape));
-	if (kind == GR_PASS_EXACT && gr_nterms(shape.nfeatures) >= GR_COARSE_TERMS_MIN)
-	{
-		work->fast_sums = gr_carve_doubles(arena, (int64_t) gr_pass_nsums(GR_PASS_FAST, shape.nfeatures));
-		carve_step(work, GR_PASS_FAST, shape, arena);
-	}
+	work->fast_sums = gr_carve_doubles(arena, (int64_t) gr_pass_nsums(GR_PASS_FAST, shape.nfeatures));
+	carve_step(work, GR_PASS_FAST, shape, arena);
 }
 
 size_t
 gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape)
 {
-	PassWork	work;
+	StepWork	work;
 	GrArena		arena = {.base = NULL};
 
-	carve_pass(&work, kind, shape, &arena);
+	if (kind == GR_PASS_FAST || kind == GR_PASS_GRADIENT)
+		carve_step(&work, kind, shape, &arena);
+	else
+		gr_exact_count(shape, &arena);
+	if (kind == GR_PASS_EXACT && gr_nterms(shape.nfeatures) >= GR_COARSE_TERMS_MIN)
+		carve_coarse(&work, shape, &arena);
 	return gr_arena_lines_nbytes(&arena);
 }
 
@@ -288,7 +283,7 @@ load_prior(double *prior, GrRowShape shape, const double *rows, int nrows, int n
 }
 
 static bool
-add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, const PassWork *work, int max_lanes,
+add_step(const GrPass *pass, double *sums, const double *rows, int64_t nrows, const StepWork *work, int max_lanes,
 		 GrPoll *poll)
 {
 	const GrStepVersion *version = gr_step_version(max_lanes);
@@ -336,22 +331,25 @@ settle(double *hi, double *lo, int64_t at)
  * same rows
  */
 static bool
-add_coarse(const GrPass *pass, double *sums, const double *rows, int64_t nrows, const PassWork *work, int max_lanes,
+add_coarse(const GrPass *pass, double *sums, const double *rows, int64_t nrows, GrArena *arena, int max_lanes,
 		   GrPoll *poll)
 {
 	GrPass		fast = *pass;
 	int			p = pass->shape.nfeatures;
 	int			t = gr_nterms(p);
-	double	   *fast_sums = work->fast_sums;
-	const double *hessian = fast_sums + GR_SUM_HEAD + 2 * t;
+	StepWork	work;
+	const double *hessian;
 	double	   *hi = sums + GR_SUM_HEAD;
 	double	   *lo = hi + gr_triangle(t + 2);
 
 	fast.kind = GR_PASS_FAST;
-	gr_pass_clear(GR_PASS_FAST, p, fast_sums);
-	if (!gr_add_exact(pass, sums, rows, nrows, work->exact, max_lanes, poll) ||
-		!add_step(&fast, fast_sums, rows, nrows, work, GR_MAX_LANES, poll))
+	if (!gr_add_exact(pass, sums, rows, nrows, arena, max_lanes, poll))
 		return false;
+	carve_coarse(&work, pass->shape, arena);
+	gr_pass_clear(GR_PASS_FAST, p, work.fast_sums);
+	if (!add_step(&fast, work.fast_sums, rows, nrows, &work, GR_MAX_LANES, poll))
+		return false;
+	hessian = work.fast_sums + GR_SUM_HEAD + 2 * t;
 	for (int j = 0; j <= t + 1; j++)
 	{
 		settle(hi, lo, gr_triangle(t + 1) + j);
@@ -378,14 +376,16 @@ add_rows(const GrPass *pass, double *sums, const double *rows, int64_t nrows, do
 {
 	GrPoll		poll = {.host = host};
 	GrArena		arena = gr_arena_on_lines(scratch);
-	PassWork	work;
+	StepWork	work;
 
-	carve_pass(&work, pass->kind, pass->shape, &arena);
 	if (pass->kind == GR_PASS_FAST || pass->kind == GR_PASS_GRADIENT)
+	{
+		carve_step(&work, pass->kind, pass->shape, &arena);
 		return add_step(pass, sums, rows, nrows, &work, max_lanes, &poll);
+	}
 	if (pass->measure == GR_MEASURE_COARSE_STEP)
-		return add_coarse(pass, sums, rows, nrows, &work, max_lanes, &poll);
-	return gr_add_exact(pass, sums, rows, nrows, work.exact, max_lanes, &poll);
+		return add_coarse(pass, sums, rows, nrows, &arena, max_lanes, &poll);
+	return gr_add_exact(pass, sums, rows, nrows, &arena, max_lanes, &poll);
 }
 
 void

@@ -166,15 +166,19 @@ extern size_t gr_pass_scratch_nbytes(GrPassKind kind, GrRowShape shape);
 extern bool gr_pass_add_polling(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
 								const GrHost *host);
 
-/*
- * What gr_pass_add() makes of EXACT and FACE: glm_exact.c. The products of a coarse pass are left out. scratch:
- * gr_exact_nbytes() bytes, at the beginning of a cache line
- */
-extern bool gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
-						 int max_lanes, GrPoll *poll);
-extern size_t gr_exact_nbytes(GrRowShape shape);
+struct GrArena;
 
-/* The same on vectors of at most max_lanes doubles (1, 4 or 8), for the tests. */
+/*
+ * What gr_pass_add() makes of EXACT and FACE: glm_exact.c. The products of a coarse pass are left out. The scratch is
+ * carved from arena, which begins on a cache line.
+ */
+extern bool gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows,
+						 struct GrArena *arena, int max_lanes, GrPoll *poll);
+
+/* Counts the scratch of gr_add_exact() in arena, whose base is NULL. */
+extern void gr_exact_count(GrRowShape shape, struct GrArena *arena);
+
+/* gr_pass_add() on vectors of at most max_lanes doubles (1, 2, 4 or 8), for the tests */
 extern void gr_pass_add_lanes(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch,
 							  int max_lanes);
 

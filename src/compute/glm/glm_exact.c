@@ -73,14 +73,12 @@ carve_work(ExactWork *work, GrRowShape shape, GrArena *arena)
 		gr_carve_doubles(arena, 2 * gr_triangle(gr_norder(shape.nfeatures)) + gr_nterms(shape.nfeatures));
 }
 
-size_t
-gr_exact_nbytes(GrRowShape shape)
+void
+gr_exact_count(GrRowShape shape, GrArena *arena)
 {
 	ExactWork	work;
-	GrArena		arena = {.base = NULL};
 
-	carve_work(&work, shape, &arena);
-	return arena.used;
+	carve_work(&work, shape, arena);
 }
 
 /* z' face of all rows of a chunk of nrows: the part of the direction's low halves first, then both together */
@@ -494,15 +492,14 @@ add_weighted_gram(const GrPass *pass, double *sums, const double *rows, int64_t 
 }
 
 bool
-gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, double *scratch, int max_lanes,
+gr_add_exact(const GrPass *pass, double *sums, const double *rows, int64_t nrows, GrArena *arena, int max_lanes,
 		  GrPoll *poll)
 {
 	int			nterms = gr_nterms(pass->shape.nfeatures);
 	int			stride = gr_row_ncols(pass->shape);
-	GrArena		arena = {.base = (char *) scratch};
 	ExactWork	work;
 
-	carve_work(&work, pass->shape, &arena);
+	carve_work(&work, pass->shape, arena);
 	if (gr_pass_is_weighted_gram(pass))
 		return add_weighted_gram(pass, sums, rows, nrows, work.columns, work.weighted_gram, max_lanes, poll);
 	work.pass = pass;
