@@ -8,10 +8,10 @@
  * V_LANES], so that every inner loop reads its operands in order, from the first-level cache, whatever q is.
  *
  * Each strip (one i, V_LANES values of j) keeps its sum in registers for the whole chunk of rows. A product p = RN(a b)
- * goes to the rounded sum h by Knuth's TwoSum, s = h + p, t = s - h, and what s lost goes to c, as in Dot2 of Ogita, Rump
- * and Oishi (2005): (h - (s - t)) + (p - t) + (a b - p). TwoSum's differences are exact, so that the last two are one a
- * b - t, rounded once: 8 operations a product in place of 10. c's own rounding is of the order of nrows^(1/2) 2^-106 of
- * the sum, which is why a chunk is short. The chunk's sum is then added to the state in full double-double.
+ * goes to the rounded sum h by Knuth's TwoSum, s = h + p, t = s - h, and what s lost goes to c, as in Dot2 of Ogita,
+ * Rump and Oishi (2005): (h - (s - t)) + (p - t) + (a b - p). TwoSum's differences are exact, so that the last two are
+ * one a b - t, rounded once: 8 operations a product in place of 10. c's own rounding is of the order of nrows^(1/2)
+ * 2^-106 of the sum, which is why a chunk is short. The chunk's sum is then added to the state in full double-double.
  *
  * Two of the subtractions are V_DIFF(): on x86 fused operations on a 1 that the compiler cannot see, one. A processor
  * with separate pipes for additions (Zen) then works on both kinds at once, and on others nothing changes.

@@ -64,8 +64,8 @@ gr_carve_dd(GrArena *arena, int64_t n)
 }
 
 /*
- * An arena whose arrays begin on cache lines: over memory of gr_arena_lines_nbytes(arena) bytes, where arena has counted
- * them.
+ * An arena whose arrays begin on cache lines: over memory of gr_arena_lines_nbytes(arena) bytes, where arena has
+ * counted them.
  */
 static inline GrArena
 gr_arena_on_lines(void *memory)

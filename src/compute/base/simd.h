@@ -11,8 +11,8 @@
  * processor's family has them. Each time it ends in a constant table of its functions, NAME(table). SIMD_CHOOSE() then
  * picks the table for the processor that runs.
  *
- * A template decides whether its results depend on the lanes. Nearly all give the same bits on every target: a sum has a
- * fixed number of parts, or lanes are separate problems. The exceptions are the passes of step_cpu.h in float8, whose
+ * A template decides whether its results depend on the lanes. Nearly all give the same bits on every target: a sum has
+ * a fixed number of parts, or lanes are separate problems. The exceptions are the passes of step_cpu.h in float8, whose
  * sums have as many parts as there are lanes, and the sums of boot_cpu.h on a processor without fused operations.
  */
 #ifndef GPUREG_SIMD_H

@@ -600,8 +600,8 @@ NAME(magnitude) (double *size, const double *columns, size_t pitch, int nrows, i
 }
 
 /*
- * Row k of out is u[k] (1, x - shift), v[k] for row which[k]; out has room for V_LANES values more, as whole vectors are
- * stored and what sticks out is written over.
+ * Row k of out is u[k] (1, x - shift), v[k] for row which[k]; out has room for V_LANES values more, as whole vectors
+ * are stored and what sticks out is written over.
  */
 static TARGET void
 NAME(weigh) (double *restrict out, const double *restrict rows, int stride, const int *which, int nrows, int nfeatures,
